@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The devices of the sanitizer build: the machines that the device tests and
+# fuzzers use, and ours.
+CONFIG_PCI_DEVICES=n
+CONFIG_I440FX=y
+CONFIG_Q35=y
+CONFIG_NCIC_NIC=y
+CONFIG_NCIC_RDMA=y
+CONFIG_UBC=y
+CONFIG_PCI_TESTDEV=y
+CONFIG_E1000E_PCI_EXPRESS=y
