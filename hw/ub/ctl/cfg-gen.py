@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Generate the configuration-space tables from cfg-registers.csv.
+
+usage: cfg-gen.py CSV HEADER SOURCE [--check]
+
+HEADER gets the guest-visible offsets and field masks (shared with drivers),
+SOURCE the access table of every slice (UB 2.0 appendix D).  With --check
+nothing is written; the exit status says whether both files are up to date.
+"""
+import csv
+import re
+import sys
+
+# Slices whose printed size is one dword short of their last register
+# (a 64-bit register at the end), or is given by a formula.
+USED_SIZE = {
+    'CFG0_CAP4_DEVICE_ERR_INFO': 0x32,
+    'CFG0_CAP5_EMQ': 0x1c,
+    'PORT_CAP14_EYE_MONITOR': 0x4 + 8,
+    'PORT_CAP240_VD': 0x1,
+}
+# Slices that exist per slot or route entry; a device that has them sizes them
+# itself.
+SIZED_BY_DEVICE = ('CFG0_CAP2_SHP', 'ROUTE_TABLE')
+# "Write 1 to act, reads 0" although the attribute column says RW.
+SELF_CLEARING = {
+    ('PORT_CAP1_LINK', 'PHY Link Control 1', 22),
+    ('PORT_CAP1_LINK', 'PHY Link Control 1', 31),
+    ('PORT_CAP1_LINK', 'PHY Link Control 2', 7),
+    ('CFG0_BASIC', 'DEV_RST', 0),
+    ('CFG1_BASIC', 'ELR', 0),
+    ('PORT_BASIC', 'Port Rst', 0),
+}
+# Attribute RO, but the text says that writing 1 clears it (D.6.3).
+WRITE_CLEARS = {('PORT_CAP2_LINK_LOG', 'Flit Error Log 1', 0)}
+
+
+def number(text):
+    """The value of a reset column, 0 where the document gives none."""
+    text = text.strip().lower().replace('_', '')
+    literal = re.fullmatch(r"\d+'([bhd])([0-9a-f]+)", text)
+    if literal:
+        return int(literal[2], {'b': 2, 'h': 16, 'd': 10}[literal[1]])
+    if re.fullmatch(r'0x[0-9a-f]+|\d+', text):
+        return int(text, 0)
+    return 0
+
+
+def macro(text):
+    return re.sub(r'[^A-Z0-9]+', '_', text.upper()).strip('_')
+
+
+class Dword:
+    def __init__(self, name):
+        self.name = name
+        self.reset = self.rw = self.w1c = self.trigger = self.sticky = 0
+
+
+class Slice:
+    def __init__(self, name):
+        self.name = name
+        self.used = 0
+        self.dwords = {}
+        self.registers = {}  # register -> dw
+        self.fields = {}     # (register, field) -> (msb, lsb)
+
+    def add(self, row):
+        offset = row['byte_offset']
+        if offset.startswith('0x10 + Lane'):
+            places = [0x10 + 4 * lane for lane in range(8)]
+        elif '+' in offset:
+            return
+        else:
+            places = [int(offset, 0)]
+        register, field = row['register'], row['field']
+        self.registers.setdefault(register, places[0] // 4)
+        if field == 'Slice Used Size':
+            self.used = USED_SIZE.get(self.name, number(row['reset']))
+        if not row['msb'].isdigit():
+            return
+        msb, lsb = int(row['msb']), int(row['lsb'])
+        access = row['access'].upper()
+        reserved = field in ('RSVD', 'Reserved')
+        if not reserved:
+            self.fields.setdefault((register, field), (msb, lsb))
+        reset = number(row['reset'])
+        if field == 'Slice Used Size':
+            reset = self.used
+        for place in places:
+            for bit in range(lsb, msb + 1):
+                self.add_bit(place // 4 + bit // 32, register, bit % 32,
+                             (reset >> (bit - lsb)) & 1, access, reserved,
+                             (self.name, register, bit))
+
+    def add_bit(self, dw, register, bit, reset, access, reserved, key):
+        word = self.dwords.setdefault(dw, Dword(register))
+        mask = 1 << bit
+        word.reset |= mask if reset else 0
+        if reserved:
+            return
+        if key in SELF_CLEARING:
+            word.trigger |= mask
+        elif access.startswith('RW1C') or key in WRITE_CLEARS:
+            word.w1c |= mask
+        elif access.startswith('RW'):
+            word.rw |= mask
+        if access.startswith(('ROS', 'RWS', 'RW1CS', 'HWINIT')):
+            word.sticky |= mask
+
+
+def load(path):
+    slices = {}
+    with open(path, newline='', encoding='utf-8') as table:
+        for row in csv.DictReader(table):
+            name = row['space']
+            slices.setdefault(name, Slice(name)).add(row)
+    return slices
+
+
+def placement(name):
+    """(space, capability number) of a slice: Table 10-6."""
+    space = name.split('_')[0]
+    if name == 'ROUTE_TABLE':
+        return 'ROUTE', 0
+    cap = re.match(r'(?:CFG[01]|PORT)_CAP(\d+)_', name)
+    return space, int(cap[1]) if cap else 0
+
+
+BANNER = '''/*
+ * {what}
+ *
+ * Generated from hw/ub/ctl/cfg-registers.csv by hw/ub/ctl/cfg-gen.py: change
+ * the table, not this file.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+'''
+
+
+def header(slices):
+    out = [BANNER.format(what='UB 2.0 appendix D: offsets and fields of the '
+                              'configuration space.\n *\n * Offsets are in '
+                              'dwords from the base of the slice; the mask of '
+                              'a\n * field is that within its dword '
+                              '(FIELD_GET in the kernel, UB_CFG_GET here).')]
+    out.append('#ifndef UB_CFG_REGS_H\n#define UB_CFG_REGS_H\n')
+    # The nine DATA_RATE slices are alike; name their registers once.
+    done = set()
+    for name, piece in slices.items():
+        short = re.sub(r'_CAP\d+_', '_', name)
+        short = re.sub(r'DATA_RATE\d', 'DATA_RATE', short)
+        if short in done:
+            continue
+        done.add(short)
+        space, cap = placement(name)
+        out.append(f'/* {name} */')
+        if cap and not short.endswith('DATA_RATE'):
+            out.append(f'#define UB_CAP_{macro(short)} {cap}')
+        seen = set()
+        for register, dw in piece.registers.items():
+            reg = f'UB_{macro(short)}_{macro(register)}'
+            if reg in seen or 'RESERVED' in reg or 'RSVD' in reg:
+                continue
+            seen.add(reg)
+            out.append(f'#define {reg} 0x{dw:x}')
+            for (owner, field), (msb, lsb) in piece.fields.items():
+                if owner != register or msb // 32 != lsb // 32:
+                    continue
+                fld = f'{reg}__{macro(field)}'
+                if fld in seen:
+                    continue
+                seen.add(fld)
+                if lsb // 32:
+                    out.append(f'#define {fld}_DW 0x{dw + lsb // 32:x}')
+                mask = ((1 << (msb - lsb + 1)) - 1) << (lsb % 32)
+                out.append(f'#define {fld} 0x{mask:08x}u')
+        out.append('')
+    out.append('#endif')
+    return '\n'.join(out) + '\n'
+
+
+def source(slices):
+    out = [BANNER.format(what='UB 2.0 appendix D: access table of the '
+                              'configuration space.')]
+    out.append('#include "ub/cfgspace.h"\n')
+    entries = []
+    for name, piece in slices.items():
+        if name in SIZED_BY_DEVICE:
+            continue
+        table = f'{name.lower()}_dwords'
+        rows = []
+        for dw in sorted(piece.dwords):
+            word = piece.dwords[dw]
+            if dw >= piece.used:
+                raise SystemExit(f'{name}: dword {dw:#x} beyond the slice')
+            if not (word.reset or word.rw or word.w1c or word.trigger):
+                continue
+            rows.append(f'    {{ 0x{dw:02x}, 0x{word.reset:08x}, '
+                        f'0x{word.rw:08x}, 0x{word.w1c:08x},\n'
+                        f'      0x{word.trigger:08x}, 0x{word.sticky:08x}, '
+                        f'"{word.name}" }},')
+        out.append(f'static const UbCfgDword {table}[] = {{')
+        out += rows
+        out.append('};\n')
+        space, cap = placement(name)
+        entries.append(f'    {{ "{name}", UB_CFG_SPACE_{space}, {cap}, '
+                       f'0x{piece.used:x},\n      {table}, '
+                       f'sizeof({table}) / sizeof({table}[0]) }},')
+    out.append('const UbCfgSlice ub_cfg_slices[] = {')
+    out += entries
+    out.append('};\n')
+    out.append('const unsigned ub_cfg_slice_count =\n'
+               '    sizeof(ub_cfg_slices) / sizeof(ub_cfg_slices[0]);')
+    return '\n'.join(out) + '\n'
+
+
+def main(args):
+    check = '--check' in args
+    table, head, src = [a for a in args if a != '--check']
+    slices = load(table)
+    stale = False
+    for path, text in ((head, header(slices)), (src, source(slices))):
+        if check:
+            with open(path, encoding='utf-8') as old:
+                if old.read() != text:
+                    print(f'{path} is not what cfg-gen.py makes of {table}')
+                    stale = True
+        else:
+            with open(path, 'w', encoding='utf-8') as new:
+                new.write(text)
+    return 1 if stale else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
