@@ -1,0 +1,126 @@
+/*
+ * Packet pool.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "core/packet.h"
+
+#include <glib.h>
+
+/* Data bytes of the size classes: small headers, an Ethernet MTU, the longest
+ * DLLDP.  Longer packets are allocated as asked and not kept. */
+static const uint32_t classes[] = { 256, 2048, 10240 };
+#define CLASSES G_N_ELEMENTS(classes)
+#define KEEP 1024 /* free packets kept per class */
+#define LONGEST (1u << 20)
+
+struct CorePacketPool {
+    CorePacket *spare[CLASSES];
+    uint32_t spares[CLASSES];
+    uint32_t headroom;
+    uint32_t limit;
+    uint32_t used;
+    bool closed;
+};
+
+static size_t class_of(uint32_t len)
+{
+    size_t c = 0;
+
+    while (c < CLASSES && classes[c] < len) {
+        c++;
+    }
+    return c;
+}
+
+CorePacketPool *core_packet_pool_new(uint32_t headroom, uint32_t limit)
+{
+    CorePacketPool *pool = g_new0(CorePacketPool, 1);
+
+    pool->headroom = MIN(headroom, LONGEST);
+    pool->limit = limit;
+    return pool;
+}
+
+static void drop_spares(CorePacketPool *pool)
+{
+    for (size_t c = 0; c < CLASSES; c++) {
+        while (pool->spare[c]) {
+            CorePacket *pkt = pool->spare[c];
+
+            pool->spare[c] = pkt->next;
+            g_free(pkt);
+        }
+    }
+}
+
+void core_packet_pool_free(CorePacketPool *pool)
+{
+    if (!pool) {
+        return;
+    }
+    drop_spares(pool);
+    pool->closed = true;
+    if (!pool->used) {
+        g_free(pool);
+    }
+}
+
+uint32_t core_packet_pool_used(const CorePacketPool *pool)
+{
+    return pool->used;
+}
+
+CorePacket *core_packet_alloc(CorePacketPool *pool, uint32_t len)
+{
+    const size_t c = class_of(len);
+    CorePacket *pkt;
+
+    if (len > LONGEST || (pool->limit && pool->used >= pool->limit)) {
+        return NULL;
+    }
+    if (c < CLASSES && pool->spare[c]) {
+        pkt = pool->spare[c];
+        pool->spare[c] = pkt->next;
+        pool->spares[c]--;
+    } else {
+        uint32_t size = pool->headroom + (c < CLASSES ? classes[c] : len);
+
+        pkt = g_try_malloc(sizeof(*pkt) + size);
+        if (!pkt) {
+            return NULL;
+        }
+        pkt->pool = pool;
+        pkt->size = size;
+    }
+    pool->used++;
+    pkt->next = NULL;
+    pkt->off = pool->headroom;
+    pkt->len = len;
+    pkt->vl = pkt->cfg = pkt->rt = pkt->error = 0;
+    pkt->cells = pkt->epoch = 0;
+    return pkt;
+}
+
+void core_packet_free(CorePacket *pkt)
+{
+    CorePacketPool *pool;
+    size_t c;
+
+    if (!pkt) {
+        return;
+    }
+    pool = pkt->pool;
+    c = class_of(pkt->size - pool->headroom);
+    pool->used--;
+    if (c < CLASSES && !pool->closed && pool->spares[c] < KEEP) {
+        pkt->next = pool->spare[c];
+        pool->spare[c] = pkt;
+        pool->spares[c]++;
+    } else {
+        g_free(pkt);
+    }
+    if (pool->closed && !pool->used) {
+        g_free(pool);
+    }
+}
