@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A guest: a QEMU process, its console, its QMP and its control channel."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from . import image, kernel
+from .channel import Channel, ChannelClosed, GuestTimeout, Result
+from .paths import ARCHES, BUILD, emulator, firmware_args
+from .qmp import Qmp
+
+# A loaded or slow machine may stretch every deadline.
+SCALE = float(os.environ.get('FABRIC_TIMEOUT_SCALE', '1'))
+
+
+class NotAvailable(Exception):
+    """The emulator, a device or a driver is not there: a reason to skip."""
+
+
+class CommandFailed(AssertionError):
+    """A script in the guest ended with a status that was not expected."""
+
+
+def driver_modules(arch):
+    """The project's drivers as built for an architecture, or []."""
+    for name in (arch, {'aarch64': 'arm64'}.get(arch, arch)):
+        found = sorted((BUILD / 'drivers' / name).glob('*.ko'))
+        if found:
+            return found
+    return []
+
+
+def has_device(arch, model):
+    """Whether the emulator knows a device model."""
+    qemu = emulator(arch)
+    if not qemu:
+        return False
+    done = subprocess.run([qemu, '-device', f'{model},help'],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.returncode == 0
+
+
+class Job:
+    """A script that runs in a guest."""
+
+    def __init__(self, guest, ident, script, timeout):
+        self.guest = guest
+        self.ident = ident
+        self.script = script
+        self.deadline = time.monotonic() + timeout
+
+    @property
+    def finished(self):
+        return self.guest.channel.finished(self.ident)
+
+    def wait(self, check=True):
+        """Wait until its deadline; returns a Result."""
+        left = max(0.1, self.deadline - time.monotonic())
+        try:
+            result = self.guest.channel.wait(self.ident, left + 15 * SCALE,
+                                             self.script.strip())
+        except (ChannelClosed, GuestTimeout) as err:
+            raise type(err)(f'{self.guest.name}: {err}\n'
+                            f'{self.guest.console_tail()}') from None
+        if check and result.status != 0:
+            raise CommandFailed(
+                f'{self.guest.name}: status {result.status} of: '
+                f'{self.script}\n{result.out}{result.err}')
+        return result
+
+    def moved(self, guest):
+        """The guest was migrated: the answer will come from the new QEMU."""
+        self.ident = guest.channel.adopt(self.guest.channel, self.ident)
+        self.guest = guest
+
+
+class Guest:
+    """One virtual machine.
+
+    name      shows in messages, host name in the guest, names of the logs
+    arch      'x86_64' or 'aarch64'
+    args      further QEMU options (list of words)
+    devices   -device values: on the root bus or wherever they say
+    nics      (-netdev value, -device value without netdev=) pairs
+    memory    MiB
+    sets      package sets of the guest's root, see sets.py
+    modules   further kernel modules to have at hand
+    drivers   .ko files under test (default: all in build/drivers)
+    files     {path in the guest: bytes or Path}
+    append    words for the kernel command line
+    incoming  a migration URI to wait for instead of booting
+    hotplug   number of PCIe root ports kept free, named port0, port1, ...
+    rdma      load the RDMA user interfaces at start (implies set 'rdma')
+    """
+
+    def __init__(self, name='guest', arch='x86_64', *, args=(), devices=(),
+                 nics=(), memory=256, smp=1, sets=('base',), modules=(),
+                 drivers=None, files=None, append='', incoming=None,
+                 hotplug=0, rdma=False, accel='tcg', cpu=None, machine=None,
+                 kernel_image=None, workdir=None, interactive=False,
+                 say=None):
+        self.name = name
+        self.arch = arch
+        self.info = ARCHES[arch]
+        self.args = list(args)
+        self.devices = list(devices)
+        self.nics = list(nics)
+        self.memory = memory
+        self.smp = smp
+        self.sets = list(sets) + (['rdma'] if rdma and 'rdma' not in sets
+                                  else [])
+        self.modules = list(modules)
+        self.drivers = driver_modules(arch) if drivers is None else drivers
+        self.files = dict(files or {})
+        self.append = append + (' guest.rdma' if rdma else '')
+        self.incoming = incoming
+        self.hotplug = hotplug
+        self.accel = accel
+        self.cpu = cpu or (self.info.cpu if accel.startswith('tcg')
+                           else 'host')
+        self.machine = machine or self.info.machine
+        self.kernel_image = kernel_image
+        self.interactive = interactive
+        self.say = say or (lambda text: None)
+        self.proc = None
+        self.boots = 0
+        self._own_dir = workdir is None
+        # Socket names are bounded (108 bytes): not below the build directory.
+        self.dir = Path(workdir or tempfile.mkdtemp(prefix=f'guest-{name}-'))
+        self.console_log = self.dir / 'console.log'
+        self.qemu_log = self.dir / 'qemu.log'
+        self.qmp = None
+        self.channel = None
+
+    # ---- life ----------------------------------------------------------------
+
+    def start(self):
+        """Start QEMU; see wait_ready()."""
+        qemu = emulator(self.arch)
+        if not qemu:
+            raise NotAvailable(f'qemu-system-{self.arch} is not built')
+        self.dir.mkdir(parents=True, exist_ok=True)
+        self.qmp = Qmp(self.dir / 'qmp')
+        self.channel = Channel(self.dir / 'agent')
+        words = [qemu] + self._arguments()
+        (self.dir / 'command').write_text(
+            ' '.join(f"'{w}'" if re.search(r'[^\w@%+=:,./-]', w) else w
+                     for w in words) + '\n')
+        with open(self.qemu_log, 'ab') as log:
+            self.proc = subprocess.Popen(
+                words, start_new_session=not self.interactive,
+                stdin=None if self.interactive else subprocess.DEVNULL,
+                stdout=None if self.interactive else log,
+                stderr=None if self.interactive else log)
+        try:
+            self.qmp.accept(30 * SCALE)
+        except (OSError, ConnectionError) as err:
+            self.kill()
+            raise RuntimeError(f'{self.name}: QEMU did not start: {err}\n'
+                               + self.qemu_output()) from None
+        return self
+
+    def wait_ready(self, timeout=120):
+        """Wait until the guest's agent speaks after a (re)boot."""
+        try:
+            hello = self.channel.wait_hello(self.boots + 1, timeout * SCALE)
+        except (ChannelClosed, GuestTimeout) as err:
+            raise type(err)(f'{self.name}: {err}\n{self.console_tail()}'
+                            f'{self.qemu_output()}') from None
+        self.boots += 1
+        return hello
+
+    def boot(self, timeout=120):
+        """start() and wait_ready()."""
+        self.start()
+        self.wait_ready(timeout)
+        return self
+
+    def kill(self):
+        """End QEMU at once, as a crash would."""
+        if self.proc and self.proc.poll() is None:
+            self.proc.kill()
+            self.proc.wait()
+
+    def quit(self, timeout=20):
+        """End QEMU in order; returns its exit status."""
+        if self.proc and self.proc.poll() is None:
+            try:
+                self.qmp.command('quit')
+            except (OSError, ConnectionError, TimeoutError):
+                pass
+            try:
+                self.proc.wait(timeout * SCALE)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        return self.proc.returncode if self.proc else None
+
+    def close(self, keep=False):
+        """quit() and remove what the guest left on the host."""
+        try:
+            self.quit()
+        finally:
+            for end in (self.qmp, self.channel):
+                if end:
+                    end.close()
+            if self._own_dir and not keep:
+                shutil.rmtree(self.dir, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close(keep=exc[0] is not None and
+                   'FABRIC_KEEP_LOGS' in os.environ)
+
+    # ---- in the guest --------------------------------------------------------
+
+    def spawn(self, script, timeout=30):
+        """Start a shell script in the guest; returns a Job."""
+        timeout *= SCALE
+        return Job(self, self.channel.send(script, timeout), script, timeout)
+
+    def run(self, script, timeout=30, check=True) -> Result:
+        """Run a shell script in the guest and wait for it.
+
+        Raises CommandFailed on a status that is not 0, unless check is off.
+        """
+        return self.spawn(script, timeout).wait(check)
+
+    def out(self, script, timeout=30):
+        """What a script prints, stripped."""
+        return self.run(script, timeout).out.strip()
+
+    def wait_for(self, script, timeout=30, interval=0.2):
+        """Run a script in the guest until it succeeds (a condition with a
+        deadline); returns its output."""
+        deadline = int(timeout * SCALE)
+        loop = (f'end=$(($(cut -d. -f1 /proc/uptime) + {deadline}))\n'
+                f'until r=$({script}\n); do\n'
+                '  [ "$(cut -d. -f1 /proc/uptime)" -lt $end ] || exit 124\n'
+                f'  sleep {interval}\ndone\nprintf "%s\\n" "$r"')
+        result = self.run(loop, timeout + 5, check=False)
+        if result.status:
+            raise CommandFailed(f'{self.name}: not within {timeout} s: '
+                                f'{script}\n{result.err}')
+        return result.out.strip()
+
+    def reboot(self, timeout=120):
+        """Reboot from within and wait for the agent again."""
+        self.spawn('sync; reboot -f')
+        return self.wait_ready(timeout)
+
+    def poweroff(self, timeout=60):
+        """Power off from within; returns QEMU's exit status."""
+        self.spawn('poweroff -f')
+        return self.proc.wait(timeout * SCALE)
+
+    # ---- around the guest ----------------------------------------------------
+
+    def hotplug_add(self, device, **options):
+        """device_add by options; "_" stand for "-"."""
+        self.qmp.command('device_add', driver=device, **options)
+
+    def hotplug_remove(self, ident, timeout=60):
+        """device_del and wait until the guest has let go."""
+        self.qmp.command('device_del', id=ident)
+        self.qmp.wait_event('DEVICE_DELETED', timeout * SCALE,
+                            lambda data: data.get('device') == ident)
+
+    def migrate_to(self, target, uri, timeout=120):
+        """Migrate live to a guest that was started with incoming=uri."""
+        self.qmp.command('migrate', uri=uri)
+        deadline = time.monotonic() + timeout * SCALE
+        while True:
+            info = self.qmp.command('query-migrate')
+            status = info.get('status')
+            if status == 'completed':
+                break
+            if status in ('failed', 'cancelled'):
+                raise RuntimeError(f'migration {status}: '
+                                   f'{info.get("error-desc", "")}\n'
+                                   + target.qemu_output())
+            if time.monotonic() > deadline:
+                raise GuestTimeout(f'migration is {status} after {timeout} s')
+            time.sleep(0.05)
+        target.boots = 0
+        return info
+
+    def qemu_output(self):
+        """What QEMU printed (guest errors, warnings)."""
+        try:
+            return self.qemu_log.read_text(errors='replace')
+        except FileNotFoundError:
+            return ''
+
+    def console(self):
+        """The serial console so far."""
+        try:
+            return self.console_log.read_text(errors='replace')
+        except FileNotFoundError:
+            return ''
+
+    def console_tail(self, lines=25):
+        return '\n'.join(self.console().splitlines()[-lines:]) + '\n'
+
+    def kernel_complaints(self):
+        """Lines of the console that tell of a bug in kernel or driver."""
+        wrong = re.compile(r'\b(BUG:|WARNING:|Oops|general protection|'
+                           r'Kernel panic|Call Trace|NETDEV WATCHDOG|'
+                           r'UBSAN|soft lockup|use-after-free)')
+        return [line for line in self.console().splitlines()
+                if wrong.search(line)]
+
+    # ---- QEMU's command line -------------------------------------------------
+
+    def _initrd(self):
+        files = []
+        for path, content in self.files.items():
+            if isinstance(content, (str, Path)):
+                data = Path(content).read_bytes()
+                mode = Path(content).stat().st_mode & 0o777
+            else:
+                data, mode = content, 0o755
+            files.append((path, data, mode))
+        parts = image.layers(self.arch, self.sets, self.drivers, self.modules,
+                             self.say)
+        initrd = self.dir / 'initrd'
+        image.compose(initrd, parts, files)
+        return initrd
+
+    def _arguments(self):
+        kern = kernel.get(self.arch, self.say)
+        console = self.info.console
+        append = (f'console={console} panic=-1 guest.name={self.name} '
+                  f'{self.append}')
+        words = firmware_args() + [
+            '-nodefaults', '-no-user-config', '-display', 'none',
+            '-name', self.name, '-machine', self.machine, '-cpu', self.cpu,
+            '-accel', self.accel, '-m', f'{self.memory}M',
+            '-smp', str(self.smp),
+            '-d', 'guest_errors',
+            '-kernel', str(self.kernel_image or kern.boot_image),
+            '-initrd', str(self._initrd()), '-append', append,
+            '-qmp', f'unix:{self.dir}/qmp',
+            '-chardev', f'socket,id=agent,path={self.dir}/agent',
+            '-device', 'virtio-serial-pci,id=agentbus',
+            '-device', 'virtserialport,chardev=agent,name=agent']
+        if self.interactive:
+            words += ['-serial', 'mon:stdio']
+        else:
+            words += ['-chardev', 'file,id=console,append=on,path='
+                      f'{self.console_log}', '-serial', 'chardev:console']
+        for index in range(self.hotplug):
+            words += ['-device', f'pcie-root-port,id=port{index},'
+                      f'chassis={index + 1},slot={index + 1}']
+        for index, (netdev, device) in enumerate(self.nics):
+            if netdev:
+                words += ['-netdev', f'{netdev},id=net{index}']
+                device += f',netdev=net{index}'
+            words += ['-device', device]
+        for device in self.devices:
+            words += ['-device', device]
+        if self.incoming:
+            words += ['-incoming', self.incoming]
+        return words + self.args

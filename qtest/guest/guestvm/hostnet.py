@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a guest's network reaches: a web server on the host, other guests."""
+
+import hashlib
+import http.server
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+
+from .guest import NotAvailable
+from .paths import emulator
+from .qmp import Qmp
+
+# The host as slirp shows it to a guest.
+HOST = '10.0.2.2'
+USER = 'user'
+
+
+def stream(path, server=False, reconnect_ms=0):
+    """A -netdev stream value over a unix socket."""
+    value = f'stream,addr.type=unix,addr.path={path},server='
+    value += 'on' if server else 'off'
+    if reconnect_ms:
+        value += f',reconnect-ms={reconnect_ms}'
+    return value
+
+
+def payload(size, seed=b'fabric'):
+    """Bytes that look random and are the same in each run."""
+    block = b''.join(hashlib.sha256(seed + i.to_bytes(4, 'little')).digest()
+                     for i in range(2048))
+    pieces = []
+    for index in range(0, size, len(block)):
+        # Each block is rotated, so that a block lost or doubled shows.
+        turn = (index // len(block) * 977) % len(block)
+        pieces.append(block[turn:] + block[:turn])
+    return b''.join(pieces)[:size]
+
+
+class HttpServer:
+    """A web server on the host's loopback; a guest on slirp gets at it by
+    .url(name).  Content is {name: bytes}."""
+
+    def __init__(self, content):
+        self.content = content
+        self.requests = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = 'HTTP/1.1'
+
+            def do_GET(self):
+                data = outer.content.get(self.path.lstrip('/'))
+                outer.requests.append(self.path)
+                if data is None:
+                    self.send_error(404)
+                    return
+                self.send_response(200)
+                self.send_header('Content-Length', str(len(data)))
+                self.send_header('Connection', 'close')
+                self.end_headers()
+                try:
+                    self.wfile.write(data)
+                except OSError:
+                    pass
+                self.close_connection = True
+
+            def log_message(self, *args):
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(('127.0.0.1', 0),
+                                                       Handler)
+        self._server.daemon_threads = True
+        self.port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever,
+                         daemon=True).start()
+
+    def url(self, name):
+        return f'http://{HOST}:{self.port}/{name}'
+
+    def sha256(self, name):
+        return hashlib.sha256(self.content[name]).hexdigest()
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+
+class Gateway:
+    """slirp and a hub in a QEMU of their own (no machine in it).
+
+    Guests attach with -netdev stream to .netdev(n).  So a connection through
+    slirp outlives the QEMU that runs the guest: after a live migration the
+    other QEMU is on another port of the same hub.
+    """
+
+    def __init__(self, ports=2, user='user', arch='x86_64'):
+        self.dir = Path(tempfile.mkdtemp(prefix='gateway-'))
+        qemu = emulator(arch)
+        if not qemu:
+            raise NotAvailable(f'qemu-system-{arch} is not built')
+        words = [qemu, '-nodefaults', '-no-user-config', '-machine', 'none',
+                 '-display', 'none', '-qmp', f'unix:{self.dir}/qmp',
+                 '-netdev', f'{user},id=outside',
+                 '-netdev', 'hubport,id=hub-outside,hubid=0,netdev=outside']
+        for port in range(ports):
+            words += ['-netdev', stream(self.path(port), server=True) +
+                      f',id=port{port}', '-netdev',
+                      f'hubport,id=hub{port},hubid=0,netdev=port{port}']
+        self.qmp = Qmp(self.dir / 'qmp')
+        with open(self.dir / 'qemu.log', 'wb') as log:
+            self.proc = subprocess.Popen(words, stdin=subprocess.DEVNULL,
+                                         stdout=log, stderr=log,
+                                         start_new_session=True)
+        self.qmp.accept(30)
+
+    def path(self, port):
+        return self.dir / f'port{port}'
+
+    def netdev(self, port):
+        return stream(self.path(port))
+
+    def close(self):
+        if self.proc.poll() is None:
+            self.proc.kill()
+            self.proc.wait()
+        self.qmp.close()
+        for path in self.dir.iterdir():
+            path.unlink()
+        self.dir.rmdir()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()

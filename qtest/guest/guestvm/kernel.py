@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Debian's stock kernel, its modules and its headers, unpacked in build/."""
+
+import gzip
+import lzma
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from . import debs, elf
+from .paths import ARCHES, GUEST_BUILD, ROOT
+
+
+class Kernel:
+    """An unpacked kernel: .release, .image, .boot_image, .modules."""
+
+    def __init__(self, arch, tree, release):
+        self.arch = arch
+        self.tree = Path(tree)
+        self.release = release
+        self.image = self.tree / 'boot' / f'vmlinuz-{release}'
+        self.modules = self.tree / 'lib' / 'modules' / release
+        vmlinux = self.tree / 'vmlinux'
+        # The same kernel without its decompressor: under TCG unpacking xz
+        # takes longer than the whole rest of the boot.
+        self.boot_image = vmlinux if vmlinux.exists() else self.image
+
+    def closure(self, names):
+        """Modules with all that they depend on, in loading order.
+
+        Names that the kernel has built in, or lacks, are left out.
+        """
+        deps, byname = self._modules_dep()
+        order = []
+
+        def visit(path):
+            if path in order:
+                return
+            for dep in reversed(deps[path]):
+                visit(dep)
+            order.append(path)
+
+        for name in names:
+            path = byname.get(name.replace('-', '_'))
+            if path:
+                visit(path)
+        return order
+
+    def _modules_dep(self):
+        deps, byname = {}, {}
+        for line in (self.modules / 'modules.dep').read_text().splitlines():
+            path, _, rest = line.partition(':')
+            deps[path] = rest.split()
+            byname[module_name(path)] = path
+        return deps, byname
+
+
+def module_name(path):
+    """A module's name from its file's."""
+    return re.sub(r'\.ko(\.[a-z0-9]+)?$', '',
+                  os.path.basename(path)).replace('-', '_')
+
+
+def depmod(base, release):
+    """Write modules.dep and its kin for base/lib/modules/release."""
+    tool = shutil.which('depmod', path=os.environ.get('PATH', '') +
+                        ':/usr/sbin:/sbin')
+    env = dict(os.environ)
+    if not tool:
+        tool, libs = _private_depmod()
+        env['LD_LIBRARY_PATH'] = libs
+    subprocess.run([tool, '-b', str(base), release], check=True, env=env)
+
+
+def _private_depmod():
+    """depmod from a package that is not installed, for a bare machine."""
+    arch = subprocess.run(['dpkg', '--print-architecture'], text=True,
+                          stdout=subprocess.PIPE, check=True).stdout.strip()
+    root = GUEST_BUILD / 'host-tools'
+    tool = root / 'sbin' / 'depmod'
+    if not tool.is_symlink():
+        apt = debs.Apt(arch)
+        apt.init()
+        for deb in apt.fetch(['kmod', 'libkmod2']).values():
+            debs.unpack(deb, root)
+    libs = ':'.join(str(p) for p in sorted(root.glob('**/lib/*-linux-gnu')))
+    return str(root / 'bin' / 'kmod'), libs
+
+
+def _extract_vmlinux(bzimage):
+    """The ELF kernel inside a bzImage, or None (no PVH entry, unknown)."""
+    data = Path(bzimage).read_bytes()
+    for magic, unpack in ((b'\xfd7zXZ\0', _unxz), (b'\x1f\x8b\x08', _gunzip),
+                          (b'\x28\xb5\x2f\xfd', _unzstd)):
+        at = data.find(magic)
+        while at >= 0:
+            try:
+                out = unpack(data[at:])
+            except (lzma.LZMAError, OSError, EOFError,
+                    subprocess.CalledProcessError):
+                out = b''
+            # The PVH entry is an ELF note by the name of "Xen".
+            if elf.is_elf(out) and b'Xen\0' in out:
+                return out
+            at = data.find(magic, at + 1)
+    return None
+
+
+def _unxz(data):
+    return lzma.LZMADecompressor().decompress(data)
+
+
+def _gunzip(data):
+    import zlib
+    return zlib.decompressobj(31).decompress(data)
+
+
+def _unzstd(data):
+    done = subprocess.run(['zstd', '-dcq'], input=data,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return done.stdout  # trailing bytes make zstd fail after the kernel
+
+
+def _package(apt, meta):
+    """The versioned package that a meta package stands for today."""
+    for name in apt.depends(meta):
+        if re.match(r'linux-(image|headers)-\d', name):
+            return name
+    raise debs.AptError(f'{meta} depends on no versioned package')
+
+
+def get(arch, say=print):
+    """Fetch and unpack the stock kernel of an architecture, once."""
+    where = GUEST_BUILD / arch / 'kernel'
+    stamp = where / 'release'
+    if stamp.exists():
+        return Kernel(arch, where, stamp.read_text().strip())
+    info = ARCHES[arch]
+    apt = debs.Apt(info.debian)
+    apt.init()
+    package = _package(apt, f'linux-image-{info.kernel_suffix}')
+    release = package[len('linux-image-'):]
+    say(f'fetching {package} ({info.debian})')
+    deb = apt.fetch([package])[package]
+    if where.exists():
+        shutil.rmtree(where)
+    say(f'unpacking {deb.name}')
+    debs.unpack(deb, where)
+    deb.unlink()
+    depmod(where, release)
+    if arch == 'x86_64':
+        vmlinux = _extract_vmlinux(where / 'boot' / f'vmlinuz-{release}')
+        if vmlinux:
+            (where / 'vmlinux').write_bytes(vmlinux)
+    stamp.write_text(release + '\n')
+    return Kernel(arch, where, release)
