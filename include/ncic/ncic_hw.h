@@ -161,6 +161,7 @@ typedef uint64_t ncic_le64;
 #define NCIC_ERR_ACTIVE                 (1u << 7) /* write to a locked register */
 #define NCIC_ERR_BUS_MASTER             (1u << 8) /* work while bus mastering is off */
 #define NCIC_ERR_ACCESS                 (1u << 9) /* read-only or unknown register written */
+#define NCIC_ERR_CSUM                   (1u << 10) /* csum_start or csum_offset out of range: not inserted */
 
 /* NCSR offsets of the RTL layout that differ from the document's */
 #define NCIC_RTL_NCSR_FW_ID             0x000

@@ -1,0 +1,233 @@
+/*
+ * NCIC Ethernet engine: transmit scheduler and pipeline (ETH 4.3.1, 5.4.1)
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "eth-internal.h"
+
+/* ---- Scheduler: round robin over the queues that rang -------------------- */
+
+static bool next_queue(NcicEth *e, unsigned *q)
+{
+    uint32_t above = e->tx_pending & ~((1u << e->tx_next) - 1);
+
+    if (!e->tx_pending) {
+        return false;
+    }
+    *q = __builtin_ctz(above ? above : e->tx_pending);
+    e->tx_next = *q + 1 < e->cfg.queues ? *q + 1 : 0;
+    return true;
+}
+
+/* Fills the operation table; returns the number of descriptors requested. */
+static unsigned request_descriptors(NcicEth *e, unsigned max)
+{
+    NcicFetch *f = &e->fetch[NCIC_TX];
+    unsigned n = 0;
+    unsigned q;
+
+    while (n < max && ncic_fetch_count(f) < NCIC_FETCH_SLOTS &&
+           next_queue(e, &q)) {
+        if (ncic_queue_check(e, NCIC_TX, q) != NCIC_TAKE_OK) {
+            /* Parked until a register of this queue is written. */
+            e->tx_pending &= ~(1u << q);
+            if (ncic_ring_used(&e->queue[NCIC_TX][q].desc)) {
+                e->counter[NCIC_C_TX_DESC_REFUSED]++;
+            }
+            continue;
+        }
+        ncic_fetch_request(f, q);
+        e->counter[NCIC_C_TX_REQ]++;
+        ncic_fetch_run(f);
+        n++;
+    }
+    return n;
+}
+
+/* ---- Pipeline -------------------------------------------------------------- */
+
+static void complete(NcicEth *e, const NcicFetchOp *op, uint32_t status,
+                     uint16_t len)
+{
+    uint8_t cpl[NCIC_CPL_SIZE] = { 0 };
+
+    cpl_init(cpl, op, status, len);
+    ncic_queue_complete(e, NCIC_TX, op->queue, cpl);
+}
+
+static void drop(NcicEth *e, unsigned counter, size_t len)
+{
+    e->counter[counter]++;
+    if (e->ops->dropped) {
+        e->ops->dropped(e->opaque, counter, len);
+    }
+}
+
+static bool csum_in_range(const uint8_t *desc, size_t len)
+{
+    unsigned start = desc[NCIC_DESC_CSUM_START];
+    unsigned offset = desc[NCIC_DESC_CSUM_OFFSET];
+
+    return start >= NCIC_CSUM_POS_MIN && start <= NCIC_CSUM_POS_MAX &&
+           offset >= NCIC_CSUM_POS_MIN && offset <= NCIC_CSUM_POS_MAX &&
+           start <= len && offset + 2u <= len;
+}
+
+/*
+ * The frame as the wire gets it: the host's memory itself when nothing must
+ * change, else a copy, padded and with its checksum.  *@mapped is what must be
+ * unmapped.  NULL: memory was not readable.
+ */
+static const uint8_t *frame_get(NcicEth *e, const NcicFetchOp *op, size_t *len,
+                                const void **mapped)
+{
+    const uint8_t *desc = op->desc;
+    size_t n = *len;
+    uint16_t sum;
+
+    *mapped = NULL;
+    if (!desc[NCIC_DESC_CSUM_OFFSET] && n >= NCIC_ETH_MIN_FRAME &&
+        e->ops->map) {
+        *mapped = e->ops->map(e->opaque, desc_addr(desc), n);
+        if (*mapped) {
+            return *mapped;
+        }
+    }
+    if (!e->ops->read(e->opaque, desc_addr(desc), e->scratch, n)) {
+        return NULL;
+    }
+    if (desc[NCIC_DESC_CSUM_OFFSET]) {
+        unsigned start = desc[NCIC_DESC_CSUM_START];
+
+        if (csum_in_range(desc, n)) {
+            sum = ~ncic_csum(e->scratch + start, n - start);
+            put_be16(e->scratch + desc[NCIC_DESC_CSUM_OFFSET], sum);
+        } else {
+            ncic_eth_guest_error(e, NCIC_E_CSUM, start,
+                                 desc[NCIC_DESC_CSUM_OFFSET]);
+        }
+    }
+    if (n < NCIC_ETH_MIN_FRAME) {
+        memset(e->scratch + n, 0, NCIC_ETH_MIN_FRAME - n);
+        *len = NCIC_ETH_MIN_FRAME;
+    }
+    return e->scratch;
+}
+
+/* Sends one frame and completes it.  False: the wire did not take it. */
+static bool transmit(NcicEth *e, const NcicFetchOp *op)
+{
+    uint32_t mtu = e->ncsr[NCIC_R_TX_MTU];
+    uint16_t length = desc_length(op->desc);
+    size_t len = length;
+    const uint8_t *frame;
+    const void *mapped;
+    NcicTxResult res = NCIC_TX_SENT;
+    uint32_t status = 0;
+
+    if (!len || len > mtu + NCIC_ETH_HLEN + NCIC_VLAN_HLEN) {
+        drop(e, len ? NCIC_C_TX_DROP_MTU : NCIC_C_TX_DROP_LEN, len);
+        ncic_eth_guest_error(e, NCIC_E_LENGTH, op->queue, len);
+        complete(e, op, NCIC_CPL_ERROR, length);
+        return true;
+    }
+    frame = frame_get(e, op, &len, &mapped);
+    if (!frame) {
+        drop(e, NCIC_C_TX_DROP_DMA, len);
+        ncic_eth_guest_error(e, NCIC_E_DATA_DMA, op->queue,
+                             desc_addr(op->desc));
+        complete(e, op, NCIC_CPL_ERROR, length);
+        return true;
+    }
+    if (len > frame_limit(mtu, frame, len)) {
+        /* The four bytes of tolerance are for a tag only. */
+        drop(e, NCIC_C_TX_DROP_MTU, len);
+        ncic_eth_guest_error(e, NCIC_E_LENGTH, op->queue, len);
+        status = NCIC_CPL_ERROR;
+    } else if (!(e->ncsr[NCIC_R_LINK_STATUS] & NCIC_LINK_UP)) {
+        drop(e, NCIC_C_TX_DROP_LINK, len);
+    } else {
+        res = e->ops->tx(e->opaque, frame, len);
+        e->counter[NCIC_C_TX_FRAMES] += res != NCIC_TX_BUSY;
+    }
+    if (mapped) {
+        e->ops->unmap(e->opaque, mapped, len);
+    }
+    e->tx_busy = res != NCIC_TX_SENT;
+    if (res == NCIC_TX_BUSY) {
+        return false;
+    }
+    complete(e, op, status, length);
+    return true;
+}
+
+static bool process(NcicEth *e, const NcicFetchOp *op)
+{
+    switch (op->status) {
+    case NCIC_FETCH_OK:
+        return transmit(e, op);
+    case NCIC_FETCH_FAILED:
+        drop(e, NCIC_C_TX_DROP_DMA, 0);
+        ncic_eth_guest_error(e, NCIC_E_DESC_DMA, op->queue, op->index);
+        complete(e, op, NCIC_CPL_ERROR, 0);
+        return true;
+    default:
+        /* Refused or cancelled: nothing was reserved. */
+        return true;
+    }
+}
+
+bool ncic_eth_tx_run(NcicEth *e, unsigned budget)
+{
+    NcicFetch *f = &e->fetch[NCIC_TX];
+    unsigned sent = 0;
+    NcicFetchOp *op;
+
+    if (!ncic_eth_tx_work(e)) {
+        return false;
+    }
+    if (!e->ops->dma_ok(e->opaque)) {
+        /* ncic_eth_restart() comes when bus mastering is enabled. */
+        ncic_eth_guest_error(e, NCIC_E_BUS_MASTER, e->tx_pending, 0);
+        return false;
+    }
+    for (;;) {
+        unsigned moved = request_descriptors(e, budget);
+
+        while (!e->tx_busy && sent < budget && (op = ncic_fetch_peek(f))) {
+            if (!process(e, op)) {
+                break;
+            }
+            ncic_fetch_pop(f);
+            sent++;
+            moved++;
+        }
+        if (e->tx_busy || !moved) {
+            return false;
+        }
+        if (sent >= budget) {
+            return ncic_eth_tx_work(e);
+        }
+    }
+}
+
+void ncic_eth_tx_resume(NcicEth *e)
+{
+    if (!e->tx_busy) {
+        return;
+    }
+    e->tx_busy = 0;
+    if (ncic_eth_tx_work(e)) {
+        e->ops->kick_tx(e->opaque);
+    }
+    if (e->roce && e->roce->tx_ready) {
+        e->roce->tx_ready(e->roce_opaque);
+    }
+}
+
+bool ncic_eth_tx_work(const NcicEth *e)
+{
+    return e->ncsr[NCIC_R_TX_START] && !e->tx_busy &&
+           (e->tx_pending ||
+            ncic_fetch_peek((NcicFetch *)&e->fetch[NCIC_TX]));
+}
