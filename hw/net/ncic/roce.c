@@ -102,7 +102,9 @@ bool ncic_roce_tx(NcicEth *e, const NcicRoceDesc *d, uint8_t *frame)
         len = NCIC_ETH_MIN_FRAME;
     }
     res = e->ops->tx(e->opaque, frame, len);
-    e->tx_busy = res != NCIC_TX_SENT;
+    if (res != NCIC_TX_SENT) {
+        e->tx_busy = 1;
+    }
     if (res == NCIC_TX_BUSY) {
         return false;
     }

@@ -153,7 +153,9 @@ static bool transmit(NcicEth *e, const NcicFetchOp *op)
     if (mapped) {
         e->ops->unmap(e->opaque, mapped, len);
     }
-    e->tx_busy = res != NCIC_TX_SENT;
+    if (res != NCIC_TX_SENT) {
+        e->tx_busy = 1;
+    }
     if (res == NCIC_TX_BUSY) {
         return false;
     }

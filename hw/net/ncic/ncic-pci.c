@@ -1,0 +1,638 @@
+/*
+ * NCIC NIC: the PCIe function "ncic-nic" (ETH 3.3.5, interface 3.1)
+ *
+ * Identity, BARs, MSI-X, bottom halves, network backend and properties around
+ * the Ethernet engine; an RDMA engine plugs in through ncic/rdma_port.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/log.h"
+#include "qemu/main-loop.h"
+#include "qemu/module.h"
+#include "qapi/error.h"
+#include "hw/pci/msi.h"
+#include "hw/pci/msix.h"
+#include "hw/pci/pci.h"
+#include "hw/pci/pcie.h"
+#include "hw/qdev-properties.h"
+#include "migration/vmstate.h"
+#include "net/net.h"
+#include "system/runstate.h"
+#include "ncic-pci.h"
+#include "trace.h"
+
+/* Frames sent in one go before other work of the main loop has its turn. */
+#define TX_BUDGET 256
+
+static const NcicRdmaOps *rdma_ops;
+
+void ncic_rdma_register(const NcicRdmaOps *ops)
+{
+    rdma_ops = ops;
+}
+
+const NcicRdmaOps *ncic_rdma_ops(void)
+{
+    return rdma_ops;
+}
+
+NcicEth *ncic_nic_eth(NcicState *nic)
+{
+    return &nic->eth;
+}
+
+/* ---- Interrupts ---------------------------------------------------------------- */
+
+static void send_msix(void *opaque, unsigned vector)
+{
+    NcicState *s = opaque;
+    PCIDevice *pci = PCI_DEVICE(s);
+
+    trace_ncic_msix(ncic_id(s), vector);
+    if (!msix_enabled(pci) && msi_enabled(pci)) {
+        msi_notify(pci, 0);
+    } else {
+        msix_notify(pci, vector);
+    }
+}
+
+void ncic_nic_rdma_msix(NcicState *nic, unsigned vector)
+{
+    if (vector >= nic->vectors) {
+        ncic_eth_guest_error(&nic->eth, NCIC_E_INDEX, vector, nic->vectors);
+        return;
+    }
+    send_msix(nic, nic->rdma_vector_base + vector);
+}
+
+/* ---- Engine events --------------------------------------------------------------- */
+
+static void on_kick_tx(void *opaque)
+{
+    qemu_bh_schedule(((NcicState *)opaque)->tx_bh);
+}
+
+static void on_kick_rx(void *opaque)
+{
+    qemu_bh_schedule(((NcicState *)opaque)->rx_bh);
+}
+
+static void on_guest_error(void *opaque, unsigned error, const char *text,
+                           uint64_t a, uint64_t b)
+{
+    NcicState *s = opaque;
+
+    trace_ncic_guest_error(ncic_id(s), text, a, b);
+    qemu_log_mask(LOG_GUEST_ERROR,
+                  "%s: %s (0x%" PRIx64 ", 0x%" PRIx64 ")\n",
+                  ncic_id(s), text, a, b);
+}
+
+static void on_dropped(void *opaque, unsigned counter, size_t len)
+{
+    trace_ncic_drop(ncic_id(opaque), ncic_counter_name(counter), len);
+}
+
+static void tx_done(NetClientState *nc, ssize_t len)
+{
+    NcicState *s = qemu_get_nic_opaque(nc);
+
+    ncic_eth_tx_resume(&s->eth);
+}
+
+static NcicTxResult wire_tx(void *opaque, const void *frame, size_t len)
+{
+    NcicState *s = opaque;
+    ssize_t ret = qemu_send_packet_async(qemu_get_queue(s->nic), frame, len,
+                                         tx_done);
+
+    trace_ncic_tx(ncic_id(s), len, ret);
+    /* 0: the packet waits in the peer's queue, tx_done() follows. */
+    return ret ? NCIC_TX_SENT : NCIC_TX_SENT_STOP;
+}
+
+static const NcicEthOps eth_ops = {
+    .dma_ok       = ncic_dma_ok,
+    .read         = ncic_dma_read,
+    .write        = ncic_dma_write,
+    .map          = ncic_dma_map,
+    .unmap        = ncic_dma_unmap,
+    .desc_read    = ncic_dma_desc_read,
+    .cpl_write    = ncic_dma_cpl_write,
+    .ring_changed = ncic_dma_ring_changed,
+    .tx           = wire_tx,
+    .msix         = send_msix,
+    .kick_tx      = on_kick_tx,
+    .kick_rx      = on_kick_rx,
+    .guest_error  = on_guest_error,
+    .dropped      = on_dropped,
+};
+
+static void tx_bh(void *opaque)
+{
+    NcicState *s = opaque;
+
+    if (ncic_eth_tx_run(&s->eth, TX_BUDGET)) {
+        qemu_bh_schedule(s->tx_bh);
+    }
+}
+
+static void rx_bh(void *opaque)
+{
+    NcicState *s = opaque;
+
+    qemu_flush_queued_packets(qemu_get_queue(s->nic));
+}
+
+/* ---- Network backend --------------------------------------------------------------- */
+
+static bool nic_can_receive(NetClientState *nc)
+{
+    NcicState *s = qemu_get_nic_opaque(nc);
+
+    return ncic_eth_can_rx(&s->eth);
+}
+
+static ssize_t nic_receive(NetClientState *nc, const uint8_t *buf, size_t len)
+{
+    NcicState *s = qemu_get_nic_opaque(nc);
+    NcicRxResult res = ncic_eth_rx(&s->eth, buf, len);
+
+    trace_ncic_rx(ncic_id(s), len, res);
+    return res == NCIC_RX_HELD ? 0 : len;
+}
+
+static void nic_link_status(NetClientState *nc)
+{
+    NcicState *s = qemu_get_nic_opaque(nc);
+
+    trace_ncic_link(ncic_id(s), !nc->link_down);
+    ncic_eth_set_link(&s->eth, !nc->link_down);
+}
+
+static NetClientInfo net_info = {
+    .type = NET_CLIENT_DRIVER_NIC,
+    .size = sizeof(NICState),
+    .can_receive = nic_can_receive,
+    .receive = nic_receive,
+    .link_status_changed = nic_link_status,
+};
+
+/* ---- Reset -------------------------------------------------------------------------- */
+
+static void reset_engines(NcicState *s, const char *cause)
+{
+    trace_ncic_reset(ncic_id(s), cause);
+    ncic_eth_reset(&s->eth);
+    if (s->rdma) {
+        rdma_ops->reset(s->rdma);
+    }
+}
+
+static void ncic_reset_hold(Object *obj, ResetType type)
+{
+    PCIDevice *pci = PCI_DEVICE(obj);
+
+    reset_engines(NCIC_NIC(obj), "function reset");
+    pci_word_test_and_clear_mask(pci->config + NCIC_PCI_CAP_PM + PCI_PM_CTRL,
+                                 PCI_PM_CTRL_STATE_MASK);
+    pcie_cap_deverr_reset(pci);
+    pci_set_word(pci->config + pci->exp.exp_cap + PCI_EXP_DEVCTL,
+                 PCI_EXP_DEVCTL_RELAX_EN | PCI_EXP_DEVCTL_EXT_TAG |
+                 PCI_EXP_DEVCTL_NOSNOOP_EN | PCI_EXP_DEVCTL_READRQ_512B);
+}
+
+/* ---- BAR0: registers ------------------------------------------------------------------ */
+
+static uint64_t csr_read(void *opaque, hwaddr addr, unsigned size)
+{
+    NcicState *s = opaque;
+    uint32_t off, val = 0;
+    NcicWindow win = ncic_bar0_decode(s->layout, addr, &off);
+
+    switch (win) {
+    case NCIC_WIN_HCR:
+        if (s->rdma) {
+            val = rdma_ops->hcr_read(s->rdma, off);
+        }
+        break;
+    case NCIC_WIN_INIT_DONE:
+        val = 1;
+        break;
+    case NCIC_WIN_RESET:
+    case NCIC_WIN_NONE:
+        break;
+    default:
+        val = ncic_eth_reg_read(&s->eth, win, off);
+        break;
+    }
+    trace_ncic_reg_read(ncic_id(s), addr, val);
+    return val;
+}
+
+static void csr_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
+{
+    NcicState *s = opaque;
+    uint32_t off;
+    NcicWindow win = ncic_bar0_decode(s->layout, addr, &off);
+
+    trace_ncic_reg_write(ncic_id(s), addr, val);
+    switch (win) {
+    case NCIC_WIN_HCR:
+        if (s->rdma) {
+            rdma_ops->hcr_write(s->rdma, off, val);
+        } else {
+            ncic_eth_guest_error(&s->eth, NCIC_E_ACCESS, addr, val);
+        }
+        break;
+    case NCIC_WIN_RESET:
+        if (val & NCIC_RESET_START) {
+            reset_engines(s, "reset register");
+        }
+        break;
+    case NCIC_WIN_INIT_DONE:
+    case NCIC_WIN_NONE:
+        ncic_eth_guest_error(&s->eth, NCIC_E_ACCESS, addr, val);
+        break;
+    default:
+        ncic_eth_reg_write(&s->eth, win, off, val);
+        break;
+    }
+}
+
+/* ETH 3.3.1.1: registers are accessed by full dwords only. */
+static const MemoryRegionOps csr_ops = {
+    .read = csr_read,
+    .write = csr_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 4, .max_access_size = 4 },
+    .impl = { .min_access_size = 4, .max_access_size = 4 },
+};
+
+/* ---- BAR2: UAR pages --------------------------------------------------------------------- */
+
+static uint64_t uar_read(void *opaque, hwaddr addr, unsigned size)
+{
+    NcicState *s = opaque;
+
+    return s->rdma && rdma_ops->uar_read
+           ? rdma_ops->uar_read(s->rdma, addr, size) : 0;
+}
+
+static void uar_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
+{
+    NcicState *s = opaque;
+
+    trace_ncic_uar_write(ncic_id(s), addr, val, size);
+    if (s->rdma) {
+        rdma_ops->uar_write(s->rdma, addr, val, size);
+    } else {
+        ncic_eth_guest_error(&s->eth, NCIC_E_ACCESS, addr, val);
+    }
+}
+
+static const MemoryRegionOps uar_ops = {
+    .read = uar_read,
+    .write = uar_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 4, .max_access_size = 8 },
+    .impl = { .min_access_size = 4, .max_access_size = 8 },
+};
+
+/* ---- Configuration space --------------------------------------------------------------------- */
+
+/* ETH figure 3-7. */
+static bool add_express_cap(NcicState *s, Error **errp)
+{
+    PCIDevice *pci = PCI_DEVICE(s);
+    uint8_t *exp;
+    uint8_t *wmask;
+
+    if (pcie_endpoint_cap_init(pci, NCIC_PCI_CAP_EXP) < 0) {
+        error_setg(errp, "cannot add the PCI Express capability");
+        return false;
+    }
+    exp = pci->config + NCIC_PCI_CAP_EXP;
+    wmask = pci->wmask + NCIC_PCI_CAP_EXP;
+    /* 512-byte payloads, 75 W slot */
+    pci_set_long(exp + PCI_EXP_DEVCAP,
+                 PCI_EXP_DEVCAP_RBER | PCI_EXP_DEVCAP_EXT_TAG | 2 | 75u << 18);
+    pci_set_word(wmask + PCI_EXP_DEVCTL,
+                 PCI_EXP_DEVCTL_PAYLOAD | PCI_EXP_DEVCTL_READRQ |
+                 PCI_EXP_DEVCTL_RELAX_EN | PCI_EXP_DEVCTL_NOSNOOP_EN |
+                 PCI_EXP_DEVCTL_EXT_TAG);
+    pcie_cap_deverr_init(pci);
+    /* Completion timeout range B */
+    pci_set_long(exp + PCI_EXP_DEVCAP2, 2);
+    pci_set_word(wmask + PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_COMP_TIMEOUT);
+    if (pcie_cap_get_type(pci) == PCI_EXP_TYPE_ENDPOINT) {
+        /* 5 GT/s x8, no ASPM, exit latencies unlimited */
+        pci_set_long(exp + PCI_EXP_LNKCAP,
+                     PCI_EXP_LNKCAP_SLS_5_0GB | 8u << 4 |
+                     PCI_EXP_LNKCAP_L0SEL | PCI_EXP_LNKCAP_L1EL);
+        pci_set_word(exp + PCI_EXP_LNKSTA,
+                     PCI_EXP_LNKSTA_CLS_5_0GB | 8u << 4 | PCI_EXP_LNKSTA_SLC);
+        pci_set_word(exp + PCI_EXP_LNKCTL2, PCI_EXP_LNKCTL2_TLS_5_0GT);
+    }
+    if (s->flr) {
+        pcie_cap_flr_init(pci);
+    }
+    return pcie_aer_init(pci, PCI_ERR_VER, NCIC_PCI_ECAP_AER, PCI_ERR_SIZEOF,
+                         errp) >= 0;
+}
+
+static bool add_capabilities(NcicState *s, Error **errp)
+{
+    bool rtl = s->layout == NCIC_LAYOUT_RTL;
+    PCIDevice *pci = PCI_DEVICE(s);
+    unsigned n = rtl ? 2 * NCIC_MSIX_VECTORS : s->vectors;
+
+    if (pci_pm_init(pci, NCIC_PCI_CAP_PM, errp) < 0) {
+        return false;
+    }
+    pci_set_word(pci->config + NCIC_PCI_CAP_PM + PCI_PM_PMC, 3);
+    pci_set_word(pci->config + NCIC_PCI_CAP_PM + PCI_PM_CTRL,
+                 PCI_PM_CTRL_NO_SOFT_RESET);
+    pci_set_word(pci->wmask + NCIC_PCI_CAP_PM + PCI_PM_CTRL,
+                 PCI_PM_CTRL_STATE_MASK);
+    if (msi_init(pci, NCIC_PCI_CAP_MSI, 1, true, false, errp) < 0 ||
+        msix_init(pci, n, &s->bar0, NCIC_BAR_CSR,
+                  rtl ? NCIC_RTL_MSIX_TABLE : NCIC_MSIX_TABLE,
+                  &s->bar0, NCIC_BAR_CSR,
+                  rtl ? NCIC_RTL_MSIX_PBA : NCIC_MSIX_PBA,
+                  NCIC_PCI_CAP_MSIX, errp) < 0) {
+        return false;
+    }
+    for (unsigned v = 0; v < n; v++) {
+        msix_vector_use(pci, v);
+    }
+    /* The hardware sources have a second table, right behind, for RDMA. */
+    s->rdma_vector_base = rtl ? NCIC_MSIX_VECTORS : 0;
+    return add_express_cap(s, errp);
+}
+
+static void ncic_config_write(PCIDevice *pci, uint32_t addr, uint32_t val,
+                              int len)
+{
+    NcicState *s = NCIC_NIC(pci);
+    bool was = ncic_dma_ok(s);
+
+    pci_default_write_config(pci, addr, val, len);
+    pcie_aer_write_config(pci, addr, val, len);
+    if (s->flr) {
+        pcie_cap_flr_write_config(pci, addr, val, len);
+    }
+    if (!was && ncic_dma_ok(s)) {
+        ncic_eth_restart(&s->eth);
+        if (s->rdma && rdma_ops->restart) {
+            rdma_ops->restart(s->rdma);
+        }
+    }
+}
+
+/* ---- Life -------------------------------------------------------------------------------------- */
+
+static void vm_state_change(void *opaque, bool running, RunState state)
+{
+    NcicState *s = opaque;
+
+    if (running) {
+        ncic_eth_restart(&s->eth);
+        if (s->rdma && rdma_ops->restart) {
+            rdma_ops->restart(s->rdma);
+        }
+    }
+}
+
+static bool pick(const char *prop, const char *value, const char *const *names,
+                 unsigned *index, Error **errp)
+{
+    for (*index = 0; names[*index]; (*index)++) {
+        if (!g_strcmp0(value, names[*index])) {
+            return true;
+        }
+    }
+    error_setg(errp, "property '%s' does not know value '%s'", prop, value);
+    return false;
+}
+
+static bool configure(NcicState *s, NcicEthConfig *cfg, Error **errp)
+{
+    static const char *const layouts[] = { "doc", "rtl", "both", NULL };
+    static const char *const flags[] = { "rtl", "doc", NULL };
+    static const char *const arms[] = { "rtl", "oneshot", NULL };
+    unsigned layout, flag, arm;
+
+    if (!pick("layout", s->layout_name, layouts, &layout, errp) ||
+        !pick("eth-flags", s->eth_flags, flags, &flag, errp) ||
+        !pick("eth-arm", s->eth_arm, arms, &arm, errp)) {
+        return false;
+    }
+    s->layout = NCIC_LAYOUT_DOC + layout;
+    if (s->queues < 1 || s->queues > NCIC_QUEUES_MAX) {
+        error_setg(errp, "property 'queues' must be 1 to %d", NCIC_QUEUES_MAX);
+        return false;
+    }
+    if (s->vectors < 1 || s->vectors > NCIC_MSIX_VECTORS_MAX) {
+        error_setg(errp, "property 'msix-vectors' must be 1 to %d",
+                   NCIC_MSIX_VECTORS_MAX);
+        return false;
+    }
+    if (s->layout == NCIC_LAYOUT_RTL && s->vectors != NCIC_MSIX_VECTORS) {
+        error_setg(errp, "layout=rtl has two tables of %d MSI-X vectors",
+                   NCIC_MSIX_VECTORS);
+        return false;
+    }
+    if (s->mtu < NCIC_MTU_MIN || s->mtu > NCIC_MTU_MAX) {
+        error_setg(errp, "property 'mtu' must be %u to %u", NCIC_MTU_MIN,
+                   NCIC_MTU_MAX);
+        return false;
+    }
+    *cfg = (NcicEthConfig) {
+        .queues = s->queues,
+        .vectors = s->vectors,
+        .mtu = s->mtu,
+        .ext = s->ext,
+        /* Only the hardware sources know a start bit; it is off there. */
+        .tx_start = s->layout != NCIC_LAYOUT_RTL,
+        .doc_flags = flag == 1,
+        .arm_oneshot = arm == 1,
+        .irq_coalesce = s->irq_coalesce,
+        .roce_csum = s->roce_csum,
+    };
+    qemu_macaddr_default_if_unset(&s->conf.macaddr);
+    memcpy(cfg->mac, s->conf.macaddr.a, sizeof(cfg->mac));
+    return true;
+}
+
+static void ncic_exit(PCIDevice *pci);
+
+static void ncic_realize(PCIDevice *pci, Error **errp)
+{
+    NcicState *s = NCIC_NIC(pci);
+    DeviceState *dev = DEVICE(pci);
+    NcicEthConfig cfg;
+
+    if (!configure(s, &cfg, errp)) {
+        return;
+    }
+    pci->config_write = ncic_config_write;
+    /* The pin is advertised and never driven. */
+    pci->config[PCI_INTERRUPT_PIN] = 1;
+
+    memory_region_init(&s->bar0, OBJECT(s), "ncic-bar0", NCIC_BAR_CSR_SIZE);
+    memory_region_init_io(&s->csr, OBJECT(s), &csr_ops, s, "ncic-csr",
+                          NCIC_BAR_CSR_SIZE);
+    memory_region_add_subregion_overlap(&s->bar0, 0, &s->csr, -1);
+    memory_region_init_io(&s->bar2, OBJECT(s), &uar_ops, s, "ncic-uar",
+                          NCIC_BAR_UAR_SIZE);
+    pci_register_bar(pci, NCIC_BAR_CSR, PCI_BASE_ADDRESS_MEM_TYPE_64,
+                     &s->bar0);
+    pci_register_bar(pci, NCIC_BAR_UAR, PCI_BASE_ADDRESS_MEM_TYPE_64,
+                     &s->bar2);
+
+    s->tx_bh = qemu_bh_new_guarded(tx_bh, s, &dev->mem_reentrancy_guard);
+    s->rx_bh = qemu_bh_new(rx_bh, s);
+    ncic_dma_init(s);
+    ncic_eth_init(&s->eth, &cfg, &eth_ops, s);
+    s->nic = qemu_new_nic(&net_info, &s->conf, TYPE_NCIC_NIC, dev->id,
+                          &dev->mem_reentrancy_guard, s);
+    qemu_format_nic_info_str(qemu_get_queue(s->nic), s->conf.macaddr.a);
+    ncic_eth_set_link(&s->eth, !qemu_get_queue(s->nic)->link_down);
+    s->vmstate = qemu_add_vm_change_state_handler(vm_state_change, s);
+
+    if (!add_capabilities(s, errp)) {
+        ncic_exit(pci);
+        return;
+    }
+    if (rdma_ops && s->use_rdma) {
+        s->rdma = rdma_ops->create(s, pci, errp);
+        if (!s->rdma) {
+            ncic_exit(pci);
+            return;
+        }
+        ncic_roce_attach(&s->eth, &rdma_ops->sink, s->rdma);
+    }
+}
+
+static void ncic_exit(PCIDevice *pci)
+{
+    NcicState *s = NCIC_NIC(pci);
+
+    ncic_roce_attach(&s->eth, NULL, NULL);
+    if (s->rdma) {
+        rdma_ops->destroy(s->rdma);
+        s->rdma = NULL;
+    }
+    qemu_del_vm_change_state_handler(s->vmstate);
+    qemu_del_nic(s->nic);
+    if (pci->exp.aer_cap) {
+        pcie_aer_exit(pci);
+    }
+    if (pci->exp.exp_cap) {
+        pcie_cap_exit(pci);
+    }
+    if (msix_present(pci)) {
+        msix_unuse_all_vectors(pci);
+        msix_uninit(pci, &s->bar0, &s->bar0);
+    }
+    msi_uninit(pci);
+    ncic_dma_fini(s);
+    qemu_bh_delete(s->tx_bh);
+    qemu_bh_delete(s->rx_bh);
+    ncic_eth_fini(&s->eth);
+}
+
+static void ncic_instance_init(Object *obj)
+{
+    NcicState *s = NCIC_NIC(obj);
+
+    s->layout_name = g_strdup("both");
+    s->eth_flags = g_strdup("rtl");
+    s->eth_arm = g_strdup("rtl");
+    for (unsigned i = 0; i < NCIC_C_COUNT; i++) {
+        object_property_add_uint64_ptr(obj, ncic_counter_name(i),
+                                       &s->eth.counter[i], OBJ_PROP_FLAG_READ);
+    }
+    object_property_add_uint32_ptr(obj, "error-status",
+                                   &s->eth.ncsr[NCIC_R_ERR_STATUS],
+                                   OBJ_PROP_FLAG_READ);
+    device_add_bootindex_property(obj, &s->conf.bootindex, "bootindex",
+                                  "/ethernet-phy@0", DEVICE(obj));
+}
+
+static const Property ncic_properties[] = {
+    DEFINE_NIC_PROPERTIES(NcicState, conf),
+    DEFINE_PROP_STRING("layout", NcicState, layout_name),
+    DEFINE_PROP_STRING("eth-flags", NcicState, eth_flags),
+    DEFINE_PROP_STRING("eth-arm", NcicState, eth_arm),
+    DEFINE_PROP_UINT32("queues", NcicState, queues, NCIC_QUEUES_MAX),
+    DEFINE_PROP_UINT32("msix-vectors", NcicState, vectors, NCIC_MSIX_VECTORS),
+    DEFINE_PROP_UINT32("mtu", NcicState, mtu, NCIC_MTU_DEFAULT),
+    DEFINE_PROP_BOOL("eth-ext", NcicState, ext, true),
+    DEFINE_PROP_BOOL("flr", NcicState, flr, false),
+    DEFINE_PROP_BOOL("irq-coalesce", NcicState, irq_coalesce, true),
+    DEFINE_PROP_BOOL("roce-csum", NcicState, roce_csum, true),
+    DEFINE_PROP_BOOL("rdma", NcicState, use_rdma, true),
+};
+
+static const struct {
+    const char *name;
+    const char *text;
+} descriptions[] = {
+    { "layout", "register windows in BAR0: doc, rtl or both" },
+    { "eth-flags", "active and armed bits: rtl (present) or doc (absent)" },
+    { "eth-arm", "armed bit: rtl (permission) or oneshot" },
+    { "queues", "queue pairs, 1 to 32" },
+    { "msix-vectors", "MSI-X vectors, 1 to 2048" },
+    { "mtu", "value of the TX and RX MTU registers" },
+    { "eth-ext", "registers beyond the document's table 3-3" },
+    { "flr", "offer function level reset" },
+    { "irq-coalesce", "one message until the host writes the CPL tail" },
+    { "roce-csum", "drop RoCE frames whose UDP checksum is 0" },
+    { "rdma", "attach the RDMA engine" },
+};
+
+static void ncic_class_init(ObjectClass *klass, void *data)
+{
+    ResettableClass *rc = RESETTABLE_CLASS(klass);
+    PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
+    DeviceClass *dc = DEVICE_CLASS(klass);
+
+    k->realize = ncic_realize;
+    k->exit = ncic_exit;
+    k->vendor_id = NCIC_PCI_VENDOR_ID;
+    k->device_id = NCIC_PCI_DEVICE_ID;
+    k->subsystem_vendor_id = NCIC_PCI_SUBSYSTEM_VENDOR_ID;
+    k->subsystem_id = NCIC_PCI_SUBSYSTEM_ID;
+    k->class_id = NCIC_PCI_CLASS;
+    rc->phases.hold = ncic_reset_hold;
+    dc->desc = "NCIC NIC (Ethernet and RDMA)";
+    dc->vmsd = &vmstate_ncic;
+    set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
+    device_class_set_props(dc, ncic_properties);
+    for (unsigned i = 0; i < ARRAY_SIZE(descriptions); i++) {
+        object_class_property_set_description(klass, descriptions[i].name,
+                                              descriptions[i].text);
+    }
+    if (rdma_ops && rdma_ops->class_init) {
+        rdma_ops->class_init(klass);
+    }
+}
+
+static const TypeInfo ncic_types[] = {
+    {
+        .name = TYPE_NCIC_NIC,
+        .parent = TYPE_PCI_DEVICE,
+        .instance_size = sizeof(NcicState),
+        .instance_init = ncic_instance_init,
+        .class_init = ncic_class_init,
+        .interfaces = (InterfaceInfo[]) {
+            { INTERFACE_PCIE_DEVICE },
+            { }
+        },
+    },
+};
+
+DEFINE_TYPES(ncic_types)

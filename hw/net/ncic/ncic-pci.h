@@ -1,0 +1,84 @@
+/*
+ * NCIC NIC: state of the PCIe function, shared by the files of the shell
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_NET_NCIC_PCI_H
+#define HW_NET_NCIC_PCI_H
+
+#include "hw/pci/pci_device.h"
+#include "net/net.h"
+#include "qom/object.h"
+#include "ncic/eth.h"
+#include "ncic/rdma_port.h"
+
+#define TYPE_NCIC_NIC "ncic-nic"
+OBJECT_DECLARE_SIMPLE_TYPE(NcicState, NCIC_NIC)
+
+/* One ring, mapped for direct access while its memory is ordinary RAM. */
+typedef struct NcicRingCache {
+    MemoryRegionCache mem;
+    bool mapped;                /* mem is initialized */
+    bool direct;                /* mem.ptr covers the whole ring */
+} NcicRingCache;
+
+enum { NCIC_RING_DESC, NCIC_RING_CPL, NCIC_RINGS };
+
+struct NcicState {
+    PCIDevice parent_obj;
+
+    NICState *nic;
+    NICConf conf;
+    MemoryRegion bar0;
+    MemoryRegion csr;
+    MemoryRegion bar2;
+    QEMUBH *tx_bh;
+    QEMUBH *rx_bh;
+    QEMUBH *unmap_bh;
+    VMChangeStateEntry *vmstate;
+    MemoryListener listener;
+    NcicRingCache ring[NCIC_DIRS][NCIC_QUEUES_MAX][NCIC_RINGS];
+
+    NcicEth eth;
+    void *rdma;
+    unsigned rdma_vector_base;
+    NcicLayout layout;
+
+    /* properties */
+    char *layout_name;
+    char *eth_flags;
+    char *eth_arm;
+    uint32_t queues;
+    uint32_t vectors;
+    uint32_t mtu;
+    bool flr;
+    bool ext;
+    bool irq_coalesce;
+    bool roce_csum;
+    bool use_rdma;
+};
+
+/* ncic-dma.c: guest memory operations of the engine. */
+void ncic_dma_init(NcicState *s);
+void ncic_dma_fini(NcicState *s);
+void ncic_dma_ring_changed(void *opaque, NcicDir dir, unsigned q);
+bool ncic_dma_ok(void *opaque);
+bool ncic_dma_read(void *opaque, uint64_t addr, void *buf, size_t len);
+bool ncic_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len);
+const void *ncic_dma_map(void *opaque, uint64_t addr, size_t len);
+void ncic_dma_unmap(void *opaque, const void *p, size_t len);
+void ncic_dma_desc_read(void *opaque, NcicDir dir, unsigned q, unsigned slot,
+                        uint64_t addr, uint32_t tag);
+bool ncic_dma_cpl_write(void *opaque, NcicDir dir, unsigned q, unsigned slot,
+                        uint64_t addr, const void *cpl);
+
+/* ncic-vmstate.c */
+extern const VMStateDescription vmstate_ncic;
+const NcicRdmaOps *ncic_rdma_ops(void);
+
+static inline const char *ncic_id(const NcicState *s)
+{
+    return DEVICE(s)->id ? DEVICE(s)->id : TYPE_NCIC_NIC;
+}
+
+#endif
