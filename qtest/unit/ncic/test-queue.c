@@ -1,0 +1,259 @@
+/*
+ * Queue and completion-queue managers: take rule, wrap, interrupts
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "harness.h"
+
+#define BUF (MEM_BASE + 0x200000)
+
+static void post(Rig *r, NcicDir dir, unsigned q, unsigned log, uint16_t head)
+{
+    rig_desc(r, dir, q, log, head, BUF, 60, 0, 0);
+    rig_write(r, qreg(dir, q, NCIC_Q_HEAD), (uint16_t)(head + 1));
+}
+
+/* Each condition of the take rule, one at a time. */
+static void test_take_rule(void)
+{
+    Rig r;
+
+    for (NcicDir dir = NCIC_RX; dir <= NCIC_TX; dir++) {
+        rig_init(&r, NULL);
+        g_assert_cmpint(ncic_queue_check(&r.eth, dir, 0), ==,
+                        NCIC_TAKE_INACTIVE);
+        rig_queue(&r, dir, 0, 1);
+        g_assert_cmpint(ncic_queue_check(&r.eth, dir, 0), ==, NCIC_TAKE_EMPTY);
+        post(&r, dir, 0, 1, 0);
+        g_assert_cmpint(ncic_queue_check(&r.eth, dir, 0), ==, NCIC_TAKE_OK);
+
+        rig_write(&r, qreg(dir, 0, NCIC_Q_CPL_INTR), 0);
+        g_assert_cmpint(ncic_queue_check(&r.eth, dir, 0), ==,
+                        NCIC_TAKE_UNARMED);
+        rig_write(&r, qreg(dir, 0, NCIC_Q_CPL_INTR), 0x80000000);
+        g_assert_cmpint(ncic_queue_check(&r.eth, dir, 0), ==, NCIC_TAKE_OK);
+
+        /* two completions outstanding in a ring of two */
+        rig_write(&r, qreg(dir, 0, NCIC_Q_CPL_TAIL), 0xfffe);
+        g_assert_cmpint(ncic_queue_check(&r.eth, dir, 0), ==,
+                        NCIC_TAKE_CPL_FULL);
+        rig_write(&r, qreg(dir, 0, NCIC_Q_CPL_TAIL), 0xffff);
+        g_assert_cmpint(ncic_queue_check(&r.eth, dir, 0), ==, NCIC_TAKE_OK);
+
+        rig_write(&r, qreg(dir, 0, NCIC_Q_HEAD), 3);
+        g_assert_cmpint(ncic_queue_check(&r.eth, dir, 0), ==,
+                        NCIC_TAKE_OVERRUN);
+        g_assert_cmpuint(r.errors[NCIC_E_HEAD], ==, 1);
+        rig_write(&r, qreg(dir, 0, NCIC_Q_HEAD), 2);
+        g_assert_cmpint(ncic_queue_check(&r.eth, dir, 0), ==, NCIC_TAKE_OK);
+
+        rig_write(&r, qreg(dir, 0, NCIC_Q_CPL_LOG_SIZE), 0);
+        g_assert_cmpint(ncic_queue_check(&r.eth, dir, 0), ==,
+                        NCIC_TAKE_INACTIVE);
+        rig_fini(&r);
+    }
+}
+
+/* Every ring size that fits, several laps, counters crossing 65536. */
+static void test_wrap(void)
+{
+    for (unsigned log = 0; log <= 11; log++) {
+        unsigned size = 1u << log;
+        uint16_t head = 0xfff0;
+        uint16_t tail = head;
+        Rig r;
+
+        rig_init(&r, NULL);
+        rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_HEAD), head);
+        rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_TAIL), head);
+        rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_HEAD), head);
+        rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_TAIL), head);
+        rig_queue(&r, NCIC_TX, 0, log);
+        for (unsigned lap = 0; lap < 3 && r.n_sent + size < SENT_MAX; lap++) {
+            /* full ring, each frame with its own content */
+            for (unsigned i = 0; i < size; i++) {
+                uint64_t buf = BUF + i * 64;
+
+                memset(rig_ptr(&r, buf), 0, 60);
+                put_le32(rig_ptr(&r, buf), lap << 16 | i);
+                rig_desc(&r, NCIC_TX, 0, log, head++, buf, 60, 0, 0);
+            }
+            rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_HEAD), head);
+            while (ncic_eth_tx_run(&r.eth, 100)) {
+            }
+            g_assert_cmpuint(r.n_sent, ==, (lap + 1) * size);
+            g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_TAIL)), ==,
+                            head);
+            g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_HEAD)),
+                            ==, head);
+            for (unsigned i = 0; i < size; i++, tail++) {
+                uint8_t *cpl = rig_cpl(&r, NCIC_TX, 0, log, tail);
+
+                g_assert_cmphex(get_le32(r.sent[lap * size + i]->data), ==,
+                                lap << 16 | i);
+                g_assert_cmphex(get_le16(cpl + NCIC_CPL_INDEX), ==, tail);
+                g_assert_cmphex(get_le16(cpl + NCIC_CPL_LENGTH), ==, 60);
+                g_assert_cmphex(get_le32(cpl + NCIC_CPL_STATUS), ==, 0);
+            }
+            rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_TAIL), tail);
+        }
+        g_assert_cmpuint(r.eth.counter[NCIC_C_GUEST_ERR], ==, 0);
+        rig_fini(&r);
+    }
+}
+
+/* One message until the host writes the CPL tail, none lost. */
+static void test_interrupt_coalesced(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 3, 4);
+    for (unsigned i = 0; i < 3; i++) {
+        post(&r, NCIC_TX, 3, 4, i);
+        ncic_eth_tx_run(&r.eth, 8);
+    }
+    g_assert_cmpuint(r.irq[7], ==, 1);
+    /* the host has seen two of three: the third is announced by the write */
+    rig_write(&r, qreg(NCIC_TX, 3, NCIC_Q_CPL_TAIL), 2);
+    g_assert_cmpuint(r.irq[7], ==, 2);
+    rig_write(&r, qreg(NCIC_TX, 3, NCIC_Q_CPL_TAIL), 3);
+    g_assert_cmpuint(r.irq[7], ==, 2);
+    post(&r, NCIC_TX, 3, 4, 3);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.irq[7], ==, 3);
+    g_assert_cmpuint(r.eth.counter[NCIC_C_TX_IRQ], ==, 3);
+    rig_fini(&r);
+}
+
+static void test_interrupt_each(void)
+{
+    NcicEthConfig cfg = rig_config();
+    Rig r;
+
+    cfg.irq_coalesce = false;
+    rig_init(&r, &cfg);
+    rig_queue(&r, NCIC_TX, 0, 4);
+    for (unsigned i = 0; i < 5; i++) {
+        post(&r, NCIC_TX, 0, 4, i);
+    }
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.irq[1], ==, 5);
+    /* MSI-X enable of the hardware sources */
+    rig_write(&r, 0x10054, 0);
+    post(&r, NCIC_TX, 0, 4, 5);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.irq[1], ==, 5);
+    rig_fini(&r);
+}
+
+static void test_interrupt_oneshot(void)
+{
+    NcicEthConfig cfg = rig_config();
+    uint32_t intr = qreg(NCIC_TX, 0, NCIC_Q_CPL_INTR);
+    Rig r;
+
+    cfg.arm_oneshot = true;
+    rig_init(&r, &cfg);
+    rig_queue(&r, NCIC_TX, 0, 4);
+    for (unsigned i = 0; i < 3; i++) {
+        post(&r, NCIC_TX, 0, 4, i);
+        ncic_eth_tx_run(&r.eth, 8);
+    }
+    g_assert_cmpuint(r.n_sent, ==, 3);
+    g_assert_cmpuint(r.irq[1], ==, 1);
+    g_assert_cmphex(rig_read(&r, intr), ==, 1);
+    /* arming with completions waiting fires at once */
+    rig_write(&r, intr, 0x80000001);
+    g_assert_cmpuint(r.irq[1], ==, 2);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_TAIL), 3);
+    rig_write(&r, intr, 0x80000001);
+    g_assert_cmpuint(r.irq[1], ==, 2);
+    g_assert_cmphex(rig_read(&r, intr), ==, 0x80000001);
+    rig_fini(&r);
+}
+
+static void test_vector_out_of_range(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, 4);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_INTR), 0x8000ffff);
+    g_assert_cmpuint(r.errors[NCIC_E_INDEX], ==, 1);
+    post(&r, NCIC_TX, 0, 4, 0);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.n_sent, ==, 1);
+    g_assert_cmpuint(r.errors[NCIC_E_INDEX], ==, 2);
+    rig_fini(&r);
+}
+
+/* The document knows no active and armed bits. */
+static void test_document_flags(void)
+{
+    NcicEthConfig cfg = rig_config();
+    Rig r;
+
+    cfg.doc_flags = true;
+    rig_init(&r, &cfg);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_BASE_LO), cpl_ring(NCIC_TX, 0));
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_LOG_SIZE), 4);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_INTR), 1);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_BASE_LO), desc_ring(NCIC_TX, 0));
+    post(&r, NCIC_TX, 0, 4, 0);
+    g_assert_cmpint(ncic_queue_check(&r.eth, NCIC_TX, 0), ==,
+                    NCIC_TAKE_INACTIVE);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_LOG_SIZE), 4);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.n_sent, ==, 1);
+    g_assert_cmpuint(r.irq[1], ==, 1);
+    rig_fini(&r);
+}
+
+/* What migration brings in is checked, and work goes on from it. */
+static void test_restore(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, 4);
+    post(&r, NCIC_TX, 0, 4, 0);
+    r.eth.tx_pending = 0;               /* as if the doorbell had been lost */
+    g_assert_true(ncic_eth_restored(&r.eth));
+    ncic_eth_restart(&r.eth);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.n_sent, ==, 1);
+
+    r.eth.queue[NCIC_RX][5].desc.log_size = 16;
+    g_assert_false(ncic_eth_restored(&r.eth));
+    r.eth.queue[NCIC_RX][5].desc.log_size = 15;
+    g_assert_true(ncic_eth_restored(&r.eth));
+    r.eth.queue[NCIC_TX][31].cpl.head = 0x10000;
+    g_assert_false(ncic_eth_restored(&r.eth));
+    r.eth.queue[NCIC_TX][31].cpl.head = 0;
+    r.eth.fetch[NCIC_TX].start += 65;
+    g_assert_false(ncic_eth_restored(&r.eth));
+    r.eth.fetch[NCIC_TX].start -= 65;
+    r.eth.fetch[NCIC_TX].op[3].queue = 32;
+    g_assert_false(ncic_eth_restored(&r.eth));
+    r.eth.fetch[NCIC_TX].op[3].queue = 0;
+    r.eth.tx_next = 32;
+    g_assert_false(ncic_eth_restored(&r.eth));
+    rig_fini(&r);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ncic/queue/take-rule", test_take_rule);
+    g_test_add_func("/ncic/queue/wrap", test_wrap);
+    g_test_add_func("/ncic/queue/interrupt/coalesced",
+                    test_interrupt_coalesced);
+    g_test_add_func("/ncic/queue/interrupt/each", test_interrupt_each);
+    g_test_add_func("/ncic/queue/interrupt/oneshot", test_interrupt_oneshot);
+    g_test_add_func("/ncic/queue/interrupt/out-of-range",
+                    test_vector_out_of_range);
+    g_test_add_func("/ncic/queue/document-flags", test_document_flags);
+    g_test_add_func("/ncic/queue/restore", test_restore);
+    return g_test_run();
+}

@@ -1,0 +1,377 @@
+/*
+ * Transmit pipeline
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "frames.h"
+#include "harness.h"
+
+#define BUF (MEM_BASE + 0x200000)
+#define LOG 6
+
+static void send(Rig *r, unsigned q, uint64_t addr, uint16_t len,
+                 uint8_t start, uint8_t offset)
+{
+    uint16_t head = rig_read(r, qreg(NCIC_TX, q, NCIC_Q_HEAD));
+
+    rig_desc(r, NCIC_TX, q, LOG, head, addr, len, start, offset);
+    rig_write(r, qreg(NCIC_TX, q, NCIC_Q_HEAD), (uint16_t)(head + 1));
+}
+
+static uint32_t last_status(Rig *r, unsigned q)
+{
+    uint16_t head = rig_read(r, qreg(NCIC_TX, q, NCIC_Q_CPL_HEAD));
+
+    return get_le32(rig_cpl(r, NCIC_TX, q, LOG, head - 1) + NCIC_CPL_STATUS);
+}
+
+/* 1 byte to MTU: content intact, short frames padded with zeros to 60. */
+static void test_sizes(void)
+{
+    Rig r;
+    size_t n = 0;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, LOG);
+    for (unsigned i = 0; i < 1518; i++) {
+        rig_ptr(&r, BUF)[i] = i + 1;
+    }
+    put_be16(rig_ptr(&r, BUF) + 12, 0x88b5);
+    for (size_t len = 1; len <= 1514; len++) {
+        GByteArray *f;
+
+        send(&r, 0, BUF, len, 0, 0);
+        ncic_eth_tx_run(&r.eth, 8);
+        g_assert_cmpuint(r.n_sent, ==, ++n);
+        f = r.sent[n - 1];
+        g_assert_cmpuint(f->len, ==, MAX(len, 60));
+        g_assert_cmpmem(f->data, len, rig_ptr(&r, BUF), len);
+        for (size_t i = len; i < f->len; i++) {
+            g_assert_cmphex(f->data[i], ==, 0);
+        }
+        g_assert_cmphex(last_status(&r, 0), ==, 0);
+        rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_TAIL),
+                  rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_HEAD)));
+    }
+    g_assert_cmpuint(rig_read(&r, 0x10104), ==, 1514);
+    g_assert_cmpuint(rig_read(&r, 0x10108), ==, 1514);
+    rig_fini(&r);
+}
+
+static void test_limits(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, LOG);
+    memset(rig_ptr(&r, BUF), 0, 2000);
+    /* 1515 bytes: too long untagged, fine with a tag, 1519 never */
+    send(&r, 0, BUF, 1515, 0, 0);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmphex(last_status(&r, 0), ==, NCIC_CPL_ERROR);
+    put_be16(rig_ptr(&r, BUF) + 12, 0x8100);
+    send(&r, 0, BUF, 1518, 0, 0);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmphex(last_status(&r, 0), ==, 0);
+    send(&r, 0, BUF, 1519, 0, 0);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmphex(last_status(&r, 0), ==, NCIC_CPL_ERROR);
+    g_assert_cmpuint(rig_read(&r, 0x101a4), ==, 2);
+    /* length 0 */
+    send(&r, 0, BUF, 0, 0, 0);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmphex(last_status(&r, 0), ==, NCIC_CPL_ERROR);
+    g_assert_cmpuint(rig_read(&r, 0x101a0), ==, 1);
+    g_assert_cmpuint(r.n_sent, ==, 1);
+    g_assert_cmpuint(r.errors[NCIC_E_LENGTH], ==, 3);
+    /* buffer and descriptor outside memory */
+    send(&r, 0, 0xdead0000, 100, 0, 0);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmphex(last_status(&r, 0), ==, NCIC_CPL_ERROR);
+    g_assert_cmpuint(r.errors[NCIC_E_DATA_DMA], ==, 1);
+    g_assert_cmpuint(rig_read(&r, 0x101a8), ==, 1);
+    rig_fini(&r);
+
+    rig_init(&r, NULL);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_BASE_LO), cpl_ring(NCIC_TX, 0));
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_LOG_SIZE), NCIC_Q_ACTIVE | LOG);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_INTR), NCIC_Q_CPL_ARMED);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_BASE_LO), 0xffff0000);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_LOG_SIZE), NCIC_Q_ACTIVE | LOG);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_HEAD), 1);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.errors[NCIC_E_DESC_DMA], ==, 1);
+    g_assert_cmphex(last_status(&r, 0), ==, NCIC_CPL_ERROR);
+    g_assert_cmpuint(r.irq[0], ==, 1);
+    rig_fini(&r);
+}
+
+static void check_csum(uint8_t proto, unsigned field, size_t payload)
+{
+    uint8_t want[1600];
+    size_t len = make_ipv4(want, proto, 0x0a000001, 0x0a000002, 1000, 2000,
+                           payload);
+    uint8_t *buf;
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, LOG);
+    buf = rig_ptr(&r, BUF);
+    memcpy(buf, want, len);
+    /* The host leaves the pseudo-header sum in the field. */
+    put_be16(buf + 34 + field, plain_pseudo(want + 14, len - 34));
+    send(&r, 0, BUF, len, 34, 34 + field);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.n_sent, ==, 1);
+    g_assert_cmpmem(r.sent[0]->data, len, want, len);
+    rig_fini(&r);
+}
+
+static void test_checksum(void)
+{
+    for (size_t payload = 26; payload < 1400; payload += 13) {
+        check_csum(6, 16, payload);
+        check_csum(17, 6, payload);
+    }
+}
+
+/* Positions outside 32..95 or outside the frame: sent as it is, reported. */
+static void test_checksum_range(void)
+{
+    static const uint8_t bad[][2] = {
+        { 31, 50 }, { 34, 31 }, { 96, 50 }, { 34, 96 }, { 34, 59 }, { 61, 50 },
+    };
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, LOG);
+    memset(rig_ptr(&r, BUF), 0x5a, 60);
+    for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
+        send(&r, 0, BUF, 60, bad[i][0], bad[i][1]);
+        ncic_eth_tx_run(&r.eth, 8);
+        g_assert_cmpuint(r.errors[NCIC_E_CSUM], ==, i + 1);
+        g_assert_cmpmem(r.sent[i]->data, 60, rig_ptr(&r, BUF), 60);
+    }
+    rig_fini(&r);
+}
+
+/* One frame from each queue in turn. */
+static void test_round_robin(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    for (unsigned q = 0; q < 4; q++) {
+        rig_queue(&r, NCIC_TX, q, LOG);
+        for (unsigned i = 0; i < 4 + q * 4; i++) {
+            uint64_t buf = BUF + (q * 64 + i) * 64;
+
+            rig_ptr(&r, buf)[0] = q;
+            rig_ptr(&r, buf)[1] = i;
+            send(&r, q, buf, 60, 0, 0);
+        }
+    }
+    while (ncic_eth_tx_run(&r.eth, 7)) {
+    }
+    g_assert_cmpuint(r.n_sent, ==, 4 + 8 + 12 + 16);
+    for (unsigned i = 0; i < 16; i++) {
+        g_assert_cmpuint(r.sent[i]->data[0], ==, i % 4);
+        g_assert_cmpuint(r.sent[i]->data[1], ==, i / 4);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        g_assert_cmpuint(r.sent[36 + i]->data[0], ==, 3);
+    }
+    rig_fini(&r);
+}
+
+/* A wire that stops: nothing lost, nothing twice, order kept. */
+static void test_flow_control(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, LOG);
+    for (unsigned i = 0; i < 40; i++) {
+        rig_ptr(&r, BUF + i * 64)[0] = i;
+        send(&r, 0, BUF + i * 64, 60, 0, 0);
+    }
+    r.tx_result = NCIC_TX_SENT_STOP;
+    for (unsigned i = 1; i <= 20; i++) {
+        ncic_eth_tx_run(&r.eth, 64);
+        g_assert_cmpuint(r.n_sent, ==, i);
+        ncic_eth_tx_run(&r.eth, 64);
+        g_assert_cmpuint(r.n_sent, ==, i);
+        ncic_eth_tx_resume(&r.eth);
+    }
+    r.tx_result = NCIC_TX_BUSY;
+    for (unsigned i = 0; i < 5; i++) {
+        ncic_eth_tx_run(&r.eth, 64);
+        g_assert_cmpuint(r.n_sent, ==, 20);
+        g_assert_cmpuint(rig_read(&r, 0x10104), ==, 20);
+        ncic_eth_tx_resume(&r.eth);
+    }
+    r.tx_result = NCIC_TX_SENT;
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_sent, ==, 40);
+    for (unsigned i = 0; i < 40; i++) {
+        g_assert_cmpuint(r.sent[i]->data[0], ==, i);
+    }
+    rig_fini(&r);
+}
+
+/* A full or unarmed completion queue holds frames back until it is not. */
+static void test_completion_pressure(void)
+{
+    uint32_t intr = qreg(NCIC_TX, 0, NCIC_Q_CPL_INTR);
+    uint32_t tail = qreg(NCIC_TX, 0, NCIC_Q_CPL_TAIL);
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, 2);
+    for (unsigned i = 0; i < 4; i++) {
+        rig_desc(&r, NCIC_TX, 0, 2, i, BUF, 60, 0, 0);
+    }
+    rig_write(&r, intr, 1);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_HEAD), 4);
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_sent, ==, 0);
+    g_assert_cmpuint(rig_read(&r, 0x10138), ==, 1);
+    r.kicks_tx = 0;
+    rig_write(&r, intr, 0x80000001);
+    g_assert_cmpuint(r.kicks_tx, ==, 1);
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_sent, ==, 4);
+    /* ring of four completions, none consumed */
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_HEAD), 8);
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_sent, ==, 4);
+    rig_write(&r, tail, 1);
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_sent, ==, 5);
+    rig_write(&r, tail, 4);
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_sent, ==, 8);
+    rig_fini(&r);
+}
+
+static void test_start_dma_link(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, LOG);
+    rig_write(&r, 0x10050, 0);
+    send(&r, 0, BUF, 60, 0, 0);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.n_sent, ==, 0);
+    rig_write(&r, 0x01050, 1);
+    r.dma_off = true;
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.n_sent, ==, 0);
+    g_assert_cmpuint(r.errors[NCIC_E_BUS_MASTER], ==, 1);
+    r.dma_off = false;
+    ncic_eth_restart(&r.eth);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.n_sent, ==, 1);
+
+    rig_write(&r, 0x10188, 0x80000009);
+    ncic_eth_set_link(&r.eth, false);
+    g_assert_cmpuint(r.irq[9], ==, 1);
+    g_assert_cmphex(rig_read(&r, 0x10184), ==, 0);
+    send(&r, 0, BUF, 60, 0, 0);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.n_sent, ==, 1);
+    g_assert_cmpuint(rig_read(&r, 0x101ac), ==, 1);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_HEAD)), ==, 2);
+    /* reset does not bring the link up */
+    ncic_eth_reset(&r.eth);
+    g_assert_cmphex(rig_read(&r, 0x10184), ==, 0);
+    ncic_eth_set_link(&r.eth, true);
+    g_assert_cmphex(rig_read(&r, 0x10184), ==, 1);
+    rig_fini(&r);
+}
+
+/* Many descriptor reads outstanding, answered backwards. */
+static void test_async(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    r.async = true;
+    for (unsigned q = 0; q < 3; q++) {
+        rig_queue(&r, NCIC_TX, q, LOG);
+        for (unsigned i = 0; i < 10; i++) {
+            uint64_t buf = BUF + (q * 10 + i) * 64;
+
+            rig_ptr(&r, buf)[0] = q;
+            rig_ptr(&r, buf)[1] = i;
+            send(&r, q, buf, 60, 0, 0);
+        }
+    }
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_wait, ==, 30);
+    g_assert_cmpuint(r.n_sent, ==, 0);
+    for (unsigned i = 30; i > 1; i--) {
+        rig_answer(&r, i - 1);
+        ncic_eth_tx_run(&r.eth, 64);
+        g_assert_cmpuint(r.n_sent, ==, 0);
+    }
+    rig_answer(&r, 0);
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_sent, ==, 30);
+    for (unsigned i = 0; i < 30; i++) {
+        g_assert_cmpuint(r.sent[i]->data[0], ==, i % 3);
+        g_assert_cmpuint(r.sent[i]->data[1], ==, i / 3);
+    }
+    rig_fini(&r);
+}
+
+/* Deactivating a queue or resetting stops what is under way for it. */
+static void test_deactivate_in_flight(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    r.async = true;
+    for (unsigned q = 0; q < 2; q++) {
+        rig_queue(&r, NCIC_TX, q, LOG);
+        rig_ptr(&r, BUF + q * 64)[0] = q;
+        send(&r, q, BUF + q * 64, 60, 0, 0);
+    }
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_wait, ==, 2);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_LOG_SIZE), 0);
+    rig_answer(&r, 0);
+    rig_answer(&r, 1);
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_sent, ==, 1);
+    g_assert_cmpuint(r.sent[0]->data[0], ==, 1);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_HEAD)), ==, 0);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 1, NCIC_Q_CPL_HEAD)), ==, 1);
+
+    r.n_wait = 0;
+    send(&r, 1, BUF, 60, 0, 0);
+    ncic_eth_tx_run(&r.eth, 64);
+    ncic_eth_reset(&r.eth);
+    rig_answer(&r, 0);
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_sent, ==, 1);
+    rig_fini(&r);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ncic/tx/sizes", test_sizes);
+    g_test_add_func("/ncic/tx/limits", test_limits);
+    g_test_add_func("/ncic/tx/checksum", test_checksum);
+    g_test_add_func("/ncic/tx/checksum-range", test_checksum_range);
+    g_test_add_func("/ncic/tx/round-robin", test_round_robin);
+    g_test_add_func("/ncic/tx/flow-control", test_flow_control);
+    g_test_add_func("/ncic/tx/completion-pressure", test_completion_pressure);
+    g_test_add_func("/ncic/tx/start-dma-link", test_start_dma_link);
+    g_test_add_func("/ncic/tx/async", test_async);
+    g_test_add_func("/ncic/tx/deactivate-in-flight",
+                    test_deactivate_in_flight);
+    return g_test_run();
+}
