@@ -19,6 +19,7 @@
 #include "migration/vmstate.h"
 #include "net/net.h"
 #include "system/runstate.h"
+#include "system/system.h"
 #include "ncic-pci.h"
 #include "trace.h"
 
