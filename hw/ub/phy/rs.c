@@ -1,0 +1,158 @@
+/*
+ * RS(128,120): field arithmetic, scalar encoder and checker.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <glib.h>
+
+#include "core/bytes.h"
+#include "kernels.h"
+#include "rs-tables.h"
+#include "ub/rs.h"
+
+#define GF_POLYNOMIAL 0x11d
+
+static struct {
+    uint8_t exp[512]; /* alpha^e, twice around so that sums need no mod */
+    uint8_t log[256];
+    /* Parity p7 (top byte) … p0 that feedback symbol `i` adds. */
+    uint64_t feedback[256];
+} gf;
+
+static void generator(uint8_t g[UB_RS_PARITY + 1])
+{
+    memset(g, 0, UB_RS_PARITY + 1);
+    g[0] = 1;
+    for (unsigned root = 0; root < UB_RS_PARITY; root++) {
+        for (int i = root + 1; i >= 0; i--) {
+            uint8_t low = i ? g[i - 1] : 0;
+
+            g[i] = low ^ (g[i] ? gf.exp[gf.log[g[i]] + root] : 0);
+        }
+    }
+}
+
+static void tables_build(void)
+{
+    uint8_t g[UB_RS_PARITY + 1];
+    unsigned a = 1;
+
+    for (unsigned e = 0; e < 255; e++) {
+        gf.exp[e] = gf.exp[e + 255] = a;
+        gf.log[a] = e;
+        a = a << 1 ^ (a & 0x80 ? GF_POLYNOMIAL : 0);
+    }
+    generator(g);
+    for (unsigned f = 1; f < 256; f++) {
+        uint64_t parity = 0;
+
+        for (int i = UB_RS_PARITY - 1; i >= 0; i--) {
+            parity = parity << 8 | gf.exp[gf.log[g[i]] + gf.log[f]];
+        }
+        gf.feedback[f] = parity;
+    }
+}
+
+void ub_rs_tables_init(void)
+{
+    static gsize once;
+
+    if (g_once_init_enter(&once)) {
+        tables_build();
+        g_once_init_leave(&once, 1);
+    }
+}
+
+uint64_t ub_rs_feedback(uint8_t symbol)
+{
+    return gf.feedback[symbol];
+}
+
+uint8_t ub_gf_mul(uint8_t a, uint8_t b)
+{
+    ub_rs_tables_init();
+    return a && b ? gf.exp[gf.log[a] + gf.log[b]] : 0;
+}
+
+uint8_t ub_gf_pow(unsigned e)
+{
+    ub_rs_tables_init();
+    return gf.exp[e % 255];
+}
+
+uint8_t ub_gf_inv(uint8_t a)
+{
+    ub_rs_tables_init();
+    return gf.exp[255 - gf.log[a]];
+}
+
+/* Remainder of the message symbols at in[0], in[stride] … mod g(x). */
+static uint64_t parity_of(const uint8_t *in, size_t stride)
+{
+    uint64_t rem = 0;
+
+    for (unsigned i = 0; i < UB_RS_K; i++) {
+        rem = rem << 8 ^ gf.feedback[(rem >> 56) ^ in[i * stride]];
+    }
+    return rem;
+}
+
+static void scalar_encode(uint8_t *frames, size_t n, unsigned codecs)
+{
+    ub_rs_tables_init();
+    for (; n; n--, frames += UB_RS_N * codecs) {
+        for (unsigned c = 0; c < codecs; c++) {
+            uint64_t rem = parity_of(frames + c, codecs);
+
+            for (unsigned i = UB_RS_K; i < UB_RS_N; i++, rem <<= 8) {
+                frames[i * codecs + c] = rem >> 56;
+            }
+        }
+    }
+}
+
+static size_t scalar_check(const uint8_t *frames, size_t n, unsigned codecs,
+                           uint8_t *bad)
+{
+    size_t count = 0;
+
+    ub_rs_tables_init();
+    for (; n; n--, frames += UB_RS_N * codecs, bad++) {
+        *bad = 0;
+        for (unsigned c = 0; c < codecs; c++) {
+            uint64_t rem = parity_of(frames + c, codecs), got = 0;
+
+            for (unsigned i = UB_RS_K; i < UB_RS_N; i++) {
+                got = got << 8 | frames[i * codecs + c];
+            }
+            *bad |= (rem != got) << c;
+            count += rem != got;
+        }
+    }
+    return count;
+}
+
+static bool always(void)
+{
+    return true;
+}
+
+const UbPcsKernels ub_pcs_kernels_scalar = {
+    .name = "scalar",
+    .usable = always,
+    .rs_encode = scalar_encode,
+    .rs_check = scalar_check,
+    .stripe = ub_stripe_scalar,
+    .destripe = ub_destripe_scalar,
+};
+
+void ub_rs_encode(uint8_t *frames, size_t n, unsigned codecs)
+{
+    ub_pcs_kernels()->rs_encode(frames, n, codecs);
+}
+
+size_t ub_rs_check(const uint8_t *frames, size_t n, unsigned codecs,
+                   uint8_t *bad)
+{
+    return ub_pcs_kernels()->rs_check(frames, n, codecs, bad);
+}
