@@ -1,0 +1,421 @@
+/*
+ * The emulated wire of a UB link: records on a byte stream.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <glib.h>
+
+#include "core/bytes.h"
+#include "ub/link.h"
+
+static const uint8_t magic[4] = { 'U', 'B', 'L', 'W' };
+
+struct UbLink {
+    UbLinkHello self, peer;
+    UbLinkOps ops;
+    void *opaque;
+    UbInject *inject;
+    UbLinkStats stats;
+    bool connected;
+    bool hello;       /* the peer's has come */
+    bool failed;      /* a rule was broken: deaf until the next connection */
+    uint8_t active;   /* lanes we drive, as last told */
+    uint8_t rate;
+    uint8_t sent_active; /* as the far end was told */
+    uint8_t peer_active;
+    GByteArray *out;
+    size_t out_at;    /* bytes of `out` that were sent */
+    GByteArray *in;   /* a record that is not complete yet */
+    uint8_t *scratch; /* a RUN that faults are injected into */
+    size_t scratch_size;
+};
+
+UbLink *ub_link_new(const UbLinkHello *self, const UbLinkOps *ops,
+                    void *opaque)
+{
+    UbLink *link = g_new0(UbLink, 1);
+
+    link->self = *self;
+    link->ops = *ops;
+    link->opaque = opaque;
+    link->inject = ub_inject_new();
+    link->out = g_byte_array_new();
+    link->in = g_byte_array_new();
+    return link;
+}
+
+void ub_link_free(UbLink *link)
+{
+    if (link) {
+        ub_inject_free(link->inject);
+        g_byte_array_free(link->out, TRUE);
+        g_byte_array_free(link->in, TRUE);
+        g_free(link->scratch);
+        g_free(link);
+    }
+}
+
+/* ---------------------------------------------------------------- sending */
+
+/* Room for a record at the end of the queue; the body is the caller's. */
+static uint8_t *queue(UbLink *link, UbLinkRecord type, uint8_t lanes,
+                      size_t body)
+{
+    GByteArray *out = link->out;
+    size_t at;
+    uint8_t *p;
+
+    if (link->out_at && link->out_at * 2 >= out->len) {
+        g_byte_array_remove_range(out, 0, link->out_at);
+        link->out_at = 0;
+    }
+    at = out->len;
+    g_byte_array_set_size(out, at + UB_LINK_HEADER + body);
+    p = out->data + at;
+    p[0] = type;
+    p[1] = lanes;
+    put_le16(p + 2, 0);
+    put_le32(p + 4, body);
+    return p + UB_LINK_HEADER;
+}
+
+static void queue_lanes(UbLink *link)
+{
+    uint8_t *p = queue(link, UB_LINK_LANES, 0, UB_LINK_LANES_BODY);
+
+    link->sent_active = ub_inject_mask(link->inject, link->active);
+    p[0] = link->sent_active;
+    p[1] = link->rate;
+    put_le16(p + 2, 0);
+}
+
+void ub_link_connected(UbLink *link)
+{
+    uint8_t *p;
+
+    ub_link_disconnected(link);
+    link->connected = true;
+    link->stats.connections++;
+    p = queue(link, UB_LINK_HELLO, 0, UB_LINK_HELLO_BODY);
+    memcpy(p, magic, sizeof(magic));
+    put_le16(p + 4, UB_LINK_VERSION);
+    p[6] = link->self.lanes;
+    p[7] = link->self.phy_mode;
+    put_le64(p + 8, link->self.session);
+    memcpy(p + 16, link->self.guid, sizeof(link->self.guid));
+    put_le16(p + 32, link->self.port);
+    put_le16(p + 34, 0);
+    queue_lanes(link);
+}
+
+void ub_link_disconnected(UbLink *link)
+{
+    link->connected = link->hello = link->failed = false;
+    link->peer_active = link->sent_active = 0;
+    g_byte_array_set_size(link->out, 0);
+    link->out_at = 0;
+    g_byte_array_set_size(link->in, 0);
+    ub_inject_idle(link->inject, 0xff);
+}
+
+void ub_link_bye(UbLink *link)
+{
+    if (link->connected) {
+        queue(link, UB_LINK_BYE, 0, 0);
+    }
+}
+
+bool ub_link_is_up(const UbLink *link)
+{
+    return link->connected && link->hello && !link->failed;
+}
+
+const UbLinkHello *ub_link_peer(const UbLink *link)
+{
+    return link->hello ? &link->peer : NULL;
+}
+
+void ub_link_lanes(UbLink *link, uint8_t active, unsigned rate)
+{
+    ub_inject_idle(link->inject, ~active | ~link->active);
+    link->active = active;
+    link->rate = rate;
+    if (link->connected) {
+        queue_lanes(link);
+    }
+}
+
+void ub_link_run(UbLink *link, const UbPcsRun *run)
+{
+    const uint8_t *sym[UB_LANES];
+    uint8_t *p;
+    uint8_t mask = run->mask;
+    size_t n = run->n;
+
+    if (!ub_link_is_up(link) || !n || !mask) {
+        return;
+    }
+    for (unsigned i = 0; i < UB_LANES; i++) {
+        sym[i] = mask & 1u << i ? run->lane[i] : NULL;
+    }
+    if (ub_inject_active(link->inject)) {
+        uint8_t *copy[UB_LANES] = { 0 };
+
+        if (link->scratch_size < n * UB_LANES) {
+            link->scratch_size = n * UB_LANES;
+            link->scratch = g_realloc(link->scratch, link->scratch_size);
+        }
+        for (unsigned i = 0; i < UB_LANES; i++) {
+            if (sym[i]) {
+                copy[i] = memcpy(link->scratch + i * n, sym[i], n);
+            }
+        }
+        ub_inject_apply(link->inject, mask, copy, n, sym);
+        mask = ub_inject_mask(link->inject, mask);
+        if (ub_inject_mask(link->inject, link->active) != link->sent_active) {
+            queue_lanes(link); /* a cable was cut or mended */
+        }
+        if (!mask) {
+            return;
+        }
+    } else if (link->active != link->sent_active) {
+        queue_lanes(link);
+    }
+    for (size_t at = 0, most = UB_LINK_BODY_MAX / UB_LANES; at < n;) {
+        size_t piece = MIN(n - at, most);
+
+        p = queue(link, UB_LINK_RUN, mask,
+                  piece * __builtin_popcount(mask));
+        for (unsigned i = 0; i < UB_LANES; i++) {
+            if (sym[i]) {
+                memcpy(p, sym[i] + at, piece);
+                p += piece;
+            }
+        }
+        at += piece;
+        link->stats.runs_sent++;
+    }
+    link->stats.symbols_sent += n * __builtin_popcount(mask);
+}
+
+size_t ub_link_queued(const UbLink *link, const uint8_t **data)
+{
+    *data = link->out->data + link->out_at;
+    return link->out->len - link->out_at;
+}
+
+void ub_link_sent(UbLink *link, size_t n)
+{
+    link->out_at += MIN(n, link->out->len - link->out_at);
+    if (link->out_at == link->out->len) {
+        g_byte_array_set_size(link->out, 0);
+        link->out_at = 0;
+    }
+}
+
+/* -------------------------------------------------------------- receiving */
+
+/* A handler returns the rule that the record broke, or NULL. */
+typedef const char *Handler(UbLink *link, uint8_t lanes, const uint8_t *body,
+                            size_t len);
+
+static bool width_ok(unsigned lanes)
+{
+    return lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8;
+}
+
+static const char *rx_hello(UbLink *link, uint8_t lanes, const uint8_t *body,
+                            size_t len)
+{
+    UbLinkHello *peer = &link->peer;
+
+    if (link->hello) {
+        return "a second HELLO";
+    }
+    if (memcmp(body, magic, sizeof(magic))) {
+        return "not the stream of a UB link";
+    }
+    if (get_le16(body + 4) != UB_LINK_VERSION) {
+        return "a version of the stream that is not spoken here";
+    }
+    if (!width_ok(body[6]) || body[7] < 1 || body[7] > 2) {
+        return "HELLO with impossible lanes or PHY mode";
+    }
+    peer->lanes = body[6];
+    peer->phy_mode = body[7];
+    peer->session = get_le64(body + 8);
+    memcpy(peer->guid, body + 16, sizeof(peer->guid));
+    peer->port = get_le16(body + 32);
+    link->hello = true;
+    if (link->ops.up) {
+        link->ops.up(link->opaque, peer);
+    }
+    return NULL;
+}
+
+static const char *rx_lanes(UbLink *link, uint8_t lanes, const uint8_t *body,
+                            size_t len)
+{
+    if (body[1] > 9) {
+        return "LANES with a Data Rate that does not exist";
+    }
+    link->peer_active = body[0];
+    if (link->ops.lanes) {
+        link->ops.lanes(link->opaque, body[0], body[1]);
+    }
+    return NULL;
+}
+
+static const char *rx_run(UbLink *link, uint8_t lanes, const uint8_t *body,
+                          size_t len)
+{
+    const uint8_t *sym[UB_LANES];
+    size_t n;
+
+    if (!lanes || (lanes & ~link->peer_active)) {
+        return "RUN on a lane in electrical idle";
+    }
+    if (!len || len % __builtin_popcount(lanes)) {
+        return "RUN with lanes of different length";
+    }
+    n = len / __builtin_popcount(lanes);
+    for (unsigned i = 0; i < UB_LANES; i++) {
+        sym[i] = NULL;
+        if (lanes & 1u << i) {
+            sym[i] = body;
+            body += n;
+        }
+    }
+    link->stats.runs_received++;
+    link->stats.symbols_received += len;
+    if (link->ops.run) {
+        link->ops.run(link->opaque, lanes, sym, n);
+    }
+    return NULL;
+}
+
+static const struct {
+    Handler *handler;
+    uint32_t min, max; /* length of the body */
+} records[] = {
+    [UB_LINK_HELLO] = { rx_hello, UB_LINK_HELLO_BODY, UB_LINK_HELLO_BODY },
+    [UB_LINK_LANES] = { rx_lanes, UB_LINK_LANES_BODY, UB_LINK_LANES_BODY },
+    [UB_LINK_RUN] = { rx_run, 1, UB_LINK_BODY_MAX },
+    [UB_LINK_BYE] = { NULL, 0, 0 },
+};
+
+static void fail(UbLink *link, const char *why, bool peer_error)
+{
+    link->failed = true;
+    link->stats.bad_records += peer_error;
+    if (link->ops.down) {
+        link->ops.down(link->opaque, why, peer_error);
+    }
+}
+
+/* The rule that a header breaks, or NULL. */
+static const char *check_header(const UbLink *link, const uint8_t *h)
+{
+    unsigned type = h[0];
+    uint32_t len = get_le32(h + 4);
+
+    if (type == 0 || type >= G_N_ELEMENTS(records)) {
+        return "a record of unknown type";
+    }
+    if (get_le16(h + 2) || (h[1] && type != UB_LINK_RUN)) {
+        return "a record header with reserved bits set";
+    }
+    if (len < records[type].min || len > records[type].max) {
+        return "a record of impossible length";
+    }
+    if (!link->hello && type != UB_LINK_HELLO) {
+        return "the first record is not HELLO";
+    }
+    return NULL;
+}
+
+/* One whole record. */
+static void record(UbLink *link, const uint8_t *rec, size_t len)
+{
+    const char *broken;
+
+    if (rec[0] == UB_LINK_BYE) {
+        fail(link, "the peer said BYE", false);
+        return;
+    }
+    broken = records[rec[0]].handler(link, rec[1], rec + UB_LINK_HEADER,
+                                     len - UB_LINK_HEADER);
+    if (broken) {
+        fail(link, broken, true);
+    }
+}
+
+/* Length of the record at `data`, 0 when more bytes are needed to tell or
+ * when its header is bad (then the link has failed). */
+static size_t record_length(UbLink *link, const uint8_t *data, size_t len)
+{
+    const char *broken;
+
+    if (len < UB_LINK_HEADER) {
+        return 0;
+    }
+    broken = check_header(link, data);
+    if (broken) {
+        fail(link, broken, true);
+        return 0;
+    }
+    return UB_LINK_HEADER + get_le32(data + 4);
+}
+
+void ub_link_receive(UbLink *link, const uint8_t *data, size_t len)
+{
+    GByteArray *in = link->in;
+
+    while (len && link->connected && !link->failed) {
+        size_t whole, take;
+
+        if (!in->len) {
+            /* Records that arrive whole are not copied. */
+            whole = record_length(link, data, len);
+            if (link->failed) {
+                break;
+            }
+            if (whole && whole <= len) {
+                record(link, data, whole);
+                data += whole;
+                len -= whole;
+                continue;
+            }
+        }
+        whole = in->len < UB_LINK_HEADER
+                    ? UB_LINK_HEADER
+                    : UB_LINK_HEADER + get_le32(in->data + 4);
+        take = MIN(whole - in->len, len);
+        g_byte_array_append(in, data, take);
+        data += take;
+        len -= take;
+        if (in->len == UB_LINK_HEADER) {
+            whole = record_length(link, in->data, in->len);
+            if (link->failed) {
+                break;
+            }
+        }
+        if (in->len >= UB_LINK_HEADER && in->len == whole) {
+            record(link, in->data, in->len);
+            g_byte_array_set_size(in, 0);
+        }
+    }
+    if (link->failed) {
+        g_byte_array_set_size(in, 0);
+    }
+}
+
+UbInject *ub_link_inject(UbLink *link)
+{
+    return link->inject;
+}
+
+const UbLinkStats *ub_link_stats(const UbLink *link)
+{
+    return &link->stats;
+}

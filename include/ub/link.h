@@ -1,0 +1,128 @@
+/*
+ * The emulated wire of a UB link: records on a byte stream.
+ *
+ * Two ends exchange, over a reliable byte stream (a chardev socket), what the
+ * lanes of the link carry.  The symbols are those that a UB port would send,
+ * bit for bit; only time in which a lane would carry fill (Null Blocks and
+ * AMCTLs at rest, repeated training sets that nobody counts) is left out:
+ * symbols that the sender's PCS was not asked for do not exist, and the
+ * receiver's PCS counts symbols, not time.  docs/specs/ub-link-wire.rst is the
+ * specification of the stream.
+ *
+ * A record is a header of 8 bytes and a body, little-endian:
+ *     0 u8 type   1 u8 lanes (mask, RUN only; else 0)   2 u16 zero
+ *     4 u32 length of the body
+ *
+ *   HELLO  first of each direction
+ *          0 "UBLW"  4 u16 version  6 u8 lanes wired (count 1, 2, 4, 8)
+ *          7 u8 PHY mode (1, 2)  8 u64 session, different at each start
+ *          16 GUID of the sender, 16 bytes  32 u16 port index  34 u16 zero
+ *   LANES  0 u8 mask of lanes that are out of electrical idle
+ *          1 u8 Data Rate index (0-9)  2 u16 zero
+ *   RUN    the same number n of symbols on each lane of the mask: n bytes of
+ *          the lowest lane, then of the next one, …; n = length / lanes
+ *   BYE    the sender's end goes away (no body)
+ *
+ * Anything else, a body of the wrong length, or a RUN on a lane that is in
+ * electrical idle or not wired, is a broken rule: counted, reported, and the
+ * connection is given up, because a byte stream cannot be resynchronised.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef UB_LINK_H
+#define UB_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ub/inject.h"
+#include "ub/pcs.h"
+
+#define UB_LINK_VERSION 1
+#define UB_LINK_HEADER 8
+#define UB_LINK_HELLO_BODY 36
+#define UB_LINK_LANES_BODY 4
+/* Longest body that is accepted, and longest RUN that is produced. */
+#define UB_LINK_BODY_MAX (1u << 20)
+
+typedef enum UbLinkRecord {
+    UB_LINK_HELLO = 1,
+    UB_LINK_LANES = 2,
+    UB_LINK_RUN = 3,
+    UB_LINK_BYE = 4,
+} UbLinkRecord;
+
+/* What an end says of itself. */
+typedef struct UbLinkHello {
+    uint8_t lanes;    /* wired: 1, 2, 4 or 8 */
+    uint8_t phy_mode; /* 1 or 2 */
+    uint16_t port;
+    uint64_t session;
+    uint8_t guid[16]; /* most significant byte first */
+} UbLinkHello;
+
+typedef struct UbLinkOps {
+    /* The peer said HELLO with this version: symbols may flow. */
+    void (*up)(void *opaque, const UbLinkHello *peer);
+    /* The connection is of no use any more (BYE, or the rule that the peer
+     * broke): close it.  Not called from ub_link_disconnected(). */
+    void (*down)(void *opaque, const char *why, bool peer_error);
+    /* Lanes that the peer drives now, and at what Data Rate. */
+    void (*lanes)(void *opaque, uint8_t active, unsigned rate);
+    /* n symbols on each lane of `mask`; sym[i] is NULL for other lanes.  The
+     * buffers are only valid during the call. */
+    void (*run)(void *opaque, uint8_t mask,
+                const uint8_t *const sym[UB_LANES], size_t n);
+} UbLinkOps;
+
+typedef struct UbLinkStats {
+    uint64_t runs_sent, symbols_sent, runs_received, symbols_received;
+    uint64_t bad_records, connections;
+} UbLinkStats;
+
+typedef struct UbLink UbLink;
+
+UbLink *ub_link_new(const UbLinkHello *self, const UbLinkOps *ops,
+                    void *opaque);
+void ub_link_free(UbLink *link);
+
+/* The byte stream is there: queues HELLO and the lanes' present state. */
+void ub_link_connected(UbLink *link);
+/* The byte stream is gone: what was queued or half received is dropped. */
+void ub_link_disconnected(UbLink *link);
+/* Queue BYE, for an orderly end. */
+void ub_link_bye(UbLink *link);
+/* Connected, and the peer's HELLO has come. */
+bool ub_link_is_up(const UbLink *link);
+const UbLinkHello *ub_link_peer(const UbLink *link);
+
+/*
+ * Send.  Both are remembered or dropped while the link is not up: the lanes'
+ * state is sent again at the next connection, symbols are lost as on a cable
+ * that is not plugged in.
+ *
+ * ub_link_lanes: lanes out of electrical idle from now on, and the rate.
+ * ub_link_run: the symbols of `run` (n may be 0), after fault injection.
+ */
+void ub_link_lanes(UbLink *link, uint8_t active, unsigned rate);
+void ub_link_run(UbLink *link, const UbPcsRun *run);
+
+/*
+ * Bytes to put on the stream: *data and the return value describe what is
+ * queued; ub_link_sent() says how much of it was taken.  The pointer is valid
+ * until the next call on this link.  The caller paces the sender: it asks its
+ * PCS for symbols only while little is queued.
+ */
+size_t ub_link_queued(const UbLink *link, const uint8_t **data);
+void ub_link_sent(UbLink *link, size_t n);
+
+/* Bytes that came from the stream, in any pieces. */
+void ub_link_receive(UbLink *link, const uint8_t *data, size_t len);
+
+/* Fault injection on what this end sends; see ub/inject.h. */
+UbInject *ub_link_inject(UbLink *link);
+
+const UbLinkStats *ub_link_stats(const UbLink *link);
+
+#endif
