@@ -46,6 +46,8 @@
 #define NCIC_RX_HEADROOM	(NET_SKB_PAD + NET_IP_ALIGN)
 /* Receive buffers are given to the device in groups: one doorbell each. */
 #define NCIC_RX_REFILL		32
+/* With large frames the ring is not filled beyond this many bytes. */
+#define NCIC_RX_MEMORY		SZ_8M
 
 struct ncic_priv;
 struct ncic_qp;
@@ -164,6 +166,7 @@ struct ncic_priv {
 	u16 rx_ring;
 	u32 rx_buf_size;		/* of one buffer, with skb overhead */
 	u32 rx_frame_size;		/* bytes the device may store in it */
+	u16 rx_fill;			/* buffers the device may hold */
 	unsigned int rx_order;
 
 	struct ncic_qp **qp;

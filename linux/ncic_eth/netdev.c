@@ -133,6 +133,8 @@ void ncic_set_buffer_size(struct ncic_priv *priv, unsigned int mtu)
 	priv->rx_buf_size = max_t(u32, roundup_pow_of_two(need), 2048);
 	priv->rx_order = get_order(priv->rx_buf_size);
 	priv->rx_frame_size = frame;
+	priv->rx_fill = clamp_t(u32, NCIC_RX_MEMORY / priv->rx_buf_size,
+				2 * NCIC_RX_REFILL, priv->rx_ring);
 }
 
 static void ncic_free_qps(struct ncic_priv *priv)
@@ -205,7 +207,7 @@ int ncic_up(struct ncic_priv *priv)
 			return -ENOMEM;
 		}
 	}
-	netif_tx_start_all_queues(priv->ndev);
+	netif_tx_wake_all_queues(priv->ndev);
 	ncic_link_irq_enable(priv, true);
 	ncic_link_update(priv);
 	return 0;

@@ -45,7 +45,7 @@ static bool ncic_rx_fill_slot(struct ncic_qp *qp)
 bool ncic_rx_refill(struct ncic_qp *qp)
 {
 	struct ncic_rx_queue *rx = &qp->rx;
-	u16 missing = rx->r.mask + 1 - (u16)(rx->head - rx->r.cpl_tail);
+	int missing = qp->priv->rx_fill - (u16)(rx->head - rx->r.cpl_tail);
 
 	if (missing < NCIC_RX_REFILL)
 		return true;
