@@ -339,17 +339,20 @@ static void drain(UbPcsRx *rx)
 /* ------------------------------------------------------ stream changes --- */
 
 /* Lanes that wait to be part of the stream. */
-static unsigned joiners(UbPcsRx *rx, RxLane *out[UB_LANES], size_t *most)
+static unsigned joiners(UbPcsRx *rx, RxLane *out[UB_LANES], size_t *least,
+                        size_t *most)
 {
     unsigned count = 0;
 
     *most = 0;
+    *least = SIZE_MAX;
     for (unsigned i = 0; i < UB_LANES; i++) {
         RxLane *lane = &rx->lane[i];
 
         if (lane->stream && !lane->active) {
             out[count++] = lane;
             *most = MAX(*most, lane->n);
+            *least = MIN(*least, lane->n);
         }
     }
     return count;
@@ -423,16 +426,20 @@ static void overflow(UbPcsRx *rx)
 static bool begin(UbPcsRx *rx, bool all)
 {
     RxLane *lane[UB_LANES];
-    size_t most;
-    unsigned count = joiners(rx, lane, &most);
+    size_t least, most;
+    unsigned count = joiners(rx, lane, &least, &most);
 
     if (!count) {
         return false;
     }
     if (count < lane[0]->sdf_width) {
-        if (all && most > rx->params.skew) {
-            overflow(rx);
-        }
+        least = 0;
+    }
+    if (all && most - least > rx->params.skew) {
+        overflow(rx);
+        return false;
+    }
+    if (count < lane[0]->sdf_width) {
         return false;
     }
     rx->mode.width = count = lane[0]->sdf_width;
@@ -482,8 +489,9 @@ static bool change_at(UbPcsRx *rx, size_t *at, RxMark *kind, unsigned *width)
 static bool change_width(UbPcsRx *rx, unsigned width, size_t at, bool all)
 {
     RxLane *lane[UB_LANES];
-    size_t most;
-    unsigned old = rx->mode.width, count = joiners(rx, lane, &most);
+    size_t least, most;
+    unsigned old = rx->mode.width;
+    unsigned count = joiners(rx, lane, &least, &most);
 
     if (width > old && count < width - old) {
         if (all && most > rx->params.skew) {
