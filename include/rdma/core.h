@@ -102,6 +102,12 @@ typedef enum RdmaAckReq {
     RDMA_ACKREQ_PERIODIC,   /* last of a message and each 32nd packet */
 } RdmaAckReq;
 
+typedef enum RdmaGrh {
+    RDMA_GRH_NONE,          /* datagrams begin at the first segment */
+    RDMA_GRH_IB,            /* 40 bytes, an IB global route header */
+    RDMA_GRH_IPV4,          /* 40 bytes, the IPv4 header in the last 20 */
+} RdmaGrh;
+
 /*
  * Settings.  rdma_config_init() gives the defaults named here; the shell may
  * change them before rdma_new(), and those marked (live) later through
@@ -135,8 +141,13 @@ typedef struct RdmaConfig {
     bool sqe;               /* (live) UC/UD send errors go to SQE; true */
     bool atomics;           /* (live) true */
     bool qkey_check;        /* (live) true */
-    bool icrc_check;        /* (live) drop frames with a wrong ICRC; true */
-    bool icrc_send;         /* (live) true; false sends no ICRC (seed) */
+    bool pkey_check;        /* (live) compare P_Keys of incoming packets; true */
+    bool accept_any_ip;     /* (live) take packets for any IPv4 address; false */
+    bool len_nak_op;        /* (live) Send too long: NAK remote operational
+                             * (seed), else invalid request (IB); true */
+    RdmaGrh ud_grh;         /* area in front of a received datagram; IB */
+    bool icrc_check;        /* (live) drop frames whose ICRC is wrong; true */
+    bool icrc;              /* (live) frames have an ICRC; true (seed: no) */
     bool udp_csum;          /* (live) UDP checksum on sent frames; true */
     uint16_t udp_sport;     /* (live) 4791; 0 = hash of the flow */
     uint32_t loss_timeout_us;   /* (live) for QPs with timeout code 0; 0 = no

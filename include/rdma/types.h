@@ -46,7 +46,7 @@ typedef enum RdmaQpState {
 
 /* Operation of a send WQE.  Values are those of both WQE formats. */
 typedef enum RdmaOpcode {
-    RDMA_OP_NOP = 0x00,
+    RDMA_OP_NOP = 0x00,         /* completes in order, sends nothing */
     RDMA_OP_WRITE = 0x08,
     RDMA_OP_WRITE_IMM = 0x09,
     RDMA_OP_SEND = 0x0a,

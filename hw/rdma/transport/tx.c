@@ -1,0 +1,140 @@
+/*
+ * Frames out: headers, checksums, batches, and the way back to ourselves.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+#define STRIDE ROUND_UP_64(FRAME_MAX)
+#define ROUND_UP_64(n) (((n) + 63) & ~63)
+
+static uint8_t *slot(RdmaDev *dev)
+{
+    if (dev->tx_n == TX_BATCH) {
+        tx_flush(dev);
+    }
+    return dev->tx_buf + (size_t)dev->tx_n * STRIDE;
+}
+
+void tx_flush(RdmaDev *dev)
+{
+    unsigned n = dev->tx_n;
+
+    if (!n) {
+        return;
+    }
+    dev->tx_n = 0;
+    for (unsigned i = 0; i < n; i++) {
+        dev->cnt.tx_bytes += dev->iov[i].iov_len;
+    }
+    dev->cnt.tx_frames += n;
+    if (!dev->port.link_up ||
+        !dev_ops(dev)->wire_tx(dev->cfg.ops_opaque, dev->iov, n)) {
+        dev->cnt.tx_dropped += n;
+    }
+}
+
+/* A frame that lies in the current slot, or anywhere else, goes out. */
+void tx_wire(RdmaDev *dev, const uint8_t *frame, size_t len)
+{
+    uint8_t *s = slot(dev);
+
+    if (frame != s) {
+        memcpy(s, frame, len);
+    }
+    dev->iov[dev->tx_n].iov_base = s;
+    dev->iov[dev->tx_n].iov_len = len;
+    dev->tx_n++;
+}
+
+static void to_loop(RdmaDev *dev, const uint8_t *frame, size_t len)
+{
+    uint32_t i = dev->loop_tail % LOOP_FRAMES;
+
+    if (dev->loop_tail - dev->loop_head == LOOP_FRAMES) {
+        dev->cnt.loopback_full++;
+        return;
+    }
+    if (!dev->loop_buf) {
+        dev->loop_buf = g_malloc((size_t)LOOP_FRAMES * STRIDE);
+    }
+    memcpy(dev->loop_buf + (size_t)i * STRIDE, frame, len);
+    dev->loop_len[i] = len;
+    dev->loop_tail++;
+    dev->cnt.loopback++;
+}
+
+void tx_loop_drain(RdmaDev *dev)
+{
+    uint32_t end = dev->loop_tail;
+
+    /* Only what is there now: answers to it wait for the next round. */
+    while (dev->loop_head != end) {
+        uint32_t i = dev->loop_head % LOOP_FRAMES;
+
+        rx_frame(dev, dev->loop_buf + (size_t)i * STRIDE, dev->loop_len[i],
+                 false);
+        dev->loop_head++;
+    }
+}
+
+uint8_t *tx_begin(RdmaDev *dev, const Path *path)
+{
+    return slot(dev) + ROCE_NET_BYTES;
+}
+
+void tx_end(RdmaDev *dev, const Path *path, uint8_t *bth, uint32_t len,
+            uint32_t flow)
+{
+    const RdmaConfig *cfg = &dev->cfg;
+    uint8_t *frame = bth - ROCE_NET_BYTES;
+    uint8_t *ip = frame + ROCE_ETH_BYTES, *udp = ip + ROCE_IP_BYTES;
+    uint32_t udp_len = ROCE_UDP_BYTES + len + (cfg->icrc ? 4 : 0);
+    uint32_t total = ROCE_NET_BYTES - ROCE_UDP_BYTES + udp_len;
+    uint16_t sport = cfg->udp_sport;
+    uint8_t field[4];
+
+    memcpy(frame, path->hdr, ROCE_NET_BYTES);
+    put_be16(ip + 2, ROCE_IP_BYTES + udp_len);
+    put_be16(ip + 4, dev->ip_id);
+    memcpy(field, ip + 2, 4);
+    put_be16(ip + 10, roce_csum_fold(roce_csum_add(path->ip_sum, field, 4)));
+    dev->ip_id++;
+    if (!sport) {
+        /* Dynamic ports, one per flow (IB 1.3 A17.4.5.2). */
+        sport = 0xc000 | ((flow ^ flow >> 14) & 0x3fff);
+    }
+    put_be16(udp, sport);
+    put_be16(udp + 2, ROCE_UDP_PORT);
+    put_be16(udp + 4, udp_len);
+    put_be16(udp + 6, 0);
+    if (cfg->icrc) {
+        put_le32(bth + len, roce_icrc(ip, ROCE_IP_BYTES + ROCE_UDP_BYTES +
+                                          len));
+    }
+    if (cfg->udp_csum) {
+        uint8_t pseudo[4] = { 0, 17, udp_len >> 8, udp_len };
+        uint64_t sum = roce_csum_add(0, ip + 12, 8);
+        uint16_t c;
+
+        sum = roce_csum_add(sum, pseudo, 4);
+        c = roce_csum_fold(roce_csum_add(sum, udp, udp_len));
+        put_be16(udp + 6, c ? c : 0xffff);
+    }
+    if (dev_ops(dev)->packet) {
+        dev_ops(dev)->packet(cfg->ops_opaque, true, bth[0], bth_dqpn(bth),
+                             bth_psn(bth), len);
+    }
+    if (path->loop) {
+        to_loop(dev, frame, total);
+        return;
+    }
+    if (path->mcast && mcast_own(dev, path->dip)) {
+        to_loop(dev, frame, total);
+    }
+    if (dev->fault_out.on) {
+        fault_pass(dev, &dev->fault_out, frame, total, tx_wire);
+    } else {
+        tx_wire(dev, frame, total);
+    }
+}
