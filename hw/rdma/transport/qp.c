@@ -447,6 +447,7 @@ bool qp_flush(RdmaQp *qp)
     if (qp->flush_recv && qp->attr.state == RDMA_QPS_ERR) {
         more |= flush_receive(qp, &n);
     }
+    qp->dev->budget -= FLUSH_QUANTUM - n;
     if (qp->attr.state == RDMA_QPS_ERR && qp->dev->cfg.err_repoll_us) {
         qp->repoll_at = qp->dev->now + qp->dev->cfg.err_repoll_us *
                         INT64_C(1000);
