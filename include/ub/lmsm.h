@@ -312,6 +312,8 @@ typedef struct UbLmsmOps {
 
     /* Receive wires in mask hunt for AMCTLs at that rate; 0: receiver off. */
     void (*rx_enable)(void *o, unsigned mask, unsigned rate);
+    /* Drop the lock of the enabled wires and hunt for training anew. */
+    void (*rx_relock)(void *o);
     /* FEC mode that the next SDF will start with. */
     void (*rx_fec)(void *o, unsigned fec, bool interleave);
     /* Wire of each logical RX lane, UB_LMSM_NO_LANE if none. */
@@ -350,14 +352,27 @@ typedef struct UbLmsmEqLane {
     int64_t asked_at, accepted_at;
 } UbLmsmEqLane;
 
+/* What Retrain may switch at run time. */
+typedef struct UbLmsmModes {
+    uint8_t fec;                /* UB_LTB_FEC_*, 0xff none yet */
+    uint8_t crc;                /* UB_LTB_CRC* */
+    bool interleave;
+} UbLmsmModes;
+
+/* One direction of a quick width switch. */
+typedef struct UbLmsmSwitch {
+    uint8_t step;               /* private */
+    uint8_t width;              /* lanes aimed at */
+    int64_t deadline;
+} UbLmsmSwitch;
+
 typedef struct UbLmsmQdlws {
     uint8_t status;             /* UB_QDLWS_* */
-    uint8_t step;               /* private */
+    bool asked;                 /* our request waits for its response */
+    bool requester;             /* the switches below were our wish */
     uint8_t tlw, rlw;           /* asked for: lanes, 0 none */
-    uint8_t rx_up;              /* responder: RX width being woken, 0 none */
-    uint8_t tx_after;           /* responder: TX width after its own switch */
-    int64_t deadline, retry_at, rx_t0, rx_t1;
-    bool rx_waiting;            /* requester: RX narrows/widens by the peer */
+    int64_t deadline, retry_at;
+    UbLmsmSwitch tx, rx;
 } UbLmsmQdlws;
 
 typedef struct UbLmsmStats {
@@ -407,12 +422,15 @@ typedef struct UbLmsm {
     int64_t refresh_at, settle_at, rate_at;
     bool settled, reversed, seen_blocks, seen_c1, seen_c3, peer_speed;
     bool rate_changed, speed_ok, c3, request_eq, from_eq, hold_rx;
-    bool null_ok, sdf, peer_reject, fec_reject, rate_pending;
+    bool null_ok, sdf, il_reject, fec_reject, rate_pending;
     uint32_t nulls, nulls_sent;
+    bool visited_retrain;
+    uint8_t speed_reason;       /* private: why Change_Speed was entered */
     uint8_t ber_status;
     uint32_t ber_ltbs, ber_bad;
-    uint8_t wish_fec, wish_crc;
-    bool wish_interleave;
+    UbLmsmModes wish, base;     /* of this Retrain */
+    UbLmsmModes seen[UB_DATA_RATES];    /* registers at the last agreement */
+    UbLmsmModes agreed[UB_DATA_RATES];
 
     /* Requests noted between polls. */
     bool want_retrain, want_width, want_speed, got_edf, got_framing, got_retry;
@@ -429,6 +447,8 @@ typedef struct UbLmsm {
     UbLmsmQdlws qdlws;
     uint8_t remote_tx;          /* peer orders our TX to that width */
     uint8_t asked_remote;       /* we ordered the peer's TX to it */
+    uint8_t lane_bad;           /* wires without AMCTLs in Link_Active */
+    int64_t lane_down_at;       /* by then the peer must have obeyed */
     uint32_t errors;            /* UB_PHY_ERR_*, sticky until cleared */
     UbLmsmStats stats;
 } UbLmsm;

@@ -8,30 +8,28 @@
 /* --------------------------------------------------------------- Config -- */
 
 /* FEC_Mode_Support has a bit per mode; bypass needs none. */
-static bool both_support(const UbLmsm *l, unsigned fec)
+bool lmsm_both_support(const UbLmsm *l, unsigned fec)
 {
     return fec == UB_LTB_FEC_BYPASS ||
            (l->cfg.fec_support & l->peer_fec_support & fec);
 }
 
 /* The registers' wish for the rate, or the strongest both ends have. */
-static unsigned choose_fec(const UbLmsm *l)
+unsigned lmsm_choose_fec(const UbLmsm *l, unsigned wish)
 {
-    unsigned wish = l->cfg.fec_mode[l->rate];
-
-    if (wish <= UB_LTB_FEC_T4 && both_support(l, wish)) {
+    if (wish <= UB_LTB_FEC_T4 && lmsm_both_support(l, wish)) {
         return wish;
     }
-    return both_support(l, UB_LTB_FEC_T4) ? UB_LTB_FEC_T4
-         : both_support(l, UB_LTB_FEC_T2) ? UB_LTB_FEC_T2 : UB_LTB_FEC_BYPASS;
+    return lmsm_both_support(l, UB_LTB_FEC_T4) ? UB_LTB_FEC_T4
+         : lmsm_both_support(l, UB_LTB_FEC_T2) ? UB_LTB_FEC_T2 : UB_LTB_FEC_BYPASS;
 }
 
 /* Interleave needs both ends at the widths of both directions. */
-static bool choose_interleave(const UbLmsm *l)
+bool lmsm_choose_interleave(const UbLmsm *l, unsigned rate, unsigned fec)
 {
     unsigned widths = l->tx_m | l->rx_n;
 
-    return (l->cfg.interleave >> l->rate & 1) && l->fec &&
+    return (l->cfg.interleave >> rate & 1) && fec &&
            (l->cfg.interleave_support & l->peer_interleave & widths) == widths;
 }
 
@@ -44,8 +42,8 @@ static void conf_active_enter(UbLmsm *l)
     }
     l->ops->rx_map(l->opaque, l->rx_phys);
     l->ops->rx_enable(l->opaque, mask, l->rate);
-    l->fec = (uint8_t)choose_fec(l);
-    lmsm_set_fec(l, l->fec, choose_interleave(l), l->link_up ? l->crc
+    l->fec = (uint8_t)lmsm_choose_fec(l, l->cfg.fec_mode[l->rate]);
+    lmsm_set_fec(l, l->fec, lmsm_choose_interleave(l, l->rate, l->fec), l->link_up ? l->crc
                  : l->cfg.crc_mode[l->rate]);
     if (!l->link_up) {
         l->eq_mode = l->cfg.eq_mode;
@@ -90,7 +88,7 @@ static void conf_block(UbLmsm *l, UbLmsmLane *lane)
         return;
     }
     fec = ub_ltb_conf_fec(lane->ltb);
-    if (!l->primary && fec <= UB_LTB_FEC_T4 && both_support(l, fec)) {
+    if (!l->primary && fec <= UB_LTB_FEC_T4 && lmsm_both_support(l, fec)) {
         bool il = ub_ltb_conf_interleave(lane->ltb);
 
         if (fec != l->fec || il != l->interleave) {
@@ -309,13 +307,15 @@ const LmsmState lmsm_send_null = {
 
 static void link_active_enter(UbLmsm *l)
 {
-    unsigned best = lmsm_highest(l->stats.retrains ?
+    unsigned best = lmsm_highest(l->visited_retrain ?
                                  lmsm_common(l, l->peer_adv) & l->adv :
                                  l->disc_common);
 
     l->retrain_num = 0;
     l->reconf = false;
-    l->got_loss = 0;
+    lmsm_agree(l);
+    l->got_loss = l->lane_bad = 0;
+    l->asked_remote = l->remote_tx = 0;
     l->got_ei = l->got_framing = l->got_retry = false;
     if (l->fix_data_rate_mode || l->rate >= best) {
         l->link_ready = true;
@@ -358,7 +358,7 @@ static bool link_active_step(UbLmsm *l)
     if (l->got_ei) {
         return lmsm_go(l, UB_T_LA_EI);
     }
-    if (l->got_loss) {
+    if (lmsm_lanes_lost(l)) {
         return lmsm_go(l, UB_T_LA_AMCTL);
     }
     if (l->got_framing) {

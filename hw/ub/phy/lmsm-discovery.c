@@ -47,6 +47,10 @@ static void idle_enter(UbLmsm *l)
     memcpy(l->rx_phys, identity, sizeof(identity));
 
     l->bad_rates = 0;
+    l->visited_retrain = false;
+    for (unsigned i = 0; i < UB_DATA_RATES; i++) {
+        l->seen[i].fec = 0xff;
+    }
     l->nego = false;
     l->random = l->peer_random = l->equal_random = 0;
     l->link_id = UB_LINK_ID_NULL;

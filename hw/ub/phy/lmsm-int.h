@@ -68,7 +68,13 @@ unsigned lmsm_highest(unsigned rates);
 void lmsm_discovery_enter(UbLmsm *l);
 void lmsm_rx_hunt(UbLmsm *l);
 
+/* --- lmsm-config.c --- */
+bool lmsm_both_support(const UbLmsm *l, unsigned fec);
+unsigned lmsm_choose_fec(const UbLmsm *l, unsigned wish);
+bool lmsm_choose_interleave(const UbLmsm *l, unsigned rate, unsigned fec);
+
 /* --- lmsm-retrain.c --- */
+void lmsm_agree(UbLmsm *l);
 void lmsm_build_rltb(const UbLmsm *l, unsigned lane, uint8_t *ltb,
                      UbLtbType type);
 unsigned lmsm_target_rates(const UbLmsm *l);
@@ -84,5 +90,7 @@ void lmsm_width_reset(UbLmsm *l);
 /* Returns the next deadline. */
 int64_t lmsm_width_poll(UbLmsm *l);
 void lmsm_width_ltb(UbLmsm *l);
+/* Bad lanes of Link_Active: true if they must be left to Retrain. */
+bool lmsm_lanes_lost(UbLmsm *l);
 
 #endif

@@ -89,6 +89,10 @@ unsigned lmsm_need(const UbLmsm *l)
         (l->from == UB_LMSM_RETR_ACTIVE || l->from == UB_LMSM_RETR_CONFIRM)) {
         return 256;
     }
+    /* §3.4.3.8: 128 with Change_Speed = 1 before the rate is changed. */
+    if (l->state == UB_LMSM_RETR_CONFIRM && l->change_speed) {
+        return 128;
+    }
     return states[l->state]->need;
 }
 
@@ -278,6 +282,10 @@ static bool send_blocks(UbLmsm *l)
     if (l->heard && l->sent < need && l->quota < need - l->sent) {
         l->quota = need - l->sent;
     }
+    if (l->peer_speed && l->change_speed && l->sent_speed < need &&
+        l->quota < need - l->sent_speed) {
+        l->quota = need - l->sent_speed;
+    }
     if (!l->quota && l->now >= l->refresh_at) {
         l->quota = UB_LMSM_FRAME;
     }
@@ -291,7 +299,7 @@ static bool send_blocks(UbLmsm *l)
     if (l->heard) {
         l->sent += l->quota;
     }
-    if (l->peer_speed) {
+    if (l->peer_speed && l->change_speed) {
         l->sent_speed += l->quota;
     }
     l->quota = 0;
@@ -300,6 +308,20 @@ static bool send_blocks(UbLmsm *l)
 }
 
 /* ------------------------------------------------------------ receiving -- */
+
+/*
+ * A condition that was met stays met when blocks of another kind follow: the
+ * peer has gone on, and we may still have blocks to send before we do.
+ */
+static void judge(UbLmsm *l, UbLmsmLane *lane)
+{
+    const LmsmState *s = states[l->state];
+
+    if (s->match && lane->run >= s->run &&
+        ub_ltb_kind(lane->ltb[0]) == s->kind) {
+        lane->ok = s->match(l, lane);
+    }
+}
 
 static void evaluate(UbLmsm *l, UbLmsmLane *lane)
 {
@@ -314,19 +336,15 @@ static void evaluate(UbLmsm *l, UbLmsmLane *lane)
     if (s->block) {
         s->block(l, lane);
     }
-    if (s->match && lane->run >= s->run) {
-        lane->ok = s->match(l, lane);
-    }
+    judge(l, lane);
 }
 
 /* Our own variables may have changed since the blocks came in. */
 static void rematch(UbLmsm *l)
 {
-    const LmsmState *s = states[l->state];
-
-    for (unsigned i = 0; s->match && i < UB_LMSM_LANES; i++) {
-        if (l->lane[i].run >= s->run) {
-            l->lane[i].ok = s->match(l, &l->lane[i]);
+    for (unsigned i = 0; i < UB_LMSM_LANES; i++) {
+        if (l->lane[i].run) {
+            judge(l, &l->lane[i]);
         }
     }
 }
@@ -377,7 +395,12 @@ void ub_lmsm_rx_idle(UbLmsm *l, int64_t now, unsigned mask)
             lane->was_idle = true;
             if (l->state == UB_LMSM_LINK_ACTIVE && !lane->eei &&
                 lmsm_configured(l, lane)) {
-                l->got_ei = true;
+                /* One lane may be dropped; without lane 0 it is Retrain. */
+                if (l->cfg.fast_lane_down && l->rx_phys[0] != i) {
+                    l->lane_bad |= (uint8_t)(1u << i);
+                } else {
+                    l->got_ei = true;
+                }
             }
         }
         lane->idle = idle;
