@@ -303,6 +303,11 @@ typedef struct UbLmsmOps {
     /* In data: lanes width..lanes-1 leave idle and repeat ltb[]. */
     void (*tx_wake)(void *o, unsigned lanes,
                     const uint8_t (*ltb)[UB_LMB_SYMBOLS]);
+    /*
+     * Data or fill for a few AMCTL periods, so that the blocks on the lanes
+     * being woken flow.  Called again and again until they are in use.
+     */
+    void (*tx_wake_fill)(void *o);
     /* In data: lanes that tx_wake woke go idle again. */
     void (*tx_unwake)(void *o);
     /* In data: AMCTL insert period control on the active lanes. */

@@ -270,7 +270,7 @@ static bool send_null_step(UbLmsm *l)
     if (!l->sdf && lmsm_any_run(l, UB_LTB_DLTB, 2)) {
         return lmsm_go(l, UB_T_SN_DLTB);
     }
-    l->heard = l->sdf && (l->nulls || l->null_ok);
+    l->heard = l->nulls || l->null_ok;
     if (l->null_ok && l->nulls_sent >= NULLS_TX) {
         return lmsm_go(l, UB_T_SN_NULLS);
     }

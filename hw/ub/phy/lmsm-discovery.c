@@ -356,9 +356,11 @@ void lmsm_discovery_enter(UbLmsm *l)
         lmsm_rx_hunt(l);
     }
     l->ask_lane0 = 0;
+    l->bad_rates = 0;           /* what failed may have been the lanes */
     l->reversed = false;
     l->reconf = l->want_width = false;
-    l->sdf = false;
+    l->sdf = l->null_ok = false;
+    l->nulls = 0;
     l->changed_speed_retrain = false;
     memset(l->rx_phys, UB_LMSM_NO_LANE, sizeof(l->rx_phys));
     l->settle_at = l->now + settle_time(l);
@@ -407,9 +409,13 @@ static void follow_width(UbLmsm *l, UbLmsmLane *lane)
     }
     if (ub_width_valid(rlw) && rlw < l->tx_m) {
         l->tx_m = (uint8_t)rlw;
-        if (!l->cfg.asymmetric && l->rx_n > l->tx_m) {
-            l->rx_n = l->tx_m;
-        }
+    }
+    if (!l->cfg.asymmetric) {
+        unsigned tlw = ub_ltb_tlw(lane->ltb);
+        unsigned w = l->tx_m < l->rx_n ? l->tx_m : l->rx_n;
+
+        w = ub_width_valid(tlw) && tlw < w ? tlw : w;
+        l->tx_m = l->rx_n = (uint8_t)w;
     }
 }
 

@@ -231,7 +231,8 @@ static void retr_active_enter(UbLmsm *l)
     }
     l->got_edf = l->want_retrain = l->got_framing = l->got_retry = false;
     l->got_loss = 0;
-    l->got_ei = l->sdf = l->fec_reject = l->il_reject = false;
+    l->got_ei = l->sdf = l->null_ok = l->fec_reject = l->il_reject = false;
+    l->nulls = 0;
     if (l->link_ready) {
         l->link_ready = false;
         lmsm_status(l, UB_LMSM_ST_READY);

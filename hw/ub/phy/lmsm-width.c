@@ -14,6 +14,7 @@
 #define QDLWS_T0    MS(2)
 #define QDLWS_T1    MS(22)
 #define QDLWS_GAP   US(1)   /* between two requests */
+#define FILL_TIME   US(50)  /* ours: between fills while lanes wake */
 #define OBEY_TIME   MS(2)   /* ours: for the peer to narrow its TX */
 
 enum {
@@ -249,6 +250,10 @@ static void switch_tx(UbLmsm *l)
         l->ops->tx_wake(l->opaque, s->width,
                         (const uint8_t (*)[UB_LMB_SYMBOLS])l->ltb);
         s->step = SW_WAKING;
+        l->refresh_at = l->now;
+    } else if (s->step == SW_WAKING && l->now >= l->refresh_at) {
+        l->ops->tx_wake_fill(l->opaque);
+        l->refresh_at = l->now + lmsm_ns(l, FILL_TIME);
     } else if (s->step == SW_GO) {
         set_tx_width(l, s->width);
         l->ops->tx_period(l->opaque, 0);
@@ -389,6 +394,9 @@ int64_t lmsm_width_poll(UbLmsm *l)
     }
     if (q->asked) {
         next = q->deadline;
+    }
+    if (q->tx.step == SW_WAKING && l->refresh_at < next) {
+        next = l->refresh_at;
     }
     if (q->tx.step && q->tx.deadline < next) {
         next = q->tx.deadline;

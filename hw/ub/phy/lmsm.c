@@ -548,8 +548,13 @@ int64_t ub_lmsm_poll(UbLmsm *l, int64_t now)
     if (l->state == UB_LMSM_SEND_NULLBLOCK) {
         next = earlier(next, l->refresh_at);
     }
-    next = earlier(next, l->deadline);
-    next = earlier(next, l->settle_at);
+    /* A time that passed without effect waits for an event. */
+    if (l->deadline > now) {
+        next = earlier(next, l->deadline);
+    }
+    if (l->settle_at > now) {
+        next = earlier(next, l->settle_at);
+    }
     return next;
 }
 

@@ -14,6 +14,7 @@ typedef enum {
 typedef struct SimRecord {
     RecordKind kind;
     uint8_t lane;
+    uint8_t rate;
     uint32_t arg;
     uint8_t body[UB_LMB_SYMBOLS];
 } SimRecord;
@@ -21,7 +22,10 @@ typedef struct SimRecord {
 static void put(SimPort *p, RecordKind kind, unsigned lane, uint32_t arg,
                 const void *body, size_t len)
 {
-    SimRecord r = { .kind = kind, .lane = (uint8_t)lane, .arg = arg };
+    SimRecord r = {
+        .kind = kind, .lane = (uint8_t)lane, .arg = arg,
+        .rate = (uint8_t)p->tx_rate,
+    };
 
     if (!p->peer || p->mute) {
         return;
@@ -77,6 +81,7 @@ static void tx_train(void *o, unsigned lanes, const uint8_t *phys,
 
     g_assert_true(ub_width_valid(lanes));
     end_data(p);
+    p->tx_rate = rate;
     p->eeibs += exit;
     p->lanes = lanes;
     memcpy(p->phys, phys, sizeof(p->phys));
@@ -161,12 +166,20 @@ static void tx_wake(void *o, unsigned lanes,
     g_assert_cmpuint(p->period, ==, 1);
     p->lanes = lanes;
     put_idle(p);
+    memcpy(p->wake_ltb, ltb, sizeof(p->wake_ltb));
+    p->woken = lanes;
+}
+
+static void tx_wake_fill(void *o)
+{
+    SimPort *p = o;
+
+    g_assert_cmpuint(p->woken, >, p->width);
     for (unsigned k = 0; k < 64; k++) {
-        for (unsigned i = p->width; i < lanes; i++) {
-            put_ltb(p, i, ltb[i]);
+        for (unsigned i = p->width; i < p->woken; i++) {
+            put_ltb(p, i, p->wake_ltb[i]);
         }
     }
-    p->woken = lanes;
 }
 
 static void tx_unwake(void *o)
@@ -190,7 +203,10 @@ static void tx_remote_width(void *o, unsigned width)
 
 static void rx_enable(void *o, unsigned mask, unsigned rate)
 {
-    ((SimPort *)o)->enabled = mask;
+    SimPort *p = o;
+
+    p->enabled = mask;
+    p->rx_rate = rate;
 }
 
 static void rx_relock(void *o)
@@ -242,6 +258,7 @@ const UbLmsmOps sim_ops = {
     .tx_idle = tx_idle,
     .tx_width = tx_width,
     .tx_wake = tx_wake,
+    .tx_wake_fill = tx_wake_fill,
     .tx_unwake = tx_unwake,
     .tx_period = tx_period,
     .tx_remote_width = tx_remote_width,
@@ -263,6 +280,9 @@ static void deliver(SimPort *p, int64_t now)
     for (unsigned i = 0; i < in->len; i++) {
         const SimRecord *r = &g_array_index(in, SimRecord, i);
 
+        if (r->kind != R_IDLE && r->rate != p->rx_rate) {
+            continue;
+        }
         switch (r->kind) {
         case R_LTB:
             if (p->enabled >> r->lane & 1) {

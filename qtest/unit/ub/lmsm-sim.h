@@ -26,6 +26,7 @@ typedef struct SimPort {
     unsigned spoil;             /* TX wires: every spoil_nth block is broken */
     unsigned spoil_nth, spoil_count;
     unsigned enabled;           /* RX wires that hunt */
+    unsigned tx_rate, rx_rate;  /* nothing is heard at another rate */
     bool mute;                  /* nothing leaves this port */
     /* What the transmitter does. */
     unsigned lanes;

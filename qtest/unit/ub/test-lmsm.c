@@ -235,15 +235,38 @@ static void test_start_refused(void)
 
 /* ---------------------------------------------------------- port type ---- */
 
+/* A generator whose first number is that of `other`, and the second is not. */
+static uint32_t rival(uint32_t other)
+{
+    uint32_t first[2] = { 0, 0 };
+
+    for (uint32_t seed = other;; seed++) {
+        uint32_t x = seed;
+
+        for (unsigned i = 0; i < 2; i++) {
+            x ^= x << 13;
+            x ^= x >> 17;
+            x ^= x << 5;
+            if (seed == other) {
+                first[i] = x % 127 + 1;
+            } else if ((x % 127 + 1 == first[i]) == i) {
+                break;
+            } else if (i) {
+                return seed;
+            }
+        }
+    }
+}
+
 static void test_roles(void)
 {
-    for (unsigned seed = 1; seed < 300; seed++) {
+    for (unsigned seed = 1; seed < 100; seed++) {
         UbLmsmConfig c = mode2(UB_EQ_SKIP);
         Sim *s;
 
         c.seed = seed;
         s = sim_new(&c);
-        s->port[1].l.rng = seed % 3 ? seed * 7 : seed;  /* also equal draws */
+        s->port[1].l.rng = seed & 1 ? seed * 7 : rival(seed);
         sim_start(s);
         g_assert_true(sim_ready(s, MS(200)));
         check_state(s, 8, 8, 8);
@@ -653,8 +676,8 @@ static void test_mode_switch(gconstpointer data)
     }
     /* A Retrain for another reason leaves the modes alone. */
     ub_lmsm_request_retrain(&p->peer->l);
-    g_assert_true(sim_run(s, UB_LMSM_RETR_ACTIVE, MS(10)));
-    g_assert_true(sim_run(s, UB_LMSM_LINK_ACTIVE, MS(10)));
+    s->port[0].l.stats.retrains = 1;
+    g_assert_true(sim_until(s, sdf_again, MS(100)));
     for (unsigned i = 0; i < 2; i++) {
         g_assert_cmpuint(s->port[i].last_fec, ==, UB_LTB_FEC_T2);
         g_assert_cmpuint(s->port[i].l.crc, ==, UB_LTB_CRC_NONE);
@@ -743,7 +766,8 @@ static void test_qdlws_all(void)
 
             s->now += 2000;
             ub_lmsm_poll(l, s->now);
-            if (ub_lmsm_qdlws(l, from[0], from[1])) {
+            if (l->tx_m != from[0] || l->rx_n != from[1]) {
+                g_assert_true(ub_lmsm_qdlws(l, from[0], from[1]));
                 g_assert_true(sim_until(s, q_over, MS(30)));
             }
             check_widths(s, from[0], from[1]);
@@ -875,6 +899,20 @@ static bool narrowed(Sim *s)
     return s->port[1].l.rx_n < 8;
 }
 
+static bool widened(Sim *s)
+{
+    return s->port[0].l.tx_m == 8 && s->port[1].l.rx_n == 8 &&
+           s->port[0].l.state == UB_LMSM_LINK_ACTIVE &&
+           s->port[1].l.state == UB_LMSM_LINK_ACTIVE &&
+           s->port[0].l.link_ready && s->port[1].l.link_ready;
+}
+
+static bool retrained(Sim *s)
+{
+    return sim_count(&s->port[1], UB_T_LA_AMCTL) &&
+           sim_count(&s->port[0], UB_T_LA_EDF) && widened(s);
+}
+
 /* N missed AMCTLs on a lane that is not lane 0: the peer's TX narrows. */
 static void test_lane_down(void)
 {
@@ -898,9 +936,13 @@ static void test_lane_down(void)
 
         /* Recovery: back to full width by way of Retrain and Discovery. */
         ub_lmsm_request_width(&s->port[1].l);
-        g_assert_true(sim_run(s, UB_LMSM_DISC_ACTIVE, MS(10)));
-        g_assert_true(sim_ready(s, MS(100)));
+        g_assert_true(sim_until(s, widened, MS(100)));
         check_state(s, 8, 8, 8);
+        g_assert_cmpuint(sim_count(&s->port[1], UB_T_LA_WIDTH), ==, 1);
+        g_assert_cmpuint(sim_count(&s->port[0], UB_T_RA_DLTB) +
+                         sim_count(&s->port[0], UB_T_RC_DLTB), ==, 1);
+        g_assert_false(s->port[0].statuses & UB_LMSM_ST_LINKUP &&
+                       !s->port[0].l.link_up);
         sim_free(s);
     }
 }
@@ -912,8 +954,8 @@ static void test_lane_down_retrain(void)
     Sim *s = trained(&c);
 
     ub_lmsm_rx_miss(&s->port[1].l, s->now, 0, 3);
-    g_assert_true(sim_run(s, UB_LMSM_RETR_ACTIVE, MS(1)));
-    g_assert_cmpuint(sim_count(&s->port[1], UB_T_LA_AMCTL), ==, 1);
+    g_assert_true(sim_until(s, retrained, MS(10)));
+    g_assert_cmpuint(s->port[1].l.stats.lane_downs, ==, 0);
     sim_free(s);
 
     s = sim_new(&c);
@@ -923,8 +965,8 @@ static void test_lane_down_retrain(void)
     sim_start(s);
     g_assert_true(sim_ready(s, MS(200)));
     ub_lmsm_rx_miss(&s->port[1].l, s->now, 2, 3);
-    g_assert_true(sim_run(s, UB_LMSM_RETR_ACTIVE, MS(1)));
-    g_assert_cmpuint(sim_count(&s->port[1], UB_T_LA_AMCTL), ==, 1);
+    g_assert_true(sim_until(s, retrained, MS(10)));
+    g_assert_cmpuint(s->port[1].l.stats.lane_downs, ==, 0);
     sim_free(s);
 }
 
