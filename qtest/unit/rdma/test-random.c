@@ -284,8 +284,38 @@ static bool finished(World *w, uint64_t ops)
     return true;
 }
 
-static void work(World *w, uint64_t ops)
+/*
+ * Move engine @s to another one in the middle of everything, as a migration
+ * does.  Frames inside it are lost.
+ */
+static void migrate(World *w, int s)
 {
+    Double *d = w->d[s];
+    RdmaFault f[2];
+    size_t len;
+    uint8_t *state = rdma_save(d->dev, w->now, &len);
+
+    for (int out = 0; out < 2; out++) {
+        rdma_fault_get(d->dev, out, &f[out]);
+    }
+    rdma_free(d->dev);
+    d->dev = rdma_new(&d->cfg);
+    g_assert_true(rdma_load(d->dev, w->now, state, len));
+    for (int i = 0; i < NQP; i++) {
+        w->end[s][i].qp = rdma_qp_get(d->dev, i);
+        g_assert_nonnull(w->end[s][i].qp);
+    }
+    for (int out = 0; out < 2; out++) {
+        f[out].seed++;
+        rdma_fault_set(d->dev, out, &f[out]);
+    }
+    g_free(state);
+}
+
+static void work(World *w, uint64_t ops, bool moves)
+{
+    uint64_t round = 0;
+
     while (!finished(w, ops)) {
         int64_t next;
 
@@ -303,6 +333,10 @@ static void work(World *w, uint64_t ops)
                     post_recv(e);
                 }
             }
+        }
+        if (moves && ++round % 20 == 0) {
+            rdma_poll(w->d[0]->dev, w->now);
+            migrate(w, round / 20 & 1);
         }
         double_exchange(w->d[0], w->d[1], w->now);
         collect(w);
@@ -331,6 +365,7 @@ typedef struct Case {
     const char *name;
     uint32_t ppm[RDMA_FAULT_NUM];
     void (*tweak)(RdmaConfig *cfg);
+    bool moves;
 } Case;
 
 static void seed_ways(RdmaConfig *cfg)
@@ -373,6 +408,8 @@ static const Case cases[] = {
     { "everything/sparse-acks", PPM(10000, 10000, 10000, 10000, 10000),
       sparse_acks },
     { "everything/tight", PPM(10000, 10000, 10000, 10000, 10000), tight },
+    { "everything/migration", PPM(10000, 10000, 10000, 10000, 10000),
+      .moves = true },
 };
 
 static void test_case(gconstpointer data)
@@ -392,7 +429,7 @@ static void test_case(gconstpointer data)
             rdma_fault_set(w.d[i]->dev, out, &f);
         }
     }
-    work(&w, ops ? strtoull(ops, NULL, 0) : 2000);
+    work(&w, ops ? strtoull(ops, NULL, 0) : 2000, c->moves);
     for (int i = 0; i < 2; i++) {
         RdmaCounters *n = rdma_counters(w.d[i]->dev);
 
@@ -405,6 +442,43 @@ static void test_case(gconstpointer data)
     world_free(&w);
 }
 
+/* A damaged block is refused, whole or cut anywhere, and does no harm. */
+static void test_bad_state(void)
+{
+    World w = { 0 };
+    uint8_t *state;
+    size_t len;
+
+    world_init(&w, 5, NULL);
+    for (int i = 0; i < 8; i++) {
+        post(&w, &w.end[0][i % NQP]);
+    }
+    rdma_poll(w.d[0]->dev, w.now);
+    state = rdma_save(w.d[0]->dev, w.now, &len);
+    for (size_t n = 0; n < len; n += n < 400 ? 1 : 97) {
+        g_assert_false(rdma_load(w.d[1]->dev, w.now, state, n));
+    }
+    for (int i = 0; i < 3000; i++) {
+        size_t at = g_rand_int_range(w.rand, 0, len);
+        uint8_t was = state[at];
+
+        state[at] ^= 1 << g_rand_int_range(w.rand, 0, 8);
+        rdma_load(w.d[1]->dev, w.now, state, len);
+        rdma_poll(w.d[1]->dev, w.now);
+        rdma_poll(w.d[1]->dev, w.now + 100000000);
+        g_array_set_size(w.d[1]->cqes, 0);
+        g_ptr_array_set_size(w.d[1]->wire, 0);
+        state[at] = was;
+    }
+    g_assert_true(rdma_load(w.d[1]->dev, w.now, state, len));
+    g_free(state);
+    for (int i = 0; i < NQP; i++) {
+        g_queue_clear_full(&w.end[0][i].ops, g_free);
+        g_queue_clear_full(&w.end[0][i].msgs, g_free);
+    }
+    world_free(&w);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -413,5 +487,6 @@ int main(int argc, char **argv)
 
         g_test_add_data_func(path, &cases[i], test_case);
     }
+    g_test_add_func("/random/bad-state", test_bad_state);
     return g_test_run();
 }
