@@ -539,7 +539,7 @@ static void ncic_exit(PCIDevice *pci)
         msix_uninit(pci, &s->bar0, &s->bar0);
     }
     msi_uninit(pci);
-    /* A subregion holds a reference on its owner: the device itself. */
+    /* A subregion holds a reference to its owner: ourselves. */
     memory_region_del_subregion(&s->bar0, &s->csr);
     ncic_dma_fini(s);
     qemu_bh_delete(s->tx_bh);

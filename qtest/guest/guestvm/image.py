@@ -172,10 +172,10 @@ def _set_layer(arch, name, say):
     return layer
 
 
-def _modules_layer(kern, sets, drivers, extra):
+def _modules_layer(arch, sets, drivers, extra, say):
     """Kernel modules of the sets, and the drivers under test, with the
     metadata that modprobe needs."""
-    arch = kern.arch
+    kern = kernel.get(arch, say)
     names = sorted({m for s in sets for m in SETS[s].modules} | set(extra))
     drivers = [Path(d) for d in drivers]
     contents = [(d.name, d.read_bytes()) for d in drivers]
@@ -186,8 +186,7 @@ def _modules_layer(kern, sets, drivers, extra):
                 names += [n for n in value.split(',') if n]
     digest = [(n, hashlib.sha256(d).hexdigest()) for n, d in contents]
     where = GUEST_BUILD / arch / 'layers'
-    stamp = _stamp(kern.release, str(kern.modules), names, digest)
-    layer = where / f'modules-{stamp}.cpio'
+    layer = where / f'modules-{_stamp(kern.release, names, digest)}.cpio'
     if layer.exists():
         os.utime(layer)
         return layer
@@ -220,17 +219,11 @@ def _modules_layer(kern, sets, drivers, extra):
     return layer
 
 
-def layers(arch, sets=('base',), drivers=(), modules=(), say=print,
-           kern=None):
-    """The layers that a guest with these sets and drivers is made of.
-
-    kern: a kernel.Kernel instead of the stock one.
-    """
-    kern = kern or kernel.get(arch, say)
+def layers(arch, sets=('base',), drivers=(), modules=(), say=print):
+    """The layers that a guest with these sets and drivers is made of."""
     sets = ['base'] + [s for s in sets if s != 'base']
     return [_set_layer(arch, s, say) for s in sets] + \
-        ([_modules_layer(kern, sets, drivers, modules)] if kern.release
-         else [])
+        [_modules_layer(arch, sets, drivers, modules, say)]
 
 
 def compose(out, parts, files=()):

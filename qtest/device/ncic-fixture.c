@@ -1,0 +1,103 @@
+/*
+ * One emulator with one ncic-nic
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "libqos/malloc-pc.h"
+#include "libqos/pci-pc.h"
+#include "qobject/qdict.h"
+#include "ncic-fixture.h"
+
+#define SLOT 4
+
+static Fixture *start(const char *props, const char *more)
+{
+    Fixture *f = g_new0(Fixture, 1);
+    int fd;
+
+    qncic_wire_open(&f->wire);
+    fd = g_file_open_tmp("ncic-XXXXXX.log", &f->log, NULL);
+    g_assert_cmpint(fd, >=, 0);
+    close(fd);
+    f->qts = qtest_initf("-M q35 -nodefaults -d guest_errors -D %s "
+                         "-netdev socket,fd=%d,id=hs0 "
+                         "-device ncic-nic,id=nic,netdev=hs0,addr=%d,"
+                         "mac=52:54:00:12:34:56%s%s %s",
+                         f->log, f->wire.theirs, SLOT, *props ? "," : "",
+                         props, more);
+    return f;
+}
+
+static void find(Fixture *f)
+{
+    pc_alloc_init(&f->alloc, f->qts, ALLOC_NO_FLAGS);
+    f->bus = qpci_new_pc(f->qts, &f->alloc);
+    f->pci = qpci_device_find(f->bus, QPCI_DEVFN(SLOT, 0));
+    g_assert_nonnull(f->pci);
+}
+
+Fixture *fixture_start(const char *props, const char *more)
+{
+    Fixture *f = start(props, more);
+
+    find(f);
+    qncic_init(&f->nic, f->qts, f->pci, &f->alloc);
+    return f;
+}
+
+Fixture *fixture_incoming(const char *props, const char *path)
+{
+    g_autofree char *more = g_strdup_printf("-incoming unix:%s", path);
+
+    return start(props, more);
+}
+
+void fixture_adopt(Fixture *f, const Fixture *from)
+{
+    find(f);
+    f->nic = from->nic;
+    f->nic.qts = f->qts;
+    f->nic.pci = f->pci;
+    f->nic.bus = f->bus;
+    f->nic.alloc = &f->alloc;
+}
+
+void fixture_stop(Fixture *f)
+{
+    g_free(f->pci);
+    if (f->bus) {
+        qpci_free_pc(f->bus);
+        alloc_destroy(&f->alloc);
+    }
+    qtest_quit(f->qts);
+    qncic_wire_close(&f->wire);
+    unlink(f->log);
+    g_free(f->log);
+    g_free(f);
+}
+
+bool fixture_logged(Fixture *f, const char *text)
+{
+    g_autofree char *all = NULL;
+    bool found;
+    gsize len;
+
+    g_assert_true(g_file_get_contents(f->log, &all, &len, NULL));
+    g_assert_cmpuint(len, >=, f->log_seen);
+    found = strstr(all + f->log_seen, text);
+    f->log_seen = len;
+    return found;
+}
+
+uint64_t fixture_counter(Fixture *f, const char *name)
+{
+    QDict *rsp = qtest_qmp(f->qts, "{ 'execute': 'qom-get', 'arguments': {"
+                           " 'path': 'nic', 'property': %s } }", name);
+    uint64_t value;
+
+    g_assert_true(qdict_haskey(rsp, "return"));
+    value = qdict_get_int(rsp, "return");
+    qobject_unref(rsp);
+    return value;
+}

@@ -1,0 +1,38 @@
+/*
+ * One emulator with one ncic-nic, a wire, and the guest error log
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef NCIC_FIXTURE_H
+#define NCIC_FIXTURE_H
+
+#include "libncic.h"
+
+typedef struct Fixture {
+    QTestState *qts;
+    QGuestAllocator alloc;
+    QPCIBus *bus;
+    QPCIDevice *pci;
+    QNcicWire wire;
+    QNcic nic;
+    char *log;                  /* file of "-d guest_errors" */
+    gsize log_seen;
+} Fixture;
+
+/* Where no memory is in these machines. */
+#define NOWHERE 0x0000008000000000ull
+
+/* Starts the emulator; @props is appended to "-device ncic-nic", @more to the
+ * command line. */
+Fixture *fixture_start(const char *props, const char *more);
+void fixture_stop(Fixture *f);
+/* A machine that waits for migration from unix socket @path. */
+Fixture *fixture_incoming(const char *props, const char *path);
+/* Takes over the driver's knowledge after migration. */
+void fixture_adopt(Fixture *f, const Fixture *from);
+/* Has the log gained a line that contains @text since the last call? */
+bool fixture_logged(Fixture *f, const char *text);
+/* Value of a counter, as QMP shows it. */
+uint64_t fixture_counter(Fixture *f, const char *name);
+
+#endif
