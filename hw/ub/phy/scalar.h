@@ -1,0 +1,31 @@
+/*
+ * What the vector loops need: the field, and the scalar forms they fall back
+ * to.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef UB_PHY_SCALAR_H
+#define UB_PHY_SCALAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels.h"
+
+/* Build the field tables; any thread, any number of times. */
+void ub_rs_tables_init(void);
+
+/* Parity that a feedback symbol adds: p7 in the top byte, p0 in the lowest.
+ * After ub_rs_tables_init. */
+uint64_t ub_rs_feedback(uint8_t symbol);
+
+void ub_stripe_scalar(uint8_t *const *lane, const UbPcsBytes *bytes,
+                      size_t columns, unsigned width,
+                      UbScrambler *const *key);
+void ub_destripe_scalar(const UbPcsBytes *bytes, const uint8_t *const *lane,
+                        size_t columns, unsigned width);
+void ub_scramble_scalar(uint8_t *window, unsigned at, const uint8_t *delays,
+                        uint8_t *out, const uint8_t *in, size_t vectors);
+
+#endif
