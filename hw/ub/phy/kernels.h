@@ -49,13 +49,12 @@ typedef struct UbPcsKernels {
                      size_t columns, unsigned width);
 
     /*
-     * out = in ^ key for `vectors` times 64 bytes.  window: the last 23
-     * vectors of key, the oldest at index `at`, each to be replaced by the
-     * next one as it is used; delays: of the recurrence, 23 first, ended by
-     * 0.  in == out is allowed.
+     * out[i] = in[i] ^ key, n bytes; in == out is allowed.  The window of *s
+     * holds the last 23 vectors of key: at the start of one, the oldest is
+     * replaced by the next.  delays: of the recurrence, 23 first, ended by 0.
      */
-    void (*scramble)(uint8_t *window, unsigned at, const uint8_t *delays,
-                     uint8_t *out, const uint8_t *in, size_t vectors);
+    void (*scramble)(UbScrambler *s, const uint8_t *delays, uint8_t *out,
+                     const uint8_t *in, size_t n);
 } UbPcsKernels;
 
 extern const UbPcsKernels ub_pcs_kernels_scalar;

@@ -25,7 +25,7 @@ void ub_stripe_scalar(uint8_t *const *lane, const UbPcsBytes *bytes,
                       UbScrambler *const *key);
 void ub_destripe_scalar(const UbPcsBytes *bytes, const uint8_t *const *lane,
                         size_t columns, unsigned width);
-void ub_scramble_scalar(uint8_t *window, unsigned at, const uint8_t *delays,
-                        uint8_t *out, const uint8_t *in, size_t vectors);
+void ub_scramble_scalar(UbScrambler *s, const uint8_t *delays, uint8_t *out,
+                        const uint8_t *in, size_t n);
 
 #endif

@@ -163,46 +163,31 @@ static void xor_bytes(uint8_t *out, const uint8_t *in, const uint8_t *key,
     }
 }
 
-void ub_scramble_scalar(uint8_t *window, unsigned at, const uint8_t *delays,
-                        uint8_t *out, const uint8_t *in, size_t vectors)
+void ub_scramble_scalar(UbScrambler *s, const uint8_t *delays, uint8_t *out,
+                        const uint8_t *in, size_t n)
 {
-    for (; vectors; vectors--, out += VECTOR, in += VECTOR) {
-        vector_next(window, at, delays);
-        xor_bytes(out, in, window + at * VECTOR, VECTOR);
-        at = at + 1 == DEGREE ? 0 : at + 1;
+    while (n) {
+        size_t step = VECTOR - s->pos % VECTOR;
+
+        if (step == VECTOR) {
+            vector_next(s->window, s->pos / VECTOR, delays);
+        }
+        step = step < n ? step : n;
+        xor_bytes(out, in, s->window + s->pos, step);
+        s->pos = (s->pos + step) % UB_SCRAMBLER_WINDOW;
+        out += step;
+        in += step;
+        n -= step;
     }
 }
 
 void ub_scrambler_xor(UbScrambler *s, uint8_t *out, const uint8_t *in,
                       size_t n)
 {
-    const uint8_t *delays = table[s->id].delays;
-
-    if (s->id == UB_SCRAMBLER_OFF) {
-        if (out != in) {
-            memmove(out, in, n);
-        }
-        return;
-    }
-    while (n) {
-        unsigned at = s->pos / VECTOR, into = s->pos % VECTOR;
-        size_t step = n / VECTOR * VECTOR;
-
-        if (!into && step) {
-            ub_pcs_kernels()->scramble(s->window, at, delays, out, in,
-                                       step / VECTOR);
-        } else {
-            step = VECTOR - into;
-            step = step < n ? step : n;
-            if (!into) {
-                vector_next(s->window, at, delays);
-            }
-            xor_bytes(out, in, s->window + s->pos, step);
-        }
-        s->pos = (s->pos + step) % UB_SCRAMBLER_WINDOW;
-        out += step;
-        in += step;
-        n -= step;
+    if (s->id != UB_SCRAMBLER_OFF) {
+        ub_pcs_kernels()->scramble(s, table[s->id].delays, out, in, n);
+    } else if (out != in) {
+        memmove(out, in, n);
     }
 }
 

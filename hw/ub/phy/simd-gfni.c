@@ -329,19 +329,6 @@ static INLINE void encode_group(const UbPcsBytes *b, size_t group,
 
 #define AHEAD 3 /* groups: rows are too short for the processor to foresee */
 
-static INLINE void encode_groups(const UbPcsBytes *b, size_t groups,
-                                        unsigned codecs)
-{
-    for (size_t g = 0; g < groups; g++) {
-        const uint8_t *ahead = b->msg + (g + AHEAD) * 16 * UB_RS_K;
-
-        for (unsigned i = 0; i < 16 * UB_RS_K; i += 64) {
-            __builtin_prefetch(ahead + i);
-        }
-        encode_group(b, g, codecs);
-    }
-}
-
 typedef struct Group {
     uint8_t msg[16 * UB_RS_K], parity[16 * UB_RS_PARITY];
 } Group;
@@ -358,27 +345,50 @@ static UbPcsBytes pad(Group *to, const uint8_t *msg, const uint8_t *parity,
     return (UbPcsBytes) { to->msg, to->parity, codecs };
 }
 
-static TARGET void gfni_encode(const uint8_t *msg, uint8_t *parity, size_t n,
-                               unsigned codecs)
+/* The last group of n frames: with left-over frames it reaches back into
+ * those before, or there are too few. */
+static INLINE UbPcsBytes tail(const uint8_t *msg, const uint8_t *parity,
+                              size_t n, unsigned codecs)
+{
+    size_t from = n - group_frames(codecs);
+
+    return (UbPcsBytes) { (uint8_t *)msg + from * UB_RS_K * codecs,
+                          (uint8_t *)parity + from * UB_RS_PARITY * codecs,
+                          codecs };
+}
+
+static INLINE void encode_frames(const uint8_t *msg, uint8_t *parity, size_t n,
+                                 unsigned codecs)
 {
     UbPcsBytes b = { (uint8_t *)msg, parity, codecs };
     size_t per = group_frames(codecs), groups = n / per, left = n % per;
     Group rest;
 
-    if (codecs == 2) {
-        encode_groups(&b, groups, 2);
-    } else {
-        encode_groups(&b, groups, 1);
-    }
-    if (left) {
-        b = pad(&rest, msg + groups * 16 * UB_RS_K, NULL, left, codecs);
-        if (codecs == 2) {
-            encode_groups(&b, 1, 2);
-        } else {
-            encode_groups(&b, 1, 1);
+    for (size_t g = 0; g < groups; g++) {
+        const uint8_t *ahead = msg + (g + AHEAD) * 16 * UB_RS_K;
+
+        for (unsigned i = 0; i < 16 * UB_RS_K; i += 64) {
+            __builtin_prefetch(ahead + i);
         }
-        memcpy(parity + groups * 16 * UB_RS_PARITY, rest.parity,
-               left * UB_RS_PARITY * codecs);
+        encode_group(&b, g, codecs);
+    }
+    if (left && groups) {
+        b = tail(msg, parity, n, codecs);
+        encode_group(&b, 0, codecs);
+    } else if (left) {
+        b = pad(&rest, msg, NULL, left, codecs);
+        encode_group(&b, 0, codecs);
+        memcpy(parity, rest.parity, left * UB_RS_PARITY * codecs);
+    }
+}
+
+static TARGET void gfni_encode(const uint8_t *msg, uint8_t *parity, size_t n,
+                               unsigned codecs)
+{
+    if (codecs == 2) {
+        encode_frames(msg, parity, n, 2);
+    } else {
+        encode_frames(msg, parity, n, 1);
     }
 }
 
@@ -437,10 +447,18 @@ static INLINE size_t check_frames(const uint8_t *msg,
     for (size_t g = 0; g < groups; g++) {
         count += check_group(&b, g, per, codecs, bad + g * per);
     }
-    if (left) {
-        b = pad(&rest, msg + groups * 16 * UB_RS_K,
-                parity + groups * 16 * UB_RS_PARITY, left, codecs);
-        count += check_group(&b, 0, left, codecs, bad + groups * per);
+    if (left && groups) {
+        uint8_t last[16];
+
+        b = tail(msg, parity, n, codecs);
+        check_group(&b, 0, per, codecs, last);
+        for (size_t f = 0; f < left; f++) {
+            bad[groups * per + f] = last[per - left + f];
+            count += __builtin_popcount(last[per - left + f]);
+        }
+    } else if (left) {
+        b = pad(&rest, msg, parity, left, codecs);
+        count += check_group(&b, 0, left, codecs, bad);
     }
     return count;
 }
@@ -650,23 +668,52 @@ static void gfni_destripe(const UbPcsBytes *b, const uint8_t *const *lane,
 
 /* ------------------------------------------------------------ scrambling -- */
 
-static TARGET void gfni_scramble(uint8_t *window, unsigned at,
-                                 const uint8_t *delays, uint8_t *out,
-                                 const uint8_t *in, size_t vectors)
+/* n < 64 bytes with key at hand. */
+static INLINE void scramble_part(uint8_t *out, const uint8_t *in,
+                                 const uint8_t *key, size_t n)
 {
-    __m512i *w = (__m512i *)window;
+    __mmask64 mask = (1ull << n) - 1;
+    __m512i x = _mm512_maskz_loadu_epi8(mask, in);
+
+    x = _mm512_xor_si512(x, _mm512_maskz_loadu_epi8(mask, key));
+    _mm512_mask_storeu_epi8(out, mask, x);
+}
+
+static TARGET void gfni_scramble(UbScrambler *s, const uint8_t *delays,
+                                 uint8_t *out, const uint8_t *in, size_t n)
+{
+    __m512i *w = (__m512i *)s->window;
+    unsigned into = s->pos % 64, at = s->pos / 64;
 
     if (!delays[1] || delays[2]) {
-        ub_scramble_scalar(window, at, delays, out, in, vectors);
+        ub_scramble_scalar(s, delays, out, in, n);
         return;
     }
-    for (; vectors; vectors--, in += 64, out += 64) {
+    if (into) {
+        size_t step = MIN(n, 64 - into);
+
+        scramble_part(out, in, s->window + s->pos, step);
+        out += step;
+        in += step;
+        n -= step;
+        s->pos = (s->pos + step) % UB_SCRAMBLER_WINDOW;
+        if (s->pos % 64) {
+            return;
+        }
+        at = s->pos / 64;
+    }
+    for (; n >= 64; n -= 64, in += 64, out += 64) {
         __m512i x = _mm512_loadu_si512(in);
 
         x = _mm512_xor_si512(x, key_next(w, at, delays[1]));
         _mm512_storeu_si512(out, x);
         at = at + 1 == WINDOW ? 0 : at + 1;
     }
+    if (n) {
+        key_next(w, at, delays[1]);
+        scramble_part(out, in, s->window + at * 64, n);
+    }
+    s->pos = at * 64 + n;
 }
 
 const UbPcsKernels ub_pcs_kernels_gfni = {
