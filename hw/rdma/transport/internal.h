@@ -133,6 +133,7 @@ typedef struct Responder {
     Res *res;                   /* ring of max_res, NULL until needed */
     uint32_t res_head;          /* next to answer (free running) */
     uint32_t res_tail;          /* next free (free running) */
+    uint32_t res_fresh;         /* first never answered (free running) */
     uint32_t res_num;           /* size of the ring */
     RdmaRecvWqe wqe;
 } Responder;

@@ -193,7 +193,7 @@ static void set_rd_atomic(RdmaQp *qp)
     if (r->res && r->res_num != num) {
         g_free(r->res);
         r->res = NULL;
-        r->res_head = r->res_tail = 0;
+        r->res_head = r->res_tail = r->res_fresh = 0;
     }
     r->res_num = num;
 }
@@ -332,7 +332,7 @@ void qp_set_state(RdmaQp *qp, RdmaQpState to, const char *cause)
         qp->flush_recv = to == RDMA_QPS_ERR;
         if (to == RDMA_QPS_ERR && !qp->resp.last_words) {
             qp->resp.ack_due = false;
-            qp->resp.res_head = qp->resp.res_tail;
+            qp->resp.res_head = qp->resp.res_fresh = qp->resp.res_tail;
         }
         qp_run(qp);
         break;

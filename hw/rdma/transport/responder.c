@@ -149,12 +149,15 @@ static Res *res_new(RdmaQp *qp)
 {
     Responder *r = &qp->resp;
 
-    if (r->res_tail - r->res_head >= MAX(qp->attr.max_dest_rd_atomic, 1)) {
+    if (r->res_tail - r->res_fresh >= MAX(qp->attr.max_dest_rd_atomic, 1)) {
         return NULL;
     }
     if (!r->res) {
         r->res_num = MAX(r->res_num, 2);
         r->res = g_new0(Res, r->res_num);
+    }
+    if (r->res_tail - r->res_head >= r->res_num) {
+        r->res_head++;          /* a repetition, which may be repeated */
     }
     return res_at(r, r->res_tail++);
 }
@@ -235,7 +238,7 @@ bool resp_step(RdmaQp *qp)
         /* The region went away while it was read. */
         uint32_t psn = s->psn;
 
-        r->res_head = r->res_tail;
+        r->res_head = r->res_fresh = r->res_tail;
         nak_fatal(qp, NAK_REMOTE_ACCESS, RDMA_EV_WQ_ACCESS);
         r->ack_psn = psn;
         return true;
@@ -243,6 +246,9 @@ bool resp_step(RdmaQp *qp)
     if (s->psn == s->last_psn) {
         s->psn = s->first_psn;
         r->res_head++;
+        if ((int32_t)(r->res_head - r->res_fresh) > 0) {
+            r->res_fresh = r->res_head;
+        }
     } else {
         s->psn = psn_add(s->psn, 1);
     }
@@ -285,6 +291,9 @@ static void duplicate(RdmaQp *qp, const RxPacket *pkt)
                 psn_diff(s->psn, pkt->psn) <= 0) {
                 return;         /* still on its way */
             }
+            if (last != s->last_psn) {
+                return;         /* not a part of that Read up to its end */
+            }
         } else {
             s = res_new(qp);
             if (!s) {
@@ -293,9 +302,6 @@ static void duplicate(RdmaQp *qp, const RxPacket *pkt)
             pos = r->res_tail - 1;
             s->atomic = false;
             s->msn = r->msn;
-        }
-        if (last != s->last_psn && psn_diff(last, s->last_psn) > 0) {
-            last = s->last_psn;
         }
         s->first_psn = s->psn = pkt->psn;
         s->last_psn = last;

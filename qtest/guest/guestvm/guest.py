@@ -3,6 +3,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -96,13 +97,15 @@ class Guest:
     incoming  a migration URI to wait for instead of booting
     hotplug   number of PCIe root ports kept free, named port0, port1, ...
     rdma      load the RDMA user interfaces at start (implies set 'rdma')
+    kern      a kernel.Kernel instead of Debian's stock one, see kernel.own()
+    share     a directory of the host to mount on /mnt (9p)
     """
 
     def __init__(self, name='guest', arch='x86_64', *, args=(), devices=(),
                  nics=(), memory=256, smp=1, sets=('base',), modules=(),
                  drivers=None, files=None, append='', incoming=None,
                  hotplug=0, rdma=False, accel='tcg', cpu=None, machine=None,
-                 kernel_image=None, workdir=None, interactive=False,
+                 kern=None, share=None, workdir=None, interactive=False,
                  say=None):
         self.name = name
         self.arch = arch
@@ -115,7 +118,7 @@ class Guest:
         self.sets = list(sets) + (['rdma'] if rdma and 'rdma' not in sets
                                   else [])
         self.modules = list(modules)
-        self.drivers = driver_modules(arch) if drivers is None else drivers
+        self.drivers = drivers
         self.files = dict(files or {})
         self.append = append + (' guest.rdma' if rdma else '')
         self.incoming = incoming
@@ -124,7 +127,8 @@ class Guest:
         self.cpu = cpu or (self.info.cpu if accel.startswith('tcg')
                            else 'host')
         self.machine = machine or self.info.machine
-        self.kernel_image = kernel_image
+        self.kern = kern
+        self.share = share
         self.interactive = interactive
         self.say = say or (lambda text: None)
         self.proc = None
@@ -148,9 +152,7 @@ class Guest:
         self.qmp = Qmp(self.dir / 'qmp')
         self.channel = Channel(self.dir / 'agent')
         words = [qemu] + self._arguments()
-        (self.dir / 'command').write_text(
-            ' '.join(f"'{w}'" if re.search(r'[^\w@%+=:,./-]', w) else w
-                     for w in words) + '\n')
+        (self.dir / 'command').write_text(shlex.join(words) + '\n')
         with open(self.qemu_log, 'ab') as log:
             self.proc = subprocess.Popen(
                 words, start_new_session=not self.interactive,
@@ -318,6 +320,22 @@ class Guest:
 
     # ---- QEMU's command line -------------------------------------------------
 
+    def command_line(self):
+        """QEMU's command for a shell."""
+        return shlex.join([emulator(self.arch)] + self._arguments())
+
+    def _drivers(self):
+        """The drivers that this kernel can load."""
+        if self.drivers is not None:
+            return self.drivers
+        found = driver_modules(self.arch)
+        fit = [path for path in found
+               if kernel.built_for(path) == self.kern.release]
+        if len(fit) < len(found):
+            self.say(f'drivers are built for another kernel than '
+                     f'{self.kern.release} and left out')
+        return fit
+
     def _initrd(self):
         files = []
         for path, content in self.files.items():
@@ -327,31 +345,38 @@ class Guest:
             else:
                 data, mode = content, 0o755
             files.append((path, data, mode))
-        parts = image.layers(self.arch, self.sets, self.drivers, self.modules,
-                             self.say)
+        parts = image.layers(self.arch, self.sets, self._drivers(),
+                             self.modules, self.say, self.kern)
         initrd = self.dir / 'initrd'
         image.compose(initrd, parts, files)
         return initrd
 
     def _arguments(self):
-        kern = kernel.get(self.arch, self.say)
+        self.kern = self.kern or kernel.get(self.arch, self.say)
         console = self.info.console
         append = (f'console={console} panic=-1 guest.name={self.name} '
                   f'{self.append}')
+        if self.share:
+            append += ' guest.share=share'
         words = firmware_args() + [
             '-nodefaults', '-no-user-config', '-display', 'none',
             '-name', self.name, '-machine', self.machine, '-cpu', self.cpu,
             '-accel', self.accel, '-m', f'{self.memory}M',
             '-smp', str(self.smp),
             '-d', 'guest_errors',
-            '-kernel', str(self.kernel_image or kern.boot_image),
+            '-kernel', str(self.kern.boot_image),
             '-initrd', str(self._initrd()), '-append', append,
             '-qmp', f'unix:{self.dir}/qmp',
             '-chardev', f'socket,id=agent,path={self.dir}/agent',
             '-device', 'virtio-serial-pci,id=agentbus',
             '-device', 'virtserialport,chardev=agent,name=agent']
+        if self.share:
+            words += ['-fsdev', f'local,id=share,path={self.share},'
+                      'security_model=none',
+                      '-device', 'virtio-9p-pci,fsdev=share,mount_tag=share']
         if self.interactive:
-            words += ['-serial', 'mon:stdio']
+            words += ['-chardev', 'stdio,id=console,mux=on,signal=off',
+                      '-serial', 'chardev:console', '-mon', 'console']
         else:
             words += ['-chardev', 'file,id=console,append=on,path='
                       f'{self.console_log}', '-serial', 'chardev:console']

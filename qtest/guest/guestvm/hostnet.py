@@ -40,10 +40,12 @@ def payload(size, seed=b'fabric'):
 
 class HttpServer:
     """A web server on the host's loopback; a guest on slirp gets at it by
-    .url(name).  Content is {name: bytes}."""
+    .url(name).  Content is {name: bytes}; gates is {name: (offset, event)}:
+    what lies behind the offset is sent once the threading.Event is set."""
 
-    def __init__(self, content):
+    def __init__(self, content, gates=None):
         self.content = content
+        self.gates = gates or {}
         self.requests = []
         outer = self
 
@@ -60,8 +62,12 @@ class HttpServer:
                 self.send_header('Content-Length', str(len(data)))
                 self.send_header('Connection', 'close')
                 self.end_headers()
+                offset, gate = outer.gates.get(self.path.lstrip('/'),
+                                               (len(data), None))
                 try:
-                    self.wfile.write(data)
+                    self.wfile.write(data[:offset])
+                    if gate and gate.wait(600):
+                        self.wfile.write(data[offset:])
                 except OSError:
                     pass
                 self.close_connection = True
@@ -96,12 +102,16 @@ class HttpServer:
 class Gateway:
     """slirp and a hub in a QEMU of their own (no machine in it).
 
-    Guests attach with -netdev stream to .netdev(n).  So a connection through
+    Guests attach with -netdev stream to a port.  So a connection through
     slirp outlives the QEMU that runs the guest: after a live migration the
     other QEMU is on another port of the same hub.
+
+    A port that is open has a guest that runs: QEMU's stream back end writes
+    to a blocking socket, and one guest that does not read (stopped, waiting
+    for a migration) would halt the whole hub.  open() comes after.
     """
 
-    def __init__(self, ports=2, user='user', arch='x86_64'):
+    def __init__(self, user='user', arch='x86_64'):
         self.dir = Path(tempfile.mkdtemp(prefix='gateway-'))
         qemu = emulator(arch)
         if not qemu:
@@ -110,10 +120,6 @@ class Gateway:
                  '-display', 'none', '-qmp', f'unix:{self.dir}/qmp',
                  '-netdev', f'{user},id=outside',
                  '-netdev', 'hubport,id=hub-outside,hubid=0,netdev=outside']
-        for port in range(ports):
-            words += ['-netdev', stream(self.path(port), server=True) +
-                      f',id=port{port}', '-netdev',
-                      f'hubport,id=hub{port},hubid=0,netdev=port{port}']
         self.qmp = Qmp(self.dir / 'qmp')
         with open(self.dir / 'qemu.log', 'wb') as log:
             self.proc = subprocess.Popen(words, stdin=subprocess.DEVNULL,
@@ -121,11 +127,20 @@ class Gateway:
                                          start_new_session=True)
         self.qmp.accept(30)
 
-    def path(self, port):
+    def open(self, port):
+        """Let a guest attach to a port."""
+        self.qmp.command('netdev_add', type='stream', id=f'port{port}',
+                         server=True, addr={'type': 'unix',
+                                            'path': str(self._path(port))})
+        self.qmp.command('netdev_add', type='hubport', id=f'hub{port}',
+                         hubid=0, netdev=f'port{port}')
+
+    def _path(self, port):
         return self.dir / f'port{port}'
 
     def netdev(self, port):
-        return stream(self.path(port))
+        """The guest's -netdev value; it attaches once the port is open."""
+        return stream(self._path(port), reconnect_ms=50)
 
     def close(self):
         if self.proc.poll() is None:

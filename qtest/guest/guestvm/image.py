@@ -172,10 +172,10 @@ def _set_layer(arch, name, say):
     return layer
 
 
-def _modules_layer(arch, sets, drivers, extra, say):
+def _modules_layer(kern, sets, drivers, extra):
     """Kernel modules of the sets, and the drivers under test, with the
     metadata that modprobe needs."""
-    kern = kernel.get(arch, say)
+    arch = kern.arch
     names = sorted({m for s in sets for m in SETS[s].modules} | set(extra))
     drivers = [Path(d) for d in drivers]
     contents = [(d.name, d.read_bytes()) for d in drivers]
@@ -186,7 +186,8 @@ def _modules_layer(arch, sets, drivers, extra, say):
                 names += [n for n in value.split(',') if n]
     digest = [(n, hashlib.sha256(d).hexdigest()) for n, d in contents]
     where = GUEST_BUILD / arch / 'layers'
-    layer = where / f'modules-{_stamp(kern.release, names, digest)}.cpio'
+    stamp = _stamp(kern.release, str(kern.modules), names, digest)
+    layer = where / f'modules-{stamp}.cpio'
     if layer.exists():
         os.utime(layer)
         return layer
@@ -219,11 +220,17 @@ def _modules_layer(arch, sets, drivers, extra, say):
     return layer
 
 
-def layers(arch, sets=('base',), drivers=(), modules=(), say=print):
-    """The layers that a guest with these sets and drivers is made of."""
+def layers(arch, sets=('base',), drivers=(), modules=(), say=print,
+           kern=None):
+    """The layers that a guest with these sets and drivers is made of.
+
+    kern: a kernel.Kernel instead of the stock one.
+    """
+    kern = kern or kernel.get(arch, say)
     sets = ['base'] + [s for s in sets if s != 'base']
     return [_set_layer(arch, s, say) for s in sets] + \
-        [_modules_layer(arch, sets, drivers, modules, say)]
+        ([_modules_layer(kern, sets, drivers, modules)] if kern.release
+         else [])
 
 
 def compose(out, parts, files=()):

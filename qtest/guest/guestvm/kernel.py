@@ -1,31 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Debian's stock kernel, its modules and its headers, unpacked in build/."""
 
-import gzip
 import lzma
 import os
 import re
 import shutil
 import subprocess
+import zlib
 from pathlib import Path
 
 from . import debs, elf
-from .paths import ARCHES, GUEST_BUILD, ROOT
+from .paths import ARCHES, GUEST_BUILD
 
 
 class Kernel:
-    """An unpacked kernel: .release, .image, .boot_image, .modules."""
+    """A kernel: .release, .boot_image for QEMU, .modules (a directory)."""
 
-    def __init__(self, arch, tree, release):
+    def __init__(self, arch, release, boot_image, modules):
         self.arch = arch
-        self.tree = Path(tree)
         self.release = release
-        self.image = self.tree / 'boot' / f'vmlinuz-{release}'
-        self.modules = self.tree / 'lib' / 'modules' / release
-        vmlinux = self.tree / 'vmlinux'
-        # The same kernel without its decompressor: under TCG unpacking xz
-        # takes longer than the whole rest of the boot.
-        self.boot_image = vmlinux if vmlinux.exists() else self.image
+        self.boot_image = Path(boot_image)
+        self.modules = Path(modules)
 
     def closure(self, names):
         """Modules with all that they depend on, in loading order.
@@ -57,10 +52,42 @@ class Kernel:
         return deps, byname
 
 
+def _stock(arch, tree, release):
+    image = tree / 'boot' / f'vmlinuz-{release}'
+    # The same kernel without its decompressor: under TCG unpacking xz takes
+    # longer than the whole rest of the boot.
+    vmlinux = tree / 'vmlinux'
+    return Kernel(arch, release, vmlinux if vmlinux.exists() else image,
+                  tree / 'lib' / 'modules' / release)
+
+
+def own(arch, image, modules=None):
+    """A kernel that a developer built.
+
+    image: bzImage, vmlinux or Image; modules: the directory that
+    `make modules_install` filled (…/lib/modules/RELEASE), or None when all
+    that a guest needs is built in.
+    """
+    if modules is None:
+        return Kernel(arch, None, image, '/nonexistent')
+    modules = Path(modules).resolve()
+    if not (modules / 'modules.dep').exists():
+        raise FileNotFoundError(f'{modules} has no modules.dep')
+    return Kernel(arch, modules.name, image, modules)
+
+
 def module_name(path):
     """A module's name from its file's."""
     return re.sub(r'\.ko(\.[a-z0-9]+)?$', '',
                   os.path.basename(path)).replace('-', '_')
+
+
+def built_for(driver):
+    """The kernel release that a module was built for (its vermagic)."""
+    for key, value in elf.modinfo(Path(driver).read_bytes()):
+        if key == 'vermagic':
+            return value.split()[0]
+    return None
 
 
 def depmod(base, release):
@@ -113,7 +140,6 @@ def _unxz(data):
 
 
 def _gunzip(data):
-    import zlib
     return zlib.decompressobj(31).decompress(data)
 
 
@@ -136,7 +162,7 @@ def get(arch, say=print):
     where = GUEST_BUILD / arch / 'kernel'
     stamp = where / 'release'
     if stamp.exists():
-        return Kernel(arch, where, stamp.read_text().strip())
+        return _stock(arch, where, stamp.read_text().strip())
     info = ARCHES[arch]
     apt = debs.Apt(info.debian)
     apt.init()
@@ -155,4 +181,4 @@ def get(arch, say=print):
         if vmlinux:
             (where / 'vmlinux').write_bytes(vmlinux)
     stamp.write_text(release + '\n')
-    return Kernel(arch, where, release)
+    return _stock(arch, where, release)

@@ -61,7 +61,11 @@ class _Result(unittest.TestResult):
         if issubclass(err[0], NotAvailable):
             self.verdict = ('skip', str(err[1]))
         else:
-            self.verdict = ('fail', ''.join(traceback.format_exception(*err)))
+            kind, value, frames = err
+            while frames and '__unittest' in frames.tb_frame.f_globals:
+                frames = frames.tb_next
+            self.verdict = ('fail', ''.join(
+                traceback.format_exception(kind, value, frames)))
 
     def addError(self, test, err):
         self._fail(err)

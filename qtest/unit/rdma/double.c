@@ -124,7 +124,7 @@ static bool p_mtt_read(void *p, const RdmaMr *mr, uint64_t first, unsigned n,
     Double *d = p;
 
     for (unsigned i = 0; i < n; i++) {
-        phys[i] = MEM_BUS + ((d->mtt[mr->mtt] + ((first + i) ^ 1)) << 12);
+        phys[i] = MEM_BUS + ((d->mtt[mr->mtt & 63] + ((first + i) ^ 1)) << 12);
     }
     return !d->revoked;
 }

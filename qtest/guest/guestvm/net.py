@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Steps that tests of network devices share."""
+
+import json
+
+from .guest import CommandFailed
+
+# The kernel driver that a device model is served by.
+DRIVERS = {'ncic-nic': 'ncic_eth', 'e1000e': 'e1000e', 'igb': 'igb',
+           'virtio-net-pci': 'virtio_net'}
+
+
+def interface(guest, model, timeout=30):
+    """Wait for the interface of a device model; returns its name."""
+    driver = DRIVERS[model]
+    # virtio_net is bound to the virtio device below the PCI function.
+    return guest.wait_for(
+        'for d in /sys/class/net/*/device/driver; do\n'
+        f'  [ "$(basename "$(readlink -f "$d")")" = {driver} ] &&\n'
+        '    basename "${d%/device/driver}" && exit 0\n'
+        'done; exit 1', timeout)
+
+
+def dhcp(guest, dev, timeout=60):
+    """Ask for an address; returns it (CIDR)."""
+    guest.run(f'ip link set {dev} up; udhcpc -f -q -n -t 20 -T 1 -i {dev}',
+              timeout)
+    return address(guest, dev)
+
+
+def address(guest, dev):
+    """The interface's IPv4 address in CIDR, or ''."""
+    return guest.out(f"ip -4 -o addr show dev {dev} | "
+                     "awk '{ print $4; exit }'")
+
+
+def static(guest, dev, cidr):
+    guest.run(f'ip addr flush dev {dev}; ip addr add {cidr} dev {dev}\n'
+              f'ip link set {dev} up')
+
+
+def fetch_sha256(guest, url, timeout=240):
+    """Download in the guest; returns the SHA-256 of what arrived."""
+    words = guest.out('set -o pipefail; '
+                      f'wget -q -O - {url} | sha256sum', timeout).split()
+    return words[0]
+
+
+def ping(guest, host, options='', timeout=60):
+    """Ping; returns (sent, received)."""
+    out = guest.run(f'ping -n -q {options} {host}', timeout, check=False).out
+    for line in out.splitlines():
+        if 'packets transmitted' in line:
+            words = line.replace(',', '').split()
+            return int(words[0]), int(words[3])
+    raise CommandFailed(f'{guest.name}: ping {options} {host}: {out}')
+
+
+def reachable(guest, host, timeout=60):
+    """Wait until a host answers a ping."""
+    guest.wait_for(f'ping -n -q -c 1 -W 1 {host}', timeout)
+
+
+def iperf3_serve(guest):
+    """Start iperf3's server and wait until it listens."""
+    guest.run('iperf3 -s -D')
+    guest.wait_for("ss -Hltn 'sport = :5201' | grep -q LISTEN")
+
+
+def iperf3(guest, host, options, timeout=120):
+    """Run iperf3's client; returns its report."""
+    result = guest.run(f'iperf3 -J -c {host} {options}', timeout, check=False)
+    try:
+        report = json.loads(result.out)
+    except ValueError:
+        raise CommandFailed(f'{guest.name}: iperf3 {options}: '
+                            f'{result.out}{result.err}') from None
+    if 'error' in report:
+        raise CommandFailed(f'{guest.name}: iperf3: {report["error"]}')
+    return report

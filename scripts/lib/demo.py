@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The parts of scripts/demo: what the devices do, done before one's eyes."""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Callable, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'qtest/guest'))
+sys.dont_write_bytecode = True
+from guestvm import net  # noqa: E402
+from guestvm.guest import (Guest, NotAvailable, driver_modules,  # noqa: E402
+                           has_device)
+from guestvm.hostnet import HttpServer, payload, stream  # noqa: E402
+
+MIB = 1 << 20
+
+
+class Part(NamedTuple):
+    name: str
+    title: str
+    run: Callable
+
+
+class Show:
+    """Prints steps as they are done and remembers what they showed."""
+
+    def __init__(self):
+        self.rows = []      # (part, step, result, verdict)
+        self.part = ''
+        self.colour = sys.stdout.isatty() and 'NO_COLOR' not in os.environ
+
+    def paint(self, code, text):
+        return f'\033[{code}m{text}\033[0m' if self.colour else text
+
+    def title(self, part):
+        self.part = part.name
+        print('\n' + self.paint('1', part.title))
+
+    def step(self, what, result, good=True):
+        """A step is done; good: whether it did what it should."""
+        mark = self.paint('32', 'ok  ') if good else self.paint('31', 'FAIL')
+        print(f'  {mark} {what:<34} {result}', flush=True)
+        self.rows.append((self.part, what, result,
+                          'ok' if good else 'FAILED'))
+
+    def skip(self, reason):
+        print('  ' + self.paint('33', 'skip') + f' {reason}', flush=True)
+        self.rows.append((self.part, 'skipped', reason, 'skipped'))
+
+    def fail(self, err):
+        first = (str(err) or type(err).__name__).splitlines()[0]
+        self.step('stopped', first, False)
+        for line in str(err).splitlines()[1:]:
+            print('       ' + line)
+
+    def table(self):
+        head = ('part', 'what', 'result', '')
+        rows = [head] + self.rows
+        wide = [max(len(r[i]) for r in rows) for i in range(4)]
+        rule = '  '.join('-' * w for w in wide)
+        print('\n' + rule)
+        for index, row in enumerate(rows):
+            print('  '.join(c.ljust(w) for c, w in zip(row, wide)).rstrip())
+            if index == 0:
+                print(rule)
+        print(rule)
+
+    def verdict(self):
+        count = {v: sum(r[3] == v for r in self.rows)
+                 for v in ('ok', 'FAILED', 'skipped')}
+        print(f'{count["ok"]} ok, {count["FAILED"]} failed, '
+              f'{count["skipped"]} parts skipped')
+        return 1 if count['FAILED'] else 0
+
+
+def need(model, driver=None):
+    if not has_device('x86_64', model):
+        raise NotAvailable(f'this QEMU has no device {model}')
+    if driver and not any(p.stem == driver for p in driver_modules('x86_64')):
+        raise NotAvailable(f'{driver}.ko is not built')
+
+
+def boot(show, *guests):
+    """Start guests side by side and wait for all."""
+    started = time.monotonic()
+    for guest in guests:
+        guest.start()
+    hellos = [guest.wait_ready() for guest in guests]
+    number = {1: 'a stock Debian guest', 2: 'two stock Debian guests'}
+    show.step(f'boot {number[len(guests)]}', f'Linux {hellos[0].release} in '
+              f'{time.monotonic() - started:.1f} s')
+
+
+def sound(show, *guests):
+    """The kernels had nothing to complain about."""
+    wrong = [line for g in guests for line in g.kernel_complaints()]
+    show.step('kernel logs', wrong[0] if wrong else
+              'no warning, no oops', not wrong)
+
+
+def part_net(show):
+    need('ncic-nic', 'ncic_eth')
+    size = 64 * MIB
+    with HttpServer({'file': payload(size)}) as web, \
+            Guest('demo', nics=[('user', 'ncic-nic')]) as guest:
+        boot(show, guest)
+        dev = net.interface(guest, 'ncic-nic')
+        driver = guest.out(f'ethtool -i {dev} | sed -n "s/^driver: //p"')
+        show.step('driver', f'{driver} on {dev}', driver == 'ncic_eth')
+        address = net.dhcp(guest, dev)
+        show.step('DHCP', address, address.startswith('10.0.2.'))
+        started = time.monotonic()
+        digest = net.fetch_sha256(guest, web.url('file'))
+        took = time.monotonic() - started
+        same = digest == web.sha256('file')
+        show.step('HTTP download, 64 MiB',
+                  f'{size * 8 / took / 1e6:.0f} Mbit/s, SHA-256 '
+                  + (f'{digest[:12]}… is the server\'s' if same
+                     else 'DIFFERS'), same)
+        sound(show, guest)
+
+
+def part_pair(show):
+    need('ncic-nic', 'ncic_eth')
+    with Guest('left') as left, Guest('right') as right:
+        wire = left.dir / 'wire'
+        left.nics = [(stream(wire, server=True),
+                      'ncic-nic,mac=52:54:00:00:01:01')]
+        right.nics = [(stream(wire, reconnect_ms=100),
+                       'ncic-nic,mac=52:54:00:00:01:02')]
+        boot(show, left, right)
+        for guest, host in ((left, '10.1.0.1'), (right, '10.1.0.2')):
+            net.static(guest, net.interface(guest, 'ncic-nic'), f'{host}/24')
+        net.reachable(right, '10.1.0.1')
+        sent, got = net.ping(right, '10.1.0.1', '-f -c 2000')
+        show.step('ping flood', f'{got} of {sent} came back', got == sent)
+        net.iperf3_serve(left)
+        for way, what in (('', 'TCP right to left'), ('-R', 'and back')):
+            end = net.iperf3(right, '10.1.0.1', f'-t 3 {way}')['end']
+            rate = end['sum_received']['bits_per_second'] / 1e6
+            show.step(f'{what}, 3 s', f'{rate:.0f} Mbit/s', rate > 0)
+        sound(show, left, right)
+
+
+PARTS = [
+    Part('net', 'A stock kernel on ncic-nic: address, download', part_net),
+    Part('pair', 'Two guests on a wire', part_pair),
+]
+
+
+def main(args):
+    unknown = set(args) - {p.name for p in PARTS}
+    if unknown:
+        print('demo: no such part: ' + ', '.join(unknown), file=sys.stderr)
+        return 2
+    show = Show()
+    for part in PARTS:
+        if args and part.name not in args:
+            continue
+        show.title(part)
+        try:
+            part.run(show)
+        except NotAvailable as reason:
+            show.skip(str(reason))
+        except Exception as err:  # the other parts are still worth seeing
+            show.fail(err)
+    show.table()
+    return show.verdict()
+
+
+if __name__ == '__main__':
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
