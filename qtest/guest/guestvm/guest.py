@@ -86,7 +86,7 @@ class Guest:
     name      shows in messages, host name in the guest, names of the logs
     arch      'x86_64' or 'aarch64'
     args      further QEMU options (list of words)
-    devices   -device values: on the root bus or wherever they say
+    devices   -device values, on the root bus or wherever they say
     nics      (-netdev value, -device value without netdev=) pairs
     memory    MiB
     sets      package sets of the guest's root, see sets.py
@@ -383,12 +383,12 @@ class Guest:
         for index in range(self.hotplug):
             words += ['-device', f'pcie-root-port,id=port{index},'
                       f'chassis={index + 1},slot={index + 1}']
+        for device in self.devices:
+            words += ['-device', device]
         for index, (netdev, device) in enumerate(self.nics):
             if netdev:
                 words += ['-netdev', f'{netdev},id=net{index}']
                 device += f',netdev=net{index}'
-            words += ['-device', device]
-        for device in self.devices:
             words += ['-device', device]
         if self.incoming:
             words += ['-incoming', self.incoming]
