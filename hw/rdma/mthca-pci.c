@@ -1,0 +1,757 @@
+/*
+ * PCIe function "ncic-mthca": an InfiniBand adapter with the mem-free
+ * InfiniHost interface whose packets travel as RoCEv2 on a QEMU netdev.
+ *
+ * Identity, BARs, interrupts, guest memory, network backend, properties and
+ * migration around the core in hw/rdma/mthca.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/log.h"
+#include "qemu/main-loop.h"
+#include "qemu/module.h"
+#include "qemu/timer.h"
+#include "qemu/units.h"
+#include "qapi/error.h"
+#include "hw/pci/msi.h"
+#include "hw/pci/msix.h"
+#include "hw/pci/pci_device.h"
+#include "hw/pci/pcie.h"
+#include "hw/qdev-properties.h"
+#include "migration/vmstate.h"
+#include "net/net.h"
+#include "system/dma.h"
+#include "system/runstate.h"
+#include "rdma/fault.h"
+#include "rdma/mthca.h"
+#include "trace.h"
+
+#define TYPE_NCIC_MTHCA "ncic-mthca"
+OBJECT_DECLARE_SIMPLE_TYPE(NcicMthca, NCIC_MTHCA)
+
+/* Capabilities, where the adapter of these ids has them. */
+#define CAP_PM      0x40
+#define CAP_EXP     0x60
+#define CAP_MSIX    0x84
+#define CAP_MSI     0x90
+
+struct NcicMthca {
+    PCIDevice parent_obj;
+    MemoryRegion bar0, bar2;
+    NICState *nic;
+    NICConf conf;
+    QEMUBH *bh;
+    QEMUTimer *timer;
+    VMChangeStateEntry *vmstate_entry;
+    Mthca *core;
+    MthcaConfig cfg;
+
+    /* properties */
+    char *sm;
+    uint16_t lid;
+    uint64_t guid;
+    uint64_t gid_prefix;
+    bool roce_gid;
+    uint32_t lid_net;
+    uint32_t swpb_packets, swpb_units, rpb_packets, reb_entries;
+    uint32_t time_scale;
+    bool ack_every_packet;
+
+    /* migration: the core's block while it travels */
+    uint32_t state_len;
+    uint8_t *state;
+};
+
+static const char *mthca_id(NcicMthca *s)
+{
+    const char *id = DEVICE(s)->id;
+
+    return id ? id : TYPE_NCIC_MTHCA;
+}
+
+static int64_t mthca_now(void)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+/* ---- outside of the cores -------------------------------------------------- */
+
+static bool mthca_op_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+    return pci_dma_read(opaque, addr, buf, len) == MEMTX_OK;
+}
+
+static bool mthca_op_write(void *opaque, uint64_t addr, const void *buf,
+                           size_t len)
+{
+    return pci_dma_write(opaque, addr, buf, len) == MEMTX_OK;
+}
+
+static void *mthca_op_map(void *opaque, uint64_t addr, size_t *len,
+                          bool write)
+{
+    dma_addr_t n = *len;
+    void *p = pci_dma_map(opaque, addr, &n, write ? DMA_DIRECTION_FROM_DEVICE
+                                                  : DMA_DIRECTION_TO_DEVICE);
+
+    *len = n;
+    return p;
+}
+
+static void mthca_op_unmap(void *opaque, void *p, size_t len, bool write)
+{
+    pci_dma_unmap(opaque, p, len, write ? DMA_DIRECTION_FROM_DEVICE
+                                        : DMA_DIRECTION_TO_DEVICE, len);
+}
+
+static bool mthca_op_wire_tx(void *opaque, const struct iovec *frames,
+                             unsigned n)
+{
+    NcicMthca *s = opaque;
+    NetClientState *nc = qemu_get_queue(s->nic);
+
+    if (nc->link_down) {
+        return false;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        qemu_send_packet(nc, frames[i].iov_base, frames[i].iov_len);
+    }
+    return true;
+}
+
+static void mthca_op_kick(void *opaque)
+{
+    NcicMthca *s = opaque;
+
+    qemu_bh_schedule(s->bh);
+}
+
+static void mthca_op_log(void *opaque, const char *rule, const char *text,
+                         uint32_t number)
+{
+    NcicMthca *s = opaque;
+
+    trace_mthca_rule(mthca_id(s), rule, text, number);
+    qemu_log_mask(LOG_GUEST_ERROR, "%s: %s: %s (0x%x)\n", mthca_id(s), rule,
+                  text, number);
+}
+
+static void mthca_op_qp_state(void *opaque, uint32_t qpn, RdmaQpState from,
+                              RdmaQpState to, const char *cause)
+{
+    trace_mthca_qp_state(mthca_id(opaque), qpn, from, to, cause);
+}
+
+static void mthca_op_packet(void *opaque, bool tx, uint8_t opcode,
+                            uint32_t dqpn, uint32_t psn, uint32_t payload)
+{
+    trace_mthca_packet(mthca_id(opaque), tx, opcode, dqpn, psn, payload);
+}
+
+static const RdmaOps mthca_rdma_ops = {
+    .read = mthca_op_read,
+    .write = mthca_op_write,
+    .map = mthca_op_map,
+    .unmap = mthca_op_unmap,
+    .wire_tx = mthca_op_wire_tx,
+    .kick = mthca_op_kick,
+    .log = mthca_op_log,
+    .qp_state = mthca_op_qp_state,
+    .packet = mthca_op_packet,
+};
+
+static void mthca_op_msix(void *opaque, unsigned vector)
+{
+    trace_mthca_interrupt(mthca_id(opaque), vector, 1);
+    msix_notify(opaque, vector);
+}
+
+static void mthca_op_intx(void *opaque, bool level)
+{
+    PCIDevice *pci = opaque;
+
+    trace_mthca_interrupt(mthca_id(opaque), -1, level);
+    if (!msi_enabled(pci)) {
+        pci_set_irq(pci, level);
+    } else if (level) {
+        msi_notify(pci, 0);
+    }
+}
+
+static uint64_t mthca_op_bar0_addr(void *opaque)
+{
+    pcibus_t addr = pci_get_bar_addr(opaque, 0);
+
+    return addr == PCI_BAR_UNMAPPED ? 0 : addr;
+}
+
+static void mthca_op_reset(void *opaque)
+{
+    NcicMthca *s = opaque;
+
+    trace_mthca_reset(mthca_id(s), "reset register");
+    timer_del(s->timer);
+    mthca_reset(s->core);
+}
+
+static void mthca_op_command(void *opaque, const char *name, uint16_t opcode,
+                             uint32_t in_mod, uint8_t op_mod, uint8_t status)
+{
+    trace_mthca_command(mthca_id(opaque), name, opcode, in_mod, op_mod,
+                        status);
+}
+
+static void mthca_op_eqe(void *opaque, uint32_t eqn, uint8_t type,
+                         uint32_t data)
+{
+    trace_mthca_eqe(mthca_id(opaque), eqn, type, data);
+}
+
+static void mthca_op_port(void *opaque, uint8_t state, uint16_t lid)
+{
+    trace_mthca_port(mthca_id(opaque), state, lid);
+}
+
+static const MthcaOps mthca_ops = {
+    .msix = mthca_op_msix,
+    .intx = mthca_op_intx,
+    .bar0_addr = mthca_op_bar0_addr,
+    .reset = mthca_op_reset,
+    .command = mthca_op_command,
+    .eqe = mthca_op_eqe,
+    .port = mthca_op_port,
+};
+
+/* ---- work ------------------------------------------------------------------- */
+
+static void mthca_poll(void *opaque)
+{
+    NcicMthca *s = opaque;
+    int64_t now = mthca_now(), next;
+
+    if (!runstate_is_running()) {
+        return;     /* mthca_vm_state() looks again */
+    }
+    next = rdma_poll(mthca_rdma(s->core), now);
+    if (next <= now) {
+        qemu_bh_schedule(s->bh);
+    } else if (next != INT64_MAX) {
+        timer_mod(s->timer, next);
+    } else {
+        timer_del(s->timer);
+    }
+}
+
+static void mthca_vm_state(void *opaque, bool running, RunState state)
+{
+    NcicMthca *s = opaque;
+
+    if (running) {
+        qemu_bh_schedule(s->bh);
+    }
+}
+
+/* ---- registers ---------------------------------------------------------------- */
+
+static uint64_t mthca_mmio_bar0_read(void *opaque, hwaddr addr, unsigned size)
+{
+    NcicMthca *s = opaque;
+    uint32_t val = mthca_bar0_read(s->core, addr);
+
+    trace_mthca_bar0_read(mthca_id(s), addr, val);
+    return val;
+}
+
+static void mthca_mmio_bar0_write(void *opaque, hwaddr addr, uint64_t val,
+                                  unsigned size)
+{
+    NcicMthca *s = opaque;
+
+    trace_mthca_bar0_write(mthca_id(s), addr, val);
+    mthca_bar0_write(s->core, addr, val);
+}
+
+static const MemoryRegionOps mthca_bar0_ops = {
+    .read = mthca_mmio_bar0_read,
+    .write = mthca_mmio_bar0_write,
+    .endianness = DEVICE_BIG_ENDIAN,
+    .valid = { .min_access_size = 4, .max_access_size = 8 },
+    .impl = { .min_access_size = 4, .max_access_size = 4 },
+};
+
+static uint64_t mthca_mmio_uar_read(void *opaque, hwaddr addr, unsigned size)
+{
+    return 0;
+}
+
+static void mthca_mmio_uar_write(void *opaque, hwaddr addr, uint64_t val,
+                                 unsigned size)
+{
+    NcicMthca *s = opaque;
+
+    trace_mthca_doorbell(mthca_id(s), addr, val, size);
+    mthca_uar_write(s->core, addr, val, size);
+}
+
+static const MemoryRegionOps mthca_uar_ops = {
+    .read = mthca_mmio_uar_read,
+    .write = mthca_mmio_uar_write,
+    .endianness = DEVICE_BIG_ENDIAN,
+    .valid = { .min_access_size = 4, .max_access_size = 8 },
+    .impl = { .min_access_size = 4, .max_access_size = 8 },
+};
+
+/* ---- network backend ------------------------------------------------------------ */
+
+static ssize_t mthca_receive(NetClientState *nc, const uint8_t *buf,
+                             size_t size)
+{
+    NcicMthca *s = qemu_get_nic_opaque(nc);
+
+    rdma_rx_frame(mthca_rdma(s->core), buf, size, mthca_now());
+    return size;
+}
+
+static void mthca_link_status(NetClientState *nc)
+{
+    NcicMthca *s = qemu_get_nic_opaque(nc);
+
+    mthca_link_set(s->core, !nc->link_down);
+}
+
+static NetClientInfo mthca_net_info = {
+    .type = NET_CLIENT_DRIVER_NIC,
+    .size = sizeof(NICState),
+    .receive = mthca_receive,
+    .link_status_changed = mthca_link_status,
+};
+
+/* ---- properties that may change at run time --------------------------------------- */
+
+typedef struct MthcaFaultProp {
+    const char *name;
+    size_t off;
+    uint8_t bytes;
+    const char *help;
+} MthcaFaultProp;
+
+#define FAULT_PPM(action, text)                                             \
+    { text "-ppm", offsetof(RdmaFault, ppm[RDMA_FAULT_##action]), 4,        \
+      "frames per million that suffer: " text }
+
+static const MthcaFaultProp mthca_fault_props[] = {
+    FAULT_PPM(DROP, "drop"),
+    FAULT_PPM(DUPLICATE, "duplicate"),
+    FAULT_PPM(REORDER, "reorder"),
+    FAULT_PPM(CORRUPT, "corrupt"),
+    FAULT_PPM(DELAY, "delay"),
+    { "seed", offsetof(RdmaFault, seed), 4, "seed of the random sequence" },
+    { "nth", offsetof(RdmaFault, nth), 8,
+      "frame number, from 1, that suffers the action; 0 = none" },
+    { "every", offsetof(RdmaFault, every), 8,
+      "and each that many frames after it; 0 = no other" },
+    { "action", offsetof(RdmaFault, nth_action), 4,
+      "0 none, 1 drop, 2 duplicate, 3 reorder, 4 corrupt, 5 delay" },
+    { "reorder-depth", offsetof(RdmaFault, reorder_depth), 4,
+      "frames that overtake a reordered one, 1 to 64" },
+    { "delay-us", offsetof(RdmaFault, delay_us), 4,
+      "how long a delayed frame is held" },
+};
+QEMU_BUILD_BUG_ON(sizeof(RdmaFaultAction) != 4);
+
+static bool mthca_fault_out(const char *name)
+{
+    return g_str_has_prefix(name, "fault-out-");
+}
+
+static void mthca_fault_prop_get(Object *obj, Visitor *v, const char *name,
+                                 void *opaque, Error **errp)
+{
+    const MthcaFaultProp *p = opaque;
+    NcicMthca *s = NCIC_MTHCA(obj);
+    RdmaFault f = { 0 };
+    uint64_t val;
+
+    if (s->core) {
+        rdma_fault_get(mthca_rdma(s->core), mthca_fault_out(name), &f);
+    }
+    val = p->bytes == 8 ? *(uint64_t *)((char *)&f + p->off)
+                        : *(uint32_t *)((char *)&f + p->off);
+    visit_type_uint64(v, name, &val, errp);
+}
+
+static void mthca_fault_prop_set(Object *obj, Visitor *v, const char *name,
+                                 void *opaque, Error **errp)
+{
+    const MthcaFaultProp *p = opaque;
+    NcicMthca *s = NCIC_MTHCA(obj);
+    RdmaFault f;
+    uint64_t val;
+
+    if (!visit_type_uint64(v, name, &val, errp)) {
+        return;
+    }
+    if (!s->core) {
+        error_setg(errp, "%s can be set when the device exists", name);
+        return;
+    }
+    if ((g_str_has_suffix(name, "-ppm") && val > 1000000) ||
+        (g_str_has_suffix(name, "-action") && val >= RDMA_FAULT_NUM) ||
+        (g_str_has_suffix(name, "-depth") && (val < 1 || val > 64)) ||
+        (p->bytes == 4 && val > UINT32_MAX)) {
+        error_setg(errp, "%s: value out of range", name);
+        return;
+    }
+    rdma_fault_get(mthca_rdma(s->core), mthca_fault_out(name), &f);
+    if (p->bytes == 8) {
+        *(uint64_t *)((char *)&f + p->off) = val;
+    } else {
+        *(uint32_t *)((char *)&f + p->off) = val;
+    }
+    rdma_fault_set(mthca_rdma(s->core), mthca_fault_out(name), &f);
+}
+
+static bool mthca_prop_get_link(Object *obj, Error **errp)
+{
+    NcicMthca *s = NCIC_MTHCA(obj);
+
+    return s->nic && !qemu_get_queue(s->nic)->link_down;
+}
+
+/* A flap that the backend knows nothing of. */
+static void mthca_prop_set_link(Object *obj, bool up, Error **errp)
+{
+    NcicMthca *s = NCIC_MTHCA(obj);
+
+    if (!s->nic) {
+        error_setg(errp, "link-up can be set when the device exists");
+        return;
+    }
+    qemu_get_queue(s->nic)->link_down = !up;
+    mthca_link_set(s->core, up);
+}
+
+static void mthca_prop_set_catas(Object *obj, Visitor *v, const char *name,
+                                 void *opaque, Error **errp)
+{
+    NcicMthca *s = NCIC_MTHCA(obj);
+    uint32_t val;
+
+    if (visit_type_uint32(v, name, &val, errp) && s->core) {
+        mthca_catas_set(s->core, val);
+    }
+}
+
+static void mthca_prop_get_catas(Object *obj, Visitor *v, const char *name,
+                                 void *opaque, Error **errp)
+{
+    NcicMthca *s = NCIC_MTHCA(obj);
+    uint32_t val = s->core ? mthca_bar0_read(s->core, MTHCA_CATAS) : 0;
+
+    visit_type_uint32(v, name, &val, errp);
+}
+
+static void mthca_prop_port_state(Object *obj, Visitor *v, const char *name,
+                                  void *opaque, Error **errp)
+{
+    NcicMthca *s = NCIC_MTHCA(obj);
+    uint32_t val = s->core ? mthca_port_state(s->core) : 0;
+
+    visit_type_uint32(v, name, &val, errp);
+}
+
+static void mthca_prop_port_lid(Object *obj, Visitor *v, const char *name,
+                                void *opaque, Error **errp)
+{
+    NcicMthca *s = NCIC_MTHCA(obj);
+    uint32_t val = s->core ? mthca_port_lid(s->core) : 0;
+
+    visit_type_uint32(v, name, &val, errp);
+}
+
+static void mthca_class_run_time_props(ObjectClass *klass)
+{
+    static const char *const dirs[] = { "in", "out" };
+
+    for (unsigned d = 0; d < 2; d++) {
+        for (size_t i = 0; i < ARRAY_SIZE(mthca_fault_props); i++) {
+            const MthcaFaultProp *p = &mthca_fault_props[i];
+            g_autofree char *name = g_strdup_printf("fault-%s-%s", dirs[d],
+                                                    p->name);
+
+            object_class_property_add(klass, name, "uint64",
+                                      mthca_fault_prop_get,
+                                      mthca_fault_prop_set, NULL, (void *)p);
+            object_class_property_set_description(klass, name, p->help);
+        }
+    }
+    object_class_property_add_bool(klass, "link-up", mthca_prop_get_link,
+                                   mthca_prop_set_link);
+    object_class_property_add(klass, "catas", "uint32", mthca_prop_get_catas,
+                              mthca_prop_set_catas, NULL, NULL);
+    object_class_property_set_description(klass, "catas",
+        "first word of the catastrophic error buffer that drivers poll");
+    object_class_property_add(klass, "port-state", "uint32",
+                              mthca_prop_port_state, NULL, NULL, NULL);
+    object_class_property_add(klass, "port-lid", "uint32",
+                              mthca_prop_port_lid, NULL, NULL, NULL);
+}
+
+static void mthca_add_counters(NcicMthca *s)
+{
+    RdmaCounters *r = rdma_counters(mthca_rdma(s->core));
+    MthcaCounters *c = mthca_counters(s->core);
+
+#define ADD(ptr, name)                                                      \
+    object_property_add_uint64_ptr(OBJECT(s), "counter-" #name,             \
+                                   &(ptr)->name, OBJ_PROP_FLAG_READ);
+#define ADD_RDMA(name) ADD(r, name)
+#define ADD_MTHCA(name) ADD(c, name)
+    RDMA_COUNTERS(ADD_RDMA)
+    MTHCA_COUNTERS(ADD_MTHCA)
+#undef ADD_MTHCA
+#undef ADD_RDMA
+#undef ADD
+}
+
+/* ---- life -------------------------------------------------------------------------- */
+
+static bool mthca_config(NcicMthca *s, Error **errp)
+{
+    MthcaConfig *c = &s->cfg;
+    const uint8_t *mac = s->conf.macaddr.a;
+
+    rdma_config_init(&c->rdma);
+    c->ops = &mthca_ops;
+    c->rdma.ops = &mthca_rdma_ops;
+    c->rdma.ops_opaque = s;
+    c->rdma.ack_req = s->ack_every_packet ? RDMA_ACKREQ_ALL
+                                          : RDMA_ACKREQ_PERIODIC;
+    c->rdma.len_nak_op = false;
+    c->rdma.loss_timeout_us = 0;
+    c->rdma.err_repoll_us = 2000;
+    c->rdma.lid_net = s->lid_net;
+    c->rdma.swpb_packets = s->swpb_packets;
+    c->rdma.swpb_units = s->swpb_units;
+    c->rdma.rpb_packets = s->rpb_packets;
+    c->rdma.reb_entries = s->reb_entries;
+    c->rdma.time_scale = s->time_scale;
+    memcpy(c->mac, mac, 6);
+
+    if (!s->swpb_packets || !s->swpb_units || !s->rpb_packets ||
+        !s->reb_entries || !s->time_scale) {
+        error_setg(errp, "buffer sizes and time-scale must not be 0");
+        return false;
+    }
+    if (!s->sm || !strcmp(s->sm, "none")) {
+        c->sm = false;
+    } else if (!strcmp(s->sm, "auto")) {
+        c->sm = true;
+    } else {
+        error_setg(errp, "sm must be 'auto' or 'none'");
+        return false;
+    }
+    if (s->lid >= RDMA_LID_MULTICAST) {
+        error_setg(errp, "lid must be below 0xc000");
+        return false;
+    }
+    if (s->lid_net & 0xffff) {
+        error_setg(errp, "lid-net must be a /16 network");
+        return false;
+    }
+    /* One LID and one GUID for each MAC address unless told otherwise. */
+    c->lid = s->lid ? s->lid : (mac[4] << 8 | mac[5]) % 0xbfff + 1;
+    c->guid = s->guid;
+    if (!c->guid) {
+        c->guid = (uint64_t)mac[0] << 56 | (uint64_t)mac[1] << 48 |
+                  (uint64_t)mac[2] << 40 | (uint64_t)mac[3] << 16 |
+                  mac[4] << 8 | mac[5];
+        c->guid = c->guid ^ 0x02ull << 56;
+    }
+    c->gid_prefix = s->gid_prefix;
+    c->roce_gid = s->roce_gid;
+    if (s->roce_gid) {
+        c->gid_prefix = 0;      /* of an IPv4-mapped GID */
+    }
+    g_strlcpy(c->board_id, "NCIC_MTHCA_00001", sizeof(c->board_id));
+    return true;
+}
+
+static bool mthca_add_caps(PCIDevice *pci, NcicMthca *s, Error **errp)
+{
+    if (pci_pm_init(pci, CAP_PM, errp) < 0) {
+        return false;
+    }
+    if (pci_bus_is_express(pci_get_bus(pci)) &&
+        pcie_endpoint_cap_v1_init(pci, CAP_EXP) < 0) {
+        error_setg(errp, "cannot add the PCI Express capability");
+        return false;
+    }
+    if (msix_init(pci, MTHCA_MSIX_VECTORS, &s->bar0, 0, MTHCA_MSIX_TABLE,
+                  &s->bar0, 0, MTHCA_MSIX_PBA, CAP_MSIX, errp) < 0) {
+        return false;
+    }
+    for (unsigned v = 0; v < MTHCA_MSIX_VECTORS; v++) {
+        msix_vector_use(pci, v);
+    }
+    return msi_init(pci, CAP_MSI, 1, true, false, errp) >= 0;
+}
+
+static void mthca_realize(PCIDevice *pci, Error **errp)
+{
+    NcicMthca *s = NCIC_MTHCA(pci);
+
+    qemu_macaddr_default_if_unset(&s->conf.macaddr);
+    if (!mthca_config(s, errp)) {
+        return;
+    }
+    pci->config[PCI_INTERRUPT_PIN] = 1;
+    memory_region_init_io(&s->bar0, OBJECT(s), &mthca_bar0_ops, s,
+                          "ncic-mthca.bar0", MTHCA_BAR0_SIZE);
+    memory_region_init_io(&s->bar2, OBJECT(s), &mthca_uar_ops, s,
+                          "ncic-mthca.uar", MTHCA_BAR2_SIZE);
+    pci_register_bar(pci, 0, PCI_BASE_ADDRESS_MEM_TYPE_64, &s->bar0);
+    pci_register_bar(pci, 2, PCI_BASE_ADDRESS_MEM_TYPE_64 |
+                     PCI_BASE_ADDRESS_MEM_PREFETCH, &s->bar2);
+    if (!mthca_add_caps(pci, s, errp)) {
+        return;
+    }
+    s->bh = qemu_bh_new_guarded(mthca_poll, s,
+                                &DEVICE(s)->mem_reentrancy_guard);
+    s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, mthca_op_kick, s);
+    s->nic = qemu_new_nic(&mthca_net_info, &s->conf,
+                          object_get_typename(OBJECT(s)), DEVICE(s)->id,
+                          &DEVICE(s)->mem_reentrancy_guard, s);
+    qemu_format_nic_info_str(qemu_get_queue(s->nic), s->conf.macaddr.a);
+    s->core = mthca_new(&s->cfg);
+    mthca_add_counters(s);
+    s->vmstate_entry = qemu_add_vm_change_state_handler(mthca_vm_state, s);
+}
+
+static void mthca_exit(PCIDevice *pci)
+{
+    NcicMthca *s = NCIC_MTHCA(pci);
+
+    qemu_del_vm_change_state_handler(s->vmstate_entry);
+    timer_free(s->timer);
+    qemu_bh_delete(s->bh);
+    qemu_del_nic(s->nic);
+    mthca_free(s->core);
+    s->core = NULL;
+    msi_uninit(pci);
+    msix_uninit(pci, &s->bar0, &s->bar0);
+    g_free(s->state);
+}
+
+static void mthca_reset_hold(Object *obj, ResetType type)
+{
+    NcicMthca *s = NCIC_MTHCA(obj);
+
+    trace_mthca_reset(mthca_id(s), "function reset");
+    timer_del(s->timer);
+    qemu_bh_cancel(s->bh);
+    mthca_reset(s->core);
+}
+
+static int mthca_pre_save(void *opaque)
+{
+    NcicMthca *s = opaque;
+    size_t len;
+
+    g_free(s->state);
+    s->state = mthca_save(s->core, mthca_now(), &len);
+    s->state_len = len;
+    return 0;
+}
+
+static int mthca_post_save(void *opaque)
+{
+    NcicMthca *s = opaque;
+
+    g_free(s->state);
+    s->state = NULL;
+    return 0;
+}
+
+static int mthca_post_load(void *opaque, int version_id)
+{
+    NcicMthca *s = opaque;
+    bool ok = mthca_load(s->core, mthca_now(), s->state, s->state_len);
+
+    mthca_post_save(s);
+    return ok ? 0 : -EINVAL;
+}
+
+static const VMStateDescription mthca_vmstate = {
+    .name = TYPE_NCIC_MTHCA,
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .pre_save = mthca_pre_save,
+    .post_save = mthca_post_save,
+    .post_load = mthca_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_PCI_DEVICE(parent_obj, NcicMthca),
+        VMSTATE_MSIX(parent_obj, NcicMthca),
+        VMSTATE_UINT32(state_len, NcicMthca),
+        VMSTATE_VBUFFER_ALLOC_UINT32(state, NcicMthca, 1, NULL, state_len),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static const Property mthca_props[] = {
+    DEFINE_NIC_PROPERTIES(NcicMthca, conf),
+    DEFINE_PROP_STRING("sm", NcicMthca, sm),
+    DEFINE_PROP_UINT16("lid", NcicMthca, lid, 0),
+    DEFINE_PROP_UINT64("guid", NcicMthca, guid, 0),
+    DEFINE_PROP_UINT64("gid-prefix", NcicMthca, gid_prefix,
+                       0xfe80ull << 48),
+    DEFINE_PROP_BOOL("roce-gid", NcicMthca, roce_gid, false),
+    DEFINE_PROP_UINT32("lid-net", NcicMthca, lid_net, 10u << 24 | 76 << 16),
+    DEFINE_PROP_UINT32("swpb-packets", NcicMthca, swpb_packets, 512),
+    DEFINE_PROP_UINT32("swpb-units", NcicMthca, swpb_units, 65536),
+    DEFINE_PROP_UINT32("rpb-packets", NcicMthca, rpb_packets, 512),
+    DEFINE_PROP_UINT32("reb-entries", NcicMthca, reb_entries, 16384),
+    DEFINE_PROP_UINT32("time-scale", NcicMthca, time_scale, 1),
+    DEFINE_PROP_BOOL("ack-every-packet", NcicMthca, ack_every_packet, false),
+};
+
+static void mthca_class_init(ObjectClass *klass, void *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(klass);
+    PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
+    ResettableClass *rc = RESETTABLE_CLASS(klass);
+
+    k->realize = mthca_realize;
+    k->exit = mthca_exit;
+    k->vendor_id = MTHCA_PCI_VENDOR;
+    k->device_id = MTHCA_PCI_DEVICE_SINAI;
+    k->subsystem_vendor_id = MTHCA_PCI_VENDOR;
+    k->subsystem_id = MTHCA_PCI_DEVICE_SINAI;
+    k->revision = 0xa0;
+    k->class_id = MTHCA_PCI_CLASS;
+    rc->phases.hold = mthca_reset_hold;
+    dc->desc = "InfiniBand adapter, mem-free InfiniHost interface on RoCEv2";
+    dc->vmsd = &mthca_vmstate;
+    device_class_set_props(dc, mthca_props);
+    set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
+    mthca_class_run_time_props(klass);
+}
+
+static const TypeInfo mthca_type = {
+    .name = TYPE_NCIC_MTHCA,
+    .parent = TYPE_PCI_DEVICE,
+    .instance_size = sizeof(NcicMthca),
+    .class_init = mthca_class_init,
+    .interfaces = (InterfaceInfo[]) {
+        { INTERFACE_PCIE_DEVICE },
+        { INTERFACE_CONVENTIONAL_PCI_DEVICE },
+        { }
+    },
+};
+
+static void mthca_register_types(void)
+{
+    type_register_static(&mthca_type);
+}
+type_init(mthca_register_types)
