@@ -9,8 +9,9 @@
  *
  * Calling order for a link:
  *     ub_dll_rx(dll, now, ...) for what arrived,
- *     ub_dll_poll(dll, now)    when its deadline has come,
- *     ub_dll_tx(dll, now, ...) afterwards, until it returns less than asked.
+ *     ub_dll_tx(dll, now, ...) until it returns less than asked,
+ *     ub_dll_poll(dll, now)    after that and when its deadline has come, then
+ *                              ub_dll_tx() again if the deadline had come.
  * ops->kick tells that something else (a new packet, a released buffer) made
  * ub_dll_tx() worth calling.
  *

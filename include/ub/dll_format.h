@@ -171,7 +171,7 @@ typedef struct UbDllcbInfo {
 /* The row of @type, or NULL: not a type of Table 4-6. */
 const UbDllcbInfo *ub_dllcb_info(unsigned type);
 
-/* LCH (Table 4-5): flits - 1 in CLENGTH, the fixed bits, CFG 0, type, byte 3. */
+/* LCH (Table 4-5): CLENGTH = flits - 1, fixed bits, CFG 0, type, byte 3. */
 static inline uint32_t ub_lch(unsigned flits, unsigned type, unsigned byte3)
 {
     return (flits - 1) << 26 | 0x02000000u | (type & 0xff) << 8 |

@@ -1,0 +1,280 @@
+/*
+ * Credits and acknowledgements (UB 2.0 §4.6, §4.7.3.2.3, §4.7.3.2.4).
+ *
+ * Two ledgers.  Ours to send with: crd_init (granted), crd (in hand, per VL)
+ * and crd_share.  The peer's to send with: granted, held (in use, or free but
+ * not yet given back) and, of held, pending (free, waiting for a carrier).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "dll-int.h"
+
+#define MAX_CELLS 65535 /* §4.6.2 note 2 */
+
+void credit_reset(UbDll *d)
+{
+    UbDllVars *v = &d->v;
+
+    memset(v->crd_init, 0, sizeof(v->crd_init));
+    memset(v->crd, 0, sizeof(v->crd));
+    memset(v->quota, 0, sizeof(v->quota));
+    memset(v->granted, 0, sizeof(v->granted));
+    memset(v->held, 0, sizeof(v->held));
+    memset(v->pending, 0, sizeof(v->pending));
+    v->shared = false;
+    v->crd_total = v->crd_share = 0;
+    v->granted_total = v->held_total = 0;
+    v->pending_ack = 0;
+    v->next_crd_vl = 0;
+    v->credit_at = v->keepalive_at = NEVER;
+    v->keepalive_due = false;
+}
+
+/* Refill the exclusive parts out of SHARE_CRD, lowest VL first (§4.6.1.3). */
+static void refill(UbDll *d)
+{
+    UbDllVars *v = &d->v;
+
+    for (unsigned vl = 0; vl < UB_VLS && v->crd_share; vl++) {
+        if (v->crd[vl] < v->quota[vl]) {
+            uint32_t take = MIN(v->quota[vl] - v->crd[vl], v->crd_share);
+
+            v->crd[vl] += take;
+            v->crd_share -= take;
+        }
+    }
+}
+
+/* Initial credits are complete: set the exclusive parts aside. */
+void credit_carve(UbDll *d)
+{
+    for (unsigned vl = 0; vl < UB_VLS; vl++) {
+        d->v.quota[vl] = d->v.agreed.vl_enable >> vl & 1
+                         ? d->cfg.share_quota[vl] : 0;
+    }
+    refill(d);
+}
+
+bool credit_enough(const UbDll *d, unsigned vl, unsigned cells)
+{
+    return d->v.crd[vl] + d->v.crd_share >= cells;
+}
+
+/* Shared credit first, the missing part from the VL's own (§4.6.1.3). */
+void credit_take(UbDll *d, unsigned vl, unsigned cells)
+{
+    UbDllVars *v = &d->v;
+    uint32_t from_share = MIN(cells, v->crd_share);
+
+    v->crd_share -= from_share;
+    v->crd[vl] -= cells - from_share;
+}
+
+/* Credit back that a packet was given but did not use. */
+void credit_untake(UbDll *d, unsigned vl, unsigned cells)
+{
+    if (d->v.shared) {
+        d->v.crd_share += cells;
+        refill(d);
+    } else {
+        d->v.crd[vl] += cells;
+    }
+}
+
+/* Cells from the peer, initial or returned. */
+void credit_grant(UbDll *d, unsigned vl, unsigned cells, bool initial)
+{
+    UbDllVars *v = &d->v;
+    uint32_t in_hand = v->crd_share;
+
+    if (!(v->agreed.vl_enable >> vl & 1)) {
+        dll_peer_error(d, "credit for a VL that is not in use");
+        return;
+    }
+    if (initial) {
+        if (v->crd_total + cells > MAX_CELLS) {
+            dll_error(d, UB_DLL_ERR_FC_OVERFLOW,
+                      "more than 65535 cells granted");
+            return;
+        }
+        v->crd_init[vl] += cells;
+        v->crd_total += cells;
+    }
+    if (v->shared) {
+        for (unsigned i = 0; i < UB_VLS; i++) {
+            in_hand += v->crd[i];
+        }
+        if (in_hand + cells > v->crd_total) {
+            dll_error(d, UB_DLL_ERR_FC_OVERFLOW,
+                      "returned credit exceeds the initial one");
+            return;
+        }
+        v->crd_share += cells;
+        refill(d);
+    } else {
+        if (v->crd[vl] + cells > v->crd_init[vl]) {
+            dll_error(d, UB_DLL_ERR_FC_OVERFLOW,
+                      "returned credit exceeds the initial one");
+            return;
+        }
+        v->crd[vl] += cells;
+    }
+    v->credit_at = NEVER;
+}
+
+/* A DLLDP of the peer occupies the Receive Buffer.  False: it had no credit
+ * for that.  When we offered a shared buffer only the sum counts. */
+bool credit_rx_claim(UbDll *d, unsigned vl, unsigned cells)
+{
+    UbDllVars *v = &d->v;
+
+    if (v->wish.rxbuf_vl_share
+        ? v->held_total + cells > v->granted_total
+        : v->held[vl] + cells > v->granted[vl]) {
+        return false;
+    }
+    v->held[vl] += cells;
+    v->held_total += cells;
+    return true;
+}
+
+/* Receive Buffer space is free again; the credit waits for a carrier. */
+void credit_rx_release(UbDll *d, unsigned vl, unsigned cells)
+{
+    UbDllVars *v = &d->v;
+
+    cells = MIN(cells, v->held[vl] - v->pending[vl]);
+    v->pending[vl] += cells;
+}
+
+static void give_back(UbDll *d, unsigned vl, uint32_t cells)
+{
+    UbDllVars *v = &d->v;
+
+    v->pending[vl] -= cells;
+    v->held[vl] -= cells;
+    v->held_total -= cells;
+    v->keepalive_at = NEVER;
+}
+
+/* CRD, CRD_VL and ACK of the next LPH or LBH, in LPH position.  One VL per
+ * header, in turn (§4.6.3). */
+uint32_t credit_header_bits(UbDll *d)
+{
+    UbDllVars *v = &d->v;
+    uint32_t bits = 0;
+
+    for (unsigned i = 0; i < UB_VLS; i++) {
+        unsigned vl = (v->next_crd_vl + i) % UB_VLS;
+        uint32_t grain = v->agreed.data_credit_grain[vl];
+
+        if (v->pending[vl] >= grain) {
+            bits |= UB_LPH_CRD | vl << 26;
+            give_back(d, vl, grain);
+            v->next_crd_vl = (vl + 1) % UB_VLS;
+            break;
+        }
+    }
+    if (v->pending_ack >= v->agreed.data_ack_grain) {
+        v->pending_ack -= v->agreed.data_ack_grain;
+        bits |= UB_LPH_ACK;
+    }
+    return bits;
+}
+
+unsigned credit_ack_units(const UbDll *d)
+{
+    return MIN(d->v.pending_ack / d->v.agreed.ctrl_ack_grain, 0xffffu);
+}
+
+static uint32_t mark(uint16_t configured, uint32_t automatic)
+{
+    return configured ? configured : automatic;
+}
+
+/*
+ * Is a Crd_Ack due before anything of lower rank?
+ *
+ * Acknowledgements alone become due at a mark of a quarter of the peer's
+ * buffer, never by the flits of a few Crd_Acks, so two idle ends fall silent.
+ * With less than the reserve left in our own Retry Buffer a Crd_Ack must
+ * release more than it costs, or two full ends could block each other for
+ * good (§4.7.3.2.4).
+ */
+bool credit_wants_crd_ack(const UbDll *d, bool dlldp_next)
+{
+    const UbDllVars *v = &d->v;
+    uint32_t acks = credit_ack_units(d) * v->agreed.ctrl_ack_grain;
+    bool want;
+
+    if (v->state < UB_DLL_CREDIT_INIT) {
+        return false;
+    }
+    want = acks && v->pending_ack >=
+           (dlldp_next ? mark(d->cfg.ack_force, v->peer_depth / 2)
+                       : mark(d->cfg.ack_return, v->peer_depth / 4));
+    for (unsigned vl = 0; vl < UB_VLS && !want; vl++) {
+        uint32_t level = dlldp_next
+                         ? mark(d->cfg.crd_force[vl], v->granted[vl] / 2)
+                         : d->cfg.crd_return[vl];
+
+        want = v->pending[vl] >= v->agreed.ctrl_credit_grain[vl] &&
+               v->pending[vl] >= level;
+    }
+    if (!dlldp_next && v->keepalive_due) {
+        want = true;
+    }
+    if (want && v->num_free <= 2u + d->cfg.crd_ack_reserve && acks < 4) {
+        want = false;
+    }
+    return want && retry_room(d, 2, true);
+}
+
+/* Crd_Ack with T = 0: all credits that fit, and the ACKs. */
+unsigned credit_crd_ack_block(UbDll *d, uint8_t *out)
+{
+    UbDllVars *v = &d->v;
+    UbCrdAck ca = { .ack_num = credit_ack_units(d) };
+
+    v->pending_ack -= ca.ack_num * v->agreed.ctrl_ack_grain;
+    for (unsigned vl = 0; vl < UB_VLS && v->state == UB_DLL_NORMAL; vl++) {
+        unsigned grain = v->agreed.ctrl_credit_grain[vl];
+
+        ca.crd_num[vl] = MIN(63, v->pending[vl] / grain);
+        if (ca.crd_num[vl]) {
+            give_back(d, vl, ca.crd_num[vl] * grain);
+        }
+    }
+    v->keepalive_due = false;
+    v->keepalive_at = NEVER;
+    return ub_put_crd_ack(dll_format(d), out, &ca);
+}
+
+/* The peer acknowledged @flits (§4.7.3.2.2): check first, then release. */
+void credit_ack_rx(UbDll *d, uint32_t flits)
+{
+    UbDllVars *v = &d->v;
+
+    if (v->num_free + flits > v->depth) {
+        dll_error(d, UB_DLL_ERR_PROTOCOL,
+                  "ACK releases more than the Retry Buffer holds");
+        return;
+    }
+    v->num_free += flits;
+    v->tail_ptr = ring_add(v->tail_ptr, flits, v->depth);
+}
+
+/* Could the peer be out of credit for a packet of full length? */
+bool credit_may_starve(const UbDll *d)
+{
+    const UbDllVars *v = &d->v;
+    uint32_t most = dll_cells(d, UB_DLLDP_FLITS);
+
+    for (unsigned vl = 0; vl < UB_VLS; vl++) {
+        if (v->granted[vl] && v->held[vl] &&
+            v->granted[vl] - MIN(v->held[vl], v->granted[vl]) < most) {
+            return true;
+        }
+    }
+    return false;
+}
