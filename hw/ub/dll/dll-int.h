@@ -101,6 +101,10 @@ typedef struct UbDllVars {
     uint8_t req_state, ack_state;
     uint8_t num_retry, num_phy_reinit;
     bool ack_due;       /* send a Retry_Ack_Set before (more) replay */
+    bool rest_due;      /* but first the rest of a block */
+    uint16_t ack_ptr;   /* RcvPtr of the last request */
+    uint16_t ack_ahead; /* flits from TailPtr to there */
+    bool ack_passed;    /* it has been acknowledged since */
     uint8_t ack_num_retry;
     SetSend set;
     SetSeen seen;
@@ -247,7 +251,7 @@ void retry_quiesce(UbDll *d);
 void retry_enter_req(UbDll *d, const char *cause);
 void retry_enter_retrain(UbDll *d, bool by_phy, const char *cause);
 void retry_hunt(UbDll *d, const uint8_t *flit, bool fec_ok);
-bool retry_leftover(UbDll *d, const uint8_t *flit);
+bool retry_leftover(UbDll *d, const uint8_t *flit, bool fec_ok);
 void retry_rx_block(UbDll *d, const uint8_t *flit);
 void retry_set_broken(UbDll *d);
 bool retry_tx_pending(const UbDll *d);

@@ -18,8 +18,9 @@ void retry_reset(UbDll *d)
     v->wr_ptr = v->tail_ptr = v->rd_ptr = v->rcv_ptr = 0;
     v->num_free = v->depth;
     v->num_retry = v->num_phy_reinit = 0;
-    v->ack_due = false;
-    v->ack_num_retry = 0;
+    v->ack_due = v->rest_due = false;
+    v->ack_ptr = v->ack_num_retry = v->ack_ahead = 0;
+    v->ack_passed = false;
     memset(&v->set, 0, sizeof(v->set));
     memset(&v->seen, 0, sizeof(v->seen));
     v->wait_at = NEVER;
@@ -122,7 +123,7 @@ void retry_quiesce(UbDll *d)
     v->active = false;
     v->tx_left = v->tx_pos = 0;
     v->set.type = 0;
-    v->ack_due = false;
+    v->ack_due = v->rest_due = false;
     dll_set_state(d, UB_RETRY_ACK_SM, UB_RETRY_ACK_NORMAL, "Retrain");
 }
 
@@ -176,6 +177,14 @@ static void req_set_seen(UbDll *d, const uint8_t *flit)
     UbRetryReq req = ub_get_retry_req(flit);
     uint32_t used = v->depth - v->num_free;
 
+    /* The same request again, sent when WAIT ran out; but the first one was
+     * answered and what came of it acknowledged.  Nobody waits any more, and
+     * the position may mean something else by now. */
+    if (v->ack_passed && req.rcv_ptr == v->ack_ptr &&
+        req.num_retry > v->ack_num_retry) {
+        d->stats.stale_requests++;
+        return;
+    }
     if (req.rcv_ptr >= v->depth ||
         ring_dist(req.rcv_ptr, v->tail_ptr, v->depth) > used ||
         (req.rcv_ptr != v->wr_ptr && v->mode == UB_MODE_CRC &&
@@ -183,7 +192,9 @@ static void req_set_seen(UbDll *d, const uint8_t *flit)
         dll_peer_error(d, "Retry_Req outside the Retry Buffer");
         return;
     }
-    v->rd_ptr = req.rcv_ptr;
+    v->ack_ptr = req.rcv_ptr;
+    v->ack_ahead = ring_dist(req.rcv_ptr, v->tail_ptr, v->depth);
+    v->ack_passed = false;
     v->ack_due = true;
     v->ack_num_retry = req.num_retry;
     dll_set_state(d, UB_RETRY_ACK_SM, UB_RETRY_ACK_ACK, "Retry_Req_Set");
@@ -234,6 +245,17 @@ static void ack_set_seen(UbDll *d, const uint8_t *flit)
     }
 }
 
+static void set_seen(UbDll *d, const uint8_t *flit)
+{
+    d->v.seen.type = ub_lch_type(flit);
+    memcpy(d->v.seen.body, flit + 4, sizeof(d->v.seen.body));
+    if (d->v.seen.type == UB_CB_RETRY_REQ) {
+        req_set_seen(d, flit);
+    } else {
+        ack_set_seen(d, flit);
+    }
+}
+
 /*
  * A Retry block at a block boundary in NORMAL: Retry_Idle opens a set, the
  * first copy after it counts, the others do not.
@@ -250,31 +272,28 @@ void retry_rx_block(UbDll *d, const uint8_t *flit)
         return;
     }
     seen->open = false;
-    if (ub_lch_type(flit) == UB_CB_RETRY_REQ) {
-        req_set_seen(d, flit);
-    } else {
-        ack_set_seen(d, flit);
-    }
+    seen->exact = true;
+    seen->left = UB_RETRY_SET - 2;
+    set_seen(d, flit);
 }
 
 /*
- * Is @flit one of the copies that follow the one a hunt acted on?  In Non-CRC
- * mode the stream may go on inside a block, where they would pass for data.
+ * Is @flit one of the copies that follow the one acted on?  In Non-CRC mode
+ * the stream may go on inside a block, where they would pass for data.  When
+ * the set was seen from its start a damaged flit is a copy for sure.
  */
-bool retry_leftover(UbDll *d, const uint8_t *flit)
+bool retry_leftover(UbDll *d, const uint8_t *flit, bool fec_ok)
 {
     SetSeen *seen = &d->v.seen;
+    bool copy = fec_ok ? ub_lch_type(flit) == seen->type &&
+                         !memcmp(seen->body, flit + 4, sizeof(seen->body))
+                       : seen->exact;
 
     if (!seen->left) {
         return false;
     }
-    seen->left--;
-    if (!seen->exact && (ub_lch_type(flit) != seen->type ||
-                         memcmp(seen->body, flit + 4, sizeof(seen->body)))) {
-        seen->left = 0;
-        return false;
-    }
-    return true;
+    seen->left = copy ? seen->left - 1 : 0;
+    return copy;
 }
 
 /* Something else came: copies that follow are not of the open set. */
@@ -326,11 +345,7 @@ void retry_hunt(UbDll *d, const uint8_t *flit, bool fec_ok)
     }
     if (seen->run == d->cfg.retry_set_run) {
         seen->left = MAX(UB_RETRY_SET - seen->run - !seen->exact, 0);
-        if (type == UB_CB_RETRY_REQ) {
-            req_set_seen(d, flit);
-        } else {
-            ack_set_seen(d, flit);
-        }
+        set_seen(d, flit);
     }
 }
 
@@ -352,10 +367,11 @@ static void start_set(UbDll *d)
         UbRetryAck ack = {
             .num_retry = v->ack_num_retry,
             .num_free_buf = v->num_free,
-            .rd_ptr = v->rd_ptr,
+            .rd_ptr = v->ack_ptr,
             .wr_ptr = v->wr_ptr,
         };
 
+        v->rd_ptr = v->ack_ptr;
         v->set.type = UB_CB_RETRY_ACK;
         v->ack_due = false;
         ub_put_retry_ack(dll_format(d), v->set.flit, &ack);
@@ -386,6 +402,10 @@ static void set_flit(UbDll *d, uint8_t *out)
     }
     if (v->set.type == UB_CB_RETRY_ACK) {
         d->stats.retry_acks++;
+        /* A receiver that resumes inside a block takes what follows for its
+         * rest, so a second set must not come before that (Non-CRC). */
+        v->rest_due = v->rd_ptr != v->wr_ptr &&
+                      !(d->meta[v->rd_ptr] & META_START);
     } else {
         d->stats.retries++;
         if (v->req_state == UB_RETRY_REQ_REQ) {
@@ -404,8 +424,9 @@ unsigned retry_tx(UbDll *d, uint8_t *out)
     UbDllVars *v = &d->v;
     unsigned flits;
 
-    if (!v->set.type && (v->ack_due || (v->ack_state == UB_RETRY_ACK_NORMAL &&
-                                        v->req_state == UB_RETRY_REQ_REQ))) {
+    if (!v->set.type && !v->rest_due &&
+        (v->ack_due || (v->ack_state == UB_RETRY_ACK_NORMAL &&
+                        v->req_state == UB_RETRY_REQ_REQ))) {
         start_set(d);
     }
     if (v->set.type) {
@@ -425,6 +446,7 @@ unsigned retry_tx(UbDll *d, uint8_t *out)
                   "mode changed under unacknowledged DLLDPs");
         return 0;
     }
+    v->rest_due = false;
     v->rd_ptr = ring_add(v->rd_ptr, flits, v->depth);
     d->stats.replayed_flits += flits;
     return flits;

@@ -310,7 +310,7 @@ void ub_dll_rx(UbDll *d, int64_t now, const uint8_t *flits, size_t n,
         if (v->req_state != UB_RETRY_REQ_NORMAL) {
             retry_hunt(d, f, good);
             i++;
-        } else if (retry_leftover(d, f)) {
+        } else if (v->seen.left && retry_leftover(d, f, good)) {
             i++;
         } else if (!good) {
             retry_event(d, "FEC");

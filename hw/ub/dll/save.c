@@ -40,7 +40,7 @@ static const Field fields[] = {
     F(4, pending), F(4, pending_ack), F(1, next_crd_vl), F(2, wr_ptr),
     F(2, tail_ptr), F(2, rd_ptr), F(2, rcv_ptr), F(4, num_free),
     F(1, req_state), F(1, ack_state), F(1, num_retry),
-    F(1, num_phy_reinit), F(BOOL, ack_due), F(1, ack_num_retry),
+    F(1, num_phy_reinit), F(BOOL, ack_due), F(BOOL, rest_due), F(2, ack_ptr), F(2, ack_ahead), F(BOOL, ack_passed), F(1, ack_num_retry),
     F(1, set.type), F(1, set.pos), F(1, set.flit), F(1, seen.run),
     F(1, seen.type), F(BOOL, seen.open), F(BOOL, seen.exact), F(1, seen.left), F(1, seen.body), DELIM(delim),
     DELIM(snap), DELIM(resume), F(2, snap_ptr), F(2, skip),
@@ -238,6 +238,7 @@ static bool vars_ok(const UbDllVars *v, uint32_t ring_size)
         v->mode > UB_MODE_NON_CRC || v->depth != ring_size ||
         v->num_free > v->depth || v->wr_ptr >= v->depth ||
         v->tail_ptr >= v->depth || v->rd_ptr >= v->depth ||
+        v->ack_ptr >= v->depth ||
         ring_add(v->tail_ptr, v->depth - v->num_free, v->depth) != v->wr_ptr ||
         (v->state > UB_DLL_PARAM_INIT && !v->peer_depth) ||
         (v->peer_depth && (v->rcv_ptr >= v->peer_depth ||

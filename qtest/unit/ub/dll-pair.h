@@ -397,6 +397,39 @@ static inline void pair_release_all(End *e)
     g_array_set_size(e->held, 0);
 }
 
+/* Both ends in a few lines, for a failed test. */
+static inline void pair_dump(Pair *p)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        const UbDllStats *n = ub_dll_stats(p->e[i].dll);
+        GString *s = g_string_new("");
+        UbDllStatus st;
+
+        ub_dll_status(p->e[i].dll, &st);
+        for (unsigned vl = 0; vl < UB_VLS; vl++) {
+            g_string_append_printf(s, " %u:%u/%u/%u/%u/%u", vl, st.queued[vl],
+                                   st.tx_credit[vl], st.tx_credit_init[vl],
+                                   st.rx_held[vl], st.rx_pending[vl]);
+        }
+        g_test_message(
+            "end %u: dll %d req %d ack %d bmc %d mode %d active %d fatal %d; "
+            "wr %u tail %u rd %u free %u of %u, rcv %u of %u, ack pending %u; "
+            "retry %u reinit %u; retries %u acks %u dup %u crc %u fec %u; "
+            "grains ack %u/%u cell %u; shared %d %u; wire %u; last error %s; "
+            "VL:queued/credit/init/held/pending%s", i, st.state, st.retry_req,
+            st.retry_ack, st.mode_change, st.mode, st.active, st.fatal,
+            st.wr_ptr, st.tail_ptr, st.rd_ptr, st.num_free_buf, st.depth,
+            st.rcv_ptr, st.agreed.retry_buf_depth, st.ack_pending,
+            st.num_retry, st.num_phy_reinit, (unsigned)n->retries,
+            (unsigned)n->retry_acks, (unsigned)n->duplicate_acks,
+            (unsigned)n->crc_errors, (unsigned)n->fec_errors,
+            st.agreed.data_ack_grain, st.agreed.ctrl_ack_grain,
+            st.agreed.flow_ctrl_size, st.tx_shared, st.tx_credit_shared,
+            p->e[i].ok->len, p->e[i].last_error, s->str);
+        g_string_free(s, true);
+    }
+}
+
 /* Cells are neither lost nor made: what @tx has in hand, what its packets
  * hold at the other end, and nothing else, is what was granted. */
 static inline void pair_check_credits(Pair *p)
