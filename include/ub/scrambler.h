@@ -9,6 +9,7 @@
 #ifndef UB_SCRAMBLER_H
 #define UB_SCRAMBLER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,14 +24,15 @@ enum {
 const char *ub_scrambler_name(unsigned id);
 int ub_scrambler_find(const char *name);
 
-/* Key stream of one lane.  The window holds the last UB_SCRAMBLER_WINDOW
- * bytes of key, from which the next ones follow a vector at a time. */
-#define UB_SCRAMBLER_WINDOW 736
+/* Key stream of one lane.  The window holds the last 23 vectors of key, from
+ * which the next ones follow a vector at a time. */
+#define UB_SCRAMBLER_VECTOR 64
+#define UB_SCRAMBLER_WINDOW (23 * UB_SCRAMBLER_VECTOR)
 typedef struct UbScrambler {
     uint8_t id;
     uint8_t lid;
-    uint16_t pos;  /* next byte of the window */
-    uint8_t window[UB_SCRAMBLER_WINDOW] __attribute__((aligned(32)));
+    uint16_t pos;  /* place of the next byte in the window */
+    uint8_t window[UB_SCRAMBLER_WINDOW] __attribute__((aligned(64)));
 } UbScrambler;
 
 /* Load the seed of a LID (0-8, see UB_AMCTL_LID_NULL). */
@@ -40,6 +42,12 @@ void ub_scrambler_load(UbScrambler *s, unsigned id, uint32_t state);
 /* out[i] = in[i] ^ key; in == out is allowed.  The register advances. */
 void ub_scrambler_xor(UbScrambler *s, uint8_t *out, const uint8_t *in,
                       size_t n);
+/* Whether the next key byte begins a vector and the key follows from two
+ * terms: what the fused inner loops ask for. */
+bool ub_scrambler_aligned(const UbScrambler *s);
+/* The second of those two delays. */
+unsigned ub_scrambler_delay(const UbScrambler *s);
+
 /* The seed table itself: 23-bit start state. */
 uint32_t ub_scrambler_state(unsigned id, unsigned lid);
 

@@ -41,6 +41,16 @@ static int8_t nearest[1 << 16];
 static uint8_t dirty[(1 << 16) / 8];
 static uint16_t lane_word[32];
 
+static void reach(unsigned errors)
+{
+    for (unsigned cw = 0; cw < 32; cw++) {
+        uint16_t w = lane_word[cw] ^ ub_ebch_to_lane(errors);
+
+        nearest[w] = cw;
+        nearest[w ^ 1] = cw; /* the parity bit keeps its place on the lane */
+    }
+}
+
 static void tables_build(void)
 {
     memset(nearest, -1, sizeof(nearest));
@@ -48,8 +58,14 @@ static void tables_build(void)
     for (unsigned cw = 0; cw < 32; cw++) {
         lane_word[cw] = ub_ebch_to_lane(ub_ebch_encode(cw));
     }
-    for (unsigned w = 0; w < 1 << 16; w++) {
-        nearest[w] = ub_ebch_decode(ub_ebch_from_lane(w), NULL);
+    /* The words within reach of one code word are its images under every
+     * correctable pattern: up to three of 15 bits, with or without bit 0. */
+    for (unsigned a = 1; a < 17; a++) {
+        for (unsigned b = 1; b < 17; b++) {
+            for (unsigned c = 1; c < 17; c++) {
+                reach((1u << a | 1u << b | 1u << c) & 0xffff);
+            }
+        }
     }
     for (unsigned cw = 0; cw < 32; cw++) {
         dirty[lane_word[cw] / 8] &= ~(1u << lane_word[cw] % 8);

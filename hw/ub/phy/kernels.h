@@ -14,24 +14,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ub/scrambler.h"
+
+/* Bytes in the order in which lanes get them: frames of RS code words, whose
+ * message and parity lie apart, or (codecs 0) plain bytes at `msg`. */
+typedef struct UbPcsBytes {
+    uint8_t *msg;
+    uint8_t *parity;
+    unsigned codecs;
+} UbPcsBytes;
+
 typedef struct UbPcsKernels {
     const char *name;
     bool (*usable)(void);
 
     /* As ub_rs_encode and ub_rs_check (ub/rs.h). */
-    void (*rs_encode)(uint8_t *frames, size_t n, unsigned codecs);
-    size_t (*rs_check)(const uint8_t *frames, size_t n, unsigned codecs,
-                       uint8_t *bad);
+    void (*rs_encode)(const uint8_t *msg, uint8_t *parity, size_t n,
+                      unsigned codecs);
+    size_t (*rs_check)(const uint8_t *msg, const uint8_t *parity, size_t n,
+                       unsigned codecs, uint8_t *bad);
 
     /*
-     * Deal `columns` * width bytes out to lanes, column by column, and
-     * gather them again.  `swap` exchanges the symbols of lanes 2j and 2j+1
-     * in odd columns (§3.2.2.3, interleaved codecs).  width 1, 2, 4, 8.
+     * Deal `columns` columns out to `width` (1, 2, 4, 8) lanes and gather
+     * them again; columns are whole frames.  Two codecs on two lanes or more
+     * exchange the symbols of lanes 2j and 2j+1 in odd columns (§3.2.2.3).
+     * With `key`, lane l gets its bytes scrambled by key[l]; those must be
+     * two-delay keys at a multiple of 64 bytes, and columns a multiple of 64.
+     * Sets that cannot do that have fused = false.
      */
-    void (*stripe)(uint8_t *const *lane, const uint8_t *bytes,
-                   size_t columns, unsigned width, bool swap);
-    void (*destripe)(uint8_t *bytes, const uint8_t *const *lane,
-                     size_t columns, unsigned width, bool swap);
+    bool fused;
+    void (*stripe)(uint8_t *const *lane, const UbPcsBytes *bytes,
+                   size_t columns, unsigned width, UbScrambler *const *key);
+    void (*destripe)(const UbPcsBytes *bytes, const uint8_t *const *lane,
+                     size_t columns, unsigned width);
+
+    /*
+     * out[i] = in[i] ^ key, n bytes; in == out is allowed.  The window of *s
+     * holds the last 23 vectors of key: at the start of one, the oldest is
+     * replaced by the next.  delays: of the recurrence, 23 first, ended by 0.
+     */
+    void (*scramble)(UbScrambler *s, const uint8_t *delays, uint8_t *out,
+                     const uint8_t *in, size_t n);
 } UbPcsKernels;
 
 extern const UbPcsKernels ub_pcs_kernels_scalar;
@@ -44,6 +67,10 @@ extern const UbPcsKernels ub_pcs_kernels_neon;
  * here; NULL asks for the best again.  It must not run beside users. */
 const UbPcsKernels *ub_pcs_kernels(void);
 const UbPcsKernels *ub_pcs_kernels_select(const char *name);
+
+/* Zeroed memory aligned for any vector, to be given to free(); aborts, as
+ * g_malloc does, when there is none. */
+void *ub_pcs_alloc(size_t size);
 
 /* Usable set i, best first, scalar last; NULL past the end. */
 const UbPcsKernels *ub_pcs_kernels_at(unsigned i);

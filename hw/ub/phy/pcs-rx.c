@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <glib.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels.h"
@@ -22,7 +23,7 @@ UbPcsRx *ub_pcs_rx_new(const UbPcsParams *p, const UbPcsRxOps *ops,
     if (ub_pcs_params_check(p)) {
         return NULL;
     }
-    rx = g_new0(UbPcsRx, 1);
+    rx = ub_pcs_alloc(sizeof(*rx));
     rx->params = *p;
     rx->ops = *ops;
     rx->opaque = opaque;
@@ -39,7 +40,7 @@ UbPcsRx *ub_pcs_rx_new(const UbPcsParams *p, const UbPcsRxOps *ops,
 
 void ub_pcs_rx_free(UbPcsRx *rx)
 {
-    g_free(rx);
+    free(rx);
 }
 
 /* ------------------------------------------- control, now or after a chunk */
@@ -216,19 +217,21 @@ static void deliver(UbPcsRx *rx, const uint8_t *flits, size_t n, bool ok)
     }
 }
 
-/* Correct the words of one frame; false when one is beyond repair. */
-static bool repair(UbPcsRx *rx, uint8_t *frame, unsigned bad)
+/* Correct the words of frame f; false when one is beyond repair. */
+static bool repair(UbPcsRx *rx, size_t f)
 {
-    unsigned t = rx->mode.fec == UB_FEC_T2 ? 2 : 4;
+    unsigned t = rx->mode.fec == UB_FEC_T2 ? 2 : 4, codecs = rx->mode.codecs;
     bool ok = true;
 
-    for (unsigned c = 0; c < rx->mode.codecs; c++) {
+    for (unsigned c = 0; c < codecs; c++) {
         int fixed;
 
-        if (!(bad >> c & 1)) {
+        if (!(rx->bad[f] >> c & 1)) {
             continue;
         }
-        fixed = ub_rs_decode(frame + c, rx->mode.codecs, t);
+        fixed = ub_rs_decode(rx->work + f * UB_RS_K * codecs + c,
+                             rx->parity + f * UB_RS_PARITY * codecs + c,
+                             codecs, t);
         if (fixed < 0) {
             rx->stats.failed_words++;
             rx->stats.error_symbols += t + 1;
@@ -241,34 +244,33 @@ static bool repair(UbPcsRx *rx, uint8_t *frame, unsigned bad)
     return ok;
 }
 
-/* Decode k frames in rx->work and hand their flits up in runs of one verdict,
- * packed together in place. */
+/* Decode the k frames gathered and hand their flits up in runs of one
+ * verdict. */
 static void decode_frames(UbPcsRx *rx, size_t k)
 {
     unsigned codecs = rx->mode.codecs, flits = ub_pcs_frame_flits(&rx->mode);
-    size_t in = UB_RS_N * codecs, out = UB_RS_K * codecs, from = 0;
+    size_t from = 0;
     bool run_ok = true;
 
-    if (ub_pcs_kernels()->rs_check(rx->work, k, codecs, rx->bad)) {
-        for (size_t f = 0; f < k; f++) {
-            if (rx->bad[f]) {
-                rx->bad[f] = !repair(rx, rx->work + f * in, rx->bad[f]);
-            }
-        }
-        hi_ber_check(rx);
-    }
     rx->stats.words += k * codecs;
+    if (!ub_pcs_kernels()->rs_check(rx->work, rx->parity, k, codecs,
+                                    rx->bad)) {
+        deliver(rx, rx->work, k * flits, true);
+        return;
+    }
     for (size_t f = 0; f < k; f++) {
-        bool ok = !rx->bad[f];
+        bool ok = repair(rx, f);
 
         if (ok != run_ok) {
-            deliver(rx, rx->work + from * out, (f - from) * flits, run_ok);
+            deliver(rx, rx->work + from * flits * UB_FLIT, (f - from) * flits,
+                    run_ok);
             from = f;
             run_ok = ok;
         }
-        memmove(rx->work + f * out, rx->work + f * in, out);
     }
-    deliver(rx, rx->work + from * out, (k - from) * flits, run_ok);
+    deliver(rx, rx->work + from * flits * UB_FLIT, (k - from) * flits,
+            run_ok);
+    hi_ber_check(rx);
 }
 
 static RxLane *lane_of(UbPcsRx *rx, unsigned logical)
@@ -304,6 +306,11 @@ static void consume(UbPcsRx *rx, size_t n)
 static void drain(UbPcsRx *rx)
 {
     const UbPcsKernels *kern = ub_pcs_kernels();
+    const UbPcsBytes bytes = {
+        .msg = rx->work,
+        .parity = rx->parity,
+        .codecs = rx->mode.fec == UB_FEC_OFF ? 0 : rx->mode.codecs,
+    };
     const uint8_t *lane[UB_LANES];
     unsigned width = rx->mode.width;
     unsigned columns = ub_pcs_frame_columns(&rx->mode);
@@ -321,9 +328,7 @@ static void drain(UbPcsRx *rx)
     frames = limit / columns;
     for (size_t done = 0, step; done < frames; done += step) {
         step = MIN(frames - done, batch);
-        kern->destripe(rx->work, lane, step * columns, width,
-                       rx->mode.fec != UB_FEC_OFF && rx->mode.codecs == 2 &&
-                       width > 1);
+        kern->destripe(&bytes, lane, step * columns, width);
         for (unsigned l = 0; l < width; l++) {
             lane[l] += step * columns;
         }
@@ -634,6 +639,14 @@ static void settle(UbPcsRx *rx, bool all)
     }
 }
 
+/* The processor does not foresee a jump from lane to lane. */
+static void prefetch(const uint8_t *p, size_t n)
+{
+    for (size_t i = 0; i < n; i += 64) {
+        __builtin_prefetch(p + i);
+    }
+}
+
 /* One chunk on every lane.  A lane pauses where its stream changes, until the
  * others have come to the same place and the change is done. */
 static void take_chunk(UbPcsRx *rx, const UbPcsRun *run, size_t at, size_t n)
@@ -650,6 +663,7 @@ static void take_chunk(UbPcsRx *rx, const UbPcsRun *run, size_t at, size_t n)
 
             if (run->mask >> i & 1) {
                 sym = run->lane[i] + at;
+                prefetch(sym + n, MIN(run->n - at - n, RX_CHUNK));
             } else if (lane->flow != RX_DATA || lane->lock != RX_LOCKED) {
                 continue;
             }

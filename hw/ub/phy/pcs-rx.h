@@ -56,6 +56,8 @@ typedef struct RxLane {
     uint32_t left;          /* payload symbols before the next AMCTL */
     unsigned gathered;      /* symbols of `amctl` */
     uint8_t amctl[UB_AMCTL_SYMBOLS];
+    uint8_t same[UB_AMCTL_SYMBOLS]; /* the last one decoded, and its sense: */
+    UbAmctl sense;                  /* most are alike */
     unsigned ltb_fill;
     uint8_t ltb[UB_LTB];
     uint8_t good;           /* AMCTLs confirmed */
@@ -94,7 +96,8 @@ struct UbPcsRx {
     RxLane lane[UB_LANES];
     uint8_t straight[RX_CHUNK]; /* a chunk with slip and polarity undone */
     uint8_t plain[RX_CHUNK];    /* a chunk descrambled */
-    uint8_t work[RX_BATCH];
+    uint8_t work[RX_BATCH];     /* messages of a batch of frames */
+    uint8_t parity[RX_BATCH / 8];
     uint8_t bad[RX_BATCH / 128];
 };
 

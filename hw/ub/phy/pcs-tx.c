@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <glib.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels.h"
@@ -47,7 +48,7 @@ struct UbPcsTx {
     uint8_t wake_ltb[UB_LANES][UB_LTB];
     uint8_t frame[FRAME_MAX];          /* the frame begun */
     uint8_t stage[UB_LANES][FRAME_MAX]; /* a frame that an AMCTL cuts */
-    uint8_t work[BATCH];
+    uint8_t parity[BATCH / 8]; /* of a batch: 8 bytes in 128 */
 };
 
 UbPcsTx *ub_pcs_tx_new(const UbPcsParams *p)
@@ -57,7 +58,7 @@ UbPcsTx *ub_pcs_tx_new(const UbPcsParams *p)
     if (ub_pcs_params_check(p)) {
         return NULL;
     }
-    tx = g_new0(UbPcsTx, 1);
+    tx = ub_pcs_alloc(sizeof(*tx));
     tx->params = *p;
     for (unsigned i = 0; i < UB_LANES; i++) {
         tx->phys[i] = i;
@@ -68,7 +69,7 @@ UbPcsTx *ub_pcs_tx_new(const UbPcsParams *p)
 
 void ub_pcs_tx_free(UbPcsTx *tx)
 {
-    g_free(tx);
+    free(tx);
 }
 
 void ub_pcs_tx_reset(UbPcsTx *tx)
@@ -133,10 +134,13 @@ static void lane_seed(UbPcsTx *tx, TxLane *lane)
     ub_scrambler_seed(&lane->key, tx->params.scrambler, lane->lid);
 }
 
-/* Scramble, Gray code and precode n symbols in place. */
-static void lane_code(UbPcsTx *tx, TxLane *lane, uint8_t *sym, size_t n)
+/* Scramble (unless done), Gray code and precode n symbols in place. */
+static void lane_code(UbPcsTx *tx, TxLane *lane, uint8_t *sym, size_t n,
+                      bool scrambled)
 {
-    ub_scrambler_xor(&lane->key, sym, sym, n);
+    if (!scrambled) {
+        ub_scrambler_xor(&lane->key, sym, sym, n);
+    }
     if (tx->mode.pam4) {
         ub_gray(sym, sym, n);
     }
@@ -154,9 +158,10 @@ static void fill_ltb(uint8_t *out, const uint8_t ltb[UB_LTB], size_t n,
     }
 }
 
-/* The first `coded` lanes of the run hold n more columns: finish them, and
- * repeat the LTB on lanes that are waking up. */
-static void columns_done(UbPcsTx *tx, UbPcsRun *run, size_t n, unsigned coded)
+/* The first `coded` lanes of the run hold n more columns, scrambled or not:
+ * finish them, and repeat the LTB on lanes that are waking up. */
+static void columns_done(UbPcsTx *tx, UbPcsRun *run, size_t n, unsigned coded,
+                         size_t scrambled)
 {
     for (unsigned l = 0; l < tx->lanes; l++) {
         uint8_t *sym = run_at(tx, run, l);
@@ -164,7 +169,7 @@ static void columns_done(UbPcsTx *tx, UbPcsRun *run, size_t n, unsigned coded)
         if (l >= coded) {
             fill_ltb(sym, tx->wake_ltb[l], n, tx->since % UB_LTB);
         }
-        lane_code(tx, &tx->lane[l], sym, n);
+        lane_code(tx, &tx->lane[l], sym, n, l < coded && scrambled);
     }
     run->n += n;
     tx->since += n;
@@ -308,7 +313,7 @@ unsigned ub_pcs_tx_ltbs(UbPcsTx *tx, const uint8_t ltb[UB_LANES][UB_LTB],
         for (unsigned l = 0; l < tx->lanes; l++) {
             fill_ltb(run_at(tx, run, l), ltb[l], step * UB_LTB, 0);
         }
-        columns_done(tx, run, step * UB_LTB, tx->lanes);
+        columns_done(tx, run, step * UB_LTB, tx->lanes, 0);
         tx->stats.ltbs += step;
         sent += step;
     }
@@ -359,25 +364,42 @@ bool ub_pcs_tx_sdf(UbPcsTx *tx, const UbPcsMode *m, UbPcsRun *run)
 
 /* ---------------------------------------------------------------- data --- */
 
-/* Deal k frames (message bytes at `msg`) out to lane pointers. */
-static void render(UbPcsTx *tx, const uint8_t *msg, size_t k,
-                   uint8_t *const *lane)
+/* Whether the inner loops can scramble while they deal: all keys at the same
+ * place of a vector. */
+static bool keys_aligned(const UbPcsTx *tx)
+{
+    for (unsigned l = 0; l < tx->mode.width; l++) {
+        if (!ub_scrambler_aligned(&tx->lane[l].key)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Deal k frames (message bytes at `msg`) out to lane pointers.  Returns the
+ * columns of them that are scrambled already. */
+static size_t render(UbPcsTx *tx, const uint8_t *msg, size_t k,
+                     uint8_t *const *lane, bool fuse)
 {
     const UbPcsKernels *kern = ub_pcs_kernels();
     size_t columns = k * ub_pcs_frame_columns(&tx->mode);
-    unsigned codecs = tx->mode.codecs;
+    UbPcsBytes bytes = { .msg = (uint8_t *)msg, .parity = tx->parity };
+    UbScrambler *key[UB_LANES];
 
-    if (tx->mode.fec == UB_FEC_OFF) {
-        kern->stripe(lane, msg, columns, tx->mode.width, false);
-        return;
+    if (tx->mode.fec != UB_FEC_OFF) {
+        bytes.codecs = tx->mode.codecs;
+        kern->rs_encode(msg, tx->parity, k, bytes.codecs);
     }
-    for (size_t f = 0; f < k; f++) {
-        memcpy(tx->work + f * UB_RS_N * codecs, msg + f * UB_RS_K * codecs,
-               UB_RS_K * codecs);
+    if (!fuse || !kern->fused || columns % UB_SCRAMBLER_VECTOR ||
+        !keys_aligned(tx)) {
+        kern->stripe(lane, &bytes, columns, tx->mode.width, NULL);
+        return 0;
     }
-    kern->rs_encode(tx->work, k, codecs);
-    kern->stripe(lane, tx->work, columns, tx->mode.width,
-                 codecs == 2 && tx->mode.width > 1);
+    for (unsigned l = 0; l < tx->mode.width; l++) {
+        key[l] = &tx->lane[l].key;
+    }
+    kern->stripe(lane, &bytes, columns, tx->mode.width, key);
+    return columns;
 }
 
 /* A frame with AMCTLs in it: staged, then copied out in pieces. */
@@ -389,7 +411,7 @@ static void put_cut_frame(UbPcsTx *tx, const uint8_t *msg, UbPcsRun *run)
     for (unsigned l = 0; l < UB_LANES; l++) {
         lane[l] = tx->stage[l];
     }
-    render(tx, msg, 1, lane);
+    render(tx, msg, 1, lane, false);
     while (pos < columns) {
         unsigned step;
 
@@ -400,9 +422,39 @@ static void put_cut_frame(UbPcsTx *tx, const uint8_t *msg, UbPcsRun *run)
         for (unsigned l = 0; l < tx->mode.width; l++) {
             memcpy(run_at(tx, run, l), tx->stage[l] + pos, step);
         }
-        columns_done(tx, run, step, tx->mode.width);
+        columns_done(tx, run, step, tx->mode.width, 0);
         pos += step;
     }
+}
+
+/* Frames worked on at a time; a multiple of 64, if it can be, keeps the
+ * scramblers at vector boundaries. */
+static size_t batch_frames(const UbPcsMode *m)
+{
+    size_t frames = BATCH / (ub_pcs_frame_columns(m) * m->width);
+
+    return frames > 64 ? frames - frames % 64 : frames;
+}
+
+/* Frames to send with scrambling apart, before keys are at a boundary. */
+static size_t frames_to_boundary(const UbPcsTx *tx)
+{
+    unsigned columns = ub_pcs_frame_columns(&tx->mode);
+    unsigned at = tx->lane[0].key.pos, frames = 0;
+
+    while (at % UB_SCRAMBLER_VECTOR && frames < UB_SCRAMBLER_VECTOR) {
+        at += columns;
+        frames++;
+    }
+    return frames;
+}
+
+/* The most of `frames` that end at a vector boundary, or all of them. */
+static size_t whole_vectors(size_t frames, unsigned columns)
+{
+    size_t unit = UB_SCRAMBLER_VECTOR / (columns & -columns);
+
+    return frames > unit && unit ? frames - frames % unit : frames;
 }
 
 /* Send up to k frames; returns how many fitted. */
@@ -411,10 +463,10 @@ static size_t put_frames(UbPcsTx *tx, const uint8_t *msg, size_t k,
 {
     unsigned columns = ub_pcs_frame_columns(&tx->mode);
     unsigned bytes = ub_pcs_frame_flits(&tx->mode) * UB_FLIT;
-    size_t batch = BATCH / (columns * tx->mode.width), done = 0;
+    size_t batch = batch_frames(&tx->mode), done = 0;
 
     while (done < k) {
-        size_t step, room;
+        size_t step, room, ahead;
 
         if (tx->since == tx->period && !put_amctl(tx, run, true)) {
             break;
@@ -428,11 +480,13 @@ static size_t put_frames(UbPcsTx *tx, const uint8_t *msg, size_t k,
             if (!step) {
                 break;
             }
+            ahead = frames_to_boundary(tx);
+            step = ahead ? MIN(step, ahead) : whole_vectors(step, columns);
             for (unsigned l = 0; l < tx->mode.width; l++) {
                 lane[l] = run_at(tx, run, l);
             }
-            render(tx, msg, step, lane);
-            columns_done(tx, run, step * columns, tx->mode.width);
+            columns_done(tx, run, step * columns, tx->mode.width,
+                         render(tx, msg, step, lane, true));
         } else {
             size_t cuts = (tx->since + columns - 1) / tx->period;
 

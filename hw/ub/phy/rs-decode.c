@@ -20,16 +20,19 @@ typedef struct Fix {
     uint8_t value;    /* what to add to it */
 } Fix;
 
-static bool syndromes(const uint8_t *word, size_t stride,
-                      uint8_t s[UB_RS_PARITY])
+static bool syndromes(const uint8_t *msg, const uint8_t *parity,
+                      size_t stride, uint8_t s[UB_RS_PARITY])
 {
     bool any = false;
 
     for (unsigned j = 0; j < UB_RS_PARITY; j++) {
         uint8_t root = ub_gf_pow(j), sum = 0;
 
-        for (unsigned i = 0; i < UB_RS_N; i++) {
-            sum = ub_gf_mul(sum, root) ^ word[i * stride];
+        for (unsigned i = 0; i < UB_RS_K; i++) {
+            sum = ub_gf_mul(sum, root) ^ msg[i * stride];
+        }
+        for (unsigned i = 0; i < UB_RS_PARITY; i++) {
+            sum = ub_gf_mul(sum, root) ^ parity[i * stride];
         }
         s[j] = sum;
         any |= sum != 0;
@@ -117,13 +120,13 @@ static bool solve(const uint8_t *s, const uint8_t *lambda, unsigned length,
     return found == length;
 }
 
-int ub_rs_decode(uint8_t *word, size_t stride, unsigned t)
+int ub_rs_decode(uint8_t *msg, uint8_t *parity, size_t stride, unsigned t)
 {
     uint8_t s[UB_RS_PARITY], lambda[2 * MAX_T + 1];
     Fix fix[MAX_T];
     unsigned length;
 
-    if (!syndromes(word, stride, s)) {
+    if (!syndromes(msg, parity, stride, s)) {
         return 0;
     }
     t = t < MAX_T ? t : MAX_T;
@@ -140,7 +143,10 @@ int ub_rs_decode(uint8_t *word, size_t stride, unsigned t)
         }
     }
     for (unsigned k = 0; k < length; k++) {
-        word[(UB_RS_N - 1 - fix[k].exponent) * stride] ^= fix[k].value;
+        unsigned at = UB_RS_N - 1 - fix[k].exponent;
+
+        *(at < UB_RS_K ? msg + at * stride :
+          parity + (at - UB_RS_K) * stride) ^= fix[k].value;
     }
     return length;
 }

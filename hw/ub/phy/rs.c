@@ -7,7 +7,7 @@
 
 #include "core/bytes.h"
 #include "kernels.h"
-#include "rs-tables.h"
+#include "scalar.h"
 #include "ub/rs.h"
 
 #define GF_POLYNOMIAL 0x11d
@@ -97,37 +97,39 @@ static uint64_t parity_of(const uint8_t *in, size_t stride)
     return rem;
 }
 
-static void scalar_encode(uint8_t *frames, size_t n, unsigned codecs)
+static void scalar_encode(const uint8_t *msg, uint8_t *parity, size_t n,
+                          unsigned codecs)
 {
     ub_rs_tables_init();
-    for (; n; n--, frames += UB_RS_N * codecs) {
+    for (; n; n--, msg += UB_RS_K * codecs, parity += UB_RS_PARITY * codecs) {
         for (unsigned c = 0; c < codecs; c++) {
-            uint64_t rem = parity_of(frames + c, codecs);
+            uint64_t rem = parity_of(msg + c, codecs);
 
-            for (unsigned i = UB_RS_K; i < UB_RS_N; i++, rem <<= 8) {
-                frames[i * codecs + c] = rem >> 56;
+            for (unsigned i = 0; i < UB_RS_PARITY; i++, rem <<= 8) {
+                parity[i * codecs + c] = rem >> 56;
             }
         }
     }
 }
 
-static size_t scalar_check(const uint8_t *frames, size_t n, unsigned codecs,
-                           uint8_t *bad)
+static size_t scalar_check(const uint8_t *msg, const uint8_t *parity,
+                           size_t n, unsigned codecs, uint8_t *bad)
 {
     size_t count = 0;
 
     ub_rs_tables_init();
-    for (; n; n--, frames += UB_RS_N * codecs, bad++) {
+    for (; n; n--, msg += UB_RS_K * codecs, parity += UB_RS_PARITY * codecs) {
         *bad = 0;
         for (unsigned c = 0; c < codecs; c++) {
-            uint64_t rem = parity_of(frames + c, codecs), got = 0;
+            uint64_t rem = parity_of(msg + c, codecs), got = 0;
 
-            for (unsigned i = UB_RS_K; i < UB_RS_N; i++) {
-                got = got << 8 | frames[i * codecs + c];
+            for (unsigned i = 0; i < UB_RS_PARITY; i++) {
+                got = got << 8 | parity[i * codecs + c];
             }
             *bad |= (rem != got) << c;
             count += rem != got;
         }
+        bad++;
     }
     return count;
 }
@@ -144,15 +146,17 @@ const UbPcsKernels ub_pcs_kernels_scalar = {
     .rs_check = scalar_check,
     .stripe = ub_stripe_scalar,
     .destripe = ub_destripe_scalar,
+    .scramble = ub_scramble_scalar,
 };
 
-void ub_rs_encode(uint8_t *frames, size_t n, unsigned codecs)
+void ub_rs_encode(const uint8_t *msg, uint8_t *parity, size_t n,
+                  unsigned codecs)
 {
-    ub_pcs_kernels()->rs_encode(frames, n, codecs);
+    ub_pcs_kernels()->rs_encode(msg, parity, n, codecs);
 }
 
-size_t ub_rs_check(const uint8_t *frames, size_t n, unsigned codecs,
-                   uint8_t *bad)
+size_t ub_rs_check(const uint8_t *msg, const uint8_t *parity, size_t n,
+                   unsigned codecs, uint8_t *bad)
 {
-    return ub_pcs_kernels()->rs_check(frames, n, codecs, bad);
+    return ub_pcs_kernels()->rs_check(msg, parity, n, codecs, bad);
 }

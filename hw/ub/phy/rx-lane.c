@@ -391,7 +391,11 @@ static void take_amctl(RxLane *lane)
     lane->gathered = 0;
     lane->ltb_fill = 0;
     lane->prev = ub_precode_start(lane->rx->mode.pam4);
-    ub_amctl_decode(&a, lane->amctl);
+    if (memcmp(lane->amctl, lane->same, UB_AMCTL_SYMBOLS)) {
+        memcpy(lane->same, lane->amctl, UB_AMCTL_SYMBOLS);
+        ub_amctl_decode(&lane->sense, lane->amctl);
+    }
+    a = lane->sense;
     lane->pub.ebch_fixed += a.fixed;
     lane->pub.ebch_failed += a.failed;
     if (a.end_ok) {

@@ -4,19 +4,22 @@
  * The key is a linear recurrence s[n] = xor of s[n - d] over the delays d of
  * the polynomial.  A polynomial over GF(2) squared has the same delays
  * doubled, so the recurrence holds for bytes, 2^3 bits apart, and for vectors
- * of 32 bytes, 2^8 bits apart: one window of 23 vectors yields the next.
+ * of 64 bytes, 2^9 bits apart: a window of the last 23 vectors yields the next
+ * one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include <glib.h>
 #include <string.h>
 
+#include "core/bytes.h"
+#include "kernels.h"
+#include "scalar.h"
 #include "ub/scrambler.h"
 
 #define DEGREE 23
-#define VECTOR 32
+#define VECTOR UB_SCRAMBLER_VECTOR
 #define LIDS 9
-
-_Static_assert(UB_SCRAMBLER_WINDOW == DEGREE * VECTOR, "window of vectors");
 
 typedef struct Polynomial {
     const char *name;
@@ -60,76 +63,90 @@ uint32_t ub_scrambler_state(unsigned id, unsigned lid)
     return id < UB_SCRAMBLERS && lid < LIDS ? table[id].state[lid] : 0;
 }
 
-void ub_scrambler_load(UbScrambler *s, unsigned id, uint32_t state)
+/* The key that goes before the 23 bits of `state`, back through one window:
+ * the recurrence solved for its oldest term. */
+static void window_fill(uint8_t *w, const uint8_t *delays, uint32_t state)
 {
-    const uint8_t *delays;
     uint32_t bits = state & ((1u << DEGREE) - 1);
-    uint8_t *w = s->window;
+    uint8_t next[DEGREE]; /* the first bytes of key, bit by bit */
 
-    s->id = id < UB_SCRAMBLERS ? id : UB_SCRAMBLER_OFF;
-    s->pos = 0;
-    delays = table[s->id].delays;
-    if (s->id == UB_SCRAMBLER_OFF) {
-        return;
-    }
-    /* `bits` holds the next 23 key bits, oldest in bit 0. */
     for (unsigned i = 0; i < DEGREE; i++) {
         uint8_t byte = 0;
 
         for (unsigned b = 0; b < 8; b++) {
-            uint32_t next = 0;
+            uint32_t in = 0;
 
             for (const uint8_t *d = delays; *d; d++) {
-                next ^= bits >> (DEGREE - *d);
+                in ^= bits >> (DEGREE - *d);
             }
             byte |= (bits & 1) << b;
-            bits = bits >> 1 | (next & 1) << (DEGREE - 1);
+            bits = bits >> 1 | (in & 1) << (DEGREE - 1);
         }
-        w[i] = byte;
+        next[i] = byte;
     }
-    for (unsigned i = DEGREE; i < UB_SCRAMBLER_WINDOW; i++) {
+    for (int i = UB_SCRAMBLER_WINDOW - 1; i >= 0; i--) {
         uint8_t byte = 0;
 
         for (const uint8_t *d = delays; *d; d++) {
-            byte ^= w[i - *d];
+            int at = i + DEGREE - (d == delays ? 0 : *d);
+
+            byte ^= at < UB_SCRAMBLER_WINDOW ? w[at] :
+                    next[at - UB_SCRAMBLER_WINDOW];
         }
         w[i] = byte;
+    }
+}
+
+/* Windows of the seed table; training loads one at every AMCTL. */
+static uint8_t seeded[UB_SCRAMBLERS][LIDS][UB_SCRAMBLER_WINDOW];
+
+static void seeded_init(void)
+{
+    static gsize once;
+
+    if (g_once_init_enter(&once)) {
+        for (unsigned id = UB_SCRAMBLER_OFF + 1; id < UB_SCRAMBLERS; id++) {
+            for (unsigned lid = 0; lid < LIDS; lid++) {
+                window_fill(seeded[id][lid], table[id].delays,
+                            table[id].state[lid]);
+            }
+        }
+        g_once_init_leave(&once, 1);
+    }
+}
+
+void ub_scrambler_load(UbScrambler *s, unsigned id, uint32_t state)
+{
+    s->id = id < UB_SCRAMBLERS ? id : UB_SCRAMBLER_OFF;
+    s->pos = 0;
+    if (s->id != UB_SCRAMBLER_OFF) {
+        window_fill(s->window, table[s->id].delays, state);
     }
 }
 
 void ub_scrambler_seed(UbScrambler *s, unsigned id, unsigned lid)
 {
-    s->lid = lid;
-    ub_scrambler_load(s, id, ub_scrambler_state(id, lid));
+    seeded_init();
+    s->id = id < UB_SCRAMBLERS ? id : UB_SCRAMBLER_OFF;
+    s->lid = lid < LIDS ? lid : LIDS - 1;
+    s->pos = 0;
+    if (s->id != UB_SCRAMBLER_OFF) {
+        memcpy(s->window, seeded[s->id][s->lid], UB_SCRAMBLER_WINDOW);
+    }
 }
 
-typedef uint8_t Vector __attribute__((vector_size(VECTOR), may_alias));
-
-/* Replace the window by the next one, in place: a slot still holds the value
- * of one window ago until its turn comes. */
-static void window_next(UbScrambler *s)
+/* Replace vector `at` of the window, the oldest, by the next one. */
+static void vector_next(uint8_t *w, unsigned at, const uint8_t *delays)
 {
-    const uint8_t *delays = table[s->id].delays;
-    Vector *w = (Vector *)s->window;
+    uint64_t *to = (uint64_t *)(w + at * VECTOR);
 
-    if (!delays[2]) {
-        unsigned d = delays[1];
+    for (const uint8_t *d = delays + 1; *d; d++) {
+        const uint64_t *from = (const uint64_t *)
+            (w + (at < *d ? at + DEGREE - *d : at - *d) * VECTOR);
 
-        for (unsigned i = 0; i < d; i++) {
-            w[i] ^= w[i + DEGREE - d];
+        for (unsigned i = 0; i < VECTOR / 8; i++) {
+            to[i] ^= from[i];
         }
-        for (unsigned i = d; i < DEGREE; i++) {
-            w[i] ^= w[i - d];
-        }
-        return;
-    }
-    for (unsigned i = 0; i < DEGREE; i++) {
-        Vector v = w[i];
-
-        for (const uint8_t *d = delays + 1; *d; d++) {
-            v ^= w[i < *d ? i + DEGREE - *d : i - *d];
-        }
-        w[i] = v;
     }
 }
 
@@ -138,41 +155,50 @@ static void xor_bytes(uint8_t *out, const uint8_t *in, const uint8_t *key,
 {
     size_t i = 0;
 
-    for (; i + VECTOR <= n; i += VECTOR) {
-        Vector a, b;
-
-        memcpy(&a, in + i, VECTOR);
-        memcpy(&b, key + i, VECTOR);
-        a ^= b;
-        memcpy(out + i, &a, VECTOR);
+    for (; i + 8 <= n; i += 8) {
+        put_le64(out + i, get_le64(in + i) ^ get_le64(key + i));
     }
     for (; i < n; i++) {
         out[i] = in[i] ^ key[i];
     }
 }
 
-void ub_scrambler_xor(UbScrambler *s, uint8_t *out, const uint8_t *in,
-                      size_t n)
+void ub_scramble_scalar(UbScrambler *s, const uint8_t *delays, uint8_t *out,
+                        const uint8_t *in, size_t n)
 {
-    if (s->id == UB_SCRAMBLER_OFF) {
-        if (out != in) {
-            memmove(out, in, n);
-        }
-        return;
-    }
     while (n) {
-        size_t step;
+        size_t step = VECTOR - s->pos % VECTOR;
 
-        if (s->pos == UB_SCRAMBLER_WINDOW) {
-            window_next(s);
-            s->pos = 0;
+        if (step == VECTOR) {
+            vector_next(s->window, s->pos / VECTOR, delays);
         }
-        step = UB_SCRAMBLER_WINDOW - s->pos;
         step = step < n ? step : n;
         xor_bytes(out, in, s->window + s->pos, step);
-        s->pos += step;
+        s->pos = (s->pos + step) % UB_SCRAMBLER_WINDOW;
         out += step;
         in += step;
         n -= step;
     }
+}
+
+void ub_scrambler_xor(UbScrambler *s, uint8_t *out, const uint8_t *in,
+                      size_t n)
+{
+    if (s->id != UB_SCRAMBLER_OFF) {
+        ub_pcs_kernels()->scramble(s, table[s->id].delays, out, in, n);
+    } else if (out != in) {
+        memmove(out, in, n);
+    }
+}
+
+bool ub_scrambler_aligned(const UbScrambler *s)
+{
+    const uint8_t *delays = table[s->id].delays;
+
+    return s->pos % VECTOR == 0 && delays[1] && !delays[2];
+}
+
+unsigned ub_scrambler_delay(const UbScrambler *s)
+{
+    return table[s->id].delays[1];
 }

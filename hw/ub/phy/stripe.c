@@ -7,38 +7,44 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include <string.h>
+#include "scalar.h"
+#include "ub/rs.h"
 
-#include "rs-tables.h"
-
-void ub_stripe_scalar(uint8_t *const *lane, const uint8_t *bytes,
-                      size_t columns, unsigned width, bool swap)
+/* Where byte `at` of the sequence lies. */
+static uint8_t *byte_at(const UbPcsBytes *b, size_t at)
 {
-    if (width == 1) {
-        memcpy(lane[0], bytes, columns);
-        return;
-    }
-    for (size_t i = 0; i < columns; i++, bytes += width) {
-        unsigned flip = swap & i & 1;
+    size_t size = UB_RS_N * b->codecs, frame, in;
 
+    if (!b->codecs) {
+        return b->msg + at;
+    }
+    frame = at / size;
+    in = at % size;
+    size = UB_RS_K * b->codecs;
+    return in < size ? b->msg + frame * size + in :
+           b->parity + frame * UB_RS_PARITY * b->codecs + in - size;
+}
+
+void ub_stripe_scalar(uint8_t *const *lane, const UbPcsBytes *bytes,
+                      size_t columns, unsigned width, UbScrambler *const *key)
+{
+    unsigned swap = bytes->codecs == 2 && width > 1;
+
+    for (size_t i = 0; i < columns; i++) {
         for (unsigned l = 0; l < width; l++) {
-            lane[l][i] = bytes[l ^ flip];
+            lane[l][i] = *byte_at(bytes, i * width + (l ^ (swap & i)));
         }
     }
 }
 
-void ub_destripe_scalar(uint8_t *bytes, const uint8_t *const *lane,
-                        size_t columns, unsigned width, bool swap)
+void ub_destripe_scalar(const UbPcsBytes *bytes, const uint8_t *const *lane,
+                        size_t columns, unsigned width)
 {
-    if (width == 1) {
-        memcpy(bytes, lane[0], columns);
-        return;
-    }
-    for (size_t i = 0; i < columns; i++, bytes += width) {
-        unsigned flip = swap & i & 1;
+    unsigned swap = bytes->codecs == 2 && width > 1;
 
+    for (size_t i = 0; i < columns; i++) {
         for (unsigned l = 0; l < width; l++) {
-            bytes[l ^ flip] = lane[l][i];
+            *byte_at(bytes, i * width + (l ^ (swap & i))) = lane[l][i];
         }
     }
 }

@@ -317,13 +317,13 @@ static void test_rs_known(void)
             if (rows[i].one >= 0) {
                 frame[rows[i].one] = 1;
             }
-            ub_rs_encode(frame, 1, 1);
+            ub_rs_encode(frame, frame + UB_RS_K, 1, 1);
             check_hex(frame + UB_RS_K, 8, rows[i].parity);
         }
         for (unsigned s = 0; s < 2 * UB_RS_K; s++) {
             frame[s] = s;
         }
-        ub_rs_encode(frame, 1, 2);
+        ub_rs_encode(frame, frame + 2 * UB_RS_K, 1, 2);
         for (unsigned i = 0; i < 8; i++) {
             even[i] = frame[240 + 2 * i];
             odd[i] = frame[241 + 2 * i];
@@ -345,7 +345,7 @@ static void test_rs_roots(void)
         for (unsigned i = 0; i < UB_RS_K; i++) {
             frame[i] = g_rand_int(r);
         }
-        ub_rs_encode(frame, 1, 1);
+        ub_rs_encode(frame, frame + UB_RS_K, 1, 1);
         for (unsigned j = 0; j < 9; j++) {
             uint8_t root = 1, sum = 0;
 
@@ -371,7 +371,7 @@ static void word_new(Word *w)
     for (unsigned i = 0; i < UB_RS_K; i++) {
         w->good[i] = g_rand_int(w->rand);
     }
-    ub_rs_encode(w->good, 1, 1);
+    ub_rs_encode(w->good, w->good + UB_RS_K, 1, 1);
     memcpy(w->got, w->good, UB_RS_N);
 }
 
@@ -393,7 +393,7 @@ static void word_check(Word *w, unsigned t, int want)
     uint8_t before[UB_RS_N];
 
     memcpy(before, w->got, UB_RS_N);
-    g_assert_cmpint(ub_rs_decode(w->got, 1, t), ==, want);
+    g_assert_cmpint(ub_rs_decode(w->got, w->got + UB_RS_K, 1, t), ==, want);
     g_assert_cmpmem(w->got, UB_RS_N, want < 0 ? before : w->good, UB_RS_N);
 }
 
@@ -441,12 +441,13 @@ static void test_rs_random(void)
         /* T=4 beyond capacity: either flagged and untouched, or another code
          * word at distance 4 at most; never the sent one. */
         word_hurt(&w, 5 + n % 20);
-        if (ub_rs_decode(w.got, 1, 4) < 0) {
+        if (ub_rs_decode(w.got, w.got + UB_RS_K, 1, 4) < 0) {
             detected++;
         } else {
             uint8_t bad;
 
-            g_assert_cmpuint(ub_rs_check(w.got, 1, 1, &bad), ==, 0);
+            g_assert_cmpuint(ub_rs_check(w.got, w.got + UB_RS_K, 1, 1,
+                                         &bad), ==, 0);
             g_assert_true(memcmp(w.got, w.good, UB_RS_N) != 0);
         }
     }
@@ -464,106 +465,201 @@ static void test_rs_stride(void)
     for (unsigned i = 0; i < sizeof(good); i++) {
         good[i] = 31 * i;
     }
-    ub_rs_encode(good, 1, 2);
+    ub_rs_encode(good, good + 240, 1, 2);
     memcpy(got, good, sizeof(got));
     got[1] ^= 1;
     got[101] ^= 2;
     got[255] ^= 4;
-    g_assert_cmpuint(ub_rs_check(got, 1, 2, &bad), ==, 1);
+    g_assert_cmpuint(ub_rs_check(got, got + 240, 1, 2, &bad), ==, 1);
     g_assert_cmpuint(bad, ==, 2);
-    g_assert_cmpint(ub_rs_decode(got, 2, 2), ==, 0);
-    g_assert_cmpint(ub_rs_decode(got + 1, 2, 2), ==, -1);
-    g_assert_cmpint(ub_rs_decode(got + 1, 2, 4), ==, 3);
+    g_assert_cmpint(ub_rs_decode(got, got + 240, 2, 2), ==, 0);
+    g_assert_cmpint(ub_rs_decode(got + 1, got + 241, 2, 2), ==, -1);
+    g_assert_cmpint(ub_rs_decode(got + 1, got + 241, 2, 4), ==, 3);
     g_assert_cmpmem(got, sizeof(got), good, sizeof(good));
 }
 
 /* ------------------------------------------------- inner loops compared --- */
 
+#define FRAMES 67
+
+/* A batch of frames with a guard byte behind each part; `odd` spoils the
+ * alignment, none is asked for. */
+typedef struct Batch {
+    uint8_t msg_room[FRAMES * 240 + 2], parity_room[FRAMES * 16 + 2];
+    uint8_t *msg, *parity;
+    size_t msg_size, parity_size;
+} Batch;
+
+static void batch_new(Batch *b, size_t n, unsigned codecs, unsigned odd)
+{
+    b->msg = b->msg_room + odd;
+    b->parity = b->parity_room + odd;
+    b->msg_size = n * UB_RS_K * codecs;
+    b->parity_size = n * UB_RS_PARITY * codecs;
+    memset(b->msg_room, 0xee, sizeof(b->msg_room));
+    memset(b->parity_room, 0xee, sizeof(b->parity_room));
+}
+
+static void batch_guards(const Batch *b)
+{
+    g_assert_cmphex(b->msg[b->msg_size], ==, 0xee);
+    g_assert_cmphex(b->parity[b->parity_size], ==, 0xee);
+}
+
+static void batch_equal(const Batch *a, const Batch *b)
+{
+    g_assert_cmpmem(a->msg, a->msg_size, b->msg, b->msg_size);
+    g_assert_cmpmem(a->parity, a->parity_size, b->parity, b->parity_size);
+    batch_guards(a);
+    batch_guards(b);
+}
+
 static void test_kernels_rs(gconstpointer data)
 {
     const UbPcsKernels *k = data, *ref = &ub_pcs_kernels_scalar;
-    const unsigned max = 67;
-    g_autofree uint8_t *a = g_malloc(max * 256), *b = g_malloc(max * 256 + 1);
-    uint8_t bad_a[67], bad_b[67];
+    static Batch a, b;
+    uint8_t bad_a[FRAMES], bad_b[FRAMES];
     GRand *r = g_rand_new_with_seed(4);
 
     for (unsigned codecs = 1; codecs <= 2; codecs++) {
-        for (unsigned n = 1; n <= max; n++) {
-            size_t bytes = n * UB_RS_N * codecs;
-            uint8_t *out = b + (n & 1); /* no alignment asked for */
-
-            for (size_t i = 0; i < bytes; i++) {
-                a[i] = g_rand_int(r);
+        for (unsigned n = 1; n <= FRAMES; n++) {
+            batch_new(&a, n, codecs, 0);
+            batch_new(&b, n, codecs, n & 1);
+            for (size_t i = 0; i < a.msg_size; i++) {
+                a.msg[i] = b.msg[i] = g_rand_int(r);
             }
-            memcpy(out, a, bytes);
-            b[bytes + (n & 1 ? 1 : 0)] = n & 1 ? 0 : 0x77;
-            ref->rs_encode(a, n, codecs);
-            k->rs_encode(out, n, codecs);
-            g_assert_cmpmem(a, bytes, out, bytes);
-            g_assert_cmpuint(k->rs_check(out, n, codecs, bad_b), ==, 0);
-            for (unsigned i = 0; i < n; i++) {
-                g_assert_cmpuint(bad_b[i], ==, 0);
+            ref->rs_encode(a.msg, a.parity, n, codecs);
+            k->rs_encode(b.msg, b.parity, n, codecs);
+            batch_equal(&a, &b);
+            memset(bad_b, 0xff, sizeof(bad_b));
+            g_assert_cmpuint(
+                k->rs_check(b.msg, b.parity, n, codecs, bad_b), ==, 0);
+            for (unsigned i = 0; i < FRAMES; i++) {
+                g_assert_cmphex(bad_b[i], ==, i < n ? 0 : 0xff);
             }
             for (unsigned i = 0; i < n / 2 + 1; i++) {
-                size_t at = g_rand_int_range(r, 0, bytes);
+                size_t at = g_rand_int_range(r, 0, a.msg_size);
 
-                a[at] ^= 1 << i % 8;
-                out[at] = a[at];
+                a.msg[at] ^= 1 << i % 8;
+                b.msg[at] = a.msg[at];
+                at = g_rand_int_range(r, 0, a.parity_size);
+                a.parity[at] ^= 1 << i % 7;
+                b.parity[at] = a.parity[at];
             }
-            g_assert_cmpuint(ref->rs_check(a, n, codecs, bad_a), ==,
-                             k->rs_check(out, n, codecs, bad_b));
+            g_assert_cmpuint(
+                ref->rs_check(a.msg, a.parity, n, codecs, bad_a), ==,
+                k->rs_check(b.msg, b.parity, n, codecs, bad_b));
             g_assert_cmpmem(bad_a, n, bad_b, n);
         }
     }
-    /* Each symbol position takes part in the check. */
-    ref->rs_encode(a, max, 2);
-    for (size_t i = 0; i < 256; i++) {
-        uint8_t *at = a + i % max * 256 + i;
+    /* Each symbol of each frame takes part in the check. */
+    for (unsigned codecs = 1; codecs <= 2; codecs++) {
+        batch_new(&a, FRAMES, codecs, 0);
+        ref->rs_encode(a.msg, a.parity, FRAMES, codecs);
+        for (size_t i = 0; i < a.msg_size + a.parity_size; i++) {
+            bool in_msg = i < a.msg_size;
+            size_t at = in_msg ? i : i - a.msg_size;
+            size_t per = (in_msg ? UB_RS_K : UB_RS_PARITY) * codecs;
+            uint8_t *p = (in_msg ? a.msg : a.parity) + at;
 
-        *at ^= 0x10;
-        g_assert_cmpuint(k->rs_check(a, max, 2, bad_b), ==, 1);
-        g_assert_cmpuint(bad_b[i % max], ==, 1 << i % 2);
-        *at ^= 0x10;
+            *p ^= 1 << i % 8;
+            g_assert_cmpuint(
+                k->rs_check(a.msg, a.parity, FRAMES, codecs, bad_b), ==, 1);
+            g_assert_cmpuint(bad_b[at / per], ==, 1 << at % codecs);
+            *p ^= 1 << i % 8;
+        }
     }
     g_rand_free(r);
 }
 
+#define COLUMNS 400
+
+/* Deal and gather `columns` columns, scalar against `k`, with and without
+ * keys; what lies behind the lanes and the bytes stays as it is. */
+static void stripe_case(const UbPcsKernels *k, GRand *r, unsigned width,
+                        unsigned codecs, unsigned frames, unsigned columns,
+                        bool keyed)
+{
+    static uint8_t lanes[2][8][COLUMNS + 8];
+    static UbScrambler keys[2][8];
+    static Batch a, b;
+    UbScrambler *key[8];
+    uint8_t *to[2][8];
+    UbPcsBytes from, back;
+
+    batch_new(&a, frames, codecs ? codecs : 1, 0);
+    batch_new(&b, frames, codecs ? codecs : 1, columns & 1);
+    if (!codecs) {
+        a.msg_size = b.msg_size = columns * width;
+        a.parity_size = b.parity_size = 0;
+    }
+    for (size_t i = 0; i < a.msg_size; i++) {
+        a.msg[i] = g_rand_int(r);
+    }
+    for (size_t i = 0; i < a.parity_size; i++) {
+        a.parity[i] = g_rand_int(r);
+    }
+    memset(lanes, 0xee, sizeof(lanes));
+    for (unsigned l = 0; l < 8; l++) {
+        to[0][l] = lanes[0][l];
+        to[1][l] = lanes[1][l] + (l & columns & 3);
+        for (unsigned i = 0; i < 2; i++) {
+            ub_scrambler_seed(&keys[i][l], UB_SCRAMBLER_PRBS23, l);
+            for (unsigned skip = 0; skip < 20 * l; skip++) {
+                uint8_t none[64] = { 0 };
+
+                ub_scrambler_xor(&keys[i][l], none, none, 64);
+            }
+        }
+        key[l] = &keys[1][l];
+    }
+    from = (UbPcsBytes) { a.msg, a.parity, codecs };
+    back = (UbPcsBytes) { b.msg, b.parity, codecs };
+    ub_pcs_kernels_scalar.stripe(to[0], &from, columns, width, NULL);
+    k->stripe(to[1], &from, columns, width, keyed ? key : NULL);
+    for (unsigned l = 0; l < width; l++) {
+        if (keyed) {
+            ub_scrambler_xor(&keys[0][l], to[0][l], to[0][l], columns);
+        }
+        g_assert_cmpuint(keys[0][l].pos, ==, keys[1][l].pos);
+        g_assert_cmpmem(keys[0][l].window, UB_SCRAMBLER_WINDOW,
+                        keys[1][l].window, UB_SCRAMBLER_WINDOW);
+        g_assert_cmpmem(to[0][l], columns, to[1][l], columns);
+        g_assert_cmphex(to[1][l][columns], ==, 0xee);
+    }
+    if (keyed) {
+        return;
+    }
+    k->destripe(&back, (const uint8_t *const *)to[1], columns, width);
+    batch_equal(&a, &b);
+    batch_new(&b, frames, codecs ? codecs : 1, 0);
+    b.msg_size = a.msg_size;
+    b.parity_size = a.parity_size;
+    back = (UbPcsBytes) { b.msg, b.parity, codecs };
+    ub_pcs_kernels_scalar.destripe(&back, (const uint8_t *const *)to[0],
+                                   columns, width);
+    batch_equal(&a, &b);
+}
+
 static void test_kernels_stripe(gconstpointer data)
 {
-    const UbPcsKernels *k = data, *ref = &ub_pcs_kernels_scalar;
-    enum { MAX = 300 };
-    static uint8_t in[8 * MAX], lanes[2][8][MAX + 8], back[8 * MAX + 8];
+    const UbPcsKernels *k = data;
     GRand *r = g_rand_new_with_seed(5);
 
-    for (unsigned i = 0; i < sizeof(in); i++) {
-        in[i] = g_rand_int(r);
-    }
     for (unsigned width = 1; width <= 8; width *= 2) {
-        for (unsigned swap = 0; swap < (width > 1 ? 2 : 1); swap++) {
-            for (unsigned n = 0; n <= MAX; n++) {
-                uint8_t *to[2][8];
+        for (unsigned n = 1; n <= COLUMNS; n++) {
+            stripe_case(k, r, width, 0, FRAMES, n, false);
+            if (k->fused && n % 64 == 0) {
+                stripe_case(k, r, width, 0, FRAMES, n, true);
+            }
+        }
+        for (unsigned codecs = 1; codecs <= 2; codecs++) {
+            unsigned per = UB_RS_N * codecs / width;
 
-                memset(lanes, 0xee, sizeof(lanes));
-                memset(back, 0xee, sizeof(back));
-                for (unsigned l = 0; l < 8; l++) {
-                    to[0][l] = lanes[0][l];
-                    to[1][l] = lanes[1][l] + (l & n & 3);
-                }
-                ref->stripe(to[0], in, n, width, swap);
-                k->stripe(to[1], in, n, width, swap);
-                for (unsigned l = 0; l < width; l++) {
-                    g_assert_cmpmem(to[0][l], n, to[1][l], n);
-                    g_assert_cmphex(to[1][l][n], ==, 0xee);
-                }
-                k->destripe(back, (const uint8_t *const *)to[1], n, width,
-                            swap);
-                g_assert_cmpmem(in, n * width, back, n * width);
-                g_assert_cmphex(back[n * width], ==, 0xee);
-                if (n) {
-                    memset(back, 0, sizeof(back));
-                    ref->destripe(back, (const uint8_t *const *)to[0], n,
-                                  width, swap);
-                    g_assert_cmpmem(in, n * width, back, n * width);
+            for (unsigned f = 1; f * per <= COLUMNS && f <= FRAMES; f++) {
+                stripe_case(k, r, width, codecs, f, f * per, false);
+                if (k->fused && f * per % 64 == 0) {
+                    stripe_case(k, r, width, codecs, f, f * per, true);
                 }
             }
         }
