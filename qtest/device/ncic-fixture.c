@@ -20,7 +20,7 @@ static Fixture *start(const char *props, const char *more)
     fd = g_file_open_tmp("ncic-XXXXXX.log", &f->log, NULL);
     g_assert_cmpint(fd, >=, 0);
     close(fd);
-    f->qts = qtest_initf("-M q35 -nodefaults -d guest_errors -D %s "
+    f->qts = qtest_initf("-M q35 -nodefaults -d guest_errors,invalid_mem -D %s "
                          "-netdev socket,fd=%d,id=hs0 "
                          "-device ncic-nic,id=nic,netdev=hs0,addr=%d,"
                          "mac=52:54:00:12:34:56%s%s %s",

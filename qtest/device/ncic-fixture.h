@@ -15,7 +15,7 @@ typedef struct Fixture {
     QPCIDevice *pci;
     QNcicWire wire;
     QNcic nic;
-    char *log;                  /* file of "-d guest_errors" */
+    char *log;                  /* guest errors and bad accesses */
     gsize log_seen;
 } Fixture;
 

@@ -9,6 +9,7 @@
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
 #include "qemu/main-loop.h"
+#include "qemu/rcu.h"
 #include "hw/pci/pci.h"
 #include "system/dma.h"
 #include "ncic-pci.h"
@@ -42,24 +43,30 @@ bool ncic_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
                  len);
 }
 
+/*
+ * Only plain RAM is lent out, for as long as the RCU section lasts that
+ * ncic_dma_unmap() ends; everything else is read with its errors.
+ */
 const void *ncic_dma_map(void *opaque, uint64_t addr, size_t len)
 {
-    dma_addr_t got = len;
-    void *p = dma_memory_map(pci_get_address_space(opaque), addr, &got,
-                             DMA_DIRECTION_TO_DEVICE, MEMTXATTRS_UNSPECIFIED);
+    hwaddr got = len, xlat;
+    MemoryRegion *mr;
 
-    if (p && got < len) {
-        dma_memory_unmap(pci_get_address_space(opaque), p, got,
-                         DMA_DIRECTION_TO_DEVICE, 0);
-        p = NULL;
+    rcu_read_lock();
+    mr = address_space_translate(pci_get_address_space(opaque), addr, &xlat,
+                                 &got, false, MEMTXATTRS_UNSPECIFIED);
+    if (got < len ||
+        !memory_access_is_direct(mr, false, MEMTXATTRS_UNSPECIFIED)) {
+        rcu_read_unlock();
+        return NULL;
     }
-    return p;
+    fuzz_dma_read_cb(addr, len, mr);
+    return qemu_map_ram_ptr(mr->ram_block, xlat);
 }
 
 void ncic_dma_unmap(void *opaque, const void *p, size_t len)
 {
-    dma_memory_unmap(pci_get_address_space(opaque), (void *)p, len,
-                     DMA_DIRECTION_TO_DEVICE, len);
+    rcu_read_unlock();
 }
 
 /* ---- Rings ------------------------------------------------------------------ */
@@ -104,13 +111,17 @@ void ncic_dma_desc_read(void *opaque, NcicDir dir, unsigned q, unsigned slot,
                         uint64_t addr, uint32_t tag)
 {
     NcicState *s = opaque;
-    const uint8_t *p = ring_entry(s, dir, q, false, slot);
     uint8_t buf[NCIC_DESC_SIZE];
+    bool ok;
 
-    if (!p && ncic_dma_read(s, addr, buf, sizeof(buf))) {
-        p = buf;
+    if (ring_entry(s, dir, q, false, slot)) {
+        address_space_read_cached(&s->ring[dir][q][NCIC_RING_DESC].mem,
+                                  slot * NCIC_DESC_SIZE, buf, sizeof(buf));
+        ok = true;
+    } else {
+        ok = ncic_dma_read(s, addr, buf, sizeof(buf));
     }
-    ncic_eth_desc_done(&s->eth, dir, tag, p);
+    ncic_eth_desc_done(&s->eth, dir, tag, ok ? buf : NULL);
 }
 
 bool ncic_dma_cpl_write(void *opaque, NcicDir dir, unsigned q, unsigned slot,
