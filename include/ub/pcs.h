@@ -166,6 +166,10 @@ bool ub_pcs_tx_sdf(UbPcsTx *tx, const UbPcsMode *m, UbPcsRun *run);
 size_t ub_pcs_tx_flits(UbPcsTx *tx, const uint8_t *flits, size_t n,
                        UbPcsRun *run);
 
+/* The Null Block used as fill from now on (it depends on the data link
+ * layer's mode). */
+void ub_pcs_tx_set_null(UbPcsTx *tx, const uint8_t flit[UB_FLIT]);
+
 /* Flits that would complete the frame begun, 0 when none is begun: the caller
  * may top it up with real Null Blocks or packets. */
 unsigned ub_pcs_tx_missing(const UbPcsTx *tx);

@@ -542,6 +542,11 @@ size_t ub_pcs_tx_flits(UbPcsTx *tx, const uint8_t *flits, size_t n,
     return taken;
 }
 
+void ub_pcs_tx_set_null(UbPcsTx *tx, const uint8_t flit[UB_FLIT])
+{
+    memcpy(tx->params.null_flit, flit, UB_FLIT);
+}
+
 unsigned ub_pcs_tx_missing(const UbPcsTx *tx)
 {
     return tx->begun ? ub_pcs_frame_flits(&tx->mode) - tx->begun : 0;
