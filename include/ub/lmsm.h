@@ -485,7 +485,7 @@ void ub_lmsm_request_retry(UbLmsm *l);      /* data link layer retry failed */
  * and an error bit if the rules forbid it.  lm_block: CMD bytes of a received
  * LM Block.
  */
-bool ub_lmsm_qdlws(UbLmsm *l, unsigned tlw, unsigned rlw);
+bool ub_lmsm_qdlws(UbLmsm *l, int64_t now, unsigned tlw, unsigned rlw);
 void ub_lmsm_rx_lm_block(UbLmsm *l, int64_t now, const uint8_t cmd[4]);
 
 /* Events of the receiver; lane = wire. */

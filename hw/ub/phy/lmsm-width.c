@@ -89,11 +89,12 @@ static bool rx_wires_known(const UbLmsm *l, unsigned rx)
     return true;
 }
 
-bool ub_lmsm_qdlws(UbLmsm *l, unsigned tlw, unsigned rlw)
+bool ub_lmsm_qdlws(UbLmsm *l, int64_t now, unsigned tlw, unsigned rlw)
 {
     UbLmsmQdlws *q = &l->qdlws;
     unsigned tx = tlw ? tlw : l->tx_m, rx = rlw ? rlw : l->rx_n;
 
+    l->now = now;
     if (!l->cfg.qdlws || !l->primary || l->state != UB_LMSM_LINK_ACTIVE ||
         q->tx.step || q->rx.step || q->asked || l->now < q->retry_at ||
         (tlw && !l->cfg.qdlws_tx) || (rlw && !l->cfg.qdlws_rx) ||

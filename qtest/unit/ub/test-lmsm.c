@@ -765,15 +765,13 @@ static void test_qdlws_all(void)
             unsigned to[2] = { w[k & 3], w[k >> 2] };
 
             s->now += 2000;
-            ub_lmsm_poll(l, s->now);
             if (l->tx_m != from[0] || l->rx_n != from[1]) {
-                g_assert_true(ub_lmsm_qdlws(l, from[0], from[1]));
+                g_assert_true(ub_lmsm_qdlws(l, s->now, from[0], from[1]));
                 g_assert_true(sim_until(s, q_over, MS(30)));
             }
             check_widths(s, from[0], from[1]);
             s->now += 2000;
-            ub_lmsm_poll(l, s->now);
-            g_assert_cmpint(ub_lmsm_qdlws(l, to[0], to[1]), ==, i != k);
+            g_assert_cmpint(ub_lmsm_qdlws(l, s->now, to[0], to[1]), ==, i != k);
             g_assert_true(sim_until(s, q_over, MS(30)));
             check_widths(s, to[0], to[1]);
             g_assert_cmpuint(primary(s)->period, ==, 0);
@@ -794,7 +792,7 @@ static void test_qdlws_nak(void)
     UbLmsm *l = &primary(s)->l;
 
     secondary(s)->l.cfg.qdlws_rx = false;
-    g_assert_true(ub_lmsm_qdlws(l, 4, 0));
+    g_assert_true(ub_lmsm_qdlws(l, s->now, 4, 0));
     g_assert_cmpuint(l->qdlws.status, ==, UB_QDLWS_BUSY);
     g_assert_true(sim_until(s, q_over, MS(30)));
     g_assert_cmpuint(l->qdlws.status, ==, UB_QDLWS_NAK);
@@ -807,17 +805,16 @@ static void test_qdlws_rules(void)
     Sim *s = qdlws_link();
     UbLmsm *l = &primary(s)->l;
 
-    g_assert_false(ub_lmsm_qdlws(&secondary(s)->l, 4, 4));
-    g_assert_false(ub_lmsm_qdlws(l, 8, 8));
-    g_assert_false(ub_lmsm_qdlws(l, 3, 0));
+    g_assert_false(ub_lmsm_qdlws(&secondary(s)->l, s->now, 4, 4));
+    g_assert_false(ub_lmsm_qdlws(l, s->now, 8, 8));
+    g_assert_false(ub_lmsm_qdlws(l, s->now, 3, 0));
     g_assert_true(l->errors & UB_PHY_ERR_BAD_WIDTH);
-    g_assert_true(ub_lmsm_qdlws(l, 4, 4));
-    g_assert_false(ub_lmsm_qdlws(l, 2, 2));         /* one at a time */
+    g_assert_true(ub_lmsm_qdlws(l, s->now, 4, 4));
+    g_assert_false(ub_lmsm_qdlws(l, s->now, 2, 2));         /* one at a time */
     g_assert_true(sim_until(s, q_over, MS(30)));
-    g_assert_false(ub_lmsm_qdlws(l, 2, 2));         /* not within 1 us */
+    g_assert_false(ub_lmsm_qdlws(l, s->now, 2, 2));         /* not within 1 us */
     s->now += 2000;
-    ub_lmsm_poll(l, s->now);
-    g_assert_true(ub_lmsm_qdlws(l, 2, 2));
+    g_assert_true(ub_lmsm_qdlws(l, s->now, 2, 2));
     sim_free(s);
 }
 
@@ -830,7 +827,7 @@ static void test_qdlws_timeout(void)
     /* No answer at all: 24 ms. */
     secondary(s)->no_lm = true;
     t = s->now;
-    g_assert_true(ub_lmsm_qdlws(l, 4, 0));
+    g_assert_true(ub_lmsm_qdlws(l, s->now, 4, 0));
     g_assert_true(sim_until(s, q_over, MS(30)));
     g_assert_cmpuint(l->qdlws.status, ==, UB_QDLWS_TIMEOUT);
     g_assert_cmpint(s->now - t, >=, MS(24));
@@ -841,14 +838,12 @@ static void test_qdlws_timeout(void)
     /* Widening whose new lanes are dead: both ends give up. */
     secondary(s)->no_lm = false;
     s->now += 2000;
-    ub_lmsm_poll(l, s->now);
-    g_assert_true(ub_lmsm_qdlws(l, 4, 0));
+    g_assert_true(ub_lmsm_qdlws(l, s->now, 4, 0));
     g_assert_true(sim_until(s, q_over, MS(30)));
     check_widths(s, 4, 8);
     primary(s)->cut = 0x40;
     s->now += 2000;
-    ub_lmsm_poll(l, s->now);
-    g_assert_true(ub_lmsm_qdlws(l, 8, 0));
+    g_assert_true(ub_lmsm_qdlws(l, s->now, 8, 0));
     g_assert_true(sim_until(s, q_over, MS(60)));
     g_assert_cmpuint(l->qdlws.status, ==, UB_QDLWS_TIMEOUT);
     check_widths(s, 4, 8);
@@ -881,11 +876,10 @@ static void test_qdlws_bytes(void)
     ops.lm_block = note_lm;
     s->port[0].l.ops = s->port[1].l.ops = &ops;
     lm_count = 0;
-    g_assert_true(ub_lmsm_qdlws(&primary(s)->l, 2, 0));
+    g_assert_true(ub_lmsm_qdlws(&primary(s)->l, s->now, 2, 0));
     g_assert_true(sim_until(s, q_over, MS(30)));
     s->now += 2000;
-    ub_lmsm_poll(&primary(s)->l, s->now);
-    g_assert_true(ub_lmsm_qdlws(&primary(s)->l, 8, 0));
+    g_assert_true(ub_lmsm_qdlws(&primary(s)->l, s->now, 8, 0));
     g_assert_true(sim_until(s, q_over, MS(30)));
     g_assert_cmpuint(lm_count, ==, 5);
     for (unsigned i = 0; i < 5; i++) {
@@ -1097,7 +1091,7 @@ static void test_garbage(void)
             break;
         case 6:
             ub_lmsm_request_retrain(l);
-            ub_lmsm_qdlws(l, v & 15, v >> 4);
+            ub_lmsm_qdlws(l, now, v & 15, v >> 4);
             break;
         default:
             ub_ltb_init(ltb, types[v % G_N_ELEMENTS(types)]);

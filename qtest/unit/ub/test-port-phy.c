@@ -501,7 +501,8 @@ static void test_qdlws(void)
         b->end[0].to_send += 3000;
         b->end[1].to_send += 3000;
         until(b, NULL, 2000);
-        g_assert_true(ub_lmsm_qdlws(l, steps[i][0], steps[i][1]));
+        g_assert_true(ub_lmsm_qdlws(l, b->now, steps[i][0],
+                                    steps[i][1]));
         g_assert_true(until(b, q_over, MS(40)));
         g_assert_cmpuint(l->qdlws.status, ==, UB_QDLWS_DONE);
         g_assert_cmpuint(l->tx_m, ==, tx);
