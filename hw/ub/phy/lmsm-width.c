@@ -269,6 +269,10 @@ static void switch_rx(UbLmsm *l)
     if (s->step != SW_START) {
         return;
     }
+    if (s->width == l->rx_n) {
+        finish(l, s);           /* the peer's LWS overtook its answer */
+        return;
+    }
     if (s->width < l->rx_n) {
         s->step = SW_AWAIT;
         return;
