@@ -141,6 +141,7 @@ typedef struct RdmaConfig {
     bool sqe;               /* (live) UC/UD send errors go to SQE; true */
     bool atomics;           /* (live) true */
     bool qkey_check;        /* (live) true */
+    bool qkey_zero_any;     /* (live) a QP with Q_Key 0 takes any; false */
     bool pkey_check;        /* (live) compare P_Keys of incoming packets; true */
     bool accept_any_ip;     /* (live) take packets for any IPv4 address; false */
     bool len_nak_op;        /* (live) Send too long: NAK remote operational

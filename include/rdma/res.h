@@ -91,6 +91,7 @@ typedef struct RdmaQpAttr {
     RdmaAv av;
     uint32_t sq_psn;        /* next PSN to send; query: current */
     uint32_t rq_psn;        /* next PSN expected; query: current */
+    uint32_t sq_una;        /* query only: oldest PSN not acknowledged */
     uint8_t timeout;        /* 4.096 us << n; 0 = RdmaConfig.loss_timeout_us */
     uint8_t retry_cnt;      /* 0..7 */
     uint8_t rnr_retry;      /* 0..7, 7 = for ever */

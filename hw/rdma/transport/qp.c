@@ -146,6 +146,7 @@ const RdmaQpAttr *rdma_qp_attr(RdmaQp *qp)
 {
     qp->attr.sq_psn = qp->req.npsn;
     qp->attr.rq_psn = qp->resp.epsn;
+    qp->attr.sq_una = qp->req.upsn;
     return &qp->attr;
 }
 

@@ -705,6 +705,7 @@ static void rx_datagram(RdmaQp *qp, const RxPacket *pkt)
     uint64_t room = 0;
 
     if (dev->cfg.qkey_check && qkey != qp->attr.qkey &&
+        !(dev->cfg.qkey_zero_any && !qp->attr.qkey) &&
         qp != dev->alias[0]) {
         dev->cnt.rx_qkey++;
         return;
