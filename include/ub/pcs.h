@@ -63,7 +63,7 @@ typedef struct UbPcsParams {
 } UbPcsParams;
 
 #define UB_PCS_SKEW 1024
-#define UB_PCS_PERIOD_MAX (1u << 20)
+#define UB_PCS_PERIOD_MAX (1u << 30)
 
 /* Default: PRBS23 table, periods 1280 and 640, confirm 3, unlock 3, skew 128,
  * full disorder on, Null Block of CRC mode. */
@@ -250,6 +250,9 @@ typedef struct UbPcsRxOps {
     void (*amctl)(void *opaque, unsigned lane, const UbAmctl *a);
     /* lane is UB_LANES for events of the link. */
     void (*event)(void *opaque, UbPcsEvent ev, unsigned lane, uint32_t arg);
+    /* Each RS code word: symbols corrected, or -1 when beyond repair.  For
+     * tools; it costs a call per word. */
+    void (*word)(void *opaque, unsigned codec, int fixed);
 } UbPcsRxOps;
 
 typedef struct UbPcsRx UbPcsRx;

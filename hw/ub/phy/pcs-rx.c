@@ -217,6 +217,13 @@ static void deliver(UbPcsRx *rx, const uint8_t *flits, size_t n, bool ok)
     }
 }
 
+static void word_done(UbPcsRx *rx, unsigned codec, int fixed)
+{
+    if (rx->ops.word) {
+        rx->ops.word(rx->opaque, codec, fixed);
+    }
+}
+
 /* Correct the words of frame f; false when one is beyond repair. */
 static bool repair(UbPcsRx *rx, size_t f)
 {
@@ -227,6 +234,7 @@ static bool repair(UbPcsRx *rx, size_t f)
         int fixed;
 
         if (!(rx->bad[f] >> c & 1)) {
+            word_done(rx, c, 0);
             continue;
         }
         fixed = ub_rs_decode(rx->work + f * UB_RS_K * codecs + c,
@@ -240,6 +248,7 @@ static bool repair(UbPcsRx *rx, size_t f)
             rx->stats.fixed_words++;
             rx->stats.fixed_symbols += fixed;
         }
+        word_done(rx, c, fixed);
     }
     return ok;
 }
@@ -254,7 +263,7 @@ static void decode_frames(UbPcsRx *rx, size_t k)
 
     rx->stats.words += k * codecs;
     if (!ub_pcs_kernels()->rs_check(rx->work, rx->parity, k, codecs,
-                                    rx->bad)) {
+                                    rx->bad) && !rx->ops.word) {
         deliver(rx, rx->work, k * flits, true);
         return;
     }

@@ -75,7 +75,7 @@ static bool hunt_hit(RxLane *lane, unsigned slip, bool inverted)
 {
     uint8_t lock[UB_AMCTL_LOCK];
 
-    if (lane->seen < UB_AMCTL_LOCK + 1) {
+    if (lane->seen < UB_AMCTL_LOCK + (slip < 8)) {
         return false;
     }
     hunted(lane, slip, inverted, lock);
