@@ -12,6 +12,9 @@
 static const UbPcsKernels *const sets[] = {
 #if defined(__x86_64__)
     &ub_pcs_kernels_gfni,
+    &ub_pcs_kernels_avx2,
+#elif defined(__aarch64__)
+    &ub_pcs_kernels_neon,
 #endif
     &ub_pcs_kernels_scalar,
 };
