@@ -51,10 +51,13 @@ struct Pair {
     int64_t now;
     size_t chunk;      /* flits per pull */
     bool manual;       /* Retrain is left to the test */
+    unsigned retrains; /* of those asked for: done */
     UbBlockMode mode, next_mode;
     bool fec;
     /* Change a flit that end @from sends; false drops it. */
     bool (*tamper)(Pair *p, unsigned from, uint8_t *flit, uint8_t *ok);
+    /* Look at every block that end @from sends. */
+    void (*see)(Pair *p, unsigned from, const uint8_t *block, unsigned flits);
     void *opaque;
 };
 
@@ -164,6 +167,16 @@ static inline void pair_kick(void *opaque)
     ((End *)opaque)->kicks++;
 }
 
+static inline void pair_block(void *opaque, bool sent, const uint8_t *block,
+                              unsigned flits)
+{
+    End *e = opaque;
+
+    if (sent && e->pair->see) {
+        e->pair->see(e->pair, e->id, block, flits);
+    }
+}
+
 static const UbDllOps pair_ops = {
     .deliver = pair_deliver,
     .status = pair_status,
@@ -178,6 +191,7 @@ static const UbDllOps pair_ops = {
     .back_pressure = pair_press,
     .tx_space = pair_tx_space,
     .kick = pair_kick,
+    .block = pair_block,
 };
 
 static inline void pair_init(Pair *p, const UbDllConfig *a,
@@ -251,10 +265,11 @@ static inline size_t pair_pull(Pair *p, unsigned from)
 }
 
 /* Hand what arrived to end @to. */
-static inline void pair_push(Pair *p, unsigned to)
+static inline size_t pair_push(Pair *p, unsigned to)
 {
     End *e = &p->e[to];
     GByteArray *flits = e->flits, *ok = e->ok;
+    size_t n = ok->len;
 
     if (ok->len) {
         e->flits = g_byte_array_new();
@@ -263,6 +278,7 @@ static inline void pair_push(Pair *p, unsigned to)
         g_byte_array_free(flits, true);
         g_byte_array_free(ok, true);
     }
+    return n;
 }
 
 /* Retrain both ends, as the physical layer does when one asks. */
@@ -283,16 +299,15 @@ static inline void pair_retrain_both(Pair *p)
 /* One exchange in both directions.  True: something moved. */
 static inline bool pair_step(Pair *p)
 {
-    unsigned asked = p->e[0].retrains + p->e[1].retrains;
     size_t moved = pair_pull(p, 0) + pair_pull(p, 1);
 
     p->now += 500;
-    pair_push(p, 0);
-    pair_push(p, 1);
+    moved += pair_push(p, 0) + pair_push(p, 1);
     for (unsigned i = 0; i < 2; i++) {
         ub_dll_poll(p->e[i].dll, p->now);
     }
-    if (!p->manual && p->e[0].retrains + p->e[1].retrains != asked) {
+    if (!p->manual && p->e[0].retrains + p->e[1].retrains != p->retrains) {
+        p->retrains = p->e[0].retrains + p->e[1].retrains;
         pair_retrain_both(p);
         moved = 1;
     }

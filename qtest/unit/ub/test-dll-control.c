@@ -1,0 +1,476 @@
+/*
+ * Mode change (UB 2.0 §4.3.3.8), Lane_Manage, Param_Exchg, and migration.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "dll-pair.h"
+
+static UbDllStatus status(Pair *p, unsigned i)
+{
+    UbDllStatus st;
+
+    ub_dll_status(p->e[i].dll, &st);
+    return st;
+}
+
+static GString *trail; /* mode change and Crd_Ack blocks, upper case: end 1 */
+
+static void follow(Pair *p, unsigned from, const uint8_t *block,
+                   unsigned flits)
+{
+    char c = 0;
+
+    if (ub_block_cfg(block)) {
+        c = 'd';
+    } else if (ub_lch_type(block) == UB_CB_BLOCK_MODE_CHG) {
+        c = block[3] & 1 ? 'a' : 'q';
+    } else if (ub_lch_type(block) == UB_CB_CRD_ACK) {
+        c = 'c';
+    }
+    if (c) {
+        g_string_append_c(trail, from ? g_ascii_toupper(c) : c);
+    }
+}
+
+/* The handshake in the order of the example, to and fro, with traffic in
+ * both directions before, during and after. */
+static void test_mode_change(gconstpointer data)
+{
+    UbBlockMode mode = GPOINTER_TO_UINT(data);
+    unsigned sent[2] = { 0 }, got[2] = { 0 };
+    UbDllConfig cfg;
+    Pair p;
+
+    ub_dll_config_init(&cfg);
+    pair_up(&p, &cfg, &cfg, mode);
+    trail = g_string_new("");
+    for (unsigned round = 0; round < 6; round++) {
+        const char *q;
+
+        for (unsigned n = 0; n < 40; n++) {
+            for (unsigned i = 0; i < 2; i++) {
+                g_assert_true(pair_send(&p, i, 0, 1 + sent[i] * 97 % 9000,
+                                        sent[i]));
+                sent[i]++;
+            }
+        }
+        g_string_truncate(trail, 0);
+        p.see = follow;
+        p.manual = true;
+        g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+        g_assert_false(ub_dll_mode_change(p.e[0].dll, p.now));
+        g_assert_true(p.e[0].pressed);
+        for (unsigned n = 0; n < 50 && p.e[0].ready == round; n++) {
+            pair_step(&p);
+        }
+        g_assert_cmpuint(p.e[0].ready, ==, round + 1);
+        g_assert_cmpuint(p.e[1].ready, ==, 0);
+        g_assert_true(p.e[1].pressed);
+        g_assert_cmpint(status(&p, 0).mode_change, ==, UB_BMC_READY);
+        /* q … Q … a … A, and nothing but Crd_Ack between. */
+        q = strchr(trail->str, 'q');
+        g_assert_nonnull(q);
+        g_assert_null(strchr(q, 'd'));
+        q = strchr(q, 'Q');
+        g_assert_nonnull(q);
+        g_assert_null(strchr(q, 'D'));
+        q = strchr(q, 'a');
+        g_assert_nonnull(q);
+        g_assert_cmpint(q[1] == 'A' || q[1] == 'C', ==, true);
+        g_assert_true(g_str_has_suffix(trail->str, "A"));
+        pair_step(&p);
+        g_assert_cmpint(status(&p, 1).mode_change, ==, UB_BMC_READY);
+        g_assert_cmpuint(pair_pull(&p, 0) + pair_pull(&p, 1), ==, 0);
+
+        p.manual = false;
+        p.next_mode = !p.mode;
+        pair_retrain_both(&p);
+        g_assert_false(p.e[0].pressed || p.e[1].pressed);
+        pair_run(&p, 1000000);
+        for (unsigned i = 0; i < 2; i++) {
+            g_assert_cmpint(status(&p, i).mode, ==, p.mode);
+            g_assert_cmpint(status(&p, i).mode_change, ==, UB_BMC_IDLE);
+            while (got[i] < sent[!i]) {
+                pair_expect(&p, i, 0, 1 + got[i] * 97 % 9000, got[i]);
+                got[i]++;
+            }
+        }
+        pair_check_credits(&p);
+    }
+    g_assert_cmpuint(ub_dll_stats(p.e[0].dll)->mode_changes, >=, 6);
+    g_assert_cmpuint(p.e[0].peer_errors + p.e[1].peer_errors, ==, 0);
+    g_string_free(trail, true);
+    pair_free(&p);
+}
+
+/* The blocks of the handshake that got lost are replayed in the new mode. */
+static unsigned lose_after;
+
+static bool lose_tail(Pair *p, unsigned from, uint8_t *flit, uint8_t *ok)
+{
+    if (from == 1 && ub_lch_valid(flit) &&
+        (flit[2] == UB_CB_BLOCK_MODE_CHG) && (flit[3] & 1) && lose_after) {
+        *ok = 0;
+    }
+    return true;
+}
+
+static void test_replay_in_new_mode(void)
+{
+    for (unsigned mode = 0; mode < 2; mode++) {
+        Pair p;
+
+        pair_up(&p, NULL, NULL, mode);
+        p.manual = true;
+        p.tamper = lose_tail;
+        lose_after = 1;
+        g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+        for (unsigned n = 0; n < 4; n++) {
+            pair_step(&p);
+        }
+        g_assert_cmpuint(p.e[0].ready, ==, 0);
+        lose_after = 0;
+        /* Instead of waiting for the retry both ends Retrain at once into the
+         * new mode: a BMC ACK is in the Retry Buffer in the old form. */
+        p.next_mode = !mode;
+        pair_retrain_both(&p);
+        p.manual = false;
+        g_assert_true(pair_send(&p, 1, 0, 3000, 7));
+        pair_run(&p, 1000000);
+        pair_expect(&p, 0, 0, 3000, 7);
+        g_assert_false(p.e[0].fatal || p.e[1].fatal);
+        g_assert_cmpuint(ub_dll_stats(p.e[1].dll)->replayed_flits, >, 0);
+        pair_free(&p);
+    }
+}
+
+/* Both ends ask at the same time. */
+static void test_both_ask(void)
+{
+    Pair p;
+
+    pair_up(&p, NULL, NULL, UB_MODE_CRC);
+    p.manual = true;
+    g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+    g_assert_true(ub_dll_mode_change(p.e[1].dll, p.now));
+    for (unsigned n = 0; n < 10; n++) {
+        pair_step(&p);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        g_assert_cmpint(status(&p, i).mode_change, ==, UB_BMC_READY);
+        g_assert_cmpuint(p.e[i].ready, ==, 1);
+        g_assert_cmpuint(p.e[i].peer_errors, ==, 0);
+    }
+    pair_free(&p);
+}
+
+/* No answer: given up, traffic goes on. */
+static bool no_mode(Pair *p, unsigned from, uint8_t *flit, uint8_t *ok)
+{
+    if (ub_lch_valid(flit) && flit[2] == UB_CB_BLOCK_MODE_CHG) {
+        ub_put_simple((UbBlockFormat) { UB_MODE_CRC, UB_CRC_COVER_INFO }, flit,
+                      UB_CB_NOB);
+    }
+    return true;
+}
+
+static void test_no_answer(void)
+{
+    UbDllConfig cfg;
+    Pair p;
+
+    ub_dll_config_init(&cfg);
+    cfg.mode_timeout = 500000;
+    pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+    p.tamper = no_mode;
+    g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+    g_assert_true(pair_send(&p, 0, 0, 100, 3));
+    pair_step(&p);
+    pair_step(&p);
+    g_assert_true(g_queue_is_empty(p.e[1].got));
+    pair_run(&p, 1000000);
+    g_assert_cmpuint(p.e[0].mode_failed, ==, 1);
+    g_assert_false(p.e[0].pressed);
+    pair_expect(&p, 1, 0, 100, 3);
+    pair_free(&p);
+}
+
+/* Without FEC there is no Non-CRC mode; without the handshake a change under
+ * unfinished DLLDPs cannot be repaired. */
+static void test_bad_modes(void)
+{
+    uint8_t buf[10 * UB_FLIT_SIZE];
+    Pair p;
+
+    pair_init(&p, NULL, NULL);
+    ub_dll_phy_up(p.e[0].dll, p.now);
+    ub_dll_phy_active(p.e[0].dll, p.now, UB_MODE_NON_CRC, false);
+    g_assert_cmpint(status(&p, 0).mode, ==, UB_MODE_CRC);
+    g_assert_cmpuint(p.e[0].peer_errors, ==, 1);
+    pair_free(&p);
+
+    /* A packet that waits for its first block changes mode with the link. */
+    pair_up(&p, NULL, NULL, UB_MODE_CRC);
+    g_assert_true(pair_send(&p, 0, 0, 5000, 1));
+    p.next_mode = UB_MODE_NON_CRC;
+    pair_retrain_both(&p);
+    pair_run(&p, 1000000);
+    pair_expect(&p, 1, 0, 5000, 1);
+    pair_check_credits(&p);
+    pair_free(&p);
+
+    /* One that is half way does not. */
+    pair_up(&p, NULL, NULL, UB_MODE_CRC);
+    g_assert_true(pair_send(&p, 0, 0, 5000, 1));
+    g_assert_cmpuint(ub_dll_tx(p.e[0].dll, p.now, buf, 10), ==, 10);
+    p.next_mode = UB_MODE_NON_CRC;
+    pair_retrain_both(&p);
+    g_assert_true(p.e[0].fatal);
+    g_assert_cmpuint(p.e[0].errors[UB_DLL_ERR_PROTOCOL], ==, 1);
+    pair_free(&p);
+}
+
+static void test_lane_manage(void)
+{
+    static const UbLaneManage req = { .req = true, .change_tlw = true,
+                                      .tlw = 2 };
+    static const UbLaneManage rsp = { .rsp = true, .rsp_tlw = true,
+                                      .rlw = 2 };
+    Pair p;
+
+    pair_init(&p, NULL, NULL);
+    g_assert_false(ub_dll_send_lane_manage(p.e[0].dll, &req));
+    pair_free(&p);
+    for (unsigned mode = 0; mode < 2; mode++) {
+        pair_up(&p, NULL, NULL, mode);
+        for (unsigned n = 0; n < 8; n++) {
+            g_assert_true(ub_dll_send_lane_manage(p.e[0].dll, &req));
+        }
+        g_assert_false(ub_dll_send_lane_manage(p.e[0].dll, &req));
+        pair_run(&p, 1000000);
+        g_assert_cmpuint(p.e[1].lms, ==, 8);
+        g_assert_cmpmem(&p.e[1].lm, sizeof(req), &req, sizeof(req));
+        g_assert_true(ub_dll_send_lane_manage(p.e[1].dll, &rsp));
+        pair_run(&p, 1000000);
+        g_assert_cmpuint(p.e[0].lms, ==, 1);
+        g_assert_cmpmem(&p.e[0].lm, sizeof(rsp), &rsp, sizeof(rsp));
+        pair_free(&p);
+    }
+}
+
+static void test_param_exchg(void)
+{
+    uint32_t words[32];
+    UbDllConfig a, b;
+    Pair p;
+
+    ub_dll_config_init(&a);
+    ub_dll_config_init(&b);
+    a.advertise = b.advertise = 1;
+    a.port_idx = 3;
+    for (unsigned i = 0; i < 16; i++) {
+        a.guid[i] = i;
+        b.guid[i] = 0xf0 + i;
+    }
+    pair_up(&p, &a, &b, UB_MODE_CRC);
+    g_assert_cmpuint(p.e[1].pxs, ==, 5);
+    g_assert_cmphex(p.e[1].px[0], ==, 3);
+    g_assert_cmphex(p.e[1].px[1], ==, 0x0C0D0E0F);
+    g_assert_cmphex(p.e[1].px[4], ==, 0x00010203);
+    g_assert_true(status(&p, 1).neighbor_valid);
+    g_assert_cmpuint(status(&p, 1).neighbor_port, ==, 3);
+    g_assert_cmpmem(status(&p, 1).neighbor_guid, 16, a.guid, 16);
+    g_assert_cmpmem(status(&p, 0).neighbor_guid, 16, b.guid, 16);
+
+    for (unsigned n = 1; n <= 32; n++) {
+        for (unsigned i = 0; i < n; i++) {
+            words[i] = g_test_rand_int();
+        }
+        g_assert_true(ub_dll_send_param_exchg(p.e[0].dll, words, n));
+        g_assert_false(ub_dll_send_param_exchg(p.e[0].dll, words, n));
+        pair_run(&p, 1000000);
+        g_assert_cmpuint(p.e[1].pxs, ==, n);
+        g_assert_cmpmem(p.e[1].px, n * 4, words, n * 4);
+    }
+    g_assert_false(ub_dll_send_param_exchg(p.e[0].dll, words, 0));
+    g_assert_false(ub_dll_send_param_exchg(p.e[0].dll, words, 33));
+    ub_dll_phy_down(p.e[1].dll, p.now);
+    g_assert_false(status(&p, 1).neighbor_valid);
+    pair_free(&p);
+}
+
+static void put(void *opaque, const void *data, size_t len)
+{
+    g_byte_array_append(opaque, data, len);
+}
+
+/* Both ends are saved and restored again and again in the middle of noisy
+ * traffic; the stream does not notice. */
+static bool noisy(Pair *p, unsigned from, uint8_t *flit, uint8_t *ok)
+{
+    if (g_test_rand_int_range(0, 150) == 0) {
+        flit[3] ^= 0x55;
+        *ok = p->mode == UB_MODE_CRC;
+    }
+    return true;
+}
+
+static void test_migrate(gconstpointer data)
+{
+    UbBlockMode mode = GPOINTER_TO_UINT(data);
+    unsigned sent[2] = { 0 }, got[2] = { 0 };
+    UbDllConfig cfg;
+    Pair p;
+
+    ub_dll_config_init(&cfg);
+    cfg.wish.retry_buf_depth = 300;
+    pair_up(&p, &cfg, &cfg, mode);
+    p.tamper = noisy;
+    for (unsigned n = 0; n < 400; n++) {
+        for (unsigned i = 0; i < 2; i++) {
+            End *e = &p.e[i];
+            GByteArray *image = g_byte_array_new();
+            CorePacketPool *pool = core_packet_pool_new(16, 0);
+            UbDll *dll = ub_dll_new(&cfg, &pair_ops, e, pool);
+            uint8_t buf[100 * UB_FLIT_SIZE];
+            UbDllStatus before = status(&p, i), after;
+            size_t k;
+
+            for (unsigned m = 0; m < 3; m++) {
+                if (pair_send(&p, i, m, 1 + sent[i] * 131 % 4000, sent[i])) {
+                    sent[i] += m == 2;
+                } else {
+                    break;
+                }
+            }
+            before = status(&p, i);
+            ub_dll_save(e->dll, p.now, put, image);
+            g_assert_cmpstr(ub_dll_load(dll, p.now, image->data, image->len),
+                            ==, NULL);
+            ub_dll_status(dll, &after);
+            g_assert_cmpmem(&before, sizeof(before), &after, sizeof(after));
+            g_assert_cmpint(ub_dll_poll(dll, p.now), ==,
+                            ub_dll_poll(e->dll, p.now));
+            ub_dll_free(e->dll);
+            e->dll = dll;
+            while (!g_queue_is_empty(e->got)) {
+                CorePacket *pkt = g_queue_pop_head(e->got);
+
+                if (pkt->vl == 2) {
+                    g_assert_cmpuint(pkt->len, ==, 1 + got[i] * 131 % 4000);
+                    for (unsigned b = 0; b < pkt->len; b++) {
+                        g_assert_cmphex(core_packet_data(pkt)[b], ==,
+                                        pair_byte(got[i], b));
+                    }
+                    got[i]++;
+                }
+                core_packet_free(pkt);
+            }
+            core_packet_pool_free(e->pool);
+            e->pool = pool;
+            g_byte_array_free(image, true);
+
+            k = ub_dll_tx(dll, p.now, buf, g_test_rand_int_range(1, 101));
+            for (size_t j = 0; j < k; j++) {
+                uint8_t ok = 1;
+
+                noisy(&p, i, buf + j * UB_FLIT_SIZE, &ok);
+                ub_dll_rx(p.e[!i].dll, p.now, buf + j * UB_FLIT_SIZE, 1, &ok);
+            }
+        }
+        p.now += 3000;
+        ub_dll_poll(p.e[0].dll, p.now);
+        ub_dll_poll(p.e[1].dll, p.now);
+    }
+    g_assert_cmpuint(got[0], >, 20);
+    g_assert_cmpuint(got[1], >, 20);
+    p.tamper = NULL;
+    p.e[0].discard = p.e[1].discard = true;
+    pair_run(&p, 100000000);
+    pair_check_credits(&p);
+    g_assert_cmpuint(p.e[0].fatal + p.e[1].fatal, ==, 0);
+    pair_free(&p);
+}
+
+/* Damaged images are refused or at least harmless. */
+static void test_bad_image(void)
+{
+    GByteArray *image = g_byte_array_new();
+    unsigned refused = 0;
+    UbDllConfig cfg, other;
+    uint8_t sink[64 * UB_FLIT_SIZE];
+    UbDll *dll;
+    Pair p;
+
+    ub_dll_config_init(&cfg);
+    cfg.wish.retry_buf_depth = 300;
+    pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+    for (unsigned n = 0; n < 10; n++) {
+        pair_send(&p, 0, n % 3, 3000, n);
+    }
+    ub_dll_tx(p.e[0].dll, p.now, sink, 40);
+    ub_dll_rx(p.e[0].dll, p.now, sink, 3, NULL);
+    ub_dll_save(p.e[0].dll, p.now, put, image);
+
+    other = cfg;
+    other.wish.retry_buf_depth = 301;
+    dll = ub_dll_new(&other, &pair_ops, &p.e[1], p.e[1].pool);
+    g_assert_nonnull(ub_dll_load(dll, p.now, image->data, image->len));
+    ub_dll_free(dll);
+
+    dll = ub_dll_new(&cfg, &pair_ops, &p.e[1], p.e[1].pool);
+    p.e[1].discard = true;
+    for (size_t len = 0; len < image->len; len += 1 + len / 50) {
+        g_assert_nonnull(ub_dll_load(dll, p.now, image->data, len));
+    }
+    for (unsigned n = 0; n < 20000; n++) {
+        size_t at = g_test_rand_int_range(0, MIN(image->len, 2000u));
+        uint8_t old = image->data[at];
+
+        image->data[at] = g_test_rand_int();
+        p.e[1].up = p.e[1].pressed = false;
+        if (ub_dll_load(dll, p.now, image->data, image->len)) {
+            refused++;
+        } else {
+            uint8_t flit[UB_FLIT_SIZE];
+
+            ub_dll_poll(dll, p.now);
+            ub_dll_tx(dll, p.now, sink, 64);
+            for (unsigned i = 0; i < UB_FLIT_SIZE; i++) {
+                flit[i] = g_test_rand_int();
+            }
+            p.e[1].up = true; /* may go down by what the image holds */
+            ub_dll_rx(dll, p.now, flit, 1, NULL);
+            ub_dll_poll(dll, p.now + 100000000);
+            ub_dll_tx(dll, p.now, sink, 64);
+            p.e[1].up = status(&p, 1).state == UB_DLL_NORMAL;
+        }
+        image->data[at] = old;
+    }
+    g_assert_cmpuint(refused, >, 100);
+    p.e[1].up = true;
+    ub_dll_free(dll);
+    g_byte_array_free(image, true);
+    pair_free(&p);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_data_func("/dll/mode/change/from-crc",
+                         GUINT_TO_POINTER(UB_MODE_CRC), test_mode_change);
+    g_test_add_data_func("/dll/mode/change/from-non-crc",
+                         GUINT_TO_POINTER(UB_MODE_NON_CRC), test_mode_change);
+    g_test_add_func("/dll/mode/replay-in-new-mode", test_replay_in_new_mode);
+    g_test_add_func("/dll/mode/both-ask", test_both_ask);
+    g_test_add_func("/dll/mode/no-answer", test_no_answer);
+    g_test_add_func("/dll/mode/bad-modes", test_bad_modes);
+    g_test_add_func("/dll/lane-manage", test_lane_manage);
+    g_test_add_func("/dll/param-exchg", test_param_exchg);
+    g_test_add_data_func("/dll/migrate/crc", GUINT_TO_POINTER(UB_MODE_CRC),
+                         test_migrate);
+    g_test_add_data_func("/dll/migrate/non-crc",
+                         GUINT_TO_POINTER(UB_MODE_NON_CRC), test_migrate);
+    g_test_add_func("/dll/migrate/bad-image", test_bad_image);
+    return g_test_run();
+}

@@ -1,0 +1,160 @@
+/*
+ * Every payload length from one byte to the longest, in both modes, through a
+ * link; and the meta data of packets.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "dll-pair.h"
+
+static void test_lengths(gconstpointer data)
+{
+    UbBlockMode mode = GPOINTER_TO_UINT(data);
+    UbDllConfig cfg;
+    unsigned sent = 1, got = 1;
+    Pair p;
+
+    ub_dll_config_init(&cfg);
+    cfg.queue_limit = 4096;
+    pair_up(&p, &cfg, &cfg, mode);
+    p.chunk = 301; /* no multiple of a block */
+    while (got <= ub_payload_max(mode)) {
+        for (unsigned n = 0; n < 64 && sent <= ub_payload_max(mode); n++) {
+            g_assert_true(pair_send(&p, 0, 0, sent, sent));
+            sent++;
+        }
+        pair_run(&p, 1000000);
+        while (got < sent) {
+            pair_expect(&p, 1, 0, got, got);
+            got++;
+        }
+    }
+    g_assert_false(pair_send(&p, 0, 0, ub_payload_max(mode) + 1, 0));
+    pair_check_credits(&p);
+    g_assert_cmpuint(ub_dll_stats(p.e[0].dll)->tx_packets, ==,
+                     ub_payload_max(mode));
+    g_assert_cmpuint(ub_dll_stats(p.e[1].dll)->rx_bytes, ==,
+                     ub_dll_stats(p.e[0].dll)->tx_bytes);
+    pair_free(&p);
+}
+
+/* Pieces of any size pulled and pushed give the same stream. */
+static void test_chunks(gconstpointer data)
+{
+    UbBlockMode mode = GPOINTER_TO_UINT(data);
+
+    for (unsigned chunk = 1; chunk < 40; chunk++) {
+        Pair p;
+
+        pair_up(&p, NULL, NULL, mode);
+        p.chunk = chunk;
+        for (unsigned n = 0; n < 6; n++) {
+            g_assert_true(pair_send(&p, n & 1, 0, 900 + chunk * n * 31, n));
+        }
+        for (unsigned step = 0; step < 40000; step++) {
+            uint8_t buf[40 * UB_FLIT_SIZE];
+
+            for (unsigned i = 0; i < 2; i++) {
+                size_t k = ub_dll_tx(p.e[i].dll, p.now, buf, chunk);
+
+                ub_dll_rx(p.e[!i].dll, p.now, buf, k, NULL);
+            }
+        }
+        for (unsigned n = 0; n < 6; n++) {
+            pair_expect(&p, !(n & 1), 0, 900 + chunk * n * 31, n);
+        }
+        pair_free(&p);
+    }
+}
+
+static void test_meta(void)
+{
+    UbDllConfig cfg;
+    CorePacket *pkt;
+    Pair p;
+
+    ub_dll_config_init(&cfg);
+    cfg.mark_err = 1;
+    pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+    for (unsigned cfg_field = 0; cfg_field < 16; cfg_field++) {
+        for (unsigned rt = 0; rt < 4; rt++) {
+            bool ok;
+
+            pkt = pair_packet(&p.e[0], rt, cfg_field, 20, 5);
+            pkt->rt = rt;
+            pkt->error = rt == 3;
+            ok = ub_dll_send(p.e[0].dll, pkt);
+            g_assert_cmpint(ok, ==, ub_cfg_is_dlldp(cfg_field));
+            if (!ok) {
+                core_packet_free(pkt);
+                continue;
+            }
+            pair_run(&p, 1000000);
+            pkt = g_queue_pop_head(p.e[1].got);
+            g_assert_cmpuint(pkt->cfg, ==, cfg_field);
+            g_assert_cmpuint(pkt->rt, ==, rt);
+            g_assert_cmpuint(pkt->vl, ==, rt);
+            g_assert_cmpint(pkt->error, ==, rt == 3);
+            /* Headroom for the layers above. */
+            g_assert_nonnull(core_packet_push(pkt, 16));
+            g_assert_null(core_packet_push(pkt, 1));
+            g_assert_nonnull(core_packet_pull(pkt, 36));
+            g_assert_null(core_packet_pull(pkt, 1));
+            core_packet_free(pkt);
+        }
+    }
+    g_assert_cmpuint(ub_dll_stats(p.e[1].dll)->rx_error_flag, ==, 6);
+    g_assert_cmpstr(p.e[1].path->str, ==, ""); /* marked is not damaged */
+    pair_free(&p);
+
+    /* MarkErr off: a packet known to be bad is not sent at all. */
+    pair_up(&p, NULL, NULL, UB_MODE_NON_CRC);
+    pkt = pair_packet(&p.e[0], 0, 6, 20, 5);
+    pkt->error = true;
+    g_assert_true(ub_dll_send(p.e[0].dll, pkt));
+    pair_run(&p, 1000000);
+    g_assert_true(g_queue_is_empty(p.e[1].got));
+    g_assert_cmpuint(ub_dll_stats(p.e[0].dll)->tx_dropped, ==, 1);
+    pair_check_credits(&p);
+    pair_free(&p);
+}
+
+static void test_pool(void)
+{
+    CorePacketPool *pool = core_packet_pool_new(32, 3);
+    CorePacket *a = core_packet_alloc(pool, 100);
+    CorePacket *b = core_packet_alloc(pool, 5000);
+    CorePacket *c = core_packet_alloc(pool, 50000);
+
+    g_assert_nonnull(a);
+    g_assert_nonnull(b);
+    g_assert_nonnull(c);
+    g_assert_null(core_packet_alloc(pool, 1));
+    g_assert_cmpuint(core_packet_pool_used(pool), ==, 3);
+    core_packet_free(a);
+    g_assert_true(core_packet_alloc(pool, 256) == a); /* same class, reused */
+    g_assert_cmpuint(a->len, ==, 256);
+    core_packet_free(c);
+    g_assert_null(core_packet_alloc(pool, (1 << 20) + 1));
+    core_packet_pool_free(pool); /* a and b outlive it */
+    memset(core_packet_data(b), 1, b->len);
+    core_packet_free(b);
+    core_packet_free(a);
+    core_packet_free(NULL);
+    core_packet_pool_free(NULL);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_data_func("/dll/packets/lengths/crc",
+                         GUINT_TO_POINTER(UB_MODE_CRC), test_lengths);
+    g_test_add_data_func("/dll/packets/lengths/non-crc",
+                         GUINT_TO_POINTER(UB_MODE_NON_CRC), test_lengths);
+    g_test_add_data_func("/dll/packets/chunks/crc",
+                         GUINT_TO_POINTER(UB_MODE_CRC), test_chunks);
+    g_test_add_data_func("/dll/packets/chunks/non-crc",
+                         GUINT_TO_POINTER(UB_MODE_NON_CRC), test_chunks);
+    g_test_add_func("/dll/packets/meta", test_meta);
+    g_test_add_func("/dll/packets/pool", test_pool);
+    return g_test_run();
+}
