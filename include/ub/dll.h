@@ -338,7 +338,8 @@ UbDllParams ub_dll_negotiate(const UbDllParams *local,
  * Migration.  ub_dll_save() appends the whole state, big-endian and versioned,
  * through @put; ub_dll_load() restores it into an end made with the same
  * configuration.  Timers are stored relative to @now.  Load trusts nothing: on
- * a bad or foreign image it returns a sentence and the end is reset.
+ * a bad or foreign image it returns a sentence and the end is reset.  Nothing
+ * of what was loaded is reported by callbacks; ub_dll_status() tells it.
  */
 void ub_dll_save(const UbDll *dll, int64_t now,
                  void (*put)(void *opaque, const void *data, size_t len),

@@ -246,7 +246,7 @@ static bool vars_ok(const UbDllVars *v, uint32_t ring_size)
         !one_bit(v->agreed.flow_ctrl_size) ||
         !one_bit(v->agreed.data_ack_grain) ||
         !one_bit(v->agreed.ctrl_ack_grain) ||
-        v->set.pos >= UB_RETRY_SET || v->tx_left + v->tx_pos > UB_BLOCK_FLITS ||
+        v->set.pos > UB_RETRY_SET || v->tx_left + v->tx_pos > UB_BLOCK_FLITS ||
         v->next_vl >= UB_VLS || v->next_crd_vl >= UB_VLS ||
         v->lm_count > LM_QUEUE || v->px_count > UB_BLOCK_FLITS ||
         !delim_ok(&v->delim) || !delim_ok(&v->snap) || !delim_ok(&v->resume)) {
