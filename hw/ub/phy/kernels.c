@@ -3,8 +3,6 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include <glib.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels.h"
@@ -49,18 +47,4 @@ const UbPcsKernels *ub_pcs_kernels(void)
     const UbPcsKernels *k = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
 
     return k ? k : ub_pcs_kernels_select(NULL);
-}
-
-#define ALIGNMENT 64
-
-void *ub_pcs_alloc(size_t size)
-{
-    void *p;
-
-    size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    p = aligned_alloc(ALIGNMENT, size);
-    if (!p) {
-        g_error("no memory for %zu bytes", size);
-    }
-    return memset(p, 0, size);
 }

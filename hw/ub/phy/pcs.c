@@ -3,8 +3,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include <glib.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "kernels.h"
 #include "ub/pcs.h"
 #include "ub/rs.h"
 #include "ub/scrambler.h"
@@ -81,4 +84,18 @@ unsigned ub_pcs_frame_columns(const UbPcsMode *m)
         return m->codecs * UB_RS_N / m->width;
     }
     return ub_pcs_frame_flits(m) * UB_FLIT / m->width;
+}
+
+#define ALIGNMENT 64
+
+void *ub_pcs_alloc(size_t size)
+{
+    void *p;
+
+    size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    p = aligned_alloc(ALIGNMENT, size);
+    if (!p) {
+        g_error("no memory for %zu bytes", size);
+    }
+    return memset(p, 0, size);
 }

@@ -3,7 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include <glib.h>
+#include <pthread.h>
+#include <string.h>
 
 #include "core/bytes.h"
 #include "kernels.h"
@@ -55,12 +56,9 @@ static void tables_build(void)
 
 void ub_rs_tables_init(void)
 {
-    static gsize once;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (g_once_init_enter(&once)) {
-        tables_build();
-        g_once_init_leave(&once, 1);
-    }
+    pthread_once(&once, tables_build);
 }
 
 uint64_t ub_rs_feedback(uint8_t symbol)

@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include <glib.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "core/bytes.h"
@@ -100,19 +100,21 @@ static void window_fill(uint8_t *w, const uint8_t *delays, uint32_t state)
 /* Windows of the seed table; training loads one at every AMCTL. */
 static uint8_t seeded[UB_SCRAMBLERS][LIDS][UB_SCRAMBLER_WINDOW];
 
+static void seeded_build(void)
+{
+    for (unsigned id = UB_SCRAMBLER_OFF + 1; id < UB_SCRAMBLERS; id++) {
+        for (unsigned lid = 0; lid < LIDS; lid++) {
+            window_fill(seeded[id][lid], table[id].delays,
+                        table[id].state[lid]);
+        }
+    }
+}
+
 static void seeded_init(void)
 {
-    static gsize once;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (g_once_init_enter(&once)) {
-        for (unsigned id = UB_SCRAMBLER_OFF + 1; id < UB_SCRAMBLERS; id++) {
-            for (unsigned lid = 0; lid < LIDS; lid++) {
-                window_fill(seeded[id][lid], table[id].delays,
-                            table[id].state[lid]);
-            }
-        }
-        g_once_init_leave(&once, 1);
-    }
+    pthread_once(&once, seeded_build);
 }
 
 void ub_scrambler_load(UbScrambler *s, unsigned id, uint32_t state)

@@ -5,8 +5,8 @@
  */
 #if defined(__x86_64__)
 
-#include <glib.h>
 #include <immintrin.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "scalar.h"
@@ -43,20 +43,23 @@ typedef uint8_t Vec __attribute__((vector_size(32), may_alias));
 
 #include "simd-slices.h"
 
+static bool avx2_can;
+
+static void avx2_probe(void)
+{
+    __builtin_cpu_init();
+    avx2_can = __builtin_cpu_supports("avx2");
+    if (avx2_can) {
+        avx2_tables();
+    }
+}
+
 static bool avx2_usable(void)
 {
-    static gsize once;
-    static bool can;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (g_once_init_enter(&once)) {
-        __builtin_cpu_init();
-        can = __builtin_cpu_supports("avx2");
-        if (can) {
-            avx2_tables();
-        }
-        g_once_init_leave(&once, 1);
-    }
-    return can;
+    pthread_once(&once, avx2_probe);
+    return avx2_can;
 }
 
 const UbPcsKernels ub_pcs_kernels_avx2 = {

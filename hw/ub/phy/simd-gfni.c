@@ -11,8 +11,8 @@
  */
 #if defined(__x86_64__)
 
-#include <glib.h>
 #include <immintrin.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "core/bytes.h"
@@ -110,23 +110,26 @@ static void indices_build(void)
     }
 }
 
+static bool can;
+
+static void probe(void)
+{
+    __builtin_cpu_init();
+    can = __builtin_cpu_supports("avx512f") &&
+          __builtin_cpu_supports("avx512bw") &&
+          __builtin_cpu_supports("avx512vbmi") &&
+          __builtin_cpu_supports("gfni");
+    if (can) {
+        matrices_build();
+        indices_build();
+    }
+}
+
 static bool usable(void)
 {
-    static gsize once;
-    static bool can;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (g_once_init_enter(&once)) {
-        __builtin_cpu_init();
-        can = __builtin_cpu_supports("avx512f") &&
-              __builtin_cpu_supports("avx512bw") &&
-              __builtin_cpu_supports("avx512vbmi") &&
-              __builtin_cpu_supports("gfni");
-        if (can) {
-            matrices_build();
-            indices_build();
-        }
-        g_once_init_leave(&once, 1);
-    }
+    pthread_once(&once, probe);
     return can;
 }
 
@@ -399,7 +402,7 @@ static TARGET size_t verdict(__m512i sum, unsigned codecs, uint8_t *bad,
     uint64_t quads[8], any = 0;
     size_t count = 0;
 
-    frames = MIN(frames, 8 / codecs);
+    frames = frames < 8 / codecs ? frames : 8 / codecs;
     if (!_mm512_test_epi64_mask(sum, sum)) {
         memset(bad, 0, frames);
         return 0;
@@ -690,7 +693,7 @@ static TARGET void gfni_scramble(UbScrambler *s, const uint8_t *delays,
         return;
     }
     if (into) {
-        size_t step = MIN(n, 64 - into);
+        size_t step = n < 64 - into ? n : 64 - into;
 
         scramble_part(out, in, s->window + s->pos, step);
         out += step;

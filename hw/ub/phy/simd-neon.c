@@ -6,7 +6,7 @@
 #if defined(__aarch64__)
 
 #include <arm_neon.h>
-#include <glib.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "scalar.h"
@@ -17,7 +17,7 @@ typedef uint8x16_t Vec;
 #define PARTS 1
 #define FN(name) neon_##name
 #define TARGET
-#define GATHER(p, step) vld1q_u8(p)
+#define GATHER(p, step) ((void)(step), vld1q_u8(p))
 #define GATHER8(p, step) vcombine_u8(vld1_u8(p), vdup_n_u8(0))
 #define SCATTER(p, step, v) vst1q_u8(p, v)
 #define LOOKUP(table, v) vqtbl1q_u8(table, v)
@@ -42,12 +42,9 @@ typedef uint8x16_t Vec;
 
 static bool neon_usable(void)
 {
-    static gsize once;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (g_once_init_enter(&once)) {
-        neon_tables();
-        g_once_init_leave(&once, 1);
-    }
+    pthread_once(&once, neon_tables);
     return true;
 }
 

@@ -1,7 +1,6 @@
 /*
  * The codes of the PCS against first principles and the known answers of
- * UB 2.0 chapter 3: eBCH-16, AMCTL, RS(128,120), scrambler, Gray, precoding,
- * and every set of inner loops against the scalar one.
+ * UB 2.0 chapter 3: eBCH-16, AMCTL, RS(128,120), scrambler, Gray, precoding.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -478,195 +477,6 @@ static void test_rs_stride(void)
     g_assert_cmpmem(got, sizeof(got), good, sizeof(good));
 }
 
-/* ------------------------------------------------- inner loops compared --- */
-
-#define FRAMES 67
-
-/* A batch of frames with a guard byte behind each part; `odd` spoils the
- * alignment, none is asked for. */
-typedef struct Batch {
-    uint8_t msg_room[FRAMES * 240 + 2], parity_room[FRAMES * 16 + 2];
-    uint8_t *msg, *parity;
-    size_t msg_size, parity_size;
-} Batch;
-
-static void batch_new(Batch *b, size_t n, unsigned codecs, unsigned odd)
-{
-    b->msg = b->msg_room + odd;
-    b->parity = b->parity_room + odd;
-    b->msg_size = n * UB_RS_K * codecs;
-    b->parity_size = n * UB_RS_PARITY * codecs;
-    memset(b->msg_room, 0xee, sizeof(b->msg_room));
-    memset(b->parity_room, 0xee, sizeof(b->parity_room));
-}
-
-static void batch_guards(const Batch *b)
-{
-    g_assert_cmphex(b->msg[b->msg_size], ==, 0xee);
-    g_assert_cmphex(b->parity[b->parity_size], ==, 0xee);
-}
-
-static void batch_equal(const Batch *a, const Batch *b)
-{
-    g_assert_cmpmem(a->msg, a->msg_size, b->msg, b->msg_size);
-    g_assert_cmpmem(a->parity, a->parity_size, b->parity, b->parity_size);
-    batch_guards(a);
-    batch_guards(b);
-}
-
-static void test_kernels_rs(gconstpointer data)
-{
-    const UbPcsKernels *k = data, *ref = &ub_pcs_kernels_scalar;
-    static Batch a, b;
-    uint8_t bad_a[FRAMES], bad_b[FRAMES];
-    GRand *r = g_rand_new_with_seed(4);
-
-    for (unsigned codecs = 1; codecs <= 2; codecs++) {
-        for (unsigned n = 1; n <= FRAMES; n++) {
-            batch_new(&a, n, codecs, 0);
-            batch_new(&b, n, codecs, n & 1);
-            for (size_t i = 0; i < a.msg_size; i++) {
-                a.msg[i] = b.msg[i] = g_rand_int(r);
-            }
-            ref->rs_encode(a.msg, a.parity, n, codecs);
-            k->rs_encode(b.msg, b.parity, n, codecs);
-            batch_equal(&a, &b);
-            memset(bad_b, 0xff, sizeof(bad_b));
-            g_assert_cmpuint(
-                k->rs_check(b.msg, b.parity, n, codecs, bad_b), ==, 0);
-            for (unsigned i = 0; i < FRAMES; i++) {
-                g_assert_cmphex(bad_b[i], ==, i < n ? 0 : 0xff);
-            }
-            for (unsigned i = 0; i < n / 2 + 1; i++) {
-                size_t at = g_rand_int_range(r, 0, a.msg_size);
-
-                a.msg[at] ^= 1 << i % 8;
-                b.msg[at] = a.msg[at];
-                at = g_rand_int_range(r, 0, a.parity_size);
-                a.parity[at] ^= 1 << i % 7;
-                b.parity[at] = a.parity[at];
-            }
-            g_assert_cmpuint(
-                ref->rs_check(a.msg, a.parity, n, codecs, bad_a), ==,
-                k->rs_check(b.msg, b.parity, n, codecs, bad_b));
-            g_assert_cmpmem(bad_a, n, bad_b, n);
-        }
-    }
-    /* Each symbol of each frame takes part in the check. */
-    for (unsigned codecs = 1; codecs <= 2; codecs++) {
-        batch_new(&a, FRAMES, codecs, 0);
-        ref->rs_encode(a.msg, a.parity, FRAMES, codecs);
-        for (size_t i = 0; i < a.msg_size + a.parity_size; i++) {
-            bool in_msg = i < a.msg_size;
-            size_t at = in_msg ? i : i - a.msg_size;
-            size_t per = (in_msg ? UB_RS_K : UB_RS_PARITY) * codecs;
-            uint8_t *p = (in_msg ? a.msg : a.parity) + at;
-
-            *p ^= 1 << i % 8;
-            g_assert_cmpuint(
-                k->rs_check(a.msg, a.parity, FRAMES, codecs, bad_b), ==, 1);
-            g_assert_cmpuint(bad_b[at / per], ==, 1 << at % codecs);
-            *p ^= 1 << i % 8;
-        }
-    }
-    g_rand_free(r);
-}
-
-#define COLUMNS 400
-
-/* Deal and gather `columns` columns, scalar against `k`, with and without
- * keys; what lies behind the lanes and the bytes stays as it is. */
-static void stripe_case(const UbPcsKernels *k, GRand *r, unsigned width,
-                        unsigned codecs, unsigned frames, unsigned columns,
-                        bool keyed)
-{
-    static uint8_t lanes[2][8][COLUMNS + 8];
-    static UbScrambler keys[2][8];
-    static Batch a, b;
-    UbScrambler *key[8];
-    uint8_t *to[2][8];
-    UbPcsBytes from, back;
-
-    batch_new(&a, frames, codecs ? codecs : 1, 0);
-    batch_new(&b, frames, codecs ? codecs : 1, columns & 1);
-    if (!codecs) {
-        a.msg_size = b.msg_size = columns * width;
-        a.parity_size = b.parity_size = 0;
-    }
-    for (size_t i = 0; i < a.msg_size; i++) {
-        a.msg[i] = g_rand_int(r);
-    }
-    for (size_t i = 0; i < a.parity_size; i++) {
-        a.parity[i] = g_rand_int(r);
-    }
-    memset(lanes, 0xee, sizeof(lanes));
-    for (unsigned l = 0; l < 8; l++) {
-        to[0][l] = lanes[0][l];
-        to[1][l] = lanes[1][l] + (l & columns & 3);
-        for (unsigned i = 0; i < 2; i++) {
-            ub_scrambler_seed(&keys[i][l], UB_SCRAMBLER_PRBS23, l);
-            for (unsigned skip = 0; skip < 20 * l; skip++) {
-                uint8_t none[64] = { 0 };
-
-                ub_scrambler_xor(&keys[i][l], none, none, 64);
-            }
-        }
-        key[l] = &keys[1][l];
-    }
-    from = (UbPcsBytes) { a.msg, a.parity, codecs };
-    back = (UbPcsBytes) { b.msg, b.parity, codecs };
-    ub_pcs_kernels_scalar.stripe(to[0], &from, columns, width, NULL);
-    k->stripe(to[1], &from, columns, width, keyed ? key : NULL);
-    for (unsigned l = 0; l < width; l++) {
-        if (keyed) {
-            ub_scrambler_xor(&keys[0][l], to[0][l], to[0][l], columns);
-        }
-        g_assert_cmpuint(keys[0][l].pos, ==, keys[1][l].pos);
-        g_assert_cmpmem(keys[0][l].window, UB_SCRAMBLER_WINDOW,
-                        keys[1][l].window, UB_SCRAMBLER_WINDOW);
-        g_assert_cmpmem(to[0][l], columns, to[1][l], columns);
-        g_assert_cmphex(to[1][l][columns], ==, 0xee);
-    }
-    if (keyed) {
-        return;
-    }
-    k->destripe(&back, (const uint8_t *const *)to[1], columns, width);
-    batch_equal(&a, &b);
-    batch_new(&b, frames, codecs ? codecs : 1, 0);
-    b.msg_size = a.msg_size;
-    b.parity_size = a.parity_size;
-    back = (UbPcsBytes) { b.msg, b.parity, codecs };
-    ub_pcs_kernels_scalar.destripe(&back, (const uint8_t *const *)to[0],
-                                   columns, width);
-    batch_equal(&a, &b);
-}
-
-static void test_kernels_stripe(gconstpointer data)
-{
-    const UbPcsKernels *k = data;
-    GRand *r = g_rand_new_with_seed(5);
-
-    for (unsigned width = 1; width <= 8; width *= 2) {
-        for (unsigned n = 1; n <= COLUMNS; n++) {
-            stripe_case(k, r, width, 0, FRAMES, n, false);
-            if (k->fused && n % 64 == 0) {
-                stripe_case(k, r, width, 0, FRAMES, n, true);
-            }
-        }
-        for (unsigned codecs = 1; codecs <= 2; codecs++) {
-            unsigned per = UB_RS_N * codecs / width;
-
-            for (unsigned f = 1; f * per <= COLUMNS && f <= FRAMES; f++) {
-                stripe_case(k, r, width, codecs, f, f * per, false);
-                if (k->fused && f * per % 64 == 0) {
-                    stripe_case(k, r, width, codecs, f, f * per, true);
-                }
-            }
-        }
-    }
-    g_rand_free(r);
-}
-
 /* ----------------------------------------------------------- scrambler --- */
 
 static void test_scrambler_known(void)
@@ -811,8 +621,6 @@ static void test_precode(void)
 
 int main(int argc, char **argv)
 {
-    const UbPcsKernels *k;
-
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ebch/words", test_ebch_words);
     g_test_add_func("/ebch/correct", test_ebch_correct);
@@ -827,13 +635,6 @@ int main(int argc, char **argv)
     g_test_add_func("/rs/exhaustive", test_rs_exhaustive);
     g_test_add_func("/rs/random", test_rs_random);
     g_test_add_func("/rs/stride", test_rs_stride);
-    for (unsigned i = 0; (k = ub_pcs_kernels_at(i)); i++) {
-        g_autofree char *rs = g_strdup_printf("/kernels/%s/rs", k->name);
-        g_autofree char *st = g_strdup_printf("/kernels/%s/stripe", k->name);
-
-        g_test_add_data_func(rs, k, test_kernels_rs);
-        g_test_add_data_func(st, k, test_kernels_stripe);
-    }
     g_test_add_func("/scrambler/known", test_scrambler_known);
     g_test_add_data_func("/scrambler/prbs23",
                          GUINT_TO_POINTER(UB_SCRAMBLER_PRBS23),
