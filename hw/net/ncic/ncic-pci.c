@@ -48,7 +48,7 @@ NcicEth *ncic_nic_eth(NcicState *nic)
 static void send_msix(void *opaque, unsigned vector)
 {
     NcicState *s = opaque;
-    PCIDevice *pci = PCI_DEVICE(s);
+    PCIDevice *pci = &s->parent_obj;
 
     trace_ncic_msix(ncic_id(s), vector);
     if (!msix_enabled(pci) && msi_enabled(pci)) {
@@ -475,6 +475,7 @@ static void ncic_realize(PCIDevice *pci, Error **errp)
     DeviceState *dev = DEVICE(pci);
     NcicEthConfig cfg;
 
+    s->id = dev->id ? dev->id : TYPE_NCIC_NIC;
     if (!configure(s, &cfg, errp)) {
         return;
     }

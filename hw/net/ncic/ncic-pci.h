@@ -27,6 +27,7 @@ enum { NCIC_RING_DESC, NCIC_RING_CPL, NCIC_RINGS };
 struct NcicState {
     PCIDevice parent_obj;
 
+    const char *id;
     NICState *nic;
     NICConf conf;
     MemoryRegion bar0;
@@ -76,9 +77,10 @@ bool ncic_dma_cpl_write(void *opaque, NcicDir dir, unsigned q, unsigned slot,
 extern const VMStateDescription vmstate_ncic;
 const NcicRdmaOps *ncic_rdma_ops(void);
 
+/* Names the device in logs and traces. */
 static inline const char *ncic_id(const NcicState *s)
 {
-    return DEVICE(s)->id ? DEVICE(s)->id : TYPE_NCIC_NIC;
+    return s->id;
 }
 
 #endif
