@@ -46,7 +46,6 @@ void qncic_init(QNcic *d, QTestState *qts, QPCIDevice *pci,
 {
     uint64_t size;
 
-    memset(d, 0, sizeof(*d));
     d->qts = qts;
     d->pci = pci;
     d->bus = pci->bus;
@@ -236,21 +235,12 @@ size_t qncic_wire_recv(QNcicWire *w, QNcic *d, void *frame, int ms)
 
 /* ---- QOSGraph node ------------------------------------------------------------------ */
 
-typedef struct QNcicPci {
-    QOSGraphObject obj;
-    QPCIDevice pci;
-    QNcic nic;
-} QNcicPci;
-
 static void *ncic_get_driver(void *obj, const char *interface)
 {
-    QNcicPci *n = obj;
+    QNcic *d = obj;
 
-    if (!g_strcmp0(interface, "ncic-nic")) {
-        return &n->nic;
-    }
     if (!g_strcmp0(interface, "pci-device")) {
-        return &n->pci;
+        return &d->node_pci;
     }
     fprintf(stderr, "%s not present in ncic-nic\n", interface);
     g_assert_not_reached();
@@ -258,38 +248,37 @@ static void *ncic_get_driver(void *obj, const char *interface)
 
 static void ncic_start_hw(QOSGraphObject *obj)
 {
-    QNcicPci *n = (QNcicPci *)obj;
+    QNcic *d = (QNcic *)obj;
 
-    qncic_init(&n->nic, n->pci.bus->qts, &n->pci, n->nic.alloc);
+    qncic_init(d, d->node_pci.bus->qts, &d->node_pci, d->alloc);
 }
 
 static void found(QPCIDevice *dev, int devfn, void *data)
 {
-    QPCIDevice *res = data;
-
-    memcpy(res, dev, sizeof(*dev));
+    memcpy(data, dev, sizeof(*dev));
     g_free(dev);
 }
 
 static void ncic_destroy(QOSGraphObject *obj)
 {
-    QNcicPci *n = (QNcicPci *)obj;
+    QNcic *d = (QNcic *)obj;
 
-    qpci_iounmap(&n->pci, n->nic.csr);
-    qpci_iounmap(&n->pci, n->nic.uar);
+    qpci_iounmap(d->pci, d->csr);
+    qpci_iounmap(d->pci, d->uar);
 }
 
 static void *ncic_create(void *pci_bus, QGuestAllocator *alloc, void *addr)
 {
-    QNcicPci *n = g_new0(QNcicPci, 1);
+    QNcic *d = g_new0(QNcic, 1);
     QPCIAddress *a = addr;
 
-    qpci_device_foreach(pci_bus, a->vendor_id, a->device_id, found, &n->pci);
-    n->nic.alloc = alloc;
-    n->obj.get_driver = ncic_get_driver;
-    n->obj.start_hw = ncic_start_hw;
-    n->obj.destructor = ncic_destroy;
-    return &n->obj;
+    qpci_device_foreach(pci_bus, a->vendor_id, a->device_id, found,
+                        &d->node_pci);
+    d->alloc = alloc;
+    d->obj.get_driver = ncic_get_driver;
+    d->obj.start_hw = ncic_start_hw;
+    d->obj.destructor = ncic_destroy;
+    return &d->obj;
 }
 
 static void ncic_register_nodes(void)

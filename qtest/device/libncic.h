@@ -34,7 +34,8 @@ typedef struct QNcicCpl {
 } QNcicCpl;
 
 typedef struct QNcic {
-    QOSGraphObject obj;
+    QOSGraphObject obj;                 /* as a node of the QOSGraph */
+    QPCIDevice node_pci;
     QTestState *qts;
     QPCIBus *bus;
     QPCIDevice *pci;

@@ -100,7 +100,8 @@ bool ncic_eth_restored(NcicEth *e)
 
 void ncic_eth_restart(NcicEth *e)
 {
-    e->tx_busy = 0;
+    /* tx_busy stays: the wire still owes its ncic_eth_tx_resume(), and a guest
+     * that could clear it would fill the backend's queue without bound. */
     for (unsigned q = 0; q < e->cfg.queues; q++) {
         const NcicRing *r = &e->queue[NCIC_TX][q].desc;
 
