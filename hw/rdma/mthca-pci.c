@@ -563,13 +563,11 @@ static bool mthca_config(NcicMthca *s, Error **errp)
     }
     /* One LID and one GUID for each MAC address unless told otherwise. */
     c->lid = s->lid ? s->lid : (mac[4] << 8 | mac[5]) % 0xbfff + 1;
-    c->guid = s->guid;
-    if (!c->guid) {
-        c->guid = (uint64_t)mac[0] << 56 | (uint64_t)mac[1] << 48 |
-                  (uint64_t)mac[2] << 40 | (uint64_t)mac[3] << 16 |
-                  mac[4] << 8 | mac[5];
-        c->guid = c->guid ^ 0x02ull << 56;
-    }
+    /* The port's is the EUI-64 of the MAC: peers derive it from frames. */
+    c->guid = s->guid ? s->guid : ldl_be_p(mac) >> 8 ?
+              (uint64_t)(ldl_be_p(mac) >> 8 ^ 0x020000) << 40 |
+              (ldl_be_p(mac + 2) & 0xffffff) : 1;
+    c->port_guid = s->guid ? s->guid + 1 : c->guid | 0xfffeull << 24;
     c->gid_prefix = s->gid_prefix;
     c->roce_gid = s->roce_gid;
     if (s->roce_gid) {

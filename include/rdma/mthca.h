@@ -38,7 +38,8 @@ typedef struct MthcaConfig {
     const MthcaOps *ops;
     RdmaConfig rdma;        /* pers and table sizes are set by mthca_new() */
     uint8_t mac[6];
-    uint64_t guid;          /* node GUID; the port's is guid + 1 */
+    uint64_t guid;          /* of the node */
+    uint64_t port_guid;
     uint64_t gid_prefix;    /* initial; a subnet manager may change it */
     bool sm;                /* a subnet manager brings the port up */
     uint16_t lid;           /* without one: the LID, not 0 */

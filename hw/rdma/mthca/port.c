@@ -124,7 +124,7 @@ void mthca_port_reset(Mthca *m)
     i[43] = 1 << 4;         /* VL0 operational */
     i[50] = MTHCA_MAX_GIDS;
     i[52] = 0x10;           /* response time 4.096 us << 16 */
-    put_be64(p->guid[0], m->cfg.guid + 1);
+    put_be64(p->guid[0], m->cfg.port_guid);
     if (m->cfg.roce_gid) {
         /* With prefix 0 this entry is the IPv4-mapped GID of the LID. */
         uint32_t ip = rdma_lid_to_ip(m->rdma, m->cfg.lid);

@@ -92,7 +92,7 @@ typedef struct Path {
     bool mcast;
     uint32_t gen;               /* of the neighbour table and port */
     uint32_t dip;
-    uint32_t ip_sum;            /* of the header without length, id */
+    uint64_t ip_sum;            /* of the header without length, id */
     uint8_t hdr[ROCE_NET_BYTES];
 } Path;
 

@@ -461,6 +461,11 @@ static void complete_recv(RdmaQp *qp, const RxPacket *pkt, RdmaStatus status,
         .rlid = rdma_ip_to_lid(dev, pkt->sip),
     };
 
+    if (pkt->dip == 0xffffffff) {
+        /* Directed-route packets: both LIDs are the permissive one. */
+        cqe.rlid = RDMA_LID_PERMISSIVE;
+    }
+
     if (pkt->op->deth) {
         cqe.rqpn = deth_sqpn(pkt->bth + pkt->op->deth);
         cqe.has_grh = net_has_grh(dev, pkt);
