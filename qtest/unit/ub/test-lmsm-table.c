@@ -958,6 +958,39 @@ static void test_state1(void)
     }
 }
 
+/* Other settings in the RLTBs than EQ agreed on: Request_Equalization. */
+static void test_eq_mismatch(void)
+{
+    Dut *d = dut_new();
+
+    active_pri(d);
+    grant_pri(d);
+    settled(d);
+    g_assert_cmpuint(d->l->state, ==, UB_LMSM_RETR_ACTIVE);
+    rltb(d, UB_LTB_RETR_ACTIVE, false, ALL, 8);     /* cursors are 0 */
+    g_assert_cmpuint(d->l->state, ==, UB_LMSM_RETR_CONFIRM);
+    g_assert_cmphex(d->l->ltb[0][0], ==, UB_LTB_RETR_CONFIRM);
+    g_assert_cmpuint(ub_ltb_request_eq(d->l->ltb[0]), ==, 1);
+    dut_free(d);
+}
+
+/* 2 ms without an answer: the next setting. */
+static void test_eq_no_answer(void)
+{
+    Dut *d = dut_new();
+
+    d->eq.first = 3;
+    d->eq.last = 7;
+    active_pri(d);
+    g_assert_cmpuint(d->l->eql[0].ask.preset, ==, 3);
+    later(d, MS(2) - 1);
+    g_assert_cmpuint(d->l->eql[0].ask.preset, ==, 3);
+    later(d, 1);
+    g_assert_cmpuint(d->l->eql[0].ask.preset, ==, 4);
+    g_assert_cmpuint(ub_ltb_tx_preset(d->l->ltb[0]), ==, 4);
+    dut_free(d);
+}
+
 /* No block leaves before the peer of a lane could lock to it. */
 static void test_idle_exit(void)
 {
@@ -1021,6 +1054,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/lmsm/table/link-up", test_link_up);
     g_test_add_func("/ub/lmsm/table/new-rates", test_new_rates);
     g_test_add_func("/ub/lmsm/table/state1", test_state1);
+    g_test_add_func("/ub/lmsm/eq/mismatch", test_eq_mismatch);
+    g_test_add_func("/ub/lmsm/eq/no-answer", test_eq_no_answer);
     g_test_add_func("/ub/lmsm/table/idle-exit", test_idle_exit);
     g_test_add_func("/ub/lmsm/table/edf-first", test_edf_first);
     g_test_add_func("/ub/lmsm/table/names", test_names);

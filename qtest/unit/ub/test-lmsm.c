@@ -321,6 +321,8 @@ static void test_roles_mixed(void)
 
 /* -------------------------------------------------------------- wires ---- */
 
+static void check_eq(Sim *s, unsigned rejected);
+
 static void test_reversal(void)
 {
     for (unsigned i = 1; i < 4; i++) {
@@ -337,6 +339,7 @@ static void test_reversal(void)
         check_state(s, 8, 8, 8);
         g_assert_cmpuint(s->port[1].l.rx_lane0_id, ==, i & 1 ? 7 : 0);
         g_assert_cmpuint(s->port[0].l.rx_lane0_id, ==, i & 2 ? 7 : 0);
+        check_eq(s, 0xff);      /* the wishes reached the right lanes */
         sim_free(s);
     }
 }
@@ -497,6 +500,7 @@ static void check_eq(Sim *s, unsigned rejected)
                         UB_EQS_COARSE_OK | UB_EQS_PASSIVE_OK |
                         UB_EQS_ACTIVE_OK);
         g_assert_cmphex(l->eq_complete, ==, 0x100);
+        g_assert_false(l->request_eq);
         for (unsigned i = 0; i < 8; i++) {
             unsigned best = s->port[!p].l.eq.best[i];
 
