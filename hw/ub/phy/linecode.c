@@ -7,6 +7,10 @@
 #include "ub/linecode.h"
 
 #define LOW_BITS 0x5555555555555555ULL
+#define ONE_LEVELS 0x1111111111111111ULL /* 1 in every other UI */
+#define BLOCK 8 /* words worked on side by side */
+
+typedef uint64_t Words __attribute__((vector_size(8 * BLOCK), may_alias));
 
 /* Pair b1 b0 becomes b1, b1^b0: its own inverse. */
 static uint64_t gray64(uint64_t v)
@@ -18,105 +22,153 @@ void ub_gray(uint8_t *out, const uint8_t *in, size_t n)
 {
     size_t i = 0;
 
-    for (; i + 8 <= n; i += 8) {
-        put_le64(out + i, gray64(get_le64(in + i)));
+    for (; i + 8 * BLOCK <= n; i += 8 * BLOCK) {
+        Words v;
+
+        memcpy(&v, in + i, sizeof(v));
+        v ^= v >> 1 & LOW_BITS;
+        memcpy(out + i, &v, sizeof(v));
     }
     for (; i < n; i++) {
         out[i] = gray64(in[i]);
     }
 }
 
-/* Sum and difference mod 4 of each pair of bits. */
+/* Sum mod 4 of each pair of bits. */
 static uint64_t add4(uint64_t a, uint64_t b)
 {
-    uint64_t carry = a & b & LOW_BITS;
-
-    return a ^ b ^ carry << 1;
+    return a ^ b ^ (a & b & LOW_BITS) << 1;
 }
 
-static uint64_t neg4(uint64_t a)
+/* T_n = P_n ^ T_{n-1} after a 0, in each word: running parity, by doubling
+ * distances. */
+static void nrz_words(Words *t)
 {
-    return a ^ (a & LOW_BITS) << 1;
-}
-
-/* Bits of the last UI of `count` bytes in a word. */
-static uint64_t last_bit(uint64_t v, unsigned count)
-{
-    return v >> (8 * count - 1) & 1;
-}
-
-static uint64_t last_level(uint64_t v, unsigned count)
-{
-    return v >> (8 * count - 2) & 3;
-}
-
-/* T_n = P_n ^ T_{n-1}: running parity, by doubling distances. */
-static uint64_t nrz_encode(uint64_t p, uint64_t prev)
-{
-    p ^= prev;
     for (unsigned d = 1; d < 64; d *= 2) {
-        p ^= p << d;
+        *t ^= *t << d;
     }
-    return p;
 }
 
-static uint64_t nrz_decode(uint64_t r, uint64_t prev)
+/* ... and what the UI before does to all of them. */
+static uint64_t nrz_join(uint64_t t, uint64_t prev)
+{
+    return t ^ -prev;
+}
+
+/* T_n = P_n - T_{n-1} after a 0, in each word: the first doubling subtracts,
+ * the others add. */
+static void pam4_words(Words *t)
+{
+    Words v = *t, w = v << 2;
+
+    w ^= (w & LOW_BITS) << 1;
+    v = v ^ w ^ (v & w & LOW_BITS) << 1;
+    for (unsigned d = 4; d < 64; d *= 2) {
+        w = v << d;
+        v = v ^ w ^ (v & w & LOW_BITS) << 1;
+    }
+    *t = v;
+}
+
+/* The UI before is subtracted from the first, added to the second, … */
+static uint64_t pam4_join(uint64_t t, uint64_t prev)
+{
+    return add4(t, ((4 - prev) & 3) * ONE_LEVELS | prev * (ONE_LEVELS << 2));
+}
+
+static uint64_t nrz_undo(uint64_t r, uint64_t prev)
 {
     return r ^ (r << 1 | prev);
 }
 
-/* T_n = P_n - T_{n-1}: the first doubling subtracts, the others add. */
-static uint64_t pam4_encode(uint64_t p, uint64_t prev)
-{
-    p = add4(p, neg4(prev));
-    p = add4(p, neg4(p << 2));
-    for (unsigned d = 4; d < 64; d *= 2) {
-        p = add4(p, p << d);
-    }
-    return p;
-}
-
-static uint64_t pam4_decode(uint64_t r, uint64_t prev)
+static uint64_t pam4_undo(uint64_t r, uint64_t prev)
 {
     return add4(r, r << 2 | prev);
 }
 
-/* Words of eight symbols, then the rest as one short word. */
-#define LINE_CODE(name, code, last, from)                               \
-    static uint8_t name(uint8_t *out, const uint8_t *in, size_t n,      \
-                        uint8_t prev)                                   \
-    {                                                                   \
-        while (n) {                                                     \
-            unsigned count = n < 8 ? n : 8;                             \
-            uint64_t v = 0, w;                                          \
-                                                                        \
-            if (count == 8) {                                           \
-                v = get_le64(in);                                       \
-            } else {                                                    \
-                for (unsigned i = 0; i < count; i++) {                  \
-                    v |= (uint64_t)in[i] << 8 * i;                      \
-                }                                                       \
-            }                                                           \
-            w = code(v, prev);                                          \
-            prev = last(from, count);                                   \
-            if (count == 8) {                                           \
-                put_le64(out, w);                                       \
-            } else {                                                    \
-                for (unsigned i = 0; i < count; i++) {                  \
-                    out[i] = w >> 8 * i;                                \
-                }                                                       \
-            }                                                           \
-            out += count;                                               \
-            in += count;                                                \
-            n -= count;                                                 \
-        }                                                               \
-        return prev;                                                    \
+static void get_block(Words *t, const uint8_t *p)
+{
+    for (unsigned k = 0; k < BLOCK; k++) {
+        (*t)[k] = get_le64(p + 8 * k);
+    }
+}
+
+static uint64_t get_word(const uint8_t *p, unsigned count)
+{
+    uint64_t v = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        v |= (uint64_t)p[i] << 8 * i;
+    }
+    return v;
+}
+
+static void put_word(uint8_t *p, uint64_t v, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        p[i] = v >> 8 * i;
+    }
+}
+
+/* Blocks, then words, then the rest as one short word. */
+#define PRECODE(name, words, join, bits)                                    \
+    static uint8_t name(uint8_t *out, const uint8_t *in, size_t n,          \
+                        uint64_t prev)                                      \
+    {                                                                       \
+        for (; n >= 8 * BLOCK; n -= 8 * BLOCK) {                            \
+            Words t;                                                        \
+                                                                            \
+            get_block(&t, in);                                              \
+            words(&t);                                                      \
+            for (unsigned k = 0; k < BLOCK; k++) {                          \
+                t[k] = join(t[k], prev);                                    \
+                prev = t[k] >> (64 - bits);                                 \
+                put_le64(out + 8 * k, t[k]);                                \
+            }                                                               \
+            out += 8 * BLOCK;                                               \
+            in += 8 * BLOCK;                                                \
+        }                                                                   \
+        while (n) {                                                         \
+            unsigned count = n < 8 ? n : 8;                                 \
+            Words short_word = { get_word(in, count) };                     \
+            uint64_t t;                                                     \
+                                                                            \
+            words(&short_word);                                             \
+            t = join(short_word[0], prev);                                  \
+            prev = t >> (8 * count - bits) & ((1 << bits) - 1);             \
+            put_word(out, t, count);                                        \
+            out += count;                                                   \
+            in += count;                                                    \
+            n -= count;                                                     \
+        }                                                                   \
+        return prev;                                                        \
     }
 
-LINE_CODE(run_nrz_encode, nrz_encode, last_bit, w)
-LINE_CODE(run_nrz_decode, nrz_decode, last_bit, v)
-LINE_CODE(run_pam4_encode, pam4_encode, last_level, w)
-LINE_CODE(run_pam4_decode, pam4_decode, last_level, v)
+#define UNDO(name, undo, bits)                                              \
+    static uint8_t name(uint8_t *out, const uint8_t *in, size_t n,          \
+                        uint64_t prev)                                      \
+    {                                                                       \
+        for (; n >= 8; n -= 8) {                                            \
+            uint64_t r = get_le64(in);                                      \
+                                                                            \
+            put_le64(out, undo(r, prev));                                   \
+            prev = r >> (64 - bits);                                        \
+            out += 8;                                                       \
+            in += 8;                                                        \
+        }                                                                   \
+        if (n) {                                                            \
+            uint64_t r = get_word(in, n);                                   \
+                                                                            \
+            put_word(out, undo(r, prev), n);                                \
+            prev = r >> (8 * n - bits) & ((1 << bits) - 1);                 \
+        }                                                                   \
+        return prev;                                                        \
+    }
+
+PRECODE(nrz_precode, nrz_words, nrz_join, 1)
+PRECODE(pam4_precode, pam4_words, pam4_join, 2)
+UNDO(nrz_precode_undo, nrz_undo, 1)
+UNDO(pam4_precode_undo, pam4_undo, 2)
 
 uint8_t ub_precode_start(bool pam4)
 {
@@ -126,13 +178,13 @@ uint8_t ub_precode_start(bool pam4)
 uint8_t ub_precode(uint8_t *out, const uint8_t *in, size_t n, bool pam4,
                    uint8_t prev)
 {
-    return pam4 ? run_pam4_encode(out, in, n, prev) :
-           run_nrz_encode(out, in, n, prev);
+    return pam4 ? pam4_precode(out, in, n, prev) :
+           nrz_precode(out, in, n, prev);
 }
 
 uint8_t ub_precode_undo(uint8_t *out, const uint8_t *in, size_t n, bool pam4,
                         uint8_t prev)
 {
-    return pam4 ? run_pam4_decode(out, in, n, prev) :
-           run_nrz_decode(out, in, n, prev);
+    return pam4 ? pam4_precode_undo(out, in, n, prev) :
+           nrz_precode_undo(out, in, n, prev);
 }

@@ -13,6 +13,13 @@
 
 #include "kernels.h"
 
+/* For large buffers in inner loops, where the build zeroes what is automatic. */
+#if __has_attribute(uninitialized)
+#define UB_UNINITIALIZED __attribute__((uninitialized))
+#else
+#define UB_UNINITIALIZED
+#endif
+
 /* Build the field tables; any thread, any number of times. */
 void ub_rs_tables_init(void);
 

@@ -370,7 +370,7 @@ static INLINE void encode_frames(const uint8_t *msg, uint8_t *parity, size_t n,
 {
     UbPcsBytes b = { (uint8_t *)msg, parity, codecs };
     size_t per = group_frames(codecs), groups = n / per, left = n % per;
-    Group rest;
+    Group rest UB_UNINITIALIZED;
 
     for (size_t g = 0; g < groups; g++) {
         const uint8_t *ahead = msg + (g + AHEAD) * 16 * UB_RS_K;
@@ -450,7 +450,7 @@ static INLINE size_t check_frames(const uint8_t *msg,
     UbPcsBytes b = { (uint8_t *)msg, (uint8_t *)parity, codecs };
     size_t per = group_frames(codecs), groups = n / per, left = n % per;
     size_t count = 0;
-    Group rest;
+    Group rest UB_UNINITIALIZED;
 
     for (size_t g = 0; g < groups; g++) {
         count += check_group(&b, g, per, codecs, bad + g * per);

@@ -218,10 +218,12 @@ INLINE void FN(encode_frames)(const uint8_t *msg, uint8_t *parity, size_t n,
         FN(encode_group)(msg + at * UB_RS_K * codecs,
                          parity + at * UB_RS_PARITY * codecs, codecs);
     } else if (at < n) {
-        uint8_t in[UB_RS_K * ROWS * PARTS * 2] = { 0 };
-        uint8_t out[UB_RS_PARITY * ROWS * PARTS * 2];
+        uint8_t in[UB_RS_K * ROWS * PARTS * 2] UB_UNINITIALIZED;
+        uint8_t out[UB_RS_PARITY * ROWS * PARTS * 2] UB_UNINITIALIZED;
 
         memcpy(in, msg, n * UB_RS_K * codecs);
+        memset(in + n * UB_RS_K * codecs, 0, sizeof(in) -
+               n * UB_RS_K * codecs);
         FN(encode_group)(in, out, codecs);
         memcpy(parity, out, n * UB_RS_PARITY * codecs);
     }
@@ -241,7 +243,7 @@ static TARGET void FN(encode)(const uint8_t *msg, uint8_t *parity, size_t n,
 static TARGET size_t FN(check)(const uint8_t *msg, const uint8_t *parity,
                                size_t n, unsigned codecs, uint8_t *bad)
 {
-    uint8_t again[UB_RS_PARITY * ROWS * PARTS * 2 * 4];
+    uint8_t again[UB_RS_PARITY * ROWS * PARTS * 2 * 4] UB_UNINITIALIZED;
     size_t count = 0, size = UB_RS_PARITY * codecs;
 
     for (size_t step; n; n -= step, bad += step) {
