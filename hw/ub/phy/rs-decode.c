@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "scalar.h"
 #include "ub/rs.h"
 
 #define MAX_T 4
@@ -20,24 +21,25 @@ typedef struct Fix {
     uint8_t value;    /* what to add to it */
 } Fix;
 
+/* The generator vanishes at the eight roots, so the word and its remainder
+ * have the same values there. */
 static bool syndromes(const uint8_t *msg, const uint8_t *parity,
                       size_t stride, uint8_t s[UB_RS_PARITY])
 {
-    bool any = false;
+    uint64_t rem = ub_rs_remainder(msg, stride);
 
+    for (unsigned i = 0; i < UB_RS_PARITY; i++) {
+        rem ^= (uint64_t)parity[i * stride] << 8 * (UB_RS_PARITY - 1 - i);
+    }
     for (unsigned j = 0; j < UB_RS_PARITY; j++) {
         uint8_t root = ub_gf_pow(j), sum = 0;
 
-        for (unsigned i = 0; i < UB_RS_K; i++) {
-            sum = ub_gf_mul(sum, root) ^ msg[i * stride];
-        }
-        for (unsigned i = 0; i < UB_RS_PARITY; i++) {
-            sum = ub_gf_mul(sum, root) ^ parity[i * stride];
+        for (int i = UB_RS_PARITY - 1; i >= 0; i--) {
+            sum = ub_gf_mul(sum, root) ^ (uint8_t)(rem >> 8 * i);
         }
         s[j] = sum;
-        any |= sum != 0;
     }
-    return any;
+    return rem;
 }
 
 /* Error locator from the first 2t syndromes; returns its length. */
@@ -84,13 +86,41 @@ static uint8_t evaluate(const uint8_t *poly, unsigned terms, uint8_t x)
     return sum;
 }
 
+/* Powers of x at which the locator has a root, of the 128 that exist; returns
+ * how many.  Term i is multiplied by alpha^-i from one to the next. */
+static unsigned roots(const uint8_t *lambda, unsigned length,
+                      uint8_t exponent[MAX_T])
+{
+    uint8_t term[MAX_T + 1], ratio[MAX_T + 1];
+    unsigned found = 0;
+
+    for (unsigned i = 0; i <= length; i++) {
+        term[i] = lambda[i];
+        ratio[i] = ub_gf_pow(255 - i);
+    }
+    for (unsigned e = 0; e < UB_RS_N && found < length; e++) {
+        uint8_t sum = 0;
+
+        for (unsigned i = 0; i <= length; i++) {
+            sum ^= term[i];
+            term[i] = i ? ub_gf_mul(term[i], ratio[i]) : term[i];
+        }
+        if (!sum) {
+            exponent[found++] = e;
+        }
+    }
+    return found;
+}
+
 /* Positions and values; false when they are not `length` distinct ones. */
 static bool solve(const uint8_t *s, const uint8_t *lambda, unsigned length,
                   Fix *fix)
 {
-    uint8_t omega[MAX_T], slope[MAX_T + 1] = { 0 };
-    unsigned found = 0;
+    uint8_t omega[MAX_T], slope[MAX_T + 1] = { 0 }, exponent[MAX_T];
 
+    if (roots(lambda, length, exponent) < length) {
+        return false;
+    }
     for (unsigned i = 0; i < length; i++) {
         omega[i] = 0;
         for (unsigned k = 0; k <= i; k++) {
@@ -100,24 +130,21 @@ static bool solve(const uint8_t *s, const uint8_t *lambda, unsigned length,
     for (unsigned i = 1; i <= length; i += 2) {
         slope[i - 1] = lambda[i];
     }
-    for (unsigned e = 0; e < UB_RS_N; e++) {
-        uint8_t inverse = ub_gf_pow(255 - e), denominator;
+    for (unsigned k = 0; k < length; k++) {
+        unsigned e = exponent[k];
+        uint8_t inverse = ub_gf_pow(255 - e);
+        uint8_t denominator = evaluate(slope, length, inverse);
 
-        if (evaluate(lambda, length + 1, inverse)) {
-            continue;
-        }
-        denominator = evaluate(slope, length, inverse);
-        if (!denominator || found == length) {
+        if (!denominator) {
             return false;
         }
-        fix[found].exponent = e;
-        fix[found].value =
+        fix[k].exponent = e;
+        fix[k].value =
             ub_gf_mul(ub_gf_mul(ub_gf_pow(e),
                                 evaluate(omega, length, inverse)),
                       ub_gf_inv(denominator));
-        found++;
     }
-    return found == length;
+    return true;
 }
 
 int ub_rs_decode(uint8_t *msg, uint8_t *parity, size_t stride, unsigned t)

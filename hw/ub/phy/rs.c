@@ -57,8 +57,13 @@ static void tables_build(void)
 void ub_rs_tables_init(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static bool done;
 
-    pthread_once(&once, tables_build);
+    /* The flag saves a call: field arithmetic asks every time. */
+    if (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
+        pthread_once(&once, tables_build);
+        __atomic_store_n(&done, true, __ATOMIC_RELEASE);
+    }
 }
 
 uint64_t ub_rs_feedback(uint8_t symbol)
@@ -93,6 +98,12 @@ static uint64_t parity_of(const uint8_t *in, size_t stride)
         rem = rem << 8 ^ gf.feedback[(rem >> 56) ^ in[i * stride]];
     }
     return rem;
+}
+
+uint64_t ub_rs_remainder(const uint8_t *msg, size_t stride)
+{
+    ub_rs_tables_init();
+    return parity_of(msg, stride);
 }
 
 static void scalar_encode(const uint8_t *msg, uint8_t *parity, size_t n,

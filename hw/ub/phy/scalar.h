@@ -27,6 +27,10 @@ void ub_rs_tables_init(void);
  * After ub_rs_tables_init. */
 uint64_t ub_rs_feedback(uint8_t symbol);
 
+/* Parity that belongs to the message symbols at msg[0], msg[stride] …, p7 in
+ * the top byte. */
+uint64_t ub_rs_remainder(const uint8_t *msg, size_t stride);
+
 void ub_stripe_scalar(uint8_t *const *lane, const UbPcsBytes *bytes,
                       size_t columns, unsigned width,
                       UbScrambler *const *key);
