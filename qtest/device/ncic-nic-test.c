@@ -6,7 +6,9 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "hw/pci/pci_regs.h"
+#include "qapi/error.h"
 #include "qobject/qdict.h"
+#include "qobject/qjson.h"
 #include "ncic-fixture.h"
 
 #define BUF_SIZE 2048
@@ -511,6 +513,32 @@ static void test_several(void)
     qtest_quit(qts);
 }
 
+/* Values that make no sense are refused with a message, and leave nothing. */
+static void test_bad_properties(void)
+{
+    static const char *const bad[] = {
+        "'queues': 0", "'queues': 33", "'msix-vectors': 0",
+        "'msix-vectors': 2049", "'mtu': 67", "'mtu': 65518",
+        "'layout': 'other'", "'eth-flags': ''", "'eth-arm': 'never'",
+        "'layout': 'rtl', 'msix-vectors': 32",
+    };
+    QTestState *qts = qtest_init("-M pc -nodefaults");
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
+        g_autofree char *args =
+            g_strdup_printf("{ 'driver': 'ncic-nic', 'id': 'nic0', %s }",
+                            bad[i]);
+        QDict *rsp = qtest_qmp(qts, "{ 'execute': 'device_add',"
+                               " 'arguments': %p }",
+                               qobject_from_json(args, &error_abort));
+
+        g_assert_true(qdict_haskey(rsp, "error"));
+        qobject_unref(rsp);
+    }
+    qtest_qmp_device_add(qts, "ncic-nic", "nic0", "{ 'addr': '4' }");
+    qtest_quit(qts);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -527,5 +555,6 @@ int main(int argc, char **argv)
     qtest_add_func("/ncic-nic/rx-backpressure", test_rx_backpressure);
     qtest_add_func("/ncic-nic/hotplug", test_hotplug);
     qtest_add_func("/ncic-nic/several", test_several);
+    qtest_add_func("/ncic-nic/bad-properties", test_bad_properties);
     return g_test_run();
 }
