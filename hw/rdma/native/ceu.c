@@ -108,7 +108,7 @@ static uint8_t cmd_init_hca(NativeRdma *n, NativeCmd *c)
         }
     }
     drop_objects(n);
-    icm_clear(n);
+    native_icm_clear(n);
     for (int i = 0; i < G_N_ELEMENTS(t); i++) {
         uint64_t v = get_be64(c->in + t[i].off);
 
@@ -124,7 +124,7 @@ static uint8_t cmd_init_hca(NativeRdma *n, NativeCmd *c)
 static uint8_t cmd_close_hca(NativeRdma *n, NativeCmd *c)
 {
     drop_objects(n);
-    icm_clear(n);
+    native_icm_clear(n);
     n->s.ready = false;
     return NRS_OK;
 }

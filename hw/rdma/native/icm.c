@@ -92,7 +92,7 @@ bool icm_unmap_page(NativeRdma *n, unsigned region, uint64_t virt)
     return s != NULL;
 }
 
-void icm_clear(NativeRdma *n)
+void native_icm_clear(NativeRdma *n)
 {
     memset(n->s.map, 0, sizeof(n->s.map));
     memset(n->s.base, 0, sizeof(n->s.base));

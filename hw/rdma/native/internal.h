@@ -111,7 +111,7 @@ bool icm_write(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size,
 bool icm_map_page(NativeRdma *n, unsigned region, uint64_t virt,
                   uint64_t phys);
 bool icm_unmap_page(NativeRdma *n, unsigned region, uint64_t virt);
-void icm_clear(NativeRdma *n);
+void native_icm_clear(NativeRdma *n);
 static inline uint32_t icm_count(NativeRdma *n, IcmTable t)
 {
     return 1u << n->s.log[t];
