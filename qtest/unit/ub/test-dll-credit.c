@@ -461,7 +461,28 @@ static void test_fc_overflow(void)
     expect_fatal(&p, 0, UB_DLL_ERR_FC_OVERFLOW);
     pair_free(&p);
 
-    /* The same by a header. */
+    /* More than 65535 cells granted. */
+    {
+        UbCrdAck all = { .initial = true };
+        UbDllConfig cfg;
+
+        ub_dll_config_init(&cfg);
+        cfg.wish.vl_enable = 0xffff;
+        memset(cfg.wish.ctrl_credit_grain, 128, UB_VLS);
+        memset(all.crd_num, 63, UB_VLS);
+        pair_init(&p, &cfg, &cfg);
+        pair_link(&p);
+        while (status(&p, 0).state != UB_DLL_CREDIT_INIT) {
+            pair_step(&p);
+        }
+        n = ub_put_crd_ack(f, b, &all);
+        give(&p, 0, b, n);
+        g_assert_cmpuint(p.e[0].errors[UB_DLL_ERR_FC_OVERFLOW], ==, 1);
+        g_assert_true(p.e[0].fatal);
+        pair_free(&p);
+    }
+
+    /* Returned by a header. */
     pair_up(&p, NULL, NULL, UB_MODE_CRC);
     ub_pack_packet(f, 0, 6, 0, &one, 1, false, b, 1);
     b[0] |= 0x80;
