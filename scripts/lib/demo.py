@@ -10,7 +10,7 @@ from typing import Callable, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'qtest/guest'))
 sys.dont_write_bytecode = True
-from guestvm import net  # noqa: E402
+from guestvm import net, rdma  # noqa: E402
 from guestvm.guest import (Guest, NotAvailable, driver_modules,  # noqa: E402
                            has_device)
 from guestvm.hostnet import HttpServer, payload, stream  # noqa: E402
@@ -145,9 +145,43 @@ def part_pair(show):
         sound(show, left, right)
 
 
+def part_rdma(show):
+    need('ncic-mthca')
+    host = '10.2.0.1'
+    with Guest('left', rdma=True, memory=384) as left, \
+            Guest('right', rdma=True, memory=384) as right:
+        wires = [left.dir / 'rdma', left.dir / 'ip']
+        left.nics, right.nics = (
+            [(stream(wire, server=n == 1, reconnect_ms=100 * (n - 1)),
+              f'{model},mac=52:54:00:00:0{i}:0{n}')
+             for i, (wire, model) in enumerate(zip(
+                 wires, (f'ncic-mthca,sm=auto,lid={n}', 'virtio-net-pci')))]
+            for n in (1, 2))
+        boot(show, left, right)
+        for number, guest in enumerate((left, right), 1):
+            net.static(guest, net.interface(guest, 'virtio-net-pci'),
+                       f'10.2.0.{number}/24')
+            device = rdma.wait_active(guest)
+        info = rdma.devinfo(right, device)
+        show.step("Debian's ib_mthca", f'{device}: {info["state"]}, '
+                  f'firmware {info["fw_ver"]}')
+        net.reachable(right, host)
+        for kind in ('rc', 'uc', 'ud', 'srq'):
+            rate = rdma.pingpong(left, right, host, kind, device, '-c')
+            show.step(f'ibv_{kind}_pingpong, data checked',
+                      f'{rate:.0f} Mbit/s')
+        for tool, what in (('ib_write_bw', 'RDMA write'),
+                           ('ib_read_bw', 'RDMA read')):
+            row = rdma.perftest(left, right, host, tool, device,
+                                '-s 65536 -n 500')
+            show.step(f'{tool}, 64 KiB', f'{row[3]} MB/s')
+        sound(show, left, right)
+
+
 PARTS = [
     Part('net', 'A stock kernel on ncic-nic: address, download', part_net),
     Part('pair', 'Two guests on a wire', part_pair),
+    Part('rdma', "Two guests, Debian's RDMA stack on ncic-mthca", part_rdma),
 ]
 
 
