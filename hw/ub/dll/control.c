@@ -252,7 +252,7 @@ static void crd_ack_rx(UbDll *d, const uint8_t *block)
         return;
     }
     v->credit_at = NEVER; /* also an empty one shows that the peer lives */
-    for (unsigned vl = 0; vl < UB_VLS; vl++) {
+    for (unsigned vl = 0; vl < UB_VLS && !v->fatal; vl++) {
         if (ca.crd_num[vl] && v->sd_seen) {
             credit_grant(d, vl, ca.crd_num[vl] *
                          v->agreed.ctrl_credit_grain[vl], false);
