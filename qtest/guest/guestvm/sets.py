@@ -50,7 +50,7 @@ SETS = {
     'rdma': PackageSet(
         packages=('ibverbs-utils', 'libibverbs1', 'ibverbs-providers',
                   'rdma-core', 'rdmacm-utils', 'perftest', 'opensm',
-                  'infiniband-diags', 'iproute2'),
+                  'infiniband-diags', 'iproute2', 'libgcc-s1'),
         files=('/usr/bin/ibv_*', '/usr/bin/rping', '/usr/bin/ucmatose',
                '/usr/bin/udpong', '/usr/bin/udaddy', '/usr/bin/mckey',
                '/usr/bin/rdma_*', '/usr/bin/cmtime', '/usr/bin/rstream',
@@ -63,7 +63,8 @@ SETS = {
                '/usr/sbin/rdma', '/usr/bin/rdma',
                '/etc/libibverbs.d/*', '/usr/lib/*/libibverbs/*',
                '/usr/lib/*/librdmacm.so*', '/usr/lib/*/rsocket/*',
-               '/etc/rdma/*'),
+               '/etc/rdma/*',
+               '/usr/lib/*/libgcc_s.so.1'),    # pthread_exit() loads it
         modules=('ib_core', 'ib_uverbs', 'ib_umad', 'ib_cm', 'rdma_cm',
                  'rdma_ucm', 'ib_ipoib', 'ib_mthca', 'rdma_rxe')),
 }

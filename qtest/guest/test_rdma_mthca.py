@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Stock verbs software on ncic-mthca: Debian's ib_mthca and rdma-core,
+unmodified, between two guests and against the kernel's soft-RoCE."""
+
+import re
+import unittest
+
+from guestvm import net, tap
+from guestvm.guest import Guest, NotAvailable, has_device
+from guestvm.hostnet import stream
+
+MODEL = 'ncic-mthca'
+PORT = 18515            # of the address exchange of all the programs here
+
+
+class RdmaCase(unittest.TestCase):
+    """Two guests: an RDMA wire and an Ethernet wire for address exchange."""
+    left = right = None
+    # Extra properties of the adapters.
+    props = ''
+    guests = ()
+
+    @classmethod
+    def rdma_nic(cls, netdev, index):
+        return (netdev, f'{MODEL},id=hca,mac=52:54:00:00:05:0{index},'
+                        f'lid={index}{cls.props}')
+
+    @classmethod
+    def make(cls, name, index, wires=None):
+        guest = Guest(name, rdma=True, memory=512)
+        server = wires is None
+        wires = wires or guest.dir
+        ends = [stream(wires / w, server=server,
+                       reconnect_ms=0 if server else 100)
+                for w in ('rdma', 'ether')]
+        guest.nics = [cls.rdma_nic(ends[0], index),
+                      (ends[1], f'virtio-net-pci,id=eth,'
+                                f'mac=52:54:00:00:06:0{index}')]
+        cls.addClassCleanup(guest.close)
+        cls.guests = (*cls.guests, guest)
+        return guest
+
+    @classmethod
+    def ready(cls, guest, index):
+        guest.wait_ready()
+        guest.eth = net.interface(guest, 'virtio-net-pci')
+        net.static(guest, guest.eth, f'10.5.0.{index}/24')
+        guest.run('ip link set lo up')
+
+    @classmethod
+    def setUpClass(cls):
+        if not has_device('x86_64', MODEL):
+            raise NotAvailable(f'qemu-system-x86_64 has no device {MODEL}')
+        cls.left = cls.make('left', 1).start()
+        cls.right = cls.make('right', 2, cls.left.dir).start()
+        cls.ready(cls.left, 1)
+        cls.ready(cls.right, 2)
+        net.reachable(cls.right, '10.5.0.1')
+
+    # ---- steps ----
+
+    def pair(self, command, timeout=120, server_options='',
+             client_options=''):
+        """Run a program as server left and as client right; outputs."""
+        server = self.left.spawn(f'{command} {server_options}', timeout)
+        self.left.wait_for(f'ss -Hltn "sport = :{PORT}" | grep -q .')
+        client = self.right.run(f'{command} {client_options} 10.5.0.1',
+                                timeout)
+        return server.wait().out, client.out
+
+    def counter(self, guest, name):
+        return guest.qmp.command('qom-get', path='/machine/peripheral/hca',
+                                 property=f'counter-{name}')
+
+    def prop(self, guest, name, value):
+        guest.qmp.command('qom-set', path='/machine/peripheral/hca',
+                          property=name, value=value)
+
+    def pingpong(self, kind, options='', timeout=120, **more):
+        """A ping-pong whose programs compare what they receive."""
+        for out in self.pair(f'ibv_{kind}_pingpong -c {options}', timeout,
+                             **more):
+            self.assertRegex(out, r'\d+ iters in')
+            self.assertNotIn('invalid data', out)
+
+    def check_guests(self):
+        """No complaint of a kernel, no broken rule in QEMU's log."""
+        for guest in self.guests:
+            self.assertEqual(guest.kernel_complaints(), [])
+            noise = [line for line in guest.qemu_output().splitlines()
+                     if 'hca:' in line]
+            self.assertEqual(noise, [])
+
+
+class Verbs(RdmaCase):
+    """Two guests without a subnet manager."""
+
+    def test_01_devinfo(self):
+        """the stock driver binds and the port is active"""
+        for guest, lid in ((self.left, 1), (self.right, 2)):
+            guest.wait_for('ibv_devinfo | grep PORT_ACTIVE')
+            info = guest.out('ibv_devinfo')
+            self.assertRegex(info, r'hca_id:\s+mthca0')
+            self.assertRegex(info, rf'port_lid:\s+{lid}\b')
+            self.assertRegex(info, r'fw_ver:\s+1\.2\.940')
+            # COMP, ASYNC and CMD vectors: MSI-X was accepted.
+            self.assertEqual(
+                guest.out('grep -c mthca /proc/interrupts'), '3')
+
+    def test_02_rc(self):
+        """ibv_rc_pingpong, polled and by events"""
+        self.pingpong('rc')
+        self.pingpong('rc', '-e')
+
+    def test_03_uc(self):
+        """ibv_uc_pingpong"""
+        self.pingpong('uc')
+
+    def test_04_ud(self):
+        """ibv_ud_pingpong"""
+        self.pingpong('ud')
+
+    def test_05_srq(self):
+        """ibv_srq_pingpong"""
+        self.pingpong('srq')
+
+    def test_06_sizes(self):
+        """messages of odd sizes and a large one, at each path MTU"""
+        for mtu, size in ((256, 4097), (512, 1), (1024, 100003),
+                          (2048, 1 << 20)):
+            self.pingpong('rc', f'-m {mtu} -s {size} -n 20')
+
+    def test_07_perftest(self):
+        """ib_{send,write,read,atomic}_{bw,lat}"""
+        for verb in ('send', 'write', 'read', 'atomic'):
+            for what in ('bw', 'lat'):
+                with self.subTest(verb=verb, what=what):
+                    outs = self.pair(f'ib_{verb}_{what} -F -n 200')
+                    self.assertRegex(outs[1], r'\n\s*\d+\s+200\s+\d+\.\d')
+        self.check_guests()
+
+    def test_08_faults(self):
+        """loss, duplication and reordering: the data is right"""
+        faults = {'fault-out-drop-ppm': 10000,
+                  'fault-out-duplicate-ppm': 10000,
+                  'fault-out-reorder-ppm': 10000, 'fault-out-seed': 7}
+        for guest in (self.left, self.right):
+            for name, value in faults.items():
+                self.prop(guest, name, value)
+        try:
+            self.pingpong('rc', '-n 300', 300)
+            self.pair('ib_read_bw -F -n 100 -u 12', 300)
+            dropped = sum(self.counter(g, 'fault_drop')
+                          for g in (self.left, self.right))
+            again = sum(self.counter(g, 'retransmits')
+                        for g in (self.left, self.right))
+            self.assertGreater(dropped, 0)
+            self.assertGreater(again, 0)
+        finally:
+            for guest in (self.left, self.right):
+                for name in faults:
+                    self.prop(guest, name, 0)
+
+    def test_09_link_flap(self):
+        """the link goes down and up: the port follows"""
+        self.prop(self.right, 'link-up', False)
+        self.right.wait_for('ibv_devinfo | grep PORT_DOWN')
+        self.prop(self.right, 'link-up', True)
+        self.right.wait_for('ibv_devinfo | grep PORT_ACTIVE')
+        self.pingpong('rc')
+
+    def test_10_reload(self):
+        """the driver is removed and loaded again"""
+        self.right.run('modprobe -r ib_mthca', 60)
+        self.right.run('modprobe ib_mthca', 60)
+        self.right.wait_for('ibv_devinfo | grep PORT_ACTIVE')
+        self.pingpong('rc')
+        self.check_guests()
+
+    def test_11_peer_killed(self):
+        """the peer dies: retry exceeded; a new peer can connect"""
+        server = self.right.spawn('ib_write_bw -F -D 60', 120)
+        self.right.wait_for(f'ss -Hltn "sport = :{PORT}" | grep -q .')
+        client = self.left.spawn('ib_write_bw -F -D 60 10.5.0.2', 120)
+        before = self.counter(self.left, 'completions')
+        for _ in range(200):
+            if self.counter(self.left, 'completions') > before + 100:
+                break
+            self.left.run('true')
+        self.assertFalse(server.finished or client.finished)
+        self.right.kill()
+        result = client.wait(check=False)
+        self.assertNotEqual(result.status, 0)
+        # IBV_WC_RETRY_EXC_ERR
+        self.assertRegex(result.out + result.err, r'(?i)status 12\b')
+        self.assertGreater(self.counter(self.left, 'retry_exceeded'), 0)
+        cls = type(self)
+        cls.guests = (self.left,)
+        cls.right = cls.make('again', 2, self.left.dir).start()
+        self.ready(self.right, 2)
+        net.reachable(self.right, '10.5.0.1')
+        self.right.wait_for('ibv_devinfo | grep PORT_ACTIVE')
+        self.pingpong('rc')
+        self.check_guests()
+
+
+class Subnet(RdmaCase):
+    """Two guests, one of them with a subnet manager."""
+    props = ',sm=auto'
+
+    def test_1_opensm(self):
+        """opensm finds both adapters and brings the ports up"""
+        for guest in self.guests:
+            guest.wait_for('ibv_devinfo | grep PORT_INIT')
+        self.left.run('mkdir -p /var/log /var/cache/opensm\n'
+                      'opensm -B -f /tmp/opensm.log </dev/null >/dev/null 2>&1',
+                      60)
+        for guest in self.guests:
+            guest.wait_for('ibv_devinfo | grep PORT_ACTIVE', 60)
+        topology = self.right.out('ibnetdiscover')
+        self.assertEqual(len(re.findall(r'^Ca\b', topology, re.M)), 2)
+        self.assertRegex(self.right.out('sminfo'), 'SMINFO_MASTER')
+
+    def test_2_pingpong(self):
+        """verbs between ports that the subnet manager configured"""
+        self.pingpong('rc')
+        self.pingpong('ud')
+
+    def test_3_ipoib(self):
+        """IPoIB: multicast ARP, ping, TCP"""
+        for index, guest in enumerate(self.guests, 1):
+            net.static(guest, 'ib0', f'10.6.0.{index}/24')
+        net.reachable(self.right, '10.6.0.1')
+        self.assertEqual(net.ping(self.right, '10.6.0.1',
+                                  '-c 20 -i 0.01 -s 1900'), (20, 20))
+        server = self.left.spawn('iperf3 -s -1', 60)
+        self.left.wait_for('ss -Hltn "sport = :5201" | grep -q .')
+        self.right.run('iperf3 -t 3 -c 10.6.0.1', 60)
+        server.wait()
+
+    def test_4_rdma_cm(self):
+        """rping: connections made through IPoIB addresses"""
+        server = self.left.spawn('rping -s -V -C 20 -a 10.6.0.1', 60)
+        self.right.wait_for('rping -c -V -C 20 -a 10.6.0.1', 60)
+        self.assertEqual(server.wait(check=False).status, 0)
+        self.check_guests()
+
+
+class SoftRoce(RdmaCase):
+    """Against the kernel's soft-RoCE: its packets, not ours, at one end."""
+    props = ',roce-gid=on'
+
+    @classmethod
+    def make(cls, name, index, wires=None):
+        """The right guest has virtio-net at its end of the RDMA wire."""
+        guest = super().make(name, index, wires)
+        if wires:
+            guest.nics[0] = (guest.nics[0][0],
+                             'virtio-net-pci,id=rxe,mac=52:54:00:00:07:02')
+        return guest
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        # The interface that is not the one for address exchange.
+        cls.right.run(
+            'for d in /sys/class/net/*; do\n'
+            '  [ "$(cat $d/address)" = 52:54:00:00:07:02 ] || continue\n'
+            '  dev=${d##*/}\n'
+            '  ip addr add 10.76.0.2/16 dev $dev; ip link set $dev up\n'
+            '  modprobe rdma_rxe\n'
+            '  rdma link add rxe0 type rxe netdev $dev\n'
+            'done\n')
+        cls.right.wait_for('ibv_devinfo -d rxe0 | grep PORT_ACTIVE')
+        cls.left.wait_for('ibv_devinfo | grep PORT_ACTIVE')
+
+    def interop(self, kind):
+        self.pingpong(kind, '-n 200 -m 1024 -g 1')
+
+    def test_1_rc(self):
+        """RC both ways"""
+        self.interop('rc')
+
+    def test_2_uc(self):
+        """UC both ways"""
+        self.interop('uc')
+
+    def test_3_ud(self):
+        """UD both ways"""
+        self.pingpong('ud', '-n 200 -s 1000 -g 1')
+
+    def test_4_perftest(self):
+        """Write, Read and Send of perftest"""
+        for verb in ('write', 'read', 'send'):
+            with self.subTest(verb=verb):
+                self.pair(f'ib_{verb}_bw -F -n 100 -m 1024 -x 1')
+        self.check_guests()
+
+
+if __name__ == '__main__':
+    tap.main()
