@@ -13,6 +13,12 @@ MODEL = 'ncic-mthca'
 PORT = 18515            # of the address exchange of all the programs here
 
 
+def interface(guest, mac):
+    """Wait for the network interface with a MAC address; its name."""
+    path = guest.wait_for(f'grep -l {mac} /sys/class/net/*/address')
+    return path.split('/')[4]
+
+
 class RdmaCase(unittest.TestCase):
     """Two guests: an RDMA wire and an Ethernet wire for address exchange."""
     left = right = None
@@ -43,8 +49,8 @@ class RdmaCase(unittest.TestCase):
     @classmethod
     def ready(cls, guest, index):
         guest.wait_ready()
-        guest.eth = net.interface(guest, 'virtio-net-pci')
-        net.static(guest, guest.eth, f'10.5.0.{index}/24')
+        net.static(guest, interface(guest, f'52:54:00:00:06:0{index}'),
+                   f'10.5.0.{index}/24')
         guest.run('ip link set lo up')
 
     @classmethod
@@ -262,15 +268,10 @@ class SoftRoce(RdmaCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        # The interface that is not the one for address exchange.
-        cls.right.run(
-            'for d in /sys/class/net/*; do\n'
-            '  [ "$(cat $d/address)" = 52:54:00:00:07:02 ] || continue\n'
-            '  dev=${d##*/}\n'
-            '  ip addr add 10.76.0.2/16 dev $dev; ip link set $dev up\n'
-            '  modprobe rdma_rxe\n'
-            '  rdma link add rxe0 type rxe netdev $dev\n'
-            'done\n')
+        dev = interface(cls.right, '52:54:00:00:07:02')
+        net.static(cls.right, dev, '10.76.0.2/16')
+        cls.right.run(f'modprobe rdma_rxe\n'
+                      f'rdma link add rxe0 type rxe netdev {dev}')
         cls.right.wait_for('ibv_devinfo -d rxe0 | grep PORT_ACTIVE')
         cls.left.wait_for('ibv_devinfo | grep PORT_ACTIVE')
 
