@@ -66,5 +66,6 @@ SETS = {
                '/etc/rdma/*',
                '/usr/lib/*/libgcc_s.so.1'),    # pthread_exit() loads it
         modules=('ib_core', 'ib_uverbs', 'ib_umad', 'ib_cm', 'rdma_cm',
-                 'rdma_ucm', 'ib_ipoib', 'ib_mthca', 'rdma_rxe')),
+                 'rdma_ucm', 'ib_ipoib', 'ib_mthca', 'rdma_rxe',
+                 'crc32_generic')),      # rdma_rxe's, by name at run time
 }
