@@ -239,6 +239,7 @@ typedef struct UbLmsmConfig {
     uint8_t crc_mode[UB_DATA_RATES];/* PHY Link Control 8, 9 */
     uint16_t interleave;            /* PHY Link Control 10, bit = rate */
     uint16_t skip_coarse;           /* PHY Link Control 11, bit = rate */
+    bool auto_fec;                  /* hi_FEC_BER asks for T=4 by itself */
     uint8_t fec_min;                /* weaker wishes of the peer: Reject */
     bool measure_ber;               /* primary chooses FEC by measured BER */
     uint32_t timeout_enable;        /* LMSM_ST Control 1, bit = state code */
@@ -432,6 +433,7 @@ typedef struct UbLmsm {
     bool visited_retrain;
     uint8_t speed_reason;       /* private: why Change_Speed was entered */
     uint8_t ber_status;
+    uint8_t fec_floor;          /* by hi_FEC_BER, until Link_Idle */
     uint32_t ber_ltbs, ber_bad;
     UbLmsmModes wish, base;     /* of this Retrain */
     UbLmsmModes seen[UB_DATA_RATES];    /* registers at the last agreement */
@@ -500,6 +502,8 @@ void ub_lmsm_rx_remote_width(UbLmsm *l, int64_t now, unsigned width);
 void ub_lmsm_rx_miss(UbLmsm *l, int64_t now, unsigned lane, unsigned misses);
 void ub_lmsm_rx_unlock(UbLmsm *l, int64_t now, unsigned lane);
 void ub_lmsm_rx_framing(UbLmsm *l, int64_t now);
+/* hi_FEC_BER of the receiver rose. */
+void ub_lmsm_rx_hi_ber(UbLmsm *l, int64_t now);
 /* n blocks in a row were null blocks (null) or one was something else. */
 void ub_lmsm_rx_blocks(UbLmsm *l, int64_t now, unsigned n, bool null);
 /* Wires with a receiver at their other end (what Probe detects). */

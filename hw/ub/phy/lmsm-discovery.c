@@ -47,6 +47,7 @@ static void idle_enter(UbLmsm *l)
     memcpy(l->rx_phys, identity, sizeof(identity));
 
     l->bad_rates = 0;
+    l->fec_floor = 0;
     l->visited_retrain = false;
     for (unsigned i = 0; i < UB_DATA_RATES; i++) {
         l->seen[i].fec = 0xff;

@@ -76,6 +76,9 @@ static void make_wish(UbLmsm *l)
         l->wish.interleave = seen->interleave == reg.interleave
                              ? was->interleave : reg.interleave;
     }
+    if (l->fec_floor > l->wish.fec) {
+        l->wish.fec = l->fec_floor;
+    }
     l->wish.fec = (uint8_t)lmsm_choose_fec(l, l->wish.fec);
     l->wish.interleave = l->wish.interleave &&
                          lmsm_choose_interleave(l, rate, l->wish.fec);

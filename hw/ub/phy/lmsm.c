@@ -10,7 +10,7 @@
 
 #define FIRST_FRAMES 2      /* sent unasked when a state begins */
 #define EXIT_FRAMES  8      /* ... after electrical idle: the peer must lock */
-#define POLL_GUARD   64     /* transitions of one poll */
+#define POLL_TURNS   64     /* transitions and sendings of one poll */
 
 #define T(name, from, to, err, cause) \
     [UB_T_##name] = { #name, cause, UB_LMSM_##from, UB_LMSM_##to, err },
@@ -459,6 +459,17 @@ void ub_lmsm_rx_unlock(UbLmsm *l, int64_t now, unsigned lane)
     }
 }
 
+/* §3.2.3.5: too many words beyond repair ask for the stronger code. */
+void ub_lmsm_rx_hi_ber(UbLmsm *l, int64_t now)
+{
+    l->now = now;
+    if (l->cfg.auto_fec && l->state == UB_LMSM_LINK_ACTIVE &&
+        l->fec == UB_LTB_FEC_T2) {
+        l->fec_floor = UB_LTB_FEC_T4;
+        l->want_retrain = true;
+    }
+}
+
 void ub_lmsm_rx_framing(UbLmsm *l, int64_t now)
 {
     l->now = now;
@@ -528,16 +539,15 @@ static int64_t earlier(int64_t a, int64_t b)
 int64_t ub_lmsm_poll(UbLmsm *l, int64_t now)
 {
     int64_t next = INT64_MAX;
+    unsigned turns = 0;
 
     l->now = now;
-    for (unsigned guard = 0; guard < POLL_GUARD; guard++) {
+    do {
         rematch(l);
-        if (states[l->state]->step(l)) {
-            continue;
-        }
-        if (!send_blocks(l)) {
-            break;
-        }
+    } while ((states[l->state]->step(l) || send_blocks(l)) &&
+             ++turns < POLL_TURNS);
+    if (turns == POLL_TURNS) {
+        return now;                 /* not done: let others have a turn */
     }
     if (l->state == UB_LMSM_LINK_ACTIVE) {
         next = lmsm_width_poll(l);
@@ -569,6 +579,7 @@ void ub_lmsm_config_init(UbLmsmConfig *c)
     c->target_tx = c->target_rx = c->max_width = 8;
     c->port_nego = true;
     c->auto_speed = true;
+    c->auto_fec = true;
     c->eq_mode = UB_EQ_HIGHEST;
     c->fec_support = 3;
     c->interleave_support = 15;

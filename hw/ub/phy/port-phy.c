@@ -465,6 +465,7 @@ static void rx_event(void *o, UbPcsEvent ev, unsigned lane, uint32_t arg)
     switch (ev) {
     case UB_PCS_SDF:
         phy->talk = false;
+        ub_pcs_rx_clear_ber(phy->rx);
         ub_lmsm_rx_sdf(l, phy->now, arg);
         break;
     case UB_PCS_EDF:
@@ -478,6 +479,9 @@ static void rx_event(void *o, UbPcsEvent ev, unsigned lane, uint32_t arg)
         break;
     case UB_PCS_UNLOCK:
         ub_lmsm_rx_unlock(l, phy->now, lane);
+        break;
+    case UB_PCS_HI_FEC_BER:
+        ub_lmsm_rx_hi_ber(l, phy->now);
         break;
     case UB_PCS_SKEW_OVERFLOW:
         ub_lmsm_rx_framing(l, phy->now);
