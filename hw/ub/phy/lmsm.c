@@ -8,8 +8,13 @@
 
 #include "lmsm-int.h"
 
-#define FIRST_FRAMES 2      /* sent unasked when a state begins */
-#define EXIT_FRAMES  8      /* ... after electrical idle: the peer must lock */
+/*
+ * Frames sent unasked when a state begins, and after electrical idle, where
+ * the peer must lock first.  At a bit error rate of 1e-3 one block in nine is
+ * broken, and all of eight lanes must have eight good ones in a row.
+ */
+#define FIRST_FRAMES 8
+#define EXIT_FRAMES  16
 #define POLL_TURNS   64     /* transitions and sendings of one poll */
 
 #define T(name, from, to, err, cause) \
@@ -234,6 +239,14 @@ static void tx_train(UbLmsm *l)
     }
 }
 
+/* More with each Send_NullBlock that failed: the peer hears us badly. */
+static unsigned first_blocks(const UbLmsm *l)
+{
+    unsigned shift = l->retrain_num < 3 ? l->retrain_num : 3;
+
+    return FIRST_FRAMES * UB_LMSM_FRAME << shift;
+}
+
 static int64_t refresh_time(const UbLmsm *l)
 {
     int64_t t = states[l->state]->timeout / 256;
@@ -271,8 +284,8 @@ static bool send_blocks(UbLmsm *l)
         }
     }
     if (changed) {
-        if (l->quota < FIRST_FRAMES * UB_LMSM_FRAME) {
-            l->quota = FIRST_FRAMES * UB_LMSM_FRAME;
+        if (l->quota < first_blocks(l)) {
+            l->quota = first_blocks(l);
         }
         if (l->sent + UB_LMSM_FRAME > need) {
             l->sent = need > UB_LMSM_FRAME ? need - UB_LMSM_FRAME : 0;
@@ -504,7 +517,7 @@ bool lmsm_go(UbLmsm *l, UbLmsmTransitionId id)
     l->heard = false;
     l->sent = 0;
     l->sent_speed = 0;
-    l->quota = FIRST_FRAMES * UB_LMSM_FRAME;
+    l->quota = first_blocks(l);
     l->refresh_at = l->now;
     l->settle_at = INT64_MAX;
     l->settled = false;
