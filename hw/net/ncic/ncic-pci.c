@@ -45,9 +45,8 @@ NcicEth *ncic_nic_eth(NcicState *nic)
 
 /* ---- Interrupts ---------------------------------------------------------------- */
 
-static void send_msix(void *opaque, unsigned vector)
+static void send_msix(NcicState *s, unsigned vector)
 {
-    NcicState *s = opaque;
     PCIDevice *pci = &s->parent_obj;
 
     trace_ncic_msix(ncic_id(s), vector);
@@ -55,6 +54,32 @@ static void send_msix(void *opaque, unsigned vector)
         msi_notify(pci, 0);
     } else {
         msix_notify(pci, vector);
+    }
+}
+
+static void send_waiting(NcicState *s)
+{
+    unsigned long v = 0;
+
+    while ((v = find_next_bit(s->irq_waiting, s->vectors, v)) < s->vectors) {
+        clear_bit(v, s->irq_waiting);
+        send_msix(s, v);
+    }
+}
+
+/*
+ * Transmission announces its completions when the batch is done, so that the
+ * driver finds them all at once.  Reception announces the first frame at once
+ * and leaves the rest to irq-coalesce.
+ */
+static void on_msix(void *opaque, unsigned vector)
+{
+    NcicState *s = opaque;
+
+    if (s->irq_batch && s->irq_coalesce) {
+        set_bit(vector, s->irq_waiting);
+    } else {
+        send_msix(s, vector);
     }
 }
 
@@ -123,7 +148,7 @@ static const NcicEthOps eth_ops = {
     .cpl_write    = ncic_dma_cpl_write,
     .ring_changed = ncic_dma_ring_changed,
     .tx           = wire_tx,
-    .msix         = send_msix,
+    .msix         = on_msix,
     .kick_tx      = on_kick_tx,
     .kick_rx      = on_kick_rx,
     .guest_error  = on_guest_error,
@@ -133,8 +158,13 @@ static const NcicEthOps eth_ops = {
 static void tx_bh(void *opaque)
 {
     NcicState *s = opaque;
+    bool more;
 
-    if (ncic_eth_tx_run(&s->eth, TX_BUDGET)) {
+    s->irq_batch = true;
+    more = ncic_eth_tx_run(&s->eth, TX_BUDGET);
+    s->irq_batch = false;
+    send_waiting(s);
+    if (more) {
         qemu_bh_schedule(s->tx_bh);
     }
 }
@@ -186,6 +216,7 @@ static void reset_engines(NcicState *s, const char *cause)
 {
     trace_ncic_reset(ncic_id(s), cause);
     ncic_eth_reset(&s->eth);
+    bitmap_zero(s->irq_waiting, NCIC_MSIX_VECTORS_MAX);
     if (s->rdma) {
         rdma_ops->reset(s->rdma);
     }

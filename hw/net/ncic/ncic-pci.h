@@ -8,6 +8,7 @@
 
 #include "hw/pci/pci_device.h"
 #include "net/net.h"
+#include "qemu/bitmap.h"
 #include "qom/object.h"
 #include "ncic/eth.h"
 #include "ncic/rdma_port.h"
@@ -36,6 +37,9 @@ struct NcicState {
     QEMUBH *tx_bh;
     QEMUBH *rx_bh;
     QEMUBH *unmap_bh;
+    /* Vectors that wait for the end of the batch that tx_bh sends. */
+    DECLARE_BITMAP(irq_waiting, NCIC_MSIX_VECTORS_MAX);
+    bool irq_batch;
     VMChangeStateEntry *vmstate;
     MemoryListener listener;
     NcicRingCache ring[NCIC_DIRS][NCIC_QUEUES_MAX][NCIC_RINGS];
