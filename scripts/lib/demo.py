@@ -178,10 +178,45 @@ def part_rdma(show):
         sound(show, left, right)
 
 
+def part_ub(show):
+    need('ubc', 'ubc')
+    with Guest('left') as left, Guest('right') as right:
+        wire = left.dir / 'ub'
+        for guest, end in ((left, 'server=on,wait=off'),
+                           (right, 'reconnect-ms=100')):
+            guest.args = ['-chardev', f'socket,id=ubwire,path={wire},{end}']
+            guest.devices = ['ubc,id=ub,chardev0=ubwire']
+        boot(show, left, right)
+        for number, guest in enumerate((left, right), 1):
+            dev = net.interface(guest, 'ubc')
+            guest.run(f'ip addr add 10.3.0.{number}/24 dev {dev}\n'
+                      f'ip link set {dev} up')
+        net.reachable(right, '10.3.0.1')
+        link = right.qmp.command('query-ub-links')[0]
+        show.step('the link trains', f'{link["tx-width"]} lanes, data rate '
+                  f'{link["rate"]}, FEC {link["fec"]}', link['link-up'])
+        sent, got = net.ping(right, '10.3.0.1', '-f -c 500')
+        show.step('ping flood over UB', f'{got} of {sent} came back',
+                  got == sent)
+        net.iperf3_serve(left)
+        rate = net.iperf3(right, '10.3.0.1', '-t 3')['end'][
+            'sum_received']['bits_per_second'] / 1e6
+        show.step('TCP, 3 s', f'{rate:.1f} Mbit/s', rate > 0)
+        for guest in (left, right):
+            for lane in range(link['tx-width']):
+                guest.qmp.command('ub-inject', device='ub', lane=lane,
+                                  ber=1e-6, seed=lane + 1)
+        sent, got = net.ping(right, '10.3.0.1', '-f -c 500')
+        show.step('the same with bit errors (1e-6)',
+                  f'{got} of {sent} came back', got == sent)
+        sound(show, left, right)
+
+
 PARTS = [
     Part('net', 'A stock kernel on ncic-nic: address, download', part_net),
     Part('pair', 'Two guests on a wire', part_pair),
     Part('rdma', "Two guests, Debian's RDMA stack on ncic-mthca", part_rdma),
+    Part('ub', 'Two guests on a UnifiedBus link', part_ub),
 ]
 
 

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two booted guests on a UB link: IP over UB, bit errors, lost lanes."""
+
+import unittest
+
+from guestvm import net, tap
+from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
+
+MODEL = 'ubc'
+MIB = 1 << 20
+HOSTS = {'left': '10.3.0.1', 'right': '10.3.0.2'}
+LANES = range(8)
+
+
+class TwoGuests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not has_device('x86_64', MODEL):
+            raise NotAvailable(f'qemu-system-x86_64 has no device {MODEL}')
+        if not any(p.stem == 'ubc' for p in driver_modules('x86_64')):
+            raise NotAvailable('ubc.ko is not built')
+        cls.guests = []
+        cls.left = cls.make('left')
+        cls.right = cls.make('right')
+        for guest in (cls.left, cls.right):
+            guest.start()
+        for guest in (cls.left, cls.right):
+            cls.ready(guest)
+
+    @classmethod
+    def make(cls, name):
+        guest = Guest(name)
+        cls.addClassCleanup(guest.close)
+        cls.guests.append(guest)
+        if name == 'left':
+            cls.wire = guest.dir / 'ub'
+            end = 'server=on,wait=off'
+        else:
+            end = 'reconnect-ms=100'
+        guest.args = ['-chardev', f'socket,id=ubwire,path={cls.wire},{end}']
+        guest.devices = [f'{MODEL},id=ub,chardev0=ubwire']
+        return guest
+
+    @classmethod
+    def ready(cls, guest):
+        guest.wait_ready()
+        guest.dev = net.interface(guest, MODEL)
+        guest.run(f'ip addr add {HOSTS[guest.name]}/24 dev {guest.dev}\n'
+                  f'ip link set {guest.dev} up')
+        guest.wait_for(f'grep -q 1 /sys/class/net/{guest.dev}/carrier')
+
+    def link(self, guest):
+        """What QEMU says of the guest's link."""
+        return guest.qmp.command('query-ub-links')[0]
+
+    def counters(self, guest):
+        return {c['name']: c['value'] for c in self.link(guest)['counters']}
+
+    def inject(self, guest, lane, **fault):
+        guest.qmp.command('ub-inject', device='ub', lane=lane, **fault)
+
+    def flood(self, count=500):
+        net.reachable(self.right, HOSTS['left'])
+        for guest, peer in ((self.right, 'left'), (self.left, 'right')):
+            self.assertEqual(net.ping(guest, HOSTS[peer], f'-f -c {count}'),
+                             (count, count))
+
+    def transfer(self, size=8 * MIB):
+        """TCP both ways; every byte is acknowledged or it raises."""
+        for way in ('', '-R'):
+            end = net.iperf3(self.right, HOSTS['left'],
+                             f'-n {size} {way}')['end']
+            self.assertGreaterEqual(end['sum_sent']['bytes'], size)
+            rate = end['sum_received']['bits_per_second'] / 1e6
+            print(f'# iperf3 {way or "forward"}: {rate:.1f} Mbit/s')
+
+    def check_kernels(self):
+        for guest in self.guests:
+            self.assertEqual(guest.kernel_complaints(), [])
+
+    def test_1_link(self):
+        """the link trains and the driver has carrier"""
+        for guest in (self.left, self.right):
+            link = self.link(guest)
+            self.assertTrue(link['link-up'], link)
+            self.assertEqual((link['tx-width'], link['rx-width']), (8, 8))
+            kind = guest.out(f'cat /sys/class/net/{guest.dev}/type')
+            self.assertEqual(kind, '38')    # ARPHRD_UB
+        self.assertNotEqual(self.link(self.left)['primary'],
+                            self.link(self.right)['primary'])
+
+    def test_2_ping(self):
+        """ping flood loses nothing, either way"""
+        self.flood()
+
+    def test_3_ipv6(self):
+        """IPv6 over the link"""
+        self.right.run(f'ip addr add fd00::2/64 dev {self.right.dev} nodad')
+        self.left.run(f'ip addr add fd00::1/64 dev {self.left.dev} nodad')
+        self.assertEqual(net.ping(self.right, 'fd00::1', '-f -c 100'),
+                         (100, 100))
+
+    def test_4_iperf3(self):
+        """iperf3 both ways"""
+        net.iperf3_serve(self.left)
+        self.transfer()
+        self.check_kernels()
+
+    def test_5_bit_errors(self):
+        """bit errors at 1e-6 on every lane: nothing is lost"""
+        for guest in (self.left, self.right):
+            for lane in LANES:
+                self.inject(guest, lane, ber=1e-6, seed=lane + 1)
+        self.flood()
+        self.transfer()
+        for guest in (self.left, self.right):
+            for lane in LANES:
+                self.inject(guest, lane)
+
+    def test_6_lane_lost(self):
+        """a lane is cut while traffic runs: the link goes on, narrower"""
+        job = self.right.spawn(
+            f'ping -n -q -i 0.01 -c 1000 {HOSTS["left"]}', 120)
+        self.inject(self.left, 7, cut=True)
+        out = job.wait(check=False).out
+        self.assertIn('1000 packets transmitted', out)
+        self.flood()
+        width = self.link(self.right)['rx-width']
+        print(f'# width after the cut: {width}')
+        self.assertLess(width, 8)
+        self.inject(self.left, 7)
+        self.check_kernels()
+
+    def test_7_peer_restarts(self):
+        """the peer's QEMU is killed: carrier drops; started again: returns"""
+        self.right.kill()
+        self.left.wait_for(
+            f'grep -q 0 /sys/class/net/{self.left.dev}/carrier')
+        cls = type(self)
+        cls.right = cls.make('right').start()
+        self.ready(cls.right)
+        self.left.wait_for(
+            f'grep -q 1 /sys/class/net/{self.left.dev}/carrier')
+        self.flood()
+        self.check_kernels()
+
+
+if __name__ == '__main__':
+    tap.main()
