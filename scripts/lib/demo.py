@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'qtest/guest'))
 sys.dont_write_bytecode = True
 from guestvm import net, rdma  # noqa: E402
 from guestvm.guest import (Guest, NotAvailable, driver_modules,  # noqa: E402
-                           has_device)
+                           end_on_sigterm, has_device)
 from guestvm.hostnet import HttpServer, payload, stream  # noqa: E402
 
 MIB = 1 << 20
@@ -215,12 +215,13 @@ def part_ub(show):
 PARTS = [
     Part('net', 'A stock kernel on ncic-nic: address, download', part_net),
     Part('pair', 'Two guests on a wire', part_pair),
-    Part('rdma', "Two guests, Debian's RDMA stack on ncic-mthca", part_rdma),
+    Part('rdma', 'Two guests, the stock RDMA stack on ncic-mthca', part_rdma),
     Part('ub', 'Two guests on a UnifiedBus link', part_ub),
 ]
 
 
 def main(args):
+    end_on_sigterm()
     unknown = set(args) - {p.name for p in PARTS}
     if unknown:
         print('demo: no such part: ' + ', '.join(unknown), file=sys.stderr)

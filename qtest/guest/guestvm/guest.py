@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A guest: a QEMU process, its console, its QMP and its control channel."""
 
+import atexit
 import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -25,6 +28,11 @@ class NotAvailable(Exception):
 
 class CommandFailed(AssertionError):
     """A script in the guest ended with a status that was not expected."""
+
+
+def end_on_sigterm():
+    """Have a time-out of the test's runner end the guests as well."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit('terminated'))
 
 
 def driver_modules(arch):
@@ -159,12 +167,15 @@ class Guest:
                 stdin=None if self.interactive else subprocess.DEVNULL,
                 stdout=None if self.interactive else log,
                 stderr=None if self.interactive else log)
+        atexit.register(self.kill)
         try:
             self.qmp.accept(30 * SCALE)
         except (OSError, ConnectionError) as err:
             self.kill()
             raise RuntimeError(f'{self.name}: QEMU did not start: {err}\n'
                                + self.qemu_output()) from None
+        # QEMU has it in memory by now, also for a reboot.
+        (self.dir / 'initrd').unlink(missing_ok=True)
         return self
 
     def wait_ready(self, timeout=120):
@@ -210,6 +221,7 @@ class Guest:
             for end in (self.qmp, self.channel):
                 if end:
                     end.close()
+            atexit.unregister(self.kill)
             if self._own_dir and not keep:
                 shutil.rmtree(self.dir, ignore_errors=True)
 

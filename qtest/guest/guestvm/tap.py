@@ -16,7 +16,7 @@ import time
 import traceback
 import unittest
 
-from .guest import NotAvailable
+from .guest import NotAvailable, end_on_sigterm
 
 
 def _cases(suite):
@@ -117,6 +117,7 @@ def main(module='__main__'):
     parser.add_argument('-k', action='append', default=[], metavar='PATTERN')
     parser.add_argument('-l', action='store_true', help='list the tests')
     options = parser.parse_args()
+    end_on_sigterm()
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[module])
     classes = {}
     for case in _cases(suite):
