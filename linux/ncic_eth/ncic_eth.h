@@ -92,18 +92,17 @@ struct ncic_tx_queue {
 	struct ncic_tx_buf *buf;
 	struct netdev_queue *txq;
 
-	/* producer: under the transmit lock */
-	u16 head ____cacheline_aligned_in_smp;
+	/* all below under the transmit lock */
+	u16 head;
 	u16 head_hw;
+	u16 tail;
+	u16 mapped;			/* skbs the device has in place */
 	u32 fifo_head;
+	u32 fifo_tail;
 	u8 *fifo;
 	dma_addr_t fifo_dma;
 	struct u64_stats_sync syncp;
 	struct ncic_tx_stats stats;
-
-	/* consumer: NAPI */
-	u16 tail ____cacheline_aligned_in_smp;
-	u32 fifo_tail;
 };
 
 struct ncic_rx_stats {
@@ -178,12 +177,12 @@ struct ncic_priv {
 
 static inline u32 ncic_rd(u8 __iomem *base, unsigned int off)
 {
-	return ioread32(base + off);
+	return readl(base + off);
 }
 
 static inline void ncic_wr(u8 __iomem *base, unsigned int off, u32 val)
 {
-	iowrite32(val, base + off);
+	writel(val, base + off);
 }
 
 /*
@@ -206,7 +205,10 @@ static inline void ncic_cpl_consume(struct ncic_ring *r, struct ncic_cpl *cpl)
 	r->cpl_tail++;
 }
 
-/* Tell the device how far we are, which also lets it interrupt again. */
+/*
+ * Tell the device how far we are, which also lets it interrupt again: at once
+ * if something has completed since.
+ */
 static inline void ncic_cpl_sync(struct ncic_ring *r)
 {
 	if (r->cpl_tail != r->cpl_tail_hw) {
@@ -239,7 +241,7 @@ netdev_tx_t ncic_xmit(struct sk_buff *skb, struct net_device *ndev);
 netdev_features_t ncic_features_check(struct sk_buff *skb,
 				      struct net_device *ndev,
 				      netdev_features_t features);
-void ncic_tx_clean(struct ncic_qp *qp, int budget);
+void ncic_tx_poll(struct ncic_qp *qp, int budget);
 int ncic_tx_alloc(struct ncic_qp *qp);
 void ncic_tx_free(struct ncic_qp *qp);
 

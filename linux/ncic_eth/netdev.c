@@ -31,19 +31,13 @@ int ncic_poll(struct napi_struct *napi, int budget)
 	struct ncic_qp *qp = container_of(napi, struct ncic_qp, napi);
 	int work;
 
-	ncic_tx_clean(qp, budget);
+	ncic_tx_poll(qp, budget);
 	/* netpoll asks for transmit work only. */
 	if (unlikely(!budget))
 		return 0;
 	work = ncic_rx_poll(qp, budget);
-	if (work < budget && napi_complete_done(napi, work)) {
-		/*
-		 * If something has completed since, these writes make the
-		 * device interrupt at once.
-		 */
-		ncic_cpl_sync(&qp->tx.r);
+	if (work < budget && napi_complete_done(napi, work))
 		ncic_cpl_sync(&qp->rx.r);
-	}
 	return work;
 }
 

@@ -20,12 +20,12 @@
 
 static u16 ncic_tx_desc_free(const struct ncic_tx_queue *tx)
 {
-	return tx->r.mask + 1 - (u16)(tx->head - READ_ONCE(tx->tail));
+	return tx->r.mask + 1 - (u16)(tx->head - tx->tail);
 }
 
 static u32 ncic_tx_fifo_free(const struct ncic_tx_queue *tx)
 {
-	return NCIC_FIFO_SIZE - (tx->fifo_head - READ_ONCE(tx->fifo_tail));
+	return NCIC_FIFO_SIZE - (tx->fifo_head - tx->fifo_tail);
 }
 
 static bool ncic_tx_has_room(const struct ncic_tx_queue *tx)
@@ -151,6 +151,7 @@ static int ncic_tx_frame(struct ncic_qp *qp, struct sk_buff *skb)
 		buf = ncic_tx_post(tx, dma, len, csum_start, csum_offset);
 		buf->skb = skb;
 		buf->fifo = 0;
+		tx->mapped++;
 		dma_unmap_addr_set(buf, dma, dma);
 		dma_unmap_len_set(buf, len, len);
 		skb_tx_timestamp(skb);
@@ -242,6 +243,55 @@ static void ncic_tx_doorbell(struct ncic_tx_queue *tx)
 	ncic_wr(tx->r.regs, NCIC_Q_HEAD, tx->head);
 }
 
+static void ncic_tx_release(struct ncic_qp *qp, struct ncic_tx_buf *buf,
+			    int budget)
+{
+	if (buf->skb) {
+		dma_unmap_single(qp->dev, dma_unmap_addr(buf, dma),
+				 dma_unmap_len(buf, len), DMA_TO_DEVICE);
+		napi_consume_skb(buf->skb, budget);
+		buf->skb = NULL;
+		qp->tx.mapped--;
+	}
+}
+
+/*
+ * Take back what the device is done with.  Under the transmit lock: called
+ * before each transmission and, when an interrupt was needed, from NAPI.
+ */
+static void ncic_tx_clean(struct ncic_qp *qp, int budget)
+{
+	struct ncic_tx_queue *tx = &qp->tx;
+	unsigned int packets = 0, bytes = 0;
+	struct ncic_cpl *cpl;
+
+	while (tx->tail != tx->head_hw && (cpl = ncic_cpl_peek(&tx->r))) {
+		struct ncic_tx_buf *buf = &tx->buf[tx->tail++ & tx->r.mask];
+
+		ncic_tx_release(qp, buf, budget);
+		tx->fifo_tail += buf->fifo;
+		bytes += buf->bytes;
+		packets++;
+		ncic_cpl_consume(&tx->r, cpl);
+	}
+	if (!packets)
+		return;
+	ncic_cpl_sync_lazy(&tx->r);
+	netdev_tx_completed_queue(tx->txq, packets, bytes);
+}
+
+/*
+ * The device interrupts for a first completion and then not before CPL tail is
+ * written.  Nobody waits for the completion of a frame that was copied, so the
+ * write is left out, and with it the interrupt, as long as the queue runs and
+ * the device holds no skb.
+ */
+static void ncic_tx_want_irq(struct ncic_tx_queue *tx)
+{
+	if (tx->mapped || netif_xmit_stopped(tx->txq))
+		ncic_cpl_sync(&tx->r);
+}
+
 netdev_tx_t ncic_xmit(struct sk_buff *skb, struct net_device *ndev)
 {
 	struct ncic_priv *priv = netdev_priv(ndev);
@@ -250,9 +300,11 @@ netdev_tx_t ncic_xmit(struct sk_buff *skb, struct net_device *ndev)
 	bool ring;
 	int bytes;
 
+	ncic_tx_clean(qp, 0);
 	if (unlikely(!ncic_tx_has_room(tx))) {
 		netif_tx_stop_queue(tx->txq);
 		ncic_tx_doorbell(tx);
+		ncic_tx_want_irq(tx);
 		return NETDEV_TX_BUSY;
 	}
 
@@ -268,62 +320,28 @@ netdev_tx_t ncic_xmit(struct sk_buff *skb, struct net_device *ndev)
 	if (unlikely(!ncic_tx_has_room(tx))) {
 		tx->stats.stopped++;
 		netif_tx_stop_queue(tx->txq);
-		/* Pairs with the barrier in ncic_tx_clean(). */
-		smp_mb();
-		if (ncic_tx_may_wake(tx))
-			netif_tx_start_queue(tx->txq);
 		ring = true;
 	}
-	if (ring)
+	if (ring) {
 		ncic_tx_doorbell(tx);
+		ncic_tx_want_irq(tx);
+	}
 	u64_stats_update_end(&tx->syncp);
 	return NETDEV_TX_OK;
 }
 
-static void ncic_tx_release(struct ncic_qp *qp, struct ncic_tx_buf *buf,
-			    int budget)
-{
-	if (buf->skb) {
-		dma_unmap_single(qp->dev, dma_unmap_addr(buf, dma),
-				 dma_unmap_len(buf, len), DMA_TO_DEVICE);
-		napi_consume_skb(buf->skb, budget);
-		buf->skb = NULL;
-	}
-}
-
-void ncic_tx_clean(struct ncic_qp *qp, int budget)
+void ncic_tx_poll(struct ncic_qp *qp, int budget)
 {
 	struct ncic_tx_queue *tx = &qp->tx;
-	unsigned int packets = 0, bytes = 0;
-	u32 fifo_tail = tx->fifo_tail;
-	u16 tail = tx->tail;
-	struct ncic_cpl *cpl;
 
-	while ((cpl = ncic_cpl_peek(&tx->r))) {
-		struct ncic_tx_buf *buf = &tx->buf[tail & tx->r.mask];
-
-		ncic_tx_release(qp, buf, budget);
-		fifo_tail += buf->fifo;
-		bytes += buf->bytes;
-		packets++;
-		tail++;
-		ncic_cpl_consume(&tx->r, cpl);
-		/* The device may complete as fast as we look. */
-		if (packets > tx->r.mask)
-			break;
-	}
-	if (!packets)
+	if (!ncic_cpl_peek(&tx->r))
 		return;
-
-	ncic_cpl_sync_lazy(&tx->r);
-	WRITE_ONCE(tx->fifo_tail, fifo_tail);
-	/* Slots are free for ncic_xmit() only after we are through with them. */
-	smp_store_release(&tx->tail, tail);
-	netdev_tx_completed_queue(tx->txq, packets, bytes);
-	/* Pairs with the barrier in ncic_xmit(). */
-	smp_mb();
+	__netif_tx_lock(tx->txq, smp_processor_id());
+	ncic_tx_clean(qp, budget);
 	if (unlikely(netif_tx_queue_stopped(tx->txq)) && ncic_tx_may_wake(tx))
 		netif_tx_wake_queue(tx->txq);
+	ncic_tx_want_irq(tx);
+	__netif_tx_unlock(tx->txq);
 }
 
 int ncic_tx_alloc(struct ncic_qp *qp)
@@ -335,6 +353,7 @@ int ncic_tx_alloc(struct ncic_qp *qp)
 	tx->head = 0;
 	tx->head_hw = 0;
 	tx->tail = 0;
+	tx->mapped = 0;
 	tx->fifo_head = 0;
 	tx->fifo_tail = 0;
 	tx->buf = kvcalloc(entries, sizeof(*tx->buf), GFP_KERNEL);
