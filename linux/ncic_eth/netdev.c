@@ -212,8 +212,7 @@ fail:
 }
 
 /*
- * Queues first, so that nothing new starts; a device that keeps buffers is
- * reset before they are freed.
+ * A device that keeps buffers is reset before they are freed.
  */
 void ncic_down(struct ncic_priv *priv)
 {
@@ -224,8 +223,11 @@ void ncic_down(struct ncic_priv *priv)
 		return;
 	priv->up = false;
 	ncic_link_irq_enable(priv, false);
-	netif_tx_disable(priv->ndev);
 	netif_carrier_off(priv->ndev);
+	/* NAPI before the queues: it would wake them again. */
+	for (i = 0; i < priv->num_qps; i++)
+		napi_disable(&priv->qp[i]->napi);
+	netif_tx_disable(priv->ndev);
 	for (i = 0; i < priv->num_qps; i++) {
 		struct ncic_qp *qp = priv->qp[i];
 
@@ -238,8 +240,6 @@ void ncic_down(struct ncic_priv *priv)
 		ncic_hw_reset(priv);
 	}
 	ncic_free_irqs(priv);
-	for (i = 0; i < priv->num_qps; i++)
-		napi_disable(&priv->qp[i]->napi);
 	ncic_free_qps(priv);
 }
 
