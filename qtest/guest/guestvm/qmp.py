@@ -53,7 +53,7 @@ class Qmp:
         line, self._buf = self._buf.split(b'\n', 1)
         return json.loads(line)
 
-    def command(self, name, timeout=30, **arguments):
+    def command(self, name, /, timeout=30, **arguments):
         """Run a command; "_" in argument names stand for "-"."""
         message = {'execute': name}
         if arguments:
