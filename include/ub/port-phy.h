@@ -15,6 +15,9 @@
  * is something to say.  No AMCTL is due meanwhile, because AMCTLs are counted
  * in symbols.  Commands that ride in an AMCTL fill up to its place first.
  *
+ * ub_phy_rx() may send too (training answers), so lane_tx and lane_state come
+ * from inside it as well.
+ *
  * A UbPhy belongs to one thread at a time.  Callbacks must not call back into
  * it except for ub_phy_lmsm() requests; lane_tx may deliver to another UbPhy.
  *

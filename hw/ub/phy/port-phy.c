@@ -9,6 +9,7 @@
 #include "ub/port-phy.h"
 
 #define RUN_CAP     8192    /* symbols of a lane shipped at a time */
+#define FRAME       (UB_LTBS_PER_AMCTL * UB_LTB + UB_AMCTL_SYMBOLS)
 #define PULL        96      /* flits taken from above at a time */
 #define WAKE_AMCTLS 2       /* AMCTL periods of fill while lanes wake */
 
@@ -494,20 +495,36 @@ static void rx_event(void *o, UbPcsEvent ev, unsigned lane, uint32_t arg)
     }
 }
 
-/* Symbols of another rate are noise that no receiver locks to. */
+/*
+ * Symbols of another rate are noise that no receiver locks to.  In training
+ * the machine looks after each frame, so that a state sees the blocks that
+ * were meant for it even if the peer's next ones came along with them.
+ */
 void ub_phy_rx(UbPhy *phy, int64_t now, uint8_t mask,
                const uint8_t *const sym[UB_LANES], size_t n)
 {
-    UbPcsRun run = { .cap = n, .n = n, .mask = mask };
+    size_t at = 0, step;
 
     phy->now = now;
-    if (phy->peer_rate != phy->rx_rate || !phy->rx_mask) {
-        return;
+    for (; at < n; at += step) {
+        bool active = phy->lmsm.state == UB_LMSM_LINK_ACTIVE;
+        UbPcsRun run = { .mask = mask };
+
+        if (phy->peer_rate != phy->rx_rate || !phy->rx_mask) {
+            return;
+        }
+        step = active || n - at < FRAME ? n - at : FRAME;
+        run.cap = run.n = step;
+        for (unsigned i = 0; i < UB_LANES; i++) {
+            /* Only read. */
+            run.lane[i] = mask >> i & 1 ? (uint8_t *)sym[i] + at : NULL;
+        }
+        ub_pcs_rx(phy->rx, &run);
+        if (!active) {
+            ub_lmsm_poll(&phy->lmsm, now);
+            ship(phy);
+        }
     }
-    for (unsigned i = 0; i < UB_LANES; i++) {
-        run.lane[i] = (uint8_t *)sym[i];    /* only read */
-    }
-    ub_pcs_rx(phy->rx, &run);
 }
 
 void ub_phy_rx_lanes(UbPhy *phy, int64_t now, uint8_t active, unsigned rate)

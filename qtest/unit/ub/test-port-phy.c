@@ -32,6 +32,8 @@ typedef struct End {
     uint8_t cut;                /* wires that carry zeros */
     unsigned flip_every;        /* one symbol in so many gets a wrong bit */
     uint64_t flip_count;
+    GRand *rand;                /* bit errors at random at the rate `ber` */
+    double ber;
     uint8_t skew[UB_LANES];     /* columns a wire lags behind */
     uint8_t late[UB_LANES][64];
     /* Data. */
@@ -68,6 +70,9 @@ static void lane_tx(void *o, const UbPcsRun *run)
             s[k] ^= e->invert >> i & 1 ? 0xff : 0;
             if (e->flip_every && ++e->flip_count % e->flip_every == 0) {
                 s[k] ^= 1u << (e->flip_count / e->flip_every) % 8;
+            }
+            for (unsigned bit = 0; e->rand && bit < 8; bit++) {
+                s[k] ^= (g_rand_double(e->rand) < e->ber) << bit;
             }
             if (e->cut >> i & 1) {
                 s[k] = 0;
@@ -469,6 +474,35 @@ static void test_noise(void)
     bench_free(b);
 }
 
+/* Bit errors at random, one in a thousand: the link still comes up, T=4. */
+static void test_ber(void)
+{
+    for (unsigned seed = 0; seed < 6; seed++) {
+        UbLmsmConfig c = config(UB_EQ_HIGHEST);
+        UbPhyParams params;
+        Bench *b;
+
+        c.seed = seed + 3;
+        ub_phy_params_init(&params);
+        b = bench_new(&c, &params);
+        for (unsigned i = 0; i < 2; i++) {
+            b->end[i].rand = g_rand_new_with_seed(seed * 2 + i);
+            b->end[i].ber = 1e-3;
+        }
+        bench_start(b);
+        g_assert_true(until(b, ready, MS(2000)));
+        b->end[0].to_send += 3000;
+        b->end[1].to_send += 3000;
+        until(b, NULL, MS(1));
+        /* What FEC cannot repair is left to the data link layer. */
+        g_assert_cmpuint(b->end[0].got + b->end[0].bad, >, 2900);
+        g_assert_cmpuint(b->end[0].got, >, 2500);
+        g_rand_free(b->end[0].rand);
+        g_rand_free(b->end[1].rand);
+        bench_free(b);
+    }
+}
+
 static End *primary(Bench *b)
 {
     return &b->end[lmsm(b, 1)->primary];
@@ -801,6 +835,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/port-phy/rest", test_rest);
     g_test_add_func("/ub/port-phy/wires", test_wires);
     g_test_add_func("/ub/port-phy/noise", test_noise);
+    g_test_add_func("/ub/port-phy/ber", test_ber);
     g_test_add_func("/ub/port-phy/qdlws", test_qdlws);
     g_test_add_func("/ub/port-phy/lane-cut", test_lane_cut);
     g_test_add_func("/ub/port-phy/lane0-cut", test_lane0_cut);
