@@ -426,8 +426,8 @@ typedef struct UbLmsm {
     uint32_t sent, quota;       /* LTBs since first receipt; LTBs to send */
     uint32_t sent_speed;        /* of them with Change_Speed = 1, in Confirm */
     int64_t refresh_at, settle_at, rate_at;
-    bool settled, reversed, seen_blocks, seen_c1, seen_c3, peer_speed;
-    bool rate_changed, speed_ok, c3, request_eq, from_eq, hold_rx;
+    bool reversed, seen_blocks, seen_c1, seen_c3, peer_speed;
+    bool rate_changed, speed_ok, c3, request_eq, from_eq;
     bool null_ok, sdf, il_reject, fec_reject, rate_pending;
     uint32_t nulls, nulls_sent;
     bool visited_retrain;

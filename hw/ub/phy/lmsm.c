@@ -520,7 +520,6 @@ bool lmsm_go(UbLmsm *l, UbLmsmTransitionId id)
     l->quota = first_blocks(l);
     l->refresh_at = l->now;
     l->settle_at = INT64_MAX;
-    l->settled = false;
     l->seen_blocks = false;
     l->peer_speed = false;
     for (unsigned i = 0; i < UB_LMSM_LANES; i++) {
