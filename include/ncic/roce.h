@@ -38,6 +38,12 @@ typedef struct NcicRoceSink {
     bool (*rx)(void *opaque, const NcicRoceDesc *d, const uint8_t *payload);
     /* ncic_roce_tx() may be tried again.  Optional. */
     void (*tx_ready)(void *opaque);
+    /*
+     * Optional, instead of rx: every frame of the wire is offered whole, before
+     * all checks, because the ICRC covers the headers and address resolution
+     * needs ARP.  Returns true if it was a RoCE frame and so is consumed.
+     */
+    bool (*frame)(void *opaque, const uint8_t *frame, size_t len);
 } NcicRoceSink;
 
 struct NcicEth;

@@ -150,6 +150,7 @@ typedef struct RdmaConfig {
     bool icrc_check;        /* (live) drop frames whose ICRC is wrong; true */
     bool icrc;              /* (live) frames have an ICRC; true (seed: no) */
     bool udp_csum;          /* (live) UDP checksum on sent frames; true */
+    bool udp_csum_need;     /* (live) drop frames with UDP checksum 0; false */
     uint16_t udp_sport;     /* (live) 4791; 0 = hash of the flow */
     uint32_t loss_timeout_us;   /* (live) for QPs with timeout code 0; 0 = no
                                  * timer */

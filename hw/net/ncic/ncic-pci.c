@@ -608,7 +608,7 @@ static const Property ncic_properties[] = {
     DEFINE_PROP_BOOL("eth-ext", NcicState, ext, true),
     DEFINE_PROP_BOOL("flr", NcicState, flr, false),
     DEFINE_PROP_BOOL("irq-coalesce", NcicState, irq_coalesce, true),
-    DEFINE_PROP_BOOL("roce-csum", NcicState, roce_csum, true),
+    DEFINE_PROP_BOOL("roce-csum", NcicState, roce_csum, false),
     DEFINE_PROP_BOOL("rdma", NcicState, use_rdma, true),
 };
 

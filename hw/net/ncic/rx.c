@@ -209,10 +209,16 @@ NcicRxResult ncic_eth_rx(NcicEth *e, const uint8_t *frame, size_t len)
     if (len < NCIC_ETH_HLEN) {
         return rx_dropped(e, NCIC_C_RX_DROP_RUNT, len);
     }
+    if (e->roce && e->roce->frame && e->roce->frame(e->roce_opaque, frame,
+                                                    len)) {
+        e->counter[NCIC_C_ROCE_RX]++;
+        e->counter[NCIC_C_MAC_RX]++;
+        return NCIC_RX_TAKEN;
+    }
     if (len > frame_limit(e->ncsr[NCIC_R_RX_MTU], frame, len)) {
         return rx_dropped(e, NCIC_C_RX_DROP_MTU, len);
     }
-    if (e->roce && ncic_roce_match(frame, len)) {
+    if (e->roce && !e->roce->frame && ncic_roce_match(frame, len)) {
         return rx_roce(e, frame, len);
     }
 

@@ -30,7 +30,7 @@ static uint32_t check_net(RdmaDev *dev, const uint8_t *frame, size_t len,
         dev->cnt.rx_short++;
         return 0;
     }
-    if (get_be16(udp + 6)) {
+    if (get_be16(udp + 6) || dev->cfg.udp_csum_need) {
         uint8_t pseudo[4] = { 0, 17, udp_len >> 8, udp_len };
         uint64_t sum = roce_csum_add(0, ip + 12, 8);
 

@@ -1,0 +1,23 @@
+/*
+ * QOM properties of the fault injection of an RDMA engine, for every device
+ * that has one.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_RDMA_FAULT_PROPS_H
+#define HW_RDMA_FAULT_PROPS_H
+
+#include "qom/object.h"
+#include "rdma/fault.h"
+
+/* The engine of a device, NULL while there is none. */
+typedef RdmaDev *RdmaDevOf(Object *obj);
+
+/*
+ * Add <prefix>fault-{in,out}-<field of RdmaFault> to @klass, readable and
+ * writable at run time (QMP qom-get, qom-set).
+ */
+void rdma_fault_props(ObjectClass *klass, const char *prefix,
+                      RdmaDevOf *dev);
+
+#endif
