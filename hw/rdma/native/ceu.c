@@ -108,7 +108,7 @@ static uint8_t cmd_init_hca(NativeRdma *n, NativeCmd *c)
         }
     }
     drop_objects(n);
-    native_icm_clear(n);
+    nicm_clear(n);
     for (int i = 0; i < G_N_ELEMENTS(t); i++) {
         uint64_t v = get_be64(c->in + t[i].off);
 
@@ -124,7 +124,7 @@ static uint8_t cmd_init_hca(NativeRdma *n, NativeCmd *c)
 static uint8_t cmd_close_hca(NativeRdma *n, NativeCmd *c)
 {
     drop_objects(n);
-    native_icm_clear(n);
+    nicm_clear(n);
     n->s.ready = false;
     return NRS_OK;
 }
@@ -144,7 +144,7 @@ static uint8_t cmd_map_icm(NativeRdma *n, NativeCmd *c)
         uint64_t virt = get_be64(e), page = get_be64(e + 8);
 
         for (uint32_t k = 0; k < (page & 0xfff); k++) {
-            if (!icm_map_page(n, c->op_mod, virt + k * UINT64_C(4096),
+            if (!nicm_map_page(n, c->op_mod, virt + k * UINT64_C(4096),
                               (page & ~UINT64_C(0xfff)) +
                               k * UINT64_C(4096))) {
                 native_rule(n, "MAP_ICM", "address outside all tables", i);
@@ -160,7 +160,7 @@ static uint8_t cmd_unmap_icm(NativeRdma *n, NativeCmd *c)
     uint32_t pages = MIN(c->in_mod, ICM_PAGES_MAX);
 
     for (uint32_t k = 0; k < pages; k++) {
-        if (!icm_unmap_page(n, c->op_mod, c->in_param +
+        if (!nicm_unmap_page(n, c->op_mod, c->in_param +
                                           k * UINT64_C(4096))) {
             native_rule(n, "UNMAP_ICM", "address outside all tables", k);
             return NRS_BAD_PARAM;
@@ -198,7 +198,7 @@ static const struct Cmd {
 #define ANY  ICM_TABLES
 #define QP(o, name) \
     { o, name, NR_QP_MBOX_BYTES, 0, NULL, 0, M(0) | M(2) | M(3), \
-      F_READY | F_INBOX_OPT, ICM_QPC, cmd_modify_qp }
+      F_READY | F_INBOX_OPT, ICM_QPC, native_modify_qp }
     { NRC_QUERY_DEV_LIM, "QUERY_DEV_LIM", 0, NR_DEV_LIM_BYTES, NULL, 0, 0, 0,
       ANY, cmd_query_dev_lim },
     { NRC_QUERY_ADAPTER, "QUERY_ADAPTER", 0, NR_ADAPTER_BYTES, NULL, 0, 0, 0,
@@ -210,23 +210,23 @@ static const struct Cmd {
     { NRC_UNMAP_ICM, "UNMAP_ICM", 0, 0, NULL, 0, M(1) | M(2), F_READY, ANY,
       cmd_unmap_icm },
     { NRC_SW2HW_MPT, "SW2HW_MPT", 0x40, 0, NULL, 0, 0, F_READY, ICM_MPT,
-      cmd_sw2hw_mpt },
+      native_sw2hw_mpt },
     { NRC_HW2SW_MPT, "HW2SW_MPT", 0, 0, NULL, 0, 0, F_READY, ICM_MPT,
-      cmd_hw2sw_mpt },
+      native_hw2sw_mpt },
     /* Longer lists name the rest to come: clamped to the mailbox. */
     { NRC_WRITE_MTT, "WRITE_MTT", 1, 0, write_mtt_len, UINT32_MAX, 0,
-      F_READY, ANY, cmd_write_mtt },
-    { NRC_MAP_EQ, "MAP_EQ", 0, 0, NULL, 0, 0, F_READY, ANY, cmd_map_eq },
+      F_READY, ANY, native_write_mtt },
+    { NRC_MAP_EQ, "MAP_EQ", 0, 0, NULL, 0, 0, F_READY, ANY, native_map_eq },
     { NRC_SW2HW_EQ, "SW2HW_EQ", 0x40, 0, NULL, 0, 0, F_READY, ICM_EQC,
-      cmd_sw2hw_eq },
+      native_sw2hw_eq },
     { NRC_HW2SW_EQ, "HW2SW_EQ", 0, 0, NULL, 0, 0, F_READY, ICM_EQC,
-      cmd_hw2sw_eq },
+      native_hw2sw_eq },
     { NRC_SW2HW_CQ, "SW2HW_CQ", 0x40, 0, NULL, 0, 0, F_READY, ICM_CQC,
-      cmd_sw2hw_cq },
+      native_sw2hw_cq },
     { NRC_HW2SW_CQ, "HW2SW_CQ", 0, 0, NULL, 0, 0, F_READY, ICM_CQC,
-      cmd_hw2sw_cq },
+      native_hw2sw_cq },
     { NRC_RESIZE_CQ, "RESIZE_CQ", 8, 0, NULL, 0, 0, F_READY, ICM_CQC,
-      cmd_resize_cq },
+      native_resize_cq },
     QP(NRC_RST2INIT_QP, "RST2INIT_QP"),
     QP(NRC_INIT2INIT_QP, "INIT2INIT_QP"),
     QP(NRC_INIT2RTR_QP, "INIT2RTR_QP"),
@@ -239,7 +239,7 @@ static const struct Cmd {
     QP(NRC_SQD2RTS_QP, "SQD2RTS_QP"),
     QP(NRC_2RST_QP, "2RST_QP"),
     { NRC_QUERY_QP, "QUERY_QP", 0, NR_QP_MBOX_BYTES, NULL, 0, 0, F_READY,
-      ICM_QPC, cmd_query_qp },
+      ICM_QPC, native_query_qp },
     { NRC_MAD_IFC, "MAD_IFC", 0x20, 0x20, NULL, 0, M(1), 0, ANY,
       cmd_mad_ifc },
     { NRC_NOP, "NOP", 0, 0, NULL, 0, 0, 0, ANY, cmd_nop },
@@ -282,7 +282,7 @@ static uint8_t decode(NativeRdma *n, const struct Cmd *d, NativeCmd *c,
         native_rule(n, d->name, "before INIT_HCA", 0);
         return status | NRS_BAD_PARAM;
     }
-    if ((d->index != ICM_TABLES && c->in_mod >= icm_count(n, d->index)) ||
+    if ((d->index != ICM_TABLES && c->in_mod >= nicm_count(n, d->index)) ||
         (d->in_len && c->in_mod > d->mod_max)) {
         native_rule(n, d->name, "in_modifier out of range", c->in_mod);
         status |= NRS_BAD_PARAM;
@@ -307,7 +307,7 @@ static uint8_t execute(NativeRdma *n, NativeCmd *c, uint64_t out_param)
         return status;
     }
     if (d->index != ICM_TABLES) {
-        c->in_mod &= icm_count(n, d->index) - 1;
+        c->in_mod &= nicm_count(n, d->index) - 1;
     }
     if (d->in_len) {
         c->in_mod = MIN(c->in_mod, d->mod_max);

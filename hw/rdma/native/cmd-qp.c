@@ -68,8 +68,8 @@ static void attributes(NativeRdma *n, const uint8_t *x, RdmaQpAttr *a)
     }
     a->pd = get_be32(x + QPC_PD);
     a->sq_psn = get_be32(x + QPC_SQ_PSN) & 0xffffff;
-    a->send_cqn = get_be32(x + QPC_SEND_CQN) & (icm_count(n, ICM_CQC) - 1);
-    a->recv_cqn = get_be32(x + QPC_RECV_CQN) & (icm_count(n, ICM_CQC) - 1);
+    a->send_cqn = get_be32(x + QPC_SEND_CQN) & (nicm_count(n, ICM_CQC) - 1);
+    a->recv_cqn = get_be32(x + QPC_RECV_CQN) & (nicm_count(n, ICM_CQC) - 1);
     a->min_rnr_timer = x[QPC_RNR_EPSN] & 0x1f;
     a->rq_psn = get_be32(x + QPC_RNR_EPSN) & 0xffffff;
     a->qkey = get_be32(x + QPC_QKEY);
@@ -110,7 +110,7 @@ static bool write_back(NativeRdma *n, RdmaQp *qp)
     NativeQp *q = rdma_qp_priv(qp);
 
     refresh(n, qp);
-    return icm_write(n, ICM_QPC, rdma_qp_num(qp), NR_QPC_BYTES, 0, q->ctx,
+    return nicm_write(n, ICM_QPC, rdma_qp_num(qp), NR_QPC_BYTES, 0, q->ctx,
                      sizeof(q->ctx));
 }
 
@@ -128,7 +128,7 @@ static void to_reset(NativeRdma *n, RdmaQp *qp)
     q->rq_off = q->rq_block = 0;
 }
 
-uint8_t cmd_modify_qp(NativeRdma *n, NativeCmd *c)
+uint8_t native_modify_qp(NativeRdma *n, NativeCmd *c)
 {
     RdmaQp *qp = rdma_qp_get(n->dev, c->in_mod);
     RdmaQpState now = qp ? rdma_qp_attr(qp)->state : RDMA_QPS_RESET;
@@ -146,7 +146,7 @@ uint8_t cmd_modify_qp(NativeRdma *n, NativeCmd *c)
         return NRS_BAD_PARAM;
     }
     if (n->cfg.strict_cmd &&
-        !icm_addr(n, ICM_QPC, c->in_mod, NR_QPC_BYTES)) {
+        !nicm_addr(n, ICM_QPC, c->in_mod, NR_QPC_BYTES)) {
         native_rule(n, "MODIFY_QP", "ICM page not mapped", c->in_mod);
         return NRS_BAD_PARAM;
     }
@@ -182,7 +182,7 @@ uint8_t cmd_modify_qp(NativeRdma *n, NativeCmd *c)
     return NRS_OK;
 }
 
-uint8_t cmd_query_qp(NativeRdma *n, NativeCmd *c)
+uint8_t native_query_qp(NativeRdma *n, NativeCmd *c)
 {
     RdmaQp *qp = rdma_qp_get(n->dev, c->in_mod);
     NativeQp *q;

@@ -17,7 +17,7 @@ uint32_t native_key_index(void *p, uint32_t key)
 {
     NativeRdma *n = p;
 
-    return key & (icm_count(n, ICM_MPT) - 1);
+    return key & (nicm_count(n, ICM_MPT) - 1);
 }
 
 static uint32_t rights(uint32_t flags)
@@ -29,7 +29,7 @@ static uint32_t rights(uint32_t flags)
            (flags & NRM_REMOTE_ATOMIC ? RDMA_ACC_REMOTE_ATOMIC : 0);
 }
 
-uint8_t cmd_sw2hw_mpt(NativeRdma *n, NativeCmd *c)
+uint8_t native_sw2hw_mpt(NativeRdma *n, NativeCmd *c)
 {
     uint32_t flags = get_be32(c->in + MPT_FLAGS);
     RdmaMr mr = {
@@ -54,7 +54,7 @@ uint8_t cmd_sw2hw_mpt(NativeRdma *n, NativeCmd *c)
             return NRS_BAD_PARAM;
         }
     }
-    if (!icm_write(n, ICM_MPT, c->in_mod, NR_MPT_BYTES, 0, c->in,
+    if (!nicm_write(n, ICM_MPT, c->in_mod, NR_MPT_BYTES, 0, c->in,
                    NR_MPT_BYTES) && n->cfg.strict_cmd) {
         native_rule(n, "SW2HW_MPT", "ICM page not mapped", c->in_mod);
         return NRS_BAD_PARAM;
@@ -63,7 +63,7 @@ uint8_t cmd_sw2hw_mpt(NativeRdma *n, NativeCmd *c)
     return NRS_OK;
 }
 
-uint8_t cmd_hw2sw_mpt(NativeRdma *n, NativeCmd *c)
+uint8_t native_hw2sw_mpt(NativeRdma *n, NativeCmd *c)
 {
     static const uint8_t zero[NR_MPT_BYTES];
     const RdmaMr *old = rdma_mr_get(n->dev, c->in_mod);
@@ -73,11 +73,11 @@ uint8_t cmd_hw2sw_mpt(NativeRdma *n, NativeCmd *c)
         return NRS_BAD_PARAM;
     }
     rdma_mr_clear(n->dev, c->in_mod);
-    icm_write(n, ICM_MPT, c->in_mod, NR_MPT_BYTES, 0, zero, sizeof(zero));
+    nicm_write(n, ICM_MPT, c->in_mod, NR_MPT_BYTES, 0, zero, sizeof(zero));
     return NRS_OK;
 }
 
-uint8_t cmd_write_mtt(NativeRdma *n, NativeCmd *c)
+uint8_t native_write_mtt(NativeRdma *n, NativeCmd *c)
 {
     uint64_t first = get_be64(c->in + MTT_START);
     uint32_t num = MIN(c->in_mod, (NR_MAILBOX_BYTES - MTT_LIST) / 8);
@@ -89,14 +89,14 @@ uint8_t cmd_write_mtt(NativeRdma *n, NativeCmd *c)
                            (3 - (i & 3)) * 8;
         uint64_t index = first + i;
 
-        if (index < first || index >= icm_count(n, ICM_MTT)) {
+        if (index < first || index >= nicm_count(n, ICM_MTT)) {
             if (n->cfg.strict_cmd) {
                 native_rule(n, "WRITE_MTT", "index out of range", index);
                 return NRS_BAD_PARAM;
             }
-            index &= icm_count(n, ICM_MTT) - 1;
+            index &= nicm_count(n, ICM_MTT) - 1;
         }
-        if (!icm_write(n, ICM_MTT, index, NR_MTT_BYTES, 0, e, 8) &&
+        if (!nicm_write(n, ICM_MTT, index, NR_MTT_BYTES, 0, e, 8) &&
             n->cfg.strict_cmd) {
             native_rule(n, "WRITE_MTT", "ICM page not mapped", index);
             return NRS_BAD_PARAM;
@@ -112,14 +112,14 @@ bool native_mtt_read(void *p, const RdmaMr *mr, uint64_t first, unsigned num,
     uint64_t index = mr->mtt + first;
     unsigned i = 0;
 
-    if (index < first || index + num > icm_count(n, ICM_MTT)) {
+    if (index < first || index + num > nicm_count(n, ICM_MTT)) {
         return false;
     }
     while (i < num) {
         unsigned run = MIN(num - i, PAGE / NR_MTT_BYTES -
                                     (index + i) % (PAGE / NR_MTT_BYTES));
 
-        if (!icm_read(n, ICM_MTT, index + i, NR_MTT_BYTES, 0, phys + i,
+        if (!nicm_read(n, ICM_MTT, index + i, NR_MTT_BYTES, 0, phys + i,
                       run * NR_MTT_BYTES)) {
             return false;
         }

@@ -85,14 +85,14 @@ void native_arm_eq(NativeRdma *n, uint32_t eqn)
 
 void native_arm_cq(NativeRdma *n, uint32_t cqn)
 {
-    RdmaCq *cq = rdma_cq_get(n->dev, cqn & (icm_count(n, ICM_CQC) - 1));
+    RdmaCq *cq = rdma_cq_get(n->dev, cqn & (nicm_count(n, ICM_CQC) - 1));
 
     if (cq) {
         ((NativeCq *)rdma_cq_priv(cq))->armed = true;
     }
 }
 
-uint8_t cmd_sw2hw_eq(NativeRdma *n, NativeCmd *c)
+uint8_t native_sw2hw_eq(NativeRdma *n, NativeCmd *c)
 {
     Eq *e = &n->s.eq[c->in_mod];
     uint8_t log = c->in[CTX_LOG];
@@ -101,7 +101,7 @@ uint8_t cmd_sw2hw_eq(NativeRdma *n, NativeCmd *c)
         native_rule(n, "SW2HW_EQ", "in use or too large", c->in_mod);
         return NRS_BAD_PARAM;
     }
-    if (!icm_write(n, ICM_EQC, c->in_mod, NR_EQC_BYTES, 0, c->in, 0x30) &&
+    if (!nicm_write(n, ICM_EQC, c->in_mod, NR_EQC_BYTES, 0, c->in, 0x30) &&
         n->cfg.strict_cmd) {
         native_rule(n, "SW2HW_EQ", "ICM page not mapped", c->in_mod);
         return NRS_BAD_PARAM;
@@ -118,7 +118,7 @@ uint8_t cmd_sw2hw_eq(NativeRdma *n, NativeCmd *c)
     return NRS_OK;
 }
 
-uint8_t cmd_hw2sw_eq(NativeRdma *n, NativeCmd *c)
+uint8_t native_hw2sw_eq(NativeRdma *n, NativeCmd *c)
 {
     static const uint8_t zero[0x30];
 
@@ -127,18 +127,18 @@ uint8_t cmd_hw2sw_eq(NativeRdma *n, NativeCmd *c)
         return NRS_BAD_PARAM;
     }
     n->s.eq[c->in_mod] = (Eq) { 0 };
-    icm_write(n, ICM_EQC, c->in_mod, NR_EQC_BYTES, 0, zero, sizeof(zero));
+    nicm_write(n, ICM_EQC, c->in_mod, NR_EQC_BYTES, 0, zero, sizeof(zero));
     return NRS_OK;
 }
 
-uint8_t cmd_map_eq(NativeRdma *n, NativeCmd *c)
+uint8_t native_map_eq(NativeRdma *n, NativeCmd *c)
 {
     uint32_t eqn = c->in_mod & ~NRC_MAP_EQ_UNMAP;
     bool map = !(c->in_mod & NRC_MAP_EQ_UNMAP);
     uint8_t flags[4];
     Eq *e;
 
-    if (n->cfg.strict_cmd && (eqn >= icm_count(n, ICM_EQC) ||
+    if (n->cfg.strict_cmd && (eqn >= nicm_count(n, ICM_EQC) ||
                               !n->s.eq[eqn].exists)) {
         native_rule(n, "MAP_EQ", "no such EQ", eqn);
         return NRS_BAD_PARAM;
@@ -147,14 +147,14 @@ uint8_t cmd_map_eq(NativeRdma *n, NativeCmd *c)
     e->valid = map;
     e->mask = map ? e->mask | c->in_param : e->mask & ~c->in_param;
     put_be32(flags, e->armed ? NRX_ARMED : 0);
-    icm_write(n, ICM_EQC, eqn & (icm_count(n, ICM_EQC) - 1), NR_EQC_BYTES, 0,
+    nicm_write(n, ICM_EQC, eqn & (nicm_count(n, ICM_EQC) - 1), NR_EQC_BYTES, 0,
               flags, 4);
     return NRS_OK;
 }
 
 /* ---- completions ---- */
 
-uint8_t cmd_sw2hw_cq(NativeRdma *n, NativeCmd *c)
+uint8_t native_sw2hw_cq(NativeRdma *n, NativeCmd *c)
 {
     RdmaCq *cq = rdma_cq_get(n->dev, c->in_mod);
     uint8_t log = c->in[CTX_LOG];
@@ -163,7 +163,7 @@ uint8_t cmd_sw2hw_cq(NativeRdma *n, NativeCmd *c)
         native_rule(n, "SW2HW_CQ", "in use or too large", c->in_mod);
         return NRS_BAD_PARAM;
     }
-    if (!icm_write(n, ICM_CQC, c->in_mod, NR_CQC_BYTES, 0, c->in, 0x38) &&
+    if (!nicm_write(n, ICM_CQC, c->in_mod, NR_CQC_BYTES, 0, c->in, 0x38) &&
         n->cfg.strict_cmd) {
         native_rule(n, "SW2HW_CQ", "ICM page not mapped", c->in_mod);
         return NRS_BAD_PARAM;
@@ -181,7 +181,7 @@ uint8_t cmd_sw2hw_cq(NativeRdma *n, NativeCmd *c)
     return NRS_OK;
 }
 
-uint8_t cmd_hw2sw_cq(NativeRdma *n, NativeCmd *c)
+uint8_t native_hw2sw_cq(NativeRdma *n, NativeCmd *c)
 {
     static const uint8_t zero[0x38];
     RdmaCq *cq = rdma_cq_get(n->dev, c->in_mod);
@@ -194,11 +194,11 @@ uint8_t cmd_hw2sw_cq(NativeRdma *n, NativeCmd *c)
         return NRS_OK;
     }
     rdma_cq_destroy(n->dev, cq);
-    icm_write(n, ICM_CQC, c->in_mod, NR_CQC_BYTES, 0, zero, sizeof(zero));
+    nicm_write(n, ICM_CQC, c->in_mod, NR_CQC_BYTES, 0, zero, sizeof(zero));
     return NRS_OK;
 }
 
-uint8_t cmd_resize_cq(NativeRdma *n, NativeCmd *c)
+uint8_t native_resize_cq(NativeRdma *n, NativeCmd *c)
 {
     RdmaCq *cq = rdma_cq_get(n->dev, c->in_mod);
     uint8_t log = c->in[RESIZE_LOG];

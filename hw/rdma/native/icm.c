@@ -6,33 +6,33 @@
  */
 #include "internal.h"
 
-const uint32_t icm_pages[ICM_TABLES] = {
+const uint32_t nicm_pages[ICM_TABLES] = {
     [ICM_QPC] = ICM_QPC_PAGES, [ICM_CQC] = ICM_CQC_PAGES,
     [ICM_EQC] = ICM_EQC_PAGES, [ICM_MPT] = ICM_MPT_PAGES,
     [ICM_MTT] = ICM_MTT_PAGES,
 };
 
-uint64_t icm_addr(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size)
+uint64_t nicm_addr(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size)
 {
     /* All entry sizes divide a page. */
     uint64_t byte = (uint64_t)index * size;
-    uint64_t page = n->s.map[t][byte / PAGE % icm_pages[t]];
+    uint64_t page = n->s.map[t][byte / PAGE % nicm_pages[t]];
 
     return page & 1 ? (page & ~UINT64_C(1)) + byte % PAGE : 0;
 }
 
-bool icm_read(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size,
+bool nicm_read(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size,
               uint32_t off, void *buf, uint32_t len)
 {
-    uint64_t a = icm_addr(n, t, index, size);
+    uint64_t a = nicm_addr(n, t, index, size);
 
     return a && n->rdma.ops->read(n->rdma.ops_opaque, a + off, buf, len);
 }
 
-bool icm_write(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size,
+bool nicm_write(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size,
                uint32_t off, const void *buf, uint32_t len)
 {
-    uint64_t a = icm_addr(n, t, index, size);
+    uint64_t a = nicm_addr(n, t, index, size);
 
     return a && n->rdma.ops->write(n->rdma.ops_opaque, a + off, buf, len);
 }
@@ -62,16 +62,16 @@ static uint64_t *slot(NativeRdma *n, unsigned region, uint64_t virt)
         return NULL;
     }
     page = (virt - n->s.base[t]) / PAGE;
-    if (page >= icm_pages[t]) {
+    if (page >= nicm_pages[t]) {
         if (n->cfg.strict_cmd) {
             return NULL;
         }
-        page %= icm_pages[t];
+        page %= nicm_pages[t];
     }
     return &n->s.map[t][page];
 }
 
-bool icm_map_page(NativeRdma *n, unsigned region, uint64_t virt,
+bool nicm_map_page(NativeRdma *n, unsigned region, uint64_t virt,
                   uint64_t phys)
 {
     uint64_t *s = slot(n, region, virt);
@@ -82,7 +82,7 @@ bool icm_map_page(NativeRdma *n, unsigned region, uint64_t virt,
     return s != NULL;
 }
 
-bool icm_unmap_page(NativeRdma *n, unsigned region, uint64_t virt)
+bool nicm_unmap_page(NativeRdma *n, unsigned region, uint64_t virt)
 {
     uint64_t *s = slot(n, region, virt);
 
@@ -92,7 +92,7 @@ bool icm_unmap_page(NativeRdma *n, unsigned region, uint64_t virt)
     return s != NULL;
 }
 
-void native_icm_clear(NativeRdma *n)
+void nicm_clear(NativeRdma *n)
 {
     memset(n->s.map, 0, sizeof(n->s.map));
     memset(n->s.base, 0, sizeof(n->s.base));

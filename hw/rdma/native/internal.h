@@ -101,18 +101,18 @@ enum {
 };
 
 /* ---- icm.c ---- */
-extern const uint32_t icm_pages[ICM_TABLES];
+extern const uint32_t nicm_pages[ICM_TABLES];
 /* Bus address of entry @index of a table with entries of @size; 0 unmapped. */
-uint64_t icm_addr(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size);
-bool icm_read(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size,
+uint64_t nicm_addr(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size);
+bool nicm_read(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size,
               uint32_t off, void *buf, uint32_t len);
-bool icm_write(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size,
+bool nicm_write(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size,
                uint32_t off, const void *buf, uint32_t len);
-bool icm_map_page(NativeRdma *n, unsigned region, uint64_t virt,
+bool nicm_map_page(NativeRdma *n, unsigned region, uint64_t virt,
                   uint64_t phys);
-bool icm_unmap_page(NativeRdma *n, unsigned region, uint64_t virt);
-void native_icm_clear(NativeRdma *n);
-static inline uint32_t icm_count(NativeRdma *n, IcmTable t)
+bool nicm_unmap_page(NativeRdma *n, unsigned region, uint64_t virt);
+void nicm_clear(NativeRdma *n);
+static inline uint32_t nicm_count(NativeRdma *n, IcmTable t)
 {
     return 1u << n->s.log[t];
 }
@@ -131,18 +131,18 @@ void native_rule(NativeRdma *n, const char *rule, const char *text,
                  uint32_t number);
 
 /* ---- cmd-qp.c ---- */
-uint8_t cmd_modify_qp(NativeRdma *n, NativeCmd *c);
-uint8_t cmd_query_qp(NativeRdma *n, NativeCmd *c);
+uint8_t native_modify_qp(NativeRdma *n, NativeCmd *c);
+uint8_t native_query_qp(NativeRdma *n, NativeCmd *c);
 void native_qp_changed(void *p, RdmaQp *qp);
 static inline uint32_t native_qpn(NativeRdma *n, uint32_t qpn)
 {
-    return qpn & (icm_count(n, ICM_QPC) - 1);
+    return qpn & (nicm_count(n, ICM_QPC) - 1);
 }
 
 /* ---- cmd-tpt.c ---- */
-uint8_t cmd_sw2hw_mpt(NativeRdma *n, NativeCmd *c);
-uint8_t cmd_hw2sw_mpt(NativeRdma *n, NativeCmd *c);
-uint8_t cmd_write_mtt(NativeRdma *n, NativeCmd *c);
+uint8_t native_sw2hw_mpt(NativeRdma *n, NativeCmd *c);
+uint8_t native_hw2sw_mpt(NativeRdma *n, NativeCmd *c);
+uint8_t native_write_mtt(NativeRdma *n, NativeCmd *c);
 uint32_t native_key_index(void *p, uint32_t key);
 bool native_mtt_read(void *p, const RdmaMr *mr, uint64_t first, unsigned num,
                      uint64_t *phys);
@@ -154,12 +154,12 @@ void native_doorbell(NativeRdma *n, uint32_t uar_page, uint64_t val);
 void native_db_clear(NativeRdma *n, NativeQp *q);
 
 /* ---- cq.c: completions and events ---- */
-uint8_t cmd_sw2hw_cq(NativeRdma *n, NativeCmd *c);
-uint8_t cmd_hw2sw_cq(NativeRdma *n, NativeCmd *c);
-uint8_t cmd_resize_cq(NativeRdma *n, NativeCmd *c);
-uint8_t cmd_sw2hw_eq(NativeRdma *n, NativeCmd *c);
-uint8_t cmd_hw2sw_eq(NativeRdma *n, NativeCmd *c);
-uint8_t cmd_map_eq(NativeRdma *n, NativeCmd *c);
+uint8_t native_sw2hw_cq(NativeRdma *n, NativeCmd *c);
+uint8_t native_hw2sw_cq(NativeRdma *n, NativeCmd *c);
+uint8_t native_resize_cq(NativeRdma *n, NativeCmd *c);
+uint8_t native_sw2hw_eq(NativeRdma *n, NativeCmd *c);
+uint8_t native_hw2sw_eq(NativeRdma *n, NativeCmd *c);
+uint8_t native_map_eq(NativeRdma *n, NativeCmd *c);
 bool native_write_cqe(void *p, RdmaCq *cq, const RdmaCqe *cqe);
 void native_event(void *p, RdmaEvent ev, uint32_t number);
 void native_arm_cq(NativeRdma *n, uint32_t cqn);
