@@ -243,7 +243,8 @@ static RdmaStatus send_packet(RdmaQp *qp, RdmaWqe *w, uint32_t psn,
     uint32_t dqpn = ud ? w->dqpn : qp->attr.dest_qpn;
     uint32_t sqpn = w->flags & RDMA_WQE_SRC_QPN ? w->src_qpn : qp->qpn;
     bool se = dev->cfg.send_se_always ||
-              ((w->flags & RDMA_WQE_SOLICITED) && (op->flags & ROCE_F_LAST));
+              ((w->flags & RDMA_WQE_SOLICITED) && (op->flags & ROCE_F_LAST) &&
+               (op->flags & (ROCE_F_SEND | ROCE_F_IMM)));
 
     bth_put(bth, opcode, se, pad,
             w->flags & RDMA_WQE_PKEY ? w->pkey : qp_pkey(qp), dqpn,

@@ -31,7 +31,7 @@ typedef struct QpRecord {
     int64_t loss_in, rnr_in, repoll_in;     /* from now; NEVER */
     uint32_t num_wqe;
     int32_t cur;                            /* index, -1 = none */
-    uint32_t num_res;                       /* entries of the ring that follow */
+    uint32_t num_res;                       /* ring entries that follow */
 } QpRecord;
 
 static const uint32_t no_alias = UINT32_MAX;
