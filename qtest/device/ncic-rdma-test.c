@@ -168,16 +168,17 @@ static void test_wire(void)
     len = roce_frame(f, p);
     /* RETH, 101 bytes, 3 of padding, ICRC. */
     g_assert_cmpuint(len, ==, 42 + 12 + 16 + 104 + 4);
-    g_assert_cmphex(ldl_be_p(p), ==, PEER_MAC >> 16);
+    g_assert_cmphex((uint32_t)ldl_be_p(p), ==, PEER_MAC >> 16);
     g_assert_cmphex(lduw_be_p(p + 36), ==, 4791);
     g_assert_cmphex(p[42], ==, 0x0a);
     g_assert_cmphex(p[43], ==, 0x30);               /* three pad bytes */
-    g_assert_cmphex(ldl_be_p(p + 46), ==, 0x77);
-    g_assert_cmphex(ldl_be_p(p + 50), ==, 0x80000100);
+    g_assert_cmphex((uint32_t)ldl_be_p(p + 46), ==, 0x77);
+    g_assert_cmphex((uint32_t)ldl_be_p(p + 50), ==, 0x80000100);
     g_assert_cmphex(ldq_be_p(p + 54), ==, 0x123456789abcull);
-    g_assert_cmpuint(ldl_be_p(p + 66), ==, 101);
+    g_assert_cmpuint((uint32_t)ldl_be_p(p + 66), ==, 101);
     g_assert_cmphex(p[70 + 100], ==, (uint8_t)(100 * 7 + 9));
-    g_assert_cmphex(ldl_le_p(p + len - 4), ==, icrc(p + 14, len - 18));
+    g_assert_cmphex((uint32_t)ldl_le_p(p + len - 4), ==,
+                    icrc(p + 14, len - 18));
     /* The peer's acknowledgement, first with a wrong ICRC. */
     memcpy(ack, p + 6, 6);
     memcpy(ack + 6, p, 6);
