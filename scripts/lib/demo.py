@@ -155,7 +155,7 @@ def part_rdma(show):
             [(stream(wire, server=n == 1, reconnect_ms=100 * (n - 1)),
               f'{model},mac=52:54:00:00:0{i}:0{n}')
              for i, (wire, model) in enumerate(zip(
-                 wires, (f'ncic-mthca,sm=auto,lid={n}', 'virtio-net-pci')))]
+                 wires, (f'ncic-mthca,lid={n}', 'virtio-net-pci')))]
             for n in (1, 2))
         boot(show, left, right)
         for number, guest in enumerate((left, right), 1):
