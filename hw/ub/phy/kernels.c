@@ -8,7 +8,9 @@
 #include "kernels.h"
 
 static const UbPcsKernels *const sets[] = {
-#if defined(__x86_64__)
+/* UB_PCS_SCALAR: instrumented builds leave the vector files out. */
+#if defined(UB_PCS_SCALAR)
+#elif defined(__x86_64__)
     &ub_pcs_kernels_gfni,
     &ub_pcs_kernels_avx2,
 #elif defined(__aarch64__)
