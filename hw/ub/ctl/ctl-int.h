@@ -1,0 +1,96 @@
+/*
+ * The UB controller: what its files share.
+ *
+ *   ctl.c       BAR0 registers, life, events
+ *   port.c      one port: PHY, data link layer, wire and rings joined
+ *   cfg-port.c  live values of the configuration space's port slices
+ *   ring.c      descriptor rings
+ *   save.c      migration
+ *   cfgspace.c  the space itself
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_UB_CTL_INT_H
+#define HW_UB_CTL_INT_H
+
+#include "ring.h"
+#include "ub/ctl.h"
+#include "ub/port-phy.h"
+
+typedef struct UbPort {
+    UbCtl *ctl;
+    unsigned index;
+    UbPhy *phy;
+    UbDll *dll;
+    UbLink *wire;
+    UbRing tx, rx;
+    bool dll_up;
+    bool back_pressure;
+    bool tx_full;      /* the data link layer's queue refused the next one */
+    bool wire_paused;  /* enough queued on the byte stream */
+    uint64_t session;  /* of the peer, 0: none seen yet */
+    uint32_t ctrl, event, event_mask;
+    uint32_t status;   /* UBC_PORT_STATUS as last reported by an event */
+    /* Packets that wait for a receive descriptor, oldest first. */
+    CorePacket *held, **held_tail;
+    uint64_t counter[UBC_CNT_NUM]; /* those that no layer below counts */
+    uint32_t counter_hi;           /* latched by a read of a low half */
+} UbPort;
+
+struct UbCtl {
+    UbCtlConfig conf;
+    UbCtlOps ops;
+    void *opaque;
+    unsigned ports;
+    UbPort port[UBC_MAX_PORTS];
+    CorePacketPool *pool;
+    UbCfg *cfg;
+    bool master;        /* bus mastering is on */
+    bool running;       /* inside ub_ctl_run() */
+    bool reset_pending; /* DEV_RST or UBC_CTRL_RESET was written */
+    int64_t now;
+    uint32_t event, event_mask, cfg_addr;
+    uint32_t guest_errors, dma_errors;
+};
+
+/* ---- ctl.c ---- */
+void ub_ctl_kick(UbCtl *ctl);
+void ub_ctl_guest_error(UbCtl *ctl, int port, const char *what);
+/* Note events of a port (UBC_PORT_EVENT_*) and interrupt if enabled. */
+void ub_ctl_port_event(UbPort *p, uint32_t events);
+extern const UbRingOps ub_ctl_ring_ops;
+
+/* ---- port.c ---- */
+const char *ub_port_init(UbPort *p, UbCtl *ctl, unsigned index);
+void ub_port_fini(UbPort *p);
+/* Registers, rings and both layers as after power-on; the wire stays. */
+void ub_port_reset(UbPort *p);
+/* Port Reset of PORT_BASIC: link and data link layer only. */
+void ub_port_link_reset(UbPort *p);
+/* After migration: train anew with the registers' values. */
+void ub_port_reload(UbPort *p);
+int64_t ub_port_run(UbPort *p);
+/* The byte stream is gone: electrical idle on all lanes. */
+void ub_port_wire_down(UbPort *p);
+/* UBC_PORT_STATUS now. */
+uint32_t ub_port_status(const UbPort *p);
+uint64_t ub_port_counter(UbPort *p, unsigned counter);
+uint32_t ub_port_read(UbPort *p, uint32_t reg);
+void ub_port_write(UbPort *p, uint32_t reg, uint32_t value);
+/* The status register may have changed: tell the guest. */
+void ub_port_link_event(UbPort *p);
+
+/* ---- cfg-port.c ---- */
+/* Fill in what is fixed: capabilities, indices, GUID. */
+void ub_cfg_port_init(UbCtl *ctl);
+/* Callbacks of the configuration space. */
+extern const UbCfgOps ub_ctl_cfg_ops;
+/* Data Link Configuration of the registers as the data link layer has it,
+ * into `dll`. */
+void ub_cfg_port_dll(UbCtl *ctl, unsigned port, UbDllConfig *dll);
+/* Control registers of the PHY into its machine, after a reset. */
+void ub_cfg_port_apply(UbCtl *ctl, unsigned port);
+/* Errors for PORT_ERR_RECORD: bit n is C.(n + 1). */
+void ub_cfg_port_error(UbCtl *ctl, unsigned port, uint32_t bits);
+
+#endif

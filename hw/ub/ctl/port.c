@@ -1,0 +1,807 @@
+/*
+ * One port of the UB controller: rings, data link layer, PHY and wire joined.
+ *
+ * Downward: descriptors are fetched, packets handed to the data link layer,
+ * its flits pulled by the PHY, the symbols put on the wire.  Upward: the same
+ * road back.  All of it happens in ub_port_run(), in batches, and only while
+ * the byte stream takes what is sent.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <glib.h>
+
+#include "ctl-int.h"
+
+/* Bytes queued on the byte stream at which a port stops sending, and at which
+ * it goes on: enough to keep a socket busy, little enough to stay in cache. */
+#define WIRE_HIGH (256 * 1024)
+#define WIRE_LOW (64 * 1024)
+/* Descriptors of a ring served before others have their turn. */
+#define TX_BUDGET 64
+
+/* ---- Receive: data link layer to guest ------------------------------------- */
+
+/* Put a packet into the next receive buffer; false: there is none. */
+static bool place(UbPort *p, CorePacket *pkt)
+{
+    UbCtl *ctl = p->ctl;
+    const UbRingDesc *d = ctl->master ? ub_ring_next(&p->rx) : NULL;
+    uint32_t len = pkt->len;
+    uint16_t status = pkt->error ? UBC_DESC_ERROR : 0;
+
+    if (!d) {
+        return false;
+    }
+    if (len > d->len) {
+        len = d->len;
+        status |= UBC_DESC_TRUNCATED;
+        p->counter[UBC_CNT_RX_TRUNCATED]++;
+    }
+    if (len && !ub_ctl_ring_ops.write(ctl, d->addr, core_packet_data(pkt),
+                                      len)) {
+        status |= UBC_DESC_ERROR;
+    }
+    if (!ub_ring_complete(&p->rx, pkt->len, pkt->cfg |
+                          pkt->vl << UBC_DESC_VL_SHIFT, status)) {
+        return false;
+    }
+    p->counter[UBC_CNT_RX_PACKETS]++;
+    p->counter[UBC_CNT_RX_BYTES] += pkt->len;
+    return true;
+}
+
+static bool deliver(void *opaque, CorePacket *pkt)
+{
+    UbPort *p = opaque;
+    UbCtl *ctl = p->ctl;
+
+    if (ctl->ops.capture_packet) {
+        ctl->ops.capture_packet(ctl->opaque, p->index, false, pkt->cfg,
+                                pkt->vl, core_packet_data(pkt), pkt->len);
+    }
+    if (!p->held && place(p, pkt)) {
+        core_packet_free(pkt);
+        return true;
+    }
+    /* Wait for a buffer: the peer's credits bound how much can wait. */
+    p->counter[UBC_CNT_RX_NO_BUFFER] += !p->held;
+    pkt->next = NULL;
+    *p->held_tail = pkt;
+    p->held_tail = &pkt->next;
+    return false;
+}
+
+static void place_held(UbPort *p)
+{
+    while (p->held && place(p, p->held)) {
+        CorePacket *pkt = p->held;
+
+        p->held = pkt->next;
+        if (!p->held) {
+            p->held_tail = &p->held;
+        }
+        ub_dll_release(p->dll, ub_dll_hold(pkt));
+        core_packet_free(pkt);
+    }
+}
+
+static void drop_held(UbPort *p)
+{
+    while (p->held) {
+        CorePacket *pkt = p->held;
+
+        p->held = pkt->next;
+        ub_dll_release(p->dll, ub_dll_hold(pkt));
+        core_packet_free(pkt);
+    }
+    p->held_tail = &p->held;
+}
+
+/* ---- Transmit: guest to data link layer ------------------------------------- */
+
+static uint32_t mtu(const UbPort *p)
+{
+    /* The longer payload of Non-CRC mode is not offered: a mode change must
+     * not make a packet too long. */
+    return UB_PAYLOAD_MAX_CRC;
+}
+
+/* The rule that a transmit descriptor breaks, or NULL. */
+static const char *check_tx(const UbPort *p, const UbRingDesc *d)
+{
+    if (d->len == 0 || d->len > mtu(p)) {
+        return "transmit descriptor with an impossible length";
+    }
+    if (d->flags & ~(UBC_DESC_CFG | UBC_DESC_VL)) {
+        return "transmit descriptor with reserved flags set";
+    }
+    return NULL;
+}
+
+typedef enum Sent { SENT, SENT_ERROR, SENT_LATER } Sent;
+
+static Sent send_one(UbPort *p, const UbRingDesc *d)
+{
+    UbCtl *ctl = p->ctl;
+    const char *broken = check_tx(p, d);
+    CorePacket *pkt;
+    uint32_t len = d->len;
+
+    if (broken) {
+        ub_ctl_guest_error(ctl, p->index, broken);
+        return SENT_ERROR;
+    }
+    if (!p->dll_up) {
+        return SENT_ERROR;
+    }
+    pkt = core_packet_alloc(ctl->pool, len);
+    if (!pkt) {
+        return SENT_LATER;
+    }
+    pkt->cfg = d->flags & UBC_DESC_CFG;
+    pkt->vl = (d->flags & UBC_DESC_VL) >> UBC_DESC_VL_SHIFT;
+    if (!ub_ctl_ring_ops.read(ctl, d->addr, core_packet_data(pkt), len)) {
+        core_packet_free(pkt);
+        return SENT_ERROR;
+    }
+    if (ctl->ops.capture_packet) {
+        ctl->ops.capture_packet(ctl->opaque, p->index, true, pkt->cfg,
+                                pkt->vl, core_packet_data(pkt), len);
+    }
+    if (!ub_dll_send(p->dll, pkt)) {
+        UbDllStatus st;
+        bool full;
+
+        ub_dll_status(p->dll, &st);
+        full = pkt->vl < UB_VLS &&
+               st.queued[pkt->vl] >= ub_dll_config(p->dll)->queue_limit;
+        core_packet_free(pkt);
+        if (full) {
+            return SENT_LATER;
+        }
+        ub_ctl_guest_error(ctl, p->index,
+                           "packet on a VL or with a CFG that the link does "
+                           "not carry");
+        return SENT_ERROR;
+    }
+    p->counter[UBC_CNT_TX_PACKETS]++;
+    p->counter[UBC_CNT_TX_BYTES] += len;
+    return SENT;
+}
+
+/* True: the budget ran out, there is more. */
+static bool serve_tx(UbPort *p)
+{
+    const UbRingDesc *d;
+
+    for (unsigned n = 0; p->ctl->master && !p->tx_full; n++) {
+        Sent sent;
+
+        d = ub_ring_next(&p->tx);
+        if (!d) {
+            return false;
+        }
+        if (n == TX_BUDGET) {
+            return true;
+        }
+        sent = send_one(p, d);
+        if (sent == SENT_LATER) {
+            p->tx_full = true;
+            return false;
+        }
+        p->counter[UBC_CNT_TX_ERRORS] += sent == SENT_ERROR;
+        if (!ub_ring_complete(&p->tx, d->len, d->flags,
+                              sent == SENT_ERROR ? UBC_DESC_ERROR : 0)) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* ---- The data link layer's outside ------------------------------------------- */
+
+static void dll_status(void *opaque, bool up)
+{
+    UbPort *p = opaque;
+
+    p->dll_up = up;
+    p->tx_full = false;
+    if (!up) {
+        p->counter[UBC_CNT_LINK_DOWNS]++;
+    }
+    ub_port_link_event(p);
+}
+
+static void dll_retrain(void *opaque)
+{
+    UbPort *p = opaque;
+
+    ub_lmsm_request_retry(ub_phy_lmsm(p->phy));
+    ub_ctl_kick(p->ctl);
+}
+
+static void dll_mode_ready(void *opaque)
+{
+    UbPort *p = opaque;
+
+    ub_lmsm_request_retrain(ub_phy_lmsm(p->phy));
+    ub_ctl_kick(p->ctl);
+}
+
+static void dll_error(void *opaque, UbDllError err, bool fatal,
+                      const char *what)
+{
+    UbPort *p = opaque;
+    const UbDllErrorInfo *info = ub_dll_error_info(err);
+
+    p->counter[UBC_CNT_DLL_ERRORS]++;
+    p->ctl->ops.peer_error(p->ctl->opaque, p->index, what);
+    if (info) {
+        ub_cfg_port_error(p->ctl, p->index, 1u << info->status_bit);
+    }
+    ub_ctl_port_event(p, UBC_PORT_EVENT_DLL_ERROR);
+}
+
+static void dll_peer_error(void *opaque, const char *what)
+{
+    UbPort *p = opaque;
+
+    p->ctl->ops.peer_error(p->ctl->opaque, p->index, what);
+}
+
+static void dll_transition(void *opaque, UbDllMachine machine, unsigned from,
+                           unsigned to, const char *cause)
+{
+    static const UbCtlMachine machines[] = {
+        [UB_DLL_SM] = UB_CTL_DLL,
+        [UB_RETRY_REQ_SM] = UB_CTL_RETRY_REQ,
+        [UB_RETRY_ACK_SM] = UB_CTL_RETRY_ACK,
+        [UB_BMC_SM] = UB_CTL_BMC,
+    };
+    UbPort *p = opaque;
+
+    if (p->ctl->ops.transition) {
+        p->ctl->ops.transition(p->ctl->opaque, p->index, machines[machine],
+                               ub_dll_state_name(machine, from),
+                               ub_dll_state_name(machine, to), cause);
+    }
+}
+
+static void dll_param_exchg(void *opaque, const uint32_t *words, unsigned n)
+{
+    ub_ctl_port_event(opaque, UBC_PORT_EVENT_PARAM);
+}
+
+/* Lane_Manage, as the link layer has it and as the CMD bytes that the LMSM
+ * speaks (Table 4-7). */
+static void dll_lane_manage(void *opaque, const UbLaneManage *lm)
+{
+    UbPort *p = opaque;
+    const uint8_t cmd[4] = {
+        (lm->req ? 0x50 : 0) | lm->power_down << 2 | lm->change_rlw << 1 |
+            lm->change_tlw,
+        (lm->rsp ? 0xa0 : 0) | lm->rx_lane_up << 2 | lm->rsp_rlw << 1 |
+            lm->rsp_tlw,
+        lm->tlw, lm->rlw,
+    };
+
+    ub_lmsm_rx_lm_block(ub_phy_lmsm(p->phy), p->ctl->now, cmd);
+    ub_ctl_port_event(p, UBC_PORT_EVENT_LANE);
+}
+
+static void phy_lane_manage(void *opaque, const uint8_t cmd[4])
+{
+    UbPort *p = opaque;
+    const UbLaneManage lm = {
+        .req = cmd[0] >> 4 == 0x5,
+        .power_down = cmd[0] & 4,
+        .change_rlw = cmd[0] & 2,
+        .change_tlw = cmd[0] & 1,
+        .rsp = cmd[1] >> 4 == 0xa,
+        .rx_lane_up = cmd[1] & 4,
+        .rsp_rlw = cmd[1] & 2,
+        .rsp_tlw = cmd[1] & 1,
+        .tlw = cmd[2],
+        .rlw = cmd[3],
+    };
+
+    ub_dll_send_lane_manage(p->dll, &lm);
+}
+
+static void dll_back_pressure(void *opaque, bool on)
+{
+    UbPort *p = opaque;
+
+    p->back_pressure = on;
+    ub_port_link_event(p);
+}
+
+static void dll_tx_space(void *opaque, unsigned vl)
+{
+    UbPort *p = opaque;
+
+    p->tx_full = false;
+    ub_ctl_kick(p->ctl);
+}
+
+static void dll_kick(void *opaque)
+{
+    UbPort *p = opaque;
+
+    ub_ctl_kick(p->ctl);
+}
+
+static void dll_block(void *opaque, bool sent, const uint8_t *block,
+                      unsigned flits)
+{
+    UbPort *p = opaque;
+
+    p->ctl->ops.capture_block(p->ctl->opaque, p->index, sent, block, flits);
+}
+
+static const UbDllOps dll_ops = {
+    .deliver = deliver,
+    .status = dll_status,
+    .retrain = dll_retrain,
+    .mode_ready = dll_mode_ready,
+    .error = dll_error,
+    .peer_error = dll_peer_error,
+    .transition = dll_transition,
+    .param_exchg = dll_param_exchg,
+    .lane_manage = dll_lane_manage,
+    .back_pressure = dll_back_pressure,
+    .tx_space = dll_tx_space,
+    .kick = dll_kick,
+};
+
+/* ---- The PHY's outside ------------------------------------------------------- */
+
+static void phy_tx_run(void *opaque, const UbPcsRun *run)
+{
+    UbPort *p = opaque;
+
+    ub_link_run(p->wire, run);
+}
+
+static void phy_tx_lanes(void *opaque, uint8_t wires, unsigned rate)
+{
+    UbPort *p = opaque;
+
+    ub_link_lanes(p->wire, wires, rate);
+}
+
+static size_t phy_tx_flits(void *opaque, uint8_t *flits, size_t max)
+{
+    UbPort *p = opaque;
+
+    return ub_dll_tx(p->dll, p->ctl->now, flits, max);
+}
+
+static void phy_rx_flits(void *opaque, const uint8_t *flits, size_t n,
+                         const uint8_t *fec_ok)
+{
+    UbPort *p = opaque;
+
+    ub_dll_rx(p->dll, p->ctl->now, flits, n, fec_ok);
+}
+
+static bool phy_tx_room(void *opaque)
+{
+    UbPort *p = opaque;
+    const uint8_t *data;
+    size_t queued = ub_link_queued(p->wire, &data);
+
+    p->wire_paused = queued > (p->wire_paused ? WIRE_LOW : WIRE_HIGH);
+    return !p->wire_paused;
+}
+
+static void phy_link_up(void *opaque, bool up)
+{
+    UbPort *p = opaque;
+
+    if (up) {
+        ub_dll_phy_up(p->dll, p->ctl->now);
+    } else {
+        ub_dll_phy_down(p->dll, p->ctl->now);
+    }
+    ub_port_link_event(p);
+}
+
+static void phy_active(void *opaque, bool crc, bool fec)
+{
+    UbPort *p = opaque;
+
+    ub_dll_phy_active(p->dll, p->ctl->now, crc ? UB_MODE_CRC
+                                               : UB_MODE_NON_CRC, fec);
+}
+
+static void phy_retrain(void *opaque)
+{
+    UbPort *p = opaque;
+
+    p->counter[UBC_CNT_RETRAINS]++;
+    ub_dll_phy_retrain(p->dll, p->ctl->now);
+    ub_ctl_port_event(p, UBC_PORT_EVENT_RETRAIN);
+}
+
+static void phy_null_flit(void *opaque, bool crc, uint8_t flit[UB_FLIT])
+{
+    const UbBlockFormat f = { .mode = crc ? UB_MODE_CRC : UB_MODE_NON_CRC };
+
+    ub_put_simple(f, flit, UB_CB_NULL);
+}
+
+static void phy_status(void *opaque, unsigned changed)
+{
+    UbPort *p = opaque;
+    UbLmsm *l = ub_phy_lmsm(p->phy);
+
+    if (changed & UB_LMSM_ST_ERROR) {
+        ub_cfg_port_error(p->ctl, p->index, l->errors);
+        l->errors = 0;
+    }
+    if (changed & (UB_LMSM_ST_RATE | UB_LMSM_ST_WIDTH)) {
+        ub_ctl_port_event(p, UBC_PORT_EVENT_WIDTH);
+    }
+}
+
+static void phy_transition(void *opaque, UbLmsmTransitionId id)
+{
+    UbPort *p = opaque;
+    const UbLmsmTransition *t = &ub_lmsm_transitions[id];
+    const UbLmsm *l = ub_phy_lmsm(p->phy);
+
+    if (p->ctl->ops.transition) {
+        p->ctl->ops.transition(p->ctl->opaque, p->index, UB_CTL_LMSM,
+                               ub_lmsm_state_name(l->from),
+                               ub_lmsm_state_name(l->state), t->cause);
+    }
+}
+
+static void phy_training(void *opaque, bool sent, unsigned lane,
+                         const uint8_t ltb[UB_LMB_SYMBOLS])
+{
+    UbPort *p = opaque;
+
+    p->ctl->ops.capture_training(p->ctl->opaque, p->index, sent, lane, ltb);
+}
+
+static const UbPhyOps phy_ops = {
+    .tx_run = phy_tx_run,
+    .tx_lanes = phy_tx_lanes,
+    .tx_flits = phy_tx_flits,
+    .rx_flits = phy_rx_flits,
+    .tx_room = phy_tx_room,
+    .link_up = phy_link_up,
+    .active = phy_active,
+    .retrain = phy_retrain,
+    .null_flit = phy_null_flit,
+    .lane_manage = phy_lane_manage,
+    .status = phy_status,
+    .transition = phy_transition,
+};
+
+/* Both layers as after power-on, with what the registers say. */
+static void restart(UbPort *p)
+{
+    UbDllConfig dll;
+
+    ub_phy_reset(p->phy, p->ctl->now);
+    ub_dll_reset(p->dll, p->ctl->now);
+    ub_cfg_port_dll(p->ctl, p->index, &dll);
+    ub_dll_configure(p->dll, &dll);
+    ub_cfg_port_apply(p->ctl, p->index);
+    p->tx_full = p->back_pressure = false;
+    if (p->ctrl & UBC_PORT_CTRL_ENABLE) {
+        ub_phy_start(p->phy, p->ctl->now);
+    }
+    ub_ctl_kick(p->ctl);
+}
+
+/* ---- The wire's outside ------------------------------------------------------- */
+
+static void wire_up(void *opaque, const UbLinkHello *peer)
+{
+    UbPort *p = opaque;
+
+    if (p->session && p->session != peer->session) {
+        /* Another process answers than before: what both data link layers
+         * agreed on is gone, however short the interruption was. */
+        restart(p);
+    }
+    p->session = peer->session;
+    ub_phy_presence(p->phy, p->ctl->now, (1u << peer->lanes) - 1);
+}
+
+static void wire_down(void *opaque, const char *why, bool peer_error)
+{
+    UbPort *p = opaque;
+
+    if (peer_error) {
+        p->ctl->ops.peer_error(p->ctl->opaque, p->index, why);
+    }
+    p->ctl->ops.wire_close(p->ctl->opaque, p->index);
+}
+
+static void wire_lanes(void *opaque, uint8_t active, unsigned rate)
+{
+    UbPort *p = opaque;
+
+    ub_phy_rx_lanes(p->phy, p->ctl->now, active, rate);
+}
+
+static void wire_run(void *opaque, uint8_t mask,
+                     const uint8_t *const sym[UB_LANES], size_t n)
+{
+    UbPort *p = opaque;
+    UbPcsRun run = { .cap = n, .n = n, .mask = mask };
+
+    for (unsigned i = 0; i < UB_LANES; i++) {
+        run.lane[i] = (uint8_t *)sym[i]; /* the receiver only reads */
+    }
+    ub_phy_rx(p->phy, p->ctl->now, &run);
+}
+
+static const UbLinkOps wire_ops = { wire_up, wire_down, wire_lanes, wire_run };
+
+/* ---- Life ------------------------------------------------------------------------ */
+
+const char *ub_port_init(UbPort *p, UbCtl *ctl, unsigned index)
+{
+    UbLmsmConfig lmsm = ctl->conf.lmsm;
+    UbDllOps dops = dll_ops;
+    UbPhyOps pops = phy_ops;
+    UbDllConfig dll;
+    UbLinkHello hello = {
+        .lanes = lmsm.max_width,
+        .phy_mode = lmsm.phy_mode,
+        .port = index,
+        .session = ctl->conf.session,
+    };
+
+    p->ctl = ctl;
+    p->index = index;
+    p->held_tail = &p->held;
+    lmsm.seed += index;
+    memcpy(hello.guid, ctl->conf.guid, sizeof(hello.guid));
+    p->wire = ub_link_new(&hello, &wire_ops, p);
+    if (ctl->ops.capture_block) {
+        dops.block = dll_block;
+    }
+    if (ctl->ops.capture_training) {
+        pops.training = phy_training;
+    }
+    p->phy = ub_phy_new(&ctl->conf.pcs, &lmsm, &pops, p);
+    if (!p->phy) {
+        return "the physical layer refuses its configuration";
+    }
+    ub_cfg_port_dll(ctl, index, &dll);
+    p->dll = ub_dll_new(&dll, &dops, p, ctl->pool);
+    if (!p->dll) {
+        return ub_dll_config_check(&dll);
+    }
+    ub_ring_init(&p->tx, &ub_ctl_ring_ops, ctl, &p->tx);
+    ub_ring_init(&p->rx, &ub_ctl_ring_ops, ctl, &p->rx);
+    return NULL;
+}
+
+void ub_port_fini(UbPort *p)
+{
+    if (p->dll) {
+        drop_held(p);
+    }
+    ub_dll_free(p->dll);
+    ub_phy_free(p->phy);
+    ub_link_free(p->wire);
+}
+
+void ub_port_link_reset(UbPort *p)
+{
+    drop_held(p);
+    restart(p);
+}
+
+void ub_port_reload(UbPort *p)
+{
+    restart(p);
+    ub_port_link_event(p);
+}
+
+void ub_port_reset(UbPort *p)
+{
+    p->ctrl = p->event = p->event_mask = 0;
+    p->status = p->counter_hi = 0;
+    memset(p->counter, 0, sizeof(p->counter));
+    ub_ring_reset(&p->tx);
+    ub_ring_reset(&p->rx);
+    ub_port_link_reset(p);
+}
+
+void ub_port_wire_down(UbPort *p)
+{
+    ub_phy_presence(p->phy, p->ctl->now, 0);
+}
+
+int64_t ub_port_run(UbPort *p)
+{
+    UbCtl *ctl = p->ctl;
+    const uint8_t *data;
+    int64_t next, t;
+    bool more;
+
+    place_held(p);
+    more = serve_tx(p);
+    t = ub_dll_poll(p->dll, ctl->now);
+    next = ub_phy_poll(p->phy, ctl->now);
+    next = MIN(next, t);
+    /* The data link layer may want to say something since it was polled. */
+    t = ub_dll_poll(p->dll, ctl->now);
+    next = MIN(next, t);
+    place_held(p);
+    ub_ring_notify(&p->tx);
+    ub_ring_notify(&p->rx);
+    if (ub_link_queued(p->wire, &data)) {
+        ctl->ops.wire_ready(ctl->opaque, p->index);
+    }
+    return more ? ctl->now : next;
+}
+
+/* ---- Registers ----------------------------------------------------------------- */
+
+uint32_t ub_port_status(const UbPort *p)
+{
+    return (ub_phy_lmsm(p->phy)->link_up ? UBC_PORT_STATUS_PHY_UP : 0) |
+           (p->dll_up ? UBC_PORT_STATUS_DLL_UP : 0) |
+           (p->back_pressure ? UBC_PORT_STATUS_BACKPRESSURE : 0);
+}
+
+void ub_port_link_event(UbPort *p)
+{
+    uint32_t now = ub_port_status(p);
+
+    if (now != p->status) {
+        p->status = now;
+        ub_ctl_port_event(p, UBC_PORT_EVENT_LINK);
+    }
+}
+
+uint64_t ub_port_counter(UbPort *p, unsigned counter)
+{
+    const UbDllStats *d = ub_dll_stats(p->dll);
+    const UbPcsRxStats *r = ub_pcs_rx_stats(ub_phy_rx_pcs(p->phy));
+    uint64_t missed = 0;
+
+    switch (counter) {
+    case UBC_CNT_TX_FLITS:
+        return d->tx_flits;
+    case UBC_CNT_RX_FLITS:
+        return d->rx_flits;
+    case UBC_CNT_FEC_CORRECTED:
+        return r->fixed_symbols;
+    case UBC_CNT_FEC_FAILED:
+        return r->failed_words;
+    case UBC_CNT_CRC_ERRORS:
+        return d->crc_errors;
+    case UBC_CNT_RETRIES_SENT:
+        return d->retries;
+    case UBC_CNT_RETRIES_SERVED:
+        return d->retry_acks;
+    case UBC_CNT_FLITS_RESENT:
+        return d->replayed_flits;
+    case UBC_CNT_CRD_ACKS:
+        return d->tx_control;
+    case UBC_CNT_CREDIT_STALLS:
+        return d->tx_blocked_credit;
+    case UBC_CNT_PEER_ERRORS:
+        return d->peer_errors;
+    case UBC_CNT_AMCTL_MISSED:
+        for (unsigned i = 0; i < UB_LANES; i++) {
+            UbPcsLane lane;
+
+            ub_pcs_rx_lane(ub_phy_rx_pcs(p->phy), i, &lane);
+            missed += lane.missed;
+        }
+        return missed;
+    case UBC_CNT_LINK_BAD_RECORDS:
+        return ub_link_stats(p->wire)->bad_records;
+    default:
+        return counter < UBC_CNT_NUM ? p->counter[counter] : 0;
+    }
+}
+
+static UbRing *ring_at(UbPort *p, uint32_t *reg)
+{
+    if (*reg >= UBC_RING_TX && *reg < UBC_RING_TX + 0x40) {
+        *reg -= UBC_RING_TX;
+        return &p->tx;
+    }
+    if (*reg >= UBC_RING_RX && *reg < UBC_RING_RX + 0x40) {
+        *reg -= UBC_RING_RX;
+        return &p->rx;
+    }
+    return NULL;
+}
+
+uint32_t ub_port_read(UbPort *p, uint32_t reg)
+{
+    const UbRing *ring = ring_at(p, &reg);
+    uint64_t count;
+    UbDllStatus st;
+
+    if (ring) {
+        return ub_ring_reg_read(ring, reg);
+    }
+    if (reg >= UBC_COUNTER(0) && reg < UBC_COUNTER(UBC_CNT_NUM)) {
+        if (reg % 8) {
+            return p->counter_hi;
+        }
+        count = ub_port_counter(p, (reg - UBC_COUNTER(0)) / 8);
+        p->counter_hi = count >> 32;
+        return count;
+    }
+    switch (reg) {
+    case UBC_PORT_STATUS:
+        return ub_port_status(p);
+    case UBC_PORT_CTRL:
+        return p->ctrl;
+    case UBC_PORT_EVENT:
+        return p->event;
+    case UBC_PORT_EVENT_MASK:
+        return p->event_mask;
+    case UBC_PORT_MTU:
+        return mtu(p);
+    case UBC_PORT_VLS:
+        ub_dll_status(p->dll, &st);
+        return p->dll_up ? st.agreed.vl_enable : 0;
+    default:
+        return 0;
+    }
+}
+
+static void write_ctrl(UbPort *p, uint32_t value)
+{
+    bool was = p->ctrl & UBC_PORT_CTRL_ENABLE;
+
+    p->ctrl = value & UBC_PORT_CTRL_ENABLE;
+    if (!was && p->ctrl) {
+        ub_phy_start(p->phy, p->ctl->now);
+    } else if (was && !p->ctrl) {
+        ub_port_link_reset(p);
+    }
+    ub_ctl_kick(p->ctl);
+}
+
+void ub_port_write(UbPort *p, uint32_t reg, uint32_t value)
+{
+    UbRing *ring = ring_at(p, &reg);
+    const uint32_t events = UBC_PORT_EVENT_LINK | UBC_PORT_EVENT_DLL_ERROR |
+                            UBC_PORT_EVENT_RETRAIN | UBC_PORT_EVENT_WIDTH |
+                            UBC_PORT_EVENT_PARAM | UBC_PORT_EVENT_LANE;
+
+    if (ring) {
+        if (ub_ring_reg_write(ring, reg, value)) {
+            ub_ctl_kick(p->ctl);
+        }
+        return;
+    }
+    switch (reg) {
+    case UBC_PORT_CTRL:
+        write_ctrl(p, value);
+        break;
+    case UBC_PORT_EVENT:
+        p->event &= ~value;
+        break;
+    case UBC_PORT_EVENT_MASK:
+        p->event_mask = value & events;
+        /* What was noted while masked interrupts now. */
+        if (p->event & p->event_mask) {
+            p->ctl->ops.interrupt(p->ctl->opaque,
+                                  UBC_VECTOR_EVENT(p->index));
+        }
+        break;
+    default:
+        ub_ctl_guest_error(p->ctl, p->index,
+                           "write to a register of the port that is "
+                           "read-only or does not exist");
+    }
+}

@@ -1,0 +1,213 @@
+/*
+ * The UB controller: migration.
+ *
+ * What the guest sees migrates: registers, configuration space, rings,
+ * counters, and packets that were acknowledged to the peer but wait for a
+ * receive buffer.  The link itself does not: the byte stream is a new one, so
+ * both ends train again.
+ *
+ * Layout: magic, version, ports, then the fields below in order, big-endian.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <glib.h>
+
+#include "core/bytes.h"
+#include "ctl-int.h"
+
+#define MAGIC 0x55424354u /* "UBCT" */
+#define VERSION 1
+
+/* Load and save are one description: `load` says which way it goes. */
+typedef struct Stream {
+    GByteArray *out;
+    const uint8_t *in;
+    size_t left;
+    bool load, bad;
+} Stream;
+
+static void bytes(Stream *s, void *p, size_t n)
+{
+    if (!s->load) {
+        g_byte_array_append(s->out, p, n);
+    } else if (n > s->left) {
+        s->bad = true;
+        s->left = 0;
+        memset(p, 0, n);
+    } else {
+        memcpy(p, s->in, n);
+        s->in += n;
+        s->left -= n;
+    }
+}
+
+static void u32(Stream *s, uint32_t *v)
+{
+    uint8_t b[4];
+
+    put_be32(b, *v);
+    bytes(s, b, sizeof(b));
+    *v = get_be32(b);
+}
+
+static void u64(Stream *s, uint64_t *v)
+{
+    uint8_t b[8];
+
+    put_be64(b, *v);
+    bytes(s, b, sizeof(b));
+    *v = get_be64(b);
+}
+
+static void u16(Stream *s, uint16_t *v)
+{
+    uint32_t w = *v;
+
+    u32(s, &w);
+    *v = w;
+}
+
+static void flag(Stream *s, bool *v)
+{
+    uint32_t w = *v;
+
+    u32(s, &w);
+    *v = w;
+}
+
+static void ring(Stream *s, UbRing *r)
+{
+    u64(s, &r->base);
+    u32(s, &r->size);
+    flag(s, &r->enabled);
+    flag(s, &r->error);
+    flag(s, &r->armed);
+    u16(s, &r->head);
+    u16(s, &r->tail);
+    u16(s, &r->arm);
+    if (s->load) {
+        /* The same rules that registers obey. */
+        if (r->enabled && (r->size < 4 || r->size > 12 ||
+                           r->base % UBC_DESC_SIZE ||
+                           (uint16_t)(r->head - r->tail) > 1u << r->size)) {
+            s->bad = true;
+        }
+        ub_ring_refetch(r);
+    }
+}
+
+static void held(Stream *s, UbPort *p)
+{
+    uint32_t n = 0;
+
+    for (CorePacket *k = p->held; k && !s->load; k = k->next) {
+        n++;
+    }
+    u32(s, &n);
+    if (!s->load) {
+        for (CorePacket *k = p->held; k; k = k->next) {
+            uint32_t head = k->cfg | k->vl << 8 | k->error << 16;
+
+            u32(s, &head);
+            u32(s, &k->len);
+            bytes(s, core_packet_data(k), k->len);
+        }
+        return;
+    }
+    while (n-- && !s->bad) {
+        uint32_t head = 0, len = 0;
+        CorePacket *k;
+
+        u32(s, &head);
+        u32(s, &len);
+        k = len <= s->left ? core_packet_alloc(p->ctl->pool, len) : NULL;
+        if (!k) {
+            s->bad = true;
+            return;
+        }
+        k->cfg = head & 0xf;
+        k->vl = head >> 8 & 0xf;
+        k->error = head >> 16 & 1;
+        bytes(s, core_packet_data(k), len);
+        k->next = NULL;
+        *p->held_tail = k;
+        p->held_tail = &k->next;
+    }
+}
+
+static void port(Stream *s, UbPort *p)
+{
+    u32(s, &p->ctrl);
+    u32(s, &p->event);
+    u32(s, &p->event_mask);
+    u32(s, &p->status);
+    u32(s, &p->counter_hi);
+    for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
+        u64(s, &p->counter[i]);
+    }
+    ring(s, &p->tx);
+    ring(s, &p->rx);
+    held(s, p);
+}
+
+static void all(Stream *s, UbCtl *ctl)
+{
+    uint32_t *words = ub_cfg_state(ctl->cfg);
+
+    bytes(s, ctl->conf.guid, sizeof(ctl->conf.guid));
+    u32(s, &ctl->event);
+    u32(s, &ctl->event_mask);
+    u32(s, &ctl->cfg_addr);
+    u32(s, &ctl->guest_errors);
+    u32(s, &ctl->dma_errors);
+    for (unsigned i = 0; i < ub_cfg_state_words(ctl->cfg); i++) {
+        u32(s, &words[i]);
+    }
+    for (unsigned i = 0; i < ctl->ports && !s->bad; i++) {
+        port(s, &ctl->port[i]);
+    }
+}
+
+uint8_t *ub_ctl_save(UbCtl *ctl, int64_t now, size_t *len)
+{
+    Stream s = { .out = g_byte_array_new() };
+    uint32_t head[] = { MAGIC, VERSION, ctl->ports };
+
+    ctl->now = now;
+    for (unsigned i = 0; i < G_N_ELEMENTS(head); i++) {
+        u32(&s, &head[i]);
+    }
+    all(&s, ctl);
+    *len = s.out->len;
+    return g_byte_array_free(s.out, FALSE);
+}
+
+const char *ub_ctl_load(UbCtl *ctl, int64_t now, const uint8_t *data,
+                        size_t len)
+{
+    Stream s = { .in = data, .left = len, .load = true };
+    uint32_t head[3] = { 0 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(head); i++) {
+        u32(&s, &head[i]);
+    }
+    if (head[0] != MAGIC || head[1] != VERSION) {
+        return "not the state of a UB controller of this version";
+    }
+    if (head[2] != ctl->ports) {
+        return "the state of a UB controller with another number of ports";
+    }
+    ub_ctl_reset(ctl, now);
+    all(&s, ctl);
+    if (s.bad || s.left) {
+        ub_ctl_reset(ctl, now);
+        return "the state of the UB controller is damaged";
+    }
+    for (unsigned i = 0; i < ctl->ports; i++) {
+        UbPort *p = &ctl->port[i];
+
+        ub_port_reload(p);
+    }
+    ub_ctl_kick(ctl);
+    return NULL;
+}

@@ -1,0 +1,680 @@
+/*
+ * ubc, the UB controller as a PCIe function.
+ *
+ * The shell around the core of ub/ctl.h: BAR0, MSI-X, DMA, chardevs, time,
+ * properties, migration and traces.  No protocol is in here.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/guest-random.h"
+#include "qemu/log.h"
+#include "qemu/main-loop.h"
+#include "qemu/module.h"
+#include "qapi/error.h"
+#include "hw/pci/msix.h"
+#include "hw/pci/pci.h"
+#include "hw/pci/pcie.h"
+#include "hw/qdev-properties.h"
+#include "hw/qdev-properties-system.h"
+#include "migration/vmstate.h"
+#include "ub/scrambler.h"
+#include "ubc-pci.h"
+#include "trace.h"
+
+static const char *ubc_id(UbcState *s)
+{
+    const char *id = DEVICE(s)->id;
+
+    return id ? id : TYPE_UBC;
+}
+
+/* ---- Work, time, interrupts ---------------------------------------------- */
+
+static void ubc_run(void *opaque)
+{
+    UbcState *s = opaque;
+    int64_t next;
+
+    qemu_mutex_lock(&s->lock);
+    next = ub_ctl_run(s->ctl, ubc_now(s));
+    qemu_mutex_unlock(&s->lock);
+    if (next == INT64_MAX) {
+        timer_del(s->timer);
+    } else {
+        timer_mod_ns(s->timer, next);
+    }
+}
+
+static void on_kick(void *opaque)
+{
+    UbcState *s = opaque;
+
+    qemu_bh_schedule(s->run_bh);
+}
+
+/* Interrupts go out under the BQL: at once where it is held, else by a bottom
+ * half of the main loop. */
+static void on_interrupt(void *opaque, unsigned vector)
+{
+    UbcState *s = opaque;
+
+    trace_ubc_interrupt(ubc_id(s), vector);
+    if (s->iothread) {
+        s->irqs |= 1u << vector;
+        qemu_bh_schedule(s->irq_bh);
+    } else {
+        msix_notify(PCI_DEVICE(s), vector);
+    }
+}
+
+static void ubc_irq_bh(void *opaque)
+{
+    UbcState *s = opaque;
+    uint32_t irqs;
+
+    qemu_mutex_lock(&s->lock);
+    irqs = s->irqs;
+    s->irqs = 0;
+    qemu_mutex_unlock(&s->lock);
+    while (irqs) {
+        msix_notify(PCI_DEVICE(s), ctz32(irqs));
+        irqs &= irqs - 1;
+    }
+}
+
+/* ---- Guest memory ---------------------------------------------------------- */
+
+/*
+ * Rings and buffers are RAM.  An access to a register of a device would need
+ * the BQL inside our lock, and could come back to our own BAR.
+ */
+static const MemTxAttrs ram_only = { .memory = true };
+
+static bool on_dma_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
+{
+    UbcState *s = opaque;
+
+    if (pci_dma_rw(PCI_DEVICE(s), addr, buf, len, DMA_DIRECTION_TO_DEVICE,
+                   ram_only) == MEMTX_OK) {
+        return true;
+    }
+    qemu_log_mask(LOG_GUEST_ERROR,
+                  "%s: DMA read of %u bytes at 0x%" PRIx64 " failed\n",
+                  ubc_id(s), len, addr);
+    return false;
+}
+
+static bool on_dma_write(void *opaque, uint64_t addr, const void *buf,
+                         uint32_t len)
+{
+    UbcState *s = opaque;
+
+    if (pci_dma_rw(PCI_DEVICE(s), addr, (void *)buf, len,
+                   DMA_DIRECTION_FROM_DEVICE, ram_only) == MEMTX_OK) {
+        return true;
+    }
+    qemu_log_mask(LOG_GUEST_ERROR,
+                  "%s: DMA write of %u bytes at 0x%" PRIx64 " failed\n",
+                  ubc_id(s), len, addr);
+    return false;
+}
+
+/* ---- BAR0 -------------------------------------------------------------------- */
+
+static uint64_t ubc_mmio_read(void *opaque, hwaddr addr, unsigned size)
+{
+    UbcState *s = opaque;
+    uint32_t value;
+
+    qemu_mutex_lock(&s->lock);
+    value = ub_ctl_read(s->ctl, addr, ubc_now(s));
+    qemu_mutex_unlock(&s->lock);
+    trace_ubc_read(ubc_id(s), addr, value);
+    return value;
+}
+
+static void ubc_mmio_write(void *opaque, hwaddr addr, uint64_t value,
+                           unsigned size)
+{
+    UbcState *s = opaque;
+
+    trace_ubc_write(ubc_id(s), addr, value);
+    qemu_mutex_lock(&s->lock);
+    ub_ctl_write(s->ctl, addr, value, ubc_now(s));
+    qemu_mutex_unlock(&s->lock);
+}
+
+static const MemoryRegionOps ubc_mmio_ops = {
+    .read = ubc_mmio_read,
+    .write = ubc_mmio_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 4, .max_access_size = 4 },
+    .impl = { .min_access_size = 4, .max_access_size = 4 },
+};
+
+/* ---- Wires ------------------------------------------------------------------- */
+
+static void ubc_wire_flush(UbcPort *p);
+
+static gboolean ubc_wire_room(void *do_not_use, GIOCondition cond,
+                              void *opaque)
+{
+    UbcPort *p = opaque;
+
+    qemu_mutex_lock(&p->ubc->lock);
+    p->watch = 0;
+    ubc_wire_flush(p);
+    qemu_mutex_unlock(&p->ubc->lock);
+    qemu_bh_schedule(p->ubc->run_bh);
+    return G_SOURCE_REMOVE;
+}
+
+/* Hand what is queued to the byte stream, as far as it takes it. */
+static void ubc_wire_flush(UbcPort *p)
+{
+    UbCtl *ctl = p->ubc->ctl;
+    const uint8_t *data;
+    size_t n;
+
+    while (p->open && !p->watch &&
+           (n = ub_ctl_wire_queued(ctl, p->index, &data)) > 0) {
+        int done = qemu_chr_fe_write(&p->chr, data, MIN(n, INT_MAX));
+
+        if (done > 0) {
+            ub_ctl_wire_sent(ctl, p->index, done);
+        }
+        if (done < (int64_t)n) {
+            p->watch = qemu_chr_fe_add_watch(&p->chr, G_IO_OUT | G_IO_HUP,
+                                             ubc_wire_room, p);
+            if (!p->watch) {
+                /* No way to wait (the stream is closing): drop it. */
+                ub_ctl_wire_sent(ctl, p->index, n - MAX(done, 0));
+            }
+        }
+    }
+}
+
+static void on_wire_ready(void *opaque, unsigned port)
+{
+    UbcState *s = opaque;
+
+    ubc_wire_flush(&s->port[port]);
+}
+
+static void ubc_wire_close_bh(void *opaque)
+{
+    UbcPort *p = opaque;
+
+    qemu_chr_fe_disconnect(&p->chr);
+}
+
+static void on_wire_close(void *opaque, unsigned port)
+{
+    UbcState *s = opaque;
+
+    /* The chardev calls back when it closes: not from in here. */
+    qemu_bh_schedule(s->port[port].close_bh);
+}
+
+static int ubc_chr_can_read(void *opaque)
+{
+    return 1 << 16;
+}
+
+static void ubc_chr_read(void *opaque, const uint8_t *buf, int size)
+{
+    UbcPort *p = opaque;
+    UbcState *s = p->ubc;
+
+    qemu_mutex_lock(&s->lock);
+    if (p->open) {
+        ub_ctl_wire_receive(s->ctl, p->index, buf, size, ubc_now(s));
+    }
+    qemu_mutex_unlock(&s->lock);
+}
+
+static void ubc_chr_event(void *opaque, QEMUChrEvent event)
+{
+    UbcPort *p = opaque;
+    UbcState *s = p->ubc;
+
+    if (event != CHR_EVENT_OPENED && event != CHR_EVENT_CLOSED) {
+        return;
+    }
+    qemu_mutex_lock(&s->lock);
+    if (event == CHR_EVENT_OPENED && !p->open) {
+        p->open = true;
+        trace_ubc_wire(ubc_id(s), p->index, "connected");
+        ub_ctl_wire_connected(s->ctl, p->index, ubc_now(s));
+    } else if (event == CHR_EVENT_CLOSED && p->open) {
+        p->open = false;
+        if (p->watch) {
+            g_source_remove(p->watch);
+            p->watch = 0;
+        }
+        trace_ubc_wire(ubc_id(s), p->index, "disconnected");
+        ub_ctl_wire_disconnected(s->ctl, p->index, ubc_now(s));
+    }
+    qemu_mutex_unlock(&s->lock);
+}
+
+/* ---- Logs and traces --------------------------------------------------------- */
+
+static void on_guest_error(void *opaque, int port, const char *what)
+{
+    UbcState *s = opaque;
+
+    qemu_log_mask(LOG_GUEST_ERROR, "%s: port %d: %s\n", ubc_id(s), port,
+                  what);
+}
+
+static void on_peer_error(void *opaque, unsigned port, const char *what)
+{
+    UbcState *s = opaque;
+
+    trace_ubc_peer_error(ubc_id(s), port, what);
+}
+
+static void on_transition(void *opaque, unsigned port, UbCtlMachine machine,
+                          const char *from, const char *to, const char *cause)
+{
+    static const char *const names[] = {
+        [UB_CTL_LMSM] = "lmsm",
+        [UB_CTL_DLL] = "dll",
+        [UB_CTL_RETRY_REQ] = "retry-req",
+        [UB_CTL_RETRY_ACK] = "retry-ack",
+        [UB_CTL_BMC] = "mode-change",
+    };
+    UbcState *s = opaque;
+
+    trace_ubc_transition(ubc_id(s), port, ubc_now(s), names[machine], from,
+                         to, cause);
+}
+
+static const UbCtlOps ubc_ops = {
+    .dma_read = on_dma_read,
+    .dma_write = on_dma_write,
+    .interrupt = on_interrupt,
+    .kick = on_kick,
+    .wire_ready = on_wire_ready,
+    .wire_close = on_wire_close,
+    .guest_error = on_guest_error,
+    .peer_error = on_peer_error,
+    .transition = on_transition,
+};
+
+/* ---- Properties -------------------------------------------------------------- */
+
+/* "xxxxxxxx…": 32 hexadecimal digits, most significant first. */
+static bool parse_guid(const char *text, uint8_t guid[16])
+{
+    size_t n = 0;
+
+    for (; *text; text++) {
+        if (*text == '-' || *text == ':') {
+            continue;
+        }
+        if (n == 32 || !g_ascii_isxdigit(*text)) {
+            return false;
+        }
+        guid[n / 2] = guid[n / 2] << 4 | g_ascii_xdigit_value(*text);
+        n++;
+    }
+    return n == 32;
+}
+
+/* GUID of appendix C: sequence, type 1 (controller), version, ids. */
+static void default_guid(UbcState *s, uint8_t guid[16])
+{
+    stw_be_p(guid, s->vendor_id);
+    stw_be_p(guid + 2, s->device_id);
+    guid[4] = 0x01; /* version 0, type 1 */
+    guid[5] = guid[6] = guid[7] = 0;
+    qemu_guest_getrandom_nofail(guid + 8, 8);
+}
+
+static bool ubc_configure(UbcState *s, Error **errp)
+{
+    static const char *const fec_names[] = { "off", "t2", "t4" };
+    UbCtlConfig *c = &s->cfg;
+    int scrambler, fec = -1;
+
+    ub_ctl_config_init(c);
+    c->ports = s->ports;
+    c->lmsm.phy_mode = s->phy_mode == 1 ? UB_PHY_MODE_1 : UB_PHY_MODE_2;
+    c->lmsm.max_width = c->lmsm.target_tx = c->lmsm.target_rx = s->lanes;
+    c->lmsm.target_rate = s->max_rate;
+    c->lmsm.rates &= (2u << s->max_rate) - 1;
+    c->lmsm.time_scale = s->time_scale;
+    c->lmsm.bypass_probe = !s->probe;
+    if (!s->eq) {
+        c->lmsm.eq_mode = 2; /* skip */
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(fec_names); i++) {
+        if (!strcmp(s->fec, fec_names[i])) {
+            fec = i;
+        }
+    }
+    if (fec < 0) {
+        error_setg(errp, "fec must be off, t2 or t4");
+        return false;
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(c->lmsm.fec_mode); i++) {
+        c->lmsm.fec_mode[i] = fec;
+    }
+    c->lmsm.interleave = s->interleave ? 0xffff : 0;
+    scrambler = ub_scrambler_find(s->scrambler);
+    if (scrambler < 0) {
+        error_setg(errp, "no scrambler is called '%s'", s->scrambler);
+        return false;
+    }
+    c->pcs.scrambler = scrambler;
+    for (unsigned i = 0; i < UB_VLS; i++) {
+        if (s->init_credit) {
+            c->dll.init_credit[i] = s->init_credit;
+        }
+    }
+    if (!s->guid) {
+        default_guid(s, c->guid);
+    } else if (!parse_guid(s->guid, c->guid)) {
+        error_setg(errp, "guid must have 32 hexadecimal digits");
+        return false;
+    }
+    qemu_guest_getrandom_nofail(&c->session, sizeof(c->session));
+    c->lmsm.seed = c->session;
+
+    if (!strcmp(s->clock_name, "virtual")) {
+        s->clock = QEMU_CLOCK_VIRTUAL;
+    } else if (!strcmp(s->clock_name, "realtime")) {
+        s->clock = QEMU_CLOCK_REALTIME;
+    } else {
+        error_setg(errp, "clock must be virtual or realtime");
+        return false;
+    }
+    return true;
+}
+
+/* ---- Life ------------------------------------------------------------------ */
+
+static void ubc_realize(PCIDevice *pci, Error **errp)
+{
+    UbcState *s = UBC(pci);
+    GMainContext *gctx = NULL;
+    const char *why;
+
+    if (!ubc_configure(s, errp)) {
+        return;
+    }
+    s->ctl = ub_ctl_new(&s->cfg, &ubc_ops, s, &why);
+    if (!s->ctl) {
+        error_setg(errp, "%s", why);
+        return;
+    }
+    qemu_mutex_init(&s->lock);
+    pci_config_set_vendor_id(pci->config, s->vendor_id);
+    pci_config_set_device_id(pci->config, s->device_id);
+    pci_set_word(pci->config + PCI_SUBSYSTEM_VENDOR_ID, s->vendor_id);
+    pci_set_word(pci->config + PCI_SUBSYSTEM_ID, s->device_id);
+
+    memory_region_init_io(&s->bar, OBJECT(s), &ubc_mmio_ops, s, "ubc",
+                          UBC_BAR_SIZE);
+    /* Our lock orders accesses, and DMA never comes back to the BAR. */
+    s->bar.disable_reentrancy_guard = true;
+    pci_register_bar(pci, 0, PCI_BASE_ADDRESS_SPACE_MEMORY |
+                     PCI_BASE_ADDRESS_MEM_TYPE_64, &s->bar);
+    if (msix_init(pci, UBC_VECTORS, &s->bar, 0, UBC_MSIX_TABLE, &s->bar, 0,
+                  UBC_MSIX_PBA, 0, errp)) {
+        goto free_ctl;
+    }
+    for (unsigned i = 0; i < UBC_VECTORS; i++) {
+        msix_vector_use(pci, i);
+    }
+    if (pci_bus_is_express(pci_get_bus(pci)) &&
+        pcie_endpoint_cap_init(pci, 0) < 0) {
+        error_setg(errp, "no room for the PCI Express capability");
+        goto free_msix;
+    }
+
+    if (s->iothread) {
+        object_ref(OBJECT(s->iothread));
+        s->ctx = iothread_get_aio_context(s->iothread);
+        gctx = iothread_get_g_main_context(s->iothread);
+    } else {
+        s->ctx = qemu_get_aio_context();
+    }
+    s->run_bh = aio_bh_new(s->ctx, ubc_run, s);
+    s->irq_bh = qemu_bh_new(ubc_irq_bh, s);
+    s->timer = aio_timer_new(s->ctx, s->clock, SCALE_NS, ubc_run, s);
+    for (unsigned i = 0; i < s->ports; i++) {
+        UbcPort *p = &s->port[i];
+
+        p->ubc = s;
+        p->index = i;
+        p->close_bh = aio_bh_new(s->ctx, ubc_wire_close_bh, p);
+        qemu_chr_fe_set_handlers(&p->chr, ubc_chr_can_read, ubc_chr_read,
+                                 ubc_chr_event, NULL, p, gctx, true);
+    }
+    qemu_bh_schedule(s->run_bh);
+    return;
+
+free_msix:
+    msix_uninit(pci, &s->bar, &s->bar);
+free_ctl:
+    qemu_mutex_destroy(&s->lock);
+    ub_ctl_free(s->ctl);
+    s->ctl = NULL;
+}
+
+/* In the IOThread, if there is one: nothing runs there afterwards. */
+static void ubc_stop_bh(void *opaque)
+{
+    UbcState *s = opaque;
+
+    timer_del(s->timer);
+    for (unsigned i = 0; i < s->ports; i++) {
+        UbcPort *p = &s->port[i];
+
+        qemu_chr_fe_set_handlers(&p->chr, NULL, NULL, NULL, NULL, NULL, NULL,
+                                 false);
+        if (p->watch) {
+            g_source_remove(p->watch);
+            p->watch = 0;
+        }
+        qemu_bh_delete(p->close_bh);
+    }
+    qemu_bh_delete(s->run_bh);
+}
+
+static void ubc_exit(PCIDevice *pci)
+{
+    UbcState *s = UBC(pci);
+
+    if (s->iothread) {
+        aio_wait_bh_oneshot(s->ctx, ubc_stop_bh, s);
+        object_unref(OBJECT(s->iothread));
+    } else {
+        ubc_stop_bh(s);
+    }
+    for (unsigned i = 0; i < s->ports; i++) {
+        qemu_chr_fe_deinit(&s->port[i].chr, false);
+    }
+    timer_free(s->timer);
+    qemu_bh_delete(s->irq_bh);
+    msix_uninit(pci, &s->bar, &s->bar);
+    ub_ctl_free(s->ctl);
+    s->ctl = NULL;
+    g_clear_pointer(&s->blob, g_free);
+    qemu_mutex_destroy(&s->lock);
+}
+
+static void ubc_reset(Object *obj, ResetType type)
+{
+    UbcState *s = UBC(obj);
+
+    qemu_mutex_lock(&s->lock);
+    ub_ctl_reset(s->ctl, ubc_now(s));
+    s->irqs = 0;
+    qemu_mutex_unlock(&s->lock);
+}
+
+static void ubc_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
+                             int len)
+{
+    UbcState *s = UBC(pci);
+    bool master;
+
+    pci_default_write_config(pci, addr, value, len);
+    master = pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER;
+    qemu_mutex_lock(&s->lock);
+    ub_ctl_bus_master(s->ctl, master);
+    qemu_mutex_unlock(&s->lock);
+}
+
+/* ---- Migration --------------------------------------------------------------- */
+
+static int ubc_pre_save(void *opaque)
+{
+    UbcState *s = opaque;
+    size_t len;
+
+    g_free(s->blob);
+    qemu_mutex_lock(&s->lock);
+    s->blob = ub_ctl_save(s->ctl, ubc_now(s), &len);
+    qemu_mutex_unlock(&s->lock);
+    s->blob_len = len;
+    return 0;
+}
+
+static int ubc_post_load(void *opaque, int version)
+{
+    UbcState *s = opaque;
+    PCIDevice *pci = PCI_DEVICE(s);
+    const char *broken;
+
+    qemu_mutex_lock(&s->lock);
+    broken = ub_ctl_load(s->ctl, ubc_now(s), s->blob, s->blob_len);
+    ub_ctl_bus_master(s->ctl, pci_get_word(pci->config + PCI_COMMAND) &
+                              PCI_COMMAND_MASTER);
+    qemu_mutex_unlock(&s->lock);
+    g_clear_pointer(&s->blob, g_free);
+    if (broken) {
+        error_report("%s: %s", ubc_id(s), broken);
+        return -EINVAL;
+    }
+    qemu_bh_schedule(s->run_bh);
+    return 0;
+}
+
+static const VMStateDescription ubc_vmstate = {
+    .name = TYPE_UBC,
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .pre_save = ubc_pre_save,
+    .post_load = ubc_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_PCI_DEVICE(parent_obj, UbcState),
+        VMSTATE_MSIX(parent_obj, UbcState),
+        VMSTATE_UINT32(irqs, UbcState),
+        VMSTATE_UINT32(blob_len, UbcState),
+        VMSTATE_VBUFFER_ALLOC_UINT32(blob, UbcState, 1, NULL, blob_len),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+/* ---- Class -------------------------------------------------------------------- */
+
+typedef struct Each {
+    void (*fn)(UbcState *s, void *opaque);
+    void *opaque;
+} Each;
+
+static int each(Object *obj, void *opaque)
+{
+    Each *e = opaque;
+
+    if (object_dynamic_cast(obj, TYPE_UBC) && DEVICE(obj)->realized) {
+        e->fn(UBC(obj), e->opaque);
+    }
+    return 0;
+}
+
+void ubc_foreach(void (*fn)(UbcState *s, void *opaque), void *opaque)
+{
+    Each e = { fn, opaque };
+
+    object_child_foreach_recursive(object_get_root(), each, &e);
+}
+
+static const Property ubc_properties[] = {
+    DEFINE_PROP_UINT32("ports", UbcState, ports, 1),
+    DEFINE_PROP_CHR("chardev0", UbcState, port[0].chr),
+    DEFINE_PROP_CHR("chardev1", UbcState, port[1].chr),
+    DEFINE_PROP_CHR("chardev2", UbcState, port[2].chr),
+    DEFINE_PROP_CHR("chardev3", UbcState, port[3].chr),
+    DEFINE_PROP_CHR("chardev4", UbcState, port[4].chr),
+    DEFINE_PROP_CHR("chardev5", UbcState, port[5].chr),
+    DEFINE_PROP_CHR("chardev6", UbcState, port[6].chr),
+    DEFINE_PROP_CHR("chardev7", UbcState, port[7].chr),
+    DEFINE_PROP_UINT16("vendor-id", UbcState, vendor_id, UBC_VENDOR_ID),
+    DEFINE_PROP_UINT16("device-id", UbcState, device_id, UBC_DEVICE_ID),
+    DEFINE_PROP_STRING("guid", UbcState, guid),
+    DEFINE_PROP_UINT32("lanes", UbcState, lanes, 8),
+    DEFINE_PROP_UINT32("phy-mode", UbcState, phy_mode, 2),
+    DEFINE_PROP_UINT32("max-rate", UbcState, max_rate, 8),
+    DEFINE_PROP_STRING("fec", UbcState, fec),
+    DEFINE_PROP_BOOL("interleave", UbcState, interleave, true),
+    DEFINE_PROP_STRING("scrambler", UbcState, scrambler),
+    DEFINE_PROP_BOOL("equalization", UbcState, eq, true),
+    DEFINE_PROP_BOOL("probe", UbcState, probe, true),
+    DEFINE_PROP_UINT32("time-scale", UbcState, time_scale, 100),
+    DEFINE_PROP_UINT32("init-credit", UbcState, init_credit, 0),
+    DEFINE_PROP_STRING("clock", UbcState, clock_name),
+    DEFINE_PROP_LINK("iothread", UbcState, iothread, TYPE_IOTHREAD,
+                     IOThread *),
+};
+
+static void ubc_instance_init(Object *obj)
+{
+    UbcState *s = UBC(obj);
+
+    s->fec = g_strdup("t4");
+    s->scrambler = g_strdup("prbs23");
+    s->clock_name = g_strdup("virtual");
+    PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
+}
+
+static void ubc_class_init(ObjectClass *klass, const void *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(klass);
+    PCIDeviceClass *pc = PCI_DEVICE_CLASS(klass);
+
+    pc->realize = ubc_realize;
+    pc->exit = ubc_exit;
+    pc->config_write = ubc_config_write;
+    pc->vendor_id = UBC_VENDOR_ID;
+    pc->device_id = UBC_DEVICE_ID;
+    pc->class_id = UBC_CLASS;
+    RESETTABLE_CLASS(klass)->phases.hold = ubc_reset;
+    dc->vmsd = &ubc_vmstate;
+    dc->desc = "UnifiedBus controller";
+    set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
+    device_class_set_props(dc, ubc_properties);
+}
+
+static const TypeInfo ubc_types[] = {
+    {
+        .name = TYPE_UBC,
+        .parent = TYPE_PCI_DEVICE,
+        .instance_size = sizeof(UbcState),
+        .instance_init = ubc_instance_init,
+        .class_init = ubc_class_init,
+        .interfaces = (InterfaceInfo[]) {
+            { INTERFACE_PCIE_DEVICE },
+            { INTERFACE_CONVENTIONAL_PCI_DEVICE },
+            { }
+        },
+    },
+};
+
+DEFINE_TYPES(ubc_types)

@@ -1,0 +1,79 @@
+/*
+ * ubc, the UB controller as a PCIe function: state of the shell.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_UB_UBC_PCI_H
+#define HW_UB_UBC_PCI_H
+
+#include "chardev/char-fe.h"
+#include "hw/pci/pci_device.h"
+#include "qemu/thread.h"
+#include "qom/object.h"
+#include "system/iothread.h"
+#include "ub/ctl.h"
+
+#define TYPE_UBC "ubc"
+OBJECT_DECLARE_SIMPLE_TYPE(UbcState, UBC)
+
+typedef struct UbcPort {
+    UbcState *ubc;
+    unsigned index;
+    CharBackend chr;
+    guint watch;       /* waiting for room in the byte stream */
+    bool open;         /* the core was told that the stream is there */
+    QEMUBH *close_bh;
+} UbcPort;
+
+struct UbcState {
+    PCIDevice parent_obj;
+
+    MemoryRegion bar;
+    UbcPort port[UBC_MAX_PORTS];
+
+    /* The core and all of its state; vCPUs and the IOThread meet here.  Taken
+     * inside the BQL; never the other way round, so DMA goes to RAM only. */
+    QemuMutex lock;
+    UbCtl *ctl;
+    uint32_t irqs;     /* vectors to send, from the IOThread */
+
+    AioContext *ctx;   /* where the core runs */
+    QEMUBH *run_bh;
+    QEMUBH *irq_bh;    /* in the main loop */
+    QEMUTimer *timer;
+    void *capture;
+
+    /* Properties. */
+    UbCtlConfig cfg;
+    uint32_t ports;
+    uint32_t lanes;
+    uint32_t phy_mode;
+    uint32_t max_rate;
+    uint32_t time_scale;
+    uint32_t init_credit;
+    char *fec;
+    bool interleave;
+    char *scrambler;
+    char *guid;
+    char *clock_name;
+    uint16_t vendor_id, device_id;
+    bool eq, probe;
+    char *pcap;
+    bool pcap_blocks;
+    IOThread *iothread;
+    QEMUClockType clock;
+
+    /* Migration. */
+    uint32_t blob_len;
+    uint8_t *blob;
+};
+
+static inline int64_t ubc_now(const UbcState *s)
+{
+    return qemu_clock_get_ns(s->clock);
+}
+
+/* The monitor's view: each realised controller. */
+void ubc_foreach(void (*fn)(UbcState *s, void *opaque), void *opaque);
+
+#endif

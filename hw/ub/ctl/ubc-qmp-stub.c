@@ -1,0 +1,37 @@
+/*
+ * UB links of an emulator that has no UB controllers.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qapi/qapi-commands-ub.h"
+#include "qapi/type-helpers.h"
+
+UbLinkInfoList *qmp_query_ub_links(Error **errp)
+{
+    return NULL;
+}
+
+HumanReadableText *qmp_x_query_ub_links(Error **errp)
+{
+    g_autoptr(GString) buf = g_string_new("");
+
+    return human_readable_text_from_str(buf);
+}
+
+void qmp_ub_inject(const char *device, bool has_port, uint8_t port,
+                   uint8_t lane, bool has_ber, double ber, bool has_burst,
+                   uint16_t burst, bool has_lose_amctl, uint32_t lose_amctl,
+                   bool has_skew, uint16_t skew, bool has_slip, uint8_t slip,
+                   bool has_invert, bool invert, bool has_cut, bool cut,
+                   bool has_seed, uint64_t seed, Error **errp)
+{
+    error_setg(errp, "there are no UB controllers here");
+}
+
+void qmp_ub_inject_map(const char *device, bool has_port, uint8_t port,
+                       uint8List *map, Error **errp)
+{
+    error_setg(errp, "there are no UB controllers here");
+}

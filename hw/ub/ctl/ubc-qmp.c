@@ -1,0 +1,239 @@
+/*
+ * The monitor's view of UB links: query-ub-links, info ub, fault injection.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qapi/qapi-commands-ub.h"
+#include "qapi/type-helpers.h"
+#include "hw/qdev-core.h"
+#include "monitor/hmp.h"
+#include "qemu/module.h"
+#include "ubc-pci.h"
+
+static char *guid_string(const uint8_t guid[16])
+{
+    GString *s = g_string_new(NULL);
+
+    for (unsigned i = 0; i < 16; i++) {
+        g_string_append_printf(s, "%02x", guid[i]);
+    }
+    return g_string_free(s, FALSE);
+}
+
+static uint32_t lane_mbps(unsigned mode, unsigned rate)
+{
+    static const uint32_t mode2[] = {
+        [0] = 2578, [2] = 25781, [4] = 53125, [8] = 106250,
+    };
+
+    if (mode == 1) {
+        return rate == 0 ? 4000 : 0;
+    }
+    return rate < ARRAY_SIZE(mode2) ? mode2[rate] : 0;
+}
+
+static UbLinkInfo *link_info(UbcState *s, unsigned port)
+{
+    UbLinkInfo *l = g_new0(UbLinkInfo, 1);
+    UbcCounterList **counters = &l->counters;
+    UbcCreditList **credits = &l->credits;
+    UbCtlPortInfo info;
+
+    qemu_mutex_lock(&s->lock);
+    ub_ctl_port_info(s->ctl, port, &info);
+    if (info.peer) {
+        l->peer_guid = guid_string(info.peer->guid);
+        l->has_peer_port = true;
+        l->peer_port = info.peer->port;
+    }
+    qemu_mutex_unlock(&s->lock);
+
+    l->device = object_get_canonical_path(OBJECT(s));
+    l->port = port;
+    l->connected = info.connected;
+    l->lmsm_state = g_strdup(info.lmsm);
+    l->dll_state = g_strdup(info.dll);
+    l->retry_req_state = g_strdup(info.retry_req);
+    l->retry_ack_state = g_strdup(info.retry_ack);
+    l->link_up = info.link_up;
+    l->rate = info.rate;
+    l->lane_mbps = lane_mbps(s->phy_mode, info.rate);
+    l->tx_width = info.tx_width;
+    l->rx_width = info.rx_width;
+    l->primary = info.primary;
+    l->fec = g_strdup(info.fec);
+    l->codecs = info.codecs;
+    l->crc = info.crc;
+    for (unsigned vl = 0; vl < UB_VLS; vl++) {
+        UbcCredit *c;
+
+        if (!info.status.tx_credit_init[vl] && !info.status.rx_granted[vl]) {
+            continue;
+        }
+        c = g_new0(UbcCredit, 1);
+        c->vl = vl;
+        c->available = info.status.tx_credit[vl];
+        c->granted = info.status.tx_credit_init[vl];
+        c->held = info.status.rx_held[vl];
+        QAPI_LIST_APPEND(credits, c);
+    }
+    for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
+        UbcCounter *c = g_new0(UbcCounter, 1);
+
+        c->name = g_strdup(ub_ctl_counter_name(i));
+        c->value = info.counter[i];
+        QAPI_LIST_APPEND(counters, c);
+    }
+    return l;
+}
+
+static void add_links(UbcState *s, void *opaque)
+{
+    UbLinkInfoList ***tail = opaque;
+
+    for (unsigned port = 0; port < s->ports; port++) {
+        QAPI_LIST_APPEND(*tail, link_info(s, port));
+    }
+}
+
+UbLinkInfoList *qmp_query_ub_links(Error **errp)
+{
+    UbLinkInfoList *list = NULL, **tail = &list;
+
+    ubc_foreach(add_links, &tail);
+    return list;
+}
+
+HumanReadableText *qmp_x_query_ub_links(Error **errp)
+{
+    g_autoptr(GString) buf = g_string_new("");
+    UbLinkInfoList *list = qmp_query_ub_links(errp);
+
+    for (UbLinkInfoList *e = list; e; e = e->next) {
+        const UbLinkInfo *l = e->value;
+
+        g_string_append_printf(
+            buf, "%s port %u: %s, LMSM %s, DLL %s, retry %s/%s\n"
+            "  rate %" PRIu8 " (%" PRIu32 " Mb/s per lane), width TX x%u "
+            "RX x%u, FEC %s x%u, CRC %s, %s\n",
+            l->device, l->port, l->connected ? "connected" : "not connected",
+            l->lmsm_state, l->dll_state, l->retry_req_state,
+            l->retry_ack_state, l->rate, l->lane_mbps, l->tx_width,
+            l->rx_width, l->fec, l->codecs, l->crc ? "on" : "off",
+            l->primary ? "primary" : "secondary");
+        if (l->peer_guid) {
+            g_string_append_printf(buf, "  peer %s port %u\n", l->peer_guid,
+                                   l->peer_port);
+        }
+        for (UbcCreditList *c = l->credits; c; c = c->next) {
+            g_string_append_printf(buf, "  VL%u: credits %" PRIu32 " of %"
+                                   PRIu32 ", held %" PRIu32 "\n",
+                                   c->value->vl, c->value->available,
+                                   c->value->granted, c->value->held);
+        }
+        for (UbcCounterList *c = l->counters; c; c = c->next) {
+            if (c->value->value) {
+                g_string_append_printf(buf, "  %s %" PRIu64 "\n",
+                                       c->value->name, c->value->value);
+            }
+        }
+    }
+    qapi_free_UbLinkInfoList(list);
+    return human_readable_text_from_str(buf);
+}
+
+/* The port a command names, locked; NULL and an error otherwise. */
+static UbInject *find_port(const char *device, bool has_port, uint8_t port,
+                           UbcState **found, Error **errp)
+{
+    Object *obj = object_resolve_path_type(device, TYPE_UBC, NULL);
+    UbInject *inj;
+
+    if (!obj) {
+        DeviceState *dev = qdev_find_recursive(sysbus_get_default(), device);
+
+        obj = dev ? object_dynamic_cast(OBJECT(dev), TYPE_UBC) : NULL;
+    }
+    if (!obj || !DEVICE(obj)->realized) {
+        error_setg(errp, "no UB controller is called '%s'", device);
+        return NULL;
+    }
+    *found = UBC(obj);
+    qemu_mutex_lock(&(*found)->lock);
+    inj = ub_ctl_inject((*found)->ctl, has_port ? port : 0);
+    if (!inj) {
+        qemu_mutex_unlock(&(*found)->lock);
+        error_setg(errp, "%s has no port %u", device, port);
+    }
+    return inj;
+}
+
+void qmp_ub_inject(const char *device, bool has_port, uint8_t port,
+                   uint8_t lane, bool has_ber, double ber, bool has_burst,
+                   uint16_t burst, bool has_lose_amctl, uint32_t lose_amctl,
+                   bool has_skew, uint16_t skew, bool has_slip, uint8_t slip,
+                   bool has_invert, bool invert, bool has_cut, bool cut,
+                   bool has_seed, uint64_t seed, Error **errp)
+{
+    const UbLaneFault fault = {
+        .ber = has_ber ? ber : 0,
+        .burst = has_burst ? burst : 0,
+        .lose_amctl = has_lose_amctl ? lose_amctl : 0,
+        .skew = has_skew ? skew : 0,
+        .slip = has_slip ? slip : 0,
+        .invert = has_invert && invert,
+        .cut = has_cut && cut,
+    };
+    UbcState *s;
+    UbInject *inj = find_port(device, has_port, port, &s, errp);
+
+    if (!inj) {
+        return;
+    }
+    if (has_seed) {
+        ub_inject_seed(inj, seed);
+    }
+    if (!ub_inject_lane(inj, lane, &fault)) {
+        error_setg(errp, "lane is 0-7, ber 0-1, skew at most %u, slip 0-7",
+                   UB_INJECT_SKEW_MAX);
+    }
+    qemu_mutex_unlock(&s->lock);
+    qemu_bh_schedule(s->run_bh);
+}
+
+void qmp_ub_inject_map(const char *device, bool has_port, uint8_t port,
+                       uint8List *map, Error **errp)
+{
+    uint8_t to[UB_LANES];
+    unsigned n = 0;
+    UbcState *s;
+    UbInject *inj;
+
+    for (uint8List *e = map; e; e = e->next) {
+        if (n < UB_LANES) {
+            to[n] = e->value;
+        }
+        n++;
+    }
+    if (n != UB_LANES) {
+        error_setg(errp, "map has %u entries, not %u", n, UB_LANES);
+        return;
+    }
+    inj = find_port(device, has_port, port, &s, errp);
+    if (!inj) {
+        return;
+    }
+    if (!ub_inject_map(inj, to)) {
+        error_setg(errp, "map is not a permutation of 0 to 7");
+    }
+    qemu_mutex_unlock(&s->lock);
+}
+
+static void ubc_register_hmp(void)
+{
+    monitor_register_hmp_info_hrt("ub", qmp_x_query_ub_links);
+}
+
+type_init(ubc_register_hmp);

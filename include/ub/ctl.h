@@ -1,0 +1,133 @@
+/*
+ * The UB controller: ports with PHY, data link layer and wire, the
+ * configuration space and the host interface of ubc_hw.h, without PCI.
+ *
+ * The shell gives it guest memory, interrupts, byte streams and time, and
+ * calls it from one thread at a time.  Register accesses and received bytes
+ * only note work; ub_ctl_run() does it.  A call that made work says so by
+ * ops->kick, so that the shell may run it later (a bottom half).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef UB_CTL_H
+#define UB_CTL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ub/cfgspace.h"
+#include "ub/dll.h"
+#include "ub/link.h"
+#include "ub/lmsm.h"
+#include "ub/pcs.h"
+#include "ub/ubc_hw.h"
+
+typedef struct UbCtl UbCtl;
+
+/* A state machine of a port changed its state, for traces. */
+typedef enum UbCtlMachine {
+    UB_CTL_LMSM,
+    UB_CTL_DLL,
+    UB_CTL_RETRY_REQ,
+    UB_CTL_RETRY_ACK,
+    UB_CTL_BMC,
+} UbCtlMachine;
+
+typedef struct UbCtlOps {
+    bool (*dma_read)(void *opaque, uint64_t addr, void *buf, uint32_t len);
+    bool (*dma_write)(void *opaque, uint64_t addr, const void *buf,
+                      uint32_t len);
+    /* Send the interrupt of an MSI-X vector of ubc_hw.h. */
+    void (*interrupt)(void *opaque, unsigned vector);
+    /* ub_ctl_run() has something to do. */
+    void (*kick)(void *opaque);
+    /* ub_ctl_wire_queued(port) has bytes. */
+    void (*wire_ready)(void *opaque, unsigned port);
+    /* Close the byte stream of the port; _disconnected follows. */
+    void (*wire_close)(void *opaque, unsigned port);
+    /* The guest broke the rule `what`; port is -1 where it names none. */
+    void (*guest_error)(void *opaque, int port, const char *what);
+    /* The peer of a port did. */
+    void (*peer_error)(void *opaque, unsigned port, const char *what);
+    /* Traces; may be NULL. */
+    void (*transition)(void *opaque, unsigned port, UbCtlMachine machine,
+                       const char *from, const char *to, const char *cause);
+    /* A packet at the upper edge of the data link layer, and a block or
+     * training set at the lower one, for capture; may be NULL. */
+    void (*capture_packet)(void *opaque, unsigned port, bool sent,
+                           unsigned cfg, unsigned vl, const uint8_t *data,
+                           size_t len);
+    void (*capture_block)(void *opaque, unsigned port, bool sent,
+                          const uint8_t *block, unsigned flits);
+    void (*capture_training)(void *opaque, unsigned port, bool sent,
+                             unsigned lane, const uint8_t ltb[UB_LTB]);
+} UbCtlOps;
+
+typedef struct UbCtlConfig {
+    unsigned ports;        /* 1-8 */
+    uint8_t guid[16];      /* most significant byte first */
+    uint64_t session;      /* of HELLO: different at each start */
+    UbPcsParams pcs;
+    UbLmsmConfig lmsm;
+    UbDllConfig dll;
+} UbCtlConfig;
+
+/* Documented defaults: one port, x8, Mode-2 up to 106.25 Gb/s, FEC T=4
+ * interleaved, usable credits. */
+void ub_ctl_config_init(UbCtlConfig *cfg);
+
+/* NULL and a sentence in *why when the configuration cannot be. */
+UbCtl *ub_ctl_new(const UbCtlConfig *cfg, const UbCtlOps *ops, void *opaque,
+                  const char **why);
+void ub_ctl_free(UbCtl *ctl);
+
+/* Power-on and device reset.  Wires stay connected. */
+void ub_ctl_reset(UbCtl *ctl, int64_t now);
+
+/* Registers of BAR0 (offsets of ubc_hw.h), 32 bits. */
+uint32_t ub_ctl_read(UbCtl *ctl, uint32_t offset, int64_t now);
+void ub_ctl_write(UbCtl *ctl, uint32_t offset, uint32_t value, int64_t now);
+
+/* Do what is to be done; when to call again at the latest, or INT64_MAX. */
+int64_t ub_ctl_run(UbCtl *ctl, int64_t now);
+
+/* The byte stream of a port: see ub/link.h. */
+void ub_ctl_wire_connected(UbCtl *ctl, unsigned port, int64_t now);
+void ub_ctl_wire_disconnected(UbCtl *ctl, unsigned port, int64_t now);
+void ub_ctl_wire_receive(UbCtl *ctl, unsigned port, const uint8_t *data,
+                         size_t len, int64_t now);
+size_t ub_ctl_wire_queued(UbCtl *ctl, unsigned port, const uint8_t **data);
+void ub_ctl_wire_sent(UbCtl *ctl, unsigned port, size_t n);
+
+/* Bus mastering: rings rest while it is off. */
+void ub_ctl_bus_master(UbCtl *ctl, bool on);
+
+/* Fault injection of a port; NULL if there is no such port. */
+UbInject *ub_ctl_inject(UbCtl *ctl, unsigned port);
+
+/* What a monitor shows of a port. */
+typedef struct UbCtlPortInfo {
+    bool connected, link_up, primary, crc;
+    const char *lmsm, *dll, *retry_req, *retry_ack, *fec;
+    unsigned rate, tx_width, rx_width, codecs;
+    const UbLinkHello *peer; /* NULL unless connected */
+    UbDllStatus status;
+    uint64_t counter[UBC_CNT_NUM];
+} UbCtlPortInfo;
+
+bool ub_ctl_port_info(UbCtl *ctl, unsigned port, UbCtlPortInfo *info);
+unsigned ub_ctl_ports(const UbCtl *ctl);
+const char *ub_ctl_counter_name(unsigned counter);
+
+/*
+ * Migration: the whole state as one versioned byte string (owned by the
+ * caller, g_free).  The wires do not migrate: the peer sees its connection
+ * come again and the link retrains; what the data link layer had not had
+ * acknowledged is sent again.  Load returns NULL, or what is wrong.
+ */
+uint8_t *ub_ctl_save(UbCtl *ctl, int64_t now, size_t *len);
+const char *ub_ctl_load(UbCtl *ctl, int64_t now, const uint8_t *data,
+                        size_t len);
+
+#endif

@@ -1,0 +1,614 @@
+/*
+ * Two UB controllers joined by their wires, in virtual time: a driver-like
+ * guest on each side, and everything between the rings real.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <glib.h>
+
+#include "core/bytes.h"
+#include "ub/ctl.h"
+
+#define MEM (4u << 20)
+#define TX_RING 0x1000
+#define RX_RING 0x9000
+#define RING_LOG 8
+#define RING (1u << RING_LOG)
+#define TX_BUF 0x100000
+#define RX_BUF 0x200000
+#define BUF 0x1000
+#define SECOND 1000000000ll
+
+typedef struct Side {
+    UbCtl *ctl;
+    struct Side *peer;
+    uint8_t *mem;
+    bool wire; /* the byte stream is there */
+    bool close;
+    int64_t next;
+    uint32_t interrupts[UBC_VECTORS];
+    unsigned guest_errors, peer_errors;
+    char trace[4096];
+    uint16_t tx_head, tx_tail, rx_head, rx_tail;
+    unsigned sent, received;
+    unsigned max_chunk; /* bytes moved at a time, 0: all */
+} Side;
+
+static int64_t now;
+
+static bool dma_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
+{
+    Side *s = opaque;
+
+    if (addr > MEM || len > MEM - addr) {
+        return false;
+    }
+    memcpy(buf, s->mem + addr, len);
+    return true;
+}
+
+static bool dma_write(void *opaque, uint64_t addr, const void *buf,
+                      uint32_t len)
+{
+    Side *s = opaque;
+
+    if (addr > MEM || len > MEM - addr) {
+        return false;
+    }
+    memcpy(s->mem + addr, buf, len);
+    return true;
+}
+
+static void interrupt(void *opaque, unsigned vector)
+{
+    Side *s = opaque;
+
+    g_assert_cmpuint(vector, <, UBC_VECTORS);
+    s->interrupts[vector]++;
+}
+
+static void kick(void *opaque)
+{
+    ((Side *)opaque)->next = now;
+}
+
+static void wire_ready(void *opaque, unsigned port)
+{
+    kick(opaque);
+}
+
+static void wire_close(void *opaque, unsigned port)
+{
+    ((Side *)opaque)->close = true;
+}
+
+static void guest_error(void *opaque, int port, const char *what)
+{
+    Side *s = opaque;
+
+    s->guest_errors++;
+    g_test_message("guest error: %s", what);
+}
+
+static void peer_error(void *opaque, unsigned port, const char *what)
+{
+    Side *s = opaque;
+
+    s->peer_errors++;
+    g_test_message("peer error: %s", what);
+}
+
+static void transition(void *opaque, unsigned port, UbCtlMachine machine,
+                       const char *from, const char *to, const char *cause)
+{
+    Side *s = opaque;
+
+    if (machine == UB_CTL_LMSM || machine == UB_CTL_DLL) {
+        g_test_message("%10.1f us side %c %s: %s -> %s (%s)", now / 1e3,
+                       s < s->peer ? 'a' : 'b',
+                       machine == UB_CTL_LMSM ? "lmsm" : "dll", from, to,
+                       cause);
+    }
+}
+
+static const UbCtlOps ops = {
+    .dma_read = dma_read,
+    .dma_write = dma_write,
+    .interrupt = interrupt,
+    .kick = kick,
+    .wire_ready = wire_ready,
+    .wire_close = wire_close,
+    .guest_error = guest_error,
+    .peer_error = peer_error,
+    .transition = transition,
+};
+
+static uint32_t rd(Side *s, uint32_t reg)
+{
+    return ub_ctl_read(s->ctl, reg, now);
+}
+
+static void wr(Side *s, uint32_t reg, uint32_t value)
+{
+    ub_ctl_write(s->ctl, reg, value, now);
+}
+
+static uint32_t cfg(Side *s, uint32_t dw)
+{
+    return rd(s, UBC_CFG_WINDOW + 4 * dw);
+}
+
+static void connect(Side *a, Side *b)
+{
+    a->wire = b->wire = true;
+    ub_ctl_wire_connected(a->ctl, 0, now);
+    ub_ctl_wire_connected(b->ctl, 0, now);
+    a->next = b->next = now;
+}
+
+static void cut(Side *a, Side *b)
+{
+    a->wire = b->wire = false;
+    ub_ctl_wire_disconnected(a->ctl, 0, now);
+    ub_ctl_wire_disconnected(b->ctl, 0, now);
+}
+
+static bool move(Side *from)
+{
+    const uint8_t *data;
+    size_t n = ub_ctl_wire_queued(from->ctl, 0, &data);
+    uint8_t *copy;
+
+    if (!n || !from->wire) {
+        return false;
+    }
+    if (from->max_chunk) {
+        n = MIN(n, from->max_chunk);
+    }
+    copy = g_memdup2(data, n);
+    ub_ctl_wire_sent(from->ctl, 0, n);
+    ub_ctl_wire_receive(from->peer->ctl, 0, copy, n, now);
+    g_free(copy);
+    return true;
+}
+
+/* Run both until `done` or until the time is over; true if done. */
+static bool run_until(Side *a, Side *b, bool (*done)(Side *a, Side *b),
+                      int64_t limit)
+{
+    int64_t end = now + limit;
+
+    while (!done(a, b)) {
+        bool busy = false;
+
+        if (a->next <= now) {
+            a->next = INT64_MAX;
+            a->next = MIN(a->next, ub_ctl_run(a->ctl, now));
+            busy = true;
+        }
+        if (b->next <= now) {
+            b->next = INT64_MAX;
+            b->next = MIN(b->next, ub_ctl_run(b->ctl, now));
+            busy = true;
+        }
+        busy |= move(a);
+        busy |= move(b);
+        if (a->close || b->close) {
+            a->close = b->close = false;
+            cut(a, b);
+            connect(a, b);
+        }
+        if (!busy) {
+            int64_t next = MIN(a->next, b->next);
+
+            if (next >= end) {
+                now = end;
+                return done(a, b);
+            }
+            now = next;
+        } else {
+            now += 100; /* a host needs time as well */
+        }
+        if (now >= end) {
+            return done(a, b);
+        }
+    }
+    return true;
+}
+
+static bool both_up(Side *a, Side *b)
+{
+    const uint32_t up = UBC_PORT_STATUS_DLL_UP;
+
+    return rd(a, UBC_PORT(0) + UBC_PORT_STATUS) & up &&
+           rd(b, UBC_PORT(0) + UBC_PORT_STATUS) & up;
+}
+
+static bool both_down(Side *a, Side *b)
+{
+    return !(rd(a, UBC_PORT(0) + UBC_PORT_STATUS) |
+             rd(b, UBC_PORT(0) + UBC_PORT_STATUS));
+}
+
+static bool never(Side *a, Side *b)
+{
+    return false;
+}
+
+static void side_init(Side *s, Side *peer, const UbCtlConfig *conf)
+{
+    const char *why = NULL;
+    UbCtlConfig c = *conf;
+
+    memset(s, 0, sizeof(*s));
+    s->peer = peer;
+    s->mem = g_malloc0(MEM);
+    s->next = INT64_MAX;
+    c.guid[15] = s < peer ? 1 : 2;
+    c.session = s < peer ? 0x1111 : 0x2222;
+    c.lmsm.seed = c.session;
+    s->ctl = ub_ctl_new(&c, &ops, s, &why);
+    g_assert_cmpstr(why, ==, NULL);
+    g_assert_nonnull(s->ctl);
+    ub_ctl_bus_master(s->ctl, true);
+}
+
+static void side_free(Side *s)
+{
+    ub_ctl_free(s->ctl);
+    g_free(s->mem);
+}
+
+/* As a driver: rings, buffers, events, port on. */
+static void side_open(Side *s)
+{
+    const uint32_t rings[] = { UBC_RING_TX, UBC_RING_RX };
+    const uint32_t base[] = { TX_RING, RX_RING };
+
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t r = UBC_PORT(0) + rings[i];
+
+        wr(s, r + UBC_RING_BASE_LO, base[i]);
+        wr(s, r + UBC_RING_SIZE, RING_LOG);
+        wr(s, r + UBC_RING_CTRL, UBC_RING_ENABLE);
+    }
+    s->tx_head = s->tx_tail = s->rx_head = s->rx_tail = 0;
+    wr(s, UBC_PORT(0) + UBC_PORT_EVENT_MASK, ~0u);
+    wr(s, UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+}
+
+static void give_rx(Side *s)
+{
+    while ((uint16_t)(s->rx_head - s->rx_tail) < RING) {
+        unsigned i = s->rx_head % RING;
+        uint8_t *d = s->mem + RX_RING + i * UBC_DESC_SIZE;
+
+        put_le64(d, RX_BUF + i * BUF);
+        put_le32(d + 8, BUF);
+        put_le32(d + 12, 0);
+        s->rx_head++;
+    }
+    wr(s, UBC_PORT(0) + UBC_RING_RX + UBC_RING_HEAD, s->rx_head);
+}
+
+static unsigned length_of(unsigned seq)
+{
+    return 8 + seq * 37 % (BUF - 8);
+}
+
+/* Queue up to n packets that say their number. */
+static void send(Side *s, unsigned n, unsigned cfg_code)
+{
+    while (n && (uint16_t)(s->tx_head - s->tx_tail) < RING) {
+        unsigned i = s->tx_head % RING;
+        uint8_t *d = s->mem + TX_RING + i * UBC_DESC_SIZE;
+        uint8_t *p = s->mem + TX_BUF + i * BUF;
+        unsigned len = length_of(s->sent);
+
+        for (unsigned j = 0; j < len; j++) {
+            p[j] = s->sent + j;
+        }
+        put_le32(p, s->sent);
+        put_le64(d, TX_BUF + i * BUF);
+        put_le32(d + 8, len);
+        put_le16(d + 12, cfg_code);
+        put_le16(d + 14, 0);
+        s->tx_head++;
+        s->sent++;
+        n--;
+    }
+    wr(s, UBC_PORT(0) + UBC_RING_TX + UBC_RING_HEAD, s->tx_head);
+}
+
+static void reap(Side *s)
+{
+    while (s->tx_tail != s->tx_head) {
+        uint8_t *d = s->mem + TX_RING + s->tx_tail % RING * UBC_DESC_SIZE;
+
+        if (!(get_le16(d + 14) & UBC_DESC_DONE)) {
+            break;
+        }
+        g_assert_cmphex(get_le16(d + 14), ==, UBC_DESC_DONE);
+        s->tx_tail++;
+    }
+    while (s->rx_tail != s->rx_head) {
+        unsigned i = s->rx_tail % RING;
+        uint8_t *d = s->mem + RX_RING + i * UBC_DESC_SIZE;
+        uint8_t *p = s->mem + RX_BUF + i * BUF;
+        unsigned len = get_le32(d + 8);
+
+        if (!(get_le16(d + 14) & UBC_DESC_DONE)) {
+            break;
+        }
+        g_assert_cmphex(get_le16(d + 14), ==, UBC_DESC_DONE);
+        g_assert_cmpuint(get_le32(p), ==, s->received);
+        g_assert_cmpuint(len, ==, length_of(s->received));
+        for (unsigned j = 4; j < len; j++) {
+            g_assert_cmpuint(p[j], ==, (uint8_t)(s->received + j));
+        }
+        s->received++;
+        s->rx_tail++;
+    }
+}
+
+static unsigned goal;
+
+static bool exchanged(Side *a, Side *b)
+{
+    reap(a);
+    reap(b);
+    give_rx(a);
+    give_rx(b);
+    if (both_up(a, b)) {
+        send(a, MIN(goal - a->sent, 50), 3);
+        send(b, MIN(goal - b->sent, 50), 4);
+    }
+    return a->received == goal && b->received == goal;
+}
+
+static void pair(Side *a, Side *b, const UbCtlConfig *conf)
+{
+    now = 1000;
+    side_init(a, b, conf);
+    side_init(b, a, conf);
+    connect(a, b);
+    side_open(a);
+    side_open(b);
+}
+
+static void unpair(Side *a, Side *b)
+{
+    side_free(a);
+    side_free(b);
+}
+
+static Side two[2];
+
+static void test_train_and_exchange(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    const uint32_t link = UB_CFG_PORT_CAP(0, UB_CAP_PORT_LINK);
+    UbCtlConfig conf;
+    UbCtlPortInfo info;
+
+    ub_ctl_config_init(&conf);
+    pair(a, b, &conf);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    goal = 3000;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    g_assert_cmpuint(a->guest_errors + b->guest_errors, ==, 0);
+    g_assert_cmpuint(a->peer_errors + b->peer_errors, ==, 0);
+    /* x8 at the highest rate, as the registers say. */
+    g_assert_cmphex(cfg(a, link + UB_PORT_LINK_PORT_LINK_STATUS_0), ==, 3);
+    g_assert_cmphex(cfg(a, link + UB_PORT_LINK_PHY_LINK_STATUS_1) & 0x1fff,
+                    ==, 8 | 8 << 4 | 0 << 12);
+    g_assert_cmphex(cfg(a, link + UB_PORT_LINK_DATA_LINK_STATE_MACHINE_STATUS),
+                    ==, 3);
+    g_assert_true(ub_ctl_port_info(a->ctl, 0, &info));
+    g_assert_cmpuint(info.tx_width, ==, 8);
+    g_assert_cmpuint(info.rx_width, ==, 8);
+    g_assert_cmpuint(info.counter[UBC_CNT_TX_PACKETS], ==, goal);
+    g_assert_cmpuint(info.counter[UBC_CNT_RX_PACKETS], ==, goal);
+    g_assert_cmpuint(info.counter[UBC_CNT_CRC_ERRORS], ==, 0);
+    g_assert_cmpuint(a->interrupts[UBC_VECTOR_EVENT(0)], >, 0);
+    unpair(a, b);
+}
+
+/* An idle link asks for no time. */
+static void test_idle(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbCtlConfig conf;
+    unsigned runs = 0;
+    int64_t end;
+
+    ub_ctl_config_init(&conf);
+    pair(a, b, &conf);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    run_until(a, b, never, SECOND);
+    for (end = now + 10 * SECOND; MIN(a->next, b->next) < end; runs++) {
+        now = MAX(now, MIN(a->next, b->next));
+        a->next = ub_ctl_run(a->ctl, now);
+        b->next = ub_ctl_run(b->ctl, now);
+        while (move(a) || move(b)) {
+        }
+    }
+    /* Ten seconds of an idle link: less than a hundred wake-ups a second. */
+    g_assert_cmpuint(runs, <, 1000);
+    unpair(a, b);
+}
+
+static void test_cut_and_mend(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbCtlConfig conf;
+
+    ub_ctl_config_init(&conf);
+    pair(a, b, &conf);
+    goal = 200;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    for (unsigned i = 0; i < 3; i++) {
+        cut(a, b);
+        g_assert_true(run_until(a, b, both_down, 60 * SECOND));
+        connect(a, b);
+        g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+        goal += 200;
+        g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    }
+    unpair(a, b);
+}
+
+/* Bit errors within and beyond what FEC repairs: nothing is lost. */
+static void test_bit_errors(void)
+{
+    static const double rates[] = { 1e-6, 1e-5, 1e-4, 1e-3 };
+    Side *a = &two[0], *b = &two[1];
+    UbCtlConfig conf;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rates); i++) {
+        UbCtlPortInfo info;
+
+        ub_ctl_config_init(&conf);
+        pair(a, b, &conf);
+        g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+        for (unsigned lane = 0; lane < UB_LANES; lane++) {
+            const UbLaneFault f = { .ber = rates[i] };
+
+            g_assert_true(ub_inject_lane(ub_ctl_inject(a->ctl, 0), lane, &f));
+        }
+        goal = 2000;
+        g_assert_true(run_until(a, b, exchanged, 600 * SECOND));
+        ub_ctl_port_info(b->ctl, 0, &info);
+        if (rates[i] >= 1e-5) {
+            g_assert_cmpuint(info.counter[UBC_CNT_FEC_CORRECTED], >, 0);
+        }
+        unpair(a, b);
+    }
+}
+
+/* Whatever the pieces of the byte stream are. */
+static void test_small_pieces(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbCtlConfig conf;
+
+    ub_ctl_config_init(&conf);
+    pair(a, b, &conf);
+    a->max_chunk = 511;
+    b->max_chunk = 4096;
+    goal = 100;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    unpair(a, b);
+}
+
+/* Every width and FEC mode. */
+static void test_modes(void)
+{
+    Side *a = &two[0], *b = &two[1];
+
+    for (unsigned width = 1; width <= 8; width *= 2) {
+        for (unsigned fec = 0; fec < 3; fec++) {
+            UbCtlPortInfo info;
+            UbCtlConfig conf;
+
+            ub_ctl_config_init(&conf);
+            conf.lmsm.max_width = conf.lmsm.target_tx = width;
+            conf.lmsm.target_rx = width;
+            memset(conf.lmsm.fec_mode, fec, sizeof(conf.lmsm.fec_mode));
+            g_test_message("width %u fec %u", width, fec);
+            pair(a, b, &conf);
+            goal = 100;
+            g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+            ub_ctl_port_info(a->ctl, 0, &info);
+            g_assert_cmpuint(info.tx_width, ==, width);
+            g_assert_cmpstr(info.fec, ==, fec == 2 ? "t4" : fec ? "t2" : "off");
+            unpair(a, b);
+        }
+    }
+}
+
+/* Registers, rings and waiting packets go along; the link trains anew. */
+static void test_migrate(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbCtlConfig conf;
+    const char *why;
+    uint8_t *blob;
+    size_t len;
+    UbCtl *old;
+
+    ub_ctl_config_init(&conf);
+    pair(a, b, &conf);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    /* Packets for which b has no buffers, so that they wait. */
+    send(a, 20, 3);
+    run_until(a, b, never, SECOND / 10);
+    g_assert_cmpuint(b->received, ==, 0);
+    blob = ub_ctl_save(b->ctl, now, &len);
+    cut(a, b);
+    old = b->ctl;
+    conf.guid[15] = 9;
+    b->ctl = ub_ctl_new(&conf, &ops, b, &why);
+    ub_ctl_bus_master(b->ctl, true);
+    /* Every damaged image is refused. */
+    for (size_t n = 0; n < len; n += 1 + n / 8) {
+        g_assert_nonnull(ub_ctl_load(b->ctl, now, blob, n));
+    }
+    g_assert_null(ub_ctl_load(b->ctl, now, blob, len));
+    g_assert_cmphex(cfg(b, UB_CFG0_BASIC_GUID), ==, 2);
+    ub_ctl_free(old);
+    g_free(blob);
+    connect(a, b);
+    goal = 500;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    unpair(a, b);
+}
+
+static void test_misuse(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbCtlConfig conf;
+
+    ub_ctl_config_init(&conf);
+    pair(a, b, &conf);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    /* Registers that are not there, and DMA to nowhere. */
+    wr(a, 0x7000, 1);
+    g_assert_cmpuint(a->guest_errors, ==, 1);
+    wr(a, UBC_PORT(0) + UBC_PORT_MTU, 1);
+    g_assert_cmpuint(a->guest_errors, ==, 2);
+    g_assert_cmpuint(rd(a, UBC_GUEST_ERRORS), ==, 2);
+    g_assert_cmpuint(rd(a, 0x7000), ==, 0);
+    wr(a, UBC_PORT(0) + UBC_RING_TX + UBC_RING_CTRL, 0);
+    wr(a, UBC_PORT(0) + UBC_RING_TX + UBC_RING_BASE_HI, 0x7fffffff);
+    wr(a, UBC_PORT(0) + UBC_RING_TX + UBC_RING_CTRL, UBC_RING_ENABLE);
+    wr(a, UBC_PORT(0) + UBC_RING_TX + UBC_RING_HEAD, 1);
+    run_until(a, b, never, SECOND / 100);
+    g_assert_cmpuint(rd(a, UBC_DMA_ERRORS), ==, 1);
+    g_assert_cmphex(rd(a, UBC_PORT(0) + UBC_RING_TX + UBC_RING_CTRL), ==,
+                    UBC_RING_ERROR);
+    g_assert_cmphex(rd(a, UBC_EVENT) & UBC_EVENT_DMA_ERROR, !=, 0);
+    /* Usable after reset. */
+    wr(a, UBC_CTRL, UBC_CTRL_RESET);
+    wr(b, UBC_CTRL, UBC_CTRL_RESET);
+    g_assert_cmpuint(rd(a, UBC_DMA_ERRORS), ==, 0);
+    side_open(a);
+    side_open(b);
+    goal = 50;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    unpair(a, b);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/ctl/train-and-exchange", test_train_and_exchange);
+    g_test_add_func("/ub/ctl/idle", test_idle);
+    g_test_add_func("/ub/ctl/cut-and-mend", test_cut_and_mend);
+    g_test_add_func("/ub/ctl/small-pieces", test_small_pieces);
+    g_test_add_func("/ub/ctl/modes", test_modes);
+    g_test_add_func("/ub/ctl/bit-errors", test_bit_errors);
+    g_test_add_func("/ub/ctl/migrate", test_migrate);
+    g_test_add_func("/ub/ctl/misuse", test_misuse);
+    return g_test_run();
+}
