@@ -20,7 +20,7 @@
 #include "ub/dll.h"
 #include "ub/link.h"
 #include "ub/lmsm.h"
-#include "ub/pcs.h"
+#include "ub/port-phy.h"
 #include "ub/ubc_hw.h"
 
 typedef struct UbCtl UbCtl;
@@ -61,15 +61,17 @@ typedef struct UbCtlOps {
     void (*capture_block)(void *opaque, unsigned port, bool sent,
                           const uint8_t *block, unsigned flits);
     void (*capture_training)(void *opaque, unsigned port, bool sent,
-                             unsigned lane, const uint8_t ltb[UB_LTB]);
+                             unsigned lane, const uint8_t ltb[UB_LTB],
+                             unsigned n);
 } UbCtlOps;
 
 typedef struct UbCtlConfig {
     unsigned ports;        /* 1-8 */
     uint8_t guid[16];      /* most significant byte first */
     uint64_t session;      /* of HELLO: different at each start */
-    UbPcsParams pcs;
+    UbPhyParams phy;
     UbLmsmConfig lmsm;
+    UbEqModel eq;
     UbDllConfig dll;
 } UbCtlConfig;
 

@@ -286,7 +286,7 @@ static void written_link(UbCtl *ctl, unsigned port, uint32_t at,
         l->cfg.perform_eq = true;
     }
     if (at == PHY_CTL1 && (trigger & CTL1_CHANGE_WIDTH)) {
-        if (!ub_lmsm_qdlws(l, l->cfg.target_tx, l->cfg.target_rx)) {
+        if (!ub_lmsm_qdlws(l, ctl->now, l->cfg.target_tx, l->cfg.target_rx)) {
             ub_ctl_guest_error(ctl, port,
                                "width change without Retrain not possible "
                                "now");

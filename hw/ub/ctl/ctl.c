@@ -14,8 +14,9 @@ void ub_ctl_config_init(UbCtlConfig *cfg)
 {
     memset(cfg, 0, sizeof(*cfg));
     cfg->ports = 1;
-    ub_pcs_params_init(&cfg->pcs);
+    ub_phy_params_init(&cfg->phy);
     ub_lmsm_config_init(&cfg->lmsm);
+    ub_eq_model_init(&cfg->eq);
     ub_dll_config_init(&cfg->dll);
     cfg->lmsm.auto_speed = true;
     cfg->lmsm.port_nego = true;
@@ -247,7 +248,7 @@ UbCtl *ub_ctl_new(const UbCtlConfig *cfg, const UbCtlOps *ops, void *opaque,
         *why = "there are 1 to 8 ports";
         return NULL;
     }
-    *why = ub_pcs_params_check(&cfg->pcs);
+    *why = ub_pcs_params_check(&cfg->phy.pcs);
     *why = *why ? *why : ub_lmsm_config_check(&cfg->lmsm);
     *why = *why ? *why : ub_dll_config_check(&cfg->dll);
     if (*why) {

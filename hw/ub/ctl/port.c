@@ -18,6 +18,9 @@
 #define WIRE_LOW (64 * 1024)
 /* Descriptors of a ring served before others have their turn. */
 #define TX_BUDGET 64
+/* Flits pulled at once, and sent in one run, so that receiving has its turn. */
+#define FLIT_BATCH 512
+#define FLIT_BUDGET 8192
 
 /* ---- Receive: data link layer to guest ------------------------------------- */
 
@@ -356,21 +359,21 @@ static const UbDllOps dll_ops = {
 
 /* ---- The PHY's outside ------------------------------------------------------- */
 
-static void phy_tx_run(void *opaque, const UbPcsRun *run)
+static void phy_lane_tx(void *opaque, const UbPcsRun *run)
 {
     UbPort *p = opaque;
 
     ub_link_run(p->wire, run);
 }
 
-static void phy_tx_lanes(void *opaque, uint8_t wires, unsigned rate)
+static void phy_lane_state(void *opaque, uint8_t active, unsigned rate)
 {
     UbPort *p = opaque;
 
-    ub_link_lanes(p->wire, wires, rate);
+    ub_link_lanes(p->wire, active, rate);
 }
 
-static size_t phy_tx_flits(void *opaque, uint8_t *flits, size_t max)
+static size_t phy_pull_flits(void *opaque, uint8_t *flits, size_t max)
 {
     UbPort *p = opaque;
 
@@ -378,57 +381,28 @@ static size_t phy_tx_flits(void *opaque, uint8_t *flits, size_t max)
 }
 
 static void phy_rx_flits(void *opaque, const uint8_t *flits, size_t n,
-                         const uint8_t *fec_ok)
+                         bool fec_ok)
 {
+    static const uint8_t bad[64];
     UbPort *p = opaque;
 
-    ub_dll_rx(p->dll, p->ctl->now, flits, n, fec_ok);
-}
+    while (n) {
+        size_t piece = fec_ok ? n : MIN(n, sizeof(bad));
 
-static bool phy_tx_room(void *opaque)
-{
-    UbPort *p = opaque;
-    const uint8_t *data;
-    size_t queued = ub_link_queued(p->wire, &data);
-
-    p->wire_paused = queued > (p->wire_paused ? WIRE_LOW : WIRE_HIGH);
-    return !p->wire_paused;
-}
-
-static void phy_link_up(void *opaque, bool up)
-{
-    UbPort *p = opaque;
-
-    if (up) {
-        ub_dll_phy_up(p->dll, p->ctl->now);
-    } else {
-        ub_dll_phy_down(p->dll, p->ctl->now);
+        ub_dll_rx(p->dll, p->ctl->now, flits, piece, fec_ok ? NULL : bad);
+        flits += piece * UB_FLIT;
+        n -= piece;
     }
-    ub_port_link_event(p);
 }
 
-static void phy_active(void *opaque, bool crc, bool fec)
+static void phy_null_flit(void *opaque, unsigned crc_mode,
+                          uint8_t out[UB_FLIT])
 {
-    UbPort *p = opaque;
+    const UbBlockFormat f = {
+        .mode = crc_mode == UB_LTB_CRC30 ? UB_MODE_CRC : UB_MODE_NON_CRC,
+    };
 
-    ub_dll_phy_active(p->dll, p->ctl->now, crc ? UB_MODE_CRC
-                                               : UB_MODE_NON_CRC, fec);
-}
-
-static void phy_retrain(void *opaque)
-{
-    UbPort *p = opaque;
-
-    p->counter[UBC_CNT_RETRAINS]++;
-    ub_dll_phy_retrain(p->dll, p->ctl->now);
-    ub_ctl_port_event(p, UBC_PORT_EVENT_RETRAIN);
-}
-
-static void phy_null_flit(void *opaque, bool crc, uint8_t flit[UB_FLIT])
-{
-    const UbBlockFormat f = { .mode = crc ? UB_MODE_CRC : UB_MODE_NON_CRC };
-
-    ub_put_simple(f, flit, UB_CB_NULL);
+    ub_put_simple(f, out, UB_CB_NULL);
 }
 
 static void phy_status(void *opaque, unsigned changed)
@@ -436,6 +410,14 @@ static void phy_status(void *opaque, unsigned changed)
     UbPort *p = opaque;
     UbLmsm *l = ub_phy_lmsm(p->phy);
 
+    if (changed & UB_LMSM_ST_LINKUP) {
+        if (l->link_up) {
+            ub_dll_phy_up(p->dll, p->ctl->now);
+        } else {
+            ub_dll_phy_down(p->dll, p->ctl->now);
+        }
+        ub_port_link_event(p);
+    }
     if (changed & UB_LMSM_ST_ERROR) {
         ub_cfg_port_error(p->ctl, p->index, l->errors);
         l->errors = 0;
@@ -445,12 +427,22 @@ static void phy_status(void *opaque, unsigned changed)
     }
 }
 
-static void phy_transition(void *opaque, UbLmsmTransitionId id)
+static void phy_transition(void *opaque, UbLmsmTransitionId id, int64_t now)
 {
     UbPort *p = opaque;
     const UbLmsmTransition *t = &ub_lmsm_transitions[id];
     const UbLmsm *l = ub_phy_lmsm(p->phy);
 
+    if (l->state == UB_LMSM_LINK_ACTIVE) {
+        ub_dll_phy_active(p->dll, p->ctl->now,
+                          l->crc == UB_LTB_CRC30 ? UB_MODE_CRC
+                                                 : UB_MODE_NON_CRC,
+                          l->fec != UB_LTB_FEC_BYPASS);
+    } else if (l->from == UB_LMSM_LINK_ACTIVE && l->link_up) {
+        p->counter[UBC_CNT_RETRAINS]++;
+        ub_dll_phy_retrain(p->dll, p->ctl->now);
+        ub_ctl_port_event(p, UBC_PORT_EVENT_RETRAIN);
+    }
     if (p->ctl->ops.transition) {
         p->ctl->ops.transition(p->ctl->opaque, p->index, UB_CTL_LMSM,
                                ub_lmsm_state_name(l->from),
@@ -458,27 +450,24 @@ static void phy_transition(void *opaque, UbLmsmTransitionId id)
     }
 }
 
-static void phy_training(void *opaque, bool sent, unsigned lane,
-                         const uint8_t ltb[UB_LMB_SYMBOLS])
+static void phy_ltb(void *opaque, bool sent, unsigned lane,
+                    const uint8_t ltb[UB_LTB], unsigned n)
 {
     UbPort *p = opaque;
 
-    p->ctl->ops.capture_training(p->ctl->opaque, p->index, sent, lane, ltb);
+    p->ctl->ops.capture_training(p->ctl->opaque, p->index, sent, lane, ltb,
+                                 n);
 }
 
 static const UbPhyOps phy_ops = {
-    .tx_run = phy_tx_run,
-    .tx_lanes = phy_tx_lanes,
-    .tx_flits = phy_tx_flits,
+    .lane_tx = phy_lane_tx,
+    .lane_state = phy_lane_state,
+    .pull_flits = phy_pull_flits,
     .rx_flits = phy_rx_flits,
-    .tx_room = phy_tx_room,
-    .link_up = phy_link_up,
-    .active = phy_active,
-    .retrain = phy_retrain,
     .null_flit = phy_null_flit,
-    .lane_manage = phy_lane_manage,
     .status = phy_status,
     .transition = phy_transition,
+    .lm_block = phy_lane_manage,
 };
 
 /* Both layers as after power-on, with what the registers say. */
@@ -493,7 +482,7 @@ static void restart(UbPort *p)
     ub_cfg_port_apply(p->ctl, p->index);
     p->tx_full = p->back_pressure = false;
     if (p->ctrl & UBC_PORT_CTRL_ENABLE) {
-        ub_phy_start(p->phy, p->ctl->now);
+        ub_lmsm_start(ub_phy_lmsm(p->phy));
     }
     ub_ctl_kick(p->ctl);
 }
@@ -534,12 +523,8 @@ static void wire_run(void *opaque, uint8_t mask,
                      const uint8_t *const sym[UB_LANES], size_t n)
 {
     UbPort *p = opaque;
-    UbPcsRun run = { .cap = n, .n = n, .mask = mask };
 
-    for (unsigned i = 0; i < UB_LANES; i++) {
-        run.lane[i] = (uint8_t *)sym[i]; /* the receiver only reads */
-    }
-    ub_phy_rx(p->phy, p->ctl->now, &run);
+    ub_phy_rx(p->phy, p->ctl->now, mask, sym, n);
 }
 
 static const UbLinkOps wire_ops = { wire_up, wire_down, wire_lanes, wire_run };
@@ -569,9 +554,9 @@ const char *ub_port_init(UbPort *p, UbCtl *ctl, unsigned index)
         dops.block = dll_block;
     }
     if (ctl->ops.capture_training) {
-        pops.training = phy_training;
+        pops.ltb = phy_ltb;
     }
-    p->phy = ub_phy_new(&ctl->conf.pcs, &lmsm, &pops, p);
+    p->phy = ub_phy_new(&lmsm, &ctl->conf.eq, &ctl->conf.phy, &pops, p);
     if (!p->phy) {
         return "the physical layer refuses its configuration";
     }
@@ -619,7 +604,30 @@ void ub_port_reset(UbPort *p)
 
 void ub_port_wire_down(UbPort *p)
 {
+    ub_phy_rx_lanes(p->phy, p->ctl->now, 0, 0);
     ub_phy_presence(p->phy, p->ctl->now, 0);
+}
+
+/* Whether the byte stream takes more symbols now. */
+static bool wire_room(UbPort *p)
+{
+    const uint8_t *data;
+    size_t queued = ub_link_queued(p->wire, &data);
+
+    p->wire_paused = queued > (p->wire_paused ? WIRE_LOW : WIRE_HIGH);
+    return !p->wire_paused;
+}
+
+/* True: the budget ran out, there may be more. */
+static bool send_flits(UbPort *p)
+{
+    for (unsigned sent = 0; sent < FLIT_BUDGET; sent += FLIT_BATCH) {
+        if (!ub_phy_active(p->phy) || !wire_room(p) ||
+            ub_phy_tx(p->phy, p->ctl->now, FLIT_BATCH) < FLIT_BATCH) {
+            return false;
+        }
+    }
+    return true;
 }
 
 int64_t ub_port_run(UbPort *p)
@@ -631,10 +639,10 @@ int64_t ub_port_run(UbPort *p)
 
     place_held(p);
     more = serve_tx(p);
-    t = ub_dll_poll(p->dll, ctl->now);
+    ub_dll_poll(p->dll, ctl->now);
+    ub_phy_poll(p->phy, ctl->now);
+    more |= send_flits(p);
     next = ub_phy_poll(p->phy, ctl->now);
-    next = MIN(next, t);
-    /* The data link layer may want to say something since it was polled. */
     t = ub_dll_poll(p->dll, ctl->now);
     next = MIN(next, t);
     place_held(p);
@@ -668,7 +676,7 @@ void ub_port_link_event(UbPort *p)
 uint64_t ub_port_counter(UbPort *p, unsigned counter)
 {
     const UbDllStats *d = ub_dll_stats(p->dll);
-    const UbPcsRxStats *r = ub_pcs_rx_stats(ub_phy_rx_pcs(p->phy));
+    const UbPcsRxStats *r = ub_pcs_rx_stats(ub_phy_pcs_rx(p->phy));
     uint64_t missed = 0;
 
     switch (counter) {
@@ -698,7 +706,7 @@ uint64_t ub_port_counter(UbPort *p, unsigned counter)
         for (unsigned i = 0; i < UB_LANES; i++) {
             UbPcsLane lane;
 
-            ub_pcs_rx_lane(ub_phy_rx_pcs(p->phy), i, &lane);
+            ub_pcs_rx_lane(ub_phy_pcs_rx(p->phy), i, &lane);
             missed += lane.missed;
         }
         return missed;
@@ -764,7 +772,7 @@ static void write_ctrl(UbPort *p, uint32_t value)
 
     p->ctrl = value & UBC_PORT_CTRL_ENABLE;
     if (!was && p->ctrl) {
-        ub_phy_start(p->phy, p->ctl->now);
+        ub_lmsm_start(ub_phy_lmsm(p->phy));
     } else if (was && !p->ctrl) {
         ub_port_link_reset(p);
     }

@@ -369,7 +369,7 @@ static bool ubc_configure(UbcState *s, Error **errp)
         error_setg(errp, "no scrambler is called '%s'", s->scrambler);
         return false;
     }
-    c->pcs.scrambler = scrambler;
+    c->phy.pcs.scrambler = scrambler;
     for (unsigned i = 0; i < UB_VLS; i++) {
         if (s->init_credit) {
             c->dll.init_credit[i] = s->init_credit;
@@ -627,7 +627,7 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_STRING("scrambler", UbcState, scrambler),
     DEFINE_PROP_BOOL("equalization", UbcState, eq, true),
     DEFINE_PROP_BOOL("probe", UbcState, probe, true),
-    DEFINE_PROP_UINT32("time-scale", UbcState, time_scale, 100),
+    DEFINE_PROP_UINT32("time-scale", UbcState, time_scale, 10),
     DEFINE_PROP_UINT32("init-credit", UbcState, init_credit, 0),
     DEFINE_PROP_STRING("clock", UbcState, clock_name),
     DEFINE_PROP_LINK("iothread", UbcState, iothread, TYPE_IOTHREAD,
