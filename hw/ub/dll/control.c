@@ -113,6 +113,9 @@ static void mode_rx(UbDll *d, unsigned type)
 
     if (type == UB_BMC_REQ) {
         switch (v->bmc) {
+        case UB_BMC_PEER_DRAIN:
+        case UB_BMC_PEER_WAIT:
+        case UB_BMC_PEER_ACKING: /* the peer gave up and asks again */
         case UB_BMC_IDLE:
             v->mode_at = d->cfg.mode_timeout ? d->now + d->cfg.mode_timeout
                                              : NEVER;
@@ -127,6 +130,10 @@ static void mode_rx(UbDll *d, unsigned type)
         }
     } else if (type == UB_BMC_ACK) {
         switch (v->bmc) {
+        case UB_BMC_IDLE:
+        case UB_BMC_DRAIN:
+        case UB_BMC_PEER_DRAIN:
+            return; /* late, of a change that this end gave up */
         case UB_BMC_QUIET:
             enter(d, UB_BMC_READY, "Block_Mode_Chg_ACK received");
             return;
@@ -247,12 +254,15 @@ static void crd_ack_rx(UbDll *d, const uint8_t *block)
     if (ca.ack_num) {
         credit_ack_rx(d, ca.ack_num * v->agreed.ctrl_ack_grain);
     }
+    if (!dll_running(d)) {
+        return;
+    }
     if (ca.initial) {
         init_credit_rx(d, &ca);
         return;
     }
     v->credit_at = NEVER; /* also an empty one shows that the peer lives */
-    for (unsigned vl = 0; vl < UB_VLS && !v->fatal; vl++) {
+    for (unsigned vl = 0; vl < UB_VLS && dll_running(d); vl++) {
         if (ca.crd_num[vl] && v->sd_seen) {
             credit_grant(d, vl, ca.crd_num[vl] *
                          v->agreed.ctrl_credit_grain[vl], false);

@@ -164,13 +164,13 @@ void init_credit_rx(UbDll *d, const UbCrdAck *ca)
         dll_peer_error(d, "initial Crd_Ack outside DLL_Credit_Init");
         return;
     }
-    for (unsigned vl = 0; vl < UB_VLS && !v->fatal; vl++) {
+    for (unsigned vl = 0; vl < UB_VLS && dll_running(d); vl++) {
         if (ca->crd_num[vl]) {
             credit_grant(d, vl, ca->crd_num[vl] *
                          v->agreed.ctrl_credit_grain[vl], true);
         }
     }
-    if (ca->send_done && !v->fatal) {
+    if (ca->send_done && dll_running(d)) {
         v->sd_seen = true;
     }
     credit_init_check(d);

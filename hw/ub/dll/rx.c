@@ -167,15 +167,16 @@ static void dlldb_rx(UbDll *d, const uint8_t *block, unsigned flits,
         dll_peer_error(d, "LBH names another VL or CFG than the LPH");
         v->rx_drop = true;
     }
-    if (v->state == UB_DLL_NORMAL) {
-        if (head & UB_LPH_ACK) {
-            credit_ack_rx(d, v->agreed.data_ack_grain);
-        }
-        if (head & UB_LPH_CRD) {
-            unsigned vl = ub_lph_crd_vl(head);
+    if (v->state == UB_DLL_NORMAL && (head & UB_LPH_ACK)) {
+        credit_ack_rx(d, v->agreed.data_ack_grain);
+    }
+    if (v->state == UB_DLL_NORMAL && (head & UB_LPH_CRD) && !v->fatal) {
+        unsigned vl = ub_lph_crd_vl(head);
 
-            credit_grant(d, vl, v->agreed.data_credit_grain[vl], false);
-        }
+        credit_grant(d, vl, v->agreed.data_credit_grain[vl], false);
+    }
+    if (!dll_running(d)) {
+        return; /* an error stopped the layer, or its report led to a reset */
     }
     if (d->rx_pkt && !v->rx_drop) {
         UbBlockSlice s = ub_block_slice(v->mode, v->delim.index,

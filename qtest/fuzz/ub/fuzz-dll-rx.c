@@ -35,6 +35,28 @@ static bool deliver(void *opaque, CorePacket *pkt)
     return now;
 }
 
+/* What a shell may do inside callbacks. */
+static struct {
+    UbDll *dll;
+    unsigned mode;
+    bool rash;
+} shell;
+
+static void error(void *opaque, UbDllError err, bool fatal, const char *what)
+{
+    if (fatal && shell.rash) {
+        ub_dll_reset(shell.dll, 0);
+    }
+}
+
+static void retrain(void *opaque)
+{
+    if (shell.rash) {
+        ub_dll_phy_retrain(shell.dll, 0);
+        ub_dll_phy_active(shell.dll, 0, shell.mode, true);
+    }
+}
+
 static unsigned set_of(UbBlockFormat f, uint8_t *out, unsigned type,
                        unsigned ptr)
 {
@@ -70,7 +92,11 @@ static unsigned block_of(UbBlockFormat f, uint8_t *out, Input *in)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const UbDllOps ops = { .deliver = deliver };
+    static const UbDllOps ops = {
+        .deliver = deliver,
+        .error = error,
+        .retrain = retrain,
+    };
     Input in = { data, data + size };
     CorePacketPool *pool = core_packet_pool_new(0, 64);
     unsigned options = next(&in), packets = 0, n;
@@ -89,6 +115,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cfg.down_recovers = 1;
     cfg.retry_set_run = options & 16 ? 2 : 32;
     dll = ub_dll_new(&cfg, &ops, &packets, pool);
+    shell.dll = dll;
+    shell.mode = f.mode;
+    shell.rash = options >> 5 & 1;
     ub_dll_phy_up(dll, now);
     ub_dll_phy_active(dll, now, f.mode, true);
 

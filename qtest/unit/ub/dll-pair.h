@@ -30,8 +30,9 @@ struct End {
     unsigned ups, downs, retrains, ready, mode_failed, kicks;
     unsigned errors[UB_DLL_ERRORS];
     bool fatal;
+    bool reset_at_once; /* in the callback of the error */
     unsigned peer_errors;
-    const char *last_error;
+    const char *last_error, *last_peer_error;
     GString *path; /* state changes: "REQ WAIT …" of RETRY_REQ_SM */
     UbLaneManage lm;
     unsigned lms;
@@ -111,6 +112,9 @@ static inline void pair_error(void *opaque, UbDllError err, bool fatal,
     e->errors[err]++;
     e->fatal |= fatal;
     e->last_error = what;
+    if (fatal && e->reset_at_once) {
+        ub_dll_reset(e->dll, 0);
+    }
 }
 
 static inline void pair_peer_error(void *opaque, const char *what)
@@ -118,7 +122,7 @@ static inline void pair_peer_error(void *opaque, const char *what)
     End *e = opaque;
 
     e->peer_errors++;
-    e->last_error = what;
+    e->last_peer_error = what;
 }
 
 static inline void pair_transition(void *opaque, UbDllMachine machine,

@@ -647,6 +647,41 @@ static void test_undefined(void)
     }
 }
 
+/* The report of an error may reset the end at once, in the middle of what it
+ * was doing. */
+static void test_reset_at_once(void)
+{
+    uint8_t b[2 * UB_FLIT_SIZE], payload[20] = { 0 };
+
+    for (unsigned kind = 0; kind < 5; kind++) {
+        UbDllConfig cfg;
+        unsigned n;
+        Pair p;
+
+        ub_dll_config_init(&cfg);
+        cfg.init_credit[0] = kind == 4 ? 0 : 100;
+        cfg.wish.rxbuf_vl_share = 0;
+        cfg.undefined_fatal = 1;
+        pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+        p.e[1].reset_at_once = true;
+        if (kind == 0) {
+            n = ub_put_crd_ack(f, b, &(UbCrdAck) { .ack_num = 8000 });
+        } else if (kind == 1) {
+            n = ub_put_crd_ack(f, b, &(UbCrdAck) { .crd_num = { 9, 9 } });
+        } else {
+            n = ub_pack_packet(f, kind == 3 ? 12 : 0, 6, 0, payload, 10,
+                               false, b, 2);
+            b[0] |= kind == 2 ? 0xc0 : 0;
+            ub_seal_block(f, b, n, true, false);
+        }
+        give(&p, 1, b, n);
+        g_assert_cmpint(status(&p, 1).state, ==, UB_DLL_DISABLED);
+        g_assert_false(status(&p, 1).fatal);
+        g_assert_true(g_queue_is_empty(p.e[1].got));
+        pair_free(&p);
+    }
+}
+
 /* Register side of the errors (Table 10-14: bit n - 1 is C.n). */
 static void test_error_table(void)
 {
@@ -684,6 +719,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dll/exception/credit-timeout", test_credit_timeout);
     g_test_add_func("/dll/exception/packet-length", test_packet_length);
     g_test_add_func("/dll/exception/undefined", test_undefined);
+    g_test_add_func("/dll/exception/reset-at-once", test_reset_at_once);
     g_test_add_func("/dll/exception/table", test_error_table);
     return g_test_run();
 }
