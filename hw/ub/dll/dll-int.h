@@ -208,6 +208,7 @@ void dll_set_state(UbDll *d, UbDllMachine machine, unsigned state,
 void dll_error(UbDll *d, UbDllError err, const char *what);
 void dll_peer_error(UbDll *d, const char *what);
 void dll_kick(UbDll *d);
+void dll_ring_resize(UbDll *d, uint32_t depth);
 
 /* init.c */
 void init_start(UbDll *d);

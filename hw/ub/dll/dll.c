@@ -117,10 +117,8 @@ const char *ub_dll_config_check(const UbDllConfig *cfg)
     return NULL;
 }
 
-static void ring_resize(UbDll *d)
+void dll_ring_resize(UbDll *d, uint32_t depth)
 {
-    uint32_t depth = d->cfg.wish.retry_buf_depth;
-
     if (depth != d->ring_size) {
         g_free(d->ring);
         g_free(d->meta);
@@ -147,7 +145,7 @@ UbDll *ub_dll_new(const UbDllConfig *cfg, const UbDllOps *ops, void *opaque,
     d->v.wait_at = d->v.credit_at = d->v.keepalive_at = NEVER;
     d->v.mode_at = d->v.block_at = NEVER;
     d->v.agreed = ub_dll_negotiate(&cfg->wish, &cfg->wish);
-    ring_resize(d);
+    dll_ring_resize(d, cfg->wish.retry_buf_depth);
     return d;
 }
 
@@ -244,7 +242,7 @@ static void disable(UbDll *d, const char *cause)
     vl_flush(d);
     v->tx_left = v->tx_pos = 0;
     v->nob_debt = 0;
-    ring_resize(d);
+    dll_ring_resize(d, d->cfg.wish.retry_buf_depth);
     v->depth = d->ring_size;
     v->peer_depth = 0;
     v->handshake = v->init_sent = v->init_seen = false;

@@ -229,13 +229,13 @@ static bool delim_ok(const Delim *m)
 
 /* Could these variables have come about?  Everything that indexes, divides or
  * is subtracted from is checked. */
-static bool vars_ok(const UbDllVars *v, uint32_t ring_size)
+static bool vars_ok(const UbDllVars *v)
 {
     uint32_t held = 0, granted = 0, in_hand = v->crd_share;
 
     if (v->state > UB_DLL_NORMAL || v->req_state > UB_RETRY_REQ_ERROR ||
         v->ack_state > UB_RETRY_ACK_ACK || v->bmc > UB_BMC_READY ||
-        v->mode > UB_MODE_NON_CRC || v->depth != ring_size ||
+        v->mode > UB_MODE_NON_CRC || v->depth < 64 ||
         v->num_free > v->depth || v->wr_ptr >= v->depth ||
         v->tail_ptr >= v->depth || v->rd_ptr >= v->depth ||
         v->ack_ptr >= v->depth ||
@@ -346,11 +346,11 @@ const char *ub_dll_load(UbDll *d, int64_t now, const void *data, size_t len)
     for (size_t i = 0; i < G_N_ELEMENTS(fields); i++) {
         load_field(&in, &v, &fields[i], now);
     }
-    if (in.bad || !vars_ok(&v, d->ring_size)) {
-        return "image of a UB data link layer does not fit its configuration "
-               "or is damaged";
+    if (in.bad || !vars_ok(&v)) {
+        return "image of a UB data link layer is damaged";
     }
     d->v = v;
+    dll_ring_resize(d, v.depth);
     if (!load_rest(d, &in)) {
         ub_dll_reset(d, now);
         return "image of a UB data link layer is damaged";

@@ -195,6 +195,37 @@ static void test_no_answer(void)
     pair_free(&p);
 }
 
+/* One end gave up while the other still waits for it: asking again works. */
+static bool lose_answer(Pair *p, unsigned from, uint8_t *flit, uint8_t *ok)
+{
+    return from == 0 || no_mode(p, from, flit, ok);
+}
+
+static void test_ask_again(void)
+{
+    UbDllConfig a, b;
+    Pair p;
+
+    ub_dll_config_init(&a);
+    ub_dll_config_init(&b);
+    a.mode_timeout = 500000;
+    b.mode_timeout = 0;
+    pair_up(&p, &a, &b, UB_MODE_CRC);
+    p.manual = true;
+    p.tamper = lose_answer;
+    g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+    pair_run(&p, 1000000);
+    g_assert_cmpuint(p.e[0].mode_failed, ==, 1);
+    g_assert_cmpint(status(&p, 1).mode_change, ==, UB_BMC_PEER_WAIT);
+    p.tamper = NULL;
+    g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+    pair_run(&p, 100000);
+    g_assert_cmpuint(p.e[0].ready, ==, 1);
+    g_assert_cmpint(status(&p, 1).mode_change, ==, UB_BMC_READY);
+    g_assert_cmpuint(p.e[0].peer_errors + p.e[1].peer_errors, ==, 0);
+    pair_free(&p);
+}
+
 /* Without FEC there is no Non-CRC mode; without the handshake a change under
  * unfinished DLLDPs cannot be repaired. */
 static void test_bad_modes(void)
@@ -403,6 +434,7 @@ static void test_bad_image(void)
 {
     GByteArray *image = g_byte_array_new();
     unsigned refused = 0;
+    UbDllStatus st;
     const UbDllOps quiet = { .deliver = swallow };
     UbDllConfig cfg, other;
     uint8_t sink[64 * UB_FLIT_SIZE];
@@ -419,10 +451,16 @@ static void test_bad_image(void)
     ub_dll_rx(p.e[0].dll, p.now, sink, 3, NULL);
     ub_dll_save(p.e[0].dll, p.now, put, image);
 
+    /* A depth that takes effect at the next link up does not matter. */
     other = cfg;
     other.wish.retry_buf_depth = 301;
     dll = ub_dll_new(&other, &quiet, NULL, p.e[1].pool);
-    g_assert_nonnull(ub_dll_load(dll, p.now, image->data, image->len));
+    g_assert_null(ub_dll_load(dll, p.now, image->data, image->len));
+    ub_dll_status(dll, &st);
+    g_assert_cmpuint(st.depth, ==, 300);
+    ub_dll_reset(dll, p.now);
+    ub_dll_status(dll, &st);
+    g_assert_cmpuint(st.depth, ==, 301);
     ub_dll_free(dll);
 
     dll = ub_dll_new(&cfg, &quiet, NULL, p.e[1].pool);
@@ -466,6 +504,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dll/mode/replay-in-new-mode", test_replay_in_new_mode);
     g_test_add_func("/dll/mode/both-ask", test_both_ask);
     g_test_add_func("/dll/mode/no-answer", test_no_answer);
+    g_test_add_func("/dll/mode/ask-again", test_ask_again);
     g_test_add_func("/dll/mode/bad-modes", test_bad_modes);
     g_test_add_func("/dll/lane-manage", test_lane_manage);
     g_test_add_func("/dll/param-exchg", test_param_exchg);
