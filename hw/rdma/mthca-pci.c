@@ -24,8 +24,8 @@
 #include "net/net.h"
 #include "system/dma.h"
 #include "system/runstate.h"
-#include "rdma/fault.h"
 #include "rdma/mthca.h"
+#include "fault-props.h"
 #include "trace.h"
 
 #define TYPE_NCIC_MTHCA "ncic-mthca"
@@ -330,87 +330,11 @@ static NetClientInfo mthca_net_info = {
 
 /* ---- properties that may change at run time --------------------------------------- */
 
-typedef struct MthcaFaultProp {
-    const char *name;
-    size_t off;
-    uint8_t bytes;
-    const char *help;
-} MthcaFaultProp;
-
-#define FAULT_PPM(action, text)                                             \
-    { text "-ppm", offsetof(RdmaFault, ppm[RDMA_FAULT_##action]), 4,        \
-      "frames per million that suffer: " text }
-
-static const MthcaFaultProp mthca_fault_props[] = {
-    FAULT_PPM(DROP, "drop"),
-    FAULT_PPM(DUPLICATE, "duplicate"),
-    FAULT_PPM(REORDER, "reorder"),
-    FAULT_PPM(CORRUPT, "corrupt"),
-    FAULT_PPM(DELAY, "delay"),
-    { "seed", offsetof(RdmaFault, seed), 4, "seed of the random sequence" },
-    { "nth", offsetof(RdmaFault, nth), 8,
-      "frame number, from 1, that suffers the action; 0 = none" },
-    { "every", offsetof(RdmaFault, every), 8,
-      "and each that many frames after it; 0 = no other" },
-    { "action", offsetof(RdmaFault, nth_action), 4,
-      "0 none, 1 drop, 2 duplicate, 3 reorder, 4 corrupt, 5 delay" },
-    { "reorder-depth", offsetof(RdmaFault, reorder_depth), 4,
-      "frames that overtake a reordered one, 1 to 64" },
-    { "delay-us", offsetof(RdmaFault, delay_us), 4,
-      "how long a delayed frame is held" },
-};
-QEMU_BUILD_BUG_ON(sizeof(RdmaFaultAction) != 4);
-
-static bool mthca_fault_out(const char *name)
+static RdmaDev *mthca_rdma_of(Object *obj)
 {
-    return g_str_has_prefix(name, "fault-out-");
-}
-
-static void mthca_fault_prop_get(Object *obj, Visitor *v, const char *name,
-                                 void *opaque, Error **errp)
-{
-    const MthcaFaultProp *p = opaque;
     NcicMthca *s = NCIC_MTHCA(obj);
-    RdmaFault f = { 0 };
-    uint64_t val;
 
-    if (s->core) {
-        rdma_fault_get(mthca_rdma(s->core), mthca_fault_out(name), &f);
-    }
-    val = p->bytes == 8 ? *(uint64_t *)((char *)&f + p->off)
-                        : *(uint32_t *)((char *)&f + p->off);
-    visit_type_uint64(v, name, &val, errp);
-}
-
-static void mthca_fault_prop_set(Object *obj, Visitor *v, const char *name,
-                                 void *opaque, Error **errp)
-{
-    const MthcaFaultProp *p = opaque;
-    NcicMthca *s = NCIC_MTHCA(obj);
-    RdmaFault f;
-    uint64_t val;
-
-    if (!visit_type_uint64(v, name, &val, errp)) {
-        return;
-    }
-    if (!s->core) {
-        error_setg(errp, "%s can be set when the device exists", name);
-        return;
-    }
-    if ((g_str_has_suffix(name, "-ppm") && val > 1000000) ||
-        (g_str_has_suffix(name, "-action") && val >= RDMA_FAULT_NUM) ||
-        (g_str_has_suffix(name, "-depth") && (val < 1 || val > 64)) ||
-        (p->bytes == 4 && val > UINT32_MAX)) {
-        error_setg(errp, "%s: value out of range", name);
-        return;
-    }
-    rdma_fault_get(mthca_rdma(s->core), mthca_fault_out(name), &f);
-    if (p->bytes == 8) {
-        *(uint64_t *)((char *)&f + p->off) = val;
-    } else {
-        *(uint32_t *)((char *)&f + p->off) = val;
-    }
-    rdma_fault_set(mthca_rdma(s->core), mthca_fault_out(name), &f);
+    return s->core ? mthca_rdma(s->core) : NULL;
 }
 
 static bool mthca_prop_get_link(Object *obj, Error **errp)
@@ -473,20 +397,7 @@ static void mthca_prop_port_lid(Object *obj, Visitor *v, const char *name,
 
 static void mthca_class_run_time_props(ObjectClass *klass)
 {
-    static const char *const dirs[] = { "in", "out" };
-
-    for (unsigned d = 0; d < 2; d++) {
-        for (size_t i = 0; i < ARRAY_SIZE(mthca_fault_props); i++) {
-            const MthcaFaultProp *p = &mthca_fault_props[i];
-            g_autofree char *name = g_strdup_printf("fault-%s-%s", dirs[d],
-                                                    p->name);
-
-            object_class_property_add(klass, name, "uint64",
-                                      mthca_fault_prop_get,
-                                      mthca_fault_prop_set, NULL, (void *)p);
-            object_class_property_set_description(klass, name, p->help);
-        }
-    }
+    rdma_fault_props(klass, "", mthca_rdma_of);
     object_class_property_add_bool(klass, "link-up", mthca_prop_get_link,
                                    mthca_prop_set_link);
     object_class_property_add(klass, "catas", "uint32", mthca_prop_get_catas,

@@ -142,8 +142,8 @@ typedef struct RdmaConfig {
     bool atomics;           /* (live) true */
     bool qkey_check;        /* (live) true */
     bool qkey_zero_any;     /* (live) a QP with Q_Key 0 takes any; false */
-    bool pkey_check;        /* (live) compare P_Keys of incoming packets; true */
-    bool accept_any_ip;     /* (live) take packets for any IPv4 address; false */
+    bool pkey_check;        /* (live) compare incoming P_Keys; true */
+    bool accept_any_ip;     /* (live) take packets for any address; false */
     bool len_nak_op;        /* (live) Send too long: NAK remote operational
                              * (seed), else invalid request (IB); true */
     RdmaGrh ud_grh;         /* area in front of a received datagram; IB */

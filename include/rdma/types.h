@@ -178,7 +178,7 @@ struct RdmaWqe {
     uint64_t compare;
     /* datagrams */
     uint32_t dqpn;
-    uint32_t qkey;          /* bit 31 set: the Q_Key of the QP (IB 1.3 10.2.5) */
+    uint32_t qkey;          /* bit 31: that of the QP (IB 1.3 §10.2.5) */
     uint32_t src_qpn;       /* with RDMA_WQE_SRC_QPN */
     uint16_t pkey;          /* with RDMA_WQE_PKEY */
     RdmaAv av;
