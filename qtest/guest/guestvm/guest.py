@@ -302,7 +302,13 @@ class Guest:
             if time.monotonic() > deadline:
                 raise GuestTimeout(f'migration is {status} after {timeout} s')
             time.sleep(0.05)
-        target.boots = 0
+        # The source has sent everything; the target may still be loading it.
+        try:
+            target.qmp.wait_event('RESUME',
+                                  max(1, deadline - time.monotonic()))
+        except (ConnectionError, TimeoutError) as err:
+            raise RuntimeError(f'{target.name} did not take over: {err}\n'
+                               + target.qemu_output()) from None
         return info
 
     def qemu_output(self):
