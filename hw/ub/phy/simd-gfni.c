@@ -14,7 +14,9 @@
 /* The "undefined" vectors of the compiler's own header set this off. */
 #pragma GCC diagnostic ignored "-Winit-self"
 #pragma GCC diagnostic ignored "-Wuninitialized"
+#if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 #include <immintrin.h>
 #include <pthread.h>
