@@ -298,5 +298,54 @@ class SoftRoce(RdmaCase):
         self.check_guests()
 
 
+class Migration(unittest.TestCase):
+    """One guest, both ends of a connection in it, moves to another QEMU."""
+
+    def guest(self, name):
+        guest = Guest(name, rdma=True, memory=512, nics=[
+            ('hubport,hubid=0', f'{MODEL},id=hca,mac=52:54:00:00:05:01')])
+        self.addCleanup(guest.close)
+        return guest
+
+    def test_loopback(self):
+        """live migration while RC messages are in flight: data is right"""
+        if not has_device('x86_64', MODEL):
+            raise NotAvailable(f'qemu-system-x86_64 has no device {MODEL}')
+        source = self.guest('moving').boot()
+        source.run('ip link set lo up')
+        source.wait_for('ibv_devinfo | grep PORT_ACTIVE')
+        target = self.guest('moved')
+        target.incoming = f'unix:{target.dir}/incoming'
+        target.start()
+        # Enough rounds to be under way before and after.
+        job = source.spawn(
+            'p="ibv_rc_pingpong -e -c -n 15000"\n'
+            '$p > /tmp/server &\n'
+            f'until ss -Hltn "sport = :{PORT}" | grep -q .; do :; done\n'
+            '$p 127.0.0.1 > /tmp/client && wait %1', 300)
+
+        def completions(guest):
+            return guest.qmp.command('qom-get',
+                                     path='/machine/peripheral/hca',
+                                     property='counter-completions')
+        for _ in range(200):
+            if completions(source) > 200:
+                break
+            source.run('true')
+        job.moved(target)
+        source.migrate_to(target, target.incoming)
+        self.assertFalse(job.finished)
+        moved = completions(target)
+        source.kill()
+        job.wait()
+        for name in ('server', 'client'):
+            out = target.out(f'cat /tmp/{name}')
+            self.assertIn('15000 iters in', out)
+            self.assertNotIn('invalid data', out)
+        self.assertGreater(completions(target), moved)
+        self.assertEqual(target.kernel_complaints(), [])
+        target.run('ibv_devinfo | grep PORT_ACTIVE')
+
+
 if __name__ == '__main__':
     tap.main()
