@@ -305,7 +305,7 @@ void double_exchange(Double *a, Double *b, int64_t now)
     do {
         double_poll(a, now);
         double_poll(b, now);
-    } while (move(a, b, now) | move(b, a, now));
+    } while ((int)move(a, b, now) | (int)move(b, a, now));
 }
 
 const uint8_t *frame_bth(GBytes *f)

@@ -46,8 +46,8 @@ static void expect(const char *args, const char *in, const char *want)
 static void refuse(const char *args, const char *in)
 {
     int status;
-    g_autofree char *out = run(args, in, -1, &status, NULL);
 
+    g_free(run(args, in, -1, &status, NULL));
     g_assert_cmpint(status, ==, 1);
 }
 
