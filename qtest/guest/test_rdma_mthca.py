@@ -298,6 +298,34 @@ class SoftRoce(RdmaCase):
         self.check_guests()
 
 
+class Interrupts(unittest.TestCase):
+    """One guest without MSI: the interrupt pin; the adapter fails."""
+
+    def test_pin_and_failure(self):
+        """events by INTx; the driver restarts an adapter that failed"""
+        if not has_device('x86_64', MODEL):
+            raise NotAvailable(f'qemu-system-x86_64 has no device {MODEL}')
+        guest = Guest('pin', rdma=True, memory=512, append='pci=nomsi', nics=[
+            ('hubport,hubid=0', f'{MODEL},id=hca,mac=52:54:00:00:05:01')])
+        self.addCleanup(guest.close)
+        guest.boot()
+        guest.run('ip link set lo up')
+        guest.wait_for('ibv_devinfo | grep PORT_ACTIVE')
+        self.assertEqual(guest.out('grep -c mthca /proc/interrupts'), '1')
+        for out in guest.out(
+                'ibv_rc_pingpong -e -c -n 200 &\n'
+                f'until ss -Hltn "sport = :{PORT}" | grep -q .; do :; done\n'
+                'ibv_rc_pingpong -e -c -n 200 127.0.0.1; wait %1',
+                120).split('remote address')[1:]:
+            self.assertIn('200 iters in', out)
+        guest.qmp.command('qom-set', path='/machine/peripheral/hca',
+                          property='catas', value=1)
+        guest.wait_for('[ $(dmesg | grep -c "ib_mthca: Initializing") = 2 ]',
+                       60)
+        guest.wait_for('ibv_devinfo | grep PORT_ACTIVE', 60)
+        self.assertEqual(guest.kernel_complaints(), [])
+
+
 class Migration(unittest.TestCase):
     """One guest, both ends of a connection in it, moves to another QEMU."""
 
