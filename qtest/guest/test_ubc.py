@@ -24,8 +24,12 @@ class TwoGuests(unittest.TestCase):
         cls.right = cls.make('right')
         for guest in (cls.left, cls.right):
             guest.start()
+        # A port trains once both ends are up.
         for guest in (cls.left, cls.right):
             cls.ready(guest)
+        for guest in (cls.left, cls.right):
+            cls.carrier(guest)
+        net.iperf3_serve(cls.left)
 
     @classmethod
     def make(cls, name):
@@ -47,7 +51,10 @@ class TwoGuests(unittest.TestCase):
         guest.dev = net.interface(guest, MODEL)
         guest.run(f'ip addr add {HOSTS[guest.name]}/24 dev {guest.dev}\n'
                   f'ip link set {guest.dev} up')
-        guest.wait_for(f'grep -q 1 /sys/class/net/{guest.dev}/carrier')
+
+    @staticmethod
+    def carrier(guest, value=1):
+        guest.wait_for(f'grep -q {value} /sys/class/net/{guest.dev}/carrier')
 
     def link(self, guest):
         """What QEMU says of the guest's link."""
@@ -58,6 +65,14 @@ class TwoGuests(unittest.TestCase):
 
     def inject(self, guest, lane, **fault):
         guest.qmp.command('ub-inject', device='ub', lane=lane, **fault)
+
+    def disturb(self, **fault):
+        """Set a fault on every lane of both ends, or none; the counters."""
+        for guest in (self.left, self.right):
+            for lane in LANES:
+                seed = {'seed': lane + 1} if fault else {}
+                self.inject(guest, lane, **fault, **seed)
+        return [self.counters(g) for g in (self.left, self.right)]
 
     def flood(self, count=500):
         net.reachable(self.right, HOSTS['left'])
@@ -102,20 +117,28 @@ class TwoGuests(unittest.TestCase):
 
     def test_4_iperf3(self):
         """iperf3 both ways"""
-        net.iperf3_serve(self.left)
         self.transfer()
         self.check_kernels()
 
     def test_5_bit_errors(self):
         """bit errors at 1e-6 on every lane: nothing is lost"""
-        for guest in (self.left, self.right):
-            for lane in LANES:
-                self.inject(guest, lane, ber=1e-6, seed=lane + 1)
+        before = self.disturb(ber=1e-6)
         self.flood()
         self.transfer()
-        for guest in (self.left, self.right):
-            for lane in LANES:
-                self.inject(guest, lane)
+        after = self.disturb()
+        for guest, old, new in zip((self.left, self.right), before,
+                                   after):
+            self.assertGreater(new['fec_corrected'], old['fec_corrected'],
+                               guest.name)
+
+    def test_5b_bursts(self):
+        """bursts beyond the FEC: blocks are sent again, nothing is lost"""
+        before = self.disturb(ber=1e-7, burst=300)
+        self.transfer()
+        after = self.disturb()
+        self.assertGreater(sum(c['flits_resent'] for c in after),
+                           sum(c['flits_resent'] for c in before))
+        self.flood()
 
     def test_6_lane_lost(self):
         """a lane is cut while traffic runs: the link goes on, narrower"""
@@ -134,13 +157,12 @@ class TwoGuests(unittest.TestCase):
     def test_7_peer_restarts(self):
         """the peer's QEMU is killed: carrier drops; started again: returns"""
         self.right.kill()
-        self.left.wait_for(
-            f'grep -q 0 /sys/class/net/{self.left.dev}/carrier')
+        self.carrier(self.left, 0)
         cls = type(self)
         cls.right = cls.make('right').start()
         self.ready(cls.right)
-        self.left.wait_for(
-            f'grep -q 1 /sys/class/net/{self.left.dev}/carrier')
+        self.carrier(cls.right)
+        self.carrier(self.left)
         self.flood()
         self.check_kernels()
 

@@ -206,9 +206,13 @@ def part_ub(show):
             for lane in range(link['tx-width']):
                 guest.qmp.command('ub-inject', device='ub', lane=lane,
                                   ber=1e-6, seed=lane + 1)
-        sent, got = net.ping(right, '10.3.0.1', '-f -c 500')
-        show.step('the same with bit errors (1e-6)',
-                  f'{got} of {sent} came back', got == sent)
+        sent, got = net.ping(right, '10.3.0.1', '-f -c 500 -s 8000')
+        count = {c['name']: c['value'] for c in right.qmp.command(
+            'query-ub-links')[0]['counters']}
+        show.step('8000-byte pings, bit errors 1e-6',
+                  f'{got} of {sent} came back, FEC corrected '
+                  f'{count["fec_corrected"]}',
+                  got == sent and count['fec_corrected'] > 0)
         sound(show, left, right)
 
 

@@ -50,8 +50,10 @@ def has_device(arch, model):
     if not qemu:
         return False
     done = subprocess.run([qemu, '-device', f'{model},help'],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    return done.returncode == 0
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True)
+    # QEMU's exit status is 0 for an unknown device as well.
+    return f'{model} options:' in done.stdout
 
 
 class Job:
