@@ -257,7 +257,7 @@ RdmaFetch mthca_fetch_send(void *p, RdmaQp *qp, RdmaWqe *w)
     if (!q->db_num) {
         return RDMA_FETCH_NONE;
     }
-    d = &q->db[q->db_first];
+    d = &q->db[q->db_first % MTHCA_QP_DOORBELLS];
     va = ((uint64_t)get_be32(q->ctx + MTHCA_QPC_WQE_BASE) << 32) +
          get_be32(q->ctx + MTHCA_QPC_SND_BASE) +
          ((uint64_t)(d->head & ((1u << log_size) - 1)) << log_stride);
