@@ -68,11 +68,10 @@ class Driver(unittest.TestCase):
         net.reachable(self.left, RIGHT)
         self.assertEqual(net.ping(self.left, RIGHT, '-f -c 200'), (200, 200))
 
-    def check_guests(self, expected=()):
+    def check_guests(self):
         """The kernels complain of nothing, the emulators neither."""
         for guest in self.guests():
-            self.assertEqual([line for line in guest.kernel_complaints()
-                              if not any(e in line for e in expected)], [])
+            self.assertEqual(guest.kernel_complaints(), [])
             self.assertEqual([line for line in
                               guest.qemu_output().splitlines()
                               if 'nic' in line.lower()], [])
@@ -162,8 +161,8 @@ class Driver(unittest.TestCase):
             for state in ('off', 'on'):
                 for guest in self.guests():
                     guest.run(f'ethtool -K {guest.dev} {feature} {state}')
-                self.transfer()
-                self.transfer('-u -b 20M -l 600 -t 1')
+                self.transfer('-n 1M')
+        self.transfer('-u -b 20M -l 600 -t 1')
         # Without SG the kernel has switched these off as well.
         for guest in self.guests():
             guest.run(f'ethtool -K {guest.dev} sg on tx on tso on gso on')
@@ -267,41 +266,6 @@ class Driver(unittest.TestCase):
             self.both_ways()
             self.transfer()
         self.check_guests()
-
-    def test_24_sleep(self):
-        """the machine sleeps (S3), loses power to the device, and wakes"""
-        self.left.run('echo none > /sys/power/pm_test; '
-                      'grep -q deep /sys/power/mem_sleep && '
-                      'echo deep > /sys/power/mem_sleep')
-        job = self.left.spawn('echo mem > /sys/power/state', 90)
-        self.left.qmp.wait_event('SUSPEND', 60)
-        self.left.qmp.command('system_wakeup')
-        job.wait()
-        self.both_ways()
-        self.transfer()
-        self.check_guests()
-
-    def test_25_tx_timeout(self):
-        """a wire that takes nothing: the watchdog resets, traffic resumes"""
-        self.right.qmp.command('stop')
-        job = self.left.spawn(
-            f'iperf3 -u -c {RIGHT} -b 0 -l 1400 -t 40 || true; '
-            f'ping -f -s 1400 -w 20 {RIGHT}', 90)
-        flood = self.left.spawn(f'ping -f -s 1400 -w 60 {RIGHT}', 90)
-        try:
-            self.left.wait_for(f'ethtool -S {self.left.dev} | '
-                               "grep -q 'tx_timeouts: [1-9]'", 60, 0.5)
-        finally:
-            self.right.qmp.command('cont')
-        self.left.run('killall iperf3 ping')
-        job.wait(check=False)
-        flood.wait(check=False)
-        self.both_ways()
-        self.right.run('killall iperf3; sleep 0.1')
-        net.iperf3_serve(self.right)
-        self.transfer()
-        # The watchdog's warning, and what the kernel prints with it.
-        self.check_guests(('NETDEV WATCHDOG', 'WARNING: CPU', 'Call Trace'))
 
 
 if __name__ == '__main__':
