@@ -565,6 +565,60 @@ static void test_migrate(void)
     unpair(a, b);
 }
 
+/* As software changes the width: targets at both ends, then Retrain Link. */
+static void set_width(Side *s, unsigned lanes, bool retrain)
+{
+    const uint32_t dw = UB_CFG_PORT_CAP(0, UB_CAP_PORT_LINK) +
+                        UB_PORT_LINK_PHY_LINK_CONTROL_1;
+
+    wr(s, UBC_CFG_WINDOW + 4 * dw, 8 | lanes << 8 | lanes << 16 | 1 << 24 |
+                                   (retrain ? 1u << 31 : 0));
+}
+
+static unsigned want_width;
+
+static bool has_width(Side *a, Side *b)
+{
+    UbCtlPortInfo x, y;
+
+    ub_ctl_port_info(a->ctl, 0, &x);
+    ub_ctl_port_info(b->ctl, 0, &y);
+    return both_up(a, b) && x.tx_width == want_width &&
+           y.tx_width == want_width;
+}
+
+static void test_width_by_retrain(void)
+{
+    static const unsigned widths[] = { 4, 8, 1, 2, 8 };
+    Side *a = &two[0], *b = &two[1];
+    UbCtlConfig conf;
+
+    ub_ctl_config_init(&conf);
+    pair(a, b, &conf);
+    goal = 200;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    for (unsigned i = 0; i < G_N_ELEMENTS(widths); i++) {
+        want_width = widths[i];
+        g_test_message("width %u", want_width);
+        set_width(b, want_width, false);
+        set_width(a, want_width, true);
+        goal += 500;
+        g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+        g_assert_true(run_until(a, b, has_width, 60 * SECOND));
+        goal += 500;
+        g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    }
+    /* Asked again before the first change is through. */
+    set_width(b, 4, false);
+    set_width(a, 4, true);
+    run_until(a, b, never, 300000);
+    set_width(b, 8, false);
+    set_width(a, 8, true);
+    goal += 500;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    unpair(a, b);
+}
+
 static void test_misuse(void)
 {
     Side *a = &two[0], *b = &two[1];
@@ -591,7 +645,6 @@ static void test_misuse(void)
     g_assert_cmphex(rd(a, UBC_EVENT) & UBC_EVENT_DMA_ERROR, !=, 0);
     /* Usable after reset. */
     wr(a, UBC_CTRL, UBC_CTRL_RESET);
-    wr(b, UBC_CTRL, UBC_CTRL_RESET);
     g_assert_cmpuint(rd(a, UBC_DMA_ERRORS), ==, 0);
     side_open(a);
     side_open(b);
@@ -609,6 +662,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ctl/small-pieces", test_small_pieces);
     g_test_add_func("/ub/ctl/modes", test_modes);
     g_test_add_func("/ub/ctl/bit-errors", test_bit_errors);
+    g_test_add_func("/ub/ctl/width-by-retrain", test_width_by_retrain);
     g_test_add_func("/ub/ctl/migrate", test_migrate);
     g_test_add_func("/ub/ctl/misuse", test_misuse);
     return g_test_run();
