@@ -21,6 +21,7 @@ void ub_ctl_config_init(UbCtlConfig *cfg)
     cfg->lmsm.auto_speed = true;
     cfg->lmsm.port_nego = true;
     cfg->dll.advertise = true;
+    cfg->dll.down_recovers = true;
 }
 
 static bool slice_exists(const UbCfgSlice *slice)

@@ -494,8 +494,9 @@ static void wire_up(void *opaque, const UbLinkHello *peer)
     UbPort *p = opaque;
 
     if (p->session && p->session != peer->session) {
-        /* Another process answers than before: what both data link layers
-         * agreed on is gone, however short the interruption was. */
+        /* Another process answers than before, or the peer's port was reset:
+         * what both data link layers agreed on is gone, however short the
+         * interruption was. */
         restart(p);
     }
     p->session = peer->session;
@@ -583,6 +584,11 @@ void ub_port_fini(UbPort *p)
 void ub_port_link_reset(UbPort *p)
 {
     drop_held(p);
+    /* The LMSM of the peer may bring the link back without ever seeing it
+     * down, but its data link layer would talk to one that knows nothing. */
+    if (ub_phy_lmsm(p->phy)->link_up) {
+        ub_link_restart(p->wire);
+    }
     restart(p);
 }
 

@@ -89,14 +89,10 @@ static void queue_lanes(UbLink *link)
     put_le16(p + 2, 0);
 }
 
-void ub_link_connected(UbLink *link)
+static void queue_hello(UbLink *link)
 {
-    uint8_t *p;
+    uint8_t *p = queue(link, UB_LINK_HELLO, 0, UB_LINK_HELLO_BODY);
 
-    ub_link_disconnected(link);
-    link->connected = true;
-    link->stats.connections++;
-    p = queue(link, UB_LINK_HELLO, 0, UB_LINK_HELLO_BODY);
     memcpy(p, magic, sizeof(magic));
     put_le16(p + 4, UB_LINK_VERSION);
     p[6] = link->self.lanes;
@@ -106,6 +102,22 @@ void ub_link_connected(UbLink *link)
     put_le16(p + 32, link->self.port);
     put_le16(p + 34, 0);
     queue_lanes(link);
+}
+
+void ub_link_connected(UbLink *link)
+{
+    ub_link_disconnected(link);
+    link->connected = true;
+    link->stats.connections++;
+    queue_hello(link);
+}
+
+void ub_link_restart(UbLink *link)
+{
+    link->self.session++;
+    if (link->connected) {
+        queue_hello(link);
+    }
 }
 
 void ub_link_disconnected(UbLink *link)
@@ -229,9 +241,6 @@ static const char *rx_hello(UbLink *link, uint8_t lanes, const uint8_t *body,
 {
     UbLinkHello *peer = &link->peer;
 
-    if (link->hello) {
-        return "a second HELLO";
-    }
     if (memcmp(body, magic, sizeof(magic))) {
         return "not the stream of a UB link";
     }
@@ -240,6 +249,9 @@ static const char *rx_hello(UbLink *link, uint8_t lanes, const uint8_t *body,
     }
     if (!width_ok(body[6]) || body[7] < 1 || body[7] > 2) {
         return "HELLO with impossible lanes or PHY mode";
+    }
+    if (link->hello && get_le64(body + 8) == peer->session) {
+        return "a second HELLO of the same session";
     }
     peer->lanes = body[6];
     peer->phy_mode = body[7];

@@ -224,8 +224,9 @@ static void test_broken_rules(void)
         { "a record of impossible length", true, { 2, 0, 0, 0, 5 }, 8 },
         { "a record of impossible length", true,
           { 3, 1, 0, 0, 1, 0, 0x10, 0 }, 8 },
-        { "a second HELLO", true,
-          { 1, 0, 0, 0, 36, 0, 0, 0, 'U', 'B', 'L', 'W', 1, 0, 8, 2 }, 44 },
+        { "a second HELLO of the same session", true,
+          { 1, 0, 0, 0, 36, 0, 0, 0, 'U', 'B', 'L', 'W', 1, 0, 8, 2, 0x88,
+            0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11 }, 44 },
         { "not the stream of a UB link", false,
           { 1, 0, 0, 0, 36, 0, 0, 0, 'H', 'T', 'T', 'P' }, 44 },
         { "a version of the stream that is not spoken here", false,
@@ -266,6 +267,22 @@ static void test_broken_rules(void)
         end_free(&a);
         end_free(&b);
     }
+}
+
+/* A reset of the port is a new session on the same connection. */
+static void test_restart(void)
+{
+    End a, b;
+
+    join(&a, &b);
+    ub_link_restart(a.link);
+    move(&a, &b, SIZE_MAX);
+    g_assert_cmpuint(b.ups, ==, 2);
+    g_assert_cmpuint(b.downs, ==, 0);
+    g_assert_true(ub_link_is_up(b.link));
+    g_assert_cmphex(ub_link_peer(b.link)->session, ==, 0x1122334455667789);
+    end_free(&a);
+    end_free(&b);
 }
 
 static void test_not_connected(void)
@@ -492,6 +509,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/link/split-run", test_split_run);
     g_test_add_func("/ub/link/broken-rules", test_broken_rules);
     g_test_add_func("/ub/link/not-connected", test_not_connected);
+    g_test_add_func("/ub/link/restart", test_restart);
     g_test_add_func("/ub/link/cut", test_cut_on_wire);
     g_test_add_func("/ub/link/garbage", test_garbage);
     g_test_add_func("/ub/inject/bit-errors", test_bit_errors);
