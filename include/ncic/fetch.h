@@ -74,8 +74,9 @@ NcicFetchOp *ncic_fetch_peek(NcicFetch *f);
 /* Frees the slot of the operation that ncic_fetch_peek() returned. */
 void ncic_fetch_pop(NcicFetch *f);
 
-/* Refuses every operation of @queue that has not been handed out. */
-void ncic_fetch_cancel(NcicFetch *f, uint16_t queue);
+/* Refuses every operation of @queue that has not been handed out; returns how
+ * many of them had taken a descriptor: the newest ones that the queue gave. */
+unsigned ncic_fetch_cancel(NcicFetch *f, uint16_t queue);
 
 /* Operations in the table. */
 static inline uint32_t ncic_fetch_count(const NcicFetch *f)

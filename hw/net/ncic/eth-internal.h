@@ -16,7 +16,15 @@
 
 #define ETHERTYPE_OFF    12
 #define ETHERTYPE_IPV4   0x0800
+#define ETHERTYPE_IPV6   0x86dd
 #define ETHERTYPE_VLAN   0x8100
+
+#define IP_HLEN_MIN      20
+#define IP6_HLEN         40
+#define UDP_CSUM_OFF     6
+
+#define PROTO_TCP        6
+#define PROTO_UDP        17
 
 void ncic_regs_init(NcicEth *e);
 void ncic_regs_reset(NcicEth *e);

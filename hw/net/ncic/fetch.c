@@ -92,13 +92,21 @@ void ncic_fetch_pop(NcicFetch *f)
     f->finish++;
 }
 
-void ncic_fetch_cancel(NcicFetch *f, uint16_t queue)
+unsigned ncic_fetch_cancel(NcicFetch *f, uint16_t queue)
 {
+    unsigned taken = 0;
+
     for (uint32_t n = f->finish; n != f->start; n++) {
-        if (slot(f, n)->queue == queue) {
-            slot(f, n)->status = NCIC_FETCH_REFUSED;
+        NcicFetchOp *op = slot(f, n);
+
+        if (op->queue != queue) {
+            continue;
         }
+        taken += n - f->finish < f->read - f->finish &&
+                 op->status != NCIC_FETCH_REFUSED;
+        op->status = NCIC_FETCH_REFUSED;
     }
+    return taken;
 }
 
 bool ncic_fetch_valid(const NcicFetch *f)

@@ -246,8 +246,10 @@ static void set_active(NcicEth *e, NcicDir dir, unsigned q, bool cpl,
         k->irq_sent = 0;
     }
     if (!on && r->active) {
-        /* What is under way for this ring must not touch memory any more. */
-        ncic_fetch_cancel(&e->fetch[dir], q);
+        /* What is under way for this ring must not touch memory any more; its
+         * descriptors have not been used. */
+        k->desc.tail = (k->desc.tail - ncic_fetch_cancel(&e->fetch[dir], q)) &
+                       NCIC_Q_INDEX_MASK;
         k->cpl_reserved = k->cpl.head;
     }
     r->active = on;

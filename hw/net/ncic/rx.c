@@ -6,10 +6,6 @@
 #include <glib.h>
 #include "eth-internal.h"
 
-#define IP_HLEN_MIN   20
-#define PROTO_TCP     6
-#define PROTO_UDP     17
-
 /* ---- Hash, checksum, VLAN -------------------------------------------------- */
 
 static void parse_ipv4(NcicRxMeta *m, const uint8_t *ip, size_t len)

@@ -73,6 +73,61 @@ static bool csum_in_range(const uint8_t *desc, size_t len)
            start <= len && offset + 2u <= len;
 }
 
+/* The next-header numbers of IPv6 headers that may precede UDP and say their
+ * own length: hop-by-hop options, routing, destination options. */
+static bool is_ip6_option(uint8_t next)
+{
+    return next == 0 || next == 43 || next == 60;
+}
+
+/* Does a UDP header begin at @start?  Everything before it is in the frame. */
+static bool is_udp_at(const uint8_t *frame, size_t start)
+{
+    uint16_t type = get_be16(frame + ETHERTYPE_OFF);
+    size_t l3 = NCIC_ETH_HLEN;
+    const uint8_t *ip;
+    uint8_t next;
+
+    if (type == ETHERTYPE_VLAN) {
+        type = get_be16(frame + ETHERTYPE_OFF + NCIC_VLAN_HLEN);
+        l3 += NCIC_VLAN_HLEN;
+    }
+    ip = frame + l3;
+    if (type == ETHERTYPE_IPV4) {
+        return start >= l3 + IP_HLEN_MIN && ip[9] == PROTO_UDP &&
+               start == l3 + (ip[0] & 0xf) * 4;
+    }
+    if (type != ETHERTYPE_IPV6 || start < l3 + IP6_HLEN) {
+        return false;
+    }
+    next = ip[6];
+    for (l3 += IP6_HLEN; l3 < start && is_ip6_option(next);) {
+        next = frame[l3];
+        l3 += (frame[l3 + 1] + 1) * 8;
+    }
+    return l3 == start && next == PROTO_UDP;
+}
+
+static void insert_csum(NcicEth *e, const uint8_t *desc, size_t len)
+{
+    unsigned start = desc[NCIC_DESC_CSUM_START];
+    unsigned offset = desc[NCIC_DESC_CSUM_OFFSET];
+    uint16_t sum;
+
+    if (!csum_in_range(desc, len)) {
+        ncic_eth_guest_error(e, NCIC_E_CSUM, start, offset);
+        return;
+    }
+    sum = ~ncic_csum(e->scratch + start, len - start);
+    if (!sum && offset == start + UDP_CSUM_OFF &&
+        is_udp_at(e->scratch, start)) {
+        /* 0 would say "no checksum" (RFC 768), which IPv6 does not allow (RFC
+         * 8200 section 8.1). */
+        sum = 0xffff;
+    }
+    put_be16(e->scratch + offset, sum);
+}
+
 /*
  * The frame as the wire gets it: the host's memory itself when nothing must
  * change, else a copy, padded and with its checksum.  *@mapped is what must be
@@ -83,7 +138,6 @@ static const uint8_t *frame_get(NcicEth *e, const NcicFetchOp *op, size_t *len,
 {
     const uint8_t *desc = op->desc;
     size_t n = *len;
-    uint16_t sum;
 
     *mapped = NULL;
     if (!desc[NCIC_DESC_CSUM_OFFSET] && n >= NCIC_ETH_MIN_FRAME &&
@@ -97,15 +151,7 @@ static const uint8_t *frame_get(NcicEth *e, const NcicFetchOp *op, size_t *len,
         return NULL;
     }
     if (desc[NCIC_DESC_CSUM_OFFSET]) {
-        unsigned start = desc[NCIC_DESC_CSUM_START];
-
-        if (csum_in_range(desc, n)) {
-            sum = ~ncic_csum(e->scratch + start, n - start);
-            put_be16(e->scratch + desc[NCIC_DESC_CSUM_OFFSET], sum);
-        } else {
-            ncic_eth_guest_error(e, NCIC_E_CSUM, start,
-                                 desc[NCIC_DESC_CSUM_OFFSET]);
-        }
+        insert_csum(e, desc, n);
     }
     if (n < NCIC_ETH_MIN_FRAME) {
         memset(e->scratch + n, 0, NCIC_ETH_MIN_FRAME - n);

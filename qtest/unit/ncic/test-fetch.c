@@ -166,12 +166,34 @@ static void test_stale_answers(void)
     ncic_fetch_request(&s->f, 5);
     ncic_fetch_request(&s->f, 6);
     ncic_fetch_run(&s->f);
-    ncic_fetch_cancel(&s->f, 5);
+    g_assert_cmpuint(ncic_fetch_cancel(&s->f, 5), ==, 1);
+    g_assert_cmpuint(ncic_fetch_cancel(&s->f, 5), ==, 0);
+    g_assert_cmpuint(ncic_fetch_cancel(&s->f, 7), ==, 0);
     g_assert_false(ncic_fetch_done(&s->f, s->tag[2], desc));
     g_assert_true(ncic_fetch_done(&s->f, s->tag[3], desc));
     g_assert_cmpuint(ncic_fetch_peek(&s->f)->status, ==, NCIC_FETCH_REFUSED);
     ncic_fetch_pop(&s->f);
     g_assert_cmpuint(ncic_fetch_peek(&s->f)->status, ==, NCIC_FETCH_OK);
+    g_free(s);
+}
+
+/* Only requests that took a descriptor count: answered, failed, waiting; not
+ * refused ones nor those that have not been asked for yet. */
+static void test_cancel_counts(void)
+{
+    Source *s = source_new();
+
+    for (unsigned i = 0; i < 3; i++) {
+        ncic_fetch_request(&s->f, 3);
+    }
+    ncic_fetch_run(&s->f);
+    answer(s, 0);
+    g_assert_true(ncic_fetch_done(&s->f, s->tag[1], NULL));
+    s->refuse = 3;
+    ncic_fetch_request(&s->f, 3);
+    ncic_fetch_run(&s->f);
+    ncic_fetch_request(&s->f, 3);
+    g_assert_cmpuint(ncic_fetch_cancel(&s->f, 3), ==, 3);
     g_free(s);
 }
 
@@ -205,6 +227,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/fetch/head-of-line", test_head_of_line);
     g_test_add_func("/ncic/fetch/refused-and-failed", test_refused_and_failed);
     g_test_add_func("/ncic/fetch/stale-answers", test_stale_answers);
+    g_test_add_func("/ncic/fetch/cancel-counts", test_cancel_counts);
     g_test_add_func("/ncic/fetch/pointer-wrap", test_pointer_wrap);
     return g_test_run();
 }

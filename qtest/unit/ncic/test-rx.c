@@ -377,7 +377,9 @@ static void test_deactivate_in_flight(void)
     start(&r, NULL, 1);
     r.async = true;
     ncic_eth_rx(&r.eth, f, 60);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_RX, 0, NCIC_Q_TAIL)), ==, 1);
     rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_LOG_SIZE), 0);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_RX, 0, NCIC_Q_TAIL)), ==, 0);
     rig_answer(&r, 0);
     g_assert_cmphex(rig_ptr(&r, buf(0, 0))[0], ==, 0);
     g_assert_cmphex(rig_read(&r, qreg(NCIC_RX, 0, NCIC_Q_CPL_HEAD)), ==, 0);

@@ -135,6 +135,116 @@ static void test_checksum(void)
     }
 }
 
+/* A frame whose checksum comes to 0, by the headers before layer 4. */
+typedef struct ZeroCsum {
+    uint16_t type;              /* EtherType */
+    bool tagged;
+    unsigned options;           /* bytes of IPv4 options or IPv6 headers */
+    uint8_t proto;              /* layer 4, behind the options */
+    uint8_t field;              /* the checksum's offset in layer 4 */
+    uint16_t want;              /* what goes out */
+} ZeroCsum;
+
+static const ZeroCsum zero_csum[] = {
+    { 0x0800, false, 0, 17, 6, 0xffff },
+    { 0x0800, true, 0, 17, 6, 0xffff },
+    { 0x0800, false, 12, 17, 6, 0xffff },
+    { 0x86dd, false, 0, 17, 6, 0xffff },
+    { 0x86dd, true, 0, 17, 6, 0xffff },
+    { 0x86dd, false, 16, 17, 6, 0xffff },
+    /* not UDP, or not its field */
+    { 0x0800, false, 0, 6, 16, 0 },
+    { 0x86dd, false, 0, 6, 16, 0 },
+    { 0x86dd, false, 16, 6, 16, 0 },
+    { 0x0800, false, 0, 6, 6, 0 },
+    { 0x86dd, false, 0, 58, 6, 0 },
+    { 0x0800, false, 0, 17, 4, 0 },
+    { 0x86dd, false, 0, 17, 8, 0 },
+    { 0x88b5, false, 0, 17, 6, 0 },
+};
+
+/* Returns where layer 4 begins. */
+static size_t make_headers(uint8_t *f, const ZeroCsum *z)
+{
+    size_t l3 = z->tagged ? 18 : 14;
+    uint8_t *ip = f + l3;
+
+    put_be16(f + 12, z->tagged ? 0x8100 : z->type);
+    if (z->tagged) {
+        put_be16(f + 14, 5);
+        put_be16(f + 16, z->type);
+    }
+    if (z->type != 0x86dd) {
+        ip[0] = 0x40 | (20 + z->options) / 4;
+        ip[9] = z->proto;
+        return l3 + 20 + z->options;
+    }
+    ip[0] = 0x60;
+    ip[6] = z->options ? 0 : z->proto;
+    if (z->options) {
+        /* hop-by-hop options, then destination options */
+        ip[40] = 60;
+        ip[48] = z->proto;
+        ip[49] = (z->options - 8) / 8 - 1;
+    }
+    return l3 + 40 + z->options;
+}
+
+static void test_checksum_zero(void)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(zero_csum); i++) {
+        const ZeroCsum *z = &zero_csum[i];
+        size_t l4, len;
+        uint8_t *buf;
+        Rig r;
+
+        rig_init(&r, NULL);
+        rig_queue(&r, NCIC_TX, 0, LOG);
+        buf = rig_ptr(&r, BUF);
+        l4 = make_headers(buf, z);
+        len = l4 + 40;
+        for (size_t n = l4; n < len - 2; n++) {
+            buf[n] = n * 5 + 3;
+        }
+        /* The last word makes the sum ffff. */
+        put_be16(buf + len - 2, ~plain_sum(0, buf + l4, len - 2 - l4));
+        send(&r, 0, BUF, len, l4, l4 + z->field);
+        ncic_eth_tx_run(&r.eth, 8);
+        g_assert_cmpuint(r.n_sent, ==, 1);
+        g_assert_cmpuint(r.errors[NCIC_E_CSUM], ==, 0);
+        put_be16(buf + l4 + z->field, z->want);
+        g_assert_cmpmem(r.sent[0]->data, len, buf, len);
+        rig_fini(&r);
+    }
+}
+
+/* A "UDP header" that the frame's own lengths put elsewhere. */
+static void test_checksum_bad_lengths(void)
+{
+    uint8_t *buf;
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, LOG);
+    buf = rig_ptr(&r, BUF);
+    put_be16(buf + 12, 0x86dd);
+    buf[14 + 40 + 1] = 255;     /* an option header of 2 KiB */
+    memset(buf + 62, 0xff, 40);
+    put_be16(buf + 62 + 6, 0xffff);
+    send(&r, 0, BUF, 102, 62, 68);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmphex(get_be16(r.sent[0]->data + 68), ==, 0);
+    /* the frame ends with its checksum, inside its headers */
+    put_be16(buf + 12, 0x8100);
+    put_be16(buf + 16, 0x86dd);
+    memset(buf + 32, 0xff, 8);
+    send(&r, 0, BUF, 40, 32, 38);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmphex(get_be16(r.sent[1]->data + 38), ==, 0);
+    g_assert_cmpuint(r.errors[NCIC_E_CSUM], ==, 0);
+    rig_fini(&r);
+}
+
 /* Positions outside 32..95 or outside the frame: sent as it is, reported. */
 static void test_checksum_range(void)
 {
@@ -343,6 +453,8 @@ static void test_deactivate_in_flight(void)
     ncic_eth_tx_run(&r.eth, 64);
     g_assert_cmpuint(r.n_wait, ==, 2);
     rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_LOG_SIZE), 0);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_TAIL)), ==, 0);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 1, NCIC_Q_TAIL)), ==, 1);
     rig_answer(&r, 0);
     rig_answer(&r, 1);
     ncic_eth_tx_run(&r.eth, 64);
@@ -361,12 +473,64 @@ static void test_deactivate_in_flight(void)
     rig_fini(&r);
 }
 
+/*
+ * A full wire: what was sent is completed, what was only fetched goes back to
+ * the ring, and a ring that is activated again sends it.
+ */
+static void test_deactivate_full_wire(void)
+{
+    uint32_t size = qreg(NCIC_TX, 0, NCIC_Q_LOG_SIZE);
+    uint32_t tail = qreg(NCIC_TX, 0, NCIC_Q_TAIL);
+    uint32_t cpl_size = qreg(NCIC_TX, 0, NCIC_Q_CPL_LOG_SIZE);
+    uint32_t cpl_head = qreg(NCIC_TX, 0, NCIC_Q_CPL_HEAD);
+    const uint16_t first = 0xfffd;
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_HEAD), first);
+    rig_write(&r, tail, first);
+    rig_write(&r, cpl_head, first);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_TAIL), first);
+    rig_queue(&r, NCIC_TX, 0, LOG);
+    for (unsigned i = 0; i < 10; i++) {
+        rig_ptr(&r, BUF + i * 64)[0] = i;
+        send(&r, 0, BUF + i * 64, 60, 0, 0);
+    }
+    r.tx_result = NCIC_TX_SENT_STOP;
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmphex(rig_read(&r, tail), ==, (uint16_t)(first + 10));
+    rig_write(&r, size, LOG);
+    g_assert_cmphex(rig_read(&r, tail), ==, (uint16_t)(first + 1));
+    g_assert_cmphex(rig_read(&r, cpl_head), ==, (uint16_t)(first + 1));
+    /* once only */
+    rig_write(&r, cpl_size, LOG);
+    g_assert_cmphex(rig_read(&r, tail), ==, (uint16_t)(first + 1));
+    r.tx_result = NCIC_TX_SENT;
+    ncic_eth_tx_resume(&r.eth);
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_sent, ==, 1);
+
+    rig_write(&r, cpl_size, NCIC_Q_ACTIVE | LOG);
+    rig_write(&r, size, NCIC_Q_ACTIVE | LOG);
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_sent, ==, 10);
+    for (unsigned i = 0; i < 10; i++) {
+        g_assert_cmpuint(r.sent[i]->data[0], ==, i);
+    }
+    g_assert_cmphex(rig_read(&r, tail), ==, (uint16_t)(first + 10));
+    g_assert_cmphex(rig_read(&r, cpl_head), ==, (uint16_t)(first + 10));
+    rig_fini(&r);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ncic/tx/sizes", test_sizes);
     g_test_add_func("/ncic/tx/limits", test_limits);
     g_test_add_func("/ncic/tx/checksum", test_checksum);
+    g_test_add_func("/ncic/tx/checksum-zero", test_checksum_zero);
+    g_test_add_func("/ncic/tx/checksum-bad-lengths",
+                    test_checksum_bad_lengths);
     g_test_add_func("/ncic/tx/checksum-range", test_checksum_range);
     g_test_add_func("/ncic/tx/round-robin", test_round_robin);
     g_test_add_func("/ncic/tx/flow-control", test_flow_control);
@@ -375,5 +539,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/tx/async", test_async);
     g_test_add_func("/ncic/tx/deactivate-in-flight",
                     test_deactivate_in_flight);
+    g_test_add_func("/ncic/tx/deactivate-full-wire",
+                    test_deactivate_full_wire);
     return g_test_run();
 }
