@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qemu/error-report.h"
 #include "qemu/guest-random.h"
 #include "qemu/log.h"
 #include "qemu/main-loop.h"
@@ -29,6 +30,68 @@ static const char *ubc_id(UbcState *s)
     return id ? id : TYPE_UBC;
 }
 
+/* ---- Capture --------------------------------------------------------------- */
+
+static void on_capture_packet(void *opaque, unsigned port, bool sent,
+                              unsigned cfg, unsigned vl, const uint8_t *data,
+                              size_t len)
+{
+    UbcState *s = opaque;
+
+    ub_capture_packet(s->capture, ubc_now(s), port, sent, cfg, vl, data, len);
+}
+
+static void on_capture_block(void *opaque, unsigned port, bool sent,
+                             const uint8_t *block, unsigned flits)
+{
+    UbcState *s = opaque;
+
+    ub_capture_block(s->capture, ubc_now(s), port, sent, block, flits);
+}
+
+static void on_capture_training(void *opaque, unsigned port, bool sent,
+                                unsigned lane, const uint8_t ltb[UB_LTB],
+                                unsigned n)
+{
+    UbcState *s = opaque;
+
+    ub_capture_training(s->capture, ubc_now(s), port, sent, lane, ltb, n);
+}
+
+/* Readers can follow the file, and it is whole if the process is killed. */
+static void ubc_capture_flush(UbcState *s)
+{
+    int error = s->capture ? ub_capture_flush(s->capture) : 0;
+
+    if (error) {
+        warn_report("%s: the capture in '%s' ends here: %s", ubc_id(s),
+                    s->pcap, strerror(error));
+    }
+}
+
+/* The device's clock, as time since 1970, so that captures of several
+ * processes can be merged. */
+static bool ubc_capture_start(UbcState *s, UbCtlOps *ops, Error **errp)
+{
+    if (!s->pcap) {
+        return true;
+    }
+    s->capture = ub_capture_new(s->pcap, ubc_id(s),
+                                MIN(s->ports, UBC_MAX_PORTS),
+                                qemu_clock_get_ns(QEMU_CLOCK_HOST) -
+                                ubc_now(s));
+    if (!s->capture) {
+        error_setg_file_open(errp, errno, s->pcap);
+        return false;
+    }
+    ops->capture_packet = on_capture_packet;
+    if (s->pcap_blocks) {
+        ops->capture_block = on_capture_block;
+        ops->capture_training = on_capture_training;
+    }
+    return true;
+}
+
 /* ---- Work, time, interrupts ---------------------------------------------- */
 
 static void ubc_run(void *opaque)
@@ -38,6 +101,7 @@ static void ubc_run(void *opaque)
 
     qemu_mutex_lock(&s->lock);
     next = ub_ctl_run(s->ctl, ubc_now(s));
+    ubc_capture_flush(s);
     qemu_mutex_unlock(&s->lock);
     if (next == INT64_MAX) {
         timer_del(s->timer);
@@ -400,16 +464,17 @@ static bool ubc_configure(UbcState *s, Error **errp)
 static void ubc_realize(PCIDevice *pci, Error **errp)
 {
     UbcState *s = UBC(pci);
+    UbCtlOps ops = ubc_ops;
     GMainContext *gctx = NULL;
     const char *why;
 
-    if (!ubc_configure(s, errp)) {
+    if (!ubc_configure(s, errp) || !ubc_capture_start(s, &ops, errp)) {
         return;
     }
-    s->ctl = ub_ctl_new(&s->cfg, &ubc_ops, s, &why);
+    s->ctl = ub_ctl_new(&s->cfg, &ops, s, &why);
     if (!s->ctl) {
         error_setg(errp, "%s", why);
-        return;
+        goto free_capture;
     }
     qemu_mutex_init(&s->lock);
     pci_config_set_vendor_id(pci->config, s->vendor_id);
@@ -464,6 +529,8 @@ free_ctl:
     qemu_mutex_destroy(&s->lock);
     ub_ctl_free(s->ctl);
     s->ctl = NULL;
+free_capture:
+    g_clear_pointer(&s->capture, ub_capture_free);
 }
 
 /* In the IOThread, if there is one: nothing runs there afterwards. */
@@ -504,6 +571,7 @@ static void ubc_exit(PCIDevice *pci)
     msix_uninit(pci, &s->bar, &s->bar);
     ub_ctl_free(s->ctl);
     s->ctl = NULL;
+    g_clear_pointer(&s->capture, ub_capture_free);
     g_clear_pointer(&s->blob, g_free);
     qemu_mutex_destroy(&s->lock);
 }
@@ -630,6 +698,8 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_UINT32("time-scale", UbcState, time_scale, 10),
     DEFINE_PROP_UINT32("init-credit", UbcState, init_credit, 0),
     DEFINE_PROP_STRING("clock", UbcState, clock_name),
+    DEFINE_PROP_STRING("pcap", UbcState, pcap),
+    DEFINE_PROP_BOOL("pcap-blocks", UbcState, pcap_blocks, false),
     DEFINE_PROP_LINK("iothread", UbcState, iothread, TYPE_IOTHREAD,
                      IOThread *),
 };

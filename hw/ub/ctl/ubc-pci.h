@@ -11,6 +11,7 @@
 #include "qemu/thread.h"
 #include "qom/object.h"
 #include "system/iothread.h"
+#include "ub/capture.h"
 #include "ub/ctl.h"
 
 #define TYPE_UBC "ubc"
@@ -41,7 +42,7 @@ struct UbcState {
     QEMUBH *run_bh;
     QEMUBH *irq_bh;    /* in the main loop */
     QEMUTimer *timer;
-    void *capture;
+    UbCapture *capture; /* NULL: off */
 
     /* Properties. */
     UbCtlConfig cfg;
