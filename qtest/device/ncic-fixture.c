@@ -1,5 +1,5 @@
 /*
- * One emulator with one ncic-nic
+ * One emulator with one device under test
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,7 @@
 
 #define SLOT 4
 
-static Fixture *start(const char *props, const char *more)
+static Fixture *start(const char *model, const char *props, const char *more)
 {
     Fixture *f = g_new0(Fixture, 1);
     int fd;
@@ -22,10 +22,10 @@ static Fixture *start(const char *props, const char *more)
     close(fd);
     f->qts = qtest_initf("-M q35 -nodefaults -d guest_errors,invalid_mem -D %s "
                          "-netdev socket,fd=%d,id=hs0 "
-                         "-device ncic-nic,id=nic,netdev=hs0,addr=%d,"
+                         "-device %s,id=nic,netdev=hs0,addr=%d,"
                          "mac=52:54:00:12:34:56%s%s %s",
-                         f->log, f->wire.theirs, SLOT, *props ? "," : "",
-                         props, more);
+                         f->log, f->wire.theirs, model, SLOT,
+                         *props ? "," : "", props, more);
     return f;
 }
 
@@ -37,11 +37,19 @@ static void find(Fixture *f)
     g_assert_nonnull(f->pci);
 }
 
-Fixture *fixture_start(const char *props, const char *more)
+Fixture *fixture_start_model(const char *model, const char *props,
+                             const char *more)
 {
-    Fixture *f = start(props, more);
+    Fixture *f = start(model, props, more);
 
     find(f);
+    return f;
+}
+
+Fixture *fixture_start(const char *props, const char *more)
+{
+    Fixture *f = fixture_start_model("ncic-nic", props, more);
+
     qncic_init(&f->nic, f->qts, f->pci, &f->alloc);
     return f;
 }
@@ -50,7 +58,7 @@ Fixture *fixture_incoming(const char *props, const char *path)
 {
     g_autofree char *more = g_strdup_printf("-incoming unix:%s", path);
 
-    return start(props, more);
+    return start("ncic-nic", props, more);
 }
 
 void fixture_adopt(Fixture *f, const Fixture *from)

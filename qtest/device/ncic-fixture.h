@@ -1,5 +1,5 @@
 /*
- * One emulator with one ncic-nic, a wire, and the guest error log
+ * One emulator with one device under test, a wire, and the guest error log
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,7 +14,7 @@ typedef struct Fixture {
     QPCIBus *bus;
     QPCIDevice *pci;
     QNcicWire wire;
-    QNcic nic;
+    QNcic nic;                  /* unless another model was asked for */
     char *log;                  /* guest errors and bad accesses */
     gsize log_seen;
 } Fixture;
@@ -25,6 +25,9 @@ typedef struct Fixture {
 /* Starts the emulator; @props is appended to "-device ncic-nic", @more to the
  * command line. */
 Fixture *fixture_start(const char *props, const char *more);
+/* The same with another model, whose function the caller sets up. */
+Fixture *fixture_start_model(const char *model, const char *props,
+                             const char *more);
 void fixture_stop(Fixture *f);
 /* A machine that waits for migration from unix socket @path. */
 Fixture *fixture_incoming(const char *props, const char *path);
