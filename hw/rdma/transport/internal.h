@@ -324,6 +324,9 @@ void comp_bad_head(RdmaQp *qp);         /* complete WQE_BAD at the head */
 /* ---- responder.c ---- */
 void resp_rx(RdmaQp *qp, const RxPacket *pkt);
 bool resp_step(RdmaQp *qp);
+/* The QP goes away: an ACK that is due leaves now, or the peer would repeat a
+ * request that was carried out and completed. */
+void resp_last_ack(RdmaQp *qp);
 void resp_reset(RdmaQp *qp);
 
 /* ---- net.c: addresses, ARP, path headers ---- */

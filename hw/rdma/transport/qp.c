@@ -103,6 +103,7 @@ RdmaQp *rdma_qp_create(RdmaDev *dev, uint32_t qpn)
 
 static void qp_stop(RdmaQp *qp)
 {
+    resp_last_ack(qp);
     req_reset(qp);
     resp_reset(qp);
     qp->flush_recv = false;
@@ -332,6 +333,7 @@ void qp_set_state(RdmaQp *qp, RdmaQpState to, const char *cause)
         qp->req.more = true;
         qp->flush_recv = to == RDMA_QPS_ERR;
         if (to == RDMA_QPS_ERR && !qp->resp.last_words) {
+            resp_last_ack(qp);
             qp->resp.ack_due = false;
             qp->resp.res_head = qp->resp.res_fresh = qp->resp.res_tail;
         }

@@ -204,6 +204,17 @@ static bool read_response(RdmaQp *qp, Res *s)
     return true;
 }
 
+void resp_last_ack(RdmaQp *qp)
+{
+    Responder *r = &qp->resp;
+    bool lost;
+
+    if (r->ack_due && r->res_head == r->res_tail && path_ready(qp, &lost) &&
+        !lost) {
+        send_ack(qp);
+    }
+}
+
 bool resp_step(RdmaQp *qp)
 {
     Responder *r = &qp->resp;

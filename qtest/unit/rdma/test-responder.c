@@ -757,11 +757,40 @@ static void test_bad_frames(void)
     teardown(&t);
 }
 
+/* A request that was completed is acknowledged, even if its receiver destroys
+ * or resets the QP before the burst of input is over. */
+static void test_last_ack(void)
+{
+    for (unsigned way = 0; way < 3; way++) {
+        T t = setup();
+        GBytes *f = frame_make(PEER, US, ROCE_SEND_ONLY, true, QPN, EPSN,
+                               "last", 4);
+        RdmaQpAttr attr = *rdma_qp_attr(t.qp);
+        gsize size;
+        const uint8_t *p = g_bytes_get_data(f, &size);
+
+        recv(&t, 0, 1000);
+        rdma_rx_frame(t.d->dev, p, size, 1000);
+        expect_recv(&t, 0, RDMA_WC_SUCCESS, 4);
+        if (way == 0) {
+            rdma_qp_destroy(t.d->dev, t.qp);
+        } else {
+            attr.state = way == 1 ? RDMA_QPS_RESET : RDMA_QPS_ERR;
+            rdma_qp_modify(t.d->dev, t.qp, &attr, RDMA_QPA_STATE);
+        }
+        double_poll(t.d, 1000);
+        expect_ack(&t, 0);
+        g_bytes_unref(f);
+        teardown(&t);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
 #define TEST(path, fn) g_test_add_func("/responder/" path, test_##fn)
     TEST("send", send);
+    TEST("last-ack", last_ack);
     TEST("write", write);
     TEST("read", read);
     TEST("atomic", atomic);
