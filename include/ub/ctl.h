@@ -73,6 +73,9 @@ typedef struct UbCtlConfig {
     UbLmsmConfig lmsm;
     UbEqModel eq;
     UbDllConfig dll;
+    /* Factor of the timers that wait for an answer of the peer: its host may
+     * take milliseconds where a port takes nanoseconds.  >= 1. */
+    uint32_t dll_time_scale;
 } UbCtlConfig;
 
 /* Documented defaults: one port, x8, Mode-2 up to 106.25 Gb/s, FEC T=4

@@ -14,7 +14,7 @@
  *     4 u32 length of the body
  *
  *   HELLO  first of each direction, and again with another session when the
- *          sender's port was reset
+ *          sender's port lost LinkUp
  *          0 "UBLW"  4 u16 version  6 u8 lanes wired (count 1, 2, 4, 8)
  *          7 u8 PHY mode (1, 2)  8 u64 session, different at each start
  *          16 GUID of the sender, 16 bytes  32 u16 port index  34 u16 zero
@@ -65,7 +65,7 @@ typedef struct UbLinkHello {
 
 typedef struct UbLinkOps {
     /* The peer said HELLO: symbols may flow.  Again, with another session:
-     * its port was reset. */
+     * its port lost LinkUp. */
     void (*up)(void *opaque, const UbLinkHello *peer);
     /* The connection is of no use any more (BYE, or the rule that the peer
      * broke): close it.  Not called from ub_link_disconnected(). */
@@ -95,7 +95,7 @@ void ub_link_connected(UbLink *link);
 void ub_link_disconnected(UbLink *link);
 /* Queue BYE, for an orderly end. */
 void ub_link_bye(UbLink *link);
-/* The port was reset: what both ends had agreed on is void.  HELLO goes out
+/* The port lost LinkUp: what both ends had agreed on is void.  HELLO goes out
  * again, with another session. */
 void ub_link_restart(UbLink *link);
 /* Connected, and the peer's HELLO has come. */

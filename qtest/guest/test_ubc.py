@@ -10,6 +10,7 @@ MODEL = 'ubc'
 MIB = 1 << 20
 HOSTS = {'left': '10.3.0.1', 'right': '10.3.0.2'}
 LANES = range(8)
+LINK = 0x80000 + 0x400    # PORT0, capability 1: byte offset of its slice
 
 
 class TwoGuests(unittest.TestCase):
@@ -42,7 +43,12 @@ class TwoGuests(unittest.TestCase):
         else:
             end = 'reconnect-ms=100'
         guest.args = ['-chardev', f'socket,id=ubwire,path={cls.wire},{end}']
-        guest.devices = [f'{MODEL},id=ub,chardev0=ubwire']
+        device = f'{MODEL},id=ub,chardev0=ubwire'
+        if name == 'right':
+            # One end in the main loop, the other one in a thread of its own.
+            guest.args += ['-object', 'iothread,id=io']
+            device += ',iothread=io'
+        guest.devices = [device]
         return guest
 
     @classmethod
@@ -103,6 +109,25 @@ class TwoGuests(unittest.TestCase):
             self.assertEqual(kind, '38')    # ARPHRD_UB
         self.assertNotEqual(self.link(self.left)['primary'],
                             self.link(self.right)['primary'])
+
+    def config(self, guest, offset):
+        """A dword of the configuration space, through sysfs."""
+        path = f'/sys/class/net/{guest.dev}/device/ub/config'
+        return int(guest.out(f'dd if={path} bs=4 skip={offset // 4} count=1 '
+                             "2>/dev/null | od -An -tx4 | tr -d ' '"), 16)
+
+    def test_1b_configuration_space(self):
+        """the configuration space is a sparse file in sysfs"""
+        self.assertEqual(self.config(self.left, 0), 0x2c << 4)
+        self.assertEqual(self.config(self.left, LINK + 4 * 0xc0) & 3, 3)
+        self.assertEqual(self.config(self.left, LINK + 4 * 0xc1) >> 4 & 0x1f, 8)
+        self.assertEqual(self.config(self.left, 0x27fffc), 0)
+
+    def test_1c_monitor(self):
+        """info ub names the states"""
+        text = self.left.qmp.command('human-monitor-command',
+                                     **{'command-line': 'info ub'})
+        self.assertIn('LMSM Link_Active, DLL DLL_Normal', text)
 
     def test_2_ping(self):
         """ping flood loses nothing, either way"""

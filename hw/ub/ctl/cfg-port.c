@@ -149,7 +149,9 @@ void ub_cfg_port_dll(UbCtl *ctl, unsigned port, UbDllConfig *dll)
                              shift;
     }
     dll->wait_timeout = (int64_t)ub_cfg_get(cfg, base + DL_RETRY) * 1000 *
-                        ctl->conf.lmsm.time_scale;
+                        ctl->conf.dll_time_scale;
+    dll->block_timeout = ctl->conf.dll.block_timeout *
+                         ctl->conf.dll_time_scale;
     v = ub_cfg_get(cfg, base + DL_PERF);
     dll->ack_force = v >> 16;
     dll->ack_return = v;
@@ -263,6 +265,28 @@ void ub_cfg_port_apply(UbCtl *ctl, unsigned port)
 
 /* ---- Writes ------------------------------------------------------------------ */
 
+/*
+ * Retrain Link does what the targets ask for (§3.4.3.8).  The machine takes
+ * requests in Link_Active; a trigger that comes earlier waits for it.
+ */
+void ub_cfg_port_retrain(UbCtl *ctl, unsigned port)
+{
+    UbPort *p = &ctl->port[port];
+    UbLmsm *l = ub_phy_lmsm(p->phy);
+
+    if (!p->retrain || l->state != UB_LMSM_LINK_ACTIVE) {
+        return;
+    }
+    p->retrain = false;
+    if (l->cfg.target_rate != l->rate) {
+        ub_lmsm_request_speed(l);
+    } else if (l->cfg.target_tx != l->tx_m || l->cfg.target_rx != l->rx_n) {
+        ub_lmsm_request_width(l);
+    } else {
+        ub_lmsm_request_retrain(l);
+    }
+}
+
 static void written_link(UbCtl *ctl, unsigned port, uint32_t at,
                          uint32_t now, uint32_t changed, uint32_t trigger)
 {
@@ -293,15 +317,8 @@ static void written_link(UbCtl *ctl, unsigned port, uint32_t at,
         }
     }
     if (at == PHY_CTL1 && (trigger & CTL1_RETRAIN)) {
-        /* Retrain Link does what the targets ask for (§3.4.3.8). */
-        if (l->link_up && l->cfg.target_rate != l->rate) {
-            ub_lmsm_request_speed(l);
-        } else if (l->link_up && (l->cfg.target_tx != l->tx_m ||
-                                  l->cfg.target_rx != l->rx_n)) {
-            ub_lmsm_request_width(l);
-        } else {
-            ub_lmsm_request_retrain(l);
-        }
+        ctl->port[port].retrain = true;
+        ub_cfg_port_retrain(ctl, port);
     }
 }
 

@@ -25,6 +25,7 @@ typedef struct UbPort {
     UbLink *wire;
     UbRing tx, rx;
     bool dll_up;
+    bool retrain;      /* Retrain Link was written, Link_Active is awaited */
     bool back_pressure;
     bool tx_full;      /* the data link layer's queue refused the next one */
     bool wire_paused;  /* enough queued on the byte stream */
@@ -90,6 +91,8 @@ extern const UbCfgOps ub_ctl_cfg_ops;
 void ub_cfg_port_dll(UbCtl *ctl, unsigned port, UbDllConfig *dll);
 /* Control registers of the PHY into its machine, after a reset. */
 void ub_cfg_port_apply(UbCtl *ctl, unsigned port);
+/* Carry out a Retrain Link that waits, if the state allows. */
+void ub_cfg_port_retrain(UbCtl *ctl, unsigned port);
 /* Errors for PORT_ERR_RECORD: bit n is C.(n + 1). */
 void ub_cfg_port_error(UbCtl *ctl, unsigned port, uint32_t bits);
 

@@ -18,9 +18,12 @@ void ub_ctl_config_init(UbCtlConfig *cfg)
     ub_lmsm_config_init(&cfg->lmsm);
     ub_eq_model_init(&cfg->eq);
     ub_dll_config_init(&cfg->dll);
+    /* Null frames behind the last one, for lanes that lag (§3.2.3.1). */
+    cfg->phy.rest_frames = 4;
     cfg->lmsm.auto_speed = true;
     cfg->lmsm.port_nego = true;
     cfg->dll.advertise = true;
+    cfg->dll_time_scale = 1;
     cfg->dll.down_recovers = true;
 }
 
@@ -247,6 +250,10 @@ UbCtl *ub_ctl_new(const UbCtlConfig *cfg, const UbCtlOps *ops, void *opaque,
 
     if (cfg->ports < 1 || cfg->ports > UBC_MAX_PORTS) {
         *why = "there are 1 to 8 ports";
+        return NULL;
+    }
+    if (!cfg->dll_time_scale || cfg->dll_time_scale > 100000) {
+        *why = "the data link layer's time scale is 1 to 100000";
         return NULL;
     }
     *why = ub_pcs_params_check(&cfg->phy.pcs);

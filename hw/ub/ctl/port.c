@@ -415,6 +415,10 @@ static void phy_status(void *opaque, unsigned changed)
             ub_dll_phy_up(p->dll, p->ctl->now);
         } else {
             ub_dll_phy_down(p->dll, p->ctl->now);
+            /* The LMSM of the peer may bring the link back without ever losing
+             * LinkUp, and its data link layer would talk to one that starts
+             * anew. */
+            ub_link_restart(p->wire);
         }
         ub_port_link_event(p);
     }
@@ -438,6 +442,7 @@ static void phy_transition(void *opaque, UbLmsmTransitionId id, int64_t now)
                           l->crc == UB_LTB_CRC30 ? UB_MODE_CRC
                                                  : UB_MODE_NON_CRC,
                           l->fec != UB_LTB_FEC_BYPASS);
+        ub_cfg_port_retrain(p->ctl, p->index);
     } else if (l->from == UB_LMSM_LINK_ACTIVE && l->link_up) {
         p->counter[UBC_CNT_RETRAINS]++;
         ub_dll_phy_retrain(p->dll, p->ctl->now);
@@ -480,7 +485,7 @@ static void restart(UbPort *p)
     ub_cfg_port_dll(p->ctl, p->index, &dll);
     ub_dll_configure(p->dll, &dll);
     ub_cfg_port_apply(p->ctl, p->index);
-    p->tx_full = p->back_pressure = false;
+    p->tx_full = p->back_pressure = p->retrain = false;
     if (p->ctrl & UBC_PORT_CTRL_ENABLE) {
         ub_lmsm_start(ub_phy_lmsm(p->phy));
     }
@@ -494,7 +499,7 @@ static void wire_up(void *opaque, const UbLinkHello *peer)
     UbPort *p = opaque;
 
     if (p->session && p->session != peer->session) {
-        /* Another process answers than before, or the peer's port was reset:
+        /* Another process answers than before, or the peer lost LinkUp:
          * what both data link layers agreed on is gone, however short the
          * interruption was. */
         restart(p);
@@ -584,11 +589,6 @@ void ub_port_fini(UbPort *p)
 void ub_port_link_reset(UbPort *p)
 {
     drop_held(p);
-    /* The LMSM of the peer may bring the link back without ever seeing it
-     * down, but its data link layer would talk to one that knows nothing. */
-    if (ub_phy_lmsm(p->phy)->link_up) {
-        ub_link_restart(p->wire);
-    }
     restart(p);
 }
 

@@ -51,6 +51,7 @@ struct UbcState {
     uint32_t phy_mode;
     uint32_t max_rate;
     uint32_t time_scale;
+    uint32_t dll_time_scale;
     uint32_t init_credit;
     char *fec;
     bool interleave;

@@ -612,10 +612,47 @@ static void test_width_by_retrain(void)
     set_width(b, 4, false);
     set_width(a, 4, true);
     run_until(a, b, never, 300000);
-    set_width(b, 8, false);
-    set_width(a, 8, true);
+    for (unsigned i = 0; i < 4; i++) {
+        set_width(b, 4 + 4 * (i % 2), false);
+        set_width(a, 4 + 4 * (i % 2), true);
+        run_until(a, b, never, 37 * i);
+    }
+    want_width = 8;
+    g_assert_true(run_until(a, b, has_width, 60 * SECOND));
     goal += 500;
     g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    unpair(a, b);
+}
+
+/* One end loses LinkUp for so short a time that the other one only retrains:
+ * both data link layers start anew together. */
+static void test_one_sided_loss(void)
+{
+    const uint32_t dw = UB_CFG_PORT_CAP(0, UB_CAP_PORT_LINK) +
+                        UB_PORT_LINK_PHY_LINK_CONTROL_2;
+    Side *a = &two[0], *b = &two[1];
+    UbCtlConfig conf;
+    uint32_t c2;
+
+    ub_ctl_config_init(&conf);
+    pair(a, b, &conf);
+    goal = 100;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    for (unsigned i = 0; i < 6; i++) {
+        Side *s = i % 2 ? b : a;
+
+        c2 = cfg(s, dw);
+        wr(s, UBC_CFG_WINDOW + 4 * dw, c2 | 1u << 21); /* Link Disable */
+        run_until(a, b, never, 1000 * i * i);
+        wr(s, UBC_CFG_WINDOW + 4 * dw, c2);
+        goal += 100;
+        /* What was under way when the link went is lost: count anew. */
+        g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+        a->sent = b->received;
+        b->sent = a->received;
+        goal = MAX(a->sent, b->sent) + 100;
+        g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    }
     unpair(a, b);
 }
 
@@ -663,6 +700,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ctl/modes", test_modes);
     g_test_add_func("/ub/ctl/bit-errors", test_bit_errors);
     g_test_add_func("/ub/ctl/width-by-retrain", test_width_by_retrain);
+    g_test_add_func("/ub/ctl/one-sided-loss", test_one_sided_loss);
     g_test_add_func("/ub/ctl/migrate", test_migrate);
     g_test_add_func("/ub/ctl/misuse", test_misuse);
     return g_test_run();
