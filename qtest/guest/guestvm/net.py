@@ -2,6 +2,7 @@
 """Steps that tests of network devices share."""
 
 import json
+import time
 
 from .guest import CommandFailed
 
@@ -69,12 +70,19 @@ def iperf3_serve(guest):
 
 def iperf3(guest, host, options, timeout=120):
     """Run iperf3's client; returns its report."""
-    result = guest.run(f'iperf3 -J -c {host} {options}', timeout, check=False)
-    try:
-        report = json.loads(result.out)
-    except ValueError:
-        raise CommandFailed(f'{guest.name}: iperf3 {options}: '
-                            f'{result.out}{result.err}') from None
-    if 'error' in report:
-        raise CommandFailed(f'{guest.name}: iperf3: {report["error"]}')
-    return report
+    deadline = time.monotonic() + timeout
+    while True:
+        result = guest.run(f'iperf3 -J -c {host} {options}', timeout,
+                           check=False)
+        try:
+            report = json.loads(result.out)
+        except ValueError:
+            raise CommandFailed(f'{guest.name}: iperf3 {options}: '
+                                f'{result.out}{result.err}') from None
+        error = report.get('error')
+        if not error:
+            return report
+        # The server serves one client, and may not be done with the last one.
+        if 'server is busy' not in error or time.monotonic() > deadline:
+            raise CommandFailed(f'{guest.name}: iperf3: {error}')
+        time.sleep(0.1)
