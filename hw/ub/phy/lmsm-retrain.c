@@ -431,16 +431,24 @@ static bool retr_confirm_match(const UbLmsm *l, const UbLmsmLane *lane)
             (l->rate == 0 && (ub_ltb_rates(ltb) <= 1 || l->adv <= 1)));
 }
 
-static bool any_idle(UbLmsm *l)
+/*
+ * An announced idle on any lane, or idle on all of them.  Some idle lanes
+ * alone are a peer that went on to Discovery with fewer: it never goes to
+ * Change_Speed, which waits for idle on all lanes.
+ */
+static bool peer_idle(UbLmsm *l)
 {
+    bool all = l->rx_n;
+
     for (unsigned i = 0; i < l->rx_n; i++) {
         const UbLmsmLane *lane = lmsm_rx_lane(l, i);
 
-        if (lane && (lane->was_idle || lane->eei)) {
+        if (lane && lane->eei) {
             return true;
         }
+        all = all && lane && lane->was_idle;
     }
-    return false;
+    return all;
 }
 
 static bool retr_confirm_timeout(UbLmsm *l)
@@ -477,7 +485,7 @@ static bool retr_confirm_step(UbLmsm *l)
     if (lmsm_all_ok(l, l->rx_n) && lmsm_sent(l)) {
         return lmsm_go(l, UB_T_RC_DATA);
     }
-    if (!l->speed_ok && !l->fix_data_rate_mode && any_idle(l)) {
+    if (!l->speed_ok && !l->fix_data_rate_mode && peer_idle(l)) {
         if (l->rate_changed && !l->seen_c1) {
             go_change_speed(l, UB_T_RC_EI_BACK, SPEED_BACK);
             return true;
