@@ -19,6 +19,7 @@
 #include "hw/qdev-properties.h"
 #include "hw/qdev-properties-system.h"
 #include "migration/vmstate.h"
+#include "system/runstate.h"
 #include "ub/scrambler.h"
 #include "ubc-pci.h"
 #include "trace.h"
@@ -462,6 +463,28 @@ static bool ubc_configure(UbcState *s, Error **errp)
 
 /* ---- Life ------------------------------------------------------------------ */
 
+/*
+ * Rings rest without bus mastering, and while the machine is stopped: memory
+ * that was migrated or saved must not change any more.  The link itself goes
+ * on, and what arrives waits, bounded by the peer's credits.
+ */
+static void ubc_update_master(UbcState *s)
+{
+    uint16_t command = pci_get_word(PCI_DEVICE(s)->config + PCI_COMMAND);
+
+    qemu_mutex_lock(&s->lock);
+    ub_ctl_bus_master(s->ctl, s->vm_running && (command & PCI_COMMAND_MASTER));
+    qemu_mutex_unlock(&s->lock);
+}
+
+static void ubc_vm_state(void *opaque, bool running, RunState state)
+{
+    UbcState *s = opaque;
+
+    s->vm_running = running;
+    ubc_update_master(s);
+}
+
 static void ubc_realize(PCIDevice *pci, Error **errp)
 {
     UbcState *s = UBC(pci);
@@ -521,6 +544,9 @@ static void ubc_realize(PCIDevice *pci, Error **errp)
         qemu_chr_fe_set_handlers(&p->chr, ubc_chr_can_read, ubc_chr_read,
                                  ubc_chr_event, NULL, p, gctx, true);
     }
+    s->vm_running = runstate_is_running();
+    s->vm_change = qdev_add_vm_change_state_handler(DEVICE(s), ubc_vm_state,
+                                                    s);
     qemu_bh_schedule(s->run_bh);
     return;
 
@@ -558,6 +584,7 @@ static void ubc_exit(PCIDevice *pci)
 {
     UbcState *s = UBC(pci);
 
+    qemu_del_vm_change_state_handler(s->vm_change);
     if (s->iothread) {
         aio_wait_bh_oneshot(s->ctx, ubc_stop_bh, s);
         object_unref(OBJECT(s->iothread));
@@ -590,14 +617,8 @@ static void ubc_reset(Object *obj, ResetType type)
 static void ubc_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
                              int len)
 {
-    UbcState *s = UBC(pci);
-    bool master;
-
     pci_default_write_config(pci, addr, value, len);
-    master = pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER;
-    qemu_mutex_lock(&s->lock);
-    ub_ctl_bus_master(s->ctl, master);
-    qemu_mutex_unlock(&s->lock);
+    ubc_update_master(UBC(pci));
 }
 
 /* ---- Migration --------------------------------------------------------------- */
@@ -618,14 +639,12 @@ static int ubc_pre_save(void *opaque)
 static int ubc_post_load(void *opaque, int version)
 {
     UbcState *s = opaque;
-    PCIDevice *pci = PCI_DEVICE(s);
     const char *broken;
 
     qemu_mutex_lock(&s->lock);
     broken = ub_ctl_load(s->ctl, ubc_now(s), s->blob, s->blob_len);
-    ub_ctl_bus_master(s->ctl, pci_get_word(pci->config + PCI_COMMAND) &
-                              PCI_COMMAND_MASTER);
     qemu_mutex_unlock(&s->lock);
+    ubc_update_master(s);
     g_clear_pointer(&s->blob, g_free);
     if (broken) {
         error_report("%s: %s", ubc_id(s), broken);
@@ -716,7 +735,7 @@ static void ubc_instance_init(Object *obj)
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
 }
 
-static void ubc_class_init(ObjectClass *klass, const void *data)
+static void ubc_class_init(ObjectClass *klass, void *data)
 {
     DeviceClass *dc = DEVICE_CLASS(klass);
     PCIDeviceClass *pc = PCI_DEVICE_CLASS(klass);

@@ -42,6 +42,8 @@ struct UbcState {
     QEMUBH *run_bh;
     QEMUBH *irq_bh;    /* in the main loop */
     QEMUTimer *timer;
+    VMChangeStateEntry *vm_change;
+    bool vm_running;
     UbCapture *capture; /* NULL: off */
 
     /* Properties. */

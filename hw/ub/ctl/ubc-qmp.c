@@ -8,7 +8,7 @@
 #include "qapi/qapi-commands-ub.h"
 #include "qapi/type-helpers.h"
 #include "hw/qdev-core.h"
-#include "monitor/hmp.h"
+#include "monitor/monitor.h"
 #include "qemu/module.h"
 #include "ubc-pci.h"
 
