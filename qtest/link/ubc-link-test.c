@@ -1,0 +1,642 @@
+/*
+ * UB links between emulators: training, traffic, and all that can befall it.
+ *
+ * With -m slow a gigabyte crosses the link instead of some megabytes.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qobject/qdict.h"
+#include "ub/cfgspace.h"
+#include "ub/link.h"
+#include "ubc-driver.h"
+
+#define MEAN 2056 /* bytes of a packet of the traffic, about */
+#define PATIENCE_US (60 * G_USEC_PER_SEC)
+
+/* ---- Links ------------------------------------------------------------------- */
+
+typedef struct Link {
+    char *dir, *path;
+    QUbc *a, *b;
+    unsigned pa, pb;
+} Link;
+
+static char *server(const char *path)
+{
+    return g_strdup_printf("-chardev socket,id=w,path=%s,server=on,wait=off",
+                           path);
+}
+
+static char *client(const char *path)
+{
+    return g_strdup_printf("-chardev socket,id=w,path=%s,reconnect-ms=100",
+                           path);
+}
+
+static QUbc *start_server(const Link *l)
+{
+    g_autofree char *more = server(l->path);
+
+    return qubc_start_attached("chardev0=w", more);
+}
+
+static QUbc *start_client(const Link *l)
+{
+    g_autofree char *more = client(l->path);
+
+    return qubc_start_attached("chardev0=w", more);
+}
+
+static void link_prepare(Link *l)
+{
+    memset(l, 0, sizeof(*l));
+    l->dir = g_dir_make_tmp("ubc-XXXXXX", NULL);
+    g_assert_nonnull(l->dir);
+    l->path = g_build_filename(l->dir, "wire", NULL);
+}
+
+static void wait_up(const Link *l)
+{
+    QUBC_WAIT(qubc_up(l->a, l->pa) && qubc_up(l->b, l->pb));
+}
+
+static void link_start(Link *l)
+{
+    link_prepare(l);
+    l->a = start_server(l);
+    l->b = start_client(l);
+    qubc_port_open(l->a, 0);
+    qubc_port_open(l->b, 0);
+    wait_up(l);
+}
+
+static void link_stop(Link *l)
+{
+    qubc_stop(l->a);
+    qubc_stop(l->b);
+    unlink(l->path);
+    rmdir(l->dir);
+    g_free(l->path);
+    g_free(l->dir);
+}
+
+/*
+ * Packets both ways, `n` in all from each end since the last resync, until
+ * `until` of them have come at either end.
+ */
+static void pump(Link *l, uint32_t n, uint32_t until)
+{
+    QUbcPort *pa = &l->a->port[l->pa], *pb = &l->b->port[l->pb];
+    gint64 limit = g_get_monotonic_time() + PATIENCE_US;
+
+    while (pa->received < until || pb->received < until) {
+        uint32_t before = pa->received + pb->received;
+
+        qubc_send(l->a, l->pa, n - pa->sent);
+        qubc_send(l->b, l->pb, n - pb->sent);
+        qubc_reap(l->a, l->pa);
+        qubc_reap(l->b, l->pb);
+        if (pa->received + pb->received != before) {
+            limit = g_get_monotonic_time() + PATIENCE_US;
+        } else {
+            g_assert_cmpint(g_get_monotonic_time(), <, limit);
+            g_usleep(100);
+        }
+    }
+}
+
+static void exchange(Link *l, uint32_t n)
+{
+    uint32_t all = MAX(l->a->port[l->pa].sent, l->b->port[l->pb].sent) + n;
+
+    pump(l, all, all);
+}
+
+static uint64_t both(const Link *l, unsigned counter)
+{
+    return qubc_counter(l->a, l->pa, counter) +
+           qubc_counter(l->b, l->pb, counter);
+}
+
+/* ---- One link ----------------------------------------------------------------- */
+
+static void test_traffic(void)
+{
+    const uint32_t n = (g_test_slow() ? 1u << 29 : 10u << 20) / MEAN;
+    Link l;
+
+    link_start(&l);
+    g_assert_cmpint(qubc_link_int(l.a, 0, "tx-width"), ==, 8);
+    g_assert_cmpint(qubc_link_int(l.b, 0, "rx-width"), ==, 8);
+    g_assert_cmpint(qubc_link_int(l.a, 0, "lane-mbps"), ==, 106250);
+    pump(&l, n, n);
+    g_assert_cmpuint(l.a->port[0].bytes + l.b->port[0].bytes, >,
+                     (uint64_t)n * 2000 * 2);
+    g_assert_cmpuint(qubc_counter(l.a, 0, UBC_CNT_TX_PACKETS), ==, n);
+    g_assert_cmpuint(qubc_counter(l.b, 0, UBC_CNT_RX_PACKETS), ==, n);
+    g_assert_cmpuint(qubc_counter(l.b, 0, UBC_CNT_RX_BYTES), ==,
+                     l.b->port[0].bytes);
+    g_test_message("%" PRIu64 " flits were sent again",
+                   both(&l, UBC_CNT_FLITS_RESENT));
+    g_assert_cmpuint(both(&l, UBC_CNT_FEC_CORRECTED), ==, 0);
+    g_assert_cmpuint(both(&l, UBC_CNT_LINK_BAD_RECORDS), ==, 0);
+    link_stop(&l);
+}
+
+/* Bit errors on every lane of both ends, up to beyond what FEC repairs. */
+static void test_bit_errors(void)
+{
+    static const char *const rates[] = { "1e-6", "1e-5", "1e-4", "1e-3" };
+    Link l;
+
+    link_start(&l);
+    for (unsigned i = 0; i < G_N_ELEMENTS(rates); i++) {
+        g_autofree char *ber = g_strdup_printf("'ber': %s, 'seed': %u",
+                                               rates[i], i + 1);
+        uint64_t fixed = both(&l, UBC_CNT_FEC_CORRECTED);
+
+        qubc_inject_all(l.a, 0, ber);
+        qubc_inject_all(l.b, 0, ber);
+        exchange(&l, 1000);
+        /* Some 60 million bits: errors there were. */
+        g_assert_cmpuint(both(&l, UBC_CNT_FEC_CORRECTED), >, fixed);
+    }
+    /* At the last rate some code words are beyond repair. */
+    g_assert_cmpuint(both(&l, UBC_CNT_FEC_FAILED), >, 0);
+    g_assert_cmpuint(both(&l, UBC_CNT_FLITS_RESENT), >, 0);
+    qubc_inject_all(l.a, 0, "");
+    qubc_inject_all(l.b, 0, "");
+    exchange(&l, 1000);
+    link_stop(&l);
+}
+
+/* A lane is cut while packets are under way. */
+static void test_lane_cut(void)
+{
+    Link l;
+
+    link_start(&l);
+    pump(&l, 3000, 300);
+    qubc_inject(l.a, 0, 7, "'cut': true");
+    pump(&l, 3000, 3000);
+    QUBC_WAIT(qubc_up(l.a, 0) && qubc_link_int(l.a, 0, "tx-width") < 8 &&
+              qubc_link_int(l.b, 0, "rx-width") < 8);
+    exchange(&l, 1000);
+    link_stop(&l);
+}
+
+/* Both ends are told a width, one to retrain the link. */
+static void test_width_change(void)
+{
+    static const unsigned widths[] = { 4, 1, 8, 2, 8 };
+    const uint32_t control = UB_CFG_PORT_CAP(0, UB_CAP_PORT_LINK) +
+                             UB_PORT_LINK_PHY_LINK_CONTROL_1;
+    Link l;
+
+    link_start(&l);
+    for (unsigned i = 0; i < G_N_ELEMENTS(widths); i++) {
+        uint32_t value = qubc_cfg_read(l.a, control) & ~0x003f3f00u;
+        uint32_t n = l.a->port[0].sent + 1000;
+
+        value |= widths[i] << 8 | widths[i] << 16;
+        pump(&l, n, n - 800);
+        qubc_cfg_write(l.b, control, value);
+        qubc_cfg_write(l.a, control, value |
+                       UB_PORT_LINK_PHY_LINK_CONTROL_1__RETRAIN_LINK);
+        pump(&l, n, n);
+        QUBC_WAIT(qubc_link_int(l.a, 0, "tx-width") == widths[i] &&
+                  qubc_link_int(l.b, 0, "tx-width") == widths[i]);
+        exchange(&l, 200);
+    }
+    g_assert_cmpuint(both(&l, UBC_CNT_LINK_DOWNS), ==, 0);
+    link_stop(&l);
+}
+
+/* An end dies without a word, and another takes its place. */
+static void test_peer_killed(void)
+{
+    Link l;
+
+    link_start(&l);
+    for (unsigned i = 0; i < 3; i++) {
+        bool connecting = i % 2 == 0; /* which end dies */
+        QUbc **dead = connecting ? &l.b : &l.a;
+        QUbc **left = connecting ? &l.a : &l.b;
+
+        pump(&l, 3000, 300);
+        qubc_kill(*dead);
+        QUBC_WAIT(!qubc_up(*left, 0));
+        qubc_resync(*left, 0);
+        if (!connecting) {
+            unlink(l.path);
+        }
+        *dead = connecting ? start_client(&l) : start_server(&l);
+        qubc_port_open(*dead, 0);
+        wait_up(&l);
+        exchange(&l, 500);
+        qubc_resync(l.a, 0);
+        qubc_resync(l.b, 0);
+    }
+    link_stop(&l);
+}
+
+/* ---- A hostile peer -------------------------------------------------------------- */
+
+static void put_record(GByteArray *out, uint8_t type, uint8_t lanes,
+                       uint32_t len)
+{
+    uint8_t head[UB_LINK_HEADER] = { type, lanes };
+
+    stl_le_p(head + 4, len);
+    g_byte_array_append(out, head, sizeof(head));
+}
+
+static void put_noise(GByteArray *out, GRand *r, unsigned n)
+{
+    while (n--) {
+        uint8_t byte = g_rand_int(r);
+
+        g_byte_array_append(out, &byte, 1);
+    }
+}
+
+static void put_hello(GByteArray *out, GRand *r)
+{
+    uint8_t body[UB_LINK_HELLO_BODY] = { 'U', 'B', 'L', 'W', 1, 0, 8, 2 };
+
+    stl_le_p(body + 8, g_rand_int(r));
+    put_record(out, UB_LINK_HELLO, 0, sizeof(body));
+    g_byte_array_append(out, body, sizeof(body));
+}
+
+static void put_lanes(GByteArray *out, uint8_t mask, uint8_t rate)
+{
+    const uint8_t body[UB_LINK_LANES_BODY] = { mask, rate };
+
+    put_record(out, UB_LINK_LANES, 0, sizeof(body));
+    g_byte_array_append(out, body, sizeof(body));
+}
+
+static void not_hello(GByteArray *out, GRand *r)
+{
+    const uint8_t first = 0x80 | g_rand_int(r);
+
+    g_byte_array_append(out, &first, 1);
+    put_noise(out, r, 8000);
+}
+
+static void hello_and_noise(GByteArray *out, GRand *r)
+{
+    put_hello(out, r);
+    not_hello(out, r);
+}
+
+static void bad_magic(GByteArray *out, GRand *r)
+{
+    put_hello(out, r);
+    out->data[UB_LINK_HEADER + g_rand_int_range(r, 0, 6)] ^= 0x20;
+}
+
+static void too_long(GByteArray *out, GRand *r)
+{
+    put_hello(out, r);
+    put_lanes(out, 0xff, 0);
+    put_record(out, UB_LINK_RUN, 0xff, UB_LINK_BODY_MAX + 1);
+    put_noise(out, r, 1000);
+}
+
+static void idle_lane(GByteArray *out, GRand *r)
+{
+    put_hello(out, r);
+    put_lanes(out, 0x0f, 0);
+    put_record(out, UB_LINK_RUN, 0x1f, 50);
+    put_noise(out, r, 50);
+}
+
+static void uneven_run(GByteArray *out, GRand *r)
+{
+    put_hello(out, r);
+    put_lanes(out, 0xff, 0);
+    put_record(out, UB_LINK_RUN, 0xff, 1001);
+    put_noise(out, r, 1001);
+}
+
+static void same_session(GByteArray *out, GRand *r)
+{
+    put_hello(out, r);
+    g_byte_array_append(out, g_memdup2(out->data, out->len), out->len);
+}
+
+static void truncated(GByteArray *out, GRand *r)
+{
+    put_hello(out, r);
+    put_lanes(out, 0xff, 0);
+    put_record(out, UB_LINK_RUN, 0xff, 8000);
+    put_noise(out, r, 4000);
+    g_byte_array_set_size(out, g_rand_int_range(r, 1, out->len));
+}
+
+static void noise_on_lanes(GByteArray *out, GRand *r)
+{
+    put_hello(out, r);
+    put_lanes(out, 0xff, g_rand_int_range(r, 0, 10));
+    for (unsigned i = 0; i < 20; i++) {
+        put_record(out, UB_LINK_RUN, 0xff, 8 * 250);
+        put_noise(out, r, 8 * 250);
+    }
+}
+
+static void flapping_lanes(GByteArray *out, GRand *r)
+{
+    put_hello(out, r);
+    for (unsigned i = 0; i < 100; i++) {
+        uint8_t mask = g_rand_int(r) | 1;
+
+        put_lanes(out, mask, g_rand_int_range(r, 0, 10));
+        put_record(out, UB_LINK_RUN, 1, 100);
+        put_noise(out, r, 100);
+    }
+}
+
+static void many_sessions(GByteArray *out, GRand *r)
+{
+    for (unsigned i = 0; i < 50; i++) {
+        put_hello(out, r);
+        put_lanes(out, 0xff, 0);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*make)(GByteArray *out, GRand *r);
+    bool broken; /* a rule of the stream is, so the connection is given up */
+} attacks[] = {
+    { "not HELLO", not_hello, true },
+    { "HELLO and noise", hello_and_noise, true },
+    { "bad magic", bad_magic, true },
+    { "too long", too_long, true },
+    { "idle lane", idle_lane, true },
+    { "uneven RUN", uneven_run, true },
+    { "same session", same_session, true },
+    { "truncated", truncated, false },
+    { "noise on the lanes", noise_on_lanes, false },
+    { "flapping lanes", flapping_lanes, false },
+    { "many sessions", many_sessions, false },
+};
+
+static int attach(const char *path)
+{
+    const struct timeval patience = { .tv_sec = 60 };
+    struct sockaddr_un sun = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    g_assert_cmpint(fd, >=, 0);
+    g_assert_cmpuint(g_strlcpy(sun.sun_path, path, sizeof(sun.sun_path)), <,
+                     sizeof(sun.sun_path));
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    QUBC_WAIT(!connect(fd, (struct sockaddr *)&sun, sizeof(sun)));
+    return fd;
+}
+
+static void attack(const char *path, unsigned which, GRand *r)
+{
+    GByteArray *out = g_byte_array_new();
+    uint8_t sink[4096];
+    int fd = attach(path);
+    size_t at = 0;
+    ssize_t n;
+
+    attacks[which].make(out, r);
+    while (at < out->len) {
+        size_t piece = MIN(out->len - at, g_rand_int_range(r, 1, 4000));
+
+        n = send(fd, out->data + at, piece, MSG_NOSIGNAL);
+        if (n < 0) {
+            /* Given up already: only when there is a reason. */
+            g_assert_true(errno == EPIPE || errno == ECONNRESET);
+            g_assert_true(attacks[which].broken);
+            break;
+        }
+        at += n;
+    }
+    if (attacks[which].broken) {
+        while ((n = recv(fd, sink, sizeof(sink), 0)) > 0) {
+            /* what it said before it noticed */
+        }
+        g_assert_true(n == 0 || errno == ECONNRESET);
+    } else {
+        /* It listens, and says HELLO itself. */
+        g_assert_cmpint(recv(fd, sink, sizeof(sink), 0), >, 0);
+    }
+    close(fd);
+    g_byte_array_free(out, TRUE);
+}
+
+static void test_hostile_peer(void)
+{
+    const unsigned rounds = g_test_slow() ? 200 : 8;
+    unsigned broken = 0;
+    GRand *r = g_rand_new_with_seed(20);
+    Link l;
+
+    link_prepare(&l);
+    l.a = start_server(&l);
+    qubc_port_open(l.a, 0);
+    for (unsigned i = 0; i < rounds * G_N_ELEMENTS(attacks); i++) {
+        unsigned which = i % G_N_ELEMENTS(attacks);
+
+        g_test_message("%u: %s", i, attacks[which].name);
+        attack(l.path, which, r);
+        broken += attacks[which].broken;
+        g_assert_cmphex(qubc_read(l.a, UBC_ID), ==, UBC_ID_VALUE);
+        g_assert_cmpuint(qubc_counter(l.a, 0, UBC_CNT_LINK_BAD_RECORDS), ==,
+                         broken);
+    }
+    g_assert_false(qubc_up(l.a, 0));
+    l.b = start_client(&l);
+    qubc_port_open(l.b, 0);
+    wait_up(&l);
+    exchange(&l, 500);
+    g_rand_free(r);
+    link_stop(&l);
+}
+
+/* ---- Several machines --------------------------------------------------------- */
+
+#define MACHINES 4
+
+typedef struct Edge {
+    unsigned a, pa, b, pb;
+} Edge;
+
+/* Machines joined by edges: all links train and carry packets both ways. */
+static void net(unsigned ports, const Edge *edges, unsigned n)
+{
+    g_autofree char *dir = g_dir_make_tmp("ubc-XXXXXX", NULL);
+    QUbc *m[MACHINES];
+
+    for (unsigned i = 0; i < MACHINES; i++) {
+        g_autoptr(GString) more = g_string_new("");
+        g_autoptr(GString) props = g_string_new("");
+
+        g_string_printf(props, "ports=%u", ports);
+        for (unsigned e = 0; e < n; e++) {
+            if (edges[e].a == i || edges[e].b == i) {
+                unsigned port = edges[e].a == i ? edges[e].pa : edges[e].pb;
+
+                g_string_append_printf(more, " -chardev socket,id=w%u,"
+                                       "path=%s/%u,%s", port, dir, e,
+                                       edges[e].a == i ? "server=on,wait=off"
+                                                       : "reconnect-ms=100");
+                g_string_append_printf(props, ",chardev%u=w%u", port, port);
+            }
+        }
+        m[i] = qubc_start_attached(props->str, more->str);
+        for (unsigned p = 0; p < ports; p++) {
+            qubc_port_open(m[i], p);
+        }
+    }
+    for (unsigned e = 0; e < n; e++) {
+        Link l = {
+            .a = m[edges[e].a], .pa = edges[e].pa,
+            .b = m[edges[e].b], .pb = edges[e].pb,
+        };
+        g_autofree char *path = g_strdup_printf("%s/%u", dir, e);
+
+        wait_up(&l);
+        exchange(&l, 100);
+        unlink(path);
+    }
+    for (unsigned i = 0; i < MACHINES; i++) {
+        qubc_stop(m[i]);
+    }
+    rmdir(dir);
+}
+
+static void test_ring(void)
+{
+    static const Edge ring[] = {
+        { 0, 0, 1, 1 }, { 1, 0, 2, 1 }, { 2, 0, 3, 1 }, { 3, 0, 0, 1 },
+    };
+
+    net(2, ring, G_N_ELEMENTS(ring));
+}
+
+static void test_mesh(void)
+{
+    static const Edge mesh[] = {
+        { 0, 0, 1, 0 }, { 0, 1, 2, 0 }, { 0, 2, 3, 0 },
+        { 1, 1, 2, 1 }, { 1, 2, 3, 1 }, { 2, 2, 3, 2 },
+    };
+
+    net(3, mesh, G_N_ELEMENTS(mesh));
+}
+
+/* ---- Migration ------------------------------------------------------------------- */
+
+/* Flits that a has sent and b has not counted: those under way, and those of
+ * the training.  Never too few, since the receiver is asked first. */
+static uint64_t under_way(const Link *l)
+{
+    uint64_t there = qubc_counter(l->b, 0, UBC_CNT_RX_FLITS);
+
+    return qubc_counter(l->a, 0, UBC_CNT_TX_FLITS) - there;
+}
+
+static bool migrated(QUbc *d)
+{
+    QDict *rsp = qtest_qmp(d->qts, "{ 'execute': 'query-migrate' }");
+    const char *status =
+        qdict_get_try_str(qdict_get_qdict(rsp, "return"), "status");
+    bool done = !g_strcmp0(status, "completed");
+
+    g_assert_cmpstr(status, !=, "failed");
+    qobject_unref(rsp);
+    return done;
+}
+
+/* One end moves, with packets that wait for buffers; the other one stays. */
+static void test_migration(void)
+{
+    static const uint32_t regs[] = {
+        UBC_RING_BASE_LO, UBC_RING_BASE_HI, UBC_RING_SIZE, UBC_RING_CTRL,
+        UBC_RING_HEAD, UBC_RING_TAIL, UBC_RING_ARM,
+    };
+    g_autofree char *path = NULL, *uri = NULL, *more = NULL, *chr = NULL;
+    uint32_t before[2][G_N_ELEMENTS(regs)];
+    const uint32_t extra = 4;
+    uint64_t rest = UINT64_MAX;
+    QUbcPort *pb;
+    uint32_t n;
+    QUbc *c;
+    Link l;
+
+    link_start(&l);
+    exchange(&l, 700);
+    for (unsigned i = 0; i < 20; i++) {
+        rest = MIN(rest, under_way(&l));
+    }
+    /* The receiver runs out of buffers, so that packets wait in the device. */
+    qubc_port_write(l.b, 0, UBC_RING_RX + UBC_RING_ARM, 0x8123);
+    pb = &l.b->port[0];
+    pb->room = 0;
+    n = (uint16_t)(pb->rx_head - pb->rx_tail) + extra;
+    for (uint32_t sent = 0; sent < n;) {
+        sent += qubc_send(l.a, 0, n - sent);
+    }
+    QUBC_WAIT(qubc_counter(l.a, 0, UBC_CNT_TX_PACKETS) == 700 + n &&
+              qubc_counter(l.b, 0, UBC_CNT_RX_PACKETS) == 700 + n - extra &&
+              under_way(&l) <= rest);
+    for (unsigned i = 0; i < G_N_ELEMENTS(regs); i++) {
+        before[0][i] = qubc_port_read(l.b, 0, UBC_RING_TX + regs[i]);
+        before[1][i] = qubc_port_read(l.b, 0, UBC_RING_RX + regs[i]);
+    }
+
+    path = g_build_filename(l.dir, "migrate", NULL);
+    uri = g_strdup_printf("unix:%s", path);
+    chr = client(l.path);
+    more = g_strdup_printf("%s -incoming %s", chr, uri);
+    c = qubc_start("q35", "chardev0=w", more);
+    qtest_qmp_assert_success(l.b->qts, "{ 'execute': 'migrate',"
+                             " 'arguments': { 'uri': %s } }", uri);
+    QUBC_WAIT(migrated(l.b));
+    qtest_qmp_eventwait(c->qts, "RESUME");
+    qubc_adopt(c, l.b);
+    qubc_stop(l.b);
+    l.b = c;
+    pb = &c->port[0];
+    for (unsigned i = 0; i < G_N_ELEMENTS(regs); i++) {
+        g_assert_cmphex(qubc_port_read(c, 0, UBC_RING_TX + regs[i]), ==,
+                        before[0][i]);
+        g_assert_cmphex(qubc_port_read(c, 0, UBC_RING_RX + regs[i]), ==,
+                        before[1][i]);
+    }
+    g_assert_cmpuint(qubc_counter(c, 0, UBC_CNT_RX_PACKETS), ==,
+                     700 + n - extra);
+    /* The waiting packets come into buffers given here, link or no link. */
+    pb->room = QUBC_RING;
+    QUBC_WAIT((qubc_reap(c, 0), pb->received == 700 + n));
+    wait_up(&l);
+    QUBC_WAIT(qubc_link_int(l.a, 0, "tx-width") == 8);
+    pump(&l, 2000, 2000);
+    unlink(path);
+    link_stop(&l);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/ubc-link/traffic", test_traffic);
+    qtest_add_func("/ubc-link/bit-errors", test_bit_errors);
+    qtest_add_func("/ubc-link/lane-cut", test_lane_cut);
+    qtest_add_func("/ubc-link/width-change", test_width_change);
+    qtest_add_func("/ubc-link/peer-killed", test_peer_killed);
+    qtest_add_func("/ubc-link/hostile-peer", test_hostile_peer);
+    qtest_add_func("/ubc-link/ring", test_ring);
+    qtest_add_func("/ubc-link/mesh", test_mesh);
+    qtest_add_func("/ubc-link/migration", test_migration);
+    return g_test_run();
+}
