@@ -1,0 +1,246 @@
+/*
+ * ubc: registers, rings and interrupts of one controller.
+ *
+ * Where a link is needed, a wire joins the controller's two ports.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "hw/pci/pci_regs.h"
+#include "../link/ubc-driver.h"
+
+#define GUID "00112233445566778899aabbccddeeff"
+
+static QUbc *start(void)
+{
+    return qubc_start_attached("ports=2,guid=" GUID, "");
+}
+
+typedef struct Loop {
+    char *dir, *path;
+    QUbc *d;
+} Loop;
+
+static void loop_start(Loop *l)
+{
+    g_autofree char *more = NULL;
+
+    l->dir = g_dir_make_tmp("ubc-XXXXXX", NULL);
+    l->path = g_build_filename(l->dir, "wire", NULL);
+    more = g_strdup_printf("-chardev socket,id=w0,path=%s,server=on,wait=off "
+                           "-chardev socket,id=w1,path=%s,reconnect-ms=100",
+                           l->path, l->path);
+    l->d = qubc_start_attached("ports=2,chardev0=w0,chardev1=w1", more);
+    qubc_port_open(l->d, 0);
+    qubc_port_open(l->d, 1);
+    QUBC_WAIT(qubc_up(l->d, 0) && qubc_up(l->d, 1));
+}
+
+static void loop_stop(Loop *l)
+{
+    qubc_stop(l->d);
+    unlink(l->path);
+    rmdir(l->dir);
+    g_free(l->path);
+    g_free(l->dir);
+}
+
+static void test_reset_values(void)
+{
+    static const struct { uint32_t reg, value; } values[] = {
+        { 0x0000, 0x31434255 }, { 0x0004, 1 }, { 0x0008, 2 }, { 0x000c, 0 },
+        { 0x0010, 0 }, { 0x0014, 0 }, { 0x0018, 0 }, { 0x001c, 0 },
+        { 0x0020, 0 },
+        /* Port 0: status, control, events, MTU, VLs; rings; tx_packets. */
+        { 0x1000, 0 }, { 0x1004, 0 }, { 0x1008, 0 }, { 0x100c, 0 },
+        { 0x1010, 10142 }, { 0x1014, 0 },
+        { 0x1040, 0 }, { 0x1048, 0 }, { 0x104c, 0 }, { 0x1050, 0 },
+        { 0x1054, 0 }, { 0x1058, 0 }, { 0x1080, 0 }, { 0x108c, 0 },
+        { 0x1100, 0 }, { 0x1410, 10142 },
+        { 0x1810, 0 }, /* there is no third port */
+        /* CFG0_BASIC: header, entities and ports, GUID low half first. */
+        { 0x100000, 0x2c0 }, { 0x100004, 0x00010002 },
+        { 0x100038, 0xccddeeff }, { 0x10003c, 0x8899aabb },
+        { 0x100040, 0x44556677 }, { 0x100044, 0x00112233 },
+        /* CFG1_BASIC, PORT_BASIC of both ports and their indices. */
+        { 0x140000, 0x300 }, { 0x180000, 0x110 }, { 0x1c0000, 0x110 },
+        { 0x180024, 0 }, { 0x1c0024, 1 },
+    };
+    QUbc *d = start();
+
+    g_assert_cmphex(qpci_config_readw(d->pci, PCI_VENDOR_ID), ==, 0x1234);
+    g_assert_cmphex(qpci_config_readw(d->pci, PCI_DEVICE_ID), ==, 0x0b01);
+    g_assert_cmphex(qpci_config_readw(d->pci, PCI_CLASS_DEVICE), ==, 0x0280);
+    for (unsigned i = 0; i < G_N_ELEMENTS(values); i++) {
+        g_test_message("register 0x%x", values[i].reg);
+        g_assert_cmphex(qubc_read(d, values[i].reg), ==, values[i].value);
+    }
+    /* The same dwords by address and data. */
+    qubc_write(d, 0x20, 0x11);
+    g_assert_cmphex(qubc_read(d, 0x24), ==, 0x00112233);
+    qubc_write(d, 0x0c, 1);
+    g_assert_cmphex(qubc_read(d, 0x20), ==, 0);
+    qubc_stop(d);
+}
+
+static void test_ring_misuse(void)
+{
+    QUbc *d = start();
+    uint32_t errors = 0;
+
+    /* A size and a base that cannot be, a doorbell that nobody hears. */
+    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_SIZE, 13);
+    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_CTRL, UBC_RING_ENABLE);
+    g_assert_cmphex(qubc_port_read(d, 0, UBC_RING_TX + UBC_RING_CTRL), ==,
+                    UBC_RING_ERROR);
+    g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, ++errors);
+    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_SIZE, 4);
+    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_BASE_LO, 8);
+    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_CTRL, UBC_RING_ENABLE);
+    g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, ++errors);
+    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_HEAD, 1);
+    g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, ++errors);
+    g_assert_cmphex(qubc_read(d, UBC_EVENT) & UBC_EVENT_GUEST_ERROR, !=, 0);
+    /* An enabled ring keeps its place, and stops at an impossible head. */
+    qubc_ring_open(d, 0, UBC_RING_TX, QUBC_TX_RING(0));
+    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_BASE_LO, 0);
+    g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, ++errors);
+    g_assert_cmphex(qubc_port_read(d, 0, UBC_RING_TX + UBC_RING_BASE_LO), ==,
+                    QUBC_TX_RING(0));
+    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_HEAD, QUBC_RING + 1);
+    g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, ++errors);
+    g_assert_cmphex(qubc_port_read(d, 0, UBC_RING_TX + UBC_RING_CTRL), ==,
+                    UBC_RING_ERROR);
+    g_assert_true(qubc_logged(d, "ring head beyond the size of the ring"));
+    /* Usable again; descriptors that break rules, then a link that is down. */
+    qubc_ring_open(d, 0, UBC_RING_TX, QUBC_TX_RING(0));
+    qubc_post(d, 0, UBC_RING_TX, QUBC_TX_BUF(0), 0, 3);
+    qubc_post(d, 0, UBC_RING_TX, QUBC_TX_BUF(0), 10143, 3);
+    qubc_post(d, 0, UBC_RING_TX, QUBC_TX_BUF(0), 64, 0x103);
+    qubc_post(d, 0, UBC_RING_TX, QUBC_TX_BUF(0), 64, 3);
+    qubc_doorbell(d, 0, UBC_RING_TX);
+    for (unsigned i = 0; i < 4; i++) {
+        QUBC_WAIT(qubc_status(d, 0, UBC_RING_TX, i));
+        g_assert_cmphex(qubc_status(d, 0, UBC_RING_TX, i), ==,
+                        UBC_DESC_DONE | UBC_DESC_ERROR);
+    }
+    g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, errors + 3);
+    g_assert_cmpuint(qubc_counter(d, 0, UBC_CNT_TX_ERRORS), ==, 4);
+    qubc_stop(d);
+}
+
+static void test_dma_to_nowhere(void)
+{
+    QUbcPort *p;
+    Loop l;
+
+    loop_start(&l);
+    /* A packet that is nowhere: its descriptor fails, the ring goes on. */
+    qubc_post(l.d, 0, UBC_RING_TX, QUBC_NOWHERE, 64, 3);
+    qubc_doorbell(l.d, 0, UBC_RING_TX);
+    QUBC_WAIT(qubc_status(l.d, 0, UBC_RING_TX, 0));
+    g_assert_cmphex(qubc_status(l.d, 0, UBC_RING_TX, 0), ==,
+                    UBC_DESC_DONE | UBC_DESC_ERROR);
+    g_assert_cmpuint(qubc_read(l.d, UBC_DMA_ERRORS), ==, 1);
+    g_assert_cmphex(qubc_read(l.d, UBC_EVENT) & UBC_EVENT_DMA_ERROR, !=, 0);
+    p = &l.d->port[0];
+    p->tx_tail++;
+    g_assert_cmpuint(qubc_send(l.d, 0, 10), ==, 10);
+    QUBC_WAIT((qubc_reap(l.d, 1), l.d->port[1].received == 10));
+    /* A ring that is nowhere stops. */
+    qubc_ring_open(l.d, 0, UBC_RING_TX, QUBC_NOWHERE);
+    qubc_port_write(l.d, 0, UBC_RING_TX + UBC_RING_HEAD, 1);
+    QUBC_WAIT(qubc_port_read(l.d, 0, UBC_RING_TX + UBC_RING_CTRL) ==
+              UBC_RING_ERROR);
+    g_assert_cmpuint(qubc_read(l.d, UBC_DMA_ERRORS), ==, 2);
+    loop_stop(&l);
+}
+
+/* Rings rest while bus mastering is off, and while the machine is stopped. */
+static void test_rings_rest(void)
+{
+    Loop l;
+
+    loop_start(&l);
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t tail = l.d->port[0].tx_head;
+
+        if (i) {
+            qtest_qmp_assert_success(l.d->qts, "{ 'execute': 'stop' }");
+        } else {
+            qubc_bus_master(l.d, false);
+        }
+        g_assert_cmpuint(qubc_send(l.d, 0, 5), ==, 5);
+        for (unsigned n = 0; n < 50; n++) {
+            g_assert_cmpuint(qubc_port_read(l.d, 0, UBC_RING_TX +
+                                            UBC_RING_TAIL), ==, tail);
+        }
+        g_assert_true(qubc_up(l.d, 0));
+        if (i) {
+            qtest_qmp_assert_success(l.d->qts, "{ 'execute': 'cont' }");
+        } else {
+            qubc_bus_master(l.d, true);
+        }
+        QUBC_WAIT((qubc_reap(l.d, 1), l.d->port[1].received == 5 * (i + 1)));
+    }
+    loop_stop(&l);
+}
+
+/* A message that was masked waits, and comes when the mask goes. */
+static void test_msix(void)
+{
+    const uint32_t control = UBC_MSIX_TABLE + PCI_MSIX_ENTRY_VECTOR_CTRL;
+    QUbc *d = start();
+
+    qubc_msix(d, true);
+    qubc_write(d, UBC_EVENT_MASK, UBC_EVENT_GUEST_ERROR);
+    qubc_write(d, UBC_ID, 0); /* read-only: a guest error, vector 0 */
+    g_assert_cmphex(qubc_read(d, UBC_MSIX_PBA), ==, 1);
+    g_assert_false(qubc_irq(d, UBC_VECTOR_CTRL));
+    qubc_write(d, control, 0);
+    QUBC_WAIT(qubc_irq(d, UBC_VECTOR_CTRL));
+    g_assert_cmphex(qubc_read(d, UBC_MSIX_PBA), ==, 0);
+    /* Only once for one event; again when it was cleared and came again. */
+    qubc_write(d, UBC_ID, 0);
+    g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, 2);
+    g_assert_false(qubc_irq(d, UBC_VECTOR_CTRL));
+    qubc_write(d, UBC_EVENT, ~0u);
+    qubc_write(d, UBC_ID, 0);
+    QUBC_WAIT(qubc_irq(d, UBC_VECTOR_CTRL));
+    qubc_stop(d);
+}
+
+/* Unplugged with its link up; the machine goes on. */
+static void test_unplug(void)
+{
+    g_autofree char *dir = g_dir_make_tmp("ubc-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(dir, "wire", NULL);
+    g_autofree char *more =
+        g_strdup_printf("-chardev socket,id=w0,path=%s,server=on,wait=off "
+                        "-chardev socket,id=w1,path=%s,reconnect-ms=100",
+                        path, path);
+    QUbc *d = qubc_start("pc", "ports=2,chardev0=w0,chardev1=w1", more);
+
+    qubc_attach(d);
+    qubc_port_open(d, 0);
+    qubc_port_open(d, 1);
+    QUBC_WAIT(qubc_up(d, 0) && qubc_up(d, 1));
+    g_assert_cmpuint(qubc_send(d, 0, 100), ==, 100);
+    qpci_unplug_acpi_device_test(d->qts, "ub0", QUBC_SLOT);
+    qtest_qmp_assert_success(d->qts, "{ 'execute': 'query-ub-links' }");
+    qubc_stop(d);
+    unlink(path);
+    rmdir(dir);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/ubc/reset-values", test_reset_values);
+    qtest_add_func("/ubc/ring-misuse", test_ring_misuse);
+    qtest_add_func("/ubc/dma-to-nowhere", test_dma_to_nowhere);
+    qtest_add_func("/ubc/rings-rest", test_rings_rest);
+    qtest_add_func("/ubc/msix", test_msix);
+    qtest_add_func("/ubc/unplug", test_unplug);
+    return g_test_run();
+}
