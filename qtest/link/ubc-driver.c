@@ -15,7 +15,7 @@
 
 #define IRQ_BASE 0x55420000u
 
-/* ---- Machines -------------------------------------------------------------- */
+/* ---- Machines ----------------------------------------------------------- */
 
 static char *temporary(const char *pattern)
 {
@@ -119,7 +119,7 @@ void qubc_kill(QUbc *d)
     clean_up(d);
 }
 
-/* ---- Registers ---------------------------------------------------------------- */
+/* ---- Registers ---------------------------------------------------------- */
 
 uint32_t qubc_read(QUbc *d, uint32_t reg)
 {
@@ -199,7 +199,7 @@ bool qubc_logged(QUbc *d, const char *text)
     return strstr(all, text);
 }
 
-/* ---- Interrupts and bus mastering --------------------------------------------- */
+/* ---- Interrupts and bus mastering --------------------------------------- */
 
 void qubc_msix(QUbc *d, bool masked)
 {
@@ -239,7 +239,7 @@ void qubc_bus_master(QUbc *d, bool on)
                           : cmd & ~PCI_COMMAND_MASTER);
 }
 
-/* ---- Rings -------------------------------------------------------------------- */
+/* ---- Rings -------------------------------------------------------------- */
 
 static uint8_t *descriptor(QUbc *d, unsigned port, uint32_t ring, uint16_t n)
 {
@@ -295,7 +295,7 @@ uint16_t qubc_status(QUbc *d, unsigned port, uint32_t ring, uint16_t n)
     return le16_to_cpu(qatomic_load_acquire(at));
 }
 
-/* ---- Traffic ------------------------------------------------------------------ */
+/* ---- Traffic ------------------------------------------------------------ */
 
 static uint32_t length_of(uint32_t n)
 {

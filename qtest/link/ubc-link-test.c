@@ -15,7 +15,7 @@
 #define MEAN 2056 /* bytes of a packet of the traffic, about */
 #define PATIENCE_US (60 * G_USEC_PER_SEC)
 
-/* ---- Links ------------------------------------------------------------------- */
+/* ---- Links -------------------------------------------------------------- */
 
 typedef struct Link {
     char *dir, *path;
@@ -120,7 +120,7 @@ static uint64_t both(const Link *l, unsigned counter)
            qubc_counter(l->b, l->pb, counter);
 }
 
-/* ---- One link ----------------------------------------------------------------- */
+/* ---- One link ----------------------------------------------------------- */
 
 static void test_traffic(void)
 {
@@ -242,7 +242,7 @@ static void test_peer_killed(void)
     link_stop(&l);
 }
 
-/* ---- A hostile peer -------------------------------------------------------------- */
+/* ---- A hostile peer ----------------------------------------------------- */
 
 static void put_record(GByteArray *out, uint8_t type, uint8_t lanes,
                        uint32_t len)
@@ -325,8 +325,11 @@ static void uneven_run(GByteArray *out, GRand *r)
 
 static void same_session(GByteArray *out, GRand *r)
 {
+    g_autofree uint8_t *hello = NULL;
+
     put_hello(out, r);
-    g_byte_array_append(out, g_memdup2(out->data, out->len), out->len);
+    hello = g_memdup2(out->data, out->len);
+    g_byte_array_append(out, hello, out->len);
 }
 
 static void truncated(GByteArray *out, GRand *r)
@@ -464,7 +467,7 @@ static void test_hostile_peer(void)
     link_stop(&l);
 }
 
-/* ---- Several machines --------------------------------------------------------- */
+/* ---- Several machines --------------------------------------------------- */
 
 #define MACHINES 4
 
@@ -535,7 +538,7 @@ static void test_mesh(void)
     net(3, mesh, G_N_ELEMENTS(mesh));
 }
 
-/* ---- Migration ------------------------------------------------------------------- */
+/* ---- Migration ---------------------------------------------------------- */
 
 /* Flits that a has sent and b has not counted: those under way, and those of
  * the training.  Never too few, since the receiver is asked first. */
