@@ -41,6 +41,7 @@ typedef struct QUbcPort {
     uint32_t sent, received; /* packets since the start or the last resync */
     uint64_t bytes;          /* received */
     uint32_t room;           /* receive buffers to keep posted */
+    bool stale;       /* until packet 0 comes, others are of an old count */
 } QUbcPort;
 
 typedef struct QUbc {
