@@ -109,3 +109,13 @@ uint64_t fixture_counter(Fixture *f, const char *name)
     qobject_unref(rsp);
     return value;
 }
+
+void fixture_wait_counter(Fixture *f, const char *name, uint64_t least)
+{
+    gint64 limit = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
+
+    while (fixture_counter(f, name) < least) {
+        g_assert_cmpint(g_get_monotonic_time(), <, limit);
+        g_usleep(1000);
+    }
+}

@@ -37,5 +37,7 @@ void fixture_adopt(Fixture *f, const Fixture *from);
 bool fixture_logged(Fixture *f, const char *text);
 /* Value of a counter, as QMP shows it. */
 uint64_t fixture_counter(Fixture *f, const char *name);
+/* Waits until it is at least @least, ten seconds at most. */
+void fixture_wait_counter(Fixture *f, const char *name, uint64_t least);
 
 #endif

@@ -202,9 +202,7 @@ static void test_wire(void)
     stl_be_p(bth + 12, 0x1f000001);
     stl_le_p(bth + 16, icrc(ip, 44) ^ 1);
     qncic_wire_send(&f->wire, ack, sizeof(ack));
-    while (!fixture_counter(f, "rdma-counter-rx_bad_icrc")) {
-        g_usleep(1000);
-    }
+    fixture_wait_counter(f, "rdma-counter-rx_bad_icrc", 1);
     g_assert_false(qnr_cqe_ready(&r));
     stl_le_p(bth + 16, icrc(ip, 44));
     qncic_wire_send(&f->wire, ack, sizeof(ack));
@@ -250,9 +248,7 @@ static void test_fault(void)
     g_assert_true(qdict_haskey(rsp, "error"));
     qobject_unref(rsp);
     qnr_send(&r, &a, WRITE, QNR_VA, 8, QNR_VA);
-    while (!fixture_counter(f, "rdma-counter-fault_drop")) {
-        g_usleep(1000);
-    }
+    fixture_wait_counter(f, "rdma-counter-fault_drop", 1);
     g_assert_cmpuint(fixture_counter(f, "rdma-counter-retransmits"), ==, 0);
     qtest_clock_step(f->qts, 200000000);
     g_assert_cmpuint(fixture_counter(f, "rdma-counter-retransmits"), ==, 1);
