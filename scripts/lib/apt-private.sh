@@ -112,15 +112,16 @@ apt_missing()
 
 apt_install()
 {
-    local missing sudo=
+    local missing frontend sudo=
     missing=$(apt_missing "$@")
     [ -n "$missing" ] || return 0
     [ "$(id -u)" = 0 ] || sudo=sudo
     echo "installing:" $missing
     # shellcheck disable=SC2086
-    DEBIAN_FRONTEND=noninteractive $sudo apt-get -q install -y \
-        --no-install-recommends $missing > /dev/null 2>&1 ||
-    { DEBIAN_FRONTEND=noninteractive $sudo sh -c \
-        "apt-get -q update && apt-get -q install -y --no-install-recommends \
-         $(echo $missing)"; }
+    # sudo drops the environment, so the setting goes behind it.
+    frontend="$sudo env DEBIAN_FRONTEND=noninteractive"
+    $frontend apt-get -q install -y --no-install-recommends $missing \
+        > /dev/null 2>&1 ||
+    { $frontend apt-get -q update &&
+      $frontend apt-get -q install -y --no-install-recommends $missing; }
 }
