@@ -24,14 +24,9 @@ static char *guid_string(const uint8_t guid[16])
 
 static uint32_t lane_mbps(unsigned mode, unsigned rate)
 {
-    static const uint32_t mode2[] = {
-        [0] = 2578, [2] = 25781, [4] = 53125, [8] = 106250,
-    };
+    const UbDataRate *r = ub_data_rate(mode, rate);
 
-    if (mode == 1) {
-        return rate == 0 ? 4000 : 0;
-    }
-    return rate < ARRAY_SIZE(mode2) ? mode2[rate] : 0;
+    return r ? r->kbps / 1000 : 0;
 }
 
 static UbLinkInfo *link_info(UbcState *s, unsigned port)
