@@ -13,6 +13,14 @@
 #ifndef UB_CFG_REGS_H
 #define UB_CFG_REGS_H
 
+/* Table 10-6: bases in dwords, of port @p and of slice @cap of a base. */
+#define UB_CFG_SLICE 0x100u
+#define UB_CFG0_BASE 0x00000000u
+#define UB_CFG1_BASE 0x00010000u
+#define UB_CFG_PORT_BASE(p) (0x00020000u + (p) * 0x10000u)
+#define UB_CFG_CAP(base, cap) ((base) + (cap) * UB_CFG_SLICE)
+#define UB_CFG_PORT_CAP(p, cap) UB_CFG_CAP(UB_CFG_PORT_BASE(p), cap)
+
 /* CFG0_BASIC */
 #define UB_CFG0_BASIC_SLICE_HEADER 0x0
 #define UB_CFG0_BASIC_SLICE_HEADER__SLICE_USED_SIZE 0xfffffff0u

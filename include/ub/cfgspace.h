@@ -20,14 +20,6 @@
 #define UB_CFG_GET(mask, v) (((v) & (mask)) >> __builtin_ctz(mask))
 #define UB_CFG_PUT(mask, v) (((uint32_t)(v) << __builtin_ctz(mask)) & (mask))
 
-/* Table 10-6: bases in dwords. */
-#define UB_CFG_SLICE 0x100u
-#define UB_CFG0_BASE 0x00000000u
-#define UB_CFG1_BASE 0x00010000u
-#define UB_CFG_PORT_BASE(p) (0x00020000u + (uint32_t)(p) * 0x10000u)
-#define UB_CFG_CAP(base, cap) ((base) + (uint32_t)(cap) * UB_CFG_SLICE)
-#define UB_CFG_PORT_CAP(p, cap) UB_CFG_CAP(UB_CFG_PORT_BASE(p), cap)
-
 #define UB_CFG_MAX_PORTS 8
 
 typedef enum UbCfgSpaceId {

@@ -2,6 +2,7 @@
 /*
  * UB controller driver: ethtool.
  */
+#include <linux/bitfield.h>
 #include <linux/ethtool.h>
 
 #include "ubc.h"
@@ -79,13 +80,17 @@ static int ubc_get_link_ksettings(struct net_device *netdev,
 				  struct ethtool_link_ksettings *cmd)
 {
 	struct ubc_port *port = netdev_priv(netdev);
-	u32 base = (0x20000 + 0x10000 * port->index) +
-		   0x100 * UB_CAP_PORT_LINK;
-	u32 st = ubc_cfg_rd(port->ubc, base + UB_PORT_LINK_PHY_LINK_STATUS_1);
-	u32 ctl = ubc_cfg_rd(port->ubc,
-			     base + UB_PORT_LINK_PHY_LINK_CONTROL_1);
-	u32 lane = ubc_lane_rate(st & 0xf, (ctl >> 24 & 0xf) == 0);
-	u32 width = st >> 4 & 0x1f;
+	u32 base = UB_CFG_PORT_CAP(port->index, UB_CAP_PORT_LINK);
+	u32 status = ubc_cfg_rd(port->ubc,
+				base + UB_PORT_LINK_PHY_LINK_STATUS_1);
+	u32 control = ubc_cfg_rd(port->ubc,
+				 base + UB_PORT_LINK_PHY_LINK_CONTROL_1);
+	bool mode1 = !FIELD_GET(UB_PORT_LINK_PHY_LINK_CONTROL_1__PHY_MODE_CONTROL,
+				control);
+	u32 lane = ubc_lane_rate(FIELD_GET(UB_PORT_LINK_PHY_LINK_STATUS_1__CURRENT_LINK_SPEED,
+					   status), mode1);
+	u32 width = FIELD_GET(UB_PORT_LINK_PHY_LINK_STATUS_1__CURRENT_TX_LINK_WIDTH,
+			      status);
 
 	cmd->base.port = PORT_OTHER;
 	cmd->base.autoneg = AUTONEG_ENABLE;

@@ -137,6 +137,16 @@ BANNER = '''/*
  */
 '''
 
+BASES = '''\
+/* Table 10-6: bases in dwords, of port @p and of slice @cap of a base. */
+#define UB_CFG_SLICE 0x100u
+#define UB_CFG0_BASE 0x00000000u
+#define UB_CFG1_BASE 0x00010000u
+#define UB_CFG_PORT_BASE(p) (0x00020000u + (p) * 0x10000u)
+#define UB_CFG_CAP(base, cap) ((base) + (cap) * UB_CFG_SLICE)
+#define UB_CFG_PORT_CAP(p, cap) UB_CFG_CAP(UB_CFG_PORT_BASE(p), cap)
+'''
+
 
 def header(slices):
     out = [BANNER.format(what='UB 2.0 appendix D: offsets and fields of the '
@@ -145,6 +155,7 @@ def header(slices):
                               'a\n * field is that within its dword '
                               '(FIELD_GET in the kernel, UB_CFG_GET here).')]
     out.append('#ifndef UB_CFG_REGS_H\n#define UB_CFG_REGS_H\n')
+    out.append(BASES)
     # The nine DATA_RATE slices are alike; name their registers once.
     done = set()
     for name, piece in slices.items():
@@ -185,6 +196,7 @@ def source(slices):
                               'configuration space.')]
     out.append('#include "ub/cfgspace.h"\n')
     entries = []
+    tables = {}  # (name less its numbers, rows) -> table: nine DATA_RATEs
     for name, piece in slices.items():
         if name in SIZED_BY_DEVICE:
             continue
@@ -200,9 +212,11 @@ def source(slices):
                         f'0x{word.rw:08x}, 0x{word.w1c:08x},\n'
                         f'      0x{word.trigger:08x}, 0x{word.sticky:08x}, '
                         f'"{word.name}" }},')
-        out.append(f'static const UbCfgDword {table}[] = {{')
-        out += rows
-        out.append('};\n')
+        table = tables.setdefault((re.sub(r'\d+', '', name), *rows), table)
+        if table == f'{name.lower()}_dwords':
+            out.append(f'static const UbCfgDword {table}[] = {{')
+            out += rows
+            out.append('};\n')
         space, cap = placement(name)
         entries.append(f'    {{ "{name}", UB_CFG_SPACE_{space}, {cap}, '
                        f'0x{piece.used:x},\n      {table}, '

@@ -357,94 +357,6 @@ static const UbCfgDword port_cap4_data_rate1_dwords[] = {
       0x00000000, 0x0000003f, "State 1" },
 };
 
-static const UbCfgDword port_cap5_data_rate2_dwords[] = {
-    { 0x00, 0x000000a0, 0x00000000, 0x00000000,
-      0x00000000, 0x00000000, "Slice Header" },
-    { 0x01, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 1" },
-    { 0x02, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 2" },
-    { 0x06, 0x00000000, 0x00000000, 0x00000020,
-      0x00000000, 0x0000003f, "State 1" },
-};
-
-static const UbCfgDword port_cap6_data_rate3_dwords[] = {
-    { 0x00, 0x000000a0, 0x00000000, 0x00000000,
-      0x00000000, 0x00000000, "Slice Header" },
-    { 0x01, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 1" },
-    { 0x02, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 2" },
-    { 0x06, 0x00000000, 0x00000000, 0x00000020,
-      0x00000000, 0x0000003f, "State 1" },
-};
-
-static const UbCfgDword port_cap7_data_rate4_dwords[] = {
-    { 0x00, 0x000000a0, 0x00000000, 0x00000000,
-      0x00000000, 0x00000000, "Slice Header" },
-    { 0x01, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 1" },
-    { 0x02, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 2" },
-    { 0x06, 0x00000000, 0x00000000, 0x00000020,
-      0x00000000, 0x0000003f, "State 1" },
-};
-
-static const UbCfgDword port_cap8_data_rate5_dwords[] = {
-    { 0x00, 0x000000a0, 0x00000000, 0x00000000,
-      0x00000000, 0x00000000, "Slice Header" },
-    { 0x01, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 1" },
-    { 0x02, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 2" },
-    { 0x06, 0x00000000, 0x00000000, 0x00000020,
-      0x00000000, 0x0000003f, "State 1" },
-};
-
-static const UbCfgDword port_cap9_data_rate6_dwords[] = {
-    { 0x00, 0x000000a0, 0x00000000, 0x00000000,
-      0x00000000, 0x00000000, "Slice Header" },
-    { 0x01, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 1" },
-    { 0x02, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 2" },
-    { 0x06, 0x00000000, 0x00000000, 0x00000020,
-      0x00000000, 0x0000003f, "State 1" },
-};
-
-static const UbCfgDword port_cap10_data_rate7_dwords[] = {
-    { 0x00, 0x000000a0, 0x00000000, 0x00000000,
-      0x00000000, 0x00000000, "Slice Header" },
-    { 0x01, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 1" },
-    { 0x02, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 2" },
-    { 0x06, 0x00000000, 0x00000000, 0x00000020,
-      0x00000000, 0x0000003f, "State 1" },
-};
-
-static const UbCfgDword port_cap11_data_rate8_dwords[] = {
-    { 0x00, 0x000000a0, 0x00000000, 0x00000000,
-      0x00000000, 0x00000000, "Slice Header" },
-    { 0x01, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 1" },
-    { 0x02, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 2" },
-    { 0x06, 0x00000000, 0x00000000, 0x00000020,
-      0x00000000, 0x0000003f, "State 1" },
-};
-
-static const UbCfgDword port_cap12_data_rate9_dwords[] = {
-    { 0x00, 0x000000a0, 0x00000000, 0x00000000,
-      0x00000000, 0x00000000, "Slice Header" },
-    { 0x01, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 1" },
-    { 0x02, 0x00000000, 0xffffffff, 0x00000000,
-      0x00000000, 0x00000000, "Control 2" },
-    { 0x06, 0x00000000, 0x00000000, 0x00000020,
-      0x00000000, 0x0000003f, "State 1" },
-};
-
 static const UbCfgDword port_cap14_eye_monitor_dwords[] = {
     { 0x00, 0x000000c0, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
@@ -520,21 +432,21 @@ const UbCfgSlice ub_cfg_slices[] = {
     { "PORT_CAP4_DATA_RATE1", UB_CFG_SPACE_PORT, 4, 0xa,
       port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
     { "PORT_CAP5_DATA_RATE2", UB_CFG_SPACE_PORT, 5, 0xa,
-      port_cap5_data_rate2_dwords, sizeof(port_cap5_data_rate2_dwords) / sizeof(port_cap5_data_rate2_dwords[0]) },
+      port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
     { "PORT_CAP6_DATA_RATE3", UB_CFG_SPACE_PORT, 6, 0xa,
-      port_cap6_data_rate3_dwords, sizeof(port_cap6_data_rate3_dwords) / sizeof(port_cap6_data_rate3_dwords[0]) },
+      port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
     { "PORT_CAP7_DATA_RATE4", UB_CFG_SPACE_PORT, 7, 0xa,
-      port_cap7_data_rate4_dwords, sizeof(port_cap7_data_rate4_dwords) / sizeof(port_cap7_data_rate4_dwords[0]) },
+      port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
     { "PORT_CAP8_DATA_RATE5", UB_CFG_SPACE_PORT, 8, 0xa,
-      port_cap8_data_rate5_dwords, sizeof(port_cap8_data_rate5_dwords) / sizeof(port_cap8_data_rate5_dwords[0]) },
+      port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
     { "PORT_CAP9_DATA_RATE6", UB_CFG_SPACE_PORT, 9, 0xa,
-      port_cap9_data_rate6_dwords, sizeof(port_cap9_data_rate6_dwords) / sizeof(port_cap9_data_rate6_dwords[0]) },
+      port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
     { "PORT_CAP10_DATA_RATE7", UB_CFG_SPACE_PORT, 10, 0xa,
-      port_cap10_data_rate7_dwords, sizeof(port_cap10_data_rate7_dwords) / sizeof(port_cap10_data_rate7_dwords[0]) },
+      port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
     { "PORT_CAP11_DATA_RATE8", UB_CFG_SPACE_PORT, 11, 0xa,
-      port_cap11_data_rate8_dwords, sizeof(port_cap11_data_rate8_dwords) / sizeof(port_cap11_data_rate8_dwords[0]) },
+      port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
     { "PORT_CAP12_DATA_RATE9", UB_CFG_SPACE_PORT, 12, 0xa,
-      port_cap12_data_rate9_dwords, sizeof(port_cap12_data_rate9_dwords) / sizeof(port_cap12_data_rate9_dwords[0]) },
+      port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
     { "PORT_CAP14_EYE_MONITOR", UB_CFG_SPACE_PORT, 14, 0xc,
       port_cap14_eye_monitor_dwords, sizeof(port_cap14_eye_monitor_dwords) / sizeof(port_cap14_eye_monitor_dwords[0]) },
     { "PORT_CAP15_QDLWS", UB_CFG_SPACE_PORT, 15, 0x4,
