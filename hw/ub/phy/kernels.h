@@ -55,6 +55,13 @@ typedef struct UbPcsKernels {
      */
     void (*scramble)(UbScrambler *s, const uint8_t *delays, uint8_t *out,
                      const uint8_t *in, size_t n);
+
+    /* As ub_gray, ub_precode and ub_precode_undo (ub/linecode.h). */
+    void (*gray)(uint8_t *out, const uint8_t *in, size_t n);
+    uint8_t (*precode)(uint8_t *out, const uint8_t *in, size_t n, bool pam4,
+                       uint8_t prev);
+    uint8_t (*precode_undo)(uint8_t *out, const uint8_t *in, size_t n,
+                            bool pam4, uint8_t prev);
 } UbPcsKernels;
 
 extern const UbPcsKernels ub_pcs_kernels_scalar;

@@ -156,6 +156,9 @@ const UbPcsKernels ub_pcs_kernels_scalar = {
     .stripe = ub_stripe_scalar,
     .destripe = ub_destripe_scalar,
     .scramble = ub_scramble_scalar,
+    .gray = ub_gray_scalar,
+    .precode = ub_precode_scalar,
+    .precode_undo = ub_precode_undo_scalar,
 };
 
 void ub_rs_encode(const uint8_t *msg, uint8_t *parity, size_t n,

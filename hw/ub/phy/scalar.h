@@ -38,5 +38,10 @@ void ub_destripe_scalar(const UbPcsBytes *bytes, const uint8_t *const *lane,
                         size_t columns, unsigned width);
 void ub_scramble_scalar(UbScrambler *s, const uint8_t *delays, uint8_t *out,
                         const uint8_t *in, size_t n);
+void ub_gray_scalar(uint8_t *out, const uint8_t *in, size_t n);
+uint8_t ub_precode_scalar(uint8_t *out, const uint8_t *in, size_t n, bool pam4,
+                          uint8_t prev);
+uint8_t ub_precode_undo_scalar(uint8_t *out, const uint8_t *in, size_t n,
+                               bool pam4, uint8_t prev);
 
 #endif

@@ -15,6 +15,7 @@
 typedef uint8_t Vec __attribute__((vector_size(32), may_alias));
 
 #define PARTS 2
+#define WORDS 4
 #define FN(name) avx2_##name
 #define TARGET __attribute__((target("avx2")))
 #define GATHER(p, step)                                                     \
@@ -41,6 +42,7 @@ typedef uint8_t Vec __attribute__((vector_size(32), may_alias));
 #define ZIPHI(n, a, b) \
     (Vec)_mm256_unpackhi_epi##n((__m256i)(a), (__m256i)(b))
 
+#include "linecode-loops.h"
 #include "simd-slices.h"
 
 static bool avx2_can;
@@ -70,6 +72,9 @@ const UbPcsKernels ub_pcs_kernels_avx2 = {
     .stripe = avx2_stripe,
     .destripe = avx2_destripe,
     .scramble = avx2_scramble,
+    .gray = avx2_gray,
+    .precode = avx2_precode,
+    .precode_undo = avx2_precode_undo,
 };
 
 #else

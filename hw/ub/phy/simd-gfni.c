@@ -726,6 +726,12 @@ static TARGET void gfni_scramble(UbScrambler *s, const uint8_t *delays,
     s->pos = at * 64 + n;
 }
 
+/* ----------------------------------------------------------- line code --- */
+
+#define FN(name) gfni_##name
+#define WORDS 8
+#include "linecode-loops.h"
+
 const UbPcsKernels ub_pcs_kernels_gfni = {
     .name = "gfni",
     .usable = usable,
@@ -735,6 +741,9 @@ const UbPcsKernels ub_pcs_kernels_gfni = {
     .stripe = gfni_stripe,
     .destripe = gfni_destripe,
     .scramble = gfni_scramble,
+    .gray = gfni_gray,
+    .precode = gfni_precode,
+    .precode_undo = gfni_precode_undo,
 };
 
 #else

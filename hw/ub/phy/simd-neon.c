@@ -15,6 +15,7 @@
 typedef uint8x16_t Vec;
 
 #define PARTS 1
+#define WORDS 2
 #define FN(name) neon_##name
 #define TARGET
 #define GATHER(p, step) ((void)(step), vld1q_u8(p))
@@ -38,6 +39,7 @@ typedef uint8x16_t Vec;
 #define ZIPLO(n, a, b) ZIPLO_##n(a, b)
 #define ZIPHI(n, a, b) ZIPHI_##n(a, b)
 
+#include "linecode-loops.h"
 #include "simd-slices.h"
 
 static bool neon_usable(void)
@@ -56,6 +58,9 @@ const UbPcsKernels ub_pcs_kernels_neon = {
     .stripe = neon_stripe,
     .destripe = neon_destripe,
     .scramble = neon_scramble,
+    .gray = neon_gray,
+    .precode = neon_precode,
+    .precode_undo = neon_precode_undo,
 };
 
 #else
