@@ -67,6 +67,10 @@ typedef struct NcicEthOps {
     void (*msix)(void *opaque, unsigned vector);
     /* ncic_eth_tx_run() has work; the shell batches it. */
     void (*kick_tx)(void *opaque);
+    /* The same from a transmit doorbell, as the last act of a register write:
+     * ncic_eth_tx_run() may be called before this returns.  Optional (then
+     * kick_tx is called). */
+    void (*doorbell_tx)(void *opaque);
     /* A frame that was NCIC_RX_HELD may be offered again. */
     void (*kick_rx)(void *opaque);
     /* The driver broke rule @error (NCIC_E_*); @a and @b are details. */

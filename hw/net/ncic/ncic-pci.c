@@ -25,6 +25,8 @@
 
 /* Frames sent in one go before other work of the main loop has its turn. */
 #define TX_BUDGET 256
+/* The same within a doorbell, while the virtual CPU stands still. */
+#define TX_INLINE_DEFAULT 64
 
 static const NcicRdmaOps *rdma_ops;
 
@@ -76,7 +78,7 @@ static void on_msix(void *opaque, unsigned vector)
 {
     NcicState *s = opaque;
 
-    if (s->irq_batch && s->irq_coalesce) {
+    if (s->tx_running && s->irq_coalesce) {
         set_bit(vector, s->irq_waiting);
     } else {
         send_msix(s, vector);
@@ -97,6 +99,40 @@ void ncic_nic_rdma_msix(NcicState *nic, unsigned vector)
 static void on_kick_tx(void *opaque)
 {
     qemu_bh_schedule(((NcicState *)opaque)->tx_bh);
+}
+
+static void tx_run(NcicState *s, unsigned budget)
+{
+    bool more;
+
+    s->tx_running = true;
+    more = ncic_eth_tx_run(&s->eth, budget);
+    s->tx_running = false;
+    send_waiting(s);
+    if (more) {
+        qemu_bh_schedule(s->tx_bh);
+    }
+}
+
+static void tx_bh(void *opaque)
+{
+    tx_run(opaque, TX_BUDGET);
+}
+
+/*
+ * Waking the main loop costs more than sending a frame, and the two threads
+ * would then contend for the big lock.  Not while the engine runs further up
+ * the stack, where a network backend may have come back to us.
+ */
+static void on_doorbell_tx(void *opaque)
+{
+    NcicState *s = opaque;
+
+    if (s->tx_inline && !s->tx_running) {
+        tx_run(s, s->tx_inline);
+    } else {
+        on_kick_tx(s);
+    }
 }
 
 static void on_kick_rx(void *opaque)
@@ -150,24 +186,11 @@ static const NcicEthOps eth_ops = {
     .tx           = wire_tx,
     .msix         = on_msix,
     .kick_tx      = on_kick_tx,
+    .doorbell_tx  = on_doorbell_tx,
     .kick_rx      = on_kick_rx,
     .guest_error  = on_guest_error,
     .dropped      = on_dropped,
 };
-
-static void tx_bh(void *opaque)
-{
-    NcicState *s = opaque;
-    bool more;
-
-    s->irq_batch = true;
-    more = ncic_eth_tx_run(&s->eth, TX_BUDGET);
-    s->irq_batch = false;
-    send_waiting(s);
-    if (more) {
-        qemu_bh_schedule(s->tx_bh);
-    }
-}
 
 static void rx_bh(void *opaque)
 {
@@ -481,6 +504,10 @@ static bool configure(NcicState *s, NcicEthConfig *cfg, Error **errp)
                    NCIC_MTU_MAX);
         return false;
     }
+    if (s->tx_inline > TX_BUDGET) {
+        error_setg(errp, "property 'tx-inline' must be 0 to %d", TX_BUDGET);
+        return false;
+    }
     *cfg = (NcicEthConfig) {
         .queues = s->queues,
         .vectors = s->vectors,
@@ -605,6 +632,7 @@ static const Property ncic_properties[] = {
     DEFINE_PROP_UINT32("queues", NcicState, queues, NCIC_QUEUES_MAX),
     DEFINE_PROP_UINT32("msix-vectors", NcicState, vectors, NCIC_MSIX_VECTORS),
     DEFINE_PROP_UINT32("mtu", NcicState, mtu, NCIC_MTU_DEFAULT),
+    DEFINE_PROP_UINT32("tx-inline", NcicState, tx_inline, TX_INLINE_DEFAULT),
     DEFINE_PROP_BOOL("eth-ext", NcicState, ext, true),
     DEFINE_PROP_BOOL("flr", NcicState, flr, false),
     DEFINE_PROP_BOOL("irq-coalesce", NcicState, irq_coalesce, true),
@@ -622,6 +650,7 @@ static const struct {
     { "queues", "queue pairs, 1 to 32" },
     { "msix-vectors", "MSI-X vectors, 1 to 2048" },
     { "mtu", "value of the TX and RX MTU registers" },
+    { "tx-inline", "frames sent within a doorbell write, 0 to 256" },
     { "eth-ext", "registers beyond the document's table 3-3" },
     { "flr", "offer function level reset" },
     { "irq-coalesce", "one message until the host writes the CPL tail" },

@@ -37,9 +37,9 @@ struct NcicState {
     QEMUBH *tx_bh;
     QEMUBH *rx_bh;
     QEMUBH *unmap_bh;
-    /* Vectors that wait for the end of the batch that tx_bh sends. */
+    /* Vectors that wait for the end of the batch that is being sent. */
     DECLARE_BITMAP(irq_waiting, NCIC_MSIX_VECTORS_MAX);
-    bool irq_batch;
+    bool tx_running;
     VMChangeStateEntry *vmstate;
     MemoryListener listener;
     NcicRingCache ring[NCIC_DIRS][NCIC_QUEUES_MAX][NCIC_RINGS];
@@ -56,6 +56,7 @@ struct NcicState {
     uint32_t queues;
     uint32_t vectors;
     uint32_t mtu;
+    uint32_t tx_inline;
     bool flr;
     bool ext;
     bool irq_coalesce;

@@ -365,6 +365,10 @@ void ncic_queue_write(NcicEth *e, NcicDir dir, uint32_t off, uint32_t val)
         /* Any register write of a queue with work makes the scheduler look
          * again, so that a refused descriptor never stalls it. */
         e->tx_pending |= 1u << q;
-        e->ops->kick_tx(e->opaque);
+        if (reg == NCIC_Q_HEAD && e->ops->doorbell_tx) {
+            e->ops->doorbell_tx(e->opaque);
+        } else {
+            e->ops->kick_tx(e->opaque);
+        }
     }
 }

@@ -91,6 +91,15 @@ static void op_kick_tx(void *o)
     ((Rig *)o)->kicks_tx++;
 }
 
+static void op_doorbell_tx(void *o)
+{
+    Rig *r = o;
+
+    if (!r->tx_inline || ncic_eth_tx_run(&r->eth, r->tx_inline)) {
+        op_kick_tx(r);
+    }
+}
+
 static void op_kick_rx(void *o)
 {
     ((Rig *)o)->kicks_rx++;
@@ -114,6 +123,7 @@ static const NcicEthOps ops = {
     .tx = op_tx,
     .msix = op_msix,
     .kick_tx = op_kick_tx,
+    .doorbell_tx = op_doorbell_tx,
     .kick_rx = op_kick_rx,
     .guest_error = op_guest_error,
 };

@@ -26,6 +26,7 @@ typedef struct Rig {
     /* events */
     unsigned irq[64];
     unsigned kicks_tx, kicks_rx;
+    unsigned tx_inline;         /* frames sent within a doorbell */
     unsigned errors[32];
     /* asynchronous descriptor reads */
     bool async;

@@ -366,6 +366,55 @@ static void test_completion_pressure(void)
     rig_fini(&r);
 }
 
+/* Frames sent within the doorbell itself, and only there. */
+static void test_doorbell(void)
+{
+    uint32_t head = qreg(NCIC_TX, 0, NCIC_Q_HEAD);
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, LOG);
+    for (unsigned i = 0; i < 16; i++) {
+        rig_ptr(&r, BUF + i * 64)[0] = i;
+        rig_desc(&r, NCIC_TX, 0, LOG, i, BUF + i * 64, 60, 0, 0);
+    }
+    r.tx_inline = 3;
+    rig_write(&r, head, 1);
+    g_assert_cmpuint(r.n_sent, ==, 1);
+    g_assert_cmpuint(r.irq[1], ==, 1);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_HEAD)), ==, 1);
+    g_assert_cmpuint(r.kicks_tx, ==, 0);
+    /* what is beyond the budget is left to the kick */
+    rig_write(&r, head, 10);
+    g_assert_cmpuint(r.n_sent, ==, 4);
+    g_assert_cmpuint(r.kicks_tx, ==, 1);
+    /* the same head is no doorbell, and other registers are none either */
+    rig_write(&r, head, 10);
+    g_assert_cmpuint(r.n_sent, ==, 4);
+    g_assert_cmpuint(r.kicks_tx, ==, 1);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_TAIL), 4);
+    g_assert_cmpuint(r.n_sent, ==, 4);
+    g_assert_cmpuint(r.kicks_tx, ==, 2);
+    while (ncic_eth_tx_run(&r.eth, 64)) {
+    }
+    g_assert_cmpuint(r.n_sent, ==, 10);
+    /* a wire that is busy owes a resume, whatever rings */
+    r.tx_result = NCIC_TX_SENT_STOP;
+    rig_write(&r, head, 12);
+    g_assert_cmpuint(r.n_sent, ==, 11);
+    rig_write(&r, head, 16);
+    g_assert_cmpuint(r.n_sent, ==, 11);
+    r.tx_result = NCIC_TX_SENT;
+    ncic_eth_tx_resume(&r.eth);
+    while (ncic_eth_tx_run(&r.eth, 64)) {
+    }
+    g_assert_cmpuint(r.n_sent, ==, 16);
+    for (unsigned i = 0; i < 16; i++) {
+        g_assert_cmpuint(r.sent[i]->data[0], ==, i);
+    }
+    rig_fini(&r);
+}
+
 static void test_start_dma_link(void)
 {
     Rig r;
@@ -535,6 +584,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/tx/round-robin", test_round_robin);
     g_test_add_func("/ncic/tx/flow-control", test_flow_control);
     g_test_add_func("/ncic/tx/completion-pressure", test_completion_pressure);
+    g_test_add_func("/ncic/tx/doorbell", test_doorbell);
     g_test_add_func("/ncic/tx/start-dma-link", test_start_dma_link);
     g_test_add_func("/ncic/tx/async", test_async);
     g_test_add_func("/ncic/tx/deactivate-in-flight",
