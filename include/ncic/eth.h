@@ -136,6 +136,14 @@ typedef struct NcicRxFifo {
     uint32_t slot_size;
 } NcicRxFifo;
 
+/* Faults on demand, each a mask of queues (bit q).  A reset ends them, as it
+ * would a real hang; they do not migrate. */
+typedef enum NcicFault {
+    NCIC_FAULT_TX_STALL,        /* no further descriptor is taken */
+    NCIC_FAULT_TX_MUTE,         /* frames are sent, and never completed */
+    NCIC_FAULTS
+} NcicFault;
+
 typedef struct NcicEth {
     const NcicEthOps *ops;
     void *opaque;
@@ -152,6 +160,7 @@ typedef struct NcicEth {
     uint32_t rx_blocked;        /* a frame was held back ... */
     uint32_t rx_blocked_queue;  /* ... for this queue, or NCIC_BLOCKED_* */
     uint32_t ip_id;             /* RoCE: identification of the next frame */
+    uint32_t fault[NCIC_FAULTS];
 
     NcicRxFifo fifo;
     uint8_t *scratch;           /* one frame */
@@ -178,6 +187,8 @@ void ncic_eth_reset(NcicEth *e);
 bool ncic_eth_restored(NcicEth *e);
 /* DMA has become possible, or the machine runs again: retry all held work. */
 void ncic_eth_restart(NcicEth *e);
+/* Sets fault @fault on the queues of mask @queues and ends it on all others. */
+void ncic_eth_set_fault(NcicEth *e, NcicFault fault, uint32_t queues);
 /* Link state of the port; sends the link interrupt when it changes. */
 void ncic_eth_set_link(NcicEth *e, bool up);
 

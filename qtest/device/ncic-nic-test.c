@@ -520,7 +520,8 @@ static void test_bad_properties(void)
         "'queues': 0", "'queues': 33", "'msix-vectors': 0",
         "'msix-vectors': 2049", "'mtu': 67", "'mtu': 65518",
         "'layout': 'other'", "'eth-flags': ''", "'eth-arm': 'never'",
-        "'layout': 'rtl', 'msix-vectors': 32",
+        "'layout': 'rtl', 'msix-vectors': 32", "'tx-inline': 257",
+        "'fault-tx-stall': 1",
     };
     QTestState *qts = qtest_init("-M pc -nodefaults");
 

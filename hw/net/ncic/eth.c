@@ -49,6 +49,7 @@ void ncic_eth_reset(NcicEth *e)
     e->rx_blocked = 0;
     e->rx_blocked_queue = 0;
     e->ip_id = 0;
+    memset(e->fault, 0, sizeof(e->fault));
     ncic_regs_reset(e);
     if (was_blocked) {
         e->ops->kick_rx(e->opaque);
@@ -115,6 +116,14 @@ void ncic_eth_restart(NcicEth *e)
     if (e->rx_blocked) {
         e->rx_blocked = 0;
         e->ops->kick_rx(e->opaque);
+    }
+}
+
+void ncic_eth_set_fault(NcicEth *e, NcicFault fault, uint32_t queues)
+{
+    e->fault[fault] = queues;
+    if (ncic_eth_tx_work(e)) {
+        e->ops->kick_tx(e->opaque);
     }
 }
 

@@ -680,6 +680,7 @@ static void ncic_class_init(ObjectClass *klass, void *data)
         object_class_property_set_description(klass, descriptions[i].name,
                                               descriptions[i].text);
     }
+    ncic_fault_class_init(klass);
     if (rdma_ops && rdma_ops->class_init) {
         rdma_ops->class_init(klass);
     }

@@ -78,6 +78,9 @@ void ncic_dma_desc_read(void *opaque, NcicDir dir, unsigned q, unsigned slot,
 bool ncic_dma_cpl_write(void *opaque, NcicDir dir, unsigned q, unsigned slot,
                         uint64_t addr, const void *cpl);
 
+/* ncic-fault.c: adds the fault-* properties. */
+void ncic_fault_class_init(ObjectClass *klass);
+
 /* ncic-vmstate.c */
 extern const VMStateDescription vmstate_ncic;
 const NcicRdmaOps *ncic_rdma_ops(void);

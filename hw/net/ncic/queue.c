@@ -150,6 +150,9 @@ void ncic_queue_complete(NcicEth *e, NcicDir dir, unsigned q,
         e->counter[NCIC_C_CPL_ERR]++;
         return;
     }
+    if (dir == NCIC_TX && e->fault[NCIC_FAULT_TX_MUTE] >> q & 1) {
+        return;
+    }
     if (!e->ops->cpl_write(e->opaque, dir, q, slot, addr, cpl)) {
         e->counter[NCIC_C_CPL_ERR]++;
         ncic_eth_guest_error(e, NCIC_E_CPL_DMA, q, addr);

@@ -7,14 +7,20 @@
 
 /* ---- Scheduler: round robin over the queues that rang -------------------- */
 
+static uint32_t ready_queues(const NcicEth *e)
+{
+    return e->tx_pending & ~e->fault[NCIC_FAULT_TX_STALL];
+}
+
 static bool next_queue(NcicEth *e, unsigned *q)
 {
-    uint32_t above = e->tx_pending & ~((1u << e->tx_next) - 1);
+    uint32_t ready = ready_queues(e);
+    uint32_t above = ready & ~((1u << e->tx_next) - 1);
 
-    if (!e->tx_pending) {
+    if (!ready) {
         return false;
     }
-    *q = __builtin_ctz(above ? above : e->tx_pending);
+    *q = __builtin_ctz(above ? above : ready);
     e->tx_next = *q + 1 < e->cfg.queues ? *q + 1 : 0;
     return true;
 }
@@ -276,6 +282,6 @@ void ncic_eth_tx_resume(NcicEth *e)
 bool ncic_eth_tx_work(const NcicEth *e)
 {
     return e->ncsr[NCIC_R_TX_START] && !e->tx_busy &&
-           (e->tx_pending ||
+           (ready_queues(e) ||
             ncic_fetch_peek((NcicFetch *)&e->fetch[NCIC_TX]));
 }

@@ -415,6 +415,48 @@ static void test_doorbell(void)
     rig_fini(&r);
 }
 
+/* Hangs on demand concern the queues they name, until the device is reset. */
+static void test_faults(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    for (unsigned q = 0; q < 2; q++) {
+        rig_queue(&r, NCIC_TX, q, LOG);
+    }
+    ncic_eth_set_fault(&r.eth, NCIC_FAULT_TX_STALL, 1u << 1);
+    send(&r, 1, BUF, 60, 0, 0);
+    send(&r, 0, BUF, 60, 0, 0);
+    g_assert_true(ncic_eth_tx_work(&r.eth));
+    while (ncic_eth_tx_run(&r.eth, 8)) {
+    }
+    g_assert_cmpuint(r.n_sent, ==, 1);
+    g_assert_false(ncic_eth_tx_work(&r.eth));
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 1, NCIC_Q_TAIL)), ==, 0);
+    r.kicks_tx = 0;
+    ncic_eth_set_fault(&r.eth, NCIC_FAULT_TX_STALL, 0);
+    g_assert_cmpuint(r.kicks_tx, ==, 1);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.n_sent, ==, 2);
+
+    ncic_eth_set_fault(&r.eth, NCIC_FAULT_TX_MUTE, 1);
+    send(&r, 0, BUF, 60, 0, 0);
+    send(&r, 1, BUF, 60, 0, 0);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.n_sent, ==, 4);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_TAIL)), ==, 2);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_HEAD)), ==, 1);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 1, NCIC_Q_CPL_HEAD)), ==, 2);
+
+    ncic_eth_reset(&r.eth);
+    rig_queue(&r, NCIC_TX, 0, LOG);
+    send(&r, 0, BUF, 60, 0, 0);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.n_sent, ==, 5);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_HEAD)), ==, 1);
+    rig_fini(&r);
+}
+
 static void test_start_dma_link(void)
 {
     Rig r;
@@ -585,6 +627,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/tx/flow-control", test_flow_control);
     g_test_add_func("/ncic/tx/completion-pressure", test_completion_pressure);
     g_test_add_func("/ncic/tx/doorbell", test_doorbell);
+    g_test_add_func("/ncic/tx/faults", test_faults);
     g_test_add_func("/ncic/tx/start-dma-link", test_start_dma_link);
     g_test_add_func("/ncic/tx/async", test_async);
     g_test_add_func("/ncic/tx/deactivate-in-flight",
