@@ -155,6 +155,7 @@ struct ncic_priv {
 	u32 features;			/* NCIC_FEATURE_* */
 	u32 msg_enable;
 	bool up;			/* rings, interrupts, NAPI */
+	bool hung;			/* a queue stalled: reset on the way */
 	bool ext;			/* link, address and error registers */
 
 	u16 hw_queues;

@@ -212,7 +212,7 @@ fail:
 }
 
 /*
- * A device that keeps buffers is reset before they are freed.
+ * A device that keeps buffers, or has stalled, is reset before they are freed.
  */
 void ncic_down(struct ncic_priv *priv)
 {
@@ -234,8 +234,10 @@ void ncic_down(struct ncic_priv *priv)
 		stuck |= ncic_ring_stop(&qp->tx.r) != 0;
 		stuck |= ncic_ring_stop(&qp->rx.r) != 0;
 	}
-	if (stuck) {
-		netdev_warn(priv->ndev, "device holds buffers, resetting it\n");
+	if (stuck || READ_ONCE(priv->hung)) {
+		netdev_warn(priv->ndev, "resetting the device: it %s\n",
+			    stuck ? "holds buffers" : "has stalled");
+		WRITE_ONCE(priv->hung, false);
 		priv->resets++;
 		ncic_hw_reset(priv);
 	}
@@ -346,10 +348,11 @@ static void ncic_tx_timeout(struct net_device *ndev, unsigned int queue)
 		   ncic_rd(tx->r.regs, NCIC_Q_TAIL),
 		   ncic_rd(tx->r.cpl_regs, NCIC_Q_CPL_HEAD));
 	priv->tx_timeouts++;
+	WRITE_ONCE(priv->hung, true);
 	schedule_work(&priv->reset_work);
 }
 
-/* Stop, reset the device if it does not stop, and start afresh. */
+/* After a transmit timeout: stop, reset the device and start afresh. */
 void ncic_reset_work(struct work_struct *work)
 {
 	struct ncic_priv *priv = container_of(work, struct ncic_priv,

@@ -280,15 +280,28 @@ static void ncic_tx_clean(struct ncic_qp *qp, int budget)
 	netdev_tx_completed_queue(tx->txq, packets, bytes);
 }
 
+/* Somebody waits: the stack for room, or the owner of an skb for its memory. */
+static bool ncic_tx_awaited(const struct ncic_tx_queue *tx)
+{
+	return tx->mapped || netif_xmit_stopped(tx->txq);
+}
+
 /*
+ * Take back what is done and, if somebody waits for more, ask for an interrupt.
+ *
  * The device interrupts for a first completion and then not before CPL tail is
  * written.  Nobody waits for the completion of a frame that was copied, so the
  * write is left out, and with it the interrupt, as long as the queue runs and
- * the device holds no skb.
+ * the device holds no skb.  Under the transmit lock.
  */
-static void ncic_tx_want_irq(struct ncic_tx_queue *tx)
+static void ncic_tx_reclaim(struct ncic_qp *qp, int budget)
 {
-	if (tx->mapped || netif_xmit_stopped(tx->txq))
+	struct ncic_tx_queue *tx = &qp->tx;
+
+	ncic_tx_clean(qp, budget);
+	if (unlikely(netif_tx_queue_stopped(tx->txq)) && ncic_tx_may_wake(tx))
+		netif_tx_wake_queue(tx->txq);
+	if (ncic_tx_awaited(tx))
 		ncic_cpl_sync(&tx->r);
 }
 
@@ -304,7 +317,7 @@ netdev_tx_t ncic_xmit(struct sk_buff *skb, struct net_device *ndev)
 	if (unlikely(!ncic_tx_has_room(tx))) {
 		netif_tx_stop_queue(tx->txq);
 		ncic_tx_doorbell(tx);
-		ncic_tx_want_irq(tx);
+		ncic_tx_reclaim(qp, 0);
 		return NETDEV_TX_BUSY;
 	}
 
@@ -324,7 +337,9 @@ netdev_tx_t ncic_xmit(struct sk_buff *skb, struct net_device *ndev)
 	}
 	if (ring) {
 		ncic_tx_doorbell(tx);
-		ncic_tx_want_irq(tx);
+		/* What is complete by now needs no interrupt. */
+		if (ncic_tx_awaited(tx))
+			ncic_tx_reclaim(qp, 0);
 	}
 	u64_stats_update_end(&tx->syncp);
 	return NETDEV_TX_OK;
@@ -337,10 +352,7 @@ void ncic_tx_poll(struct ncic_qp *qp, int budget)
 	if (!ncic_cpl_peek(&tx->r))
 		return;
 	__netif_tx_lock(tx->txq, smp_processor_id());
-	ncic_tx_clean(qp, budget);
-	if (unlikely(netif_tx_queue_stopped(tx->txq)) && ncic_tx_may_wake(tx))
-		netif_tx_wake_queue(tx->txq);
-	ncic_tx_want_irq(tx);
+	ncic_tx_reclaim(qp, budget);
 	__netif_tx_unlock(tx->txq);
 }
 
