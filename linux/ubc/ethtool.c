@@ -58,10 +58,10 @@ static void ubc_get_ringparam(struct net_device *netdev,
 			      struct kernel_ethtool_ringparam *kernel_ring,
 			      struct netlink_ext_ack *extack)
 {
-	ring->rx_max_pending = UBC_RING_SIZE_;
-	ring->rx_pending = UBC_RING_SIZE_;
-	ring->tx_max_pending = UBC_RING_SIZE_;
-	ring->tx_pending = UBC_RING_SIZE_;
+	ring->rx_max_pending = UBC_SLOTS;
+	ring->rx_pending = UBC_SLOTS;
+	ring->tx_max_pending = UBC_SLOTS;
+	ring->tx_pending = UBC_SLOTS;
 }
 
 /* Mb/s per lane of Data Rate 0 … 8 in PHY Mode-2 and Mode-1 (UB 2.0 §3.1). */

@@ -26,7 +26,7 @@ int ubc_ring_alloc(struct ubc_ring *ring, struct device *dev,
 {
 	ring->dev = dev;
 	ring->regs = regs;
-	ring->desc = dma_alloc_coherent(dev, UBC_RING_SIZE_ * UBC_DESC_SIZE,
+	ring->desc = dma_alloc_coherent(dev, UBC_SLOTS * UBC_DESC_SIZE,
 					&ring->dma, GFP_KERNEL);
 	return ring->desc ? 0 : -ENOMEM;
 }
@@ -34,7 +34,7 @@ int ubc_ring_alloc(struct ubc_ring *ring, struct device *dev,
 void ubc_ring_free(struct ubc_ring *ring)
 {
 	if (ring->desc)
-		dma_free_coherent(ring->dev, UBC_RING_SIZE_ * UBC_DESC_SIZE,
+		dma_free_coherent(ring->dev, UBC_SLOTS * UBC_DESC_SIZE,
 				  ring->desc, ring->dma);
 	ring->desc = NULL;
 }
@@ -58,7 +58,7 @@ void ubc_ring_stop(struct ubc_ring *ring)
 
 static void ubc_ring_put(struct ubc_ring *ring, u16 flags)
 {
-	unsigned int i = ring->head % UBC_RING_SIZE_;
+	unsigned int i = ring->head % UBC_SLOTS;
 	struct ubc_desc *desc = &ring->desc[i];
 
 	desc->addr = cpu_to_le64(ring->slot[i].dma);
@@ -77,7 +77,7 @@ static void ubc_ring_doorbell(struct ubc_ring *ring)
 /* The next descriptor that the device is done with, or NULL. */
 static struct ubc_desc *ubc_ring_done(struct ubc_ring *ring)
 {
-	struct ubc_desc *desc = &ring->desc[ring->tail % UBC_RING_SIZE_];
+	struct ubc_desc *desc = &ring->desc[ring->tail % UBC_SLOTS];
 
 	if (ring->tail == ring->head ||
 	    !(READ_ONCE(desc->status) & cpu_to_le16(UBC_DESC_DONE)))
@@ -108,7 +108,7 @@ netdev_tx_t ubc_xmit(struct sk_buff *skb, struct net_device *netdev)
 {
 	struct ubc_port *port = netdev_priv(netdev);
 	struct ubc_ring *tx = &port->tx;
-	struct ubc_slot *slot = &tx->slot[tx->head % UBC_RING_SIZE_];
+	struct ubc_slot *slot = &tx->slot[tx->head % UBC_SLOTS];
 	bool more = netdev_xmit_more();
 	u16 cfg;
 
@@ -137,11 +137,11 @@ netdev_tx_t ubc_xmit(struct sk_buff *skb, struct net_device *netdev)
 	skb_tx_timestamp(skb);
 	ubc_ring_put(tx, cfg);
 	netdev_sent_queue(netdev, slot->len);
-	if ((u16)(tx->head - READ_ONCE(tx->tail)) >= UBC_RING_SIZE_) {
+	if ((u16)(tx->head - READ_ONCE(tx->tail)) >= UBC_SLOTS) {
 		netif_stop_queue(netdev);
 		/* Against ubc_clean_tx, which frees and then looks. */
 		smp_mb();
-		if ((u16)(tx->head - READ_ONCE(tx->tail)) < UBC_RING_SIZE_)
+		if ((u16)(tx->head - READ_ONCE(tx->tail)) < UBC_SLOTS)
 			netif_start_queue(netdev);
 	}
 	if (!more || netif_xmit_stopped(netdev_get_tx_queue(netdev, 0)))
@@ -163,7 +163,7 @@ static void ubc_clean_tx(struct ubc_port *port, int budget)
 	struct ubc_desc *desc;
 
 	while ((desc = ubc_ring_done(tx))) {
-		struct ubc_slot *slot = &tx->slot[tx->tail % UBC_RING_SIZE_];
+		struct ubc_slot *slot = &tx->slot[tx->tail % UBC_SLOTS];
 		struct sk_buff *skb = slot->skb;
 
 		if (desc->status & cpu_to_le16(UBC_DESC_ERROR))
@@ -178,6 +178,7 @@ static void ubc_clean_tx(struct ubc_port *port, int budget)
 		return;
 	netdev_completed_queue(port->netdev, packets, bytes);
 	ubc_count(&port->tx_stats, packets, bytes - packets * UBC_HLEN);
+	/* Against ubc_xmit, which stops the queue and then looks. */
 	smp_mb();
 	if (netif_queue_stopped(port->netdev) &&
 	    netif_carrier_ok(port->netdev))
@@ -189,7 +190,7 @@ void ubc_tx_drop_all(struct ubc_port *port)
 	struct ubc_ring *tx = &port->tx;
 
 	for (; tx->tail != tx->head; tx->tail++) {
-		struct ubc_slot *slot = &tx->slot[tx->tail % UBC_RING_SIZE_];
+		struct ubc_slot *slot = &tx->slot[tx->tail % UBC_SLOTS];
 		struct sk_buff *skb = slot->skb;
 
 		ubc_slot_unmap_tx(tx, slot);
@@ -226,8 +227,8 @@ void ubc_rx_refill(struct ubc_port *port, gfp_t gfp)
 	struct ubc_ring *rx = &port->rx;
 	u16 before = rx->head;
 
-	while ((u16)(rx->head - rx->tail) < UBC_RING_SIZE_) {
-		struct ubc_slot *slot = &rx->slot[rx->head % UBC_RING_SIZE_];
+	while ((u16)(rx->head - rx->tail) < UBC_SLOTS) {
+		struct ubc_slot *slot = &rx->slot[rx->head % UBC_SLOTS];
 
 		/* A copied packet leaves its buffer, still mapped. */
 		if (!slot->skb && !ubc_rx_fill(port, slot, gfp))
@@ -243,7 +244,7 @@ void ubc_rx_drop_all(struct ubc_port *port)
 	struct ubc_ring *rx = &port->rx;
 	unsigned int i;
 
-	for (i = 0; i < UBC_RING_SIZE_; i++) {
+	for (i = 0; i < UBC_SLOTS; i++) {
 		struct ubc_slot *slot = &rx->slot[i];
 
 		if (!slot->skb)
@@ -255,8 +256,10 @@ void ubc_rx_drop_all(struct ubc_port *port)
 	}
 }
 
-/* The packet of a slot as an skb of its own; the slot keeps its buffer when
- * the packet was small. */
+/*
+ * The packet of a slot as an skb of its own; the slot keeps its buffer when
+ * the packet was small.
+ */
 static struct sk_buff *ubc_rx_take(struct ubc_port *port,
 				   struct ubc_slot *slot, unsigned int len)
 {
@@ -316,7 +319,7 @@ static int ubc_clean_rx(struct ubc_port *port, int budget)
 	int done = 0;
 
 	while (done < budget && (desc = ubc_ring_done(rx))) {
-		struct ubc_slot *slot = &rx->slot[rx->tail % UBC_RING_SIZE_];
+		struct ubc_slot *slot = &rx->slot[rx->tail % UBC_SLOTS];
 		unsigned int len = le32_to_cpu(desc->len);
 		u16 status = le16_to_cpu(desc->status);
 		u16 flags = le16_to_cpu(desc->flags);
@@ -347,7 +350,7 @@ static int ubc_clean_rx(struct ubc_port *port, int budget)
 	if (packets)
 		ubc_count(&port->rx_stats, packets, bytes);
 	/* Refill in halves, so that doorbells are few. */
-	if ((u16)(rx->head - rx->tail) <= UBC_RING_SIZE_ / 2 || done < budget)
+	if ((u16)(rx->head - rx->tail) <= UBC_SLOTS / 2 || done < budget)
 		ubc_rx_refill(port, GFP_ATOMIC);
 	return done;
 }

@@ -14,7 +14,7 @@
 #define UBC_GUID_LEN	16
 #define UBC_HLEN	6	/* CCI and NPI, before the IP header */
 #define UBC_RING_LOG2	8
-#define UBC_RING_SIZE_	BIT(UBC_RING_LOG2)
+#define UBC_SLOTS	BIT(UBC_RING_LOG2)
 #define UBC_CFG_IPV4	3	/* LPH.CFG */
 #define UBC_CFG_IPV6	4
 
@@ -37,7 +37,7 @@ struct ubc_ring {
 	struct device *dev;
 	struct ubc_desc *desc;
 	dma_addr_t dma;
-	struct ubc_slot slot[UBC_RING_SIZE_];
+	struct ubc_slot slot[UBC_SLOTS];
 	u16 head;	/* next descriptor to give to the device */
 	u16 tail;	/* next one to take back */
 };
