@@ -161,45 +161,21 @@ void mmap_icm(MGuest *g, uint64_t virt, uint32_t off, unsigned pages)
     uint8_t *in = min_box(g);
 
     for (unsigned i = 0; i < pages; i++) {
-        put_be64(in + i * 16, virt + i * 4096);
-        put_be64(in + i * 16 + 8, G_BUS + off + i * 4096);
+        mtb_map_icm(in, i, virt + i * 4096, G_BUS + off + i * 4096);
     }
     mok(g, MTHCA_CMD_MAP_ICM, pages, 0);
 }
 
 void mguest_init_hca(MGuest *g)
 {
-    uint8_t *in;
-
     g_assert_cmphex(mcmd(g, MTHCA_CMD_RUN_FW, 0, 0, 0, 0, NULL), ==, 0);
-    /* The values that Linux 6.1 puts there for one port. */
-    in = min_box(g);
-    put_be32(in + 0x0c, 1);
-    put_be32(in + 0x14, 1);
-    put_be64(in + 0x30, 0x24000000 | 16);
-    put_be64(in + 0x48, 0x26400000 | 16);
-    put_be64(in + 0x50, 0x26000000 | 16);
-    put_be64(in + 0x80, 0x26a12000 | 5);
-    put_be64(in + 0xc0, 0x26800000);
-    put_be16(in + 0xd2, 8);
-    put_be16(in + 0xd6, 0x1000);
-    in[0xdb] = 13;
-    put_be64(in + 0xf0, 0x25800000);
-    in[0xfb] = M_MPTS;
-    put_be64(in + 0x100, M_MTT);
-    in[0x129] = 6;
-    in[0x12a] = 11;
+    mtb_init_hca(min_box(g), M_UARC, M_MTT);
     mok(g, MTHCA_CMD_INIT_HCA, 0, 0);
 }
 
 uint32_t mregion_all(MGuest *g, uint32_t index, uint32_t pd)
 {
-    uint8_t *in = min_box(g);
-
-    put_be32(in, 0xf000ff00);
-    put_be32(in + 8, index);
-    put_be32(in + 0xc, pd);
-    put_be64(in + 0x18, ~0ull);
+    mtb_region(min_box(g), index, pd, 0, ~0ull);
     mok(g, MTHCA_CMD_SW2HW_MPT, index, 0);
     return index << 8;
 }
@@ -207,16 +183,10 @@ uint32_t mregion_all(MGuest *g, uint32_t index, uint32_t pd)
 void mmake_eq(MGuest *g, uint32_t eqn, uint32_t off, uint8_t vector,
               uint32_t key)
 {
-    uint8_t *in = min_box(g);
-
     for (unsigned i = 0; i < 64; i++) {
         g->mem[off + i * 32 + 31] = MTHCA_OWNER_HW;
     }
-    put_be32(in, 0x01040900);
-    put_be64(in + 4, G_BUS + off);
-    in[0x0c] = 6;
-    in[0x17] = 0x80 | vector;
-    put_be32(in + 0x1c, key);
+    mtb_eq(min_box(g), G_BUS + off, 6, vector, key);
     mok(g, MTHCA_CMD_SW2HW_EQ, eqn, 0);
 }
 

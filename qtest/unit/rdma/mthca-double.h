@@ -11,6 +11,7 @@
 
 #include "core/bytes.h"
 #include "rdma/mthca.h"
+#include "rdma/mthca_build.h"
 
 #define G_SIZE    (4u << 20)
 #define G_BUS     UINT64_C(0x100000000)     /* bus address of guest byte 0 */
@@ -46,7 +47,6 @@ uint8_t *mout_box(MGuest *g);
 /* ICM layout used by mguest_init_hca(). */
 #define M_UARC     0x00000000u
 #define M_MTT      0x20000000u
-#define M_MPTS     17
 /* RUN_FW and INIT_HCA as Linux does on one port. */
 void mguest_init_hca(MGuest *g);
 /* Map @pages pages of device memory to guest offset @off. */

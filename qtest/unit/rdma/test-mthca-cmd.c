@@ -198,7 +198,7 @@ static void test_mpt(void)
     mregion_all(g, 0x10, 0);
     g_assert_cmphex(mcmd_box(g, MTHCA_CMD_SW2HW_MPT, 0x10, 0), ==,
                     MTHCA_ST_BAD_RES_STATE);
-    g_assert_cmphex(mcmd_box(g, MTHCA_CMD_SW2HW_MPT, 1u << M_MPTS, 0), ==,
+    g_assert_cmphex(mcmd_box(g, MTHCA_CMD_SW2HW_MPT, 1u << MTB_LOG_MPTS, 0), ==,
                     MTHCA_ST_BAD_INDEX);
     /* The key's index is not the entry's. */
     in = min_box(g);

@@ -1,0 +1,236 @@
+/*
+ * NCIC native RDMA interface: what a driver puts into mailboxes, queues and
+ * doorbells, and takes out of completions.  For drivers and tests: no state,
+ * no allocation, libc only.  Sources: interface document V1.3-b (tables named
+ * below), docs/specs/ncic-rdma.rst.
+ *
+ * Mailboxes (NR_MAILBOX_BYTES) and queue slots are the caller's, zeroed before
+ * a builder fills them.  Byte order is the interface's: mailboxes big-endian,
+ * queues little-endian.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef RDMA_NATIVE_BUILD_H
+#define RDMA_NATIVE_BUILD_H
+
+#include <stdbool.h>
+
+#include "core/bytes.h"
+#include "rdma/native_hw.h"
+
+/* ---- mailboxes ---- */
+
+/* Bases of the tables in the adapter's address space (table 3-2-8), 4 KiB
+ * aligned; the largest number of entries each. */
+typedef struct NrbTables {
+    uint64_t qpc, cqc, eqc, mpt, mtt;
+} NrbTables;
+
+static inline void nrb_init_hca(uint8_t *m, const NrbTables *t)
+{
+    put_be64(m + 0x08, t->qpc | NR_LOG_QPS);
+    put_be64(m + 0x10, t->cqc | NR_LOG_CQS);
+    put_be64(m + 0x18, t->eqc | NR_LOG_EQS);
+    put_be64(m + 0x30, t->mpt | NR_LOG_MPTS);
+    put_be64(m + 0x38, t->mtt);
+}
+
+/* Entry @i of MAP_ICM: @pages pages of 4 KiB at bus address @addr appear at
+ * ICM address @virt.  Entries are swapped in pairs. */
+static inline void nrb_map_icm(uint8_t *m, unsigned i, uint64_t virt,
+                               uint64_t addr, uint32_t pages)
+{
+    uint8_t *e = m + (i ^ 1) * 16;
+
+    put_be64(e, virt);
+    put_be64(e + 8, addr | pages);
+}
+
+/* WRITE_MTT: index of the first entry, then entry @i of it (groups of four
+ * are stored backwards). */
+static inline void nrb_mtt_first(uint8_t *m, uint64_t index)
+{
+    put_be64(m + 0x18, index);
+}
+
+static inline void nrb_mtt_page(uint8_t *m, unsigned i, uint64_t addr)
+{
+    put_be64(m + 0x20 + (i / 4 * 4 + 3 - i % 4) * 8, addr);
+}
+
+/* A region (table 3-2-17). */
+typedef struct NrbRegion {
+    uint32_t flags;             /* NRM_* */
+    uint32_t key;               /* its index, plus anything above */
+    uint32_t pd;
+    uint64_t start, length;     /* as WQEs and peers address it */
+    uint64_t mtt;               /* index of its first page */
+} NrbRegion;
+
+static inline void nrb_region(uint8_t *m, const NrbRegion *r)
+{
+    put_be32(m, 0xf0000100 | r->flags);
+    put_be32(m + 0x04, 4096);
+    put_be32(m + 0x08, r->key);
+    put_be32(m + 0x0c, r->pd);
+    put_be64(m + 0x10, r->start);
+    put_be64(m + 0x18, r->length);
+    put_be64(m + 0x2c, r->mtt);
+}
+
+/* A completion queue of 2^@log entries (table 3-2-27). */
+static inline void nrb_cq(uint8_t *m, uint32_t cqn, uint8_t log, uint32_t eqn,
+                          uint32_t pd, uint32_t lkey)
+{
+    m[0x0c] = log;
+    put_be32(m + 0x10, eqn);
+    put_be32(m + 0x14, pd);
+    put_be32(m + 0x18, lkey);
+    put_be32(m + 0x2c, cqn);
+}
+
+/* An event queue at bus address @addr, armed (table 3-2-32). */
+static inline void nrb_eq(uint8_t *m, uint64_t addr, uint8_t log,
+                          uint16_t vector)
+{
+    put_be32(m, NRX_ARMED);
+    put_be64(m + 0x04, addr);
+    m[0x0c] = log;
+    put_be16(m + 0x16, vector);
+}
+
+/* A queue pair (table 3-2-41), the same for each step of the state machine. */
+typedef struct NrbQp {
+    uint32_t qpn, peer_qpn;
+    uint8_t service;            /* RC 0, UC 1, UD 3 */
+    uint8_t mtu;                /* 1 to 5: 256 to 4096 */
+    uint8_t log_slot;           /* bytes of a slot of both queues */
+    uint32_t pd, send_cqn, recv_cqn;
+    uint32_t sq_lkey, sq_bytes, rq_lkey, rq_bytes;
+    uint32_t sip, dip;
+    uint64_t smac, dmac;        /* low 48 bits; dmac 0 = ask by ARP */
+    uint32_t psn;               /* first one, both ways */
+    uint32_t qkey;
+} NrbQp;
+
+static inline void nrb_qp(uint8_t *m, const NrbQp *q, uint8_t state)
+{
+    m[0x08] = state << 4;
+    m[0x09] = q->service;
+    m[0x0c] = q->mtu << 5 | 31;
+    m[0x0d] = m[0x0e] = q->log_slot;
+    put_be32(m + 0x14, q->qpn);
+    put_be32(m + 0x18, q->peer_qpn);
+    put_be16(m + 0x3c, q->dmac);
+    put_be16(m + 0x3e, q->smac);
+    put_be32(m + 0x40, q->smac >> 16);
+    put_be32(m + 0x44, q->dmac >> 16);
+    put_be32(m + 0x48, q->sip);
+    put_be32(m + 0x4c, q->dip);
+    put_be32(m + 0x5c, q->pd);
+    put_be32(m + 0x6c, q->psn);
+    put_be32(m + 0x7c, q->psn);
+    put_be32(m + 0x84, 1u << 24 | q->psn);
+    put_be32(m + 0x70, q->send_cqn);
+    put_be32(m + 0x8c, q->recv_cqn);
+    put_be32(m + 0x74, q->sq_lkey);
+    put_be32(m + 0x78, q->sq_bytes);
+    put_be32(m + 0x90, q->rq_lkey);
+    put_be32(m + 0x94, q->rq_bytes);
+    put_be32(m + 0x98, q->qkey);
+}
+
+/* ---- work requests ---- */
+
+/* Opcodes of send WQEs and doorbells */
+enum {
+    NRB_WRITE = 0x08, NRB_WRITE_IMM = 0x09, NRB_SEND = 0x0a,
+    NRB_SEND_IMM = 0x0b, NRB_READ = 0x10, NRB_CMP_SWAP = 0x11,
+    NRB_FETCH_ADD = 0x12,
+};
+
+/* A request of a connected QP with one data segment. */
+typedef struct NrbSend {
+    uint8_t op;
+    uint32_t imm;               /* big-endian on the wire */
+    uint64_t addr;              /* local */
+    uint32_t len, lkey;
+    uint64_t raddr;             /* all but Sends */
+    uint32_t rkey;
+    uint64_t swap_add, compare; /* atomics */
+} NrbSend;
+
+static inline void nrb_data(uint8_t *u, uint64_t addr, uint32_t len,
+                            uint32_t lkey)
+{
+    put_le32(u, len);
+    put_le32(u + 4, lkey);
+    put_le64(u + 8, addr);
+}
+
+/* Fills a slot of at least 64 bytes; returns the units for the doorbell. */
+static inline unsigned nrb_send(uint8_t *w, const NrbSend *s)
+{
+    uint8_t *u = w + NR_UNIT;
+
+    put_be32(w + 0x0c, s->imm);
+    if (s->op != NRB_SEND && s->op != NRB_SEND_IMM) {
+        put_le64(u, s->raddr);
+        put_le32(u + 8, s->rkey);
+        u += NR_UNIT;
+    }
+    if (s->op == NRB_CMP_SWAP || s->op == NRB_FETCH_ADD) {
+        put_le64(u, s->swap_add);
+        put_le64(u + 8, s->compare);
+        u += NR_UNIT;
+    }
+    nrb_data(u, s->addr, s->len, s->lkey);
+    return (u + NR_UNIT - w) / NR_UNIT;
+}
+
+/*
+ * Fills a receive slot of at least 48 bytes, whose successor begins at byte
+ * @next of the queue.  In a queue that the adapter can see the first
+ * NR_UNIT bytes must be written last.
+ */
+static inline void nrb_recv(uint8_t *w, uint32_t next, uint64_t addr,
+                            uint32_t len, uint32_t lkey)
+{
+    put_le32(w, (next / NR_UNIT) << 6 | 1 << 5);
+    nrb_data(w + NR_UNIT, addr, len, lkey);
+}
+
+/* The send doorbell for @units units at byte @off of the queue. */
+static inline uint64_t nrb_doorbell(uint32_t qpn, unsigned units,
+                                    uint32_t off, uint8_t op)
+{
+    return (uint64_t)qpn << 40 | (uint64_t)units << 32 |
+           off / NR_UNIT << 8 | op;
+}
+
+/* ---- completions ---- */
+
+typedef struct NrbCqe {
+    uint32_t qpn, imm, bytes, wqe;
+    uint8_t opcode;             /* or NRQ_ERR_SEND, NRQ_ERR_RECV */
+    uint8_t syndrome;           /* of an error */
+    bool is_send;
+} NrbCqe;
+
+/* Whether software owns the entry. */
+static inline bool nrb_cqe_ready(const uint8_t *c)
+{
+    return !(c[NRQ_OWNER] & NRQ_OWNER_HW);
+}
+
+static inline NrbCqe nrb_cqe(const uint8_t *c)
+{
+    return (NrbCqe) {
+        .qpn = get_le32(c + NRQ_QPN), .imm = get_be32(c + NRQ_IMM),
+        .bytes = get_le32(c + NRQ_BYTE_CNT), .wqe = get_le32(c + NRQ_WQE),
+        .opcode = c[NRQ_OP], .syndrome = c[NRQ_IMM],
+        .is_send = c[NRQ_OP + 1],
+    };
+}
+
+#endif
