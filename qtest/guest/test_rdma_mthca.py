@@ -5,97 +5,10 @@ unmodified, between two guests and against the kernel's soft-RoCE."""
 import re
 import unittest
 
-from guestvm import net, tap
-from guestvm.guest import Guest, NotAvailable, has_device
-from guestvm.hostnet import stream
-
-MODEL = 'ncic-mthca'
-PORT = 18515            # of the address exchange of all the programs here
-
-
-def interface(guest, mac):
-    """Wait for the network interface with a MAC address; its name."""
-    path = guest.wait_for(f'grep -l {mac} /sys/class/net/*/address')
-    return path.split('/')[4]
-
-
-class RdmaCase(unittest.TestCase):
-    """Two guests: an RDMA wire and an Ethernet wire for address exchange."""
-    left = right = None
-    # Extra properties of the adapters.
-    props = ''
-    guests = ()
-
-    @classmethod
-    def rdma_nic(cls, netdev, index):
-        return (netdev, f'{MODEL},id=hca,mac=52:54:00:00:05:0{index},'
-                        f'lid={index}{cls.props}')
-
-    @classmethod
-    def make(cls, name, index, wires=None):
-        guest = Guest(name, rdma=True, memory=512)
-        server = wires is None
-        wires = wires or guest.dir
-        ends = [stream(wires / w, server=server,
-                       reconnect_ms=0 if server else 100)
-                for w in ('rdma', 'ether')]
-        guest.nics = [cls.rdma_nic(ends[0], index),
-                      (ends[1], f'virtio-net-pci,id=eth,'
-                                f'mac=52:54:00:00:06:0{index}')]
-        cls.addClassCleanup(guest.close)
-        cls.guests = (*cls.guests, guest)
-        return guest
-
-    @classmethod
-    def ready(cls, guest, index):
-        guest.wait_ready()
-        net.static(guest, interface(guest, f'52:54:00:00:06:0{index}'),
-                   f'10.5.0.{index}/24')
-        guest.run('ip link set lo up')
-
-    @classmethod
-    def setUpClass(cls):
-        if not has_device('x86_64', MODEL):
-            raise NotAvailable(f'qemu-system-x86_64 has no device {MODEL}')
-        cls.left = cls.make('left', 1).start()
-        cls.right = cls.make('right', 2, cls.left.dir).start()
-        cls.ready(cls.left, 1)
-        cls.ready(cls.right, 2)
-        net.reachable(cls.right, '10.5.0.1')
-
-    # ---- steps ----
-
-    def pair(self, command, timeout=120, server_options='',
-             client_options=''):
-        """Run a program as server left and as client right; outputs."""
-        server = self.left.spawn(f'{command} {server_options}', timeout)
-        self.left.wait_for(f'ss -Hltn "sport = :{PORT}" | grep -q .')
-        client = self.right.run(f'{command} {client_options} 10.5.0.1',
-                                timeout)
-        return server.wait().out, client.out
-
-    def counter(self, guest, name):
-        return guest.qmp.command('qom-get', path='/machine/peripheral/hca',
-                                 property=f'counter-{name}')
-
-    def prop(self, guest, name, value):
-        guest.qmp.command('qom-set', path='/machine/peripheral/hca',
-                          property=name, value=value)
-
-    def pingpong(self, kind, options='', timeout=120, **more):
-        """A ping-pong whose programs compare what they receive."""
-        for out in self.pair(f'ibv_{kind}_pingpong -c {options}', timeout,
-                             **more):
-            self.assertRegex(out, r'\d+ iters in')
-            self.assertNotIn('invalid data', out)
-
-    def check_guests(self):
-        """No complaint of a kernel, no broken rule in QEMU's log."""
-        for guest in self.guests:
-            self.assertEqual(guest.kernel_complaints(), [])
-            noise = [line for line in guest.qemu_output().splitlines()
-                     if 'hca:' in line]
-            self.assertEqual(noise, [])
+from guestvm import net, rocecap, tap
+from guestvm.guest import Guest
+from guestvm.rdmacase import (MODEL, PORT, RdmaCase, counter, interface,
+                              need_model, start_opensm)
 
 
 class Verbs(RdmaCase):
@@ -156,9 +69,9 @@ class Verbs(RdmaCase):
         try:
             self.pingpong('rc', '-n 300', 300)
             self.pair('ib_read_bw -F -n 100 -u 12', 300)
-            dropped = sum(self.counter(g, 'fault_drop')
+            dropped = sum(counter(g, 'fault_drop')
                           for g in (self.left, self.right))
-            again = sum(self.counter(g, 'retransmits')
+            again = sum(counter(g, 'retransmits')
                         for g in (self.left, self.right))
             self.assertGreater(dropped, 0)
             self.assertGreater(again, 0)
@@ -188,9 +101,9 @@ class Verbs(RdmaCase):
         server = self.right.spawn('ib_write_bw -F -D 60', 120)
         self.right.wait_for(f'ss -Hltn "sport = :{PORT}" | grep -q .')
         client = self.left.spawn('ib_write_bw -F -D 60 10.5.0.2', 120)
-        before = self.counter(self.left, 'completions')
+        before = counter(self.left, 'completions')
         for _ in range(200):
-            if self.counter(self.left, 'completions') > before + 100:
+            if counter(self.left, 'completions') > before + 100:
                 break
             self.left.run('true')
         self.assertFalse(server.finished or client.finished)
@@ -199,7 +112,7 @@ class Verbs(RdmaCase):
         self.assertNotEqual(result.status, 0)
         # IBV_WC_RETRY_EXC_ERR
         self.assertRegex(result.out + result.err, r'(?i)status 12\b')
-        self.assertGreater(self.counter(self.left, 'retry_exceeded'), 0)
+        self.assertGreater(counter(self.left, 'retry_exceeded'), 0)
         cls = type(self)
         cls.guests = (self.left,)
         cls.right = cls.make('again', 2, self.left.dir).start()
@@ -210,19 +123,70 @@ class Verbs(RdmaCase):
         self.check_guests()
 
 
+class Capture(RdmaCase):
+    """Two guests whose wire is recorded."""
+
+    # What programs of Debian's can be made to send; all of them together
+    # are in the unit test rdma-capture.
+    WANT = ['Acknowledge', 'ATOMIC Acknowledge', 'CmpSwap', 'FetchAdd',
+            'RDMA READ Request', 'NAK sequence error'] + [
+        f'{what} {part}' for what in ('SEND', 'RDMA WRITE',
+                                      'RDMA READ response')
+        for part in ('First', 'Middle', 'Last', 'Only')]
+
+    @classmethod
+    def make(cls, name, index, wires=None):
+        guest = super().make(name, index, wires)
+        if not wires:
+            cls.file = guest.dir / 'rdma.pcap'
+            guest.args += ['-object', 'filter-dump,id=dump,netdev=net0,'
+                                      f'file={cls.file}']
+        return guest
+
+    def judge(self):
+        """The capture up to now."""
+        self.left.qmp.command('object-del', id='dump')
+        try:
+            return rocecap.judge(self.file)
+        except FileNotFoundError as err:
+            self.skipTest(f'{err} is not installed')
+
+    def test_dissection(self):
+        """tshark reads each opcode on the wire; each ICRC is right"""
+        for guest in self.guests:
+            guest.wait_for('ibv_devinfo | grep PORT_ACTIVE')
+        for kind in ('rc', 'uc'):
+            self.pingpong(kind, '-m 256 -s 700 -n 20')
+            self.pingpong(kind, '-m 256 -s 13 -n 5')
+        self.pingpong('ud', '-n 20')
+        for size in (13, 1000):
+            for verb in ('write', 'read'):
+                self.pair(f'ib_{verb}_bw -F -n 5 -m 256 -s {size}')
+            self.pair(f'ib_write_bw -F -n 5 -c UC -m 256 -s {size}')
+        for kind in ('CMP_AND_SWAP', 'FETCH_AND_ADD'):
+            self.pair(f'ib_atomic_bw -F -n 5 -A {kind}')
+        # One frame of a long message is lost.
+        self.prop(self.right, 'fault-out-action', 1)
+        self.prop(self.right, 'fault-out-nth', 5)
+        self.pair('ib_write_bw -F -n 5 -m 256 -s 5000')
+        self.assertEqual(counter(self.right, 'fault_drop'), 1)
+        seen = self.judge()
+        print('# ' + ', '.join(f'{name} {count}' for name, count
+                               in sorted(seen.items())))
+        want = {w if w.startswith('NAK') else f'RC {w}' for w in self.WANT}
+        want |= {f'UC {w}' for w in self.WANT if w.startswith(
+            ('SEND', 'RDMA WRITE'))} | {'UD SEND only'}
+        self.assertLessEqual(want, set(seen))
+        self.check_guests()
+
+
 class Subnet(RdmaCase):
     """Two guests, one of them with a subnet manager."""
     props = ',sm=auto'
 
     def test_1_opensm(self):
         """opensm finds both adapters and brings the ports up"""
-        for guest in self.guests:
-            guest.wait_for('ibv_devinfo | grep PORT_INIT')
-        self.left.run('mkdir -p /var/log /var/cache/opensm\n'
-                      'opensm -B -f /tmp/opensm.log </dev/null >/dev/null 2>&1',
-                      60)
-        for guest in self.guests:
-            guest.wait_for('ibv_devinfo | grep PORT_ACTIVE', 60)
+        start_opensm(self.left, self.guests)
         topology = self.right.out('ibnetdiscover')
         self.assertEqual(len(re.findall(r'^Ca\b', topology, re.M)), 2)
         self.assertRegex(self.right.out('sminfo'), 'SMINFO_MASTER')
@@ -303,8 +267,7 @@ class Interrupts(unittest.TestCase):
 
     def test_pin_and_failure(self):
         """events by INTx; the driver restarts an adapter that failed"""
-        if not has_device('x86_64', MODEL):
-            raise NotAvailable(f'qemu-system-x86_64 has no device {MODEL}')
+        need_model()
         guest = Guest('pin', rdma=True, memory=512, append='pci=nomsi', nics=[
             ('hubport,hubid=0', f'{MODEL},id=hca,mac=52:54:00:00:05:01')])
         self.addCleanup(guest.close)
@@ -337,8 +300,7 @@ class Migration(unittest.TestCase):
 
     def test_loopback(self):
         """live migration while RC messages are in flight: data is right"""
-        if not has_device('x86_64', MODEL):
-            raise NotAvailable(f'qemu-system-x86_64 has no device {MODEL}')
+        need_model()
         source = self.guest('moving').boot()
         source.run('ip link set lo up')
         source.wait_for('ibv_devinfo | grep PORT_ACTIVE')
@@ -353,9 +315,7 @@ class Migration(unittest.TestCase):
             '$p 127.0.0.1 > /tmp/client && wait %1', 300)
 
         def completions(guest):
-            return guest.qmp.command('qom-get',
-                                     path='/machine/peripheral/hca',
-                                     property='counter-completions')
+            return counter(guest, 'completions')
         for _ in range(200):
             if completions(source) > 200:
                 break
