@@ -37,7 +37,7 @@ SETS = {
                '/usr/bin/setpci', '/usr/share/misc/pci.ids*',
                '/usr/sbin/tcpdump', '/usr/bin/tcpdump', '/usr/bin/strace',
                '/usr/bin/gdbserver'),
-        modules=()),
+        modules=('vfio_pci', 'vfio_iommu_type1')),
     'python': PackageSet(
         packages=('python3-minimal', 'libpython3-stdlib'),
         files=('/usr/bin/python3*', '/usr/lib/python3*/*.py',
@@ -46,6 +46,20 @@ SETS = {
                '/usr/lib/python3*/importlib/*', '/usr/lib/python3*/ctypes/*',
                '/usr/lib/python3*/lib-dynload/_ctypes.*',
                '/usr/lib/python3*/lib-dynload/mmap.*'),
+        modules=()),
+    # rdma-core's own tests, as Debian ships them; needs python and rdma.
+    'pyverbs': PackageSet(
+        packages=('python3-pyverbs',),
+        files=('/usr/lib/python3/dist-packages/pyverbs/*',
+               '/usr/share/doc/rdma-core/tests/*',
+               '/usr/lib/python3*/unittest/*',
+               '/usr/lib/python3*/logging/*',
+               '/usr/lib/python3*/multiprocessing/*',
+               '/usr/lib/python3*/concurrent/*',
+               '/usr/lib/python3*/lib-dynload/_multiprocessing.*',
+               '/usr/lib/python3*/lib-dynload/_queue.*',
+               '/usr/lib/python3*/lib-dynload/resource.*',
+               '/usr/lib/python3*/lib-dynload/_json.*'),
         modules=()),
     'rdma': PackageSet(
         packages=('ibverbs-utils', 'libibverbs1', 'ibverbs-providers',
