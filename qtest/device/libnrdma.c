@@ -9,9 +9,13 @@
 
 enum {
     PD = 3, CQN = 2, EQN = 1, CQ_LOG = 5,
-    /* ICM: contexts first, then regions, then pages. */
-    QPC = 0, CQC = 0x400000, EQC = 0x600000, MPT = 0x700000, MTT = 0x900000,
     MTT_OF_REGION = 64,
+};
+
+/* ICM: contexts first, then regions, then pages. */
+static const NrbTables tables = {
+    .qpc = 0, .cqc = 0x400000, .eqc = 0x600000, .mpt = 0x700000,
+    .mtt = QNR_ICM_MTT,
 };
 
 unsigned qnr_cmd(QNrdma *r, uint16_t op, uint64_t in, uint32_t mod,
@@ -39,13 +43,12 @@ static unsigned with_mbox(QNrdma *r, uint16_t op, uint32_t mod,
     return qnr_cmd(r, op, r->mbox, mod, 0, op_mod);
 }
 
-static void map(QNrdma *r, unsigned region, uint64_t virt, uint64_t addr,
-                uint32_t pages)
+void qnr_map(QNrdma *r, unsigned region, uint64_t virt, uint64_t addr,
+             uint32_t pages)
 {
     uint8_t m[0x1000] = { 0 };
 
-    stq_be_p(m + 0x10, virt);
-    stq_be_p(m + 0x18, addr | pages);
+    nrb_map_icm(m, 0, virt, addr, pages);
     g_assert_cmpuint(with_mbox(r, NRC_MAP_ICM, 1, region, m), ==, 0);
 }
 
@@ -55,20 +58,16 @@ void qnr_region(QNrdma *r, uint32_t index, uint32_t flags, uint64_t va,
     uint32_t pages = DIV_ROUND_UP(len, 0x1000);
     uint8_t m[0x1000] = { 0 };
 
-    stq_be_p(m + 0x18, index * MTT_OF_REGION);
+    nrb_mtt_first(m, index * MTT_OF_REGION);
     for (uint32_t i = 0; i < pages; i++) {
-        stq_be_p(m + 0x20 + (i / 4 * 4 + 3 - i % 4) * 8,
-                 addr + i * 0x1000);
+        nrb_mtt_page(m, i, addr + i * 0x1000);
     }
     g_assert_cmpuint(with_mbox(r, NRC_WRITE_MTT, pages, 0, m), ==, 0);
     memset(m, 0, sizeof(m));
-    stl_be_p(m, 0xf0000100 | flags);
-    stl_be_p(m + 0x04, 4096);
-    stl_be_p(m + 0x08, index);
-    stl_be_p(m + 0x0c, PD);
-    stq_be_p(m + 0x10, va);
-    stq_be_p(m + 0x18, len);
-    stq_be_p(m + 0x2c, index * MTT_OF_REGION);
+    nrb_region(m, &(NrbRegion) {
+        .flags = flags, .key = index, .pd = PD, .start = va, .length = len,
+        .mtt = index * MTT_OF_REGION,
+    });
     g_assert_cmpuint(with_mbox(r, NRC_SW2HW_MPT, index, 0, m), ==, 0);
 }
 
@@ -92,33 +91,22 @@ void qnr_up(QNrdma *r, QNcic *d)
     r->cq = alloc(r, 0x1000, 0x80);
     r->eq = alloc(r, 0x1000, 0x80);
     r->data = alloc(r, QNR_DATA, 0);
-    stq_be_p(m + 0x08, QPC | NR_LOG_QPS);
-    stq_be_p(m + 0x10, CQC | NR_LOG_CQS);
-    stq_be_p(m + 0x18, EQC | NR_LOG_EQS);
-    stq_be_p(m + 0x30, MPT | NR_LOG_MPTS);
-    stq_be_p(m + 0x38, MTT);
+    nrb_init_hca(m, &tables);
     g_assert_cmpuint(with_mbox(r, NRC_INIT_HCA, 0, 0, m), ==, 0);
-    map(r, NR_ICM_CONTEXTS, QPC, r->icm, 8);
-    map(r, NR_ICM_CONTEXTS, CQC, r->icm + 0x8000, 1);
-    map(r, NR_ICM_CONTEXTS, EQC, r->icm + 0x9000, 1);
-    map(r, NR_ICM_TPT, MPT, r->icm + 0xa000, 4);
-    map(r, NR_ICM_TPT, MTT, r->icm + 0xe000, 8);
+    qnr_map(r, NR_ICM_CONTEXTS, tables.qpc, r->icm, 8);
+    qnr_map(r, NR_ICM_CONTEXTS, tables.cqc, r->icm + 0x8000, 1);
+    qnr_map(r, NR_ICM_CONTEXTS, tables.eqc, r->icm + 0x9000, 1);
+    qnr_map(r, NR_ICM_TPT, tables.mpt, r->icm + 0xa000, 4);
+    qnr_map(r, NR_ICM_TPT, tables.mtt, r->icm + 0xe000, 8);
     qnr_region(r, QNR_MR_CQ, NRM_LOCAL_WRITE, 0, r->cq, 0x1000);
     qnr_region(r, QNR_MR_DATA, NRM_LOCAL_WRITE | NRM_REMOTE_WRITE |
                NRM_REMOTE_READ | NRM_REMOTE_ATOMIC, QNR_VA, r->data,
                QNR_DATA);
     memset(m, 0, sizeof(m));
-    m[0x0c] = CQ_LOG;
-    stl_be_p(m + 0x10, EQN);
-    stl_be_p(m + 0x14, PD);
-    stl_be_p(m + 0x18, QNR_MR_CQ);
-    stl_be_p(m + 0x2c, CQN);
+    nrb_cq(m, CQN, CQ_LOG, EQN, PD, QNR_MR_CQ);
     g_assert_cmpuint(with_mbox(r, NRC_SW2HW_CQ, CQN, 0, m), ==, 0);
     memset(m, 0, sizeof(m));
-    stl_be_p(m, NRX_ARMED);
-    stq_be_p(m + 0x04, r->eq);
-    m[0x0c] = 4;
-    stw_be_p(m + 0x16, QNR_VECTOR);
+    nrb_eq(m, r->eq, 4, QNR_VECTOR);
     g_assert_cmpuint(with_mbox(r, NRC_SW2HW_EQ, EQN, 0, m), ==, 0);
     g_assert_cmpuint(qnr_cmd(r, NRC_MAP_EQ, 1 << 0x11, EQN, 0, 0), ==, 0);
     qpci_io_writel(d->pci, d->uar, NRU_ARM_CQ, CQN);
@@ -130,6 +118,7 @@ void qnr_qp(QNrdma *r, QNrdmaQp *q, uint32_t qpn, uint32_t peer,
     static const uint16_t steps[] = { NRC_RST2INIT_QP, NRC_INIT2RTR_QP,
                                       NRC_RTR2RTS_QP };
     uint8_t m[0x1000] = { 0 };
+    NrbQp attr;
 
     *q = (QNrdmaQp) {
         .qpn = qpn, .sq = alloc(r, QNR_QUEUE, 0),
@@ -139,58 +128,38 @@ void qnr_qp(QNrdma *r, QNrdmaQp *q, uint32_t qpn, uint32_t peer,
     r->regions += 2;
     qnr_region(r, q->sq_key, 0, 0, q->sq, QNR_QUEUE);
     qnr_region(r, q->rq_key, 0, 0, q->rq, QNR_QUEUE);
-    m[0x09] = service;
-    m[0x0c] = 3 << 5 | 31;              /* PMTU 1024 */
-    m[0x0d] = m[0x0e] = 7;
-    stl_be_p(m + 0x14, qpn);
-    stl_be_p(m + 0x18, peer);
-    stw_be_p(m + 0x3c, dmac);
-    stl_be_p(m + 0x44, dmac >> 16);
-    stl_be_p(m + 0x48, sip);
-    stl_be_p(m + 0x4c, dip);
-    stl_be_p(m + 0x5c, PD);
-    stl_be_p(m + 0x6c, 0x100);
-    stl_be_p(m + 0x7c, 0x100);
-    stl_be_p(m + 0x84, 1u << 24 | 0x100);
-    stl_be_p(m + 0x70, CQN);
-    stl_be_p(m + 0x8c, CQN);
-    stl_be_p(m + 0x74, q->sq_key);
-    stl_be_p(m + 0x78, QNR_QUEUE);
-    stl_be_p(m + 0x90, q->rq_key);
-    stl_be_p(m + 0x94, QNR_QUEUE);
+    attr = (NrbQp) {
+        .qpn = qpn, .peer_qpn = peer, .service = service, .mtu = 3,
+        .log_slot = 7, .pd = PD, .send_cqn = CQN, .recv_cqn = CQN,
+        .sq_lkey = q->sq_key, .sq_bytes = QNR_QUEUE,
+        .rq_lkey = q->rq_key, .rq_bytes = QNR_QUEUE,
+        .sip = sip, .dip = dip, .dmac = dmac, .psn = 0x100,
+    };
     for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
-        m[0x08] = (i + 1) << 4;
+        nrb_qp(m, &attr, i + 1);
         g_assert_cmpuint(with_mbox(r, steps[i], qpn, 0, m), ==, 0);
     }
 }
 
-static void data_unit(uint8_t *u, uint64_t va, uint32_t len)
+void qnr_post(QNrdma *r, QNrdmaQp *q, const NrbSend *wqe)
 {
-    stl_le_p(u, len);
-    stl_le_p(u + 4, QNR_MR_DATA);
-    stq_le_p(u + 8, va);
+    uint8_t w[QNR_SLOT] = { 0 };
+    uint32_t off = q->sq_head % QNR_QUEUE;
+    unsigned units = nrb_send(w, wqe);
+
+    qtest_memwrite(r->d->qts, q->sq + off, w, sizeof(w));
+    q->sq_head += QNR_SLOT;
+    qpci_io_writeq(r->d->pci, r->d->uar, NRU_SQ_DB,
+                   nrb_doorbell(q->qpn, units, off, wqe->op));
 }
 
 void qnr_send(QNrdma *r, QNrdmaQp *q, uint8_t op, uint64_t va, uint32_t len,
               uint64_t raddr)
 {
-    uint8_t w[QNR_SLOT] = { 0 }, *u = w + 16;
-    uint32_t off = q->sq_head % QNR_QUEUE;
-    bool send = op == 0x0a || op == 0x0b;
-
-    stl_be_p(w + 0x0c, 0x1a2b3c4d);
-    if (!send) {
-        stq_le_p(u, raddr);
-        stl_le_p(u + 8, QNR_MR_DATA);
-        u += 16;
-    }
-    data_unit(u, va, len);
-    u += 16;
-    qtest_memwrite(r->d->qts, q->sq + off, w, sizeof(w));
-    q->sq_head += QNR_SLOT;
-    qpci_io_writeq(r->d->pci, r->d->uar, NRU_SQ_DB,
-                   (uint64_t)q->qpn << 40 | (uint64_t)(u - w) / 16 << 32 |
-                   off / 16 << 8 | op);
+    qnr_post(r, q, &(NrbSend) {
+        .op = op, .imm = 0x1a2b3c4d, .addr = va, .len = len,
+        .lkey = QNR_MR_DATA, .raddr = raddr, .rkey = QNR_MR_DATA,
+    });
 }
 
 void qnr_recv(QNrdma *r, QNrdmaQp *q, uint64_t va, uint32_t len)
@@ -199,8 +168,7 @@ void qnr_recv(QNrdma *r, QNrdmaQp *q, uint64_t va, uint32_t len)
     uint32_t off = q->rq_head % QNR_QUEUE;
 
     q->rq_head += QNR_SLOT;
-    stl_le_p(w, (q->rq_head % QNR_QUEUE / 16) << 6 | 1 << 5);
-    data_unit(w + 16, va, len);
+    nrb_recv(w, q->rq_head % QNR_QUEUE, va, len, QNR_MR_DATA);
     qtest_memwrite(r->d->qts, q->rq + off, w, sizeof(w));
 }
 
@@ -215,7 +183,7 @@ bool qnr_cqe_ready(QNrdma *r)
              NRQ_OWNER_HW);
 }
 
-QNrdmaCqe qnr_cqe(QNrdma *r)
+NrbCqe qnr_cqe(QNrdma *r)
 {
     gint64 end = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
     uint8_t c[NRQ_CQE_BYTES];
@@ -229,12 +197,7 @@ QNrdmaCqe qnr_cqe(QNrdma *r)
     qtest_memread(r->d->qts, cqe_addr(r), c, sizeof(c));
     qtest_writeb(r->d->qts, cqe_addr(r) + NRQ_OWNER, NRQ_OWNER_HW);
     r->cq_tail += NRQ_CQE_BYTES;
-    return (QNrdmaCqe) {
-        .qpn = ldl_le_p(c + NRQ_QPN), .imm = ldl_be_p(c + NRQ_IMM),
-        .bytes = ldl_le_p(c + NRQ_BYTE_CNT), .wqe = ldl_le_p(c + NRQ_WQE),
-        .opcode = c[NRQ_OP], .syndrome = c[NRQ_IMM],
-        .is_send = c[NRQ_OP + 1],
-    };
+    return nrb_cqe(c);
 }
 
 uint64_t qnr_addr(QNrdma *r, uint64_t va)

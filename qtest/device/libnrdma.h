@@ -8,13 +8,14 @@
 #define QTEST_LIBNRDMA_H
 
 #include "libncic.h"
-#include "rdma/native_hw.h"
+#include "rdma/native_build.h"
 
 #define QNR_QUEUE  4096         /* bytes of an SQ and an RQ */
 #define QNR_DATA   0x20000      /* bytes of the data region */
 #define QNR_VA     0x7f0000001000ull
 #define QNR_SLOT   128
 #define QNR_VECTOR 3
+#define QNR_ICM_MTT 0x900000ull /* ICM address of the table of pages */
 
 /* Region indices, which are keys too. */
 enum { QNR_MR_CQ = 1, QNR_MR_DATA, QNR_MR_QUEUES };
@@ -34,29 +35,28 @@ typedef struct QNrdma {
     unsigned regions;
 } QNrdma;
 
-/* One completion, decoded. */
-typedef struct QNrdmaCqe {
-    uint32_t qpn, imm, bytes, wqe;
-    uint8_t opcode, syndrome;
-    bool is_send;
-} QNrdmaCqe;
-
 /* Runs a command; its status. */
 unsigned qnr_cmd(QNrdma *r, uint16_t op, uint64_t in, uint32_t mod,
                  uint64_t out, uint8_t op_mod);
 /* Everything up to a completion queue, an event queue and a data region. */
 void qnr_up(QNrdma *r, QNcic *d);
+/* MAP_ICM: @pages guest pages from @addr at ICM address @virt. */
+void qnr_map(QNrdma *r, unsigned region, uint64_t virt, uint64_t addr,
+             uint32_t pages);
 /* Registers guest memory as region @index; PD 3. */
 void qnr_region(QNrdma *r, uint32_t index, uint32_t flags, uint64_t va,
                 uint64_t addr, uint32_t len);
 /* A queue pair in RTS; IPv4 addresses and MACs as given. */
 void qnr_qp(QNrdma *r, QNrdmaQp *q, uint32_t qpn, uint32_t peer,
             uint8_t service, uint32_t sip, uint32_t dip, uint64_t dmac);
+/* Posts a request and rings the doorbell. */
+void qnr_post(QNrdma *r, QNrdmaQp *q, const NrbSend *wqe);
+/* The same with keys and immediate that fit qnr_up(). */
 void qnr_send(QNrdma *r, QNrdmaQp *q, uint8_t op, uint64_t va, uint32_t len,
               uint64_t raddr);
 void qnr_recv(QNrdma *r, QNrdmaQp *q, uint64_t va, uint32_t len);
 /* The next completion; fails after 10 s without one. */
-QNrdmaCqe qnr_cqe(QNrdma *r);
+NrbCqe qnr_cqe(QNrdma *r);
 bool qnr_cqe_ready(QNrdma *r);
 /* Guest address of @va in the data region. */
 uint64_t qnr_addr(QNrdma *r, uint64_t va);

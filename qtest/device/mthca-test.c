@@ -7,153 +7,12 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "hw/pci/pci_regs.h"
-#include "ncic-fixture.h"
-#include "rdma/mthca_hw.h"
+#include "libmthca.h"
 
-#define TOKEN      0x1234u
 #define EQN        2
 #define EQ_LOG     4
 #define VECTOR     5
 #define MSI_DATA   0x4d530000u
-
-typedef struct Hca {
-    Fixture *f;
-    QTestState *qts;
-    QPCIDevice *pci;
-    QPCIBar csr, uar;
-    uint64_t in, out;           /* mailboxes */
-    uint64_t eq;                /* ring of events */
-    uint64_t msi;               /* where the vector's message goes */
-} Hca;
-
-static Hca *begin(void)
-{
-    Hca *h = g_new0(Hca, 1);
-    uint64_t size;
-
-    h->f = fixture_start_model("ncic-mthca", "", "");
-    h->qts = h->f->qts;
-    h->pci = h->f->pci;
-    qpci_device_enable(h->pci);
-    h->csr = qpci_iomap(h->pci, 0, &size);
-    g_assert_cmphex(size, ==, MTHCA_BAR0_SIZE);
-    h->uar = qpci_iomap(h->pci, 2, &size);
-    g_assert_cmphex(size, ==, MTHCA_BAR2_SIZE);
-    h->in = guest_alloc(&h->f->alloc, MTHCA_MAILBOX_SIZE);
-    h->out = guest_alloc(&h->f->alloc, MTHCA_MAILBOX_SIZE);
-    h->eq = guest_alloc(&h->f->alloc, 4096);
-    h->msi = guest_alloc(&h->f->alloc, 4096);
-    return h;
-}
-
-/* Registers are big-endian. */
-static uint32_t rd(Hca *h, uint32_t addr)
-{
-    return bswap32(qpci_io_readl(h->pci, h->csr, addr));
-}
-
-static void wr(Hca *h, uint32_t addr, uint32_t val)
-{
-    qpci_io_writel(h->pci, h->csr, addr, bswap32(val));
-}
-
-static void doorbell(Hca *h, uint32_t off, uint32_t hi, uint32_t lo)
-{
-    qpci_io_writeq(h->pci, h->uar, off, bswap64((uint64_t)hi << 32 | lo));
-}
-
-/* Issues a command; @flags is 0 or MTHCA_HCR_EVENT. */
-static void issue(Hca *h, uint16_t op, uint32_t mod, uint64_t in, uint64_t out,
-                  uint32_t flags)
-{
-    const uint32_t regs[] = { in >> 32, in, mod, out >> 32, out,
-                              TOKEN << 16, MTHCA_HCR_GO | flags | op };
-
-    g_assert_cmphex(rd(h, MTHCA_HCR_BASE + MTHCA_HCR_CMD) & MTHCA_HCR_GO, ==,
-                    0);
-    for (unsigned i = 0; i < G_N_ELEMENTS(regs); i++) {
-        wr(h, MTHCA_HCR_BASE + i * 4, regs[i]);
-    }
-}
-
-/* Runs a command by polling; its status. */
-static uint8_t cmd_at(Hca *h, uint16_t op, uint32_t mod, uint64_t in,
-                      uint64_t out)
-{
-    gint64 end = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
-    uint32_t val;
-
-    issue(h, op, mod, in, out, 0);
-    do {
-        val = rd(h, MTHCA_HCR_BASE + MTHCA_HCR_CMD);
-    } while ((val & MTHCA_HCR_GO) && g_get_monotonic_time() < end);
-    g_assert_cmphex(val & MTHCA_HCR_GO, ==, 0);
-    g_assert_cmphex(val & 0xfff, ==, op);
-    return val >> 24;
-}
-
-static uint8_t cmd(Hca *h, uint16_t op, uint32_t mod)
-{
-    return cmd_at(h, op, mod, h->in, h->out);
-}
-
-static uint32_t out32(Hca *h, unsigned off)
-{
-    uint32_t val;
-
-    qtest_memread(h->qts, h->out + off, &val, sizeof(val));
-    return be32_to_cpu(val);
-}
-
-static void put_box(Hca *h, const uint8_t *box, size_t len)
-{
-    qtest_memset(h->qts, h->in, 0, MTHCA_MAILBOX_SIZE);
-    qtest_memwrite(h->qts, h->in, box, len);
-}
-
-static void init_hca(Hca *h)
-{
-    uint8_t in[0x200] = { 0 };
-
-    in[0x37] = 10;              /* QPs, SRQs, CQs, EQs, as logarithms */
-    in[0x4f] = 10;
-    in[0x57] = 10;
-    in[0x87] = 5;
-    in[0xd3] = 8;               /* bytes of a multicast group, of hash */
-    in[0xdb] = 8;
-    in[0xfb] = 10;              /* regions */
-    in[0x12a] = 11;             /* UARs */
-    put_box(h, in, sizeof(in));
-    g_assert_cmphex(cmd(h, MTHCA_CMD_RUN_FW, 0), ==, MTHCA_ST_OK);
-    g_assert_cmphex(cmd(h, MTHCA_CMD_INIT_HCA, 0), ==, MTHCA_ST_OK);
-}
-
-/* The device still obeys: a query with an outbox, from any state. */
-static void prove_works(Hca *h)
-{
-    qtest_memset(h->qts, h->out, 0xff, MTHCA_MAILBOX_SIZE);
-    g_assert_cmphex(cmd(h, MTHCA_CMD_NOP, 0), ==, MTHCA_ST_OK);
-    g_assert_cmphex(cmd(h, MTHCA_CMD_QUERY_FW, 0), ==, MTHCA_ST_OK);
-    g_assert_cmphex(out32(h, 0), ==, MTHCA_FW_PAGES << 16 | 1);
-    g_assert_cmphex(out32(h, 4), ==, 940 << 16 | 2);
-}
-
-/* A misuse has been told, and did no harm. */
-static void expect(Hca *h, const char *text)
-{
-    g_assert_true(fixture_logged(h->f, text));
-    prove_works(h);
-}
-
-/* Whatever happened: reset, and from the beginning. */
-static void end(Hca *h)
-{
-    wr(h, MTHCA_RESET, 1);
-    init_hca(h);
-    prove_works(h);
-    fixture_stop(h->f);
-    g_free(h);
-}
 
 /* ---- identity ----------------------------------------------------------- */
 
@@ -163,7 +22,7 @@ static void test_identity(void)
         { PCI_CAP_ID_PM, 0x40 }, { PCI_CAP_ID_EXP, 0x60 },
         { PCI_CAP_ID_MSIX, 0x84 }, { PCI_CAP_ID_MSI, 0x90 },
     };
-    Hca *h = begin();
+    Hca *h = hca_begin("");
     QPCIDevice *p = h->pci;
 
     g_assert_cmphex(qpci_config_readw(p, PCI_VENDOR_ID), ==, 0x15b3);
@@ -186,147 +45,147 @@ static void test_identity(void)
     g_assert_cmphex(qpci_config_readl(p, PCI_BASE_ADDRESS_2) & 0xf, ==,
                     PCI_BASE_ADDRESS_MEM_TYPE_64 |
                     PCI_BASE_ADDRESS_MEM_PREFETCH);
-    end(h);
+    hca_end(h);
 }
 
 /* ---- commands ----------------------------------------------------------- */
 
 static void test_commands(void)
 {
-    Hca *h = begin();
+    Hca *h = hca_begin("");
 
-    prove_works(h);
+    hca_prove_works(h);
     /* registers inside BAR0, wherever it lies */
-    g_assert_cmphex(out32(h, 0x24), ==,
+    g_assert_cmphex(hca_out32(h, 0x24), ==,
                     (uint32_t)(h->csr.addr + MTHCA_CLR_INT));
-    g_assert_cmphex(out32(h, 0x34), ==, (uint32_t)(h->csr.addr + MTHCA_CATAS));
-    g_assert_cmphex(out32(h, 0x44), ==,
+    g_assert_cmphex(hca_out32(h, 0x34), ==, (uint32_t)(h->csr.addr + MTHCA_CATAS));
+    g_assert_cmphex(hca_out32(h, 0x44), ==,
                     (uint32_t)(h->csr.addr + MTHCA_EQ_ARM));
-    g_assert_cmphex(cmd(h, MTHCA_CMD_ENABLE_LAM, 0), ==,
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_ENABLE_LAM, 0), ==,
                     MTHCA_ST_LAM_NOT_PRE);
-    g_assert_cmphex(cmd(h, MTHCA_CMD_QUERY_DEV_LIM, 0), ==,
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_QUERY_DEV_LIM, 0), ==,
                     MTHCA_ST_BAD_SYS_STATE);
-    expect(h, "QUERY_DEV_LIM");
-    g_assert_cmphex(cmd(h, MTHCA_CMD_SYS_EN, 0), ==, MTHCA_ST_BAD_OP);
-    expect(h, "unknown command");
-    g_assert_cmphex(cmd(h, MTHCA_CMD_RUN_FW, 0), ==, MTHCA_ST_OK);
-    g_assert_cmphex(cmd(h, MTHCA_CMD_QUERY_DEV_LIM, 0), ==, MTHCA_ST_OK);
-    g_assert_cmphex(out32(h, 0x10) & 0xff, ==, MTHCA_LOG_MAX_QP);
-    g_assert_cmphex(out32(h, 0x34) & 0xf, ==, 1);       /* ports */
-    g_assert_cmphex(cmd(h, 0x7ff, 0), ==, MTHCA_ST_BAD_OP);
-    expect(h, "unknown command");
+    hca_expect(h, "QUERY_DEV_LIM");
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_SYS_EN, 0), ==, MTHCA_ST_BAD_OP);
+    hca_expect(h, "unknown command");
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_RUN_FW, 0), ==, MTHCA_ST_OK);
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_QUERY_DEV_LIM, 0), ==, MTHCA_ST_OK);
+    g_assert_cmphex(hca_out32(h, 0x10) & 0xff, ==, MTHCA_LOG_MAX_QP);
+    g_assert_cmphex(hca_out32(h, 0x34) & 0xf, ==, 1);       /* ports */
+    g_assert_cmphex(hca_cmd(h, 0x7ff, 0), ==, MTHCA_ST_BAD_OP);
+    hca_expect(h, "unknown command");
     /* without the go bit nothing happens */
-    wr(h, MTHCA_HCR_BASE + MTHCA_HCR_CMD, 0x7ff);
-    g_assert_cmphex(rd(h, MTHCA_HCR_BASE + MTHCA_HCR_CMD), ==, 0x7ff);
+    hca_wr(h, MTHCA_HCR_BASE + MTHCA_HCR_CMD, 0x7ff);
+    g_assert_cmphex(hca_rd(h, MTHCA_HCR_BASE + MTHCA_HCR_CMD), ==, 0x7ff);
     g_assert_cmpuint(fixture_counter(h->f, "counter-command_errors"), ==, 3);
-    end(h);
+    hca_end(h);
 }
 
 static void test_reset(void)
 {
-    Hca *h = begin();
+    Hca *h = hca_begin("");
 
-    init_hca(h);
-    wr(h, MTHCA_RESET, 0);
-    g_assert_cmphex(cmd(h, MTHCA_CMD_QUERY_HCA, 0), ==, MTHCA_ST_OK);
-    wr(h, MTHCA_RESET, 1);
+    hca_init(h);
+    hca_wr(h, MTHCA_RESET, 0);
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_QUERY_HCA, 0), ==, MTHCA_ST_OK);
+    hca_wr(h, MTHCA_RESET, 1);
     for (unsigned i = 0; i < MTHCA_HCR_SIZE; i += 4) {
-        g_assert_cmphex(rd(h, MTHCA_HCR_BASE + i), ==, 0);
+        g_assert_cmphex(hca_rd(h, MTHCA_HCR_BASE + i), ==, 0);
     }
-    g_assert_cmphex(cmd(h, MTHCA_CMD_QUERY_HCA, 0), ==,
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_QUERY_HCA, 0), ==,
                     MTHCA_ST_BAD_SYS_STATE);
-    expect(h, "QUERY_HCA");
+    hca_expect(h, "QUERY_HCA");
     /* configuration space is left alone */
     g_assert_cmphex(qpci_config_readw(h->pci, PCI_COMMAND) &
                     PCI_COMMAND_MASTER, !=, 0);
-    init_hca(h);
-    end(h);
+    hca_init(h);
+    hca_end(h);
 }
 
 /* Mailboxes where no memory is, in the device itself, and without the right to
  * be master of the bus. */
 static void test_mailbox(void)
 {
-    Hca *h = begin();
+    Hca *h = hca_begin("");
     const uint64_t bad[] = { 0, NOWHERE, UINT64_MAX - 0xfff,
                              h->csr.addr + MTHCA_HCR_BASE,
                              h->csr.addr + MTHCA_RESET, h->uar.addr };
     uint16_t command;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
-        g_assert_cmphex(cmd_at(h, MTHCA_CMD_QUERY_FW, 0, 0, bad[i]), ==,
+        g_assert_cmphex(hca_cmd_at(h, MTHCA_CMD_QUERY_FW, 0, 0, bad[i]), ==,
                         MTHCA_ST_BAD_PARAM);
-        expect(h, "QUERY_FW");
+        hca_expect(h, "QUERY_FW");
     }
-    g_assert_cmphex(cmd(h, MTHCA_CMD_RUN_FW, 0), ==, MTHCA_ST_OK);
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_RUN_FW, 0), ==, MTHCA_ST_OK);
     for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
-        g_assert_cmphex(cmd_at(h, MTHCA_CMD_INIT_HCA, 0, bad[i], 0), ==,
+        g_assert_cmphex(hca_cmd_at(h, MTHCA_CMD_INIT_HCA, 0, bad[i], 0), ==,
                         MTHCA_ST_BAD_PARAM);
-        expect(h, "INIT_HCA");
+        hca_expect(h, "INIT_HCA");
     }
     command = qpci_config_readw(h->pci, PCI_COMMAND);
     qpci_config_writew(h->pci, PCI_COMMAND, command & ~PCI_COMMAND_MASTER);
-    g_assert_cmphex(cmd(h, MTHCA_CMD_QUERY_FW, 0), ==, MTHCA_ST_BAD_PARAM);
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_QUERY_FW, 0), ==, MTHCA_ST_BAD_PARAM);
     qpci_config_writew(h->pci, PCI_COMMAND, command);
-    expect(h, "QUERY_FW");
-    end(h);
+    hca_expect(h, "QUERY_FW");
+    hca_end(h);
 }
 
 /* ---- registers and doorbells -------------------------------------------- */
 
 static void test_no_register(void)
 {
-    Hca *h = begin();
+    Hca *h = hca_begin("");
 
-    wr(h, 0x100, 1);
-    expect(h, "write to no register");
-    wr(h, MTHCA_BAR0_SIZE - 4, 1);
-    expect(h, "write to no register");
-    g_assert_cmphex(rd(h, 0x100), ==, 0);
+    hca_wr(h, 0x100, 1);
+    hca_expect(h, "write to no register");
+    hca_wr(h, MTHCA_BAR0_SIZE - 4, 1);
+    hca_expect(h, "write to no register");
+    g_assert_cmphex(hca_rd(h, 0x100), ==, 0);
     /* a byte is no access: no reset, no read */
-    init_hca(h);
-    wr(h, MTHCA_HCR_BASE + MTHCA_HCR_IN_HI, UINT32_MAX);
+    hca_init(h);
+    hca_wr(h, MTHCA_HCR_BASE + MTHCA_HCR_IN_HI, UINT32_MAX);
     qpci_io_writeb(h->pci, h->csr, MTHCA_RESET + 3, 1);
     g_assert_cmphex(qpci_io_readb(h->pci, h->csr, MTHCA_HCR_BASE), ==, 0);
-    g_assert_cmphex(rd(h, MTHCA_HCR_BASE + MTHCA_HCR_IN_HI), ==, UINT32_MAX);
-    g_assert_cmphex(cmd(h, MTHCA_CMD_QUERY_HCA, 0), ==, MTHCA_ST_OK);
-    prove_works(h);
+    g_assert_cmphex(hca_rd(h, MTHCA_HCR_BASE + MTHCA_HCR_IN_HI), ==, UINT32_MAX);
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_QUERY_HCA, 0), ==, MTHCA_ST_OK);
+    hca_prove_works(h);
     /* event queues that are not there */
-    wr(h, MTHCA_EQ_ARM + 4, UINT32_MAX);
-    wr(h, MTHCA_EQ_SET_CI + 8 * EQN, 77);
-    wr(h, MTHCA_CLR_INT, UINT32_MAX);
-    prove_works(h);
-    end(h);
+    hca_wr(h, MTHCA_EQ_ARM + 4, UINT32_MAX);
+    hca_wr(h, MTHCA_EQ_SET_CI + 8 * EQN, 77);
+    hca_wr(h, MTHCA_CLR_INT, UINT32_MAX);
+    hca_prove_works(h);
+    hca_end(h);
 }
 
 static void test_doorbells(void)
 {
-    Hca *h = begin();
+    Hca *h = hca_begin("");
     uint32_t page = 3 * MTHCA_UAR_PAGE;
 
-    doorbell(h, page + MTHCA_UAR_SEND, 1 << 24 | 0x0a, 5 << 8 | 2);
-    expect(h, "before INIT_HCA");
-    init_hca(h);
-    doorbell(h, page + MTHCA_UAR_SEND, 1 << 24 | 0x0a, 5 << 8 | 2);
-    expect(h, "no such QP");
-    doorbell(h, page + MTHCA_UAR_SEND, UINT32_MAX, UINT32_MAX);
-    expect(h, "no such QP");
+    hca_doorbell(h, page + MTHCA_UAR_SEND, 1 << 24 | 0x0a, 5 << 8 | 2);
+    hca_expect(h, "before INIT_HCA");
+    hca_init(h);
+    hca_doorbell(h, page + MTHCA_UAR_SEND, 1 << 24 | 0x0a, 5 << 8 | 2);
+    hca_expect(h, "no such QP");
+    hca_doorbell(h, page + MTHCA_UAR_SEND, UINT32_MAX, UINT32_MAX);
+    hca_expect(h, "no such QP");
     for (unsigned kind = 0; kind < 8; kind++) {
-        doorbell(h, page + MTHCA_UAR_CQ, kind << 24 | 5, 0);
-        doorbell(h, page + MTHCA_UAR_CQ, kind << 24 | 0xffffff, UINT32_MAX);
+        hca_doorbell(h, page + MTHCA_UAR_CQ, kind << 24 | 5, 0);
+        hca_doorbell(h, page + MTHCA_UAR_CQ, kind << 24 | 0xffffff, UINT32_MAX);
     }
-    prove_works(h);
-    doorbell(h, page + 0x800, 0, 0);
-    expect(h, "no such doorbell");
+    hca_prove_works(h);
+    hca_doorbell(h, page + 0x800, 0, 0);
+    hca_expect(h, "no such doorbell");
     /* as two halves: the second one rings; alone it is a mistake */
     qpci_io_writel(h->pci, h->uar, page + MTHCA_UAR_SEND + 4, bswap32(5));
-    expect(h, "low half without high half");
+    hca_expect(h, "low half without high half");
     qpci_io_writel(h->pci, h->uar, page + MTHCA_UAR_SEND, bswap32(1 << 24));
     g_assert_false(fixture_logged(h->f, "doorbell"));
     qpci_io_writel(h->pci, h->uar, page + MTHCA_UAR_SEND + 4, bswap32(5));
-    expect(h, "no such QP");
+    hca_expect(h, "no such QP");
     g_assert_cmphex(qpci_io_readl(h->pci, h->uar, page), ==, 0);
-    end(h);
+    hca_end(h);
 }
 
 /* ---- events and interrupts ---------------------------------------------- */
@@ -345,9 +204,9 @@ static void make_eq(Hca *h, bool translate, uint32_t key)
     in[0x0c] = EQ_LOG;
     in[0x17] = 0x80 | VECTOR;
     stl_be_p(in + 0x1c, key);
-    put_box(h, in, sizeof(in));
-    g_assert_cmphex(cmd(h, MTHCA_CMD_SW2HW_EQ, EQN), ==, MTHCA_ST_OK);
-    g_assert_cmphex(cmd_at(h, MTHCA_CMD_MAP_EQ, EQN, 1u << MTHCA_EV_CMD, 0),
+    hca_put_box(h, in, sizeof(in));
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_SW2HW_EQ, EQN), ==, MTHCA_ST_OK);
+    g_assert_cmphex(hca_cmd_at(h, MTHCA_CMD_MAP_EQ, EQN, 1u << MTHCA_EV_CMD, 0),
                     ==, MTHCA_ST_OK);
 }
 
@@ -380,7 +239,7 @@ static void check_event(Hca *h, unsigned index, uint8_t status)
                   sizeof(e));
     g_assert_cmphex(e[0x1f] & MTHCA_OWNER_HW, ==, 0);
     g_assert_cmphex(e[1], ==, MTHCA_EV_CMD);
-    g_assert_cmphex(lduw_be_p(e + 6), ==, TOKEN);
+    g_assert_cmphex(lduw_be_p(e + 6), ==, HCA_TOKEN);
     g_assert_cmphex(e[0xf], ==, status);
 }
 
@@ -388,21 +247,21 @@ static void consume(Hca *h, unsigned index)
 {
     qtest_writeb(h->qts, h->eq + index % (1u << EQ_LOG) * MTHCA_EQE_SIZE +
                  0x1f, MTHCA_OWNER_HW);
-    wr(h, MTHCA_EQ_SET_CI + 8 * EQN, index + 1);
+    hca_wr(h, MTHCA_EQ_SET_CI + 8 * EQN, index + 1);
 }
 
 static void test_interrupts(void)
 {
-    Hca *h = begin();
+    Hca *h = hca_begin("");
 
-    init_hca(h);
+    hca_init(h);
     qtest_writel(h->qts, h->msi, 0);
     qpci_msix_enable(h->pci);
     h->csr = h->pci->msix_table_bar;        /* libqos has moved the BAR */
     set_vector(h, true);
     make_eq(h, false, 0);
     /* masked: pending until unmasked */
-    issue(h, MTHCA_CMD_NOP, 0, 0, 0, MTHCA_HCR_EVENT);
+    hca_issue(h, MTHCA_CMD_NOP, 0, 0, 0, MTHCA_HCR_EVENT);
     check_event(h, 0, MTHCA_ST_OK);
     g_assert_false(interrupted(h));
     g_assert_true(qpci_msix_masked(h->pci, VECTOR));
@@ -412,17 +271,17 @@ static void test_interrupts(void)
     g_assert_false(qpci_msix_masked(h->pci, VECTOR));
     consume(h, 0);
     /* fired: silent until armed again, and then at once */
-    issue(h, 0x7ff, 0, 0, 0, MTHCA_HCR_EVENT);
+    hca_issue(h, 0x7ff, 0, 0, 0, MTHCA_HCR_EVENT);
     check_event(h, 1, MTHCA_ST_BAD_OP);
     g_assert_false(interrupted(h));
-    wr(h, MTHCA_EQ_ARM + 4, 1u << EQN);
+    hca_wr(h, MTHCA_EQ_ARM + 4, 1u << EQN);
     g_assert_true(interrupted(h));
     consume(h, 1);
     /* armed and unmasked; a lap of the ring */
     for (unsigned i = 2; i < 40; i++) {
-        wr(h, MTHCA_EQ_ARM + 4, 1u << EQN);
+        hca_wr(h, MTHCA_EQ_ARM + 4, 1u << EQN);
         g_assert_false(interrupted(h));
-        issue(h, MTHCA_CMD_NOP, 0, 0, 0, MTHCA_HCR_EVENT);
+        hca_issue(h, MTHCA_CMD_NOP, 0, 0, 0, MTHCA_HCR_EVENT);
         check_event(h, i, MTHCA_ST_OK);
         g_assert_true(interrupted(h));
         consume(h, i);
@@ -430,42 +289,42 @@ static void test_interrupts(void)
     g_assert_cmpuint(fixture_counter(h->f, "counter-eqes"), ==, 40);
     g_assert_cmpuint(fixture_counter(h->f, "counter-eqe_lost"), ==, 0);
     qpci_msix_disable(h->pci);
-    end(h);
+    hca_end(h);
 }
 
 /* Events that find no room, no memory, no key, and no queue. */
 static void test_event_misuse(void)
 {
-    Hca *h = begin();
+    Hca *h = hca_begin("");
     unsigned lost;
 
-    init_hca(h);
+    hca_init(h);
     make_eq(h, false, 0);
     for (unsigned i = 0; i <= 1u << EQ_LOG; i++) {
-        issue(h, MTHCA_CMD_NOP, 0, 0, 0, MTHCA_HCR_EVENT);
+        hca_issue(h, MTHCA_CMD_NOP, 0, 0, 0, MTHCA_HCR_EVENT);
     }
-    expect(h, "overflow");
-    wr(h, MTHCA_EQ_SET_CI + 8 * EQN, 1000);
-    expect(h, "consumer index beyond producer");
-    g_assert_cmphex(cmd(h, MTHCA_CMD_HW2SW_EQ, EQN), ==, MTHCA_ST_OK);
+    hca_expect(h, "overflow");
+    hca_wr(h, MTHCA_EQ_SET_CI + 8 * EQN, 1000);
+    hca_expect(h, "consumer index beyond producer");
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_HW2SW_EQ, EQN), ==, MTHCA_ST_OK);
     lost = fixture_counter(h->f, "counter-eqe_lost");
     g_assert_cmpuint(lost, ==, 1);
 
     make_eq(h, true, 0xdead00);
-    issue(h, MTHCA_CMD_NOP, 0, 0, 0, MTHCA_HCR_EVENT);
-    expect(h, "memory refused");
-    g_assert_cmphex(cmd(h, MTHCA_CMD_HW2SW_EQ, EQN), ==, MTHCA_ST_OK);
+    hca_issue(h, MTHCA_CMD_NOP, 0, 0, 0, MTHCA_HCR_EVENT);
+    hca_expect(h, "memory refused");
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_HW2SW_EQ, EQN), ==, MTHCA_ST_OK);
 
     guest_free(&h->f->alloc, h->eq);
     h->eq = NOWHERE;
     make_eq(h, false, 0);
-    issue(h, MTHCA_CMD_NOP, 0, 0, 0, MTHCA_HCR_EVENT);
-    expect(h, "memory refused");
-    g_assert_cmphex(cmd(h, MTHCA_CMD_HW2SW_EQ, EQN), ==, MTHCA_ST_OK);
+    hca_issue(h, MTHCA_CMD_NOP, 0, 0, 0, MTHCA_HCR_EVENT);
+    hca_expect(h, "memory refused");
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_HW2SW_EQ, EQN), ==, MTHCA_ST_OK);
 
-    issue(h, MTHCA_CMD_NOP, 0, 0, 0, MTHCA_HCR_EVENT);
+    hca_issue(h, MTHCA_CMD_NOP, 0, 0, 0, MTHCA_HCR_EVENT);
     g_assert_cmpuint(fixture_counter(h->f, "counter-eqe_lost"), ==, lost + 3);
-    end(h);
+    hca_end(h);
 }
 
 /* ---- wire --------------------------------------------------------------- */
@@ -477,15 +336,15 @@ static void test_wire(void)
     const unsigned shortest = 42, longest = 200;
     uint8_t frame[1500] = { 0x52, 0x54, 0x00, 0x12, 0x34, 0x56 };
     uint8_t port[0x100] = { 0 };
-    Hca *h = begin();
+    Hca *h = hca_begin("");
 
-    init_hca(h);
+    hca_init(h);
     stl_be_p(port, 4 << 12);            /* MTU 2048 */
     port[0x07] = MTHCA_MAX_GIDS;
     port[0x0b] = MTHCA_MAX_PKEYS;
-    put_box(h, port, sizeof(port));
-    g_assert_cmphex(cmd(h, MTHCA_CMD_INIT_IB, 2), ==, MTHCA_ST_BAD_INDEX);
-    g_assert_cmphex(cmd(h, MTHCA_CMD_INIT_IB, 1), ==, MTHCA_ST_OK);
+    hca_put_box(h, port, sizeof(port));
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_INIT_IB, 2), ==, MTHCA_ST_BAD_INDEX);
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_INIT_IB, 1), ==, MTHCA_ST_OK);
     g_assert_cmpuint(fixture_counter(h->f, "port-state"), ==, 4);
     for (unsigned len = 1; len < sizeof(frame); len += 7) {
         qncic_wire_send(&h->f->wire, frame, len);
@@ -504,8 +363,8 @@ static void test_wire(void)
     g_assert_cmpuint(fixture_counter(h->f, bad_ip), ==,
                      longest - shortest + 1);
     g_assert_cmpuint(fixture_counter(h->f, "counter-completions"), ==, 0);
-    prove_works(h);
-    end(h);
+    hca_prove_works(h);
+    hca_end(h);
 }
 
 int main(int argc, char **argv)

@@ -9,12 +9,14 @@
 #include "qobject/qdict.h"
 #include "ncic-fixture.h"
 #include "libnrdma.h"
+#include "roce-peer.h"
 
 #define MY_IP    0x0a000001u
 #define PEER_IP  0x0a000002u
 #define PEER_MAC 0x020000000002ull
+#define MY_MAC   0x525400123456ull      /* the fixture's */
 
-enum { WRITE = 0x08, SEND_IMM = 0x0b, READ = 0x10, RC = 0 };
+enum { WRITE = NRB_WRITE, SEND_IMM = NRB_SEND_IMM, READ = NRB_READ, RC = 0 };
 
 static void fill(QNrdma *r, uint64_t va, uint32_t len, uint8_t seed)
 {
@@ -37,7 +39,7 @@ static void compare(QNrdma *r, uint64_t va1, uint64_t va2, uint32_t len)
 
 static void expect_send(QNrdma *r, uint8_t op, uint32_t len)
 {
-    QNrdmaCqe c = qnr_cqe(r);
+    NrbCqe c = qnr_cqe(r);
 
     g_assert_true(c.is_send);
     g_assert_cmphex(c.opcode, ==, op);
@@ -77,7 +79,7 @@ static void test_loopback(void)
     Fixture *f = fixture_start("rdma-ip=10.0.0.1", "");
     QNrdma r;
     QNrdmaQp a, b;
-    QNrdmaCqe c;
+    NrbCqe c;
 
     qncic_msix_enable(&f->nic, QNR_VECTOR + 1);
     qnr_up(&r, &f->nic);
@@ -114,41 +116,37 @@ static void test_loopback(void)
     fixture_stop(f);
 }
 
-/* The CRC, one bit at a time: not the engine's way. */
-static uint32_t crc32_bits(uint32_t crc, const uint8_t *p, size_t len)
+static RocePeer peer(Fixture *f)
 {
-    while (len--) {
-        crc ^= *p++;
-        for (int i = 0; i < 8; i++) {
-            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-        }
-    }
-    return crc;
+    return (RocePeer) {
+        .wire = &f->wire, .mac = PEER_MAC, .dev_mac = MY_MAC, .ip = PEER_IP,
+        .dev_ip = MY_IP,
+    };
 }
 
-static uint32_t icrc(const uint8_t *ip, size_t len)
-{
-    static const uint8_t variant[] = { 1, 8, 10, 11, 26, 27, 32 };
-    g_autofree uint8_t *m = g_memdup2(ip, len);
-    uint8_t ones[8];
-
-    memset(ones, 0xff, sizeof(ones));
-    for (size_t i = 0; i < ARRAY_SIZE(variant); i++) {
-        m[variant[i]] = 0xff;
-    }
-    return ~crc32_bits(crc32_bits(0xffffffff, ones, 8), m, len);
-}
-
-/* Waits for a RoCE frame on the wire; its length. */
+/* The next RoCE frame, which must come. */
 static size_t roce_frame(Fixture *f, uint8_t *buf)
 {
-    size_t len;
+    RocePeer p = peer(f);
+    size_t len = roce_peer_recv(&p, buf, 5000);
 
-    do {
-        len = qncic_wire_recv(&f->wire, &f->nic, buf, 5000);
-        g_assert_cmpuint(len, >, 0);
-    } while (lduw_be_p(buf + 12) != 0x0800);
+    g_assert_cmpuint(len, >, 0);
     return len;
+}
+
+static void peer_sends(Fixture *f, uint8_t opcode, uint32_t psn,
+                       const void *ext, size_t len)
+{
+    RocePeer p = peer(f);
+
+    roce_peer_send(&p, opcode, 4, psn, ext, len, 0);
+}
+
+static void peer_acks(Fixture *f, uint32_t psn)
+{
+    RocePeer p = peer(f);
+
+    roce_peer_ack(&p, 4, psn);
 }
 
 /* What a packet looks like outside, an answer, and a broken answer. */
@@ -156,7 +154,8 @@ static void test_wire(void)
 {
     Fixture *f = fixture_start("rdma-ip=10.0.0.1", "");
     g_autofree uint8_t *p = g_malloc(QNCIC_FRAME);
-    uint8_t ack[62] = { 0 }, *ip = ack + 14, *bth = ack + 42;
+    RocePeer them = peer(f);
+    uint8_t aeth[4];
     QNrdma r;
     QNrdmaQp a;
     size_t len;
@@ -178,35 +177,233 @@ static void test_wire(void)
     g_assert_cmpuint((uint32_t)ldl_be_p(p + 66), ==, 101);
     g_assert_cmphex(p[70 + 100], ==, (uint8_t)(100 * 7 + 9));
     g_assert_cmphex((uint32_t)ldl_le_p(p + len - 4), ==,
-                    icrc(p + 14, len - 18));
-    /* The peer's acknowledgement, first with a wrong ICRC. */
-    memcpy(ack, p + 6, 6);
-    memcpy(ack + 6, p, 6);
-    stw_be_p(ack + 12, 0x0800);
-    ip[0] = 0x45;
-    stw_be_p(ip + 2, 48);
-    ip[8] = 64;
-    ip[9] = 17;
-    stl_be_p(ip + 12, PEER_IP);
-    stl_be_p(ip + 16, MY_IP);
-    /* The sum of the words above, by hand. */
-    stw_be_p(ip + 10, (uint16_t)~(0x4500 + 48 + 0x4011 + 0x0a00 + 2 +
-                                  0x0a00 + 1));
-    stw_be_p(ip + 20, 50000);
-    stw_be_p(ip + 22, 4791);
-    stw_be_p(ip + 24, 28);
-    bth[0] = 0x11;
-    stw_be_p(bth + 2, 0xffff);
-    stl_be_p(bth + 4, 4);
-    stl_be_p(bth + 8, 0x100);
-    stl_be_p(bth + 12, 0x1f000001);
-    stl_le_p(bth + 16, icrc(ip, 44) ^ 1);
-    qncic_wire_send(&f->wire, ack, sizeof(ack));
+                    roce_peer_icrc(p + 14, len - 18));
+    stl_be_p(aeth, 0x1f000001);
+    roce_peer_send(&them, 0x11, 4, 0x100, aeth, sizeof(aeth), 1);
     fixture_wait_counter(f, "rdma-counter-rx_bad_icrc", 1);
     g_assert_false(qnr_cqe_ready(&r));
-    stl_le_p(bth + 16, icrc(ip, 44));
-    qncic_wire_send(&f->wire, ack, sizeof(ack));
+    peer_acks(f, 0x100);
     expect_send(&r, WRITE, 101);
+    fixture_stop(f);
+}
+
+/* ---- what is taken away during a transfer ---- */
+
+/* Two packets may be under way; the peer is the test.  QP 4 sends a Write of
+ * eight packets and gets to the third when the first is acknowledged. */
+static Fixture *begin_transfer(QNrdma *r, QNrdmaQp *a)
+{
+    Fixture *f = fixture_start("rdma-ip=10.0.0.1,rdma-swpb-packets=2", "");
+    g_autofree uint8_t *p = g_malloc(QNCIC_FRAME);
+
+    qnr_up(r, &f->nic);
+    qnr_qp(r, a, 4, 0x77, RC, MY_IP, PEER_IP, PEER_MAC);
+    qnr_send(r, a, WRITE, QNR_VA, 8 * 1024, QNR_VA);
+    roce_frame(f, p);
+    g_assert_cmphex(p[42], ==, 0x06);               /* Write First */
+    roce_frame(f, p);
+    g_assert_cmphex(p[42], ==, 0x07);
+    g_assert_cmpuint(qncic_wire_recv(&f->wire, &f->nic, p, 50), ==, 0);
+    return f;
+}
+
+/* Two QPs of the same adapter still understand each other. */
+static void prove_works(QNrdma *r)
+{
+    QNrdmaQp b, c;
+
+    qnr_qp(r, &b, 6, 7, RC, MY_IP, MY_IP, 0);
+    qnr_qp(r, &c, 7, 6, RC, MY_IP, MY_IP, 0);
+    qnr_send(r, &b, WRITE, QNR_VA, 0x1234, QNR_VA + 0x8000);
+    expect_send(r, WRITE, 0x1234);
+}
+
+static void take_region(QNrdma *r)
+{
+    g_assert_cmpuint(qnr_cmd(r, NRC_HW2SW_MPT, 0, QNR_MR_DATA, 0, 0), ==, 0);
+}
+
+static void give_region(QNrdma *r)
+{
+    qnr_region(r, QNR_MR_DATA, NRM_LOCAL_WRITE | NRM_REMOTE_WRITE |
+               NRM_REMOTE_READ | NRM_REMOTE_ATOMIC, QNR_VA, r->data,
+               QNR_DATA);
+}
+
+/* The region of a Send queue's data goes away between two packets. */
+static void test_revoke_sender(void)
+{
+    QNrdma r;
+    QNrdmaQp a;
+    NrbCqe c;
+    Fixture *f = begin_transfer(&r, &a);
+
+    take_region(&r);
+    peer_acks(f, 0x100);
+    c = qnr_cqe(&r);
+    g_assert_true(c.is_send);
+    g_assert_cmphex(c.opcode, ==, NRQ_ERR_SEND);
+    g_assert_cmphex(c.syndrome, ==, 0x11);          /* local access */
+    give_region(&r);
+    prove_works(&r);
+    fixture_stop(f);
+}
+
+/* The region that a peer writes to goes away between two packets. */
+static void test_revoke_responder(void)
+{
+    Fixture *f = fixture_start("rdma-ip=10.0.0.1", "");
+    g_autofree uint8_t *p = g_malloc(QNCIC_FRAME);
+    uint8_t first[16 + 1024] = { 0 };
+    QNrdma r;
+    QNrdmaQp a;
+
+    qnr_up(&r, &f->nic);
+    qnr_qp(&r, &a, 4, 0x77, RC, MY_IP, PEER_IP, PEER_MAC);
+    stq_be_p(first, QNR_VA);
+    stl_be_p(first + 8, QNR_MR_DATA);
+    stl_be_p(first + 12, 2048);
+    memset(first + 16, 0xa5, 1024);
+    peer_sends(f, 0x06, 0x100, first, sizeof(first));
+    roce_frame(f, p);
+    g_assert_cmphex(p[42], ==, 0x11);
+    g_assert_cmphex(p[54] & 0xe0, ==, 0);           /* ACK */
+    g_assert_cmphex(qtest_readb(f->qts, r.data + 1023), ==, 0xa5);
+    take_region(&r);
+    peer_sends(f, 0x08, 0x101, first + 16, 1024);
+    roce_frame(f, p);
+    g_assert_cmphex(p[42], ==, 0x11);
+    g_assert_cmphex(p[54], ==, 0x62);               /* NAK remote access */
+    g_assert_cmphex(qtest_readb(f->qts, r.data + 1024), ==, 0);
+    give_region(&r);
+    prove_works(&r);
+    fixture_stop(f);
+}
+
+/* The QP goes away; what the peer says of it later is for nobody. */
+static void test_destroy(void)
+{
+    static const uint16_t ways[] = { NRC_2RST_QP, NRC_2ERR_QP };
+
+    for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+        QNrdma r;
+        QNrdmaQp a;
+        NrbCqe c;
+        Fixture *f = begin_transfer(&r, &a);
+
+        g_assert_cmpuint(qnr_cmd(&r, ways[i], r.mbox, 4, 0, 0), ==, 0);
+        if (ways[i] == NRC_2ERR_QP) {
+            c = qnr_cqe(&r);
+            g_assert_cmphex(c.opcode, ==, NRQ_ERR_SEND);
+            g_assert_cmphex(c.syndrome, ==, 0x05);  /* flushed */
+        }
+        peer_acks(f, 0x100);
+        fixture_wait_counter(f, "rdma-counter-rx_qp_state", 1);
+        g_assert_false(qnr_cqe_ready(&r));
+        prove_works(&r);
+        /* And the same number again, from the beginning. */
+        g_assert_cmpuint(qnr_cmd(&r, NRC_2RST_QP, r.mbox, 4, 0, 0), ==, 0);
+        qnr_qp(&r, &a, 4, 4, RC, MY_IP, MY_IP, 0);
+        qnr_send(&r, &a, WRITE, QNR_VA, 0x999, QNR_VA + 0x8000);
+        expect_send(&r, WRITE, 0x999);
+        fixture_stop(f);
+    }
+}
+
+/* ---- ICM that is not mapped ---- */
+
+static void test_unmapped_icm(void)
+{
+    enum { FAR = 1 << 10 };             /* entries beyond the mapped pages */
+    static const struct {
+        uint16_t op;
+        uint32_t index;
+    } uses[] = {
+        { NRC_SW2HW_CQ, FAR }, { NRC_SW2HW_MPT, FAR },
+        { NRC_RST2INIT_QP, FAR },
+    };
+    Fixture *f = fixture_start("rdma-ip=10.0.0.1", "");
+    uint8_t m[0x1000] = { 0 };
+    QNrdma r;
+    QNrdmaQp a, b;
+
+    qnr_up(&r, &f->nic);
+    stl_be_p(m + 8, FAR);               /* the key of a region */
+    qtest_memwrite(f->qts, r.mbox, m, sizeof(m));
+    for (size_t i = 0; i < ARRAY_SIZE(uses); i++) {
+        g_assert_cmphex(qnr_cmd(&r, uses[i].op, r.mbox, uses[i].index, 0, 0),
+                        ==, NRS_BAD_PARAM);
+        g_assert_true(fixture_logged(f, "ICM page not mapped"));
+    }
+    /* The pages of a region in use are taken away, and given back. */
+    qnr_qp(&r, &a, 4, 5, RC, MY_IP, MY_IP, 0);
+    qnr_qp(&r, &b, 5, 4, RC, MY_IP, MY_IP, 0);
+    g_assert_cmphex(qnr_cmd(&r, NRC_UNMAP_ICM, QNR_ICM_MTT, 1, 0,
+                            NR_ICM_TPT), ==, 0);
+    qnr_send(&r, &a, WRITE, QNR_VA, 64, QNR_VA + 0x1000);
+    /* Nothing can be written, not even the completion. */
+    fixture_wait_counter(f, "rdma-counter-cqe_failed", 1);
+    g_assert_true(fixture_logged(f, "completion cannot be written"));
+    qnr_map(&r, NR_ICM_TPT, QNR_ICM_MTT, r.icm + 0xe000, 1);
+    prove_works(&r);
+    fixture_stop(f);
+}
+
+/* ---- doorbells ---- */
+
+static void half(QNrdma *r, uint32_t page, uint32_t off, uint32_t val)
+{
+    qpci_io_writel(r->d->pci, r->d->uar, page * 0x1000 + off, val);
+}
+
+/* Halves that do not belong together, QPs that do not send, one WQE rung for
+ * twice, a doorbell before its QP is up. */
+static void test_doorbells(void)
+{
+    Fixture *f = fixture_start("rdma-ip=10.0.0.1", "");
+    QNrdma r;
+    QNrdmaQp a, b;
+    NrbSend s = { .op = WRITE, .addr = QNR_VA, .len = 32,
+                  .lkey = QNR_MR_DATA, .raddr = QNR_VA + 0x1000,
+                  .rkey = QNR_MR_DATA };
+    uint8_t w[QNR_SLOT] = { 0 };
+    uint64_t db;
+
+    qnr_up(&r, &f->nic);
+    /* Nobody has this QP; it is not queued for later. */
+    db = nrb_doorbell(4, 3, 0, WRITE);
+    qpci_io_writeq(r.d->pci, r.d->uar, NRU_SQ_DB, db);
+    g_assert_true(fixture_logged(f, "doorbell for a QP that cannot send"));
+    qnr_qp(&r, &a, 4, 5, RC, MY_IP, MY_IP, 0);
+    qnr_qp(&r, &b, 5, 4, RC, MY_IP, MY_IP, 0);
+    g_assert_false(qnr_cqe_ready(&r));
+    nrb_send(w, &s);
+    qtest_memwrite(f->qts, a.sq, w, sizeof(w));
+    qtest_memwrite(f->qts, b.sq, w, sizeof(w));
+    /* As two halves; the first half of another process in between wins. */
+    half(&r, 1, 0, nrb_doorbell(4, 3, 64, 0x1f));
+    half(&r, 2, 0, db);
+    half(&r, 2, 4, db >> 32);
+    expect_send(&r, WRITE, 32);
+    /* Twice the same, at once: the WQE is executed twice. */
+    qpci_io_writeq(r.d->pci, r.d->uar, NRU_SQ_DB, db);
+    qpci_io_writeq(r.d->pci, r.d->uar, NRU_SQ_DB, db);
+    expect_send(&r, WRITE, 32);
+    expect_send(&r, WRITE, 32);
+    /* Two QPs in turn, from different pages. */
+    for (int i = 0; i < 4; i++) {
+        qpci_io_writeq(r.d->pci, r.d->uar, (i & 1) * 0x1000 + NRU_SQ_DB,
+                       nrb_doorbell(4 + (i & 1), 3, 0, WRITE));
+    }
+    for (int i = 0; i < 4; i++) {
+        expect_send(&r, WRITE, 32);
+    }
+    /* Rung and reset: nothing of it is done afterwards. */
+    g_assert_cmpuint(qnr_cmd(&r, NRC_2RST_QP, r.mbox, 4, 0, 0), ==, 0);
+    qpci_io_writeq(r.d->pci, r.d->uar, NRU_SQ_DB, db);
+    g_assert_true(fixture_logged(f, "doorbell for a QP that cannot send"));
+    prove_works(&r);
+    g_assert_false(qnr_cqe_ready(&r));
     fixture_stop(f);
 }
 
@@ -291,6 +488,11 @@ int main(int argc, char **argv)
     qtest_add_func("/ncic-rdma/wire", test_wire);
     qtest_add_func("/ncic-rdma/timeout", test_timeout);
     qtest_add_func("/ncic-rdma/fault", test_fault);
+    qtest_add_func("/ncic-rdma/revoke-sender", test_revoke_sender);
+    qtest_add_func("/ncic-rdma/revoke-responder", test_revoke_responder);
+    qtest_add_func("/ncic-rdma/destroy", test_destroy);
+    qtest_add_func("/ncic-rdma/unmapped-icm", test_unmapped_icm);
+    qtest_add_func("/ncic-rdma/doorbells", test_doorbells);
     qtest_add_func("/ncic-rdma/reset", test_reset);
     return g_test_run();
 }
