@@ -250,6 +250,8 @@ typedef struct UbLmsmConfig {
     bool fast_lane_down;
     uint8_t lane_down_n;            /* missed AMCTLs, 1..254 */
     uint32_t time_scale;            /* >= 1 */
+    int64_t timeout_min;            /* ns, not scaled: no state gives up
+                                     * earlier, however short its timeout */
     uint32_t seed;                  /* of the port negotiation numbers */
     /* Times the document leaves to the implementation, ns before scaling. */
     int64_t probe_wait, probe_gap, speed_hold, speed_hold_fail;

@@ -412,6 +412,7 @@ static bool ubc_configure(UbcState *s, Error **errp)
     c->lmsm.target_rate = s->max_rate;
     c->lmsm.rates &= (2u << s->max_rate) - 1;
     c->lmsm.time_scale = s->time_scale;
+    c->lmsm.timeout_min = (int64_t)s->timeout_min * SCALE_MS;
     c->dll_time_scale = s->dll_time_scale;
     c->lmsm.bypass_probe = !s->probe;
     if (!s->eq) {
@@ -716,6 +717,7 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_BOOL("equalization", UbcState, eq, true),
     DEFINE_PROP_BOOL("probe", UbcState, probe, true),
     DEFINE_PROP_UINT32("time-scale", UbcState, time_scale, 10),
+    DEFINE_PROP_UINT32("timeout-min", UbcState, timeout_min, 500),
     DEFINE_PROP_UINT32("dll-time-scale", UbcState, dll_time_scale, 1000),
     DEFINE_PROP_UINT32("init-credit", UbcState, init_credit, 0),
     DEFINE_PROP_STRING("clock", UbcState, clock_name),

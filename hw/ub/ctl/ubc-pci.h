@@ -53,6 +53,7 @@ struct UbcState {
     uint32_t phy_mode;
     uint32_t max_rate;
     uint32_t time_scale;
+    uint32_t timeout_min; /* ms */
     uint32_t dll_time_scale;
     uint32_t init_credit;
     char *fec;

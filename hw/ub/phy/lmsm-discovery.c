@@ -171,12 +171,22 @@ static void probe_confirm_enter(UbLmsm *l)
     l->settle_at = l->now + lmsm_ns(l, l->cfg.probe_gap);
 }
 
+/*
+ * On to Discovery.  Lanes that were not meant to be used now may be later, by
+ * a wider target: nothing is known of them, so nothing speaks against them.
+ */
+static bool probe_done(UbLmsm *l, UbLmsmTransitionId id)
+{
+    l->probed |= (uint8_t)~intended_tx(l);
+    return lmsm_go(l, id);
+}
+
 static bool probe_confirm_step(UbLmsm *l)
 {
     unsigned anchor;
 
     if (l->probed == intended_tx(l)) {
-        return lmsm_go(l, UB_T_PC_ALL);
+        return probe_done(l, UB_T_PC_ALL);
     }
     if (!l->probed) {
         return lmsm_go(l, UB_T_PC_NONE);
@@ -188,7 +198,7 @@ static bool probe_confirm_step(UbLmsm *l)
         !widest(l->probed, &anchor)) {
         return lmsm_go(l, UB_T_PC_UNSTABLE);
     }
-    return lmsm_go(l, UB_T_PC_PARTIAL);
+    return probe_done(l, UB_T_PC_PARTIAL);
 }
 
 const LmsmState lmsm_probe_confirm = {
@@ -243,8 +253,9 @@ static void rxeq_enter(UbLmsm *l)
                               : l->now + lmsm_ns(l, l->eq.adapt_ns);
     /* §3.4.3.3: longer for the faster rates. */
     if (l->deadline != INT64_MAX) {
-        l->deadline = l->now + lmsm_ns(l, l->rate <= 4 ? MS(48) :
-                                          l->rate <= 6 ? MS(72) : MS(120));
+        l->deadline = l->now +
+                      lmsm_patience(l, l->rate <= 4 ? MS(48) :
+                                       l->rate <= 6 ? MS(72) : MS(120));
     }
 }
 

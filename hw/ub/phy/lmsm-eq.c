@@ -192,7 +192,7 @@ static void coarse_enter(UbLmsm *l)
     /* The primary's time to move on is longer (§3.4.3.10). */
     if (l->state == UB_LMSM_EQ_COARSE_CONFIRM && l->primary &&
         l->deadline != INT64_MAX) {
-        l->deadline = l->now + lmsm_ns(l, MS(24));
+        l->deadline = l->now + lmsm_patience(l, MS(24));
     }
     l->settle_at = l->eq.dead ? INT64_MAX
                               : l->now + lmsm_ns(l, l->eq.adapt_ns);
@@ -302,7 +302,8 @@ static void passive_enter(UbLmsm *l)
         l->eql[i].reject = false;
     }
     if (l->deadline != INT64_MAX) {
-        l->deadline = l->now + lmsm_ns(l, l->rate <= 4 ? MS(32) : MS(64));
+        l->deadline = l->now +
+                      lmsm_patience(l, l->rate <= 4 ? MS(32) : MS(64));
     }
 }
 
@@ -412,7 +413,8 @@ static void active_enter(UbLmsm *l)
         }
     }
     if (l->deadline != INT64_MAX) {
-        l->deadline = l->now + lmsm_ns(l, l->rate <= 4 ? MS(24) : MS(48));
+        l->deadline = l->now +
+                      lmsm_patience(l, l->rate <= 4 ? MS(24) : MS(48));
     }
 }
 

@@ -41,6 +41,8 @@ extern const LmsmState lmsm_idle, lmsm_probe_wait, lmsm_probe_confirm,
 /* --- lmsm.c --- */
 bool lmsm_go(UbLmsm *l, UbLmsmTransitionId id);     /* always true */
 int64_t lmsm_ns(const UbLmsm *l, int64_t ns);       /* scaled */
+/* A timeout: scaled, and not shorter than config.timeout_min. */
+int64_t lmsm_patience(const UbLmsm *l, int64_t ns);
 bool lmsm_timed_out(const UbLmsm *l);
 void lmsm_status(UbLmsm *l, unsigned changed);
 unsigned lmsm_need(const UbLmsm *l);

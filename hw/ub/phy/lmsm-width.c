@@ -109,7 +109,7 @@ bool ub_lmsm_qdlws(UbLmsm *l, int64_t now, unsigned tlw, unsigned rlw)
     q->tlw = (uint8_t)(tx != l->tx_m ? tx : 0);
     q->rlw = (uint8_t)(rx != l->rx_n ? rx : 0);
     q->asked = q->requester = true;
-    q->deadline = l->now + lmsm_ns(l, QDLWS_T0 + QDLWS_T1);
+    q->deadline = l->now + lmsm_patience(l, QDLWS_T0 + QDLWS_T1);
     set_status(l, UB_QDLWS_BUSY);
     send_lm(l, LM_REQ_ID | (q->tlw ? LM_CHANGE_TLW : 0) |
             (q->rlw ? LM_CHANGE_RLW : 0), 0, q->tlw, q->rlw);
@@ -120,7 +120,7 @@ static void start_switch(UbLmsm *l, UbLmsmSwitch *s, unsigned width)
 {
     s->step = SW_START;
     s->width = (uint8_t)width;
-    s->deadline = l->now + lmsm_ns(l, QDLWS_T0 + QDLWS_T1);
+    s->deadline = l->now + lmsm_patience(l, QDLWS_T0 + QDLWS_T1);
 }
 
 /* The peer's TLW is our RX, its RLW our TX. */

@@ -57,6 +57,18 @@ int64_t lmsm_ns(const UbLmsm *l, int64_t ns)
     return ns * (l->cfg.time_scale ? l->cfg.time_scale : 1);
 }
 
+/*
+ * How long a state of timeout `ns` waits for the peer.  Both ends run when
+ * their hosts let them, and a host that is busy takes away tens of
+ * milliseconds at a time.
+ */
+int64_t lmsm_patience(const UbLmsm *l, int64_t ns)
+{
+    int64_t scaled = lmsm_ns(l, ns);
+
+    return scaled > l->cfg.timeout_min ? scaled : l->cfg.timeout_min;
+}
+
 bool lmsm_timed_out(const UbLmsm *l)
 {
     return l->now >= l->deadline;
@@ -433,6 +445,9 @@ void ub_lmsm_rx_edf(UbLmsm *l, int64_t now)
     l->now = now;
     l->got_edf = true;
     l->sdf = false;
+    /* Null Blocks of the stream that ends here do not answer for the next. */
+    l->nulls = 0;
+    l->null_ok = false;
     lmsm_forget(l);
 }
 
@@ -512,7 +527,7 @@ bool lmsm_go(UbLmsm *l, UbLmsmTransitionId id)
     l->entered = l->now;
     l->deadline = INT64_MAX;
     if (s->timeout && (l->cfg.timeout_enable >> t->to & 1)) {
-        l->deadline = l->now + lmsm_ns(l, s->timeout);
+        l->deadline = l->now + lmsm_patience(l, s->timeout);
     }
     l->heard = false;
     l->sent = 0;

@@ -32,6 +32,8 @@ typedef struct Side {
     uint16_t tx_head, tx_tail, rx_head, rx_tail;
     unsigned sent, received;
     unsigned max_chunk; /* bytes moved at a time, 0: all */
+    GRand *host;        /* a busy host keeps it from running, now and then */
+    int64_t stalled;    /* until then */
 } Side;
 
 static int64_t now;
@@ -159,7 +161,7 @@ static bool move(Side *from)
     size_t n = ub_ctl_wire_queued(from->ctl, 0, &data);
     uint8_t *copy;
 
-    if (!n || !from->wire) {
+    if (!n || !from->wire || from->peer->stalled > now) {
         return false;
     }
     if (from->max_chunk) {
@@ -172,6 +174,16 @@ static bool move(Side *from)
     return true;
 }
 
+/* Whether the side has its turn: the scheduler of a host with more to do than
+ * processors takes some milliseconds away every so often. */
+static bool has_turn(Side *s)
+{
+    if (s->host && s->stalled <= now && !g_rand_int_range(s->host, 0, 60)) {
+        s->stalled = now + g_rand_int_range(s->host, 0, 12000000);
+    }
+    return s->stalled <= now;
+}
+
 /* Run both until `done` or until the time is over; true if done. */
 static bool run_until(Side *a, Side *b, bool (*done)(Side *a, Side *b),
                       int64_t limit)
@@ -181,12 +193,12 @@ static bool run_until(Side *a, Side *b, bool (*done)(Side *a, Side *b),
     while (!done(a, b)) {
         bool busy = false;
 
-        if (a->next <= now) {
+        if (a->next <= now && has_turn(a)) {
             a->next = INT64_MAX;
             a->next = MIN(a->next, ub_ctl_run(a->ctl, now));
             busy = true;
         }
-        if (b->next <= now) {
+        if (b->next <= now && has_turn(b)) {
             b->next = INT64_MAX;
             b->next = MIN(b->next, ub_ctl_run(b->ctl, now));
             busy = true;
@@ -199,7 +211,8 @@ static bool run_until(Side *a, Side *b, bool (*done)(Side *a, Side *b),
             connect(a, b);
         }
         if (!busy) {
-            int64_t next = MIN(a->next, b->next);
+            int64_t next = MIN(MAX(a->next, a->stalled),
+                               MAX(b->next, b->stalled));
 
             if (next >= end) {
                 now = end;
@@ -624,6 +637,63 @@ static void test_width_by_retrain(void)
     unpair(a, b);
 }
 
+/* The same, while packets keep the link busy and both hosts are. */
+static void test_width_on_busy_hosts(void)
+{
+    static const unsigned widths[] = { 4, 8, 1, 8, 2, 8 };
+    Side *a = &two[0], *b = &two[1];
+    const unsigned seeds = g_test_slow() ? 200 : 4;
+    UbCtlConfig conf;
+
+    ub_ctl_config_init(&conf);
+    conf.lmsm.time_scale = 10;
+    conf.lmsm.timeout_min = SECOND / 2;
+    conf.dll_time_scale = 1000;
+    for (unsigned seed = 0; seed < seeds; seed++) {
+        pair(a, b, &conf);
+        a->max_chunk = b->max_chunk = 4096;
+        goal = 200;
+        g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+        a->host = g_rand_new_with_seed(2 * seed);
+        b->host = g_rand_new_with_seed(2 * seed + 1);
+        for (unsigned i = 0; i < G_N_ELEMENTS(widths); i++) {
+            want_width = widths[i];
+            g_test_message("seed %u, width %u", seed, want_width);
+            goal = MAX(a->sent, b->sent) + 1000;
+            run_until(a, b, exchanged, SECOND / 100);
+            set_width(b, want_width, false);
+            set_width(a, want_width, true);
+            g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+            g_assert_true(run_until(a, b, has_width, 2 * SECOND));
+        }
+        g_clear_pointer(&a->host, g_rand_free);
+        g_clear_pointer(&b->host, g_rand_free);
+        unpair(a, b);
+    }
+}
+
+/* A link that came up with fewer lanes than the port has, and so has looked
+ * for receivers on no others, can be made wider. */
+static void test_widen_after_narrow_start(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbCtlConfig conf;
+
+    ub_ctl_config_init(&conf);
+    conf.lmsm.target_tx = conf.lmsm.target_rx = 2;
+    pair(a, b, &conf);
+    want_width = 2;
+    g_assert_true(run_until(a, b, has_width, 60 * SECOND));
+    want_width = 8;
+    set_width(b, 8, false);
+    set_width(a, 8, true);
+    run_until(a, b, never, SECOND / 100);
+    g_assert_true(run_until(a, b, has_width, 60 * SECOND));
+    goal = 200;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    unpair(a, b);
+}
+
 /* One end loses LinkUp for so short a time that the other one only retrains:
  * both data link layers start anew together. */
 static void test_one_sided_loss(void)
@@ -700,6 +770,9 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ctl/modes", test_modes);
     g_test_add_func("/ub/ctl/bit-errors", test_bit_errors);
     g_test_add_func("/ub/ctl/width-by-retrain", test_width_by_retrain);
+    g_test_add_func("/ub/ctl/width-on-busy-hosts", test_width_on_busy_hosts);
+    g_test_add_func("/ub/ctl/widen-after-narrow-start",
+                    test_widen_after_narrow_start);
     g_test_add_func("/ub/ctl/one-sided-loss", test_one_sided_loss);
     g_test_add_func("/ub/ctl/migrate", test_migrate);
     g_test_add_func("/ub/ctl/misuse", test_misuse);

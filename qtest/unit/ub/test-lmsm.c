@@ -149,6 +149,45 @@ static void test_scale(void)
     sim_free(s);
 }
 
+/* A floor under the timeouts, which are scaled apart from it. */
+static void test_timeout_min(void)
+{
+    static const int64_t floor[] = { 0, MS(10), MS(500) };
+    UbLmsmConfig c = mode2(UB_EQ_SKIP);
+
+    c.bypass_probe = true;
+    for (unsigned i = 0; i < G_N_ELEMENTS(floor); i++) {
+        Sim *s;
+        UbLmsm *l;
+
+        c.timeout_min = floor[i];
+        s = sim_new(&c);
+        l = &s->port[0].l;
+        ub_lmsm_start(l);
+        ub_lmsm_poll(l, 0);
+        g_assert_cmpuint(l->state, ==, UB_LMSM_DISC_ACTIVE);
+        g_assert_cmpint(l->deadline, ==, MAX(MS(24), floor[i]));
+        sim_free(s);
+    }
+}
+
+/* Null Blocks that were under way when a Retrain began do not answer those of
+ * the next Send_NullBlock. */
+static void test_stale_nulls(void)
+{
+    UbLmsmConfig c = mode2(UB_EQ_SKIP);
+    Sim *s = trained(&c);
+    UbLmsm *l = &s->port[0].l;
+
+    ub_lmsm_rx_sdf(l, s->now, 8);
+    ub_lmsm_rx_blocks(l, s->now, 8, true);
+    g_assert_true(l->null_ok);
+    ub_lmsm_rx_edf(l, s->now);
+    g_assert_false(l->null_ok);
+    g_assert_cmpuint(l->nulls, ==, 0);
+    sim_free(s);
+}
+
 /* ------------------------------------------------------------ widths ----- */
 
 /* Port 0 TX a, RX b; port 1 TX c, RX d: each direction the lesser of both. */
@@ -1131,6 +1170,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/lmsm/train/at-rest", test_at_rest);
     g_test_add_func("/ub/lmsm/train/alone", test_alone);
     g_test_add_func("/ub/lmsm/train/time-scale", test_scale);
+    g_test_add_func("/ub/lmsm/train/timeout-min", test_timeout_min);
+    g_test_add_func("/ub/lmsm/train/stale-nulls", test_stale_nulls);
     g_test_add_func("/ub/lmsm/train/noise", test_noise);
     g_test_add_func("/ub/lmsm/train/config-check", test_config_check);
     g_test_add_func("/ub/lmsm/train/start-refused", test_start_refused);
