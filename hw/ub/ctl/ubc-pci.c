@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qemu/units.h"
 #include "qemu/error-report.h"
 #include "qemu/guest-random.h"
 #include "qemu/log.h"
@@ -21,8 +22,13 @@
 #include "migration/vmstate.h"
 #include "system/runstate.h"
 #include "ub/scrambler.h"
+#include "wire/drain.h"
 #include "ubc-pci.h"
 #include "trace.h"
+
+/* Bytes read from a wire at once, and before others have their turn. */
+#define WIRE_PIECE (256 * KiB)
+#define WIRE_BUDGET (1 * MiB)
 
 static const char *ubc_id(UbcState *s)
 {
@@ -260,6 +266,18 @@ static void ubc_wire_flush(UbcPort *p)
     }
 }
 
+/* The watch is a source of the context that the ports run in. */
+static void ubc_wire_unwatch(UbcPort *p)
+{
+    GSource *source;
+
+    if (p->watch) {
+        source = g_main_context_find_source_by_id(p->ubc->gctx, p->watch);
+        g_source_destroy(source);
+        p->watch = 0;
+    }
+}
+
 static void on_wire_ready(void *opaque, unsigned port)
 {
     UbcState *s = opaque;
@@ -287,16 +305,29 @@ static int ubc_chr_can_read(void *opaque)
     return 1 << 16;
 }
 
-static void ubc_chr_read(void *opaque, const uint8_t *buf, int size)
+static bool ubc_wire_take(void *opaque, const uint8_t *data, size_t len)
 {
     UbcPort *p = opaque;
     UbcState *s = p->ubc;
+    bool open;
 
     qemu_mutex_lock(&s->lock);
-    if (p->open) {
-        ub_ctl_wire_receive(s->ctl, p->index, buf, size, ubc_now(s));
+    open = p->open;
+    if (open) {
+        ub_ctl_wire_receive(s->ctl, p->index, data, len, ubc_now(s));
     }
     qemu_mutex_unlock(&s->lock);
+    return open;
+}
+
+static void ubc_chr_read(void *opaque, const uint8_t *buf, int size)
+{
+    UbcPort *p = opaque;
+
+    if (ubc_wire_take(p, buf, size)) {
+        wire_drain(&p->chr, size, p->ubc->piece, WIRE_PIECE, WIRE_BUDGET,
+                   ubc_wire_take, p);
+    }
 }
 
 static void ubc_chr_event(void *opaque, QEMUChrEvent event)
@@ -314,10 +345,7 @@ static void ubc_chr_event(void *opaque, QEMUChrEvent event)
         ub_ctl_wire_connected(s->ctl, p->index, ubc_now(s));
     } else if (event == CHR_EVENT_CLOSED && p->open) {
         p->open = false;
-        if (p->watch) {
-            g_source_remove(p->watch);
-            p->watch = 0;
-        }
+        ubc_wire_unwatch(p);
         trace_ubc_wire(ubc_id(s), p->index, "disconnected");
         ub_ctl_wire_disconnected(s->ctl, p->index, ubc_now(s));
     }
@@ -490,7 +518,6 @@ static void ubc_realize(PCIDevice *pci, Error **errp)
 {
     UbcState *s = UBC(pci);
     UbCtlOps ops = ubc_ops;
-    GMainContext *gctx = NULL;
     const char *why;
 
     if (!ubc_configure(s, errp) || !ubc_capture_start(s, &ops, errp)) {
@@ -529,10 +556,11 @@ static void ubc_realize(PCIDevice *pci, Error **errp)
     if (s->iothread) {
         object_ref(OBJECT(s->iothread));
         s->ctx = iothread_get_aio_context(s->iothread);
-        gctx = iothread_get_g_main_context(s->iothread);
+        s->gctx = iothread_get_g_main_context(s->iothread);
     } else {
         s->ctx = qemu_get_aio_context();
     }
+    s->piece = g_malloc(WIRE_PIECE);
     s->run_bh = aio_bh_new(s->ctx, ubc_run, s);
     s->irq_bh = qemu_bh_new(ubc_irq_bh, s);
     s->timer = aio_timer_new(s->ctx, s->clock, SCALE_NS, ubc_run, s);
@@ -543,7 +571,7 @@ static void ubc_realize(PCIDevice *pci, Error **errp)
         p->index = i;
         p->close_bh = aio_bh_new(s->ctx, ubc_wire_close_bh, p);
         qemu_chr_fe_set_handlers(&p->chr, ubc_chr_can_read, ubc_chr_read,
-                                 ubc_chr_event, NULL, p, gctx, true);
+                                 ubc_chr_event, NULL, p, s->gctx, true);
     }
     s->vm_running = runstate_is_running();
     s->vm_change = qdev_add_vm_change_state_handler(DEVICE(s), ubc_vm_state,
@@ -572,10 +600,7 @@ static void ubc_stop_bh(void *opaque)
 
         qemu_chr_fe_set_handlers(&p->chr, NULL, NULL, NULL, NULL, NULL, NULL,
                                  false);
-        if (p->watch) {
-            g_source_remove(p->watch);
-            p->watch = 0;
-        }
+        ubc_wire_unwatch(p);
         qemu_bh_delete(p->close_bh);
     }
     qemu_bh_delete(s->run_bh);
@@ -602,6 +627,7 @@ static void ubc_exit(PCIDevice *pci)
     s->ctl = NULL;
     g_clear_pointer(&s->capture, ub_capture_free);
     g_clear_pointer(&s->blob, g_free);
+    g_clear_pointer(&s->piece, g_free);
     qemu_mutex_destroy(&s->lock);
 }
 

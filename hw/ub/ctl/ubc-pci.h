@@ -39,6 +39,8 @@ struct UbcState {
     uint32_t irqs;     /* vectors to send, from the IOThread */
 
     AioContext *ctx;   /* where the core runs */
+    GMainContext *gctx; /* where its byte streams are read; NULL: main loop */
+    uint8_t *piece;    /* what was read from one of them; used there only */
     QEMUBH *run_bh;
     QEMUBH *irq_bh;    /* in the main loop */
     QEMUTimer *timer;
