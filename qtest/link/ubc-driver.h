@@ -42,6 +42,8 @@ typedef struct QUbcPort {
     uint64_t bytes;          /* received */
     uint32_t room;           /* receive buffers to keep posted */
     bool stale;       /* until packet 0 comes, others are of an old count */
+    bool lossy;       /* packets may be missing, and fail to be sent */
+    uint32_t lost;    /* so many did not come */
 } QUbcPort;
 
 typedef struct QUbc {

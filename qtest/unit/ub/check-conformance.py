@@ -7,7 +7,8 @@ names places as path:function, several divided by semicolons, or "-"; the second
 names GLib test paths in the same way, or says "not modelled: reason".
 
 Test paths are those that the test programs given with --exe list (-l), and
-those written out in g_test_add calls of the sources under --sources.
+those written out in g_test_add and qtest_add calls of the sources under
+--sources.
 """
 import argparse
 import csv
@@ -16,7 +17,7 @@ import re
 import subprocess
 import sys
 
-ADD = re.compile(r'g_test_add(?:_data)?(?:_func)?(?:_full)?\s*\(\s*"(/[^"]+)"')
+ADD = re.compile(r'(?:g_test|qtest)_add(?:_data)?(?:_func)?(?:_full)?\s*\(\s*"(/[^"]+)"')
 NOT = 'not modelled:'
 
 
