@@ -125,7 +125,7 @@ static void to_reset(NativeRdma *n, RdmaQp *qp)
 
     native_db_clear(n, q);
     q->chain = false;
-    q->rq_off = q->rq_block = 0;
+    q->rq_off = q->rq_block = q->rq_lap = 0;
 }
 
 uint8_t native_modify_qp(NativeRdma *n, NativeCmd *c)

@@ -255,6 +255,19 @@ static void encode(NativeRdma *n, const RdmaCqe *c, uint8_t *e)
     put_le32(e + NRQ_OP, (uint32_t)c->is_send << 8 | op);
 }
 
+/* A completion is lost; told of once until one finds its place again. */
+static bool cqe_lost(NativeRdma *n, RdmaCq *cq, const char *why)
+{
+    NativeCq *q = rdma_cq_priv(cq);
+
+    if (!q->failed) {
+        q->failed = true;
+        native_rule(n, "D.6", why, rdma_cq_num(cq));
+        native_event(n, RDMA_EV_CQ_ERROR, rdma_cq_num(cq));
+    }
+    return false;
+}
+
 bool native_write_cqe(void *p, RdmaCq *cq, const RdmaCqe *c)
 {
     enum { LAST = NRQ_OWNER & ~3 };
@@ -266,20 +279,16 @@ bool native_write_cqe(void *p, RdmaCq *cq, const RdmaCqe *c)
     if (n->cfg.cq_check_owner &&
         (rdma_mr_read(n->dev, q->lkey, q->pd, q->off + NRQ_OWNER, &owner, 1,
                       RDMA_ACC_RELATIVE) || !(owner & NRQ_OWNER_HW))) {
-        native_rule(n, "D.6", "completion queue overrun", rdma_cq_num(cq));
-        native_event(n, RDMA_EV_CQ_ERROR, rdma_cq_num(cq));
-        return false;
+        return cqe_lost(n, cq, "completion queue overrun");
     }
     encode(n, c, e);
     /* The dword with the owner becomes visible last. */
     if (rdma_mr_write(n->dev, q->lkey, q->pd, q->off, e, LAST, access) ||
         rdma_mr_write(n->dev, q->lkey, q->pd, q->off + LAST, e + LAST, 4,
                       access)) {
-        native_rule(n, "D.6", "completion cannot be written",
-                    rdma_cq_num(cq));
-        native_event(n, RDMA_EV_CQ_ERROR, rdma_cq_num(cq));
-        return false;
+        return cqe_lost(n, cq, "completion cannot be written");
     }
+    q->failed = false;
     q->off = (q->off + NRQ_CQE_BYTES) % (NRQ_CQE_BYTES << q->log);
     if (q->armed) {
         q->armed = false;

@@ -78,12 +78,14 @@ typedef struct NativeQp {
     uint32_t chain_off;
     uint32_t db_head, db_tail;          /* queued doorbells */
     uint32_t rq_off, rq_block;
+    uint32_t rq_lap;                    /* bytes flushed without a pause */
 } NativeQp;
 
 typedef struct NativeCq {
     uint32_t lkey, pd, eqn;
     uint8_t log;
     bool armed;
+    bool failed;                        /* the last CQE found no place */
     uint32_t off;                       /* of the next CQE */
 } NativeCq;
 

@@ -272,6 +272,16 @@ static void advance(NativeQp *q, uint32_t nda, uint32_t nds)
     q->rq_block = q->rq_off;
 }
 
+/*
+ * Consumed WQEs stay valid until software zeroes them, so a queue without an
+ * empty slot has no end.  When all of it is flushed, a lap is enough: the core
+ * looks again after a while (err_repoll_us).
+ */
+static bool lap_done(RdmaQp *qp, const NativeQp *q)
+{
+    return rdma_qp_attr(qp)->state == RDMA_QPS_ERR && q->rq_lap >= q->rq_len;
+}
+
 RdmaFetch native_fetch_recv(void *p, RdmaQp *qp, RdmaRecvWqe *w)
 {
     NativeRdma *n = p;
@@ -288,9 +298,11 @@ RdmaFetch native_fetch_recv(void *p, RdmaQp *qp, RdmaRecvWqe *w)
                    len)) {
         return RDMA_FETCH_BAD;
     }
-    if (all_zero(buf)) {
+    if (all_zero(buf) || lap_done(qp, q)) {
+        q->rq_lap = 0;
         return RDMA_FETCH_NONE;
     }
+    q->rq_lap += q->rq_slot;
     w->id = q->rq_off;
     w->num_sge = 0;
     /* Up to the all-zero delimiter, or the end of the slot (G22). */

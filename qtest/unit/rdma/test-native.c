@@ -838,6 +838,69 @@ static void test_errors(void)
     }
 }
 
+/* Poll until there is nothing to do now; false: it does not come to that. */
+static bool settles(Side *s)
+{
+    for (int i = 0; i < 100; i++) {
+        if (rdma_poll(native_dev(s->n), s->now) > s->now) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned count_flushed(Side *s)
+{
+    unsigned n = 0;
+
+    for (const uint8_t *c = cqe(s); c; c = cqe(s)) {
+        g_assert_cmphex(get_le32(c + 0x1c), ==, 0xfe);
+        g_assert_cmphex(c[0x10], ==, 0x05);
+        n++;
+    }
+    return n;
+}
+
+static void check_owner(NativeConfig *cfg)
+{
+    cfg->cq_check_owner = true;
+}
+
+/* In state ERR the engine goes round a receive queue in which nothing is
+ * zeroed: one lap at a time, and a completion queue that stays full is told
+ * of once. */
+static void test_flush_full_rq(void)
+{
+    enum { SLOTS = QUEUE_LEN / 128 };
+    Side *s = side_up(1, 0, check_owner);
+
+    for (int i = 0; i < SLOTS; i++) {
+        post_recv(s, VA, 4);
+    }
+    g_assert_cmpuint(cmd(s, NRC_2ERR_QP, QPN, 0), ==, 0);
+    g_assert_true(settles(s));
+    g_assert_cmpuint(count_flushed(s), ==, SLOTS);
+    s->rules = 0;
+    for (int i = 0; i < 50; i++) {
+        s->now += 1000000;
+        g_assert_true(settles(s));
+    }
+    g_assert_cmpuint(s->rules, ==, 1);
+    /* Software wakes up, and what it posts is flushed as ever. */
+    memset(s->mem + RQ, 0, QUEUE_LEN);
+    s->now += 1000000;
+    g_assert_true(settles(s));
+    g_assert_cmpuint(count_flushed(s), ==, 32);
+    for (int i = 0; i < SLOTS; i++) {
+        post_recv(s, VA, 4);
+    }
+    s->now += 1000000;
+    g_assert_true(settles(s));
+    g_assert_cmpuint(count_flushed(s), ==, SLOTS);
+    g_assert_cmpuint(s->rules, ==, 1);
+    side_free(s);
+}
+
 static void test_remote_errors(void)
 {
     Side *a = side_up(1, 0, NULL), *b = side_up(2, 0, NULL);
@@ -1055,6 +1118,7 @@ int main(int argc, char **argv)
     TEST("wrap", wrap);
     TEST("ud", ud);
     TEST("errors", errors);
+    TEST("flush-full-rq", flush_full_rq);
     TEST("remote-errors", remote_errors);
     TEST("doorbells", doorbells);
     TEST("qp/psn", qp_psn);
