@@ -16,6 +16,9 @@ class PackageSet(NamedTuple):
     modules: Tuple[str, ...]
 
 
+# Sets that only a test wants.
+SPECIAL = ('pyverbs',)
+
 SETS = {
     'base': PackageSet(
         packages=('busybox', 'kmod', 'iproute2', 'ethtool', 'iperf3',
