@@ -290,24 +290,39 @@ static bool take_events(Nrdma *n)
     }
 }
 
-bool nrdma_wait(Nrdma *n, NrbCqe *c)
+void nrdma_arm(Nrdma *n)
+{
+    *(volatile uint32_t *)(n->uar + NRU_ARM_EQ) = EQN;
+    *(volatile uint32_t *)(n->uar + NRU_ARM_CQ) = CQN;
+}
+
+static bool sleep_for_irq(Nrdma *n)
 {
     struct pollfd p = { .fd = n->irq, .events = POLLIN };
     uint64_t count;
 
+    if (poll(&p, 1, SECONDS * 1000) != 1 ||
+        read(n->irq, &count, sizeof(count)) != sizeof(count)) {
+        return failed("no interrupt");
+    }
+    n->interrupts += count;
+    return true;
+}
+
+bool nrdma_interrupted(Nrdma *n)
+{
+    return n->interrupts || sleep_for_irq(n);
+}
+
+bool nrdma_wait(Nrdma *n, NrbCqe *c)
+{
     while (!take(n, c)) {
-        *(volatile uint32_t *)(n->uar + NRU_ARM_EQ) = EQN;
-        *(volatile uint32_t *)(n->uar + NRU_ARM_CQ) = CQN;
+        nrdma_arm(n);
         /* What came before the queue was armed makes no event. */
         if (take(n, c)) {
             return true;
         }
-        if (poll(&p, 1, SECONDS * 1000) != 1 ||
-            read(n->irq, &count, sizeof(count)) != sizeof(count)) {
-            return failed("no interrupt");
-        }
-        n->interrupts += count;
-        if (!take_events(n)) {
+        if (!sleep_for_irq(n) || !take_events(n)) {
             return false;
         }
     }

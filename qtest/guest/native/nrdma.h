@@ -41,6 +41,10 @@ void nrdma_recv(Nrdma *n, uint32_t off, uint32_t len);
 /* The next completion: by polling, or by waiting for an interrupt. */
 bool nrdma_poll(Nrdma *n, NrbCqe *c);
 bool nrdma_wait(Nrdma *n, NrbCqe *c);
+/* The next completion makes an event, the event an interrupt. */
+void nrdma_arm(Nrdma *n);
+/* There was an interrupt since nrdma_up(), or one comes. */
+bool nrdma_interrupted(Nrdma *n);
 /* QUERY_QP: the state, or -1. */
 int nrdma_qp_state(Nrdma *n);
 /* Everything off. */
