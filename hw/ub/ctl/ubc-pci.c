@@ -22,6 +22,7 @@
 #include "migration/vmstate.h"
 #include "system/runstate.h"
 #include "ub/scrambler.h"
+#include "wire/channel.h"
 #include "wire/drain.h"
 #include "ubc-pci.h"
 #include "trace.h"
@@ -341,6 +342,7 @@ static void ubc_chr_event(void *opaque, QEMUChrEvent event)
     qemu_mutex_lock(&s->lock);
     if (event == CHR_EVENT_OPENED && !p->open) {
         p->open = true;
+        wire_nodelay(&p->chr);
         trace_ubc_wire(ubc_id(s), p->index, "connected");
         ub_ctl_wire_connected(s->ctl, p->index, ubc_now(s));
     } else if (event == CHR_EVENT_CLOSED && p->open) {
