@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two booted guests on a UB link: IP over UB, bit errors, lost lanes."""
+"""Two booted guests on a UB link: IP over UB, bit errors, lost lanes, TLS."""
 
+import contextlib
+import socket
 import unittest
 
 from guestvm import net, tap
@@ -14,12 +16,16 @@ LINK = 0x80000 + 0x400    # PORT0, capability 1: byte offset of its slice
 
 
 class TwoGuests(unittest.TestCase):
+    arch = {'left': 'x86_64', 'right': 'x86_64'}
+    module = MODEL + '.ko'
+
     @classmethod
     def setUpClass(cls):
-        if not has_device('x86_64', MODEL):
-            raise NotAvailable(f'qemu-system-x86_64 has no device {MODEL}')
-        if not any(p.stem == 'ubc' for p in driver_modules('x86_64')):
-            raise NotAvailable('ubc.ko is not built')
+        for arch in cls.arch.values():
+            if not has_device(arch, MODEL):
+                raise NotAvailable(f'qemu-system-{arch} has no device {MODEL}')
+            if not any(p.name == cls.module for p in driver_modules(arch)):
+                raise NotAvailable(f'{cls.module} is not built for {arch}')
         cls.guests = []
         cls.left = cls.make('left')
         cls.right = cls.make('right')
@@ -34,15 +40,16 @@ class TwoGuests(unittest.TestCase):
 
     @classmethod
     def make(cls, name):
-        guest = Guest(name)
+        guest = Guest(name, cls.arch[name])
         cls.addClassCleanup(guest.close)
         cls.guests.append(guest)
         if name == 'left':
-            cls.wire = guest.dir / 'ub'
+            cls.wire = cls.new_wire(guest)
             end = 'server=on,wait=off'
         else:
             end = 'reconnect-ms=100'
-        guest.args = ['-chardev', f'socket,id=ubwire,path={cls.wire},{end}']
+        guest.args = cls.secrets(guest, server=name == 'left') + [
+            '-chardev', f'socket,id=ubwire,{cls.wire},{end}']
         device = f'{MODEL},id=ub,chardev0=ubwire'
         if name == 'right':
             # One end in the main loop, the other one in a thread of its own.
@@ -50,6 +57,16 @@ class TwoGuests(unittest.TestCase):
             device += ',iothread=io'
         guest.devices = [device]
         return guest
+
+    @staticmethod
+    def new_wire(guest):
+        """Options of the socket that both ends have in common."""
+        return f'path={guest.dir}/ub'
+
+    @staticmethod
+    def secrets(guest, server):
+        """Options that define the credentials of the wire."""
+        return []
 
     @classmethod
     def ready(cls, guest):
@@ -190,6 +207,48 @@ class TwoGuests(unittest.TestCase):
         self.carrier(self.left)
         self.flood()
         self.check_kernels()
+
+
+class UnlikeEnds(TwoGuests):
+    """An arm64 and an x86_64 guest, the wire under TLS with a shared key."""
+    arch = {'left': 'aarch64', 'right': 'x86_64'}
+    test_1b_configuration_space = None
+    test_5b_bursts = None
+    test_6_lane_lost = None
+
+    @classmethod
+    def new_wire(cls, guest):
+        with socket.create_server(('127.0.0.1', 0)) as free:
+            cls.place = free.getsockname()
+        return f'host={cls.place[0]},port={cls.place[1]},tls-creds=tls'
+
+    @staticmethod
+    def secrets(guest, server):
+        keys = guest.dir / 'tls'
+        keys.mkdir(exist_ok=True)
+        (keys / 'keys.psk').write_text(f'ub:{"5a" * 16}\n')
+        end = 'server' if server else 'client,username=ub'
+        return ['-object', f'tls-creds-psk,id=tls,dir={keys},endpoint={end}']
+
+    def transfer(self, size=2 * MIB):
+        super().transfer(size)
+
+    def test_8_stranger(self):
+        """a peer without the key gets no link, and the right one comes back"""
+        self.right.kill()
+        self.carrier(self.left, 0)
+        with socket.create_connection(self.place, 30) as stranger:
+            stranger.sendall(bytes(4096))
+            with contextlib.suppress(ConnectionResetError):
+                while stranger.recv(4096):      # an alert, then the end
+                    pass
+        self.assertFalse(self.link(self.left)['link-up'])
+        cls = type(self)
+        cls.right = cls.make('right').start()
+        self.ready(cls.right)
+        self.carrier(cls.right)
+        self.carrier(self.left)
+        self.flood(100)
 
 
 if __name__ == '__main__':
