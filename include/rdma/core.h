@@ -13,6 +13,7 @@
 #ifndef RDMA_CORE_H
 #define RDMA_CORE_H
 
+#include <string.h>
 #include <sys/uio.h>
 
 #include "rdma/types.h"
@@ -265,5 +266,13 @@ RdmaCounters *rdma_counters(RdmaDev *dev);
  */
 uint8_t *rdma_save(RdmaDev *dev, int64_t now, size_t *len);
 bool rdma_load(RdmaDev *dev, int64_t now, const uint8_t *data, size_t len);
+/* Make a valid bool of a byte that came with a block. */
+static inline void rdma_load_flag(bool *b)
+{
+    uint8_t v;
+
+    memcpy(&v, b, 1);
+    *b = v != 0;
+}
 
 #endif

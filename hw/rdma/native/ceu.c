@@ -521,23 +521,53 @@ static bool state_sane(NativeState *s)
             return false;
         }
     }
+    rdma_load_flag(&s->ready);
+    rdma_load_flag(&s->db_latched);
     for (int i = 0; i < G_N_ELEMENTS(s->eq); i++) {
-        if (s->eq[i].log > 26) {
+        if (s->eq[i].log > LOG_EQ_MAX) {
             return false;
         }
+        rdma_load_flag(&s->eq[i].exists);
+        rdma_load_flag(&s->eq[i].valid);
+        rdma_load_flag(&s->eq[i].armed);
     }
     return true;
 }
 
+typedef struct QpCheck {
+    NativeRdma *n;
+    bool bad;
+} QpCheck;
+
 static void qp_sane(void *opaque, RdmaQp *qp)
 {
-    NativeRdma *n = opaque;
+    QpCheck *check = opaque;
+    NativeRdma *n = check->n;
     NativeQp *q = rdma_qp_priv(qp);
 
+    /* Commands and doorbells have no other numbers. */
+    check->bad |= rdma_qp_num(qp) >> NR_LOG_QPS;
     if (q->db_head >= n->db->len || q->db_tail >= n->db->len) {
         q->db_head = q->db_tail = 0;
     }
     q->rq_slot = CLAMP(q->rq_slot, 16, 4096);
+    rdma_load_flag(&q->chain);
+    rdma_load_flag(&q->chain_fence);
+}
+
+static void cqs_sane(NativeRdma *n)
+{
+    for (uint32_t i = 0; i < nicm_count(n, ICM_CQC); i++) {
+        RdmaCq *cq = rdma_cq_get(n->dev, i);
+
+        if (cq) {
+            NativeCq *q = rdma_cq_priv(cq);
+
+            q->log = MIN(q->log, LOG_EQ_MAX);
+            rdma_load_flag(&q->armed);
+            rdma_load_flag(&q->failed);
+        }
+    }
 }
 
 bool native_load(NativeRdma *n, int64_t now, const uint8_t *data,
@@ -545,6 +575,7 @@ bool native_load(NativeRdma *n, int64_t now, const uint8_t *data,
 {
     uint32_t h[3];
     size_t need = sizeof(h) + sizeof(n->s);
+    QpCheck check = { .n = n };
 
     native_reset(n);
     if (len < need) {
@@ -565,6 +596,10 @@ bool native_load(NativeRdma *n, int64_t now, const uint8_t *data,
         native_reset(n);
         return false;
     }
-    rdma_qp_foreach(n->dev, qp_sane, n);
-    return true;
+    rdma_qp_foreach(n->dev, qp_sane, &check);
+    cqs_sane(n);
+    if (check.bad) {
+        native_reset(n);
+    }
+    return !check.bad;
 }

@@ -10,7 +10,6 @@ enum {
     CTX_FLAGS = 0x00, CTX_START = 0x04, CTX_LOG = 0x0c, EQC_VECTOR = 0x16,
     CQC_EQN = 0x10, CQC_PD = 0x14, CQC_LKEY = 0x18,
     EQC_PD = 0x18, EQC_LKEY = 0x1c, RESIZE_LOG = 0x00, RESIZE_LKEY = 0x04,
-    LOG_EQ_MAX = 22,
 };
 
 /* ---- events ---- */

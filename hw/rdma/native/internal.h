@@ -14,6 +14,7 @@
 
 #define PAGE 4096u
 #define DOORBELLS 65536u        /* queued, of all QPs */
+#define LOG_EQ_MAX 22u          /* log2 of entries, of a CQ as well */
 
 /* The five tables of ICM (digest C.1). */
 typedef enum IcmTable {

@@ -183,15 +183,6 @@ static bool get(Loader *l, void *to, size_t n)
     return true;
 }
 
-/* A byte of a block need not be a valid bool. */
-static void flag(bool *b)
-{
-    uint8_t v;
-
-    memcpy(&v, b, 1);
-    *b = v != 0;
-}
-
 static void flags_of_qp(QpRecord *r)
 {
     bool *const all[] = {
@@ -204,7 +195,7 @@ static void flags_of_qp(QpRecord *r)
     };
 
     for (int i = 0; i < G_N_ELEMENTS(all); i++) {
-        flag(all[i]);
+        rdma_load_flag(all[i]);
     }
 }
 
@@ -261,8 +252,8 @@ static bool load_wqe(Loader *l, RdmaQp *qp, const QpRecord *r, uint32_t i)
         return false;
     }
     if (get(l, w, fixed)) {
-        flag(&w->has_psn);
-        flag(&w->av.has_grh);
+        rdma_load_flag(&w->has_psn);
+        rdma_load_flag(&w->av.has_grh);
         w->held = false;
     } else {
         wqe_release(qp->dev, w);
@@ -319,7 +310,7 @@ static bool load_qp(Loader *l, RdmaDev *dev)
             return false;
         }
         for (uint32_t i = 0; i < r.num_res; i++) {
-            flag(&qp->resp.res[i].atomic);
+            rdma_load_flag(&qp->resp.res[i].atomic);
         }
     }
     for (uint32_t i = 0; i < r.num_wqe; i++) {
@@ -368,7 +359,7 @@ static bool load(Loader *l, RdmaDev *dev)
         !get(l, &dev->cnt, sizeof(dev->cnt))) {
         return false;
     }
-    flag(&dev->port.link_up);
+    rdma_load_flag(&dev->port.link_up);
     dev->ip_id = h.ip_id;
     for (uint32_t i = 0; i < h.num_mr; i++) {
         RdmaMr mr;
@@ -376,8 +367,8 @@ static bool load(Loader *l, RdmaDev *dev)
         if (!get(l, &n, 4) || !get(l, &mr, sizeof(mr))) {
             return false;
         }
-        flag(&mr.physical);
-        flag(&mr.valid);
+        rdma_load_flag(&mr.physical);
+        rdma_load_flag(&mr.valid);
         rdma_mr_set(dev, n, &mr);
     }
     for (uint32_t i = 0; i < h.num_cq; i++) {
