@@ -590,6 +590,8 @@ static int mthca_post_load(void *opaque, int version_id)
     bool ok = mthca_load(s->core, mthca_now(), s->state, s->state_len);
 
     mthca_post_save(s);
+    /* As with other NICs, the state of the link travels with the guest. */
+    qemu_get_queue(s->nic)->link_down = !mthca_link(s->core);
     return ok ? 0 : -EINVAL;
 }
 

@@ -83,6 +83,8 @@ void mthca_uar_write(Mthca *m, uint32_t addr, uint64_t val, unsigned size);
 
 /* The wire came up or went down: port state and PORT_CHANGE event. */
 void mthca_link_set(Mthca *m, bool up);
+/* What it was told last, here or before migration. */
+bool mthca_link(const Mthca *m);
 /* Put a value into the catastrophic error buffer (fault injection). */
 void mthca_catas_set(Mthca *m, uint32_t word0);
 /* For reports: IB port state 1..4 and current LID. */

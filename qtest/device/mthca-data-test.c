@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "qobject/qdict.h"
 #include "libmthca.h"
 #include "roce-peer.h"
 
@@ -411,6 +412,45 @@ static void test_doorbells(void)
     down(&n);
 }
 
+/* ---- migration ----------------------------------------------------------- */
+
+static bool link_up(Fixture *f)
+{
+    QDict *rsp = qtest_qmp(f->qts, "{ 'execute': 'qom-get', 'arguments': {"
+                           " 'path': 'nic', 'property': 'link-up' } }");
+    bool up = qdict_get_bool(rsp, "return");
+
+    qobject_unref(rsp);
+    return up;
+}
+
+static void set_link(Fixture *f, bool up)
+{
+    qtest_qmp_assert_success(f->qts, "{ 'execute': 'qom-set', 'arguments': {"
+                             " 'path': 'nic', 'property': 'link-up',"
+                             " 'value': %i } }", up);
+}
+
+/* A link that is down is down at the destination as well, and comes up. */
+static void test_migrate_link(void)
+{
+    enum { DOWN = 1, ACTIVE = 4 };
+    Net n = up();
+    Fixture *from = n.h->f, *to;
+
+    g_assert_cmpuint(fixture_counter(from, "port-state"), ==, ACTIVE);
+    set_link(from, false);
+    g_assert_cmpuint(fixture_counter(from, "port-state"), ==, DOWN);
+    to = fixture_migrate(from, "ncic-mthca", "lid=1,swpb-packets=2");
+    g_assert_cmpuint(fixture_counter(to, "port-state"), ==, DOWN);
+    g_assert_false(link_up(to));
+    set_link(to, true);
+    g_assert_cmpuint(fixture_counter(to, "port-state"), ==, ACTIVE);
+    fixture_stop(to);
+    fixture_stop(from);
+    g_free(n.h);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -424,5 +464,6 @@ int main(int argc, char **argv)
     qtest_add_func("/mthca-data/destroy", test_destroy);
     qtest_add_func("/mthca-data/unmapped-icm", test_unmapped_icm);
     qtest_add_func("/mthca-data/doorbells", test_doorbells);
+    qtest_add_func("/mthca-data/migrate-link", test_migrate_link);
     return g_test_run();
 }

@@ -54,14 +54,8 @@ Fixture *fixture_start(const char *props, const char *more)
     return f;
 }
 
-Fixture *fixture_incoming(const char *props, const char *path)
-{
-    g_autofree char *more = g_strdup_printf("-incoming unix:%s", path);
-
-    return start("ncic-nic", props, more);
-}
-
-void fixture_adopt(Fixture *f, const Fixture *from)
+/* Takes over the driver's knowledge after migration. */
+static void adopt(Fixture *f, const Fixture *from)
 {
     find(f);
     f->nic = from->nic;
@@ -69,6 +63,44 @@ void fixture_adopt(Fixture *f, const Fixture *from)
     f->nic.pci = f->pci;
     f->nic.bus = f->bus;
     f->nic.alloc = &f->alloc;
+}
+
+static void wait_migration(QTestState *qts)
+{
+    gint64 limit = g_get_monotonic_time() + 60 * G_USEC_PER_SEC;
+
+    for (;;) {
+        QDict *rsp = qtest_qmp(qts, "{ 'execute': 'query-migrate' }");
+        const char *status =
+            qdict_get_try_str(qdict_get_qdict(rsp, "return"), "status");
+        bool done = !g_strcmp0(status, "completed");
+
+        g_assert_cmpstr(status, !=, "failed");
+        qobject_unref(rsp);
+        if (done) {
+            return;
+        }
+        g_assert_cmpint(g_get_monotonic_time(), <, limit);
+        g_usleep(10000);
+    }
+}
+
+Fixture *fixture_migrate(Fixture *from, const char *model, const char *props)
+{
+    g_autofree char *dir = g_dir_make_tmp("ncic-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(dir, "migrate", NULL);
+    g_autofree char *uri = g_strdup_printf("unix:%s", path);
+    g_autofree char *more = g_strdup_printf("-incoming %s", uri);
+    Fixture *to = start(model, props, more);
+
+    qtest_qmp_assert_success(from->qts, "{ 'execute': 'migrate',"
+                             " 'arguments': { 'uri': %s } }", uri);
+    wait_migration(from->qts);
+    qtest_qmp_eventwait(to->qts, "RESUME");
+    adopt(to, from);
+    unlink(path);
+    rmdir(dir);
+    return to;
 }
 
 void fixture_stop(Fixture *f)

@@ -29,10 +29,8 @@ Fixture *fixture_start(const char *props, const char *more);
 Fixture *fixture_start_model(const char *model, const char *props,
                              const char *more);
 void fixture_stop(Fixture *f);
-/* A machine that waits for migration from unix socket @path. */
-Fixture *fixture_incoming(const char *props, const char *path);
-/* Takes over the driver's knowledge after migration. */
-void fixture_adopt(Fixture *f, const Fixture *from);
+/* Migrates to a new emulator, whose device has @props; it has taken over. */
+Fixture *fixture_migrate(Fixture *from, const char *model, const char *props);
 /* Has the log gained a line that contains @text since the last call? */
 bool fixture_logged(Fixture *f, const char *text);
 /* Value of a counter, as QMP shows it. */

@@ -4,44 +4,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "qobject/qdict.h"
 #include "ncic-fixture.h"
-
-static void wait_migration(QTestState *qts)
-{
-    gint64 limit = g_get_monotonic_time() + 60 * G_USEC_PER_SEC;
-
-    for (;;) {
-        QDict *rsp = qtest_qmp(qts, "{ 'execute': 'query-migrate' }");
-        const char *status =
-            qdict_get_try_str(qdict_get_qdict(rsp, "return"), "status");
-        bool done = !g_strcmp0(status, "completed");
-
-        g_assert_cmpstr(status, !=, "failed");
-        qobject_unref(rsp);
-        if (done) {
-            return;
-        }
-        g_assert_cmpint(g_get_monotonic_time(), <, limit);
-        g_usleep(10000);
-    }
-}
 
 static Fixture *migrate_to(Fixture *from, const char *props)
 {
-    g_autofree char *dir = g_dir_make_tmp("ncic-XXXXXX", NULL);
-    g_autofree char *path = g_build_filename(dir, "migrate", NULL);
-    g_autofree char *uri = g_strdup_printf("unix:%s", path);
-    Fixture *to = fixture_incoming(props, path);
-
-    qtest_qmp_assert_success(from->qts, "{ 'execute': 'migrate',"
-                             " 'arguments': { 'uri': %s } }", uri);
-    wait_migration(from->qts);
-    qtest_qmp_eventwait(to->qts, "RESUME");
-    fixture_adopt(to, from);
-    unlink(path);
-    rmdir(dir);
-    return to;
+    return fixture_migrate(from, "ncic-nic", props);
 }
 
 /* Every register of every queue, with work posted, survives. */

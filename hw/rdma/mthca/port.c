@@ -96,6 +96,11 @@ void mthca_link_set(Mthca *m, bool up)
     port_train(m);
 }
 
+bool mthca_link(const Mthca *m)
+{
+    return m->port.link;
+}
+
 /* Factory state: addresses are valid before INIT_IB, the port is down. */
 void mthca_port_reset(Mthca *m)
 {
