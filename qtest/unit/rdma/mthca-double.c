@@ -100,6 +100,7 @@ MGuest *mguest_new(uint16_t lid, bool sm)
     g->cfg.lid = lid;
     g->cfg.sm = sm;
     strcpy(g->cfg.board_id, "0123456789abcdef");
+    g->log_mpts = MTB_LOG_MPTS;
     g->m = mthca_new(&g->cfg);
     return g;
 }
@@ -170,6 +171,7 @@ void mguest_init_hca(MGuest *g)
 {
     g_assert_cmphex(mcmd(g, MTHCA_CMD_RUN_FW, 0, 0, 0, 0, NULL), ==, 0);
     mtb_init_hca(min_box(g), M_UARC, M_MTT);
+    g->mem[G_IN + 0xfb] = g->log_mpts;
     mok(g, MTHCA_CMD_INIT_HCA, 0, 0);
 }
 

@@ -26,7 +26,7 @@ typedef struct MGuest {
     bool intx;
     unsigned resets, rules;
     GPtrArray *wire;            /* GBytes */
-    uint32_t next_key;
+    uint8_t log_mpts;           /* entries of the table of regions */
     int64_t now;
 } MGuest;
 
