@@ -24,6 +24,9 @@ typedef struct RdmaCq RdmaCq;
 typedef struct RdmaSrq RdmaSrq;
 typedef struct RdmaMr RdmaMr;
 
+/* Free bytes in front of each frame given to wire_tx. */
+#define RDMA_TX_HEADROOM 4
+
 /* Given by the shell; @opaque is RdmaConfig.ops_opaque. */
 typedef struct RdmaOps {
     /*
@@ -42,7 +45,10 @@ typedef struct RdmaOps {
     /*
      * Send @n complete Ethernet frames (no FCS, at least 14 bytes, not padded
      * to 60), one iovec each.  The memory is the core's and is reused after
-     * the call.  False = the wire is stopped: the frames are lost.
+     * the call.  The frames lie behind each other in one buffer, each after
+     * RDMA_TX_HEADROOM bytes that the shell may write (a length, so that the
+     * whole batch is one write to a stream).  False = the wire is down: the
+     * frames are lost.  May call rdma_wire_stop().
      */
     bool (*wire_tx)(void *opaque, const struct iovec *frames, unsigned n);
     /* Optional: work was queued, call rdma_poll() soon (bottom half). */
@@ -187,6 +193,17 @@ bool rdma_rx_frame(RdmaDev *dev, const uint8_t *frame, size_t len,
  * is pending.
  */
 int64_t rdma_poll(RdmaDev *dev, int64_t now);
+/* The same, but at most about @packets packets (rdma_poll: 256). */
+int64_t rdma_poll_some(RdmaDev *dev, int64_t now, unsigned packets);
+
+/*
+ * Back-pressure: while the wire is stopped, queue pairs whose packets would
+ * leave through it keep them back; timers, loopback, flushing and input go
+ * on.  A few frames (the rest of a batch, ARP) may still come to wire_tx.
+ * Starting it again calls ops->kick.  Not migrated: a loaded device's wire
+ * runs.
+ */
+void rdma_wire_stop(RdmaDev *dev, bool stop);
 
 /* ---- the port ---- */
 
@@ -241,7 +258,8 @@ void rdma_mcast_clear(RdmaDev *dev, const uint8_t mgid[16]);
     X(nak_inv_rx) X(nak_access_tx) X(nak_access_rx) X(nak_op_tx)        \
     X(nak_op_rx) X(rnr_tx) X(rnr_rx) X(retransmits) X(timeouts)         \
     X(rnr_timeouts) X(retry_exceeded) X(stall_swpb) X(stall_rpb)        \
-    X(stall_reb) X(stall_wqe) X(stall_neigh) X(arp_tx) X(arp_rx)        \
+    X(stall_reb) X(stall_wqe) X(stall_neigh) X(stall_wire)              \
+    X(arp_tx) X(arp_rx)                                                 \
     X(local_errors) X(flushed) X(completions) X(cqe_failed)             \
     X(mcast_rx) X(loopback) X(loopback_full) X(broken_rules)            \
     X(fault_drop) X(fault_duplicate) X(fault_reorder)                   \

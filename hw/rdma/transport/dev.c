@@ -46,7 +46,7 @@ RdmaDev *rdma_new(const RdmaConfig *cfg)
     dev->mr_page = g_new0(RdmaMr *, dev->mr_mask / TABLE_PAGE + 1);
     dev->wqe_blocks = g_ptr_array_new_with_free_func(g_free);
     dev->mcast = g_ptr_array_new();
-    dev->tx_buf = g_malloc(TX_BATCH * (FRAME_MAX + 64));
+    dev->tx_buf = g_malloc(TX_BATCH * (RDMA_TX_HEADROOM + FRAME_MAX));
     dev->port.link_up = true;
     return dev;
 }
@@ -78,6 +78,7 @@ void rdma_reset(RdmaDev *dev)
     memset(dev->neigh, 0, sizeof(dev->neigh));
     dev->path_gen++;
     dev->tx_n = 0;
+    dev->tx_used = 0;
     dev->loop_head = dev->loop_tail = 0;
     for (int i = 0; i < 2; i++) {
         FaultState *f = i ? &dev->fault_out : &dev->fault_in;
@@ -174,11 +175,30 @@ static void timers(RdmaDev *dev)
     }
 }
 
+/*
+ * Must it keep its packets back?  Not those that come back to ourselves; a path
+ * that is not known yet costs one packet.
+ */
+static bool held_by_wire(const RdmaDev *dev, const RdmaQp *qp)
+{
+    const Path *p = &qp->path;
+
+    return dev->wire_stopped && qp->attr.state != RDMA_QPS_ERR &&
+           qp->attr.state != RDMA_QPS_SQE &&
+           (qp->attr.service == RDMA_UD ||
+            (p->valid && p->gen == dev->path_gen && !p->loop));
+}
+
 /* A turn of one QP; true: it wants another. */
 static bool turn(RdmaDev *dev, RdmaQp *qp)
 {
-    for (int i = 0; i < QP_QUANTUM; i++) {
+    for (int i = 0; i < QP_QUANTUM && dev->budget > 0; i++) {
         bool worked = false;
+
+        if (held_by_wire(dev, qp)) {
+            qp_stall(qp, STALL_WIRE);
+            return false;
+        }
 
         if (qp->attr.state == RDMA_QPS_ERR ||
             qp->attr.state == RDMA_QPS_SQE) {
@@ -200,10 +220,29 @@ static bool turn(RdmaDev *dev, RdmaQp *qp)
 
 int64_t rdma_poll(RdmaDev *dev, int64_t now)
 {
+    return rdma_poll_some(dev, now, POLL_PACKETS);
+}
+
+void rdma_wire_stop(RdmaDev *dev, bool stop)
+{
+    if (dev->wire_stopped == stop) {
+        return;
+    }
+    dev->wire_stopped = stop;
+    if (!stop) {
+        sched_wake(dev, STALL_WIRE);
+        if (dev_ops(dev)->kick) {
+            dev_ops(dev)->kick(dev->cfg.ops_opaque);
+        }
+    }
+}
+
+int64_t rdma_poll_some(RdmaDev *dev, int64_t now, unsigned packets)
+{
     int64_t next;
 
     dev->now = now;
-    dev->budget = POLL_PACKETS;
+    dev->budget = packets;
     timers(dev);
     next = net_timers(dev);
     next = MIN(next, fault_timers(dev, &dev->fault_in, rx_wire));
@@ -220,10 +259,10 @@ int64_t rdma_poll(RdmaDev *dev, int64_t now)
             continue;
         }
         qp_unlink(qp);
-        dev->budget--;          /* even a turn without a packet counts */
         if (turn(dev, qp)) {
             qp_run(qp);
         }
+        dev->budget--;          /* even a turn without a packet counts */
     }
     tx_flush(dev);
     if (dev->run.first || dev->loop_head != dev->loop_tail) {

@@ -83,6 +83,7 @@ enum WqeState {
 
 typedef enum Stall {
     STALL_NONE, STALL_SWPB, STALL_RPB, STALL_REB, STALL_WQE, STALL_NEIGH,
+    STALL_WIRE,
 } Stall;
 
 /* Frame headers up to UDP, built once for each address. */
@@ -237,7 +238,9 @@ struct RdmaDev {
 
     struct iovec iov[TX_BATCH];
     unsigned tx_n;
-    uint8_t *tx_buf;            /* TX_BATCH frames */
+    uint8_t *tx_buf;            /* TX_BATCH frames, each behind headroom */
+    size_t tx_used;
+    bool wire_stopped;
     uint8_t *loop_buf;          /* LOOP_FRAMES frames */
     uint32_t loop_len[LOOP_FRAMES];
     uint32_t loop_head, loop_tail;

@@ -68,7 +68,7 @@ void qp_stall(RdmaQp *qp, Stall why)
     uint64_t *const counter[] = {
         [STALL_SWPB] = &c->stall_swpb, [STALL_RPB] = &c->stall_rpb,
         [STALL_REB] = &c->stall_reb, [STALL_WQE] = &c->stall_wqe,
-        [STALL_NEIGH] = &c->stall_neigh,
+        [STALL_NEIGH] = &c->stall_neigh, [STALL_WIRE] = &c->stall_wire,
     };
 
     if (qp->stall == why) {

@@ -13,7 +13,7 @@ static uint8_t *slot(RdmaDev *dev)
     if (dev->tx_n == TX_BATCH) {
         tx_flush(dev);
     }
-    return dev->tx_buf + (size_t)dev->tx_n * STRIDE;
+    return dev->tx_buf + dev->tx_used + RDMA_TX_HEADROOM;
 }
 
 void tx_flush(RdmaDev *dev)
@@ -24,6 +24,7 @@ void tx_flush(RdmaDev *dev)
         return;
     }
     dev->tx_n = 0;
+    dev->tx_used = 0;
     for (unsigned i = 0; i < n; i++) {
         dev->cnt.tx_bytes += dev->iov[i].iov_len;
     }
@@ -45,6 +46,7 @@ void tx_wire(RdmaDev *dev, const uint8_t *frame, size_t len)
     dev->iov[dev->tx_n].iov_base = s;
     dev->iov[dev->tx_n].iov_len = len;
     dev->tx_n++;
+    dev->tx_used += RDMA_TX_HEADROOM + len;
 }
 
 static void to_loop(RdmaDev *dev, const uint8_t *frame, size_t len)

@@ -40,7 +40,20 @@ static bool op_tx(void *opaque, const struct iovec *f, unsigned n)
     Double *d = opaque;
 
     for (unsigned i = 0; i < n; i++) {
+        uint8_t *frame = f[i].iov_base;
+
+        /* One buffer, with room for what a stream puts before a frame. */
+        if (i) {
+            g_assert_true(frame == (uint8_t *)f[i - 1].iov_base +
+                          f[i - 1].iov_len + RDMA_TX_HEADROOM);
+        }
+        memset(frame - RDMA_TX_HEADROOM, 0xa5, RDMA_TX_HEADROOM);
+    }
+    for (unsigned i = 0; i < n; i++) {
         g_ptr_array_add(d->wire, g_bytes_new(f[i].iov_base, f[i].iov_len));
+    }
+    if (d->wire_room && d->wire->len >= d->wire_room) {
+        rdma_wire_stop(d->dev, true);
     }
     return true;
 }

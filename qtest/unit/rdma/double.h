@@ -37,6 +37,7 @@ typedef struct Double {
     GArray *cqes;               /* of RdmaCqe */
     GArray *events;             /* of uint32_t: event << 24 | number */
     GPtrArray *wire;            /* of GBytes, sent and not taken yet */
+    unsigned wire_room;         /* with so many on it the wire stops; 0: never */
     bool cq_full, bad_sq, bad_rq, revoked;
     struct Double *peer;
     uint64_t rules;

@@ -622,6 +622,107 @@ static void test_transitions(void)
     }
 }
 
+/* ---- back-pressure of the wire, turns ---- */
+
+/* Whatever room there is and however it comes, nothing is lost or doubled. */
+static void test_wire_stop(void)
+{
+    static const RdmaOpcode ops[] = { RDMA_OP_WRITE, RDMA_OP_SEND,
+                                      RDMA_OP_READ };
+
+    for (int k = 0; k < G_N_ELEMENTS(ops); k++) {
+        Pair p = pair_new(RDMA_RC, 1, 0, NULL);
+        RdmaWqe w = wqe(&p, ops[k], LEN);
+        bool read = ops[k] == RDMA_OP_READ;
+        unsigned rounds = 0;
+
+        p.a->wire_room = 5;
+        p.b->wire_room = 3;
+        clear_dst(&p);
+        double_recv(p.b, p.qb, DST, LEN, p.dst[1]);
+        double_send(p.a, p.qa, &w);
+        while (!p.a->cqes->len) {
+            run(&p);
+            rdma_wire_stop(p.a->dev, false);
+            rdma_wire_stop(p.b->dev, false);
+            g_assert_cmpuint(++rounds, <, 1000);
+        }
+        expect(p.a, RDMA_WC_SUCCESS, true, LEN);
+        compare(read ? p.a : p.b, DST, read ? p.b : p.a, SRC, LEN);
+        g_assert_cmpuint(rdma_counters((read ? p.b : p.a)->dev)->stall_wire,
+                         >, 0);
+        g_assert_cmpuint(rdma_counters(p.a->dev)->retransmits, ==, 0);
+        g_assert_cmpuint(rdma_counters(p.b->dev)->rx_duplicate, ==, 0);
+        pair_free(&p);
+    }
+}
+
+/* While the wire rests: no packet, no busy loop, but all that needs no wire. */
+static void test_wire_stopped(void)
+{
+    Pair p = pair_new(RDMA_RC, 3, 0, NULL);
+    RdmaQpAttr err = { .state = RDMA_QPS_ERR };
+    RdmaWqe w = wqe(&p, RDMA_OP_WRITE, 4096), own;
+    RdmaQp *x = double_qp(p.a, 5, RDMA_RC, 1, 6, 0, 0, 3);
+    RdmaQp *broken = double_qp(p.a, 7, RDMA_RC, 2, 8, 0, 0, 3);
+
+    double_qp(p.a, 6, RDMA_RC, 1, 5, 0, 0, 3);
+    double_send(p.a, p.qa, &w);
+    run(&p);
+    expect(p.a, RDMA_WC_SUCCESS, true, 4096);
+    rdma_wire_stop(p.a->dev, true);
+
+    double_send(p.a, p.qa, &w);
+    g_assert_cmpint(rdma_poll(p.a->dev, p.now), >, p.now);
+    g_assert_cmpuint(p.a->wire->len, ==, 0);
+    own = double_wqe(RDMA_OP_WRITE, SRC, LEN, p.src[0]);
+    own.raddr = DST;
+    own.rkey = p.dst[0];
+    double_send(p.a, x, &own);
+    double_poll(p.a, p.now);
+    expect(p.a, RDMA_WC_SUCCESS, true, LEN);
+    compare(p.a, DST, p.a, SRC, LEN);
+    double_send(p.a, broken, &w);
+    rdma_qp_modify(p.a->dev, broken, &err, RDMA_QPA_STATE);
+    double_poll(p.a, p.now);
+    expect(p.a, RDMA_WC_FLUSH, true, 0);
+    g_assert_cmpuint(p.a->wire->len, ==, 0);
+
+    rdma_wire_stop(p.a->dev, false);
+    run(&p);
+    expect(p.a, RDMA_WC_SUCCESS, true, 4096);
+    pair_free(&p);
+}
+
+/* A turn of few packets stops there and says that there is more. */
+static void test_turn(void)
+{
+    Pair p = pair_new(RDMA_RC, 1, 0, NULL);
+    RdmaWqe w = wqe(&p, RDMA_OP_WRITE, LEN);
+    unsigned had = 0;
+
+    double_send(p.a, p.qa, &w);
+    run(&p);
+    expect(p.a, RDMA_WC_SUCCESS, true, LEN);
+    for (unsigned n = 1; n < 70; n += 17) {
+        double_send(p.a, p.qa, &w);
+        for (;;) {
+            int64_t next = rdma_poll_some(p.a->dev, p.now, n);
+
+            g_assert_cmpuint(p.a->wire->len - had, <=, n);
+            if (next > p.now) {
+                break;
+            }
+            had = p.a->wire->len;
+        }
+        g_assert_cmpuint(p.a->wire->len, ==, LEN / 256);
+        run(&p);
+        expect(p.a, RDMA_WC_SUCCESS, true, LEN);
+        had = 0;
+    }
+    pair_free(&p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -640,6 +741,9 @@ int main(int argc, char **argv)
     TEST("peer-gone", peer_gone);
     TEST("link-flap", link_flap);
     TEST("torn", torn);
+    TEST("wire-stop", wire_stop);
+    TEST("wire-stopped", wire_stopped);
+    TEST("turn", turn);
     TEST("fault/nth", fault_nth);
     TEST("flush", flush);
     TEST("flush/repoll", flush_repoll);
