@@ -1,8 +1,9 @@
 /*
  * PCIe function "ncic-mthca": an InfiniBand adapter with the mem-free
- * InfiniHost interface whose packets travel as RoCEv2 on a QEMU netdev.
+ * InfiniHost interface whose packets travel as RoCEv2 on a QEMU netdev or
+ * character device.
  *
- * Identity, BARs, interrupts, guest memory, network backend, properties and
+ * Identity, BARs, interrupts, guest memory, the wire, properties and
  * migration around the core in hw/rdma/mthca.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -15,16 +16,19 @@
 #include "qemu/units.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
+#include "chardev/char-fe.h"
 #include "hw/pci/msi.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pci_device.h"
 #include "hw/pci/pcie.h"
 #include "hw/qdev-properties.h"
+#include "hw/qdev-properties-system.h"
 #include "migration/vmstate.h"
 #include "net/net.h"
 #include "system/dma.h"
 #include "system/runstate.h"
 #include "rdma/mthca.h"
+#include "wire/stream.h"
 #include "fault-props.h"
 #include "trace.h"
 
@@ -40,13 +44,23 @@ OBJECT_DECLARE_SIMPLE_TYPE(NcicMthca, NCIC_MTHCA)
 struct NcicMthca {
     PCIDevice parent_obj;
     MemoryRegion bar0, bar2;
+    /* One of two wires. */
     NICState *nic;
     NICConf conf;
+    WireStream *wire;
+    CharBackend chr;
+    bool unplugged;             /* by link-up */
+
     QEMUBH *bh;
     QEMUTimer *timer;
     VMChangeStateEntry *vmstate_entry;
     Mthca *core;
     MthcaConfig cfg;
+    bool working;               /* in the core: who calls it looks at ... */
+    bool kicked;                /* ... this, instead of the bottom half */
+    bool refused;               /* a frame came meanwhile, and must wait */
+    uint64_t inline_polls;      /* doorbells whose work was done at once */
+    uint64_t wire_bad_length;   /* connections closed for garbage */
 
     /* properties */
     char *sm;
@@ -58,10 +72,13 @@ struct NcicMthca {
     uint32_t swpb_packets, swpb_units, rpb_packets, reb_entries;
     uint32_t time_scale;
     bool ack_every_packet;
+    uint32_t inline_budget;
 
-    /* migration: the core's block while it travels */
+    /* migration: the core's block and frames that wait, while they travel */
     uint32_t state_len;
     uint8_t *state;
+    uint32_t frames_len;
+    uint8_t *frames;
 };
 
 static const char *mthca_id(NcicMthca *s)
@@ -106,12 +123,36 @@ static void mthca_op_unmap(void *opaque, void *p, size_t len, bool write)
                                         : DMA_DIRECTION_TO_DEVICE, len);
 }
 
+/* The whole batch is one write: the core left room for the lengths. */
+static bool mthca_stream_tx(NcicMthca *s, const struct iovec *frames,
+                            unsigned n)
+{
+    uint8_t *data = (uint8_t *)frames[0].iov_base - WIRE_STREAM_PREFIX;
+    size_t len = 0;
+    bool ok;
+
+    QEMU_BUILD_BUG_ON(WIRE_STREAM_PREFIX != RDMA_TX_HEADROOM);
+    for (unsigned i = 0; i < n; i++) {
+        stl_be_p(data + len, frames[i].iov_len);
+        len += WIRE_STREAM_PREFIX + frames[i].iov_len;
+    }
+    ok = wire_stream_send(s->wire, data, len);
+    if (wire_stream_blocked(s->wire)) {
+        rdma_wire_stop(mthca_rdma(s->core), true);
+    }
+    return ok;
+}
+
 static bool mthca_op_wire_tx(void *opaque, const struct iovec *frames,
                              unsigned n)
 {
     NcicMthca *s = opaque;
-    NetClientState *nc = qemu_get_queue(s->nic);
+    NetClientState *nc;
 
+    if (s->wire) {
+        return !s->unplugged && mthca_stream_tx(s, frames, n);
+    }
+    nc = qemu_get_queue(s->nic);
     if (nc->link_down) {
         return false;
     }
@@ -125,7 +166,11 @@ static void mthca_op_kick(void *opaque)
 {
     NcicMthca *s = opaque;
 
-    qemu_bh_schedule(s->bh);
+    if (s->working) {
+        s->kicked = true;       /* who works now looks at it */
+    } else {
+        qemu_bh_schedule(s->bh);
+    }
 }
 
 static void mthca_op_log(void *opaque, const char *rule, const char *text,
@@ -226,22 +271,36 @@ static const MthcaOps mthca_ops = {
 
 /* ---- work ------------------------------------------------------------------- */
 
-static void mthca_poll(void *opaque)
+/* Packets of a turn of the bottom half. */
+#define MTHCA_TURN 256
+
+static void mthca_work(NcicMthca *s, unsigned packets)
 {
-    NcicMthca *s = opaque;
     int64_t now = mthca_now(), next;
 
     if (!runstate_is_running()) {
         return;     /* mthca_vm_state() looks again */
     }
-    next = rdma_poll(mthca_rdma(s->core), now);
-    if (next <= now) {
+    s->working = true;
+    s->kicked = false;
+    next = rdma_poll_some(mthca_rdma(s->core), now, packets);
+    s->working = false;
+    if (s->refused) {
+        s->refused = false;
+        qemu_flush_queued_packets(qemu_get_queue(s->nic));
+    }
+    if (next <= now || s->kicked) {
         qemu_bh_schedule(s->bh);
     } else if (next != INT64_MAX) {
         timer_mod(s->timer, next);
     } else {
         timer_del(s->timer);
     }
+}
+
+static void mthca_poll(void *opaque)
+{
+    mthca_work(opaque, MTHCA_TURN);
 }
 
 static void mthca_vm_state(void *opaque, bool running, RunState state)
@@ -292,7 +351,22 @@ static void mthca_mmio_uar_write(void *opaque, hwaddr addr, uint64_t val,
     NcicMthca *s = opaque;
 
     trace_mthca_doorbell(mthca_id(s), addr, val, size);
+    if (!s->inline_budget || s->working) {
+        mthca_uar_write(s->core, addr, val, size);
+        return;
+    }
+    s->working = true;
+    s->kicked = false;
     mthca_uar_write(s->core, addr, val, size);
+    s->working = false;
+    if (s->kicked) {
+        /*
+         * The processor that rang sends: no other thread has to wake up
+         * first.  What is left over is for the bottom half.
+         */
+        s->inline_polls++;
+        mthca_work(s, s->inline_budget);
+    }
 }
 
 static const MemoryRegionOps mthca_uar_ops = {
@@ -303,7 +377,16 @@ static const MemoryRegionOps mthca_uar_ops = {
     .impl = { .min_access_size = 4, .max_access_size = 8 },
 };
 
-/* ---- network backend ------------------------------------------------------------ */
+/* ---- wire: network backend ------------------------------------------------------ */
+
+/* A backend may answer from within our own transmission. */
+static bool mthca_can_receive(NetClientState *nc)
+{
+    NcicMthca *s = qemu_get_nic_opaque(nc);
+
+    s->refused |= s->working;
+    return !s->working;
+}
 
 static ssize_t mthca_receive(NetClientState *nc, const uint8_t *buf,
                              size_t size)
@@ -324,8 +407,91 @@ static void mthca_link_status(NetClientState *nc)
 static NetClientInfo mthca_net_info = {
     .type = NET_CLIENT_DRIVER_NIC,
     .size = sizeof(NICState),
+    .can_receive = mthca_can_receive,
     .receive = mthca_receive,
     .link_status_changed = mthca_link_status,
+};
+
+/* ---- wire: character device ------------------------------------------------------- */
+
+/*
+ * The character device calls from the main loop without the guard that memory
+ * and network have against a device that addresses itself.
+ */
+static bool mthca_guard(NcicMthca *s, bool engaged)
+{
+    MemReentrancyGuard *g = &DEVICE(s)->mem_reentrancy_guard;
+    bool was = g->engaged_in_io;
+
+    g->engaged_in_io = engaged;
+    return was;
+}
+
+static void mthca_stream_frame(void *opaque, const uint8_t *frame, size_t len)
+{
+    NcicMthca *s = opaque;
+    bool was = mthca_guard(s, true), working = s->working;
+
+    if (!s->unplugged) {
+        s->working = true;      /* answers leave at the end of the turn */
+        rdma_rx_frame(mthca_rdma(s->core), frame, len, mthca_now());
+        s->working = working;
+    }
+    mthca_guard(s, was);
+}
+
+static void mthca_stream_turn_end(void *opaque)
+{
+    NcicMthca *s = opaque;
+    bool was = mthca_guard(s, true);
+
+    mthca_work(s, MTHCA_TURN);
+    mthca_guard(s, was);
+}
+
+/* @plugged: there is a peer. */
+static void mthca_link_update(NcicMthca *s, bool plugged)
+{
+    bool up = plugged && !s->unplugged;
+    bool was = mthca_guard(s, true);
+
+    trace_mthca_wire(mthca_id(s), plugged, up);
+    mthca_link_set(s->core, up);
+    mthca_guard(s, was);
+}
+
+static void mthca_stream_link(void *opaque, bool up)
+{
+    mthca_link_update(opaque, up);
+}
+
+static void mthca_stream_room(void *opaque)
+{
+    NcicMthca *s = opaque;
+    bool was = mthca_guard(s, true);
+
+    s->working = true;
+    rdma_wire_stop(mthca_rdma(s->core), false);
+    s->working = false;
+    mthca_work(s, MTHCA_TURN);
+    mthca_guard(s, was);
+}
+
+static void mthca_stream_bad_length(void *opaque, uint32_t len)
+{
+    NcicMthca *s = opaque;
+
+    s->wire_bad_length++;
+    mthca_op_log(s, "wire", "peer's frame is too long, connection closed",
+                 len);
+}
+
+static const WireStreamOps mthca_stream_ops = {
+    .frame = mthca_stream_frame,
+    .turn_end = mthca_stream_turn_end,
+    .link = mthca_stream_link,
+    .room = mthca_stream_room,
+    .bad_length = mthca_stream_bad_length,
 };
 
 /* ---- properties that may change at run time --------------------------------------- */
@@ -341,6 +507,9 @@ static bool mthca_prop_get_link(Object *obj, Error **errp)
 {
     NcicMthca *s = NCIC_MTHCA(obj);
 
+    if (s->wire) {
+        return wire_stream_connected(s->wire) && !s->unplugged;
+    }
     return s->nic && !qemu_get_queue(s->nic)->link_down;
 }
 
@@ -349,6 +518,11 @@ static void mthca_prop_set_link(Object *obj, bool up, Error **errp)
 {
     NcicMthca *s = NCIC_MTHCA(obj);
 
+    if (s->wire) {
+        s->unplugged = !up;
+        mthca_link_update(s, wire_stream_connected(s->wire));
+        return;
+    }
     if (!s->nic) {
         error_setg(errp, "link-up can be set when the device exists");
         return;
@@ -424,6 +598,8 @@ static void mthca_add_counters(NcicMthca *s)
     MTHCA_COUNTERS(ADD_MTHCA)
 #undef ADD_MTHCA
 #undef ADD_RDMA
+    ADD(s, inline_polls)
+    ADD(s, wire_bad_length)
 #undef ADD
 }
 
@@ -512,6 +688,10 @@ static void mthca_realize(PCIDevice *pci, Error **errp)
 {
     NcicMthca *s = NCIC_MTHCA(pci);
 
+    if (qemu_chr_fe_backend_connected(&s->chr) && s->conf.peers.ncs[0]) {
+        error_setg(errp, "the wire is either a netdev or a chardev");
+        return;
+    }
     qemu_macaddr_default_if_unset(&s->conf.macaddr);
     if (!mthca_config(s, errp)) {
         return;
@@ -530,12 +710,17 @@ static void mthca_realize(PCIDevice *pci, Error **errp)
     s->bh = qemu_bh_new_guarded(mthca_poll, s,
                                 &DEVICE(s)->mem_reentrancy_guard);
     s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, mthca_op_kick, s);
-    s->nic = qemu_new_nic(&mthca_net_info, &s->conf,
-                          object_get_typename(OBJECT(s)), DEVICE(s)->id,
-                          &DEVICE(s)->mem_reentrancy_guard, s);
-    qemu_format_nic_info_str(qemu_get_queue(s->nic), s->conf.macaddr.a);
     s->core = mthca_new(&s->cfg);
     mthca_add_counters(s);
+    if (qemu_chr_fe_backend_connected(&s->chr)) {
+        mthca_link_set(s->core, false);
+        s->wire = wire_stream_new(&s->chr, &mthca_stream_ops, s);
+    } else {
+        s->nic = qemu_new_nic(&mthca_net_info, &s->conf,
+                              object_get_typename(OBJECT(s)), DEVICE(s)->id,
+                              &DEVICE(s)->mem_reentrancy_guard, s);
+        qemu_format_nic_info_str(qemu_get_queue(s->nic), s->conf.macaddr.a);
+    }
     s->vmstate_entry = qemu_add_vm_change_state_handler(mthca_vm_state, s);
 }
 
@@ -546,12 +731,19 @@ static void mthca_exit(PCIDevice *pci)
     qemu_del_vm_change_state_handler(s->vmstate_entry);
     timer_free(s->timer);
     qemu_bh_delete(s->bh);
-    qemu_del_nic(s->nic);
+    if (s->wire) {
+        wire_stream_free(s->wire);
+        s->wire = NULL;
+    } else {
+        qemu_del_nic(s->nic);
+        s->nic = NULL;
+    }
     mthca_free(s->core);
     s->core = NULL;
     msi_uninit(pci);
     msix_uninit(pci, &s->bar0, &s->bar0);
     g_free(s->state);
+    g_free(s->frames);
 }
 
 static void mthca_reset_hold(Object *obj, ResetType type)
@@ -572,6 +764,8 @@ static int mthca_pre_save(void *opaque)
     g_free(s->state);
     s->state = mthca_save(s->core, mthca_now(), &len);
     s->state_len = len;
+    g_free(s->frames);
+    s->frames = s->wire ? wire_stream_save(s->wire, &s->frames_len) : NULL;
     return 0;
 }
 
@@ -579,8 +773,9 @@ static int mthca_post_save(void *opaque)
 {
     NcicMthca *s = opaque;
 
-    g_free(s->state);
-    s->state = NULL;
+    g_clear_pointer(&s->state, g_free);
+    g_clear_pointer(&s->frames, g_free);
+    s->state_len = s->frames_len = 0;
     return 0;
 }
 
@@ -589,11 +784,35 @@ static int mthca_post_load(void *opaque, int version_id)
     NcicMthca *s = opaque;
     bool ok = mthca_load(s->core, mthca_now(), s->state, s->state_len);
 
+    if (ok && s->wire) {
+        ok = wire_stream_load(s->wire, s->frames, s->frames_len);
+        rdma_wire_stop(mthca_rdma(s->core), wire_stream_blocked(s->wire));
+    }
     mthca_post_save(s);
     /* As with other NICs, the state of the link travels with the guest. */
     qemu_get_queue(s->nic)->link_down = !mthca_link(s->core);
     return ok ? 0 : -EINVAL;
 }
+
+static bool mthca_frames_needed(void *opaque)
+{
+    NcicMthca *s = opaque;
+
+    return s->wire && wire_stream_blocked(s->wire);
+}
+
+/* Frames that the stalled peer at the end of a chardev did not take yet. */
+static const VMStateDescription mthca_vmstate_frames = {
+    .name = TYPE_NCIC_MTHCA "/frames",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = mthca_frames_needed,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(frames_len, NcicMthca),
+        VMSTATE_VBUFFER_ALLOC_UINT32(frames, NcicMthca, 1, NULL, frames_len),
+        VMSTATE_END_OF_LIST()
+    },
+};
 
 static const VMStateDescription mthca_vmstate = {
     .name = TYPE_NCIC_MTHCA,
@@ -609,10 +828,16 @@ static const VMStateDescription mthca_vmstate = {
         VMSTATE_VBUFFER_ALLOC_UINT32(state, NcicMthca, 1, NULL, state_len),
         VMSTATE_END_OF_LIST()
     },
+    .subsections = (const VMStateDescription * const []) {
+        &mthca_vmstate_frames,
+        NULL
+    },
 };
 
 static const Property mthca_props[] = {
     DEFINE_NIC_PROPERTIES(NcicMthca, conf),
+    DEFINE_PROP_CHR("chardev", NcicMthca, chr),
+    DEFINE_PROP_UINT32("inline-budget", NcicMthca, inline_budget, 64),
     DEFINE_PROP_STRING("sm", NcicMthca, sm),
     DEFINE_PROP_UINT16("lid", NcicMthca, lid, 0),
     DEFINE_PROP_UINT64("guid", NcicMthca, guid, 0),

@@ -7,14 +7,14 @@
 #include "qemu/bswap.h"
 #include "libmthca.h"
 
-Hca *hca_begin(const char *props)
+Hca *hca_begin_on(Fixture *f)
 {
     Hca *h = g_new0(Hca, 1);
     uint64_t size;
 
-    h->f = fixture_start_model("ncic-mthca", props, "");
-    h->qts = h->f->qts;
-    h->pci = h->f->pci;
+    h->f = f;
+    h->qts = f->qts;
+    h->pci = f->pci;
     qpci_device_enable(h->pci);
     h->csr = qpci_iomap(h->pci, 0, &size);
     g_assert_cmphex(size, ==, MTHCA_BAR0_SIZE);
@@ -25,6 +25,11 @@ Hca *hca_begin(const char *props)
     h->eq = guest_alloc(&h->f->alloc, 4096);
     h->msi = guest_alloc(&h->f->alloc, 4096);
     return h;
+}
+
+Hca *hca_begin(const char *props)
+{
+    return hca_begin_on(fixture_start_model("ncic-mthca", props, ""));
 }
 
 uint32_t hca_rd(Hca *h, uint32_t addr)
@@ -104,6 +109,15 @@ void hca_init(Hca *h)
     hca_put_box(h, in, sizeof(in));
     g_assert_cmphex(hca_cmd(h, MTHCA_CMD_RUN_FW, 0), ==, MTHCA_ST_OK);
     g_assert_cmphex(hca_cmd(h, MTHCA_CMD_INIT_HCA, 0), ==, MTHCA_ST_OK);
+}
+
+void hca_port_up(Hca *h)
+{
+    uint8_t m[MTHCA_MAILBOX_SIZE] = { 0 };
+
+    mtb_init_ib(m);
+    hca_put_box(h, m, sizeof(m));
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_INIT_IB, 1), ==, MTHCA_ST_OK);
 }
 
 void hca_prove_works(Hca *h)

@@ -23,6 +23,8 @@ typedef struct Hca {
 
 /* Starts the emulator with one adapter; @props is appended to the device. */
 Hca *hca_begin(const char *props);
+/* The same in an emulator that runs already; it owns @f from now on. */
+Hca *hca_begin_on(Fixture *f);
 /* Registers are big-endian. */
 uint32_t hca_rd(Hca *h, uint32_t addr);
 void hca_wr(Hca *h, uint32_t addr, uint32_t val);
@@ -41,6 +43,8 @@ uint32_t hca_out32(Hca *h, unsigned off);
 void hca_put_box(Hca *h, const uint8_t *box, size_t len);
 /* RUN_FW and INIT_HCA with small tables. */
 void hca_init(Hca *h);
+/* INIT_IB. */
+void hca_port_up(Hca *h);
 /* The device still obeys: a query with an outbox, from any state. */
 void hca_prove_works(Hca *h);
 /* A misuse has been told, and did no harm. */

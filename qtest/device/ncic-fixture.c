@@ -11,7 +11,7 @@
 
 #define SLOT 4
 
-static Fixture *start(const char *model, const char *props, const char *more)
+static Fixture *prepare(void)
 {
     Fixture *f = g_new0(Fixture, 1);
     int fd;
@@ -20,12 +20,26 @@ static Fixture *start(const char *model, const char *props, const char *more)
     fd = g_file_open_tmp("ncic-XXXXXX.log", &f->log, NULL);
     g_assert_cmpint(fd, >=, 0);
     close(fd);
+    return f;
+}
+
+static void launch(Fixture *f, const char *words)
+{
     f->qts = qtest_initf("-M q35 -nodefaults -d guest_errors,invalid_mem -D %s "
-                         "-netdev socket,fd=%d,id=hs0 "
-                         "-device %s,id=nic,netdev=hs0,addr=%d,"
-                         "mac=52:54:00:12:34:56%s%s %s",
-                         f->log, f->wire.theirs, model, SLOT,
-                         *props ? "," : "", props, more);
+                         "%s", f->log, words);
+}
+
+static Fixture *start(const char *model, const char *props, const char *more)
+{
+    Fixture *f = prepare();
+    g_autofree char *words =
+        g_strdup_printf("-netdev socket,fd=%d,id=hs0 "
+                        "-device %s,id=nic,netdev=hs0,addr=%d,"
+                        "mac=52:54:00:12:34:56%s%s %s",
+                        f->wire.theirs, model, SLOT, *props ? "," : "",
+                        props, more);
+
+    launch(f, words);
     return f;
 }
 
@@ -43,6 +57,17 @@ Fixture *fixture_start_model(const char *model, const char *props,
     Fixture *f = start(model, props, more);
 
     find(f);
+    return f;
+}
+
+Fixture *fixture_start_words(const char *words, bool incoming)
+{
+    Fixture *f = prepare();
+
+    launch(f, words);
+    if (!incoming) {
+        find(f);
+    }
     return f;
 }
 

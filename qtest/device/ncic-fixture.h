@@ -28,6 +28,12 @@ Fixture *fixture_start(const char *props, const char *more);
 /* The same with another model, whose function the caller sets up. */
 Fixture *fixture_start_model(const char *model, const char *props,
                              const char *more);
+/*
+ * A machine with the options @words, the device under test among them with
+ * id=nic and addr=4; the fixture's wire is not used.  @incoming: it waits for
+ * migration and is not looked at.
+ */
+Fixture *fixture_start_words(const char *words, bool incoming);
 void fixture_stop(Fixture *f);
 /* Migrates to a new emulator, whose device has @props; it has taken over. */
 Fixture *fixture_migrate(Fixture *from, const char *model, const char *props);

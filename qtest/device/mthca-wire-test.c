@@ -1,0 +1,633 @@
+/*
+ * ncic-mthca on a chardev: frames in the stream wherever it is cut, a peer that
+ * talks rubbish, stalls, vanishes and comes back, and what a doorbell does at
+ * once.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qobject/qdict.h"
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/un.h>
+#include "libmthca.h"
+
+enum {
+    PREFIX = 4, ARP = 42, MAX_FRAME = 4096 + 65536,
+    ETH = 14, BTH = ETH + 20 + 8,
+    PORT_DOWN = 1, PORT_ACTIVE = 4,
+    SECONDS = 20,
+};
+
+/* ---- the peer ----------------------------------------------------------- */
+
+static gint64 deadline(void)
+{
+    return g_get_monotonic_time() + SECONDS * G_USEC_PER_SEC;
+}
+
+static int peer_connect(const char *path)
+{
+    struct sockaddr_un a = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    gint64 limit = deadline();
+
+    g_strlcpy(a.sun_path, path, sizeof(a.sun_path));
+    while (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0) {
+        g_assert_cmpint(g_get_monotonic_time(), <, limit);
+        g_usleep(1000);
+    }
+    return fd;
+}
+
+static void peer_write(int fd, const void *data, size_t len)
+{
+    const uint8_t *p = data;
+
+    while (len) {
+        ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
+
+        g_assert_cmpint(n, >, 0);
+        p += n;
+        len -= n;
+    }
+}
+
+/* Reads @len bytes; false at the end of the stream. */
+static bool peer_read(int fd, void *buf, size_t len)
+{
+    uint8_t *p = buf;
+
+    while (len) {
+        GPollFD poll = { .fd = fd, .events = G_IO_IN };
+        ssize_t n;
+
+        g_assert_cmpint(g_poll(&poll, 1, SECONDS * 1000), ==, 1);
+        n = recv(fd, p, len, 0);
+        if (n == 0 || (n < 0 && errno == ECONNRESET)) {
+            return false;
+        }
+        g_assert_cmpint(n, >, 0);
+        p += n;
+        len -= n;
+    }
+    return true;
+}
+
+/* The next frame; 0 at the end of the stream, even in the middle of a frame. */
+static size_t peer_frame(int fd, uint8_t *frame)
+{
+    uint8_t head[PREFIX];
+    uint32_t len;
+
+    if (!peer_read(fd, head, sizeof(head))) {
+        return 0;
+    }
+    len = ldl_be_p(head);
+    g_assert_cmpuint(len, <=, MAX_FRAME);
+    return peer_read(fd, frame, len) ? len : 0;
+}
+
+/* Has the emulator taken all that was written? */
+static bool peer_consumed(int fd)
+{
+    int left;
+
+    g_assert_cmpint(ioctl(fd, SIOCOUTQ, &left), ==, 0);
+    return !left;
+}
+
+static void peer_flush(int fd)
+{
+    gint64 limit = deadline();
+
+    while (!peer_consumed(fd)) {
+        g_assert_cmpint(g_get_monotonic_time(), <, limit);
+        g_usleep(100);
+    }
+}
+
+/* Length and frame: node @n asks for the adapter's address. */
+static void put_arp(uint8_t *p, uint32_t n)
+{
+    uint8_t *f = p + PREFIX, *a = f + ETH;
+
+    stl_be_p(p, ARP);
+    memset(f, 0xff, 6);
+    stw_be_p(f + 6, 0x0200);
+    stl_be_p(f + 8, n);
+    stw_be_p(f + 12, 0x0806);
+    stl_be_p(a, 0x00010800);
+    stl_be_p(a + 4, 0x06040001);
+    memcpy(a + 8, f + 6, 6);
+    stl_be_p(a + 14, 0x0a4c0002 + n);
+    memset(a + 18, 0, 6);
+    stl_be_p(a + 24, 0x0a4c0001);
+}
+
+static void send_arp(int fd, uint32_t n)
+{
+    uint8_t p[PREFIX + ARP];
+
+    put_arp(p, n);
+    peer_write(fd, p, sizeof(p));
+}
+
+/* The answer to node @n is next, apart from the adapter's announcements. */
+static void expect_answer(int fd, uint32_t n)
+{
+    g_autofree uint8_t *f = g_malloc(MAX_FRAME);
+
+    do {
+        g_assert_cmpuint(peer_frame(fd, f), ==, ARP);
+        g_assert_cmphex(lduw_be_p(f + 12), ==, 0x0806);
+    } while (lduw_be_p(f + ETH + 6) == 1);
+    g_assert_cmphex(lduw_be_p(f + ETH + 6), ==, 2);
+    g_assert_cmphex(ldl_be_p(f + ETH + 14), ==, 0x0a4c0001);
+    g_assert_cmphex(ldl_be_p(f + ETH + 24), ==, 0x0a4c0002 + n);
+}
+
+/* ---- the machine -------------------------------------------------------- */
+
+typedef struct Rig {
+    Hca *h;
+    char *dir, *path;
+    int fd;
+} Rig;
+
+static Fixture *start(const char *path, const char *props, const char *more)
+{
+    g_autofree char *words =
+        g_strdup_printf("-chardev socket,id=w,path=%s,server=on,wait=off "
+                        "-device ncic-mthca,id=nic,addr=4,chardev=w,lid=1,"
+                        "mac=52:54:00:12:34:56%s %s", path, props, more);
+
+    return fixture_start_words(words, *more);
+}
+
+static void wait_port(Fixture *f, unsigned state)
+{
+    gint64 limit = deadline();
+
+    while (fixture_counter(f, "port-state") != state) {
+        g_assert_cmpint(g_get_monotonic_time(), <, limit);
+        g_usleep(1000);
+    }
+}
+
+static Rig rig_begin(const char *props)
+{
+    Rig r = { .dir = g_dir_make_tmp("mthca-XXXXXX", NULL) };
+
+    r.path = g_build_filename(r.dir, "wire", NULL);
+    r.h = hca_begin_on(start(r.path, props, ""));
+    hca_init(r.h);
+    hca_port_up(r.h);
+    g_assert_cmpuint(fixture_counter(r.h->f, "port-state"), ==, PORT_DOWN);
+    r.fd = peer_connect(r.path);
+    wait_port(r.h->f, PORT_ACTIVE);
+    return r;
+}
+
+static void rig_end(Rig *r)
+{
+    close(r->fd);
+    hca_end(r->h);
+    unlink(r->path);
+    rmdir(r->dir);
+    g_free(r->path);
+    g_free(r->dir);
+}
+
+/* ---- a queue pair ------------------------------------------------------- */
+
+/* Offsets in a block of guest memory. */
+enum { DB = 0, CQ = 0x1000, SQ = 0x2000, RQ = 0x3000, DATA = 0x4000,
+       DATA_BYTES = 1 << 20 };
+enum { UAR = 2, CQN = 5, QPN = 0x15, KEY = 0x1000, MTU = 2048,
+       LOG_STRIDE = 7 };
+
+typedef struct Qp {
+    uint64_t base;
+    uint16_t head;
+} Qp;
+
+static void run(Hca *h, uint16_t op, uint32_t mod, uint8_t *box)
+{
+    hca_put_box(h, box, MTHCA_MAILBOX_SIZE);
+    g_assert_cmphex(hca_cmd(h, op, mod), ==, MTHCA_ST_OK);
+    memset(box, 0, MTHCA_MAILBOX_SIZE);
+}
+
+/* RC, ready to send to node 2, which never answers: the clock stands still. */
+static Qp qp_new(Hca *h)
+{
+    Qp q = { .base = guest_alloc(&h->f->alloc, DATA + DATA_BYTES) };
+    const MtbQp attr = {
+        .service = MTHCA_ST_RC, .mtu = 4, .qpn = QPN, .peer_qpn = QPN,
+        .uar = UAR, .cqn = CQN, .key = KEY, .log_sq = 4,
+        .log_sq_stride = LOG_STRIDE, .log_rq = 4, .log_rq_stride = LOG_STRIDE,
+        .sq = q.base + SQ, .rq = q.base + RQ, .dlid = 2,
+    };
+    uint8_t m[MTHCA_MAILBOX_SIZE] = { 0 };
+
+    mtb_map_icm(m, 0, UAR << 12, q.base + DB);
+    run(h, MTHCA_CMD_MAP_ICM, 1, m);
+    mtb_region(m, KEY >> 8, 0, 0, UINT64_MAX);
+    run(h, MTHCA_CMD_SW2HW_MPT, KEY >> 8, m);
+    mtb_cq(m, q.base + CQ, 6, UAR, 0, KEY, 0, 1);
+    run(h, MTHCA_CMD_SW2HW_CQ, CQN, m);
+    mtb_rst2init(m, &attr);
+    run(h, MTHCA_CMD_RST2INIT_QP, QPN, m);
+    mtb_init2rtr(m, &attr);
+    run(h, MTHCA_CMD_INIT2RTR_QP, QPN, m);
+    mtb_rtr2rts(m, &attr);
+    run(h, MTHCA_CMD_RTR2RTS_QP, QPN, m);
+    return q;
+}
+
+/* Post a Write of @packets packets and ring. */
+static void qp_write(Hca *h, Qp *q, unsigned packets)
+{
+    uint8_t w[1 << LOG_STRIDE] = { 0 };
+    uint64_t db = mtb_doorbell(QPN, 1, q->head, MTHCA_WQE_RDMA_WRITE, 3);
+
+    stl_be_p(w + 8, MTHCA_NEXT_CQ_UPDATE | 1);
+    mtb_data(mtb_raddr(w + 16, q->base + DATA, KEY), q->base + DATA,
+             packets * MTU, KEY);
+    qtest_memwrite(h->qts, q->base + SQ + q->head++ % 16 * sizeof(w), w,
+                   sizeof(w));
+    hca_doorbell(h, UAR * MTHCA_UAR_PAGE + MTHCA_UAR_SEND, db >> 32, db);
+}
+
+/*
+ * Request packets in order from @psn on until there are @count or the stream
+ * ends; returns the PSN behind the last.
+ */
+static uint32_t expect_packets(int fd, uint32_t psn, uint32_t count)
+{
+    g_autofree uint8_t *f = g_malloc(MAX_FRAME);
+    size_t len;
+
+    while (count && (len = peer_frame(fd, f))) {
+        if (lduw_be_p(f + 12) == 0x0806) {
+            continue;
+        }
+        g_assert_cmpuint(len, >=, BTH + 12 + MTU + 4);
+        g_assert_cmphex(ldl_be_p(f + BTH + 8) & 0xffffff, ==, psn);
+        psn++;
+        count--;
+    }
+    return psn;
+}
+
+/* ---- framing ------------------------------------------------------------ */
+
+static void test_split(void)
+{
+    Rig r = rig_begin("");
+    uint8_t p[2 * (PREFIX + ARP)];
+
+    put_arp(p, 1);
+    put_arp(p + PREFIX + ARP, 2);
+    for (unsigned cut = 1; cut < sizeof(p); cut++) {
+        peer_write(r.fd, p, cut);
+        peer_flush(r.fd);
+        peer_write(r.fd, p + cut, sizeof(p) - cut);
+        expect_answer(r.fd, 1);
+        expect_answer(r.fd, 2);
+    }
+    /* byte by byte */
+    for (unsigned i = 0; i < sizeof(p); i++) {
+        peer_write(r.fd, p + i, 1);
+        peer_flush(r.fd);
+    }
+    expect_answer(r.fd, 1);
+    expect_answer(r.fd, 2);
+    rig_end(&r);
+}
+
+/* More than one callback brings, and than one piece of reading. */
+static void test_large(void)
+{
+    enum { ROUND = PREFIX + MAX_FRAME + PREFIX + PREFIX + ARP };
+    Rig r = rig_begin("");
+    g_autofree uint8_t *p = g_malloc0(ROUND);
+
+    stl_be_p(p, MAX_FRAME);             /* of no protocol */
+    stl_be_p(p + PREFIX + MAX_FRAME, 0);
+    for (unsigned i = 0; i < 50; i++) {
+        put_arp(p + ROUND - PREFIX - ARP, i);
+        peer_write(r.fd, p, ROUND);
+    }
+    for (unsigned i = 0; i < 50; i++) {
+        expect_answer(r.fd, i);
+    }
+    g_assert_cmpuint(fixture_counter(r.h->f, "counter-wire_bad_length"), ==,
+                     0);
+    rig_end(&r);
+}
+
+/* A length that no frame has ends the connection, and nothing else. */
+static void test_garbage(void)
+{
+    static const uint32_t bad[] = { MAX_FRAME + 1, 0x80000000, UINT32_MAX };
+    Rig r = rig_begin("");
+    uint8_t p[PREFIX + PREFIX + ARP], b;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
+        stl_be_p(p, bad[i]);
+        put_arp(p + PREFIX, 7);         /* is not looked at any more */
+        peer_write(r.fd, p, sizeof(p));
+        while (peer_read(r.fd, &b, 1)) {
+            continue;                   /* announcements */
+        }
+        wait_port(r.h->f, PORT_DOWN);
+        g_assert_cmpuint(fixture_counter(r.h->f, "counter-wire_bad_length"),
+                         ==, i + 1);
+        g_assert_true(fixture_logged(r.h->f, "too long"));
+        hca_prove_works(r.h);
+        close(r.fd);
+        r.fd = peer_connect(r.path);
+        wait_port(r.h->f, PORT_ACTIVE);
+        send_arp(r.fd, i);
+        expect_answer(r.fd, i);
+    }
+    rig_end(&r);
+}
+
+/* ---- connection --------------------------------------------------------- */
+
+static void test_reconnect(void)
+{
+    Rig r = rig_begin("");
+    uint8_t half[PREFIX + ARP];
+
+    for (unsigned i = 0; i < 5; i++) {
+        put_arp(half, 99);
+        peer_write(r.fd, half, 20);     /* never finished */
+        close(r.fd);
+        wait_port(r.h->f, PORT_DOWN);
+        r.fd = peer_connect(r.path);
+        wait_port(r.h->f, PORT_ACTIVE);
+        send_arp(r.fd, i);
+        expect_answer(r.fd, i);
+    }
+    /* A flap by hand: the stream stays, its frames do not count. */
+    qtest_qmp_assert_success(r.h->qts, "{ 'execute': 'qom-set', 'arguments':"
+                             " { 'path': 'nic', 'property': 'link-up',"
+                             " 'value': false } }");
+    wait_port(r.h->f, PORT_DOWN);
+    send_arp(r.fd, 50);
+    peer_flush(r.fd);
+    qtest_qmp_assert_success(r.h->qts, "{ 'execute': 'qom-set', 'arguments':"
+                             " { 'path': 'nic', 'property': 'link-up',"
+                             " 'value': true } }");
+    wait_port(r.h->f, PORT_ACTIVE);
+    send_arp(r.fd, 51);
+    expect_answer(r.fd, 51);
+    rig_end(&r);
+}
+
+/* Memory of a stopped machine stays as it is: nothing is taken. */
+static void test_stopped(void)
+{
+    Rig r = rig_begin("");
+
+    qtest_qmp_assert_success(r.h->qts, "{ 'execute': 'stop' }");
+    send_arp(r.fd, 3);
+    for (unsigned i = 0; i < 20; i++) {     /* each a round of the main loop */
+        fixture_counter(r.h->f, "counter-arp_rx");
+    }
+    g_assert_false(peer_consumed(r.fd));
+    qtest_qmp_assert_success(r.h->qts, "{ 'execute': 'cont' }");
+    expect_answer(r.fd, 3);
+    rig_end(&r);
+}
+
+/* Both kinds of wire speak the same: an adapter on each, in one machine. */
+static void test_interop(void)
+{
+    g_autofree char *dir = g_dir_make_tmp("mthca-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(dir, "wire", NULL);
+    g_autofree char *words =
+        g_strdup_printf("-netdev stream,id=n,addr.type=unix,addr.path=%s,"
+                        "server=on "
+                        "-device ncic-mthca,id=other,addr=5,netdev=n,lid=2,"
+                        "mac=52:54:00:12:34:57 "
+                        "-chardev socket,id=w,path=%s,reconnect-ms=10 "
+                        "-device ncic-mthca,id=nic,addr=4,chardev=w,lid=1,"
+                        "mac=52:54:00:12:34:56", path, path);
+    Hca *h = hca_begin_on(fixture_start_words(words, false));
+    Hca other = *h;
+    Qp q;
+
+    other.pci = qpci_device_find(h->f->bus, QPCI_DEVFN(5, 0));
+    qpci_device_enable(other.pci);
+    other.csr = qpci_iomap(other.pci, 0, NULL);
+    hca_init(&other);
+    hca_port_up(&other);
+    hca_init(h);
+    hca_port_up(h);
+    wait_port(h->f, PORT_ACTIVE);
+    /* A question to LID 2, an answer, and packets in both directions. */
+    q = qp_new(h);
+    qp_write(h, &q, 1);
+    fixture_wait_counter(h->f, "counter-arp_rx", 1);
+    fixture_wait_counter(h->f, "counter-tx_frames", 3);
+    for (gint64 limit = deadline(); ; ) {
+        QDict *rsp = qtest_qmp(h->qts, "{ 'execute': 'qom-get', 'arguments':"
+                               " { 'path': 'other', 'property':"
+                               " 'counter-rx_no_qp' } }");
+        bool there = qdict_get_int(rsp, "return") == 1;
+
+        qobject_unref(rsp);
+        if (there) {
+            break;
+        }
+        g_assert_cmpint(g_get_monotonic_time(), <, limit);
+        g_usleep(1000);
+    }
+    g_free(other.pci);
+    hca_end(h);
+    unlink(path);
+    rmdir(dir);
+}
+
+/* ---- a peer that stalls ------------------------------------------------- */
+
+/* Packets wait for it, none is lost, the machine goes on. */
+static void test_stall(void)
+{
+    Rig r = rig_begin("");
+    Qp q = qp_new(r.h);
+
+    send_arp(r.fd, 0);
+    expect_answer(r.fd, 0);
+    qp_write(r.h, &q, 512);
+    fixture_wait_counter(r.h->f, "counter-stall_wire", 1);
+    hca_prove_works(r.h);
+    g_assert_cmpuint(fixture_counter(r.h->f, "counter-tx_frames"), <, 512);
+    g_assert_cmphex(expect_packets(r.fd, 0, 512), ==, 512);
+    send_arp(r.fd, 0);
+    expect_answer(r.fd, 0);
+    g_assert_cmpuint(fixture_counter(r.h->f, "counter-tx_dropped"), ==, 0);
+    g_assert_cmpuint(fixture_counter(r.h->f, "counter-retransmits"), ==, 0);
+    rig_end(&r);
+}
+
+/* It goes away instead: what waited is lost, the next one gets new frames. */
+static void test_stall_vanish(void)
+{
+    Rig r = rig_begin("");
+    Qp q = qp_new(r.h);
+
+    send_arp(r.fd, 0);
+    expect_answer(r.fd, 0);
+    qp_write(r.h, &q, 512);
+    fixture_wait_counter(r.h->f, "counter-stall_wire", 1);
+    close(r.fd);
+    wait_port(r.h->f, PORT_DOWN);
+    hca_prove_works(r.h);
+    r.fd = peer_connect(r.path);
+    wait_port(r.h->f, PORT_ACTIVE);
+    send_arp(r.fd, 9);
+    expect_answer(r.fd, 9);
+    rig_end(&r);
+}
+
+/* It asks and asks and never fetches the answers: they are bounded. */
+static void test_flood(void)
+{
+    enum { FIRST = 10000, MORE = 40000 };
+    Rig r = rig_begin("");
+    g_autofree uint8_t *f = g_malloc(MAX_FRAME);
+    uint64_t dropped;
+
+    for (uint32_t i = 0; i < FIRST; i++) {
+        send_arp(r.fd, i % 1000);
+    }
+    for (uint32_t i = 0; i < FIRST; i++) {
+        expect_answer(r.fd, i % 1000);
+    }
+    g_assert_cmpuint(fixture_counter(r.h->f, "counter-tx_dropped"), ==, 0);
+    for (uint32_t i = 0; i < MORE; i++) {
+        send_arp(r.fd, i % 1000);
+    }
+    fixture_wait_counter(r.h->f, "counter-arp_rx", FIRST + MORE);
+    dropped = fixture_counter(r.h->f, "counter-tx_dropped");
+    g_assert_cmpuint(dropped, >, 0);
+    hca_prove_works(r.h);
+    for (uint32_t i = 0; i < MORE - dropped; i++) {
+        g_assert_cmpuint(peer_frame(r.fd, f), ==, ARP);
+    }
+    send_arp(r.fd, 5);
+    expect_answer(r.fd, 5);
+    rig_end(&r);
+}
+
+/* Frames that wait go along; one that was cut in two is sent anew. */
+static void test_migrate(void)
+{
+    Rig r = rig_begin("");
+    g_autofree char *path = g_build_filename(r.dir, "wire2", NULL);
+    g_autofree char *mig = g_build_filename(r.dir, "migrate", NULL);
+    g_autofree char *uri = g_strdup_printf("unix:%s", mig);
+    g_autofree char *more = g_strdup_printf("-incoming %s", uri);
+    Fixture *to = start(path, "", more);
+    Qp q = qp_new(r.h);
+    uint32_t psn;
+    int fd;
+
+    send_arp(r.fd, 0);
+    expect_answer(r.fd, 0);
+    qp_write(r.h, &q, 512);
+    fixture_wait_counter(r.h->f, "counter-stall_wire", 1);
+    qtest_qmp_assert_success(r.h->qts, "{ 'execute': 'migrate',"
+                             " 'arguments': { 'uri': %s } }", uri);
+    qtest_qmp_eventwait(to->qts, "RESUME");
+    fixture_stop(r.h->f);
+    g_free(r.h);
+    psn = expect_packets(r.fd, 0, 512);
+    g_assert_cmpuint(psn, <, 512);
+    close(r.fd);
+    fd = peer_connect(path);
+    send_arp(fd, 0);                    /* addresses do not go along */
+    g_assert_cmphex(expect_packets(fd, psn, 512 - psn), ==, 512);
+    send_arp(fd, 4);
+    expect_answer(fd, 4);
+    close(fd);
+    fixture_stop(to);
+    unlink(path);
+    unlink(mig);
+    unlink(r.path);
+    rmdir(r.dir);
+    g_free(r.path);
+    g_free(r.dir);
+}
+
+/* ---- doorbells ---------------------------------------------------------- */
+
+/* However much a doorbell does at once, everything is sent, in order. */
+static void test_inline(void)
+{
+    static const struct { const char *props; bool inlined; } mode[] = {
+        { ",inline-budget=0", false }, { ",inline-budget=1", true },
+        { ",inline-budget=5", true }, { "", true },
+        { ",inline-budget=100000", true },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(mode); i++) {
+        Rig r = rig_begin(mode[i].props);
+        Qp q = qp_new(r.h);
+
+        send_arp(r.fd, 0);
+        expect_answer(r.fd, 0);
+        for (unsigned n = 0; n < 4; n++) {
+            qp_write(r.h, &q, 50);
+        }
+        g_assert_cmphex(expect_packets(r.fd, 0, 200), ==, 200);
+        g_assert_cmpuint(fixture_counter(r.h->f, "counter-inline_polls"), ==,
+                         mode[i].inlined ? 4 : 0);
+        rig_end(&r);
+    }
+}
+
+/* ---- both wires --------------------------------------------------------- */
+
+static void test_two_wires(void)
+{
+    Fixture *f = fixture_start_words("-chardev null,id=w "
+                                     "-netdev hubport,hubid=0,id=n", true);
+    QDict *rsp = qtest_qmp(f->qts, "{ 'execute': 'device_add', 'arguments': {"
+                           " 'driver': 'ncic-mthca', 'id': 'nic',"
+                           " 'bus': 'pcie.0', 'chardev': 'w',"
+                           " 'netdev': 'n' } }");
+
+    g_assert_true(qdict_haskey(rsp, "error"));
+    qobject_unref(rsp);
+    fixture_stop(f);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    if (!qtest_has_device("ncic-mthca")) {
+        puts("1..0 # SKIP this emulator has no ncic-mthca");
+        return 0;
+    }
+    qtest_add_func("/mthca/wire/split", test_split);
+    qtest_add_func("/mthca/wire/large", test_large);
+    qtest_add_func("/mthca/wire/garbage", test_garbage);
+    qtest_add_func("/mthca/wire/reconnect", test_reconnect);
+    qtest_add_func("/mthca/wire/stopped", test_stopped);
+    qtest_add_func("/mthca/wire/interop", test_interop);
+    qtest_add_func("/mthca/wire/stall", test_stall);
+    qtest_add_func("/mthca/wire/stall-vanish", test_stall_vanish);
+    qtest_add_func("/mthca/wire/flood", test_flood);
+    qtest_add_func("/mthca/wire/migrate", test_migrate);
+    qtest_add_func("/mthca/wire/inline", test_inline);
+    qtest_add_func("/mthca/wire/two-wires", test_two_wires);
+    return g_test_run();
+}
