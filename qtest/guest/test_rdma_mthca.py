@@ -7,6 +7,7 @@ import unittest
 
 from guestvm import net, rocecap, tap
 from guestvm.guest import Guest
+from guestvm.hostnet import stream_chardev
 from guestvm.rdmacase import (MODEL, PORT, RdmaCase, counter, interface,
                               need_model, start_opensm)
 
@@ -121,6 +122,13 @@ class Verbs(RdmaCase):
         self.right.wait_for('ibv_devinfo | grep PORT_ACTIVE')
         self.pingpong('rc')
         self.check_guests()
+
+
+class VerbsOnChardev(Verbs):
+    """The same where the wire is a chardev, whose link comes and goes."""
+    wire = staticmethod(stream_chardev)
+    # Nothing in these depends on the wire.
+    test_03_uc = test_05_srq = test_10_reload = None
 
 
 class Capture(RdmaCase):

@@ -90,6 +90,11 @@ class Job:
         self.guest = guest
 
 
+class Chardev(str):
+    """A -chardev value that stands where a -netdev value may: for devices that
+    have both kinds of wire."""
+
+
 class Guest:
     """One virtual machine.
 
@@ -97,7 +102,8 @@ class Guest:
     arch      'x86_64' or 'aarch64'
     args      further QEMU options (list of words)
     devices   -device values, on the root bus or wherever they say
-    nics      (-netdev value, -device value without netdev=) pairs
+    nics      (-netdev value, -device value without netdev=) pairs; a
+              Chardev instead of the former becomes chardev=
     memory    MiB
     sets      package sets of the guest's root, see sets.py
     modules   further kernel modules to have at hand
@@ -407,8 +413,10 @@ class Guest:
             words += ['-device', device]
         for index, (netdev, device) in enumerate(self.nics):
             if netdev:
-                words += ['-netdev', f'{netdev},id=net{index}']
-                device += f',netdev=net{index}'
+                kind = ('chardev' if isinstance(netdev, Chardev)
+                        else 'netdev')
+                words += [f'-{kind}', f'{netdev},id=net{index}']
+                device += f',{kind}=net{index}'
             words += ['-device', device]
         if self.incoming:
             words += ['-incoming', self.incoming]

@@ -8,7 +8,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from .guest import NotAvailable
+from .guest import Chardev, NotAvailable
 from .paths import emulator
 from .qmp import Qmp
 
@@ -24,6 +24,15 @@ def stream(path, server=False, reconnect_ms=0):
     if reconnect_ms:
         value += f',reconnect-ms={reconnect_ms}'
     return value
+
+
+def stream_chardev(path, server=False, reconnect_ms=0):
+    """The same bytes as stream(), on a chardev of the device's own."""
+    value = f'socket,path={path},server='
+    value += 'on,wait=off' if server else 'off'
+    if reconnect_ms:
+        value += f',reconnect-ms={reconnect_ms}'
+    return Chardev(value)
 
 
 def payload(size, seed=b'fabric'):

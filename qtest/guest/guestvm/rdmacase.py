@@ -42,8 +42,9 @@ def start_opensm(guest, guests):
 class RdmaCase(unittest.TestCase):
     """Two guests: an RDMA wire and an Ethernet wire for address exchange."""
     left = right = None
-    # Extra properties of the adapters.
+    # Extra properties of the adapters, and their kind of wire.
     props = ''
+    wire = staticmethod(stream)
     guests = ()
 
     @classmethod
@@ -56,9 +57,9 @@ class RdmaCase(unittest.TestCase):
         guest = Guest(name, rdma=True, memory=512)
         server = wires is None
         wires = wires or guest.dir
-        ends = [stream(wires / w, server=server,
-                       reconnect_ms=0 if server else 100)
-                for w in ('rdma', 'ether')]
+        ends = [make(wires / w, server=server,
+                     reconnect_ms=0 if server else 100)
+                for make, w in ((cls.wire, 'rdma'), (stream, 'ether'))]
         guest.nics = [cls.rdma_nic(ends[0], index),
                       (ends[1], f'virtio-net-pci,id=eth,'
                                 f'mac=52:54:00:00:06:0{index}')]
