@@ -76,6 +76,7 @@ void rdma_reset(RdmaDev *dev)
         g_clear_pointer(&dev->mr_page[i], g_free);
     }
     memset(dev->neigh, 0, sizeof(dev->neigh));
+    dev->neigh_at = 0;
     dev->path_gen++;
     dev->tx_n = 0;
     dev->tx_used = 0;

@@ -233,6 +233,7 @@ struct RdmaDev {
 
     uint32_t path_gen;
     Neigh neigh[NEIGH_SLOTS];
+    int64_t neigh_at;           /* no question is due before */
     uint16_t ip_id;
     GPtrArray *mcast;
 

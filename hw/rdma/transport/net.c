@@ -163,6 +163,7 @@ void net_learn(RdmaDev *dev, uint32_t ip, const uint8_t *mac)
     }
     n->state = NEIGH_KNOWN;
     n->at = NEVER;
+    dev->neigh_at = 0;
     memcpy(n->mac, mac, 6);
     sched_wake(dev, STALL_NEIGH);
 }
@@ -184,6 +185,7 @@ static Resolve resolve(RdmaDev *dev, uint32_t ip, uint32_t sip, uint8_t *mac)
         n->state = NEIGH_ASKING;
         n->tries = 1;
         n->at = dev->now + ARP_RETRY_NS;
+        dev->neigh_at = MIN(dev->neigh_at, n->at);
         arp_send(dev, ARP_REQUEST, sip, ip, NULL);
         break;
     case NEIGH_ASKING:
@@ -196,6 +198,9 @@ int64_t net_timers(RdmaDev *dev)
 {
     int64_t next = NEVER;
 
+    if (dev->now < dev->neigh_at) {
+        return dev->neigh_at;   /* every poll asks */
+    }
     for (int i = 0; i < NEIGH_SLOTS; i++) {
         Neigh *n = &dev->neigh[i];
 
@@ -216,6 +221,7 @@ int64_t net_timers(RdmaDev *dev)
         }
         next = MIN(next, n->at);
     }
+    dev->neigh_at = next;
     return next;
 }
 
