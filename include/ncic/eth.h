@@ -71,7 +71,8 @@ typedef struct NcicEthOps {
      * ncic_eth_tx_run() may be called before this returns.  Optional (then
      * kick_tx is called). */
     void (*doorbell_tx)(void *opaque);
-    /* A frame that was NCIC_RX_HELD may be offered again. */
+    /* A frame that was NCIC_RX_HELD, or kept back by the shell, may be
+     * offered again. */
     void (*kick_rx)(void *opaque);
     /* The driver broke rule @error (NCIC_E_*); @a and @b are details. */
     void (*guest_error)(void *opaque, unsigned error, const char *text,

@@ -258,6 +258,11 @@ static void set_active(NcicEth *e, NcicDir dir, unsigned q, bool cpl,
     r->active = on;
     if (on) {
         check_head(e, q, r);
+        if (dir == NCIC_RX) {
+            /* The backend may keep frames that came while the machine slept:
+             * nobody tells it that the machine is awake. */
+            e->ops->kick_rx(e->opaque);
+        }
     }
 }
 
