@@ -280,6 +280,8 @@ static int ncic_resume(struct device *dev)
 		dev_err(dev, "device does not answer after resume\n");
 		return -EIO;
 	}
+	/* Resuming has used up what an error handler goes back to. */
+	pci_save_state(to_pci_dev(dev));
 	return ncic_attach(priv);
 }
 
