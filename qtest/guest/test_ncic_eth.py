@@ -4,7 +4,7 @@
 import re
 import unittest
 
-from guestvm import net, tap
+from guestvm import kernel, net, tap
 from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
 from guestvm.hostnet import stream
 
@@ -32,13 +32,15 @@ class Driver(unittest.TestCase):
 
     @classmethod
     def boot(cls, name):
-        guest = Guest(name, smp=2, modules=('vxlan',), append='tsc=reliable')
+        # Both are put to sleep.
+        guest = Guest(name, smp=2, modules=('vxlan',), append='tsc=reliable',
+                      hotplug=1, kern=kernel.get('x86_64', packed=True))
         cls.addClassCleanup(guest.close)
         if name == 'left':
             cls.wire = guest.dir / 'wire'
         mac = '52:54:00:00:02:01' if name == 'left' else '52:54:00:00:02:02'
         guest.nics = [(stream(cls.wire, server=name == 'left'),
-                       f'{MODEL},id=nic,mac={mac},mtu={JUMBO}')]
+                       f'{MODEL},id=nic,bus=port0,mac={mac},mtu={JUMBO}')]
         return guest.start()
 
     @classmethod
@@ -63,6 +65,26 @@ class Driver(unittest.TestCase):
 
     def transfer(self, options='-n 4M'):
         return net.iperf3(self.left, RIGHT, options)
+
+    def fault(self, guest, name, queues):
+        guest.qmp.command('qom-set', path='/machine/peripheral/nic',
+                          property=name, value=queues)
+
+    def sleep_and_wake(self, guest, meanwhile=lambda: None):
+        """Suspend to memory (S3); the machine is woken from outside.
+
+        Once in a boot: SeaBIOS on q35 does not set up the power management
+        registers again, so that a second time the kernel believes that it
+        woke up at once.
+        """
+        job = guest.spawn('echo none > /sys/power/pm_test; '
+                          'echo deep > /sys/power/mem_sleep && '
+                          'echo mem > /sys/power/state', 120)
+        guest.qmp.wait_event('SUSPEND', 60)
+        meanwhile()
+        guest.qmp.command('system_wakeup')
+        guest.qmp.wait_event('WAKEUP', 30)
+        job.wait()
 
     def both_ways(self):
         net.reachable(self.left, RIGHT)
@@ -266,6 +288,71 @@ class Driver(unittest.TestCase):
             self.both_ways()
             self.transfer()
         self.check_guests()
+
+    def test_24_bus_errors(self):
+        """errors on the bus, corrected and not: the driver recovers"""
+        for error, words in (
+                ('RCVR', 'Corrected error'),
+                ('COMP_TIME', 'device recovery successful')):
+            seen = self.left.out(f'dmesg | grep -c "{words}"; true')
+            self.left.qmp.command('human-monitor-command', command_line=
+                                  f'pcie_aer_inject_error nic {error}')
+            self.left.wait_for(f'[ $(dmesg | grep -c "{words}") -gt {seen} ]',
+                               60)
+            self.both_ways()
+            self.transfer()
+        self.check_guests()
+
+    def test_25_suspend_to_memory(self):
+        """S3 with the interface up and data flowing: traffic goes on"""
+        job = self.left.spawn(f'iperf3 -c {RIGHT} -t 4 --bidir', 30)
+        counter = f'/sys/class/net/{self.left.dev}/statistics/rx_packets'
+        start = int(self.left.out(f'cat {counter}'))
+        self.left.wait_for(f'[ $(cat {counter}) -gt {start + 500} ]')
+        # More frames come in while nobody is at home.
+        self.sleep_and_wake(self.left, lambda: net.ping(
+            self.right, LEFT, '-c 20 -i 0.01 -w 2'))
+        job.wait(check=False)
+        self.both_ways()
+        # The server may still wait for the client.
+        self.right.run('killall iperf3; sleep 0.1')
+        net.iperf3_serve(self.right)
+        self.transfer()
+        # Interrupts of both queues and of the link came back as well.
+        self.test_10_multi_queue()
+        self.test_04_link()
+
+    def test_26_suspend_while_down(self):
+        """S3 with the interface down, which comes up later"""
+        self.right.run(f'ip link set {self.right.dev} down')
+        self.sleep_and_wake(self.right)
+        self.address(self.right)
+        self.both_ways()
+        self.transfer()
+        self.check_guests()
+
+    # ---- hangs: last, because the kernel warns of them ------------------------
+
+    def test_90_transmit_timeout(self):
+        """a queue that hangs: the watchdog resets the device, traffic goes on"""
+        name = self.left.dev
+        for fault in ('fault-tx-stall', 'fault-tx-mute'):
+            before = self.stats(self.left)
+            self.fault(self.left, fault, 3)
+            # Short frames, which the driver copies: the ring fills up, not the
+            # socket.
+            job = self.left.spawn(f'ping -q -i 0.002 -s 100 {RIGHT}', 120)
+            for counter in ('tx_timeouts', 'device_resets'):
+                self.left.wait_for(
+                    f"[ $(ethtool -S {name} | sed -n 's/.*{counter}: //p')"
+                    f' -gt {before[counter]} ]', 60)
+            self.left.run('killall ping')
+            job.wait(check=False)
+            self.both_ways()
+            self.transfer()
+        self.assertEqual([
+            line for line in self.left.kernel_complaints() if not re.search(
+                'NETDEV WATCHDOG|dev_watchdog|Call Trace', line)], [])
 
 
 if __name__ == '__main__':

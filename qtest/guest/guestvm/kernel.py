@@ -52,13 +52,14 @@ class Kernel:
         return deps, byname
 
 
-def _stock(arch, tree, release):
+def _stock(arch, tree, release, packed):
     image = tree / 'boot' / f'vmlinuz-{release}'
     # The same kernel without its decompressor: under TCG unpacking xz takes
     # longer than the whole rest of the boot.
     vmlinux = tree / 'vmlinux'
-    return Kernel(arch, release, vmlinux if vmlinux.exists() else image,
-                  tree / 'lib' / 'modules' / release)
+    if vmlinux.exists() and not packed:
+        image = vmlinux
+    return Kernel(arch, release, image, tree / 'lib' / 'modules' / release)
 
 
 def own(arch, image, modules=None):
@@ -157,12 +158,17 @@ def _package(apt, meta):
     raise debs.AptError(f'{meta} depends on no versioned package')
 
 
-def get(arch, say=print):
-    """Fetch and unpack the stock kernel of an architecture, once."""
+def get(arch, say=print, packed=False):
+    """Fetch and unpack the stock kernel of an architecture, once.
+
+    packed: boot it as Debian packs it.  A machine that is to sleep (S3) needs
+    that: an uncompressed kernel is a ROM to QEMU, which writes it to memory
+    again at each reset, also at the one by which the machine wakes up.
+    """
     where = GUEST_BUILD / arch / 'kernel'
     stamp = where / 'release'
     if stamp.exists():
-        return _stock(arch, where, stamp.read_text().strip())
+        return _stock(arch, where, stamp.read_text().strip(), packed)
     info = ARCHES[arch]
     apt = debs.Apt(info.debian)
     apt.init()
@@ -181,4 +187,4 @@ def get(arch, say=print):
         if vmlinux:
             (where / 'vmlinux').write_bytes(vmlinux)
     stamp.write_text(release + '\n')
-    return _stock(arch, where, release)
+    return _stock(arch, where, release, packed)
