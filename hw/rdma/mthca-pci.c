@@ -789,8 +789,11 @@ static int mthca_post_load(void *opaque, int version_id)
         rdma_wire_stop(mthca_rdma(s->core), wire_stream_blocked(s->wire));
     }
     mthca_post_save(s);
-    /* As with other NICs, the state of the link travels with the guest. */
-    qemu_get_queue(s->nic)->link_down = !mthca_link(s->core);
+    if (s->nic) {
+        /* As with other NICs, the state of the link travels with the guest;
+         * that of a chardev is whether somebody is connected here. */
+        qemu_get_queue(s->nic)->link_down = !mthca_link(s->core);
+    }
     return ok ? 0 : -EINVAL;
 }
 
