@@ -445,7 +445,11 @@ static void mthca_stream_turn_end(void *opaque)
     NcicMthca *s = opaque;
     bool was = mthca_guard(s, true);
 
-    mthca_work(s, MTHCA_TURN);
+    if (rdma_only_ack(mthca_rdma(s->core))) {
+        qemu_bh_schedule(s->bh);    /* a doorbell may be faster */
+    } else {
+        mthca_work(s, MTHCA_TURN);
+    }
     mthca_guard(s, was);
 }
 

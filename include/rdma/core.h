@@ -197,6 +197,13 @@ int64_t rdma_poll(RdmaDev *dev, int64_t now);
 int64_t rdma_poll_some(RdmaDev *dev, int64_t now, unsigned packets);
 
 /*
+ * Is an acknowledgement of one queue pair all that waits to be sent?  A shell
+ * may then let a processor go first: a request that it posts takes the
+ * acknowledgement along, and the peer is woken once.
+ */
+bool rdma_only_ack(const RdmaDev *dev);
+
+/*
  * Back-pressure: while the wire is stopped, queue pairs whose packets would
  * leave through it keep them back; timers, loopback, flushing and input go
  * on.  A few frames (the rest of a batch, ARP) may still come to wire_tx.

@@ -224,6 +224,17 @@ int64_t rdma_poll(RdmaDev *dev, int64_t now)
     return rdma_poll_some(dev, now, POLL_PACKETS);
 }
 
+bool rdma_only_ack(const RdmaDev *dev)
+{
+    const RdmaQp *qp = dev->run.first;
+
+    return qp && !qp->link_next && qp_receives(qp) && qp->resp.ack_due &&
+           (qp->resp.ack_syndrome & AETH_TYPE_MASK) == AETH_ACK &&
+           qp->resp.res_head == qp->resp.res_tail && !qp->req.cur &&
+           !qp->req.more && !qp->req.retx && !dev->tx_n &&
+           dev->loop_head == dev->loop_tail;
+}
+
 void rdma_wire_stop(RdmaDev *dev, bool stop)
 {
     if (dev->wire_stopped == stop) {

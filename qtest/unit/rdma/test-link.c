@@ -723,6 +723,53 @@ static void test_turn(void)
     pair_free(&p);
 }
 
+static void to_b(Pair *p)
+{
+    GBytes *f;
+
+    double_poll(p->a, p->now);
+    while ((f = double_take(p->a))) {
+        gsize len;
+        const uint8_t *data = g_bytes_get_data(f, &len);
+
+        rdma_rx_frame(p->b->dev, data, len, p->now);
+        g_bytes_unref(f);
+    }
+}
+
+/* Nothing to send but one acknowledgement, which a request takes along. */
+static void test_only_ack(void)
+{
+    Pair p = pair_new(RDMA_RC, 1, 0, NULL);
+    RdmaWqe w = wqe(&p, RDMA_OP_WRITE, 16), r = wqe(&p, RDMA_OP_READ, 16);
+    RdmaWqe back = double_wqe(RDMA_OP_WRITE, SRC, 16, p.src[1]);
+
+    double_send(p.a, p.qa, &w);
+    run(&p);
+    expect(p.a, RDMA_WC_SUCCESS, true, 16);
+    g_assert_false(rdma_only_ack(p.b->dev));
+
+    double_send(p.a, p.qa, &w);
+    to_b(&p);
+    g_assert_true(rdma_only_ack(p.b->dev));
+    back.raddr = DST;
+    back.rkey = p.dst[0];
+    double_send(p.b, p.qb, &back);
+    g_assert_false(rdma_only_ack(p.b->dev));
+    double_poll(p.b, p.now);
+    g_assert_cmpuint(p.b->wire->len, ==, 2);    /* ACK, then request */
+    run(&p);
+    expect(p.a, RDMA_WC_SUCCESS, true, 16);
+    expect(p.b, RDMA_WC_SUCCESS, true, 16);
+
+    double_send(p.a, p.qa, &r);
+    to_b(&p);
+    g_assert_false(rdma_only_ack(p.b->dev));
+    run(&p);
+    expect(p.a, RDMA_WC_SUCCESS, true, 16);
+    pair_free(&p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -744,6 +791,7 @@ int main(int argc, char **argv)
     TEST("wire-stop", wire_stop);
     TEST("wire-stopped", wire_stopped);
     TEST("turn", turn);
+    TEST("only-ack", only_ack);
     TEST("fault/nth", fault_nth);
     TEST("flush", flush);
     TEST("flush/repoll", flush_repoll);
