@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The parts of scripts/demo: what the devices do, done before one's eyes."""
 
+import json
 import os
 import sys
 import time
@@ -10,7 +11,7 @@ from typing import Callable, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'qtest/guest'))
 sys.dont_write_bytecode = True
-from guestvm import net, rdma  # noqa: E402
+from guestvm import net, rdma, ublink  # noqa: E402
 from guestvm.guest import (Guest, NotAvailable, driver_modules,  # noqa: E402
                            end_on_sigterm, has_device)
 from guestvm.hostnet import HttpServer, payload, stream  # noqa: E402
@@ -188,11 +189,11 @@ def part_ub(show):
             guest.devices = ['ubc,id=ub,chardev0=ubwire']
         boot(show, left, right)
         for number, guest in enumerate((left, right), 1):
-            dev = net.interface(guest, 'ubc')
-            guest.run(f'ip addr add 10.3.0.{number}/24 dev {dev}\n'
-                      f'ip link set {dev} up')
+            guest.dev = net.interface(guest, 'ubc')
+            guest.run(f'ip addr add 10.3.0.{number}/24 dev {guest.dev}\n'
+                      f'ip link set {guest.dev} up')
         net.reachable(right, '10.3.0.1')
-        link = right.qmp.command('query-ub-links')[0]
+        link = ublink.state(right)
         show.step('the link trains', f'{link["tx-width"]} lanes, data rate '
                   f'{link["rate"]}, FEC {link["fec"]}', link['link-up'])
         sent, got = net.ping(right, '10.3.0.1', '-f -c 500')
@@ -207,12 +208,19 @@ def part_ub(show):
                 guest.qmp.command('ub-inject', device='ub', lane=lane,
                                   ber=1e-6, seed=lane + 1)
         sent, got = net.ping(right, '10.3.0.1', '-f -c 500 -s 8000')
-        count = {c['name']: c['value'] for c in right.qmp.command(
-            'query-ub-links')[0]['counters']}
+        fixed = ublink.counters(right)['fec_corrected']
         show.step('8000-byte pings, bit errors 1e-6',
-                  f'{got} of {sent} came back, FEC corrected '
-                  f'{count["fec_corrected"]}',
-                  got == sent and count['fec_corrected'] > 0)
+                  f'{got} of {sent} came back, FEC corrected {fixed}',
+                  got == sent and fixed > 0)
+        job = right.spawn('iperf3 -J -c 10.3.0.1 -n 256M', 300)
+        right.wait_for('ss -Htn dport = 5201 | grep -q ESTAB')
+        for width in (4, 8):
+            ublink.retarget(left, right, link['rate'], width)
+        meanwhile = not job.finished
+        sent = json.loads(job.wait().out)['end']['sum_sent']['bytes']
+        show.step('8, 4, 8 lanes while TCP runs',
+                  f'{sent // MIB} MiB sent, all acknowledged',
+                  meanwhile and sent >= 256 * MIB)
         sound(show, left, right)
 
 
