@@ -443,6 +443,7 @@ typedef struct UbLmsm {
 
     /* Requests noted between polls. */
     bool want_retrain, want_width, want_speed, got_edf, got_framing, got_retry;
+    uint16_t refused;               /* rates that the peer did not want */
     bool reconf;                /* Retrain is on its way to Discovery */
     uint8_t got_loss;           /* lanes that lost AMCTL lock or fell idle */
     bool got_ei;

@@ -332,11 +332,12 @@ static bool wants_speed(UbLmsm *l)
         return false;
     }
     best = lmsm_highest(lmsm_target_rates(l) & lmsm_common(l, l->peer_all));
-    if (l->want_speed) {
-        l->want_speed = best != l->rate;
-        return l->want_speed;
+    /* A peer whose own target is lower would refuse again, for ever. */
+    if (best == l->rate || (l->refused >> best & 1)) {
+        l->want_speed = false;
+        return false;
     }
-    return l->primary && l->cfg.auto_speed && best > l->rate;
+    return l->want_speed || (l->primary && l->cfg.auto_speed && best > l->rate);
 }
 
 static bool link_active_step(UbLmsm *l)

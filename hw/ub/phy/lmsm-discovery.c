@@ -46,7 +46,7 @@ static void idle_enter(UbLmsm *l)
     memcpy(l->tx_phys, identity, sizeof(identity));
     memcpy(l->rx_phys, identity, sizeof(identity));
 
-    l->bad_rates = 0;
+    l->bad_rates = l->refused = 0;
     l->fec_floor = 0;
     l->visited_retrain = false;
     for (unsigned i = 0; i < UB_DATA_RATES; i++) {
@@ -369,6 +369,7 @@ void lmsm_discovery_enter(UbLmsm *l)
     }
     l->ask_lane0 = 0;
     l->bad_rates = 0;           /* what failed may have been the lanes */
+    l->refused = 0;
     l->reversed = false;
     l->reconf = l->want_width = false;
     l->sdf = l->null_ok = false;

@@ -478,6 +478,8 @@ static bool retr_confirm_step(UbLmsm *l)
     if (l->speed_ok && l->sent_speed >= 128 &&
         (l->rate > 0 || (l->adv > 1 && l->peer_adv > 1))) {
         l->next_rate = (uint8_t)next_rate(l);
+        l->refused = (uint16_t)(lmsm_target_rates(l) &
+                                ~RATES_UP_TO(l->next_rate));
         l->start_eq_init = l->c3 || l->seen_c3;
         go_change_speed(l, UB_T_RC_SPEED, SPEED_NORMAL);
         return true;

@@ -716,7 +716,7 @@ void ub_lmsm_request_width(UbLmsm *l)
 
 void ub_lmsm_request_speed(UbLmsm *l)
 {
-    l->bad_rates = 0;
+    l->bad_rates = l->refused = 0;
     l->want_speed = true;
 }
 

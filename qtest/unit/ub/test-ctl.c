@@ -34,6 +34,7 @@ typedef struct Side {
     unsigned max_chunk; /* bytes moved at a time, 0: all */
     GRand *host;        /* a busy host keeps it from running, now and then */
     int64_t stalled;    /* until then */
+    int32_t max_stall;  /* ns */
 } Side;
 
 static int64_t now;
@@ -179,7 +180,7 @@ static bool move(Side *from)
 static bool has_turn(Side *s)
 {
     if (s->host && s->stalled <= now && !g_rand_int_range(s->host, 0, 60)) {
-        s->stalled = now + g_rand_int_range(s->host, 0, 12000000);
+        s->stalled = now + g_rand_int_range(s->host, 0, s->max_stall);
     }
     return s->stalled <= now;
 }
@@ -654,8 +655,15 @@ static void test_width_on_busy_hosts(void)
         a->max_chunk = b->max_chunk = 4096;
         goal = 200;
         g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+        for (unsigned lane = 0; lane < UB_LANES && seed % 2; lane++) {
+            const UbLaneFault f = { .ber = 1e-6 };
+
+            ub_inject_lane(ub_ctl_inject(a->ctl, 0), lane, &f);
+            ub_inject_lane(ub_ctl_inject(b->ctl, 0), lane, &f);
+        }
         a->host = g_rand_new_with_seed(2 * seed);
         b->host = g_rand_new_with_seed(2 * seed + 1);
+        a->max_stall = b->max_stall = 12000000;
         for (unsigned i = 0; i < G_N_ELEMENTS(widths); i++) {
             want_width = widths[i];
             g_test_message("seed %u, width %u", seed, want_width);
@@ -670,6 +678,69 @@ static void test_width_on_busy_hosts(void)
         g_clear_pointer(&b->host, g_rand_free);
         unpair(a, b);
     }
+}
+
+static uint64_t retrains(Side *s)
+{
+    UbCtlPortInfo info;
+
+    ub_ctl_port_info(s->ctl, 0, &info);
+    return info.counter[UBC_CNT_RETRAINS];
+}
+
+static void set_rate(Side *s, unsigned rate, bool retrain)
+{
+    const uint32_t dw = UB_CFG_PORT_CAP(0, UB_CAP_PORT_LINK) +
+                        UB_PORT_LINK_PHY_LINK_CONTROL_1;
+
+    wr(s, UBC_CFG_WINDOW + 4 * dw, (cfg(s, dw) & ~0xfu) | rate |
+       (retrain ? UB_PORT_LINK_PHY_LINK_CONTROL_1__RETRAIN_LINK : 0));
+}
+
+static unsigned want_rate;
+
+static bool has_rate(Side *a, Side *b)
+{
+    UbCtlPortInfo x, y;
+
+    ub_ctl_port_info(a->ctl, 0, &x);
+    ub_ctl_port_info(b->ctl, 0, &y);
+    return both_up(a, b) && x.rate == want_rate && y.rate == want_rate;
+}
+
+/* The primary is told of a higher rate before its peer: it asks, is refused,
+ * and does not ask again and again. */
+static void test_rate_refused(void)
+{
+    Side *a = &two[0], *b = &two[1], *first, *second;
+    UbCtlConfig conf;
+    UbCtlPortInfo info;
+    uint64_t before;
+
+    ub_ctl_config_init(&conf);
+    pair(a, b, &conf);
+    want_rate = 8;
+    g_assert_true(run_until(a, b, has_rate, 60 * SECOND));
+    ub_ctl_port_info(a->ctl, 0, &info);
+    first = info.primary ? a : b;
+    second = info.primary ? b : a;
+    want_rate = 4;
+    set_rate(second, 4, false);
+    set_rate(first, 4, true);
+    g_assert_true(run_until(a, b, has_rate, 60 * SECOND));
+    before = retrains(first);
+    set_rate(first, 8, false);
+    run_until(a, b, never, SECOND);
+    g_assert_cmpuint(retrains(first), <=, before + 1);
+    g_assert_true(has_rate(a, b));
+    goal = 200;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    want_rate = 8;
+    set_rate(second, 8, true);
+    g_assert_true(run_until(a, b, has_rate, 60 * SECOND));
+    goal = 400;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    unpair(a, b);
 }
 
 /* A link that came up with fewer lanes than the port has, and so has looked
@@ -771,6 +842,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ctl/bit-errors", test_bit_errors);
     g_test_add_func("/ub/ctl/width-by-retrain", test_width_by_retrain);
     g_test_add_func("/ub/ctl/width-on-busy-hosts", test_width_on_busy_hosts);
+    g_test_add_func("/ub/ctl/rate-refused", test_rate_refused);
     g_test_add_func("/ub/ctl/widen-after-narrow-start",
                     test_widen_after_narrow_start);
     g_test_add_func("/ub/ctl/one-sided-loss", test_one_sided_loss);
