@@ -25,6 +25,9 @@ void ub_ctl_config_init(UbCtlConfig *cfg)
     cfg->dll.advertise = true;
     cfg->dll_time_scale = 1;
     cfg->dll.down_recovers = true;
+    /* What the credits of VL0 allow to be under way: an emulated wire is long,
+     * its ends run in turns of a host. */
+    cfg->dll.wish.retry_buf_depth = 32768;
 }
 
 static bool slice_exists(const UbCfgSlice *slice)
