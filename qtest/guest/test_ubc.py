@@ -2,7 +2,9 @@
 """Two booted guests on a UB link: IP over UB, bit errors, lost lanes, TLS."""
 
 import contextlib
+import json
 import socket
+import time
 import unittest
 
 from guestvm import net, tap
@@ -13,6 +15,9 @@ MIB = 1 << 20
 HOSTS = {'left': '10.3.0.1', 'right': '10.3.0.2'}
 LANES = range(8)
 LINK = 0x80000 + 0x400    # PORT0, capability 1: byte offset of its slice
+CONTROL_1 = LINK + 4 * 0x90
+TARGETS = 0x003f3f0f      # of CONTROL_1: RX and TX width, data rate
+RETRAIN = 1 << 31
 
 
 class TwoGuests(unittest.TestCase):
@@ -40,7 +45,7 @@ class TwoGuests(unittest.TestCase):
 
     @classmethod
     def make(cls, name):
-        guest = Guest(name, cls.arch[name])
+        guest = Guest(name, cls.arch.get(name, cls.arch['right']))
         cls.addClassCleanup(guest.close)
         cls.guests.append(guest)
         if name == 'left':
@@ -133,6 +138,30 @@ class TwoGuests(unittest.TestCase):
         return int(guest.out(f'dd if={path} bs=4 skip={offset // 4} count=1 '
                              "2>/dev/null | od -An -tx4 | tr -d ' '"), 16)
 
+    def set_config(self, guest, offset, value):
+        path = f'/sys/class/net/{guest.dev}/device/ub/config'
+        text = ''.join(f'\\x{b:02x}' for b in value.to_bytes(4, 'little'))
+        guest.run(f"printf '{text}' | dd of={path} bs=4 seek={offset // 4} "
+                  'count=1 conv=notrunc 2>/dev/null')
+
+    def retarget(self, rate, width, timeout=60):
+        """Ask for a data rate and a width, as the left end's software would,
+        and wait until both ends have them."""
+        for guest, trigger in ((self.right, 0), (self.left, RETRAIN)):
+            value = self.config(guest, CONTROL_1) & ~TARGETS
+            self.set_config(guest, CONTROL_1, value | rate | width << 8 |
+                            width << 16 | trigger)
+        want = (rate, width, width)
+        deadline = time.monotonic() + timeout
+        while True:
+            now = [(link['rate'], link['tx-width'], link['rx-width'])
+                   for link in map(self.link, (self.left, self.right))]
+            if now == [want, want]:
+                return
+            self.assertLess(time.monotonic(), deadline,
+                            f'{now} and not {want}')
+            time.sleep(0.1)
+
     def test_1b_configuration_space(self):
         """the configuration space is a sparse file in sysfs"""
         self.assertEqual(self.config(self.left, 0), 0x2c << 4)
@@ -182,6 +211,37 @@ class TwoGuests(unittest.TestCase):
                            sum(c['flits_resent'] for c in before))
         self.flood()
 
+    def test_5c_changes(self):
+        """width and rate change while TCP runs with bit errors at 1e-6:
+        nothing is lost above the data link layer"""
+        before = self.disturb(ber=1e-6)
+        job = self.right.spawn(
+            'rm -f /tmp/stop\n'
+            f'iperf3 -J -i 1 -c {HOSTS["left"]} -t 3600 > /tmp/changes &\n'
+            'until [ -e /tmp/stop ]; do sleep 0.1; done\n'
+            'kill -INT $!; wait $!; cat /tmp/changes', 400)
+        self.right.wait_for('ss -Htn dport = 5201 | grep -q ESTAB')
+        for rate, width in ((8, 4), (8, 8), (4, 8), (8, 8), (8, 1), (8, 8)):
+            self.retarget(rate, width)
+            # Traffic goes on at the new setting.
+            packets = self.counters(self.left)['rx_packets']
+            deadline = time.monotonic() + 60
+            while self.counters(self.left)['rx_packets'] < packets + 100:
+                self.assertLess(time.monotonic(), deadline,
+                                self.link(self.left))
+                time.sleep(0.1)
+        self.right.run('touch /tmp/stop')
+        report = json.loads(job.wait(check=False).out)
+        self.assertGreater(sum(i['sum']['bytes'] for i in report['intervals']),
+                           MIB)
+        after = self.disturb()
+        for old, new in zip(before, after):
+            self.assertGreater(new['fec_corrected'], old['fec_corrected'])
+            for name in ('link_downs', 'tx_errors'):
+                self.assertEqual(new[name], old[name], name)
+        self.flood()
+        self.check_kernels()
+
     def test_6_lane_lost(self):
         """a lane is cut while traffic runs: the link goes on, narrower"""
         job = self.right.spawn(
@@ -208,13 +268,42 @@ class TwoGuests(unittest.TestCase):
         self.flood()
         self.check_kernels()
 
+    def test_9_migration(self):
+        """a guest moves to another QEMU while TCP runs: the link trains
+        anew and every byte arrives"""
+        cls = type(self)
+        source = self.right
+        target = cls.make('moved')
+        target.dev = source.dev
+        target.incoming = f'unix:{target.dir}/incoming'
+        target.start()
+        size = 48 * MIB
+        job = source.spawn(f'iperf3 -J -c {HOSTS["left"]} -n {size}', 300)
+        before = self.counters(self.left)['rx_bytes']
+        deadline = time.monotonic() + 60
+        while self.counters(self.left)['rx_bytes'] < before + MIB:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        job.moved(target)
+        source.migrate_to(target, target.incoming)
+        source.kill()
+        cls.guests.remove(source)
+        cls.right = target
+        self.carrier(target)
+        report = json.loads(job.wait().out)
+        self.assertGreaterEqual(report['end']['sum_sent']['bytes'], size)
+        self.flood()
+        self.check_kernels()
+
 
 class UnlikeEnds(TwoGuests):
     """An arm64 and an x86_64 guest, the wire under TLS with a shared key."""
     arch = {'left': 'aarch64', 'right': 'x86_64'}
     test_1b_configuration_space = None
     test_5b_bursts = None
+    test_5c_changes = None
     test_6_lane_lost = None
+    test_9_migration = None
 
     @classmethod
     def new_wire(cls, guest):
