@@ -40,7 +40,8 @@ struct End {
 };
 
 typedef struct Result {
-    double mbs, kpps, rtt_us;
+    double mbs, rtt_us;
+    double cores[2]; /* busy with it: the sender's, the receiver's */
 } Result;
 
 /* ---- ubc ---------------------------------------------------------------- */
@@ -140,6 +141,26 @@ static double now(void)
     return g_get_monotonic_time() / 1e6;
 }
 
+/* Processor seconds that a process has used. */
+static double cpu_of(pid_t pid)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%d/stat", pid);
+    g_autofree char *text = NULL;
+    unsigned long user, system;
+    const char *at;
+
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    at = strrchr(text, ')');
+    g_assert_cmpint(sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u "
+                           "%*u %lu %lu", &user, &system), ==, 2);
+    return (double)(user + system) / sysconf(_SC_CLK_TCK);
+}
+
+static double cpu(const End *e)
+{
+    return cpu_of(qtest_pid(e->ubc ? e->ubc->qts : e->net->qts));
+}
+
 static void step(End *a, End *b, uint32_t len)
 {
     unsigned n = len ? a->kind->send(a, UINT_MAX, len) : 0;
@@ -153,13 +174,15 @@ static void step(End *a, End *b, uint32_t len)
 static void stream(End *a, End *b, uint32_t len, double seconds, Result *r)
 {
     uint64_t bytes, packets, seen;
-    double start, t;
+    double start, t, used[2];
 
     for (t = now() + 0.05; now() < t;) {
         step(a, b, len);
     }
     bytes = b->bytes;
     packets = b->packets;
+    used[0] = cpu(a);
+    used[1] = cpu(b);
     start = now();
     while ((t = now() - start) < seconds) {
         step(a, b, len);
@@ -168,7 +191,8 @@ static void stream(End *a, End *b, uint32_t len, double seconds, Result *r)
     packets = b->packets - packets;
     g_assert_cmpuint(bytes, ==, packets * len);
     r->mbs = bytes / 1e6 / t;
-    r->kpps = packets / 1e3 / t;
+    r->cores[0] = (cpu(a) - used[0]) / t;
+    r->cores[1] = (cpu(b) - used[1]) / t;
     do { /* what is still under way */
         seen = b->packets;
         for (t = now() + 0.02; now() < t;) {
@@ -212,9 +236,9 @@ static void compare(End ub[2], End net[2], uint32_t len, unsigned rounds,
                     double seconds)
 {
     double mbs[2][ROUNDS_MAX], ratio[ROUNDS_MAX];
+    Result u, n;
 
     for (unsigned i = 0; i < rounds; i++) {
-        Result u, n;
 
         stream(&ub[0], &ub[1], len, seconds, &u);
         stream(&net[0], &net[1], len, seconds, &n);
@@ -223,9 +247,10 @@ static void compare(End ub[2], End net[2], uint32_t len, unsigned rounds,
         ratio[i] = u.mbs / n.mbs;
     }
     printf("%5u bytes: ubc %7.1f MB/s, netdev stream %7.1f MB/s, "
-           "ratio %.2f (%.2f to %.2f)\n", len, median(mbs[0], rounds),
-           median(mbs[1], rounds), median(ratio, rounds), ratio[0],
-           ratio[rounds - 1]);
+           "ratio %.2f (%.2f to %.2f); busy cores %.2f + %.2f, %.2f + %.2f\n",
+           len, median(mbs[0], rounds), median(mbs[1], rounds),
+           median(ratio, rounds), ratio[0], ratio[rounds - 1], u.cores[0],
+           u.cores[1], n.cores[0], n.cores[1]);
     fflush(stdout);
 }
 
@@ -248,34 +273,18 @@ static void compare_ping(End ub[2], End net[2], unsigned rounds)
     fflush(stdout);
 }
 
-/* Processor seconds that a process has used. */
-static double cpu_of(pid_t pid)
-{
-    g_autofree char *path = g_strdup_printf("/proc/%d/stat", pid);
-    g_autofree char *text = NULL;
-    unsigned long user, system;
-    const char *at;
-
-    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-    at = strrchr(text, ')');
-    g_assert_cmpint(sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u "
-                           "%*u %lu %lu", &user, &system), ==, 2);
-    return (double)(user + system) / sysconf(_SC_CLK_TCK);
-}
-
 static void rest(End ub[2], double seconds)
 {
     double used[2], start;
 
     g_usleep(500000);
-    for (unsigned i = 0; i < 2; i++) {
-        used[i] = cpu_of(qtest_pid(ub[i].ubc->qts));
-    }
+    used[0] = cpu(&ub[0]);
+    used[1] = cpu(&ub[1]);
     start = now();
     g_usleep(seconds * 1e6);
     seconds = now() - start;
     for (unsigned i = 0; i < 2; i++) {
-        used[i] = cpu_of(qtest_pid(ub[i].ubc->qts)) - used[i];
+        used[i] = cpu(&ub[i]) - used[i];
     }
     printf("at rest for %.0f s: %.3f %% and %.3f %% of a core\n", seconds,
            used[0] / seconds * 100, used[1] / seconds * 100);
