@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Steps that tests of network devices share."""
 
+import contextlib
 import json
 import time
 
@@ -47,14 +48,31 @@ def fetch_sha256(guest, url, timeout=240):
     return words[0]
 
 
+# The echo replies, IPv4 and IPv6, that the kernel has seen.
+REPLIES = """awk '$1 == "Icmp:" && !at { for (i = 2; i <= NF; i++)
+         if ($i == "InEchoReps") at = i; next }
+     $1 == "Icmp:" { n += $at }
+     $1 == "Icmp6InEchoReplies" { n += $2 }
+     END { print n }' /proc/net/snmp /proc/net/snmp6"""
+
+
 def ping(guest, host, options='', timeout=60):
-    """Ping; returns (sent, received)."""
+    """Ping; returns (sent, received).  ping itself gives the last replies up
+    after two round trips; one that comes later is received as well."""
+    before = int(guest.out(REPLIES))
     out = guest.run(f'ping -n -q {options} {host}', timeout, check=False).out
     for line in out.splitlines():
         if 'packets transmitted' in line:
             words = line.replace(',', '').split()
-            return int(words[0]), int(words[3])
-    raise CommandFailed(f'{guest.name}: ping {options} {host}: {out}')
+            sent, received = int(words[0]), int(words[3])
+            break
+    else:
+        raise CommandFailed(f'{guest.name}: ping {options} {host}: {out}')
+    if received < sent:
+        with contextlib.suppress(CommandFailed):
+            guest.wait_for(f'[ $({REPLIES}) -ge {before + sent} ]', 5)
+            received = sent
+    return sent, received
 
 
 def reachable(guest, host, timeout=60):
