@@ -49,6 +49,24 @@ INNER void store_words(uint8_t *p, Words v)
     memcpy(p, &v, VECTOR);
 }
 
+/* The last n < VECTOR symbols of a run: frames are short, so runs often are,
+ * and copies of fixed size need no call. */
+INNER void copy_part(uint8_t *out, const uint8_t *in, size_t n)
+{
+    size_t i = 0;
+
+#pragma GCC unroll 3
+    for (size_t piece = VECTOR / 2; piece >= 8; piece /= 2) {
+        if (n & piece) {
+            memcpy(out + i, in + i, piece);
+            i += piece;
+        }
+    }
+    for (; i < n; i++) {
+        out[i] = in[i];
+    }
+}
+
 /* The words of v moved up by n, and from `low` what comes in. */
 #if WORDS == 8
 #define UP(low, v, n) \
@@ -162,9 +180,9 @@ INNER uint8_t precode_n(uint8_t *out, const uint8_t *in, size_t n, bool pam4,
     if (n) {
         uint8_t rest[VECTOR] = { 0 };
 
-        memcpy(rest, in, n);
+        copy_part(rest, in, n);
         store_words(rest, precode_vector(load_words(rest), pam4, &prev));
-        memcpy(out, rest, n);
+        copy_part(out, rest, n);
         return last_ui(rest[n - 1], pam4);
     }
     return prev & (pam4 ? 3 : 1);
@@ -186,10 +204,10 @@ INNER uint8_t undo_n(uint8_t *out, const uint8_t *in, size_t n, bool pam4,
     if (n) {
         uint8_t rest[VECTOR] = { 0 };
 
-        memcpy(rest, in, n);
+        copy_part(rest, in, n);
         prev = last_ui(rest[n - 1], pam4);
         store_words(rest, undo_vector(load_words(rest), before, pam4));
-        memcpy(out, rest, n);
+        copy_part(out, rest, n);
     }
     return prev;
 }
@@ -201,8 +219,12 @@ LINKAGE TARGET void FN(gray)(uint8_t *out, const uint8_t *in, size_t n)
     for (; i + VECTOR <= n; i += VECTOR) {
         store_words(out + i, gray_words(load_words(in + i)));
     }
-    for (; i < n; i++) {
-        out[i] = in[i] ^ (in[i] >> 1 & (uint8_t)LOW_BITS);
+    if (i < n) {
+        uint8_t rest[VECTOR] = { 0 };
+
+        copy_part(rest, in + i, n - i);
+        store_words(rest, gray_words(load_words(rest)));
+        copy_part(out + i, rest, n - i);
     }
 }
 

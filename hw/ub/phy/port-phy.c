@@ -10,7 +10,7 @@
 
 #define RUN_CAP     8192    /* symbols of a lane shipped at a time */
 #define FRAME       (UB_LTBS_PER_AMCTL * UB_LTB + UB_AMCTL_SYMBOLS)
-#define PULL        96      /* flits taken from above at a time */
+#define PULL        384     /* flits taken from above at a time */
 #define WAKE_AMCTLS 2       /* AMCTL periods of fill while lanes wake */
 
 _Static_assert(UB_LANES == UB_LMSM_LANES && UB_LTB == UB_LMB_SYMBOLS &&
