@@ -277,8 +277,11 @@ class TwoGuests(unittest.TestCase):
         target.dev = source.dev
         target.incoming = f'unix:{target.dir}/incoming'
         target.start()
-        size = 48 * MIB
-        job = source.spawn(f'iperf3 -J -c {HOSTS["left"]} -n {size}', 300)
+        # Held back, so that it outlasts the move on any host: an answer that
+        # leaves before is one to the QEMU that goes away.
+        size = 96 * MIB
+        job = source.spawn(
+            f'iperf3 -J -c {HOSTS["left"]} -n {size} -b 100M', 300)
         before = self.counters(self.left)['rx_bytes']
         deadline = time.monotonic() + 60
         while self.counters(self.left)['rx_bytes'] < before + MIB:
