@@ -114,9 +114,23 @@ static void mode_rx(UbDll *d, unsigned type)
     if (type == UB_BMC_REQ) {
         switch (v->bmc) {
         case UB_BMC_PEER_DRAIN:
+            return; /* the answer is still to go */
         case UB_BMC_PEER_WAIT:
+            /*
+             * The peer gave up and asks again - or took a late answer of ours
+             * for a request and answers that.  Nothing tells the two apart, and
+             * two ends that answer each other would never stop: answer once
+             * more, then let it time out.
+             */
+            if (v->bmc_peer_req) {
+                return;
+            }
+            v->bmc_peer_req = true;
+            enter(d, UB_BMC_PEER_DRAIN, "Block_Mode_Chg_REQ received again");
+            return;
         case UB_BMC_PEER_ACKING: /* the peer gave up and asks again */
         case UB_BMC_IDLE:
+            v->bmc_peer_req = false;
             v->mode_at = d->cfg.mode_timeout ? d->now + d->cfg.mode_timeout
                                              : NEVER;
             enter(d, UB_BMC_PEER_DRAIN, "Block_Mode_Chg_REQ received");

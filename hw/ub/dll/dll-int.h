@@ -132,7 +132,8 @@ typedef struct UbDllVars {
     /* control */
     uint8_t bmc;        /* UbBmcState */
     bool bmc_local;     /* we asked */
-    bool bmc_peer_req;  /* the peer asked before our request was out */
+    bool bmc_peer_req;  /* the peer asked before our request was out, or asked
+                           again while its acknowledgement was awaited */
     uint8_t lm_count;
     uint8_t lm[LM_QUEUE][8];
     uint8_t px_count;
