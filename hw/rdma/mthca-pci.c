@@ -27,6 +27,7 @@
 #include "net/net.h"
 #include "system/dma.h"
 #include "system/runstate.h"
+#include "core/pci_store.h"
 #include "rdma/mthca.h"
 #include "wire/stream.h"
 #include "fault-props.h"
@@ -103,7 +104,8 @@ static bool mthca_op_read(void *opaque, uint64_t addr, void *buf, size_t len)
 static bool mthca_op_write(void *opaque, uint64_t addr, const void *buf,
                            size_t len)
 {
-    return pci_dma_write(opaque, addr, buf, len) == MEMTX_OK;
+    return pci_store(opaque, addr, buf, len, MEMTXATTRS_UNSPECIFIED) ==
+           MEMTX_OK;
 }
 
 static void *mthca_op_map(void *opaque, uint64_t addr, size_t *len,

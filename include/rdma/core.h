@@ -31,7 +31,9 @@ typedef struct RdmaMr RdmaMr;
 typedef struct RdmaOps {
     /*
      * Copy @len bytes from / to guest physical (bus) memory.  False when any
-     * byte is not accessible; bytes copied before that are undefined.
+     * byte is not accessible; bytes copied before that are undefined.  Four
+     * bytes written at a multiple of four are one store, after all before
+     * them: an owner byte among them must not change twice.
      */
     bool (*read)(void *opaque, uint64_t addr, void *buf, size_t len);
     bool (*write)(void *opaque, uint64_t addr, const void *buf, size_t len);

@@ -35,6 +35,8 @@ typedef enum UbCtlMachine {
 } UbCtlMachine;
 
 typedef struct UbCtlOps {
+    /* Guest memory; false where there is none.  Four or eight bytes, aligned to
+     * their number, are written by one store, after all before them. */
     bool (*dma_read)(void *opaque, uint64_t addr, void *buf, uint32_t len);
     bool (*dma_write)(void *opaque, uint64_t addr, const void *buf,
                       uint32_t len);

@@ -12,6 +12,7 @@
 #include "qemu/rcu.h"
 #include "hw/pci/pci.h"
 #include "system/dma.h"
+#include "core/pci_store.h"
 #include "ncic-pci.h"
 #include "trace.h"
 
@@ -39,8 +40,9 @@ bool ncic_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 
 bool ncic_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 {
-    return check(opaque, pci_dma_write(opaque, addr, buf, len), true, addr,
-                 len);
+    return check(opaque, pci_store(opaque, addr, buf, len,
+                                   MEMTXATTRS_UNSPECIFIED),
+                 true, addr, len);
 }
 
 /*

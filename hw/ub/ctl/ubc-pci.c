@@ -21,6 +21,7 @@
 #include "hw/qdev-properties-system.h"
 #include "migration/vmstate.h"
 #include "system/runstate.h"
+#include "core/pci_store.h"
 #include "ub/scrambler.h"
 #include "wire/channel.h"
 #include "wire/drain.h"
@@ -182,8 +183,7 @@ static bool on_dma_write(void *opaque, uint64_t addr, const void *buf,
 {
     UbcState *s = opaque;
 
-    if (pci_dma_rw(PCI_DEVICE(s), addr, (void *)buf, len,
-                   DMA_DIRECTION_FROM_DEVICE, ram_only) == MEMTX_OK) {
+    if (pci_store(PCI_DEVICE(s), addr, buf, len, ram_only) == MEMTX_OK) {
         return true;
     }
     qemu_log_mask(LOG_GUEST_ERROR,
