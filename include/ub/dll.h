@@ -177,7 +177,8 @@ typedef struct UbDllConfig {
     uint16_t vl_weight[UB_VLS];   /* 0 counts as 1 */
     uint16_t vl_strict;           /* VLs served before the weighted ones,
                                    * highest number first */
-    uint32_t queue_limit;         /* packets per VL */
+    uint32_t queue_limit;         /* bytes per VL; the packet that reaches
+                                   * it is still taken */
 
     /* Switches. */
     uint8_t crc_cover;            /* UbCrcCover */
@@ -285,6 +286,9 @@ void ub_dll_phy_retrain(UbDll *dll, int64_t now);
  * true.  False: not DLL_Normal, VL not in use, length or CFG not allowed, or
  * queue full; the caller keeps the packet. */
 bool ub_dll_send(UbDll *dll, CorePacket *pkt);
+/* Whether the queue of @vl has reached its limit; ops->tx_space tells when
+ * that is over.  False for a VL that does not exist. */
+bool ub_dll_full(UbDll *dll, unsigned vl);
 
 /* Pull up to @max_flits flits into @flits (20 bytes each).  Returns flits. */
 size_t ub_dll_tx(UbDll *dll, int64_t now, uint8_t *flits, size_t max_flits);

@@ -48,6 +48,7 @@ struct UbCtl {
     UbCfg *cfg;
     bool master;        /* bus mastering is on */
     bool running;       /* inside ub_ctl_run() */
+    bool kicked;        /* there: something came up behind its back */
     bool reset_pending; /* DEV_RST or UBC_CTRL_RESET was written */
     int64_t now;
     uint32_t event, event_mask, cfg_addr;

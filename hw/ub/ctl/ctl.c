@@ -28,6 +28,9 @@ void ub_ctl_config_init(UbCtlConfig *cfg)
     /* What the credits of VL0 allow to be under way: an emulated wire is long,
      * its ends run in turns of a host. */
     cfg->dll.wish.retry_buf_depth = 32768;
+    /* What the flits of two turns carry, so that none runs dry; the others wait
+     * in the ring, so that what is queued stays in the cache. */
+    cfg->dll.queue_limit = 128 * 1024;
 }
 
 static bool slice_exists(const UbCfgSlice *slice)
@@ -50,7 +53,9 @@ static bool slice_exists(const UbCfgSlice *slice)
 
 void ub_ctl_kick(UbCtl *ctl)
 {
-    if (!ctl->running) {
+    if (ctl->running) {
+        ctl->kicked = true;
+    } else {
         ctl->ops.kick(ctl->opaque);
     }
 }

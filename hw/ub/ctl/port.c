@@ -16,11 +16,14 @@
  * it goes on: enough to keep a socket busy, little enough to stay in cache. */
 #define WIRE_HIGH (256 * 1024)
 #define WIRE_LOW (64 * 1024)
+/* Bytes that are worth a call of their own to the byte stream: the peer begins
+ * with them, and they have not left the cache. */
+#define WIRE_PIECE (48 * 1024)
 /* Descriptors of a ring served before others have their turn. */
 #define TX_BUDGET 64
 /* Flits pulled at once, and sent in one run, so that receiving has its turn. */
-#define FLIT_BATCH 512
-#define FLIT_BUDGET 8192
+#define FLIT_BATCH 768  /* whole frames: the encoder likes them */
+#define FLIT_BUDGET (4 * FLIT_BATCH)
 
 /* ---- Receive: data link layer to guest ------------------------------------- */
 
@@ -129,6 +132,7 @@ static Sent send_one(UbPort *p, const UbRingDesc *d)
     const char *broken = check_tx(p, d);
     CorePacket *pkt;
     uint32_t len = d->len;
+    unsigned vl = (d->flags & UBC_DESC_VL) >> UBC_DESC_VL_SHIFT;
 
     if (broken) {
         ub_ctl_guest_error(ctl, p->index, broken);
@@ -137,12 +141,15 @@ static Sent send_one(UbPort *p, const UbRingDesc *d)
     if (!p->dll_up) {
         return SENT_ERROR;
     }
+    if (ub_dll_full(p->dll, vl)) {
+        return SENT_LATER;
+    }
     pkt = core_packet_alloc(ctl->pool, len);
     if (!pkt) {
         return SENT_LATER;
     }
     pkt->cfg = d->flags & UBC_DESC_CFG;
-    pkt->vl = (d->flags & UBC_DESC_VL) >> UBC_DESC_VL_SHIFT;
+    pkt->vl = vl;
     if (!ub_ctl_ring_ops.read(ctl, d->addr, core_packet_data(pkt), len)) {
         core_packet_free(pkt);
         return SENT_ERROR;
@@ -152,16 +159,7 @@ static Sent send_one(UbPort *p, const UbRingDesc *d)
                                 pkt->vl, core_packet_data(pkt), len);
     }
     if (!ub_dll_send(p->dll, pkt)) {
-        UbDllStatus st;
-        bool full;
-
-        ub_dll_status(p->dll, &st);
-        full = pkt->vl < UB_VLS &&
-               st.queued[pkt->vl] >= ub_dll_config(p->dll)->queue_limit;
         core_packet_free(pkt);
-        if (full) {
-            return SENT_LATER;
-        }
         ub_ctl_guest_error(ctl, p->index,
                            "packet on a VL or with a CFG that the link does "
                            "not carry");
@@ -624,6 +622,16 @@ static bool wire_room(UbPort *p)
     return !p->wire_paused;
 }
 
+/* Hand to the byte stream what is queued, if it is as much as `least`. */
+static void wire_flush(UbPort *p, size_t least)
+{
+    const uint8_t *data;
+
+    if (ub_link_queued(p->wire, &data) >= least) {
+        p->ctl->ops.wire_ready(p->ctl->opaque, p->index);
+    }
+}
+
 /* True: the budget ran out, there may be more. */
 static bool send_flits(UbPort *p)
 {
@@ -632,6 +640,7 @@ static bool send_flits(UbPort *p)
             ub_phy_tx(p->phy, p->ctl->now, FLIT_BATCH) < FLIT_BATCH) {
             return false;
         }
+        wire_flush(p, WIRE_PIECE);
     }
     return true;
 }
@@ -639,12 +648,13 @@ static bool send_flits(UbPort *p)
 int64_t ub_port_run(UbPort *p)
 {
     UbCtl *ctl = p->ctl;
-    const uint8_t *data;
     int64_t next, t;
     bool more;
 
     place_held(p);
     more = serve_tx(p);
+    /* What was asked for so far is done below. */
+    ctl->kicked = false;
     ub_dll_poll(p->dll, ctl->now);
     ub_phy_poll(p->phy, ctl->now);
     more |= send_flits(p);
@@ -654,10 +664,8 @@ int64_t ub_port_run(UbPort *p)
     place_held(p);
     ub_ring_notify(&p->tx);
     ub_ring_notify(&p->rx);
-    if (ub_link_queued(p->wire, &data)) {
-        ctl->ops.wire_ready(ctl->opaque, p->index);
-    }
-    return more ? ctl->now : next;
+    wire_flush(p, 1);
+    return more || ctl->kicked ? ctl->now : next;
 }
 
 /* ---- Registers ----------------------------------------------------------------- */

@@ -149,7 +149,7 @@ typedef struct UbDllVars {
 
 typedef struct VlQueue {
     CorePacket *head, *tail;
-    uint32_t count;
+    uint32_t count, bytes;
 } VlQueue;
 
 struct UbDll {
@@ -239,6 +239,7 @@ unsigned credit_ack_units(const UbDll *d);
 bool credit_may_starve(const UbDll *d);
 
 /* vl.c */
+void vl_append(UbDll *d, CorePacket *pkt);
 void vl_flush(UbDll *d);
 bool vl_next(UbDll *d);
 void vl_done(UbDll *d);

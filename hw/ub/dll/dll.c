@@ -63,7 +63,7 @@ void ub_dll_config_init(UbDllConfig *cfg)
         .num_retry_threshold = 15,
         .num_phy_reinit_threshold = 4,
         .crd_ack_reserve = 4,
-        .queue_limit = 1024,
+        .queue_limit = 1024 * 1024,
         .init_flits = UB_INIT_FLITS,
         .retry_set_run = 32,
     };

@@ -311,7 +311,6 @@ static bool load_rest(UbDll *d, In *in)
     d->tx_pkt = in_int(in, 1) ? in_packet(in, d) : NULL;
     d->rx_pkt = in_int(in, 1) ? in_packet(in, d) : NULL;
     for (unsigned vl = 0; vl < UB_VLS; vl++) {
-        VlQueue *q = &d->vlq[vl];
         uint32_t n = in_int(in, 4);
 
         for (uint32_t i = 0; i < n && !in->bad; i++) {
@@ -321,14 +320,7 @@ static bool load_rest(UbDll *d, In *in)
                 return false;
             }
             pkt->vl = vl;
-            if (q->tail) {
-                q->tail->next = pkt;
-            } else {
-                q->head = pkt;
-            }
-            q->tail = pkt;
-            q->count++;
-            d->queued |= 1u << vl;
+            vl_append(d, pkt);
         }
     }
     return !in->bad && in->p == in->end && packets_ok(d);

@@ -10,21 +10,20 @@
  */
 #include "dll-int.h"
 
-bool ub_dll_send(UbDll *d, CorePacket *pkt)
+bool ub_dll_full(UbDll *d, unsigned vl)
 {
-    UbDllVars *v = &d->v;
-    VlQueue *q;
+    if (vl >= UB_VLS || d->vlq[vl].bytes < d->cfg.queue_limit) {
+        return false;
+    }
+    d->v.refused |= 1u << vl;
+    return true;
+}
 
-    if (v->state != UB_DLL_NORMAL || v->fatal || pkt->vl >= UB_VLS ||
-        !(v->agreed.vl_enable >> pkt->vl & 1) || !ub_cfg_is_dlldp(pkt->cfg) ||
-        !pkt->len || pkt->len > ub_payload_max(v->mode)) {
-        return false;
-    }
-    q = &d->vlq[pkt->vl];
-    if (q->count >= d->cfg.queue_limit) {
-        v->refused |= 1u << pkt->vl;
-        return false;
-    }
+/* Behind the others of its VL. */
+void vl_append(UbDll *d, CorePacket *pkt)
+{
+    VlQueue *q = &d->vlq[pkt->vl];
+
     pkt->next = NULL;
     if (q->tail) {
         q->tail->next = pkt;
@@ -33,10 +32,24 @@ bool ub_dll_send(UbDll *d, CorePacket *pkt)
     }
     q->tail = pkt;
     q->count++;
+    q->bytes += pkt->len;
+    d->queued |= 1u << pkt->vl;
+}
+
+bool ub_dll_send(UbDll *d, CorePacket *pkt)
+{
+    UbDllVars *v = &d->v;
+
+    if (v->state != UB_DLL_NORMAL || v->fatal || pkt->vl >= UB_VLS ||
+        !(v->agreed.vl_enable >> pkt->vl & 1) || !ub_cfg_is_dlldp(pkt->cfg) ||
+        !pkt->len || pkt->len > ub_payload_max(v->mode) ||
+        ub_dll_full(d, pkt->vl)) {
+        return false;
+    }
     if (!d->queued) {
         dll_kick(d);
     }
-    d->queued |= 1u << pkt->vl;
+    vl_append(d, pkt);
     return true;
 }
 
@@ -52,7 +65,8 @@ static CorePacket *take(UbDll *d, unsigned vl)
     }
     pkt->next = NULL;
     q->count--;
-    if ((d->v.refused >> vl & 1) && q->count <= d->cfg.queue_limit / 2) {
+    q->bytes -= pkt->len;
+    if ((d->v.refused >> vl & 1) && q->bytes <= d->cfg.queue_limit / 2) {
         d->v.refused &= ~(1u << vl);
         if (d->ops.tx_space) {
             d->ops.tx_space(d->opaque, vl);
@@ -79,7 +93,7 @@ void vl_flush(UbDll *d)
             drop(d, pkt);
         }
         q->tail = NULL;
-        q->count = 0;
+        q->count = q->bytes = 0;
     }
     d->queued = 0;
     if (d->tx_pkt) {
@@ -183,6 +197,7 @@ void vl_undo(UbDll *d)
     q->head = pkt;
     q->tail = q->tail ? q->tail : pkt;
     q->count++;
+    q->bytes += pkt->len;
     d->queued |= 1u << pkt->vl;
 }
 

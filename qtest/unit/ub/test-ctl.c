@@ -398,6 +398,34 @@ static void unpair(Side *a, Side *b)
 
 static Side two[2];
 
+/*
+ * A ring with more in it than the data link layer queues is served to its end
+ * by the times that ub_ctl_run() returns alone, however silent the peer is.
+ */
+static void test_long_ring(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    const uint32_t ring = UBC_PORT(0) + UBC_RING_TX;
+    UbCtlConfig conf;
+    int64_t next;
+
+    ub_ctl_config_init(&conf);
+    conf.dll.queue_limit = 4 * BUF;
+    pair(a, b, &conf);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    send(a, 100, 3);
+    next = now;
+    for (unsigned i = 0; i < 1000 && next <= now; i++) {
+        const uint8_t *data;
+
+        next = ub_ctl_run(a->ctl, now);
+        ub_ctl_wire_sent(a->ctl, 0, ub_ctl_wire_queued(a->ctl, 0, &data));
+    }
+    g_assert_cmpuint(rd(a, ring + UBC_RING_TAIL), ==, a->tx_head);
+    g_assert_cmpint(next, >, now);
+    unpair(a, b);
+}
+
 static void test_train_and_exchange(void)
 {
     Side *a = &two[0], *b = &two[1];
@@ -835,6 +863,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/ctl/train-and-exchange", test_train_and_exchange);
+    g_test_add_func("/ub/ctl/long-ring", test_long_ring);
     g_test_add_func("/ub/ctl/idle", test_idle);
     g_test_add_func("/ub/ctl/cut-and-mend", test_cut_and_mend);
     g_test_add_func("/ub/ctl/small-pieces", test_small_pieces);

@@ -259,7 +259,7 @@ static void test_interlock(void)
 
     ub_dll_config_init(&cfg);
     cfg.wish.retry_buf_depth = 64;
-    cfg.queue_limit = 5000;
+    cfg.queue_limit = 8 << 20;
     pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
     for (unsigned n = 0; n < 2000; n++) {
         for (unsigned i = 0; i < 2; i++) {
@@ -282,7 +282,7 @@ static void test_scheduling(void)
     Pair p;
 
     ub_dll_config_init(&cfg);
-    cfg.queue_limit = 5000;
+    cfg.queue_limit = 8 << 20;
     for (unsigned vl = 0; vl < 8; vl++) {
         cfg.init_credit[vl] = 8000;
     }
@@ -327,12 +327,14 @@ static void test_queue(void)
     Pair p;
 
     ub_dll_config_init(&cfg);
-    cfg.queue_limit = 10;
+    cfg.queue_limit = 95; /* bytes: the tenth packet goes beyond */
     pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
     for (unsigned n = 0; n < 10; n++) {
         g_assert_true(pair_send(&p, 0, 2, 10, n));
     }
     g_assert_false(pair_send(&p, 0, 2, 10, 10));
+    g_assert_true(ub_dll_full(p.e[0].dll, 2));
+    g_assert_false(ub_dll_full(p.e[0].dll, UB_VLS));
     g_assert_true(pair_send(&p, 0, 3, 10, 0));
     g_assert_false(pair_send(&p, 0, 8, 10, 0)); /* VL not in use */
     g_assert_cmpuint(p.e[0].tx_space, ==, 0);

@@ -14,7 +14,7 @@ static void test_lengths(gconstpointer data)
     Pair p;
 
     ub_dll_config_init(&cfg);
-    cfg.queue_limit = 4096;
+    cfg.queue_limit = 64 << 20;
     pair_up(&p, &cfg, &cfg, mode);
     p.chunk = 301; /* no multiple of a block */
     while (got <= ub_payload_max(mode)) {

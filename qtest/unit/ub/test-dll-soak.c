@@ -251,7 +251,7 @@ static void configure(Soak *s, unsigned round)
         c->num_phy_reinit_threshold = 250;
         c->retry_clear_always = g_test_rand_int() & 1;
         c->credit_timeout = 0;
-        c->queue_limit = 200;
+        c->queue_limit = 200 * 1024;
     }
     s->flip = round % 4 == 0 ? 0 : 0.02 * g_test_rand_double() *
                                    g_test_rand_double();
