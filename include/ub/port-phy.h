@@ -31,10 +31,14 @@
 
 typedef struct UbPhy UbPhy;
 
+/* The most frames of fill that a stream may send before it rests. */
+#define UB_PHY_REST_MAX 16
+
 typedef struct UbPhyParams {
     UbPcsParams pcs;
     uint16_t precode;       /* PHY Link Control 5 [31:16]: bit = Data Rate */
-    unsigned rest_frames;   /* fill frames before the stream comes to rest;
+    unsigned rest_frames;   /* fill frames before the stream comes to rest,
+                             * UB_PHY_REST_MAX at most;
                              * more than 0 feeds receivers behind skewed or
                              * bit-slipped lanes, which lag by that much */
 } UbPhyParams;

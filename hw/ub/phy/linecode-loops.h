@@ -3,7 +3,9 @@
  * compiler fits to the set of instructions of the file that includes this.
  *
  * FN(name) names the functions, TARGET is their instruction set, WORDS what one
- * of its vectors holds, LINKAGE is static unless it says otherwise.
+ * of its vectors holds, LINKAGE is static unless it says otherwise.  Where there
+ * are Vec, GATHER, LOOKUP, LOW and HIGH (simd-slices.h), PAM4 is precoded by
+ * them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -108,6 +110,70 @@ INNER Words nrz_join(Words t, Words prev)
     return t ^ -(prev & 1);
 }
 
+/* For each word, the sum of those before it; *prev counts on from vector to
+ * vector, alone, so that none waits for the one before it. */
+INNER Words sum_before(Words last, uint64_t *prev)
+{
+    const Words zero = { 0 };
+    Words sum = UP(zero, last, 1);
+
+    sum += UP(zero, sum, 1);
+#if WORDS > 2
+    sum += UP(zero, sum, 2);
+#endif
+#if WORDS > 4
+    sum += UP(zero, sum, 4);
+#endif
+    last += sum;
+    sum += *prev;
+    *prev += last[WORDS - 1];
+    return sum;
+}
+
+#ifdef LOOKUP
+
+/*
+ * By half symbols, two UIs p and q, the first lower.  Behind a 0 they become
+ * p and q - p; a UI t in front of them adds -t and t.  So the last UI of each
+ * half is that of all before it, added up mod 4.
+ */
+#define HALF_CODE(n) ((n) % 4 | (((n) / 4 - (n) % 4) & 3) << 2)
+#define HALF_HIGH(n) (HALF_CODE(n) << 4)
+#define HALF_LAST(n) (HALF_CODE(n) >> 2)
+#define FRONT(t) ((-(t) & 3) | ((t) & 3) << 2)
+#define FRONT_HIGH(t) (FRONT(t) << 4)
+#define FIRST_OF_WORD(i) ((i) & 8)
+#define FOUR(f, n) f(n), f((n) + 1), f((n) + 2), f((n) + 3)
+#define TABLE(f) { FOUR(f, 0), FOUR(f, 4), FOUR(f, 8), FOUR(f, 12) }
+
+static const uint8_t half_code[16] = TABLE(HALF_CODE);
+static const uint8_t half_high[16] = TABLE(HALF_HIGH);
+static const uint8_t half_last[16] = TABLE(HALF_LAST);
+static const uint8_t front[16] = TABLE(FRONT);
+static const uint8_t front_high[16] = TABLE(FRONT_HIGH);
+static const uint8_t first_of_word[16] = TABLE(FIRST_OF_WORD);
+
+INNER Words pam4_vector(Words v, uint64_t *prev)
+{
+    const Vec low = LOW((Vec)v), high = HIGH((Vec)v);
+    const Vec middle = LOOKUP(GATHER(half_last, 0), low);
+    Words sum = (Words)(middle + LOOKUP(GATHER(half_last, 0), high)), all;
+    Vec t;
+
+    sum += sum << 8;
+    sum += sum << 16;
+    sum += sum << 32;
+    all = sum_before(sum >> 56, prev);
+    t = (Vec)(sum << 8) + LOOKUP((Vec)all, GATHER(first_of_word, 0));
+    t &= 3;
+    return add4((Words)(LOOKUP(GATHER(half_code, 0), low) ^
+                        LOOKUP(GATHER(half_high, 0), high)),
+                (Words)(LOOKUP(GATHER(front, 0), t) ^
+                        LOOKUP(GATHER(front_high, 0), t + middle)));
+}
+
+#else
+
 /* T_n = P_n - T_{n-1} after a 0, in each word: the first doubling subtracts,
  * the others add. */
 INNER Words pam4_words(Words t)
@@ -131,29 +197,28 @@ INNER Words pam4_join(Words t, Words prev)
                    ((b1 ^ b0) & 0x2222222222222222ULL));
 }
 
-/*
- * One vector.  A word holds an even number of UIs, so what goes in front of it
- * is added to its last UI, mod 4 in PAM4, mod 2 in NRZ: what each word finds in
- * front of itself is the sum of the last UIs of those before.  `*prev` counts
- * on alone, so that a vector need not wait for the one before it.
- */
+/* A word holds an even number of UIs, so what goes in front of it is added,
+ * mod 4, to its last one. */
+INNER Words pam4_vector(Words v, uint64_t *prev)
+{
+    Words t = pam4_words(v);
+
+    return pam4_join(t, sum_before(t >> 62, prev));
+}
+
+#endif
+
+/* The same in NRZ, mod 2. */
+INNER Words nrz_vector(Words v, uint64_t *prev)
+{
+    Words t = nrz_words(v);
+
+    return nrz_join(t, sum_before(t >> 63, prev));
+}
+
 INNER Words precode_vector(Words v, bool pam4, uint64_t *prev)
 {
-    const Words zero = { 0 };
-    Words t = pam4 ? pam4_words(v) : nrz_words(v);
-    Words last = t >> (pam4 ? 62 : 63), sum = UP(zero, last, 1);
-
-    sum += UP(zero, sum, 1);
-#if WORDS > 2
-    sum += UP(zero, sum, 2);
-#endif
-#if WORDS > 4
-    sum += UP(zero, sum, 4);
-#endif
-    last += sum;
-    sum += *prev;
-    *prev += last[WORDS - 1];
-    return pam4 ? pam4_join(t, sum) : nrz_join(t, sum);
+    return pam4 ? pam4_vector(v, prev) : nrz_vector(v, prev);
 }
 
 INNER Words undo_vector(Words r, Words before, bool pam4)
@@ -199,7 +264,6 @@ INNER uint8_t undo_n(uint8_t *out, const uint8_t *in, size_t n, bool pam4,
 
         store_words(out, undo_vector(r, before, pam4));
         before = r;
-        prev = before[WORDS - 1] >> (pam4 ? 62 : 63);
     }
     if (n) {
         uint8_t rest[VECTOR] = { 0 };
@@ -208,8 +272,9 @@ INNER uint8_t undo_n(uint8_t *out, const uint8_t *in, size_t n, bool pam4,
         prev = last_ui(rest[n - 1], pam4);
         store_words(rest, undo_vector(load_words(rest), before, pam4));
         copy_part(out, rest, n);
+        return prev;
     }
-    return prev;
+    return before[WORDS - 1] >> (pam4 ? 62 : 63);
 }
 
 LINKAGE TARGET void FN(gray)(uint8_t *out, const uint8_t *in, size_t n)

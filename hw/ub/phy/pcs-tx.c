@@ -376,20 +376,22 @@ static bool keys_aligned(const UbPcsTx *tx)
     return true;
 }
 
-/* Deal k frames (message bytes at `msg`) out to lane pointers.  Returns the
- * columns of them that are scrambled already. */
-static size_t render(UbPcsTx *tx, const uint8_t *msg, size_t k,
-                     uint8_t *const *lane, bool fuse)
+/* Code words of a frame, 0 without FEC. */
+static unsigned frame_words(const UbPcsTx *tx)
+{
+    return tx->mode.fec == UB_FEC_OFF ? 0 : tx->mode.codecs;
+}
+
+/* Deal k coded frames out to lane pointers.  Returns the columns of them that
+ * are scrambled already. */
+static size_t render(UbPcsTx *tx, const uint8_t *msg, const uint8_t *parity,
+                     size_t k, uint8_t *const *lane, bool fuse)
 {
     const UbPcsKernels *kern = ub_pcs_kernels();
     size_t columns = k * ub_pcs_frame_columns(&tx->mode);
-    UbPcsBytes bytes = { .msg = (uint8_t *)msg, .parity = tx->parity };
+    UbPcsBytes bytes = { (uint8_t *)msg, (uint8_t *)parity, frame_words(tx) };
     UbScrambler *key[UB_LANES];
 
-    if (tx->mode.fec != UB_FEC_OFF) {
-        bytes.codecs = tx->mode.codecs;
-        kern->rs_encode(msg, tx->parity, k, bytes.codecs);
-    }
     if (!fuse || !kern->fused || columns % UB_SCRAMBLER_VECTOR ||
         !keys_aligned(tx)) {
         kern->stripe(lane, &bytes, columns, tx->mode.width, NULL);
@@ -403,7 +405,8 @@ static size_t render(UbPcsTx *tx, const uint8_t *msg, size_t k,
 }
 
 /* A frame with AMCTLs in it: staged, then copied out in pieces. */
-static void put_cut_frame(UbPcsTx *tx, const uint8_t *msg, UbPcsRun *run)
+static void put_cut_frame(UbPcsTx *tx, const uint8_t *msg,
+                          const uint8_t *parity, UbPcsRun *run)
 {
     unsigned columns = ub_pcs_frame_columns(&tx->mode), pos = 0;
     uint8_t *lane[UB_LANES];
@@ -411,7 +414,7 @@ static void put_cut_frame(UbPcsTx *tx, const uint8_t *msg, UbPcsRun *run)
     for (unsigned l = 0; l < UB_LANES; l++) {
         lane[l] = tx->stage[l];
     }
-    render(tx, msg, 1, lane, false);
+    render(tx, msg, parity, 1, lane, false);
     while (pos < columns) {
         unsigned step;
 
@@ -457,22 +460,36 @@ static size_t whole_vectors(size_t frames, unsigned columns)
     return frames > unit && unit ? frames - frames % unit : frames;
 }
 
-/* Send up to k frames; returns how many fitted. */
+/*
+ * Send up to k frames; returns how many fitted.  A batch is coded as one,
+ * however AMCTLs divide it: the encoder works on many frames at a time, and
+ * one alone costs as much.
+ */
 static size_t put_frames(UbPcsTx *tx, const uint8_t *msg, size_t k,
                          UbPcsRun *run)
 {
-    unsigned columns = ub_pcs_frame_columns(&tx->mode);
-    unsigned bytes = ub_pcs_frame_flits(&tx->mode) * UB_FLIT;
-    size_t batch = batch_frames(&tx->mode), done = 0;
+    const unsigned columns = ub_pcs_frame_columns(&tx->mode);
+    const unsigned bytes = ub_pcs_frame_flits(&tx->mode) * UB_FLIT;
+    const unsigned words = frame_words(tx);
+    const uint8_t *parity = tx->parity;
+    size_t batch = batch_frames(&tx->mode), done = 0, coded = 0;
 
     while (done < k) {
         size_t step, room, ahead;
 
+        if (done == coded) {
+            step = MIN(k - done, batch);
+            if (words) {
+                ub_pcs_kernels()->rs_encode(msg, tx->parity, step, words);
+            }
+            parity = tx->parity;
+            coded += step;
+        }
         if (tx->since == tx->period && !put_amctl(tx, run, true)) {
             break;
         }
         room = run_room(tx, run);
-        step = MIN(MIN(k - done, batch), (tx->period - tx->since) / columns);
+        step = MIN(coded - done, (tx->period - tx->since) / columns);
         if (step) {
             uint8_t *lane[UB_LANES] = { 0 };
 
@@ -486,17 +503,18 @@ static size_t put_frames(UbPcsTx *tx, const uint8_t *msg, size_t k,
                 lane[l] = run_at(tx, run, l);
             }
             columns_done(tx, run, step * columns, tx->mode.width,
-                         render(tx, msg, step, lane, true));
+                         render(tx, msg, parity, step, lane, true));
         } else {
             size_t cuts = (tx->since + columns - 1) / tx->period;
 
             if (room < columns + cuts * UB_AMCTL_SYMBOLS) {
                 break;
             }
-            put_cut_frame(tx, msg, run);
+            put_cut_frame(tx, msg, parity, run);
             step = 1;
         }
         msg += step * bytes;
+        parity += step * words * UB_RS_PARITY;
         done += step;
     }
     tx->stats.frames += done;

@@ -10,7 +10,10 @@
 
 #define RUN_CAP     8192    /* symbols of a lane shipped at a time */
 #define FRAME       (UB_LTBS_PER_AMCTL * UB_LTB + UB_AMCTL_SYMBOLS)
-#define PULL        384     /* flits taken from above at a time */
+/* Flits taken from above at a time: batches of whole frames for the encoder. */
+#define PULL        384
+/* Fill behind them: a frame begun and those of rest. */
+#define FILL        (12 * (1 + UB_PHY_REST_MAX))
 #define WAKE_AMCTLS 2       /* AMCTL periods of fill while lanes wake */
 
 _Static_assert(UB_LANES == UB_LMSM_LANES && UB_LTB == UB_LMB_SYMBOLS &&
@@ -35,7 +38,7 @@ struct UbPhy {
     uint8_t phys[UB_LANES]; /* wire of each logical TX lane */
     bool talk;              /* the peer has begun to send more than fill */
     uint8_t null_flit[UB_FLIT];
-    uint8_t flits[PULL * UB_FLIT];
+    uint8_t flits[(PULL + FILL) * UB_FLIT];
     uint8_t buf[UB_LANES][RUN_CAP];
 };
 
@@ -322,6 +325,20 @@ static void op_tx_remote_width(void *o, unsigned width)
     op_tx_command(o, UB_AMCTL_REMOTE_TX, ub_amctl_lws(width));
 }
 
+/* Behind the last n flits: what the frame begun lacks, and frames of fill. */
+static size_t append_rest(UbPhy *phy, size_t n)
+{
+    unsigned frame = ub_pcs_frame_flits(ub_pcs_tx_mode(phy->tx));
+    size_t begun = (frame - ub_pcs_tx_missing(phy->tx)) % frame;
+    size_t fill = (frame - (begun + n) % frame) % frame +
+                  phy->params.rest_frames * frame;
+
+    for (size_t i = 0; i < fill; i++) {
+        memcpy(phy->flits + (n + i) * UB_FLIT, phy->null_flit, UB_FLIT);
+    }
+    return fill;
+}
+
 size_t ub_phy_tx(UbPhy *phy, int64_t now, size_t max)
 {
     size_t sent = 0;
@@ -330,18 +347,14 @@ size_t ub_phy_tx(UbPhy *phy, int64_t now, size_t max)
     while (phy->lmsm.state == UB_LMSM_LINK_ACTIVE && sent < max) {
         size_t want = MIN(max - sent, PULL);
         size_t n = phy->ops.pull_flits(phy->opaque, phy->flits, want);
+        bool dry = n < want;
 
-        put_flits(phy, phy->flits, n);
         sent += n;
-        if (n < want) {
-            bool begun = ub_pcs_tx_missing(phy->tx);
-
-            drive(phy, step_flush, 0);
-            for (unsigned i = 0; (begun || sent) && i < phy->params.rest_frames;
-                 i++) {
-                put_flits(phy, phy->null_flit, 1);
-                drive(phy, step_flush, 0);
-            }
+        if (dry && (sent || ub_pcs_tx_missing(phy->tx))) {
+            n += append_rest(phy, n);
+        }
+        put_flits(phy, phy->flits, n);
+        if (dry) {
             break;
         }
     }
@@ -622,7 +635,8 @@ UbPhy *ub_phy_new(const UbLmsmConfig *cfg, const UbEqModel *eq,
 {
     UbPhy *phy;
 
-    if (ub_pcs_params_check(&params->pcs) || ub_lmsm_config_check(cfg)) {
+    if (ub_pcs_params_check(&params->pcs) || ub_lmsm_config_check(cfg) ||
+        params->rest_frames > UB_PHY_REST_MAX) {
         return NULL;
     }
     phy = g_new0(UbPhy, 1);
