@@ -1,8 +1,8 @@
 /*
- * NCIC native RDMA interface: what a driver puts into mailboxes, queues and
- * doorbells, and takes out of completions.  For drivers and tests: no state,
- * no allocation, libc only.  Sources: interface document V1.3-b (tables named
- * below), docs/specs/ncic-rdma.rst.
+ * NCIC native RDMA interface: what a driver puts into the command registers,
+ * mailboxes, queues and doorbells, and takes out of completions.  For drivers
+ * and tests: no state, no allocation, libc only.  Sources: interface document
+ * V1.3-b (tables named below), docs/specs/ncic-rdma.rst.
  *
  * Mailboxes (NR_MAILBOX_BYTES) and queue slots are the caller's, zeroed before
  * a builder fills them.  Byte order is the interface's: mailboxes big-endian,
@@ -17,6 +17,32 @@
 
 #include "core/bytes.h"
 #include "rdma/native_hw.h"
+
+/* ---- commands ---- */
+
+/* 32-bit registers of the HCR */
+#define NRB_HCR (NRH_CMD / 4 + 1)
+
+/*
+ * Command @op (NRC_*) as the values of the HCR's registers (table 3-1-3), in
+ * host byte order: hcr[i] is for the 32-bit register at NCIC_HCR + 4 * i; write
+ * them from 0 up.  The last one has NRH_GO and starts the command: by then the
+ * adapter must be able to see the mailbox.  @in and @out are bus addresses of
+ * mailboxes, or what the command takes in their place; @mod is the in_modifier,
+ * @op_mod the 8 bits of the op_modifier.  The token is ffff.
+ */
+static inline void nrb_command(uint32_t hcr[NRB_HCR], uint16_t op,
+                               uint64_t in, uint32_t mod, uint64_t out,
+                               uint8_t op_mod)
+{
+    hcr[NRH_IN_PARAM_H / 4] = in >> 32;
+    hcr[NRH_IN_PARAM_L / 4] = in;
+    hcr[NRH_IN_MODIFIER / 4] = mod;
+    hcr[NRH_OUT_PARAM_H / 4] = out >> 32;
+    hcr[NRH_OUT_PARAM_L / 4] = out;
+    hcr[NRH_TOKEN / 4] = 0xffff0000;
+    hcr[NRH_CMD / 4] = NRH_GO | (uint32_t)op_mod << NRH_OPMOD_SHIFT | op;
+}
 
 /* ---- mailboxes ---- */
 

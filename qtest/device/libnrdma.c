@@ -22,15 +22,12 @@ unsigned qnr_cmd(QNrdma *r, uint16_t op, uint64_t in, uint32_t mod,
                  uint64_t out, uint8_t op_mod)
 {
     QNcic *d = r->d;
+    uint32_t hcr[NRB_HCR];
 
-    qncic_write(d, NCIC_HCR + NRH_IN_PARAM_H, in >> 32);
-    qncic_write(d, NCIC_HCR + NRH_IN_PARAM_L, in);
-    qncic_write(d, NCIC_HCR + NRH_IN_MODIFIER, mod);
-    qncic_write(d, NCIC_HCR + NRH_OUT_PARAM_H, out >> 32);
-    qncic_write(d, NCIC_HCR + NRH_OUT_PARAM_L, out);
-    qncic_write(d, NCIC_HCR + NRH_TOKEN, 0xffff0000);
-    qncic_write(d, NCIC_HCR + NRH_CMD,
-                NRH_GO | op_mod << NRH_OPMOD_SHIFT | op);
+    nrb_command(hcr, op, in, mod, out, op_mod);
+    for (unsigned i = 0; i < NRB_HCR; i++) {
+        qncic_write(d, NCIC_HCR + 4 * i, hcr[i]);
+    }
     qncic_wait_reg(d, NCIC_HCR + NRH_IN_MODIFIER, mod);
     g_assert_cmphex(qncic_read(d, NCIC_HCR + NRH_CMD) & NRH_GO, ==, 0);
     return qncic_read(d, NCIC_HCR + NRH_CMD) >> 24;

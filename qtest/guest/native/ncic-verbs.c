@@ -131,8 +131,11 @@ static void serve(void)
     fflush(stdout);
     compare(receive(GREETING), GREETING, SEED_GREETING);
     release();
-    /* Written without a word, then with one. */
+    /* Written without a word, then with one behind a packet, then behind
+     * many. */
     receive(TAIL);
+    release();
+    receive(WRITTEN);
     release();
     compare(DST, WRITTEN, SEED_WRITTEN);
     compare(DST + WRITTEN, TAIL, SEED_WRITTEN);
@@ -192,6 +195,8 @@ static void drive(void)
     fill(SRC, TAIL, SEED_WRITTEN);
     nrdma_post(&n, NRB_WRITE_IMM, SRC, TAIL, DST + WRITTEN, 0, 0);
     done(NRB_WRITE_IMM, TAIL);
+    nrdma_post(&n, NRB_WRITE_IMM, SRC, WRITTEN, DST, 0, 0);
+    done(NRB_WRITE_IMM, WRITTEN);
     receive(16);
     nrdma_post(&n, NRB_READ, DST, BACK, SRC, 0, 0);
     done(NRB_READ, BACK);

@@ -64,17 +64,13 @@ static void wr(Nrdma *n, uint32_t addr, uint32_t val)
 static bool command(Nrdma *n, uint16_t op, uint64_t in, uint32_t mod,
                     uint8_t op_mod)
 {
-    uint64_t out = IOVA + OUT;
-    uint32_t status;
+    uint32_t hcr[NRB_HCR], status;
 
+    nrb_command(hcr, op, in, mod, IOVA + OUT, op_mod);
     atomic_thread_fence(memory_order_seq_cst);
-    wr(n, NCIC_HCR + NRH_IN_PARAM_H, in >> 32);
-    wr(n, NCIC_HCR + NRH_IN_PARAM_L, in);
-    wr(n, NCIC_HCR + NRH_IN_MODIFIER, mod);
-    wr(n, NCIC_HCR + NRH_OUT_PARAM_H, out >> 32);
-    wr(n, NCIC_HCR + NRH_OUT_PARAM_L, out);
-    wr(n, NCIC_HCR + NRH_TOKEN, 0xffff0000);
-    wr(n, NCIC_HCR + NRH_CMD, NRH_GO | op_mod << NRH_OPMOD_SHIFT | op);
+    for (unsigned i = 0; i < NRB_HCR; i++) {
+        wr(n, NCIC_HCR + 4 * i, hcr[i]);
+    }
     status = rd(n, NCIC_HCR + NRH_CMD);
     if ((status & NRH_GO) || status >> 24 != NRS_OK) {
         fprintf(stderr, "nrdma: command %03x: status %08x\n", op, status);

@@ -9,6 +9,7 @@
 
 #include "core/bytes.h"
 #include "rdma/native.h"
+#include "rdma/native_build.h"
 
 /* Guest memory: bus addresses [BUS, BUS + SIZE). */
 #define BUS      UINT64_C(0x123400000)
@@ -128,13 +129,12 @@ static void side_free(Side *s)
 static uint32_t hcr(Side *s, uint64_t in, uint32_t mod, uint64_t out,
                     uint16_t op, uint8_t op_mod)
 {
-    native_hcr_write(s->n, NRH_IN_PARAM_H, in >> 32);
-    native_hcr_write(s->n, NRH_IN_PARAM_L, in);
-    native_hcr_write(s->n, NRH_IN_MODIFIER, mod);
-    native_hcr_write(s->n, NRH_OUT_PARAM_H, out >> 32);
-    native_hcr_write(s->n, NRH_OUT_PARAM_L, out);
-    native_hcr_write(s->n, NRH_TOKEN, 0xffff0000);
-    native_hcr_write(s->n, NRH_CMD, NRH_GO | op_mod << NRH_OPMOD_SHIFT | op);
+    uint32_t regs[NRB_HCR];
+
+    nrb_command(regs, op, in, mod, out, op_mod);
+    for (unsigned i = 0; i < NRB_HCR; i++) {
+        native_hcr_write(s->n, 4 * i, regs[i]);
+    }
     return native_hcr_read(s->n, NRH_CMD);
 }
 
