@@ -17,35 +17,20 @@
 
 /* ---- Machines ----------------------------------------------------------- */
 
-static char *temporary(const char *pattern)
-{
-    char *path;
-    int fd = g_file_open_tmp(pattern, &path, NULL);
-
-    g_assert_cmpint(fd, >=, 0);
-    close(fd);
-    return path;
-}
-
 QUbc *qubc_start(const char *machine, const char *props, const char *more)
 {
     QUbc *d = g_new0(QUbc, 1);
-    int fd;
+    g_autofree char *memory = NULL;
+    int fd = g_file_open_tmp("ubc-XXXXXX.log", &d->log, NULL);
 
-    d->ram_path = temporary("ubc-XXXXXX.ram");
-    d->log = temporary("ubc-XXXXXX.log");
-    fd = open(d->ram_path, O_RDWR);
     g_assert_cmpint(fd, >=, 0);
-    g_assert_cmpint(ftruncate(fd, QUBC_RAM), ==, 0);
-    d->ram = mmap(NULL, QUBC_RAM, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    g_assert_true(d->ram != MAP_FAILED);
     close(fd);
-    d->qts = qtest_initf("-M %s,memory-backend=ram -m %uM -nodefaults "
-                         "-object memory-backend-file,id=ram,size=%uM,"
-                         "mem-path=%s,share=on -d guest_errors -D %s %s "
+    d->ram = shared_ram_new(QUBC_RAM);
+    memory = shared_ram_options(d->ram, machine);
+    d->qts = qtest_initf("%s -nodefaults -d guest_errors -D %s %s "
                          "-device ubc,id=ub0,addr=%u,clock=realtime%s%s",
-                         machine, QUBC_RAM >> 20, QUBC_RAM >> 20, d->ram_path,
-                         d->log, more, QUBC_SLOT, *props ? "," : "", props);
+                         memory, d->log, more, QUBC_SLOT,
+                         *props ? "," : "", props);
     for (unsigned p = 0; p < QUBC_PORTS_MAX; p++) {
         d->port[p].room = QUBC_RING;
     }
@@ -92,10 +77,8 @@ static void clean_up(QUbc *d)
         qpci_free_pc(d->bus);
         alloc_destroy(&d->alloc);
     }
-    munmap(d->ram, QUBC_RAM);
-    unlink(d->ram_path);
+    shared_ram_free(d->ram);
     unlink(d->log);
-    g_free(d->ram_path);
     g_free(d->log);
     g_free(d);
 }
@@ -221,7 +204,7 @@ void qubc_msix(QUbc *d, bool masked)
 
 bool qubc_irq(QUbc *d, unsigned vector)
 {
-    uint32_t *at = (uint32_t *)(d->ram + QUBC_MSIX + 4 * vector);
+    uint32_t *at = (uint32_t *)(d->ram->at + QUBC_MSIX + 4 * vector);
     uint32_t got = qatomic_xchg(at, 0);
 
     if (got) {
@@ -246,7 +229,7 @@ static uint8_t *descriptor(QUbc *d, unsigned port, uint32_t ring, uint16_t n)
     uint32_t base = ring == UBC_RING_TX ? QUBC_TX_RING(port)
                                         : QUBC_RX_RING(port);
 
-    return d->ram + base + n % QUBC_RING * UBC_DESC_SIZE;
+    return d->ram->at + base + n % QUBC_RING * UBC_DESC_SIZE;
 }
 
 void qubc_ring_open(QUbc *d, unsigned port, uint32_t ring, uint64_t base)
@@ -373,7 +356,7 @@ unsigned qubc_send(QUbc *d, unsigned port, unsigned n)
     while (done < n && (uint16_t)(p->tx_head - p->tx_tail) < QUBC_RING) {
         uint32_t at = QUBC_TX_BUF(port) + p->tx_head % QUBC_RING * QUBC_BUF;
 
-        fill(d->ram + at, p->sent);
+        fill(d->ram->at + at, p->sent);
         qubc_post(d, port, UBC_RING_TX, at, length_of(p->sent), 3);
         p->sent++;
         done++;
@@ -392,7 +375,7 @@ void qubc_reap(QUbc *d, unsigned port)
     while (p->rx_tail != p->rx_head) {
         uint16_t status = qubc_status(d, port, UBC_RING_RX, p->rx_tail);
         uint8_t *desc = descriptor(d, port, UBC_RING_RX, p->rx_tail);
-        uint8_t *got = d->ram + QUBC_RX_BUF(port) +
+        uint8_t *got = d->ram->at + QUBC_RX_BUF(port) +
                        p->rx_tail % QUBC_RING * QUBC_BUF;
 
         if (!(status & UBC_DESC_DONE)) {

@@ -1,10 +1,9 @@
 /*
  * A driver for ubc in an emulator that qtest drives.
  *
- * Registers are reached by qtest; guest memory is a file that the test maps,
- * so that rings and buffers cost no round trip and much traffic takes little
- * time.  Packets carry their number and a pattern made from it: what arrives
- * is checked whole and in order.
+ * Registers are reached by qtest; guest memory is a SharedRam, so that much
+ * traffic takes little time.  Packets carry their number and a pattern made
+ * from it: what arrives is checked whole and in order.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,6 +14,7 @@
 #include "libqos/malloc-pc.h"
 #include "libqos/pci-pc.h"
 #include "ub/ubc_hw.h"
+#include "shared-ram.h"
 
 #define QUBC_RAM (64u << 20)
 #define QUBC_SLOT 4
@@ -52,8 +52,8 @@ typedef struct QUbc {
     QPCIBus *bus;
     QPCIDevice *pci;
     QPCIBar bar;
-    char *ram_path, *log;
-    uint8_t *ram;
+    char *log;
+    SharedRam *ram;
     QUbcPort port[QUBC_PORTS_MAX];
 } QUbc;
 

@@ -20,17 +20,17 @@
 
 static struct vring_desc *desc(QVnet *d, QVnetQueue *q, unsigned i)
 {
-    return (struct vring_desc *)(d->ram + q->vq->desc) + i;
+    return (struct vring_desc *)(d->ram->at + q->vq->desc) + i;
 }
 
 static struct vring_avail *avail(QVnet *d, QVnetQueue *q)
 {
-    return (struct vring_avail *)(d->ram + q->vq->avail);
+    return (struct vring_avail *)(d->ram->at + q->vq->avail);
 }
 
 static struct vring_used *used(QVnet *d, QVnetQueue *q)
 {
-    return (struct vring_used *)(d->ram + q->vq->used);
+    return (struct vring_used *)(d->ram->at + q->vq->used);
 }
 
 /* Descriptor i always stands for buffer i, so slots are reposted as they
@@ -67,20 +67,14 @@ QVnet *qvnet_start(const char *netdev)
 {
     QPCIAddress addr = { .devfn = QPCI_DEVFN(SLOT, 0) };
     QVnet *d = g_new0(QVnet, 1);
+    g_autofree char *memory = NULL;
     uint64_t features;
-    int fd;
 
-    fd = g_file_open_tmp("vnet-XXXXXX.ram", &d->ram_path, NULL);
-    g_assert_cmpint(fd, >=, 0);
-    g_assert_cmpint(ftruncate(fd, RAM), ==, 0);
-    d->ram = mmap(NULL, RAM, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    g_assert_true(d->ram != MAP_FAILED);
-    close(fd);
-    d->qts = qtest_initf("-M q35,memory-backend=ram -m %uM -nodefaults "
-                         "-object memory-backend-file,id=ram,size=%uM,"
-                         "mem-path=%s,share=on -netdev %s "
-                         "-device virtio-net-pci,netdev=n0,addr=%u",
-                         RAM >> 20, RAM >> 20, d->ram_path, netdev, SLOT);
+    d->ram = shared_ram_new(RAM);
+    memory = shared_ram_options(d->ram, "q35");
+    d->qts = qtest_initf("%s -nodefaults -netdev %s "
+                         "-device virtio-net-pci,netdev=n0,addr=%u", memory,
+                         netdev, SLOT);
     pc_alloc_init(&d->alloc, d->qts, ALLOC_NO_FLAGS);
     d->bus = qpci_new_pc(d->qts, &d->alloc);
     d->dev = virtio_pci_new(d->bus, &addr);
@@ -101,7 +95,7 @@ QVnet *qvnet_start(const char *netdev)
     }
     publish(d, &d->rx);
     /* To all stations, so that no filter looks closer. */
-    memset(d->ram + TX_BUF + HDR, 0xff, 6);
+    memset(d->ram->at + TX_BUF + HDR, 0xff, 6);
     return d;
 }
 
@@ -114,9 +108,7 @@ void qvnet_stop(QVnet *d)
     g_free(d->dev);
     qpci_free_pc(d->bus);
     alloc_destroy(&d->alloc);
-    munmap(d->ram, RAM);
-    unlink(d->ram_path);
-    g_free(d->ram_path);
+    shared_ram_free(d->ram);
     g_free(d);
 }
 

@@ -2,8 +2,7 @@
  * virtio-net in an emulator that qtest drives: what the benchmark of the UB
  * link is compared with, on a netdev of the caller's choice.
  *
- * Guest memory is a file that the test maps, as in ubc-driver.h, so that the
- * rings cost no round trip.  All transmit descriptors point at one payload;
+ * Guest memory is a SharedRam.  All transmit descriptors point at one payload;
  * frames have no offloads.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -16,6 +15,7 @@
 #include "libqos/pci-pc.h"
 #include "libqos/virtio.h"
 #include "libqos/virtio-pci.h"
+#include "../../link/shared-ram.h"
 
 typedef struct QVnetQueue {
     QVirtQueue *vq;
@@ -27,8 +27,7 @@ typedef struct QVnet {
     QGuestAllocator alloc;
     QPCIBus *bus;
     QVirtioPCIDevice *dev;
-    char *ram_path;
-    uint8_t *ram;
+    SharedRam *ram;
     QVnetQueue rx, tx;
     uint64_t packets, bytes; /* received, payload */
 } QVnet;
