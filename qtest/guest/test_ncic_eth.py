@@ -2,6 +2,7 @@
 """The Linux driver ncic_eth: what a driver must stand, over two guests."""
 
 import re
+import time
 import unittest
 
 from guestvm import kernel, net, tap
@@ -63,8 +64,21 @@ class Driver(unittest.TestCase):
         return {name for name, value in self.stats(guest).items()
                 if re.fullmatch(pattern, name) and value > before[name]}
 
+    def wait_grown(self, guest, pattern, what):
+        """Wait until one of those counters grows."""
+        before = self.stats(guest)
+        deadline = time.monotonic() + 30
+        while not self.grown(guest, before, pattern):
+            self.assertLess(time.monotonic(), deadline, what)
+
     def transfer(self, options='-n 4M'):
         return net.iperf3(self.left, RIGHT, options)
+
+    def serve_again(self):
+        """The server may still wait for a client that is gone."""
+        self.right.run('killall iperf3')
+        self.right.wait_for('! pidof iperf3')
+        net.iperf3_serve(self.right)
 
     def fault(self, guest, name, queues):
         guest.qmp.command('qom-set', path='/machine/peripheral/nic',
@@ -227,18 +241,17 @@ class Driver(unittest.TestCase):
 
     def test_20_channels_and_rings(self):
         """queues and rings change while data flow"""
-        job = self.left.spawn(f'iperf3 -c {RIGHT} -P 4 -t 20 --bidir', 90)
+        job = self.left.spawn(f'iperf3 -c {RIGHT} -P 4 -t 600 --bidir', 600)
         for change in ('-L {} combined 1', '-G {} rx 128 tx 128',
                        '-L {} combined 2', '-G {} rx 2048 tx 1024'):
             for guest in self.guests():
                 guest.run('ethtool ' + change.format(guest.dev))
-            before = self.stats(self.left)
-            self.left.wait_for('sleep 0.5')
-            self.assertTrue(self.grown(self.left, before, r'rx\d_packets'),
-                            change)
+            self.wait_grown(self.left, r'rx\d_packets', change)
         self.assertNotEqual(self.left.run(
             f'ethtool -L {self.left.dev} combined 3', check=False).status, 0)
-        job.wait()
+        self.left.run('killall iperf3')
+        job.wait(check=False)
+        self.serve_again()
         for guest in self.guests():
             guest.run(f'ethtool -G {guest.dev} rx 512 tx 512')
         self.both_ways()
@@ -259,9 +272,7 @@ class Driver(unittest.TestCase):
             self.left.dev = net.interface(self.left, MODEL)
             self.address(self.left)
             self.both_ways()
-            # The server still waits for a client that is gone.
-            self.right.run('killall iperf3; sleep 0.1')
-            net.iperf3_serve(self.right)
+            self.serve_again()
         self.check_guests()
 
     def test_22_unbind_under_load(self):
@@ -314,9 +325,7 @@ class Driver(unittest.TestCase):
             self.right, LEFT, '-c 20 -i 0.01 -w 2'))
         job.wait(check=False)
         self.both_ways()
-        # The server may still wait for the client.
-        self.right.run('killall iperf3; sleep 0.1')
-        net.iperf3_serve(self.right)
+        self.serve_again()
         self.transfer()
         # Interrupts of both queues and of the link came back as well.
         self.test_10_multi_queue()

@@ -4,7 +4,7 @@ VFIO behind an emulated IOMMU: commands, doorbells, completions, interrupts."""
 
 import unittest
 
-from guestvm import tap
+from guestvm import rocecap, tap
 from guestvm.guest import Guest, NotAvailable, has_device
 from guestvm.hostnet import stream
 from guestvm.paths import BUILD
@@ -14,6 +14,9 @@ NODE = '/sys/bus/pci/devices'
 
 
 class Native(unittest.TestCase):
+    WANT = {f'RC {what} {part} with Immediate'
+            for what in ('SEND', 'RDMA WRITE') for part in ('Only', 'Last')}
+
     def guest(self, name, index, wires=None):
         guest = Guest(
             name, drivers=[], modules=['vfio_pci', 'vfio_iommu_type1'],
@@ -24,8 +27,25 @@ class Native(unittest.TestCase):
                               reconnect_ms=100 if wires else 0),
                        f'ncic-nic,id=nic,mac=52:54:00:00:08:0{index},'
                        f'rdma-ip=10.0.0.{index}')]
+        if not wires:
+            self.file = guest.dir / 'rdma.pcap'
+            guest.args += ['-object', 'filter-dump,id=dump,netdev=net0,'
+                                      f'file={self.file}']
         self.addCleanup(guest.close)
         return guest.start()
+
+    def judge(self, guest):
+        """The capture: each packet whole, its ICRC right, and those that
+        Debian's programs do not send among them."""
+        guest.qmp.command('object-del', id='dump')
+        try:
+            seen = rocecap.judge(self.file)
+        except FileNotFoundError as err:
+            print(f'# {err} is not installed: the capture is not judged')
+            return
+        print('# ' + ', '.join(f'{name} {count}' for name, count
+                               in sorted(seen.items())))
+        self.assertLessEqual(self.WANT, set(seen))
 
     def bind(self, guest):
         """Give the NIC to vfio-pci; its address on the bus."""
@@ -65,6 +85,7 @@ class Native(unittest.TestCase):
         for out in (driver.out, left.out('cat /tmp/out')):
             print('# ' + out.splitlines()[-1])
             self.assertIn('good', out)
+        self.judge(left)
         for guest in (left, right):
             self.assertGreater(self.counter(guest, 'rx_frames'), 200)
             self.assertEqual(guest.kernel_complaints(), [])

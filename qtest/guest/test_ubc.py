@@ -7,17 +7,12 @@ import socket
 import time
 import unittest
 
-from guestvm import net, tap
+from guestvm import net, tap, ublink
 from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
 
 MODEL = 'ubc'
 MIB = 1 << 20
 HOSTS = {'left': '10.3.0.1', 'right': '10.3.0.2'}
-LANES = range(8)
-LINK = 0x80000 + 0x400    # PORT0, capability 1: byte offset of its slice
-CONTROL_1 = LINK + 4 * 0x90
-TARGETS = 0x003f3f0f      # of CONTROL_1: RX and TX width, data rate
-RETRAIN = 1 << 31
 
 
 class TwoGuests(unittest.TestCase):
@@ -84,23 +79,11 @@ class TwoGuests(unittest.TestCase):
     def carrier(guest, value=1):
         guest.wait_for(f'grep -q {value} /sys/class/net/{guest.dev}/carrier')
 
-    def link(self, guest):
-        """What QEMU says of the guest's link."""
-        return guest.qmp.command('query-ub-links')[0]
-
-    def counters(self, guest):
-        return {c['name']: c['value'] for c in self.link(guest)['counters']}
-
-    def inject(self, guest, lane, **fault):
-        guest.qmp.command('ub-inject', device='ub', lane=lane, **fault)
-
     def disturb(self, **fault):
         """Set a fault on every lane of both ends, or none; the counters."""
         for guest in (self.left, self.right):
-            for lane in LANES:
-                seed = {'seed': lane + 1} if fault else {}
-                self.inject(guest, lane, **fault, **seed)
-        return [self.counters(g) for g in (self.left, self.right)]
+            ublink.disturb(guest, **fault)
+        return [ublink.counters(g) for g in (self.left, self.right)]
 
     def flood(self, count=500):
         net.reachable(self.right, HOSTS['left'])
@@ -124,50 +107,21 @@ class TwoGuests(unittest.TestCase):
     def test_1_link(self):
         """the link trains and the driver has carrier"""
         for guest in (self.left, self.right):
-            link = self.link(guest)
+            link = ublink.state(guest)
             self.assertTrue(link['link-up'], link)
             self.assertEqual((link['tx-width'], link['rx-width']), (8, 8))
             kind = guest.out(f'cat /sys/class/net/{guest.dev}/type')
             self.assertEqual(kind, '38')    # ARPHRD_UB
-        self.assertNotEqual(self.link(self.left)['primary'],
-                            self.link(self.right)['primary'])
-
-    def config(self, guest, offset):
-        """A dword of the configuration space, through sysfs."""
-        path = f'/sys/class/net/{guest.dev}/device/ub/config'
-        return int(guest.out(f'dd if={path} bs=4 skip={offset // 4} count=1 '
-                             "2>/dev/null | od -An -tx4 | tr -d ' '"), 16)
-
-    def set_config(self, guest, offset, value):
-        path = f'/sys/class/net/{guest.dev}/device/ub/config'
-        text = ''.join(f'\\x{b:02x}' for b in value.to_bytes(4, 'little'))
-        guest.run(f"printf '{text}' | dd of={path} bs=4 seek={offset // 4} "
-                  'count=1 conv=notrunc 2>/dev/null')
-
-    def retarget(self, rate, width, timeout=60):
-        """Ask for a data rate and a width, as the left end's software would,
-        and wait until both ends have them."""
-        for guest, trigger in ((self.right, 0), (self.left, RETRAIN)):
-            value = self.config(guest, CONTROL_1) & ~TARGETS
-            self.set_config(guest, CONTROL_1, value | rate | width << 8 |
-                            width << 16 | trigger)
-        want = (rate, width, width)
-        deadline = time.monotonic() + timeout
-        while True:
-            now = [(link['rate'], link['tx-width'], link['rx-width'])
-                   for link in map(self.link, (self.left, self.right))]
-            if now == [want, want]:
-                return
-            self.assertLess(time.monotonic(), deadline,
-                            f'{now} and not {want}')
-            time.sleep(0.1)
+        self.assertNotEqual(ublink.state(self.left)['primary'],
+                            ublink.state(self.right)['primary'])
 
     def test_1b_configuration_space(self):
         """the configuration space is a sparse file in sysfs"""
-        self.assertEqual(self.config(self.left, 0), 0x2c << 4)
-        self.assertEqual(self.config(self.left, LINK + 4 * 0xc0) & 3, 3)
-        self.assertEqual(self.config(self.left, LINK + 4 * 0xc1) >> 4 & 0x1f, 8)
-        self.assertEqual(self.config(self.left, 0x27fffc), 0)
+        self.assertEqual(ublink.config(self.left, 0), 0x2c << 4)
+        status = [ublink.config(self.left, ublink.PORT_LINK + 4 * dword)
+                  for dword in (0xc0, 0xc1)]
+        self.assertEqual([status[0] & 3, status[1] >> 4 & 0x1f], [3, 8])
+        self.assertEqual(ublink.config(self.left, 0x27fffc), 0)
 
     def test_1c_monitor(self):
         """info ub names the states"""
@@ -222,13 +176,13 @@ class TwoGuests(unittest.TestCase):
             'kill -INT $!; wait $!; cat /tmp/changes', 400)
         self.right.wait_for('ss -Htn dport = 5201 | grep -q ESTAB')
         for rate, width in ((8, 4), (8, 8), (4, 8), (8, 8), (8, 1), (8, 8)):
-            self.retarget(rate, width)
+            ublink.retarget(self.left, self.right, rate, width)
             # Traffic goes on at the new setting.
-            packets = self.counters(self.left)['rx_packets']
+            packets = ublink.counters(self.left)['rx_packets']
             deadline = time.monotonic() + 60
-            while self.counters(self.left)['rx_packets'] < packets + 100:
+            while ublink.counters(self.left)['rx_packets'] < packets + 100:
                 self.assertLess(time.monotonic(), deadline,
-                                self.link(self.left))
+                                ublink.state(self.left))
                 time.sleep(0.1)
         self.right.run('touch /tmp/stop')
         report = json.loads(job.wait(check=False).out)
@@ -246,14 +200,14 @@ class TwoGuests(unittest.TestCase):
         """a lane is cut while traffic runs: the link goes on, narrower"""
         job = self.right.spawn(
             f'ping -n -q -i 0.01 -c 1000 {HOSTS["left"]}', 120)
-        self.inject(self.left, 7, cut=True)
+        ublink.inject(self.left, 7, cut=True)
         out = job.wait(check=False).out
         self.assertIn('1000 packets transmitted', out)
         self.flood()
-        width = self.link(self.right)['rx-width']
+        width = ublink.state(self.right)['rx-width']
         print(f'# width after the cut: {width}')
         self.assertLess(width, 8)
-        self.inject(self.left, 7)
+        ublink.inject(self.left, 7)
         self.check_kernels()
 
     def test_7_peer_restarts(self):
@@ -282,9 +236,9 @@ class TwoGuests(unittest.TestCase):
         size = 96 * MIB
         job = source.spawn(
             f'iperf3 -J -c {HOSTS["left"]} -n {size} -b 100M', 300)
-        before = self.counters(self.left)['rx_bytes']
+        before = ublink.counters(self.left)['rx_bytes']
         deadline = time.monotonic() + 60
-        while self.counters(self.left)['rx_bytes'] < before + MIB:
+        while ublink.counters(self.left)['rx_bytes'] < before + MIB:
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
         job.moved(target)
@@ -334,7 +288,7 @@ class UnlikeEnds(TwoGuests):
             with contextlib.suppress(ConnectionResetError):
                 while stranger.recv(4096):      # an alert, then the end
                     pass
-        self.assertFalse(self.link(self.left)['link-up'])
+        self.assertFalse(ublink.state(self.left)['link-up'])
         cls = type(self)
         cls.right = cls.make('right').start()
         self.ready(cls.right)

@@ -204,9 +204,7 @@ def part_ub(show):
             'sum_received']['bits_per_second'] / 1e6
         show.step('TCP, 3 s', f'{rate:.1f} Mbit/s', rate > 0)
         for guest in (left, right):
-            for lane in range(link['tx-width']):
-                guest.qmp.command('ub-inject', device='ub', lane=lane,
-                                  ber=1e-6, seed=lane + 1)
+            ublink.disturb(guest, ber=1e-6)
         sent, got = net.ping(right, '10.3.0.1', '-f -c 500 -s 8000')
         fixed = ublink.counters(right)['fec_corrected']
         show.step('8000-byte pings, bit errors 1e-6',

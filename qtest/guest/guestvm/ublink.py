@@ -8,6 +8,7 @@ PORT_LINK = 4 * (0x20000 + 0x100)
 CONTROL_1 = PORT_LINK + 4 * 0x90
 TARGETS = 0x003f3f0f      # of CONTROL_1: RX and TX width, data rate
 RETRAIN = 1 << 31
+LANES = range(8)
 
 
 def state(guest):
@@ -17,6 +18,19 @@ def state(guest):
 
 def counters(guest):
     return {c['name']: c['value'] for c in state(guest)['counters']}
+
+
+def inject(guest, lane, **fault):
+    """Set a fault on what the guest's end sends on a lane, or none."""
+    guest.qmp.command('ub-inject', device='ub', lane=lane, **fault)
+
+
+def disturb(guest, **fault):
+    """Set a fault on all that the guest's end sends, or none; from the same
+    seed each time."""
+    for lane in LANES:
+        seed = {'seed': lane + 1} if fault else {}
+        inject(guest, lane, **fault, **seed)
 
 
 def config_file(guest):
