@@ -457,19 +457,31 @@ static void test_interop(void)
 
 /* ---- a peer that stalls ------------------------------------------------- */
 
-/* Packets wait for it, none is lost, the machine goes on. */
-static void test_stall(void)
+enum { STALL_PACKETS = 512 };   /* more than the socket holds */
+
+/* A peer that reads none of the packets that were sent to it. */
+static Rig stalled(void)
 {
     Rig r = rig_begin("");
     Qp q = qp_new(r.h);
 
     send_arp(r.fd, 0);
     expect_answer(r.fd, 0);
-    qp_write(r.h, &q, 512);
+    qp_write(r.h, &q, STALL_PACKETS);
     fixture_wait_counter(r.h->f, "counter-stall_wire", 1);
+    return r;
+}
+
+/* Packets wait for it, none is lost, the machine goes on. */
+static void test_stall(void)
+{
+    Rig r = stalled();
+
     hca_prove_works(r.h);
-    g_assert_cmpuint(fixture_counter(r.h->f, "counter-tx_frames"), <, 512);
-    g_assert_cmphex(expect_packets(r.fd, 0, 512), ==, 512);
+    g_assert_cmpuint(fixture_counter(r.h->f, "counter-tx_frames"), <,
+                     STALL_PACKETS);
+    g_assert_cmphex(expect_packets(r.fd, 0, STALL_PACKETS), ==,
+                    STALL_PACKETS);
     send_arp(r.fd, 0);
     expect_answer(r.fd, 0);
     g_assert_cmpuint(fixture_counter(r.h->f, "counter-tx_dropped"), ==, 0);
@@ -480,13 +492,8 @@ static void test_stall(void)
 /* It goes away instead: what waited is lost, the next one gets new frames. */
 static void test_stall_vanish(void)
 {
-    Rig r = rig_begin("");
-    Qp q = qp_new(r.h);
+    Rig r = stalled();
 
-    send_arp(r.fd, 0);
-    expect_answer(r.fd, 0);
-    qp_write(r.h, &q, 512);
-    fixture_wait_counter(r.h->f, "counter-stall_wire", 1);
     close(r.fd);
     wait_port(r.h->f, PORT_DOWN);
     hca_prove_works(r.h);
@@ -530,31 +537,27 @@ static void test_flood(void)
 /* Frames that wait go along; one that was cut in two is sent anew. */
 static void test_migrate(void)
 {
-    Rig r = rig_begin("");
+    Rig r = stalled();
     g_autofree char *path = g_build_filename(r.dir, "wire2", NULL);
     g_autofree char *mig = g_build_filename(r.dir, "migrate", NULL);
     g_autofree char *uri = g_strdup_printf("unix:%s", mig);
     g_autofree char *more = g_strdup_printf("-incoming %s", uri);
     Fixture *to = start(path, "", more);
-    Qp q = qp_new(r.h);
     uint32_t psn;
     int fd;
 
-    send_arp(r.fd, 0);
-    expect_answer(r.fd, 0);
-    qp_write(r.h, &q, 512);
-    fixture_wait_counter(r.h->f, "counter-stall_wire", 1);
     qtest_qmp_assert_success(r.h->qts, "{ 'execute': 'migrate',"
                              " 'arguments': { 'uri': %s } }", uri);
     qtest_qmp_eventwait(to->qts, "RESUME");
     fixture_stop(r.h->f);
     g_free(r.h);
-    psn = expect_packets(r.fd, 0, 512);
-    g_assert_cmpuint(psn, <, 512);
+    psn = expect_packets(r.fd, 0, STALL_PACKETS);
+    g_assert_cmpuint(psn, <, STALL_PACKETS);
     close(r.fd);
     fd = peer_connect(path);
     send_arp(fd, 0);                    /* addresses do not go along */
-    g_assert_cmphex(expect_packets(fd, psn, 512 - psn), ==, 512);
+    g_assert_cmphex(expect_packets(fd, psn, STALL_PACKETS - psn), ==,
+                    STALL_PACKETS);
     send_arp(fd, 4);
     expect_answer(fd, 4);
     close(fd);

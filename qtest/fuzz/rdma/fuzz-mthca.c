@@ -13,24 +13,11 @@
 #include <stdlib.h>
 
 #include "../../unit/rdma/mthca-end.h"
+#include "input.h"
 
 enum { PSN = 0xfffffe, RECVS = 16, RECV_BYTES = 0x400, LIDS = 2 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-typedef struct Input {
-    const uint8_t *p, *end;
-} Input;
-
-static uint32_t take(Input *in, unsigned bytes)
-{
-    uint32_t v = 0;
-
-    while (bytes-- && in->p < in->end) {
-        v = v << 8 | *in->p++;
-    }
-    return v;
-}
 
 /* ---- two adapters ---- */
 

@@ -19,6 +19,7 @@
 #include "rdma/fault.h"
 #include "rdma/native.h"
 #include "rdma/native_build.h"
+#include "input.h"
 
 #define BUS       UINT64_C(0x100000000)
 #define MEM_SIZE  0x80000u
@@ -101,12 +102,10 @@ static void engine_new(void)
 
 static unsigned command(uint16_t op, uint64_t in, uint32_t mod, uint8_t op_mod)
 {
-    const uint32_t regs[] = {
-        in >> 32, in, mod, (BUS + OUT) >> 32, (uint32_t)(BUS + OUT),
-        0xffff0000, NRH_GO | op_mod << NRH_OPMOD_SHIFT | op,
-    };
+    uint32_t regs[NRB_HCR];
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(regs); i++) {
+    nrb_command(regs, op, in, mod, BUS + OUT, op_mod);
+    for (unsigned i = 0; i < NRB_HCR; i++) {
         native_hcr_write(n, i * 4, regs[i]);
     }
     g_assert_false(native_hcr_read(n, NRH_CMD) & NRH_GO);
@@ -220,20 +219,6 @@ static void pass(int64_t ns)
 }
 
 /* ---- what the input says ---- */
-
-typedef struct Input {
-    const uint8_t *p, *end;
-} Input;
-
-static uint32_t take(Input *in, unsigned bytes)
-{
-    uint32_t v = 0;
-
-    while (bytes-- && in->p < in->end) {
-        v = v << 8 | *in->p++;
-    }
-    return v;
-}
 
 /* The mailbox of a command, sane, then up to 7 bytes of the input in it. */
 static void mailbox(Input *in, uint16_t op, uint32_t which)
