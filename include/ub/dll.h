@@ -222,7 +222,6 @@ typedef struct UbDllStats {
     uint64_t retry_acks;      /* Retry_Ack_Sets sent */
     uint64_t replayed_flits;
     uint64_t duplicate_acks;  /* Retry_Ack_Sets seen in NORMAL, with data */
-    uint64_t stale_requests;  /* Retry_Req_Sets whose answer had come */
     uint64_t retrains;        /* asked of the physical layer */
     uint64_t mode_changes;
     uint64_t peer_errors;

@@ -146,11 +146,11 @@ static void mode_rx(UbDll *d, unsigned type)
         switch (v->bmc) {
         case UB_BMC_IDLE:
         case UB_BMC_DRAIN:
-        case UB_BMC_PEER_DRAIN:
             return; /* late, of a change that this end gave up */
         case UB_BMC_QUIET:
             enter(d, UB_BMC_READY, "Block_Mode_Chg_ACK received");
             return;
+        case UB_BMC_PEER_DRAIN: /* an earlier answer served for this request */
         case UB_BMC_PEER_WAIT:
         case UB_BMC_ACKING: /* both asked, and the peer was faster */
             enter(d, UB_BMC_PEER_ACKING, "Block_Mode_Chg_ACK received");

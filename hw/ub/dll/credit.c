@@ -260,11 +260,6 @@ void credit_ack_rx(UbDll *d, uint32_t flits)
                   "ACK releases more than the Retry Buffer holds");
         return;
     }
-    if (flits > v->ack_ahead) {
-        v->ack_passed = true;
-    } else {
-        v->ack_ahead -= flits;
-    }
     v->num_free += flits;
     v->tail_ptr = ring_add(v->tail_ptr, flits, v->depth);
 }

@@ -103,8 +103,6 @@ typedef struct UbDllVars {
     bool ack_due;       /* send a Retry_Ack_Set before (more) replay */
     bool rest_due;      /* but first the rest of a block */
     uint16_t ack_ptr;   /* RcvPtr of the last request */
-    uint16_t ack_ahead; /* flits from TailPtr to there */
-    bool ack_passed;    /* it has been acknowledged since */
     uint8_t ack_num_retry;
     SetSend set;
     SetSeen seen;

@@ -19,8 +19,7 @@ void retry_reset(UbDll *d)
     v->num_free = v->depth;
     v->num_retry = v->num_phy_reinit = 0;
     v->ack_due = v->rest_due = false;
-    v->ack_ptr = v->ack_num_retry = v->ack_ahead = 0;
-    v->ack_passed = false;
+    v->ack_ptr = v->ack_num_retry = 0;
     memset(&v->set, 0, sizeof(v->set));
     memset(&v->seen, 0, sizeof(v->seen));
     v->wait_at = NEVER;
@@ -177,14 +176,6 @@ static void req_set_seen(UbDll *d, const uint8_t *flit)
     UbRetryReq req = ub_get_retry_req(flit);
     uint32_t used = v->depth - v->num_free;
 
-    /* The same request again, sent when WAIT ran out; but the first one was
-     * answered and what came of it acknowledged.  Nobody waits any more, and
-     * the position may mean something else by now. */
-    if (v->ack_passed && req.rcv_ptr == v->ack_ptr &&
-        req.num_retry > v->ack_num_retry) {
-        d->stats.stale_requests++;
-        return;
-    }
     if (req.rcv_ptr >= v->depth ||
         ring_dist(req.rcv_ptr, v->tail_ptr, v->depth) > used ||
         (req.rcv_ptr != v->wr_ptr && v->mode == UB_MODE_CRC &&
@@ -193,8 +184,6 @@ static void req_set_seen(UbDll *d, const uint8_t *flit)
         return;
     }
     v->ack_ptr = req.rcv_ptr;
-    v->ack_ahead = ring_dist(req.rcv_ptr, v->tail_ptr, v->depth);
-    v->ack_passed = false;
     v->ack_due = true;
     v->ack_num_retry = req.num_retry;
     dll_set_state(d, UB_RETRY_ACK_SM, UB_RETRY_ACK_ACK, "Retry_Req_Set");

@@ -7,7 +7,7 @@
  */
 #include "dll-int.h"
 
-#define MAGIC 0x55424431u /* "UBD1" */
+#define MAGIC 0x55424432u /* "UBD2" */
 #define MAX_PACKETS 65536u
 
 typedef struct Field {
@@ -40,9 +40,10 @@ static const Field fields[] = {
     F(4, pending), F(4, pending_ack), F(1, next_crd_vl), F(2, wr_ptr),
     F(2, tail_ptr), F(2, rd_ptr), F(2, rcv_ptr), F(4, num_free),
     F(1, req_state), F(1, ack_state), F(1, num_retry),
-    F(1, num_phy_reinit), F(BOOL, ack_due), F(BOOL, rest_due), F(2, ack_ptr), F(2, ack_ahead), F(BOOL, ack_passed), F(1, ack_num_retry),
-    F(1, set.type), F(1, set.pos), F(1, set.flit), F(1, seen.run),
-    F(1, seen.type), F(BOOL, seen.open), F(BOOL, seen.exact), F(1, seen.left), F(1, seen.body), DELIM(delim),
+    F(1, num_phy_reinit), F(BOOL, ack_due), F(BOOL, rest_due),
+    F(2, ack_ptr), F(1, ack_num_retry), F(1, set.type), F(1, set.pos),
+    F(1, set.flit), F(1, seen.run), F(1, seen.type), F(BOOL, seen.open),
+    F(BOOL, seen.exact), F(1, seen.left), F(1, seen.body), DELIM(delim),
     DELIM(snap), DELIM(resume), F(2, snap_ptr), F(2, skip),
     F(BOOL, rx_drop), F(BOOL, rx_refund), F(4, rx_lph), F(4, rx_cells),
     F(1, tx_index), F(4, tx_lph), F(1, tx_shape.blocks),

@@ -430,12 +430,12 @@ static inline void pair_dump(Pair *p)
                                    st.tx_credit[vl], st.tx_credit_init[vl],
                                    st.rx_held[vl], st.rx_pending[vl]);
         }
-        g_test_message(
+        g_printerr(
             "end %u: dll %d req %d ack %d bmc %d mode %d active %d fatal %d; "
             "wr %u tail %u rd %u free %u of %u, rcv %u of %u, ack pending %u; "
             "retry %u reinit %u; retries %u acks %u dup %u crc %u fec %u; "
             "grains ack %u/%u cell %u; shared %d %u; wire %u; last error %s; "
-            "VL:queued/credit/init/held/pending%s", i, st.state, st.retry_req,
+            "VL:queued/credit/init/held/pending%s\n", i, st.state, st.retry_req,
             st.retry_ack, st.mode_change, st.mode, st.active, st.fatal,
             st.wr_ptr, st.tail_ptr, st.rd_ptr, st.num_free_buf, st.depth,
             st.rcv_ptr, st.agreed.retry_buf_depth, st.ack_pending,

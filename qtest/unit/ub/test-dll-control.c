@@ -272,6 +272,42 @@ static void test_late_answer(void)
     pair_free(&p);
 }
 
+/* The answer to a request given up serves for the next one, whose own has not
+ * left when the peer goes on. */
+static void test_answered_before(void)
+{
+    enum { TIMEOUT = 500000 };
+    UbDllConfig cfg;
+    Pair p;
+
+    ub_dll_config_init(&cfg);
+    cfg.mode_timeout = TIMEOUT;
+    pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+    p.manual = true;
+    g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+    pair_pull(&p, 0);
+    p.now += TIMEOUT - 1000;
+    pair_push(&p, 1);
+    pair_pull(&p, 1);
+    p.now += 1000;
+    ub_dll_poll(p.e[0].dll, p.now);
+    g_assert_cmpuint(p.e[0].mode_failed, ==, 1);
+
+    g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+    pair_pull(&p, 0);
+    pair_push(&p, 0);
+    pair_pull(&p, 0);
+    g_assert_cmpint(status(&p, 0).mode_change, ==, UB_BMC_QUIET);
+    pair_push(&p, 1);
+    pair_run(&p, TIMEOUT / 5);
+    for (unsigned i = 0; i < 2; i++) {
+        g_assert_cmpint(status(&p, i).mode_change, ==, UB_BMC_READY);
+        g_assert_cmpuint(p.e[i].peer_errors, ==, 0);
+    }
+    g_assert_cmpuint(p.e[0].ready, ==, 1);
+    pair_free(&p);
+}
+
 /* Without FEC there is no Non-CRC mode; without the handshake a change under
  * unfinished DLLDPs cannot be repaired. */
 static void test_bad_modes(void)
@@ -552,6 +588,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dll/mode/no-answer", test_no_answer);
     g_test_add_func("/dll/mode/ask-again", test_ask_again);
     g_test_add_func("/dll/mode/late-answer", test_late_answer);
+    g_test_add_func("/dll/mode/answered-before", test_answered_before);
     g_test_add_func("/dll/mode/bad-modes", test_bad_modes);
     g_test_add_func("/dll/lane-manage", test_lane_manage);
     g_test_add_func("/dll/param-exchg", test_param_exchg);

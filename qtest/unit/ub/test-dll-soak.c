@@ -246,7 +246,7 @@ static void configure(Soak *s, unsigned round)
         /* Between far shorter and far longer than a round trip. */
         c->wait_timeout = g_test_rand_int_range(5, 200) * 1000;
         c->block_timeout = 500000;
-        c->mode_timeout = 50000000;
+        c->mode_timeout = 10000000;
         c->num_retry_threshold = 200;
         c->num_phy_reinit_threshold = 250;
         c->retry_clear_always = g_test_rand_int() & 1;
@@ -283,6 +283,7 @@ static void soak_round(unsigned round, uint64_t packets)
     while (s->sent < packets) {
         uint64_t before = s->arrived;
 
+        /* Far longer than a retry or a mode change given up may take. */
         for (unsigned n = 0; n < 50000 && s->arrived < before + 200; n++) {
             soak_step(s, true);
         }
