@@ -19,8 +19,9 @@ void ub_gray(uint8_t *out, const uint8_t *in, size_t n);
 /* Value of "the previous UI" after one that was not scrambled. */
 uint8_t ub_precode_start(bool pam4);
 
-/* Precode, and undo it.  `prev` is the previous UI on the lane; returns the
- * last one of this run, to be passed to the next call. */
+/* Precode - PAM4: Gray code and precode, in one pass - and undo it.  `prev` is
+ * the previous UI on the lane; returns the last one of this run, to be passed
+ * to the next call. */
 uint8_t ub_precode(uint8_t *out, const uint8_t *in, size_t n, bool pam4,
                    uint8_t prev);
 uint8_t ub_precode_undo(uint8_t *out, const uint8_t *in, size_t n, bool pam4,

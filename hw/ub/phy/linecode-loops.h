@@ -3,9 +3,9 @@
  * compiler fits to the set of instructions of the file that includes this.
  *
  * FN(name) names the functions, TARGET is their instruction set, WORDS what one
- * of its vectors holds, LINKAGE is static unless it says otherwise.  Where there
- * are Vec, GATHER, LOOKUP, LOW and HIGH (simd-slices.h), PAM4 is precoded by
- * them.
+ * of its vectors holds, LINKAGE is static unless it says otherwise.  PAM4 is
+ * precoded by the includer's PAM4_VECTOR(v, prev), as pam4_vector() here, or
+ * where there are Vec, GATHER, LOOKUP, LOW and HIGH (simd-slices.h), by them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -130,14 +130,22 @@ INNER Words sum_before(Words last, uint64_t *prev)
     return sum;
 }
 
-#ifdef LOOKUP
+/* pam4_vector(): Gray code and precode a vector; the UI before it is *prev,
+ * mod 4, and then its last one. */
+#if defined(PAM4_VECTOR)
+
+#define pam4_vector(v, prev) ((Words)PAM4_VECTOR(v, prev))
+
+#elif defined(LOOKUP)
 
 /*
- * By half symbols, two UIs p and q, the first lower.  Behind a 0 they become
- * p and q - p; a UI t in front of them adds -t and t.  So the last UI of each
- * half is that of all before it, added up mod 4.
+ * By half symbols, two UIs p and q once Gray coded, the first lower.  Behind a
+ * 0 they become p and q - p; a UI t in front of them adds -t and t.  So the
+ * last UI of each half is that of all before it, added up mod 4.
  */
-#define HALF_CODE(n) ((n) % 4 | (((n) / 4 - (n) % 4) & 3) << 2)
+#define GRAY(n) ((n) ^ ((n) >> 1 & 5))
+#define HALF(n) ((n) % 4 | (((n) / 4 - (n) % 4) & 3) << 2)
+#define HALF_CODE(n) HALF(GRAY(n))
 #define HALF_HIGH(n) (HALF_CODE(n) << 4)
 #define HALF_LAST(n) (HALF_CODE(n) >> 2)
 #define FRONT(t) ((-(t) & 3) | ((t) & 3) << 2)
@@ -201,7 +209,7 @@ INNER Words pam4_join(Words t, Words prev)
  * mod 4, to its last one. */
 INNER Words pam4_vector(Words v, uint64_t *prev)
 {
-    Words t = pam4_words(v);
+    Words t = pam4_words(gray_words(v));
 
     return pam4_join(t, sum_before(t >> 62, prev));
 }
@@ -225,7 +233,8 @@ INNER Words undo_vector(Words r, Words before, bool pam4)
 {
     Words last = UP(before, r, 1);
 
-    return pam4 ? add4(r, r << 2 | last >> 62) : r ^ (r << 1 | last >> 63);
+    return pam4 ? gray_words(add4(r, r << 2 | last >> 62)) :
+           r ^ (r << 1 | last >> 63);
 }
 
 /* The last UI of a symbol. */

@@ -141,11 +141,10 @@ static void lane_code(UbPcsTx *tx, TxLane *lane, uint8_t *sym, size_t n,
     if (!scrambled) {
         ub_scrambler_xor(&lane->key, sym, sym, n);
     }
-    if (tx->mode.pam4) {
-        ub_gray(sym, sym, n);
-    }
     if (tx->mode.precode) {
         lane->prev = ub_precode(sym, sym, n, tx->mode.pam4, lane->prev);
+    } else if (tx->mode.pam4) {
+        ub_gray(sym, sym, n);
     }
 }
 

@@ -138,8 +138,7 @@ static void line_undo(RxLane *lane, uint8_t *out, const uint8_t *in, size_t n)
     if (m->precode) {
         lane->prev = ub_precode_undo(out, in, n, m->pam4, lane->prev);
         in = out;
-    }
-    if (m->pam4) {
+    } else if (m->pam4) {
         ub_gray(out, in, n);
         in = out;
     }

@@ -30,7 +30,7 @@
 /* Unrolled loops with a check at every access take a compiler minutes; that
  * none leaves its buffers is what the address sanitizer looks at. */
 #define TARGET                                                              \
-    __attribute__((target("avx512f,avx512bw,avx512vbmi,gfni"),              \
+    __attribute__((target("avx512f,avx512bw,avx512vbmi,gfni,pclmul"),              \
                    no_sanitize("undefined")))
 
 /* Constants - codecs, width - must reach the inner loops. */
@@ -128,7 +128,8 @@ static void probe(void)
     can = __builtin_cpu_supports("avx512f") &&
           __builtin_cpu_supports("avx512bw") &&
           __builtin_cpu_supports("avx512vbmi") &&
-          __builtin_cpu_supports("gfni");
+          __builtin_cpu_supports("gfni") &&
+          __builtin_cpu_supports("pclmul");
     if (can) {
         matrices_build();
         indices_build();
@@ -731,8 +732,64 @@ static TARGET void gfni_scramble(UbScrambler *s, const uint8_t *delays,
 
 /* ----------------------------------------------------------- line code --- */
 
+/*
+ * By bits, T = P - T' mod 4 is t0 = p0 ^ t0' and t1 = p1 ^ t1' ^ (~p0 & t0'):
+ * two running parities.  Inside a byte they are products with a matrix, as the
+ * Gray code in front of them is (p1 = b1, p0 = b1 ^ b0); from byte to byte one
+ * bit is enough, and 64 of those are a product without carries.
+ */
+#define ROW(bit, mask) ((uint64_t)(mask) << 8 * (7 - (bit)))
+/* Even bits: parity of p0 up to here; odd ones: up to the UI before. */
+#define PARITY_0 (ROW(0, 0x03) | ROW(1, 0x00) | ROW(2, 0x0f) | ROW(3, 0x03) | \
+                  ROW(4, 0x3f) | ROW(5, 0x0f) | ROW(6, 0xff) | ROW(7, 0x3f))
+/* Odd bits: p0. */
+#define ODD_P0 (ROW(1, 0x03) | ROW(3, 0x0c) | ROW(5, 0x30) | ROW(7, 0xc0))
+/* Odd bits: parity of the odd bits up to here. */
+#define PARITY_1 (ROW(1, 0x02) | ROW(3, 0x0a) | ROW(5, 0x2a) | ROW(7, 0xaa))
+
+/* Bit i: parity of bits 0 … i of v. */
+static INLINE uint64_t parity_to_here(uint64_t v)
+{
+    return _mm_cvtsi128_si64(_mm_clmulepi64_si128(_mm_cvtsi64_si128(v),
+                                                  _mm_set1_epi8(-1), 0));
+}
+
+static INLINE __m512i complement(__m512i v, __mmask64 bytes)
+{
+    return _mm512_mask_sub_epi8(v, bytes, _mm512_set1_epi8(-1), v);
+}
+
+/* The UI in front of a vector is subtracted from its first one, added to the
+ * second, …; so it is added, mod 4, to the last one, and all that a vector
+ * waits for is that sum. */
+static INLINE __m512i pam4_precode(__m512i v, uint64_t *prev)
+{
+    static const uint8_t front[4] = { 0x00, 0x77, 0xaa, 0xdd };
+    const __m512i even_bits = _mm512_set1_epi8(0x55);
+    __m512i join = _mm512_set1_epi8(front[*prev % 4]), even, odd, not_p0;
+    uint64_t sum0, sum1;
+
+    even = _mm512_gf2p8affine_epi64_epi8(v, _mm512_set1_epi64(PARITY_0), 0);
+    sum0 = parity_to_here(_mm512_test_epi8_mask(even,
+                                                _mm512_set1_epi8(0x40)));
+    even = complement(even, sum0 << 1);
+    not_p0 = _mm512_gf2p8affine_epi64_epi8(v, _mm512_set1_epi64(ODD_P0),
+                                           0xaa);
+    odd = _mm512_ternarylogic_epi64(v, not_p0, even, 0x78); /* v ^ (n & e) */
+    odd = _mm512_gf2p8affine_epi64_epi8(odd, _mm512_set1_epi64(PARITY_1), 0);
+    sum1 = parity_to_here(_mm512_movepi8_mask(odd));
+    odd = complement(odd, sum1 << 1);
+    *prev += sum0 >> 63 | (sum1 >> 63) << 1;
+
+    v = _mm512_ternarylogic_epi64(even_bits, even, odd, 0xca); /* ? : */
+    even = _mm512_ternarylogic_epi64(v, join, even_bits, 0x80); /* & & */
+    return _mm512_ternarylogic_epi64(v, join, _mm512_add_epi8(even, even),
+                                     0x96); /* ^ ^ */
+}
+
 #define FN(name) gfni_##name
 #define WORDS 8
+#define PAM4_VECTOR(v, prev) pam4_precode((__m512i)(v), prev)
 #include "linecode-loops.h"
 
 const UbPcsKernels ub_pcs_kernels_gfni = {
