@@ -21,6 +21,7 @@ void credit_reset(UbDll *d)
     memset(v->granted, 0, sizeof(v->granted));
     memset(v->held, 0, sizeof(v->held));
     memset(v->pending, 0, sizeof(v->pending));
+    d->owing = 0;
     v->shared = false;
     v->crd_total = v->crd_share = 0;
     v->granted_total = v->held_total = 0;
@@ -145,6 +146,16 @@ void credit_rx_release(UbDll *d, unsigned vl, unsigned cells)
 
     cells = MIN(cells, v->held[vl] - v->pending[vl]);
     v->pending[vl] += cells;
+    d->owing |= (v->pending[vl] > 0) << vl;
+}
+
+/* The variables came out of an image. */
+void credit_loaded(UbDll *d)
+{
+    d->owing = 0;
+    for (unsigned vl = 0; vl < UB_VLS; vl++) {
+        credit_rx_release(d, vl, 0);
+    }
 }
 
 static void give_back(UbDll *d, unsigned vl, uint32_t cells)
@@ -152,6 +163,7 @@ static void give_back(UbDll *d, unsigned vl, uint32_t cells)
     UbDllVars *v = &d->v;
 
     v->pending[vl] -= cells;
+    d->owing &= ~((v->pending[vl] == 0) << vl);
     v->held[vl] -= cells;
     v->held_total -= cells;
     v->keepalive_at = NEVER;
@@ -162,10 +174,11 @@ static void give_back(UbDll *d, unsigned vl, uint32_t cells)
 uint32_t credit_header_bits(UbDll *d)
 {
     UbDllVars *v = &d->v;
-    uint32_t bits = 0;
+    uint32_t bits = 0, from_next = (d->owing | d->owing << UB_VLS) >>
+                                   v->next_crd_vl & ((1u << UB_VLS) - 1);
 
-    for (unsigned i = 0; i < UB_VLS; i++) {
-        unsigned vl = (v->next_crd_vl + i) % UB_VLS;
+    for (; from_next; from_next &= from_next - 1) {
+        unsigned vl = (v->next_crd_vl + __builtin_ctz(from_next)) % UB_VLS;
         uint32_t grain = v->agreed.data_credit_grain[vl];
 
         if (v->pending[vl] >= grain) {
@@ -213,7 +226,8 @@ bool credit_wants_crd_ack(const UbDll *d, bool dlldp_next)
     want = acks && v->pending_ack >=
            (dlldp_next ? mark(d->cfg.ack_force, v->peer_depth / 2)
                        : mark(d->cfg.ack_return, v->peer_depth / 4));
-    for (unsigned vl = 0; vl < UB_VLS && !want; vl++) {
+    for (uint32_t vls = d->owing; vls && !want; vls &= vls - 1) {
+        unsigned vl = __builtin_ctz(vls);
         uint32_t level = dlldp_next
                          ? mark(d->cfg.crd_force[vl], v->granted[vl] / 2)
                          : d->cfg.crd_return[vl];

@@ -164,6 +164,7 @@ struct UbDll {
 
     VlQueue vlq[UB_VLS];
     uint16_t queued; /* VLs with packets */
+    uint16_t owing;  /* VLs with credits that wait to be returned */
     CorePacket *tx_pkt, *rx_pkt;
     uint8_t rx_block[UB_BLOCK_SIZE];
     uint8_t tx_block[UB_BLOCK_SIZE];
@@ -229,6 +230,7 @@ void credit_untake(UbDll *d, unsigned vl, unsigned cells);
 void credit_grant(UbDll *d, unsigned vl, unsigned cells, bool initial);
 bool credit_rx_claim(UbDll *d, unsigned vl, unsigned cells);
 void credit_rx_release(UbDll *d, unsigned vl, unsigned cells);
+void credit_loaded(UbDll *d);
 uint32_t credit_header_bits(UbDll *d);
 unsigned credit_crd_ack_block(UbDll *d, uint8_t *out);
 bool credit_wants_crd_ack(const UbDll *d, bool dlldp_next);

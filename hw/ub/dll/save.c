@@ -344,6 +344,7 @@ const char *ub_dll_load(UbDll *d, int64_t now, const void *data, size_t len)
     }
     d->v = v;
     dll_ring_resize(d, v.depth);
+    credit_loaded(d);
     if (!load_rest(d, &in)) {
         ub_dll_reset(d, now);
         return "image of a UB data link layer is damaged";
