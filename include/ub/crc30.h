@@ -58,7 +58,7 @@ bool ub_crc30_check(const uint8_t *block, unsigned flits, UbCrcCover cover);
 
 /*
  * Implementations of the block functions, best first; the first usable one is
- * taken by itself.  Names: "pclmul", "slice8".
+ * taken by itself.  Names: "vpclmul", "pclmul", "slice8".
  */
 const char *ub_crc30_impl(void);
 

@@ -101,11 +101,14 @@ static uint32_t block_slice8(const uint8_t *block, size_t len, bool info)
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#include <string.h>
 
 /* Constants of folding and of the last reduction, filled at start. */
 static struct {
     uint64_t fold1[2]; /* x^192, x^128: over 16 bytes */
+    uint64_t fold2[2]; /* x^320, x^256: over 32 bytes */
     uint64_t fold4[2]; /* x^576, x^512: over 64 bytes */
+    uint64_t fold8[2]; /* x^1088, x^1024: over 128 bytes */
     uint64_t x64;
     uint64_t mu; /* floor(x^64 / P) */
 } k;
@@ -201,23 +204,112 @@ static uint32_t remainder_pclmul(const uint8_t *p, size_t len, uint32_t tail)
                      _mm_cvtsi128_si64(a));
 }
 
+#define VPCLMUL __attribute__((target("vpclmulqdq,avx2,pclmul,ssse3")))
+#define LONG 256 /* bytes from which wide vectors pay */
+
+VPCLMUL static inline __m256i fold_wide(__m256i acc, __m256i by, __m256i next)
+{
+    __m256i hi = _mm256_clmulepi64_epi128(acc, by, 0x11);
+    __m256i lo = _mm256_clmulepi64_epi128(acc, by, 0x00);
+
+    return _mm256_xor_si256(_mm256_xor_si256(hi, lo), next);
+}
+
+VPCLMUL static inline __m256i load_wide(const uint8_t *p)
+{
+    const __m256i swap = _mm256_broadcastsi128_si256(
+        _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+
+    return _mm256_shuffle_epi8(_mm256_loadu_si256((const void *)p), swap);
+}
+
+VPCLMUL static inline __m256i by_wide(const uint64_t fold[2])
+{
+    return _mm256_set_epi64x(fold[0], fold[1], fold[0], fold[1]);
+}
+
+/*
+ * As remainder_pclmul(), 128 bytes at a time; leading zeros fill the first
+ * ones.  What differs between @tail and the block is a term of its own.
+ */
+VPCLMUL static uint32_t remainder_vpclmul(const uint8_t *p, size_t len,
+                                          uint32_t tail)
+{
+    const uint8_t *end = p + len;
+    const __m256i by2 = by_wide(k.fold2), by8 = by_wide(k.fold8);
+    const size_t odd = len % 128;
+    uint8_t copy[128] = { 0 };
+    const uint8_t *head = p;
+    __m256i v[4];
+    __m128i a;
+
+    if (len < LONG) {
+        return remainder_pclmul(p, len, tail);
+    }
+    if (odd) {
+        memcpy(copy + 128 - odd, p, odd);
+        put_be32(copy + 128 - odd, get_be32(p) ^ UB_CRC30_INIT << 2);
+        head = copy;
+    }
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < 4; i++) {
+        v[i] = load_wide(head + 32 * i);
+    }
+    if (!odd) {
+        v[0] = _mm256_xor_si256(v[0], _mm256_set_epi32(
+            0, 0, 0, 0, UB_CRC30_INIT << 2, 0, 0, 0));
+    }
+    for (p += odd ? odd : 128; p < end; p += 128) {
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 4; i++) {
+            v[i] = fold_wide(v[i], by8, load_wide(p + 32 * i));
+        }
+    }
+    v[1] = fold_wide(v[0], by2, v[1]);
+    v[2] = fold_wide(v[1], by2, v[2]);
+    v[3] = fold_wide(v[2], by2, v[3]);
+    a = fold(_mm256_castsi256_si128(v[3]),
+             _mm_set_epi64x(k.fold1[0], k.fold1[1]),
+             _mm256_extracti128_si256(v[3], 1));
+    a = _mm_xor_si128(a, _mm_cvtsi32_si128(tail ^ get_be32(end - 4)));
+    return reduce128(_mm_cvtsi128_si64(_mm_unpackhi_epi64(a, a)),
+                     _mm_cvtsi128_si64(a));
+}
+
+/* The value of the last 32 bits of the message. */
+static uint32_t block_tail(const uint8_t *block, size_t len, bool info)
+{
+    return info ? (uint32_t)(block[len - 4] & 0xc0) << 24 : 0;
+}
+
+/* Without the information bits the message ends two bits earlier: B is the
+ * block without its last 32 bits, times x^30.  Divide by x^2: add the multiple
+ * of P that makes it divisible. */
+static uint32_t block_end(uint32_t r, bool info)
+{
+    for (int i = 0; i < 2 && !info; i++) {
+        r = (r & 1 ? r ^ (UB_CRC30_POLY | 1u << 30) : r) >> 1;
+    }
+    return r;
+}
+
 static uint32_t block_pclmul(const uint8_t *block, size_t len, bool info)
 {
-    if (info) {
-        return remainder_pclmul(block, len,
-                                (uint32_t)(block[len - 4] & 0xc0) << 24);
-    }
-    /* The message ends two bits earlier: B is the block without its last 32
-     * bits, times x^30, so drop two zero bits after the fact. */
-    {
-        uint32_t r = remainder_pclmul(block, len, 0);
+    return block_end(remainder_pclmul(block, len,
+                                      block_tail(block, len, info)), info);
+}
 
-        /* Divide by x^2: add the multiple of P that makes it divisible. */
-        for (int i = 0; i < 2; i++) {
-            r = (r & 1 ? r ^ (UB_CRC30_POLY | 1u << 30) : r) >> 1;
-        }
-        return r;
-    }
+static uint32_t block_vpclmul(const uint8_t *block, size_t len, bool info)
+{
+    return block_end(remainder_vpclmul(block, len,
+                                       block_tail(block, len, info)), info);
+}
+
+static bool have_vpclmul(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("vpclmulqdq") &&
+           __builtin_cpu_supports("avx2");
 }
 
 static bool have_pclmul(void)
@@ -233,8 +325,12 @@ static void init_pclmul(void)
 
     k.fold1[0] = x_power(192);
     k.fold1[1] = x_power(128);
+    k.fold2[0] = x_power(320);
+    k.fold2[1] = x_power(256);
     k.fold4[0] = x_power(576);
     k.fold4[1] = x_power(512);
+    k.fold8[0] = x_power(1088);
+    k.fold8[1] = x_power(1024);
     k.x64 = x_power(64);
     /* Long division of x^64 by P, a bit of quotient at a time. */
     for (int bit = 64; bit >= 0; bit--) {
@@ -259,6 +355,7 @@ static const struct Impl {
     uint32_t (*block)(const uint8_t *block, size_t len, bool info);
 } impls[] = {
 #if defined(__x86_64__)
+    { "vpclmul", have_vpclmul, block_vpclmul },
     { "pclmul", have_pclmul, block_pclmul },
 #endif
     { "slice8", have_always, block_slice8 },

@@ -150,6 +150,7 @@ int main(int argc, char **argv)
     bench_memcpy();
     bench_crc("slice8");
     bench_crc("pclmul");
+    bench_crc("vpclmul");
     ub_crc30_select(best);
     for (unsigned mode = 0; mode < 2; mode++) {
         for (size_t i = 0; i < G_N_ELEMENTS(lens); i++) {
