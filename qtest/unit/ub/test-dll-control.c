@@ -226,23 +226,31 @@ static void test_ask_again(void)
     pair_free(&p);
 }
 
+/* End 0 asks for another mode, and end 1's answer, @late ns after that, is on
+ * its way. */
+static void ask(Pair *p, int64_t timeout, int64_t late)
+{
+    UbDllConfig cfg;
+
+    ub_dll_config_init(&cfg);
+    cfg.mode_timeout = timeout;
+    pair_up(p, &cfg, &cfg, UB_MODE_CRC);
+    p->manual = true;
+    g_assert_true(ub_dll_mode_change(p->e[0].dll, p->now));
+    pair_pull(p, 0);
+    p->now += late;
+    pair_push(p, 1);
+    pair_pull(p, 1);
+}
+
 /* The answer comes after the end that asked gave up, and looks like a request
  * to it.  Both ends end the exchange that this starts, and can do it again. */
 static void test_late_answer(void)
 {
     enum { TIMEOUT = 500000 };
-    UbDllConfig cfg;
     Pair p;
 
-    ub_dll_config_init(&cfg);
-    cfg.mode_timeout = TIMEOUT;
-    pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
-    p.manual = true;
-    g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
-    pair_pull(&p, 0);
-    p.now += 1000;
-    pair_push(&p, 1);
-    pair_pull(&p, 1);
+    ask(&p, TIMEOUT, 1000);
     g_assert_cmpint(status(&p, 0).mode_change, ==, UB_BMC_REQ_SENT);
     g_assert_cmpint(status(&p, 1).mode_change, ==, UB_BMC_PEER_WAIT);
     p.now += TIMEOUT - 1000;
@@ -277,18 +285,9 @@ static void test_late_answer(void)
 static void test_answered_before(void)
 {
     enum { TIMEOUT = 500000 };
-    UbDllConfig cfg;
     Pair p;
 
-    ub_dll_config_init(&cfg);
-    cfg.mode_timeout = TIMEOUT;
-    pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
-    p.manual = true;
-    g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
-    pair_pull(&p, 0);
-    p.now += TIMEOUT - 1000;
-    pair_push(&p, 1);
-    pair_pull(&p, 1);
+    ask(&p, TIMEOUT, TIMEOUT - 1000);
     p.now += 1000;
     ub_dll_poll(p.e[0].dll, p.now);
     g_assert_cmpuint(p.e[0].mode_failed, ==, 1);
