@@ -174,11 +174,28 @@ static int in_room(void *opaque)
     return runstate_is_running() ? PIECE : 0;
 }
 
+/*
+ * GLib takes a source's descriptors out of its poll while it is dispatched and
+ * puts them back afterwards, unless it may recurse; either wakes its own event
+ * descriptor, so that the next poll returns at once for nothing: a second
+ * round of the main loop for each piece of input.  Nobody runs the main loop
+ * from within our callbacks.
+ */
+static void in_source_stays(void)
+{
+    GSource *source = g_main_current_source();
+
+    if (source && !g_source_get_can_recurse(source)) {
+        g_source_set_can_recurse(source, true);
+    }
+}
+
 static void in_read(void *opaque, const uint8_t *buf, int size)
 {
     WireStream *w = opaque;
     uint8_t *piece = w->in + HEAD;
 
+    in_source_stays();
     if (w->bad) {
         return;
     }
