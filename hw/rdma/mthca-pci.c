@@ -293,10 +293,10 @@ static void mthca_work(NcicMthca *s, unsigned packets)
     }
     if (next <= now || s->kicked) {
         qemu_bh_schedule(s->bh);
-    } else if (next != INT64_MAX) {
-        timer_mod(s->timer, next);
-    } else {
+    } else if (next == INT64_MAX) {
         timer_del(s->timer);
+    } else if (timer_expire_time_ns(s->timer) != next) {
+        timer_mod(s->timer, next);      /* may wake the main loop */
     }
 }
 
