@@ -60,6 +60,9 @@ struct NcicMthca {
     bool working;               /* in the core: who calls it looks at ... */
     bool kicked;                /* ... this, instead of the bottom half */
     bool refused;               /* a frame came meanwhile, and must wait */
+    bool ack_waits;             /* for a doorbell that takes it along */
+    bool answers;               /* the guest's doorbells follow input */
+    int64_t input_at;           /* since when an ACK waits or last did */
     uint64_t inline_polls;      /* doorbells whose work was done at once */
     uint64_t wire_bad_length;   /* connections closed for garbage */
 
@@ -276,6 +279,13 @@ static const MthcaOps mthca_ops = {
 /* Packets of a turn of the bottom half. */
 #define MTHCA_TURN 256
 
+/*
+ * A doorbell that follows input so soon is taken for its answer.  Far below
+ * the delay of ACKs that the adapter announces (134 ms), and above a round trip
+ * between two guests: a shorter wait would end in the peer's next message.
+ */
+#define MTHCA_ANSWER_NS (500 * SCALE_US)
+
 static void mthca_work(NcicMthca *s, unsigned packets)
 {
     int64_t now = mthca_now(), next;
@@ -285,6 +295,7 @@ static void mthca_work(NcicMthca *s, unsigned packets)
     }
     s->working = true;
     s->kicked = false;
+    s->ack_waits = false;
     next = rdma_poll_some(mthca_rdma(s->core), now, packets);
     s->working = false;
     if (s->refused) {
@@ -302,7 +313,12 @@ static void mthca_work(NcicMthca *s, unsigned packets)
 
 static void mthca_poll(void *opaque)
 {
-    mthca_work(opaque, MTHCA_TURN);
+    NcicMthca *s = opaque;
+
+    if (s->ack_waits) {
+        s->answers = false;     /* not this time */
+    }
+    mthca_work(s, MTHCA_TURN);
 }
 
 static void mthca_vm_state(void *opaque, bool running, RunState state)
@@ -367,6 +383,7 @@ static void mthca_mmio_uar_write(void *opaque, hwaddr addr, uint64_t val,
          * first.  What is left over is for the bottom half.
          */
         s->inline_polls++;
+        s->answers = mthca_now() - s->input_at < MTHCA_ANSWER_NS;
         mthca_work(s, s->inline_budget);
     }
 }
@@ -442,15 +459,33 @@ static void mthca_stream_frame(void *opaque, const uint8_t *frame, size_t len)
     mthca_guard(s, was);
 }
 
+/*
+ * Each frame of its own wakes the peer's main loop, which competes with the
+ * guests' processors for the host's: an ACK travels along with what a doorbell
+ * sends, if one is likely to come.
+ */
+static void mthca_ack_later(NcicMthca *s)
+{
+    if (!s->ack_waits) {
+        s->ack_waits = true;
+        s->input_at = mthca_now();
+    }
+    if (s->answers) {
+        timer_mod_anticipate_ns(s->timer, s->input_at + MTHCA_ANSWER_NS);
+    } else {
+        qemu_bh_schedule(s->bh);    /* a doorbell may be faster */
+    }
+}
+
 static void mthca_stream_turn_end(void *opaque)
 {
     NcicMthca *s = opaque;
     bool was = mthca_guard(s, true);
 
-    if (rdma_only_ack(mthca_rdma(s->core))) {
-        qemu_bh_schedule(s->bh);    /* a doorbell may be faster */
-    } else {
+    if (!rdma_only_ack(mthca_rdma(s->core))) {
         mthca_work(s, MTHCA_TURN);
+    } else {
+        mthca_ack_later(s);
     }
     mthca_guard(s, was);
 }
@@ -757,6 +792,8 @@ static void mthca_reset_hold(Object *obj, ResetType type)
     NcicMthca *s = NCIC_MTHCA(obj);
 
     trace_mthca_reset(mthca_id(s), "function reset");
+    s->answers = false;
+    s->input_at = -MTHCA_ANSWER_NS;
     timer_del(s->timer);
     qemu_bh_cancel(s->bh);
     mthca_reset(s->core);

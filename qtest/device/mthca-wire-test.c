@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/un.h>
 #include "libmthca.h"
+#include "roce-peer.h"
 
 enum {
     PREFIX = 4, ARP = 42, MAX_FRAME = 4096 + 65536,
@@ -597,6 +598,56 @@ static void test_inline(void)
     }
 }
 
+/*
+ * An ACK is sent at once, or waits for the guest's answer while its doorbells
+ * follow input, but not for long.
+ */
+static void test_ack_with_answer(void)
+{
+    enum { SEND_ONLY = 4, ACK = 0x11, WAIT_NS = 500000 };
+    Rig r = rig_begin("");
+    QNcicWire wire = { .ours = r.fd };
+    RocePeer peer = {
+        .wire = &wire, .mac = 0x020000000000, .dev_mac = 0x525400123456,
+        .ip = 0x0a4c0002, .dev_ip = 0x0a4c0001,
+    };
+    Qp q = qp_new(r.h);
+    uint8_t f[QNCIC_FRAME];
+    uint32_t psn = 0, acks = 0;
+
+    send_arp(r.fd, 0);
+    expect_answer(r.fd, 0);
+    qtest_clock_step(r.h->qts, 10 * WAIT_NS);
+    for (unsigned turn = 0; turn < 8; turn++) {
+        bool waits = turn % 4 > 0, answered = turn % 4 < 3;
+
+        /* One seen before: acknowledged without a receive WQE. */
+        roce_peer_send(&peer, SEND_ONLY, QPN, 0xffffff, "", 0, 0);
+        fixture_wait_counter(r.h->f, "counter-rx_duplicate", turn + 1);
+        if (waits) {
+            for (unsigned i = 0; i < 20; i++) {     /* rounds of main loop */
+                g_assert_cmpuint(fixture_counter(r.h->f, "counter-ack_tx"),
+                                 ==, acks);
+            }
+        } else {
+            fixture_wait_counter(r.h->f, "counter-ack_tx", acks + 1);
+        }
+        if (answered) {
+            qp_write(r.h, &q, 1);
+        } else {
+            qtest_clock_step(r.h->qts, WAIT_NS);
+        }
+        g_assert_cmpuint(peer_frame(r.fd, f), ==, BTH + 12 + 4 + 4);
+        g_assert_cmphex(f[BTH], ==, ACK);
+        g_assert_cmpuint(fixture_counter(r.h->f, "counter-ack_tx"), ==,
+                         ++acks);
+        if (answered) {
+            psn = expect_packets(r.fd, psn, 1);
+        }
+    }
+    rig_end(&r);
+}
+
 /* ---- both wires --------------------------------------------------------- */
 
 static void test_two_wires(void)
@@ -631,6 +682,7 @@ int main(int argc, char **argv)
     qtest_add_func("/mthca/wire/flood", test_flood);
     qtest_add_func("/mthca/wire/migrate", test_migrate);
     qtest_add_func("/mthca/wire/inline", test_inline);
+    qtest_add_func("/mthca/wire/ack-with-answer", test_ack_with_answer);
     qtest_add_func("/mthca/wire/two-wires", test_two_wires);
     return g_test_run();
 }
