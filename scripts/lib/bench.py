@@ -10,6 +10,7 @@ a round are compared.
 import os
 import random
 import statistics
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,6 +21,22 @@ sys.path[:0] = [str(TOP / 'qtest' / 'guest'),
                     / 'python')]
 
 from guestvm.guest import Guest  # noqa: E402
+
+
+def add_setup_option(parser):
+    parser.add_argument('--no-setup', action='store_true',
+                        help='take what is built as it is')
+
+
+def set_up(options):
+    """Build what is missing, as scripts/demo does; tells on stderr."""
+    if options.no_setup:
+        return
+    for command in ('setup', 'build-drivers', 'build-guest --arch x86_64'):
+        name, *args = command.split()
+        if subprocess.run([TOP / 'scripts' / name, *args],
+                          stdout=sys.stderr).returncode:
+            raise SystemExit(f'scripts/{command} failed')
 
 
 def boot(nics, workdir, **options):
