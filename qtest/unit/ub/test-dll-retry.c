@@ -320,6 +320,48 @@ static void test_double_replay(gconstpointer data)
     }
 }
 
+/* A late copy of a request whose answer was received and acknowledged: the
+ * position lies behind TailPtr, so it is refused and nothing is replayed. */
+static void test_stale_request(void)
+{
+    GByteArray *late;
+    UbDllConfig cfg;
+    Pair p;
+
+    ub_dll_config_init(&cfg);
+    cfg.wait_timeout = 10000;
+    cfg.wish.retry_buf_depth = 256;
+    pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+    p.tamper = damage;
+    arm(0, 3, 1, true, 0);
+    send_some(&p, 3);
+    pair_pull(&p, 0);
+    pair_push(&p, 1);
+    pair_pull(&p, 1);
+    p.now += cfg.wait_timeout;
+    ub_dll_poll(p.e[1].dll, p.now);
+    late = g_byte_array_new();
+    pair_push(&p, 0); /* first request arrives */
+    pair_pull(&p, 1); /* second one: kept back */
+    g_byte_array_append(late, p.e[0].flits->data, p.e[0].flits->len);
+    g_byte_array_set_size(p.e[0].flits, 0);
+    g_byte_array_set_size(p.e[0].ok, 0);
+    pair_run(&p, 1000000);
+    expect_some(&p, 3);
+    for (unsigned n = 0; n < 30; n++) { /* acknowledge far past it */
+        g_assert_true(pair_send(&p, 0, 0, 500, n));
+        pair_run(&p, 1000000);
+        pair_expect(&p, 1, 0, 500, n);
+    }
+    g_assert_cmpuint(late->len, ==, 33 * UB_FLIT_SIZE);
+    ub_dll_rx(p.e[0].dll, p.now, late->data, 33, NULL);
+    g_assert_cmpuint(p.e[0].peer_errors, ==, 1);
+    pair_run(&p, 1000000);
+    g_assert_true(g_queue_is_empty(p.e[1].got));
+    g_byte_array_free(late, true);
+    pair_free(&p);
+}
+
 /* An error at the very position of an earlier one, a lap of the Retry Buffer
  * later: whatever the first request counted, a repeated one is answered. */
 static void test_lap(void)
@@ -676,6 +718,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/dll/retry/exhaust/after-sending",
                          GUINT_TO_POINTER(1), test_exhaust);
     g_test_add_func("/dll/retry/same-position", test_same_position);
+    g_test_add_func("/dll/retry/stale-request", test_stale_request);
     g_test_add_func("/dll/retry/lap", test_lap);
     g_test_add_func("/dll/retry/both", test_both);
     g_test_add_func("/dll/retry/null-damaged", test_null_damaged);
