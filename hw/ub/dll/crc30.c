@@ -132,13 +132,14 @@ static inline uint64_t mul_low(uint64_t a, uint64_t b, uint64_t *high)
     return _mm_cvtsi128_si64(r);
 }
 
-/* Remainder of the 128-bit polynomial high:low. */
+/* Remainder of a 128-bit polynomial. */
 __attribute__((target("pclmul,ssse3")))
-static inline uint32_t reduce128(uint64_t high, uint64_t low)
+static inline uint32_t reduce128(__m128i a)
 {
+    const uint64_t high = _mm_cvtsi128_si64(_mm_unpackhi_epi64(a, a));
     uint64_t h, l, q, unused;
 
-    l = mul_low(high, k.x64, &h) ^ low;    /* degree < 94 */
+    l = mul_low(high, k.x64, &h) ^ _mm_cvtsi128_si64(a); /* degree < 94 */
     l ^= mul_low(h, k.x64, &unused);       /* degree < 64 */
     q = mul_low(l >> 30, k.mu, &h);        /* Barrett */
     q = q >> 34 | h << 30;
@@ -200,8 +201,7 @@ static uint32_t remainder_pclmul(const uint8_t *p, size_t len, uint32_t tail)
     a = fold(a, by1, _mm_set_epi32(get_be32(last), get_be32(last + 4),
                                    get_be32(last + 8), tail));
 #undef LOAD
-    return reduce128(_mm_cvtsi128_si64(_mm_unpackhi_epi64(a, a)),
-                     _mm_cvtsi128_si64(a));
+    return reduce128(a);
 }
 
 #define VPCLMUL __attribute__((target("vpclmulqdq,avx2,pclmul,ssse3")))
@@ -272,8 +272,7 @@ VPCLMUL static uint32_t remainder_vpclmul(const uint8_t *p, size_t len,
              _mm_set_epi64x(k.fold1[0], k.fold1[1]),
              _mm256_extracti128_si256(v[3], 1));
     a = _mm_xor_si128(a, _mm_cvtsi32_si128(tail ^ get_be32(end - 4)));
-    return reduce128(_mm_cvtsi128_si64(_mm_unpackhi_epi64(a, a)),
-                     _mm_cvtsi128_si64(a));
+    return reduce128(a);
 }
 
 /* The value of the last 32 bits of the message. */

@@ -30,7 +30,7 @@
 /* Unrolled loops with a check at every access take a compiler minutes; that
  * none leaves its buffers is what the address sanitizer looks at. */
 #define TARGET                                                              \
-    __attribute__((target("avx512f,avx512bw,avx512vbmi,gfni,pclmul"),              \
+    __attribute__((target("avx512f,avx512bw,avx512vbmi,gfni,pclmul"),       \
                    no_sanitize("undefined")))
 
 /* Constants - codecs, width - must reach the inner loops. */
