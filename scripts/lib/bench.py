@@ -30,13 +30,10 @@ def add_setup_option(parser):
 
 def set_up(options):
     """Build what is missing, as scripts/demo does; tells on stderr."""
-    if options.no_setup:
-        return
-    for command in ('setup', 'build-drivers', 'build-guest --arch x86_64'):
-        name, *args = command.split()
-        if subprocess.run([TOP / 'scripts' / name, *args],
-                          stdout=sys.stderr).returncode:
-            raise SystemExit(f'scripts/{command} failed')
+    if not options.no_setup and subprocess.run(
+            [TOP / 'scripts/lib/set-up-guests'],
+            stdout=sys.stderr).returncode:
+        raise SystemExit('the set-up failed')
 
 
 def boot(nics, workdir, **options):
