@@ -28,7 +28,7 @@ struct CorePacket {
 
     /* Link parameters of UB (UB 2.0 §4.3.2.2.2).  cells and epoch say what
      * the packet holds of a Receive Buffer; see UbDllHold. */
-    uint8_t vl, cfg, rt;
+    uint8_t vl, lph_cfg, rt;
     uint8_t error; /* ERROR_FLAG */
     uint32_t cells, epoch;
 

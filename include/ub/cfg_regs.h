@@ -2,9 +2,9 @@
  * UB 2.0 appendix D: offsets and fields of the configuration space.
  *
  * Offsets are in dwords from the base of the slice; the mask of a
- * field is that within its dword (FIELD_GET in the kernel, UB_CFG_GET here).
+ * field is that within its dword (FIELD_GET in the kernel, UB_SPACE_GET here).
  *
- * Generated from hw/ub/ctl/cfg-registers.csv by hw/ub/ctl/cfg-gen.py: change
+ * Generated from hw/ub/space/registers.csv by hw/ub/space/gen.py: change
  * the table, not this file.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -281,7 +281,7 @@ void ub_dll_phy_active(UbDll *dll, int64_t now, UbBlockMode mode, bool fec);
 /* The physical layer started a Retrain (whoever asked for it). */
 void ub_dll_phy_retrain(UbDll *dll, int64_t now);
 
-/* Queue a packet on pkt->vl with pkt->cfg and pkt->rt; ownership moves if
+/* Queue a packet on pkt->vl with pkt->lph_cfg and pkt->rt; ownership moves if
  * true.  False: not DLL_Normal, VL not in use, length or CFG not allowed, or
  * queue full; the caller keeps the packet. */
 bool ub_dll_send(UbDll *dll, CorePacket *pkt);

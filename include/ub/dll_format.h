@@ -88,7 +88,7 @@ static inline unsigned ub_lph_plength(uint32_t lph)
 }
 
 /* CFG values of a DLLDP: 3, 4, 5, 6, 7, 9.  0 is a DLLCB, the rest reserved. */
-static inline bool ub_cfg_is_dlldp(unsigned cfg)
+static inline bool ub_lph_cfg_is_dlldp(unsigned cfg)
 {
     return cfg < 16 && (0x02f8u >> cfg & 1);
 }

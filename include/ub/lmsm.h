@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ub/eq-model.h"
+#include "ub/eq_model.h"
 #include "ub/lmb.h"
 
 #define UB_LMSM_LANES   8

@@ -9,8 +9,8 @@
 #include "qemu/bswap.h"
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
-#include "ub/cfgspace.h"
-#include "ub/link.h"
+#include "ub/space.h"
+#include "ub/wire.h"
 #include "ubc-driver.h"
 
 #define MEAN 2056 /* bytes of a packet of the traffic, about */
@@ -489,7 +489,7 @@ static void test_peer_killed(void)
 static void put_record(GByteArray *out, uint8_t type, uint8_t lanes,
                        uint32_t len)
 {
-    uint8_t head[UB_LINK_HEADER] = { type, lanes };
+    uint8_t head[UB_WIRE_HEADER] = { type, lanes };
 
     stl_le_p(head + 4, len);
     g_byte_array_append(out, head, sizeof(head));
@@ -506,18 +506,18 @@ static void put_noise(GByteArray *out, GRand *r, unsigned n)
 
 static void put_hello(GByteArray *out, GRand *r)
 {
-    uint8_t body[UB_LINK_HELLO_BODY] = { 'U', 'B', 'L', 'W', 1, 0, 8, 2 };
+    uint8_t body[UB_WIRE_HELLO_BODY] = { 'U', 'B', 'L', 'W', 1, 0, 8, 2 };
 
     stl_le_p(body + 8, g_rand_int(r));
-    put_record(out, UB_LINK_HELLO, 0, sizeof(body));
+    put_record(out, UB_WIRE_HELLO, 0, sizeof(body));
     g_byte_array_append(out, body, sizeof(body));
 }
 
 static void put_lanes(GByteArray *out, uint8_t mask, uint8_t rate)
 {
-    const uint8_t body[UB_LINK_LANES_BODY] = { mask, rate };
+    const uint8_t body[UB_WIRE_LANES_BODY] = { mask, rate };
 
-    put_record(out, UB_LINK_LANES, 0, sizeof(body));
+    put_record(out, UB_WIRE_LANES, 0, sizeof(body));
     g_byte_array_append(out, body, sizeof(body));
 }
 
@@ -538,14 +538,14 @@ static void hello_and_noise(GByteArray *out, GRand *r)
 static void bad_magic(GByteArray *out, GRand *r)
 {
     put_hello(out, r);
-    out->data[UB_LINK_HEADER + g_rand_int_range(r, 0, 6)] ^= 0x20;
+    out->data[UB_WIRE_HEADER + g_rand_int_range(r, 0, 6)] ^= 0x20;
 }
 
 static void too_long(GByteArray *out, GRand *r)
 {
     put_hello(out, r);
     put_lanes(out, 0xff, 0);
-    put_record(out, UB_LINK_RUN, 0xff, UB_LINK_BODY_MAX + 1);
+    put_record(out, UB_WIRE_RUN, 0xff, UB_WIRE_BODY_MAX + 1);
     put_noise(out, r, 1000);
 }
 
@@ -553,7 +553,7 @@ static void idle_lane(GByteArray *out, GRand *r)
 {
     put_hello(out, r);
     put_lanes(out, 0x0f, 0);
-    put_record(out, UB_LINK_RUN, 0x1f, 50);
+    put_record(out, UB_WIRE_RUN, 0x1f, 50);
     put_noise(out, r, 50);
 }
 
@@ -561,7 +561,7 @@ static void uneven_run(GByteArray *out, GRand *r)
 {
     put_hello(out, r);
     put_lanes(out, 0xff, 0);
-    put_record(out, UB_LINK_RUN, 0xff, 1001);
+    put_record(out, UB_WIRE_RUN, 0xff, 1001);
     put_noise(out, r, 1001);
 }
 
@@ -578,7 +578,7 @@ static void truncated(GByteArray *out, GRand *r)
 {
     put_hello(out, r);
     put_lanes(out, 0xff, 0);
-    put_record(out, UB_LINK_RUN, 0xff, 8000);
+    put_record(out, UB_WIRE_RUN, 0xff, 8000);
     put_noise(out, r, 4000);
     g_byte_array_set_size(out, g_rand_int_range(r, 1, out->len));
 }
@@ -588,7 +588,7 @@ static void noise_on_lanes(GByteArray *out, GRand *r)
     put_hello(out, r);
     put_lanes(out, 0xff, g_rand_int_range(r, 0, 10));
     for (unsigned i = 0; i < 20; i++) {
-        put_record(out, UB_LINK_RUN, 0xff, 8 * 250);
+        put_record(out, UB_WIRE_RUN, 0xff, 8 * 250);
         put_noise(out, r, 8 * 250);
     }
 }
@@ -600,7 +600,7 @@ static void flapping_lanes(GByteArray *out, GRand *r)
         uint8_t mask = g_rand_int(r) | 1;
 
         put_lanes(out, mask, g_rand_int_range(r, 0, 10));
-        put_record(out, UB_LINK_RUN, 1, 100);
+        put_record(out, UB_WIRE_RUN, 1, 100);
         put_noise(out, r, 100);
     }
 }

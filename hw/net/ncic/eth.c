@@ -5,7 +5,7 @@
  */
 #include <glib.h>
 #include <string.h>
-#include "eth-internal.h"
+#include "internal.h"
 
 #define TEXT(id, bit, text) [bit] = text,
 static const char *const error_text[] = { NCIC_GUEST_ERRORS(TEXT) };

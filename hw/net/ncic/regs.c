@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "eth-internal.h"
+#include "internal.h"
 
 enum { MAP_DOC, MAP_RTL };
 

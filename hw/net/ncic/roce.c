@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "eth-internal.h"
+#include "internal.h"
 
 #define IP_OFF        NCIC_ETH_HLEN
 #define IP_HLEN       20

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <glib.h>
-#include "eth-internal.h"
+#include "internal.h"
 
 /* ---- Hash, checksum, VLAN -------------------------------------------------- */
 

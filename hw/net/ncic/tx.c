@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "eth-internal.h"
+#include "internal.h"
 
 /* ---- Scheduler: round robin over the queues that rang -------------------- */
 

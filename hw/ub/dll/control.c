@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "dll-int.h"
+#include "internal.h"
 
 /* Words of the neighbour advertisement (§10.4.4). */
 #define ADVERT_WORDS 5

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "dll-int.h"
+#include "internal.h"
 
 /* Table 10-14; bit n - 1 of the status registers is error C.n. */
 static const UbDllErrorInfo errors[UB_DLL_ERRORS] = {

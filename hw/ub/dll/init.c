@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "dll-int.h"
+#include "internal.h"
 
 #define MIN_DEPTH 16 /* an Init Block and a few Crd_Acks must fit */
 

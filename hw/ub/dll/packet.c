@@ -97,7 +97,7 @@ CorePacket *core_packet_alloc(CorePacketPool *pool, uint32_t len)
     pkt->next = NULL;
     pkt->off = pool->headroom;
     pkt->len = len;
-    pkt->vl = pkt->cfg = pkt->rt = pkt->error = 0;
+    pkt->vl = pkt->lph_cfg = pkt->rt = pkt->error = 0;
     pkt->cells = pkt->epoch = 0;
     return pkt;
 }

@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "dll-int.h"
+#include "internal.h"
 
 void retry_reset(UbDll *d)
 {

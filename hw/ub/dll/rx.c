@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "dll-int.h"
+#include "internal.h"
 
 static void rx_abandon(UbDll *d)
 {
@@ -108,7 +108,7 @@ static void packet_start(UbDll *d, uint32_t lph)
         return;
     }
     v->rx_refund = true;
-    if (!ub_cfg_is_dlldp(ub_lph_cfg(lph))) {
+    if (!ub_lph_cfg_is_dlldp(ub_lph_cfg(lph))) {
         d->stats.rx_reserved_cfg++;
         return;
     }
@@ -141,7 +141,7 @@ static void packet_end(UbDll *d, bool error_flag)
     d->rx_pkt = NULL;
     rx_abandon(d);
     pkt->vl = vl;
-    pkt->cfg = ub_lph_cfg(v->rx_lph);
+    pkt->lph_cfg = ub_lph_cfg(v->rx_lph);
     pkt->rt = ub_lph_rt(v->rx_lph);
     pkt->error = error_flag;
     pkt->cells = cells;

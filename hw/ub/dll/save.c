@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "dll-int.h"
+#include "internal.h"
 
 #define MAGIC 0x55424432u /* "UBD2" */
 #define MAX_PACKETS 65536u
@@ -76,7 +76,7 @@ static void out_packet(const Out *o, CorePacket *pkt)
 {
     out_int(o, pkt->len, 4);
     out_int(o, pkt->vl, 1);
-    out_int(o, pkt->cfg, 1);
+    out_int(o, pkt->lph_cfg, 1);
     out_int(o, pkt->rt, 1);
     out_int(o, pkt->error, 1);
     o->put(o->opaque, core_packet_data(pkt), pkt->len);
@@ -208,7 +208,7 @@ static CorePacket *in_packet(In *in, UbDll *d)
     }
     memcpy(core_packet_data(pkt), data, len);
     pkt->vl = vl;
-    pkt->cfg = cfg & 15;
+    pkt->lph_cfg = cfg & 15;
     pkt->rt = rt & 3;
     pkt->error = error;
     return pkt;

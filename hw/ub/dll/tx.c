@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "dll-int.h"
+#include "internal.h"
 
 /* Block @index of tx_pkt, with credits and ACKs of the peer in its header. */
 static unsigned dlldb(UbDll *d, uint8_t *out)

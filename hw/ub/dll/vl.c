@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "dll-int.h"
+#include "internal.h"
 
 bool ub_dll_full(UbDll *d, unsigned vl)
 {
@@ -41,7 +41,7 @@ bool ub_dll_send(UbDll *d, CorePacket *pkt)
     UbDllVars *v = &d->v;
 
     if (v->state != UB_DLL_NORMAL || v->fatal || pkt->vl >= UB_VLS ||
-        !(v->agreed.vl_enable >> pkt->vl & 1) || !ub_cfg_is_dlldp(pkt->cfg) ||
+        !(v->agreed.vl_enable >> pkt->vl & 1) || !ub_lph_cfg_is_dlldp(pkt->lph_cfg) ||
         !pkt->len || pkt->len > ub_payload_max(v->mode) ||
         ub_dll_full(d, pkt->vl)) {
         return false;
@@ -130,7 +130,7 @@ static void start(UbDll *d, unsigned vl, UbPlength shape)
     d->tx_pkt = pkt;
     v->tx_index = 0;
     v->tx_shape = shape;
-    v->tx_lph = ub_lph(vl, pkt->cfg, pkt->rt, ub_plength_pack(shape));
+    v->tx_lph = ub_lph(vl, pkt->lph_cfg, pkt->rt, ub_plength_pack(shape));
     v->credit_at = NEVER;
 }
 

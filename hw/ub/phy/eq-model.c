@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ub/eq-model.h"
+#include "ub/eq_model.h"
 
 void ub_eq_model_init(UbEqModel *m)
 {

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "lmsm-int.h"
+#include "lmsm_internal.h"
 
 /* --------------------------------------------------------------- Config -- */
 

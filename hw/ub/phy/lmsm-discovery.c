@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "lmsm-int.h"
+#include "lmsm_internal.h"
 
 /*
  * Equal DLTBs of one lane after which a side decides alone: a peer that keeps

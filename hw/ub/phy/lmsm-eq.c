@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "lmsm-int.h"
+#include "lmsm_internal.h"
 
 #define ASK_TIMEOUT MS(2)   /* without an answer the next setting is asked */
 

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "lmsm-int.h"
+#include "lmsm_internal.h"
 
 enum { SPEED_NORMAL, SPEED_BACK, SPEED_DR0 };
 

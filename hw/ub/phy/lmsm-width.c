@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "lmsm-int.h"
+#include "lmsm_internal.h"
 
 #define QDLWS_T0    MS(2)
 #define QDLWS_T1    MS(22)

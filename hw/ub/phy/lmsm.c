@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "lmsm-int.h"
+#include "lmsm_internal.h"
 
 /*
  * Frames sent unasked when a state begins, and after electrical idle, where

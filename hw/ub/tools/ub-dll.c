@@ -111,7 +111,7 @@ static bool emit(const UbBlockFormat *f, const Packet *p, const char *what,
     unsigned n;
 
     if (p->vl >= UB_VLS || p->rt > 3 || p->error > 1 ||
-        !ub_cfg_is_dlldp(p->cfg)) {
+        !ub_lph_cfg_is_dlldp(p->cfg)) {
         complain(EXIT_BAD_DATA, "%s %u: VL, CFG, RT or ERROR_FLAG is out of "
                  "range", what, number);
         return false;

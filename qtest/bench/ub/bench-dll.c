@@ -108,7 +108,7 @@ static void bench_link(UbBlockMode mode, unsigned len)
         for (unsigned n = 0; n < CHUNK * 16 / len + 1; n++) {
             CorePacket *pkt = core_packet_alloc(pool, len);
 
-            pkt->cfg = 6;
+            pkt->lph_cfg = 6;
             if (!ub_dll_send(e[0], pkt)) {
                 core_packet_free(pkt);
                 break;

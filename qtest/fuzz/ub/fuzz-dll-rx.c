@@ -169,7 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (pkt) {
                 memset(core_packet_data(pkt), op, pkt->len);
                 pkt->vl = op >> 4;
-                pkt->cfg = 6;
+                pkt->lph_cfg = 6;
                 if (!ub_dll_send(dll, pkt)) {
                     core_packet_free(pkt);
                 }

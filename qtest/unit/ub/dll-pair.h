@@ -374,7 +374,7 @@ static inline CorePacket *pair_packet(End *e, unsigned vl, unsigned cfg,
     CorePacket *pkt = core_packet_alloc(e->pool, len);
 
     pkt->vl = vl;
-    pkt->cfg = cfg;
+    pkt->lph_cfg = cfg;
     for (unsigned i = 0; i < len; i++) {
         core_packet_data(pkt)[i] = pair_byte(seq, i);
     }

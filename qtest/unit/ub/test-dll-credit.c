@@ -381,7 +381,7 @@ static void test_interval(void)
         for (unsigned n = 0; n < 30; n++) {
             pkt = core_packet_alloc(p.e[0].pool, 12);
             memset(core_packet_data(pkt), 0x77, 12);
-            pkt->cfg = 6;
+            pkt->lph_cfg = 6;
             g_assert_true(ub_dll_send(p.e[0].dll, pkt));
         }
         pair_run(&p, 1000000);

@@ -232,7 +232,7 @@ static void test_headers(void)
     g_assert_cmpuint(ub_lph_rt(lph), ==, 2);
     g_assert_cmphex(ub_lph_plength(lph), ==, 0x3fef);
     for (unsigned cfg = 0; cfg < 16; cfg++) {
-        g_assert_cmpint(ub_cfg_is_dlldp(cfg), ==,
+        g_assert_cmpint(ub_lph_cfg_is_dlldp(cfg), ==,
                         (cfg >= 3 && cfg <= 7) || cfg == 9);
     }
     g_assert_cmphex(ub_lch(2, UB_CB_CRD_ACK, 0x81), ==, 0x06002481);

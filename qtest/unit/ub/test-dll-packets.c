@@ -83,14 +83,14 @@ static void test_meta(void)
             pkt->rt = rt;
             pkt->error = rt == 3;
             ok = ub_dll_send(p.e[0].dll, pkt);
-            g_assert_cmpint(ok, ==, ub_cfg_is_dlldp(cfg_field));
+            g_assert_cmpint(ok, ==, ub_lph_cfg_is_dlldp(cfg_field));
             if (!ok) {
                 core_packet_free(pkt);
                 continue;
             }
             pair_run(&p, 1000000);
             pkt = g_queue_pop_head(p.e[1].got);
-            g_assert_cmpuint(pkt->cfg, ==, cfg_field);
+            g_assert_cmpuint(pkt->lph_cfg, ==, cfg_field);
             g_assert_cmpuint(pkt->rt, ==, rt);
             g_assert_cmpuint(pkt->vl, ==, rt);
             g_assert_cmpint(pkt->error, ==, rt == 3);

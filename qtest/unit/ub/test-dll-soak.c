@@ -109,7 +109,7 @@ static void collect(Soak *s, unsigned at)
         g_assert_false(g_queue_is_empty(lens));
         g_assert_cmpuint(pkt->len, ==,
                          GPOINTER_TO_UINT(g_queue_pop_head(lens)));
-        g_assert_cmpuint(pkt->cfg, ==, 6);
+        g_assert_cmpuint(pkt->lph_cfg, ==, 6);
         if (pkt->error) {
             pair_dump(&s->p);
             g_error("VL %u packet %u of %u bytes has ERROR_FLAG", pkt->vl,

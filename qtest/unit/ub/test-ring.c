@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "core/bytes.h"
-#include "../../../hw/ub/ctl/ring.h"
+#include "../../../hw/ub/ubc/ring.h"
 
 #define MEM 0x20000
 

@@ -1,7 +1,7 @@
 /*
  * ubc, the UB controller as a PCIe function.
  *
- * The shell around the core of ub/ctl.h: BAR0, MSI-X, DMA, chardevs, time,
+ * The shell around the core of ub/ubc.h: BAR0, MSI-X, DMA, chardevs, time,
  * properties, migration and traces.  No protocol is in here.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -32,7 +32,7 @@
 #define WIRE_PIECE (256 * KiB)
 #define WIRE_BUDGET (1 * MiB)
 
-static const char *ubc_id(UbcState *s)
+static const char *ubc_pci_id(UbcPci *s)
 {
     const char *id = DEVICE(s)->id;
 
@@ -45,50 +45,50 @@ static void on_capture_packet(void *opaque, unsigned port, bool sent,
                               unsigned cfg, unsigned vl, const uint8_t *data,
                               size_t len)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
 
-    ub_capture_packet(s->capture, ubc_now(s), port, sent, cfg, vl, data, len);
+    ub_capture_packet(s->capture, ubc_pci_now(s), port, sent, cfg, vl, data, len);
 }
 
 static void on_capture_block(void *opaque, unsigned port, bool sent,
                              const uint8_t *block, unsigned flits)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
 
-    ub_capture_block(s->capture, ubc_now(s), port, sent, block, flits);
+    ub_capture_block(s->capture, ubc_pci_now(s), port, sent, block, flits);
 }
 
 static void on_capture_training(void *opaque, unsigned port, bool sent,
                                 unsigned lane, const uint8_t ltb[UB_LTB],
                                 unsigned n)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
 
-    ub_capture_training(s->capture, ubc_now(s), port, sent, lane, ltb, n);
+    ub_capture_training(s->capture, ubc_pci_now(s), port, sent, lane, ltb, n);
 }
 
 /* Readers can follow the file, and it is whole if the process is killed. */
-static void ubc_capture_flush(UbcState *s)
+static void ubc_pci_capture_flush(UbcPci *s)
 {
     int error = s->capture ? ub_capture_flush(s->capture) : 0;
 
     if (error) {
-        warn_report("%s: the capture in '%s' ends here: %s", ubc_id(s),
+        warn_report("%s: the capture in '%s' ends here: %s", ubc_pci_id(s),
                     s->pcap, strerror(error));
     }
 }
 
 /* The device's clock, as time since 1970, so that captures of several
  * processes can be merged. */
-static bool ubc_capture_start(UbcState *s, UbCtlOps *ops, Error **errp)
+static bool ubc_pci_capture_start(UbcPci *s, UbcOps *ops, Error **errp)
 {
     if (!s->pcap) {
         return true;
     }
-    s->capture = ub_capture_new(s->pcap, ubc_id(s),
+    s->capture = ub_capture_new(s->pcap, ubc_pci_id(s),
                                 MIN(s->ports, UBC_MAX_PORTS),
                                 qemu_clock_get_ns(QEMU_CLOCK_HOST) -
-                                ubc_now(s));
+                                ubc_pci_now(s));
     if (!s->capture) {
         error_setg_file_open(errp, errno, s->pcap);
         return false;
@@ -103,14 +103,14 @@ static bool ubc_capture_start(UbcState *s, UbCtlOps *ops, Error **errp)
 
 /* ---- Work, time, interrupts ---------------------------------------------- */
 
-static void ubc_run(void *opaque)
+static void ubc_pci_run(void *opaque)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
     int64_t next;
 
     qemu_mutex_lock(&s->lock);
-    next = ub_ctl_run(s->ctl, ubc_now(s));
-    ubc_capture_flush(s);
+    next = ubc_run(s->ubc, ubc_pci_now(s));
+    ubc_pci_capture_flush(s);
     qemu_mutex_unlock(&s->lock);
     if (next == INT64_MAX) {
         timer_del(s->timer);
@@ -121,7 +121,7 @@ static void ubc_run(void *opaque)
 
 static void on_kick(void *opaque)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
 
     qemu_bh_schedule(s->run_bh);
 }
@@ -130,9 +130,9 @@ static void on_kick(void *opaque)
  * half of the main loop. */
 static void on_interrupt(void *opaque, unsigned vector)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
 
-    trace_ubc_interrupt(ubc_id(s), vector);
+    trace_ubc_interrupt(ubc_pci_id(s), vector);
     if (s->iothread) {
         s->irqs |= 1u << vector;
         qemu_bh_schedule(s->irq_bh);
@@ -141,9 +141,9 @@ static void on_interrupt(void *opaque, unsigned vector)
     }
 }
 
-static void ubc_irq_bh(void *opaque)
+static void ubc_pci_irq_bh(void *opaque)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
     uint32_t irqs;
 
     qemu_mutex_lock(&s->lock);
@@ -166,7 +166,7 @@ static const MemTxAttrs ram_only = { .memory = true };
 
 static bool on_dma_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
 
     if (pci_dma_rw(PCI_DEVICE(s), addr, buf, len, DMA_DIRECTION_TO_DEVICE,
                    ram_only) == MEMTX_OK) {
@@ -174,52 +174,52 @@ static bool on_dma_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
     }
     qemu_log_mask(LOG_GUEST_ERROR,
                   "%s: DMA read of %u bytes at 0x%" PRIx64 " failed\n",
-                  ubc_id(s), len, addr);
+                  ubc_pci_id(s), len, addr);
     return false;
 }
 
 static bool on_dma_write(void *opaque, uint64_t addr, const void *buf,
                          uint32_t len)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
 
     if (pci_store(PCI_DEVICE(s), addr, buf, len, ram_only) == MEMTX_OK) {
         return true;
     }
     qemu_log_mask(LOG_GUEST_ERROR,
                   "%s: DMA write of %u bytes at 0x%" PRIx64 " failed\n",
-                  ubc_id(s), len, addr);
+                  ubc_pci_id(s), len, addr);
     return false;
 }
 
 /* ---- BAR0 -------------------------------------------------------------------- */
 
-static uint64_t ubc_mmio_read(void *opaque, hwaddr addr, unsigned size)
+static uint64_t ubc_pci_mmio_read(void *opaque, hwaddr addr, unsigned size)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
     uint32_t value;
 
     qemu_mutex_lock(&s->lock);
-    value = ub_ctl_read(s->ctl, addr, ubc_now(s));
+    value = ubc_read(s->ubc, addr, ubc_pci_now(s));
     qemu_mutex_unlock(&s->lock);
-    trace_ubc_read(ubc_id(s), addr, value);
+    trace_ubc_read(ubc_pci_id(s), addr, value);
     return value;
 }
 
-static void ubc_mmio_write(void *opaque, hwaddr addr, uint64_t value,
+static void ubc_pci_mmio_write(void *opaque, hwaddr addr, uint64_t value,
                            unsigned size)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
 
-    trace_ubc_write(ubc_id(s), addr, value);
+    trace_ubc_write(ubc_pci_id(s), addr, value);
     qemu_mutex_lock(&s->lock);
-    ub_ctl_write(s->ctl, addr, value, ubc_now(s));
+    ubc_write(s->ubc, addr, value, ubc_pci_now(s));
     qemu_mutex_unlock(&s->lock);
 }
 
 static const MemoryRegionOps ubc_mmio_ops = {
-    .read = ubc_mmio_read,
-    .write = ubc_mmio_write,
+    .read = ubc_pci_mmio_read,
+    .write = ubc_pci_mmio_write,
     .endianness = DEVICE_LITTLE_ENDIAN,
     .valid = { .min_access_size = 4, .max_access_size = 4 },
     .impl = { .min_access_size = 4, .max_access_size = 4 },
@@ -227,48 +227,48 @@ static const MemoryRegionOps ubc_mmio_ops = {
 
 /* ---- Wires ------------------------------------------------------------------- */
 
-static void ubc_wire_flush(UbcPort *p);
+static void ubc_pci_wire_flush(UbcWire *p);
 
-static gboolean ubc_wire_room(void *do_not_use, GIOCondition cond,
+static gboolean ubc_pci_wire_room(void *do_not_use, GIOCondition cond,
                               void *opaque)
 {
-    UbcPort *p = opaque;
+    UbcWire *p = opaque;
 
     qemu_mutex_lock(&p->ubc->lock);
     p->watch = 0;
-    ubc_wire_flush(p);
+    ubc_pci_wire_flush(p);
     qemu_mutex_unlock(&p->ubc->lock);
     qemu_bh_schedule(p->ubc->run_bh);
     return G_SOURCE_REMOVE;
 }
 
 /* Hand what is queued to the byte stream, as far as it takes it. */
-static void ubc_wire_flush(UbcPort *p)
+static void ubc_pci_wire_flush(UbcWire *p)
 {
-    UbCtl *ctl = p->ubc->ctl;
+    Ubc *ubc = p->ubc->ubc;
     const uint8_t *data;
     size_t n;
 
     while (p->open && !p->watch &&
-           (n = ub_ctl_wire_queued(ctl, p->index, &data)) > 0) {
+           (n = ubc_wire_queued(ubc, p->index, &data)) > 0) {
         int done = qemu_chr_fe_write(&p->chr, data, MIN(n, INT_MAX));
 
         if (done > 0) {
-            ub_ctl_wire_sent(ctl, p->index, done);
+            ubc_wire_sent(ubc, p->index, done);
         }
         if (done < (int64_t)n) {
             p->watch = qemu_chr_fe_add_watch(&p->chr, G_IO_OUT | G_IO_HUP,
-                                             ubc_wire_room, p);
+                                             ubc_pci_wire_room, p);
             if (!p->watch) {
                 /* No way to wait (the stream is closing): drop it. */
-                ub_ctl_wire_sent(ctl, p->index, n - MAX(done, 0));
+                ubc_wire_sent(ubc, p->index, n - MAX(done, 0));
             }
         }
     }
 }
 
 /* The watch is a source of the context that the ports run in. */
-static void ubc_wire_unwatch(UbcPort *p)
+static void ubc_pci_wire_unwatch(UbcWire *p)
 {
     GSource *source;
 
@@ -281,60 +281,60 @@ static void ubc_wire_unwatch(UbcPort *p)
 
 static void on_wire_ready(void *opaque, unsigned port)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
 
-    ubc_wire_flush(&s->port[port]);
+    ubc_pci_wire_flush(&s->port[port]);
 }
 
-static void ubc_wire_close_bh(void *opaque)
+static void ubc_pci_wire_close_bh(void *opaque)
 {
-    UbcPort *p = opaque;
+    UbcWire *p = opaque;
 
     qemu_chr_fe_disconnect(&p->chr);
 }
 
 static void on_wire_close(void *opaque, unsigned port)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
 
     /* The chardev calls back when it closes: not from in here. */
     qemu_bh_schedule(s->port[port].close_bh);
 }
 
-static int ubc_chr_can_read(void *opaque)
+static int ubc_pci_chr_can_read(void *opaque)
 {
     return 1 << 16;
 }
 
-static bool ubc_wire_take(void *opaque, const uint8_t *data, size_t len)
+static bool ubc_pci_wire_take(void *opaque, const uint8_t *data, size_t len)
 {
-    UbcPort *p = opaque;
-    UbcState *s = p->ubc;
+    UbcWire *p = opaque;
+    UbcPci *s = p->ubc;
     bool open;
 
     qemu_mutex_lock(&s->lock);
     open = p->open;
     if (open) {
-        ub_ctl_wire_receive(s->ctl, p->index, data, len, ubc_now(s));
+        ubc_wire_receive(s->ubc, p->index, data, len, ubc_pci_now(s));
     }
     qemu_mutex_unlock(&s->lock);
     return open;
 }
 
-static void ubc_chr_read(void *opaque, const uint8_t *buf, int size)
+static void ubc_pci_chr_read(void *opaque, const uint8_t *buf, int size)
 {
-    UbcPort *p = opaque;
+    UbcWire *p = opaque;
 
-    if (ubc_wire_take(p, buf, size)) {
+    if (ubc_pci_wire_take(p, buf, size)) {
         wire_drain(&p->chr, size, p->ubc->piece, WIRE_PIECE, WIRE_BUDGET,
-                   ubc_wire_take, p);
+                   ubc_pci_wire_take, p);
     }
 }
 
-static void ubc_chr_event(void *opaque, QEMUChrEvent event)
+static void ubc_pci_chr_event(void *opaque, QEMUChrEvent event)
 {
-    UbcPort *p = opaque;
-    UbcState *s = p->ubc;
+    UbcWire *p = opaque;
+    UbcPci *s = p->ubc;
 
     if (event != CHR_EVENT_OPENED && event != CHR_EVENT_CLOSED) {
         return;
@@ -343,13 +343,13 @@ static void ubc_chr_event(void *opaque, QEMUChrEvent event)
     if (event == CHR_EVENT_OPENED && !p->open) {
         p->open = true;
         wire_nodelay(&p->chr);
-        trace_ubc_wire(ubc_id(s), p->index, "connected");
-        ub_ctl_wire_connected(s->ctl, p->index, ubc_now(s));
+        trace_ubc_wire(ubc_pci_id(s), p->index, "connected");
+        ubc_wire_connected(s->ubc, p->index, ubc_pci_now(s));
     } else if (event == CHR_EVENT_CLOSED && p->open) {
         p->open = false;
-        ubc_wire_unwatch(p);
-        trace_ubc_wire(ubc_id(s), p->index, "disconnected");
-        ub_ctl_wire_disconnected(s->ctl, p->index, ubc_now(s));
+        ubc_pci_wire_unwatch(p);
+        trace_ubc_wire(ubc_pci_id(s), p->index, "disconnected");
+        ubc_wire_disconnected(s->ubc, p->index, ubc_pci_now(s));
     }
     qemu_mutex_unlock(&s->lock);
 }
@@ -358,36 +358,36 @@ static void ubc_chr_event(void *opaque, QEMUChrEvent event)
 
 static void on_guest_error(void *opaque, int port, const char *what)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
 
-    qemu_log_mask(LOG_GUEST_ERROR, "%s: port %d: %s\n", ubc_id(s), port,
+    qemu_log_mask(LOG_GUEST_ERROR, "%s: port %d: %s\n", ubc_pci_id(s), port,
                   what);
 }
 
 static void on_peer_error(void *opaque, unsigned port, const char *what)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
 
-    trace_ubc_peer_error(ubc_id(s), port, what);
+    trace_ubc_peer_error(ubc_pci_id(s), port, what);
 }
 
-static void on_transition(void *opaque, unsigned port, UbCtlMachine machine,
+static void on_transition(void *opaque, unsigned port, UbcMachine machine,
                           const char *from, const char *to, const char *cause)
 {
     static const char *const names[] = {
-        [UB_CTL_LMSM] = "lmsm",
-        [UB_CTL_DLL] = "dll",
-        [UB_CTL_RETRY_REQ] = "retry-req",
-        [UB_CTL_RETRY_ACK] = "retry-ack",
-        [UB_CTL_BMC] = "mode-change",
+        [UBC_MACHINE_LMSM] = "lmsm",
+        [UBC_MACHINE_DLL] = "dll",
+        [UBC_MACHINE_RETRY_REQ] = "retry-req",
+        [UBC_MACHINE_RETRY_ACK] = "retry-ack",
+        [UBC_MACHINE_BMC] = "mode-change",
     };
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
 
-    trace_ubc_transition(ubc_id(s), port, ubc_now(s), names[machine], from,
+    trace_ubc_transition(ubc_pci_id(s), port, ubc_pci_now(s), names[machine], from,
                          to, cause);
 }
 
-static const UbCtlOps ubc_ops = {
+static const UbcOps ubc_ops = {
     .dma_read = on_dma_read,
     .dma_write = on_dma_write,
     .interrupt = on_interrupt,
@@ -420,7 +420,7 @@ static bool parse_guid(const char *text, uint8_t guid[16])
 }
 
 /* GUID of appendix C: sequence, type 1 (controller), version, ids. */
-static void default_guid(UbcState *s, uint8_t guid[16])
+static void default_guid(UbcPci *s, uint8_t guid[16])
 {
     stw_be_p(guid, s->vendor_id);
     stw_be_p(guid + 2, s->device_id);
@@ -429,13 +429,13 @@ static void default_guid(UbcState *s, uint8_t guid[16])
     qemu_guest_getrandom_nofail(guid + 8, 8);
 }
 
-static bool ubc_configure(UbcState *s, Error **errp)
+static bool ubc_pci_configure(UbcPci *s, Error **errp)
 {
     static const char *const fec_names[] = { "off", "t2", "t4" };
-    UbCtlConfig *c = &s->cfg;
+    UbcConfig *c = &s->cfg;
     int scrambler, fec = -1;
 
-    ub_ctl_config_init(c);
+    ubc_config_init(c);
     c->ports = s->ports;
     c->lmsm.phy_mode = s->phy_mode == 1 ? UB_PHY_MODE_1 : UB_PHY_MODE_2;
     c->lmsm.max_width = c->lmsm.target_tx = c->lmsm.target_rx = s->lanes;
@@ -499,34 +499,34 @@ static bool ubc_configure(UbcState *s, Error **errp)
  * that was migrated or saved must not change any more.  The link itself goes
  * on, and what arrives waits, bounded by the peer's credits.
  */
-static void ubc_update_master(UbcState *s)
+static void ubc_pci_update_master(UbcPci *s)
 {
     uint16_t command = pci_get_word(PCI_DEVICE(s)->config + PCI_COMMAND);
 
     qemu_mutex_lock(&s->lock);
-    ub_ctl_bus_master(s->ctl, s->vm_running && (command & PCI_COMMAND_MASTER));
+    ubc_bus_master(s->ubc, s->vm_running && (command & PCI_COMMAND_MASTER));
     qemu_mutex_unlock(&s->lock);
 }
 
-static void ubc_vm_state(void *opaque, bool running, RunState state)
+static void ubc_pci_vm_state(void *opaque, bool running, RunState state)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
 
     s->vm_running = running;
-    ubc_update_master(s);
+    ubc_pci_update_master(s);
 }
 
-static void ubc_realize(PCIDevice *pci, Error **errp)
+static void ubc_pci_realize(PCIDevice *pci, Error **errp)
 {
-    UbcState *s = UBC(pci);
-    UbCtlOps ops = ubc_ops;
+    UbcPci *s = UBC(pci);
+    UbcOps ops = ubc_ops;
     const char *why;
 
-    if (!ubc_configure(s, errp) || !ubc_capture_start(s, &ops, errp)) {
+    if (!ubc_pci_configure(s, errp) || !ubc_pci_capture_start(s, &ops, errp)) {
         return;
     }
-    s->ctl = ub_ctl_new(&s->cfg, &ops, s, &why);
-    if (!s->ctl) {
+    s->ubc = ubc_new(&s->cfg, &ops, s, &why);
+    if (!s->ubc) {
         error_setg(errp, "%s", why);
         goto free_capture;
     }
@@ -563,20 +563,20 @@ static void ubc_realize(PCIDevice *pci, Error **errp)
         s->ctx = qemu_get_aio_context();
     }
     s->piece = g_malloc(WIRE_PIECE);
-    s->run_bh = aio_bh_new(s->ctx, ubc_run, s);
-    s->irq_bh = qemu_bh_new(ubc_irq_bh, s);
-    s->timer = aio_timer_new(s->ctx, s->clock, SCALE_NS, ubc_run, s);
+    s->run_bh = aio_bh_new(s->ctx, ubc_pci_run, s);
+    s->irq_bh = qemu_bh_new(ubc_pci_irq_bh, s);
+    s->timer = aio_timer_new(s->ctx, s->clock, SCALE_NS, ubc_pci_run, s);
     for (unsigned i = 0; i < s->ports; i++) {
-        UbcPort *p = &s->port[i];
+        UbcWire *p = &s->port[i];
 
         p->ubc = s;
         p->index = i;
-        p->close_bh = aio_bh_new(s->ctx, ubc_wire_close_bh, p);
-        qemu_chr_fe_set_handlers(&p->chr, ubc_chr_can_read, ubc_chr_read,
-                                 ubc_chr_event, NULL, p, s->gctx, true);
+        p->close_bh = aio_bh_new(s->ctx, ubc_pci_wire_close_bh, p);
+        qemu_chr_fe_set_handlers(&p->chr, ubc_pci_chr_can_read, ubc_pci_chr_read,
+                                 ubc_pci_chr_event, NULL, p, s->gctx, true);
     }
     s->vm_running = runstate_is_running();
-    s->vm_change = qdev_add_vm_change_state_handler(DEVICE(s), ubc_vm_state,
+    s->vm_change = qdev_add_vm_change_state_handler(DEVICE(s), ubc_pci_vm_state,
                                                     s);
     qemu_bh_schedule(s->run_bh);
     return;
@@ -585,39 +585,39 @@ free_msix:
     msix_uninit(pci, &s->bar, &s->bar);
 free_ctl:
     qemu_mutex_destroy(&s->lock);
-    ub_ctl_free(s->ctl);
-    s->ctl = NULL;
+    ubc_free(s->ubc);
+    s->ubc = NULL;
 free_capture:
     g_clear_pointer(&s->capture, ub_capture_free);
 }
 
 /* In the IOThread, if there is one: nothing runs there afterwards. */
-static void ubc_stop_bh(void *opaque)
+static void ubc_pci_stop_bh(void *opaque)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
 
     timer_del(s->timer);
     for (unsigned i = 0; i < s->ports; i++) {
-        UbcPort *p = &s->port[i];
+        UbcWire *p = &s->port[i];
 
         qemu_chr_fe_set_handlers(&p->chr, NULL, NULL, NULL, NULL, NULL, NULL,
                                  false);
-        ubc_wire_unwatch(p);
+        ubc_pci_wire_unwatch(p);
         qemu_bh_delete(p->close_bh);
     }
     qemu_bh_delete(s->run_bh);
 }
 
-static void ubc_exit(PCIDevice *pci)
+static void ubc_pci_exit(PCIDevice *pci)
 {
-    UbcState *s = UBC(pci);
+    UbcPci *s = UBC(pci);
 
     qemu_del_vm_change_state_handler(s->vm_change);
     if (s->iothread) {
-        aio_wait_bh_oneshot(s->ctx, ubc_stop_bh, s);
+        aio_wait_bh_oneshot(s->ctx, ubc_pci_stop_bh, s);
         object_unref(OBJECT(s->iothread));
     } else {
-        ubc_stop_bh(s);
+        ubc_pci_stop_bh(s);
     }
     for (unsigned i = 0; i < s->ports; i++) {
         qemu_chr_fe_deinit(&s->port[i].chr, false);
@@ -625,58 +625,58 @@ static void ubc_exit(PCIDevice *pci)
     timer_free(s->timer);
     qemu_bh_delete(s->irq_bh);
     msix_uninit(pci, &s->bar, &s->bar);
-    ub_ctl_free(s->ctl);
-    s->ctl = NULL;
+    ubc_free(s->ubc);
+    s->ubc = NULL;
     g_clear_pointer(&s->capture, ub_capture_free);
     g_clear_pointer(&s->blob, g_free);
     g_clear_pointer(&s->piece, g_free);
     qemu_mutex_destroy(&s->lock);
 }
 
-static void ubc_reset(Object *obj, ResetType type)
+static void ubc_pci_reset(Object *obj, ResetType type)
 {
-    UbcState *s = UBC(obj);
+    UbcPci *s = UBC(obj);
 
     qemu_mutex_lock(&s->lock);
-    ub_ctl_reset(s->ctl, ubc_now(s));
+    ubc_reset(s->ubc, ubc_pci_now(s));
     s->irqs = 0;
     qemu_mutex_unlock(&s->lock);
 }
 
-static void ubc_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
+static void ubc_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
                              int len)
 {
     pci_default_write_config(pci, addr, value, len);
-    ubc_update_master(UBC(pci));
+    ubc_pci_update_master(UBC(pci));
 }
 
 /* ---- Migration --------------------------------------------------------------- */
 
-static int ubc_pre_save(void *opaque)
+static int ubc_pci_pre_save(void *opaque)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
     size_t len;
 
     g_free(s->blob);
     qemu_mutex_lock(&s->lock);
-    s->blob = ub_ctl_save(s->ctl, ubc_now(s), &len);
+    s->blob = ubc_save(s->ubc, ubc_pci_now(s), &len);
     qemu_mutex_unlock(&s->lock);
     s->blob_len = len;
     return 0;
 }
 
-static int ubc_post_load(void *opaque, int version)
+static int ubc_pci_post_load(void *opaque, int version)
 {
-    UbcState *s = opaque;
+    UbcPci *s = opaque;
     const char *broken;
 
     qemu_mutex_lock(&s->lock);
-    broken = ub_ctl_load(s->ctl, ubc_now(s), s->blob, s->blob_len);
+    broken = ubc_load(s->ubc, ubc_pci_now(s), s->blob, s->blob_len);
     qemu_mutex_unlock(&s->lock);
-    ubc_update_master(s);
+    ubc_pci_update_master(s);
     g_clear_pointer(&s->blob, g_free);
     if (broken) {
-        error_report("%s: %s", ubc_id(s), broken);
+        error_report("%s: %s", ubc_pci_id(s), broken);
         return -EINVAL;
     }
     qemu_bh_schedule(s->run_bh);
@@ -687,14 +687,14 @@ static const VMStateDescription ubc_vmstate = {
     .name = TYPE_UBC,
     .version_id = 1,
     .minimum_version_id = 1,
-    .pre_save = ubc_pre_save,
-    .post_load = ubc_post_load,
+    .pre_save = ubc_pci_pre_save,
+    .post_load = ubc_pci_post_load,
     .fields = (const VMStateField[]) {
-        VMSTATE_PCI_DEVICE(parent_obj, UbcState),
-        VMSTATE_MSIX(parent_obj, UbcState),
-        VMSTATE_UINT32(irqs, UbcState),
-        VMSTATE_UINT32(blob_len, UbcState),
-        VMSTATE_VBUFFER_ALLOC_UINT32(blob, UbcState, 1, NULL, blob_len),
+        VMSTATE_PCI_DEVICE(parent_obj, UbcPci),
+        VMSTATE_MSIX(parent_obj, UbcPci),
+        VMSTATE_UINT32(irqs, UbcPci),
+        VMSTATE_UINT32(blob_len, UbcPci),
+        VMSTATE_VBUFFER_ALLOC_UINT32(blob, UbcPci, 1, NULL, blob_len),
         VMSTATE_END_OF_LIST()
     },
 };
@@ -702,7 +702,7 @@ static const VMStateDescription ubc_vmstate = {
 /* ---- Class -------------------------------------------------------------------- */
 
 typedef struct Each {
-    void (*fn)(UbcState *s, void *opaque);
+    void (*fn)(UbcPci *s, void *opaque);
     void *opaque;
 } Each;
 
@@ -716,7 +716,7 @@ static int each(Object *obj, void *opaque)
     return 0;
 }
 
-void ubc_foreach(void (*fn)(UbcState *s, void *opaque), void *opaque)
+void ubc_pci_foreach(void (*fn)(UbcPci *s, void *opaque), void *opaque)
 {
     Each e = { fn, opaque };
 
@@ -724,40 +724,40 @@ void ubc_foreach(void (*fn)(UbcState *s, void *opaque), void *opaque)
 }
 
 static const Property ubc_properties[] = {
-    DEFINE_PROP_UINT32("ports", UbcState, ports, 1),
-    DEFINE_PROP_CHR("chardev0", UbcState, port[0].chr),
-    DEFINE_PROP_CHR("chardev1", UbcState, port[1].chr),
-    DEFINE_PROP_CHR("chardev2", UbcState, port[2].chr),
-    DEFINE_PROP_CHR("chardev3", UbcState, port[3].chr),
-    DEFINE_PROP_CHR("chardev4", UbcState, port[4].chr),
-    DEFINE_PROP_CHR("chardev5", UbcState, port[5].chr),
-    DEFINE_PROP_CHR("chardev6", UbcState, port[6].chr),
-    DEFINE_PROP_CHR("chardev7", UbcState, port[7].chr),
-    DEFINE_PROP_UINT16("vendor-id", UbcState, vendor_id, UBC_VENDOR_ID),
-    DEFINE_PROP_UINT16("device-id", UbcState, device_id, UBC_DEVICE_ID),
-    DEFINE_PROP_STRING("guid", UbcState, guid),
-    DEFINE_PROP_UINT32("lanes", UbcState, lanes, 8),
-    DEFINE_PROP_UINT32("phy-mode", UbcState, phy_mode, 2),
-    DEFINE_PROP_UINT32("max-rate", UbcState, max_rate, 8),
-    DEFINE_PROP_STRING("fec", UbcState, fec),
-    DEFINE_PROP_BOOL("interleave", UbcState, interleave, true),
-    DEFINE_PROP_STRING("scrambler", UbcState, scrambler),
-    DEFINE_PROP_BOOL("equalization", UbcState, eq, true),
-    DEFINE_PROP_BOOL("probe", UbcState, probe, true),
-    DEFINE_PROP_UINT32("time-scale", UbcState, time_scale, 10),
-    DEFINE_PROP_UINT32("timeout-min", UbcState, timeout_min, 500),
-    DEFINE_PROP_UINT32("dll-time-scale", UbcState, dll_time_scale, 1000),
-    DEFINE_PROP_UINT32("init-credit", UbcState, init_credit, 0),
-    DEFINE_PROP_STRING("clock", UbcState, clock_name),
-    DEFINE_PROP_STRING("pcap", UbcState, pcap),
-    DEFINE_PROP_BOOL("pcap-blocks", UbcState, pcap_blocks, false),
-    DEFINE_PROP_LINK("iothread", UbcState, iothread, TYPE_IOTHREAD,
+    DEFINE_PROP_UINT32("ports", UbcPci, ports, 1),
+    DEFINE_PROP_CHR("chardev0", UbcPci, port[0].chr),
+    DEFINE_PROP_CHR("chardev1", UbcPci, port[1].chr),
+    DEFINE_PROP_CHR("chardev2", UbcPci, port[2].chr),
+    DEFINE_PROP_CHR("chardev3", UbcPci, port[3].chr),
+    DEFINE_PROP_CHR("chardev4", UbcPci, port[4].chr),
+    DEFINE_PROP_CHR("chardev5", UbcPci, port[5].chr),
+    DEFINE_PROP_CHR("chardev6", UbcPci, port[6].chr),
+    DEFINE_PROP_CHR("chardev7", UbcPci, port[7].chr),
+    DEFINE_PROP_UINT16("vendor-id", UbcPci, vendor_id, UBC_VENDOR_ID),
+    DEFINE_PROP_UINT16("device-id", UbcPci, device_id, UBC_DEVICE_ID),
+    DEFINE_PROP_STRING("guid", UbcPci, guid),
+    DEFINE_PROP_UINT32("lanes", UbcPci, lanes, 8),
+    DEFINE_PROP_UINT32("phy-mode", UbcPci, phy_mode, 2),
+    DEFINE_PROP_UINT32("max-rate", UbcPci, max_rate, 8),
+    DEFINE_PROP_STRING("fec", UbcPci, fec),
+    DEFINE_PROP_BOOL("interleave", UbcPci, interleave, true),
+    DEFINE_PROP_STRING("scrambler", UbcPci, scrambler),
+    DEFINE_PROP_BOOL("equalization", UbcPci, eq, true),
+    DEFINE_PROP_BOOL("probe", UbcPci, probe, true),
+    DEFINE_PROP_UINT32("time-scale", UbcPci, time_scale, 10),
+    DEFINE_PROP_UINT32("timeout-min", UbcPci, timeout_min, 500),
+    DEFINE_PROP_UINT32("dll-time-scale", UbcPci, dll_time_scale, 1000),
+    DEFINE_PROP_UINT32("init-credit", UbcPci, init_credit, 0),
+    DEFINE_PROP_STRING("clock", UbcPci, clock_name),
+    DEFINE_PROP_STRING("pcap", UbcPci, pcap),
+    DEFINE_PROP_BOOL("pcap-blocks", UbcPci, pcap_blocks, false),
+    DEFINE_PROP_LINK("iothread", UbcPci, iothread, TYPE_IOTHREAD,
                      IOThread *),
 };
 
-static void ubc_instance_init(Object *obj)
+static void ubc_pci_instance_init(Object *obj)
 {
-    UbcState *s = UBC(obj);
+    UbcPci *s = UBC(obj);
 
     s->fec = g_strdup("t4");
     s->scrambler = g_strdup("prbs23");
@@ -765,18 +765,18 @@ static void ubc_instance_init(Object *obj)
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
 }
 
-static void ubc_class_init(ObjectClass *klass, void *data)
+static void ubc_pci_class_init(ObjectClass *klass, void *data)
 {
     DeviceClass *dc = DEVICE_CLASS(klass);
     PCIDeviceClass *pc = PCI_DEVICE_CLASS(klass);
 
-    pc->realize = ubc_realize;
-    pc->exit = ubc_exit;
-    pc->config_write = ubc_config_write;
+    pc->realize = ubc_pci_realize;
+    pc->exit = ubc_pci_exit;
+    pc->config_write = ubc_pci_config_write;
     pc->vendor_id = UBC_VENDOR_ID;
     pc->device_id = UBC_DEVICE_ID;
     pc->class_id = UBC_CLASS;
-    RESETTABLE_CLASS(klass)->phases.hold = ubc_reset;
+    RESETTABLE_CLASS(klass)->phases.hold = ubc_pci_reset;
     dc->vmsd = &ubc_vmstate;
     dc->desc = "UnifiedBus controller";
     set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
@@ -787,9 +787,9 @@ static const TypeInfo ubc_types[] = {
     {
         .name = TYPE_UBC,
         .parent = TYPE_PCI_DEVICE,
-        .instance_size = sizeof(UbcState),
-        .instance_init = ubc_instance_init,
-        .class_init = ubc_class_init,
+        .instance_size = sizeof(UbcPci),
+        .instance_init = ubc_pci_instance_init,
+        .class_init = ubc_pci_class_init,
         .interfaces = (InterfaceInfo[]) {
             { INTERFACE_PCIE_DEVICE },
             { INTERFACE_CONVENTIONAL_PCI_DEVICE },

@@ -1,15 +1,15 @@
 /*
  * UB 2.0 appendix D: access table of the configuration space.
  *
- * Generated from hw/ub/ctl/cfg-registers.csv by hw/ub/ctl/cfg-gen.py: change
+ * Generated from hw/ub/space/registers.csv by hw/ub/space/gen.py: change
  * the table, not this file.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "ub/cfgspace.h"
+#include "ub/space.h"
 
-static const UbCfgDword cfg0_basic_dwords[] = {
+static const UbSpaceDword cfg0_basic_dwords[] = {
     { 0x00, 0x000002c0, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x0a, 0x00000020, 0x00000000, 0x00000000,
@@ -56,7 +56,7 @@ static const UbCfgDword cfg0_basic_dwords[] = {
       0x00000000, 0x00000000, "UCNA" },
 };
 
-static const UbCfgDword cfg0_cap3_device_err_record_dwords[] = {
+static const UbSpaceDword cfg0_cap3_device_err_record_dwords[] = {
     { 0x00, 0x000001e0, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x12, 0x00000000, 0x00000000, 0x38b00000,
@@ -75,14 +75,14 @@ static const UbCfgDword cfg0_cap3_device_err_record_dwords[] = {
       0x00000000, 0x00000000, "Device Correctable Error Severity" },
 };
 
-static const UbCfgDword cfg0_cap4_device_err_info_dwords[] = {
+static const UbSpaceDword cfg0_cap4_device_err_info_dwords[] = {
     { 0x00, 0x00000320, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x12, 0x00000000, 0x00000001, 0x00000000,
       0x00000000, 0x00000000, "Error Information Consumer Pointer" },
 };
 
-static const UbCfgDword cfg0_cap5_emq_dwords[] = {
+static const UbSpaceDword cfg0_cap5_emq_dwords[] = {
     { 0x00, 0x000001c0, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x02, 0x00000000, 0x00000007, 0x00000000,
@@ -107,7 +107,7 @@ static const UbCfgDword cfg0_cap5_emq_dwords[] = {
       0x00000000, 0x00000000, "Fatal Uncorrectable Error Consumer Pointer" },
 };
 
-static const UbCfgDword cfg1_basic_dwords[] = {
+static const UbSpaceDword cfg1_basic_dwords[] = {
     { 0x00, 0x00000300, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x16, 0x00000000, 0xffffffff, 0x00000000,
@@ -138,7 +138,7 @@ static const UbCfgDword cfg1_basic_dwords[] = {
       0x00000000, 0x00000000, "ERS_ACCESS_EN" },
 };
 
-static const UbCfgDword cfg1_cap1_decoder_dwords[] = {
+static const UbSpaceDword cfg1_cap1_decoder_dwords[] = {
     { 0x00, 0x00000250, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x02, 0x00000000, 0x00000001, 0x00000000,
@@ -173,12 +173,12 @@ static const UbCfgDword cfg1_cap1_decoder_dwords[] = {
       0x00000000, 0x00000000, "DECODER_EVENTQ_BASE_ADDR" },
 };
 
-static const UbCfgDword cfg1_cap2_jetty_dwords[] = {
+static const UbSpaceDword cfg1_cap2_jetty_dwords[] = {
     { 0x00, 0x00000020, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
 };
 
-static const UbCfgDword cfg1_cap3_int_type1_dwords[] = {
+static const UbSpaceDword cfg1_cap3_int_type1_dwords[] = {
     { 0x00, 0x000000a0, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x01, 0x00000000, 0x00000001, 0x00000000,
@@ -197,7 +197,7 @@ static const UbCfgDword cfg1_cap3_int_type1_dwords[] = {
       0x00000000, 0x00000000, "Interrupt_Mask" },
 };
 
-static const UbCfgDword cfg1_cap4_int_type2_dwords[] = {
+static const UbSpaceDword cfg1_cap4_int_type2_dwords[] = {
     { 0x00, 0x000000b0, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x08, 0x00000000, 0xffffffff, 0x00000000,
@@ -208,12 +208,12 @@ static const UbCfgDword cfg1_cap4_int_type2_dwords[] = {
       0x00000000, 0x00000000, "Interrupt Enable" },
 };
 
-static const UbCfgDword cfg1_cap6_ub_mem_dwords[] = {
+static const UbSpaceDword cfg1_cap6_ub_mem_dwords[] = {
     { 0x00, 0x00000020, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
 };
 
-static const UbCfgDword port_basic_dwords[] = {
+static const UbSpaceDword port_basic_dwords[] = {
     { 0x00, 0x00000110, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x0f, 0x00000000, 0x00ffffff, 0x00000000,
@@ -222,7 +222,7 @@ static const UbCfgDword port_basic_dwords[] = {
       0x00000001, 0x00000000, "Port Rst" },
 };
 
-static const UbCfgDword port_cap1_link_dwords[] = {
+static const UbSpaceDword port_cap1_link_dwords[] = {
     { 0x00, 0x00000c70, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x40, 0x00010120, 0x0001ffff, 0x00000000,
@@ -325,7 +325,7 @@ static const UbCfgDword port_cap1_link_dwords[] = {
       0x00000000, 0x00000000, "PHY Link Status 3" },
 };
 
-static const UbCfgDword port_cap2_link_log_dwords[] = {
+static const UbSpaceDword port_cap2_link_log_dwords[] = {
     { 0x00, 0x00000110, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x01, 0x00000000, 0x00000000, 0x00000001,
@@ -346,7 +346,7 @@ static const UbCfgDword port_cap2_link_log_dwords[] = {
       0x00000000, 0x00000000, "LTB Error Counter Control" },
 };
 
-static const UbCfgDword port_cap4_data_rate1_dwords[] = {
+static const UbSpaceDword port_cap4_data_rate1_dwords[] = {
     { 0x00, 0x000000a0, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x01, 0x00000000, 0xffffffff, 0x00000000,
@@ -357,28 +357,28 @@ static const UbCfgDword port_cap4_data_rate1_dwords[] = {
       0x00000000, 0x0000003f, "State 1" },
 };
 
-static const UbCfgDword port_cap14_eye_monitor_dwords[] = {
+static const UbSpaceDword port_cap14_eye_monitor_dwords[] = {
     { 0x00, 0x000000c0, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x02, 0x00000000, 0x000000ff, 0x00000000,
       0x00000000, 0x00000000, "Control 1" },
 };
 
-static const UbCfgDword port_cap15_qdlws_dwords[] = {
+static const UbSpaceDword port_cap15_qdlws_dwords[] = {
     { 0x00, 0x00000040, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x02, 0x00000000, 0x00000007, 0x00000000,
       0x00000000, 0x00000000, "Control" },
 };
 
-static const UbCfgDword port_cap20_lmsm_st_dwords[] = {
+static const UbSpaceDword port_cap20_lmsm_st_dwords[] = {
     { 0x00, 0x00000050, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x02, 0x00000000, 0xffffffff, 0x00000000,
       0x00000000, 0x00000000, "Control 1" },
 };
 
-static const UbCfgDword port_cap21_port_err_record_dwords[] = {
+static const UbSpaceDword port_cap21_port_err_record_dwords[] = {
     { 0x00, 0x000001e0, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
     { 0x12, 0x00000000, 0x00000000, 0x38b00000,
@@ -397,67 +397,67 @@ static const UbCfgDword port_cap21_port_err_record_dwords[] = {
       0x00000000, 0x00000000, "Port Correctable Error Severity" },
 };
 
-static const UbCfgDword port_cap240_vd_dwords[] = {
+static const UbSpaceDword port_cap240_vd_dwords[] = {
     { 0x00, 0x00000010, 0x00000000, 0x00000000,
       0x00000000, 0x00000000, "Slice Header" },
 };
 
-const UbCfgSlice ub_cfg_slices[] = {
-    { "CFG0_BASIC", UB_CFG_SPACE_CFG0, 0, 0x2c,
+const UbSpaceSlice ub_space_slices[] = {
+    { "CFG0_BASIC", UB_SPACE_CFG0, 0, 0x2c,
       cfg0_basic_dwords, sizeof(cfg0_basic_dwords) / sizeof(cfg0_basic_dwords[0]) },
-    { "CFG0_CAP3_DEVICE_ERR_RECORD", UB_CFG_SPACE_CFG0, 3, 0x1e,
+    { "CFG0_CAP3_DEVICE_ERR_RECORD", UB_SPACE_CFG0, 3, 0x1e,
       cfg0_cap3_device_err_record_dwords, sizeof(cfg0_cap3_device_err_record_dwords) / sizeof(cfg0_cap3_device_err_record_dwords[0]) },
-    { "CFG0_CAP4_DEVICE_ERR_INFO", UB_CFG_SPACE_CFG0, 4, 0x32,
+    { "CFG0_CAP4_DEVICE_ERR_INFO", UB_SPACE_CFG0, 4, 0x32,
       cfg0_cap4_device_err_info_dwords, sizeof(cfg0_cap4_device_err_info_dwords) / sizeof(cfg0_cap4_device_err_info_dwords[0]) },
-    { "CFG0_CAP5_EMQ", UB_CFG_SPACE_CFG0, 5, 0x1c,
+    { "CFG0_CAP5_EMQ", UB_SPACE_CFG0, 5, 0x1c,
       cfg0_cap5_emq_dwords, sizeof(cfg0_cap5_emq_dwords) / sizeof(cfg0_cap5_emq_dwords[0]) },
-    { "CFG1_BASIC", UB_CFG_SPACE_CFG1, 0, 0x30,
+    { "CFG1_BASIC", UB_SPACE_CFG1, 0, 0x30,
       cfg1_basic_dwords, sizeof(cfg1_basic_dwords) / sizeof(cfg1_basic_dwords[0]) },
-    { "CFG1_CAP1_DECODER", UB_CFG_SPACE_CFG1, 1, 0x25,
+    { "CFG1_CAP1_DECODER", UB_SPACE_CFG1, 1, 0x25,
       cfg1_cap1_decoder_dwords, sizeof(cfg1_cap1_decoder_dwords) / sizeof(cfg1_cap1_decoder_dwords[0]) },
-    { "CFG1_CAP2_JETTY", UB_CFG_SPACE_CFG1, 2, 0x2,
+    { "CFG1_CAP2_JETTY", UB_SPACE_CFG1, 2, 0x2,
       cfg1_cap2_jetty_dwords, sizeof(cfg1_cap2_jetty_dwords) / sizeof(cfg1_cap2_jetty_dwords[0]) },
-    { "CFG1_CAP3_INT_TYPE1", UB_CFG_SPACE_CFG1, 3, 0xa,
+    { "CFG1_CAP3_INT_TYPE1", UB_SPACE_CFG1, 3, 0xa,
       cfg1_cap3_int_type1_dwords, sizeof(cfg1_cap3_int_type1_dwords) / sizeof(cfg1_cap3_int_type1_dwords[0]) },
-    { "CFG1_CAP4_INT_TYPE2", UB_CFG_SPACE_CFG1, 4, 0xb,
+    { "CFG1_CAP4_INT_TYPE2", UB_SPACE_CFG1, 4, 0xb,
       cfg1_cap4_int_type2_dwords, sizeof(cfg1_cap4_int_type2_dwords) / sizeof(cfg1_cap4_int_type2_dwords[0]) },
-    { "CFG1_CAP6_UB_MEM", UB_CFG_SPACE_CFG1, 6, 0x2,
+    { "CFG1_CAP6_UB_MEM", UB_SPACE_CFG1, 6, 0x2,
       cfg1_cap6_ub_mem_dwords, sizeof(cfg1_cap6_ub_mem_dwords) / sizeof(cfg1_cap6_ub_mem_dwords[0]) },
-    { "PORT_BASIC", UB_CFG_SPACE_PORT, 0, 0x11,
+    { "PORT_BASIC", UB_SPACE_PORT, 0, 0x11,
       port_basic_dwords, sizeof(port_basic_dwords) / sizeof(port_basic_dwords[0]) },
-    { "PORT_CAP1_LINK", UB_CFG_SPACE_PORT, 1, 0xc7,
+    { "PORT_CAP1_LINK", UB_SPACE_PORT, 1, 0xc7,
       port_cap1_link_dwords, sizeof(port_cap1_link_dwords) / sizeof(port_cap1_link_dwords[0]) },
-    { "PORT_CAP2_LINK_LOG", UB_CFG_SPACE_PORT, 2, 0x11,
+    { "PORT_CAP2_LINK_LOG", UB_SPACE_PORT, 2, 0x11,
       port_cap2_link_log_dwords, sizeof(port_cap2_link_log_dwords) / sizeof(port_cap2_link_log_dwords[0]) },
-    { "PORT_CAP4_DATA_RATE1", UB_CFG_SPACE_PORT, 4, 0xa,
+    { "PORT_CAP4_DATA_RATE1", UB_SPACE_PORT, 4, 0xa,
       port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
-    { "PORT_CAP5_DATA_RATE2", UB_CFG_SPACE_PORT, 5, 0xa,
+    { "PORT_CAP5_DATA_RATE2", UB_SPACE_PORT, 5, 0xa,
       port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
-    { "PORT_CAP6_DATA_RATE3", UB_CFG_SPACE_PORT, 6, 0xa,
+    { "PORT_CAP6_DATA_RATE3", UB_SPACE_PORT, 6, 0xa,
       port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
-    { "PORT_CAP7_DATA_RATE4", UB_CFG_SPACE_PORT, 7, 0xa,
+    { "PORT_CAP7_DATA_RATE4", UB_SPACE_PORT, 7, 0xa,
       port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
-    { "PORT_CAP8_DATA_RATE5", UB_CFG_SPACE_PORT, 8, 0xa,
+    { "PORT_CAP8_DATA_RATE5", UB_SPACE_PORT, 8, 0xa,
       port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
-    { "PORT_CAP9_DATA_RATE6", UB_CFG_SPACE_PORT, 9, 0xa,
+    { "PORT_CAP9_DATA_RATE6", UB_SPACE_PORT, 9, 0xa,
       port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
-    { "PORT_CAP10_DATA_RATE7", UB_CFG_SPACE_PORT, 10, 0xa,
+    { "PORT_CAP10_DATA_RATE7", UB_SPACE_PORT, 10, 0xa,
       port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
-    { "PORT_CAP11_DATA_RATE8", UB_CFG_SPACE_PORT, 11, 0xa,
+    { "PORT_CAP11_DATA_RATE8", UB_SPACE_PORT, 11, 0xa,
       port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
-    { "PORT_CAP12_DATA_RATE9", UB_CFG_SPACE_PORT, 12, 0xa,
+    { "PORT_CAP12_DATA_RATE9", UB_SPACE_PORT, 12, 0xa,
       port_cap4_data_rate1_dwords, sizeof(port_cap4_data_rate1_dwords) / sizeof(port_cap4_data_rate1_dwords[0]) },
-    { "PORT_CAP14_EYE_MONITOR", UB_CFG_SPACE_PORT, 14, 0xc,
+    { "PORT_CAP14_EYE_MONITOR", UB_SPACE_PORT, 14, 0xc,
       port_cap14_eye_monitor_dwords, sizeof(port_cap14_eye_monitor_dwords) / sizeof(port_cap14_eye_monitor_dwords[0]) },
-    { "PORT_CAP15_QDLWS", UB_CFG_SPACE_PORT, 15, 0x4,
+    { "PORT_CAP15_QDLWS", UB_SPACE_PORT, 15, 0x4,
       port_cap15_qdlws_dwords, sizeof(port_cap15_qdlws_dwords) / sizeof(port_cap15_qdlws_dwords[0]) },
-    { "PORT_CAP20_LMSM_ST", UB_CFG_SPACE_PORT, 20, 0x5,
+    { "PORT_CAP20_LMSM_ST", UB_SPACE_PORT, 20, 0x5,
       port_cap20_lmsm_st_dwords, sizeof(port_cap20_lmsm_st_dwords) / sizeof(port_cap20_lmsm_st_dwords[0]) },
-    { "PORT_CAP21_PORT_ERR_RECORD", UB_CFG_SPACE_PORT, 21, 0x1e,
+    { "PORT_CAP21_PORT_ERR_RECORD", UB_SPACE_PORT, 21, 0x1e,
       port_cap21_port_err_record_dwords, sizeof(port_cap21_port_err_record_dwords) / sizeof(port_cap21_port_err_record_dwords[0]) },
-    { "PORT_CAP240_VD", UB_CFG_SPACE_PORT, 240, 0x1,
+    { "PORT_CAP240_VD", UB_SPACE_PORT, 240, 0x1,
       port_cap240_vd_dwords, sizeof(port_cap240_vd_dwords) / sizeof(port_cap240_vd_dwords[0]) },
 };
 
-const unsigned ub_cfg_slice_count =
-    sizeof(ub_cfg_slices) / sizeof(ub_cfg_slices[0]);
+const unsigned ub_space_slice_count =
+    sizeof(ub_space_slices) / sizeof(ub_space_slices[0]);

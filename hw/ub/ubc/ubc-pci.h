@@ -12,30 +12,30 @@
 #include "qom/object.h"
 #include "system/iothread.h"
 #include "ub/capture.h"
-#include "ub/ctl.h"
+#include "ub/ubc.h"
 
 #define TYPE_UBC "ubc"
-OBJECT_DECLARE_SIMPLE_TYPE(UbcState, UBC)
+OBJECT_DECLARE_SIMPLE_TYPE(UbcPci, UBC)
 
-typedef struct UbcPort {
-    UbcState *ubc;
+typedef struct UbcWire {
+    UbcPci *ubc;
     unsigned index;
     CharBackend chr;
     guint watch;       /* waiting for room in the byte stream */
     bool open;         /* the core was told that the stream is there */
     QEMUBH *close_bh;
-} UbcPort;
+} UbcWire;
 
-struct UbcState {
+struct UbcPci {
     PCIDevice parent_obj;
 
     MemoryRegion bar;
-    UbcPort port[UBC_MAX_PORTS];
+    UbcWire port[UBC_MAX_PORTS];
 
     /* The core and all of its state; vCPUs and the IOThread meet here.  Taken
      * inside the BQL; never the other way round, so DMA goes to RAM only. */
     QemuMutex lock;
-    UbCtl *ctl;
+    Ubc *ubc;
     uint32_t irqs;     /* vectors to send, from the IOThread */
 
     AioContext *ctx;   /* where the core runs */
@@ -49,7 +49,7 @@ struct UbcState {
     UbCapture *capture; /* NULL: off */
 
     /* Properties. */
-    UbCtlConfig cfg;
+    UbcConfig cfg;
     uint32_t ports;
     uint32_t lanes;
     uint32_t phy_mode;
@@ -75,12 +75,12 @@ struct UbcState {
     uint8_t *blob;
 };
 
-static inline int64_t ubc_now(const UbcState *s)
+static inline int64_t ubc_pci_now(const UbcPci *s)
 {
     return qemu_clock_get_ns(s->clock);
 }
 
 /* The monitor's view: each realised controller. */
-void ubc_foreach(void (*fn)(UbcState *s, void *opaque), void *opaque);
+void ubc_pci_foreach(void (*fn)(UbcPci *s, void *opaque), void *opaque);
 
 #endif

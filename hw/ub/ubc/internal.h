@@ -1,28 +1,28 @@
 /*
  * The UB controller: what its files share.
  *
- *   ctl.c       BAR0 registers, life, events
+ *   ubc.c       BAR0 registers, life, events
  *   port.c      one port: PHY, data link layer, wire and rings joined
- *   cfg-port.c  live values of the configuration space's port slices
+ *   port-regs.c  live values of the configuration space's port slices
  *   ring.c      descriptor rings
  *   save.c      migration
- *   cfgspace.c  the space itself
+ *   space.c  the space itself
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#ifndef HW_UB_CTL_INT_H
-#define HW_UB_CTL_INT_H
+#ifndef HW_UB_UBC_INTERNAL_H
+#define HW_UB_UBC_INTERNAL_H
 
 #include "ring.h"
-#include "ub/ctl.h"
-#include "ub/port-phy.h"
+#include "ub/ubc.h"
+#include "ub/phy.h"
 
 typedef struct UbPort {
-    UbCtl *ctl;
+    Ubc *ubc;
     unsigned index;
     UbPhy *phy;
     UbDll *dll;
-    UbLink *wire;
+    UbWire *wire;
     UbRing tx, rx;
     bool dll_up;
     bool retrain;      /* Retrain Link was written, Link_Active is awaited */
@@ -38,16 +38,16 @@ typedef struct UbPort {
     uint32_t counter_hi;           /* latched by a read of a low half */
 } UbPort;
 
-struct UbCtl {
-    UbCtlConfig conf;
-    UbCtlOps ops;
+struct Ubc {
+    UbcConfig conf;
+    UbcOps ops;
     void *opaque;
     unsigned ports;
     UbPort port[UBC_MAX_PORTS];
     CorePacketPool *pool;
-    UbCfg *cfg;
+    UbSpace *space;
     bool master;        /* bus mastering is on */
-    bool running;       /* inside ub_ctl_run() */
+    bool running;       /* inside ubc_run() */
     bool kicked;        /* there: something came up behind its back */
     bool reset_pending; /* DEV_RST or UBC_CTRL_RESET was written */
     int64_t now;
@@ -55,15 +55,15 @@ struct UbCtl {
     uint32_t guest_errors, dma_errors;
 };
 
-/* ---- ctl.c ---- */
-void ub_ctl_kick(UbCtl *ctl);
-void ub_ctl_guest_error(UbCtl *ctl, int port, const char *what);
+/* ---- ubc.c ---- */
+void ubc_kick(Ubc *ubc);
+void ubc_guest_error(Ubc *ubc, int port, const char *what);
 /* Note events of a port (UBC_PORT_EVENT_*) and interrupt if enabled. */
-void ub_ctl_port_event(UbPort *p, uint32_t events);
-extern const UbRingOps ub_ctl_ring_ops;
+void ubc_port_event(UbPort *p, uint32_t events);
+extern const UbRingOps ubc_ring_ops;
 
 /* ---- port.c ---- */
-const char *ub_port_init(UbPort *p, UbCtl *ctl, unsigned index);
+const char *ub_port_init(UbPort *p, Ubc *ubc, unsigned index);
 void ub_port_fini(UbPort *p);
 /* Registers, rings and both layers as after power-on; the wire stays. */
 void ub_port_reset(UbPort *p);
@@ -82,19 +82,19 @@ void ub_port_write(UbPort *p, uint32_t reg, uint32_t value);
 /* The status register may have changed: tell the guest. */
 void ub_port_link_event(UbPort *p);
 
-/* ---- cfg-port.c ---- */
+/* ---- port-regs.c ---- */
 /* Fill in what is fixed: capabilities, indices, GUID. */
-void ub_cfg_port_init(UbCtl *ctl);
+void ub_port_regs_init(Ubc *ubc);
 /* Callbacks of the configuration space. */
-extern const UbCfgOps ub_ctl_cfg_ops;
+extern const UbSpaceOps ubc_space_ops;
 /* Data Link Configuration of the registers as the data link layer has it,
  * into `dll`. */
-void ub_cfg_port_dll(UbCtl *ctl, unsigned port, UbDllConfig *dll);
+void ub_port_regs_dll(Ubc *ubc, unsigned port, UbDllConfig *dll);
 /* Control registers of the PHY into its machine, after a reset. */
-void ub_cfg_port_apply(UbCtl *ctl, unsigned port);
+void ub_port_regs_apply(Ubc *ubc, unsigned port);
 /* Carry out a Retrain Link that waits, if the state allows. */
-void ub_cfg_port_retrain(UbCtl *ctl, unsigned port);
+void ub_port_regs_retrain(Ubc *ubc, unsigned port);
 /* Errors for PORT_ERR_RECORD: bit n is C.(n + 1). */
-void ub_cfg_port_error(UbCtl *ctl, unsigned port, uint32_t bits);
+void ub_port_regs_error(Ubc *ubc, unsigned port, uint32_t bits);
 
 #endif

@@ -4,37 +4,37 @@
  *
  * The shell gives it guest memory, interrupts, byte streams and time, and
  * calls it from one thread at a time.  Register accesses and received bytes
- * only note work; ub_ctl_run() does it.  A call that made work says so by
+ * only note work; ubc_run() does it.  A call that made work says so by
  * ops->kick, so that the shell may run it later (a bottom half).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#ifndef UB_CTL_H
-#define UB_CTL_H
+#ifndef UB_UBC_H
+#define UB_UBC_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ub/cfgspace.h"
+#include "ub/space.h"
 #include "ub/dll.h"
-#include "ub/link.h"
+#include "ub/wire.h"
 #include "ub/lmsm.h"
-#include "ub/port-phy.h"
+#include "ub/phy.h"
 #include "ub/ubc_hw.h"
 
-typedef struct UbCtl UbCtl;
+typedef struct Ubc Ubc;
 
 /* A state machine of a port changed its state, for traces. */
-typedef enum UbCtlMachine {
-    UB_CTL_LMSM,
-    UB_CTL_DLL,
-    UB_CTL_RETRY_REQ,
-    UB_CTL_RETRY_ACK,
-    UB_CTL_BMC,
-} UbCtlMachine;
+typedef enum UbcMachine {
+    UBC_MACHINE_LMSM,
+    UBC_MACHINE_DLL,
+    UBC_MACHINE_RETRY_REQ,
+    UBC_MACHINE_RETRY_ACK,
+    UBC_MACHINE_BMC,
+} UbcMachine;
 
-typedef struct UbCtlOps {
+typedef struct UbcOps {
     /* Guest memory; false where there is none.  Four or eight bytes, aligned to
      * their number, are written by one store, after all before them. */
     bool (*dma_read)(void *opaque, uint64_t addr, void *buf, uint32_t len);
@@ -42,9 +42,9 @@ typedef struct UbCtlOps {
                       uint32_t len);
     /* Send the interrupt of an MSI-X vector of ubc_hw.h. */
     void (*interrupt)(void *opaque, unsigned vector);
-    /* ub_ctl_run() has something to do. */
+    /* ubc_run() has something to do. */
     void (*kick)(void *opaque);
-    /* ub_ctl_wire_queued(port) has bytes. */
+    /* ubc_wire_queued(port) has bytes. */
     void (*wire_ready)(void *opaque, unsigned port);
     /* Close the byte stream of the port; _disconnected follows. */
     void (*wire_close)(void *opaque, unsigned port);
@@ -53,7 +53,7 @@ typedef struct UbCtlOps {
     /* The peer of a port did. */
     void (*peer_error)(void *opaque, unsigned port, const char *what);
     /* Traces; may be NULL. */
-    void (*transition)(void *opaque, unsigned port, UbCtlMachine machine,
+    void (*transition)(void *opaque, unsigned port, UbcMachine machine,
                        const char *from, const char *to, const char *cause);
     /* A packet at the upper edge of the data link layer, and a block or
      * training set at the lower one, for capture; may be NULL. */
@@ -65,9 +65,9 @@ typedef struct UbCtlOps {
     void (*capture_training)(void *opaque, unsigned port, bool sent,
                              unsigned lane, const uint8_t ltb[UB_LTB],
                              unsigned n);
-} UbCtlOps;
+} UbcOps;
 
-typedef struct UbCtlConfig {
+typedef struct UbcConfig {
     unsigned ports;        /* 1-8 */
     uint8_t guid[16];      /* most significant byte first */
     uint64_t session;      /* of HELLO: different at each start */
@@ -78,54 +78,54 @@ typedef struct UbCtlConfig {
     /* Factor of the timers that wait for an answer of the peer: its host may
      * take milliseconds where a port takes nanoseconds.  >= 1. */
     uint32_t dll_time_scale;
-} UbCtlConfig;
+} UbcConfig;
 
 /* Documented defaults: one port, x8, Mode-2 up to 106.25 Gb/s, FEC T=4
  * interleaved, usable credits. */
-void ub_ctl_config_init(UbCtlConfig *cfg);
+void ubc_config_init(UbcConfig *cfg);
 
 /* NULL and a sentence in *why when the configuration cannot be. */
-UbCtl *ub_ctl_new(const UbCtlConfig *cfg, const UbCtlOps *ops, void *opaque,
+Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
                   const char **why);
-void ub_ctl_free(UbCtl *ctl);
+void ubc_free(Ubc *ubc);
 
 /* Power-on and device reset.  Wires stay connected. */
-void ub_ctl_reset(UbCtl *ctl, int64_t now);
+void ubc_reset(Ubc *ubc, int64_t now);
 
 /* Registers of BAR0 (offsets of ubc_hw.h), 32 bits. */
-uint32_t ub_ctl_read(UbCtl *ctl, uint32_t offset, int64_t now);
-void ub_ctl_write(UbCtl *ctl, uint32_t offset, uint32_t value, int64_t now);
+uint32_t ubc_read(Ubc *ubc, uint32_t offset, int64_t now);
+void ubc_write(Ubc *ubc, uint32_t offset, uint32_t value, int64_t now);
 
 /* Do what is to be done; when to call again at the latest, or INT64_MAX. */
-int64_t ub_ctl_run(UbCtl *ctl, int64_t now);
+int64_t ubc_run(Ubc *ubc, int64_t now);
 
-/* The byte stream of a port: see ub/link.h. */
-void ub_ctl_wire_connected(UbCtl *ctl, unsigned port, int64_t now);
-void ub_ctl_wire_disconnected(UbCtl *ctl, unsigned port, int64_t now);
-void ub_ctl_wire_receive(UbCtl *ctl, unsigned port, const uint8_t *data,
+/* The byte stream of a port: see ub/wire.h. */
+void ubc_wire_connected(Ubc *ubc, unsigned port, int64_t now);
+void ubc_wire_disconnected(Ubc *ubc, unsigned port, int64_t now);
+void ubc_wire_receive(Ubc *ubc, unsigned port, const uint8_t *data,
                          size_t len, int64_t now);
-size_t ub_ctl_wire_queued(UbCtl *ctl, unsigned port, const uint8_t **data);
-void ub_ctl_wire_sent(UbCtl *ctl, unsigned port, size_t n);
+size_t ubc_wire_queued(Ubc *ubc, unsigned port, const uint8_t **data);
+void ubc_wire_sent(Ubc *ubc, unsigned port, size_t n);
 
 /* Bus mastering: rings rest while it is off. */
-void ub_ctl_bus_master(UbCtl *ctl, bool on);
+void ubc_bus_master(Ubc *ubc, bool on);
 
 /* Fault injection of a port; NULL if there is no such port. */
-UbInject *ub_ctl_inject(UbCtl *ctl, unsigned port);
+UbInject *ubc_inject(Ubc *ubc, unsigned port);
 
 /* What a monitor shows of a port. */
-typedef struct UbCtlPortInfo {
+typedef struct UbcPortInfo {
     bool connected, link_up, primary, crc;
     const char *lmsm, *dll, *retry_req, *retry_ack, *fec;
     unsigned rate, tx_width, rx_width, codecs;
-    const UbLinkHello *peer; /* NULL unless connected */
+    const UbWireHello *peer; /* NULL unless connected */
     UbDllStatus status;
     uint64_t counter[UBC_CNT_NUM];
-} UbCtlPortInfo;
+} UbcPortInfo;
 
-bool ub_ctl_port_info(UbCtl *ctl, unsigned port, UbCtlPortInfo *info);
-unsigned ub_ctl_ports(const UbCtl *ctl);
-const char *ub_ctl_counter_name(unsigned counter);
+bool ubc_port_info(Ubc *ubc, unsigned port, UbcPortInfo *info);
+unsigned ubc_ports(const Ubc *ubc);
+const char *ubc_counter_name(unsigned counter);
 
 /*
  * Migration: the whole state as one versioned byte string (owned by the
@@ -133,8 +133,8 @@ const char *ub_ctl_counter_name(unsigned counter);
  * come again and the link retrains; what the data link layer had not had
  * acknowledged is sent again.  Load returns NULL, or what is wrong.
  */
-uint8_t *ub_ctl_save(UbCtl *ctl, int64_t now, size_t *len);
-const char *ub_ctl_load(UbCtl *ctl, int64_t now, const uint8_t *data,
+uint8_t *ubc_save(Ubc *ubc, int64_t now, size_t *len);
+const char *ubc_load(Ubc *ubc, int64_t now, const uint8_t *data,
                         size_t len);
 
 #endif

@@ -9,7 +9,7 @@
 #include <glib.h>
 
 #include "core/bytes.h"
-#include "ctl-int.h"
+#include "internal.h"
 
 #define LINK(p) UB_CFG_PORT_CAP(p, UB_CAP_PORT_LINK)
 #define LOG(p) UB_CFG_PORT_CAP(p, UB_CAP_PORT_LINK_LOG)
@@ -56,122 +56,122 @@ enum {
 
 /* ---- Data link layer ------------------------------------------------------- */
 
-static void put_bytes(UbCfg *cfg, uint32_t dw, const uint8_t *bytes)
+static void put_bytes(UbSpace *space, uint32_t dw, const uint8_t *bytes)
 {
     for (unsigned i = 0; i < UB_VLS / 4; i++) {
-        ub_cfg_init(cfg, dw + i, ~0u, get_le32(bytes + 4 * i));
+        ub_space_init(space, dw + i, ~0u, get_le32(bytes + 4 * i));
     }
 }
 
 /* The three parallel sets of registers have the same layout, but for the
  * places of the share bit, the ACK grains and FEATURE_ID. */
-static void put_params(UbCfg *cfg, uint32_t base, const UbDllParams *w)
+static void put_params(UbSpace *space, uint32_t base, const UbDllParams *w)
 {
-    ub_cfg_init(cfg, base, 0x1ffff,
+    ub_space_init(space, base, 0x1ffff,
                 (uint32_t)w->rxbuf_vl_share << 16 | w->feature_id);
-    ub_cfg_init(cfg, base + 1, 0xffff,
+    ub_space_init(space, base + 1, 0xffff,
                 (uint32_t)w->ctrl_ack_grain << 8 | w->data_ack_grain);
-    put_bytes(cfg, base + 2, w->ctrl_credit_grain);
-    put_bytes(cfg, base + 6, w->data_credit_grain);
-    ub_cfg_init(cfg, base + 10, ~0u,
+    put_bytes(space, base + 2, w->ctrl_credit_grain);
+    put_bytes(space, base + 6, w->data_credit_grain);
+    ub_space_init(space, base + 10, ~0u,
                 (uint32_t)w->packet_min_interval << 24 |
                 (uint32_t)w->flow_ctrl_size << 16 | w->vl_enable);
-    ub_cfg_init(cfg, base + 11, 0xfffff, w->retry_buf_depth);
+    ub_space_init(space, base + 11, 0xfffff, w->retry_buf_depth);
 }
 
-static void init_dll(UbCfg *cfg, unsigned port, const UbDllConfig *dll)
+static void init_dll(UbSpace *space, unsigned port, const UbDllConfig *dll)
 {
     const UbDllParams *w = &dll->wish;
     uint32_t base = LINK(port);
 
-    put_params(cfg, base + DL_CAP, w);
+    put_params(space, base + DL_CAP, w);
     /* What the reset values of Data Link Configuration do not give: a link
      * that works at power-on. */
-    ub_cfg_init(cfg, base + DL_CFG + 9, ~0u,
+    ub_space_init(space, base + DL_CFG + 9, ~0u,
                 (uint32_t)w->packet_min_interval << 24 |
                 (uint32_t)w->flow_ctrl_size << 16 | w->vl_enable);
-    ub_cfg_init(cfg, base + DL_CFG + 10, 0xfffff, w->retry_buf_depth);
-    ub_cfg_init(cfg, base + DL_CFG, 0x10000,
+    ub_space_init(space, base + DL_CFG + 10, 0xfffff, w->retry_buf_depth);
+    ub_space_init(space, base + DL_CFG, 0x10000,
                 (uint32_t)w->rxbuf_vl_share << 16);
     for (unsigned i = 0; i < UB_VLS / 2; i++) {
-        ub_cfg_init(cfg, base + DL_CREDIT + i, ~0u,
+        ub_space_init(space, base + DL_CREDIT + i, ~0u,
                     dll->init_credit[2 * i] |
                     (uint32_t)dll->init_credit[2 * i + 1] << 16);
     }
-    ub_cfg_init(cfg, base + DL_RETRY, ~0u, dll->wait_timeout / 1000);
-    ub_cfg_init(cfg, base + DL_PERF, ~0u,
+    ub_space_init(space, base + DL_RETRY, ~0u, dll->wait_timeout / 1000);
+    ub_space_init(space, base + DL_PERF, ~0u,
                 (uint32_t)dll->ack_force << 16 | dll->ack_return);
     for (unsigned i = 0; i < UB_VLS / 2; i++) {
-        ub_cfg_init(cfg, base + DL_PERF + 1 + i, ~0u,
+        ub_space_init(space, base + DL_PERF + 1 + i, ~0u,
                     dll->crd_force[2 * i] |
                     (uint32_t)dll->crd_force[2 * i + 1] << 16);
-        ub_cfg_init(cfg, base + DL_PERF + 9 + i, ~0u,
+        ub_space_init(space, base + DL_PERF + 9 + i, ~0u,
                     dll->crd_return[2 * i] |
                     (uint32_t)dll->crd_return[2 * i + 1] << 16);
     }
-    ub_cfg_init(cfg, base + DL_MARKERR, 1, dll->mark_err);
+    ub_space_init(space, base + DL_MARKERR, 1, dll->mark_err);
 }
 
-static void get_bytes(UbCfg *cfg, uint32_t dw, uint8_t *bytes)
+static void get_bytes(UbSpace *space, uint32_t dw, uint8_t *bytes)
 {
     for (unsigned i = 0; i < UB_VLS / 4; i++) {
-        put_le32(bytes + 4 * i, ub_cfg_get(cfg, dw + i));
+        put_le32(bytes + 4 * i, ub_space_get(space, dw + i));
     }
 }
 
-void ub_cfg_port_dll(UbCtl *ctl, unsigned port, UbDllConfig *dll)
+void ub_port_regs_dll(Ubc *ubc, unsigned port, UbDllConfig *dll)
 {
-    UbCfg *cfg = ctl->cfg;
+    UbSpace *space = ubc->space;
     uint32_t base = LINK(port), v;
     UbDllParams *w = &dll->wish;
 
-    *dll = ctl->conf.dll;
-    v = ub_cfg_get(cfg, base + DL_CFG);
+    *dll = ubc->conf.dll;
+    v = ub_space_get(space, base + DL_CFG);
     w->rxbuf_vl_share = v >> 16 & 1;
     w->ctrl_ack_grain = v >> 8;
     w->data_ack_grain = v;
-    get_bytes(cfg, base + DL_CFG + 1, w->ctrl_credit_grain);
-    get_bytes(cfg, base + DL_CFG + 5, w->data_credit_grain);
-    v = ub_cfg_get(cfg, base + DL_CFG + 9);
+    get_bytes(space, base + DL_CFG + 1, w->ctrl_credit_grain);
+    get_bytes(space, base + DL_CFG + 5, w->data_credit_grain);
+    v = ub_space_get(space, base + DL_CFG + 9);
     w->packet_min_interval = v >> 24;
     w->flow_ctrl_size = v >> 16;
     w->vl_enable = v;
-    w->retry_buf_depth = ub_cfg_get(cfg, base + DL_CFG + 10);
-    w->feature_id = ub_cfg_get(cfg, base + DL_CFG + 11);
+    w->retry_buf_depth = ub_space_get(space, base + DL_CFG + 10);
+    w->feature_id = ub_space_get(space, base + DL_CFG + 11);
     for (unsigned i = 0; i < UB_VLS; i++) {
         unsigned shift = i % 2 * 16;
 
-        dll->init_credit[i] = ub_cfg_get(cfg, base + DL_CREDIT + i / 2) >>
+        dll->init_credit[i] = ub_space_get(space, base + DL_CREDIT + i / 2) >>
                               shift;
-        dll->crd_force[i] = ub_cfg_get(cfg, base + DL_PERF + 1 + i / 2) >>
+        dll->crd_force[i] = ub_space_get(space, base + DL_PERF + 1 + i / 2) >>
                             shift;
-        dll->crd_return[i] = ub_cfg_get(cfg, base + DL_PERF + 9 + i / 2) >>
+        dll->crd_return[i] = ub_space_get(space, base + DL_PERF + 9 + i / 2) >>
                              shift;
     }
-    dll->wait_timeout = (int64_t)ub_cfg_get(cfg, base + DL_RETRY) * 1000 *
-                        ctl->conf.dll_time_scale;
-    dll->block_timeout = ctl->conf.dll.block_timeout *
-                         ctl->conf.dll_time_scale;
-    v = ub_cfg_get(cfg, base + DL_PERF);
+    dll->wait_timeout = (int64_t)ub_space_get(space, base + DL_RETRY) * 1000 *
+                        ubc->conf.dll_time_scale;
+    dll->block_timeout = ubc->conf.dll.block_timeout *
+                         ubc->conf.dll_time_scale;
+    v = ub_space_get(space, base + DL_PERF);
     dll->ack_force = v >> 16;
     dll->ack_return = v;
-    dll->mark_err = ub_cfg_get(cfg, base + DL_MARKERR) & 1;
+    dll->mark_err = ub_space_get(space, base + DL_MARKERR) & 1;
     dll->port_idx = port;
-    memcpy(dll->guid, ctl->conf.guid, sizeof(dll->guid));
+    memcpy(dll->guid, ubc->conf.guid, sizeof(dll->guid));
 }
 
 /* ---- Physical layer ---------------------------------------------------------- */
 
 /* Nibbles of registers `dw` (rates 0-7) and `dw` + 1 (8, 9). */
-static unsigned nibble(UbCfg *cfg, uint32_t dw, unsigned rate)
+static unsigned nibble(UbSpace *space, uint32_t dw, unsigned rate)
 {
-    return ub_cfg_get(cfg, dw + rate / 8) >> rate % 8 * 4 & 0xf;
+    return ub_space_get(space, dw + rate / 8) >> rate % 8 * 4 & 0xf;
 }
 
-static void init_nibbles(UbCfg *cfg, uint32_t dw, const uint8_t *value)
+static void init_nibbles(UbSpace *space, uint32_t dw, const uint8_t *value)
 {
     for (unsigned r = 0; r < UB_DATA_RATES; r++) {
-        ub_cfg_init(cfg, dw + r / 8, 0xfu << r % 8 * 4,
+        ub_space_init(space, dw + r / 8, 0xfu << r % 8 * 4,
                     (uint32_t)value[r] << r % 8 * 4);
     }
 }
@@ -181,83 +181,83 @@ static unsigned highest(unsigned mask)
     return mask ? 31 - __builtin_clz(mask) : 0;
 }
 
-static void init_phy(UbCfg *cfg, unsigned port, const UbLmsmConfig *l)
+static void init_phy(UbSpace *space, unsigned port, const UbLmsmConfig *l)
 {
     uint32_t base = LINK(port);
     bool mode1 = l->phy_mode == UB_PHY_MODE_1;
 
     /* Capability 1-3 (Tables D-101 to D-103). */
-    ub_cfg_init(cfg, base + UB_PORT_LINK_PHY_LINK_CAPABILITY_1, ~0u,
+    ub_space_init(space, base + UB_PORT_LINK_PHY_LINK_CAPABILITY_1, ~0u,
                 highest(l->rates) | (uint32_t)l->max_width << 4 |
                 (mode1 ? 1u : 2u) << 10 | 0x3u << 16 | 0x7u << 24);
-    ub_cfg_init(cfg, base + UB_PORT_LINK_PHY_LINK_CAPABILITY_2, 0xffff,
+    ub_space_init(space, base + UB_PORT_LINK_PHY_LINK_CAPABILITY_2, 0xffff,
                 l->rates);
-    ub_cfg_init(cfg, base + UB_PORT_LINK_PHY_LINK_CAPABILITY_3, 0xffff,
+    ub_space_init(space, base + UB_PORT_LINK_PHY_LINK_CAPABILITY_3, 0xffff,
                 (l->asymmetric ? 1 : 0) |
                 (uint32_t)l->interleave_support << 8);
     /* Control. */
-    ub_cfg_init(cfg, base + PHY_CTL1,
+    ub_space_init(space, base + PHY_CTL1,
                 CTL1_RATE | CTL1_TX_WIDTH | CTL1_RX_WIDTH | CTL1_PHY_MODE,
-                UB_CFG_PUT(CTL1_RATE, l->target_rate) |
-                UB_CFG_PUT(CTL1_TX_WIDTH, l->target_tx) |
-                UB_CFG_PUT(CTL1_RX_WIDTH, l->target_rx) |
-                UB_CFG_PUT(CTL1_PHY_MODE, mode1 ? 0 : 1));
-    ub_cfg_init(cfg, base + PHY_CTL2,
+                UB_SPACE_PUT(CTL1_RATE, l->target_rate) |
+                UB_SPACE_PUT(CTL1_TX_WIDTH, l->target_tx) |
+                UB_SPACE_PUT(CTL1_RX_WIDTH, l->target_rx) |
+                UB_SPACE_PUT(CTL1_PHY_MODE, mode1 ? 0 : 1));
+    ub_space_init(space, base + PHY_CTL2,
                 CTL2_EQ_MODE | CTL2_OPTICAL | CTL2_FIXED_RATE |
                 CTL2_BYPASS_PROBE | CTL2_PORT_NEGO,
-                UB_CFG_PUT(CTL2_EQ_MODE, l->eq_mode) |
+                UB_SPACE_PUT(CTL2_EQ_MODE, l->eq_mode) |
                 (l->optical ? CTL2_OPTICAL : 0) |
                 (l->fixed_rate ? CTL2_FIXED_RATE : 0) |
                 (l->bypass_probe ? CTL2_BYPASS_PROBE : 0) |
                 (l->port_nego ? CTL2_PORT_NEGO : 0));
-    init_nibbles(cfg, base + PHY_CTL6, l->fec_mode);
-    init_nibbles(cfg, base + PHY_CTL8, l->crc_mode);
-    ub_cfg_init(cfg, base + PHY_CTL10, 0xffff, l->interleave);
-    ub_cfg_init(cfg, base + PHY_CTL11, 0xffff, l->skip_coarse);
-    ub_cfg_init(cfg, LMSM_ST(port) + UB_PORT_LMSM_ST_CONTROL_1, ~0u,
+    init_nibbles(space, base + PHY_CTL6, l->fec_mode);
+    init_nibbles(space, base + PHY_CTL8, l->crc_mode);
+    ub_space_init(space, base + PHY_CTL10, 0xffff, l->interleave);
+    ub_space_init(space, base + PHY_CTL11, 0xffff, l->skip_coarse);
+    ub_space_init(space, LMSM_ST(port) + UB_PORT_LMSM_ST_CONTROL_1, ~0u,
                 l->timeout_enable);
-    ub_cfg_init(cfg, QDLWS(port) + UB_PORT_QDLWS_CAPABILITY, 1,
+    ub_space_init(space, QDLWS(port) + UB_PORT_QDLWS_CAPABILITY, 1,
                 l->asymmetric);
-    ub_cfg_init(cfg, QDLWS(port) + UB_PORT_QDLWS_CONTROL, 7,
+    ub_space_init(space, QDLWS(port) + UB_PORT_QDLWS_CONTROL, 7,
                 (l->qdlws ? 1 : 0) | (l->qdlws_tx ? 2 : 0) |
                 (l->qdlws_rx ? 4 : 0));
 }
 
-void ub_cfg_port_apply(UbCtl *ctl, unsigned port)
+void ub_port_regs_apply(Ubc *ubc, unsigned port)
 {
-    UbCfg *cfg = ctl->cfg;
-    UbLmsmConfig *l = &ub_phy_lmsm(ctl->port[port].phy)->cfg;
+    UbSpace *space = ubc->space;
+    UbLmsmConfig *l = &ub_phy_lmsm(ubc->port[port].phy)->cfg;
     uint32_t base = LINK(port);
-    uint32_t c1 = ub_cfg_get(cfg, base + PHY_CTL1);
-    uint32_t c2 = ub_cfg_get(cfg, base + PHY_CTL2);
-    uint32_t q = ub_cfg_get(cfg, QDLWS(port) + UB_PORT_QDLWS_CONTROL);
+    uint32_t c1 = ub_space_get(space, base + PHY_CTL1);
+    uint32_t c2 = ub_space_get(space, base + PHY_CTL2);
+    uint32_t q = ub_space_get(space, QDLWS(port) + UB_PORT_QDLWS_CONTROL);
     UbLmsmConfig next = *l;
 
-    next.target_rate = UB_CFG_GET(CTL1_RATE, c1);
-    next.target_tx = UB_CFG_GET(CTL1_TX_WIDTH, c1);
-    next.target_rx = UB_CFG_GET(CTL1_RX_WIDTH, c1);
-    next.phy_mode = UB_CFG_GET(CTL1_PHY_MODE, c1) == 0 ? UB_PHY_MODE_1
+    next.target_rate = UB_SPACE_GET(CTL1_RATE, c1);
+    next.target_tx = UB_SPACE_GET(CTL1_TX_WIDTH, c1);
+    next.target_rx = UB_SPACE_GET(CTL1_RX_WIDTH, c1);
+    next.phy_mode = UB_SPACE_GET(CTL1_PHY_MODE, c1) == 0 ? UB_PHY_MODE_1
                                                       : UB_PHY_MODE_2;
-    next.eq_mode = UB_CFG_GET(CTL2_EQ_MODE, c2);
+    next.eq_mode = UB_SPACE_GET(CTL2_EQ_MODE, c2);
     next.perform_eq = next.perform_eq || (c2 & CTL2_PERFORM_EQ);
     next.optical = c2 & CTL2_OPTICAL;
     next.fixed_rate = c2 & CTL2_FIXED_RATE;
     next.bypass_probe = c2 & CTL2_BYPASS_PROBE;
     next.port_nego = c2 & CTL2_PORT_NEGO;
     for (unsigned r = 0; r < UB_DATA_RATES; r++) {
-        next.fec_mode[r] = nibble(cfg, base + PHY_CTL6, r);
-        next.crc_mode[r] = nibble(cfg, base + PHY_CTL8, r);
+        next.fec_mode[r] = nibble(space, base + PHY_CTL6, r);
+        next.crc_mode[r] = nibble(space, base + PHY_CTL8, r);
     }
-    next.interleave = ub_cfg_get(cfg, base + PHY_CTL10);
-    next.skip_coarse = ub_cfg_get(cfg, base + PHY_CTL11);
+    next.interleave = ub_space_get(space, base + PHY_CTL10);
+    next.skip_coarse = ub_space_get(space, base + PHY_CTL11);
     next.timeout_enable =
-        ub_cfg_get(cfg, LMSM_ST(port) + UB_PORT_LMSM_ST_CONTROL_1);
+        ub_space_get(space, LMSM_ST(port) + UB_PORT_LMSM_ST_CONTROL_1);
     next.qdlws = q & 1;
     next.qdlws_tx = q & 2;
     next.qdlws_rx = q & 4;
     if (ub_lmsm_config_check(&next)) {
         /* Named, and without effect: the machine keeps what it had. */
-        ub_ctl_guest_error(ctl, port, ub_lmsm_config_check(&next));
+        ubc_guest_error(ubc, port, ub_lmsm_config_check(&next));
         return;
     }
     *l = next;
@@ -269,9 +269,9 @@ void ub_cfg_port_apply(UbCtl *ctl, unsigned port)
  * Retrain Link does what the targets ask for (§3.4.3.8).  The machine takes
  * requests in Link_Active; a trigger that comes earlier waits for it.
  */
-void ub_cfg_port_retrain(UbCtl *ctl, unsigned port)
+void ub_port_regs_retrain(Ubc *ubc, unsigned port)
 {
-    UbPort *p = &ctl->port[port];
+    UbPort *p = &ubc->port[port];
     UbLmsm *l = ub_phy_lmsm(p->phy);
 
     if (!p->retrain || l->state != UB_LMSM_LINK_ACTIVE) {
@@ -287,93 +287,93 @@ void ub_cfg_port_retrain(UbCtl *ctl, unsigned port)
     }
 }
 
-static void written_link(UbCtl *ctl, unsigned port, uint32_t at,
+static void written_link(Ubc *ubc, unsigned port, uint32_t at,
                          uint32_t now, uint32_t changed, uint32_t trigger)
 {
-    UbPort *p = &ctl->port[port];
+    UbPort *p = &ubc->port[port];
     UbLmsm *l = ub_phy_lmsm(p->phy);
 
     if (at >= DL_CFG && at < PHY_CTL1) {
         UbDllConfig dll;
 
-        ub_cfg_port_dll(ctl, port, &dll);
+        ub_port_regs_dll(ubc, port, &dll);
         if (!ub_dll_configure(p->dll, &dll)) {
-            ub_ctl_guest_error(ctl, port, ub_dll_config_check(&dll));
+            ubc_guest_error(ubc, port, ub_dll_config_check(&dll));
         }
         return;
     }
-    ub_cfg_port_apply(ctl, port);
+    ub_port_regs_apply(ubc, port);
     if (at == PHY_CTL2 && (changed & CTL2_DISABLE)) {
-        ub_lmsm_disable(l, ctl->now, now & CTL2_DISABLE);
+        ub_lmsm_disable(l, ubc->now, now & CTL2_DISABLE);
     }
     if (at == PHY_CTL2 && (trigger & CTL2_PERFORM_EQ)) {
         l->cfg.perform_eq = true;
     }
     if (at == PHY_CTL1 && (trigger & CTL1_CHANGE_WIDTH)) {
-        if (!ub_lmsm_qdlws(l, ctl->now, l->cfg.target_tx, l->cfg.target_rx)) {
-            ub_ctl_guest_error(ctl, port,
+        if (!ub_lmsm_qdlws(l, ubc->now, l->cfg.target_tx, l->cfg.target_rx)) {
+            ubc_guest_error(ubc, port,
                                "width change without Retrain not possible "
                                "now");
         }
     }
     if (at == PHY_CTL1 && (trigger & CTL1_RETRAIN)) {
-        ctl->port[port].retrain = true;
-        ub_cfg_port_retrain(ctl, port);
+        ubc->port[port].retrain = true;
+        ub_port_regs_retrain(ubc, port);
     }
 }
 
 static void written(void *opaque, uint32_t dw, int port, unsigned cap,
                     uint32_t now, uint32_t changed, uint32_t trigger)
 {
-    UbCtl *ctl = opaque;
+    Ubc *ubc = opaque;
 
     if (port < 0) {
         if (dw == UB_CFG0_BASE + UB_CFG0_BASIC_DEV_RST && trigger) {
-            ctl->reset_pending = true;
+            ubc->reset_pending = true;
         } else if (dw == UB_CFG1_BASE + UB_CFG1_BASIC_ELR && trigger) {
-            ub_cfg_reset(ctl->cfg, UB_CFG_RESET_ENTITY, 0);
-            ub_cfg_set(ctl->cfg, UB_CFG1_BASE + UB_CFG1_BASIC_ELR_DONE, 1, 1);
+            ub_space_reset(ubc->space, UB_SPACE_RESET_ENTITY, 0);
+            ub_space_set(ubc->space, UB_CFG1_BASE + UB_CFG1_BASIC_ELR_DONE, 1, 1);
         }
     } else if (cap == 0) {
         if (dw == UB_CFG_PORT_BASE(port) + UB_PORT_BASIC_PORT_RST &&
             trigger) {
-            ub_cfg_reset(ctl->cfg, UB_CFG_RESET_PORT, port);
-            ub_port_link_reset(&ctl->port[port]);
+            ub_space_reset(ubc->space, UB_SPACE_RESET_PORT, port);
+            ub_port_link_reset(&ubc->port[port]);
         }
     } else if (cap == UB_CAP_PORT_LINK) {
-        written_link(ctl, port, dw - LINK(port), now, changed, trigger);
+        written_link(ubc, port, dw - LINK(port), now, changed, trigger);
     } else if (cap == UB_CAP_PORT_QDLWS || cap == UB_CAP_PORT_LMSM_ST) {
-        ub_cfg_port_apply(ctl, port);
+        ub_port_regs_apply(ubc, port);
     } else if (cap == UB_CAP_PORT_PORT_ERR_RECORD) {
-        ub_cfg_port_error(ctl, port, 0);
+        ub_port_regs_error(ubc, port, 0);
     }
-    ub_ctl_kick(ctl);
+    ubc_kick(ubc);
 }
 
 /* ---- Reads -------------------------------------------------------------------- */
 
-static void refresh_link(UbCtl *ctl, unsigned port, uint32_t at)
+static void refresh_link(Ubc *ubc, unsigned port, uint32_t at)
 {
-    UbPort *p = &ctl->port[port];
+    UbPort *p = &ubc->port[port];
     const UbLmsm *l = ub_phy_lmsm(p->phy);
     uint32_t base = LINK(port);
     uint32_t words[12];
 
     if (at >= DL_STATUS && at < DL_STATUS + 12) {
         ub_dll_status_words(p->dll, words);
-        ub_cfg_set(ctl->cfg, base + at, ~0u, words[at - DL_STATUS]);
+        ub_space_set(ubc->space, base + at, ~0u, words[at - DL_STATUS]);
     } else if (at == DL_SM) {
-        ub_cfg_set(ctl->cfg, base + at, ~0u, ub_dll_sm_status(p->dll));
+        ub_space_set(ubc->space, base + at, ~0u, ub_dll_sm_status(p->dll));
     } else if (at == LINK_ST0) {
-        ub_cfg_set(ctl->cfg, base + at, ~0u, ub_port_status(p) & 3);
+        ub_space_set(ubc->space, base + at, ~0u, ub_port_status(p) & 3);
     } else if (at == PHY_ST1) {
-        ub_cfg_set(ctl->cfg, base + at, ~0u,
+        ub_space_set(ubc->space, base + at, ~0u,
                    l->rate | (uint32_t)l->tx_m << 4 | (uint32_t)l->rx_n << 12 |
                    (uint32_t)l->state << 20 | (l->primary ? 1u << 28 : 0));
     } else if (at == PHY_ST2) {
         unsigned fec = l->fec == UB_LTB_FEC_T4 ? 2 : l->fec == UB_LTB_FEC_T2;
 
-        ub_cfg_set(ctl->cfg, base + at, ~0u,
+        ub_space_set(ubc->space, base + at, ~0u,
                    fec << 4 | (uint32_t)l->eq_mode << 8 |
                    (l->crc == UB_LTB_CRC30 ? 1u << 12 : 0) |
                    (l->interleave ? 1u << 16 : 0));
@@ -382,40 +382,40 @@ static void refresh_link(UbCtl *ctl, unsigned port, uint32_t at)
 
 static void refresh(void *opaque, uint32_t dw, int port, unsigned cap)
 {
-    UbCtl *ctl = opaque;
+    Ubc *ubc = opaque;
     const UbLmsm *l;
 
     if (port < 0) {
         return;
     }
-    l = ub_phy_lmsm(ctl->port[port].phy);
+    l = ub_phy_lmsm(ubc->port[port].phy);
     if (cap == UB_CAP_PORT_LINK) {
-        refresh_link(ctl, port, dw - LINK(port));
+        refresh_link(ubc, port, dw - LINK(port));
     } else if (cap == 0) {
         UbDllStatus st;
 
-        ub_dll_status(ctl->port[port].dll, &st);
+        ub_dll_status(ubc->port[port].dll, &st);
         if (dw == UB_CFG_PORT_BASE(port) + UB_PORT_BASIC_NEIGHBOR_PORT_INFO) {
-            ub_cfg_set(ctl->cfg, dw, 0xffff,
+            ub_space_set(ubc->space, dw, 0xffff,
                        st.neighbor_valid ? st.neighbor_port : 0);
         } else if (dw - UB_CFG_PORT_BASE(port) -
                    UB_PORT_BASIC_NEIGHBOR_PORT_GUID < 4) {
             unsigned i = dw - UB_CFG_PORT_BASE(port) -
                          UB_PORT_BASIC_NEIGHBOR_PORT_GUID;
 
-            ub_cfg_set(ctl->cfg, dw, ~0u, st.neighbor_valid
+            ub_space_set(ubc->space, dw, ~0u, st.neighbor_valid
                        ? get_be32(st.neighbor_guid + 12 - 4 * i) : 0);
         }
     } else if (cap == UB_CAP_PORT_QDLWS &&
                dw == QDLWS(port) + UB_PORT_QDLWS_STATE) {
-        ub_cfg_set(ctl->cfg, dw, 7, l->qdlws.status);
+        ub_space_set(ubc->space, dw, 7, l->qdlws.status);
     } else if (cap > RATE_CAP && cap <= RATE_CAP + 9 &&
                dw == UB_CFG_PORT_CAP(port, cap) + UB_PORT_DATA_RATE_STATE_1) {
-        ub_cfg_set(ctl->cfg, dw, 0x1f, l->eq_state[cap - RATE_CAP]);
+        ub_space_set(ubc->space, dw, 0x1f, l->eq_state[cap - RATE_CAP]);
     }
 }
 
-const UbCfgOps ub_ctl_cfg_ops = { written, refresh };
+const UbSpaceOps ubc_space_ops = { written, refresh };
 
 /* ---- Errors --------------------------------------------------------------- */
 
@@ -424,43 +424,43 @@ const UbCfgOps ub_ctl_cfg_ops = { written, refresh };
  * the severity says so, in the uncorrectable one; the mask keeps it from
  * being reported, not from being recorded.
  */
-void ub_cfg_port_error(UbCtl *ctl, unsigned port, uint32_t bits)
+void ub_port_regs_error(Ubc *ubc, unsigned port, uint32_t bits)
 {
     const uint32_t by_severity = 0x08b00000u; /* 20, 21, 23, 27 */
     const uint32_t always_uce = 0x30000000u;  /* 28, 29 */
     uint32_t base = ERRORS(port);
-    uint32_t ce_ok = ub_cfg_get(ctl->cfg, base +
+    uint32_t ce_ok = ub_space_get(ubc->space, base +
         UB_PORT_PORT_ERR_RECORD_PORT_CORRECTABLE_ERROR_SEVERITY);
     uint32_t uce = bits & (always_uce | (by_severity & ~ce_ok));
     uint32_t ce = bits & ~uce;
 
-    ub_cfg_set(ctl->cfg,
+    ub_space_set(ubc->space,
                base + UB_PORT_PORT_ERR_RECORD_PORT_CORRECTABLE_ERROR_STATUS,
                ce, ~0u);
-    ub_cfg_set(ctl->cfg,
+    ub_space_set(ubc->space,
                base + UB_PORT_PORT_ERR_RECORD_PORT_UNCORRECTABLE_ERROR_STATUS,
                uce, ~0u);
 }
 
 /* ---- What is fixed ------------------------------------------------------- */
 
-void ub_cfg_port_init(UbCtl *ctl)
+void ub_port_regs_init(Ubc *ubc)
 {
-    UbCfg *cfg = ctl->cfg;
+    UbSpace *space = ubc->space;
 
-    ub_cfg_init(cfg, UB_CFG0_BASE + UB_CFG0_BASIC_TOTAL_NUMBER_OF_PORTS, ~0u,
-                1u << 16 | ctl->ports);
+    ub_space_init(space, UB_CFG0_BASE + UB_CFG0_BASIC_TOTAL_NUMBER_OF_PORTS, ~0u,
+                1u << 16 | ubc->ports);
     /* Entity Available, MTU 8192 bytes (code 2). */
-    ub_cfg_init(cfg, UB_CFG0_BASE + UB_CFG0_BASIC_SUPPORTED_FEATURE, 0xf,
+    ub_space_init(space, UB_CFG0_BASE + UB_CFG0_BASIC_SUPPORTED_FEATURE, 0xf,
                 1 | 2 << 1);
     for (unsigned i = 0; i < 4; i++) {
-        ub_cfg_init(cfg, UB_CFG0_BASE + UB_CFG0_BASIC_GUID + i, ~0u,
-                    get_be32(ctl->conf.guid + 12 - 4 * i));
+        ub_space_init(space, UB_CFG0_BASE + UB_CFG0_BASIC_GUID + i, ~0u,
+                    get_be32(ubc->conf.guid + 12 - 4 * i));
     }
-    for (unsigned p = 0; p < ctl->ports; p++) {
-        ub_cfg_init(cfg, UB_CFG_PORT_BASE(p) + UB_PORT_BASIC_PORT_INFO,
+    for (unsigned p = 0; p < ubc->ports; p++) {
+        ub_space_init(space, UB_CFG_PORT_BASE(p) + UB_PORT_BASIC_PORT_INFO,
                     0xffff, p);
-        init_dll(cfg, p, &ctl->conf.dll);
-        init_phy(cfg, p, &ctl->conf.lmsm);
+        init_dll(space, p, &ubc->conf.dll);
+        init_phy(space, p, &ubc->conf.lmsm);
     }
 }

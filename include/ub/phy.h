@@ -23,8 +23,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#ifndef UB_PORT_PHY_H
-#define UB_PORT_PHY_H
+#ifndef UB_PHY_H
+#define UB_PHY_H
 
 #include "ub/lmsm.h"
 #include "ub/pcs.h"

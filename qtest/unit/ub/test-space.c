@@ -6,7 +6,7 @@
  */
 #include <glib.h>
 
-#include "ub/cfgspace.h"
+#include "ub/space.h"
 
 #define PORT1_LINK (0x30000 + 0x100) /* PORT1, capability 1 */
 
@@ -15,7 +15,7 @@ typedef struct Calls {
     uint32_t dw, now, changed, trigger;
     int port;
     unsigned cap;
-    UbCfg *cfg;
+    UbSpace *cfg;
 } Calls;
 
 static void written(void *opaque, uint32_t dw, int port, unsigned cap,
@@ -38,21 +38,21 @@ static void refresh(void *opaque, uint32_t dw, int port, unsigned cap)
 
     c->refreshes++;
     if (dw == PORT1_LINK + 0xc0) {
-        ub_cfg_set(c->cfg, dw, 3, 3);
+        ub_space_set(c->cfg, dw, 3, 3);
     }
 }
 
-static const UbCfgOps ops = { written, refresh };
+static const UbSpaceOps ops = { written, refresh };
 
-static bool no_unused(const UbCfgSlice *s)
+static bool no_unused(const UbSpaceSlice *s)
 {
     return g_strcmp0(s->name, "CFG1_CAP6_UB_MEM") != 0;
 }
 
-static UbCfg *space(Calls *c)
+static UbSpace *space(Calls *c)
 {
     memset(c, 0, sizeof(*c));
-    c->cfg = ub_cfg_new(2, no_unused, &ops, c);
+    c->cfg = ub_space_new(2, no_unused, &ops, c);
     g_assert_nonnull(c->cfg);
     return c->cfg;
 }
@@ -79,17 +79,17 @@ static void test_places(void)
         { 0xf0000000, 0 },         /* nor a route table */
     };
     Calls c;
-    UbCfg *cfg = space(&c);
+    UbSpace *cfg = space(&c);
 
     for (unsigned i = 0; i < G_N_ELEMENTS(want); i++) {
-        g_assert_cmphex(ub_cfg_read(cfg, want[i].dw), ==, want[i].header);
+        g_assert_cmphex(ub_space_read(cfg, want[i].dw), ==, want[i].header);
     }
     /* Bitmaps: CFG0 capabilities 3, 4, 5; CFG1 1-4; PORT 1, 2, 4-12, ... */
-    g_assert_cmphex(ub_cfg_read(cfg, 0x2), ==, 0x38);
-    g_assert_cmphex(ub_cfg_read(cfg, 0x10001), ==, 0x1e);
-    g_assert_cmphex(ub_cfg_read(cfg, 0x20001), ==, 0x0030dff6);
-    g_assert_cmphex(ub_cfg_read(cfg, 0x20001 + 240 / 32), ==, 1u << 16);
-    ub_cfg_free(cfg);
+    g_assert_cmphex(ub_space_read(cfg, 0x2), ==, 0x38);
+    g_assert_cmphex(ub_space_read(cfg, 0x10001), ==, 0x1e);
+    g_assert_cmphex(ub_space_read(cfg, 0x20001), ==, 0x0030dff6);
+    g_assert_cmphex(ub_space_read(cfg, 0x20001 + 240 / 32), ==, 1u << 16);
+    ub_space_free(cfg);
 }
 
 /* Reset values that the tables print (D.6.2). */
@@ -106,43 +106,43 @@ static void test_reset_values(void)
         { 0x97, 0x11111111 }, { 0x98, 0x11 },
     };
     Calls c;
-    UbCfg *cfg = space(&c);
+    UbSpace *cfg = space(&c);
 
     for (unsigned i = 0; i < G_N_ELEMENTS(want); i++) {
-        g_assert_cmphex(ub_cfg_read(cfg, PORT1_LINK + want[i].dw), ==,
+        g_assert_cmphex(ub_space_read(cfg, PORT1_LINK + want[i].dw), ==,
                         want[i].value);
     }
-    ub_cfg_free(cfg);
+    ub_space_free(cfg);
 }
 
 static void test_access(void)
 {
     Calls c;
-    UbCfg *cfg = space(&c);
+    UbSpace *cfg = space(&c);
 
     /* RW by bytes; the callback says what changed. */
-    g_assert_true(ub_cfg_write(cfg, PORT1_LINK + 0x68, 0x11223344, 0x2));
-    g_assert_cmphex(ub_cfg_get(cfg, PORT1_LINK + 0x68), ==, 0x3340);
+    g_assert_true(ub_space_write(cfg, PORT1_LINK + 0x68, 0x11223344, 0x2));
+    g_assert_cmphex(ub_space_get(cfg, PORT1_LINK + 0x68), ==, 0x3340);
     g_assert_cmpint(c.writes, ==, 1);
     g_assert_cmpint(c.port, ==, 1);
     g_assert_cmpint(c.cap, ==, 1);
     g_assert_cmphex(c.changed, ==, 0x3300);
     /* RO and undefined: no effect, no error. */
-    g_assert_false(ub_cfg_write(cfg, PORT1_LINK + 0xa0, ~0u, 0xf));
-    g_assert_false(ub_cfg_write(cfg, PORT1_LINK + 0xff, ~0u, 0xf));
-    g_assert_cmphex(ub_cfg_read(cfg, PORT1_LINK + 0xff), ==, 0);
+    g_assert_false(ub_space_write(cfg, PORT1_LINK + 0xa0, ~0u, 0xf));
+    g_assert_false(ub_space_write(cfg, PORT1_LINK + 0xff, ~0u, 0xf));
+    g_assert_cmphex(ub_space_read(cfg, PORT1_LINK + 0xff), ==, 0);
     g_assert_cmpint(c.writes, ==, 1);
     /* Write 1 to act: reads 0, its neighbours are kept. */
-    ub_cfg_write(cfg, PORT1_LINK + 0x90, 0x80010105, 0xf);
+    ub_space_write(cfg, PORT1_LINK + 0x90, 0x80010105, 0xf);
     g_assert_cmphex(c.trigger, ==, 0x80000000);
-    g_assert_cmphex(ub_cfg_get(cfg, PORT1_LINK + 0x90), ==, 0x00010105);
+    g_assert_cmphex(ub_space_get(cfg, PORT1_LINK + 0x90), ==, 0x00010105);
     /* W1C. */
-    ub_cfg_set(cfg, PORT1_LINK + 0x100 + 0x5, ~0u, 0xa5a5);
-    ub_cfg_write(cfg, PORT1_LINK + 0x100 + 0x5, 0xa500, 0xf);
-    g_assert_cmphex(ub_cfg_get(cfg, PORT1_LINK + 0x100 + 0x5), ==, 0x00a5);
+    ub_space_set(cfg, PORT1_LINK + 0x100 + 0x5, ~0u, 0xa5a5);
+    ub_space_write(cfg, PORT1_LINK + 0x100 + 0x5, 0xa500, 0xf);
+    g_assert_cmphex(ub_space_get(cfg, PORT1_LINK + 0x100 + 0x5), ==, 0x00a5);
     /* Live status. */
-    g_assert_cmphex(ub_cfg_read(cfg, PORT1_LINK + 0xc0), ==, 3);
-    ub_cfg_free(cfg);
+    g_assert_cmphex(ub_space_read(cfg, PORT1_LINK + 0xc0), ==, 3);
+    ub_space_free(cfg);
 }
 
 static void test_reset_domains(void)
@@ -150,42 +150,42 @@ static void test_reset_domains(void)
     const uint32_t record = 0x31500; /* PORT1 PORT_ERR_RECORD */
     uint32_t sticky = 0;
     Calls c;
-    UbCfg *cfg = space(&c);
+    UbSpace *cfg = space(&c);
 
-    g_assert_true(ub_cfg_init(cfg, 0x30009, 0xffff, 1)); /* Port Index 1 */
-    ub_cfg_write(cfg, PORT1_LINK + 0x68, 0x99, 0xf);
-    ub_cfg_write(cfg, PORT1_LINK - 0x10000 + 0x68, 0x98, 0xf);
-    ub_cfg_write(cfg, 0x1a, 0x1234, 0xf); /* CFG0 Primary CNA */
+    g_assert_true(ub_space_init(cfg, 0x30009, 0xffff, 1)); /* Port Index 1 */
+    ub_space_write(cfg, PORT1_LINK + 0x68, 0x99, 0xf);
+    ub_space_write(cfg, PORT1_LINK - 0x10000 + 0x68, 0x98, 0xf);
+    ub_space_write(cfg, 0x1a, 0x1234, 0xf); /* CFG0 Primary CNA */
     for (unsigned dw = 1; dw < 0x1e; dw++) {
-        const UbCfgDword *d = ub_cfg_dword(cfg, record + dw);
+        const UbSpaceDword *d = ub_space_dword(cfg, record + dw);
 
         if (d && d->sticky) {
             sticky = record + dw;
-            ub_cfg_set(cfg, sticky, d->sticky, ~0u);
+            ub_space_set(cfg, sticky, d->sticky, ~0u);
             break;
         }
     }
     g_assert_cmphex(sticky, !=, 0);
-    ub_cfg_reset(cfg, UB_CFG_RESET_PORT, 1);
-    g_assert_cmphex(ub_cfg_get(cfg, 0x30009), ==, 1);
-    g_assert_cmphex(ub_cfg_get(cfg, PORT1_LINK + 0x68), ==, 0x40);
-    g_assert_cmphex(ub_cfg_get(cfg, PORT1_LINK - 0x10000 + 0x68), ==, 0x98);
-    g_assert_cmphex(ub_cfg_get(cfg, 0x1a), ==, 0x1234);
-    g_assert_cmphex(ub_cfg_get(cfg, sticky), !=, 0);
-    ub_cfg_reset(cfg, UB_CFG_RESET_DEVICE, 0);
-    g_assert_cmphex(ub_cfg_get(cfg, 0x1a), ==, 0);
-    g_assert_cmphex(ub_cfg_get(cfg, sticky), ==, 0);
-    ub_cfg_free(cfg);
+    ub_space_reset(cfg, UB_SPACE_RESET_PORT, 1);
+    g_assert_cmphex(ub_space_get(cfg, 0x30009), ==, 1);
+    g_assert_cmphex(ub_space_get(cfg, PORT1_LINK + 0x68), ==, 0x40);
+    g_assert_cmphex(ub_space_get(cfg, PORT1_LINK - 0x10000 + 0x68), ==, 0x98);
+    g_assert_cmphex(ub_space_get(cfg, 0x1a), ==, 0x1234);
+    g_assert_cmphex(ub_space_get(cfg, sticky), !=, 0);
+    ub_space_reset(cfg, UB_SPACE_RESET_DEVICE, 0);
+    g_assert_cmphex(ub_space_get(cfg, 0x1a), ==, 0);
+    g_assert_cmphex(ub_space_get(cfg, sticky), ==, 0);
+    ub_space_free(cfg);
 }
 
 /* Every row of the table lies in its slice, once, and its masks are apart. */
 static void test_table(void)
 {
-    for (unsigned i = 0; i < ub_cfg_slice_count; i++) {
-        const UbCfgSlice *s = &ub_cfg_slices[i];
+    for (unsigned i = 0; i < ub_space_slice_count; i++) {
+        const UbSpaceSlice *s = &ub_space_slices[i];
 
         for (unsigned j = 0; j < s->count; j++) {
-            const UbCfgDword *d = &s->dwords[j];
+            const UbSpaceDword *d = &s->dwords[j];
 
             g_assert_cmpuint(d->dw, <, s->used);
             g_assert_true(j == 0 || d->dw > d[-1].dw);
@@ -193,8 +193,8 @@ static void test_table(void)
             g_assert_cmphex((d->rw | d->w1c) & d->trigger, ==, 0);
         }
     }
-    g_assert_null(ub_cfg_new(0, NULL, &ops, NULL));
-    g_assert_null(ub_cfg_new(9, NULL, &ops, NULL));
+    g_assert_null(ub_space_new(0, NULL, &ops, NULL));
+    g_assert_null(ub_space_new(9, NULL, &ops, NULL));
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Generate the configuration-space tables from cfg-registers.csv.
+"""Generate the configuration-space tables from registers.csv.
 
-usage: cfg-gen.py CSV HEADER SOURCE [--check]
+usage: gen.py CSV HEADER SOURCE [--check]
 
 HEADER gets the guest-visible offsets and field masks (shared with drivers),
 SOURCE the access table of every slice (UB 2.0 appendix D).  With --check
@@ -130,7 +130,7 @@ def placement(name):
 BANNER = '''/*
  * {what}
  *
- * Generated from hw/ub/ctl/cfg-registers.csv by hw/ub/ctl/cfg-gen.py: change
+ * Generated from hw/ub/space/registers.csv by hw/ub/space/gen.py: change
  * the table, not this file.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -153,7 +153,7 @@ def header(slices):
                               'configuration space.\n *\n * Offsets are in '
                               'dwords from the base of the slice; the mask of '
                               'a\n * field is that within its dword '
-                              '(FIELD_GET in the kernel, UB_CFG_GET here).')]
+                              '(FIELD_GET in the kernel, UB_SPACE_GET here).')]
     out.append('#ifndef UB_CFG_REGS_H\n#define UB_CFG_REGS_H\n')
     out.append(BASES)
     # The nine DATA_RATE slices are alike; name their registers once.
@@ -194,7 +194,7 @@ def header(slices):
 def source(slices):
     out = [BANNER.format(what='UB 2.0 appendix D: access table of the '
                               'configuration space.')]
-    out.append('#include "ub/cfgspace.h"\n')
+    out.append('#include "ub/space.h"\n')
     entries = []
     tables = {}  # (name less its numbers, rows) -> table: nine DATA_RATEs
     for name, piece in slices.items():
@@ -214,18 +214,18 @@ def source(slices):
                         f'"{word.name}" }},')
         table = tables.setdefault((re.sub(r'\d+', '', name), *rows), table)
         if table == f'{name.lower()}_dwords':
-            out.append(f'static const UbCfgDword {table}[] = {{')
+            out.append(f'static const UbSpaceDword {table}[] = {{')
             out += rows
             out.append('};\n')
         space, cap = placement(name)
-        entries.append(f'    {{ "{name}", UB_CFG_SPACE_{space}, {cap}, '
+        entries.append(f'    {{ "{name}", UB_SPACE_{space}, {cap}, '
                        f'0x{piece.used:x},\n      {table}, '
                        f'sizeof({table}) / sizeof({table}[0]) }},')
-    out.append('const UbCfgSlice ub_cfg_slices[] = {')
+    out.append('const UbSpaceSlice ub_space_slices[] = {')
     out += entries
     out.append('};\n')
-    out.append('const unsigned ub_cfg_slice_count =\n'
-               '    sizeof(ub_cfg_slices) / sizeof(ub_cfg_slices[0]);')
+    out.append('const unsigned ub_space_slice_count =\n'
+               '    sizeof(ub_space_slices) / sizeof(ub_space_slices[0]);')
     return '\n'.join(out) + '\n'
 
 
@@ -238,7 +238,7 @@ def main(args):
         if check:
             with open(path, encoding='utf-8') as old:
                 if old.read() != text:
-                    print(f'{path} is not what cfg-gen.py makes of {table}')
+                    print(f'{path} is not what gen.py makes of {table}')
                     stale = True
         else:
             with open(path, 'w', encoding='utf-8') as new:

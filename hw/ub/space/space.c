@@ -6,18 +6,18 @@
 #include <glib.h>
 #include <stddef.h>
 
-#include "ub/cfgspace.h"
+#include "ub/space.h"
 
 /* One slice in place: where it is and where its values are. */
 typedef struct Piece {
-    const UbCfgSlice *slice;
+    const UbSpaceSlice *slice;
     uint32_t base;
     int port;
     unsigned first; /* index of its dword 0 in `value` */
 } Piece;
 
-struct UbCfg {
-    UbCfgOps ops;
+struct UbSpace {
+    UbSpaceOps ops;
     void *opaque;
     unsigned ports;
     unsigned pieces;
@@ -29,17 +29,17 @@ struct UbCfg {
 
 /* Dword of the capability bitmap in each BASIC slice, and its bits' number. */
 static const uint16_t bitmap_dw[] = {
-    [UB_CFG_SPACE_CFG0] = UB_CFG0_BASIC_CFG0_CAP_BITMAP,
-    [UB_CFG_SPACE_CFG1] = UB_CFG1_BASIC_CFG1_CAP_BITMAP,
-    [UB_CFG_SPACE_PORT] = UB_PORT_BASIC_PORT_CAP_BITMAP,
+    [UB_SPACE_CFG0] = UB_CFG0_BASIC_CFG0_CAP_BITMAP,
+    [UB_SPACE_CFG1] = UB_CFG1_BASIC_CFG1_CAP_BITMAP,
+    [UB_SPACE_PORT] = UB_PORT_BASIC_PORT_CAP_BITMAP,
 };
 
 static uint32_t space_base(unsigned space, unsigned port)
 {
     switch (space) {
-    case UB_CFG_SPACE_CFG0:
+    case UB_SPACE_CFG0:
         return UB_CFG0_BASE;
-    case UB_CFG_SPACE_CFG1:
+    case UB_SPACE_CFG1:
         return UB_CFG1_BASE;
     default:
         return UB_CFG_PORT_BASE(port);
@@ -53,7 +53,7 @@ static int by_base(const void *a, const void *b)
     return x->base < y->base ? -1 : x->base > y->base;
 }
 
-static const Piece *find(const UbCfg *cfg, uint32_t dw)
+static const Piece *find(const UbSpace *cfg, uint32_t dw)
 {
     unsigned lo = 0, hi = cfg->pieces;
 
@@ -72,13 +72,13 @@ static const Piece *find(const UbCfg *cfg, uint32_t dw)
     return NULL;
 }
 
-static const UbCfgDword *row(const Piece *p, uint32_t dw)
+static const UbSpaceDword *row(const Piece *p, uint32_t dw)
 {
     unsigned lo = 0, hi = p->slice->count, at = dw - p->base;
 
     while (lo < hi) {
         unsigned mid = (lo + hi) / 2;
-        const UbCfgDword *d = &p->slice->dwords[mid];
+        const UbSpaceDword *d = &p->slice->dwords[mid];
 
         if (at < d->dw) {
             hi = mid;
@@ -96,22 +96,22 @@ static uint32_t *cell(uint32_t *array, const Piece *p, uint32_t dw)
     return &array[p->first + (dw - p->base)];
 }
 
-UbCfg *ub_cfg_new(unsigned ports, bool (*exists)(const UbCfgSlice *slice),
-                  const UbCfgOps *ops, void *opaque)
+UbSpace *ub_space_new(unsigned ports, bool (*exists)(const UbSpaceSlice *slice),
+                  const UbSpaceOps *ops, void *opaque)
 {
-    UbCfg *cfg;
+    UbSpace *cfg;
 
-    if (ports < 1 || ports > UB_CFG_MAX_PORTS) {
+    if (ports < 1 || ports > UB_SPACE_MAX_PORTS) {
         return NULL;
     }
-    cfg = g_new0(UbCfg, 1);
+    cfg = g_new0(UbSpace, 1);
     cfg->ops = *ops;
     cfg->opaque = opaque;
     cfg->ports = ports;
-    cfg->piece = g_new0(Piece, ub_cfg_slice_count * ports);
-    for (unsigned i = 0; i < ub_cfg_slice_count; i++) {
-        const UbCfgSlice *s = &ub_cfg_slices[i];
-        unsigned copies = s->space == UB_CFG_SPACE_PORT ? ports : 1;
+    cfg->piece = g_new0(Piece, ub_space_slice_count * ports);
+    for (unsigned i = 0; i < ub_space_slice_count; i++) {
+        const UbSpaceSlice *s = &ub_space_slices[i];
+        unsigned copies = s->space == UB_SPACE_PORT ? ports : 1;
 
         if (s->cap && exists && !exists(s)) {
             continue;
@@ -120,7 +120,7 @@ UbCfg *ub_cfg_new(unsigned ports, bool (*exists)(const UbCfgSlice *slice),
             cfg->piece[cfg->pieces++] = (Piece) {
                 .slice = s,
                 .base = UB_CFG_CAP(space_base(s->space, port), s->cap),
-                .port = s->space == UB_CFG_SPACE_PORT ? (int)port : -1,
+                .port = s->space == UB_SPACE_PORT ? (int)port : -1,
             };
         }
     }
@@ -133,7 +133,7 @@ UbCfg *ub_cfg_new(unsigned ports, bool (*exists)(const UbCfgSlice *slice),
     cfg->reset = g_new0(uint32_t, cfg->words);
     for (unsigned i = 0; i < cfg->pieces; i++) {
         Piece *p = &cfg->piece[i];
-        const UbCfgSlice *s = p->slice;
+        const UbSpaceSlice *s = p->slice;
 
         for (unsigned j = 0; j < s->count; j++) {
             cfg->reset[p->first + s->dwords[j].dw] = s->dwords[j].reset;
@@ -154,7 +154,7 @@ UbCfg *ub_cfg_new(unsigned ports, bool (*exists)(const UbCfgSlice *slice),
     return cfg;
 }
 
-void ub_cfg_free(UbCfg *cfg)
+void ub_space_free(UbSpace *cfg)
 {
     if (cfg) {
         g_free(cfg->piece);
@@ -164,19 +164,19 @@ void ub_cfg_free(UbCfg *cfg)
     }
 }
 
-static bool in_domain(const Piece *p, UbCfgReset domain, unsigned port)
+static bool in_domain(const Piece *p, UbSpaceReset domain, unsigned port)
 {
     switch (domain) {
-    case UB_CFG_RESET_ENTITY:
-        return p->slice->space == UB_CFG_SPACE_CFG1;
-    case UB_CFG_RESET_PORT:
+    case UB_SPACE_RESET_ENTITY:
+        return p->slice->space == UB_SPACE_CFG1;
+    case UB_SPACE_RESET_PORT:
         return p->port == (int)port;
     default:
         return true;
     }
 }
 
-void ub_cfg_reset(UbCfg *cfg, UbCfgReset domain, unsigned port)
+void ub_space_reset(UbSpace *cfg, UbSpaceReset domain, unsigned port)
 {
     for (unsigned i = 0; i < cfg->pieces; i++) {
         const Piece *p = &cfg->piece[i];
@@ -185,8 +185,8 @@ void ub_cfg_reset(UbCfg *cfg, UbCfgReset domain, unsigned port)
             continue;
         }
         for (unsigned j = 0; j < p->slice->used; j++) {
-            const UbCfgDword *d = row(p, p->base + j);
-            uint32_t keep = domain != UB_CFG_RESET_DEVICE && d ? d->sticky : 0;
+            const UbSpaceDword *d = row(p, p->base + j);
+            uint32_t keep = domain != UB_SPACE_RESET_DEVICE && d ? d->sticky : 0;
             uint32_t *v = &cfg->value[p->first + j];
 
             *v = (*v & keep) | (cfg->reset[p->first + j] & ~keep);
@@ -194,7 +194,7 @@ void ub_cfg_reset(UbCfg *cfg, UbCfgReset domain, unsigned port)
     }
 }
 
-uint32_t ub_cfg_read(UbCfg *cfg, uint32_t dw)
+uint32_t ub_space_read(UbSpace *cfg, uint32_t dw)
 {
     const Piece *p = find(cfg, dw);
 
@@ -207,10 +207,10 @@ uint32_t ub_cfg_read(UbCfg *cfg, uint32_t dw)
     return *cell(cfg->value, p, dw);
 }
 
-bool ub_cfg_write(UbCfg *cfg, uint32_t dw, uint32_t value, uint8_t byte_en)
+bool ub_space_write(UbSpace *cfg, uint32_t dw, uint32_t value, uint8_t byte_en)
 {
     const Piece *p = find(cfg, dw);
-    const UbCfgDword *d = p ? row(p, dw) : NULL;
+    const UbSpaceDword *d = p ? row(p, dw) : NULL;
     uint32_t lanes = 0, old, now, trigger;
     uint32_t *v;
 
@@ -233,7 +233,7 @@ bool ub_cfg_write(UbCfg *cfg, uint32_t dw, uint32_t value, uint8_t byte_en)
     return true;
 }
 
-bool ub_cfg_set(UbCfg *cfg, uint32_t dw, uint32_t mask, uint32_t value)
+bool ub_space_set(UbSpace *cfg, uint32_t dw, uint32_t mask, uint32_t value)
 {
     const Piece *p = find(cfg, dw);
     uint32_t *v;
@@ -246,7 +246,7 @@ bool ub_cfg_set(UbCfg *cfg, uint32_t dw, uint32_t mask, uint32_t value)
     return true;
 }
 
-bool ub_cfg_init(UbCfg *cfg, uint32_t dw, uint32_t mask, uint32_t value)
+bool ub_space_init(UbSpace *cfg, uint32_t dw, uint32_t mask, uint32_t value)
 {
     const Piece *p = find(cfg, dw);
     uint32_t *r;
@@ -256,18 +256,18 @@ bool ub_cfg_init(UbCfg *cfg, uint32_t dw, uint32_t mask, uint32_t value)
     }
     r = cell(cfg->reset, p, dw);
     *r = (*r & ~mask) | (value & mask);
-    return ub_cfg_set(cfg, dw, mask, value);
+    return ub_space_set(cfg, dw, mask, value);
 }
 
-uint32_t ub_cfg_get(const UbCfg *cfg, uint32_t dw)
+uint32_t ub_space_get(const UbSpace *cfg, uint32_t dw)
 {
     const Piece *p = find(cfg, dw);
 
     return p ? *cell(cfg->value, p, dw) : 0;
 }
 
-bool ub_cfg_next(const UbCfg *cfg, unsigned *iter, uint32_t *base,
-                 const UbCfgSlice **slice)
+bool ub_space_next(const UbSpace *cfg, unsigned *iter, uint32_t *base,
+                 const UbSpaceSlice **slice)
 {
     if (*iter >= cfg->pieces) {
         return false;
@@ -278,17 +278,17 @@ bool ub_cfg_next(const UbCfg *cfg, unsigned *iter, uint32_t *base,
     return true;
 }
 
-uint32_t *ub_cfg_state(UbCfg *cfg)
+uint32_t *ub_space_state(UbSpace *cfg)
 {
     return cfg->value;
 }
 
-unsigned ub_cfg_state_words(const UbCfg *cfg)
+unsigned ub_space_state_words(const UbSpace *cfg)
 {
     return cfg->words;
 }
 
-const UbCfgDword *ub_cfg_dword(const UbCfg *cfg, uint32_t dw)
+const UbSpaceDword *ub_space_dword(const UbSpace *cfg, uint32_t dw)
 {
     const Piece *p = find(cfg, dw);
 

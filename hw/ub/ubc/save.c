@@ -13,7 +13,7 @@
 #include <glib.h>
 
 #include "core/bytes.h"
-#include "ctl-int.h"
+#include "internal.h"
 
 #define MAGIC 0x55424354u /* "UBCT" */
 #define VERSION 1
@@ -106,7 +106,7 @@ static void held(Stream *s, UbPort *p)
     u32(s, &n);
     if (!s->load) {
         for (CorePacket *k = p->held; k; k = k->next) {
-            uint32_t head = k->cfg | k->vl << 8 | k->error << 16;
+            uint32_t head = k->lph_cfg | k->vl << 8 | k->error << 16;
 
             u32(s, &head);
             u32(s, &k->len);
@@ -120,12 +120,12 @@ static void held(Stream *s, UbPort *p)
 
         u32(s, &head);
         u32(s, &len);
-        k = len <= s->left ? core_packet_alloc(p->ctl->pool, len) : NULL;
+        k = len <= s->left ? core_packet_alloc(p->ubc->pool, len) : NULL;
         if (!k) {
             s->bad = true;
             return;
         }
-        k->cfg = head & 0xf;
+        k->lph_cfg = head & 0xf;
         k->vl = head >> 8 & 0xf;
         k->error = head >> 16 & 1;
         bytes(s, core_packet_data(k), len);
@@ -150,39 +150,39 @@ static void port(Stream *s, UbPort *p)
     held(s, p);
 }
 
-static void all(Stream *s, UbCtl *ctl)
+static void all(Stream *s, Ubc *ubc)
 {
-    uint32_t *words = ub_cfg_state(ctl->cfg);
+    uint32_t *words = ub_space_state(ubc->space);
 
-    bytes(s, ctl->conf.guid, sizeof(ctl->conf.guid));
-    u32(s, &ctl->event);
-    u32(s, &ctl->event_mask);
-    u32(s, &ctl->cfg_addr);
-    u32(s, &ctl->guest_errors);
-    u32(s, &ctl->dma_errors);
-    for (unsigned i = 0; i < ub_cfg_state_words(ctl->cfg); i++) {
+    bytes(s, ubc->conf.guid, sizeof(ubc->conf.guid));
+    u32(s, &ubc->event);
+    u32(s, &ubc->event_mask);
+    u32(s, &ubc->cfg_addr);
+    u32(s, &ubc->guest_errors);
+    u32(s, &ubc->dma_errors);
+    for (unsigned i = 0; i < ub_space_state_words(ubc->space); i++) {
         u32(s, &words[i]);
     }
-    for (unsigned i = 0; i < ctl->ports && !s->bad; i++) {
-        port(s, &ctl->port[i]);
+    for (unsigned i = 0; i < ubc->ports && !s->bad; i++) {
+        port(s, &ubc->port[i]);
     }
 }
 
-uint8_t *ub_ctl_save(UbCtl *ctl, int64_t now, size_t *len)
+uint8_t *ubc_save(Ubc *ubc, int64_t now, size_t *len)
 {
     Stream s = { .out = g_byte_array_new() };
-    uint32_t head[] = { MAGIC, VERSION, ctl->ports };
+    uint32_t head[] = { MAGIC, VERSION, ubc->ports };
 
-    ctl->now = now;
+    ubc->now = now;
     for (unsigned i = 0; i < G_N_ELEMENTS(head); i++) {
         u32(&s, &head[i]);
     }
-    all(&s, ctl);
+    all(&s, ubc);
     *len = s.out->len;
     return g_byte_array_free(s.out, FALSE);
 }
 
-const char *ub_ctl_load(UbCtl *ctl, int64_t now, const uint8_t *data,
+const char *ubc_load(Ubc *ubc, int64_t now, const uint8_t *data,
                         size_t len)
 {
     Stream s = { .in = data, .left = len, .load = true };
@@ -194,20 +194,20 @@ const char *ub_ctl_load(UbCtl *ctl, int64_t now, const uint8_t *data,
     if (head[0] != MAGIC || head[1] != VERSION) {
         return "not the state of a UB controller of this version";
     }
-    if (head[2] != ctl->ports) {
+    if (head[2] != ubc->ports) {
         return "the state of a UB controller with another number of ports";
     }
-    ub_ctl_reset(ctl, now);
-    all(&s, ctl);
+    ubc_reset(ubc, now);
+    all(&s, ubc);
     if (s.bad || s.left) {
-        ub_ctl_reset(ctl, now);
+        ubc_reset(ubc, now);
         return "the state of the UB controller is damaged";
     }
-    for (unsigned i = 0; i < ctl->ports; i++) {
-        UbPort *p = &ctl->port[i];
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        UbPort *p = &ubc->port[i];
 
         ub_port_reload(p);
     }
-    ub_ctl_kick(ctl);
+    ubc_kick(ubc);
     return NULL;
 }

@@ -29,15 +29,15 @@ static uint32_t lane_mbps(unsigned mode, unsigned rate)
     return r ? r->kbps / 1000 : 0;
 }
 
-static UbLinkInfo *link_info(UbcState *s, unsigned port)
+static UbLinkInfo *link_info(UbcPci *s, unsigned port)
 {
     UbLinkInfo *l = g_new0(UbLinkInfo, 1);
     UbcCounterList **counters = &l->counters;
     UbcCreditList **credits = &l->credits;
-    UbCtlPortInfo info;
+    UbcPortInfo info;
 
     qemu_mutex_lock(&s->lock);
-    ub_ctl_port_info(s->ctl, port, &info);
+    ubc_port_info(s->ubc, port, &info);
     if (info.peer) {
         l->peer_guid = guid_string(info.peer->guid);
         l->has_peer_port = true;
@@ -77,14 +77,14 @@ static UbLinkInfo *link_info(UbcState *s, unsigned port)
     for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
         UbcCounter *c = g_new0(UbcCounter, 1);
 
-        c->name = g_strdup(ub_ctl_counter_name(i));
+        c->name = g_strdup(ubc_counter_name(i));
         c->value = info.counter[i];
         QAPI_LIST_APPEND(counters, c);
     }
     return l;
 }
 
-static void add_links(UbcState *s, void *opaque)
+static void add_links(UbcPci *s, void *opaque)
 {
     UbLinkInfoList ***tail = opaque;
 
@@ -97,7 +97,7 @@ UbLinkInfoList *qmp_query_ub_links(Error **errp)
 {
     UbLinkInfoList *list = NULL, **tail = &list;
 
-    ubc_foreach(add_links, &tail);
+    ubc_pci_foreach(add_links, &tail);
     return list;
 }
 
@@ -141,7 +141,7 @@ HumanReadableText *qmp_x_query_ub_links(Error **errp)
 
 /* The port a command names, locked; NULL and an error otherwise. */
 static UbInject *find_port(const char *device, bool has_port, uint8_t port,
-                           UbcState **found, Error **errp)
+                           UbcPci **found, Error **errp)
 {
     Object *obj = object_resolve_path_type(device, TYPE_UBC, NULL);
     UbInject *inj;
@@ -157,7 +157,7 @@ static UbInject *find_port(const char *device, bool has_port, uint8_t port,
     }
     *found = UBC(obj);
     qemu_mutex_lock(&(*found)->lock);
-    inj = ub_ctl_inject((*found)->ctl, has_port ? port : 0);
+    inj = ubc_inject((*found)->ubc, has_port ? port : 0);
     if (!inj) {
         qemu_mutex_unlock(&(*found)->lock);
         error_setg(errp, "%s has no port %u", device, port);
@@ -181,7 +181,7 @@ void qmp_ub_inject(const char *device, bool has_port, uint8_t port,
         .invert = has_invert && invert,
         .cut = has_cut && cut,
     };
-    UbcState *s;
+    UbcPci *s;
     UbInject *inj = find_port(device, has_port, port, &s, errp);
 
     if (!inj) {
@@ -203,7 +203,7 @@ void qmp_ub_inject_map(const char *device, bool has_port, uint8_t port,
 {
     uint8_t to[UB_LANES];
     unsigned n = 0;
-    UbcState *s;
+    UbcPci *s;
     UbInject *inj;
 
     for (uint8List *e = map; e; e = e->next) {
@@ -226,9 +226,9 @@ void qmp_ub_inject_map(const char *device, bool has_port, uint8_t port,
     qemu_mutex_unlock(&s->lock);
 }
 
-static void ubc_register_hmp(void)
+static void ubc_pci_register_hmp(void)
 {
     monitor_register_hmp_info_hrt("ub", qmp_x_query_ub_links);
 }
 
-type_init(ubc_register_hmp);
+type_init(ubc_pci_register_hmp);

@@ -6,10 +6,10 @@
 #include <glib.h>
 
 #include "core/bytes.h"
-#include "ub/link.h"
+#include "ub/wire.h"
 
 typedef struct End {
-    UbLink *link;
+    UbWire *link;
     unsigned ups, downs, peer_errors, runs;
     uint8_t active;
     unsigned rate;
@@ -18,7 +18,7 @@ typedef struct End {
     char *why;
 } End;
 
-static void on_up(void *opaque, const UbLinkHello *peer)
+static void on_up(void *opaque, const UbWireHello *peer)
 {
     End *e = opaque;
 
@@ -58,17 +58,17 @@ static void on_run(void *opaque, uint8_t mask,
     }
 }
 
-static const UbLinkOps ops = { on_up, on_down, on_lanes, on_run };
+static const UbWireOps ops = { on_up, on_down, on_lanes, on_run };
 
 static void end_init(End *e)
 {
-    const UbLinkHello hello = {
+    const UbWireHello hello = {
         .lanes = 8, .phy_mode = 2, .port = 3, .session = 0x1122334455667788,
         .guid = { 0xaa, 0xbb },
     };
 
     memset(e, 0, sizeof(*e));
-    e->link = ub_link_new(&hello, &ops, e);
+    e->link = ub_wire_new(&hello, &ops, e);
     for (unsigned i = 0; i < UB_LANES; i++) {
         e->lane[i] = g_byte_array_new();
     }
@@ -76,7 +76,7 @@ static void end_init(End *e)
 
 static void end_free(End *e)
 {
-    ub_link_free(e->link);
+    ub_wire_free(e->link);
     for (unsigned i = 0; i < UB_LANES; i++) {
         g_byte_array_free(e->lane[i], TRUE);
     }
@@ -89,10 +89,10 @@ static void move(End *from, End *to, size_t step)
     const uint8_t *data;
     size_t n;
 
-    while ((n = ub_link_queued(from->link, &data)) > 0) {
+    while ((n = ub_wire_queued(from->link, &data)) > 0) {
         n = MIN(n, step);
-        ub_link_receive(to->link, data, n);
-        ub_link_sent(from->link, n);
+        ub_wire_receive(to->link, data, n);
+        ub_wire_sent(from->link, n);
     }
 }
 
@@ -100,11 +100,11 @@ static void join(End *a, End *b)
 {
     end_init(a);
     end_init(b);
-    ub_link_connected(a->link);
-    ub_link_connected(b->link);
+    ub_wire_connected(a->link);
+    ub_wire_connected(b->link);
     move(a, b, SIZE_MAX);
     move(b, a, SIZE_MAX);
-    g_assert_true(ub_link_is_up(a->link) && ub_link_is_up(b->link));
+    g_assert_true(ub_wire_is_up(a->link) && ub_wire_is_up(b->link));
 }
 
 static void send_run(End *e, uint8_t mask, size_t n, uint8_t first)
@@ -118,11 +118,11 @@ static void send_run(End *e, uint8_t mask, size_t n, uint8_t first)
             run.lane[i][j] = first + 31 * i + j;
         }
     }
-    ub_link_run(e->link, &run);
+    ub_wire_run(e->link, &run);
     g_free(buf);
 }
 
-/* The stream byte by byte, as docs/specs/ub-link-wire.rst gives it. */
+/* The stream byte by byte, as docs/specs/ub-wire.rst gives it. */
 static void test_bytes(void)
 {
     static const uint8_t hello[] = {
@@ -144,16 +144,16 @@ static void test_bytes(void)
 
     end_init(&a);
     end_init(&b);
-    ub_link_connected(a.link);
-    n = ub_link_queued(a.link, &data);
+    ub_wire_connected(a.link);
+    n = ub_wire_queued(a.link, &data);
     g_assert_cmpmem(data, n, hello, sizeof(hello));
-    ub_link_connected(b.link);
+    ub_wire_connected(b.link);
     move(&b, &a, SIZE_MAX);
-    ub_link_sent(a.link, sizeof(hello));
-    ub_link_lanes(a.link, 0x05, 8);
+    ub_wire_sent(a.link, sizeof(hello));
+    ub_wire_lanes(a.link, 0x05, 8);
     send_run(&a, 0x05, 3, 1);
-    ub_link_bye(a.link);
-    n = ub_link_queued(a.link, &data);
+    ub_wire_bye(a.link);
+    n = ub_wire_queued(a.link, &data);
     g_assert_cmpmem(data, n, rest, sizeof(rest));
     end_free(&a);
     end_free(&b);
@@ -168,11 +168,11 @@ static void test_pieces(void)
         End a, b;
 
         join(&a, &b);
-        ub_link_lanes(a.link, 0xff, 4);
+        ub_wire_lanes(a.link, 0xff, 4);
         for (unsigned i = 0; i < 20; i++) {
             send_run(&a, i % 2 ? 0xff : 0x0f, 1 + 37 * i, i);
         }
-        ub_link_bye(a.link);
+        ub_wire_bye(a.link);
         move(&a, &b, steps[s]);
         g_assert_cmphex(b.active, ==, 0xff);
         g_assert_cmpuint(b.rate, ==, 4);
@@ -187,11 +187,11 @@ static void test_pieces(void)
 
 static void test_split_run(void)
 {
-    const size_t n = UB_LINK_BODY_MAX / UB_LANES + 5;
+    const size_t n = UB_WIRE_BODY_MAX / UB_LANES + 5;
     End a, b;
 
     join(&a, &b);
-    ub_link_lanes(a.link, 0xff, 0);
+    ub_wire_lanes(a.link, 0xff, 0);
     send_run(&a, 0xff, n, 9);
     move(&a, &b, 100000);
     g_assert_cmpuint(b.runs, ==, 2);
@@ -250,20 +250,20 @@ static void test_broken_rules(void)
         } else {
             end_init(&a);
             end_init(&b);
-            ub_link_connected(b.link);
+            ub_wire_connected(b.link);
         }
-        ub_link_receive(b.link, bad[i].bytes, bad[i].len);
-        ub_link_receive(b.link, bad[i].bytes, bad[i].len);
+        ub_wire_receive(b.link, bad[i].bytes, bad[i].len);
+        ub_wire_receive(b.link, bad[i].bytes, bad[i].len);
         g_assert_cmpstr(b.why, ==, bad[i].why);
         g_assert_cmpuint(b.downs, ==, 1);
         g_assert_cmpuint(b.peer_errors, ==, 1);
-        g_assert_cmpuint(ub_link_stats(b.link)->bad_records, ==, 1);
-        g_assert_false(ub_link_is_up(b.link));
+        g_assert_cmpuint(ub_wire_stats(b.link)->bad_records, ==, 1);
+        g_assert_false(ub_wire_is_up(b.link));
         /* The next connection is good again. */
-        ub_link_connected(a.link);
-        ub_link_connected(b.link);
+        ub_wire_connected(a.link);
+        ub_wire_connected(b.link);
         move(&a, &b, SIZE_MAX);
-        g_assert_true(ub_link_is_up(b.link));
+        g_assert_true(ub_wire_is_up(b.link));
         end_free(&a);
         end_free(&b);
     }
@@ -275,12 +275,12 @@ static void test_restart(void)
     End a, b;
 
     join(&a, &b);
-    ub_link_restart(a.link);
+    ub_wire_restart(a.link);
     move(&a, &b, SIZE_MAX);
     g_assert_cmpuint(b.ups, ==, 2);
     g_assert_cmpuint(b.downs, ==, 0);
-    g_assert_true(ub_link_is_up(b.link));
-    g_assert_cmphex(ub_link_peer(b.link)->session, ==, 0x1122334455667789);
+    g_assert_true(ub_wire_is_up(b.link));
+    g_assert_cmphex(ub_wire_peer(b.link)->session, ==, 0x1122334455667789);
     end_free(&a);
     end_free(&b);
 }
@@ -291,12 +291,12 @@ static void test_not_connected(void)
     End a, b;
 
     end_init(&a);
-    ub_link_lanes(a.link, 0x0f, 2);
+    ub_wire_lanes(a.link, 0x0f, 2);
     send_run(&a, 0x0f, 100, 0);
-    g_assert_cmpuint(ub_link_queued(a.link, &data), ==, 0);
+    g_assert_cmpuint(ub_wire_queued(a.link, &data), ==, 0);
     end_init(&b);
-    ub_link_connected(a.link);
-    ub_link_connected(b.link);
+    ub_wire_connected(a.link);
+    ub_wire_connected(b.link);
     move(&b, &a, SIZE_MAX);
     move(&a, &b, SIZE_MAX);
     /* The lanes' state is told anew, the symbols are lost. */
@@ -457,16 +457,16 @@ static void test_cut_on_wire(void)
     End a, b;
 
     join(&a, &b);
-    ub_link_lanes(a.link, 0x0f, 1);
+    ub_wire_lanes(a.link, 0x0f, 1);
     send_run(&a, 0x0f, 8, 0);
     move(&a, &b, SIZE_MAX);
     g_assert_cmphex(b.mask, ==, 0x0f);
-    ub_inject_lane(ub_link_inject(a.link), 2, &cut);
+    ub_inject_lane(ub_wire_inject(a.link), 2, &cut);
     send_run(&a, 0x0f, 8, 0);
     move(&a, &b, SIZE_MAX);
     g_assert_cmphex(b.active, ==, 0x0b);
     g_assert_cmphex(b.mask, ==, 0x0b);
-    ub_inject_lane(ub_link_inject(a.link), 2, &none);
+    ub_inject_lane(ub_wire_inject(a.link), 2, &none);
     send_run(&a, 0x0f, 8, 0);
     move(&a, &b, SIZE_MAX);
     g_assert_cmphex(b.active, ==, 0x0f);
@@ -484,7 +484,7 @@ static void test_garbage(void)
         End a, b;
 
         join(&a, &b);
-        ub_link_lanes(a.link, 0xff, 0);
+        ub_wire_lanes(a.link, 0xff, 0);
         move(&a, &b, SIZE_MAX);
         for (unsigned i = 0; i < sizeof(junk); i++) {
             junk[i] = g_test_rand_int();
@@ -494,7 +494,7 @@ static void test_garbage(void)
             junk[0] = 1 + g_test_rand_int_range(0, 4);
             junk[2] = junk[3] = junk[5] = junk[6] = junk[7] = 0;
         }
-        ub_link_receive(b.link, junk, sizeof(junk));
+        ub_wire_receive(b.link, junk, sizeof(junk));
         g_assert_cmpuint(b.downs, <=, 1);
         end_free(&a);
         end_free(&b);
@@ -504,14 +504,14 @@ static void test_garbage(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/ub/link/bytes", test_bytes);
-    g_test_add_func("/ub/link/pieces", test_pieces);
-    g_test_add_func("/ub/link/split-run", test_split_run);
-    g_test_add_func("/ub/link/broken-rules", test_broken_rules);
-    g_test_add_func("/ub/link/not-connected", test_not_connected);
-    g_test_add_func("/ub/link/restart", test_restart);
-    g_test_add_func("/ub/link/cut", test_cut_on_wire);
-    g_test_add_func("/ub/link/garbage", test_garbage);
+    g_test_add_func("/ub/wire/bytes", test_bytes);
+    g_test_add_func("/ub/wire/pieces", test_pieces);
+    g_test_add_func("/ub/wire/split-run", test_split_run);
+    g_test_add_func("/ub/wire/broken-rules", test_broken_rules);
+    g_test_add_func("/ub/wire/not-connected", test_not_connected);
+    g_test_add_func("/ub/wire/restart", test_restart);
+    g_test_add_func("/ub/wire/cut", test_cut_on_wire);
+    g_test_add_func("/ub/wire/garbage", test_garbage);
     g_test_add_func("/ub/inject/bit-errors", test_bit_errors);
     g_test_add_func("/ub/inject/lanes", test_lanes);
     g_test_add_func("/ub/inject/lose-amctl", test_lose_amctl);

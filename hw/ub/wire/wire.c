@@ -6,16 +6,16 @@
 #include <glib.h>
 
 #include "core/bytes.h"
-#include "ub/link.h"
+#include "ub/wire.h"
 
 static const uint8_t magic[4] = { 'U', 'B', 'L', 'W' };
 
-struct UbLink {
-    UbLinkHello self, peer;
-    UbLinkOps ops;
+struct UbWire {
+    UbWireHello self, peer;
+    UbWireOps ops;
     void *opaque;
     UbInject *inject;
-    UbLinkStats stats;
+    UbWireStats stats;
     bool connected;
     bool hello;       /* the peer's has come */
     bool failed;      /* a rule was broken: deaf until the next connection */
@@ -30,10 +30,10 @@ struct UbLink {
     size_t scratch_size;
 };
 
-UbLink *ub_link_new(const UbLinkHello *self, const UbLinkOps *ops,
+UbWire *ub_wire_new(const UbWireHello *self, const UbWireOps *ops,
                     void *opaque)
 {
-    UbLink *link = g_new0(UbLink, 1);
+    UbWire *link = g_new0(UbWire, 1);
 
     link->self = *self;
     link->ops = *ops;
@@ -44,7 +44,7 @@ UbLink *ub_link_new(const UbLinkHello *self, const UbLinkOps *ops,
     return link;
 }
 
-void ub_link_free(UbLink *link)
+void ub_wire_free(UbWire *link)
 {
     if (link) {
         ub_inject_free(link->inject);
@@ -58,7 +58,7 @@ void ub_link_free(UbLink *link)
 /* ---------------------------------------------------------------- sending */
 
 /* Room for a record at the end of the queue; the body is the caller's. */
-static uint8_t *queue(UbLink *link, UbLinkRecord type, uint8_t lanes,
+static uint8_t *queue(UbWire *link, UbWireRecord type, uint8_t lanes,
                       size_t body)
 {
     GByteArray *out = link->out;
@@ -70,18 +70,18 @@ static uint8_t *queue(UbLink *link, UbLinkRecord type, uint8_t lanes,
         link->out_at = 0;
     }
     at = out->len;
-    g_byte_array_set_size(out, at + UB_LINK_HEADER + body);
+    g_byte_array_set_size(out, at + UB_WIRE_HEADER + body);
     p = out->data + at;
     p[0] = type;
     p[1] = lanes;
     put_le16(p + 2, 0);
     put_le32(p + 4, body);
-    return p + UB_LINK_HEADER;
+    return p + UB_WIRE_HEADER;
 }
 
-static void queue_lanes(UbLink *link)
+static void queue_lanes(UbWire *link)
 {
-    uint8_t *p = queue(link, UB_LINK_LANES, 0, UB_LINK_LANES_BODY);
+    uint8_t *p = queue(link, UB_WIRE_LANES, 0, UB_WIRE_LANES_BODY);
 
     link->sent_active = ub_inject_mask(link->inject, link->active);
     p[0] = link->sent_active;
@@ -89,12 +89,12 @@ static void queue_lanes(UbLink *link)
     put_le16(p + 2, 0);
 }
 
-static void queue_hello(UbLink *link)
+static void queue_hello(UbWire *link)
 {
-    uint8_t *p = queue(link, UB_LINK_HELLO, 0, UB_LINK_HELLO_BODY);
+    uint8_t *p = queue(link, UB_WIRE_HELLO, 0, UB_WIRE_HELLO_BODY);
 
     memcpy(p, magic, sizeof(magic));
-    put_le16(p + 4, UB_LINK_VERSION);
+    put_le16(p + 4, UB_WIRE_VERSION);
     p[6] = link->self.lanes;
     p[7] = link->self.phy_mode;
     put_le64(p + 8, link->self.session);
@@ -104,15 +104,15 @@ static void queue_hello(UbLink *link)
     queue_lanes(link);
 }
 
-void ub_link_connected(UbLink *link)
+void ub_wire_connected(UbWire *link)
 {
-    ub_link_disconnected(link);
+    ub_wire_disconnected(link);
     link->connected = true;
     link->stats.connections++;
     queue_hello(link);
 }
 
-void ub_link_restart(UbLink *link)
+void ub_wire_restart(UbWire *link)
 {
     link->self.session++;
     if (link->connected) {
@@ -120,7 +120,7 @@ void ub_link_restart(UbLink *link)
     }
 }
 
-void ub_link_disconnected(UbLink *link)
+void ub_wire_disconnected(UbWire *link)
 {
     link->connected = link->hello = link->failed = false;
     link->peer_active = link->sent_active = 0;
@@ -130,24 +130,24 @@ void ub_link_disconnected(UbLink *link)
     ub_inject_idle(link->inject, 0xff);
 }
 
-void ub_link_bye(UbLink *link)
+void ub_wire_bye(UbWire *link)
 {
     if (link->connected) {
-        queue(link, UB_LINK_BYE, 0, 0);
+        queue(link, UB_WIRE_BYE, 0, 0);
     }
 }
 
-bool ub_link_is_up(const UbLink *link)
+bool ub_wire_is_up(const UbWire *link)
 {
     return link->connected && link->hello && !link->failed;
 }
 
-const UbLinkHello *ub_link_peer(const UbLink *link)
+const UbWireHello *ub_wire_peer(const UbWire *link)
 {
     return link->hello ? &link->peer : NULL;
 }
 
-void ub_link_lanes(UbLink *link, uint8_t active, unsigned rate)
+void ub_wire_lanes(UbWire *link, uint8_t active, unsigned rate)
 {
     ub_inject_idle(link->inject, ~active | ~link->active);
     link->active = active;
@@ -157,14 +157,14 @@ void ub_link_lanes(UbLink *link, uint8_t active, unsigned rate)
     }
 }
 
-void ub_link_run(UbLink *link, const UbPcsRun *run)
+void ub_wire_run(UbWire *link, const UbPcsRun *run)
 {
     const uint8_t *sym[UB_LANES];
     uint8_t *p;
     uint8_t mask = run->mask;
     size_t n = run->n;
 
-    if (!ub_link_is_up(link) || !n || !mask) {
+    if (!ub_wire_is_up(link) || !n || !mask) {
         return;
     }
     for (unsigned i = 0; i < UB_LANES; i++) {
@@ -193,10 +193,10 @@ void ub_link_run(UbLink *link, const UbPcsRun *run)
     } else if (link->active != link->sent_active) {
         queue_lanes(link);
     }
-    for (size_t at = 0, most = UB_LINK_BODY_MAX / UB_LANES; at < n;) {
+    for (size_t at = 0, most = UB_WIRE_BODY_MAX / UB_LANES; at < n;) {
         size_t piece = MIN(n - at, most);
 
-        p = queue(link, UB_LINK_RUN, mask,
+        p = queue(link, UB_WIRE_RUN, mask,
                   piece * __builtin_popcount(mask));
         for (unsigned i = 0; i < UB_LANES; i++) {
             if (sym[i]) {
@@ -210,13 +210,13 @@ void ub_link_run(UbLink *link, const UbPcsRun *run)
     link->stats.symbols_sent += n * __builtin_popcount(mask);
 }
 
-size_t ub_link_queued(const UbLink *link, const uint8_t **data)
+size_t ub_wire_queued(const UbWire *link, const uint8_t **data)
 {
     *data = link->out->data + link->out_at;
     return link->out->len - link->out_at;
 }
 
-void ub_link_sent(UbLink *link, size_t n)
+void ub_wire_sent(UbWire *link, size_t n)
 {
     link->out_at += MIN(n, link->out->len - link->out_at);
     if (link->out_at == link->out->len) {
@@ -228,7 +228,7 @@ void ub_link_sent(UbLink *link, size_t n)
 /* -------------------------------------------------------------- receiving */
 
 /* A handler returns the rule that the record broke, or NULL. */
-typedef const char *Handler(UbLink *link, uint8_t lanes, const uint8_t *body,
+typedef const char *Handler(UbWire *link, uint8_t lanes, const uint8_t *body,
                             size_t len);
 
 static bool width_ok(unsigned lanes)
@@ -236,15 +236,15 @@ static bool width_ok(unsigned lanes)
     return lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8;
 }
 
-static const char *rx_hello(UbLink *link, uint8_t lanes, const uint8_t *body,
+static const char *rx_hello(UbWire *link, uint8_t lanes, const uint8_t *body,
                             size_t len)
 {
-    UbLinkHello *peer = &link->peer;
+    UbWireHello *peer = &link->peer;
 
     if (memcmp(body, magic, sizeof(magic))) {
         return "not the stream of a UB link";
     }
-    if (get_le16(body + 4) != UB_LINK_VERSION) {
+    if (get_le16(body + 4) != UB_WIRE_VERSION) {
         return "a version of the stream that is not spoken here";
     }
     if (!width_ok(body[6]) || body[7] < 1 || body[7] > 2) {
@@ -265,7 +265,7 @@ static const char *rx_hello(UbLink *link, uint8_t lanes, const uint8_t *body,
     return NULL;
 }
 
-static const char *rx_lanes(UbLink *link, uint8_t lanes, const uint8_t *body,
+static const char *rx_lanes(UbWire *link, uint8_t lanes, const uint8_t *body,
                             size_t len)
 {
     if (body[1] > 9) {
@@ -278,7 +278,7 @@ static const char *rx_lanes(UbLink *link, uint8_t lanes, const uint8_t *body,
     return NULL;
 }
 
-static const char *rx_run(UbLink *link, uint8_t lanes, const uint8_t *body,
+static const char *rx_run(UbWire *link, uint8_t lanes, const uint8_t *body,
                           size_t len)
 {
     const uint8_t *sym[UB_LANES];
@@ -310,13 +310,13 @@ static const struct {
     Handler *handler;
     uint32_t min, max; /* length of the body */
 } records[] = {
-    [UB_LINK_HELLO] = { rx_hello, UB_LINK_HELLO_BODY, UB_LINK_HELLO_BODY },
-    [UB_LINK_LANES] = { rx_lanes, UB_LINK_LANES_BODY, UB_LINK_LANES_BODY },
-    [UB_LINK_RUN] = { rx_run, 1, UB_LINK_BODY_MAX },
-    [UB_LINK_BYE] = { NULL, 0, 0 },
+    [UB_WIRE_HELLO] = { rx_hello, UB_WIRE_HELLO_BODY, UB_WIRE_HELLO_BODY },
+    [UB_WIRE_LANES] = { rx_lanes, UB_WIRE_LANES_BODY, UB_WIRE_LANES_BODY },
+    [UB_WIRE_RUN] = { rx_run, 1, UB_WIRE_BODY_MAX },
+    [UB_WIRE_BYE] = { NULL, 0, 0 },
 };
 
-static void fail(UbLink *link, const char *why, bool peer_error)
+static void fail(UbWire *link, const char *why, bool peer_error)
 {
     link->failed = true;
     link->stats.bad_records += peer_error;
@@ -326,7 +326,7 @@ static void fail(UbLink *link, const char *why, bool peer_error)
 }
 
 /* The rule that a header breaks, or NULL. */
-static const char *check_header(const UbLink *link, const uint8_t *h)
+static const char *check_header(const UbWire *link, const uint8_t *h)
 {
     unsigned type = h[0];
     uint32_t len = get_le32(h + 4);
@@ -334,29 +334,29 @@ static const char *check_header(const UbLink *link, const uint8_t *h)
     if (type == 0 || type >= G_N_ELEMENTS(records)) {
         return "a record of unknown type";
     }
-    if (get_le16(h + 2) || (h[1] && type != UB_LINK_RUN)) {
+    if (get_le16(h + 2) || (h[1] && type != UB_WIRE_RUN)) {
         return "a record header with reserved bits set";
     }
     if (len < records[type].min || len > records[type].max) {
         return "a record of impossible length";
     }
-    if (!link->hello && type != UB_LINK_HELLO) {
+    if (!link->hello && type != UB_WIRE_HELLO) {
         return "the first record is not HELLO";
     }
     return NULL;
 }
 
 /* One whole record. */
-static void record(UbLink *link, const uint8_t *rec, size_t len)
+static void record(UbWire *link, const uint8_t *rec, size_t len)
 {
     const char *broken;
 
-    if (rec[0] == UB_LINK_BYE) {
+    if (rec[0] == UB_WIRE_BYE) {
         fail(link, "the peer said BYE", false);
         return;
     }
-    broken = records[rec[0]].handler(link, rec[1], rec + UB_LINK_HEADER,
-                                     len - UB_LINK_HEADER);
+    broken = records[rec[0]].handler(link, rec[1], rec + UB_WIRE_HEADER,
+                                     len - UB_WIRE_HEADER);
     if (broken) {
         fail(link, broken, true);
     }
@@ -364,11 +364,11 @@ static void record(UbLink *link, const uint8_t *rec, size_t len)
 
 /* Length of the record at `data`, 0 when more bytes are needed to tell or
  * when its header is bad (then the link has failed). */
-static size_t record_length(UbLink *link, const uint8_t *data, size_t len)
+static size_t record_length(UbWire *link, const uint8_t *data, size_t len)
 {
     const char *broken;
 
-    if (len < UB_LINK_HEADER) {
+    if (len < UB_WIRE_HEADER) {
         return 0;
     }
     broken = check_header(link, data);
@@ -376,10 +376,10 @@ static size_t record_length(UbLink *link, const uint8_t *data, size_t len)
         fail(link, broken, true);
         return 0;
     }
-    return UB_LINK_HEADER + get_le32(data + 4);
+    return UB_WIRE_HEADER + get_le32(data + 4);
 }
 
-void ub_link_receive(UbLink *link, const uint8_t *data, size_t len)
+void ub_wire_receive(UbWire *link, const uint8_t *data, size_t len)
 {
     GByteArray *in = link->in;
 
@@ -399,20 +399,20 @@ void ub_link_receive(UbLink *link, const uint8_t *data, size_t len)
                 continue;
             }
         }
-        whole = in->len < UB_LINK_HEADER
-                    ? UB_LINK_HEADER
-                    : UB_LINK_HEADER + get_le32(in->data + 4);
+        whole = in->len < UB_WIRE_HEADER
+                    ? UB_WIRE_HEADER
+                    : UB_WIRE_HEADER + get_le32(in->data + 4);
         take = MIN(whole - in->len, len);
         g_byte_array_append(in, data, take);
         data += take;
         len -= take;
-        if (in->len == UB_LINK_HEADER) {
+        if (in->len == UB_WIRE_HEADER) {
             whole = record_length(link, in->data, in->len);
             if (link->failed) {
                 break;
             }
         }
-        if (in->len >= UB_LINK_HEADER && in->len == whole) {
+        if (in->len >= UB_WIRE_HEADER && in->len == whole) {
             record(link, in->data, in->len);
             g_byte_array_set_size(in, 0);
         }
@@ -422,12 +422,12 @@ void ub_link_receive(UbLink *link, const uint8_t *data, size_t len)
     }
 }
 
-UbInject *ub_link_inject(UbLink *link)
+UbInject *ub_wire_inject(UbWire *link)
 {
     return link->inject;
 }
 
-const UbLinkStats *ub_link_stats(const UbLink *link)
+const UbWireStats *ub_wire_stats(const UbWire *link)
 {
     return &link->stats;
 }

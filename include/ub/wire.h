@@ -6,7 +6,7 @@
  * bit for bit; only time in which a lane would carry fill (Null Blocks and
  * AMCTLs at rest, repeated training sets that nobody counts) is left out:
  * symbols that the sender's PCS was not asked for do not exist, and the
- * receiver's PCS counts symbols, not time.  docs/specs/ub-link-wire.rst is the
+ * receiver's PCS counts symbols, not time.  docs/specs/ub-wire.rst is the
  * specification of the stream.
  *
  * A record is a header of 8 bytes and a body, little-endian:
@@ -30,8 +30,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#ifndef UB_LINK_H
-#define UB_LINK_H
+#ifndef UB_WIRE_H
+#define UB_WIRE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,35 +40,35 @@
 #include "ub/inject.h"
 #include "ub/pcs.h"
 
-#define UB_LINK_VERSION 1
-#define UB_LINK_HEADER 8
-#define UB_LINK_HELLO_BODY 36
-#define UB_LINK_LANES_BODY 4
+#define UB_WIRE_VERSION 1
+#define UB_WIRE_HEADER 8
+#define UB_WIRE_HELLO_BODY 36
+#define UB_WIRE_LANES_BODY 4
 /* Longest body that is accepted, and longest RUN that is produced. */
-#define UB_LINK_BODY_MAX (1u << 20)
+#define UB_WIRE_BODY_MAX (1u << 20)
 
-typedef enum UbLinkRecord {
-    UB_LINK_HELLO = 1,
-    UB_LINK_LANES = 2,
-    UB_LINK_RUN = 3,
-    UB_LINK_BYE = 4,
-} UbLinkRecord;
+typedef enum UbWireRecord {
+    UB_WIRE_HELLO = 1,
+    UB_WIRE_LANES = 2,
+    UB_WIRE_RUN = 3,
+    UB_WIRE_BYE = 4,
+} UbWireRecord;
 
 /* What an end says of itself. */
-typedef struct UbLinkHello {
+typedef struct UbWireHello {
     uint8_t lanes;    /* wired: 1, 2, 4 or 8 */
     uint8_t phy_mode; /* 1 or 2 */
     uint16_t port;
     uint64_t session;
     uint8_t guid[16]; /* most significant byte first */
-} UbLinkHello;
+} UbWireHello;
 
-typedef struct UbLinkOps {
+typedef struct UbWireOps {
     /* The peer said HELLO: symbols may flow.  Again, with another session:
      * its port lost LinkUp. */
-    void (*up)(void *opaque, const UbLinkHello *peer);
+    void (*up)(void *opaque, const UbWireHello *peer);
     /* The connection is of no use any more (BYE, or the rule that the peer
-     * broke): close it.  Not called from ub_link_disconnected(). */
+     * broke): close it.  Not called from ub_wire_disconnected(). */
     void (*down)(void *opaque, const char *why, bool peer_error);
     /* Lanes that the peer drives now, and at what Data Rate. */
     void (*lanes)(void *opaque, uint8_t active, unsigned rate);
@@ -76,58 +76,58 @@ typedef struct UbLinkOps {
      * buffers are only valid during the call. */
     void (*run)(void *opaque, uint8_t mask,
                 const uint8_t *const sym[UB_LANES], size_t n);
-} UbLinkOps;
+} UbWireOps;
 
-typedef struct UbLinkStats {
+typedef struct UbWireStats {
     uint64_t runs_sent, symbols_sent, runs_received, symbols_received;
     uint64_t bad_records, connections;
-} UbLinkStats;
+} UbWireStats;
 
-typedef struct UbLink UbLink;
+typedef struct UbWire UbWire;
 
-UbLink *ub_link_new(const UbLinkHello *self, const UbLinkOps *ops,
+UbWire *ub_wire_new(const UbWireHello *self, const UbWireOps *ops,
                     void *opaque);
-void ub_link_free(UbLink *link);
+void ub_wire_free(UbWire *link);
 
 /* The byte stream is there: queues HELLO and the lanes' present state. */
-void ub_link_connected(UbLink *link);
+void ub_wire_connected(UbWire *link);
 /* The byte stream is gone: what was queued or half received is dropped. */
-void ub_link_disconnected(UbLink *link);
+void ub_wire_disconnected(UbWire *link);
 /* Queue BYE, for an orderly end. */
-void ub_link_bye(UbLink *link);
+void ub_wire_bye(UbWire *link);
 /* The port lost LinkUp: what both ends had agreed on is void.  HELLO goes out
  * again, with another session. */
-void ub_link_restart(UbLink *link);
+void ub_wire_restart(UbWire *link);
 /* Connected, and the peer's HELLO has come. */
-bool ub_link_is_up(const UbLink *link);
-const UbLinkHello *ub_link_peer(const UbLink *link);
+bool ub_wire_is_up(const UbWire *link);
+const UbWireHello *ub_wire_peer(const UbWire *link);
 
 /*
  * Send.  Both are remembered or dropped while the link is not up: the lanes'
  * state is sent again at the next connection, symbols are lost as on a cable
  * that is not plugged in.
  *
- * ub_link_lanes: lanes out of electrical idle from now on, and the rate.
- * ub_link_run: the symbols of `run` (n may be 0), after fault injection.
+ * ub_wire_lanes: lanes out of electrical idle from now on, and the rate.
+ * ub_wire_run: the symbols of `run` (n may be 0), after fault injection.
  */
-void ub_link_lanes(UbLink *link, uint8_t active, unsigned rate);
-void ub_link_run(UbLink *link, const UbPcsRun *run);
+void ub_wire_lanes(UbWire *link, uint8_t active, unsigned rate);
+void ub_wire_run(UbWire *link, const UbPcsRun *run);
 
 /*
  * Bytes to put on the stream: *data and the return value describe what is
- * queued; ub_link_sent() says how much of it was taken.  The pointer is valid
+ * queued; ub_wire_sent() says how much of it was taken.  The pointer is valid
  * until the next call on this link.  The caller paces the sender: it asks its
  * PCS for symbols only while little is queued.
  */
-size_t ub_link_queued(const UbLink *link, const uint8_t **data);
-void ub_link_sent(UbLink *link, size_t n);
+size_t ub_wire_queued(const UbWire *link, const uint8_t **data);
+void ub_wire_sent(UbWire *link, size_t n);
 
 /* Bytes that came from the stream, in any pieces. */
-void ub_link_receive(UbLink *link, const uint8_t *data, size_t len);
+void ub_wire_receive(UbWire *link, const uint8_t *data, size_t len);
 
 /* Fault injection on what this end sends; see ub/inject.h. */
-UbInject *ub_link_inject(UbLink *link);
+UbInject *ub_wire_inject(UbWire *link);
 
-const UbLinkStats *ub_link_stats(const UbLink *link);
+const UbWireStats *ub_wire_stats(const UbWire *link);
 
 #endif

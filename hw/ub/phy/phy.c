@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "ub/port-phy.h"
+#include "ub/phy.h"
 
 #define RUN_CAP     8192    /* symbols of a lane shipped at a time */
 #define FRAME       (UB_LTBS_PER_AMCTL * UB_LTB + UB_AMCTL_SYMBOLS)

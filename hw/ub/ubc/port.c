@@ -10,7 +10,7 @@
  */
 #include <glib.h>
 
-#include "ctl-int.h"
+#include "internal.h"
 
 /* Bytes queued on the byte stream at which a port stops sending, and at which
  * it goes on: enough to keep a socket busy, little enough to stay in cache. */
@@ -30,8 +30,8 @@
 /* Put a packet into the next receive buffer; false: there is none. */
 static bool place(UbPort *p, CorePacket *pkt)
 {
-    UbCtl *ctl = p->ctl;
-    const UbRingDesc *d = ctl->master ? ub_ring_next(&p->rx) : NULL;
+    Ubc *ubc = p->ubc;
+    const UbRingDesc *d = ubc->master ? ub_ring_next(&p->rx) : NULL;
     uint32_t len = pkt->len;
     uint16_t status = pkt->error ? UBC_DESC_ERROR : 0;
 
@@ -43,11 +43,11 @@ static bool place(UbPort *p, CorePacket *pkt)
         status |= UBC_DESC_TRUNCATED;
         p->counter[UBC_CNT_RX_TRUNCATED]++;
     }
-    if (len && !ub_ctl_ring_ops.write(ctl, d->addr, core_packet_data(pkt),
+    if (len && !ubc_ring_ops.write(ubc, d->addr, core_packet_data(pkt),
                                       len)) {
         status |= UBC_DESC_ERROR;
     }
-    if (!ub_ring_complete(&p->rx, pkt->len, pkt->cfg |
+    if (!ub_ring_complete(&p->rx, pkt->len, pkt->lph_cfg |
                           pkt->vl << UBC_DESC_VL_SHIFT, status)) {
         return false;
     }
@@ -59,10 +59,10 @@ static bool place(UbPort *p, CorePacket *pkt)
 static bool deliver(void *opaque, CorePacket *pkt)
 {
     UbPort *p = opaque;
-    UbCtl *ctl = p->ctl;
+    Ubc *ubc = p->ubc;
 
-    if (ctl->ops.capture_packet) {
-        ctl->ops.capture_packet(ctl->opaque, p->index, false, pkt->cfg,
+    if (ubc->ops.capture_packet) {
+        ubc->ops.capture_packet(ubc->opaque, p->index, false, pkt->lph_cfg,
                                 pkt->vl, core_packet_data(pkt), pkt->len);
     }
     if (!p->held && place(p, pkt)) {
@@ -128,14 +128,14 @@ typedef enum Sent { SENT, SENT_ERROR, SENT_LATER } Sent;
 
 static Sent send_one(UbPort *p, const UbRingDesc *d)
 {
-    UbCtl *ctl = p->ctl;
+    Ubc *ubc = p->ubc;
     const char *broken = check_tx(p, d);
     CorePacket *pkt;
     uint32_t len = d->len;
     unsigned vl = (d->flags & UBC_DESC_VL) >> UBC_DESC_VL_SHIFT;
 
     if (broken) {
-        ub_ctl_guest_error(ctl, p->index, broken);
+        ubc_guest_error(ubc, p->index, broken);
         return SENT_ERROR;
     }
     if (!p->dll_up) {
@@ -144,23 +144,23 @@ static Sent send_one(UbPort *p, const UbRingDesc *d)
     if (ub_dll_full(p->dll, vl)) {
         return SENT_LATER;
     }
-    pkt = core_packet_alloc(ctl->pool, len);
+    pkt = core_packet_alloc(ubc->pool, len);
     if (!pkt) {
         return SENT_LATER;
     }
-    pkt->cfg = d->flags & UBC_DESC_CFG;
+    pkt->lph_cfg = d->flags & UBC_DESC_CFG;
     pkt->vl = vl;
-    if (!ub_ctl_ring_ops.read(ctl, d->addr, core_packet_data(pkt), len)) {
+    if (!ubc_ring_ops.read(ubc, d->addr, core_packet_data(pkt), len)) {
         core_packet_free(pkt);
         return SENT_ERROR;
     }
-    if (ctl->ops.capture_packet) {
-        ctl->ops.capture_packet(ctl->opaque, p->index, true, pkt->cfg,
+    if (ubc->ops.capture_packet) {
+        ubc->ops.capture_packet(ubc->opaque, p->index, true, pkt->lph_cfg,
                                 pkt->vl, core_packet_data(pkt), len);
     }
     if (!ub_dll_send(p->dll, pkt)) {
         core_packet_free(pkt);
-        ub_ctl_guest_error(ctl, p->index,
+        ubc_guest_error(ubc, p->index,
                            "packet on a VL or with a CFG that the link does "
                            "not carry");
         return SENT_ERROR;
@@ -175,7 +175,7 @@ static bool serve_tx(UbPort *p)
 {
     const UbRingDesc *d;
 
-    for (unsigned n = 0; p->ctl->master && !p->tx_full; n++) {
+    for (unsigned n = 0; p->ubc->master && !p->tx_full; n++) {
         Sent sent;
 
         d = ub_ring_next(&p->tx);
@@ -218,7 +218,7 @@ static void dll_retrain(void *opaque)
     UbPort *p = opaque;
 
     ub_lmsm_request_retry(ub_phy_lmsm(p->phy));
-    ub_ctl_kick(p->ctl);
+    ubc_kick(p->ubc);
 }
 
 static void dll_mode_ready(void *opaque)
@@ -226,7 +226,7 @@ static void dll_mode_ready(void *opaque)
     UbPort *p = opaque;
 
     ub_lmsm_request_retrain(ub_phy_lmsm(p->phy));
-    ub_ctl_kick(p->ctl);
+    ubc_kick(p->ubc);
 }
 
 static void dll_error(void *opaque, UbDllError err, bool fatal,
@@ -236,33 +236,33 @@ static void dll_error(void *opaque, UbDllError err, bool fatal,
     const UbDllErrorInfo *info = ub_dll_error_info(err);
 
     p->counter[UBC_CNT_DLL_ERRORS]++;
-    p->ctl->ops.peer_error(p->ctl->opaque, p->index, what);
+    p->ubc->ops.peer_error(p->ubc->opaque, p->index, what);
     if (info) {
-        ub_cfg_port_error(p->ctl, p->index, 1u << info->status_bit);
+        ub_port_regs_error(p->ubc, p->index, 1u << info->status_bit);
     }
-    ub_ctl_port_event(p, UBC_PORT_EVENT_DLL_ERROR);
+    ubc_port_event(p, UBC_PORT_EVENT_DLL_ERROR);
 }
 
 static void dll_peer_error(void *opaque, const char *what)
 {
     UbPort *p = opaque;
 
-    p->ctl->ops.peer_error(p->ctl->opaque, p->index, what);
+    p->ubc->ops.peer_error(p->ubc->opaque, p->index, what);
 }
 
 static void dll_transition(void *opaque, UbDllMachine machine, unsigned from,
                            unsigned to, const char *cause)
 {
-    static const UbCtlMachine machines[] = {
-        [UB_DLL_SM] = UB_CTL_DLL,
-        [UB_RETRY_REQ_SM] = UB_CTL_RETRY_REQ,
-        [UB_RETRY_ACK_SM] = UB_CTL_RETRY_ACK,
-        [UB_BMC_SM] = UB_CTL_BMC,
+    static const UbcMachine machines[] = {
+        [UB_DLL_SM] = UBC_MACHINE_DLL,
+        [UB_RETRY_REQ_SM] = UBC_MACHINE_RETRY_REQ,
+        [UB_RETRY_ACK_SM] = UBC_MACHINE_RETRY_ACK,
+        [UB_BMC_SM] = UBC_MACHINE_BMC,
     };
     UbPort *p = opaque;
 
-    if (p->ctl->ops.transition) {
-        p->ctl->ops.transition(p->ctl->opaque, p->index, machines[machine],
+    if (p->ubc->ops.transition) {
+        p->ubc->ops.transition(p->ubc->opaque, p->index, machines[machine],
                                ub_dll_state_name(machine, from),
                                ub_dll_state_name(machine, to), cause);
     }
@@ -270,7 +270,7 @@ static void dll_transition(void *opaque, UbDllMachine machine, unsigned from,
 
 static void dll_param_exchg(void *opaque, const uint32_t *words, unsigned n)
 {
-    ub_ctl_port_event(opaque, UBC_PORT_EVENT_PARAM);
+    ubc_port_event(opaque, UBC_PORT_EVENT_PARAM);
 }
 
 /* Lane_Manage, as the link layer has it and as the CMD bytes that the LMSM
@@ -286,8 +286,8 @@ static void dll_lane_manage(void *opaque, const UbLaneManage *lm)
         lm->tlw, lm->rlw,
     };
 
-    ub_lmsm_rx_lm_block(ub_phy_lmsm(p->phy), p->ctl->now, cmd);
-    ub_ctl_port_event(p, UBC_PORT_EVENT_LANE);
+    ub_lmsm_rx_lm_block(ub_phy_lmsm(p->phy), p->ubc->now, cmd);
+    ubc_port_event(p, UBC_PORT_EVENT_LANE);
 }
 
 static void phy_lane_manage(void *opaque, const uint8_t cmd[4])
@@ -322,14 +322,14 @@ static void dll_tx_space(void *opaque, unsigned vl)
     UbPort *p = opaque;
 
     p->tx_full = false;
-    ub_ctl_kick(p->ctl);
+    ubc_kick(p->ubc);
 }
 
 static void dll_kick(void *opaque)
 {
     UbPort *p = opaque;
 
-    ub_ctl_kick(p->ctl);
+    ubc_kick(p->ubc);
 }
 
 static void dll_block(void *opaque, bool sent, const uint8_t *block,
@@ -337,7 +337,7 @@ static void dll_block(void *opaque, bool sent, const uint8_t *block,
 {
     UbPort *p = opaque;
 
-    p->ctl->ops.capture_block(p->ctl->opaque, p->index, sent, block, flits);
+    p->ubc->ops.capture_block(p->ubc->opaque, p->index, sent, block, flits);
 }
 
 static const UbDllOps dll_ops = {
@@ -361,21 +361,21 @@ static void phy_lane_tx(void *opaque, const UbPcsRun *run)
 {
     UbPort *p = opaque;
 
-    ub_link_run(p->wire, run);
+    ub_wire_run(p->wire, run);
 }
 
 static void phy_lane_state(void *opaque, uint8_t active, unsigned rate)
 {
     UbPort *p = opaque;
 
-    ub_link_lanes(p->wire, active, rate);
+    ub_wire_lanes(p->wire, active, rate);
 }
 
 static size_t phy_pull_flits(void *opaque, uint8_t *flits, size_t max)
 {
     UbPort *p = opaque;
 
-    return ub_dll_tx(p->dll, p->ctl->now, flits, max);
+    return ub_dll_tx(p->dll, p->ubc->now, flits, max);
 }
 
 static void phy_rx_flits(void *opaque, const uint8_t *flits, size_t n,
@@ -387,7 +387,7 @@ static void phy_rx_flits(void *opaque, const uint8_t *flits, size_t n,
     while (n) {
         size_t piece = fec_ok ? n : MIN(n, sizeof(bad));
 
-        ub_dll_rx(p->dll, p->ctl->now, flits, piece, fec_ok ? NULL : bad);
+        ub_dll_rx(p->dll, p->ubc->now, flits, piece, fec_ok ? NULL : bad);
         flits += piece * UB_FLIT;
         n -= piece;
     }
@@ -410,22 +410,22 @@ static void phy_status(void *opaque, unsigned changed)
 
     if (changed & UB_LMSM_ST_LINKUP) {
         if (l->link_up) {
-            ub_dll_phy_up(p->dll, p->ctl->now);
+            ub_dll_phy_up(p->dll, p->ubc->now);
         } else {
-            ub_dll_phy_down(p->dll, p->ctl->now);
+            ub_dll_phy_down(p->dll, p->ubc->now);
             /* The LMSM of the peer may bring the link back without ever losing
              * LinkUp, and its data link layer would talk to one that starts
              * anew. */
-            ub_link_restart(p->wire);
+            ub_wire_restart(p->wire);
         }
         ub_port_link_event(p);
     }
     if (changed & UB_LMSM_ST_ERROR) {
-        ub_cfg_port_error(p->ctl, p->index, l->errors);
+        ub_port_regs_error(p->ubc, p->index, l->errors);
         l->errors = 0;
     }
     if (changed & (UB_LMSM_ST_RATE | UB_LMSM_ST_WIDTH)) {
-        ub_ctl_port_event(p, UBC_PORT_EVENT_WIDTH);
+        ubc_port_event(p, UBC_PORT_EVENT_WIDTH);
     }
 }
 
@@ -436,18 +436,18 @@ static void phy_transition(void *opaque, UbLmsmTransitionId id, int64_t now)
     const UbLmsm *l = ub_phy_lmsm(p->phy);
 
     if (l->state == UB_LMSM_LINK_ACTIVE) {
-        ub_dll_phy_active(p->dll, p->ctl->now,
+        ub_dll_phy_active(p->dll, p->ubc->now,
                           l->crc == UB_LTB_CRC30 ? UB_MODE_CRC
                                                  : UB_MODE_NON_CRC,
                           l->fec != UB_LTB_FEC_BYPASS);
-        ub_cfg_port_retrain(p->ctl, p->index);
+        ub_port_regs_retrain(p->ubc, p->index);
     } else if (l->from == UB_LMSM_LINK_ACTIVE && l->link_up) {
         p->counter[UBC_CNT_RETRAINS]++;
-        ub_dll_phy_retrain(p->dll, p->ctl->now);
-        ub_ctl_port_event(p, UBC_PORT_EVENT_RETRAIN);
+        ub_dll_phy_retrain(p->dll, p->ubc->now);
+        ubc_port_event(p, UBC_PORT_EVENT_RETRAIN);
     }
-    if (p->ctl->ops.transition) {
-        p->ctl->ops.transition(p->ctl->opaque, p->index, UB_CTL_LMSM,
+    if (p->ubc->ops.transition) {
+        p->ubc->ops.transition(p->ubc->opaque, p->index, UBC_MACHINE_LMSM,
                                ub_lmsm_state_name(l->from),
                                ub_lmsm_state_name(l->state), t->cause);
     }
@@ -458,7 +458,7 @@ static void phy_ltb(void *opaque, bool sent, unsigned lane,
 {
     UbPort *p = opaque;
 
-    p->ctl->ops.capture_training(p->ctl->opaque, p->index, sent, lane, ltb,
+    p->ubc->ops.capture_training(p->ubc->opaque, p->index, sent, lane, ltb,
                                  n);
 }
 
@@ -478,21 +478,21 @@ static void restart(UbPort *p)
 {
     UbDllConfig dll;
 
-    ub_phy_reset(p->phy, p->ctl->now);
-    ub_dll_reset(p->dll, p->ctl->now);
-    ub_cfg_port_dll(p->ctl, p->index, &dll);
+    ub_phy_reset(p->phy, p->ubc->now);
+    ub_dll_reset(p->dll, p->ubc->now);
+    ub_port_regs_dll(p->ubc, p->index, &dll);
     ub_dll_configure(p->dll, &dll);
-    ub_cfg_port_apply(p->ctl, p->index);
+    ub_port_regs_apply(p->ubc, p->index);
     p->tx_full = p->back_pressure = p->retrain = false;
     if (p->ctrl & UBC_PORT_CTRL_ENABLE) {
         ub_lmsm_start(ub_phy_lmsm(p->phy));
     }
-    ub_ctl_kick(p->ctl);
+    ubc_kick(p->ubc);
 }
 
 /* ---- The wire's outside ------------------------------------------------------- */
 
-static void wire_up(void *opaque, const UbLinkHello *peer)
+static void wire_up(void *opaque, const UbWireHello *peer)
 {
     UbPort *p = opaque;
 
@@ -503,7 +503,7 @@ static void wire_up(void *opaque, const UbLinkHello *peer)
         restart(p);
     }
     p->session = peer->session;
-    ub_phy_presence(p->phy, p->ctl->now, (1u << peer->lanes) - 1);
+    ub_phy_presence(p->phy, p->ubc->now, (1u << peer->lanes) - 1);
 }
 
 static void wire_down(void *opaque, const char *why, bool peer_error)
@@ -511,16 +511,16 @@ static void wire_down(void *opaque, const char *why, bool peer_error)
     UbPort *p = opaque;
 
     if (peer_error) {
-        p->ctl->ops.peer_error(p->ctl->opaque, p->index, why);
+        p->ubc->ops.peer_error(p->ubc->opaque, p->index, why);
     }
-    p->ctl->ops.wire_close(p->ctl->opaque, p->index);
+    p->ubc->ops.wire_close(p->ubc->opaque, p->index);
 }
 
 static void wire_lanes(void *opaque, uint8_t active, unsigned rate)
 {
     UbPort *p = opaque;
 
-    ub_phy_rx_lanes(p->phy, p->ctl->now, active, rate);
+    ub_phy_rx_lanes(p->phy, p->ubc->now, active, rate);
 }
 
 static void wire_run(void *opaque, uint8_t mask,
@@ -528,49 +528,49 @@ static void wire_run(void *opaque, uint8_t mask,
 {
     UbPort *p = opaque;
 
-    ub_phy_rx(p->phy, p->ctl->now, mask, sym, n);
+    ub_phy_rx(p->phy, p->ubc->now, mask, sym, n);
 }
 
-static const UbLinkOps wire_ops = { wire_up, wire_down, wire_lanes, wire_run };
+static const UbWireOps wire_ops = { wire_up, wire_down, wire_lanes, wire_run };
 
 /* ---- Life ------------------------------------------------------------------------ */
 
-const char *ub_port_init(UbPort *p, UbCtl *ctl, unsigned index)
+const char *ub_port_init(UbPort *p, Ubc *ubc, unsigned index)
 {
-    UbLmsmConfig lmsm = ctl->conf.lmsm;
+    UbLmsmConfig lmsm = ubc->conf.lmsm;
     UbDllOps dops = dll_ops;
     UbPhyOps pops = phy_ops;
     UbDllConfig dll;
-    UbLinkHello hello = {
+    UbWireHello hello = {
         .lanes = lmsm.max_width,
         .phy_mode = lmsm.phy_mode,
         .port = index,
-        .session = ctl->conf.session,
+        .session = ubc->conf.session,
     };
 
-    p->ctl = ctl;
+    p->ubc = ubc;
     p->index = index;
     p->held_tail = &p->held;
     lmsm.seed += index;
-    memcpy(hello.guid, ctl->conf.guid, sizeof(hello.guid));
-    p->wire = ub_link_new(&hello, &wire_ops, p);
-    if (ctl->ops.capture_block) {
+    memcpy(hello.guid, ubc->conf.guid, sizeof(hello.guid));
+    p->wire = ub_wire_new(&hello, &wire_ops, p);
+    if (ubc->ops.capture_block) {
         dops.block = dll_block;
     }
-    if (ctl->ops.capture_training) {
+    if (ubc->ops.capture_training) {
         pops.ltb = phy_ltb;
     }
-    p->phy = ub_phy_new(&lmsm, &ctl->conf.eq, &ctl->conf.phy, &pops, p);
+    p->phy = ub_phy_new(&lmsm, &ubc->conf.eq, &ubc->conf.phy, &pops, p);
     if (!p->phy) {
         return "the physical layer refuses its configuration";
     }
-    ub_cfg_port_dll(ctl, index, &dll);
-    p->dll = ub_dll_new(&dll, &dops, p, ctl->pool);
+    ub_port_regs_dll(ubc, index, &dll);
+    p->dll = ub_dll_new(&dll, &dops, p, ubc->pool);
     if (!p->dll) {
         return ub_dll_config_check(&dll);
     }
-    ub_ring_init(&p->tx, &ub_ctl_ring_ops, ctl, &p->tx);
-    ub_ring_init(&p->rx, &ub_ctl_ring_ops, ctl, &p->rx);
+    ub_ring_init(&p->tx, &ubc_ring_ops, ubc, &p->tx);
+    ub_ring_init(&p->rx, &ubc_ring_ops, ubc, &p->rx);
     return NULL;
 }
 
@@ -581,7 +581,7 @@ void ub_port_fini(UbPort *p)
     }
     ub_dll_free(p->dll);
     ub_phy_free(p->phy);
-    ub_link_free(p->wire);
+    ub_wire_free(p->wire);
 }
 
 void ub_port_link_reset(UbPort *p)
@@ -608,15 +608,15 @@ void ub_port_reset(UbPort *p)
 
 void ub_port_wire_down(UbPort *p)
 {
-    ub_phy_rx_lanes(p->phy, p->ctl->now, 0, 0);
-    ub_phy_presence(p->phy, p->ctl->now, 0);
+    ub_phy_rx_lanes(p->phy, p->ubc->now, 0, 0);
+    ub_phy_presence(p->phy, p->ubc->now, 0);
 }
 
 /* Whether the byte stream takes more symbols now. */
 static bool wire_room(UbPort *p)
 {
     const uint8_t *data;
-    size_t queued = ub_link_queued(p->wire, &data);
+    size_t queued = ub_wire_queued(p->wire, &data);
 
     p->wire_paused = queued > (p->wire_paused ? WIRE_LOW : WIRE_HIGH);
     return !p->wire_paused;
@@ -627,8 +627,8 @@ static void wire_flush(UbPort *p, size_t least)
 {
     const uint8_t *data;
 
-    if (ub_link_queued(p->wire, &data) >= least) {
-        p->ctl->ops.wire_ready(p->ctl->opaque, p->index);
+    if (ub_wire_queued(p->wire, &data) >= least) {
+        p->ubc->ops.wire_ready(p->ubc->opaque, p->index);
     }
 }
 
@@ -637,7 +637,7 @@ static bool send_flits(UbPort *p)
 {
     for (unsigned sent = 0; sent < FLIT_BUDGET; sent += FLIT_BATCH) {
         if (!ub_phy_active(p->phy) || !wire_room(p) ||
-            ub_phy_tx(p->phy, p->ctl->now, FLIT_BATCH) < FLIT_BATCH) {
+            ub_phy_tx(p->phy, p->ubc->now, FLIT_BATCH) < FLIT_BATCH) {
             return false;
         }
         wire_flush(p, WIRE_PIECE);
@@ -647,25 +647,25 @@ static bool send_flits(UbPort *p)
 
 int64_t ub_port_run(UbPort *p)
 {
-    UbCtl *ctl = p->ctl;
+    Ubc *ubc = p->ubc;
     int64_t next, t;
     bool more;
 
     place_held(p);
     more = serve_tx(p);
     /* What was asked for so far is done below. */
-    ctl->kicked = false;
-    ub_dll_poll(p->dll, ctl->now);
-    ub_phy_poll(p->phy, ctl->now);
+    ubc->kicked = false;
+    ub_dll_poll(p->dll, ubc->now);
+    ub_phy_poll(p->phy, ubc->now);
     more |= send_flits(p);
-    next = ub_phy_poll(p->phy, ctl->now);
-    t = ub_dll_poll(p->dll, ctl->now);
+    next = ub_phy_poll(p->phy, ubc->now);
+    t = ub_dll_poll(p->dll, ubc->now);
     next = MIN(next, t);
     place_held(p);
     ub_ring_notify(&p->tx);
     ub_ring_notify(&p->rx);
     wire_flush(p, 1);
-    return more || ctl->kicked ? ctl->now : next;
+    return more || ubc->kicked ? ubc->now : next;
 }
 
 /* ---- Registers ----------------------------------------------------------------- */
@@ -683,7 +683,7 @@ void ub_port_link_event(UbPort *p)
 
     if (now != p->status) {
         p->status = now;
-        ub_ctl_port_event(p, UBC_PORT_EVENT_LINK);
+        ubc_port_event(p, UBC_PORT_EVENT_LINK);
     }
 }
 
@@ -725,7 +725,7 @@ uint64_t ub_port_counter(UbPort *p, unsigned counter)
         }
         return missed;
     case UBC_CNT_LINK_BAD_RECORDS:
-        return ub_link_stats(p->wire)->bad_records;
+        return ub_wire_stats(p->wire)->bad_records;
     default:
         return counter < UBC_CNT_NUM ? p->counter[counter] : 0;
     }
@@ -790,7 +790,7 @@ static void write_ctrl(UbPort *p, uint32_t value)
     } else if (was && !p->ctrl) {
         ub_port_link_reset(p);
     }
-    ub_ctl_kick(p->ctl);
+    ubc_kick(p->ubc);
 }
 
 void ub_port_write(UbPort *p, uint32_t reg, uint32_t value)
@@ -802,7 +802,7 @@ void ub_port_write(UbPort *p, uint32_t reg, uint32_t value)
 
     if (ring) {
         if (ub_ring_reg_write(ring, reg, value)) {
-            ub_ctl_kick(p->ctl);
+            ubc_kick(p->ubc);
         }
         return;
     }
@@ -817,12 +817,12 @@ void ub_port_write(UbPort *p, uint32_t reg, uint32_t value)
         p->event_mask = value & events;
         /* What was noted while masked interrupts now. */
         if (p->event & p->event_mask) {
-            p->ctl->ops.interrupt(p->ctl->opaque,
+            p->ubc->ops.interrupt(p->ubc->opaque,
                                   UBC_VECTOR_EVENT(p->index));
         }
         break;
     default:
-        ub_ctl_guest_error(p->ctl, p->index,
+        ubc_guest_error(p->ubc, p->index,
                            "write to a register of the port that is "
                            "read-only or does not exist");
     }

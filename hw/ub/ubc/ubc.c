@@ -6,11 +6,11 @@
 #include <glib.h>
 
 #include "core/bytes.h"
-#include "ctl-int.h"
+#include "internal.h"
 
 /* ---- Configuration --------------------------------------------------------- */
 
-void ub_ctl_config_init(UbCtlConfig *cfg)
+void ubc_config_init(UbcConfig *cfg)
 {
     memset(cfg, 0, sizeof(*cfg));
     cfg->ports = 1;
@@ -33,7 +33,7 @@ void ub_ctl_config_init(UbCtlConfig *cfg)
     cfg->dll.queue_limit = 128 * 1024;
 }
 
-static bool slice_exists(const UbCfgSlice *slice)
+static bool slice_exists(const UbSpaceSlice *slice)
 {
     /* Hot plug, message queue and memory belong to floors not built yet. */
     static const char *const absent[] = {
@@ -51,33 +51,33 @@ static bool slice_exists(const UbCfgSlice *slice)
 
 /* ---- Events ------------------------------------------------------------------ */
 
-void ub_ctl_kick(UbCtl *ctl)
+void ubc_kick(Ubc *ubc)
 {
-    if (ctl->running) {
-        ctl->kicked = true;
+    if (ubc->running) {
+        ubc->kicked = true;
     } else {
-        ctl->ops.kick(ctl->opaque);
+        ubc->ops.kick(ubc->opaque);
     }
 }
 
-static uint32_t enabled_ports(const UbCtl *ctl)
+static uint32_t enabled_ports(const Ubc *ubc)
 {
     uint32_t events = 0;
 
-    for (unsigned i = 0; i < ctl->ports; i++) {
-        const UbPort *p = &ctl->port[i];
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        const UbPort *p = &ubc->port[i];
 
         events |= p->event & p->event_mask ? UBC_EVENT_PORT(i) : 0;
     }
     return events;
 }
 
-static void ctl_event(UbCtl *ctl, uint32_t event)
+static void ctl_event(Ubc *ubc, uint32_t event)
 {
-    if (!(ctl->event & event)) {
-        ctl->event |= event;
-        if (ctl->event_mask & event) {
-            ctl->ops.interrupt(ctl->opaque, UBC_VECTOR_CTRL);
+    if (!(ubc->event & event)) {
+        ubc->event |= event;
+        if (ubc->event_mask & event) {
+            ubc->ops.interrupt(ubc->opaque, UBC_VECTOR_CTRL);
         }
     }
 }
@@ -87,20 +87,20 @@ static void saturate(uint32_t *count)
     *count += *count != UINT32_MAX;
 }
 
-void ub_ctl_guest_error(UbCtl *ctl, int port, const char *what)
+void ubc_guest_error(Ubc *ubc, int port, const char *what)
 {
-    saturate(&ctl->guest_errors);
-    ctl->ops.guest_error(ctl->opaque, port, what);
-    ctl_event(ctl, UBC_EVENT_GUEST_ERROR);
+    saturate(&ubc->guest_errors);
+    ubc->ops.guest_error(ubc->opaque, port, what);
+    ctl_event(ubc, UBC_EVENT_GUEST_ERROR);
 }
 
-void ub_ctl_port_event(UbPort *p, uint32_t events)
+void ubc_port_event(UbPort *p, uint32_t events)
 {
     uint32_t fresh = events & ~p->event;
 
     p->event |= events;
     if (fresh & p->event_mask) {
-        p->ctl->ops.interrupt(p->ctl->opaque, UBC_VECTOR_EVENT(p->index));
+        p->ubc->ops.interrupt(p->ubc->opaque, UBC_VECTOR_EVENT(p->index));
     }
 }
 
@@ -108,78 +108,78 @@ void ub_ctl_port_event(UbPort *p, uint32_t events)
 
 static bool ring_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
 {
-    UbCtl *ctl = opaque;
+    Ubc *ubc = opaque;
 
-    if (ctl->ops.dma_read(ctl->opaque, addr, buf, len)) {
+    if (ubc->ops.dma_read(ubc->opaque, addr, buf, len)) {
         return true;
     }
-    saturate(&ctl->dma_errors);
-    ctl_event(ctl, UBC_EVENT_DMA_ERROR);
+    saturate(&ubc->dma_errors);
+    ctl_event(ubc, UBC_EVENT_DMA_ERROR);
     return false;
 }
 
 static bool ring_write(void *opaque, uint64_t addr, const void *buf,
                        uint32_t len)
 {
-    UbCtl *ctl = opaque;
+    Ubc *ubc = opaque;
 
-    if (ctl->ops.dma_write(ctl->opaque, addr, buf, len)) {
+    if (ubc->ops.dma_write(ubc->opaque, addr, buf, len)) {
         return true;
     }
-    saturate(&ctl->dma_errors);
-    ctl_event(ctl, UBC_EVENT_DMA_ERROR);
+    saturate(&ubc->dma_errors);
+    ctl_event(ubc, UBC_EVENT_DMA_ERROR);
     return false;
 }
 
 static void ring_error(void *opaque, const char *what)
 {
-    ub_ctl_guest_error(opaque, -1, what);
+    ubc_guest_error(opaque, -1, what);
 }
 
 static void ring_interrupt(void *opaque, void *ring_opaque)
 {
-    UbCtl *ctl = opaque;
+    Ubc *ubc = opaque;
     UbRing *ring = ring_opaque;
 
-    for (unsigned i = 0; i < ctl->ports; i++) {
-        if (ring == &ctl->port[i].rx) {
-            ctl->ops.interrupt(ctl->opaque, UBC_VECTOR_RX(i));
-        } else if (ring == &ctl->port[i].tx) {
-            ctl->ops.interrupt(ctl->opaque, UBC_VECTOR_TX(i));
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        if (ring == &ubc->port[i].rx) {
+            ubc->ops.interrupt(ubc->opaque, UBC_VECTOR_RX(i));
+        } else if (ring == &ubc->port[i].tx) {
+            ubc->ops.interrupt(ubc->opaque, UBC_VECTOR_TX(i));
         }
     }
 }
 
-const UbRingOps ub_ctl_ring_ops = {
+const UbRingOps ubc_ring_ops = {
     ring_read, ring_write, ring_error, ring_interrupt,
 };
 
 /* ---- Registers ----------------------------------------------------------------- */
 
 /* The port and its register at `offset`, or NULL. */
-static UbPort *port_at(UbCtl *ctl, uint32_t offset, uint32_t *reg)
+static UbPort *port_at(Ubc *ubc, uint32_t offset, uint32_t *reg)
 {
     const uint32_t stride = UBC_PORT(1) - UBC_PORT(0);
     unsigned index = (offset - UBC_PORT(0)) / stride;
 
-    if (offset < UBC_PORT(0) || index >= ctl->ports) {
+    if (offset < UBC_PORT(0) || index >= ubc->ports) {
         return NULL;
     }
     *reg = (offset - UBC_PORT(0)) % stride;
-    return &ctl->port[index];
+    return &ubc->port[index];
 }
 
-uint32_t ub_ctl_read(UbCtl *ctl, uint32_t offset, int64_t now)
+uint32_t ubc_read(Ubc *ubc, uint32_t offset, int64_t now)
 {
     UbPort *p;
     uint32_t reg;
 
-    ctl->now = now;
+    ubc->now = now;
     if (offset >= UBC_CFG_WINDOW &&
         offset < UBC_CFG_WINDOW + UBC_CFG_WINDOW_SIZE) {
-        return ub_cfg_read(ctl->cfg, (offset - UBC_CFG_WINDOW) / 4);
+        return ub_space_read(ubc->space, (offset - UBC_CFG_WINDOW) / 4);
     }
-    p = port_at(ctl, offset, &reg);
+    p = port_at(ubc, offset, &reg);
     if (p) {
         return ub_port_read(p, reg);
     }
@@ -189,36 +189,36 @@ uint32_t ub_ctl_read(UbCtl *ctl, uint32_t offset, int64_t now)
     case UBC_VERSION:
         return 1;
     case UBC_PORTS:
-        return ctl->ports;
+        return ubc->ports;
     case UBC_EVENT:
-        return ctl->event | enabled_ports(ctl);
+        return ubc->event | enabled_ports(ubc);
     case UBC_EVENT_MASK:
-        return ctl->event_mask;
+        return ubc->event_mask;
     case UBC_GUEST_ERRORS:
-        return ctl->guest_errors;
+        return ubc->guest_errors;
     case UBC_DMA_ERRORS:
-        return ctl->dma_errors;
+        return ubc->dma_errors;
     case UBC_CFG_ADDR:
-        return ctl->cfg_addr;
+        return ubc->cfg_addr;
     case UBC_CFG_DATA:
-        return ub_cfg_read(ctl->cfg, ctl->cfg_addr);
+        return ub_space_read(ubc->space, ubc->cfg_addr);
     default:
         return 0;
     }
 }
 
-void ub_ctl_write(UbCtl *ctl, uint32_t offset, uint32_t value, int64_t now)
+void ubc_write(Ubc *ubc, uint32_t offset, uint32_t value, int64_t now)
 {
     UbPort *p;
     uint32_t reg;
 
-    ctl->now = now;
+    ubc->now = now;
     if (offset >= UBC_CFG_WINDOW &&
         offset < UBC_CFG_WINDOW + UBC_CFG_WINDOW_SIZE) {
-        ub_cfg_write(ctl->cfg, (offset - UBC_CFG_WINDOW) / 4, value, 0xf);
+        ub_space_write(ubc->space, (offset - UBC_CFG_WINDOW) / 4, value, 0xf);
         return;
     }
-    p = port_at(ctl, offset, &reg);
+    p = port_at(ubc, offset, &reg);
     if (p) {
         ub_port_write(p, reg, value);
         return;
@@ -226,24 +226,24 @@ void ub_ctl_write(UbCtl *ctl, uint32_t offset, uint32_t value, int64_t now)
     switch (offset) {
     case UBC_CTRL:
         if (value & UBC_CTRL_RESET) {
-            ub_ctl_reset(ctl, now);
+            ubc_reset(ubc, now);
         }
         break;
     case UBC_EVENT:
-        ctl->event &= ~value;
+        ubc->event &= ~value;
         break;
     case UBC_EVENT_MASK:
-        ctl->event_mask = value & (UBC_EVENT_GUEST_ERROR |
+        ubc->event_mask = value & (UBC_EVENT_GUEST_ERROR |
                                    UBC_EVENT_DMA_ERROR);
         break;
     case UBC_CFG_ADDR:
-        ctl->cfg_addr = value;
+        ubc->cfg_addr = value;
         break;
     case UBC_CFG_DATA:
-        ub_cfg_write(ctl->cfg, ctl->cfg_addr, value, 0xf);
+        ub_space_write(ubc->space, ubc->cfg_addr, value, 0xf);
         break;
     default:
-        ub_ctl_guest_error(ctl, -1,
+        ubc_guest_error(ubc, -1,
                            "write to a register that is read-only or does "
                            "not exist");
     }
@@ -251,10 +251,10 @@ void ub_ctl_write(UbCtl *ctl, uint32_t offset, uint32_t value, int64_t now)
 
 /* ---- Life ------------------------------------------------------------------------ */
 
-UbCtl *ub_ctl_new(const UbCtlConfig *cfg, const UbCtlOps *ops, void *opaque,
+Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
                   const char **why)
 {
-    UbCtl *ctl;
+    Ubc *ubc;
 
     if (cfg->ports < 1 || cfg->ports > UBC_MAX_PORTS) {
         *why = "there are 1 to 8 ports";
@@ -270,125 +270,125 @@ UbCtl *ub_ctl_new(const UbCtlConfig *cfg, const UbCtlOps *ops, void *opaque,
     if (*why) {
         return NULL;
     }
-    ctl = g_new0(UbCtl, 1);
-    ctl->conf = *cfg;
-    ctl->ops = *ops;
-    ctl->opaque = opaque;
-    ctl->ports = cfg->ports;
-    ctl->pool = core_packet_pool_new(64, 0);
-    ctl->cfg = ub_cfg_new(cfg->ports, slice_exists, &ub_ctl_cfg_ops, ctl);
-    ub_cfg_port_init(ctl);
-    for (unsigned i = 0; i < ctl->ports; i++) {
-        *why = ub_port_init(&ctl->port[i], ctl, i);
+    ubc = g_new0(Ubc, 1);
+    ubc->conf = *cfg;
+    ubc->ops = *ops;
+    ubc->opaque = opaque;
+    ubc->ports = cfg->ports;
+    ubc->pool = core_packet_pool_new(64, 0);
+    ubc->space = ub_space_new(cfg->ports, slice_exists, &ubc_space_ops, ubc);
+    ub_port_regs_init(ubc);
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        *why = ub_port_init(&ubc->port[i], ubc, i);
         if (*why) {
-            ub_ctl_free(ctl);
+            ubc_free(ubc);
             return NULL;
         }
     }
-    return ctl;
+    return ubc;
 }
 
-void ub_ctl_free(UbCtl *ctl)
+void ubc_free(Ubc *ubc)
 {
-    if (!ctl) {
+    if (!ubc) {
         return;
     }
-    for (unsigned i = 0; i < ctl->ports; i++) {
-        ub_port_fini(&ctl->port[i]);
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        ub_port_fini(&ubc->port[i]);
     }
-    ub_cfg_free(ctl->cfg);
-    core_packet_pool_free(ctl->pool);
-    g_free(ctl);
+    ub_space_free(ubc->space);
+    core_packet_pool_free(ubc->pool);
+    g_free(ubc);
 }
 
-void ub_ctl_reset(UbCtl *ctl, int64_t now)
+void ubc_reset(Ubc *ubc, int64_t now)
 {
-    ctl->now = now;
-    ctl->reset_pending = false;
-    ctl->event = ctl->event_mask = ctl->cfg_addr = 0;
-    ctl->guest_errors = ctl->dma_errors = 0;
-    ub_cfg_reset(ctl->cfg, UB_CFG_RESET_DEVICE, 0);
-    for (unsigned i = 0; i < ctl->ports; i++) {
-        ub_port_reset(&ctl->port[i]);
+    ubc->now = now;
+    ubc->reset_pending = false;
+    ubc->event = ubc->event_mask = ubc->cfg_addr = 0;
+    ubc->guest_errors = ubc->dma_errors = 0;
+    ub_space_reset(ubc->space, UB_SPACE_RESET_DEVICE, 0);
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        ub_port_reset(&ubc->port[i]);
     }
-    ub_ctl_kick(ctl);
+    ubc_kick(ubc);
 }
 
-void ub_ctl_bus_master(UbCtl *ctl, bool on)
+void ubc_bus_master(Ubc *ubc, bool on)
 {
-    if (ctl->master != on) {
-        ctl->master = on;
-        ub_ctl_kick(ctl);
+    if (ubc->master != on) {
+        ubc->master = on;
+        ubc_kick(ubc);
     }
 }
 
-int64_t ub_ctl_run(UbCtl *ctl, int64_t now)
+int64_t ubc_run(Ubc *ubc, int64_t now)
 {
     int64_t next = INT64_MAX;
 
-    ctl->now = now;
-    ctl->running = true;
-    if (ctl->reset_pending) {
-        ub_ctl_reset(ctl, now);
+    ubc->now = now;
+    ubc->running = true;
+    if (ubc->reset_pending) {
+        ubc_reset(ubc, now);
     }
-    for (unsigned i = 0; i < ctl->ports; i++) {
-        int64_t t = ub_port_run(&ctl->port[i]);
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        int64_t t = ub_port_run(&ubc->port[i]);
 
         next = MIN(next, t);
     }
-    ctl->running = false;
+    ubc->running = false;
     return next;
 }
 
 /* ---- Wires -------------------------------------------------------------------- */
 
-void ub_ctl_wire_connected(UbCtl *ctl, unsigned port, int64_t now)
+void ubc_wire_connected(Ubc *ubc, unsigned port, int64_t now)
 {
-    ctl->now = now;
-    ub_link_connected(ctl->port[port].wire);
-    ctl->ops.wire_ready(ctl->opaque, port);
-    ub_ctl_kick(ctl);
+    ubc->now = now;
+    ub_wire_connected(ubc->port[port].wire);
+    ubc->ops.wire_ready(ubc->opaque, port);
+    ubc_kick(ubc);
 }
 
-void ub_ctl_wire_disconnected(UbCtl *ctl, unsigned port, int64_t now)
+void ubc_wire_disconnected(Ubc *ubc, unsigned port, int64_t now)
 {
-    ctl->now = now;
-    ub_link_disconnected(ctl->port[port].wire);
-    ub_port_wire_down(&ctl->port[port]);
-    ub_ctl_kick(ctl);
+    ubc->now = now;
+    ub_wire_disconnected(ubc->port[port].wire);
+    ub_port_wire_down(&ubc->port[port]);
+    ubc_kick(ubc);
 }
 
-void ub_ctl_wire_receive(UbCtl *ctl, unsigned port, const uint8_t *data,
+void ubc_wire_receive(Ubc *ubc, unsigned port, const uint8_t *data,
                          size_t len, int64_t now)
 {
-    ctl->now = now;
-    ub_link_receive(ctl->port[port].wire, data, len);
-    ub_ctl_kick(ctl);
+    ubc->now = now;
+    ub_wire_receive(ubc->port[port].wire, data, len);
+    ubc_kick(ubc);
 }
 
-size_t ub_ctl_wire_queued(UbCtl *ctl, unsigned port, const uint8_t **data)
+size_t ubc_wire_queued(Ubc *ubc, unsigned port, const uint8_t **data)
 {
-    return ub_link_queued(ctl->port[port].wire, data);
+    return ub_wire_queued(ubc->port[port].wire, data);
 }
 
-void ub_ctl_wire_sent(UbCtl *ctl, unsigned port, size_t n)
+void ubc_wire_sent(Ubc *ubc, unsigned port, size_t n)
 {
-    ub_link_sent(ctl->port[port].wire, n);
+    ub_wire_sent(ubc->port[port].wire, n);
 }
 
 /* ---- Views --------------------------------------------------------------------- */
 
-UbInject *ub_ctl_inject(UbCtl *ctl, unsigned port)
+UbInject *ubc_inject(Ubc *ubc, unsigned port)
 {
-    return port < ctl->ports ? ub_link_inject(ctl->port[port].wire) : NULL;
+    return port < ubc->ports ? ub_wire_inject(ubc->port[port].wire) : NULL;
 }
 
-unsigned ub_ctl_ports(const UbCtl *ctl)
+unsigned ubc_ports(const Ubc *ubc)
 {
-    return ctl->ports;
+    return ubc->ports;
 }
 
-const char *ub_ctl_counter_name(unsigned counter)
+const char *ubc_counter_name(unsigned counter)
 {
     static const char *const names[] = {
 #define UBC_X(id, name) name,
@@ -399,21 +399,21 @@ const char *ub_ctl_counter_name(unsigned counter)
     return counter < G_N_ELEMENTS(names) ? names[counter] : NULL;
 }
 
-bool ub_ctl_port_info(UbCtl *ctl, unsigned port, UbCtlPortInfo *info)
+bool ubc_port_info(Ubc *ubc, unsigned port, UbcPortInfo *info)
 {
     static const char *const fec_names[] = { "off", "t2", "t4" };
     UbPort *p;
     const UbLmsm *l;
 
     memset(info, 0, sizeof(*info));
-    if (port >= ctl->ports) {
+    if (port >= ubc->ports) {
         return false;
     }
-    p = &ctl->port[port];
+    p = &ubc->port[port];
     l = ub_phy_lmsm(p->phy);
     ub_dll_status(p->dll, &info->status);
-    info->connected = ub_link_is_up(p->wire);
-    info->peer = ub_link_peer(p->wire);
+    info->connected = ub_wire_is_up(p->wire);
+    info->peer = ub_wire_peer(p->wire);
     info->link_up = l->link_up;
     info->primary = l->primary;
     info->crc = l->crc == UB_LTB_CRC30;

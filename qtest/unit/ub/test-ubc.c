@@ -7,7 +7,7 @@
 #include <glib.h>
 
 #include "core/bytes.h"
-#include "ub/ctl.h"
+#include "ub/ubc.h"
 
 #define MEM (4u << 20)
 #define TX_RING 0x1000
@@ -20,7 +20,7 @@
 #define SECOND 1000000000ll
 
 typedef struct Side {
-    UbCtl *ctl;
+    Ubc *ubc;
     struct Side *peer;
     uint8_t *mem;
     bool wire; /* the byte stream is there */
@@ -101,20 +101,20 @@ static void peer_error(void *opaque, unsigned port, const char *what)
     g_test_message("peer error: %s", what);
 }
 
-static void transition(void *opaque, unsigned port, UbCtlMachine machine,
+static void transition(void *opaque, unsigned port, UbcMachine machine,
                        const char *from, const char *to, const char *cause)
 {
     Side *s = opaque;
 
-    if (machine == UB_CTL_LMSM || machine == UB_CTL_DLL) {
+    if (machine == UBC_MACHINE_LMSM || machine == UBC_MACHINE_DLL) {
         g_test_message("%10.1f us side %c %s: %s -> %s (%s)", now / 1e3,
                        s < s->peer ? 'a' : 'b',
-                       machine == UB_CTL_LMSM ? "lmsm" : "dll", from, to,
+                       machine == UBC_MACHINE_LMSM ? "lmsm" : "dll", from, to,
                        cause);
     }
 }
 
-static const UbCtlOps ops = {
+static const UbcOps ops = {
     .dma_read = dma_read,
     .dma_write = dma_write,
     .interrupt = interrupt,
@@ -128,12 +128,12 @@ static const UbCtlOps ops = {
 
 static uint32_t rd(Side *s, uint32_t reg)
 {
-    return ub_ctl_read(s->ctl, reg, now);
+    return ubc_read(s->ubc, reg, now);
 }
 
 static void wr(Side *s, uint32_t reg, uint32_t value)
 {
-    ub_ctl_write(s->ctl, reg, value, now);
+    ubc_write(s->ubc, reg, value, now);
 }
 
 static uint32_t cfg(Side *s, uint32_t dw)
@@ -144,22 +144,22 @@ static uint32_t cfg(Side *s, uint32_t dw)
 static void connect(Side *a, Side *b)
 {
     a->wire = b->wire = true;
-    ub_ctl_wire_connected(a->ctl, 0, now);
-    ub_ctl_wire_connected(b->ctl, 0, now);
+    ubc_wire_connected(a->ubc, 0, now);
+    ubc_wire_connected(b->ubc, 0, now);
     a->next = b->next = now;
 }
 
 static void cut(Side *a, Side *b)
 {
     a->wire = b->wire = false;
-    ub_ctl_wire_disconnected(a->ctl, 0, now);
-    ub_ctl_wire_disconnected(b->ctl, 0, now);
+    ubc_wire_disconnected(a->ubc, 0, now);
+    ubc_wire_disconnected(b->ubc, 0, now);
 }
 
 static bool move(Side *from)
 {
     const uint8_t *data;
-    size_t n = ub_ctl_wire_queued(from->ctl, 0, &data);
+    size_t n = ubc_wire_queued(from->ubc, 0, &data);
     uint8_t *copy;
 
     if (!n || !from->wire || from->peer->stalled > now) {
@@ -169,8 +169,8 @@ static bool move(Side *from)
         n = MIN(n, from->max_chunk);
     }
     copy = g_memdup2(data, n);
-    ub_ctl_wire_sent(from->ctl, 0, n);
-    ub_ctl_wire_receive(from->peer->ctl, 0, copy, n, now);
+    ubc_wire_sent(from->ubc, 0, n);
+    ubc_wire_receive(from->peer->ubc, 0, copy, n, now);
     g_free(copy);
     return true;
 }
@@ -196,12 +196,12 @@ static bool run_until(Side *a, Side *b, bool (*done)(Side *a, Side *b),
 
         if (a->next <= now && has_turn(a)) {
             a->next = INT64_MAX;
-            a->next = MIN(a->next, ub_ctl_run(a->ctl, now));
+            a->next = MIN(a->next, ubc_run(a->ubc, now));
             busy = true;
         }
         if (b->next <= now && has_turn(b)) {
             b->next = INT64_MAX;
-            b->next = MIN(b->next, ub_ctl_run(b->ctl, now));
+            b->next = MIN(b->next, ubc_run(b->ubc, now));
             busy = true;
         }
         busy |= move(a);
@@ -249,10 +249,10 @@ static bool never(Side *a, Side *b)
     return false;
 }
 
-static void side_init(Side *s, Side *peer, const UbCtlConfig *conf)
+static void side_init(Side *s, Side *peer, const UbcConfig *conf)
 {
     const char *why = NULL;
-    UbCtlConfig c = *conf;
+    UbcConfig c = *conf;
 
     memset(s, 0, sizeof(*s));
     s->peer = peer;
@@ -261,15 +261,15 @@ static void side_init(Side *s, Side *peer, const UbCtlConfig *conf)
     c.guid[15] = s < peer ? 1 : 2;
     c.session = s < peer ? 0x1111 : 0x2222;
     c.lmsm.seed = c.session;
-    s->ctl = ub_ctl_new(&c, &ops, s, &why);
+    s->ubc = ubc_new(&c, &ops, s, &why);
     g_assert_cmpstr(why, ==, NULL);
-    g_assert_nonnull(s->ctl);
-    ub_ctl_bus_master(s->ctl, true);
+    g_assert_nonnull(s->ubc);
+    ubc_bus_master(s->ubc, true);
 }
 
 static void side_free(Side *s)
 {
-    ub_ctl_free(s->ctl);
+    ubc_free(s->ubc);
     g_free(s->mem);
 }
 
@@ -380,7 +380,7 @@ static bool exchanged(Side *a, Side *b)
     return a->received == goal && b->received == goal;
 }
 
-static void pair(Side *a, Side *b, const UbCtlConfig *conf)
+static void pair(Side *a, Side *b, const UbcConfig *conf)
 {
     now = 1000;
     side_init(a, b, conf);
@@ -400,16 +400,16 @@ static Side two[2];
 
 /*
  * A ring with more in it than the data link layer queues is served to its end
- * by the times that ub_ctl_run() returns alone, however silent the peer is.
+ * by the times that ubc_run() returns alone, however silent the peer is.
  */
 static void test_long_ring(void)
 {
     Side *a = &two[0], *b = &two[1];
     const uint32_t ring = UBC_PORT(0) + UBC_RING_TX;
-    UbCtlConfig conf;
+    UbcConfig conf;
     int64_t next;
 
-    ub_ctl_config_init(&conf);
+    ubc_config_init(&conf);
     conf.dll.queue_limit = 4 * BUF;
     pair(a, b, &conf);
     g_assert_true(run_until(a, b, both_up, 60 * SECOND));
@@ -418,8 +418,8 @@ static void test_long_ring(void)
     for (unsigned i = 0; i < 1000 && next <= now; i++) {
         const uint8_t *data;
 
-        next = ub_ctl_run(a->ctl, now);
-        ub_ctl_wire_sent(a->ctl, 0, ub_ctl_wire_queued(a->ctl, 0, &data));
+        next = ubc_run(a->ubc, now);
+        ubc_wire_sent(a->ubc, 0, ubc_wire_queued(a->ubc, 0, &data));
     }
     g_assert_cmpuint(rd(a, ring + UBC_RING_TAIL), ==, a->tx_head);
     g_assert_cmpint(next, >, now);
@@ -430,10 +430,10 @@ static void test_train_and_exchange(void)
 {
     Side *a = &two[0], *b = &two[1];
     const uint32_t link = UB_CFG_PORT_CAP(0, UB_CAP_PORT_LINK);
-    UbCtlConfig conf;
-    UbCtlPortInfo info;
+    UbcConfig conf;
+    UbcPortInfo info;
 
-    ub_ctl_config_init(&conf);
+    ubc_config_init(&conf);
     pair(a, b, &conf);
     g_assert_true(run_until(a, b, both_up, 60 * SECOND));
     a->peer_errors = b->peer_errors = 0; /* a block cut by the rate change */
@@ -447,7 +447,7 @@ static void test_train_and_exchange(void)
                     ==, 8 | 8 << 4 | 0 << 12);
     g_assert_cmphex(cfg(a, link + UB_PORT_LINK_DATA_LINK_STATE_MACHINE_STATUS),
                     ==, 3);
-    g_assert_true(ub_ctl_port_info(a->ctl, 0, &info));
+    g_assert_true(ubc_port_info(a->ubc, 0, &info));
     g_assert_cmpuint(info.tx_width, ==, 8);
     g_assert_cmpuint(info.rx_width, ==, 8);
     g_assert_cmpuint(info.counter[UBC_CNT_TX_PACKETS], ==, goal);
@@ -461,18 +461,18 @@ static void test_train_and_exchange(void)
 static void test_idle(void)
 {
     Side *a = &two[0], *b = &two[1];
-    UbCtlConfig conf;
+    UbcConfig conf;
     unsigned runs = 0;
     int64_t end;
 
-    ub_ctl_config_init(&conf);
+    ubc_config_init(&conf);
     pair(a, b, &conf);
     g_assert_true(run_until(a, b, both_up, 60 * SECOND));
     run_until(a, b, never, SECOND);
     for (end = now + 10 * SECOND; MIN(a->next, b->next) < end; runs++) {
         now = MAX(now, MIN(a->next, b->next));
-        a->next = ub_ctl_run(a->ctl, now);
-        b->next = ub_ctl_run(b->ctl, now);
+        a->next = ubc_run(a->ubc, now);
+        b->next = ubc_run(b->ubc, now);
         while (move(a) || move(b)) {
         }
     }
@@ -484,9 +484,9 @@ static void test_idle(void)
 static void test_cut_and_mend(void)
 {
     Side *a = &two[0], *b = &two[1];
-    UbCtlConfig conf;
+    UbcConfig conf;
 
-    ub_ctl_config_init(&conf);
+    ubc_config_init(&conf);
     pair(a, b, &conf);
     goal = 200;
     g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
@@ -506,22 +506,22 @@ static void test_bit_errors(void)
 {
     static const double rates[] = { 1e-6, 1e-5, 1e-4, 1e-3 };
     Side *a = &two[0], *b = &two[1];
-    UbCtlConfig conf;
+    UbcConfig conf;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(rates); i++) {
-        UbCtlPortInfo info;
+        UbcPortInfo info;
 
-        ub_ctl_config_init(&conf);
+        ubc_config_init(&conf);
         pair(a, b, &conf);
         g_assert_true(run_until(a, b, both_up, 60 * SECOND));
         for (unsigned lane = 0; lane < UB_LANES; lane++) {
             const UbLaneFault f = { .ber = rates[i] };
 
-            g_assert_true(ub_inject_lane(ub_ctl_inject(a->ctl, 0), lane, &f));
+            g_assert_true(ub_inject_lane(ubc_inject(a->ubc, 0), lane, &f));
         }
         goal = 2000;
         g_assert_true(run_until(a, b, exchanged, 600 * SECOND));
-        ub_ctl_port_info(b->ctl, 0, &info);
+        ubc_port_info(b->ubc, 0, &info);
         if (rates[i] >= 1e-5) {
             g_assert_cmpuint(info.counter[UBC_CNT_FEC_CORRECTED], >, 0);
         }
@@ -533,9 +533,9 @@ static void test_bit_errors(void)
 static void test_small_pieces(void)
 {
     Side *a = &two[0], *b = &two[1];
-    UbCtlConfig conf;
+    UbcConfig conf;
 
-    ub_ctl_config_init(&conf);
+    ubc_config_init(&conf);
     pair(a, b, &conf);
     a->max_chunk = 511;
     b->max_chunk = 4096;
@@ -551,10 +551,10 @@ static void test_modes(void)
 
     for (unsigned width = 1; width <= 8; width *= 2) {
         for (unsigned fec = 0; fec < 3; fec++) {
-            UbCtlPortInfo info;
-            UbCtlConfig conf;
+            UbcPortInfo info;
+            UbcConfig conf;
 
-            ub_ctl_config_init(&conf);
+            ubc_config_init(&conf);
             conf.lmsm.max_width = conf.lmsm.target_tx = width;
             conf.lmsm.target_rx = width;
             memset(conf.lmsm.fec_mode, fec, sizeof(conf.lmsm.fec_mode));
@@ -562,7 +562,7 @@ static void test_modes(void)
             pair(a, b, &conf);
             goal = 100;
             g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
-            ub_ctl_port_info(a->ctl, 0, &info);
+            ubc_port_info(a->ubc, 0, &info);
             g_assert_cmpuint(info.tx_width, ==, width);
             g_assert_cmpstr(info.fec, ==, fec == 2 ? "t4" : fec ? "t2" : "off");
             unpair(a, b);
@@ -574,32 +574,32 @@ static void test_modes(void)
 static void test_migrate(void)
 {
     Side *a = &two[0], *b = &two[1];
-    UbCtlConfig conf;
+    UbcConfig conf;
     const char *why;
     uint8_t *blob;
     size_t len;
-    UbCtl *old;
+    Ubc *old;
 
-    ub_ctl_config_init(&conf);
+    ubc_config_init(&conf);
     pair(a, b, &conf);
     g_assert_true(run_until(a, b, both_up, 60 * SECOND));
     /* Packets for which b has no buffers, so that they wait. */
     send(a, 20, 3);
     run_until(a, b, never, SECOND / 10);
     g_assert_cmpuint(b->received, ==, 0);
-    blob = ub_ctl_save(b->ctl, now, &len);
+    blob = ubc_save(b->ubc, now, &len);
     cut(a, b);
-    old = b->ctl;
+    old = b->ubc;
     conf.guid[15] = 9;
-    b->ctl = ub_ctl_new(&conf, &ops, b, &why);
-    ub_ctl_bus_master(b->ctl, true);
+    b->ubc = ubc_new(&conf, &ops, b, &why);
+    ubc_bus_master(b->ubc, true);
     /* Every damaged image is refused. */
     for (size_t n = 0; n < len; n += 1 + n / 8) {
-        g_assert_nonnull(ub_ctl_load(b->ctl, now, blob, n));
+        g_assert_nonnull(ubc_load(b->ubc, now, blob, n));
     }
-    g_assert_null(ub_ctl_load(b->ctl, now, blob, len));
+    g_assert_null(ubc_load(b->ubc, now, blob, len));
     g_assert_cmphex(cfg(b, UB_CFG0_BASIC_GUID), ==, 2);
-    ub_ctl_free(old);
+    ubc_free(old);
     g_free(blob);
     connect(a, b);
     goal = 500;
@@ -621,10 +621,10 @@ static unsigned want_width;
 
 static bool has_width(Side *a, Side *b)
 {
-    UbCtlPortInfo x, y;
+    UbcPortInfo x, y;
 
-    ub_ctl_port_info(a->ctl, 0, &x);
-    ub_ctl_port_info(b->ctl, 0, &y);
+    ubc_port_info(a->ubc, 0, &x);
+    ubc_port_info(b->ubc, 0, &y);
     return both_up(a, b) && x.tx_width == want_width &&
            y.tx_width == want_width;
 }
@@ -633,9 +633,9 @@ static void test_width_by_retrain(void)
 {
     static const unsigned widths[] = { 4, 8, 1, 2, 8 };
     Side *a = &two[0], *b = &two[1];
-    UbCtlConfig conf;
+    UbcConfig conf;
 
-    ub_ctl_config_init(&conf);
+    ubc_config_init(&conf);
     pair(a, b, &conf);
     goal = 200;
     g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
@@ -672,9 +672,9 @@ static void test_width_on_busy_hosts(void)
     static const unsigned widths[] = { 4, 8, 1, 8, 2, 8 };
     Side *a = &two[0], *b = &two[1];
     const unsigned seeds = g_test_slow() ? 200 : 4;
-    UbCtlConfig conf;
+    UbcConfig conf;
 
-    ub_ctl_config_init(&conf);
+    ubc_config_init(&conf);
     conf.lmsm.time_scale = 10;
     conf.lmsm.timeout_min = SECOND / 2;
     conf.dll_time_scale = 1000;
@@ -686,8 +686,8 @@ static void test_width_on_busy_hosts(void)
         for (unsigned lane = 0; lane < UB_LANES && seed % 2; lane++) {
             const UbLaneFault f = { .ber = 1e-6 };
 
-            ub_inject_lane(ub_ctl_inject(a->ctl, 0), lane, &f);
-            ub_inject_lane(ub_ctl_inject(b->ctl, 0), lane, &f);
+            ub_inject_lane(ubc_inject(a->ubc, 0), lane, &f);
+            ub_inject_lane(ubc_inject(b->ubc, 0), lane, &f);
         }
         a->host = g_rand_new_with_seed(2 * seed);
         b->host = g_rand_new_with_seed(2 * seed + 1);
@@ -710,9 +710,9 @@ static void test_width_on_busy_hosts(void)
 
 static uint64_t retrains(Side *s)
 {
-    UbCtlPortInfo info;
+    UbcPortInfo info;
 
-    ub_ctl_port_info(s->ctl, 0, &info);
+    ubc_port_info(s->ubc, 0, &info);
     return info.counter[UBC_CNT_RETRAINS];
 }
 
@@ -729,10 +729,10 @@ static unsigned want_rate;
 
 static bool has_rate(Side *a, Side *b)
 {
-    UbCtlPortInfo x, y;
+    UbcPortInfo x, y;
 
-    ub_ctl_port_info(a->ctl, 0, &x);
-    ub_ctl_port_info(b->ctl, 0, &y);
+    ubc_port_info(a->ubc, 0, &x);
+    ubc_port_info(b->ubc, 0, &y);
     return both_up(a, b) && x.rate == want_rate && y.rate == want_rate;
 }
 
@@ -741,15 +741,15 @@ static bool has_rate(Side *a, Side *b)
 static void test_rate_refused(void)
 {
     Side *a = &two[0], *b = &two[1], *first, *second;
-    UbCtlConfig conf;
-    UbCtlPortInfo info;
+    UbcConfig conf;
+    UbcPortInfo info;
     uint64_t before;
 
-    ub_ctl_config_init(&conf);
+    ubc_config_init(&conf);
     pair(a, b, &conf);
     want_rate = 8;
     g_assert_true(run_until(a, b, has_rate, 60 * SECOND));
-    ub_ctl_port_info(a->ctl, 0, &info);
+    ubc_port_info(a->ubc, 0, &info);
     first = info.primary ? a : b;
     second = info.primary ? b : a;
     want_rate = 4;
@@ -776,9 +776,9 @@ static void test_rate_refused(void)
 static void test_widen_after_narrow_start(void)
 {
     Side *a = &two[0], *b = &two[1];
-    UbCtlConfig conf;
+    UbcConfig conf;
 
-    ub_ctl_config_init(&conf);
+    ubc_config_init(&conf);
     conf.lmsm.target_tx = conf.lmsm.target_rx = 2;
     pair(a, b, &conf);
     want_width = 2;
@@ -800,10 +800,10 @@ static void test_one_sided_loss(void)
     const uint32_t dw = UB_CFG_PORT_CAP(0, UB_CAP_PORT_LINK) +
                         UB_PORT_LINK_PHY_LINK_CONTROL_2;
     Side *a = &two[0], *b = &two[1];
-    UbCtlConfig conf;
+    UbcConfig conf;
     uint32_t c2;
 
-    ub_ctl_config_init(&conf);
+    ubc_config_init(&conf);
     pair(a, b, &conf);
     goal = 100;
     g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
@@ -828,9 +828,9 @@ static void test_one_sided_loss(void)
 static void test_misuse(void)
 {
     Side *a = &two[0], *b = &two[1];
-    UbCtlConfig conf;
+    UbcConfig conf;
 
-    ub_ctl_config_init(&conf);
+    ubc_config_init(&conf);
     pair(a, b, &conf);
     g_assert_true(run_until(a, b, both_up, 60 * SECOND));
     /* Registers that are not there, and DMA to nowhere. */
@@ -862,20 +862,20 @@ static void test_misuse(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/ub/ctl/train-and-exchange", test_train_and_exchange);
-    g_test_add_func("/ub/ctl/long-ring", test_long_ring);
-    g_test_add_func("/ub/ctl/idle", test_idle);
-    g_test_add_func("/ub/ctl/cut-and-mend", test_cut_and_mend);
-    g_test_add_func("/ub/ctl/small-pieces", test_small_pieces);
-    g_test_add_func("/ub/ctl/modes", test_modes);
-    g_test_add_func("/ub/ctl/bit-errors", test_bit_errors);
-    g_test_add_func("/ub/ctl/width-by-retrain", test_width_by_retrain);
-    g_test_add_func("/ub/ctl/width-on-busy-hosts", test_width_on_busy_hosts);
-    g_test_add_func("/ub/ctl/rate-refused", test_rate_refused);
-    g_test_add_func("/ub/ctl/widen-after-narrow-start",
+    g_test_add_func("/ub/ubc/train-and-exchange", test_train_and_exchange);
+    g_test_add_func("/ub/ubc/long-ring", test_long_ring);
+    g_test_add_func("/ub/ubc/idle", test_idle);
+    g_test_add_func("/ub/ubc/cut-and-mend", test_cut_and_mend);
+    g_test_add_func("/ub/ubc/small-pieces", test_small_pieces);
+    g_test_add_func("/ub/ubc/modes", test_modes);
+    g_test_add_func("/ub/ubc/bit-errors", test_bit_errors);
+    g_test_add_func("/ub/ubc/width-by-retrain", test_width_by_retrain);
+    g_test_add_func("/ub/ubc/width-on-busy-hosts", test_width_on_busy_hosts);
+    g_test_add_func("/ub/ubc/rate-refused", test_rate_refused);
+    g_test_add_func("/ub/ubc/widen-after-narrow-start",
                     test_widen_after_narrow_start);
-    g_test_add_func("/ub/ctl/one-sided-loss", test_one_sided_loss);
-    g_test_add_func("/ub/ctl/migrate", test_migrate);
-    g_test_add_func("/ub/ctl/misuse", test_misuse);
+    g_test_add_func("/ub/ubc/one-sided-loss", test_one_sided_loss);
+    g_test_add_func("/ub/ubc/migrate", test_migrate);
+    g_test_add_func("/ub/ubc/misuse", test_misuse);
     return g_test_run();
 }

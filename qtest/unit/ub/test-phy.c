@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
-#include "ub/port-phy.h"
+#include "ub/phy.h"
 
 #define MS(n) ((int64_t)(n) * 1000000)
 
@@ -825,26 +825,26 @@ static void test_capture(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_data_func("/ub/port-phy/train/full-eq", GUINT_TO_POINTER(0),
+    g_test_add_data_func("/ub/phy/train/full-eq", GUINT_TO_POINTER(0),
                          test_train);
-    g_test_add_data_func("/ub/port-phy/train/highest-eq",
+    g_test_add_data_func("/ub/phy/train/highest-eq",
                          GUINT_TO_POINTER(1), test_train);
-    g_test_add_data_func("/ub/port-phy/train/skip-eq", GUINT_TO_POINTER(2),
+    g_test_add_data_func("/ub/phy/train/skip-eq", GUINT_TO_POINTER(2),
                          test_train);
-    g_test_add_func("/ub/port-phy/modes", test_modes);
-    g_test_add_func("/ub/port-phy/rest", test_rest);
-    g_test_add_func("/ub/port-phy/wires", test_wires);
-    g_test_add_func("/ub/port-phy/noise", test_noise);
-    g_test_add_func("/ub/port-phy/ber", test_ber);
-    g_test_add_func("/ub/port-phy/qdlws", test_qdlws);
-    g_test_add_func("/ub/port-phy/lane-cut", test_lane_cut);
-    g_test_add_func("/ub/port-phy/lane0-cut", test_lane0_cut);
-    g_test_add_func("/ub/port-phy/retrain", test_retrain);
-    g_test_add_func("/ub/port-phy/hi-fec-ber", test_hi_ber);
-    g_test_add_func("/ub/port-phy/garbage", test_garbage);
-    g_test_add_func("/ub/port-phy/speed", test_speed);
-    g_test_add_func("/ub/port-phy/unplug", test_unplug);
-    g_test_add_func("/ub/port-phy/optical", test_optical);
-    g_test_add_func("/ub/port-phy/capture", test_capture);
+    g_test_add_func("/ub/phy/modes", test_modes);
+    g_test_add_func("/ub/phy/rest", test_rest);
+    g_test_add_func("/ub/phy/wires", test_wires);
+    g_test_add_func("/ub/phy/noise", test_noise);
+    g_test_add_func("/ub/phy/ber", test_ber);
+    g_test_add_func("/ub/phy/qdlws", test_qdlws);
+    g_test_add_func("/ub/phy/lane-cut", test_lane_cut);
+    g_test_add_func("/ub/phy/lane0-cut", test_lane0_cut);
+    g_test_add_func("/ub/phy/retrain", test_retrain);
+    g_test_add_func("/ub/phy/hi-fec-ber", test_hi_ber);
+    g_test_add_func("/ub/phy/garbage", test_garbage);
+    g_test_add_func("/ub/phy/speed", test_speed);
+    g_test_add_func("/ub/phy/unplug", test_unplug);
+    g_test_add_func("/ub/phy/optical", test_optical);
+    g_test_add_func("/ub/phy/capture", test_capture);
     return g_test_run();
 }
