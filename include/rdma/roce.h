@@ -13,6 +13,8 @@
 #include <stddef.h>
 
 #include "core/bytes.h"
+#include "core/crc32.h"
+#include "core/inet.h"
 
 #define ROCE_UDP_PORT      4791
 #define ROCE_ETH_BYTES     14
@@ -196,24 +198,13 @@ static inline int32_t psn_diff(uint32_t a, uint32_t b)
     return (int32_t)((a - b) << 8) >> 8;
 }
 
-/* ---- checksums ---- */
+/* ---- ICRC ---- */
 
-/*
- * Continue a reflected CRC32 (polynomial 04c11db7) over @len bytes.  Start
- * with 0xffffffff; the CRC of the whole is the complement of the result.
- */
-uint32_t roce_crc32(uint32_t crc, const void *buf, size_t len);
-/* The portable version of the same, for tests and other processors. */
-uint32_t roce_crc32_generic(uint32_t crc, const void *buf, size_t len);
 /*
  * ICRC of an IPv4 RoCEv2 packet (annex A17.3.3): @ip points at the IP header
  * without options, @len counts from there to the end of the padded payload,
  * ICRC excluded, and is at least 40.  Stored little-endian behind the payload.
  */
 uint32_t roce_icrc(const uint8_t *ip, size_t len);
-/* Ones-complement sum of @len bytes added to @sum, not folded. */
-uint64_t roce_csum_add(uint64_t sum, const void *buf, size_t len);
-/* Fold and complement: the value to be stored big-endian. */
-uint16_t roce_csum_fold(uint64_t sum);
 
 #endif

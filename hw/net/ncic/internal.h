@@ -7,7 +7,7 @@
 #define HW_NET_NCIC_ETH_INTERNAL_H
 
 #include "core/bytes.h"
-#include "ncic/csum.h"
+#include "core/inet.h"
 #include "ncic/eth.h"
 #include "ncic/rss.h"
 

@@ -68,15 +68,15 @@ void ncic_roce_build(uint8_t *frame, const NcicRoceDesc *d, uint16_t ip_id)
     put_be16(ip + 10, 0);
     put_be32(ip + 12, d->sip);
     put_be32(ip + 16, d->dip);
-    sum = ~ncic_csum(ip, IP_HLEN);
+    sum = ~core_csum(ip, IP_HLEN);
     put_be16(ip + 10, sum);
 
     put_be16(udp, NCIC_ROCE_UDP_PORT);
     put_be16(udp + 2, NCIC_ROCE_UDP_PORT);
     put_be16(udp + 4, udp_len);
     put_be16(udp + 6, 0);
-    sum = ~ncic_csum_add(ncic_csum_pseudo4(ip, IP_PROTO_UDP, udp_len),
-                         ncic_csum(udp, udp_len));
+    sum = ~core_csum_join(core_csum_pseudo4(ip, IP_PROTO_UDP, udp_len),
+                         core_csum(udp, udp_len));
     put_be16(udp + 6, sum ? sum : 0xffff);
 }
 
@@ -139,12 +139,12 @@ bool ncic_roce_check(const uint8_t *frame, size_t len, bool need_csum,
         len < IP_OFF + (size_t)total) {
         return false;
     }
-    if (ncic_csum(ip, IP_HLEN) != 0xffff) {
+    if (core_csum(ip, IP_HLEN) != 0xffff) {
         return false;
     }
     if ((need_csum || get_be16(udp + 6)) &&
-        ncic_csum_add(ncic_csum_pseudo4(ip, IP_PROTO_UDP, udp_len),
-                      ncic_csum(udp, udp_len)) != 0xffff) {
+        core_csum_join(core_csum_pseudo4(ip, IP_PROTO_UDP, udp_len),
+                      core_csum(udp, udp_len)) != 0xffff) {
         return false;
     }
     memcpy(d->dmac, frame, 6);

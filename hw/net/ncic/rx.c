@@ -27,8 +27,8 @@ static void parse_ipv4(NcicRxMeta *m, const uint8_t *ip, size_t len)
     /* The unit sums the IP header, a pseudo-header and all that follows; each
      * intact part comes to ffff, so 0 remains when header and layer 4 are both
      * good. */
-    m->csum = ~ncic_csum_add(ncic_csum(ip, len),
-                             ncic_csum_pseudo4(ip, proto, total - ihl));
+    m->csum = ~core_csum_join(core_csum(ip, len),
+                             core_csum_pseudo4(ip, proto, total - ihl));
     if (proto != PROTO_TCP && proto != PROTO_UDP) {
         return;
     }

@@ -124,7 +124,7 @@ static void insert_csum(NcicEth *e, const uint8_t *desc, size_t len)
         ncic_eth_guest_error(e, NCIC_E_CSUM, start, offset);
         return;
     }
-    sum = ~ncic_csum(e->scratch + start, len - start);
+    sum = ~core_csum(e->scratch + start, len - start);
     if (!sum && offset == start + UDP_CSUM_OFF &&
         is_udp_at(e->scratch, start)) {
         /* 0 would say "no checksum" (RFC 768), which IPv6 does not allow (RFC

@@ -217,7 +217,7 @@ uint8_t native_resize_cq(NativeRdma *n, NativeCmd *c)
 
 static uint8_t syndrome(const NativeRdma *n, RdmaStatus s)
 {
-    /* Table 3-3-4 (digest D.6). */
+    /* CoreTable 3-3-4 (digest D.6). */
     static const uint8_t code[RDMA_WC_NUM] = {
         [RDMA_WC_LOC_LEN] = 0x01, [RDMA_WC_LOC_QP_OP] = 0x02,
         [RDMA_WC_LOC_PROT] = 0x04, [RDMA_WC_FLUSH] = 0x05,

@@ -39,11 +39,11 @@ RdmaDev *rdma_new(const RdmaConfig *cfg)
     RdmaDev *dev = g_new0(RdmaDev, 1);
 
     dev->cfg = *cfg;
-    table_init(&dev->qps, cfg->log_qps);
-    table_init(&dev->cqs, cfg->log_cqs);
-    table_init(&dev->srqs, cfg->log_srqs);
+    core_table_init(&dev->qps, cfg->log_qps);
+    core_table_init(&dev->cqs, cfg->log_cqs);
+    core_table_init(&dev->srqs, cfg->log_srqs);
     dev->mr_mask = (1u << cfg->log_mrs) - 1;
-    dev->mr_page = g_new0(RdmaMr *, dev->mr_mask / TABLE_PAGE + 1);
+    dev->mr_page = g_new0(RdmaMr *, dev->mr_mask / CORE_TABLE_PAGE + 1);
     dev->wqe_blocks = g_ptr_array_new_with_free_func(g_free);
     dev->mcast = g_ptr_array_new();
     dev->tx_buf = g_malloc(TX_BATCH * (RDMA_TX_HEADROOM + FRAME_MAX));
@@ -69,10 +69,10 @@ static void srq_drop(void *opaque, void *srq)
 void rdma_reset(RdmaDev *dev)
 {
     mcast_reset(dev);
-    table_foreach(&dev->qps, qp_drop, dev);
-    table_foreach(&dev->cqs, cq_drop, dev);
-    table_foreach(&dev->srqs, srq_drop, dev);
-    for (uint32_t i = 0; i <= dev->mr_mask / TABLE_PAGE; i++) {
+    core_table_foreach(&dev->qps, qp_drop, dev);
+    core_table_foreach(&dev->cqs, cq_drop, dev);
+    core_table_foreach(&dev->srqs, srq_drop, dev);
+    for (uint32_t i = 0; i <= dev->mr_mask / CORE_TABLE_PAGE; i++) {
         g_clear_pointer(&dev->mr_page[i], g_free);
     }
     memset(dev->neigh, 0, sizeof(dev->neigh));
@@ -99,9 +99,9 @@ void rdma_free(RdmaDev *dev)
     rdma_reset(dev);
     fault_reset(&dev->fault_in);
     fault_reset(&dev->fault_out);
-    table_free(&dev->qps);
-    table_free(&dev->cqs);
-    table_free(&dev->srqs);
+    core_table_free(&dev->qps);
+    core_table_free(&dev->cqs);
+    core_table_free(&dev->srqs);
     g_free(dev->mr_page);
     g_free(dev->heap);
     g_ptr_array_free(dev->wqe_blocks, true);

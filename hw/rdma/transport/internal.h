@@ -8,6 +8,7 @@
 
 #include <glib.h>
 
+#include "core/table.h"
 #include "rdma/core.h"
 #include "rdma/fault.h"
 #include "rdma/res.h"
@@ -29,26 +30,6 @@
 #define ARP_RETRY_NS  (SEC_NS / 10)
 #define ARP_TRIES     5
 #define ARP_FAILED_NS SEC_NS
-
-/* ---- sparse tables ---- */
-
-/* Pointers indexed by the low bits of a number, in pages made on demand. */
-typedef struct Table {
-    void ***page;
-    uint32_t mask;
-} Table;
-
-enum { TABLE_PAGE = 256 };
-
-void table_init(Table *t, unsigned log);
-void table_free(Table *t);
-void table_set(Table *t, uint32_t n, void *p);
-static inline void *table_get(const Table *t, uint32_t n)
-{
-    void **page = t->page[(n & t->mask) / TABLE_PAGE];
-    return page ? page[n & t->mask & (TABLE_PAGE - 1)] : NULL;
-}
-void table_foreach(Table *t, void (*fn)(void *opaque, void *p), void *opaque);
 
 /* ---- objects ---- */
 
@@ -216,8 +197,8 @@ struct RdmaDev {
     RdmaPort port;
     int64_t now;
 
-    Table qps, cqs, srqs;
-    RdmaMr **mr_page;           /* pages of TABLE_PAGE regions */
+    CoreTable qps, cqs, srqs;
+    RdmaMr **mr_page;           /* pages of CORE_TABLE_PAGE regions */
     uint32_t mr_mask;
     RdmaQp *alias[2];
 

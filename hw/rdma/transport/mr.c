@@ -14,14 +14,14 @@ static RdmaMr *mr_slot(RdmaDev *dev, uint32_t index, bool make)
     RdmaMr **page;
 
     index &= dev->mr_mask;
-    page = &dev->mr_page[index / TABLE_PAGE];
+    page = &dev->mr_page[index / CORE_TABLE_PAGE];
     if (!*page) {
         if (!make) {
             return NULL;
         }
-        *page = g_new0(RdmaMr, TABLE_PAGE);
+        *page = g_new0(RdmaMr, CORE_TABLE_PAGE);
     }
-    return &(*page)[index % TABLE_PAGE];
+    return &(*page)[index % CORE_TABLE_PAGE];
 }
 
 void rdma_mr_set(RdmaDev *dev, uint32_t index, const RdmaMr *mr)

@@ -45,7 +45,7 @@ uint32_t rdma_mgid_to_ip(const uint8_t mgid[16])
         !memcmp(mgid + 2, v4_mapped + 2, 8)) {
         return low;
     }
-    return 0xef000000 | (~roce_crc32(0xffffffff, mgid, 16) & 0xffffff);
+    return 0xef000000 | (~core_crc32(0xffffffff, mgid, 16) & 0xffffff);
 }
 
 void net_guid(const uint8_t mac[6], uint8_t guid[8])
@@ -312,7 +312,7 @@ Resolve net_path(RdmaDev *dev, const RdmaAv *av, Path *path)
     ip[9] = 17;
     put_be32(ip + 12, sip);
     put_be32(ip + 16, dip);
-    path->ip_sum = roce_csum_add(0, ip, ROCE_IP_BYTES);
+    path->ip_sum = core_csum_add(0, ip, ROCE_IP_BYTES);
     return r;
 }
 

@@ -14,24 +14,24 @@ RdmaCq *rdma_cq_create(RdmaDev *dev, uint32_t cqn)
 {
     RdmaCq *cq;
 
-    if (table_get(&dev->cqs, cqn)) {
+    if (core_table_get(&dev->cqs, cqn)) {
         return NULL;
     }
     cq = g_malloc0(sizeof(*cq) + dev->cfg.pers->cq_priv);
     cq->cqn = cqn;
-    table_set(&dev->cqs, cqn, cq);
+    core_table_set(&dev->cqs, cqn, cq);
     return cq;
 }
 
 void rdma_cq_destroy(RdmaDev *dev, RdmaCq *cq)
 {
-    table_set(&dev->cqs, cq->cqn, NULL);
+    core_table_set(&dev->cqs, cq->cqn, NULL);
     g_free(cq);
 }
 
 RdmaCq *rdma_cq_get(RdmaDev *dev, uint32_t cqn)
 {
-    RdmaCq *cq = table_get(&dev->cqs, cqn);
+    RdmaCq *cq = core_table_get(&dev->cqs, cqn);
 
     return cq && cq->cqn == cqn ? cq : NULL;
 }
@@ -50,24 +50,24 @@ RdmaSrq *rdma_srq_create(RdmaDev *dev, uint32_t srqn)
 {
     RdmaSrq *srq;
 
-    if (table_get(&dev->srqs, srqn)) {
+    if (core_table_get(&dev->srqs, srqn)) {
         return NULL;
     }
     srq = g_malloc0(sizeof(*srq) + dev->cfg.pers->srq_priv);
     srq->srqn = srqn;
-    table_set(&dev->srqs, srqn, srq);
+    core_table_set(&dev->srqs, srqn, srq);
     return srq;
 }
 
 void rdma_srq_destroy(RdmaDev *dev, RdmaSrq *srq)
 {
-    table_set(&dev->srqs, srq->srqn, NULL);
+    core_table_set(&dev->srqs, srq->srqn, NULL);
     g_free(srq);
 }
 
 RdmaSrq *rdma_srq_get(RdmaDev *dev, uint32_t srqn)
 {
-    RdmaSrq *srq = table_get(&dev->srqs, srqn);
+    RdmaSrq *srq = core_table_get(&dev->srqs, srqn);
 
     return srq && srq->srqn == srqn ? srq : NULL;
 }
@@ -88,7 +88,7 @@ RdmaQp *rdma_qp_create(RdmaDev *dev, uint32_t qpn)
 {
     RdmaQp *qp;
 
-    if (table_get(&dev->qps, qpn)) {
+    if (core_table_get(&dev->qps, qpn)) {
         return NULL;
     }
     qp = g_malloc0(sizeof(*qp) + dev->cfg.pers->qp_priv);
@@ -97,7 +97,7 @@ RdmaQp *rdma_qp_create(RdmaDev *dev, uint32_t qpn)
     qp->mtu = 256;
     qp->timer_pos = -1;
     qp->loss_at = qp->rnr_at = qp->repoll_at = NEVER;
-    table_set(&dev->qps, qpn, qp);
+    core_table_set(&dev->qps, qpn, qp);
     return qp;
 }
 
@@ -121,14 +121,14 @@ void rdma_qp_destroy(RdmaDev *dev, RdmaQp *qp)
             dev->alias[i] = NULL;
         }
     }
-    table_set(&dev->qps, qp->qpn, NULL);
+    core_table_set(&dev->qps, qp->qpn, NULL);
     g_free(qp->resp.res);
     g_free(qp);
 }
 
 RdmaQp *rdma_qp_get(RdmaDev *dev, uint32_t qpn)
 {
-    RdmaQp *qp = table_get(&dev->qps, qpn);
+    RdmaQp *qp = core_table_get(&dev->qps, qpn);
 
     return qp && qp->qpn == qpn ? qp : NULL;
 }
@@ -159,7 +159,7 @@ bool rdma_qp_idle(const RdmaQp *qp)
 void rdma_qp_foreach(RdmaDev *dev, void (*fn)(void *opaque, RdmaQp *qp),
                      void *opaque)
 {
-    table_foreach(&dev->qps, (void (*)(void *, void *))fn, opaque);
+    core_table_foreach(&dev->qps, (void (*)(void *, void *))fn, opaque);
 }
 
 void rdma_qp_alias(RdmaDev *dev, uint32_t wire_qpn, RdmaQp *qp)

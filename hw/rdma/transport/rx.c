@@ -21,7 +21,7 @@ static uint32_t check_net(RdmaDev *dev, const uint8_t *frame, size_t len,
     total = get_be16(ip + 2);
     udp_len = get_be16(udp + 4);
     if (total > len - ROCE_ETH_BYTES || total < ROCE_IP_BYTES + udp_len ||
-        roce_csum_fold(roce_csum_add(0, ip, ROCE_IP_BYTES))) {
+        core_csum_done(core_csum_add(0, ip, ROCE_IP_BYTES))) {
         dev->cnt.rx_bad_ip++;
         return 0;
     }
@@ -32,10 +32,10 @@ static uint32_t check_net(RdmaDev *dev, const uint8_t *frame, size_t len,
     }
     if (get_be16(udp + 6) || dev->cfg.udp_csum_need) {
         uint8_t pseudo[4] = { 0, 17, udp_len >> 8, udp_len };
-        uint64_t sum = roce_csum_add(0, ip + 12, 8);
+        uint64_t sum = core_csum_add(0, ip + 12, 8);
 
-        sum = roce_csum_add(sum, pseudo, 4);
-        if (roce_csum_fold(roce_csum_add(sum, udp, udp_len))) {
+        sum = core_csum_add(sum, pseudo, 4);
+        if (core_csum_done(core_csum_add(sum, udp, udp_len))) {
             dev->cnt.rx_bad_udp++;
             return 0;
         }
@@ -94,7 +94,7 @@ static RdmaQp *find_qp(RdmaDev *dev, uint32_t qpn)
     if (qpn < G_N_ELEMENTS(dev->alias) && dev->alias[qpn]) {
         return dev->alias[qpn];
     }
-    qp = table_get(&dev->qps, qpn);
+    qp = core_table_get(&dev->qps, qpn);
     return qp && (dev->cfg.qpn_wrap || qp->qpn == qpn) ? qp : NULL;
 }
 

@@ -145,9 +145,9 @@ uint8_t *rdma_save(RdmaDev *dev, int64_t now, size_t *len)
             h.num_mr++;
         }
     }
-    table_foreach(&dev->cqs, save_cq, &s);
-    table_foreach(&dev->srqs, save_srq, &s);
-    table_foreach(&dev->qps, save_qp, &s);
+    core_table_foreach(&dev->cqs, save_cq, &s);
+    core_table_foreach(&dev->srqs, save_srq, &s);
+    core_table_foreach(&dev->qps, save_qp, &s);
     for (guint i = 0; i < dev->mcast->len; i++) {
         McastGroup *g = g_ptr_array_index(dev->mcast, i);
 

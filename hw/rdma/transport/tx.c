@@ -100,7 +100,7 @@ void tx_end(RdmaDev *dev, const Path *path, uint8_t *bth, uint32_t len,
     put_be16(ip + 2, ROCE_IP_BYTES + udp_len);
     put_be16(ip + 4, dev->ip_id);
     memcpy(field, ip + 2, 4);
-    put_be16(ip + 10, roce_csum_fold(roce_csum_add(path->ip_sum, field, 4)));
+    put_be16(ip + 10, core_csum_done(core_csum_add(path->ip_sum, field, 4)));
     dev->ip_id++;
     if (!sport) {
         /* Dynamic ports, one per flow (IB 1.3 A17.4.5.2). */
@@ -116,11 +116,11 @@ void tx_end(RdmaDev *dev, const Path *path, uint8_t *bth, uint32_t len,
     }
     if (cfg->udp_csum) {
         uint8_t pseudo[4] = { 0, 17, udp_len >> 8, udp_len };
-        uint64_t sum = roce_csum_add(0, ip + 12, 8);
+        uint64_t sum = core_csum_add(0, ip + 12, 8);
         uint16_t c;
 
-        sum = roce_csum_add(sum, pseudo, 4);
-        c = roce_csum_fold(roce_csum_add(sum, udp, udp_len));
+        sum = core_csum_add(sum, pseudo, 4);
+        c = core_csum_done(core_csum_add(sum, udp, udp_len));
         put_be16(udp + 6, c ? c : 0xffff);
     }
     if (dev_ops(dev)->packet) {

@@ -145,7 +145,7 @@ static void repair(uint8_t *f, size_t len, unsigned qp)
     ip[9] = 17;
     put_be32(ip + 12, IP + 1);
     put_be32(ip + 16, IP);
-    put_be16(ip + 10, roce_csum_fold(roce_csum_add(0, ip, 20)));
+    put_be16(ip + 10, core_csum_done(core_csum_add(0, ip, 20)));
     put_be16(ip + 22, ROCE_UDP_PORT);
     put_be16(ip + 24, len - ROCE_ETH_BYTES - ROCE_IP_BYTES);
     bth[0] = (bth[0] & 0x1f) | (qp == 2 ? RDMA_UC : qp == 3 ? RDMA_UD :

@@ -345,7 +345,7 @@ GBytes *frame_make(unsigned from, unsigned to, uint8_t opcode, bool ackreq,
     ip[9] = 17;
     put_be32(ip + 12, 10u << 24 | from);
     put_be32(ip + 16, 10u << 24 | to);
-    put_be16(ip + 10, roce_csum_fold(roce_csum_add(0, ip, ROCE_IP_BYTES)));
+    put_be16(ip + 10, core_csum_done(core_csum_add(0, ip, ROCE_IP_BYTES)));
     put_be16(ip + 20, 0xd00d);
     put_be16(ip + 22, ROCE_UDP_PORT);
     put_be16(ip + 24, udp);

@@ -182,7 +182,7 @@ static void test_ud(void)
                                           RDMA_OP_SEND_IMM }, 2);
 }
 
-/* Table 1.1: what a service does not have completes as LOC_QP_OP. */
+/* CoreTable 1.1: what a service does not have completes as LOC_QP_OP. */
 static void test_table_1_1(void)
 {
     static const struct {

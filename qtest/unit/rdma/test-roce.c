@@ -78,7 +78,7 @@ static void test_crc(void)
     GRand *r = g_rand_new_with_seed(1);
 
     /* The check value every catalogue of CRCs gives for CRC-32. */
-    g_assert_cmphex(~roce_crc32(~0u, "123456789", 9), ==, 0xcbf43926);
+    g_assert_cmphex(~core_crc32(~0u, "123456789", 9), ==, 0xcbf43926);
     for (int i = 0; i < sizeof(buf); i++) {
         buf[i] = g_rand_int(r);
     }
@@ -87,8 +87,8 @@ static void test_crc(void)
             uint32_t seed = g_rand_int(r);
             uint32_t want = bitwise_crc(seed, buf + off, len);
 
-            g_assert_cmphex(roce_crc32(seed, buf + off, len), ==, want);
-            g_assert_cmphex(roce_crc32_generic(seed, buf + off, len), ==,
+            g_assert_cmphex(core_crc32(seed, buf + off, len), ==, want);
+            g_assert_cmphex(core_crc32_generic(seed, buf + off, len), ==,
                             want);
         }
     }
@@ -154,7 +154,7 @@ static void test_csum(void)
                                    0xf6, 0xf7 };
     uint8_t buf[100];
 
-    g_assert_cmphex(roce_csum_fold(roce_csum_add(0, rfc, 8)), ==,
+    g_assert_cmphex(core_csum_done(core_csum_add(0, rfc, 8)), ==,
                     (uint16_t)~0xddf2);
     for (int len = 0; len <= sizeof(buf); len++) {
         uint32_t sum = 0;
@@ -165,7 +165,7 @@ static void test_csum(void)
         }
         sum = (sum & 0xffff) + (sum >> 16);
         sum = (sum & 0xffff) + (sum >> 16);
-        g_assert_cmphex(roce_csum_fold(roce_csum_add(0, buf, len)), ==,
+        g_assert_cmphex(core_csum_done(core_csum_add(0, buf, len)), ==,
                         (uint16_t)~sum);
     }
 }

@@ -1,7 +1,7 @@
 /*
- * CRC32 of RoCEv2 packets, and the Internet checksum.
+ * CRC32.
  *
- * The ICRC is the dearest part of a packet after the copy itself, so x86 has a
+ * An ICRC is the dearest part of a packet after the copy itself, so x86 has a
  * carry-less multiplication version: 64 bytes are folded at a time and reduced
  * at the end (Intel, "Fast CRC Computation for Generic Polynomials Using
  * PCLMULQDQ", the constants are powers of x modulo the polynomial).  The
@@ -9,14 +9,15 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "rdma/roce.h"
+#include "core/bytes.h"
+#include "core/crc32.h"
 
 #define CRC_POLY 0xedb88320u
 
 static uint32_t crc_table[8][256];
 static uint32_t (*crc_fn)(uint32_t crc, const void *buf, size_t len);
 
-uint32_t roce_crc32_generic(uint32_t crc, const void *buf, size_t len)
+uint32_t core_crc32_generic(uint32_t crc, const void *buf, size_t len)
 {
     const uint8_t *p = buf;
 
@@ -69,7 +70,7 @@ static uint32_t crc32_clmul(uint32_t crc, const void *buf, size_t len)
     __m128i x0, x1, x2, x3, t;
 
     if (len < 64) {
-        return roce_crc32_generic(crc, p, len);
+        return core_crc32_generic(crc, p, len);
     }
     x0 = _mm_xor_si128(load(p), _mm_cvtsi32_si128(crc));
     x1 = load(p + 16);
@@ -98,7 +99,7 @@ static uint32_t crc32_clmul(uint32_t crc, const void *buf, size_t len)
     t = _mm_clmulepi64_si128(_mm_and_si128(t, low32), poly, 0x10);
     t = _mm_clmulepi64_si128(_mm_and_si128(t, low32), poly, 0x00);
     x0 = _mm_xor_si128(x0, t);
-    return roce_crc32_generic(_mm_extract_epi32(x0, 1), p, len);
+    return core_crc32_generic(_mm_extract_epi32(x0, 1), p, len);
 }
 #endif
 
@@ -119,7 +120,7 @@ static void __attribute__((constructor)) crc_init(void)
             crc_table[t][i] = c >> 8 ^ crc_table[0][c & 0xff];
         }
     }
-    crc_fn = roce_crc32_generic;
+    crc_fn = core_crc32_generic;
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("pclmul") &&
@@ -129,76 +130,7 @@ static void __attribute__((constructor)) crc_init(void)
 #endif
 }
 
-uint32_t roce_crc32(uint32_t crc, const void *buf, size_t len)
+uint32_t core_crc32(uint32_t crc, const void *buf, size_t len)
 {
     return crc_fn(crc, buf, len);
-}
-
-uint32_t roce_icrc(const uint8_t *ip, size_t len)
-{
-    /*
-     * Fields that a router may change count as ones: a dummy local route
-     * header, then TOS, TTL, both checksums, and the BTH byte with the
-     * congestion bits.
-     */
-    enum { HEAD = ROCE_IP_BYTES + ROCE_UDP_BYTES + ROCE_BTH_BYTES };
-    uint8_t h[8 + HEAD];
-    uint32_t crc;
-
-    memset(h, 0xff, 8);
-    memcpy(h + 8, ip, HEAD);
-    h[8 + 1] = 0xff;
-    h[8 + 8] = 0xff;
-    memset(h + 8 + 10, 0xff, 2);
-    memset(h + 8 + ROCE_IP_BYTES + 6, 0xff, 2);
-    h[8 + ROCE_IP_BYTES + ROCE_UDP_BYTES + 4] = 0xff;
-    crc = roce_crc32_generic(0xffffffff, h, sizeof(h));
-    return ~crc_fn(crc, ip + HEAD, len - HEAD);
-}
-
-uint64_t roce_csum_add(uint64_t sum, const void *buf, size_t len)
-{
-    const uint8_t *p = buf;
-    uint64_t a = 0, b = 0;
-
-    /* 32-bit words in a 64-bit sum: no carry can be lost below 16 GiB. */
-    for (; len >= 8; p += 8, len -= 8) {
-        uint32_t w[2];
-
-        memcpy(w, p, 8);
-        a += w[0];
-        b += w[1];
-    }
-    a += b;
-    if (len >= 4) {
-        uint32_t w;
-
-        memcpy(&w, p, 4);
-        a += w;
-        p += 4;
-        len -= 4;
-    }
-    if (len) {
-        uint8_t last[4] = { 0 };
-        uint32_t w;
-
-        memcpy(last, p, len);
-        memcpy(&w, last, 4);
-        a += w;
-    }
-    return sum + a;
-}
-
-uint16_t roce_csum_fold(uint64_t sum)
-{
-    uint16_t folded;
-    uint8_t b[2];
-
-    while (sum >> 16) {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    /* The sum was made of host-order loads: store it back the same way. */
-    folded = ~sum;
-    memcpy(b, &folded, 2);
-    return get_be16(b);
 }

@@ -5,7 +5,7 @@
  */
 #include <glib.h>
 #include "core/bytes.h"
-#include "ncic/csum.h"
+#include "core/inet.h"
 
 static void test_examples(void)
 {
@@ -19,13 +19,13 @@ static void test_examples(void)
     };
     uint8_t blank[sizeof(ip)];
 
-    g_assert_cmphex(ncic_csum(rfc, sizeof(rfc)), ==, 0xddf2);
-    g_assert_cmphex(ncic_csum(ip, sizeof(ip)), ==, 0xffff);
+    g_assert_cmphex(core_csum(rfc, sizeof(rfc)), ==, 0xddf2);
+    g_assert_cmphex(core_csum(ip, sizeof(ip)), ==, 0xffff);
     memcpy(blank, ip, sizeof(ip));
     blank[10] = blank[11] = 0;
-    g_assert_cmphex((uint16_t)~ncic_csum(blank, sizeof(blank)), ==, 0xb861);
+    g_assert_cmphex((uint16_t)~core_csum(blank, sizeof(blank)), ==, 0xb861);
     /* c0a8 + 0001 + c0a8 + 00c7 + 0011 + 005f = 18288 -> 8289 */
-    g_assert_cmphex(ncic_csum_pseudo4(ip, 17, 0x5f), ==, 0x8289);
+    g_assert_cmphex(core_csum_pseudo4(ip, 17, 0x5f), ==, 0x8289);
 }
 
 static uint16_t slow(const uint8_t *p, size_t len)
@@ -48,13 +48,13 @@ static void test_all_lengths(void)
     }
     for (unsigned off = 0; off < 9; off++) {
         for (size_t len = 0; len <= 2048; len++) {
-            g_assert_cmphex(ncic_csum(buf + off, len), ==,
+            g_assert_cmphex(core_csum(buf + off, len), ==,
                             slow(buf + off, len));
         }
     }
     memset(buf, 0xff, sizeof(buf));
     for (size_t len = 0; len <= 2048; len++) {
-        g_assert_cmphex(ncic_csum(buf, len), ==, slow(buf, len));
+        g_assert_cmphex(core_csum(buf, len), ==, slow(buf, len));
     }
 }
 
@@ -62,16 +62,16 @@ static void test_zero(void)
 {
     uint8_t buf[64] = { 0 };
 
-    g_assert_cmphex(ncic_csum(buf, sizeof(buf)), ==, 0);
+    g_assert_cmphex(core_csum(buf, sizeof(buf)), ==, 0);
     buf[0] = buf[1] = 0xff;
-    g_assert_cmphex(ncic_csum(buf, sizeof(buf)), ==, 0xffff);
+    g_assert_cmphex(core_csum(buf, sizeof(buf)), ==, 0xffff);
 }
 
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/ncic/csum/examples", test_examples);
-    g_test_add_func("/ncic/csum/all-lengths", test_all_lengths);
-    g_test_add_func("/ncic/csum/zero", test_zero);
+    g_test_add_func("/inet/examples", test_examples);
+    g_test_add_func("/inet/all-lengths", test_all_lengths);
+    g_test_add_func("/inet/zero", test_zero);
     return g_test_run();
 }

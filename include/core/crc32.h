@@ -1,0 +1,22 @@
+/*
+ * CRC32 of IEEE 802.3 (polynomial 04c11db7, reflected), which Ethernet, the
+ * ICRC of RoCEv2 and the ICRC of UB (UB 2.0 §5.2.6) have in common.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef CORE_CRC32_H
+#define CORE_CRC32_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Continue the CRC over @len bytes.  Start with 0xffffffff; the CRC of the
+ * whole is the complement of the result.
+ */
+uint32_t core_crc32(uint32_t crc, const void *buf, size_t len);
+/* The portable version of the same, for short pieces, tests and other
+ * processors. */
+uint32_t core_crc32_generic(uint32_t crc, const void *buf, size_t len);
+
+#endif
