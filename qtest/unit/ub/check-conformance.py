@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Check traceability tables: every named test and function must exist.
 
-A table is a CSV file with the columns "implemented" and "test".  The first
-names places as path:function, several divided by semicolons, or "-"; the second
-names GLib test paths in the same way, or says "not modelled: reason".
+A table is a CSV file with the columns "implemented", "test" and "reach".  The
+first names places as path:function, several divided by semicolons, or "-"; the
+second names GLib test paths in the same way (or functions of guest tests, as
+path:function), or says "not modelled: reason".  The third says how far the
+rule is shown to hold: "library" (the core, by calls), "device" (a user of the
+device meets it: one of the tests is a device, link or guest test), or "-" for
+what is not modelled.
 
 Test paths are those that the test programs given with --exe list (-l), and
 those written out in g_test_add and qtest_add calls of the sources under
---sources.
+--sources and --device; only the latter make a row reach the device.
 """
 import argparse
 import csv
@@ -18,6 +22,7 @@ import subprocess
 import sys
 
 ADD = re.compile(r'(?:g_test|qtest)_add(?:_data)?(?:_func)?(?:_full)?\s*\(\s*"(/[^"]+)"')
+GUEST = re.compile(r'qtest/guest/\w+\.py:test_\w+')
 NOT = 'not modelled:'
 
 
@@ -44,9 +49,18 @@ def check_place(root, place):
     return None
 
 
-def check_row(row, root, known):
+def added(places):
+    """Test paths written out in files, or in the C files of folders."""
+    found = set()
+    for place in places:
+        for file in place.rglob('*.c') if place.is_dir() else [place]:
+            found |= set(ADD.findall(file.read_text(encoding='utf-8')))
+    return found
+
+
+def check_row(row, root, known, device):
     """Yield what is wrong with one row."""
-    for column in ('implemented', 'test'):
+    for column in ('implemented', 'test', 'reach'):
         if not (row.get(column) or '').strip():
             yield f'column {column} is empty'
             return
@@ -61,9 +75,21 @@ def check_row(row, root, known):
                 yield wrong
     elif modelled:
         yield 'tested but implemented nowhere'
+    reached = False
     for name in split(test) if modelled else []:
-        if name not in known:
+        if GUEST.fullmatch(name):
+            wrong = check_place(root, name)
+            reached = True
+            if wrong:
+                yield wrong
+        elif name not in known:
             yield f'no test {name}'
+        reached = reached or name in device
+    reach = row['reach'].strip()
+    if reach not in (('library', 'device') if modelled else ('-',)):
+        yield f'{reach} is no reach of such a row'
+    if reach == 'device' and not reached:
+        yield 'said to reach the device, but no test of it does'
 
 
 def main():
@@ -71,29 +97,30 @@ def main():
     ap.add_argument('tables', nargs='+', type=pathlib.Path)
     ap.add_argument('--root', type=pathlib.Path, default=pathlib.Path('.'))
     ap.add_argument('--sources', nargs='*', type=pathlib.Path, default=[])
+    ap.add_argument('--device', nargs='*', type=pathlib.Path, default=[])
     ap.add_argument('--exe', nargs='*', default=[])
     args = ap.parse_args()
 
-    known = set()
+    device = added(args.device)
+    known = device | added(args.sources)
     for exe in args.exe:
         known |= tests_of(exe)
-    for folder in args.sources:
-        for file in folder.rglob('*.c'):
-            known |= set(ADD.findall(file.read_text(encoding='utf-8')))
     if not known:
         sys.exit('no test found at all: nothing can be checked')
 
-    rows = bad = 0
+    rows = bad = reached = 0
     for table in args.tables:
         with open(table, encoding='utf-8', newline='') as f:
             for number, row in enumerate(csv.DictReader(f), 2):
                 rows += 1
-                for wrong in check_row(row, args.root, known):
+                reached += row.get('reach') == 'device'
+                for wrong in check_row(row, args.root, known, device):
                     print(f'{table}:{number}: {wrong}')
                     bad += 1
     if not rows:
         sys.exit('the tables are empty')
-    print(f'{rows} rows, {len(known)} tests known, {bad} mistakes')
+    print(f'{rows} rows, {reached} reach the device, {len(known)} tests '
+          f'known, {bad} mistakes')
     return bad != 0
 
 
