@@ -81,6 +81,16 @@ static size_t left(const CoreImage *im)
     return im->mark[im->depth] - im->pos;
 }
 
+int64_t core_image_now(const CoreImage *im)
+{
+    return im->now;
+}
+
+size_t core_image_left(const CoreImage *im)
+{
+    return im->out || im->error ? 0 : left(im);
+}
+
 /* The next @n bytes of the section, or NULL. */
 static const uint8_t *take(CoreImage *im, size_t n)
 {

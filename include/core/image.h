@@ -58,6 +58,10 @@ void core_image_free(CoreImage *im);
 
 /* Whether this image is being loaded. */
 bool core_image_loading(const CoreImage *im);
+/* The time that deadlines are relative to. */
+int64_t core_image_now(const CoreImage *im);
+/* Loading: bytes left in this section, 0 after an error. */
+size_t core_image_left(const CoreImage *im);
 /* The first thing wrong, or NULL.  Saving fails never. */
 const char *core_image_error(const CoreImage *im);
 

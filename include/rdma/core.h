@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "core/image.h"
 #include "rdma/types.h"
 
 typedef struct RdmaDev RdmaDev;
@@ -71,9 +72,18 @@ typedef struct RdmaPersOps {
     const char *name;
     /*
      * Zeroed bytes the core keeps with each object, rdma_{qp,cq,srq}_priv();
-     * no pointers in them (they migrate as they are).
+     * no pointers in them.
      */
     size_t qp_priv, cq_priv, srq_priv;
+    /*
+     * Migration: describe the private area of an object, within the section
+     * of that object and behind what the core has of it (attributes, state,
+     * work).  All CQs come before all SRQs, these before all QPs.  Without
+     * one, the area travels as raw bytes.
+     */
+    void (*qp_image)(void *p, RdmaQp *qp, CoreImage *im);
+    void (*cq_image)(void *p, RdmaCq *cq, CoreImage *im);
+    void (*srq_image)(void *p, RdmaSrq *srq, CoreImage *im);
     /*
      * Decode the next send WQE of @qp.  Called when the requester has room
      * for it, in order, once per WQE; in state ERR until RDMA_FETCH_NONE, to
@@ -292,6 +302,13 @@ RdmaCounters *rdma_counters(RdmaDev *dev);
  * block is damaged or does not fit.
  */
 uint8_t *rdma_save(RdmaDev *dev, int64_t now, size_t *len);
+/*
+ * The same as a section of a greater image, both ways: a personality calls it
+ * in its own, after the state that its *_image operations rely on.  Loading
+ * first resets the device, and resets it again if the image is found wrong
+ * (core_image_error()).
+ */
+void rdma_image(RdmaDev *dev, CoreImage *im);
 bool rdma_load(RdmaDev *dev, int64_t now, const uint8_t *data, size_t len);
 /* Make a valid bool of a byte that came with a block. */
 static inline void rdma_load_flag(bool *b)

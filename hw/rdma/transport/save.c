@@ -402,6 +402,26 @@ static bool load(Loader *l, RdmaDev *dev)
     return l->left == 0;
 }
 
+/* For now the section holds the block. */
+void rdma_image(RdmaDev *dev, CoreImage *im)
+{
+    bool loading = core_image_loading(im);
+    size_t len = 0;
+    uint8_t *block = loading ? NULL : rdma_save(dev, core_image_now(im), &len);
+    uint32_t n = len;
+
+    core_image_begin(im, CORE_TAG('R', 'd', 'm', 'a'), 1);
+    core_image_count(im, &n, 1u << 30, "the engine's state is too long");
+    n = loading ? MIN(n, core_image_left(im)) : n;
+    block = loading ? g_malloc(n) : block;
+    core_image_bytes(im, block, n);
+    if (loading && !rdma_load(dev, core_image_now(im), block, n)) {
+        core_image_check(im, false, "the engine's state is damaged");
+    }
+    core_image_end(im);
+    g_free(block);
+}
+
 bool rdma_load(RdmaDev *dev, int64_t now, const uint8_t *data, size_t len)
 {
     Loader l = { .p = data, .left = len, .now = now };
