@@ -6,7 +6,7 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
-#include "fault-props.h"
+#include "rdma/fault_props.h"
 
 typedef struct Field {
     const char *name;

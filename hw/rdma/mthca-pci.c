@@ -28,9 +28,9 @@
 #include "system/dma.h"
 #include "system/runstate.h"
 #include "core/pci_store.h"
+#include "rdma/fault_props.h"
 #include "rdma/mthca.h"
 #include "wire/stream.h"
-#include "fault-props.h"
 #include "trace.h"
 
 #define TYPE_NCIC_MTHCA "ncic-mthca"

@@ -521,7 +521,8 @@ static void test_bad_properties(void)
         "'msix-vectors': 2049", "'mtu': 67", "'mtu': 65518",
         "'layout': 'other'", "'eth-flags': ''", "'eth-arm': 'never'",
         "'layout': 'rtl', 'msix-vectors': 32", "'tx-inline': 257",
-        "'fault-tx-stall': 1",
+        "'fault-tx-stall': 1", "'rdma-loss-us': 0", "'rdma-lid': 65536",
+        "'rdma-ip': '10.0.0'",
     };
     QTestState *qts = qtest_init("-M pc -nodefaults");
 
@@ -537,6 +538,40 @@ static void test_bad_properties(void)
         qobject_unref(rsp);
     }
     qtest_qmp_device_add(qts, "ncic-nic", "nic0", "{ 'addr': '4' }");
+    qtest_quit(qts);
+}
+
+static int64_t get_int(QTestState *qts, const char *id, const char *name)
+{
+    QDict *rsp = qtest_qmp(qts, "{ 'execute': 'qom-get', 'arguments': {"
+                           " 'path': %s, 'property': %s } }", id, name);
+    int64_t value;
+
+    g_assert_true(qdict_haskey(rsp, "return"));
+    value = qdict_get_int(rsp, "return");
+    qobject_unref(rsp);
+    return value;
+}
+
+/* What was set on a device that never came to be is not there on the next. */
+static void test_settings_die(void)
+{
+    QTestState *qts = qtest_init("-M pc -nodefaults");
+
+    for (unsigned i = 0; i < 20; i++) {
+        g_autofree char *id = g_strdup_printf("nic%u", i);
+        QDict *rsp = qtest_qmp(qts, "{ 'execute': 'device_add', 'arguments': {"
+                               " 'driver': 'ncic-nic', 'id': 'bad',"
+                               " 'queues': 0, 'rdma-lid': 90,"
+                               " 'rdma-loss-us': 7, 'mtu': 9000 } }");
+
+        g_assert_true(qdict_haskey(rsp, "error"));
+        qobject_unref(rsp);
+        qtest_qmp_device_add(qts, "ncic-nic", id, "{}");
+        g_assert_cmpint(get_int(qts, id, "rdma-lid"), ==, 0);
+        g_assert_cmpint(get_int(qts, id, "rdma-loss-us"), ==, 100000);
+        g_assert_cmpint(get_int(qts, id, "mtu"), ==, 1500);
+    }
     qtest_quit(qts);
 }
 
@@ -557,5 +592,6 @@ int main(int argc, char **argv)
     qtest_add_func("/ncic-nic/hotplug", test_hotplug);
     qtest_add_func("/ncic-nic/several", test_several);
     qtest_add_func("/ncic-nic/bad-properties", test_bad_properties);
+    qtest_add_func("/ncic-nic/settings-die", test_settings_die);
     return g_test_run();
 }

@@ -1,8 +1,8 @@
 /*
  * NCIC NIC: the PCIe function "ncic-nic" (ETH 3.3.5, interface 3.1)
  *
- * Identity, BARs, MSI-X, bottom halves, network backend and properties around
- * the Ethernet engine; an RDMA engine plugs in through ncic/rdma_port.h.
+ * Identity, BARs, MSI-X, bottom halves and network backend around the Ethernet
+ * engine; the RDMA engine of the same function is in ncic-rdma.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,28 +22,6 @@
 #include "system/system.h"
 #include "ncic-pci.h"
 #include "trace.h"
-
-/* Frames sent in one go before other work of the main loop has its turn. */
-#define TX_BUDGET 256
-/* The same within a doorbell, while the virtual CPU stands still. */
-#define TX_INLINE_DEFAULT 64
-
-static const NcicRdmaOps *rdma_ops;
-
-void ncic_rdma_register(const NcicRdmaOps *ops)
-{
-    rdma_ops = ops;
-}
-
-const NcicRdmaOps *ncic_rdma_ops(void)
-{
-    return rdma_ops;
-}
-
-NcicEth *ncic_nic_eth(NcicState *nic)
-{
-    return &nic->eth;
-}
 
 /* ---- Interrupts ---------------------------------------------------------------- */
 
@@ -116,7 +94,7 @@ static void tx_run(NcicState *s, unsigned budget)
 
 static void tx_bh(void *opaque)
 {
-    tx_run(opaque, TX_BUDGET);
+    tx_run(opaque, NCIC_TX_BUDGET);
 }
 
 /*
@@ -241,7 +219,7 @@ static void reset_engines(NcicState *s, const char *cause)
     ncic_eth_reset(&s->eth);
     bitmap_zero(s->irq_waiting, NCIC_MSIX_VECTORS_MAX);
     if (s->rdma) {
-        rdma_ops->reset(s->rdma);
+        ncic_rdma_reset(s->rdma);
     }
 }
 
@@ -269,7 +247,7 @@ static uint64_t csr_read(void *opaque, hwaddr addr, unsigned size)
     switch (win) {
     case NCIC_WIN_HCR:
         if (s->rdma) {
-            val = rdma_ops->hcr_read(s->rdma, off);
+            val = ncic_rdma_hcr_read(s->rdma, off);
         }
         break;
     case NCIC_WIN_INIT_DONE:
@@ -296,7 +274,7 @@ static void csr_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
     switch (win) {
     case NCIC_WIN_HCR:
         if (s->rdma) {
-            rdma_ops->hcr_write(s->rdma, off, val);
+            ncic_rdma_hcr_write(s->rdma, off, val);
         } else {
             ncic_eth_guest_error(&s->eth, NCIC_E_ACCESS, addr, val);
         }
@@ -329,10 +307,7 @@ static const MemoryRegionOps csr_ops = {
 
 static uint64_t uar_read(void *opaque, hwaddr addr, unsigned size)
 {
-    NcicState *s = opaque;
-
-    return s->rdma && rdma_ops->uar_read
-           ? rdma_ops->uar_read(s->rdma, addr, size) : 0;
+    return 0;
 }
 
 static void uar_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
@@ -341,7 +316,7 @@ static void uar_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
 
     trace_ncic_uar_write(ncic_id(s), addr, val, size);
     if (s->rdma) {
-        rdma_ops->uar_write(s->rdma, addr, val, size);
+        ncic_rdma_uar_write(s->rdma, addr, val, size);
     } else {
         ncic_eth_guest_error(&s->eth, NCIC_E_ACCESS, addr, val);
     }
@@ -440,8 +415,8 @@ static void ncic_config_write(PCIDevice *pci, uint32_t addr, uint32_t val,
     }
     if (!was && ncic_dma_ok(s)) {
         ncic_eth_restart(&s->eth);
-        if (s->rdma && rdma_ops->restart) {
-            rdma_ops->restart(s->rdma);
+        if (s->rdma) {
+            ncic_rdma_restart(s->rdma);
         }
     }
 }
@@ -454,75 +429,10 @@ static void vm_state_change(void *opaque, bool running, RunState state)
 
     if (running) {
         ncic_eth_restart(&s->eth);
-        if (s->rdma && rdma_ops->restart) {
-            rdma_ops->restart(s->rdma);
+        if (s->rdma) {
+            ncic_rdma_restart(s->rdma);
         }
     }
-}
-
-static bool pick(const char *prop, const char *value, const char *const *names,
-                 unsigned *index, Error **errp)
-{
-    for (*index = 0; names[*index]; (*index)++) {
-        if (!g_strcmp0(value, names[*index])) {
-            return true;
-        }
-    }
-    error_setg(errp, "property '%s' does not know value '%s'", prop, value);
-    return false;
-}
-
-static bool configure(NcicState *s, NcicEthConfig *cfg, Error **errp)
-{
-    static const char *const layouts[] = { "doc", "rtl", "both", NULL };
-    static const char *const flags[] = { "rtl", "doc", NULL };
-    static const char *const arms[] = { "rtl", "oneshot", NULL };
-    unsigned layout, flag, arm;
-
-    if (!pick("layout", s->layout_name, layouts, &layout, errp) ||
-        !pick("eth-flags", s->eth_flags, flags, &flag, errp) ||
-        !pick("eth-arm", s->eth_arm, arms, &arm, errp)) {
-        return false;
-    }
-    s->layout = NCIC_LAYOUT_DOC + layout;
-    if (s->queues < 1 || s->queues > NCIC_QUEUES_MAX) {
-        error_setg(errp, "property 'queues' must be 1 to %d", NCIC_QUEUES_MAX);
-        return false;
-    }
-    if (s->vectors < 1 || s->vectors > NCIC_MSIX_VECTORS_MAX) {
-        error_setg(errp, "property 'msix-vectors' must be 1 to %d",
-                   NCIC_MSIX_VECTORS_MAX);
-        return false;
-    }
-    if (s->layout == NCIC_LAYOUT_RTL && s->vectors != NCIC_MSIX_VECTORS) {
-        error_setg(errp, "layout=rtl has two tables of %d MSI-X vectors",
-                   NCIC_MSIX_VECTORS);
-        return false;
-    }
-    if (s->mtu < NCIC_MTU_MIN || s->mtu > NCIC_MTU_MAX) {
-        error_setg(errp, "property 'mtu' must be %u to %u", NCIC_MTU_MIN,
-                   NCIC_MTU_MAX);
-        return false;
-    }
-    if (s->tx_inline > TX_BUDGET) {
-        error_setg(errp, "property 'tx-inline' must be 0 to %d", TX_BUDGET);
-        return false;
-    }
-    *cfg = (NcicEthConfig) {
-        .queues = s->queues,
-        .vectors = s->vectors,
-        .mtu = s->mtu,
-        .ext = s->ext,
-        /* Only the hardware sources know a start bit; it is off there. */
-        .tx_start = s->layout != NCIC_LAYOUT_RTL,
-        .doc_flags = flag == 1,
-        .arm_oneshot = arm == 1,
-        .irq_coalesce = s->irq_coalesce,
-        .roce_csum = s->roce_csum,
-    };
-    qemu_macaddr_default_if_unset(&s->conf.macaddr);
-    memcpy(cfg->mac, s->conf.macaddr.a, sizeof(cfg->mac));
-    return true;
 }
 
 static void ncic_exit(PCIDevice *pci);
@@ -534,7 +444,7 @@ static void ncic_realize(PCIDevice *pci, Error **errp)
     NcicEthConfig cfg;
 
     s->id = dev->id ? dev->id : TYPE_NCIC_NIC;
-    if (!configure(s, &cfg, errp)) {
+    if (!ncic_props_check(s, &cfg, errp)) {
         return;
     }
     pci->config_write = ncic_config_write;
@@ -566,13 +476,11 @@ static void ncic_realize(PCIDevice *pci, Error **errp)
         ncic_exit(pci);
         return;
     }
-    if (rdma_ops && s->use_rdma) {
-        s->rdma = rdma_ops->create(s, pci, errp);
-        if (!s->rdma) {
-            ncic_exit(pci);
-            return;
-        }
-        ncic_roce_attach(&s->eth, &rdma_ops->sink, s->rdma);
+    if (s->use_rdma) {
+        s->rdma = ncic_rdma_create(s);
+    }
+    if (s->rdma) {
+        ncic_roce_attach(&s->eth, &ncic_rdma_sink, s->rdma);
     }
 }
 
@@ -582,7 +490,7 @@ static void ncic_exit(PCIDevice *pci)
 
     ncic_roce_attach(&s->eth, NULL, NULL);
     if (s->rdma) {
-        rdma_ops->destroy(s->rdma);
+        ncic_rdma_destroy(s->rdma);
         s->rdma = NULL;
     }
     qemu_del_vm_change_state_handler(s->vmstate);
@@ -610,9 +518,6 @@ static void ncic_instance_init(Object *obj)
 {
     NcicState *s = NCIC_NIC(obj);
 
-    s->layout_name = g_strdup("both");
-    s->eth_flags = g_strdup("rtl");
-    s->eth_arm = g_strdup("rtl");
     for (unsigned i = 0; i < NCIC_C_COUNT; i++) {
         object_property_add_uint64_ptr(obj, ncic_counter_name(i),
                                        &s->eth.counter[i], OBJ_PROP_FLAG_READ);
@@ -623,40 +528,6 @@ static void ncic_instance_init(Object *obj)
     device_add_bootindex_property(obj, &s->conf.bootindex, "bootindex",
                                   "/ethernet-phy@0", DEVICE(obj));
 }
-
-static const Property ncic_properties[] = {
-    DEFINE_NIC_PROPERTIES(NcicState, conf),
-    DEFINE_PROP_STRING("layout", NcicState, layout_name),
-    DEFINE_PROP_STRING("eth-flags", NcicState, eth_flags),
-    DEFINE_PROP_STRING("eth-arm", NcicState, eth_arm),
-    DEFINE_PROP_UINT32("queues", NcicState, queues, NCIC_QUEUES_MAX),
-    DEFINE_PROP_UINT32("msix-vectors", NcicState, vectors, NCIC_MSIX_VECTORS),
-    DEFINE_PROP_UINT32("mtu", NcicState, mtu, NCIC_MTU_DEFAULT),
-    DEFINE_PROP_UINT32("tx-inline", NcicState, tx_inline, TX_INLINE_DEFAULT),
-    DEFINE_PROP_BOOL("eth-ext", NcicState, ext, true),
-    DEFINE_PROP_BOOL("flr", NcicState, flr, false),
-    DEFINE_PROP_BOOL("irq-coalesce", NcicState, irq_coalesce, true),
-    DEFINE_PROP_BOOL("roce-csum", NcicState, roce_csum, false),
-    DEFINE_PROP_BOOL("rdma", NcicState, use_rdma, true),
-};
-
-static const struct {
-    const char *name;
-    const char *text;
-} descriptions[] = {
-    { "layout", "register windows in BAR0: doc, rtl or both" },
-    { "eth-flags", "active and armed bits: rtl (present) or doc (absent)" },
-    { "eth-arm", "armed bit: rtl (permission) or oneshot" },
-    { "queues", "queue pairs, 1 to 32" },
-    { "msix-vectors", "MSI-X vectors, 1 to 2048" },
-    { "mtu", "value of the TX and RX MTU registers" },
-    { "tx-inline", "frames sent within a doorbell write, 0 to 256" },
-    { "eth-ext", "registers beyond the document's table 3-3" },
-    { "flr", "offer function level reset" },
-    { "irq-coalesce", "one message until the host writes the CPL tail" },
-    { "roce-csum", "drop RoCE frames whose UDP checksum is 0" },
-    { "rdma", "attach the RDMA engine" },
-};
 
 static void ncic_class_init(ObjectClass *klass, void *data)
 {
@@ -675,15 +546,9 @@ static void ncic_class_init(ObjectClass *klass, void *data)
     dc->desc = "NCIC NIC (Ethernet and RDMA)";
     dc->vmsd = &vmstate_ncic;
     set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
-    device_class_set_props(dc, ncic_properties);
-    for (unsigned i = 0; i < ARRAY_SIZE(descriptions); i++) {
-        object_class_property_set_description(klass, descriptions[i].name,
-                                              descriptions[i].text);
-    }
+    ncic_props_class_init(dc);
     ncic_fault_class_init(klass);
-    if (rdma_ops && rdma_ops->class_init) {
-        rdma_ops->class_init(klass);
-    }
+    ncic_rdma_class_init(klass);
 }
 
 static const TypeInfo ncic_types[] = {

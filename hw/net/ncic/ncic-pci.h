@@ -11,7 +11,7 @@
 #include "qemu/bitmap.h"
 #include "qom/object.h"
 #include "ncic/eth.h"
-#include "ncic/rdma_port.h"
+#include "ncic-rdma.h"
 
 #define TYPE_NCIC_NIC "ncic-nic"
 OBJECT_DECLARE_SIMPLE_TYPE(NcicState, NCIC_NIC)
@@ -45,14 +45,18 @@ struct NcicState {
     NcicRingCache ring[NCIC_DIRS][NCIC_QUEUES_MAX][NCIC_RINGS];
 
     NcicEth eth;
-    void *rdma;
+    NcicRdma *rdma;             /* NULL: none */
     unsigned rdma_vector_base;
     NcicLayout layout;
 
+    /* Migration: the RDMA engine's block while it travels. */
+    uint8_t *rdma_image;
+    uint32_t rdma_image_len;
+
     /* properties */
-    char *layout_name;
-    char *eth_flags;
-    char *eth_arm;
+    int layout_prop;            /* NcicLayout - 1 */
+    int eth_flags;              /* 1: doc */
+    int eth_arm;                /* 1: oneshot */
     uint32_t queues;
     uint32_t vectors;
     uint32_t mtu;
@@ -62,7 +66,22 @@ struct NcicState {
     bool irq_coalesce;
     bool roce_csum;
     bool use_rdma;
+    NcicRdmaConf rdma_conf;
 };
+
+/* Frames sent in one go before other work of the main loop has its turn. */
+#define NCIC_TX_BUDGET 256
+/* The same within a doorbell, while the virtual CPU stands still. */
+#define NCIC_TX_INLINE_DEFAULT 64
+
+/* Sends the message of vector @vector of the RDMA engine (an index as in an EQ
+ * context); out of range: logged, counted, ignored. */
+void ncic_nic_rdma_msix(NcicState *s, unsigned vector);
+
+/* ncic-props.c: properties and their descriptions; checks them and makes the
+ * engine's settings of them. */
+void ncic_props_class_init(DeviceClass *dc);
+bool ncic_props_check(NcicState *s, NcicEthConfig *cfg, Error **errp);
 
 /* ncic-dma.c: guest memory operations of the engine. */
 void ncic_dma_init(NcicState *s);
@@ -83,7 +102,6 @@ void ncic_fault_class_init(ObjectClass *klass);
 
 /* ncic-vmstate.c */
 extern const VMStateDescription vmstate_ncic;
-const NcicRdmaOps *ncic_rdma_ops(void);
 
 /* Names the device in logs and traces. */
 static inline const char *ncic_id(const NcicState *s)

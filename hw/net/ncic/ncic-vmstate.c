@@ -5,11 +5,15 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qemu/error-report.h"
+#include "qemu/units.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
-#include "migration/qemu-file-types.h"
 #include "migration/vmstate.h"
 #include "ncic-pci.h"
+
+/* More than any engine has. */
+#define NCIC_IMAGE_MAX (64 * MiB)
 
 static const VMStateDescription vmstate_ring = {
     .name = "ncic-nic/ring",
@@ -97,42 +101,72 @@ static const VMStateDescription vmstate_eth = {
     },
 };
 
-/* ---- The RDMA engine's state, by its own description ------------------------ */
+/* ---- The RDMA engine's state, one block that only it understands ------------- */
 
-static int rdma_put(QEMUFile *f, void *pv, size_t size,
-                    const VMStateField *field, JSONWriter *vmdesc)
+static int rdma_pre_save(void *opaque)
 {
-    return vmstate_save_state(f, ncic_rdma_ops()->vmsd, *(void **)pv, vmdesc);
+    NcicState *s = opaque;
+    size_t len;
+
+    g_free(s->rdma_image);
+    s->rdma_image = ncic_rdma_save(s->rdma, &len);
+    s->rdma_image_len = len;
+    return 0;
 }
 
-static int rdma_get(QEMUFile *f, void *pv, size_t size,
-                    const VMStateField *field)
-{
-    const VMStateDescription *vmsd = ncic_rdma_ops()->vmsd;
-
-    return vmstate_load_state(f, vmsd, *(void **)pv, vmsd->version_id);
-}
-
-static const VMStateInfo vmstate_info_rdma = {
-    .name = "ncic-rdma",
-    .get = rdma_get,
-    .put = rdma_put,
-};
-
-static bool rdma_needed(void *opaque)
+static int rdma_post_save(void *opaque)
 {
     NcicState *s = opaque;
 
-    return s->rdma && ncic_rdma_ops()->vmsd;
+    g_clear_pointer(&s->rdma_image, g_free);
+    return 0;
+}
+
+static int rdma_pre_load(void *opaque)
+{
+    NcicState *s = opaque;
+
+    if (!s->rdma) {
+        error_report("%s: the source has an RDMA engine, this device has none",
+                     ncic_id(s));
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static bool rdma_len_valid(void *opaque, int version_id)
+{
+    return ((NcicState *)opaque)->rdma_image_len <= NCIC_IMAGE_MAX;
+}
+
+static int rdma_post_load(void *opaque, int version_id)
+{
+    NcicState *s = opaque;
+    bool ok = ncic_rdma_load(s->rdma, s->rdma_image, s->rdma_image_len);
+
+    rdma_post_save(s);
+    return ok ? 0 : -EINVAL;
+}
+
+static bool rdma_needed(void *opaque)
+{
+    return ((NcicState *)opaque)->rdma;
 }
 
 static const VMStateDescription vmstate_rdma = {
     .name = "ncic-nic/rdma",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .needed = rdma_needed,
+    .pre_save = rdma_pre_save,
+    .post_save = rdma_post_save,
+    .pre_load = rdma_pre_load,
+    .post_load = rdma_post_load,
     .fields = (const VMStateField[]) {
-        VMSTATE_SINGLE(rdma, NcicState, 1, vmstate_info_rdma, void *),
+        VMSTATE_UINT32(rdma_image_len, NcicState),
+        VMSTATE_VALIDATE("RDMA image too long", rdma_len_valid),
+        VMSTATE_VBUFFER_ALLOC_UINT32(rdma_image, NcicState, 2, NULL,
+                                     rdma_image_len),
         VMSTATE_END_OF_LIST()
     },
 };

@@ -1,11 +1,11 @@
 /*
  * QOM properties of the fault injection of an RDMA engine, for every device
- * that has one.
+ * that has one.  QEMU only.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#ifndef HW_RDMA_FAULT_PROPS_H
-#define HW_RDMA_FAULT_PROPS_H
+#ifndef RDMA_FAULT_PROPS_H
+#define RDMA_FAULT_PROPS_H
 
 #include "qom/object.h"
 #include "rdma/fault.h"

@@ -1,0 +1,223 @@
+/*
+ * NCIC NIC: properties
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/sockets.h"
+#include "qapi/error.h"
+#include "qapi/util.h"
+#include "qapi/visitor.h"
+#include "hw/qdev-properties.h"
+#include "ncic-pci.h"
+
+/* ---- Types ---------------------------------------------------------------------- */
+
+static void get_enum(Object *obj, Visitor *v, const char *name, void *opaque,
+                     Error **errp)
+{
+    const Property *prop = opaque;
+
+    visit_type_enum(v, name, object_field_prop_ptr(obj, prop),
+                    prop->info->enum_table, errp);
+}
+
+static void set_enum(Object *obj, Visitor *v, const char *name, void *opaque,
+                     Error **errp)
+{
+    get_enum(obj, v, name, opaque, errp);
+}
+
+static void default_enum(ObjectProperty *op, const Property *prop)
+{
+    object_property_set_default_str(op,
+        qapi_enum_lookup(prop->info->enum_table, prop->defval.i));
+}
+
+#define ENUM_INFO(symbol, c_name, ...)                                      \
+    static const QEnumLookup symbol##_lookup = {                            \
+        .array = (const char *const []) { __VA_ARGS__ },                    \
+        .size = ARRAY_SIZE(((const char *const []) { __VA_ARGS__ })),       \
+    };                                                                      \
+    static const PropertyInfo symbol##_info = {                             \
+        .type = c_name,                                                     \
+        .enum_table = &symbol##_lookup,                                     \
+        .get = get_enum,                                                    \
+        .set = set_enum,                                                    \
+        .set_default_value = default_enum,                                  \
+    };
+
+ENUM_INFO(layout, "NcicLayout", "doc", "rtl", "both")
+ENUM_INFO(flags, "NcicFlags", "rtl", "doc")
+ENUM_INFO(arm, "NcicArm", "rtl", "oneshot")
+
+#define PROP_ENUM(name, field, info, value) \
+    DEFINE_PROP_SIGNED(name, NcicState, field, value, info, int)
+
+static void get_ipv4(Object *obj, Visitor *v, const char *name, void *opaque,
+                     Error **errp)
+{
+    const uint32_t *ip = object_field_prop_ptr(obj, opaque);
+    struct in_addr a = { .s_addr = htonl(*ip) };
+    g_autofree char *text = g_strdup(inet_ntoa(a));
+
+    visit_type_str(v, name, &text, errp);
+}
+
+static void set_ipv4(Object *obj, Visitor *v, const char *name, void *opaque,
+                     Error **errp)
+{
+    uint32_t *ip = object_field_prop_ptr(obj, opaque);
+    g_autofree char *text = NULL;
+    struct in_addr a;
+
+    if (!visit_type_str(v, name, &text, errp)) {
+        return;
+    }
+    if (inet_pton(AF_INET, text, &a) != 1) {
+        error_setg(errp, "%s: '%s' is no IPv4 address", name, text);
+        return;
+    }
+    *ip = ntohl(a.s_addr);
+}
+
+static const PropertyInfo ipv4_info = {
+    .type = "str",
+    .get = get_ipv4,
+    .set = set_ipv4,
+};
+
+/* ---- The properties --------------------------------------------------------------- */
+
+#define U32(name, field, value) DEFINE_PROP_UINT32(name, NcicState, field, value)
+#define FLAG(name, field, value) DEFINE_PROP_BOOL(name, NcicState, field, value)
+
+static const Property properties[] = {
+    DEFINE_NIC_PROPERTIES(NcicState, conf),
+    PROP_ENUM("layout", layout_prop, layout_info, NCIC_LAYOUT_BOTH - 1),
+    PROP_ENUM("eth-flags", eth_flags, flags_info, 0),
+    PROP_ENUM("eth-arm", eth_arm, arm_info, 0),
+    U32("queues", queues, NCIC_QUEUES_MAX),
+    U32("msix-vectors", vectors, NCIC_MSIX_VECTORS),
+    U32("mtu", mtu, NCIC_MTU_DEFAULT),
+    U32("tx-inline", tx_inline, NCIC_TX_INLINE_DEFAULT),
+    FLAG("eth-ext", ext, true),
+    FLAG("flr", flr, false),
+    FLAG("irq-coalesce", irq_coalesce, true),
+    FLAG("roce-csum", roce_csum, false),
+    FLAG("rdma", use_rdma, true),
+
+    DEFINE_PROP("rdma-ip", NcicState, rdma_conf.ip, ipv4_info, uint32_t),
+    U32("rdma-lid", rdma_conf.lid, 0),
+    U32("rdma-lid-net", rdma_conf.lid_net, 10u << 24 | 76 << 16),
+    U32("rdma-swpb-packets", rdma_conf.swpb_packets, 512),
+    U32("rdma-swpb-units", rdma_conf.swpb_units, 4096),
+    U32("rdma-rpb-packets", rdma_conf.rpb_packets, 512),
+    U32("rdma-reb-entries", rdma_conf.reb_entries, 16384),
+    U32("rdma-loss-us", rdma_conf.loss_us, 100000),
+    U32("rdma-time-scale", rdma_conf.time_scale, 1),
+    FLAG("rdma-strict", rdma_conf.strict, true),
+    FLAG("rdma-eqe", rdma_conf.eqe, true),
+    FLAG("rdma-icrc", rdma_conf.icrc, true),
+    FLAG("rdma-ack-every-packet", rdma_conf.ack_every_packet, true),
+    FLAG("rdma-udp-csum", rdma_conf.udp_csum, true),
+};
+
+static const struct {
+    const char *name;
+    const char *text;
+} descriptions[] = {
+    { "layout", "register windows in BAR0: doc, rtl or both" },
+    { "eth-flags", "active and armed bits: rtl (present) or doc (absent)" },
+    { "eth-arm", "armed bit: rtl (permission) or oneshot" },
+    { "queues", "queue pairs, 1 to 32" },
+    { "msix-vectors", "MSI-X vectors, 1 to 2048" },
+    { "mtu", "value of the TX and RX MTU registers, 68 to 65517" },
+    { "tx-inline", "frames sent within a doorbell write, 0 to 256" },
+    { "eth-ext", "registers beyond the document's table 3-3" },
+    { "flr", "offer function level reset" },
+    { "irq-coalesce", "one message until the host writes the CPL tail" },
+    { "roce-csum", "drop RoCE frames whose UDP checksum is 0" },
+    { "rdma", "attach the RDMA engine" },
+
+    { "rdma-ip", "own IPv4 address; 0.0.0.0 = that of each QP" },
+    { "rdma-lid", "own LID; 0 = none" },
+    { "rdma-lid-net", "IPv4 network that LIDs are mapped to" },
+    { "rdma-swpb-packets", "Send/Write packets in flight" },
+    { "rdma-swpb-units", "32-byte units of their payload" },
+    { "rdma-rpb-packets", "Reads and atomics in flight" },
+    { "rdma-reb-entries", "scatter entries of Reads in flight" },
+    { "rdma-loss-us", "loss timer of a QP without ACK timeout" },
+    { "rdma-time-scale", "factor of all transport timers" },
+    { "rdma-strict", "check state, order and indices of commands" },
+    { "rdma-eqe", "event queues work" },
+    { "rdma-icrc", "packets have an ICRC" },
+    { "rdma-ack-every-packet",
+      "every request packet asks for an acknowledgement" },
+    { "rdma-udp-csum", "compute UDP checksums of sent packets" },
+};
+
+/* What a number may be; others take every value. */
+static const struct {
+    const char *name;
+    size_t at;
+    uint32_t min, max;
+} ranges[] = {
+#define RANGE(name, field, min, max) \
+    { name, offsetof(NcicState, field), min, max }
+    RANGE("queues", queues, 1, NCIC_QUEUES_MAX),
+    RANGE("msix-vectors", vectors, 1, NCIC_MSIX_VECTORS_MAX),
+    RANGE("mtu", mtu, NCIC_MTU_MIN, NCIC_MTU_MAX),
+    RANGE("tx-inline", tx_inline, 0, NCIC_TX_BUDGET),
+    RANGE("rdma-lid", rdma_conf.lid, 0, 0xffff),
+    RANGE("rdma-swpb-packets", rdma_conf.swpb_packets, 1, UINT32_MAX),
+    RANGE("rdma-swpb-units", rdma_conf.swpb_units, 1, UINT32_MAX),
+    RANGE("rdma-rpb-packets", rdma_conf.rpb_packets, 1, UINT32_MAX),
+    RANGE("rdma-reb-entries", rdma_conf.reb_entries, 1, UINT32_MAX),
+    RANGE("rdma-loss-us", rdma_conf.loss_us, 1, UINT32_MAX),
+    RANGE("rdma-time-scale", rdma_conf.time_scale, 1, UINT32_MAX),
+};
+
+bool ncic_props_check(NcicState *s, NcicEthConfig *cfg, Error **errp)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
+        uint32_t val = *(uint32_t *)((char *)s + ranges[i].at);
+
+        if (val < ranges[i].min || val > ranges[i].max) {
+            error_setg(errp, "property '%s' must be %u to %u",
+                       ranges[i].name, ranges[i].min, ranges[i].max);
+            return false;
+        }
+    }
+    s->layout = s->layout_prop + 1;
+    if (s->layout == NCIC_LAYOUT_RTL && s->vectors != NCIC_MSIX_VECTORS) {
+        error_setg(errp, "layout=rtl has two tables of %d MSI-X vectors",
+                   NCIC_MSIX_VECTORS);
+        return false;
+    }
+    *cfg = (NcicEthConfig) {
+        .queues = s->queues,
+        .vectors = s->vectors,
+        .mtu = s->mtu,
+        .ext = s->ext,
+        /* Only the hardware sources know a start bit; it is off there. */
+        .tx_start = s->layout != NCIC_LAYOUT_RTL,
+        .doc_flags = s->eth_flags == 1,
+        .arm_oneshot = s->eth_arm == 1,
+        .irq_coalesce = s->irq_coalesce,
+        .roce_csum = s->roce_csum,
+    };
+    qemu_macaddr_default_if_unset(&s->conf.macaddr);
+    memcpy(cfg->mac, s->conf.macaddr.a, sizeof(cfg->mac));
+    return true;
+}
+
+void ncic_props_class_init(DeviceClass *dc)
+{
+    device_class_set_props(dc, properties);
+    for (size_t i = 0; i < ARRAY_SIZE(descriptions); i++) {
+        object_class_property_set_description(OBJECT_CLASS(dc),
+                                              descriptions[i].name,
+                                              descriptions[i].text);
+    }
+}

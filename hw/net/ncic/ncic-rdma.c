@@ -1,0 +1,297 @@
+/*
+ * The RDMA engine of ncic-nic: gives the native interface (hw/rdma/native) its
+ * PCIe function, guest memory, the NIC's wire, time, interrupts, properties and
+ * migration.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/log.h"
+#include "qemu/main-loop.h"
+#include "qemu/timer.h"
+#include "qapi/error.h"
+#include "net/net.h"
+#include "system/runstate.h"
+#include "ncic-pci.h"
+#include "rdma/fault_props.h"
+#include "rdma/native.h"
+#include "trace.h"
+
+struct NcicRdma {
+    NcicState *nic;
+    PCIDevice *pci;
+    NativeRdma *core;
+    QEMUBH *bh;
+    QEMUTimer *timer;
+};
+
+static int64_t rdma_now(void)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+/* ---- outside of the cores ---- */
+
+static bool op_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+    return ncic_dma_read(((NcicRdma *)opaque)->nic, addr, buf, len);
+}
+
+static bool op_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+{
+    return ncic_dma_write(((NcicRdma *)opaque)->nic, addr, buf, len);
+}
+
+static void *op_map(void *opaque, uint64_t addr, size_t *len, bool write)
+{
+    dma_addr_t n = *len;
+    void *p = pci_dma_map(((NcicRdma *)opaque)->pci, addr, &n,
+                          write ? DMA_DIRECTION_FROM_DEVICE :
+                                  DMA_DIRECTION_TO_DEVICE);
+
+    *len = n;
+    return p;
+}
+
+static void op_unmap(void *opaque, void *p, size_t len, bool write)
+{
+    pci_dma_unmap(((NcicRdma *)opaque)->pci, p, len,
+                  write ? DMA_DIRECTION_FROM_DEVICE :
+                          DMA_DIRECTION_TO_DEVICE, len);
+}
+
+static bool op_wire_tx(void *opaque, const struct iovec *f, unsigned n)
+{
+    NcicRdma *r = opaque;
+    NetClientState *nc = qemu_get_queue(r->nic->nic);
+
+    if (nc->link_down) {
+        return false;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        qemu_send_packet(nc, f[i].iov_base, f[i].iov_len);
+    }
+    r->nic->eth.counter[NCIC_C_ROCE_TX] += n;
+    return true;
+}
+
+static void op_kick(void *opaque)
+{
+    qemu_bh_schedule(((NcicRdma *)opaque)->bh);
+}
+
+static void op_log(void *opaque, const char *rule, const char *text,
+                   uint32_t number)
+{
+    const char *id = ncic_id(((NcicRdma *)opaque)->nic);
+
+    trace_ncic_rdma_rule(id, rule, text, number);
+    qemu_log_mask(LOG_GUEST_ERROR, "%s: RDMA: %s: %s (0x%x)\n", id, rule,
+                  text, number);
+}
+
+static void op_qp_state(void *opaque, uint32_t qpn, RdmaQpState from,
+                        RdmaQpState to, const char *cause)
+{
+    trace_ncic_rdma_qp_state(ncic_id(((NcicRdma *)opaque)->nic), qpn, from,
+                             to, cause);
+}
+
+static void op_packet(void *opaque, bool tx, uint8_t opcode, uint32_t dqpn,
+                      uint32_t psn, uint32_t payload)
+{
+    trace_ncic_rdma_packet(ncic_id(((NcicRdma *)opaque)->nic), tx, opcode,
+                           dqpn, psn, payload);
+}
+
+static const RdmaOps rdma_ops = {
+    .read = op_read, .write = op_write, .map = op_map, .unmap = op_unmap,
+    .wire_tx = op_wire_tx, .kick = op_kick, .log = op_log,
+    .qp_state = op_qp_state, .packet = op_packet,
+};
+
+static void op_msix(void *opaque, unsigned vector)
+{
+    ncic_nic_rdma_msix(((NcicRdma *)opaque)->nic, vector);
+}
+
+static const NativeOps native_ops = { .msix = op_msix };
+
+/* ---- work ---- */
+
+static void poll(void *opaque)
+{
+    NcicRdma *r = opaque;
+    int64_t now = rdma_now(), next;
+
+    if (!runstate_is_running()) {
+        return;                 /* restart() looks again */
+    }
+    next = rdma_poll(native_dev(r->core), now);
+    if (next <= now) {
+        qemu_bh_schedule(r->bh);
+    } else if (next != INT64_MAX) {
+        timer_mod(r->timer, next);
+    } else {
+        timer_del(r->timer);
+    }
+}
+
+static bool sink_frame(void *opaque, const uint8_t *frame, size_t len)
+{
+    NcicRdma *r = opaque;
+
+    /* ARP concerns the guest's own stack as well. */
+    return rdma_rx_frame(native_dev(r->core), frame, len, rdma_now()) &&
+           lduw_be_p(frame + 12) == 0x0800;
+}
+
+const NcicRoceSink ncic_rdma_sink = { .frame = sink_frame };
+
+/* ---- registers ---- */
+
+uint32_t ncic_rdma_hcr_read(NcicRdma *r, uint32_t off)
+{
+    return native_hcr_read(r->core, off);
+}
+
+void ncic_rdma_hcr_write(NcicRdma *r, uint32_t off, uint32_t val)
+{
+    native_hcr_write(r->core, off, val);
+    if (off == NRH_CMD) {
+        trace_ncic_rdma_command(ncic_id(r->nic), val,
+                                native_hcr_read(r->core, NRH_CMD));
+    }
+}
+
+void ncic_rdma_uar_write(NcicRdma *r, uint32_t off, uint64_t val,
+                         unsigned size)
+{
+    trace_ncic_rdma_doorbell(ncic_id(r->nic), off, val, size);
+    native_uar_write(r->core, off, val, size);
+}
+
+/* ---- life ---- */
+
+static void port_update(NcicRdma *r)
+{
+    const NcicRdmaConf *s = &r->nic->rdma_conf;
+    RdmaPort p = *rdma_port(native_dev(r->core));
+
+    memcpy(p.mac, r->nic->conf.macaddr.a, 6);
+    p.ip = s->ip;
+    p.lid = s->lid;
+    p.link_up = true;           /* the NIC's link gates the wire */
+    rdma_port_set(native_dev(r->core), &p);
+}
+
+NcicRdma *ncic_rdma_create(NcicState *nic)
+{
+    const NcicRdmaConf *s = &nic->rdma_conf;
+    NcicRdma *r = g_new0(NcicRdma, 1);
+    NativeConfig cfg;
+    RdmaConfig rdma;
+
+    r->nic = nic;
+    r->pci = PCI_DEVICE(nic);
+    native_config_init(&cfg);
+    cfg.strict_cmd = cfg.strict_qp = s->strict;
+    cfg.eqe = s->eqe;
+    native_rdma_config(&rdma);
+    rdma.ops = &rdma_ops;
+    rdma.ops_opaque = r;
+    rdma.lid_net = s->lid_net & 0xffff0000;
+    rdma.swpb_packets = s->swpb_packets;
+    rdma.swpb_units = s->swpb_units;
+    rdma.rpb_packets = s->rpb_packets;
+    rdma.reb_entries = s->reb_entries;
+    rdma.loss_timeout_us = s->loss_us;
+    rdma.time_scale = s->time_scale;
+    rdma.icrc = s->icrc;
+    rdma.udp_csum = s->udp_csum;
+    rdma.udp_csum_need = nic->roce_csum;
+    rdma.ack_req = s->ack_every_packet ? RDMA_ACKREQ_ALL :
+                                         RDMA_ACKREQ_PERIODIC;
+    r->bh = qemu_bh_new_guarded(poll, r, &DEVICE(nic)->mem_reentrancy_guard);
+    r->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, op_kick, r);
+    r->core = native_new(&rdma, &cfg, &native_ops);
+    port_update(r);
+#define ADD(name)                                                           \
+    object_property_add_uint64_ptr(OBJECT(nic), "rdma-counter-" #name,      \
+                                   &rdma_counters(native_dev(r->core))->name, \
+                                   OBJ_PROP_FLAG_READ);
+    RDMA_COUNTERS(ADD)
+#undef ADD
+    return r;
+}
+
+void ncic_rdma_destroy(NcicRdma *r)
+{
+#define DEL(name) object_property_del(OBJECT(r->nic), "rdma-counter-" #name);
+    RDMA_COUNTERS(DEL)
+#undef DEL
+    timer_free(r->timer);
+    qemu_bh_delete(r->bh);
+    native_free(r->core);
+    g_free(r);
+}
+
+void ncic_rdma_reset(NcicRdma *r)
+{
+    timer_del(r->timer);
+    qemu_bh_cancel(r->bh);
+    native_reset(r->core);
+    port_update(r);
+}
+
+void ncic_rdma_restart(NcicRdma *r)
+{
+    qemu_bh_schedule(r->bh);
+}
+
+/* ---- migration ---- */
+
+uint8_t *ncic_rdma_save(NcicRdma *r, size_t *len)
+{
+    return native_save(r->core, rdma_now(), len);
+}
+
+bool ncic_rdma_load(NcicRdma *r, const uint8_t *data, size_t len)
+{
+    return native_load(r->core, rdma_now(), data, len);
+}
+
+/* ---- properties of the running engine ---- */
+
+static RdmaDev *dev_of(Object *obj)
+{
+    NcicRdma *r = NCIC_NIC(obj)->rdma;
+
+    return r ? native_dev(r->core) : NULL;
+}
+
+static bool link_get(Object *obj, Error **errp)
+{
+    RdmaDev *dev = dev_of(obj);
+
+    return dev && rdma_port(dev)->link_up;
+}
+
+static void link_set(Object *obj, bool up, Error **errp)
+{
+    RdmaDev *dev = dev_of(obj);
+
+    if (!dev) {
+        error_setg(errp, "rdma-link-up can be set when the device exists");
+        return;
+    }
+    rdma_link_set(dev, up);
+}
+
+void ncic_rdma_class_init(ObjectClass *klass)
+{
+    rdma_fault_props(klass, "rdma-", dev_of);
+    object_class_property_add_bool(klass, "rdma-link-up", link_get, link_set);
+    object_class_property_set_description(klass, "rdma-link-up",
+        "false cuts the engine off the wire");
+}
