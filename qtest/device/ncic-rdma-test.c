@@ -310,6 +310,39 @@ static void test_destroy(void)
     }
 }
 
+/* A request is in flight, and its QP is made another service's: refused, or
+ * without checks left alone.  The emulator ended here. */
+static void test_service_in_flight(void)
+{
+    g_autofree uint8_t *p = g_malloc(QNCIC_FRAME);
+
+    for (int strict = 0; strict < 2; strict++) {
+        QNrdma r;
+        QNrdmaQp a;
+        uint8_t m[NR_QP_MBOX_BYTES];
+        Fixture *f = fixture_start(strict ? "rdma-ip=10.0.0.1" :
+                                   "rdma-ip=10.0.0.1,rdma-strict=off", "");
+
+        qnr_up(&r, &f->nic);
+        qnr_qp(&r, &a, 4, 0x77, RC, MY_IP, PEER_IP, PEER_MAC);
+        qnr_send(&r, &a, WRITE, QNR_VA, 64, QNR_VA);
+        roce_frame(f, p);
+        g_assert_cmpuint(qnr_cmd(&r, NRC_QUERY_QP, 0, 4, r.out, 0), ==, 0);
+        qtest_memread(f->qts, r.out, m, sizeof(m));
+        m[0x09] = 1;                                /* UC */
+        qtest_memwrite(f->qts, r.mbox, m, sizeof(m));
+        g_assert_cmphex(qnr_cmd(&r, NRC_RTS2RTS_QP, r.mbox, 4, 0, 0), ==,
+                        strict ? NRS_BAD_PARAM : NRS_OK);
+        g_assert_true(fixture_logged(f, "attribute cannot change"));
+        qnr_send(&r, &a, WRITE, QNR_VA, 64, QNR_VA);
+        roce_frame(f, p);
+        g_assert_false(qnr_cqe_ready(&r));
+        g_assert_cmphex(qnr_cmd(&r, NRC_2RST_QP, r.mbox, 4, 0, 0), ==, 0);
+        prove_works(&r);
+        fixture_stop(f);
+    }
+}
+
 /* ---- ICM that is not mapped ---- */
 
 static void test_unmapped_icm(void)
@@ -491,6 +524,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ncic-rdma/revoke-sender", test_revoke_sender);
     qtest_add_func("/ncic-rdma/revoke-responder", test_revoke_responder);
     qtest_add_func("/ncic-rdma/destroy", test_destroy);
+    qtest_add_func("/ncic-rdma/service-in-flight", test_service_in_flight);
     qtest_add_func("/ncic-rdma/unmapped-icm", test_unmapped_icm);
     qtest_add_func("/ncic-rdma/doorbells", test_doorbells);
     qtest_add_func("/ncic-rdma/reset", test_reset);

@@ -6,26 +6,121 @@
  */
 #include "internal.h"
 
-/* Target of each opcode, and the states it may come from. */
+/* Attributes in terms of the context only: queues, UAR page, slot sizes. */
+#define QUEUES (1u << 30)
+
+/* What a QP is made of: RST2INIT takes it, and it stays (IB 1.3 §11.2.4.1). */
+#define MAKE   (RDMA_QPA_SERVICE | RDMA_QPA_PD | RDMA_QPA_CQS | QUEUES)
+/* What the path is made of: INIT2RTR takes it, and it stays. */
+#define PATH   (RDMA_QPA_MTU | RDMA_QPA_DEST_QPN)
+#define COMMON (RDMA_QPA_QKEY | RDMA_QPA_ACCESS)
+
+/* Target of each opcode, the states it may come from, and what it takes out
+ * of its mailbox (interface document, appendix A1-2). */
 #define S(x)   (1u << RDMA_QPS_##x)
+#define A(x)   RDMA_QPA_##x
 #define EVERY  0x7fu
 static const struct {
     uint16_t op;
     uint8_t from;
     uint8_t to;
+    uint32_t takes;
 } moves[] = {
-    { NRC_RST2INIT_QP, S(RESET), RDMA_QPS_INIT },
-    { NRC_INIT2INIT_QP, S(INIT), RDMA_QPS_INIT },
-    { NRC_INIT2RTR_QP, S(INIT), RDMA_QPS_RTR },
-    { NRC_RTR2RTS_QP, S(RTR), RDMA_QPS_RTS },
-    { NRC_RTS2RTS_QP, S(RTS), RDMA_QPS_RTS },
-    { NRC_SQE2RTS_QP, S(SQE), RDMA_QPS_RTS },
-    { NRC_2ERR_QP, EVERY, RDMA_QPS_ERR },
-    { NRC_RTS2SQD_QP, S(RTS), RDMA_QPS_SQD },
-    { NRC_SQD2SQD_QP, S(SQD), RDMA_QPS_SQD },
-    { NRC_SQD2RTS_QP, S(SQD), RDMA_QPS_RTS },
-    { NRC_2RST_QP, EVERY, RDMA_QPS_RESET },
+    { NRC_RST2INIT_QP, S(RESET), RDMA_QPS_INIT,
+      MAKE | COMMON | A(PKEY) | A(SRQ) | A(SIG_ALL) | A(SPECIAL) |
+      A(RD_ATOMIC) | A(DEST_RD) | A(RETRY) },
+    { NRC_INIT2INIT_QP, S(INIT), RDMA_QPS_INIT, COMMON | A(PKEY) },
+    { NRC_INIT2RTR_QP, S(INIT), RDMA_QPS_RTR,
+      PATH | COMMON | A(PKEY) | A(AV) | A(RQ_PSN) | A(RNR_TIMER) },
+    { NRC_RTR2RTS_QP, S(RTR), RDMA_QPS_RTS,
+      COMMON | A(SQ_PSN) | A(TIMEOUT) | A(RETRY) | A(RNR_RETRY) |
+      A(RNR_TIMER) },
+    { NRC_RTS2RTS_QP, S(RTS), RDMA_QPS_RTS, COMMON | A(RNR_TIMER) },
+    { NRC_SQE2RTS_QP, S(SQE), RDMA_QPS_RTS, COMMON },
+    { NRC_2ERR_QP, EVERY, RDMA_QPS_ERR, 0 },
+    { NRC_RTS2SQD_QP, S(RTS), RDMA_QPS_SQD, 0 },
+    { NRC_SQD2SQD_QP, S(SQD), RDMA_QPS_SQD,
+      COMMON | A(PKEY) | A(AV) | A(TIMEOUT) | A(RETRY) | A(RNR_RETRY) |
+      A(RNR_TIMER) },
+    { NRC_SQD2RTS_QP, S(SQD), RDMA_QPS_RTS, COMMON | A(RNR_TIMER) },
+    { NRC_2RST_QP, EVERY, RDMA_QPS_RESET, 0 },
 };
+
+/* Which bits of the context an attribute owns; those of nobody are stored as
+ * they come. */
+static const struct {
+    uint8_t off;                /* of a dword */
+    uint32_t mask;
+    uint32_t attr;
+} parts[] = {
+    { QPC_FLAGS, 0x00ff0000, A(SERVICE) },
+    { QPC_MTU, 0xff000000, A(MTU) },
+    { QPC_MTU, 0x00ffff00, QUEUES },            /* slot sizes */
+    { QPC_USR_PAGE, 0x00ffffff, QUEUES },
+    { QPC_REMOTE_QPN, 0x00ffffff, A(DEST_QPN) },
+    { QPC_PKEY, 0x0000007f, A(PKEY) },
+    { QPC_RNR_RETRY, 0xe0000000, A(RNR_RETRY) },
+    { QPC_RNR_RETRY, 0x00ff0000, A(AV) },
+    { QPC_ACKTO, 0xff000000, A(TIMEOUT) },
+    { QPC_ACKTO, 0x00ffffff, A(AV) },
+    { QPC_SL, UINT32_MAX, A(AV) },
+    { QPC_DGID, UINT32_MAX, A(AV) }, { QPC_DGID + 4, UINT32_MAX, A(AV) },
+    { QPC_DGID + 8, UINT32_MAX, A(AV) }, { QPC_DGID + 12, UINT32_MAX, A(AV) },
+    { QPC_DLID, UINT32_MAX, A(AV) }, { QPC_SMAC, UINT32_MAX, A(AV) },
+    { QPC_DMAC, UINT32_MAX, A(AV) }, { QPC_SIP, UINT32_MAX, A(AV) },
+    { QPC_DIP, UINT32_MAX, A(AV) },
+    { QPC_PD, UINT32_MAX, A(PD) },
+    { QPC_SQ_PSN, 0x00ffffff, A(SQ_PSN) },
+    { QPC_SEND_CQN, UINT32_MAX, A(CQS) },
+    { QPC_SQ_LKEY, UINT32_MAX, QUEUES }, { QPC_SQ_LEN, UINT32_MAX, QUEUES },
+    { QPC_RNR_EPSN, 0xff000000, A(RNR_TIMER) },
+    { QPC_RNR_EPSN, 0x00ffffff, A(RQ_PSN) },
+    { QPC_RECV_CQN, UINT32_MAX, A(CQS) },
+    { QPC_RQ_LKEY, UINT32_MAX, QUEUES }, { QPC_RQ_LEN, UINT32_MAX, QUEUES },
+    { QPC_QKEY, UINT32_MAX, A(QKEY) },
+};
+#undef A
+
+/* Bits of part @i in which the mailbox @in differs from the context. */
+static uint32_t part_changes(int i, const uint8_t *ctx, const uint8_t *in)
+{
+    return (get_be32(ctx + parts[i].off) ^ get_be32(in + parts[i].off)) &
+           parts[i].mask;
+}
+
+/*
+ * What has to stay and would not: drivers send the whole image at each step, so
+ * that a field that is not for this step carries what it had.  Attributes that
+ * other steps take may be old.
+ */
+static bool changes_for_good(const uint8_t *ctx, const uint8_t *in,
+                             RdmaQpState now, uint32_t takes)
+{
+    uint32_t fixed = (MAKE | (now > RDMA_QPS_INIT ? PATH : 0)) & ~takes;
+
+    for (int i = 0; i < G_N_ELEMENTS(parts); i++) {
+        if ((parts[i].attr & fixed) && part_changes(i, ctx, in)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The mailbox becomes the context, but for what this step does not take. */
+static void merge_context(uint8_t *ctx, const uint8_t *in, uint32_t takes)
+{
+    uint8_t next[NR_QP_MBOX_BYTES];
+
+    memcpy(next, in, sizeof(next));
+    for (int i = 0; i < G_N_ELEMENTS(parts); i++) {
+        if (!(parts[i].attr & takes)) {
+            put_be32(next + parts[i].off,
+                     get_be32(next + parts[i].off) ^
+                     part_changes(i, ctx, in));
+        }
+    }
+    memcpy(ctx, next, sizeof(next));
+}
 
 static unsigned state_code(NativeRdma *n, RdmaQpState s)
 {
@@ -50,7 +145,7 @@ static void attributes(NativeRdma *n, const uint8_t *x, RdmaQpAttr *a)
     a->service = svc == RDMA_UC ? RDMA_UC : svc == RDMA_UD ? RDMA_UD :
                  RDMA_RC;
     a->mtu_code = x[QPC_MTU] >> 5;
-    a->dest_qpn = native_qpn(n, get_be32(x + QPC_REMOTE_QPN));
+    a->dest_qpn = get_be32(x + QPC_REMOTE_QPN) & RDMA_QPN_MASK;
     a->pkey_index = get_be32(x + QPC_PKEY) & 0x7f;
     a->rnr_retry = rnr || n->cfg.rnr0_none ? rnr : 7;
     a->timeout = x[QPC_ACKTO] >> 3;
@@ -121,19 +216,21 @@ void native_qp_changed(void *p, RdmaQp *qp)
 
 static void to_reset(NativeRdma *n, RdmaQp *qp)
 {
+    RdmaQpAttr a = { .state = RDMA_QPS_RESET };
     NativeQp *q = rdma_qp_priv(qp);
 
     native_db_clear(n, q);
     q->chain = false;
     q->rq_off = q->rq_block = q->rq_lap = 0;
+    rdma_qp_modify(n->dev, qp, &a, RDMA_QPA_STATE);
 }
 
 uint8_t native_modify_qp(NativeRdma *n, NativeCmd *c)
 {
     RdmaQp *qp = rdma_qp_get(n->dev, c->in_mod);
     RdmaQpState now = qp ? rdma_qp_attr(qp)->state : RDMA_QPS_RESET;
-    uint32_t mask = RDMA_QPA_ALL;
     RdmaQpAttr a = { 0 };
+    uint32_t takes;
     NativeQp *q;
     int i = 0;
 
@@ -150,34 +247,37 @@ uint8_t native_modify_qp(NativeRdma *n, NativeCmd *c)
         native_rule(n, "MODIFY_QP", "ICM page not mapped", c->in_mod);
         return NRS_BAD_PARAM;
     }
+    takes = c->in_len ? moves[i].takes : 0;
+    if (takes && n->cfg.psn_always) {
+        takes |= RDMA_QPA_SQ_PSN | RDMA_QPA_RQ_PSN;
+    }
+    if (takes && qp && now != RDMA_QPS_RESET &&
+        changes_for_good(((NativeQp *)rdma_qp_priv(qp))->ctx, c->in, now,
+                         takes)) {
+        native_rule(n, "A1-2", "attribute cannot change in this transition",
+                    c->in_mod);
+        if (n->cfg.strict_qp) {
+            return NRS_BAD_PARAM;
+        }
+    }
     if (!qp) {
         qp = rdma_qp_create(n->dev, c->in_mod);
     }
     q = rdma_qp_priv(qp);
-    if (c->in_len) {
-        memcpy(q->ctx, c->in, sizeof(q->ctx));
+    if (moves[i].to == RDMA_QPS_RESET ||
+        ((takes & MAKE) && now != RDMA_QPS_RESET)) {
+        /* Made anew (not strict): nothing of an old life may be left. */
+        to_reset(n, qp);
+    }
+    if (takes) {
+        merge_context(q->ctx, c->in, takes);
         attributes(n, q->ctx, &a);
-        queues(q);
-        /*
-         * A driver sends the whole image each time; PSNs in it are old
-         * except in the step that sets them (G13).
-         */
-        if (!n->cfg.psn_always) {
-            mask &= ~(RDMA_QPA_SQ_PSN | RDMA_QPA_RQ_PSN);
-            mask |= c->op == NRC_INIT2RTR_QP ? RDMA_QPA_RQ_PSN : 0;
-            mask |= c->op == NRC_RTR2RTS_QP ? RDMA_QPA_SQ_PSN : 0;
+        if (takes & QUEUES) {
+            queues(q);
         }
-    } else {
-        mask = RDMA_QPA_STATE;
     }
     a.state = moves[i].to;
-    if (a.state == RDMA_QPS_RESET) {
-        mask = RDMA_QPA_STATE;
-        to_reset(n, qp);
-    } else if (a.state == RDMA_QPS_ERR) {
-        mask &= RDMA_QPA_STATE;
-    }
-    rdma_qp_modify(n->dev, qp, &a, mask);
+    rdma_qp_modify(n->dev, qp, &a, (takes & RDMA_QPA_ALL) | RDMA_QPA_STATE);
     write_back(n, qp);
     return NRS_OK;
 }

@@ -1006,6 +1006,157 @@ static void test_lax(void)
     side_free(s);
 }
 
+/* Transitions between the states that keep a QP, in the order of a life. */
+enum { T_INIT2INIT, T_INIT2RTR, T_RTR2RTS, T_RTS2RTS, T_RTS2SQD, T_SQD2SQD,
+       T_SQD2RTS, TRANSITIONS };
+static const uint16_t transition[TRANSITIONS] = {
+    NRC_INIT2INIT_QP, NRC_INIT2RTR_QP, NRC_RTR2RTS_QP, NRC_RTS2RTS_QP,
+    NRC_RTS2SQD_QP, NRC_SQD2SQD_QP, NRC_SQD2RTS_QP,
+};
+
+/* A side whose QP is in the state that transition @t leaves. */
+static Side *side_before(int t, void (*tweak)(NativeConfig *cfg))
+{
+    Side *s = side_up(1, 0, tweak);
+
+    g_assert_cmpuint(hcr(s, 0, QPN, 0, NRC_2RST_QP, 3) >> 24, ==, 0);
+    qp_mbox(s, 1, 0);
+    g_assert_cmpuint(cmd(s, NRC_RST2INIT_QP, QPN, 0), ==, 0);
+    for (int i = 0; i < t; i++) {
+        qp_mbox(s, 1, 0);
+        g_assert_cmpuint(cmd(s, transition[i], QPN, 0), ==, 0);
+    }
+    return s;
+}
+
+/* Each field of the context, changed in each transition: taken, kept, or the
+ * command refused (A1-2; what queues and paths are made of is for good). */
+static void test_qp_attributes(void)
+{
+    static const struct {
+        uint8_t off;
+        uint32_t change;        /* of the dword there */
+        uint8_t taken;          /* in these transitions */
+        uint8_t refused;
+    } field[] = {
+#define T(t) (1 << T_##t)
+#define OLD  (T(RTR2RTS) | T(RTS2RTS) | T(SQD2SQD) | T(SQD2RTS))
+#define ALL  (OLD | T(INIT2INIT) | T(INIT2RTR))
+#define PATH (T(INIT2RTR) | T(SQD2SQD))
+        { 0x08, 0x00010000, 0, ALL },                   /* service */
+        { 0x0c, 0x60000000, T(INIT2RTR), OLD },         /* MTU */
+        { 0x0c, 0x00010000, 0, ALL }, { 0x0c, 0x00000100, 0, ALL },
+        { 0x10, 0x00000001, 0, ALL },                   /* UAR page */
+        { 0x18, 0x00000700, T(INIT2RTR), OLD },         /* peer's QPN */
+        { 0x1c, 0x00000001, T(INIT2INIT) | PATH, 0 },   /* P_Key index */
+        { 0x20, 0x40000000, T(RTR2RTS) | T(SQD2SQD), 0 },
+        { 0x24, 0x50000000, T(RTR2RTS) | T(SQD2SQD), 0 },
+        { 0x24, 0x00000040, PATH, 0 },                  /* hop limit */
+        { 0x28, 0x10000000, PATH, 0 }, { 0x2c, 0x12345678, PATH, 0 },
+        { 0x38, 0x12345678, PATH, 0 }, { 0x3c, 0x00010001, PATH, 0 },
+        { 0x40, 0x00000001, PATH, 0 }, { 0x44, 0x00000001, PATH, 0 },
+        { 0x48, 0x00000100, PATH, 0 }, { 0x4c, 0x00000100, PATH, 0 },
+        { 0x5c, 0x00000004, 0, ALL },                   /* PD */
+        { 0x6c, 0x00000100, T(RTR2RTS), 0 },            /* send PSN */
+        { 0x70, 0x00000001, 0, ALL }, { 0x74, 0x00000001, 0, ALL },
+        { 0x78, 0x00001000, 0, ALL }, { 0x8c, 0x00000001, 0, ALL },
+        { 0x90, 0x00000001, 0, ALL }, { 0x94, 0x00001000, 0, ALL },
+        { 0x84, 0x01000000, ALL & ~T(INIT2INIT), 0 },   /* RNR timer */
+        { 0x84, 0x00000100, T(INIT2RTR), 0 },           /* receive PSN */
+        { 0x98, 0x00000001, ALL, 0 },                   /* Q_Key */
+        { 0x80, 0x00000001, ALL, 0 },                   /* nobody's */
+#undef PATH
+#undef ALL
+#undef OLD
+#undef T
+    };
+
+    for (int t = 0; t < TRANSITIONS; t++) {
+        for (int i = 0; i < G_N_ELEMENTS(field); i++) {
+            for (int lax_too = 0; lax_too < 2; lax_too++) {
+                Side *s = side_before(t, lax_too ? lax : NULL);
+                bool refused = field[i].refused >> t & 1;
+                bool taken = field[i].taken >> t & 1;
+                uint64_t rules = s->rules;
+                uint32_t was;
+                uint8_t *m;
+
+                g_assert_cmpuint(query(s, NRC_QUERY_QP, QPN), ==, 0);
+                was = get_be32(s->mem + OUT_MBOX + field[i].off);
+                m = qp_mbox(s, 1, 0) + field[i].off;
+                put_be32(m, get_be32(m) ^ field[i].change);
+                g_assert_cmpuint(cmd(s, transition[t], QPN, 0), ==,
+                                 refused && !lax_too ? 3 : 0);
+                g_assert_cmpuint(s->rules, ==, rules + refused);
+                g_assert_cmpuint(query(s, NRC_QUERY_QP, QPN), ==, 0);
+                g_assert_cmphex((get_be32(s->mem + OUT_MBOX + field[i].off) ^
+                                 was) & field[i].change, ==,
+                                taken ? field[i].change : 0);
+                side_free(s);
+            }
+        }
+    }
+}
+
+/* What a request in flight is of stays: these ended in an assertion. */
+static void test_qp_in_flight(void)
+{
+    for (int lax_too = 0; lax_too < 2; lax_too++) {
+        for (int t = T_RTS2RTS; t < TRANSITIONS; t++) {
+            Side *s = side_before(t, lax_too ? lax : NULL);
+            Wqe w = wqe_begin(0);
+
+            raddr_unit(&w, VA);
+            data_unit(&w, VA, 600);
+            if (t != T_RTS2RTS && t != T_RTS2SQD) {
+                qp_mbox(s, 1, 0);
+                g_assert_cmpuint(cmd(s, NRC_SQD2RTS_QP, QPN, 0), ==, 0);
+            }
+            post(s, &w, RDMA_OP_WRITE);
+            rdma_poll(native_dev(s->n), s->now);
+            if (t != T_RTS2RTS && t != T_RTS2SQD) {
+                qp_mbox(s, 1, 0);
+                g_assert_cmpuint(cmd(s, NRC_RTS2SQD_QP, QPN, 0), ==, 0);
+            }
+            qp_mbox(s, 1, RDMA_UC);
+            g_assert_cmpuint(cmd(s, transition[t], QPN, 0), ==,
+                             lax_too || t == T_RTS2SQD ? 0 : 3);
+            post(s, &w, RDMA_OP_WRITE);
+            rdma_poll(native_dev(s->n), s->now);
+            g_assert_null(cqe(s));
+            /* Made anew while something is in flight: only if not strict. */
+            qp_mbox(s, 1, RDMA_UC);
+            g_assert_cmpuint(cmd(s, NRC_RST2INIT_QP, QPN, 0), ==,
+                             lax_too ? 0 : 3);
+            rdma_poll(native_dev(s->n), s->now);
+            g_assert_cmpuint(hcr(s, 0, QPN, 0, NRC_2RST_QP, 3) >> 24, ==, 0);
+            side_free(s);
+        }
+    }
+}
+
+/* A peer's number may have all 24 bits. */
+static void test_far_qpn(void)
+{
+    Side *s = side_before(T_INIT2RTR, NULL);
+    Wqe w = wqe_begin(0);
+    gsize len;
+
+    raddr_unit(&w, VA);
+    data_unit(&w, VA, 8);
+    put_be32(qp_mbox(s, 1, 0) + 0x18, 0xabcdef);
+    g_assert_cmpuint(cmd(s, NRC_INIT2RTR_QP, QPN, 0), ==, 0);
+    put_be32(qp_mbox(s, 1, 0) + 0x18, 0xabcdef);
+    g_assert_cmpuint(cmd(s, NRC_RTR2RTS_QP, QPN, 0), ==, 0);
+    post(s, &w, RDMA_OP_WRITE);
+    rdma_poll(native_dev(s->n), s->now);
+    g_assert_cmpuint(s->wire->len, >, 0);
+    g_assert_cmphex(get_be32((const uint8_t *)g_bytes_get_data(
+                        g_ptr_array_index(s->wire, s->wire->len - 1), &len) +
+                        42 + 4) & 0xffffff, ==, 0xabcdef);
+    side_free(s);
+}
+
 /* ---- events ---- */
 
 static void eq_create(Side *s, uint64_t start, uint32_t lkey)
@@ -1160,6 +1311,9 @@ int main(int argc, char **argv)
     TEST("remote-errors", remote_errors);
     TEST("doorbells", doorbells);
     TEST("qp/psn", qp_psn);
+    TEST("qp/attributes", qp_attributes);
+    TEST("qp/in-flight", qp_in_flight);
+    TEST("qp/far-qpn", far_qpn);
     TEST("lax", lax);
     TEST("events", events);
     TEST("migrate", migrate);
