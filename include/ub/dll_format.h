@@ -17,6 +17,7 @@
 
 #include "core/bytes.h"
 #include "ub/crc30.h"
+#include "ub/lane_manage.h"
 
 #define UB_FLIT_SIZE 20
 #define UB_BLOCK_FLITS 32  /* longest DLLDB or DLLCB */
@@ -224,14 +225,6 @@ typedef struct UbCrdAck {
     uint16_t ack_num;
     uint8_t crd_num[UB_VLS]; /* 0 … 63 */
 } UbCrdAck;
-
-/* Lane_Manage CMD (Table 4-7).  Widths are one-hot: 1, 2, 4, 8 lanes. */
-typedef struct UbLaneManage {
-    bool req, rsp; /* REQ_ID and RSP_ID have their fixed values */
-    bool power_down, change_rlw, change_tlw;  /* of a request */
-    bool rx_lane_up, rsp_rlw, rsp_tlw;        /* of a response */
-    uint8_t tlw, rlw;
-} UbLaneManage;
 
 enum { UB_BMC_REQ = 0, UB_BMC_ACK = 1 }; /* Block_Mode_Chg TYPE */
 

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ub/pcs.h"
+#include "ub/lanes.h"
 
 #define UB_INJECT_SKEW_MAX 2048 /* symbols */
 

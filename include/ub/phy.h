@@ -18,38 +18,58 @@
  * ub_phy_rx() may send too (training answers), so lane_tx and lane_state come
  * from inside it as well.
  *
+ * Who stands outside asks, looks and listens: ub_phy_configure(), _request(),
+ * _status(), _take_errors().  The machines inside are hw/ub/phy's own.
+ *
  * A UbPhy belongs to one thread at a time.  Callbacks must not call back into
- * it except for ub_phy_lmsm() requests; lane_tx may deliver to another UbPhy.
+ * it except for ub_phy_request(), _status(), _stats(), _config() and
+ * _take_errors(); lane_tx may deliver to another UbPhy.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef UB_PHY_H
 #define UB_PHY_H
 
-#include "ub/lmsm.h"
-#include "ub/pcs.h"
+#include "ub/lane_manage.h"
+#include "ub/phy_config.h"
 
 typedef struct UbPhy UbPhy;
 
-/* The most frames of fill that a stream may send before it rests. */
-#define UB_PHY_REST_MAX 16
+/* Correctable error bits, PORT_ERR_RECORD 0x18: bit n is error C.(n+1). */
+enum {
+    UB_PHY_ERR_LTB_CRC       = 1u << 5,
+    UB_PHY_ERR_SPEED_REDUCED = 1u << 6,
+    UB_PHY_ERR_WIDTH_REDUCED = 1u << 7,
+    UB_PHY_ERR_EQ_COARSE     = 1u << 8,
+    UB_PHY_ERR_EQ_FINE       = 1u << 9,
+    UB_PHY_ERR_WIDTH_NEGO    = 1u << 10,
+    UB_PHY_ERR_DISCOVERY     = 1u << 11,
+    UB_PHY_ERR_QDLWS         = 1u << 14,
+    UB_PHY_ERR_BAD_WIDTH     = 1u << 15,
+    UB_PHY_ERR_RETRAIN       = 1u << 17,
+};
 
-typedef struct UbPhyParams {
-    UbPcsParams pcs;
-    uint16_t precode;       /* PHY Link Control 5 [31:16]: bit = Data Rate */
-    unsigned rest_frames;   /* fill frames before the stream comes to rest,
-                             * UB_PHY_REST_MAX at most;
-                             * more than 0 feeds receivers behind skewed or
-                             * bit-slipped lanes, which lag by that much */
-} UbPhyParams;
+/* What changed, for ops->status. */
+enum {
+    UB_PHY_ST_LINKUP  = 1u << 0,
+    UB_PHY_ST_READY   = 1u << 1,
+    UB_PHY_ST_RATE    = 1u << 2,
+    UB_PHY_ST_WIDTH   = 1u << 3,
+    UB_PHY_ST_FEC     = 1u << 4,   /* FEC, interleave or CRC mode */
+    UB_PHY_ST_ROLE    = 1u << 5,
+    UB_PHY_ST_EQ      = 1u << 6,
+    UB_PHY_ST_QDLWS   = 1u << 7,
+    UB_PHY_ST_ERROR   = 1u << 8,   /* ub_phy_take_errors() has some */
+};
 
-/* PCS defaults; precoding on Data Rates 4 to 8, as the register resets to. */
-void ub_phy_params_init(UbPhyParams *p);
+/* QDLWS execution status, appendix D. */
+enum { UB_QDLWS_IDLE, UB_QDLWS_NAK, UB_QDLWS_BUSY, UB_QDLWS_TIMEOUT,
+       UB_QDLWS_DONE };
 
 /* All but lane_tx, lane_state, pull_flits and rx_flits may be NULL. */
 typedef struct UbPhyOps {
     /* The symbols of `run` go out on its wires; the buffers are the phy's. */
-    void (*lane_tx)(void *opaque, const UbPcsRun *run);
+    void (*lane_tx)(void *opaque, const UbLaneRun *run);
     /* Wires that are out of electrical idle from now on, and at what rate. */
     void (*lane_state)(void *opaque, uint8_t active, unsigned rate);
     /* Up to max flits to send; fewer: the stream stands between two blocks. */
@@ -59,27 +79,86 @@ typedef struct UbPhyOps {
                      bool fec_ok);
     /* The Null Block of an encapsulation (UB_LTB_CRC*): asked at each SDF. */
     void (*null_flit)(void *opaque, unsigned crc_mode, uint8_t out[UB_FLIT]);
-    /* As the LMSM's: UB_LMSM_ST_*, transitions, CMD bytes of LM Blocks. */
+    /* UB_PHY_ST_* that changed. */
     void (*status)(void *opaque, unsigned changed);
-    void (*transition)(void *opaque, UbLmsmTransitionId id, int64_t now);
-    void (*lm_block)(void *opaque, const uint8_t cmd[4]);
-    /* Events of the PCS receiver, after the LMSM has seen them. */
-    void (*pcs_event)(void *opaque, UbPcsEvent ev, unsigned lane,
-                      uint32_t arg);
+    /* Link_Active was entered (flits may flow), or left with LinkUp kept. */
+    void (*active)(void *opaque, bool active);
+    /* The state machine went from one state to another; for traces. */
+    void (*transition)(void *opaque, const char *from, const char *to,
+                       const char *cause);
+    /* Lane_Manage for the data link layer to send. */
+    void (*lane_manage)(void *opaque, const UbLaneManage *lm);
     /* Every training block, for capture; lane = wire (sent: logical lane),
      * n times the same. */
     void (*ltb)(void *opaque, bool sent, unsigned lane,
                 const uint8_t ltb[UB_LTB], unsigned n);
 } UbPhyOps;
 
-/* NULL if a parameter set does not pass its check. */
-UbPhy *ub_phy_new(const UbLmsmConfig *cfg, const UbEqModel *eq,
-                  const UbPhyParams *params, const UbPhyOps *ops,
-                  void *opaque);
+/* NULL if the configuration does not pass ub_phy_config_check(). */
+UbPhy *ub_phy_new(const UbPhyConfig *cfg, const UbPhyOps *ops, void *opaque);
 void ub_phy_free(UbPhy *phy);
 
 /* Port reset: Link_Idle, all lanes idle, receiver off. */
 void ub_phy_reset(UbPhy *phy, int64_t now);
+
+/*
+ * Settings for what comes next: the state machine reads most of them live,
+ * those of the PCS count from ub_phy_new() on.  Returns NULL, or the rule that
+ * is broken; the settings are unchanged then.
+ */
+const char *ub_phy_configure(UbPhy *phy, const UbLmsmConfig *cfg);
+const UbLmsmConfig *ub_phy_config(const UbPhy *phy);
+
+/* What software and upper layers ask for. */
+typedef enum UbPhyRequest {
+    UB_PHY_REQ_START,    /* leave Link_Idle */
+    UB_PHY_REQ_DISABLE,  /* Link Disable: Link_Idle until _ENABLE */
+    UB_PHY_REQ_ENABLE,
+    UB_PHY_REQ_TARGET,   /* Retrain Link: to the rate and widths that the
+                          * settings aim at; false outside Link_Active */
+    UB_PHY_REQ_RETRAIN,  /* Retrain as it is */
+    UB_PHY_REQ_RETRY,    /* the data link layer's retries are used up */
+    UB_PHY_REQ_EQUALIZE, /* Perform Equalization at the next rate change */
+    UB_PHY_REQ_QDLWS,    /* to the target widths without Retrain; false where
+                          * the rules forbid it (primary in Link_Active) */
+} UbPhyRequest;
+
+/* False: not possible now. */
+bool ub_phy_request(UbPhy *phy, int64_t now, UbPhyRequest request);
+
+/* Lane_Manage that the data link layer received. */
+void ub_phy_rx_lane_manage(UbPhy *phy, int64_t now, const UbLaneManage *lm);
+
+typedef struct UbPhyStatus {
+    const char *state;    /* of the LMSM, as the document calls it */
+    uint8_t code;         /* the same, as PHY Link Status 1 has it */
+    bool active, link_up, primary, interleave;
+    uint8_t rate, tx_width, rx_width;
+    uint8_t fec, crc;     /* UbFec (0xff: none yet), UB_LTB_CRC* */
+    uint8_t eq_mode;
+    uint8_t qdlws;        /* UB_QDLWS_* */
+    uint8_t eq_state[UB_DATA_RATES]; /* DATA_RATEn State 1 */
+} UbPhyStatus;
+
+void ub_phy_status(const UbPhy *phy, UbPhyStatus *st);
+
+/* Link_Active: flits may flow.  LinkUp. */
+bool ub_phy_active(const UbPhy *phy);
+bool ub_phy_link_up(const UbPhy *phy);
+
+/* Of a lane, kbit/s; 0: the mode has no such rate. */
+uint32_t ub_phy_kbps(UbPhyMode mode, unsigned rate);
+
+/* UB_PHY_ERR_* since the last call. */
+uint32_t ub_phy_take_errors(UbPhy *phy);
+
+typedef struct UbPhyStats {
+    uint64_t fec_corrected; /* symbols */
+    uint64_t fec_failed;    /* code words */
+    uint64_t amctl_missed;
+} UbPhyStats;
+
+void ub_phy_stats(const UbPhy *phy, UbPhyStats *stats);
 
 /* Next deadline, INT64_MAX when only an event can bring something new. */
 int64_t ub_phy_poll(UbPhy *phy, int64_t now);
@@ -96,13 +175,5 @@ void ub_phy_presence(UbPhy *phy, int64_t now, uint8_t wires);
  * there is no more (the frame begun was filled and the stream rests).
  */
 size_t ub_phy_tx(UbPhy *phy, int64_t now, size_t max);
-
-/* Link_Active: flits may flow. */
-bool ub_phy_active(const UbPhy *phy);
-
-/* Inside, for requests, registers and statistics. */
-UbLmsm *ub_phy_lmsm(UbPhy *phy);
-const UbPcsTx *ub_phy_pcs_tx(const UbPhy *phy);
-UbPcsRx *ub_phy_pcs_rx(UbPhy *phy);
 
 #endif

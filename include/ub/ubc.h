@@ -19,7 +19,6 @@
 #include "ub/space.h"
 #include "ub/dll.h"
 #include "ub/wire.h"
-#include "ub/lmsm.h"
 #include "ub/phy.h"
 #include "ub/ubc_hw.h"
 
@@ -71,9 +70,7 @@ typedef struct UbcConfig {
     unsigned ports;        /* 1-8 */
     uint8_t guid[16];      /* most significant byte first */
     uint64_t session;      /* of HELLO: different at each start */
-    UbPhyParams phy;
-    UbLmsmConfig lmsm;
-    UbEqModel eq;
+    UbPhyConfig phy;
     UbDllConfig dll;
     /* Factor of the timers that wait for an answer of the peer: its host may
      * take milliseconds where a port takes nanoseconds.  >= 1. */

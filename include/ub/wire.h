@@ -38,7 +38,7 @@
 #include <stdint.h>
 
 #include "ub/inject.h"
-#include "ub/pcs.h"
+#include "ub/lanes.h"
 
 #define UB_WIRE_VERSION 1
 #define UB_WIRE_HEADER 8
@@ -111,7 +111,7 @@ const UbWireHello *ub_wire_peer(const UbWire *link);
  * ub_wire_run: the symbols of `run` (n may be 0), after fault injection.
  */
 void ub_wire_lanes(UbWire *link, uint8_t active, unsigned rate);
-void ub_wire_run(UbWire *link, const UbPcsRun *run);
+void ub_wire_run(UbWire *link, const UbLaneRun *run);
 
 /*
  * Bytes to put on the stream: *data and the return value describe what is

@@ -9,7 +9,9 @@
 #include <glib.h>
 #include <string.h>
 
-#include "ub/amctl.h"
+#include "amctl.h"
+#include "linecode.h"
+#include "ub/lanes.h"
 
 typedef struct CwPair {
     uint8_t first, second;
@@ -259,4 +261,29 @@ const char *ub_amctl_detail_name(unsigned type, unsigned detail)
     }
     return detail_names[type][detail] ? detail_names[type][detail] :
            reserved_names[detail];
+}
+
+/* §3.3.2 sends AMCTLs Gray coded with PAM4, so both forms are looked for. */
+unsigned ub_lane_spoil_amctls(uint8_t *sym, size_t n, unsigned most)
+{
+    uint8_t mark[2][UB_AMCTL_SYMBOLS];
+    unsigned spoiled = 0;
+
+    if (!most) {
+        return 0;
+    }
+    ub_amctl_encode(mark[0], 0, UB_AMCTL_NONE, 0);
+    ub_gray(mark[1], mark[0], UB_AMCTL_SYMBOLS);
+    for (size_t i = 0; i + UB_AMCTL_SYMBOLS <= n && spoiled < most; i++) {
+        if (memcmp(sym + i, mark[0], UB_AMCTL_LOCK) &&
+            memcmp(sym + i, mark[1], UB_AMCTL_LOCK)) {
+            continue;
+        }
+        for (unsigned j = UB_AMCTL_BODY; j < UB_AMCTL_LOCK; j++) {
+            sym[i + j] ^= 0xff;
+        }
+        spoiled++;
+        i += UB_AMCTL_SYMBOLS - 1;
+    }
+    return spoiled;
 }

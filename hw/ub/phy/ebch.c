@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "ub/amctl.h"
+#include "amctl.h"
 
 #define EBCH_GENERATOR 0x537 /* x^10+x^8+x^5+x^4+x^2+x+1 */
 #define EBCH_CHECK 10        /* degree of the generator */

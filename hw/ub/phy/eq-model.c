@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ub/eq_model.h"
+#include "eq_model.h"
 
 void ub_eq_model_init(UbEqModel *m)
 {
     memset(m, 0, sizeof(*m));
-    for (unsigned i = 0; i < UB_EQ_LANES; i++) {
+    for (unsigned i = 0; i < UB_LANES; i++) {
         m->best[i] = (uint8_t)(4 + i % 3);
     }
     m->first = 3;
@@ -54,7 +54,7 @@ unsigned ub_eq_eye(const UbEqModel *m, unsigned lane, const UbEqSetting *s,
     UbEqSetting best = { 0 };
     int d;
 
-    ub_eq_preset(&best, m->best[lane % UB_EQ_LANES] % UB_EQ_PRESETS, pam4);
+    ub_eq_preset(&best, m->best[lane % UB_LANES] % UB_EQ_PRESETS, pam4);
     d = abs(best.cursor - s->cursor) + abs(best.post - s->post) +
         abs(best.pre[0] - s->pre[0]) + abs(best.pre[1] - s->pre[1]) +
         abs(best.pre[2] - s->pre[2]);

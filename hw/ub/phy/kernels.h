@@ -28,7 +28,7 @@ typedef struct UbPcsKernels {
     const char *name;
     bool (*usable)(void);
 
-    /* As ub_rs_encode and ub_rs_check (ub/rs.h). */
+    /* As ub_rs_encode and ub_rs_check (rs.h). */
     void (*rs_encode)(const uint8_t *msg, uint8_t *parity, size_t n,
                       unsigned codecs);
     size_t (*rs_check)(const uint8_t *msg, const uint8_t *parity, size_t n,
@@ -56,7 +56,7 @@ typedef struct UbPcsKernels {
     void (*scramble)(UbScrambler *s, const uint8_t *delays, uint8_t *out,
                      const uint8_t *in, size_t n);
 
-    /* As ub_gray, ub_precode and ub_precode_undo (ub/linecode.h). */
+    /* As ub_gray, ub_precode and ub_precode_undo (linecode.h). */
     void (*gray)(uint8_t *out, const uint8_t *in, size_t n);
     uint8_t (*precode)(uint8_t *out, const uint8_t *in, size_t n, bool pam4,
                        uint8_t prev);

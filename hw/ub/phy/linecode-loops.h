@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "ub/linecode.h"
+#include "linecode.h"
 
 #ifndef LINKAGE
 #define LINKAGE static

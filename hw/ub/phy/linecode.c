@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "scalar.h"
-#include "ub/linecode.h"
+#include "linecode.h"
 
 #define FN(name) ub_##name##_scalar
 #define TARGET

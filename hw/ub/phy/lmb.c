@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "ub/lmb.h"
+#include "lmb.h"
 
 #define FIELD(f, name, sym, lsb, bits, kinds) { name, sym, lsb, bits, kinds },
 const UbLtbField ub_ltb_fields[] = { UB_LTB_FIELDS(FIELD) };

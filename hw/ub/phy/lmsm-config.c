@@ -48,7 +48,7 @@ static void conf_active_enter(UbLmsm *l)
     if (!l->link_up) {
         l->eq_mode = l->cfg.eq_mode;
     }
-    lmsm_status(l, UB_LMSM_ST_WIDTH);
+    lmsm_status(l, UB_PHY_ST_WIDTH);
 }
 
 static void build_cltb(const UbLmsm *l, unsigned lane, uint8_t *ltb,
@@ -256,7 +256,7 @@ static void send_null_enter(UbLmsm *l)
     l->nulls_sent = 0;
     if (!l->link_up) {
         l->link_up = true;
-        lmsm_status(l, UB_LMSM_ST_LINKUP);
+        lmsm_status(l, UB_PHY_ST_LINKUP);
     }
 }
 
@@ -320,7 +320,7 @@ static void link_active_enter(UbLmsm *l)
     if (l->fix_data_rate_mode || l->rate >= best) {
         l->link_ready = true;
     }
-    lmsm_status(l, UB_LMSM_ST_READY | UB_LMSM_ST_WIDTH);
+    lmsm_status(l, UB_PHY_ST_READY | UB_PHY_ST_WIDTH);
 }
 
 /* Whether this port wants another rate than the present one. */

@@ -64,7 +64,7 @@ static void idle_enter(UbLmsm *l)
         l->settle_at = l->now + lmsm_ns(l, l->cfg.restart_delay);
     }
     if (was_up) {
-        lmsm_status(l, UB_LMSM_ST_LINKUP | UB_LMSM_ST_READY);
+        lmsm_status(l, UB_PHY_ST_LINKUP | UB_PHY_ST_READY);
     }
 }
 
@@ -303,7 +303,7 @@ static void set_role(UbLmsm *l, unsigned port_type)
 {
     if (l->port_type != port_type) {
         l->port_type = (uint8_t)port_type;
-        lmsm_status(l, UB_LMSM_ST_ROLE);
+        lmsm_status(l, UB_PHY_ST_ROLE);
     }
 }
 
@@ -514,7 +514,7 @@ static void narrow_rx(UbLmsm *l)
             l->tx_m = (uint8_t)w;
         }
         l->errors |= UB_PHY_ERR_WIDTH_REDUCED;
-        lmsm_status(l, UB_LMSM_ST_ERROR);
+        lmsm_status(l, UB_PHY_ST_ERROR);
     }
     l->ask_lane0 = (uint8_t)anchor;
 }
@@ -540,7 +540,7 @@ static void adopt(UbLmsm *l)
     l->rx_lane0_id = l->rx_phys[0] < UB_LMSM_LANES ? l->rx_phys[0] : 0;
     if (l->primary != l->port_type) {
         l->primary = l->port_type;
-        lmsm_status(l, UB_LMSM_ST_ROLE);
+        lmsm_status(l, UB_PHY_ST_ROLE);
     }
     if (l->primary) {
         l->link_id = l->cfg.link_id;

@@ -121,7 +121,7 @@ static UbEqSetting get_setting(const UbLmsm *l, const uint8_t *ltb)
 static void set_state1(UbLmsm *l, unsigned bits)
 {
     l->eq_state[l->rate] |= (uint8_t)bits;
-    lmsm_status(l, UB_LMSM_ST_EQ);
+    lmsm_status(l, UB_PHY_ST_EQ);
 }
 
 static bool leave(UbLmsm *l, UbLmsmTransitionId id, unsigned bits)
@@ -196,7 +196,7 @@ static void coarse_enter(UbLmsm *l)
     }
     l->settle_at = l->eq.dead ? INT64_MAX
                               : l->now + lmsm_ns(l, l->eq.adapt_ns);
-    lmsm_status(l, UB_LMSM_ST_EQ);
+    lmsm_status(l, UB_PHY_ST_EQ);
 }
 
 static void build_coarse_active(const UbLmsm *l, unsigned lane, uint8_t *ltb)

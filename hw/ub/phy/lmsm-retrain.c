@@ -238,7 +238,7 @@ static void retr_active_enter(UbLmsm *l)
     l->nulls = 0;
     if (l->link_ready) {
         l->link_ready = false;
-        lmsm_status(l, UB_LMSM_ST_READY);
+        lmsm_status(l, UB_PHY_ST_READY);
     }
     advertise(l);
     make_wish(l);

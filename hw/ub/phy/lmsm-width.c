@@ -25,27 +25,17 @@ enum {
     SW_AWAIT,               /* rx: the peer's LWS is to come */
 };
 
-/* CMD bytes of an LM Block, Table 4-7. */
-enum {
-    LM_REQ_ID = 0x50, LM_CHANGE_TLW = 0x01, LM_CHANGE_RLW = 0x02,
-    LM_RSP_ID = 0xa0, LM_RSP_TLW = 0x01, LM_RSP_RLW = 0x02,
-    LM_RX_LANE_UP = 0x04,
-};
-
-static void send_lm(UbLmsm *l, unsigned b0, unsigned b1, unsigned tlw,
-                    unsigned rlw)
+static void send_lane_manage(UbLmsm *l, const UbLaneManage *lm)
 {
-    uint8_t cmd[4] = { (uint8_t)b0, (uint8_t)b1, (uint8_t)tlw, (uint8_t)rlw };
-
-    if (l->ops->lm_block) {
-        l->ops->lm_block(l->opaque, cmd);
+    if (l->ops->lane_manage) {
+        l->ops->lane_manage(l->opaque, lm);
     }
 }
 
 static void set_status(UbLmsm *l, unsigned status)
 {
     l->qdlws.status = (uint8_t)status;
-    lmsm_status(l, UB_LMSM_ST_QDLWS);
+    lmsm_status(l, UB_PHY_ST_QDLWS);
 }
 
 static unsigned rx_mask(const UbLmsm *l, unsigned lanes)
@@ -103,7 +93,7 @@ bool ub_lmsm_qdlws(UbLmsm *l, int64_t now, unsigned tlw, unsigned rlw)
     }
     if (!width_allowed(l, tx, rx) || !rx_wires_known(l, rx)) {
         l->errors |= UB_PHY_ERR_BAD_WIDTH;
-        lmsm_status(l, UB_LMSM_ST_ERROR);
+        lmsm_status(l, UB_PHY_ST_ERROR);
         return false;
     }
     q->tlw = (uint8_t)(tx != l->tx_m ? tx : 0);
@@ -111,8 +101,9 @@ bool ub_lmsm_qdlws(UbLmsm *l, int64_t now, unsigned tlw, unsigned rlw)
     q->asked = q->requester = true;
     q->deadline = l->now + lmsm_patience(l, QDLWS_T0 + QDLWS_T1);
     set_status(l, UB_QDLWS_BUSY);
-    send_lm(l, LM_REQ_ID | (q->tlw ? LM_CHANGE_TLW : 0) |
-            (q->rlw ? LM_CHANGE_RLW : 0), 0, q->tlw, q->rlw);
+    send_lane_manage(l, &(UbLaneManage) {
+        .req = true, .change_tlw = q->tlw, .change_rlw = q->rlw,
+        .tlw = q->tlw, .rlw = q->rlw });
     return true;
 }
 
@@ -124,12 +115,12 @@ static void start_switch(UbLmsm *l, UbLmsmSwitch *s, unsigned width)
 }
 
 /* The peer's TLW is our RX, its RLW our TX. */
-static void request(UbLmsm *l, const uint8_t *cmd)
+static void request(UbLmsm *l, const UbLaneManage *lm)
 {
     UbLmsmQdlws *q = &l->qdlws;
-    bool tlw = cmd[0] & LM_CHANGE_TLW, rlw = cmd[0] & LM_CHANGE_RLW;
-    unsigned rx = tlw ? cmd[2] & 0x3fu : l->rx_n;
-    unsigned tx = rlw ? cmd[3] & 0x3fu : l->tx_m;
+    bool tlw = lm->change_tlw, rlw = lm->change_rlw;
+    unsigned rx = tlw ? lm->tlw : l->rx_n;
+    unsigned tx = rlw ? lm->rlw : l->tx_m;
     bool valid = ub_width_valid(rx) && ub_width_valid(tx);
     bool ready = l->cfg.qdlws && !l->primary && valid &&
                  l->state == UB_LMSM_LINK_ACTIVE && !q->tx.step &&
@@ -139,10 +130,11 @@ static void request(UbLmsm *l, const uint8_t *cmd)
 
     if (!valid) {
         l->errors |= UB_PHY_ERR_BAD_WIDTH;
-        lmsm_status(l, UB_LMSM_ST_ERROR);
+        lmsm_status(l, UB_PHY_ST_ERROR);
     }
     if (!ready) {
-        send_lm(l, 0, LM_RSP_ID, l->tx_m, l->rx_n);
+        send_lane_manage(l, &(UbLaneManage) {
+            .rsp = true, .tlw = l->tx_m, .rlw = l->rx_n });
         return;
     }
     q->requester = false;
@@ -152,18 +144,17 @@ static void request(UbLmsm *l, const uint8_t *cmd)
     if (tx != l->tx_m) {
         start_switch(l, &q->tx, tx);
     }
-    send_lm(l, 0, LM_RSP_ID | (tlw ? LM_RSP_TLW : 0) | (rlw ? LM_RSP_RLW : 0),
-            tx, rx);
+    send_lane_manage(l, &(UbLaneManage) {
+        .rsp = true, .rsp_tlw = tlw, .rsp_rlw = rlw, .tlw = tx, .rlw = rx });
 }
 
-static void response(UbLmsm *l, const uint8_t *cmd)
+static void response(UbLmsm *l, const UbLaneManage *lm)
 {
     UbLmsmQdlws *q = &l->qdlws;
 
     if (q->asked) {
         q->asked = false;
-        if ((q->tlw && !(cmd[1] & LM_RSP_TLW)) ||
-            (q->rlw && !(cmd[1] & LM_RSP_RLW))) {
+        if ((q->tlw && !lm->rsp_tlw) || (q->rlw && !lm->rsp_rlw)) {
             q->retry_at = l->now + lmsm_ns(l, QDLWS_GAP);
             set_status(l, UB_QDLWS_NAK);
             return;
@@ -174,18 +165,18 @@ static void response(UbLmsm *l, const uint8_t *cmd)
         if (q->rlw) {
             start_switch(l, &q->rx, q->rlw);
         }
-    } else if ((cmd[1] & LM_RX_LANE_UP) && q->tx.step == SW_WAKING) {
+    } else if (lm->rx_lane_up && q->tx.step == SW_WAKING) {
         q->tx.step = SW_GO;
     }
 }
 
-void ub_lmsm_rx_lm_block(UbLmsm *l, int64_t now, const uint8_t cmd[4])
+void ub_lmsm_rx_lane_manage(UbLmsm *l, int64_t now, const UbLaneManage *lm)
 {
     l->now = now;
-    if ((cmd[0] & 0xf0) == LM_REQ_ID) {
-        request(l, cmd);
-    } else if ((cmd[1] & 0xf0) == LM_RSP_ID) {
-        response(l, cmd);
+    if (lm->req) {
+        request(l, lm);
+    } else if (lm->rsp) {
+        response(l, lm);
     }
 }
 
@@ -196,7 +187,7 @@ static void finish(UbLmsm *l, UbLmsmSwitch *s)
     UbLmsmQdlws *q = &l->qdlws;
 
     s->step = SW_NONE;
-    lmsm_status(l, UB_LMSM_ST_WIDTH);
+    lmsm_status(l, UB_PHY_ST_WIDTH);
     if (q->tx.step || q->rx.step) {
         return;
     }
@@ -221,7 +212,7 @@ static void cancel(UbLmsm *l)
     q->asked = false;
     q->tx.step = q->rx.step = SW_NONE;
     l->errors |= UB_PHY_ERR_QDLWS;
-    lmsm_status(l, UB_LMSM_ST_ERROR);
+    lmsm_status(l, UB_PHY_ST_ERROR);
     if (q->requester) {
         q->retry_at = l->now + lmsm_ns(l, QDLWS_GAP);
         set_status(l, UB_QDLWS_TIMEOUT);
@@ -300,7 +291,8 @@ void lmsm_width_ltb(UbLmsm *l)
         }
     }
     s->step = SW_AWAIT;
-    send_lm(l, 0, LM_RSP_ID | LM_RX_LANE_UP, l->tx_m, s->width);
+    send_lane_manage(l, &(UbLaneManage) {
+        .rsp = true, .rx_lane_up = true, .tlw = l->tx_m, .rlw = s->width });
 }
 
 void ub_lmsm_rx_width(UbLmsm *l, int64_t now, unsigned width)
@@ -315,7 +307,7 @@ void ub_lmsm_rx_width(UbLmsm *l, int64_t now, unsigned width)
     if (l->qdlws.rx.step && l->qdlws.rx.width == width) {
         finish(l, &l->qdlws.rx);
     } else {
-        lmsm_status(l, UB_LMSM_ST_WIDTH);
+        lmsm_status(l, UB_PHY_ST_WIDTH);
     }
 }
 
@@ -370,7 +362,7 @@ bool lmsm_lanes_lost(UbLmsm *l)
         l->errors |= UB_PHY_ERR_WIDTH_REDUCED;
         l->stats.lane_downs++;
         l->ops->tx_remote_width(l->opaque, w);
-        lmsm_status(l, UB_LMSM_ST_ERROR);
+        lmsm_status(l, UB_PHY_ST_ERROR);
     }
     return l->now >= l->lane_down_at;
 }
@@ -386,7 +378,7 @@ int64_t lmsm_width_poll(UbLmsm *l)
         if (l->remote_tx < l->tx_m) {
             set_tx_width(l, l->remote_tx);
             l->errors |= UB_PHY_ERR_WIDTH_REDUCED;
-            lmsm_status(l, UB_LMSM_ST_ERROR | UB_LMSM_ST_WIDTH);
+            lmsm_status(l, UB_PHY_ST_ERROR | UB_PHY_ST_WIDTH);
         }
         l->remote_tx = 0;
     }

@@ -207,7 +207,7 @@ void lmsm_set_fec(UbLmsm *l, unsigned fec, bool interleave, unsigned crc)
     l->crc = (uint8_t)crc;
     l->ops->rx_fec(l->opaque, fec, interleave);
     if (changed) {
-        lmsm_status(l, UB_LMSM_ST_FEC);
+        lmsm_status(l, UB_PHY_ST_FEC);
     }
 }
 
@@ -215,7 +215,7 @@ void lmsm_set_rate(UbLmsm *l, unsigned rate)
 {
     if (l->rate != rate) {
         l->rate = (uint8_t)rate;
-        lmsm_status(l, UB_LMSM_ST_RATE);
+        lmsm_status(l, UB_PHY_ST_RATE);
     }
 }
 
@@ -393,7 +393,7 @@ void ub_lmsm_rx_ltb(UbLmsm *l, int64_t now, unsigned lane,
         rx->run = 0;
         l->ber_bad++;
         l->errors |= UB_PHY_ERR_LTB_CRC;
-        lmsm_status(l, UB_LMSM_ST_ERROR);
+        lmsm_status(l, UB_PHY_ST_ERROR);
         return;
     }
     if (rx->run && !memcmp(rx->ltb, ltb, UB_LTB_BODY)) {
@@ -546,7 +546,7 @@ bool lmsm_go(UbLmsm *l, UbLmsmTransitionId id)
     }
     if (t->error) {
         l->errors |= t->error;
-        lmsm_status(l, UB_LMSM_ST_ERROR);
+        lmsm_status(l, UB_PHY_ST_ERROR);
     }
     if (l->ops->transition) {
         l->ops->transition(l->opaque, id, l->now);

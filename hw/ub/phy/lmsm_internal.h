@@ -6,7 +6,7 @@
 #ifndef UB_LMSM_INT_H
 #define UB_LMSM_INT_H
 
-#include "ub/lmsm.h"
+#include "lmsm.h"
 
 #define US(n) ((int64_t)(n) * 1000)
 #define MS(n) ((int64_t)(n) * 1000000)

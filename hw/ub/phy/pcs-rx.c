@@ -13,7 +13,7 @@
 
 #include "kernels.h"
 #include "pcs-rx.h"
-#include "ub/rs.h"
+#include "rs.h"
 
 UbPcsRx *ub_pcs_rx_new(const UbPcsParams *p, const UbPcsRxOps *ops,
                        void *opaque)
@@ -658,7 +658,7 @@ static void prefetch(const uint8_t *p, size_t n)
 
 /* One chunk on every lane.  A lane pauses where its stream changes, until the
  * others have come to the same place and the change is done. */
-static void take_chunk(UbPcsRx *rx, const UbPcsRun *run, size_t at, size_t n)
+static void take_chunk(UbPcsRx *rx, const UbLaneRun *run, size_t at, size_t n)
 {
     static const uint8_t dead[RX_CHUNK];
     size_t taken[UB_LANES] = { 0 };
@@ -685,7 +685,7 @@ static void take_chunk(UbPcsRx *rx, const UbPcsRun *run, size_t at, size_t n)
     } while (!all);
 }
 
-void ub_pcs_rx(UbPcsRx *rx, const UbPcsRun *run)
+void ub_pcs_rx(UbPcsRx *rx, const UbLaneRun *run)
 {
     for (size_t at = 0, step; at < run->n; at += step) {
         step = MIN(run->n - at, RX_CHUNK);

@@ -7,7 +7,7 @@
 #ifndef UB_PHY_PCS_RX_H
 #define UB_PHY_PCS_RX_H
 
-#include "ub/pcs.h"
+#include "pcs.h"
 #include "ub/scrambler.h"
 
 #define RX_CHUNK 1024  /* symbols of a lane taken at a time: stays in L1 */

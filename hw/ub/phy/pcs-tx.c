@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "kernels.h"
-#include "ub/linecode.h"
-#include "ub/pcs.h"
-#include "ub/rs.h"
+#include "linecode.h"
+#include "pcs.h"
+#include "rs.h"
 #include "ub/scrambler.h"
 
 #define BATCH 8192      /* bytes of frames worked on at a time: stays in L1 */
@@ -114,7 +114,7 @@ uint8_t ub_pcs_tx_lanes(const UbPcsTx *tx)
 /* ---------------------------------------------------------------- runs --- */
 
 /* Symbols per lane that still fit, 0 when the run is of other lanes. */
-static size_t run_room(const UbPcsTx *tx, UbPcsRun *run)
+static size_t run_room(const UbPcsTx *tx, UbLaneRun *run)
 {
     uint8_t mask = ub_pcs_tx_lanes(tx);
 
@@ -124,7 +124,7 @@ static size_t run_room(const UbPcsTx *tx, UbPcsRun *run)
     return run->mask == mask && run->cap > run->n ? run->cap - run->n : 0;
 }
 
-static uint8_t *run_at(const UbPcsTx *tx, const UbPcsRun *run, unsigned lane)
+static uint8_t *run_at(const UbPcsTx *tx, const UbLaneRun *run, unsigned lane)
 {
     return run->lane[tx->phys[lane]] + run->n;
 }
@@ -159,7 +159,7 @@ static void fill_ltb(uint8_t *out, const uint8_t ltb[UB_LTB], size_t n,
 
 /* The first `coded` lanes of the run hold n more columns, scrambled or not:
  * finish them, and repeat the LTB on lanes that are waking up. */
-static void columns_done(UbPcsTx *tx, UbPcsRun *run, size_t n, unsigned coded,
+static void columns_done(UbPcsTx *tx, UbLaneRun *run, size_t n, unsigned coded,
                          size_t scrambled)
 {
     for (unsigned l = 0; l < tx->lanes; l++) {
@@ -181,7 +181,7 @@ static void columns_done(UbPcsTx *tx, UbPcsRun *run, size_t n, unsigned coded,
  * in training format gets its seed again, a lane in data keeps its key
  * (§3.2.2.4).
  */
-static bool put_amctl(UbPcsTx *tx, UbPcsRun *run, bool boundary)
+static bool put_amctl(UbPcsTx *tx, UbLaneRun *run, bool boundary)
 {
     if (boundary && tx->wake_lanes) {
         unsigned lanes = tx->lanes;
@@ -255,7 +255,7 @@ uint8_t ub_pcs_tx_pending(const UbPcsTx *tx)
     return mask;
 }
 
-bool ub_pcs_tx_amctl(UbPcsTx *tx, UbPcsRun *run)
+bool ub_pcs_tx_amctl(UbPcsTx *tx, UbLaneRun *run)
 {
     return tx->state != UB_PCS_IDLE && tx->since == tx->period &&
            put_amctl(tx, run, true);
@@ -294,7 +294,7 @@ unsigned ub_pcs_tx_ltb_room(const UbPcsTx *tx)
 }
 
 unsigned ub_pcs_tx_ltbs(UbPcsTx *tx, const uint8_t ltb[UB_LANES][UB_LTB],
-                        unsigned n, UbPcsRun *run)
+                        unsigned n, UbLaneRun *run)
 {
     unsigned sent = 0;
 
@@ -319,7 +319,7 @@ unsigned ub_pcs_tx_ltbs(UbPcsTx *tx, const uint8_t ltb[UB_LANES][UB_LTB],
     return sent;
 }
 
-bool ub_pcs_tx_raw(UbPcsTx *tx, const uint8_t *sym, size_t n, UbPcsRun *run)
+bool ub_pcs_tx_raw(UbPcsTx *tx, const uint8_t *sym, size_t n, UbLaneRun *run)
 {
     if (tx->state != UB_PCS_TRAIN || run_room(tx, run) < n) {
         return false;
@@ -332,7 +332,7 @@ bool ub_pcs_tx_raw(UbPcsTx *tx, const uint8_t *sym, size_t n, UbPcsRun *run)
     return true;
 }
 
-bool ub_pcs_tx_sdf(UbPcsTx *tx, const UbPcsMode *m, UbPcsRun *run)
+bool ub_pcs_tx_sdf(UbPcsTx *tx, const UbPcsMode *m, UbLaneRun *run)
 {
     unsigned lanes = tx->lanes;
 
@@ -405,7 +405,7 @@ static size_t render(UbPcsTx *tx, const uint8_t *msg, const uint8_t *parity,
 
 /* A frame with AMCTLs in it: staged, then copied out in pieces. */
 static void put_cut_frame(UbPcsTx *tx, const uint8_t *msg,
-                          const uint8_t *parity, UbPcsRun *run)
+                          const uint8_t *parity, UbLaneRun *run)
 {
     unsigned columns = ub_pcs_frame_columns(&tx->mode), pos = 0;
     uint8_t *lane[UB_LANES];
@@ -465,7 +465,7 @@ static size_t whole_vectors(size_t frames, unsigned columns)
  * one alone costs as much.
  */
 static size_t put_frames(UbPcsTx *tx, const uint8_t *msg, size_t k,
-                         UbPcsRun *run)
+                         UbLaneRun *run)
 {
     const unsigned columns = ub_pcs_frame_columns(&tx->mode);
     const unsigned bytes = ub_pcs_frame_flits(&tx->mode) * UB_FLIT;
@@ -521,7 +521,7 @@ static size_t put_frames(UbPcsTx *tx, const uint8_t *msg, size_t k,
 }
 
 size_t ub_pcs_tx_flits(UbPcsTx *tx, const uint8_t *flits, size_t n,
-                       UbPcsRun *run)
+                       UbLaneRun *run)
 {
     unsigned whole = ub_pcs_frame_flits(&tx->mode);
     size_t taken = 0;
@@ -570,7 +570,7 @@ unsigned ub_pcs_tx_missing(const UbPcsTx *tx)
 }
 
 /* Send the frame begun, or a frame of fill when there is none. */
-static bool put_filled(UbPcsTx *tx, UbPcsRun *run)
+static bool put_filled(UbPcsTx *tx, UbLaneRun *run)
 {
     unsigned whole = ub_pcs_frame_flits(&tx->mode);
 
@@ -585,7 +585,7 @@ static bool put_filled(UbPcsTx *tx, UbPcsRun *run)
     return true;
 }
 
-bool ub_pcs_tx_flush(UbPcsTx *tx, UbPcsRun *run)
+bool ub_pcs_tx_flush(UbPcsTx *tx, UbLaneRun *run)
 {
     return !tx->begun || put_filled(tx, run);
 }
@@ -606,7 +606,7 @@ size_t ub_pcs_tx_flit_room(const UbPcsTx *tx)
     return frames * ub_pcs_frame_flits(&tx->mode) - tx->begun;
 }
 
-bool ub_pcs_tx_to_amctl(UbPcsTx *tx, UbPcsRun *run)
+bool ub_pcs_tx_to_amctl(UbPcsTx *tx, UbLaneRun *run)
 {
     while (tx->state == UB_PCS_DATA && tx->since != tx->period) {
         if (!put_filled(tx, run)) {
@@ -620,7 +620,7 @@ bool ub_pcs_tx_to_amctl(UbPcsTx *tx, UbPcsRun *run)
  * Bring the commands of a multi-step call out: first whatever waits already,
  * then the ones that `set` puts on the lanes.  True when they went.
  */
-static bool commanded(UbPcsTx *tx, Wanted want, UbPcsRun *run, unsigned arg,
+static bool commanded(UbPcsTx *tx, Wanted want, UbLaneRun *run, unsigned arg,
                       void (*set)(UbPcsTx *tx, unsigned arg))
 {
     if (tx->state != UB_PCS_DATA) {
@@ -653,7 +653,7 @@ static void set_edf(UbPcsTx *tx, unsigned arg)
     set_all(tx, UB_AMCTL_LWS, UB_AMCTL_LWS_X0);
 }
 
-bool ub_pcs_tx_edf(UbPcsTx *tx, UbPcsRun *run)
+bool ub_pcs_tx_edf(UbPcsTx *tx, UbLaneRun *run)
 {
     if (!commanded(tx, WANT_EDF, run, 0, set_edf)) {
         return false;
@@ -696,7 +696,7 @@ static void set_width(UbPcsTx *tx, unsigned width)
     }
 }
 
-bool ub_pcs_tx_width(UbPcsTx *tx, unsigned width, UbPcsRun *run)
+bool ub_pcs_tx_width(UbPcsTx *tx, unsigned width, UbLaneRun *run)
 {
     if (!ub_amctl_lws(width) || width > tx->lanes || tx->wake_lanes ||
         !commanded(tx, WANT_WIDTH, run, width, set_width)) {
@@ -717,7 +717,7 @@ static void set_close(UbPcsTx *tx, unsigned arg)
     set_all(tx, UB_AMCTL_FEC, UB_AMCTL_FEC_CLOSE);
 }
 
-bool ub_pcs_tx_close(UbPcsTx *tx, UbPcsRun *run)
+bool ub_pcs_tx_close(UbPcsTx *tx, UbLaneRun *run)
 {
     unsigned id = tx->params.scrambler;
 
@@ -732,7 +732,7 @@ bool ub_pcs_tx_close(UbPcsTx *tx, UbPcsRun *run)
     return true;
 }
 
-size_t ub_pcs_tx_prbs(UbPcsTx *tx, size_t columns, UbPcsRun *run)
+size_t ub_pcs_tx_prbs(UbPcsTx *tx, size_t columns, UbLaneRun *run)
 {
     size_t done = 0;
 
@@ -760,7 +760,7 @@ size_t ub_pcs_tx_prbs(UbPcsTx *tx, size_t columns, UbPcsRun *run)
     return done;
 }
 
-bool ub_pcs_tx_open(UbPcsTx *tx, UbPcsRun *run)
+bool ub_pcs_tx_open(UbPcsTx *tx, UbLaneRun *run)
 {
     if (tx->state != UB_PCS_CLOSED ||
         run_room(tx, run) < UB_AMCTL_SYMBOLS) {

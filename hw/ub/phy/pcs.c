@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "kernels.h"
-#include "ub/pcs.h"
-#include "ub/rs.h"
+#include "pcs.h"
+#include "rs.h"
 #include "ub/scrambler.h"
 
 #define PERIOD_MIN 64 /* keeps a frame and its AMCTLs within UB_PCS_RUN_MIN */

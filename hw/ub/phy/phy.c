@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "ub/phy.h"
+#include "phy_internal.h"
 
 #define RUN_CAP     8192    /* symbols of a lane shipped at a time */
 #define FRAME       (UB_LTBS_PER_AMCTL * UB_LTB + UB_AMCTL_SYMBOLS)
@@ -24,12 +24,13 @@ _Static_assert(UB_LANES == UB_LMSM_LANES && UB_LTB == UB_LMB_SYMBOLS &&
 
 struct UbPhy {
     UbLmsm lmsm;
-    UbPhyParams params;
+    uint16_t precode;
+    unsigned rest_frames;
     UbPhyOps ops;
     void *opaque;
     UbPcsTx *tx;
     UbPcsRx *rx;
-    UbPcsRun run;
+    UbLaneRun run;
     int64_t now;
     uint8_t live;           /* wires announced by lane_state */
     uint8_t live_rate;
@@ -98,7 +99,7 @@ static bool rate_pam4(const UbPhy *phy, unsigned rate)
 
 static bool rate_precode(const UbPhy *phy, unsigned rate)
 {
-    return phy->params.precode >> rate & 1;
+    return phy->precode >> rate & 1;
 }
 
 /* ------------------------------------------------------------- transmit -- */
@@ -331,7 +332,7 @@ static size_t append_rest(UbPhy *phy, size_t n)
     unsigned frame = ub_pcs_frame_flits(ub_pcs_tx_mode(phy->tx));
     size_t begun = (frame - ub_pcs_tx_missing(phy->tx)) % frame;
     size_t fill = (frame - (begun + n) % frame) % frame +
-                  phy->params.rest_frames * frame;
+                  phy->rest_frames * frame;
 
     for (size_t i = 0; i < fill; i++) {
         memcpy(phy->flits + (n + i) * UB_FLIT, phy->null_flit, UB_FLIT);
@@ -503,9 +504,6 @@ static void rx_event(void *o, UbPcsEvent ev, unsigned lane, uint32_t arg)
     default:
         break;
     }
-    if (phy->ops.pcs_event) {
-        phy->ops.pcs_event(phy->opaque, ev, lane, arg);
-    }
 }
 
 /*
@@ -521,7 +519,7 @@ void ub_phy_rx(UbPhy *phy, int64_t now, uint8_t mask,
     phy->now = now;
     for (; at < n; at += step) {
         bool active = phy->lmsm.state == UB_LMSM_LINK_ACTIVE;
-        UbPcsRun run = { .mask = mask };
+        UbLaneRun run = { .mask = mask };
 
         if (phy->peer_rate != phy->rx_rate || !phy->rx_mask) {
             return;
@@ -579,18 +577,28 @@ static void op_status(void *o, unsigned changed)
 static void op_transition(void *o, UbLmsmTransitionId id, int64_t now)
 {
     UbPhy *phy = o;
+    const UbLmsm *l = &phy->lmsm;
 
+    if (phy->ops.active) {
+        if (l->state == UB_LMSM_LINK_ACTIVE) {
+            phy->ops.active(phy->opaque, true);
+        } else if (l->from == UB_LMSM_LINK_ACTIVE && l->link_up) {
+            phy->ops.active(phy->opaque, false);
+        }
+    }
     if (phy->ops.transition) {
-        phy->ops.transition(phy->opaque, id, now);
+        phy->ops.transition(phy->opaque, ub_lmsm_state_name(l->from),
+                            ub_lmsm_state_name(l->state),
+                            ub_lmsm_transitions[id].cause);
     }
 }
 
-static void op_lm_block(void *o, const uint8_t cmd[4])
+static void op_lane_manage(void *o, const UbLaneManage *lm)
 {
     UbPhy *phy = o;
 
-    if (phy->ops.lm_block) {
-        phy->ops.lm_block(phy->opaque, cmd);
+    if (phy->ops.lane_manage) {
+        phy->ops.lane_manage(phy->opaque, lm);
     }
 }
 
@@ -610,7 +618,7 @@ static const UbLmsmOps lmsm_ops = {
     .rx_relock = op_rx_relock,
     .rx_fec = op_rx_fec,
     .rx_map = op_rx_map,
-    .lm_block = op_lm_block,
+    .lane_manage = op_lane_manage,
     .status = op_status,
     .transition = op_transition,
 };
@@ -622,36 +630,47 @@ static const UbPcsRxOps pcs_ops = {
     .event = rx_event,
 };
 
-void ub_phy_params_init(UbPhyParams *p)
+void ub_phy_config_init(UbPhyConfig *c)
 {
-    memset(p, 0, sizeof(*p));
-    ub_pcs_params_init(&p->pcs);
-    p->precode = 0xfff0;
+    memset(c, 0, sizeof(*c));
+    ub_lmsm_config_init(&c->lmsm);
+    ub_eq_model_init(&c->eq);
+    ub_pcs_params_init(&c->pcs);
+    c->precode = 0xfff0;
 }
 
-UbPhy *ub_phy_new(const UbLmsmConfig *cfg, const UbEqModel *eq,
-                  const UbPhyParams *params, const UbPhyOps *ops,
-                  void *opaque)
+const char *ub_phy_config_check(const UbPhyConfig *c)
+{
+    const char *why = ub_pcs_params_check(&c->pcs);
+
+    why = why ? why : ub_lmsm_config_check(&c->lmsm);
+    if (!why && c->rest_frames > UB_PHY_REST_MAX) {
+        why = "a stream rests after 16 frames of fill at most";
+    }
+    return why;
+}
+
+UbPhy *ub_phy_new(const UbPhyConfig *cfg, const UbPhyOps *ops, void *opaque)
 {
     UbPhy *phy;
 
-    if (ub_pcs_params_check(&params->pcs) || ub_lmsm_config_check(cfg) ||
-        params->rest_frames > UB_PHY_REST_MAX) {
+    if (ub_phy_config_check(cfg)) {
         return NULL;
     }
     phy = g_new0(UbPhy, 1);
-    phy->params = *params;
+    phy->precode = cfg->precode;
+    phy->rest_frames = cfg->rest_frames;
     phy->ops = *ops;
     phy->opaque = opaque;
-    phy->tx = ub_pcs_tx_new(&params->pcs);
-    phy->rx = ub_pcs_rx_new(&params->pcs, &pcs_ops, phy);
+    phy->tx = ub_pcs_tx_new(&cfg->pcs);
+    phy->rx = ub_pcs_rx_new(&cfg->pcs, &pcs_ops, phy);
     phy->run.cap = RUN_CAP;
     for (unsigned i = 0; i < UB_LANES; i++) {
         phy->run.lane[i] = phy->buf[i];
         phy->phys[i] = (uint8_t)i;
     }
-    memcpy(phy->null_flit, params->pcs.null_flit, UB_FLIT);
-    ub_lmsm_init(&phy->lmsm, cfg, eq, &lmsm_ops, phy);
+    memcpy(phy->null_flit, cfg->pcs.null_flit, UB_FLIT);
+    ub_lmsm_init(&phy->lmsm, &cfg->lmsm, &cfg->eq, &lmsm_ops, phy);
     return phy;
 }
 
@@ -681,10 +700,142 @@ int64_t ub_phy_poll(UbPhy *phy, int64_t now)
     return next;
 }
 
+/* ------------------------------------------- what others ask and see -- */
+
+const char *ub_phy_configure(UbPhy *phy, const UbLmsmConfig *cfg)
+{
+    const char *why = ub_lmsm_config_check(cfg);
+
+    if (!why) {
+        bool perform_eq = phy->lmsm.cfg.perform_eq;
+
+        phy->lmsm.cfg = *cfg;
+        phy->lmsm.cfg.perform_eq |= perform_eq;
+    }
+    return why;
+}
+
+const UbLmsmConfig *ub_phy_config(const UbPhy *phy)
+{
+    return &phy->lmsm.cfg;
+}
+
+/* Retrain Link does what the targets ask for (§3.4.3.8). */
+static bool request_target(UbLmsm *l)
+{
+    if (l->state != UB_LMSM_LINK_ACTIVE) {
+        return false;
+    }
+    if (l->cfg.target_rate != l->rate) {
+        ub_lmsm_request_speed(l);
+    } else if (l->cfg.target_tx != l->tx_m || l->cfg.target_rx != l->rx_n) {
+        ub_lmsm_request_width(l);
+    } else {
+        ub_lmsm_request_retrain(l);
+    }
+    return true;
+}
+
+bool ub_phy_request(UbPhy *phy, int64_t now, UbPhyRequest request)
+{
+    UbLmsm *l = &phy->lmsm;
+
+    phy->now = now;
+    switch (request) {
+    case UB_PHY_REQ_START:
+        ub_lmsm_start(l);
+        return true;
+    case UB_PHY_REQ_DISABLE:
+    case UB_PHY_REQ_ENABLE:
+        ub_lmsm_disable(l, now, request == UB_PHY_REQ_DISABLE);
+        return true;
+    case UB_PHY_REQ_TARGET:
+        return request_target(l);
+    case UB_PHY_REQ_RETRAIN:
+        ub_lmsm_request_retrain(l);
+        return true;
+    case UB_PHY_REQ_RETRY:
+        ub_lmsm_request_retry(l);
+        return true;
+    case UB_PHY_REQ_EQUALIZE:
+        l->cfg.perform_eq = true;
+        return true;
+    case UB_PHY_REQ_QDLWS:
+        return ub_lmsm_qdlws(l, now, l->cfg.target_tx, l->cfg.target_rx);
+    }
+    return false;
+}
+
+void ub_phy_rx_lane_manage(UbPhy *phy, int64_t now, const UbLaneManage *lm)
+{
+    phy->now = now;
+    ub_lmsm_rx_lane_manage(&phy->lmsm, now, lm);
+}
+
+void ub_phy_status(const UbPhy *phy, UbPhyStatus *st)
+{
+    const UbLmsm *l = &phy->lmsm;
+
+    *st = (UbPhyStatus) {
+        .state = ub_lmsm_state_name(l->state),
+        .code = l->state,
+        .active = l->state == UB_LMSM_LINK_ACTIVE,
+        .link_up = l->link_up,
+        .primary = l->primary,
+        .interleave = l->interleave,
+        .rate = l->rate,
+        .tx_width = l->tx_m,
+        .rx_width = l->rx_n,
+        .fec = l->fec,
+        .crc = l->crc,
+        .eq_mode = l->eq_mode,
+        .qdlws = l->qdlws.status,
+    };
+    memcpy(st->eq_state, l->eq_state, sizeof(st->eq_state));
+}
+
 bool ub_phy_active(const UbPhy *phy)
 {
     return phy->lmsm.state == UB_LMSM_LINK_ACTIVE;
 }
+
+bool ub_phy_link_up(const UbPhy *phy)
+{
+    return phy->lmsm.link_up;
+}
+
+uint32_t ub_phy_kbps(UbPhyMode mode, unsigned rate)
+{
+    const UbDataRate *r = ub_data_rate(mode, rate);
+
+    return r ? r->kbps : 0;
+}
+
+uint32_t ub_phy_take_errors(UbPhy *phy)
+{
+    uint32_t errors = phy->lmsm.errors;
+
+    phy->lmsm.errors = 0;
+    return errors;
+}
+
+void ub_phy_stats(const UbPhy *phy, UbPhyStats *stats)
+{
+    const UbPcsRxStats *r = ub_pcs_rx_stats(phy->rx);
+
+    *stats = (UbPhyStats) {
+        .fec_corrected = r->fixed_symbols,
+        .fec_failed = r->failed_words,
+    };
+    for (unsigned i = 0; i < UB_LANES; i++) {
+        UbPcsLane lane;
+
+        ub_pcs_rx_lane(phy->rx, i, &lane);
+        stats->amctl_missed += lane.missed;
+    }
+}
+
+/* ---------------------------------------------- for the unit tests only -- */
 
 UbLmsm *ub_phy_lmsm(UbPhy *phy)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "scalar.h"
-#include "ub/rs.h"
+#include "rs.h"
 
 #define MAX_T 4
 

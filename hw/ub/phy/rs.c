@@ -9,7 +9,7 @@
 #include "core/bytes.h"
 #include "kernels.h"
 #include "scalar.h"
-#include "ub/rs.h"
+#include "rs.h"
 
 #define GF_POLYNOMIAL 0x11d
 

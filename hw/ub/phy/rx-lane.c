@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "pcs-rx.h"
-#include "ub/linecode.h"
+#include "linecode.h"
 
 void rx_event(UbPcsRx *rx, UbPcsEvent ev, unsigned lane, uint32_t arg)
 {

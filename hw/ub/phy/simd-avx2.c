@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "scalar.h"
-#include "ub/rs.h"
+#include "rs.h"
 
 typedef uint8_t Vec __attribute__((vector_size(32), may_alias));
 

@@ -25,7 +25,7 @@
 #include "core/bytes.h"
 #include "kernels.h"
 #include "scalar.h"
-#include "ub/rs.h"
+#include "rs.h"
 
 /* Unrolled loops with a check at every access take a compiler minutes; that
  * none leaves its buffers is what the address sanitizer looks at. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "scalar.h"
-#include "ub/rs.h"
+#include "rs.h"
 
 typedef uint8x16_t Vec;
 

@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "scalar.h"
-#include "ub/rs.h"
+#include "rs.h"
 
 /* Where byte `at` of the sequence lies. */
 static uint8_t *byte_at(const UbPcsBytes *b, size_t at)

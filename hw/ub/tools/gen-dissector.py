@@ -6,7 +6,7 @@ usage: gen-dissector.py FIELDS.csv LMB_H LMB_C FORMAT_H FORMAT_C TEMPLATE OUT
 
 Fields of the data link layer and of network headers come from FIELDS.csv
 (bit 0 is bit 7 of byte 0; "X[a..b]" is one field for each number, one behind
-the other), those of training sets from the list UB_LTB_FIELDS of ub/lmb.h, and
+the other), those of training sets from the list UB_LTB_FIELDS of hw/ub/phy/lmb.h, and
 names of types from the tables of the cores.  TEMPLATE has the code.
 """
 import csv

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ub/pcs.h"
+#include "pcs.h"
 #include "ub/scrambler.h"
 
 #define NO_PERIOD UB_PCS_PERIOD_MAX /* more columns than any file has */
@@ -124,7 +124,7 @@ static void lanes_free(Lanes *l)
     }
 }
 
-static void lanes_append(Lanes *l, const UbPcsRun *run)
+static void lanes_append(Lanes *l, const UbLaneRun *run)
 {
     for (unsigned i = 0; i < l->count; i++) {
         g_byte_array_append(l->lane[i], run->lane[i], run->n);
@@ -236,22 +236,22 @@ static int write_file(const void *data, gsize size)
 
 /* ---------------------------------------------------------------- encode -- */
 
-static void run_init(UbPcsRun *run)
+static void run_init(UbLaneRun *run)
 {
-    *run = (UbPcsRun) { .cap = RUN };
+    *run = (UbLaneRun) { .cap = RUN };
     for (unsigned i = 0; i < UB_LANES; i++) {
         run->lane[i] = g_malloc(RUN);
     }
 }
 
-static void run_free(UbPcsRun *run)
+static void run_free(UbLaneRun *run)
 {
     for (unsigned i = 0; i < UB_LANES; i++) {
         g_free(run->lane[i]);
     }
 }
 
-static void ship(Lanes *to, UbPcsRun *run)
+static void ship(Lanes *to, UbLaneRun *run)
 {
     lanes_append(to, run);
     run->n = run->mask = 0;
@@ -262,7 +262,7 @@ static void encode_lanes(Lanes *l, const UbPcsMode *m, const UbPcsParams *p,
 {
     UbPcsTx *tx = ub_pcs_tx_new(p);
     size_t done = 0;
-    UbPcsRun run;
+    UbLaneRun run;
 
     run_init(&run);
     ub_pcs_tx_train(tx, m->width, m->pam4, m->precode, NULL);
@@ -372,7 +372,7 @@ static void on_event(void *opaque, UbPcsEvent ev, unsigned lane, uint32_t arg)
 static void feed_start(UbPcsRx *rx, const UbPcsMode *m, const UbPcsParams *p)
 {
     UbPcsTx *tx = ub_pcs_tx_new(p);
-    UbPcsRun run;
+    UbLaneRun run;
 
     run_init(&run);
     ub_pcs_tx_train(tx, m->width, m->pam4, m->precode, NULL);
@@ -388,7 +388,7 @@ static int decode(const UbPcsMode *m, const UbPcsParams *p, bool marked)
         .flits = on_flits, .event = on_event, .word = on_word,
     };
     Decoded d = { .codecs = m->codecs };
-    UbPcsRun run = { .mask = (1u << m->width) - 1 };
+    UbLaneRun run = { .mask = (1u << m->width) - 1 };
     g_autofree char *text = NULL;
     const char *wrong;
     UbPcsRx *rx;

@@ -226,12 +226,13 @@ static void init_phy(UbSpace *space, unsigned port, const UbLmsmConfig *l)
 void ub_port_regs_apply(Ubc *ubc, unsigned port)
 {
     UbSpace *space = ubc->space;
-    UbLmsmConfig *l = &ub_phy_lmsm(ubc->port[port].phy)->cfg;
+    UbPhy *phy = ubc->port[port].phy;
     uint32_t base = LINK(port);
     uint32_t c1 = ub_space_get(space, base + PHY_CTL1);
     uint32_t c2 = ub_space_get(space, base + PHY_CTL2);
     uint32_t q = ub_space_get(space, QDLWS(port) + UB_PORT_QDLWS_CONTROL);
-    UbLmsmConfig next = *l;
+    UbLmsmConfig next = *ub_phy_config(phy);
+    const char *why;
 
     next.target_rate = UB_SPACE_GET(CTL1_RATE, c1);
     next.target_tx = UB_SPACE_GET(CTL1_TX_WIDTH, c1);
@@ -239,7 +240,6 @@ void ub_port_regs_apply(Ubc *ubc, unsigned port)
     next.phy_mode = UB_SPACE_GET(CTL1_PHY_MODE, c1) == 0 ? UB_PHY_MODE_1
                                                       : UB_PHY_MODE_2;
     next.eq_mode = UB_SPACE_GET(CTL2_EQ_MODE, c2);
-    next.perform_eq = next.perform_eq || (c2 & CTL2_PERFORM_EQ);
     next.optical = c2 & CTL2_OPTICAL;
     next.fixed_rate = c2 & CTL2_FIXED_RATE;
     next.bypass_probe = c2 & CTL2_BYPASS_PROBE;
@@ -255,43 +255,29 @@ void ub_port_regs_apply(Ubc *ubc, unsigned port)
     next.qdlws = q & 1;
     next.qdlws_tx = q & 2;
     next.qdlws_rx = q & 4;
-    if (ub_lmsm_config_check(&next)) {
+    why = ub_phy_configure(phy, &next);
+    if (why) {
         /* Named, and without effect: the machine keeps what it had. */
-        ubc_guest_error(ubc, port, ub_lmsm_config_check(&next));
-        return;
+        ubc_guest_error(ubc, port, why);
     }
-    *l = next;
 }
 
 /* ---- Writes ------------------------------------------------------------------ */
 
-/*
- * Retrain Link does what the targets ask for (§3.4.3.8).  The machine takes
- * requests in Link_Active; a trigger that comes earlier waits for it.
- */
+/* Retrain Link: the machine takes it in Link_Active; a trigger that comes
+ * earlier waits for it. */
 void ub_port_regs_retrain(Ubc *ubc, unsigned port)
 {
     UbPort *p = &ubc->port[port];
-    UbLmsm *l = ub_phy_lmsm(p->phy);
 
-    if (!p->retrain || l->state != UB_LMSM_LINK_ACTIVE) {
-        return;
-    }
-    p->retrain = false;
-    if (l->cfg.target_rate != l->rate) {
-        ub_lmsm_request_speed(l);
-    } else if (l->cfg.target_tx != l->tx_m || l->cfg.target_rx != l->rx_n) {
-        ub_lmsm_request_width(l);
-    } else {
-        ub_lmsm_request_retrain(l);
-    }
+    p->retrain = p->retrain &&
+                 !ub_phy_request(p->phy, ubc->now, UB_PHY_REQ_TARGET);
 }
 
 static void written_link(Ubc *ubc, unsigned port, uint32_t at,
                          uint32_t now, uint32_t changed, uint32_t trigger)
 {
     UbPort *p = &ubc->port[port];
-    UbLmsm *l = ub_phy_lmsm(p->phy);
 
     if (at >= DL_CFG && at < PHY_CTL1) {
         UbDllConfig dll;
@@ -304,13 +290,14 @@ static void written_link(Ubc *ubc, unsigned port, uint32_t at,
     }
     ub_port_regs_apply(ubc, port);
     if (at == PHY_CTL2 && (changed & CTL2_DISABLE)) {
-        ub_lmsm_disable(l, ubc->now, now & CTL2_DISABLE);
+        ub_phy_request(p->phy, ubc->now, now & CTL2_DISABLE
+                       ? UB_PHY_REQ_DISABLE : UB_PHY_REQ_ENABLE);
     }
     if (at == PHY_CTL2 && (trigger & CTL2_PERFORM_EQ)) {
-        l->cfg.perform_eq = true;
+        ub_phy_request(p->phy, ubc->now, UB_PHY_REQ_EQUALIZE);
     }
     if (at == PHY_CTL1 && (trigger & CTL1_CHANGE_WIDTH)) {
-        if (!ub_lmsm_qdlws(l, ubc->now, l->cfg.target_tx, l->cfg.target_rx)) {
+        if (!ub_phy_request(p->phy, ubc->now, UB_PHY_REQ_QDLWS)) {
             ubc_guest_error(ubc, port,
                                "width change without Retrain not possible "
                                "now");
@@ -355,9 +342,9 @@ static void written(void *opaque, uint32_t dw, int port, unsigned cap,
 static void refresh_link(Ubc *ubc, unsigned port, uint32_t at)
 {
     UbPort *p = &ubc->port[port];
-    const UbLmsm *l = ub_phy_lmsm(p->phy);
     uint32_t base = LINK(port);
     uint32_t words[12];
+    UbPhyStatus st;
 
     if (at >= DL_STATUS && at < DL_STATUS + 12) {
         ub_dll_status_words(p->dll, words);
@@ -367,28 +354,32 @@ static void refresh_link(Ubc *ubc, unsigned port, uint32_t at)
     } else if (at == LINK_ST0) {
         ub_space_set(ubc->space, base + at, ~0u, ub_port_status(p) & 3);
     } else if (at == PHY_ST1) {
+        ub_phy_status(p->phy, &st);
         ub_space_set(ubc->space, base + at, ~0u,
-                   l->rate | (uint32_t)l->tx_m << 4 | (uint32_t)l->rx_n << 12 |
-                   (uint32_t)l->state << 20 | (l->primary ? 1u << 28 : 0));
+                   st.rate | (uint32_t)st.tx_width << 4 |
+                   (uint32_t)st.rx_width << 12 | (uint32_t)st.code << 20 |
+                   (st.primary ? 1u << 28 : 0));
     } else if (at == PHY_ST2) {
-        unsigned fec = l->fec == UB_LTB_FEC_T4 ? 2 : l->fec == UB_LTB_FEC_T2;
+        unsigned fec;
 
+        ub_phy_status(p->phy, &st);
+        fec = st.fec <= UB_FEC_T4 ? st.fec : UB_FEC_OFF;
         ub_space_set(ubc->space, base + at, ~0u,
-                   fec << 4 | (uint32_t)l->eq_mode << 8 |
-                   (l->crc == UB_LTB_CRC30 ? 1u << 12 : 0) |
-                   (l->interleave ? 1u << 16 : 0));
+                   fec << 4 | (uint32_t)st.eq_mode << 8 |
+                   (st.crc == UB_LTB_CRC30 ? 1u << 12 : 0) |
+                   (st.interleave ? 1u << 16 : 0));
     }
 }
 
 static void refresh(void *opaque, uint32_t dw, int port, unsigned cap)
 {
     Ubc *ubc = opaque;
-    const UbLmsm *l;
+    UbPhyStatus phy;
 
     if (port < 0) {
         return;
     }
-    l = ub_phy_lmsm(ubc->port[port].phy);
+    ub_phy_status(ubc->port[port].phy, &phy);
     if (cap == UB_CAP_PORT_LINK) {
         refresh_link(ubc, port, dw - LINK(port));
     } else if (cap == 0) {
@@ -408,10 +399,10 @@ static void refresh(void *opaque, uint32_t dw, int port, unsigned cap)
         }
     } else if (cap == UB_CAP_PORT_QDLWS &&
                dw == QDLWS(port) + UB_PORT_QDLWS_STATE) {
-        ub_space_set(ubc->space, dw, 7, l->qdlws.status);
+        ub_space_set(ubc->space, dw, 7, phy.qdlws);
     } else if (cap > RATE_CAP && cap <= RATE_CAP + 9 &&
                dw == UB_CFG_PORT_CAP(port, cap) + UB_PORT_DATA_RATE_STATE_1) {
-        ub_space_set(ubc->space, dw, 0x1f, l->eq_state[cap - RATE_CAP]);
+        ub_space_set(ubc->space, dw, 0x1f, phy.eq_state[cap - RATE_CAP]);
     }
 }
 
@@ -461,6 +452,6 @@ void ub_port_regs_init(Ubc *ubc)
         ub_space_init(space, UB_CFG_PORT_BASE(p) + UB_PORT_BASIC_PORT_INFO,
                     0xffff, p);
         init_dll(space, p, &ubc->conf.dll);
-        init_phy(space, p, &ubc->conf.lmsm);
+        init_phy(space, p, &ubc->conf.phy.lmsm);
     }
 }

@@ -217,7 +217,7 @@ static void dll_retrain(void *opaque)
 {
     UbPort *p = opaque;
 
-    ub_lmsm_request_retry(ub_phy_lmsm(p->phy));
+    ub_phy_request(p->phy, p->ubc->now, UB_PHY_REQ_RETRY);
     ubc_kick(p->ubc);
 }
 
@@ -225,7 +225,7 @@ static void dll_mode_ready(void *opaque)
 {
     UbPort *p = opaque;
 
-    ub_lmsm_request_retrain(ub_phy_lmsm(p->phy));
+    ub_phy_request(p->phy, p->ubc->now, UB_PHY_REQ_RETRAIN);
     ubc_kick(p->ubc);
 }
 
@@ -273,40 +273,19 @@ static void dll_param_exchg(void *opaque, const uint32_t *words, unsigned n)
     ubc_port_event(opaque, UBC_PORT_EVENT_PARAM);
 }
 
-/* Lane_Manage, as the link layer has it and as the CMD bytes that the LMSM
- * speaks (Table 4-7). */
 static void dll_lane_manage(void *opaque, const UbLaneManage *lm)
 {
     UbPort *p = opaque;
-    const uint8_t cmd[4] = {
-        (lm->req ? 0x50 : 0) | lm->power_down << 2 | lm->change_rlw << 1 |
-            lm->change_tlw,
-        (lm->rsp ? 0xa0 : 0) | lm->rx_lane_up << 2 | lm->rsp_rlw << 1 |
-            lm->rsp_tlw,
-        lm->tlw, lm->rlw,
-    };
 
-    ub_lmsm_rx_lm_block(ub_phy_lmsm(p->phy), p->ubc->now, cmd);
+    ub_phy_rx_lane_manage(p->phy, p->ubc->now, lm);
     ubc_port_event(p, UBC_PORT_EVENT_LANE);
 }
 
-static void phy_lane_manage(void *opaque, const uint8_t cmd[4])
+static void phy_lane_manage(void *opaque, const UbLaneManage *lm)
 {
     UbPort *p = opaque;
-    const UbLaneManage lm = {
-        .req = cmd[0] >> 4 == 0x5,
-        .power_down = cmd[0] & 4,
-        .change_rlw = cmd[0] & 2,
-        .change_tlw = cmd[0] & 1,
-        .rsp = cmd[1] >> 4 == 0xa,
-        .rx_lane_up = cmd[1] & 4,
-        .rsp_rlw = cmd[1] & 2,
-        .rsp_tlw = cmd[1] & 1,
-        .tlw = cmd[2],
-        .rlw = cmd[3],
-    };
 
-    ub_dll_send_lane_manage(p->dll, &lm);
+    ub_dll_send_lane_manage(p->dll, lm);
 }
 
 static void dll_back_pressure(void *opaque, bool on)
@@ -357,7 +336,7 @@ static const UbDllOps dll_ops = {
 
 /* ---- The PHY's outside ------------------------------------------------------- */
 
-static void phy_lane_tx(void *opaque, const UbPcsRun *run)
+static void phy_lane_tx(void *opaque, const UbLaneRun *run)
 {
     UbPort *p = opaque;
 
@@ -406,10 +385,9 @@ static void phy_null_flit(void *opaque, unsigned crc_mode,
 static void phy_status(void *opaque, unsigned changed)
 {
     UbPort *p = opaque;
-    UbLmsm *l = ub_phy_lmsm(p->phy);
 
-    if (changed & UB_LMSM_ST_LINKUP) {
-        if (l->link_up) {
+    if (changed & UB_PHY_ST_LINKUP) {
+        if (ub_phy_link_up(p->phy)) {
             ub_dll_phy_up(p->dll, p->ubc->now);
         } else {
             ub_dll_phy_down(p->dll, p->ubc->now);
@@ -420,36 +398,41 @@ static void phy_status(void *opaque, unsigned changed)
         }
         ub_port_link_event(p);
     }
-    if (changed & UB_LMSM_ST_ERROR) {
-        ub_port_regs_error(p->ubc, p->index, l->errors);
-        l->errors = 0;
+    if (changed & UB_PHY_ST_ERROR) {
+        ub_port_regs_error(p->ubc, p->index, ub_phy_take_errors(p->phy));
     }
-    if (changed & (UB_LMSM_ST_RATE | UB_LMSM_ST_WIDTH)) {
+    if (changed & (UB_PHY_ST_RATE | UB_PHY_ST_WIDTH)) {
         ubc_port_event(p, UBC_PORT_EVENT_WIDTH);
     }
 }
 
-static void phy_transition(void *opaque, UbLmsmTransitionId id, int64_t now)
+static void phy_active(void *opaque, bool active)
 {
     UbPort *p = opaque;
-    const UbLmsmTransition *t = &ub_lmsm_transitions[id];
-    const UbLmsm *l = ub_phy_lmsm(p->phy);
+    UbPhyStatus st;
 
-    if (l->state == UB_LMSM_LINK_ACTIVE) {
+    if (active) {
+        ub_phy_status(p->phy, &st);
         ub_dll_phy_active(p->dll, p->ubc->now,
-                          l->crc == UB_LTB_CRC30 ? UB_MODE_CRC
+                          st.crc == UB_LTB_CRC30 ? UB_MODE_CRC
                                                  : UB_MODE_NON_CRC,
-                          l->fec != UB_LTB_FEC_BYPASS);
+                          st.fec != UB_FEC_OFF);
         ub_port_regs_retrain(p->ubc, p->index);
-    } else if (l->from == UB_LMSM_LINK_ACTIVE && l->link_up) {
+    } else {
         p->counter[UBC_CNT_RETRAINS]++;
         ub_dll_phy_retrain(p->dll, p->ubc->now);
         ubc_port_event(p, UBC_PORT_EVENT_RETRAIN);
     }
+}
+
+static void phy_transition(void *opaque, const char *from, const char *to,
+                           const char *cause)
+{
+    UbPort *p = opaque;
+
     if (p->ubc->ops.transition) {
         p->ubc->ops.transition(p->ubc->opaque, p->index, UBC_MACHINE_LMSM,
-                               ub_lmsm_state_name(l->from),
-                               ub_lmsm_state_name(l->state), t->cause);
+                               from, to, cause);
     }
 }
 
@@ -469,8 +452,9 @@ static const UbPhyOps phy_ops = {
     .rx_flits = phy_rx_flits,
     .null_flit = phy_null_flit,
     .status = phy_status,
+    .active = phy_active,
     .transition = phy_transition,
-    .lm_block = phy_lane_manage,
+    .lane_manage = phy_lane_manage,
 };
 
 /* Both layers as after power-on, with what the registers say. */
@@ -485,7 +469,7 @@ static void restart(UbPort *p)
     ub_port_regs_apply(p->ubc, p->index);
     p->tx_full = p->back_pressure = p->retrain = false;
     if (p->ctrl & UBC_PORT_CTRL_ENABLE) {
-        ub_lmsm_start(ub_phy_lmsm(p->phy));
+        ub_phy_request(p->phy, p->ubc->now, UB_PHY_REQ_START);
     }
     ubc_kick(p->ubc);
 }
@@ -537,13 +521,13 @@ static const UbWireOps wire_ops = { wire_up, wire_down, wire_lanes, wire_run };
 
 const char *ub_port_init(UbPort *p, Ubc *ubc, unsigned index)
 {
-    UbLmsmConfig lmsm = ubc->conf.lmsm;
+    UbPhyConfig phy = ubc->conf.phy;
     UbDllOps dops = dll_ops;
     UbPhyOps pops = phy_ops;
     UbDllConfig dll;
     UbWireHello hello = {
-        .lanes = lmsm.max_width,
-        .phy_mode = lmsm.phy_mode,
+        .lanes = phy.lmsm.max_width,
+        .phy_mode = phy.lmsm.phy_mode,
         .port = index,
         .session = ubc->conf.session,
     };
@@ -551,7 +535,7 @@ const char *ub_port_init(UbPort *p, Ubc *ubc, unsigned index)
     p->ubc = ubc;
     p->index = index;
     p->held_tail = &p->held;
-    lmsm.seed += index;
+    phy.lmsm.seed += index;
     memcpy(hello.guid, ubc->conf.guid, sizeof(hello.guid));
     p->wire = ub_wire_new(&hello, &wire_ops, p);
     if (ubc->ops.capture_block) {
@@ -560,7 +544,7 @@ const char *ub_port_init(UbPort *p, Ubc *ubc, unsigned index)
     if (ubc->ops.capture_training) {
         pops.ltb = phy_ltb;
     }
-    p->phy = ub_phy_new(&lmsm, &ubc->conf.eq, &ubc->conf.phy, &pops, p);
+    p->phy = ub_phy_new(&phy, &pops, p);
     if (!p->phy) {
         return "the physical layer refuses its configuration";
     }
@@ -672,7 +656,7 @@ int64_t ub_port_run(UbPort *p)
 
 uint32_t ub_port_status(const UbPort *p)
 {
-    return (ub_phy_lmsm(p->phy)->link_up ? UBC_PORT_STATUS_PHY_UP : 0) |
+    return (ub_phy_link_up(p->phy) ? UBC_PORT_STATUS_PHY_UP : 0) |
            (p->dll_up ? UBC_PORT_STATUS_DLL_UP : 0) |
            (p->back_pressure ? UBC_PORT_STATUS_BACKPRESSURE : 0);
 }
@@ -690,18 +674,18 @@ void ub_port_link_event(UbPort *p)
 uint64_t ub_port_counter(UbPort *p, unsigned counter)
 {
     const UbDllStats *d = ub_dll_stats(p->dll);
-    const UbPcsRxStats *r = ub_pcs_rx_stats(ub_phy_pcs_rx(p->phy));
-    uint64_t missed = 0;
+    UbPhyStats phy;
 
+    ub_phy_stats(p->phy, &phy);
     switch (counter) {
     case UBC_CNT_TX_FLITS:
         return d->tx_flits;
     case UBC_CNT_RX_FLITS:
         return d->rx_flits;
     case UBC_CNT_FEC_CORRECTED:
-        return r->fixed_symbols;
+        return phy.fec_corrected;
     case UBC_CNT_FEC_FAILED:
-        return r->failed_words;
+        return phy.fec_failed;
     case UBC_CNT_CRC_ERRORS:
         return d->crc_errors;
     case UBC_CNT_RETRIES_SENT:
@@ -717,13 +701,7 @@ uint64_t ub_port_counter(UbPort *p, unsigned counter)
     case UBC_CNT_PEER_ERRORS:
         return d->peer_errors;
     case UBC_CNT_AMCTL_MISSED:
-        for (unsigned i = 0; i < UB_LANES; i++) {
-            UbPcsLane lane;
-
-            ub_pcs_rx_lane(ub_phy_pcs_rx(p->phy), i, &lane);
-            missed += lane.missed;
-        }
-        return missed;
+        return phy.amctl_missed;
     case UBC_CNT_LINK_BAD_RECORDS:
         return ub_wire_stats(p->wire)->bad_records;
     default:
@@ -786,7 +764,7 @@ static void write_ctrl(UbPort *p, uint32_t value)
 
     p->ctrl = value & UBC_PORT_CTRL_ENABLE;
     if (!was && p->ctrl) {
-        ub_lmsm_start(ub_phy_lmsm(p->phy));
+        ub_phy_request(p->phy, p->ubc->now, UB_PHY_REQ_START);
     } else if (was && !p->ctrl) {
         ub_port_link_reset(p);
     }

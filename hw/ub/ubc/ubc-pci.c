@@ -437,16 +437,16 @@ static bool ubc_pci_configure(UbcPci *s, Error **errp)
 
     ubc_config_init(c);
     c->ports = s->ports;
-    c->lmsm.phy_mode = s->phy_mode == 1 ? UB_PHY_MODE_1 : UB_PHY_MODE_2;
-    c->lmsm.max_width = c->lmsm.target_tx = c->lmsm.target_rx = s->lanes;
-    c->lmsm.target_rate = s->max_rate;
-    c->lmsm.rates &= (2u << s->max_rate) - 1;
-    c->lmsm.time_scale = s->time_scale;
-    c->lmsm.timeout_min = (int64_t)s->timeout_min * SCALE_MS;
+    c->phy.lmsm.phy_mode = s->phy_mode == 1 ? UB_PHY_MODE_1 : UB_PHY_MODE_2;
+    c->phy.lmsm.max_width = c->phy.lmsm.target_tx = c->phy.lmsm.target_rx = s->lanes;
+    c->phy.lmsm.target_rate = s->max_rate;
+    c->phy.lmsm.rates &= (2u << s->max_rate) - 1;
+    c->phy.lmsm.time_scale = s->time_scale;
+    c->phy.lmsm.timeout_min = (int64_t)s->timeout_min * SCALE_MS;
     c->dll_time_scale = s->dll_time_scale;
-    c->lmsm.bypass_probe = !s->probe;
+    c->phy.lmsm.bypass_probe = !s->probe;
     if (!s->eq) {
-        c->lmsm.eq_mode = 2; /* skip */
+        c->phy.lmsm.eq_mode = 2; /* skip */
     }
     for (unsigned i = 0; i < ARRAY_SIZE(fec_names); i++) {
         if (!strcmp(s->fec, fec_names[i])) {
@@ -457,10 +457,10 @@ static bool ubc_pci_configure(UbcPci *s, Error **errp)
         error_setg(errp, "fec must be off, t2 or t4");
         return false;
     }
-    for (unsigned i = 0; i < ARRAY_SIZE(c->lmsm.fec_mode); i++) {
-        c->lmsm.fec_mode[i] = fec;
+    for (unsigned i = 0; i < ARRAY_SIZE(c->phy.lmsm.fec_mode); i++) {
+        c->phy.lmsm.fec_mode[i] = fec;
     }
-    c->lmsm.interleave = s->interleave ? 0xffff : 0;
+    c->phy.lmsm.interleave = s->interleave ? 0xffff : 0;
     scrambler = ub_scrambler_find(s->scrambler);
     if (scrambler < 0) {
         error_setg(errp, "no scrambler is called '%s'", s->scrambler);
@@ -479,7 +479,7 @@ static bool ubc_pci_configure(UbcPci *s, Error **errp)
         return false;
     }
     qemu_guest_getrandom_nofail(&c->session, sizeof(c->session));
-    c->lmsm.seed = c->session;
+    c->phy.lmsm.seed = c->session;
 
     if (!strcmp(s->clock_name, "virtual")) {
         s->clock = QEMU_CLOCK_VIRTUAL;

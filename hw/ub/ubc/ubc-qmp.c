@@ -22,13 +22,6 @@ static char *guid_string(const uint8_t guid[16])
     return g_string_free(s, FALSE);
 }
 
-static uint32_t lane_mbps(unsigned mode, unsigned rate)
-{
-    const UbDataRate *r = ub_data_rate(mode, rate);
-
-    return r ? r->kbps / 1000 : 0;
-}
-
 static UbLinkInfo *link_info(UbcPci *s, unsigned port)
 {
     UbLinkInfo *l = g_new0(UbLinkInfo, 1);
@@ -54,7 +47,7 @@ static UbLinkInfo *link_info(UbcPci *s, unsigned port)
     l->retry_ack_state = g_strdup(info.retry_ack);
     l->link_up = info.link_up;
     l->rate = info.rate;
-    l->lane_mbps = lane_mbps(s->phy_mode, info.rate);
+    l->lane_mbps = ub_phy_kbps(s->phy_mode, info.rate) / 1000;
     l->tx_width = info.tx_width;
     l->rx_width = info.rx_width;
     l->primary = info.primary;

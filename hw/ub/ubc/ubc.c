@@ -14,14 +14,12 @@ void ubc_config_init(UbcConfig *cfg)
 {
     memset(cfg, 0, sizeof(*cfg));
     cfg->ports = 1;
-    ub_phy_params_init(&cfg->phy);
-    ub_lmsm_config_init(&cfg->lmsm);
-    ub_eq_model_init(&cfg->eq);
+    ub_phy_config_init(&cfg->phy);
     ub_dll_config_init(&cfg->dll);
     /* Null frames behind the last one, for lanes that lag (§3.2.3.1). */
     cfg->phy.rest_frames = 4;
-    cfg->lmsm.auto_speed = true;
-    cfg->lmsm.port_nego = true;
+    cfg->phy.lmsm.auto_speed = true;
+    cfg->phy.lmsm.port_nego = true;
     cfg->dll.advertise = true;
     cfg->dll_time_scale = 1;
     cfg->dll.down_recovers = true;
@@ -264,8 +262,7 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
         *why = "the data link layer's time scale is 1 to 100000";
         return NULL;
     }
-    *why = ub_pcs_params_check(&cfg->phy.pcs);
-    *why = *why ? *why : ub_lmsm_config_check(&cfg->lmsm);
+    *why = ub_phy_config_check(&cfg->phy);
     *why = *why ? *why : ub_dll_config_check(&cfg->dll);
     if (*why) {
         return NULL;
@@ -403,31 +400,31 @@ bool ubc_port_info(Ubc *ubc, unsigned port, UbcPortInfo *info)
 {
     static const char *const fec_names[] = { "off", "t2", "t4" };
     UbPort *p;
-    const UbLmsm *l;
+    UbPhyStatus phy;
 
     memset(info, 0, sizeof(*info));
     if (port >= ubc->ports) {
         return false;
     }
     p = &ubc->port[port];
-    l = ub_phy_lmsm(p->phy);
+    ub_phy_status(p->phy, &phy);
     ub_dll_status(p->dll, &info->status);
     info->connected = ub_wire_is_up(p->wire);
     info->peer = ub_wire_peer(p->wire);
-    info->link_up = l->link_up;
-    info->primary = l->primary;
-    info->crc = l->crc == UB_LTB_CRC30;
-    info->lmsm = ub_lmsm_state_name(l->state);
+    info->link_up = phy.link_up;
+    info->primary = phy.primary;
+    info->crc = phy.crc == UB_LTB_CRC30;
+    info->lmsm = phy.state;
     info->dll = ub_dll_state_name(UB_DLL_SM, info->status.state);
     info->retry_req = ub_dll_state_name(UB_RETRY_REQ_SM,
                                         info->status.retry_req);
     info->retry_ack = ub_dll_state_name(UB_RETRY_ACK_SM,
                                         info->status.retry_ack);
-    info->fec = l->fec < G_N_ELEMENTS(fec_names) ? fec_names[l->fec] : "none";
-    info->codecs = l->interleave ? 2 : 1;
-    info->rate = l->rate;
-    info->tx_width = l->tx_m;
-    info->rx_width = l->rx_n;
+    info->fec = phy.fec < G_N_ELEMENTS(fec_names) ? fec_names[phy.fec] : "none";
+    info->codecs = phy.interleave ? 2 : 1;
+    info->rate = phy.rate;
+    info->tx_width = phy.tx_width;
+    info->rx_width = phy.rx_width;
     for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
         info->counter[i] = ub_port_counter(p, i);
     }

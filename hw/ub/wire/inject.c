@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "ub/inject.h"
-#include "ub/linecode.h"
+#include "ub/lanes.h"
 
 typedef struct Lane {
     UbLaneFault fault;
@@ -193,27 +193,12 @@ static void add_errors(UbInject *inj, Lane *l, uint8_t *sym, size_t n)
     }
 }
 
-/* Destroy the END of AMCTLs, so that the receiver misses them; §3.3.2 sends
- * AMCTLs Gray coded with PAM4, so both forms are looked for. */
 static void lose_amctls(UbInject *inj, Lane *l, uint8_t *sym, size_t n)
 {
-    static uint8_t mark[2][UB_AMCTL_SYMBOLS];
+    unsigned lost = ub_lane_spoil_amctls(sym, n, l->fault.lose_amctl);
 
-    if (!mark[0][0] && !mark[0][1]) {
-        ub_amctl_encode(mark[0], 0, UB_AMCTL_NONE, 0);
-        ub_gray(mark[1], mark[0], UB_AMCTL_SYMBOLS);
-    }
-    for (size_t i = 0; i + UB_AMCTL_SYMBOLS <= n && l->fault.lose_amctl; i++) {
-        if (!memcmp(sym + i, mark[0], UB_AMCTL_LOCK) ||
-            !memcmp(sym + i, mark[1], UB_AMCTL_LOCK)) {
-            for (unsigned j = UB_AMCTL_BODY; j < UB_AMCTL_LOCK; j++) {
-                sym[i + j] ^= 0xff;
-            }
-            l->fault.lose_amctl--;
-            inj->stats.amctls_lost++;
-            i += UB_AMCTL_SYMBOLS - 1;
-        }
-    }
+    l->fault.lose_amctl -= lost;
+    inj->stats.amctls_lost += lost;
 }
 
 static void slip(Lane *l, uint8_t *sym, size_t n)

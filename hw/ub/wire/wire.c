@@ -157,7 +157,7 @@ void ub_wire_lanes(UbWire *link, uint8_t active, unsigned rate)
     }
 }
 
-void ub_wire_run(UbWire *link, const UbPcsRun *run)
+void ub_wire_run(UbWire *link, const UbLaneRun *run)
 {
     const uint8_t *sym[UB_LANES];
     uint8_t *p;

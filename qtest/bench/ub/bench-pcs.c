@@ -16,8 +16,8 @@
 #include <isa-l.h>
 #endif
 
-#include "../../../hw/ub/phy/kernels.h"
-#include "ub/pcs.h"
+#include "kernels.h"
+#include "pcs.h"
 
 #define DATA (240u * 65536u) /* 15 MiB: whole frames of every mode */
 #define RUN 16384            /* symbols per lane of a run */
@@ -101,7 +101,7 @@ typedef struct Bench {
     UbPcsMode mode;
     UbPcsTx *tx;
     UbPcsRx *rx;
-    UbPcsRun run;
+    UbLaneRun run;
     GPtrArray *runs; /* what a transmission left, for the receiver */
 } Bench;
 
@@ -119,7 +119,7 @@ static void work_tx(void *arg)
 
 static void keep(Bench *b)
 {
-    UbPcsRun *r = g_new0(UbPcsRun, 1);
+    UbLaneRun *r = g_new0(UbLaneRun, 1);
 
     r->n = b->run.n;
     r->mask = b->run.mask;
@@ -164,7 +164,7 @@ static void work_rx(void *arg)
 
 static void run_free(void *run)
 {
-    UbPcsRun *r = run;
+    UbLaneRun *r = run;
 
     for (unsigned i = 0; i < UB_LANES; i++) {
         g_free(r->lane[i]);

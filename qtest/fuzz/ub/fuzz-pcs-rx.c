@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ub/pcs.h"
+#include "pcs.h"
 
 #define CAP 4096
 
@@ -84,7 +84,7 @@ static void on_event(void *opaque, UbPcsEvent ev, unsigned lane, uint32_t arg)
     meddle(opaque);
 }
 
-static void raw(Input *in, UbPcsRun *run)
+static void raw(Input *in, UbLaneRun *run)
 {
     run->mask = take(in);
     run->n = take(in) % 64;
@@ -95,7 +95,7 @@ static void raw(Input *in, UbPcsRun *run)
     }
 }
 
-static void amctls(Input *in, UbPcsRun *run)
+static void amctls(Input *in, UbLaneRun *run)
 {
     unsigned type = take(in), detail = take(in), hurt = take(in);
 
@@ -113,7 +113,7 @@ static void amctls(Input *in, UbPcsRun *run)
 }
 
 /* A piece of what a well-behaved transmitter sends. */
-static void good(Input *in, UbPcsTx *tx, UbPcsRun *run)
+static void good(Input *in, UbPcsTx *tx, UbLaneRun *run)
 {
     static const uint8_t ltb[UB_LANES][UB_LTB], flits[64 * UB_FLIT];
     UbPcsMode m = *ub_pcs_tx_mode(tx);
@@ -173,7 +173,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     };
     static uint8_t lanes[UB_LANES][CAP];
     Ctx c = { .in = { data, size } };
-    UbPcsRun run = { .cap = CAP };
+    UbLaneRun run = { .cap = CAP };
     UbPcsParams p;
     UbPcsTx *tx;
 

@@ -221,12 +221,12 @@ static void rx_map(void *o, const uint8_t *phys)
 {
 }
 
-static void lm_block(void *o, const uint8_t cmd[4])
+static void lane_manage(void *o, const UbLaneManage *lm)
 {
     SimPort *p = o;
 
     if (!p->no_lm) {
-        put(p, R_LM, 0, 0, cmd, 4);
+        put(p, R_LM, 0, 0, (const uint8_t *)lm, sizeof(*lm));
     }
 }
 
@@ -266,7 +266,7 @@ const UbLmsmOps sim_ops = {
     .rx_relock = rx_relock,
     .rx_fec = rx_fec,
     .rx_map = rx_map,
-    .lm_block = lm_block,
+    .lane_manage = lane_manage,
     .status = status,
     .transition = transition,
 };
@@ -279,6 +279,7 @@ static void deliver(SimPort *p, int64_t now)
     p->wire = g_array_new(false, false, sizeof(SimRecord));
     for (unsigned i = 0; i < in->len; i++) {
         const SimRecord *r = &g_array_index(in, SimRecord, i);
+        UbLaneManage lm;
 
         if (r->kind != R_IDLE && r->rate != p->rx_rate) {
             continue;
@@ -311,7 +312,8 @@ static void deliver(SimPort *p, int64_t now)
             ub_lmsm_rx_blocks(l, now, r->arg, true);
             break;
         case R_LM:
-            ub_lmsm_rx_lm_block(l, now, r->body);
+            memcpy(&lm, r->body, sizeof(lm));
+            ub_lmsm_rx_lane_manage(l, now, &lm);
             break;
         }
     }

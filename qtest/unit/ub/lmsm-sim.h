@@ -12,7 +12,7 @@
 
 #include <glib.h>
 
-#include "ub/lmsm.h"
+#include "lmsm.h"
 
 typedef struct Sim Sim;
 

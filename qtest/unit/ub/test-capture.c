@@ -14,7 +14,7 @@
 #include "core/bytes.h"
 #include "ub/capture.h"
 #include "ub/dll_format.h"
-#include "ub/lmb.h"
+#include "lmb.h"
 
 static const UbBlockFormat crc = { .mode = UB_MODE_CRC };
 static const UbBlockFormat non_crc = { .mode = UB_MODE_NON_CRC };

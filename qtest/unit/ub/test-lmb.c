@@ -7,7 +7,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "ub/lmb.h"
+#include "lmb.h"
 
 /*
  * Long division of the 96 message bits by the polynomial of §3.4.1.1, one bit

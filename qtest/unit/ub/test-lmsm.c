@@ -897,26 +897,29 @@ static void test_qdlws_timeout(void)
     sim_free(s);
 }
 
-/* Table 4-7 bytes of request, response and RX lane up. */
-static uint8_t lm_seen[8][4];
+/* Request, response and RX lane up. */
+static UbLaneManage lm_seen[8];
 static unsigned lm_count;
 
-static void note_lm(void *o, const uint8_t cmd[4])
+static void note_lm(void *o, const UbLaneManage *lm)
 {
-    memcpy(lm_seen[lm_count++ % 8], cmd, 4);
-    sim_ops.lm_block(o, cmd);
+    lm_seen[lm_count++ % 8] = *lm;
+    sim_ops.lane_manage(o, lm);
 }
 
 static void test_qdlws_bytes(void)
 {
-    static const uint8_t want[5][4] = {
-        { 0x51, 0x00, 2, 0 }, { 0x00, 0xa1, 8, 2 },
-        { 0x51, 0x00, 8, 0 }, { 0x00, 0xa1, 8, 8 }, { 0x00, 0xa4, 8, 8 },
+    static const UbLaneManage want[5] = {
+        { .req = true, .change_tlw = true, .tlw = 2 },
+        { .rsp = true, .rsp_tlw = true, .tlw = 8, .rlw = 2 },
+        { .req = true, .change_tlw = true, .tlw = 8 },
+        { .rsp = true, .rsp_tlw = true, .tlw = 8, .rlw = 8 },
+        { .rsp = true, .rx_lane_up = true, .tlw = 8, .rlw = 8 },
     };
     Sim *s = qdlws_link();
     UbLmsmOps ops = sim_ops;
 
-    ops.lm_block = note_lm;
+    ops.lane_manage = note_lm;
     s->port[0].l.ops = s->port[1].l.ops = &ops;
     lm_count = 0;
     g_assert_true(ub_lmsm_qdlws(&primary(s)->l, s->now, 2, 0));
@@ -926,7 +929,8 @@ static void test_qdlws_bytes(void)
     g_assert_true(sim_until(s, q_over, MS(30)));
     g_assert_cmpuint(lm_count, ==, 5);
     for (unsigned i = 0; i < 5; i++) {
-        g_assert_cmpmem(lm_seen[i], 4, want[i], 4);
+        g_assert_cmpmem(&lm_seen[i], sizeof(lm_seen[i]), &want[i],
+                        sizeof(want[i]));
     }
     sim_free(s);
 }
@@ -978,7 +982,7 @@ static void test_lane_down(void)
         g_assert_cmpuint(sim_count(&s->port[1], UB_T_LA_WIDTH), ==, 1);
         g_assert_cmpuint(sim_count(&s->port[0], UB_T_RA_DLTB) +
                          sim_count(&s->port[0], UB_T_RC_DLTB), ==, 1);
-        g_assert_false(s->port[0].statuses & UB_LMSM_ST_LINKUP &&
+        g_assert_false(s->port[0].statuses & UB_PHY_ST_LINKUP &&
                        !s->port[0].l.link_up);
         sim_free(s);
     }
@@ -1046,7 +1050,7 @@ static void test_peer_lost(void)
     ub_lmsm_presence(&s->port[0].l, s->now, 0);
     ub_lmsm_rx_idle(&s->port[0].l, s->now, 0xff);
     g_assert_true(sim_until(s, p0_idle, MS(400)));
-    g_assert_true(s->port[0].statuses & UB_LMSM_ST_LINKUP);
+    g_assert_true(s->port[0].statuses & UB_PHY_ST_LINKUP);
 
     s->port[0].mute = s->port[1].mute = false;
     g_array_set_size(s->port[0].wire, 0);
@@ -1123,9 +1127,14 @@ static void test_garbage(void)
             ub_lmsm_rx_remote_width(l, now, v & 15);
             break;
         case 4: {
-            uint8_t cmd[4] = { v & 1 ? 0x53 : 0, v & 2 ? 0xa7 : 0,
-                               (uint8_t)(v >> 4), (uint8_t)(v >> 3) };
-            ub_lmsm_rx_lm_block(l, now, cmd);
+            bool req = v & 1, rsp = v & 2;
+            UbLaneManage lm = {
+                .req = req, .change_tlw = req, .change_rlw = req,
+                .rsp = rsp, .rsp_tlw = rsp, .rsp_rlw = rsp, .rx_lane_up = rsp,
+                .tlw = v >> 4 & 0x3f, .rlw = v >> 3 & 0x3f,
+            };
+
+            ub_lmsm_rx_lane_manage(l, now, &lm);
             break;
         }
         case 5:

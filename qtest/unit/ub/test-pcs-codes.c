@@ -7,10 +7,10 @@
 #include <glib.h>
 #include <string.h>
 
-#include "../../../hw/ub/phy/kernels.h"
-#include "ub/amctl.h"
-#include "ub/linecode.h"
-#include "ub/rs.h"
+#include "kernels.h"
+#include "amctl.h"
+#include "linecode.h"
+#include "rs.h"
 #include "ub/scrambler.h"
 
 /* ---------------------------------------------------------------- eBCH --- */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../hw/ub/phy/kernels.h"
-#include "ub/rs.h"
+#include "kernels.h"
+#include "rs.h"
 #include "ub/scrambler.h"
 
 static void fail(const char *what, int line)

@@ -8,7 +8,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "ub/pcs.h"
+#include "pcs.h"
 #include "ub/scrambler.h"
 
 #define CAP (1 << 16)
@@ -25,7 +25,7 @@ typedef struct Link {
     UbPcsTx *tx;
     UbPcsRx *rx;
     GRand *rand;
-    UbPcsRun run;
+    UbLaneRun run;
     GByteArray *sent, *got;  /* flits */
     GByteArray *ok;          /* verdict of each flit got */
     GArray *events;
@@ -125,7 +125,7 @@ static void link_free(Link *l)
 /* Carry the run over the wires, in runs of random length. */
 static void ship(Link *l)
 {
-    UbPcsRun in = { .mask = 0 };
+    UbLaneRun in = { .mask = 0 };
     size_t least = SIZE_MAX;
 
     for (unsigned i = 0; i < UB_LANES; i++) {
@@ -373,7 +373,7 @@ static void test_known_lanes(void)
     UbPcsParams p;
     uint8_t d[240];
     Link *l;
-    UbPcsRun *run;
+    UbLaneRun *run;
 
     ub_pcs_params_init(&p);
     p.scrambler = UB_SCRAMBLER_OFF;
@@ -425,7 +425,7 @@ static void test_scrambler_rule(void)
     UbPcsMode m = { .width = 2, .fec = UB_FEC_OFF, .codecs = 1 };
     uint8_t ltb[UB_LANES][UB_LTB], zero[UB_FLIT] = { 0 }, key[600];
     UbPcsParams p;
-    UbPcsRun *run;
+    UbLaneRun *run;
     size_t data, end;
     Link *l;
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
-#include "ub/phy.h"
+#include "phy_internal.h"
 
 #define MS(n) ((int64_t)(n) * 1000000)
 
@@ -17,7 +17,7 @@ typedef struct Bench Bench;
 typedef struct Record {
     bool lanes, lm;
     uint8_t mask, rate;
-    uint8_t cmd[4];
+    UbLaneManage cmd;
     size_t n;
     uint8_t *sym[UB_LANES];
 } Record;
@@ -49,7 +49,7 @@ struct Bench {
     int64_t now;
 };
 
-static void lane_tx(void *o, const UbPcsRun *run)
+static void lane_tx(void *o, const UbLaneRun *run)
 {
     End *e = o;
     Record *r = g_new0(Record, 1);
@@ -146,24 +146,25 @@ static void rx_flits(void *o, const uint8_t *flits, size_t n, bool fec_ok)
     }
 }
 
-static void lm_block(void *o, const uint8_t cmd[4])
+static void lane_manage(void *o, const UbLaneManage *lm)
 {
     End *e = ((End *)o)->peer;
     Record *r = g_new0(Record, 1);
 
     r->lm = true;
-    memcpy(r->cmd, cmd, 4);
+    r->cmd = *lm;
     g_queue_push_tail(&e->in, r);
 }
 
-static void transition(void *o, UbLmsmTransitionId id, int64_t now)
+static void transition(void *o, const char *from, const char *to,
+                       const char *cause)
 {
     End *e = o;
 
-    e->speeds += id == UB_T_CS_DONE;
+    e->speeds += !strcmp(cause, "idle both ways, rate set");
     if (g_test_verbose()) {
-        g_test_message("%12" G_GINT64_FORMAT " end %d %s", now,
-                       (int)(e - e->b->end), ub_lmsm_transitions[id].name);
+        g_test_message("%12" G_GINT64_FORMAT " end %d %s -> %s (%s)",
+                       e->b->now, (int)(e - e->b->end), from, to, cause);
     }
 }
 
@@ -178,7 +179,7 @@ static const UbPhyOps ops = {
     .lane_state = lane_state,
     .pull_flits = pull_flits,
     .rx_flits = rx_flits,
-    .lm_block = lm_block,
+    .lane_manage = lane_manage,
     .transition = transition,
     .ltb = note_ltb,
 };
@@ -191,12 +192,9 @@ static void drop(Record *r)
     g_free(r);
 }
 
-static Bench *bench_new(const UbLmsmConfig *cfg, const UbPhyParams *params)
+static Bench *bench_new(const UbLmsmConfig *cfg, const UbPhyConfig *params)
 {
     Bench *b = g_new0(Bench, 1);
-    UbEqModel eq;
-
-    ub_eq_model_init(&eq);
     for (unsigned i = 0; i < 2; i++) {
         End *e = &b->end[i];
 
@@ -208,10 +206,11 @@ static Bench *bench_new(const UbLmsmConfig *cfg, const UbPhyParams *params)
         }
     }
     for (unsigned i = 0; i < 2; i++) {
-        UbLmsmConfig c = *cfg;
+        UbPhyConfig c = *params;
 
-        c.seed += i * 31;
-        b->end[i].phy = ub_phy_new(&c, &eq, params, &ops, &b->end[i]);
+        c.lmsm = *cfg;
+        c.lmsm.seed += i * 31;
+        b->end[i].phy = ub_phy_new(&c, &ops, &b->end[i]);
         g_assert_nonnull(b->end[i].phy);
     }
     return b;
@@ -247,7 +246,7 @@ static void deliver(End *e, int64_t now)
         Record *r = g_queue_pop_head(&e->in);
 
         if (r->lm) {
-            ub_lmsm_rx_lm_block(ub_phy_lmsm(e->phy), now, r->cmd);
+            ub_phy_rx_lane_manage(e->phy, now, &r->cmd);
         } else if (r->lanes) {
             ub_phy_rx_lanes(e->phy, now, r->mask, r->rate);
         } else {
@@ -333,10 +332,10 @@ static UbLmsmConfig config(unsigned eq)
 
 static Bench *trained(const UbLmsmConfig *c)
 {
-    UbPhyParams params;
+    UbPhyConfig params;
     Bench *b;
 
-    ub_phy_params_init(&params);
+    ub_phy_config_init(&params);
     b = bench_new(c, &params);
     bench_start(b);
     g_assert_true(until(b, ready, MS(500)));
@@ -372,7 +371,7 @@ static void test_modes(void)
 
     for (unsigned i = 0; i < 64; i++) {
         UbLmsmConfig c = config(UB_EQ_SKIP);
-        UbPhyParams params;
+        UbPhyConfig params;
         Bench *b;
         unsigned fec = i >> 2 & 3;
 
@@ -387,7 +386,7 @@ static void test_modes(void)
         c.bypass_probe = true;
         memset(c.fec_mode, (int)fec, sizeof(c.fec_mode));
         c.interleave = i & 16 ? 0x1ff : 0;
-        ub_phy_params_init(&params);
+        ub_phy_config_init(&params);
         b = bench_new(&c, &params);
         if (i & 32) {
             /* Asymmetric: end 0 sends on fewer lanes. */
@@ -432,10 +431,10 @@ static void test_wires(void)
 
     for (unsigned i = 0; i < 6; i++) {
         UbLmsmConfig c = config(UB_EQ_HIGHEST);
-        UbPhyParams params;
+        UbPhyConfig params;
         Bench *b;
 
-        ub_phy_params_init(&params);
+        ub_phy_config_init(&params);
         params.rest_frames = 4;
         b = bench_new(&c, &params);
         memcpy(b->end[0].map, maps[i % 3], UB_LANES);
@@ -458,10 +457,10 @@ static void test_wires(void)
 static void test_noise(void)
 {
     UbLmsmConfig c = config(UB_EQ_SKIP);
-    UbPhyParams params;
+    UbPhyConfig params;
     Bench *b;
 
-    ub_phy_params_init(&params);
+    ub_phy_config_init(&params);
     b = bench_new(&c, &params);
     b->end[0].flip_every = 2003;
     b->end[1].flip_every = 1009;
@@ -479,11 +478,11 @@ static void test_ber(void)
 {
     for (unsigned seed = 0; seed < 6; seed++) {
         UbLmsmConfig c = config(UB_EQ_HIGHEST);
-        UbPhyParams params;
+        UbPhyConfig params;
         Bench *b;
 
         c.seed = seed + 3;
-        ub_phy_params_init(&params);
+        ub_phy_config_init(&params);
         b = bench_new(&c, &params);
         for (unsigned i = 0; i < 2; i++) {
             b->end[i].rand = g_rand_new_with_seed(seed * 2 + i);
@@ -645,11 +644,11 @@ static bool strong(Bench *b)
 static void test_hi_ber(void)
 {
     UbLmsmConfig c = config(UB_EQ_SKIP);
-    UbPhyParams params;
+    UbPhyConfig params;
     Bench *b;
 
     memset(c.fec_mode, UB_LTB_FEC_T2, sizeof(c.fec_mode));
-    ub_phy_params_init(&params);
+    ub_phy_config_init(&params);
     params.pcs.hi_fec_ber = 30;
     b = bench_new(&c, &params);
     bench_start(b);
@@ -714,7 +713,7 @@ static void test_garbage(void)
             if (noise[0] < 10) {
                 ub_phy_reset(e->phy, b->now);
             } else {
-                ub_lmsm_request_retrain(ub_phy_lmsm(e->phy));
+                ub_phy_request(e->phy, b->now, UB_PHY_REQ_RETRAIN);
             }
             break;
         default:

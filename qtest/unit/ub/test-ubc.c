@@ -260,7 +260,7 @@ static void side_init(Side *s, Side *peer, const UbcConfig *conf)
     s->next = INT64_MAX;
     c.guid[15] = s < peer ? 1 : 2;
     c.session = s < peer ? 0x1111 : 0x2222;
-    c.lmsm.seed = c.session;
+    c.phy.lmsm.seed = c.session;
     s->ubc = ubc_new(&c, &ops, s, &why);
     g_assert_cmpstr(why, ==, NULL);
     g_assert_nonnull(s->ubc);
@@ -555,9 +555,9 @@ static void test_modes(void)
             UbcConfig conf;
 
             ubc_config_init(&conf);
-            conf.lmsm.max_width = conf.lmsm.target_tx = width;
-            conf.lmsm.target_rx = width;
-            memset(conf.lmsm.fec_mode, fec, sizeof(conf.lmsm.fec_mode));
+            conf.phy.lmsm.max_width = conf.phy.lmsm.target_tx = width;
+            conf.phy.lmsm.target_rx = width;
+            memset(conf.phy.lmsm.fec_mode, fec, sizeof(conf.phy.lmsm.fec_mode));
             g_test_message("width %u fec %u", width, fec);
             pair(a, b, &conf);
             goal = 100;
@@ -675,8 +675,8 @@ static void test_width_on_busy_hosts(void)
     UbcConfig conf;
 
     ubc_config_init(&conf);
-    conf.lmsm.time_scale = 10;
-    conf.lmsm.timeout_min = SECOND / 2;
+    conf.phy.lmsm.time_scale = 10;
+    conf.phy.lmsm.timeout_min = SECOND / 2;
     conf.dll_time_scale = 1000;
     for (unsigned seed = 0; seed < seeds; seed++) {
         pair(a, b, &conf);
@@ -779,7 +779,7 @@ static void test_widen_after_narrow_start(void)
     UbcConfig conf;
 
     ubc_config_init(&conf);
-    conf.lmsm.target_tx = conf.lmsm.target_rx = 2;
+    conf.phy.lmsm.target_tx = conf.phy.lmsm.target_rx = 2;
     pair(a, b, &conf);
     want_width = 2;
     g_assert_true(run_until(a, b, has_width, 60 * SECOND));

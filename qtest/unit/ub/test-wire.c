@@ -6,6 +6,7 @@
 #include <glib.h>
 
 #include "core/bytes.h"
+#include "amctl.h"
 #include "ub/wire.h"
 
 typedef struct End {
@@ -109,7 +110,7 @@ static void join(End *a, End *b)
 
 static void send_run(End *e, uint8_t mask, size_t n, uint8_t first)
 {
-    UbPcsRun run = { .cap = n, .n = n, .mask = mask };
+    UbLaneRun run = { .cap = n, .n = n, .mask = mask };
     uint8_t *buf = g_malloc(n * UB_LANES);
 
     for (unsigned i = 0; i < UB_LANES; i++) {

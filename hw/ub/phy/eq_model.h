@@ -14,7 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define UB_EQ_LANES     8
+#include "ub/phy_config.h"
+
 #define UB_EQ_PRESETS   11      /* presets 0..10 exist, 11..15 are reserved */
 #define UB_EQ_HS        48      /* cursor + pre + post of a legal setting */
 #define UB_EQ_LS        12      /* least cursor - pre - post */
@@ -28,19 +29,6 @@ typedef struct UbEqSetting {
     uint8_t pre[3];             /* 6, 4 and 4 bits on the wire */
 } UbEqSetting;
 
-/* Knobs of one port; all have usable values after ub_eq_model_init(). */
-typedef struct UbEqModel {
-    uint8_t best[UB_EQ_LANES];  /* preset with the widest eye, by RX lane */
-    uint16_t reject;            /* presets this port's TX refuses, bit n */
-    uint8_t first, last;        /* presets EQ.Active tries, in this order */
-    bool by_cursors;            /* ask by cursors instead of by preset */
-    bool fine_tune;             /* want EQ.Active and EQ.Passive at all */
-    int64_t settle_ns;          /* from accepted request to evaluation */
-    int64_t adapt_ns;           /* RX adaptation in coarse tune */
-    bool dead;                  /* RX never adapts: every phase times out */
-} UbEqModel;
-
-void ub_eq_model_init(UbEqModel *m);
 
 /*
  * Fill the cursors of a preset; NRZ has one pre tap, PAM4 three.  False

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ub/phy_config.h"
+
 #define UB_LMB_SYMBOLS      16
 #define UB_LTB_BODY         12      /* symbols 0..11 are under the CRC */
 #define UB_LTB_PAD          0x5a    /* symbols 14 and 15 */
@@ -50,9 +52,9 @@ typedef enum UbLtbKind {
     UB_LTB_KINDS,
 } UbLtbKind;
 
-/* FEC_Mode_Ctrl, CRC_Mode_Ctrl, EQ_Mode and Current_EQ_Phase values. */
+/* FEC_Mode_Ctrl, EQ_Mode and Current_EQ_Phase values; CRC_Mode_Ctrl:
+ * ub/phy_config.h. */
 enum { UB_LTB_FEC_BYPASS, UB_LTB_FEC_T2, UB_LTB_FEC_T4 };
-enum { UB_LTB_CRC_NONE, UB_LTB_CRC30 };
 enum { UB_EQ_FULL, UB_EQ_HIGHEST, UB_EQ_SKIP, UB_EQ_RSVD };
 enum { UB_EQPH_COARSE_ACTIVE, UB_EQPH_COARSE_CONFIRM,
        UB_EQPH_SEC_ACTIVE, UB_EQPH_PRI_ACTIVE };
@@ -180,13 +182,6 @@ int ub_max_width_lanes(unsigned code);
 unsigned ub_eq_mode_resolve(unsigned tx, unsigned rx);
 
 /* ------------------------------------------------------------ data rates -- */
-
-typedef enum UbPhyMode {
-    UB_PHY_MODE_1 = 1,      /* 4.0 Gb/s and three custom rates */
-    UB_PHY_MODE_2 = 2,      /* 2.578125 .. 106.25 Gb/s */
-} UbPhyMode;
-
-#define UB_DATA_RATES 9     /* DR0..DR8 have a bit in the LTBs */
 
 /* One data rate (§3.1, §3.4.1.2). */
 typedef struct UbDataRate {

@@ -23,8 +23,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ub/eq_model.h"
-#include "ub/lmb.h"
+#include "eq_model.h"
+#include "lmb.h"
+#include "ub/lane_manage.h"
+#include "ub/phy.h"
 
 #define UB_LMSM_LANES   8
 #define UB_LMSM_FRAME   32      /* LTBs between two AMCTLs, §3.2.4.3 */
@@ -57,20 +59,6 @@ typedef enum UbLmsmState {
     UB_LMSM_STATES          = 18,
     UB_LMSM_ANY             = 0xff, /* "from" of a transition */
 } UbLmsmState;
-
-/* Correctable error bits, PORT_ERR_RECORD 0x18: bit n is error C.(n+1). */
-enum {
-    UB_PHY_ERR_LTB_CRC       = 1u << 5,
-    UB_PHY_ERR_SPEED_REDUCED = 1u << 6,
-    UB_PHY_ERR_WIDTH_REDUCED = 1u << 7,
-    UB_PHY_ERR_EQ_COARSE     = 1u << 8,
-    UB_PHY_ERR_EQ_FINE       = 1u << 9,
-    UB_PHY_ERR_WIDTH_NEGO    = 1u << 10,
-    UB_PHY_ERR_DISCOVERY     = 1u << 11,
-    UB_PHY_ERR_QDLWS         = 1u << 14,
-    UB_PHY_ERR_BAD_WIDTH     = 1u << 15,
-    UB_PHY_ERR_RETRAIN       = 1u << 17,
-};
 
 /*
  * Every transition: X(name, from, to, error bits, cause).  The names are those
@@ -215,76 +203,9 @@ enum {
 };
 
 /*
- * What registers and properties say.  The machine reads it live; the fields
- * marked "start" are taken on leaving Link_Idle or on entering Discovery.
- */
-typedef struct UbLmsmConfig {
-    UbPhyMode phy_mode;             /* start */
-    uint16_t rates;                 /* all supported, bit n = Data Rate n */
-    uint8_t target_rate;            /* PHY Link Control 1 [3:0] */
-    uint8_t target_tx, target_rx;   /* lanes; start */
-    uint8_t max_width;              /* lanes of the port */
-    bool optical;                   /* start */
-    bool fixed_rate;                /* start: rate = target_rate throughout */
-    bool bypass_probe;              /* start */
-    bool port_nego;                 /* PHY Link Control 2 [19] */
-    uint8_t port_type;              /* static role: 1 primary */
-    uint8_t link_id;                /* what a primary port assigns */
-    bool auto_speed;                /* primary climbs to the target itself */
-    uint8_t eq_mode;                /* PHY Link Control 2 [5:4] */
-    bool perform_eq;                /* PHY Link Control 2 [7] */
-    uint8_t fec_support;            /* DLTB symbol 7 */
-    uint8_t interleave_support;     /* DLTB symbol 10 */
-    uint8_t fec_mode[UB_DATA_RATES];/* PHY Link Control 6, 7 */
-    uint8_t crc_mode[UB_DATA_RATES];/* PHY Link Control 8, 9 */
-    uint16_t interleave;            /* PHY Link Control 10, bit = rate */
-    uint16_t skip_coarse;           /* PHY Link Control 11, bit = rate */
-    bool auto_fec;                  /* hi_FEC_BER asks for T=4 by itself */
-    uint8_t fec_min;                /* weaker wishes of the peer: Reject */
-    bool measure_ber;               /* primary chooses FEC by measured BER */
-    uint32_t timeout_enable;        /* LMSM_ST Control 1, bit = state code */
-    uint8_t local_preset[UB_DATA_RATES][UB_LMSM_LANES];
-    uint8_t remote_preset[UB_DATA_RATES][UB_LMSM_LANES];
-    bool asymmetric;                /* TX and RX width may differ */
-    bool qdlws, qdlws_tx, qdlws_rx; /* QDLWS Control */
-    bool fast_lane_down;
-    uint8_t lane_down_n;            /* missed AMCTLs, 1..254 */
-    uint32_t time_scale;            /* >= 1 */
-    int64_t timeout_min;            /* ns, not scaled: no state gives up
-                                     * earlier, however short its timeout */
-    uint32_t seed;                  /* of the port negotiation numbers */
-    /* Times the document leaves to the implementation, ns before scaling. */
-    int64_t probe_wait, probe_gap, speed_hold, speed_hold_fail;
-    int64_t restart_delay, ber_window;
-} UbLmsmConfig;
-
-/* Mode-2, all rates, x8, secondary by negotiation, T=4, usable times. */
-void ub_lmsm_config_init(UbLmsmConfig *c);
-
-/* NULL if the machine can start with it, else the rule that is broken. */
-const char *ub_lmsm_config_check(const UbLmsmConfig *c);
-
-/* What changed, for ops.status. */
-enum {
-    UB_LMSM_ST_LINKUP  = 1u << 0,
-    UB_LMSM_ST_READY   = 1u << 1,
-    UB_LMSM_ST_RATE    = 1u << 2,
-    UB_LMSM_ST_WIDTH   = 1u << 3,
-    UB_LMSM_ST_FEC     = 1u << 4,   /* FEC, interleave or CRC mode */
-    UB_LMSM_ST_ROLE    = 1u << 5,
-    UB_LMSM_ST_EQ      = 1u << 6,
-    UB_LMSM_ST_QDLWS   = 1u << 7,
-    UB_LMSM_ST_ERROR   = 1u << 8,   /* l->errors has new bits */
-};
-
-/* QDLWS execution status, appendix D. */
-enum { UB_QDLWS_IDLE, UB_QDLWS_NAK, UB_QDLWS_BUSY, UB_QDLWS_TIMEOUT,
-       UB_QDLWS_DONE };
-
-/*
  * The outside.  tx_* are called from ub_lmsm_poll() only and must do all that
  * they say before they return (buffering is the callee's).  Others are called
- * from any entry.  status, transition, lm_block may be NULL.
+ * from any entry.  status, transition, lane_manage may be NULL.
  */
 typedef struct UbLmsmOps {
     /*
@@ -327,8 +248,8 @@ typedef struct UbLmsmOps {
     /* Wire of each logical RX lane, UB_LMSM_NO_LANE if none. */
     void (*rx_map)(void *o, const uint8_t *phys);
 
-    /* CMD bytes 0..3 of an LM Block for the data link layer to send. */
-    void (*lm_block)(void *o, const uint8_t cmd[4]);
+    /* Lane_Manage for the data link layer to send. */
+    void (*lane_manage)(void *o, const UbLaneManage *lm);
     void (*status)(void *o, unsigned changed);
     void (*transition)(void *o, UbLmsmTransitionId id, int64_t now);
 } UbLmsmOps;
@@ -487,11 +408,11 @@ void ub_lmsm_request_retry(UbLmsm *l);      /* data link layer retry failed */
 
 /*
  * QDLWS: ask for new widths, 0 = leave (primary in Link_Active only).  False
- * and an error bit if the rules forbid it.  lm_block: CMD bytes of a received
- * LM Block.
+ * and an error bit if the rules forbid it.  rx_lane_manage: what the
+ * data link layer received.
  */
 bool ub_lmsm_qdlws(UbLmsm *l, int64_t now, unsigned tlw, unsigned rlw);
-void ub_lmsm_rx_lm_block(UbLmsm *l, int64_t now, const uint8_t cmd[4]);
+void ub_lmsm_rx_lane_manage(UbLmsm *l, int64_t now, const UbLaneManage *lm);
 
 /* Events of the receiver; lane = wire. */
 void ub_lmsm_rx_ltb(UbLmsm *l, int64_t now, unsigned lane,

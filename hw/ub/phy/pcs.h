@@ -30,14 +30,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ub/amctl.h"
+#include "amctl.h"
+#include "ub/lanes.h"
+#include "ub/phy_config.h"
 
-#define UB_LANES 8
-#define UB_FLIT 20           /* bytes */
-#define UB_LTB 16            /* symbols of an LTB or EEIB */
 #define UB_LTBS_PER_AMCTL 32 /* §3.2.4.3: 512 symbols between AMCTLs */
-
-typedef enum UbFec { UB_FEC_OFF, UB_FEC_T2, UB_FEC_T4 } UbFec;
 
 /* Data path mode: what training agrees on for one direction. */
 typedef struct UbPcsMode {
@@ -48,29 +45,8 @@ typedef struct UbPcsMode {
     bool precode;   /* §3.3.3, of scrambled symbols only */
 } UbPcsMode;
 
-/* What both ends must be configured alike for; nothing negotiates it. */
-typedef struct UbPcsParams {
-    uint8_t scrambler;     /* id from ub/scrambler.h; 0 is off */
-    uint32_t period[2];    /* Period0 and Period1, symbols between AMCTLs */
-    uint8_t confirm;       /* AMCTLs needed after the first one for lock;
-                            * with 0 the first one counts and is acted on */
-    uint8_t unlock;        /* consecutive misses that lose lock, >= 1 */
-    uint16_t skew;         /* columns that deskew absorbs, <= UB_PCS_SKEW */
-    bool full_disorder;    /* re-map lanes by AMCTL.LID (§3.2.3.3) */
-    uint32_t hi_fec_ber;   /* error-symbol count that raises hi_FEC_BER; 0:
-                            * never */
-    uint8_t null_flit[UB_FLIT]; /* the Null Block used as fill */
-} UbPcsParams;
-
-#define UB_PCS_SKEW 1024
 #define UB_PCS_PERIOD_MAX (1u << 30)
 
-/* Default: PRBS23 table, periods 1280 and 640, confirm 3, unlock 3, skew 128,
- * full disorder on, Null Block of CRC mode. */
-void ub_pcs_params_init(UbPcsParams *p);
-
-/* NULL when usable, else a sentence that names what is wrong. */
-const char *ub_pcs_params_check(const UbPcsParams *p);
 const char *ub_pcs_mode_check(const UbPcsMode *m);
 
 /* Flits in a frame: 6 or 12 with FEC; off: 2 for x8, else 1. */
@@ -79,21 +55,12 @@ unsigned ub_pcs_frame_flits(const UbPcsMode *m);
 unsigned ub_pcs_frame_columns(const UbPcsMode *m);
 
 /*
- * A run: the same number of symbols on each lane of `mask`.  Transmit calls
- * append at lane[i] + n for each physical lane i they use, and grow n; lanes
- * of one run stay the same until the caller starts a new one (mask = n = 0).
- * When a call would change the set of lanes of a run that has symbols, or the
- * rest (cap - n) is too small for the next indivisible piece, it stops there
- * and returns; the caller ships the run, starts a new one and calls again.
- * cap >= UB_PCS_RUN_MIN, or no call makes progress.
+ * Runs (ub/lanes.h).  When a transmit call would change the set of lanes of a
+ * run that has symbols, or the rest (cap - n) is too small for the next
+ * indivisible piece, it stops there and returns; the caller ships the run,
+ * starts a new one and calls again.  cap >= UB_PCS_RUN_MIN, or no call makes
+ * progress.
  */
-typedef struct UbPcsRun {
-    uint8_t *lane[UB_LANES];
-    size_t cap;   /* symbols each lane buffer can hold */
-    size_t n;     /* symbols in use */
-    uint8_t mask; /* physical lanes in use */
-} UbPcsRun;
-
 #define UB_PCS_RUN_MIN 512
 
 /* ------------------------------------------------------------ transmit --- */
@@ -131,12 +98,12 @@ unsigned ub_pcs_tx_ltb_room(const UbPcsTx *tx);
 /* Send `n` times the LTB of each logical lane (ltb[lane], CRC in place).
  * Returns LTBs per lane sent, fewer than n only when the run is full. */
 unsigned ub_pcs_tx_ltbs(UbPcsTx *tx, const uint8_t ltb[UB_LANES][UB_LTB],
-                        unsigned n, UbPcsRun *run);
+                        unsigned n, UbLaneRun *run);
 
 /* Raw symbols, the same on every training lane: EEIB sequences (no scramble,
  * no Gray, no precode, no AMCTL).  All or nothing; false when it does not
  * fit.  The next LTB is preceded by an AMCTL. */
-bool ub_pcs_tx_raw(UbPcsTx *tx, const uint8_t *sym, size_t n, UbPcsRun *run);
+bool ub_pcs_tx_raw(UbPcsTx *tx, const uint8_t *sym, size_t n, UbLaneRun *run);
 
 /*
  * Commands.  The command rides in the next AMCTL that is due and on a frame
@@ -151,11 +118,11 @@ uint8_t ub_pcs_tx_pending(const UbPcsTx *tx);
 
 /* Emit the AMCTL when one is due now (ltb_room or flit_room is 0), else do
  * nothing.  Returns whether one went out. */
-bool ub_pcs_tx_amctl(UbPcsTx *tx, UbPcsRun *run);
+bool ub_pcs_tx_amctl(UbPcsTx *tx, UbLaneRun *run);
 
 /* Training, at the boundary -> data: emits AMCTL with SDF at the mode's width.
  * False when not at the boundary, the mode is bad or the run is full. */
-bool ub_pcs_tx_sdf(UbPcsTx *tx, const UbPcsMode *m, UbPcsRun *run);
+bool ub_pcs_tx_sdf(UbPcsTx *tx, const UbPcsMode *m, UbLaneRun *run);
 
 /*
  * Send flits.  Whole frames go out, AMCTLs at their period between them (and
@@ -164,7 +131,7 @@ bool ub_pcs_tx_sdf(UbPcsTx *tx, const UbPcsMode *m, UbPcsRun *run);
  * the run is full.
  */
 size_t ub_pcs_tx_flits(UbPcsTx *tx, const uint8_t *flits, size_t n,
-                       UbPcsRun *run);
+                       UbLaneRun *run);
 
 /* The Null Block used as fill from now on (it depends on the data link
  * layer's mode). */
@@ -174,17 +141,17 @@ void ub_pcs_tx_set_null(UbPcsTx *tx, const uint8_t flit[UB_FLIT]);
  * may top it up with real Null Blocks or packets. */
 unsigned ub_pcs_tx_missing(const UbPcsTx *tx);
 /* Complete the frame begun with null_flit.  False when the run is full. */
-bool ub_pcs_tx_flush(UbPcsTx *tx, UbPcsRun *run);
+bool ub_pcs_tx_flush(UbPcsTx *tx, UbLaneRun *run);
 /* Flits until the next AMCTL that can carry a command, counting from the last
  * flit taken; 0: such an AMCTL is due now. */
 size_t ub_pcs_tx_flit_room(const UbPcsTx *tx);
 /* Fill with null_flit up to that AMCTL and send it, with whatever command
  * waits.  False when the run filled up first: call again with a new run. */
-bool ub_pcs_tx_to_amctl(UbPcsTx *tx, UbPcsRun *run);
+bool ub_pcs_tx_to_amctl(UbPcsTx *tx, UbLaneRun *run);
 
 /* Data -> training: as _to_amctl, with EDF on every lane; then LTBs follow on
  * the lanes of the mode, and no AMCTL resets the scrambler up to the next. */
-bool ub_pcs_tx_edf(UbPcsTx *tx, UbPcsRun *run);
+bool ub_pcs_tx_edf(UbPcsTx *tx, UbLaneRun *run);
 
 /* Dynamic width switch (§3.4.2.3).  _wake: the logical lanes width … lanes-1
  * leave idle and repeat `ltb` beside the data of the others.  _width: as
@@ -192,14 +159,14 @@ bool ub_pcs_tx_edf(UbPcsTx *tx, UbPcsRun *run);
  * data after it uses the new width. */
 bool ub_pcs_tx_wake(UbPcsTx *tx, unsigned lanes,
                     const uint8_t ltb[UB_LANES][UB_LTB]);
-bool ub_pcs_tx_width(UbPcsTx *tx, unsigned width, UbPcsRun *run);
+bool ub_pcs_tx_width(UbPcsTx *tx, unsigned width, UbLaneRun *run);
 
 /* Low power (§3.2.6): _close drains the frame begun and sends FEC Close, then
  * _prbs sends columns of PRBS23 with periodic AMCTLs (returns columns sent);
  * _open sends FEC Open at once and data may follow. */
-bool ub_pcs_tx_close(UbPcsTx *tx, UbPcsRun *run);
-size_t ub_pcs_tx_prbs(UbPcsTx *tx, size_t columns, UbPcsRun *run);
-bool ub_pcs_tx_open(UbPcsTx *tx, UbPcsRun *run);
+bool ub_pcs_tx_close(UbPcsTx *tx, UbLaneRun *run);
+size_t ub_pcs_tx_prbs(UbPcsTx *tx, size_t columns, UbLaneRun *run);
+bool ub_pcs_tx_open(UbPcsTx *tx, UbLaneRun *run);
 
 typedef enum UbPcsState {
     UB_PCS_IDLE,
@@ -279,7 +246,7 @@ bool ub_pcs_rx_set_map(UbPcsRx *rx, const uint8_t logical[UB_LANES]);
 
 /* Take a run.  An enabled lane that is absent from run->mask while it carries
  * data is a dead lane: it counts as n symbols of zero. */
-void ub_pcs_rx(UbPcsRx *rx, const UbPcsRun *run);
+void ub_pcs_rx(UbPcsRx *rx, const UbLaneRun *run);
 
 typedef struct UbPcsLane {
     bool enabled, locked, inverted, data;
