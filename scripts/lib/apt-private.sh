@@ -7,37 +7,80 @@
 #
 #   apt_private_init DIR SUITE [ARCH] [deb-src]
 #       Prepare DIR for SUITE (e.g. trixie) and dpkg architecture ARCH (default:
-#       the host's) and fetch the package lists once.  With deb-src the source
-#       lists too.  An empty dpkg status makes apt's solver see every dependency.
+#       the host's) and fetch the package lists, if they are older than a day.
+#       With deb-src the source lists too.  An empty dpkg status makes apt's
+#       solver see every dependency.
+#   apt_private_update DIR
+#       Fetch the lists in any case.
 #   apt_private DIR COMMAND...
 #       Run an apt command (apt-get, apt-cache, ...) on that configuration.
+#   apt_private_depends DIR PACKAGE
+#       The packages that PACKAGE depends on, one a line.
+#   apt_private_download DIR PACKAGE...
+#       Download the packages (without dependencies) to DIR/debs.  Lists that
+#       name what the archive no longer has are fetched again, once.
 #   apt_private_extract DIR ROOT PACKAGE...
-#       Download the packages (without dependencies) and unpack them below ROOT.
+#       The same, and unpack them below ROOT.
 #   apt_missing PACKAGE...
 #       Print those of the packages that are not installed on the system.
 #   apt_install PACKAGE...
 #       Install the missing ones on the system, with sudo where not root.
+#
+# DEBIAN_MIRROR=URI names the mirror, in any form that apt takes; otherwise it is
+# the one of this machine's own sources, and Debian's where there is none.
+
+# shellcheck source=scripts/lib/environment.sh
+. "${BASH_SOURCE[0]%/*}/environment.sh"
+
+DEFAULT_MIRROR=http://deb.debian.org/debian
+# Releases whose lines in a machine's sources are those of Debian itself.
+DEBIAN_SUITES='stable|oldstable|testing|unstable|sid|bookworm|trixie|forky'
 
 # The URI of the Debian archive this machine uses, from its own configuration.
 apt_mirror()
 {
-    local uri
-    uri=$(apt-get indextargets --format '$(ORIGIN)|$(REPO_URI)|$(COMPONENT)' \
-              'Created-By: Packages' 2>/dev/null |
-          awk -F'|' '$3 == "main" && $2 ~ /debian\/?$/ { print $2; exit }')
+    local uri=${DEBIAN_MIRROR:-}
+    # By what the archive says of itself, whatever it is called here.
+    # shellcheck disable=SC2016
+    [ -n "$uri" ] || uri=$(apt-get indextargets --format \
+            '$(ORIGIN)|$(LABEL)|$(COMPONENT)|$(REPO_URI)' \
+            'Created-By: Packages' 2>/dev/null |
+        awk -F'|' '$1 == "Debian" && $2 == "Debian" && $3 == "main" {
+                       print $4; exit }')
+    # No lists were fetched yet: by the names of the releases.
+    [ -n "$uri" ] || uri=$(apt-get update --print-uris 2>/dev/null |
+        sed -nE "s;^'([^']*)/dists/($DEBIAN_SUITES)(-updates)?/InRelease'.*;\1;p" |
+        grep -v security | head -n 1)
     if [ -z "$uri" ]; then
-        echo "no Debian mirror found in this machine's apt sources" >&2
-        return 1
+        uri=$DEFAULT_MIRROR
+        echo "no Debian mirror in this machine's apt sources: using $uri" \
+             "(DEBIAN_MIRROR=URI names another)" >&2
     fi
-    echo "$uri"
+    # apt shows a list of mirrors (mirror+file:...) as if it were a folder.
+    echo "${uri%/}"
+}
+
+# The public keys of Debian's archive, installed where they are missing.
+apt_keyring()
+{
+    local file
+    for file in "${KEYRINGS:=/usr/share/keyrings}"/debian-archive-keyring.{gpg,pgp}; do
+        [ -e "$file" ] && { echo "$file"; return; }
+    done
+    apt_install debian-archive-keyring >&2 || return 1
+    for file in "$KEYRINGS"/debian-archive-keyring.{gpg,pgp}; do
+        [ -e "$file" ] && { echo "$file"; return; }
+    done
+    echo "no debian-archive-keyring in $KEYRINGS" >&2
+    return 1
 }
 
 apt_private_init()
 {
     local dir=$1 suite=$2 arch=${3:-$(dpkg --print-architecture)} src=${4:-}
-    local keyring=/usr/share/keyrings/debian-archive-keyring.gpg mirror
-    mirror=$(apt_mirror) || return 1
-    mkdir -p "$dir"/{lists/partial,archives/partial}
+    local keyring mirror
+    mirror=$(apt_mirror) && keyring=$(apt_keyring) || return 1
+    mkdir -p "$dir"/{lists/partial,archives/partial,empty}
     [ -e "$dir/status" ] || : > "$dir/status"
     {
         echo "deb [signed-by=$keyring] $mirror $suite main"
@@ -53,9 +96,9 @@ Dir::State::extended_states "$dir/extended_states";
 Dir::Cache "$dir";
 Dir::Cache::archives "$dir/archives";
 Dir::Etc::sourcelist "$dir/sources.list";
-Dir::Etc::sourceparts "-";
-Dir::Etc::preferences "-";
-Dir::Etc::preferencesparts "-";
+Dir::Etc::sourceparts "$dir/empty";
+Dir::Etc::preferences "$dir/preferences";
+Dir::Etc::preferencesparts "$dir/empty";
 APT::Architecture "$arch";
 APT::Architectures { "$arch"; };
 APT::Install-Recommends "false";
@@ -67,13 +110,24 @@ CONF
     if ! cmp -s "$dir/sources.list.new" "$dir/sources.list" ||
        [ ! -e "$dir/updated" ]; then
         mv "$dir/sources.list.new" "$dir/sources.list"
-        apt_private "$dir" apt-get -q update > "$dir/update.log" 2>&1 || {
-            cat "$dir/update.log" >&2
-            return 1
-        }
-        touch "$dir/updated"
+        apt_private_update "$dir" || return 1
+    elif [ -n "$(find "$dir/updated" -mmin +1440)" ]; then
+        # What was fetched before still works without a network.
+        apt_private_update "$dir" 2>/dev/null ||
+            echo "cannot refresh the package lists; going on with old ones" >&2
     fi
     rm -f "$dir/sources.list.new"
+}
+
+apt_private_update()
+{
+    # apt forgives a list that it cannot fetch, but a list is what is asked for.
+    apt_private "$1" apt-get -q -o APT::Update::Error-Mode=any update \
+        > "$1/update.log" 2>&1 || {
+        cat "$1/update.log" >&2
+        return 1
+    }
+    touch "$1/updated"
 }
 
 apt_private()
@@ -83,16 +137,35 @@ apt_private()
     APT_CONFIG=$dir/apt.conf "$@"
 }
 
-apt_private_extract()
+apt_private_depends()
 {
-    local dir=$1 root=$2 pkg deb
-    shift 2
-    mkdir -p "$dir/debs" "$root"
-    (cd "$dir/debs" && APT_CONFIG=$dir/apt.conf apt-get -q download "$@") \
+    apt_private "$1" apt-cache depends --no-recommends --no-suggests \
+        --no-conflicts --no-breaks --no-replaces --no-enhances "$2" \
+        2>/dev/null | sed -n 's/^ *|\{0,1\}\(Pre\)\{0,1\}Depends: //p'
+}
+
+apt_private_download()
+{
+    local dir=$1
+    shift
+    mkdir -p "$dir/debs"
+    (cd "$dir/debs" && apt_private "$dir" apt-get -q download "$@") \
+        > "$dir/download.log" 2>&1 && return
+    # After a point release old packages leave the archive.
+    apt_private_update "$dir" &&
+    (cd "$dir/debs" && apt_private "$dir" apt-get -q download "$@") \
         > "$dir/download.log" 2>&1 || {
         cat "$dir/download.log" >&2
         return 1
     }
+}
+
+apt_private_extract()
+{
+    local dir=$1 root=$2 pkg deb
+    shift 2
+    mkdir -p "$root"
+    apt_private_download "$dir" "$@" || return 1
     for pkg in "$@"; do
         deb=$(ls -t "$dir/debs/${pkg%%[:=]*}"_*.deb | head -n 1)
         dpkg-deb -x "$deb" "$root" || return 1
@@ -112,16 +185,23 @@ apt_missing()
 
 apt_install()
 {
-    local missing frontend sudo=
+    local missing sudo=()
     missing=$(apt_missing "$@")
     [ -n "$missing" ] || return 0
-    [ "$(id -u)" = 0 ] || sudo=sudo
+    if [ "$(id -u)" != 0 ]; then
+        if ! command -v sudo > /dev/null; then
+            echo "these packages are missing, and there is no sudo; as root:" >&2
+            echo "  apt-get install" $missing >&2
+            return 1
+        fi
+        sudo=(sudo)
+    fi
     echo "installing:" $missing
-    # shellcheck disable=SC2086
     # sudo drops the environment, so the setting goes behind it.
-    frontend="$sudo env DEBIAN_FRONTEND=noninteractive"
-    $frontend apt-get -q install -y --no-install-recommends $missing \
+    sudo+=(env DEBIAN_FRONTEND=noninteractive apt-get -q)
+    # shellcheck disable=SC2086
+    "${sudo[@]}" install -y --no-install-recommends $missing \
         > /dev/null 2>&1 ||
-    { $frontend apt-get -q update &&
-      $frontend apt-get -q install -y --no-install-recommends $missing; }
+    { "${sudo[@]}" update &&
+      "${sudo[@]}" install -y --no-install-recommends $missing; }
 }

@@ -5,17 +5,15 @@ Nothing is installed: packages are resolved against an empty dpkg status by
 apt's own solver, downloaded with the archive's signature verified, and read.
 """
 
-import os
 import re
 import shlex
 import subprocess
 import tarfile
 from pathlib import Path
 
-from .paths import GUEST_BUILD, ROOT
+from .paths import BUILD, ROOT, SUITE
 
 APT_LIB = ROOT / 'scripts' / 'lib' / 'apt-private.sh'
-SUITE = os.environ.get('FABRIC_GUEST_SUITE', 'bookworm')
 
 
 class AptError(RuntimeError):
@@ -23,34 +21,35 @@ class AptError(RuntimeError):
 
 
 class Apt:
-    """The private apt of one architecture."""
+    """The private apt of one release and architecture."""
 
-    def __init__(self, debian_arch):
+    def __init__(self, debian_arch, suite=SUITE):
         self.arch = debian_arch
-        self.dir = GUEST_BUILD / 'apt' / debian_arch
+        self.suite = suite
+        self.dir = BUILD / 'apt' / f'{suite}-{debian_arch}'
 
-    def _shell(self, script, cwd=None):
-        script = f'. {shlex.quote(str(APT_LIB))}; {script}'
-        done = subprocess.run(['bash', '-c', script], text=True, cwd=cwd,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    def _shell(self, function, *args):
+        """Call a function of the shell library on this apt's directory."""
+        words = shlex.join([function, str(self.dir), *args])
+        done = subprocess.run(
+            ['bash', '-c', f'. {shlex.quote(str(APT_LIB))}; {words}'],
+            text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if done.returncode:
-            raise AptError(f'{script}\n{done.stdout[-2000:]}'
+            raise AptError(f'{words}\n{done.stdout[-2000:]}'
                            f'{done.stderr[-4000:]}')
         return done.stdout
 
     def init(self):
-        self._shell(f'apt_private_init {shlex.quote(str(self.dir))} '
-                    f'{SUITE} {self.arch}')
+        self._shell('apt_private_init', self.suite, self.arch)
 
-    def _run(self, *args, cwd=None):
-        words = ' '.join(shlex.quote(a) for a in args)
-        return self._shell(
-            f'apt_private {shlex.quote(str(self.dir))} {words}', cwd=cwd)
+    def refresh(self):
+        """Fetch the archive's lists again."""
+        self._shell('apt_private_update')
 
     def solve(self, packages):
         """{name: (file name, uri)} of packages and all that they depend on."""
-        out = self._run('apt-get', '-q', 'install', '--print-uris', '-y',
-                        *packages)
+        out = self._shell('apt_private', 'apt-get', '-q', 'install',
+                          '--print-uris', '-y', *packages)
         found = {}
         for uri, name in re.findall(r"^'([^']+)' (\S+\.deb) ", out, re.M):
             found[name.split('_')[0]] = (name.replace('%3a', ':'), uri)
@@ -58,12 +57,10 @@ class Apt:
 
     def fetch(self, names):
         """Download packages by name (no dependencies); {name: path}."""
-        pool = self.dir / 'debs'
-        pool.mkdir(parents=True, exist_ok=True)
-        self._run('apt-get', '-q', 'download', *names, cwd=pool)
+        self._shell('apt_private_download', *names)
         result = {}
         for name in names:
-            debs = sorted(pool.glob(f'{name.split("=")[0]}_*.deb'),
+            debs = sorted((self.dir / 'debs').glob(f'{name.split("=")[0]}_*.deb'),
                           key=lambda p: p.stat().st_mtime)
             if not debs:
                 raise AptError(f'{name} was not downloaded')
@@ -72,9 +69,7 @@ class Apt:
 
     def depends(self, package):
         """The direct dependencies of a package, by name."""
-        out = self._run('apt-cache', 'depends', '--no-recommends',
-                        '--no-suggests', package)
-        return re.findall(r'Depends: (\S+)', out)
+        return self._shell('apt_private_depends', package).split()
 
 
 def members(deb):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from . import image, kernel
 from .channel import Channel, ChannelClosed, GuestTimeout, Result
-from .paths import ARCHES, BUILD, emulator, firmware_args
+from .paths import ARCHES, BUILD, emulator, firmware_args, locked
 from .qmp import Qmp
 
 # A loaded or slow machine may stretch every deadline.
@@ -24,6 +24,10 @@ SCALE = float(os.environ.get('FABRIC_TIMEOUT_SCALE', '1'))
 
 class NotAvailable(Exception):
     """The emulator, a device or a driver is not there: a reason to skip."""
+
+
+class WrongKernel(RuntimeError):
+    """Drivers and kernel of one Debian release do not fit."""
 
 
 class CommandFailed(AssertionError):
@@ -35,13 +39,26 @@ def end_on_sigterm():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit('terminated'))
 
 
-def driver_modules(arch):
-    """The project's drivers as built for an architecture, or []."""
-    for name in (arch, {'aarch64': 'arm64'}.get(arch, arch)):
-        found = sorted((BUILD / 'drivers' / name).glob('*.ko'))
-        if found:
-            return found
-    return []
+def driver_modules(arch, kern=None):
+    """The project's drivers as built for a kernel (default: the stock one of
+    an architecture), or [].
+
+    Raises where drivers were built for that Debian release, but for another
+    version of its kernel: without them nothing would be tested.
+    """
+    kern = kern or kernel.get(arch)
+    name = {'aarch64': 'arm64'}.get(arch, arch)
+    found = sorted((BUILD / 'drivers' / name).glob('*/*.ko'))
+    fit = [path for path in found
+           if kernel.built_for(path) == kern.release]
+    stale = [path for path in found
+             if path.parent.name == kern.suite and path not in fit]
+    if stale:
+        raise WrongKernel(
+            f'{stale[0]} is built for Linux {kernel.built_for(stale[0])}, the '
+            f'guests boot {kern.release}: run scripts/build-guest --clean and '
+            f'scripts/build-drivers --arch {name} --release {kern.suite}')
+    return fit
 
 
 def has_device(arch, model):
@@ -107,7 +124,8 @@ class Guest:
     memory    MiB
     sets      package sets of the guest's root, see sets.py
     modules   further kernel modules to have at hand
-    drivers   .ko files under test (default: all in build/drivers)
+    drivers   .ko files under test (default: all of build/drivers that are
+              built for the guest's kernel)
     files     {path in the guest: bytes or Path}
     append    words for the kernel command line
     incoming  a migration URI to wait for instead of booting
@@ -354,12 +372,9 @@ class Guest:
         """The drivers that this kernel can load."""
         if self.drivers is not None:
             return self.drivers
-        found = driver_modules(self.arch)
-        fit = [path for path in found
-               if kernel.built_for(path) == self.kern.release]
-        if len(fit) < len(found):
-            self.say(f'drivers are built for another kernel than '
-                     f'{self.kern.release} and left out')
+        fit = driver_modules(self.arch, self.kern)
+        if not fit:
+            self.say(f'no drivers are built for {self.kern.release}')
         return fit
 
     def _initrd(self):
@@ -371,10 +386,13 @@ class Guest:
             else:
                 data, mode = content, 0o755
             files.append((path, data, mode))
-        parts = image.layers(self.arch, self.sets, self._drivers(),
-                             self.modules, self.say, self.kern)
+        drivers = self._drivers()
         initrd = self.dir / 'initrd'
-        image.compose(initrd, parts, files)
+        # Another guest's layer may take the place of one of these.
+        with locked():
+            parts = image.layers(self.arch, self.sets, drivers, self.modules,
+                                 self.say, self.kern)
+            image.compose(initrd, parts, files)
         return initrd
 
     def _arguments(self):

@@ -10,15 +10,17 @@ import zlib
 from pathlib import Path
 
 from . import debs, elf
-from .paths import ARCHES, GUEST_BUILD
+from .paths import ARCHES, GUEST_BUILD, KERNEL_SUITE
 
 
 class Kernel:
-    """A kernel: .release, .boot_image for QEMU, .modules (a directory)."""
+    """A kernel: .release, .boot_image for QEMU, .modules (a directory), and
+    .suite, the Debian release whose stock kernel it is, or None."""
 
-    def __init__(self, arch, release, boot_image, modules):
+    def __init__(self, arch, release, boot_image, modules, suite=None):
         self.arch = arch
         self.release = release
+        self.suite = suite
         self.boot_image = Path(boot_image)
         self.modules = Path(modules)
 
@@ -52,14 +54,17 @@ class Kernel:
         return deps, byname
 
 
-def _stock(arch, tree, release, packed):
+def _stock(arch, suite, packed):
+    tree = GUEST_BUILD / arch / f'kernel-{suite}'
+    release = (tree / 'release').read_text().strip()
     image = tree / 'boot' / f'vmlinuz-{release}'
     # The same kernel without its decompressor: under TCG unpacking xz takes
     # longer than the whole rest of the boot.
     vmlinux = tree / 'vmlinux'
     if vmlinux.exists() and not packed:
         image = vmlinux
-    return Kernel(arch, release, image, tree / 'lib' / 'modules' / release)
+    return Kernel(arch, release, image, tree / 'lib' / 'modules' / release,
+                  suite)
 
 
 def own(arch, image, modules=None):
@@ -93,28 +98,36 @@ def built_for(driver):
 
 def depmod(base, release):
     """Write modules.dep and its kin for base/lib/modules/release."""
-    tool = shutil.which('depmod', path=os.environ.get('PATH', '') +
-                        ':/usr/sbin:/sbin')
-    env = dict(os.environ)
-    if not tool:
-        tool, libs = _private_depmod()
-        env['LD_LIBRARY_PATH'] = libs
-    subprocess.run([tool, '-b', str(base), release], check=True, env=env)
+    tool = _tool('depmod', 'kmod', 'libkmod2')
+    subprocess.run([tool, '-b', str(base), release], check=True)
 
 
-def _private_depmod():
-    """depmod from a package that is not installed, for a bare machine."""
-    arch = subprocess.run(['dpkg', '--print-architecture'], text=True,
-                          stdout=subprocess.PIPE, check=True).stdout.strip()
+def _tool(name, *packages):
+    """A program of the host, or for a bare machine one from packages that are
+    not installed: a script that runs it with their libraries."""
+    found = shutil.which(name, path=os.environ.get('PATH', '') +
+                         ':/usr/sbin:/sbin')
+    if found:
+        return found
     root = GUEST_BUILD / 'host-tools'
-    tool = root / 'sbin' / 'depmod'
-    if not tool.is_symlink():
-        apt = debs.Apt(arch)
+    script = root / name
+    if not script.exists():
+        arch = subprocess.run(['dpkg', '--print-architecture'], text=True,
+                              stdout=subprocess.PIPE, check=True)
+        apt = debs.Apt(arch.stdout.strip())
         apt.init()
-        for deb in apt.fetch(['kmod', 'libkmod2']).values():
+        for deb in apt.fetch(packages).values():
             debs.unpack(deb, root)
-    libs = ':'.join(str(p) for p in sorted(root.glob('**/lib/*-linux-gnu')))
-    return str(root / 'bin' / 'kmod'), libs
+        program = next(root.glob(f'**/*bin/{name}'))
+        if program.is_symlink():        # perhaps to a place below /
+            target = os.path.basename(os.readlink(program))
+            program = next(root.glob(f'**/*bin/{target}'))
+        libs = ':'.join(str(p)
+                        for p in sorted(root.glob('**/lib/*-linux-gnu')))
+        script.write_text(f'#!/bin/bash\nLD_LIBRARY_PATH={libs} '
+                          f'exec -a {name} {program} "$@"\n')
+        script.chmod(0o755)
+    return str(script)
 
 
 def _extract_vmlinux(bzimage):
@@ -126,7 +139,7 @@ def _extract_vmlinux(bzimage):
         while at >= 0:
             try:
                 out = unpack(data[at:])
-            except (lzma.LZMAError, OSError, EOFError,
+            except (lzma.LZMAError, zlib.error, OSError, EOFError,
                     subprocess.CalledProcessError):
                 out = b''
             # The PVH entry is an ELF note by the name of "Xen".
@@ -145,9 +158,10 @@ def _gunzip(data):
 
 
 def _unzstd(data):
-    done = subprocess.run(['zstd', '-dcq'], input=data,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return done.stdout  # trailing bytes make zstd fail after the kernel
+    # Trailing bytes make zstd fail after the kernel.
+    return subprocess.run([_tool('zstd', 'zstd'), '-dcq'], input=data,
+                          stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL).stdout
 
 
 def _package(apt, meta):
@@ -158,33 +172,45 @@ def _package(apt, meta):
     raise debs.AptError(f'{meta} depends on no versioned package')
 
 
-def get(arch, say=print, packed=False):
+def get(arch, say=print, packed=False, suite=KERNEL_SUITE):
     """Fetch and unpack the stock kernel of an architecture, once.
 
     packed: boot it as Debian packs it.  A machine that is to sleep (S3) needs
     that: an uncompressed kernel is a ROM to QEMU, which writes it to memory
     again at each reset, also at the one by which the machine wakes up.
+    suite: the Debian release whose kernel it is.
     """
-    where = GUEST_BUILD / arch / 'kernel'
+    where = GUEST_BUILD / arch / f'kernel-{suite}'
     stamp = where / 'release'
     if stamp.exists():
-        return _stock(arch, where, stamp.read_text().strip(), packed)
+        return _stock(arch, suite, packed)
     info = ARCHES[arch]
-    apt = debs.Apt(info.debian)
+    apt = debs.Apt(info.debian, suite)
     apt.init()
-    package = _package(apt, f'linux-image-{info.kernel_suffix}')
+    try:
+        package, deb = _fetch(apt, info, say)
+    except debs.AptError:
+        # The archive has moved on, and this one is no longer in it.
+        apt.refresh()
+        package, deb = _fetch(apt, info, say)
     release = package[len('linux-image-'):]
-    say(f'fetching {package} ({info.debian})')
-    deb = apt.fetch([package])[package]
     if where.exists():
         shutil.rmtree(where)
     say(f'unpacking {deb.name}')
     debs.unpack(deb, where)
     deb.unlink()
+    if not (where / 'lib').exists():
+        (where / 'lib').symlink_to('usr/lib')
     depmod(where, release)
     if arch == 'x86_64':
         vmlinux = _extract_vmlinux(where / 'boot' / f'vmlinuz-{release}')
         if vmlinux:
             (where / 'vmlinux').write_bytes(vmlinux)
     stamp.write_text(release + '\n')
-    return _stock(arch, where, release, packed)
+    return _stock(arch, suite, packed)
+
+
+def _fetch(apt, info, say):
+    package = _package(apt, f'linux-image-{info.kernel_suffix}')
+    say(f'fetching {package} ({info.debian})')
+    return package, apt.fetch([package])[package]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where things are: the tree, the build, the emulators, the architectures."""
 
+import contextlib
+import fcntl
 import os
 import platform
 import shutil
@@ -11,6 +13,12 @@ ROOT = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ.get('FABRIC_BUILD', ROOT / 'build'))
 GUEST_BUILD = BUILD / 'guest'
 GUEST_ROOT = ROOT / 'qtest' / 'guest' / 'root'
+
+
+# The Debian release of the guests' programs, and that of their stock kernel.
+SUITE = os.environ.get('FABRIC_GUEST_SUITE', 'bookworm')
+KERNEL_SUITE = os.environ.get('FABRIC_GUEST_KERNEL', SUITE)
+SUITES = ('bookworm', 'trixie')
 
 
 class Arch(NamedTuple):
@@ -28,6 +36,12 @@ ARCHES = {
     'aarch64': Arch('aarch64', 'arm64', 'virt', 'cortex-a57', 'ttyAMA0',
                     'arm64'),
 }
+
+
+def arch_name(text):
+    """QEMU's name of an architecture, given that or Debian's."""
+    return next((name for name, arch in ARCHES.items()
+                 if text in (name, arch.debian)), text)
 
 
 def emulator(arch):
@@ -52,6 +66,15 @@ def firmware_args():
     return [word for name in ('qemu', 'seabios', 'ipxe/qemu')
             if (share / name).is_dir()
             for word in ('-L', str(share / name))]
+
+
+@contextlib.contextmanager
+def locked():
+    """Nobody else fetches or builds parts of guests in this build directory."""
+    GUEST_BUILD.mkdir(parents=True, exist_ok=True)
+    with open(GUEST_BUILD / '.lock', 'w', encoding='ascii') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def host_arch():
