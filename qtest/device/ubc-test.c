@@ -210,6 +210,117 @@ static void test_msix(void)
     qubc_stop(d);
 }
 
+static void msix_to(QUbc *d, uint64_t addr, uint32_t data)
+{
+    const uint32_t entry = UBC_MSIX_TABLE +
+                           UBC_VECTOR_CTRL * PCI_MSIX_ENTRY_SIZE;
+
+    qubc_write(d, entry + PCI_MSIX_ENTRY_LOWER_ADDR, addr);
+    qubc_write(d, entry + PCI_MSIX_ENTRY_UPPER_ADDR, addr >> 32);
+    qubc_write(d, entry + PCI_MSIX_ENTRY_DATA, data);
+    qubc_write(d, UBC_EVENT, ~0u);
+}
+
+static uint64_t bar_of(QPCIDevice *pci)
+{
+    return (qpci_config_readl(pci, PCI_BASE_ADDRESS_0) & ~0xfull) |
+           (uint64_t)qpci_config_readl(pci, PCI_BASE_ADDRESS_1) << 32;
+}
+
+/*
+ * The message of an interrupt goes to the controller itself: its registers, a
+ * doorbell, its table of messages, its configuration space, its PCI one; and
+ * that of an interrupt which a ring or the IOThread sends.
+ */
+static void message_to_itself(const char *props, const char *more)
+{
+    static const uint32_t targets[] = {
+        UBC_ID, UBC_CTRL, UBC_EVENT, UBC_CFG_DATA,
+        UBC_PORT(0) + UBC_RING_TX + UBC_RING_HEAD,
+        UBC_PORT(0) + UBC_RING_RX + UBC_RING_ARM,
+        UBC_MSIX_TABLE, UBC_MSIX_PBA, UBC_CFG_WINDOW + 0x40000,
+    };
+    const uint64_t mmconfig = 0xb0000000; /* MCH_HOST_BRIDGE_PCIEXBAR */
+    QPCIDevice *bridge;
+    uint32_t errors;
+    uint64_t bar;
+    QUbc *d = qubc_start_attached(props, more);
+
+    qubc_msix(d, false);
+    bar = bar_of(d->pci);
+    g_assert_cmphex(bar, !=, 0);
+    qubc_write(d, UBC_EVENT_MASK, UBC_EVENT_GUEST_ERROR);
+    for (unsigned i = 0; i < G_N_ELEMENTS(targets); i++) {
+        g_test_message("register 0x%x", targets[i]);
+        msix_to(d, bar + targets[i], 1);
+        errors = qubc_read(d, UBC_GUEST_ERRORS);
+        qubc_write(d, UBC_ID, 0);
+        /* It answers, and nothing came of the message. */
+        qtest_qmp_assert_success(d->qts, "{ 'execute': 'query-ub-links' }");
+        g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, errors + 1);
+    }
+    /* Its command register, by the window of the host bridge: MASTER goes. */
+    bridge = qpci_device_find(d->bus, QPCI_DEVFN(0, 0));
+    g_assert_nonnull(bridge);
+    qpci_config_writel(bridge, 0x64, 0);
+    qpci_config_writel(bridge, 0x60, mmconfig | 1);
+    g_free(bridge);
+    msix_to(d, mmconfig + (QPCI_DEVFN(QUBC_SLOT, 0) << 12) + PCI_COMMAND,
+            PCI_COMMAND_MEMORY);
+    qubc_write(d, UBC_ID, 0);
+    QUBC_WAIT(qpci_config_readw(d->pci, PCI_COMMAND) == PCI_COMMAND_MEMORY);
+    qubc_bus_master(d, true);
+    /* Interrupts of a ring. */
+    msix_to(d, QUBC_MSIX, 0x55420000);
+    qubc_write(d, UBC_MSIX_TABLE + UBC_VECTOR_TX(0) * PCI_MSIX_ENTRY_SIZE +
+               PCI_MSIX_ENTRY_LOWER_ADDR, bar + UBC_PORT(0) + UBC_RING_TX +
+               UBC_RING_ARM);
+    qubc_ring_open(d, 0, UBC_RING_TX, QUBC_TX_RING(0));
+    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_ARM, 0);
+    qubc_post(d, 0, UBC_RING_TX, QUBC_TX_BUF(0), 64, 3);
+    qubc_doorbell(d, 0, UBC_RING_TX);
+    QUBC_WAIT(qubc_port_read(d, 0, UBC_RING_TX + UBC_RING_TAIL) == 1);
+    g_assert_cmphex(qubc_port_read(d, 0, UBC_RING_TX + UBC_RING_ARM) &
+                    UBC_RING_ARMED, ==, 0);
+    qtest_qmp_assert_success(d->qts, "{ 'execute': 'query-ub-links' }");
+    qubc_stop(d);
+}
+
+static void test_msix_to_itself(void)
+{
+    message_to_itself("", "");
+    message_to_itself("iothread=io", "-object iothread,id=io");
+}
+
+/* Two controllers whose messages are doorbells of one another. */
+static void test_msix_to_another(void)
+{
+    QUbc *a = qubc_start_attached("", "-device ubc,id=ub1,addr=6,"
+                                  "clock=realtime");
+    QPCIDevice *pci = qpci_device_find(a->bus, QPCI_DEVFN(6, 0));
+    QUbc b = *a;
+    uint32_t before;
+
+    g_assert_nonnull(pci);
+    qpci_device_enable(pci);
+    b.pci = pci;
+    b.bar = qpci_iomap(pci, 0, NULL);
+    qubc_msix(a, false);
+    qubc_msix(&b, false);
+    qubc_write(a, UBC_EVENT_MASK, UBC_EVENT_GUEST_ERROR);
+    qubc_write(&b, UBC_EVENT_MASK, UBC_EVENT_GUEST_ERROR);
+    msix_to(a, bar_of(b.pci) + UBC_ID, 0);
+    msix_to(&b, bar_of(a->pci) + UBC_ID, 0);
+    before = qubc_read(a, UBC_GUEST_ERRORS);
+    qubc_write(a, UBC_ID, 0);
+    /* A's reaches B, B's reaches A, whose event is noted already: it ends. */
+    QUBC_WAIT(qubc_read(&b, UBC_GUEST_ERRORS) == 1 &&
+              qubc_read(a, UBC_GUEST_ERRORS) == before + 2);
+    qtest_qmp_assert_success(a->qts, "{ 'execute': 'query-ub-links' }");
+    g_free(pci);
+    qubc_stop(a);
+}
+
 /* Unplugged with its link up; the machine goes on. */
 static void test_unplug(void)
 {
@@ -241,6 +352,8 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc/dma-to-nowhere", test_dma_to_nowhere);
     qtest_add_func("/ubc/rings-rest", test_rings_rest);
     qtest_add_func("/ubc/msix", test_msix);
+    qtest_add_func("/ubc/msix-to-itself", test_msix_to_itself);
+    qtest_add_func("/ubc/msix-to-another", test_msix_to_another);
     qtest_add_func("/ubc/unplug", test_unplug);
     return g_test_run();
 }

@@ -126,21 +126,21 @@ static void on_kick(void *opaque)
     qemu_bh_schedule(s->run_bh);
 }
 
-/* Interrupts go out under the BQL: at once where it is held, else by a bottom
- * half of the main loop. */
+/*
+ * A message may be addressed to any device, this one among them: interrupts
+ * are noted here, where the lock is held, and leave when it is not, in the main
+ * loop and under the BQL.
+ */
 static void on_interrupt(void *opaque, unsigned vector)
 {
     UbcPci *s = opaque;
 
     trace_ubc_interrupt(ubc_pci_id(s), vector);
-    if (s->iothread) {
-        s->irqs |= 1u << vector;
-        qemu_bh_schedule(s->irq_bh);
-    } else {
-        msix_notify(PCI_DEVICE(s), vector);
-    }
+    s->irqs |= 1u << vector;
+    qemu_bh_schedule(s->irq_bh);
 }
 
+/* Guarded: a message to our own registers is refused. */
 static void ubc_pci_irq_bh(void *opaque)
 {
     UbcPci *s = opaque;
@@ -369,6 +369,8 @@ static void on_peer_error(void *opaque, unsigned port, const char *what)
     UbcPci *s = opaque;
 
     trace_ubc_peer_error(ubc_pci_id(s), port, what);
+    qemu_log_mask(LOG_GUEST_ERROR, "%s: port %u: peer: %s\n", ubc_pci_id(s),
+                  port, what);
 }
 
 static void on_transition(void *opaque, unsigned port, UbcMachine machine,
@@ -538,8 +540,6 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
 
     memory_region_init_io(&s->bar, OBJECT(s), &ubc_mmio_ops, s, "ubc",
                           UBC_BAR_SIZE);
-    /* Our lock orders accesses, and DMA never comes back to the BAR. */
-    s->bar.disable_reentrancy_guard = true;
     pci_register_bar(pci, 0, PCI_BASE_ADDRESS_SPACE_MEMORY |
                      PCI_BASE_ADDRESS_MEM_TYPE_64, &s->bar);
     if (msix_init(pci, UBC_VECTORS, &s->bar, 0, UBC_MSIX_TABLE, &s->bar, 0,
@@ -564,7 +564,8 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
     }
     s->piece = g_malloc(WIRE_PIECE);
     s->run_bh = aio_bh_new(s->ctx, ubc_pci_run, s);
-    s->irq_bh = qemu_bh_new(ubc_pci_irq_bh, s);
+    s->irq_bh = qemu_bh_new_guarded(ubc_pci_irq_bh, s,
+                                    &DEVICE(s)->mem_reentrancy_guard);
     s->timer = aio_timer_new(s->ctx, s->clock, SCALE_NS, ubc_pci_run, s);
     for (unsigned i = 0; i < s->ports; i++) {
         UbcWire *p = &s->port[i];
@@ -680,6 +681,7 @@ static int ubc_pci_post_load(void *opaque, int version)
         return -EINVAL;
     }
     qemu_bh_schedule(s->run_bh);
+    qemu_bh_schedule(s->irq_bh);
     return 0;
 }
 
