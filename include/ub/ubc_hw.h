@@ -137,7 +137,9 @@
     X(DLL_ERRORS, "dll_errors")                                             \
     X(PEER_ERRORS, "peer_errors")          /* rules broken by the peer */   \
     X(AMCTL_MISSED, "amctl_missed")                                         \
-    X(LINK_BAD_RECORDS, "link_bad_records") /* of the emulated wire */
+    X(LINK_BAD_RECORDS, "link_bad_records") /* of the emulated wire */      \
+    X(LINK_OVERFLOWS, "link_overflows")    /* wires that a peer let fill */ \
+    X(LINK_RESTARTS, "link_restarts")      /* for a new session of a peer */
 
 enum {
 #define UBC_X(id, name) UBC_CNT_##id,

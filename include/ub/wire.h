@@ -46,6 +46,9 @@
 #define UB_WIRE_LANES_BODY 4
 /* Longest body that is accepted, and longest RUN that is produced. */
 #define UB_WIRE_BODY_MAX (1u << 20)
+/* Most bytes that wait for the stream.  A sender heeds ub_wire_queued() long
+ * before; what a peer provokes and never reads ends the connection here. */
+#define UB_WIRE_OUT_MAX (2u << 20)
 
 typedef enum UbWireRecord {
     UB_WIRE_HELLO = 1,
@@ -67,8 +70,9 @@ typedef struct UbWireOps {
     /* The peer said HELLO: symbols may flow.  Again, with another session:
      * its port lost LinkUp. */
     void (*up)(void *opaque, const UbWireHello *peer);
-    /* The connection is of no use any more (BYE, or the rule that the peer
-     * broke): close it.  Not called from ub_wire_disconnected(). */
+    /* The connection is of no use any more (BYE, the rule that the peer broke,
+     * output that it does not read): close it, but not in here.  Not called
+     * from ub_wire_disconnected(). */
     void (*down)(void *opaque, const char *why, bool peer_error);
     /* Lanes that the peer drives now, and at what Data Rate. */
     void (*lanes)(void *opaque, uint8_t active, unsigned rate);
@@ -81,6 +85,7 @@ typedef struct UbWireOps {
 typedef struct UbWireStats {
     uint64_t runs_sent, symbols_sent, runs_received, symbols_received;
     uint64_t bad_records, connections;
+    uint64_t overflows; /* connections given up at UB_WIRE_OUT_MAX */
 } UbWireStats;
 
 typedef struct UbWire UbWire;

@@ -709,6 +709,106 @@ static void test_hostile_peer(void)
     link_stop(&l);
 }
 
+/* Memory of a machine's process, bytes. */
+static uint64_t resident(QUbc *d)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%d/status",
+                                            (int)qtest_pid(d->qts));
+    g_autofree char *text = NULL;
+    const char *at;
+
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    at = strstr(text, "RssAnon:");
+    g_assert_nonnull(at);
+    return g_ascii_strtoull(at + strlen("RssAnon:"), NULL, 10) << 10;
+}
+
+static void shout(int fd, const GByteArray *out)
+{
+    g_assert_cmpint(send(fd, out->data, out->len, MSG_NOSIGNAL), ==, out->len);
+}
+
+/* A peer that trains and never reads: nothing piles up, nothing is closed, and
+ * when it reads at last the port goes on. */
+static void test_deaf_peer(void)
+{
+    g_autoptr(GByteArray) out = g_byte_array_new();
+    GRand *r = g_rand_new_with_seed(21);
+    g_autofree uint8_t *sink = g_malloc(1 << 20);
+    uint64_t before, got = 0;
+    gint64 end;
+    Link l = { 0 };
+    int fd;
+
+    link_prepare(&l);
+    l.props = "time-scale=1"; /* it trains ten times as fast */
+    l.a = start_server(&l);
+    qubc_port_open(l.a, 0);
+    fd = attach(l.path);
+    put_hello(out, r);
+    put_lanes(out, 0xff, 0);
+    before = resident(l.a);
+    shout(fd, out);
+    g_usleep(3 * G_USEC_PER_SEC); /* 120 MB, if nothing holds it back */
+    g_assert_cmphex(qubc_read(l.a, UBC_ID), ==, UBC_ID_VALUE);
+    g_assert_cmpuint(resident(l.a), <, before + (8u << 20));
+    end = g_get_monotonic_time() + PATIENCE_US;
+    while (got < 4u << 20) {
+        ssize_t n = recv(fd, sink, 1 << 20, 0);
+
+        g_assert_cmpint(n, >, 0);
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        got += n;
+    }
+    g_assert_cmpuint(qubc_counter(l.a, 0, UBC_CNT_LINK_OVERFLOWS), ==, 0);
+    close(fd);
+    l.props = NULL;
+    l.b = start_client(&l);
+    qubc_port_open(l.b, 0);
+    wait_up(&l);
+    exchange(&l, 500);
+    g_rand_free(r);
+    link_stop(&l);
+}
+
+/* A peer that says HELLO with a new session all the time, and never reads. */
+static void test_hello_flood(void)
+{
+    g_autoptr(GByteArray) out = g_byte_array_new();
+    GRand *r = g_rand_new_with_seed(22);
+    const gint64 start = g_get_monotonic_time();
+    uint64_t before, sent = 0, ms;
+    Link l = { 0 };
+    int fd;
+
+    link_prepare(&l);
+    l.a = start_server(&l);
+    qubc_port_open(l.a, 0);
+    fd = attach(l.path);
+    for (unsigned i = 0; i < 1000; i++) {
+        put_hello(out, r);
+        put_lanes(out, 0xff, 0);
+    }
+    before = resident(l.a);
+    while (g_get_monotonic_time() < start + 3 * G_USEC_PER_SEC) {
+        shout(fd, out);
+        sent += out->len;
+    }
+    g_assert_cmpuint(sent, >, 1u << 20);
+    g_assert_cmpuint(resident(l.a), <, before + (8u << 20));
+    ms = (g_get_monotonic_time() - start) / 1000;
+    g_assert_cmpuint(qubc_counter(l.a, 0, UBC_CNT_LINK_RESTARTS), >, 1);
+    g_assert_cmpuint(qubc_counter(l.a, 0, UBC_CNT_LINK_RESTARTS), <=,
+                     ms / 10 + 1);
+    close(fd);
+    l.b = start_client(&l);
+    qubc_port_open(l.b, 0);
+    wait_up(&l);
+    exchange(&l, 500);
+    g_rand_free(r);
+    link_stop(&l);
+}
+
 /* ---- Several machines --------------------------------------------------- */
 
 #define MACHINES 4
@@ -930,6 +1030,8 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-link/tls", test_tls);
     qtest_add_func("/ubc-link/peer-killed", test_peer_killed);
     qtest_add_func("/ubc-link/hostile-peer", test_hostile_peer);
+    qtest_add_func("/ubc-link/deaf-peer", test_deaf_peer);
+    qtest_add_func("/ubc-link/hello-flood", test_hello_flood);
     qtest_add_func("/ubc-link/ring", test_ring);
     qtest_add_func("/ubc-link/mesh", test_mesh);
     qtest_add_func("/ubc-link/migration", test_migration);

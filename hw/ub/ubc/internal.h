@@ -30,6 +30,9 @@ typedef struct UbPort {
     bool tx_full;      /* the data link layer's queue refused the next one */
     bool wire_paused;  /* enough queued on the byte stream */
     uint64_t session;  /* of the peer, 0: none seen yet */
+    int64_t restarted;  /* when a new session last restarted the port */
+    int64_t restart_at; /* when the next one that waits will, or INT64_MAX */
+    uint8_t peer_active, peer_rate; /* its lanes, as last told */
     uint32_t ctrl, event, event_mask;
     uint32_t status;   /* UBC_PORT_STATUS as last reported by an event */
     /* Packets that wait for a receive descriptor, oldest first. */
@@ -74,6 +77,8 @@ void ub_port_reload(UbPort *p);
 int64_t ub_port_run(UbPort *p);
 /* The byte stream is gone: electrical idle on all lanes. */
 void ub_port_wire_down(UbPort *p);
+/* It took some of what was queued. */
+void ub_port_wire_sent(UbPort *p);
 /* UBC_PORT_STATUS now. */
 uint32_t ub_port_status(const UbPort *p);
 uint64_t ub_port_counter(UbPort *p, unsigned counter);

@@ -19,6 +19,8 @@
 /* Bytes that are worth a call of their own to the byte stream: the peer begins
  * with them, and they have not left the cache. */
 #define WIRE_PIECE (48 * 1024)
+/* From one restart that a new session of the peer asks for to the next, ns. */
+#define RESTART_GAP 10000000
 /* Descriptors of a ring served before others have their turn. */
 #define TX_BUDGET 64
 /* Flits pulled at once, and sent in one run, so that receiving has its turn. */
@@ -476,18 +478,43 @@ static void restart(UbPort *p)
 
 /* ---- The wire's outside ------------------------------------------------------- */
 
+/*
+ * Another process answers than before, or the peer lost LinkUp: what both data
+ * link layers agreed on is gone, however short the interruption was.
+ */
+static void wire_restart(UbPort *p)
+{
+    const UbWireHello *peer = ub_wire_peer(p->wire);
+
+    p->counter[UBC_CNT_LINK_RESTARTS]++;
+    p->restart_at = INT64_MAX;
+    p->restarted = p->ubc->now;
+    restart(p);
+    if (peer) {
+        ub_phy_presence(p->phy, p->ubc->now, (1u << peer->lanes) - 1);
+    }
+    if (p->peer_active) {
+        ub_phy_rx_lanes(p->phy, p->ubc->now, p->peer_active, p->peer_rate);
+    }
+}
+
 static void wire_up(void *opaque, const UbWireHello *peer)
 {
     UbPort *p = opaque;
+    int64_t now = p->ubc->now;
+    bool fresh = p->session && p->session != peer->session;
 
-    if (p->session && p->session != peer->session) {
-        /* Another process answers than before, or the peer lost LinkUp:
-         * what both data link layers agreed on is gone, however short the
-         * interruption was. */
-        restart(p);
-    }
     p->session = peer->session;
-    ub_phy_presence(p->phy, p->ubc->now, (1u << peer->lanes) - 1);
+    p->peer_active = 0;
+    if (!fresh) {
+        ub_phy_presence(p->phy, now, (1u << peer->lanes) - 1);
+    } else if (now - p->restarted >= RESTART_GAP) {
+        wire_restart(p);
+    } else if (p->restart_at == INT64_MAX) {
+        /* Deaf until then: who floods us with sessions gets few restarts. */
+        p->restart_at = p->restarted + RESTART_GAP;
+        ubc_kick(p->ubc);
+    }
 }
 
 static void wire_down(void *opaque, const char *why, bool peer_error)
@@ -504,7 +531,11 @@ static void wire_lanes(void *opaque, uint8_t active, unsigned rate)
 {
     UbPort *p = opaque;
 
-    ub_phy_rx_lanes(p->phy, p->ubc->now, active, rate);
+    p->peer_active = active;
+    p->peer_rate = rate;
+    if (p->restart_at == INT64_MAX) {
+        ub_phy_rx_lanes(p->phy, p->ubc->now, active, rate);
+    }
 }
 
 static void wire_run(void *opaque, uint8_t mask,
@@ -512,7 +543,9 @@ static void wire_run(void *opaque, uint8_t mask,
 {
     UbPort *p = opaque;
 
-    ub_phy_rx(p->phy, p->ubc->now, mask, sym, n);
+    if (p->restart_at == INT64_MAX) {
+        ub_phy_rx(p->phy, p->ubc->now, mask, sym, n);
+    }
 }
 
 static const UbWireOps wire_ops = { wire_up, wire_down, wire_lanes, wire_run };
@@ -535,6 +568,8 @@ const char *ub_port_init(UbPort *p, Ubc *ubc, unsigned index)
     p->ubc = ubc;
     p->index = index;
     p->held_tail = &p->held;
+    p->restart_at = INT64_MAX;
+    p->restarted = -RESTART_GAP;
     phy.lmsm.seed += index;
     memcpy(hello.guid, ubc->conf.guid, sizeof(hello.guid));
     p->wire = ub_wire_new(&hello, &wire_ops, p);
@@ -592,6 +627,7 @@ void ub_port_reset(UbPort *p)
 
 void ub_port_wire_down(UbPort *p)
 {
+    p->peer_active = 0;
     ub_phy_rx_lanes(p->phy, p->ubc->now, 0, 0);
     ub_phy_presence(p->phy, p->ubc->now, 0);
 }
@@ -604,6 +640,13 @@ static bool wire_room(UbPort *p)
 
     p->wire_paused = queued > (p->wire_paused ? WIRE_LOW : WIRE_HIGH);
     return !p->wire_paused;
+}
+
+void ub_port_wire_sent(UbPort *p)
+{
+    if (p->wire_paused && wire_room(p)) {
+        ubc_kick(p->ubc);
+    }
 }
 
 /* Hand to the byte stream what is queued, if it is as much as `least`. */
@@ -629,20 +672,32 @@ static bool send_flits(UbPort *p)
     return true;
 }
 
+/*
+ * What the PHY has to send by now.  While the wire is full its clock stands
+ * still: training would be repeated into a queue that nobody reads.  Room kicks.
+ */
+static int64_t poll_phy(UbPort *p)
+{
+    return wire_room(p) ? ub_phy_poll(p->phy, p->ubc->now) : INT64_MAX;
+}
+
 int64_t ub_port_run(UbPort *p)
 {
     Ubc *ubc = p->ubc;
     int64_t next, t;
     bool more;
 
+    if (p->restart_at <= ubc->now) {
+        wire_restart(p);
+    }
     place_held(p);
     more = serve_tx(p);
     /* What was asked for so far is done below. */
     ubc->kicked = false;
     ub_dll_poll(p->dll, ubc->now);
-    ub_phy_poll(p->phy, ubc->now);
+    poll_phy(p);
     more |= send_flits(p);
-    next = ub_phy_poll(p->phy, ubc->now);
+    next = MIN(poll_phy(p), p->restart_at);
     t = ub_dll_poll(p->dll, ubc->now);
     next = MIN(next, t);
     place_held(p);
@@ -704,6 +759,8 @@ uint64_t ub_port_counter(UbPort *p, unsigned counter)
         return phy.amctl_missed;
     case UBC_CNT_LINK_BAD_RECORDS:
         return ub_wire_stats(p->wire)->bad_records;
+    case UBC_CNT_LINK_OVERFLOWS:
+        return ub_wire_stats(p->wire)->overflows;
     default:
         return counter < UBC_CNT_NUM ? p->counter[counter] : 0;
     }

@@ -371,6 +371,7 @@ size_t ubc_wire_queued(Ubc *ubc, unsigned port, const uint8_t **data)
 void ubc_wire_sent(Ubc *ubc, unsigned port, size_t n)
 {
     ub_wire_sent(ubc->port[port].wire, n);
+    ub_port_wire_sent(&ubc->port[port]);
 }
 
 /* ---- Views --------------------------------------------------------------------- */

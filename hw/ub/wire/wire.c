@@ -57,7 +57,19 @@ void ub_wire_free(UbWire *link)
 
 /* ---------------------------------------------------------------- sending */
 
-/* Room for a record at the end of the queue; the body is the caller's. */
+/* The connection is of no use any more: deaf and mute until the next one. */
+static void give_up(UbWire *link, const char *why, bool peer_error)
+{
+    link->failed = true;
+    g_byte_array_set_size(link->out, 0);
+    link->out_at = 0;
+    if (link->ops.down) {
+        link->ops.down(link->opaque, why, peer_error);
+    }
+}
+
+/* Room for a record at the end of the queue; the body is the caller's.  NULL:
+ * nobody is there to read it. */
 static uint8_t *queue(UbWire *link, UbWireRecord type, uint8_t lanes,
                       size_t body)
 {
@@ -65,6 +77,14 @@ static uint8_t *queue(UbWire *link, UbWireRecord type, uint8_t lanes,
     size_t at;
     uint8_t *p;
 
+    if (!link->connected || link->failed) {
+        return NULL;
+    }
+    if (out->len - link->out_at + UB_WIRE_HEADER + body > UB_WIRE_OUT_MAX) {
+        link->stats.overflows++;
+        give_up(link, "the peer does not read what is sent to it", true);
+        return NULL;
+    }
     if (link->out_at && link->out_at * 2 >= out->len) {
         g_byte_array_remove_range(out, 0, link->out_at);
         link->out_at = 0;
@@ -83,6 +103,9 @@ static void queue_lanes(UbWire *link)
 {
     uint8_t *p = queue(link, UB_WIRE_LANES, 0, UB_WIRE_LANES_BODY);
 
+    if (!p) {
+        return;
+    }
     link->sent_active = ub_inject_mask(link->inject, link->active);
     p[0] = link->sent_active;
     p[1] = link->rate;
@@ -93,6 +116,9 @@ static void queue_hello(UbWire *link)
 {
     uint8_t *p = queue(link, UB_WIRE_HELLO, 0, UB_WIRE_HELLO_BODY);
 
+    if (!p) {
+        return;
+    }
     memcpy(p, magic, sizeof(magic));
     put_le16(p + 4, UB_WIRE_VERSION);
     p[6] = link->self.lanes;
@@ -115,9 +141,7 @@ void ub_wire_connected(UbWire *link)
 void ub_wire_restart(UbWire *link)
 {
     link->self.session++;
-    if (link->connected) {
-        queue_hello(link);
-    }
+    queue_hello(link);
 }
 
 void ub_wire_disconnected(UbWire *link)
@@ -132,9 +156,7 @@ void ub_wire_disconnected(UbWire *link)
 
 void ub_wire_bye(UbWire *link)
 {
-    if (link->connected) {
-        queue(link, UB_WIRE_BYE, 0, 0);
-    }
+    queue(link, UB_WIRE_BYE, 0, 0);
 }
 
 bool ub_wire_is_up(const UbWire *link)
@@ -152,9 +174,7 @@ void ub_wire_lanes(UbWire *link, uint8_t active, unsigned rate)
     ub_inject_idle(link->inject, ~active | ~link->active);
     link->active = active;
     link->rate = rate;
-    if (link->connected) {
-        queue_lanes(link);
-    }
+    queue_lanes(link);
 }
 
 void ub_wire_run(UbWire *link, const UbLaneRun *run)
@@ -198,6 +218,9 @@ void ub_wire_run(UbWire *link, const UbLaneRun *run)
 
         p = queue(link, UB_WIRE_RUN, mask,
                   piece * __builtin_popcount(mask));
+        if (!p) {
+            return;
+        }
         for (unsigned i = 0; i < UB_LANES; i++) {
             if (sym[i]) {
                 memcpy(p, sym[i] + at, piece);
@@ -316,13 +339,10 @@ static const struct {
     [UB_WIRE_BYE] = { NULL, 0, 0 },
 };
 
-static void fail(UbWire *link, const char *why, bool peer_error)
+static void bad_record(UbWire *link, const char *rule)
 {
-    link->failed = true;
-    link->stats.bad_records += peer_error;
-    if (link->ops.down) {
-        link->ops.down(link->opaque, why, peer_error);
-    }
+    link->stats.bad_records++;
+    give_up(link, rule, true);
 }
 
 /* The rule that a header breaks, or NULL. */
@@ -352,13 +372,13 @@ static void record(UbWire *link, const uint8_t *rec, size_t len)
     const char *broken;
 
     if (rec[0] == UB_WIRE_BYE) {
-        fail(link, "the peer said BYE", false);
+        give_up(link, "the peer said BYE", false);
         return;
     }
     broken = records[rec[0]].handler(link, rec[1], rec + UB_WIRE_HEADER,
                                      len - UB_WIRE_HEADER);
     if (broken) {
-        fail(link, broken, true);
+        bad_record(link, broken);
     }
 }
 
@@ -373,7 +393,7 @@ static size_t record_length(UbWire *link, const uint8_t *data, size_t len)
     }
     broken = check_header(link, data);
     if (broken) {
-        fail(link, broken, true);
+        bad_record(link, broken);
         return 0;
     }
     return UB_WIRE_HEADER + get_le32(data + 4);

@@ -123,6 +123,40 @@ static void send_run(End *e, uint8_t mask, size_t n, uint8_t first)
     g_free(buf);
 }
 
+/* Who never reads is given up at the bound, and gets a fresh start. */
+static void test_overflow(void)
+{
+    const uint8_t *data;
+    unsigned n = 0;
+    End a, b;
+
+    join(&a, &b);
+    ub_wire_lanes(a.link, 0xff, 8);
+    while (!a.downs) {
+        send_run(&a, 0xff, 10000, n++);
+        g_assert_cmpuint(ub_wire_queued(a.link, &data), <=, UB_WIRE_OUT_MAX);
+    }
+    g_assert_cmpuint(n, ==, UB_WIRE_OUT_MAX / 80008 + 1);
+    g_assert_cmpuint(a.peer_errors, ==, 1);
+    g_assert_cmpuint(ub_wire_stats(a.link)->overflows, ==, 1);
+    g_assert_cmpuint(ub_wire_stats(a.link)->bad_records, ==, 0);
+    g_assert_false(ub_wire_is_up(a.link));
+    /* Nothing more is kept or heard. */
+    send_run(&a, 0xff, 100, 0);
+    ub_wire_lanes(a.link, 0x0f, 8);
+    ub_wire_restart(a.link);
+    ub_wire_bye(a.link);
+    g_assert_cmpuint(ub_wire_queued(a.link, &data), ==, 0);
+    g_assert_cmpuint(a.downs, ==, 1);
+    ub_wire_disconnected(a.link);
+    ub_wire_connected(a.link);
+    g_assert_cmpuint(ub_wire_queued(a.link, &data), ==,
+                     2 * UB_WIRE_HEADER + UB_WIRE_HELLO_BODY +
+                     UB_WIRE_LANES_BODY);
+    end_free(&a);
+    end_free(&b);
+}
+
 /* The stream byte by byte, as docs/specs/ub-wire.rst gives it. */
 static void test_bytes(void)
 {
@@ -506,6 +540,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/wire/bytes", test_bytes);
+    g_test_add_func("/ub/wire/overflow", test_overflow);
     g_test_add_func("/ub/wire/pieces", test_pieces);
     g_test_add_func("/ub/wire/split-run", test_split_run);
     g_test_add_func("/ub/wire/broken-rules", test_broken_rules);
