@@ -235,8 +235,10 @@ void ub_wire_run(UbWire *link, const UbLaneRun *run)
 
 size_t ub_wire_queued(const UbWire *link, const uint8_t **data)
 {
-    *data = link->out->data + link->out_at;
-    return link->out->len - link->out_at;
+    size_t n = link->out->len - link->out_at;
+
+    *data = n ? link->out->data + link->out_at : NULL;
+    return n;
 }
 
 void ub_wire_sent(UbWire *link, size_t n)

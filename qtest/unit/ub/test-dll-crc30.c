@@ -75,8 +75,7 @@ static void check_blocks(void)
             ub_crc30_seal(b, flits, round & 1, UB_CRC_COVER_BYTES);
             g_assert_true(ub_crc30_check(b, flits, UB_CRC_COVER_BYTES));
             g_assert_cmphex(reference(b, len * 8 - 32), ==,
-                            GUINT32_FROM_BE(*(uint32_t *)(b + len - 4)) &
-                            UB_CRC30_MASK);
+                            get_be32(b + len - 4) & UB_CRC30_MASK);
         }
     }
 }

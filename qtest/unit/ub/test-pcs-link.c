@@ -165,7 +165,7 @@ static void ship(Link *l)
 
         in.n = MIN(least - at, step);
         for (unsigned i = 0; i < UB_LANES; i++) {
-            in.lane[i] = l->fifo[i]->data + at;
+            in.lane[i] = in.mask >> i & 1 ? l->fifo[i]->data + at : NULL;
         }
         ub_pcs_rx(l->rx, &in);
     }
