@@ -1,7 +1,7 @@
 /*
  * NCIC native RDMA interface: the command execution unit, contexts in ICM,
- * doorbells, completion and event queues (seed: CEU; interface document
- * V1.3-b), as a personality of the transport core.  Pure C; a shell attaches
+ * doorbells, completion and event queues (interface document V1.3-b), as a
+ * personality of the transport core.  Pure C; a shell attaches
  * registers, guest memory, the wire, time and interrupts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -57,7 +57,6 @@ void native_free(NativeRdma *n);
 void native_reset(NativeRdma *n);
 /* The transport core: input frames, polling, port, counters, faults. */
 RdmaDev *native_dev(NativeRdma *n);
-NativeConfig *native_config(NativeRdma *n);
 
 /* HCR, @off 00..18, multiples of 4.  A command ends before the call does. */
 uint32_t native_hcr_read(NativeRdma *n, uint32_t off);
@@ -67,9 +66,14 @@ void native_hcr_write(NativeRdma *n, uint32_t off, uint32_t val);
 void native_uar_write(NativeRdma *n, uint64_t off, uint64_t val,
                       unsigned size);
 
-/* As rdma_save() and rdma_load(), this interface's state included. */
+/*
+ * Migration: the whole state, the transport's included, as one block.
+ * native_save() returns memory to be freed with g_free().  native_load() puts
+ * it into a device with the same switches and returns NULL, or resets the
+ * device and says what is wrong with the block.
+ */
 uint8_t *native_save(NativeRdma *n, int64_t now, size_t *len);
-bool native_load(NativeRdma *n, int64_t now, const uint8_t *data,
-                 size_t len);
+const char *native_load(NativeRdma *n, int64_t now, const uint8_t *data,
+                        size_t len);
 
 #endif

@@ -88,6 +88,60 @@
 #define NR_MAILBOX_BYTES 0x1000
 #define NR_QP_MBOX_BYTES 0xc0
 
+/* ---- mailboxes: byte offsets of fields ---- */
+/* QUERY_DEV_LIM (table 3-2-3); LOG: log2 of a number */
+enum {
+    NR_LIM_LOG_RSVD_QPS = 0x00, NR_LIM_LOG_QP_SIZE = 0x08,
+    NR_LIM_LOG_CQ_SIZE = 0x0a, NR_LIM_LOG_QPS = 0x0c, NR_LIM_LOG_CQS = 0x0d,
+    NR_LIM_LOG_EQS = 0x0e, NR_LIM_LOG_MPTS = 0x0f, NR_LIM_LOG_PDS = 0x10,
+    NR_LIM_LOG_PKEYS = 0x13, NR_LIM_MTT_BYTES = 0x15,
+    NR_LIM_QPC_BYTES = 0x18, NR_LIM_CQC_BYTES = 0x1a,
+    NR_LIM_EQC_BYTES = 0x1c, NR_LIM_MPT_BYTES = 0x1e,
+    NR_LIM_MTU_WIDTH = 0x21, NR_LIM_VLS_PORTS = 0x23,
+    NR_LIM_LOG_PAGE = 0x25, NR_LIM_MAX_SGE = 0x29, NR_LIM_MAX_DESC = 0x2a,
+    NR_LIM_MAX_SGE_RQ = 0x2d, NR_LIM_MAX_DESC_RQ = 0x2e,
+    NR_LIM_MAX_ICM = 0x30,
+};
+enum { NR_ADAPTER_BOARD_ID = 0x18 };
+/* INIT_HCA (table 3-2-8): bases, log2 of entries in the low byte */
+enum {
+    NR_INIT_QPC = 0x08, NR_INIT_CQC = 0x10, NR_INIT_EQC = 0x18,
+    NR_INIT_MPT = 0x30, NR_INIT_MTT = 0x38,
+};
+/* MAP_ICM: entries of 16 bytes, swapped in pairs (table 3-2-13) */
+enum { NR_MAP_VIRT = 0x00, NR_MAP_PAGE = 0x08, NR_MAP_ENTRY = 0x10 };
+/* WRITE_MTT: groups of four are stored backwards (table 3-2-22) */
+enum { NR_MTT_START = 0x18, NR_MTT_LIST = 0x20 };
+/* SW2HW_MPT (table 3-2-17) */
+enum {
+    NR_MPT_FLAGS = 0x00, NR_MPT_PAGE_SIZE = 0x04, NR_MPT_KEY = 0x08,
+    NR_MPT_PD = 0x0c, NR_MPT_START = 0x10, NR_MPT_LENGTH = 0x18,
+    NR_MPT_MTT = 0x2c,
+};
+/* SW2HW_CQ and SW2HW_EQ (tables 3-2-32, 3-2-27), RESIZE_CQ (3-2-37) */
+enum {
+    NR_CTX_FLAGS = 0x00, NR_CTX_START = 0x04, NR_CTX_LOG = 0x0c,
+    NR_CQC_LOG_UAR = 0x0c, NR_CQC_EQN = 0x10, NR_CQC_PD = 0x14,
+    NR_CQC_LKEY = 0x18, NR_CQC_CQN = 0x2c, NR_EQC_VECTOR = 0x16,
+    NR_EQC_PD = 0x18, NR_EQC_LKEY = 0x1c, NR_RESIZE_LOG = 0x00,
+    NR_RESIZE_LKEY = 0x04,
+};
+/* MODIFY_QP, QUERY_QP (table 3-2-41) */
+enum {
+    NR_QPC_FLAGS = 0x08, NR_QPC_MTU = 0x0c, NR_QPC_RQ_LOG = 0x0d,
+    NR_QPC_SQ_LOG = 0x0e, NR_QPC_USR_PAGE = 0x10, NR_QPC_LOCAL_QPN = 0x14,
+    NR_QPC_REMOTE_QPN = 0x18, NR_QPC_PKEY = 0x1c, NR_QPC_RNR_RETRY = 0x20,
+    NR_QPC_ACKTO = 0x24, NR_QPC_HOP = 0x27, NR_QPC_SL = 0x28,
+    NR_QPC_DGID = 0x2c, NR_QPC_DLID = 0x3c, NR_QPC_SLID = 0x3e,
+    NR_QPC_SMAC = 0x40, NR_QPC_DMAC = 0x44, NR_QPC_SIP = 0x48,
+    NR_QPC_DIP = 0x4c, NR_QPC_PD = 0x5c, NR_QPC_SQ_PSN = 0x6c,
+    NR_QPC_SEND_CQN = 0x70, NR_QPC_SQ_LKEY = 0x74, NR_QPC_SQ_LEN = 0x78,
+    NR_QPC_UAPSN = 0x7c, NR_QPC_RNR_EPSN = 0x84, NR_QPC_RECV_CQN = 0x8c,
+    NR_QPC_RQ_LKEY = 0x90, NR_QPC_RQ_LEN = 0x94, NR_QPC_QKEY = 0x98,
+};
+/* MAD_IFC answer */
+enum { NR_MAD_LID = 0x00, NR_MAD_STATE = 0x02, NR_MAD_PHYS = 0x03 };
+
 /* MAP_ICM regions (op_modifier) */
 #define NR_ICM_CONTEXTS  1
 #define NR_ICM_TPT       2

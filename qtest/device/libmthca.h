@@ -7,7 +7,7 @@
 #define QTEST_LIBMTHCA_H
 
 #include "ncic-fixture.h"
-#include "rdma/mthca_build.h"
+#include "../lib/mthca_build.h"
 
 #define HCA_TOKEN  0x1234u
 

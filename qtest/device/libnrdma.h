@@ -8,7 +8,7 @@
 #define QTEST_LIBNRDMA_H
 
 #include "libncic.h"
-#include "rdma/native_build.h"
+#include "../lib/native_build.h"
 
 #define QNR_QUEUE  4096         /* bytes of an SQ and an RQ */
 #define QNR_DATA   0x20000      /* bytes of the data region */

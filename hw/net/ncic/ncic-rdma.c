@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qemu/error-report.h"
 #include "qemu/log.h"
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
@@ -258,7 +259,13 @@ uint8_t *ncic_rdma_save(NcicRdma *r, size_t *len)
 
 bool ncic_rdma_load(NcicRdma *r, const uint8_t *data, size_t len)
 {
-    return native_load(r->core, rdma_now(), data, len);
+    const char *error = native_load(r->core, rdma_now(), data, len);
+
+    if (error) {
+        error_report("%s: state of the RDMA engine: %s", ncic_id(r->nic),
+                     error);
+    }
+    return !error;
 }
 
 /* ---- properties of the running engine ---- */

@@ -1,5 +1,6 @@
 /*
- * Queue pair commands (digest B.6-B.8).  The context is kept as the mailbox
+ * Queue pair commands (interface document, section 3.2.7 and
+ * appendix A1).  The context is kept as the mailbox
  * image, in the device and in ICM; what the engine needs is taken out of it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -25,7 +26,7 @@ static const struct {
     uint8_t from;
     uint8_t to;
     uint32_t takes;
-} moves[] = {
+} qp_moves[] = {
     { NRC_RST2INIT_QP, S(RESET), RDMA_QPS_INIT,
       MAKE | COMMON | A(PKEY) | A(SRQ) | A(SIG_ALL) | A(SPECIAL) |
       A(RD_ATOMIC) | A(DEST_RD) | A(RETRY) },
@@ -52,40 +53,43 @@ static const struct {
     uint8_t off;                /* of a dword */
     uint32_t mask;
     uint32_t attr;
-} parts[] = {
-    { QPC_FLAGS, 0x00ff0000, A(SERVICE) },
-    { QPC_MTU, 0xff000000, A(MTU) },
-    { QPC_MTU, 0x00ffff00, QUEUES },            /* slot sizes */
-    { QPC_USR_PAGE, 0x00ffffff, QUEUES },
-    { QPC_REMOTE_QPN, 0x00ffffff, A(DEST_QPN) },
-    { QPC_PKEY, 0x0000007f, A(PKEY) },
-    { QPC_RNR_RETRY, 0xe0000000, A(RNR_RETRY) },
-    { QPC_RNR_RETRY, 0x00ff0000, A(AV) },
-    { QPC_ACKTO, 0xff000000, A(TIMEOUT) },
-    { QPC_ACKTO, 0x00ffffff, A(AV) },
-    { QPC_SL, UINT32_MAX, A(AV) },
-    { QPC_DGID, UINT32_MAX, A(AV) }, { QPC_DGID + 4, UINT32_MAX, A(AV) },
-    { QPC_DGID + 8, UINT32_MAX, A(AV) }, { QPC_DGID + 12, UINT32_MAX, A(AV) },
-    { QPC_DLID, UINT32_MAX, A(AV) }, { QPC_SMAC, UINT32_MAX, A(AV) },
-    { QPC_DMAC, UINT32_MAX, A(AV) }, { QPC_SIP, UINT32_MAX, A(AV) },
-    { QPC_DIP, UINT32_MAX, A(AV) },
-    { QPC_PD, UINT32_MAX, A(PD) },
-    { QPC_SQ_PSN, 0x00ffffff, A(SQ_PSN) },
-    { QPC_SEND_CQN, UINT32_MAX, A(CQS) },
-    { QPC_SQ_LKEY, UINT32_MAX, QUEUES }, { QPC_SQ_LEN, UINT32_MAX, QUEUES },
-    { QPC_RNR_EPSN, 0xff000000, A(RNR_TIMER) },
-    { QPC_RNR_EPSN, 0x00ffffff, A(RQ_PSN) },
-    { QPC_RECV_CQN, UINT32_MAX, A(CQS) },
-    { QPC_RQ_LKEY, UINT32_MAX, QUEUES }, { QPC_RQ_LEN, UINT32_MAX, QUEUES },
-    { QPC_QKEY, UINT32_MAX, A(QKEY) },
+} qp_parts[] = {
+    { NR_QPC_FLAGS, 0x00ff0000, A(SERVICE) },
+    { NR_QPC_MTU, 0xff000000, A(MTU) },
+    { NR_QPC_MTU, 0x00ffff00, QUEUES },            /* slot sizes */
+    { NR_QPC_USR_PAGE, 0x00ffffff, QUEUES },
+    { NR_QPC_REMOTE_QPN, 0x00ffffff, A(DEST_QPN) },
+    { NR_QPC_PKEY, 0x0000007f, A(PKEY) },
+    { NR_QPC_RNR_RETRY, 0xe0000000, A(RNR_RETRY) },
+    { NR_QPC_RNR_RETRY, 0x00ff0000, A(AV) },
+    { NR_QPC_ACKTO, 0xff000000, A(TIMEOUT) },
+    { NR_QPC_ACKTO, 0x00ffffff, A(AV) },
+    { NR_QPC_SL, UINT32_MAX, A(AV) },
+    { NR_QPC_DGID, UINT32_MAX, A(AV) }, { NR_QPC_DGID + 4, UINT32_MAX, A(AV) },
+    { NR_QPC_DGID + 8, UINT32_MAX, A(AV) },
+    { NR_QPC_DGID + 12, UINT32_MAX, A(AV) },
+    { NR_QPC_DLID, UINT32_MAX, A(AV) }, { NR_QPC_SMAC, UINT32_MAX, A(AV) },
+    { NR_QPC_DMAC, UINT32_MAX, A(AV) }, { NR_QPC_SIP, UINT32_MAX, A(AV) },
+    { NR_QPC_DIP, UINT32_MAX, A(AV) },
+    { NR_QPC_PD, UINT32_MAX, A(PD) },
+    { NR_QPC_SQ_PSN, 0x00ffffff, A(SQ_PSN) },
+    { NR_QPC_SEND_CQN, UINT32_MAX, A(CQS) },
+    { NR_QPC_SQ_LKEY, UINT32_MAX, QUEUES },
+    { NR_QPC_SQ_LEN, UINT32_MAX, QUEUES },
+    { NR_QPC_RNR_EPSN, 0xff000000, A(RNR_TIMER) },
+    { NR_QPC_RNR_EPSN, 0x00ffffff, A(RQ_PSN) },
+    { NR_QPC_RECV_CQN, UINT32_MAX, A(CQS) },
+    { NR_QPC_RQ_LKEY, UINT32_MAX, QUEUES },
+    { NR_QPC_RQ_LEN, UINT32_MAX, QUEUES },
+    { NR_QPC_QKEY, UINT32_MAX, A(QKEY) },
 };
 #undef A
 
 /* Bits of part @i in which the mailbox @in differs from the context. */
 static uint32_t part_changes(int i, const uint8_t *ctx, const uint8_t *in)
 {
-    return (get_be32(ctx + parts[i].off) ^ get_be32(in + parts[i].off)) &
-           parts[i].mask;
+    return (get_be32(ctx + qp_parts[i].off) ^ get_be32(in + qp_parts[i].off)) &
+           qp_parts[i].mask;
 }
 
 /*
@@ -98,8 +102,8 @@ static bool changes_for_good(const uint8_t *ctx, const uint8_t *in,
 {
     uint32_t fixed = (MAKE | (now > RDMA_QPS_INIT ? PATH : 0)) & ~takes;
 
-    for (int i = 0; i < G_N_ELEMENTS(parts); i++) {
-        if ((parts[i].attr & fixed) && part_changes(i, ctx, in)) {
+    for (int i = 0; i < G_N_ELEMENTS(qp_parts); i++) {
+        if ((qp_parts[i].attr & fixed) && part_changes(i, ctx, in)) {
             return true;
         }
     }
@@ -112,10 +116,10 @@ static void merge_context(uint8_t *ctx, const uint8_t *in, uint32_t takes)
     uint8_t next[NR_QP_MBOX_BYTES];
 
     memcpy(next, in, sizeof(next));
-    for (int i = 0; i < G_N_ELEMENTS(parts); i++) {
-        if (!(parts[i].attr & takes)) {
-            put_be32(next + parts[i].off,
-                     get_be32(next + parts[i].off) ^
+    for (int i = 0; i < G_N_ELEMENTS(qp_parts); i++) {
+        if (!(qp_parts[i].attr & takes)) {
+            put_be32(next + qp_parts[i].off,
+                     get_be32(next + qp_parts[i].off) ^
                      part_changes(i, ctx, in));
         }
     }
@@ -124,79 +128,81 @@ static void merge_context(uint8_t *ctx, const uint8_t *in, uint32_t takes)
 
 static unsigned state_code(NativeRdma *n, RdmaQpState s)
 {
-    /* The hardware sources have SQD and SQE the other way round (G8). */
+    /* The hardware sources have SQD and SQE the other way round. */
     if (n->cfg.state_rtl && (s == RDMA_QPS_SQE || s == RDMA_QPS_SQD)) {
         return s == RDMA_QPS_SQE ? 5 : 4;
     }
     return s;
 }
 
-static void mac(uint8_t to[6], uint32_t high, uint16_t low)
+static void put_mac(uint8_t to[6], uint32_t high, uint16_t low)
 {
     put_be32(to, high);
     put_be16(to + 4, low);
 }
 
-static void attributes(NativeRdma *n, const uint8_t *x, RdmaQpAttr *a)
+static void read_attributes(NativeRdma *n, const uint8_t *x, RdmaQpAttr *a)
 {
-    uint8_t svc = x[QPC_FLAGS + 1];
-    unsigned rnr = x[QPC_RNR_RETRY] >> 5;
+    uint8_t svc = x[NR_QPC_FLAGS + 1];
+    unsigned rnr = x[NR_QPC_RNR_RETRY] >> 5;
 
     a->service = svc == RDMA_UC ? RDMA_UC : svc == RDMA_UD ? RDMA_UD :
                  RDMA_RC;
-    a->mtu_code = x[QPC_MTU] >> 5;
-    a->dest_qpn = get_be32(x + QPC_REMOTE_QPN) & RDMA_QPN_MASK;
-    a->pkey_index = get_be32(x + QPC_PKEY) & 0x7f;
+    a->mtu_code = x[NR_QPC_MTU] >> 5;
+    a->dest_qpn = get_be32(x + NR_QPC_REMOTE_QPN) & RDMA_QPN_MASK;
+    a->pkey_index = get_be32(x + NR_QPC_PKEY) & 0x7f;
     a->rnr_retry = rnr || n->cfg.rnr0_none ? rnr : 7;
-    a->timeout = x[QPC_ACKTO] >> 3;
+    a->timeout = x[NR_QPC_ACKTO] >> 3;
     a->retry_cnt = 7;
-    a->av.hop_limit = x[QPC_HOP];
-    a->av.sl = x[QPC_SL] >> 4;
-    a->av.tclass = get_be32(x + QPC_SL) >> 20 & 0xff;
-    a->av.sip = get_be32(x + QPC_SIP);
-    a->av.dip = get_be32(x + QPC_DIP);
+    a->av.hop_limit = x[NR_QPC_HOP];
+    a->av.sl = x[NR_QPC_SL] >> 4;
+    a->av.tclass = get_be32(x + NR_QPC_SL) >> 20 & 0xff;
+    a->av.sip = get_be32(x + NR_QPC_SIP);
+    a->av.dip = get_be32(x + NR_QPC_DIP);
     if (a->av.dip) {
-        mac(a->av.smac, get_be32(x + QPC_SMAC), get_be16(x + QPC_SLID));
-        mac(a->av.dmac, get_be32(x + QPC_DMAC), get_be16(x + QPC_DLID));
+        put_mac(a->av.smac, get_be32(x + NR_QPC_SMAC),
+                get_be16(x + NR_QPC_SLID));
+        put_mac(a->av.dmac, get_be32(x + NR_QPC_DMAC),
+                get_be16(x + NR_QPC_DLID));
     } else {
-        a->av.dlid = get_be16(x + QPC_DLID);
+        a->av.dlid = get_be16(x + NR_QPC_DLID);
     }
-    a->pd = get_be32(x + QPC_PD);
-    a->sq_psn = get_be32(x + QPC_SQ_PSN) & 0xffffff;
-    a->send_cqn = get_be32(x + QPC_SEND_CQN) & (nicm_count(n, ICM_CQC) - 1);
-    a->recv_cqn = get_be32(x + QPC_RECV_CQN) & (nicm_count(n, ICM_CQC) - 1);
-    a->min_rnr_timer = x[QPC_RNR_EPSN] & 0x1f;
-    a->rq_psn = get_be32(x + QPC_RNR_EPSN) & 0xffffff;
-    a->qkey = get_be32(x + QPC_QKEY);
-    /* No field: rights are those of the regions (G40), S and E bits unused. */
+    a->pd = get_be32(x + NR_QPC_PD);
+    a->sq_psn = get_be32(x + NR_QPC_SQ_PSN) & 0xffffff;
+    a->send_cqn = get_be32(x + NR_QPC_SEND_CQN) & (nicm_count(n, ICM_CQC) - 1);
+    a->recv_cqn = get_be32(x + NR_QPC_RECV_CQN) & (nicm_count(n, ICM_CQC) - 1);
+    a->min_rnr_timer = x[NR_QPC_RNR_EPSN] & 0x1f;
+    a->rq_psn = get_be32(x + NR_QPC_RNR_EPSN) & 0xffffff;
+    a->qkey = get_be32(x + NR_QPC_QKEY);
+    /* No field: rights are those of the regions, S and E bits unused. */
     a->access = RDMA_ACC_REMOTE_READ | RDMA_ACC_REMOTE_WRITE |
                 RDMA_ACC_REMOTE_ATOMIC;
     a->sig_all = true;
     a->max_rd_atomic = a->max_dest_rd_atomic = 128;
 }
 
-static void queues(NativeQp *q)
+void native_take_queues(NativeQp *q)
 {
     const uint8_t *x = q->ctx;
 
-    q->sq_lkey = get_be32(x + QPC_SQ_LKEY);
-    q->sq_len = get_be32(x + QPC_SQ_LEN);
-    q->rq_lkey = get_be32(x + QPC_RQ_LKEY);
-    q->rq_len = get_be32(x + QPC_RQ_LEN);
-    q->rq_slot = 1u << CLAMP(x[QPC_RQ_LOG], 4, 12);
+    q->sq_lkey = get_be32(x + NR_QPC_SQ_LKEY);
+    q->sq_len = get_be32(x + NR_QPC_SQ_LEN);
+    q->rq_lkey = get_be32(x + NR_QPC_RQ_LKEY);
+    q->rq_len = get_be32(x + NR_QPC_RQ_LEN);
+    q->rq_slot = 1u << CLAMP(x[NR_QPC_RQ_LOG], 4, 12);
 }
 
 /* Put what the engine has changed into the image. */
-static void refresh(NativeRdma *n, RdmaQp *qp)
+static void refresh_context(NativeRdma *n, RdmaQp *qp)
 {
     const RdmaQpAttr *a = rdma_qp_attr(qp);
     NativeQp *q = rdma_qp_priv(qp);
     uint8_t *x = q->ctx;
 
-    x[QPC_FLAGS] = state_code(n, a->state) << 4;
-    put_be32(x + QPC_SQ_PSN, a->sq_psn);
-    put_be32(x + QPC_UAPSN, a->sq_una);
-    put_be32(x + QPC_RNR_EPSN, (get_be32(x + QPC_RNR_EPSN) & 0xff000000) |
+    x[NR_QPC_FLAGS] = state_code(n, a->state) << 4;
+    put_be32(x + NR_QPC_SQ_PSN, a->sq_psn);
+    put_be32(x + NR_QPC_UAPSN, a->sq_una);
+    put_be32(x + NR_QPC_RNR_EPSN, (get_be32(x + NR_QPC_RNR_EPSN) & 0xff000000) |
                                a->rq_psn);
 }
 
@@ -204,7 +210,7 @@ static bool write_back(NativeRdma *n, RdmaQp *qp)
 {
     NativeQp *q = rdma_qp_priv(qp);
 
-    refresh(n, qp);
+    refresh_context(n, qp);
     return nicm_write(n, ICM_QPC, rdma_qp_num(qp), NR_QPC_BYTES, 0, q->ctx,
                      sizeof(q->ctx));
 }
@@ -234,28 +240,27 @@ uint8_t native_modify_qp(NativeRdma *n, NativeCmd *c)
     NativeQp *q;
     int i = 0;
 
-    while (moves[i].op != c->op) {
+    while (qp_moves[i].op != c->op) {
         i++;                    /* the table of commands has them all */
     }
-    if (n->cfg.strict_qp && !(moves[i].from >> now & 1)) {
-        native_rule(n, "A1-1", "QP is not in the state this leaves",
-                    c->in_mod);
+    if (n->cfg.strict_qp && !(qp_moves[i].from >> now & 1)) {
+        native_rule(n, c->in_mod, "A1-1", "QP is not in the state this leaves");
         return NRS_BAD_PARAM;
     }
     if (n->cfg.strict_cmd &&
         !nicm_addr(n, ICM_QPC, c->in_mod, NR_QPC_BYTES)) {
-        native_rule(n, "MODIFY_QP", "ICM page not mapped", c->in_mod);
+        native_rule(n, c->in_mod, "MODIFY_QP", "ICM page not mapped");
         return NRS_BAD_PARAM;
     }
-    takes = c->in_len ? moves[i].takes : 0;
+    takes = c->in_len ? qp_moves[i].takes : 0;
     if (takes && n->cfg.psn_always) {
         takes |= RDMA_QPA_SQ_PSN | RDMA_QPA_RQ_PSN;
     }
     if (takes && qp && now != RDMA_QPS_RESET &&
         changes_for_good(((NativeQp *)rdma_qp_priv(qp))->ctx, c->in, now,
                          takes)) {
-        native_rule(n, "A1-2", "attribute cannot change in this transition",
-                    c->in_mod);
+        native_rule(n, c->in_mod, "A1-2",
+                    "attribute cannot change in this transition");
         if (n->cfg.strict_qp) {
             return NRS_BAD_PARAM;
         }
@@ -264,19 +269,19 @@ uint8_t native_modify_qp(NativeRdma *n, NativeCmd *c)
         qp = rdma_qp_create(n->dev, c->in_mod);
     }
     q = rdma_qp_priv(qp);
-    if (moves[i].to == RDMA_QPS_RESET ||
+    if (qp_moves[i].to == RDMA_QPS_RESET ||
         ((takes & MAKE) && now != RDMA_QPS_RESET)) {
         /* Made anew (not strict): nothing of an old life may be left. */
         to_reset(n, qp);
     }
     if (takes) {
         merge_context(q->ctx, c->in, takes);
-        attributes(n, q->ctx, &a);
+        read_attributes(n, q->ctx, &a);
         if (takes & QUEUES) {
-            queues(q);
+            native_take_queues(q);
         }
     }
-    a.state = moves[i].to;
+    a.state = qp_moves[i].to;
     rdma_qp_modify(n->dev, qp, &a, (takes & RDMA_QPA_ALL) | RDMA_QPA_STATE);
     write_back(n, qp);
     return NRS_OK;

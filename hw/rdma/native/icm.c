@@ -1,6 +1,6 @@
 /*
  * ICM: contexts and translation tables in guest memory, found through the
- * page maps that MAP_ICM fills (seed: CM §4.2, VTP §5.3).
+ * page maps that MAP_ICM fills (CM §4.2, VTP §5.3).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,7 +26,7 @@ bool nicm_read(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size,
 {
     uint64_t a = nicm_addr(n, t, index, size);
 
-    return a && n->rdma.ops->read(n->rdma.ops_opaque, a + off, buf, len);
+    return a && native_dma_read(n, a + off, buf, len);
 }
 
 bool nicm_write(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size,
@@ -34,7 +34,7 @@ bool nicm_write(NativeRdma *n, IcmTable t, uint32_t index, uint32_t size,
 {
     uint64_t a = nicm_addr(n, t, index, size);
 
-    return a && n->rdma.ops->write(n->rdma.ops_opaque, a + off, buf, len);
+    return a && native_dma_write(n, a + off, buf, len);
 }
 
 /* The table of @region with the greatest base not above @virt. */
@@ -53,7 +53,7 @@ static int table_of(NativeRdma *n, unsigned region, uint64_t virt)
     return best;
 }
 
-static uint64_t *slot(NativeRdma *n, unsigned region, uint64_t virt)
+static uint64_t *map_slot(NativeRdma *n, unsigned region, uint64_t virt)
 {
     int t = table_of(n, region, virt);
     uint64_t page;
@@ -74,7 +74,7 @@ static uint64_t *slot(NativeRdma *n, unsigned region, uint64_t virt)
 bool nicm_map_page(NativeRdma *n, unsigned region, uint64_t virt,
                   uint64_t phys)
 {
-    uint64_t *s = slot(n, region, virt);
+    uint64_t *s = map_slot(n, region, virt);
 
     if (s) {
         *s = (phys & ~UINT64_C(0xfff)) | 1;
@@ -84,7 +84,7 @@ bool nicm_map_page(NativeRdma *n, unsigned region, uint64_t virt,
 
 bool nicm_unmap_page(NativeRdma *n, unsigned region, uint64_t virt)
 {
-    uint64_t *s = slot(n, region, virt);
+    uint64_t *s = map_slot(n, region, virt);
 
     if (s) {
         *s = 0;

@@ -13,10 +13,9 @@
 #include "rdma/res.h"
 
 #define PAGE 4096u
-#define DOORBELLS 65536u        /* queued, of all QPs */
 #define LOG_EQ_MAX 22u          /* log2 of entries, of a CQ as well */
 
-/* The five tables of ICM (digest C.1). */
+/* The five tables of ICM. */
 typedef enum IcmTable {
     ICM_QPC, ICM_CQC, ICM_EQC, ICM_MPT, ICM_MTT, ICM_TABLES,
 } IcmTable;
@@ -38,7 +37,6 @@ typedef struct Eq {
     uint64_t mask;
 } Eq;
 
-/* Everything that migrates as it is: no pointers. */
 typedef struct NativeState {
     uint32_t hcr[7];
     bool ready;                 /* between INIT_HCA and CLOSE_HCA */
@@ -47,10 +45,17 @@ typedef struct NativeState {
     uint64_t map[ICM_TABLES][ICM_PAGES_MAX];    /* page address | 1 */
     Eq eq[1 << NR_LOG_EQS];
     uint32_t db_low;            /* first half of a split doorbell */
+    uint32_t db_page;           /* the page that it was written to */
     bool db_latched;
 } NativeState;
 
-/* Queued doorbells form lists by index; 0 ends a list. */
+/*
+ * Doorbells wait in a list for each QP; entries come from one pool and are
+ * named by their index, 0 ends a list.  Each QP may have DB_OWN of them, and
+ * up to DB_MOST while no more than DB_SHARED are used beyond that by all.
+ */
+enum { DB_OWN = 64, DB_MOST = 1 << NR_LOG_QUEUE, DB_SHARED = 65536 };
+
 typedef struct Doorbell {
     uint32_t next;
     uint64_t val;
@@ -64,6 +69,7 @@ struct NativeRdma {
     NativeState s;
     GArray *db;                 /* of Doorbell, entry 0 unused */
     uint32_t db_free;
+    uint32_t db_shared;         /* beyond DB_OWN of their QPs */
 };
 
 typedef struct NativeQp {
@@ -78,30 +84,19 @@ typedef struct NativeQp {
     uint8_t chain_units;
     uint32_t chain_off;
     uint32_t db_head, db_tail;          /* queued doorbells */
+    uint32_t db_num;
     uint32_t rq_off, rq_block;
     uint32_t rq_lap;                    /* bytes flushed without a pause */
 } NativeQp;
 
 typedef struct NativeCq {
     uint32_t lkey, pd, eqn;
+    uint32_t uar;                       /* page that may arm it */
     uint8_t log;
     bool armed;
     bool failed;                        /* the last CQE found no place */
     uint32_t off;                       /* of the next CQE */
 } NativeCq;
-
-/* QP context and mailbox offsets (table 3-2-41). */
-enum {
-    QPC_FLAGS = 0x08, QPC_MTU = 0x0c, QPC_RQ_LOG = 0x0d, QPC_SQ_LOG = 0x0e,
-    QPC_USR_PAGE = 0x10, QPC_LOCAL_QPN = 0x14, QPC_REMOTE_QPN = 0x18,
-    QPC_PKEY = 0x1c, QPC_RNR_RETRY = 0x20, QPC_ACKTO = 0x24,
-    QPC_HOP = 0x27, QPC_SL = 0x28, QPC_DGID = 0x2c, QPC_DLID = 0x3c,
-    QPC_SLID = 0x3e, QPC_SMAC = 0x40, QPC_DMAC = 0x44, QPC_SIP = 0x48,
-    QPC_DIP = 0x4c, QPC_PD = 0x5c, QPC_SQ_PSN = 0x6c, QPC_SEND_CQN = 0x70,
-    QPC_SQ_LKEY = 0x74, QPC_SQ_LEN = 0x78, QPC_UAPSN = 0x7c,
-    QPC_RNR_EPSN = 0x84, QPC_RECV_CQN = 0x8c, QPC_RQ_LKEY = 0x90,
-    QPC_RQ_LEN = 0x94, QPC_QKEY = 0x98,
-};
 
 /* ---- icm.c ---- */
 extern const uint32_t nicm_pages[ICM_TABLES];
@@ -120,7 +115,15 @@ static inline uint32_t nicm_count(NativeRdma *n, IcmTable t)
     return 1u << n->s.log[t];
 }
 
-/* ---- ceu.c ---- */
+/* ---- mem.c: what all others stand on ---- */
+bool native_dma_read(NativeRdma *n, uint64_t addr, void *buf, size_t len);
+bool native_dma_write(NativeRdma *n, uint64_t addr, const void *buf,
+                      size_t len);
+/* Tell of a broken rule: @rule names it, @text says how, @number of what. */
+void native_rule(NativeRdma *n, uint32_t number, const char *rule,
+                 const char *text);
+
+/* ---- cmd.c: table of commands, dispatcher ---- */
 typedef struct NativeCmd {
     uint8_t in[NR_MAILBOX_BYTES];
     uint8_t out[NR_QP_MBOX_BYTES];
@@ -130,19 +133,33 @@ typedef struct NativeCmd {
     uint16_t op;
     uint32_t in_len;
 } NativeCmd;
-void native_rule(NativeRdma *n, const char *rule, const char *text,
-                 uint32_t number);
+/* Carry out @c, of which op, op_mod, in_mod, in_param are filled in. */
+uint8_t native_cmd_run(NativeRdma *n, NativeCmd *c, uint64_t out_param);
+
+/* ---- cmd-hca.c ---- */
+/* All objects and what waits for them; ICM stays. */
+void native_drop_objects(NativeRdma *n);
+uint8_t native_query_dev_lim(NativeRdma *n, NativeCmd *c);
+uint8_t native_query_adapter(NativeRdma *n, NativeCmd *c);
+uint8_t native_mad_ifc(NativeRdma *n, NativeCmd *c);
+uint8_t native_nop(NativeRdma *n, NativeCmd *c);
+uint8_t native_init_hca(NativeRdma *n, NativeCmd *c);
+uint8_t native_close_hca(NativeRdma *n, NativeCmd *c);
+uint8_t native_map_icm(NativeRdma *n, NativeCmd *c);
+uint8_t native_unmap_icm(NativeRdma *n, NativeCmd *c);
 
 /* ---- cmd-qp.c ---- */
 uint8_t native_modify_qp(NativeRdma *n, NativeCmd *c);
 uint8_t native_query_qp(NativeRdma *n, NativeCmd *c);
+/* Take what the engine needs of the queues out of the context. */
+void native_take_queues(NativeQp *q);
 void native_qp_changed(void *p, RdmaQp *qp);
 static inline uint32_t native_qpn(NativeRdma *n, uint32_t qpn)
 {
     return qpn & (nicm_count(n, ICM_QPC) - 1);
 }
 
-/* ---- cmd-tpt.c ---- */
+/* ---- cmd-mr.c ---- */
 uint8_t native_sw2hw_mpt(NativeRdma *n, NativeCmd *c);
 uint8_t native_hw2sw_mpt(NativeRdma *n, NativeCmd *c);
 uint8_t native_write_mtt(NativeRdma *n, NativeCmd *c);
@@ -150,22 +167,37 @@ uint32_t native_key_index(void *p, uint32_t key);
 bool native_mtt_read(void *p, const RdmaMr *mr, uint64_t first, unsigned num,
                      uint64_t *phys);
 
-/* ---- queue.c: WQEs and doorbells ---- */
+/* ---- wqe.c: doorbells and WQEs ---- */
 RdmaFetch native_fetch_send(void *p, RdmaQp *qp, RdmaWqe *w);
 RdmaFetch native_fetch_recv(void *p, RdmaQp *qp, RdmaRecvWqe *w);
 void native_doorbell(NativeRdma *n, uint32_t uar_page, uint64_t val);
 void native_db_clear(NativeRdma *n, NativeQp *q);
+/* False: too many. */
+bool native_db_push(NativeRdma *n, NativeQp *q, uint64_t val);
+/* Call @fn for each doorbell of @q, oldest first. */
+void native_db_foreach(NativeRdma *n, const NativeQp *q,
+                       void (*fn)(void *opaque, uint64_t val), void *opaque);
 
-/* ---- cq.c: completions and events ---- */
-uint8_t native_sw2hw_cq(NativeRdma *n, NativeCmd *c);
-uint8_t native_hw2sw_cq(NativeRdma *n, NativeCmd *c);
-uint8_t native_resize_cq(NativeRdma *n, NativeCmd *c);
+/* ---- eq.c: events and interrupts ---- */
 uint8_t native_sw2hw_eq(NativeRdma *n, NativeCmd *c);
 uint8_t native_hw2sw_eq(NativeRdma *n, NativeCmd *c);
 uint8_t native_map_eq(NativeRdma *n, NativeCmd *c);
-bool native_write_cqe(void *p, RdmaCq *cq, const RdmaCqe *cqe);
+/* Event @type about @number to one EQ. */
+void native_post_event(NativeRdma *n, uint32_t eqn, uint8_t type,
+                       uint32_t number);
+/* To all EQs whose mask has it. */
 void native_event(void *p, RdmaEvent ev, uint32_t number);
-void native_arm_cq(NativeRdma *n, uint32_t cqn);
 void native_arm_eq(NativeRdma *n, uint32_t eqn);
+
+/* ---- cq.c ---- */
+uint8_t native_sw2hw_cq(NativeRdma *n, NativeCmd *c);
+uint8_t native_hw2sw_cq(NativeRdma *n, NativeCmd *c);
+uint8_t native_resize_cq(NativeRdma *n, NativeCmd *c);
+bool native_write_cqe(void *p, RdmaCq *cq, const RdmaCqe *cqe);
+void native_arm_cq(NativeRdma *n, uint32_t uar_page, uint32_t cqn);
+
+/* ---- state.c: what each object adds to the image of the engine ---- */
+void native_qp_image(void *p, RdmaQp *qp, CoreImage *im);
+void native_cq_image(void *p, RdmaCq *cq, CoreImage *im);
 
 #endif

@@ -18,7 +18,7 @@
 
 #include "rdma/fault.h"
 #include "rdma/native.h"
-#include "rdma/native_build.h"
+#include "../../lib/native_build.h"
 #include "input.h"
 
 #define BUS       UINT64_C(0x100000000)
@@ -299,7 +299,7 @@ static void migrate(Input *in)
     }
     native_free(n);
     engine_new();
-    if (!native_load(n, now, state, len)) {
+    if (native_load(n, now, state, len)) {
         native_reset(n);
         bring_up();
     }

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "ncic/ncic_hw.h"
-#include "rdma/mthca_build.h"
-#include "rdma/native_build.h"
+#include "../../lib/mthca_build.h"
+#include "../../lib/native_build.h"
 
 /* Operations of generic_fuzz.c */
 enum { OP_WRITE = 3, OP_ADD_PATTERN = 7, OP_CLEAR_PATTERNS = 8,

@@ -10,7 +10,7 @@
 #ifndef GUEST_NATIVE_NRDMA_H
 #define GUEST_NATIVE_NRDMA_H
 
-#include "rdma/native_build.h"
+#include "../../lib/native_build.h"
 #include "vfio.h"
 
 /* The data region is the same at both ends: nothing has to be exchanged. */

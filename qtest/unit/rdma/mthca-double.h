@@ -11,7 +11,7 @@
 
 #include "core/bytes.h"
 #include "rdma/mthca.h"
-#include "rdma/mthca_build.h"
+#include "../../lib/mthca_build.h"
 
 #define G_SIZE    (4u << 20)
 #define G_BUS     UINT64_C(0x100000000)     /* bus address of guest byte 0 */

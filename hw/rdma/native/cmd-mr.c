@@ -1,17 +1,9 @@
 /*
- * Memory regions and their pages (seed: VTP; digest B.6, C.3).
+ * Memory regions and their pages (interface document, section 3.2.4).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
-
-/* Mailbox and context offsets (table 3-2-17). */
-enum {
-    MPT_FLAGS = 0x00, MPT_KEY = 0x08, MPT_PD = 0x0c, MPT_START = 0x10,
-    MPT_LENGTH = 0x18, MPT_MTT = 0x2c,
-};
-
-enum { MTT_START = 0x18, MTT_LIST = 0x20 };
 
 uint32_t native_key_index(void *p, uint32_t key)
 {
@@ -20,7 +12,7 @@ uint32_t native_key_index(void *p, uint32_t key)
     return key & (nicm_count(n, ICM_MPT) - 1);
 }
 
-static uint32_t rights(uint32_t flags)
+static uint32_t region_rights(uint32_t flags)
 {
     return RDMA_ACC_LOCAL_READ |
            (flags & NRM_LOCAL_WRITE ? RDMA_ACC_LOCAL_WRITE : 0) |
@@ -31,32 +23,32 @@ static uint32_t rights(uint32_t flags)
 
 uint8_t native_sw2hw_mpt(NativeRdma *n, NativeCmd *c)
 {
-    uint32_t flags = get_be32(c->in + MPT_FLAGS);
+    uint32_t flags = get_be32(c->in + NR_MPT_FLAGS);
     RdmaMr mr = {
-        .key = get_be32(c->in + MPT_KEY),
-        .pd = get_be32(c->in + MPT_PD),
-        .access = rights(flags),
+        .key = get_be32(c->in + NR_MPT_KEY),
+        .pd = get_be32(c->in + NR_MPT_PD),
+        .access = region_rights(flags),
         .page_shift = 12,
         .physical = n->cfg.mpt_phys && (flags & NRM_PHYSICAL),
-        .start = get_be64(c->in + MPT_START),
-        .length = get_be64(c->in + MPT_LENGTH),
-        .mtt = get_be64(c->in + MPT_MTT),
+        .start = get_be64(c->in + NR_MPT_START),
+        .length = get_be64(c->in + NR_MPT_LENGTH),
+        .mtt = get_be64(c->in + NR_MPT_MTT),
     };
     const RdmaMr *old = rdma_mr_get(n->dev, c->in_mod);
 
     if (n->cfg.strict_cmd) {
         if (native_key_index(n, mr.key) != c->in_mod) {
-            native_rule(n, "SW2HW_MPT", "key does not fit the index", mr.key);
+            native_rule(n, mr.key, "SW2HW_MPT", "key does not fit the index");
             return NRS_BAD_PARAM;
         }
         if (old && old->valid) {
-            native_rule(n, "SW2HW_MPT", "entry in use", c->in_mod);
+            native_rule(n, c->in_mod, "SW2HW_MPT", "entry in use");
             return NRS_BAD_PARAM;
         }
     }
     if (!nicm_write(n, ICM_MPT, c->in_mod, NR_MPT_BYTES, 0, c->in,
                    NR_MPT_BYTES) && n->cfg.strict_cmd) {
-        native_rule(n, "SW2HW_MPT", "ICM page not mapped", c->in_mod);
+        native_rule(n, c->in_mod, "SW2HW_MPT", "ICM page not mapped");
         return NRS_BAD_PARAM;
     }
     rdma_mr_set(n->dev, c->in_mod, &mr);
@@ -69,7 +61,7 @@ uint8_t native_hw2sw_mpt(NativeRdma *n, NativeCmd *c)
     const RdmaMr *old = rdma_mr_get(n->dev, c->in_mod);
 
     if (n->cfg.strict_cmd && !(old && old->valid)) {
-        native_rule(n, "HW2SW_MPT", "no such region", c->in_mod);
+        native_rule(n, c->in_mod, "HW2SW_MPT", "no such region");
         return NRS_BAD_PARAM;
     }
     rdma_mr_clear(n->dev, c->in_mod);
@@ -79,26 +71,26 @@ uint8_t native_hw2sw_mpt(NativeRdma *n, NativeCmd *c)
 
 uint8_t native_write_mtt(NativeRdma *n, NativeCmd *c)
 {
-    uint64_t first = get_be64(c->in + MTT_START);
-    uint32_t num = MIN(c->in_mod, (NR_MAILBOX_BYTES - MTT_LIST) / 8);
+    uint64_t first = get_be64(c->in + NR_MTT_START);
+    uint32_t num = MIN(c->in_mod, (NR_MAILBOX_BYTES - NR_MTT_LIST) / 8);
     uint32_t i;
 
     for (i = 0; i < num; i++) {
         /* Groups of four are stored backwards (table 3-2-22). */
-        const uint8_t *e = c->in + MTT_LIST + (i & ~3u) * 8 +
+        const uint8_t *e = c->in + NR_MTT_LIST + (i & ~3u) * 8 +
                            (3 - (i & 3)) * 8;
         uint64_t index = first + i;
 
         if (index < first || index >= nicm_count(n, ICM_MTT)) {
             if (n->cfg.strict_cmd) {
-                native_rule(n, "WRITE_MTT", "index out of range", index);
+                native_rule(n, index, "WRITE_MTT", "index out of range");
                 return NRS_BAD_PARAM;
             }
             index &= nicm_count(n, ICM_MTT) - 1;
         }
         if (!nicm_write(n, ICM_MTT, index, NR_MTT_BYTES, 0, e, 8) &&
             n->cfg.strict_cmd) {
-            native_rule(n, "WRITE_MTT", "ICM page not mapped", index);
+            native_rule(n, index, "WRITE_MTT", "ICM page not mapped");
             return NRS_BAD_PARAM;
         }
     }

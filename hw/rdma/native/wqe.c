@@ -1,6 +1,5 @@
 /*
- * Doorbells, send WQEs, receive WQEs (digest D.1, D.3, D.5; RDMA §2.4,
- * §4.4.2).
+ * Doorbells, send WQEs, receive WQEs (RDMA §2.4, §4.4.2).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,42 +10,41 @@ enum {
     DB_FENCE = 1 << 5, NEXT_FENCE = 1 << 6, INLINE = 1u << 31,
 };
 
-/* ---- doorbells: one list for each QP, entries from one pool ---- */
+/* ---- doorbells ---- */
 
-static Doorbell *db(NativeRdma *n, uint32_t i)
+static Doorbell *db_entry(NativeRdma *n, uint32_t i)
 {
     return &g_array_index(n->db, Doorbell, i);
 }
 
-void native_db_clear(NativeRdma *n, NativeQp *q)
-{
-    while (q->db_head) {
-        uint32_t i = q->db_head;
-
-        q->db_head = i == q->db_tail ? 0 : db(n, i)->next;
-        db(n, i)->next = n->db_free;
-        n->db_free = i;
-    }
-    q->db_tail = 0;
-}
-
-static bool push(NativeRdma *n, NativeQp *q, uint64_t val)
+static uint32_t db_alloc(NativeRdma *n)
 {
     uint32_t i = n->db_free;
 
     if (i) {
-        n->db_free = db(n, i)->next;
+        n->db_free = db_entry(n, i)->next;
     } else {
-        if (n->db->len > DOORBELLS) {
-            return false;
-        }
         i = n->db->len;
         g_array_set_size(n->db, i + 1);
     }
-    db(n, i)->val = val;
-    db(n, i)->next = 0;
+    return i;
+}
+
+bool native_db_push(NativeRdma *n, NativeQp *q, uint64_t val)
+{
+    uint32_t i;
+
+    if (q->db_num >= DB_OWN) {
+        if (q->db_num >= DB_MOST || n->db_shared >= DB_SHARED) {
+            return false;
+        }
+        n->db_shared++;
+    }
+    q->db_num++;
+    i = db_alloc(n);
+    *db_entry(n, i) = (Doorbell) { .val = val };
     if (q->db_tail) {
-        db(n, q->db_tail)->next = i;
+        db_entry(n, q->db_tail)->next = i;
     } else {
         q->db_head = i;
     }
@@ -54,21 +52,41 @@ static bool push(NativeRdma *n, NativeQp *q, uint64_t val)
     return true;
 }
 
-static bool pop(NativeRdma *n, NativeQp *q, uint64_t *val)
+static bool db_pop(NativeRdma *n, NativeQp *q, uint64_t *val)
 {
     uint32_t i = q->db_head;
 
     if (!i) {
         return false;
     }
-    *val = db(n, i)->val;
-    q->db_head = i == q->db_tail ? 0 : db(n, i)->next;
+    *val = db_entry(n, i)->val;
+    q->db_head = db_entry(n, i)->next;
     if (!q->db_head) {
         q->db_tail = 0;
     }
-    db(n, i)->next = n->db_free;
+    db_entry(n, i)->next = n->db_free;
     n->db_free = i;
+    if (q->db_num-- > DB_OWN) {
+        n->db_shared--;
+    }
     return true;
+}
+
+void native_db_clear(NativeRdma *n, NativeQp *q)
+{
+    uint64_t val;
+
+    while (db_pop(n, q, &val)) {
+        /* dropped */
+    }
+}
+
+void native_db_foreach(NativeRdma *n, const NativeQp *q,
+                       void (*fn)(void *opaque, uint64_t val), void *opaque)
+{
+    for (uint32_t i = q->db_head; i; i = db_entry(n, i)->next) {
+        fn(opaque, db_entry(n, i)->val);
+    }
 }
 
 void native_doorbell(NativeRdma *n, uint32_t uar_page, uint64_t val)
@@ -79,16 +97,16 @@ void native_doorbell(NativeRdma *n, uint32_t uar_page, uint64_t val)
     NativeQp *q;
 
     if (s == RDMA_QPS_RESET || s == RDMA_QPS_INIT) {
-        native_rule(n, "A1-1", "doorbell for a QP that cannot send", qpn);
+        native_rule(n, qpn, "A1-1", "doorbell for a QP that cannot send");
         return;
     }
     q = rdma_qp_priv(qp);
-    if (n->cfg.uar_check && uar_page != get_be32(q->ctx + QPC_USR_PAGE)) {
-        native_rule(n, "IF 1.2", "doorbell on a foreign page", qpn);
+    if (n->cfg.uar_check && uar_page != get_be32(q->ctx + NR_QPC_USR_PAGE)) {
+        native_rule(n, qpn, "IF 1.2", "doorbell on a foreign page");
         return;
     }
-    if (!push(n, q, val)) {
-        native_rule(n, "RDMA §2.4.1", "too many doorbells", qpn);
+    if (!native_db_push(n, q, val)) {
+        native_rule(n, qpn, "RDMA §2.4.1", "too many doorbells");
         native_event(n, RDMA_EV_WQ_CATAS, qpn);
         return;
     }
@@ -123,7 +141,7 @@ static bool next_wqe(NativeRdma *n, NativeQp *q, uint32_t *off,
         *fence = q->chain_fence;
         return true;
     }
-    if (!pop(n, q, &val)) {
+    if (!db_pop(n, q, &val)) {
         return false;
     }
     *off = (uint32_t)(val >> 8 & 0xffffff) * NR_UNIT;
@@ -152,14 +170,14 @@ static void parse_ud(const uint8_t *u, const NativeQp *q, RdmaWqe *w)
     } else {
         w->av.dlid = get_le32(u + 0x04) >> 16;
     }
-    /* What the unit leaves out is the QP's (D.3). */
-    w->av.sip = w->av.sip ? w->av.sip : get_be32(x + QPC_SIP);
+    /* What the unit leaves out is the QP's. */
+    w->av.sip = w->av.sip ? w->av.sip : get_be32(x + NR_QPC_SIP);
     w->dqpn = get_le32(u + 0x20) & 0xffffff;
     w->qkey = get_le32(u + 0x24);
 }
 
 /* Units behind the next unit; @units counts them all. */
-static void parse(const uint8_t *buf, uint32_t units, RdmaService svc,
+static void parse_send(const uint8_t *buf, uint32_t units, RdmaService svc,
                   const NativeQp *q, RdmaWqe *w)
 {
     const uint8_t *p = buf + NR_UNIT, *end = buf + units * NR_UNIT;
@@ -228,7 +246,7 @@ RdmaFetch native_fetch_send(void *p, RdmaQp *qp, RdmaWqe *w)
     w->opcode = op;
     w->flags = RDMA_WQE_SIGNALED | RDMA_WQE_SOLICITED |
                (fence ? RDMA_WQE_FENCE : 0);
-    /* A driver may count without wrapping (G19). */
+    /* A driver may count without wrapping. */
     off = q->sq_len ? off % q->sq_len : 0;
     w->id = off;
     if (!units || units * NR_UNIT > q->sq_len ||
@@ -245,7 +263,7 @@ RdmaFetch native_fetch_send(void *p, RdmaQp *qp, RdmaWqe *w)
         q->chain_off = (get_le32(buf) >> 6) * NR_UNIT;
         q->chain_op = get_le32(buf) & 0x1f;
     }
-    parse(buf, units, a->service, q, w);
+    parse_send(buf, units, a->service, q, w);
     return RDMA_FETCH_OK;
 }
 
@@ -258,8 +276,8 @@ static bool all_zero(const uint8_t *p)
     return !memcmp(p, zero, NR_UNIT);
 }
 
-/* Where the WQE behind the one at @off starts (digest D.5, step 4 and 5). */
-static void advance(NativeQp *q, uint32_t nda, uint32_t nds)
+/* Where the WQE behind the one at @off starts. */
+static void rq_advance(NativeQp *q, uint32_t nda, uint32_t nds)
 {
     uint32_t block = q->rq_block, at = nda % q->rq_len;
     uint32_t in = (at + q->rq_len - block) % q->rq_len;
@@ -305,7 +323,7 @@ RdmaFetch native_fetch_recv(void *p, RdmaQp *qp, RdmaRecvWqe *w)
     q->rq_lap += q->rq_slot;
     w->id = q->rq_off;
     w->num_sge = 0;
-    /* Up to the all-zero delimiter, or the end of the slot (G22). */
+    /* Up to the all-zero delimiter, or the end of the slot. */
     for (off = NR_UNIT; off + NR_UNIT <= len && !all_zero(buf + off) &&
                         w->num_sge < RDMA_MAX_SGE; off += NR_UNIT) {
         const uint8_t *u = buf + off;
@@ -315,6 +333,6 @@ RdmaFetch native_fetch_recv(void *p, RdmaQp *qp, RdmaRecvWqe *w)
             .addr = le64_pair(u + 8),
         };
     }
-    advance(q, (get_le32(buf) >> 6) * NR_UNIT, get_le32(buf + 4) & 0x3f);
+    rq_advance(q, (get_le32(buf) >> 6) * NR_UNIT, get_le32(buf + 4) & 0x3f);
     return RDMA_FETCH_OK;
 }

@@ -54,11 +54,11 @@ typedef struct NrbTables {
 
 static inline void nrb_init_hca(uint8_t *m, const NrbTables *t)
 {
-    put_be64(m + 0x08, t->qpc | NR_LOG_QPS);
-    put_be64(m + 0x10, t->cqc | NR_LOG_CQS);
-    put_be64(m + 0x18, t->eqc | NR_LOG_EQS);
-    put_be64(m + 0x30, t->mpt | NR_LOG_MPTS);
-    put_be64(m + 0x38, t->mtt);
+    put_be64(m + NR_INIT_QPC, t->qpc | NR_LOG_QPS);
+    put_be64(m + NR_INIT_CQC, t->cqc | NR_LOG_CQS);
+    put_be64(m + NR_INIT_EQC, t->eqc | NR_LOG_EQS);
+    put_be64(m + NR_INIT_MPT, t->mpt | NR_LOG_MPTS);
+    put_be64(m + NR_INIT_MTT, t->mtt);
 }
 
 /* Entry @i of MAP_ICM: @pages pages of 4 KiB at bus address @addr appear at
@@ -66,22 +66,22 @@ static inline void nrb_init_hca(uint8_t *m, const NrbTables *t)
 static inline void nrb_map_icm(uint8_t *m, unsigned i, uint64_t virt,
                                uint64_t addr, uint32_t pages)
 {
-    uint8_t *e = m + (i ^ 1) * 16;
+    uint8_t *e = m + (i ^ 1) * NR_MAP_ENTRY;
 
-    put_be64(e, virt);
-    put_be64(e + 8, addr | pages);
+    put_be64(e + NR_MAP_VIRT, virt);
+    put_be64(e + NR_MAP_PAGE, addr | pages);
 }
 
 /* WRITE_MTT: index of the first entry, then entry @i of it (groups of four
  * are stored backwards). */
 static inline void nrb_mtt_first(uint8_t *m, uint64_t index)
 {
-    put_be64(m + 0x18, index);
+    put_be64(m + NR_MTT_START, index);
 }
 
 static inline void nrb_mtt_page(uint8_t *m, unsigned i, uint64_t addr)
 {
-    put_be64(m + 0x20 + (i / 4 * 4 + 3 - i % 4) * 8, addr);
+    put_be64(m + NR_MTT_LIST + (i / 4 * 4 + 3 - i % 4) * 8, addr);
 }
 
 /* A region (table 3-2-17). */
@@ -95,34 +95,34 @@ typedef struct NrbRegion {
 
 static inline void nrb_region(uint8_t *m, const NrbRegion *r)
 {
-    put_be32(m, 0xf0000100 | r->flags);
-    put_be32(m + 0x04, 4096);
-    put_be32(m + 0x08, r->key);
-    put_be32(m + 0x0c, r->pd);
-    put_be64(m + 0x10, r->start);
-    put_be64(m + 0x18, r->length);
-    put_be64(m + 0x2c, r->mtt);
+    put_be32(m + NR_MPT_FLAGS, 0xf0000100 | r->flags);
+    put_be32(m + NR_MPT_PAGE_SIZE, 4096);
+    put_be32(m + NR_MPT_KEY, r->key);
+    put_be32(m + NR_MPT_PD, r->pd);
+    put_be64(m + NR_MPT_START, r->start);
+    put_be64(m + NR_MPT_LENGTH, r->length);
+    put_be64(m + NR_MPT_MTT, r->mtt);
 }
 
 /* A completion queue of 2^@log entries (table 3-2-27). */
 static inline void nrb_cq(uint8_t *m, uint32_t cqn, uint8_t log, uint32_t eqn,
                           uint32_t pd, uint32_t lkey)
 {
-    m[0x0c] = log;
-    put_be32(m + 0x10, eqn);
-    put_be32(m + 0x14, pd);
-    put_be32(m + 0x18, lkey);
-    put_be32(m + 0x2c, cqn);
+    m[NR_CTX_LOG] = log;
+    put_be32(m + NR_CQC_EQN, eqn);
+    put_be32(m + NR_CQC_PD, pd);
+    put_be32(m + NR_CQC_LKEY, lkey);
+    put_be32(m + NR_CQC_CQN, cqn);
 }
 
 /* An event queue at bus address @addr, armed (table 3-2-32). */
 static inline void nrb_eq(uint8_t *m, uint64_t addr, uint8_t log,
                           uint16_t vector)
 {
-    put_be32(m, NRX_ARMED);
-    put_be64(m + 0x04, addr);
-    m[0x0c] = log;
-    put_be16(m + 0x16, vector);
+    put_be32(m + NR_CTX_FLAGS, NRX_ARMED);
+    put_be64(m + NR_CTX_START, addr);
+    m[NR_CTX_LOG] = log;
+    put_be16(m + NR_EQC_VECTOR, vector);
 }
 
 /* A queue pair (table 3-2-41), the same for each step of the state machine. */
@@ -141,29 +141,29 @@ typedef struct NrbQp {
 
 static inline void nrb_qp(uint8_t *m, const NrbQp *q, uint8_t state)
 {
-    m[0x08] = state << 4;
-    m[0x09] = q->service;
-    m[0x0c] = q->mtu << 5 | 31;
-    m[0x0d] = m[0x0e] = q->log_slot;
-    put_be32(m + 0x14, q->qpn);
-    put_be32(m + 0x18, q->peer_qpn);
-    put_be16(m + 0x3c, q->dmac);
-    put_be16(m + 0x3e, q->smac);
-    put_be32(m + 0x40, q->smac >> 16);
-    put_be32(m + 0x44, q->dmac >> 16);
-    put_be32(m + 0x48, q->sip);
-    put_be32(m + 0x4c, q->dip);
-    put_be32(m + 0x5c, q->pd);
-    put_be32(m + 0x6c, q->psn);
-    put_be32(m + 0x7c, q->psn);
-    put_be32(m + 0x84, 1u << 24 | q->psn);
-    put_be32(m + 0x70, q->send_cqn);
-    put_be32(m + 0x8c, q->recv_cqn);
-    put_be32(m + 0x74, q->sq_lkey);
-    put_be32(m + 0x78, q->sq_bytes);
-    put_be32(m + 0x90, q->rq_lkey);
-    put_be32(m + 0x94, q->rq_bytes);
-    put_be32(m + 0x98, q->qkey);
+    m[NR_QPC_FLAGS] = state << 4;
+    m[NR_QPC_FLAGS + 1] = q->service;
+    m[NR_QPC_MTU] = q->mtu << 5 | 31;
+    m[NR_QPC_RQ_LOG] = m[NR_QPC_SQ_LOG] = q->log_slot;
+    put_be32(m + NR_QPC_LOCAL_QPN, q->qpn);
+    put_be32(m + NR_QPC_REMOTE_QPN, q->peer_qpn);
+    put_be16(m + NR_QPC_DLID, q->dmac);
+    put_be16(m + NR_QPC_SLID, q->smac);
+    put_be32(m + NR_QPC_SMAC, q->smac >> 16);
+    put_be32(m + NR_QPC_DMAC, q->dmac >> 16);
+    put_be32(m + NR_QPC_SIP, q->sip);
+    put_be32(m + NR_QPC_DIP, q->dip);
+    put_be32(m + NR_QPC_PD, q->pd);
+    put_be32(m + NR_QPC_SQ_PSN, q->psn);
+    put_be32(m + NR_QPC_UAPSN, q->psn);
+    put_be32(m + NR_QPC_RNR_EPSN, 1u << 24 | q->psn);
+    put_be32(m + NR_QPC_SEND_CQN, q->send_cqn);
+    put_be32(m + NR_QPC_RECV_CQN, q->recv_cqn);
+    put_be32(m + NR_QPC_SQ_LKEY, q->sq_lkey);
+    put_be32(m + NR_QPC_SQ_LEN, q->sq_bytes);
+    put_be32(m + NR_QPC_RQ_LKEY, q->rq_lkey);
+    put_be32(m + NR_QPC_RQ_LEN, q->rq_bytes);
+    put_be32(m + NR_QPC_QKEY, q->qkey);
 }
 
 /* ---- work requests ---- */
