@@ -150,7 +150,8 @@ typedef struct UbDllConfig {
     UbDllParams wish;              /* goes into the Init Block as it is */
     uint16_t init_credit[UB_VLS];  /* cells granted to the peer */
     uint8_t tx_share;              /* use shared credits if the peer can */
-    uint16_t share_quota[UB_VLS];  /* exclusive part in shared mode, cells */
+    uint16_t share_quota[UB_VLS];  /* exclusive part in shared mode, cells;
+                                    * 0: enough for the longest packet */
 
     int64_t wait_timeout;    /* ns, WAIT of RETRY_REQ_SM */
     int64_t credit_timeout;  /* ns without credit while blocked; 0: never */
@@ -162,8 +163,10 @@ typedef struct UbDllConfig {
     uint8_t num_retry_threshold;
     uint8_t num_phy_reinit_threshold;
 
-    uint16_t ack_return;          /* flits; Crd_Ack when no DLLDP goes out */
-    uint16_t ack_force;           /* flits; Crd_Ack before any DLLDP */
+    /* Marks for a Crd_Ack, lowered where the peer could not reach them. */
+    uint16_t ack_return;          /* flits, when no DLLDP goes out; 0: a
+                                   * quarter of the peer's Retry Buffer */
+    uint16_t ack_force;           /* flits, before any DLLDP; 0: half of it */
     uint16_t crd_return[UB_VLS];  /* cells, as above; 0: one grain */
     uint16_t crd_force[UB_VLS];   /* cells; 0: half of init_credit */
     uint16_t crd_ack_reserve;     /* flits of Retry Buffer that only Crd_Ack
@@ -203,6 +206,10 @@ void ub_dll_config_init(UbDllConfig *cfg);
 
 /* NULL when usable, else a sentence that names what is wrong. */
 const char *ub_dll_config_check(const UbDllConfig *cfg);
+
+/* The same for each value by itself: not for sums, and what must fit each
+ * other, which may be wrong while software still writes one after the other. */
+const char *ub_dll_config_check_values(const UbDllConfig *cfg);
 
 typedef struct UbDllStats {
     uint64_t tx_flits, rx_flits;       /* on the wire, without Nulls */
@@ -282,8 +289,9 @@ void ub_dll_phy_active(UbDll *dll, int64_t now, UbBlockMode mode, bool fec);
 void ub_dll_phy_retrain(UbDll *dll, int64_t now);
 
 /* Queue a packet on pkt->vl with pkt->lph_cfg and pkt->rt; ownership moves if
- * true.  False: not DLL_Normal, VL not in use, length or CFG not allowed, or
- * queue full; the caller keeps the packet. */
+ * true.  False: not DLL_Normal, VL not in use, length or CFG not allowed, more
+ * cells than the peer will ever grant the VL, or queue full; the caller keeps
+ * the packet. */
 bool ub_dll_send(UbDll *dll, CorePacket *pkt);
 /* Whether the queue of @vl has reached its limit; ops->tx_space tells when
  * that is over.  False for a VL that does not exist. */
@@ -315,7 +323,18 @@ static inline UbDllHold ub_dll_hold(const CorePacket *pkt)
  * ignored. */
 void ub_dll_release(UbDll *dll, UbDllHold hold);
 
-/* Start a mode change (§4.3.3.8), on the primary side only: ends in
+/* What the physical layer may do to the encapsulation mode in a Retrain. */
+typedef enum UbDllModeGate {
+    UB_DLL_MODE_KEEP,   /* nothing: DLLDPs are under way */
+    UB_DLL_MODE_OWN,    /* change it by its own registers: no DLLDP was sent
+                         * yet, or ub_dll_mode_change() came to its end */
+    UB_DLL_MODE_FOLLOW, /* change it if the peer does: it asked, and the
+                         * handshake came to its end */
+} UbDllModeGate;
+
+UbDllModeGate ub_dll_mode_gate(const UbDll *dll);
+
+/* Start a mode change (§4.3.3.8): ends in
  * ops->mode_ready, a Retrain and ub_dll_phy_active() with the new mode.
  * False: not in DLL_Normal or one is under way. */
 bool ub_dll_mode_change(UbDll *dll, int64_t now);

@@ -233,7 +233,7 @@ enum { UB_BMC_REQ = 0, UB_BMC_ACK = 1 }; /* Block_Mode_Chg TYPE */
 typedef struct UbDllParams {
     uint16_t feature_id;
     uint16_t vl_enable;
-    uint16_t retry_buf_depth;    /* flits */
+    uint32_t retry_buf_depth;    /* flits, 16 bits on the link */
     uint8_t rxbuf_vl_share;      /* 0 or 1 */
     uint8_t data_ack_grain;      /* flits */
     uint8_t ctrl_ack_grain;      /* flits */

@@ -61,6 +61,18 @@ bool ub_dll_mode_change(UbDll *d, int64_t now)
     return true;
 }
 
+UbDllModeGate ub_dll_mode_gate(const UbDll *d)
+{
+    /* DLLCBs can be replayed in another mode; DLLDPs begin in DLL_Normal. */
+    if (d->v.state != UB_DLL_NORMAL) {
+        return UB_DLL_MODE_OWN;
+    }
+    if (d->v.bmc != UB_BMC_READY) {
+        return UB_DLL_MODE_KEEP;
+    }
+    return d->v.bmc_local ? UB_DLL_MODE_OWN : UB_DLL_MODE_FOLLOW;
+}
+
 /* Nothing but retry may be sent. */
 bool control_quiet(const UbDll *d)
 {

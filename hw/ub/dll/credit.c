@@ -46,14 +46,37 @@ static void refill(UbDll *d)
     }
 }
 
-/* Initial credits are complete: set the exclusive parts aside. */
+/* Initial credits are complete: set the exclusive parts aside.  Each VL in use
+ * gets one (§4.6.1.3): a packet of full length, but not more than half of its
+ * equal part, unless configured; and none so much that another goes without. */
 void credit_carve(UbDll *d)
 {
+    UbDllVars *v = &d->v;
+    uint32_t part = v->crd_total / __builtin_popcount(v->agreed.vl_enable);
+    uint32_t automatic = MIN(dll_cells(d, UB_DLLDP_FLITS), part / 2);
+
     for (unsigned vl = 0; vl < UB_VLS; vl++) {
-        d->v.quota[vl] = d->v.agreed.vl_enable >> vl & 1
-                         ? d->cfg.share_quota[vl] : 0;
+        uint32_t quota = d->cfg.share_quota[vl];
+
+        quota = quota ? MIN(quota, part) : automatic;
+        v->quota[vl] = v->agreed.vl_enable >> vl & 1 ? quota : 0;
     }
     refill(d);
+}
+
+/* What a packet on @vl may cost at most, with nothing else under way. */
+uint32_t credit_most(const UbDll *d, unsigned vl)
+{
+    const UbDllVars *v = &d->v;
+    uint32_t most = v->crd_total;
+
+    if (!v->shared) {
+        return v->crd_init[vl];
+    }
+    for (unsigned other = 0; other < UB_VLS; other++) {
+        most -= other != vl ? v->quota[other] : 0;
+    }
+    return most;
 }
 
 bool credit_enough(const UbDll *d, unsigned vl, unsigned cells)
@@ -200,9 +223,25 @@ unsigned credit_ack_units(const UbDll *d)
     return MIN(d->v.pending_ack / d->v.agreed.ctrl_ack_grain, 0xffffu);
 }
 
-static uint32_t mark(uint16_t configured, uint32_t automatic)
+/* Flits to acknowledge at which a Crd_Ack goes out.  A mark that the peer's
+ * buffer cannot reach would leave it full: at most half of it less a block, or
+ * a quarter. */
+static uint32_t ack_mark(const UbDll *d, uint16_t configured, uint32_t automatic)
 {
-    return configured ? configured : automatic;
+    uint32_t depth = d->v.peer_depth;
+    uint32_t most = MAX(depth / 4, depth / 2 - MIN(depth / 2, UB_BLOCK_FLITS));
+
+    return configured ? MIN(configured, most) : automatic;
+}
+
+/* Cells to give back at which a Crd_Ack goes out: what stays here must leave
+ * the peer enough for the longest packet. */
+static uint32_t crd_mark(const UbDll *d, unsigned vl, uint32_t configured)
+{
+    uint32_t granted = d->v.granted[vl];
+    uint32_t longest = dll_cells(d, UB_DLLDP_FLITS);
+
+    return MIN(configured, granted - MIN(granted, longest) + 1);
 }
 
 /*
@@ -224,13 +263,13 @@ bool credit_wants_crd_ack(const UbDll *d, bool dlldp_next)
         return false;
     }
     want = acks && v->pending_ack >=
-           (dlldp_next ? mark(d->cfg.ack_force, v->peer_depth / 2)
-                       : mark(d->cfg.ack_return, v->peer_depth / 4));
+           (dlldp_next ? ack_mark(d, d->cfg.ack_force, v->peer_depth / 2)
+                       : ack_mark(d, d->cfg.ack_return, v->peer_depth / 4));
     for (uint32_t vls = d->owing; vls && !want; vls &= vls - 1) {
         unsigned vl = __builtin_ctz(vls);
-        uint32_t level = dlldp_next
-                         ? mark(d->cfg.crd_force[vl], v->granted[vl] / 2)
-                         : d->cfg.crd_return[vl];
+        uint32_t level = !dlldp_next ? crd_mark(d, vl, d->cfg.crd_return[vl])
+                         : d->cfg.crd_force[vl] ? d->cfg.crd_force[vl]
+                         : v->granted[vl] / 2;
 
         want = v->pending[vl] >= v->agreed.ctrl_credit_grain[vl] &&
                v->pending[vl] >= level;

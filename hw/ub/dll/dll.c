@@ -1,44 +1,10 @@
 /*
- * UB data link layer: life of an end, physical layer events, timers, errors
- * and status (UB 2.0 §4.2, §4.8).
+ * UB data link layer: configuration, life of an end, physical layer events,
+ * timers and status (UB 2.0 §4.2, §4.8.4).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
-
-/* Table 10-14; bit n - 1 of the status registers is error C.n. */
-static const UbDllErrorInfo errors[UB_DLL_ERRORS] = {
-    [UB_DLL_ERR_RETRY_ACK_TIMEOUT] = { "DL Retry ACK Timeout", 19, 18, true },
-    [UB_DLL_ERR_RETRY_ROLLOVER] = { "DL Retry Rollover", 20, 19, true },
-    [UB_DLL_ERR_PROTOCOL] = { "DL Protocol Error", 21, 20, false },
-    [UB_DLL_ERR_RETRY] = { "DL Retry Error", 22, 21, false },
-    [UB_DLL_ERR_PACKET_LENGTH] = { "Packet Length Error", 24, 23, false },
-    [UB_DLL_ERR_RX_OVERFLOW] = { "Receive Buffer Overflow", 29, 28, false },
-    [UB_DLL_ERR_FC_OVERFLOW] = { "Flow Control Overflow", 30, 29, false },
-};
-
-const UbDllErrorInfo *ub_dll_error_info(UbDllError err)
-{
-    return (unsigned)err < UB_DLL_ERRORS ? &errors[err] : NULL;
-}
-
-const char *ub_dll_state_name(UbDllMachine machine, unsigned state)
-{
-    static const char *const names[UB_DLL_MACHINES][9] = {
-        [UB_DLL_SM] = { "DLL_Disabled", "DLL_Param_Init", "DLL_Credit_Init",
-                        "DLL_Normal" },
-        [UB_RETRY_REQ_SM] = { "NORMAL", "REQ", "WAIT", "RETRAIN", "ERROR" },
-        [UB_RETRY_ACK_SM] = { "NORMAL", "ACK" },
-        [UB_BMC_SM] = { "IDLE", "DRAIN", "REQ_SENT", "ACKING", "QUIET",
-                        "PEER_DRAIN", "PEER_WAIT", "PEER_ACKING", "READY" },
-    };
-
-    if ((unsigned)machine >= UB_DLL_MACHINES || state >= 9 ||
-        !names[machine][state]) {
-        return "?";
-    }
-    return names[machine][state];
-}
 
 /* -------------------------------------------------------- configuration - */
 
@@ -74,23 +40,18 @@ void ub_dll_config_init(UbDllConfig *cfg)
     }
 }
 
-const char *ub_dll_config_check(const UbDllConfig *cfg)
+const char *ub_dll_config_check_values(const UbDllConfig *cfg)
 {
-    uint32_t cells = 0;
-
-    for (unsigned vl = 0; vl < UB_VLS; vl++) {
-        cells += cfg->init_credit[vl];
-    }
-    if (cells > 65535) {
-        return "initial credits exceed 65535 cells in all";
-    }
     if (cfg->crd_ack_reserve < 4) {
         return "the Crd_Ack reserve is less than 4 flits";
     }
     if (cfg->wish.retry_buf_depth < 64 ||
-        cfg->wish.retry_buf_depth < cfg->crd_ack_reserve + 48) {
+        cfg->wish.retry_buf_depth < cfg->crd_ack_reserve + 48u) {
         return "RETRY_BUF_DEPTH is less than 64, or than the Crd_Ack reserve "
                "and a block";
+    }
+    if (cfg->wish.retry_buf_depth > UINT16_MAX) {
+        return "RETRY_BUF_DEPTH is more than the 65535 flits of an Init Block";
     }
     if (cfg->num_retry_threshold < 2 || cfg->num_retry_threshold == 255) {
         return "NUM_RETRY_THRESHOLD is not within 2 … 254";
@@ -117,15 +78,25 @@ const char *ub_dll_config_check(const UbDllConfig *cfg)
     return NULL;
 }
 
-void dll_ring_resize(UbDll *d, uint32_t depth)
+const char *ub_dll_config_check(const UbDllConfig *cfg)
 {
-    if (depth != d->ring_size) {
-        g_free(d->ring);
-        g_free(d->meta);
-        d->ring = g_malloc0((size_t)depth * UB_FLIT_SIZE);
-        d->meta = g_malloc0(depth);
-        d->ring_size = depth;
+    const char *broken = ub_dll_config_check_values(cfg);
+    unsigned ack_grains = cfg->wish.ctrl_ack_grain;
+    uint32_t cells = 0;
+
+    for (unsigned vl = 0; vl < UB_VLS; vl++) {
+        cells += cfg->init_credit[vl];
     }
+    if (!broken && cells > 65535) {
+        broken = "initial credits exceed 65535 cells in all";
+    }
+    if (!broken && (ack_grains & -ack_grains) >
+                   dll_ack_grain_max(cfg->wish.retry_buf_depth,
+                                     cfg->crd_ack_reserve)) {
+        broken = "every CTRL_ACK_GRAIN_SIZE of the set is too long for "
+                 "RETRY_BUF_DEPTH";
+    }
+    return broken;
 }
 
 UbDll *ub_dll_new(const UbDllConfig *cfg, const UbDllOps *ops, void *opaque,
@@ -145,7 +116,7 @@ UbDll *ub_dll_new(const UbDllConfig *cfg, const UbDllOps *ops, void *opaque,
     d->v.wait_at = d->v.credit_at = d->v.keepalive_at = NEVER;
     d->v.mode_at = d->v.block_at = NEVER;
     d->v.agreed = ub_dll_negotiate(&cfg->wish, &cfg->wish);
-    dll_ring_resize(d, cfg->wish.retry_buf_depth);
+    retry_resize(d, cfg->wish.retry_buf_depth);
     return d;
 }
 
@@ -175,59 +146,6 @@ const UbDllConfig *ub_dll_config(const UbDll *d)
     return &d->cfg;
 }
 
-/* --------------------------------------------------------- reporting ---- */
-
-void dll_set_state(UbDll *d, UbDllMachine machine, unsigned state,
-                   const char *cause)
-{
-    uint8_t *const at[UB_DLL_MACHINES] = {
-        [UB_DLL_SM] = &d->v.state,
-        [UB_RETRY_REQ_SM] = &d->v.req_state,
-        [UB_RETRY_ACK_SM] = &d->v.ack_state,
-        [UB_BMC_SM] = &d->v.bmc,
-    };
-    unsigned from = *at[machine];
-
-    *at[machine] = state;
-    if (from != state && d->ops.transition) {
-        d->ops.transition(d->opaque, machine, from, state, cause);
-    }
-}
-
-/* §4.8: report; the uncorrectable ones stop the layer until reset. */
-void dll_error(UbDll *d, UbDllError err, const char *what)
-{
-    bool fatal = !errors[err].correctable && err != UB_DLL_ERR_PACKET_LENGTH;
-    bool was_up = d->v.state == UB_DLL_NORMAL && !d->v.fatal;
-
-    d->stats.errors[err]++;
-    d->v.fatal = d->v.fatal || fatal;
-    if (d->ops.error) {
-        d->ops.error(d->opaque, err, fatal, what);
-    }
-    if (fatal && was_up && d->ops.status) {
-        d->ops.status(d->opaque, false);
-    }
-}
-
-void dll_peer_error(UbDll *d, const char *what)
-{
-    d->stats.peer_errors++;
-    if (d->ops.peer_error) {
-        d->ops.peer_error(d->opaque, what);
-    }
-    if (d->cfg.undefined_fatal) {
-        dll_error(d, UB_DLL_ERR_PROTOCOL, what);
-    }
-}
-
-void dll_kick(UbDll *d)
-{
-    if (d->ops.kick) {
-        d->ops.kick(d->opaque);
-    }
-}
-
 /* ---------------------------------------------- physical layer events --- */
 
 /* §4.8.4, and the state after reset. */
@@ -242,7 +160,7 @@ static void disable(UbDll *d, const char *cause)
     vl_flush(d);
     v->tx_left = v->tx_pos = 0;
     v->nob_debt = 0;
-    dll_ring_resize(d, d->cfg.wish.retry_buf_depth);
+    retry_resize(d, d->cfg.wish.retry_buf_depth);
     v->depth = d->ring_size;
     v->peer_depth = 0;
     v->handshake = v->init_sent = v->init_seen = false;

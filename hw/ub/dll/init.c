@@ -110,6 +110,13 @@ void init_rx(UbDll *d, const uint8_t *block)
     v->peer_depth = remote.retry_buf_depth;
     v->rcv_ptr %= v->peer_depth;
     v->agreed = ub_dll_negotiate(&v->wish, &remote);
+    if (v->agreed.ctrl_ack_grain >
+            dll_ack_grain_max(v->depth, d->cfg.crd_ack_reserve) ||
+        v->agreed.ctrl_ack_grain > v->peer_depth) {
+        dll_error(d, UB_DLL_ERR_PROTOCOL, "CTRL_ACK_GRAIN_SIZE agreed on is "
+                  "too long for a RETRY_BUF_DEPTH");
+        return;
+    }
     v->init_seen = true;
     param_init_check(d);
 }

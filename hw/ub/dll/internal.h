@@ -1,7 +1,9 @@
 /*
  * Insides of a data link layer end, shared by its files.
  *
- *   dll.c      life, physical layer events, timers, errors, status
+ * Below all others, called by them and calling none:
+ *   report.c   state changes, errors, peer errors, kicks
+ * One protocol, whose parts call each other:
  *   init.c     DLL_Param_Init and DLL_Credit_Init (UB 2.0 §4.2, §4.4)
  *   credit.c   credits and acknowledgements, both directions (§4.6, §4.7.3.2)
  *   vl.c       packet queues and choice of the next packet (§4.5)
@@ -10,6 +12,8 @@
  *   tx.c       choice and building of the next block
  *   rx.c       delimiting and what received blocks do (§4.3.4)
  *   save.c     migration
+ * Above them, and called by none:
+ *   dll.c      configuration, life, physical layer events, timers, status
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -190,6 +194,15 @@ static inline unsigned dll_cells(const UbDll *d, unsigned flits)
     return (flits + cell - 1) / cell;
 }
 
+/* The longest CTRL_ACK_GRAIN_SIZE that a Retry Buffer of @depth flits works
+ * with.  It stands still with 32 + @reserve flits free or less (retry_room()),
+ * and moves on if what is in it then, at the peer all of it, is worth a unit of
+ * acknowledgement. */
+static inline unsigned dll_ack_grain_max(unsigned depth, unsigned reserve)
+{
+    return depth - UB_BLOCK_FLITS - reserve;
+}
+
 /* (a - b) in a ring of @size, for a and b inside it. */
 static inline uint32_t ring_dist(uint32_t a, uint32_t b, uint32_t size)
 {
@@ -202,13 +215,12 @@ static inline uint32_t ring_add(uint32_t a, uint32_t n, uint32_t size)
     return size && a >= size ? a - size : a;
 }
 
-/* dll.c */
+/* report.c */
 void dll_set_state(UbDll *d, UbDllMachine machine, unsigned state,
                    const char *cause);
 void dll_error(UbDll *d, UbDllError err, const char *what);
 void dll_peer_error(UbDll *d, const char *what);
 void dll_kick(UbDll *d);
-void dll_ring_resize(UbDll *d, uint32_t depth);
 
 /* init.c */
 void init_start(UbDll *d);
@@ -224,6 +236,7 @@ void init_sent(UbDll *d);
 /* credit.c */
 void credit_reset(UbDll *d);
 void credit_carve(UbDll *d);
+uint32_t credit_most(const UbDll *d, unsigned vl);
 bool credit_enough(const UbDll *d, unsigned vl, unsigned cells);
 void credit_take(UbDll *d, unsigned vl, unsigned cells);
 void credit_untake(UbDll *d, unsigned vl, unsigned cells);
@@ -247,6 +260,7 @@ void vl_undo(UbDll *d);
 
 /* retry.c */
 void retry_reset(UbDll *d);
+void retry_resize(UbDll *d, uint32_t depth);
 bool retry_room(const UbDll *d, unsigned flits, bool crd_ack);
 void retry_store(UbDll *d, const uint8_t *block, unsigned flits);
 void retry_event(UbDll *d, const char *cause);

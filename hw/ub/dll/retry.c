@@ -29,6 +29,17 @@ void retry_reset(UbDll *d)
 
 /* ------------------------------------------------------------ buffer ---- */
 
+void retry_resize(UbDll *d, uint32_t depth)
+{
+    if (depth != d->ring_size) {
+        g_free(d->ring);
+        g_free(d->meta);
+        d->ring = g_malloc0((size_t)depth * UB_FLIT_SIZE);
+        d->meta = g_malloc0(depth);
+        d->ring_size = depth;
+    }
+}
+
 /* Room for a block?  One flit always stays free, so that a request with
  * RcvPtr == WrPtr means "nothing is missing"; the last flits are kept for
  * Crd_Ack (§4.7.3.2.4). */

@@ -19,7 +19,7 @@ typedef struct Field {
 #define F(width, name) \
     { offsetof(UbDllVars, name), sizeof(((UbDllVars *)0)->name), width }
 #define PARAMS(p)                                                         \
-    F(2, p.feature_id), F(2, p.vl_enable), F(2, p.retry_buf_depth),       \
+    F(2, p.feature_id), F(2, p.vl_enable), F(4, p.retry_buf_depth),       \
     F(1, p.rxbuf_vl_share), F(1, p.data_ack_grain),                       \
     F(1, p.ctrl_ack_grain), F(1, p.flow_ctrl_size),                       \
     F(1, p.packet_min_interval), F(1, p.ctrl_credit_grain),               \
@@ -343,7 +343,7 @@ const char *ub_dll_load(UbDll *d, int64_t now, const void *data, size_t len)
         return "image of a UB data link layer is damaged";
     }
     d->v = v;
-    dll_ring_resize(d, v.depth);
+    retry_resize(d, v.depth);
     credit_loaded(d);
     if (!load_rest(d, &in)) {
         ub_dll_reset(d, now);

@@ -39,10 +39,13 @@ void vl_append(UbDll *d, CorePacket *pkt)
 bool ub_dll_send(UbDll *d, CorePacket *pkt)
 {
     UbDllVars *v = &d->v;
+    UbPlength shape;
 
     if (v->state != UB_DLL_NORMAL || v->fatal || pkt->vl >= UB_VLS ||
-        !(v->agreed.vl_enable >> pkt->vl & 1) || !ub_lph_cfg_is_dlldp(pkt->lph_cfg) ||
-        !pkt->len || pkt->len > ub_payload_max(v->mode) ||
+        !(v->agreed.vl_enable >> pkt->vl & 1) ||
+        !ub_lph_cfg_is_dlldp(pkt->lph_cfg) ||
+        !ub_plength_of(v->mode, pkt->len, &shape) ||
+        dll_cells(d, ub_plength_flits(shape)) > credit_most(d, pkt->vl) ||
         ub_dll_full(d, pkt->vl)) {
         return false;
     }
@@ -113,8 +116,15 @@ static CorePacket *ready(UbDll *d, unsigned vl, UbPlength *shape)
     while ((pkt = d->vlq[vl].head)) {
         if (ub_plength_of(d->v.mode, pkt->len, shape) &&
             (!pkt->error || d->cfg.mark_err)) {
-            return credit_enough(d, vl, dll_cells(d, ub_plength_flits(*shape)))
-                   ? pkt : NULL;
+            unsigned cells = dll_cells(d, ub_plength_flits(*shape));
+
+            if (credit_enough(d, vl, cells)) {
+                return pkt;
+            }
+            if (cells <= credit_most(d, vl)) {
+                return NULL;
+            }
+            /* The mode changed, and what fitted before does not now. */
         }
         drop(d, take(d, vl));
     }

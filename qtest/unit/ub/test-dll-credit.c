@@ -94,6 +94,91 @@ static void test_stall(void)
     pair_free(&p);
 }
 
+/* A packet of several cells waits for all of them, one less is not enough;
+ * blocks of the layer itself need none and pass (§4.5.1, §4.6.2). */
+static void test_stall_exact(void)
+{
+    static const UbLaneManage lm = { .req = true, .tlw = 1 };
+    const uint32_t words[3] = { 1, 2, 3 };
+    UbDllConfig cfg;
+    Pair p;
+
+    ub_dll_config_init(&cfg);
+    cfg.wish.flow_ctrl_size = 1;
+    cfg.wish.vl_enable = 1;
+    cfg.init_credit[0] = 11;
+    cfg.credit_timeout = 0;
+    pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+    p.e[1].hold = true;
+    g_assert_true(pair_send(&p, 0, 0, 40, 0)); /* 3 flits, 8 are left */
+    g_assert_true(pair_send(&p, 0, 0, 100, 1)); /* 6 flits, 2 are left */
+    g_assert_true(pair_send(&p, 0, 0, 40, 2)); /* 3 flits */
+    pair_run(&p, 1000000);
+    g_assert_cmpuint(g_queue_get_length(p.e[1].got), ==, 2);
+    g_assert_cmpuint(status(&p, 0).tx_credit[0], ==, 2);
+
+    g_assert_true(ub_dll_send_lane_manage(p.e[0].dll, &lm));
+    g_assert_true(ub_dll_send_param_exchg(p.e[0].dll, words, 3));
+    pair_send(&p, 1, 0, 100, 9); /* whose credit comes back all the same */
+    pair_run(&p, 1000000);
+    g_assert_cmpuint(p.e[1].lms, ==, 1);
+    g_assert_cmpuint(p.e[1].pxs, ==, 3);
+    g_assert_cmpuint(status(&p, 1).tx_credit[0], ==, 11);
+    g_assert_cmpuint(g_queue_get_length(p.e[1].got), ==, 2);
+
+    pair_release_all(&p.e[1]);
+    pair_run(&p, 1000000);
+    g_assert_cmpuint(g_queue_get_length(p.e[1].got), ==, 3);
+    pair_check_credits(&p);
+    pair_free(&p);
+}
+
+/* Each VL in use has credit of its own in shared mode, whatever the others
+ * take, configured or not, and however much is asked for (§4.6.1.3). */
+static void test_shared_each(void)
+{
+    for (unsigned kind = 0; kind < 3; kind++) {
+        UbDllConfig a, b;
+        UbDllStatus st;
+        Pair p;
+
+        ub_dll_config_init(&a);
+        ub_dll_config_init(&b);
+        a.tx_share = 1;
+        a.credit_timeout = 0;
+        a.queue_limit = 8 << 20;
+        for (unsigned vl = 0; vl < UB_VLS; vl++) {
+            b.init_credit[vl] = vl < 8 ? 100 : 0;
+            a.share_quota[vl] = kind == 1 ? 7 : kind == 2 ? 60000 : 0;
+        }
+        pair_up(&p, &a, &b, UB_MODE_CRC);
+        st = status(&p, 0);
+        /* 800 cells, 100 for each VL; the longest packet takes 64. */
+        for (unsigned vl = 0; vl < 8; vl++) {
+            g_assert_cmpuint(st.tx_credit[vl], ==,
+                             kind == 0 ? 50 : kind == 1 ? 7 : 100);
+        }
+        g_assert_cmpuint(st.tx_credit[8], ==, 0);
+        g_assert_cmpuint(st.tx_credit_shared, ==,
+                         kind == 0 ? 400 : kind == 1 ? 744 : 0);
+        p.e[1].hold = true;
+        for (unsigned n = 0; n < 1000; n++) {
+            g_assert_true(pair_send(&p, 0, 3, 10, n));
+        }
+        pair_run(&p, 100000);
+        g_assert_cmpuint(g_queue_get_length(p.e[1].got), ==,
+                         kind == 0 ? 450 : kind == 1 ? 751 : 100);
+        drain(&p, 1);
+        for (unsigned vl = 0; vl < 8; vl++) {
+            g_assert_true(vl == 3 || pair_send(&p, 0, vl, 10, vl));
+        }
+        pair_run(&p, 100000);
+        g_assert_cmpuint(g_queue_get_length(p.e[1].got), ==, 7);
+        pair_check_credits(&p);
+        pair_free(&p);
+    }
+}
+
 /* The example of §4.6.1.3: 6553 cells, 128 exclusive for each of two VLs,
  * SHARE_CRD 6297; shared first, then the VL's own; refilled on return. */
 static void test_shared(void)
@@ -707,7 +792,9 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/dll/credit/cost", test_cost);
     g_test_add_func("/dll/credit/stall", test_stall);
+    g_test_add_func("/dll/credit/stall-exact", test_stall_exact);
     g_test_add_func("/dll/credit/shared", test_shared);
+    g_test_add_func("/dll/credit/shared-each", test_shared_each);
     g_test_add_func("/dll/credit/return-path", test_return_path);
     g_test_add_func("/dll/credit/no-ping-pong", test_no_ping_pong);
     g_test_add_func("/dll/credit/forced", test_forced);

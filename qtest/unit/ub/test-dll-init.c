@@ -450,6 +450,106 @@ static void test_link_loss(void)
     pair_free(&p);
 }
 
+/* LinkUp lost before DLL_Normal, at either end, with blocks of the other one
+ * still arriving: DLL_Disabled, and the next link comes up (§4.2). */
+static void test_early_loss(void)
+{
+    static const UbDllState states[] = { UB_DLL_PARAM_INIT,
+                                         UB_DLL_CREDIT_INIT };
+
+    for (unsigned i = 0; i < 4; i++) {
+        UbDllState at = states[i / 2];
+        unsigned end = i % 2;
+        UbDllStatus st;
+        Pair p;
+
+        pair_init(&p, NULL, NULL);
+        p.chunk = 40;
+        pair_link(&p);
+        pair_step(&p);
+        do {
+            pair_pull(&p, !end);
+            pair_push(&p, end);
+            ub_dll_status(p.e[end].dll, &st);
+            if (st.state != at) {
+                pair_pull(&p, end);
+                pair_push(&p, !end);
+            }
+            g_assert_cmpint(st.state, <=, at);
+        } while (st.state != at);
+        ub_dll_phy_down(p.e[end].dll, p.now);
+        ub_dll_status(p.e[end].dll, &st);
+        g_assert_cmpint(st.state, ==, UB_DLL_DISABLED);
+        g_assert_false(st.link_up || st.active);
+        g_assert_cmpuint(st.rcv_ptr | st.wr_ptr, ==, 0);
+        g_assert_cmpuint(pair_pull(&p, end), ==, 0);
+        pair_pull(&p, !end);
+        pair_push(&p, end);
+        ub_dll_status(p.e[end].dll, &st);
+        g_assert_cmpuint(st.rcv_ptr | st.wr_ptr, ==, 0);
+        g_assert_cmpuint(p.e[end].ups + p.e[end].downs, ==, 0);
+
+        ub_dll_phy_down(p.e[!end].dll, p.now);
+        for (unsigned n = 0; n < 2; n++) {
+            g_byte_array_set_size(p.e[n].flits, 0);
+            g_byte_array_set_size(p.e[n].ok, 0);
+        }
+        pair_link(&p);
+        pair_run(&p, 1000000);
+        g_assert_true(p.e[0].up && p.e[1].up);
+        pair_check_credits(&p);
+        pair_free(&p);
+    }
+}
+
+/* Neither Param_Init nor Credit_Init ends before the own block was sent: the
+ * peer's may come first (§4.2). */
+static void test_own_half(void)
+{
+    static const UbBlockFormat f = { UB_MODE_CRC, UB_CRC_COVER_INFO };
+    uint8_t b[64 * UB_FLIT_SIZE], sink[256 * UB_FLIT_SIZE];
+    UbDllStatus st;
+    UbDllConfig cfg;
+    size_t n;
+    Pair p;
+
+    ub_dll_config_init(&cfg);
+    cfg.init_credit[0] = 100; /* two blocks of credits */
+    pair_init(&p, &cfg, NULL);
+    pair_link(&p);
+    ub_dll_tx(p.e[0].dll, p.now, sink, 256);
+    push_blocks(&p.e[0], p.now, b, req_set(b, UB_CB_RETRY_ACK, 0, 0));
+    push_blocks(&p.e[0], p.now, b, ub_put_init(f, b, &cfg.wish, 5));
+    ub_dll_status(p.e[0].dll, &st);
+    g_assert_cmpint(st.state, ==, UB_DLL_PARAM_INIT);
+    g_assert_cmpuint(ub_dll_tx(p.e[0].dll, p.now, sink, 5), ==, 5);
+    ub_dll_status(p.e[0].dll, &st);
+    g_assert_cmpint(st.state, ==, UB_DLL_CREDIT_INIT);
+
+    n = ub_put_crd_ack(f, b, &(UbCrdAck) {
+                           .initial = true, .send_done = true,
+                           .crd_num = { 20 },
+                       });
+    push_blocks(&p.e[0], p.now, b, n);
+    ub_dll_status(p.e[0].dll, &st);
+    g_assert_cmpint(st.state, ==, UB_DLL_CREDIT_INIT);
+    g_assert_cmpuint(st.tx_credit_init[0], ==, 20);
+    /* 512 cells on VL 1 … 7 take nine blocks; only the last has SD. */
+    for (unsigned block = 0; block < 9; block++) {
+        UbCrdAck ca;
+
+        g_assert_false(p.e[0].up);
+        g_assert_cmpuint(ub_dll_tx(p.e[0].dll, p.now, sink, 2), ==, 2);
+        ca = ub_get_crd_ack(sink);
+        g_assert_true(ca.initial);
+        g_assert_cmpint(ca.send_done, ==, block == 8);
+        g_assert_cmpuint(ca.crd_num[0], ==, block == 0 ? 63 :
+                         block == 1 ? 37 : 0);
+    }
+    g_assert_true(p.e[0].up);
+    pair_free(&p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -463,5 +563,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dll/init/bad-init", test_bad_init);
     g_test_add_func("/dll/init/config-check", test_config_check);
     g_test_add_func("/dll/init/link-loss", test_link_loss);
+    g_test_add_func("/dll/init/early-loss", test_early_loss);
+    g_test_add_func("/dll/init/own-half", test_own_half);
     return g_test_run();
 }

@@ -118,6 +118,82 @@ static void test_meta(void)
     pair_free(&p);
 }
 
+/* ERROR_FLAG is in the last DLLDB only (§4.3.2.2.4). */
+static unsigned flags_seen, blocks_seen;
+
+static void see_flags(Pair *p, unsigned from, const uint8_t *block,
+                      unsigned flits)
+{
+    if (from == 0 && ub_block_cfg(block)) {
+        bool flag = ub_block_error_flag(p->mode, block, flits);
+
+        flags_seen |= flag << blocks_seen++;
+    }
+}
+
+static void test_error_flag(void)
+{
+    for (unsigned mode = 0; mode < 2; mode++) {
+        UbDllConfig cfg;
+        CorePacket *pkt;
+        Pair p;
+
+        ub_dll_config_init(&cfg);
+        cfg.mark_err = 1;
+        pair_up(&p, &cfg, &cfg, mode);
+        p.see = see_flags;
+        flags_seen = blocks_seen = 0;
+        pkt = pair_packet(&p.e[0], 0, 6, 3000, 5);
+        pkt->error = true;
+        g_assert_true(ub_dll_send(p.e[0].dll, pkt));
+        pair_run(&p, 1000000);
+        g_assert_cmpuint(blocks_seen, ==, 5);
+        /* Other blocks have no END in Non-CRC mode, only payload there. */
+        flags_seen &= mode == UB_MODE_CRC ? ~0u : 1 << 4;
+        g_assert_cmphex(flags_seen, ==, 1 << 4);
+        pkt = g_queue_pop_head(p.e[1].got);
+        g_assert_true(pkt->error);
+        g_assert_cmpuint(pkt->len, ==, 3000);
+        core_packet_free(pkt);
+        pair_free(&p);
+    }
+}
+
+/* The flag counts in the last DLLDB only, and padding is looked at nowhere
+ * (§4.3.2.1): a peer may fill both with what it likes. */
+static void test_padding(void)
+{
+    static const UbBlockFormat crc = { UB_MODE_CRC, UB_CRC_COVER_INFO };
+    uint8_t b[2 * UB_BLOCK_SIZE], payload[640];
+    unsigned n;
+    Pair p;
+
+    for (unsigned i = 0; i < sizeof(payload); i++) {
+        payload[i] = pair_byte(7, i);
+    }
+    pair_up(&p, NULL, NULL, UB_MODE_CRC);
+    n = ub_pack_packet(crc, 0, 6, 0, payload, sizeof(payload), false, b, 64);
+    g_assert_cmpuint(n, ==, 33);
+    b[UB_BLOCK_SIZE - 4] |= 0x40; /* ERROR_FLAG in the first block */
+    ub_seal_block(crc, b, 32, true, true);
+    memset(b + UB_BLOCK_SIZE + 10, 0xff, 6); /* padding of the last one */
+    ub_seal_block(crc, b + UB_BLOCK_SIZE, 1, true, false);
+    ub_dll_rx(p.e[1].dll, p.now, b, n, NULL);
+    g_assert_false(((CorePacket *)g_queue_peek_head(p.e[1].got))->error);
+    pair_expect(&p, 1, 0, sizeof(payload), 7);
+    g_assert_cmpuint(p.e[1].peer_errors, ==, 0);
+    pair_free(&p);
+
+    pair_up(&p, NULL, NULL, UB_MODE_NON_CRC);
+    n = ub_pack_packet((UbBlockFormat) { UB_MODE_NON_CRC }, 0, 6, 0, payload,
+                       5, false, b, 64);
+    g_assert_cmpuint(n, ==, 1);
+    memset(b + 9, 0xff, 10); /* up to END */
+    ub_dll_rx(p.e[1].dll, p.now, b, n, NULL);
+    pair_expect(&p, 1, 0, 5, 7);
+    pair_free(&p);
+}
+
 static void test_pool(void)
 {
     CorePacketPool *pool = core_packet_pool_new(32, 3);
@@ -155,6 +231,8 @@ int main(int argc, char **argv)
     g_test_add_data_func("/dll/packets/chunks/non-crc",
                          GUINT_TO_POINTER(UB_MODE_NON_CRC), test_chunks);
     g_test_add_func("/dll/packets/meta", test_meta);
+    g_test_add_func("/dll/packets/error-flag", test_error_flag);
+    g_test_add_func("/dll/packets/padding", test_padding);
     g_test_add_func("/dll/packets/pool", test_pool);
     return g_test_run();
 }
