@@ -47,7 +47,6 @@ typedef struct UbLmsmConfig {
     uint8_t link_id;                /* what a primary port assigns */
     bool auto_speed;                /* primary climbs to the target itself */
     uint8_t eq_mode;                /* PHY Link Control 2 [5:4] */
-    bool perform_eq;                /* PHY Link Control 2 [7] */
     uint8_t fec_support;            /* DLTB symbol 7 */
     uint8_t interleave_support;     /* DLTB symbol 10 */
     uint8_t fec_mode[UB_DATA_RATES];/* PHY Link Control 6, 7 */

@@ -20,8 +20,11 @@ unsigned lmsm_choose_fec(const UbLmsm *l, unsigned wish)
     if (wish <= UB_LTB_FEC_T4 && lmsm_both_support(l, wish)) {
         return wish;
     }
-    return lmsm_both_support(l, UB_LTB_FEC_T4) ? UB_LTB_FEC_T4
-         : lmsm_both_support(l, UB_LTB_FEC_T2) ? UB_LTB_FEC_T2 : UB_LTB_FEC_BYPASS;
+    if (lmsm_both_support(l, UB_LTB_FEC_T4)) {
+        return UB_LTB_FEC_T4;
+    }
+    return lmsm_both_support(l, UB_LTB_FEC_T2) ? UB_LTB_FEC_T2
+                                               : UB_LTB_FEC_BYPASS;
 }
 
 /* Interleave needs both ends at the widths of both directions. */
@@ -35,16 +38,18 @@ bool lmsm_choose_interleave(const UbLmsm *l, unsigned rate, unsigned fec)
 
 static void conf_active_enter(UbLmsm *l)
 {
-    unsigned mask = 0;
+    unsigned mask = 0, fec;
 
     for (unsigned i = 0; i < l->rx_n; i++) {
         mask |= l->rx_phys[i] < UB_LMSM_LANES ? 1u << l->rx_phys[i] : 0;
     }
     l->ops->rx_map(l->opaque, l->rx_phys);
     l->ops->rx_enable(l->opaque, mask, l->rate);
-    l->fec = (uint8_t)lmsm_choose_fec(l, l->cfg.fec_mode[l->rate]);
-    lmsm_set_fec(l, l->fec, lmsm_choose_interleave(l, l->rate, l->fec), l->link_up ? l->crc
-                 : l->cfg.crc_mode[l->rate]);
+    fec = lmsm_choose_fec(l, l->cfg.fec_mode[l->rate]);
+    /* CLTBs do not speak of the CRC: a new link begins with the registers'
+     * reset value, and the first Retrain may change it. */
+    lmsm_set_fec(l, fec, lmsm_choose_interleave(l, l->rate, fec),
+                 l->link_up ? l->crc : UB_LTB_CRC30);
     if (!l->link_up) {
         l->eq_mode = l->cfg.eq_mode;
     }
@@ -252,6 +257,9 @@ static void send_null_enter(UbLmsm *l)
 {
     l->changed_speed_retrain = false;
     l->change_speed = false;
+    /* What was lost in training was found again, or it could not be left. */
+    l->got_loss = 0;
+    l->got_framing = false;
     lmsm_tx_sdf(l);
     l->nulls_sent = 0;
     if (!l->link_up) {
@@ -269,6 +277,10 @@ static bool send_null_step(UbLmsm *l)
     }
     if (!l->sdf && lmsm_any_run(l, UB_LTB_DLTB, 2)) {
         return lmsm_go(l, UB_T_SN_DLTB);
+    }
+    if (l->got_loss || l->got_framing || (l->sdf && l->sdf != l->rx_n)) {
+        l->retrain_num += l->retrain_num < 0xff;
+        return lmsm_go(l, UB_T_SN_LOST);
     }
     l->heard = l->nulls || l->null_ok;
     if (l->null_ok && l->nulls_sent >= NULLS_TX) {

@@ -58,7 +58,8 @@ static void idle_enter(UbLmsm *l)
     l->want_retrain = l->want_width = l->want_speed = false;
     l->got_edf = l->got_framing = l->got_retry = l->got_ei = false;
     l->got_loss = 0;
-    l->reconf = l->from_eq = l->request_eq = l->sdf = false;
+    l->reconf = l->from_eq = l->request_eq = l->want_eq = false;
+    l->sdf = 0;
     lmsm_set_rate(l, l->fix_data_rate_mode ? l->cfg.target_rate : 0);
     if (l->start) {
         l->settle_at = l->now + lmsm_ns(l, l->cfg.restart_delay);
@@ -372,7 +373,8 @@ void lmsm_discovery_enter(UbLmsm *l)
     l->refused = 0;
     l->reversed = false;
     l->reconf = l->want_width = false;
-    l->sdf = l->null_ok = false;
+    l->sdf = 0;
+    l->null_ok = false;
     l->nulls = 0;
     l->changed_speed_retrain = false;
     memset(l->rx_phys, UB_LMSM_NO_LANE, sizeof(l->rx_phys));
@@ -482,7 +484,8 @@ static unsigned expected_lanes(UbLmsm *l)
     for (unsigned i = 0; i < UB_LMSM_LANES; i++) {
         UbLmsmLane *lane = lmsm_rx_lane(l, i);
 
-        if (lane && lane->ok && ub_ltb_tlw(lane->ltb) < n) {
+        if (lane && lane->ok && ub_width_valid(ub_ltb_tlw(lane->ltb)) &&
+            ub_ltb_tlw(lane->ltb) < n) {
             n = ub_ltb_tlw(lane->ltb);
         }
     }
@@ -528,7 +531,8 @@ static void adopt(UbLmsm *l)
         if (!lane || !lane->run || !disc_type(lane->ltb)) {
             continue;
         }
-        if (ub_ltb_tlw(lane->ltb) < l->rx_n) {
+        if (ub_width_valid(ub_ltb_tlw(lane->ltb)) &&
+            ub_ltb_tlw(lane->ltb) < l->rx_n) {
             l->rx_n = (uint8_t)ub_ltb_tlw(lane->ltb);
         }
         l->peer_all = l->peer_adv = (uint16_t)ub_ltb_rates(lane->ltb);

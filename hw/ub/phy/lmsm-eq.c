@@ -66,16 +66,29 @@ bool lmsm_eq_mismatch(UbLmsm *l)
     for (unsigned i = 0; i < l->rx_n; i++) {
         const UbLmsmLane *lane = lmsm_rx_lane(l, i);
         const UbLmsmEqLane *e = &l->eql[i];
-        unsigned pre;
+        UbEqSetting got;
 
+        /* EQ_Initial alone has no coefficients. */
         if (!lane || !lane->run || !e->has_best ||
-            lane->ltb[0] != UB_LTB_RETR_ACTIVE) {
+            (lane->ltb[0] != UB_LTB_RETR_ACTIVE &&
+             lane->ltb[0] != UB_LTB_RETR_CONFIRM)) {
             continue;
         }
-        pre = pam4 ? ub_ltb_retr_pre1(lane->ltb) : ub_ltb_retr_pre(lane->ltb);
-        if (ub_ltb_retr_cursor(lane->ltb) != e->best.cursor ||
-            ub_ltb_retr_post(lane->ltb) != e->best.post ||
-            pre != e->best.pre[0]) {
+        got = (UbEqSetting) {
+            .preset = (uint8_t)ub_ltb_local_preset(lane->ltb),
+            .cursor = (uint8_t)ub_ltb_retr_cursor(lane->ltb),
+            .post = (uint8_t)ub_ltb_retr_post(lane->ltb),
+        };
+        if (pam4) {
+            got.pre[0] = (uint8_t)ub_ltb_retr_pre1(lane->ltb);
+            got.pre[1] = (uint8_t)ub_ltb_retr_pre2(lane->ltb);
+            got.pre[2] = (uint8_t)ub_ltb_retr_pre3(lane->ltb);
+        } else {
+            got.pre[0] = (uint8_t)ub_ltb_retr_pre(lane->ltb);
+        }
+        if (got.cursor != e->best.cursor || got.post != e->best.post ||
+            memcmp(got.pre, e->best.pre, sizeof(got.pre)) ||
+            (e->best.by_preset && got.preset != e->best.preset)) {
             return true;
         }
     }
@@ -130,7 +143,7 @@ static bool leave(UbLmsm *l, UbLmsmTransitionId id, unsigned bits)
 
     set_state1(l, bits);
     if (ub_lmsm_transitions[id].to == UB_LMSM_CHANGE_SPEED) {
-        l->speed_reason = 1;    /* back to the rate at Retrain entry */
+        l->speed_reason = LMSM_SPEED_BACK;
         ok = false;
     }
     if (ok) {
@@ -187,6 +200,7 @@ static void coarse_enter(UbLmsm *l)
                                        UB_EQS_ACTIVE_OK);
     if (l->from == UB_LMSM_RETR_ACTIVE) {
         l->eq_complete = 0;
+        l->want_eq = false;
     }
     l->start_eq_init = false;
     /* The primary's time to move on is longer (§3.4.3.10). */
@@ -466,7 +480,8 @@ static void evaluate_lane(UbLmsm *l, unsigned i)
             e->best_eye = (uint8_t)eye;
         }
         ask_next(l, e);
-    } else if (!e->accepted && l->now >= e->asked_at + lmsm_ns(l, ASK_TIMEOUT)) {
+    } else if (!e->accepted &&
+               l->now >= e->asked_at + lmsm_ns(l, ASK_TIMEOUT)) {
         ask_next(l, e);
     }
     if (!e->done) {

@@ -6,8 +6,7 @@
  */
 #include "lmsm_internal.h"
 
-enum { SPEED_NORMAL, SPEED_BACK, SPEED_DR0 };
-
+#define BER_LIMIT MS(22)    /* to measure and choose, §3.4.3.8 */
 #define RATES_UP_TO(dr) ((2u << (dr)) - 1)
 
 /* ---------------------------------------------------------------- rates -- */
@@ -88,7 +87,8 @@ void lmsm_agree(UbLmsm *l)
 {
     l->seen[l->rate] = (UbLmsmModes) {
         .fec = l->cfg.fec_mode[l->rate],
-        .crc = l->cfg.crc_mode[l->rate],
+        /* Config asks no register for it. */
+        .crc = l->visited_retrain ? l->cfg.crc_mode[l->rate] : l->crc,
         .interleave = l->cfg.interleave >> l->rate & 1,
     };
     l->agreed[l->rate] = (UbLmsmModes) { l->fec, l->crc, l->interleave };
@@ -118,8 +118,10 @@ static void settle_modes(UbLmsm *l, const uint8_t *ltb)
     }
     if (ub_ltb_fec_reject(ltb)) {
         fec = UB_LTB_FEC_T4;
-    } else if (fec > UB_LTB_FEC_T4 || fec < l->cfg.fec_min ||
-               !lmsm_both_support(l, fec)) {
+    } else if (fec > UB_LTB_FEC_T4 || !lmsm_both_support(l, fec) ||
+               (fec < l->cfg.fec_min &&
+                ub_ltb_ber_status(ltb) == UB_BER_DONE)) {
+        /* Only what the peer chose by measuring may be found too weak. */
         fec = UB_LTB_FEC_T4;
         l->fec_reject = true;
     }
@@ -141,6 +143,20 @@ static void settle_modes(UbLmsm *l, const uint8_t *ltb)
 }
 
 /* ----------------------------------------------------------------- RLTB -- */
+
+/* §3.4.3.8: an EQ_Initial exchange goes before a rate not yet equalised. */
+static bool wants_eq(const UbLmsm *l)
+{
+    return l->change_speed && l->next_rate > l->rate &&
+           l->eq_mode != UB_EQ_SKIP && !l->bypass_equalization &&
+           (!(l->eq_complete >> l->next_rate & 1) || l->want_eq);
+}
+
+/* Software wants an equalisation that has been done before. */
+static bool wants_redo(const UbLmsm *l)
+{
+    return wants_eq(l) && (l->eq_complete >> l->next_rate & 1);
+}
 
 void lmsm_build_rltb(const UbLmsm *l, unsigned lane, uint8_t *ltb,
                      UbLtbType type)
@@ -173,7 +189,7 @@ void lmsm_build_rltb(const UbLmsm *l, unsigned lane, uint8_t *ltb,
     ub_ltb_set_fec_reject(ltb, confirm && l->fec_reject);
     ub_ltb_set_interleave_reject(ltb, confirm && l->il_reject);
     ub_ltb_set_ber_status(ltb, l->ber_status);
-    ub_ltb_set_request_eq(ltb, l->request_eq);
+    ub_ltb_set_request_eq(ltb, l->request_eq || wants_redo(l));
     ub_ltb_set_local_preset(ltb, eq->preset);
 }
 
@@ -186,7 +202,8 @@ static bool is_rltb(const uint8_t *ltb)
 
 static void start_ber(UbLmsm *l)
 {
-    int64_t window = l->cfg.ber_window < MS(22) ? l->cfg.ber_window : MS(22);
+    int64_t window = l->cfg.ber_window < BER_LIMIT ? l->cfg.ber_window
+                                                   : BER_LIMIT;
 
     l->ber_status = UB_BER_NONE;
     l->ber_ltbs = l->ber_bad = 0;
@@ -196,15 +213,34 @@ static void start_ber(UbLmsm *l)
     }
 }
 
-/* Any broken block asks for FEC; one in a thousand for the strong mode. */
+/*
+ * Any broken block asks for FEC; one in a thousand for the strong mode.  The
+ * peer is given the rest of the 22 ms to show the choice, or to reject it.
+ */
 static void end_ber(UbLmsm *l)
 {
     l->ber_status = UB_BER_DONE;
+    l->settle_at = l->entered + lmsm_ns(l, BER_LIMIT);
+    lmsm_forget(l);
     if (l->ber_bad * 1000u > l->ber_ltbs) {
         l->wish.fec = (uint8_t)lmsm_choose_fec(l, UB_LTB_FEC_T4);
     } else if (l->ber_bad && l->wish.fec == UB_LTB_FEC_BYPASS) {
         l->wish.fec = (uint8_t)lmsm_choose_fec(l, UB_LTB_FEC_T2);
     }
+}
+
+static bool choice_answered(UbLmsm *l)
+{
+    for (unsigned i = 0; i < l->rx_n; i++) {
+        const UbLmsmLane *lane = lmsm_rx_lane(l, i);
+
+        if (lane && lane->run >= 2 && is_rltb(lane->ltb) &&
+            (ub_ltb_fec_reject(lane->ltb) ||
+             ub_ltb_retr_fec(lane->ltb) == l->wish.fec)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void retr_active_enter(UbLmsm *l)
@@ -234,13 +270,15 @@ static void retr_active_enter(UbLmsm *l)
     }
     l->got_edf = l->want_retrain = l->got_framing = l->got_retry = false;
     l->got_loss = 0;
-    l->got_ei = l->sdf = l->null_ok = l->fec_reject = l->il_reject = false;
+    l->got_ei = l->null_ok = l->fec_reject = l->il_reject = false;
+    l->sdf = 0;
     l->nulls = 0;
     if (l->link_ready) {
         l->link_ready = false;
         lmsm_status(l, UB_PHY_ST_READY);
     }
     advertise(l);
+    l->next_rate = (uint8_t)next_rate(l);
     make_wish(l);
     start_ber(l);
 }
@@ -308,11 +346,11 @@ static bool retr_active_timeout(UbLmsm *l)
             return lmsm_go(l, UB_T_RA_TIMEOUT_SPEED);
         }
         if (!l->rate_changed && l->rate > 0) {
-            go_change_speed(l, UB_T_RA_TIMEOUT_DR0, SPEED_DR0);
+            go_change_speed(l, UB_T_RA_TIMEOUT_DR0, LMSM_SPEED_DR0);
             return true;
         }
         if (l->rate_changed && l->rate > 0) {
-            go_change_speed(l, UB_T_RA_TIMEOUT_BACK, SPEED_BACK);
+            go_change_speed(l, UB_T_RA_TIMEOUT_BACK, LMSM_SPEED_BACK);
             return true;
         }
         if (l->seen_blocks && !l->changed_speed_retrain &&
@@ -344,6 +382,10 @@ static bool retr_active_step(UbLmsm *l)
         }
         end_ber(l);
     }
+    if (l->ber_status == UB_BER_DONE && l->now < l->settle_at &&
+        !choice_answered(l)) {
+        return false;
+    }
     if (lmsm_all_ok(l, l->rx_n) && lmsm_sent(l)) {
         return lmsm_go(l, UB_T_RA_MATCH);
     }
@@ -364,14 +406,6 @@ const LmsmState lmsm_retr_active = {
 };
 
 /* ------------------------------------------------------ Retrain.Confirm -- */
-
-/* §3.4.3.8: an EQ_Initial exchange goes before a rate not yet equalised. */
-static bool wants_eq(const UbLmsm *l)
-{
-    return l->change_speed && l->next_rate > l->rate &&
-           l->eq_mode != UB_EQ_SKIP && !l->bypass_equalization &&
-           (!(l->eq_complete >> l->next_rate & 1) || l->cfg.perform_eq);
-}
 
 static void retr_confirm_enter(UbLmsm *l)
 {
@@ -481,7 +515,7 @@ static bool retr_confirm_step(UbLmsm *l)
         l->refused = (uint16_t)(lmsm_target_rates(l) &
                                 ~RATES_UP_TO(l->next_rate));
         l->start_eq_init = l->c3 || l->seen_c3;
-        go_change_speed(l, UB_T_RC_SPEED, SPEED_NORMAL);
+        go_change_speed(l, UB_T_RC_SPEED, LMSM_SPEED_NORMAL);
         return true;
     }
     if (lmsm_all_ok(l, l->rx_n) && lmsm_sent(l)) {
@@ -489,11 +523,11 @@ static bool retr_confirm_step(UbLmsm *l)
     }
     if (!l->speed_ok && !l->fix_data_rate_mode && peer_idle(l)) {
         if (l->rate_changed && !l->seen_c1) {
-            go_change_speed(l, UB_T_RC_EI_BACK, SPEED_BACK);
+            go_change_speed(l, UB_T_RC_EI_BACK, LMSM_SPEED_BACK);
             return true;
         }
         if (!l->rate_changed && !l->seen_c1 && !l->seen_c3) {
-            go_change_speed(l, UB_T_RC_EI_DR0, SPEED_DR0);
+            go_change_speed(l, UB_T_RC_EI_DR0, LMSM_SPEED_DR0);
             return true;
         }
     }
@@ -517,13 +551,13 @@ const LmsmState lmsm_retr_confirm = {
 
 static void change_speed_enter(UbLmsm *l)
 {
-    bool normal = l->speed_reason == SPEED_NORMAL;
+    bool normal = l->speed_reason == LMSM_SPEED_NORMAL;
 
-    if (l->speed_reason == SPEED_BACK) {
+    if (l->speed_reason == LMSM_SPEED_BACK) {
         /* The new rate failed: do not climb to it again unasked. */
         l->bad_rates |= (uint16_t)(1u << l->rate);
         l->next_rate = l->entry_rate;
-    } else if (l->speed_reason == SPEED_DR0) {
+    } else if (l->speed_reason == LMSM_SPEED_DR0) {
         l->next_rate = 0;
     }
     if (!normal) {
@@ -560,7 +594,7 @@ static bool change_speed_step(UbLmsm *l)
     }
     if (idle && l->now >= l->rate_at) {
         lmsm_set_rate(l, l->next_rate);
-        l->changed_speed_retrain = l->speed_reason == SPEED_NORMAL;
+        l->changed_speed_retrain = l->speed_reason == LMSM_SPEED_NORMAL;
         l->rate_changed = l->changed_speed_retrain;
         l->change_speed = false;
         lmsm_eq_start_rate(l);

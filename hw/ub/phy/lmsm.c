@@ -150,18 +150,6 @@ bool lmsm_all_ok(UbLmsm *l, unsigned lanes)
     return lanes != 0;
 }
 
-bool lmsm_any_ok(UbLmsm *l)
-{
-    for (unsigned i = 0; i < l->rx_n; i++) {
-        UbLmsmLane *lane = lmsm_rx_lane(l, i);
-
-        if (lane && lane->ok) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool lane_run(UbLmsm *l, unsigned logical, UbLtbKind kind, unsigned run)
 {
     UbLmsmLane *lane = lmsm_rx_lane(l, logical);
@@ -378,20 +366,22 @@ void ub_lmsm_rx_ltb(UbLmsm *l, int64_t now, unsigned lane,
                     const uint8_t ltb[UB_LMB_SYMBOLS])
 {
     UbLmsmLane *rx;
+    bool ours;
 
     if (lane >= UB_LMSM_LANES) {
         return;
     }
     l->now = now;
     rx = &l->lane[lane];
+    ours = lmsm_configured(l, rx);
     rx->ltbs++;
-    l->ber_ltbs++;
+    l->ber_ltbs += ours;
     rx->eei = false;
     if (!ub_ltb_good(ltb)) {
         rx->crc_errors++;
         rx->kind_errors[ub_ltb_kind(ltb[0])]++;
         rx->run = 0;
-        l->ber_bad++;
+        l->ber_bad += ours;
         l->errors |= UB_PHY_ERR_LTB_CRC;
         lmsm_status(l, UB_PHY_ST_ERROR);
         return;
@@ -403,7 +393,7 @@ void ub_lmsm_rx_ltb(UbLmsm *l, int64_t now, unsigned lane,
         rx->run = 1;
     }
     rx->idle = false;
-    l->seen_blocks |= rx->run >= 2;
+    l->seen_blocks |= ours && rx->run >= 2;
     evaluate(l, rx);
     lmsm_width_ltb(l);
 }
@@ -444,7 +434,7 @@ void ub_lmsm_rx_edf(UbLmsm *l, int64_t now)
 {
     l->now = now;
     l->got_edf = true;
-    l->sdf = false;
+    l->sdf = 0;
     /* Null Blocks of the stream that ends here do not answer for the next. */
     l->nulls = 0;
     l->null_ok = false;
@@ -456,7 +446,7 @@ void ub_lmsm_rx_sdf(UbLmsm *l, int64_t now, unsigned width)
     l->now = now;
     l->nulls = 0;
     l->null_ok = false;
-    l->sdf = true;
+    l->sdf = (uint8_t)width;
     l->got_edf = false;
     for (unsigned i = 0; i < UB_LMSM_LANES; i++) {
         l->lane[i].run = 0;         /* met conditions stay met */
@@ -466,8 +456,8 @@ void ub_lmsm_rx_sdf(UbLmsm *l, int64_t now, unsigned width)
 void ub_lmsm_rx_blocks(UbLmsm *l, int64_t now, unsigned n, bool null)
 {
     l->now = now;
-    if (!l->sdf) {
-        return;
+    if (l->sdf != l->rx_n) {
+        return;                     /* no stream, or not one of our width */
     }
     l->nulls = null ? l->nulls + n : 0;
     if (l->nulls >= 8) {
@@ -655,6 +645,9 @@ const char *ub_lmsm_config_check(const UbLmsmConfig *c)
          !(c->rates >> c->target_rate & 1))) {
         return "target rate is not supported";
     }
+    if (c->speed_hold_fail <= c->speed_hold) {
+        return "idle of a failed change of rate must be the longer one";
+    }
     if (!c->lane_down_n || c->lane_down_n == 255) {
         return "missed AMCTLs before a lane is dropped must be 1 to 254";
     }
@@ -718,6 +711,11 @@ void ub_lmsm_request_speed(UbLmsm *l)
 {
     l->bad_rates = l->refused = 0;
     l->want_speed = true;
+}
+
+void ub_lmsm_request_eq(UbLmsm *l)
+{
+    l->want_eq = true;
 }
 
 void ub_lmsm_request_retry(UbLmsm *l)

@@ -101,6 +101,7 @@ typedef enum UbLmsmState {
     X(SN_NULLS, SEND_NULLBLOCK, LINK_ACTIVE, 0, "8 null blocks")             \
     X(SN_UPPER, SEND_NULLBLOCK, DISC_ACTIVE, 0, "width reconfiguration")     \
     X(SN_DLTB, SEND_NULLBLOCK, DISC_ACTIVE, 0, "2 DLTBs on a lane")          \
+    X(SN_LOST, SEND_NULLBLOCK, RETR_ACTIVE, 0, "AMCTL or framing lost")      \
     X(SN_TIMEOUT, SEND_NULLBLOCK, RETR_ACTIVE, 0, "timeout")                 \
     X(SN_TIMEOUT_IDLE, SEND_NULLBLOCK, LINK_IDLE, 0,                         \
       "timeout, retrains used up")                                           \
@@ -351,7 +352,8 @@ typedef struct UbLmsm {
     int64_t refresh_at, settle_at, rate_at;
     bool reversed, seen_blocks, seen_c1, seen_c3, peer_speed;
     bool rate_changed, speed_ok, c3, request_eq, from_eq;
-    bool null_ok, sdf, il_reject, fec_reject, rate_pending;
+    bool null_ok, il_reject, fec_reject, rate_pending;
+    uint8_t sdf;                /* lanes of the SDF that began the stream */
     uint32_t nulls, nulls_sent;
     bool visited_retrain;
     uint8_t speed_reason;       /* private: why Change_Speed was entered */
@@ -363,7 +365,7 @@ typedef struct UbLmsm {
     UbLmsmModes agreed[UB_DATA_RATES];
 
     /* Requests noted between polls. */
-    bool want_retrain, want_width, want_speed, got_edf, got_framing, got_retry;
+    bool want_retrain, want_width, want_speed, want_eq, got_edf, got_framing, got_retry;
     uint16_t refused;               /* rates that the peer did not want */
     bool reconf;                /* Retrain is on its way to Discovery */
     uint8_t got_loss;           /* lanes that lost AMCTL lock or fell idle */
@@ -404,6 +406,9 @@ void ub_lmsm_disable(UbLmsm *l, int64_t now, bool disable);
 void ub_lmsm_request_retrain(UbLmsm *l);    /* PHY Link Control 1 [31] */
 void ub_lmsm_request_width(UbLmsm *l);      /* to cfg.target_tx/rx by Retrain */
 void ub_lmsm_request_speed(UbLmsm *l);      /* to cfg.target_rate */
+/* The next rise of the rate equalises, done before or not: PHY Link Control 2
+ * [7] */
+void ub_lmsm_request_eq(UbLmsm *l);
 void ub_lmsm_request_retry(UbLmsm *l);      /* data link layer retry failed */
 
 /*

@@ -13,6 +13,10 @@
 
 enum { LMSM_TX_IDLE, LMSM_TX_TRAIN, LMSM_TX_DATA };
 
+/* Why Change_Speed was entered: to the rate agreed on, or because a rate
+ * failed, back to that at Retrain entry or down to Data Rate 0. */
+enum { LMSM_SPEED_NORMAL, LMSM_SPEED_BACK, LMSM_SPEED_DR0 };
+
 /* One row per state. */
 typedef struct LmsmState {
     const char *name;
@@ -51,7 +55,6 @@ bool lmsm_sent(const UbLmsm *l);                    /* need is met */
 /* The receive lane of a logical number, NULL if there is none. */
 UbLmsmLane *lmsm_rx_lane(UbLmsm *l, unsigned logical);
 bool lmsm_all_ok(UbLmsm *l, unsigned lanes);
-bool lmsm_any_ok(UbLmsm *l);
 /* A run of `run` blocks of `kind` on one / on all configured lanes. */
 bool lmsm_any_run(UbLmsm *l, UbLtbKind kind, unsigned run);
 bool lmsm_all_run(UbLmsm *l, UbLtbKind kind, unsigned run);

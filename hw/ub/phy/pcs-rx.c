@@ -25,6 +25,8 @@ UbPcsRx *ub_pcs_rx_new(const UbPcsParams *p, const UbPcsRxOps *ops,
     }
     rx = ub_pcs_alloc(sizeof(*rx));
     rx->params = *p;
+    /* A lane remembers one AMCTL: another must not come within the skew. */
+    rx->skew = MIN(p->skew, MIN(p->period[0], p->period[1]) - 1);
     rx->ops = *ops;
     rx->opaque = opaque;
     rx->next_fec = UB_FEC_T4;
@@ -49,7 +51,7 @@ static void stream_end(RxLane *lane)
 {
     lane->stream = lane->active = false;
     lane->mark = RX_MARK_NONE;
-    lane->missed = false;
+    lane->missed = lane->late = lane->moved = false;
     lane->n = 0;
 }
 
@@ -308,6 +310,10 @@ static void consume(UbPcsRx *rx, size_t n)
             lane->missed = lane->missed_at >= n;
             lane->missed_at -= lane->missed ? n : 0;
         }
+        if (lane->moved) {
+            lane->moved = lane->moved_at >= n;
+            lane->moved_at -= lane->moved ? n : 0;
+        }
     }
 }
 
@@ -449,7 +455,7 @@ static bool begin(UbPcsRx *rx, bool all)
     if (count < lane[0]->sdf_width) {
         least = 0;
     }
-    if (all && most - least > rx->params.skew) {
+    if (all && most - least > rx->skew) {
         overflow(rx);
         return false;
     }
@@ -508,7 +514,7 @@ static bool change_width(UbPcsRx *rx, unsigned width, size_t at, bool all)
     unsigned count = joiners(rx, lane, &least, &most);
 
     if (width > old && count < width - old) {
-        if (all && most > rx->params.skew) {
+        if (all && most > rx->skew) {
             overflow(rx);
         }
         return false;
@@ -613,7 +619,7 @@ static bool skewed(UbPcsRx *rx)
             }
         }
     }
-    return least < most && most - least > rx->params.skew;
+    return least < most && most - least > rx->skew;
 }
 
 /* Start, drain and change as far as the lanes allow.  `all`: every lane has

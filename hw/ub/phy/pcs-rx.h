@@ -71,7 +71,10 @@ typedef struct RxLane {
     uint8_t sdf_width;      /* of SDF or of the mark */
     uint8_t sdf_lid;
     bool missed;            /* an AMCTL was missed at column missed_at */
+    bool late;              /* ... and nothing taken since */
     size_t missed_at;
+    bool moved;             /* a new period began at column moved_at */
+    size_t moved_at;
     size_t n;               /* columns in fifo */
     uint8_t fifo[RX_FIFO];
 } RxLane;
@@ -85,6 +88,7 @@ struct UbPcsRx {
     uint8_t next_fec, next_codecs; /* for the next SDF */
     uint8_t map[UB_LANES];
     uint8_t period;      /* index in use, for lanes that join */
+    uint32_t skew;       /* most symbols between the first and the last lane */
     bool overflowed;     /* a deskew buffer is full */
     bool busy;           /* inside ub_pcs_rx: changes of lanes wait */
     bool want_reset, want_enable;

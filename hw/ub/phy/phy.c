@@ -38,6 +38,8 @@ struct UbPhy {
     uint8_t rx_mask;        /* wires the receiver hunts on */
     uint8_t phys[UB_LANES]; /* wire of each logical TX lane */
     bool talk;              /* the peer has begun to send more than fill */
+    bool open;              /* its stream was active, and no EDF yet */
+    bool leaving;           /* we left Link_Active before it ended */
     uint8_t null_flit[UB_FLIT];
     uint8_t flits[(PULL + FILL) * UB_FLIT];
     uint8_t buf[UB_LANES][RUN_CAP];
@@ -148,8 +150,7 @@ static void fill_to_amctl(UbPhy *phy)
 {
     size_t room;
 
-    while (phy->lmsm.state == UB_LMSM_LINK_ACTIVE &&
-           (room = ub_pcs_tx_flit_room(phy->tx))) {
+    while ((room = ub_pcs_tx_flit_room(phy->tx))) {
         size_t want = room < PULL ? room : PULL;
         size_t n = phy->ops.pull_flits(phy->opaque, phy->flits, want);
 
@@ -168,7 +169,6 @@ static void op_tx_train(void *o, unsigned lanes, const uint8_t *phys,
     size_t n;
 
     if (ub_pcs_tx_state(phy->tx) == UB_PCS_DATA) {
-        fill_to_amctl(phy);
         drive(phy, step_edf, 0);
     }
     ship(phy);
@@ -375,11 +375,27 @@ static void op_rx_enable(void *o, unsigned mask, unsigned rate)
                      rate_precode(phy, rate));
 }
 
+/*
+ * The peer's stream has ended: what is above learns that Link_Active was left
+ * only now, so that it takes what was on its way.
+ */
+static void stream_over(UbPhy *phy)
+{
+    phy->open = false;
+    if (phy->leaving) {
+        phy->leaving = false;
+        if (phy->ops.active) {
+            phy->ops.active(phy->opaque, false);
+        }
+    }
+}
+
 static void op_rx_relock(void *o)
 {
     UbPhy *phy = o;
 
     ub_pcs_rx_relock(phy->rx, phy->rx_mask);
+    stream_over(phy);
 }
 
 static void op_rx_fec(void *o, unsigned fec, bool interleave)
@@ -424,7 +440,8 @@ static void rx_flits(void *o, const uint8_t *flits, size_t n, bool fec_ok)
     UbPhy *phy = o;
     unsigned state = phy->lmsm.state;
 
-    if (state != UB_LMSM_LINK_ACTIVE) {
+    /* Behind our own EDF the peer's stream goes on until it answers. */
+    if (!phy->open) {
         size_t i = 0;
 
         while (fec_ok && i < n && !phy->talk && is_null(flits + i * UB_FLIT)) {
@@ -480,10 +497,12 @@ static void rx_event(void *o, UbPcsEvent ev, unsigned lane, uint32_t arg)
     switch (ev) {
     case UB_PCS_SDF:
         phy->talk = false;
+        stream_over(phy);
         ub_pcs_rx_clear_ber(phy->rx);
         ub_lmsm_rx_sdf(l, phy->now, arg);
         break;
     case UB_PCS_EDF:
+        stream_over(phy);
         ub_lmsm_rx_edf(l, phy->now);
         break;
     case UB_PCS_WIDTH:
@@ -578,13 +597,23 @@ static void op_transition(void *o, UbLmsmTransitionId id, int64_t now)
 {
     UbPhy *phy = o;
     const UbLmsm *l = &phy->lmsm;
+    bool left = l->from == UB_LMSM_LINK_ACTIVE && l->link_up;
 
-    if (phy->ops.active) {
-        if (l->state == UB_LMSM_LINK_ACTIVE) {
-            phy->ops.active(phy->opaque, true);
-        } else if (l->from == UB_LMSM_LINK_ACTIVE && l->link_up) {
-            phy->ops.active(phy->opaque, false);
-        }
+    if (l->state == UB_LMSM_LINK_ACTIVE) {
+        stream_over(phy);
+        phy->open = true;
+    } else if (!l->link_up) {
+        phy->open = phy->leaving = false;
+    } else if (left && ub_pcs_tx_state(phy->tx) == UB_PCS_DATA) {
+        /* A block begun is finished before EDF cuts the stream. */
+        fill_to_amctl(phy);
+    }
+    phy->leaving |= left;
+    if (left && !phy->open) {
+        stream_over(phy);
+    }
+    if (phy->ops.active && l->state == UB_LMSM_LINK_ACTIVE) {
+        phy->ops.active(phy->opaque, true);
     }
     if (phy->ops.transition) {
         phy->ops.transition(phy->opaque, ub_lmsm_state_name(l->from),
@@ -707,10 +736,7 @@ const char *ub_phy_configure(UbPhy *phy, const UbLmsmConfig *cfg)
     const char *why = ub_lmsm_config_check(cfg);
 
     if (!why) {
-        bool perform_eq = phy->lmsm.cfg.perform_eq;
-
         phy->lmsm.cfg = *cfg;
-        phy->lmsm.cfg.perform_eq |= perform_eq;
     }
     return why;
 }
@@ -758,7 +784,7 @@ bool ub_phy_request(UbPhy *phy, int64_t now, UbPhyRequest request)
         ub_lmsm_request_retry(l);
         return true;
     case UB_PHY_REQ_EQUALIZE:
-        l->cfg.perform_eq = true;
+        ub_lmsm_request_eq(l);
         return true;
     case UB_PHY_REQ_QDLWS:
         return ub_lmsm_qdlws(l, now, l->cfg.target_tx, l->cfg.target_rx);

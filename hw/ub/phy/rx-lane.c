@@ -264,7 +264,7 @@ static void take_lws(RxLane *lane, const UbAmctl *a)
         lane->sdf_lid = a->lid != UB_AMCTL_BAD ? a->lid : lane->pub.lid;
         lane->stream = true;
         lane->mark = RX_MARK_NONE;
-        lane->missed = false;
+        lane->missed = lane->late = lane->moved = false;
         lane->n = 0;
         lane->period = lane->rx->state == UB_PCS_DATA ? lane->rx->period : 0;
     } else if (lane->flow == RX_DATA && width) {
@@ -273,6 +273,45 @@ static void take_lws(RxLane *lane, const UbAmctl *a)
         set_mark(lane, RX_MARK_EDF, 0);
         lane->flow = RX_TRAIN;
         lane->pub.data = false;
+    }
+}
+
+/*
+ * A new period begins at this column on every lane, also on those that missed
+ * the AMCTL here and have not yet come to where the next one is.
+ */
+static void new_period(RxLane *lane, uint8_t index)
+{
+    UbPcsRx *rx = lane->rx;
+    size_t length = rx->params.period[index];
+
+    lane->period = rx->period = index;
+    lane->moved = true;
+    lane->moved_at = lane->n;
+    for (unsigned i = 0; i < UB_LANES; i++) {
+        RxLane *other = &rx->lane[i];
+        size_t taken = other->n - other->missed_at;
+
+        if (other->missed && other->missed_at == lane->n && taken <= length) {
+            other->period = index;
+            other->left = (uint32_t)(length - taken);
+        }
+    }
+}
+
+/* An AMCTL was missed here; had another lane one with a new period? */
+static void follow_period(RxLane *lane)
+{
+    UbPcsRx *rx = lane->rx;
+
+    lane->late = false;
+    for (unsigned i = 0; i < UB_LANES; i++) {
+        const RxLane *other = &rx->lane[i];
+
+        if (other->active && other->moved && other->moved_at == lane->n) {
+            lane->period = other->period;
+            lane->left = rx->params.period[lane->period];
+        }
     }
 }
 
@@ -295,7 +334,7 @@ static void take_command(RxLane *lane, const UbAmctl *a)
         break;
     case UB_AMCTL_PERIOD:
         if (lane->flow == RX_DATA && a->detail <= UB_AMCTL_PERIOD_1) {
-            lane->period = lane->rx->period = a->detail;
+            new_period(lane, a->detail);
         }
         break;
     case UB_AMCTL_FEC:
@@ -338,6 +377,8 @@ static void amctl_missed(RxLane *lane)
     if (lane->flow == RX_DATA) {
         lane->missed = true;
         lane->missed_at = lane->n;
+        /* Let the other lanes come to this place first. */
+        lane->late = lane->stop = true;
     } else if (lane->flow == RX_TRAIN) {
         seed(lane, UB_AMCTL_BAD);
     }
@@ -477,6 +518,9 @@ size_t rx_lane_input(RxLane *lane, const uint8_t *sym, size_t n)
         return n;
     }
     lane->stop = false;
+    if (lane->late) {
+        follow_period(lane);
+    }
     while (at < n && !lane->stop) {
         if (lane->lock == RX_SLIP) {
             at += hunt(lane, sym + at, n - at);

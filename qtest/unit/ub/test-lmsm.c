@@ -257,6 +257,11 @@ static void test_config_check(void)
     c.fixed_rate = true;
     c.target_rate = 3;
     g_assert_nonnull(ub_lmsm_config_check(&c));
+    ub_lmsm_config_init(&c);
+    c.speed_hold_fail = c.speed_hold;
+    g_assert_nonnull(ub_lmsm_config_check(&c));
+    c.speed_hold_fail++;
+    g_assert_null(ub_lmsm_config_check(&c));
 }
 
 /* A wrong configuration keeps the machine in Link_Idle. */
@@ -404,7 +409,7 @@ static void test_dead_lane(void)
 {
     for (unsigned lane = 0; lane < 8; lane++) {
         UbLmsmConfig c = mode2(UB_EQ_SKIP);
-        unsigned want = lane == 0 ? 4 : lane < 2 ? 4 : lane < 4 ? 4 : 4;
+        unsigned want = 4;
         Sim *s;
 
         /* Probe sees it: lanes 7..4 or 0..3, 0..1, ... of the TX. */
@@ -698,6 +703,42 @@ static bool sdf_again(Sim *s)
            s->port[1].l.link_ready && s->port[0].l.stats.retrains >= 2;
 }
 
+static bool active_again(Sim *s)
+{
+    return s->port[0].l.state == UB_LMSM_LINK_ACTIVE &&
+           s->port[1].l.state == UB_LMSM_LINK_ACTIVE &&
+           s->port[0].l.stats.retrains == 1;
+}
+
+/*
+ * BCRC registers of Data Rate 0, equal or not: the link begins with CRC30 at
+ * both ends, for nothing in Config could tell them; Retrain then changes it.
+ */
+static void test_crc_start(void)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        UbLmsmConfig c = mode2(UB_EQ_SKIP);
+        Sim *s;
+
+        c.rates = 1;
+        c.target_rate = 0;
+        s = sim_new(&c);
+        s->port[0].l.cfg.crc_mode[0] = i & 1;
+        s->port[1].l.cfg.crc_mode[0] = (uint8_t)(i >> 1);
+        sim_start(s);
+        g_assert_true(sim_ready(s, MS(200)));
+        g_assert_cmpuint(s->port[0].l.crc, ==, UB_LTB_CRC30);
+        g_assert_cmpuint(s->port[1].l.crc, ==, UB_LTB_CRC30);
+        ub_lmsm_request_retrain(&s->port[0].l);
+        g_assert_true(sim_until(s, active_again, MS(100)));
+        for (unsigned p = 0; p < 2; p++) {
+            g_assert_cmpuint(s->port[p].l.crc, ==,
+                             i == 3 ? UB_LTB_CRC30 : UB_LTB_CRC_NONE);
+        }
+        sim_free(s);
+    }
+}
+
 /* Run-time switch of FEC and CRC mode, wanted by either role. */
 static void test_mode_switch(gconstpointer data)
 {
@@ -728,7 +769,10 @@ static void test_mode_switch(gconstpointer data)
     sim_free(s);
 }
 
-/* A wish that is too weak for the peer: Reject, both take T=4. */
+/*
+ * A choice that the peer finds too weak: if it was made by measuring, which is
+ * the primary's right, Reject, and both take T=4; else it is software's.
+ */
 static void test_mode_reject(gconstpointer data)
 {
     UbLmsmConfig c = mode2(UB_EQ_SKIP);
@@ -741,10 +785,13 @@ static void test_mode_reject(gconstpointer data)
     g_assert_cmpuint(p->l.fec, ==, UB_LTB_FEC_T2);
     p->l.cfg.fec_mode[8] = UB_LTB_FEC_BYPASS;
     p->peer->l.cfg.fec_min = UB_LTB_FEC_T2;
+    p->l.cfg.measure_ber = true;
     ub_lmsm_request_retrain(&p->l);
     g_assert_true(sim_until(s, sdf_again, MS(100)));
-    g_assert_cmpuint(s->port[0].last_fec, ==, UB_LTB_FEC_T4);
-    g_assert_cmpuint(s->port[1].last_fec, ==, UB_LTB_FEC_T4);
+    for (unsigned i = 0; i < 2; i++) {
+        g_assert_cmpuint(s->port[i].last_fec, ==,
+                         data ? UB_LTB_FEC_T4 : UB_LTB_FEC_BYPASS);
+    }
     sim_free(s);
 }
 
@@ -1207,6 +1254,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/lmsm/eq/coarse-only", test_eq_coarse_only);
     g_test_add_func("/ub/lmsm/eq/kept", test_eq_kept);
     g_test_add_func("/ub/lmsm/mode/fec-config", test_fec_config);
+    g_test_add_func("/ub/lmsm/mode/crc-start", test_crc_start);
     g_test_add_func("/ub/lmsm/mode/interleave", test_interleave);
     g_test_add_data_func("/ub/lmsm/mode/switch-primary", GUINT_TO_POINTER(1),
                          test_mode_switch);

@@ -999,6 +999,78 @@ static void test_width_down_up(void)
     }
 }
 
+static unsigned hurt_end;      /* lane whose next AMCTL loses its END */
+
+static void hurt_period(Link *l, unsigned lane, uint8_t *sym, size_t n)
+{
+    UbAmctl a;
+
+    for (size_t i = 0; lane == hurt_end && i + UB_AMCTL_SYMBOLS <= n; i++) {
+        if (ub_amctl_decode(&a, sym + i) && a.type == UB_AMCTL_PERIOD) {
+            memset(sym + i + 12, 0xff, 4);
+            return;
+        }
+    }
+}
+
+/* A lane that misses just the AMCTL with a new period follows the others. */
+static void test_lost_period(void)
+{
+    for (unsigned n = 0; n < 24; n++) {
+        UbPcsMode m = { .width = 4, .fec = UB_FEC_T4, .codecs = 1 };
+        Link *l = link_new(NULL);
+
+        hurt_end = n % 4;
+        start(l, &m);
+        send(l, 100 + n);
+        l->hurt = hurt_period;
+        for (unsigned k = 0; k < 2; k++) {
+            g_assert_true(ub_pcs_tx_command(l->tx, 0x0f, UB_AMCTL_PERIOD,
+                                            k ? UB_AMCTL_PERIOD_0
+                                              : UB_AMCTL_PERIOD_1));
+            while (!ub_pcs_tx_to_amctl(l->tx, &l->run)) {
+                ship(l);
+            }
+            /* In one run with it: more than a period, then the rest. */
+            g_byte_array_set_size(l->sent, 0);
+            send(l, 900);
+        }
+        flush(l);
+        g_assert_cmpuint(count_events(l, UB_PCS_MISS), ==, 2);
+        g_assert_cmpuint(ub_pcs_rx_stats(l->rx)->failed_words, ==, 0);
+        g_assert_cmpuint(ub_pcs_rx_stats(l->rx)->fixed_words, ==, 0);
+        g_assert_cmpuint(count_events(l, UB_PCS_SKEW_OVERFLOW), ==, 0);
+        link_free(l);
+    }
+}
+
+/* With a period below the deskew depth, skew counts up to the period. */
+static void test_short_period(void)
+{
+    for (unsigned n = 0; n < 2; n++) {
+        UbPcsMode m = { .width = 4, .fec = UB_FEC_T4, .codecs = 1 };
+        UbPcsParams p;
+        Link *l;
+
+        ub_pcs_params_init(&p);
+        p.period[0] = 64;
+        p.period[1] = 640;
+        l = link_new(&p);
+        l->delay[2] = n ? 110 : 60;
+        start(l, &m);
+        send(l, 500);
+        if (n) {
+            g_assert_nonnull(find_event(l, UB_PCS_SKEW_OVERFLOW));
+        } else {
+            edf(l);
+            train(l, 16);
+            check_all(l);
+            g_assert_nonnull(find_event(l, UB_PCS_EDF));
+        }
+        link_free(l);
+    }
+}
+
 /* A dead lane: its columns count as zeros, its AMCTLs are missed, and the
  * peer may leave it out without Retrain (§3.4.2.4). */
 static void test_dead_lane(void)
@@ -1164,6 +1236,8 @@ int main(int argc, char **argv)
     g_test_add_func("/pcs/garbage", test_garbage);
     g_test_add_func("/pcs/hi-fec-ber", test_hi_ber);
     g_test_add_func("/pcs/width-down-up", test_width_down_up);
+    g_test_add_func("/pcs/lost-period", test_lost_period);
+    g_test_add_func("/pcs/short-period", test_short_period);
     g_test_add_func("/pcs/dead-lane", test_dead_lane);
     g_test_add_func("/pcs/low-power", test_low_power);
     g_test_add_func("/pcs/checks", test_checks);

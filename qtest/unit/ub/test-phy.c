@@ -42,6 +42,8 @@ typedef struct End {
     uint64_t symbols;
     unsigned ltbs_seen, fec_at_sdf;
     unsigned speeds;
+    unsigned leaves;            /* told that Link_Active was left ... */
+    uint64_t got_at_leave;      /* ... and had so many flits by then */
 } End;
 
 struct Bench {
@@ -168,6 +170,16 @@ static void transition(void *o, const char *from, const char *to,
     }
 }
 
+static void active(void *o, bool is)
+{
+    End *e = o;
+
+    if (!is) {
+        e->leaves++;
+        e->got_at_leave = e->got;
+    }
+}
+
 static void note_ltb(void *o, bool sent, unsigned lane,
                      const uint8_t ltb[UB_LTB], unsigned n)
 {
@@ -182,6 +194,7 @@ static const UbPhyOps ops = {
     .lane_manage = lane_manage,
     .transition = transition,
     .ltb = note_ltb,
+    .active = active,
 };
 
 static void drop(Record *r)
@@ -634,6 +647,100 @@ static void test_retrain(void)
     bench_free(b);
 }
 
+/* What is on the wire when this end leaves for Retrain arrived well. */
+static void test_retrain_in_flight(void)
+{
+    UbLmsmConfig c = config(UB_EQ_SKIP);
+    Bench *b = trained(&c);
+
+    for (unsigned i = 0; i < 2; i++) {
+        b->end[i].to_send = 2000;
+        g_assert_cmpuint(ub_phy_tx(b->end[i].phy, b->now, 2000), ==, 2000);
+    }
+    ub_lmsm_request_retrain(lmsm(b, 0));
+    ub_phy_poll(b->end[0].phy, b->now);
+    g_assert_cmpuint(lmsm(b, 0)->state, ==, UB_LMSM_RETR_ACTIVE);
+    g_assert_true(until(b, again, MS(100)));
+    g_assert_cmpuint(b->end[0].got, ==, 2000);
+    /* The layer above hears of it behind the last of them, and once. */
+    g_assert_cmpuint(b->end[0].got_at_leave, ==, 2000);
+    g_assert_cmpuint(b->end[0].leaves, ==, lmsm(b, 0)->stats.retrains);
+    exchange(b, 100);
+    check_clean(b);
+    bench_free(b);
+}
+
+/* What was begun is gone on with up to the place of the EDF, not filled. */
+static void test_retrain_no_cut(void)
+{
+    UbLmsmConfig c = config(UB_EQ_SKIP);
+    Bench *b = trained(&c);
+    End *e = &b->end[0];
+    size_t room;
+
+    e->to_send = 5000;
+    g_assert_cmpuint(ub_phy_tx(e->phy, b->now, 7), ==, 7);
+    room = ub_pcs_tx_flit_room(ub_phy_pcs_tx(e->phy));
+    g_assert_cmpuint(room, >, 0);
+    ub_lmsm_request_retrain(lmsm(b, 0));
+    ub_phy_poll(e->phy, b->now);
+    g_assert_cmpuint(lmsm(b, 0)->state, ==, UB_LMSM_RETR_ACTIVE);
+    g_assert_cmpuint(e->sent, ==, 7 + room);
+    g_assert_true(until(b, all_got, MS(100)));
+    check_clean(b);
+    bench_free(b);
+}
+
+static bool before_active(Bench *b)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        End *e = &b->end[i];
+
+        if (lmsm(b, i)->state != UB_LMSM_LINK_ACTIVE) {
+            uint64_t sent = e->sent;
+
+            e->to_send = sent + 50;     /* while asked only: until() asks too */
+            g_assert_cmpuint(ub_phy_tx(e->phy, b->now, 50), ==, 0);
+            g_assert_cmpuint(e->sent, ==, sent);
+            e->to_send = sent;
+        }
+    }
+    return ready(b);
+}
+
+/* §3.4.3: no flit is taken from above before training is complete, whoever
+ * asks; nor while the link retrains. */
+static void test_not_yet(void)
+{
+    UbLmsmConfig c = config(UB_EQ_SKIP);
+    UbPhyConfig params;
+    Bench *b;
+    uint64_t sent;
+
+    ub_phy_config_init(&params);
+    b = bench_new(&c, &params);
+    for (unsigned i = 0; i < 2; i++) {
+        /* Never active: nothing to lose, but much to send. */
+        b->end[i].to_send = 100;
+        g_assert_cmpuint(ub_phy_tx(b->end[i].phy, b->now, 50), ==, 0);
+        g_assert_cmpuint(b->end[i].sent, ==, 0);
+    }
+    b->end[0].to_send = b->end[1].to_send = 0;
+    bench_start(b);
+    g_assert_true(until(b, before_active, MS(500)));
+
+    ub_lmsm_request_retrain(lmsm(b, 0));
+    ub_phy_poll(b->end[0].phy, b->now);
+    b->end[0].to_send = 100;
+    sent = b->end[0].sent;
+    g_assert_cmpuint(ub_phy_tx(b->end[0].phy, b->now, 50), ==, 0);
+    g_assert_cmpuint(b->end[0].sent, ==, sent);
+    g_assert_true(until(b, again, MS(100)));
+    exchange(b, 100);
+    check_clean(b);
+    bench_free(b);
+}
+
 static bool strong(Bench *b)
 {
     return ready(b) && lmsm(b, 0)->fec == UB_LTB_FEC_T4 &&
@@ -839,6 +946,9 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/phy/lane-cut", test_lane_cut);
     g_test_add_func("/ub/phy/lane0-cut", test_lane0_cut);
     g_test_add_func("/ub/phy/retrain", test_retrain);
+    g_test_add_func("/ub/phy/retrain-in-flight", test_retrain_in_flight);
+    g_test_add_func("/ub/phy/retrain-no-cut", test_retrain_no_cut);
+    g_test_add_func("/ub/phy/not-yet", test_not_yet);
     g_test_add_func("/ub/phy/hi-fec-ber", test_hi_ber);
     g_test_add_func("/ub/phy/garbage", test_garbage);
     g_test_add_func("/ub/phy/speed", test_speed);
