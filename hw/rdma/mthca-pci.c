@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qemu/error-report.h"
 #include "qemu/log.h"
 #include "qemu/main-loop.h"
 #include "qemu/module.h"
@@ -625,6 +626,13 @@ static void mthca_class_run_time_props(ObjectClass *klass)
                               mthca_prop_port_lid, NULL, NULL, NULL);
 }
 
+/* Every counter of the device, by @of(owner, name). */
+#define MTHCA_ALL_COUNTERS(OF_RDMA, OF_MTHCA, OF_SHELL)                     \
+    RDMA_COUNTERS(OF_RDMA)                                                  \
+    MTHCA_COUNTERS(OF_MTHCA)                                                \
+    OF_SHELL(inline_polls)                                                  \
+    OF_SHELL(wire_bad_length)
+
 static void mthca_add_counters(NcicMthca *s)
 {
     RdmaCounters *r = rdma_counters(mthca_rdma(s->core));
@@ -635,13 +643,20 @@ static void mthca_add_counters(NcicMthca *s)
                                    &(ptr)->name, OBJ_PROP_FLAG_READ);
 #define ADD_RDMA(name) ADD(r, name)
 #define ADD_MTHCA(name) ADD(c, name)
-    RDMA_COUNTERS(ADD_RDMA)
-    MTHCA_COUNTERS(ADD_MTHCA)
+#define ADD_SHELL(name) ADD(s, name)
+    MTHCA_ALL_COUNTERS(ADD_RDMA, ADD_MTHCA, ADD_SHELL)
+#undef ADD_SHELL
 #undef ADD_MTHCA
 #undef ADD_RDMA
-    ADD(s, inline_polls)
-    ADD(s, wire_bad_length)
 #undef ADD
+}
+
+/* They point into the core. */
+static void mthca_remove_counters(NcicMthca *s)
+{
+#define REMOVE(name) object_property_del(OBJECT(s), "counter-" #name);
+    MTHCA_ALL_COUNTERS(REMOVE, REMOVE, REMOVE)
+#undef REMOVE
 }
 
 /* ---- life -------------------------------------------------------------------------- */
@@ -722,7 +737,11 @@ static bool mthca_add_caps(PCIDevice *pci, NcicMthca *s, Error **errp)
     for (unsigned v = 0; v < MTHCA_MSIX_VECTORS; v++) {
         msix_vector_use(pci, v);
     }
-    return msi_init(pci, CAP_MSI, 1, true, false, errp) >= 0;
+    if (msi_init(pci, CAP_MSI, 1, true, false, errp) < 0) {
+        msix_uninit(pci, &s->bar0, &s->bar0);
+        return false;
+    }
+    return true;
 }
 
 static void mthca_realize(PCIDevice *pci, Error **errp)
@@ -779,6 +798,7 @@ static void mthca_exit(PCIDevice *pci)
         qemu_del_nic(s->nic);
         s->nic = NULL;
     }
+    mthca_remove_counters(s);
     mthca_free(s->core);
     s->core = NULL;
     msi_uninit(pci);
@@ -825,8 +845,13 @@ static int mthca_post_save(void *opaque)
 static int mthca_post_load(void *opaque, int version_id)
 {
     NcicMthca *s = opaque;
-    bool ok = mthca_load(s->core, mthca_now(), s->state, s->state_len);
+    const char *error = mthca_load(s->core, mthca_now(), s->state,
+                                   s->state_len);
+    bool ok = !error;
 
+    if (error) {
+        error_report("%s: state of the adapter: %s", mthca_id(s), error);
+    }
     if (ok && s->wire) {
         ok = wire_stream_load(s->wire, s->frames, s->frames_len);
         rdma_wire_stop(mthca_rdma(s->core), wire_stream_blocked(s->wire));

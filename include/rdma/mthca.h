@@ -44,6 +44,7 @@ typedef struct MthcaConfig {
     bool sm;                /* a subnet manager brings the port up */
     uint16_t lid;           /* without one: the LID, not 0 */
     bool roce_gid;          /* GID index 1 is ::ffff:IPv4 (see sm) */
+    bool uar_check;         /* only its own UAR page rings a QP, arms a CQ */
     char board_id[17];
 } MthcaConfig;
 
@@ -92,9 +93,13 @@ uint8_t mthca_port_state(const Mthca *m);
 uint16_t mthca_port_lid(const Mthca *m);
 
 /*
- * Migration, as rdma_save() and rdma_load(), which these include.
+ * Migration: the whole state, the transport's included, as one block.
+ * mthca_save() returns memory to be freed with g_free().  mthca_load() puts it
+ * into an adapter with the same settings and returns NULL, or resets the
+ * adapter and says what is wrong with the block.
  */
 uint8_t *mthca_save(Mthca *m, int64_t now, size_t *len);
-bool mthca_load(Mthca *m, int64_t now, const uint8_t *data, size_t len);
+const char *mthca_load(Mthca *m, int64_t now, const uint8_t *data,
+                       size_t len);
 
 #endif

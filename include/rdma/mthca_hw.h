@@ -138,11 +138,15 @@ enum {
 #define MTHCA_LOG_MAX_SRQ       16
 #define MTHCA_LOG_MAX_CQ        16
 #define MTHCA_LOG_MAX_MPT       17
-#define MTHCA_LOG_MAX_EQ        5
+#define MTHCA_LOG_MAX_EQ        6
 #define MTHCA_LOG_MAX_WQES      14
 #define MTHCA_LOG_MAX_CQES      17
 #define MTHCA_LOG_MAX_EQES      17
 #define MTHCA_LOG_MAX_MCG       13
+#define MTHCA_LOG_MIN_MGM_SIZE  6       /* bytes of an entry */
+#define MTHCA_LOG_MAX_MGM_SIZE  12
+#define MTHCA_LOG_MAX_UARC      20      /* bytes of a UAR's doorbell records */
+#define MTHCA_LOG_MAX_UARS      (MTHCA_UAR_LOG_MIB + 8)
 #define MTHCA_LOG_MAX_PD        16
 #define MTHCA_MAX_SG            30
 #define MTHCA_MAX_DESC          1024
@@ -154,6 +158,24 @@ enum {
 #define MTHCA_LOG_MAX_CMDS      4
 #define MTHCA_MAX_ICM           (1ull << 40)
 #define MTHCA_QPN_MASK          0xffffffu
+#define MTHCA_UAR_MASK          0xffffffu
+
+/* PortInfo (IB 1.3 §14.2.5.6), byte offsets */
+enum {
+    MTHCA_PI_MKEY = 0, MTHCA_PI_GID_PREFIX = 8, MTHCA_PI_LID = 16,
+    MTHCA_PI_SM_LID = 18, MTHCA_PI_CAP_MASK = 20, MTHCA_PI_LEASE = 26,
+    MTHCA_PI_LOCAL_PORT = 28, MTHCA_PI_WIDTH_ENABLED = 29,
+    MTHCA_PI_WIDTH_SUPPORTED = 30, MTHCA_PI_WIDTH_ACTIVE = 31,
+    MTHCA_PI_STATE = 32,        /* and speeds supported */
+    MTHCA_PI_PHYS = 33,         /* and default after link down */
+    MTHCA_PI_LMC = 34,          /* and M_Key protection */
+    MTHCA_PI_SPEED = 35, MTHCA_PI_MTU_SM_SL = 36, MTHCA_PI_VL_CAP = 37,
+    MTHCA_PI_VL_LIMIT = 38, MTHCA_PI_MTU_CAP = 41, MTHCA_PI_VL_OP = 43,
+    MTHCA_PI_MKEY_VIOLATIONS = 44, MTHCA_PI_PKEY_VIOLATIONS = 46,
+    MTHCA_PI_QKEY_VIOLATIONS = 48, MTHCA_PI_GUID_CAP = 50,
+    MTHCA_PI_SUBNET_TIMEOUT = 51, MTHCA_PI_RESP_TIME = 52,
+    MTHCA_PI_ERRORS = 53,
+};
 
 /* MPT flags */
 #define MTHCA_MPT_ATOMIC        (1u << 14)

@@ -7,6 +7,9 @@
 
 enum { ARM_NONE, ARM_SOLICITED, ARM_NEXT, ARM_MULTIPLE };
 
+/* The dword with the owner byte. */
+enum { CQE_LAST = MTHCA_CQE_SIZE - 4 };
+
 static const uint8_t mthca_syndrome[RDMA_WC_NUM] = {
     [RDMA_WC_LOC_LEN] = MTHCA_SYN_LOCAL_LENGTH,
     [RDMA_WC_LOC_QP_OP] = MTHCA_SYN_LOCAL_QP_OP,
@@ -34,8 +37,10 @@ static void mthca_cq_fire(Mthca *m, uint32_t cqn, MthcaCq *cq)
     }
 }
 
-void mthca_cq_arm(Mthca *m, uint32_t cqn, uint8_t cmd, uint32_t ci)
+void mthca_cq_arm(Mthca *m, uint32_t uar, uint32_t hi, uint32_t ci)
 {
+    uint32_t cqn = hi & MTHCA_QPN_MASK;
+    uint8_t cmd = hi >> 24 & 7;
     RdmaCq *obj = rdma_cq_get(m->rdma, cqn);
     MthcaCq *cq;
 
@@ -43,8 +48,12 @@ void mthca_cq_arm(Mthca *m, uint32_t cqn, uint8_t cmd, uint32_t ci)
         mthca_rule(m, cqn, "CQ doorbell", "no such CQ or command");
         return;
     }
-    m->counters.cq_arms++;
     cq = rdma_cq_priv(obj);
+    if (m->cfg.uar_check && uar != cq->uar) {
+        mthca_rule(m, cqn, "CQ doorbell", "rung on a foreign page");
+        return;
+    }
+    m->counters.cq_arms++;
     cq->ci = ci;
     cq->armed = cmd;
     /* Entries that came before the arming raise the event at once. */
@@ -121,17 +130,16 @@ bool mthca_write_cqe(void *p, RdmaCq *obj, const RdmaCqe *w)
 
     va = cq->start +
          (uint64_t)(cq->pi & ((1u << cq->log_size) - 1)) * MTHCA_CQE_SIZE;
-    if (rdma_mr_write(m->rdma, cq->lkey, cq->pd, va, e, 0x1c,
-                      RDMA_ACC_LOCAL_WRITE)) {
+    /* The owner byte goes last: until then software ignores the entry. */
+    if (rdma_mr_write(m->rdma, cq->lkey, cq->pd, va, e, CQE_LAST,
+                      RDMA_ACC_LOCAL_WRITE) ||
+        rdma_mr_write(m->rdma, cq->lkey, cq->pd, va + CQE_LAST, e + CQE_LAST,
+                      4, RDMA_ACC_LOCAL_WRITE)) {
         cq->overrun = true;
         mthca_rule(m, cqn, "completion queue", "memory refused");
         mthca_cq_error(m, cqn, 2);
         return false;
     }
-    /* The owner byte goes last: until then software ignores the entry. */
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    rdma_mr_write(m->rdma, cq->lkey, cq->pd, va + 0x1c, e + 0x1c, 4,
-                  RDMA_ACC_LOCAL_WRITE);
     cq->pi++;
     if (solicited) {
         cq->solicit_pi = cq->pi;

@@ -5,6 +5,9 @@
  */
 #include "internal.h"
 
+/* The dword with the owner byte. */
+enum { EQE_LAST = MTHCA_EQE_SIZE - 4 };
+
 static void mthca_eq_interrupt(Mthca *m, MthcaEq *eq)
 {
     if (eq->state != EQ_ALWAYS_ARMED) {
@@ -60,15 +63,12 @@ void mthca_eqe_post(Mthca *m, uint32_t eqn, uint8_t type, uint8_t subtype,
     memcpy(e + 4, data, 24);
     off = (uint64_t)(eq->pi & (size - 1)) * MTHCA_EQE_SIZE;
     /* The owner byte goes last: until then software ignores the entry. */
-    e[0x1f] = MTHCA_OWNER_HW;
-    if (!mthca_eq_write(m, eq, off, e, 0x1c)) {
+    if (!mthca_eq_write(m, eq, off, e, EQE_LAST) ||
+        !mthca_eq_write(m, eq, off + EQE_LAST, e + EQE_LAST, 4)) {
         m->counters.eqe_lost++;
         mthca_rule(m, eqn, "event queue", "memory refused");
         return;
     }
-    e[0x1f] = 0;
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    mthca_eq_write(m, eq, off + 0x1c, e + 0x1c, 4);
     eq->pi++;
     m->counters.eqes++;
     if (m->cfg.ops->eqe) {
@@ -107,10 +107,10 @@ void mthca_event_port(Mthca *m, bool active)
     mthca_event_post(m, MTHCA_EV_PORT_CHANGE, active ? 4 : 1, data);
 }
 
-void mthca_eq_arm(Mthca *m, uint32_t mask)
+void mthca_eq_arm(Mthca *m, uint32_t first, uint32_t mask)
 {
     while (mask) {
-        MthcaEq *eq = &m->eq[__builtin_ctz(mask)];
+        MthcaEq *eq = &m->eq[first + __builtin_ctz(mask)];
 
         mask &= mask - 1;
         if (!eq->valid || eq->state == EQ_ALWAYS_ARMED) {

@@ -127,6 +127,19 @@ bool icm_map(Icm *icm, uint64_t virt, uint64_t phys, uint64_t pages)
     return icm_insert(icm, i, e);
 }
 
+bool icm_append(Icm *icm, IcmExtent e)
+{
+    uint64_t end = 0;
+
+    if (icm->num) {
+        end = icm->ext[icm->num - 1].virt + icm->ext[icm->num - 1].pages;
+    }
+    return e.pages && e.virt >= end && e.virt <= ICM_MAX_PAGES &&
+           e.pages <= ICM_MAX_PAGES - e.virt &&
+           !(e.phys & ((1u << ICM_PAGE_SHIFT) - 1)) &&
+           icm_insert(icm, icm->num, e);
+}
+
 bool icm_lookup(Icm *icm, uint64_t virt, uint64_t *phys, uint64_t *len)
 {
     uint64_t page = virt >> ICM_PAGE_SHIFT, off, left;

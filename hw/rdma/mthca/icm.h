@@ -16,6 +16,8 @@
 #define ICM_PAGE_SHIFT 12
 /* Bounds what a guest can make the host allocate: 3 MiB of extents. */
 #define ICM_MAX_EXTENTS (1u << 17)
+/* Pages of the device address space, and of what may be mapped at its end. */
+#define ICM_MAX_PAGES (1ull << 29)
 
 typedef struct IcmExtent {
     uint64_t virt;          /* first page number in device address space */
@@ -35,6 +37,11 @@ void icm_clear(Icm *icm);
  * mapped there is replaced.  False: too many extents.
  */
 bool icm_map(Icm *icm, uint64_t virt, uint64_t phys, uint64_t pages);
+/*
+ * Put @e behind all others.  False, and nothing changes: it is not there, or
+ * no extent at all, or one too many.
+ */
+bool icm_append(Icm *icm, IcmExtent e);
 /* Unmap a range; parts that are not mapped are skipped. */
 bool icm_unmap(Icm *icm, uint64_t virt, uint64_t pages);
 /*

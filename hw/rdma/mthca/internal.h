@@ -57,6 +57,8 @@ typedef struct MthcaCq {
 } MthcaCq;
 
 #define MTHCA_QP_DOORBELLS 16
+/* WQEs that one of them may stand for. */
+#define MTHCA_DOORBELL_MAX (1u << MTHCA_LOG_MAX_WQES)
 
 typedef struct MthcaDoorbell {
     uint16_t head;          /* index of the first WQE */
@@ -71,9 +73,6 @@ typedef struct MthcaQp {
     MthcaDoorbell db[MTHCA_QP_DOORBELLS];
     uint16_t db_first, db_num;
     uint16_t sq_next;       /* index behind the last WQE announced */
-    uint8_t chain_op;       /* from the next segment of the last one */
-    uint8_t chain_size;
-    bool chain_fence;
     uint8_t special;        /* 0: no, 1: QP0, 2: QP1 */
     uint16_t rq_tail;       /* receive WQEs taken */
     uint16_t rq_head;       /* doorbell record as last read */
@@ -91,6 +90,10 @@ typedef struct MthcaSrq {
     bool error;
 } MthcaSrq;
 
+/* A WQE: its first segment, and all of it (log2 of a stride is 4 to 11). */
+enum { MTHCA_WQE_NEXT = 16, MTHCA_WQE_MAX = 2048, MTHCA_LOG_STRIDE_MIN = 4,
+       MTHCA_LOG_STRIDE_MAX = 11 };
+
 #define MTHCA_MPT_BYTES 0x40
 
 typedef struct MthcaPort {
@@ -102,6 +105,8 @@ typedef struct MthcaPort {
     uint8_t node_desc[64];
     bool up;                /* INIT_IB done */
     bool link;              /* the wire is there */
+    /* Violations of P_Key and Q_Key that PortInfo has counted. */
+    uint64_t pkey_seen, qkey_seen;
     RdmaCounters base;      /* PMA counters count from here */
 } MthcaPort;
 
@@ -170,24 +175,22 @@ struct Mthca {
     MthcaCmd cmd;
 };
 
-extern const RdmaPersOps mthca_pers;
-
-/* mthca.c */
+/* mem.c: what all others stand on */
 bool mthca_dma_read(Mthca *m, uint64_t addr, void *buf, size_t len);
 bool mthca_dma_write(Mthca *m, uint64_t addr, const void *buf, size_t len);
 bool mthca_icm_read(Mthca *m, uint64_t virt, void *buf, size_t len);
 /* First dword of doorbell record @index of UAR @uar; false: not mapped. */
 bool mthca_db_record(Mthca *m, uint32_t uar, uint32_t index, uint32_t *val);
+/* Tell of a broken rule: @rule names it, @text says how, @number of what. */
 void mthca_rule(Mthca *m, uint32_t number, const char *rule,
                 const char *text);
-/* Forget all contexts (INIT_HCA, CLOSE_HCA, reset). */
-void mthca_drop_contexts(Mthca *m);
-void mthca_uar_doorbell(Mthca *m, uint32_t addr, uint64_t val);
 
 /* cmd.c */
 void mthca_cmd_run(Mthca *m);
 
-/* dev.c: function, firmware, ICM and port commands */
+/* cmd-hca.c: function, firmware, ICM and port commands */
+/* Forget all contexts (INIT_HCA, CLOSE_HCA, reset). */
+void mthca_drop_contexts(Mthca *m);
 uint8_t mthca_query_dev_lim(Mthca *m, MthcaCmd *c);
 uint8_t mthca_query_fw(Mthca *m, MthcaCmd *c);
 uint8_t mthca_query_adapter(Mthca *m, MthcaCmd *c);
@@ -206,7 +209,7 @@ uint8_t mthca_init_ib(Mthca *m, MthcaCmd *c);
 uint8_t mthca_close_ib(Mthca *m, MthcaCmd *c);
 uint8_t mthca_set_ib(Mthca *m, MthcaCmd *c);
 
-/* tpt.c: memory protection and translation */
+/* cmd-mr.c: memory protection and translation */
 uint32_t mthca_key_index(void *p, uint32_t key);
 bool mthca_mtt_read(void *p, const RdmaMr *mr, uint64_t first, unsigned n,
                     uint64_t *phys);
@@ -221,7 +224,8 @@ uint8_t mthca_map_eq(Mthca *m, MthcaCmd *c);
 uint8_t mthca_sw2hw_eq(Mthca *m, MthcaCmd *c);
 uint8_t mthca_hw2sw_eq(Mthca *m, MthcaCmd *c);
 uint8_t mthca_query_eq(Mthca *m, MthcaCmd *c);
-void mthca_eq_arm(Mthca *m, uint32_t mask);
+/* EQs @first + n of each bit n of @mask. */
+void mthca_eq_arm(Mthca *m, uint32_t first, uint32_t mask);
 void mthca_eq_set_ci(Mthca *m, uint32_t eqn, uint32_t ci);
 void mthca_intx_clear(Mthca *m);
 /* Post to EQ @eqn; @data is bytes 4..0x1b of the entry. */
@@ -238,10 +242,16 @@ uint8_t mthca_sw2hw_cq(Mthca *m, MthcaCmd *c);
 uint8_t mthca_hw2sw_cq(Mthca *m, MthcaCmd *c);
 uint8_t mthca_query_cq(Mthca *m, MthcaCmd *c);
 uint8_t mthca_resize_cq(Mthca *m, MthcaCmd *c);
-void mthca_cq_arm(Mthca *m, uint32_t cqn, uint8_t cmd, uint32_t ci);
+/* Of UAR page @uar. */
+void mthca_cq_arm(Mthca *m, uint32_t uar, uint32_t hi, uint32_t ci);
 bool mthca_write_cqe(void *p, RdmaCq *cq, const RdmaCqe *cqe);
 
-/* qp.c */
+/* cmd-qp.c */
+/* Count a QP among the users of its queues (@n 1 or -1); false, and nothing
+ * is counted, if one of them does not exist. */
+bool mthca_qp_refs(Mthca *m, const RdmaQpAttr *a, int n);
+/* Whether its queues are within the limits. */
+bool mthca_qp_sizes_ok(const MthcaQp *q);
 uint8_t mthca_modify_qp(Mthca *m, MthcaCmd *c);
 uint8_t mthca_reset_qp(Mthca *m, MthcaCmd *c);
 uint8_t mthca_query_qp(Mthca *m, MthcaCmd *c);
@@ -253,14 +263,15 @@ uint8_t mthca_sw2hw_srq(Mthca *m, MthcaCmd *c);
 uint8_t mthca_hw2sw_srq(Mthca *m, MthcaCmd *c);
 uint8_t mthca_query_srq(Mthca *m, MthcaCmd *c);
 uint8_t mthca_arm_srq(Mthca *m, MthcaCmd *c);
+/* Decode the scatter list in the receive WQE @buf of @len bytes. */
+void mthca_recv_decode(const uint8_t *buf, uint32_t len, RdmaRecvWqe *wqe);
 RdmaFetch mthca_srq_fetch(Mthca *m, RdmaSrq *srq, RdmaRecvWqe *wqe);
 
 /* wqe.c */
-void mthca_sq_doorbell(Mthca *m, uint32_t qpn, uint32_t hi, uint32_t lo);
+/* Of UAR page @uar, as its two words. */
+void mthca_sq_doorbell(Mthca *m, uint32_t uar, uint32_t hi, uint32_t lo);
 RdmaFetch mthca_fetch_send(void *p, RdmaQp *qp, RdmaWqe *wqe);
 RdmaFetch mthca_fetch_recv(void *p, RdmaQp *qp, RdmaRecvWqe *wqe);
-/* Decode the scatter list in the receive WQE @buf of @len bytes. */
-void mthca_recv_decode(const uint8_t *buf, uint32_t len, RdmaRecvWqe *wqe);
 
 /* mgm.c */
 uint8_t mthca_mgid_hash(Mthca *m, MthcaCmd *c);
@@ -274,6 +285,13 @@ void mthca_port_apply(Mthca *m);
 void mthca_port_state_set(Mthca *m, uint8_t state, uint8_t phys);
 void mthca_port_up(Mthca *m);
 void mthca_port_down(Mthca *m);
+/* Bring the violation counters of PortInfo up to date. */
+void mthca_port_violations(Mthca *m);
+
+/* state.c: what each object adds to the image of the transport core */
+void mthca_qp_image(void *p, RdmaQp *qp, CoreImage *im);
+void mthca_cq_image(void *p, RdmaCq *cq, CoreImage *im);
+void mthca_srq_image(void *p, RdmaSrq *srq, CoreImage *im);
 
 /* mad.c */
 uint8_t mthca_mad_ifc(Mthca *m, MthcaCmd *c);

@@ -141,6 +141,7 @@ static uint16_t port_info(Mthca *m, uint32_t mod, uint8_t *d, bool set)
     if ((mod & 0xff) > 1) {
         return MAD_BAD_FIELD;
     }
+    mthca_port_violations(m);
     if (set) {
         st = set_port_info(m, d);
     }

@@ -1,11 +1,11 @@
 /*
- * ncic-mthca: life of the function, registers, doorbells, guest memory.
+ * ncic-mthca: life of the function, registers, doorbell pages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
 
-const RdmaPersOps mthca_pers = {
+static const RdmaPersOps mthca_pers = {
     .name = "mthca",
     .qp_priv = sizeof(MthcaQp),
     .cq_priv = sizeof(MthcaCq),
@@ -17,82 +17,10 @@ const RdmaPersOps mthca_pers = {
     .key_index = mthca_key_index,
     .mtt_read = mthca_mtt_read,
     .qp_changed = mthca_qp_changed,
+    .qp_image = mthca_qp_image,
+    .cq_image = mthca_cq_image,
+    .srq_image = mthca_srq_image,
 };
-
-bool mthca_dma_read(Mthca *m, uint64_t addr, void *buf, size_t len)
-{
-    return m->cfg.rdma.ops->read(m->cfg.rdma.ops_opaque, addr, buf, len);
-}
-
-bool mthca_dma_write(Mthca *m, uint64_t addr, const void *buf, size_t len)
-{
-    return m->cfg.rdma.ops->write(m->cfg.rdma.ops_opaque, addr, buf, len);
-}
-
-bool mthca_icm_read(Mthca *m, uint64_t virt, void *buf, size_t len)
-{
-    uint8_t *p = buf;
-
-    while (len) {
-        uint64_t phys, n = len;
-
-        if (!icm_lookup(&m->icm, virt, &phys, &n) ||
-            !mthca_dma_read(m, phys, p, n)) {
-            return false;
-        }
-        virt += n;
-        p += n;
-        len -= n;
-    }
-    return true;
-}
-
-bool mthca_db_record(Mthca *m, uint32_t uar, uint32_t index, uint32_t *val)
-{
-    uint64_t off = (uint64_t)index * 8;
-    uint8_t buf[4];
-
-    if (uar >> m->log_uars || off >> m->log_uarc ||
-        !mthca_icm_read(m, m->uarc_base + ((uint64_t)uar << m->log_uarc) +
-                        off, buf, 4)) {
-        mthca_rule(m, index, "doorbell record", "not mapped");
-        return false;
-    }
-    *val = get_be32(buf);
-    return true;
-}
-
-void mthca_rule(Mthca *m, uint32_t number, const char *rule,
-                const char *text)
-{
-    m->counters.guest_errors++;
-    if (m->cfg.rdma.ops->log) {
-        m->cfg.rdma.ops->log(m->cfg.rdma.ops_opaque, rule, text, number);
-    }
-}
-
-void mthca_drop_contexts(Mthca *m)
-{
-    rdma_reset(m->rdma);
-    if (m->mpt) {
-        for (uint32_t i = 0; i < 1u << m->log_mpts; i++) {
-            g_free(m->mpt[i]);
-        }
-        g_free(m->mpt);
-        m->mpt = NULL;
-    }
-    if (m->mgm) {
-        for (uint32_t i = 0; i < 1u << m->log_mgms; i++) {
-            g_free(m->mgm[i]);
-        }
-        g_free(m->mgm);
-        m->mgm = NULL;
-    }
-    memset(m->eq, 0, sizeof(m->eq));
-    memset(m->event_eq, 0xff, sizeof(m->event_eq));
-    memset(m->special_set, 0, sizeof(m->special_set));
-    m->uar_latched = false;
-}
 
 Mthca *mthca_new(const MthcaConfig *cfg)
 {
@@ -172,33 +100,35 @@ void mthca_bar0_write(Mthca *m, uint32_t addr, uint32_t val)
         if (!(addr & 4)) {
             mthca_eq_set_ci(m, (addr - MTHCA_EQ_SET_CI) / 8, val);
         }
-    } else if (addr == MTHCA_EQ_ARM + 4) {
-        mthca_eq_arm(m, val);
+    } else if (addr == MTHCA_EQ_ARM || addr == MTHCA_EQ_ARM + 4) {
+        mthca_eq_arm(m, addr == MTHCA_EQ_ARM ? 32 : 0, val);
     } else if (addr == MTHCA_CLR_INT || addr == MTHCA_CLR_INT + 4) {
         mthca_intx_clear(m);
     } else if (addr == MTHCA_RESET) {
         if (val & 1) {
             m->cfg.ops->reset(m->cfg.rdma.ops_opaque);
         }
-    } else if (addr != MTHCA_EQ_ARM) {
+    } else {
         mthca_rule(m, addr, "BAR0", "write to no register");
     }
 }
 
 /* ---- BAR2 ---- */
 
-static void mthca_doorbell(Mthca *m, uint32_t off, uint32_t hi, uint32_t lo)
+static void mthca_doorbell(Mthca *m, uint32_t addr, uint32_t hi, uint32_t lo)
 {
+    uint32_t off = addr % MTHCA_UAR_PAGE, uar = addr / MTHCA_UAR_PAGE;
+
     if (m->state != MTHCA_HCA_UP) {
         mthca_rule(m, off, "doorbell", "before INIT_HCA");
         return;
     }
     switch (off) {
     case MTHCA_UAR_SEND:
-        mthca_sq_doorbell(m, lo >> 8, hi, lo);
+        mthca_sq_doorbell(m, uar, hi, lo);
         break;
     case MTHCA_UAR_CQ:
-        mthca_cq_arm(m, hi & MTHCA_QPN_MASK, hi >> 24 & 7, lo);
+        mthca_cq_arm(m, uar, hi, lo);
         break;
     default:
         mthca_rule(m, off, "doorbell", "no such doorbell");
@@ -207,18 +137,16 @@ static void mthca_doorbell(Mthca *m, uint32_t off, uint32_t hi, uint32_t lo)
 
 void mthca_uar_write(Mthca *m, uint32_t addr, uint64_t val, unsigned size)
 {
-    uint32_t off = addr & (MTHCA_UAR_PAGE - 1);
-
     if (size == 8) {
-        mthca_doorbell(m, off, val >> 32, val);
+        mthca_doorbell(m, addr, val >> 32, val);
     } else if (!(addr & 4)) {
         m->uar_latch = val;
         m->uar_latch_addr = addr;
         m->uar_latched = true;
     } else if (m->uar_latched && m->uar_latch_addr == addr - 4) {
         m->uar_latched = false;
-        mthca_doorbell(m, off - 4, m->uar_latch, val);
+        mthca_doorbell(m, addr - 4, m->uar_latch, val);
     } else {
-        mthca_rule(m, off, "doorbell", "low half without high half");
+        mthca_rule(m, addr, "doorbell", "low half without high half");
     }
 }

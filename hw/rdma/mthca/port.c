@@ -60,6 +60,23 @@ void mthca_port_state_set(Mthca *m, uint8_t state, uint8_t phys)
     }
 }
 
+static void count_violations(uint8_t *info, uint64_t *seen, uint64_t now)
+{
+    put_be16(info, MIN(get_be16(info) + (now - *seen), 0xffff));
+    *seen = now;
+}
+
+void mthca_port_violations(Mthca *m)
+{
+    const RdmaCounters *c = rdma_counters(m->rdma);
+    MthcaPort *p = &m->port;
+
+    count_violations(p->info + MTHCA_PI_PKEY_VIOLATIONS, &p->pkey_seen,
+                     c->rx_pkey);
+    count_violations(p->info + MTHCA_PI_QKEY_VIOLATIONS, &p->qkey_seen,
+                     c->rx_qkey);
+}
+
 /* The link trains; without a subnet manager the port configures itself. */
 static void port_train(Mthca *m)
 {
@@ -137,6 +154,8 @@ void mthca_port_reset(Mthca *m)
         put_be64(p->guid[1], 0xffffull << 32 | ip);
     }
     p->pkey[0] = 0xffff;
+    p->pkey_seen = rdma_counters(m->rdma)->rx_pkey;
+    p->qkey_seen = rdma_counters(m->rdma)->rx_qkey;
     g_strlcpy((char *)p->node_desc, "ncic-mthca", sizeof(p->node_desc));
     mthca_port_apply(m);
 }

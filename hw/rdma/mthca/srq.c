@@ -1,9 +1,33 @@
 /*
- * ncic-mthca: shared receive queues.
+ * ncic-mthca: receive WQEs and shared receive queues.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
+
+/*
+ * A receive WQE is a next segment and data segments up to the stride or to
+ * an entry of no bytes with the invalid key.
+ */
+void mthca_recv_decode(const uint8_t *buf, uint32_t len, RdmaRecvWqe *w)
+{
+    w->num_sge = 0;
+    for (uint32_t off = MTHCA_WQE_NEXT;
+         off + 16 <= len && w->num_sge < RDMA_MAX_SGE; off += 16) {
+        RdmaSge s = {
+            .len = get_be32(buf + off) & 0x7fffffff,
+            .key = get_be32(buf + off + 4),
+            .addr = get_be64(buf + off + 8),
+        };
+
+        if (!s.len && s.key == MTHCA_INVAL_LKEY) {
+            break;
+        }
+        if (s.len) {
+            w->sge[w->num_sge++] = s;
+        }
+    }
+}
 
 static uint8_t mthca_srq_find(Mthca *m, uint32_t srqn, RdmaSrq **obj)
 {
@@ -130,7 +154,7 @@ RdmaFetch mthca_srq_fetch(Mthca *m, RdmaSrq *obj, RdmaRecvWqe *wqe)
 {
     MthcaSrq *srq = rdma_srq_priv(obj);
     uint32_t stride = 1u << srq->log_stride;
-    uint8_t buf[2048];
+    uint8_t buf[MTHCA_WQE_MAX];
 
     if (srq->error) {
         return RDMA_FETCH_BAD;

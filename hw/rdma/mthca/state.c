@@ -1,238 +1,335 @@
 /*
- * ncic-mthca: migration of the personality's state.
- *
- * One walk describes the layout for both directions: saving appends each
- * item, loading takes it.
+ * ncic-mthca: migration of the personality's state, the settings that it was
+ * made under, and what each object of the transport core carries for it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
 
-#define STATE_MAGIC 0x6d746863
-#define STATE_VERSION 1
+#define TAG_MTHCA CORE_TAG('M', 'T', 'H', 'C')
+#define TAG_SETTING CORE_TAG('M', 'T', 'S', 'E')
 
-typedef struct StateIo {
-    GByteArray *out;        /* saving */
-    const uint8_t *p;       /* loading */
-    size_t left;
-    bool bad;
-} StateIo;
+enum { VERSION = 1 };
 
-static void io_bytes(StateIo *io, void *v, size_t n)
+/* Settings that the guest or its peers can tell apart. */
+static void setting_image(Mthca *m, CoreImage *im)
 {
-    if (io->out) {
-        g_byte_array_append(io->out, v, n);
-    } else if (io->bad || n > io->left) {
-        io->bad = true;
-        memset(v, 0, n);
-    } else {
-        memcpy(v, io->p, n);
-        io->p += n;
-        io->left -= n;
-    }
+    const MthcaConfig *c = &m->cfg;
+    uint8_t mac[6];
+    uint64_t v;
+
+    core_image_begin(im, TAG_SETTING, VERSION);
+    memcpy(mac, c->mac, sizeof(mac));
+    core_image_bytes(im, mac, sizeof(mac));
+    core_image_check(im, !memcmp(mac, c->mac, sizeof(mac)),
+                     "property mac differs");
+#define SAME(field, name)                                                   \
+    v = c->field;                                                           \
+    core_image_int(im, &v);                                                 \
+    core_image_check(im, v == c->field, "property " name " differs")
+    SAME(guid, "guid");
+    SAME(gid_prefix, "gid-prefix");
+    SAME(lid, "lid");
+    SAME(sm, "sm");
+    SAME(roce_gid, "roce-gid");
+    SAME(uar_check, "uar-check");
+#undef SAME
+    core_image_end(im);
 }
 
-static void io_u64(StateIo *io, uint64_t *v)
+static void eq_image(CoreImage *im, MthcaEq *eq)
 {
-    uint8_t b[8];
-
-    put_be64(b, *v);
-    io_bytes(io, b, 8);
-    *v = get_be64(b);
-}
-
-#define IO_INT(io, field)               \
-    do {                                \
-        uint64_t v_ = (field);          \
-        io_u64(io, &v_);                \
-        (field) = v_;                   \
-    } while (0)
-
-static void io_eq(StateIo *io, MthcaEq *eq)
-{
-    IO_INT(io, eq->valid);
-    IO_INT(io, eq->translate);
-    IO_INT(io, eq->overflow);
-    IO_INT(io, eq->state);
-    IO_INT(io, eq->log_size);
-    IO_INT(io, eq->intr);
-    IO_INT(io, eq->start);
-    IO_INT(io, eq->pd);
-    IO_INT(io, eq->lkey);
-    IO_INT(io, eq->pi);
-    IO_INT(io, eq->ci);
-    if (eq->log_size > MTHCA_LOG_MAX_EQES) {
-        io->bad = true;
+    core_image_flag(im, &eq->valid);
+    core_image_flag(im, &eq->translate);
+    core_image_flag(im, &eq->overflow);
+    core_image_int(im, &eq->state);
+    core_image_int(im, &eq->log_size);
+    core_image_int(im, &eq->intr);
+    core_image_int(im, &eq->start);
+    core_image_int(im, &eq->pd);
+    core_image_int(im, &eq->lkey);
+    core_image_int(im, &eq->pi);
+    core_image_int(im, &eq->ci);
+    if (!core_image_check(im, eq->log_size <= MTHCA_LOG_MAX_EQES,
+                          "event queue is too large")) {
         eq->log_size = 0;
     }
+    core_image_check(im, !eq->valid || (eq->state >= EQ_ARMED &&
+                                        eq->state <= EQ_ALWAYS_ARMED),
+                     "event queue without a state");
 }
 
-static void io_port(StateIo *io, MthcaPort *p)
+static void port_image(CoreImage *im, MthcaPort *p)
 {
-    io_bytes(io, p->info, sizeof(p->info));
-    io_bytes(io, p->guid, sizeof(p->guid));
+    core_image_bytes(im, p->info, sizeof(p->info));
+    core_image_bytes(im, p->guid, sizeof(p->guid));
     for (unsigned i = 0; i < MTHCA_MAX_PKEYS; i++) {
-        IO_INT(io, p->pkey[i]);
+        core_image_int(im, &p->pkey[i]);
     }
-    io_bytes(io, p->sl2vl, sizeof(p->sl2vl));
-    io_bytes(io, p->vlarb, sizeof(p->vlarb));
-    io_bytes(io, p->node_desc, sizeof(p->node_desc));
-    IO_INT(io, p->up);
-    IO_INT(io, p->link);
-#define IO_COUNTER(name) IO_INT(io, p->base.name);
-    RDMA_COUNTERS(IO_COUNTER)
-#undef IO_COUNTER
+    core_image_bytes(im, p->sl2vl, sizeof(p->sl2vl));
+    core_image_bytes(im, p->vlarb, sizeof(p->vlarb));
+    core_image_bytes(im, p->node_desc, sizeof(p->node_desc));
+    core_image_flag(im, &p->up);
+    core_image_flag(im, &p->link);
+    core_image_int(im, &p->pkey_seen);
+    core_image_int(im, &p->qkey_seen);
+#define COUNTER_IMAGE(name) core_image_int(im, &p->base.name);
+    RDMA_COUNTERS(COUNTER_IMAGE)
+#undef COUNTER_IMAGE
 }
 
 /* A sparse table of 2^@log entries: count, then {index, bytes}. */
-static void io_sparse(StateIo *io, uint8_t **table, uint8_t log, size_t size)
+static void sparse_image(CoreImage *im, uint8_t **table, uint8_t log,
+                         size_t size)
 {
-    uint64_t n = 0;
+    bool loading = core_image_loading(im);
+    uint32_t num = 0, at = 0;
 
-    if (io->out) {
-        for (uint64_t i = 0; i < 1u << log; i++) {
-            n += table[i] != NULL;
-        }
+    for (uint32_t i = 0; !loading && i < 1u << log; i++) {
+        num += table[i] != NULL;
     }
-    IO_INT(io, n);
-    for (uint64_t i = 0, k = 0; k < n && !io->bad; k++, i++) {
-        if (io->out) {
-            while (!table[i]) {
-                i++;
-            }
+    core_image_count(im, &num, 1u << log, "more entries than a table has");
+    for (uint32_t i = 0; i < num; i++, at++) {
+        while (!loading && !table[at]) {
+            at++;
         }
-        IO_INT(io, i);
-        if (!io->out) {
-            if (i >> log || table[i]) {
-                io->bad = true;
+        core_image_int(im, &at);
+        if (loading) {
+            if (!core_image_check(im, !(at >> log) && !table[at],
+                                  "entry outside its table, or twice")) {
                 return;
             }
-            table[i] = g_malloc(size);
+            table[at] = g_malloc(size);
         }
-        io_bytes(io, table[i], size);
+        core_image_bytes(im, table[at], size);
     }
 }
 
-static void io_icm(StateIo *io, Icm *icm)
+static void icm_image(CoreImage *im, Icm *icm)
 {
-    uint64_t n = icm->num;
-    IcmExtent e = { 0 };
+    uint32_t num = icm->num;
 
-    IO_INT(io, n);
-    for (uint64_t i = 0; i < n && !io->bad; i++) {
-        if (io->out) {
+    core_image_count(im, &num, ICM_MAX_EXTENTS, "too many ICM extents");
+    for (uint32_t i = 0; i < num; i++) {
+        IcmExtent e = { 0 };
+
+        if (!core_image_loading(im)) {
             e = icm->ext[i];
         }
-        IO_INT(io, e.virt);
-        IO_INT(io, e.pages);
-        IO_INT(io, e.phys);
-        if (!io->out && !io->bad &&
-            (e.pages > 1ull << 40 || e.virt >> 40 ||
-             !icm_map(icm, e.virt << ICM_PAGE_SHIFT, e.phys, e.pages))) {
-            io->bad = true;
+        core_image_int(im, &e.virt);
+        core_image_int(im, &e.pages);
+        core_image_int(im, &e.phys);
+        if (core_image_loading(im) &&
+            !core_image_check(im, icm_append(icm, e), "bad ICM extent")) {
+            return;
         }
     }
 }
 
-static void io_all(StateIo *io, Mthca *m)
+static void hca_image(Mthca *m, CoreImage *im)
 {
+    uint8_t state = m->state;
+
     for (unsigned i = 0; i < G_N_ELEMENTS(m->hcr); i++) {
-        IO_INT(io, m->hcr[i]);
+        core_image_int(im, &m->hcr[i]);
     }
+    core_image_check(im, !(m->hcr[MTHCA_HCR_CMD / 4] & MTHCA_HCR_GO),
+                     "command that has not ended");
     for (unsigned i = 0; i < G_N_ELEMENTS(m->catas); i++) {
-        IO_INT(io, m->catas[i]);
+        core_image_int(im, &m->catas[i]);
     }
-    IO_INT(io, m->state);
-    IO_INT(io, m->intx);
-    IO_INT(io, m->log_qps);
-    IO_INT(io, m->log_srqs);
-    IO_INT(io, m->log_cqs);
-    IO_INT(io, m->log_eqs);
-    IO_INT(io, m->log_mpts);
-    IO_INT(io, m->log_uarc);
-    IO_INT(io, m->log_uars);
-    IO_INT(io, m->log_mgm_size);
-    IO_INT(io, m->log_mgms);
-    IO_INT(io, m->mgm_hash);
-    IO_INT(io, m->mtt_base);
-    IO_INT(io, m->uarc_base);
-    IO_INT(io, m->mgm_base);
-    IO_INT(io, m->sinai);
+    core_image_int(im, &state);
+    core_image_check(im, state <= MTHCA_HCA_UP, "no such state");
+    m->state = MIN(state, MTHCA_HCA_UP);
+    core_image_flag(im, &m->intx);
+    core_image_int(im, &m->log_qps);
+    core_image_int(im, &m->log_srqs);
+    core_image_int(im, &m->log_cqs);
+    core_image_int(im, &m->log_eqs);
+    core_image_int(im, &m->log_mpts);
+    core_image_int(im, &m->log_uarc);
+    core_image_int(im, &m->log_uars);
+    core_image_int(im, &m->log_mgm_size);
+    core_image_int(im, &m->log_mgms);
+    core_image_int(im, &m->mgm_hash);
+    core_image_int(im, &m->mtt_base);
+    core_image_int(im, &m->uarc_base);
+    core_image_int(im, &m->mgm_base);
+    core_image_flag(im, &m->sinai);
     for (unsigned i = 0; i < 2; i++) {
-        IO_INT(io, m->special_qpn[i]);
-        IO_INT(io, m->special_set[i]);
+        core_image_int(im, &m->special_qpn[i]);
+        core_image_flag(im, &m->special_set[i]);
     }
-    IO_INT(io, m->uar_latch);
-    IO_INT(io, m->uar_latch_addr);
-    IO_INT(io, m->uar_latched);
-    io_bytes(io, m->event_eq, sizeof(m->event_eq));
-    for (unsigned i = 0; i < G_N_ELEMENTS(m->eq); i++) {
-        io_eq(io, &m->eq[i]);
-    }
-    io_port(io, &m->port);
-#define IO_COUNTER(name) IO_INT(io, m->counters.name);
-    MTHCA_COUNTERS(IO_COUNTER)
-#undef IO_COUNTER
-    io_icm(io, &m->icm);
-    if (!io->out && (io->bad || m->state > MTHCA_HCA_UP ||
-                     m->log_qps > MTHCA_LOG_MAX_QP ||
-                     m->log_srqs > MTHCA_LOG_MAX_SRQ ||
-                     m->log_cqs > MTHCA_LOG_MAX_CQ ||
-                     m->log_eqs > MTHCA_LOG_MAX_EQ ||
-                     m->log_mpts > MTHCA_LOG_MAX_MPT ||
-                     m->log_mgms > MTHCA_LOG_MAX_MCG ||
-                     m->log_mgm_size > 12 || m->log_uarc > 20 ||
-                     m->log_uars > MTHCA_UAR_LOG_MIB + 8)) {
-        io->bad = true;
+    core_image_int(im, &m->uar_latch);
+    core_image_int(im, &m->uar_latch_addr);
+    core_image_flag(im, &m->uar_latched);
+    core_image_check(im, m->log_qps <= MTHCA_LOG_MAX_QP &&
+                         m->log_srqs <= MTHCA_LOG_MAX_SRQ &&
+                         m->log_cqs <= MTHCA_LOG_MAX_CQ &&
+                         m->log_eqs <= MTHCA_LOG_MAX_EQ &&
+                         m->log_mpts <= MTHCA_LOG_MAX_MPT &&
+                         m->log_mgms <= MTHCA_LOG_MAX_MCG &&
+                         m->log_mgm_size <= MTHCA_LOG_MAX_MGM_SIZE &&
+                         (m->log_mgm_size >= MTHCA_LOG_MIN_MGM_SIZE ||
+                          m->state != MTHCA_HCA_UP) &&
+                         m->log_uarc <= MTHCA_LOG_MAX_UARC &&
+                         m->log_uars <= MTHCA_LOG_MAX_UARS,
+                     "table of the adapter is too large or too small");
+}
+
+static void tables_image(Mthca *m, CoreImage *im)
+{
+    if (core_image_error(im) || m->state != MTHCA_HCA_UP) {
         return;
     }
-    if (m->state == MTHCA_HCA_UP) {
-        if (!io->out) {
-            m->mpt = g_malloc0_n(1u << m->log_mpts, sizeof(*m->mpt));
-            m->mgm = g_malloc0_n(1u << m->log_mgms, sizeof(*m->mgm));
-        }
-        io_sparse(io, (uint8_t **)m->mpt, m->log_mpts, MTHCA_MPT_BYTES);
-        io_sparse(io, m->mgm, m->log_mgms, 1u << m->log_mgm_size);
+    if (core_image_loading(im)) {
+        m->mpt = g_malloc0_n(1u << m->log_mpts, sizeof(*m->mpt));
+        m->mgm = g_malloc0_n(1u << m->log_mgms, sizeof(*m->mgm));
+    }
+    sparse_image(im, (uint8_t **)m->mpt, m->log_mpts, MTHCA_MPT_BYTES);
+    sparse_image(im, m->mgm, m->log_mgms, 1u << m->log_mgm_size);
+}
+
+static void all_image(Mthca *m, CoreImage *im)
+{
+    core_image_begin(im, TAG_MTHCA, VERSION);
+    setting_image(m, im);
+    hca_image(m, im);
+    core_image_bytes(im, m->event_eq, sizeof(m->event_eq));
+    for (unsigned i = 0; i < G_N_ELEMENTS(m->eq); i++) {
+        eq_image(im, &m->eq[i]);
+    }
+    port_image(im, &m->port);
+#define COUNTER_IMAGE(name) core_image_int(im, &m->counters.name);
+    MTHCA_COUNTERS(COUNTER_IMAGE)
+#undef COUNTER_IMAGE
+    icm_image(im, &m->icm);
+    tables_image(m, im);
+    rdma_image(m->rdma, im);
+    core_image_end(im);
+}
+
+/* ---- objects ---- */
+
+static void doorbell_image(CoreImage *im, MthcaDoorbell *d)
+{
+    core_image_int(im, &d->head);
+    core_image_int(im, &d->count);
+    core_image_int(im, &d->op);
+    core_image_int(im, &d->size);
+    core_image_flag(im, &d->fence);
+}
+
+void mthca_qp_image(void *p, RdmaQp *qp, CoreImage *im)
+{
+    MthcaQp *q = rdma_qp_priv(qp);
+
+    core_image_bytes(im, q->ctx, sizeof(q->ctx));
+    core_image_int(im, &q->db_first);
+    core_image_int(im, &q->db_num);
+    if (!core_image_check(im, q->db_first < MTHCA_QP_DOORBELLS &&
+                              q->db_num <= MTHCA_QP_DOORBELLS,
+                          "doorbell outside its queue")) {
+        q->db_first = q->db_num = 0;
+    }
+    for (unsigned i = 0; i < q->db_num; i++) {
+        MthcaDoorbell *d = &q->db[(q->db_first + i) % MTHCA_QP_DOORBELLS];
+
+        doorbell_image(im, d);
+        core_image_check(im, d->count && d->count <= MTHCA_DOORBELL_MAX,
+                         "doorbell for no requests or too many");
+    }
+    core_image_int(im, &q->sq_next);
+    core_image_int(im, &q->special);
+    core_image_int(im, &q->rq_tail);
+    core_image_int(im, &q->rq_head);
+    core_image_check(im, q->special <= 2 &&
+                         !q->special == !rdma_qp_attr(qp)->special,
+                     "special QP that is none");
+    core_image_check(im, mthca_qp_sizes_ok(q), "queue is too large");
+    if (core_image_loading(im) &&
+        !core_image_check(im, mthca_qp_refs(p, rdma_qp_attr(qp), 1),
+                          "QP without its CQs or SRQ")) {
+        return;
     }
 }
+
+void mthca_cq_image(void *p, RdmaCq *obj, CoreImage *im)
+{
+    MthcaCq *cq = rdma_cq_priv(obj);
+
+    core_image_bytes(im, cq->ctx, sizeof(cq->ctx));
+    core_image_int(im, &cq->start);
+    core_image_int(im, &cq->lkey);
+    core_image_int(im, &cq->pd);
+    core_image_int(im, &cq->uar);
+    core_image_int(im, &cq->comp_eqn);
+    core_image_int(im, &cq->ci_db);
+    core_image_int(im, &cq->arm_db);
+    core_image_int(im, &cq->pi);
+    core_image_int(im, &cq->ci);
+    core_image_int(im, &cq->solicit_pi);
+    core_image_int(im, &cq->log_size);
+    core_image_int(im, &cq->armed);
+    core_image_flag(im, &cq->overrun);
+    if (!core_image_check(im, cq->log_size <= MTHCA_LOG_MAX_CQES &&
+                              cq->armed <= 3, "CQ is too large")) {
+        cq->log_size = 0;
+    }
+}
+
+void mthca_srq_image(void *p, RdmaSrq *obj, CoreImage *im)
+{
+    MthcaSrq *srq = rdma_srq_priv(obj);
+
+    core_image_bytes(im, srq->ctx, sizeof(srq->ctx));
+    core_image_int(im, &srq->wqe_base);
+    core_image_int(im, &srq->lkey);
+    core_image_int(im, &srq->pd);
+    core_image_int(im, &srq->uar);
+    core_image_int(im, &srq->db);
+    core_image_int(im, &srq->next);
+    core_image_int(im, &srq->tail);
+    core_image_int(im, &srq->head);
+    core_image_int(im, &srq->limit);
+    core_image_int(im, &srq->log_size);
+    core_image_int(im, &srq->log_stride);
+    core_image_flag(im, &srq->error);
+    if (!core_image_check(im, srq->log_size <= MTHCA_LOG_MAX_WQES + 1 &&
+                              srq->log_stride >= MTHCA_LOG_STRIDE_MIN &&
+                              srq->log_stride <= MTHCA_LOG_STRIDE_MAX,
+                          "SRQ is too large")) {
+        srq->log_size = 0;
+        srq->log_stride = MTHCA_LOG_STRIDE_MIN;
+    }
+}
+
+/* ---- as a block ---- */
 
 uint8_t *mthca_save(Mthca *m, int64_t now, size_t *len)
 {
-    StateIo io = { .out = g_byte_array_new() };
-    uint64_t magic = STATE_MAGIC, version = STATE_VERSION;
-    size_t n;
-    uint8_t *engine;
+    CoreImage *im = core_image_save(now);
+    uint8_t *data;
 
-    IO_INT(&io, magic);
-    IO_INT(&io, version);
-    io_all(&io, m);
-    engine = rdma_save(m->rdma, now, &n);
-    g_byte_array_append(io.out, engine, n);
-    g_free(engine);
-    *len = io.out->len;
-    return g_byte_array_free(io.out, false);
+    all_image(m, im);
+    data = core_image_take(im, len);
+    core_image_free(im);
+    return data;
 }
 
-bool mthca_load(Mthca *m, int64_t now, const uint8_t *data, size_t len)
+const char *mthca_load(Mthca *m, int64_t now, const uint8_t *data, size_t len)
 {
-    StateIo io = { .p = data, .left = len };
-    uint64_t magic = 0, version = 0;
+    CoreImage *im = core_image_load(data, len, now);
+    const char *error;
 
     mthca_reset(m);
-    IO_INT(&io, magic);
-    IO_INT(&io, version);
-    if (io.bad || magic != STATE_MAGIC || version != STATE_VERSION) {
-        return false;
-    }
-    io_all(&io, m);
-    if (io.bad || !rdma_load(m->rdma, now, io.p, io.left)) {
-        if (m->log_mpts > MTHCA_LOG_MAX_MPT ||
-            m->log_mgms > MTHCA_LOG_MAX_MCG) {
-            m->log_mpts = m->log_mgms = 0;
-        }
+    all_image(m, im);
+    error = core_image_done(im);
+    core_image_free(im);
+    if (error) {
         mthca_reset(m);
-        return false;
+        return error;
     }
     m->cfg.ops->intx(m->cfg.rdma.ops_opaque, m->intx);
-    return true;
+    return NULL;
 }

@@ -8,13 +8,12 @@
  */
 #include "internal.h"
 
-#define WQE_NEXT_BYTES  16
 #define WQE_RADDR_BYTES 16
 #define WQE_UD_BYTES    48
-#define WQE_MAX_BYTES   2048
 
-void mthca_sq_doorbell(Mthca *m, uint32_t qpn, uint32_t hi, uint32_t lo)
+void mthca_sq_doorbell(Mthca *m, uint32_t uar, uint32_t hi, uint32_t lo)
 {
+    uint32_t qpn = lo >> 8;
     RdmaQp *qp = rdma_qp_get(m->rdma, qpn);
     uint16_t nreq = hi >> 24, head = hi >> 8;
     MthcaQp *q;
@@ -26,6 +25,11 @@ void mthca_sq_doorbell(Mthca *m, uint32_t qpn, uint32_t hi, uint32_t lo)
         return;
     }
     q = rdma_qp_priv(qp);
+    if (m->cfg.uar_check &&
+        uar != (get_be32(q->ctx + MTHCA_QPC_UAR) & MTHCA_UAR_MASK)) {
+        mthca_rule(m, qpn, "send doorbell", "rung on a foreign page");
+        return;
+    }
     if (q->db_num == MTHCA_QP_DOORBELLS) {
         /* Software chains batches as well: the links lead to these too. */
         d = &q->db[(q->db_first + q->db_num - 1) % MTHCA_QP_DOORBELLS];
@@ -103,7 +107,7 @@ static uint8_t wqe_data(const uint8_t *p, const uint8_t *end, RdmaWqe *w)
 /* Opcodes of a datagram QP: Write codes are Sends there. */
 static uint8_t wqe_ud(const uint8_t *buf, const uint8_t *end, RdmaWqe *w)
 {
-    const uint8_t *ud = buf + WQE_NEXT_BYTES;
+    const uint8_t *ud = buf + MTHCA_WQE_NEXT;
 
     if (ud + WQE_UD_BYTES > end) {
         return RDMA_WC_LOC_QP_OP;
@@ -120,7 +124,7 @@ static uint8_t wqe_ud(const uint8_t *buf, const uint8_t *end, RdmaWqe *w)
 static uint8_t wqe_connected(const uint8_t *buf, const uint8_t *end,
                              RdmaWqe *w)
 {
-    const uint8_t *p = buf + WQE_NEXT_BYTES;
+    const uint8_t *p = buf + MTHCA_WQE_NEXT;
 
     switch (w->opcode) {
     case RDMA_OP_CMP_SWAP:
@@ -156,7 +160,7 @@ static uint8_t wqe_connected(const uint8_t *buf, const uint8_t *end,
 static uint8_t wqe_mlx(Mthca *m, RdmaQp *qp, const uint8_t *buf,
                        const uint8_t *end, RdmaWqe *w)
 {
-    const uint8_t *p = buf + WQE_NEXT_BYTES;
+    const uint8_t *p = buf + MTHCA_WQE_NEXT;
     uint32_t pd = rdma_qp_attr(qp)->pd, count, used, off = 8;
     uint8_t h[72] = { 0 };
     bool icrc_inline = false;
@@ -249,7 +253,7 @@ RdmaFetch mthca_fetch_send(void *p, RdmaQp *qp, RdmaWqe *w)
     const RdmaQpAttr *a = rdma_qp_attr(qp);
     uint8_t log_size = q->ctx[MTHCA_QPC_SQ_SIZE] >> 3;
     uint8_t log_stride = (q->ctx[MTHCA_QPC_SQ_SIZE] & 7) + 4;
-    uint8_t buf[WQE_MAX_BYTES];
+    uint8_t buf[MTHCA_WQE_MAX];
     MthcaDoorbell *d;
     uint32_t len, flags;
     uint64_t va;
@@ -262,7 +266,7 @@ RdmaFetch mthca_fetch_send(void *p, RdmaQp *qp, RdmaWqe *w)
          get_be32(q->ctx + MTHCA_QPC_SND_BASE) +
          ((uint64_t)(d->head & ((1u << log_size) - 1)) << log_stride);
     /* At least the next segment, which leads on. */
-    len = MIN(MAX(d->size * 16u, WQE_NEXT_BYTES), 1u << log_stride);
+    len = MIN(MAX(d->size * 16u, MTHCA_WQE_NEXT), 1u << log_stride);
     w->id = va;
     w->opcode = d->op;
     if (rdma_mr_read(m->rdma, get_be32(q->ctx + MTHCA_QPC_WQE_LKEY), a->pd,
@@ -298,30 +302,6 @@ RdmaFetch mthca_fetch_send(void *p, RdmaQp *qp, RdmaWqe *w)
     return RDMA_FETCH_OK;
 }
 
-/*
- * A receive WQE is a next segment and data segments up to the stride or to
- * an entry of no bytes with the invalid key.
- */
-void mthca_recv_decode(const uint8_t *buf, uint32_t len, RdmaRecvWqe *w)
-{
-    w->num_sge = 0;
-    for (uint32_t off = WQE_NEXT_BYTES;
-         off + 16 <= len && w->num_sge < RDMA_MAX_SGE; off += 16) {
-        RdmaSge s = {
-            .len = get_be32(buf + off) & 0x7fffffff,
-            .key = get_be32(buf + off + 4),
-            .addr = get_be64(buf + off + 8),
-        };
-
-        if (!s.len && s.key == MTHCA_INVAL_LKEY) {
-            break;
-        }
-        if (s.len) {
-            w->sge[w->num_sge++] = s;
-        }
-    }
-}
-
 RdmaFetch mthca_fetch_recv(void *p, RdmaQp *qp, RdmaRecvWqe *w)
 {
     Mthca *m = p;
@@ -329,7 +309,7 @@ RdmaFetch mthca_fetch_recv(void *p, RdmaQp *qp, RdmaRecvWqe *w)
     const RdmaQpAttr *a = rdma_qp_attr(qp);
     uint8_t log_size = q->ctx[MTHCA_QPC_RQ_SIZE] >> 3;
     uint8_t log_stride = (q->ctx[MTHCA_QPC_RQ_SIZE] & 7) + 4;
-    uint8_t buf[WQE_MAX_BYTES];
+    uint8_t buf[MTHCA_WQE_MAX];
     uint32_t rec;
     uint64_t va;
 

@@ -173,6 +173,8 @@ static void all_image(NativeRdma *n, CoreImage *im)
     for (int i = 0; i < G_N_ELEMENTS(s->hcr); i++) {
         core_image_int(im, &s->hcr[i]);
     }
+    core_image_check(im, !(s->hcr[NRH_CMD / 4] & NRH_GO),
+                     "command that has not ended");
     core_image_flag(im, &s->ready);
     core_image_int(im, &s->db_low);
     core_image_int(im, &s->db_page);

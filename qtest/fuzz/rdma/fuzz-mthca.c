@@ -225,7 +225,7 @@ static void migrate(MEnd *e, Input *in)
     }
     mthca_free(e->g->m);
     e->g->m = mthca_new(&e->g->cfg);
-    if (!mthca_load(e->g->m, e->g->now, state, len)) {
+    if (mthca_load(e->g->m, e->g->now, state, len)) {
         mthca_reset(e->g->m);
     }
     /* Whoever holds the other end of the cable. */

@@ -40,11 +40,17 @@ void mend_free(MEnd *e)
     mguest_free(e->g);
 }
 
+static uint32_t end_qpn(const MEnd *e)
+{
+    return e->qpn ? e->qpn : ME_QPN;
+}
+
 void mend_qp_up(MEnd *e, uint8_t st, uint16_t dlid, uint32_t sq_psn,
                 uint32_t rq_psn, bool srq)
 {
+    uint32_t qpn = end_qpn(e);
     const MtbQp q = {
-        .service = st, .mtu = 1, .qpn = ME_QPN, .peer_qpn = ME_QPN,
+        .service = st, .mtu = 1, .qpn = qpn, .peer_qpn = ME_QPN,
         .uar = ME_UAR, .cqn = ME_CQN, .key = e->key, .log_sq = 4,
         .log_sq_stride = 7, .log_rq = 4, .log_rq_stride = 6, .base = G_BUS,
         .sq = ME_SQ, .rq = ME_RQ, .sq_db = ME_SQ_DB, .rq_db = ME_RQ_DB,
@@ -53,11 +59,11 @@ void mend_qp_up(MEnd *e, uint8_t st, uint16_t dlid, uint32_t sq_psn,
     };
 
     mtb_rst2init(min_box(e->g), &q);
-    mok(e->g, MTHCA_CMD_RST2INIT_QP, ME_QPN, 0);
+    mok(e->g, MTHCA_CMD_RST2INIT_QP, qpn, 0);
     mtb_init2rtr(min_box(e->g), &q);
-    mok(e->g, MTHCA_CMD_INIT2RTR_QP, ME_QPN, 0);
+    mok(e->g, MTHCA_CMD_INIT2RTR_QP, qpn, 0);
     mtb_rtr2rts(min_box(e->g), &q);
-    mok(e->g, MTHCA_CMD_RTR2RTS_QP, ME_QPN, 0);
+    mok(e->g, MTHCA_CMD_RTR2RTS_QP, qpn, 0);
 }
 
 void mend_recv(MEnd *e, uint16_t index, uint32_t off, uint32_t len)
@@ -99,7 +105,7 @@ void mend_ring(MEnd *e, uint8_t n, uint8_t op, uint8_t size)
 
     mend_db(e, ME_SQ_DB, e->sq_head);
     mthca_uar_write(e->g->m, ME_UAR * 0x1000 + MTHCA_UAR_SEND,
-                    mtb_doorbell(ME_QPN, n, head, op, size), 8);
+                    mtb_doorbell(end_qpn(e), n, head, op, size), 8);
 }
 
 const uint8_t *mend_poll(MEnd *e)

@@ -24,6 +24,7 @@ typedef struct MEnd {
     uint32_t key, ci;
     uint16_t sq_head;
     uint8_t size, op;           /* of the last WQE built */
+    uint32_t qpn;               /* whose WQEs and doorbells; 0 = ME_QPN */
 } MEnd;
 
 /* An adapter with an active port, EQ 1 on vector 0, a CQ. */

@@ -3,9 +3,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#define _GNU_SOURCE
 #include <string.h>
 
 #include "mthca-end.h"
+#include "../../lib/mutate.h"
 
 enum { PSN_A = 0xfffffe, PSN_B = 0x123456 };
 
@@ -387,6 +389,359 @@ static void test_mad(void)
     mguest_free(g);
 }
 
+/* P_Key and Q_Key violations are counted in PortInfo, and cleared by a Set. */
+static uint8_t *port_info(MGuest *g)
+{
+    mad(g, 1, 1, 0x15, 1);
+    mok(g, MTHCA_CMD_MAD_IFC, 1, 3);
+    return mout_box(g) + 64;
+}
+
+static void send_ud(MEnd *a, uint32_t qkey)
+{
+    uint8_t *p = mend_wqe(a, MTHCA_WQE_SEND, MTHCA_NEXT_CQ_UPDATE, 5);
+
+    memset(p, 0, 0x30);
+    put_be32(p, 1u << 24);
+    put_be32(p + 4, 2);
+    put_be32(p + 0x20, ME_QPN);
+    put_be32(p + 0x24, qkey);
+    mend_data(a, p + 0x30, ME_DATA, 100);
+    mend_ring(a, 1, MTHCA_WQE_SEND, 5);
+}
+
+static void test_violations(void)
+{
+    MEnd a = mend_new(1), b = mend_new(2);
+    uint8_t *in, *i;
+
+    mend_qp_up(&a, MTHCA_ST_UD, 0, 0, 0, false);
+    mend_qp_up(&b, MTHCA_ST_UD, 0, 0, 0, false);
+    mend_recv(&b, 0, ME_DATA, 140);
+    for (int n = 0; n < 3; n++) {
+        send_ud(&a, 0x22222222);
+        mexchange(a.g, b.g);
+    }
+    i = port_info(b.g);
+    g_assert_cmpuint(get_be16(i + MTHCA_PI_QKEY_VIOLATIONS), ==, 3);
+    g_assert_cmpuint(get_be16(i + MTHCA_PI_PKEY_VIOLATIONS), ==, 0);
+    /* SET_IB with its flag clears the one, not the other. */
+    put_be32(min_box(b.g), 1);
+    mok(b.g, MTHCA_CMD_SET_IB, 1, 0);
+    i = port_info(b.g);
+    g_assert_cmpuint(get_be16(i + MTHCA_PI_QKEY_VIOLATIONS), ==, 0);
+    /* Only P_Key 8001 is at home here. */
+    in = mad(b.g, 1, 2, 0x16, 0);
+    put_be16(in + 64, 0x8001);
+    mok(b.g, MTHCA_CMD_MAD_IFC, 1, 3);
+    in = mad(a.g, 1, 2, 0x16, 0);
+    put_be16(in + 64, 0x8002);
+    mok(a.g, MTHCA_CMD_MAD_IFC, 1, 3);
+    for (int n = 0; n < 2; n++) {
+        send_ud(&a, 0x11111111);
+        mexchange(a.g, b.g);
+    }
+    g_assert_null(mend_poll(&b));
+    i = port_info(b.g);
+    g_assert_cmpuint(get_be16(i + MTHCA_PI_PKEY_VIOLATIONS), ==, 2);
+    /* A Set writes the counters; they go on from there, to ffff. */
+    in = mad(b.g, 1, 2, 0x15, 1);
+    memcpy(in + 64, i, 64);
+    in[64 + MTHCA_PI_STATE] &= 0xf0;
+    put_be16(in + 64 + MTHCA_PI_PKEY_VIOLATIONS, 0xfffe);
+    mok(b.g, MTHCA_CMD_MAD_IFC, 1, 3);
+    g_assert_cmphex(get_be16(mout_box(b.g) + 4), ==, 0);
+    for (int n = 0; n < 2; n++) {
+        send_ud(&a, 0x11111111);
+        mexchange(a.g, b.g);
+    }
+    i = port_info(b.g);
+    g_assert_cmphex(get_be16(i + MTHCA_PI_PKEY_VIOLATIONS), ==, 0xffff);
+    /* Neither counted before a reset nor lost by it. */
+    mthca_reset(b.g->m);
+    mguest_init_hca(b.g);
+    i = port_info(b.g);
+    g_assert_cmpuint(get_be16(i + MTHCA_PI_PKEY_VIOLATIONS), ==, 0);
+    mend_free(&a);
+    mend_free(&b);
+}
+
+/* ---- what isolates processes ---- */
+
+/* A QP is rung and a CQ armed on the page of its own UAR only. */
+static void test_uar(void)
+{
+    for (int check = 0; check < 2; check++) {
+        MEnd a = { .g = mguest_new(1, false) }, b = mend_new(2);
+        uint8_t *p;
+        uint64_t v;
+
+        a.g->cfg.uar_check = check;
+        mthca_free(a.g->m);
+        a.g->m = mthca_new(&a.g->cfg);
+        mend_up(&a);
+        mend_qp_up(&a, MTHCA_ST_RC, 2, PSN_A, PSN_B, false);
+        mend_qp_up(&b, MTHCA_ST_RC, 1, PSN_B, PSN_A, false);
+        p = mend_wqe(&a, MTHCA_WQE_RDMA_WRITE, MTHCA_NEXT_CQ_UPDATE, 3);
+        mend_data(&a, mend_raddr(&a, p, ME_DATA, b.key), ME_DATA, 8);
+        a.g->rules = 0;
+        mthca_uar_write(a.g->m, (ME_UAR + 1) * 0x1000 + MTHCA_UAR_SEND,
+                        mtb_doorbell(ME_QPN, 1, 0, a.op, a.size), 8);
+        mexchange(a.g, b.g);
+        g_assert_cmpuint(a.g->rules, ==, check);
+        g_assert_true((mend_poll(&a) == NULL) == check);
+        /* The CQ: halves of different pages do not make a doorbell. */
+        v = (uint64_t)(1u << 28 | 2u << 24 | ME_CQN) << 32;
+        mthca_uar_write(a.g->m, (ME_UAR + 1) * 0x1000 + MTHCA_UAR_CQ, v, 8);
+        g_assert_cmpuint(a.g->rules, ==, 2 * check);
+        g_assert_cmpuint(mthca_counters(a.g->m)->cq_arms, ==, !check);
+        mthca_uar_write(a.g->m, (ME_UAR + 1) * 0x1000 + MTHCA_UAR_CQ, v >> 32,
+                        4);
+        mthca_uar_write(a.g->m, ME_UAR * 0x1000 + MTHCA_UAR_CQ + 4, 0, 4);
+        g_assert_cmpuint(mthca_counters(a.g->m)->cq_arms, ==, !check);
+        if (check) {
+            mend_ring(&a, 1, a.op, a.size);
+            mexchange(a.g, b.g);
+            g_assert_nonnull(mend_poll(&a));
+            mend_arm(&a, 2);
+            g_assert_cmpuint(mthca_counters(a.g->m)->cq_arms, ==, 1);
+        }
+        mend_free(&a);
+        mend_free(&b);
+    }
+}
+
+/* The dword with the owner cannot be written: the completion is lost, which the
+ * adapter tells of, and the QP goes to ERR. */
+static void test_cqe_owner(void)
+{
+    MEnd a, b;
+    uint8_t *p, *in;
+
+    rc_pair(&a, &b);
+    g_assert_cmphex(mcmd(a.g, MTHCA_CMD_MAP_EQ, 1, 0,
+                         1ull << MTHCA_EV_CQ_ERROR, 0, NULL), ==, 0);
+    mok(a.g, MTHCA_CMD_ERR2RST_QP, ME_QPN, 3);
+    mok(a.g, MTHCA_CMD_HW2SW_CQ, ME_CQN, 1);
+    mtb_region(min_box(a.g), 0x12, 0, G_BUS + ME_CQ, MTHCA_CQE_SIZE - 4);
+    mok(a.g, MTHCA_CMD_SW2HW_MPT, 0x12, 0);
+    in = min_box(a.g);
+    mtb_cq(in, G_BUS + ME_CQ, 6, ME_UAR, 1, 0x1200, ME_CI_DB, ME_ARM_DB);
+    mok(a.g, MTHCA_CMD_SW2HW_CQ, ME_CQN, 0);
+    mend_qp_up(&a, MTHCA_ST_RC, 2, PSN_A, PSN_B, false);
+    p = mend_wqe(&a, MTHCA_WQE_RDMA_WRITE, MTHCA_NEXT_CQ_UPDATE, 3);
+    mend_data(&a, mend_raddr(&a, p, ME_DATA, b.key), ME_DATA, 8);
+    mend_ring(&a, 1, a.op, a.size);
+    mexchange(a.g, b.g);
+    g_assert_null(mend_poll(&a));
+    g_assert_cmphex(a.g->mem[ME_EQ + 1], ==, MTHCA_EV_CQ_ERROR);
+    mok(a.g, MTHCA_CMD_QUERY_CQ, ME_CQN, 0);
+    g_assert_cmphex(get_be32(mout_box(a.g)) >> 28, ==, 9);
+    g_assert_cmpuint(get_be32(mout_box(a.g) + 0x2c), ==, 0);
+    mok(a.g, MTHCA_CMD_QUERY_QP, ME_QPN, 0);
+    g_assert_cmphex(mout_box(a.g)[8] >> 4, ==, MTHCA_QPS_ERR);
+    mend_free(&a);
+    mend_free(&b);
+}
+
+/* ---- migration ---- */
+
+/* Peer of everything: an adapter full of work that nobody answers. */
+static MEnd busy(void)
+{
+    static const uint8_t ops[] = {
+        MTHCA_WQE_RDMA_WRITE, MTHCA_WQE_RDMA_READ, MTHCA_WQE_SEND,
+        MTHCA_WQE_RDMA_WRITE,
+    };
+    MEnd e = { .g = mguest_new(1, false) };
+    uint8_t *in, *p;
+
+    e.g->log_mpts = 6;
+    mend_up(&e);
+    in = min_box(e.g);
+    put_be32(in, 4u << 24 | ME_SRQN);
+    put_be32(in + 4, e.key);
+    put_be32(in + 8, ME_SRQ_DB);
+    put_be32(in + 0x0c, 2u << 29 | ME_UAR);
+    put_be64(in + 0x10, G_BUS + ME_SRQ);
+    mok(e.g, MTHCA_CMD_SW2HW_SRQ, ME_SRQN, 0);
+    for (unsigned i = 0; i < 16; i++) {
+        uint8_t *w = e.g->mem + ME_SRQ + i * ME_RQ_STRIDE;
+
+        put_be32(w, (i + 1) % 16 * ME_RQ_STRIDE | 1);
+        mend_data(&e, w + 16, ME_DATA + i * 0x100, 64);
+        put_be32(w + 36, MTHCA_INVAL_LKEY);
+    }
+    mend_db(&e, ME_SRQ_DB, 16);
+    g_assert_cmphex(mcmd(e.g, MTHCA_CMD_MAP_EQ, 1, 0, ~0ull, 0, NULL), ==, 0);
+    memset(min_box(e.g) + 0x10, 0xff, 16);
+    /* QPs of each service; what follows goes to the last one. */
+    for (unsigned i = 0; i < 3; i++) {
+        static const uint8_t st[] = { MTHCA_ST_UC, MTHCA_ST_UD, MTHCA_ST_RC };
+
+        if (i) {
+            e.sq_head = 0;
+        }
+        e.qpn = ME_QPN + i;
+        mend_qp_up(&e, st[i], 2, 0xfffffe, 5, i == 2);
+        if (st[i] == MTHCA_ST_UD) {
+            send_ud(&e, 1);
+            continue;
+        }
+        for (unsigned k = 0; k < G_N_ELEMENTS(ops); k++) {
+            bool send = ops[k] == MTHCA_WQE_SEND;
+
+            p = mend_wqe(&e, ops[k], MTHCA_NEXT_CQ_UPDATE, send ? 2 : 3);
+            if (!send) {
+                p = mend_raddr(&e, p, ME_DATA, 0x1000);
+            }
+            if (k == 3) {
+                put_be32(p, MTHCA_INLINE | 12);         /* "abc..." */
+                memcpy(p + 4, "abcdefghijkl", 12);
+            } else {
+                mend_data(&e, p, ME_DATA, 700);
+            }
+        }
+        mend_ring(&e, 4, ops[0], 3);
+        for (int turn = 0; turn < 4; turn++) {
+            rdma_poll(mthca_rdma(e.g->m), e.g->now);
+        }
+        /* And some that the requester has not fetched. */
+        mend_ring(&e, 1, ops[0], 3);
+    }
+    mend_arm(&e, 2);
+    return e;
+}
+
+static void stir(MGuest *g)
+{
+    for (int i = 0; i < 16; i++) {
+        g->now += 1 << (i + 14);
+        rdma_poll(mthca_rdma(g->m), g->now);
+    }
+    g_ptr_array_set_size(g->wire, 0);
+}
+
+/* Where the transport's part begins, whose counters go on. */
+static size_t engine_at(const uint8_t *block, size_t len)
+{
+    const uint8_t *at = memmem(block, len, "Rdma", 4);
+
+    g_assert_nonnull(at);
+    return at - block;
+}
+
+/* What is loaded and saved again is the same, byte for byte. */
+static void test_image_same(void)
+{
+    MEnd e = busy();
+    MGuest *h;
+    size_t len, len2;
+    uint8_t *block = mthca_save(e.g->m, e.g->now, &len), *again;
+
+    h = mguest_new(1, false);
+    memcpy(h->mem, e.g->mem, G_SIZE);
+    g_assert_cmpstr(mthca_load(h->m, 7, block, len), ==, NULL);
+    again = mthca_save(h->m, 7, &len2);
+    g_assert_cmpmem(block, engine_at(block, len), again,
+                    engine_at(again, len2));
+    /* Counted anew: the objects that QPs use. */
+    g_assert_cmphex(mcmd_box(h, MTHCA_CMD_HW2SW_CQ, ME_CQN, 0), ==,
+                    MTHCA_ST_BUSY);
+    g_assert_cmphex(mcmd_box(h, MTHCA_CMD_HW2SW_SRQ, ME_SRQN, 0), ==,
+                    MTHCA_ST_BUSY);
+    for (unsigned i = 0; i < 3; i++) {
+        mok(h, MTHCA_CMD_ERR2RST_QP, ME_QPN + i, 3);
+    }
+    mok(h, MTHCA_CMD_HW2SW_CQ, ME_CQN, 0);
+    mok(h, MTHCA_CMD_HW2SW_SRQ, ME_SRQN, 0);
+    g_free(block);
+    g_free(again);
+    mguest_free(h);
+    mend_free(&e);
+}
+
+static void test_image_settings(void)
+{
+    MEnd e = busy();
+    size_t len;
+    uint8_t *block = mthca_save(e.g->m, 0, &len);
+
+    for (int i = 0; i < 7; i++) {
+        static const char *const name[] = {
+            "mac", "guid", "gid-prefix", "lid", "sm", "roce-gid", "uar-check",
+        };
+        MGuest *h = mguest_new(1, false);
+        MthcaConfig *c = &h->cfg;
+        g_autofree char *expected = NULL;
+
+        c->mac[3] ^= i == 0;
+        c->guid ^= i == 1;
+        c->gid_prefix ^= i == 2;
+        c->lid ^= i == 3 ? 4 : 0;
+        c->sm ^= i == 4;
+        c->roce_gid ^= i == 5;
+        c->uar_check ^= i == 6;
+        mthca_free(h->m);
+        h->m = mthca_new(c);
+        expected = g_strdup_printf("property %s differs", name[i]);
+        g_assert_cmpstr(mthca_load(h->m, 0, block, len), ==, expected);
+        g_assert_cmphex(mcmd_box(h, MTHCA_CMD_QUERY_DEV_LIM, 0, 0), ==,
+                        MTHCA_ST_BAD_SYS_STATE);
+        mguest_free(h);
+    }
+    g_free(block);
+    mend_free(&e);
+}
+
+/* A block may come from anywhere: the adapter takes or refuses it, and goes
+ * on (the sanitizers look on). */
+static void test_image_damaged(void)
+{
+    MEnd e = busy();
+    MGuest *h = mguest_new(1, false);
+    GRand *r = g_rand_new_with_seed(0x1a3e);
+    unsigned num = mutations(3000), taken = 0;
+    size_t len;
+    uint8_t *block = mthca_save(e.g->m, e.g->now, &len);
+
+    for (size_t cut = 0; cut < len; cut += 97) {
+        g_assert_nonnull(mthca_load(h->m, 0, block, cut));
+        g_assert_cmphex(mcmd_box(h, MTHCA_CMD_QUERY_DEV_LIM, 0, 0), ==,
+                        MTHCA_ST_BAD_SYS_STATE);
+    }
+    for (unsigned i = 0; i < num; i++) {
+        uint8_t *bad = mutate(r, block, len);
+
+        h->now = 1;
+        memcpy(h->mem, e.g->mem, ME_DATA + 0x2000);
+        if (!mthca_load(h->m, 1, bad, len)) {
+            uint32_t qpn = ME_QPN + i % 3;
+
+            taken++;
+            mthca_link_set(h->m, true);
+            stir(h);
+            mthca_uar_write(h->m, ME_UAR * 0x1000 + MTHCA_UAR_SEND,
+                            mtb_doorbell(qpn, 1, 4, MTHCA_WQE_SEND, 2), 8);
+            stir(h);
+            mcmd_box(h, MTHCA_CMD_QUERY_SRQ, ME_SRQN, 0);
+            min_box(h);
+            mcmd_box(h, MTHCA_CMD_2ERR_QP, qpn, 0);
+            stir(h);
+            mcmd_box(h, MTHCA_CMD_ERR2RST_QP, qpn, 3);
+            mcmd_box(h, MTHCA_CMD_CLOSE_HCA, 0, 0);
+        }
+        g_free(bad);
+    }
+    /* Most damage is to what the guest may have written itself. */
+    g_assert_cmpuint(taken, >, num / 100);
+    g_assert_null(mthca_load(h->m, 1, block, len));
+    g_free(block);
+    g_rand_free(r);
+    mguest_free(h);
+    mend_free(&e);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -397,5 +752,11 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/data/srq", test_srq);
     g_test_add_func("/mthca/data/transitions", test_transitions);
     g_test_add_func("/mthca/mad", test_mad);
+    g_test_add_func("/mthca/violations", test_violations);
+    g_test_add_func("/mthca/uar", test_uar);
+    g_test_add_func("/mthca/cqe-owner", test_cqe_owner);
+    g_test_add_func("/mthca/image/same", test_image_same);
+    g_test_add_func("/mthca/image/settings", test_image_settings);
+    g_test_add_func("/mthca/image/damaged", test_image_damaged);
     return g_test_run();
 }

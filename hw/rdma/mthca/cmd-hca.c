@@ -179,6 +179,29 @@ uint8_t mthca_unmap_icm(Mthca *m, MthcaCmd *c)
     return MTHCA_ST_OK;
 }
 
+void mthca_drop_contexts(Mthca *m)
+{
+    rdma_reset(m->rdma);
+    if (m->mpt) {
+        for (uint32_t i = 0; i < 1u << m->log_mpts; i++) {
+            g_free(m->mpt[i]);
+        }
+        g_free(m->mpt);
+        m->mpt = NULL;
+    }
+    if (m->mgm) {
+        for (uint32_t i = 0; i < 1u << m->log_mgms; i++) {
+            g_free(m->mgm[i]);
+        }
+        g_free(m->mgm);
+        m->mgm = NULL;
+    }
+    memset(m->eq, 0, sizeof(m->eq));
+    memset(m->event_eq, 0xff, sizeof(m->event_eq));
+    memset(m->special_set, 0, sizeof(m->special_set));
+    m->uar_latched = false;
+}
+
 uint8_t mthca_init_hca(Mthca *m, MthcaCmd *c)
 {
     const uint8_t *in = c->in;
@@ -194,8 +217,9 @@ uint8_t mthca_init_hca(Mthca *m, MthcaCmd *c)
     if (log_qps > MTHCA_LOG_MAX_QP || log_srqs > MTHCA_LOG_MAX_SRQ ||
         log_cqs > MTHCA_LOG_MAX_CQ || log_eqs > MTHCA_LOG_MAX_EQ ||
         log_mpts > MTHCA_LOG_MAX_MPT || log_mgms > MTHCA_LOG_MAX_MCG ||
-        log_mgm < 6 || log_mgm > 12 ||
-        in[0x129] > 8 || (in[0x12a] & 0xf) > MTHCA_UAR_LOG_MIB + 8) {
+        log_mgm < MTHCA_LOG_MIN_MGM_SIZE || log_mgm > MTHCA_LOG_MAX_MGM_SIZE ||
+        in[0x129] > MTHCA_LOG_MAX_UARC - 12 ||
+        (in[0x12a] & 0xf) > MTHCA_LOG_MAX_UARS) {
         return MTHCA_ST_EXCEED_LIM;
     }
     mthca_drop_contexts(m);
@@ -271,7 +295,8 @@ uint8_t mthca_close_ib(Mthca *m, MthcaCmd *c)
 uint8_t mthca_set_ib(Mthca *m, MthcaCmd *c)
 {
     if (get_be32(c->in) & 1) {
-        put_be16(m->port.info + 48, 0);     /* Q_Key violations */
+        mthca_port_violations(m);
+        put_be16(m->port.info + MTHCA_PI_QKEY_VIOLATIONS, 0);
     }
     memcpy(m->port.info + 20, c->in + 4, 4);
     return MTHCA_ST_OK;

@@ -151,21 +151,27 @@ static void qp_attr(const MthcaQp *q, RdmaQpAttr *a)
     a->max_dest_rd_atomic = 1u << (p2 >> 21 & 7);
 }
 
-static void qp_refs(Mthca *m, const RdmaQpAttr *a, int n)
+bool mthca_qp_refs(Mthca *m, const RdmaQpAttr *a, int n)
 {
-    RdmaCq *cq = rdma_cq_get(m->rdma, a->send_cqn);
+    RdmaCq *send = rdma_cq_get(m->rdma, a->send_cqn);
+    RdmaCq *recv = rdma_cq_get(m->rdma, a->recv_cqn);
     RdmaSrq *srq = a->has_srq ? rdma_srq_get(m->rdma, a->srqn) : NULL;
 
-    if (cq) {
-        ((MthcaCq *)rdma_cq_priv(cq))->refs += n;
+    if (!send || !recv || (a->has_srq && !srq)) {
+        return false;
     }
-    cq = rdma_cq_get(m->rdma, a->recv_cqn);
-    if (cq) {
-        ((MthcaCq *)rdma_cq_priv(cq))->refs += n;
-    }
+    ((MthcaCq *)rdma_cq_priv(send))->refs += n;
+    ((MthcaCq *)rdma_cq_priv(recv))->refs += n;
     if (srq) {
         ((MthcaSrq *)rdma_srq_priv(srq))->refs += n;
     }
+    return true;
+}
+
+bool mthca_qp_sizes_ok(const MthcaQp *q)
+{
+    return q->ctx[MTHCA_QPC_RQ_SIZE] >> 3 <= MTHCA_LOG_MAX_WQES &&
+           q->ctx[MTHCA_QPC_SQ_SIZE] >> 3 <= MTHCA_LOG_MAX_WQES;
 }
 
 /* RST2INIT takes the whole context. */
@@ -192,11 +198,10 @@ static uint8_t qp_init(Mthca *m, MthcaCmd *c, uint32_t qpn)
     }
     memcpy(tmp.ctx, in, sizeof(tmp.ctx));
     qp_attr(&tmp, &a);
-    if (tmp.ctx[MTHCA_QPC_RQ_SIZE] >> 3 > MTHCA_LOG_MAX_WQES ||
-        tmp.ctx[MTHCA_QPC_SQ_SIZE] >> 3 > MTHCA_LOG_MAX_WQES) {
+    if (!mthca_qp_sizes_ok(&tmp)) {
         return MTHCA_ST_BAD_SIZE;
     }
-    if ((get_be32(in + MTHCA_QPC_UAR) & 0xffffff) >> m->log_uars ||
+    if ((get_be32(in + MTHCA_QPC_UAR) & MTHCA_UAR_MASK) >> m->log_uars ||
         !rdma_cq_get(m->rdma, a.send_cqn) ||
         !rdma_cq_get(m->rdma, a.recv_cqn) ||
         (a.has_srq && !rdma_srq_get(m->rdma, a.srqn))) {
@@ -209,7 +214,7 @@ static uint8_t qp_init(Mthca *m, MthcaCmd *c, uint32_t qpn)
     }
     q = rdma_qp_priv(qp);
     *q = tmp;
-    qp_refs(m, &a, 1);
+    mthca_qp_refs(m, &a, 1);
     a.state = RDMA_QPS_INIT;
     rdma_qp_modify(m->rdma, qp, &a, RDMA_QPA_ALL);
     if (q->special) {
@@ -322,7 +327,7 @@ uint8_t mthca_reset_qp(Mthca *m, MthcaCmd *c)
                       NULL);
     }
     rdma_qp_destroy(m->rdma, qp);
-    qp_refs(m, &a, -1);
+    mthca_qp_refs(m, &a, -1);
     return MTHCA_ST_OK;
 }
 
