@@ -16,22 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ub/space.h"
-#include "ub/dll.h"
-#include "ub/wire.h"
-#include "ub/phy.h"
+#include "ub/port.h"
 #include "ub/ubc_hw.h"
 
 typedef struct Ubc Ubc;
-
-/* A state machine of a port changed its state, for traces. */
-typedef enum UbcMachine {
-    UBC_MACHINE_LMSM,
-    UBC_MACHINE_DLL,
-    UBC_MACHINE_RETRY_REQ,
-    UBC_MACHINE_RETRY_ACK,
-    UBC_MACHINE_BMC,
-} UbcMachine;
 
 typedef struct UbcOps {
     /* Guest memory; false where there is none.  Four or eight bytes, aligned to
@@ -43,16 +31,19 @@ typedef struct UbcOps {
     void (*interrupt)(void *opaque, unsigned vector);
     /* ubc_run() has something to do. */
     void (*kick)(void *opaque);
-    /* ubc_wire_queued(port) has bytes. */
-    void (*wire_ready)(void *opaque, unsigned port);
-    /* Close the byte stream of the port; _disconnected follows. */
+    /* Put bytes on the stream of the port.  Returns how many were taken; fewer
+     * than `len`: ubc_wire_room() follows when it takes more. */
+    size_t (*wire_send)(void *opaque, unsigned port, const uint8_t *data,
+                        size_t len);
+    /* Close the byte stream of the port, but not from in here; _disconnected
+     * follows. */
     void (*wire_close)(void *opaque, unsigned port);
     /* The guest broke the rule `what`; port is -1 where it names none. */
     void (*guest_error)(void *opaque, int port, const char *what);
     /* The peer of a port did. */
     void (*peer_error)(void *opaque, unsigned port, const char *what);
     /* Traces; may be NULL. */
-    void (*transition)(void *opaque, unsigned port, UbcMachine machine,
+    void (*transition)(void *opaque, unsigned port, UbMachine machine,
                        const char *from, const char *to, const char *cause);
     /* A packet at the upper edge of the data link layer, and a block or
      * training set at the lower one, for capture; may be NULL. */
@@ -96,13 +87,12 @@ void ubc_write(Ubc *ubc, uint32_t offset, uint32_t value, int64_t now);
 /* Do what is to be done; when to call again at the latest, or INT64_MAX. */
 int64_t ubc_run(Ubc *ubc, int64_t now);
 
-/* The byte stream of a port: see ub/wire.h. */
+/* The byte stream of a port: there, gone, brought bytes, takes more. */
 void ubc_wire_connected(Ubc *ubc, unsigned port, int64_t now);
 void ubc_wire_disconnected(Ubc *ubc, unsigned port, int64_t now);
 void ubc_wire_receive(Ubc *ubc, unsigned port, const uint8_t *data,
                          size_t len, int64_t now);
-size_t ubc_wire_queued(Ubc *ubc, unsigned port, const uint8_t **data);
-void ubc_wire_sent(Ubc *ubc, unsigned port, size_t n);
+void ubc_wire_room(Ubc *ubc, unsigned port, int64_t now);
 
 /* Bus mastering: rings rest while it is off. */
 void ubc_bus_master(Ubc *ubc, bool on);

@@ -1,12 +1,14 @@
 /*
- * The UB controller: what its files share.
+ * The UB controller: what its files share.  The cellar first: each file may
+ * call those above it in this list, and none below.
  *
- *   ubc.c       BAR0 registers, life, events
- *   port.c      one port: PHY, data link layer, wire and rings joined
- *   port-regs.c  live values of the configuration space's port slices
- *   ring.c      descriptor rings
- *   save.c      migration
- *   space.c  the space itself
+ *   event.c    errors, events, kicks, counters, guest memory
+ *   ring.c     descriptor rings
+ *   raw.c      packets between a port and its rings
+ *   space.c    the part of the configuration space that no port owns
+ *   ubc.c      life
+ *   regs.c     the map of BAR0
+ *   save.c     migration
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,92 +16,72 @@
 #define HW_UB_UBC_INTERNAL_H
 
 #include "ring.h"
+#include "ub/port.h"
 #include "ub/ubc.h"
-#include "ub/phy.h"
 
-typedef struct UbPort {
+/* What the controller has of one port: the link end, its rings, its events. */
+typedef struct UbcEnd {
     Ubc *ubc;
     unsigned index;
-    UbPhy *phy;
-    UbDll *dll;
-    UbWire *wire;
+    UbPort *port;
     UbRing tx, rx;
-    bool dll_up;
-    bool retrain;      /* Retrain Link was written, Link_Active is awaited */
-    bool back_pressure;
-    bool tx_full;      /* the data link layer's queue refused the next one */
-    bool wire_paused;  /* enough queued on the byte stream */
-    uint64_t session;  /* of the peer, 0: none seen yet */
-    int64_t restarted;  /* when a new session last restarted the port */
-    int64_t restart_at; /* when the next one that waits will, or INT64_MAX */
-    uint8_t peer_active, peer_rate; /* its lanes, as last told */
-    uint32_t ctrl, event, event_mask;
+    bool tx_full;      /* the port refused the next packet of the ring */
+    uint32_t event, event_mask;
     uint32_t status;   /* UBC_PORT_STATUS as last reported by an event */
     /* Packets that wait for a receive descriptor, oldest first. */
     CorePacket *held, **held_tail;
-    uint64_t counter[UBC_CNT_NUM]; /* those that no layer below counts */
+    uint64_t counter[UBC_CNT_NUM]; /* those that no floor below counts */
     uint32_t counter_hi;           /* latched by a read of a low half */
-} UbPort;
+} UbcEnd;
 
 struct Ubc {
     UbcConfig conf;
     UbcOps ops;
+    UbCaptureOps capture;
     void *opaque;
     unsigned ports;
-    UbPort port[UBC_MAX_PORTS];
+    UbcEnd end[UBC_MAX_PORTS];
     CorePacketPool *pool;
     UbSpace *space;
     bool master;        /* bus mastering is on */
     bool running;       /* inside ubc_run() */
     bool kicked;        /* there: something came up behind its back */
-    bool reset_pending; /* DEV_RST or UBC_CTRL_RESET was written */
+    bool reset_pending; /* DEV_RST was written */
     int64_t now;
     uint32_t event, event_mask, cfg_addr;
     uint32_t guest_errors, dma_errors;
 };
 
-/* ---- ubc.c ---- */
+/* ---- event.c ---- */
 void ubc_kick(Ubc *ubc);
+/* The guest broke the rule `what`; port is -1 where it names none. */
 void ubc_guest_error(Ubc *ubc, int port, const char *what);
 /* Note events of a port (UBC_PORT_EVENT_*) and interrupt if enabled. */
-void ubc_port_event(UbPort *p, uint32_t events);
+void ubc_end_event(UbcEnd *e, uint32_t events);
+/* UBC_PORT_STATUS now; an event when it is another than before. */
+uint32_t ubc_end_status(const UbcEnd *e);
+void ubc_end_link_event(UbcEnd *e);
+/* Ports with an enabled event, as UBC_EVENT has them. */
+uint32_t ubc_events_of_ports(const Ubc *ubc);
+/* A counter of a port, wherever it is counted. */
+uint64_t ubc_end_counter(UbcEnd *e, unsigned counter);
+/* Guest memory, failures counted, and interrupts: what rings need. */
 extern const UbRingOps ubc_ring_ops;
 
-/* ---- port.c ---- */
-const char *ub_port_init(UbPort *p, Ubc *ubc, unsigned index);
-void ub_port_fini(UbPort *p);
-/* Registers, rings and both layers as after power-on; the wire stays. */
-void ub_port_reset(UbPort *p);
-/* Port Reset of PORT_BASIC: link and data link layer only. */
-void ub_port_link_reset(UbPort *p);
-/* After migration: train anew with the registers' values. */
-void ub_port_reload(UbPort *p);
-int64_t ub_port_run(UbPort *p);
-/* The byte stream is gone: electrical idle on all lanes. */
-void ub_port_wire_down(UbPort *p);
-/* It took some of what was queued. */
-void ub_port_wire_sent(UbPort *p);
-/* UBC_PORT_STATUS now. */
-uint32_t ub_port_status(const UbPort *p);
-uint64_t ub_port_counter(UbPort *p, unsigned counter);
-uint32_t ub_port_read(UbPort *p, uint32_t reg);
-void ub_port_write(UbPort *p, uint32_t reg, uint32_t value);
-/* The status register may have changed: tell the guest. */
-void ub_port_link_event(UbPort *p);
+/* ---- raw.c ---- */
+void ubc_raw_init(UbcEnd *e);
+/* Rings disabled, what waited for a buffer is dropped. */
+void ubc_raw_reset(UbcEnd *e);
+void ubc_raw_drop(UbcEnd *e);
+/* A packet of the port; false: it waits for a buffer. */
+bool ubc_raw_rx(UbcEnd *e, CorePacket *pkt);
+/* Before the port runs: true, there is more than the budget allowed. */
+bool ubc_raw_serve(UbcEnd *e);
+/* Behind it. */
+void ubc_raw_finish(UbcEnd *e);
 
-/* ---- port-regs.c ---- */
-/* Fill in what is fixed: capabilities, indices, GUID. */
-void ub_port_regs_init(Ubc *ubc);
-/* Callbacks of the configuration space. */
-extern const UbSpaceOps ubc_space_ops;
-/* Data Link Configuration of the registers as the data link layer has it,
- * into `dll`. */
-void ub_port_regs_dll(Ubc *ubc, unsigned port, UbDllConfig *dll);
-/* Control registers of the PHY into its machine, after a reset. */
-void ub_port_regs_apply(Ubc *ubc, unsigned port);
-/* Carry out a Retrain Link that waits, if the state allows. */
-void ub_port_regs_retrain(Ubc *ubc, unsigned port);
-/* Errors for PORT_ERR_RECORD: bit n is C.(n + 1). */
-void ub_port_regs_error(Ubc *ubc, unsigned port, uint32_t bits);
+/* ---- space.c ---- */
+/* A configuration space for the controller's ports, what is fixed filled in. */
+UbSpace *ubc_space_new(Ubc *ubc);
 
 #endif

@@ -12,11 +12,11 @@
 #define SIZE_MAX_LOG 12
 
 void ub_ring_init(UbRing *r, const UbRingOps *ops, void *opaque,
-                  void *ring_opaque)
+                  unsigned vector)
 {
     r->ops = ops;
     r->opaque = opaque;
-    r->ring_opaque = ring_opaque;
+    r->vector = vector;
     ub_ring_reset(r);
 }
 
@@ -196,6 +196,6 @@ void ub_ring_notify(UbRing *r)
 {
     if (r->armed && r->tail != r->arm) {
         r->armed = false;
-        r->ops->interrupt(r->opaque, r->ring_opaque);
+        r->ops->interrupt(r->opaque, r->vector);
     }
 }

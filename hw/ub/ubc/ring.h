@@ -22,8 +22,8 @@ typedef struct UbRingOps {
     bool (*write)(void *opaque, uint64_t addr, const void *buf, uint32_t len);
     /* The driver broke the rule `what`. */
     void (*guest_error)(void *opaque, const char *what);
-    /* Send the ring's interrupt. */
-    void (*interrupt)(void *opaque, void *ring_opaque);
+    /* Send the interrupt of the ring's vector. */
+    void (*interrupt)(void *opaque, unsigned vector);
 } UbRingOps;
 
 typedef struct UbRingDesc {
@@ -36,7 +36,7 @@ typedef struct UbRingDesc {
 typedef struct UbRing {
     const UbRingOps *ops;
     void *opaque;
-    void *ring_opaque;
+    unsigned vector;
 
     uint64_t base;
     uint32_t size; /* log2, as written */
@@ -47,7 +47,7 @@ typedef struct UbRing {
 } UbRing;
 
 void ub_ring_init(UbRing *r, const UbRingOps *ops, void *opaque,
-                  void *ring_opaque);
+                  unsigned vector);
 /* Disabled, registers 0. */
 void ub_ring_reset(UbRing *r);
 /* After migration: forget what was fetched; the guest still owns nothing that

@@ -96,16 +96,16 @@ static void ring(Stream *s, UbRing *r)
     }
 }
 
-static void held(Stream *s, UbPort *p)
+static void held(Stream *s, UbcEnd *e)
 {
     uint32_t n = 0;
 
-    for (CorePacket *k = p->held; k && !s->load; k = k->next) {
+    for (CorePacket *k = e->held; k && !s->load; k = k->next) {
         n++;
     }
     u32(s, &n);
     if (!s->load) {
-        for (CorePacket *k = p->held; k; k = k->next) {
+        for (CorePacket *k = e->held; k; k = k->next) {
             uint32_t head = k->lph_cfg | k->vl << 8 | k->error << 16;
 
             u32(s, &head);
@@ -120,7 +120,7 @@ static void held(Stream *s, UbPort *p)
 
         u32(s, &head);
         u32(s, &len);
-        k = len <= s->left ? core_packet_alloc(p->ubc->pool, len) : NULL;
+        k = len <= s->left ? core_packet_alloc(e->ubc->pool, len) : NULL;
         if (!k) {
             s->bad = true;
             return;
@@ -130,24 +130,29 @@ static void held(Stream *s, UbPort *p)
         k->error = head >> 16 & 1;
         bytes(s, core_packet_data(k), len);
         k->next = NULL;
-        *p->held_tail = k;
-        p->held_tail = &k->next;
+        *e->held_tail = k;
+        e->held_tail = &k->next;
     }
 }
 
-static void port(Stream *s, UbPort *p)
+static void port(Stream *s, UbcEnd *e)
 {
-    u32(s, &p->ctrl);
-    u32(s, &p->event);
-    u32(s, &p->event_mask);
-    u32(s, &p->status);
-    u32(s, &p->counter_hi);
-    for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
-        u64(s, &p->counter[i]);
+    uint32_t ctrl = ub_port_enabled(e->port) ? UBC_PORT_CTRL_ENABLE : 0;
+
+    u32(s, &ctrl);
+    if (s->load) {
+        ub_port_enable(e->port, e->ubc->now, ctrl & UBC_PORT_CTRL_ENABLE);
     }
-    ring(s, &p->tx);
-    ring(s, &p->rx);
-    held(s, p);
+    u32(s, &e->event);
+    u32(s, &e->event_mask);
+    u32(s, &e->status);
+    u32(s, &e->counter_hi);
+    for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
+        u64(s, &e->counter[i]);
+    }
+    ring(s, &e->tx);
+    ring(s, &e->rx);
+    held(s, e);
 }
 
 static void all(Stream *s, Ubc *ubc)
@@ -164,7 +169,7 @@ static void all(Stream *s, Ubc *ubc)
         u32(s, &words[i]);
     }
     for (unsigned i = 0; i < ubc->ports && !s->bad; i++) {
-        port(s, &ubc->port[i]);
+        port(s, &ubc->end[i]);
     }
 }
 
@@ -204,9 +209,11 @@ const char *ubc_load(Ubc *ubc, int64_t now, const uint8_t *data,
         return "the state of the UB controller is damaged";
     }
     for (unsigned i = 0; i < ubc->ports; i++) {
-        UbPort *p = &ubc->port[i];
+        UbcEnd *e = &ubc->end[i];
 
-        ub_port_reload(p);
+        /* Train anew with the registers' values. */
+        ub_port_restart(e->port, now);
+        ubc_end_link_event(e);
     }
     ubc_kick(ubc);
     return NULL;

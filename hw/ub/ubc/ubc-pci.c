@@ -227,44 +227,40 @@ static const MemoryRegionOps ubc_mmio_ops = {
 
 /* ---- Wires ------------------------------------------------------------------- */
 
-static void ubc_pci_wire_flush(UbcWire *p);
-
 static gboolean ubc_pci_wire_room(void *do_not_use, GIOCondition cond,
                               void *opaque)
 {
     UbcWire *p = opaque;
+    UbcPci *s = p->ubc;
 
-    qemu_mutex_lock(&p->ubc->lock);
+    qemu_mutex_lock(&s->lock);
     p->watch = 0;
-    ubc_pci_wire_flush(p);
-    qemu_mutex_unlock(&p->ubc->lock);
-    qemu_bh_schedule(p->ubc->run_bh);
+    ubc_wire_room(s->ubc, p->index, ubc_pci_now(s));
+    qemu_mutex_unlock(&s->lock);
     return G_SOURCE_REMOVE;
 }
 
-/* Hand what is queued to the byte stream, as far as it takes it. */
-static void ubc_pci_wire_flush(UbcWire *p)
+static size_t on_wire_send(void *opaque, unsigned port, const uint8_t *data,
+                           size_t len)
 {
-    Ubc *ubc = p->ubc->ubc;
-    const uint8_t *data;
-    size_t n;
+    UbcPci *s = opaque;
+    UbcWire *p = &s->port[port];
+    int done;
 
-    while (p->open && !p->watch &&
-           (n = ubc_wire_queued(ubc, p->index, &data)) > 0) {
-        int done = qemu_chr_fe_write(&p->chr, data, MIN(n, INT_MAX));
-
-        if (done > 0) {
-            ubc_wire_sent(ubc, p->index, done);
-        }
-        if (done < (int64_t)n) {
-            p->watch = qemu_chr_fe_add_watch(&p->chr, G_IO_OUT | G_IO_HUP,
-                                             ubc_pci_wire_room, p);
-            if (!p->watch) {
-                /* No way to wait (the stream is closing): drop it. */
-                ubc_wire_sent(ubc, p->index, n - MAX(done, 0));
-            }
+    if (!p->open || p->watch) {
+        return 0;
+    }
+    len = MIN(len, INT_MAX);
+    done = MAX(qemu_chr_fe_write(&p->chr, data, len), 0);
+    if (done < len) {
+        p->watch = qemu_chr_fe_add_watch(&p->chr, G_IO_OUT | G_IO_HUP,
+                                         ubc_pci_wire_room, p);
+        if (!p->watch) {
+            /* No way to wait (the stream is closing): drop it. */
+            return len;
         }
     }
+    return done;
 }
 
 /* The watch is a source of the context that the ports run in. */
@@ -277,13 +273,6 @@ static void ubc_pci_wire_unwatch(UbcWire *p)
         g_source_destroy(source);
         p->watch = 0;
     }
-}
-
-static void on_wire_ready(void *opaque, unsigned port)
-{
-    UbcPci *s = opaque;
-
-    ubc_pci_wire_flush(&s->port[port]);
 }
 
 static void ubc_pci_wire_close_bh(void *opaque)
@@ -373,15 +362,15 @@ static void on_peer_error(void *opaque, unsigned port, const char *what)
                   port, what);
 }
 
-static void on_transition(void *opaque, unsigned port, UbcMachine machine,
+static void on_transition(void *opaque, unsigned port, UbMachine machine,
                           const char *from, const char *to, const char *cause)
 {
     static const char *const names[] = {
-        [UBC_MACHINE_LMSM] = "lmsm",
-        [UBC_MACHINE_DLL] = "dll",
-        [UBC_MACHINE_RETRY_REQ] = "retry-req",
-        [UBC_MACHINE_RETRY_ACK] = "retry-ack",
-        [UBC_MACHINE_BMC] = "mode-change",
+        [UB_MACHINE_LMSM] = "lmsm",
+        [UB_MACHINE_DLL] = "dll",
+        [UB_MACHINE_RETRY_REQ] = "retry-req",
+        [UB_MACHINE_RETRY_ACK] = "retry-ack",
+        [UB_MACHINE_BMC] = "mode-change",
     };
     UbcPci *s = opaque;
 
@@ -394,7 +383,7 @@ static const UbcOps ubc_ops = {
     .dma_write = on_dma_write,
     .interrupt = on_interrupt,
     .kick = on_kick,
-    .wire_ready = on_wire_ready,
+    .wire_send = on_wire_send,
     .wire_close = on_wire_close,
     .guest_error = on_guest_error,
     .peer_error = on_peer_error,

@@ -1,250 +1,153 @@
 /*
- * The UB controller: BAR0 registers, events, life.
+ * The UB controller: life.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <glib.h>
 
-#include "core/bytes.h"
 #include "internal.h"
-
-/* ---- Configuration --------------------------------------------------------- */
 
 void ubc_config_init(UbcConfig *cfg)
 {
+    UbPortConfig port;
+
     memset(cfg, 0, sizeof(*cfg));
+    ub_port_config_init(&port);
     cfg->ports = 1;
-    ub_phy_config_init(&cfg->phy);
-    ub_dll_config_init(&cfg->dll);
-    /* Null frames behind the last one, for lanes that lag (§3.2.3.1). */
-    cfg->phy.rest_frames = 4;
-    cfg->phy.lmsm.auto_speed = true;
-    cfg->phy.lmsm.port_nego = true;
-    cfg->dll.advertise = true;
-    cfg->dll_time_scale = 1;
-    cfg->dll.down_recovers = true;
-    /* What the credits of VL0 allow to be under way: an emulated wire is long,
-     * its ends run in turns of a host. */
-    cfg->dll.wish.retry_buf_depth = 32768;
-    /* What the flits of two turns carry, so that none runs dry; the others wait
-     * in the ring, so that what is queued stays in the cache. */
-    cfg->dll.queue_limit = 128 * 1024;
+    cfg->phy = port.phy;
+    cfg->dll = port.dll;
+    cfg->dll_time_scale = port.dll_time_scale;
 }
 
-static bool slice_exists(const UbSpaceSlice *slice)
+/* ---- The ports' outside --------------------------------------------------------- */
+
+static bool on_rx(void *opaque, CorePacket *pkt)
 {
-    /* Hot plug, message queue and memory belong to floors not built yet. */
-    static const char *const absent[] = {
-        "CFG0_CAP5_EMQ", "CFG1_CAP2_JETTY", "CFG1_CAP6_UB_MEM",
-        "CFG1_CAP1_DECODER",
+    return ubc_raw_rx(opaque, pkt);
+}
+
+static void on_event(void *opaque, UbPortEvent event)
+{
+    static const uint32_t bits[] = {
+        [UB_PORT_DLL_ERROR] = UBC_PORT_EVENT_DLL_ERROR,
+        [UB_PORT_RETRAIN] = UBC_PORT_EVENT_RETRAIN,
+        [UB_PORT_WIDTH] = UBC_PORT_EVENT_WIDTH,
+        [UB_PORT_PARAM] = UBC_PORT_EVENT_PARAM,
+        [UB_PORT_LANE] = UBC_PORT_EVENT_LANE,
+    };
+    UbcEnd *e = opaque;
+
+    if (event != UB_PORT_LINK) {
+        ubc_end_event(e, bits[event]);
+        return;
+    }
+    if (!ub_port_dll_up(e->port)) {
+        e->tx_full = false;
+    }
+    ubc_end_link_event(e);
+}
+
+static void on_tx_space(void *opaque, unsigned vl)
+{
+    UbcEnd *e = opaque;
+
+    e->tx_full = false;
+    ubc_kick(e->ubc);
+}
+
+static void on_kick(void *opaque)
+{
+    ubc_kick(((UbcEnd *)opaque)->ubc);
+}
+
+static size_t on_wire_send(void *opaque, const uint8_t *data, size_t len)
+{
+    UbcEnd *e = opaque;
+
+    return e->ubc->ops.wire_send(e->ubc->opaque, e->index, data, len);
+}
+
+static void on_wire_close(void *opaque)
+{
+    UbcEnd *e = opaque;
+
+    e->ubc->ops.wire_close(e->ubc->opaque, e->index);
+}
+
+static void on_rule(void *opaque, UbBreaker who, const char *text)
+{
+    UbcEnd *e = opaque;
+
+    if (who == UB_BROKEN_BY_SOFTWARE) {
+        ubc_guest_error(e->ubc, e->index, text);
+    } else {
+        e->ubc->ops.peer_error(e->ubc->opaque, e->index, text);
+    }
+}
+
+static void on_transition(void *opaque, UbMachine machine, const char *from,
+                          const char *to, const char *cause)
+{
+    UbcEnd *e = opaque;
+
+    if (e->ubc->ops.transition) {
+        e->ubc->ops.transition(e->ubc->opaque, e->index, machine, from, to,
+                               cause);
+    }
+}
+
+static void on_packet(void *opaque, bool sent, unsigned cfg, unsigned vl,
+                      const uint8_t *data, size_t len)
+{
+    UbcEnd *e = opaque;
+
+    e->ubc->ops.capture_packet(e->ubc->opaque, e->index, sent, cfg, vl, data,
+                               len);
+}
+
+static void on_block(void *opaque, bool sent, const uint8_t *block,
+                     unsigned flits)
+{
+    UbcEnd *e = opaque;
+
+    e->ubc->ops.capture_block(e->ubc->opaque, e->index, sent, block, flits);
+}
+
+static void on_training(void *opaque, bool sent, unsigned lane,
+                        const uint8_t ltb[UB_LTB], unsigned n)
+{
+    UbcEnd *e = opaque;
+
+    e->ubc->ops.capture_training(e->ubc->opaque, e->index, sent, lane, ltb, n);
+}
+
+static bool end_init(UbcEnd *e, Ubc *ubc, unsigned index, const char **why)
+{
+    const UbPortOps ops = {
+        .rx = on_rx,
+        .event = on_event,
+        .tx_space = on_tx_space,
+        .kick = on_kick,
+        .wire_send = on_wire_send,
+        .wire_close = on_wire_close,
+        .rule = on_rule,
+        .transition = on_transition,
+        .capture = &ubc->capture,
+    };
+    UbPortConfig conf = {
+        .index = index,
+        .session = ubc->conf.session,
+        .phy = ubc->conf.phy,
+        .dll = ubc->conf.dll,
+        .dll_time_scale = ubc->conf.dll_time_scale,
     };
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(absent); i++) {
-        if (!strcmp(slice->name, absent[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* ---- Events ------------------------------------------------------------------ */
-
-void ubc_kick(Ubc *ubc)
-{
-    if (ubc->running) {
-        ubc->kicked = true;
-    } else {
-        ubc->ops.kick(ubc->opaque);
-    }
-}
-
-static uint32_t enabled_ports(const Ubc *ubc)
-{
-    uint32_t events = 0;
-
-    for (unsigned i = 0; i < ubc->ports; i++) {
-        const UbPort *p = &ubc->port[i];
-
-        events |= p->event & p->event_mask ? UBC_EVENT_PORT(i) : 0;
-    }
-    return events;
-}
-
-static void ctl_event(Ubc *ubc, uint32_t event)
-{
-    if (!(ubc->event & event)) {
-        ubc->event |= event;
-        if (ubc->event_mask & event) {
-            ubc->ops.interrupt(ubc->opaque, UBC_VECTOR_CTRL);
-        }
-    }
-}
-
-static void saturate(uint32_t *count)
-{
-    *count += *count != UINT32_MAX;
-}
-
-void ubc_guest_error(Ubc *ubc, int port, const char *what)
-{
-    saturate(&ubc->guest_errors);
-    ubc->ops.guest_error(ubc->opaque, port, what);
-    ctl_event(ubc, UBC_EVENT_GUEST_ERROR);
-}
-
-void ubc_port_event(UbPort *p, uint32_t events)
-{
-    uint32_t fresh = events & ~p->event;
-
-    p->event |= events;
-    if (fresh & p->event_mask) {
-        p->ubc->ops.interrupt(p->ubc->opaque, UBC_VECTOR_EVENT(p->index));
-    }
-}
-
-/* ---- What rings need --------------------------------------------------------- */
-
-static bool ring_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
-{
-    Ubc *ubc = opaque;
-
-    if (ubc->ops.dma_read(ubc->opaque, addr, buf, len)) {
-        return true;
-    }
-    saturate(&ubc->dma_errors);
-    ctl_event(ubc, UBC_EVENT_DMA_ERROR);
-    return false;
-}
-
-static bool ring_write(void *opaque, uint64_t addr, const void *buf,
-                       uint32_t len)
-{
-    Ubc *ubc = opaque;
-
-    if (ubc->ops.dma_write(ubc->opaque, addr, buf, len)) {
-        return true;
-    }
-    saturate(&ubc->dma_errors);
-    ctl_event(ubc, UBC_EVENT_DMA_ERROR);
-    return false;
-}
-
-static void ring_error(void *opaque, const char *what)
-{
-    ubc_guest_error(opaque, -1, what);
-}
-
-static void ring_interrupt(void *opaque, void *ring_opaque)
-{
-    Ubc *ubc = opaque;
-    UbRing *ring = ring_opaque;
-
-    for (unsigned i = 0; i < ubc->ports; i++) {
-        if (ring == &ubc->port[i].rx) {
-            ubc->ops.interrupt(ubc->opaque, UBC_VECTOR_RX(i));
-        } else if (ring == &ubc->port[i].tx) {
-            ubc->ops.interrupt(ubc->opaque, UBC_VECTOR_TX(i));
-        }
-    }
-}
-
-const UbRingOps ubc_ring_ops = {
-    ring_read, ring_write, ring_error, ring_interrupt,
-};
-
-/* ---- Registers ----------------------------------------------------------------- */
-
-/* The port and its register at `offset`, or NULL. */
-static UbPort *port_at(Ubc *ubc, uint32_t offset, uint32_t *reg)
-{
-    const uint32_t stride = UBC_PORT(1) - UBC_PORT(0);
-    unsigned index = (offset - UBC_PORT(0)) / stride;
-
-    if (offset < UBC_PORT(0) || index >= ubc->ports) {
-        return NULL;
-    }
-    *reg = (offset - UBC_PORT(0)) % stride;
-    return &ubc->port[index];
-}
-
-uint32_t ubc_read(Ubc *ubc, uint32_t offset, int64_t now)
-{
-    UbPort *p;
-    uint32_t reg;
-
-    ubc->now = now;
-    if (offset >= UBC_CFG_WINDOW &&
-        offset < UBC_CFG_WINDOW + UBC_CFG_WINDOW_SIZE) {
-        return ub_space_read(ubc->space, (offset - UBC_CFG_WINDOW) / 4);
-    }
-    p = port_at(ubc, offset, &reg);
-    if (p) {
-        return ub_port_read(p, reg);
-    }
-    switch (offset) {
-    case UBC_ID:
-        return UBC_ID_VALUE;
-    case UBC_VERSION:
-        return 1;
-    case UBC_PORTS:
-        return ubc->ports;
-    case UBC_EVENT:
-        return ubc->event | enabled_ports(ubc);
-    case UBC_EVENT_MASK:
-        return ubc->event_mask;
-    case UBC_GUEST_ERRORS:
-        return ubc->guest_errors;
-    case UBC_DMA_ERRORS:
-        return ubc->dma_errors;
-    case UBC_CFG_ADDR:
-        return ubc->cfg_addr;
-    case UBC_CFG_DATA:
-        return ub_space_read(ubc->space, ubc->cfg_addr);
-    default:
-        return 0;
-    }
-}
-
-void ubc_write(Ubc *ubc, uint32_t offset, uint32_t value, int64_t now)
-{
-    UbPort *p;
-    uint32_t reg;
-
-    ubc->now = now;
-    if (offset >= UBC_CFG_WINDOW &&
-        offset < UBC_CFG_WINDOW + UBC_CFG_WINDOW_SIZE) {
-        ub_space_write(ubc->space, (offset - UBC_CFG_WINDOW) / 4, value, 0xf);
-        return;
-    }
-    p = port_at(ubc, offset, &reg);
-    if (p) {
-        ub_port_write(p, reg, value);
-        return;
-    }
-    switch (offset) {
-    case UBC_CTRL:
-        if (value & UBC_CTRL_RESET) {
-            ubc_reset(ubc, now);
-        }
-        break;
-    case UBC_EVENT:
-        ubc->event &= ~value;
-        break;
-    case UBC_EVENT_MASK:
-        ubc->event_mask = value & (UBC_EVENT_GUEST_ERROR |
-                                   UBC_EVENT_DMA_ERROR);
-        break;
-    case UBC_CFG_ADDR:
-        ubc->cfg_addr = value;
-        break;
-    case UBC_CFG_DATA:
-        ub_space_write(ubc->space, ubc->cfg_addr, value, 0xf);
-        break;
-    default:
-        ubc_guest_error(ubc, -1,
-                           "write to a register that is read-only or does "
-                           "not exist");
-    }
+    memcpy(conf.guid, ubc->conf.guid, sizeof(conf.guid));
+    e->ubc = ubc;
+    e->index = index;
+    e->port = ub_port_new(&conf, ubc->space, ubc->pool, &ops, e, why);
+    ubc_raw_init(e);
+    return e->port;
 }
 
 /* ---- Life ------------------------------------------------------------------------ */
@@ -258,26 +161,20 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
         *why = "there are 1 to 8 ports";
         return NULL;
     }
-    if (!cfg->dll_time_scale || cfg->dll_time_scale > 100000) {
-        *why = "the data link layer's time scale is 1 to 100000";
-        return NULL;
-    }
-    *why = ub_phy_config_check(&cfg->phy);
-    *why = *why ? *why : ub_dll_config_check(&cfg->dll);
-    if (*why) {
-        return NULL;
-    }
     ubc = g_new0(Ubc, 1);
     ubc->conf = *cfg;
     ubc->ops = *ops;
     ubc->opaque = opaque;
     ubc->ports = cfg->ports;
+    ubc->capture = (UbCaptureOps) {
+        .packet = ops->capture_packet ? on_packet : NULL,
+        .block = ops->capture_block ? on_block : NULL,
+        .training = ops->capture_training ? on_training : NULL,
+    };
     ubc->pool = core_packet_pool_new(64, 0);
-    ubc->space = ub_space_new(cfg->ports, slice_exists, &ubc_space_ops, ubc);
-    ub_port_regs_init(ubc);
+    ubc->space = ubc_space_new(ubc);
     for (unsigned i = 0; i < ubc->ports; i++) {
-        *why = ub_port_init(&ubc->port[i], ubc, i);
-        if (*why) {
+        if (!end_init(&ubc->end[i], ubc, i, why)) {
             ubc_free(ubc);
             return NULL;
         }
@@ -291,11 +188,24 @@ void ubc_free(Ubc *ubc)
         return;
     }
     for (unsigned i = 0; i < ubc->ports; i++) {
-        ub_port_fini(&ubc->port[i]);
+        if (ubc->end[i].port) {
+            ubc_raw_drop(&ubc->end[i]);
+        }
+        ub_port_free(ubc->end[i].port);
     }
     ub_space_free(ubc->space);
     core_packet_pool_free(ubc->pool);
     g_free(ubc);
+}
+
+/* Registers, rings and both layers as after power-on; the wire stays. */
+static void end_reset(UbcEnd *e)
+{
+    e->event = e->event_mask = 0;
+    e->status = e->counter_hi = 0;
+    memset(e->counter, 0, sizeof(e->counter));
+    ubc_raw_reset(e);
+    ub_port_reset(e->port, e->ubc->now);
 }
 
 void ubc_reset(Ubc *ubc, int64_t now)
@@ -306,7 +216,7 @@ void ubc_reset(Ubc *ubc, int64_t now)
     ubc->guest_errors = ubc->dma_errors = 0;
     ub_space_reset(ubc->space, UB_SPACE_RESET_DEVICE, 0);
     for (unsigned i = 0; i < ubc->ports; i++) {
-        ub_port_reset(&ubc->port[i]);
+        end_reset(&ubc->end[i]);
     }
     ubc_kick(ubc);
 }
@@ -329,9 +239,15 @@ int64_t ubc_run(Ubc *ubc, int64_t now)
         ubc_reset(ubc, now);
     }
     for (unsigned i = 0; i < ubc->ports; i++) {
-        int64_t t = ub_port_run(&ubc->port[i]);
+        UbcEnd *e = &ubc->end[i];
+        bool more = ubc_raw_serve(e);
+        int64_t t;
 
-        next = MIN(next, t);
+        /* What was asked for so far is done below. */
+        ubc->kicked = false;
+        t = ub_port_run(e->port, now);
+        ubc_raw_finish(e);
+        next = more || ubc->kicked ? now : MIN(next, t);
     }
     ubc->running = false;
     return next;
@@ -342,43 +258,33 @@ int64_t ubc_run(Ubc *ubc, int64_t now)
 void ubc_wire_connected(Ubc *ubc, unsigned port, int64_t now)
 {
     ubc->now = now;
-    ub_wire_connected(ubc->port[port].wire);
-    ubc->ops.wire_ready(ubc->opaque, port);
-    ubc_kick(ubc);
+    ub_port_wire_connected(ubc->end[port].port, now);
 }
 
 void ubc_wire_disconnected(Ubc *ubc, unsigned port, int64_t now)
 {
     ubc->now = now;
-    ub_wire_disconnected(ubc->port[port].wire);
-    ub_port_wire_down(&ubc->port[port]);
-    ubc_kick(ubc);
+    ub_port_wire_disconnected(ubc->end[port].port, now);
 }
 
 void ubc_wire_receive(Ubc *ubc, unsigned port, const uint8_t *data,
                          size_t len, int64_t now)
 {
     ubc->now = now;
-    ub_wire_receive(ubc->port[port].wire, data, len);
-    ubc_kick(ubc);
+    ub_port_wire_receive(ubc->end[port].port, now, data, len);
 }
 
-size_t ubc_wire_queued(Ubc *ubc, unsigned port, const uint8_t **data)
+void ubc_wire_room(Ubc *ubc, unsigned port, int64_t now)
 {
-    return ub_wire_queued(ubc->port[port].wire, data);
-}
-
-void ubc_wire_sent(Ubc *ubc, unsigned port, size_t n)
-{
-    ub_wire_sent(ubc->port[port].wire, n);
-    ub_port_wire_sent(&ubc->port[port]);
+    ubc->now = now;
+    ub_port_wire_room(ubc->end[port].port, now);
 }
 
 /* ---- Views --------------------------------------------------------------------- */
 
 UbInject *ubc_inject(Ubc *ubc, unsigned port)
 {
-    return port < ubc->ports ? ub_wire_inject(ubc->port[port].wire) : NULL;
+    return port < ubc->ports ? ub_port_inject(ubc->end[port].port) : NULL;
 }
 
 unsigned ubc_ports(const Ubc *ubc)
@@ -400,34 +306,31 @@ const char *ubc_counter_name(unsigned counter)
 bool ubc_port_info(Ubc *ubc, unsigned port, UbcPortInfo *info)
 {
     static const char *const fec_names[] = { "off", "t2", "t4" };
-    UbPort *p;
-    UbPhyStatus phy;
+    UbPortStatus st;
 
     memset(info, 0, sizeof(*info));
     if (port >= ubc->ports) {
         return false;
     }
-    p = &ubc->port[port];
-    ub_phy_status(p->phy, &phy);
-    ub_dll_status(p->dll, &info->status);
-    info->connected = ub_wire_is_up(p->wire);
-    info->peer = ub_wire_peer(p->wire);
-    info->link_up = phy.link_up;
-    info->primary = phy.primary;
-    info->crc = phy.crc == UB_LTB_CRC30;
-    info->lmsm = phy.state;
-    info->dll = ub_dll_state_name(UB_DLL_SM, info->status.state);
-    info->retry_req = ub_dll_state_name(UB_RETRY_REQ_SM,
-                                        info->status.retry_req);
-    info->retry_ack = ub_dll_state_name(UB_RETRY_ACK_SM,
-                                        info->status.retry_ack);
-    info->fec = phy.fec < G_N_ELEMENTS(fec_names) ? fec_names[phy.fec] : "none";
-    info->codecs = phy.interleave ? 2 : 1;
-    info->rate = phy.rate;
-    info->tx_width = phy.tx_width;
-    info->rx_width = phy.rx_width;
+    ub_port_status(ubc->end[port].port, &st);
+    info->status = st.dll;
+    info->connected = st.connected;
+    info->peer = st.peer;
+    info->link_up = st.link_up;
+    info->primary = st.phy.primary;
+    info->crc = st.phy.crc == UB_LTB_CRC30;
+    info->lmsm = st.phy.state;
+    info->dll = ub_dll_state_name(UB_DLL_SM, st.dll.state);
+    info->retry_req = ub_dll_state_name(UB_RETRY_REQ_SM, st.dll.retry_req);
+    info->retry_ack = ub_dll_state_name(UB_RETRY_ACK_SM, st.dll.retry_ack);
+    info->fec = st.phy.fec < G_N_ELEMENTS(fec_names) ? fec_names[st.phy.fec]
+                                                     : "none";
+    info->codecs = st.phy.interleave ? 2 : 1;
+    info->rate = st.phy.rate;
+    info->tx_width = st.phy.tx_width;
+    info->rx_width = st.phy.rx_width;
     for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
-        info->counter[i] = ub_port_counter(p, i);
+        info->counter[i] = ubc_end_counter(&ubc->end[port], i);
     }
     return true;
 }

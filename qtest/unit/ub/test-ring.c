@@ -49,11 +49,11 @@ static void guest_error(void *opaque, const char *what)
     g->what = what;
 }
 
-static void interrupt(void *opaque, void *ring_opaque)
+static void interrupt(void *opaque, unsigned vector)
 {
     Guest *g = opaque;
 
-    g_assert_true(ring_opaque == &g->ring);
+    g_assert_cmpuint(vector, ==, 7);
     g->interrupts++;
 }
 
@@ -63,7 +63,7 @@ static Guest *guest(unsigned log2, uint32_t base)
 {
     Guest *g = g_new0(Guest, 1);
 
-    ub_ring_init(&g->ring, &ops, g, &g->ring);
+    ub_ring_init(&g->ring, &ops, g, 7);
     ub_ring_reg_write(&g->ring, UBC_RING_BASE_LO, base);
     ub_ring_reg_write(&g->ring, UBC_RING_SIZE, log2);
     ub_ring_reg_write(&g->ring, UBC_RING_CTRL, UBC_RING_ENABLE);

@@ -1,5 +1,5 @@
 /*
- * Live values of the configuration space's port slices (UB 2.0 §D.5, §D.6).
+ * The PORT slices of the configuration space (UB 2.0 §D.5, §D.6).
  *
  * Reads are refreshed from the layers; writes are put into their
  * configuration.  Nothing of a protocol is decided in here.
@@ -119,13 +119,13 @@ static void get_bytes(UbSpace *space, uint32_t dw, uint8_t *bytes)
     }
 }
 
-void ub_port_regs_dll(Ubc *ubc, unsigned port, UbDllConfig *dll)
+void port_regs_dll(UbPort *p, UbDllConfig *dll)
 {
-    UbSpace *space = ubc->space;
-    uint32_t base = LINK(port), v;
+    UbSpace *space = p->space;
+    uint32_t base = LINK(p->index), v;
     UbDllParams *w = &dll->wish;
 
-    *dll = ubc->conf.dll;
+    *dll = p->conf.dll;
     v = ub_space_get(space, base + DL_CFG);
     w->rxbuf_vl_share = v >> 16 & 1;
     w->ctrl_ack_grain = v >> 8;
@@ -149,15 +149,14 @@ void ub_port_regs_dll(Ubc *ubc, unsigned port, UbDllConfig *dll)
                              shift;
     }
     dll->wait_timeout = (int64_t)ub_space_get(space, base + DL_RETRY) * 1000 *
-                        ubc->conf.dll_time_scale;
-    dll->block_timeout = ubc->conf.dll.block_timeout *
-                         ubc->conf.dll_time_scale;
+                        p->conf.dll_time_scale;
+    dll->block_timeout = p->conf.dll.block_timeout * p->conf.dll_time_scale;
     v = ub_space_get(space, base + DL_PERF);
     dll->ack_force = v >> 16;
     dll->ack_return = v;
     dll->mark_err = ub_space_get(space, base + DL_MARKERR) & 1;
-    dll->port_idx = port;
-    memcpy(dll->guid, ubc->conf.guid, sizeof(dll->guid));
+    dll->port_idx = p->index;
+    memcpy(dll->guid, p->conf.guid, sizeof(dll->guid));
 }
 
 /* ---- Physical layer ---------------------------------------------------------- */
@@ -223,15 +222,15 @@ static void init_phy(UbSpace *space, unsigned port, const UbLmsmConfig *l)
                 (l->qdlws_rx ? 4 : 0));
 }
 
-void ub_port_regs_apply(Ubc *ubc, unsigned port)
+void port_regs_apply(UbPort *p)
 {
-    UbSpace *space = ubc->space;
-    UbPhy *phy = ubc->port[port].phy;
+    UbSpace *space = p->space;
+    unsigned port = p->index;
     uint32_t base = LINK(port);
     uint32_t c1 = ub_space_get(space, base + PHY_CTL1);
     uint32_t c2 = ub_space_get(space, base + PHY_CTL2);
     uint32_t q = ub_space_get(space, QDLWS(port) + UB_PORT_QDLWS_CONTROL);
-    UbLmsmConfig next = *ub_phy_config(phy);
+    UbLmsmConfig next = *ub_phy_config(p->phy);
     const char *why;
 
     next.target_rate = UB_SPACE_GET(CTL1_RATE, c1);
@@ -255,10 +254,10 @@ void ub_port_regs_apply(Ubc *ubc, unsigned port)
     next.qdlws = q & 1;
     next.qdlws_tx = q & 2;
     next.qdlws_rx = q & 4;
-    why = ub_phy_configure(phy, &next);
+    why = ub_phy_configure(p->phy, &next);
     if (why) {
         /* Named, and without effect: the machine keeps what it had. */
-        ubc_guest_error(ubc, port, why);
+        p->ops.rule(p->opaque, UB_BROKEN_BY_SOFTWARE, why);
     }
 }
 
@@ -266,96 +265,85 @@ void ub_port_regs_apply(Ubc *ubc, unsigned port)
 
 /* Retrain Link: the machine takes it in Link_Active; a trigger that comes
  * earlier waits for it. */
-void ub_port_regs_retrain(Ubc *ubc, unsigned port)
+void port_regs_retrain(UbPort *p)
 {
-    UbPort *p = &ubc->port[port];
-
     p->retrain = p->retrain &&
-                 !ub_phy_request(p->phy, ubc->now, UB_PHY_REQ_TARGET);
+                 !ub_phy_request(p->phy, p->now, UB_PHY_REQ_TARGET);
 }
 
-static void written_link(Ubc *ubc, unsigned port, uint32_t at,
-                         uint32_t now, uint32_t changed, uint32_t trigger)
+static void written_link(UbPort *p, uint32_t at, uint32_t value,
+                         uint32_t changed, uint32_t trigger)
 {
-    UbPort *p = &ubc->port[port];
-
     if (at >= DL_CFG && at < PHY_CTL1) {
         UbDllConfig dll;
 
-        ub_port_regs_dll(ubc, port, &dll);
+        port_regs_dll(p, &dll);
         if (!ub_dll_configure(p->dll, &dll)) {
-            ubc_guest_error(ubc, port, ub_dll_config_check(&dll));
+            p->ops.rule(p->opaque, UB_BROKEN_BY_SOFTWARE,
+                        ub_dll_config_check(&dll));
         }
         return;
     }
-    ub_port_regs_apply(ubc, port);
+    port_regs_apply(p);
     if (at == PHY_CTL2 && (changed & CTL2_DISABLE)) {
-        ub_phy_request(p->phy, ubc->now, now & CTL2_DISABLE
+        ub_phy_request(p->phy, p->now, value & CTL2_DISABLE
                        ? UB_PHY_REQ_DISABLE : UB_PHY_REQ_ENABLE);
     }
     if (at == PHY_CTL2 && (trigger & CTL2_PERFORM_EQ)) {
-        ub_phy_request(p->phy, ubc->now, UB_PHY_REQ_EQUALIZE);
+        ub_phy_request(p->phy, p->now, UB_PHY_REQ_EQUALIZE);
     }
     if (at == PHY_CTL1 && (trigger & CTL1_CHANGE_WIDTH)) {
-        if (!ub_phy_request(p->phy, ubc->now, UB_PHY_REQ_QDLWS)) {
-            ubc_guest_error(ubc, port,
-                               "width change without Retrain not possible "
-                               "now");
+        if (!ub_phy_request(p->phy, p->now, UB_PHY_REQ_QDLWS)) {
+            p->ops.rule(p->opaque, UB_BROKEN_BY_SOFTWARE,
+                        "width change without Retrain not possible now");
         }
     }
     if (at == PHY_CTL1 && (trigger & CTL1_RETRAIN)) {
-        ubc->port[port].retrain = true;
-        ub_port_regs_retrain(ubc, port);
+        p->retrain = true;
+        port_regs_retrain(p);
     }
 }
 
-static void written(void *opaque, uint32_t dw, int port, unsigned cap,
-                    uint32_t now, uint32_t changed, uint32_t trigger)
+void ub_port_written(UbPort *p, int64_t now, uint32_t dw, unsigned cap,
+                     uint32_t value, uint32_t changed, uint32_t trigger)
 {
-    Ubc *ubc = opaque;
+    const unsigned port = p->index;
 
-    if (port < 0) {
-        if (dw == UB_CFG0_BASE + UB_CFG0_BASIC_DEV_RST && trigger) {
-            ubc->reset_pending = true;
-        } else if (dw == UB_CFG1_BASE + UB_CFG1_BASIC_ELR && trigger) {
-            ub_space_reset(ubc->space, UB_SPACE_RESET_ENTITY, 0);
-            ub_space_set(ubc->space, UB_CFG1_BASE + UB_CFG1_BASIC_ELR_DONE, 1, 1);
-        }
-    } else if (cap == 0) {
+    p->now = now;
+    if (cap == 0) {
         if (dw == UB_CFG_PORT_BASE(port) + UB_PORT_BASIC_PORT_RST &&
             trigger) {
-            ub_space_reset(ubc->space, UB_SPACE_RESET_PORT, port);
-            ub_port_link_reset(&ubc->port[port]);
+            ub_space_reset(p->space, UB_SPACE_RESET_PORT, port);
+            ub_port_restart(p, now);
         }
     } else if (cap == UB_CAP_PORT_LINK) {
-        written_link(ubc, port, dw - LINK(port), now, changed, trigger);
+        written_link(p, dw - LINK(port), value, changed, trigger);
     } else if (cap == UB_CAP_PORT_QDLWS || cap == UB_CAP_PORT_LMSM_ST) {
-        ub_port_regs_apply(ubc, port);
+        port_regs_apply(p);
     } else if (cap == UB_CAP_PORT_PORT_ERR_RECORD) {
-        ub_port_regs_error(ubc, port, 0);
+        port_regs_error(p, 0);
     }
-    ubc_kick(ubc);
+    port_kick(p);
 }
 
 /* ---- Reads -------------------------------------------------------------------- */
 
-static void refresh_link(Ubc *ubc, unsigned port, uint32_t at)
+static void refresh_link(UbPort *p, uint32_t at)
 {
-    UbPort *p = &ubc->port[port];
-    uint32_t base = LINK(port);
+    uint32_t base = LINK(p->index);
     uint32_t words[12];
     UbPhyStatus st;
 
     if (at >= DL_STATUS && at < DL_STATUS + 12) {
         ub_dll_status_words(p->dll, words);
-        ub_space_set(ubc->space, base + at, ~0u, words[at - DL_STATUS]);
+        ub_space_set(p->space, base + at, ~0u, words[at - DL_STATUS]);
     } else if (at == DL_SM) {
-        ub_space_set(ubc->space, base + at, ~0u, ub_dll_sm_status(p->dll));
+        ub_space_set(p->space, base + at, ~0u, ub_dll_sm_status(p->dll));
     } else if (at == LINK_ST0) {
-        ub_space_set(ubc->space, base + at, ~0u, ub_port_status(p) & 3);
+        ub_space_set(p->space, base + at, ~0u, (ub_port_link_up(p) ? 1 : 0) | (p->dll_up ? 2 : 0));
     } else if (at == PHY_ST1) {
         ub_phy_status(p->phy, &st);
-        ub_space_set(ubc->space, base + at, ~0u,
+        ub_space_set(p->space, base + at, ~0u,
                    st.rate | (uint32_t)st.tx_width << 4 |
                    (uint32_t)st.rx_width << 12 | (uint32_t)st.code << 20 |
                    (st.primary ? 1u << 28 : 0));
@@ -364,49 +352,44 @@ static void refresh_link(Ubc *ubc, unsigned port, uint32_t at)
 
         ub_phy_status(p->phy, &st);
         fec = st.fec <= UB_FEC_T4 ? st.fec : UB_FEC_OFF;
-        ub_space_set(ubc->space, base + at, ~0u,
+        ub_space_set(p->space, base + at, ~0u,
                    fec << 4 | (uint32_t)st.eq_mode << 8 |
                    (st.crc == UB_LTB_CRC30 ? 1u << 12 : 0) |
                    (st.interleave ? 1u << 16 : 0));
     }
 }
 
-static void refresh(void *opaque, uint32_t dw, int port, unsigned cap)
+void ub_port_refresh(UbPort *p, uint32_t dw, unsigned cap)
 {
-    Ubc *ubc = opaque;
+    const unsigned port = p->index;
     UbPhyStatus phy;
 
-    if (port < 0) {
-        return;
-    }
-    ub_phy_status(ubc->port[port].phy, &phy);
+    ub_phy_status(p->phy, &phy);
     if (cap == UB_CAP_PORT_LINK) {
-        refresh_link(ubc, port, dw - LINK(port));
+        refresh_link(p, dw - LINK(port));
     } else if (cap == 0) {
         UbDllStatus st;
 
-        ub_dll_status(ubc->port[port].dll, &st);
+        ub_dll_status(p->dll, &st);
         if (dw == UB_CFG_PORT_BASE(port) + UB_PORT_BASIC_NEIGHBOR_PORT_INFO) {
-            ub_space_set(ubc->space, dw, 0xffff,
+            ub_space_set(p->space, dw, 0xffff,
                        st.neighbor_valid ? st.neighbor_port : 0);
         } else if (dw - UB_CFG_PORT_BASE(port) -
                    UB_PORT_BASIC_NEIGHBOR_PORT_GUID < 4) {
             unsigned i = dw - UB_CFG_PORT_BASE(port) -
                          UB_PORT_BASIC_NEIGHBOR_PORT_GUID;
 
-            ub_space_set(ubc->space, dw, ~0u, st.neighbor_valid
+            ub_space_set(p->space, dw, ~0u, st.neighbor_valid
                        ? get_be32(st.neighbor_guid + 12 - 4 * i) : 0);
         }
     } else if (cap == UB_CAP_PORT_QDLWS &&
                dw == QDLWS(port) + UB_PORT_QDLWS_STATE) {
-        ub_space_set(ubc->space, dw, 7, phy.qdlws);
+        ub_space_set(p->space, dw, 7, phy.qdlws);
     } else if (cap > RATE_CAP && cap <= RATE_CAP + 9 &&
                dw == UB_CFG_PORT_CAP(port, cap) + UB_PORT_DATA_RATE_STATE_1) {
-        ub_space_set(ubc->space, dw, 0x1f, phy.eq_state[cap - RATE_CAP]);
+        ub_space_set(p->space, dw, 0x1f, phy.eq_state[cap - RATE_CAP]);
     }
 }
-
-const UbSpaceOps ubc_space_ops = { written, refresh };
 
 /* ---- Errors --------------------------------------------------------------- */
 
@@ -415,43 +398,30 @@ const UbSpaceOps ubc_space_ops = { written, refresh };
  * the severity says so, in the uncorrectable one; the mask keeps it from
  * being reported, not from being recorded.
  */
-void ub_port_regs_error(Ubc *ubc, unsigned port, uint32_t bits)
+void port_regs_error(UbPort *p, uint32_t bits)
 {
     const uint32_t by_severity = 0x08b00000u; /* 20, 21, 23, 27 */
     const uint32_t always_uce = 0x30000000u;  /* 28, 29 */
-    uint32_t base = ERRORS(port);
-    uint32_t ce_ok = ub_space_get(ubc->space, base +
+    uint32_t base = ERRORS(p->index);
+    uint32_t ce_ok = ub_space_get(p->space, base +
         UB_PORT_PORT_ERR_RECORD_PORT_CORRECTABLE_ERROR_SEVERITY);
     uint32_t uce = bits & (always_uce | (by_severity & ~ce_ok));
     uint32_t ce = bits & ~uce;
 
-    ub_space_set(ubc->space,
+    ub_space_set(p->space,
                base + UB_PORT_PORT_ERR_RECORD_PORT_CORRECTABLE_ERROR_STATUS,
                ce, ~0u);
-    ub_space_set(ubc->space,
+    ub_space_set(p->space,
                base + UB_PORT_PORT_ERR_RECORD_PORT_UNCORRECTABLE_ERROR_STATUS,
                uce, ~0u);
 }
 
 /* ---- What is fixed ------------------------------------------------------- */
 
-void ub_port_regs_init(Ubc *ubc)
+void port_regs_init(UbPort *p)
 {
-    UbSpace *space = ubc->space;
-
-    ub_space_init(space, UB_CFG0_BASE + UB_CFG0_BASIC_TOTAL_NUMBER_OF_PORTS, ~0u,
-                1u << 16 | ubc->ports);
-    /* Entity Available, MTU 8192 bytes (code 2). */
-    ub_space_init(space, UB_CFG0_BASE + UB_CFG0_BASIC_SUPPORTED_FEATURE, 0xf,
-                1 | 2 << 1);
-    for (unsigned i = 0; i < 4; i++) {
-        ub_space_init(space, UB_CFG0_BASE + UB_CFG0_BASIC_GUID + i, ~0u,
-                    get_be32(ubc->conf.guid + 12 - 4 * i));
-    }
-    for (unsigned p = 0; p < ubc->ports; p++) {
-        ub_space_init(space, UB_CFG_PORT_BASE(p) + UB_PORT_BASIC_PORT_INFO,
-                    0xffff, p);
-        init_dll(space, p, &ubc->conf.dll);
-        init_phy(space, p, &ubc->conf.phy.lmsm);
-    }
+    ub_space_init(p->space, UB_CFG_PORT_BASE(p->index) +
+                  UB_PORT_BASIC_PORT_INFO, 0xffff, p->index);
+    init_dll(p->space, p->index, &p->conf.dll);
+    init_phy(p->space, p->index, &p->conf.phy.lmsm);
 }

@@ -1,0 +1,55 @@
+/*
+ * One link end: what its files share.
+ *
+ *   port.c     both layers and the wire joined, life
+ *   regs.c     the PORT slices of the configuration space
+ *   capture.c  pcapng files of what passes
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_UB_PORT_INTERNAL_H
+#define HW_UB_PORT_INTERNAL_H
+
+#include "ub/port.h"
+
+struct UbPort {
+    UbPortConfig conf;
+    UbPortOps ops;
+    void *opaque;
+    UbSpace *space;
+    unsigned index;
+    UbPhy *phy;
+    UbDll *dll;
+    UbWire *wire;
+    int64_t now;
+    bool enabled;
+    bool dll_up;
+    bool retrain;       /* Retrain Link was written, Link_Active is awaited */
+    bool back_pressure;
+    bool wire_paused;   /* enough queued on the byte stream */
+    bool wire_full;     /* the byte stream took less than it was given */
+    bool running;       /* inside ub_port_run() */
+    bool kicked;        /* there: something came up behind its back */
+    uint64_t session;   /* of the peer, 0: none seen yet */
+    int64_t restarted;  /* when a new session last restarted the port */
+    int64_t restart_at; /* when the next one that waits will, or INT64_MAX */
+    uint8_t peer_active, peer_rate; /* its lanes, as last told */
+    uint64_t link_downs, link_restarts, retrains, dll_errors;
+};
+
+/* ---- port.c ---- */
+void port_kick(UbPort *p);
+
+/* ---- regs.c ---- */
+/* Fill in what is fixed and what the configuration says: power-on values. */
+void port_regs_init(UbPort *p);
+/* Data Link Configuration of the registers, as the data link layer has it. */
+void port_regs_dll(UbPort *p, UbDllConfig *dll);
+/* Control registers of the PHY into its machine. */
+void port_regs_apply(UbPort *p);
+/* Carry out a Retrain Link that waits, if the state allows. */
+void port_regs_retrain(UbPort *p);
+/* Errors for PORT_ERR_RECORD: bit n is C.(n + 1). */
+void port_regs_error(UbPort *p, uint32_t bits);
+
+#endif

@@ -1,0 +1,171 @@
+/*
+ * The cellar of the UB controller: errors, events, kicks, counters, guest
+ * memory.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <glib.h>
+
+#include "internal.h"
+
+void ubc_kick(Ubc *ubc)
+{
+    if (ubc->running) {
+        ubc->kicked = true;
+    } else {
+        ubc->ops.kick(ubc->opaque);
+    }
+}
+
+uint32_t ubc_events_of_ports(const Ubc *ubc)
+{
+    uint32_t events = 0;
+
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        const UbcEnd *e = &ubc->end[i];
+
+        events |= e->event & e->event_mask ? UBC_EVENT_PORT(i) : 0;
+    }
+    return events;
+}
+
+static void ctl_event(Ubc *ubc, uint32_t event)
+{
+    if (!(ubc->event & event)) {
+        ubc->event |= event;
+        if (ubc->event_mask & event) {
+            ubc->ops.interrupt(ubc->opaque, UBC_VECTOR_CTRL);
+        }
+    }
+}
+
+static void saturate(uint32_t *count)
+{
+    *count += *count != UINT32_MAX;
+}
+
+void ubc_guest_error(Ubc *ubc, int port, const char *what)
+{
+    saturate(&ubc->guest_errors);
+    ubc->ops.guest_error(ubc->opaque, port, what);
+    ctl_event(ubc, UBC_EVENT_GUEST_ERROR);
+}
+
+void ubc_end_event(UbcEnd *e, uint32_t events)
+{
+    uint32_t fresh = events & ~e->event;
+
+    e->event |= events;
+    if (fresh & e->event_mask) {
+        e->ubc->ops.interrupt(e->ubc->opaque, UBC_VECTOR_EVENT(e->index));
+    }
+}
+
+uint32_t ubc_end_status(const UbcEnd *e)
+{
+    return (ub_port_link_up(e->port) ? UBC_PORT_STATUS_PHY_UP : 0) |
+           (ub_port_dll_up(e->port) ? UBC_PORT_STATUS_DLL_UP : 0) |
+           (ub_port_back_pressure(e->port) ? UBC_PORT_STATUS_BACKPRESSURE : 0);
+}
+
+void ubc_end_link_event(UbcEnd *e)
+{
+    uint32_t now = ubc_end_status(e);
+
+    if (now != e->status) {
+        e->status = now;
+        ubc_end_event(e, UBC_PORT_EVENT_LINK);
+    }
+}
+
+/* ---- Counters ------------------------------------------------------------------ */
+
+uint64_t ubc_end_counter(UbcEnd *e, unsigned counter)
+{
+    UbPortStats s;
+
+    ub_port_stats(e->port, &s);
+    switch (counter) {
+    case UBC_CNT_TX_FLITS:
+        return s.dll->tx_flits;
+    case UBC_CNT_RX_FLITS:
+        return s.dll->rx_flits;
+    case UBC_CNT_FEC_CORRECTED:
+        return s.phy.fec_corrected;
+    case UBC_CNT_FEC_FAILED:
+        return s.phy.fec_failed;
+    case UBC_CNT_CRC_ERRORS:
+        return s.dll->crc_errors;
+    case UBC_CNT_RETRIES_SENT:
+        return s.dll->retries;
+    case UBC_CNT_RETRIES_SERVED:
+        return s.dll->retry_acks;
+    case UBC_CNT_FLITS_RESENT:
+        return s.dll->replayed_flits;
+    case UBC_CNT_CRD_ACKS:
+        return s.dll->tx_control;
+    case UBC_CNT_CREDIT_STALLS:
+        return s.dll->tx_blocked_credit;
+    case UBC_CNT_RETRAINS:
+        return s.retrains;
+    case UBC_CNT_LINK_DOWNS:
+        return s.link_downs;
+    case UBC_CNT_DLL_ERRORS:
+        return s.dll_errors;
+    case UBC_CNT_PEER_ERRORS:
+        return s.dll->peer_errors;
+    case UBC_CNT_AMCTL_MISSED:
+        return s.phy.amctl_missed;
+    case UBC_CNT_LINK_BAD_RECORDS:
+        return s.wire->bad_records;
+    case UBC_CNT_LINK_OVERFLOWS:
+        return s.wire->overflows;
+    case UBC_CNT_LINK_RESTARTS:
+        return s.link_restarts;
+    default:
+        return counter < UBC_CNT_NUM ? e->counter[counter] : 0;
+    }
+}
+
+/* ---- What rings need --------------------------------------------------------- */
+
+static bool ring_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
+{
+    Ubc *ubc = opaque;
+
+    if (ubc->ops.dma_read(ubc->opaque, addr, buf, len)) {
+        return true;
+    }
+    saturate(&ubc->dma_errors);
+    ctl_event(ubc, UBC_EVENT_DMA_ERROR);
+    return false;
+}
+
+static bool ring_write(void *opaque, uint64_t addr, const void *buf,
+                       uint32_t len)
+{
+    Ubc *ubc = opaque;
+
+    if (ubc->ops.dma_write(ubc->opaque, addr, buf, len)) {
+        return true;
+    }
+    saturate(&ubc->dma_errors);
+    ctl_event(ubc, UBC_EVENT_DMA_ERROR);
+    return false;
+}
+
+static void ring_error(void *opaque, const char *what)
+{
+    ubc_guest_error(opaque, -1, what);
+}
+
+static void ring_interrupt(void *opaque, unsigned vector)
+{
+    Ubc *ubc = opaque;
+
+    ubc->ops.interrupt(ubc->opaque, vector);
+}
+
+const UbRingOps ubc_ring_ops = {
+    ring_read, ring_write, ring_error, ring_interrupt,
+};
