@@ -2,24 +2,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Train a link between two emulators that capture it, and read the files.
 
-usage: check-capture.py SOURCE_ROOT UB_LUA
-
-There is no guest: the ports are enabled by qtest commands.  Exits with 77 when
-the emulator is not built.
+UB_LUA names the dissector.  There is no guest: the ports are enabled by qtest
+commands.
 """
 import os
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import unittest
 
-ROOT, UB_LUA = sys.argv[1:3]
-QEMU = os.path.join(os.environ.get('FABRIC_QEMU_DIR',
-                                   os.path.join(ROOT, 'build', 'qemu')),
+from guestvm import tap
+from guestvm.clock import SCALE, deadline
+from guestvm.guest import NotAvailable
+from guestvm.paths import BUILD
+
+UB_LUA = os.environ['UB_LUA']
+QEMU = os.path.join(os.environ.get('FABRIC_QEMU_DIR', BUILD / 'qemu'),
                     'qemu-system-x86_64')
 BAR = 0xe0000000
 PORT_STATUS, PORT_CTRL = BAR + 0x1000, BAR + 0x1004
@@ -45,7 +46,8 @@ class End:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
             text=True, env=dict(os.environ, ASAN_OPTIONS='detect_leaks=0'))
         # What hangs is ended, and then the pipe with it.
-        self.watchdog = threading.Timer(DEADLINE + 30, self.process.kill)
+        self.watchdog = threading.Timer((DEADLINE + 30) * SCALE,
+                                        self.process.kill)
         self.watchdog.start()
 
     def command(self, text):
@@ -66,16 +68,16 @@ class End:
         return self.command(f'readl {PORT_STATUS:#x}')
 
     def stop(self):
-        """End it; what it said on standard error."""
+        """End it; its exit status, and what it said on standard error."""
         self.process.stdin.close()
         self.process.terminate()
-        self.process.wait(60)
+        status = self.process.wait(60 * SCALE)
         self.watchdog.cancel()
         self.process.stdout.close()
         self.log.seek(0)
         said = self.log.read()
         self.log.close()
-        return said
+        return status, said
 
 
 def records(path):
@@ -94,6 +96,11 @@ def records(path):
 
 
 class Capture(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not os.access(QEMU, os.X_OK):
+            raise NotAvailable('the emulator is not built, see scripts/setup')
+
     def link(self, tmp, first, second):
         """Train a link with options of both ends; what the ends said."""
         ends = []
@@ -102,24 +109,26 @@ class Capture(unittest.TestCase):
             ends[0].enable()
             ends.append(End(tmp, 'b', 'reconnect-ms=100', *second))
             ends[1].enable()
-            until = time.monotonic() + DEADLINE
+            until = deadline(DEADLINE)
             while any(end.status() != UP for end in ends):
                 self.assertLess(time.monotonic(), until, 'no link')
                 time.sleep(0.05)
         finally:
-            said = [end.stop() for end in ends]
-        return said
+            ended = [end.stop() for end in ends]
+        self.assertEqual([status for status, _ in ended], [0, 0], ended)
+        return [said for _, said in ended]
 
     def test_blocks(self):
+        """what a link says to train is in the capture, and nothing else"""
         started = time.time_ns()
         with tempfile.TemporaryDirectory() as tmp:
             files = [os.path.join(tmp, n) for n in ('a.pcapng', 'b.pcapng')]
-            self.link(tmp, (f'pcap={files[0]}', 'pcap-blocks=on'),
-                      (f'pcap={files[1]}',))
+            said = self.link(tmp, (f'pcap={files[0]}', 'pcap-blocks=on'),
+                             (f'pcap={files[1]}',))
+            self.assertNotIn('ub', ''.join(said))
             seen = list(records(files[0]))
             # Nothing but packets without the option, and nobody sent one.
             self.assertEqual(list(records(files[1])), [])
-            self.check_dissector(files[0])
         ended = time.time_ns()
         times = [when for when, *_ in seen]
         self.assertEqual(times, sorted(times))
@@ -139,18 +148,32 @@ class Capture(unittest.TestCase):
                 self.assertEqual(len(r), 8 + 20 * (r[6] << 8 | r[7]))
                 self.assertTrue(r[2] & 2)
 
-    def check_dissector(self, path):
+    def test_dissector(self):
+        """the dissector finds nothing wrong in it"""
         tshark = shutil.which('tshark')
-        if tshark:
+        if not tshark:
+            raise NotAvailable('tshark is not installed')
+        with tempfile.TemporaryDirectory() as tmp:
+            path = os.path.join(tmp, 'a.pcapng')
+            self.link(tmp, (f'pcap={path}', 'pcap-blocks=on'), ())
+            # One record gets another version, which shows that it does look.
+            seen = [r for _, _, r in records(path)]
+            number = max(n for n, r in enumerate(seen, 1) if r[1] == TRAINING)
+            with open(path, 'r+b') as file:
+                at = file.read().rindex(seen[number - 1])
+                file.seek(at)
+                file.write(bytes([seen[number - 1][0] ^ 0x80]))
             said = subprocess.run(
                 [tshark, '-n', '-X', f'lua_script:{UB_LUA}', '-r', path, '-Y',
                  '_ws.malformed || ub.short || ub.ltb.crc_bad || '
-                 'ub.version_bad || !ub'],
-                capture_output=True, text=True, timeout=120, check=True)
-            self.assertEqual(said.stdout, '')
+                 'ub.version_bad || !ub', '-T', 'fields',
+                 '-e', 'frame.number'],
+                capture_output=True, text=True, timeout=240, check=True)
+            self.assertEqual(said.stdout.split(), [str(number)])
             self.assertNotIn('Lua', said.stderr)
 
     def test_full_disk(self):
+        """a capture that cannot be written ends with a word, the link not"""
         if not os.path.exists('/dev/full'):
             self.skipTest('no /dev/full')
         with tempfile.TemporaryDirectory() as tmp:
@@ -158,6 +181,7 @@ class Capture(unittest.TestCase):
         self.assertEqual(said[0].count("the capture in '/dev/full' ends"), 1)
 
     def test_no_file(self):
+        """a capture that cannot be opened is refused"""
         done = subprocess.run(
             [QEMU, '-M', 'q35', '-accel', 'qtest', '-nodefaults', '-display',
              'none', '-device', 'ubc,pcap=/nonexistent/x.pcapng'],
@@ -167,7 +191,4 @@ class Capture(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    if not os.access(QEMU, os.X_OK):
-        print('skipped: the emulator is not built, see scripts/setup')
-        sys.exit(77)
-    unittest.main(argv=sys.argv[:1])
+    tap.main()

@@ -1,85 +1,145 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Count test cases in meson's JSON logs: report.py NAME=LOG.json ...
+"""Count test cases: report.py [--junit DIR] NAME=BASE=STATUS=SECONDS ...
+
+For each suite BASE.json is meson's log, BASE.list what `meson test --list` said
+it would run, BASE.junit.xml the same for other tools, STATUS meson's exit status
+and SECONDS the time it took.
 
 Prints a line per suite, the skipped cases with their reasons, the failed ones,
-and as the last line "N passed, N failed, N skipped".  Exits 1 when a case
-failed or a suite ran nothing.
+how many distinct cases passed (a suite may run another one's again, under
+sanitizers), and as the last line "N passed, N failed, N skipped".  Exits 1 when
+a case failed, a test did not run, none of a suite passed, or meson itself failed.
 """
+import argparse
 import json
 import re
+import shutil
 import sys
+from pathlib import Path
+from typing import NamedTuple
 
-TAP_LINE = re.compile(r'^(ok|not ok)\b\s*\d*\s*-?\s*(.*?)'
+TAP_LINE = re.compile(r'^(ok|not ok)\s+\d+\b\s*-?\s*(.*?)'
                       r'(?:\s+#\s*(skip|todo)\b[:\s]*(.*))?$', re.IGNORECASE)
 SKIP_ALL = re.compile(r'^1\.\.0\s*#\s*skip\b[:\s]*(.*)$', re.IGNORECASE)
+TIME = re.compile(r' \(\d+\.\d+ s\)$')
+
+
+class Case(NamedTuple):
+    verdict: str
+    name: str
+    reason: str = ''
+
+
+def short(name):
+    """A test's name without project and suites."""
+    return name.rsplit(' / ', 1)[-1]
 
 
 def cases(test):
-    """Yield (verdict, name, reason) for each case of one entry of the log."""
+    """Yield the cases of one entry of the log."""
     seen = False
     bad = False
+    title = short(test['name'])
     for line in (test.get('stdout') or '').splitlines():
         whole = SKIP_ALL.match(line)
         if whole:
             seen = True
-            yield 'skipped', test['name'], whole.group(1)
+            yield Case('skipped', title, whole.group(1))
             continue
         case = TAP_LINE.match(line)
         if not case:
             continue
         seen = True
         state, name, directive, reason = case.groups()
-        name = f"{test['name']}: {name}"
+        name = f'{title}: {TIME.sub("", name)}'
         if directive and directive.lower() == 'skip':
-            yield 'skipped', name, reason
-        elif state == 'ok':
-            yield 'passed', name, ''
+            yield Case('skipped', name, reason)
+        elif state.lower() == 'ok':
+            yield Case('passed', name)
         else:
             bad = True
-            yield 'failed', name, ''
+            yield Case('failed', name)
     result = test['result']
     if result in ('OK', 'EXPECTEDFAIL'):
         if not seen:
-            yield 'passed', test['name'], ''
+            yield Case('passed', title)
     elif result == 'SKIP':
         if not seen:
-            yield 'skipped', test['name'], ''
+            yield Case('skipped', title)
     elif not bad:
         # Died, timed out or broke its plan without a failing case.
-        yield 'failed', test['name'], result
+        yield Case('failed', title, result)
+
+
+def suite_cases(base, status):
+    """All cases of a suite, and what went wrong with the suite itself."""
+    tests, found = [], []
+    try:
+        with open(f'{base}.json', encoding='utf-8') as log:
+            for line in log:
+                try:
+                    tests.append(json.loads(line))
+                except ValueError:
+                    found.append(Case('failed', 'the log', 'ends half-way'))
+    except FileNotFoundError:
+        pass
+    for test in tests:
+        found += cases(test)
+    ran = {short(test['name']) for test in tests}
+    try:
+        wanted = Path(f'{base}.list').read_text(encoding='utf-8').split('\n')
+        wanted = [name for name in wanted if name]
+    except FileNotFoundError:
+        wanted = []
+    found += [Case('failed', short(name), 'did not run')
+              for name in wanted if short(name) not in ran]
+    verdicts = {case.verdict for case in found}
+    if status and 'failed' not in verdicts:
+        found.append(Case('failed', 'meson', f'ended with status {status}'))
+    elif not verdicts:
+        found.append(Case('failed', 'the suite', 'ran no test'))
+    elif verdicts == {'skipped'}:
+        found.append(Case('failed', 'the suite', 'skipped all its tests'))
+    return found
 
 
 def main(args):
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--junit', type=Path)
+    parser.add_argument('suite', nargs='*')
+    options = parser.parse_args(args)
     total = {'passed': 0, 'failed': 0, 'skipped': 0}
-    details = []
-    empty = False
+    details, distinct = [], set()
+    if options.junit:
+        shutil.rmtree(options.junit, ignore_errors=True)
+        options.junit.mkdir(parents=True)
     print('\n== summary')
-    for arg in args:
-        suite, path = arg.split('=', 1)
+    for suite in options.suite:
+        name, base, status, seconds = suite.split('=')
         count = dict.fromkeys(total, 0)
-        try:
-            with open(path, encoding='utf-8') as log:
-                for line in log:
-                    for verdict, name, reason in cases(json.loads(line)):
-                        count[verdict] += 1
-                        if verdict != 'passed':
-                            details.append((verdict, suite, name, reason))
-        except FileNotFoundError:
-            pass
-        if not any(count.values()):
-            empty = True
-            details.append(('failed', suite, 'ran no test', ''))
-            count['failed'] += 1
+        for case in suite_cases(base, int(status)):
+            count[case.verdict] += 1
+            if case.verdict == 'passed':
+                distinct.add(case.name)
+            else:
+                details.append((case.verdict, name, case.name, case.reason))
         for verdict, number in count.items():
             total[verdict] += number
-        print(f"{suite:12} {count['passed']:6} passed {count['failed']:4} "
-              f"failed {count['skipped']:4} skipped")
+        minutes = divmod(int(seconds), 60)
+        print(f"{name:12} {count['passed']:6} passed {count['failed']:4} "
+              f"failed {count['skipped']:4} skipped   "
+              f'{minutes[0]:3} min {minutes[1]:2} s')
+        junit = Path(f'{base}.junit.xml')
+        if options.junit and junit.exists():
+            shutil.copy(junit, options.junit / f'{name}.xml')
     for verdict, suite, name, reason in sorted(details):
         print(f'{verdict}: {suite}: {name}' + (f' ({reason})' if reason else ''))
+    if len(distinct) != total['passed']:
+        print(f'{len(distinct)} distinct cases, the others are repetitions')
     print(f"{total['passed']} passed, {total['failed']} failed, "
           f"{total['skipped']} skipped")
-    return 1 if total['failed'] or empty else 0
+    return 1 if total['failed'] or not options.suite else 0
 
 
 if __name__ == '__main__':

@@ -2,6 +2,7 @@
 """A guest: a QEMU process, its console, its QMP and its control channel."""
 
 import atexit
+import itertools
 import os
 import re
 import shlex
@@ -15,11 +16,10 @@ from pathlib import Path
 
 from . import image, kernel
 from .channel import Channel, ChannelClosed, GuestTimeout, Result
+from .clock import SCALE, SEED, deadline
 from .paths import ARCHES, BUILD, emulator, firmware_args, locked
 from .qmp import Qmp
 
-# A loaded or slow machine may stretch every deadline.
-SCALE = float(os.environ.get('FABRIC_TIMEOUT_SCALE', '1'))
 
 
 class NotAvailable(Exception):
@@ -28,6 +28,10 @@ class NotAvailable(Exception):
 
 class WrongKernel(RuntimeError):
     """Drivers and kernel of one Debian release do not fit."""
+
+
+class QemuFailed(RuntimeError):
+    """An emulator crashed, hung or found an error of its own at the end."""
 
 
 class CommandFailed(AssertionError):
@@ -135,6 +139,8 @@ class Guest:
     share     a directory of the host to mount on /mnt (9p)
     """
 
+    _numbers = itertools.count()
+
     def __init__(self, name='guest', arch='x86_64', *, args=(), devices=(),
                  nics=(), memory=256, smp=1, sets=('base',), modules=(),
                  drivers=None, files=None, append='', incoming=None,
@@ -166,6 +172,8 @@ class Guest:
         self.interactive = interactive
         self.say = say or (lambda text: None)
         self.proc = None
+        self.killed = False
+        self.seed = SEED + next(self._numbers)
         self.boots = 0
         self._own_dir = workdir is None
         # Socket names are bounded (108 bytes): not below the build directory.
@@ -195,7 +203,7 @@ class Guest:
                 stderr=None if self.interactive else log)
         atexit.register(self.kill)
         try:
-            self.qmp.accept(30 * SCALE)
+            self.qmp.accept(30, self.proc)
         except (OSError, ConnectionError) as err:
             self.kill()
             raise RuntimeError(f'{self.name}: QEMU did not start: {err}\n'
@@ -223,6 +231,7 @@ class Guest:
     def kill(self):
         """End QEMU at once, as a crash would."""
         if self.proc and self.proc.poll() is None:
+            self.killed = True
             self.proc.kill()
             self.proc.wait()
 
@@ -237,12 +246,21 @@ class Guest:
                 self.proc.wait(timeout * SCALE)
             except subprocess.TimeoutExpired:
                 self.kill()
+                raise QemuFailed(f'{self.name}: QEMU did not end within '
+                                 f'{timeout} s') from None
         return self.proc.returncode if self.proc else None
 
     def close(self, keep=False):
-        """quit() and remove what the guest left on the host."""
+        """quit() and remove what the guest left on the host.
+
+        Raises QemuFailed where QEMU did not end well, now or before, unless
+        it was killed from here.
+        """
         try:
-            self.quit()
+            status = self.quit()
+            if status and not self.killed:
+                raise QemuFailed(f'{self.name}: QEMU ended with status '
+                                 f'{status}\n{self.qemu_output()[-4000:]}')
         finally:
             for end in (self.qmp, self.channel):
                 if end:
@@ -255,8 +273,14 @@ class Guest:
         return self
 
     def __exit__(self, *exc):
-        self.close(keep=exc[0] is not None and
-                   'FABRIC_KEEP_LOGS' in os.environ)
+        try:
+            self.close(keep=exc[0] is not None and
+                       'FABRIC_KEEP_LOGS' in os.environ)
+        except QemuFailed as err:
+            # What came first is the cause, but this may say more about it.
+            if exc[0] is None:
+                raise
+            print(f'# {err}', file=sys.stderr)
 
     # ---- in the guest --------------------------------------------------------
 
@@ -279,8 +303,8 @@ class Guest:
     def wait_for(self, script, timeout=30, interval=0.2):
         """Run a script in the guest until it succeeds (a condition with a
         deadline); returns its output."""
-        deadline = int(timeout * SCALE)
-        loop = (f'end=$(($(cut -d. -f1 /proc/uptime) + {deadline}))\n'
+        patience = int(timeout * SCALE)
+        loop = (f'end=$(($(cut -d. -f1 /proc/uptime) + {patience}))\n'
                 f'until r=$({script}\n); do\n'
                 '  [ "$(cut -d. -f1 /proc/uptime)" -lt $end ] || exit 124\n'
                 f'  sleep {interval}\ndone\nprintf "%s\\n" "$r"')
@@ -309,13 +333,13 @@ class Guest:
     def hotplug_remove(self, ident, timeout=60):
         """device_del and wait until the guest has let go."""
         self.qmp.command('device_del', id=ident)
-        self.qmp.wait_event('DEVICE_DELETED', timeout * SCALE,
+        self.qmp.wait_event('DEVICE_DELETED', timeout,
                             lambda data: data.get('device') == ident)
 
     def migrate_to(self, target, uri, timeout=120):
         """Migrate live to a guest that was started with incoming=uri."""
         self.qmp.command('migrate', uri=uri)
-        deadline = time.monotonic() + timeout * SCALE
+        until = deadline(timeout)
         while True:
             info = self.qmp.command('query-migrate')
             status = info.get('status')
@@ -325,13 +349,12 @@ class Guest:
                 raise RuntimeError(f'migration {status}: '
                                    f'{info.get("error-desc", "")}\n'
                                    + target.qemu_output())
-            if time.monotonic() > deadline:
+            if time.monotonic() > until:
                 raise GuestTimeout(f'migration is {status} after {timeout} s')
             time.sleep(0.05)
         # The source has sent everything; the target may still be loading it.
         try:
-            target.qmp.wait_event('RESUME',
-                                  max(1, deadline - time.monotonic()))
+            target.qmp.wait_event('RESUME', timeout)
         except (ConnectionError, TimeoutError) as err:
             raise RuntimeError(f'{target.name} did not take over: {err}\n'
                                + target.qemu_output()) from None
@@ -408,7 +431,7 @@ class Guest:
             '-nodefaults', '-no-user-config', '-display', 'none',
             '-name', self.name, '-machine', self.machine, '-cpu', self.cpu,
             '-accel', self.accel, '-m', f'{self.memory}M',
-            '-smp', str(self.smp),
+            '-smp', str(self.smp), '-seed', str(self.seed),
             '-d', 'guest_errors',
             '-kernel', str(self.kern.boot_image),
             '-initrd', str(self._initrd()), '-append', append,

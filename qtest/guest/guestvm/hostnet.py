@@ -134,7 +134,7 @@ class Gateway:
             self.proc = subprocess.Popen(words, stdin=subprocess.DEVNULL,
                                          stdout=log, stderr=log,
                                          start_new_session=True)
-        self.qmp.accept(30)
+        self.qmp.accept(30, self.proc)
 
     def open(self, port):
         """Let a guest attach to a port."""

@@ -5,6 +5,7 @@ import contextlib
 import json
 import time
 
+from .clock import deadline
 from .guest import CommandFailed
 
 # The kernel driver that a device model is served by.
@@ -88,7 +89,7 @@ def iperf3_serve(guest):
 
 def iperf3(guest, host, options, timeout=120):
     """Run iperf3's client; returns its report."""
-    deadline = time.monotonic() + timeout
+    until = deadline(timeout)
     while True:
         result = guest.run(f'iperf3 -J -c {host} {options}', timeout,
                            check=False)
@@ -101,6 +102,7 @@ def iperf3(guest, host, options, timeout=120):
         if not error:
             return report
         # The server serves one client, and may not be done with the last one.
-        if 'server is busy' not in error or time.monotonic() > deadline:
+        if 'server is busy' not in error or time.monotonic() > until:
             raise CommandFailed(f'{guest.name}: iperf3: {error}')
+        print('# iperf3: the server is busy; again')
         time.sleep(0.1)

@@ -9,6 +9,8 @@ import json
 import socket
 import time
 
+from .clock import deadline as clock_deadline
+
 
 class QmpError(Exception):
     """A command was refused: .reply holds QEMU's error."""
@@ -27,11 +29,21 @@ class Qmp:
         self._buf = b''
         self.events = []
 
-    def accept(self, timeout):
-        """Take QEMU's connection and leave negotiation mode."""
-        self._listener.settimeout(timeout)
-        self._sock, _ = self._listener.accept()
-        self._next(time.monotonic() + timeout)
+    def accept(self, timeout, proc):
+        """Take the connection of a QEMU that was started as proc, and leave
+        negotiation mode."""
+        deadline = clock_deadline(timeout)
+        self._listener.settimeout(0.1)
+        while not self._sock:
+            try:
+                self._sock, _ = self._listener.accept()
+            except TimeoutError:
+                if proc.poll() is not None:
+                    raise ConnectionError(
+                        f'it ended with status {proc.returncode}') from None
+                if time.monotonic() > deadline:
+                    raise
+        self._next(deadline)
         self.command('qmp_capabilities')
 
     def close(self):
@@ -60,7 +72,7 @@ class Qmp:
             message['arguments'] = {k.replace('_', '-'): v
                                     for k, v in arguments.items()}
         self._sock.sendall(json.dumps(message).encode() + b'\n')
-        deadline = time.monotonic() + timeout
+        deadline = clock_deadline(timeout)
         while True:
             reply = self._next(deadline)
             if 'return' in reply:
@@ -72,7 +84,7 @@ class Qmp:
 
     def wait_event(self, name, timeout=30, match=None):
         """Wait for an event, seen or to come; match: a test of its data."""
-        deadline = time.monotonic() + timeout
+        deadline = clock_deadline(timeout)
         while True:
             for event in self.events:
                 if event['event'] == name and \

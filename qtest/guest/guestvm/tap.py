@@ -7,6 +7,7 @@
 Options: -k PATTERN (repeatable), -l to list, -v for progress as diagnostics.
 A test that raises NotAvailable or unittest.SkipTest is skipped with its reason.
 A class whose setUpClass fails or skips yields a line for each of its methods.
+A last line for each class tells whether its clean-up went well.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import time
 import traceback
 import unittest
 
+from .clock import SEED
 from .guest import NotAvailable, end_on_sigterm
 
 
@@ -105,11 +107,22 @@ def _run_class(tap, cls, cases):
             tap.line(kind == 'ok', _title(case) + took)
         if kind == 'fail':
             tap.diagnose(text)
+    # How it ends is a test as well: emulators leave with status 0.
+    trouble = []
     try:
         cls.tearDownClass()
-        cls.doClassCleanups()
     except Exception:
-        tap.diagnose('tearDownClass: ' + traceback.format_exc())
+        trouble.append(traceback.format_exc())
+    cls.doClassCleanups()
+    trouble += [''.join(traceback.format_exception(*err))
+                for err in cls.tearDown_exceptions]
+    title = f'{cls.__name__}: everything ends well'
+    if verdict[0] == 'skip' and not trouble:
+        tap.line(True, title, f' # SKIP {verdict[1].splitlines()[0]}')
+    else:
+        tap.line(not trouble, title)
+    for text in trouble:
+        tap.diagnose(text)
 
 
 def main(module='__main__'):
@@ -129,8 +142,8 @@ def main(module='__main__'):
             for case in cases:
                 print(_title(case))
         return
-    total = sum(map(len, classes.values()))
-    print(f'1..{total}', flush=True)
+    total = sum(map(len, classes.values())) + len(classes)
+    print(f'1..{total}\n# FABRIC_SEED={SEED}', flush=True)
     tap = _Tap()
     for cls, cases in classes.items():
         _run_class(tap, cls, cases)

@@ -3,6 +3,8 @@
 
 import time
 
+from .clock import deadline
+
 # PORT0, capability 1 (UB 2.0 appendix D): byte offsets in the config file.
 PORT_LINK = 4 * (0x20000 + 0x100)
 CONTROL_1 = PORT_LINK + 4 * 0x90
@@ -58,12 +60,12 @@ def retarget(active, passive, rate, width, timeout=60):
         set_config(guest, CONTROL_1, value | rate | width << 8 | width << 16 |
                    trigger)
     want = (rate, width, width)
-    deadline = time.monotonic() + timeout
+    until = deadline(timeout)
     while True:
         now = [(link['rate'], link['tx-width'], link['rx-width'])
                for link in map(state, (active, passive))]
         if now == [want, want]:
             return
-        if time.monotonic() > deadline:
+        if time.monotonic() > until:
             raise AssertionError(f'{now} and not {want}')
         time.sleep(0.1)
