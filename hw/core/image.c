@@ -303,3 +303,11 @@ bool core_image_check(CoreImage *im, bool right, const char *why)
 {
     return im->out || ((right || fail(im, why)) && !im->error);
 }
+
+void core_image_same(CoreImage *im, uint64_t mine, const char *why)
+{
+    uint64_t val = mine;
+
+    core_image_int(im, &val);
+    core_image_check(im, val == mine, why);
+}

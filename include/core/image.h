@@ -92,6 +92,9 @@ void core_image_deadline(CoreImage *im, int64_t *p);
 /* A number of things that follow, 0 to @max; more is refused and read as 0. */
 void core_image_count(CoreImage *im, uint32_t *p, uint32_t max,
                       const char *why);
+/* A setting that the image must have been saved with: loading refuses another
+ * with @why (a string that lives for ever). */
+void core_image_same(CoreImage *im, uint64_t mine, const char *why);
 /* Loading: refuse the image with @why (a string that lives for ever) unless
  * @right.  Returns whether the image is good so far.  Saving: true. */
 bool core_image_check(CoreImage *im, bool right, const char *why);

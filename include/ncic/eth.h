@@ -2,7 +2,7 @@
  * NCIC NIC: the Ethernet engine (ETH V1.2).
  *
  * The engine owns the registers of table 3-3, the queue managers, descriptor
- * fetch, transmission, reception and the RoCE arbiter.  It reaches guest memory,
+ * fetch, transmission, reception and the RoCE arbiters.  It reaches guest memory,
  * the wire and interrupts through NcicEthOps only and has no thread of its own:
  * every function runs on the caller's, one at a time.
  *
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "core/image.h"
 #include "ncic/fetch.h"
 #include "ncic/regs.h"
 #include "ncic/roce.h"
@@ -27,11 +28,8 @@
 
 typedef enum NcicDir { NCIC_RX, NCIC_TX, NCIC_DIRS } NcicDir;
 
-typedef enum NcicTxResult {
-    NCIC_TX_SENT,               /* accepted, go on */
-    NCIC_TX_SENT_STOP,          /* accepted; wait for ncic_eth_tx_resume() */
-    NCIC_TX_BUSY,               /* not accepted; the same wait */
-} NcicTxResult;
+/* Whose frame the wire is given. */
+typedef enum NcicSource { NCIC_SRC_ETH, NCIC_SRC_ROCE } NcicSource;
 
 typedef enum NcicRxResult {
     NCIC_RX_TAKEN,              /* consumed: delivered, or dropped and counted */
@@ -40,7 +38,7 @@ typedef enum NcicRxResult {
 
 /*
  * The outside.  All addresses are guest bus addresses.  Functions return true
- * for success.  fetch, msix and kick_* may be called from any engine function.
+ * for success.  desc_read, msix and kick_* may be called from any engine function.
  */
 typedef struct NcicEthOps {
     /* May DMA be issued (bus mastering enabled)? */
@@ -61,8 +59,9 @@ typedef struct NcicEthOps {
                       uint64_t addr, const void *cpl);
     /* Base, size or activity of a ring of queue @q has changed.  Optional. */
     void (*ring_changed)(void *opaque, NcicDir dir, unsigned q);
-    /* A whole frame for the wire, at least NCIC_ETH_MIN_FRAME bytes. */
-    NcicTxResult (*tx)(void *opaque, const void *frame, size_t len);
+    /* A whole frame for the wire, at least NCIC_ETH_MIN_FRAME bytes.  False:
+     * the wire keeps it and one ncic_eth_tx_done() with @src will follow. */
+    bool (*tx)(void *opaque, NcicSource src, const void *frame, size_t len);
     /* Sends the message of MSI-X vector @vector, which is in range. */
     void (*msix)(void *opaque, unsigned vector);
     /* ncic_eth_tx_run() has work; the shell batches it. */
@@ -95,6 +94,9 @@ typedef struct NcicEthConfig {
     bool arm_oneshot;           /* armed is cleared by the interrupt and does
                                  * not hold the ring */
     bool roce_csum;             /* also drop RoCE frames with UDP checksum 0 */
+    bool roce_dest_only;        /* RoCE is known by the destination port */
+    uint32_t rx_drop;           /* queues (bits) whose frames are dropped when
+                                 * there is no descriptor, not held back */
 } NcicEthConfig;
 
 /* A ring of descriptors or completions. */
@@ -157,10 +159,13 @@ typedef struct NcicEth {
 
     uint32_t tx_pending;        /* bit per queue: the scheduler must look */
     uint32_t tx_next;           /* round robin */
-    uint32_t tx_busy;           /* waiting for ncic_eth_tx_resume() */
+    uint32_t tx_owed;           /* frames that the wire keeps */
+    bool roce_waits;            /* the RDMA engine has more to send ... */
+    bool roce_first;            /* ... and comes before us */
+    bool roce_turn;             /* it is sending now */
     uint32_t rx_blocked;        /* a frame was held back ... */
     uint32_t rx_blocked_queue;  /* ... for this queue, or NCIC_BLOCKED_* */
-    uint32_t ip_id;             /* RoCE: identification of the next frame */
+    bool link_irq_due;          /* the link interrupt could not be sent */
     uint32_t fault[NCIC_FAULTS];
 
     NcicRxFifo fifo;
@@ -170,7 +175,6 @@ typedef struct NcicEth {
     uint8_t map[2][128];        /* layout, dword -> table index + 1 */
 } NcicEth;
 
-#define NCIC_BLOCKED_ROCE   0x100u      /* the RoCE sink was full */
 #define NCIC_BLOCKED_DMA    0x101u      /* bus mastering is off */
 #define NCIC_BLOCKED_FIFO   0x102u      /* descriptors are outstanding */
 
@@ -183,13 +187,20 @@ void ncic_eth_init(NcicEth *e, const NcicEthConfig *cfg,
 void ncic_eth_fini(NcicEth *e);
 /* All queues inactive, registers at reset values, counters 0 (A.4). */
 void ncic_eth_reset(NcicEth *e);
-/* After migration: checks what came in (false: reject) and re-derives the
- * rest; follow with ncic_eth_restart(). */
-bool ncic_eth_restored(NcicEth *e);
+/*
+ * The state as a section of a migration image (save.c).  Saving: nothing is to
+ * be under way but transmissions, whose descriptors go along.  Loading: into an
+ * engine of the same configuration; what is wrong is the image's error, and the
+ * engine must then be reset.  Follow with ncic_eth_restart().
+ */
+void ncic_eth_image(NcicEth *e, CoreImage *im);
 /* DMA has become possible, or the machine runs again: retry all held work. */
 void ncic_eth_restart(NcicEth *e);
 /* Sets fault @fault on the queues of mask @queues and ends it on all others. */
 void ncic_eth_set_fault(NcicEth *e, NcicFault fault, uint32_t queues);
+/* Records that the driver broke rule NCIC_E_*: status bit, counter, log; @a and
+ * @b are details (event.c). */
+void ncic_eth_guest_error(NcicEth *e, unsigned error, uint64_t a, uint64_t b);
 /* Link state of the port; sends the link interrupt when it changes. */
 void ncic_eth_set_link(NcicEth *e, bool up);
 
@@ -237,12 +248,6 @@ typedef enum NcicTake {
 
 /* Would the take rule give a descriptor of this queue now? */
 NcicTake ncic_queue_check(const NcicEth *e, NcicDir dir, unsigned q);
-uint32_t ncic_queue_read(const NcicEth *e, NcicDir dir, uint32_t off);
-void ncic_queue_write(NcicEth *e, NcicDir dir, uint32_t off, uint32_t val);
-/* Writes the completion of the oldest reserved slot, moves CPL head and sends
- * the interrupt. */
-void ncic_queue_complete(NcicEth *e, NcicDir dir, unsigned q,
-                         const uint8_t cpl[NCIC_CPL_SIZE]);
 /* Answer to NcicEthOps.desc_read: 16 bytes, or NULL when memory failed. */
 void ncic_eth_desc_done(NcicEth *e, NcicDir dir, uint32_t tag,
                         const void *desc);
@@ -252,8 +257,13 @@ void ncic_eth_desc_done(NcicEth *e, NcicDir dir, uint32_t tag,
 /* Sends up to @budget frames, round robin over the queues; true if there is
  * more to do at once. */
 bool ncic_eth_tx_run(NcicEth *e, unsigned budget);
-/* The wire takes frames again. */
-void ncic_eth_tx_resume(NcicEth *e);
+/* Does the wire keep frames? */
+static inline bool ncic_eth_tx_owed(const NcicEth *e)
+{
+    return e->tx_owed;
+}
+/* The wire has sent, or (@sent false) given up, one frame that it kept. */
+void ncic_eth_tx_done(NcicEth *e, NcicSource src, bool sent);
 /* Is there anything for ncic_eth_tx_run() to do? */
 bool ncic_eth_tx_work(const NcicEth *e);
 
@@ -269,20 +279,6 @@ void ncic_eth_rx_retry(NcicEth *e);
 /* Hash, checksum verdict, VLAN and queue of a frame of at least 14 bytes. */
 void ncic_rx_parse(const NcicEth *e, const uint8_t *frame, size_t len,
                    NcicRxMeta *m);
-
-/* ---- For the parts of the engine ------------------------------------------- */
-
-/* Records a broken rule: status bit, counter, log. */
-void ncic_eth_guest_error(NcicEth *e, unsigned error, uint64_t a, uint64_t b);
-/* Counts a dropped received frame. */
-void ncic_eth_rx_drop(NcicEth *e, unsigned counter, size_t len);
-/* Sends a vector's message if it exists and MSIX_ENABLE allows. */
-bool ncic_eth_msix(NcicEth *e, unsigned vector);
-/* Delivers deferred frames whose descriptors have arrived. */
-void ncic_rx_drain(NcicEth *e);
-/* Operation table callbacks. */
-extern const NcicFetchOps ncic_rx_fetch_ops;
-extern const NcicFetchOps ncic_tx_fetch_ops;
 
 static inline uint32_t ncic_ring_size(const NcicRing *r)
 {

@@ -142,13 +142,15 @@ typedef uint64_t ncic_le64;
 #define NCIC_NCSR_CNT_RX_DROP_MTU       0x1b4   /* longer than the RX MTU */
 #define NCIC_NCSR_CNT_RX_DROP_INACTIVE  0x1b8   /* queue or CPL queue inactive */
 #define NCIC_NCSR_CNT_RX_DROP_DMA       0x1bc   /* descriptor or buffer not accessible */
-#define NCIC_NCSR_CNT_RX_DROP_ROCE      0x1c0   /* RoCE: checksum, length, no engine */
+#define NCIC_NCSR_CNT_RX_DROP_ROCE      0x1c0   /* RoCE: checksum, length, port down */
 #define NCIC_NCSR_CNT_RX_HELD           0x1c4   /* times reception was held back */
 #define NCIC_NCSR_CNT_RX_TRUNCATED      0x1c8   /* descriptor shorter than frame */
 #define NCIC_NCSR_CNT_CPL_ERR           0x1cc   /* completion not writable */
 #define NCIC_NCSR_CNT_GUEST_ERR         0x1d0   /* rules broken by the driver */
 #define NCIC_NCSR_CNT_ROCE_TX           0x1d4
 #define NCIC_NCSR_CNT_ROCE_RX           0x1d8
+#define NCIC_NCSR_CNT_TX_DROP_WIRE      0x1dc   /* the wire did not send it */
+#define NCIC_NCSR_CNT_RX_DROP_FULL      0x1e0   /* no descriptor, queue drops */
 
 /* NCIC_NCSR_ERR_STATUS: which rule was broken since the bit was cleared */
 #define NCIC_ERR_RING_ALIGN             (1u << 0) /* base not entry-aligned; queue stays inactive */

@@ -78,7 +78,9 @@
     X(CPL_ERR,          0x1cc, "completion-errors")                         \
     X(GUEST_ERR,        0x1d0, "guest-errors")                              \
     X(ROCE_TX,          0x1d4, "roce-tx-frames")                            \
-    X(ROCE_RX,          0x1d8, "roce-rx-frames")
+    X(ROCE_RX,          0x1d8, "roce-rx-frames")                            \
+    X(TX_DROP_WIRE,     0x1dc, "tx-drop-wire")                              \
+    X(RX_DROP_FULL,     0x1e0, "rx-drop-full")
 
 /*
  * Queue registers, at every queue's stride in the RX and the TX window:

@@ -65,7 +65,7 @@ void roce_peer_send(RocePeer *p, uint8_t opcode, uint32_t qpn, uint32_t psn,
         sum += lduw_be_p(ip + i);
     }
     stw_be_p(ip + 10, ~(sum + (sum >> 16)));
-    stw_be_p(ip + 20, 50000);
+    stw_be_p(ip + 20, p->sport ? p->sport : 4791);
     stw_be_p(ip + 22, 4791);
     stw_be_p(ip + 24, total - IP);
     bth[0] = opcode;

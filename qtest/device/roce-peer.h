@@ -14,6 +14,7 @@ typedef struct RocePeer {
     QNcicWire *wire;
     uint64_t mac, dev_mac;
     uint32_t ip, dev_ip;
+    uint16_t sport;             /* UDP source port; 0 = 4791 */
 } RocePeer;
 
 /* Offsets into a frame */

@@ -1,14 +1,11 @@
 /*
- * NCIC Ethernet engine: life of the engine, errors, interrupts, link
+ * NCIC Ethernet engine: life of the engine, link
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <glib.h>
 #include <string.h>
 #include "internal.h"
-
-#define TEXT(id, bit, text) [bit] = text,
-static const char *const error_text[] = { NCIC_GUEST_ERRORS(TEXT) };
 
 void ncic_eth_init(NcicEth *e, const NcicEthConfig *cfg,
                    const NcicEthOps *ops, void *opaque)
@@ -31,6 +28,8 @@ void ncic_eth_fini(NcicEth *e)
     g_clear_pointer(&e->fifo.data, g_free);
 }
 
+/* tx_owed stays: the wire still owes its ncic_eth_tx_done(), and a guest that
+ * could clear it would fill the backend's queue without bound. */
 void ncic_eth_reset(NcicEth *e)
 {
     bool was_blocked = e->rx_blocked;
@@ -48,7 +47,10 @@ void ncic_eth_reset(NcicEth *e)
     e->tx_next = 0;
     e->rx_blocked = 0;
     e->rx_blocked_queue = 0;
-    e->ip_id = 0;
+    e->roce_waits = false;
+    e->roce_first = false;
+    e->roce_turn = false;
+    e->link_irq_due = false;
     memset(e->fault, 0, sizeof(e->fault));
     ncic_regs_reset(e);
     if (was_blocked) {
@@ -56,53 +58,8 @@ void ncic_eth_reset(NcicEth *e)
     }
 }
 
-static bool ring_valid(const NcicRing *r)
-{
-    return r->log_size <= NCIC_Q_LOG_SIZE_MAX && r->active <= 1 &&
-           r->head <= NCIC_Q_INDEX_MASK && r->tail <= NCIC_Q_INDEX_MASK;
-}
-
-bool ncic_eth_restored(NcicEth *e)
-{
-    for (unsigned dir = 0; dir < NCIC_DIRS; dir++) {
-        NcicFetch *f = &e->fetch[dir];
-
-        if (!ncic_fetch_valid(f)) {
-            return false;
-        }
-        for (unsigned i = 0; i < NCIC_FETCH_SLOTS; i++) {
-            if (f->op[i].queue >= e->cfg.queues) {
-                return false;
-            }
-            /* No read of the source is under way here. */
-            if (f->op[i].status == NCIC_FETCH_WAIT ||
-                f->op[i].status > NCIC_FETCH_FAILED) {
-                f->op[i].status = NCIC_FETCH_FAILED;
-            }
-        }
-        f->read = f->dma = f->start;
-        for (unsigned q = 0; q < NCIC_QUEUES_MAX; q++) {
-            const NcicQueue *k = &e->queue[dir][q];
-
-            if (!ring_valid(&k->desc) || !ring_valid(&k->cpl) ||
-                k->cpl_reserved > NCIC_Q_INDEX_MASK) {
-                return false;
-            }
-        }
-    }
-    if (e->tx_next >= e->cfg.queues) {
-        return false;
-    }
-    if (e->cfg.queues < 32) {
-        e->tx_pending &= (1u << e->cfg.queues) - 1;
-    }
-    return true;
-}
-
 void ncic_eth_restart(NcicEth *e)
 {
-    /* tx_busy stays: the wire still owes its ncic_eth_tx_resume(), and a guest
-     * that could clear it would fill the backend's queue without bound. */
     for (unsigned q = 0; q < e->cfg.queues; q++) {
         const NcicRing *r = &e->queue[NCIC_TX][q].desc;
 
@@ -110,13 +67,12 @@ void ncic_eth_restart(NcicEth *e)
             e->tx_pending |= 1u << q;
         }
     }
-    if (ncic_eth_tx_work(e)) {
-        e->ops->kick_tx(e->opaque);
-    }
+    ncic_mac_next(e);
     if (e->rx_blocked) {
         e->rx_blocked = 0;
         e->ops->kick_rx(e->opaque);
     }
+    ncic_eth_announce(e);
 }
 
 void ncic_eth_set_fault(NcicEth *e, NcicFault fault, uint32_t queues)
@@ -127,47 +83,43 @@ void ncic_eth_set_fault(NcicEth *e, NcicFault fault, uint32_t queues)
     }
 }
 
-void ncic_eth_guest_error(NcicEth *e, unsigned error, uint64_t a, uint64_t b)
+void ncic_eth_desc_done(NcicEth *e, NcicDir dir, uint32_t tag,
+                        const void *desc)
 {
-    e->ncsr[NCIC_R_ERR_STATUS] |= 1u << error;
-    e->counter[NCIC_C_GUEST_ERR]++;
-    e->ops->guest_error(e->opaque, error, error_text[error], a, b);
-}
-
-void ncic_eth_rx_drop(NcicEth *e, unsigned counter, size_t len)
-{
-    e->counter[counter]++;
-    e->counter[NCIC_C_MAC_DROP]++;
-    if (e->ops->dropped) {
-        e->ops->dropped(e->opaque, counter, len);
+    if (!ncic_fetch_done(&e->fetch[dir], tag, desc)) {
+        return;
+    }
+    e->counter[dir == NCIC_TX ? NCIC_C_TX_DESC_RSP : NCIC_C_RX_DESC_RSP]++;
+    if (dir == NCIC_RX) {
+        ncic_rx_drain(e);
     }
 }
 
-bool ncic_eth_msix(NcicEth *e, unsigned vector)
+static void link_irq(NcicEth *e)
 {
-    if (!(e->ncsr[NCIC_R_MSIX_ENABLE] & 1)) {
-        return false;
+    uint32_t irq = e->ncsr[NCIC_R_LINK_IRQ];
+
+    e->link_irq_due = irq & NCIC_LINK_IRQ_ENABLE &&
+                      !ncic_eth_msix(e, irq & NCIC_Q_INDEX_MASK);
+}
+
+void ncic_eth_announce(NcicEth *e)
+{
+    if (e->link_irq_due) {
+        link_irq(e);
     }
-    if (vector >= e->cfg.vectors) {
-        ncic_eth_guest_error(e, NCIC_E_INDEX, vector, e->cfg.vectors);
-        return false;
-    }
-    e->ops->msix(e->opaque, vector);
-    return true;
+    ncic_queue_announce(e);
 }
 
 void ncic_eth_set_link(NcicEth *e, bool up)
 {
     uint32_t now = up ? NCIC_LINK_UP : 0;
-    uint32_t irq = e->ncsr[NCIC_R_LINK_IRQ];
 
     if (e->ncsr[NCIC_R_LINK_STATUS] == now) {
         return;
     }
     e->ncsr[NCIC_R_LINK_STATUS] = now;
-    if (irq & NCIC_LINK_IRQ_ENABLE) {
-        ncic_eth_msix(e, irq & NCIC_Q_INDEX_MASK);
-    }
+    link_irq(e);
     if (ncic_eth_tx_work(e)) {
         e->ops->kick_tx(e->opaque);
     }

@@ -27,9 +27,12 @@ static bool check(NcicState *s, MemTxResult res, bool is_write, uint64_t addr,
 
 bool ncic_dma_ok(void *opaque)
 {
-    PCIDevice *pci = opaque;
+    const uint8_t *config = PCI_DEVICE(opaque)->config;
 
-    return pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER;
+    /* In D3hot a function issues no requests. */
+    return pci_get_word(config + PCI_COMMAND) & PCI_COMMAND_MASTER &&
+           !(pci_get_word(config + NCIC_PCI_CAP_PM + PCI_PM_CTRL) &
+             PCI_PM_CTRL_STATE_MASK);
 }
 
 bool ncic_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)

@@ -10,6 +10,7 @@
 #include "qemu/log.h"
 #include "qemu/main-loop.h"
 #include "qemu/module.h"
+#include "qemu/timer.h"
 #include "qapi/error.h"
 #include "hw/pci/msi.h"
 #include "hw/pci/msix.h"
@@ -22,6 +23,9 @@
 #include "system/system.h"
 #include "ncic-pci.h"
 #include "trace.h"
+
+/* How often a full wire is looked at, see wire_check(). */
+#define WIRE_WATCH_MS 10
 
 /* ---- Interrupts ---------------------------------------------------------------- */
 
@@ -56,7 +60,7 @@ static void on_msix(void *opaque, unsigned vector)
 {
     NcicState *s = opaque;
 
-    if (s->tx_running && s->irq_coalesce) {
+    if ((s->tx_running && s->irq_coalesce) || !runstate_is_running()) {
         set_bit(vector, s->irq_waiting);
     } else {
         send_msix(s, vector);
@@ -83,6 +87,9 @@ static void tx_run(NcicState *s, unsigned budget)
 {
     bool more;
 
+    if (!runstate_is_running()) {
+        return;                 /* vm_state_change() looks again */
+    }
     s->tx_running = true;
     more = ncic_eth_tx_run(&s->eth, budget);
     s->tx_running = false;
@@ -134,22 +141,68 @@ static void on_dropped(void *opaque, unsigned counter, size_t len)
     trace_ncic_drop(ncic_id(opaque), ncic_counter_name(counter), len);
 }
 
-static void tx_done(NetClientState *nc, ssize_t len)
+/* A packet leaves the peer's queue: sent, or (0) thrown away. */
+static void tx_done(NetClientState *nc, NcicSource src, ssize_t len)
 {
     NcicState *s = qemu_get_nic_opaque(nc);
 
-    ncic_eth_tx_resume(&s->eth);
+    ncic_eth_tx_done(&s->eth, src, len > 0);
+    if (!ncic_eth_tx_owed(&s->eth)) {
+        timer_del(s->wire_timer);
+    }
 }
 
-static NcicTxResult wire_tx(void *opaque, const void *frame, size_t len)
+static void eth_tx_done(NetClientState *nc, ssize_t len)
+{
+    tx_done(nc, NCIC_SRC_ETH, len);
+}
+
+static void roce_tx_done(NetClientState *nc, ssize_t len)
+{
+    tx_done(nc, NCIC_SRC_ROCE, len);
+}
+
+static void watch_wire(NcicState *s)
+{
+    timer_mod(s->wire_timer,
+              qemu_clock_get_ms(QEMU_CLOCK_VIRTUAL) + WIRE_WATCH_MS);
+}
+
+/*
+ * A stream whose peer dies forgets what it had promised: its queue stays shut,
+ * also for the next peer.  While nobody is connected a backend throws away what
+ * it is given, so that this only empties the queue.
+ */
+static void wire_check(void *opaque)
 {
     NcicState *s = opaque;
-    ssize_t ret = qemu_send_packet_async(qemu_get_queue(s->nic), frame, len,
-                                         tx_done);
+    NetClientState *nc = qemu_get_queue(s->nic);
 
-    trace_ncic_tx(ncic_id(s), len, ret);
-    /* 0: the packet waits in the peer's queue, tx_done() follows. */
-    return ret ? NCIC_TX_SENT : NCIC_TX_SENT_STOP;
+    if (nc->peer && nc->peer->link_down) {
+        qemu_flush_queued_packets(nc->peer);
+    }
+    if (ncic_eth_tx_owed(&s->eth)) {
+        watch_wire(s);
+    }
+}
+
+static bool wire_tx(void *opaque, NcicSource src, const void *frame,
+                    size_t len)
+{
+    static NetPacketSent *const done[] = {
+        [NCIC_SRC_ETH] = eth_tx_done,
+        [NCIC_SRC_ROCE] = roce_tx_done,
+    };
+    NcicState *s = opaque;
+    ssize_t ret = qemu_send_packet_async(qemu_get_queue(s->nic), frame, len,
+                                         done[src]);
+
+    trace_ncic_tx(ncic_id(s), src == NCIC_SRC_ROCE, len, ret);
+    if (!ret && !timer_pending(s->wire_timer)) {
+        watch_wire(s);
+    }
+    /* 0: the packet waits in the peer's queue, done[] follows. */
+    return ret;
 }
 
 static const NcicEthOps eth_ops = {
@@ -170,6 +223,8 @@ static const NcicEthOps eth_ops = {
     .dropped      = on_dropped,
 };
 
+/* Not guarded against re-entrance: it only asks the backend, whose frames come
+ * back to us through nic_receive(), and that is. */
 static void rx_bh(void *opaque)
 {
     NcicState *s = opaque;
@@ -201,6 +256,9 @@ static void nic_link_status(NetClientState *nc)
 
     trace_ncic_link(ncic_id(s), !nc->link_down);
     ncic_eth_set_link(&s->eth, !nc->link_down);
+    if (nc->link_down) {
+        qemu_purge_queued_packets(nc);
+    }
 }
 
 static NetClientInfo net_info = {
@@ -213,9 +271,11 @@ static NetClientInfo net_info = {
 
 /* ---- Reset -------------------------------------------------------------------------- */
 
-static void reset_engines(NcicState *s, const char *cause)
+void ncic_reset_engines(NcicState *s, const char *cause)
 {
     trace_ncic_reset(ncic_id(s), cause);
+    /* What the wire keeps is not waited for: its end may be dead. */
+    qemu_purge_queued_packets(qemu_get_queue(s->nic));
     ncic_eth_reset(&s->eth);
     bitmap_zero(s->irq_waiting, NCIC_MSIX_VECTORS_MAX);
     if (s->rdma) {
@@ -227,13 +287,22 @@ static void ncic_reset_hold(Object *obj, ResetType type)
 {
     PCIDevice *pci = PCI_DEVICE(obj);
 
-    reset_engines(NCIC_NIC(obj), "function reset");
+    ncic_reset_engines(NCIC_NIC(obj), "function reset");
     pci_word_test_and_clear_mask(pci->config + NCIC_PCI_CAP_PM + PCI_PM_CTRL,
                                  PCI_PM_CTRL_STATE_MASK);
     pcie_cap_deverr_reset(pci);
     pci_set_word(pci->config + pci->exp.exp_cap + PCI_EXP_DEVCTL,
                  PCI_EXP_DEVCTL_RELAX_EN | PCI_EXP_DEVCTL_EXT_TAG |
                  PCI_EXP_DEVCTL_NOSNOOP_EN | PCI_EXP_DEVCTL_READRQ_512B);
+}
+
+/* DMA is possible again, or the machine runs. */
+static void restart_engines(NcicState *s)
+{
+    ncic_eth_restart(&s->eth);
+    if (s->rdma) {
+        ncic_rdma_restart(s->rdma);
+    }
 }
 
 /* ---- BAR0: registers ------------------------------------------------------------------ */
@@ -281,7 +350,7 @@ static void csr_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
         break;
     case NCIC_WIN_RESET:
         if (val & NCIC_RESET_START) {
-            reset_engines(s, "reset register");
+            ncic_reset_engines(s, "reset register");
         }
         break;
     case NCIC_WIN_INIT_DONE:
@@ -414,10 +483,7 @@ static void ncic_config_write(PCIDevice *pci, uint32_t addr, uint32_t val,
         pcie_cap_flr_write_config(pci, addr, val, len);
     }
     if (!was && ncic_dma_ok(s)) {
-        ncic_eth_restart(&s->eth);
-        if (s->rdma) {
-            ncic_rdma_restart(s->rdma);
-        }
+        restart_engines(s);
     }
 }
 
@@ -428,10 +494,8 @@ static void vm_state_change(void *opaque, bool running, RunState state)
     NcicState *s = opaque;
 
     if (running) {
-        ncic_eth_restart(&s->eth);
-        if (s->rdma) {
-            ncic_rdma_restart(s->rdma);
-        }
+        send_waiting(s);
+        restart_engines(s);
     }
 }
 
@@ -464,6 +528,7 @@ static void ncic_realize(PCIDevice *pci, Error **errp)
 
     s->tx_bh = qemu_bh_new_guarded(tx_bh, s, &dev->mem_reentrancy_guard);
     s->rx_bh = qemu_bh_new(rx_bh, s);
+    s->wire_timer = timer_new_ms(QEMU_CLOCK_VIRTUAL, wire_check, s);
     ncic_dma_init(s);
     ncic_eth_init(&s->eth, &cfg, &eth_ops, s);
     s->nic = qemu_new_nic(&net_info, &s->conf, TYPE_NCIC_NIC, dev->id,
@@ -511,6 +576,7 @@ static void ncic_exit(PCIDevice *pci)
     ncic_dma_fini(s);
     qemu_bh_delete(s->tx_bh);
     qemu_bh_delete(s->rx_bh);
+    timer_free(s->wire_timer);
     ncic_eth_fini(&s->eth);
 }
 

@@ -37,7 +37,9 @@ struct NcicState {
     QEMUBH *tx_bh;
     QEMUBH *rx_bh;
     QEMUBH *unmap_bh;
-    /* Vectors that wait for the end of the batch that is being sent. */
+    QEMUTimer *wire_timer;      /* runs while the wire owes frames */
+    /* Vectors that wait for the end of the batch that is being sent, or for the
+     * machine to run. */
     DECLARE_BITMAP(irq_waiting, NCIC_MSIX_VECTORS_MAX);
     bool tx_running;
     VMChangeStateEntry *vmstate;
@@ -49,18 +51,20 @@ struct NcicState {
     unsigned rdma_vector_base;
     NcicLayout layout;
 
-    /* Migration: the RDMA engine's block while it travels. */
-    uint8_t *rdma_image;
-    uint32_t rdma_image_len;
+    /* Migration: the image of both engines while it travels. */
+    uint8_t *image;
+    uint32_t image_len;
 
     /* properties */
     int layout_prop;            /* NcicLayout - 1 */
     int eth_flags;              /* 1: doc */
     int eth_arm;                /* 1: oneshot */
+    int roce_ports;             /* 1: destination */
     uint32_t queues;
     uint32_t vectors;
     uint32_t mtu;
     uint32_t tx_inline;
+    uint32_t rx_drop;
     bool flr;
     bool ext;
     bool irq_coalesce;
@@ -77,6 +81,9 @@ struct NcicState {
 /* Sends the message of vector @vector of the RDMA engine (an index as in an EQ
  * context); out of range: logged, counted, ignored. */
 void ncic_nic_rdma_msix(NcicState *s, unsigned vector);
+
+/* Both engines as after power-on; configuration space is kept. */
+void ncic_reset_engines(NcicState *s, const char *cause);
 
 /* ncic-props.c: properties and their descriptions; checks them and makes the
  * engine's settings of them. */

@@ -50,6 +50,7 @@ static void default_enum(ObjectProperty *op, const Property *prop)
 ENUM_INFO(layout, "NcicLayout", "doc", "rtl", "both")
 ENUM_INFO(flags, "NcicFlags", "rtl", "doc")
 ENUM_INFO(arm, "NcicArm", "rtl", "oneshot")
+ENUM_INFO(ports, "NcicRocePorts", "both", "destination")
 
 #define PROP_ENUM(name, field, info, value) \
     DEFINE_PROP_SIGNED(name, NcicState, field, value, info, int)
@@ -101,9 +102,11 @@ static const Property properties[] = {
     U32("msix-vectors", vectors, NCIC_MSIX_VECTORS),
     U32("mtu", mtu, NCIC_MTU_DEFAULT),
     U32("tx-inline", tx_inline, NCIC_TX_INLINE_DEFAULT),
+    U32("rx-drop", rx_drop, 0),
     FLAG("eth-ext", ext, true),
     FLAG("flr", flr, false),
     FLAG("irq-coalesce", irq_coalesce, true),
+    PROP_ENUM("roce-ports", roce_ports, ports_info, 0),
     FLAG("roce-csum", roce_csum, false),
     FLAG("rdma", use_rdma, true),
 
@@ -134,6 +137,10 @@ static const struct {
     { "msix-vectors", "MSI-X vectors, 1 to 2048" },
     { "mtu", "value of the TX and RX MTU registers, 68 to 65517" },
     { "tx-inline", "frames sent within a doorbell write, 0 to 256" },
+    { "rx-drop", "queues (bits) whose frames are dropped, not held back, when "
+      "there is no descriptor" },
+    { "roce-ports", "UDP ports that are 4791 in RoCE frames: both, or the "
+      "destination alone" },
     { "eth-ext", "registers beyond the document's table 3-3" },
     { "flr", "offer function level reset" },
     { "irq-coalesce", "one message until the host writes the CPL tail" },
@@ -206,6 +213,8 @@ bool ncic_props_check(NcicState *s, NcicEthConfig *cfg, Error **errp)
         .arm_oneshot = s->eth_arm == 1,
         .irq_coalesce = s->irq_coalesce,
         .roce_csum = s->roce_csum,
+        .roce_dest_only = s->roce_ports == 1,
+        .rx_drop = s->rx_drop,
     };
     qemu_macaddr_default_if_unset(&s->conf.macaddr);
     memcpy(cfg->mac, s->conf.macaddr.a, sizeof(cfg->mac));

@@ -49,7 +49,7 @@ uint8_t *ncic_rdma_save(NcicRdma *r, size_t *len)
     return NULL;
 }
 
-bool ncic_rdma_load(NcicRdma *r, const uint8_t *data, size_t len)
+const char *ncic_rdma_load(NcicRdma *r, const uint8_t *data, size_t len)
 {
-    return false;
+    return "there is no RDMA engine";
 }

@@ -6,7 +6,6 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "qemu/error-report.h"
 #include "qemu/log.h"
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
@@ -64,16 +63,16 @@ static void op_unmap(void *opaque, void *p, size_t len, bool write)
 static bool op_wire_tx(void *opaque, const struct iovec *f, unsigned n)
 {
     NcicRdma *r = opaque;
-    NetClientState *nc = qemu_get_queue(r->nic->nic);
+    NcicEth *eth = &r->nic->eth;
+    bool up = true;
 
-    if (nc->link_down) {
-        return false;
-    }
     for (unsigned i = 0; i < n; i++) {
-        qemu_send_packet(nc, f[i].iov_base, f[i].iov_len);
+        up &= ncic_roce_tx(eth, f[i].iov_base, f[i].iov_len);
     }
-    r->nic->eth.counter[NCIC_C_ROCE_TX] += n;
-    return true;
+    if (ncic_roce_waits(eth)) {
+        rdma_wire_stop(native_dev(r->core), true);
+    }
+    return up;
 }
 
 static void op_kick(void *opaque)
@@ -125,10 +124,12 @@ static void poll(void *opaque)
     NcicRdma *r = opaque;
     int64_t now = rdma_now(), next;
 
-    if (!runstate_is_running()) {
-        return;                 /* restart() looks again */
+    if (!runstate_is_running() || !ncic_dma_ok(r->nic)) {
+        ncic_roce_turn_over(&r->nic->eth);
+        return;                 /* ncic_rdma_restart() looks again */
     }
     next = rdma_poll(native_dev(r->core), now);
+    ncic_roce_turn_over(&r->nic->eth);
     if (next <= now) {
         qemu_bh_schedule(r->bh);
     } else if (next != INT64_MAX) {
@@ -140,14 +141,31 @@ static void poll(void *opaque)
 
 static bool sink_frame(void *opaque, const uint8_t *frame, size_t len)
 {
-    NcicRdma *r = opaque;
+    RdmaDev *dev = native_dev(((NcicRdma *)opaque)->core);
 
-    /* ARP concerns the guest's own stack as well. */
-    return rdma_rx_frame(native_dev(r->core), frame, len, rdma_now()) &&
-           lduw_be_p(frame + 12) == 0x0800;
+    rdma_rx_frame(dev, frame, len, rdma_now());
+    return rdma_port(dev)->link_up;
 }
 
-const NcicRoceSink ncic_rdma_sink = { .frame = sink_frame };
+static void sink_arp(void *opaque, const uint8_t *frame, size_t len)
+{
+    rdma_rx_frame(native_dev(((NcicRdma *)opaque)->core), frame, len,
+                  rdma_now());
+}
+
+static void sink_tx_ready(void *opaque)
+{
+    NcicRdma *r = opaque;
+
+    rdma_wire_stop(native_dev(r->core), false);
+    qemu_bh_schedule(r->bh);    /* in any case: it ends the turn */
+}
+
+const NcicRoceSink ncic_rdma_sink = {
+    .frame = sink_frame,
+    .arp = sink_arp,
+    .tx_ready = sink_tx_ready,
+};
 
 /* ---- registers ---- */
 
@@ -240,6 +258,7 @@ void ncic_rdma_destroy(NcicRdma *r)
 void ncic_rdma_reset(NcicRdma *r)
 {
     timer_del(r->timer);
+    rdma_wire_stop(native_dev(r->core), false);
     qemu_bh_cancel(r->bh);
     native_reset(r->core);
     port_update(r);
@@ -257,15 +276,9 @@ uint8_t *ncic_rdma_save(NcicRdma *r, size_t *len)
     return native_save(r->core, rdma_now(), len);
 }
 
-bool ncic_rdma_load(NcicRdma *r, const uint8_t *data, size_t len)
+const char *ncic_rdma_load(NcicRdma *r, const uint8_t *data, size_t len)
 {
-    const char *error = native_load(r->core, rdma_now(), data, len);
-
-    if (error) {
-        error_report("%s: state of the RDMA engine: %s", ncic_id(r->nic),
-                     error);
-    }
-    return !error;
+    return native_load(r->core, rdma_now(), data, len);
 }
 
 /* ---- properties of the running engine ---- */

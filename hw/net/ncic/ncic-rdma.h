@@ -43,7 +43,7 @@ extern const NcicRoceSink ncic_rdma_sink;
 
 /* Migration: the engine's state as one block, to be freed with g_free(). */
 uint8_t *ncic_rdma_save(NcicRdma *r, size_t *len);
-/* False: the block is damaged or does not fit; the engine is then reset. */
-bool ncic_rdma_load(NcicRdma *r, const uint8_t *data, size_t len);
+/* NULL, or what is wrong with the block; the engine is then reset. */
+const char *ncic_rdma_load(NcicRdma *r, const uint8_t *data, size_t len);
 
 #endif

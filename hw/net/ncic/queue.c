@@ -3,23 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "core/bytes.h"
-#include "ncic/eth.h"
-
-typedef struct QueueReg {
-    uint32_t rw;
-    uint32_t locked;
-    bool cpl;
-    bool exists;
-} QueueReg;
-
-#define LOCK_DESC false
-#define LOCK_CPL  true
-#define ROW(id, off, rw, locked, ring) [(off) / 4] = { rw, locked, \
-                                                       LOCK_##ring, true },
-static const QueueReg queue_regs[NCIC_QUEUE_STRIDE / 4] = {
-    NCIC_QUEUE_REGS(ROW)
-};
+#include "internal.h"
 
 /* ---- Take rule ------------------------------------------------------------ */
 
@@ -53,7 +37,8 @@ NcicTake ncic_queue_check(const NcicEth *e, NcicDir dir, unsigned q)
  * The tail moves and a completion slot is reserved before the descriptor is
  * read (ETH 3.1: the manager updates its pointers when it answers).
  */
-static bool dequeue(NcicEth *e, NcicDir dir, NcicFetchOp *op, uint64_t *addr)
+static bool queue_take(NcicEth *e, NcicDir dir, NcicFetchOp *op,
+                       uint64_t *addr)
 {
     static const uint8_t req[] = { NCIC_C_RX_DESC_REQ, NCIC_C_TX_DESC_REQ };
     static const uint8_t refused[] = { NCIC_C_RX_DESC_REFUSED,
@@ -76,12 +61,12 @@ static bool dequeue(NcicEth *e, NcicDir dir, NcicFetchOp *op, uint64_t *addr)
 
 static bool rx_dequeue(void *opaque, NcicFetchOp *op, uint64_t *addr)
 {
-    return dequeue(opaque, NCIC_RX, op, addr);
+    return queue_take(opaque, NCIC_RX, op, addr);
 }
 
 static bool tx_dequeue(void *opaque, NcicFetchOp *op, uint64_t *addr)
 {
-    return dequeue(opaque, NCIC_TX, op, addr);
+    return queue_take(opaque, NCIC_TX, op, addr);
 }
 
 static void desc_read(NcicEth *e, NcicDir dir, const NcicFetchOp *op,
@@ -106,19 +91,6 @@ static void tx_read(void *opaque, const NcicFetchOp *op, uint64_t addr)
 const NcicFetchOps ncic_rx_fetch_ops = { rx_dequeue, rx_read };
 const NcicFetchOps ncic_tx_fetch_ops = { tx_dequeue, tx_read };
 
-void ncic_eth_desc_done(NcicEth *e, NcicDir dir, uint32_t tag,
-                        const void *desc)
-{
-    if (!ncic_fetch_done(&e->fetch[dir], tag, desc)) {
-        return;
-    }
-    e->counter[dir == NCIC_TX ? NCIC_C_TX_DESC_RSP : NCIC_C_RX_DESC_RSP]++;
-    if (dir == NCIC_TX) {
-        return;
-    }
-    ncic_rx_drain(e);
-}
-
 /* ---- Completion and interrupt ---------------------------------------------- */
 
 static void raise_irq(NcicEth *e, NcicDir dir, NcicQueue *k)
@@ -127,13 +99,29 @@ static void raise_irq(NcicEth *e, NcicDir dir, NcicQueue *k)
         if (!(k->intr & NCIC_Q_CPL_ARMED)) {
             return;
         }
-        k->intr &= ~NCIC_Q_CPL_ARMED;
     } else if (e->cfg.irq_coalesce && k->irq_sent) {
         return;
     }
-    if (ncic_eth_msix(e, k->intr & NCIC_Q_INDEX_MASK)) {
-        k->irq_sent = 1;
-        e->counter[dir == NCIC_TX ? NCIC_C_TX_IRQ : NCIC_C_RX_IRQ]++;
+    k->irq_sent = ncic_eth_msix(e, k->intr & NCIC_Q_INDEX_MASK);
+    if (!k->irq_sent) {
+        return;                 /* ncic_queue_announce() says it later */
+    }
+    if (e->cfg.arm_oneshot) {
+        k->intr &= ~NCIC_Q_CPL_ARMED;
+    }
+    e->counter[dir == NCIC_TX ? NCIC_C_TX_IRQ : NCIC_C_RX_IRQ]++;
+}
+
+void ncic_queue_announce(NcicEth *e)
+{
+    for (unsigned dir = 0; dir < NCIC_DIRS; dir++) {
+        for (unsigned q = 0; q < e->cfg.queues; q++) {
+            NcicQueue *k = &e->queue[dir][q];
+
+            if (k->cpl.active && k->cpl.head != k->cpl.tail && !k->irq_sent) {
+                raise_irq(e, dir, k);
+            }
+        }
     }
 }
 
@@ -164,53 +152,30 @@ void ncic_queue_complete(NcicEth *e, NcicDir dir, unsigned q,
 
 /* ---- Registers ------------------------------------------------------------- */
 
-uint32_t ncic_queue_read(const NcicEth *e, NcicDir dir, uint32_t off)
-{
-    unsigned q = off / NCIC_QUEUE_STRIDE;
-    const NcicQueue *k;
+typedef enum RegKind {
+    REG_PLAIN,                  /* a field of 32 bits */
+    REG_BASE_LO,                /* halves of a ring's base */
+    REG_BASE_HI,
+    REG_SIZE,                   /* a ring's size and activity */
+} RegKind;
 
-    if (q >= e->cfg.queues) {
-        return 0;
-    }
-    k = &e->queue[dir][q];
-    switch (off % NCIC_QUEUE_STRIDE) {
-    case NCIC_Q_BASE_LO:
-        return k->desc.base;
-    case NCIC_Q_BASE_HI:
-        return k->desc.base >> 32;
-    case NCIC_Q_LOG_SIZE:
-        return k->desc.log_size | (k->desc.active ? NCIC_Q_ACTIVE : 0);
-    case NCIC_Q_CPL_INDEX:
-        return k->cpl_index;
-    case NCIC_Q_HEAD:
-        return k->desc.head;
-    case NCIC_Q_TAIL:
-        return k->desc.tail;
-    case NCIC_Q_CPL_BASE_LO:
-        return k->cpl.base;
-    case NCIC_Q_CPL_BASE_HI:
-        return k->cpl.base >> 32;
-    case NCIC_Q_CPL_LOG_SIZE:
-        return k->cpl.log_size | (k->cpl.active ? NCIC_Q_ACTIVE : 0);
-    case NCIC_Q_CPL_INTR:
-        return k->intr;
-    case NCIC_Q_CPL_HEAD:
-        return k->cpl.head;
-    case NCIC_Q_CPL_TAIL:
-        return k->cpl.tail;
-    default:
-        return 0;
-    }
-}
+typedef struct RegAccess {
+    uint16_t offset;
+    uint32_t rw;
+    uint32_t locked;
+    bool cpl;                   /* locked by the completion ring */
+} RegAccess;
 
-static void set_base(uint64_t *base, bool high, uint32_t val)
-{
-    if (high) {
-        *base = (uint32_t)*base | (uint64_t)val << 32;
-    } else {
-        *base = (*base & ~(uint64_t)UINT32_MAX) | val;
-    }
-}
+#define LOCK_DESC false
+#define LOCK_CPL  true
+#define ROW(id, off, rw, locked, ring) \
+    [NCIC_QR_##id] = { off, rw, locked, LOCK_##ring },
+static const RegAccess reg_access[NCIC_QR_COUNT] = { NCIC_QUEUE_REGS(ROW) };
+
+#define INDEX(id, off, ...) [(off) / 4] = NCIC_QR_##id + 1,
+static const uint8_t reg_index[NCIC_QUEUE_STRIDE / 4] = {
+    NCIC_QUEUE_REGS(INDEX)
+};
 
 static void check_head(NcicEth *e, unsigned q, const NcicRing *r)
 {
@@ -219,164 +184,229 @@ static void check_head(NcicEth *e, unsigned q, const NcicRing *r)
     }
 }
 
-/* The size register: [3:0] while inactive, b31 always. */
-static void set_active(NcicEth *e, NcicDir dir, unsigned q, bool cpl,
-                       uint32_t val)
+static void wrote_head(NcicEth *e, NcicDir dir, unsigned q)
 {
-    NcicQueue *k = &e->queue[dir][q];
-    NcicRing *r = cpl ? &k->cpl : &k->desc;
-    uint64_t align = cpl ? NCIC_CPL_SIZE : NCIC_DESC_SIZE;
-    bool on = val & NCIC_Q_ACTIVE;
+    check_head(e, q, &e->queue[dir][q].desc);
+}
 
-    if (e->cfg.doc_flags) {
-        on = r->base != 0;
-    }
-    if (r->active && on) {
-        if ((val & NCIC_Q_LOG_SIZE_MASK) != r->log_size) {
-            ncic_eth_guest_error(e, NCIC_E_ACTIVE, q, val);
-        }
-        return;
-    }
-    if (!r->active) {
-        r->log_size = val & NCIC_Q_LOG_SIZE_MASK;
-    }
-    if (on && r->base & (align - 1)) {
-        ncic_eth_guest_error(e, NCIC_E_RING_ALIGN, q, r->base);
-        on = false;
-    }
-    if (on && cpl) {
-        k->cpl_reserved = r->head;
-        k->irq_sent = 0;
-    }
-    if (!on && r->active) {
-        /* What is under way for this ring must not touch memory any more; its
-         * descriptors have not been used. */
-        k->desc.tail = (k->desc.tail - ncic_fetch_cancel(&e->fetch[dir], q)) &
-                       NCIC_Q_INDEX_MASK;
-        k->cpl_reserved = k->cpl.head;
-    }
-    r->active = on;
-    if (on) {
-        check_head(e, q, r);
-        if (dir == NCIC_RX) {
-            /* The backend may keep frames that came while the machine slept:
-             * nobody tells it that the machine is awake. */
-            e->ops->kick_rx(e->opaque);
-        }
+static void wrote_cpl_index(NcicEth *e, NcicDir dir, unsigned q)
+{
+    uint32_t val = e->queue[dir][q].cpl_index;
+
+    if (val != q) {
+        /* Queue q always completes to CPL queue q. */
+        ncic_eth_guest_error(e, NCIC_E_INDEX, q, val);
     }
 }
 
-static void set_intr(NcicEth *e, NcicDir dir, unsigned q, uint32_t val)
+static void wrote_cpl_intr(NcicEth *e, NcicDir dir, unsigned q)
 {
     NcicQueue *k = &e->queue[dir][q];
+    uint32_t vector = k->intr & NCIC_Q_INDEX_MASK;
 
-    k->intr = val;
-    if ((val & NCIC_Q_INDEX_MASK) >= e->cfg.vectors) {
-        ncic_eth_guest_error(e, NCIC_E_INDEX, q, val & NCIC_Q_INDEX_MASK);
+    if (vector >= e->cfg.vectors) {
+        ncic_eth_guest_error(e, NCIC_E_INDEX, q, vector);
     }
     if (e->cfg.arm_oneshot && k->cpl.active && k->cpl.head != k->cpl.tail) {
         raise_irq(e, dir, k);
     }
 }
 
-static void set_cpl_tail(NcicEth *e, NcicDir dir, unsigned q, uint32_t val)
+static void wrote_cpl_head(NcicEth *e, NcicDir dir, unsigned q)
 {
     NcicQueue *k = &e->queue[dir][q];
 
-    k->cpl.tail = val;
+    k->cpl_reserved = k->cpl.head;
+}
+
+static void wrote_cpl_tail(NcicEth *e, NcicDir dir, unsigned q)
+{
+    NcicQueue *k = &e->queue[dir][q];
+
     k->irq_sent = 0;
     check_head(e, q, &k->cpl);
     if (e->cfg.irq_coalesce && !e->cfg.arm_oneshot && k->cpl.active &&
-        k->cpl.head != val) {
+        k->cpl.head != k->cpl.tail) {
         raise_irq(e, dir, k);
     }
 }
 
-void ncic_queue_write(NcicEth *e, NcicDir dir, uint32_t off, uint32_t val)
+static const struct {
+    RegKind kind;
+    size_t at;                  /* field or ring in NcicQueue */
+    void (*wrote)(NcicEth *e, NcicDir dir, unsigned q);
+} reg_field[NCIC_QR_COUNT] = {
+#define FIELD(id, kind, field, wrote) \
+    [NCIC_QR_##id] = { kind, offsetof(NcicQueue, field), wrote }
+    FIELD(BASE_LO, REG_BASE_LO, desc, NULL),
+    FIELD(BASE_HI, REG_BASE_HI, desc, NULL),
+    FIELD(LOG_SIZE, REG_SIZE, desc, NULL),
+    FIELD(CPL_INDEX, REG_PLAIN, cpl_index, wrote_cpl_index),
+    FIELD(HEAD, REG_PLAIN, desc.head, wrote_head),
+    FIELD(TAIL, REG_PLAIN, desc.tail, NULL),
+    FIELD(CPL_BASE_LO, REG_BASE_LO, cpl, NULL),
+    FIELD(CPL_BASE_HI, REG_BASE_HI, cpl, NULL),
+    FIELD(CPL_LOG_SIZE, REG_SIZE, cpl, NULL),
+    FIELD(CPL_INTR, REG_PLAIN, intr, wrote_cpl_intr),
+    FIELD(CPL_HEAD, REG_PLAIN, cpl.head, wrote_cpl_head),
+    FIELD(CPL_TAIL, REG_PLAIN, cpl.tail, wrote_cpl_tail),
+};
+
+static void *field_at(NcicQueue *k, unsigned reg)
+{
+    return (char *)k + reg_field[reg].at;
+}
+
+uint32_t ncic_queue_read(const NcicEth *e, NcicDir dir, uint32_t off)
 {
     unsigned q = off / NCIC_QUEUE_STRIDE;
-    unsigned reg = off % NCIC_QUEUE_STRIDE;
-    const QueueReg *d = &queue_regs[reg / 4];
-    bool ring_changed = false;
+    unsigned reg = reg_index[off % NCIC_QUEUE_STRIDE / 4];
+    const void *field;
+    const NcicRing *r;
+
+    if (q >= e->cfg.queues || !reg) {
+        return 0;
+    }
+    reg--;
+    field = r = field_at((NcicQueue *)&e->queue[dir][q], reg);
+    switch (reg_field[reg].kind) {
+    case REG_BASE_LO:
+        return r->base;
+    case REG_BASE_HI:
+        return r->base >> 32;
+    case REG_SIZE:
+        return r->log_size | (r->active ? NCIC_Q_ACTIVE : 0);
+    default:
+        return *(const uint32_t *)field;
+    }
+}
+
+/* What is under way for this ring must not touch memory any more; its
+ * descriptors have not been used. */
+static void deactivate(NcicEth *e, NcicDir dir, unsigned q, NcicRing *r)
+{
+    NcicQueue *k = &e->queue[dir][q];
+
+    if (r->active) {
+        k->desc.tail = (k->desc.tail - ncic_fetch_cancel(&e->fetch[dir], q)) &
+                       NCIC_Q_INDEX_MASK;
+        k->cpl_reserved = k->cpl.head;
+    }
+    r->active = 0;
+}
+
+static void set_base(NcicEth *e, NcicDir dir, unsigned q, NcicRing *r,
+                     bool high, uint32_t val)
+{
+    /* Without an active bit a new base is what takes a ring down. */
+    deactivate(e, dir, q, r);
+    r->base = high ? (uint32_t)r->base | (uint64_t)val << 32
+                   : (r->base & ~(uint64_t)UINT32_MAX) | val;
+}
+
+/* The size register: [3:0] while inactive, b31 always. */
+static void set_size(NcicEth *e, NcicDir dir, unsigned q, NcicRing *r,
+                     bool cpl, uint32_t val)
+{
+    NcicQueue *k = &e->queue[dir][q];
+    uint64_t align = cpl ? NCIC_CPL_SIZE : NCIC_DESC_SIZE;
+    bool on = e->cfg.doc_flags ? r->base != 0 : val & NCIC_Q_ACTIVE;
+
+    if (r->active && on) {
+        if ((val & NCIC_Q_LOG_SIZE_MASK) != r->log_size) {
+            ncic_eth_guest_error(e, NCIC_E_ACTIVE, q, val);
+        }
+        return;
+    }
+    if (!on) {
+        if (!r->active) {
+            r->log_size = val & NCIC_Q_LOG_SIZE_MASK;
+        }
+        deactivate(e, dir, q, r);
+        return;
+    }
+    r->log_size = val & NCIC_Q_LOG_SIZE_MASK;
+    if (r->base & (align - 1)) {
+        ncic_eth_guest_error(e, NCIC_E_RING_ALIGN, q, r->base);
+        return;
+    }
+    if (cpl) {
+        k->cpl_reserved = r->head;
+        k->irq_sent = 0;
+    }
+    r->active = 1;
+    check_head(e, q, r);
+    if (dir == NCIC_RX) {
+        /* The backend may keep frames that came while the machine slept:
+         * nobody tells it that the machine is awake. */
+        e->ops->kick_rx(e->opaque);
+    }
+}
+
+/* Is @reg closed to the driver now?  Its ring's size register never is, nor its
+ * base where that is what ends its activity. */
+static bool is_locked(const NcicEth *e, const NcicQueue *k, unsigned reg)
+{
+    const RegAccess *a = &reg_access[reg];
+    RegKind kind = reg_field[reg].kind;
+
+    return a->locked && (a->cpl ? k->cpl.active : k->desc.active) &&
+           kind != REG_SIZE && (kind == REG_PLAIN || !e->cfg.doc_flags);
+}
+
+NcicWake ncic_queue_write(NcicEth *e, NcicDir dir, uint32_t off, uint32_t val)
+{
+    unsigned q = off / NCIC_QUEUE_STRIDE;
+    unsigned reg = reg_index[off % NCIC_QUEUE_STRIDE / 4];
     NcicQueue *k;
+    NcicRing *r;
+    void *field;
 
     if (q >= e->cfg.queues) {
         ncic_eth_guest_error(e, NCIC_E_INDEX, q, off);
-        return;
+        return NCIC_WAKE_NONE;
     }
-    if (!d->exists) {
-        ncic_eth_guest_error(e, NCIC_E_ACCESS, q, reg);
-        return;
+    if (!reg) {
+        ncic_eth_guest_error(e, NCIC_E_ACCESS, q, off % NCIC_QUEUE_STRIDE);
+        return NCIC_WAKE_NONE;
     }
+    reg--;
     k = &e->queue[dir][q];
-    val &= d->rw;
-    if (d->locked && reg != NCIC_Q_LOG_SIZE && reg != NCIC_Q_CPL_LOG_SIZE &&
-        (d->cpl ? k->cpl.active : k->desc.active) && !e->cfg.doc_flags) {
-        ncic_eth_guest_error(e, NCIC_E_ACTIVE, q, reg);
-        return;
+    val &= reg_access[reg].rw;
+    if (is_locked(e, k, reg)) {
+        ncic_eth_guest_error(e, NCIC_E_ACTIVE, q, reg_access[reg].offset);
+        return NCIC_WAKE_NONE;
     }
-
-    switch (reg) {
-    case NCIC_Q_HEAD:
-        if (k->desc.head == val) {
-            return;
-        }
-        k->desc.head = val;
-        check_head(e, q, &k->desc);
+    if (reg == NCIC_QR_HEAD && k->desc.head == val) {
+        return NCIC_WAKE_NONE;
+    }
+    field = r = field_at(k, reg);
+    switch (reg_field[reg].kind) {
+    case REG_SIZE:
+        set_size(e, dir, q, r, reg_access[reg].cpl, val);
         break;
-    case NCIC_Q_CPL_TAIL:
-        set_cpl_tail(e, dir, q, val);
+    case REG_BASE_LO:
+    case REG_BASE_HI:
+        set_base(e, dir, q, r, reg_field[reg].kind == REG_BASE_HI, val);
         break;
-    case NCIC_Q_BASE_LO:
-    case NCIC_Q_BASE_HI:
-        set_base(&k->desc.base, reg == NCIC_Q_BASE_HI, val);
-        ring_changed = true;
-        break;
-    case NCIC_Q_LOG_SIZE:
-        set_active(e, dir, q, false, val);
-        ring_changed = true;
-        break;
-    case NCIC_Q_CPL_INDEX:
-        k->cpl_index = val;
-        if (val != q) {
-            /* Queue q always completes to CPL queue q. */
-            ncic_eth_guest_error(e, NCIC_E_INDEX, q, val);
-        }
-        break;
-    case NCIC_Q_TAIL:
-        k->desc.tail = val;
-        break;
-    case NCIC_Q_CPL_BASE_LO:
-    case NCIC_Q_CPL_BASE_HI:
-        set_base(&k->cpl.base, reg == NCIC_Q_CPL_BASE_HI, val);
-        ring_changed = true;
-        break;
-    case NCIC_Q_CPL_LOG_SIZE:
-        set_active(e, dir, q, true, val);
-        ring_changed = true;
-        break;
-    case NCIC_Q_CPL_INTR:
-        set_intr(e, dir, q, val);
-        break;
-    case NCIC_Q_CPL_HEAD:
-        k->cpl.head = val;
-        k->cpl_reserved = val;
+    default:
+        *(uint32_t *)field = val;
         break;
     }
-
-    if (ring_changed && e->ops->ring_changed) {
+    if (reg_field[reg].wrote) {
+        reg_field[reg].wrote(e, dir, q);
+    }
+    if (reg_field[reg].kind != REG_PLAIN && e->ops->ring_changed) {
         e->ops->ring_changed(e->opaque, dir, q);
     }
     if (dir == NCIC_RX) {
-        ncic_eth_rx_retry(e);
-    } else if (k->desc.active && k->desc.head != k->desc.tail) {
-        /* Any register write of a queue with work makes the scheduler look
-         * again, so that a refused descriptor never stalls it. */
-        e->tx_pending |= 1u << q;
-        if (reg == NCIC_Q_HEAD && e->ops->doorbell_tx) {
-            e->ops->doorbell_tx(e->opaque);
-        } else {
-            e->ops->kick_tx(e->opaque);
-        }
+        return NCIC_WAKE_RX;
     }
+    if (!k->desc.active || k->desc.head == k->desc.tail) {
+        return NCIC_WAKE_NONE;
+    }
+    /* Any register write of a queue with work makes the scheduler look again,
+     * so that a refused descriptor never stalls it. */
+    e->tx_pending |= 1u << q;
+    return reg == NCIC_QR_HEAD ? NCIC_WAKE_DOORBELL : NCIC_WAKE_TX;
 }

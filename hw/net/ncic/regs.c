@@ -119,6 +119,12 @@ void ncic_regs_reset(NcicEth *e)
     e->ncsr[NCIC_R_MAC_HI] = mac[4] | mac[5] << 8 | NCIC_MAC_VALID;
 }
 
+uint32_t ncic_regs_mutable(unsigned reg)
+{
+    return ncsr_regs[reg].rw | ncsr_regs[reg].w1c |
+           (reg == NCIC_R_LINK_STATUS ? NCIC_LINK_UP : 0);
+}
+
 static unsigned lookup(const NcicEth *e, NcicWindow win, uint32_t off)
 {
     unsigned map = win == NCIC_WIN_NCSR_RTL ? MAP_RTL : MAP_DOC;
@@ -153,6 +159,29 @@ static void ncsr_write(NcicEth *e, NcicWindow win, uint32_t off, uint32_t val)
     if (i - 1 == NCIC_R_TX_START && *reg) {
         e->ops->kick_tx(e->opaque);
     }
+    if (i - 1 == NCIC_R_MSIX_ENABLE && *reg) {
+        ncic_eth_announce(e);
+    }
+}
+
+static void queue_write(NcicEth *e, NcicDir dir, uint32_t off, uint32_t val)
+{
+    switch (ncic_queue_write(e, dir, off, val)) {
+    case NCIC_WAKE_NONE:
+        break;
+    case NCIC_WAKE_RX:
+        ncic_eth_rx_retry(e);
+        break;
+    case NCIC_WAKE_DOORBELL:
+        if (e->ops->doorbell_tx) {
+            e->ops->doorbell_tx(e->opaque);
+            break;
+        }
+        /* fall through */
+    case NCIC_WAKE_TX:
+        e->ops->kick_tx(e->opaque);
+        break;
+    }
 }
 
 uint32_t ncic_eth_reg_read(NcicEth *e, NcicWindow win, uint32_t off)
@@ -175,10 +204,10 @@ void ncic_eth_reg_write(NcicEth *e, NcicWindow win, uint32_t off,
 {
     switch (win) {
     case NCIC_WIN_RXQ:
-        ncic_queue_write(e, NCIC_RX, off, val);
+        queue_write(e, NCIC_RX, off, val);
         break;
     case NCIC_WIN_TXQ:
-        ncic_queue_write(e, NCIC_TX, off, val);
+        queue_write(e, NCIC_TX, off, val);
         break;
     case NCIC_WIN_NCSR:
     case NCIC_WIN_NCSR_RTL:

@@ -14,6 +14,8 @@ static void parse_ipv4(NcicRxMeta *m, const uint8_t *ip, size_t len)
     uint8_t proto;
 
     m->status |= NCIC_CPL_IPV4;
+    /* Of a broken header nothing can be verified: not 0, "all good". */
+    m->csum = 0xffff;
     if (len < IP_HLEN_MIN) {
         return;
     }
@@ -78,7 +80,7 @@ static bool write_frame(NcicEth *e, uint64_t addr, const uint8_t *frame,
                          n - head);
 }
 
-/* The frame meets its descriptor; @op is the oldest of the table. */
+/* The frame meets its descriptor. */
 static void deliver(NcicEth *e, const NcicFetchOp *op, const uint8_t *frame,
                     size_t len, const NcicRxMeta *m)
 {
@@ -122,6 +124,18 @@ static void deliver(NcicEth *e, const NcicFetchOp *op, const uint8_t *frame,
     ncic_queue_complete(e, NCIC_RX, op->queue, cpl);
 }
 
+/* @op is the oldest of the table.  Its slot is given up first: the buffer or the
+ * completion may lie where a write resets the engine. */
+static void deliver_next(NcicEth *e, const NcicFetchOp *op,
+                         const uint8_t *frame, size_t len,
+                         const NcicRxMeta *m)
+{
+    NcicFetchOp taken = *op;
+
+    ncic_fetch_pop(&e->fetch[NCIC_RX]);
+    deliver(e, &taken, frame, len, m);
+}
+
 /* ---- Frames that wait for their descriptor ---------------------------------- */
 
 static uint8_t *fifo_slot(NcicRxFifo *f, uint32_t n)
@@ -151,11 +165,10 @@ void ncic_rx_drain(NcicEth *e)
     NcicFetchOp *op;
 
     while (f->get != f->put && (op = ncic_fetch_peek(t))) {
-        unsigned i = f->get % NCIC_RX_FIFO_SLOTS;
+        uint32_t n = f->get++;
+        unsigned i = n % NCIC_RX_FIFO_SLOTS;
 
-        deliver(e, op, fifo_slot(f, f->get), f->len[i], &f->meta[i]);
-        ncic_fetch_pop(t);
-        f->get++;
+        deliver_next(e, op, fifo_slot(f, n), f->len[i], &f->meta[i]);
         moved = true;
     }
     if (moved && e->rx_blocked && e->rx_blocked_queue == NCIC_BLOCKED_FIFO) {
@@ -173,21 +186,6 @@ static NcicRxResult hold(NcicEth *e, uint32_t why)
     return NCIC_RX_HELD;
 }
 
-static NcicRxResult rx_roce(NcicEth *e, const uint8_t *frame, size_t len)
-{
-    NcicRoceDesc d;
-
-    if (!ncic_roce_check(frame, len, e->cfg.roce_csum, &d)) {
-        ncic_eth_rx_drop(e, NCIC_C_RX_DROP_ROCE, len);
-    } else if (e->roce->rx(e->roce_opaque, &d, frame + NCIC_ROCE_HEADROOM)) {
-        e->counter[NCIC_C_ROCE_RX]++;
-    } else {
-        return hold(e, NCIC_BLOCKED_ROCE);
-    }
-    e->counter[NCIC_C_MAC_RX]++;
-    return NCIC_RX_TAKEN;
-}
-
 static NcicRxResult rx_dropped(NcicEth *e, unsigned counter, size_t len)
 {
     e->counter[NCIC_C_MAC_RX]++;
@@ -195,43 +193,60 @@ static NcicRxResult rx_dropped(NcicEth *e, unsigned counter, size_t len)
     return NCIC_RX_TAKEN;
 }
 
-NcicRxResult ncic_eth_rx(NcicEth *e, const uint8_t *frame, size_t len)
+/* A frame that needs memory, while there is none to be had. */
+static bool dma_missing(NcicEth *e, unsigned queue, size_t len)
+{
+    if (e->ops->dma_ok(e->opaque)) {
+        return false;
+    }
+    ncic_eth_guest_error(e, NCIC_E_BUS_MASTER, queue, len);
+    return true;
+}
+
+static NcicRxResult rx_roce(NcicEth *e, const uint8_t *frame, size_t len)
+{
+    if (!ncic_roce_check(frame, len, e->cfg.roce_csum)) {
+        return rx_dropped(e, NCIC_C_RX_DROP_ROCE, len);
+    }
+    if (dma_missing(e, NCIC_BLOCKED_DMA, len)) {
+        return hold(e, NCIC_BLOCKED_DMA);
+    }
+    if (!e->roce->frame(e->roce_opaque, frame, len)) {
+        return rx_dropped(e, NCIC_C_RX_DROP_ROCE, len);
+    }
+    e->counter[NCIC_C_ROCE_RX]++;
+    e->counter[NCIC_C_MAC_RX]++;
+    return NCIC_RX_TAKEN;
+}
+
+/* The queue gives no descriptor: the document drops, we can wait. */
+static NcicRxResult rx_refused(NcicEth *e, NcicTake why, unsigned q,
+                               size_t len)
+{
+    if (why != NCIC_TAKE_INACTIVE && !(e->cfg.rx_drop >> q & 1)) {
+        e->counter[NCIC_C_RX_DESC_REFUSED]++;
+        return hold(e, q);
+    }
+    e->counter[NCIC_C_RX_FRAMES]++;
+    e->counter[NCIC_C_RX_ERR]++;
+    return rx_dropped(e, why == NCIC_TAKE_INACTIVE ? NCIC_C_RX_DROP_INACTIVE
+                                                   : NCIC_C_RX_DROP_FULL, len);
+}
+
+static NcicRxResult rx_ethernet(NcicEth *e, const uint8_t *frame, size_t len)
 {
     NcicFetch *t = &e->fetch[NCIC_RX];
     NcicRxFifo *f = &e->fifo;
     NcicFetchOp *op;
+    NcicTake take;
     NcicRxMeta m;
 
-    if (len < NCIC_ETH_HLEN) {
-        return rx_dropped(e, NCIC_C_RX_DROP_RUNT, len);
-    }
-    if (e->roce && e->roce->frame && e->roce->frame(e->roce_opaque, frame,
-                                                    len)) {
-        e->counter[NCIC_C_ROCE_RX]++;
-        e->counter[NCIC_C_MAC_RX]++;
-        return NCIC_RX_TAKEN;
-    }
-    if (len > frame_limit(e->ncsr[NCIC_R_RX_MTU], frame, len)) {
-        return rx_dropped(e, NCIC_C_RX_DROP_MTU, len);
-    }
-    if (e->roce && !e->roce->frame && ncic_roce_match(frame, len)) {
-        return rx_roce(e, frame, len);
-    }
-
     ncic_rx_parse(e, frame, len, &m);
-    switch (ncic_queue_check(e, NCIC_RX, m.queue)) {
-    case NCIC_TAKE_OK:
-        break;
-    case NCIC_TAKE_INACTIVE:
-        e->counter[NCIC_C_RX_FRAMES]++;
-        e->counter[NCIC_C_RX_ERR]++;
-        return rx_dropped(e, NCIC_C_RX_DROP_INACTIVE, len);
-    default:
-        e->counter[NCIC_C_RX_DESC_REFUSED]++;
-        return hold(e, m.queue);
+    take = ncic_queue_check(e, NCIC_RX, m.queue);
+    if (take != NCIC_TAKE_OK) {
+        return rx_refused(e, take, m.queue, len);
     }
-    if (!e->ops->dma_ok(e->opaque)) {
-        ncic_eth_guest_error(e, NCIC_E_BUS_MASTER, m.queue, len);
+    if (dma_missing(e, m.queue, len)) {
         return hold(e, NCIC_BLOCKED_DMA);
     }
     if (f->put - f->get == NCIC_RX_FIFO_SLOTS ||
@@ -252,12 +267,32 @@ NcicRxResult ncic_eth_rx(NcicEth *e, const uint8_t *frame, size_t len)
     ncic_fetch_run(t);
     op = ncic_fetch_peek(t);
     if (op) {
-        deliver(e, op, frame, len, &m);
-        ncic_fetch_pop(t);
+        deliver_next(e, op, frame, len, &m);
     } else {
         fifo_push(f, frame, len, &m);
     }
     return NCIC_RX_TAKEN;
+}
+
+NcicRxResult ncic_eth_rx(NcicEth *e, const uint8_t *frame, size_t len)
+{
+    NcicRxResult res;
+
+    if (len < NCIC_ETH_HLEN) {
+        return rx_dropped(e, NCIC_C_RX_DROP_RUNT, len);
+    }
+    if (len > frame_limit(e->ncsr[NCIC_R_RX_MTU], frame, len)) {
+        return rx_dropped(e, NCIC_C_RX_DROP_MTU, len);
+    }
+    if (e->roce && ncic_roce_match(frame, len, e->cfg.roce_dest_only)) {
+        return rx_roce(e, frame, len);
+    }
+    res = rx_ethernet(e, frame, len);
+    if (res == NCIC_RX_TAKEN && e->roce &&
+        get_be16(frame + ETHERTYPE_OFF) == ETHERTYPE_ARP) {
+        e->roce->arp(e->roce_opaque, frame, len);
+    }
+    return res;
 }
 
 void ncic_eth_rx_retry(NcicEth *e)

@@ -61,14 +61,6 @@ static void complete(NcicEth *e, const NcicFetchOp *op, uint32_t status,
     ncic_queue_complete(e, NCIC_TX, op->queue, cpl);
 }
 
-static void drop(NcicEth *e, unsigned counter, size_t len)
-{
-    e->counter[counter]++;
-    if (e->ops->dropped) {
-        e->ops->dropped(e->opaque, counter, len);
-    }
-}
-
 static bool csum_in_range(const uint8_t *desc, size_t len)
 {
     unsigned start = desc[NCIC_DESC_CSUM_START];
@@ -166,68 +158,60 @@ static const uint8_t *frame_get(NcicEth *e, const NcicFetchOp *op, size_t *len,
     return e->scratch;
 }
 
-/* Sends one frame and completes it.  False: the wire did not take it. */
-static bool transmit(NcicEth *e, const NcicFetchOp *op)
+/* Nothing is sent: why, and the driver is told so. */
+static void refuse(NcicEth *e, const NcicFetchOp *op, unsigned counter,
+                   unsigned error, uint64_t detail)
+{
+    uint16_t len = op->status == NCIC_FETCH_OK ? desc_length(op->desc) : 0;
+
+    ncic_eth_drop(e, counter, len);
+    ncic_eth_guest_error(e, error, op->queue, detail);
+    complete(e, op, NCIC_CPL_ERROR, len);
+}
+
+static void transmit(NcicEth *e, const NcicFetchOp *op)
 {
     uint32_t mtu = e->ncsr[NCIC_R_TX_MTU];
     uint16_t length = desc_length(op->desc);
     size_t len = length;
     const uint8_t *frame;
     const void *mapped;
-    NcicTxResult res = NCIC_TX_SENT;
-    uint32_t status = 0;
+    NcicMacResult res;
 
     if (!len || len > mtu + NCIC_ETH_HLEN + NCIC_VLAN_HLEN) {
-        drop(e, len ? NCIC_C_TX_DROP_MTU : NCIC_C_TX_DROP_LEN, len);
-        ncic_eth_guest_error(e, NCIC_E_LENGTH, op->queue, len);
-        complete(e, op, NCIC_CPL_ERROR, length);
-        return true;
+        refuse(e, op, len ? NCIC_C_TX_DROP_MTU : NCIC_C_TX_DROP_LEN,
+               NCIC_E_LENGTH, len);
+        return;
     }
     frame = frame_get(e, op, &len, &mapped);
     if (!frame) {
-        drop(e, NCIC_C_TX_DROP_DMA, len);
-        ncic_eth_guest_error(e, NCIC_E_DATA_DMA, op->queue,
-                             desc_addr(op->desc));
-        complete(e, op, NCIC_CPL_ERROR, length);
-        return true;
+        refuse(e, op, NCIC_C_TX_DROP_DMA, NCIC_E_DATA_DMA,
+               desc_addr(op->desc));
+        return;
     }
-    if (len > frame_limit(mtu, frame, len)) {
-        /* The four bytes of tolerance are for a tag only. */
-        drop(e, NCIC_C_TX_DROP_MTU, len);
-        ncic_eth_guest_error(e, NCIC_E_LENGTH, op->queue, len);
-        status = NCIC_CPL_ERROR;
-    } else if (!(e->ncsr[NCIC_R_LINK_STATUS] & NCIC_LINK_UP)) {
-        drop(e, NCIC_C_TX_DROP_LINK, len);
-    } else {
-        res = e->ops->tx(e->opaque, frame, len);
-        e->counter[NCIC_C_TX_FRAMES] += res != NCIC_TX_BUSY;
-    }
+    res = ncic_mac_send(e, NCIC_SRC_ETH, frame, len);
     if (mapped) {
         e->ops->unmap(e->opaque, mapped, len);
     }
-    if (res != NCIC_TX_SENT) {
-        e->tx_busy = 1;
+    if (res == NCIC_MAC_TOO_LONG) {
+        /* The four bytes of tolerance are for a tag only. */
+        ncic_eth_guest_error(e, NCIC_E_LENGTH, op->queue, len);
     }
-    if (res == NCIC_TX_BUSY) {
-        return false;
-    }
-    complete(e, op, status, length);
-    return true;
+    complete(e, op, res == NCIC_MAC_TOO_LONG ? NCIC_CPL_ERROR : 0, length);
 }
 
-static bool process(NcicEth *e, const NcicFetchOp *op)
+static void process(NcicEth *e, const NcicFetchOp *op)
 {
     switch (op->status) {
     case NCIC_FETCH_OK:
-        return transmit(e, op);
+        transmit(e, op);
+        break;
     case NCIC_FETCH_FAILED:
-        drop(e, NCIC_C_TX_DROP_DMA, 0);
-        ncic_eth_guest_error(e, NCIC_E_DESC_DMA, op->queue, op->index);
-        complete(e, op, NCIC_CPL_ERROR, 0);
-        return true;
+        refuse(e, op, NCIC_C_TX_DROP_DMA, NCIC_E_DESC_DMA, op->index);
+        break;
     default:
         /* Refused or cancelled: nothing was reserved. */
-        return true;
+        break;
     }
 }
 
@@ -248,40 +232,29 @@ bool ncic_eth_tx_run(NcicEth *e, unsigned budget)
     for (;;) {
         unsigned moved = request_descriptors(e, budget);
 
-        while (!e->tx_busy && sent < budget && (op = ncic_fetch_peek(f))) {
-            if (!process(e, op)) {
-                break;
-            }
+        while (!e->tx_owed && sent < budget && (op = ncic_fetch_peek(f))) {
+            /* Its slot is given up first: what the frame or the completion is
+             * written to may be the register that resets the engine. */
+            NcicFetchOp taken = *op;
+
             ncic_fetch_pop(f);
+            process(e, &taken);
             sent++;
             moved++;
         }
-        if (e->tx_busy || !moved) {
-            return false;
-        }
-        if (sent >= budget) {
-            return ncic_eth_tx_work(e);
+        if (e->tx_owed || !moved || sent >= budget) {
+            break;
         }
     }
-}
-
-void ncic_eth_tx_resume(NcicEth *e)
-{
-    if (!e->tx_busy) {
-        return;
+    if (e->roce_waits) {
+        ncic_mac_next(e);
     }
-    e->tx_busy = 0;
-    if (ncic_eth_tx_work(e)) {
-        e->ops->kick_tx(e->opaque);
-    }
-    if (e->roce && e->roce->tx_ready) {
-        e->roce->tx_ready(e->roce_opaque);
-    }
+    return ncic_eth_tx_work(e);
 }
 
 bool ncic_eth_tx_work(const NcicEth *e)
 {
-    return e->ncsr[NCIC_R_TX_START] && !e->tx_busy &&
+    return e->ncsr[NCIC_R_TX_START] && !e->tx_owed && !e->roce_turn &&
            (ready_queues(e) ||
             ncic_fetch_peek((NcicFetch *)&e->fetch[NCIC_TX]));
 }

@@ -28,18 +28,61 @@ static uint32_t take(Input *in, unsigned bytes)
     return v;
 }
 
-static bool drop_payload(void *opaque, const NcicRoceDesc *d,
-                         const uint8_t *payload)
+/* An RDMA engine that reads what it gets and sends when it may. */
+static bool take_frame(void *opaque, const uint8_t *frame, size_t len)
 {
     uint32_t sum = 0;
 
-    for (unsigned i = 0; i < d->length; i++) {
-        sum += payload[i];
+    for (size_t i = 0; i < len; i++) {
+        sum += frame[i];
     }
     return sum & 1;
 }
 
-static const NcicRoceSink sink = { .rx = drop_payload };
+static void take_arp(void *opaque, const uint8_t *frame, size_t len)
+{
+    take_frame(opaque, frame, len);
+}
+
+static void tx_ready(void *opaque)
+{
+}
+
+static const NcicRoceSink sink = { take_frame, take_arp, tx_ready };
+
+static void roce_send(Rig *r, unsigned n, size_t len)
+{
+    g_autofree uint8_t *f = g_malloc0(MAX(len, 14));
+
+    while (n--) {
+        ncic_roce_tx(&r->eth, f, MAX(len, 14));
+    }
+    ncic_roce_turn_over(&r->eth);
+}
+
+/* What was saved is loaded, perhaps damaged. */
+static void reload(Rig *r, Input *in)
+{
+    CoreImage *im = core_image_save(0);
+    g_autofree uint8_t *data = NULL;
+    size_t len;
+
+    ncic_eth_image(&r->eth, im);
+    data = core_image_take(im, &len);
+    core_image_free(im);
+    for (unsigned n = take(in, 1) & 3; n; n--) {
+        uint32_t at = take(in, 2) % len;
+
+        data[at] = take(in, 1);
+    }
+    im = core_image_load(data, len, 0);
+    ncic_eth_image(&r->eth, im);
+    if (core_image_done(im)) {
+        ncic_eth_reset(&r->eth);
+    }
+    core_image_free(im);
+    ncic_eth_restart(&r->eth);
+}
 
 static void forget_sent(Rig *r)
 {
@@ -67,7 +110,7 @@ static void step(Rig *r, Input *in)
     uint8_t kind = take(in, 1);
     uint32_t a, i;
 
-    switch (kind % 12) {
+    switch (kind % 14) {
     case 0:
     case 1:
     case 2:
@@ -104,9 +147,9 @@ static void step(Rig *r, Input *in)
         }
         break;
     case 10:
-        r->tx_result = take(in, 1) % 3;
+        r->wire_full = take(in, 1) & 1;
         r->dma_off = take(in, 1) == 7;
-        ncic_eth_tx_resume(&r->eth);
+        rig_wire_done(r, take(in, 1) & 1);
         ncic_eth_restart(&r->eth);
         break;
     case 11:
@@ -116,6 +159,14 @@ static void step(Rig *r, Input *in)
             ncic_roce_attach(&r->eth, take(in, 1) & 1 ? &sink : NULL, r);
             ncic_eth_set_link(&r->eth, take(in, 1) & 1);
         }
+        break;
+    case 12:
+        i = take(in, 1);
+        roce_send(r, i, take(in, 2));
+        forget_sent(r);
+        break;
+    case 13:
+        reload(r, in);
         break;
     }
 }
@@ -133,6 +184,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cfg.irq_coalesce = how & 32;
     cfg.arm_oneshot = take(&in, 1) == 1;
     cfg.doc_flags = take(&in, 1) == 1;
+    cfg.rx_drop = take(&in, 1);
+    cfg.roce_dest_only = how & 1;
     rig_init(&r, &cfg);
     while (in.left) {
         step(&r, &in);

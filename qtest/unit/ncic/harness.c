@@ -67,17 +67,17 @@ static bool op_cpl_write(void *o, NcicDir dir, unsigned q, unsigned slot,
     return op_write(o, addr, cpl, NCIC_CPL_SIZE);
 }
 
-static NcicTxResult op_tx(void *o, const void *frame, size_t len)
+static bool op_tx(void *o, NcicSource src, const void *frame, size_t len)
 {
     Rig *r = o;
 
-    if (r->tx_result == NCIC_TX_BUSY) {
-        return NCIC_TX_BUSY;
-    }
     g_assert_cmpuint(r->n_sent, <, SENT_MAX);
     r->sent[r->n_sent] = g_byte_array_new();
     g_byte_array_append(r->sent[r->n_sent++], frame, len);
-    return r->tx_result;
+    if (r->wire_full) {
+        r->owed[r->n_owed++] = src;
+    }
+    return !r->wire_full;
 }
 
 static void op_msix(void *o, unsigned vector)
@@ -158,6 +158,16 @@ void rig_fini(Rig *r)
     }
     ncic_eth_fini(&r->eth);
     g_free(r->mem);
+}
+
+void rig_wire_done(Rig *r, bool sent)
+{
+    unsigned n = r->n_owed;
+
+    r->n_owed = 0;
+    for (unsigned i = 0; i < n; i++) {
+        ncic_eth_tx_done(&r->eth, r->owed[i], sent);
+    }
 }
 
 void rig_write(Rig *r, uint32_t addr, uint32_t val)

@@ -22,7 +22,9 @@ typedef struct Rig {
     /* wire */
     GByteArray *sent[SENT_MAX];
     unsigned n_sent;
-    NcicTxResult tx_result;
+    bool wire_full;             /* keeps what it is given */
+    NcicSource owed[SENT_MAX];
+    unsigned n_owed;
     /* events */
     unsigned irq[64];
     unsigned kicks_tx, kicks_rx;
@@ -74,6 +76,8 @@ void rig_desc(Rig *r, NcicDir dir, unsigned q, unsigned log, uint16_t index,
 /* Completion @index. */
 uint8_t *rig_cpl(Rig *r, NcicDir dir, unsigned q, unsigned log,
                  uint16_t index);
+/* The wire sends (or gives up) all that it kept; it stays full if it is. */
+void rig_wire_done(Rig *r, bool sent);
 /* Answers waiting descriptor read number @i. */
 void rig_answer(Rig *r, unsigned i);
 

@@ -210,35 +210,106 @@ static void test_document_flags(void)
     rig_fini(&r);
 }
 
-/* What migration brings in is checked, and work goes on from it. */
-static void test_restore(void)
+/* A new base takes the ring down; what is locked stays locked. */
+static void test_document_rebase(void)
+{
+    NcicEthConfig cfg = rig_config();
+    uint32_t cpl_base = qreg(NCIC_TX, 0, NCIC_Q_CPL_BASE_LO);
+    uint32_t cpl_size = qreg(NCIC_TX, 0, NCIC_Q_CPL_LOG_SIZE);
+    uint32_t tail = qreg(NCIC_TX, 0, NCIC_Q_TAIL);
+    Rig r;
+
+    cfg.doc_flags = true;
+    rig_init(&r, &cfg);
+    rig_queue(&r, NCIC_TX, 0, 4);
+    g_assert_cmphex(rig_read(&r, cpl_size), ==, 0x80000004);
+    rig_write(&r, tail, 3);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_HEAD), 3);
+    g_assert_cmpuint(r.errors[NCIC_E_ACTIVE], ==, 2);
+    g_assert_cmphex(rig_read(&r, tail), ==, 0);
+
+    rig_write(&r, cpl_base, cpl_ring(NCIC_TX, 0) + 13);
+    g_assert_cmphex(rig_read(&r, cpl_size), ==, 4);
+    post(&r, NCIC_TX, 0, 4, 0);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.n_sent, ==, 0);
+    rig_write(&r, cpl_size, 4);
+    g_assert_cmpuint(r.errors[NCIC_E_RING_ALIGN], ==, 1);
+    g_assert_cmphex(rig_read(&r, cpl_size), ==, 4);
+    rig_write(&r, cpl_base, cpl_ring(NCIC_TX, 0));
+    rig_write(&r, cpl_size, 4);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.n_sent, ==, 1);
+    g_assert_cmpuint(r.irq[1], ==, 1);
+
+    /* a descriptor ring too: the tail stays, and can be written now */
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_BASE_HI), 0);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_LOG_SIZE)), ==, 4);
+    rig_write(&r, tail, 7);
+    g_assert_cmphex(rig_read(&r, tail), ==, 7);
+    rig_fini(&r);
+}
+
+/* A message that cannot be sent is sent when it can. */
+static void test_interrupt_late(void)
 {
     Rig r;
 
     rig_init(&r, NULL);
     rig_queue(&r, NCIC_TX, 0, 4);
+    rig_queue(&r, NCIC_TX, 1, 4);
+    rig_write(&r, 0x10054, 0);
     post(&r, NCIC_TX, 0, 4, 0);
-    r.eth.tx_pending = 0;               /* as if the doorbell had been lost */
-    g_assert_true(ncic_eth_restored(&r.eth));
-    ncic_eth_restart(&r.eth);
+    post(&r, NCIC_TX, 0, 4, 1);
     ncic_eth_tx_run(&r.eth, 8);
-    g_assert_cmpuint(r.n_sent, ==, 1);
+    g_assert_cmpuint(r.irq[1], ==, 0);
+    rig_write(&r, 0x10054, 1);
+    g_assert_cmpuint(r.irq[1], ==, 1);
+    g_assert_cmpuint(r.irq[3], ==, 0);
+    g_assert_cmpuint(rig_read(&r, 0x1010c), ==, 1);
+    rig_write(&r, 0x10054, 0);
+    rig_write(&r, 0x10054, 1);
+    g_assert_cmpuint(r.irq[1], ==, 1);
+    /* the tail is written while no message can leave */
+    r.dma_off = true;
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_TAIL), 1);
+    g_assert_cmpuint(r.irq[1], ==, 1);
+    r.dma_off = false;
+    ncic_eth_restart(&r.eth);
+    g_assert_cmpuint(r.irq[1], ==, 2);
+    /* nothing new: nothing is said again */
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_TAIL), 2);
+    ncic_eth_restart(&r.eth);
+    g_assert_cmpuint(r.irq[1], ==, 2);
+    rig_fini(&r);
+}
 
-    r.eth.queue[NCIC_RX][5].desc.log_size = 16;
-    g_assert_false(ncic_eth_restored(&r.eth));
-    r.eth.queue[NCIC_RX][5].desc.log_size = 15;
-    g_assert_true(ncic_eth_restored(&r.eth));
-    r.eth.queue[NCIC_TX][31].cpl.head = 0x10000;
-    g_assert_false(ncic_eth_restored(&r.eth));
-    r.eth.queue[NCIC_TX][31].cpl.head = 0;
-    r.eth.fetch[NCIC_TX].start += 65;
-    g_assert_false(ncic_eth_restored(&r.eth));
-    r.eth.fetch[NCIC_TX].start -= 65;
-    r.eth.fetch[NCIC_TX].op[3].queue = 32;
-    g_assert_false(ncic_eth_restored(&r.eth));
-    r.eth.fetch[NCIC_TX].op[3].queue = 0;
-    r.eth.tx_next = 32;
-    g_assert_false(ncic_eth_restored(&r.eth));
+/* The same of the link's interrupt. */
+static void test_link_interrupt_late(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_write(&r, 0x10188, 0x80000000 | 9);
+    r.dma_off = true;
+    ncic_eth_set_link(&r.eth, false);
+    g_assert_cmpuint(r.irq[9], ==, 0);
+    r.dma_off = false;
+    ncic_eth_restart(&r.eth);
+    g_assert_cmpuint(r.irq[9], ==, 1);
+    ncic_eth_restart(&r.eth);
+    g_assert_cmpuint(r.irq[9], ==, 1);
+    rig_write(&r, 0x10054, 0);
+    ncic_eth_set_link(&r.eth, true);
+    g_assert_cmpuint(r.irq[9], ==, 1);
+    rig_write(&r, 0x10054, 1);
+    g_assert_cmpuint(r.irq[9], ==, 2);
+    /* switched off, it is not owed */
+    rig_write(&r, 0x10054, 0);
+    rig_write(&r, 0x10188, 9);
+    ncic_eth_set_link(&r.eth, false);
+    rig_write(&r, 0x10054, 1);
+    g_assert_cmpuint(r.irq[9], ==, 2);
     rig_fini(&r);
 }
 
@@ -254,6 +325,9 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/queue/interrupt/out-of-range",
                     test_vector_out_of_range);
     g_test_add_func("/ncic/queue/document-flags", test_document_flags);
-    g_test_add_func("/ncic/queue/restore", test_restore);
+    g_test_add_func("/ncic/queue/document-rebase", test_document_rebase);
+    g_test_add_func("/ncic/queue/interrupt/late", test_interrupt_late);
+    g_test_add_func("/ncic/queue/interrupt/link-late",
+                    test_link_interrupt_late);
     return g_test_run();
 }

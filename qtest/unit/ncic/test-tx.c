@@ -305,7 +305,7 @@ static void test_flow_control(void)
         rig_ptr(&r, BUF + i * 64)[0] = i;
         send(&r, 0, BUF + i * 64, 60, 0, 0);
     }
-    r.tx_result = NCIC_TX_SENT_STOP;
+    r.wire_full = true;
     for (unsigned i = 1; i <= 20; i++) {
         ncic_eth_tx_run(&r.eth, 64);
         g_assert_cmpuint(r.n_sent, ==, i);
@@ -313,16 +313,10 @@ static void test_flow_control(void)
         ncic_eth_restart(&r.eth);
         ncic_eth_tx_run(&r.eth, 64);
         g_assert_cmpuint(r.n_sent, ==, i);
-        ncic_eth_tx_resume(&r.eth);
+        rig_wire_done(&r, true);
     }
-    r.tx_result = NCIC_TX_BUSY;
-    for (unsigned i = 0; i < 5; i++) {
-        ncic_eth_tx_run(&r.eth, 64);
-        g_assert_cmpuint(r.n_sent, ==, 20);
-        g_assert_cmpuint(rig_read(&r, 0x10104), ==, 20);
-        ncic_eth_tx_resume(&r.eth);
-    }
-    r.tx_result = NCIC_TX_SENT;
+    g_assert_cmpuint(rig_read(&r, 0x10104), ==, 20);
+    r.wire_full = false;
     ncic_eth_tx_run(&r.eth, 64);
     g_assert_cmpuint(r.n_sent, ==, 40);
     for (unsigned i = 0; i < 40; i++) {
@@ -399,13 +393,13 @@ static void test_doorbell(void)
     }
     g_assert_cmpuint(r.n_sent, ==, 10);
     /* a wire that is busy owes a resume, whatever rings */
-    r.tx_result = NCIC_TX_SENT_STOP;
+    r.wire_full = true;
     rig_write(&r, head, 12);
     g_assert_cmpuint(r.n_sent, ==, 11);
     rig_write(&r, head, 16);
     g_assert_cmpuint(r.n_sent, ==, 11);
-    r.tx_result = NCIC_TX_SENT;
-    ncic_eth_tx_resume(&r.eth);
+    r.wire_full = false;
+    rig_wire_done(&r, true);
     while (ncic_eth_tx_run(&r.eth, 64)) {
     }
     g_assert_cmpuint(r.n_sent, ==, 16);
@@ -587,7 +581,7 @@ static void test_deactivate_full_wire(void)
         rig_ptr(&r, BUF + i * 64)[0] = i;
         send(&r, 0, BUF + i * 64, 60, 0, 0);
     }
-    r.tx_result = NCIC_TX_SENT_STOP;
+    r.wire_full = true;
     ncic_eth_tx_run(&r.eth, 64);
     g_assert_cmphex(rig_read(&r, tail), ==, (uint16_t)(first + 10));
     rig_write(&r, size, LOG);
@@ -596,8 +590,8 @@ static void test_deactivate_full_wire(void)
     /* once only */
     rig_write(&r, cpl_size, LOG);
     g_assert_cmphex(rig_read(&r, tail), ==, (uint16_t)(first + 1));
-    r.tx_result = NCIC_TX_SENT;
-    ncic_eth_tx_resume(&r.eth);
+    r.wire_full = false;
+    rig_wire_done(&r, true);
     ncic_eth_tx_run(&r.eth, 64);
     g_assert_cmpuint(r.n_sent, ==, 1);
 
