@@ -152,13 +152,25 @@ uint32_t ub_phy_kbps(UbPhyMode mode, unsigned rate);
 /* UB_PHY_ERR_* since the last call. */
 uint32_t ub_phy_take_errors(UbPhy *phy);
 
+/* Kinds of training blocks. */
+typedef enum UbPhyLtb { UB_PHY_DLTB, UB_PHY_CLTB, UB_PHY_RLTB, UB_PHY_ELTB }
+    UbPhyLtb;
+
 typedef struct UbPhyStats {
     uint64_t fec_corrected; /* symbols */
     uint64_t fec_failed;    /* code words */
     uint64_t amctl_missed;
+    uint64_t ltb_errors[4]; /* training blocks with a bad CRC, by UbPhyLtb */
 } UbPhyStats;
 
 void ub_phy_stats(const UbPhy *phy, UbPhyStats *stats);
+
+/* Equalisation: the preset that logical lane @lane sends with at @rate, and the
+ * eye (0 … 255) that receive lane @lane has with what the peer sends. */
+unsigned ub_phy_tx_preset(const UbPhy *phy, unsigned rate, unsigned lane);
+unsigned ub_phy_eye(const UbPhy *phy, unsigned lane);
+/* Software has seen Link Equalization Request of a rate (DATA_RATE State 1). */
+void ub_phy_clear_eq_request(UbPhy *phy, unsigned rate);
 
 /* Next deadline, INT64_MAX when only an event can bring something new. */
 int64_t ub_phy_poll(UbPhy *phy, int64_t now);

@@ -37,6 +37,8 @@ typedef enum UbPortEvent {
     UB_PORT_WIDTH,     /* width or rate changed */
     UB_PORT_PARAM,     /* Param_Exchg of the neighbour arrived */
     UB_PORT_LANE,      /* Lane_Manage message */
+    UB_PORT_ERROR,     /* an error in PORT_ERR_RECORD that is not masked */
+    UB_PORT_RESET,     /* Port Reset was written: what waits above is void */
 } UbPortEvent;
 
 /* Who broke a rule. */
@@ -98,6 +100,9 @@ typedef struct UbPortConfig {
     /* Factor of the timers that wait for an answer of the peer: its host may
      * take milliseconds where a port takes nanoseconds.  >= 1. */
     uint32_t dll_time_scale;
+    /* Power-on value of Port Correctable Error Severity: bit n set: C.(n + 1) is
+     * correctable.  Table 10-14 and the register's reset value differ. */
+    uint32_t err_severity;
 } UbPortConfig;
 
 /* Defaults of an emulated link: x8, Mode-2 up to 106.25 Gb/s, FEC T=4
@@ -108,9 +113,9 @@ void ub_port_config_init(UbPortConfig *cfg);
 const char *ub_port_config_check(const UbPortConfig *cfg);
 
 /*
- * A port that is disabled, its wire not connected.  The values of `cfg` become
- * the power-on values of its slices in `space`; received packets come from
- * `pool`.  Space and pool are the caller's and outlive the port.  NULL and a
+ * A port that is disabled, its wire not connected.  It takes its slices in
+ * `space`, and the values of `cfg` become their power-on values; received
+ * packets come from `pool`.  Space and pool are the caller's and outlive the port.  NULL and a
  * sentence in *why when the configuration cannot be.
  */
 UbPort *ub_port_new(const UbPortConfig *cfg, UbSpace *space,
@@ -181,10 +186,5 @@ typedef struct UbPortStats {
 } UbPortStats;
 
 void ub_port_stats(const UbPort *p, UbPortStats *stats);
-
-/* The configuration space's callbacks for this port's slices. */
-void ub_port_written(UbPort *p, int64_t now, uint32_t dw, unsigned cap,
-                     uint32_t value, uint32_t changed, uint32_t trigger);
-void ub_port_refresh(UbPort *p, uint32_t dw, unsigned cap);
 
 #endif

@@ -3,8 +3,11 @@
  *
  * A sparse space of 32-bit dwords, addressed by dword: slices of 0x100 dwords
  * at the places of Table 10-6.  What each bit is - reset value, access, reset
- * domain - comes from registers.csv by way of tables.c.  The device
- * puts its live values in with ub_space_set() and learns of writes by callback.
+ * domain - comes from registers.csv by way of tables.c.
+ *
+ * A slice exists if and only if its owner has attached it, and the CAP bitmaps
+ * follow from that.  The owner puts its live values in with ub_slice_set() and
+ * learns of writes by callback; nobody else knows what is in it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,6 +15,7 @@
 #define UB_SPACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ub/cfg_regs.h"
@@ -48,6 +52,7 @@ typedef struct UbSpaceSlice {
     uint16_t count;
 } UbSpaceSlice;
 
+/* Every slice of appendix D but those that a device sizes itself. */
 extern const UbSpaceSlice ub_space_slices[];
 extern const unsigned ub_space_slice_count;
 
@@ -57,68 +62,106 @@ typedef enum UbSpaceReset {
     UB_SPACE_RESET_PORT,   /* one port's slices */
 } UbSpaceReset;
 
-typedef struct UbSpaceOps {
-    /*
-     * A guest changed the dword at `dw` (absolute).  `port` is -1 outside the
-     * port slices, `cap` the capability number.  `now` is the new value,
-     * `changed` the bits that differ from before (set or cleared), `trigger`
-     * the write-1-to-act bits that were written as 1.  May be NULL.
-     */
-    void (*written)(void *opaque, uint32_t dw, int port, unsigned cap,
-                    uint32_t now, uint32_t changed, uint32_t trigger);
-    /* Before a guest reads `dw`: refresh it with ub_space_set().  May be NULL. */
-    void (*refresh)(void *opaque, uint32_t dw, int port, unsigned cap);
-} UbSpaceOps;
-
 typedef struct UbSpace UbSpace;
+/* A slice in its place. */
+typedef struct UbSlice UbSlice;
+
+/* A guest's write of the dword @dw of a slice at the time @now: @value is the new
+ * value, @changed the bits that differ from before (set or cleared), @trigger
+ * the write-1-to-act bits that were written as 1. */
+typedef struct UbSliceWrite {
+    int64_t now;
+    unsigned dw;
+    uint32_t value, changed, trigger;
+} UbSliceWrite;
+
+/* What the owner of a slice does; both may be NULL. */
+typedef struct UbSliceOps {
+    void (*written)(void *opaque, UbSlice *slice, const UbSliceWrite *w);
+    /* Before a guest reads @dw: refresh it with ub_slice_set(). */
+    void (*refresh)(void *opaque, UbSlice *slice, unsigned dw);
+} UbSliceOps;
+
+/* An empty space for `ports` ports (1 to UB_SPACE_MAX_PORTS), or NULL. */
+UbSpace *ub_space_new(unsigned ports);
+/* With its slices.  NULL is ignored. */
+void ub_space_free(UbSpace *space);
 
 /*
- * A space with `ports` ports (1 to UB_SPACE_MAX_PORTS) at reset values, the
- * CAP bitmaps filled in for the slices that exist, or NULL.  `slices` selects
- * them: a callback that says whether a slice of the table exists here, NULL
- * for all.
+ * Give the slice of capability @cap (0: BASIC) of CFG0, CFG1 or port @port (0 for
+ * the others) to an owner, at reset values.  The BASIC slice comes first.  @ops
+ * may be NULL: storage.  NULL if there is no such slice or port, or it has an
+ * owner.
  */
-UbSpace *ub_space_new(unsigned ports, bool (*exists)(const UbSpaceSlice *slice),
-                  const UbSpaceOps *ops, void *opaque);
-void ub_space_free(UbSpace *cfg);
+UbSlice *ub_space_attach(UbSpace *space, UbSpaceId id, unsigned port,
+                         unsigned cap, const UbSliceOps *ops, void *opaque);
 
-/* Reset one domain; `port` counts for UB_SPACE_RESET_PORT only.  Values given
- * by ub_space_init() come back; no callback is made. */
-void ub_space_reset(UbSpace *cfg, UbSpaceReset domain, unsigned port);
+/* Reset one domain; @port counts for UB_SPACE_RESET_PORT only.  Values given
+ * by ub_slice_init() come back; no callback is made. */
+void ub_space_reset(UbSpace *space, UbSpaceReset domain, unsigned port);
 
-/* Guest read of the dword at `dw`; what is not defined reads 0 (§10.4.1.4). */
-uint32_t ub_space_read(UbSpace *cfg, uint32_t dw);
+/* Guest read of the dword at @dw; what is not defined reads 0 (§10.4.1.4). */
+uint32_t ub_space_read(UbSpace *space, uint32_t dw);
 
 /*
- * Guest write of the bytes of `value` whose bit is set in `byte_en` (bit 0:
+ * Guest write of the bytes of @value whose bit is set in @byte_en (bit 0:
  * bits 7:0).  Bits that are not writable keep their value.  Returns false if
- * nothing at `dw` is writable, which is no error (§10.4.1.4) but may be
+ * nothing at @dw is writable, which is no error (§10.4.1.4) but may be
  * logged.
  */
-bool ub_space_write(UbSpace *cfg, uint32_t dw, uint32_t value, uint8_t byte_en);
+bool ub_space_write(UbSpace *space, int64_t now, uint32_t dw, uint32_t value,
+                    uint8_t byte_en);
 
-/* Device side: set the bits of `mask` at `dw` whatever their access; false if
- * there is no such dword.  No callback. */
-bool ub_space_set(UbSpace *cfg, uint32_t dw, uint32_t mask, uint32_t value);
-/* As ub_space_set(), and make it the value that resets return to: for fields
+/* The whole state as ub_space_state_words() dwords in the order of attachment,
+ * for migration. */
+uint32_t *ub_space_state(UbSpace *space);
+unsigned ub_space_state_words(const UbSpace *space);
+
+/* The table's row for @dw, or NULL: names for traces and dumps. */
+const UbSpaceDword *ub_space_dword(const UbSpace *space, uint32_t dw);
+
+/* ---- For owners: dwords of a slice, beyond its used size 0 ---- */
+
+/* The dword @dw, without refresh. */
+uint32_t ub_slice_get(const UbSlice *slice, unsigned dw);
+/* Set the bits of @mask at @dw whatever their access.  No callback. */
+void ub_slice_set(UbSlice *slice, unsigned dw, uint32_t mask, uint32_t value);
+/* As ub_slice_set(), and make it the value that resets return to: for fields
  * the document leaves to the implementation or to power-on. */
-bool ub_space_init(UbSpace *cfg, uint32_t dw, uint32_t mask, uint32_t value);
-/* Device side: the dword at `dw` without refresh; 0 if there is none. */
-uint32_t ub_space_get(const UbSpace *cfg, uint32_t dw);
+void ub_slice_init(UbSlice *slice, unsigned dw, uint32_t mask,
+                   uint32_t value);
 
 /*
- * Step through the slices that exist: returns false past the last.  *base is
- * the slice's first dword, *slice its table.  For listings, sparse dumps and
- * migration; start with *iter = 0.
+ * Fields of a slice that are members of a structure: @n elements of @bits bits,
+ * the first at bit @lsb of dword @dw and each @step bits after the one before,
+ * and @n integers (or truth values) of @size bytes from byte @at of the
+ * structure on.  A field does not cross a dword.
  */
-bool ub_space_next(const UbSpace *cfg, unsigned *iter, uint32_t *base,
-                 const UbSpaceSlice **slice);
+typedef struct UbField {
+    uint16_t dw;
+    uint8_t lsb, bits, step, n;
+    uint16_t at;
+    uint8_t size;
+} UbField;
 
-/* The whole state as ub_space_state_words() dwords, for migration. */
-uint32_t *ub_space_state(UbSpace *cfg);
-unsigned ub_space_state_words(const UbSpace *cfg);
+/* One member: the register and field as cfg_regs.h names them. */
+#define UB_FIELD(type, member, reg, field)                          \
+    { reg, __builtin_ctz(reg##__##field),                           \
+      __builtin_popcount(reg##__##field), 0, 1,                     \
+      offsetof(type, member), sizeof(((type *)0)->member) }
+/* An array of fields side by side, the first in the lowest bits of @reg. */
+#define UB_FIELD_ARRAY(type, member, reg, bits)                     \
+    { reg, 0, bits, bits,                                           \
+      sizeof(((type *)0)->member) / sizeof(((type *)0)->member[0]), \
+      offsetof(type, member), sizeof(((type *)0)->member[0]) }
 
-/* The table's row for `dw`, or NULL: names for traces and dumps. */
-const UbSpaceDword *ub_space_dword(const UbSpace *cfg, uint32_t dw);
+/* Registers from members, as ub_slice_init() and ub_slice_set(), and back. */
+void ub_slice_init_fields(UbSlice *slice, const UbField *fields, unsigned n,
+                          const void *from);
+void ub_slice_set_fields(UbSlice *slice, const UbField *fields, unsigned n,
+                         const void *from);
+/* False: a value did not fit its member, which then has the largest it can. */
+bool ub_slice_get_fields(const UbSlice *slice, const UbField *fields,
+                         unsigned n, void *to);
 
 #endif

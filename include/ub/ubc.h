@@ -66,6 +66,9 @@ typedef struct UbcConfig {
     /* Factor of the timers that wait for an answer of the peer: its host may
      * take milliseconds where a port takes nanoseconds.  >= 1. */
     uint32_t dll_time_scale;
+    /* Power-on value of Port Correctable Error Severity: bit n set: C.(n + 1) is
+     * correctable.  Table 10-14 and the register's reset value differ. */
+    uint32_t err_severity;
 } UbcConfig;
 
 /* Documented defaults: one port, x8, Mode-2 up to 106.25 Gb/s, FEC T=4

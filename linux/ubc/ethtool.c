@@ -80,16 +80,16 @@ static int ubc_get_link_ksettings(struct net_device *netdev,
 				  struct ethtool_link_ksettings *cmd)
 {
 	struct ubc_port *port = netdev_priv(netdev);
-	u32 base = UB_CFG_PORT_CAP(port->index, UB_CAP_PORT_LINK);
+	u32 base = UB_CFG_PORT_CAP(port->index, UB_CAP_LINK);
 	u32 status = ubc_cfg_rd(port->ubc,
-				base + UB_PORT_LINK_PHY_LINK_STATUS_1);
+				base + UB_LINK_PHY_STATUS_1);
 	u32 control = ubc_cfg_rd(port->ubc,
-				 base + UB_PORT_LINK_PHY_LINK_CONTROL_1);
-	bool mode1 = !FIELD_GET(UB_PORT_LINK_PHY_LINK_CONTROL_1__PHY_MODE_CONTROL,
+				 base + UB_LINK_PHY_CTL_1);
+	bool mode1 = !FIELD_GET(UB_LINK_PHY_CTL_1__PHY_MODE_CTL,
 				control);
-	u32 lane = ubc_lane_rate(FIELD_GET(UB_PORT_LINK_PHY_LINK_STATUS_1__CURRENT_LINK_SPEED,
+	u32 lane = ubc_lane_rate(FIELD_GET(UB_LINK_PHY_STATUS_1__CUR_LINK_SPEED,
 					   status), mode1);
-	u32 width = FIELD_GET(UB_PORT_LINK_PHY_LINK_STATUS_1__CURRENT_TX_LINK_WIDTH,
+	u32 width = FIELD_GET(UB_LINK_PHY_STATUS_1__CUR_TX_LINK_WIDTH,
 			      status);
 
 	cmd->base.port = PORT_OTHER;

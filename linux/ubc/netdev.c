@@ -236,7 +236,7 @@ static void ubc_guid(struct ubc_dev *ubc, u8 guid[UBC_GUID_LEN])
 
 	for (i = 0; i < UBC_GUID_LEN / 4; i++)
 		*(__be32 *)(guid + UBC_GUID_LEN - 4 - 4 * i) =
-			cpu_to_be32(ubc_cfg_rd(ubc, UB_CFG0_BASIC_GUID + i));
+			cpu_to_be32(ubc_cfg_rd(ubc, UB_CFG0_GUID + i));
 }
 
 int ubc_port_add(struct ubc_dev *ubc, unsigned int index)

@@ -210,13 +210,13 @@ static void test_lane_cut(void)
 
 /* ---- Changes under traffic ---------------------------------------------- */
 
-#define CONTROL_1 (UB_CFG_PORT_CAP(0, UB_CAP_PORT_LINK) + \
-                   UB_PORT_LINK_PHY_LINK_CONTROL_1)
+#define CONTROL_1 (UB_CFG_PORT_CAP(0, UB_CAP_LINK) + \
+                   UB_LINK_PHY_CTL_1)
 #define CONTROL_1_TARGETS 0x003f3f0fu /* RX and TX width, data rate */
-#define RETRAIN UB_PORT_LINK_PHY_LINK_CONTROL_1__RETRAIN_LINK
+#define RETRAIN UB_LINK_PHY_CTL_1__RETRAIN_LINK
 #define QUICK \
-    UB_PORT_LINK_PHY_LINK_CONTROL_1__CHANGE_LINK_WIDTH_NOT_RETRAIN_LINK
-#define QDLWS (UB_CFG_PORT_CAP(0, UB_CAP_PORT_QDLWS))
+    UB_LINK_PHY_CTL_1__CHANGE_WIDTH
+#define QDLWS (UB_CFG_PORT_CAP(0, UB_CAP_QDLWS))
 
 /* Tell an end its targets and what to do about them. */
 static void set_targets(QUbc *d, unsigned rate, unsigned width,
@@ -286,9 +286,9 @@ static void test_qdlws(void)
 {
     static const unsigned widths[] = { 4, 8, 2, 4, 1, 8 };
     const uint32_t enable =
-        UB_PORT_QDLWS_CONTROL__GLOBAL_ENABLE_FOR_QDLWS |
-        UB_PORT_QDLWS_CONTROL__TX_QDLWS_ENABLE |
-        UB_PORT_QDLWS_CONTROL__RX_QDLWS_ENABLE;
+        UB_QDLWS_CTL__GLOBAL_ENABLE_FOR_QDLWS |
+        UB_QDLWS_CTL__TX_QDLWS_ENABLE |
+        UB_QDLWS_CTL__RX_QDLWS_ENABLE;
     Link l = { 0 };
     QUbc *first, *second;
     uint64_t retrains;
@@ -297,16 +297,16 @@ static void test_qdlws(void)
     link_start(&l);
     QUBC_WAIT(is(&l, "rate", 8));
     exchange(&l, 200);
-    primary = qubc_cfg_read(l.a, UB_CFG_PORT_CAP(0, UB_CAP_PORT_LINK) +
-                            UB_PORT_LINK_PHY_LINK_STATUS_1) >> 28 & 1;
+    primary = qubc_cfg_read(l.a, UB_CFG_PORT_CAP(0, UB_CAP_LINK) +
+                            UB_LINK_PHY_STATUS_1) >> 28 & 1;
     first = primary ? l.a : l.b;
     second = primary ? l.b : l.a;
     /* Not before it is enabled, and not by the secondary port. */
     set_targets(first, 8, 4, QUICK);
     g_assert_true(qubc_logged(first, "width change without Retrain"));
     g_assert_true(is(&l, "tx-width", 8));
-    qubc_cfg_write(l.a, QDLWS + UB_PORT_QDLWS_CONTROL, enable);
-    qubc_cfg_write(l.b, QDLWS + UB_PORT_QDLWS_CONTROL, enable);
+    qubc_cfg_write(l.a, QDLWS + UB_QDLWS_CTL, enable);
+    qubc_cfg_write(l.b, QDLWS + UB_QDLWS_CTL, enable);
     set_targets(second, 8, 4, QUICK);
     g_assert_true(qubc_logged(second, "width change without Retrain"));
     set_targets(second, 8, 8, 0);
@@ -326,7 +326,7 @@ static void test_qdlws(void)
         } while (!is(&l, "tx-width", widths[i]) ||
                  !is(&l, "rx-width", widths[i]));
         pump(&l, n, n);
-        QUBC_WAIT(qubc_cfg_read(first, QDLWS + UB_PORT_QDLWS_STATE) == 4);
+        QUBC_WAIT(qubc_cfg_read(first, QDLWS + UB_QDLWS_STATE) == 4);
         exchange(&l, 200);
     }
     g_assert_cmpuint(both(&l, UBC_CNT_RETRAINS), ==, retrains);

@@ -520,3 +520,8 @@ const LmsmState lmsm_eq_active = {
     .timeout = MS(24),
     .kind = UB_LTB_ELTB,
 };
+
+unsigned ub_lmsm_eye(const UbLmsm *l, unsigned lane)
+{
+    return ub_eq_eye(&l->eq, lane, &l->eql[lane].ask, lmsm_pam4(l));
+}

@@ -438,4 +438,7 @@ void ub_lmsm_rx_blocks(UbLmsm *l, int64_t now, unsigned n, bool null);
 /* Wires with a receiver at their other end (what Probe detects). */
 void ub_lmsm_presence(UbLmsm *l, int64_t now, unsigned mask);
 
+/* The eye (0 … 255) that RX lane `lane` has with what the peer sends. */
+unsigned ub_lmsm_eye(const UbLmsm *l, unsigned lane);
+
 #endif

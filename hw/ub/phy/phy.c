@@ -858,7 +858,26 @@ void ub_phy_stats(const UbPhy *phy, UbPhyStats *stats)
 
         ub_pcs_rx_lane(phy->rx, i, &lane);
         stats->amctl_missed += lane.missed;
+        for (unsigned kind = 0; kind < 4; kind++) {
+            stats->ltb_errors[kind] +=
+                phy->lmsm.lane[i].kind_errors[UB_LTB_DLTB + kind];
+        }
     }
+}
+
+unsigned ub_phy_tx_preset(const UbPhy *phy, unsigned rate, unsigned lane)
+{
+    return phy->lmsm.tx_eq[rate][lane].preset & 0xf;
+}
+
+unsigned ub_phy_eye(const UbPhy *phy, unsigned lane)
+{
+    return ub_lmsm_eye(&phy->lmsm, lane);
+}
+
+void ub_phy_clear_eq_request(UbPhy *phy, unsigned rate)
+{
+    phy->lmsm.eq_state[rate] &= ~UB_EQS_LINK_REQUEST;
 }
 
 /* ---------------------------------------------- for the unit tests only -- */

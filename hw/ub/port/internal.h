@@ -2,6 +2,7 @@
  * One link end: what its files share.
  *
  *   port.c     both layers and the wire joined, life
+ *   errors.c   PORT_ERR_RECORD
  *   regs.c     the PORT slices of the configuration space
  *   capture.c  pcapng files of what passes
  *
@@ -12,11 +13,21 @@
 
 #include "ub/port.h"
 
+enum { PORT_LOGS = 5 };
+
+/* The port's slices of the configuration space. */
+typedef struct PortRegs {
+    UbSlice *basic, *link, *log, *eye, *qdlws, *lmsm_st, *err;
+    UbSlice *rate[UB_DATA_RATES]; /* NULL where the port has no such rate */
+    uint64_t logged[PORT_LOGS];   /* LINK_LOG: seen up to here */
+} PortRegs;
+
 struct UbPort {
     UbPortConfig conf;
     UbPortOps ops;
     void *opaque;
     UbSpace *space;
+    PortRegs regs;
     unsigned index;
     UbPhy *phy;
     UbDll *dll;
@@ -41,15 +52,22 @@ struct UbPort {
 void port_kick(UbPort *p);
 
 /* ---- regs.c ---- */
-/* Fill in what is fixed and what the configuration says: power-on values. */
+/* Take the port's slices and fill in what is fixed or its power-on value. */
 void port_regs_init(UbPort *p);
-/* Data Link Configuration of the registers, as the data link layer has it. */
-void port_regs_dll(UbPort *p, UbDllConfig *dll);
+/* Data Link Configuration of the registers, as the data link layer has it, into
+ * `dll`; NULL, or why the layer would refuse it. */
+const char *port_regs_dll(UbPort *p, UbDllConfig *dll);
 /* Control registers of the PHY into its machine. */
 void port_regs_apply(UbPort *p);
 /* Carry out a Retrain Link that waits, if the state allows. */
 void port_regs_retrain(UbPort *p);
-/* Errors for PORT_ERR_RECORD: bit n is C.(n + 1). */
-void port_regs_error(UbPort *p, uint32_t bits);
+/* The LMSM has left Link_Active. */
+void port_regs_left_active(UbPort *p);
+
+/* ---- errors.c ---- */
+void port_errors_init(UbPort *p);
+/* Record errors in PORT_ERR_RECORD, bit n is C.(n + 1), and report those that
+ * are not masked. */
+void port_error(UbPort *p, uint32_t bits);
 
 #endif

@@ -88,7 +88,7 @@ static void dll_error(void *opaque, UbDllError err, bool fatal,
     p->dll_errors++;
     p->ops.rule(p->opaque, UB_BROKEN_BY_PEER, what);
     if (info) {
-        port_regs_error(p, 1u << info->status_bit);
+        port_error(p, 1u << info->status_bit);
     }
     p->ops.event(p->opaque, UB_PORT_DLL_ERROR);
 }
@@ -250,7 +250,7 @@ static void phy_status(void *opaque, unsigned changed)
         p->ops.event(p->opaque, UB_PORT_LINK);
     }
     if (changed & UB_PHY_ST_ERROR) {
-        port_regs_error(p, ub_phy_take_errors(p->phy));
+        port_error(p, ub_phy_take_errors(p->phy));
     }
     if (changed & (UB_PHY_ST_RATE | UB_PHY_ST_WIDTH)) {
         p->ops.event(p->opaque, UB_PORT_WIDTH);
@@ -271,6 +271,7 @@ static void phy_active(void *opaque, bool active)
         port_regs_retrain(p);
     } else {
         p->retrains++;
+        port_regs_left_active(p);
         ub_dll_phy_retrain(p->dll, p->now);
         p->ops.event(p->opaque, UB_PORT_RETRAIN);
     }
@@ -314,8 +315,9 @@ static void restart(UbPort *p)
 
     ub_phy_reset(p->phy, p->now);
     ub_dll_reset(p->dll, p->now);
-    port_regs_dll(p, &dll);
-    ub_dll_configure(p->dll, &dll);
+    if (!port_regs_dll(p, &dll)) {
+        ub_dll_configure(p->dll, &dll);
+    }
     port_regs_apply(p);
     p->back_pressure = p->retrain = false;
     if (p->enabled) {
@@ -410,6 +412,8 @@ void ub_port_config_init(UbPortConfig *cfg)
     cfg->phy.lmsm.port_nego = true;
     cfg->dll.advertise = true;
     cfg->dll_time_scale = 1;
+    /* What Table 10-14 calls not fatal is not correctable. */
+    cfg->err_severity = 0xf04fffff;
     cfg->dll.down_recovers = true;
     /* What the credits of VL0 allow to be under way: an emulated wire is long,
      * its ends run in turns of a host. */

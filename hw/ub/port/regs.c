@@ -1,8 +1,10 @@
 /*
- * The PORT slices of the configuration space (UB 2.0 §D.5, §D.6).
+ * The port slices of the configuration space (UB 2.0 §D.5, §D.6): registers of
+ * the link and its layers.
  *
- * Reads are refreshed from the layers; writes are put into their
- * configuration.  Nothing of a protocol is decided in here.
+ * Where a register is a member of a layer's configuration, a row of a table
+ * says so, and the table serves power-on values, writes and read-back alike.
+ * Nothing of a protocol is decided in here.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,257 +13,199 @@
 #include "core/bytes.h"
 #include "internal.h"
 
-#define LINK(p) UB_CFG_PORT_CAP(p, UB_CAP_PORT_LINK)
-#define LOG(p) UB_CFG_PORT_CAP(p, UB_CAP_PORT_LINK_LOG)
-#define QDLWS(p) UB_CFG_PORT_CAP(p, UB_CAP_PORT_QDLWS)
-#define LMSM_ST(p) UB_CFG_PORT_CAP(p, UB_CAP_PORT_LMSM_ST)
-#define ERRORS(p) UB_CFG_PORT_CAP(p, UB_CAP_PORT_PORT_ERR_RECORD)
-#define RATE_CAP 3 /* PORT_CAP(3 + r) is DATA_RATE r, r = 1 … 9 */
-
-/* Control registers, by their dword in the LINK slice. */
-enum {
-    DL_CFG = UB_PORT_LINK_DATA_LINK_CONFIGURATION_DW0,
-    DL_CAP = UB_PORT_LINK_DATA_LINK_CAPABILITY_1_DW0,
-    DL_CREDIT = UB_PORT_LINK_DATA_LINK_REMOTE_INIT_CREDIT_CFG,
-    DL_RETRY = UB_PORT_LINK_DATA_LINK_RETRY_CFG,
-    DL_PERF = UB_PORT_LINK_DATA_LINK_PERFORMANCE_OPTIMIZATION_CFG_DW0,
-    DL_MARKERR = UB_PORT_LINK_DATA_LINK_MARKERR_CFG,
-    DL_STATUS = UB_PORT_LINK_DATA_LINK_STATUS_DW0,
-    DL_SM = UB_PORT_LINK_DATA_LINK_STATE_MACHINE_STATUS,
-    PHY_CTL1 = UB_PORT_LINK_PHY_LINK_CONTROL_1,
-    PHY_CTL2 = UB_PORT_LINK_PHY_LINK_CONTROL_2,
-    PHY_CTL6 = UB_PORT_LINK_PHY_LINK_CONTROL_6,
-    PHY_CTL8 = UB_PORT_LINK_PHY_LINK_CONTROL_8,
-    PHY_CTL10 = UB_PORT_LINK_PHY_LINK_CONTROL_10,
-    PHY_CTL11 = UB_PORT_LINK_PHY_LINK_CONTROL_11,
-    LINK_ST0 = UB_PORT_LINK_PORT_LINK_STATUS_0,
-    PHY_ST1 = UB_PORT_LINK_PHY_LINK_STATUS_1,
-    PHY_ST2 = UB_PORT_LINK_PHY_LINK_STATUS_2,
-};
-
-/* Bits of PHY Link Control 1 and 2 (Tables D-117, D-118). */
-#define CTL1_RATE 0x0000000fu
-#define CTL1_TX_WIDTH 0x00003f00u
-#define CTL1_RX_WIDTH 0x003f0000u
-#define CTL1_CHANGE_WIDTH 0x00400000u
-#define CTL1_PHY_MODE 0x0f000000u
-#define CTL1_RETRAIN 0x80000000u
-#define CTL2_EQ_MODE 0x00000030u
-#define CTL2_PERFORM_EQ 0x00000080u
-#define CTL2_OPTICAL 0x00010000u
-#define CTL2_FIXED_RATE 0x00020000u
-#define CTL2_BYPASS_PROBE 0x00040000u
-#define CTL2_PORT_NEGO 0x00080000u
-#define CTL2_DISABLE 0x00200000u
-
 /* ---- Data link layer ------------------------------------------------------- */
 
-static void put_bytes(UbSpace *space, uint32_t dw, const uint8_t *bytes)
+#define DLL(member, reg, field) \
+    UB_FIELD(UbDllConfig, member, UB_LINK_DL_##reg, field)
+#define DLL_ARRAY(member, reg, bits) \
+    UB_FIELD_ARRAY(UbDllConfig, member, UB_LINK_DL_##reg, bits)
+
+/* Data Link Capability 1. */
+static const UbField dll_capability[] = {
+    DLL(wish.rxbuf_vl_share, CAP_1_DW0, RXBUF_VL_SHARE_PRO),
+    DLL(wish.feature_id, CAP_1_DW0, FEATURE_ID),
+    DLL(wish.ctrl_ack_grain, CAP_1_DW1, CTRL_ACK_GRAIN_SIZE_PRO),
+    DLL(wish.data_ack_grain, CAP_1_DW1, DATA_ACK_GRAIN_SIZE_PRO),
+    DLL_ARRAY(wish.ctrl_credit_grain, CAP_1_DW2, 8),
+    DLL_ARRAY(wish.data_credit_grain, CAP_1_DW6, 8),
+    DLL(wish.packet_min_interval, CAP_1_DW10, PACKET_MIN_INTERVAL),
+    DLL(wish.flow_ctrl_size, CAP_1_DW10, FLOW_CTRL_SIZE_PRO),
+    DLL(wish.vl_enable, CAP_1_DW10, VL_ENABLE_PRO),
+    DLL(wish.retry_buf_depth, CAP_1_DW11, RETRY_BUF_DEPTH),
+};
+
+/* Data Link Configuration, Remote Init Credit Cfg, Performance Optimization
+ * Cfg, MarkErr Cfg. */
+static const UbField dll_config[] = {
+    DLL(wish.rxbuf_vl_share, CFG_DW0, RXBUF_VL_SHARE_CFG),
+    DLL(wish.ctrl_ack_grain, CFG_DW0, CTRL_ACK_GRAIN_SIZE_CFG),
+    DLL(wish.data_ack_grain, CFG_DW0, DATA_ACK_GRAIN_SIZE_CFG),
+    DLL_ARRAY(wish.ctrl_credit_grain, CFG_DW1, 8),
+    DLL_ARRAY(wish.data_credit_grain, CFG_DW5, 8),
+    DLL(wish.packet_min_interval, CFG_DW9, PACKET_MIN_INTERVAL),
+    DLL(wish.flow_ctrl_size, CFG_DW9, FLOW_CTRL_SIZE_CFG),
+    DLL(wish.vl_enable, CFG_DW9, VL_ENABLE_CFG),
+    DLL(wish.retry_buf_depth, CFG_DW10, RETRY_BUF_DEPTH),
+    DLL(wish.feature_id, CFG_DW11, FEATURE_ID_CFG),
+    DLL_ARRAY(init_credit, CREDIT, 16),
+    DLL(ack_force, PERF_DW0, CFG_ACK_LLCRD),
+    DLL(ack_return, PERF_DW0, CFG_ACK_RETURN),
+    DLL_ARRAY(crd_force, PERF_DW1, 16),
+    DLL_ARRAY(crd_return, PERF_DW9, 16),
+    DLL(mark_err, MARKERR_CFG, CFG_MARKERR_EN),
+};
+
+static void init_dll(UbPort *p)
 {
-    for (unsigned i = 0; i < UB_VLS / 4; i++) {
-        ub_space_init(space, dw + i, ~0u, get_le32(bytes + 4 * i));
-    }
+    const UbDllConfig *dll = &p->conf.dll;
+    UbSlice *s = p->regs.link;
+
+    ub_slice_init_fields(s, dll_capability, G_N_ELEMENTS(dll_capability), dll);
+    /* Remote credits and Retry Buffer reset to 0 in the document: here a link
+     * works at power-on. */
+    ub_slice_init_fields(s, dll_config, G_N_ELEMENTS(dll_config), dll);
+    ub_slice_init(s, UB_LINK_DL_RETRY_CFG, ~0u, dll->wait_timeout / 1000);
 }
 
-/* The three parallel sets of registers have the same layout, but for the
- * places of the share bit, the ACK grains and FEATURE_ID. */
-static void put_params(UbSpace *space, uint32_t base, const UbDllParams *w)
+const char *port_regs_dll(UbPort *p, UbDllConfig *dll)
 {
-    ub_space_init(space, base, 0x1ffff,
-                (uint32_t)w->rxbuf_vl_share << 16 | w->feature_id);
-    ub_space_init(space, base + 1, 0xffff,
-                (uint32_t)w->ctrl_ack_grain << 8 | w->data_ack_grain);
-    put_bytes(space, base + 2, w->ctrl_credit_grain);
-    put_bytes(space, base + 6, w->data_credit_grain);
-    ub_space_init(space, base + 10, ~0u,
-                (uint32_t)w->packet_min_interval << 24 |
-                (uint32_t)w->flow_ctrl_size << 16 | w->vl_enable);
-    ub_space_init(space, base + 11, 0xfffff, w->retry_buf_depth);
-}
+    const UbPortConfig *conf = &p->conf;
+    UbSlice *s = p->regs.link;
 
-static void init_dll(UbSpace *space, unsigned port, const UbDllConfig *dll)
-{
-    const UbDllParams *w = &dll->wish;
-    uint32_t base = LINK(port);
-
-    put_params(space, base + DL_CAP, w);
-    /* What the reset values of Data Link Configuration do not give: a link
-     * that works at power-on. */
-    ub_space_init(space, base + DL_CFG + 9, ~0u,
-                (uint32_t)w->packet_min_interval << 24 |
-                (uint32_t)w->flow_ctrl_size << 16 | w->vl_enable);
-    ub_space_init(space, base + DL_CFG + 10, 0xfffff, w->retry_buf_depth);
-    ub_space_init(space, base + DL_CFG, 0x10000,
-                (uint32_t)w->rxbuf_vl_share << 16);
-    for (unsigned i = 0; i < UB_VLS / 2; i++) {
-        ub_space_init(space, base + DL_CREDIT + i, ~0u,
-                    dll->init_credit[2 * i] |
-                    (uint32_t)dll->init_credit[2 * i + 1] << 16);
+    *dll = conf->dll;
+    if (!ub_slice_get_fields(s, dll_config, G_N_ELEMENTS(dll_config), dll)) {
+        return "a value of Data Link Configuration is larger than the port has";
     }
-    ub_space_init(space, base + DL_RETRY, ~0u, dll->wait_timeout / 1000);
-    ub_space_init(space, base + DL_PERF, ~0u,
-                (uint32_t)dll->ack_force << 16 | dll->ack_return);
-    for (unsigned i = 0; i < UB_VLS / 2; i++) {
-        ub_space_init(space, base + DL_PERF + 1 + i, ~0u,
-                    dll->crd_force[2 * i] |
-                    (uint32_t)dll->crd_force[2 * i + 1] << 16);
-        ub_space_init(space, base + DL_PERF + 9 + i, ~0u,
-                    dll->crd_return[2 * i] |
-                    (uint32_t)dll->crd_return[2 * i + 1] << 16);
-    }
-    ub_space_init(space, base + DL_MARKERR, 1, dll->mark_err);
-}
-
-static void get_bytes(UbSpace *space, uint32_t dw, uint8_t *bytes)
-{
-    for (unsigned i = 0; i < UB_VLS / 4; i++) {
-        put_le32(bytes + 4 * i, ub_space_get(space, dw + i));
-    }
-}
-
-void port_regs_dll(UbPort *p, UbDllConfig *dll)
-{
-    UbSpace *space = p->space;
-    uint32_t base = LINK(p->index), v;
-    UbDllParams *w = &dll->wish;
-
-    *dll = p->conf.dll;
-    v = ub_space_get(space, base + DL_CFG);
-    w->rxbuf_vl_share = v >> 16 & 1;
-    w->ctrl_ack_grain = v >> 8;
-    w->data_ack_grain = v;
-    get_bytes(space, base + DL_CFG + 1, w->ctrl_credit_grain);
-    get_bytes(space, base + DL_CFG + 5, w->data_credit_grain);
-    v = ub_space_get(space, base + DL_CFG + 9);
-    w->packet_min_interval = v >> 24;
-    w->flow_ctrl_size = v >> 16;
-    w->vl_enable = v;
-    w->retry_buf_depth = ub_space_get(space, base + DL_CFG + 10);
-    w->feature_id = ub_space_get(space, base + DL_CFG + 11);
-    for (unsigned i = 0; i < UB_VLS; i++) {
-        unsigned shift = i % 2 * 16;
-
-        dll->init_credit[i] = ub_space_get(space, base + DL_CREDIT + i / 2) >>
-                              shift;
-        dll->crd_force[i] = ub_space_get(space, base + DL_PERF + 1 + i / 2) >>
-                            shift;
-        dll->crd_return[i] = ub_space_get(space, base + DL_PERF + 9 + i / 2) >>
-                             shift;
-    }
-    dll->wait_timeout = (int64_t)ub_space_get(space, base + DL_RETRY) * 1000 *
-                        p->conf.dll_time_scale;
-    dll->block_timeout = p->conf.dll.block_timeout * p->conf.dll_time_scale;
-    v = ub_space_get(space, base + DL_PERF);
-    dll->ack_force = v >> 16;
-    dll->ack_return = v;
-    dll->mark_err = ub_space_get(space, base + DL_MARKERR) & 1;
+    dll->wait_timeout = (int64_t)ub_slice_get(s, UB_LINK_DL_RETRY_CFG) * 1000 *
+                        conf->dll_time_scale;
+    dll->block_timeout = conf->dll.block_timeout * conf->dll_time_scale;
     dll->port_idx = p->index;
-    memcpy(dll->guid, p->conf.guid, sizeof(dll->guid));
+    memcpy(dll->guid, conf->guid, sizeof(dll->guid));
+    return ub_dll_config_check(dll);
 }
 
 /* ---- Physical layer ---------------------------------------------------------- */
 
-/* Nibbles of registers `dw` (rates 0-7) and `dw` + 1 (8, 9). */
-static unsigned nibble(UbSpace *space, uint32_t dw, unsigned rate)
-{
-    return ub_space_get(space, dw + rate / 8) >> rate % 8 * 4 & 0xf;
-}
+#define PHY(member, reg, field) \
+    UB_FIELD(UbLmsmConfig, member, UB_LINK_PHY_##reg, field)
+#define PHY_ARRAY(member, reg, bits) \
+    UB_FIELD_ARRAY(UbLmsmConfig, member, UB_LINK_PHY_##reg, bits)
 
-static void init_nibbles(UbSpace *space, uint32_t dw, const uint8_t *value)
-{
-    for (unsigned r = 0; r < UB_DATA_RATES; r++) {
-        ub_space_init(space, dw + r / 8, 0xfu << r % 8 * 4,
-                    (uint32_t)value[r] << r % 8 * 4);
-    }
-}
+/* PHY Link Capability 1 to 3 (Tables D-101 to D-103). */
+static const UbField phy_capability[] = {
+    PHY(max_width, CAP_1, MAXIMUM_LINK_WIDTH),
+    PHY(rates, CAP_2, SUPPORTED_LINK_SPEEDS_VECTOR),
+    PHY(asymmetric, CAP_3, ASYMMETRY_LINK_SUPPORT),
+    PHY(interleave_support, CAP_3, FEC_INTERLEAVE_MODE),
+};
+
+/* PHY Link Control 1 to 11 (Tables D-117 to D-127). */
+static const UbField phy_control[] = {
+    PHY(target_rate, CTL_1, TARGET_LINK_SPEED),
+    PHY(target_tx, CTL_1, TARGET_TX_LINK_WIDTH),
+    PHY(target_rx, CTL_1, TARGET_RX_LINK_WIDTH),
+    PHY(eq_mode, CTL_2, EQ_MODE_CTL),
+    PHY(optical, CTL_2, OVER_FIBRE_MODE_ENABLE),
+    PHY(fixed_rate, CTL_2, FIX_DATA_RATE_MODE_ENABLE),
+    PHY(bypass_probe, CTL_2, BYPASS_PROBE_ENABLE),
+    PHY(port_nego, CTL_2, PORT_TYPE_NEGO_ENABLE),
+    PHY_ARRAY(fec_mode, CTL_6, 4),
+    PHY_ARRAY(crc_mode, CTL_8, 4),
+    PHY(interleave, CTL_10, FEC_INTERLEAVE_ENABLE_VECTOR),
+    PHY(skip_coarse, CTL_11, SKIP_EQ_COARSETUNE_ENABLE),
+};
+
+/* DATA_RATE Control 1 and 2, into a row of presets by lane. */
+#define PRESETS(shift) { UB_RATE_CTL_1, shift, 4, 8, UB_LANES, 0, 1 }
+static const UbField local_preset = PRESETS(0), remote_preset = PRESETS(4);
+
+static const UbField lmsm_control[] = {
+    UB_FIELD(UbLmsmConfig, timeout_enable, UB_LMSM_ST_CTL_1,
+             LSSM_STATE_TIMEOUT_ENABLE),
+};
+
+static const UbField qdlws_capability[] = {
+    UB_FIELD(UbLmsmConfig, asymmetric, UB_QDLWS_CAP,
+             ASYMMETRY_LINK_WIDTH_CHANGE_SUPPORT),
+};
+
+static const UbField qdlws_control[] = {
+    UB_FIELD(UbLmsmConfig, qdlws, UB_QDLWS_CTL, GLOBAL_ENABLE_FOR_QDLWS),
+    UB_FIELD(UbLmsmConfig, qdlws_tx, UB_QDLWS_CTL, TX_QDLWS_ENABLE),
+    UB_FIELD(UbLmsmConfig, qdlws_rx, UB_QDLWS_CTL, RX_QDLWS_ENABLE),
+};
+
+#define INIT(slice, table, from) \
+    ub_slice_init_fields(slice, table, G_N_ELEMENTS(table), from)
+#define GET(slice, table, to) \
+    ub_slice_get_fields(slice, table, G_N_ELEMENTS(table), to)
+
+/* A value in the place of a field. */
+#define AT(reg_field, v) UB_SPACE_PUT(UB_LINK_PHY_##reg_field, v)
 
 static unsigned highest(unsigned mask)
 {
     return mask ? 31 - __builtin_clz(mask) : 0;
 }
 
-static void init_phy(UbSpace *space, unsigned port, const UbLmsmConfig *l)
+static void init_phy(UbPort *p)
 {
-    uint32_t base = LINK(port);
+    const UbLmsmConfig *l = &p->conf.phy.lmsm;
     bool mode1 = l->phy_mode == UB_PHY_MODE_1;
+    UbSlice *s = p->regs.link;
 
-    /* Capability 1-3 (Tables D-101 to D-103). */
-    ub_space_init(space, base + UB_PORT_LINK_PHY_LINK_CAPABILITY_1, ~0u,
-                highest(l->rates) | (uint32_t)l->max_width << 4 |
-                (mode1 ? 1u : 2u) << 10 | 0x3u << 16 | 0x7u << 24);
-    ub_space_init(space, base + UB_PORT_LINK_PHY_LINK_CAPABILITY_2, 0xffff,
-                l->rates);
-    ub_space_init(space, base + UB_PORT_LINK_PHY_LINK_CAPABILITY_3, 0xffff,
-                (l->asymmetric ? 1 : 0) |
-                (uint32_t)l->interleave_support << 8);
-    /* Control. */
-    ub_space_init(space, base + PHY_CTL1,
-                CTL1_RATE | CTL1_TX_WIDTH | CTL1_RX_WIDTH | CTL1_PHY_MODE,
-                UB_SPACE_PUT(CTL1_RATE, l->target_rate) |
-                UB_SPACE_PUT(CTL1_TX_WIDTH, l->target_tx) |
-                UB_SPACE_PUT(CTL1_RX_WIDTH, l->target_rx) |
-                UB_SPACE_PUT(CTL1_PHY_MODE, mode1 ? 0 : 1));
-    ub_space_init(space, base + PHY_CTL2,
-                CTL2_EQ_MODE | CTL2_OPTICAL | CTL2_FIXED_RATE |
-                CTL2_BYPASS_PROBE | CTL2_PORT_NEGO,
-                UB_SPACE_PUT(CTL2_EQ_MODE, l->eq_mode) |
-                (l->optical ? CTL2_OPTICAL : 0) |
-                (l->fixed_rate ? CTL2_FIXED_RATE : 0) |
-                (l->bypass_probe ? CTL2_BYPASS_PROBE : 0) |
-                (l->port_nego ? CTL2_PORT_NEGO : 0));
-    init_nibbles(space, base + PHY_CTL6, l->fec_mode);
-    init_nibbles(space, base + PHY_CTL8, l->crc_mode);
-    ub_space_init(space, base + PHY_CTL10, 0xffff, l->interleave);
-    ub_space_init(space, base + PHY_CTL11, 0xffff, l->skip_coarse);
-    ub_space_init(space, LMSM_ST(port) + UB_PORT_LMSM_ST_CONTROL_1, ~0u,
-                l->timeout_enable);
-    ub_space_init(space, QDLWS(port) + UB_PORT_QDLWS_CAPABILITY, 1,
-                l->asymmetric);
-    ub_space_init(space, QDLWS(port) + UB_PORT_QDLWS_CONTROL, 7,
-                (l->qdlws ? 1 : 0) | (l->qdlws_tx ? 2 : 0) |
-                (l->qdlws_rx ? 4 : 0));
+    INIT(s, phy_capability, l);
+    /* All FEC modes but those without a name, EQ modes 0 to 2. */
+    ub_slice_init(s, UB_LINK_PHY_CAP_1,
+                  ~UB_LINK_PHY_CAP_1__MAXIMUM_LINK_WIDTH,
+                  AT(CAP_1__MAX_LINK_SPEED, highest(l->rates)) |
+                  AT(CAP_1__PHY_MODE_SUPPORT, mode1 ? 1 : 2) |
+                  AT(CAP_1__FEC_MODE_SUPPORT, 3) |
+                  AT(CAP_1__EQ_MODE_SUPPORT, 7));
+    INIT(s, phy_control, l);
+    ub_slice_init(s, UB_LINK_PHY_CTL_1, UB_LINK_PHY_CTL_1__PHY_MODE_CTL,
+                  AT(CTL_1__PHY_MODE_CTL, mode1 ? 0 : 1));
+    INIT(p->regs.lmsm_st, lmsm_control, l);
+    INIT(p->regs.qdlws, qdlws_capability, l);
+    INIT(p->regs.qdlws, qdlws_control, l);
+    for (unsigned r = 1; r < UB_DATA_RATES; r++) {
+        if (p->regs.rate[r]) {
+            ub_slice_init_fields(p->regs.rate[r], &local_preset, 1,
+                                 l->local_preset[r]);
+            ub_slice_init_fields(p->regs.rate[r], &remote_preset, 1,
+                                 l->remote_preset[r]);
+        }
+    }
 }
 
 void port_regs_apply(UbPort *p)
 {
-    UbSpace *space = p->space;
-    unsigned port = p->index;
-    uint32_t base = LINK(port);
-    uint32_t c1 = ub_space_get(space, base + PHY_CTL1);
-    uint32_t c2 = ub_space_get(space, base + PHY_CTL2);
-    uint32_t q = ub_space_get(space, QDLWS(port) + UB_PORT_QDLWS_CONTROL);
+    uint32_t c1 = ub_slice_get(p->regs.link, UB_LINK_PHY_CTL_1);
     UbLmsmConfig next = *ub_phy_config(p->phy);
     const char *why;
 
-    next.target_rate = UB_SPACE_GET(CTL1_RATE, c1);
-    next.target_tx = UB_SPACE_GET(CTL1_TX_WIDTH, c1);
-    next.target_rx = UB_SPACE_GET(CTL1_RX_WIDTH, c1);
-    next.phy_mode = UB_SPACE_GET(CTL1_PHY_MODE, c1) == 0 ? UB_PHY_MODE_1
-                                                      : UB_PHY_MODE_2;
-    next.eq_mode = UB_SPACE_GET(CTL2_EQ_MODE, c2);
-    next.optical = c2 & CTL2_OPTICAL;
-    next.fixed_rate = c2 & CTL2_FIXED_RATE;
-    next.bypass_probe = c2 & CTL2_BYPASS_PROBE;
-    next.port_nego = c2 & CTL2_PORT_NEGO;
-    for (unsigned r = 0; r < UB_DATA_RATES; r++) {
-        next.fec_mode[r] = nibble(space, base + PHY_CTL6, r);
-        next.crc_mode[r] = nibble(space, base + PHY_CTL8, r);
+    GET(p->regs.link, phy_control, &next);
+    next.phy_mode = UB_SPACE_GET(UB_LINK_PHY_CTL_1__PHY_MODE_CTL, c1) == 0
+                        ? UB_PHY_MODE_1 : UB_PHY_MODE_2;
+    GET(p->regs.lmsm_st, lmsm_control, &next);
+    GET(p->regs.qdlws, qdlws_control, &next);
+    for (unsigned r = 1; r < UB_DATA_RATES; r++) {
+        if (p->regs.rate[r]) {
+            ub_slice_get_fields(p->regs.rate[r], &local_preset, 1,
+                                next.local_preset[r]);
+            ub_slice_get_fields(p->regs.rate[r], &remote_preset, 1,
+                                next.remote_preset[r]);
+        }
     }
-    next.interleave = ub_space_get(space, base + PHY_CTL10);
-    next.skip_coarse = ub_space_get(space, base + PHY_CTL11);
-    next.timeout_enable =
-        ub_space_get(space, LMSM_ST(port) + UB_PORT_LMSM_ST_CONTROL_1);
-    next.qdlws = q & 1;
-    next.qdlws_tx = q & 2;
-    next.qdlws_rx = q & 4;
     why = ub_phy_configure(p->phy, &next);
     if (why) {
         /* Named, and without effect: the machine keeps what it had. */
-        p->ops.rule(p->opaque, UB_BROKEN_BY_SOFTWARE, why);
+        p->ops.rule(p->opaque, UB_BROKEN_BY_SOFTWARE,
+                            why);
     }
 }
 
-/* ---- Writes ------------------------------------------------------------------ */
+/* ---- LINK: writes ------------------------------------------------------------ */
 
 /* Retrain Link: the machine takes it in Link_Active; a trigger that comes
  * earlier waits for it. */
@@ -271,157 +215,354 @@ void port_regs_retrain(UbPort *p)
                  !ub_phy_request(p->phy, p->now, UB_PHY_REQ_TARGET);
 }
 
-static void written_link(UbPort *p, uint32_t at, uint32_t value,
-                         uint32_t changed, uint32_t trigger)
+static void written_dll(UbPort *p)
 {
-    if (at >= DL_CFG && at < PHY_CTL1) {
-        UbDllConfig dll;
+    UbDllConfig dll;
+    const char *broken = port_regs_dll(p, &dll);
 
-        port_regs_dll(p, &dll);
-        if (!ub_dll_configure(p->dll, &dll)) {
-            p->ops.rule(p->opaque, UB_BROKEN_BY_SOFTWARE,
-                        ub_dll_config_check(&dll));
-        }
-        return;
-    }
-    port_regs_apply(p);
-    if (at == PHY_CTL2 && (changed & CTL2_DISABLE)) {
-        ub_phy_request(p->phy, p->now, value & CTL2_DISABLE
-                       ? UB_PHY_REQ_DISABLE : UB_PHY_REQ_ENABLE);
-    }
-    if (at == PHY_CTL2 && (trigger & CTL2_PERFORM_EQ)) {
-        ub_phy_request(p->phy, p->now, UB_PHY_REQ_EQUALIZE);
-    }
-    if (at == PHY_CTL1 && (trigger & CTL1_CHANGE_WIDTH)) {
-        if (!ub_phy_request(p->phy, p->now, UB_PHY_REQ_QDLWS)) {
-            p->ops.rule(p->opaque, UB_BROKEN_BY_SOFTWARE,
-                        "width change without Retrain not possible now");
-        }
-    }
-    if (at == PHY_CTL1 && (trigger & CTL1_RETRAIN)) {
-        p->retrain = true;
-        port_regs_retrain(p);
+    if (broken) {
+        p->ops.rule(p->opaque, UB_BROKEN_BY_SOFTWARE,
+                            broken);
+    } else {
+        ub_dll_configure(p->dll, &dll);
     }
 }
 
-void ub_port_written(UbPort *p, int64_t now, uint32_t dw, unsigned cap,
-                     uint32_t value, uint32_t changed, uint32_t trigger)
+static void written_link(void *opaque, UbSlice *slice, const UbSliceWrite *w)
 {
-    const unsigned port = p->index;
+    UbPort *p = opaque;
 
-    p->now = now;
-    if (cap == 0) {
-        if (dw == UB_CFG_PORT_BASE(port) + UB_PORT_BASIC_PORT_RST &&
-            trigger) {
-            ub_space_reset(p->space, UB_SPACE_RESET_PORT, port);
-            ub_port_restart(p, now);
+    p->now = w->now;
+    if (w->dw >= UB_LINK_DL_CFG_DW0 && w->dw < UB_LINK_PHY_CTL_1) {
+        written_dll(p);
+        return;
+    }
+    port_regs_apply(p);
+    if (w->dw == UB_LINK_PHY_CTL_2) {
+        if (w->changed & UB_LINK_PHY_CTL_2__LINK_DISABLE) {
+            ub_phy_request(p->phy, w->now,
+                           w->value & UB_LINK_PHY_CTL_2__LINK_DISABLE
+                               ? UB_PHY_REQ_DISABLE : UB_PHY_REQ_ENABLE);
         }
-    } else if (cap == UB_CAP_PORT_LINK) {
-        written_link(p, dw - LINK(port), value, changed, trigger);
-    } else if (cap == UB_CAP_PORT_QDLWS || cap == UB_CAP_PORT_LMSM_ST) {
-        port_regs_apply(p);
-    } else if (cap == UB_CAP_PORT_PORT_ERR_RECORD) {
-        port_regs_error(p, 0);
+        if (w->trigger & UB_LINK_PHY_CTL_2__PERFORM_EQ) {
+            ub_phy_request(p->phy, w->now, UB_PHY_REQ_EQUALIZE);
+        }
+    } else if (w->dw == UB_LINK_PHY_CTL_1) {
+        if (w->trigger & UB_LINK_PHY_CTL_1__CHANGE_WIDTH &&
+            !ub_phy_request(p->phy, w->now, UB_PHY_REQ_QDLWS)) {
+            p->ops.rule(p->opaque, UB_BROKEN_BY_SOFTWARE,
+                            "width change without Retrain not possible now");
+        }
+        if (w->trigger & UB_LINK_PHY_CTL_1__RETRAIN_LINK) {
+            p->retrain = true;
+            port_regs_retrain(p);
+        }
     }
     port_kick(p);
 }
 
-/* ---- Reads -------------------------------------------------------------------- */
+/* ---- LINK: reads -------------------------------------------------------------- */
 
-static void refresh_link(UbPort *p, uint32_t at)
+static unsigned fec_code(const UbPhyStatus *st)
 {
-    uint32_t base = LINK(p->index);
+    return st->fec <= UB_FEC_T4 ? st->fec : UB_FEC_OFF;
+}
+
+static bool precodes(const UbPort *p, unsigned rate)
+{
+    return p->conf.phy.precode >> rate & 1;
+}
+
+static void refresh_link(void *opaque, UbSlice *s, unsigned dw)
+{
+    UbPort *p = opaque;
     uint32_t words[12];
     UbPhyStatus st;
 
-    if (at >= DL_STATUS && at < DL_STATUS + 12) {
+    if (dw >= UB_LINK_DL_STATUS_DW0 && dw <= UB_LINK_DL_STATUS_DW11) {
         ub_dll_status_words(p->dll, words);
-        ub_space_set(p->space, base + at, ~0u, words[at - DL_STATUS]);
-    } else if (at == DL_SM) {
-        ub_space_set(p->space, base + at, ~0u, ub_dll_sm_status(p->dll));
-    } else if (at == LINK_ST0) {
-        ub_space_set(p->space, base + at, ~0u, (ub_port_link_up(p) ? 1 : 0) | (p->dll_up ? 2 : 0));
-    } else if (at == PHY_ST1) {
-        ub_phy_status(p->phy, &st);
-        ub_space_set(p->space, base + at, ~0u,
-                   st.rate | (uint32_t)st.tx_width << 4 |
-                   (uint32_t)st.rx_width << 12 | (uint32_t)st.code << 20 |
-                   (st.primary ? 1u << 28 : 0));
-    } else if (at == PHY_ST2) {
-        unsigned fec;
-
-        ub_phy_status(p->phy, &st);
-        fec = st.fec <= UB_FEC_T4 ? st.fec : UB_FEC_OFF;
-        ub_space_set(p->space, base + at, ~0u,
-                   fec << 4 | (uint32_t)st.eq_mode << 8 |
-                   (st.crc == UB_LTB_CRC30 ? 1u << 12 : 0) |
-                   (st.interleave ? 1u << 16 : 0));
+        ub_slice_set(s, dw, ~0u, words[dw - UB_LINK_DL_STATUS_DW0]);
+        return;
+    }
+    ub_phy_status(p->phy, &st);
+    switch (dw) {
+    case UB_LINK_DL_STATE_MACHINE_STATUS:
+        ub_slice_set(s, dw, ~0u, ub_dll_sm_status(p->dll));
+        break;
+    case UB_LINK_PORT_LINK_STATUS_0:
+        ub_slice_set(s, dw, ~0u, (ub_port_link_up(p) ? 1 : 0) |
+                                 (p->dll_up ? 2 : 0));
+        break;
+    case UB_LINK_PHY_STATUS_1:
+        ub_slice_set(s, dw, ~0u,
+                     AT(STATUS_1__CUR_LINK_SPEED, st.rate) |
+                     AT(STATUS_1__CUR_TX_LINK_WIDTH, st.tx_width) |
+                     AT(STATUS_1__CUR_RX_LINK_WIDTH, st.rx_width) |
+                     AT(STATUS_1__CUR_LMSM_STATE, st.code) |
+                     AT(STATUS_1__CUR_PORT_TYPE, st.primary));
+        break;
+    case UB_LINK_PHY_STATUS_2:
+        ub_slice_set(s, dw, ~0u,
+                     AT(STATUS_2__CUR_PRECODE_STATE,
+                        precodes(p, st.rate) ? 3 : 0) |
+                     AT(STATUS_2__CUR_FEC_MODE, fec_code(&st)) |
+                     AT(STATUS_2__CUR_EQ_MODE, st.eq_mode) |
+                     AT(STATUS_2__CUR_BCRC_MODE, st.crc == UB_LTB_CRC30) |
+                     AT(STATUS_2__CUR_FEC_INTERLEAVE_STATE, st.interleave));
+        break;
     }
 }
 
-void ub_port_refresh(UbPort *p, uint32_t dw, unsigned cap)
+/* PHY Link Status 3: the document leaves its form open (docs/specs/ubc.rst). */
+void port_regs_left_active(UbPort *p)
 {
-    const unsigned port = p->index;
-    UbPhyStatus phy;
+    UbPhyStatus st;
 
-    ub_phy_status(p->phy, &phy);
-    if (cap == UB_CAP_PORT_LINK) {
-        refresh_link(p, dw - LINK(port));
-    } else if (cap == 0) {
-        UbDllStatus st;
+    ub_phy_status(p->phy, &st);
+    ub_slice_set(p->regs.link, UB_LINK_PHY_STATUS_3, ~0u,
+                 1u << 31 | st.code | (uint32_t)st.rate << 8 |
+                 (uint32_t)st.tx_width << 16 | (uint32_t)st.rx_width << 24);
+}
 
-        ub_dll_status(p->dll, &st);
-        if (dw == UB_CFG_PORT_BASE(port) + UB_PORT_BASIC_NEIGHBOR_PORT_INFO) {
-            ub_space_set(p->space, dw, 0xffff,
-                       st.neighbor_valid ? st.neighbor_port : 0);
-        } else if (dw - UB_CFG_PORT_BASE(port) -
-                   UB_PORT_BASIC_NEIGHBOR_PORT_GUID < 4) {
-            unsigned i = dw - UB_CFG_PORT_BASE(port) -
-                         UB_PORT_BASIC_NEIGHBOR_PORT_GUID;
+/* ---- LINK_LOG ---------------------------------------------------------------- */
 
-            ub_space_set(p->space, dw, ~0u, st.neighbor_valid
-                       ? get_be32(st.neighbor_guid + 12 - 4 * i) : 0);
+/* A log's enable bit, its counter register and what it counts. */
+static const struct {
+    uint8_t enable_dw, bit, count_dw, kind;
+} port_logs[PORT_LOGS] = {
+    { UB_LINK_LOG_FLIT_ERROR_COUNT_CTL, 0,
+      UB_LINK_LOG_FLIT_ERROR_COUNT_STATUS, 0 },
+    { UB_LINK_LOG_LTB_ERROR_COUNT_CTL, 1, UB_LINK_LOG_LTB_ERROR_LOG_1,
+      UB_PHY_DLTB },
+    { UB_LINK_LOG_LTB_ERROR_COUNT_CTL, 2, UB_LINK_LOG_LTB_ERROR_LOG_2,
+      UB_PHY_CLTB },
+    { UB_LINK_LOG_LTB_ERROR_COUNT_CTL, 3, UB_LINK_LOG_LTB_ERROR_LOG_3,
+      UB_PHY_ELTB },
+    { UB_LINK_LOG_LTB_ERROR_COUNT_CTL, 4, UB_LINK_LOG_LTB_ERROR_LOG_4,
+      UB_PHY_RLTB },
+};
+
+/* What a log would have counted since the port was made. */
+static uint64_t log_total(UbPort *p, unsigned log)
+{
+    UbPhyStats st;
+
+    if (log == 0) {
+        return ub_dll_stats(p->dll)->crc_errors;
+    }
+    ub_phy_stats(p->phy, &st);
+    return st.ltb_errors[port_logs[log].kind];
+}
+
+/* Bring a log's register up to date.  It counts while enabled. */
+static void log_update(UbPort *p, unsigned log)
+{
+    UbSlice *s = p->regs.log;
+    bool on = ub_slice_get(s, port_logs[log].enable_dw) >>
+              port_logs[log].bit & 1;
+    unsigned dw = port_logs[log].count_dw;
+    uint64_t total = log_total(p, log);
+    uint64_t more = on ? total - p->regs.logged[log] : 0;
+
+    p->regs.logged[log] = total;
+    if (more) {
+        uint64_t sum = ub_slice_get(s, dw) + more;
+
+        ub_slice_set(s, dw, ~0u, MIN(sum, UINT32_MAX));
+        if (log == 0) {
+            ub_slice_set(s, UB_LINK_LOG_FLIT_ERROR_LOG_1, 1, 1);
         }
-    } else if (cap == UB_CAP_PORT_QDLWS &&
-               dw == QDLWS(port) + UB_PORT_QDLWS_STATE) {
-        ub_space_set(p->space, dw, 7, phy.qdlws);
-    } else if (cap > RATE_CAP && cap <= RATE_CAP + 9 &&
-               dw == UB_CFG_PORT_CAP(port, cap) + UB_PORT_DATA_RATE_STATE_1) {
-        ub_space_set(p->space, dw, 0x1f, phy.eq_state[cap - RATE_CAP]);
     }
 }
 
-/* ---- Errors --------------------------------------------------------------- */
-
-/*
- * §10.6.2.2.4: each error sets its bit in the correctable record, or, where
- * the severity says so, in the uncorrectable one; the mask keeps it from
- * being reported, not from being recorded.
- */
-void port_regs_error(UbPort *p, uint32_t bits)
+static void refresh_log(void *opaque, UbSlice *s, unsigned dw)
 {
-    const uint32_t by_severity = 0x08b00000u; /* 20, 21, 23, 27 */
-    const uint32_t always_uce = 0x30000000u;  /* 28, 29 */
-    uint32_t base = ERRORS(p->index);
-    uint32_t ce_ok = ub_space_get(p->space, base +
-        UB_PORT_PORT_ERR_RECORD_PORT_CORRECTABLE_ERROR_SEVERITY);
-    uint32_t uce = bits & (always_uce | (by_severity & ~ce_ok));
-    uint32_t ce = bits & ~uce;
-
-    ub_space_set(p->space,
-               base + UB_PORT_PORT_ERR_RECORD_PORT_CORRECTABLE_ERROR_STATUS,
-               ce, ~0u);
-    ub_space_set(p->space,
-               base + UB_PORT_PORT_ERR_RECORD_PORT_UNCORRECTABLE_ERROR_STATUS,
-               uce, ~0u);
+    for (unsigned i = 0; i < PORT_LOGS; i++) {
+        log_update(opaque, i);
+    }
 }
 
-/* ---- What is fixed ------------------------------------------------------- */
+static void written_log(void *opaque, UbSlice *s, const UbSliceWrite *w)
+{
+    UbPort *p = opaque;
+
+    for (unsigned i = 0; i < PORT_LOGS; i++) {
+        if (w->dw != port_logs[i].enable_dw ||
+            !(w->changed >> port_logs[i].bit & 1)) {
+            continue;
+        }
+        if (w->value >> port_logs[i].bit & 1) {
+            p->regs.logged[i] = log_total(p, i);
+        } else {
+            /* Up to here it counted. */
+            ub_slice_set(s, w->dw, 1u << port_logs[i].bit, ~0u);
+            log_update(p, i);
+            ub_slice_set(s, w->dw, 1u << port_logs[i].bit, 0);
+        }
+    }
+}
+
+/* ---- DATA_RATE --------------------------------------------------------------- */
+
+/* The Data Rate whose slice this is. */
+static unsigned rate_of(const UbPort *p, const UbSlice *s)
+{
+    unsigned r = 1;
+
+    while (p->regs.rate[r] != s) {
+        r++;
+    }
+    return r;
+}
+
+static void refresh_rate(void *opaque, UbSlice *s, unsigned dw)
+{
+    UbPort *p = opaque;
+    unsigned r = rate_of(p, s);
+    UbPhyStatus st;
+    uint32_t v = 0;
+
+    ub_phy_status(p->phy, &st);
+    if (dw == UB_RATE_STATE_1) {
+        v = st.eq_state[r];
+        if (r == st.rate) {
+            v |= UB_SPACE_PUT(UB_RATE_STATE_1__CUR_PRECODE_STATE,
+                              precodes(p, r) ? 3 : 0) |
+                 UB_SPACE_PUT(UB_RATE_STATE_1__CUR_FEC_MODE, fec_code(&st)) |
+                 UB_SPACE_PUT(UB_RATE_STATE_1__CUR_BCRC_MODE,
+                              st.crc == UB_LTB_CRC30) |
+                 UB_SPACE_PUT(UB_RATE_STATE_1__CUR_FEC_INTERLEAVE_STATE,
+                              st.interleave);
+        }
+        ub_slice_set(s, dw, ~0u, v);
+    } else if (dw == UB_RATE_STATE_2) {
+        for (unsigned i = 0; i < UB_LANES; i++) {
+            v |= (uint32_t)ub_phy_tx_preset(p->phy, r, i) << 4 * i;
+        }
+        ub_slice_set(s, dw, ~0u, v);
+    }
+}
+
+static void written_rate(void *opaque, UbSlice *s, const UbSliceWrite *w)
+{
+    UbPort *p = opaque;
+
+    p->now = w->now;
+    if (w->dw == UB_RATE_STATE_1) {
+        if (w->changed & UB_RATE_STATE_1__LINK_EQ_REQUEST) {
+            ub_phy_clear_eq_request(p->phy, rate_of(p, s));
+        }
+        return;
+    }
+    port_regs_apply(p);
+    port_kick(p);
+}
+
+/* ---- EYE_MONITOR ------------------------------------------------------------- */
+
+/* Start bits act at once: there is nothing to wait for. */
+static void written_eye(void *opaque, UbSlice *s, const UbSliceWrite *w)
+{
+    enum { ABORTED = 1, DONE = 4 };
+    UbPort *p = opaque;
+    UbPhyStatus st;
+
+    ub_phy_status(p->phy, &st);
+    for (unsigned i = 0; i < UB_LANES; i++) {
+        bool lit = st.active && i < st.rx_width;
+
+        if (w->dw == UB_EYE_CTL_1 && w->changed & w->value & 1u << i) {
+            ub_slice_set(s, UB_EYE_LANE_N_STATE + i, ~0u, lit
+                         ? ub_phy_eye(p->phy, i) << 16 | DONE : ABORTED);
+        }
+    }
+}
+
+/* ---- BASIC, QDLWS, LMSM_ST ------------------------------------------------------ */
+
+static void written_basic(void *opaque, UbSlice *s, const UbSliceWrite *w)
+{
+    UbPort *p = opaque;
+
+    if (w->dw == UB_PORT_RST && w->trigger) {
+        p->ops.event(p->opaque, UB_PORT_RESET);
+        ub_space_reset(p->space, UB_SPACE_RESET_PORT, p->index);
+        ub_port_restart(p, w->now);
+    }
+    port_kick(p);
+}
+
+static void refresh_basic(void *opaque, UbSlice *s, unsigned dw)
+{
+    UbPort *p = opaque;
+    unsigned i = dw - UB_PORT_NEIGHBOR_PORT_GUID;
+    UbDllStatus st;
+
+    if (dw == UB_PORT_NEIGHBOR_PORT_INFO || i < 4) {
+        ub_dll_status(p->dll, &st);
+        if (i < 4) {
+            ub_slice_set(s, dw, ~0u, st.neighbor_valid
+                             ? get_be32(st.neighbor_guid + 12 - 4 * i) : 0);
+        } else {
+            ub_slice_set(s, dw, UB_PORT_NEIGHBOR_PORT_INFO__NEIGHBOR_PORT_IDX,
+                         st.neighbor_valid ? st.neighbor_port : 0);
+        }
+    }
+}
+
+static void written_control(void *opaque, UbSlice *s, const UbSliceWrite *w)
+{
+    UbPort *p = opaque;
+
+    p->now = w->now;
+    port_regs_apply(p);
+    port_kick(p);
+}
+
+static void refresh_qdlws(void *opaque, UbSlice *s, unsigned dw)
+{
+    UbPort *p = opaque;
+    UbPhyStatus st;
+
+    if (dw == UB_QDLWS_STATE) {
+        ub_phy_status(p->phy, &st);
+        ub_slice_set(s, dw, UB_QDLWS_STATE__QDLWS_EXECUTION_STATUS, st.qdlws);
+    }
+}
+
+/* ---- Life ------------------------------------------------------------------------ */
 
 void port_regs_init(UbPort *p)
 {
-    ub_space_init(p->space, UB_CFG_PORT_BASE(p->index) +
-                  UB_PORT_BASIC_PORT_INFO, 0xffff, p->index);
-    init_dll(p->space, p->index, &p->conf.dll);
-    init_phy(p->space, p->index, &p->conf.phy.lmsm);
+    static const UbSliceOps basic = { written_basic, refresh_basic };
+    static const UbSliceOps link = { written_link, refresh_link };
+    static const UbSliceOps log = { written_log, refresh_log };
+    static const UbSliceOps rate = { written_rate, refresh_rate };
+    static const UbSliceOps eye = { written_eye, NULL };
+    static const UbSliceOps qdlws = { written_control, refresh_qdlws };
+    static const UbSliceOps lmsm_st = { written_control, NULL };
+    const UbPortConfig *conf = &p->conf;
+    UbSpace *space = p->space;
+    PortRegs *r = &p->regs;
+
+#define ATTACH(cap, ops) \
+    ub_space_attach(space, UB_SPACE_PORT, p->index, cap, ops, p)
+    r->basic = ATTACH(0, &basic);
+    r->link = ATTACH(UB_CAP_LINK, &link);
+    r->log = ATTACH(UB_CAP_LINK_LOG, &log);
+    /* A slice for each rate above 0 that the port has. */
+    for (unsigned i = 1; i < UB_DATA_RATES; i++) {
+        if (conf->phy.lmsm.rates >> i & 1) {
+            r->rate[i] = ATTACH(UB_CAP_RATE + i - 1, &rate);
+        }
+    }
+    r->eye = ATTACH(UB_CAP_EYE, &eye);
+    r->qdlws = ATTACH(UB_CAP_QDLWS, &qdlws);
+    r->lmsm_st = ATTACH(UB_CAP_LMSM_ST, &lmsm_st);
+    r->err = ATTACH(UB_CAP_PORT_ERR, NULL);
+#undef ATTACH
+    ub_slice_init(r->basic, UB_PORT_INFO, UB_PORT_INFO__PORT_INDEX, p->index);
+    init_dll(p);
+    init_phy(p);
+    port_errors_init(p);
 }

@@ -47,8 +47,56 @@ def number(text):
     return 0
 
 
+# Names of appendix D shortened, so that a line of C holds one: slices whole,
+# then runs of words wherever they stand.
+SLICES = {
+    'CFG0_BASIC': 'CFG0', 'CFG0_SHP': 'SHP', 'CFG0_EMQ': 'EMQ',
+    'CFG0_DEVICE_ERR_RECORD': 'DEV_ERR', 'CFG0_DEVICE_ERR_INFO': 'ERR_INFO',
+    'CFG1_BASIC': 'CFG1', 'CFG1_DECODER': 'DECODER', 'CFG1_JETTY': 'JETTY',
+    'CFG1_INT_TYPE1': 'INT_TYPE1', 'CFG1_INT_TYPE2': 'INT_TYPE2',
+    'CFG1_UB_MEM': 'UB_MEM',
+    'PORT_BASIC': 'PORT', 'PORT_LINK': 'LINK', 'PORT_LINK_LOG': 'LINK_LOG',
+    'PORT_DATA_RATE': 'RATE', 'PORT_EYE_MONITOR': 'EYE', 'PORT_QDLWS': 'QDLWS',
+    'PORT_LMSM_ST': 'LMSM_ST', 'PORT_PORT_ERR_RECORD': 'PORT_ERR',
+    'PORT_VD': 'PORT_VD', 'ROUTE_TABLE': 'ROUTE',
+}
+WORDS = [
+    ('PERFORMANCE_OPTIMIZATION_CFG', 'PERF'), ('REMOTE_INIT_CREDIT_CFG', 'CREDIT'),
+    ('NON_FATAL_UNCORRECTABLE_ERROR', 'NFUE'),
+    ('FATAL_UNCORRECTABLE_ERROR', 'FUE'), ('UNCORRECTABLE_FATAL_ERROR', 'FUE'),
+    ('UNCORRECTABLE_ERROR', 'UCE'), ('CORRECTABLE_ERROR', 'CE'),
+    ('ERROR_MESSAGE_QUEUE', 'EMQ'),
+    ('CHANGE_LINK_WIDTH_NOT_RETRAIN_LINK', 'CHANGE_WIDTH'),
+    ('ELASTICITY_BUFFER_OVERFLOW_UNDERFLOW', 'ELASTIC_BUF'),
+    ('LOSS_OF_LANE_TO_LANE_DESKEW', 'LANE_DESKEW'),
+    ('PRODUCER_POINTER', 'PI'), ('CONSUMER_POINTER', 'CI'),
+    ('SLICE_HEADER', 'HEADER'), ('SLICE_USED_SIZE', 'USED'),
+    ('SLICE_VERSION', 'VERSION'), ('DATA_LINK', 'DL'), ('PHY_LINK', 'PHY'),
+    ('CONFIGURATION', 'CFG'), ('CAPABILITY', 'CAP'), ('CONTROL', 'CTL'),
+    ('EQUALIZATION', 'EQ'), ('INFORMATION', 'INFO'), ('NEGOTIATION', 'NEGO'),
+    ('CURRENT', 'CUR'), ('MEASUREMENT', 'MEAS'), ('COUNTER', 'COUNT'),
+]
+
+
 def macro(text):
-    return re.sub(r'[^A-Z0-9]+', '_', text.upper()).strip('_')
+    name = re.sub(r'[^A-Z0-9]+', '_', text.upper()).strip('_')
+    for long, short in WORDS:
+        name = re.sub(rf'(?<![A-Z0-9]){long}(?![A-Z])', short, name)
+    return name
+
+
+def register_macro(short, register):
+    """UB_SLICE_REGISTER, the slice's name said once."""
+    name = macro(register)
+    for again in (short, *short.split('_')):
+        name = re.sub(rf'^{again}_', '', name)
+    return f'UB_{short}_{name}'
+
+
+def field_macro(register, field):
+    """REGISTER__FIELD; a field that is all of its register: REGISTER__ALL."""
+    name = macro(field)
+    return f'{register}__' + ('ALL' if register.endswith(f'_{name}') else name)
 
 
 class Dword:
@@ -160,25 +208,25 @@ def header(slices):
     done = set()
     for name, piece in slices.items():
         short = re.sub(r'_CAP\d+_', '_', name)
-        short = re.sub(r'DATA_RATE\d', 'DATA_RATE', short)
+        short = SLICES[re.sub(r'DATA_RATE\d', 'DATA_RATE', short)]
         if short in done:
             continue
         done.add(short)
-        space, cap = placement(name)
+        cap = placement(name)[1]
         out.append(f'/* {name} */')
-        if cap and not short.endswith('DATA_RATE'):
-            out.append(f'#define UB_CAP_{macro(short)} {cap}')
+        if cap:
+            out.append(f'#define UB_CAP_{short} {cap}')
         seen = set()
         for register, dw in piece.registers.items():
-            reg = f'UB_{macro(short)}_{macro(register)}'
-            if reg in seen or 'RESERVED' in reg or 'RSVD' in reg:
+            reg = register_macro(short, register)
+            if reg in seen or re.search('RESERVE|RSVD', reg):
                 continue
             seen.add(reg)
             out.append(f'#define {reg} 0x{dw:x}')
             for (owner, field), (msb, lsb) in piece.fields.items():
                 if owner != register or msb // 32 != lsb // 32:
                     continue
-                fld = f'{reg}__{macro(field)}'
+                fld = field_macro(reg, field)
                 if fld in seen:
                     continue
                 seen.add(fld)

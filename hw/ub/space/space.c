@@ -4,34 +4,33 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <glib.h>
-#include <stddef.h>
+#include <string.h>
 
 #include "ub/space.h"
 
-/* One slice in place: where it is and where its values are. */
-typedef struct Piece {
-    const UbSpaceSlice *slice;
+struct UbSlice {
+    UbSpace *space;
+    const UbSpaceSlice *table;
     uint32_t base;
-    int port;
+    int port;       /* -1: of the device */
     unsigned first; /* index of its dword 0 in `value` */
-} Piece;
+    const UbSliceOps *ops;
+    void *opaque;
+};
 
 struct UbSpace {
-    UbSpaceOps ops;
-    void *opaque;
     unsigned ports;
-    unsigned pieces;
-    unsigned words;
-    Piece *piece;    /* ascending by base */
+    unsigned slices, words;
+    UbSlice **slice; /* ascending by base */
     uint32_t *value;
     uint32_t *reset; /* what a reset returns to */
 };
 
 /* Dword of the capability bitmap in each BASIC slice, and its bits' number. */
 static const uint16_t bitmap_dw[] = {
-    [UB_SPACE_CFG0] = UB_CFG0_BASIC_CFG0_CAP_BITMAP,
-    [UB_SPACE_CFG1] = UB_CFG1_BASIC_CFG1_CAP_BITMAP,
-    [UB_SPACE_PORT] = UB_PORT_BASIC_PORT_CAP_BITMAP,
+    [UB_SPACE_CFG0] = UB_CFG0_CAP_BITMAP,
+    [UB_SPACE_CFG1] = UB_CFG1_CAP_BITMAP,
+    [UB_SPACE_PORT] = UB_PORT_CAP_BITMAP,
 };
 
 static uint32_t space_base(unsigned space, unsigned port)
@@ -46,43 +45,40 @@ static uint32_t space_base(unsigned space, unsigned port)
     }
 }
 
-static int by_base(const void *a, const void *b)
-{
-    const Piece *x = a, *y = b;
+/* ---- Places ---- */
 
-    return x->base < y->base ? -1 : x->base > y->base;
-}
-
-static const Piece *find(const UbSpace *cfg, uint32_t dw)
+/* The slice that has the dword at @dw, or NULL. */
+static UbSlice *slice_at(const UbSpace *space, uint32_t dw)
 {
-    unsigned lo = 0, hi = cfg->pieces;
+    unsigned lo = 0, hi = space->slices;
 
     while (lo < hi) {
         unsigned mid = (lo + hi) / 2;
-        const Piece *p = &cfg->piece[mid];
+        UbSlice *s = space->slice[mid];
 
-        if (dw < p->base) {
+        if (dw < s->base) {
             hi = mid;
-        } else if (dw - p->base >= UB_CFG_SLICE) {
+        } else if (dw - s->base >= UB_CFG_SLICE) {
             lo = mid + 1;
         } else {
-            return dw - p->base < p->slice->used ? p : NULL;
+            return dw - s->base < s->table->used ? s : NULL;
         }
     }
     return NULL;
 }
 
-static const UbSpaceDword *row(const Piece *p, uint32_t dw)
+/* The table's row for dword @dw of a slice, or NULL. */
+static const UbSpaceDword *slice_row(const UbSlice *s, unsigned dw)
 {
-    unsigned lo = 0, hi = p->slice->count, at = dw - p->base;
+    unsigned lo = 0, hi = s->table->count;
 
     while (lo < hi) {
         unsigned mid = (lo + hi) / 2;
-        const UbSpaceDword *d = &p->slice->dwords[mid];
+        const UbSpaceDword *d = &s->table->dwords[mid];
 
-        if (at < d->dw) {
+        if (dw < d->dw) {
             hi = mid;
-        } else if (at > d->dw) {
+        } else if (dw > d->dw) {
             lo = mid + 1;
         } else {
             return d;
@@ -91,128 +87,146 @@ static const UbSpaceDword *row(const Piece *p, uint32_t dw)
     return NULL;
 }
 
-static uint32_t *cell(uint32_t *array, const Piece *p, uint32_t dw)
+static const UbSpaceSlice *table_of(UbSpaceId id, unsigned cap)
 {
-    return &array[p->first + (dw - p->base)];
+    for (unsigned i = 0; i < ub_space_slice_count; i++) {
+        const UbSpaceSlice *t = &ub_space_slices[i];
+
+        if (t->space == id && t->cap == cap) {
+            return t;
+        }
+    }
+    return NULL;
 }
 
-UbSpace *ub_space_new(unsigned ports, bool (*exists)(const UbSpaceSlice *slice),
-                  const UbSpaceOps *ops, void *opaque)
+/* ---- Life ---- */
+
+UbSpace *ub_space_new(unsigned ports)
 {
-    UbSpace *cfg;
+    UbSpace *space;
 
     if (ports < 1 || ports > UB_SPACE_MAX_PORTS) {
         return NULL;
     }
-    cfg = g_new0(UbSpace, 1);
-    cfg->ops = *ops;
-    cfg->opaque = opaque;
-    cfg->ports = ports;
-    cfg->piece = g_new0(Piece, ub_space_slice_count * ports);
-    for (unsigned i = 0; i < ub_space_slice_count; i++) {
-        const UbSpaceSlice *s = &ub_space_slices[i];
-        unsigned copies = s->space == UB_SPACE_PORT ? ports : 1;
-
-        if (s->cap && exists && !exists(s)) {
-            continue;
-        }
-        for (unsigned port = 0; port < copies; port++) {
-            cfg->piece[cfg->pieces++] = (Piece) {
-                .slice = s,
-                .base = UB_CFG_CAP(space_base(s->space, port), s->cap),
-                .port = s->space == UB_SPACE_PORT ? (int)port : -1,
-            };
-        }
-    }
-    qsort(cfg->piece, cfg->pieces, sizeof(Piece), by_base);
-    for (unsigned i = 0; i < cfg->pieces; i++) {
-        cfg->piece[i].first = cfg->words;
-        cfg->words += cfg->piece[i].slice->used;
-    }
-    cfg->value = g_new0(uint32_t, cfg->words);
-    cfg->reset = g_new0(uint32_t, cfg->words);
-    for (unsigned i = 0; i < cfg->pieces; i++) {
-        Piece *p = &cfg->piece[i];
-        const UbSpaceSlice *s = p->slice;
-
-        for (unsigned j = 0; j < s->count; j++) {
-            cfg->reset[p->first + s->dwords[j].dw] = s->dwords[j].reset;
-        }
-    }
-    for (unsigned i = 0; i < cfg->pieces; i++) {
-        const Piece *p = &cfg->piece[i];
-
-        if (p->slice->cap) {
-            uint32_t dw = space_base(p->slice->space, MAX(p->port, 0)) +
-                          bitmap_dw[p->slice->space] + p->slice->cap / 32;
-            const Piece *basic = find(cfg, dw);
-
-            *cell(cfg->reset, basic, dw) |= 1u << p->slice->cap % 32;
-        }
-    }
-    memcpy(cfg->value, cfg->reset, cfg->words * sizeof(uint32_t));
-    return cfg;
+    space = g_new0(UbSpace, 1);
+    space->ports = ports;
+    return space;
 }
 
-void ub_space_free(UbSpace *cfg)
+void ub_space_free(UbSpace *space)
 {
-    if (cfg) {
-        g_free(cfg->piece);
-        g_free(cfg->value);
-        g_free(cfg->reset);
-        g_free(cfg);
+    if (space) {
+        for (unsigned i = 0; i < space->slices; i++) {
+            g_free(space->slice[i]);
+        }
+        g_free(space->slice);
+        g_free(space->value);
+        g_free(space->reset);
+        g_free(space);
     }
 }
 
-static bool in_domain(const Piece *p, UbSpaceReset domain, unsigned port)
+static void slice_insert(UbSpace *space, UbSlice *s)
+{
+    unsigned at = space->slices++;
+
+    space->slice = g_renew(UbSlice *, space->slice, space->slices);
+    for (; at > 0 && space->slice[at - 1]->base > s->base; at--) {
+        space->slice[at] = space->slice[at - 1];
+    }
+    space->slice[at] = s;
+}
+
+UbSlice *ub_space_attach(UbSpace *space, UbSpaceId id, unsigned port,
+                         unsigned cap, const UbSliceOps *ops, void *opaque)
+{
+    const UbSpaceSlice *t = table_of(id, cap);
+    uint32_t base = space_base(id, port);
+    UbSlice *s, *basic = slice_at(space, base);
+
+    if (!t || port >= (id == UB_SPACE_PORT ? space->ports : 1) ||
+        (cap ? !basic || slice_at(space, UB_CFG_CAP(base, cap)) : !!basic)) {
+        return NULL;
+    }
+    s = g_new0(UbSlice, 1);
+    *s = (UbSlice) {
+        .space = space, .table = t, .base = UB_CFG_CAP(base, cap),
+        .port = id == UB_SPACE_PORT ? (int)port : -1, .first = space->words,
+        .ops = ops, .opaque = opaque,
+    };
+    space->words += t->used;
+    space->value = g_renew(uint32_t, space->value, space->words);
+    space->reset = g_renew(uint32_t, space->reset, space->words);
+    memset(space->reset + s->first, 0, t->used * sizeof(uint32_t));
+    for (unsigned i = 0; i < t->count; i++) {
+        space->reset[s->first + t->dwords[i].dw] = t->dwords[i].reset;
+    }
+    memcpy(space->value + s->first, space->reset + s->first,
+           t->used * sizeof(uint32_t));
+    slice_insert(space, s);
+    if (cap) {
+        ub_slice_init(basic, bitmap_dw[id] + cap / 32, 1u << cap % 32, ~0u);
+    }
+    return s;
+}
+
+static bool in_domain(const UbSlice *s, UbSpaceReset domain, unsigned port)
 {
     switch (domain) {
     case UB_SPACE_RESET_ENTITY:
-        return p->slice->space == UB_SPACE_CFG1;
+        return s->table->space == UB_SPACE_CFG1;
     case UB_SPACE_RESET_PORT:
-        return p->port == (int)port;
+        return s->port == (int)port;
     default:
         return true;
     }
 }
 
-void ub_space_reset(UbSpace *cfg, UbSpaceReset domain, unsigned port)
+void ub_space_reset(UbSpace *space, UbSpaceReset domain, unsigned port)
 {
-    for (unsigned i = 0; i < cfg->pieces; i++) {
-        const Piece *p = &cfg->piece[i];
+    for (unsigned i = 0; i < space->slices; i++) {
+        const UbSlice *s = space->slice[i];
 
-        if (!in_domain(p, domain, port)) {
+        if (!in_domain(s, domain, port)) {
             continue;
         }
-        for (unsigned j = 0; j < p->slice->used; j++) {
-            const UbSpaceDword *d = row(p, p->base + j);
+        for (unsigned dw = 0; dw < s->table->used; dw++) {
+            const UbSpaceDword *d = slice_row(s, dw);
             uint32_t keep = domain != UB_SPACE_RESET_DEVICE && d ? d->sticky : 0;
-            uint32_t *v = &cfg->value[p->first + j];
+            uint32_t *v = &space->value[s->first + dw];
 
-            *v = (*v & keep) | (cfg->reset[p->first + j] & ~keep);
+            *v = (*v & keep) | (space->reset[s->first + dw] & ~keep);
         }
     }
 }
 
-uint32_t ub_space_read(UbSpace *cfg, uint32_t dw)
-{
-    const Piece *p = find(cfg, dw);
+/* ---- The guest's side ---- */
 
-    if (!p) {
-        return 0;
+static void slice_refresh(UbSlice *s, unsigned dw)
+{
+    if (s->ops && s->ops->refresh) {
+        s->ops->refresh(s->opaque, s, dw);
     }
-    if (cfg->ops.refresh) {
-        cfg->ops.refresh(cfg->opaque, dw, p->port, p->slice->cap);
-    }
-    return *cell(cfg->value, p, dw);
 }
 
-bool ub_space_write(UbSpace *cfg, uint32_t dw, uint32_t value, uint8_t byte_en)
+uint32_t ub_space_read(UbSpace *space, uint32_t dw)
 {
-    const Piece *p = find(cfg, dw);
-    const UbSpaceDword *d = p ? row(p, dw) : NULL;
-    uint32_t lanes = 0, old, now, trigger;
-    uint32_t *v;
+    UbSlice *s = slice_at(space, dw);
+
+    if (!s) {
+        return 0;
+    }
+    slice_refresh(s, dw - s->base);
+    return ub_slice_get(s, dw - s->base);
+}
+
+bool ub_space_write(UbSpace *space, int64_t now, uint32_t dw, uint32_t value,
+                    uint8_t byte_en)
+{
+    UbSlice *s = slice_at(space, dw);
+    const UbSpaceDword *d = s ? slice_row(s, dw - s->base) : NULL;
+    UbSliceWrite w = { .now = now };
+    uint32_t lanes = 0, old, *v;
 
     if (!d || !(d->rw | d->w1c | d->trigger)) {
         return false;
@@ -220,77 +234,170 @@ bool ub_space_write(UbSpace *cfg, uint32_t dw, uint32_t value, uint8_t byte_en)
     for (unsigned i = 0; i < 4; i++) {
         lanes |= byte_en & 1u << i ? 0xffu << 8 * i : 0;
     }
-    v = cell(cfg->value, p, dw);
+    if (d->w1c) {
+        /* Bits are cleared of the live value. */
+        slice_refresh(s, d->dw);
+    }
+    v = &space->value[s->first + d->dw];
     old = *v;
-    now = (old & ~(d->rw & lanes)) | (value & d->rw & lanes);
-    now &= ~(value & d->w1c & lanes);
-    trigger = value & d->trigger & lanes;
-    *v = now;
-    if (cfg->ops.written) {
-        cfg->ops.written(cfg->opaque, dw, p->port, p->slice->cap, now,
-                         old ^ now, trigger);
+    w.dw = d->dw;
+    w.value = (old & ~(d->rw & lanes)) | (value & d->rw & lanes);
+    w.value &= ~(value & d->w1c & lanes);
+    w.changed = old ^ w.value;
+    w.trigger = value & d->trigger & lanes;
+    *v = w.value;
+    if (s->ops && s->ops->written) {
+        s->ops->written(s->opaque, s, &w);
     }
     return true;
 }
 
-bool ub_space_set(UbSpace *cfg, uint32_t dw, uint32_t mask, uint32_t value)
+uint32_t *ub_space_state(UbSpace *space)
 {
-    const Piece *p = find(cfg, dw);
-    uint32_t *v;
-
-    if (!p) {
-        return false;
+    for (unsigned i = 0; i < space->slices; i++) {
+        for (unsigned dw = 0; dw < space->slice[i]->table->used; dw++) {
+            slice_refresh(space->slice[i], dw);
+        }
     }
-    v = cell(cfg->value, p, dw);
+    return space->value;
+}
+
+unsigned ub_space_state_words(const UbSpace *space)
+{
+    return space->words;
+}
+
+const UbSpaceDword *ub_space_dword(const UbSpace *space, uint32_t dw)
+{
+    const UbSlice *s = slice_at(space, dw);
+
+    return s ? slice_row(s, dw - s->base) : NULL;
+}
+
+/* ---- The owners' side ---- */
+
+uint32_t ub_slice_get(const UbSlice *s, unsigned dw)
+{
+    return dw < s->table->used ? s->space->value[s->first + dw] : 0;
+}
+
+static void put_bits(uint32_t *v, uint32_t mask, uint32_t value)
+{
     *v = (*v & ~mask) | (value & mask);
-    return true;
 }
 
-bool ub_space_init(UbSpace *cfg, uint32_t dw, uint32_t mask, uint32_t value)
+void ub_slice_set(UbSlice *s, unsigned dw, uint32_t mask, uint32_t value)
 {
-    const Piece *p = find(cfg, dw);
-    uint32_t *r;
-
-    if (!p) {
-        return false;
+    if (dw < s->table->used) {
+        put_bits(&s->space->value[s->first + dw], mask, value);
     }
-    r = cell(cfg->reset, p, dw);
-    *r = (*r & ~mask) | (value & mask);
-    return ub_space_set(cfg, dw, mask, value);
 }
 
-uint32_t ub_space_get(const UbSpace *cfg, uint32_t dw)
+void ub_slice_init(UbSlice *s, unsigned dw, uint32_t mask, uint32_t value)
 {
-    const Piece *p = find(cfg, dw);
-
-    return p ? *cell(cfg->value, p, dw) : 0;
-}
-
-bool ub_space_next(const UbSpace *cfg, unsigned *iter, uint32_t *base,
-                 const UbSpaceSlice **slice)
-{
-    if (*iter >= cfg->pieces) {
-        return false;
+    if (dw < s->table->used) {
+        put_bits(&s->space->reset[s->first + dw], mask, value);
+        put_bits(&s->space->value[s->first + dw], mask, value);
     }
-    *base = cfg->piece[*iter].base;
-    *slice = cfg->piece[*iter].slice;
-    (*iter)++;
-    return true;
 }
 
-uint32_t *ub_space_state(UbSpace *cfg)
+/* ---- Fields and members ---- */
+
+static uint32_t member_get(const uint8_t *p, unsigned size)
 {
-    return cfg->value;
+    uint16_t half;
+    uint32_t word;
+    uint64_t twice;
+
+    switch (size) {
+    case 1:
+        return *p;
+    case 2:
+        memcpy(&half, p, 2);
+        return half;
+    case 4:
+        memcpy(&word, p, 4);
+        return word;
+    default:
+        memcpy(&twice, p, 8);
+        return twice;
+    }
 }
 
-unsigned ub_space_state_words(const UbSpace *cfg)
+/* False: the value was too large. */
+static bool member_put(uint8_t *p, unsigned size, uint32_t value)
 {
-    return cfg->words;
+    uint32_t most = size < 4 ? (1u << 8 * size) - 1 : ~0u;
+    uint32_t word = MIN(value, most);
+    uint16_t half = word;
+    uint64_t twice = word;
+
+    switch (size) {
+    case 1:
+        *p = word;
+        break;
+    case 2:
+        memcpy(p, &half, 2);
+        break;
+    case 4:
+        memcpy(p, &word, 4);
+        break;
+    default:
+        memcpy(p, &twice, 8);
+    }
+    return value <= most;
 }
 
-const UbSpaceDword *ub_space_dword(const UbSpace *cfg, uint32_t dw)
+/* Dword and mask of element @i. */
+static uint32_t element(const UbField *f, unsigned i, unsigned *dw)
 {
-    const Piece *p = find(cfg, dw);
+    unsigned bit = f->lsb + i * f->step;
+    uint32_t ones = f->bits == 32 ? ~0u : (1u << f->bits) - 1;
 
-    return p ? row(p, dw) : NULL;
+    *dw = f->dw + bit / 32;
+    return ones << bit % 32;
+}
+
+static void put_fields(UbSlice *s, const UbField *f, unsigned n,
+                       const void *from,
+                       void (*put)(UbSlice *, unsigned, uint32_t, uint32_t))
+{
+    for (; n; n--, f++) {
+        for (unsigned i = 0; i < f->n; i++) {
+            const uint8_t *p = (const uint8_t *)from + f->at + i * f->size;
+            unsigned dw;
+            uint32_t mask = element(f, i, &dw);
+
+            put(s, dw, mask, UB_SPACE_PUT(mask, member_get(p, f->size)));
+        }
+    }
+}
+
+void ub_slice_init_fields(UbSlice *s, const UbField *fields, unsigned n,
+                          const void *from)
+{
+    put_fields(s, fields, n, from, ub_slice_init);
+}
+
+void ub_slice_set_fields(UbSlice *s, const UbField *fields, unsigned n,
+                         const void *from)
+{
+    put_fields(s, fields, n, from, ub_slice_set);
+}
+
+bool ub_slice_get_fields(const UbSlice *s, const UbField *f, unsigned n,
+                         void *to)
+{
+    bool fits = true;
+
+    for (; n; n--, f++) {
+        for (unsigned i = 0; i < f->n; i++) {
+            unsigned dw;
+            uint32_t mask = element(f, i, &dw);
+
+            fits &= member_put((uint8_t *)to + f->at + i * f->size, f->size,
+                               UB_SPACE_GET(mask, ub_slice_get(s, dw)));
+        }
+    }
+    return fits;
 }

@@ -61,7 +61,8 @@ static void end_write(UbcEnd *e, uint32_t reg, uint32_t value)
     UbRing *ring = ring_at(e, &reg);
     const uint32_t events = UBC_PORT_EVENT_LINK | UBC_PORT_EVENT_DLL_ERROR |
                             UBC_PORT_EVENT_RETRAIN | UBC_PORT_EVENT_WIDTH |
-                            UBC_PORT_EVENT_PARAM | UBC_PORT_EVENT_LANE;
+                            UBC_PORT_EVENT_PARAM | UBC_PORT_EVENT_LANE |
+                            UBC_PORT_EVENT_ERROR;
 
     if (ring) {
         if (ub_ring_reg_write(ring, reg, value)) {
@@ -155,7 +156,7 @@ void ubc_write(Ubc *ubc, uint32_t offset, uint32_t value, int64_t now)
     ubc->now = now;
     if (offset >= UBC_CFG_WINDOW &&
         offset < UBC_CFG_WINDOW + UBC_CFG_WINDOW_SIZE) {
-        ub_space_write(ubc->space, (offset - UBC_CFG_WINDOW) / 4, value, 0xf);
+        ub_space_write(ubc->space, now, (offset - UBC_CFG_WINDOW) / 4, value, 0xf);
         return;
     }
     e = end_at(ubc, offset, &reg);
@@ -180,7 +181,7 @@ void ubc_write(Ubc *ubc, uint32_t offset, uint32_t value, int64_t now)
         ubc->cfg_addr = value;
         break;
     case UBC_CFG_DATA:
-        ub_space_write(ubc->space, ubc->cfg_addr, value, 0xf);
+        ub_space_write(ubc->space, now, ubc->cfg_addr, value, 0xf);
         break;
     default:
         ubc_guest_error(ubc, -1,

@@ -435,6 +435,7 @@ static bool ubc_pci_configure(UbcPci *s, Error **errp)
     c->phy.lmsm.time_scale = s->time_scale;
     c->phy.lmsm.timeout_min = (int64_t)s->timeout_min * SCALE_MS;
     c->dll_time_scale = s->dll_time_scale;
+    c->err_severity = s->err_severity;
     c->phy.lmsm.bypass_probe = !s->probe;
     if (!s->eq) {
         c->phy.lmsm.eq_mode = 2; /* skip */
@@ -739,6 +740,7 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_UINT32("timeout-min", UbcPci, timeout_min, 500),
     DEFINE_PROP_UINT32("dll-time-scale", UbcPci, dll_time_scale, 1000),
     DEFINE_PROP_UINT32("init-credit", UbcPci, init_credit, 0),
+    DEFINE_PROP_UINT32("err-severity", UbcPci, err_severity, 0xf04fffff),
     DEFINE_PROP_STRING("clock", UbcPci, clock_name),
     DEFINE_PROP_STRING("pcap", UbcPci, pcap),
     DEFINE_PROP_BOOL("pcap-blocks", UbcPci, pcap_blocks, false),

@@ -57,6 +57,7 @@ struct UbcPci {
     uint32_t time_scale;
     uint32_t timeout_min; /* ms */
     uint32_t dll_time_scale;
+    uint32_t err_severity;
     uint32_t init_credit;
     char *fec;
     bool interleave;

@@ -17,6 +17,7 @@ void ubc_config_init(UbcConfig *cfg)
     cfg->phy = port.phy;
     cfg->dll = port.dll;
     cfg->dll_time_scale = port.dll_time_scale;
+    cfg->err_severity = port.err_severity;
 }
 
 /* ---- The ports' outside --------------------------------------------------------- */
@@ -34,9 +35,14 @@ static void on_event(void *opaque, UbPortEvent event)
         [UB_PORT_WIDTH] = UBC_PORT_EVENT_WIDTH,
         [UB_PORT_PARAM] = UBC_PORT_EVENT_PARAM,
         [UB_PORT_LANE] = UBC_PORT_EVENT_LANE,
+        [UB_PORT_ERROR] = UBC_PORT_EVENT_ERROR,
     };
     UbcEnd *e = opaque;
 
+    if (event == UB_PORT_RESET) {
+        ubc_raw_drop(e);
+        return;
+    }
     if (event != UB_PORT_LINK) {
         ubc_end_event(e, bits[event]);
         return;
@@ -140,6 +146,7 @@ static bool end_init(UbcEnd *e, Ubc *ubc, unsigned index, const char **why)
         .phy = ubc->conf.phy,
         .dll = ubc->conf.dll,
         .dll_time_scale = ubc->conf.dll_time_scale,
+        .err_severity = ubc->conf.err_severity,
     };
 
     memcpy(conf.guid, ubc->conf.guid, sizeof(conf.guid));

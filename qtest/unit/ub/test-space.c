@@ -12,49 +12,61 @@
 
 typedef struct Calls {
     unsigned writes, refreshes;
-    uint32_t dw, now, changed, trigger;
-    int port;
-    unsigned cap;
-    UbSpace *cfg;
+    UbSlice *slice;
+    UbSliceWrite last;
 } Calls;
 
-static void written(void *opaque, uint32_t dw, int port, unsigned cap,
-                    uint32_t now, uint32_t changed, uint32_t trigger)
+static void written(void *opaque, UbSlice *slice, const UbSliceWrite *w)
 {
     Calls *c = opaque;
 
     c->writes++;
-    c->dw = dw;
-    c->port = port;
-    c->cap = cap;
-    c->now = now;
-    c->changed = changed;
-    c->trigger = trigger;
+    c->slice = slice;
+    c->last = *w;
 }
 
-static void refresh(void *opaque, uint32_t dw, int port, unsigned cap)
+static void refresh(void *opaque, UbSlice *slice, unsigned dw)
 {
     Calls *c = opaque;
 
     c->refreshes++;
-    if (dw == PORT1_LINK + 0xc0) {
-        ub_space_set(c->cfg, dw, 3, 3);
+    if (dw == 0xc0) {
+        ub_slice_set(slice, dw, 3, 3);
     }
 }
 
-static const UbSpaceOps ops = { written, refresh };
+static const UbSliceOps ops = { written, refresh };
 
-static bool no_unused(const UbSpaceSlice *s)
-{
-    return g_strcmp0(s->name, "CFG1_CAP6_UB_MEM") != 0;
-}
-
+/* Every slice of the table for two ports but one, whose owner is missing. */
 static UbSpace *space(Calls *c)
 {
+    UbSpace *cfg = ub_space_new(2);
+
     memset(c, 0, sizeof(*c));
-    c->cfg = ub_space_new(2, no_unused, &ops, c);
-    g_assert_nonnull(c->cfg);
-    return c->cfg;
+    g_assert_nonnull(cfg);
+    for (int basic = 1; basic >= 0; basic--) {
+        for (unsigned i = 0; i < ub_space_slice_count; i++) {
+            const UbSpaceSlice *s = &ub_space_slices[i];
+
+            if (basic != !s->cap || !g_strcmp0(s->name, "CFG1_CAP6_UB_MEM")) {
+                continue;
+            }
+            for (unsigned p = 0; p < (s->space == UB_SPACE_PORT ? 2 : 1); p++) {
+                g_assert_nonnull(ub_space_attach(cfg, s->space, p, s->cap,
+                                                 &ops, c));
+            }
+        }
+    }
+    return cfg;
+}
+
+/* A space with the BASIC and LINK slices of its one port. */
+static UbSlice *link_slice(UbSpace **cfg, Calls *c)
+{
+    memset(c, 0, sizeof(*c));
+    *cfg = ub_space_new(1);
+    ub_space_attach(*cfg, UB_SPACE_PORT, 0, 0, NULL, NULL);
+    return ub_space_attach(*cfg, UB_SPACE_PORT, 0, UB_CAP_LINK, &ops, c);
 }
 
 /* Table 10-6 places and Table 10-5 headers, used sizes of D.1 to D.6. */
@@ -117,64 +129,203 @@ static void test_reset_values(void)
 
 static void test_access(void)
 {
+    UbSpace *cfg;
     Calls c;
-    UbSpace *cfg = space(&c);
+    UbSlice *s = link_slice(&cfg, &c);
+    const uint32_t link = 0x20100;
 
     /* RW by bytes; the callback says what changed. */
-    g_assert_true(ub_space_write(cfg, PORT1_LINK + 0x68, 0x11223344, 0x2));
-    g_assert_cmphex(ub_space_get(cfg, PORT1_LINK + 0x68), ==, 0x3340);
+    g_assert_true(ub_space_write(cfg, 77, link + 0x68, 0x11223344, 0x2));
+    g_assert_cmphex(ub_slice_get(s, 0x68), ==, 0x3340);
     g_assert_cmpint(c.writes, ==, 1);
-    g_assert_cmpint(c.port, ==, 1);
-    g_assert_cmpint(c.cap, ==, 1);
-    g_assert_cmphex(c.changed, ==, 0x3300);
+    g_assert_true(c.slice == s);
+    g_assert_cmphex(c.last.dw, ==, 0x68);
+    g_assert_cmpint(c.last.now, ==, 77);
+    g_assert_cmphex(c.last.value, ==, 0x3340);
+    g_assert_cmphex(c.last.changed, ==, 0x3300);
     /* RO and undefined: no effect, no error. */
-    g_assert_false(ub_space_write(cfg, PORT1_LINK + 0xa0, ~0u, 0xf));
-    g_assert_false(ub_space_write(cfg, PORT1_LINK + 0xff, ~0u, 0xf));
-    g_assert_cmphex(ub_space_read(cfg, PORT1_LINK + 0xff), ==, 0);
+    g_assert_false(ub_space_write(cfg, 77, link + 0xa0, ~0u, 0xf));
+    g_assert_false(ub_space_write(cfg, 77, link + 0xff, ~0u, 0xf));
+    g_assert_cmphex(ub_space_read(cfg, link + 0xff), ==, 0);
     g_assert_cmpint(c.writes, ==, 1);
     /* Write 1 to act: reads 0, its neighbours are kept. */
-    ub_space_write(cfg, PORT1_LINK + 0x90, 0x80010105, 0xf);
-    g_assert_cmphex(c.trigger, ==, 0x80000000);
-    g_assert_cmphex(ub_space_get(cfg, PORT1_LINK + 0x90), ==, 0x00010105);
-    /* W1C. */
-    ub_space_set(cfg, PORT1_LINK + 0x100 + 0x5, ~0u, 0xa5a5);
-    ub_space_write(cfg, PORT1_LINK + 0x100 + 0x5, 0xa500, 0xf);
-    g_assert_cmphex(ub_space_get(cfg, PORT1_LINK + 0x100 + 0x5), ==, 0x00a5);
+    ub_space_write(cfg, 77, link + 0x90, 0x80010105, 0xf);
+    g_assert_cmphex(c.last.trigger, ==, 0x80000000);
+    g_assert_cmphex(ub_slice_get(s, 0x90), ==, 0x00010105);
     /* Live status. */
-    g_assert_cmphex(ub_space_read(cfg, PORT1_LINK + 0xc0), ==, 3);
+    g_assert_cmphex(ub_space_read(cfg, link + 0xc0), ==, 3);
+    /* Beyond the slice an owner reads 0 and writes nothing. */
+    g_assert_cmphex(ub_slice_get(s, 0xc7), ==, 0);
+    ub_slice_set(s, 0xc7, ~0u, ~0u);
+    ub_slice_init(s, 0x100, ~0u, ~0u);
+    g_assert_cmphex(ub_slice_get(s, 0xc7), ==, 0);
+    ub_space_free(cfg);
+}
+
+static void refresh_count(void *opaque, UbSlice *slice, unsigned dw)
+{
+    ub_slice_set(slice, dw, ~0u, 0xa5a5);
+}
+
+/* Writing 1 clears bits of the value that a read would have given. */
+static void test_clear_live(void)
+{
+    static const UbSliceOps live = { NULL, refresh_count };
+    UbSpace *cfg = ub_space_new(1);
+    UbSlice *s;
+
+    ub_space_attach(cfg, UB_SPACE_PORT, 0, 0, NULL, NULL);
+    s = ub_space_attach(cfg, UB_SPACE_PORT, 0, UB_CAP_LINK_LOG, &live, NULL);
+    g_assert_true(ub_space_write(cfg, 77, 0x20205, 0xa500, 0xf));
+    g_assert_cmphex(ub_slice_get(s, 5), ==, 0x00a5);
+    ub_space_free(cfg);
+}
+
+/* A slice exists if and only if it has an owner, and the bitmap says so. */
+static void test_attach(void)
+{
+    UbSpace *cfg = ub_space_new(2);
+    UbSlice *s;
+
+    /* BASIC first, once, and only of ports and slices that there are. */
+    g_assert_null(ub_space_attach(cfg, UB_SPACE_PORT, 1, UB_CAP_LINK, NULL,
+                                  NULL));
+    g_assert_nonnull(ub_space_attach(cfg, UB_SPACE_PORT, 1, 0, NULL, NULL));
+    g_assert_null(ub_space_attach(cfg, UB_SPACE_PORT, 1, 0, NULL, NULL));
+    g_assert_null(ub_space_attach(cfg, UB_SPACE_PORT, 2, 0, NULL, NULL));
+    g_assert_null(ub_space_attach(cfg, UB_SPACE_CFG0, 1, 0, NULL, NULL));
+    g_assert_null(ub_space_attach(cfg, UB_SPACE_PORT, 1, 3, NULL, NULL));
+    g_assert_cmphex(ub_space_read(cfg, 0x20000), ==, 0);
+    g_assert_cmphex(ub_space_read(cfg, 0x30000), ==, 0x11 << 4);
+    g_assert_cmphex(ub_space_read(cfg, 0x30001), ==, 0);
+    s = ub_space_attach(cfg, UB_SPACE_PORT, 1, UB_CAP_LINK, NULL, NULL);
+    g_assert_nonnull(s);
+    g_assert_null(ub_space_attach(cfg, UB_SPACE_PORT, 1, UB_CAP_LINK, NULL,
+                                  NULL));
+    g_assert_cmphex(ub_space_read(cfg, 0x30001), ==, 1 << 1);
+    g_assert_nonnull(ub_space_attach(cfg, UB_SPACE_PORT, 1, UB_CAP_PORT_VD,
+                                     NULL, NULL));
+    g_assert_cmphex(ub_space_read(cfg, 0x30001 + 240 / 32), ==, 1u << 16);
+    /* The bitmap outlives a reset, storage does not. */
+    ub_space_write(cfg, 77, PORT1_LINK + 0x68, 0x99, 0xf);
+    ub_space_reset(cfg, UB_SPACE_RESET_DEVICE, 0);
+    g_assert_cmphex(ub_space_read(cfg, 0x30001), ==, 1 << 1);
+    g_assert_cmphex(ub_slice_get(s, 0x68), ==, 0x40);
+    ub_space_free(cfg);
+}
+
+typedef struct Members {
+    bool flag;
+    uint8_t byte, nibbles[10];
+    uint16_t half, halves[16];
+    uint32_t word;
+    uint64_t twice;
+    uint8_t lanes[8];
+} Members;
+
+static const UbField fields[] = {
+    UB_FIELD(Members, flag, UB_LINK_DL_CFG_DW0, RXBUF_VL_SHARE_CFG),
+    UB_FIELD(Members, byte, UB_LINK_DL_CFG_DW9, FLOW_CTRL_SIZE_CFG),
+    UB_FIELD(Members, half, UB_LINK_DL_CFG_DW10, RETRY_BUF_DEPTH),
+    UB_FIELD(Members, twice, UB_LINK_DL_RETRY_CFG, WAIT_RETRY_ACK_TIMEOUT_L),
+    UB_FIELD(Members, word, UB_LINK_DL_CFG_DW1, CTRL_CREDIT_GRAIN_SIZE_CFG_0),
+    UB_FIELD_ARRAY(Members, nibbles, UB_LINK_PHY_CTL_6, 4),
+    UB_FIELD_ARRAY(Members, halves, UB_LINK_DL_CREDIT, 16),
+    /* every other nibble */
+    { UB_LINK_DL_CFG_DW2, 4, 4, 8, 8, offsetof(Members, lanes), 1 },
+};
+
+static void test_fields(void)
+{
+    UbSpace *cfg;
+    Calls c;
+    UbSlice *s = link_slice(&cfg, &c);
+    const Members in = {
+        .flag = true, .byte = 0xab, .half = 0xcdef, .word = 0x12345678,
+        .twice = 0x89abcdef, .nibbles = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 },
+        .halves = { [0] = 0x1111, [1] = 0x2222, [15] = 0xffff },
+        .lanes = { 1, 2, 3, 4, 5, 6, 7, 8 },
+    };
+    Members out;
+
+    memset(&out, 0xee, sizeof(out));
+    ub_slice_set(s, UB_LINK_DL_CFG_DW0, ~0u, 0);
+    ub_slice_set(s, UB_LINK_DL_CFG_DW2, ~0u, 0x0f0f0f0f);
+    ub_slice_set_fields(s, fields, G_N_ELEMENTS(fields), &in);
+    g_assert_cmphex(ub_slice_get(s, 0x40), ==, 0x00010000);
+    g_assert_cmphex(ub_slice_get(s, 0x41), ==, 0x12345678);
+    g_assert_cmphex(ub_slice_get(s, 0x42), ==, 0x4f3f2f1f);
+    g_assert_cmphex(ub_slice_get(s, 0x43) & 0xf0f0f0f0, ==, 0x80706050);
+    g_assert_cmphex(ub_slice_get(s, 0x49), ==, 0x01ab00ff);
+    g_assert_cmphex(ub_slice_get(s, 0x4a), ==, 0xcdef);
+    g_assert_cmphex(ub_slice_get(s, 0x60), ==, 0x22221111);
+    g_assert_cmphex(ub_slice_get(s, 0x67), ==, 0xffff0000);
+    g_assert_cmphex(ub_slice_get(s, 0x68), ==, 0x89abcdef);
+    g_assert_cmphex(ub_slice_get(s, 0x95), ==, 0x87654321);
+    g_assert_cmphex(ub_slice_get(s, 0x96), ==, 0xa9);
+    g_assert_true(ub_slice_get_fields(s, fields, G_N_ELEMENTS(fields), &out));
+    g_assert_true(out.flag == in.flag && out.byte == in.byte &&
+                  out.half == in.half && out.word == in.word &&
+                  out.twice == in.twice);
+    g_assert_cmpmem(out.nibbles, 10, in.nibbles, 10);
+    g_assert_cmpmem(out.halves, 32, in.halves, 32);
+    g_assert_cmpmem(out.lanes, 8, in.lanes, 8);
+    /* 20 bits into 16: said, and as near as can be. */
+    ub_slice_set(s, UB_LINK_DL_CFG_DW10, ~0u, 0x10001);
+    g_assert_false(ub_slice_get_fields(s, fields, G_N_ELEMENTS(fields), &out));
+    g_assert_cmphex(out.half, ==, 0xffff);
+    /* Set is for now, init for after resets, too. */
+    ub_space_reset(cfg, UB_SPACE_RESET_DEVICE, 0);
+    g_assert_cmphex(ub_slice_get(s, 0x95), ==, 0);
+    ub_slice_init_fields(s, fields, G_N_ELEMENTS(fields), &in);
+    ub_space_reset(cfg, UB_SPACE_RESET_DEVICE, 0);
+    g_assert_cmphex(ub_slice_get(s, 0x95), ==, 0x87654321);
     ub_space_free(cfg);
 }
 
 static void test_reset_domains(void)
 {
-    const uint32_t record = 0x31500; /* PORT1 PORT_ERR_RECORD */
-    uint32_t sticky = 0;
     Calls c;
-    UbSpace *cfg = space(&c);
+    UbSpace *cfg = ub_space_new(2);
+    UbSlice *cfg0 = ub_space_attach(cfg, UB_SPACE_CFG0, 0, 0, &ops, &c);
+    UbSlice *cfg1 = ub_space_attach(cfg, UB_SPACE_CFG1, 0, 0, &ops, &c);
+    UbSlice *basic[2], *link[2], *err = NULL;
+    uint32_t sticky = 0;
+    unsigned at = 0;
 
-    g_assert_true(ub_space_init(cfg, 0x30009, 0xffff, 1)); /* Port Index 1 */
-    ub_space_write(cfg, PORT1_LINK + 0x68, 0x99, 0xf);
-    ub_space_write(cfg, PORT1_LINK - 0x10000 + 0x68, 0x98, 0xf);
-    ub_space_write(cfg, 0x1a, 0x1234, 0xf); /* CFG0 Primary CNA */
-    for (unsigned dw = 1; dw < 0x1e; dw++) {
-        const UbSpaceDword *d = ub_space_dword(cfg, record + dw);
+    for (unsigned p = 0; p < 2; p++) {
+        basic[p] = ub_space_attach(cfg, UB_SPACE_PORT, p, 0, &ops, &c);
+        link[p] = ub_space_attach(cfg, UB_SPACE_PORT, p, UB_CAP_LINK, &ops, &c);
+        err = ub_space_attach(cfg, UB_SPACE_PORT, p, UB_CAP_PORT_ERR, &ops, &c);
+    }
+    ub_slice_init(basic[1], UB_PORT_INFO, UB_PORT_INFO__PORT_INDEX, 1);
+    ub_space_write(cfg, 77, PORT1_LINK + 0x68, 0x99, 0xf);
+    ub_space_write(cfg, 77, PORT1_LINK - 0x10000 + 0x68, 0x98, 0xf);
+    ub_space_write(cfg, 77, 0x1a, 0x1234, 0xf); /* CFG0 Primary CNA */
+    for (unsigned dw = 1; dw < 0x1e && !sticky; dw++) {
+        const UbSpaceDword *d = ub_space_dword(cfg, 0x31500 + dw);
 
         if (d && d->sticky) {
-            sticky = record + dw;
-            ub_space_set(cfg, sticky, d->sticky, ~0u);
-            break;
+            at = dw;
+            sticky = d->sticky;
+            ub_slice_set(err, dw, sticky, ~0u);
         }
     }
     g_assert_cmphex(sticky, !=, 0);
+    ub_slice_set(cfg1, 0x10, ~0u, 77);
     ub_space_reset(cfg, UB_SPACE_RESET_PORT, 1);
-    g_assert_cmphex(ub_space_get(cfg, 0x30009), ==, 1);
-    g_assert_cmphex(ub_space_get(cfg, PORT1_LINK + 0x68), ==, 0x40);
-    g_assert_cmphex(ub_space_get(cfg, PORT1_LINK - 0x10000 + 0x68), ==, 0x98);
-    g_assert_cmphex(ub_space_get(cfg, 0x1a), ==, 0x1234);
-    g_assert_cmphex(ub_space_get(cfg, sticky), !=, 0);
+    g_assert_cmphex(ub_slice_get(basic[1], 9), ==, 1);
+    g_assert_cmphex(ub_slice_get(link[1], 0x68), ==, 0x40);
+    g_assert_cmphex(ub_slice_get(link[0], 0x68), ==, 0x98);
+    g_assert_cmphex(ub_slice_get(cfg0, 0x1a), ==, 0x1234);
+    g_assert_cmphex(ub_slice_get(err, at), ==, sticky);
+    g_assert_cmphex(ub_slice_get(cfg1, 0x10), ==, 77);
+    ub_space_reset(cfg, UB_SPACE_RESET_ENTITY, 0);
+    g_assert_cmphex(ub_slice_get(cfg1, 0x10), !=, 77);
+    g_assert_cmphex(ub_slice_get(cfg0, 0x1a), ==, 0x1234);
     ub_space_reset(cfg, UB_SPACE_RESET_DEVICE, 0);
-    g_assert_cmphex(ub_space_get(cfg, 0x1a), ==, 0);
-    g_assert_cmphex(ub_space_get(cfg, sticky), ==, 0);
+    g_assert_cmphex(ub_slice_get(cfg0, 0x1a), ==, 0);
+    g_assert_cmphex(ub_slice_get(err, at), ==, 0);
     ub_space_free(cfg);
 }
 
@@ -193,17 +344,20 @@ static void test_table(void)
             g_assert_cmphex((d->rw | d->w1c) & d->trigger, ==, 0);
         }
     }
-    g_assert_null(ub_space_new(0, NULL, &ops, NULL));
-    g_assert_null(ub_space_new(9, NULL, &ops, NULL));
+    g_assert_null(ub_space_new(0));
+    g_assert_null(ub_space_new(9));
 }
 
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/ub/cfg/places", test_places);
-    g_test_add_func("/ub/cfg/reset-values", test_reset_values);
-    g_test_add_func("/ub/cfg/access", test_access);
-    g_test_add_func("/ub/cfg/reset-domains", test_reset_domains);
-    g_test_add_func("/ub/cfg/table", test_table);
+    g_test_add_func("/ub/space/places", test_places);
+    g_test_add_func("/ub/space/reset-values", test_reset_values);
+    g_test_add_func("/ub/space/access", test_access);
+    g_test_add_func("/ub/space/clear-live", test_clear_live);
+    g_test_add_func("/ub/space/attach", test_attach);
+    g_test_add_func("/ub/space/fields", test_fields);
+    g_test_add_func("/ub/space/reset-domains", test_reset_domains);
+    g_test_add_func("/ub/space/table", test_table);
     return g_test_run();
 }
