@@ -24,7 +24,7 @@ typedef struct Prop {
 } Prop;
 
 #define PPM(action, text)                                               \
-    { text "-ppm", offsetof(RdmaFault, ppm[RDMA_FAULT_##action]), false, \
+    { text "-ppm", offsetof(CoreFaultPlan, ppm[CORE_FAULT_##action]), false, \
       0, 1000000, "frames per million that suffer: " text }
 
 static const Field fields[] = {
@@ -33,28 +33,28 @@ static const Field fields[] = {
     PPM(REORDER, "reorder"),
     PPM(CORRUPT, "corrupt"),
     PPM(DELAY, "delay"),
-    { "seed", offsetof(RdmaFault, seed), false, 0, UINT32_MAX,
+    { "seed", offsetof(CoreFaultPlan, seed), false, 0, UINT32_MAX,
       "seed of the random sequence" },
-    { "nth", offsetof(RdmaFault, nth), true, 0, UINT64_MAX,
+    { "nth", offsetof(CoreFaultPlan, nth), true, 0, UINT64_MAX,
       "number of the frame, from 1, that suffers the action; 0 = none" },
-    { "every", offsetof(RdmaFault, every), true, 0, UINT64_MAX,
+    { "every", offsetof(CoreFaultPlan, every), true, 0, UINT64_MAX,
       "and each that many frames after it; 0 = no other" },
-    { "action", offsetof(RdmaFault, nth_action), false, 0,
-      RDMA_FAULT_NUM - 1,
+    { "action", offsetof(CoreFaultPlan, nth_action), false, 0,
+      CORE_FAULT_NUM - 1,
       "0 none, 1 drop, 2 duplicate, 3 reorder, 4 corrupt, 5 delay" },
-    { "reorder-depth", offsetof(RdmaFault, reorder_depth), false, 1, 64,
+    { "reorder-depth", offsetof(CoreFaultPlan, reorder_depth), false, 1, 64,
       "frames that overtake a reordered one" },
-    { "delay-us", offsetof(RdmaFault, delay_us), false, 0, UINT32_MAX,
+    { "delay-us", offsetof(CoreFaultPlan, delay_us), false, 0, UINT32_MAX,
       "how long a delayed frame is held" },
 };
-QEMU_BUILD_BUG_ON(sizeof(RdmaFaultAction) != sizeof(uint32_t));
+QEMU_BUILD_BUG_ON(sizeof(CoreFaultAction) != sizeof(uint32_t));
 
 static void prop_get(Object *obj, Visitor *v, const char *name, void *opaque,
                      Error **errp)
 {
     const Prop *p = opaque;
     RdmaDev *dev = p->dev(obj);
-    RdmaFault f = { 0 };
+    CoreFaultPlan f = { 0 };
     const void *at = (const char *)&f + p->field->off;
     uint64_t val;
 
@@ -70,7 +70,7 @@ static void prop_set(Object *obj, Visitor *v, const char *name, void *opaque,
 {
     const Prop *p = opaque;
     RdmaDev *dev = p->dev(obj);
-    RdmaFault f;
+    CoreFaultPlan f;
     void *at = (char *)&f + p->field->off;
     uint64_t val;
 

@@ -142,12 +142,16 @@ typedef struct RdmaConfig {
     uint8_t log_qps, log_cqs, log_srqs, log_mrs;
     bool qpn_wrap;          /* compare packet QPNs modulo the table size */
 
-    /* Packet buffers of the requester, device wide (RDMA table 3.19). */
+    /* Packet buffers of the requester (RDMA table 3.19), in use up to: */
     uint32_t swpb_packets;  /* 512 Send/Write packets unacknowledged */
     uint32_t swpb_units;    /* 4096 units of 32 bytes of their payload */
     uint32_t rpb_packets;   /* 512 Read/atomic requests */
     uint32_t reb_entries;   /* 16384 scatter entries of Reads */
-    uint32_t max_wqes;      /* decoded WQEs in flight, 8192 */
+    bool shared_buffers;    /* (live) one set for the device, as documented,
+                             * where a QP without answers stops the others;
+                             * false: one for each QP */
+    uint32_t max_wqes;      /* decoded WQEs in flight, 8192; a QP that has
+                             * none may always have one */
 
     RdmaAckReq ack_req;     /* (live) ALL */
     bool ack_coalesce;      /* (live) one ACK per burst of input; true */
@@ -163,6 +167,8 @@ typedef struct RdmaConfig {
     bool qkey_zero_any;     /* (live) a QP with Q_Key 0 takes any; false */
     bool pkey_check;        /* (live) compare incoming P_Keys; true */
     bool accept_any_ip;     /* (live) take packets for any address; false */
+    bool source_check;      /* (live) a connected QP takes packets from the
+                             * address of its peer alone; true */
     bool len_nak_op;        /* (live) Send too long: NAK remote operational
                              * (seed), else invalid request (IB); true */
     RdmaGrh ud_grh;         /* area in front of a received datagram; IB */
@@ -174,9 +180,12 @@ typedef struct RdmaConfig {
     uint32_t loss_timeout_us;   /* (live) for QPs with timeout code 0; 0 = no
                                  * timer */
     uint32_t lid_net;       /* (live) IPv4 network of LIDs, 10.76.0.0 */
-    uint32_t err_repoll_us; /* (live) QPs in ERR: look again for posted
-                             * WQEs; 0 = only when kicked */
-    uint32_t time_scale;    /* (live) multiplies all transport timers; 1 */
+    uint32_t err_repoll_us; /* (live) QPs in ERR with a receive queue of
+                             * their own: look again for posted WQEs, ever
+                             * more seldom, until a second has passed without
+                             * one; 0 = only when kicked */
+    uint32_t time_scale;    /* (live) multiplies all transport timers, to 11
+                             * days at most; 1 */
 } RdmaConfig;
 
 void rdma_config_init(RdmaConfig *cfg);
@@ -244,6 +253,8 @@ typedef struct RdmaPort {
 const RdmaPort *rdma_port(const RdmaDev *dev);
 /* Replace it.  A change of addresses is announced by gratuitous ARP. */
 void rdma_port_set(RdmaDev *dev, const RdmaPort *port);
+/* Link down drops everything both ways; up announces the addresses. */
+void rdma_link_set(RdmaDev *dev, bool up);
 
 /*
  * LID <-> IPv4: lid_net | LID for unicast LIDs; the permissive LID is
@@ -272,6 +283,7 @@ void rdma_mcast_clear(RdmaDev *dev, const uint8_t mgid[16]);
     X(tx_dropped) X(rx_short) X(rx_bad_ip) X(rx_bad_udp)                \
     X(rx_bad_icrc) X(rx_bad_bth) X(rx_not_ours) X(rx_no_qp)             \
     X(rx_qp_state) X(rx_opcode) X(rx_pkey) X(rx_qkey) X(rx_no_wqe)      \
+    X(rx_source)                                                        \
     X(rx_duplicate) X(rx_out_of_sequence) X(rx_ghost) X(rx_length)      \
     X(ack_tx) X(ack_rx) X(nak_seq_tx) X(nak_seq_rx) X(nak_inv_tx)       \
     X(nak_inv_rx) X(nak_access_tx) X(nak_access_rx) X(nak_op_tx)        \

@@ -14,7 +14,7 @@
 typedef RdmaDev *RdmaDevOf(Object *obj);
 
 /*
- * Add <prefix>fault-{in,out}-<field of RdmaFault> to @klass, readable and
+ * Add <prefix>fault-{in,out}-<field of CoreFaultPlan> to @klass, readable and
  * writable at run time (QMP qom-get, qom-set).
  */
 void rdma_fault_props(ObjectClass *klass, const char *prefix,

@@ -15,6 +15,7 @@
 #include "core/bytes.h"
 #include "core/crc32.h"
 #include "core/inet.h"
+#include "core/serial.h"
 
 #define ROCE_UDP_PORT      4791
 #define ROCE_ETH_BYTES     14
@@ -190,12 +191,17 @@ int64_t roce_rnr_ns(unsigned code);
 
 static inline uint32_t psn_add(uint32_t a, uint32_t n)
 {
-    return (a + n) & 0xffffff;
+    return serial_add(a, n, 24);
+}
+/* Going forward from @b to @a, 0 .. 2^24 - 1. */
+static inline uint32_t psn_ahead(uint32_t a, uint32_t b)
+{
+    return serial_ahead(a, b, 24);
 }
 /* Signed distance a - b, -2^23 .. 2^23 - 1. */
 static inline int32_t psn_diff(uint32_t a, uint32_t b)
 {
-    return (int32_t)((a - b) << 8) >> 8;
+    return serial_diff(a, b, 24);
 }
 
 /* ---- ICRC ---- */

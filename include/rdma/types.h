@@ -185,11 +185,11 @@ struct RdmaWqe {
     /* ---- below: the core's, a personality leaves it alone ---- */
     uint32_t length;        /* bytes of the message */
     uint32_t first_psn, last_psn;
-    uint32_t seq;           /* order number of the message in its QP */
+    /* What it has entered into the accounts of the packet buffers. */
+    uint32_t held_packets, held_units;
     uint8_t state;
     uint8_t status;
     bool has_psn;
-    bool held;              /* counts against the packet buffers */
     RdmaWqe *next;
     union {
         RdmaSge sge[RDMA_MAX_SGE];

@@ -11,7 +11,7 @@
 
 #include "core/bytes.h"
 #include "rdma/mthca.h"
-#include "rdma/res.h"
+#include "rdma/objects.h"
 
 #include "icm.h"
 

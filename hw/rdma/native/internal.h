@@ -10,7 +10,7 @@
 
 #include "core/bytes.h"
 #include "rdma/native.h"
-#include "rdma/res.h"
+#include "rdma/objects.h"
 
 #define PAGE 4096u
 #define LOG_EQ_MAX 22u          /* log2 of entries, of a CQ as well */

@@ -1,7 +1,7 @@
 /*
- * Requester, receiving side (seed: RequesterRecvControl, RDMA §3.4.5).
+ * Requester, receiving side (RDMA §3.4.5).
  *
- * UPSN, RPSN and NPSN are the seed's names: oldest unacknowledged, received,
+ * UPSN, RPSN and NPSN are the document's names: oldest unacknowledged, received,
  * next to send.  A response outside [UPSN, NPSN) is dropped.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -26,39 +26,15 @@ static void progress(RdmaQp *qp, uint32_t upsn)
     req_arm_loss(qp);
 }
 
-void comp_bad_head(RdmaQp *qp)
-{
-    Requester *r = &qp->req;
-
-    while (r->head && r->head->state == WQE_BAD) {
-        RdmaWqe *w = r->head;
-        RdmaStatus status = w->status;
-
-        wqe_complete(qp, w, status);
-        if (status == RDMA_WC_SUCCESS) {
-            continue;
-        }
-        if (!is_rc(qp) && qp->dev->cfg.sqe) {
-            qp_set_state(qp, RDMA_QPS_SQE, "send error");
-            if (qp->dev->cfg.pers->qp_changed) {
-                qp->dev->cfg.pers->qp_changed(qp->dev->cfg.pers_opaque, qp);
-            }
-        } else {
-            qp_error(qp, "RDMA §3.4.5.1.5: bad request");
-        }
-        return;
-    }
-}
-
 /* The oldest WQE is done up to its end. */
 static void finish_head(RdmaQp *qp)
 {
     RdmaWqe *w = qp->req.head;
     uint32_t end = psn_add(w->last_psn, 1);
 
-    wqe_complete(qp, w, RDMA_WC_SUCCESS);
+    wqe_complete_head(qp, RDMA_WC_SUCCESS);
     progress(qp, end);
-    comp_bad_head(qp);
+    wqe_complete_done(qp);
     qp_run(qp);                 /* fence, Read limit */
 }
 
@@ -77,12 +53,10 @@ static bool release_before(RdmaQp *qp, uint32_t psn)
         if (wqe_is_rd(w)) {
             return true;
         }
-        if (w->state == WQE_BAD || psn_diff(psn, w->last_psn) <= 0) {
-            wqe_hold_from(qp, w, r->upsn, true);
-            if (psn_diff(r->npsn, psn) > 0) {
-                wqe_hold_from(qp, w, psn, false);
-            }
+        if (w->state == WQE_DONE || psn_diff(psn, w->last_psn) <= 0) {
             progress(qp, psn);
+            wqe_drop(qp, w);
+            wqe_hold(qp, w);
             return false;
         }
         finish_head(qp);
@@ -104,10 +78,10 @@ static void lost_response(RdmaQp *qp, uint32_t psn)
 }
 
 /* The oldest request failed at the peer. */
-static void fatal(RdmaQp *qp, RdmaStatus status, const char *cause)
+static void fatal_end(RdmaQp *qp, RdmaStatus status, const char *cause)
 {
     if (qp->req.head && qp->req.head->has_psn) {
-        wqe_complete(qp, qp->req.head, status);
+        wqe_complete_head(qp, status);
     }
     qp_error(qp, cause);
 }
@@ -135,7 +109,7 @@ static void rx_rnr(RdmaQp *qp, uint32_t psn, unsigned code)
     }
     if (qp->attr.rnr_retry != 7) {
         if (!r->rnr_left) {
-            fatal(qp, RDMA_WC_RNR_RETRY_EXC, "RNR retries exhausted");
+            fatal_end(qp, RDMA_WC_RNR_RETRY_EXC, "RNR retries exhausted");
             return;
         }
         r->rnr_left--;
@@ -143,7 +117,7 @@ static void rx_rnr(RdmaQp *qp, uint32_t psn, unsigned code)
     r->rnr_wait = true;
     r->retx = false;
     qp->loss_at = NEVER;
-    qp->rnr_at = dev->now + roce_rnr_ns(code) * MAX(dev->cfg.time_scale, 1);
+    qp->rnr_at = dev->now + dev_scaled(dev, roce_rnr_ns(code));
     qp_timer_update(qp);
 }
 
@@ -189,21 +163,16 @@ static void rx_nak(RdmaQp *qp, uint32_t psn, unsigned code)
             req_arm_loss(qp);
         } else {
             c->retry_exceeded++;
-            fatal(qp, RDMA_WC_RETRY_EXC, "sequence NAKs, retries exhausted");
+            fatal_end(qp, RDMA_WC_RETRY_EXC, "sequence NAKs, retries exhausted");
         }
         return;
     }
-    if (lost) {
-        /*
-         * A Read before the failed request has no answer and will get none:
-         * the peer is in error (RDMA §3.4.5.1.3.3).
-         */
-        while (r->head && r->head->has_psn &&
-               psn_diff(psn, r->head->last_psn) > 0) {
-            wqe_complete(qp, r->head, RDMA_WC_FLUSH);
-        }
-    }
-    fatal(qp, end[code].status, end[code].cause);
+    /*
+     * If a Read before the failed request has no answer, it will get none: the
+     * peer is in error (RDMA §3.4.5.1.3.3).  As the oldest it then bears the
+     * error, for no completion may be flushed before the one that says why.
+     */
+    fatal_end(qp, end[code].status, end[code].cause);
 }
 
 /* Read response and atomic acknowledge. */
@@ -229,7 +198,7 @@ static void rx_data(RdmaQp *qp, const RxPacket *pkt)
         return;
     }
     if (!wqe_is_rd(w) || atomic != (w->opcode != RDMA_OP_READ)) {
-        fatal(qp, RDMA_WC_BAD_RESP, "response does not fit the request");
+        fatal_end(qp, RDMA_WC_BAD_RESP, "response does not fit the request");
         return;
     }
     if (psn_diff(psn, w->first_psn) < 0) {
@@ -249,14 +218,14 @@ static void rx_data(RdmaQp *qp, const RxPacket *pkt)
          */
         if (last != !!(pkt->op->flags & ROCE_F_LAST) || pkt->paylen != want) {
             bad = pkt->paylen > want;
-            fatal(qp, bad ? RDMA_WC_LOC_LEN : RDMA_WC_BAD_RESP,
+            fatal_end(qp, bad ? RDMA_WC_LOC_LEN : RDMA_WC_BAD_RESP,
                   "Read response of a wrong length");
             return;
         }
         bad = sge_scatter(qp, w->sge, w->num_sge, off, pkt->payload, want);
     }
     if (bad) {
-        fatal(qp, RDMA_WC_LOC_PROT, "response cannot be stored");
+        fatal_end(qp, RDMA_WC_LOC_PROT, "response cannot be stored");
         return;
     }
     if (psn == w->last_psn) {

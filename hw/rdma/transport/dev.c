@@ -22,6 +22,7 @@ void rdma_config_init(RdmaConfig *cfg)
         .qkey_check = true,
         .pkey_check = true,
         .len_nak_op = true,
+        .source_check = true,
         .ud_grh = RDMA_GRH_IB,
         .icrc = true,
         .icrc_check = true,
@@ -48,20 +49,21 @@ RdmaDev *rdma_new(const RdmaConfig *cfg)
     dev->mcast = g_ptr_array_new();
     dev->tx_buf = g_malloc(TX_BATCH * (RDMA_TX_HEADROOM + FRAME_MAX));
     dev->port.link_up = true;
+    dev->path_gen = 1;
     return dev;
 }
 
-static void qp_drop(void *opaque, void *qp)
+static void drop_qp(void *opaque, void *qp)
 {
     rdma_qp_destroy(opaque, qp);
 }
 
-static void cq_drop(void *opaque, void *cq)
+static void drop_cq(void *opaque, void *cq)
 {
     rdma_cq_destroy(opaque, cq);
 }
 
-static void srq_drop(void *opaque, void *srq)
+static void drop_srq(void *opaque, void *srq)
 {
     rdma_srq_destroy(opaque, srq);
 }
@@ -69,9 +71,10 @@ static void srq_drop(void *opaque, void *srq)
 void rdma_reset(RdmaDev *dev)
 {
     mcast_reset(dev);
-    core_table_foreach(&dev->qps, qp_drop, dev);
-    core_table_foreach(&dev->cqs, cq_drop, dev);
-    core_table_foreach(&dev->srqs, srq_drop, dev);
+    core_table_foreach(&dev->qps, drop_qp, dev);
+    core_table_foreach(&dev->cqs, drop_cq, dev);
+    core_table_foreach(&dev->srqs, drop_srq, dev);
+    memset(&dev->held, 0, sizeof(dev->held));
     for (uint32_t i = 0; i <= dev->mr_mask / CORE_TABLE_PAGE; i++) {
         g_clear_pointer(&dev->mr_page[i], g_free);
     }
@@ -81,14 +84,8 @@ void rdma_reset(RdmaDev *dev)
     dev->tx_n = 0;
     dev->tx_used = 0;
     dev->loop_head = dev->loop_tail = 0;
-    for (int i = 0; i < 2; i++) {
-        FaultState *f = i ? &dev->fault_out : &dev->fault_in;
-
-        for (int k = 0; f->hold && k < FAULT_HELD; k++) {
-            f->hold[k].used = false;
-        }
-        f->held = 0;
-    }
+    core_fault_drop(&dev->fault_in);
+    core_fault_drop(&dev->fault_out);
 }
 
 void rdma_free(RdmaDev *dev)
@@ -97,13 +94,13 @@ void rdma_free(RdmaDev *dev)
         return;
     }
     rdma_reset(dev);
-    fault_reset(&dev->fault_in);
-    fault_reset(&dev->fault_out);
+    core_fault_free(&dev->fault_in);
+    core_fault_free(&dev->fault_out);
     core_table_free(&dev->qps);
     core_table_free(&dev->cqs);
     core_table_free(&dev->srqs);
     g_free(dev->mr_page);
-    g_free(dev->heap);
+    core_timers_free(&dev->timers);
     g_ptr_array_free(dev->wqe_blocks, true);
     g_ptr_array_free(dev->mcast, true);
     g_free(dev->tx_buf);
@@ -136,22 +133,59 @@ void rdma_port_set(RdmaDev *dev, const RdmaPort *port)
     dev->path_gen++;
     if (moved) {
         net_announce(dev);
-        if (dev_ops(dev)->kick) {
-            dev_ops(dev)->kick(dev->cfg.ops_opaque);
-        }
+        dev_kick(dev);
     }
 }
 
-void rdma_rule(RdmaDev *dev, const char *rule, const char *text,
-               uint32_t qpn)
+void rdma_link_set(RdmaDev *dev, bool up)
 {
-    dev->cnt.broken_rules++;
-    if (dev_ops(dev)->log) {
-        dev_ops(dev)->log(dev->cfg.ops_opaque, rule, text, qpn);
+    if (dev->port.link_up == up) {
+        return;
+    }
+    dev->port.link_up = up;
+    dev->path_gen++;
+    if (up) {
+        net_announce(dev);
+        dev_kick(dev);
     }
 }
 
-static void timers(RdmaDev *dev)
+bool rdma_rx_frame(RdmaDev *dev, const uint8_t *frame, size_t len,
+                   int64_t now)
+{
+    const uint8_t *ip = frame + ROCE_ETH_BYTES;
+    uint16_t type;
+
+    dev->now = now;
+    if (len < ROCE_ETH_BYTES) {
+        return false;
+    }
+    type = get_be16(frame + 12);
+    if (type == 0x0806) {
+        if (dev->port.link_up) {
+            net_rx_arp(dev, frame, len);
+        }
+    } else if (type == 0x0800 && len >= ROCE_NET_BYTES && ip[0] == 0x45 &&
+               ip[9] == 17 && !(get_be16(ip + 6) & 0x3fff) &&
+               get_be16(ip + ROCE_IP_BYTES + 2) == ROCE_UDP_PORT) {
+        if (!dev->port.link_up) {
+            return true;
+        }
+        if (dev->fault_in.on) {
+            fault_rx(dev, frame, len);
+        } else {
+            rx_frame(dev, frame, len, true);
+        }
+    } else {
+        return false;
+    }
+    dev_kick(dev);
+    return true;
+}
+
+/* ---- the poll loop ---- */
+
+static void run_timers(RdmaDev *dev)
 {
     RdmaQp *qp;
 
@@ -160,7 +194,7 @@ static void timers(RdmaDev *dev)
             qp->repoll_at = NEVER;
             if (qp->attr.state == RDMA_QPS_ERR) {
                 qp->req.more = true;
-                qp->flush_recv = !qp->attr.has_srq;
+                qp->flush_recv = true;
                 qp_run(qp);
             }
         }
@@ -191,7 +225,7 @@ static bool held_by_wire(const RdmaDev *dev, const RdmaQp *qp)
 }
 
 /* A turn of one QP; true: it wants another. */
-static bool turn(RdmaDev *dev, RdmaQp *qp)
+static bool qp_turn(RdmaDev *dev, RdmaQp *qp)
 {
     for (int i = 0; i < QP_QUANTUM && dev->budget > 0; i++) {
         bool worked = false;
@@ -208,7 +242,7 @@ static bool turn(RdmaDev *dev, RdmaQp *qp)
         }
         /* Answers first: they free the peer's buffers. */
         worked = resp_step(qp);
-        if (!worked) {
+        if (!worked && qp->stall == STALL_NONE) {
             worked = req_step(qp);
         }
         if (!worked) {
@@ -230,9 +264,9 @@ bool rdma_only_ack(const RdmaDev *dev)
 
     return qp && !qp->link_next && qp_receives(qp) && qp->resp.ack_due &&
            (qp->resp.ack_syndrome & AETH_TYPE_MASK) == AETH_ACK &&
-           qp->resp.res_head == qp->resp.res_tail && !qp->req.cur &&
+           qp->resp.reply_head == qp->resp.reply_tail && !qp->req.cur &&
            !qp->req.more && !qp->req.retx && !dev->tx_n &&
-           dev->loop_head == dev->loop_tail;
+           !loop_frames(dev);
 }
 
 void rdma_wire_stop(RdmaDev *dev, bool stop)
@@ -243,9 +277,7 @@ void rdma_wire_stop(RdmaDev *dev, bool stop)
     dev->wire_stopped = stop;
     if (!stop) {
         sched_wake(dev, STALL_WIRE);
-        if (dev_ops(dev)->kick) {
-            dev_ops(dev)->kick(dev->cfg.ops_opaque);
-        }
+        dev_kick(dev);
     }
 }
 
@@ -255,32 +287,34 @@ int64_t rdma_poll_some(RdmaDev *dev, int64_t now, unsigned packets)
 
     dev->now = now;
     dev->budget = packets;
-    timers(dev);
+    run_timers(dev);
     next = net_timers(dev);
-    next = MIN(next, fault_timers(dev, &dev->fault_in, rx_wire));
-    next = MIN(next, fault_timers(dev, &dev->fault_out, tx_wire));
+    next = MIN(next, fault_timers(dev));
     while (dev->budget > 0) {
-        RdmaQp *qp = dev->run.first;
+        RdmaQp *qp;
 
+        sched_admit(dev);
+        qp = dev->run.first;
         if (!qp) {
-            if (dev->loop_head == dev->loop_tail) {
+            if (!loop_frames(dev)) {
                 break;
             }
-            dev->budget -= dev->loop_tail - dev->loop_head;
-            tx_loop_drain(dev);
+            dev->budget -= loop_frames(dev);
+            loop_drain(dev);
             continue;
         }
         qp_unlink(qp);
-        if (turn(dev, qp)) {
+        if (qp_turn(dev, qp)) {
             qp_run(qp);
         }
         dev->budget--;          /* even a turn without a packet counts */
     }
     tx_flush(dev);
-    if (dev->run.first || dev->loop_head != dev->loop_tail) {
+    sched_admit(dev);
+    if (dev->run.first || loop_frames(dev)) {
         return now;
     }
     /* ARP questions asked just now. */
     next = MIN(next, net_timers(dev));
-    return MIN(next, sched_deadline(dev));
+    return MIN(next, core_timers_deadline(&dev->timers));
 }

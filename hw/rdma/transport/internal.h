@@ -9,9 +9,10 @@
 #include <glib.h>
 
 #include "core/table.h"
+#include "core/timers.h"
 #include "rdma/core.h"
 #include "rdma/fault.h"
-#include "rdma/res.h"
+#include "rdma/objects.h"
 #include "rdma/roce.h"
 
 #define FRAME_MAX     (ROCE_NET_BYTES + ROCE_HDR_MAX + RDMA_MAX_MTU + \
@@ -20,52 +21,62 @@
 #define LOOP_FRAMES   512
 #define NEIGH_SLOTS   256
 #define MCAST_GROUPS  1024
-#define FAULT_HELD    64
 #define POLL_PACKETS  256       /* per rdma_poll() */
 #define QP_QUANTUM    32        /* packets of one QP in its turn */
 #define FLUSH_QUANTUM 256       /* flushed work requests in one turn */
-#define NEVER         INT64_MAX
+#define NEVER         CORE_NEVER
+/* PSNs under way at most (IB 1.3 §9.7.2). */
+#define PSN_WINDOW    (1u << 23)
 
 #define SEC_NS        INT64_C(1000000000)
 #define ARP_RETRY_NS  (SEC_NS / 10)
 #define ARP_TRIES     5
 #define ARP_FAILED_NS SEC_NS
+/* No transport timer runs longer, whatever it is multiplied by. */
+#define TIMER_MAX_NS  (SEC_NS * 1000000)
+/* A QP in ERR is looked at no longer after its last work was flushed. */
+#define ERR_REST_NS   SEC_NS
 
 /* ---- objects ---- */
 
-/* Private areas are 8-byte aligned behind the core's part. */
-struct RdmaCq {
-    uint32_t cqn;
+/* A CQ or an SRQ; the private area is 8-byte aligned. */
+typedef struct Numbered {
+    uint32_t num;
     uint64_t priv[];
-};
+} Numbered;
 
-struct RdmaSrq {
-    uint32_t srqn;
-    uint64_t priv[];
-};
+enum ReplyKind { REPLY_NONE, REPLY_READ, REPLY_ATOMIC };
 
 /* A Read or atomic of the peer: to be answered, or kept for a repetition. */
-typedef struct Res {
-    bool atomic;
+typedef struct RdReply {
+    uint8_t kind;
+    bool due;                   /* waits to be answered, */
+    bool again;                 /* and was answered before */
     uint32_t first_psn, last_psn;
+    uint32_t start_psn;         /* a repetition may ask for its end alone */
     uint32_t psn;               /* next response */
     uint64_t va;                /* of first_psn */
     uint32_t rkey, len;
     uint64_t orig;              /* atomic: value before */
     uint32_t msn;
-} Res;
+} RdReply;
 
 enum WqeState {
     WQE_NEW,            /* decoded, no packet sent */
     WQE_SENDING,
     WQE_SENT,           /* all packets sent once */
-    WQE_BAD,            /* completes with its status when it is the oldest */
+    WQE_DONE,           /* completes with its status when it is the oldest */
 };
 
 typedef enum Stall {
     STALL_NONE, STALL_SWPB, STALL_RPB, STALL_REB, STALL_WQE, STALL_NEIGH,
-    STALL_WIRE,
+    STALL_WIRE, STALL_NUM
 } Stall;
+
+/* What lies in the packet buffers. */
+typedef struct Holdings {
+    uint32_t swpb_packets, swpb_units, rpb_packets, reb_entries;
+} Holdings;
 
 /* Frame headers up to UDP, built once for each address. */
 typedef struct Path {
@@ -84,13 +95,12 @@ typedef struct Requester {
     uint32_t npsn;              /* next PSN to send (NPSN) */
     uint32_t upsn;              /* oldest PSN not acknowledged (UPSN) */
     bool more;                  /* fetch_send may have another WQE */
-    bool bad;                   /* a WQE_BAD is queued: stop fetching */
+    bool bad;                   /* a failed WQE is queued: stop fetching */
     bool retx;                  /* repeating [retx_psn, retx_end) */
     uint32_t retx_psn, retx_end;
     bool retx_marked;           /* loss at upsn has been acted on */
     bool rnr_wait;
-    uint32_t rd_out;            /* own Reads and atomics in flight */
-    uint32_t seq;
+    Holdings held;              /* its part of the packet buffers */
     uint8_t retry_left, rnr_left;
     uint8_t since_ackreq;
     bool drained;               /* SQD reached and told */
@@ -112,11 +122,12 @@ typedef struct Responder {
     bool ack_due;
     uint8_t ack_syndrome;
     uint32_t ack_psn;
-    Res *res;                   /* ring of max_res, NULL until needed */
-    uint32_t res_head;          /* next to answer (free running) */
-    uint32_t res_tail;          /* next free (free running) */
-    uint32_t res_fresh;         /* first never answered (free running) */
-    uint32_t res_num;           /* size of the ring */
+    RdReply *reply;             /* ring, NULL until needed */
+    uint32_t reply_num;         /* its size, a power of two */
+    /* Free running places in it: */
+    uint32_t reply_head;        /* first that is due, or reply_tail */
+    uint32_t reply_tail;        /* next free */
+    uint32_t reply_fresh;       /* first never answered */
     RdmaRecvWqe wqe;
 } Responder;
 
@@ -129,10 +140,13 @@ struct RdmaQp {
     bool on_run;
     Stall stall;
     bool flush_recv;
-    int timer_pos;              /* in the heap, -1 = not */
-    int64_t timer_key;
+    CoreTimer timer;            /* the earliest of: */
     int64_t loss_at, rnr_at, repoll_at;
+    int64_t repoll_ns;          /* in ERR: until the next look, */
+    int64_t repoll_end;         /* no more of them after this */
     Path path;
+    uint32_t peer_gen;          /* as in Path */
+    uint32_t peer_ip;           /* who may send to a connected QP; 0 = none */
     Requester req;
     Responder resp;
     uint64_t priv[];
@@ -160,25 +174,6 @@ typedef struct McastGroup {
     GArray *qpns;
 } McastGroup;
 
-typedef struct HeldFrame {
-    bool used;
-    int64_t at;                 /* release time, NEVER = by count */
-    uint32_t after;             /* ... after so many other frames */
-    uint32_t len;
-    uint64_t order;
-    uint8_t data[FRAME_MAX];
-} HeldFrame;
-
-typedef struct FaultState {
-    RdmaFault set;
-    bool on;
-    uint64_t rng;
-    uint64_t count;
-    unsigned held;
-    uint64_t order;
-    HeldFrame *hold;            /* FAULT_HELD, when on */
-} FaultState;
-
 typedef struct RxPacket {
     const uint8_t *eth, *ip, *bth, *payload;
     const RoceOp *op;
@@ -202,15 +197,14 @@ struct RdmaDev {
     uint32_t mr_mask;
     RdmaQp *alias[2];
 
-    QpList run, stalled;
-    RdmaQp **heap;
-    int heap_len, heap_cap;
+    QpList run, stalled[STALL_NUM];
+    CoreTimers timers;
 
     RdmaWqe *wqe_free;
     RdmaWqe scratch;            /* to flush what was never started */
     GPtrArray *wqe_blocks;
-    uint32_t wqe_total, wqe_used;
-    uint32_t swpb_packets, swpb_units, rpb_packets, reb_entries;
+    uint32_t wqe_used;
+    Holdings held;              /* of all QPs */
 
     uint32_t path_gen;
     Neigh neigh[NEIGH_SLOTS];
@@ -228,7 +222,7 @@ struct RdmaDev {
     uint32_t loop_head, loop_tail;
     int budget;                 /* packets left in this poll */
 
-    FaultState fault_out, fault_in;
+    CoreFault fault_out, fault_in;
 };
 
 static inline bool qp_receives(const RdmaQp *qp)
@@ -246,18 +240,41 @@ static inline const RdmaOps *dev_ops(const RdmaDev *dev)
     return dev->cfg.ops;
 }
 
-void rdma_rule(RdmaDev *dev, const char *rule, const char *text,
-               uint32_t qpn);
+/* A guest or the peer broke @rule. */
+static inline void rdma_rule(RdmaDev *dev, const char *rule,
+                             const char *text, uint32_t qpn)
+{
+    dev->cnt.broken_rules++;
+    if (dev_ops(dev)->log) {
+        dev_ops(dev)->log(dev->cfg.ops_opaque, rule, text, qpn);
+    }
+}
 
-/* ---- sched.c: run list, stall list, timers ---- */
+static inline void dev_kick(RdmaDev *dev)
+{
+    if (dev_ops(dev)->kick) {
+        dev_ops(dev)->kick(dev->cfg.ops_opaque);
+    }
+}
+
+/* A transport timer of @ns, stretched as the settings say. */
+static inline int64_t dev_scaled(const RdmaDev *dev, int64_t ns)
+{
+    int64_t scale = MAX(dev->cfg.time_scale, 1);
+
+    return ns > TIMER_MAX_NS / scale ? TIMER_MAX_NS : ns * scale;
+}
+
+/* ---- sched.c: run list, stall lists, timers ---- */
 void qp_run(RdmaQp *qp);                /* put on the run list */
 void qp_stall(RdmaQp *qp, Stall why);
 void qp_unlink(RdmaQp *qp);
-void sched_wake(RdmaDev *dev, Stall why);   /* STALL_NONE: every one */
+void sched_wake(RdmaDev *dev, Stall why);
+/* Let on whoever has waited longest for what is there now. */
+void sched_admit(RdmaDev *dev);
 void qp_timer_update(RdmaQp *qp);       /* after changing a deadline */
 void qp_timer_cancel(RdmaQp *qp);
 RdmaQp *sched_expired(RdmaDev *dev);    /* one due at dev->now, or NULL */
-int64_t sched_deadline(const RdmaDev *dev);
 
 /* ---- qp.c ---- */
 void qp_set_state(RdmaQp *qp, RdmaQpState to, const char *cause);
@@ -265,14 +282,27 @@ void qp_error(RdmaQp *qp, const char *cause);
 void qp_complete(RdmaQp *qp, bool is_send, RdmaCqe *cqe);
 bool qp_flush(RdmaQp *qp);              /* true: there is more */
 uint16_t qp_pkey(const RdmaQp *qp);
+/* Room for @num remembered Reads and atomics; those there are stay. */
+void qp_size_replies(RdmaQp *qp, uint32_t num);
 
-/* ---- wqe.c: pool of decoded WQEs and packet buffer accounts ---- */
-RdmaWqe *wqe_alloc(RdmaDev *dev);
-void wqe_release(RdmaDev *dev, RdmaWqe *w);
-void wqe_hold_from(RdmaQp *qp, RdmaWqe *w, uint32_t psn, bool drop);
+/* ---- wqe.c: pool of decoded WQEs, packet buffer accounts, completion ---- */
+/* Is there a WQE for @qp?  Each has a right to one. */
+bool wqe_available(const RdmaQp *qp);
+RdmaWqe *wqe_alloc(RdmaQp *qp);         /* NULL: no */
+RdmaWqe *wqe_take(RdmaDev *dev);        /* in any case */
+void wqe_release(RdmaQp *qp, RdmaWqe *w);
+/* Enter what of @w is under way into the accounts, in place of what was. */
+void wqe_hold(RdmaQp *qp, RdmaWqe *w);
+void wqe_drop(RdmaQp *qp, RdmaWqe *w);
+/* The accounts that limit @qp: its own, or those of the device. */
+const Holdings *wqe_limited_by(const RdmaQp *qp);
+/* May the next packet of @w enter?  STALL_NONE, or what it waits for. */
+Stall wqe_room(const RdmaQp *qp, const RdmaWqe *w);
 uint32_t wqe_packets(const RdmaQp *qp, const RdmaWqe *w);
-void wqe_complete(RdmaQp *qp, RdmaWqe *w, RdmaStatus status);
 uint32_t wqe_packet_len(const RdmaQp *qp, const RdmaWqe *w, uint32_t psn);
+void wqe_complete_head(RdmaQp *qp, RdmaStatus status);
+/* Complete the oldest ones as long as they are WQE_DONE. */
+void wqe_complete_done(RdmaQp *qp);
 static inline bool wqe_is_rd(const RdmaWqe *w)
 {
     return w->opcode == RDMA_OP_READ || w->opcode == RDMA_OP_CMP_SWAP ||
@@ -291,6 +321,11 @@ uint32_t mr_atomic(RdmaDev *dev, uint32_t key, uint32_t pd, uint64_t va,
                    uint64_t *orig);
 
 /* ---- requester.c ---- */
+/*
+ * Is @w what @qp may send?  Sets its length.  What its segments name is not
+ * looked at.
+ */
+RdmaStatus req_measure(const RdmaQp *qp, RdmaWqe *w);
 /* One packet (or start of a WQE).  False: nothing to do now. */
 bool req_step(RdmaQp *qp);
 void req_reset(RdmaQp *qp);
@@ -304,19 +339,26 @@ int64_t qp_loss_ns(const RdmaQp *qp);
 
 /* ---- completer.c ---- */
 void comp_rx(RdmaQp *qp, const RxPacket *pkt);
-void comp_bad_head(RdmaQp *qp);         /* complete WQE_BAD at the head */
 
 /* ---- responder.c ---- */
 void resp_rx(RdmaQp *qp, const RxPacket *pkt);
-bool resp_step(RdmaQp *qp);
+bool resp_step(RdmaQp *qp);             /* one answer; false: none */
 /* The QP goes away: an ACK that is due leaves now, or the peer would repeat a
  * request that was carried out and completed. */
 void resp_last_ack(RdmaQp *qp);
 void resp_reset(RdmaQp *qp);
+void resp_drop_replies(RdmaQp *qp);     /* Reads and atomics not answered */
 
 /* ---- net.c: addresses, ARP, path headers ---- */
 typedef enum Resolve { RESOLVE_OK, RESOLVE_WAIT, RESOLVE_NEVER } Resolve;
 Resolve net_path(RdmaDev *dev, const RdmaAv *av, Path *path);
+/*
+ * The headers to @av, in @path if they are there still.  RESOLVE_WAIT: the QP
+ * was stalled; RESOLVE_NEVER: as if the wire had lost the packet (counted).
+ */
+Resolve path_resolve(RdmaQp *qp, const RdmaAv *av, Path *path);
+/* Who may send to a connected QP. */
+uint32_t net_peer_ip(RdmaQp *qp);
 bool net_is_own(const RdmaDev *dev, uint32_t ip);
 void net_rx_arp(RdmaDev *dev, const uint8_t *frame, size_t len);
 void net_learn(RdmaDev *dev, uint32_t ip, const uint8_t *mac);
@@ -336,13 +378,21 @@ uint8_t *tx_begin(RdmaDev *dev, const Path *path);      /* the BTH */
 void tx_end(RdmaDev *dev, const Path *path, uint8_t *bth, uint32_t len,
             uint32_t flow);
 void tx_flush(RdmaDev *dev);
-void tx_loop_drain(RdmaDev *dev);
-
+/* A frame that lies in the current slot, or anywhere else, goes out. */
 void tx_wire(RdmaDev *dev, const uint8_t *frame, size_t len);
+
+/* ---- loop.c: the way back to ourselves ---- */
+void loop_put(RdmaDev *dev, const uint8_t *frame, size_t len);
+void loop_drain(RdmaDev *dev);
+static inline uint32_t loop_frames(const RdmaDev *dev)
+{
+    return dev->loop_tail - dev->loop_head;
+}
 
 /* ---- rx.c ---- */
 void rx_frame(RdmaDev *dev, const uint8_t *frame, size_t len, bool wire);
-void rx_wire(RdmaDev *dev, const uint8_t *frame, size_t len);
+/* Does the P_Key of @pkt fit @qp?  Counted if not. */
+bool rx_pkey_fits(RdmaQp *qp, RxPacket *pkt);
 
 /* ---- mcast.c ---- */
 void mcast_rx(RdmaDev *dev, RxPacket *pkt);
@@ -351,10 +401,8 @@ void mcast_reset(RdmaDev *dev);
 void mcast_forget_qp(RdmaDev *dev, uint32_t qpn);
 
 /* ---- fault.c ---- */
-typedef void FaultSink(RdmaDev *dev, const uint8_t *frame, size_t len);
-void fault_pass(RdmaDev *dev, FaultState *f, const uint8_t *frame,
-                size_t len, FaultSink *sink);
-int64_t fault_timers(RdmaDev *dev, FaultState *f, FaultSink *sink);
-void fault_reset(FaultState *f);
+void fault_tx(RdmaDev *dev, const uint8_t *frame, size_t len);
+void fault_rx(RdmaDev *dev, const uint8_t *frame, size_t len);
+int64_t fault_timers(RdmaDev *dev);
 
 #endif

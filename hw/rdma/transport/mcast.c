@@ -6,7 +6,19 @@
  */
 #include "internal.h"
 
-static McastGroup *group(RdmaDev *dev, const uint8_t mgid[16], guint *pos)
+uint32_t rdma_mgid_to_ip(const uint8_t mgid[16])
+{
+    static const uint8_t none[8];
+    uint32_t low = get_be32(mgid + 12);
+
+    if (low >> 28 == 0xe && mgid[10] == 0xff && mgid[11] == 0xff &&
+        !memcmp(mgid + 2, none, 8)) {
+        return low;
+    }
+    return 0xef000000 | (~core_crc32(0xffffffff, mgid, 16) & 0xffffff);
+}
+
+static McastGroup *group_find(RdmaDev *dev, const uint8_t mgid[16], guint *pos)
 {
     for (guint i = 0; i < dev->mcast->len; i++) {
         McastGroup *g = g_ptr_array_index(dev->mcast, i);
@@ -19,7 +31,7 @@ static McastGroup *group(RdmaDev *dev, const uint8_t mgid[16], guint *pos)
     return NULL;
 }
 
-static int member(const McastGroup *g, uint32_t qpn)
+static int member_place(const McastGroup *g, uint32_t qpn)
 {
     for (guint i = 0; i < g->qpns->len; i++) {
         if (g_array_index(g->qpns, uint32_t, i) == qpn) {
@@ -32,9 +44,9 @@ static int member(const McastGroup *g, uint32_t qpn)
 bool rdma_mcast_attach(RdmaDev *dev, const uint8_t mgid[16], uint32_t qpn)
 {
     guint pos;
-    McastGroup *g = group(dev, mgid, &pos);
+    McastGroup *g = group_find(dev, mgid, &pos);
 
-    if (!rdma_qp_get(dev, qpn) || (g && member(g, qpn) >= 0)) {
+    if (!rdma_qp_get(dev, qpn) || (g && member_place(g, qpn) >= 0)) {
         return false;
     }
     if (!g) {
@@ -60,10 +72,10 @@ static void group_free(RdmaDev *dev, guint pos)
     g_ptr_array_remove_index_fast(dev->mcast, pos);
 }
 
-static bool leave(RdmaDev *dev, guint pos, uint32_t qpn)
+static bool group_leave(RdmaDev *dev, guint pos, uint32_t qpn)
 {
     McastGroup *g = g_ptr_array_index(dev->mcast, pos);
-    int i = member(g, qpn);
+    int i = member_place(g, qpn);
 
     if (i < 0) {
         return false;
@@ -79,14 +91,14 @@ bool rdma_mcast_detach(RdmaDev *dev, const uint8_t mgid[16], uint32_t qpn)
 {
     guint pos;
 
-    return group(dev, mgid, &pos) && leave(dev, pos, qpn);
+    return group_find(dev, mgid, &pos) && group_leave(dev, pos, qpn);
 }
 
 void rdma_mcast_clear(RdmaDev *dev, const uint8_t mgid[16])
 {
     guint pos;
 
-    if (group(dev, mgid, &pos)) {
+    if (group_find(dev, mgid, &pos)) {
         group_free(dev, pos);
     }
 }
@@ -94,7 +106,7 @@ void rdma_mcast_clear(RdmaDev *dev, const uint8_t mgid[16])
 void mcast_forget_qp(RdmaDev *dev, uint32_t qpn)
 {
     for (guint i = dev->mcast->len; i-- > 0; ) {
-        leave(dev, i, qpn);
+        group_leave(dev, i, qpn);
     }
 }
 
@@ -128,10 +140,9 @@ void mcast_rx(RdmaDev *dev, RxPacket *pkt)
         for (guint k = 0; g->ip == pkt->dip && k < g->qpns->len; k++) {
             RdmaQp *qp = rdma_qp_get(dev, g_array_index(g->qpns, uint32_t,
                                                         k));
-            if (qp && qp->attr.service == RDMA_UD &&
-                qp_receives(qp)) {
+            if (qp && qp->attr.service == RDMA_UD && qp_receives(qp) &&
+                rx_pkey_fits(qp, pkt)) {
                 pkt->mgid = g->gid;
-                pkt->pkey_index = qp->attr.pkey_index;
                 dev->cnt.mcast_rx++;
                 resp_rx(qp, pkt);
             }

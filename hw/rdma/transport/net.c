@@ -37,17 +37,6 @@ uint16_t rdma_ip_to_lid(const RdmaDev *dev, uint32_t ip)
     return ((ip ^ dev->cfg.lid_net) & 0xffff0000) ? 0 : ip & 0xffff;
 }
 
-uint32_t rdma_mgid_to_ip(const uint8_t mgid[16])
-{
-    uint32_t low = get_be32(mgid + 12);
-
-    if (is_mcast(low) && mgid[10] == 0xff && mgid[11] == 0xff &&
-        !memcmp(mgid + 2, v4_mapped + 2, 8)) {
-        return low;
-    }
-    return 0xef000000 | (~core_crc32(0xffffffff, mgid, 16) & 0xffffff);
-}
-
 void net_guid(const uint8_t mac[6], uint8_t guid[8])
 {
     /* EUI-64 of a MAC, with the universal bit inverted (RFC 4291). */
@@ -168,7 +157,7 @@ void net_learn(RdmaDev *dev, uint32_t ip, const uint8_t *mac)
     sched_wake(dev, STALL_NEIGH);
 }
 
-static Resolve resolve(RdmaDev *dev, uint32_t ip, uint32_t sip, uint8_t *mac)
+static Resolve neigh_ask(RdmaDev *dev, uint32_t ip, uint32_t sip, uint8_t *mac)
 {
     Neigh *n = neigh_find(dev, ip, true);
 
@@ -251,14 +240,14 @@ void net_rx_arp(RdmaDev *dev, const uint8_t *frame, size_t len)
 
 /* ---- outgoing ---- */
 
-Resolve net_path(RdmaDev *dev, const RdmaAv *av, Path *path)
+/* The rules stated with RdmaAv.  False: there is no such place. */
+static bool net_addresses(const RdmaDev *dev, const RdmaAv *av,
+                          uint32_t *to, uint32_t *from)
 {
     const RdmaPort *port = &dev->port;
     uint32_t lid_ip = rdma_lid_to_ip(dev, port->lid ?
                                      port->lid | av->path_bits : 0);
     uint32_t dip = av->dip, sip = av->sip;
-    uint8_t *h = path->hdr, *ip = h + ROCE_ETH_BYTES;
-    Resolve r = RESOLVE_OK;
 
     if (dip) {
         sip = sip ? sip : own_ip(dev);
@@ -276,14 +265,57 @@ Resolve net_path(RdmaDev *dev, const RdmaAv *av, Path *path)
         sip = sip ? sip : lid_ip ? lid_ip : own_ip(dev);
     } else if (av->dlid >= RDMA_LID_MULTICAST &&
                av->dlid != RDMA_LID_PERMISSIVE) {
-        return RESOLVE_NEVER;   /* a group has no name without a GRH */
+        return false;           /* a group has no name without a GRH */
     } else if (av->dlid) {
         dip = rdma_lid_to_ip(dev, av->dlid);
         sip = sip ? sip : lid_ip;
     } else {
+        return false;
+    }
+    *to = dip;
+    *from = sip;
+    return true;
+}
+
+uint32_t net_peer_ip(RdmaQp *qp)
+{
+    uint32_t from;
+
+    if (qp->peer_gen != qp->dev->path_gen) {
+        if (!net_addresses(qp->dev, &qp->attr.av, &qp->peer_ip, &from)) {
+            qp->peer_ip = 0;
+        }
+        qp->peer_gen = qp->dev->path_gen;
+    }
+    return qp->peer_ip;
+}
+
+Resolve path_resolve(RdmaQp *qp, const RdmaAv *av, Path *path)
+{
+    Resolve r;
+
+    if (path->valid && path->gen == qp->dev->path_gen) {
+        return RESOLVE_OK;
+    }
+    r = net_path(qp->dev, av, path);
+    if (r == RESOLVE_WAIT) {
+        qp_stall(qp, STALL_NEIGH);
+    } else if (r == RESOLVE_NEVER) {
+        qp->dev->cnt.tx_dropped++;
+    }
+    return r;
+}
+
+Resolve net_path(RdmaDev *dev, const RdmaAv *av, Path *path)
+{
+    const RdmaPort *port = &dev->port;
+    uint32_t dip, sip;
+    uint8_t *h = path->hdr, *ip = h + ROCE_ETH_BYTES;
+    Resolve r = RESOLVE_OK;
+
+    if (!net_addresses(dev, av, &dip, &sip)) {
         return RESOLVE_NEVER;
     }
-
     path->gen = dev->path_gen;
     path->valid = true;
     path->dip = dip;
@@ -300,7 +332,7 @@ Resolve net_path(RdmaDev *dev, const RdmaAv *av, Path *path)
     } else if (memcmp(av->dmac, mac_none, 6)) {
         memcpy(h, av->dmac, 6);
     } else {
-        r = resolve(dev, dip, sip, h);
+        r = neigh_ask(dev, dip, sip, h);
         path->valid = r == RESOLVE_OK;
     }
     memcpy(h + 6, memcmp(av->smac, mac_none, 6) ? av->smac : port->mac, 6);
@@ -327,7 +359,7 @@ bool net_has_grh(RdmaDev *dev, const RxPacket *pkt)
     return pkt->mcast || !rdma_ip_to_lid(dev, pkt->sip);
 }
 
-static void mapped(uint8_t gid[16], uint32_t ip)
+static void gid_mapped(uint8_t gid[16], uint32_t ip)
 {
     memcpy(gid, v4_mapped, 12);
     put_be32(gid + 12, ip);
@@ -353,13 +385,13 @@ void net_grh(RdmaDev *dev, const RxPacket *pkt, const uint8_t *mgid,
         grh[9] = 0x80;
         net_guid(pkt->eth + 6, grh + 16);
     } else {
-        mapped(grh + 8, pkt->sip);
+        gid_mapped(grh + 8, pkt->sip);
     }
     if (mgid) {
         memcpy(grh + 24, mgid, 16);
     } else if (rdma_ip_to_lid(dev, pkt->dip)) {
         memcpy(grh + 24, dev->port.gid[0], 16);
     } else {
-        mapped(grh + 24, pkt->dip);
+        gid_mapped(grh + 24, pkt->dip);
     }
 }

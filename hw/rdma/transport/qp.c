@@ -8,80 +8,6 @@
 #define DEFAULT_RD_ATOMIC 16
 #define MAX_RD_ATOMIC     128
 
-/* ---- CQs and SRQs: numbers with a private area ---- */
-
-RdmaCq *rdma_cq_create(RdmaDev *dev, uint32_t cqn)
-{
-    RdmaCq *cq;
-
-    if (core_table_get(&dev->cqs, cqn)) {
-        return NULL;
-    }
-    cq = g_malloc0(sizeof(*cq) + dev->cfg.pers->cq_priv);
-    cq->cqn = cqn;
-    core_table_set(&dev->cqs, cqn, cq);
-    return cq;
-}
-
-void rdma_cq_destroy(RdmaDev *dev, RdmaCq *cq)
-{
-    core_table_set(&dev->cqs, cq->cqn, NULL);
-    g_free(cq);
-}
-
-RdmaCq *rdma_cq_get(RdmaDev *dev, uint32_t cqn)
-{
-    RdmaCq *cq = core_table_get(&dev->cqs, cqn);
-
-    return cq && cq->cqn == cqn ? cq : NULL;
-}
-
-uint32_t rdma_cq_num(const RdmaCq *cq)
-{
-    return cq->cqn;
-}
-
-void *rdma_cq_priv(RdmaCq *cq)
-{
-    return cq->priv;
-}
-
-RdmaSrq *rdma_srq_create(RdmaDev *dev, uint32_t srqn)
-{
-    RdmaSrq *srq;
-
-    if (core_table_get(&dev->srqs, srqn)) {
-        return NULL;
-    }
-    srq = g_malloc0(sizeof(*srq) + dev->cfg.pers->srq_priv);
-    srq->srqn = srqn;
-    core_table_set(&dev->srqs, srqn, srq);
-    return srq;
-}
-
-void rdma_srq_destroy(RdmaDev *dev, RdmaSrq *srq)
-{
-    core_table_set(&dev->srqs, srq->srqn, NULL);
-    g_free(srq);
-}
-
-RdmaSrq *rdma_srq_get(RdmaDev *dev, uint32_t srqn)
-{
-    RdmaSrq *srq = core_table_get(&dev->srqs, srqn);
-
-    return srq && srq->srqn == srqn ? srq : NULL;
-}
-
-uint32_t rdma_srq_num(const RdmaSrq *srq)
-{
-    return srq->srqn;
-}
-
-void *rdma_srq_priv(RdmaSrq *srq)
-{
-    return srq->priv;
-}
-
 /* ---- life ---- */
 
 RdmaQp *rdma_qp_create(RdmaDev *dev, uint32_t qpn)
@@ -95,7 +21,6 @@ RdmaQp *rdma_qp_create(RdmaDev *dev, uint32_t qpn)
     qp->dev = dev;
     qp->qpn = qpn;
     qp->mtu = 256;
-    qp->timer_pos = -1;
     qp->loss_at = qp->rnr_at = qp->repoll_at = NEVER;
     core_table_set(&dev->qps, qpn, qp);
     return qp;
@@ -122,7 +47,6 @@ void rdma_qp_destroy(RdmaDev *dev, RdmaQp *qp)
         }
     }
     core_table_set(&dev->qps, qp->qpn, NULL);
-    g_free(qp->resp.res);
     g_free(qp);
 }
 
@@ -179,9 +103,27 @@ uint16_t qp_pkey(const RdmaQp *qp)
 
 /* ---- attributes ---- */
 
-static void set_rd_atomic(RdmaQp *qp)
+void qp_size_replies(RdmaQp *qp, uint32_t num)
 {
     Responder *r = &qp->resp;
+    RdReply *old = r->reply;
+
+    if (!old || num <= r->reply_num) {
+        r->reply_num = old ? r->reply_num : num;
+        return;
+    }
+    r->reply = g_new0(RdReply, num);
+    for (uint32_t k = 1; k <= r->reply_num; k++) {
+        uint32_t i = r->reply_tail - k;
+
+        r->reply[i & (num - 1)] = old[i & (r->reply_num - 1)];
+    }
+    r->reply_num = num;
+    g_free(old);
+}
+
+static void set_rd_atomic(RdmaQp *qp)
+{
     uint8_t *own = &qp->attr.max_rd_atomic;
     uint8_t *peer = &qp->attr.max_dest_rd_atomic;
     uint32_t num = 1;
@@ -192,19 +134,69 @@ static void set_rd_atomic(RdmaQp *qp)
     while (num < 2u * *peer) {
         num *= 2;
     }
-    if (r->res && r->res_num != num) {
-        g_free(r->res);
-        r->res = NULL;
-        r->res_head = r->res_tail = r->res_fresh = 0;
-    }
-    r->res_num = num;
+    qp_size_replies(qp, num);
 }
 
-void rdma_qp_modify(RdmaDev *dev, RdmaQp *qp, const RdmaQpAttr *a,
+/*
+ * Is a message under way, in or out?  What it was begun with must then stay:
+ * packets in flight were cut and numbered by it.
+ */
+static bool qp_busy(const RdmaQp *qp)
+{
+    const Responder *r = &qp->resp;
+
+    return qp->req.head || r->in_msg || r->have_wqe || r->ack_due ||
+           r->reply_head != r->reply_tail;
+}
+
+/* Which of the attributes in @mask may not change now. */
+static uint32_t refused_attrs(const RdmaQp *qp, const RdmaQpAttr *a,
+                              uint32_t mask)
+{
+    const RdmaQpAttr *q = &qp->attr;
+    uint32_t bad = 0;
+
+    if (!qp_busy(qp)) {
+        return 0;
+    }
+    if (a->service != q->service) {
+        bad |= RDMA_QPA_SERVICE;
+    }
+    if (a->send_cqn != q->send_cqn || a->recv_cqn != q->recv_cqn) {
+        bad |= RDMA_QPA_CQS;
+    }
+    if (128u << CLAMP(a->mtu_code, 1, 5) != qp->mtu) {
+        bad |= RDMA_QPA_MTU;
+    }
+    return bad & mask;
+}
+
+/* Remembered Reads were cut by the old size. */
+static void set_mtu(RdmaQp *qp)
+{
+    Responder *r = &qp->resp;
+    uint32_t mtu = 128u << CLAMP(qp->attr.mtu_code, 1, 5);
+
+    for (uint32_t i = 0; r->reply && mtu != qp->mtu && i < r->reply_num;
+         i++) {
+        if (r->reply[i].kind == REPLY_READ) {
+            r->reply[i].kind = REPLY_NONE;
+        }
+    }
+    qp->mtu = mtu;
+}
+
+bool rdma_qp_modify(RdmaDev *dev, RdmaQp *qp, const RdmaQpAttr *a,
                     uint32_t mask)
 {
     RdmaQpAttr *q = &qp->attr;
+    uint32_t refused = refused_attrs(qp, a, mask);
 
+    if (refused) {
+        rdma_rule(dev, "IB 1.3 §11.2.4.2", "service, completion queues or "
+                  "path MTU changed in flight", qp->qpn);
+        mask &= ~refused;
+    }
 #define TAKE(bit, field) if (mask & RDMA_QPA_##bit) { q->field = a->field; }
     TAKE(SERVICE, service)
     TAKE(DEST_QPN, dest_qpn)
@@ -230,17 +222,10 @@ void rdma_qp_modify(RdmaDev *dev, RdmaQp *qp, const RdmaQpAttr *a,
 #undef TAKE
     if (mask & RDMA_QPA_AV) {
         qp->path.valid = false;
+        qp->peer_gen = 0;
     }
     if (mask & RDMA_QPA_MTU) {
-        uint32_t mtu = 128u << CLAMP(q->mtu_code, 1, 5);
-
-        /* Packets in flight were cut by the old one. */
-        if (!qp->req.head && !qp->resp.in_msg) {
-            qp->mtu = mtu;
-        } else if (mtu != qp->mtu) {
-            rdma_rule(dev, "RDMA §3.4.1.1.2", "path MTU changed in flight",
-                      qp->qpn);
-        }
+        set_mtu(qp);
     }
     if (mask & (RDMA_QPA_RD_ATOMIC | RDMA_QPA_DEST_RD)) {
         set_rd_atomic(qp);
@@ -261,12 +246,13 @@ void rdma_qp_modify(RdmaDev *dev, RdmaQp *qp, const RdmaQpAttr *a,
     if (mask & RDMA_QPA_STATE) {
         qp_set_state(qp, a->state, "modify");
     }
+    return !refused;
 }
 
 bool rdma_qp_transition_ok(RdmaQpState from, RdmaQpState to,
                            RdmaService service)
 {
-    /* IB 1.3 figure 121; native digest B.7.  Bit n: to state n. */
+    /* IB 1.3 figure 121; interface document B.7.  Bit n: to state n. */
     static const uint8_t legal[] = {
         [RDMA_QPS_RESET] = 1 << RDMA_QPS_INIT,
         [RDMA_QPS_INIT] = 1 << RDMA_QPS_INIT | 1 << RDMA_QPS_RTR,
@@ -331,11 +317,12 @@ void qp_set_state(RdmaQp *qp, RdmaQpState to, const char *cause)
         qp->loss_at = qp->rnr_at = NEVER;
         qp->req.retx = qp->req.rnr_wait = qp->req.bad = false;
         qp->req.more = true;
+        qp->repoll_ns = 0;
         qp->flush_recv = to == RDMA_QPS_ERR;
         if (to == RDMA_QPS_ERR && !qp->resp.last_words) {
             resp_last_ack(qp);
             qp->resp.ack_due = false;
-            qp->resp.res_head = qp->resp.res_fresh = qp->resp.res_tail;
+            resp_drop_replies(qp);
         }
         qp_run(qp);
         break;
@@ -390,7 +377,7 @@ static bool flush_send(RdmaQp *qp, int *n)
 
     while (r->head && *n) {
         (*n)--;
-        wqe_complete(qp, r->head, RDMA_WC_FLUSH);
+        wqe_complete_head(qp, RDMA_WC_FLUSH);
     }
     r->upsn = r->npsn;
     while (r->more && *n) {
@@ -442,6 +429,31 @@ static bool flush_receive(RdmaQp *qp, int *n)
     return true;
 }
 
+/*
+ * Receives may be posted without a doorbell: when to look again.  Each look
+ * that finds nothing doubles the pause; who has posted nothing for a second
+ * does not want it back.
+ */
+static void plan_look(RdmaQp *qp, bool found)
+{
+    RdmaDev *dev = qp->dev;
+
+    qp->repoll_at = NEVER;
+    if (qp->attr.state == RDMA_QPS_ERR && !qp->attr.has_srq &&
+        dev->cfg.err_repoll_us) {
+        if (found) {
+            qp->repoll_ns = dev->cfg.err_repoll_us * INT64_C(1000);
+            qp->repoll_end = dev->now + ERR_REST_NS;
+        } else {
+            qp->repoll_ns *= 2;
+        }
+        if (dev->now + qp->repoll_ns <= qp->repoll_end) {
+            qp->repoll_at = dev->now + qp->repoll_ns;
+        }
+    }
+    qp_timer_update(qp);
+}
+
 bool qp_flush(RdmaQp *qp)
 {
     int n = FLUSH_QUANTUM;
@@ -451,22 +463,11 @@ bool qp_flush(RdmaQp *qp)
         more |= flush_receive(qp, &n);
     }
     qp->dev->budget -= FLUSH_QUANTUM - n;
-    if (qp->attr.state == RDMA_QPS_ERR && qp->dev->cfg.err_repoll_us) {
-        qp->repoll_at = qp->dev->now + qp->dev->cfg.err_repoll_us *
-                        INT64_C(1000);
-        qp_timer_update(qp);
-    }
+    plan_look(qp, n < FLUSH_QUANTUM || !qp->repoll_ns);
     return more;
 }
 
 /* ---- doorbells ---- */
-
-static void kick(RdmaDev *dev)
-{
-    if (dev_ops(dev)->kick) {
-        dev_ops(dev)->kick(dev->cfg.ops_opaque);
-    }
-}
 
 void rdma_qp_kick(RdmaDev *dev, RdmaQp *qp)
 {
@@ -474,17 +475,19 @@ void rdma_qp_kick(RdmaDev *dev, RdmaQp *qp)
         return;
     }
     qp->req.more = true;
+    qp->repoll_ns = 0;
     if (qp->stall == STALL_NONE) {
         qp_run(qp);
     }
-    kick(dev);
+    dev_kick(dev);
 }
 
 void rdma_qp_kick_recv(RdmaDev *dev, RdmaQp *qp)
 {
     if (qp->attr.state == RDMA_QPS_ERR) {
         qp->flush_recv = true;
+        qp->repoll_ns = 0;
         qp_run(qp);
-        kick(dev);
+        dev_kick(dev);
     }
 }

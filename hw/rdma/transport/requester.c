@@ -1,6 +1,5 @@
 /*
- * Requester, sending side (seed: WQEParse checks RDMA §2.4.3.1.2,
- * RequesterTransControl §3.4.1).
+ * Requester, sending side (RDMA §2.4.3.1.2, §3.4.1).
  *
  * A QP has a list of unfinished WQEs, oldest first.  Each occupies a range of
  * PSNs; a packet is a function of WQE and PSN, so sending anew and repeating
@@ -22,7 +21,7 @@ int64_t qp_loss_ns(const RdmaQp *qp)
     int64_t ns = code ? INT64_C(4096) << code :
                  cfg->loss_timeout_us * INT64_C(1000);
 
-    return ns * MAX(cfg->time_scale, 1);
+    return dev_scaled(qp->dev, ns);
 }
 
 void req_arm_loss(RdmaQp *qp)
@@ -43,13 +42,9 @@ void req_drop_all(RdmaQp *qp)
     while (r->head) {
         RdmaWqe *w = r->head;
 
-        if (is_rc(qp) && w->has_psn) {
-            uint32_t from = psn_diff(r->upsn, w->first_psn) > 0 ? r->upsn :
-                            w->first_psn;
-            wqe_hold_from(qp, w, from, true);
-        }
+        wqe_drop(qp, w);
         r->head = w->next;
-        wqe_release(qp->dev, w);
+        wqe_release(qp, w);
     }
 }
 
@@ -107,23 +102,18 @@ static bool op_allowed(const RdmaDev *dev, RdmaService svc, uint8_t opcode)
     return allowed[opcode] >> svc & 1;
 }
 
-static RdmaStatus check_wqe(RdmaQp *qp, RdmaWqe *w)
+/* Why @w may not be sent, or NULL; sets its length. */
+static const char *wqe_fault(const RdmaQp *qp, RdmaWqe *w, RdmaStatus *status)
 {
-    bool rd = wqe_is_rd(w);
     uint64_t len = 0;
 
-    if (w->error) {
-        return w->error;
-    }
+    *status = RDMA_WC_LOC_QP_OP;
     if (!op_allowed(qp->dev, qp->attr.service, w->opcode)) {
-        rdma_rule(qp->dev, "RDMA table 1.1", "opcode not allowed", qp->qpn);
-        return RDMA_WC_LOC_QP_OP;
+        return "opcode not allowed";
     }
     if (w->flags & RDMA_WQE_INLINE) {
-        if (rd || w->inl_len > RDMA_MAX_INLINE) {
-            rdma_rule(qp->dev, "RDMA §2.4.3.1.1", "bad inline segment",
-                      qp->qpn);
-            return RDMA_WC_LOC_QP_OP;
+        if (wqe_is_rd(w) || w->inl_len > RDMA_MAX_INLINE) {
+            return "bad inline segment";
         }
         len = w->inl_len;
     } else {
@@ -132,27 +122,50 @@ static RdmaStatus check_wqe(RdmaQp *qp, RdmaWqe *w)
             len += w->sge[i].len;
         }
     }
+    *status = RDMA_WC_LOC_LEN;
     if (w->opcode >= RDMA_OP_CMP_SWAP) {
         if (len < 8) {
-            rdma_rule(qp->dev, "RDMA §2.4.3.1.1", "atomic without room for "
-                      "its result", qp->qpn);
-            return RDMA_WC_LOC_LEN;
+            return "atomic without room for its result";
         }
         len = 8;
     }
     if (len > (UINT64_C(1) << 31) ||
         (qp->attr.service == RDMA_UD && len > qp->mtu)) {
-        rdma_rule(qp->dev, "RDMA §2.4.3.1.2", "message too long", qp->qpn);
-        return RDMA_WC_LOC_LEN;
+        return "message too long";
     }
     w->length = len;
+    *status = RDMA_WC_SUCCESS;
+    return NULL;
+}
+
+RdmaStatus req_measure(const RdmaQp *qp, RdmaWqe *w)
+{
+    RdmaStatus status;
+
+    wqe_fault(qp, w, &status);
+    return status;
+}
+
+static RdmaStatus check_wqe(RdmaQp *qp, RdmaWqe *w)
+{
+    RdmaStatus status;
+    const char *why;
+
+    if (w->error) {
+        return w->error;
+    }
+    why = wqe_fault(qp, w, &status);
+    if (why) {
+        rdma_rule(qp->dev, "RDMA §2.4.3.1", why, qp->qpn);
+        return status;
+    }
     if (w->flags & RDMA_WQE_INLINE) {
         return RDMA_WC_SUCCESS;
     }
     for (int i = 0; i < w->num_sge; i++) {
         if (rdma_mr_check(qp->dev, w->sge[i].key, qp->attr.pd,
                           w->sge[i].addr, w->sge[i].len,
-                          rd ? RDMA_ACC_LOCAL_WRITE : 0)) {
+                          wqe_is_rd(w) ? RDMA_ACC_LOCAL_WRITE : 0)) {
             rdma_rule(qp->dev, "RDMA §2.4.3.1.2", "local access refused",
                       qp->qpn);
             return RDMA_WC_LOC_PROT;
@@ -162,9 +175,9 @@ static RdmaStatus check_wqe(RdmaQp *qp, RdmaWqe *w)
 }
 
 /* @w ends with @status when all before it have ended (RDMA §3.4.1.1.3.1). */
-static void make_local(RdmaQp *qp, RdmaWqe *w, RdmaStatus status)
+static void end_locally(RdmaQp *qp, RdmaWqe *w, RdmaStatus status)
 {
-    w->state = WQE_BAD;
+    w->state = WQE_DONE;
     w->status = status;
     if (qp->req.cur == w) {
         qp->req.cur = NULL;
@@ -172,7 +185,7 @@ static void make_local(RdmaQp *qp, RdmaWqe *w, RdmaStatus status)
     if (status != RDMA_WC_SUCCESS) {
         qp->req.bad = true;
     }
-    comp_bad_head(qp);
+    wqe_complete_done(qp);
 }
 
 /* ---- one packet ---- */
@@ -211,13 +224,14 @@ static uint8_t packet_opcode(const RdmaQp *qp, const RdmaWqe *w,
 
 static bool want_ack(RdmaQp *qp, const RdmaWqe *w, uint32_t psn)
 {
-    RdmaDev *dev = qp->dev;
+    const RdmaConfig *cfg = &qp->dev->cfg;
+    const Holdings *h = wqe_limited_by(qp);
 
-    if (dev->cfg.ack_req == RDMA_ACKREQ_ALL || psn == w->last_psn ||
+    if (cfg->ack_req == RDMA_ACKREQ_ALL || psn == w->last_psn ||
         wqe_is_rd(w) || ++qp->req.since_ackreq >= ACKREQ_PERIOD ||
         /* Nobody may be left waiting for a buffer without an ACK due. */
-        dev->swpb_packets > dev->cfg.swpb_packets / 2 ||
-        dev->swpb_units > dev->cfg.swpb_units / 2) {
+        h->swpb_packets > cfg->swpb_packets / 2 ||
+        h->swpb_units > cfg->swpb_units / 2) {
         qp->req.since_ackreq = 0;
         return true;
     }
@@ -275,46 +289,31 @@ static RdmaStatus send_packet(RdmaQp *qp, RdmaWqe *w, uint32_t psn,
     return RDMA_WC_SUCCESS;
 }
 
-/* The path of the QP, or of a datagram.  False: the QP was stalled. */
-static bool get_path(RdmaQp *qp, const RdmaWqe *w, Path *ud, Path **path,
-                     bool *lost)
-{
-    bool own = qp->attr.service == RDMA_UD;
-    Path *p = own ? ud : &qp->path;
-
-    *path = p;
-    *lost = false;
-    if (!own && p->valid && p->gen == qp->dev->path_gen) {
-        return true;
-    }
-    switch (net_path(qp->dev, own ? &w->av : &qp->attr.av, p)) {
-    case RESOLVE_OK:
-        return true;
-    case RESOLVE_WAIT:
-        qp_stall(qp, STALL_NEIGH);
-        return false;
-    case RESOLVE_NEVER:
-        /* Nobody there: as if the wire had lost it. */
-        *lost = true;
-        qp->dev->cnt.tx_dropped++;
-        return true;
-    }
-    return true;
-}
-
 /* ---- repetition ---- */
+
+/*
+ * PSNs under way are compared by their distance from UPSN: a window may be as
+ * wide as half of all PSNs, where a difference has lost its sign.
+ */
+static uint32_t under_way(const Requester *r)
+{
+    return psn_ahead(r->npsn, r->upsn);
+}
 
 void req_retransmit(RdmaQp *qp, uint32_t from, uint32_t to)
 {
     Requester *r = &qp->req;
+    uint32_t a = psn_ahead(from, r->upsn), b = psn_ahead(to, r->upsn);
 
-    if (psn_diff(from, r->upsn) < 0) {
+    if (a > under_way(r)) {
         from = r->upsn;
+        a = 0;
     }
-    if (!qp->dev->cfg.retx_range || psn_diff(to, r->npsn) > 0) {
+    if (!qp->dev->cfg.retx_range || b > under_way(r)) {
         to = r->npsn;
+        b = under_way(r);
     }
-    if (psn_diff(to, from) <= 0) {
+    if (b <= a) {
         return;
     }
     r->retx = true;
@@ -327,8 +326,9 @@ void req_retransmit(RdmaQp *qp, uint32_t from, uint32_t to)
 
 static RdmaWqe *wqe_of_psn(Requester *r, uint32_t psn)
 {
-    for (RdmaWqe *w = r->head; w && w->has_psn; w = w->next) {
-        if (psn_diff(psn, w->last_psn) <= 0) {
+    for (RdmaWqe *w = r->head; w; w = w->next) {
+        /* One without PSNs sends nothing and only waits to complete. */
+        if (w->has_psn && psn_diff(psn, w->last_psn) <= 0) {
             return psn_diff(psn, w->first_psn) >= 0 ? w : NULL;
         }
     }
@@ -340,24 +340,25 @@ static bool retx_step(RdmaQp *qp)
 {
     Requester *r = &qp->req;
     RdmaStatus status = RDMA_WC_SUCCESS;
+    uint32_t end = psn_ahead(r->retx_end, r->upsn);
+    Resolve way;
     RdmaWqe *w;
-    Path *path;
-    bool lost;
 
-    if (psn_diff(r->retx_psn, r->upsn) < 0) {
-        r->retx_psn = r->upsn;
+    if (psn_ahead(r->retx_psn, r->upsn) > under_way(r)) {
+        r->retx_psn = r->upsn;  /* that far it is acknowledged by now */
     }
-    w = psn_diff(r->retx_end, r->retx_psn) > 0 ?
+    w = end <= under_way(r) && end > psn_ahead(r->retx_psn, r->upsn) ?
         wqe_of_psn(r, r->retx_psn) : NULL;
-    if (!w || (w->state == WQE_BAD && w->status != RDMA_WC_SUCCESS)) {
+    if (!w || (w->state == WQE_DONE && w->status != RDMA_WC_SUCCESS)) {
         r->retx = false;
         return true;
     }
-    if (!get_path(qp, w, NULL, &path, &lost)) {
+    way = path_resolve(qp, &qp->attr.av, &qp->path);
+    if (way == RESOLVE_WAIT) {
         return false;
     }
-    if (!lost) {
-        status = send_packet(qp, w, r->retx_psn, path);
+    if (way == RESOLVE_OK) {
+        status = send_packet(qp, w, r->retx_psn, &qp->path);
     }
     qp->dev->cnt.retransmits++;
     r->retx_psn = psn_add(w->opcode == RDMA_OP_READ ? w->last_psn :
@@ -367,7 +368,7 @@ static bool retx_step(RdmaQp *qp)
     }
     if (status != RDMA_WC_SUCCESS) {
         r->retx = false;
-        make_local(qp, w, status);
+        end_locally(qp, w, status);
     }
     return true;
 }
@@ -386,7 +387,7 @@ static bool next_wqe(RdmaQp *qp)
     if (!r->more || r->bad || qp->attr.state == RDMA_QPS_SQD) {
         return false;
     }
-    w = wqe_alloc(dev);
+    w = wqe_alloc(qp);
     if (!w) {
         qp_stall(qp, STALL_WQE);
         return false;
@@ -394,7 +395,7 @@ static bool next_wqe(RdmaQp *qp)
     f = dev->cfg.pers->fetch_send(dev->cfg.pers_opaque, qp, w);
     if (f == RDMA_FETCH_NONE) {
         r->more = false;
-        wqe_release(dev, w);
+        wqe_release(qp, w);
         return false;
     }
     if (r->tail) {
@@ -404,48 +405,20 @@ static bool next_wqe(RdmaQp *qp)
     }
     w->next = NULL;
     r->tail = w;
-    w->seq = r->seq++;
     if (f == RDMA_FETCH_BAD) {
         rdma_rule(dev, "RDMA §2.4.1", "send queue cannot be read", qp->qpn);
         dev->cfg.pers->event(dev->cfg.pers_opaque, RDMA_EV_WQ_CATAS,
                              qp->qpn);
-        make_local(qp, w, w->error ? w->error : RDMA_WC_FLUSH);
+        end_locally(qp, w, w->error ? w->error : RDMA_WC_FLUSH);
         return true;
     }
     status = check_wqe(qp, w);
     if (status != RDMA_WC_SUCCESS || w->opcode == RDMA_OP_NOP) {
-        make_local(qp, w, status);
+        end_locally(qp, w, status);
         return true;
     }
     w->state = WQE_NEW;
     r->cur = w;
-    return true;
-}
-
-/*
- * May the next packet of @w enter the buffers (RDMA §3.4.1.1.3.2.3)?  An empty
- * buffer takes one packet of any size, or a small buffer would stop for ever.
- */
-static bool have_room(RdmaQp *qp, const RdmaWqe *w)
-{
-    const RdmaConfig *cfg = &qp->dev->cfg;
-    const RdmaDev *dev = qp->dev;
-    Stall why = STALL_NONE;
-
-    if (wqe_is_rd(w)) {
-        why = dev->rpb_packets >= MAX(cfg->rpb_packets, 1) ? STALL_RPB :
-              dev->reb_entries && dev->reb_entries + w->num_sge >
-                                  cfg->reb_entries ? STALL_REB : STALL_NONE;
-    } else if (dev->swpb_packets &&
-               (dev->swpb_packets >= cfg->swpb_packets ||
-                dev->swpb_units + (MIN(w->length, qp->mtu) + 31) / 32 >
-                cfg->swpb_units)) {
-        why = STALL_SWPB;
-    }
-    if (why != STALL_NONE) {
-        qp_stall(qp, why);
-        return false;
-    }
     return true;
 }
 
@@ -454,13 +427,16 @@ static bool start_wqe(RdmaQp *qp, RdmaWqe *w)
 {
     Requester *r = &qp->req;
 
+    uint32_t packets = wqe_packets(qp, w), reads = r->held.rpb_packets;
+
     if (qp->attr.state == RDMA_QPS_SQD ||
-        ((w->flags & RDMA_WQE_FENCE) && r->rd_out) ||
-        (wqe_is_rd(w) && r->rd_out >= MAX(qp->attr.max_rd_atomic, 1))) {
-        return false;           /* an ending Read or SQD2RTS runs us again */
+        ((w->flags & RDMA_WQE_FENCE) && reads) ||
+        (wqe_is_rd(w) && reads >= MAX(qp->attr.max_rd_atomic, 1)) ||
+        under_way(r) + packets > PSN_WINDOW) {
+        return false;           /* a WQE that ends, or SQD2RTS, runs us again */
     }
     w->first_psn = r->npsn;
-    w->last_psn = psn_add(r->npsn, wqe_packets(qp, w) - 1);
+    w->last_psn = psn_add(r->npsn, packets - 1);
     return true;
 }
 
@@ -468,10 +444,12 @@ bool req_step(RdmaQp *qp)
 {
     Requester *r = &qp->req;
     RdmaStatus status = RDMA_WC_SUCCESS;
+    bool ud = qp->attr.service == RDMA_UD;
+    Path once = { 0 }, *path = ud ? &once : &qp->path;
+    Resolve way;
     uint32_t psn;
     RdmaWqe *w;
-    Path ud, *path;
-    bool lost;
+    Stall wait;
 
     if ((qp->attr.state != RDMA_QPS_RTS && qp->attr.state != RDMA_QPS_SQD) ||
         r->rnr_wait) {
@@ -487,26 +465,30 @@ bool req_step(RdmaQp *qp)
     if (w->state == WQE_NEW && !start_wqe(qp, w)) {
         return false;
     }
-    if ((is_rc(qp) && !have_room(qp, w)) ||
-        !get_path(qp, w, &ud, &path, &lost)) {
+    wait = is_rc(qp) ? wqe_room(qp, w) : STALL_NONE;
+    if (wait != STALL_NONE) {
+        qp_stall(qp, wait);
+        return false;
+    }
+    way = path_resolve(qp, ud ? &w->av : &qp->attr.av, path);
+    if (way == RESOLVE_WAIT) {
         return false;
     }
     psn = r->npsn;
-    if (!lost) {
+    if (way == RESOLVE_OK) {
         status = send_packet(qp, w, psn, path);
     }
     if (status != RDMA_WC_SUCCESS) {
-        make_local(qp, w, status);
+        end_locally(qp, w, status);
         return true;
     }
     if (w->state == WQE_NEW) {
         w->state = WQE_SENDING;
         w->has_psn = true;
-        r->rd_out += is_rc(qp) && wqe_is_rd(w);
     }
     r->npsn = psn_add(wqe_is_rd(w) ? w->last_psn : psn, 1);
     if (is_rc(qp)) {
-        wqe_hold_from(qp, w, psn, false);
+        wqe_hold(qp, w);
         if (qp->loss_at == NEVER) {
             req_arm_loss(qp);
         }
@@ -516,7 +498,7 @@ bool req_step(RdmaQp *qp)
         r->cur = NULL;
         if (!is_rc(qp)) {
             r->upsn = r->npsn;
-            wqe_complete(qp, w, RDMA_WC_SUCCESS);
+            end_locally(qp, w, RDMA_WC_SUCCESS);
             req_check_drained(qp);
         }
     }
@@ -551,7 +533,7 @@ void req_timeout_loss(RdmaQp *qp)
     qp->dev->cnt.timeouts++;
     if (!r->retry_left) {
         qp->dev->cnt.retry_exceeded++;
-        wqe_complete(qp, w, RDMA_WC_RETRY_EXC);
+        wqe_complete_head(qp, RDMA_WC_RETRY_EXC);
         qp_error(qp, "RDMA §3.4.5.1.4: retries exhausted");
         return;
     }

@@ -1,6 +1,5 @@
 /*
- * Responder (seed: ExecutionEngine, RQWQEManager, WriteAddrTable,
- * RespPktGen; RDMA chapter 4).
+ * Responder (RDMA chapter 4).
  *
  * A request passes a chain of checks, each of which lets it on, drops it or
  * answers it; only then is it executed:
@@ -15,6 +14,8 @@
  */
 #include "internal.h"
 
+enum { MAD_BYTES = 256 };       /* IB 1.3 §13.4.2 */
+
 typedef enum Check {
     PASS,
     DROP,           /* silently (counted) */
@@ -27,38 +28,17 @@ typedef enum Check {
 void resp_reset(RdmaQp *qp)
 {
     Responder *r = &qp->resp;
-    Res *res = r->res;
-    uint32_t num = r->res_num, psn = r->epsn;
+    uint32_t num = r->reply_num, psn = r->epsn;
 
+    g_free(r->reply);
     memset(r, 0, offsetof(Responder, wqe));
-    r->res = res;
-    r->res_num = num;
+    r->reply_num = num;
     r->epsn = psn;
 }
 
 /* ---- answers ---- */
 
-static bool path_ready(RdmaQp *qp, bool *lost)
-{
-    *lost = false;
-    if (qp->path.valid && qp->path.gen == qp->dev->path_gen) {
-        return true;
-    }
-    switch (net_path(qp->dev, &qp->attr.av, &qp->path)) {
-    case RESOLVE_OK:
-        return true;
-    case RESOLVE_WAIT:
-        qp_stall(qp, STALL_NEIGH);
-        return false;
-    case RESOLVE_NEVER:
-        qp->dev->cnt.tx_dropped++;
-        *lost = true;
-        return true;
-    }
-    return true;
-}
-
-static uint8_t *begin(RdmaQp *qp, uint8_t op, unsigned pad, uint32_t psn)
+static uint8_t *answer_begin(RdmaQp *qp, uint8_t op, unsigned pad, uint32_t psn)
 {
     uint8_t *bth = tx_begin(qp->dev, &qp->path);
 
@@ -66,7 +46,7 @@ static uint8_t *begin(RdmaQp *qp, uint8_t op, unsigned pad, uint32_t psn)
     return bth;
 }
 
-static void end(RdmaQp *qp, uint8_t *bth, uint32_t len)
+static void answer_end(RdmaQp *qp, uint8_t *bth, uint32_t len)
 {
     tx_end(qp->dev, &qp->path, bth, len, qp->qpn ^ qp->attr.dest_qpn << 7);
 }
@@ -86,16 +66,16 @@ static void send_ack(RdmaQp *qp)
     r->ack_due = false;
     (*(type == AETH_ACK ? &c->ack_tx : type == AETH_RNR_NAK ? &c->rnr_tx :
        nak[r->ack_syndrome & 3]))++;
-    bth = begin(qp, ROCE_ACK, 0, r->ack_psn);
+    bth = answer_begin(qp, ROCE_ACK, 0, r->ack_psn);
     aeth_put(bth + ROCE_BTH_BYTES, r->ack_syndrome, r->msn);
-    end(qp, bth, ROCE_BTH_BYTES + ROCE_AETH_BYTES);
+    answer_end(qp, bth, ROCE_BTH_BYTES + ROCE_AETH_BYTES);
 }
 
 /*
  * An ACK or NAK is due.  It leaves behind the answers of earlier Reads, and
  * at the end of the burst of input, so that one ACK covers many packets.
  */
-static void answer(RdmaQp *qp, uint8_t syndrome, uint32_t psn)
+static void answer_due(RdmaQp *qp, uint8_t syndrome, uint32_t psn)
 {
     Responder *r = &qp->resp;
 
@@ -106,7 +86,7 @@ static void answer(RdmaQp *qp, uint8_t syndrome, uint32_t psn)
     r->ack_due = true;
     r->ack_syndrome = syndrome;
     r->ack_psn = psn;
-    if (!qp->dev->cfg.ack_coalesce && r->res_head == r->res_tail) {
+    if (!qp->dev->cfg.ack_coalesce && r->reply_head == r->reply_tail) {
         resp_step(qp);
     } else if (qp->stall != STALL_NEIGH) {
         qp_run(qp);
@@ -116,23 +96,23 @@ static void answer(RdmaQp *qp, uint8_t syndrome, uint32_t psn)
 static void send_ack_ok(RdmaQp *qp, const RxPacket *pkt)
 {
     if (bth_ackreq(pkt->bth)) {
-        answer(qp, AETH_ACK | AETH_CREDITS_NONE, pkt->psn);
+        answer_due(qp, AETH_ACK | AETH_CREDITS_NONE, pkt->psn);
     }
 }
 
-static void event(RdmaQp *qp, RdmaEvent ev)
+static void raise_event(RdmaQp *qp, RdmaEvent ev)
 {
     qp->dev->cfg.pers->event(qp->dev->cfg.pers_opaque, ev, qp->qpn);
 }
 
-static void nak_fatal(RdmaQp *qp, unsigned code, RdmaEvent ev)
+static void nak_fatal(RdmaQp *qp, unsigned code, RdmaEvent ev, uint32_t psn)
 {
     Responder *r = &qp->resp;
 
     r->nak_sent = true;
-    answer(qp, AETH_NAK | code, r->epsn);
+    answer_due(qp, AETH_NAK | code, psn);
     if (qp->dev->cfg.resp_fatal || code == NAK_REMOTE_OP) {
-        event(qp, ev);
+        raise_event(qp, ev);
         r->last_words = true;
         qp_error(qp, "fatal NAK sent");
     }
@@ -140,39 +120,80 @@ static void nak_fatal(RdmaQp *qp, unsigned code, RdmaEvent ev)
 
 /* ---- Reads and atomics being answered or remembered ---- */
 
-static Res *res_at(Responder *r, uint32_t i)
+static RdReply *reply_at(const Responder *r, uint32_t i)
 {
-    return &r->res[i & (r->res_num - 1)];
+    return &r->reply[i & (r->reply_num - 1)];
 }
 
-static Res *res_new(RdmaQp *qp)
+/* The one that is being answered is done with: on to the next that is due. */
+static void reply_done(Responder *r)
+{
+    reply_at(r, r->reply_head)->due = false;
+    do {
+        r->reply_head++;
+    } while (r->reply_head != r->reply_tail &&
+             !reply_at(r, r->reply_head)->due);
+    if ((int32_t)(r->reply_head - r->reply_fresh) > 0) {
+        r->reply_fresh = r->reply_head;
+    }
+}
+
+void resp_drop_replies(RdmaQp *qp)
+{
+    while (qp->resp.reply_head != qp->resp.reply_tail) {
+        reply_done(&qp->resp);
+    }
+}
+
+/* Answer the one at @pos from @psn on. */
+static void reply_due(RdmaQp *qp, uint32_t pos, uint32_t psn)
+{
+    Responder *r = &qp->resp;
+    RdReply *s = reply_at(r, pos);
+
+    s->due = true;
+    s->start_psn = s->psn = psn;
+    if ((int32_t)(pos - r->reply_head) < 0) {
+        r->reply_head = pos;
+    }
+    if (qp->stall != STALL_NEIGH) {
+        qp_run(qp);
+    }
+}
+
+/* May the peer have another under way? */
+static bool reply_allowed(const RdmaQp *qp)
+{
+    return qp->resp.reply_tail - qp->resp.reply_fresh <
+           MAX(qp->attr.max_dest_rd_atomic, 1);
+}
+
+static RdReply *reply_new(RdmaQp *qp)
 {
     Responder *r = &qp->resp;
 
-    if (r->res_tail - r->res_fresh >= MAX(qp->attr.max_dest_rd_atomic, 1)) {
-        return NULL;
+    if (!r->reply) {
+        r->reply_num = MAX(r->reply_num, 2);
+        r->reply = g_new0(RdReply, r->reply_num);
     }
-    if (!r->res) {
-        r->res_num = MAX(r->res_num, 2);
-        r->res = g_new0(Res, r->res_num);
+    if (r->reply_tail - r->reply_head >= r->reply_num) {
+        reply_done(r);          /* a repetition, which may be repeated */
     }
-    if (r->res_tail - r->res_head >= r->res_num) {
-        r->res_head++;          /* a repetition, which may be repeated */
-    }
-    return res_at(r, r->res_tail++);
+    return reply_at(r, r->reply_tail++);
 }
 
 /* A remembered one that covers @psn: its ring position, or -1. */
-static int64_t res_find(Responder *r, uint32_t psn, bool atomic)
+static int64_t reply_find(const Responder *r, uint32_t psn,
+                          enum ReplyKind kind)
 {
-    uint32_t n = r->res ? MIN(r->res_tail, r->res_num) : 0;
+    uint32_t n = r->reply ? MIN(r->reply_tail, r->reply_num) : 0;
 
     /* Newest first: an old one may have the same PSN of an earlier round. */
     for (uint32_t k = 1; k <= n; k++) {
-        uint32_t i = r->res_tail - k;
-        const Res *s = res_at(r, i);
+        uint32_t i = r->reply_tail - k;
+        const RdReply *s = reply_at(r, i);
 
-        if (s->atomic == atomic && psn_diff(psn, s->first_psn) >= 0 &&
+        if (s->kind == kind && psn_diff(psn, s->first_psn) >= 0 &&
             psn_diff(s->last_psn, psn) >= 0) {
             return i;
         }
@@ -181,15 +202,15 @@ static int64_t res_find(Responder *r, uint32_t psn, bool atomic)
 }
 
 /* One Read response packet.  False: the region failed. */
-static bool read_response(RdmaQp *qp, Res *s)
+static bool read_response(RdmaQp *qp, const RdReply *s)
 {
-    uint32_t off = psn_diff(s->psn, s->first_psn) * qp->mtu;
+    uint32_t off = psn_ahead(s->psn, s->first_psn) * qp->mtu;
     uint32_t len = MIN(s->len - off, qp->mtu);
-    bool first = s->psn == s->first_psn, last = s->psn == s->last_psn;
+    bool first = s->psn == s->start_psn, last = s->psn == s->last_psn;
     uint8_t op = first && last ? ROCE_READ_ONLY : first ? ROCE_READ_FIRST :
                  last ? ROCE_READ_LAST : ROCE_READ_MIDDLE;
     unsigned pad = -len & 3;
-    uint8_t *bth = begin(qp, op, pad, s->psn);
+    uint8_t *bth = answer_begin(qp, op, pad, s->psn);
     uint8_t *p = bth + roce_ops[op].hdr_len;
 
     if (roce_ops[op].aeth) {
@@ -200,66 +221,75 @@ static bool read_response(RdmaQp *qp, Res *s)
         return false;
     }
     memset(p + len, 0, pad);
-    end(qp, bth, roce_ops[op].hdr_len + len + pad);
+    answer_end(qp, bth, roce_ops[op].hdr_len + len + pad);
     return true;
+}
+
+static void atomic_response(RdmaQp *qp, const RdReply *s)
+{
+    uint8_t *bth = answer_begin(qp, ROCE_ATOMIC_ACK, 0, s->psn);
+
+    aeth_put(bth + ROCE_BTH_BYTES, AETH_ACK | AETH_CREDITS_NONE, s->msn);
+    put_be64(bth + roce_ops[ROCE_ATOMIC_ACK].atomack, s->orig);
+    answer_end(qp, bth, roce_ops[ROCE_ATOMIC_ACK].hdr_len);
 }
 
 void resp_last_ack(RdmaQp *qp)
 {
     Responder *r = &qp->resp;
-    bool lost;
 
-    if (r->ack_due && r->res_head == r->res_tail && path_ready(qp, &lost) &&
-        !lost) {
+    if (r->ack_due && r->reply_head == r->reply_tail &&
+        path_resolve(qp, &qp->attr.av, &qp->path) == RESOLVE_OK) {
         send_ack(qp);
     }
+}
+
+/* The region went away while it was read. */
+static void read_failed(RdmaQp *qp, const RdReply *s)
+{
+    uint32_t psn = s->psn;
+
+    if (s->again) {
+        /* A late copy of a Read that was answered: nobody waits for it. */
+        reply_done(&qp->resp);
+        return;
+    }
+    resp_drop_replies(qp);
+    nak_fatal(qp, NAK_REMOTE_ACCESS, RDMA_EV_WQ_ACCESS, psn);
 }
 
 bool resp_step(RdmaQp *qp)
 {
     Responder *r = &qp->resp;
-    bool lost;
-    Res *s;
+    bool none = r->reply_head == r->reply_tail;
+    Resolve way;
+    RdReply *s;
 
-    if (r->res_head == r->res_tail) {
-        if (!r->ack_due || !path_ready(qp, &lost)) {
-            return false;
-        }
-        if (lost) {
-            r->ack_due = false;
-        } else {
-            send_ack(qp);
-        }
-        return true;
-    }
-    if (!path_ready(qp, &lost)) {
+    if (none && !r->ack_due) {
         return false;
     }
-    s = res_at(r, r->res_head);
-    if (s->atomic) {
-        if (!lost) {
-            uint8_t *bth = begin(qp, ROCE_ATOMIC_ACK, 0, s->psn);
-
-            aeth_put(bth + ROCE_BTH_BYTES, AETH_ACK | AETH_CREDITS_NONE,
-                     s->msn);
-            put_be64(bth + roce_ops[ROCE_ATOMIC_ACK].atomack, s->orig);
-            end(qp, bth, roce_ops[ROCE_ATOMIC_ACK].hdr_len);
+    way = path_resolve(qp, &qp->attr.av, &qp->path);
+    if (way == RESOLVE_WAIT) {
+        return false;
+    }
+    if (none) {
+        if (way == RESOLVE_OK) {
+            send_ack(qp);
         }
-    } else if (!lost && !read_response(qp, s)) {
-        /* The region went away while it was read. */
-        uint32_t psn = s->psn;
-
-        r->res_head = r->res_fresh = r->res_tail;
-        nak_fatal(qp, NAK_REMOTE_ACCESS, RDMA_EV_WQ_ACCESS);
-        r->ack_psn = psn;
+        r->ack_due = false;
         return true;
     }
-    if (s->psn == s->last_psn) {
-        s->psn = s->first_psn;
-        r->res_head++;
-        if ((int32_t)(r->res_head - r->res_fresh) > 0) {
-            r->res_fresh = r->res_head;
+    s = reply_at(r, r->reply_head);
+    if (way == RESOLVE_OK) {
+        if (s->kind == REPLY_ATOMIC) {
+            atomic_response(qp, s);
+        } else if (!read_response(qp, s)) {
+            read_failed(qp, s);
+            return true;
         }
+    }
+    if (s->psn == s->last_psn) {
+        reply_done(r);
     } else {
         s->psn = psn_add(s->psn, 1);
     }
@@ -273,64 +303,65 @@ static uint32_t read_packets(const RdmaQp *qp, uint32_t len)
     return len <= qp->mtu ? 1 : (len - 1) / qp->mtu + 1;
 }
 
+/*
+ * A Read seen before: it is answered again, and it alone.  The requester
+ * repeats those behind it if it misses their answers, too.
+ */
+static void repeat_read(RdmaQp *qp, const RxPacket *pkt)
+{
+    Responder *r = &qp->resp;
+    const uint8_t *reth = pkt->bth + pkt->op->reth;
+    uint32_t len = reth_len(reth), off;
+    uint32_t last = psn_add(pkt->psn, read_packets(qp, len) - 1);
+    int64_t pos = reply_find(r, pkt->psn, REPLY_READ);
+    RdReply *s;
+
+    if (len > (1u << 31) || psn_diff(last, r->epsn) >= 0) {
+        return;                 /* reaches into the future: not a repetition */
+    }
+    if (pos < 0) {
+        if (!reply_allowed(qp)) {
+            return;
+        }
+        s = reply_new(qp);
+        *s = (RdReply) {
+            .kind = REPLY_READ, .again = true, .msn = r->msn,
+            .first_psn = pkt->psn, .last_psn = last, .va = reth_va(reth),
+            .rkey = reth_rkey(reth), .len = len,
+        };
+        pos = (uint32_t)(r->reply_tail - 1);
+    }
+    s = reply_at(r, pos);
+    off = psn_ahead(pkt->psn, s->first_psn) * qp->mtu;
+    if (last != s->last_psn || len != s->len - off ||
+        reth_va(reth) != s->va + off || reth_rkey(reth) != s->rkey) {
+        return;                 /* not a part of that Read up to its end */
+    }
+    if (s->due && psn_diff(s->psn, pkt->psn) <= 0 &&
+        (int32_t)((uint32_t)pos - r->reply_head) >= 0) {
+        return;                 /* still on its way */
+    }
+    s->again |= (int32_t)((uint32_t)pos - r->reply_fresh) < 0;
+    reply_due(qp, pos, pkt->psn);
+}
+
 /* RC: a request seen before (RDMA §4.4.1; IB 1.3 §9.7.5). */
 static void duplicate(RdmaQp *qp, const RxPacket *pkt)
 {
     Responder *r = &qp->resp;
-    RdmaDev *dev = qp->dev;
     int64_t pos;
-    Res *s;
 
-    dev->cnt.rx_duplicate++;
-    if (pkt->op->flags & ROCE_F_ATOMIC) {
-        pos = res_find(r, pkt->psn, true);
-        if (pos >= 0 && (int32_t)((uint32_t)pos - r->res_head) < 0) {
-            r->res_head = pos;
-        }
-    } else if (pkt->op->flags & ROCE_F_READ) {
-        const uint8_t *reth = pkt->bth + pkt->op->reth;
-        uint32_t len = reth_len(reth);
-        uint32_t last = psn_add(pkt->psn, read_packets(qp, len) - 1);
-
-        if (len > (1u << 31) || psn_diff(last, r->epsn) >= 0) {
-            return;             /* reaches into the future: not a repetition */
-        }
-        pos = res_find(r, pkt->psn, false);
+    qp->dev->cnt.rx_duplicate++;
+    if (pkt->op->flags & ROCE_F_READ) {
+        repeat_read(qp, pkt);
+    } else if (pkt->op->flags & ROCE_F_ATOMIC) {
+        pos = reply_find(r, pkt->psn, REPLY_ATOMIC);
         if (pos >= 0) {
-            s = res_at(r, pos);
-            if ((int32_t)((uint32_t)pos - r->res_head) >= 0 &&
-                psn_diff(s->psn, pkt->psn) <= 0) {
-                return;         /* still on its way */
-            }
-            if (last != s->last_psn) {
-                return;         /* not a part of that Read up to its end */
-            }
-        } else {
-            s = res_new(qp);
-            if (!s) {
-                return;
-            }
-            pos = r->res_tail - 1;
-            s->atomic = false;
-            s->msn = r->msn;
-        }
-        s->first_psn = s->psn = pkt->psn;
-        s->last_psn = last;
-        s->va = reth_va(reth);
-        s->rkey = reth_rkey(reth);
-        s->len = len;
-        /* Answer again from here on; later ones follow in order. */
-        if ((int32_t)((uint32_t)pos - r->res_head) < 0) {
-            r->res_head = pos;
-        }
-        for (uint32_t i = pos + 1; i != r->res_tail; i++) {
-            res_at(r, i)->psn = res_at(r, i)->first_psn;
+            reply_due(qp, pos, pkt->psn);
         }
     } else {
-        answer(qp, AETH_ACK | AETH_CREDITS_NONE, psn_add(r->epsn, -1));
-        return;
+        answer_due(qp, AETH_ACK | AETH_CREDITS_NONE, psn_add(r->epsn, -1));
     }
-    qp_run(qp);
 }
 
 static Check check_psn_rc(RdmaQp *qp, const RxPacket *pkt)
@@ -346,7 +377,7 @@ static Check check_psn_rc(RdmaQp *qp, const RxPacket *pkt)
         qp->dev->cnt.rx_out_of_sequence++;
         if (!r->nak_sent) {
             r->nak_sent = true;
-            answer(qp, AETH_NAK | NAK_PSN_SEQUENCE, r->epsn);
+            answer_due(qp, AETH_NAK | NAK_PSN_SEQUENCE, r->epsn);
         }
         return DROP;
     }
@@ -493,8 +524,18 @@ static void complete_recv(RdmaQp *qp, const RxPacket *pkt, RdmaStatus status,
 static Check bad_receive(RdmaQp *qp, const RxPacket *pkt, RdmaStatus status)
 {
     complete_recv(qp, pkt, status, 0);
-    return status == RDMA_WC_LOC_LEN && !qp->dev->cfg.len_nak_op ? NAK_INV :
-           NAK_OP;
+    return is_rc(qp) && status == RDMA_WC_LOC_LEN &&
+           !qp->dev->cfg.len_nak_op ? NAK_INV : NAK_OP;
+}
+
+/*
+ * The same where nobody is answered: after a receive that failed, a queue pair
+ * does not go on (IB 1.3 §10.3.1).
+ */
+static void receive_failed(RdmaQp *qp)
+{
+    raise_event(qp, RDMA_EV_WQ_CATAS);
+    qp_error(qp, "receive failed");
 }
 
 static Check do_send(RdmaQp *qp, const RxPacket *pkt)
@@ -545,7 +586,7 @@ static Check do_read(RdmaQp *qp, const RxPacket *pkt)
     const uint8_t *reth = pkt->bth + pkt->op->reth;
     uint64_t va = reth_va(reth);
     uint32_t rkey = reth_rkey(reth), len = reth_len(reth);
-    Res *s;
+    RdReply *s;
 
     if (len > (1u << 31)) {
         return NAK_INV;
@@ -554,15 +595,16 @@ static Check do_read(RdmaQp *qp, const RxPacket *pkt)
                       RDMA_ACC_REMOTE_READ)) {
         return NAK_ACC;
     }
-    s = res_new(qp);
-    if (!s) {
+    if (!reply_allowed(qp)) {
         return NAK_INV;         /* more than was agreed (IB 1.3 §9.7.4.1) */
     }
-    *s = (Res) {
-        .first_psn = pkt->psn, .psn = pkt->psn,
+    s = reply_new(qp);
+    *s = (RdReply) {
+        .kind = REPLY_READ, .first_psn = pkt->psn,
         .last_psn = psn_add(pkt->psn, read_packets(qp, len) - 1),
         .va = va, .rkey = rkey, .len = len, .msn = psn_add(r->msn, 1),
     };
+    reply_due(qp, r->reply_tail - 1, pkt->psn);
     r->epsn = s->last_psn;      /* the caller adds one */
     return PASS;
 }
@@ -572,26 +614,25 @@ static Check do_atomic(RdmaQp *qp, const RxPacket *pkt)
     Responder *r = &qp->resp;
     const uint8_t *h = pkt->bth + pkt->op->atomic;
     uint64_t va = atomic_va(h), orig;
-    uint32_t tail = r->res_tail;
-    Res *s;
+    RdReply *s;
 
     if (va & 7) {
         return NAK_INV;         /* IB 1.3 §9.4.5 */
     }
-    s = res_new(qp);
-    if (!s) {
+    if (!reply_allowed(qp)) {
         return NAK_INV;
     }
     if (mr_atomic(qp->dev, atomic_rkey(h), qp->attr.pd, va,
                   ROCE_OP5(pkt->opcode) == ROCE_CMP_SWAP, atomic_swap_add(h),
                   atomic_compare(h), &orig)) {
-        r->res_tail = tail;
         return NAK_ACC;
     }
-    *s = (Res) {
-        .atomic = true, .first_psn = pkt->psn, .psn = pkt->psn,
-        .last_psn = pkt->psn, .orig = orig, .msn = psn_add(r->msn, 1),
+    s = reply_new(qp);
+    *s = (RdReply) {
+        .kind = REPLY_ATOMIC, .first_psn = pkt->psn, .last_psn = pkt->psn,
+        .orig = orig, .msn = psn_add(r->msn, 1),
     };
+    reply_due(qp, r->reply_tail - 1, pkt->psn);
     return PASS;
 }
 
@@ -611,17 +652,17 @@ static void refuse_rc(RdmaQp *qp, Check c)
 
     switch (c) {
     case NAK_INV:
-        nak_fatal(qp, NAK_INVALID_REQUEST, RDMA_EV_WQ_INVAL_REQ);
+        nak_fatal(qp, NAK_INVALID_REQUEST, RDMA_EV_WQ_INVAL_REQ, r->epsn);
         break;
     case NAK_ACC:
-        nak_fatal(qp, NAK_REMOTE_ACCESS, RDMA_EV_WQ_ACCESS);
+        nak_fatal(qp, NAK_REMOTE_ACCESS, RDMA_EV_WQ_ACCESS, r->epsn);
         break;
     case NAK_OP:
-        nak_fatal(qp, NAK_REMOTE_OP, RDMA_EV_WQ_CATAS);
+        nak_fatal(qp, NAK_REMOTE_OP, RDMA_EV_WQ_CATAS, r->epsn);
         break;
     case RNR:
         r->nak_sent = true;
-        answer(qp, AETH_RNR_NAK | (qp->attr.min_rnr_timer & 0x1f), r->epsn);
+        answer_due(qp, AETH_RNR_NAK | (qp->attr.min_rnr_timer & 0x1f), r->epsn);
         break;
     default:
         break;
@@ -656,7 +697,7 @@ static void rx_connected(RdmaQp *qp, const RxPacket *pkt)
     if (!r->comm_est) {
         r->comm_est = true;
         if (qp->attr.state == RDMA_QPS_RTR) {
-            event(qp, RDMA_EV_COMM_EST);
+            raise_event(qp, RDMA_EV_COMM_EST);
         }
     }
     c = check_sequence(qp, pkt);
@@ -681,6 +722,9 @@ static void rx_connected(RdmaQp *qp, const RxPacket *pkt)
         } else {
             r->in_msg = false;
             r->drop_msg = true;
+            if (c == NAK_OP) {
+                receive_failed(qp);
+            }
         }
         return;
     }
@@ -701,9 +745,6 @@ static void rx_connected(RdmaQp *qp, const RxPacket *pkt)
     if (f & (ROCE_F_READ | ROCE_F_ATOMIC)) {
         /* Its response acknowledges all before it. */
         r->ack_due = false;
-        if (qp->stall != STALL_NEIGH) {
-            qp_run(qp);
-        }
     } else {
         send_ack_ok(qp, pkt);
     }
@@ -719,6 +760,7 @@ static void rx_datagram(RdmaQp *qp, const RxPacket *pkt)
     uint32_t head = dev->cfg.ud_grh == RDMA_GRH_NONE ? 0 : RDMA_GRH_BYTES;
     uint8_t grh[RDMA_GRH_BYTES];
     uint64_t room = 0;
+    Check c;
 
     if (dev->cfg.qkey_check && qkey != qp->attr.qkey &&
         !(dev->cfg.qkey_zero_any && !qp->attr.qkey) &&
@@ -726,7 +768,16 @@ static void rx_datagram(RdmaQp *qp, const RxPacket *pkt)
         dev->cnt.rx_qkey++;
         return;
     }
-    if (pkt->paylen > RDMA_MAX_MTU || get_wqe(qp, pkt) != PASS) {
+    if (pkt->paylen > RDMA_MAX_MTU ||
+        (qp->attr.special && pkt->paylen != MAD_BYTES)) {
+        dev->cnt.rx_length++;   /* a peer may not fail a management QP */
+        return;
+    }
+    c = get_wqe(qp, pkt);
+    if (c != PASS) {
+        if (c == NAK_OP) {
+            receive_failed(qp);
+        }
         return;
     }
     for (uint32_t i = 0; i < r->wqe.num_sge; i++) {
@@ -734,6 +785,7 @@ static void rx_datagram(RdmaQp *qp, const RxPacket *pkt)
     }
     if (pkt->paylen + head > room) {
         complete_recv(qp, pkt, RDMA_WC_LOC_LEN, 0);
+        receive_failed(qp);
         return;
     }
     if (head) {
@@ -743,7 +795,7 @@ static void rx_datagram(RdmaQp *qp, const RxPacket *pkt)
         (pkt->paylen && sge_scatter(qp, r->wqe.sge, r->wqe.num_sge, head,
                                     pkt->payload, pkt->paylen))) {
         complete_recv(qp, pkt, RDMA_WC_LOC_PROT, 0);
-        qp_error(qp, "datagram cannot be stored");
+        receive_failed(qp);
         return;
     }
     complete_recv(qp, pkt, RDMA_WC_SUCCESS, pkt->paylen + head);

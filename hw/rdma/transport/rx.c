@@ -1,7 +1,7 @@
 /*
  * Frames in: every header and length is checked before anything is believed;
- * then the packet goes to the queue pair that it names (seed: header parser,
- * RDMA chapter 5).
+ * then the packet goes to the queue pair that it names (RDMA
+ * chapter 5).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -104,7 +104,7 @@ static bool pkey_match(uint16_t a, uint16_t b)
 }
 
 /* P_Key of the QP; a general services QP takes any of the table. */
-static bool check_pkey(RdmaQp *qp, RxPacket *pkt)
+static bool pkey_of(RdmaQp *qp, RxPacket *pkt)
 {
     RdmaDev *dev = qp->dev;
     uint16_t pkey = bth_pkey(pkt->bth);
@@ -125,6 +125,14 @@ static bool check_pkey(RdmaQp *qp, RxPacket *pkt)
     return pkey_match(pkey, qp_pkey(qp));
 }
 
+bool rx_pkey_fits(RdmaQp *qp, RxPacket *pkt)
+{
+    bool fits = pkey_of(qp, pkt);
+
+    qp->dev->cnt.rx_pkey += !fits;
+    return fits;
+}
+
 static void to_qp(RdmaDev *dev, RxPacket *pkt)
 {
     RdmaQp *qp = find_qp(dev, pkt->dqpn);
@@ -143,8 +151,12 @@ static void to_qp(RdmaDev *dev, RxPacket *pkt)
         dev->cnt.rx_opcode++;
         return;
     }
-    if (!check_pkey(qp, pkt)) {
-        dev->cnt.rx_pkey++;
+    if (!rx_pkey_fits(qp, pkt)) {
+        return;
+    }
+    if (dev->cfg.source_check && qp->attr.service != RDMA_UD &&
+        pkt->sip != net_peer_ip(qp)) {
+        dev->cnt.rx_source++;   /* IB 1.3 §9.6.1.5 */
         return;
     }
     if (dev_ops(dev)->packet) {
@@ -181,44 +193,4 @@ void rx_frame(RdmaDev *dev, const uint8_t *frame, size_t len, bool wire)
     } else {
         to_qp(dev, &pkt);
     }
-}
-
-void rx_wire(RdmaDev *dev, const uint8_t *frame, size_t len)
-{
-    rx_frame(dev, frame, len, true);
-}
-
-bool rdma_rx_frame(RdmaDev *dev, const uint8_t *frame, size_t len,
-                   int64_t now)
-{
-    const uint8_t *ip = frame + ROCE_ETH_BYTES;
-    uint16_t type;
-
-    dev->now = now;
-    if (len < ROCE_ETH_BYTES) {
-        return false;
-    }
-    type = get_be16(frame + 12);
-    if (type == 0x0806) {
-        if (dev->port.link_up) {
-            net_rx_arp(dev, frame, len);
-        }
-    } else if (type == 0x0800 && len >= ROCE_NET_BYTES && ip[0] == 0x45 &&
-               ip[9] == 17 && !(get_be16(ip + 6) & 0x3fff) &&
-               get_be16(ip + ROCE_IP_BYTES + 2) == ROCE_UDP_PORT) {
-        if (!dev->port.link_up) {
-            return true;
-        }
-        if (dev->fault_in.on) {
-            fault_pass(dev, &dev->fault_in, frame, len, rx_wire);
-        } else {
-            rx_frame(dev, frame, len, true);
-        }
-    } else {
-        return false;
-    }
-    if (dev_ops(dev)->kick) {
-        dev_ops(dev)->kick(dev->cfg.ops_opaque);
-    }
-    return true;
 }

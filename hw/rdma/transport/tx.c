@@ -1,14 +1,11 @@
 /*
- * Frames out: headers, checksums, batches, and the way back to ourselves.
+ * Frames out: headers, checksums, batches.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
 
-#define STRIDE ROUND_UP_64(FRAME_MAX)
-#define ROUND_UP_64(n) (((n) + 63) & ~63)
-
-static uint8_t *slot(RdmaDev *dev)
+static uint8_t *tx_slot(RdmaDev *dev)
 {
     if (dev->tx_n == TX_BATCH) {
         tx_flush(dev);
@@ -35,10 +32,9 @@ void tx_flush(RdmaDev *dev)
     }
 }
 
-/* A frame that lies in the current slot, or anywhere else, goes out. */
 void tx_wire(RdmaDev *dev, const uint8_t *frame, size_t len)
 {
-    uint8_t *s = slot(dev);
+    uint8_t *s = tx_slot(dev);
 
     if (frame != s) {
         memcpy(s, frame, len);
@@ -49,40 +45,9 @@ void tx_wire(RdmaDev *dev, const uint8_t *frame, size_t len)
     dev->tx_used += RDMA_TX_HEADROOM + len;
 }
 
-static void to_loop(RdmaDev *dev, const uint8_t *frame, size_t len)
-{
-    uint32_t i = dev->loop_tail % LOOP_FRAMES;
-
-    if (dev->loop_tail - dev->loop_head == LOOP_FRAMES) {
-        dev->cnt.loopback_full++;
-        return;
-    }
-    if (!dev->loop_buf) {
-        dev->loop_buf = g_malloc((size_t)LOOP_FRAMES * STRIDE);
-    }
-    memcpy(dev->loop_buf + (size_t)i * STRIDE, frame, len);
-    dev->loop_len[i] = len;
-    dev->loop_tail++;
-    dev->cnt.loopback++;
-}
-
-void tx_loop_drain(RdmaDev *dev)
-{
-    uint32_t end = dev->loop_tail;
-
-    /* Only what is there now: answers to it wait for the next round. */
-    while (dev->loop_head != end) {
-        uint32_t i = dev->loop_head % LOOP_FRAMES;
-
-        rx_frame(dev, dev->loop_buf + (size_t)i * STRIDE, dev->loop_len[i],
-                 false);
-        dev->loop_head++;
-    }
-}
-
 uint8_t *tx_begin(RdmaDev *dev, const Path *path)
 {
-    return slot(dev) + ROCE_NET_BYTES;
+    return tx_slot(dev) + ROCE_NET_BYTES;
 }
 
 void tx_end(RdmaDev *dev, const Path *path, uint8_t *bth, uint32_t len,
@@ -128,14 +93,14 @@ void tx_end(RdmaDev *dev, const Path *path, uint8_t *bth, uint32_t len,
                              bth_psn(bth), len);
     }
     if (path->loop) {
-        to_loop(dev, frame, total);
+        loop_put(dev, frame, total);
         return;
     }
     if (path->mcast && mcast_own(dev, path->dip)) {
-        to_loop(dev, frame, total);
+        loop_put(dev, frame, total);
     }
     if (dev->fault_out.on) {
-        fault_pass(dev, &dev->fault_out, frame, total, tx_wire);
+        fault_tx(dev, frame, total);
     } else {
         tx_wire(dev, frame, total);
     }

@@ -13,7 +13,7 @@
 
 #include <glib.h>
 
-#include "rdma/res.h"
+#include "rdma/objects.h"
 
 #define MEM_BUS  UINT64_C(0x100000000)
 #define MEM_SIZE (64u << 20)

@@ -13,7 +13,7 @@
 #include <glib.h>
 
 #include "rdma/fault.h"
-#include "rdma/res.h"
+#include "rdma/objects.h"
 #include "rdma/roce.h"
 
 #define MEM_SIZE 0x20000

@@ -14,7 +14,7 @@
 #include <glib.h>
 
 #include "rdma/fault.h"
-#include "rdma/res.h"
+#include "rdma/objects.h"
 #include "rdma/roce.h"
 
 #define MEM_BUS   UINT64_C(0x100000000)

@@ -410,6 +410,11 @@ static void test_arp(void)
         { .dlid = 2 },
         { .has_grh = true, .dgid = { [10] = 0xff, 0xff, 10, 0, 0, 2 } },
     };
+    static const RdmaAv back[] = {
+        { .dip = 0x0a000001 },
+        { .dlid = 1 },
+        { .has_grh = true, .dgid = { [10] = 0xff, 0xff, 10, 0, 0, 1 } },
+    };
 
     for (int i = 0; i < G_N_ELEMENTS(avs); i++) {
         Pair p = pair_new(RDMA_RC, 1, 0, NULL);
@@ -417,6 +422,8 @@ static void test_arp(void)
         RdmaWqe w = wqe(&p, RDMA_OP_WRITE, 16);
 
         rdma_qp_modify(p.a->dev, p.qa, &a, RDMA_QPA_AV);
+        a.av = back[i];
+        rdma_qp_modify(p.b->dev, p.qb, &a, RDMA_QPA_AV);
         double_send(p.a, p.qa, &w);
         double_poll(p.a, p.now);
         g_assert_cmpuint(p.a->wire->len, ==, 1);    /* the question */
@@ -521,12 +528,12 @@ static void test_torn(void)
 
 static void test_fault_nth(void)
 {
-    for (RdmaFaultAction f = RDMA_FAULT_DROP; f < RDMA_FAULT_NUM; f++) {
+    for (CoreFaultAction f = CORE_FAULT_DROP; f < CORE_FAULT_NUM; f++) {
         for (int out = 0; out < 2; out++) {
             for (int nth = 1; nth <= 4; nth++) {
                 Pair p = pair_new(RDMA_RC, 1, 0, NULL);
                 RdmaWqe w = wqe(&p, RDMA_OP_WRITE, 1000);
-                RdmaFault fault = { .nth = nth, .nth_action = f,
+                CoreFaultPlan fault = { .nth = nth, .nth_action = f,
                                     .delay_us = 200 };
                 RdmaCounters *c = rdma_counters(out ? p.a->dev : p.b->dev);
 

@@ -894,7 +894,7 @@ static void test_flush_full_rq(void)
     for (int i = 0; i < SLOTS; i++) {
         post_recv(s, VA, 4);
     }
-    s->now += 1000000;
+    s->now += 2000000;
     g_assert_true(settles(s));
     g_assert_cmpuint(count_flushed(s), ==, SLOTS);
     g_assert_cmpuint(s->rules, ==, 1);

@@ -291,7 +291,7 @@ static bool finished(World *w, uint64_t ops)
 static void migrate(World *w, int s)
 {
     Double *d = w->d[s];
-    RdmaFault f[2];
+    CoreFaultPlan f[2];
     size_t len;
     uint8_t *state = rdma_save(d->dev, w->now, &len);
 
@@ -363,7 +363,7 @@ static void work(World *w, uint64_t ops, bool moves)
 
 typedef struct Case {
     const char *name;
-    uint32_t ppm[RDMA_FAULT_NUM];
+    uint32_t ppm[CORE_FAULT_NUM];
     void (*tweak)(RdmaConfig *cfg);
     bool moves;
 } Case;
@@ -391,9 +391,9 @@ static void tight(RdmaConfig *cfg)
 }
 
 #define PPM(drop, dup, reorder, corrupt, delay)                         \
-    { [RDMA_FAULT_DROP] = drop, [RDMA_FAULT_DUPLICATE] = dup,           \
-      [RDMA_FAULT_REORDER] = reorder, [RDMA_FAULT_CORRUPT] = corrupt,   \
-      [RDMA_FAULT_DELAY] = delay }
+    { [CORE_FAULT_DROP] = drop, [CORE_FAULT_DUPLICATE] = dup,           \
+      [CORE_FAULT_REORDER] = reorder, [CORE_FAULT_CORRUPT] = corrupt,   \
+      [CORE_FAULT_DELAY] = delay }
 
 static const Case cases[] = {
     { "clean", PPM(0, 0, 0, 0, 0) },
@@ -422,7 +422,7 @@ static void test_case(gconstpointer data)
     world_init(&w, s, c->tweak);
     for (int i = 0; i < 2; i++) {
         for (int out = 0; out < 2; out++) {
-            RdmaFault f = { .seed = s + i * 2 + out, .delay_us = 3000,
+            CoreFaultPlan f = { .seed = s + i * 2 + out, .delay_us = 3000,
                             .reorder_depth = 3 };
 
             memcpy(f.ppm, c->ppm, sizeof(f.ppm));

@@ -424,7 +424,7 @@ static void test_nak_recoverable(void)
     teardown(&t);
 }
 
-/* Remote operational behind a Read: the Read ends flushed. */
+/* Remote operational behind a Read: this, the oldest, bears the error. */
 static void test_nak_operational_behind_read(void)
 {
     T t = setup(NULL);
@@ -440,8 +440,8 @@ static void test_nak_operational_behind_read(void)
     expect(&t, ROCE_SEND_ONLY, 3);
     ack(&t, AETH_NAK | NAK_REMOTE_OP, 2);
     expect_cqe(&t, 0, RDMA_WC_SUCCESS);
-    expect_cqe(&t, 1, RDMA_WC_FLUSH);
-    expect_cqe(&t, 2, RDMA_WC_REM_OP);
+    expect_cqe(&t, 1, RDMA_WC_REM_OP);
+    expect_cqe(&t, 2, RDMA_WC_FLUSH);
     expect_cqe(&t, 3, RDMA_WC_FLUSH);
     teardown(&t);
 }

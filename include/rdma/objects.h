@@ -8,8 +8,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#ifndef RDMA_RES_H
-#define RDMA_RES_H
+#ifndef RDMA_OBJECTS_H
+#define RDMA_OBJECTS_H
 
 #include "rdma/core.h"
 
@@ -148,8 +148,12 @@ bool rdma_qp_idle(const RdmaQp *qp);
  * out (RESET drops all work silently, ERR flushes in the next rdma_poll());
  * whether it is legal is for the personality to check with
  * rdma_qp_transition_ok() before.
+ *
+ * While a message is under way in either direction, service, completion
+ * queues and path MTU stay as they are.  False: one of these was to change
+ * then; the others are taken all the same.
  */
-void rdma_qp_modify(RdmaDev *dev, RdmaQp *qp, const RdmaQpAttr *attr,
+bool rdma_qp_modify(RdmaDev *dev, RdmaQp *qp, const RdmaQpAttr *attr,
                     uint32_t mask);
 bool rdma_qp_transition_ok(RdmaQpState from, RdmaQpState to,
                            RdmaService service);
