@@ -1,21 +1,27 @@
 /*
  * CRC32.
  *
- * An ICRC is the dearest part of a packet after the copy itself, so x86 has a
- * carry-less multiplication version: 64 bytes are folded at a time and reduced
- * at the end (Intel, "Fast CRC Computation for Generic Polynomials Using
- * PCLMULQDQ", the constants are powers of x modulo the polynomial).  The
+ * An ICRC is the dearest part of a packet after the copy itself, so x86 has
+ * versions with carry-less multiplication: 64 or 128 bytes are folded at a time
+ * and reduced at the end (Intel, "Fast CRC Computation for Generic Polynomials
+ * Using PCLMULQDQ", the constants are powers of x modulo the polynomial).  The
  * portable version reads eight bytes at a time through eight tables.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include <string.h>
+
 #include "core/bytes.h"
 #include "core/crc32.h"
 
 #define CRC_POLY 0xedb88320u
 
+/* @head_len is a multiple of 16, or 0. */
+typedef uint32_t CrcFn(uint32_t crc, const uint8_t *head, size_t head_len,
+                       const uint8_t *p, size_t len);
+
 static uint32_t crc_table[8][256];
-static uint32_t (*crc_fn)(uint32_t crc, const void *buf, size_t len);
+static CrcFn *crc_fn;
 
 uint32_t core_crc32_generic(uint32_t crc, const void *buf, size_t len)
 {
@@ -37,13 +43,36 @@ uint32_t core_crc32_generic(uint32_t crc, const void *buf, size_t len)
     return crc;
 }
 
+static uint32_t crc32_tables(uint32_t crc, const uint8_t *head,
+                             size_t head_len, const uint8_t *p, size_t len)
+{
+    crc = core_crc32_generic(crc, head, head_len);
+    return core_crc32_generic(crc, p, len);
+}
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define CRC_TARGET __attribute__((target("pclmul,sse4.1")))
+#define CLMUL   __attribute__((target("pclmul,sse4.1")))
+#define VPCLMUL __attribute__((target("vpclmulqdq,avx2,pclmul,sse4.1")))
 
-CRC_TARGET
-static inline __m128i fold(__m128i x, __m128i k, __m128i next)
+/* What takes 128 bits over so many bits: x^(n - 32), x^(n + 32). */
+static uint64_t over_128[2], over_256[2], over_512[2], over_1024[2];
+
+static inline __attribute__((always_inline)) CLMUL
+__m128i load(const uint8_t *p)
+{
+    return _mm_loadu_si128((const __m128i *)p);
+}
+
+static inline __attribute__((always_inline)) CLMUL
+__m128i distance(const uint64_t k[2])
+{
+    return _mm_set_epi64x(k[0], k[1]);
+}
+
+static inline __attribute__((always_inline)) CLMUL
+__m128i fold(__m128i x, __m128i k, __m128i next)
 {
     __m128i lo = _mm_clmulepi64_si128(x, k, 0x00);
     __m128i hi = _mm_clmulepi64_si128(x, k, 0x11);
@@ -51,57 +80,202 @@ static inline __m128i fold(__m128i x, __m128i k, __m128i next)
     return _mm_xor_si128(_mm_xor_si128(lo, hi), next);
 }
 
-CRC_TARGET
-static inline __m128i load(const uint8_t *p)
+/*
+ * What the first bytes behind @head are to be xored with: the CRC so far, or
+ * what @head folds to.
+ */
+static inline __attribute__((always_inline)) CLMUL
+__m128i prefix(uint32_t crc, const uint8_t *head, size_t head_len)
 {
-    return _mm_loadu_si128((const __m128i *)p);
+    const __m128i k = distance(over_128);
+    __m128i x = _mm_cvtsi32_si128(crc);
+
+    for (; head_len; head += 16, head_len -= 16) {
+        x = fold(_mm_xor_si128(x, load(head)), k, _mm_setzero_si128());
+    }
+    return x;
 }
 
-CRC_TARGET
-static uint32_t crc32_clmul(uint32_t crc, const void *buf, size_t len)
+/* The rest behind @x, which has been folded up to @p. */
+static inline __attribute__((always_inline)) CLMUL
+uint32_t finish(__m128i x, const uint8_t *p, size_t len)
 {
-    const uint8_t *p = buf;
-    const __m128i k12 = _mm_set_epi64x(0x1c6e41596, 0x154442bd4);
-    const __m128i k34 = _mm_set_epi64x(0x0ccaa009e, 0x1751997d0);
+    const __m128i k = distance(over_128);
     const __m128i k5 = _mm_set_epi64x(0, 0x163cd6124);
     const __m128i poly = _mm_set_epi64x(0x1f7011641, 0x1db710641);
     const __m128i low32 = _mm_set_epi32(0, 0, 0, -1);
     const __m128i mask = _mm_set_epi32(0, -1, 0, -1);
-    __m128i x0, x1, x2, x3, t;
+    __m128i t;
 
-    if (len < 64) {
+    for (; len >= 16; p += 16, len -= 16) {
+        x = fold(x, k, load(p));
+    }
+    /* 128 -> 64 bits */
+    t = _mm_clmulepi64_si128(x, k, 0x10);
+    x = _mm_xor_si128(_mm_srli_si128(x, 8), t);
+    t = _mm_srli_si128(x, 4);
+    x = _mm_clmulepi64_si128(_mm_and_si128(x, low32), k5, 0x00);
+    x = _mm_xor_si128(x, t);
+    /* Barrett reduction, 64 -> 32 bits */
+    t = _mm_and_si128(x, mask);
+    t = _mm_clmulepi64_si128(_mm_and_si128(t, low32), poly, 0x10);
+    t = _mm_clmulepi64_si128(_mm_and_si128(t, low32), poly, 0x00);
+    x = _mm_xor_si128(x, t);
+    return core_crc32_generic(_mm_extract_epi32(x, 1), p, len);
+}
+
+/* Less than 64 bytes behind the head. */
+static inline __attribute__((always_inline)) CLMUL
+uint32_t short_tail(uint32_t crc, const uint8_t *head, size_t head_len,
+                    const uint8_t *p, size_t len)
+{
+    __m128i x;
+
+    if (head_len) {
+        x = prefix(crc, head, head_len - 16);
+        x = _mm_xor_si128(x, load(head + head_len - 16));
+    } else if (len >= 16) {
+        x = _mm_xor_si128(_mm_cvtsi32_si128(crc), load(p));
+        p += 16;
+        len -= 16;
+    } else {
         return core_crc32_generic(crc, p, len);
     }
-    x0 = _mm_xor_si128(load(p), _mm_cvtsi32_si128(crc));
+    return finish(x, p, len);
+}
+
+CLMUL
+static uint32_t crc32_clmul(uint32_t crc, const uint8_t *head,
+                            size_t head_len, const uint8_t *p, size_t len)
+{
+    const __m128i k4 = distance(over_512), k1 = distance(over_128);
+    __m128i x0, x1, x2, x3;
+
+    if (len < 64) {
+        return short_tail(crc, head, head_len, p, len);
+    }
+    x0 = _mm_xor_si128(load(p), prefix(crc, head, head_len));
     x1 = load(p + 16);
     x2 = load(p + 32);
     x3 = load(p + 48);
     for (p += 64, len -= 64; len >= 64; p += 64, len -= 64) {
-        x0 = fold(x0, k12, load(p));
-        x1 = fold(x1, k12, load(p + 16));
-        x2 = fold(x2, k12, load(p + 32));
-        x3 = fold(x3, k12, load(p + 48));
+        x0 = fold(x0, k4, load(p));
+        x1 = fold(x1, k4, load(p + 16));
+        x2 = fold(x2, k4, load(p + 32));
+        x3 = fold(x3, k4, load(p + 48));
     }
-    x0 = fold(x0, k34, x1);
-    x0 = fold(x0, k34, x2);
-    x0 = fold(x0, k34, x3);
-    for (; len >= 16; p += 16, len -= 16) {
-        x0 = fold(x0, k34, load(p));
+    x0 = fold(x0, k1, x1);
+    x0 = fold(x0, k1, x2);
+    x0 = fold(x0, k1, x3);
+    return finish(x0, p, len);
+}
+
+static inline __attribute__((always_inline)) VPCLMUL
+__m256i load_wide(const uint8_t *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+
+static inline __attribute__((always_inline)) VPCLMUL
+__m256i fold_wide(__m256i x, __m256i k, __m256i next)
+{
+    __m256i lo = _mm256_clmulepi64_epi128(x, k, 0x00);
+    __m256i hi = _mm256_clmulepi64_epi128(x, k, 0x11);
+
+    return _mm256_xor_si256(_mm256_xor_si256(lo, hi), next);
+}
+
+VPCLMUL
+static uint32_t crc32_vpclmul(uint32_t crc, const uint8_t *head,
+                              size_t head_len, const uint8_t *p, size_t len)
+{
+    const __m256i k8 = _mm256_broadcastsi128_si256(distance(over_1024));
+    const __m256i k2 = _mm256_broadcastsi128_si256(distance(over_256));
+    __m256i y0, y1, y2, y3;
+
+    if (len < 128) {
+        return crc32_clmul(crc, head, head_len, p, len);
     }
-    /* 128 -> 64 bits */
-    t = _mm_clmulepi64_si128(x0, k34, 0x10);
-    x0 = _mm_xor_si128(_mm_srli_si128(x0, 8), t);
-    t = _mm_srli_si128(x0, 4);
-    x0 = _mm_clmulepi64_si128(_mm_and_si128(x0, low32), k5, 0x00);
-    x0 = _mm_xor_si128(x0, t);
-    /* Barrett reduction, 64 -> 32 bits */
-    t = _mm_and_si128(x0, mask);
-    t = _mm_clmulepi64_si128(_mm_and_si128(t, low32), poly, 0x10);
-    t = _mm_clmulepi64_si128(_mm_and_si128(t, low32), poly, 0x00);
-    x0 = _mm_xor_si128(x0, t);
-    return core_crc32_generic(_mm_extract_epi32(x0, 1), p, len);
+    y0 = _mm256_xor_si256(load_wide(p), _mm256_zextsi128_si256(
+                                            prefix(crc, head, head_len)));
+    y1 = load_wide(p + 32);
+    y2 = load_wide(p + 64);
+    y3 = load_wide(p + 96);
+    for (p += 128, len -= 128; len >= 128; p += 128, len -= 128) {
+        y0 = fold_wide(y0, k8, load_wide(p));
+        y1 = fold_wide(y1, k8, load_wide(p + 32));
+        y2 = fold_wide(y2, k8, load_wide(p + 64));
+        y3 = fold_wide(y3, k8, load_wide(p + 96));
+    }
+    y0 = fold_wide(y0, k2, y1);
+    y0 = fold_wide(y0, k2, y2);
+    y0 = fold_wide(y0, k2, y3);
+    for (; len >= 32; p += 32, len -= 32) {
+        y0 = fold_wide(y0, k2, load_wide(p));
+    }
+    return finish(fold(_mm256_castsi256_si128(y0), distance(over_128),
+                       _mm256_extracti128_si256(y0, 1)), p, len);
+}
+
+static bool have_clmul(void)
+{
+    return __builtin_cpu_supports("pclmul") &&
+           __builtin_cpu_supports("sse4.1");
+}
+
+static bool have_vpclmul(void)
+{
+    return have_clmul() && __builtin_cpu_supports("vpclmulqdq") &&
+           __builtin_cpu_supports("avx2");
+}
+
+/* x^@n modulo the polynomial, as the multiplier wants it. */
+static uint64_t crc_power(unsigned n)
+{
+    uint32_t c = 0x80000000;
+
+    while (n--) {
+        c = c & 1 ? c >> 1 ^ CRC_POLY : c >> 1;
+    }
+    return (uint64_t)c << 1;
+}
+
+static void set_distance(uint64_t k[2], unsigned bits)
+{
+    k[0] = crc_power(bits - 32);
+    k[1] = crc_power(bits + 32);
 }
 #endif
+
+static bool have_tables(void)
+{
+    return true;
+}
+
+/* The fastest first. */
+static const struct {
+    const char *name;
+    bool (*have)(void);
+    CrcFn *fn;
+} crc_ways[] = {
+#if defined(__x86_64__)
+    { "vpclmul", have_vpclmul, crc32_vpclmul },
+    { "clmul", have_clmul, crc32_clmul },
+#endif
+    { "tables", have_tables, crc32_tables },
+};
+
+bool core_crc32_use(const char *name)
+{
+    for (size_t i = 0; i < sizeof(crc_ways) / sizeof(crc_ways[0]); i++) {
+        if ((!name || !strcmp(name, crc_ways[i].name)) &&
+            crc_ways[i].have()) {
+            crc_fn = crc_ways[i].fn;
+            return true;
+        }
+    }
+    return false;
+}
 
 static void __attribute__((constructor)) crc_init(void)
 {
@@ -120,17 +294,23 @@ static void __attribute__((constructor)) crc_init(void)
             crc_table[t][i] = c >> 8 ^ crc_table[0][c & 0xff];
         }
     }
-    crc_fn = core_crc32_generic;
 #if defined(__x86_64__)
+    set_distance(over_128, 128);
+    set_distance(over_256, 256);
+    set_distance(over_512, 512);
+    set_distance(over_1024, 1024);
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("pclmul") &&
-        __builtin_cpu_supports("sse4.1")) {
-        crc_fn = crc32_clmul;
-    }
 #endif
+    core_crc32_use(NULL);
 }
 
 uint32_t core_crc32(uint32_t crc, const void *buf, size_t len)
 {
-    return crc_fn(crc, buf, len);
+    return crc_fn(crc, buf, 0, buf, len);
+}
+
+uint32_t core_crc32_head(uint32_t crc, const void *head, size_t head_len,
+                         const void *buf, size_t len)
+{
+    return crc_fn(crc, head, head_len, buf, len);
 }

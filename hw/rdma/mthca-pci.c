@@ -76,7 +76,7 @@ struct NcicMthca {
     uint32_t lid_net;
     uint32_t swpb_packets, swpb_units, rpb_packets, reb_entries;
     uint32_t time_scale;
-    bool ack_every_packet;
+    bool ack_every_packet, udp_csum, shared_buffers, source_check;
     uint32_t inline_budget;
 
     /* migration: the core's block and frames that wait, while they travel */
@@ -672,6 +672,9 @@ static bool mthca_config(NcicMthca *s, Error **errp)
     c->rdma.ops_opaque = s;
     c->rdma.ack_req = s->ack_every_packet ? RDMA_ACKREQ_ALL
                                           : RDMA_ACKREQ_PERIODIC;
+    c->rdma.udp_csum = s->udp_csum;
+    c->rdma.shared_buffers = s->shared_buffers;
+    c->rdma.source_check = s->source_check;
     c->rdma.len_nak_op = false;
     c->rdma.loss_timeout_us = 0;
     c->rdma.err_repoll_us = 2000;
@@ -922,6 +925,9 @@ static const Property mthca_props[] = {
     DEFINE_PROP_UINT32("reb-entries", NcicMthca, reb_entries, 16384),
     DEFINE_PROP_UINT32("time-scale", NcicMthca, time_scale, 1),
     DEFINE_PROP_BOOL("ack-every-packet", NcicMthca, ack_every_packet, false),
+    DEFINE_PROP_BOOL("udp-csum", NcicMthca, udp_csum, false),
+    DEFINE_PROP_BOOL("shared-buffers", NcicMthca, shared_buffers, false),
+    DEFINE_PROP_BOOL("source-check", NcicMthca, source_check, true),
 };
 
 static void mthca_class_init(ObjectClass *klass, void *data)

@@ -7,6 +7,7 @@
 #ifndef CORE_CRC32_H
 #define CORE_CRC32_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +16,18 @@
  * whole is the complement of the result.
  */
 uint32_t core_crc32(uint32_t crc, const void *buf, size_t len);
+/*
+ * The same over @head, whose length is a multiple of 16, and @len bytes at @buf,
+ * as if they lay behind each other.
+ */
+uint32_t core_crc32_head(uint32_t crc, const void *head, size_t head_len,
+                         const void *buf, size_t len);
 /* The portable version of the same, for short pieces, tests and other
  * processors. */
 uint32_t core_crc32_generic(uint32_t crc, const void *buf, size_t len);
+
+/* For tests and measurements: the way to calculate, "tables", "clmul",
+ * "vpclmul", or NULL for the fastest.  False: this processor has it not. */
+bool core_crc32_use(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * RDMA engine: the transport core (seed: RDMA engine, chapters 2-5).
+ * RDMA engine: the transport core (RDMA chapters 2-5).
  *
  * One RdmaDev is one engine with one port.  Outside world: RdmaOps (guest
  * memory, wire, log) given by the shell.  Guest interface: RdmaPersOps given
@@ -170,10 +170,10 @@ typedef struct RdmaConfig {
     bool source_check;      /* (live) a connected QP takes packets from the
                              * address of its peer alone; true */
     bool len_nak_op;        /* (live) Send too long: NAK remote operational
-                             * (seed), else invalid request (IB); true */
+                             * (document), else invalid request (IB); true */
     RdmaGrh ud_grh;         /* area in front of a received datagram; IB */
     bool icrc_check;        /* (live) drop frames whose ICRC is wrong; true */
-    bool icrc;              /* (live) frames have an ICRC; true (seed: no) */
+    bool icrc;              /* (live) frames have an ICRC; true (document: no) */
     bool udp_csum;          /* (live) UDP checksum on sent frames; true */
     bool udp_csum_need;     /* (live) drop frames with UDP checksum 0; false */
     uint16_t udp_sport;     /* (live) 4791; 0 = hash of the flow */
@@ -322,13 +322,5 @@ uint8_t *rdma_save(RdmaDev *dev, int64_t now, size_t *len);
  */
 void rdma_image(RdmaDev *dev, CoreImage *im);
 bool rdma_load(RdmaDev *dev, int64_t now, const uint8_t *data, size_t len);
-/* Make a valid bool of a byte that came with a block. */
-static inline void rdma_load_flag(bool *b)
-{
-    uint8_t v;
-
-    memcpy(&v, b, 1);
-    *b = v != 0;
-}
 
 #endif

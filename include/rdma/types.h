@@ -26,7 +26,7 @@
 #define RDMA_LID_PERMISSIVE 0xffff  /* directed-route management packets */
 #define RDMA_LID_MULTICAST  0xc000  /* first multicast LID */
 
-/* Transport service (seed: RDMA §1.1; codes as in the native QPC). */
+/* Transport service (RDMA §1.1; codes as in the native QPC). */
 typedef enum RdmaService {
     RDMA_RC = 0,
     RDMA_UC = 1,

@@ -124,6 +124,8 @@ static const Property properties[] = {
     FLAG("rdma-icrc", rdma_conf.icrc, true),
     FLAG("rdma-ack-every-packet", rdma_conf.ack_every_packet, true),
     FLAG("rdma-udp-csum", rdma_conf.udp_csum, true),
+    FLAG("rdma-shared-buffers", rdma_conf.shared_buffers, true),
+    FLAG("rdma-source-check", rdma_conf.source_check, true),
 };
 
 static const struct {
@@ -162,6 +164,10 @@ static const struct {
     { "rdma-ack-every-packet",
       "every request packet asks for an acknowledgement" },
     { "rdma-udp-csum", "compute UDP checksums of sent packets" },
+    { "rdma-shared-buffers",
+      "one set of packet buffers for all queue pairs, or one for each" },
+    { "rdma-source-check",
+      "connected queue pairs take packets from their peer's address alone" },
 };
 
 /* What a number may be; others take every value. */

@@ -228,6 +228,8 @@ NcicRdma *ncic_rdma_create(NcicState *nic)
     rdma.time_scale = s->time_scale;
     rdma.icrc = s->icrc;
     rdma.udp_csum = s->udp_csum;
+    rdma.shared_buffers = s->shared_buffers;
+    rdma.source_check = s->source_check;
     rdma.udp_csum_need = nic->roce_csum;
     rdma.ack_req = s->ack_every_packet ? RDMA_ACKREQ_ALL :
                                          RDMA_ACKREQ_PERIODIC;

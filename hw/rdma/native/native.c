@@ -40,6 +40,7 @@ void native_rdma_config(RdmaConfig *cfg)
     cfg->pkey_check = false;
     cfg->qkey_zero_any = true;
     cfg->accept_any_ip = true;
+    cfg->shared_buffers = true;
     cfg->ud_grh = RDMA_GRH_NONE;
     /* The receive queue has no doorbell: flush what is posted in ERR. */
     cfg->err_repoll_us = 1000;

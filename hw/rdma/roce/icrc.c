@@ -14,7 +14,6 @@ uint32_t roce_icrc(const uint8_t *ip, size_t len)
      */
     enum { HEAD = ROCE_IP_BYTES + ROCE_UDP_BYTES + ROCE_BTH_BYTES };
     uint8_t h[8 + HEAD];
-    uint32_t crc;
 
     memset(h, 0xff, 8);
     memcpy(h + 8, ip, HEAD);
@@ -23,6 +22,5 @@ uint32_t roce_icrc(const uint8_t *ip, size_t len)
     memset(h + 8 + 10, 0xff, 2);
     memset(h + 8 + ROCE_IP_BYTES + 6, 0xff, 2);
     h[8 + ROCE_IP_BYTES + ROCE_UDP_BYTES + 4] = 0xff;
-    crc = core_crc32_generic(0xffffffff, h, sizeof(h));
-    return ~core_crc32(crc, ip + HEAD, len - HEAD);
+    return ~core_crc32_head(0xffffffff, h, sizeof(h), ip + HEAD, len - HEAD);
 }

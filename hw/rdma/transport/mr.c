@@ -1,6 +1,6 @@
 /*
- * Memory regions: checks, translation and copies (seed: CEU/VTP; native
- * digest C.3).  Every packet looks its key up anew, so a region that is
+ * Memory regions: checks, translation and copies (RDMA §4.3; interface
+ * document C.3).  Every packet looks its key up anew, so a region that is
  * revoked during a transfer stops the transfer at the next packet.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -188,7 +188,7 @@ static uint32_t sge_copy(RdmaQp *qp, const RdmaSge *sge, unsigned n,
 uint32_t sge_gather(RdmaQp *qp, const RdmaSge *sge, unsigned n, uint32_t off,
                     void *buf, uint32_t len)
 {
-    /* Reading a region for the own QP needs no right (digest C.3). */
+    /* Reading a region for the own QP needs no right (interface document C.3). */
     return sge_copy(qp, sge, n, off, buf, len, 0, false);
 }
 

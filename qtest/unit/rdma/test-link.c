@@ -603,7 +603,7 @@ static void test_flush_repoll(void)
 
 static void test_transitions(void)
 {
-    /* Native digest B.7 as pairs; everything else but 2RST, 2ERR is wrong. */
+    /* Interface document B.7 as pairs; everything else but 2RST, 2ERR is wrong. */
     static const uint8_t legal[][2] = {
         { RDMA_QPS_RESET, RDMA_QPS_INIT }, { RDMA_QPS_INIT, RDMA_QPS_INIT },
         { RDMA_QPS_INIT, RDMA_QPS_RTR }, { RDMA_QPS_RTR, RDMA_QPS_RTS },

@@ -368,7 +368,7 @@ typedef struct Case {
     bool moves;
 } Case;
 
-static void seed_ways(RdmaConfig *cfg)
+static void document_ways(RdmaConfig *cfg)
 {
     cfg->retx_one = true;
     cfg->retx_range = true;
@@ -404,7 +404,8 @@ static const Case cases[] = {
     { "corrupt", PPM(0, 0, 0, 20000, 0) },
     { "delay", PPM(0, 0, 0, 0, 20000) },
     { "everything", PPM(10000, 10000, 10000, 10000, 10000) },
-    { "everything/seed", PPM(10000, 10000, 10000, 10000, 10000), seed_ways },
+    { "everything/document", PPM(10000, 10000, 10000, 10000, 10000),
+      document_ways },
     { "everything/sparse-acks", PPM(10000, 10000, 10000, 10000, 10000),
       sparse_acks },
     { "everything/tight", PPM(10000, 10000, 10000, 10000, 10000), tight },

@@ -346,7 +346,7 @@ static void test_nak_sequence_behind_read(void)
     teardown(&t);
 }
 
-/* A sequence NAK uses up a retry as IB has it, unless the seed's way is on. */
+/* A sequence NAK uses up a retry as IB has it, unless the document's way is on. */
 static void test_nak_sequence_counts(void)
 {
     T t = setup(NULL);
@@ -406,7 +406,7 @@ static void test_nak_operational(void)
     fatal_nak(NAK_REMOTE_OP, RDMA_WC_REM_OP);
 }
 
-/* The seed's text: these two are repeated like a sequence error. */
+/* The document's text: these two are repeated like a sequence error. */
 static void test_nak_recoverable(void)
 {
     T t = setup(NULL);
@@ -724,7 +724,7 @@ static void test_timeout_exhausted(void)
     teardown(&t);
 }
 
-/* The seed repeats only packet UPSN when the timer runs out. */
+/* The document repeats only packet UPSN when the timer runs out. */
 static void test_timeout_one(void)
 {
     T t = setup(NULL);

@@ -1,6 +1,6 @@
 /*
  * Responder: the chain of checks and what each request is answered with
- * (RDMA §4.4.1; native digest E.5, E.6), scripted in virtual time.
+ * (RDMA §4.4.1), scripted in virtual time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

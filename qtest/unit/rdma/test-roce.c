@@ -72,9 +72,11 @@ static uint32_t bitwise_crc(uint32_t crc, const uint8_t *p, size_t len)
     return crc;
 }
 
-static void test_crc(void)
+/* Each way to calculate that this processor has, behind a head and without. */
+static void check_crc(void)
 {
-    uint8_t buf[600];
+    enum { BYTES = 600, HEAD = 48 };
+    uint8_t buf[HEAD + BYTES];
     GRand *r = g_rand_new_with_seed(1);
 
     /* The check value every catalogue of CRCs gives for CRC-32. */
@@ -83,16 +85,37 @@ static void test_crc(void)
         buf[i] = g_rand_int(r);
     }
     for (size_t off = 0; off < 17; off++) {
-        for (size_t len = 0; len + off <= sizeof(buf); len++) {
+        for (size_t len = 0; len + off <= BYTES; len++) {
             uint32_t seed = g_rand_int(r);
-            uint32_t want = bitwise_crc(seed, buf + off, len);
+            const uint8_t *p = buf + HEAD + off;
+            size_t head = len % 4 * 16;
 
-            g_assert_cmphex(core_crc32(seed, buf + off, len), ==, want);
-            g_assert_cmphex(core_crc32_generic(seed, buf + off, len), ==,
-                            want);
+            g_assert_cmphex(core_crc32(seed, p, len), ==,
+                            bitwise_crc(seed, p, len));
+            g_assert_cmphex(core_crc32_generic(seed, p, len), ==,
+                            bitwise_crc(seed, p, len));
+            g_assert_cmphex(core_crc32_head(seed, buf, head, p, len), ==,
+                            bitwise_crc(bitwise_crc(seed, buf, head), p,
+                                        len));
         }
     }
     g_rand_free(r);
+}
+
+static void test_crc(void)
+{
+    static const char *const ways[] = { "tables", "clmul", "vpclmul" };
+
+    g_assert_false(core_crc32_use("none"));
+    for (int i = 0; i < G_N_ELEMENTS(ways); i++) {
+        if (core_crc32_use(ways[i])) {
+            check_crc();
+        } else {
+            g_test_message("not here: %s", ways[i]);
+        }
+    }
+    g_assert_true(core_crc32_use(NULL));
+    check_crc();
 }
 
 /*
