@@ -241,10 +241,14 @@ PARTS = [
 
 def main(args):
     end_on_sigterm()
+    check = args[:1] == ['--check']
+    args = args[check:]
     unknown = set(args) - {p.name for p in PARTS}
     if unknown:
         print('demo: no such part: ' + ', '.join(unknown), file=sys.stderr)
         return 2
+    if check:
+        return 0
     show = Show()
     for part in PARTS:
         if args and part.name not in args:
