@@ -66,6 +66,16 @@ enum {
 enum { UB_QDLWS_IDLE, UB_QDLWS_NAK, UB_QDLWS_BUSY, UB_QDLWS_TIMEOUT,
        UB_QDLWS_DONE };
 
+/*
+ * What a Retrain may do to the encapsulation mode (§3.4.2.8): only what the
+ * data link layer is ready for.  It changes if the RLTBs of both ends say so.
+ */
+typedef enum UbPhyModeGate {
+    UB_PHY_MODE_KEEP,    /* stays */
+    UB_PHY_MODE_OWN,     /* as the registers say */
+    UB_PHY_MODE_FOLLOW,  /* the peer may change it */
+} UbPhyModeGate;
+
 /* All but lane_tx, lane_state, pull_flits and rx_flits may be NULL. */
 typedef struct UbPhyOps {
     /* The symbols of `run` go out on its wires; the buffers are the phy's. */
@@ -86,6 +96,8 @@ typedef struct UbPhyOps {
     /* The state machine went from one state to another; for traces. */
     void (*transition)(void *opaque, const char *from, const char *to,
                        const char *cause);
+    /* Asked when RLTBs are made; _OWN if NULL. */
+    UbPhyModeGate (*mode_gate)(void *opaque);
     /* Lane_Manage for the data link layer to send. */
     void (*lane_manage)(void *opaque, const UbLaneManage *lm);
     /* Every training block, for capture; lane = wire (sent: logical lane),
@@ -133,6 +145,7 @@ typedef struct UbPhyStatus {
     const char *state;    /* of the LMSM, as the document calls it */
     uint8_t code;         /* the same, as PHY Link Status 1 has it */
     bool active, link_up, primary, interleave;
+    bool ready;           /* Link_Active at the rate aimed at */
     uint8_t rate, tx_width, rx_width;
     uint8_t fec, crc;     /* UbFec (0xff: none yet), UB_LTB_CRC* */
     uint8_t eq_mode;
@@ -145,6 +158,13 @@ void ub_phy_status(const UbPhy *phy, UbPhyStatus *st);
 /* Link_Active: flits may flow.  LinkUp. */
 bool ub_phy_active(const UbPhy *phy);
 bool ub_phy_link_up(const UbPhy *phy);
+
+/*
+ * Whether the registers ask for another encapsulation mode than the one in
+ * force, at the rate that UB_PHY_REQ_TARGET would lead to: they differ, and
+ * changed since both ends agreed.
+ */
+bool ub_phy_wants_mode(const UbPhy *phy);
 
 /* Of a lane, kbit/s; 0: the mode has no such rate. */
 uint32_t ub_phy_kbps(UbPhyMode mode, unsigned rate);

@@ -335,6 +335,12 @@ static void link_active_enter(UbLmsm *l)
     lmsm_status(l, UB_PHY_ST_READY | UB_PHY_ST_WIDTH);
 }
 
+/* Where a rate change would lead to, its first step with Full_EQ. */
+unsigned lmsm_best_rate(const UbLmsm *l)
+{
+    return lmsm_highest(lmsm_target_rates(l) & lmsm_common(l, l->peer_all));
+}
+
 /* Whether this port wants another rate than the present one. */
 static bool wants_speed(UbLmsm *l)
 {
@@ -343,7 +349,7 @@ static bool wants_speed(UbLmsm *l)
     if (l->fix_data_rate_mode) {
         return false;
     }
-    best = lmsm_highest(lmsm_target_rates(l) & lmsm_common(l, l->peer_all));
+    best = lmsm_best_rate(l);
     /* A peer whose own target is lower would refuse again, for ever. */
     if (best == l->rate || (l->refused >> best & 1)) {
         l->want_speed = false;

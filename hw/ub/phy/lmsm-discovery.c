@@ -50,7 +50,7 @@ static void idle_enter(UbLmsm *l)
     l->fec_floor = 0;
     l->visited_retrain = false;
     for (unsigned i = 0; i < UB_DATA_RATES; i++) {
-        l->seen[i].fec = 0xff;
+        l->seen[i].fec = l->seen[i].crc = 0xff;
     }
     l->nego = false;
     l->random = l->peer_random = l->equal_random = 0;

@@ -52,6 +52,36 @@ static unsigned next_rate(const UbLmsm *l)
 
 /* -------------------------------------------------------- FEC, CRC mode -- */
 
+/* What the registers ask for at a rate: what they say if they changed since the
+ * two ends agreed, else what they agreed on.  No CRC takes FEC (§4.3.2.3). */
+static unsigned own_crc(const UbLmsm *l, unsigned rate)
+{
+    unsigned reg = l->cfg.crc_mode[rate];
+
+    if (l->seen[rate].crc == reg) {
+        return l->agreed[rate].crc;
+    }
+    return lmsm_choose_fec(l, l->cfg.fec_mode[rate]) ? reg : UB_LTB_CRC30;
+}
+
+bool ub_lmsm_wants_mode(const UbLmsm *l)
+{
+    return own_crc(l, lmsm_best_rate(l)) != l->crc;
+}
+
+/* The mode may change only as far as the data link layer is ready for it. */
+static unsigned crc_wish(const UbLmsm *l, unsigned rate)
+{
+    switch (l->mode_gate) {
+    case UB_PHY_MODE_KEEP:
+        return l->base.crc;
+    case UB_PHY_MODE_FOLLOW:
+        return l->base.crc == UB_LTB_CRC30 ? UB_LTB_CRC_NONE : UB_LTB_CRC30;
+    default:
+        return own_crc(l, rate);
+    }
+}
+
 /*
  * A port wishes for what its registers say if they changed since the two ends
  * agreed at that rate, else for what they agreed on.
@@ -66,12 +96,13 @@ static void make_wish(UbLmsm *l)
     };
     const UbLmsmModes *seen = &l->seen[rate];
 
+    l->mode_gate = l->ops->mode_gate(l->opaque);
     l->wish = reg;
+    l->wish.crc = (uint8_t)crc_wish(l, rate);
     if (seen->fec != 0xff) {
         const UbLmsmModes *was = &l->agreed[rate];
 
         l->wish.fec = seen->fec == reg.fec ? was->fec : reg.fec;
-        l->wish.crc = seen->crc == reg.crc ? was->crc : reg.crc;
         l->wish.interleave = seen->interleave == reg.interleave
                              ? was->interleave : reg.interleave;
     }
@@ -85,10 +116,13 @@ static void make_wish(UbLmsm *l)
 
 void lmsm_agree(UbLmsm *l)
 {
+    bool given = l->visited_retrain && l->mode_gate != UB_PHY_MODE_KEEP &&
+                 l->wish.crc == l->crc;
+
     l->seen[l->rate] = (UbLmsmModes) {
         .fec = l->cfg.fec_mode[l->rate],
-        /* Config asks no register for it. */
-        .crc = l->visited_retrain ? l->cfg.crc_mode[l->rate] : l->crc,
+        /* A wish that was not granted is still one. */
+        .crc = given ? l->cfg.crc_mode[l->rate] : l->seen[l->rate].crc,
         .interleave = l->cfg.interleave >> l->rate & 1,
     };
     l->agreed[l->rate] = (UbLmsmModes) { l->fec, l->crc, l->interleave };
@@ -113,7 +147,6 @@ static void settle_modes(UbLmsm *l, const uint8_t *ltb)
 
     if (!final) {
         fec = resolve(l, l->base.fec, l->wish.fec, fec);
-        crc = resolve(l, l->base.crc, l->wish.crc, crc);
         il = resolve(l, l->base.interleave, l->wish.interleave, il);
     }
     if (ub_ltb_fec_reject(ltb)) {
@@ -128,8 +161,13 @@ static void settle_modes(UbLmsm *l, const uint8_t *ltb)
     if (l->fec_reject) {
         fec = UB_LTB_FEC_T4;
     }
-    if (crc > UB_LTB_CRC30) {
+    /* Both ends must want it: one whose data link layer is not ready would
+     * take the peer's data for damaged. */
+    if (crc != l->wish.crc) {
         crc = l->base.crc;
+    }
+    if (crc == UB_LTB_CRC_NONE && fec == UB_LTB_FEC_BYPASS) {
+        fec = UB_LTB_FEC_T4;
     }
     if (ub_ltb_interleave_reject(ltb) ||
         (il && (l->cfg.interleave_support & (l->tx_m | l->rx_n)) !=

@@ -187,12 +187,14 @@ void lmsm_forget(UbLmsm *l)
 
 void lmsm_set_fec(UbLmsm *l, unsigned fec, bool interleave, unsigned crc)
 {
-    bool changed = l->fec != fec || l->interleave != interleave ||
-                   l->crc != crc;
+    UbLmsmModes was = { l->fec, l->crc, l->interleave };
+    bool changed;
 
     l->fec = (uint8_t)fec;
     l->interleave = interleave;
-    l->crc = (uint8_t)crc;
+    l->crc = fec == UB_LTB_FEC_BYPASS ? UB_LTB_CRC30 : (uint8_t)crc;
+    changed = l->fec != was.fec || l->interleave != was.interleave ||
+              l->crc != was.crc;
     l->ops->rx_fec(l->opaque, fec, interleave);
     if (changed) {
         lmsm_status(l, UB_PHY_ST_FEC);
@@ -716,6 +718,25 @@ void ub_lmsm_request_speed(UbLmsm *l)
 void ub_lmsm_request_eq(UbLmsm *l)
 {
     l->want_eq = true;
+}
+
+/* Retrain Link does what the targets ask for (§3.4.3.8). */
+bool ub_lmsm_request_target(UbLmsm *l)
+{
+    if (l->state != UB_LMSM_LINK_ACTIVE) {
+        return false;
+    }
+    if (l->cfg.target_rate != l->rate) {
+        l->bad_rates = l->refused = 0; /* asked for anew */
+    }
+    if (lmsm_best_rate(l) != l->rate) {
+        ub_lmsm_request_speed(l);
+    } else if (l->cfg.target_tx != l->tx_m || l->cfg.target_rx != l->rx_n) {
+        ub_lmsm_request_width(l);
+    } else {
+        ub_lmsm_request_retrain(l);
+    }
+    return true;
 }
 
 void ub_lmsm_request_retry(UbLmsm *l)

@@ -251,6 +251,8 @@ typedef struct UbLmsmOps {
 
     /* Lane_Manage for the data link layer to send. */
     void (*lane_manage)(void *o, const UbLaneManage *lm);
+    /* What this Retrain may do to the encapsulation mode. */
+    UbPhyModeGate (*mode_gate)(void *o);
     void (*status)(void *o, unsigned changed);
     void (*transition)(void *o, UbLmsmTransitionId id, int64_t now);
 } UbLmsmOps;
@@ -361,6 +363,7 @@ typedef struct UbLmsm {
     uint8_t fec_floor;          /* by hi_FEC_BER, until Link_Idle */
     uint32_t ber_ltbs, ber_bad;
     UbLmsmModes wish, base;     /* of this Retrain */
+    UbPhyModeGate mode_gate;    /* … and what it may do */
     UbLmsmModes seen[UB_DATA_RATES];    /* registers at the last agreement */
     UbLmsmModes agreed[UB_DATA_RATES];
 
@@ -409,7 +412,13 @@ void ub_lmsm_request_speed(UbLmsm *l);      /* to cfg.target_rate */
 /* The next rise of the rate equalises, done before or not: PHY Link Control 2
  * [7] */
 void ub_lmsm_request_eq(UbLmsm *l);
+bool ub_lmsm_request_target(UbLmsm *l);     /* what the targets ask for; false
+                                             * outside Link_Active */
 void ub_lmsm_request_retry(UbLmsm *l);      /* data link layer retry failed */
+
+/* Do the registers ask for another encapsulation mode than the one in force, at
+ * the rate that a change to the target would lead to? */
+bool ub_lmsm_wants_mode(const UbLmsm *l);
 
 /*
  * QDLWS: ask for new widths, 0 = leave (primary in Link_Active only).  False

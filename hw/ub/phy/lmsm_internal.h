@@ -83,6 +83,7 @@ void lmsm_agree(UbLmsm *l);
 void lmsm_build_rltb(const UbLmsm *l, unsigned lane, uint8_t *ltb,
                      UbLtbType type);
 unsigned lmsm_target_rates(const UbLmsm *l);
+unsigned lmsm_best_rate(const UbLmsm *l);
 
 /* --- lmsm-eq.c --- */
 void lmsm_eq_start_rate(UbLmsm *l);

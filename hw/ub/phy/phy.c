@@ -631,7 +631,16 @@ static void op_lane_manage(void *o, const UbLaneManage *lm)
     }
 }
 
+static UbPhyModeGate op_mode_gate(void *opaque)
+{
+    UbPhy *phy = opaque;
+
+    return phy->ops.mode_gate ? phy->ops.mode_gate(phy->opaque)
+                              : UB_PHY_MODE_OWN;
+}
+
 static const UbLmsmOps lmsm_ops = {
+    .mode_gate = op_mode_gate,
     .tx_train = op_tx_train,
     .tx_ltbs = op_tx_ltbs,
     .tx_sdf = op_tx_sdf,
@@ -746,22 +755,6 @@ const UbLmsmConfig *ub_phy_config(const UbPhy *phy)
     return &phy->lmsm.cfg;
 }
 
-/* Retrain Link does what the targets ask for (§3.4.3.8). */
-static bool request_target(UbLmsm *l)
-{
-    if (l->state != UB_LMSM_LINK_ACTIVE) {
-        return false;
-    }
-    if (l->cfg.target_rate != l->rate) {
-        ub_lmsm_request_speed(l);
-    } else if (l->cfg.target_tx != l->tx_m || l->cfg.target_rx != l->rx_n) {
-        ub_lmsm_request_width(l);
-    } else {
-        ub_lmsm_request_retrain(l);
-    }
-    return true;
-}
-
 bool ub_phy_request(UbPhy *phy, int64_t now, UbPhyRequest request)
 {
     UbLmsm *l = &phy->lmsm;
@@ -776,7 +769,7 @@ bool ub_phy_request(UbPhy *phy, int64_t now, UbPhyRequest request)
         ub_lmsm_disable(l, now, request == UB_PHY_REQ_DISABLE);
         return true;
     case UB_PHY_REQ_TARGET:
-        return request_target(l);
+        return ub_lmsm_request_target(l);
     case UB_PHY_REQ_RETRAIN:
         ub_lmsm_request_retrain(l);
         return true;
@@ -809,6 +802,7 @@ void ub_phy_status(const UbPhy *phy, UbPhyStatus *st)
         .link_up = l->link_up,
         .primary = l->primary,
         .interleave = l->interleave,
+        .ready = l->link_ready && l->state == UB_LMSM_LINK_ACTIVE,
         .rate = l->rate,
         .tx_width = l->tx_m,
         .rx_width = l->rx_n,
@@ -818,6 +812,11 @@ void ub_phy_status(const UbPhy *phy, UbPhyStatus *st)
         .qdlws = l->qdlws.status,
     };
     memcpy(st->eq_state, l->eq_state, sizeof(st->eq_state));
+}
+
+bool ub_phy_wants_mode(const UbPhy *phy)
+{
+    return ub_lmsm_wants_mode(&phy->lmsm);
 }
 
 bool ub_phy_active(const UbPhy *phy)

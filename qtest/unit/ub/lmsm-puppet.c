@@ -139,6 +139,7 @@ static void transition(void *o, UbLmsmTransitionId id, int64_t now)
 void begin(Dut *d)
 {
     d->ops = sim_ops;
+    d->p.gate = UB_PHY_MODE_OWN;
     d->ops.transition = transition;
     ub_lmsm_init(d->l, &d->cfg, &d->eq, &d->ops, &d->p);
 }

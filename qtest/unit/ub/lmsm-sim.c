@@ -230,6 +230,11 @@ static void lane_manage(void *o, const UbLaneManage *lm)
     }
 }
 
+static UbPhyModeGate mode_gate(void *o)
+{
+    return ((SimPort *)o)->gate;
+}
+
 static void status(void *o, unsigned changed)
 {
     ((SimPort *)o)->statuses |= changed;
@@ -267,6 +272,7 @@ const UbLmsmOps sim_ops = {
     .rx_fec = rx_fec,
     .rx_map = rx_map,
     .lane_manage = lane_manage,
+    .mode_gate = mode_gate,
     .status = status,
     .transition = transition,
 };
@@ -343,6 +349,7 @@ Sim *sim_new(const UbLmsmConfig *cfg)
 
         c.seed += i * 77;
         ub_lmsm_init(&s->port[i].l, &c, &eq, &sim_ops, &s->port[i]);
+        s->port[i].gate = UB_PHY_MODE_OWN;
     }
     return s;
 }

@@ -38,6 +38,7 @@ typedef struct SimPort {
     unsigned sdfs, edfs, eeibs, eeis, statuses, last_fec;
     bool last_interleave;
     bool no_lm;                 /* LM blocks get lost */
+    UbPhyModeGate gate;         /* of the data link layer */
     GArray *trace;              /* UbLmsmTransitionId */
 } SimPort;
 

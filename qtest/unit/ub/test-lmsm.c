@@ -733,7 +733,11 @@ static void test_crc_start(void)
         g_assert_true(sim_until(s, active_again, MS(100)));
         for (unsigned p = 0; p < 2; p++) {
             g_assert_cmpuint(s->port[p].l.crc, ==,
-                             i == 3 ? UB_LTB_CRC30 : UB_LTB_CRC_NONE);
+                             i ? UB_LTB_CRC30 : UB_LTB_CRC_NONE);
+            /* Where they differ one end has to ask the other's data link
+             * layer first. */
+            g_assert_cmpint(ub_lmsm_wants_mode(&s->port[p].l), ==,
+                            i && !s->port[p].l.cfg.crc_mode[0]);
         }
         sim_free(s);
     }
@@ -750,6 +754,9 @@ static void test_mode_switch(gconstpointer data)
     p->l.cfg.crc_mode[8] = UB_LTB_CRC_NONE;
     p->l.cfg.interleave = 1u << 8;
     p->peer->l.cfg.interleave = 1u << 8;
+    g_assert_true(ub_lmsm_wants_mode(&p->l));
+    g_assert_false(ub_lmsm_wants_mode(&p->peer->l));
+    p->peer->gate = UB_PHY_MODE_FOLLOW;
     ub_lmsm_request_retrain(&p->l);
     g_assert_true(sim_until(s, sdf_again, MS(100)));
     for (unsigned i = 0; i < 2; i++) {
@@ -759,6 +766,9 @@ static void test_mode_switch(gconstpointer data)
         g_assert_true(s->port[i].last_interleave);
     }
     /* A Retrain for another reason leaves the modes alone. */
+    g_assert_false(ub_lmsm_wants_mode(&p->l));
+    g_assert_false(ub_lmsm_wants_mode(&p->peer->l));
+    p->peer->gate = UB_PHY_MODE_OWN;
     ub_lmsm_request_retrain(&p->peer->l);
     s->port[0].l.stats.retrains = 1;
     g_assert_true(sim_until(s, sdf_again, MS(100)));
@@ -767,6 +777,67 @@ static void test_mode_switch(gconstpointer data)
         g_assert_cmpuint(s->port[i].l.crc, ==, UB_LTB_CRC_NONE);
     }
     sim_free(s);
+}
+
+/* The encapsulation mode changes only if both data link layers are ready for
+ * it, and one of them wants it; the wish is kept until then. */
+static void test_mode_gates(void)
+{
+    for (unsigned n = 0; n < 18; n++) {
+        const UbPhyModeGate mine = n % 3, theirs = n / 3 % 3;
+        UbLmsmConfig c = mode2(UB_EQ_SKIP);
+        Sim *s = trained(&c);
+        SimPort *p = n < 9 ? primary(s) : secondary(s);
+        bool change = mine == UB_PHY_MODE_OWN && theirs == UB_PHY_MODE_FOLLOW;
+
+        if (mine == UB_PHY_MODE_FOLLOW && theirs == UB_PHY_MODE_FOLLOW) {
+            sim_free(s);
+            continue; /* no data link layer does that: nobody asked */
+        }
+        p->gate = mine;
+        p->peer->gate = theirs;
+        p->l.cfg.crc_mode[8] = UB_LTB_CRC_NONE;
+        ub_lmsm_request_retrain(&p->l);
+        s->port[0].l.stats.retrains = 1;
+        g_assert_true(sim_until(s, sdf_again, MS(100)));
+        for (unsigned i = 0; i < 2; i++) {
+            g_assert_cmpuint(s->port[i].l.crc, ==, change ? UB_LTB_CRC_NONE
+                                                          : UB_LTB_CRC30);
+        }
+        g_assert_cmpint(ub_lmsm_wants_mode(&p->l), ==, !change);
+        sim_free(s);
+    }
+}
+
+/* No CRC without FEC (§4.3.2.3): not asked for, and FEC stays on while there is
+ * none, whichever end wants it off. */
+static void test_mode_fec(void)
+{
+    for (unsigned n = 0; n < 2; n++) {
+        UbLmsmConfig c = mode2(UB_EQ_SKIP);
+        Sim *s = trained(&c);
+        SimPort *p = n ? primary(s) : secondary(s);
+
+        p->l.cfg.crc_mode[8] = UB_LTB_CRC_NONE;
+        p->l.cfg.fec_mode[8] = UB_LTB_FEC_BYPASS;
+        g_assert_false(ub_lmsm_wants_mode(&p->l));
+        p->l.cfg.fec_mode[8] = UB_LTB_FEC_T2;
+        g_assert_true(ub_lmsm_wants_mode(&p->l));
+        p->peer->gate = UB_PHY_MODE_FOLLOW;
+        ub_lmsm_request_retrain(&p->l);
+        s->port[0].l.stats.retrains = 1;
+        g_assert_true(sim_until(s, sdf_again, MS(100)));
+        p->peer->gate = UB_PHY_MODE_KEEP;
+        p->peer->l.cfg.fec_mode[8] = UB_LTB_FEC_BYPASS;
+        ub_lmsm_request_retrain(&p->peer->l);
+        s->port[0].l.stats.retrains = 1;
+        g_assert_true(sim_until(s, sdf_again, MS(100)));
+        for (unsigned i = 0; i < 2; i++) {
+            g_assert_cmpuint(s->port[i].l.crc, ==, UB_LTB_CRC_NONE);
+            g_assert_cmpuint(s->port[i].l.fec, ==, UB_LTB_FEC_T4);
+        }
+        sim_free(s);
+    }
 }
 
 /*
@@ -1253,6 +1324,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/lmsm/eq/cursors", test_eq_cursors);
     g_test_add_func("/ub/lmsm/eq/coarse-only", test_eq_coarse_only);
     g_test_add_func("/ub/lmsm/eq/kept", test_eq_kept);
+    g_test_add_func("/ub/lmsm/mode/gates", test_mode_gates);
+    g_test_add_func("/ub/lmsm/mode/no-crc-takes-fec", test_mode_fec);
     g_test_add_func("/ub/lmsm/mode/fec-config", test_fec_config);
     g_test_add_func("/ub/lmsm/mode/crc-start", test_crc_start);
     g_test_add_func("/ub/lmsm/mode/interleave", test_interleave);
