@@ -3,6 +3,7 @@
  *
  *   port.c     both layers and the wire joined, life
  *   errors.c   PORT_ERR_RECORD
+ *   link.c     what is asked of the link: Retrain, another mode, its end
  *   regs.c     the PORT slices of the configuration space
  *   capture.c  pcapng files of what passes
  *
@@ -22,6 +23,13 @@ typedef struct PortRegs {
     uint64_t logged[PORT_LOGS];   /* LINK_LOG: seen up to here */
 } PortRegs;
 
+/* What waits for Link_Active. */
+typedef enum PortWish {
+    PORT_WISH_NONE,
+    PORT_WISH_MODE,    /* the registers' encapsulation mode */
+    PORT_WISH_RETRAIN, /* Retrain Link was written */
+} PortWish;
+
 struct UbPort {
     UbPortConfig conf;
     UbPortOps ops;
@@ -35,7 +43,8 @@ struct UbPort {
     int64_t now;
     bool enabled;
     bool dll_up;
-    bool retrain;       /* Retrain Link was written, Link_Active is awaited */
+    PortWish link_wish;
+    bool drop;          /* the data link layer stopped: LinkUp is to end */
     bool back_pressure;
     bool wire_paused;   /* enough queued on the byte stream */
     bool wire_full;     /* the byte stream took less than it was given */
@@ -51,6 +60,22 @@ struct UbPort {
 /* ---- port.c ---- */
 void port_kick(UbPort *p);
 
+/* ---- link.c ---- */
+/* Nothing is asked for any more. */
+void port_link_forget(UbPort *p);
+/* LinkUp: see that the encapsulation mode is the registers'. */
+void port_link_up(UbPort *p);
+/* Retrain Link was written. */
+void port_link_retrain(UbPort *p);
+/* The data link layer came to a fatal error. */
+void port_link_stopped(UbPort *p);
+/* What a Retrain may do to the encapsulation mode. */
+UbPhyModeGate port_link_gate(const UbPort *p);
+/* The handshake before a change of the mode came to its end. */
+void port_link_mode_end(UbPort *p, bool ready);
+/* Carry out what was asked for, as far as the state allows. */
+void port_link_run(UbPort *p);
+
 /* ---- regs.c ---- */
 /* Take the port's slices and fill in what is fixed or its power-on value. */
 void port_regs_init(UbPort *p);
@@ -59,8 +84,6 @@ void port_regs_init(UbPort *p);
 const char *port_regs_dll(UbPort *p, UbDllConfig *dll);
 /* Control registers of the PHY into its machine. */
 void port_regs_apply(UbPort *p);
-/* Carry out a Retrain Link that waits, if the state allows. */
-void port_regs_retrain(UbPort *p);
 /* The LMSM has left Link_Active. */
 void port_regs_left_active(UbPort *p);
 

@@ -73,10 +73,12 @@ static void dll_retrain(void *opaque)
 
 static void dll_mode_ready(void *opaque)
 {
-    UbPort *p = opaque;
+    port_link_mode_end(opaque, true);
+}
 
-    ub_phy_request(p->phy, p->now, UB_PHY_REQ_RETRAIN);
-    port_kick(p);
+static void dll_mode_failed(void *opaque)
+{
+    port_link_mode_end(opaque, false);
 }
 
 static void dll_error(void *opaque, UbDllError err, bool fatal,
@@ -89,6 +91,9 @@ static void dll_error(void *opaque, UbDllError err, bool fatal,
     p->ops.rule(p->opaque, UB_BROKEN_BY_PEER, what);
     if (info) {
         port_error(p, 1u << info->status_bit);
+    }
+    if (fatal) {
+        port_link_stopped(p);
     }
     p->ops.event(p->opaque, UB_PORT_DLL_ERROR);
 }
@@ -175,6 +180,7 @@ static const UbDllOps dll_ops = {
     .status = dll_status,
     .retrain = dll_retrain,
     .mode_ready = dll_mode_ready,
+    .mode_failed = dll_mode_failed,
     .error = dll_error,
     .peer_error = dll_peer_error,
     .transition = dll_transition,
@@ -240,6 +246,7 @@ static void phy_status(void *opaque, unsigned changed)
     if (changed & UB_PHY_ST_LINKUP) {
         if (ub_phy_link_up(p->phy)) {
             ub_dll_phy_up(p->dll, p->now);
+            port_link_up(p);
         } else {
             ub_dll_phy_down(p->dll, p->now);
             /* The LMSM of the peer may bring the link back without ever losing
@@ -268,7 +275,7 @@ static void phy_active(void *opaque, bool active)
                           st.crc == UB_LTB_CRC30 ? UB_MODE_CRC
                                                  : UB_MODE_NON_CRC,
                           st.fec != UB_FEC_OFF);
-        port_regs_retrain(p);
+        port_kick(p); /* for what waited for it */
     } else {
         p->retrains++;
         port_regs_left_active(p);
@@ -288,6 +295,11 @@ static void phy_transition(void *opaque, const char *from, const char *to,
     }
 }
 
+static UbPhyModeGate phy_mode_gate(void *opaque)
+{
+    return port_link_gate(opaque);
+}
+
 static void phy_ltb(void *opaque, bool sent, unsigned lane,
                     const uint8_t ltb[UB_LTB], unsigned n)
 {
@@ -305,6 +317,7 @@ static const UbPhyOps phy_ops = {
     .status = phy_status,
     .active = phy_active,
     .transition = phy_transition,
+    .mode_gate = phy_mode_gate,
     .lane_manage = phy_lane_manage,
 };
 
@@ -319,7 +332,8 @@ static void restart(UbPort *p)
         ub_dll_configure(p->dll, &dll);
     }
     port_regs_apply(p);
-    p->back_pressure = p->retrain = false;
+    p->back_pressure = false;
+    port_link_forget(p);
     if (p->enabled) {
         ub_phy_request(p->phy, p->now, UB_PHY_REQ_START);
     }
@@ -616,6 +630,7 @@ int64_t ub_port_run(UbPort *p, int64_t now)
     p->kicked = false;
     ub_dll_poll(p->dll, now);
     poll_phy(p);
+    port_link_run(p);
     more = send_flits(p);
     next = MIN(poll_phy(p), p->restart_at);
     t = ub_dll_poll(p->dll, now);

@@ -207,14 +207,6 @@ void port_regs_apply(UbPort *p)
 
 /* ---- LINK: writes ------------------------------------------------------------ */
 
-/* Retrain Link: the machine takes it in Link_Active; a trigger that comes
- * earlier waits for it. */
-void port_regs_retrain(UbPort *p)
-{
-    p->retrain = p->retrain &&
-                 !ub_phy_request(p->phy, p->now, UB_PHY_REQ_TARGET);
-}
-
 static void written_dll(UbPort *p)
 {
     UbDllConfig dll;
@@ -254,8 +246,7 @@ static void written_link(void *opaque, UbSlice *slice, const UbSliceWrite *w)
                             "width change without Retrain not possible now");
         }
         if (w->trigger & UB_LINK_PHY_CTL_1__RETRAIN_LINK) {
-            p->retrain = true;
-            port_regs_retrain(p);
+            port_link_retrain(p);
         }
     }
     port_kick(p);
