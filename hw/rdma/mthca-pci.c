@@ -31,6 +31,7 @@
 #include "core/pci_store.h"
 #include "rdma/fault_props.h"
 #include "rdma/mthca.h"
+#include "rdma/props.h"
 #include "wire/stream.h"
 #include "trace.h"
 
@@ -68,15 +69,16 @@ struct NcicMthca {
     uint64_t wire_bad_length;   /* connections closed for garbage */
 
     /* properties */
-    char *sm;
+    int sm;                     /* index of rdma_sm_info */
     uint16_t lid;
     uint64_t guid;
     uint64_t gid_prefix;
     bool roce_gid;
     uint32_t lid_net;
     uint32_t swpb_packets, swpb_units, rpb_packets, reb_entries;
-    uint32_t time_scale;
-    bool ack_every_packet, udp_csum, shared_buffers, source_check;
+    uint32_t loss_us, time_scale;
+    bool ack_every_packet, icrc, udp_csum, udp_csum_need, uar_check;
+    RdmaSwitches sw;
     uint32_t inline_budget;
 
     /* migration: the core's block and frames that wait, while they travel */
@@ -667,16 +669,16 @@ static bool mthca_config(NcicMthca *s, Error **errp)
     const uint8_t *mac = s->conf.macaddr.a;
 
     rdma_config_init(&c->rdma);
+    rdma_switches_apply(&s->sw, &c->rdma);
     c->ops = &mthca_ops;
     c->rdma.ops = &mthca_rdma_ops;
     c->rdma.ops_opaque = s;
     c->rdma.ack_req = s->ack_every_packet ? RDMA_ACKREQ_ALL
                                           : RDMA_ACKREQ_PERIODIC;
+    c->rdma.icrc = s->icrc;
     c->rdma.udp_csum = s->udp_csum;
-    c->rdma.shared_buffers = s->shared_buffers;
-    c->rdma.source_check = s->source_check;
-    c->rdma.len_nak_op = false;
-    c->rdma.loss_timeout_us = 0;
+    c->rdma.udp_csum_need = s->udp_csum_need;
+    c->rdma.loss_timeout_us = s->loss_us;
     c->rdma.err_repoll_us = 2000;
     c->rdma.lid_net = s->lid_net;
     c->rdma.swpb_packets = s->swpb_packets;
@@ -687,18 +689,16 @@ static bool mthca_config(NcicMthca *s, Error **errp)
     memcpy(c->mac, mac, 6);
 
     if (!s->swpb_packets || !s->swpb_units || !s->rpb_packets ||
-        !s->reb_entries || !s->time_scale) {
-        error_setg(errp, "buffer sizes and time-scale must not be 0");
+        !s->reb_entries) {
+        error_setg(errp, "buffer sizes must not be 0");
         return false;
     }
-    if (!s->sm || !strcmp(s->sm, "none")) {
-        c->sm = false;
-    } else if (!strcmp(s->sm, "auto")) {
-        c->sm = true;
-    } else {
-        error_setg(errp, "sm must be 'auto' or 'none'");
+    if (!s->time_scale || s->time_scale > RDMA_TIME_SCALE_MAX) {
+        error_setg(errp, "time-scale must be 1 to %u", RDMA_TIME_SCALE_MAX);
         return false;
     }
+    c->sm = s->sm;
+    c->uar_check = s->uar_check;
     if (s->lid >= RDMA_LID_MULTICAST) {
         error_setg(errp, "lid must be below 0xc000");
         return false;
@@ -912,7 +912,7 @@ static const Property mthca_props[] = {
     DEFINE_NIC_PROPERTIES(NcicMthca, conf),
     DEFINE_PROP_CHR("chardev", NcicMthca, chr),
     DEFINE_PROP_UINT32("inline-budget", NcicMthca, inline_budget, 64),
-    DEFINE_PROP_STRING("sm", NcicMthca, sm),
+    DEFINE_PROP_SIGNED("sm", NcicMthca, sm, 0, rdma_sm_info, int),
     DEFINE_PROP_UINT16("lid", NcicMthca, lid, 0),
     DEFINE_PROP_UINT64("guid", NcicMthca, guid, 0),
     DEFINE_PROP_UINT64("gid-prefix", NcicMthca, gid_prefix,
@@ -925,10 +925,53 @@ static const Property mthca_props[] = {
     DEFINE_PROP_UINT32("reb-entries", NcicMthca, reb_entries, 16384),
     DEFINE_PROP_UINT32("time-scale", NcicMthca, time_scale, 1),
     DEFINE_PROP_BOOL("ack-every-packet", NcicMthca, ack_every_packet, false),
+    DEFINE_PROP_UINT32("loss-us", NcicMthca, loss_us, 0),
+    DEFINE_PROP_BOOL("icrc", NcicMthca, icrc, true),
     DEFINE_PROP_BOOL("udp-csum", NcicMthca, udp_csum, false),
-    DEFINE_PROP_BOOL("shared-buffers", NcicMthca, shared_buffers, false),
-    DEFINE_PROP_BOOL("source-check", NcicMthca, source_check, true),
+    DEFINE_PROP_BOOL("udp-csum-need", NcicMthca, udp_csum_need, false),
+    DEFINE_PROP_BOOL("uar-check", NcicMthca, uar_check, true),
+    DEFINE_RDMA_SWITCH_PROPS_MTHCA("", NcicMthca, sw),
 };
+
+static const struct {
+    const char *name;
+    const char *text;
+} mthca_descriptions[] = {
+    { "link-up", "false cuts the port off the wire" },
+    { "port-state", "of the port: 1 down, 2 init, 3 armed, 4 active" },
+    { "port-lid", "of the port; 0 = none" },
+    { "chardev", "the wire, instead of a netdev" },
+    { "inline-budget", "packets sent within a doorbell write; 0 = none" },
+    { "sm", "who configures the port: none (itself) or auto (a subnet "
+            "manager)" },
+    { "lid", "LID without a subnet manager; 0 = by the MAC address" },
+    { "guid", "of the node; 0 = by the MAC address" },
+    { "gid-prefix", "until a subnet manager changes it" },
+    { "roce-gid", "GID 1 is the IPv4 address" },
+    { "lid-net", "IPv4 network that LIDs are mapped to, a /16" },
+    { "swpb-packets", "Send/Write packets in flight" },
+    { "swpb-units", "32-byte units of their payload" },
+    { "rpb-packets", "Reads and atomics in flight" },
+    { "reb-entries", "scatter entries of Reads in flight" },
+    { "time-scale", "factor of all transport timers" },
+    { "ack-every-packet",
+      "every request packet asks for an acknowledgement" },
+    { "loss-us", "loss timer of a QP without ACK timeout; 0 = none" },
+    { "icrc", "packets have an ICRC" },
+    { "udp-csum", "compute UDP checksums of sent packets" },
+    { "udp-csum-need", "drop packets whose UDP checksum is 0" },
+    { "uar-check", "only its own UAR page rings a QP and arms a CQ" },
+};
+
+static void mthca_class_descriptions(ObjectClass *klass)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(mthca_descriptions); i++) {
+        object_class_property_set_description(klass,
+                                              mthca_descriptions[i].name,
+                                              mthca_descriptions[i].text);
+    }
+    rdma_switches_describe(klass, "");
+}
 
 static void mthca_class_init(ObjectClass *klass, void *data)
 {
@@ -950,6 +993,7 @@ static void mthca_class_init(ObjectClass *klass, void *data)
     device_class_set_props(dc, mthca_props);
     set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
     mthca_class_run_time_props(klass);
+    mthca_class_descriptions(klass);
 }
 
 static const TypeInfo mthca_type = {

@@ -188,6 +188,9 @@ typedef struct RdmaConfig {
                              * days at most; 1 */
 } RdmaConfig;
 
+/* The longest timer there is (code 31), so long, fits in 63 bits of ns. */
+#define RDMA_TIME_SCALE_MAX 100000u
+
 void rdma_config_init(RdmaConfig *cfg);
 
 /* Never fails (GLib allocation).  @cfg is copied. */

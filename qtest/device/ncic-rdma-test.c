@@ -343,6 +343,37 @@ static void test_service_in_flight(void)
     }
 }
 
+/* A sample of the switches, from the command line to the wire. */
+static void test_switches(void)
+{
+    Fixture *f = fixture_start("rdma-ip=10.0.0.1,rdma-udp-sport=1234,"
+                               "rdma-send-se-always=on,rdma-nop-bad-op=on,"
+                               "rdma-uar-check=on,rdma-error-cqe=rtl", "");
+    g_autofree uint8_t *p = g_malloc(QNCIC_FRAME);
+    uint8_t aeth[4];
+    QNrdma r;
+    QNrdmaQp a;
+    NrbCqe c;
+
+    qnr_up(&r, &f->nic);
+    g_assert_cmphex(qnr_cmd(&r, NRC_NOP, 0, 0, 0, 0), ==, NRS_BAD_OP);
+    qnr_qp(&r, &a, 4, 0x123456, RC, MY_IP, PEER_IP, PEER_MAC);
+    qpci_io_writeq(r.d->pci, r.d->uar, 0x1000 + NRU_SQ_DB,
+                   nrb_doorbell(4, 3, 0, WRITE));
+    g_assert_true(fixture_logged(f, "doorbell on a foreign page"));
+    qnr_send(&r, &a, WRITE, QNR_VA, 8, QNR_VA);
+    roce_frame(f, p);
+    g_assert_cmpuint(lduw_be_p(p + 34), ==, 1234);
+    g_assert_cmphex(p[43] & 0x80, ==, 0x80);
+    g_assert_cmphex((uint32_t)ldl_be_p(p + 46), ==, 0x123456);
+    stl_be_p(aeth, 0x62000000);                 /* NAK remote access */
+    peer_sends(f, 0x11, 0x100, aeth, sizeof(aeth));
+    c = qnr_cqe(&r);
+    g_assert_cmphex(c.opcode, ==, NRQ_ERR_SEND);
+    g_assert_cmphex(c.imm, ==, 0x13);           /* last of the four bytes */
+    fixture_stop(f);
+}
+
 /* ---- ICM that is not mapped ---- */
 
 static void test_unmapped_icm(void)
@@ -525,6 +556,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ncic-rdma/revoke-responder", test_revoke_responder);
     qtest_add_func("/ncic-rdma/destroy", test_destroy);
     qtest_add_func("/ncic-rdma/service-in-flight", test_service_in_flight);
+    qtest_add_func("/ncic-rdma/switches", test_switches);
     qtest_add_func("/ncic-rdma/unmapped-icm", test_unmapped_icm);
     qtest_add_func("/ncic-rdma/doorbells", test_doorbells);
     qtest_add_func("/ncic-rdma/reset", test_reset);

@@ -124,8 +124,8 @@ static const Property properties[] = {
     FLAG("rdma-icrc", rdma_conf.icrc, true),
     FLAG("rdma-ack-every-packet", rdma_conf.ack_every_packet, true),
     FLAG("rdma-udp-csum", rdma_conf.udp_csum, true),
-    FLAG("rdma-shared-buffers", rdma_conf.shared_buffers, true),
-    FLAG("rdma-source-check", rdma_conf.source_check, true),
+    DEFINE_RDMA_SWITCH_PROPS_NATIVE("rdma-", NcicState, rdma_conf.sw),
+    DEFINE_NATIVE_SWITCH_PROPS("rdma-", NcicState, rdma_conf.native),
 };
 
 static const struct {
@@ -164,10 +164,6 @@ static const struct {
     { "rdma-ack-every-packet",
       "every request packet asks for an acknowledgement" },
     { "rdma-udp-csum", "compute UDP checksums of sent packets" },
-    { "rdma-shared-buffers",
-      "one set of packet buffers for all queue pairs, or one for each" },
-    { "rdma-source-check",
-      "connected queue pairs take packets from their peer's address alone" },
 };
 
 /* What a number may be; others take every value. */
@@ -188,7 +184,7 @@ static const struct {
     RANGE("rdma-rpb-packets", rdma_conf.rpb_packets, 1, UINT32_MAX),
     RANGE("rdma-reb-entries", rdma_conf.reb_entries, 1, UINT32_MAX),
     RANGE("rdma-loss-us", rdma_conf.loss_us, 1, UINT32_MAX),
-    RANGE("rdma-time-scale", rdma_conf.time_scale, 1, UINT32_MAX),
+    RANGE("rdma-time-scale", rdma_conf.time_scale, 1, RDMA_TIME_SCALE_MAX),
 };
 
 bool ncic_props_check(NcicState *s, NcicEthConfig *cfg, Error **errp)
@@ -235,4 +231,6 @@ void ncic_props_class_init(DeviceClass *dc)
                                               descriptions[i].name,
                                               descriptions[i].text);
     }
+    rdma_switches_describe(OBJECT_CLASS(dc), "rdma-");
+    native_switches_describe(OBJECT_CLASS(dc), "rdma-");
 }

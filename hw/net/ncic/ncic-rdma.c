@@ -216,7 +216,9 @@ NcicRdma *ncic_rdma_create(NcicState *nic)
     native_config_init(&cfg);
     cfg.strict_cmd = cfg.strict_qp = s->strict;
     cfg.eqe = s->eqe;
+    native_switches_apply(&s->native, &cfg);
     native_rdma_config(&rdma);
+    rdma_switches_apply(&s->sw, &rdma);
     rdma.ops = &rdma_ops;
     rdma.ops_opaque = r;
     rdma.lid_net = s->lid_net & 0xffff0000;
@@ -228,8 +230,6 @@ NcicRdma *ncic_rdma_create(NcicState *nic)
     rdma.time_scale = s->time_scale;
     rdma.icrc = s->icrc;
     rdma.udp_csum = s->udp_csum;
-    rdma.shared_buffers = s->shared_buffers;
-    rdma.source_check = s->source_check;
     rdma.udp_csum_need = nic->roce_csum;
     rdma.ack_req = s->ack_every_packet ? RDMA_ACKREQ_ALL :
                                          RDMA_ACKREQ_PERIODIC;

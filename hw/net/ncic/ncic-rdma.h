@@ -9,6 +9,7 @@
 
 #include "qom/object.h"
 #include "ncic/roce.h"
+#include "rdma/props.h"
 
 typedef struct NcicState NcicState;
 typedef struct NcicRdma NcicRdma;
@@ -19,7 +20,8 @@ typedef struct NcicRdmaConf {
     uint32_t swpb_packets, swpb_units, rpb_packets, reb_entries;
     uint32_t loss_us, time_scale;
     bool strict, eqe, icrc, ack_every_packet, udp_csum;
-    bool shared_buffers, source_check;
+    RdmaSwitches sw;
+    NativeSwitches native;
 } NcicRdmaConf;
 
 /* All calls come with QEMU's big lock held; offsets are in bytes. */

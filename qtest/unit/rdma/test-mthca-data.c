@@ -466,6 +466,135 @@ static void test_violations(void)
     mend_free(&b);
 }
 
+/* ---- switches of the transport: the other value of each ---- */
+
+static MEnd end_with(uint16_t lid, void (*tweak)(RdmaConfig *cfg))
+{
+    MEnd e = { .g = mguest_new(lid, false) };
+
+    tweak(&e.g->cfg.rdma);
+    mthca_free(e.g->m);
+    e.g->m = mthca_new(&e.g->cfg);
+    mend_up(&e);
+    return e;
+}
+
+static void no_keys(RdmaConfig *cfg)
+{
+    cfg->pkey_check = cfg->qkey_check = false;
+}
+
+/* Any P_Key and any Q_Key will do. */
+static void test_switch_keys(void)
+{
+    MEnd a = mend_new(1), b = end_with(2, no_keys);
+    uint8_t *in;
+
+    mend_qp_up(&a, MTHCA_ST_UD, 0, 0, 0, false);
+    mend_qp_up(&b, MTHCA_ST_UD, 0, 0, 0, false);
+    mend_recv(&b, 0, ME_DATA, 140);
+    in = mad(b.g, 1, 2, 0x16, 0);
+    put_be16(in + 64, 0x8001);
+    mok(b.g, MTHCA_CMD_MAD_IFC, 1, 3);
+    send_ud(&a, 0x22222222);
+    mexchange(a.g, b.g);
+    g_assert_nonnull(mend_poll(&b));
+    mend_free(&a);
+    mend_free(&b);
+}
+
+static void any_frame(RdmaConfig *cfg)
+{
+    cfg->send_se_always = true;
+    cfg->udp_sport = 1234;
+}
+
+static void flow_port(RdmaConfig *cfg)
+{
+    cfg->udp_sport = 0;
+}
+
+static void plain(RdmaConfig *cfg)
+{
+}
+
+/* What frames look like: source port, solicited event. */
+static void test_switch_frames(void)
+{
+    static void (*const tweak[])(RdmaConfig *cfg) = {
+        plain, any_frame, flow_port,
+    };
+
+    for (int i = 0; i < 3; i++) {
+        MEnd a = end_with(1, tweak[i]), b = mend_new(2);
+        const uint8_t *f = NULL;
+        uint16_t sport;
+        uint8_t *p;
+        gsize len;
+
+        mend_qp_up(&a, MTHCA_ST_RC, 2, PSN_A, PSN_B, false);
+        mend_qp_up(&b, MTHCA_ST_RC, 1, PSN_B, PSN_A, false);
+        mexchange(a.g, b.g);
+        p = mend_wqe(&a, MTHCA_WQE_RDMA_WRITE, MTHCA_NEXT_CQ_UPDATE, 3);
+        mend_data(&a, mend_raddr(&a, p, ME_DATA, b.key), ME_DATA, 8);
+        mend_ring(&a, 1, a.op, a.size);
+        /* Before the neighbour is known it asks; then it sends. */
+        for (int turn = 0; !f; turn++) {
+            g_assert_cmpint(turn, <, 4);
+            rdma_poll(mthca_rdma(a.g->m), a.g->now);
+            for (guint k = 0; k < a.g->wire->len; k++) {
+                const uint8_t *q = g_bytes_get_data(
+                    g_ptr_array_index(a.g->wire, k), &len);
+
+                f = get_be16(q + 12) == 0x0800 ? q : f;
+            }
+            if (!f) {
+                mexchange(a.g, b.g);
+                mend_ring(&a, 1, a.op, a.size);
+            }
+        }
+        sport = get_be16(f + 34);
+        g_assert_cmpuint(get_be16(f + 36), ==, 4791);
+        if (i == 2) {
+            g_assert_cmpuint(sport, !=, 4791);
+            g_assert_cmpuint(sport, >=, 0xc000);
+        } else {
+            g_assert_cmpuint(sport, ==, i ? 1234 : 4791);
+        }
+        g_assert_cmpuint(f[43] >> 7, ==, i == 1);
+        mend_free(&a);
+        mend_free(&b);
+    }
+}
+
+static void resp_lives(RdmaConfig *cfg)
+{
+    cfg->resp_fatal = false;
+}
+
+/* Who refuses a request goes on, or goes to ERR. */
+static void test_switch_resp(void)
+{
+    for (int lives = 0; lives < 2; lives++) {
+        MEnd a = mend_new(1), b = end_with(2, lives ? resp_lives : plain);
+        uint8_t *p;
+
+        mend_qp_up(&a, MTHCA_ST_RC, 2, PSN_A, PSN_B, false);
+        mend_qp_up(&b, MTHCA_ST_RC, 1, PSN_B, PSN_A, false);
+        p = mend_wqe(&a, MTHCA_WQE_RDMA_WRITE, 0, 3);
+        mend_data(&a, mend_raddr(&a, p, ME_DATA, 0x7700), ME_DATA, 8);
+        mend_ring(&a, 1, MTHCA_WQE_RDMA_WRITE, 3);
+        mexchange(a.g, b.g);
+        g_assert_cmphex(need_cqe(&a, true, 0xff)[0x10], ==,
+                        MTHCA_SYN_REMOTE_ACCESS);
+        mok(b.g, MTHCA_CMD_QUERY_QP, ME_QPN, 0);
+        g_assert_cmphex(mout_box(b.g)[8] >> 4, ==,
+                        lives ? MTHCA_QPS_RTS : MTHCA_QPS_ERR);
+        mend_free(&a);
+        mend_free(&b);
+    }
+}
+
 /* ---- what isolates processes ---- */
 
 /* A QP is rung and a CQ armed on the page of its own UAR only. */
@@ -753,6 +882,9 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/data/transitions", test_transitions);
     g_test_add_func("/mthca/mad", test_mad);
     g_test_add_func("/mthca/violations", test_violations);
+    g_test_add_func("/mthca/switch/keys", test_switch_keys);
+    g_test_add_func("/mthca/switch/frames", test_switch_frames);
+    g_test_add_func("/mthca/switch/resp-fatal", test_switch_resp);
     g_test_add_func("/mthca/uar", test_uar);
     g_test_add_func("/mthca/cqe-owner", test_cqe_owner);
     g_test_add_func("/mthca/image/same", test_image_same);

@@ -295,6 +295,21 @@ static Side *side_up(unsigned num, uint8_t service,
     return s;
 }
 
+static void eq_create(Side *s, uint64_t start, uint32_t lkey)
+{
+    uint8_t *m = mbox(s);
+
+    put_be32(m, 0x01000000 | NRX_ARMED);
+    put_be64(m + 0x04, start);
+    m[0x0c] = 3;
+    put_be16(m + 0x16, VECTOR);
+    put_be32(m + 0x18, PD);
+    put_be32(m + 0x1c, lkey);
+    g_assert_cmpuint(cmd(s, NRC_SW2HW_EQ, EQN, 0), ==, 0);
+    g_assert_cmpuint(hcr(s, 1 << 0x11 | 1 << 0x05, EQN, 0, NRC_MAP_EQ, 0) >>
+                     24, ==, 0);
+}
+
 /* ---- queues, as a driver sees them ---- */
 
 typedef struct Wqe {
@@ -1157,22 +1172,271 @@ static void test_far_qpn(void)
     side_free(s);
 }
 
-/* ---- events ---- */
+/* ---- switches: the other value of each ---- */
 
-static void eq_create(Side *s, uint64_t start, uint32_t lkey)
+#define TWEAK(name, what) \
+    static void tweak_##name(NativeConfig *cfg) { what; }
+TWEAK(state_rtl, cfg->state_rtl = true)
+TWEAK(devlim_rtl, cfg->devlim_rtl = true)
+TWEAK(nop_bad_op, cfg->nop_bad_op = true)
+TWEAK(psn_always, cfg->psn_always = true)
+TWEAK(rnr0_none, cfg->rnr0_none = true)
+TWEAK(mpt_phys, cfg->mpt_phys = true)
+TWEAK(uar_check, cfg->uar_check = true)
+TWEAK(err_doc, cfg->err_cqe = NATIVE_ERR_CQE_DOC)
+TWEAK(err_rtl, cfg->err_cqe = NATIVE_ERR_CQE_RTL)
+TWEAK(lerr, cfg->lerr = 0x04)
+TWEAK(no_eqe, cfg->eqe = false)
+
+static void test_switch_queries(void)
 {
-    uint8_t *m = mbox(s);
+    Side *s = side_up(1, 0, tweak_state_rtl);
+    uint8_t *o = s->mem + OUT_MBOX;
 
-    put_be32(m, 0x01000000 | NRX_ARMED);
-    put_be64(m + 0x04, start);
-    m[0x0c] = 3;
-    put_be16(m + 0x16, VECTOR);
-    put_be32(m + 0x18, PD);
-    put_be32(m + 0x1c, lkey);
-    g_assert_cmpuint(cmd(s, NRC_SW2HW_EQ, EQN, 0), ==, 0);
-    g_assert_cmpuint(hcr(s, 1 << 0x11 | 1 << 0x05, EQN, 0, NRC_MAP_EQ, 0) >>
-                     24, ==, 0);
+    g_assert_cmpuint(hcr(s, 0, QPN, 0, NRC_RTS2SQD_QP, 3) >> 24, ==, 0);
+    g_assert_cmpuint(query(s, NRC_QUERY_QP, QPN), ==, 0);
+    g_assert_cmphex(o[0x08], ==, 0x40);
+    side_free(s);
+    s = side_new(1, tweak_devlim_rtl);
+    o = s->mem + OUT_MBOX;
+    g_assert_cmpuint(query(s, NRC_QUERY_DEV_LIM, 0), ==, 0);
+    g_assert_cmpuint(o[NR_LIM_LOG_QPS], ==, 14);
+    g_assert_cmphex(get_be16(o + NR_LIM_CQC_BYTES), ==, 0x80);
+    g_assert_cmphex(o[NR_LIM_MTU_WIDTH], ==, 0x50);
+    g_assert_cmphex(get_be64(o + NR_LIM_MAX_ICM), ==,
+                    UINT64_C(0x1234567887650000));
+    side_free(s);
+    s = side_new(1, tweak_nop_bad_op);
+    g_assert_cmphex(hcr(s, 0, 0x1f, 0, NRC_NOP, 0) >> 24, ==, NRS_BAD_OP);
+    side_free(s);
 }
+
+/* An old image rewinds the PSNs, as the hardware has it. */
+static void test_switch_psn(void)
+{
+    Side *a = side_up(1, 0, tweak_psn_always), *b = side_up(2, 0, NULL);
+    uint8_t *o = a->mem + OUT_MBOX;
+    Wqe w = wqe_begin(0);
+
+    raddr_unit(&w, VA);
+    data_unit(&w, VA, 8);
+    post(a, &w, RDMA_OP_WRITE);
+    run(a, b);
+    expect_send(a, RDMA_OP_WRITE, 0, 8);
+    qp_mbox(a, 1, 0);
+    g_assert_cmpuint(cmd(a, NRC_RTS2RTS_QP, QPN, 0), ==, 0);
+    g_assert_cmpuint(query(a, NRC_QUERY_QP, QPN), ==, 0);
+    g_assert_cmphex(get_be32(o + NR_QPC_SQ_PSN), ==, 0xfffffd);
+    side_free(a);
+    side_free(b);
+}
+
+/* Without a receive: tried again for ever, or once. */
+static void test_switch_rnr(void)
+{
+    for (int none = 0; none < 2; none++) {
+        Side *a = side_up(1, 0, none ? tweak_rnr0_none : NULL);
+        Side *b = side_up(2, 0, NULL);
+        Wqe w = wqe_begin(0);
+        const uint8_t *c;
+
+        data_unit(&w, VA, 8);
+        post(a, &w, RDMA_OP_SEND);
+        for (int i = 0; i < 20; i++) {
+            run(a, b);
+            a->now += 1000000000;
+        }
+        c = cqe(a);
+        if (none) {
+            g_assert_cmphex(c[NRQ_IMM], ==, 0x16);
+        } else {
+            g_assert_null(c);
+        }
+        side_free(a);
+        side_free(b);
+    }
+}
+
+/* A region with the flag PHYSICAL: addresses are bus addresses. */
+static void test_switch_phys(void)
+{
+    Side *a = side_up(1, 0, tweak_mpt_phys), *b = side_up(2, 0, NULL);
+    Wqe w = wqe_begin(0);
+    uint8_t *u;
+
+    g_assert_cmpuint(mpt(a, 9, NRM_PHYSICAL, BUS, MEM_SIZE, 1 << 17), ==, 0);
+    memcpy(a->mem + DATA2, "physical", 8);
+    raddr_unit(&w, VA);
+    u = unit(&w, 16);
+    put_le32(u, 8);
+    put_le32(u + 4, 9);
+    put_le64(u + 8, BUS + DATA2);
+    post(a, &w, RDMA_OP_WRITE);
+    run(a, b);
+    expect_send(a, RDMA_OP_WRITE, 0, 8);
+    g_assert_cmpmem(ptr(b, VA), 8, "physical", 8);
+    side_free(a);
+    side_free(b);
+}
+
+static void test_switch_uar(void)
+{
+    for (int check = 0; check < 2; check++) {
+        Side *a = side_up(1, 0, check ? tweak_uar_check : NULL);
+        Side *b = side_up(2, 0, NULL);
+        Wqe w = wqe_begin(0);
+        uint64_t v = (uint64_t)QPN << 40 | UINT64_C(3) << 32 | RDMA_OP_WRITE;
+        uint8_t *eqe = a->mem + EQB;
+
+        eq_create(a, BUS + EQB, 0);
+        raddr_unit(&w, VA);
+        data_unit(&w, VA, 4);
+        copy_in(a, SQ, 0, w.b, w.len);
+        native_uar_write(a->n, 7 * 4096 + NRU_ARM_CQ, CQN, 4);
+        native_uar_write(a->n, 7 * 4096 + NRU_SQ_DB, v, 8);
+        run(a, b);
+        g_assert_true((cqe(a) != NULL) == !check);
+        g_assert_cmpuint(a->msix->len, ==, !check);
+        g_assert_cmpuint(a->rules, ==, 2 * check);
+        /* Halves on different pages make no doorbell of either. */
+        native_uar_write(a->n, 7 * 4096, v, 4);
+        native_uar_write(a->n, 4, v >> 32, 4);
+        run(a, b);
+        g_assert_true((cqe(a) != NULL) == !check);
+        native_uar_write(a->n, NRU_ARM_CQ, CQN, 4);
+        native_uar_write(a->n, NRU_SQ_DB, v, 8);
+        run(a, b);
+        g_assert_nonnull(cqe(a));
+        g_assert_cmphex(eqe[NRE_OWNER], ==, 0);
+        side_free(a);
+        side_free(b);
+    }
+}
+
+/* Where an error is told, and which: a refused Write, a bad local key. */
+static void test_switch_errors(void)
+{
+    static const struct {
+        void (*tweak)(NativeConfig *cfg);
+        bool local;
+        uint8_t op, at, syndrome;
+    } t[] = {
+        { NULL, false, NRQ_ERR_SEND, 0, 0x13 },
+        { tweak_err_doc, false, RDMA_OP_WRITE, 0, 0x13 },
+        { tweak_err_rtl, false, NRQ_ERR_SEND, 3, 0x13 },
+        { NULL, true, NRQ_ERR_SEND, 0, 0x11 },
+        { tweak_lerr, true, NRQ_ERR_SEND, 0, 0x04 },
+    };
+
+    for (int i = 0; i < G_N_ELEMENTS(t); i++) {
+        Side *a = side_up(1, 0, t[i].tweak), *b = side_up(2, 0, NULL);
+        Wqe w = wqe_begin(0);
+        const uint8_t *c;
+
+        raddr_unit(&w, t[i].local ? VA : VA - 1);
+        data_unit(&w, t[i].local ? VA - 1 : VA, 4);
+        post(a, &w, RDMA_OP_WRITE);
+        run(a, b);
+        c = cqe(a);
+        g_assert_nonnull(c);
+        g_assert_cmphex(c[NRQ_OP], ==, t[i].op);
+        for (int k = 0; k < 4; k++) {
+            g_assert_cmphex(c[NRQ_IMM + k], ==,
+                            k == t[i].at ? t[i].syndrome : 0);
+        }
+        side_free(a);
+        side_free(b);
+    }
+}
+
+static void test_switch_eqe(void)
+{
+    Side *a = side_up(1, 0, tweak_no_eqe), *b = side_up(2, 0, NULL);
+    Wqe w = wqe_begin(0);
+
+    eq_create(a, BUS + EQB, 0);
+    native_uar_write(a->n, NRU_ARM_CQ, CQN, 4);
+    raddr_unit(&w, VA);
+    data_unit(&w, VA, 4);
+    post(a, &w, RDMA_OP_WRITE);
+    run(a, b);
+    expect_send(a, RDMA_OP_WRITE, 0, 4);
+    g_assert_cmphex(a->mem[EQB + NRE_OWNER], ==, 0x80);
+    g_assert_cmpuint(a->msix->len, ==, 0);
+    side_free(a);
+    side_free(b);
+}
+
+/* ---- doorbells that wait ---- */
+
+/* One QP that nobody serves keeps others neither from ringing nor from 64
+ * doorbells of their own. */
+static void test_doorbell_quota(void)
+{
+    enum { LIMIT = 1 << NR_LOG_QUEUE, HOG = QPN + 1 };
+    Side *a = side_up(1, 0, NULL), *b = side_up(2, 0, NULL);
+    uint64_t v = (uint64_t)HOG << 40 | UINT64_C(3) << 32 | RDMA_OP_WRITE;
+    Wqe w = wqe_begin(0);
+
+    qp_mbox(a, 1, 0);
+    put_be32(a->mem + IN_MBOX + 0x14, HOG);
+    g_assert_cmpuint(cmd(a, NRC_RST2INIT_QP, HOG, 0), ==, 0);
+    g_assert_cmpuint(cmd(a, NRC_INIT2RTR_QP, HOG, 0), ==, 0);
+    for (int i = 0; i < LIMIT; i++) {
+        native_uar_write(a->n, NRU_SQ_DB, v, 8);
+    }
+    g_assert_cmpuint(a->rules, ==, 0);
+    native_uar_write(a->n, NRU_SQ_DB, v, 8);
+    g_assert_cmpuint(a->rules, ==, 1);
+    raddr_unit(&w, VA);
+    data_unit(&w, VA, 4);
+    for (int i = 0; i < 31; i++) {
+        post(a, &w, RDMA_OP_WRITE);
+    }
+    g_assert_cmpuint(a->rules, ==, 1);
+    run(a, b);
+    for (int i = 0; i < 31; i++) {
+        g_assert_nonnull(cqe(a));
+    }
+    /* RESET gives them back. */
+    g_assert_cmpuint(hcr(a, 0, HOG, 0, NRC_2RST_QP, 3) >> 24, ==, 0);
+    qp_mbox(a, 1, 0);
+    g_assert_cmpuint(cmd(a, NRC_RST2INIT_QP, HOG, 0), ==, 0);
+    g_assert_cmpuint(cmd(a, NRC_INIT2RTR_QP, HOG, 0), ==, 0);
+    native_uar_write(a->n, NRU_SQ_DB, v, 8);
+    g_assert_cmpuint(a->rules, ==, 1);
+    side_free(a);
+    side_free(b);
+}
+
+/* All that is shared used up: each QP still has its own 64. */
+static void test_doorbell_shared(void)
+{
+    enum { LIMIT = 1 << NR_LOG_QUEUE, OWN = 64, SHARED = 65536 };
+    Side *s = side_up(1, 0, NULL);
+    unsigned left = SHARED;
+
+    for (uint32_t qpn = 16; qpn < 16 + 10; qpn++) {
+        uint64_t v = (uint64_t)qpn << 40 | UINT64_C(3) << 32 | RDMA_OP_WRITE;
+        unsigned room = OWN + MIN(left, LIMIT - OWN);
+
+        qp_mbox(s, 1, 0);
+        g_assert_cmpuint(cmd(s, NRC_RST2INIT_QP, qpn, 0), ==, 0);
+        g_assert_cmpuint(cmd(s, NRC_INIT2RTR_QP, qpn, 0), ==, 0);
+        s->rules = 0;
+        for (unsigned i = 0; i < room; i++) {
+            native_uar_write(s->n, NRU_SQ_DB, v, 8);
+        }
+        g_assert_cmpuint(s->rules, ==, 0);
+        native_uar_write(s->n, NRU_SQ_DB, v, 8);
+        g_assert_cmpuint(s->rules, ==, 1);
+        left -= room - OWN;
+    }
+    g_assert_cmpuint(left, ==, 0);
+    side_free(s);
+}
+
+/* ---- events ---- */
 
 static void test_events(void)
 {
@@ -1315,6 +1579,15 @@ int main(int argc, char **argv)
     TEST("qp/in-flight", qp_in_flight);
     TEST("qp/far-qpn", far_qpn);
     TEST("lax", lax);
+    TEST("switch/queries", switch_queries);
+    TEST("switch/psn-always", switch_psn);
+    TEST("switch/rnr0-none", switch_rnr);
+    TEST("switch/mpt-phys", switch_phys);
+    TEST("switch/uar-check", switch_uar);
+    TEST("switch/errors", switch_errors);
+    TEST("switch/eqe", switch_eqe);
+    TEST("doorbell/quota", doorbell_quota);
+    TEST("doorbell/shared", doorbell_shared);
     TEST("events", events);
     TEST("migrate", migrate);
     TEST("migrate/damaged", migrate_damaged);
