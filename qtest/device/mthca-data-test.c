@@ -386,14 +386,18 @@ static void test_doorbells(void)
     a = qp_up(&n, QPN, OTHER, LID);
     b = qp_up(&n, OTHER, QPN, LID);
     g_assert_false(cqe_ready(&n));
-    /* Two processes write halves, each on its page. */
+    /* A process cannot ring for another's QP; halves go together. */
     da = put_write(&n, &a, key(DATA), n.data, 32, 0x1000);
     db = put_write(&n, &b, key(DATA), n.data, 32, 0x2000);
     half(&n, UAR, 0, da >> 32);
     half(&n, UAR, 4, da);
     half(&n, UAR + 1, 0, db >> 32);
     half(&n, UAR + 1, 4, db);
+    hca_expect(n.h, "rung on a foreign page");
     expect_cqe(&n, QPN, 0);
+    g_assert_false(cqe_ready(&n));
+    half(&n, UAR, 0, db >> 32);
+    half(&n, UAR, 4, db);
     expect_cqe(&n, OTHER, 0);
     /* A ring of a QP that is in reset, and of one that has just left. */
     da = put_write(&n, &a, key(DATA), n.data, 32, 0x1000);
