@@ -119,11 +119,12 @@ typedef struct Header {
 /* Look at the header that comes next without passing it. */
 static bool peek(CoreImage *im, Header *h)
 {
-    const uint8_t *p = im->in + im->pos;
+    const uint8_t *p;
 
     if (im->error || left(im) < HEADER) {
         return false;
     }
+    p = im->in + im->pos;
     h->tag = get_be32(p);
     h->version = get_be16(p + 4);
     h->len = get_be32(p + 6);
@@ -259,6 +260,9 @@ void core_image_bytes(CoreImage *im, void *p, size_t len)
 {
     const uint8_t *from;
 
+    if (!len) {
+        return;                     /* what is empty may have no address */
+    }
     if (im->out) {
         g_byte_array_append(im->out, p, len);
         return;

@@ -33,6 +33,7 @@ static void thing(Thing *t, CoreImage *im, unsigned mine)
     core_image_flag(im, &t->flag);
     core_image_deadline(im, &t->at);
     core_image_deadline(im, &t->never);
+    core_image_bytes(im, NULL, 0);      /* an array that is empty */
     core_image_count(im, &t->n, sizeof(t->list), "list too long");
     for (uint32_t i = 0; i < t->n; i++) {
         core_image_int(im, &t->list[i]);
