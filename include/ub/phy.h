@@ -37,6 +37,9 @@ typedef struct UbPhy UbPhy;
 
 /* Correctable error bits, PORT_ERR_RECORD 0x18: bit n is error C.(n+1). */
 enum {
+    UB_PHY_ERR_BLOCK_ALIGN   = 1u << 1,
+    UB_PHY_ERR_DESKEW        = 1u << 3,
+    UB_PHY_ERR_AMCTL         = 1u << 4,
     UB_PHY_ERR_LTB_CRC       = 1u << 5,
     UB_PHY_ERR_SPEED_REDUCED = 1u << 6,
     UB_PHY_ERR_WIDTH_REDUCED = 1u << 7,
@@ -61,6 +64,9 @@ enum {
     UB_PHY_ST_QDLWS   = 1u << 7,
     UB_PHY_ST_ERROR   = 1u << 8,   /* ub_phy_take_errors() has some */
 };
+
+/* PHY Link Error Status: what the PCS has met since the port's reset. */
+enum { UB_PHY_PCS_DESKEW = 1u << 0, UB_PHY_PCS_EBCH = 1u << 1 };
 
 /* QDLWS execution status, appendix D. */
 enum { UB_QDLWS_IDLE, UB_QDLWS_NAK, UB_QDLWS_BUSY, UB_QDLWS_TIMEOUT,
@@ -151,6 +157,8 @@ typedef struct UbPhyStatus {
     uint8_t eq_mode;
     uint8_t qdlws;        /* UB_QDLWS_* */
     uint8_t eq_state[UB_DATA_RATES]; /* DATA_RATEn State 1 */
+    uint16_t precode;     /* Data Rates that are precoded, both directions */
+    uint8_t pcs_errors;   /* UB_PHY_PCS_* */
 } UbPhyStatus;
 
 void ub_phy_status(const UbPhy *phy, UbPhyStatus *st);
@@ -166,6 +174,8 @@ bool ub_phy_link_up(const UbPhy *phy);
  */
 bool ub_phy_wants_mode(const UbPhy *phy);
 
+/* All rates of a mode, bit n = Data Rate n. */
+unsigned ub_phy_rates(UbPhyMode mode);
 /* Of a lane, kbit/s; 0: the mode has no such rate. */
 uint32_t ub_phy_kbps(UbPhyMode mode, unsigned rate);
 

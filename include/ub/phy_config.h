@@ -53,6 +53,8 @@ typedef struct UbLmsmConfig {
     uint8_t crc_mode[UB_DATA_RATES];/* PHY Link Control 8, 9 */
     uint16_t interleave;            /* PHY Link Control 10, bit = rate */
     uint16_t skip_coarse;           /* PHY Link Control 11, bit = rate */
+    uint16_t precode;               /* PHY Link Control 5 [31:16], bit = rate;
+                                     * taken when lanes start at a rate */
     bool auto_fec;                  /* hi_FEC_BER asks for T=4 by itself */
     uint8_t fec_min;                /* weaker wishes of the peer: Reject */
     bool measure_ber;               /* primary chooses FEC by measured BER */
@@ -127,7 +129,6 @@ typedef struct UbPhyConfig {
     UbLmsmConfig lmsm;
     UbEqModel eq;
     UbPcsParams pcs;
-    uint16_t precode;       /* PHY Link Control 5 [31:16]: bit = Data Rate */
     unsigned rest_frames;   /* fill frames before the stream comes to rest,
                              * UB_PHY_REST_MAX at most;
                              * more than 0 feeds receivers behind skewed or

@@ -18,6 +18,20 @@
 
 /* ------------------------------------------------------------ Link_Idle -- */
 
+/*
+ * Lanes to aim at.  In PHY Mode-2 a link starts with as many to as from the
+ * peer (§3.4.3.1); targets that differ wait until there is one.
+ */
+static unsigned aim_at(const UbLmsm *l, unsigned target)
+{
+    const UbLmsmConfig *c = &l->cfg;
+
+    if (c->phy_mode == UB_PHY_MODE_2 && !l->link_up) {
+        return c->target_tx > c->target_rx ? c->target_tx : c->target_rx;
+    }
+    return target;
+}
+
 static void idle_enter(UbLmsm *l)
 {
     static const uint8_t identity[UB_LMSM_LANES] = { 0, 1, 2, 3, 4, 5, 6, 7 };
@@ -32,9 +46,9 @@ static void idle_enter(UbLmsm *l)
     l->fix_data_rate_mode = l->cfg.optical || l->cfg.fixed_rate;
     l->bypass_equalization = l->cfg.optical;
     l->bypass_probe_var = l->cfg.optical || l->cfg.bypass_probe;
-    l->tx_m = l->cfg.target_tx;
-    l->rx_n = l->cfg.target_rx;
     l->link_up = l->link_ready = false;
+    l->tx_m = (uint8_t)aim_at(l, l->cfg.target_tx);
+    l->rx_n = (uint8_t)aim_at(l, l->cfg.target_rx);
     l->change_speed = l->start_eq_init = l->symmetric_link = false;
     l->changed_speed_retrain = false;
     l->retrain_num = 0;
@@ -96,7 +110,7 @@ const LmsmState lmsm_idle = {
 
 static unsigned intended_tx(const UbLmsm *l)
 {
-    return (1u << l->cfg.target_tx) - 1;
+    return (1u << aim_at(l, l->cfg.target_tx)) - 1;
 }
 
 /*
@@ -148,7 +162,7 @@ static void probe_wait_enter(UbLmsm *l)
 /* The wait is ours to choose: it ends when there is something to probe for. */
 static bool probe_wait_step(UbLmsm *l)
 {
-    for (unsigned i = 0; i < l->cfg.target_rx; i++) {
+    for (unsigned i = 0; i < aim_at(l, l->cfg.target_rx); i++) {
         if (!l->lane[i].idle && (l->presence & intended_tx(l))) {
             return lmsm_go(l, UB_T_PW_EI_EXIT);
         }
@@ -365,7 +379,7 @@ void lmsm_discovery_enter(UbLmsm *l)
     }
     if (l->from != UB_LMSM_RXEQ_OPTIMIZE) {
         set_tx(l, l->probed);
-        l->rx_n = l->cfg.target_rx;
+        l->rx_n = (uint8_t)aim_at(l, l->cfg.target_rx);
         lmsm_rx_hunt(l);
     }
     l->ask_lane0 = 0;
@@ -418,8 +432,8 @@ static void follow_width(UbLmsm *l, UbLmsmLane *lane)
     unsigned rlw = ub_ltb_rlw(lane->ltb);
     int lane0 = ub_lane0_lane(ub_ltb_rx_lane0_id(lane->ltb));
 
-    if (lane->run >= 8 && lane0 > 0 && lane0 < l->cfg.target_tx &&
-        !l->reversed) {
+    if (lane->run >= 8 && lane0 > 0 && !l->reversed &&
+        lane0 < (int)aim_at(l, l->cfg.target_tx)) {
         reverse_tx(l, (unsigned)lane0);
     }
     if (ub_width_valid(rlw) && rlw < l->tx_m) {

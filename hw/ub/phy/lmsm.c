@@ -593,7 +593,7 @@ void ub_lmsm_config_init(UbLmsmConfig *c)
 {
     memset(c, 0, sizeof(*c));
     c->phy_mode = UB_PHY_MODE_2;
-    c->rates = 0x115;
+    c->rates = (uint16_t)ub_phy_rates(c->phy_mode);
     c->target_rate = 8;
     c->target_tx = c->target_rx = c->max_width = 8;
     c->port_nego = true;
@@ -610,6 +610,7 @@ void ub_lmsm_config_init(UbLmsmConfig *c)
             c->remote_preset[i][k] = 5;
         }
     }
+    c->precode = 0xfff0;            /* the register's reset value */
     c->timeout_enable = UINT32_MAX;
     c->asymmetric = true;
     c->fast_lane_down = true;
@@ -630,9 +631,6 @@ const char *ub_lmsm_config_check(const UbLmsmConfig *c)
         !ub_width_valid(c->max_width) || c->target_tx > c->max_width ||
         c->target_rx > c->max_width) {
         return "target widths must be 1, 2, 4 or 8 lanes that the port has";
-    }
-    if (c->phy_mode == UB_PHY_MODE_2 && c->target_tx != c->target_rx) {
-        return "PHY Mode-2 starts with equal TX and RX widths";
     }
     if (!(c->rates & 1) && !c->fixed_rate && !c->optical) {
         return "Data Rate 0 must be supported";

@@ -24,7 +24,8 @@ _Static_assert(UB_LANES == UB_LMSM_LANES && UB_LTB == UB_LMB_SYMBOLS &&
 
 struct UbPhy {
     UbLmsm lmsm;
-    uint16_t precode;
+    uint16_t precode;       /* as of the last start of the lanes */
+    uint8_t pcs_errors;     /* UB_PHY_PCS_* */
     unsigned rest_frames;
     UbPhyOps ops;
     void *opaque;
@@ -369,6 +370,10 @@ static void op_rx_enable(void *o, unsigned mask, unsigned rate)
 {
     UbPhy *phy = o;
 
+    /* Both directions change it where the lanes start, not in their midst. */
+    if (phy->lmsm.state != UB_LMSM_LINK_ACTIVE) {
+        phy->precode = phy->lmsm.cfg.precode;
+    }
     phy->rx_rate = (uint8_t)rate;
     phy->rx_mask = (uint8_t)mask;
     ub_pcs_rx_enable(phy->rx, (uint8_t)mask, rate_pam4(phy, rate),
@@ -481,12 +486,31 @@ static void rx_amctl(void *o, unsigned lane, const UbAmctl *a)
 {
     UbPhy *phy = o;
 
+    if (a->failed) {
+        phy->pcs_errors |= UB_PHY_PCS_EBCH;
+    }
     if (a->type == UB_AMCTL_EI && a->detail == UB_AMCTL_EI_EEI) {
         ub_lmsm_rx_eei(&phy->lmsm, phy->now, lane);
     } else if (a->type == UB_AMCTL_REMOTE_TX) {
         ub_lmsm_rx_remote_width(&phy->lmsm, phy->now,
                                 ub_amctl_lws_width(a->detail));
     }
+}
+
+static void op_status(void *o, unsigned changed)
+{
+    UbPhy *phy = o;
+
+    if (phy->ops.status) {
+        phy->ops.status(phy->opaque, changed);
+    }
+}
+
+static void pcs_error(UbPhy *phy, unsigned status, uint32_t error)
+{
+    phy->pcs_errors |= (uint8_t)status;
+    phy->lmsm.errors |= error;
+    op_status(phy, UB_PHY_ST_ERROR);
 }
 
 static void rx_event(void *o, UbPcsEvent ev, unsigned lane, uint32_t arg)
@@ -509,15 +533,18 @@ static void rx_event(void *o, UbPcsEvent ev, unsigned lane, uint32_t arg)
         ub_lmsm_rx_width(l, phy->now, arg);
         break;
     case UB_PCS_MISS:
+        pcs_error(phy, UB_PHY_PCS_EBCH, UB_PHY_ERR_AMCTL);
         ub_lmsm_rx_miss(l, phy->now, lane, arg);
         break;
     case UB_PCS_UNLOCK:
+        pcs_error(phy, 0, UB_PHY_ERR_BLOCK_ALIGN);
         ub_lmsm_rx_unlock(l, phy->now, lane);
         break;
     case UB_PCS_HI_FEC_BER:
         ub_lmsm_rx_hi_ber(l, phy->now);
         break;
     case UB_PCS_SKEW_OVERFLOW:
+        pcs_error(phy, UB_PHY_PCS_DESKEW, UB_PHY_ERR_DESKEW);
         ub_lmsm_rx_framing(l, phy->now);
         break;
     default:
@@ -583,15 +610,6 @@ void ub_phy_presence(UbPhy *phy, int64_t now, uint8_t mask)
 }
 
 /* ----------------------------------------------------------------- life -- */
-
-static void op_status(void *o, unsigned changed)
-{
-    UbPhy *phy = o;
-
-    if (phy->ops.status) {
-        phy->ops.status(phy->opaque, changed);
-    }
-}
 
 static void op_transition(void *o, UbLmsmTransitionId id, int64_t now)
 {
@@ -674,7 +692,6 @@ void ub_phy_config_init(UbPhyConfig *c)
     ub_lmsm_config_init(&c->lmsm);
     ub_eq_model_init(&c->eq);
     ub_pcs_params_init(&c->pcs);
-    c->precode = 0xfff0;
 }
 
 const char *ub_phy_config_check(const UbPhyConfig *c)
@@ -696,7 +713,7 @@ UbPhy *ub_phy_new(const UbPhyConfig *cfg, const UbPhyOps *ops, void *opaque)
         return NULL;
     }
     phy = g_new0(UbPhy, 1);
-    phy->precode = cfg->precode;
+    phy->precode = cfg->lmsm.precode;
     phy->rest_frames = cfg->rest_frames;
     phy->ops = *ops;
     phy->opaque = opaque;
@@ -724,6 +741,7 @@ void ub_phy_free(UbPhy *phy)
 void ub_phy_reset(UbPhy *phy, int64_t now)
 {
     phy->now = now;
+    phy->pcs_errors = 0;
     ub_lmsm_reset(&phy->lmsm, now);
     ub_pcs_rx_reset(phy->rx);
 }
@@ -810,6 +828,8 @@ void ub_phy_status(const UbPhy *phy, UbPhyStatus *st)
         .crc = l->crc,
         .eq_mode = l->eq_mode,
         .qdlws = l->qdlws.status,
+        .precode = phy->precode,
+        .pcs_errors = phy->pcs_errors,
     };
     memcpy(st->eq_state, l->eq_state, sizeof(st->eq_state));
 }
@@ -827,6 +847,16 @@ bool ub_phy_active(const UbPhy *phy)
 bool ub_phy_link_up(const UbPhy *phy)
 {
     return phy->lmsm.link_up;
+}
+
+unsigned ub_phy_rates(UbPhyMode mode)
+{
+    unsigned rates = 0;
+
+    for (unsigned i = 0; i < UB_DATA_RATES; i++) {
+        rates |= ub_phy_kbps(mode, i) ? 1u << i : 0;
+    }
+    return rates;
 }
 
 uint32_t ub_phy_kbps(UbPhyMode mode, unsigned rate)

@@ -109,6 +109,7 @@ static const UbField phy_control[] = {
     PHY(fixed_rate, CTL_2, FIX_DATA_RATE_MODE_ENABLE),
     PHY(bypass_probe, CTL_2, BYPASS_PROBE_ENABLE),
     PHY(port_nego, CTL_2, PORT_TYPE_NEGO_ENABLE),
+    PHY(precode, CTL_5, PRECODE_ENABLE_VECTOR),
     PHY_ARRAY(fec_mode, CTL_6, 4),
     PHY_ARRAY(crc_mode, CTL_8, 4),
     PHY(interleave, CTL_10, FEC_INTERLEAVE_ENABLE_VECTOR),
@@ -259,11 +260,6 @@ static unsigned fec_code(const UbPhyStatus *st)
     return st->fec <= UB_FEC_T4 ? st->fec : UB_FEC_OFF;
 }
 
-static bool precodes(const UbPort *p, unsigned rate)
-{
-    return p->conf.phy.precode >> rate & 1;
-}
-
 static void refresh_link(void *opaque, UbSlice *s, unsigned dw)
 {
     UbPort *p = opaque;
@@ -292,10 +288,13 @@ static void refresh_link(void *opaque, UbSlice *s, unsigned dw)
                      AT(STATUS_1__CUR_LMSM_STATE, st.code) |
                      AT(STATUS_1__CUR_PORT_TYPE, st.primary));
         break;
+    case UB_LINK_PHY_ERROR_STATUS:
+        ub_slice_set(s, dw, ~0u, st.pcs_errors);
+        break;
     case UB_LINK_PHY_STATUS_2:
         ub_slice_set(s, dw, ~0u,
                      AT(STATUS_2__CUR_PRECODE_STATE,
-                        precodes(p, st.rate) ? 3 : 0) |
+                        st.precode >> st.rate & 1 ? 3 : 0) |
                      AT(STATUS_2__CUR_FEC_MODE, fec_code(&st)) |
                      AT(STATUS_2__CUR_EQ_MODE, st.eq_mode) |
                      AT(STATUS_2__CUR_BCRC_MODE, st.crc == UB_LTB_CRC30) |
@@ -418,7 +417,7 @@ static void refresh_rate(void *opaque, UbSlice *s, unsigned dw)
         v = st.eq_state[r];
         if (r == st.rate) {
             v |= UB_SPACE_PUT(UB_RATE_STATE_1__CUR_PRECODE_STATE,
-                              precodes(p, r) ? 3 : 0) |
+                              st.precode >> r & 1 ? 3 : 0) |
                  UB_SPACE_PUT(UB_RATE_STATE_1__CUR_FEC_MODE, fec_code(&st)) |
                  UB_SPACE_PUT(UB_RATE_STATE_1__CUR_BCRC_MODE,
                               st.crc == UB_LTB_CRC30) |

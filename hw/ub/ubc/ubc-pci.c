@@ -422,43 +422,15 @@ static void default_guid(UbcPci *s, uint8_t guid[16])
 
 static bool ubc_pci_configure(UbcPci *s, Error **errp)
 {
-    static const char *const fec_names[] = { "off", "t2", "t4" };
     UbcConfig *c = &s->cfg;
-    int scrambler, fec = -1;
 
     ubc_config_init(c);
     c->ports = s->ports;
-    c->phy.lmsm.phy_mode = s->phy_mode == 1 ? UB_PHY_MODE_1 : UB_PHY_MODE_2;
-    c->phy.lmsm.max_width = c->phy.lmsm.target_tx = c->phy.lmsm.target_rx = s->lanes;
-    c->phy.lmsm.target_rate = s->max_rate;
-    c->phy.lmsm.rates &= (2u << s->max_rate) - 1;
-    c->phy.lmsm.time_scale = s->time_scale;
-    c->phy.lmsm.timeout_min = (int64_t)s->timeout_min * SCALE_MS;
     c->dll_time_scale = s->dll_time_scale;
     c->err_severity = s->err_severity;
-    c->phy.lmsm.bypass_probe = !s->probe;
-    if (!s->eq) {
-        c->phy.lmsm.eq_mode = 2; /* skip */
-    }
-    for (unsigned i = 0; i < ARRAY_SIZE(fec_names); i++) {
-        if (!strcmp(s->fec, fec_names[i])) {
-            fec = i;
-        }
-    }
-    if (fec < 0) {
-        error_setg(errp, "fec must be off, t2 or t4");
+    if (!ubc_phy_props_apply(&s->phy, &c->phy, errp)) {
         return false;
     }
-    for (unsigned i = 0; i < ARRAY_SIZE(c->phy.lmsm.fec_mode); i++) {
-        c->phy.lmsm.fec_mode[i] = fec;
-    }
-    c->phy.lmsm.interleave = s->interleave ? 0xffff : 0;
-    scrambler = ub_scrambler_find(s->scrambler);
-    if (scrambler < 0) {
-        error_setg(errp, "no scrambler is called '%s'", s->scrambler);
-        return false;
-    }
-    c->phy.pcs.scrambler = scrambler;
     for (unsigned i = 0; i < UB_VLS; i++) {
         if (s->init_credit) {
             c->dll.init_credit[i] = s->init_credit;
@@ -728,16 +700,7 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_UINT16("vendor-id", UbcPci, vendor_id, UBC_VENDOR_ID),
     DEFINE_PROP_UINT16("device-id", UbcPci, device_id, UBC_DEVICE_ID),
     DEFINE_PROP_STRING("guid", UbcPci, guid),
-    DEFINE_PROP_UINT32("lanes", UbcPci, lanes, 8),
-    DEFINE_PROP_UINT32("phy-mode", UbcPci, phy_mode, 2),
-    DEFINE_PROP_UINT32("max-rate", UbcPci, max_rate, 8),
-    DEFINE_PROP_STRING("fec", UbcPci, fec),
-    DEFINE_PROP_BOOL("interleave", UbcPci, interleave, true),
-    DEFINE_PROP_STRING("scrambler", UbcPci, scrambler),
-    DEFINE_PROP_BOOL("equalization", UbcPci, eq, true),
-    DEFINE_PROP_BOOL("probe", UbcPci, probe, true),
-    DEFINE_PROP_UINT32("time-scale", UbcPci, time_scale, 10),
-    DEFINE_PROP_UINT32("timeout-min", UbcPci, timeout_min, 500),
+    UBC_PHY_PROPERTIES(UbcPci, phy),
     DEFINE_PROP_UINT32("dll-time-scale", UbcPci, dll_time_scale, 1000),
     DEFINE_PROP_UINT32("init-credit", UbcPci, init_credit, 0),
     DEFINE_PROP_UINT32("err-severity", UbcPci, err_severity, 0xf04fffff),
@@ -752,8 +715,7 @@ static void ubc_pci_instance_init(Object *obj)
 {
     UbcPci *s = UBC(obj);
 
-    s->fec = g_strdup("t4");
-    s->scrambler = g_strdup("prbs23");
+    ubc_phy_props_init(&s->phy);
     s->clock_name = g_strdup("virtual");
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
 }
@@ -774,6 +736,7 @@ static void ubc_pci_class_init(ObjectClass *klass, void *data)
     dc->desc = "UnifiedBus controller";
     set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
     device_class_set_props(dc, ubc_properties);
+    ubc_phy_props_describe(klass);
 }
 
 static const TypeInfo ubc_types[] = {

@@ -13,6 +13,7 @@
 #include "system/iothread.h"
 #include "ub/capture.h"
 #include "ub/ubc.h"
+#include "ubc-pci-phy.h"
 
 #define TYPE_UBC "ubc"
 OBJECT_DECLARE_SIMPLE_TYPE(UbcPci, UBC)
@@ -50,22 +51,14 @@ struct UbcPci {
 
     /* Properties. */
     UbcConfig cfg;
+    UbcPhyProps phy;
     uint32_t ports;
-    uint32_t lanes;
-    uint32_t phy_mode;
-    uint32_t max_rate;
-    uint32_t time_scale;
-    uint32_t timeout_min; /* ms */
     uint32_t dll_time_scale;
     uint32_t err_severity;
     uint32_t init_credit;
-    char *fec;
-    bool interleave;
-    char *scrambler;
     char *guid;
     char *clock_name;
     uint16_t vendor_id, device_id;
-    bool eq, probe;
     char *pcap;
     bool pcap_blocks;
     IOThread *iothread;

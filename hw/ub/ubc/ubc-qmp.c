@@ -47,7 +47,7 @@ static UbLinkInfo *link_info(UbcPci *s, unsigned port)
     l->retry_ack_state = g_strdup(info.retry_ack);
     l->link_up = info.link_up;
     l->rate = info.rate;
-    l->lane_mbps = ub_phy_kbps(s->phy_mode, info.rate) / 1000;
+    l->lane_mbps = ub_phy_kbps(s->phy.phy_mode, info.rate) / 1000;
     l->tx_width = info.tx_width;
     l->rx_width = info.rx_width;
     l->primary = info.primary;

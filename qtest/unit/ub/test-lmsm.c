@@ -237,8 +237,6 @@ static void test_config_check(void)
     ub_lmsm_config_init(&c);
     g_assert_null(ub_lmsm_config_check(&c));
     c.target_tx = 4;
-    g_assert_nonnull(ub_lmsm_config_check(&c));     /* Mode-2: TX = RX */
-    c.target_rx = 4;
     g_assert_null(ub_lmsm_config_check(&c));
     c.target_rx = c.target_tx = 3;
     g_assert_nonnull(ub_lmsm_config_check(&c));
@@ -270,7 +268,7 @@ static void test_start_refused(void)
     UbLmsmConfig c = mode2(UB_EQ_SKIP);
     Sim *s = sim_new(&c);
 
-    s->port[0].l.cfg.target_tx = 4;
+    s->port[0].l.cfg.target_tx = 3;
     sim_start(s);
     ub_lmsm_poll(&s->port[0].l, 0);
     g_assert_cmpuint(s->port[0].l.state, ==, UB_LMSM_LINK_IDLE);
@@ -1053,6 +1051,39 @@ static void test_qdlws_bytes(void)
     sim_free(s);
 }
 
+static bool uneven(Sim *s)
+{
+    return s->port[0].l.tx_m == 4 && s->port[0].l.rx_n == 8 &&
+           s->port[1].l.tx_m == 8 && s->port[1].l.rx_n == 4 &&
+           s->port[0].l.state == UB_LMSM_LINK_ACTIVE &&
+           s->port[1].l.state == UB_LMSM_LINK_ACTIVE &&
+           s->port[0].l.link_ready && s->port[1].l.link_ready;
+}
+
+/* PHY Mode-2 starts with equal widths, whatever the targets; Retrain makes
+ * them differ, and a link that is lost starts with equal ones again. */
+static void test_mode2_asymmetric(void)
+{
+    for (unsigned probe = 0; probe < 2; probe++) {
+        UbLmsmConfig c = mode2(UB_EQ_SKIP);
+        Sim *s;
+
+        c.bypass_probe = !probe;
+        s = sim_new(&c);
+        s->port[0].l.cfg.target_tx = 4;
+        sim_start(s);
+        g_assert_true(sim_ready(s, MS(200)));
+        check_state(s, 8, 8, 8);
+        ub_lmsm_request_width(&s->port[0].l);
+        g_assert_true(sim_until(s, uneven, MS(200)));
+        check_state(s, 4, 8, 8);
+        ub_lmsm_reset(&s->port[0].l, s->now);
+        g_assert_true(sim_ready(s, MS(1000)));
+        check_state(s, 8, 8, 8);
+        sim_free(s);
+    }
+}
+
 static bool narrowed(Sim *s)
 {
     return s->port[1].l.rx_n < 8;
@@ -1303,6 +1334,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/lmsm/train/config-check", test_config_check);
     g_test_add_func("/ub/lmsm/train/start-refused", test_start_refused);
     g_test_add_func("/ub/lmsm/width/all", test_widths);
+    g_test_add_func("/ub/lmsm/width/mode2-asymmetric", test_mode2_asymmetric);
     g_test_add_func("/ub/lmsm/width/symmetric-only", test_symmetric_only);
     g_test_add_func("/ub/lmsm/width/dead-lane", test_dead_lane);
     g_test_add_func("/ub/lmsm/width/dies-in-retrain",
