@@ -10,14 +10,13 @@
 
 #define PATIENCE_US (60 * G_USEC_PER_SEC)
 
-#define LINK UB_CFG_PORT_CAP(0, UB_CAP_PORT_LINK)
-#define CONTROL_1 (LINK + UB_PORT_LINK_PHY_LINK_CONTROL_1)
-#define STATUS_1 (LINK + UB_PORT_LINK_PHY_LINK_STATUS_1)
-#define STATUS_2 (LINK + UB_PORT_LINK_PHY_LINK_STATUS_2)
-#define RETRAIN UB_PORT_LINK_PHY_LINK_CONTROL_1__RETRAIN_LINK
-#define QUICK \
-    UB_PORT_LINK_PHY_LINK_CONTROL_1__CHANGE_LINK_WIDTH_NOT_RETRAIN_LINK
-#define QDLWS UB_CFG_PORT_CAP(0, UB_CAP_PORT_QDLWS)
+#define LINK UB_CFG_PORT_CAP(0, UB_CAP_LINK)
+#define CONTROL_1 (LINK + UB_LINK_PHY_CTL_1)
+#define STATUS_1 (LINK + UB_LINK_PHY_STATUS_1)
+#define STATUS_2 (LINK + UB_LINK_PHY_STATUS_2)
+#define RETRAIN UB_LINK_PHY_CTL_1__RETRAIN_LINK
+#define QUICK UB_LINK_PHY_CTL_1__CHANGE_WIDTH
+#define QDLWS UB_CFG_PORT_CAP(0, UB_CAP_QDLWS)
 
 typedef struct Link {
     char *dir;
@@ -135,9 +134,9 @@ static void test_asymmetric(void)
 {
     static const uint8_t w[][2] = { { 4, 8 }, { 8, 2 }, { 1, 4 }, { 8, 8 } };
     const uint32_t enable =
-        UB_PORT_QDLWS_CONTROL__GLOBAL_ENABLE_FOR_QDLWS |
-        UB_PORT_QDLWS_CONTROL__TX_QDLWS_ENABLE |
-        UB_PORT_QDLWS_CONTROL__RX_QDLWS_ENABLE;
+        UB_QDLWS_CTL__GLOBAL_ENABLE_FOR_QDLWS |
+        UB_QDLWS_CTL__TX_QDLWS_ENABLE |
+        UB_QDLWS_CTL__RX_QDLWS_ENABLE;
     Link l = { 0 };
     uint64_t retrains;
     bool swap;
@@ -152,15 +151,15 @@ static void test_asymmetric(void)
     }
     /* The primary asks without a Retrain. */
     swap = !primary(l.a);
-    qubc_cfg_write(l.a, QDLWS + UB_PORT_QDLWS_CONTROL, enable);
-    qubc_cfg_write(l.b, QDLWS + UB_PORT_QDLWS_CONTROL, enable);
+    qubc_cfg_write(l.a, QDLWS + UB_QDLWS_CTL, enable);
+    qubc_cfg_write(l.b, QDLWS + UB_QDLWS_CTL, enable);
     retrains = both(&l, UBC_CNT_RETRAINS);
     for (unsigned i = 0; i < G_N_ELEMENTS(w); i++) {
         QUbc *first = swap ? l.b : l.a;
 
         set_targets(first, 8, w[i][0], w[i][1], QUICK);
         until_widths(&l, w[i][swap], w[i][!swap]);
-        QUBC_WAIT(qubc_cfg_read(first, QDLWS + UB_PORT_QDLWS_STATE) == 4);
+        QUBC_WAIT(qubc_cfg_read(first, QDLWS + UB_QDLWS_STATE) == 4);
     }
     g_assert_cmpuint(both(&l, UBC_CNT_RETRAINS), ==, retrains);
     g_assert_cmpuint(both(&l, UBC_CNT_LINK_DOWNS), ==, 0);
@@ -272,6 +271,48 @@ static void test_measured(void)
     link_stop(&l);
 }
 
+/*
+ * The Precode Enable Vector by register: it counts when the lanes start at the
+ * rate again, and the error bits tell of lanes that were hurt (§3.3, §D.6.2).
+ */
+static void test_registers(void)
+{
+    const uint32_t precode = UB_LINK_PHY_STATUS_2__CUR_PRECODE_STATE;
+    const uint32_t hurt = UB_LINK_PHY_ERROR_STATUS__EBCH_DECODE_ERROR;
+    Link l = { 0 };
+
+    link_start(&l, "");
+    QUBC_WAIT(qubc_link_int(l.a, 0, "rate") == 8 &&
+              qubc_link_int(l.b, 0, "rate") == 8);
+    exchange(&l, 200);
+    g_assert_cmphex(qubc_cfg_read(l.a, STATUS_2) & precode, ==, precode);
+    qubc_cfg_write(l.a, LINK + UB_LINK_PHY_CTL_5, 0);
+    qubc_cfg_write(l.b, LINK + UB_LINK_PHY_CTL_5, 0);
+    exchange(&l, 200);
+    g_assert_cmphex(qubc_cfg_read(l.a, STATUS_2) & precode, ==, precode);
+    for (unsigned rate = 4; rate <= 8; rate += 4) {
+        set_targets(l.b, rate, 8, 8, 0);
+        set_targets(l.a, rate, 8, 8, RETRAIN);
+        QUBC_WAIT(qubc_link_int(l.a, 0, "rate") == rate &&
+                  qubc_link_int(l.b, 0, "rate") == rate);
+        exchange(&l, 200);
+    }
+    g_assert_cmphex(qubc_cfg_read(l.a, STATUS_2) & precode, ==, 0);
+    g_assert_cmphex(qubc_cfg_read(l.b, STATUS_2) & precode, ==, 0);
+
+    g_assert_cmphex(qubc_cfg_read(l.b, LINK + UB_LINK_PHY_ERROR_STATUS), ==,
+                    0);
+    qubc_inject(l.a, 0, 5, "'lose-amctl': 2");
+    exchange(&l, 2000);
+    g_assert_cmphex(qubc_cfg_read(l.b, LINK + UB_LINK_PHY_ERROR_STATUS) & hurt,
+                    ==, hurt);
+    g_assert_cmphex(qubc_cfg_read(l.b, UB_CFG_PORT_CAP(0, UB_CAP_PORT_ERR) +
+                                  UB_PORT_ERR_CE_STATUS) &
+                    UB_PORT_ERR_CE_STATUS__AMCTL_DECODE_ERROR, ==,
+                    UB_PORT_ERR_CE_STATUS__AMCTL_DECODE_ERROR);
+    link_stop(&l);
+}
+
 /* What the document leaves to the maker, other than by default. */
 static void test_knobs(void)
 {
@@ -297,6 +338,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-phy/mode-1", test_mode1);
     qtest_add_func("/ubc-phy/hi-fec-ber", test_hi_fec_ber);
     qtest_add_func("/ubc-phy/measured-fec", test_measured);
+    qtest_add_func("/ubc-phy/registers", test_registers);
     qtest_add_func("/ubc-phy/knobs", test_knobs);
     return g_test_run();
 }
