@@ -6,6 +6,7 @@
 #include "core/packet.h"
 
 #include <glib.h>
+#include <string.h>
 
 /* Data bytes of the size classes: small headers, an Ethernet MTU, the longest
  * DLLDP.  Longer packets are allocated as asked and not kept. */
@@ -84,7 +85,8 @@ CorePacket *core_packet_alloc(CorePacketPool *pool, uint32_t len)
         pool->spare[c] = pkt->next;
         pool->spares[c]--;
     } else {
-        uint32_t size = pool->headroom + (c < CLASSES ? classes[c] : len);
+        uint32_t size = pool->headroom + (c < CLASSES ? classes[c] : len) +
+                        CORE_PACKET_TAILROOM;
 
         pkt = g_try_malloc(sizeof(*pkt) + size);
         if (!pkt) {
@@ -97,8 +99,16 @@ CorePacket *core_packet_alloc(CorePacketPool *pool, uint32_t len)
     pkt->next = NULL;
     pkt->off = pool->headroom;
     pkt->len = len;
-    pkt->vl = pkt->lph_cfg = pkt->rt = pkt->error = 0;
-    pkt->cells = pkt->epoch = 0;
+    pkt->refs = 1;
+    pkt->released = NULL;
+    pkt->release_opaque = NULL;
+    memset(pkt->cb, 0, sizeof(pkt->cb));
+    return pkt;
+}
+
+CorePacket *core_packet_ref(CorePacket *pkt)
+{
+    pkt->refs++;
     return pkt;
 }
 
@@ -107,11 +117,14 @@ void core_packet_free(CorePacket *pkt)
     CorePacketPool *pool;
     size_t c;
 
-    if (!pkt) {
+    if (!pkt || --pkt->refs) {
         return;
     }
+    if (pkt->released) {
+        pkt->released(pkt);
+    }
     pool = pkt->pool;
-    c = class_of(pkt->size - pool->headroom);
+    c = class_of(pkt->size - pool->headroom - CORE_PACKET_TAILROOM);
     pool->used--;
     if (c < CLASSES && !pool->closed && pool->spares[c] < KEEP) {
         pkt->next = pool->spare[c];

@@ -20,8 +20,9 @@
  * Blocks (ub_put_simple(…, UB_CB_NULL)) may be put, or nothing at all.
  *
  * Nothing that a peer sends can stop the process or make memory grow beyond
- * what the configuration allows.  Callbacks may call ub_dll_send(),
- * ub_dll_release() and ub_dll_phy_*(), but not _rx, _tx, _poll or _free.
+ * what the configuration allows.  Callbacks may call ub_dll_send() and
+ * ub_dll_phy_*(), and free received packets, but not call _rx, _tx, _poll or
+ * _free.
  * A UbDll belongs to one thread at a time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -29,8 +30,8 @@
 #ifndef UB_DLL_H
 #define UB_DLL_H
 
-#include "core/packet.h"
 #include "ub/dll_format.h"
+#include "ub/packet.h"
 
 typedef struct UbDll UbDll;
 
@@ -107,10 +108,10 @@ const char *ub_dll_state_name(UbDllMachine machine, unsigned state);
  * The outside.  deliver is needed, the rest may be NULL.
  */
 typedef struct UbDllOps {
-    /* A received packet; ownership moves.  True: the Receive Buffer space is
-     * free again.  False: the callee calls ub_dll_release() with what
-     * ub_dll_hold() said, once, later. */
-    bool (*deliver)(void *opaque, CorePacket *pkt);
+    /* A received packet; ownership moves.  Its Receive Buffer space is free
+     * again, and credits flow to the peer, when it is freed: by whomever and
+     * whenever, even behind a link loss or ub_dll_free(). */
+    void (*deliver)(void *opaque, CorePacket *pkt);
     /* DLL_Status_Up / DLL_Status_Down towards the network layer. */
     void (*status)(void *opaque, bool up);
     /* The physical layer shall Retrain (ub_dll_phy_active() when done). */
@@ -308,21 +309,6 @@ void ub_dll_rx(UbDll *dll, int64_t now, const uint8_t *flits, size_t n,
 /* Run timers; the next deadline, or INT64_MAX. */
 int64_t ub_dll_poll(UbDll *dll, int64_t now);
 
-/* What a delivered packet holds of the Receive Buffer. */
-typedef struct UbDllHold {
-    uint8_t vl;
-    uint32_t cells, epoch;
-} UbDllHold;
-
-static inline UbDllHold ub_dll_hold(const CorePacket *pkt)
-{
-    return (UbDllHold) { pkt->vl, pkt->cells, pkt->epoch };
-}
-
-/* Give it back: credits flow to the peer.  A hold from before a link loss is
- * ignored. */
-void ub_dll_release(UbDll *dll, UbDllHold hold);
-
 /* What the physical layer may do to the encapsulation mode in a Retrain. */
 typedef enum UbDllModeGate {
     UB_DLL_MODE_KEEP,   /* nothing: DLLDPs are under way */
@@ -355,18 +341,5 @@ uint32_t ub_dll_sm_status(const UbDll *dll);
  * grains, cell and VLs are agreed; share, depth and interval are @remote's. */
 UbDllParams ub_dll_negotiate(const UbDllParams *local,
                              const UbDllParams *remote);
-
-/*
- * Migration.  ub_dll_save() appends the whole state, big-endian and versioned,
- * through @put; ub_dll_load() restores it into an end made with the same
- * configuration.  Timers are stored relative to @now.  Load trusts nothing: on
- * a bad or foreign image it returns a sentence and the end is reset.  Nothing
- * of what was loaded is reported by callbacks; ub_dll_status() tells it.
- */
-void ub_dll_save(const UbDll *dll, int64_t now,
-                 void (*put)(void *opaque, const void *data, size_t len),
-                 void *opaque);
-const char *ub_dll_load(UbDll *dll, int64_t now, const void *data,
-                        size_t len);
 
 #endif

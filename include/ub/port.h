@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/packet.h"
 #include "ub/dll.h"
+#include "ub/packet.h"
 #include "ub/phy.h"
 #include "ub/space.h"
 #include "ub/wire.h"
@@ -69,9 +69,9 @@ typedef struct UbCaptureOps {
 
 /* The outside.  Callbacks must not free, reset or run the port. */
 typedef struct UbPortOps {
-    /* A received packet; ownership moves.  True: it is done with, its Receive
-     * Buffer space is free again.  False: kept, for ub_port_release() later. */
-    bool (*rx)(void *opaque, CorePacket *pkt);
+    /* A received packet; ownership moves.  It takes Receive Buffer space until
+     * it is freed, by whomever: that is how an owner holds a VL's sender back. */
+    void (*rx)(void *opaque, CorePacket *pkt);
     void (*event)(void *opaque, UbPortEvent event);
     /* There is room on a VL that ub_port_send() found full. */
     void (*tx_space)(void *opaque, unsigned vl);
@@ -115,8 +115,8 @@ const char *ub_port_config_check(const UbPortConfig *cfg);
 /*
  * A port that is disabled, its wire not connected.  It takes its slices in
  * `space`, and the values of `cfg` become their power-on values; received
- * packets come from `pool`.  Space and pool are the caller's and outlive the port.  NULL and a
- * sentence in *why when the configuration cannot be.
+ * packets come from `pool`.  Space and pool are the caller's and outlive the
+ * port.  NULL and a sentence in *why when the configuration cannot be.
  */
 UbPort *ub_port_new(const UbPortConfig *cfg, UbSpace *space,
                     CorePacketPool *pool, const UbPortOps *ops, void *opaque,
@@ -147,9 +147,6 @@ typedef enum UbPortSent {
 UbPortSent ub_port_send(UbPort *p, int64_t now, CorePacket *pkt);
 /* What ub_port_send() would say of a VL that is carried: full, down or sent. */
 UbPortSent ub_port_room(UbPort *p, unsigned vl);
-
-/* A packet that ops->rx kept is done with: freed, its space is given back. */
-void ub_port_release(UbPort *p, CorePacket *pkt);
 
 /* The byte stream: there, gone, brought bytes, takes more. */
 void ub_port_wire_connected(UbPort *p, int64_t now);

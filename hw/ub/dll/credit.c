@@ -172,15 +172,6 @@ void credit_rx_release(UbDll *d, unsigned vl, unsigned cells)
     d->owing |= (v->pending[vl] > 0) << vl;
 }
 
-/* The variables came out of an image. */
-void credit_loaded(UbDll *d)
-{
-    d->owing = 0;
-    for (unsigned vl = 0; vl < UB_VLS; vl++) {
-        credit_rx_release(d, vl, 0);
-    }
-}
-
 static void give_back(UbDll *d, unsigned vl, uint32_t cells)
 {
     UbDllVars *v = &d->v;

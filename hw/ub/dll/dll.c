@@ -112,6 +112,8 @@ UbDll *ub_dll_new(const UbDllConfig *cfg, const UbDllOps *ops, void *opaque,
     d->ops = *ops;
     d->opaque = opaque;
     d->pool = pool;
+    d->loan = g_new0(DllLoan, 1);
+    d->loan->dll = d;
     d->v.wish = cfg->wish;
     d->v.wait_at = d->v.credit_at = d->v.keepalive_at = NEVER;
     d->v.mode_at = d->v.block_at = NEVER;
@@ -127,6 +129,10 @@ void ub_dll_free(UbDll *d)
     }
     vl_flush(d);
     core_packet_free(d->rx_pkt);
+    d->loan->dll = NULL;
+    if (!d->loan->packets) {
+        g_free(d->loan);
+    }
     g_free(d->ring);
     g_free(d->meta);
     g_free(d);
@@ -310,15 +316,6 @@ int64_t ub_dll_poll(UbDll *d, int64_t now)
 }
 
 /* ------------------------------------------------------------ status ---- */
-
-void ub_dll_release(UbDll *d, UbDllHold hold)
-{
-    if (hold.epoch == d->v.epoch && hold.vl < UB_VLS &&
-        d->v.state == UB_DLL_NORMAL) {
-        credit_rx_release(d, hold.vl, hold.cells);
-        dll_kick(d);
-    }
-}
 
 const UbDllStats *ub_dll_stats(const UbDll *d)
 {

@@ -11,7 +11,6 @@
  *   control.c  mode change, Lane_Manage, Param_Exchg (§4.3.3.6 … 8)
  *   tx.c       choice and building of the next block
  *   rx.c       delimiting and what received blocks do (§4.3.4)
- *   save.c     migration
  * Above them, and called by none:
  *   dll.c      configuration, life, physical layer events, timers, status
  *
@@ -62,8 +61,7 @@ typedef struct SetSend {
 
 #define LM_QUEUE 8
 
-/* Everything that migrates but buffers, packets and statistics.  Described
- * field by field in save.c. */
+/* What a reset forgets, but for buffers and packets. */
 typedef struct UbDllVars {
     /* link */
     uint8_t state;      /* UbDllState */
@@ -154,6 +152,12 @@ typedef struct VlQueue {
     uint32_t count, bytes;
 } VlQueue;
 
+/* What delivered packets point to: they may outlive the end. */
+typedef struct DllLoan {
+    UbDll *dll; /* NULL: gone */
+    unsigned packets;
+} DllLoan;
+
 struct UbDll {
     UbDllVars v;
     UbDllConfig cfg;
@@ -170,6 +174,8 @@ struct UbDll {
     uint16_t queued; /* VLs with packets */
     uint16_t owing;  /* VLs with credits that wait to be returned */
     CorePacket *tx_pkt, *rx_pkt;
+    DllLoan *loan;
+    bool delivering; /* a packet: who called ub_dll_rx() looks again anyway */
     uint8_t rx_block[UB_BLOCK_SIZE];
     uint8_t tx_block[UB_BLOCK_SIZE];
     UbDllStats stats;
@@ -243,7 +249,6 @@ void credit_untake(UbDll *d, unsigned vl, unsigned cells);
 void credit_grant(UbDll *d, unsigned vl, unsigned cells, bool initial);
 bool credit_rx_claim(UbDll *d, unsigned vl, unsigned cells);
 void credit_rx_release(UbDll *d, unsigned vl, unsigned cells);
-void credit_loaded(UbDll *d);
 uint32_t credit_header_bits(UbDll *d);
 unsigned credit_crd_ack_block(UbDll *d, uint8_t *out);
 bool credit_wants_crd_ack(const UbDll *d, bool dlldp_next);

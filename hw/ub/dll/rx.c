@@ -121,6 +121,27 @@ static void packet_start(UbDll *d, uint32_t lph)
     v->rx_drop = !d->rx_pkt;
 }
 
+/* A delivered packet is freed.  What it held of before a link loss is not part
+ * of the Receive Buffer any more. */
+static void packet_released(CorePacket *pkt)
+{
+    const UbPktMeta *m = ub_meta(pkt);
+    DllLoan *loan = pkt->release_opaque;
+    UbDll *d = loan->dll;
+
+    loan->packets--;
+    if (!d) {
+        if (!loan->packets) {
+            g_free(loan);
+        }
+    } else if (m->rx_epoch == d->v.epoch && d->v.state == UB_DLL_NORMAL) {
+        credit_rx_release(d, m->rx_vl, m->rx_cells);
+        if (!d->delivering) {
+            dll_kick(d);
+        }
+    }
+}
+
 static void packet_end(UbDll *d, bool error_flag)
 {
     UbDllVars *v = &d->v;
@@ -140,18 +161,24 @@ static void packet_end(UbDll *d, bool error_flag)
     }
     d->rx_pkt = NULL;
     rx_abandon(d);
-    pkt->vl = vl;
-    pkt->lph_cfg = ub_lph_cfg(v->rx_lph);
-    pkt->rt = ub_lph_rt(v->rx_lph);
-    pkt->error = error_flag;
-    pkt->cells = cells;
-    pkt->epoch = v->epoch;
+    *ub_meta(pkt) = (UbPktMeta) {
+        .vl = vl,
+        .lph_cfg = ub_lph_cfg(v->rx_lph),
+        .rt = ub_lph_rt(v->rx_lph),
+        .error = error_flag,
+        .rx_vl = vl,
+        .rx_cells = cells,
+        .rx_epoch = v->epoch,
+    };
+    pkt->released = packet_released;
+    pkt->release_opaque = d->loan;
+    d->loan->packets++;
     d->stats.rx_packets++;
     d->stats.rx_bytes += pkt->len;
     d->stats.rx_error_flag += error_flag;
-    if (d->ops.deliver(d->opaque, pkt) && v->state == UB_DLL_NORMAL) {
-        credit_rx_release(d, vl, cells);
-    }
+    d->delivering = true;
+    d->ops.deliver(d->opaque, pkt);
+    d->delivering = false;
 }
 
 static void dlldb_rx(UbDll *d, const uint8_t *block, unsigned flits,

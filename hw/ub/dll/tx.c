@@ -20,7 +20,7 @@ static unsigned dlldb(UbDll *d, uint8_t *out)
     }
     ub_pack_dlldb(dll_format(d), v->tx_lph | credit_header_bits(d),
                   v->tx_shape, v->tx_index, core_packet_data(pkt), pkt->len,
-                  pkt->error, out);
+                  ub_meta(pkt)->error, out);
     v->tx_index++;
     if (last) {
         all = ub_plength_flits(v->tx_shape);

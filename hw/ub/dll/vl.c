@@ -22,7 +22,7 @@ bool ub_dll_full(UbDll *d, unsigned vl)
 /* Behind the others of its VL. */
 void vl_append(UbDll *d, CorePacket *pkt)
 {
-    VlQueue *q = &d->vlq[pkt->vl];
+    VlQueue *q = &d->vlq[ub_meta(pkt)->vl];
 
     pkt->next = NULL;
     if (q->tail) {
@@ -33,7 +33,7 @@ void vl_append(UbDll *d, CorePacket *pkt)
     q->tail = pkt;
     q->count++;
     q->bytes += pkt->len;
-    d->queued |= 1u << pkt->vl;
+    d->queued |= 1u << ub_meta(pkt)->vl;
 }
 
 bool ub_dll_send(UbDll *d, CorePacket *pkt)
@@ -41,12 +41,12 @@ bool ub_dll_send(UbDll *d, CorePacket *pkt)
     UbDllVars *v = &d->v;
     UbPlength shape;
 
-    if (v->state != UB_DLL_NORMAL || v->fatal || pkt->vl >= UB_VLS ||
-        !(v->agreed.vl_enable >> pkt->vl & 1) ||
-        !ub_lph_cfg_is_dlldp(pkt->lph_cfg) ||
+    if (v->state != UB_DLL_NORMAL || v->fatal || ub_meta(pkt)->vl >= UB_VLS ||
+        !(v->agreed.vl_enable >> ub_meta(pkt)->vl & 1) ||
+        !ub_lph_cfg_is_dlldp(ub_meta(pkt)->lph_cfg) ||
         !ub_plength_of(v->mode, pkt->len, &shape) ||
-        dll_cells(d, ub_plength_flits(shape)) > credit_most(d, pkt->vl) ||
-        ub_dll_full(d, pkt->vl)) {
+        dll_cells(d, ub_plength_flits(shape)) > credit_most(d, ub_meta(pkt)->vl) ||
+        ub_dll_full(d, ub_meta(pkt)->vl)) {
         return false;
     }
     if (!d->queued) {
@@ -115,7 +115,7 @@ static CorePacket *ready(UbDll *d, unsigned vl, UbPlength *shape)
 
     while ((pkt = d->vlq[vl].head)) {
         if (ub_plength_of(d->v.mode, pkt->len, shape) &&
-            (!pkt->error || d->cfg.mark_err)) {
+            (!ub_meta(pkt)->error || d->cfg.mark_err)) {
             unsigned cells = dll_cells(d, ub_plength_flits(*shape));
 
             if (credit_enough(d, vl, cells)) {
@@ -140,7 +140,7 @@ static void start(UbDll *d, unsigned vl, UbPlength shape)
     d->tx_pkt = pkt;
     v->tx_index = 0;
     v->tx_shape = shape;
-    v->tx_lph = ub_lph(vl, pkt->lph_cfg, pkt->rt, ub_plength_pack(shape));
+    v->tx_lph = ub_lph(vl, ub_meta(pkt)->lph_cfg, ub_meta(pkt)->rt, ub_plength_pack(shape));
     v->credit_at = NEVER;
 }
 
@@ -198,9 +198,9 @@ bool vl_next(UbDll *d)
 void vl_undo(UbDll *d)
 {
     CorePacket *pkt = d->tx_pkt;
-    VlQueue *q = &d->vlq[pkt->vl];
+    VlQueue *q = &d->vlq[ub_meta(pkt)->vl];
 
-    credit_untake(d, pkt->vl,
+    credit_untake(d, ub_meta(pkt)->vl,
                   dll_cells(d, ub_plength_flits(d->v.tx_shape)));
     d->tx_pkt = NULL;
     pkt->next = q->head;
@@ -208,7 +208,7 @@ void vl_undo(UbDll *d)
     q->tail = q->tail ? q->tail : pkt;
     q->count++;
     q->bytes += pkt->len;
-    d->queued |= 1u << pkt->vl;
+    d->queued |= 1u << ub_meta(pkt)->vl;
 }
 
 /* The last block of tx_pkt was built. */

@@ -39,17 +39,19 @@ void port_kick(UbPort *p)
 static void capture_packet(UbPort *p, bool sent, CorePacket *pkt)
 {
     if (p->ops.capture && p->ops.capture->packet) {
-        p->ops.capture->packet(p->opaque, sent, pkt->lph_cfg, pkt->vl,
+        const UbPktMeta *m = ub_meta(pkt);
+
+        p->ops.capture->packet(p->opaque, sent, m->lph_cfg, m->vl,
                                core_packet_data(pkt), pkt->len);
     }
 }
 
-static bool dll_deliver(void *opaque, CorePacket *pkt)
+static void dll_deliver(void *opaque, CorePacket *pkt)
 {
     UbPort *p = opaque;
 
     capture_packet(p, false, pkt);
-    return p->ops.rx(p->opaque, pkt);
+    p->ops.rx(p->opaque, pkt);
 }
 
 static void dll_status(void *opaque, bool up)
@@ -552,7 +554,7 @@ UbPortSent ub_port_room(UbPort *p, unsigned vl)
 
 UbPortSent ub_port_send(UbPort *p, int64_t now, CorePacket *pkt)
 {
-    UbPortSent room = ub_port_room(p, pkt->vl);
+    UbPortSent room = ub_port_room(p, ub_meta(pkt)->vl);
 
     p->now = now;
     if (room != UB_PORT_SENT) {
@@ -560,12 +562,6 @@ UbPortSent ub_port_send(UbPort *p, int64_t now, CorePacket *pkt)
     }
     capture_packet(p, true, pkt);
     return ub_dll_send(p->dll, pkt) ? UB_PORT_SENT : UB_PORT_REFUSED;
-}
-
-void ub_port_release(UbPort *p, CorePacket *pkt)
-{
-    ub_dll_release(p->dll, ub_dll_hold(pkt));
-    core_packet_free(pkt);
 }
 
 /* ---- Work ----------------------------------------------------------------------- */

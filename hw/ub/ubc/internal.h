@@ -73,8 +73,8 @@ void ubc_raw_init(UbcEnd *e);
 /* Rings disabled, what waited for a buffer is dropped. */
 void ubc_raw_reset(UbcEnd *e);
 void ubc_raw_drop(UbcEnd *e);
-/* A packet of the port; false: it waits for a buffer. */
-bool ubc_raw_rx(UbcEnd *e, CorePacket *pkt);
+/* A packet of the port: into a buffer, or it waits for one. */
+void ubc_raw_rx(UbcEnd *e, CorePacket *pkt);
 /* Before the port runs: true, there is more than the budget allowed. */
 bool ubc_raw_serve(UbcEnd *e);
 /* Behind it. */

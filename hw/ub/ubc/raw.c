@@ -18,7 +18,7 @@ static bool place(UbcEnd *e, CorePacket *pkt)
     Ubc *ubc = e->ubc;
     const UbRingDesc *d = ubc->master ? ub_ring_next(&e->rx) : NULL;
     uint32_t len = pkt->len;
-    uint16_t status = pkt->error ? UBC_DESC_ERROR : 0;
+    uint16_t status = ub_meta(pkt)->error ? UBC_DESC_ERROR : 0;
 
     if (!d) {
         return false;
@@ -32,8 +32,8 @@ static bool place(UbcEnd *e, CorePacket *pkt)
                                       len)) {
         status |= UBC_DESC_ERROR;
     }
-    if (!ub_ring_complete(&e->rx, pkt->len, pkt->lph_cfg |
-                          pkt->vl << UBC_DESC_VL_SHIFT, status)) {
+    if (!ub_ring_complete(&e->rx, pkt->len, ub_meta(pkt)->lph_cfg |
+                          ub_meta(pkt)->vl << UBC_DESC_VL_SHIFT, status)) {
         return false;
     }
     e->counter[UBC_CNT_RX_PACKETS]++;
@@ -41,18 +41,17 @@ static bool place(UbcEnd *e, CorePacket *pkt)
     return true;
 }
 
-bool ubc_raw_rx(UbcEnd *e, CorePacket *pkt)
+void ubc_raw_rx(UbcEnd *e, CorePacket *pkt)
 {
     if (!e->held && place(e, pkt)) {
         core_packet_free(pkt);
-        return true;
+        return;
     }
     /* Wait for a buffer: the peer's credits bound how much can wait. */
     e->counter[UBC_CNT_RX_NO_BUFFER] += !e->held;
     pkt->next = NULL;
     *e->held_tail = pkt;
     e->held_tail = &pkt->next;
-    return false;
 }
 
 static void place_held(UbcEnd *e)
@@ -64,7 +63,7 @@ static void place_held(UbcEnd *e)
         if (!e->held) {
             e->held_tail = &e->held;
         }
-        ub_port_release(e->port, pkt);
+        core_packet_free(pkt);
     }
 }
 
@@ -74,7 +73,7 @@ void ubc_raw_drop(UbcEnd *e)
         CorePacket *pkt = e->held;
 
         e->held = pkt->next;
-        ub_port_release(e->port, pkt);
+        core_packet_free(pkt);
     }
     e->held_tail = &e->held;
 }
@@ -117,8 +116,8 @@ static Sent send_one(UbcEnd *e, const UbRingDesc *d)
     if (!pkt) {
         return SENT_LATER;
     }
-    pkt->lph_cfg = d->flags & UBC_DESC_CFG;
-    pkt->vl = vl;
+    ub_meta(pkt)->lph_cfg = d->flags & UBC_DESC_CFG;
+    ub_meta(pkt)->vl = vl;
     if (!ubc_ring_ops.read(ubc, d->addr, core_packet_data(pkt), len)) {
         core_packet_free(pkt);
         return SENT_ERROR;

@@ -106,7 +106,7 @@ static void held(Stream *s, UbcEnd *e)
     u32(s, &n);
     if (!s->load) {
         for (CorePacket *k = e->held; k; k = k->next) {
-            uint32_t head = k->lph_cfg | k->vl << 8 | k->error << 16;
+            uint32_t head = ub_meta(k)->lph_cfg | ub_meta(k)->vl << 8 | ub_meta(k)->error << 16;
 
             u32(s, &head);
             u32(s, &k->len);
@@ -125,9 +125,9 @@ static void held(Stream *s, UbcEnd *e)
             s->bad = true;
             return;
         }
-        k->lph_cfg = head & 0xf;
-        k->vl = head >> 8 & 0xf;
-        k->error = head >> 16 & 1;
+        ub_meta(k)->lph_cfg = head & 0xf;
+        ub_meta(k)->vl = head >> 8 & 0xf;
+        ub_meta(k)->error = head >> 16 & 1;
         bytes(s, core_packet_data(k), len);
         k->next = NULL;
         *e->held_tail = k;

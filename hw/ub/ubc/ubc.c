@@ -22,9 +22,9 @@ void ubc_config_init(UbcConfig *cfg)
 
 /* ---- The ports' outside --------------------------------------------------------- */
 
-static bool on_rx(void *opaque, CorePacket *pkt)
+static void on_rx(void *opaque, CorePacket *pkt)
 {
-    return ubc_raw_rx(opaque, pkt);
+    ubc_raw_rx(opaque, pkt);
 }
 
 static void on_event(void *opaque, UbPortEvent event)
@@ -178,7 +178,7 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
         .block = ops->capture_block ? on_block : NULL,
         .training = ops->capture_training ? on_training : NULL,
     };
-    ubc->pool = core_packet_pool_new(64, 0);
+    ubc->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 0);
     ubc->space = ubc_space_new(ubc);
     for (unsigned i = 0; i < ubc->ports; i++) {
         if (!end_init(&ubc->end[i], ubc, i, why)) {

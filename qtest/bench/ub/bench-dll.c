@@ -61,11 +61,10 @@ static void bench_crc(const char *name)
 
 static uint64_t got;
 
-static bool deliver(void *opaque, CorePacket *pkt)
+static void deliver(void *opaque, CorePacket *pkt)
 {
     got += pkt->len;
     core_packet_free(pkt);
-    return true;
 }
 
 static void move(UbDll *from, UbDll *to, double *tx, double *rx)
@@ -108,7 +107,7 @@ static void bench_link(UbBlockMode mode, unsigned len)
         for (unsigned n = 0; n < CHUNK * 16 / len + 1; n++) {
             CorePacket *pkt = core_packet_alloc(pool, len);
 
-            pkt->lph_cfg = 6;
+            ub_meta(pkt)->lph_cfg = 6;
             if (!ub_dll_send(e[0], pkt)) {
                 core_packet_free(pkt);
                 break;

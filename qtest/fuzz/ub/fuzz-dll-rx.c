@@ -26,13 +26,19 @@ static unsigned next(Input *in)
     return in->p < in->end ? *in->p++ : 0;
 }
 
-static bool deliver(void *opaque, CorePacket *pkt)
+/* Every other packet is kept to the end, some of them. */
+static CorePacket *kept[32];
+static unsigned keeps;
+
+static void deliver(void *opaque, CorePacket *pkt)
 {
     unsigned *packets = opaque;
-    bool now = ++*packets & 1;
 
-    core_packet_free(pkt);
-    return now;
+    if (++*packets & 1 || keeps == G_N_ELEMENTS(kept)) {
+        core_packet_free(pkt);
+    } else {
+        kept[keeps++] = pkt;
+    }
 }
 
 /* What a shell may do inside callbacks. */
@@ -168,8 +174,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
             if (pkt) {
                 memset(core_packet_data(pkt), op, pkt->len);
-                pkt->vl = op >> 4;
-                pkt->lph_cfg = 6;
+                ub_meta(pkt)->vl = op >> 4;
+                ub_meta(pkt)->lph_cfg = 6;
                 if (!ub_dll_send(dll, pkt)) {
                     core_packet_free(pkt);
                 }
@@ -204,6 +210,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     }
     ub_dll_free(dll);
+    while (keeps) {
+        core_packet_free(kept[--keeps]);
+    }
     if (core_packet_pool_used(pool)) {
         abort();
     }

@@ -43,7 +43,7 @@ struct End {
     /* delivered packets, and what to do with them */
     GQueue *got;       /* CorePacket */
     bool hold;         /* keep the Receive Buffer */
-    GArray *held;      /* UbDllHold */
+    GQueue *held;      /* CorePacket, a reference each */
     bool discard;      /* check nothing, free at once */
 };
 
@@ -62,21 +62,29 @@ struct Pair {
     void *opaque;
 };
 
-static inline bool pair_deliver(void *opaque, CorePacket *pkt)
+/* Now, however long the packet is looked at yet. */
+static inline void pair_give_back(CorePacket *pkt)
+{
+    if (pkt->released) {
+        pkt->released(pkt);
+        pkt->released = NULL;
+    }
+}
+
+static inline void pair_deliver(void *opaque, CorePacket *pkt)
 {
     End *e = opaque;
-    UbDllHold hold = ub_dll_hold(pkt);
 
+    if (e->hold) {
+        g_queue_push_tail(e->held, core_packet_ref(pkt));
+    } else {
+        pair_give_back(pkt);
+    }
     if (e->discard) {
         core_packet_free(pkt);
     } else {
         g_queue_push_tail(e->got, pkt);
     }
-    if (e->hold) {
-        g_array_append_val(e->held, hold);
-        return false;
-    }
-    return true;
 }
 
 static inline void pair_status(void *opaque, bool up)
@@ -222,7 +230,7 @@ static inline void pair_init(Pair *p, const UbDllConfig *a,
         e->ok = g_byte_array_new();
         e->path = g_string_new("");
         e->got = g_queue_new();
-        e->held = g_array_new(false, false, sizeof(UbDllHold));
+        e->held = g_queue_new();
         g_assert_nonnull(e->dll);
     }
 }
@@ -236,13 +244,16 @@ static inline void pair_free(Pair *p)
         while (!g_queue_is_empty(e->got)) {
             core_packet_free(g_queue_pop_head(e->got));
         }
+        while (!g_queue_is_empty(e->held)) {
+            core_packet_free(g_queue_pop_head(e->held));
+        }
         g_assert_cmpuint(core_packet_pool_used(e->pool), ==, 0);
         core_packet_pool_free(e->pool);
         g_byte_array_free(e->flits, true);
         g_byte_array_free(e->ok, true);
         g_string_free(e->path, true);
         g_queue_free(e->got);
-        g_array_free(e->held, true);
+        g_queue_free(e->held);
     }
 }
 
@@ -373,8 +384,8 @@ static inline CorePacket *pair_packet(End *e, unsigned vl, unsigned cfg,
 {
     CorePacket *pkt = core_packet_alloc(e->pool, len);
 
-    pkt->vl = vl;
-    pkt->lph_cfg = cfg;
+    ub_meta(pkt)->vl = vl;
+    ub_meta(pkt)->lph_cfg = cfg;
     for (unsigned i = 0; i < len; i++) {
         core_packet_data(pkt)[i] = pair_byte(seq, i);
     }
@@ -401,7 +412,7 @@ static inline void pair_expect(Pair *p, unsigned at, unsigned vl,
 
     g_assert_nonnull(pkt);
     g_assert_cmpuint(pkt->len, ==, len);
-    g_assert_cmpuint(pkt->vl, ==, vl);
+    g_assert_cmpuint(ub_meta(pkt)->vl, ==, vl);
     for (unsigned i = 0; i < len; i++) {
         g_assert_cmphex(core_packet_data(pkt)[i], ==, pair_byte(seq, i));
     }
@@ -410,10 +421,12 @@ static inline void pair_expect(Pair *p, unsigned at, unsigned vl,
 
 static inline void pair_release_all(End *e)
 {
-    for (unsigned i = 0; i < e->held->len; i++) {
-        ub_dll_release(e->dll, g_array_index(e->held, UbDllHold, i));
+    CorePacket *pkt;
+
+    while ((pkt = g_queue_pop_head(e->held))) {
+        pair_give_back(pkt);
+        core_packet_free(pkt);
     }
-    g_array_set_size(e->held, 0);
 }
 
 /* Both ends in a few lines, for a failed test. */

@@ -391,12 +391,12 @@ static void test_scheduling(void)
         UbPlength shape;
 
         if (i < 5) {
-            g_assert_cmpuint(pkt->vl, ==, 6);
+            g_assert_cmpuint(ub_meta(pkt)->vl, ==, 6);
         }
         g_assert_cmphex(core_packet_data(pkt)[0], ==,
-                        (next[pkt->vl]++ & 0xff));
+                        (next[ub_meta(pkt)->vl]++ & 0xff));
         ub_plength_of(UB_MODE_CRC, pkt->len, &shape);
-        flits[pkt->vl] += ub_plength_flits(shape);
+        flits[ub_meta(pkt)->vl] += ub_plength_flits(shape);
         core_packet_free(pkt);
     }
     g_assert_cmpuint(flits[0], >, 1000);
@@ -466,7 +466,7 @@ static void test_interval(void)
         for (unsigned n = 0; n < 30; n++) {
             pkt = core_packet_alloc(p.e[0].pool, 12);
             memset(core_packet_data(pkt), 0x77, 12);
-            pkt->lph_cfg = 6;
+            ub_meta(pkt)->lph_cfg = 6;
             g_assert_true(ub_dll_send(p.e[0].dll, pkt));
         }
         pair_run(&p, 1000000);

@@ -80,8 +80,8 @@ static void test_meta(void)
             bool ok;
 
             pkt = pair_packet(&p.e[0], rt, cfg_field, 20, 5);
-            pkt->rt = rt;
-            pkt->error = rt == 3;
+            ub_meta(pkt)->rt = rt;
+            ub_meta(pkt)->error = rt == 3;
             ok = ub_dll_send(p.e[0].dll, pkt);
             g_assert_cmpint(ok, ==, ub_lph_cfg_is_dlldp(cfg_field));
             if (!ok) {
@@ -90,10 +90,10 @@ static void test_meta(void)
             }
             pair_run(&p, 1000000);
             pkt = g_queue_pop_head(p.e[1].got);
-            g_assert_cmpuint(pkt->lph_cfg, ==, cfg_field);
-            g_assert_cmpuint(pkt->rt, ==, rt);
-            g_assert_cmpuint(pkt->vl, ==, rt);
-            g_assert_cmpint(pkt->error, ==, rt == 3);
+            g_assert_cmpuint(ub_meta(pkt)->lph_cfg, ==, cfg_field);
+            g_assert_cmpuint(ub_meta(pkt)->rt, ==, rt);
+            g_assert_cmpuint(ub_meta(pkt)->vl, ==, rt);
+            g_assert_cmpint(ub_meta(pkt)->error, ==, rt == 3);
             /* Headroom for the layers above. */
             g_assert_nonnull(core_packet_push(pkt, 16));
             g_assert_null(core_packet_push(pkt, 1));
@@ -109,7 +109,7 @@ static void test_meta(void)
     /* MarkErr off: a packet known to be bad is not sent at all. */
     pair_up(&p, NULL, NULL, UB_MODE_NON_CRC);
     pkt = pair_packet(&p.e[0], 0, 6, 20, 5);
-    pkt->error = true;
+    ub_meta(pkt)->error = true;
     g_assert_true(ub_dll_send(p.e[0].dll, pkt));
     pair_run(&p, 1000000);
     g_assert_true(g_queue_is_empty(p.e[1].got));
@@ -144,7 +144,7 @@ static void test_error_flag(void)
         p.see = see_flags;
         flags_seen = blocks_seen = 0;
         pkt = pair_packet(&p.e[0], 0, 6, 3000, 5);
-        pkt->error = true;
+        ub_meta(pkt)->error = true;
         g_assert_true(ub_dll_send(p.e[0].dll, pkt));
         pair_run(&p, 1000000);
         g_assert_cmpuint(blocks_seen, ==, 5);
@@ -152,7 +152,7 @@ static void test_error_flag(void)
         flags_seen &= mode == UB_MODE_CRC ? ~0u : 1 << 4;
         g_assert_cmphex(flags_seen, ==, 1 << 4);
         pkt = g_queue_pop_head(p.e[1].got);
-        g_assert_true(pkt->error);
+        g_assert_true(ub_meta(pkt)->error);
         g_assert_cmpuint(pkt->len, ==, 3000);
         core_packet_free(pkt);
         pair_free(&p);
@@ -179,7 +179,7 @@ static void test_padding(void)
     memset(b + UB_BLOCK_SIZE + 10, 0xff, 6); /* padding of the last one */
     ub_seal_block(crc, b + UB_BLOCK_SIZE, 1, true, false);
     ub_dll_rx(p.e[1].dll, p.now, b, n, NULL);
-    g_assert_false(((CorePacket *)g_queue_peek_head(p.e[1].got))->error);
+    g_assert_false(ub_meta(g_queue_peek_head(p.e[1].got))->error);
     pair_expect(&p, 1, 0, sizeof(payload), 7);
     g_assert_cmpuint(p.e[1].peer_errors, ==, 0);
     pair_free(&p);
@@ -192,31 +192,6 @@ static void test_padding(void)
     ub_dll_rx(p.e[1].dll, p.now, b, n, NULL);
     pair_expect(&p, 1, 0, 5, 7);
     pair_free(&p);
-}
-
-static void test_pool(void)
-{
-    CorePacketPool *pool = core_packet_pool_new(32, 3);
-    CorePacket *a = core_packet_alloc(pool, 100);
-    CorePacket *b = core_packet_alloc(pool, 5000);
-    CorePacket *c = core_packet_alloc(pool, 50000);
-
-    g_assert_nonnull(a);
-    g_assert_nonnull(b);
-    g_assert_nonnull(c);
-    g_assert_null(core_packet_alloc(pool, 1));
-    g_assert_cmpuint(core_packet_pool_used(pool), ==, 3);
-    core_packet_free(a);
-    g_assert_true(core_packet_alloc(pool, 256) == a); /* same class, reused */
-    g_assert_cmpuint(a->len, ==, 256);
-    core_packet_free(c);
-    g_assert_null(core_packet_alloc(pool, (1 << 20) + 1));
-    core_packet_pool_free(pool); /* a and b outlive it */
-    memset(core_packet_data(b), 1, b->len);
-    core_packet_free(b);
-    core_packet_free(a);
-    core_packet_free(NULL);
-    core_packet_pool_free(NULL);
 }
 
 int main(int argc, char **argv)
@@ -233,6 +208,5 @@ int main(int argc, char **argv)
     g_test_add_func("/dll/packets/meta", test_meta);
     g_test_add_func("/dll/packets/error-flag", test_error_flag);
     g_test_add_func("/dll/packets/padding", test_padding);
-    g_test_add_func("/dll/packets/pool", test_pool);
     return g_test_run();
 }

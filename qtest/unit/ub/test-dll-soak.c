@@ -102,29 +102,30 @@ static void collect(Soak *s, unsigned at)
     CorePacket *pkt;
 
     while ((pkt = g_queue_pop_head(e->got))) {
-        GQueue *lens = s->lens[!at][pkt->vl];
-        uint32_t seq = s->want[!at][pkt->vl]++;
+        GQueue *lens = s->lens[!at][ub_meta(pkt)->vl];
+        uint32_t seq = s->want[!at][ub_meta(pkt)->vl]++;
         const uint8_t *data = core_packet_data(pkt);
 
         g_assert_false(g_queue_is_empty(lens));
         g_assert_cmpuint(pkt->len, ==,
                          GPOINTER_TO_UINT(g_queue_pop_head(lens)));
-        g_assert_cmpuint(pkt->lph_cfg, ==, 6);
-        if (pkt->error) {
+        g_assert_cmpuint(ub_meta(pkt)->lph_cfg, ==, 6);
+        if (ub_meta(pkt)->error) {
             pair_dump(&s->p);
-            g_error("VL %u packet %u of %u bytes has ERROR_FLAG", pkt->vl,
-                    seq, pkt->len);
+            g_error("VL %u packet %u of %u bytes has ERROR_FLAG",
+                    ub_meta(pkt)->vl, seq, pkt->len);
         }
         for (unsigned i = 0; i < pkt->len; i++) {
             if (data[i] != pair_byte(seq, i)) {
-                g_error("VL %u packet %u byte %u of %u is wrong", pkt->vl,
-                        seq, i, pkt->len);
+                g_error("VL %u packet %u byte %u of %u is wrong",
+                        ub_meta(pkt)->vl, seq, i, pkt->len);
             }
         }
         s->arrived++;
         core_packet_free(pkt);
     }
-    if (e->held->len && (chance(0.3) || e->held->len > 400)) {
+    if (g_queue_get_length(e->held) &&
+        (chance(0.3) || g_queue_get_length(e->held) > 400)) {
         pair_release_all(e);
     }
 }
