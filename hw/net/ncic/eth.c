@@ -120,7 +120,5 @@ void ncic_eth_set_link(NcicEth *e, bool up)
     }
     e->ncsr[NCIC_R_LINK_STATUS] = now;
     link_irq(e);
-    if (ncic_eth_tx_work(e)) {
-        e->ops->kick_tx(e->opaque);
-    }
+    ncic_mac_next(e);
 }

@@ -67,6 +67,8 @@ typedef enum NcicMacResult {
     NCIC_MAC_LINK_DOWN,
 } NcicMacResult;
 
+/* Does the wire keep frames, so that there is no sending? */
+bool ncic_mac_full(const NcicEth *e);
 /* The way of every frame to the wire; at least NCIC_ETH_MIN_FRAME bytes. */
 NcicMacResult ncic_mac_send(NcicEth *e, NcicSource src, const uint8_t *frame,
                             size_t len);

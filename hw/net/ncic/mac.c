@@ -4,7 +4,8 @@
  *
  * The wire may keep a frame that it cannot send yet and say so; then nobody
  * sends until it has given back all it owes.  Whoever was not first then has
- * its turn first.
+ * its turn first.  What it keeps is left to it, by a reset too: half of a frame
+ * may be on its way.  Without a link nobody waits, for nothing is sent.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,6 +14,11 @@
 /* Frames that the wire may owe before the RDMA engine's are dropped: it sends
  * the rest of a batch, and answers to ARP, while it waits. */
 #define OWED_MAX 256
+
+bool ncic_mac_full(const NcicEth *e)
+{
+    return e->tx_owed && e->ncsr[NCIC_R_LINK_STATUS] & NCIC_LINK_UP;
+}
 
 NcicMacResult ncic_mac_send(NcicEth *e, NcicSource src, const uint8_t *frame,
                             size_t len)
@@ -47,7 +53,7 @@ void ncic_mac_next(NcicEth *e)
 {
     bool eth = ncic_eth_tx_work(e);
 
-    if (e->tx_owed || e->roce_turn) {
+    if (ncic_mac_full(e) || e->roce_turn) {
         return;
     }
     if (e->roce && e->roce_waits && (e->roce_first || !eth)) {
@@ -82,7 +88,7 @@ bool ncic_roce_tx(NcicEth *e, const uint8_t *frame, size_t len)
     uint8_t padded[NCIC_ETH_MIN_FRAME] = { 0 };
     NcicMacResult res;
 
-    if (e->tx_owed >= OWED_MAX) {
+    if (ncic_mac_full(e) && e->tx_owed >= OWED_MAX) {
         ncic_eth_drop(e, NCIC_C_TX_DROP_WIRE, len);
         return true;
     }
@@ -92,7 +98,7 @@ bool ncic_roce_tx(NcicEth *e, const uint8_t *frame, size_t len)
         len = sizeof(padded);
     }
     res = ncic_mac_send(e, NCIC_SRC_ROCE, frame, len);
-    e->roce_waits |= e->tx_owed != 0;
+    e->roce_waits |= ncic_mac_full(e);
     return res != NCIC_MAC_LINK_DOWN;
 }
 

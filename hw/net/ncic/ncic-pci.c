@@ -25,7 +25,7 @@
 #include "trace.h"
 
 /* How often a full wire is looked at, see wire_check(). */
-#define WIRE_WATCH_MS 10
+#define WIRE_WATCH_MS 5
 
 /* ---- Interrupts ---------------------------------------------------------------- */
 
@@ -254,11 +254,9 @@ static void nic_link_status(NetClientState *nc)
 {
     NcicState *s = qemu_get_nic_opaque(nc);
 
+
     trace_ncic_link(ncic_id(s), !nc->link_down);
     ncic_eth_set_link(&s->eth, !nc->link_down);
-    if (nc->link_down) {
-        qemu_purge_queued_packets(nc);
-    }
 }
 
 static NetClientInfo net_info = {
@@ -274,8 +272,6 @@ static NetClientInfo net_info = {
 void ncic_reset_engines(NcicState *s, const char *cause)
 {
     trace_ncic_reset(ncic_id(s), cause);
-    /* What the wire keeps is not waited for: its end may be dead. */
-    qemu_purge_queued_packets(qemu_get_queue(s->nic));
     ncic_eth_reset(&s->eth);
     bitmap_zero(s->irq_waiting, NCIC_MSIX_VECTORS_MAX);
     if (s->rdma) {

@@ -232,7 +232,7 @@ bool ncic_eth_tx_run(NcicEth *e, unsigned budget)
     for (;;) {
         unsigned moved = request_descriptors(e, budget);
 
-        while (!e->tx_owed && sent < budget && (op = ncic_fetch_peek(f))) {
+        while (!ncic_mac_full(e) && sent < budget && (op = ncic_fetch_peek(f))) {
             /* Its slot is given up first: what the frame or the completion is
              * written to may be the register that resets the engine. */
             NcicFetchOp taken = *op;
@@ -242,7 +242,7 @@ bool ncic_eth_tx_run(NcicEth *e, unsigned budget)
             sent++;
             moved++;
         }
-        if (e->tx_owed || !moved || sent >= budget) {
+        if (ncic_mac_full(e) || !moved || sent >= budget) {
             break;
         }
     }
@@ -254,7 +254,7 @@ bool ncic_eth_tx_run(NcicEth *e, unsigned budget)
 
 bool ncic_eth_tx_work(const NcicEth *e)
 {
-    return e->ncsr[NCIC_R_TX_START] && !e->tx_owed && !e->roce_turn &&
+    return e->ncsr[NCIC_R_TX_START] && !ncic_mac_full(e) && !e->roce_turn &&
            (ready_queues(e) ||
             ncic_fetch_peek((NcicFetch *)&e->fetch[NCIC_TX]));
 }

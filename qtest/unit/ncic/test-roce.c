@@ -300,10 +300,17 @@ static void test_full_wire(void)
     g_assert_true(ncic_roce_tx(&r.eth, f, 60));
     rig_wire_done(&r, false);
     g_assert_cmpuint(rig_read(&r, 0x101dc), ==, 1);
+    ncic_roce_turn_over(&r.eth);
     g_assert_true(ncic_roce_tx(&r.eth, f, 60));
+    g_assert_true(ncic_roce_waits(&r.eth));
     ncic_eth_set_link(&r.eth, false);
-    rig_wire_done(&r, false);
+    g_assert_cmpuint(s.ready, ==, 2);
+    g_assert_false(ncic_roce_tx(&r.eth, f, 60));
+    g_assert_false(ncic_roce_waits(&r.eth));
     g_assert_cmpuint(rig_read(&r, 0x101ac), ==, 1);
+    ncic_roce_turn_over(&r.eth);
+    rig_wire_done(&r, false);
+    g_assert_cmpuint(rig_read(&r, 0x101ac), ==, 2);
     g_assert_cmpuint(rig_read(&r, 0x101d4), ==, 0);
     ncic_eth_set_link(&r.eth, true);
     /* the bound */

@@ -325,6 +325,47 @@ static void test_flow_control(void)
     rig_fini(&r);
 }
 
+/* The link goes down while the wire is full: all complete, and are counted. */
+static void test_full_wire_link(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, LOG);
+    for (unsigned i = 0; i < 10; i++) {
+        send(&r, 0, BUF + i * 64, 60, 0, 0);
+    }
+    r.wire_full = true;
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_HEAD)), ==, 1);
+    r.kicks_tx = 0;
+    ncic_eth_set_link(&r.eth, false);
+    g_assert_cmpuint(r.kicks_tx, ==, 1);
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_sent, ==, 1);
+    g_assert_cmpuint(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_HEAD)), ==, 10);
+    g_assert_cmpuint(rig_read(&r, 0x101ac), ==, 9);
+    /* up again: the wire still has its frame, and is full */
+    ncic_eth_set_link(&r.eth, true);
+    send(&r, 0, BUF, 60, 0, 0);
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_sent, ==, 1);
+    /* nor does a reset make it take more */
+    ncic_eth_reset(&r.eth);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_LOG_SIZE), 0);
+    rig_queue(&r, NCIC_TX, 0, LOG);
+    rig_desc(&r, NCIC_TX, 0, LOG, 0, BUF, 60, 0, 0);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_HEAD), 1);
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_sent, ==, 1);
+    r.wire_full = false;
+    rig_wire_done(&r, true);
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.n_sent, ==, 2);
+    g_assert_cmpuint(rig_read(&r, 0x10104), ==, 2);
+    rig_fini(&r);
+}
+
 /* A full or unarmed completion queue holds frames back until it is not. */
 static void test_completion_pressure(void)
 {
@@ -619,6 +660,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/tx/checksum-range", test_checksum_range);
     g_test_add_func("/ncic/tx/round-robin", test_round_robin);
     g_test_add_func("/ncic/tx/flow-control", test_flow_control);
+    g_test_add_func("/ncic/tx/full-wire-link", test_full_wire_link);
     g_test_add_func("/ncic/tx/completion-pressure", test_completion_pressure);
     g_test_add_func("/ncic/tx/doorbell", test_doorbell);
     g_test_add_func("/ncic/tx/faults", test_faults);
