@@ -90,7 +90,7 @@ static void adopt(Fixture *f, const Fixture *from)
     f->nic.alloc = &f->alloc;
 }
 
-static void wait_migration(QTestState *qts)
+void fixture_wait_migration(QTestState *qts)
 {
     gint64 limit = g_get_monotonic_time() + 60 * G_USEC_PER_SEC;
 
@@ -120,7 +120,7 @@ Fixture *fixture_migrate(Fixture *from, const char *model, const char *props)
 
     qtest_qmp_assert_success(from->qts, "{ 'execute': 'migrate',"
                              " 'arguments': { 'uri': %s } }", uri);
-    wait_migration(from->qts);
+    fixture_wait_migration(from->qts);
     qtest_qmp_eventwait(to->qts, "RESUME");
     adopt(to, from);
     unlink(path);

@@ -37,6 +37,8 @@ Fixture *fixture_start_words(const char *words, bool incoming);
 void fixture_stop(Fixture *f);
 /* Migrates to a new emulator, whose device has @props; it has taken over. */
 Fixture *fixture_migrate(Fixture *from, const char *model, const char *props);
+/* Waits until the migration of @qts has completed. */
+void fixture_wait_migration(QTestState *qts);
 /* Has the log gained a line that contains @text since the last call? */
 bool fixture_logged(Fixture *f, const char *text);
 /* Value of a counter, as QMP shows it. */

@@ -7,6 +7,7 @@
 #define HW_NET_NCIC_PCI_H
 
 #include "hw/pci/pci_device.h"
+#include "hw/qdev-properties.h"
 #include "net/net.h"
 #include "qemu/bitmap.h"
 #include "qom/object.h"
@@ -89,6 +90,9 @@ void ncic_reset_engines(NcicState *s, const char *cause);
  * engine's settings of them. */
 void ncic_props_class_init(DeviceClass *dc);
 bool ncic_props_check(NcicState *s, NcicEthConfig *cfg, Error **errp);
+/* All of them, and their number; can a driver or a peer notice this one? */
+uint32_t ncic_props_list(const Property **list);
+bool ncic_props_guest_visible(const char *name);
 
 /* ncic-dma.c: guest memory operations of the engine. */
 void ncic_dma_init(NcicState *s);
