@@ -53,6 +53,8 @@ struct NcicMthca {
     WireStream *wire;
     CharBackend chr;
     bool unplugged;             /* by link-up */
+    bool shm;
+    bool was_engaged;           /* before the wire's turn */
 
     QEMUBH *bh;
     QEMUTimer *timer;
@@ -449,17 +451,27 @@ static bool mthca_guard(NcicMthca *s, bool engaged)
     return was;
 }
 
+static void mthca_stream_guard(void *opaque, bool on)
+{
+    NcicMthca *s = opaque;
+
+    if (on) {
+        s->was_engaged = mthca_guard(s, true);
+    } else {
+        mthca_guard(s, s->was_engaged);
+    }
+}
+
 static void mthca_stream_frame(void *opaque, const uint8_t *frame, size_t len)
 {
     NcicMthca *s = opaque;
-    bool was = mthca_guard(s, true), working = s->working;
+    bool working = s->working;
 
     if (!s->unplugged) {
         s->working = true;      /* answers leave at the end of the turn */
         rdma_rx_frame(mthca_rdma(s->core), frame, len, mthca_now());
         s->working = working;
     }
-    mthca_guard(s, was);
 }
 
 /*
@@ -483,14 +495,12 @@ static void mthca_ack_later(NcicMthca *s)
 static void mthca_stream_turn_end(void *opaque)
 {
     NcicMthca *s = opaque;
-    bool was = mthca_guard(s, true);
 
     if (!rdma_only_ack(mthca_rdma(s->core))) {
         mthca_work(s, MTHCA_TURN);
     } else {
         mthca_ack_later(s);
     }
-    mthca_guard(s, was);
 }
 
 /* @plugged: there is a peer. */
@@ -512,13 +522,11 @@ static void mthca_stream_link(void *opaque, bool up)
 static void mthca_stream_room(void *opaque)
 {
     NcicMthca *s = opaque;
-    bool was = mthca_guard(s, true);
 
     s->working = true;
     rdma_wire_stop(mthca_rdma(s->core), false);
     s->working = false;
     mthca_work(s, MTHCA_TURN);
-    mthca_guard(s, was);
 }
 
 static void mthca_stream_bad_length(void *opaque, uint32_t len)
@@ -530,7 +538,14 @@ static void mthca_stream_bad_length(void *opaque, uint32_t len)
                  len);
 }
 
+static void mthca_stream_broken(void *opaque, const char *rule)
+{
+    mthca_op_log(opaque, "wire", rule, 0);
+}
+
 static const WireStreamOps mthca_stream_ops = {
+    .guard = mthca_stream_guard,
+    .broken = mthca_stream_broken,
     .frame = mthca_stream_frame,
     .turn_end = mthca_stream_turn_end,
     .link = mthca_stream_link,
@@ -555,6 +570,17 @@ static bool mthca_prop_get_link(Object *obj, Error **errp)
         return wire_stream_connected(s->wire) && !s->unplugged;
     }
     return s->nic && !qemu_get_queue(s->nic)->link_down;
+}
+
+static bool mthca_prop_get_shm(Object *obj, Error **errp)
+{
+    NcicMthca *s = NCIC_MTHCA(obj);
+    bool out = false, in = false;
+
+    if (s->wire) {
+        wire_pipe_shared(wire_stream_pipe(s->wire), &out, &in);
+    }
+    return out && in;
 }
 
 /* A flap that the backend knows nothing of. */
@@ -618,6 +644,10 @@ static void mthca_class_run_time_props(ObjectClass *klass)
     rdma_fault_props(klass, "", mthca_rdma_of);
     object_class_property_add_bool(klass, "link-up", mthca_prop_get_link,
                                    mthca_prop_set_link);
+    object_class_property_add_bool(klass, "wire-shm", mthca_prop_get_shm,
+                                   NULL);
+    object_class_property_set_description(klass, "wire-shm",
+        "whether the wire goes through shared memory now");
     object_class_property_add(klass, "catas", "uint32", mthca_prop_get_catas,
                               mthca_prop_set_catas, NULL, NULL);
     object_class_property_set_description(klass, "catas",
@@ -777,7 +807,7 @@ static void mthca_realize(PCIDevice *pci, Error **errp)
     mthca_add_counters(s);
     if (qemu_chr_fe_backend_connected(&s->chr)) {
         mthca_link_set(s->core, false);
-        s->wire = wire_stream_new(&s->chr, &mthca_stream_ops, s);
+        s->wire = wire_stream_new(&s->chr, &mthca_stream_ops, s, s->shm);
     } else {
         s->nic = qemu_new_nic(&mthca_net_info, &s->conf,
                               object_get_typename(OBJECT(s)), DEVICE(s)->id,
@@ -911,6 +941,7 @@ static const VMStateDescription mthca_vmstate = {
 static const Property mthca_props[] = {
     DEFINE_NIC_PROPERTIES(NcicMthca, conf),
     DEFINE_PROP_CHR("chardev", NcicMthca, chr),
+    DEFINE_PROP_BOOL("shm", NcicMthca, shm, true),
     DEFINE_PROP_UINT32("inline-budget", NcicMthca, inline_budget, 64),
     DEFINE_PROP_SIGNED("sm", NcicMthca, sm, 0, rdma_sm_info, int),
     DEFINE_PROP_UINT16("lid", NcicMthca, lid, 0),

@@ -6,10 +6,9 @@
  * or FCS.  So the far end may be another device with a chardev or any QEMU's
  * netdev.
  *
- * Output is one write for a whole batch.  What the stream does not take waits
- * here and holds back its owner until there is room.  Input is read in large
- * pieces (wire/drain.h).  While the machine is stopped nothing is read and no
- * change of the link told.
+ * Output is one write for a whole batch.  What the pipe (wire/pipe.h) does not
+ * take waits here and holds back its owner until there is room.  While the
+ * machine is stopped nothing is read and no change of the link told.
  *
  * Everything is called with the BQL held.  wire_stream_send() may be called by
  * any thread; the callbacks come in the main loop's, none of them out of
@@ -24,6 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/pipe.h"
+
 struct CharBackend;
 
 /* Bytes in front of a frame. */
@@ -32,6 +33,8 @@ struct CharBackend;
 #define WIRE_STREAM_MAX_FRAME (4096 + 65536)
 
 typedef struct WireStreamOps {
+    /* Around each turn of the main loop in which the others are called. */
+    void (*guard)(void *opaque, bool on);
     /* A frame came in; the memory is the stream's.  Any length up to the
      * limit, 0 included. */
     void (*frame)(void *opaque, const uint8_t *frame, size_t len);
@@ -44,18 +47,23 @@ typedef struct WireStreamOps {
     /* The peer announced a frame of @len bytes, too long: the connection is
      * about to be closed. */
     void (*bad_length)(void *opaque, uint32_t len);
+    /* The peer broke a rule of the shared memory: likewise. */
+    void (*broken)(void *opaque, const char *rule);
 } WireStreamOps;
 
 typedef struct WireStream WireStream;
 
 /* Takes over @be, which must have a character device and stays the caller's
- * until wire_stream_free(). */
+ * until wire_stream_free().  @shm as in wire_pipe_new(). */
 WireStream *wire_stream_new(struct CharBackend *be, const WireStreamOps *ops,
-                            void *opaque);
+                            void *opaque, bool shm);
 /* No callback comes any more; @be has no handlers. */
 void wire_stream_free(WireStream *w);
 
+/* As the op link last told, unless it is gone since then. */
 bool wire_stream_connected(const WireStream *w);
+/* For what it counts. */
+const WirePipe *wire_stream_pipe(const WireStream *w);
 /*
  * Send @len bytes: whole frames, each behind its length.  Bytes that must wait
  * are copied.  False: the frames are lost, because nobody is connected or

@@ -407,19 +407,32 @@ static void test_stopped(void)
     rig_end(&r);
 }
 
-/* Both kinds of wire speak the same: an adapter on each, in one machine. */
-static void test_interop(void)
+static bool wire_shm(Hca *h, const char *id)
+{
+    QDict *rsp = qtest_qmp(h->qts, "{ 'execute': 'qom-get', 'arguments':"
+                           " { 'path': %s, 'property': 'wire-shm' } }", id);
+    bool shm = qdict_get_bool(rsp, "return");
+
+    qobject_unref(rsp);
+    return shm;
+}
+
+/* Two adapters in one machine, the other one joined by @wire and @other_wire;
+ * whether their bytes go through shared memory. */
+static void two_adapters(const char *wire, const char *other_wire,
+                         const char *props, bool shm)
 {
     g_autofree char *dir = g_dir_make_tmp("mthca-XXXXXX", NULL);
     g_autofree char *path = g_build_filename(dir, "wire", NULL);
-    g_autofree char *words =
-        g_strdup_printf("-netdev stream,id=n,addr.type=unix,addr.path=%s,"
-                        "server=on "
-                        "-device ncic-mthca,id=other,addr=5,netdev=n,lid=2,"
+    g_autofree char *pattern =
+        g_strdup_printf("%s -device ncic-mthca,id=other,addr=5,%s,lid=2,"
                         "mac=52:54:00:12:34:57 "
-                        "-chardev socket,id=w,path=%s,reconnect-ms=10 "
+                        "-chardev socket,id=w,path=@,reconnect-ms=10 "
                         "-device ncic-mthca,id=nic,addr=4,chardev=w,lid=1,"
-                        "mac=52:54:00:12:34:56", path, path);
+                        "mac=52:54:00:12:34:56%s", wire, other_wire,
+                        props);
+    g_auto(GStrv) parts = g_strsplit(pattern, "@", -1);
+    g_autofree char *words = g_strjoinv(path, parts);
     Hca *h = hca_begin_on(fixture_start_words(words, false));
     Hca other = *h;
     Qp q;
@@ -450,10 +463,27 @@ static void test_interop(void)
         g_assert_cmpint(g_get_monotonic_time(), <, limit);
         g_usleep(1000);
     }
+    g_assert_true(wire_shm(h, "nic") == shm && wire_shm(h, "other") == shm);
     g_free(other.pci);
     hca_end(h);
     unlink(path);
     rmdir(dir);
+}
+
+/* Both kinds of wire speak the same. */
+static void test_interop(void)
+{
+    two_adapters("-netdev stream,id=n,addr.type=unix,addr.path=@,server=on",
+                 "netdev=n", "", false);
+}
+
+/* Two chardevs of one host share memory, unless one is told not to. */
+static void test_shm(void)
+{
+    const char *wire = "-chardev socket,id=x,path=@,server=on,wait=off";
+
+    two_adapters(wire, "chardev=x", "", true);
+    two_adapters(wire, "chardev=x", ",shm=off", false);
 }
 
 /* ---- a peer that stalls ------------------------------------------------- */
@@ -677,6 +707,7 @@ int main(int argc, char **argv)
     qtest_add_func("/mthca/wire/reconnect", test_reconnect);
     qtest_add_func("/mthca/wire/stopped", test_stopped);
     qtest_add_func("/mthca/wire/interop", test_interop);
+    qtest_add_func("/mthca/wire/shm", test_shm);
     qtest_add_func("/mthca/wire/stall", test_stall);
     qtest_add_func("/mthca/wire/stall-vanish", test_stall_vanish);
     qtest_add_func("/mthca/wire/flood", test_flood);

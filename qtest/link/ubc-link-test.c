@@ -6,12 +6,14 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qemu/atomic.h"
 #include "qemu/bswap.h"
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
 #include "ub/space.h"
 #include "ub/wire.h"
 #include "ubc-driver.h"
+#include <sys/mman.h>
 
 #define MEAN 2056 /* bytes of a packet of the traffic, about */
 #define PATIENCE_US (60 * G_USEC_PER_SEC)
@@ -24,6 +26,9 @@ typedef struct Link {
     unsigned pa, pb;
     const char *props, *more; /* of both machines besides the wire, or NULL */
 } Link;
+
+/* The ends are started with shm=off: the socket carries all. */
+static bool no_shm;
 
 static char *server(const char *path)
 {
@@ -39,8 +44,9 @@ static char *client(const char *path)
 
 static QUbc *start_end(const Link *l, const char *chardev)
 {
-    g_autofree char *props = g_strconcat("chardev0=w", l->props ? "," : "",
-                                         l->props, NULL);
+    g_autofree char *props = g_strconcat("chardev0=w",
+                                         no_shm ? ",shm=off" : "",
+                                         l->props ? "," : "", l->props, NULL);
     g_autofree char *more = g_strconcat(chardev, " ", l->more, NULL);
 
     return qubc_start_attached(props, more);
@@ -65,6 +71,17 @@ static void link_prepare(Link *l)
     l->dir = g_dir_make_tmp("ubc-XXXXXX", NULL);
     g_assert_nonnull(l->dir);
     l->path = g_build_filename(l->dir, "wire", NULL);
+}
+
+static bool shared(QUbc *d)
+{
+    QDict *rsp = qtest_qmp(d->qts, "{ 'execute': 'query-ub-links' }");
+    const QListEntry *e = qlist_first(qdict_get_qlist(rsp, "return"));
+    bool value = qdict_get_bool(qobject_to(QDict, qlist_entry_obj(e)),
+                                "shared-memory");
+
+    qobject_unref(rsp);
+    return value;
 }
 
 static void wait_up(const Link *l)
@@ -146,6 +163,8 @@ static void test_traffic(void)
     g_assert_cmpint(qubc_link_int(l.a, 0, "tx-width"), ==, 8);
     g_assert_cmpint(qubc_link_int(l.b, 0, "rx-width"), ==, 8);
     g_assert_cmpint(qubc_link_int(l.a, 0, "lane-mbps"), ==, 106250);
+    g_assert_true(shared(l.a) == !no_shm);
+    g_assert_true(shared(l.b) == !no_shm);
     pump(&l, n, n);
     g_assert_cmpuint(l.a->port[0].bytes + l.b->port[0].bytes, >,
                      (uint64_t)n * 2000 * 2);
@@ -448,6 +467,7 @@ static void test_tls(void)
     link_open(&l);
     exchange(&l, 3000);
     change(&l, 8, 4);
+    g_assert_false(shared(l.a) || shared(l.b));
     g_assert_false(qubc_up(stranger, 0));
     qubc_stop(stranger);
     unlink(file);
@@ -809,6 +829,172 @@ static void test_hello_flood(void)
     link_stop(&l);
 }
 
+/* ---- Shared memory -------------------------------------------------------- */
+
+/* One end alone may forbid it; the link works by the socket. */
+static void test_shm_refused(void)
+{
+    Link l = { 0 };
+
+    link_prepare(&l);
+    l.a = start_server(&l);
+    l.props = "shm=off";
+    l.b = start_client(&l);
+    link_open(&l);
+    exchange(&l, 500);
+    g_assert_false(shared(l.a) || shared(l.b));
+    link_stop(&l);
+}
+
+/* docs/specs/wire-pipe.rst, as an end that is none of ours has it. */
+typedef struct Memory {
+    char magic[8];
+    uint32_t version, features;
+    uint64_t size, zero[5];
+    uint64_t head, start;
+    uint32_t begun, writer_waits;
+    uint64_t zero2[5];
+    uint64_t tail;
+    uint32_t accepted, reader_sleeps;
+} Memory;
+
+#define MEMORY_DATA 4096
+#define MEMORY_SIZE 65536
+
+static Memory *memory_new(int *fd)
+{
+    Memory *m;
+
+    *fd = memfd_create("test", MFD_ALLOW_SEALING);
+    g_assert_cmpint(*fd, >=, 0);
+    g_assert_cmpint(ftruncate(*fd, MEMORY_DATA + MEMORY_SIZE), ==, 0);
+    g_assert_cmpint(fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), ==,
+                    0);
+    m = mmap(NULL, MEMORY_DATA + MEMORY_SIZE, PROT_READ | PROT_WRITE,
+             MAP_SHARED, *fd, 0);
+    g_assert_true(m != MAP_FAILED);
+    memcpy(m->magic, "WIRERING", 8);
+    m->version = 1;
+    m->size = MEMORY_SIZE;
+    return m;
+}
+
+/* The whole of `out`, `fd` with its first byte. */
+static void shout_with(int sock, const GByteArray *out, int fd)
+{
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = { 0 };
+    struct iovec iov = { out->data, out->len };
+    struct msghdr msg = {
+        .msg_iov = &iov, .msg_iovlen = 1,
+        .msg_control = &control, .msg_controllen = sizeof(control),
+    };
+
+    control.head.cmsg_level = SOL_SOCKET;
+    control.head.cmsg_type = SCM_RIGHTS;
+    control.head.cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(&control.head), &fd, sizeof(int));
+    g_assert_cmpint(sendmsg(sock, &msg, MSG_NOSIGNAL), ==, out->len);
+}
+
+/* The ring that the emulator writes to. */
+static Memory *memory_of(int sock)
+{
+    uint8_t buf[4096];
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec iov = { buf, sizeof(buf) };
+    struct msghdr msg = {
+        .msg_iov = &iov, .msg_iovlen = 1,
+        .msg_control = &control, .msg_controllen = sizeof(control),
+    };
+    Memory *m;
+    int fd;
+
+    g_assert_cmpint(recvmsg(sock, &msg, 0), >, 0);
+    g_assert_nonnull(CMSG_FIRSTHDR(&msg));
+    memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+    m = mmap(NULL, MEMORY_DATA, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    g_assert_true(m != MAP_FAILED);
+    close(fd);
+    return m;
+}
+
+/* A peer that gets as far as sharing memory and then breaks its rules: it is
+ * given up, whatever it wrote there, and the next one is served. */
+static void test_hostile_memory(void)
+{
+    enum { HEAD, TAIL, START, GARBAGE, ALL, CASES };
+    const unsigned rounds = g_test_slow() ? 40 : 4;
+    GRand *r = g_rand_new_with_seed(23);
+    Link l = { 0 };
+
+    link_prepare(&l);
+    l.a = start_server(&l);
+    qubc_port_open(l.a, 0);
+    for (unsigned i = 0; i < rounds * CASES; i++) {
+        g_autoptr(GByteArray) out = g_byte_array_new();
+        int sock = attach(l.path), fd;
+        Memory *theirs = memory_of(sock), *m = memory_new(&fd);
+        uint8_t sink[4096];
+        ssize_t n;
+
+        put_hello(out, r);
+        put_lanes(out, 0xff, 0);
+        shout_with(sock, out, fd);
+        close(fd);
+        QUBC_WAIT(qatomic_read(&m->accepted));
+        m->start = out->len;
+        qatomic_set(&theirs->accepted, 1);
+        qatomic_store_release(&m->begun, 1);
+        switch (i % CASES) {
+        case HEAD:
+            m->head = MEMORY_SIZE + 1 + g_rand_int(r);
+            break;
+        case TAIL:
+            QUBC_WAIT(qatomic_read(&theirs->begun));
+            theirs->tail = 1ull << g_rand_int_range(r, 32, 64);
+            break;
+        case START:
+            m->start = g_rand_int_range(r, 0, out->len);
+            break;
+        case GARBAGE:
+            for (unsigned j = 0; j < MEMORY_SIZE; j++) {
+                ((uint8_t *)m + MEMORY_DATA)[j] = g_rand_int(r) | 0x80;
+            }
+            m->head = MEMORY_SIZE;
+            break;
+        case ALL:
+            for (unsigned j = 0; j < MEMORY_DATA / 4; j++) {
+                ((uint32_t *)m)[j] = g_rand_int(r);
+            }
+            break;
+        }
+        do { /* one more of these may be what it notices it by */
+            g_assert_cmpint(send(sock, "", 1, MSG_NOSIGNAL), !=, 0);
+            n = recv(sock, sink, sizeof(sink), MSG_DONTWAIT);
+            g_usleep(1000);
+        } while (n > 0 || (n < 0 && errno == EAGAIN));
+        g_assert_true(n == 0 || errno == ECONNRESET);
+        close(sock);
+        munmap(m, MEMORY_DATA + MEMORY_SIZE);
+        munmap(theirs, MEMORY_DATA);
+        g_assert_cmphex(qubc_read(l.a, UBC_ID), ==, UBC_ID_VALUE);
+    }
+    g_assert_true(qubc_logged(l.a, "an index beyond the end of the shared"));
+    l.b = start_client(&l);
+    qubc_port_open(l.b, 0);
+    wait_up(&l);
+    exchange(&l, 500);
+    g_assert_true(shared(l.a) && shared(l.b));
+    g_rand_free(r);
+    link_stop(&l);
+}
+
 /* ---- Several machines --------------------------------------------------- */
 
 #define MACHINES 4
@@ -1016,6 +1202,19 @@ static void test_migration_busy(void)
     link_stop(&l);
 }
 
+/* The same with all bytes through the socket. */
+static void through_socket(gconstpointer test)
+{
+    no_shm = true;
+    ((void (*)(void))test)();
+    no_shm = false;
+}
+
+static void add_socket_test(const char *path, void (*test)(void))
+{
+    qtest_add_data_func(path, test, through_socket);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -1032,6 +1231,13 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-link/hostile-peer", test_hostile_peer);
     qtest_add_func("/ubc-link/deaf-peer", test_deaf_peer);
     qtest_add_func("/ubc-link/hello-flood", test_hello_flood);
+    qtest_add_func("/ubc-link/shm-refused", test_shm_refused);
+    qtest_add_func("/ubc-link/hostile-memory", test_hostile_memory);
+    add_socket_test("/ubc-link/socket/traffic", test_traffic);
+    add_socket_test("/ubc-link/socket/iothread", test_iothread);
+    add_socket_test("/ubc-link/socket/reconnect", test_reconnect);
+    add_socket_test("/ubc-link/socket/peer-killed", test_peer_killed);
+    add_socket_test("/ubc-link/socket/migration-busy", test_migration_busy);
     qtest_add_func("/ubc-link/ring", test_ring);
     qtest_add_func("/ubc-link/mesh", test_mesh);
     qtest_add_func("/ubc-link/migration", test_migration);

@@ -23,14 +23,8 @@
 #include "system/runstate.h"
 #include "core/pci_store.h"
 #include "ub/scrambler.h"
-#include "wire/channel.h"
-#include "wire/drain.h"
 #include "ubc-pci.h"
 #include "trace.h"
-
-/* Bytes read from a wire at once, and before others have their turn. */
-#define WIRE_PIECE (256 * KiB)
-#define WIRE_BUDGET (1 * MiB)
 
 static const char *ubc_pci_id(UbcPci *s)
 {
@@ -227,17 +221,13 @@ static const MemoryRegionOps ubc_mmio_ops = {
 
 /* ---- Wires ------------------------------------------------------------------- */
 
-static gboolean ubc_pci_wire_room(void *do_not_use, GIOCondition cond,
-                              void *opaque)
+static void on_peer_error(void *opaque, unsigned port, const char *what)
 {
-    UbcWire *p = opaque;
-    UbcPci *s = p->ubc;
+    UbcPci *s = opaque;
 
-    qemu_mutex_lock(&s->lock);
-    p->watch = 0;
-    ubc_wire_room(s->ubc, p->index, ubc_pci_now(s));
-    qemu_mutex_unlock(&s->lock);
-    return G_SOURCE_REMOVE;
+    trace_ubc_peer_error(ubc_pci_id(s), port, what);
+    qemu_log_mask(LOG_GUEST_ERROR, "%s: port %u: peer: %s\n", ubc_pci_id(s),
+                  port, what);
 }
 
 static size_t on_wire_send(void *opaque, unsigned port, const uint8_t *data,
@@ -245,103 +235,76 @@ static size_t on_wire_send(void *opaque, unsigned port, const uint8_t *data,
 {
     UbcPci *s = opaque;
     UbcWire *p = &s->port[port];
-    int done;
 
-    if (!p->open || p->watch) {
-        return 0;
-    }
-    len = MIN(len, INT_MAX);
-    done = MAX(qemu_chr_fe_write(&p->chr, data, len), 0);
-    if (done < len) {
-        p->watch = qemu_chr_fe_add_watch(&p->chr, G_IO_OUT | G_IO_HUP,
-                                         ubc_pci_wire_room, p);
-        if (!p->watch) {
-            /* No way to wait (the stream is closing): drop it. */
-            return len;
-        }
-    }
-    return done;
-}
-
-/* The watch is a source of the context that the ports run in. */
-static void ubc_pci_wire_unwatch(UbcWire *p)
-{
-    GSource *source;
-
-    if (p->watch) {
-        source = g_main_context_find_source_by_id(p->ubc->gctx, p->watch);
-        g_source_destroy(source);
-        p->watch = 0;
-    }
-}
-
-static void ubc_pci_wire_close_bh(void *opaque)
-{
-    UbcWire *p = opaque;
-
-    qemu_chr_fe_disconnect(&p->chr);
+    return p->chr_wire ? wire_pipe_send(wire_chr_pipe(p->chr_wire), data, len)
+                       : 0;
 }
 
 static void on_wire_close(void *opaque, unsigned port)
 {
     UbcPci *s = opaque;
 
-    /* The chardev calls back when it closes: not from in here. */
-    qemu_bh_schedule(s->port[port].close_bh);
+    wire_pipe_close(wire_chr_pipe(s->port[port].chr_wire));
 }
 
-static int ubc_pci_chr_can_read(void *opaque)
+static void on_pipe_guard(void *opaque, bool on)
 {
-    return 1 << 16;
+    UbcWire *p = opaque;
+
+    if (on) {
+        qemu_mutex_lock(&p->ubc->lock);
+    } else {
+        qemu_mutex_unlock(&p->ubc->lock);
+    }
 }
 
-static bool ubc_pci_wire_take(void *opaque, const uint8_t *data, size_t len)
+static void on_pipe_state(void *opaque, bool open)
 {
     UbcWire *p = opaque;
     UbcPci *s = p->ubc;
-    bool open;
 
-    qemu_mutex_lock(&s->lock);
-    open = p->open;
+    trace_ubc_wire(ubc_pci_id(s), p->index,
+                   open ? "connected" : "disconnected");
+    p->open = open;
     if (open) {
-        ubc_wire_receive(s->ubc, p->index, data, len, ubc_pci_now(s));
-    }
-    qemu_mutex_unlock(&s->lock);
-    return open;
-}
-
-static void ubc_pci_chr_read(void *opaque, const uint8_t *buf, int size)
-{
-    UbcWire *p = opaque;
-
-    if (ubc_pci_wire_take(p, buf, size)) {
-        wire_drain(&p->chr, size, p->ubc->piece, WIRE_PIECE, WIRE_BUDGET,
-                   ubc_pci_wire_take, p);
-    }
-}
-
-static void ubc_pci_chr_event(void *opaque, QEMUChrEvent event)
-{
-    UbcWire *p = opaque;
-    UbcPci *s = p->ubc;
-
-    if (event != CHR_EVENT_OPENED && event != CHR_EVENT_CLOSED) {
-        return;
-    }
-    qemu_mutex_lock(&s->lock);
-    if (event == CHR_EVENT_OPENED && !p->open) {
-        p->open = true;
-        wire_nodelay(&p->chr);
-        trace_ubc_wire(ubc_pci_id(s), p->index, "connected");
         ubc_wire_connected(s->ubc, p->index, ubc_pci_now(s));
-    } else if (event == CHR_EVENT_CLOSED && p->open) {
-        p->open = false;
-        ubc_pci_wire_unwatch(p);
-        trace_ubc_wire(ubc_pci_id(s), p->index, "disconnected");
+    } else {
         ubc_wire_disconnected(s->ubc, p->index, ubc_pci_now(s));
     }
-    qemu_mutex_unlock(&s->lock);
 }
+
+static bool on_pipe_input(void *opaque, const uint8_t *data, size_t len)
+{
+    UbcWire *p = opaque;
+    UbcPci *s = p->ubc;
+
+    if (p->open) {
+        ubc_wire_receive(s->ubc, p->index, data, len, ubc_pci_now(s));
+    }
+    return p->open;
+}
+
+static void on_pipe_room(void *opaque)
+{
+    UbcWire *p = opaque;
+
+    ubc_wire_room(p->ubc->ubc, p->index, ubc_pci_now(p->ubc));
+}
+
+static void on_pipe_broken(void *opaque, const char *rule)
+{
+    UbcWire *p = opaque;
+
+    on_peer_error(p->ubc, p->index, rule);
+}
+
+static const WirePipeOps ubc_pipe_ops = {
+    .guard = on_pipe_guard,
+    .state = on_pipe_state,
+    .input = on_pipe_input,
+    .room = on_pipe_room,
+    .broken = on_pipe_broken,
+};
 
 /* ---- Logs and traces --------------------------------------------------------- */
 
@@ -351,15 +314,6 @@ static void on_guest_error(void *opaque, int port, const char *what)
 
     qemu_log_mask(LOG_GUEST_ERROR, "%s: port %d: %s\n", ubc_pci_id(s), port,
                   what);
-}
-
-static void on_peer_error(void *opaque, unsigned port, const char *what)
-{
-    UbcPci *s = opaque;
-
-    trace_ubc_peer_error(ubc_pci_id(s), port, what);
-    qemu_log_mask(LOG_GUEST_ERROR, "%s: port %u: peer: %s\n", ubc_pci_id(s),
-                  port, what);
 }
 
 static void on_transition(void *opaque, unsigned port, UbMachine machine,
@@ -484,6 +438,7 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
 {
     UbcPci *s = UBC(pci);
     UbcOps ops = ubc_ops;
+    GMainContext *gctx = NULL;
     const char *why;
 
     if (!ubc_pci_configure(s, errp) || !ubc_pci_capture_start(s, &ops, errp)) {
@@ -520,11 +475,10 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
     if (s->iothread) {
         object_ref(OBJECT(s->iothread));
         s->ctx = iothread_get_aio_context(s->iothread);
-        s->gctx = iothread_get_g_main_context(s->iothread);
+        gctx = iothread_get_g_main_context(s->iothread);
     } else {
         s->ctx = qemu_get_aio_context();
     }
-    s->piece = g_malloc(WIRE_PIECE);
     s->run_bh = aio_bh_new(s->ctx, ubc_pci_run, s);
     s->irq_bh = qemu_bh_new_guarded(ubc_pci_irq_bh, s,
                                     &DEVICE(s)->mem_reentrancy_guard);
@@ -534,9 +488,10 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
 
         p->ubc = s;
         p->index = i;
-        p->close_bh = aio_bh_new(s->ctx, ubc_pci_wire_close_bh, p);
-        qemu_chr_fe_set_handlers(&p->chr, ubc_pci_chr_can_read, ubc_pci_chr_read,
-                                 ubc_pci_chr_event, NULL, p, s->gctx, true);
+        if (qemu_chr_fe_backend_connected(&p->chr)) {
+            p->chr_wire = wire_chr_new(&p->chr, s->ctx, gctx, &ubc_pipe_ops,
+                                       p, s->shm);
+        }
     }
     s->vm_running = runstate_is_running();
     s->vm_change = qdev_add_vm_change_state_handler(DEVICE(s), ubc_pci_vm_state,
@@ -561,12 +516,7 @@ static void ubc_pci_stop_bh(void *opaque)
 
     timer_del(s->timer);
     for (unsigned i = 0; i < s->ports; i++) {
-        UbcWire *p = &s->port[i];
-
-        qemu_chr_fe_set_handlers(&p->chr, NULL, NULL, NULL, NULL, NULL, NULL,
-                                 false);
-        ubc_pci_wire_unwatch(p);
-        qemu_bh_delete(p->close_bh);
+        g_clear_pointer(&s->port[i].chr_wire, wire_chr_free);
     }
     qemu_bh_delete(s->run_bh);
 }
@@ -592,7 +542,6 @@ static void ubc_pci_exit(PCIDevice *pci)
     s->ubc = NULL;
     g_clear_pointer(&s->capture, ub_capture_free);
     g_clear_pointer(&s->blob, g_free);
-    g_clear_pointer(&s->piece, g_free);
     qemu_mutex_destroy(&s->lock);
 }
 
@@ -697,6 +646,7 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_CHR("chardev5", UbcPci, port[5].chr),
     DEFINE_PROP_CHR("chardev6", UbcPci, port[6].chr),
     DEFINE_PROP_CHR("chardev7", UbcPci, port[7].chr),
+    DEFINE_PROP_BOOL("shm", UbcPci, shm, true),
     DEFINE_PROP_UINT16("vendor-id", UbcPci, vendor_id, UBC_VENDOR_ID),
     DEFINE_PROP_UINT16("device-id", UbcPci, device_id, UBC_DEVICE_ID),
     DEFINE_PROP_STRING("guid", UbcPci, guid),

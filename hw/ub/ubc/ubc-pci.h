@@ -14,6 +14,7 @@
 #include "ub/capture.h"
 #include "ub/ubc.h"
 #include "ubc-pci-phy.h"
+#include "wire/chr.h"
 
 #define TYPE_UBC "ubc"
 OBJECT_DECLARE_SIMPLE_TYPE(UbcPci, UBC)
@@ -22,9 +23,8 @@ typedef struct UbcWire {
     UbcPci *ubc;
     unsigned index;
     CharBackend chr;
-    guint watch;       /* waiting for room in the byte stream */
+    WireChr *chr_wire; /* NULL: there is no character device */
     bool open;         /* the core was told that the stream is there */
-    QEMUBH *close_bh;
 } UbcWire;
 
 struct UbcPci {
@@ -40,8 +40,6 @@ struct UbcPci {
     uint32_t irqs;     /* vectors to send, from the IOThread */
 
     AioContext *ctx;   /* where the core runs */
-    GMainContext *gctx; /* where its byte streams are read; NULL: main loop */
-    uint8_t *piece;    /* what was read from one of them; used there only */
     QEMUBH *run_bh;
     QEMUBH *irq_bh;    /* in the main loop */
     QEMUTimer *timer;
@@ -61,6 +59,7 @@ struct UbcPci {
     uint16_t vendor_id, device_id;
     char *pcap;
     bool pcap_blocks;
+    bool shm;
     IOThread *iothread;
     QEMUClockType clock;
 

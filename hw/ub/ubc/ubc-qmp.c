@@ -27,10 +27,15 @@ static UbLinkInfo *link_info(UbcPci *s, unsigned port)
     UbLinkInfo *l = g_new0(UbLinkInfo, 1);
     UbcCounterList **counters = &l->counters;
     UbcCreditList **credits = &l->credits;
+    WireChr *wire = s->port[port].chr_wire;
+    bool out = false, in = false;
     UbcPortInfo info;
 
     qemu_mutex_lock(&s->lock);
     ubc_port_info(s->ubc, port, &info);
+    if (wire) {
+        wire_pipe_shared(wire_chr_pipe(wire), &out, &in);
+    }
     if (info.peer) {
         l->peer_guid = guid_string(info.peer->guid);
         l->has_peer_port = true;
@@ -41,6 +46,7 @@ static UbLinkInfo *link_info(UbcPci *s, unsigned port)
     l->device = object_get_canonical_path(OBJECT(s));
     l->port = port;
     l->connected = info.connected;
+    l->shared_memory = out && in;
     l->lmsm_state = g_strdup(info.lmsm);
     l->dll_state = g_strdup(info.dll);
     l->retry_req_state = g_strdup(info.retry_req);
