@@ -43,7 +43,6 @@ static void conf_active_enter(UbLmsm *l)
     for (unsigned i = 0; i < l->rx_n; i++) {
         mask |= l->rx_phys[i] < UB_LMSM_LANES ? 1u << l->rx_phys[i] : 0;
     }
-    l->ops->rx_map(l->opaque, l->rx_phys);
     l->ops->rx_enable(l->opaque, mask, l->rate);
     fec = lmsm_choose_fec(l, l->cfg.fec_mode[l->rate]);
     /* CLTBs do not speak of the CRC: a new link begins with the registers'

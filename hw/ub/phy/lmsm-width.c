@@ -57,7 +57,6 @@ void lmsm_width_reset(UbLmsm *l)
     }
     q->asked = q->requester = false;
     q->tx.step = q->rx.step = SW_NONE;
-    l->remote_tx = l->asked_remote = l->lane_bad = 0;
 }
 
 /* --------------------------------------------------------------- asking -- */
@@ -302,7 +301,6 @@ void ub_lmsm_rx_width(UbLmsm *l, int64_t now, unsigned width)
         return;
     }
     l->rx_n = (uint8_t)width;
-    l->lane_bad = l->got_loss = 0;
     l->asked_remote = 0;
     if (l->qdlws.rx.step && l->qdlws.rx.width == width) {
         finish(l, &l->qdlws.rx);

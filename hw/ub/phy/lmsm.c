@@ -54,7 +54,7 @@ const char *ub_lmsm_state_name(unsigned state)
 
 int64_t lmsm_ns(const UbLmsm *l, int64_t ns)
 {
-    return ns * (l->cfg.time_scale ? l->cfg.time_scale : 1);
+    return ns * l->cfg.time_scale;
 }
 
 /*
@@ -440,7 +440,6 @@ void ub_lmsm_rx_edf(UbLmsm *l, int64_t now)
     /* Null Blocks of the stream that ends here do not answer for the next. */
     l->nulls = 0;
     l->null_ok = false;
-    lmsm_forget(l);
 }
 
 void ub_lmsm_rx_sdf(UbLmsm *l, int64_t now, unsigned width)
@@ -644,6 +643,9 @@ const char *ub_lmsm_config_check(const UbLmsmConfig *c)
         ((c->fixed_rate || c->optical) &&
          !(c->rates >> c->target_rate & 1))) {
         return "target rate is not supported";
+    }
+    if (!c->time_scale) {
+        return "times cannot be scaled by 0";
     }
     if (c->speed_hold_fail <= c->speed_hold) {
         return "idle of a failed change of rate must be the longer one";

@@ -94,6 +94,7 @@ static void tx_ltbs(void *o, const uint8_t (*ltb)[UB_LMB_SYMBOLS], unsigned n)
 
     g_assert_false(p->data);
     g_assert_cmpuint(n % UB_LMSM_FRAME, ==, 0);
+    g_assert_cmpuint(p->l.tx_lanes, ==, p->lanes);
     for (unsigned i = 0; i < p->lanes; i++) {
         g_assert_true(ub_ltb_good(ltb[i]));
         g_assert_cmpuint(ltb[i][0], ==, ltb[0][0]);

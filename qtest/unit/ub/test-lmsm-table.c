@@ -394,6 +394,8 @@ static void test_consecutive(void)
     rltb(d, UB_LTB_RETR_ACTIVE, false, ALL, 7);
     g_assert_cmpuint(d->l->state, ==, UB_LMSM_RETR_ACTIVE);
     g_assert_cmpuint(d->l->lane[2].crc_errors, ==, 1);
+    g_assert_cmphex(d->p.statuses & UB_PHY_ST_ERROR, ==, UB_PHY_ST_ERROR);
+    g_assert_cmphex(d->l->errors, ==, UB_PHY_ERR_LTB_CRC);
     g_assert_cmpuint(d->l->lane[2].kind_errors[UB_LTB_RLTB], ==, 1);
     rltb(d, UB_LTB_RETR_ACTIVE, false, ALL, 1);
     g_assert_cmpuint(d->l->state, ==, UB_LMSM_RETR_CONFIRM);
@@ -442,6 +444,11 @@ static void test_variables(void)
     g_assert_cmpuint(l->rx_n, ==, 4);
     g_assert_cmpuint(l->rate, ==, 0);
     g_assert_cmpuint(d->p.lanes, ==, 0);
+    g_assert_cmphex(d->p.enabled, ==, 0);
+    for (unsigned i = 0; i < UB_LMSM_LANES; i++) {
+        g_assert_cmpuint(l->tx_phys[i], ==, i);
+        g_assert_cmpuint(l->rx_phys[i], ==, i);
+    }
     dut_free(d);
 }
 
