@@ -1,7 +1,7 @@
 /*
  * Native personality: HCR, commands, contexts, doorbells, WQEs, CQEs, EQEs,
  * from the guest's side of the registers.  Examples from the interface
- * documents (native digest H) and whole transfers between two engines.
+ * documents, worked out by hand, and whole transfers between two engines.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -443,7 +443,7 @@ static void fill(Side *s, uint64_t va, uint32_t len, uint8_t seed)
 
 /* ---- HCR and queries ---- */
 
-/* Digest H, first row. */
+/* An example worked out by hand from IF. */
 static void test_hcr(void)
 {
     Side *s = side_new(1, NULL);
@@ -539,7 +539,7 @@ static void test_hcr_errors(void)
 
 /* ---- ICM ---- */
 
-/* Digest H: the three entries, in swapped pairs; contexts land there. */
+/* From IF by hand: the three entries, in swapped pairs; contexts land there. */
 static void test_map_icm(void)
 {
     Side *s = side_new(1, NULL);
@@ -567,7 +567,7 @@ static void test_map_icm(void)
     side_free(s);
 }
 
-/* Digest H: five entries from index 10 land in order. */
+/* From IF by hand: five entries from index 10 land in order. */
 static void test_write_mtt(void)
 {
     Side *s = side_new(1, NULL);
@@ -697,7 +697,7 @@ static void test_chain(void)
     side_free(b);
 }
 
-/* Digest H: two WQEs in 40-byte (hex) slots read as one block. */
+/* From IF by hand: two WQEs in 40-byte (hex) slots read as one block. */
 static void test_rq_walk(void)
 {
     Side *a = side_up(1, 0, NULL), *b = side_up(2, 0, NULL);
@@ -839,7 +839,7 @@ static void test_errors(void)
         c = cqe(a);
         g_assert_cmphex(c[i ? 0x13 : 0x10], ==, i ? 0x04 : 0x11);
         g_assert_cmphex(get_le32(c + 0x1c), ==, 0x1ff);
-        c = cqe(a);                             /* flushed send (digest H) */
+        c = cqe(a);                             /* flushed send */
         g_assert_cmphex(c[i ? 0x13 : 0x10], ==, 0x05);
         g_assert_cmphex(get_le32(c + 0x18), ==, 128);
         c = cqe(a);                             /* flushed receive */
