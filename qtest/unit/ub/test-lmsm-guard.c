@@ -507,6 +507,7 @@ static void test_said_cltb(void)
     start(d);
     colour_disc(d, UB_LTB_DISC_ACTIVE);
     colour_disc(d, UB_LTB_DISC_CONFIRM);
+    g_assert_cmphex(d->p.enabled, ==, 0x0f);    /* of eight that hunted */
     for (unsigned i = 0; i < 3; i++) {
         uint8_t b[UB_LMB_SYMBOLS];
 

@@ -7,10 +7,12 @@
 #include <glib.h>
 #include <string.h>
 
+#include "core/bytes.h"
 #include "kernels.h"
 #include "amctl.h"
 #include "linecode.h"
 #include "rs.h"
+#include "ub/lanes.h"
 #include "ub/scrambler.h"
 
 /* ---------------------------------------------------------------- eBCH --- */
@@ -245,6 +247,98 @@ static void test_amctl_hunting(void)
         }
     }
     g_rand_free(r);
+}
+
+/* Every Lane ID, type and detail as it goes over the lane (Tables 3-7 to 3-9,
+ * of the code words of Table 3-6). */
+static void test_amctl_fields(void)
+{
+    static const uint32_t lid[UB_AMCTL_LIDS] = {
+        0xe4e4e4e4, 0xe4e427d8, 0xe4e46387, 0xe4e48763, 0xe4e4789c,
+        0xe4e49c78, 0xe4e4d827, 0xe4e41b1b, 0x789ce4e4,
+    };
+    static const uint32_t type[UB_AMCTL_TYPES] = {
+        [UB_AMCTL_FEC] = 0xe4e427d8, [UB_AMCTL_LWS] = 0x27d86387,
+        [UB_AMCTL_EI] = 0x63878763, [UB_AMCTL_PERIOD] = 0x8763789c,
+        [UB_AMCTL_REMOTE_TX] = 0x789c9c78,
+        [UB_AMCTL_TYPE_RSV5] = 0x9c78d827,
+        [UB_AMCTL_TYPE_RSV6] = 0xd8271b1b, [UB_AMCTL_NONE] = 0x1b1be4e4,
+    };
+    static const uint32_t detail[UB_AMCTL_DETAILS] = {
+        0xe4e46387, 0x27d88763, 0x6387789c, 0x87639c78, 0x789cd827,
+        0x9c781b1b, 0xd827e4e4, 0x1b1b27d8,
+    };
+
+    for (unsigned i = 0; i < UB_AMCTL_LIDS; i++) {
+        for (unsigned t = 0; t < UB_AMCTL_TYPES; t++) {
+            for (unsigned d = 0; d < UB_AMCTL_DETAILS; d++) {
+                uint8_t s[UB_AMCTL_SYMBOLS];
+
+                ub_amctl_encode(s, i, t, d);
+                for (unsigned half = 0; half < 8; half += 4) {
+                    g_assert_cmphex(get_be32(s + 16 + half), ==, lid[i]);
+                    g_assert_cmphex(get_be32(s + 24 + half), ==, type[t]);
+                    g_assert_cmphex(get_be32(s + 32 + half), ==, detail[d]);
+                }
+            }
+        }
+    }
+    g_assert_cmpstr(ub_amctl_type_name(UB_AMCTL_TYPES), ==, "bad");
+    g_assert_cmpstr(ub_amctl_detail_name(UB_AMCTL_TYPES, 0), ==, "bad");
+    g_assert_cmpstr(ub_amctl_detail_name(0, UB_AMCTL_DETAILS), ==, "bad");
+}
+
+/* Words with a wrong bit are counted, and those beyond repair. */
+static void test_amctl_counts(void)
+{
+    for (unsigned i = 16; i < UB_AMCTL_SYMBOLS; i += 2) {
+        uint8_t s[UB_AMCTL_SYMBOLS];
+        UbAmctl a;
+
+        ub_amctl_encode(s, 5, UB_AMCTL_PERIOD, 1);
+        ub_amctl_decode(&a, s);
+        g_assert_cmpuint(a.fixed, ==, 0);
+        g_assert_cmpuint(a.failed, ==, 0);
+        s[i] ^= 0x10;
+        ub_amctl_decode(&a, s);
+        g_assert_cmpuint(a.fixed, ==, 1);
+        g_assert_cmpuint(a.failed, ==, 0);
+        s[i] ^= 0x0f;
+        ub_amctl_decode(&a, s);
+        g_assert_cmpuint(a.failed, <=, 1);
+    }
+}
+
+/* So many AMCTLs lose their END, wherever they lie, NRZ or PAM4. */
+static void test_amctl_spoil(void)
+{
+    for (unsigned pam4 = 0; pam4 < 2; pam4++) {
+        for (unsigned most = 0; most < 4; most++) {
+            uint8_t s[3 * UB_AMCTL_SYMBOLS + 7] = { 0 };
+            const size_t at[3] = { 0, UB_AMCTL_SYMBOLS + 7,
+                                   2 * UB_AMCTL_SYMBOLS + 7 };
+
+            for (unsigned i = 0; i < 3; i++) {
+                ub_amctl_encode(s + at[i], i, UB_AMCTL_LWS, i);
+                if (pam4) {
+                    ub_gray(s + at[i], s + at[i], UB_AMCTL_SYMBOLS);
+                }
+            }
+            g_assert_cmpuint(ub_lane_spoil_amctls(s, sizeof(s) - 1, most), ==,
+                             MIN(most, 2));
+            for (unsigned i = 0; i < 3; i++) {
+                UbAmctl a;
+
+                if (pam4) {
+                    ub_gray(s + at[i], s + at[i], UB_AMCTL_SYMBOLS);
+                }
+                ub_amctl_decode(&a, s + at[i]);
+                g_assert_cmpint(a.end_ok, ==, i >= MIN(most, 2));
+                g_assert_cmpuint(a.body, ==, 6);
+                g_assert_cmpuint(a.lid, ==, i);
+            }
+        }
+    }
 }
 
 static void test_amctl_names(void)
@@ -493,6 +587,25 @@ static void test_scrambler_known(void)
     g_assert_null(ub_scrambler_name(UB_SCRAMBLERS));
 }
 
+/* The start values are a decision (docs/decisions/ub-phy.rst): both ends must
+ * have them alike, so none may drift. */
+static void test_scrambler_states(void)
+{
+    static const uint32_t want[2][9] = {
+        { 0x7fffff, 0x3c5a69, 0x5a963c, 0x69c3a5, 0x2d4b87, 0x1e87d2,
+          0x4bb41e, 0x78d20f, 0x555555 },
+        { 0x1dbfbc, 0x0607bb, 0x1ec760, 0x18c0db, 0x010f12, 0x19cfc9,
+          0x0277ce, 0x1bb807, 0x555555 },
+    };
+
+    for (unsigned lid = 0; lid < 9; lid++) {
+        g_assert_cmphex(ub_scrambler_state(UB_SCRAMBLER_PRBS23, lid), ==,
+                        want[0][lid]);
+        g_assert_cmphex(ub_scrambler_state(UB_SCRAMBLER_PCIE23, lid), ==,
+                        want[1][lid]);
+    }
+}
+
 /* The key, bit by bit from the recurrence, over several windows and in calls
  * of every size; seeds are distinct, non-zero and give distinct keys. */
 static void test_scrambler_stream(gconstpointer data)
@@ -646,6 +759,9 @@ int main(int argc, char **argv)
     g_test_add_func("/amctl/known", test_amctl_known);
     g_test_add_func("/amctl/decode", test_amctl_decode);
     g_test_add_func("/amctl/hunting", test_amctl_hunting);
+    g_test_add_func("/amctl/fields", test_amctl_fields);
+    g_test_add_func("/amctl/spoil", test_amctl_spoil);
+    g_test_add_func("/amctl/counts", test_amctl_counts);
     g_test_add_func("/amctl/names", test_amctl_names);
     g_test_add_func("/rs/field", test_gf);
     g_test_add_func("/rs/known", test_rs_known);
@@ -654,6 +770,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rs/random", test_rs_random);
     g_test_add_func("/rs/stride", test_rs_stride);
     g_test_add_func("/scrambler/known", test_scrambler_known);
+    g_test_add_func("/scrambler/states", test_scrambler_states);
     g_test_add_data_func("/scrambler/prbs23",
                          GUINT_TO_POINTER(UB_SCRAMBLER_PRBS23),
                          test_scrambler_stream);

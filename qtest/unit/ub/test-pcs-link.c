@@ -42,6 +42,7 @@ typedef struct Link {
     GByteArray *fifo[UB_LANES];
     void (*hurt)(struct Link *l, unsigned lane, uint8_t *sym, size_t n);
     double hurt_rate;
+    void (*react)(struct Link *l, UbPcsEvent ev);
 } Link;
 
 static void on_flits(void *opaque, const uint8_t *flits, size_t n, bool ok)
@@ -78,6 +79,9 @@ static void on_event(void *opaque, UbPcsEvent ev, unsigned lane, uint32_t arg)
     Event e = { ev, lane, arg, l->got->len / UB_FLIT };
 
     g_array_append_val(l->events, e);
+    if (l->react) {
+        l->react(l, ev);
+    }
 }
 
 static Link *link_new(const UbPcsParams *p)
@@ -999,6 +1003,97 @@ static void test_width_down_up(void)
     }
 }
 
+static unsigned reaction;
+
+static void react_sdf(Link *l, UbPcsEvent ev)
+{
+    if (ev != UB_PCS_SDF) {
+        return;
+    }
+    l->react = NULL;
+    if (reaction == 0) {
+        ub_pcs_rx_relock(l->rx, 0x0f);
+    } else if (reaction == 1) {
+        ub_pcs_rx_reset(l->rx);
+    } else if (reaction == 2) {
+        ub_pcs_rx_enable(l->rx, 0, false, false);
+    } else {
+        /* The last word counts. */
+        ub_pcs_rx_enable(l->rx, 0x0f, true, false);
+        ub_pcs_rx_relock(l->rx, 0x0f);
+        ub_pcs_rx_reset(l->rx);
+    }
+    /* Not under the feet of what is being received. */
+    g_assert_cmpint(ub_pcs_rx_state(l->rx), ==, UB_PCS_DATA);
+}
+
+/* Control from inside an event waits for the chunk to be done. */
+static void test_control_in_event(void)
+{
+    UbPcsMode m = { .width = 4, .fec = UB_FEC_T4, .codecs = 1 };
+
+    for (reaction = 0; reaction < 4; reaction++) {
+        Link *l = link_new(NULL);
+        UbPcsLane lane;
+
+        l->react = react_sdf;
+        start(l, &m);
+        g_assert_null(l->react);
+        g_assert_cmpint(ub_pcs_rx_state(l->rx), ==,
+                        reaction ? UB_PCS_IDLE : UB_PCS_TRAIN);
+        ub_pcs_rx_lane(l->rx, 0, &lane);
+        g_assert_false(lane.locked || lane.data);
+        g_assert_cmpint(lane.enabled, ==, !reaction);
+        link_free(l);
+    }
+}
+
+/* Lanes that are told another line code hunt anew; told the same, they stay. */
+static void test_enable_again(void)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        UbPcsMode m = { .width = 4, .fec = UB_FEC_T4, .codecs = 1 };
+        Link *l = link_new(NULL);
+        UbPcsLane lane;
+
+        start(l, &m);
+        ub_pcs_rx_enable(l->rx, 0x0f, i & 1, i & 2);
+        ub_pcs_rx_lane(l->rx, 1, &lane);
+        g_assert_cmpint(lane.locked, ==, !i);
+        g_assert_cmpint(ub_pcs_rx_state(l->rx), ==,
+                        i ? UB_PCS_TRAIN : UB_PCS_DATA);
+        link_free(l);
+    }
+}
+
+/* Lanes wake up to all eight, and no further; EDF ends that too. */
+static void test_wake_bounds(void)
+{
+    UbPcsMode m = { .width = 4, .fec = UB_FEC_T4, .codecs = 1 };
+    uint8_t ltb[UB_LANES][UB_LTB];
+    Link *l = link_new(NULL);
+
+    make_ltbs(ltb, 0xc2);
+    start(l, &m);
+    g_assert_false(ub_pcs_tx_wake(l->tx, 4, ltb));
+    g_assert_false(ub_pcs_tx_wake(l->tx, 9, ltb));
+    g_assert_true(ub_pcs_tx_wake(l->tx, 8, ltb));
+    for (unsigned i = 0; i < 2; i++) {
+        while (!ub_pcs_tx_to_amctl(l->tx, &l->run)) {
+            ship(l);
+        }
+        ship(l);
+    }
+    while (!ub_pcs_tx_edf(l->tx, &l->run)) {
+        ship(l);
+    }
+    ship(l);
+    train(l, 32);
+    g_assert_true(ub_pcs_tx_ltbs(l->tx, ltb, 1, &l->run));
+    g_assert_cmphex(l->run.mask, ==, 0x0f);
+    link_free(l);
+}
+
 static unsigned hurt_end;      /* lane whose next AMCTL loses its END */
 
 static void hurt_period(Link *l, unsigned lane, uint8_t *sym, size_t n)
@@ -1056,7 +1151,7 @@ static void test_short_period(void)
         p.period[0] = 64;
         p.period[1] = 640;
         l = link_new(&p);
-        l->delay[2] = n ? 110 : 60;
+        l->delay[2] = n ? 110 : 63;
         start(l, &m);
         send(l, 500);
         if (n) {
@@ -1236,6 +1331,9 @@ int main(int argc, char **argv)
     g_test_add_func("/pcs/garbage", test_garbage);
     g_test_add_func("/pcs/hi-fec-ber", test_hi_ber);
     g_test_add_func("/pcs/width-down-up", test_width_down_up);
+    g_test_add_func("/pcs/control-in-event", test_control_in_event);
+    g_test_add_func("/pcs/enable-again", test_enable_again);
+    g_test_add_func("/pcs/wake-bounds", test_wake_bounds);
     g_test_add_func("/pcs/lost-period", test_lost_period);
     g_test_add_func("/pcs/short-period", test_short_period);
     g_test_add_func("/pcs/dead-lane", test_dead_lane);
