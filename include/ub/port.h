@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/image.h"
 #include "ub/dll.h"
 #include "ub/packet.h"
 #include "ub/phy.h"
@@ -183,5 +184,13 @@ typedef struct UbPortStats {
 } UbPortStats;
 
 void ub_port_stats(const UbPort *p, UbPortStats *stats);
+
+/* Another identity from the next HELLO and Param_Exchg on. */
+void ub_port_set_guid(UbPort *p, const uint8_t guid[16]);
+
+/* Migration: whether the port is enabled, and a Retrain that waits.  The slices
+ * of the space are its owner's to migrate, before; when all was right so far the
+ * port is restarted with what they say. */
+void ub_port_image(UbPort *p, CoreImage *im);
 
 #endif

@@ -80,6 +80,7 @@
 #define UBC_PORT_EVENT_PARAM (1u << 4)   /* neighbour's Param_Exchg arrived */
 #define UBC_PORT_EVENT_LANE (1u << 5)    /* Lane_Manage message */
 #define UBC_PORT_EVENT_ERROR (1u << 6)   /* unmasked error in PORT_ERR_RECORD */
+#define UBC_PORT_EVENT_ALL 0x7fu
 #define UBC_PORT_MTU 0x010    /* RO: longest packet of a ring, bytes */
 #define UBC_PORT_VLS 0x014    /* RO: bit v: VL v is usable now */
 

@@ -94,6 +94,9 @@ UbWire *ub_wire_new(const UbWireHello *self, const UbWireOps *ops,
                     void *opaque);
 void ub_wire_free(UbWire *link);
 
+/* Another GUID from the next HELLO on. */
+void ub_wire_set_guid(UbWire *link, const uint8_t guid[16]);
+
 /* The byte stream is there: queues HELLO and the lanes' present state. */
 void ub_wire_connected(UbWire *link);
 /* The byte stream is gone: what was queued or half received is dropped. */

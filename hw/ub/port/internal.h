@@ -5,6 +5,7 @@
  *   errors.c   PORT_ERR_RECORD
  *   link.c     what is asked of the link: Retrain, another mode, its end
  *   regs.c     the PORT slices of the configuration space
+ *   image.c    migration
  *   capture.c  pcapng files of what passes
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

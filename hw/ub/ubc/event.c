@@ -80,7 +80,7 @@ void ubc_end_link_event(UbcEnd *e)
 
 /* ---- Counters ------------------------------------------------------------------ */
 
-uint64_t ubc_end_counter(UbcEnd *e, unsigned counter)
+static uint64_t counted(const UbcEnd *e, unsigned counter)
 {
     UbPortStats s;
 
@@ -123,8 +123,18 @@ uint64_t ubc_end_counter(UbcEnd *e, unsigned counter)
     case UBC_CNT_LINK_RESTARTS:
         return s.link_restarts;
     default:
-        return counter < UBC_CNT_NUM ? e->counter[counter] : 0;
+        return e->counter[counter];
     }
+}
+
+uint64_t ubc_end_counter(const UbcEnd *e, unsigned counter)
+{
+    return counter < UBC_CNT_NUM ? counted(e, counter) + e->base[counter] : 0;
+}
+
+void ubc_end_counter_set(UbcEnd *e, unsigned counter, uint64_t value)
+{
+    e->base[counter] = value - counted(e, counter);
 }
 
 /* ---- What rings need --------------------------------------------------------- */

@@ -31,6 +31,8 @@ typedef struct UbcEnd {
     /* Packets that wait for a receive descriptor, oldest first. */
     CorePacket *held, **held_tail;
     uint64_t counter[UBC_CNT_NUM]; /* those that no floor below counts */
+    uint64_t base[UBC_CNT_NUM]; /* what they show beside what was counted: they
+                                 * begin anew, or go on from another machine */
     uint32_t counter_hi;           /* latched by a read of a low half */
 } UbcEnd;
 
@@ -43,6 +45,7 @@ struct Ubc {
     UbcEnd end[UBC_MAX_PORTS];
     CorePacketPool *pool;
     UbSpace *space;
+    UbSlice *cfg0;
     bool master;        /* bus mastering is on */
     bool running;       /* inside ubc_run() */
     bool kicked;        /* there: something came up behind its back */
@@ -64,7 +67,8 @@ void ubc_end_link_event(UbcEnd *e);
 /* Ports with an enabled event, as UBC_EVENT has them. */
 uint32_t ubc_events_of_ports(const Ubc *ubc);
 /* A counter of a port, wherever it is counted. */
-uint64_t ubc_end_counter(UbcEnd *e, unsigned counter);
+uint64_t ubc_end_counter(const UbcEnd *e, unsigned counter);
+void ubc_end_counter_set(UbcEnd *e, unsigned counter, uint64_t value);
 /* Guest memory, failures counted, and interrupts: what rings need. */
 extern const UbRingOps ubc_ring_ops;
 
@@ -83,5 +87,7 @@ void ubc_raw_finish(UbcEnd *e);
 /* ---- space.c ---- */
 /* A configuration space for the controller's ports, what is fixed filled in. */
 UbSpace *ubc_space_new(Ubc *ubc);
+/* Another identity, for registers and ports. */
+void ubc_set_guid(Ubc *ubc, const uint8_t guid[16]);
 
 #endif

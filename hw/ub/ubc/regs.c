@@ -59,10 +59,6 @@ static uint32_t end_read(UbcEnd *e, uint32_t reg)
 static void end_write(UbcEnd *e, uint32_t reg, uint32_t value)
 {
     UbRing *ring = ring_at(e, &reg);
-    const uint32_t events = UBC_PORT_EVENT_LINK | UBC_PORT_EVENT_DLL_ERROR |
-                            UBC_PORT_EVENT_RETRAIN | UBC_PORT_EVENT_WIDTH |
-                            UBC_PORT_EVENT_PARAM | UBC_PORT_EVENT_LANE |
-                            UBC_PORT_EVENT_ERROR;
 
     if (ring) {
         if (ub_ring_reg_write(ring, reg, value)) {
@@ -81,7 +77,7 @@ static void end_write(UbcEnd *e, uint32_t reg, uint32_t value)
         e->event &= ~value;
         break;
     case UBC_PORT_EVENT_MASK:
-        e->event_mask = value & events;
+        e->event_mask = value & UBC_PORT_EVENT_ALL;
         /* What was noted while masked interrupts now. */
         if (e->event & e->event_mask) {
             e->ubc->ops.interrupt(e->ubc->opaque,

@@ -38,6 +38,26 @@ static unsigned entries(const UbRing *r)
     return 1u << r->size;
 }
 
+static const char *place_check(const UbRing *r)
+{
+    if (r->size < SIZE_MIN || r->size > SIZE_MAX_LOG) {
+        return "ring enabled with a size that does not exist";
+    }
+    return r->base % UBC_DESC_SIZE ? "ring enabled with an unaligned base"
+                                   : NULL;
+}
+
+const char *ub_ring_check(const UbRing *r)
+{
+    const char *broken = r->enabled ? place_check(r) : NULL;
+
+    if (!broken && r->enabled &&
+        (uint16_t)(r->head - r->tail) > entries(r)) {
+        broken = "ring head beyond the size of the ring";
+    }
+    return broken;
+}
+
 static void stop(UbRing *r, const char *what)
 {
     r->error = true;
@@ -72,6 +92,8 @@ uint32_t ub_ring_reg_read(const UbRing *r, uint32_t reg)
 
 static bool write_ctrl(UbRing *r, uint32_t value)
 {
+    const char *broken = place_check(r);
+
     if (!(value & UBC_RING_ENABLE)) {
         r->enabled = r->error = false;
         return false;
@@ -81,12 +103,8 @@ static bool write_ctrl(UbRing *r, uint32_t value)
     }
     r->error = false;
     r->head = r->tail = r->fetched = 0;
-    if (r->size < SIZE_MIN || r->size > SIZE_MAX_LOG) {
-        stop(r, "ring enabled with a size that does not exist");
-        return false;
-    }
-    if (r->base % UBC_DESC_SIZE) {
-        stop(r, "ring enabled with an unaligned base");
+    if (broken) {
+        stop(r, broken);
         return false;
     }
     r->enabled = true;

@@ -50,6 +50,8 @@ void ub_ring_init(UbRing *r, const UbRingOps *ops, void *opaque,
                   unsigned vector);
 /* Disabled, registers 0. */
 void ub_ring_reset(UbRing *r);
+/* The rule of the registers that a loaded ring breaks, or NULL. */
+const char *ub_ring_check(const UbRing *r);
 /* After migration: forget what was fetched; the guest still owns nothing that
  * was not completed, so it is fetched again. */
 void ub_ring_refetch(UbRing *r);

@@ -2,218 +2,293 @@
  * The UB controller: migration.
  *
  * What the guest sees migrates: registers, configuration space, rings,
- * counters, and packets that were acknowledged to the peer but wait for a
- * receive buffer.  The link itself does not: the byte stream is a new one, so
- * both ends train again.
- *
- * Layout: magic, version, ports, then the fields below in order, big-endian.
+ * counters, what it has asked for and is not done yet, and packets that were
+ * acknowledged to the peer but wait for a receive buffer.  Settings do not:
+ * those of the destination must be the same.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <glib.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "core/bytes.h"
+#include "core/image.h"
 #include "internal.h"
 
-#define MAGIC 0x55424354u /* "UBCT" */
-#define VERSION 1
+/* ---- Settings ------------------------------------------------------------------- */
 
-/* Load and save are one description: `load` says which way it goes. */
-typedef struct Stream {
-    GByteArray *out;
-    const uint8_t *in;
-    size_t left;
-    bool load, bad;
-} Stream;
+/* @n integers of @size bytes from byte @at of the configuration on. */
+typedef struct Setting {
+    uint16_t at;
+    uint8_t size;
+    uint8_t n;
+    const char *why;
+} Setting;
 
-static void bytes(Stream *s, void *p, size_t n)
+#define OTHER "the source of the migration has another "
+#define ONE(member, why)                                                    \
+    { offsetof(UbcConfig, member), sizeof(((UbcConfig *)0)->member), 1,     \
+      OTHER why }
+#define MANY(member, first, why)                                            \
+    { offsetof(UbcConfig, member),                                          \
+      sizeof(((UbcConfig *)0)->member first),                               \
+      sizeof(((UbcConfig *)0)->member) /                                    \
+          sizeof(((UbcConfig *)0)->member first), OTHER why }
+
+static const Setting settings[] = {
+    ONE(ports, "number of ports"),
+    ONE(dll_time_scale, "time scale of the data link layer"),
+    ONE(err_severity, "severity of port errors"),
+
+    ONE(phy.lmsm.phy_mode, "PHY mode"),
+    ONE(phy.lmsm.max_width, "number of lanes"),
+    ONE(phy.lmsm.target_tx, "number of transmit lanes"),
+    ONE(phy.lmsm.target_rx, "number of receive lanes"),
+    ONE(phy.lmsm.asymmetric, "rule for widths that differ"),
+    ONE(phy.lmsm.rates, "set of Data Rates"),
+    ONE(phy.lmsm.target_rate, "highest Data Rate"),
+    MANY(phy.lmsm.fec_mode, [0], "FEC mode"),
+    ONE(phy.lmsm.fec_support, "set of FEC modes"),
+    ONE(phy.lmsm.fec_min, "weakest FEC mode"),
+    ONE(phy.lmsm.auto_fec, "rule for stronger FEC"),
+    ONE(phy.lmsm.measure_ber, "rule for measured FEC"),
+    MANY(phy.lmsm.crc_mode, [0], "encapsulation mode"),
+    ONE(phy.lmsm.interleave, "FEC interleaving"),
+    ONE(phy.lmsm.interleave_support, "set of FEC interleavings"),
+    ONE(phy.lmsm.precode, "set of precoded Data Rates"),
+    ONE(phy.lmsm.optical, "medium"),
+    ONE(phy.lmsm.fixed_rate, "fixed Data Rate"),
+    ONE(phy.lmsm.bypass_probe, "setting of Probe"),
+    ONE(phy.lmsm.port_nego, "setting of port negotiation"),
+    ONE(phy.lmsm.port_type, "port type"),
+    ONE(phy.lmsm.auto_speed, "rule for the first rate change"),
+    ONE(phy.lmsm.eq_mode, "equalisation mode"),
+    ONE(phy.lmsm.skip_coarse, "setting of coarse equalisation"),
+    MANY(phy.lmsm.local_preset, [0][0], "local preset"),
+    MANY(phy.lmsm.remote_preset, [0][0], "remote preset"),
+    ONE(phy.lmsm.qdlws, "setting of quick width switches"),
+    ONE(phy.lmsm.fast_lane_down, "setting of fast lane-down"),
+    ONE(phy.lmsm.time_scale, "time scale"),
+    ONE(phy.lmsm.timeout_min, "shortest timeout"),
+    ONE(phy.pcs.scrambler, "scrambler"),
+    MANY(phy.pcs.period, [0], "AMCTL period"),
+    ONE(phy.pcs.hi_fec_ber, "hi_FEC_BER mark"),
+
+    MANY(dll.init_credit, [0], "number of initial credits"),
+    ONE(dll.wish.vl_enable, "set of virtual lanes"),
+    ONE(dll.wish.retry_buf_depth, "Retry Buffer depth"),
+    ONE(dll.wish.rxbuf_vl_share, "setting of shared credits"),
+    ONE(dll.wish.flow_ctrl_size, "flow control cell"),
+    ONE(dll.wish.data_ack_grain, "ACK grain of data"),
+    ONE(dll.wish.ctrl_ack_grain, "ACK grain of control"),
+    MANY(dll.wish.ctrl_credit_grain, [0], "credit grain of control"),
+    MANY(dll.wish.data_credit_grain, [0], "credit grain of data"),
+    ONE(dll.tx_share, "use of shared credits"),
+    MANY(dll.share_quota, [0], "quota of shared credits"),
+    MANY(dll.vl_weight, [0], "weight of a virtual lane"),
+    ONE(dll.vl_strict, "set of strict virtual lanes"),
+    ONE(dll.credit_timeout, "credit timeout"),
+    ONE(dll.mode_timeout, "timeout of the mode change"),
+    ONE(dll.num_retry_threshold, "retry threshold"),
+    ONE(dll.num_phy_reinit_threshold, "reinit threshold"),
+    ONE(dll.crc_cover, "CRC coverage"),
+    ONE(dll.down_recovers, "rule for fatal states"),
+};
+
+static uint64_t setting_get(const void *at, unsigned size)
 {
-    if (!s->load) {
-        g_byte_array_append(s->out, p, n);
-    } else if (n > s->left) {
-        s->bad = true;
-        s->left = 0;
-        memset(p, 0, n);
-    } else {
-        memcpy(p, s->in, n);
-        s->in += n;
-        s->left -= n;
+    uint16_t h;
+    uint32_t w;
+    uint64_t d;
+
+    switch (size) {
+    case 1:
+        return *(const uint8_t *)at;
+    case 2:
+        memcpy(&h, at, sizeof(h));
+        return h;
+    case 4:
+        memcpy(&w, at, sizeof(w));
+        return w;
+    default:
+        memcpy(&d, at, sizeof(d));
+        return d;
     }
 }
 
-static void u32(Stream *s, uint32_t *v)
+static void settings_image(const UbcConfig *conf, CoreImage *im)
 {
-    uint8_t b[4];
+    core_image_begin(im, CORE_TAG('C', 'O', 'N', 'F'), 1);
+    for (unsigned i = 0; i < G_N_ELEMENTS(settings); i++) {
+        const Setting *s = &settings[i];
 
-    put_be32(b, *v);
-    bytes(s, b, sizeof(b));
-    *v = get_be32(b);
+        for (unsigned k = 0; k < s->n; k++) {
+            core_image_same(im, setting_get((const uint8_t *)conf + s->at +
+                                            k * s->size, s->size), s->why);
+        }
+    }
+    core_image_end(im);
 }
 
-static void u64(Stream *s, uint64_t *v)
+/* ---- A port ------------------------------------------------------------------- */
+
+static void ring_image(UbRing *r, CoreImage *im)
 {
-    uint8_t b[8];
+    core_image_int(im, &r->base);
+    core_image_int(im, &r->size);
+    core_image_flag(im, &r->enabled);
+    core_image_flag(im, &r->error);
+    core_image_flag(im, &r->armed);
+    core_image_int(im, &r->head);
+    core_image_int(im, &r->tail);
+    core_image_int(im, &r->arm);
+    if (core_image_loading(im)) {
+        const char *broken = ub_ring_check(r);
 
-    put_be64(b, *v);
-    bytes(s, b, sizeof(b));
-    *v = get_be64(b);
-}
-
-static void u16(Stream *s, uint16_t *v)
-{
-    uint32_t w = *v;
-
-    u32(s, &w);
-    *v = w;
-}
-
-static void flag(Stream *s, bool *v)
-{
-    uint32_t w = *v;
-
-    u32(s, &w);
-    *v = w;
-}
-
-static void ring(Stream *s, UbRing *r)
-{
-    u64(s, &r->base);
-    u32(s, &r->size);
-    flag(s, &r->enabled);
-    flag(s, &r->error);
-    flag(s, &r->armed);
-    u16(s, &r->head);
-    u16(s, &r->tail);
-    u16(s, &r->arm);
-    if (s->load) {
-        /* The same rules that registers obey. */
-        if (r->enabled && (r->size < 4 || r->size > 12 ||
-                           r->base % UBC_DESC_SIZE ||
-                           (uint16_t)(r->head - r->tail) > 1u << r->size)) {
-            s->bad = true;
+        if (!core_image_check(im, !broken, broken)) {
+            ub_ring_reset(r);
         }
         ub_ring_refetch(r);
     }
 }
 
-static void held(Stream *s, UbcEnd *e)
+static void packet_image(CorePacket *pkt, CoreImage *im)
 {
+    UbPktMeta *m = ub_meta(pkt);
+
+    core_image_int(im, &m->vl);
+    core_image_int(im, &m->lph_cfg);
+    core_image_int(im, &m->rt);
+    core_image_int(im, &m->error);
+    core_image_check(im, m->vl < UB_VLS && m->lph_cfg < 16 && m->rt < 4 &&
+                     m->error <= 1 && ub_lph_cfg_is_dlldp(m->lph_cfg),
+                     "a waiting packet has impossible link parameters");
+    core_image_bytes(im, core_packet_data(pkt), pkt->len);
+}
+
+static void held_image(UbcEnd *e, CoreImage *im)
+{
+    CorePacket *pkt;
     uint32_t n = 0;
 
-    for (CorePacket *k = e->held; k && !s->load; k = k->next) {
+    for (pkt = e->held; pkt; pkt = pkt->next) {
         n++;
     }
-    u32(s, &n);
-    if (!s->load) {
-        for (CorePacket *k = e->held; k; k = k->next) {
-            uint32_t head = ub_meta(k)->lph_cfg | ub_meta(k)->vl << 8 | ub_meta(k)->error << 16;
-
-            u32(s, &head);
-            u32(s, &k->len);
-            bytes(s, core_packet_data(k), k->len);
+    /* A packet is a cell at least, of those that the peer may have. */
+    core_image_count(im, &n, UINT16_MAX, "too many packets wait for a buffer");
+    if (!core_image_loading(im)) {
+        for (pkt = e->held; pkt; pkt = pkt->next) {
+            core_image_int(im, &pkt->len);
+            packet_image(pkt, im);
         }
         return;
     }
-    while (n-- && !s->bad) {
-        uint32_t head = 0, len = 0;
-        CorePacket *k;
+    while (n-- && !core_image_error(im)) {
+        uint32_t len = 0;
 
-        u32(s, &head);
-        u32(s, &len);
-        k = len <= s->left ? core_packet_alloc(e->ubc->pool, len) : NULL;
-        if (!k) {
-            s->bad = true;
+        core_image_count(im, &len, UB_PAYLOAD_MAX_NON_CRC,
+                         "a waiting packet is too long");
+        pkt = len <= core_image_left(im)
+              ? core_packet_alloc(e->ubc->pool, len) : NULL;
+        if (!core_image_check(im, pkt, "a waiting packet has no room")) {
+            core_packet_free(pkt);
             return;
         }
-        ub_meta(k)->lph_cfg = head & 0xf;
-        ub_meta(k)->vl = head >> 8 & 0xf;
-        ub_meta(k)->error = head >> 16 & 1;
-        bytes(s, core_packet_data(k), len);
-        k->next = NULL;
-        *e->held_tail = k;
-        e->held_tail = &k->next;
+        packet_image(pkt, im);
+        *e->held_tail = pkt;
+        e->held_tail = &pkt->next;
     }
 }
 
-static void port(Stream *s, UbcEnd *e)
+static void end_image(UbcEnd *e, CoreImage *im)
 {
-    uint32_t ctrl = ub_port_enabled(e->port) ? UBC_PORT_CTRL_ENABLE : 0;
-
-    u32(s, &ctrl);
-    if (s->load) {
-        ub_port_enable(e->port, e->ubc->now, ctrl & UBC_PORT_CTRL_ENABLE);
-    }
-    u32(s, &e->event);
-    u32(s, &e->event_mask);
-    u32(s, &e->status);
-    u32(s, &e->counter_hi);
+    core_image_begin(im, CORE_TAG('E', 'N', 'D', ' '), 1);
+    core_image_int(im, &e->event);
+    core_image_int(im, &e->event_mask);
+    core_image_check(im, !((e->event | e->event_mask) & ~UBC_PORT_EVENT_ALL),
+                     "a port has events that do not exist");
+    core_image_int(im, &e->status);
+    core_image_int(im, &e->counter_hi);
     for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
-        u64(s, &e->counter[i]);
+        uint64_t count = ubc_end_counter(e, i);
+
+        core_image_int(im, &count);
+        if (core_image_loading(im)) {
+            ubc_end_counter_set(e, i, count);
+        }
     }
-    ring(s, &e->tx);
-    ring(s, &e->rx);
-    held(s, e);
+    ring_image(&e->tx, im);
+    ring_image(&e->rx, im);
+    held_image(e, im);
+    ub_port_image(e->port, im);
+    core_image_end(im);
 }
 
-static void all(Stream *s, Ubc *ubc)
+/* ---- All ---------------------------------------------------------------------- */
+
+static void ubc_image(Ubc *ubc, CoreImage *im)
 {
     uint32_t *words = ub_space_state(ubc->space);
+    unsigned n = ub_space_state_words(ubc->space);
+    uint8_t guid[16];
 
-    bytes(s, ubc->conf.guid, sizeof(ubc->conf.guid));
-    u32(s, &ubc->event);
-    u32(s, &ubc->event_mask);
-    u32(s, &ubc->cfg_addr);
-    u32(s, &ubc->guest_errors);
-    u32(s, &ubc->dma_errors);
-    for (unsigned i = 0; i < ub_space_state_words(ubc->space); i++) {
-        u32(s, &words[i]);
+    memcpy(guid, ubc->conf.guid, sizeof(guid));
+    core_image_begin(im, CORE_TAG('U', 'B', 'C', ' '), 2);
+    settings_image(&ubc->conf, im);
+    core_image_bytes(im, guid, sizeof(guid));
+    if (core_image_loading(im) && !core_image_error(im)) {
+        ubc_set_guid(ubc, guid);
     }
-    for (unsigned i = 0; i < ubc->ports && !s->bad; i++) {
-        port(s, &ubc->end[i]);
+    core_image_flag(im, &ubc->reset_pending);
+    core_image_int(im, &ubc->event);
+    core_image_int(im, &ubc->event_mask);
+    core_image_check(im, !((ubc->event | ubc->event_mask) &
+                           ~(UBC_EVENT_GUEST_ERROR | UBC_EVENT_DMA_ERROR)),
+                     "the controller has events that do not exist");
+    core_image_int(im, &ubc->cfg_addr);
+    core_image_int(im, &ubc->guest_errors);
+    core_image_int(im, &ubc->dma_errors);
+    core_image_same(im, n, OTHER "configuration space");
+    for (unsigned i = 0; i < n && !core_image_error(im); i++) {
+        core_image_int(im, &words[i]);
     }
+    for (unsigned i = 0; i < ubc->ports && !core_image_error(im); i++) {
+        end_image(&ubc->end[i], im);
+    }
+    core_image_end(im);
 }
 
 uint8_t *ubc_save(Ubc *ubc, int64_t now, size_t *len)
 {
-    Stream s = { .out = g_byte_array_new() };
-    uint32_t head[] = { MAGIC, VERSION, ubc->ports };
+    CoreImage *im = core_image_save(now);
+    uint8_t *data;
 
     ubc->now = now;
-    for (unsigned i = 0; i < G_N_ELEMENTS(head); i++) {
-        u32(&s, &head[i]);
-    }
-    all(&s, ubc);
-    *len = s.out->len;
-    return g_byte_array_free(s.out, FALSE);
+    ubc_image(ubc, im);
+    data = core_image_take(im, len);
+    core_image_free(im);
+    return data;
 }
 
-const char *ubc_load(Ubc *ubc, int64_t now, const uint8_t *data,
-                        size_t len)
+const char *ubc_load(Ubc *ubc, int64_t now, const uint8_t *data, size_t len)
 {
-    Stream s = { .in = data, .left = len, .load = true };
-    uint32_t head[3] = { 0 };
+    CoreImage *im = core_image_load(data, len, now);
+    uint8_t guid[16];
+    const char *why;
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(head); i++) {
-        u32(&s, &head[i]);
-    }
-    if (head[0] != MAGIC || head[1] != VERSION) {
-        return "not the state of a UB controller of this version";
-    }
-    if (head[2] != ubc->ports) {
-        return "the state of a UB controller with another number of ports";
-    }
+    memcpy(guid, ubc->conf.guid, sizeof(guid));
     ubc_reset(ubc, now);
-    all(&s, ubc);
-    if (s.bad || s.left) {
+    ubc_image(ubc, im);
+    why = core_image_done(im);
+    core_image_free(im);
+    if (why) {
+        ubc_set_guid(ubc, guid);
         ubc_reset(ubc, now);
-        return "the state of the UB controller is damaged";
+        return why;
     }
     for (unsigned i = 0; i < ubc->ports; i++) {
-        UbcEnd *e = &ubc->end[i];
-
-        /* Train anew with the registers' values. */
-        ub_port_restart(e->port, now);
-        ubc_end_link_event(e);
+        ubc_end_link_event(&ubc->end[i]);
     }
     ubc_kick(ubc);
     return NULL;

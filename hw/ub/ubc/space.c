@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <glib.h>
+#include <string.h>
 
 #include "core/bytes.h"
 #include "internal.h"
@@ -29,6 +30,14 @@ static void written_cfg1(void *opaque, UbSlice *s, const UbSliceWrite *w)
     }
 }
 
+static void init_guid(Ubc *ubc)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        ub_slice_init(ubc->cfg0, UB_CFG0_GUID + i, ~0u,
+                      get_be32(ubc->conf.guid + 12 - 4 * i));
+    }
+}
+
 UbSpace *ubc_space_new(Ubc *ubc)
 {
     static const UbSliceOps cfg0_ops = { written_cfg0, NULL };
@@ -41,9 +50,16 @@ UbSpace *ubc_space_new(Ubc *ubc)
                   1u << 16 | ubc->ports);
     /* Entity Available, MTU 8192 bytes (code 2). */
     ub_slice_init(s, UB_CFG0_SUPPORTED_FEATURE, 0xf, 1 | 2 << 1);
-    for (unsigned i = 0; i < 4; i++) {
-        ub_slice_init(s, UB_CFG0_GUID + i, ~0u,
-                      get_be32(ubc->conf.guid + 12 - 4 * i));
-    }
+    ubc->cfg0 = s;
+    init_guid(ubc);
     return space;
+}
+
+void ubc_set_guid(Ubc *ubc, const uint8_t guid[16])
+{
+    memcpy(ubc->conf.guid, guid, sizeof(ubc->conf.guid));
+    init_guid(ubc);
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        ub_port_set_guid(ubc->end[i].port, guid);
+    }
 }

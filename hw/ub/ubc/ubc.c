@@ -210,9 +210,12 @@ static void end_reset(UbcEnd *e)
 {
     e->event = e->event_mask = 0;
     e->status = e->counter_hi = 0;
-    memset(e->counter, 0, sizeof(e->counter));
     ubc_raw_reset(e);
     ub_port_reset(e->port, e->ubc->now);
+    /* The loss of the link is part of what is forgotten. */
+    for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
+        ubc_end_counter_set(e, i, 0);
+    }
 }
 
 void ubc_reset(Ubc *ubc, int64_t now)

@@ -55,6 +55,11 @@ void ub_wire_free(UbWire *link)
     }
 }
 
+void ub_wire_set_guid(UbWire *link, const uint8_t guid[16])
+{
+    memcpy(link->self.guid, guid, sizeof(link->self.guid));
+}
+
 /* ---------------------------------------------------------------- sending */
 
 /* The connection is of no use any more: deaf and mute until the next one. */

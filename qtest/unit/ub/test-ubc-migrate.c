@@ -1,0 +1,339 @@
+/*
+ * Migration of a UB controller: what goes along, what must be the same at both
+ * ends, and what a damaged image cannot do.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "ubc-pair.h"
+
+/* The state of `s` in another controller, in its place. */
+static const char *moved(Side *s, const UbcConfig *conf)
+{
+    UbcConfig c = *conf;
+    const char *why = NULL, *refused;
+    uint8_t *image;
+    size_t len;
+    Ubc *ubc;
+
+    image = ubc_save(s->ubc, now, &len);
+    c.guid[15] = 9;
+    c.session = 0x9999;
+    ubc = ubc_new(&c, &ops, s, &why);
+    g_assert_cmpstr(why, ==, NULL);
+    refused = ubc_load(ubc, now, image, len);
+    if (refused) {
+        ubc_free(ubc);
+    } else {
+        ubc_free(s->ubc);
+        s->ubc = ubc;
+        ubc_bus_master(ubc, true);
+        kick(s);
+    }
+    g_free(image);
+    return refused;
+}
+
+static uint64_t counter(Side *s, unsigned n)
+{
+    uint64_t low = rd(s, UBC_PORT(0) + UBC_COUNTER(n));
+
+    return low | (uint64_t)rd(s, UBC_PORT(0) + UBC_COUNTER(n) + 4) << 32;
+}
+
+/* All of them, also those that are counted in the layers; a reset clears them. */
+static void test_counters(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    const UbLaneFault noise = { .ber = 1e-5 };
+    uint64_t before[UBC_CNT_NUM];
+    UbcConfig conf;
+    unsigned some = 0;
+
+    ubc_config_init(&conf);
+    pair(a, b, &conf);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    ub_inject_lane(ubc_inject(a->ubc, 0), 3, &noise);
+    goal = 500;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    cut(a, b);
+    g_assert_true(run_until(a, b, both_down, 60 * SECOND));
+    for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
+        before[i] = counter(b, i);
+        some += before[i] > 0;
+    }
+    g_assert_cmpuint(some, >=, 10);
+    g_assert_cmpuint(before[UBC_CNT_RX_FLITS], >, 0);
+    g_assert_cmpuint(before[UBC_CNT_FEC_CORRECTED], >, 0);
+    for (unsigned n = 0; n < 2; n++) {
+        g_assert_cmpstr(moved(b, &conf), ==, NULL);
+        for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
+            g_assert_cmpuint(counter(b, i), ==, before[i]);
+        }
+    }
+    /* They go on from there. */
+    connect(a, b);
+    goal = 600;
+    a->sent = b->received;
+    b->sent = a->received;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    g_assert_cmpuint(counter(b, UBC_CNT_RX_PACKETS), ==,
+                     before[UBC_CNT_RX_PACKETS] + 100);
+    g_assert_cmpuint(counter(b, UBC_CNT_RX_FLITS), >,
+                     before[UBC_CNT_RX_FLITS]);
+    wr(b, UBC_CTRL, UBC_CTRL_RESET);
+    for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
+        g_assert_cmpuint(counter(b, i), ==, 0);
+    }
+    unpair(a, b);
+}
+
+/* HELLO, Param_Exchg and registers say one GUID, also after a reset. */
+static void test_guid(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf;
+    UbcPortInfo info;
+
+    ubc_config_init(&conf);
+    pair(a, b, &conf);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    cut(a, b);
+    g_assert_cmpstr(moved(b, &conf), ==, NULL);
+    g_assert_cmphex(cfg(b, UB_CFG0_GUID), ==, 2);
+    connect(a, b);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    run_until(a, b, never, SECOND / 10);
+    g_assert_true(ubc_port_info(a->ubc, 0, &info));
+    g_assert_cmpuint(info.peer->guid[15], ==, 2);
+    g_assert_true(info.status.neighbor_valid);
+    g_assert_cmpuint(info.status.neighbor_guid[15], ==, 2);
+    wr(b, UBC_CTRL, UBC_CTRL_RESET);
+    g_assert_cmphex(cfg(b, UB_CFG0_GUID), ==, 2);
+    unpair(a, b);
+}
+
+/* A reset that was asked for and not done yet. */
+static void test_reset_pending(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    pair(a, b, &conf);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    wr(b, UBC_CFG_WINDOW + 4 * (UB_CFG0_BASE + UB_CFG0_DEV_RST), 1);
+    g_assert_cmphex(rd(b, UBC_PORT(0) + UBC_PORT_CTRL), ==,
+                    UBC_PORT_CTRL_ENABLE);
+    g_assert_cmpstr(moved(b, &conf), ==, NULL);
+    g_assert_cmphex(rd(b, UBC_PORT(0) + UBC_PORT_CTRL), ==,
+                    UBC_PORT_CTRL_ENABLE);
+    ubc_run(b->ubc, now);
+    g_assert_cmphex(rd(b, UBC_PORT(0) + UBC_PORT_CTRL), ==, 0);
+    g_assert_cmphex(rd(b, UBC_PORT(0) + UBC_PORT_EVENT_MASK), ==, 0);
+    unpair(a, b);
+}
+
+static bool at_full_rate(Side *a, Side *b)
+{
+    UbcPortInfo x;
+
+    ubc_port_info(a->ubc, 0, &x);
+    return both_up(a, b) && x.rate == 8;
+}
+
+/* A Retrain Link that waits for Link_Active. */
+static void test_retrain(void)
+{
+    const uint32_t ctl = UB_CFG_PORT_CAP(0, UB_CAP_LINK) + UB_LINK_PHY_CTL_1;
+    uint64_t retrains[2];
+
+    for (unsigned asked = 0; asked < 2; asked++) {
+        Side *a = &two[0], *b = &two[1];
+        UbcConfig conf;
+
+        ubc_config_init(&conf);
+        pair(a, b, &conf);
+        g_assert_true(run_until(a, b, at_full_rate, 60 * SECOND));
+        cut(a, b);
+        g_assert_true(run_until(a, b, both_down, 60 * SECOND));
+        if (asked) {
+            wr(b, UBC_CFG_WINDOW + 4 * ctl, cfg(b, ctl) |
+               UB_LINK_PHY_CTL_1__RETRAIN_LINK);
+        }
+        g_assert_cmpstr(moved(b, &conf), ==, NULL);
+        connect(a, b);
+        g_assert_true(run_until(a, b, at_full_rate, 60 * SECOND));
+        run_until(a, b, never, SECOND);
+        retrains[asked] = counter(a, UBC_CNT_RETRAINS);
+        unpair(a, b);
+    }
+    g_assert_cmpuint(retrains[1], >, retrains[0]);
+}
+
+/* A setting that differs is named. */
+static void test_settings(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    pair(a, b, &conf);
+#define DIFFERS(change, what) do {                                          \
+        UbcConfig c = conf;                                                 \
+        const char *why;                                                    \
+                                                                            \
+        change;                                                             \
+        why = moved(b, &c);                                                 \
+        g_assert_nonnull(why);                                              \
+        g_assert_nonnull(strstr(why, what));                                \
+    } while (0)
+    DIFFERS(c.ports = 2, "number of ports");
+    DIFFERS(c.phy.lmsm.max_width = c.phy.lmsm.target_tx =
+            c.phy.lmsm.target_rx = 4, "number of lanes");
+    DIFFERS(c.phy.lmsm.target_tx = 4, "transmit lanes");
+    DIFFERS(c.phy.lmsm.rates = 0x15; c.phy.lmsm.target_rate = 4, "Data Rates");
+    DIFFERS(c.phy.lmsm.target_rate = 4, "highest Data Rate");
+    DIFFERS(memset(c.phy.lmsm.fec_mode, 0, sizeof(c.phy.lmsm.fec_mode)),
+            "FEC mode");
+    DIFFERS(c.phy.lmsm.fec_mode[8] = 1, "FEC mode");
+    DIFFERS(c.phy.lmsm.interleave = 0xffff, "interleaving");
+    DIFFERS(c.phy.lmsm.phy_mode = UB_PHY_MODE_1; c.phy.lmsm.rates = 1;
+            c.phy.lmsm.target_rate = 0, "PHY mode");
+    DIFFERS(c.phy.lmsm.time_scale = 2, "time scale");
+    DIFFERS(c.phy.lmsm.timeout_min = 1, "timeout");
+    DIFFERS(c.phy.lmsm.eq_mode = 2, "equalisation");
+    DIFFERS(c.phy.lmsm.bypass_probe = true, "Probe");
+    DIFFERS(c.phy.pcs.scrambler = 2, "scrambler");
+    DIFFERS(c.dll_time_scale = 7, "data link layer");
+    DIFFERS(c.dll.init_credit[5] = 100, "initial credits");
+    DIFFERS(c.dll.vl_strict = 1, "strict");
+    DIFFERS(c.err_severity ^= 1, "severity");
+#undef DIFFERS
+    g_assert_cmpstr(moved(b, &conf), ==, NULL);
+    unpair(a, b);
+}
+
+static void check_sane(Side *s)
+{
+    const uint32_t rings[] = { UBC_RING_TX, UBC_RING_RX };
+
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t r = UBC_PORT(0) + rings[i];
+        uint16_t left = rd(s, r + UBC_RING_HEAD) - rd(s, r + UBC_RING_TAIL);
+        uint32_t size = rd(s, r + UBC_RING_SIZE);
+
+        if (rd(s, r + UBC_RING_CTRL) & UBC_RING_ENABLE) {
+            g_assert_cmpuint(size, >=, 4);
+            g_assert_cmpuint(size, <=, 12);
+            g_assert_cmpuint(left, <=, 1u << size);
+        }
+    }
+    g_assert_cmphex(rd(s, UBC_PORT(0) + UBC_PORT_EVENT) & ~UBC_PORT_EVENT_ALL,
+                    ==, 0);
+    g_assert_cmphex(rd(s, UBC_PORT(0) + UBC_PORT_CTRL) &
+                    ~UBC_PORT_CTRL_ENABLE, ==, 0);
+    g_assert_cmpuint(rd(s, UBC_PORTS), ==, 1);
+}
+
+static size_t damage(uint8_t *image, size_t len)
+{
+    static const uint32_t odd[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff,
+                                    0xffff, 0x10000, 0x100 };
+    unsigned n = g_test_rand_int_range(1, 5);
+    size_t at = 0;
+
+    while (n--) {
+        /* Settings; registers and rings; packets; the end. */
+        switch (g_test_rand_int_range(0, 4)) {
+        case 0:
+            at = g_test_rand_int_range(0, 1000);
+            break;
+        case 1:
+            at = g_test_rand_int_range(0, 16384);
+            break;
+        case 2:
+            at = g_test_rand_int_range(0, len - 4);
+            break;
+        default:
+            at = len - 100 + g_test_rand_int_range(0, 96);
+        }
+        if (g_test_rand_int_range(0, 2)) {
+            image[at] = g_test_rand_int();
+        } else {
+            put_be32(image + at, odd[g_test_rand_int_range(0, 8)]);
+        }
+    }
+    return g_test_rand_int_range(0, 20) ? len : at;
+}
+
+/* Images of a busy controller, damaged in every way: refused, or harmless. */
+static void test_damaged(void)
+{
+    const unsigned tries = g_test_slow() ? 100000 : 10000;
+    Side *a = &two[0], *b = &two[1];
+    unsigned refused = 0;
+    UbcConfig conf;
+    const char *why;
+    uint8_t *image;
+    size_t len;
+    Ubc *victim;
+
+    ubc_config_init(&conf);
+    pair(a, b, &conf);
+    goal = 200;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    /* Packets that wait at b, and some in a's ring that cannot go. */
+    send(a, 300 - 200, 3);
+    goal = 300;
+    wr(b, UBC_PORT(0) + UBC_RING_RX + UBC_RING_CTRL, 0);
+    run_until(a, b, never, SECOND / 100);
+    wr(b, UBC_PORT(0) + UBC_RING_RX + UBC_RING_CTRL, UBC_RING_ENABLE);
+    run_until(a, b, never, SECOND / 100);
+    image = ubc_save(b->ubc, now, &len);
+    g_test_message("image of %zu bytes", len);
+    g_assert_cmpuint(len, >, 20000); /* packets are in it */
+    victim = ubc_new(&conf, &ops, b, &why);
+    g_assert_nonnull(victim);
+    for (size_t n = 0; n < len; n += 1 + n / 8) {
+        g_assert_nonnull(ubc_load(victim, now, image, n));
+    }
+    for (unsigned i = 0; i < tries; i++) {
+        g_autofree uint8_t *bad = g_memdup2(image, len);
+        size_t n = damage(bad, len);
+        Ubc *old = b->ubc;
+
+        if (ubc_load(victim, now, bad, n)) {
+            refused++;
+            continue;
+        }
+        b->ubc = victim;
+        check_sane(b);
+        ubc_bus_master(victim, true);
+        for (unsigned turn = 0; turn < 3; turn++) {
+            ubc_run(victim, now + turn * 1000);
+        }
+        check_sane(b);
+        ubc_bus_master(victim, false);
+        b->ubc = old;
+    }
+    g_test_message("%u of %u refused", refused, tries);
+    g_assert_cmpuint(refused, >, tries / 20);
+    g_assert_cmpuint(refused, <, tries);
+    /* And it still takes a good one. */
+    g_assert_cmpstr(ubc_load(victim, now, image, len), ==, NULL);
+    ubc_free(victim);
+    g_free(image);
+    unpair(a, b);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/ubc/migrate/counters", test_counters);
+    g_test_add_func("/ub/ubc/migrate/guid", test_guid);
+    g_test_add_func("/ub/ubc/migrate/reset-pending", test_reset_pending);
+    g_test_add_func("/ub/ubc/migrate/retrain", test_retrain);
+    g_test_add_func("/ub/ubc/migrate/settings", test_settings);
+    g_test_add_func("/ub/ubc/migrate/damaged", test_damaged);
+    return g_test_run();
+}
