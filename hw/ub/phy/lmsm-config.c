@@ -257,8 +257,8 @@ static void send_null_enter(UbLmsm *l)
     l->changed_speed_retrain = false;
     l->change_speed = false;
     /* What was lost in training was found again, or it could not be left. */
-    l->got_loss = 0;
-    l->got_framing = false;
+    l->got.loss = 0;
+    l->got.framing = false;
     lmsm_tx_sdf(l);
     l->nulls_sent = 0;
     if (!l->link_up) {
@@ -271,13 +271,13 @@ static bool send_null_step(UbLmsm *l)
 {
     unsigned n = 0;
 
-    if (l->want_width) {
+    if (l->want.width) {
         return lmsm_go(l, UB_T_SN_UPPER);
     }
     if (!l->sdf && lmsm_any_run(l, UB_LTB_DLTB, 2)) {
         return lmsm_go(l, UB_T_SN_DLTB);
     }
-    if (l->got_loss || l->got_framing || (l->sdf && l->sdf != l->rx_n)) {
+    if (l->got.loss || l->got.framing || (l->sdf && l->sdf != l->rx_n)) {
         l->retrain_num += l->retrain_num < 0xff;
         return lmsm_go(l, UB_T_SN_LOST);
     }
@@ -325,9 +325,9 @@ static void link_active_enter(UbLmsm *l)
     l->retrain_num = 0;
     l->reconf = false;
     lmsm_agree(l);
-    l->got_loss = l->lane_bad = 0;
+    l->got.loss = l->lane_bad = 0;
     l->asked_remote = l->remote_tx = 0;
-    l->got_ei = l->got_framing = l->got_retry = false;
+    l->got.ei = l->got.framing = l->got.retry = false;
     if (l->fix_data_rate_mode || l->rate >= best) {
         l->link_ready = true;
     }
@@ -351,18 +351,18 @@ static bool wants_speed(UbLmsm *l)
     best = lmsm_best_rate(l);
     /* A peer whose own target is lower would refuse again, for ever. */
     if (best == l->rate || (l->refused >> best & 1)) {
-        l->want_speed = false;
+        l->want.speed = false;
         return false;
     }
-    return l->want_speed || (l->primary && l->cfg.auto_speed && best > l->rate);
+    return l->want.speed || (l->primary && l->cfg.auto_speed && best > l->rate);
 }
 
 static bool link_active_step(UbLmsm *l)
 {
-    if (l->got_edf) {
+    if (l->got.edf) {
         return lmsm_go(l, UB_T_LA_EDF);
     }
-    if (l->want_width) {
+    if (l->want.width) {
         l->reconf = true;
         return lmsm_go(l, UB_T_LA_WIDTH);
     }
@@ -370,19 +370,19 @@ static bool link_active_step(UbLmsm *l)
         l->change_speed = true;
         return lmsm_go(l, UB_T_LA_SPEED);
     }
-    if (l->want_retrain) {
+    if (l->want.retrain) {
         return lmsm_go(l, UB_T_LA_RETRAIN);
     }
-    if (l->got_ei) {
+    if (l->got.ei) {
         return lmsm_go(l, UB_T_LA_EI);
     }
     if (lmsm_lanes_lost(l)) {
         return lmsm_go(l, UB_T_LA_AMCTL);
     }
-    if (l->got_framing) {
+    if (l->got.framing) {
         return lmsm_go(l, UB_T_LA_FRAMING);
     }
-    if (l->got_retry) {
+    if (l->got.retry) {
         return lmsm_go(l, UB_T_LA_RETRY);
     }
     return false;

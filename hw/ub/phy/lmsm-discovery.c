@@ -69,10 +69,10 @@ static void idle_enter(UbLmsm *l)
     l->nego = false;
     l->random = l->peer_random = l->equal_random = 0;
     l->link_id = UB_LINK_ID_NULL;
-    l->want_retrain = l->want_width = l->want_speed = false;
-    l->got_edf = l->got_framing = l->got_retry = l->got_ei = false;
-    l->got_loss = 0;
-    l->reconf = l->from_eq = l->request_eq = l->want_eq = false;
+    l->want.retrain = l->want.width = l->want.speed = false;
+    l->got.edf = l->got.framing = l->got.retry = l->got.ei = false;
+    l->got.loss = 0;
+    l->reconf = l->from_eq = l->request_eq = l->want.eq = false;
     l->sdf = 0;
     lmsm_set_rate(l, l->fix_data_rate_mode ? l->cfg.target_rate : 0);
     if (l->start) {
@@ -386,7 +386,7 @@ void lmsm_discovery_enter(UbLmsm *l)
     l->bad_rates = 0;           /* what failed may have been the lanes */
     l->refused = 0;
     l->reversed = false;
-    l->reconf = l->want_width = false;
+    l->reconf = l->want.width = false;
     l->sdf = 0;
     l->null_ok = false;
     l->nulls = 0;

@@ -200,7 +200,7 @@ static void coarse_enter(UbLmsm *l)
                                        UB_EQS_ACTIVE_OK);
     if (l->from == UB_LMSM_RETR_ACTIVE) {
         l->eq_complete = 0;
-        l->want_eq = false;
+        l->want.eq = false;
     }
     l->start_eq_init = false;
     /* The primary's time to move on is longer (§3.4.3.10). */

@@ -187,7 +187,7 @@ static bool wants_eq(const UbLmsm *l)
 {
     return l->change_speed && l->next_rate > l->rate &&
            l->eq_mode != UB_EQ_SKIP && !l->bypass_equalization &&
-           (!(l->eq_complete >> l->next_rate & 1) || l->want_eq);
+           (!(l->eq_complete >> l->next_rate & 1) || l->want.eq);
 }
 
 /* Software wants an equalisation that has been done before. */
@@ -283,7 +283,7 @@ static bool choice_answered(UbLmsm *l)
 
 static void retr_active_enter(UbLmsm *l)
 {
-    bool lost = l->got_loss || l->got_ei || l->got_framing;
+    bool lost = l->got.loss || l->got.ei || l->got.framing;
 
     if (l->from == UB_LMSM_LINK_ACTIVE || l->from == UB_LMSM_SEND_NULLBLOCK) {
         l->entry_rate = l->rate;
@@ -298,7 +298,7 @@ static void retr_active_enter(UbLmsm *l)
      * Data is taken until the peer's EDF; a receiver that lost its lanes, or
      * waits for an EDF in vain, looks for training blocks anew.
      */
-    l->rate_at = l->now + lmsm_ns(l, MS(6));
+    l->relock_at = l->now + lmsm_ns(l, MS(6));
     if (lost) {
         l->ops->rx_relock(l->opaque);
     }
@@ -306,9 +306,9 @@ static void retr_active_enter(UbLmsm *l)
     if (l->from != UB_LMSM_LINK_ACTIVE || l->start_eq_init) {
         l->change_speed = false;
     }
-    l->got_edf = l->want_retrain = l->got_framing = l->got_retry = false;
-    l->got_loss = 0;
-    l->got_ei = l->null_ok = l->fec_reject = l->il_reject = false;
+    l->got.edf = l->want.retrain = l->got.framing = l->got.retry = false;
+    l->got.loss = 0;
+    l->got.ei = l->null_ok = l->fec_reject = l->il_reject = false;
     l->sdf = 0;
     l->nulls = 0;
     if (l->link_ready) {
@@ -391,11 +391,11 @@ static bool retr_active_timeout(UbLmsm *l)
             go_change_speed(l, UB_T_RA_TIMEOUT_BACK, LMSM_SPEED_BACK);
             return true;
         }
-        if (l->seen_blocks && !l->changed_speed_retrain &&
+        if (l->saw.blocks && !l->changed_speed_retrain &&
             !any_change_speed(l, 1)) {
             return lmsm_go(l, UB_T_RA_TIMEOUT_DISC);
         }
-    } else if (l->seen_blocks) {
+    } else if (l->saw.blocks) {
         return lmsm_go(l, UB_T_RA_TIMEOUT_FIXED);
     }
     return lmsm_go(l, UB_T_RA_TIMEOUT_IDLE);
@@ -410,8 +410,8 @@ static bool retr_active_step(UbLmsm *l)
     if (lmsm_any_run(l, UB_LTB_DLTB, 2)) {
         return lmsm_go(l, UB_T_RA_DLTB);
     }
-    if (l->now >= l->rate_at && !lmsm_all_run(l, UB_LTB_RLTB, 1)) {
-        l->rate_at = l->now + lmsm_ns(l, MS(6));
+    if (l->now >= l->relock_at && !lmsm_all_run(l, UB_LTB_RLTB, 1)) {
+        l->relock_at = l->now + lmsm_ns(l, MS(6));
         l->ops->rx_relock(l->opaque);
     }
     if (l->ber_status == UB_BER_MEASURING) {
@@ -448,7 +448,7 @@ const LmsmState lmsm_retr_active = {
 static void retr_confirm_enter(UbLmsm *l)
 {
     l->start_eq_init = false;
-    l->seen_c1 = l->seen_c3 = l->speed_ok = false;
+    l->saw.c1 = l->saw.c3 = l->saw.speed8 = false;
     l->next_rate = (uint8_t)next_rate(l);
     l->c3 = wants_eq(l);
     l->request_eq = l->from_eq && lmsm_eq_mismatch(l);
@@ -473,17 +473,17 @@ static void retr_confirm_block(UbLmsm *l, UbLmsmLane *lane)
         return;
     }
     l->peer_adv = (uint16_t)ub_ltb_rates(ltb);
-    l->seen_c1 |= ltb[0] == UB_LTB_RETR_CONFIRM;
-    l->seen_c3 |= ltb[0] == UB_LTB_RETR_EQ_INIT;
+    l->saw.c1 |= ltb[0] == UB_LTB_RETR_CONFIRM;
+    l->saw.c3 |= ltb[0] == UB_LTB_RETR_EQ_INIT;
     speed = ub_ltb_change_speed(ltb) && !l->fix_data_rate_mode;
     if (speed && lane->run >= 8 && !l->change_speed) {
         want_change(l);
         l->c3 = wants_eq(l);
     }
     if (speed && ltb[0] != UB_LTB_RETR_ACTIVE) {
-        l->peer_speed = true;
+        l->saw.speed = true;
         if (lane->run >= 8) {
-            l->speed_ok = true;
+            l->saw.speed8 = true;
             if (ltb[0] == UB_LTB_RETR_EQ_INIT) {
                 lmsm_eq_take_c3(l);
             }
@@ -526,10 +526,10 @@ static bool peer_idle(UbLmsm *l)
 static bool retr_confirm_timeout(UbLmsm *l)
 {
     if (l->fix_data_rate_mode) {
-        if (l->seen_blocks) {
+        if (l->saw.blocks) {
             return lmsm_go(l, UB_T_RC_TIMEOUT_FIXED);
         }
-    } else if (l->seen_blocks && l->rate == 0 && !l->changed_speed_retrain &&
+    } else if (l->saw.blocks && l->rate == 0 && !l->changed_speed_retrain &&
                !any_change_speed(l, 1)) {
         return lmsm_go(l, UB_T_RC_TIMEOUT_DISC);
     }
@@ -547,24 +547,24 @@ static bool retr_confirm_step(UbLmsm *l)
     if (lmsm_any_run(l, UB_LTB_DLTB, 8)) {
         return lmsm_go(l, UB_T_RC_DLTB);
     }
-    if (l->speed_ok && l->sent_speed >= 128 &&
+    if (l->saw.speed8 && l->sent_speed >= 128 &&
         (l->rate > 0 || (l->adv > 1 && l->peer_adv > 1))) {
         l->next_rate = (uint8_t)next_rate(l);
         l->refused = (uint16_t)(lmsm_target_rates(l) &
                                 ~RATES_UP_TO(l->next_rate));
-        l->start_eq_init = l->c3 || l->seen_c3;
+        l->start_eq_init = l->c3 || l->saw.c3;
         go_change_speed(l, UB_T_RC_SPEED, LMSM_SPEED_NORMAL);
         return true;
     }
     if (lmsm_all_ok(l, l->rx_n) && lmsm_sent(l)) {
         return lmsm_go(l, UB_T_RC_DATA);
     }
-    if (!l->speed_ok && !l->fix_data_rate_mode && peer_idle(l)) {
-        if (l->rate_changed && !l->seen_c1) {
+    if (!l->saw.speed8 && !l->fix_data_rate_mode && peer_idle(l)) {
+        if (l->rate_changed && !l->saw.c1) {
             go_change_speed(l, UB_T_RC_EI_BACK, LMSM_SPEED_BACK);
             return true;
         }
-        if (!l->rate_changed && !l->seen_c1 && !l->seen_c3) {
+        if (!l->rate_changed && !l->saw.c1 && !l->saw.c3) {
             go_change_speed(l, UB_T_RC_EI_DR0, LMSM_SPEED_DR0);
             return true;
         }
@@ -607,7 +607,7 @@ static void change_speed_enter(UbLmsm *l)
         l->lane[i].was_idle = l->lane[i].idle;
     }
     l->rate_pending = true;
-    l->rate_at = l->now + lmsm_ns(l, normal ? l->cfg.speed_hold
+    l->hold_at = l->now + lmsm_ns(l, normal ? l->cfg.speed_hold
                                             : l->cfg.speed_hold_fail);
 }
 
@@ -630,7 +630,7 @@ static bool change_speed_step(UbLmsm *l)
         l->rate_pending = false;
         l->ops->rx_enable(l->opaque, mask, l->next_rate);
     }
-    if (idle && l->now >= l->rate_at) {
+    if (idle && l->now >= l->hold_at) {
         lmsm_set_rate(l, l->next_rate);
         l->changed_speed_retrain = l->speed_reason == LMSM_SPEED_NORMAL;
         l->rate_changed = l->changed_speed_retrain;
@@ -638,7 +638,7 @@ static bool change_speed_step(UbLmsm *l)
         lmsm_eq_start_rate(l);
         return lmsm_go(l, UB_T_CS_DONE);
     }
-    l->settle_at = idle ? l->rate_at : INT64_MAX;
+    l->settle_at = idle ? l->hold_at : INT64_MAX;
     if (lmsm_timed_out(l)) {
         return lmsm_go(l, UB_T_CS_TIMEOUT);
     }

@@ -335,7 +335,7 @@ void ub_lmsm_rx_remote_width(UbLmsm *l, int64_t now, unsigned width)
 
 bool lmsm_lanes_lost(UbLmsm *l)
 {
-    unsigned bad = l->lane_bad | l->got_loss, w;
+    unsigned bad = l->lane_bad | l->got.loss, w;
     bool straight = true;
 
     if (!bad) {
@@ -351,7 +351,7 @@ bool lmsm_lanes_lost(UbLmsm *l)
         return true;
     }
     if (w == l->rx_n) {
-        l->lane_bad = l->got_loss = 0;      /* lanes we no longer use */
+        l->lane_bad = l->got.loss = 0;      /* lanes we no longer use */
         return false;
     }
     if (l->asked_remote != w) {

@@ -297,7 +297,7 @@ static bool send_blocks(UbLmsm *l)
     if (l->heard && l->sent < need && l->quota < need - l->sent) {
         l->quota = need - l->sent;
     }
-    if (l->peer_speed && l->change_speed && l->sent_speed < need &&
+    if (l->saw.speed && l->change_speed && l->sent_speed < need &&
         l->quota < need - l->sent_speed) {
         l->quota = need - l->sent_speed;
     }
@@ -314,7 +314,7 @@ static bool send_blocks(UbLmsm *l)
     if (l->heard) {
         l->sent += l->quota;
     }
-    if (l->peer_speed && l->change_speed) {
+    if (l->saw.speed && l->change_speed) {
         l->sent_speed += l->quota;
     }
     l->quota = 0;
@@ -395,7 +395,7 @@ void ub_lmsm_rx_ltb(UbLmsm *l, int64_t now, unsigned lane,
         rx->run = 1;
     }
     rx->idle = false;
-    l->seen_blocks |= ours && rx->run >= 2;
+    l->saw.blocks |= ours && rx->run >= 2;
     evaluate(l, rx);
     lmsm_width_ltb(l);
 }
@@ -416,7 +416,7 @@ void ub_lmsm_rx_idle(UbLmsm *l, int64_t now, unsigned mask)
                 if (l->cfg.fast_lane_down && l->rx_phys[0] != i) {
                     l->lane_bad |= (uint8_t)(1u << i);
                 } else {
-                    l->got_ei = true;
+                    l->got.ei = true;
                 }
             }
         }
@@ -435,7 +435,7 @@ void ub_lmsm_rx_eei(UbLmsm *l, int64_t now, unsigned lane)
 void ub_lmsm_rx_edf(UbLmsm *l, int64_t now)
 {
     l->now = now;
-    l->got_edf = true;
+    l->got.edf = true;
     l->sdf = 0;
     /* Null Blocks of the stream that ends here do not answer for the next. */
     l->nulls = 0;
@@ -448,7 +448,7 @@ void ub_lmsm_rx_sdf(UbLmsm *l, int64_t now, unsigned width)
     l->nulls = 0;
     l->null_ok = false;
     l->sdf = (uint8_t)width;
-    l->got_edf = false;
+    l->got.edf = false;
     for (unsigned i = 0; i < UB_LMSM_LANES; i++) {
         l->lane[i].run = 0;         /* met conditions stay met */
     }
@@ -474,7 +474,7 @@ void ub_lmsm_rx_unlock(UbLmsm *l, int64_t now, unsigned lane)
     }
     l->lane[lane].run = 0;
     if (lmsm_configured(l, &l->lane[lane])) {
-        l->got_loss |= (uint8_t)(1u << lane);
+        l->got.loss |= (uint8_t)(1u << lane);
     }
 }
 
@@ -485,14 +485,14 @@ void ub_lmsm_rx_hi_ber(UbLmsm *l, int64_t now)
     if (l->cfg.auto_fec && l->state == UB_LMSM_LINK_ACTIVE &&
         l->fec == UB_LTB_FEC_T2) {
         l->fec_floor = UB_LTB_FEC_T4;
-        l->want_retrain = true;
+        l->want.retrain = true;
     }
 }
 
 void ub_lmsm_rx_framing(UbLmsm *l, int64_t now)
 {
     l->now = now;
-    l->got_framing = true;
+    l->got.framing = true;
 }
 
 void ub_lmsm_presence(UbLmsm *l, int64_t now, unsigned mask)
@@ -526,8 +526,8 @@ bool lmsm_go(UbLmsm *l, UbLmsmTransitionId id)
     l->quota = first_blocks(l);
     l->refresh_at = l->now;
     l->settle_at = INT64_MAX;
-    l->seen_blocks = false;
-    l->peer_speed = false;
+    l->saw.blocks = false;
+    l->saw.speed = false;
     for (unsigned i = 0; i < UB_LMSM_LANES; i++) {
         l->lane[i].ok = false;
     }
@@ -672,7 +672,6 @@ void ub_lmsm_init(UbLmsm *l, const UbLmsmConfig *cfg, const UbEqModel *eq,
         l->lane[i].lid = UB_LANE_ID_NULL;
     }
     lmsm_idle.enter(l);
-    l->settle_at = INT64_MAX;
 }
 
 void ub_lmsm_reset(UbLmsm *l, int64_t now)
@@ -700,24 +699,24 @@ void ub_lmsm_disable(UbLmsm *l, int64_t now, bool disable)
 /* Writing Retrain Link while in Retrain or Config changes nothing. */
 void ub_lmsm_request_retrain(UbLmsm *l)
 {
-    l->want_retrain = l->state == UB_LMSM_LINK_ACTIVE;
+    l->want.retrain = l->state == UB_LMSM_LINK_ACTIVE;
 }
 
 void ub_lmsm_request_width(UbLmsm *l)
 {
-    l->want_width = l->state == UB_LMSM_LINK_ACTIVE ||
+    l->want.width = l->state == UB_LMSM_LINK_ACTIVE ||
                     l->state == UB_LMSM_SEND_NULLBLOCK;
 }
 
 void ub_lmsm_request_speed(UbLmsm *l)
 {
     l->bad_rates = l->refused = 0;
-    l->want_speed = true;
+    l->want.speed = true;
 }
 
 void ub_lmsm_request_eq(UbLmsm *l)
 {
-    l->want_eq = true;
+    l->want.eq = true;
 }
 
 /* Retrain Link does what the targets ask for (§3.4.3.8). */
@@ -741,5 +740,5 @@ bool ub_lmsm_request_target(UbLmsm *l)
 
 void ub_lmsm_request_retry(UbLmsm *l)
 {
-    l->got_retry = l->state == UB_LMSM_LINK_ACTIVE;
+    l->got.retry = l->state == UB_LMSM_LINK_ACTIVE;
 }

@@ -351,10 +351,20 @@ typedef struct UbLmsm {
     bool heard, dirty;
     uint32_t sent, quota;       /* LTBs since first receipt; LTBs to send */
     uint32_t sent_speed;        /* of them with Change_Speed = 1, in Confirm */
-    int64_t refresh_at, settle_at, rate_at;
-    bool reversed, seen_blocks, seen_c1, seen_c3, peer_speed;
-    bool rate_changed, speed_ok, c3, request_eq, from_eq;
-    bool null_ok, il_reject, fec_reject, rate_pending;
+    int64_t refresh_at;         /* the next unasked frame */
+    int64_t settle_at;          /* the state's own wait, INT64_MAX none */
+    int64_t relock_at;          /* Retrain.Active hunts anew */
+    int64_t hold_at;            /* Change_Speed has been idle long enough */
+    /* What the peer was seen to send in this state. */
+    struct {
+        bool blocks;            /* two in a row */
+        bool c1, c3;            /* Retrain.Confirm, EQ_Initial */
+        bool speed, speed8;     /* Change_Speed = 1: once, eight in a row */
+    } saw;
+    bool reversed;              /* our TX lanes, on the peer's word */
+    bool rate_changed, rate_pending;
+    bool c3, request_eq, from_eq;
+    bool null_ok, il_reject, fec_reject;
     uint8_t sdf;                /* lanes of the SDF that began the stream */
     uint32_t nulls, nulls_sent;
     bool visited_retrain;
@@ -368,11 +378,15 @@ typedef struct UbLmsm {
     UbLmsmModes agreed[UB_DATA_RATES];
 
     /* Requests noted between polls. */
-    bool want_retrain, want_width, want_speed, want_eq, got_edf, got_framing, got_retry;
-    uint16_t refused;               /* rates that the peer did not want */
+    struct {
+        bool retrain, width, speed, eq;
+    } want;
+    struct {
+        bool edf, framing, retry, ei;
+        uint8_t loss;           /* lanes that lost AMCTL lock */
+    } got;
+    uint16_t refused;           /* rates that the peer did not want */
     bool reconf;                /* Retrain is on its way to Discovery */
-    uint8_t got_loss;           /* lanes that lost AMCTL lock or fell idle */
-    bool got_ei;
 
     uint8_t ltb[UB_LMSM_LANES][UB_LMB_SYMBOLS];
     UbLmsmLane lane[UB_LMSM_LANES];

@@ -106,8 +106,8 @@ uint64_t ub_rs_remainder(const uint8_t *msg, size_t stride)
     return parity_of(msg, stride);
 }
 
-static void scalar_encode(const uint8_t *msg, uint8_t *parity, size_t n,
-                          unsigned codecs)
+void ub_rs_encode_scalar(const uint8_t *msg, uint8_t *parity, size_t n,
+                         unsigned codecs)
 {
     ub_rs_tables_init();
     for (; n; n--, msg += UB_RS_K * codecs, parity += UB_RS_PARITY * codecs) {
@@ -121,8 +121,8 @@ static void scalar_encode(const uint8_t *msg, uint8_t *parity, size_t n,
     }
 }
 
-static size_t scalar_check(const uint8_t *msg, const uint8_t *parity,
-                           size_t n, unsigned codecs, uint8_t *bad)
+size_t ub_rs_check_scalar(const uint8_t *msg, const uint8_t *parity, size_t n,
+                          unsigned codecs, uint8_t *bad)
 {
     size_t count = 0;
 
@@ -142,24 +142,6 @@ static size_t scalar_check(const uint8_t *msg, const uint8_t *parity,
     }
     return count;
 }
-
-static bool always(void)
-{
-    return true;
-}
-
-const UbPcsKernels ub_pcs_kernels_scalar = {
-    .name = "scalar",
-    .usable = always,
-    .rs_encode = scalar_encode,
-    .rs_check = scalar_check,
-    .stripe = ub_stripe_scalar,
-    .destripe = ub_destripe_scalar,
-    .scramble = ub_scramble_scalar,
-    .gray = ub_gray_scalar,
-    .precode = ub_precode_scalar,
-    .precode_undo = ub_precode_undo_scalar,
-};
 
 void ub_rs_encode(const uint8_t *msg, uint8_t *parity, size_t n,
                   unsigned codecs)

@@ -31,6 +31,11 @@ uint64_t ub_rs_feedback(uint8_t symbol);
  * the top byte. */
 uint64_t ub_rs_remainder(const uint8_t *msg, size_t stride);
 
+/* As rs_encode and rs_check of the kernels. */
+void ub_rs_encode_scalar(const uint8_t *msg, uint8_t *parity, size_t n,
+                         unsigned codecs);
+size_t ub_rs_check_scalar(const uint8_t *msg, const uint8_t *parity, size_t n,
+                          unsigned codecs, uint8_t *bad);
 void ub_stripe_scalar(uint8_t *const *lane, const UbPcsBytes *bytes,
                       size_t columns, unsigned width,
                       UbScrambler *const *key);

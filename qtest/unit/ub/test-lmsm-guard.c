@@ -638,7 +638,7 @@ static void test_said_redo(void)
         rltb(d, UB_LTB_RETR_EQ_INIT, true, ALL, 8);
         hush(d);
         g_assert_cmpuint(d->l->state, ==, UB_LMSM_EQ_COARSE_ACTIVE);
-        g_assert_false(d->l->want_eq);
+        g_assert_false(d->l->want.eq);
         dut_free(d);
     }
 }
