@@ -5,10 +5,13 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#define _GNU_SOURCE
+#include <string.h>
 #include <glib.h>
 
 #include "core/bytes.h"
 #include "rdma/native.h"
+#include "../../lib/mutate.h"
 #include "../../lib/native_build.h"
 
 /* Guest memory: bus addresses [BUS, BUS + SIZE). */
@@ -1519,40 +1522,147 @@ static void test_migrate(void)
     side_free(b);
 }
 
-/* A block may come from anywhere: any byte of it wrong, and the engine takes
- * or refuses it, and goes on (the sanitizers look on). */
-static void test_migrate_damaged(void)
+/* An engine full of work that nobody answers. */
+static Side *busy(void)
 {
-    enum { TAIL = 8192 };
-    Side *a = side_up(1, 0, NULL), *b = side_new(2, NULL);
+    static const uint8_t service[] = { RDMA_UC, RDMA_UD };
+    Side *s = side_up(1, 0, NULL);
     Wqe w = wqe_begin(0);
-    size_t len;
-    uint8_t *state;
 
-    eq_create(a, BUS + EQB, 0);
-    native_uar_write(a->n, NRU_ARM_CQ, CQN, 4);
-    post_recv(a, VA, 4);
+    eq_create(s, BUS + EQB, 0);
+    native_uar_write(s->n, NRU_ARM_CQ, CQN, 4);
+    post_recv(s, VA, 4);
+    /* A chain of a Write and a Read, an inline Write, more behind. */
+    put_le32(w.b, (128 / 16) << 6 | RDMA_OP_READ);
+    put_le32(w.b + 4, 1 << 6 | 3);
     raddr_unit(&w, VA);
     data_unit(&w, VA, 3000);
-    post(a, &w, RDMA_OP_WRITE);
-    rdma_poll(native_dev(a->n), a->now);
-    state = native_save(a->n, a->now, &len);
-    /* In front are counts, at the end what has structure. */
-    for (size_t at = 0; at < len; at += at == 64 ? len - 64 - TAIL : 1) {
-        uint8_t old = state[at];
-
-        state[at] ^= 0xff;
-        memcpy(b->mem, a->mem, DATA);
-        if (!native_load(b->n, b->now, state, len)) {
-            settles(b);
-            /* Completions and, perhaps, an event. */
-            cmd(b, NRC_2ERR_QP, QPN, 0);
-            settles(b);
-        }
-        state[at] = old;
+    post(s, &w, RDMA_OP_WRITE);
+    w = wqe_begin(0);
+    raddr_unit(&w, VA);
+    data_unit(&w, VA + 0x8000, 700);
+    copy_in(s, SQ, 128, w.b, w.len);
+    w = wqe_begin(0);
+    raddr_unit(&w, VA);
+    put_le32(unit(&w, 16), 0x80000005);
+    memcpy(w.b + w.len - 12, "hello", 5);
+    s->sq_head += 128;
+    post(s, &w, RDMA_OP_WRITE);
+    rdma_poll(native_dev(s->n), s->now);
+    for (int i = 0; i < 70; i++) {
+        doorbell(s, 0, 48, RDMA_OP_WRITE);
     }
+    for (unsigned i = 0; i < G_N_ELEMENTS(service); i++) {
+        static const uint16_t op[] = { NRC_RST2INIT_QP, NRC_INIT2RTR_QP,
+                                       NRC_RTR2RTS_QP };
+        uint32_t qpn = QPN + 1 + i;
+
+        for (int k = 0; k < 3; k++) {
+            put_be32(qp_mbox(s, 1, service[i]) + 0x14, qpn);
+            g_assert_cmpuint(cmd(s, op[k], qpn, 0), ==, 0);
+        }
+        native_uar_write(s->n, NRU_SQ_DB, (uint64_t)qpn << 40 |
+                         UINT64_C(3) << 32 | RDMA_OP_WRITE, 8);
+    }
+    return s;
+}
+
+/* What is loaded and saved again is the same, but for the transport's. */
+static void test_image_same(void)
+{
+    Side *s = busy(), *t = side_new(1, NULL);
+    size_t len, len2, engine;
+    uint8_t *block = native_save(s->n, s->now, &len), *again;
+    const uint8_t *tag = memmem(block, len, "Rdma", 4);
+
+    g_assert_nonnull(tag);
+    engine = tag - block;
+    memcpy(t->mem, s->mem, MEM_SIZE);
+    g_assert_cmpstr(native_load(t->n, 99, block, len), ==, NULL);
+    again = native_save(t->n, 99, &len2);
+    g_assert_cmpuint(len, ==, len2);
+    g_assert_cmpmem(block, engine, again, engine);
+    g_assert_cmpuint(query(t, NRC_QUERY_QP, QPN), ==, 0);
+    g_assert_cmpuint(hcr(t, 0, CQN, 0, NRC_HW2SW_CQ, 0) >> 24, ==, 0);
+    g_free(block);
+    g_free(again);
+    side_free(s);
+    side_free(t);
+}
+
+TWEAK(strict_cmd, cfg->strict_cmd = false)
+TWEAK(strict_qp, cfg->strict_qp = false)
+
+static void test_image_switches(void)
+{
+    static const struct {
+        void (*tweak)(NativeConfig *cfg);
+        const char *error;
+    } t[] = {
+        { tweak_strict_cmd, "property rdma-strict differs" },
+        { tweak_strict_qp, "property rdma-strict differs" },
+        { tweak_state_rtl, "property rdma-state-rtl differs" },
+        { tweak_devlim_rtl, "property rdma-devlim-rtl differs" },
+        { tweak_nop_bad_op, "property rdma-nop-bad-op differs" },
+        { tweak_psn_always, "property rdma-psn-always differs" },
+        { tweak_rnr0_none, "property rdma-rnr0-none differs" },
+        { tweak_mpt_phys, "property rdma-mpt-phys differs" },
+        { tweak_no_eqe, "property rdma-eqe differs" },
+        { check_owner, "property rdma-cq-check-owner differs" },
+        { tweak_uar_check, "property rdma-uar-check differs" },
+        { tweak_lerr, "property rdma-local-error differs" },
+        { tweak_err_doc, "property rdma-error-cqe differs" },
+    };
+    Side *s = busy();
+    size_t len;
+    uint8_t *block = native_save(s->n, s->now, &len);
+
+    for (int i = 0; i < G_N_ELEMENTS(t); i++) {
+        Side *other = side_new(1, t[i].tweak);
+
+        g_assert_cmpstr(native_load(other->n, 1, block, len), ==, t[i].error);
+        g_assert_cmphex(native_hcr_read(other->n, NRH_CMD), ==, 0);
+        side_free(other);
+    }
+    g_free(block);
+    side_free(s);
+}
+
+/* A block may come from anywhere: the engine takes or refuses it, and goes on
+ * (the sanitizers look on). */
+static void test_image_damaged(void)
+{
+    Side *a = busy(), *b = side_new(1, NULL);
+    GRand *r = g_rand_new_with_seed(0xce0);
+    unsigned num = mutations(3000), taken = 0;
+    size_t len;
+    uint8_t *state = native_save(a->n, a->now, &len);
+
+    for (unsigned i = 0; i < num; i++) {
+        uint8_t *bad = mutate(r, state, len);
+
+        memcpy(b->mem, a->mem, DATA + 0x1000);
+        if (!native_load(b->n, b->now, bad, len)) {
+            taken++;
+            for (int k = 0; k < 12; k++) {
+                b->now += 1 << (k + 16);
+                settles(b);
+            }
+            doorbell(b, 0, 48, RDMA_OP_WRITE);
+            settles(b);
+            cq_create(b, CQN, 5);
+            mbox(b);
+            cmd(b, NRC_2ERR_QP, QPN + i % 3, 0);
+            settles(b);
+            hcr(b, 0, QPN + i % 3, 0, NRC_2RST_QP, 3);
+            g_ptr_array_set_size(b->wire, 0);
+        }
+        g_free(bad);
+    }
+    g_assert_cmpuint(taken, >, num / 100);
     g_assert_null(native_load(b->n, b->now, state, len));
     g_free(state);
+    g_rand_free(r);
     side_free(a);
     side_free(b);
 }
@@ -1590,6 +1700,8 @@ int main(int argc, char **argv)
     TEST("doorbell/shared", doorbell_shared);
     TEST("events", events);
     TEST("migrate", migrate);
-    TEST("migrate/damaged", migrate_damaged);
+    TEST("image/same", image_same);
+    TEST("image/switches", image_switches);
+    TEST("image/damaged", image_damaged);
     return g_test_run();
 }
