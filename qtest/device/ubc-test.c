@@ -6,6 +6,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include <sys/ioctl.h>
 #include "hw/pci/pci_regs.h"
 #include "../link/ubc-driver.h"
 
@@ -321,6 +323,123 @@ static void test_msix_to_another(void)
     qubc_stop(a);
 }
 
+/* Who reads what the device captures, unless it is told to rest. */
+typedef struct Reader {
+    int fd;
+    bool rests, done;
+} Reader;
+
+static void *reader(void *opaque)
+{
+    Reader *r = opaque;
+    g_autofree uint8_t *sink = g_malloc(1 << 16);
+
+    while (!qatomic_read(&r->done)) {
+        if (qatomic_read(&r->rests) || read(r->fd, sink, 1 << 16) <= 0) {
+            g_usleep(100);
+        }
+    }
+    return NULL;
+}
+
+static int in_pipe(int fd)
+{
+    int n;
+
+    g_assert_cmpint(ioctl(fd, FIONREAD, &n), ==, 0);
+    return n;
+}
+
+/*
+ * The IOThread stands still with the lock held, here because nobody reads what
+ * it captures: doorbells do not wait for it, and count when it goes on.
+ */
+static void test_doorbells_do_not_wait(void)
+{
+    g_autofree char *dir = g_dir_make_tmp("ubc-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(dir, "wire", NULL);
+    g_autofree char *fifo = g_build_filename(dir, "fifo", NULL);
+    g_autofree char *props = g_strdup_printf(
+        "ports=2,chardev0=w0,chardev1=w1,iothread=io,pcap=%s",
+        fifo);
+    g_autofree char *more =
+        g_strdup_printf("-object iothread,id=io "
+                        "-chardev socket,id=w0,path=%s,server=on,wait=off "
+                        "-chardev socket,id=w1,path=%s,reconnect-ms=100",
+                        path, path);
+    GThread *thread;
+    Reader r = { 0 };
+    unsigned n;
+    int before = 0;
+    QUbc *d;
+
+    g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
+    r.fd = open(fifo, O_RDONLY | O_NONBLOCK);
+    g_assert_cmpint(r.fd, >=, 0);
+    thread = g_thread_new("reader", reader, &r);
+    d = qubc_start_attached(props, more);
+    qubc_port_open(d, 0);
+    qubc_port_open(d, 1);
+    QUBC_WAIT(qubc_up(d, 0) && qubc_up(d, 1));
+
+    qatomic_set(&r.rests, true);
+    n = qubc_send(d, 0, QUBC_RING);
+    QUBC_WAIT(in_pipe(r.fd) > 60000);
+    do { /* until nothing more comes: it stands */
+        before = in_pipe(r.fd);
+        g_usleep(300000);
+    } while (in_pipe(r.fd) != before);
+    for (unsigned i = 0; i < 1000; i++) {
+        qubc_doorbell(d, 0, UBC_RING_TX);
+        qubc_doorbell(d, 1, UBC_RING_RX);
+        qubc_port_write(d, 1, UBC_RING_RX + UBC_RING_ARM, 0);
+    }
+    g_assert_cmpint(in_pipe(r.fd), ==, before);
+
+    qatomic_set(&r.rests, false);
+    QUBC_WAIT((qubc_reap(d, 1), d->port[1].received == n));
+    n += qubc_send(d, 0, 50);
+    QUBC_WAIT((qubc_reap(d, 1), d->port[1].received == n));
+    g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, 0);
+    qubc_stop(d);
+    qatomic_set(&r.done, true);
+    g_thread_join(thread);
+    close(r.fd);
+    unlink(fifo);
+    unlink(path);
+    rmdir(dir);
+}
+
+/* A doorbell counts before whatever is done after it. */
+static void test_doorbell_order(void)
+{
+    QUbc *d = start();
+
+    qubc_ring_open(d, 0, UBC_RING_RX, QUBC_RX_RING(0));
+    qubc_port_write(d, 0, UBC_RING_RX + UBC_RING_HEAD, 3);
+    g_assert_cmphex(qubc_port_read(d, 0, UBC_RING_RX + UBC_RING_HEAD), ==, 3);
+    qubc_port_write(d, 0, UBC_RING_RX + UBC_RING_ARM, 0);
+    g_assert_cmphex(qubc_port_read(d, 0, UBC_RING_RX + UBC_RING_ARM), ==,
+                    UBC_RING_ARMED);
+    /* One to a ring that is off is an error, though it is switched on next. */
+    qubc_port_write(d, 1, UBC_RING_RX + UBC_RING_HEAD, 1);
+    qubc_ring_open(d, 1, UBC_RING_RX, QUBC_RX_RING(1));
+    g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, 1);
+    g_assert_cmphex(qubc_port_read(d, 1, UBC_RING_RX + UBC_RING_HEAD), ==, 0);
+    /* What is no 16-bit count, and a port that is not there. */
+    qubc_port_write(d, 0, UBC_RING_RX + UBC_RING_HEAD, 0x10004);
+    g_assert_cmphex(qubc_port_read(d, 0, UBC_RING_RX + UBC_RING_CTRL), ==,
+                    UBC_RING_ERROR);
+    qubc_port_write(d, 2, UBC_RING_RX + UBC_RING_HEAD, 1);
+    g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, 3);
+    /* A reset is not followed by doorbells that rang before it. */
+    qubc_port_write(d, 1, UBC_RING_RX + UBC_RING_HEAD, 5);
+    qubc_write(d, UBC_CTRL, UBC_CTRL_RESET);
+    g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, 0);
+    g_assert_cmphex(qubc_port_read(d, 1, UBC_RING_RX + UBC_RING_HEAD), ==, 0);
+    qubc_stop(d);
+}
+
 /* Unplugged with its link up; the machine goes on. */
 static void test_unplug(void)
 {
@@ -354,6 +473,8 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc/msix", test_msix);
     qtest_add_func("/ubc/msix-to-itself", test_msix_to_itself);
     qtest_add_func("/ubc/msix-to-another", test_msix_to_another);
+    qtest_add_func("/ubc/doorbells-do-not-wait", test_doorbells_do_not_wait);
+    qtest_add_func("/ubc/doorbell-order", test_doorbell_order);
     qtest_add_func("/ubc/unplug", test_unplug);
     return g_test_run();
 }

@@ -102,7 +102,7 @@ static void ubc_pci_run(void *opaque)
     UbcPci *s = opaque;
     int64_t next;
 
-    qemu_mutex_lock(&s->lock);
+    ubc_pci_lock_run(s);
     next = ubc_run(s->ubc, ubc_pci_now(s));
     ubc_pci_capture_flush(s);
     qemu_mutex_unlock(&s->lock);
@@ -117,7 +117,9 @@ static void on_kick(void *opaque)
 {
     UbcPci *s = opaque;
 
-    qemu_bh_schedule(s->run_bh);
+    if (!s->runs) {
+        qemu_bh_schedule(s->run_bh);
+    }
 }
 
 /*
@@ -193,7 +195,7 @@ static uint64_t ubc_pci_mmio_read(void *opaque, hwaddr addr, unsigned size)
     UbcPci *s = opaque;
     uint32_t value;
 
-    qemu_mutex_lock(&s->lock);
+    ubc_pci_lock(s);
     value = ubc_read(s->ubc, addr, ubc_pci_now(s));
     qemu_mutex_unlock(&s->lock);
     trace_ubc_read(ubc_pci_id(s), addr, value);
@@ -206,7 +208,10 @@ static void ubc_pci_mmio_write(void *opaque, hwaddr addr, uint64_t value,
     UbcPci *s = opaque;
 
     trace_ubc_write(ubc_pci_id(s), addr, value);
-    qemu_mutex_lock(&s->lock);
+    if (ubc_pci_bell(s, addr, value)) {
+        return;
+    }
+    ubc_pci_lock(s);
     ubc_write(s->ubc, addr, value, ubc_pci_now(s));
     qemu_mutex_unlock(&s->lock);
 }
@@ -421,7 +426,7 @@ static void ubc_pci_update_master(UbcPci *s)
 {
     uint16_t command = pci_get_word(PCI_DEVICE(s)->config + PCI_COMMAND);
 
-    qemu_mutex_lock(&s->lock);
+    ubc_pci_lock(s);
     ubc_bus_master(s->ubc, s->vm_running && (command & PCI_COMMAND_MASTER));
     qemu_mutex_unlock(&s->lock);
 }
@@ -549,7 +554,7 @@ static void ubc_pci_reset(Object *obj, ResetType type)
 {
     UbcPci *s = UBC(obj);
 
-    qemu_mutex_lock(&s->lock);
+    ubc_pci_lock(s);
     ubc_reset(s->ubc, ubc_pci_now(s));
     s->irqs = 0;
     qemu_mutex_unlock(&s->lock);
@@ -570,7 +575,7 @@ static int ubc_pci_pre_save(void *opaque)
     size_t len;
 
     g_free(s->blob);
-    qemu_mutex_lock(&s->lock);
+    ubc_pci_lock(s);
     s->blob = ubc_save(s->ubc, ubc_pci_now(s), &len);
     qemu_mutex_unlock(&s->lock);
     s->blob_len = len;
@@ -582,7 +587,7 @@ static int ubc_pci_post_load(void *opaque, int version)
     UbcPci *s = opaque;
     const char *broken;
 
-    qemu_mutex_lock(&s->lock);
+    ubc_pci_lock(s);
     broken = ubc_load(s->ubc, ubc_pci_now(s), s->blob, s->blob_len);
     qemu_mutex_unlock(&s->lock);
     ubc_pci_update_master(s);

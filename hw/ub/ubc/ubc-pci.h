@@ -19,6 +19,9 @@
 #define TYPE_UBC "ubc"
 OBJECT_DECLARE_SIMPLE_TYPE(UbcPci, UBC)
 
+/* Doorbells of all ports. */
+#define UBC_BELLS 32
+
 typedef struct UbcWire {
     UbcPci *ubc;
     unsigned index;
@@ -37,6 +40,10 @@ struct UbcPci {
      * inside the BQL; never the other way round, so DMA goes to RAM only. */
     QemuMutex lock;
     Ubc *ubc;
+    /* Doorbells that nobody has taken yet; no lock is needed for them. */
+    uint32_t rung;
+    uint32_t bell[UBC_BELLS];
+    bool runs;         /* what kicks now is about to run */
     uint32_t irqs;     /* vectors to send, from the IOThread */
 
     AioContext *ctx;   /* where the core runs */
@@ -72,6 +79,14 @@ static inline int64_t ubc_pci_now(const UbcPci *s)
 {
     return qemu_clock_get_ns(s->clock);
 }
+
+/* A write to a doorbell: noted, and the run that it asks for is under way.
+ * False: it is none. */
+bool ubc_pci_bell(UbcPci *s, hwaddr addr, uint64_t value);
+/* The lock, after which doorbells that rang count. */
+void ubc_pci_lock(UbcPci *s);
+/* The same, and ubc_run() follows. */
+void ubc_pci_lock_run(UbcPci *s);
 
 /* The monitor's view: each realised controller. */
 void ubc_pci_foreach(void (*fn)(UbcPci *s, void *opaque), void *opaque);
