@@ -283,6 +283,19 @@ static void test_amctl_fields(void)
             }
         }
     }
+    for (unsigned i = 0; i < 3; i++) {
+        uint8_t s[UB_AMCTL_SYMBOLS];
+
+        ub_amctl_encode(s, i == 0 ? UB_AMCTL_LIDS : 1,
+                        i == 1 ? UB_AMCTL_TYPES : UB_AMCTL_EI,
+                        i == 2 ? UB_AMCTL_DETAILS : UB_AMCTL_EI_EEI);
+        g_assert_cmphex(get_be32(s + 16), ==,
+                        lid[i ? 1 : UB_AMCTL_LID_NULL]);
+        g_assert_cmphex(get_be32(s + 24), ==,
+                        type[i ? UB_AMCTL_NONE : UB_AMCTL_EI]);
+        g_assert_cmphex(get_be32(s + 32), ==,
+                        detail[i ? 0 : UB_AMCTL_EI_EEI]);
+    }
     g_assert_cmpstr(ub_amctl_type_name(UB_AMCTL_TYPES), ==, "bad");
     g_assert_cmpstr(ub_amctl_detail_name(UB_AMCTL_TYPES, 0), ==, "bad");
     g_assert_cmpstr(ub_amctl_detail_name(0, UB_AMCTL_DETAILS), ==, "bad");

@@ -281,6 +281,8 @@ static void check_all(Link *l)
     UbPcsParams p;
 
     ub_pcs_params_init(&p);
+    g_assert_cmpuint(ub_pcs_rx_stats(l->rx)->flits, >=,
+                     l->got->len / UB_FLIT);
     g_assert_cmpuint(l->got->len, >=, l->sent->len);
     g_assert_cmpmem(l->got->data, l->sent->len, l->sent->data, l->sent->len);
     for (size_t i = l->sent->len; i < l->got->len; i += UB_FLIT) {
@@ -1178,6 +1180,7 @@ static void test_dead_lane(void)
 
     start(l, &m);
     send(l, 500);
+    g_assert_cmpuint(s->bad_flits, ==, 0);
     for (unsigned i = 0; i < 80; i++) {
         ub_pcs_tx_flits(l->tx, flits, 60, &l->run);
         l->run.mask &= ~(1 << 3);
