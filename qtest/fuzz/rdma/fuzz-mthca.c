@@ -64,6 +64,8 @@ static void connect(MEnd *a, MEnd *b)
 {
     MEnd *e[] = { a, b };
 
+    mend_srq_up(a);
+
     for (int i = 0; i < LIDS; i++) {
         mend_qp_up(e[i], MTHCA_ST_RC, LIDS - i, PSN, PSN, false);
         for (uint16_t r = 0; r < RECVS; r++) {
@@ -214,14 +216,12 @@ static void migrate(MEnd *e, Input *in)
 {
     size_t len;
     uint8_t *state = mthca_save(e->g->m, e->g->now, &len);
-    unsigned edits = take(in, 1) & 3;
+    unsigned edits = take(in, 1) & 15;
 
     while (edits--) {
-        uint32_t at = take(in, 3), tail = MIN(len, 0x1000);
+        uint32_t at = take(in, 3);
 
-        /* Tables in front are large and plain; the rest has structure. */
-        state[at & 1 ? (at >> 1) % len : len - tail + (at >> 1) % tail] =
-            take(in, 1);
+        state[at % len] = take(in, 1);
     }
     mthca_free(e->g->m);
     e->g->m = mthca_new(&e->g->cfg);

@@ -288,14 +288,12 @@ static void migrate(Input *in)
 {
     size_t len;
     uint8_t *state = native_save(n, now, &len);
-    unsigned edits = take(in, 1) & 3;
+    unsigned edits = take(in, 1) & 15;
 
     while (edits--) {
-        uint32_t at = take(in, 3), tail = MIN(len, 0x1000);
+        uint32_t at = take(in, 3);
 
-        /* Tables in front are large and plain; the rest has structure. */
-        state[at & 1 ? (at >> 1) % len : len - tail + (at >> 1) % tail] =
-            take(in, 1);
+        state[at % len] = take(in, 1);
     }
     native_free(n);
     engine_new();

@@ -130,3 +130,88 @@ void mend_arm(MEnd *e, uint8_t cmd)
     mthca_uar_write(e->g->m, ME_UAR * 0x1000 + MTHCA_UAR_CQ + 4, (uint32_t)v,
                     4);
 }
+
+void mend_srq_up(MEnd *e)
+{
+    uint8_t *in;
+
+    in = min_box(e->g);
+    put_be32(in, 4u << 24 | ME_SRQN);
+    put_be32(in + 4, e->key);
+    put_be32(in + 8, ME_SRQ_DB);
+    put_be32(in + 0x0c, 2u << 29 | ME_UAR);
+    put_be64(in + 0x10, G_BUS + ME_SRQ);
+    mok(e->g, MTHCA_CMD_SW2HW_SRQ, ME_SRQN, 0);
+    for (unsigned i = 0; i < 16; i++) {
+        uint8_t *w = e->g->mem + ME_SRQ + i * ME_RQ_STRIDE;
+
+        put_be32(w, (i + 1) % 16 * ME_RQ_STRIDE | 1);
+        mend_data(e, w + 16, ME_DATA + i * 0x100, 64);
+        put_be32(w + 36, MTHCA_INVAL_LKEY);
+    }
+    mend_db(e, ME_SRQ_DB, 16);
+}
+
+void mend_send_ud(MEnd *a, uint32_t qkey)
+{
+    uint8_t *p = mend_wqe(a, MTHCA_WQE_SEND, MTHCA_NEXT_CQ_UPDATE, 5);
+
+    memset(p, 0, 0x30);
+    put_be32(p, 1u << 24);
+    put_be32(p + 4, 2);
+    put_be32(p + 0x20, ME_QPN);
+    put_be32(p + 0x24, qkey);
+    mend_data(a, p + 0x30, ME_DATA, 100);
+    mend_ring(a, 1, MTHCA_WQE_SEND, 5);
+}
+
+MEnd mend_busy(void)
+{
+    static const uint8_t ops[] = {
+        MTHCA_WQE_RDMA_WRITE, MTHCA_WQE_RDMA_READ, MTHCA_WQE_SEND,
+        MTHCA_WQE_RDMA_WRITE,
+    };
+    MEnd e = { .g = mguest_new(1, false) };
+    uint8_t *p;
+
+    e.g->log_mpts = 6;
+    mend_up(&e);
+    mend_srq_up(&e);
+    g_assert_cmphex(mcmd(e.g, MTHCA_CMD_MAP_EQ, 1, 0, ~0ull, 0, NULL), ==, 0);
+    /* QPs of each service; what follows goes to the last one. */
+    for (unsigned i = 0; i < 3; i++) {
+        static const uint8_t st[] = { MTHCA_ST_UC, MTHCA_ST_UD, MTHCA_ST_RC };
+
+        if (i) {
+            e.sq_head = 0;
+        }
+        e.qpn = ME_QPN + i;
+        mend_qp_up(&e, st[i], 2, 0xfffffe, 5, i == 2);
+        if (st[i] == MTHCA_ST_UD) {
+            mend_send_ud(&e, 1);
+            continue;
+        }
+        for (unsigned k = 0; k < G_N_ELEMENTS(ops); k++) {
+            bool send = ops[k] == MTHCA_WQE_SEND;
+
+            p = mend_wqe(&e, ops[k], MTHCA_NEXT_CQ_UPDATE, send ? 2 : 3);
+            if (!send) {
+                p = mend_raddr(&e, p, ME_DATA, 0x1000);
+            }
+            if (k == 3) {
+                put_be32(p, MTHCA_INLINE | 12);         /* "abc..." */
+                memcpy(p + 4, "abcdefghijkl", 12);
+            } else {
+                mend_data(&e, p, ME_DATA, 700);
+            }
+        }
+        mend_ring(&e, 4, ops[0], 3);
+        for (int turn = 0; turn < 4; turn++) {
+            rdma_poll(mthca_rdma(e.g->m), e.g->now);
+        }
+        /* And some that the requester has not fetched. */
+        mend_ring(&e, 1, ops[0], 3);
+    }
+    mend_arm(&e, 2);
+    return e;
+}

@@ -46,6 +46,13 @@ uint8_t *mend_data(MEnd *e, uint8_t *p, uint32_t off, uint32_t len);
 uint8_t *mend_raddr(MEnd *e, uint8_t *p, uint32_t off, uint32_t rkey);
 /* Ring for @n WQEs; the first has @op and @size. */
 void mend_ring(MEnd *e, uint8_t n, uint8_t op, uint8_t size);
+/* SRQ ME_SRQN with 16 WQEs posted. */
+void mend_srq_up(MEnd *e);
+/* One datagram of 100 bytes to the QP of LID 2. */
+void mend_send_ud(MEnd *a, uint32_t qkey);
+/* An adapter full of work that nobody answers: RC with an SRQ, UC and UD, Reads,
+ * inline data, requests not yet fetched; QPs ME_QPN to ME_QPN + 2. */
+MEnd mend_busy(void);
 /* The next CQE, or NULL. */
 const uint8_t *mend_poll(MEnd *e);
 /* Arm the CQ: 1 solicited, 2 next. */

@@ -397,19 +397,6 @@ static uint8_t *port_info(MGuest *g)
     return mout_box(g) + 64;
 }
 
-static void send_ud(MEnd *a, uint32_t qkey)
-{
-    uint8_t *p = mend_wqe(a, MTHCA_WQE_SEND, MTHCA_NEXT_CQ_UPDATE, 5);
-
-    memset(p, 0, 0x30);
-    put_be32(p, 1u << 24);
-    put_be32(p + 4, 2);
-    put_be32(p + 0x20, ME_QPN);
-    put_be32(p + 0x24, qkey);
-    mend_data(a, p + 0x30, ME_DATA, 100);
-    mend_ring(a, 1, MTHCA_WQE_SEND, 5);
-}
-
 static void test_violations(void)
 {
     MEnd a = mend_new(1), b = mend_new(2);
@@ -419,7 +406,7 @@ static void test_violations(void)
     mend_qp_up(&b, MTHCA_ST_UD, 0, 0, 0, false);
     mend_recv(&b, 0, ME_DATA, 140);
     for (int n = 0; n < 3; n++) {
-        send_ud(&a, 0x22222222);
+        mend_send_ud(&a, 0x22222222);
         mexchange(a.g, b.g);
     }
     i = port_info(b.g);
@@ -438,7 +425,7 @@ static void test_violations(void)
     put_be16(in + 64, 0x8002);
     mok(a.g, MTHCA_CMD_MAD_IFC, 1, 3);
     for (int n = 0; n < 2; n++) {
-        send_ud(&a, 0x11111111);
+        mend_send_ud(&a, 0x11111111);
         mexchange(a.g, b.g);
     }
     g_assert_null(mend_poll(&b));
@@ -452,7 +439,7 @@ static void test_violations(void)
     mok(b.g, MTHCA_CMD_MAD_IFC, 1, 3);
     g_assert_cmphex(get_be16(mout_box(b.g) + 4), ==, 0);
     for (int n = 0; n < 2; n++) {
-        send_ud(&a, 0x11111111);
+        mend_send_ud(&a, 0x11111111);
         mexchange(a.g, b.g);
     }
     i = port_info(b.g);
@@ -496,7 +483,7 @@ static void test_switch_keys(void)
     in = mad(b.g, 1, 2, 0x16, 0);
     put_be16(in + 64, 0x8001);
     mok(b.g, MTHCA_CMD_MAD_IFC, 1, 3);
-    send_ud(&a, 0x22222222);
+    mend_send_ud(&a, 0x22222222);
     mexchange(a.g, b.g);
     g_assert_nonnull(mend_poll(&b));
     mend_free(&a);
@@ -675,73 +662,6 @@ static void test_cqe_owner(void)
 
 /* ---- migration ---- */
 
-/* Peer of everything: an adapter full of work that nobody answers. */
-static MEnd busy(void)
-{
-    static const uint8_t ops[] = {
-        MTHCA_WQE_RDMA_WRITE, MTHCA_WQE_RDMA_READ, MTHCA_WQE_SEND,
-        MTHCA_WQE_RDMA_WRITE,
-    };
-    MEnd e = { .g = mguest_new(1, false) };
-    uint8_t *in, *p;
-
-    e.g->log_mpts = 6;
-    mend_up(&e);
-    in = min_box(e.g);
-    put_be32(in, 4u << 24 | ME_SRQN);
-    put_be32(in + 4, e.key);
-    put_be32(in + 8, ME_SRQ_DB);
-    put_be32(in + 0x0c, 2u << 29 | ME_UAR);
-    put_be64(in + 0x10, G_BUS + ME_SRQ);
-    mok(e.g, MTHCA_CMD_SW2HW_SRQ, ME_SRQN, 0);
-    for (unsigned i = 0; i < 16; i++) {
-        uint8_t *w = e.g->mem + ME_SRQ + i * ME_RQ_STRIDE;
-
-        put_be32(w, (i + 1) % 16 * ME_RQ_STRIDE | 1);
-        mend_data(&e, w + 16, ME_DATA + i * 0x100, 64);
-        put_be32(w + 36, MTHCA_INVAL_LKEY);
-    }
-    mend_db(&e, ME_SRQ_DB, 16);
-    g_assert_cmphex(mcmd(e.g, MTHCA_CMD_MAP_EQ, 1, 0, ~0ull, 0, NULL), ==, 0);
-    memset(min_box(e.g) + 0x10, 0xff, 16);
-    /* QPs of each service; what follows goes to the last one. */
-    for (unsigned i = 0; i < 3; i++) {
-        static const uint8_t st[] = { MTHCA_ST_UC, MTHCA_ST_UD, MTHCA_ST_RC };
-
-        if (i) {
-            e.sq_head = 0;
-        }
-        e.qpn = ME_QPN + i;
-        mend_qp_up(&e, st[i], 2, 0xfffffe, 5, i == 2);
-        if (st[i] == MTHCA_ST_UD) {
-            send_ud(&e, 1);
-            continue;
-        }
-        for (unsigned k = 0; k < G_N_ELEMENTS(ops); k++) {
-            bool send = ops[k] == MTHCA_WQE_SEND;
-
-            p = mend_wqe(&e, ops[k], MTHCA_NEXT_CQ_UPDATE, send ? 2 : 3);
-            if (!send) {
-                p = mend_raddr(&e, p, ME_DATA, 0x1000);
-            }
-            if (k == 3) {
-                put_be32(p, MTHCA_INLINE | 12);         /* "abc..." */
-                memcpy(p + 4, "abcdefghijkl", 12);
-            } else {
-                mend_data(&e, p, ME_DATA, 700);
-            }
-        }
-        mend_ring(&e, 4, ops[0], 3);
-        for (int turn = 0; turn < 4; turn++) {
-            rdma_poll(mthca_rdma(e.g->m), e.g->now);
-        }
-        /* And some that the requester has not fetched. */
-        mend_ring(&e, 1, ops[0], 3);
-    }
-    mend_arm(&e, 2);
-    return e;
-}
-
 static void stir(MGuest *g)
 {
     for (int i = 0; i < 16; i++) {
@@ -763,7 +683,7 @@ static size_t engine_at(const uint8_t *block, size_t len)
 /* What is loaded and saved again is the same, byte for byte. */
 static void test_image_same(void)
 {
-    MEnd e = busy();
+    MEnd e = mend_busy();
     MGuest *h;
     size_t len, len2;
     uint8_t *block = mthca_save(e.g->m, e.g->now, &len), *again;
@@ -792,7 +712,7 @@ static void test_image_same(void)
 
 static void test_image_settings(void)
 {
-    MEnd e = busy();
+    MEnd e = mend_busy();
     size_t len;
     uint8_t *block = mthca_save(e.g->m, 0, &len);
 
@@ -827,7 +747,7 @@ static void test_image_settings(void)
  * on (the sanitizers look on). */
 static void test_image_damaged(void)
 {
-    MEnd e = busy();
+    MEnd e = mend_busy();
     MGuest *h = mguest_new(1, false);
     GRand *r = g_rand_new_with_seed(0x1a3e);
     unsigned num = mutations(3000), taken = 0;
