@@ -15,14 +15,31 @@
 
 /* ---- Registers ------------------------------------------------------------- */
 
+static uint32_t place(QNcic *d, uint32_t addr)
+{
+    static const struct { uint32_t doc, rtl, size; } windows[] = {
+        { NCIC_NCSR, NCIC_RTL_NCSR, 0x3000 },
+        { NCIC_MSIX_TABLE, NCIC_RTL_MSIX_TABLE, 0x800 },
+        { NCIC_HCR, NCIC_RTL_HCR, NCIC_HCR_SIZE },
+        { NCIC_RESET, NCIC_RTL_RESET, 4 },
+    };
+
+    for (unsigned i = 0; d->rtl && i < G_N_ELEMENTS(windows); i++) {
+        if (addr - windows[i].doc < windows[i].size) {
+            return addr - windows[i].doc + windows[i].rtl;
+        }
+    }
+    return addr;
+}
+
 uint32_t qncic_read(QNcic *d, uint32_t addr)
 {
-    return qpci_io_readl(d->pci, d->csr, addr);
+    return qpci_io_readl(d->pci, d->csr, place(d, addr));
 }
 
 void qncic_write(QNcic *d, uint32_t addr, uint32_t val)
 {
-    qpci_io_writel(d->pci, d->csr, addr, val);
+    qpci_io_writel(d->pci, d->csr, place(d, addr), val);
 }
 
 uint32_t qncic_qreg(int dir, unsigned q, unsigned reg)

@@ -42,6 +42,7 @@ typedef struct QNcic {
     QGuestAllocator *alloc;
     QPCIBar csr;
     QPCIBar uar;
+    bool rtl;                           /* layout=rtl: windows are there */
     uint64_t msix;                      /* one dword per vector in memory */
     QNcicQueue q[2][NCIC_QUEUES_MAX];
 } QNcic;
@@ -50,6 +51,7 @@ typedef struct QNcic {
 void qncic_init(QNcic *d, QTestState *qts, QPCIDevice *pci,
                 QGuestAllocator *alloc);
 
+/* Registers by their addresses in the document's layout. */
 uint32_t qncic_read(QNcic *d, uint32_t addr);
 void qncic_write(QNcic *d, uint32_t addr, uint32_t val);
 /* Queue register address in BAR0. */

@@ -32,6 +32,10 @@ static bool op_write(void *o, uint64_t addr, const void *buf, size_t len)
         return false;
     }
     memcpy(rig_ptr(o, addr), buf, len);
+    if (((Rig *)o)->reset_on_write) {
+        ((Rig *)o)->reset_on_write = false;
+        ncic_eth_reset(&((Rig *)o)->eth);
+    }
     return true;
 }
 
@@ -80,6 +84,11 @@ static bool op_tx(void *o, NcicSource src, const void *frame, size_t len)
     return !r->wire_full;
 }
 
+static void op_ring_changed(void *o, NcicDir dir, unsigned q)
+{
+    ((Rig *)o)->ring_changes[dir][q]++;
+}
+
 static void op_msix(void *o, unsigned vector)
 {
     g_assert_cmpuint(vector, <, 64);
@@ -120,6 +129,7 @@ static const NcicEthOps ops = {
     .unmap = op_unmap,
     .desc_read = op_desc_read,
     .cpl_write = op_cpl_write,
+    .ring_changed = op_ring_changed,
     .tx = op_tx,
     .msix = op_msix,
     .kick_tx = op_kick_tx,

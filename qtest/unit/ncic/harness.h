@@ -25,7 +25,9 @@ typedef struct Rig {
     bool wire_full;             /* keeps what it is given */
     NcicSource owed[SENT_MAX];
     unsigned n_owed;
+    bool reset_on_write;        /* the next write presses the reset register */
     /* events */
+    unsigned ring_changes[NCIC_DIRS][NCIC_QUEUES_MAX];
     unsigned irq[64];
     unsigned kicks_tx, kicks_rx;
     unsigned tx_inline;         /* frames sent within a doorbell */

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include <string.h>
 #include "harness.h"
 
 static const struct {
@@ -212,6 +213,96 @@ static void test_no_extensions(void)
     rig_fini(&r);
 }
 
+/* Each window from its first byte to its last, and no further. */
+static void test_windows(void)
+{
+    static const struct {
+        uint32_t base, size;
+        NcicLayout layout;
+        NcicWindow win;
+    } w[] = {
+        { 0x10000, 0x1000, NCIC_LAYOUT_DOC, NCIC_WIN_NCSR },
+        { 0x11000, 0x1000, NCIC_LAYOUT_DOC, NCIC_WIN_RXQ },
+        { 0x12000, 0x1000, NCIC_LAYOUT_DOC, NCIC_WIN_TXQ },
+        { 0x80000, 0x1c, NCIC_LAYOUT_DOC, NCIC_WIN_HCR },
+        { 0xf0010, 4, NCIC_LAYOUT_DOC, NCIC_WIN_RESET },
+        { 0x01000, 0x1000, NCIC_LAYOUT_RTL, NCIC_WIN_NCSR_RTL },
+        { 0x02000, 0x1000, NCIC_LAYOUT_RTL, NCIC_WIN_RXQ },
+        { 0x03000, 0x1000, NCIC_LAYOUT_RTL, NCIC_WIN_TXQ },
+        { 0x00000, 0x1c, NCIC_LAYOUT_RTL, NCIC_WIN_HCR },
+        { 0x00f10, 4, NCIC_LAYOUT_RTL, NCIC_WIN_RESET },
+        { 0x00f20, 4, NCIC_LAYOUT_RTL, NCIC_WIN_INIT_DONE },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(w); i++) {
+        NcicLayout other = NCIC_LAYOUT_BOTH ^ w[i].layout;
+        uint32_t last = w[i].base + w[i].size - 1, off;
+
+        g_assert_cmpint(ncic_bar0_decode(w[i].layout, w[i].base, &off), ==,
+                        w[i].win);
+        g_assert_cmphex(off, ==, 0);
+        g_assert_cmpint(ncic_bar0_decode(w[i].layout, last, &off), ==,
+                        w[i].win);
+        g_assert_cmphex(off, ==, w[i].size - 1);
+        g_assert_cmpint(ncic_bar0_decode(NCIC_LAYOUT_BOTH, last, &off), ==,
+                        w[i].win);
+        g_assert_cmpint(ncic_bar0_decode(w[i].layout, last + 1, &off), !=,
+                        w[i].win);
+        g_assert_cmpint(ncic_bar0_decode(other, w[i].base, &off), ==,
+                        NCIC_WIN_NONE);
+        g_assert_cmphex(off, ==, w[i].base);
+    }
+}
+
+/* What properties give registers comes back with a reset. */
+static void test_configured(void)
+{
+    NcicEthConfig cfg = rig_config();
+    Rig r;
+
+    cfg.queues = 3;
+    cfg.mtu = 9000;
+    cfg.tx_start = false;
+    rig_init(&r, &cfg);
+    for (unsigned again = 0; again < 2; again++) {
+        for (unsigned off = 0x10; off <= 0x28; off += 8) {
+            g_assert_cmpuint(rig_read(&r, 0x10000 + off), ==, 3);
+        }
+        g_assert_cmpuint(rig_read(&r, 0x10034), ==, 9000);
+        g_assert_cmpuint(rig_read(&r, 0x10038), ==, 9000);
+        g_assert_cmpuint(rig_read(&r, 0x10050), ==, 0);
+        g_assert_cmphex(rig_read(&r, 0x10190), ==, 0x12005452);
+        g_assert_cmphex(rig_read(&r, 0x10194), ==, 0x80005634);
+        rig_write(&r, 0x10050, 1);
+        ncic_eth_reset(&r.eth);
+    }
+    rig_fini(&r);
+}
+
+/* Whoever has mapped a ring hears of each change of it, and of no other. */
+static void test_ring_changes(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    memset(r.ring_changes, 0, sizeof(r.ring_changes));
+    for (unsigned reg = 0; reg < NCIC_QUEUE_STRIDE; reg += 4) {
+        bool ring = reg <= 8 || (reg >= 0x20 && reg <= 0x28);
+        unsigned before = r.ring_changes[NCIC_RX][7];
+
+        rig_write(&r, qreg(NCIC_RX, 7, reg), 1);
+        g_assert_cmpuint(r.ring_changes[NCIC_RX][7] - before, ==, ring);
+    }
+    g_assert_cmpuint(r.ring_changes[NCIC_TX][7], ==, 0);
+    memset(r.ring_changes, 0, sizeof(r.ring_changes));
+    ncic_eth_reset(&r.eth);
+    for (unsigned q = 0; q < 32; q++) {
+        g_assert_cmpuint(r.ring_changes[NCIC_RX][q], ==, 1);
+        g_assert_cmpuint(r.ring_changes[NCIC_TX][q], ==, 1);
+    }
+    rig_fini(&r);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -221,5 +312,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/regs/misuse", test_misuse);
     g_test_add_func("/ncic/regs/layouts", test_layouts);
     g_test_add_func("/ncic/regs/no-extensions", test_no_extensions);
+    g_test_add_func("/ncic/regs/windows", test_windows);
+    g_test_add_func("/ncic/regs/configured", test_configured);
+    g_test_add_func("/ncic/regs/ring-changes", test_ring_changes);
     return g_test_run();
 }

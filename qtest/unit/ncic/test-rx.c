@@ -302,6 +302,178 @@ static void test_hold(void)
     rig_fini(&r);
 }
 
+/* What is held waits for its own queue, whatever happens to others. */
+static void test_hold_other(void)
+{
+    uint8_t f[60];
+    NcicRxMeta m;
+    unsigned q = 0;
+    size_t len = 0;
+    Rig r;
+
+    rig_init(&r, NULL);
+    for (unsigned n = 0; !q; n++) {
+        len = make_ipv4(f, 6, 0x0a000001 + n, 0x0a000002, 1, 2, 0);
+        rig_write(&r, 0x10030, 3);
+        ncic_rx_parse(&r.eth, f, len, &m);
+        q = m.queue;
+    }
+    rig_queue(&r, NCIC_RX, 0, LOG);
+    rig_queue(&r, NCIC_RX, q, LOG);
+    r.kicks_rx = 0;
+    g_assert_cmpint(ncic_eth_rx(&r.eth, f, len), ==, NCIC_RX_HELD);
+    g_assert_cmpuint(r.eth.rx_blocked_queue, ==, q);
+    fill(&r, 0, 1);
+    g_assert_cmpuint(r.kicks_rx, ==, 0);
+    fill(&r, q, 1);
+    g_assert_cmpuint(r.kicks_rx, ==, 1);
+    /* its queue goes away: nothing to wait for */
+    g_assert_cmpint(ncic_eth_rx(&r.eth, f, len), ==, NCIC_RX_TAKEN);
+    g_assert_cmpint(ncic_eth_rx(&r.eth, f, len), ==, NCIC_RX_HELD);
+    rig_write(&r, qreg(NCIC_RX, q, NCIC_Q_LOG_SIZE), 0);
+    g_assert_cmpuint(r.kicks_rx, ==, 2);
+    g_assert_true(ncic_eth_can_rx(&r.eth));
+    rig_fini(&r);
+}
+
+/* More frames wait for descriptors than there are places: held, and offered
+ * again when the first of them goes. */
+static void test_fifo_full(void)
+{
+    uint8_t f[60] = { 0 };
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_RX, 0, 5);
+    for (unsigned i = 0; i < 20; i++) {
+        rig_desc(&r, NCIC_RX, 0, 5, i, BUF + i * STEP, STEP, 0, 0);
+    }
+    rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_HEAD), 20);
+    r.async = true;
+    r.kicks_rx = 0;
+    for (unsigned i = 0; i < 16; i++) {
+        g_assert_cmpint(ncic_eth_rx(&r.eth, f, 60), ==, NCIC_RX_TAKEN);
+    }
+    g_assert_cmpint(ncic_eth_rx(&r.eth, f, 60), ==, NCIC_RX_HELD);
+    g_assert_cmpuint(r.eth.rx_blocked_queue, ==, NCIC_BLOCKED_FIFO);
+    rig_answer(&r, 1);
+    g_assert_cmpuint(r.kicks_rx, ==, 0);
+    rig_answer(&r, 0);
+    g_assert_cmpuint(r.kicks_rx, ==, 1);
+    g_assert_cmpuint(rig_read(&r, 0x10140), ==, 2);
+    g_assert_cmpuint(rig_read(&r, 0x10134), ==, 0);
+    g_assert_cmpint(ncic_eth_rx(&r.eth, f, 60), ==, NCIC_RX_TAKEN);
+    rig_fini(&r);
+}
+
+/* Bus mastering alone ends what it began. */
+static void test_hold_dma(void)
+{
+    uint8_t f[60] = { 0 };
+    Rig r;
+
+    start(&r, NULL, 1);
+    r.dma_off = true;
+    g_assert_cmpint(ncic_eth_rx(&r.eth, f, 60), ==, NCIC_RX_HELD);
+    r.kicks_rx = 0;
+    consume(&r, 0);
+    ncic_eth_rx_retry(&r.eth);
+    g_assert_cmpuint(r.kicks_rx, ==, 0);
+    g_assert_false(ncic_eth_can_rx(&r.eth));
+    r.dma_off = false;
+    ncic_eth_restart(&r.eth);
+    g_assert_cmpuint(r.kicks_rx, ==, 1);
+    rig_fini(&r);
+}
+
+/* Queues that drop: their own frames only, and only for want of descriptors. */
+static void test_rx_drop(void)
+{
+    NcicEthConfig cfg = rig_config();
+    uint8_t f[60] = { 0 };
+    Rig r;
+
+    cfg.rx_drop = 1;
+    rig_init(&r, &cfg);
+    rig_queue(&r, NCIC_RX, 0, LOG);
+    g_assert_cmpint(ncic_eth_rx(&r.eth, f, 60), ==, NCIC_RX_TAKEN);
+    g_assert_cmpuint(rig_read(&r, 0x101e0), ==, 1);
+    g_assert_cmpuint(rig_read(&r, 0x10120), ==, 1);
+    g_assert_cmpuint(rig_read(&r, 0x10110), ==, 1);
+    g_assert_cmpuint(rig_read(&r, 0x1012c), ==, 1);
+    g_assert_cmpuint(rig_read(&r, 0x101b8), ==, 0);
+    fill(&r, 0, 1);
+    r.dma_off = true;
+    g_assert_cmpint(ncic_eth_rx(&r.eth, f, 60), ==, NCIC_RX_HELD);
+    rig_fini(&r);
+    cfg.rx_drop = ~1u;
+    rig_init(&r, &cfg);
+    rig_queue(&r, NCIC_RX, 0, LOG);
+    g_assert_cmpint(ncic_eth_rx(&r.eth, f, 60), ==, NCIC_RX_HELD);
+    g_assert_cmpuint(rig_read(&r, 0x101e0), ==, 0);
+    rig_fini(&r);
+}
+
+/* A buffer, or a completion, that lies on the reset register: the engine is
+ * reset under its own feet, and works afterwards. */
+static void test_reset_inside(void)
+{
+    uint8_t f[60] = { 0 };
+    Rig r;
+
+    start(&r, NULL, 1);
+    for (unsigned round = 0; round < 3; round++) {
+        r.reset_on_write = true;
+        g_assert_cmpint(ncic_eth_rx(&r.eth, f, 60), ==, NCIC_RX_TAKEN);
+        g_assert_false(r.reset_on_write);
+        g_assert_cmpuint(ncic_fetch_count(&r.eth.fetch[NCIC_RX]), ==, 0);
+        g_assert_cmphex(rig_read(&r, qreg(NCIC_RX, 0, NCIC_Q_TAIL)), ==, 0);
+        rig_queue(&r, NCIC_RX, 0, LOG);
+        fill(&r, 0, 16);
+    }
+    g_assert_cmpint(ncic_eth_rx(&r.eth, f, 60), ==, NCIC_RX_TAKEN);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_RX, 0, NCIC_Q_CPL_HEAD)), ==, 1);
+    /* the completion of a transmission */
+    rig_queue(&r, NCIC_TX, 0, LOG);
+    rig_desc(&r, NCIC_TX, 0, LOG, 0, BUF, 60, 0, 0);
+    rig_desc(&r, NCIC_TX, 0, LOG, 1, BUF, 60, 0, 0);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_HEAD), 2);
+    r.reset_on_write = true;
+    g_assert_false(ncic_eth_tx_run(&r.eth, 64));
+    g_assert_cmpuint(r.n_sent, ==, 1);
+    g_assert_cmpuint(ncic_fetch_count(&r.eth.fetch[NCIC_TX]), ==, 0);
+    rig_fini(&r);
+}
+
+/* Of a header that is cut or lies, nothing is said to be good. */
+static void test_broken_header(void)
+{
+    uint8_t f[100];
+    size_t len = make_ipv4(f, 6, 0x420995bb, 0xa18e6450, 2794, 1766, 20);
+    NcicRxMeta m;
+    Rig r;
+
+    rig_init(&r, NULL);
+    ncic_rx_parse(&r.eth, f, len, &m);
+    g_assert_cmphex(m.csum, ==, 0);
+    ncic_rx_parse(&r.eth, f, 33, &m);
+    g_assert_cmphex(m.csum, ==, 0xffff);
+    g_assert_cmphex(m.hash, ==, 0);
+    /* a header alone: its addresses count */
+    ncic_rx_parse(&r.eth, f, 34, &m);
+    g_assert_cmphex(m.hash, ==, 0x323e8fc2);
+    f[14] = 0x44;
+    ncic_rx_parse(&r.eth, f, len, &m);
+    g_assert_cmphex(m.csum, ==, 0xffff);
+    g_assert_cmphex(m.status, ==, NCIC_CPL_IPV4);
+    g_assert_cmphex(m.hash, ==, 0x323e8fc2);
+    f[14] = 0x4f;
+    ncic_rx_parse(&r.eth, f, 14 + 59, &m);
+    g_assert_cmphex(m.csum, ==, 0xffff);
+    g_assert_cmphex(m.status, ==, NCIC_CPL_IPV4);
+    rig_fini(&r);
+}
+
 static void test_drop(void)
 {
     uint8_t f[60] = { 0 };
@@ -426,6 +598,12 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/rx/vlan", test_vlan);
     g_test_add_func("/ncic/rx/spread", test_spread);
     g_test_add_func("/ncic/rx/hold", test_hold);
+    g_test_add_func("/ncic/rx/hold-other", test_hold_other);
+    g_test_add_func("/ncic/rx/fifo-full", test_fifo_full);
+    g_test_add_func("/ncic/rx/hold-dma", test_hold_dma);
+    g_test_add_func("/ncic/rx/rx-drop", test_rx_drop);
+    g_test_add_func("/ncic/rx/reset-inside", test_reset_inside);
+    g_test_add_func("/ncic/rx/broken-header", test_broken_header);
     g_test_add_func("/ncic/rx/drop", test_drop);
     g_test_add_func("/ncic/rx/async", test_async);
     g_test_add_func("/ncic/rx/deactivate-in-flight",

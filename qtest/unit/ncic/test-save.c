@@ -10,6 +10,10 @@
 #define BUF (MEM_BASE + 0x200000)
 #define LOG 6
 
+#define FORMAT_BYTES 5158
+#define FORMAT_SUM \
+    "7f8d998339d4a8f018afba54be20951590399ab5dba8a427e3ef1c0ef001fe78"
+
 static uint8_t *save(Rig *r, size_t *len)
 {
     CoreImage *im = core_image_save(0);
@@ -110,6 +114,34 @@ static void test_traffic(void)
     for (unsigned q = 0; q < 2; q++) {
         g_assert_cmpuint(rig_read(&b, qreg(NCIC_TX, q, NCIC_Q_CPL_HEAD)), ==,
                          15);
+    }
+    rig_fini(&a);
+    rig_fini(&b);
+}
+
+/* Descriptors that were posted and not taken: the other side looks for them, in
+ * every queue. */
+static void test_posted(void)
+{
+    Rig a, b;
+
+    rig_init(&a, NULL);
+    for (unsigned q = 0; q < 3; q++) {
+        rig_queue(&a, NCIC_TX, q, LOG);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        post(&a, 0, i);
+        post(&a, 2, i);
+    }
+    move(&a, &b, NULL);
+    g_assert_cmphex(b.eth.tx_pending, ==, 5);
+    g_assert_cmpuint(b.kicks_tx, ==, 1);
+    while (ncic_eth_tx_run(&b.eth, 64)) {
+    }
+    g_assert_cmpuint(b.n_sent, ==, 6);
+    for (unsigned q = 0; q < 3; q += 2) {
+        g_assert_cmpuint(rig_read(&b, qreg(NCIC_TX, q, NCIC_Q_CPL_HEAD)), ==,
+                         3);
     }
     rig_fini(&a);
     rig_fini(&b);
@@ -350,6 +382,23 @@ static void test_extremes(void)
     rig_fini(&b);
 }
 
+/* The format is a promise: another build reads it.  Whoever changes it on
+ * purpose raises a version, and this sum. */
+static void test_format(void)
+{
+    g_autofree uint8_t *data = NULL;
+    g_autofree char *sum = NULL;
+    size_t len;
+    Rig a;
+
+    make_busy(&a);
+    data = save(&a, &len);
+    sum = g_compute_checksum_for_data(G_CHECKSUM_SHA256, data, len);
+    g_assert_cmpuint(len, ==, FORMAT_BYTES);
+    g_assert_cmpstr(sum, ==, FORMAT_SUM);
+    rig_fini(&a);
+}
+
 /* Registers keep their fixed bits whatever the image says. */
 static void test_fixed_bits(void)
 {
@@ -384,7 +433,7 @@ static void test_damaged(void)
 
     make_busy(&a);
     data = save(&a, &len);
-    for (unsigned n = 0; n < 3000; n++) {
+    for (unsigned n = 0; n < 500; n++) {
         g_autofree uint8_t *bad = g_memdup2(data, len);
         size_t cut = n % 10 ? len : g_test_rand_int_range(0, len);
         Rig b;
@@ -408,7 +457,7 @@ static void test_damaged(void)
         g_assert_cmpuint(b.n_sent, ==, 1);
         rig_fini(&b);
     }
-    g_assert_cmpuint(refused, >, 300);
+    g_assert_cmpuint(refused, >, 50);
     rig_fini(&a);
 }
 
@@ -417,12 +466,14 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ncic/save/registers", test_registers);
     g_test_add_func("/ncic/save/traffic", test_traffic);
+    g_test_add_func("/ncic/save/posted", test_posted);
     g_test_add_func("/ncic/save/unanswered", test_unanswered);
     g_test_add_func("/ncic/save/interrupts", test_interrupts);
     g_test_add_func("/ncic/save/held", test_held);
     g_test_add_func("/ncic/save/settings", test_settings);
     g_test_add_func("/ncic/save/impossible", test_impossible);
     g_test_add_func("/ncic/save/extremes", test_extremes);
+    g_test_add_func("/ncic/save/format", test_format);
     g_test_add_func("/ncic/save/fixed-bits", test_fixed_bits);
     g_test_add_func("/ncic/save/damaged", test_damaged);
     return g_test_run();

@@ -325,6 +325,30 @@ static void test_flow_control(void)
     rig_fini(&r);
 }
 
+/* The operation table is full: no request is counted that was not made. */
+static void test_table_full(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, 7);
+    for (unsigned i = 0; i < 100; i++) {
+        rig_desc(&r, NCIC_TX, 0, 7, i, BUF, 60, 0, 0);
+    }
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_HEAD), 100);
+    r.async = true;
+    ncic_eth_tx_run(&r.eth, 256);
+    g_assert_cmpuint(r.n_wait, ==, 64);
+    g_assert_cmpuint(rig_read(&r, 0x10100), ==, 64);
+    g_assert_cmpuint(rig_read(&r, 0x10130), ==, 64);
+    g_assert_cmpuint(rig_read(&r, 0x10138), ==, 0);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_TAIL)), ==, 64);
+    rig_answer(&r, 0);
+    g_assert_cmpuint(rig_read(&r, 0x10134), ==, 1);
+    g_assert_cmpuint(rig_read(&r, 0x10140), ==, 0);
+    rig_fini(&r);
+}
+
 /* The link goes down while the wire is full: all complete, and are counted. */
 static void test_full_wire_link(void)
 {
@@ -660,6 +684,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/tx/checksum-range", test_checksum_range);
     g_test_add_func("/ncic/tx/round-robin", test_round_robin);
     g_test_add_func("/ncic/tx/flow-control", test_flow_control);
+    g_test_add_func("/ncic/tx/table-full", test_table_full);
     g_test_add_func("/ncic/tx/full-wire-link", test_full_wire_link);
     g_test_add_func("/ncic/tx/completion-pressure", test_completion_pressure);
     g_test_add_func("/ncic/tx/doorbell", test_doorbell);
