@@ -75,11 +75,23 @@ static void test_query_fw(void)
 
 static void test_dev_lim(void)
 {
+    /* All of it, as it was worked out from what drivers read. */
+    static const uint8_t limits[0x100] = {
+        [0x10] = 14, 14, 4, 16, 0, 16, [0x19] = 17, 0, 16, 17, 17, 0, 6,
+        [0x20] = 0x40, 0x1f, 4, 0x14, [0x29] = 7, [0x2b] = 7, [0x33] = 1,
+        [0x35] = 15, 0x43, 0x41, [0x3b] = 5, 0, 15, [0x3f] = 6,
+        [0x45] = 0x34, 0x03, 0x47, [0x48] = 0x10, 3, [0x4b] = 12,
+        [0x51] = 30, 4, [0x55] = 30, 4, [0x61] = 6, 0, 13, 0, 16,
+        [0x80] = 1, [0x82] = 1, [0x85] = 0x20, [0x87] = 0x20, [0x89] = 0x40,
+        [0x8b] = 0x40, [0x8d] = 0x20, [0x8f] = 0x20, [0x91] = 8,
+        [0x93] = 0x40, [0xa2] = 1,
+    };
     MGuest *g = mguest_new(1, false);
     uint8_t *o = mout_box(g);
 
     g_assert_cmphex(mcmd(g, MTHCA_CMD_RUN_FW, 0, 0, 0, 0, NULL), ==, 0);
     mok(g, MTHCA_CMD_QUERY_DEV_LIM, 0, 0);
+    g_assert_cmpmem(o, sizeof(limits), limits, sizeof(limits));
     g_assert_cmpuint(o[0x13] & 0x1f, ==, 16);
     g_assert_cmpuint(o[0x3b] & 0xf, ==, 5);     /* libmthca: 32 GIDs */
     g_assert_cmpuint(o[0x37] & 0xf, ==, 1);     /* ports */
@@ -168,6 +180,11 @@ static void test_init_hca(void)
         { 0x37, 17 }, { 0x4f, 17 }, { 0x57, 17 }, { 0x87, 7 }, { 0xfb, 18 },
         { 0xdb, 14 }, { 0xd3, 13 }, { 0x12a, 12 }, { 0x129, 9 },
     };
+    static const struct { uint16_t off, len; } same[] = {
+        { 0x0c, 4 }, { 0x37, 1 }, { 0x4f, 1 }, { 0x57, 1 }, { 0x87, 1 },
+        { 0xc0, 8 }, { 0xd6, 2 }, { 0xdb, 1 }, { 0xfb, 1 }, { 0x100, 8 },
+        { 0x129, 2 }, { 0x138, 8 },
+    };
     MGuest *g = mguest_new(1, false);
 
     g_assert_cmphex(mcmd(g, MTHCA_CMD_RUN_FW, 0, 0, 0, 0, NULL), ==, 0);
@@ -183,6 +200,16 @@ static void test_init_hca(void)
     mguest_init_hca(g);
     g_assert_cmphex(mcmd_box(g, MTHCA_CMD_INIT_HCA, 0, 0), ==,
                     MTHCA_ST_BAD_SYS_STATE);
+    /* What was given comes back. */
+    mthca_reset(g->m);
+    g_assert_cmphex(mcmd(g, MTHCA_CMD_RUN_FW, 0, 0, 0, 0, NULL), ==, 0);
+    mtb_init_hca(min_box(g), UINT64_C(0x123456000), UINT64_C(0x654321000));
+    mok(g, MTHCA_CMD_INIT_HCA, 0, 0);
+    mok(g, MTHCA_CMD_QUERY_HCA, 0, 0);
+    for (unsigned i = 0; i < G_N_ELEMENTS(same); i++) {
+        g_assert_cmpmem(g->mem + G_IN + same[i].off, same[i].len,
+                        mout_box(g) + same[i].off, same[i].len);
+    }
     g_assert_cmphex(mcmd(g, MTHCA_CMD_UNMAP_FA, 0, 0, 0, 0, NULL), ==,
                     MTHCA_ST_BAD_SYS_STATE);
     g_assert_cmphex(mcmd(g, MTHCA_CMD_CLOSE_HCA, 0, 0, 0, 0, NULL), ==, 0);
@@ -297,7 +324,15 @@ static void test_eq(void)
     mok(g, MTHCA_CMD_QUERY_EQ, 3, 0);
     g_assert_cmpuint(get_be32(mout_box(g) + 0x28), ==, 2);
     g_assert_cmpuint(get_be32(mout_box(g) + 0x2c), ==, 2);
-    g_assert_cmphex(get_be32(mout_box(g)) >> 8 & 0xf, ==, 9);
+    g_assert_cmphex(get_be32(mout_box(g)), ==, 0x01040900);
+    g_assert_cmphex(get_be64(mout_box(g) + 4), ==, G_BUS + EQ_OFF);
+    g_assert_cmphex(mout_box(g)[0x17], ==, 0x82);
+    g_assert_cmphex(get_be32(mout_box(g) + 0x1c), ==, key);
+    /* Arming one that is none does nothing. */
+    mthca_bar0_write(g->m, MTHCA_EQ_ARM + 4, 1u << 4);
+    mok(g, MTHCA_CMD_QUERY_EQ, 3, 0);
+    g_assert_cmphex(mcmd_box(g, MTHCA_CMD_QUERY_EQ, 4, 0), ==,
+                    MTHCA_ST_BAD_RES_STATE);
     /* Overflow: reported in the context, nothing overwritten. */
     for (unsigned i = 0; i < 70; i++) {
         mthca_bar0_write(g->m, MTHCA_HCR_BASE + MTHCA_HCR_CMD,

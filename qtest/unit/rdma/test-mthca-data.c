@@ -112,6 +112,46 @@ static void test_chain(void)
     mend_free(&b);
 }
 
+/* A hundred completions: around the ring of 64, in order. */
+static void test_cq_ring(void)
+{
+    MEnd a, b;
+    uint8_t *p;
+
+    rc_pair(&a, &b);
+    for (unsigned i = 0; i < 100; i++) {
+        p = mend_wqe(&a, MTHCA_WQE_RDMA_WRITE, MTHCA_NEXT_CQ_UPDATE, 3);
+        mend_data(&a, mend_raddr(&a, p, ME_DATA, b.key), ME_DATA, 8);
+        mend_ring(&a, 1, a.op, a.size);
+        mexchange(a.g, b.g);
+        g_assert_cmphex(get_be32(need_cqe(&a, true, a.op) + 0x18), ==,
+                        ME_SQ + i % 16 * ME_SQ_STRIDE);
+        a.g->mem[ME_CQ + i % 64 * MTHCA_CQE_SIZE + 0x1f] = MTHCA_OWNER_HW;
+    }
+    g_assert_null(mend_poll(&a));
+    mend_free(&a);
+    mend_free(&b);
+}
+
+/* The port comes and goes: events with its number. */
+static void test_port_event(void)
+{
+    MEnd a = mend_new(1);
+    const uint8_t *e = a.g->mem + ME_EQ;
+
+    g_assert_cmphex(mcmd(a.g, MTHCA_CMD_MAP_EQ, 1, 0,
+                         1ull << MTHCA_EV_PORT_CHANGE, 0, NULL), ==, 0);
+    mthca_link_set(a.g->m, false);
+    mthca_link_set(a.g->m, true);
+    for (unsigned i = 0; i < 2; i++, e += MTHCA_EQE_SIZE) {
+        g_assert_cmphex(e[1], ==, MTHCA_EV_PORT_CHANGE);
+        g_assert_cmphex(e[3], ==, i ? 4 : 1);
+        g_assert_cmphex(get_be32(e + 0x0c), ==, 1u << 28);
+        g_assert_cmphex(e[0x1f], ==, 0);
+    }
+    mend_free(&a);
+}
+
 /* Wrong key: error CQE at the requester, the rest is flushed one by one. */
 static void test_errors(void)
 {
@@ -796,6 +836,8 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mthca/data/send", test_send);
     g_test_add_func("/mthca/data/chain", test_chain);
+    g_test_add_func("/mthca/data/cq-ring", test_cq_ring);
+    g_test_add_func("/mthca/data/port-event", test_port_event);
     g_test_add_func("/mthca/data/errors", test_errors);
     g_test_add_func("/mthca/data/ud", test_ud);
     g_test_add_func("/mthca/data/srq", test_srq);

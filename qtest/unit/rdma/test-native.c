@@ -449,6 +449,13 @@ static void fill(Side *s, uint64_t va, uint32_t len, uint8_t seed)
 /* An example worked out by hand from IF. */
 static void test_hcr(void)
 {
+    /* QUERY_DEV_LIM, all of it. */
+    static const uint8_t limits[NR_DEV_LIM_BYTES] = {
+        [0x00] = 1, [0x09] = 13, [0x0b] = 13, [0x0c] = 13, 13, 5, 14, 12,
+        [0x13] = 1, [0x15] = 8, [0x18] = 1, [0x1b] = 0x40, [0x1d] = 0x40,
+        [0x1f] = 0x40, [0x21] = 0x52, [0x23] = 0xf1, [0x25] = 12,
+        [0x29] = 16, [0x2a] = 2, [0x2d] = 16, [0x2e] = 2, [0x32] = 1,
+    };
     Side *s = side_new(1, NULL);
     uint8_t *o = s->mem + OUT_MBOX;
 
@@ -456,11 +463,7 @@ static void test_hcr(void)
                     0x00000003);
     g_assert_cmphex(native_hcr_read(s->n, NRH_OUT_PARAM_L), ==, 0);
     g_assert_cmphex(native_hcr_read(s->n, NRH_TOKEN), ==, 0xffff0000);
-    g_assert_cmpuint(o[0x0c], ==, 13);
-    g_assert_cmpuint(o[0x0e], ==, 5);
-    g_assert_cmpuint(get_be16(o + 0x18), ==, 0x100);
-    g_assert_cmpuint(get_be16(o + 0x1a), ==, 0x40);
-    g_assert_cmpuint(o[0x25], ==, 12);
+    g_assert_cmpmem(o, sizeof(limits), limits, sizeof(limits));
     g_assert_cmphex(o[0x40], ==, 0);
     g_assert_cmpuint(query(s, NRC_QUERY_ADAPTER, 0), ==, 0);
     g_assert_cmphex(get_be64(o + 0x18), ==, UINT64_C(0x0123456789abcdef));
@@ -498,6 +501,7 @@ static void test_hcr_errors(void)
         { NRC_UNMAP_ICM, 1, 0, true, false },
         { NRC_SW2HW_MPT, 1u << NR_LOG_MPTS, 0, true, false },
         { NRC_SW2HW_MPT, 7, 0, false, false },
+        { NRC_SW2HW_MPT, 7, 5, false, false },
         { NRC_HW2SW_MPT, 100, 0, true, false },
         { NRC_SW2HW_EQ, 32, 0, true, false },
         { NRC_HW2SW_EQ, 3, 0, true, false },
@@ -578,7 +582,9 @@ static void test_write_mtt(void)
     init_hca(s);
     g_assert_cmpuint(mtt(s, 0x10, DATA, 5), ==, 3);     /* not mapped */
     g_assert_cmpuint(map(s, 2, MTT_BASE, ICM, 1), ==, 0);
+    memset(s->mem + ICM + 0x15 * 8, 0xee, 8);
     g_assert_cmpuint(mtt(s, 0x10, DATA, 5), ==, 0);
+    g_assert_cmphex(s->mem[ICM + 0x15 * 8], ==, 0xee);
     g_assert_cmphex(get_be64(s->mem + IN_MBOX + 0x58), ==,
                     BUS + DATA + 0x4000);
     for (int i = 0; i < 5; i++) {
@@ -791,6 +797,11 @@ static void test_ud(void)
     fill(a, VA, 200, 3);
     post_recv(b, VA + 0x1000, 200);
     post(a, &w, RDMA_OP_SEND_IMM);
+    rdma_poll(native_dev(a->n), a->now);
+    /* Both MAC addresses, then IPv4. */
+    g_assert_cmpuint(a->wire->len, ==, 1);
+    g_assert_cmpmem(g_bytes_get_data(g_ptr_array_index(a->wire, 0), NULL), 14,
+                    "\x02\0\0\0\0\2\x02\0\0\0\0\1\x08\0", 14);
     run(a, b);
     expect_send(a, RDMA_OP_SEND_IMM, 0, 200);
     c = cqe(b);
@@ -975,8 +986,10 @@ static void test_qp_psn(void)
     run(a, b);
     expect_send(a, RDMA_OP_WRITE, 0, 600);
     qp_mbox(a, 1, 0);
+    put_be32(a->mem + IN_MBOX, 0xffffffff);
     g_assert_cmpuint(cmd(a, NRC_RTS2RTS_QP, QPN, 0), ==, 0);
     g_assert_cmpuint(query(a, NRC_QUERY_QP, QPN), ==, 0);
+    g_assert_cmphex(get_be32(o), ==, 0);        /* the mask is no context */
     g_assert_cmphex(get_be32(o + 0x6c), ==, 0);         /* fffffd + 3 */
     g_assert_cmphex(get_be32(o + 0x7c), ==, 0);
     g_assert_cmphex(o[0x08], ==, 0x30);
@@ -1021,6 +1034,9 @@ static void test_lax(void)
     g_assert_cmpuint(hcr(s, 0, 9999999, 0, NRC_HW2SW_CQ, 0) >> 24, ==, 0);
     g_assert_cmpuint(map(s, 1, EQC_BASE + 0x100000, ICM, 1), ==, 0);
     g_assert_cmpuint(mpt(s, 1u << 20 | MR_DATA, 0, 0, 0, 0), ==, 0);
+    /* A list longer than any mailbox ends with the mailbox. */
+    mbox(s);
+    g_assert_cmpuint(cmd(s, NRC_MAP_ICM, UINT32_MAX, 1), ==, 0);
     side_free(s);
 }
 
@@ -1582,7 +1598,17 @@ static void test_image_same(void)
     again = native_save(t->n, 99, &len2);
     g_assert_cmpuint(len, ==, len2);
     g_assert_cmpmem(block, engine, again, engine);
+    for (int i = 0; i <= NRH_CMD; i += 4) {
+        g_assert_cmphex(native_hcr_read(t->n, i), ==,
+                        native_hcr_read(s->n, i));
+    }
+    /* CQ and EQ are armed there, too. */
     g_assert_cmpuint(query(t, NRC_QUERY_QP, QPN), ==, 0);
+    mbox(t);
+    g_assert_cmpuint(cmd(t, NRC_2ERR_QP, QPN, 0), ==, 0);
+    settles(t);
+    g_assert_cmphex(t->mem[EQB + NRE_OWNER], ==, 0);
+    g_assert_cmpuint(t->msix->len, ==, 1);
     g_assert_cmpuint(hcr(t, 0, CQN, 0, NRC_HW2SW_CQ, 0) >> 24, ==, 0);
     g_free(block);
     g_free(again);
