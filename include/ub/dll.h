@@ -217,7 +217,7 @@ typedef struct UbDllStats {
     uint64_t tx_packets, rx_packets;
     uint64_t tx_bytes, rx_bytes;       /* payload */
     uint64_t tx_control, rx_control;   /* DLLCBs that the buffer keeps */
-    uint64_t tx_nob;
+    uint64_t tx_crd_acks, tx_nob; /* of those */
     uint64_t tx_dropped;      /* queued but lost: link down, oversize … */
     uint64_t tx_blocked_credit;  /* times that no VL had credit */
     uint64_t rx_dropped;      /* complete DLLDPs not delivered */

@@ -172,6 +172,8 @@ bool ub_port_dll_up(const UbPort *p);
 bool ub_port_back_pressure(const UbPort *p);
 /* Bit v: packets may go on VL v now. */
 uint32_t ub_port_vls(const UbPort *p);
+/* Packets with pkt->error go out, marked (MarkErr Cfg); else they are dropped. */
+bool ub_port_marks_errors(const UbPort *p);
 /* Longest packet, bytes. */
 uint32_t ub_port_mtu(const UbPort *p);
 

@@ -110,6 +110,7 @@ static unsigned next_block(UbDll *d, uint8_t *out)
     if (flits) {
         if (!ub_block_cfg(out)) {
             d->stats.tx_control++;
+            d->stats.tx_crd_acks += ub_lch_type(out) == UB_CB_CRD_ACK;
             v->nob_debt -= MIN(v->nob_debt, flits);
         }
         retry_store(d, out, flits);

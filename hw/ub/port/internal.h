@@ -81,8 +81,12 @@ void port_link_run(UbPort *p);
 /* Take the port's slices and fill in what is fixed or its power-on value. */
 void port_regs_init(UbPort *p);
 /* Data Link Configuration of the registers, as the data link layer has it, into
- * `dll`; NULL, or why the layer would refuse it. */
+ * `dll`; NULL, or which of its values is wrong by itself. */
 const char *port_regs_dll(UbPort *p, UbDllConfig *dll);
+/* … and into the layer, which keeps what it had when that cannot be.  What does
+ * not fit together is only named when it is about to be used: software writes
+ * one register after the other. */
+void port_regs_configure(UbPort *p, bool use);
 /* Control registers of the PHY into its machine. */
 void port_regs_apply(UbPort *p);
 /* The LMSM has left Link_Active. */

@@ -247,6 +247,7 @@ static void phy_status(void *opaque, unsigned changed)
 
     if (changed & UB_PHY_ST_LINKUP) {
         if (ub_phy_link_up(p->phy)) {
+            port_regs_configure(p, true);
             ub_dll_phy_up(p->dll, p->now);
             port_link_up(p);
         } else {
@@ -326,13 +327,9 @@ static const UbPhyOps phy_ops = {
 /* Both layers as after power-on, with what the registers say. */
 static void restart(UbPort *p)
 {
-    UbDllConfig dll;
-
     ub_phy_reset(p->phy, p->now);
     ub_dll_reset(p->dll, p->now);
-    if (!port_regs_dll(p, &dll)) {
-        ub_dll_configure(p->dll, &dll);
-    }
+    port_regs_configure(p, false);
     port_regs_apply(p);
     p->back_pressure = false;
     port_link_forget(p);
@@ -431,6 +428,8 @@ void ub_port_config_init(UbPortConfig *cfg)
     /* What Table 10-14 calls not fatal is not correctable. */
     cfg->err_severity = 0xf04fffff;
     cfg->dll.down_recovers = true;
+    /* A machine may be stopped for as long as somebody looks at it. */
+    cfg->dll.credit_timeout = 0;
     /* What the credits of VL0 allow to be under way: an emulated wire is long,
      * its ends run in turns of a host. */
     cfg->dll.wish.retry_buf_depth = 32768;
@@ -714,6 +713,11 @@ uint32_t ub_port_vls(const UbPort *p)
 
     ub_dll_status(p->dll, &st);
     return p->dll_up ? st.agreed.vl_enable : 0;
+}
+
+bool ub_port_marks_errors(const UbPort *p)
+{
+    return ub_dll_config(p->dll)->mark_err;
 }
 
 uint32_t ub_port_mtu(const UbPort *p)

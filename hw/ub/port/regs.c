@@ -81,7 +81,7 @@ const char *port_regs_dll(UbPort *p, UbDllConfig *dll)
     dll->block_timeout = conf->dll.block_timeout * conf->dll_time_scale;
     dll->port_idx = p->index;
     memcpy(dll->guid, conf->guid, sizeof(dll->guid));
-    return ub_dll_config_check(dll);
+    return ub_dll_config_check_values(dll);
 }
 
 /* ---- Physical layer ---------------------------------------------------------- */
@@ -208,16 +208,16 @@ void port_regs_apply(UbPort *p)
 
 /* ---- LINK: writes ------------------------------------------------------------ */
 
-static void written_dll(UbPort *p)
+void port_regs_configure(UbPort *p, bool use)
 {
     UbDllConfig dll;
     const char *broken = port_regs_dll(p, &dll);
 
+    if (!broken && !ub_dll_configure(p->dll, &dll) && use) {
+        broken = ub_dll_config_check(&dll);
+    }
     if (broken) {
-        p->ops.rule(p->opaque, UB_BROKEN_BY_SOFTWARE,
-                            broken);
-    } else {
-        ub_dll_configure(p->dll, &dll);
+        p->ops.rule(p->opaque, UB_BROKEN_BY_SOFTWARE, broken);
     }
 }
 
@@ -227,7 +227,7 @@ static void written_link(void *opaque, UbSlice *slice, const UbSliceWrite *w)
 
     p->now = w->now;
     if (w->dw >= UB_LINK_DL_CFG_DW0 && w->dw < UB_LINK_PHY_CTL_1) {
-        written_dll(p);
+        port_regs_configure(p, false);
         return;
     }
     port_regs_apply(p);

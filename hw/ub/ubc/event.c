@@ -103,7 +103,7 @@ static uint64_t counted(const UbcEnd *e, unsigned counter)
     case UBC_CNT_FLITS_RESENT:
         return s.dll->replayed_flits;
     case UBC_CNT_CRD_ACKS:
-        return s.dll->tx_control;
+        return s.dll->tx_crd_acks;
     case UBC_CNT_CREDIT_STALLS:
         return s.dll->tx_blocked_credit;
     case UBC_CNT_RETRAINS:

@@ -119,7 +119,13 @@ static Sent send_one(UbcEnd *e, const UbRingDesc *d)
     ub_meta(pkt)->lph_cfg = d->flags & UBC_DESC_CFG;
     ub_meta(pkt)->vl = vl;
     if (!ubc_ring_ops.read(ubc, d->addr, core_packet_data(pkt), len)) {
-        core_packet_free(pkt);
+        /* §4.8.3: the receiver is told, if that is enabled. */
+        memset(core_packet_data(pkt), 0, len);
+        pkt->error = true;
+        if (!ub_port_marks_errors(e->port) ||
+            ub_port_send(e->port, ubc->now, pkt) != UB_PORT_SENT) {
+            core_packet_free(pkt);
+        }
         return SENT_ERROR;
     }
     if (ub_port_send(e->port, ubc->now, pkt) != UB_PORT_SENT) {

@@ -100,16 +100,23 @@ static bool ubc_pci_capture_start(UbcPci *s, UbcOps *ops, Error **errp)
 static void ubc_pci_run(void *opaque)
 {
     UbcPci *s = opaque;
-    int64_t next;
+    QEMUTimer *timer;
+    int64_t next, now;
 
     ubc_pci_lock_run(s);
     next = ubc_run(s->ubc, ubc_pci_now(s));
     ubc_pci_capture_flush(s);
+    now = ubc_pci_now(s);
+    timer = s->stopped_at < 0 ? s->timer : s->stopped_timer;
     qemu_mutex_unlock(&s->lock);
+    timer_del(timer == s->timer ? s->stopped_timer : s->timer);
     if (next == INT64_MAX) {
-        timer_del(s->timer);
+        timer_del(timer);
     } else {
-        timer_mod_ns(s->timer, next);
+        QEMUClockType clock = timer == s->timer ? s->clock
+                                                : QEMU_CLOCK_REALTIME;
+
+        timer_mod_ns(timer, qemu_clock_get_ns(clock) + MAX(next - now, 0));
     }
 }
 
@@ -395,6 +402,9 @@ static bool ubc_pci_configure(UbcPci *s, Error **errp)
             c->dll.init_credit[i] = s->init_credit;
         }
     }
+    if (!ubc_dll_props_apply(&s->dll, &c->dll, errp)) {
+        return false;
+    }
     if (!s->guid) {
         default_guid(s, c->guid);
     } else if (!parse_guid(s->guid, c->guid)) {
@@ -431,12 +441,32 @@ static void ubc_pci_update_master(UbcPci *s)
     qemu_mutex_unlock(&s->lock);
 }
 
+/* Only the virtual clock stands while the machine does. */
+static void ubc_pci_clock(UbcPci *s, bool running)
+{
+    int64_t now = qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+
+    if (s->clock != QEMU_CLOCK_VIRTUAL) {
+        return;
+    }
+    if (running && s->stopped_at >= 0) {
+        s->stopped_for += now - s->stopped_at;
+        s->stopped_at = -1;
+    } else if (!running && s->stopped_at < 0) {
+        s->stopped_at = now;
+    }
+}
+
 static void ubc_pci_vm_state(void *opaque, bool running, RunState state)
 {
     UbcPci *s = opaque;
 
+    qemu_mutex_lock(&s->lock);
+    ubc_pci_clock(s, running);
+    qemu_mutex_unlock(&s->lock);
     s->vm_running = running;
     ubc_pci_update_master(s);
+    qemu_bh_schedule(s->run_bh); /* for the other timer */
 }
 
 static void ubc_pci_realize(PCIDevice *pci, Error **errp)
@@ -488,6 +518,8 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
     s->irq_bh = qemu_bh_new_guarded(ubc_pci_irq_bh, s,
                                     &DEVICE(s)->mem_reentrancy_guard);
     s->timer = aio_timer_new(s->ctx, s->clock, SCALE_NS, ubc_pci_run, s);
+    s->stopped_timer = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS,
+                                     ubc_pci_run, s);
     for (unsigned i = 0; i < s->ports; i++) {
         UbcWire *p = &s->port[i];
 
@@ -499,6 +531,7 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
         }
     }
     s->vm_running = runstate_is_running();
+    ubc_pci_clock(s, s->vm_running);
     s->vm_change = qdev_add_vm_change_state_handler(DEVICE(s), ubc_pci_vm_state,
                                                     s);
     qemu_bh_schedule(s->run_bh);
@@ -520,6 +553,7 @@ static void ubc_pci_stop_bh(void *opaque)
     UbcPci *s = opaque;
 
     timer_del(s->timer);
+    timer_del(s->stopped_timer);
     for (unsigned i = 0; i < s->ports; i++) {
         g_clear_pointer(&s->port[i].chr_wire, wire_chr_free);
     }
@@ -541,6 +575,7 @@ static void ubc_pci_exit(PCIDevice *pci)
         qemu_chr_fe_deinit(&s->port[i].chr, false);
     }
     timer_free(s->timer);
+    timer_free(s->stopped_timer);
     qemu_bh_delete(s->irq_bh);
     msix_uninit(pci, &s->bar, &s->bar);
     ubc_free(s->ubc);
@@ -659,6 +694,7 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_UINT32("dll-time-scale", UbcPci, dll_time_scale, 1000),
     DEFINE_PROP_UINT32("init-credit", UbcPci, init_credit, 0),
     DEFINE_PROP_UINT32("err-severity", UbcPci, err_severity, 0xf04fffff),
+    UBC_DLL_PROPERTIES(UbcPci, dll),
     DEFINE_PROP_STRING("clock", UbcPci, clock_name),
     DEFINE_PROP_STRING("pcap", UbcPci, pcap),
     DEFINE_PROP_BOOL("pcap-blocks", UbcPci, pcap_blocks, false),
@@ -672,6 +708,7 @@ static void ubc_pci_instance_init(Object *obj)
 
     ubc_phy_props_init(&s->phy);
     s->clock_name = g_strdup("virtual");
+    s->stopped_at = -1;
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
 }
 
@@ -692,6 +729,7 @@ static void ubc_pci_class_init(ObjectClass *klass, void *data)
     set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
     device_class_set_props(dc, ubc_properties);
     ubc_phy_props_describe(klass);
+    ubc_dll_props_describe(klass);
 }
 
 static const TypeInfo ubc_types[] = {

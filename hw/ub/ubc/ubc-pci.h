@@ -13,6 +13,7 @@
 #include "system/iothread.h"
 #include "ub/capture.h"
 #include "ub/ubc.h"
+#include "ubc-pci-dll.h"
 #include "ubc-pci-phy.h"
 #include "wire/chr.h"
 
@@ -50,8 +51,12 @@ struct UbcPci {
     QEMUBH *run_bh;
     QEMUBH *irq_bh;    /* in the main loop */
     QEMUTimer *timer;
+    QEMUTimer *stopped_timer; /* the same while the machine is stopped */
     VMChangeStateEntry *vm_change;
     bool vm_running;
+    /* The link's clock goes on while the machine's stands: since when it does
+     * (-1: it runs) and how long it did before, in the host's time. */
+    int64_t stopped_at, stopped_for;
     UbCapture *capture; /* NULL: off */
 
     /* Properties. */
@@ -61,6 +66,7 @@ struct UbcPci {
     uint32_t dll_time_scale;
     uint32_t err_severity;
     uint32_t init_credit;
+    UbcDllProps dll;
     char *guid;
     char *clock_name;
     uint16_t vendor_id, device_id;
@@ -75,9 +81,14 @@ struct UbcPci {
     uint8_t *blob;
 };
 
+/* Time of the link: that of the machine, and on while it is stopped, so that a
+ * peer whose machine runs does not take us for dead.  Under the lock. */
 static inline int64_t ubc_pci_now(const UbcPci *s)
 {
-    return qemu_clock_get_ns(s->clock);
+    int64_t stopped = s->stopped_at < 0 ? 0 :
+                      qemu_clock_get_ns(QEMU_CLOCK_REALTIME) - s->stopped_at;
+
+    return qemu_clock_get_ns(s->clock) + s->stopped_for + stopped;
 }
 
 /* A write to a doorbell: noted, and the run that it asks for is under way.

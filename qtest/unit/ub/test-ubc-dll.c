@@ -303,6 +303,305 @@ static void test_mode_at_start(void)
     }
 }
 
+/* ---- A data link layer that stops ------------------------------------------- */
+
+/* What was sent, or failed when a link was lost. */
+static void reap_sent(Side *s)
+{
+    while (s->tx_tail != s->tx_head &&
+           get_le16(s->mem + TX_RING + s->tx_tail % RING * UBC_DESC_SIZE + 14)) {
+        s->tx_tail++;
+    }
+}
+
+/* B takes nothing, so A's credit runs out; `recover`: the link heals. */
+static bool stuck(Side *a, Side *b)
+{
+    reap_sent(a);
+    if (a->tx_tail == a->tx_head) { /* no doorbell for nothing */
+        send(a, RING, 3);
+    }
+    return count(a, UBC_CNT_DLL_ERRORS) > 0;
+}
+
+static bool flowing(Side *a, Side *b)
+{
+    reap_sent(a);
+    /* What the lost link took with it is not missed. */
+    while (b->rx_tail != b->rx_head) {
+        uint8_t *d = b->mem + RX_RING + b->rx_tail % RING * UBC_DESC_SIZE;
+
+        if (!(get_le16(d + 14) & UBC_DESC_DONE)) {
+            break;
+        }
+        b->rx_tail++;
+        b->received++;
+    }
+    give_rx(b);
+    send(a, 10, 3);
+    return b->received >= goal;
+}
+
+static void test_stopped(void)
+{
+    Side *a = &two[0], *b = &two[1];
+
+    for (unsigned recover = 0; recover < 2; recover++) {
+        UbcConfig conf;
+
+        ubc_config_init(&conf);
+        conf.dll.init_credit[0] = 64;
+        conf.dll.credit_timeout = SECOND / 100;
+        conf.dll.keepalive = 0;
+        conf.dll.down_recovers = recover;
+        pair(a, b, &conf);
+        g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+        run_until(a, b, never, SECOND / 10); /* up to the last rate */
+        g_assert_true(run_until(a, b, stuck, SECOND));
+        g_assert_false(rd(a, UBC_PORT(0) + UBC_PORT_STATUS) &
+                       UBC_PORT_STATUS_DLL_UP);
+        if (!recover) {
+            run_until(a, b, never, SECOND);
+            g_assert_false(both_up(a, b));
+            g_assert_cmpuint(count(a, UBC_CNT_LINK_DOWNS), ==, 1);
+            /* §4.8.1: until it is reset. */
+            wr(a, UBC_PORT(0) + UBC_PORT_CTRL, 0);
+            wr(a, UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+        }
+        g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+        goal = b->received + 500;
+        g_assert_true(run_until(a, b, flowing, 60 * SECOND));
+        g_assert_cmpuint(count(a, UBC_CNT_DLL_ERRORS), ==, 1);
+        unpair(a, b);
+    }
+}
+
+/* By default nobody gives up: B may look at its memory for a minute. */
+static void test_patient(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    conf.dll.init_credit[0] = 64;
+    conf.dll.keepalive = 0;
+    pair(a, b, &conf);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    g_assert_false(run_until(a, b, stuck, 60 * SECOND));
+    goal = MAX(a->sent, b->sent) + 100;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    g_assert_cmpuint(count(a, UBC_CNT_LINK_DOWNS), ==, 0);
+    unpair(a, b);
+}
+
+/* ---- Settings ----------------------------------------------------------------- */
+
+/* Credits of eight VLs are written one register after the other, whatever their
+ * sum in between; what does not fit together is named when a link takes it. */
+static void test_settings_together(void)
+{
+    const unsigned credit = UB_LINK_DL_CREDIT;
+    Side *a = &two[0], *b = &two[1];
+    UbcPortInfo info;
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    for (unsigned vl = 0; vl < 16; vl++) {
+        conf.dll.init_credit[vl] = 4000;
+    }
+    pair(a, b, &conf);
+    for (unsigned i = 0; i < 8; i++) {
+        cfg_write(a, LINK_SLICE + credit + i, i < 1 ? 60000 : 100);
+    }
+    g_assert_cmpuint(a->guest_errors, ==, 0);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    g_assert_cmpuint(a->guest_errors, ==, 0);
+    ubc_port_info(b->ubc, 0, &info);
+    g_assert_cmpuint(info.status.tx_credit_init[0], ==, 60000);
+    g_assert_cmpuint(info.status.tx_credit_init[2], ==, 100);
+    unpair(a, b);
+
+    /* Units of 128 flits in a Retry Buffer of 64: each is legal by itself. */
+    ubc_config_init(&conf);
+    pair(a, b, &conf);
+    link_field(a, UB_LINK_DL_CFG_DW0, 0xff00, 0x80);
+    link_field(a, UB_LINK_DL_CFG_DW10, 0xfffff, 64);
+    g_assert_cmphex(cfg(a, LINK_SLICE + UB_LINK_DL_CFG_DW0), ==, 0x18020);
+    g_assert_cmpuint(a->guest_errors, ==, 0);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    g_assert_cmpuint(a->guest_errors, ==, 1);
+    /* The layer kept what it had. */
+    g_assert_cmphex(cfg(b, LINK_SLICE + UB_LINK_DL_STATUS_DW11), ==, 32768);
+    goal = 500;
+    g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+    unpair(a, b);
+}
+
+/* Shared credits: A sends more on a VL than was granted for it. */
+static void test_tx_share(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    uint64_t flits[2];
+
+    for (unsigned share = 0; share < 2; share++) {
+        UbcConfig conf;
+        UbcPortInfo info;
+
+        ubc_config_init(&conf);
+        conf.dll.tx_share = share;
+        conf.dll.share_quota[0] = 40;
+        for (unsigned vl = 0; vl < 16; vl++) {
+            conf.dll.init_credit[vl] = vl < 8 ? 200 : 0;
+        }
+        pair(a, b, &conf);
+        g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+        run_until(a, b, never, SECOND / 10);
+        ubc_port_info(a->ubc, 0, &info);
+        g_assert_cmpint(info.status.tx_shared, ==, share);
+        g_assert_cmpuint(info.status.tx_credit[0], ==, share ? 40 : 200);
+        g_assert_cmpuint(info.status.tx_credit[1], ==, share ? 64 : 200);
+        flits[share] = count(b, UBC_CNT_RX_FLITS);
+        run_until(a, b, stuck, SECOND / 10);
+        flits[share] = count(b, UBC_CNT_RX_FLITS) - flits[share];
+        goal = MAX(a->sent, b->sent) + 100;
+        g_assert_true(run_until(a, b, exchanged, 60 * SECOND));
+        unpair(a, b);
+    }
+    g_assert_cmpuint(flits[1], >, 3 * flits[0]);
+}
+
+/* Thresholds: with half of the retries and no Retrain a deaf peer is given up
+ * much earlier. */
+static void test_thresholds(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf;
+    uint64_t sets;
+
+    ubc_config_init(&conf);
+    conf.dll.num_retry_threshold = 3;
+    conf.dll.num_phy_reinit_threshold = 1;
+    conf.dll.down_recovers = false;
+    begin(&conf);
+    sets = count(a, UBC_CNT_RETRIES_SENT);
+    noise(0.02);
+    send(a, 50, 3);
+    send(b, 50, 3);
+    run_until(a, b, never, SECOND / 100);
+    /* Two sets, each not answered; DL Retry Rollover, DL Retry Error. */
+    g_assert_cmpuint(count(a, UBC_CNT_RETRIES_SENT), ==, sets + 2);
+    g_assert_cmpuint(count(a, UBC_CNT_DLL_ERRORS), ==, 4);
+    g_assert_cmpuint(count(a, UBC_CNT_LINK_DOWNS), ==, 1);
+    unpair(a, b);
+}
+
+/* Memory that cannot be read: the packet is lost, or comes marked, as MarkErr Cfg
+ * says (§4.8.3). */
+static void test_mark_err(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    pair(a, b, &conf);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    give_rx(b);
+    for (unsigned mark = 0; mark < 2; mark++) {
+        uint8_t *d = a->mem + TX_RING + a->tx_head % RING * UBC_DESC_SIZE;
+        uint8_t *r = b->mem + RX_RING;
+
+        link_field(a, UB_LINK_DL_MARKERR_CFG, 1, mark);
+        put_le64(d, 1ull << 40);
+        put_le32(d + 8, 1500);
+        put_le16(d + 12, 3);
+        put_le16(d + 14, 0);
+        wr(a, UBC_PORT(0) + UBC_RING_TX + UBC_RING_HEAD, ++a->tx_head);
+        run_until(a, b, never, SECOND / 100);
+        g_assert_cmphex(get_le16(d + 14), ==,
+                        UBC_DESC_DONE | UBC_DESC_ERROR);
+        g_assert_cmphex(get_le16(r + 14), ==,
+                        mark ? UBC_DESC_DONE | UBC_DESC_ERROR : 0);
+        g_assert_cmpuint(get_le32(r + 8), ==, mark ? 1500 : BUF);
+    }
+    g_assert_cmpuint(count(b, UBC_CNT_RX_PACKETS), ==, 1);
+    unpair(a, b);
+}
+
+/* A strict VL overtakes what waits on another; weights divide the rest. */
+static void test_scheduling(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    unsigned order[40] = { 0 }, first[3] = { 0 };
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    conf.dll.vl_strict = 1 << 2;
+    conf.dll.vl_weight[1] = 4;
+    pair(a, b, &conf);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    run_until(a, b, never, SECOND / 10);
+    give_rx(b);
+    for (unsigned n = 0; n < 40; n++) {
+        uint8_t *d = a->mem + TX_RING + a->tx_head++ % RING * UBC_DESC_SIZE;
+
+        put_le64(d, TX_BUF);
+        put_le32(d + 8, 3000);
+        put_le16(d + 12, 3 | (n < 18 ? 0 : n < 36 ? 1 : 2) <<
+                             UBC_DESC_VL_SHIFT);
+        put_le16(d + 14, 0);
+    }
+    wr(a, UBC_PORT(0) + UBC_RING_TX + UBC_RING_HEAD, a->tx_head);
+    run_until(a, b, never, SECOND / 10);
+    g_assert_cmpuint(count(b, UBC_CNT_RX_PACKETS), ==, 40);
+    for (unsigned n = 0; n < 40; n++) {
+        order[n] = (get_le16(b->mem + RX_RING + n * UBC_DESC_SIZE + 12) &
+                    UBC_DESC_VL) >> UBC_DESC_VL_SHIFT;
+        first[order[n]] += n < 24;
+    }
+    g_assert_cmpuint(first[2], ==, 4);
+    for (unsigned n = 0; n < 4; n++) {
+        g_assert_cmpuint(order[n], ==, 2);
+    }
+    g_assert_cmpuint(first[1], >, 2 * first[0]);
+    unpair(a, b);
+}
+
+/* Device reset: all counters count from 0, those of the lower layers too. */
+static void test_counters(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf;
+    uint64_t flits;
+
+    ubc_config_init(&conf);
+    begin(&conf);
+    noise(1e-3);
+    settle(a, b, 0);
+    noise(0);
+    for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
+        bool faulty = i == UBC_CNT_TX_ERRORS || i == UBC_CNT_RX_TRUNCATED ||
+                      i == UBC_CNT_RX_NO_BUFFER || i == UBC_CNT_LINK_DOWNS ||
+                      i == UBC_CNT_CREDIT_STALLS || i == UBC_CNT_DLL_ERRORS ||
+                      i == UBC_CNT_CRC_ERRORS || i == UBC_CNT_PEER_ERRORS ||
+                      i == UBC_CNT_AMCTL_MISSED || i >= UBC_CNT_LINK_BAD_RECORDS;
+
+        g_assert_true(faulty || count(a, i));
+    }
+    wr(a, UBC_CTRL, UBC_CTRL_RESET);
+    for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
+        g_assert_cmpuint(count(a, i), ==, 0);
+    }
+    cut(a, b);
+    connect(a, b);
+    side_open(a);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    flits = count(a, UBC_CNT_TX_FLITS);
+    g_assert_cmpuint(flits, >, 0);
+    g_assert_cmpuint(flits, <, 10000);
+    g_assert_cmpuint(count(a, UBC_CNT_CRD_ACKS), >, 0);
+    unpair(a, b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -312,5 +611,13 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ubc/mode/noisy", test_mode_noisy);
     g_test_add_func("/ub/ubc/mode/given-up", test_mode_given_up);
     g_test_add_func("/ub/ubc/mode/at-start", test_mode_at_start);
+    g_test_add_func("/ub/ubc/dll/stopped", test_stopped);
+    g_test_add_func("/ub/ubc/dll/patient", test_patient);
+    g_test_add_func("/ub/ubc/dll/settings-together", test_settings_together);
+    g_test_add_func("/ub/ubc/dll/tx-share", test_tx_share);
+    g_test_add_func("/ub/ubc/dll/thresholds", test_thresholds);
+    g_test_add_func("/ub/ubc/dll/mark-err", test_mark_err);
+    g_test_add_func("/ub/ubc/dll/scheduling", test_scheduling);
+    g_test_add_func("/ub/ubc/dll/counters", test_counters);
     return g_test_run();
 }
