@@ -121,7 +121,7 @@ static Sent send_one(UbcEnd *e, const UbRingDesc *d)
     if (!ubc_ring_ops.read(ubc, d->addr, core_packet_data(pkt), len)) {
         /* §4.8.3: the receiver is told, if that is enabled. */
         memset(core_packet_data(pkt), 0, len);
-        pkt->error = true;
+        ub_meta(pkt)->error = true;
         if (!ub_port_marks_errors(e->port) ||
             ub_port_send(e->port, ubc->now, pkt) != UB_PORT_SENT) {
             core_packet_free(pkt);

@@ -60,6 +60,10 @@ static void test_mode_change(gconstpointer data)
         g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
         g_assert_false(ub_dll_mode_change(p.e[0].dll, p.now));
         g_assert_true(p.e[0].pressed);
+        for (unsigned i = 0; i < 2; i++) {
+            g_assert_cmpint(ub_dll_mode_gate(p.e[i].dll), ==,
+                            UB_DLL_MODE_KEEP);
+        }
         for (unsigned n = 0; n < 50 && p.e[0].ready == round; n++) {
             pair_step(&p);
         }
@@ -81,6 +85,8 @@ static void test_mode_change(gconstpointer data)
         pair_step(&p);
         g_assert_cmpint(status(&p, 1).mode_change, ==, UB_BMC_READY);
         g_assert_cmpuint(pair_pull(&p, 0) + pair_pull(&p, 1), ==, 0);
+        g_assert_cmpint(ub_dll_mode_gate(p.e[0].dll), ==, UB_DLL_MODE_OWN);
+        g_assert_cmpint(ub_dll_mode_gate(p.e[1].dll), ==, UB_DLL_MODE_FOLLOW);
 
         p.manual = false;
         p.next_mode = !p.mode;
@@ -331,6 +337,28 @@ static void test_bad_modes(void)
     pair_check_credits(&p);
     pair_free(&p);
 
+    /* The same with shared credits, all of which it had. */
+    {
+        UbDllConfig cfg;
+
+        ub_dll_config_init(&cfg);
+        cfg.tx_share = 1;
+        cfg.wish.vl_enable = 1;
+        cfg.init_credit[0] = 64;
+        pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+        g_assert_true(pair_send(&p, 0, 0, 10142, 1));
+        g_assert_cmpuint(ub_dll_tx(p.e[0].dll, p.now, buf, 0), ==, 0);
+        p.next_mode = UB_MODE_NON_CRC;
+        pair_retrain_both(&p);
+        for (unsigned n = 0; n < 3; n++) {
+            pair_run(&p, 1000000);
+            pair_expect(&p, 1, 0, 10142, 1);
+            pair_check_credits(&p);
+            g_assert_true(pair_send(&p, 0, 0, 10142, 1));
+        }
+        pair_free(&p);
+    }
+
     /* One that is half way does not. */
     pair_up(&p, NULL, NULL, UB_MODE_CRC);
     g_assert_true(pair_send(&p, 0, 0, 5000, 1));
@@ -408,6 +436,10 @@ static void test_param_exchg(void)
     g_assert_false(ub_dll_send_param_exchg(p.e[0].dll, words, 33));
     ub_dll_phy_down(p.e[1].dll, p.now);
     g_assert_false(status(&p, 1).neighbor_valid);
+    g_assert_cmpuint(status(&p, 1).neighbor_port, ==, 0);
+    for (unsigned i = 0; i < 16; i++) {
+        g_assert_cmpuint(status(&p, 1).neighbor_guid[i], ==, 0);
+    }
     pair_free(&p);
 }
 

@@ -343,6 +343,77 @@ static void test_bounds(void)
     g_assert_cmpstr(ub_dll_config_check_values(&cfg), ==, NULL);
 }
 
+/* The defaults, as the header and the decisions tell them. */
+static void test_defaults(void)
+{
+    const int64_t second = 1000000000;
+    UbDllConfig cfg;
+
+    ub_dll_config_init(&cfg);
+    g_assert_cmpint(cfg.wait_timeout, ==, 64000);
+    g_assert_cmpint(cfg.credit_timeout, ==, 10 * second);
+    g_assert_cmpint(cfg.keepalive, ==, 2 * second);
+    g_assert_cmpint(cfg.mode_timeout, ==, second);
+    g_assert_cmpint(cfg.block_timeout, ==, second / 1000);
+    g_assert_cmpuint(cfg.num_retry_threshold, ==, 15);
+    g_assert_cmpuint(cfg.num_phy_reinit_threshold, ==, 4);
+    g_assert_cmpuint(cfg.crd_ack_reserve, ==, 4);
+    g_assert_cmpuint(cfg.queue_limit, ==, 1 << 20);
+    g_assert_cmpuint(cfg.init_flits, ==, 5);
+    g_assert_cmpuint(cfg.retry_set_run, ==, 32);
+    g_assert_cmpuint(cfg.wish.feature_id, ==, 1);
+    g_assert_cmphex(cfg.wish.vl_enable, ==, 0x00ff);
+    g_assert_cmpuint(cfg.wish.retry_buf_depth, ==, 8192);
+    g_assert_cmpuint(cfg.wish.rxbuf_vl_share, ==, 1);
+    g_assert_cmpuint(cfg.wish.data_ack_grain, ==, 32);
+    g_assert_cmpuint(cfg.wish.ctrl_ack_grain, ==, 1);
+    g_assert_cmpuint(cfg.wish.flow_ctrl_size, ==, 8);
+    g_assert_cmpuint(cfg.wish.packet_min_interval, ==, 1);
+    for (unsigned vl = 0; vl < UB_VLS; vl++) {
+        g_assert_cmpuint(cfg.wish.ctrl_credit_grain[vl], ==, 1);
+        g_assert_cmpuint(cfg.wish.data_credit_grain[vl], ==, 4);
+        g_assert_cmpuint(cfg.init_credit[vl], ==,
+                         vl == 0 ? 4096 : vl < 8 ? 512 : 0);
+    }
+}
+
+/* Headers return the credits of one VL after the other. */
+static GString *returned;
+
+static void note_returns(Pair *p, unsigned from, const uint8_t *block,
+                         unsigned flits)
+{
+    if (from == 1 && ub_block_cfg(block) && block[0] >> 7) {
+        g_string_append_printf(returned, "%u", block[0] >> 2 & 15);
+    }
+}
+
+static void test_return_turns(void)
+{
+    UbDllConfig cfg;
+    Pair p;
+
+    ub_dll_config_init(&cfg);
+    memset(cfg.wish.data_credit_grain, 1, UB_VLS);
+    pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+    p.see = note_returns;
+    returned = g_string_new("");
+    p.e[1].hold = true;
+    for (unsigned n = 0; n < 12; n++) {
+        g_assert_true(pair_send(&p, 0, n % 3 + 1, 10, n));
+    }
+    pair_run(&p, 1000000);
+    for (unsigned n = 0; n < 12; n++) {
+        g_assert_true(pair_send(&p, 1, 0, 10, n));
+    }
+    pair_release_all(&p.e[1]);
+    pair_run(&p, 1000000);
+    g_assert_cmpstr(returned->str, ==, "123123123123");
+    pair_check_credits(&p);
+    g_string_free(returned, true);
+    pair_free(&p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -355,5 +426,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dll/limits/outgrown", test_outgrown);
     g_test_add_func("/dll/limits/ack-boundary", test_ack_boundary);
     g_test_add_func("/dll/limits/bounds", test_bounds);
+    g_test_add_func("/dll/limits/defaults", test_defaults);
+    g_test_add_func("/dll/limits/return-turns", test_return_turns);
     return g_test_run();
 }
