@@ -785,6 +785,9 @@ static void test_error_table(void)
     g_assert_null(ub_dll_error_info(UB_DLL_ERRORS));
     g_assert_cmpstr(ub_dll_state_name(UB_DLL_SM, 3), ==, "DLL_Normal");
     g_assert_cmpstr(ub_dll_state_name(UB_DLL_SM, 4), ==, "?");
+    g_assert_cmpstr(ub_dll_state_name(UB_BMC_SM, 8), ==, "READY");
+    g_assert_cmpstr(ub_dll_state_name(UB_BMC_SM, 9), ==, "?");
+    g_assert_cmpstr(ub_dll_state_name(UB_DLL_MACHINES, 0), ==, "?");
 }
 
 int main(int argc, char **argv)
