@@ -234,8 +234,10 @@ static void phy_rx_flits(void *opaque, const uint8_t *flits, size_t n,
 static void phy_null_flit(void *opaque, unsigned crc_mode,
                           uint8_t out[UB_FLIT])
 {
+    UbPort *p = opaque;
     const UbBlockFormat f = {
         .mode = crc_mode == UB_LTB_CRC30 ? UB_MODE_CRC : UB_MODE_NON_CRC,
+        .cover = ub_dll_config(p->dll)->crc_cover,
     };
 
     ub_put_simple(f, out, UB_CB_NULL);

@@ -566,6 +566,22 @@ static void test_scheduling(void)
     unpair(a, b);
 }
 
+/* CRC30 over the other bytes: also in the Null Blocks that fill the stream. */
+static void test_crc_cover(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    conf.dll.crc_cover = UB_CRC_COVER_BYTES;
+    begin(&conf);
+    run_until(a, b, never, SECOND / 100);
+    settle(a, b, 0);
+    g_assert_cmpuint(count(a, UBC_CNT_CRC_ERRORS), ==, 0);
+    g_assert_cmpuint(count(b, UBC_CNT_CRC_ERRORS), ==, 0);
+    unpair(a, b);
+}
+
 /* Device reset: all counters count from 0, those of the lower layers too. */
 static void test_counters(void)
 {
@@ -618,6 +634,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ubc/dll/thresholds", test_thresholds);
     g_test_add_func("/ub/ubc/dll/mark-err", test_mark_err);
     g_test_add_func("/ub/ubc/dll/scheduling", test_scheduling);
+    g_test_add_func("/ub/ubc/dll/crc-cover", test_crc_cover);
     g_test_add_func("/ub/ubc/dll/counters", test_counters);
     return g_test_run();
 }
