@@ -121,6 +121,17 @@ static bool lose_tail(Pair *p, unsigned from, uint8_t *flit, uint8_t *ok)
     return true;
 }
 
+/* … with the tail of the new mode and nothing of the old one's. */
+static void see_tails(Pair *p, unsigned from, const uint8_t *block,
+                      unsigned flits)
+{
+    if (!ub_block_cfg(block) && p->mode == UB_MODE_NON_CRC) {
+        const uint8_t *tail = block + flits * UB_FLIT_SIZE - 4;
+
+        g_assert_cmphex(get_be32(tail), ==, 0);
+    }
+}
+
 static void test_replay_in_new_mode(void)
 {
     for (unsigned mode = 0; mode < 2; mode++) {
@@ -129,6 +140,7 @@ static void test_replay_in_new_mode(void)
         pair_up(&p, NULL, NULL, mode);
         p.manual = true;
         p.tamper = lose_tail;
+        p.see = see_tails;
         lose_after = 1;
         g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
         for (unsigned n = 0; n < 4; n++) {

@@ -159,6 +159,7 @@ static void test_shared_each(void)
                              kind == 0 ? 50 : kind == 1 ? 7 : 100);
         }
         g_assert_cmpuint(st.tx_credit[8], ==, 0);
+        g_assert_false(pair_send(&p, 0, 8, 10, 0)); /* not in use */
         g_assert_cmpuint(st.tx_credit_shared, ==,
                          kind == 0 ? 400 : kind == 1 ? 744 : 0);
         p.e[1].hold = true;

@@ -184,6 +184,51 @@ static void test_answer_lost(gconstpointer data)
     pair_free(&p);
 }
 
+/* What requests and answers say: positions, and NUM_RETRY, which the answer
+ * repeats (§4.3.3.4). */
+static UbRetryReq last_req;
+static UbRetryAck last_ack;
+
+static void see_sets(Pair *p, unsigned from, const uint8_t *block,
+                     unsigned flits)
+{
+    if (ub_lch_valid(block) && ub_lch_type(block) == UB_CB_RETRY_REQ) {
+        g_assert_cmpuint(from, ==, 1);
+        last_req = ub_get_retry_req(block);
+    } else if (ub_lch_valid(block) && ub_lch_type(block) == UB_CB_RETRY_ACK) {
+        g_assert_cmpuint(from, ==, 0);
+        last_ack = ub_get_retry_ack(block);
+        g_assert_cmpuint(last_ack.num_retry, ==, last_req.num_retry);
+        g_assert_cmpuint(last_ack.rd_ptr, ==, last_req.rcv_ptr);
+        g_assert_cmpuint(last_ack.wr_ptr, ==, status(p, 0).wr_ptr);
+        g_assert_cmpuint(last_ack.num_free_buf, ==,
+                         status(p, 0).num_free_buf);
+    }
+}
+
+static void test_words(void)
+{
+    uint64_t discarded;
+    Pair p;
+
+    link_up(&p, UB_MODE_CRC);
+    p.see = see_sets;
+    send_some(&p, 4);
+    arm(0, 5, 1, true, 0);
+    pair_pull(&p, 0);
+    discarded = ub_dll_stats(p.e[1].dll)->rx_discarded;
+    arm(0, 3, 60, true, UB_CB_RETRY_ACK); /* two answers are lost */
+    pair_run(&p, 1000000);
+    expect_some(&p, 4);
+    g_assert_cmpuint(last_req.num_retry, ==, 3);
+    g_assert_cmpuint(last_req.num_phy_reinit, ==, 0);
+    g_assert_cmpuint(ub_dll_stats(p.e[1].dll)->rx_discarded - discarded, >,
+                     3 * 33);
+    g_assert_cmpuint(ub_dll_stats(p.e[1].dll)->rx_discarded - discarded, <,
+                     4 * 33 + 3 * status(&p, 0).wr_ptr);
+    pair_free(&p);
+}
+
 /* Answers keep failing: THRESHOLD - 1 sets (or THRESHOLD), DL Retry Rollover,
  * Retrain, and after NUM_PHY_REINIT_THRESHOLD rounds ERROR (§4.8.2). */
 static void test_exhaust(gconstpointer data)
@@ -717,6 +762,7 @@ int main(int argc, char **argv)
                          test_exhaust);
     g_test_add_data_func("/dll/retry/exhaust/after-sending",
                          GUINT_TO_POINTER(1), test_exhaust);
+    g_test_add_func("/dll/retry/words", test_words);
     g_test_add_func("/dll/retry/same-position", test_same_position);
     g_test_add_func("/dll/retry/stale-request", test_stale_request);
     g_test_add_func("/dll/retry/lap", test_lap);
