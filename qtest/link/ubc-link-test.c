@@ -944,6 +944,19 @@ static bool migrated(QUbc *d)
     return done;
 }
 
+/* The migration is over, one way or the other. */
+static bool migration_over(QUbc *d)
+{
+    QDict *rsp = qtest_qmp(d->qts, "{ 'execute': 'query-migrate' }");
+    const char *status =
+        qdict_get_try_str(qdict_get_qdict(rsp, "return"), "status");
+    bool over = !g_strcmp0(status, "completed") ||
+                !g_strcmp0(status, "failed");
+
+    qobject_unref(rsp);
+    return over;
+}
+
 /* One end moves, with packets that wait for buffers; the other one stays. */
 static void test_migration(void)
 {
@@ -1008,6 +1021,33 @@ static void test_migration(void)
     wait_up(&l);
     QUBC_WAIT(qubc_link_int(l.a, 0, "tx-width") == 8);
     pump(&l, 2000, 2000);
+    unlink(path);
+    link_stop(&l);
+}
+
+/* A destination with other settings says so and goes; the source stays. */
+static void test_migration_refused(void)
+{
+    g_autofree char *path = NULL, *uri = NULL, *more = NULL, *chr = NULL;
+    QUbc *c;
+    Link l = { 0 };
+
+    link_start(&l);
+    exchange(&l, 100);
+    path = g_build_filename(l.dir, "migrate", NULL);
+    uri = g_strdup_printf("unix:%s", path);
+    chr = client(l.path);
+    more = g_strdup_printf("%s -incoming %s", chr, uri);
+    c = qubc_start("q35", "chardev0=w,lanes=4", more);
+    qtest_set_expected_status(c->qts, EXIT_FAILURE);
+    qtest_qmp_assert_success(l.b->qts, "{ 'execute': 'migrate',"
+                             " 'arguments': { 'uri': %s } }", uri);
+    qtest_wait_qemu(c->qts);
+    qubc_stop(c);
+    QUBC_WAIT(migration_over(l.b));
+    qtest_qmp_assert_success(l.b->qts, "{ 'execute': 'cont' }");
+    wait_up(&l);
+    pump(&l, 600, 600);
     unlink(path);
     link_stop(&l);
 }
@@ -1096,6 +1136,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-link/ring", test_ring);
     qtest_add_func("/ubc-link/mesh", test_mesh);
     qtest_add_func("/ubc-link/migration", test_migration);
+    qtest_add_func("/ubc-link/migration-refused", test_migration_refused);
     qtest_add_func("/ubc-link/migration-busy", test_migration_busy);
     return g_test_run();
 }

@@ -343,6 +343,8 @@ static void test_back_to_back(void)
     UbPortStatus st;
     UbPortStats stats;
     CorePacket *pkt;
+    uint32_t held;
+    GQueue old;
 
     now = 1000;
     end_init(a, b, 0);
@@ -410,7 +412,27 @@ static void test_back_to_back(void)
         g_assert_true(run_until(a, both_down, 60 * SECOND));
         plug(a, true);
         g_assert_true(run_until(a, both_up, 60 * SECOND));
-        let_go(b);
+        old = b->held;
+        g_queue_init(&b->held);
+        forget(a);
+        goal = 20;
+        run_until(a, exchanged, SECOND);
+        ub_port_status(b->port, &st);
+        held = st.dll.rx_held[2] - st.dll.rx_pending[2];
+        g_assert_cmpuint(held, >, 0);
+        while (!g_queue_is_empty(&old)) {
+            core_packet_free(g_queue_pop_head(&old));
+        }
+        ub_port_status(b->port, &st);
+        g_assert_cmpuint(st.dll.rx_held[2] - st.dll.rx_pending[2], ==, held);
+        b->hold = 0;
+        while (!g_queue_is_empty(&b->held)) {
+            core_packet_free(g_queue_pop_head(&b->held));
+        }
+        plug(a, false);
+        g_assert_true(run_until(a, both_down, 60 * SECOND));
+        plug(a, true);
+        g_assert_true(run_until(a, both_up, 60 * SECOND));
         forget(a);
         goal = 100;
         g_assert_true(run_until(a, exchanged, 60 * SECOND));
@@ -425,7 +447,7 @@ static void test_back_to_back(void)
     g_assert_true(run_until(a, exchanged, 60 * SECOND));
     check_credits(a);
     ub_port_stats(a->port, &stats);
-    g_assert_cmpuint(stats.link_downs, ==, 4);
+    g_assert_cmpuint(stats.link_downs, ==, 7);
     g_assert_cmpuint(stats.dll_errors, ==, 0);
     g_assert_cmpuint(a->software + b->software, ==, 0);
     g_assert_false(a->close || b->close);
