@@ -271,6 +271,47 @@ static void test_lanes_stay_down(void)
     dut_free(d);
 }
 
+/* Each thing that forbids asking (§3.4.2.3), alone. */
+static void test_asking(void)
+{
+    enum { NOTHING, OFF, TX_OFF, RX_OFF, SECONDARY, TWICE, SOON, RETRAINS,
+           SAME, ODD, COUNT };
+
+    for (unsigned i = 0; i < COUNT; i++) {
+        unsigned tx = i == SAME ? 4 : i == ODD ? 3 : 2, rx = i == SAME ? 4 : 2;
+        Dut *d = dut_new();
+
+        d->cfg.port_type = i != SECONDARY;
+        qdlws_link(d);
+        d->l->cfg.qdlws = i != OFF;
+        d->l->cfg.qdlws_tx = i != TX_OFF;
+        d->l->cfg.qdlws_rx = i != RX_OFF;
+        if (i == TWICE) {
+            g_assert_true(ub_lmsm_qdlws(d->l, d->now, 1, 0));
+        } else if (i == SOON) {
+            const UbLaneManage no = { .rsp = true };
+
+            g_assert_true(ub_lmsm_qdlws(d->l, d->now, 1, 0));
+            ub_lmsm_rx_lane_manage(d->l, d->now, &no);
+            g_assert_cmpuint(d->l->qdlws.status, ==, UB_QDLWS_NAK);
+            d->now += 999;
+        } else if (i == RETRAINS) {
+            retrain(d);
+        }
+        d->p.statuses = 0;
+        g_assert_cmpint(ub_lmsm_qdlws(d->l, d->now, tx, rx), ==,
+                        i == NOTHING);
+        g_assert_cmpint(!!(d->p.statuses & UB_PHY_ST_ERROR), ==, i == ODD);
+        g_assert_cmpint(!!(d->l->errors & UB_PHY_ERR_BAD_WIDTH), ==,
+                        i == ODD);
+        if (i == SOON) {
+            d->now++;
+            g_assert_true(ub_lmsm_qdlws(d->l, d->now, tx, rx));
+        }
+        dut_free(d);
+    }
+}
+
 /* Refusals name the widths in use, and a width that is none its error. */
 static void test_refusals(void)
 {
@@ -331,6 +372,8 @@ static void test_obey(void)
     ub_lmsm_rx_miss(d->l, d->now, 3, 3);
     poll(d);
     IS(d, LINK_ACTIVE);
+    g_assert_cmphex(d->p.statuses & UB_PHY_ST_ERROR, !=, 0);
+    g_assert_cmphex(d->l->errors & UB_PHY_ERR_WIDTH_REDUCED, !=, 0);
     g_assert_cmpuint(d->l->asked_remote, ==, 2);
     g_assert_cmpint(ub_lmsm_poll(d->l, d->now), ==, d->now + MS(2));
     later(d, MS(2) - 1);
@@ -352,6 +395,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/lmsm/rules/mismatch", test_mismatch);
     g_test_add_func("/ub/lmsm/rules/lanes-up", test_lanes_up);
     g_test_add_func("/ub/lmsm/rules/lanes-stay-down", test_lanes_stay_down);
+    g_test_add_func("/ub/lmsm/rules/asking", test_asking);
     g_test_add_func("/ub/lmsm/rules/refusals", test_refusals);
     g_test_add_func("/ub/lmsm/rules/other-lanes", test_other_lanes);
     g_test_add_func("/ub/lmsm/rules/obey", test_obey);

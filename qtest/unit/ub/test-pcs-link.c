@@ -1096,6 +1096,41 @@ static void test_wake_bounds(void)
     link_free(l);
 }
 
+/* Raw symbols on every lane; training blocks in the number asked for, over the
+ * places of AMCTLs. */
+static void test_train_counts(void)
+{
+    const UbPcsMode m = { .width = 2, .fec = UB_FEC_T4, .codecs = 1 };
+    static const uint8_t eeib[16] = { 0, 0xff, 0, 0xff, 1, 2, 3, 4 };
+    uint8_t ltb[UB_LANES][UB_LTB];
+    Link *l = link_new(NULL);
+
+    make_ltbs(ltb, 0xa0);
+    g_assert_true(ub_pcs_tx_train(l->tx, 4, false, false, NULL));
+    g_assert_true(ub_pcs_tx_raw(l->tx, eeib, sizeof(eeib), &l->run));
+    g_assert_cmpuint(l->run.n, ==, sizeof(eeib));
+    g_assert_cmphex(l->run.mask, ==, 0x0f);
+    for (unsigned i = 0; i < 4; i++) {
+        g_assert_cmpmem(l->run.lane[i], 16, eeib, 16);
+    }
+    l->run.n = 0;
+    l->run.mask = 0;
+    g_assert_cmpuint(ub_pcs_tx_ltbs(l->tx, ltb, 70, &l->run), ==, 70);
+    g_assert_cmpuint(l->run.n, ==, 70 * UB_LTB + 3 * UB_AMCTL_SYMBOLS);
+    g_assert_cmpuint(ub_pcs_tx_ltb_room(l->tx), ==, 26);
+    g_assert_cmpuint(ub_pcs_tx_stats(l->tx)->ltbs, ==, 70);
+    /* Data may be on fewer lanes than were trained, at an AMCTL's place. */
+    g_assert_false(ub_pcs_tx_sdf(l->tx, &m, &l->run));
+    g_assert_cmpuint(ub_pcs_tx_ltbs(l->tx, ltb, 26, &l->run), ==, 26);
+    l->run.n = 0;
+    l->run.mask = 0;
+    g_assert_true(ub_pcs_tx_sdf(l->tx, &m, &l->run));
+    g_assert_cmphex(l->run.mask, ==, 0x03);
+    g_assert_cmpuint(l->run.n, ==, UB_AMCTL_SYMBOLS);
+    g_assert_cmpuint(ub_pcs_tx_missing(l->tx), ==, 0);
+    link_free(l);
+}
+
 static unsigned hurt_end;      /* lane whose next AMCTL loses its END */
 
 static void hurt_period(Link *l, unsigned lane, uint8_t *sym, size_t n)
@@ -1334,6 +1369,7 @@ int main(int argc, char **argv)
     g_test_add_func("/pcs/garbage", test_garbage);
     g_test_add_func("/pcs/hi-fec-ber", test_hi_ber);
     g_test_add_func("/pcs/width-down-up", test_width_down_up);
+    g_test_add_func("/pcs/train-counts", test_train_counts);
     g_test_add_func("/pcs/control-in-event", test_control_in_event);
     g_test_add_func("/pcs/enable-again", test_enable_again);
     g_test_add_func("/pcs/wake-bounds", test_wake_bounds);
