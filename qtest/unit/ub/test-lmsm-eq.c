@@ -261,6 +261,7 @@ static void test_lanes_stay_down(void)
     ub_lmsm_rx_lane_manage(d->l, d->now, &ask);
     poll(d);
     g_assert_cmphex(d->p.enabled, ==, 0x0f);
+    g_assert_cmpint(ub_lmsm_poll(d->l, d->now), ==, d->now + MS(24));
     later(d, MS(24) - 1);
     g_assert_cmpuint(d->l->qdlws.rx.step, !=, 0);
     later(d, 1);
@@ -381,6 +382,15 @@ static void test_obey(void)
     later(d, 1);
     IS(d, RETR_ACTIVE);
     g_assert_cmpuint(d->l->stats.lane_downs, ==, 1);
+    dut_free(d);
+
+    /* A lane that falls idle unannounced is as bad. */
+    d = dut_new();
+    link_active(d);
+    ub_lmsm_rx_idle(d->l, d->now, 0xf8);
+    poll(d);
+    IS(d, LINK_ACTIVE);
+    g_assert_cmpuint(d->l->asked_remote, ==, 2);
     dut_free(d);
 }
 

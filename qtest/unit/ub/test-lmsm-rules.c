@@ -346,6 +346,10 @@ static void test_nulls_heard(void)
     poll(d);
     IS(d, SEND_NULLBLOCK);
     ub_lmsm_rx_blocks(d->l, d->now, 1, true);
+    ub_lmsm_rx_sdf(d->l, d->now, 4);                /* another stream */
+    poll(d);
+    IS(d, SEND_NULLBLOCK);
+    ub_lmsm_rx_blocks(d->l, d->now, 8, true);
     poll(d);
     IS(d, LINK_ACTIVE);
     dut_free(d);
@@ -493,7 +497,9 @@ static void test_entry_rate(void)
     want_speed(d);
     rltb(d, UB_LTB_RETR_ACTIVE, true, ALL, 8);
     rltb(d, UB_LTB_RETR_CONFIRM, true, ALL, 8);
+    d->p.statuses = 0;
     hush(d);
+    g_assert_cmphex(d->p.statuses & UB_PHY_ST_RATE, !=, 0);
     g_assert_cmpuint(d->l->rate, ==, 8);
     later(d, MS(24));
     IS(d, CHANGE_SPEED);

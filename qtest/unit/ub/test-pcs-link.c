@@ -1145,6 +1145,36 @@ static void hurt_period(Link *l, unsigned lane, uint8_t *sym, size_t n)
     }
 }
 
+static void hurt_body(Link *l, unsigned lane, uint8_t *sym, size_t n)
+{
+    UbAmctl a;
+
+    for (size_t i = 0; lane == 1 && i + UB_AMCTL_SYMBOLS <= n; i++) {
+        if (ub_amctl_decode(&a, sym + i) && a.body == 6) {
+            memset(sym + i, 0xff, 2);
+        }
+    }
+}
+
+/* One word of BODY is wrong: counted, and no more (§3.2.4.4). */
+static void test_body_errors(void)
+{
+    UbPcsMode m = { .width = 2, .fec = UB_FEC_T4, .codecs = 1 };
+    Link *l = link_new(NULL);
+    UbPcsLane lane;
+
+    start(l, &m);
+    l->hurt = hurt_body;
+    send(l, 2000);
+    for (unsigned i = 0; i < 2; i++) {
+        ub_pcs_rx_lane(l->rx, i, &lane);
+        g_assert_cmpint(lane.body_errors > 0, ==, i);
+        g_assert_cmpuint(lane.missed, ==, 0);
+        g_assert_true(lane.locked);
+    }
+    link_free(l);
+}
+
 /* A lane that misses just the AMCTL with a new period follows the others. */
 static void test_lost_period(void)
 {
@@ -1211,11 +1241,14 @@ static void test_dead_lane(void)
     Link *l = link_new(NULL);
     const UbPcsRxStats *s = ub_pcs_rx_stats(l->rx);
     uint8_t flits[60 * UB_FLIT] = { 0 };
+    UbPcsLane lane;
     size_t before;
 
     start(l, &m);
     send(l, 500);
     g_assert_cmpuint(s->bad_flits, ==, 0);
+    ub_pcs_rx_lane(l->rx, 1, &lane);
+    g_assert_cmpuint(lane.body_errors, ==, 0);
     for (unsigned i = 0; i < 80; i++) {
         ub_pcs_tx_flits(l->tx, flits, 60, &l->run);
         l->run.mask &= ~(1 << 3);
@@ -1373,6 +1406,7 @@ int main(int argc, char **argv)
     g_test_add_func("/pcs/control-in-event", test_control_in_event);
     g_test_add_func("/pcs/enable-again", test_enable_again);
     g_test_add_func("/pcs/wake-bounds", test_wake_bounds);
+    g_test_add_func("/pcs/body-errors", test_body_errors);
     g_test_add_func("/pcs/lost-period", test_lost_period);
     g_test_add_func("/pcs/short-period", test_short_period);
     g_test_add_func("/pcs/dead-lane", test_dead_lane);
