@@ -216,13 +216,16 @@ unsigned credit_ack_units(const UbDll *d)
 
 /* Flits to acknowledge at which a Crd_Ack goes out.  A mark that the peer's
  * buffer cannot reach would leave it full: at most half of it less a block, or
- * a quarter. */
+ * a quarter; and what is in it when a peer with a reserve like ours stands
+ * still. */
 static uint32_t ack_mark(const UbDll *d, uint16_t configured, uint32_t automatic)
 {
     uint32_t depth = d->v.peer_depth;
     uint32_t most = MAX(depth / 4, depth / 2 - MIN(depth / 2, UB_BLOCK_FLITS));
+    uint32_t mark = configured ? MIN(configured, most) : automatic;
+    uint32_t rest = UB_BLOCK_FLITS + d->cfg.crd_ack_reserve;
 
-    return configured ? MIN(configured, most) : automatic;
+    return depth > rest ? MIN(mark, depth - rest) : mark;
 }
 
 /* Cells to give back at which a Crd_Ack goes out: what stays here must leave

@@ -66,6 +66,28 @@ static void test_ack_grain(void)
     }
 }
 
+/*
+ * The mark of a Crd_Ack is within reach: a sender that stands still with just
+ * one unit in its buffer, here 16 of 70 flits, gets it released.
+ */
+static void test_ack_mark(void)
+{
+    UbDllConfig cfg;
+    Pair p;
+
+    ub_dll_config_init(&cfg);
+    cfg.crd_ack_reserve = 22;
+    cfg.wish.ctrl_ack_grain = 16;
+    cfg.wish.retry_buf_depth = 70;
+    pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+    for (unsigned i = 0; i < 2000; i++) {
+        g_assert_true(pair_send(&p, 0, 0, 1 + i * 37 % 1300, i));
+        pair_run(&p, 1000000);
+        g_assert_cmpuint(g_queue_get_length(p.e[1].got), ==, i + 1);
+    }
+    pair_free(&p);
+}
+
 /* The units of headers may be of any length: Crd_Acks serve as well. */
 static void test_data_ack_grain(void)
 {
@@ -418,6 +440,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/dll/limits/ack-grain", test_ack_grain);
+    g_test_add_func("/dll/limits/ack-mark", test_ack_mark);
     g_test_add_func("/dll/limits/data-ack-grain", test_data_ack_grain);
     g_test_add_func("/dll/limits/agreed-grain", test_agreed_grain);
     g_test_add_func("/dll/limits/marks", test_marks);
