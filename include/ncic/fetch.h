@@ -84,7 +84,4 @@ static inline uint32_t ncic_fetch_count(const NcicFetch *f)
     return f->start - f->finish;
 }
 
-/* False if restored pointers are impossible (migration input). */
-bool ncic_fetch_valid(const NcicFetch *f);
-
 #endif

@@ -34,7 +34,6 @@ bool ncic_fetch_request(NcicFetch *f, uint16_t queue)
     op = slot(f, f->start);
     op->tag = f->start;
     op->queue = queue;
-    op->index = 0;
     op->status = NCIC_FETCH_WAIT;
     f->start++;
     return true;
@@ -107,11 +106,4 @@ unsigned ncic_fetch_cancel(NcicFetch *f, uint16_t queue)
         op->status = NCIC_FETCH_REFUSED;
     }
     return taken;
-}
-
-bool ncic_fetch_valid(const NcicFetch *f)
-{
-    return f->start - f->finish <= NCIC_FETCH_SLOTS &&
-           f->read - f->finish <= f->start - f->finish &&
-           f->dma - f->finish <= f->read - f->finish;
 }

@@ -223,10 +223,12 @@ static void wrote_cpl_tail(NcicEth *e, NcicDir dir, unsigned q)
 {
     NcicQueue *k = &e->queue[dir][q];
 
-    k->irq_sent = 0;
     check_head(e, q, &k->cpl);
-    if (e->cfg.irq_coalesce && !e->cfg.arm_oneshot && k->cpl.active &&
-        k->cpl.head != k->cpl.tail) {
+    if (!e->cfg.irq_coalesce || e->cfg.arm_oneshot) {
+        return;                 /* it answers no message there */
+    }
+    k->irq_sent = 0;
+    if (k->cpl.active && k->cpl.head != k->cpl.tail) {
         raise_irq(e, dir, k);
     }
 }

@@ -256,15 +256,10 @@ static NcicRxResult rx_ethernet(NcicEth *e, const uint8_t *frame, size_t len)
 
     e->counter[NCIC_C_MAC_RX]++;
     e->counter[NCIC_C_RX_FRAMES]++;
-    if (f->put != f->get) {
-        /* Others wait in front: keep the order of arrival. */
-        fifo_push(f, frame, len, &m);
-        ncic_fetch_request(t, m.queue);
-        ncic_fetch_run(t);
-        return NCIC_RX_TAKEN;
-    }
     ncic_fetch_request(t, m.queue);
     ncic_fetch_run(t);
+    /* If others wait in front, the oldest descriptor is theirs and has not come:
+     * the order of arrival is kept. */
     op = ncic_fetch_peek(t);
     if (op) {
         deliver_next(e, op, frame, len, &m);

@@ -57,15 +57,12 @@ static void image_ring(CoreImage *im, NcicRing *r, uint32_t entry)
     core_image_int(im, &r->active);
     core_image_int(im, &r->head);
     core_image_int(im, &r->tail);
-    if (!core_image_check(im, r->log_size <= NCIC_Q_LOG_SIZE_MAX &&
-                              r->active <= 1 &&
-                              r->head <= NCIC_Q_INDEX_MASK &&
-                              r->tail <= NCIC_Q_INDEX_MASK,
-                          "a ring that cannot be") ||
-        !core_image_check(im, !r->active || !(r->base & (entry - 1)),
-                          "an active ring that is not aligned")) {
-        memset(r, 0, sizeof(*r));
-    }
+    core_image_check(im, r->log_size <= NCIC_Q_LOG_SIZE_MAX &&
+                         r->active <= 1 && r->head <= NCIC_Q_INDEX_MASK &&
+                         r->tail <= NCIC_Q_INDEX_MASK,
+                     "a ring that cannot be");
+    core_image_check(im, !r->active || !(r->base & (entry - 1)),
+                     "an active ring that is not aligned");
 }
 
 static void image_queue(CoreImage *im, NcicQueue *k)
@@ -91,13 +88,10 @@ static void image_op(NcicEth *e, CoreImage *im, NcicFetchOp *op)
     core_image_int(im, &op->index);
     core_image_int(im, &op->status);
     core_image_bytes(im, op->desc, sizeof(op->desc));
-    if (!core_image_check(im, op->queue < e->cfg.queues &&
-                              op->status > NCIC_FETCH_WAIT &&
-                              op->status <= NCIC_FETCH_FAILED,
-                          "a descriptor that cannot be")) {
-        op->queue = 0;
-        op->status = NCIC_FETCH_REFUSED;
-    }
+    core_image_check(im, op->queue < e->cfg.queues &&
+                         op->status > NCIC_FETCH_WAIT &&
+                         op->status <= NCIC_FETCH_FAILED,
+                     "a descriptor that cannot be");
 }
 
 static void image_fetch(NcicEth *e, CoreImage *im)
@@ -144,10 +138,8 @@ void ncic_eth_image(NcicEth *e, CoreImage *im)
     }
     image_fetch(e, im);
     core_image_int(im, &e->tx_next);
-    if (!core_image_check(im, e->tx_next < e->cfg.queues,
-                          "a queue that does not exist")) {
-        e->tx_next = 0;
-    }
+    core_image_check(im, e->tx_next < e->cfg.queues,
+                     "a queue that does not exist");
     core_image_end(im);
     if (core_image_loading(im)) {
         /* The wire of this side owes nothing, and holds no frame back. */

@@ -196,6 +196,10 @@ static void test_document_flags(void)
 
     cfg.doc_flags = true;
     rig_init(&r, &cfg);
+    /* a size without a base is not enough */
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_LOG_SIZE), 4);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_LOG_SIZE)), ==,
+                    4);
     rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_BASE_LO), cpl_ring(NCIC_TX, 0));
     rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_LOG_SIZE), 4);
     rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_INTR), 1);
@@ -284,6 +288,54 @@ static void test_interrupt_late(void)
     rig_fini(&r);
 }
 
+/* One message for each completion: a tail that lags asks for none again. */
+static void test_interrupt_each_once(void)
+{
+    NcicEthConfig cfg = rig_config();
+    Rig r;
+
+    cfg.irq_coalesce = false;
+    rig_init(&r, &cfg);
+    rig_queue(&r, NCIC_TX, 0, 4);
+    for (unsigned i = 0; i < 3; i++) {
+        post(&r, NCIC_TX, 0, 4, i);
+        ncic_eth_tx_run(&r.eth, 8);
+    }
+    g_assert_cmpuint(r.irq[1], ==, 3);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_TAIL), 1);
+    rig_write(&r, 0x10054, 1);
+    ncic_eth_restart(&r.eth);
+    g_assert_cmpuint(r.irq[1], ==, 3);
+    rig_fini(&r);
+}
+
+/* A completion ring that comes up again has said nothing; its descriptor ring
+ * does not make it forget. */
+static void test_interrupt_anew(void)
+{
+    uint32_t cpl_size = qreg(NCIC_TX, 0, NCIC_Q_CPL_LOG_SIZE);
+    uint32_t size = qreg(NCIC_TX, 0, NCIC_Q_LOG_SIZE);
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, 4);
+    post(&r, NCIC_TX, 0, 4, 0);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.irq[1], ==, 1);
+    rig_write(&r, size, 4);
+    rig_write(&r, size, NCIC_Q_ACTIVE | 4);
+    post(&r, NCIC_TX, 0, 4, 1);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.n_sent, ==, 2);
+    g_assert_cmpuint(r.irq[1], ==, 1);
+    rig_write(&r, cpl_size, 4);
+    rig_write(&r, cpl_size, NCIC_Q_ACTIVE | 4);
+    post(&r, NCIC_TX, 0, 4, 2);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.irq[1], ==, 2);
+    rig_fini(&r);
+}
+
 /* The same of the link's interrupt. */
 static void test_link_interrupt_late(void)
 {
@@ -327,6 +379,9 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/queue/document-flags", test_document_flags);
     g_test_add_func("/ncic/queue/document-rebase", test_document_rebase);
     g_test_add_func("/ncic/queue/interrupt/late", test_interrupt_late);
+    g_test_add_func("/ncic/queue/interrupt/each-once",
+                    test_interrupt_each_once);
+    g_test_add_func("/ncic/queue/interrupt/anew", test_interrupt_anew);
     g_test_add_func("/ncic/queue/interrupt/link-late",
                     test_link_interrupt_late);
     return g_test_run();

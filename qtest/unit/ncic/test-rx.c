@@ -560,6 +560,37 @@ static void test_deactivate_in_flight(void)
     rig_answer(&r, 0);
     g_assert_cmphex(rig_ptr(&r, buf(0, 0))[0], ==, 0);
     g_assert_cmphex(rig_read(&r, qreg(NCIC_RX, 0, NCIC_Q_CPL_HEAD)), ==, 0);
+    /* The cancelled descriptor is out of the table when the next one comes. */
+    rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_LOG_SIZE), NCIC_Q_ACTIVE | LOG);
+    ncic_eth_rx(&r.eth, f, 60);
+    g_assert_cmpuint(rig_read(&r, 0x101b8), ==, 1);
+    g_assert_cmpuint(rig_read(&r, 0x10120), ==, 1);
+    g_assert_cmpuint(rig_read(&r, 0x1012c), ==, 1);
+    g_assert_cmpuint(rig_read(&r, 0x101cc), ==, 0);
+    rig_fini(&r);
+}
+
+/* A descriptor that cannot be read: an error, counted, and no frame. */
+static void test_bad_descriptor(void)
+{
+    uint8_t f[60] = { 1, 2, 3 };
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_BASE_LO), 0xdead0000);
+    rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_CPL_BASE_LO), cpl_ring(NCIC_RX, 0));
+    rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_CPL_LOG_SIZE), NCIC_Q_ACTIVE | LOG);
+    rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_CPL_INTR), NCIC_Q_CPL_ARMED);
+    rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_LOG_SIZE), NCIC_Q_ACTIVE | LOG);
+    rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_HEAD), 1);
+    g_assert_cmpint(ncic_eth_rx(&r.eth, f, 60), ==, NCIC_RX_TAKEN);
+    g_assert_cmphex(get_le32(cpl(&r, 0, 0)), ==, NCIC_CPL_ERROR);
+    g_assert_cmphex(get_le16(cpl(&r, 0, 0) + 8), ==, 0);
+    g_assert_cmpuint(r.errors[NCIC_E_DESC_DMA], ==, 1);
+    g_assert_cmpuint(rig_read(&r, 0x101bc), ==, 1);
+    g_assert_cmpuint(rig_read(&r, 0x1012c), ==, 1);
+    g_assert_cmpuint(rig_read(&r, 0x10114), ==, 0);
+    g_assert_cmpuint(rig_read(&r, 0x10128), ==, 0);
     rig_fini(&r);
 }
 
@@ -608,6 +639,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/rx/async", test_async);
     g_test_add_func("/ncic/rx/deactivate-in-flight",
                     test_deactivate_in_flight);
+    g_test_add_func("/ncic/rx/bad-descriptor", test_bad_descriptor);
     g_test_add_func("/ncic/rx/jumbo", test_jumbo);
     return g_test_run();
 }

@@ -265,6 +265,31 @@ static void test_checksum_range(void)
     rig_fini(&r);
 }
 
+/* The limits themselves, in a frame that has room for more. */
+static void test_checksum_limits(void)
+{
+    static const struct { uint8_t start, offset; bool good; } at[] = {
+        { 32, 50, true }, { 95, 50, true }, { 40, 32, true }, { 40, 95, true },
+        { 31, 50, false }, { 96, 50, false }, { 40, 31, false },
+        { 40, 96, false },
+    };
+    unsigned bad = 0;
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, LOG);
+    memset(rig_ptr(&r, BUF), 0x5a, 120);
+    for (unsigned i = 0; i < G_N_ELEMENTS(at); i++) {
+        send(&r, 0, BUF, 120, at[i].start, at[i].offset);
+        ncic_eth_tx_run(&r.eth, 8);
+        bad += !at[i].good;
+        g_assert_cmpuint(r.errors[NCIC_E_CSUM], ==, bad);
+        g_assert_cmpint(!memcmp(r.sent[i]->data, rig_ptr(&r, BUF), 120), ==,
+                        !at[i].good);
+    }
+    rig_fini(&r);
+}
+
 /* One frame from each queue in turn. */
 static void test_round_robin(void)
 {
@@ -336,15 +361,19 @@ static void test_table_full(void)
         rig_desc(&r, NCIC_TX, 0, 7, i, BUF, 60, 0, 0);
     }
     rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_HEAD), 100);
+    /* nor taken before it is its turn to be sent */
+    g_assert_true(ncic_eth_tx_run(&r.eth, 1));
+    g_assert_cmpuint(r.n_sent, ==, 1);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_TAIL)), ==, 1);
     r.async = true;
     ncic_eth_tx_run(&r.eth, 256);
     g_assert_cmpuint(r.n_wait, ==, 64);
-    g_assert_cmpuint(rig_read(&r, 0x10100), ==, 64);
-    g_assert_cmpuint(rig_read(&r, 0x10130), ==, 64);
+    g_assert_cmpuint(rig_read(&r, 0x10100), ==, 65);
+    g_assert_cmpuint(rig_read(&r, 0x10130), ==, 65);
     g_assert_cmpuint(rig_read(&r, 0x10138), ==, 0);
-    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_TAIL)), ==, 64);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_TAIL)), ==, 65);
     rig_answer(&r, 0);
-    g_assert_cmpuint(rig_read(&r, 0x10134), ==, 1);
+    g_assert_cmpuint(rig_read(&r, 0x10134), ==, 2);
     g_assert_cmpuint(rig_read(&r, 0x10140), ==, 0);
     rig_fini(&r);
 }
@@ -682,6 +711,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/tx/checksum-bad-lengths",
                     test_checksum_bad_lengths);
     g_test_add_func("/ncic/tx/checksum-range", test_checksum_range);
+    g_test_add_func("/ncic/tx/checksum-limits", test_checksum_limits);
     g_test_add_func("/ncic/tx/round-robin", test_round_robin);
     g_test_add_func("/ncic/tx/flow-control", test_flow_control);
     g_test_add_func("/ncic/tx/table-full", test_table_full);
