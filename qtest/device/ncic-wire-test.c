@@ -8,6 +8,8 @@
 #include <sys/un.h>
 #include "qemu/bswap.h"
 #include "hw/pci/pci_regs.h"
+#include "qobject/qdict.h"
+#include "qobject/qlist.h"
 #include "ncic-fixture.h"
 #include "libnrdma.h"
 #include "roce-peer.h"
@@ -491,6 +493,64 @@ static void test_arp_flood(void)
     fixture_stop(f);
 }
 
+/* ---- What QMP shows ------------------------------------------------------------------- */
+
+static QDict *query(Fixture *f, QDict **rsp)
+{
+    QList *list;
+
+    *rsp = qtest_qmp(f->qts, "{ 'execute': 'query-ncic' }");
+    list = qdict_get_qlist(*rsp, "return");
+    g_assert_cmpuint(qlist_size(list), ==, 1);
+    return qobject_to(QDict, qlist_peek(list));
+}
+
+static void test_query(void)
+{
+    Fixture *f = fixture_start("queues=4", "");
+    g_autofree char *text = NULL;
+    QDict *rsp, *nic, *q, *event;
+
+    nic = query(f, &rsp);
+    g_assert_true(qdict_get_bool(nic, "link-up"));
+    g_assert_true(qdict_get_bool(nic, "rdma"));
+    g_assert_cmpint(qdict_get_int(nic, "wire-full"), ==, 0);
+    g_assert_true(qlist_empty(qdict_get_qlist(nic, "queues")));
+    g_assert_true(qlist_empty(qdict_get_qlist(nic, "faults")));
+    g_assert_cmpuint(qlist_size(qdict_get_qlist(nic, "counters")), >, 30);
+    qobject_unref(rsp);
+
+    fill_wire(f, 1514);
+    qncic_write(&f->nic, NCIC_NCSR, 0);
+    qtest_qmp_assert_success(f->qts, "{ 'execute': 'qom-set', 'arguments': {"
+                             " 'path': 'nic', 'property': 'fault-tx-mute',"
+                             " 'value': 2 } }");
+    nic = query(f, &rsp);
+    g_assert_cmpint(qdict_get_int(nic, "wire-full"), ==, 1);
+    g_assert_cmphex(qdict_get_int(nic, "error-status"), ==, NCIC_ERR_ACCESS);
+    q = qobject_to(QDict, qlist_peek(qdict_get_qlist(nic, "faults")));
+    g_assert_cmpstr(qdict_get_str(q, "name"), ==, "fault-tx-mute");
+    g_assert_cmpint(qdict_get_int(q, "value"), ==, 2);
+    q = qobject_to(QDict, qlist_peek(qdict_get_qlist(nic, "queues")));
+    g_assert_cmpstr(qdict_get_str(q, "direction"), ==, "tx");
+    g_assert_cmpint(qdict_get_int(q, "size"), ==, 1 << LOG);
+    g_assert_cmpint(qdict_get_int(q, "head"), ==, POSTED);
+    g_assert_cmpint(qdict_get_int(q, "completion-head"), ==,
+                    sent_so_far(&f->nic));
+    g_assert_true(qdict_get_bool(q, "active"));
+    qobject_unref(rsp);
+
+    set_link(f, "nic", false);
+    event = qtest_qmp_eventwait_ref(f->qts, "NCIC_LINK_CHANGED");
+    g_assert_false(qdict_get_bool(qdict_get_qdict(event, "data"), "up"));
+    qobject_unref(event);
+    text = qtest_hmp(f->qts, "info ncic");
+    g_assert_nonnull(strstr(text, "link down"));
+    g_assert_nonnull(strstr(text, "tx 0: "));
+    g_assert_nonnull(strstr(text, "fault-tx-mute 0x2"));
+    fixture_stop(f);
+}
+
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -506,5 +566,6 @@ int main(int argc, char **argv)
     qtest_add_func("/ncic-wire/roce-full", test_roce_full);
     qtest_add_func("/ncic-wire/roce-mtu", test_roce_mtu);
     qtest_add_func("/ncic-wire/arp-flood", test_arp_flood);
+    qtest_add_func("/ncic-wire/query", test_query);
     return g_test_run();
 }

@@ -46,6 +46,11 @@ static void set_fault(Object *obj, Visitor *v, const char *name, void *opaque,
     ncic_eth_set_fault(&s->eth, GPOINTER_TO_UINT(opaque), queues);
 }
 
+const char *ncic_fault_name(NcicFault fault)
+{
+    return faults[fault].name;
+}
+
 void ncic_fault_class_init(ObjectClass *klass)
 {
     for (unsigned i = 0; i < NCIC_FAULTS; i++) {

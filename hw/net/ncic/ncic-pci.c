@@ -12,6 +12,7 @@
 #include "qemu/module.h"
 #include "qemu/timer.h"
 #include "qapi/error.h"
+#include "qapi/qapi-events-ncic.h"
 #include "hw/pci/msi.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pci.h"
@@ -254,9 +255,14 @@ static void nic_link_status(NetClientState *nc)
 {
     NcicState *s = qemu_get_nic_opaque(nc);
 
+    g_autofree char *path = object_get_canonical_path(OBJECT(s));
+    bool was = s->eth.ncsr[NCIC_R_LINK_STATUS] & NCIC_LINK_UP;
 
     trace_ncic_link(ncic_id(s), !nc->link_down);
     ncic_eth_set_link(&s->eth, !nc->link_down);
+    if (was == nc->link_down) {
+        qapi_event_send_ncic_link_changed(path, !was);
+    }
 }
 
 static NetClientInfo net_info = {

@@ -108,8 +108,9 @@ void ncic_dma_desc_read(void *opaque, NcicDir dir, unsigned q, unsigned slot,
 bool ncic_dma_cpl_write(void *opaque, NcicDir dir, unsigned q, unsigned slot,
                         uint64_t addr, const void *cpl);
 
-/* ncic-fault.c: adds the fault-* properties. */
+/* ncic-fault.c: adds the fault-* properties; the name of one. */
 void ncic_fault_class_init(ObjectClass *klass);
+const char *ncic_fault_name(NcicFault fault);
 
 /* ncic-vmstate.c */
 extern const VMStateDescription vmstate_ncic;
