@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "mthca-end.h"
+#include "rdma/objects.h"
 #include "../../lib/mutate.h"
 
 enum { PSN_A = 0xfffffe, PSN_B = 0x123456 };
@@ -493,6 +494,115 @@ static void test_violations(void)
     mend_free(&b);
 }
 
+/* PortInfo, all of it: as it is, and what a Set changes of it. */
+static void test_port_info(void)
+{
+    static const uint8_t fresh[64] = {
+        [8] = 0xfe, 0x80, [16] = 0, 1, [28] = 1, 3, 3, 2, 0x34, 0x52,
+        [35] = 0x23, 0x40, 0x10, [41] = 4, [43] = 0x10, [50] = 32,
+        [52] = 0x10,
+    };
+    MEnd e = mend_new(1);
+    uint8_t want[64], *in;
+
+    g_assert_cmpmem(port_info(e.g), 64, fresh, 64);
+    in = mad(e.g, 1, 2, 0x15, 1) + 64;
+    for (unsigned i = 0; i < 64; i++) {
+        in[i] = i + 0x81;
+    }
+    put_be64(in, 0);                    /* no M_Key, or nothing works */
+    put_be16(in + 16, 7);
+    put_be16(in + 18, 9);
+    in[32] = 0;
+    memcpy(want, fresh, 64);
+    memcpy(want + 8, in + 8, 12);       /* prefix, LID, SM LID */
+    memcpy(want + 26, in + 26, 2);
+    want[29] = in[29];
+    want[33] = 0x50 | (in[33] & 0xf);
+    want[34] = in[34] & 0xc7;
+    want[35] = 0x20 | (in[35] & 0xf);
+    want[36] = 0x40 | (in[36] & 0xf);   /* that MTU is none */
+    want[38] = in[38];
+    memcpy(want + 44, in + 44, 6);
+    want[51] = in[51] & 0x1f;
+    want[53] = in[53];
+    mok(e.g, MTHCA_CMD_MAD_IFC, 1, 3);
+    g_assert_cmpmem(mout_box(e.g) + 64, 64, want, 64);
+    g_assert_cmpmem(port_info(e.g), 64, want, 64);
+    /* An MTU that is one; not more than the port can do. */
+    in = mad(e.g, 1, 2, 0x15, 1) + 64;
+    memcpy(in, want, 64);
+    in[32] = 0;
+    in[36] = 0x21;
+    mok(e.g, MTHCA_CMD_MAD_IFC, 1, 3);
+    g_assert_cmphex(port_info(e.g)[36], ==, 0x21);
+    mend_free(&e);
+}
+
+/* What the transport is told of a context, field by field. */
+static void test_attributes(void)
+{
+    MEnd e = mend_new(1);
+    const RdmaQpAttr *a;
+
+    mend_qp_up(&e, MTHCA_ST_RC, 2, 0x111111, 0x222222, false);
+    a = rdma_qp_attr(rdma_qp_get(mthca_rdma(e.g->m), ME_QPN));
+    g_assert_cmpint(a->state, ==, RDMA_QPS_RTS);
+    g_assert_cmpint(a->service, ==, RDMA_RC);
+    g_assert_cmphex(a->dest_qpn, ==, ME_QPN);
+    g_assert_cmphex(a->pd, ==, 0);
+    g_assert_cmpuint(a->send_cqn, ==, ME_CQN);
+    g_assert_cmpuint(a->recv_cqn, ==, ME_CQN);
+    g_assert_false(a->has_srq);
+    g_assert_false(a->sig_all);
+    g_assert_false(a->special);
+    g_assert_cmpuint(a->mtu_code, ==, 1);
+    g_assert_cmpuint(a->pkey_index, ==, 0);
+    g_assert_cmphex(a->qkey, ==, 0x11111111);
+    g_assert_cmphex(a->sq_psn, ==, 0x111111);
+    g_assert_cmphex(a->rq_psn, ==, 0x222222);
+    g_assert_cmpuint(a->timeout, ==, 14);
+    g_assert_cmpuint(a->retry_cnt, ==, 7);
+    g_assert_cmpuint(a->rnr_retry, ==, 7);
+    g_assert_cmpuint(a->min_rnr_timer, ==, 12);
+    g_assert_cmpuint(a->max_rd_atomic, ==, 4);
+    g_assert_cmpuint(a->max_dest_rd_atomic, ==, 4);
+    g_assert_cmphex(a->access, ==, RDMA_ACC_REMOTE_READ |
+                    RDMA_ACC_REMOTE_WRITE | RDMA_ACC_REMOTE_ATOMIC);
+    g_assert_cmpuint(a->av.dlid, ==, 2);
+    g_assert_false(a->av.has_grh);
+    mend_free(&e);
+}
+
+/* Inline data of each length that a WQE holds. */
+static void test_inline(void)
+{
+    MEnd a, b;
+    uint8_t *p;
+
+    rc_pair(&a, &b);
+    for (uint32_t len = 1; len < 70; len++) {
+        uint8_t units = (16 + 16 + 4 + len + 15) / 16;
+
+        p = mend_wqe(&a, MTHCA_WQE_RDMA_WRITE, MTHCA_NEXT_CQ_UPDATE, units);
+        p = mend_raddr(&a, p, ME_DATA, b.key);
+        put_be32(p, MTHCA_INLINE | len);
+        for (uint32_t i = 0; i < len; i++) {
+            p[4 + i] = len * 3 + i;
+        }
+        b.g->mem[ME_DATA + len] = 0x77;
+        mend_ring(&a, 1, a.op, a.size);
+        mexchange(a.g, b.g);
+        need_cqe(&a, true, a.op);
+        a.g->mem[ME_CQ + (a.ci - 1) % 64 * MTHCA_CQE_SIZE + 0x1f] =
+            MTHCA_OWNER_HW;
+        g_assert_cmpmem(b.g->mem + ME_DATA, len, p + 4, len);
+        g_assert_cmphex(b.g->mem[ME_DATA + len], ==, 0x77);
+    }
+    mend_free(&a);
+    mend_free(&b);
+}
+
 /* ---- switches of the transport: the other value of each ---- */
 
 static MEnd end_with(uint16_t lid, void (*tweak)(RdmaConfig *cfg))
@@ -750,6 +860,87 @@ static void test_image_same(void)
     mend_free(&e);
 }
 
+/* An adapter answers every question as the one did that it was loaded from. */
+static void same_answers(MGuest *g, MGuest *h)
+{
+    static const struct { uint16_t op; uint32_t mod; } query[] = {
+        { MTHCA_CMD_QUERY_HCA, 0 }, { MTHCA_CMD_QUERY_EQ, 1 },
+        { MTHCA_CMD_QUERY_CQ, ME_CQN }, { MTHCA_CMD_QUERY_SRQ, ME_SRQN },
+        { MTHCA_CMD_QUERY_QP, ME_QPN }, { MTHCA_CMD_QUERY_QP, ME_QPN + 1 },
+        { MTHCA_CMD_QUERY_QP, ME_QPN + 2 }, { MTHCA_CMD_QUERY_MPT, 0x10 },
+        { MTHCA_CMD_READ_MGM, 5 }, { MTHCA_CMD_READ_MGM, 6 },
+    };
+    static const struct { uint8_t class; uint16_t attr; uint32_t mod; } get[] = {
+        { 1, 0x10, 0 }, { 1, 0x11, 0 }, { 1, 0x14, 0 }, { 1, 0x14, 1 },
+        { 1, 0x15, 1 }, { 1, 0x16, 0 }, { 1, 0x16, 1 }, { 1, 0x17, 0 },
+        { 1, 0x18, 1 << 16 }, { 1, 0x18, 4 << 16 },
+    };
+
+    for (unsigned i = 0; i < MTHCA_HCR_SIZE; i += 4) {
+        g_assert_cmphex(mthca_bar0_read(g->m, MTHCA_HCR_BASE + i), ==,
+                        mthca_bar0_read(h->m, MTHCA_HCR_BASE + i));
+    }
+    for (unsigned i = 0; i < MTHCA_CATAS_DWORDS * 4; i += 4) {
+        g_assert_cmphex(mthca_bar0_read(g->m, MTHCA_CATAS + i), ==,
+                        mthca_bar0_read(h->m, MTHCA_CATAS + i));
+    }
+#define SAME(name) \
+    g_assert_cmpuint(mthca_counters(g->m)->name, ==, \
+                     mthca_counters(h->m)->name);
+    MTHCA_COUNTERS(SAME)
+#undef SAME
+    for (unsigned i = 0; i < G_N_ELEMENTS(query); i++) {
+        mok(g, query[i].op, query[i].mod, 0);
+        mok(h, query[i].op, query[i].mod, 0);
+        g_assert_cmpmem(mout_box(g), 0x200, mout_box(h), 0x200);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(get); i++) {
+        mad(g, get[i].class, 1, get[i].attr, get[i].mod);
+        mok(g, MTHCA_CMD_MAD_IFC, 1, 3);
+        mad(h, get[i].class, 1, get[i].attr, get[i].mod);
+        mok(h, MTHCA_CMD_MAD_IFC, 1, 3);
+        g_assert_cmpmem(mout_box(g), 0x100, mout_box(h), 0x100);
+    }
+}
+
+static void test_image_answers(void)
+{
+    MEnd e = mend_busy();
+    MGuest *h = mguest_new(1, false);
+    uint8_t *block, *in;
+    size_t len;
+
+    mthca_catas_set(e.g->m, 0x1234567);
+    for (unsigned attr = 0x14; attr <= 0x18; attr++) {
+        in = mad(e.g, 1, 2, attr, attr == 0x18 ? 4 << 16 : attr == 0x15) + 64;
+        if (attr == 0x15) {
+            memcpy(in, port_info(e.g), 64);
+            memmove(in - 64, mad(e.g, 1, 2, attr, 1), 64);
+            in[32] = 0;
+            in[53] = 0x5a;
+        } else {
+            for (unsigned i = 0; i < 64; i++) {
+                in[i] = attr + i;
+            }
+        }
+        mok(e.g, MTHCA_CMD_MAD_IFC, 1, 3);
+    }
+    in = min_box(e.g);
+    memset(in + 0x10, 0xfe, 16);
+    put_be32(in + 0x20, 1u << 31 | (ME_QPN + 1));
+    mok(e.g, MTHCA_CMD_WRITE_MGM, 6, 0);
+    block = mthca_save(e.g->m, e.g->now, &len);
+    memcpy(h->mem, e.g->mem, G_SIZE);
+    g_assert_cmpstr(mthca_load(h->m, 7, block, len), ==, NULL);
+    same_answers(e.g, h);
+    /* The event that waits in the queue interrupts once that is armed. */
+    mthca_bar0_write(h->m, MTHCA_EQ_ARM + 4, 1u << 1);
+    g_assert_cmpuint(h->msix[0], ==, 1);
+    g_free(block);
+    mguest_free(h);
+    mend_free(&e);
+}
+
 static void test_image_settings(void)
 {
     MEnd e = mend_busy();
@@ -849,6 +1040,10 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/switch/resp-fatal", test_switch_resp);
     g_test_add_func("/mthca/uar", test_uar);
     g_test_add_func("/mthca/cqe-owner", test_cqe_owner);
+    g_test_add_func("/mthca/port-info", test_port_info);
+    g_test_add_func("/mthca/attributes", test_attributes);
+    g_test_add_func("/mthca/data/inline", test_inline);
+    g_test_add_func("/mthca/image/answers", test_image_answers);
     g_test_add_func("/mthca/image/same", test_image_same);
     g_test_add_func("/mthca/image/settings", test_image_settings);
     g_test_add_func("/mthca/image/damaged", test_image_damaged);
