@@ -11,6 +11,7 @@
 
 #include "core/bytes.h"
 #include "rdma/native.h"
+#include "rdma/objects.h"
 #include "../../lib/mutate.h"
 #include "../../lib/native_build.h"
 
@@ -474,6 +475,20 @@ static void test_hcr(void)
     /* Without go nothing happens; the register keeps what was written. */
     native_hcr_write(s->n, NRH_CMD, 0x055);
     g_assert_cmphex(native_hcr_read(s->n, NRH_CMD) & 0xffffff, ==, 0x055);
+    native_hcr_write(s->n, NRH_CMD, 0x054);
+    g_assert_cmphex(native_hcr_read(s->n, NRH_CMD), ==, 0x054);
+    /* Port: LID 1 if it has none; active and up, or not. */
+    for (int up = 1; up >= 0; up--) {
+        RdmaPort p = *rdma_port(native_dev(s->n));
+
+        p.link_up = up;
+        p.lid = up ? 0 : 0x1234;
+        rdma_port_set(native_dev(s->n), &p);
+        mbox(s);
+        g_assert_cmphex(hcr(s, BUS + IN_MBOX, 0, BUS + OUT_MBOX, NRC_MAD_IFC,
+                            1) >> 24, ==, 0);
+        g_assert_cmphex(get_be32(o), ==, up ? 0x00010203 : 0x12340102);
+    }
     native_hcr_write(s->n, 0x1c, 1);
     native_hcr_write(s->n, 0x02, 1);
     g_assert_cmphex(native_hcr_read(s->n, 0x1c), ==, 0);
@@ -502,6 +517,7 @@ static void test_hcr_errors(void)
         { NRC_SW2HW_MPT, 1u << NR_LOG_MPTS, 0, true, false },
         { NRC_SW2HW_MPT, 7, 0, false, false },
         { NRC_SW2HW_MPT, 7, 5, false, false },
+        { NRC_RESIZE_CQ, CQN, 1, false, false },
         { NRC_HW2SW_MPT, 100, 0, true, false },
         { NRC_SW2HW_EQ, 32, 0, true, false },
         { NRC_HW2SW_EQ, 3, 0, true, false },
@@ -1191,6 +1207,147 @@ static void test_far_qpn(void)
     side_free(s);
 }
 
+/* What the transport is told of a context, field by field. */
+static void test_qp_to_transport(void)
+{
+    Side *s = side_before(T_INIT2INIT, NULL);
+    const RdmaQpAttr *a;
+
+    g_assert_cmpuint(cq_create(s, CQN + 1, 5), ==, 0);
+    g_assert_cmpuint(hcr(s, 0, QPN, 0, NRC_2RST_QP, 3) >> 24, ==, 0);
+    for (int i = 0; i < 3; i++) {
+        static const uint16_t op[] = { NRC_RST2INIT_QP, NRC_INIT2RTR_QP,
+                                       NRC_RTR2RTS_QP };
+        uint8_t *m = qp_mbox(s, 1, 0);
+
+        put_be32(m + NR_QPC_RECV_CQN, CQN + 1);
+        put_be32(m + NR_QPC_PKEY, 1 << 24 | 0x55);
+        m[NR_QPC_RNR_RETRY] = 5 << 5;
+        m[NR_QPC_ACKTO] = 17 << 3;
+        m[NR_QPC_HOP] = 33;
+        put_be32(m + NR_QPC_SL, 9u << 28 | 0xa5 << 20 | 0x12345);
+        put_be32(m + NR_QPC_QKEY, 0x80001234);
+        g_assert_cmpuint(cmd(s, op[i], QPN, 0), ==, 0);
+    }
+    a = rdma_qp_attr(rdma_qp_get(native_dev(s->n), QPN));
+    g_assert_cmpint(a->state, ==, RDMA_QPS_RTS);
+    g_assert_cmpint(a->service, ==, RDMA_RC);
+    g_assert_cmpuint(a->mtu_code, ==, 1);
+    g_assert_cmphex(a->dest_qpn, ==, QPN);
+    g_assert_cmphex(a->pkey_index, ==, 0x55);
+    g_assert_cmpuint(a->rnr_retry, ==, 5);
+    g_assert_cmpuint(a->timeout, ==, 17);
+    g_assert_cmpuint(a->retry_cnt, ==, 7);
+    g_assert_cmpuint(a->min_rnr_timer, ==, 12);
+    g_assert_cmpuint(a->av.hop_limit, ==, 33);
+    g_assert_cmpuint(a->av.sl, ==, 9);
+    g_assert_cmphex(a->av.tclass, ==, 0xa5);
+    g_assert_cmphex(a->av.sip, ==, 0x0a000001);
+    g_assert_cmphex(a->av.dip, ==, 0x0a000002);
+    g_assert_cmpmem(a->av.smac, 6, "\x02\0\0\0\0\1", 6);
+    g_assert_cmpmem(a->av.dmac, 6, "\x02\0\0\0\0\2", 6);
+    g_assert_cmphex(a->pd, ==, PD);
+    g_assert_cmpuint(a->send_cqn, ==, CQN);
+    g_assert_cmpuint(a->recv_cqn, ==, CQN + 1);
+    g_assert_cmphex(a->sq_psn, ==, 0xfffffd);
+    g_assert_cmphex(a->rq_psn, ==, 0xfffffe);
+    g_assert_cmphex(a->qkey, ==, 0x80001234);
+    g_assert_true(a->sig_all);
+    g_assert_cmpuint(a->max_rd_atomic, ==, 128);
+    g_assert_cmpuint(a->max_dest_rd_atomic, ==, 128);
+    g_assert_cmphex(a->access, ==, RDMA_ACC_REMOTE_READ |
+                    RDMA_ACC_REMOTE_WRITE | RDMA_ACC_REMOTE_ATOMIC);
+    side_free(s);
+}
+
+/* Contexts lie in ICM as the mailbox had them, to their last byte. */
+static void test_contexts(void)
+{
+    Side *s = side_up(1, 0, NULL);
+    uint8_t *m = mbox(s), *at = s->mem + ICM + 0x10000 + 7 * NR_CQC_BYTES;
+
+    memset(m, 0x11, NR_CQC_BYTES);
+    m[NR_CTX_LOG] = 3;
+    g_assert_cmpuint(cmd(s, NRC_SW2HW_CQ, 7, 0), ==, 0);
+    g_assert_cmpmem(at, 0x38, s->mem + IN_MBOX, 0x38);
+    g_assert_cmphex(at[0x38], ==, 0);
+    m = mbox(s);
+    memset(m, 0x22, NR_EQC_BYTES);
+    m[NR_CTX_LOG] = 3;
+    at = s->mem + ICM + 0x11000 + 6 * NR_EQC_BYTES;
+    g_assert_cmpuint(cmd(s, NRC_SW2HW_EQ, 6, 0), ==, 0);
+    g_assert_cmpmem(at, 0x30, s->mem + IN_MBOX, 0x30);
+    g_assert_cmphex(at[0x30], ==, 0);
+    side_free(s);
+}
+
+/* A fenced Write waits for the Read before it, by doorbell and by link. */
+static void test_fence(void)
+{
+    for (int how = 0; how < 4; how++) {
+        Side *s = side_up(1, 0, NULL);
+        bool fence = how & 1, chain = how & 2;
+        Wqe w = wqe_begin(0);
+
+        raddr_unit(&w, VA);
+        data_unit(&w, VA, 8);
+        copy_in(s, SQ, 128, w.b, w.len);
+        if (chain) {
+            put_le32(w.b, (128 / 16) << 6 | RDMA_OP_WRITE);
+            put_le32(w.b + 4, (uint32_t)fence << 6 | 3);
+        }
+        copy_in(s, SQ, 0, w.b, w.len);
+        doorbell(s, 0, 48, RDMA_OP_READ);
+        if (!chain) {
+            doorbell(s, 128, 48, RDMA_OP_WRITE | fence << 5);
+        }
+        rdma_poll(native_dev(s->n), s->now);
+        g_assert_cmpuint(s->wire->len, ==, fence ? 1 : 2);
+        side_free(s);
+    }
+}
+
+/* Inline data that fills its WQE, and one byte more. */
+static void test_inline(void)
+{
+    for (uint32_t len = 12; len < 14; len++) {
+        Side *a = side_up(1, 0, NULL), *b = side_up(2, 0, NULL);
+        Wqe w = wqe_begin(0);
+
+        raddr_unit(&w, VA);
+        put_le32(unit(&w, 16), 0x80000000 | len);
+        memcpy(w.b + w.len - 12, "twelve bytes", 12);
+        post(a, &w, RDMA_OP_WRITE);
+        run(a, b);
+        if (len == 12) {
+            expect_send(a, RDMA_OP_WRITE, 0, 12);
+            g_assert_cmpmem(ptr(b, VA), 12, "twelve bytes", 12);
+        } else {
+            g_assert_cmphex(cqe(a)[NRQ_IMM], ==, 0x01);
+        }
+        side_free(a);
+        side_free(b);
+    }
+}
+
+/* An EQ that was not given armed interrupts nobody. */
+static void test_eq_unarmed(void)
+{
+    Side *a = side_up(1, 0, NULL);
+    uint8_t *m = mbox(a);
+
+    put_be64(m + NR_CTX_START, BUS + EQB);
+    m[NR_CTX_LOG] = 3;
+    g_assert_cmpuint(cmd(a, NRC_SW2HW_EQ, EQN, 0), ==, 0);
+    g_assert_cmpuint(hcr(a, 0, EQN, 0, NRC_MAP_EQ, 0) >> 24, ==, 0);
+    native_uar_write(a->n, NRU_ARM_CQ, CQN, 4);
+    doorbell(a, 0, 0, RDMA_OP_SEND);            /* an error */
+    settles(a);
+    g_assert_cmphex(a->mem[EQB + NRE_OWNER], ==, 0);
+    g_assert_cmpuint(a->msix->len, ==, 0);
+    side_free(a);
+}
+
 /* ---- switches: the other value of each ---- */
 
 #define TWEAK(name, what) \
@@ -1715,6 +1872,11 @@ int main(int argc, char **argv)
     TEST("qp/in-flight", qp_in_flight);
     TEST("qp/far-qpn", far_qpn);
     TEST("lax", lax);
+    TEST("qp/to-transport", qp_to_transport);
+    TEST("contexts", contexts);
+    TEST("fence", fence);
+    TEST("inline", inline);
+    TEST("eq/unarmed", eq_unarmed);
     TEST("switch/queries", switch_queries);
     TEST("switch/psn-always", switch_psn);
     TEST("switch/rnr0-none", switch_rnr);
