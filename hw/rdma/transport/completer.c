@@ -80,7 +80,7 @@ static void lost_response(RdmaQp *qp, uint32_t psn)
 /* The oldest request failed at the peer. */
 static void fatal_end(RdmaQp *qp, RdmaStatus status, const char *cause)
 {
-    if (qp->req.head && qp->req.head->has_psn) {
+    if (qp->req.head) {
         wqe_complete_head(qp, status);
     }
     qp_error(qp, cause);

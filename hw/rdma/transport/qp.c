@@ -180,7 +180,7 @@ static void set_mtu(RdmaQp *qp)
     for (uint32_t i = 0; r->reply && mtu != qp->mtu && i < r->reply_num;
          i++) {
         if (r->reply[i].kind == REPLY_READ) {
-            r->reply[i].kind = REPLY_NONE;
+            r->reply[i] = (RdReply) { .kind = REPLY_NONE };
         }
     }
     qp->mtu = mtu;
@@ -404,6 +404,7 @@ static bool flush_receive(RdmaQp *qp, int *n)
     Responder *r = &qp->resp;
     RdmaDev *dev = qp->dev;
 
+    r->in_msg = false;
     if (r->have_wqe) {
         r->have_wqe = false;
         flush_recv_wqe(qp, r->wqe.id);

@@ -516,7 +516,7 @@ static void complete_recv(RdmaQp *qp, const RxPacket *pkt, RdmaStatus status,
         cqe.has_imm = true;
         memcpy(cqe.imm, pkt->bth + pkt->op->imm, 4);
     }
-    r->have_wqe = false;
+    r->have_wqe = r->in_msg = false;
     qp_complete(qp, false, &cqe);
 }
 

@@ -177,7 +177,9 @@ static void chain_wqes(RdmaQp *qp, CoreImage *im)
             right &= first ? psn_ahead(r->upsn, w->first_psn) < all
                            : w->first_psn == next;
             next = psn_add(w->last_psn, 1);
-            if (w->state != WQE_SENT) {
+            /* One that failed had been sent before, or did so half way. */
+            if (w->state == WQE_SENDING ||
+                (w->state == WQE_DONE && sent < all)) {
                 right &= sent && sent <= all && !wqe_is_rd(w);
                 next = r->npsn;
             }

@@ -751,6 +751,45 @@ static void test_mad_length(void)
     teardown(&t);
 }
 
+/* An access past the end of a message, an atomic that is switched off, a code
+ * that is no path MTU, and the counters of what was refused. */
+static void test_odds(void)
+{
+    T t = setup(NULL);
+    RdmaQpAttr a = { .mtu_code = 0 };
+    RdmaCounters *c = rdma_counters(t.d->dev);
+
+    g_assert_true(rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_MTU));
+    g_assert_cmpuint(t.qp->mtu, ==, 256);
+    a.mtu_code = 7;
+    g_assert_true(rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_MTU));
+    g_assert_cmpuint(t.qp->mtu, ==, 4096);
+    t.d->dev->cfg.atomics = false;
+    post(&t, t.qp, RDMA_OP_CMP_SWAP, 8);
+    double_poll(t.d, t.now);
+    completed(&t, 0, RDMA_WC_LOC_QP_OP);
+    g_assert_cmpuint(c->local_errors, ==, 1);
+    in_state(&t, RDMA_QPS_ERR);
+    teardown(&t);
+
+    t = setup(NULL);
+    fetch_add(&t, 0);                   /* the first: the ring is made */
+    sent(&t, EPSN);
+    read_request(&t, 1, MEM, 0xbad, 4);
+    sent(&t, EPSN + 1);
+    c = rdma_counters(t.d->dev);
+    g_assert_cmpuint(c->nak_access_tx, ==, 1);
+    g_assert_cmpuint(c->nak_inv_tx + c->nak_op_tx + c->nak_seq_tx, ==, 0);
+    teardown(&t);
+
+    t = setup(NULL);
+    t.d->bad_rq = true;
+    send_only(&t, PEER, RDMA_RC, 4);
+    sent(&t, EPSN);
+    g_assert_cmpuint(rdma_counters(t.d->dev)->nak_op_tx, ==, 1);
+    teardown(&t);
+}
+
 /* ---- rest ---- */
 
 static void repoll(RdmaConfig *cfg)
@@ -930,6 +969,7 @@ int main(int argc, char **argv)
     TEST("mcast-pkey", mcast_pkey);
     TEST("receive-fails", receive_fails);
     TEST("mad-length", mad_length);
+    TEST("odds", odds);
     TEST("rest", rest);
     TEST("rest/srq", rest_srq);
     TEST("two-waits", two_waits);

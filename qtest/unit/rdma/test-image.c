@@ -137,6 +137,74 @@ static uint8_t *saved(Double *d, size_t *len)
     return rdma_save(d->dev, 3000, len);
 }
 
+/* Every field of a queue pair arrives. */
+static void test_fields(void)
+{
+    Double *d = busy_new(), *e = double_new(US, small);
+    RdmaQp *a = rdma_qp_get(d->dev, 9), *b;
+    RdmaQpAttr *attr = &a->attr;
+    size_t len;
+    g_autofree uint8_t *one = NULL;
+
+    attr->timeout = 1;
+    attr->retry_cnt = 2;
+    attr->rnr_retry = 3;
+    attr->min_rnr_timer = 4;
+    attr->access = 5;
+    attr->sqd_event = attr->sig_all = attr->special = true;
+    attr->srqn = 0x111;
+    attr->send_cqn = 0x122;
+    attr->recv_cqn = 0x133;
+    attr->pkey_index = 0x44;
+    attr->qkey = 0x55;
+    memset(&attr->av, 1, sizeof(attr->av));
+    a->req.more = a->req.bad = a->req.retx = a->req.retx_marked = true;
+    a->req.rnr_wait = a->req.drained = true;
+    a->req.retx_psn = 0x77;
+    a->req.retx_end = 0x88;
+    a->req.retry_left = 3;
+    a->req.rnr_left = 4;
+    a->req.since_ackreq = 5;
+    a->resp.nak_sent = a->resp.last_words = a->resp.drop_msg = true;
+    a->resp.ack_due = true;
+    a->resp.ack_syndrome = 0x61;
+    a->resp.ack_psn = 0x99;
+    a->flush_recv = true;
+    a->rnr_at = 5000;
+    a->repoll_at = 6000;
+    a->repoll_ns = 7000;
+    a->repoll_end = 8000;
+    one = saved(d, &len);
+    g_assert_true(rdma_load(e->dev, 3000, one, len));
+    b = rdma_qp_get(e->dev, 9);
+    g_assert_cmpmem(rdma_qp_attr(a), sizeof(*attr), rdma_qp_attr(b),
+                    sizeof(*attr));
+#define SAME(field) g_assert_cmpuint(a->field, ==, b->field)
+    SAME(req.more); SAME(req.bad); SAME(req.retx); SAME(req.retx_marked);
+    SAME(req.rnr_wait); SAME(req.drained); SAME(req.npsn); SAME(req.upsn);
+    SAME(req.retx_psn); SAME(req.retx_end); SAME(req.retry_left);
+    SAME(req.rnr_left); SAME(req.since_ackreq);
+    SAME(resp.epsn); SAME(resp.msn); SAME(resp.nak_sent);
+    SAME(resp.last_words); SAME(resp.in_msg); SAME(resp.msg_flags);
+    SAME(resp.have_wqe); SAME(resp.drop_msg); SAME(resp.comm_est);
+    SAME(resp.got); SAME(resp.va); SAME(resp.rkey); SAME(resp.len);
+    SAME(resp.ack_due); SAME(resp.ack_syndrome); SAME(resp.ack_psn);
+#undef SAME
+    g_assert_true(b->flush_recv);
+    g_assert_cmpint(b->loss_at, ==, a->loss_at);
+    g_assert_cmpint(b->rnr_at, ==, 5000);
+    g_assert_cmpint(b->repoll_at, ==, 6000);
+    g_assert_cmpint(b->repoll_ns, ==, 7000);
+    g_assert_cmpint(b->repoll_end, ==, 8000);
+    g_assert_cmpuint(e->dev->port.lid, ==, US);
+    g_assert_cmpuint(e->dev->ip_id, ==, d->dev->ip_id);
+    g_assert_true(rdma_mr_get(e->dev, 5)->physical);
+    g_assert_true(rdma_mr_get(e->dev, 5)->valid);
+    g_assert_cmphex(rdma_mr_get(e->dev, 5)->key, ==, 0x500);
+    double_free(d);
+    double_free(e);
+}
+
 /* What is loaded is what was saved: saved again it gives the same bytes. */
 static void test_round(void)
 {
@@ -405,6 +473,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/image/round", test_round);
+    g_test_add_func("/image/fields", test_fields);
     g_test_add_func("/image/goes-on", test_goes_on);
     g_test_add_func("/image/cut", test_cut);
     g_test_add_func("/image/refused", test_refused);

@@ -1,0 +1,369 @@
+/*
+ * Addresses on the wire: ARP, neighbours, frames to groups and everybody, the
+ * route header in front of a datagram, frames without an ICRC.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "double.h"
+#include "../../../hw/rdma/transport/internal.h"
+
+enum { US = 1, PEER = 2, QPN = 5, MEM = 0x10000 };
+
+static Double *engine(void (*tweak)(RdmaConfig *cfg))
+{
+    Double *d = double_new(US, tweak);
+
+    double_mr(d, 1, MEM, 0x4000, 0x8000, RDMA_ACC_RIGHTS);
+    return d;
+}
+
+static void expect_bytes(Double *d, const void *want, size_t len)
+{
+    GBytes *f = double_take(d);
+    gsize size;
+    const uint8_t *p;
+
+    g_assert_nonnull(f);
+    p = g_bytes_get_data(f, &size);
+    g_assert_cmpmem(p, size, want, len);
+    g_bytes_unref(f);
+}
+
+/* An ARP frame of @from's; @to 0 asks for nobody's MAC. */
+static void arp(uint8_t f[42], unsigned op, unsigned from, uint32_t sip,
+                const uint8_t to[6], uint32_t tip)
+{
+    const uint8_t head[] = { 8, 6, 0, 1, 8, 0, 6, 4, 0, op };
+    const uint8_t mac[] = { 2, 0, 0, 0, 0, from };
+
+    memset(f, op == 1 ? 0xff : 0, 42);
+    if (op == 2) {
+        memcpy(f, to, 6);
+    }
+    memcpy(f + 6, mac, 6);
+    memcpy(f + 12, head, 10);
+    memcpy(f + 22, mac, 6);
+    put_be32(f + 28, sip);
+    memset(f + 32, 0, 6);
+    if (op == 2) {
+        memcpy(f + 32, to, 6);
+    }
+    put_be32(f + 38, tip);
+}
+
+static const uint8_t peer_mac[6] = { 2, 0, 0, 0, 0, PEER };
+
+/* Each change of an address is announced, by it and the LID's. */
+static void test_announce(void)
+{
+    Double *d = engine(NULL);
+    RdmaPort p = *rdma_port(d->dev);
+    uint8_t f[42];
+
+    for (int way = 0; way < 4; way++) {
+        if (way == 0) {
+            p.ip++;
+        } else if (way == 1) {
+            p.lid++;
+        } else if (way == 2) {
+            p.mac[5] = 9;
+        } else {
+            p.link_up = false;
+            rdma_port_set(d->dev, &p);
+            double_poll(d, 0);
+            g_assert_cmpuint(d->wire->len, ==, 0);
+            p.link_up = true;
+        }
+        rdma_port_set(d->dev, &p);
+        double_poll(d, 0);
+        arp(f, 1, p.mac[5], p.ip, NULL, p.ip);
+        expect_bytes(d, f, 42);
+        arp(f, 1, p.mac[5], 0x0a4c0000 | p.lid, NULL, 0x0a4c0000 | p.lid);
+        expect_bytes(d, f, 42);
+        g_assert_cmpuint(d->wire->len, ==, 0);
+    }
+    p.pkey[0] = 0x8001;         /* no address */
+    rdma_port_set(d->dev, &p);
+    double_poll(d, 0);
+    g_assert_cmpuint(d->wire->len, ==, 0);
+    double_free(d);
+}
+
+static void test_answer(void)
+{
+    Double *d = engine(NULL);
+    uint8_t f[42];
+
+    arp(f, 1, PEER, 0x0a000002, NULL, 0x0a000001);
+    rdma_rx_frame(d->dev, f, 42, 0);
+    double_poll(d, 0);
+    arp(f, 2, US, 0x0a000001, peer_mac, 0x0a000002);
+    expect_bytes(d, f, 42);
+    arp(f, 1, PEER, 0x0a000002, NULL, 0x0a4c0001);  /* by the LID */
+    rdma_rx_frame(d->dev, f, 42, 0);
+    double_poll(d, 0);
+    arp(f, 2, US, 0x0a4c0001, peer_mac, 0x0a000002);
+    expect_bytes(d, f, 42);
+    arp(f, 1, PEER, 0x0a000002, NULL, 0x0a000003);  /* somebody else */
+    rdma_rx_frame(d->dev, f, 42, 0);
+    double_poll(d, 0);
+    g_assert_cmpuint(d->wire->len, ==, 0);
+    double_free(d);
+}
+
+/* Asked five times, ten times a second; then a second of silence. */
+static void test_questions(void)
+{
+    Double *d = engine(NULL);
+    RdmaQp *qp = double_qp(d, QPN, RDMA_UD, PEER, 9, 0, 0, 1);
+    RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 4, 0x15a);
+    int64_t now = 1000;
+    uint8_t f[42];
+
+    w.av.dip = 0x0a000007;
+    for (int round = 0; round < 2; round++) {
+        double_send(d, qp, &w);
+        for (int i = 0; i < ARP_TRIES; i++) {
+            g_assert_cmpint(double_poll(d, now), ==, now + ARP_RETRY_NS);
+            arp(f, 1, US, 0x0a000001, NULL, 0x0a000007);
+            expect_bytes(d, f, 42);
+            g_assert_cmpuint(d->cqes->len, ==, 0);
+            now += ARP_RETRY_NS;
+        }
+        double_poll(d, now);
+        g_assert_cmpuint(d->wire->len, ==, 0);
+        g_assert_cmpuint(double_cqe(d).status, ==, RDMA_WC_SUCCESS);
+        g_assert_cmpuint(rdma_counters(d->dev)->tx_dropped, ==,
+                         round * 2 + 1);
+        double_send(d, qp, &w);
+        double_poll(d, now + ARP_FAILED_NS - 1);
+        g_assert_cmpuint(d->wire->len, ==, 0);      /* lost as well */
+        g_assert_cmpuint(double_cqe(d).status, ==, RDMA_WC_SUCCESS);
+        now += ARP_FAILED_NS;
+    }
+    double_free(d);
+}
+
+/* More neighbours than places: the table takes all, one after the other, and
+ * rather in the place of one that does not answer. */
+static void test_neighbours(void)
+{
+    Double *d = engine(NULL);
+    unsigned known = 0, good = 0;
+
+    for (uint32_t i = 0; i < 4 * NEIGH_SLOTS; i++) {
+        uint8_t mac[6] = { 2, 1, 0, 0, i >> 8, i };
+
+        net_learn(d->dev, 0x0a100000 + i, mac);
+    }
+    for (int i = 0; i < NEIGH_SLOTS; i++) {
+        known += d->dev->neigh[i].state == NEIGH_KNOWN;
+    }
+    g_assert_cmpuint(known, >, NEIGH_SLOTS * 3 / 4);
+    /* All but the free ones failed: newcomers oust none that is known. */
+    for (int i = 0; i < NEIGH_SLOTS; i++) {
+        if (i % 4) {
+            d->dev->neigh[i].state = NEIGH_FAILED;
+        } else {
+            d->dev->neigh[i] = (Neigh) { .ip = i, .state = NEIGH_KNOWN };
+        }
+    }
+    for (uint32_t i = 0; i < 16; i++) {
+        uint8_t mac[6] = { 2, 1, 0, 0, i >> 8, i };
+
+        net_learn(d->dev, 0x0b100000 + i * 977, mac);
+    }
+    for (int i = 0; i < NEIGH_SLOTS; i += 4) {
+        good += d->dev->neigh[i].ip == (uint32_t)i;
+    }
+    g_assert_cmpuint(good, ==, NEIGH_SLOTS / 4);
+    /* A free place is taken before a known one. */
+    memset(d->dev->neigh, 0, sizeof(d->dev->neigh));
+    for (uint32_t i = 0; i < 40; i++) {
+        uint8_t mac[6] = { 2, 1, 0, 0, i >> 8, i };
+
+        net_learn(d->dev, 0x0c100000 + i, mac);
+    }
+    known = 0;
+    for (int i = 0; i < NEIGH_SLOTS; i++) {
+        known += d->dev->neigh[i].state == NEIGH_KNOWN;
+    }
+    g_assert_cmpuint(known, ==, 40);
+    double_free(d);
+}
+
+static void test_no_neighbour(void)
+{
+    static const uint8_t group[6] = { 1, 0, 0, 0, 0, 2 };
+    Double *d = engine(NULL);
+
+    net_learn(d->dev, 0x0a000005, group);
+    net_learn(d->dev, 0, peer_mac);
+    net_learn(d->dev, 0xffffffff, peer_mac);
+    net_learn(d->dev, 0xe0000001, peer_mac);
+    for (int i = 0; i < NEIGH_SLOTS; i++) {
+        g_assert_cmpint(d->dev->neigh[i].state, ==, NEIGH_FREE);
+    }
+    double_free(d);
+}
+
+static void test_guid(void)
+{
+    static const uint8_t mac[6] = { 0x52, 0x54, 0, 0x12, 0x34, 0x56 };
+    static const uint8_t want[8] = { 0x50, 0x54, 0, 0xff, 0xfe, 0x12, 0x34,
+                                     0x56 };
+    uint8_t guid[8];
+
+    net_guid(mac, guid);
+    g_assert_cmpmem(guid, 8, want, 8);
+}
+
+/* MAC and IP of a group, of everybody, and of ourselves. */
+static void test_destinations(void)
+{
+    static const struct {
+        RdmaAv av;
+        uint8_t mac[6];
+        uint32_t dip, sip;
+    } t[] = {
+        { { .has_grh = true, .dgid = { 0xff, 0x0e, [10] = 0xff, 0xff, 239,
+                                       0x81, 2, 3 } },
+          { 1, 0, 0x5e, 1, 2, 3 }, 0xef810203, 0x0a4c0001 },
+        { { .dlid = RDMA_LID_PERMISSIVE },
+          { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff }, 0xffffffff, 0x0a4c0001 },
+        { { .dip = 0x0a000002, .sip = 0x01020304,
+            .dmac = { 2, 9, 9, 9, 9, 9 }, .smac = { 4, 4, 4, 4, 4, 4 } },
+          { 2, 9, 9, 9, 9, 9 }, 0x0a000002, 0x01020304 },
+    };
+    Double *d = engine(NULL);
+    RdmaQp *qp = double_qp(d, QPN, RDMA_UD, PEER, 9, 0, 0, 1);
+
+    for (int i = 0; i < G_N_ELEMENTS(t); i++) {
+        RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 3, 0x15a);
+        GBytes *f;
+        const uint8_t *p;
+
+        memset(double_ptr(d, 1, MEM), 0x77, 4);
+        w.av = t[i].av;
+        double_send(d, qp, &w);
+        double_poll(d, 1000);
+        f = double_take(d);
+        g_assert_nonnull(f);
+        p = g_bytes_get_data(f, NULL);
+        g_assert_cmpmem(p, 6, t[i].mac, 6);
+        g_assert_cmphex(get_be32(p + 26), ==, t[i].sip);
+        g_assert_cmphex(get_be32(p + 30), ==, t[i].dip);
+        g_assert_cmphex(p[22], ==, 64);
+        /* The pad byte behind three is 0. */
+        g_assert_cmphex(get_be32(frame_bth(f) + 20), ==, 0x77777700);
+        g_bytes_unref(f);
+        double_cqe(d);
+    }
+    /* A LID of a group has no address. */
+    {
+        RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 3, 0x15a);
+
+        w.av.dlid = 0xc000;
+        double_send(d, qp, &w);
+        double_poll(d, 1000);
+        g_assert_cmpuint(d->wire->len, ==, 0);
+        g_assert_cmpuint(rdma_counters(d->dev)->tx_dropped, ==, 1);
+        double_cqe(d);
+    }
+    double_free(d);
+}
+
+/* The route header in front of a datagram (IB 1.3 §8.3). */
+static void test_grh(void)
+{
+    static const uint8_t mapped[16] = { [10] = 0xff, 0xff, 10, 0, 0, 2 };
+    static const uint8_t ours[16] = { [10] = 0xff, 0xff, 10, 0, 0, 1 };
+    static const uint8_t gid0[16] = { 0xfe, 0x80, [15] = 0x44 };
+    static const uint8_t local[16] = { 0xfe, 0x80, [8] = 0, 0, 0, 0xff, 0xfe,
+                                       0, 0, PEER };
+    Double *d = engine(NULL);
+    RdmaPort port = *rdma_port(d->dev);
+    RdmaQp *qp;
+
+    memcpy(port.gid[0], gid0, 16);
+    rdma_port_set(d->dev, &port);
+    double_poll(d, 0);
+    g_ptr_array_set_size(d->wire, 0);
+    qp = double_qp(d, QPN, RDMA_UD, PEER, 9, 0, 0, 1);
+    for (int lid = 0; lid < 2; lid++) {
+        uint8_t ext[8 + 12] = { 0 };
+        uint8_t *g = double_ptr(d, 1, MEM);
+        GBytes *f;
+        gsize len;
+        uint8_t *p;
+
+        double_recv(d, qp, MEM, 200, 0x15a);
+        deth_put(ext, 0x11111111, 7);
+        f = frame_make(PEER, US, ROCE_OP(RDMA_UD, ROCE_SEND_ONLY), false, QPN,
+                       0, ext, sizeof(ext));
+        p = g_bytes_unref_to_data(f, &len);
+        if (lid) {
+            put_be32(p + 26, 0x0a4c0002);
+            put_be32(p + 30, 0x0a4c0001);
+            put_be16(p + 24, 0);
+            put_be16(p + 24, core_csum_done(core_csum_add(0, p + 14, 20)));
+            put_le32(p + len - 4, roce_icrc(p + 14, len - 18));
+        }
+        rdma_rx_frame(d->dev, p, len, 1000);
+        g_free(p);
+        g_assert_cmpint(double_cqe(d).has_grh, ==, !lid);
+        g_assert_cmphex(get_be32(g), ==, 0x60000000);
+        g_assert_cmphex(get_be16(g + 4), ==, 12 + 8 + 12 + 4);
+        g_assert_cmphex(g[6], ==, 0x1b);
+        g_assert_cmphex(g[7], ==, 64);
+        g_assert_cmpmem(g + 8, 16, lid ? local : mapped, 16);
+        g_assert_cmpmem(g + 24, 16, lid ? gid0 : ours, 16);
+    }
+    double_free(d);
+}
+
+static void no_icrc(RdmaConfig *cfg)
+{
+    cfg->icrc = false;
+}
+
+/* Without an ICRC a frame ends with its payload, and is taken so. */
+static void test_no_icrc(void)
+{
+    Double *d = engine(no_icrc), *e = double_new(PEER, no_icrc);
+    RdmaQp *a = double_qp(d, QPN, RDMA_RC, PEER, 6, 0, 0, 1);
+    RdmaQp *b = double_qp(e, 6, RDMA_RC, US, QPN, 0, 0, 1);
+    RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 8, 0x15a);
+    GBytes *f;
+
+    double_mr(e, 1, MEM, 0x4000, 0x8000, RDMA_ACC_RIGHTS);
+    double_recv(e, b, MEM, 100, 0x15a);
+    double_send(d, a, &w);
+    double_poll(d, 1000);
+    f = g_bytes_ref(g_ptr_array_index(d->wire, 0));
+    g_assert_cmpuint(g_bytes_get_size(f), ==, ROCE_NET_BYTES + 12 + 8);
+    g_assert_cmphex(get_be16((const uint8_t *)g_bytes_get_data(f, NULL) + 38),
+                    ==, 8 + 12 + 8);
+    g_bytes_unref(f);
+    double_exchange(d, e, 1000);
+    g_assert_cmpuint(double_cqe(d).status, ==, RDMA_WC_SUCCESS);
+    g_assert_cmpuint(double_cqe(e).byte_cnt, ==, 8);
+    double_free(d);
+    double_free(e);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+#define TEST(path, fn) g_test_add_func("/net/" path, test_##fn)
+    TEST("arp/announce", announce);
+    TEST("arp/answer", answer);
+    TEST("arp/questions", questions);
+    TEST("neighbours", neighbours);
+    TEST("neighbours/none", no_neighbour);
+    TEST("guid", guid);
+    TEST("destinations", destinations);
+    TEST("grh", grh);
+    TEST("no-icrc", no_icrc);
+    return g_test_run();
+}
