@@ -170,6 +170,56 @@ static void test_retrain(void)
     g_assert_cmpuint(retrains[1], >, retrains[0]);
 }
 
+static bool five_wait(Side *a, Side *b)
+{
+    UbcPortInfo info;
+
+    ubc_port_info(a->ubc, 0, &info);
+    return info.counter[UBC_CNT_TX_PACKETS] == 5 && a->next > now &&
+           b->next > now;
+}
+
+/* Packets that wait for buffers keep VL, CFG, length and order; a buffer may
+ * be as long as the packet, and is named when it is shorter. */
+static void test_held(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    uint64_t bytes = 0;
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    pair(a, b, &conf);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    send(a, 5, 4 | 3 << UBC_DESC_VL_SHIFT);
+    run_until(a, b, five_wait, SECOND);
+    run_until(a, b, never, SECOND / 100);
+    g_assert_cmpuint(counter(b, UBC_CNT_RX_PACKETS), ==, 0);
+    g_assert_cmpuint(counter(b, UBC_CNT_RX_NO_BUFFER), ==, 1);
+    cut(a, b);
+    g_assert_cmpstr(moved(b, &conf), ==, NULL);
+    give_rx(b);
+    put_le32(b->mem + RX_RING + 8, length_of(0));
+    put_le32(b->mem + RX_RING + UBC_DESC_SIZE + 8, length_of(1) - 1);
+    memset(b->mem + RX_BUF, 0xee, 5 * BUF);
+    run_until(a, b, never, SECOND / 1000);
+    for (unsigned i = 0; i < 5; i++) {
+        const uint8_t *d = b->mem + RX_RING + i * UBC_DESC_SIZE;
+        const uint8_t *p = b->mem + RX_BUF + i * BUF;
+
+        g_assert_cmphex(get_le16(d + 14), ==, UBC_DESC_DONE |
+                        (i == 1 ? UBC_DESC_TRUNCATED : 0));
+        g_assert_cmphex(get_le16(d + 12), ==, 4 | 3 << UBC_DESC_VL_SHIFT);
+        g_assert_cmpuint(get_le32(d + 8), ==, length_of(i));
+        g_assert_cmpuint(get_le32(p), ==, i);
+        g_assert_cmphex(p[length_of(i) - (i == 1)], ==, 0xee);
+        bytes += length_of(i);
+    }
+    g_assert_cmpuint(counter(b, UBC_CNT_RX_PACKETS), ==, 5);
+    g_assert_cmpuint(counter(b, UBC_CNT_RX_BYTES), ==, bytes);
+    g_assert_cmpuint(counter(b, UBC_CNT_RX_TRUNCATED), ==, 1);
+    unpair(a, b);
+}
+
 /* A setting that differs is named. */
 static void test_settings(void)
 {
@@ -333,6 +383,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ubc/migrate/guid", test_guid);
     g_test_add_func("/ub/ubc/migrate/reset-pending", test_reset_pending);
     g_test_add_func("/ub/ubc/migrate/retrain", test_retrain);
+    g_test_add_func("/ub/ubc/migrate/held", test_held);
     g_test_add_func("/ub/ubc/migrate/settings", test_settings);
     g_test_add_func("/ub/ubc/migrate/damaged", test_damaged);
     return g_test_run();
