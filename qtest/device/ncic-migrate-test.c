@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "qobject/qdict.h"
 #include "ncic-fixture.h"
 #include "libnrdma.h"
@@ -50,7 +51,9 @@ static void test_traffic(void)
     g_autofree uint8_t *got = g_malloc(QNCIC_FRAME);
     Fixture *a = fixture_start("", ""), *b;
     uint64_t buf = guest_alloc(&a->alloc, 4096);
+    uint64_t data = guest_alloc(&a->alloc, 1000 * 2048);
     uint8_t frame[60] = { 9, 8, 7 };
+    unsigned seen = 0, next = 0;
     QNcicCpl c;
 
     qncic_msix_enable(&a->nic, 4);
@@ -64,7 +67,8 @@ static void test_traffic(void)
     g_assert_true(qncic_irq(&a->nic, 0));
     /* Nobody reads the wire: its buffer fills and transmission stops. */
     for (unsigned i = 0; i < 1000; i++) {
-        qncic_post(&a->nic, QNCIC_TX, 0, buf, 1514, 0, 0, false);
+        qtest_writel(a->qts, data + i * 2048 + 14, i);
+        qncic_post(&a->nic, QNCIC_TX, 0, data + i * 2048, 1514, 0, 0, false);
     }
     qncic_write(&a->nic, qncic_qreg(QNCIC_TX, 0, NCIC_Q_HEAD), 1000);
     g_assert_cmpuint(qncic_read(&a->nic,
@@ -72,7 +76,13 @@ static void test_traffic(void)
                      <, 1000);
 
     b = migrate_to(a, "");
-    /* All of them complete, each once, over the new wire. */
+    /* The first of them on the old wire, in order. */
+    while (qncic_wire_recv(&a->wire, &a->nic, got, 200) == 1514) {
+        g_assert_cmpuint(ldl_le_p(got + 14), ==, next);
+        next++;
+        seen++;
+    }
+    /* All of them complete, each once; the others are on the new wire. */
     for (unsigned i = 0; i < 1000; i++) {
         g_assert_cmphex(qncic_read(&b->nic,
                                    qncic_qreg(QNCIC_TX, 0, NCIC_Q_HEAD)), ==,
@@ -80,15 +90,28 @@ static void test_traffic(void)
         while (qncic_read(&b->nic, qncic_qreg(QNCIC_TX, 0, NCIC_Q_CPL_HEAD)) ==
                b->nic.q[QNCIC_TX][0].cpl_tail) {
             /* the machine's own announcement is 60 bytes long */
-            g_assert_cmpuint(qncic_wire_recv(&b->wire, &b->nic, got, 10000),
-                             >=, 60);
+            size_t n = qncic_wire_recv(&b->wire, &b->nic, got, 10000);
+
+            g_assert_cmpuint(n, >=, 60);
+            if (n == 1514) {
+                g_assert_cmpuint(ldl_le_p(got + 14), >=, next);
+                next = ldl_le_p(got + 14) + 1;
+                seen++;
+            }
         }
         c = qncic_complete(&b->nic, QNCIC_TX, 0);
         g_assert_cmpuint(c.index, ==, i);
         g_assert_cmphex(c.status, ==, 0);
     }
-    while (qncic_wire_recv(&b->wire, &b->nic, got, 50)) {
+    while (qncic_wire_recv(&b->wire, &b->nic, got, 200) == 1514) {
+        g_assert_cmpuint(ldl_le_p(got + 14), >=, next);
+        next = ldl_le_p(got + 14) + 1;
+        seen++;
     }
+    /* What QEMU threw away when the source stopped is known. */
+    g_assert_cmpuint(seen + fixture_counter(b, "tx-drop-wire"), ==, 1000);
+    g_assert_cmpuint(fixture_counter(b, "tx-drop-wire"), <=, 1);
+    g_assert_cmpuint(fixture_counter(b, "tx-frames"), ==, seen);
     frame[0] = 1;
     qncic_wire_send(&b->wire, frame, 60);
     c = qncic_complete(&b->nic, QNCIC_RX, 0);

@@ -9,6 +9,7 @@
 #include "qapi/error.h"
 #include "qobject/qdict.h"
 #include "qobject/qjson.h"
+#include "qobject/qlist.h"
 #include "ncic-fixture.h"
 
 #define BUF_SIZE 2048
@@ -491,25 +492,82 @@ static void test_rx_backpressure(void)
 
 /* ---- Plug and unplug -------------------------------------------------------------------- */
 
+static int64_t get_int(QTestState *qts, const char *id, const char *name)
+{
+    QDict *rsp = qtest_qmp(qts, "{ 'execute': 'qom-get', 'arguments': {"
+                           " 'path': %s, 'property': %s } }", id, name);
+    int64_t value;
+
+    g_assert_true(qdict_haskey(rsp, "return"));
+    value = qdict_get_int(rsp, "return");
+    qobject_unref(rsp);
+    return value;
+}
+
+static unsigned devices(QTestState *qts)
+{
+    QDict *rsp = qtest_qmp(qts, "{ 'execute': 'query-ncic' }");
+    unsigned n = qlist_size(qdict_get_qlist(rsp, "return"));
+
+    qobject_unref(rsp);
+    return n;
+}
+
+/* It comes with its backend, has a link, and goes without a trace. */
 static void test_hotplug(void)
 {
-    QTestState *qts = qtest_init("-M pc -nodefaults");
+    QTestState *qts = qtest_init("-M pc -nodefaults "
+                                 "-netdev hubport,hubid=0,id=hs0");
 
     for (unsigned i = 0; i < 3; i++) {
-        qtest_qmp_device_add(qts, "ncic-nic", "nic0", "{ 'addr': '4' }");
+        g_assert_cmpuint(devices(qts), ==, 0);
+        qtest_qmp_device_add(qts, "ncic-nic", "nic0",
+                             "{ 'addr': '4', 'netdev': 'hs0' }");
+        g_assert_cmpuint(devices(qts), ==, 1);
+        qtest_qmp_assert_success(qts, "{ 'execute': 'set_link', 'arguments': {"
+                                 " 'name': 'nic0', 'up': false } }");
+        qtest_qmp_eventwait(qts, "NCIC_LINK_CHANGED");
         qtest_qmp_device_del_send(qts, "nic0");
         qtest_system_reset_nowait(qts);
         qtest_qmp_eventwait(qts, "DEVICE_DELETED");
     }
+    g_assert_cmpuint(devices(qts), ==, 0);
     qtest_quit(qts);
 }
 
+static char *get_str(QTestState *qts, const char *id, const char *name)
+{
+    QDict *rsp = qtest_qmp(qts, "{ 'execute': 'qom-get', 'arguments': {"
+                           " 'path': %s, 'property': %s } }", id, name);
+    char *value = g_strdup(qdict_get_str(rsp, "return"));
+
+    qobject_unref(rsp);
+    return value;
+}
+
+/* Each has its address, and its own faults. */
 static void test_several(void)
 {
-    QTestState *qts = qtest_init("-M q35 -nodefaults -device ncic-nic "
-                                 "-device ncic-nic -device ncic-nic");
+    QTestState *qts = qtest_init("-M q35 -nodefaults -device ncic-nic,id=a "
+                                 "-device ncic-nic,id=b "
+                                 "-device ncic-nic,id=c");
+    g_autofree char *a = get_str(qts, "a", "mac");
+    g_autofree char *b = get_str(qts, "b", "mac");
+    g_autofree char *c = get_str(qts, "c", "mac");
 
+    g_assert_cmpstr(a, !=, b);
+    g_assert_cmpstr(b, !=, c);
+    g_assert_cmpstr(a, !=, c);
+    g_assert_cmpuint(devices(qts), ==, 3);
+    qtest_qmp_assert_success(qts, "{ 'execute': 'qom-set', 'arguments': {"
+                             " 'path': 'b', 'property': 'fault-tx-mute',"
+                             " 'value': 5 } }");
+    g_assert_cmpint(get_int(qts, "a", "fault-tx-mute"), ==, 0);
+    g_assert_cmpint(get_int(qts, "b", "fault-tx-mute"), ==, 5);
+    g_assert_cmpint(get_int(qts, "c", "fault-tx-mute"), ==, 0);
     qtest_system_reset(qts);
+    g_assert_cmpuint(devices(qts), ==, 3);
+    g_assert_cmpint(get_int(qts, "b", "fault-tx-mute"), ==, 0);
     qtest_quit(qts);
 }
 
@@ -539,18 +597,6 @@ static void test_bad_properties(void)
     }
     qtest_qmp_device_add(qts, "ncic-nic", "nic0", "{ 'addr': '4' }");
     qtest_quit(qts);
-}
-
-static int64_t get_int(QTestState *qts, const char *id, const char *name)
-{
-    QDict *rsp = qtest_qmp(qts, "{ 'execute': 'qom-get', 'arguments': {"
-                           " 'path': %s, 'property': %s } }", id, name);
-    int64_t value;
-
-    g_assert_true(qdict_haskey(rsp, "return"));
-    value = qdict_get_int(rsp, "return");
-    qobject_unref(rsp);
-    return value;
 }
 
 /* What was set on a device that never came to be is not there on the next. */
