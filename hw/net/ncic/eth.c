@@ -46,7 +46,6 @@ void ncic_eth_reset(NcicEth *e)
     e->tx_pending = 0;
     e->tx_next = 0;
     e->rx_blocked = 0;
-    e->rx_blocked_queue = 0;
     e->roce_waits = false;
     e->roce_first = false;
     e->roce_turn = false;

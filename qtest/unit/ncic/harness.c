@@ -41,11 +41,17 @@ static bool op_write(void *o, uint64_t addr, const void *buf, size_t len)
 
 static const void *op_map(void *o, uint64_t addr, size_t len)
 {
-    return in_memory(addr, len) ? rig_ptr(o, addr) : NULL;
+    if (!in_memory(addr, len)) {
+        return NULL;
+    }
+    ((Rig *)o)->maps++;
+    return rig_ptr(o, addr);
 }
 
 static void op_unmap(void *o, const void *p, size_t len)
 {
+    g_assert_nonnull(p);
+    ((Rig *)o)->unmaps++;
 }
 
 static void op_desc_read(void *o, NcicDir dir, unsigned q, unsigned slot,
@@ -54,6 +60,8 @@ static void op_desc_read(void *o, NcicDir dir, unsigned q, unsigned slot,
     Rig *r = o;
     unsigned i;
 
+    g_assert_cmphex(addr, ==, r->eth.queue[dir][q].desc.base +
+                              slot * NCIC_DESC_SIZE);
     g_assert_cmpuint(r->n_wait, <, G_N_ELEMENTS(r->wait));
     i = r->n_wait++;
     r->wait[i].dir = dir;
@@ -68,6 +76,8 @@ static void op_desc_read(void *o, NcicDir dir, unsigned q, unsigned slot,
 static bool op_cpl_write(void *o, NcicDir dir, unsigned q, unsigned slot,
                          uint64_t addr, const void *cpl)
 {
+    g_assert_cmphex(addr, ==, ((Rig *)o)->eth.queue[dir][q].cpl.base +
+                              slot * NCIC_CPL_SIZE);
     return op_write(o, addr, cpl, NCIC_CPL_SIZE);
 }
 
@@ -166,6 +176,7 @@ void rig_fini(Rig *r)
     for (unsigned i = 0; i < r->n_sent; i++) {
         g_byte_array_unref(r->sent[i]);
     }
+    g_assert_cmpuint(r->maps, ==, r->unmaps);
     ncic_eth_fini(&r->eth);
     g_free(r->mem);
 }

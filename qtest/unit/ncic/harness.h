@@ -26,6 +26,7 @@ typedef struct Rig {
     NcicSource owed[SENT_MAX];
     unsigned n_owed;
     bool reset_on_write;        /* the next write presses the reset register */
+    unsigned maps, unmaps;
     /* events */
     unsigned ring_changes[NCIC_DIRS][NCIC_QUEUES_MAX];
     unsigned irq[64];

@@ -92,6 +92,10 @@ static void test_order(void)
         }
         g_assert_cmpuint(out, ==, NCIC_FETCH_SLOTS);
         g_assert_cmpuint(ncic_fetch_count(&s->f), ==, 0);
+    /* no answer before the question */
+    g_assert_true(ncic_fetch_request(&s->f, 1));
+    g_assert_false(ncic_fetch_done(&s->f, s->f.start - 1, NULL));
+    g_assert_null(ncic_fetch_peek(&s->f));
         g_free(s);
     }
 }

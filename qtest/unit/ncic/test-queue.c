@@ -336,6 +336,48 @@ static void test_interrupt_anew(void)
     rig_fini(&r);
 }
 
+/* A completion that cannot be written counts, and the ring goes on; a tail
+ * beyond the head is said to be one. */
+static void test_completion_errors(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_BASE_LO), 0xdead0000);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_LOG_SIZE), NCIC_Q_ACTIVE | 4);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_INTR), NCIC_Q_CPL_ARMED | 1);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_BASE_LO), desc_ring(NCIC_TX, 0));
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_LOG_SIZE), NCIC_Q_ACTIVE | 4);
+    post(&r, NCIC_TX, 0, 4, 0);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(rig_read(&r, 0x101cc), ==, 1);
+    g_assert_cmpuint(r.errors[NCIC_E_CPL_DMA], ==, 1);
+    g_assert_cmpuint(rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_HEAD)), ==, 1);
+    g_assert_cmpuint(r.errors[NCIC_E_HEAD], ==, 0);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_TAIL), 2);
+    g_assert_cmpuint(r.errors[NCIC_E_HEAD], ==, 1);
+    rig_fini(&r);
+}
+
+/* What was taken and is cancelled keeps no place in the completion ring. */
+static void test_cancel_frees(void)
+{
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, 4);
+    r.wire_full = true;
+    for (unsigned i = 0; i < 10; i++) {
+        post(&r, NCIC_TX, 0, 4, i);
+    }
+    ncic_eth_tx_run(&r.eth, 64);
+    g_assert_cmpuint(r.eth.queue[NCIC_TX][0].cpl_reserved, ==, 10);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_LOG_SIZE), 4);
+    g_assert_cmpuint(r.eth.queue[NCIC_TX][0].cpl_reserved, ==, 1);
+    rig_wire_done(&r, true);
+    rig_fini(&r);
+}
+
 /* The same of the link's interrupt. */
 static void test_link_interrupt_late(void)
 {
@@ -379,6 +421,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/queue/document-flags", test_document_flags);
     g_test_add_func("/ncic/queue/document-rebase", test_document_rebase);
     g_test_add_func("/ncic/queue/interrupt/late", test_interrupt_late);
+    g_test_add_func("/ncic/queue/completion-errors", test_completion_errors);
+    g_test_add_func("/ncic/queue/cancel-frees", test_cancel_frees);
     g_test_add_func("/ncic/queue/interrupt/each-once",
                     test_interrupt_each_once);
     g_test_add_func("/ncic/queue/interrupt/anew", test_interrupt_anew);

@@ -263,6 +263,7 @@ static void test_configured(void)
     cfg.queues = 3;
     cfg.mtu = 9000;
     cfg.tx_start = false;
+    cfg.mac[2] = 0x9a;
     rig_init(&r, &cfg);
     for (unsigned again = 0; again < 2; again++) {
         for (unsigned off = 0x10; off <= 0x28; off += 8) {
@@ -271,9 +272,17 @@ static void test_configured(void)
         g_assert_cmpuint(rig_read(&r, 0x10034), ==, 9000);
         g_assert_cmpuint(rig_read(&r, 0x10038), ==, 9000);
         g_assert_cmpuint(rig_read(&r, 0x10050), ==, 0);
-        g_assert_cmphex(rig_read(&r, 0x10190), ==, 0x12005452);
+        g_assert_cmphex(rig_read(&r, 0x10190), ==, 0x129a5452);
         g_assert_cmphex(rig_read(&r, 0x10194), ==, 0x80005634);
+        /* the start bit starts, no other register does */
+        r.kicks_tx = 0;
+        rig_write(&r, 0x10030, 1);
+        rig_write(&r, 0x10054, 1);
+        g_assert_cmpuint(r.kicks_tx, ==, 0);
         rig_write(&r, 0x10050, 1);
+        g_assert_cmpuint(r.kicks_tx, ==, 1);
+        g_assert_cmphex(ncic_eth_reg_read(&r.eth, NCIC_WIN_NONE, 0), ==, 0);
+        g_assert_cmphex(ncic_eth_reg_read(&r.eth, NCIC_WIN_HCR, 0), ==, 0);
         ncic_eth_reset(&r.eth);
     }
     rig_fini(&r);

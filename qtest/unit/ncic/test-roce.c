@@ -407,6 +407,7 @@ static void test_turn_and_reset(void)
         g_assert_cmpuint(s.ready, ==, how + 1);
         if (how) {
             ncic_roce_attach(&r.eth, &sink_ops, &s);
+            g_assert_false(ncic_roce_waits(&r.eth));
         } else {
             ncic_eth_reset(&r.eth);
         }

@@ -299,6 +299,7 @@ static void test_hold(void)
     g_assert_cmpint(ncic_eth_rx(&r.eth, f, 60), ==, NCIC_RX_TAKEN);
     g_assert_cmpuint(rig_read(&r, 0x1012c), ==, 0);
     g_assert_cmpuint(rig_read(&r, 0x10124), ==, 19);
+    g_assert_cmpuint(rig_read(&r, 0x10110), ==, 19);
     rig_fini(&r);
 }
 

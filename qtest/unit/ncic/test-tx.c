@@ -273,6 +273,7 @@ static void test_checksum_limits(void)
         { 31, 50, false }, { 96, 50, false }, { 40, 31, false },
         { 40, 96, false },
     };
+    static const uint8_t empty[2] = { 0xff, 0xff };
     unsigned bad = 0;
     Rig r;
 
@@ -287,6 +288,16 @@ static void test_checksum_limits(void)
         g_assert_cmpint(!memcmp(r.sent[i]->data, rig_ptr(&r, BUF), 120), ==,
                         !at[i].good);
     }
+    /* nothing but the end of the frame is covered */
+    send(&r, 0, BUF, 80, 80, 50);
+    ncic_eth_tx_run(&r.eth, 8);
+    g_assert_cmpuint(r.errors[NCIC_E_CSUM], ==, bad);
+    g_assert_cmpmem(r.sent[r.n_sent - 1]->data + 50, 2, empty, 2);
+    /* no memory: nothing to go on with */
+    send(&r, 0, BUF, 80, 0, 0);
+    r.dma_off = true;
+    g_assert_false(ncic_eth_tx_run(&r.eth, 8));
+    g_assert_cmpuint(r.errors[NCIC_E_BUS_MASTER], ==, 1);
     rig_fini(&r);
 }
 
