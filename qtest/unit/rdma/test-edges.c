@@ -841,6 +841,21 @@ static void test_rest(void)
     teardown(&t);
 }
 
+/* A look that was planned is not taken when there is nothing to look at. */
+static void test_rest_early(void)
+{
+    T t = setup(repoll);
+    RdmaQpAttr a = { .state = RDMA_QPS_ERR, .has_srq = true };
+
+    rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_STATE);
+    g_assert_cmpint(double_poll(t.d, t.now), ==, t.now + 1000000);
+    rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_SRQ);
+    rdma_qp_kick(t.d->dev, t.qp);
+    double_poll(t.d, t.now);
+    g_assert_cmpint(t.qp->repoll_at, ==, INT64_MAX);
+    teardown(&t);
+}
+
 /* Nothing comes to an SRQ's QP in error, and none where a doorbell rings. */
 static void test_rest_srq(void)
 {
@@ -971,6 +986,7 @@ int main(int argc, char **argv)
     TEST("mad-length", mad_length);
     TEST("odds", odds);
     TEST("rest", rest);
+    TEST("rest/early", rest_early);
     TEST("rest/srq", rest_srq);
     TEST("two-waits", two_waits);
     TEST("time-scale", time_scale);

@@ -431,6 +431,8 @@ static void test_refused(void)
     REFUSED(rc->mtu = 0);
     REFUSED(rc->mtu = 8192);
     REFUSED(rd->req.head->state = WQE_SENDING);
+    REFUSED(rd->req.tail->state = WQE_SENDING);
+    REFUSED(rd->req.tail->state = WQE_SENT);
     REFUSED(rd->req.head->flags |= RDMA_WQE_INLINE);
     REFUSED(rd->req.head->next->num_sge = 0);
     REFUSED(rd->req.tail->state = WQE_NEW; rd->req.head->state = WQE_NEW);
