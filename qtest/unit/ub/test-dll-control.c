@@ -349,28 +349,6 @@ static void test_bad_modes(void)
     pair_check_credits(&p);
     pair_free(&p);
 
-    /* The same with shared credits, all of which it had. */
-    {
-        UbDllConfig cfg;
-
-        ub_dll_config_init(&cfg);
-        cfg.tx_share = 1;
-        cfg.wish.vl_enable = 1;
-        cfg.init_credit[0] = 64;
-        pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
-        g_assert_true(pair_send(&p, 0, 0, 10142, 1));
-        g_assert_cmpuint(ub_dll_tx(p.e[0].dll, p.now, buf, 0), ==, 0);
-        p.next_mode = UB_MODE_NON_CRC;
-        pair_retrain_both(&p);
-        for (unsigned n = 0; n < 3; n++) {
-            pair_run(&p, 1000000);
-            pair_expect(&p, 1, 0, 10142, 1);
-            pair_check_credits(&p);
-            g_assert_true(pair_send(&p, 0, 0, 10142, 1));
-        }
-        pair_free(&p);
-    }
-
     /* One that is half way does not. */
     pair_up(&p, NULL, NULL, UB_MODE_CRC);
     g_assert_true(pair_send(&p, 0, 0, 5000, 1));
@@ -380,6 +358,47 @@ static void test_bad_modes(void)
     g_assert_true(p.e[0].fatal);
     g_assert_cmpuint(p.e[0].errors[UB_DLL_ERR_PROTOCOL], ==, 1);
     pair_free(&p);
+}
+
+/* A packet was chosen and had its credit, but no room in the Retry Buffer, when
+ * the mode changes: it goes back to the head of its queue, with its credit. */
+static void test_chosen(void)
+{
+    for (unsigned share = 0; share < 2; share++) {
+        UbDllConfig cfg;
+        UbDllStatus st;
+        Pair p;
+
+        ub_dll_config_init(&cfg);
+        cfg.wish.retry_buf_depth = 64;
+        cfg.tx_share = share;
+        cfg.queue_limit = 2000;
+        pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+        for (unsigned n = 0; n < 3; n++) {
+            g_assert_true(pair_send(&p, 0, 0, 600, n));
+        }
+        pair_pull(&p, 0);
+        pair_push(&p, 1);
+        g_assert_cmpuint(g_queue_get_length(p.e[1].got), ==, 1);
+        g_assert_cmpuint(status(&p, 0).queued[0], ==, 1);
+        p.next_mode = UB_MODE_NON_CRC;
+        pair_retrain_both(&p);
+        st = status(&p, 0);
+        g_assert_cmpuint(st.queued[0], ==, 2);
+        g_assert_cmpuint(st.tx_credit[0] + st.tx_credit_shared, >=,
+                         st.tx_credit_init[0] - 4);
+        pair_run(&p, 1000000);
+        for (unsigned n = 0; n < 3; n++) {
+            pair_expect(&p, 1, 0, 600, n);
+        }
+        pair_check_credits(&p);
+        g_assert_cmpuint(status(&p, 0).queued[0], ==, 0);
+        for (unsigned n = 0; n < 4; n++) {
+            g_assert_true(pair_send(&p, 0, 0, 600, n));
+        }
+        g_assert_true(ub_dll_full(p.e[0].dll, 0));
+        pair_free(&p);
+    }
 }
 
 static void test_lane_manage(void)
@@ -469,6 +488,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dll/mode/late-answer", test_late_answer);
     g_test_add_func("/dll/mode/answered-before", test_answered_before);
     g_test_add_func("/dll/mode/bad-modes", test_bad_modes);
+    g_test_add_func("/dll/mode/chosen", test_chosen);
     g_test_add_func("/dll/lane-manage", test_lane_manage);
     g_test_add_func("/dll/param-exchg", test_param_exchg);
     return g_test_run();

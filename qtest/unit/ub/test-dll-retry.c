@@ -574,6 +574,40 @@ static void test_retrain(gconstpointer data)
     }
 }
 
+/* A Retrain between the answer and the rest of the block that it goes on with:
+ * both are forgotten, and the link starts with a request of its own. */
+static void test_retrain_in_answer(void)
+{
+    uint8_t buf[UB_RETRY_SET * UB_FLIT_SIZE];
+    Pair p;
+
+    link_up(&p, UB_MODE_NON_CRC);
+    p.manual = true;
+    arm(0, 40, 1, true, 0);
+    send_some(&p, 10);
+    pair_pull(&p, 0);
+    pair_push(&p, 1);
+    g_assert_cmpint(status(&p, 1).retry_req, ==, UB_RETRY_REQ_REQ);
+    pair_pull(&p, 1);
+    pair_push(&p, 0);
+    g_assert_cmpuint(ub_dll_tx(p.e[0].dll, p.now, buf, UB_RETRY_SET), ==,
+                     UB_RETRY_SET);
+    g_assert_cmphex(buf[2], ==, UB_CB_RETRY_IDLE);
+    g_assert_cmpint(status(&p, 0).retry_ack, ==, UB_RETRY_ACK_ACK);
+    pair_retrain_both(&p);
+    g_assert_cmpuint(ub_dll_tx(p.e[0].dll, p.now, buf, UB_RETRY_SET), ==,
+                     UB_RETRY_SET);
+    for (unsigned i = 0; i < UB_RETRY_SET; i++) {
+        uint8_t ok = 1;
+
+        ub_dll_rx(p.e[1].dll, p.now, buf + i * UB_FLIT_SIZE, 1, &ok);
+    }
+    pair_run(&p, 1000000);
+    expect_some(&p, 10);
+    g_assert_cmpuint(p.e[0].retrains + p.e[1].retrains, ==, 0);
+    pair_free(&p);
+}
+
 /* The physical layer never comes back from a Retrain: LinkUp goes, and the
  * machines start over. */
 static void test_retrain_fails(void)
@@ -769,6 +803,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dll/retry/both", test_both);
     g_test_add_func("/dll/retry/null-damaged", test_null_damaged);
     g_test_add_func("/dll/retry/full-buffer", test_full_buffer);
+    g_test_add_func("/dll/retry/retrain-in-answer", test_retrain_in_answer);
     g_test_add_func("/dll/retry/retrain-fails", test_retrain_fails);
     g_test_add_func("/dll/retry/early-retrains", test_early_retrains);
     g_test_add_func("/dll/retry/open-block", test_open_block);
