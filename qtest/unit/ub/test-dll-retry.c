@@ -360,6 +360,9 @@ static void test_double_replay(gconstpointer data)
         expect_some(&p, 8);
         g_assert_cmpuint(plan.seen[UB_CB_RETRY_IDLE], >=, 4);
         g_assert_cmpuint(ub_dll_stats(p.e[1].dll)->duplicate_acks, >=, 3);
+        /* Requests and answers in full, and the blocks of all replays but one. */
+        g_assert_cmpuint(ub_dll_stats(p.e[1].dll)->rx_discarded, >,
+                         4 * UB_RETRY_SET);
         g_assert_cmpuint(p.e[0].peer_errors + p.e[1].peer_errors, ==, 0);
         pair_free(&p);
     }
