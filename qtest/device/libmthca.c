@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "libmthca.h"
+#include "../deadline.h"
 
 Hca *hca_begin_on(Fixture *f)
 {
@@ -63,7 +64,7 @@ void hca_issue(Hca *h, uint16_t op, uint32_t mod, uint64_t in, uint64_t out,
 uint8_t hca_cmd_at(Hca *h, uint16_t op, uint32_t mod, uint64_t in,
                    uint64_t out)
 {
-    gint64 end = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
+    gint64 end = test_deadline(10);
     uint32_t val;
 
     hca_issue(h, op, mod, in, out, 0);

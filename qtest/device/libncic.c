@@ -9,8 +9,8 @@
 #include "qemu/iov.h"
 #include "hw/pci/pci_regs.h"
 #include "libncic.h"
+#include "../deadline.h"
 
-#define TIMEOUT_US (10 * G_USEC_PER_SEC)
 #define IRQ_BASE   0x4e430000u
 
 /* ---- Registers ------------------------------------------------------------- */
@@ -50,7 +50,7 @@ uint32_t qncic_qreg(int dir, unsigned q, unsigned reg)
 
 void qncic_wait_reg(QNcic *d, uint32_t addr, uint32_t want)
 {
-    gint64 end = g_get_monotonic_time() + TIMEOUT_US;
+    gint64 end = test_deadline(10);
 
     while (qncic_read(d, addr) != want && g_get_monotonic_time() < end) {
         g_usleep(100);
@@ -168,7 +168,7 @@ QNcicCpl qncic_complete(QNcic *d, int dir, unsigned q)
     QNcicQueue *k = &d->q[dir][q];
     uint32_t reg = qncic_qreg(dir, q, NCIC_Q_CPL_HEAD);
     unsigned slot = k->cpl_tail & ((1u << k->log) - 1);
-    gint64 end = g_get_monotonic_time() + TIMEOUT_US;
+    gint64 end = test_deadline(10);
     uint8_t c[NCIC_CPL_SIZE];
 
     while ((uint16_t)qncic_read(d, reg) == k->cpl_tail &&

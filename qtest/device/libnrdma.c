@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "libnrdma.h"
+#include "../deadline.h"
 
 enum {
     PD = 3, CQN = 2, EQN = 1, CQ_LOG = 5,
@@ -182,7 +183,7 @@ bool qnr_cqe_ready(QNrdma *r)
 
 NrbCqe qnr_cqe(QNrdma *r)
 {
-    gint64 end = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
+    gint64 end = test_deadline(10);
     uint8_t c[NRQ_CQE_BYTES];
 
     while (!qnr_cqe_ready(r)) {

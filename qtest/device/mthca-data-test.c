@@ -10,6 +10,7 @@
 #include "qobject/qdict.h"
 #include "libmthca.h"
 #include "roce-peer.h"
+#include "../deadline.h"
 
 #define MY_MAC     0x525400123456ull    /* the fixture's */
 #define PEER_MAC   0x020000000002ull
@@ -181,7 +182,7 @@ static bool cqe_ready(Net *n)
 /* The next completion of a send: QP and syndrome, 0 = good. */
 static void expect_cqe(Net *n, uint32_t qpn, uint8_t syndrome)
 {
-    gint64 end = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
+    gint64 end = test_deadline(10);
     uint8_t c[MTHCA_CQE_SIZE], ci[4];
 
     while (!cqe_ready(n)) {

@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include "libmthca.h"
 #include "roce-peer.h"
+#include "../deadline.h"
 
 enum {
     PREFIX = 4, ARP = 42, MAX_FRAME = 4096 + 65536,
@@ -25,7 +26,7 @@ enum {
 
 static gint64 deadline(void)
 {
-    return g_get_monotonic_time() + SECONDS * G_USEC_PER_SEC;
+    return test_deadline(SECONDS);
 }
 
 static int peer_connect(const char *path)

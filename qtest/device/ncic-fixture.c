@@ -8,6 +8,7 @@
 #include "libqos/pci-pc.h"
 #include "qobject/qdict.h"
 #include "ncic-fixture.h"
+#include "../deadline.h"
 
 #define SLOT 4
 
@@ -92,7 +93,7 @@ static void adopt(Fixture *f, const Fixture *from)
 
 void fixture_wait_migration(QTestState *qts)
 {
-    gint64 limit = g_get_monotonic_time() + 60 * G_USEC_PER_SEC;
+    gint64 limit = test_deadline(60);
 
     for (;;) {
         QDict *rsp = qtest_qmp(qts, "{ 'execute': 'query-migrate' }");
@@ -169,7 +170,7 @@ uint64_t fixture_counter(Fixture *f, const char *name)
 
 void fixture_wait_counter(Fixture *f, const char *name, uint64_t least)
 {
-    gint64 limit = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
+    gint64 limit = test_deadline(10);
 
     while (fixture_counter(f, name) < least) {
         g_assert_cmpint(g_get_monotonic_time(), <, limit);

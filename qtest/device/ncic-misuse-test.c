@@ -9,6 +9,7 @@
 #include "hw/pci/pci_regs.h"
 #include "qobject/qdict.h"
 #include "ncic-fixture.h"
+#include "../deadline.h"
 
 typedef struct Case {
     Fixture *f;
@@ -73,7 +74,7 @@ static void expect(Case *c, uint32_t err, const char *text)
 
 static void wait_err(Case *c, uint32_t err, const char *text)
 {
-    gint64 limit = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
+    gint64 limit = test_deadline(10);
 
     while (!(qncic_read(c->d, NCIC_NCSR + NCIC_NCSR_ERR_STATUS) & err) &&
            g_get_monotonic_time() < limit) {

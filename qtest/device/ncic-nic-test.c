@@ -11,6 +11,7 @@
 #include "qobject/qjson.h"
 #include "qobject/qlist.h"
 #include "ncic-fixture.h"
+#include "../deadline.h"
 
 #define BUF_SIZE 2048
 
@@ -400,7 +401,7 @@ static void test_tx_checksum(void)
 
 static void wait_irq(QNcic *d, unsigned v)
 {
-    gint64 end = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
+    gint64 end = test_deadline(10);
 
     while (!qncic_irq(d, v)) {
         g_assert_cmpint(g_get_monotonic_time(), <, end);

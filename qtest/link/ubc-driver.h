@@ -15,6 +15,7 @@
 #include "libqos/pci-pc.h"
 #include "ub/ubc_hw.h"
 #include "shared-ram.h"
+#include "../deadline.h"
 
 #define QUBC_RAM (64u << 20)
 #define QUBC_SLOT 4
@@ -34,7 +35,7 @@
 #define QUBC_NOWHERE 0x8000000000ull
 
 /* How long to wait for anything, at most. */
-#define QUBC_DEADLINE_US (60 * G_USEC_PER_SEC)
+#define QUBC_DEADLINE_US test_patience(60)
 
 typedef struct QUbcPort {
     uint16_t tx_head, tx_tail, rx_head, rx_tail;

@@ -7,8 +7,9 @@
 #include "qemu/osdep.h"
 #include "ub/space.h"
 #include "ubc-driver.h"
+#include "../deadline.h"
 
-#define PATIENCE_US (60 * G_USEC_PER_SEC)
+#define PATIENCE_US test_patience(60)
 
 #define LINK UB_CFG_PORT_CAP(0, UB_CAP_LINK)
 #define CONTROL_1 (LINK + UB_LINK_PHY_CTL_1)
