@@ -32,6 +32,7 @@
 #include "rdma/fault_props.h"
 #include "rdma/mthca.h"
 #include "rdma/props.h"
+#include "rdma/qmp.h"
 #include "wire/stream.h"
 #include "trace.h"
 
@@ -61,6 +62,7 @@ struct NcicMthca {
     VMChangeStateEntry *vmstate_entry;
     Mthca *core;
     MthcaConfig cfg;
+    RdmaQmp *qmp;
     bool working;               /* in the core: who calls it looks at ... */
     bool kicked;                /* ... this, instead of the bottom half */
     bool refused;               /* a frame came meanwhile, and must wait */
@@ -249,6 +251,7 @@ static void mthca_op_reset(void *opaque)
     trace_mthca_reset(mthca_id(s), "reset register");
     timer_del(s->timer);
     mthca_reset(s->core);
+    rdma_qmp_port(s->qmp);
 }
 
 static void mthca_op_command(void *opaque, const char *name, uint16_t opcode,
@@ -266,7 +269,10 @@ static void mthca_op_eqe(void *opaque, uint32_t eqn, uint8_t type,
 
 static void mthca_op_port(void *opaque, uint8_t state, uint16_t lid)
 {
-    trace_mthca_port(mthca_id(opaque), state, lid);
+    NcicMthca *s = opaque;
+
+    trace_mthca_port(mthca_id(s), state, lid);
+    rdma_qmp_port(s->qmp);
 }
 
 static const MthcaOps mthca_ops = {
@@ -426,6 +432,7 @@ static void mthca_link_status(NetClientState *nc)
     NcicMthca *s = qemu_get_nic_opaque(nc);
 
     mthca_link_set(s->core, !nc->link_down);
+    rdma_qmp_port(s->qmp);
 }
 
 static NetClientInfo mthca_net_info = {
@@ -511,6 +518,7 @@ static void mthca_link_update(NcicMthca *s, bool plugged)
 
     trace_mthca_wire(mthca_id(s), plugged, up);
     mthca_link_set(s->core, up);
+    rdma_qmp_port(s->qmp);
     mthca_guard(s, was);
 }
 
@@ -599,6 +607,7 @@ static void mthca_prop_set_link(Object *obj, bool up, Error **errp)
     }
     qemu_get_queue(s->nic)->link_down = !up;
     mthca_link_set(s->core, up);
+    rdma_qmp_port(s->qmp);
 }
 
 static void mthca_prop_set_catas(Object *obj, Visitor *v, const char *name,
@@ -689,6 +698,16 @@ static void mthca_remove_counters(NcicMthca *s)
 #define REMOVE(name) object_property_del(OBJECT(s), "counter-" #name);
     MTHCA_ALL_COUNTERS(REMOVE, REMOVE, REMOVE)
 #undef REMOVE
+}
+
+static RdmaQmpPort mthca_port(Object *obj)
+{
+    const NcicMthca *s = NCIC_MTHCA(obj);
+
+    return (RdmaQmpPort) {
+        .link_up = mthca_link(s->core), .state = mthca_port_state(s->core),
+        .lid = mthca_port_lid(s->core),
+    };
 }
 
 /* ---- life -------------------------------------------------------------------------- */
@@ -814,6 +833,7 @@ static void mthca_realize(PCIDevice *pci, Error **errp)
                               &DEVICE(s)->mem_reentrancy_guard, s);
         qemu_format_nic_info_str(qemu_get_queue(s->nic), s->conf.macaddr.a);
     }
+    s->qmp = rdma_qmp_add(OBJECT(s), mthca_rdma(s->core), "mthca", mthca_port);
     s->vmstate_entry = qemu_add_vm_change_state_handler(mthca_vm_state, s);
 }
 
@@ -822,6 +842,8 @@ static void mthca_exit(PCIDevice *pci)
     NcicMthca *s = NCIC_MTHCA(pci);
 
     qemu_del_vm_change_state_handler(s->vmstate_entry);
+    rdma_qmp_remove(s->qmp);
+    s->qmp = NULL;
     timer_free(s->timer);
     qemu_bh_delete(s->bh);
     if (s->wire) {
@@ -850,6 +872,7 @@ static void mthca_reset_hold(Object *obj, ResetType type)
     timer_del(s->timer);
     qemu_bh_cancel(s->bh);
     mthca_reset(s->core);
+    rdma_qmp_port(s->qmp);
 }
 
 static int mthca_pre_save(void *opaque)
@@ -895,6 +918,7 @@ static int mthca_post_load(void *opaque, int version_id)
          * that of a chardev is whether somebody is connected here. */
         qemu_get_queue(s->nic)->link_down = !mthca_link(s->core);
     }
+    rdma_qmp_port(s->qmp);
     return ok ? 0 : -EINVAL;
 }
 

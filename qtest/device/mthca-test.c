@@ -7,6 +7,8 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "hw/pci/pci_regs.h"
+#include "qobject/qdict.h"
+#include "qobject/qlist.h"
 #include "libmthca.h"
 
 #define EQN        2
@@ -367,6 +369,88 @@ static void test_wire(void)
     hca_end(h);
 }
 
+/* ---- the monitor's view ---- */
+
+/* The only engine that query-rdma shows. */
+static QDict *only_engine(Hca *h, QDict **rsp)
+{
+    QList *list;
+
+    *rsp = qtest_qmp(h->f->qts, "{ 'execute': 'query-rdma' }");
+    list = qdict_get_qlist(*rsp, "return");
+    g_assert_nonnull(list);
+    g_assert_cmpuint(qlist_size(list), ==, 1);
+    return qobject_to(QDict, qlist_peek(list));
+}
+
+static void set_prop(Hca *h, const char *name, bool flag, int64_t number)
+{
+    if (number < 0) {
+        qtest_qmp_assert_success(h->f->qts, "{ 'execute': 'qom-set',"
+                                 " 'arguments': { 'path': 'nic',"
+                                 " 'property': %s, 'value': %i } }", name,
+                                 flag);
+    } else {
+        qtest_qmp_assert_success(h->f->qts, "{ 'execute': 'qom-set',"
+                                 " 'arguments': { 'path': 'nic',"
+                                 " 'property': %s, 'value': %" PRId64 " } }",
+                                 name, number);
+    }
+}
+
+static void expect_port(Hca *h, bool up, const char *state)
+{
+    QDict *event = qtest_qmp_eventwait_ref(h->f->qts, "RDMA_PORT_CHANGED");
+    QDict *data = qdict_get_qdict(event, "data");
+
+    g_assert_cmpstr(qdict_get_str(data, "device"), ==,
+                    "/machine/peripheral/nic");
+    g_assert_true(qdict_get_bool(data, "link-up") == up);
+    g_assert_cmpstr(qdict_get_str(data, "port-state"), ==, state);
+    qobject_unref(event);
+}
+
+static void test_query(void)
+{
+    Hca *h = hca_begin("");
+    QDict *rsp, *e, *f;
+    char *text;
+
+    e = only_engine(h, &rsp);
+    g_assert_cmpstr(qdict_get_str(e, "device"), ==,
+                    "/machine/peripheral/nic");
+    g_assert_cmpstr(qdict_get_str(e, "interface"), ==, "mthca");
+    g_assert_cmpstr(qdict_get_str(e, "port-state"), ==, "down");
+    g_assert_true(qdict_get_bool(e, "link-up"));
+    g_assert_cmpuint(qlist_size(qdict_get_qlist(e, "faults")), ==, 0);
+    g_assert_cmpuint(qdict_get_int(qdict_get_qdict(e, "qps"), "rts"), ==, 0);
+    g_assert_cmpuint(qlist_size(qdict_get_qlist(e, "counters")), >, 50);
+    qobject_unref(rsp);
+    /* A port that is started, and loses and gains its link. */
+    hca_init(h);
+    hca_port_up(h);
+    expect_port(h, true, "active");
+    set_prop(h, "link-up", false, -1);
+    expect_port(h, false, "down");
+    set_prop(h, "link-up", true, -1);
+    expect_port(h, true, "active");
+    set_prop(h, "fault-out-drop-ppm", false, 1000);
+    e = only_engine(h, &rsp);
+    g_assert_cmpstr(qdict_get_str(e, "port-state"), ==, "active");
+    g_assert_cmpuint(qlist_size(qdict_get_qlist(e, "faults")), ==, 1);
+    f = qobject_to(QDict, qlist_peek(qdict_get_qlist(e, "faults")));
+    g_assert_cmpstr(qdict_get_str(f, "action"), ==, "drop");
+    g_assert_true(qdict_get_bool(f, "outgoing"));
+    g_assert_cmpuint(qdict_get_int(f, "ppm"), ==, 1000);
+    qobject_unref(rsp);
+    text = qtest_hmp(h->f->qts, "info rdma");
+    g_assert_nonnull(strstr(text, "/machine/peripheral/nic (mthca): link up, "
+                                  "port active"));
+    g_assert_nonnull(strstr(text, "fault out drop: 1000 ppm"));
+    g_free(text);
+    hca_end(h);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -383,5 +467,6 @@ int main(int argc, char **argv)
     qtest_add_func("/mthca/interrupts", test_interrupts);
     qtest_add_func("/mthca/event-misuse", test_event_misuse);
     qtest_add_func("/mthca/wire", test_wire);
+    qtest_add_func("/mthca/query", test_query);
     return g_test_run();
 }

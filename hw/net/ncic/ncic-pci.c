@@ -263,6 +263,9 @@ static void nic_link_status(NetClientState *nc)
     if (was == nc->link_down) {
         qapi_event_send_ncic_link_changed(path, !was);
     }
+    if (s->rdma) {
+        ncic_rdma_link_changed(s->rdma);
+    }
 }
 
 static NetClientInfo net_info = {
@@ -548,6 +551,7 @@ static void ncic_realize(PCIDevice *pci, Error **errp)
     }
     if (s->rdma) {
         ncic_roce_attach(&s->eth, &ncic_rdma_sink, s->rdma);
+        ncic_rdma_link_changed(s->rdma);
     }
 }
 

@@ -29,6 +29,10 @@ void ncic_rdma_restart(NcicRdma *r)
 {
 }
 
+void ncic_rdma_link_changed(NcicRdma *r)
+{
+}
+
 uint32_t ncic_rdma_hcr_read(NcicRdma *r, uint32_t off)
 {
     return 0;

@@ -15,12 +15,14 @@
 #include "ncic-pci.h"
 #include "rdma/fault_props.h"
 #include "rdma/native.h"
+#include "rdma/qmp.h"
 #include "trace.h"
 
 struct NcicRdma {
     NcicState *nic;
     PCIDevice *pci;
     NativeRdma *core;
+    RdmaQmp *qmp;
     QEMUBH *bh;
     QEMUTimer *timer;
 };
@@ -204,6 +206,25 @@ static void port_update(NcicRdma *r)
     rdma_port_set(native_dev(r->core), &p);
 }
 
+/* Active while there is a link: no IB state is told of (sm). */
+static RdmaQmpPort port_now(Object *obj)
+{
+    const NcicState *s = NCIC_NIC(obj);
+    const RdmaPort *p = rdma_port(native_dev(s->rdma->core));
+    bool up = p->link_up && !qemu_get_queue(s->nic)->link_down;
+
+    return (RdmaQmpPort) { .link_up = up, .state = up ? 4 : 1, .lid = p->lid };
+}
+
+void ncic_rdma_link_changed(NcicRdma *r)
+{
+    if (!r->qmp) {
+        r->qmp = rdma_qmp_add(OBJECT(r->nic), native_dev(r->core), "native",
+                              port_now);
+    }
+    rdma_qmp_port(r->qmp);
+}
+
 NcicRdma *ncic_rdma_create(NcicState *nic)
 {
     const NcicRdmaConf *s = &nic->rdma_conf;
@@ -251,6 +272,7 @@ void ncic_rdma_destroy(NcicRdma *r)
 #define DEL(name) object_property_del(OBJECT(r->nic), "rdma-counter-" #name);
     RDMA_COUNTERS(DEL)
 #undef DEL
+    rdma_qmp_remove(r->qmp);
     timer_free(r->timer);
     qemu_bh_delete(r->bh);
     native_free(r->core);
@@ -308,6 +330,7 @@ static void link_set(Object *obj, bool up, Error **errp)
         return;
     }
     rdma_link_set(dev, up);
+    ncic_rdma_link_changed(NCIC_NIC(obj)->rdma);
 }
 
 void ncic_rdma_class_init(ObjectClass *klass)

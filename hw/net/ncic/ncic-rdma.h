@@ -35,6 +35,8 @@ void ncic_rdma_destroy(NcicRdma *r);
 void ncic_rdma_reset(NcicRdma *r);
 /* Bus mastering was enabled or the machine runs again. */
 void ncic_rdma_restart(NcicRdma *r);
+/* The NIC's link may have changed; for the first time when the NIC is whole. */
+void ncic_rdma_link_changed(NcicRdma *r);
 /* HCR, 32-bit, @off 00..18 in the window. */
 uint32_t ncic_rdma_hcr_read(NcicRdma *r, uint32_t off);
 void ncic_rdma_hcr_write(NcicRdma *r, uint32_t off, uint32_t val);

@@ -1,0 +1,20 @@
+/*
+ * RDMA engines of an emulator that has none.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qapi/qapi-commands-rdma.h"
+#include "qapi/type-helpers.h"
+
+RdmaEngineInfoList *qmp_query_rdma(Error **errp)
+{
+    return NULL;
+}
+
+HumanReadableText *qmp_x_query_rdma(Error **errp)
+{
+    g_autoptr(GString) buf = g_string_new("");
+
+    return human_readable_text_from_str(buf);
+}
