@@ -384,6 +384,7 @@ static void test_hold_dma(void)
     r.dma_off = false;
     ncic_eth_restart(&r.eth);
     g_assert_cmpuint(r.kicks_rx, ==, 1);
+    g_assert_true(ncic_eth_can_rx(&r.eth));
     rig_fini(&r);
 }
 
@@ -463,6 +464,11 @@ static void test_broken_header(void)
     /* a header alone: its addresses count */
     ncic_rx_parse(&r.eth, f, 34, &m);
     g_assert_cmphex(m.hash, ==, 0x323e8fc2);
+    g_assert_cmphex(m.status & NCIC_CPL_TCP, !=, 0);
+    ncic_rx_parse(&r.eth, f, 37, &m);
+    g_assert_cmphex(m.hash, ==, 0x323e8fc2);
+    ncic_rx_parse(&r.eth, f, 38, &m);
+    g_assert_cmphex(m.hash, ==, 0x51ccc178);
     f[14] = 0x44;
     ncic_rx_parse(&r.eth, f, len, &m);
     g_assert_cmphex(m.csum, ==, 0xffff);
