@@ -407,6 +407,7 @@ static void test_refused(void)
     REFUSED(rc->req.npsn = psn_add(rc->req.npsn, 9));
     REFUSED(rc->req.upsn = psn_add(rc->req.upsn, -4));
     REFUSED(rc->req.upsn = psn_add(rc->req.upsn, 0x900000));
+    REFUSED(rc->req.upsn = psn_add(rc->req.head->last_psn, 1));
     REFUSED(rc->req.head->length++);
     REFUSED(rc->req.head->length += 256);
     REFUSED(rc->req.head->first_psn++);
