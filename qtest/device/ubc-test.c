@@ -9,6 +9,8 @@
 #include "qemu/atomic.h"
 #include <sys/ioctl.h>
 #include "hw/pci/pci_regs.h"
+#include "qobject/qdict.h"
+#include "qobject/qlist.h"
 #include "../link/ubc-driver.h"
 
 #define GUID "00112233445566778899aabbccddeeff"
@@ -323,6 +325,134 @@ static void test_msix_to_another(void)
     qubc_stop(a);
 }
 
+/* ---- The monitor ---------------------------------------------------------- */
+
+static QDict *next_change(QUbc *d)
+{
+    QDict *event = qtest_qmp_eventwait_ref(d->qts, "UB_LINK_CHANGED");
+    QDict *data = qdict_get_qdict(event, "data");
+
+    g_assert_cmpstr(qdict_get_str(data, "device"), ==,
+                    "/machine/peripheral/ub0");
+    qobject_ref(data);
+    qobject_unref(event);
+    return data;
+}
+
+/* The event in which packets pass at the port, or do not any more. */
+static void wait_change(QUbc *d, unsigned port, bool pass)
+{
+    bool found = false;
+
+    while (!found) {
+        QDict *data = next_change(d);
+
+        found = qdict_get_int(data, "port") == port &&
+                qdict_get_bool(data, "packets-pass") == pass;
+        if (found && pass) {
+            g_assert_true(qdict_get_bool(data, "link-up"));
+            g_assert_cmpint(qdict_get_int(data, "tx-width"), ==, 8);
+        }
+        qobject_unref(data);
+    }
+}
+
+static void test_link_events(void)
+{
+    QDict *rsp, *port;
+    Loop l;
+
+    loop_start(&l);
+    wait_change(l.d, 0, true);
+    QUBC_WAIT(qubc_link_int(l.d, 0, "rate") == 8);
+    rsp = qtest_qmp(l.d->qts, "{ 'execute': 'query-ub-links' }");
+    port = qobject_to(QDict, qlist_peek(qdict_get_qlist(rsp, "return")));
+    g_assert_cmpstr(qdict_get_str(port, "lmsm-state"), !=, "unknown");
+    g_assert_cmpstr(qdict_get_str(port, "dll-state"), ==, "dll-normal");
+    g_assert_cmpstr(qdict_get_str(port, "retry-req-state"), ==, "normal");
+    g_assert_cmpstr(qdict_get_str(port, "retry-ack-state"), ==, "normal");
+    g_assert_cmpstr(qdict_get_str(port, "fec"), ==, "t4");
+    qobject_unref(rsp);
+    qubc_port_write(l.d, 0, UBC_PORT_CTRL, 0);
+    wait_change(l.d, 0, false);
+    qubc_port_write(l.d, 0, UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    wait_change(l.d, 0, true);
+    loop_stop(&l);
+}
+
+static unsigned faults(QUbc *d, QDict **first)
+{
+    QDict *rsp = qtest_qmp(d->qts, "{ 'execute': 'query-ub-faults' }");
+    QList *list = qdict_get_qlist(rsp, "return");
+    unsigned n = qlist_size(list);
+
+    *first = n ? qobject_to(QDict, qlist_peek(list)) : NULL;
+    if (n) {
+        qobject_ref(*first);
+    }
+    qobject_unref(rsp);
+    return n;
+}
+
+static void test_query_faults(void)
+{
+    QUbc *d = start();
+    QDict *f;
+
+    g_assert_cmpuint(faults(d, &f), ==, 0);
+    qubc_inject(d, 1, 3, "'skew': 17, 'ber': 0.25");
+    qubc_inject(d, 1, 5, "'cut': true");
+    g_assert_cmpuint(faults(d, &f), ==, 2);
+    g_assert_cmpint(qdict_get_int(f, "port"), ==, 1);
+    g_assert_cmpint(qdict_get_int(f, "lane"), ==, 3);
+    g_assert_cmpint(qdict_get_int(f, "skew"), ==, 17);
+    g_assert_cmpfloat(qdict_get_double(f, "ber"), ==, 0.25);
+    g_assert_false(qdict_get_bool(f, "cut"));
+    qobject_unref(f);
+    qubc_inject(d, 1, 3, "");
+    qubc_inject(d, 1, 5, "");
+    g_assert_cmpuint(faults(d, &f), ==, 0);
+    qubc_stop(d);
+}
+
+/* Each of our properties says what it is. */
+static void test_descriptions(void)
+{
+    static const char *const ours[] = {
+        "ports", "chardev0", "chardev7", "shm", "vendor-id", "device-id",
+        "guid", "lanes", "phy-mode", "max-rate", "fec", "interleave",
+        "scrambler", "equalization", "probe", "time-scale", "timeout-min",
+        "dll-time-scale", "init-credit", "clock", "pcap", "pcap-blocks",
+        "iothread",
+    };
+    QUbc *d = start();
+    QDict *rsp = qtest_qmp(d->qts, "{ 'execute': 'device-list-properties',"
+                           " 'arguments': { 'typename': 'ubc' } }");
+    const QListEntry *e;
+    unsigned found = 0;
+
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(rsp, "return"), e) {
+        QDict *prop = qobject_to(QDict, qlist_entry_obj(e));
+        const char *name = qdict_get_str(prop, "name");
+
+        for (unsigned i = 0; i < G_N_ELEMENTS(ours); i++) {
+            if (!strcmp(name, ours[i])) {
+                g_test_message("%s", name);
+                g_assert_nonnull(qdict_get_try_str(prop, "description"));
+                found++;
+            }
+        }
+        if (!strcmp(name, "clock")) {
+            g_assert_cmpstr(qdict_get_str(prop, "type"), ==, "UbcClock");
+        }
+    }
+    g_assert_cmpuint(found, ==, G_N_ELEMENTS(ours));
+    qobject_unref(rsp);
+    qubc_stop(d);
+}
+
+/* ---- Doorbells ------------------------------------------------------------ */
+
 /* Who reads what the device captures, unless it is told to rest. */
 typedef struct Reader {
     int fd;
@@ -475,6 +605,9 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc/msix-to-another", test_msix_to_another);
     qtest_add_func("/ubc/doorbells-do-not-wait", test_doorbells_do_not_wait);
     qtest_add_func("/ubc/doorbell-order", test_doorbell_order);
+    qtest_add_func("/ubc/link-events", test_link_events);
+    qtest_add_func("/ubc/query-faults", test_query_faults);
+    qtest_add_func("/ubc/descriptions", test_descriptions);
     qtest_add_func("/ubc/unplug", test_unplug);
     return g_test_run();
 }

@@ -136,7 +136,7 @@ class TwoGuests(unittest.TestCase):
         """info ub names the states"""
         text = self.left.qmp.command('human-monitor-command',
                                      **{'command-line': 'info ub'})
-        self.assertIn('LMSM Link_Active, DLL DLL_Normal', text)
+        self.assertIn('LMSM link-active, DLL dll-normal', text)
 
     def test_2_ping(self):
         """ping flood loses nothing, either way"""

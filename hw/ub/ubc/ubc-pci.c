@@ -340,6 +340,10 @@ static void on_transition(void *opaque, unsigned port, UbMachine machine,
     };
     UbcPci *s = opaque;
 
+    if (s->link_bh &&
+        (machine == UB_MACHINE_LMSM || machine == UB_MACHINE_DLL)) {
+        qemu_bh_schedule(s->link_bh);
+    }
     trace_ubc_transition(ubc_pci_id(s), port, ubc_pci_now(s), names[machine], from,
                          to, cause);
 }
@@ -414,14 +418,8 @@ static bool ubc_pci_configure(UbcPci *s, Error **errp)
     qemu_guest_getrandom_nofail(&c->session, sizeof(c->session));
     c->phy.lmsm.seed = c->session;
 
-    if (!strcmp(s->clock_name, "virtual")) {
-        s->clock = QEMU_CLOCK_VIRTUAL;
-    } else if (!strcmp(s->clock_name, "realtime")) {
-        s->clock = QEMU_CLOCK_REALTIME;
-    } else {
-        error_setg(errp, "clock must be virtual or realtime");
-        return false;
-    }
+    s->clock = s->clock_kind == UBC_CLOCK_REALTIME ? QEMU_CLOCK_REALTIME
+                                                  : QEMU_CLOCK_VIRTUAL;
     return true;
 }
 
@@ -515,6 +513,7 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
         s->ctx = qemu_get_aio_context();
     }
     s->run_bh = aio_bh_new(s->ctx, ubc_pci_run, s);
+    s->link_bh = qemu_bh_new(ubc_pci_link_bh, s);
     s->irq_bh = qemu_bh_new_guarded(ubc_pci_irq_bh, s,
                                     &DEVICE(s)->mem_reentrancy_guard);
     s->timer = aio_timer_new(s->ctx, s->clock, SCALE_NS, ubc_pci_run, s);
@@ -577,6 +576,7 @@ static void ubc_pci_exit(PCIDevice *pci)
     timer_free(s->timer);
     timer_free(s->stopped_timer);
     qemu_bh_delete(s->irq_bh);
+    qemu_bh_delete(s->link_bh);
     msix_uninit(pci, &s->bar, &s->bar);
     ubc_free(s->ubc);
     s->ubc = NULL;
@@ -676,6 +676,54 @@ void ubc_pci_foreach(void (*fn)(UbcPci *s, void *opaque), void *opaque)
     object_child_foreach_recursive(object_get_root(), each, &e);
 }
 
+static int ubc_pci_get_clock(Object *obj, Error **errp)
+{
+    return UBC(obj)->clock_kind;
+}
+
+static void ubc_pci_set_clock(Object *obj, int value, Error **errp)
+{
+    if (DEVICE(obj)->realized) {
+        error_setg(errp, "clock can only be set before the device exists");
+    } else {
+        UBC(obj)->clock_kind = value;
+    }
+}
+
+static const struct {
+    const char *name, *text;
+} descriptions[] = {
+    { "ports", "ports, 1 to 8" },
+    { "chardev0", "byte stream of port 0's wire" },
+    { "chardev1", "byte stream of port 1's wire" },
+    { "chardev2", "byte stream of port 2's wire" },
+    { "chardev3", "byte stream of port 3's wire" },
+    { "chardev4", "byte stream of port 4's wire" },
+    { "chardev5", "byte stream of port 5's wire" },
+    { "chardev6", "byte stream of port 6's wire" },
+    { "chardev7", "byte stream of port 7's wire" },
+    { "shm", "wires between processes of one host go through shared memory" },
+    { "vendor-id", "of PCI and of the default GUID" },
+    { "device-id", "of PCI and of the default GUID" },
+    { "guid", "of Entity 0: 32 hexadecimal digits, most significant first" },
+    { "dll-time-scale", "multiplies the times of the data link layer" },
+    { "init-credit", "cells granted on each VL after power-on; 0: 4096 on "
+                     "VL0, 512 on the others" },
+    { "err-severity", "reset value of PORT_ERR_RECORD's severity" },
+    { "clock", "virtual (stops with the machine) or realtime" },
+    { "pcap", "file that packets are captured to" },
+    { "pcap-blocks", "capture blocks and training too" },
+    { "iothread", "where the ports run; without, in the main loop" },
+};
+
+static void ubc_pci_describe(ObjectClass *klass)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(descriptions); i++) {
+        object_class_property_set_description(klass, descriptions[i].name,
+                                              descriptions[i].text);
+    }
+}
+
 static const Property ubc_properties[] = {
     DEFINE_PROP_UINT32("ports", UbcPci, ports, 1),
     DEFINE_PROP_CHR("chardev0", UbcPci, port[0].chr),
@@ -695,7 +743,6 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_UINT32("init-credit", UbcPci, init_credit, 0),
     DEFINE_PROP_UINT32("err-severity", UbcPci, err_severity, 0xf04fffff),
     UBC_DLL_PROPERTIES(UbcPci, dll),
-    DEFINE_PROP_STRING("clock", UbcPci, clock_name),
     DEFINE_PROP_STRING("pcap", UbcPci, pcap),
     DEFINE_PROP_BOOL("pcap-blocks", UbcPci, pcap_blocks, false),
     DEFINE_PROP_LINK("iothread", UbcPci, iothread, TYPE_IOTHREAD,
@@ -707,7 +754,6 @@ static void ubc_pci_instance_init(Object *obj)
     UbcPci *s = UBC(obj);
 
     ubc_phy_props_init(&s->phy);
-    s->clock_name = g_strdup("virtual");
     s->stopped_at = -1;
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
 }
@@ -728,8 +774,12 @@ static void ubc_pci_class_init(ObjectClass *klass, void *data)
     dc->desc = "UnifiedBus controller";
     set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
     device_class_set_props(dc, ubc_properties);
+    object_class_property_add_enum(klass, "clock", "UbcClock",
+                                   &UbcClock_lookup, ubc_pci_get_clock,
+                                   ubc_pci_set_clock);
     ubc_phy_props_describe(klass);
     ubc_dll_props_describe(klass);
+    ubc_pci_describe(klass);
 }
 
 static const TypeInfo ubc_types[] = {

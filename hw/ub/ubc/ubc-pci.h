@@ -8,6 +8,7 @@
 
 #include "chardev/char-fe.h"
 #include "hw/pci/pci_device.h"
+#include "qapi/qapi-types-ub.h"
 #include "qemu/thread.h"
 #include "qom/object.h"
 #include "system/iothread.h"
@@ -31,6 +32,12 @@ typedef struct UbcWire {
     bool open;         /* the core was told that the stream is there */
 } UbcWire;
 
+/* A link, as the last event has it. */
+typedef struct UbcLinkTold {
+    bool link_up, packets_pass;
+    uint8_t rate, tx_width, rx_width;
+} UbcLinkTold;
+
 struct UbcPci {
     PCIDevice parent_obj;
 
@@ -49,7 +56,9 @@ struct UbcPci {
 
     AioContext *ctx;   /* where the core runs */
     QEMUBH *run_bh;
-    QEMUBH *irq_bh;    /* in the main loop */
+    QEMUBH *irq_bh;    /* in the main loop, as the next */
+    QEMUBH *link_bh;   /* tells what changed about the links */
+    UbcLinkTold told[UBC_MAX_PORTS];
     QEMUTimer *timer;
     QEMUTimer *stopped_timer; /* the same while the machine is stopped */
     VMChangeStateEntry *vm_change;
@@ -68,12 +77,12 @@ struct UbcPci {
     uint32_t init_credit;
     UbcDllProps dll;
     char *guid;
-    char *clock_name;
     uint16_t vendor_id, device_id;
     char *pcap;
     bool pcap_blocks;
     bool shm;
     IOThread *iothread;
+    UbcClock clock_kind;
     QEMUClockType clock;
 
     /* Migration. */
@@ -98,6 +107,9 @@ bool ubc_pci_bell(UbcPci *s, hwaddr addr, uint64_t value);
 void ubc_pci_lock(UbcPci *s);
 /* The same, and ubc_run() follows. */
 void ubc_pci_lock_run(UbcPci *s);
+
+/* Send the events of links that changed; the bottom half link_bh. */
+void ubc_pci_link_bh(void *opaque);
 
 /* The monitor's view: each realised controller. */
 void ubc_pci_foreach(void (*fn)(UbcPci *s, void *opaque), void *opaque);

@@ -20,6 +20,11 @@ HumanReadableText *qmp_x_query_ub_links(Error **errp)
     return human_readable_text_from_str(buf);
 }
 
+UbLaneFaultsList *qmp_query_ub_faults(Error **errp)
+{
+    return NULL;
+}
+
 void qmp_ub_inject(const char *device, bool has_port, uint8_t port,
                    uint8_t lane, bool has_ber, double ber, bool has_burst,
                    uint16_t burst, bool has_lose_amctl, uint32_t lose_amctl,

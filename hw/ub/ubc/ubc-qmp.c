@@ -6,6 +6,8 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/qapi-commands-ub.h"
+#include "qapi/qapi-events-ub.h"
+#include "qapi/util.h"
 #include "qapi/type-helpers.h"
 #include "hw/qdev-core.h"
 #include "monitor/monitor.h"
@@ -20,6 +22,16 @@ static char *guid_string(const uint8_t guid[16])
         g_string_append_printf(s, "%02x", guid[i]);
     }
     return g_string_free(s, FALSE);
+}
+
+/* The value of an enumeration for a name of the cores, as Link_Active; the
+ * first one, "unknown" or "none", if there is none. */
+static int enum_of(const QEnumLookup *lookup, const char *name)
+{
+    g_autofree char *kebab = g_ascii_strdown(name, -1);
+
+    g_strdelimit(kebab, "_.", '-');
+    return qapi_enum_parse(lookup, kebab, 0, NULL);
 }
 
 static UbLinkInfo *link_info(UbcPci *s, unsigned port)
@@ -47,17 +59,17 @@ static UbLinkInfo *link_info(UbcPci *s, unsigned port)
     l->port = port;
     l->connected = info.connected;
     l->shared_memory = out && in;
-    l->lmsm_state = g_strdup(info.lmsm);
-    l->dll_state = g_strdup(info.dll);
-    l->retry_req_state = g_strdup(info.retry_req);
-    l->retry_ack_state = g_strdup(info.retry_ack);
+    l->lmsm_state = enum_of(&UbcLmsmState_lookup, info.lmsm);
+    l->dll_state = enum_of(&UbcDllState_lookup, info.dll);
+    l->retry_req_state = enum_of(&UbcRetryReqState_lookup, info.retry_req);
+    l->retry_ack_state = enum_of(&UbcRetryAckState_lookup, info.retry_ack);
     l->link_up = info.link_up;
     l->rate = info.rate;
     l->lane_mbps = ub_phy_kbps(s->phy.phy_mode, info.rate) / 1000;
     l->tx_width = info.tx_width;
     l->rx_width = info.rx_width;
     l->primary = info.primary;
-    l->fec = g_strdup(info.fec);
+    l->fec = enum_of(&UbcFecMode_lookup, info.fec);
     l->codecs = info.codecs;
     l->crc = info.crc;
     for (unsigned vl = 0; vl < UB_VLS; vl++) {
@@ -113,9 +125,11 @@ HumanReadableText *qmp_x_query_ub_links(Error **errp)
             "  rate %" PRIu8 " (%" PRIu32 " Mb/s per lane), width TX x%u "
             "RX x%u, FEC %s x%u, CRC %s, %s\n",
             l->device, l->port, l->connected ? "connected" : "not connected",
-            l->lmsm_state, l->dll_state, l->retry_req_state,
-            l->retry_ack_state, l->rate, l->lane_mbps, l->tx_width,
-            l->rx_width, l->fec, l->codecs, l->crc ? "on" : "off",
+            UbcLmsmState_str(l->lmsm_state), UbcDllState_str(l->dll_state),
+            UbcRetryReqState_str(l->retry_req_state),
+            UbcRetryAckState_str(l->retry_ack_state), l->rate, l->lane_mbps,
+            l->tx_width, l->rx_width, UbcFecMode_str(l->fec), l->codecs,
+            l->crc ? "on" : "off",
             l->primary ? "primary" : "secondary");
         if (l->peer_guid) {
             g_string_append_printf(buf, "  peer %s port %u\n", l->peer_guid,
@@ -136,6 +150,84 @@ HumanReadableText *qmp_x_query_ub_links(Error **errp)
     }
     qapi_free_UbLinkInfoList(list);
     return human_readable_text_from_str(buf);
+}
+
+/* ---- Events --------------------------------------------------------------- */
+
+void ubc_pci_link_bh(void *opaque)
+{
+    UbcPci *s = opaque;
+    g_autofree char *path = object_get_canonical_path(OBJECT(s));
+
+    for (unsigned port = 0; port < s->ports; port++) {
+        UbcLinkTold *told = &s->told[port], now;
+        UbcPortInfo info;
+
+        qemu_mutex_lock(&s->lock);
+        ubc_port_info(s->ubc, port, &info);
+        qemu_mutex_unlock(&s->lock);
+        now = (UbcLinkTold) {
+            .link_up = info.link_up,
+            .packets_pass = info.status.state == UB_DLL_NORMAL,
+            .rate = info.rate,
+            .tx_width = info.tx_width,
+            .rx_width = info.rx_width,
+        };
+        /* What changes while nothing passes is training, not news. */
+        if (now.link_up == told->link_up &&
+            now.packets_pass == told->packets_pass &&
+            (!now.packets_pass ||
+             (now.rate == told->rate && now.tx_width == told->tx_width &&
+              now.rx_width == told->rx_width))) {
+            continue;
+        }
+        *told = now;
+        qapi_event_send_ub_link_changed(path, port, now.link_up,
+                                        now.packets_pass, now.rate,
+                                        now.tx_width, now.rx_width);
+    }
+}
+
+/* ---- Faults --------------------------------------------------------------- */
+
+static void add_faults(UbcPci *s, void *opaque)
+{
+    UbLaneFaultsList ***tail = opaque;
+
+    qemu_mutex_lock(&s->lock);
+    for (unsigned port = 0; port < s->ports; port++) {
+        for (unsigned lane = 0; lane < UB_LANES; lane++) {
+            const UbLaneFault *f = ub_inject_get(ubc_inject(s->ubc, port),
+                                                 lane);
+            UbLaneFaults *l;
+
+            if (f->ber == 0 && !f->lose_amctl && !f->skew &&
+                !f->slip && !f->invert && !f->cut) {
+                continue;
+            }
+            l = g_new0(UbLaneFaults, 1);
+            l->device = object_get_canonical_path(OBJECT(s));
+            l->port = port;
+            l->lane = lane;
+            l->ber = f->ber;
+            l->burst = f->burst;
+            l->lose_amctl = f->lose_amctl;
+            l->skew = f->skew;
+            l->slip = f->slip;
+            l->invert = f->invert;
+            l->cut = f->cut;
+            QAPI_LIST_APPEND(*tail, l);
+        }
+    }
+    qemu_mutex_unlock(&s->lock);
+}
+
+UbLaneFaultsList *qmp_query_ub_faults(Error **errp)
+{
+    UbLaneFaultsList *list = NULL, **tail = &list;
+
+    ubc_pci_foreach(add_faults, &tail);
+    return list;
 }
 
 /* The port a command names, locked; NULL and an error otherwise. */
