@@ -193,6 +193,10 @@ static void chr_read(void *opaque, const uint8_t *buf, int size)
 
     chr_source_stays();
     wire_pipe_guard(c->pipe, true);
+    /* A thread that connects it for us watches it before it says so. */
+    if (chr_channel(c)) {
+        wire_pipe_opened(c->pipe);
+    }
     if (qemu_chr_fe_get_msgfds(c->be, &fd, 1) != 1) {
         fd = -1;
     }
