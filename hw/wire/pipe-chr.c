@@ -259,9 +259,13 @@ WireChr *wire_chr_new(CharBackend *be, AioContext *ctx, GMainContext *gctx,
     c->piece = g_malloc(WIRE_PIPE_PIECE);
     c->turn_bh = aio_bh_new(ctx, chr_turn_bh, c);
     c->close_bh = aio_bh_new(ctx, chr_close_bh, c);
-    qemu_chr_fe_set_handlers(be, chr_can_read, chr_read, chr_event, NULL, c,
-                             gctx, true);
     return c;
+}
+
+void wire_chr_start(WireChr *c)
+{
+    qemu_chr_fe_set_handlers(c->be, chr_can_read, chr_read, chr_event, NULL, c,
+                             c->gctx, true);
 }
 
 void wire_chr_free(WireChr *c)

@@ -218,6 +218,7 @@ WireStream *wire_stream_new(struct CharBackend *be, const WireStreamOps *ops,
     w->vmstate = qemu_add_vm_change_state_handler(vm_state, w);
     w->chr = wire_chr_new(be, qemu_get_aio_context(), NULL, &pipe_ops, w, shm);
     w->pipe = wire_chr_pipe(w->chr);
+    wire_chr_start(w->chr);
     return w;
 }
 

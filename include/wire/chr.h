@@ -24,6 +24,9 @@ typedef struct WireChr WireChr;
 WireChr *wire_chr_new(struct CharBackend *be, struct AioContext *ctx,
                       GMainContext *gctx, const WirePipeOps *ops,
                       void *opaque, bool shm);
+/* Ops are called from now on, in @ctx, which may be another thread's: the owner
+ * knows the pipe by now. */
+void wire_chr_start(WireChr *c);
 /* In @ctx.  No op is called any more; @be has no handlers. */
 void wire_chr_free(WireChr *c);
 

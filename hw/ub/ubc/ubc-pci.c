@@ -527,6 +527,7 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
         if (qemu_chr_fe_backend_connected(&p->chr)) {
             p->chr_wire = wire_chr_new(&p->chr, s->ctx, gctx, &ubc_pipe_ops,
                                        p, s->shm);
+            wire_chr_start(p->chr_wire);
         }
     }
     s->vm_running = runstate_is_running();
