@@ -34,7 +34,7 @@ static int ncic_alloc_vectors(struct ncic_priv *priv)
 	else
 		want = 1;
 	priv->max_qps = want;
-	priv->num_qps = want;
+	priv->size.num_qps = want;
 	return 0;
 }
 
@@ -115,7 +115,10 @@ static void ncic_set_features(struct ncic_priv *priv)
 		ndev->hw_features |= NETIF_F_RXCSUM;
 	if (priv->features & NCIC_FEATURE_RX_HASH)
 		ndev->hw_features |= NETIF_F_RXHASH;
-	ndev->features = ndev->hw_features | NETIF_F_HIGHDMA;
+	ndev->features = ndev->hw_features;
+	/* Segmentation by the driver reads fragments through the direct map. */
+	if (!IS_ENABLED(CONFIG_HIGHMEM))
+		ndev->features |= NETIF_F_HIGHDMA;
 	ndev->vlan_features = ndev->features;
 	/* The strip cannot be switched off. */
 	if (priv->features & NCIC_FEATURE_RX_VLAN)
@@ -160,8 +163,8 @@ static int ncic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	priv->ndev = ndev;
 	priv->pdev = pdev;
 	priv->msg_enable = NETIF_MSG_DRV | NETIF_MSG_PROBE | NETIF_MSG_LINK;
-	priv->tx_ring = NCIC_RING_DEFAULT;
-	priv->rx_ring = NCIC_RING_DEFAULT;
+	priv->size.tx_ring = NCIC_RING_DEFAULT;
+	priv->size.rx_ring = NCIC_RING_DEFAULT;
 	INIT_WORK(&priv->reset_work, ncic_reset_work);
 	pci_set_drvdata(pdev, priv);
 
@@ -188,7 +191,10 @@ static int ncic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ndev->watchdog_timeo = 5 * HZ;
 	ncic_set_features(priv);
 	netif_carrier_off(ndev);
-	err = register_netdev(ndev);
+	err = netif_set_real_num_queues(ndev, priv->size.num_qps,
+					priv->size.num_qps);
+	if (!err)
+		err = register_netdev(ndev);
 	if (err) {
 		dev_err(&pdev->dev, "cannot register: %d\n", err);
 		goto err_qps;
@@ -230,7 +236,9 @@ static void ncic_remove(struct pci_dev *pdev)
 	pci_iounmap(pdev, priv->bar);
 	free_netdev(ndev);
 	pci_release_selected_regions(pdev, BIT(NCIC_BAR_CSR));
-	pci_disable_device(pdev);
+	/* An error that could not be recovered has done it before. */
+	if (pci_is_enabled(pdev))
+		pci_disable_device(pdev);
 }
 
 /* Detached from the stack and stopped, as before losing power or a reset. */

@@ -70,7 +70,7 @@ class Sanitized(unittest.TestCase):
     def test_4_unload(self):
         """the drivers let go of the devices"""
         for guest in self.guests:
-            guest.run('rmmod ncic_eth ubc; modprobe -r ib_mthca', 60)
+            guest.run('rmmod ncic_eth ub_net ub_core; modprobe -r ib_mthca', 60)
             self.assertEqual(guest.kernel_complaints(), [])
 
 

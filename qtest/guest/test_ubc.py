@@ -18,7 +18,7 @@ HOSTS = {'left': '10.3.0.1', 'right': '10.3.0.2'}
 
 class TwoGuests(unittest.TestCase):
     arch = {'left': 'x86_64', 'right': 'x86_64'}
-    module = MODEL + '.ko'
+    module = 'ub_net.ko'
 
     @classmethod
     def setUpClass(cls):

@@ -189,7 +189,7 @@ def part_rdma(show):
 
 
 def part_ub(show):
-    need('ubc', 'ubc')
+    need('ubc', 'ub_net')
     with Guest('left') as left, Guest('right') as right:
         wire = left.dir / 'ub'
         for guest, end in ((left, 'server=on,wait=off'),

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * UB controller driver: one point-to-point network device per port.
+ * UB ports as network devices: what the files of ub_net share.
  */
-#ifndef UBC_H
-#define UBC_H
+#ifndef UB_NET_H
+#define UB_NET_H
 
-#include <linux/io.h>
 #include <linux/netdevice.h>
-#include <linux/pci.h>
+#include <linux/timer.h>
+#include <linux/workqueue.h>
 
-#include "ub/ubc_hw.h"
+#include "ub_core.h"
 
 #define UBC_GUID_LEN	16
 #define UBC_HLEN	6	/* CCI and NPI, before the IP header */
@@ -48,8 +48,10 @@ struct ubc_stats {
 	u64_stats_t bytes;
 };
 
+enum { UBC_IRQS = 3 };	/* event, receive ring, transmit ring */
+
 struct ubc_port {
-	struct ubc_dev *ubc;
+	struct ub_core *core;
 	struct net_device *netdev;
 	void __iomem *regs;
 	unsigned int index;
@@ -57,42 +59,18 @@ struct ubc_port {
 	struct ubc_ring tx;
 	struct ubc_ring rx;
 	unsigned int rx_room;	/* bytes of a receive buffer */
+	struct timer_list refill;	/* no memory for any buffer: try again */
+	struct delayed_work check;	/* the link after an error */
+	struct work_struct restart;	/* after a transmit timeout */
+	u16 stalled_at;			/* tail at the last timeout */
+	bool stalled;
 	struct ubc_stats tx_stats;
 	struct ubc_stats rx_stats;
 	u64 rx_foreign;		/* wrong NPI, CFG or IP version */
+	char irq_name[UBC_IRQS][IFNAMSIZ + 8];
 };
-
-struct ubc_dev {
-	struct pci_dev *pdev;
-	void __iomem *bar;
-	unsigned int ports;
-	unsigned int vectors;
-	struct ubc_port *port[UBC_MAX_PORTS];
-};
-
-static inline u32 ubc_rd(void __iomem *regs, u32 reg)
-{
-	return ioread32(regs + reg);
-}
-
-static inline void ubc_wr(void __iomem *regs, u32 reg, u32 value)
-{
-	iowrite32(value, regs + reg);
-}
-
-/* A dword of the configuration space, by its address in dwords. */
-static inline u32 ubc_cfg_rd(struct ubc_dev *ubc, u32 dw)
-{
-	return ubc_rd(ubc->bar, UBC_CFG_WINDOW + 4 * dw);
-}
-
-/* main.c */
-int ubc_vector(struct ubc_dev *ubc, unsigned int which);
 
 /* netdev.c */
-int ubc_port_add(struct ubc_dev *ubc, unsigned int index);
-void ubc_port_del(struct ubc_port *port);
-void ubc_port_event(struct ubc_port *port);
 void ubc_port_link(struct ubc_port *port);
 
 /* ring.c */
@@ -101,6 +79,7 @@ int ubc_ring_alloc(struct ubc_ring *ring, struct device *dev,
 void ubc_ring_free(struct ubc_ring *ring);
 void ubc_ring_start(struct ubc_ring *ring);
 void ubc_ring_stop(struct ubc_ring *ring);
+bool ubc_tx_room(const struct ubc_ring *tx);
 netdev_tx_t ubc_xmit(struct sk_buff *skb, struct net_device *netdev);
 int ubc_poll(struct napi_struct *napi, int budget);
 void ubc_rx_refill(struct ubc_port *port, gfp_t gfp);
@@ -109,8 +88,5 @@ void ubc_rx_drop_all(struct ubc_port *port);
 
 /* ethtool.c */
 extern const struct ethtool_ops ubc_ethtool_ops;
-
-/* cfgfile.c */
-extern const struct attribute_group ubc_cfg_group;
 
 #endif

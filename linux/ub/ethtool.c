@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * UB controller driver: ethtool.
+ * UB ports as network devices: ethtool.
  */
 #include <linux/bitfield.h>
 #include <linux/ethtool.h>
 
-#include "ubc.h"
+#include "ub/cfg_regs.h"
+#include "ub_net.h"
 
 static const char ubc_counter_names[][ETH_GSTRING_LEN] = {
 #define UBC_X(id, name) name,
@@ -34,9 +35,9 @@ static void ubc_get_ethtool_stats(struct net_device *netdev,
 	unsigned int i;
 
 	for (i = 0; i < UBC_CNT_NUM; i++) {
-		u32 lo = ubc_rd(port->regs, UBC_COUNTER(i));
+		u32 lo = ub_rd(port->regs, UBC_COUNTER(i));
 
-		data[i] = (u64)ubc_rd(port->regs, UBC_COUNTER(i) + 4) << 32 |
+		data[i] = (u64)ub_rd(port->regs, UBC_COUNTER(i) + 4) << 32 |
 			  lo;
 	}
 	data[i] = port->rx_foreign;
@@ -48,7 +49,7 @@ static void ubc_get_drvinfo(struct net_device *netdev,
 	struct ubc_port *port = netdev_priv(netdev);
 
 	strscpy(info->driver, KBUILD_MODNAME, sizeof(info->driver));
-	strscpy(info->bus_info, pci_name(port->ubc->pdev),
+	strscpy(info->bus_info, pci_name(port->core->pdev),
 		sizeof(info->bus_info));
 	info->n_stats = UBC_NUM_STATS;
 }
@@ -81,9 +82,9 @@ static int ubc_get_link_ksettings(struct net_device *netdev,
 {
 	struct ubc_port *port = netdev_priv(netdev);
 	u32 base = UB_CFG_PORT_CAP(port->index, UB_CAP_LINK);
-	u32 status = ubc_cfg_rd(port->ubc,
+	u32 status = ub_config_read(port->core,
 				base + UB_LINK_PHY_STATUS_1);
-	u32 control = ubc_cfg_rd(port->ubc,
+	u32 control = ub_config_read(port->core,
 				 base + UB_LINK_PHY_CTL_1);
 	bool mode1 = !FIELD_GET(UB_LINK_PHY_CTL_1__PHY_MODE_CTL,
 				control);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * UB controller driver: descriptor rings, transmit, receive, polling.
+ * UB ports as network devices: descriptor rings, transmit, receive, polling.
  *
  * A descriptor is the device's from the doorbell until it carries DONE, which
  * is written together with its length, so no register is read per packet.
@@ -10,12 +10,13 @@
  */
 #include <linux/if_ether.h>
 #include <linux/ip.h>
-
 #include <linux/moduleparam.h>
 
-#include "ubc.h"
+#include "ub_net.h"
 
 #define UBC_COPYBREAK	256
+/* In front of a received packet, so that the IP header is aligned. */
+#define UBC_RX_PAD	2
 
 static u32 npi = 1;
 module_param(npi, uint, 0644);
@@ -43,17 +44,17 @@ void ubc_ring_start(struct ubc_ring *ring)
 {
 	ring->head = 0;
 	ring->tail = 0;
-	ubc_wr(ring->regs, UBC_RING_BASE_LO, lower_32_bits(ring->dma));
-	ubc_wr(ring->regs, UBC_RING_BASE_HI, upper_32_bits(ring->dma));
-	ubc_wr(ring->regs, UBC_RING_SIZE, UBC_RING_LOG2);
-	ubc_wr(ring->regs, UBC_RING_CTRL, UBC_RING_ENABLE);
+	ub_wr(ring->regs, UBC_RING_BASE_LO, lower_32_bits(ring->dma));
+	ub_wr(ring->regs, UBC_RING_BASE_HI, upper_32_bits(ring->dma));
+	ub_wr(ring->regs, UBC_RING_SIZE, UBC_RING_LOG2);
+	ub_wr(ring->regs, UBC_RING_CTRL, UBC_RING_ENABLE);
 }
 
 /* The device touches neither descriptors nor buffers after this. */
 void ubc_ring_stop(struct ubc_ring *ring)
 {
-	ubc_wr(ring->regs, UBC_RING_CTRL, 0);
-	ubc_rd(ring->regs, UBC_RING_CTRL);
+	ub_wr(ring->regs, UBC_RING_CTRL, 0);
+	ub_rd(ring->regs, UBC_RING_CTRL);
 }
 
 static void ubc_ring_put(struct ubc_ring *ring, u16 flags)
@@ -71,7 +72,7 @@ static void ubc_ring_put(struct ubc_ring *ring, u16 flags)
 static void ubc_ring_doorbell(struct ubc_ring *ring)
 {
 	/* The descriptors before the doorbell: iowrite32 orders them. */
-	ubc_wr(ring->regs, UBC_RING_HEAD, ring->head);
+	ub_wr(ring->regs, UBC_RING_HEAD, ring->head);
 }
 
 /* The next descriptor that the device is done with, or NULL. */
@@ -104,6 +105,11 @@ static void ubc_slot_unmap_tx(struct ubc_ring *tx, struct ubc_slot *slot)
 	slot->skb = NULL;
 }
 
+bool ubc_tx_room(const struct ubc_ring *tx)
+{
+	return (u16)(tx->head - READ_ONCE(tx->tail)) < UBC_SLOTS;
+}
+
 netdev_tx_t ubc_xmit(struct sk_buff *skb, struct net_device *netdev)
 {
 	struct ubc_port *port = netdev_priv(netdev);
@@ -112,6 +118,11 @@ netdev_tx_t ubc_xmit(struct sk_buff *skb, struct net_device *netdev)
 	bool more = netdev_xmit_more();
 	u16 cfg;
 
+	if (unlikely(!ubc_tx_room(tx))) {
+		netif_stop_queue(netdev);
+		ubc_ring_doorbell(tx);
+		return NETDEV_TX_BUSY;
+	}
 	switch (skb->protocol) {
 	case htons(ETH_P_IP):
 		cfg = UBC_CFG_IPV4;
@@ -137,11 +148,11 @@ netdev_tx_t ubc_xmit(struct sk_buff *skb, struct net_device *netdev)
 	skb_tx_timestamp(skb);
 	ubc_ring_put(tx, cfg);
 	netdev_sent_queue(netdev, slot->len);
-	if ((u16)(tx->head - READ_ONCE(tx->tail)) >= UBC_SLOTS) {
+	if (!ubc_tx_room(tx)) {
 		netif_stop_queue(netdev);
 		/* Against ubc_clean_tx, which frees and then looks. */
 		smp_mb();
-		if ((u16)(tx->head - READ_ONCE(tx->tail)) < UBC_SLOTS)
+		if (ubc_tx_room(tx))
 			netif_start_queue(netdev);
 	}
 	if (!more || netif_xmit_stopped(netdev_get_tx_queue(netdev, 0)))
@@ -159,15 +170,17 @@ drop:
 static void ubc_clean_tx(struct ubc_port *port, int budget)
 {
 	struct ubc_ring *tx = &port->tx;
-	unsigned int packets = 0, bytes = 0;
+	unsigned int packets = 0, bytes = 0, bad = 0, bad_bytes = 0;
 	struct ubc_desc *desc;
 
 	while ((desc = ubc_ring_done(tx))) {
 		struct ubc_slot *slot = &tx->slot[tx->tail % UBC_SLOTS];
 		struct sk_buff *skb = slot->skb;
 
-		if (desc->status & cpu_to_le16(UBC_DESC_ERROR))
-			port->netdev->stats.tx_errors++;
+		if (desc->status & cpu_to_le16(UBC_DESC_ERROR)) {
+			bad++;
+			bad_bytes += slot->len;
+		}
 		packets++;
 		bytes += slot->len;
 		ubc_slot_unmap_tx(tx, slot);
@@ -177,6 +190,9 @@ static void ubc_clean_tx(struct ubc_port *port, int budget)
 	if (!packets)
 		return;
 	netdev_completed_queue(port->netdev, packets, bytes);
+	port->netdev->stats.tx_errors += bad;
+	packets -= bad;
+	bytes -= bad_bytes;
 	ubc_count(&port->tx_stats, packets, bytes - packets * UBC_HLEN);
 	/* Against ubc_xmit, which stops the queue and then looks. */
 	smp_mb();
@@ -207,9 +223,11 @@ static bool ubc_rx_fill(struct ubc_port *port, struct ubc_slot *slot,
 {
 	struct ubc_ring *rx = &port->rx;
 
-	slot->skb = __netdev_alloc_skb(port->netdev, port->rx_room, gfp);
+	slot->skb = __netdev_alloc_skb(port->netdev,
+				       port->rx_room + UBC_RX_PAD, gfp);
 	if (!slot->skb)
 		return false;
+	skb_reserve(slot->skb, UBC_RX_PAD);
 	slot->len = port->rx_room;
 	slot->dma = dma_map_single(rx->dev, slot->skb->data, slot->len,
 				   DMA_FROM_DEVICE);
@@ -237,6 +255,9 @@ void ubc_rx_refill(struct ubc_port *port, gfp_t gfp)
 	}
 	if (rx->head != before)
 		ubc_ring_doorbell(rx);
+	else if (rx->head == rx->tail)
+		/* No buffer, and so no interrupt: come back by oneself. */
+		mod_timer(&port->refill, jiffies + HZ / 10);
 }
 
 void ubc_rx_drop_all(struct ubc_port *port)
@@ -267,9 +288,10 @@ static struct sk_buff *ubc_rx_take(struct ubc_port *port,
 	struct sk_buff *skb;
 
 	if (len <= UBC_COPYBREAK) {
-		skb = napi_alloc_skb(&port->napi, len);
+		skb = napi_alloc_skb(&port->napi, len + UBC_RX_PAD);
 		if (!skb)
 			return NULL;
+		skb_reserve(skb, UBC_RX_PAD);
 		dma_sync_single_for_cpu(rx->dev, slot->dma, len,
 					DMA_FROM_DEVICE);
 		skb_put_data(skb, slot->skb->data, len);
@@ -363,8 +385,8 @@ int ubc_poll(struct napi_struct *napi, int budget)
 	ubc_clean_tx(port, budget);
 	done = ubc_clean_rx(port, budget);
 	if (done < budget && napi_complete_done(napi, done)) {
-		ubc_wr(port->tx.regs, UBC_RING_ARM, port->tx.tail);
-		ubc_wr(port->rx.regs, UBC_RING_ARM, port->rx.tail);
+		ub_wr(port->tx.regs, UBC_RING_ARM, port->tx.tail);
+		ub_wr(port->rx.regs, UBC_RING_ARM, port->rx.tail);
 	}
 	return done;
 }

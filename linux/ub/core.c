@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * UB controller driver: PCI probe and remove, interrupts, power management.
+ * UB controllers: the PCI function, its vectors and its parts on the auxiliary
+ * bus.
  */
 #include <linux/interrupt.h>
 #include <linux/module.h>
-#include <linux/rtnetlink.h>
+#include <linux/slab.h>
 
-#include "ubc.h"
+#include "ub_core.h"
 
 static const struct pci_device_id ubc_pci_ids[] = {
 	{ PCI_DEVICE(UBC_VENDOR_ID, UBC_DEVICE_ID) },
@@ -14,29 +15,29 @@ static const struct pci_device_id ubc_pci_ids[] = {
 };
 MODULE_DEVICE_TABLE(pci, ubc_pci_ids);
 
-/* The Linux interrupt of an MSI-X vector of ubc_hw.h. */
-int ubc_vector(struct ubc_dev *ubc, unsigned int which)
+int ub_core_irq(struct ub_core *core, unsigned int vector)
 {
-	return pci_irq_vector(ubc->pdev, which);
+	return pci_irq_vector(core->pdev, vector);
 }
+EXPORT_SYMBOL_GPL(ub_core_irq);
 
 static irqreturn_t ubc_ctrl_irq(int irq, void *data)
 {
-	struct ubc_dev *ubc = data;
-	u32 events = ubc_rd(ubc->bar, UBC_EVENT);
+	struct ub_core *ubc = data;
+	u32 events = ub_rd(ubc->bar, UBC_EVENT);
 
 	events &= UBC_EVENT_GUEST_ERROR | UBC_EVENT_DMA_ERROR;
 	if (!events)
 		return IRQ_NONE;
-	ubc_wr(ubc->bar, UBC_EVENT, events);
+	ub_wr(ubc->bar, UBC_EVENT, events);
 	dev_err_ratelimited(&ubc->pdev->dev,
 			    "%u interface errors, %u DMA errors\n",
-			    ubc_rd(ubc->bar, UBC_GUEST_ERRORS),
-			    ubc_rd(ubc->bar, UBC_DMA_ERRORS));
+			    ub_rd(ubc->bar, UBC_GUEST_ERRORS),
+			    ub_rd(ubc->bar, UBC_DMA_ERRORS));
 	return IRQ_HANDLED;
 }
 
-static int ubc_map(struct ubc_dev *ubc)
+static int ubc_map(struct ub_core *ubc)
 {
 	struct pci_dev *pdev = ubc->pdev;
 	int err;
@@ -52,12 +53,12 @@ static int ubc_map(struct ubc_dev *ubc)
 		return err;
 	ubc->bar = pcim_iomap_table(pdev)[0];
 	if (pci_resource_len(pdev, 0) < UBC_BAR_SIZE ||
-	    ubc_rd(ubc->bar, UBC_ID) != UBC_ID_VALUE ||
-	    ubc_rd(ubc->bar, UBC_VERSION) != 1) {
+	    ub_rd(ubc->bar, UBC_ID) != UBC_ID_VALUE ||
+	    ub_rd(ubc->bar, UBC_VERSION) != 1) {
 		dev_err(&pdev->dev, "not a UB controller of version 1\n");
 		return -ENODEV;
 	}
-	ubc->ports = ubc_rd(ubc->bar, UBC_PORTS);
+	ubc->ports = ub_rd(ubc->bar, UBC_PORTS);
 	if (!ubc->ports || ubc->ports > UBC_MAX_PORTS) {
 		dev_err(&pdev->dev, "%u ports\n", ubc->ports);
 		return -ENODEV;
@@ -70,9 +71,61 @@ static void ubc_free_vectors(void *data)
 	pci_free_irq_vectors(data);
 }
 
+/* ---- ports on the auxiliary bus ---- */
+
+static void ubc_port_release(struct device *dev)
+{
+	kfree(to_ub_port(to_auxiliary_dev(dev)));
+}
+
+static int ubc_port_add(struct ub_core *ubc, unsigned int index)
+{
+	struct ub_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
+	struct pci_dev *pdev = ubc->pdev;
+	int err;
+
+	if (!port)
+		return -ENOMEM;
+	port->core = ubc;
+	port->index = index;
+	port->adev.name = "net";
+	port->adev.id = pci_domain_nr(pdev->bus) << 19 | pci_dev_id(pdev) << 3 |
+			index;
+	port->adev.dev.parent = &pdev->dev;
+	port->adev.dev.release = ubc_port_release;
+	err = auxiliary_device_init(&port->adev);
+	if (err) {
+		kfree(port);
+		return err;
+	}
+	err = auxiliary_device_add(&port->adev);
+	if (err) {
+		auxiliary_device_uninit(&port->adev);
+		return err;
+	}
+	ubc->port[index] = port;
+	return 0;
+}
+
+static void ubc_port_del(struct ub_port *port)
+{
+	auxiliary_device_delete(&port->adev);
+	auxiliary_device_uninit(&port->adev);
+}
+
+/* ---- life ---- */
+
+static void ubc_start(struct ub_core *ubc)
+{
+	ub_wr(ubc->bar, UBC_CTRL, UBC_CTRL_RESET);
+	pci_set_master(ubc->pdev);
+	ub_wr(ubc->bar, UBC_EVENT_MASK,
+	      UBC_EVENT_GUEST_ERROR | UBC_EVENT_DMA_ERROR);
+}
+
 static int ubc_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
-	struct ubc_dev *ubc;
+	struct ub_core *ubc;
 	unsigned int i;
 	int err;
 
@@ -80,12 +133,11 @@ static int ubc_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (!ubc)
 		return -ENOMEM;
 	ubc->pdev = pdev;
+	spin_lock_init(&ubc->config_lock);
 	pci_set_drvdata(pdev, ubc);
 	err = ubc_map(ubc);
 	if (err)
 		return err;
-	ubc_wr(ubc->bar, UBC_CTRL, UBC_CTRL_RESET);
-	pci_set_master(pdev);
 
 	ubc->vectors = 1 + 3 * ubc->ports;
 	err = pci_alloc_irq_vectors(pdev, ubc->vectors, ubc->vectors,
@@ -97,90 +149,60 @@ static int ubc_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = devm_add_action_or_reset(&pdev->dev, ubc_free_vectors, pdev);
 	if (err)
 		return err;
-	err = devm_request_irq(&pdev->dev, ubc_vector(ubc, UBC_VECTOR_CTRL),
+	err = devm_request_irq(&pdev->dev, ub_core_irq(ubc, UBC_VECTOR_CTRL),
 			       ubc_ctrl_irq, 0, KBUILD_MODNAME, ubc);
 	if (err)
 		return err;
 
+	ubc_start(ubc);
 	for (i = 0; i < ubc->ports; i++) {
 		err = ubc_port_add(ubc, i);
 		if (err)
 			goto undo;
 	}
-	ubc_wr(ubc->bar, UBC_EVENT_MASK,
-	       UBC_EVENT_GUEST_ERROR | UBC_EVENT_DMA_ERROR);
 	return 0;
 
 undo:
 	while (i--)
 		ubc_port_del(ubc->port[i]);
+	pci_clear_master(pdev);
 	return err;
 }
 
 static void ubc_remove(struct pci_dev *pdev)
 {
-	struct ubc_dev *ubc = pci_get_drvdata(pdev);
+	struct ub_core *ubc = pci_get_drvdata(pdev);
 	unsigned int i;
 
 	for (i = 0; i < ubc->ports; i++)
 		ubc_port_del(ubc->port[i]);
-	ubc_wr(ubc->bar, UBC_CTRL, UBC_CTRL_RESET);
+	ub_wr(ubc->bar, UBC_CTRL, UBC_CTRL_RESET);
 	pci_clear_master(pdev);
 }
 
 static void ubc_shutdown(struct pci_dev *pdev)
 {
-	struct ubc_dev *ubc = pci_get_drvdata(pdev);
+	struct ub_core *ubc = pci_get_drvdata(pdev);
 
-	ubc_wr(ubc->bar, UBC_CTRL, UBC_CTRL_RESET);
+	ub_wr(ubc->bar, UBC_CTRL, UBC_CTRL_RESET);
 	pci_clear_master(pdev);
 }
 
+/* The parts, which are children, have stopped before and start behind. */
 static int ubc_suspend(struct device *dev)
 {
-	struct ubc_dev *ubc = dev_get_drvdata(dev);
-	unsigned int i;
-
-	rtnl_lock();
-	for (i = 0; i < ubc->ports; i++) {
-		struct net_device *netdev = ubc->port[i]->netdev;
-
-		if (!netif_running(netdev))
-			continue;
-		netif_device_detach(netdev);
-		netdev->netdev_ops->ndo_stop(netdev);
-	}
-	rtnl_unlock();
 	return 0;
 }
 
 static int ubc_resume(struct device *dev)
 {
-	struct ubc_dev *ubc = dev_get_drvdata(dev);
-	unsigned int i;
-	int err = 0;
-
-	ubc_wr(ubc->bar, UBC_CTRL, UBC_CTRL_RESET);
-	pci_set_master(ubc->pdev);
-	ubc_wr(ubc->bar, UBC_EVENT_MASK,
-	       UBC_EVENT_GUEST_ERROR | UBC_EVENT_DMA_ERROR);
-	rtnl_lock();
-	for (i = 0; i < ubc->ports && !err; i++) {
-		struct net_device *netdev = ubc->port[i]->netdev;
-
-		if (!netif_running(netdev))
-			continue;
-		err = netdev->netdev_ops->ndo_open(netdev);
-		if (!err)
-			netif_device_attach(netdev);
-	}
-	rtnl_unlock();
-	return err;
+	ubc_start(dev_get_drvdata(dev));
+	return 0;
 }
 
 static DEFINE_SIMPLE_DEV_PM_OPS(ubc_pm_ops, ubc_suspend, ubc_resume);
 
-static const struct attribute_group *ubc_groups[] = { &ubc_cfg_group, NULL };
+static const struct attribute_group *ubc_groups[] = { &ub_config_group, NULL };
 
 static struct pci_driver ubc_driver = {
 	.name = KBUILD_MODNAME,
@@ -193,5 +215,5 @@ static struct pci_driver ubc_driver = {
 };
 module_pci_driver(ubc_driver);
 
-MODULE_DESCRIPTION("UnifiedBus controller");
+MODULE_DESCRIPTION("UnifiedBus controller: PCI function");
 MODULE_LICENSE("GPL");

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * UB ports as network devices.
+ *
+ * A UB link joins two ports, so the device is point-to-point and has no
+ * address resolution.  Its hardware address is the controller's GUID
+ * (ARP hardware type 38).
+ */
+#include <linux/if_arp.h>
+#include <linux/interrupt.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+
+#include "ub/cfg_regs.h"
+#include "ub_net.h"
+
+#ifndef ARPHRD_UB
+#define ARPHRD_UB	38
+#endif
+
+#define UBC_EVENTS_WANTED	(UBC_PORT_EVENT_LINK | \
+				 UBC_PORT_EVENT_DLL_ERROR | \
+				 UBC_PORT_EVENT_WIDTH)
+
+void ubc_port_link(struct ubc_port *port)
+{
+	struct net_device *netdev = port->netdev;
+	bool up = ub_rd(port->regs, UBC_PORT_STATUS) & UBC_PORT_STATUS_DLL_UP;
+
+	if (up == netif_carrier_ok(netdev))
+		return;
+	if (up) {
+		netif_carrier_on(netdev);
+		/* Else what frees a slot wakes it. */
+		if (ubc_tx_room(&port->tx))
+			netif_wake_queue(netdev);
+	} else {
+		netif_carrier_off(netdev);
+	}
+	netdev_info(netdev, "link %s\n", up ? "up" : "down");
+}
+
+static irqreturn_t ubc_event_irq(int irq, void *data)
+{
+	struct ubc_port *port = data;
+	u32 events = ub_rd(port->regs, UBC_PORT_EVENT);
+
+	if (!events)
+		return IRQ_NONE;
+	ub_wr(port->regs, UBC_PORT_EVENT, events);
+	if (events & UBC_PORT_EVENT_DLL_ERROR) {
+		net_warn_ratelimited("%s: data link layer error\n",
+				     port->netdev->name);
+		schedule_delayed_work(&port->check, HZ);
+	}
+	ubc_port_link(port);
+	return IRQ_HANDLED;
+}
+
+static irqreturn_t ubc_ring_irq(int irq, void *data)
+{
+	struct ubc_port *port = data;
+
+	napi_schedule_irqoff(&port->napi);
+	return IRQ_HANDLED;
+}
+
+static unsigned int ubc_irq(struct ubc_port *port, unsigned int i)
+{
+	const unsigned int vectors[UBC_IRQS] = {
+		UBC_VECTOR_EVENT(port->index),
+		UBC_VECTOR_RX(port->index),
+		UBC_VECTOR_TX(port->index),
+	};
+
+	return ub_core_irq(port->core, vectors[i]);
+}
+
+static void ubc_free_irqs(struct ubc_port *port, unsigned int n)
+{
+	while (n--)
+		free_irq(ubc_irq(port, n), port);
+}
+
+static int ubc_request_irqs(struct ubc_port *port)
+{
+	static const char *const names[UBC_IRQS] = { "event", "rx", "tx" };
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < UBC_IRQS; i++) {
+		snprintf(port->irq_name[i], sizeof(port->irq_name[i]), "%s-%s",
+			 port->netdev->name, names[i]);
+		err = request_irq(ubc_irq(port, i),
+				  i ? ubc_ring_irq : ubc_event_irq, 0,
+				  port->irq_name[i], port);
+		if (err) {
+			ubc_free_irqs(port, i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* From rings at rest to a port that trains; cannot fail. */
+static void ubc_start(struct ubc_port *port)
+{
+	struct net_device *netdev = port->netdev;
+
+	port->rx_room = netdev->mtu + UBC_HLEN;
+	port->stalled = false;
+	ubc_ring_start(&port->tx);
+	ubc_ring_start(&port->rx);
+	napi_enable(&port->napi);
+	ubc_rx_refill(port, GFP_KERNEL);
+	ub_wr(port->tx.regs, UBC_RING_ARM, 0);
+	ub_wr(port->rx.regs, UBC_RING_ARM, 0);
+	ub_wr(port->regs, UBC_PORT_EVENT, ~0u);
+	ub_wr(port->regs, UBC_PORT_EVENT_MASK, UBC_EVENTS_WANTED);
+	ub_wr(port->regs, UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+	netif_start_queue(netdev);
+	ubc_port_link(port);
+}
+
+/* And back: nobody sends, nobody polls, then the device lets go of memory. */
+static void ubc_halt(struct ubc_port *port)
+{
+	struct net_device *netdev = port->netdev;
+
+	ub_wr(port->regs, UBC_PORT_EVENT_MASK, 0);
+	synchronize_irq(ubc_irq(port, 0));
+	cancel_delayed_work_sync(&port->check);
+	netif_carrier_off(netdev);
+	netif_tx_disable(netdev);
+	napi_disable(&port->napi);
+	del_timer_sync(&port->refill);
+	ub_wr(port->regs, UBC_PORT_CTRL, 0);
+	ubc_ring_stop(&port->rx);
+	ubc_ring_stop(&port->tx);
+	ubc_tx_drop_all(port);
+	ubc_rx_drop_all(port);
+}
+
+static int ubc_open(struct net_device *netdev)
+{
+	struct ubc_port *port = netdev_priv(netdev);
+	struct device *dev = &port->core->pdev->dev;
+	int err;
+
+	err = ubc_ring_alloc(&port->tx, dev, port->regs + UBC_RING_TX);
+	if (err)
+		return err;
+	err = ubc_ring_alloc(&port->rx, dev, port->regs + UBC_RING_RX);
+	if (err)
+		goto free_tx;
+	err = ubc_request_irqs(port);
+	if (err)
+		goto free_rx;
+	ubc_start(port);
+	return 0;
+
+free_rx:
+	ubc_ring_free(&port->rx);
+free_tx:
+	ubc_ring_free(&port->tx);
+	return err;
+}
+
+static int ubc_stop(struct net_device *netdev)
+{
+	struct ubc_port *port = netdev_priv(netdev);
+
+	ubc_halt(port);
+	ubc_free_irqs(port, UBC_IRQS);
+	ubc_ring_free(&port->rx);
+	ubc_ring_free(&port->tx);
+	return 0;
+}
+
+/* Rings and interrupts stay, so that nothing can fail on the way. */
+static int ubc_change_mtu(struct net_device *netdev, int mtu)
+{
+	struct ubc_port *port = netdev_priv(netdev);
+	bool running = netif_running(netdev) && netif_device_present(netdev);
+
+	if (running)
+		ubc_halt(port);
+	WRITE_ONCE(netdev->mtu, mtu);
+	if (running)
+		ubc_start(port);
+	return 0;
+}
+
+static void ubc_refill_timer(struct timer_list *t)
+{
+	struct ubc_port *port = container_of(t, struct ubc_port, refill);
+
+	napi_schedule(&port->napi);
+}
+
+/* A data link layer that has not come back by itself is started anew. */
+static void ubc_check(struct work_struct *work)
+{
+	struct ubc_port *port = container_of(work, struct ubc_port, check.work);
+	u32 status = ub_rd(port->regs, UBC_PORT_STATUS);
+
+	if ((status & UBC_PORT_STATUS_PHY_UP) &&
+	    !(status & UBC_PORT_STATUS_DLL_UP)) {
+		netdev_warn(port->netdev, "link does not recover, restarting\n");
+		ub_wr(port->regs, UBC_PORT_CTRL, 0);
+		ub_wr(port->regs, UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+	}
+}
+
+static void ubc_restart(struct work_struct *work)
+{
+	struct ubc_port *port = container_of(work, struct ubc_port, restart);
+
+	rtnl_lock();
+	if (netif_running(port->netdev) && netif_device_present(port->netdev)) {
+		ubc_halt(port);
+		ubc_start(port);
+	}
+	rtnl_unlock();
+}
+
+/* Credits may be withheld for long by the peer: look first, and restart the
+ * port when nothing at all has moved until the next time. */
+static void ubc_tx_timeout(struct net_device *netdev, unsigned int queue)
+{
+	struct ubc_port *port = netdev_priv(netdev);
+	u16 tail = ub_rd(port->tx.regs, UBC_RING_TAIL);
+
+	netdev_warn(netdev, "transmit stalled: head %u, tail %u, status %#x\n",
+		    port->tx.head, tail, ub_rd(port->regs, UBC_PORT_STATUS));
+	if (port->stalled && port->stalled_at == tail) {
+		schedule_work(&port->restart);
+		return;
+	}
+	port->stalled = true;
+	port->stalled_at = tail;
+	napi_schedule(&port->napi);
+	netif_trans_update(netdev);
+}
+
+static void ubc_fetch(struct ubc_stats *stats, u64 *packets, u64 *bytes)
+{
+	unsigned int start;
+
+	do {
+		start = u64_stats_fetch_begin(&stats->sync);
+		*packets = u64_stats_read(&stats->packets);
+		*bytes = u64_stats_read(&stats->bytes);
+	} while (u64_stats_fetch_retry(&stats->sync, start));
+}
+
+static void ubc_get_stats64(struct net_device *netdev,
+			    struct rtnl_link_stats64 *stats)
+{
+	struct ubc_port *port = netdev_priv(netdev);
+
+	netdev_stats_to_stats64(stats, &netdev->stats);
+	ubc_fetch(&port->tx_stats, &stats->tx_packets, &stats->tx_bytes);
+	ubc_fetch(&port->rx_stats, &stats->rx_packets, &stats->rx_bytes);
+}
+
+static const struct net_device_ops ubc_netdev_ops = {
+	.ndo_open = ubc_open,
+	.ndo_stop = ubc_stop,
+	.ndo_start_xmit = ubc_xmit,
+	.ndo_change_mtu = ubc_change_mtu,
+	.ndo_tx_timeout = ubc_tx_timeout,
+	.ndo_get_stats64 = ubc_get_stats64,
+};
+
+static void ubc_setup(struct net_device *netdev)
+{
+	netdev->type = ARPHRD_UB;
+	netdev->addr_len = UBC_GUID_LEN;
+	netdev->hard_header_len = 0;
+	netdev->needed_headroom = UBC_HLEN;
+	netdev->flags = IFF_POINTOPOINT | IFF_NOARP;
+	netdev->tx_queue_len = 1000;
+	netdev->watchdog_timeo = 10 * HZ;
+	netdev->netdev_ops = &ubc_netdev_ops;
+	netdev->ethtool_ops = &ubc_ethtool_ops;
+	/* Frames are copied by the device: no scatter lists, any address. */
+	netdev->features = NETIF_F_HIGHDMA;
+	netdev->min_mtu = ETH_MIN_MTU;
+}
+
+/* The GUID of Entity 0, most significant byte first. */
+static void ubc_guid(struct ub_core *core, u8 guid[UBC_GUID_LEN])
+{
+	unsigned int i;
+
+	for (i = 0; i < UBC_GUID_LEN / 4; i++)
+		*(__be32 *)(guid + UBC_GUID_LEN - 4 - 4 * i) =
+			cpu_to_be32(ub_config_read(core, UB_CFG0_GUID + i));
+}
+
+static int ubc_net_probe(struct auxiliary_device *adev,
+			 const struct auxiliary_device_id *id)
+{
+	struct ub_port *part = to_ub_port(adev);
+	u8 guid[UBC_GUID_LEN] __aligned(4);
+	struct net_device *netdev;
+	struct ubc_port *port;
+	int err;
+
+	netdev = alloc_netdev(sizeof(*port), "ub%d", NET_NAME_ENUM, ubc_setup);
+	if (!netdev)
+		return -ENOMEM;
+	SET_NETDEV_DEV(netdev, &adev->dev);
+	netdev->dev_port = part->index;
+	port = netdev_priv(netdev);
+	port->core = part->core;
+	port->netdev = netdev;
+	port->index = part->index;
+	port->regs = part->core->bar + UBC_PORT(part->index);
+	u64_stats_init(&port->tx_stats.sync);
+	u64_stats_init(&port->rx_stats.sync);
+	timer_setup(&port->refill, ubc_refill_timer, 0);
+	INIT_DELAYED_WORK(&port->check, ubc_check);
+	INIT_WORK(&port->restart, ubc_restart);
+	ubc_guid(port->core, guid);
+	dev_addr_set(netdev, guid);
+	memset(netdev->broadcast, 0xff, UBC_GUID_LEN);
+	netdev->max_mtu = ub_rd(port->regs, UBC_PORT_MTU) - UBC_HLEN;
+	netdev->mtu = min_t(unsigned int, netdev->max_mtu, 9000);
+	netif_napi_add(netdev, &port->napi, ubc_poll);
+	netif_carrier_off(netdev);
+	err = register_netdev(netdev);
+	if (err) {
+		netif_napi_del(&port->napi);
+		free_netdev(netdev);
+		return err;
+	}
+	auxiliary_set_drvdata(adev, port);
+	return 0;
+}
+
+static void ubc_net_remove(struct auxiliary_device *adev)
+{
+	struct ubc_port *port = auxiliary_get_drvdata(adev);
+
+	unregister_netdev(port->netdev);
+	cancel_work_sync(&port->restart);
+	netif_napi_del(&port->napi);
+	free_netdev(port->netdev);
+}
+
+static int ubc_net_suspend(struct device *dev)
+{
+	struct ubc_port *port = dev_get_drvdata(dev);
+
+	rtnl_lock();
+	netif_device_detach(port->netdev);
+	if (netif_running(port->netdev))
+		ubc_halt(port);
+	rtnl_unlock();
+	return 0;
+}
+
+static int ubc_net_resume(struct device *dev)
+{
+	struct ubc_port *port = dev_get_drvdata(dev);
+
+	rtnl_lock();
+	if (netif_running(port->netdev))
+		ubc_start(port);
+	netif_device_attach(port->netdev);
+	rtnl_unlock();
+	return 0;
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(ubc_net_pm_ops, ubc_net_suspend,
+				ubc_net_resume);
+
+static const struct auxiliary_device_id ubc_net_ids[] = {
+	{ .name = "ub_core.net" },
+	{ }
+};
+MODULE_DEVICE_TABLE(auxiliary, ubc_net_ids);
+
+static struct auxiliary_driver ubc_net_driver = {
+	.id_table = ubc_net_ids,
+	.probe = ubc_net_probe,
+	.remove = ubc_net_remove,
+	.driver.pm = pm_sleep_ptr(&ubc_net_pm_ops),
+};
+module_auxiliary_driver(ubc_net_driver);
+
+MODULE_DESCRIPTION("UnifiedBus ports as network devices");
+MODULE_LICENSE("GPL");

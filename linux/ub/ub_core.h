@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * UB controllers: what ub_core offers to the drivers of their parts.
+ *
+ * ub_core owns the PCI function: its BAR, its vectors and its configuration
+ * space.  Each part is a device on the auxiliary bus, so that a driver binds to
+ * it by name: a port is "ub_core.net".
+ */
+#ifndef UB_CORE_H
+#define UB_CORE_H
+
+#include <linux/auxiliary_bus.h>
+#include <linux/io.h>
+#include <linux/pci.h>
+#include <linux/spinlock.h>
+
+#include "ub/ubc_hw.h"
+
+struct ub_port;
+
+struct ub_core {
+	struct pci_dev *pdev;
+	void __iomem *bar;
+	unsigned int ports;
+	unsigned int vectors;
+	spinlock_t config_lock;		/* read, change, write of a dword */
+	struct ub_port *port[UBC_MAX_PORTS];
+};
+
+/* A port as the auxiliary bus has it. */
+struct ub_port {
+	struct auxiliary_device adev;
+	struct ub_core *core;
+	unsigned int index;
+};
+
+static inline struct ub_port *to_ub_port(struct auxiliary_device *adev)
+{
+	return container_of(adev, struct ub_port, adev);
+}
+
+static inline u32 ub_rd(void __iomem *regs, u32 reg)
+{
+	return ioread32(regs + reg);
+}
+
+static inline void ub_wr(void __iomem *regs, u32 reg, u32 value)
+{
+	iowrite32(value, regs + reg);
+}
+
+/* The Linux interrupt of an MSI-X vector of ubc_hw.h. */
+int ub_core_irq(struct ub_core *core, unsigned int vector);
+
+/* Dwords of the configuration space, by their address in dwords; what is not
+ * defined reads 0.  Any context. */
+u32 ub_config_read(struct ub_core *core, u32 dw);
+void ub_config_write(struct ub_core *core, u32 dw, u32 value);
+/* The bits of @mask become those of @value, nobody else's change is lost. */
+void ub_config_update(struct ub_core *core, u32 dw, u32 mask, u32 value);
+
+/* config.c */
+extern const struct attribute_group ub_config_group;
+
+#endif
