@@ -36,7 +36,7 @@ def disturb(guest, **fault):
 
 
 def config_file(guest):
-    return f'/sys/class/net/{guest.dev}/device/ub/config'
+    return f'/sys/class/net/{guest.dev}/device/../ub/config'
 
 
 def config(guest, offset):
