@@ -300,7 +300,7 @@ static RocePeer make_peer(Fixture *f, uint16_t sport)
     };
 }
 
-static const uint8_t words[1400];
+static const uint8_t words[2048];
 
 /* A Write of @len bytes to a QP that does not exist: what the engine says of
  * the packet does not matter here, only who gets it. */

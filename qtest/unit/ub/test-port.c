@@ -221,7 +221,9 @@ static bool run_until(End *a, bool (*done)(End *a), int64_t limit)
     int64_t end = now + limit;
 
     while (!done(a)) {
-        bool busy = turn(a) | turn(a->peer);
+        bool busy = turn(a);
+
+        busy |= turn(a->peer);
 
         if (now >= end) {
             return false;
