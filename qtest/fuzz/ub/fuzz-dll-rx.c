@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <glib.h>
+
 #include "ub/dll.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -135,7 +135,9 @@ static void test_init_block(void)
         g_assert_true(ub_crc30_check(b, flits, UB_CRC_COVER_INFO));
         g_assert_cmpuint(ub_lch_flits(b), ==, flits);
         q = ub_get_init(b);
-        g_assert_cmpmem(&p, sizeof(p), &q, sizeof(q));
+        /* all members; what the structure ends with may be padding */
+        g_assert_cmpmem(&p, offsetof(UbDllParams, data_credit_grain) + UB_VLS,
+                        &q, offsetof(UbDllParams, data_credit_grain) + UB_VLS);
     }
     /* Places of the split grain fields (Table 4-8). */
     g_assert_cmphex(b[20 + 4], ==, 0x10 + 13);
