@@ -20,6 +20,7 @@
 #include "hw/qdev-properties.h"
 #include "hw/qdev-properties-system.h"
 #include "migration/vmstate.h"
+#include "system/runstate-action.h"
 #include "system/runstate.h"
 #include "core/pci_store.h"
 #include "ub/scrambler.h"
@@ -455,10 +456,35 @@ static void ubc_pci_clock(UbcPci *s, bool running)
     }
 }
 
+/* In the IOThread, if there is one. */
+static void ubc_pci_unwire_bh(void *opaque)
+{
+    UbcPci *s = opaque;
+
+    for (unsigned i = 0; i < s->ports; i++) {
+        g_clear_pointer(&s->port[i].chr_wire, wire_chr_free);
+    }
+}
+
+/*
+ * An emulator that ends takes its character devices apart in the main thread,
+ * while an IOThread would still be at work on them: let go of them before.  A
+ * machine that only stays off may be started again and keeps its wires.
+ */
+static void ubc_pci_end(UbcPci *s)
+{
+    if (s->iothread && shutdown_action == SHUTDOWN_ACTION_POWEROFF) {
+        aio_wait_bh_oneshot(s->ctx, ubc_pci_unwire_bh, s);
+    }
+}
+
 static void ubc_pci_vm_state(void *opaque, bool running, RunState state)
 {
     UbcPci *s = opaque;
 
+    if (!running && state == RUN_STATE_SHUTDOWN) {
+        ubc_pci_end(s);
+    }
     qemu_mutex_lock(&s->lock);
     ubc_pci_clock(s, running);
     qemu_mutex_unlock(&s->lock);
@@ -554,9 +580,7 @@ static void ubc_pci_stop_bh(void *opaque)
 
     timer_del(s->timer);
     timer_del(s->stopped_timer);
-    for (unsigned i = 0; i < s->ports; i++) {
-        g_clear_pointer(&s->port[i].chr_wire, wire_chr_free);
-    }
+    ubc_pci_unwire_bh(s);
     qemu_bh_delete(s->run_bh);
 }
 
