@@ -188,8 +188,9 @@ static void give_back(UbDll *d, unsigned vl, uint32_t cells)
 uint32_t credit_header_bits(UbDll *d)
 {
     UbDllVars *v = &d->v;
-    uint32_t bits = 0, from_next = (d->owing | d->owing << UB_VLS) >>
-                                   v->next_crd_vl & ((1u << UB_VLS) - 1);
+    uint32_t bits = 0, owing = d->owing;
+    uint32_t from_next = (owing | owing << UB_VLS) >> v->next_crd_vl &
+                         ((1u << UB_VLS) - 1);
 
     for (; from_next; from_next &= from_next - 1) {
         unsigned vl = (v->next_crd_vl + __builtin_ctz(from_next)) % UB_VLS;
