@@ -61,6 +61,7 @@ OWNER = {
     'ub/space.h': 'ub/space', 'ub/cfg_regs.h': 'ub/space',
     'ub/port.h': 'ub/port', 'ub/capture.h': 'ub/port',
     'ub/net*.h': 'ub/net',
+    'ub/tp*.h': 'ub/tp',
     'ub/ubc.h': 'ub/ubc', 'ub/ubc_hw.h': 'ub/ubc',
     'rdma/roce.h': 'rdma/roce', 'rdma/types.h': 'rdma/roce',
     'rdma/native*.h': 'rdma/native', 'rdma/mthca*.h': 'rdma/mthca',
