@@ -62,6 +62,7 @@ OWNER = {
     'ub/port.h': 'ub/port', 'ub/capture.h': 'ub/port',
     'ub/net*.h': 'ub/net',
     'ub/tp*.h': 'ub/tp',
+    'ub/sec.h': 'ub/sec', 'ub/ta.h': 'ub/ta', 'ub/tah.h': 'ub/ta',
     'ub/ubc.h': 'ub/ubc', 'ub/ubc_hw.h': 'ub/ubc',
     'rdma/roce.h': 'rdma/roce', 'rdma/types.h': 'rdma/roce',
     'rdma/native*.h': 'rdma/native', 'rdma/mthca*.h': 'rdma/mthca',

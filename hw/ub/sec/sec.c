@@ -1,0 +1,286 @@
+/*
+ * UPIH, EIDH and CIPH; whom a packet is for.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <glib.h>
+
+#include "core/bytes.h"
+#include "ub/sec.h"
+
+typedef struct Entity {
+    bool used;
+    UbEid eid;
+    uint32_t upi;
+} Entity;
+
+struct UbSec {
+    bool bare;
+    const UbSecCip *cip;
+    void *cip_opaque;
+    Entity entity[UB_SEC_ENTITIES];
+};
+
+enum {
+    UPI_BITS = 24,              /* valid ones of UPIH32 and UPIH16 */
+    UPI_BITS_SHORT = 15,
+    /* CIPH.NLP. */
+    CIP_WIDE = 0,
+    CIP_SHORT = 1,
+    CIP_TAH = 2,
+};
+
+const char *ub_sec_fault_name(UbSecFault fault)
+{
+    static const char *const names[UB_SEC_FAULTS] = {
+        [UB_SEC_GOOD] = "good",
+        [UB_SEC_SHORT_PACKET] = "ends within a header",
+        [UB_SEC_NLP] = "reserved NLP",
+        [UB_SEC_NO_ENTITY] = "no such Entity",
+        [UB_SEC_UPI] = "foreign UPI",
+        [UB_SEC_MANAGER] = "Mgmt without the UPI of the UBFM",
+        [UB_SEC_CIP_OFF] = "CIPH and CIP differ",
+        [UB_SEC_CIP] = "integrity check failed",
+    };
+
+    return fault < UB_SEC_FAULTS ? names[fault] : NULL;
+}
+
+UbSec *ub_sec_new(bool bare)
+{
+    UbSec *sec = g_new0(UbSec, 1);
+
+    sec->bare = bare;
+    return sec;
+}
+
+void ub_sec_free(UbSec *sec)
+{
+    g_free(sec);
+}
+
+void ub_sec_set_cip(UbSec *sec, const UbSecCip *cip, void *opaque)
+{
+    sec->cip = cip;
+    sec->cip_opaque = opaque;
+}
+
+void ub_sec_set_entity(UbSec *sec, unsigned index, const UbEid *eid,
+                       uint32_t upi)
+{
+    Entity *e = &sec->entity[index % UB_SEC_ENTITIES];
+
+    e->used = eid;
+    if (eid) {
+        e->eid = *eid;
+        e->upi = upi & ((1u << UPI_BITS) - 1);
+    }
+}
+
+const UbEid *ub_sec_entity(const UbSec *sec, unsigned index, uint32_t *upi)
+{
+    const Entity *e = &sec->entity[index % UB_SEC_ENTITIES];
+
+    if (index >= UB_SEC_ENTITIES || !e->used) {
+        return NULL;
+    }
+    if (upi) {
+        *upi = e->upi;
+    }
+    return &e->eid;
+}
+
+static uint32_t body_size(unsigned form)
+{
+    return form == UB_SEC_WIDE ? UB_UPIH32_LEN + UB_EIDH256_LEN
+           : form == UB_SEC_SHORT ? UB_UPIH16_LEN + UB_EIDH40_LEN : 0;
+}
+
+uint32_t ub_sec_size(const UbSecHead *head)
+{
+    return body_size(head->form) + (head->cip ? UB_CIPH_LEN : 0);
+}
+
+/* ---- sending ---- */
+
+static void put_body(uint8_t *p, const UbSecHead *h)
+{
+    uint64_t pair;
+
+    if (h->form == UB_SEC_WIDE) {
+        put_be32(p, h->upi & ((1u << UPI_BITS) - 1));
+        memcpy(p + 4, &h->seid, UB_EID_LEN);
+        memcpy(p + 4 + UB_EID_LEN, &h->deid, UB_EID_LEN);
+    } else if (h->form == UB_SEC_SHORT) {
+        pair = (uint64_t)ub_eid_short(&h->seid) << 20 | ub_eid_short(&h->deid);
+        put_be16(p, h->upi & ((1u << UPI_BITS_SHORT) - 1));
+        p[2] = pair >> 32;
+        put_be32(p + 3, pair);
+    }
+}
+
+int ub_sec_push(UbSec *sec, const UbSecHead *h, CorePacket *pkt)
+{
+    static const uint8_t cip_nlp[] = {
+        [UB_SEC_NONE] = CIP_TAH,
+        [UB_SEC_WIDE] = CIP_WIDE,
+        [UB_SEC_SHORT] = CIP_SHORT,
+    };
+    uint8_t *p = core_packet_push(pkt, body_size(h->form));
+
+    if (!p || h->form > UB_SEC_SHORT) {
+        return -1;
+    }
+    put_body(p, h);
+    if (!h->cip) {
+        return h->form;
+    }
+    p = core_packet_push(pkt, UB_CIPH_LEN);
+    if (!p || !sec->cip) {
+        return -1;
+    }
+    put_be32(p, (uint32_t)cip_nlp[h->form] << 28 | (h->cip_id & 0xffffff));
+    put_be32(p + 4, h->sn);
+    return sec->cip->seal(sec->cip_opaque, h, pkt) ? UB_SEC_CIPH : -1;
+}
+
+void ub_sec_reply(UbSecHead *tx, const UbSecHead *rx)
+{
+    *tx = *rx;
+    tx->seid = rx->deid;
+    tx->deid = rx->seid;
+    tx->mgmt = false;
+    tx->sn = 0;
+}
+
+/* ---- receiving ---- */
+
+/* Take a CIPH off and open what follows. */
+static UbSecFault pull_cip(UbSec *sec, CorePacket *pkt, UbSecHead *h)
+{
+    uint8_t *p = core_packet_data(pkt);
+    unsigned nlp;
+
+    if (pkt->len < UB_CIPH_LEN) {
+        return UB_SEC_SHORT_PACKET;
+    }
+    nlp = p[0] >> 4;
+    if (nlp > CIP_TAH) {
+        return UB_SEC_NLP;
+    }
+    h->form = nlp == CIP_WIDE ? UB_SEC_WIDE
+              : nlp == CIP_SHORT ? UB_SEC_SHORT : UB_SEC_NONE;
+    h->cip = true;
+    h->cip_id = get_be32(p) & 0xffffff;
+    h->sn = get_be32(p + 4);
+    if (!sec->cip->open(sec->cip_opaque, h, pkt)) {
+        return UB_SEC_CIP;
+    }
+    return core_packet_pull(pkt, UB_CIPH_LEN) ? UB_SEC_GOOD
+                                              : UB_SEC_SHORT_PACKET;
+}
+
+static void get_body(const uint8_t *p, UbSecHead *h)
+{
+    if (h->form == UB_SEC_WIDE) {
+        h->upi = get_be32(p) & ((1u << UPI_BITS) - 1);
+        memcpy(&h->seid, p + 4, UB_EID_LEN);
+        memcpy(&h->deid, p + 4 + UB_EID_LEN, UB_EID_LEN);
+    } else if (h->form == UB_SEC_SHORT) {
+        uint64_t pair = (uint64_t)p[2] << 32 | get_be32(p + 3);
+
+        h->upi = get_be16(p) & ((1u << UPI_BITS_SHORT) - 1);
+        h->seid = ub_eid_of_short(pair >> 20 & 0xfffff);
+        h->deid = ub_eid_of_short(pair & 0xfffff);
+    }
+}
+
+/* The Entity of a DEID, or -1. */
+static int find_entity(const UbSec *sec, const UbSecHead *h)
+{
+    uint32_t low = ub_eid_short(&h->deid);
+
+    for (unsigned i = 0; i < UB_SEC_ENTITIES; i++) {
+        const Entity *e = &sec->entity[i];
+
+        if (e->used && (h->form == UB_SEC_WIDE
+                        ? ub_eid_same(&e->eid, &h->deid)
+                        /* 0 is reserved in 20 bits */
+                        : low && ub_eid_short(&e->eid) == low)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static UbSecFault check_partition(const UbSec *sec, const UbSecHead *h,
+                                  unsigned entity)
+{
+    uint32_t upi = h->form == UB_SEC_SHORT
+                   ? sec->entity[entity].upi & ((1u << UPI_BITS_SHORT) - 1)
+                   : sec->entity[entity].upi;
+    bool manager = h->form == UB_SEC_SHORT && h->upi == UB_UPI_MANAGER;
+
+    if (manager) {
+        return UB_SEC_GOOD;     /* without Mgmt: an answer to the UBFM */
+    }
+    if (h->mgmt) {
+        return UB_SEC_MANAGER;
+    }
+    return h->upi && h->upi == upi ? UB_SEC_GOOD : UB_SEC_UPI;
+}
+
+UbSecFault ub_sec_pull(UbSec *sec, unsigned nlp, bool ctp, bool mgmt,
+                       CorePacket *pkt, UbSecHead *h, unsigned *entity)
+{
+    UbSecFault fault;
+    uint8_t *p;
+    int at;
+
+    memset(h, 0, sizeof(*h));
+    *entity = 0;
+    h->mgmt = mgmt;
+    if (nlp > UB_SEC_CIPH || (nlp == UB_SEC_SHORT && !ctp)) {
+        return UB_SEC_NLP;
+    }
+    if ((nlp == UB_SEC_CIPH) != !!sec->cip) {
+        return UB_SEC_CIP_OFF;
+    }
+    h->form = nlp;
+    if (nlp == UB_SEC_CIPH) {
+        fault = pull_cip(sec, pkt, h);
+        if (fault) {
+            return fault;
+        }
+    }
+    p = core_packet_pull(pkt, body_size(h->form));
+    if (!p) {
+        return UB_SEC_SHORT_PACKET;
+    }
+    if (h->form == UB_SEC_NONE) {
+        return mgmt ? UB_SEC_MANAGER
+               : sec->bare ? UB_SEC_GOOD : UB_SEC_NO_ENTITY;
+    }
+    get_body(p, h);
+    at = find_entity(sec, h);
+    if (at < 0) {
+        return UB_SEC_NO_ENTITY;
+    }
+    *entity = at;
+    return check_partition(sec, h, at);
+}
+
+void ub_sec_image(UbSec *sec, CoreImage *im)
+{
+    core_image_begin(im, CORE_TAG('S', 'E', 'C', ' '), 1);
+    for (unsigned i = 0; i < UB_SEC_ENTITIES; i++) {
+        Entity *e = &sec->entity[i];
+
+        core_image_flag(im, &e->used);
+        core_image_bytes(im, &e->eid, sizeof(e->eid));
+        core_image_int(im, &e->upi);
+        core_image_check(im, e->upi < 1u << UPI_BITS,
+                         "a UPI of the image is wider than 24 bits");
+    }
+    core_image_end(im);
+}

@@ -1,0 +1,309 @@
+/*
+ * UPIH, EIDH, CIPH: known bytes, whom a packet is for, and who may not enter.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <glib.h>
+
+#include "ub/sec.h"
+
+typedef struct World {
+    CorePacketPool *pool;
+    UbSec *sec;
+    UbEid me, you;
+} World;
+
+static void world_init(World *w)
+{
+    w->pool = core_packet_pool_new(128, 0);
+    w->sec = ub_sec_new(true);
+    for (unsigned i = 0; i < UB_EID_LEN; i++) {
+        w->me.b[i] = 0x10 + i;
+        w->you.b[i] = 0xa0 + i;
+    }
+    ub_sec_set_entity(w->sec, 3, &w->me, 0x123456);
+}
+
+static void world_free(World *w)
+{
+    g_assert_cmpuint(core_packet_pool_used(w->pool), ==, 0);
+    core_packet_pool_free(w->pool);
+    ub_sec_free(w->sec);
+}
+
+static CorePacket *bytes(World *w, const char *hex)
+{
+    uint8_t buf[128];
+    uint32_t n = 0;
+    CorePacket *pkt;
+
+    for (; *hex; hex++) {
+        if (*hex != ' ') {
+            buf[n++] = g_ascii_xdigit_value(hex[0]) << 4 |
+                       g_ascii_xdigit_value(hex[1]);
+            hex++;
+        }
+    }
+    pkt = core_packet_alloc(w->pool, n);
+    memcpy(core_packet_data(pkt), buf, n);
+    return pkt;
+}
+
+static void same(CorePacket *pkt, World *w, const char *hex)
+{
+    CorePacket *want = bytes(w, hex);
+
+    g_assert_cmpmem(core_packet_data(pkt), pkt->len, core_packet_data(want),
+                    want->len);
+    core_packet_free(want);
+}
+
+#define EID_YOU "a0a1a2a3a4a5a6a7a8a9aaabacadaeaf"
+#define EID_ME "101112131415161718191a1b1c1d1e1f"
+
+/* §B.3, §B.4: both forms, there and back. */
+static void test_forms(void)
+{
+    World w;
+    CorePacket *pkt;
+    UbSecHead h, back;
+    unsigned entity;
+
+    world_init(&w);
+    h = (UbSecHead) { .form = UB_SEC_WIDE, .upi = 0xff123456, .seid = w.you,
+                      .deid = w.me };
+    pkt = bytes(&w, "cafe");
+    g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, UB_SEC_WIDE);
+    same(pkt, &w, "00123456" EID_YOU EID_ME "cafe");
+    g_assert_cmpint(ub_sec_pull(w.sec, UB_SEC_WIDE, true, false, pkt, &back,
+                                &entity), ==, UB_SEC_GOOD);
+    g_assert_cmpuint(entity, ==, 3);
+    g_assert_cmpuint(back.upi, ==, 0x123456);
+    g_assert_true(ub_eid_same(&back.seid, &w.you));
+    g_assert_true(ub_eid_same(&back.deid, &w.me));
+    same(pkt, &w, "cafe");
+    g_assert_cmpuint(ub_sec_size(&h), ==, 36);
+
+    h.form = UB_SEC_SHORT;
+    h.upi = 0x8000 | 0x3456;
+    g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, UB_SEC_SHORT);
+    same(pkt, &w, "3456 daeafd1e1f cafe");
+    g_assert_cmpint(ub_sec_pull(w.sec, UB_SEC_SHORT, true, false, pkt, &back,
+                                &entity), ==, UB_SEC_GOOD);
+    g_assert_cmpuint(entity, ==, 3);
+    g_assert_cmpuint(ub_eid_short(&back.seid), ==, 0xdaeaf);
+    g_assert_cmpuint(ub_eid_short(&back.deid), ==, 0xd1e1f);
+    g_assert_cmpuint(ub_sec_size(&h), ==, 7);
+    ub_sec_reply(&h, &back);
+    g_assert_cmpuint(ub_eid_short(&h.deid), ==, 0xdaeaf);
+    g_assert_cmpuint(ub_eid_short(&h.seid), ==, 0xd1e1f);
+    g_assert_cmpuint(h.upi, ==, 0x3456);
+
+    h.form = UB_SEC_NONE;
+    g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, UB_SEC_NONE);
+    same(pkt, &w, "cafe");
+    core_packet_free(pkt);
+    world_free(&w);
+}
+
+static UbSecFault pull(World *w, unsigned nlp, bool ctp, bool mgmt,
+                       const char *hex)
+{
+    CorePacket *pkt = bytes(w, hex);
+    UbSecHead h;
+    unsigned entity;
+    UbSecFault fault = ub_sec_pull(w->sec, nlp, ctp, mgmt, pkt, &h, &entity);
+
+    core_packet_free(pkt);
+    return fault;
+}
+
+/* §10.3.2, §11.3.1: partitions, the UBFM, Entities. */
+static void test_rules(void)
+{
+    World w;
+    UbEid zero = { 0 };
+
+    world_init(&w);
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, false, "3456 daeafd1e1f"),
+                    ==, UB_SEC_GOOD);
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, false, "3457 daeafd1e1f"),
+                    ==, UB_SEC_UPI);
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, false, "3456 daeafd1e1e"),
+                    ==, UB_SEC_NO_ENTITY);
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, false, "3456 daeafd1e"),
+                    ==, UB_SEC_SHORT_PACKET);
+    /* Form 2 stands behind a CTPH only; 4 and above are nothing. */
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, false, false, "3456 daeafd1e1f"),
+                    ==, UB_SEC_NLP);
+    g_assert_cmpint(pull(&w, 4, true, false, "3456 daeafd1e1f"), ==,
+                    UB_SEC_NLP);
+    g_assert_cmpint(pull(&w, UB_SEC_WIDE, false, false,
+                         "00123456" EID_YOU EID_ME), ==, UB_SEC_GOOD);
+    g_assert_cmpint(pull(&w, UB_SEC_WIDE, false, false,
+                         "00003456" EID_YOU EID_ME), ==, UB_SEC_UPI);
+    g_assert_cmpint(pull(&w, UB_SEC_WIDE, false, false,
+                         "00123456" EID_YOU EID_YOU), ==, UB_SEC_NO_ENTITY);
+    /* The UBFM and answers to it. */
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, true, "7fff daeafd1e1f"),
+                    ==, UB_SEC_GOOD);
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, false, "7fff daeafd1e1f"),
+                    ==, UB_SEC_GOOD);
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, true, "3456 daeafd1e1f"),
+                    ==, UB_SEC_MANAGER);
+    /* UPI 0: nothing, even if both have it. */
+    ub_sec_set_entity(w.sec, 3, &w.me, 0);
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, false, "0000 daeafd1e1f"),
+                    ==, UB_SEC_UPI);
+    /* The short EID 0 names nobody. */
+    ub_sec_set_entity(w.sec, 4, &zero, 5);
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, false, "0005 daeaf00000"),
+                    ==, UB_SEC_NO_ENTITY);
+    ub_sec_set_entity(w.sec, 3, NULL, 0);
+    g_assert_null(ub_sec_entity(w.sec, 3, NULL));
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, false, "3456 daeafd1e1f"),
+                    ==, UB_SEC_NO_ENTITY);
+    /* No headers at all. */
+    g_assert_cmpint(pull(&w, UB_SEC_NONE, false, false, ""), ==, UB_SEC_GOOD);
+    g_assert_cmpint(pull(&w, UB_SEC_NONE, false, true, ""), ==,
+                    UB_SEC_MANAGER);
+    world_free(&w);
+    w.sec = ub_sec_new(false);
+    w.pool = core_packet_pool_new(128, 0);
+    g_assert_cmpint(pull(&w, UB_SEC_NONE, false, false, ""), ==,
+                    UB_SEC_NO_ENTITY);
+    for (unsigned i = 0; i < UB_SEC_FAULTS; i++) {
+        g_assert_nonnull(ub_sec_fault_name(i));
+    }
+    world_free(&w);
+}
+
+/* A toy cipher: inverts, and appends the sum as its integrity value. */
+static uint8_t total(CorePacket *pkt)
+{
+    uint8_t sum = 0;
+
+    for (uint32_t i = 0; i < pkt->len; i++) {
+        sum += core_packet_data(pkt)[i];
+    }
+    return sum;
+}
+
+static void invert(CorePacket *pkt)
+{
+    for (uint32_t i = UB_CIPH_LEN; i < pkt->len; i++) {
+        core_packet_data(pkt)[i] ^= 0xff;
+    }
+}
+
+static bool toy_seal(void *opaque, const UbSecHead *head, CorePacket *pkt)
+{
+    uint8_t sum, *p;
+
+    invert(pkt);
+    sum = total(pkt);
+    p = core_packet_put(pkt, 1);
+    if (p) {
+        *p = sum;
+    }
+    return p;
+}
+
+static bool toy_open(void *opaque, const UbSecHead *head, CorePacket *pkt)
+{
+    uint8_t sum = core_packet_data(pkt)[pkt->len - 1];
+
+    g_assert_cmpuint(head->cip_id, ==, 0xabcdef);
+    g_assert_cmpuint(head->sn, ==, 0x01020304);
+    core_packet_trim(pkt, 1);
+    if (sum != total(pkt)) {
+        return false;
+    }
+    invert(pkt);
+    return true;
+}
+
+/* §11.5.2.3 to 11.5.2.5: where encryption stands. */
+static void test_cip(void)
+{
+    static const UbSecCip toy = { .seal = toy_seal, .open = toy_open };
+    static const struct { uint8_t form; const char *head; } forms[] = {
+        { UB_SEC_WIDE, "00" }, { UB_SEC_SHORT, "10" }, { UB_SEC_NONE, "20" },
+    };
+    World w;
+
+    world_init(&w);
+    g_assert_cmpint(pull(&w, UB_SEC_CIPH, true, false, "20000000 00000000"),
+                    ==, UB_SEC_CIP_OFF);
+    ub_sec_set_cip(w.sec, &toy, NULL);
+    g_assert_cmpint(pull(&w, UB_SEC_NONE, true, false, ""), ==,
+                    UB_SEC_CIP_OFF);
+    g_assert_cmpint(pull(&w, UB_SEC_CIPH, true, false, "30000000 00000000"),
+                    ==, UB_SEC_NLP);
+    g_assert_cmpint(pull(&w, UB_SEC_CIPH, true, false, "20000000 000000"),
+                    ==, UB_SEC_SHORT_PACKET);
+    for (unsigned i = 0; i < G_N_ELEMENTS(forms); i++) {
+        UbSecHead h = { .form = forms[i].form, .upi = i == 0 ? 0x123456
+                        : 0x3456, .cip = true, .cip_id = 0xabcdef,
+                        .sn = 0x01020304, .seid = w.you, .deid = w.me };
+        CorePacket *pkt = bytes(&w, "cafe"), *bad;
+        g_autofree char *head = g_strdup_printf("%sabcdef01020304",
+                                                forms[i].head);
+        UbSecHead back;
+        unsigned entity;
+
+        g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, UB_SEC_CIPH);
+        g_assert_cmpuint(pkt->len, ==, ub_sec_size(&h) + 3);
+        bad = core_packet_alloc(w.pool, pkt->len);
+        memcpy(core_packet_data(bad), core_packet_data(pkt), pkt->len);
+        core_packet_data(bad)[pkt->len - 2] ^= 1;
+        g_assert_cmpint(ub_sec_pull(w.sec, UB_SEC_CIPH, true, false, bad,
+                                    &back, &entity), ==, UB_SEC_CIP);
+        core_packet_free(bad);
+        bad = bytes(&w, head);
+        g_assert_cmpmem(core_packet_data(pkt), UB_CIPH_LEN,
+                        core_packet_data(bad), UB_CIPH_LEN);
+        core_packet_free(bad);
+        g_assert_cmpint(ub_sec_pull(w.sec, UB_SEC_CIPH, true, false, pkt,
+                                    &back, &entity), ==, UB_SEC_GOOD);
+        g_assert_cmpint(back.form, ==, forms[i].form);
+        same(pkt, &w, "cafe");
+        core_packet_free(pkt);
+    }
+    world_free(&w);
+}
+
+static void test_image(void)
+{
+    World w;
+    UbSec *other = ub_sec_new(true);
+    CoreImage *im = core_image_save(0);
+    g_autofree uint8_t *data = NULL;
+    size_t len;
+    uint32_t upi;
+
+    world_init(&w);
+    ub_sec_image(w.sec, im);
+    data = core_image_take(im, &len);
+    core_image_free(im);
+    im = core_image_load(data, len, 0);
+    ub_sec_image(other, im);
+    g_assert_null(core_image_done(im));
+    core_image_free(im);
+    g_assert_true(ub_eid_same(ub_sec_entity(other, 3, &upi), &w.me));
+    g_assert_cmpuint(upi, ==, 0x123456);
+    g_assert_null(ub_sec_entity(other, 2, NULL));
+    g_assert_null(ub_sec_entity(other, 3 + UB_SEC_ENTITIES, NULL));
+    ub_sec_free(other);
+    world_free(&w);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/sec/forms", test_forms);
+    g_test_add_func("/ub/sec/rules", test_rules);
+    g_test_add_func("/ub/sec/cip", test_cip);
+    g_test_add_func("/ub/sec/image", test_image);
+    return g_test_run();
+}
