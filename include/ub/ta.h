@@ -4,8 +4,7 @@
  *
  * Above are queues of requests (of jetties, of a work queue, of a load and store
  * decoder) and what executes for others: memory, receive buffers, management.
- * Below is a transport (UbTaLower), whose packets begin with UPIH, EIDH or TAH;
- * UbTaWay says how one of them came or shall go.
+ * Below is the transport (tp.h), whose packets begin with CIPH, UPIH or TAH.
  *
  * A request is the caller's memory from ub_ta_post() until ops->done gives it
  * back.  Its data are fetched when a packet is made (again for each that is made
@@ -13,8 +12,8 @@
  *
  * Nothing that a peer sends can stop the process or make memory grow beyond what
  * the configuration allows.  A machine without a clock: `now` is in nanoseconds.
- * Callbacks may post requests and set destinations, but not call ub_ta_run(),
- * ub_ta_rx(), _image() or free anything.  One thread at a time.
+ * Callbacks may post requests, send messages and set destinations, but not call
+ * ub_ta_run(), ub_ta_rx(), _image() or free anything.  One thread at a time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,6 +24,7 @@
 #include "core/packet.h"
 #include "ub/sec.h"
 #include "ub/tah.h"
+#include "ub/tp.h"
 
 typedef struct UbTa UbTa;
 typedef struct UbTaQueue UbTaQueue;
@@ -50,95 +50,42 @@ typedef enum UbTaStatus {
 
 const char *ub_ta_status_name(UbTaStatus status);
 
-/* ---- Ways -------------------------------------------------------------------- */
+/* ---- Destinations -------------------------------------------------------------- */
 
-typedef enum UbTaCarrier {
-    UB_TA_RTP,
-    UB_TA_CTP,
-    UB_TA_UTP,
-    UB_TA_BYPASS,
-    UB_TA_CARRIERS
-} UbTaCarrier;
-
-/*
- * How a packet goes to a peer, or how one that came can be answered, in the words
- * of the transport.  The transaction layer reads carrier, lph_cfg, rt, mgmt,
- * single, answers and mtu, takes who (of a received packet) for the peer's name,
- * and hands the rest back as it is.
- */
-typedef struct UbTaWay {
-    uint8_t carrier;                /* UbTaCarrier */
-    uint8_t lph_cfg;                /* 3, 4, 6, 7, 9 */
-    uint8_t sl;
-    uint8_t rt;                     /* RT; RT[0] = 1: packets may pass another */
-    bool mgmt;                      /* NTH.Mgmt */
-    bool single;                    /* RTP: one channel, not a group */
-    bool answers;                   /* RTP: its acknowledgements bring the
-                                     * responses of Writes and Sends (§6.8.2) */
-    uint32_t mtu;                   /* payload of a packet: 1024, 4096, 8192 */
-    uint32_t id;                    /* RTP: TPN, or number of the group */
-    uint32_t cna_local, cna_remote;
-    uint32_t npi;
-    uint16_t lbf;
-    uint8_t ip_local[16], ip_remote[16];
-    uint64_t who;                   /* the node at the other end: equal for all
-                                     * its packets, by whatever channel */
-} UbTaWay;
-
-/* A row of the table of destinations. */
+/* A row of the table of destinations: a way to a peer. */
 typedef struct UbTaDest {
-    UbTaWay way;
-    UbSecHead sec;                  /* EIDs, UPI, form */
+    /* Carrier and way.  tp.flow counts in RTP too: its remote address is the
+     * peer's name. */
+    UbTpDest tp;
+    bool group;                     /* RTP: tp.tpn is the number of a group */
+    bool answers;                   /* RTP: acknowledgements bring the responses
+                                     * of Writes and Sends (§6.8.2); both ends
+                                     * must know it of the channel */
+    uint8_t sl_writeback;           /* SL of Writebacks, whose VL nothing ordinary
+                                     * should use; UB_TA_SAME_SL: tp.flow.sl */
+    uint32_t mtu;                   /* payload of a packet: 1024, 4096, 8192 */
+    UbSecHead sec;                  /* EIDs, UPI, form; mgmt as tp.flow.mgmt */
 } UbTaDest;
 
-/* Rows that stand in for the way that a request names. */
-enum { UB_TA_DESTS = 1 << 20 };
+enum {
+    UB_TA_DESTS = 1 << 20,          /* rows */
+    UB_TA_SAME_SL = 0xff,
+};
 
-typedef enum UbTaSend {
-    UB_TA_SENT,                     /* ownership moved */
-    UB_TA_BUSY,                     /* the caller keeps it; ub_ta_room() follows */
-    UB_TA_LOST,                     /* freed: as a network loses */
-    UB_TA_BROKEN,                   /* freed: there is no such way (any more) */
-} UbTaSend;
-
-/* What a packet is to the queues below; a class is never behind another. */
-typedef enum UbTaClass {
-    UB_TA_ORDINARY,
-    UB_TA_RESPONSES,
-    UB_TA_WRITEBACKS,               /* nothing ordinary may block them (§7.4.2.1.4) */
-    UB_TA_CLASSES
-} UbTaClass;
-
-/* Of a packet that is sent or came by RTP. */
-typedef struct UbTaUnit {
-    uint8_t nlp;                    /* TPH.NLP */
-    uint8_t cls;                    /* UbTaClass, to be sent */
-    bool first, last;               /* first and last packet of its operation */
-    uint32_t op;                    /* RTP: sent: a name for the operation, which
-                                     * ub_ta_acked() brings back; came: TPMSN */
-} UbTaUnit;
-
-/* What the transport is to say of a received operation. */
-typedef enum UbTaVerdictKind {
-    UB_TAV_ACK,                     /* taken; nothing but a plain acknowledgement */
-    UB_TAV_RESPONSE,                /* its last packet: status and info say what
-                                     * its acknowledgement carries */
-    UB_TAV_REFUSED,                 /* not taken for want of room: RNR, info is the
-                                     * timer */
-} UbTaVerdictKind;
-
-typedef struct UbTaVerdict {
-    uint8_t kind;
-    uint8_t rspst, rspinfo;         /* UbTahRspst and its information */
-} UbTaVerdict;
-
-/* The transport below. */
+/* The transport below: the functions of tp.h, or a double. */
 typedef struct UbTaLower {
-    /* Send; packets of one operation (unit->first to unit->last) follow each
-     * other and keep together on one channel. */
-    UbTaSend (*send)(void *opaque, int64_t now, const UbTaWay *way,
-                     const UbTaUnit *unit, CorePacket *pkt);
+    UbSend (*send)(void *opaque, const UbTpDest *dest, CorePacket *pkt,
+                   const UbTpTx *tx, int64_t now);
+    /* A channel of a group for one operation, or UB_TP_NONE. */
+    uint32_t (*pick)(void *opaque, uint32_t group);
+    /* The answer that UB_TP_WITHHOLD promised. */
+    void (*answer)(void *opaque, uint32_t tpn, uint32_t msn, UbTpAnswer answer,
+                   int64_t now);
+    void (*reply)(const UbTpRx *rx, UbTpDest *dest);
 } UbTaLower;
+
+/* ub_tp_*(); opaque is the UbTp. */
+extern const UbTaLower ub_ta_over_tp;
 
 /* ---- Requests ---------------------------------------------------------------- */
 
@@ -288,10 +235,11 @@ typedef struct UbRecvDone {
     unsigned entity;
 } UbRecvDone;
 
-/* A Management packet that came; @pdu is gone after the call. */
+/* A Management packet that came; all that it points to is gone after the call. */
 typedef struct UbTaMessage {
-    const UbTaWay *way;             /* to answer by */
+    const UbTaDest *back;           /* to answer by; back->sec.mgmt is off */
     const UbSecHead *sec;           /* as received */
+    const UbFlow *flow;
     unsigned entity;
     uint16_t msn;
     uint32_t queue;                 /* INI_RC_ID: index of the message queue */
@@ -335,7 +283,7 @@ typedef struct UbTaOps {
     void (*rule)(void *opaque, bool own, const char *section,
                  const char *text);
     /* Headers that are sent (@tx) or came, for traces.  May be NULL. */
-    void (*trace)(void *opaque, bool tx, const UbTaWay *way,
+    void (*trace)(void *opaque, bool tx, const UbFlow *flow,
                   const UbTahForm *form, const UbTah *tah, uint32_t payload);
 } UbTaOps;
 
@@ -509,8 +457,8 @@ int64_t ub_ta_run(UbTa *ta, int64_t now, unsigned budget);
  * Management in @req, its destination @dest and @pdu of req->len bytes count.
  * BUSY: try again when ub_ta_room() was called.
  */
-UbTaSend ub_ta_message(UbTa *ta, int64_t now, const UbTaDest *dest,
-                       const UbTaRequest *req, const void *pdu);
+UbSend ub_ta_message(UbTa *ta, int64_t now, const UbTaDest *dest,
+                     const UbTaRequest *req, const void *pdu);
 
 /* A page that was answered LATER, or any of an Entity, is there now. */
 void ub_ta_resolved(UbTa *ta);
@@ -522,18 +470,15 @@ bool ub_ta_target_idle(const UbTa *ta, unsigned entity, uint32_t token_id);
 
 /* ---- From the transport -------------------------------------------------------------- */
 
-/* A packet that begins behind the TPH; ownership moves.  @way leads back. */
-UbTaVerdict ub_ta_rx(UbTa *ta, int64_t now, const UbTaWay *way,
-                     const UbTaUnit *unit, CorePacket *pkt);
-/* RTP: all of the operation @op (UbTaUnit.op) is acknowledged; @rspst is
- * UB_TAH_OK, or what the acknowledgement carries. @answered: it carries the
- * target's response. */
-void ub_ta_acked(UbTa *ta, int64_t now, uint32_t op, bool answered,
-                 uint8_t rspst, uint8_t rspinfo);
-/* RTP: the channel or group is broken; all that is in flight by it fails. */
-void ub_ta_broken(UbTa *ta, int64_t now, const UbTaWay *way);
-/* A way that was BUSY may take packets of the class again. */
-void ub_ta_room(UbTa *ta, const UbTaWay *way, UbTaClass cls);
+/* These are the ops of UbTpUpper with the UbTa as opaque; they take the time from
+ * ub_ta_time() or the last ub_ta_run(). */
+void ub_ta_time(UbTa *ta, int64_t now);
+UbTpAnswer ub_ta_rx(void *ta, const UbTpRx *rx, CorePacket *pkt);
+void ub_ta_acked(void *ta, uint32_t tpn, uint64_t cookie, UbTpAnswer answer);
+void ub_ta_room(void *ta, uint32_t tpn);
+/* The acknowledgements of channel @tpn, or of none, bring responses
+ * (UbTaDest.answers) of what comes by it. */
+void ub_ta_set_answers(UbTa *ta, uint32_t tpn, bool on);
 
 /* ---- Views, migration ------------------------------------------------------------------ */
 
