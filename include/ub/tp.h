@@ -228,6 +228,7 @@ typedef struct UbCcState {
     uint64_t rate;          /* bytes a second; 0 = no limit */
     uint32_t unit;          /* UbTpAttr.cw_unit */
     uint32_t mtu;
+    int64_t scale_ns;       /* what a microsecond of a period lasts */
     int64_t tick;           /* when tick() is wanted, INT64_MAX = not */
     uint64_t var[8];        /* the algorithm's own */
 } UbCcState;
