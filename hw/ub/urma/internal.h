@@ -1,0 +1,251 @@
+/*
+ * Queues of the transaction engine: what its files share.  The cellar first:
+ * each file may call those above it in this list, and none below.
+ *
+ *   event.c     event queues, errors, counters, guest memory
+ *   cq.c        completion queues
+ *   segment.c   plain segments: who may reach what
+ *   rq.c        receive queues
+ *   sq.c        send queues
+ *   queue.c     life and states of queues
+ *   cmd.c       the command queue
+ *   urma.c      life, registers, doorbells, turns
+ *   image.c     migration
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_UB_URMA_INTERNAL_H
+#define HW_UB_URMA_INTERNAL_H
+
+#include <glib.h>
+
+#include "core/bytes.h"
+#include "core/table.h"
+#include "core/timers.h"
+#include "ub/urma.h"
+
+/* Numbers of objects have so many bits. */
+#define URMA_ID_BITS 20
+#define URMA_IDS (1u << URMA_ID_BITS)
+#define URMA_WELL_KNOWN 1024u
+
+typedef struct UrmaEq {
+    uint64_t base;
+    uint32_t size;              /* log2, as written */
+    bool enabled, error, armed;
+    uint16_t vector;
+    uint16_t pi, ci, arm;
+    uint32_t lost;
+} UrmaEq;
+
+typedef struct UrmaCq {
+    CoreTimer timer;            /* moderation; first, see urma_cq_of_timer() */
+    uint32_t id;
+    uint64_t base;
+    uint8_t log2;
+    uint16_t eq, page;
+    uint32_t users;             /* queues that name it */
+    bool error;                 /* overflow */
+    uint8_t arm;                /* UBQ_ARM_*: what it waits for */
+    uint16_t count;             /* moderation */
+    uint32_t period;
+    uint16_t pi, ci;            /* free running */
+    uint16_t solicited;         /* PI behind the last solicited entry */
+    bool any_solicited;
+    uint16_t since;             /* entries since it was armed */
+} UrmaCq;
+
+typedef struct UrmaElement {
+    uint64_t addr;
+    uint32_t len;
+} UrmaElement;
+
+typedef struct UrmaQueue UrmaQueue;
+
+/* An entry of a send queue that is not finished. */
+typedef struct UrmaWr {
+    UbTaRequest req;            /* first */
+    UrmaQueue *queue;
+    struct UrmaWr *next, *prev; /* of the queue, as posted */
+    uint16_t index;             /* of its first block */
+    uint8_t blocks;
+    bool want_cqe, solicited, nop;
+    bool ended;                 /* it is none of the transaction layer's, and
+                                 * waits for those before it */
+    bool adopted;               /* loading: the transaction layer has it */
+    uint16_t status;            /* with which it ended (UbTaStatus) */
+    uint8_t elements;
+    uint16_t inlined;           /* bytes of inline data */
+    UrmaElement *element;       /* behind this, and inline data behind them */
+    uint8_t *data;
+} UrmaWr;
+
+/* A receive entry that a message has taken. */
+typedef struct UrmaRecv {
+    uint64_t name;              /* the key */
+    uint32_t queue, rq;         /* whose message, whose entry */
+    uint16_t index;
+    uint8_t elements;
+    UrmaElement element[UBQ_RQE_ELEMENTS_MAX];
+} UrmaRecv;
+
+struct UrmaQueue {
+    UbUrma *urma;
+    uint32_t id;
+    uint8_t state, mode, rq_stride, rnr_timer;
+    uint16_t page, eq;
+    unsigned entity;
+    uint32_t flags;
+    uint32_t token;
+    uint32_t remote;
+    UbEid remote_eid;
+    uint32_t send_cq, recv_cq, rq_shared;
+    uint32_t users;             /* queues that share its receive entries */
+    /* Send: blocks. */
+    uint64_t sq_base;
+    uint8_t sq_log2;
+    uint16_t sq_pi, sq_fetch;
+    UrmaWr *first, *last;       /* not finished, as posted */
+    UrmaWr *adopting;           /* loading: the next for the transaction layer */
+    uint64_t next_id;           /* of a request */
+    UbTaQueue *ta;              /* NULL: it does not send, or is in Reset */
+    bool ringing;               /* in the list of queues with work */
+    UrmaQueue *next_ringing;
+    /* Receive. */
+    uint64_t rq_base;
+    uint8_t rq_log2;
+    uint16_t rq_pi, rq_ci, rq_limit;
+    bool rq_low;                /* the limit has been reported */
+};
+
+typedef struct UrmaSegment {
+    uint32_t token_id;
+    uint64_t uba, base, length;
+    uint32_t access, token, token_old;
+    unsigned entity;
+} UrmaSegment;
+
+typedef struct UrmaCmdRing {
+    uint64_t base;
+    uint32_t size;
+    bool enabled, error, armed;
+    uint16_t vector, pi, ci, arm;
+} UrmaCmdRing;
+
+struct UbUrma {
+    UbUrmaConfig cfg;
+    UbUrmaOps ops;
+    void *opaque;
+    UbTa *ta;
+    int64_t now;
+    UrmaEq eq[UBQ_EQS];
+    UrmaCmdRing cmd;
+    CoreTable queues, cqs, segments;
+    uint32_t n_queues, n_cqs, n_segments;
+    uint32_t hint_queue, hint_cq;   /* where to look for a free number */
+    CoreTimers timers;
+    GHashTable *recvs;              /* UrmaRecv by name */
+    uint64_t next_recv;
+    UrmaQueue *ringing, *last_ringing;
+    uint64_t counter[UB_URMA_COUNTERS_NUM];
+};
+
+/* ---- event.c ---- */
+bool urma_read(UbUrma *u, uint64_t addr, void *buf, uint32_t len);
+bool urma_write(UbUrma *u, uint64_t addr, const void *buf, uint32_t len);
+void urma_guest_error(UbUrma *u, const char *what);
+void urma_kick(UbUrma *u);
+uint32_t urma_eq_reg_read(const UrmaEq *eq, uint32_t reg);
+void urma_eq_reg_write(UbUrma *u, UrmaEq *eq, uint32_t reg, uint32_t value);
+/* The rule that a loaded event queue breaks, or NULL. */
+const char *urma_eq_check(const UbUrma *u, const UrmaEq *eq);
+
+/* ---- cq.c ---- */
+#define URMA_CQ_LOG2_MIN 4
+#define URMA_LOG2_MAX 15
+
+UrmaCq *urma_cq(UbUrma *u, uint32_t id);
+unsigned urma_cq_create(UbUrma *u, uint32_t *id, const uint8_t *cmd);
+unsigned urma_cq_modify(UbUrma *u, uint32_t id, const uint8_t *cmd);
+unsigned urma_cq_destroy(UbUrma *u, uint32_t id);
+unsigned urma_cq_query(UbUrma *u, uint32_t id, uint8_t *cmd);
+const char *urma_cq_check(const UbUrma *u, const UrmaCq *cq);
+void urma_cq_bell(UbUrma *u, uint32_t page, uint64_t value);
+void urma_cq_free(UbUrma *u, UrmaCq *cq);
+/* The time of moderation has come. */
+void urma_cq_expired(UbUrma *u, CoreTimer *timer);
+
+/* A completion: fields of a CQE. */
+typedef struct UrmaDone {
+    uint8_t opcode;
+    uint16_t status;            /* UbTaStatus */
+    bool receive, imm_valid, solicited;
+    uint32_t queue, index, bytes, remote, rq;
+    uint64_t imm;
+    UbEid eid;
+} UrmaDone;
+
+void urma_complete(UbUrma *u, uint32_t cq, const UrmaDone *done);
+
+/* ---- segment.c ---- */
+UbAccessResult urma_access(void *opaque, UbAccess *a, UbSpan *out,
+                           unsigned max, unsigned *n);
+bool urma_bus(void *opaque, uint64_t addr, void *buf, uint32_t len,
+              bool write);
+unsigned urma_segment_set(UbUrma *u, uint32_t token_id, const uint8_t *cmd);
+unsigned urma_segment_clear(UbUrma *u, uint32_t token_id);
+const char *urma_segment_check(const UbUrma *u, const UrmaSegment *s);
+
+/* ---- rq.c ---- */
+UbRecvResult urma_receive(void *opaque, const UbRecvAsk *ask, UbRecvBuf *buf);
+bool urma_place(void *opaque, uint64_t rqe, uint32_t off, const void *buf,
+                uint32_t len);
+void urma_received(void *opaque, const UbRecvDone *done);
+void urma_rq_bell(UbUrma *u, uint32_t page, uint64_t value);
+
+/* ---- sq.c ---- */
+/* Copy between @buf and the bytes @off.. of a list; false: too short, or memory
+ * that is not there. */
+bool urma_list_copy(UbUrma *u, const UrmaElement *list, unsigned n,
+                    uint32_t off, void *buf, uint32_t len, bool write);
+UbTaData urma_gather(void *opaque, const UbTaRequest *req, uint32_t off,
+                     void *buf, uint32_t len);
+UbTaData urma_scatter(void *opaque, const UbTaRequest *req, uint32_t off,
+                      const void *buf, uint32_t len);
+void urma_done(void *opaque, UbTaRequest *req, UbTaStatus status);
+void urma_sq_bell(UbUrma *u, uint32_t page, uint64_t value);
+/* Entries of the queue become requests, @budget at most; how many did. */
+unsigned urma_sq_serve(UrmaQueue *q, unsigned budget);
+void urma_sq_ring(UrmaQueue *q);
+UrmaWr *urma_wr_new(UrmaQueue *q, unsigned elements, unsigned inlined);
+/* Forget all entries without a word. */
+void urma_sq_drop(UrmaQueue *q);
+/* Index of the oldest block that is not finished. */
+uint16_t urma_sq_ci(const UrmaQueue *q);
+
+/* ---- queue.c ---- */
+UrmaQueue *urma_queue(UbUrma *u, uint32_t id);
+unsigned urma_queue_create(UbUrma *u, uint32_t *id, const uint8_t *cmd);
+unsigned urma_queue_modify(UbUrma *u, uint32_t id, uint8_t *cmd);
+unsigned urma_queue_destroy(UbUrma *u, uint32_t id);
+unsigned urma_queue_query(UbUrma *u, uint32_t id, uint8_t *cmd);
+void urma_queue_free(UrmaQueue *q);
+/* The objects that it names are in use by one more, or one less. */
+void urma_queue_users(UrmaQueue *q, int step);
+const char *urma_queue_check(UbUrma *u, const UrmaQueue *q);
+/* An entry of the queue failed, or cannot be read: what §8.2.2.3 asks for. */
+void urma_queue_failed(UrmaQueue *q);
+void urma_queue_broken(UrmaQueue *q);
+
+/* A number for an object: @asked, or a free one from @from on.  UBQ_RESULT_*. */
+unsigned urma_number(const CoreTable *t, uint32_t from, uint32_t *hint,
+                     uint32_t *id);
+
+/* ---- cmd.c ---- */
+uint32_t urma_cmd_reg_read(const UbUrma *u, uint32_t reg);
+void urma_cmd_reg_write(UbUrma *u, uint32_t reg, uint32_t value);
+/* Answer commands, @budget at most; how many. */
+unsigned urma_cmd_serve(UbUrma *u, unsigned budget);
+const char *urma_cmd_check(const UbUrma *u);
+
+#endif

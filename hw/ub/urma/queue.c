@@ -1,0 +1,357 @@
+/*
+ * Life and states of queues (§8.2.2.3).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+#define Q_FLAGS (UBQ_Q_IN_ORDER | UBQ_Q_SUSPEND | UBQ_Q_TOKEN | UBQ_Q_BOUND)
+#define RNR_TIMER_MAX 19
+#define RQ_STRIDE_MAX 4
+
+/* From state to state, by software. */
+static const bool may_go[UBQ_STATES][UBQ_STATES] = {
+    [UBQ_STATE_RESET] = { [UBQ_STATE_RESET] = true, [UBQ_STATE_READY] = true },
+    [UBQ_STATE_READY] = { [UBQ_STATE_RESET] = true, [UBQ_STATE_READY] = true,
+                          [UBQ_STATE_ERROR] = true },
+    [UBQ_STATE_SUSPENDED] = { [UBQ_STATE_RESET] = true,
+                              [UBQ_STATE_READY] = true,
+                              [UBQ_STATE_ERROR] = true },
+    [UBQ_STATE_ERROR] = { [UBQ_STATE_RESET] = true,
+                          [UBQ_STATE_ERROR] = true },
+};
+
+UrmaQueue *urma_queue(UbUrma *u, uint32_t id)
+{
+    return id < URMA_IDS ? core_table_get(&u->queues, id) : NULL;
+}
+
+unsigned urma_number(const CoreTable *t, uint32_t from, uint32_t *hint,
+                     uint32_t *id)
+{
+    if (*id != UBQ_NEW) {
+        return *id >= URMA_IDS ? UBQ_RESULT_PARAMETER :
+               core_table_get(t, *id) ? UBQ_RESULT_IN_USE : UBQ_RESULT_OK;
+    }
+    for (uint32_t n = 0, at = MAX(*hint, from); n < URMA_IDS - from; n++) {
+        if (at >= URMA_IDS) {
+            at = from;
+        }
+        if (!core_table_get(t, at)) {
+            *id = at;
+            *hint = at + 1;
+            return UBQ_RESULT_OK;
+        }
+        at++;
+    }
+    return UBQ_RESULT_FULL;
+}
+
+const char *urma_queue_check(UbUrma *u, const UrmaQueue *q)
+{
+    bool shared = q->rq_shared != UBQ_NEW;
+    UrmaQueue *rq = shared ? urma_queue(u, q->rq_shared) : NULL;
+
+    if (q->flags & ~Q_FLAGS || q->mode >= UB_TA_MODES ||
+        q->state >= UBQ_STATES || q->rnr_timer > RNR_TIMER_MAX) {
+        return "queue with a flag, mode, state or timer that does not exist";
+    }
+    if (q->sq_log2 > URMA_LOG2_MAX || q->rq_log2 > URMA_LOG2_MAX ||
+        q->rq_stride > RQ_STRIDE_MAX) {
+        return "queue of a size that does not exist";
+    }
+    if ((q->sq_log2 && q->sq_base % UBQ_BLOCK) ||
+        (q->rq_log2 && q->rq_base % UBQ_ELEMENT)) {
+        return "queue with an unaligned base";
+    }
+    if (q->page >= u->cfg.pages || q->eq >= u->cfg.eqs ||
+        q->entity >= u->cfg.entities) {
+        return "queue of a doorbell page, event queue or Entity that does not "
+               "exist";
+    }
+    if (q->sq_log2 && !urma_cq(u, q->send_cq)) {
+        return "queue whose completion queue for sends does not exist";
+    }
+    if ((q->rq_log2 || shared) && !urma_cq(u, q->recv_cq)) {
+        return "queue whose completion queue for receives does not exist";
+    }
+    if (shared && (q->rq_log2 || !rq || !rq->rq_log2)) {
+        return "queue that shares receive entries which are not there";
+    }
+    if ((uint16_t)(q->sq_pi - urma_sq_ci(q)) > 1u << q->sq_log2 ||
+        (uint16_t)(q->rq_pi - q->rq_ci) > 1u << q->rq_log2) {
+        return "queue with more entries than it has";
+    }
+    return q->sq_log2 || q->rq_log2 || shared ? NULL
+           : "queue that neither sends nor receives";
+}
+
+void urma_queue_users(UrmaQueue *q, int step)
+{
+    UrmaQueue *rq = urma_queue(q->urma, q->rq_shared);
+
+    if (q->sq_log2) {
+        urma_cq(q->urma, q->send_cq)->users += step;
+    }
+    if (q->rq_log2 || rq) {
+        urma_cq(q->urma, q->recv_cq)->users += step;
+    }
+    if (rq) {
+        rq->users += step;
+    }
+}
+
+unsigned urma_queue_create(UbUrma *u, uint32_t *id, const uint8_t *cmd)
+{
+    UrmaQueue q = {
+        .urma = u,
+        .sq_base = get_le64(cmd + UBQ_Q_SQ_BASE),
+        .rq_base = get_le64(cmd + UBQ_Q_RQ_BASE),
+        .sq_log2 = cmd[UBQ_Q_SQ_LOG2],
+        .rq_log2 = cmd[UBQ_Q_RQ_LOG2],
+        .rq_stride = cmd[UBQ_Q_RQ_STRIDE],
+        .mode = cmd[UBQ_Q_MODE],
+        .send_cq = get_le32(cmd + UBQ_Q_SEND_CQ),
+        .recv_cq = get_le32(cmd + UBQ_Q_RECV_CQ),
+        .rq_shared = get_le32(cmd + UBQ_Q_RQ_SHARED),
+        .page = get_le16(cmd + UBQ_Q_PAGE),
+        .entity = get_le16(cmd + UBQ_Q_ENTITY),
+        .flags = get_le32(cmd + UBQ_Q_FLAGS),
+        .token = get_le32(cmd + UBQ_Q_TOKEN_VALUE),
+        .rnr_timer = cmd[UBQ_Q_RNR_TIMER],
+        .eq = get_le16(cmd + UBQ_Q_EQ),
+        .rq_limit = get_le16(cmd + UBQ_Q_RQ_LIMIT),
+        .remote = get_le32(cmd + UBQ_Q_REMOTE),
+    };
+    const char *broken = urma_queue_check(u, &q);
+    unsigned result;
+    UrmaQueue *made;
+
+    if (broken) {
+        urma_guest_error(u, broken);
+        return UBQ_RESULT_PARAMETER;
+    }
+    if (u->n_queues >= u->cfg.queues) {
+        return UBQ_RESULT_FULL;
+    }
+    result = urma_number(&u->queues, URMA_WELL_KNOWN, &u->hint_queue, id);
+    if (result != UBQ_RESULT_OK) {
+        return result;
+    }
+    q.id = *id;
+    memcpy(q.remote_eid.b, cmd + UBQ_Q_REMOTE_EID, UB_EID_LEN);
+    made = g_memdup2(&q, sizeof(q));
+    core_table_set(&u->queues, made->id, made);
+    u->n_queues++;
+    urma_queue_users(made, 1);
+    return UBQ_RESULT_OK;
+}
+
+/* Its requests come back and are forgotten with it. */
+static void queue_quiet(UrmaQueue *q)
+{
+    UbTaQueue *ta = q->ta;
+
+    q->ta = NULL;
+    urma_sq_drop(q);
+    if (ta) {
+        ub_ta_queue_free(ta);
+    }
+    q->sq_pi = q->sq_fetch = q->rq_pi = q->rq_ci = 0;
+    q->rq_low = false;
+}
+
+static void queue_event(UrmaQueue *q)
+{
+    ub_urma_event(q->urma, q->eq, UBQ_EVENT_QUEUE_STATE, q->id, q->entity,
+                  q->state);
+}
+
+/* Requests that are under way come back as flushed, entries follow as they are
+ * read. */
+static void queue_flush(UrmaQueue *q)
+{
+    if (q->ta) {
+        ub_ta_queue_stop(q->ta, true);
+        ub_ta_queue_flush(q->ta, true);
+        urma_sq_ring(q);
+    }
+}
+
+static unsigned queue_start(UrmaQueue *q)
+{
+    UbTaQueueConfig cfg = {
+        .rcid = q->id,
+        .mode = q->mode,
+        .in_order = q->flags & UBQ_Q_IN_ORDER,
+        .stop_on_error = q->flags & UBQ_Q_SUSPEND,
+        .entity = q->entity,
+    };
+
+    if (q->sq_log2 && !q->ta) {
+        q->ta = ub_ta_queue_new(q->urma->ta, &cfg);
+        if (!q->ta) {
+            return UBQ_RESULT_FULL;
+        }
+    }
+    if (q->ta) {
+        ub_ta_queue_stop(q->ta, false);
+        urma_sq_ring(q);
+    }
+    return UBQ_RESULT_OK;
+}
+
+static unsigned queue_go(UrmaQueue *q, unsigned state)
+{
+    unsigned result = UBQ_RESULT_OK;
+
+    if (!may_go[q->state][state]) {
+        return UBQ_RESULT_STATE;
+    }
+    if (state == UBQ_STATE_READY) {
+        result = queue_start(q);
+    }
+    if (result == UBQ_RESULT_OK) {
+        q->state = state;
+        if (state == UBQ_STATE_RESET) {
+            queue_quiet(q);
+        } else if (state == UBQ_STATE_ERROR) {
+            queue_flush(q);
+        }
+    }
+    return result;
+}
+
+static void flag_set(UrmaQueue *q, uint32_t flag, uint32_t from)
+{
+    q->flags = (q->flags & ~flag) | (from & flag);
+}
+
+unsigned urma_queue_modify(UbUrma *u, uint32_t id, uint8_t *cmd)
+{
+    UrmaQueue *q = urma_queue(u, id);
+    uint32_t mask = get_le32(cmd + UBQ_CMD_MASK);
+    uint32_t flags = get_le32(cmd + UBQ_Q_FLAGS);
+
+    if (!q) {
+        return UBQ_RESULT_NO_OBJECT;
+    }
+    if (mask & ~UBQ_QM_ALL ||
+        (mask & UBQ_QM_STATE && cmd[UBQ_Q_STATE] >= UBQ_STATES) ||
+        (mask & UBQ_QM_RNR_TIMER && cmd[UBQ_Q_RNR_TIMER] > RNR_TIMER_MAX)) {
+        urma_guest_error(u, "queue modified by a mask, state or timer that "
+                         "does not exist");
+        return UBQ_RESULT_PARAMETER;
+    }
+    if (mask & UBQ_QM_STATE && !may_go[q->state][cmd[UBQ_Q_STATE]]) {
+        return UBQ_RESULT_STATE;
+    }
+    if (mask & UBQ_QM_RQ_LIMIT) {
+        q->rq_limit = get_le16(cmd + UBQ_Q_RQ_LIMIT);
+        q->rq_low = false;
+    }
+    if (mask & UBQ_QM_RNR_TIMER) {
+        q->rnr_timer = cmd[UBQ_Q_RNR_TIMER];
+    }
+    if (mask & UBQ_QM_TOKEN) {
+        q->token = get_le32(cmd + UBQ_Q_TOKEN_VALUE);
+        flag_set(q, UBQ_Q_TOKEN, flags);
+    }
+    if (mask & UBQ_QM_BOUND) {
+        q->remote = get_le32(cmd + UBQ_Q_REMOTE);
+        memcpy(q->remote_eid.b, cmd + UBQ_Q_REMOTE_EID, UB_EID_LEN);
+        flag_set(q, UBQ_Q_BOUND, flags);
+    }
+    return mask & UBQ_QM_STATE ? queue_go(q, cmd[UBQ_Q_STATE])
+                               : UBQ_RESULT_OK;
+}
+
+void urma_queue_free(UrmaQueue *q)
+{
+    UbUrma *u = q->urma;
+    UrmaQueue **at = &u->ringing, *before = NULL;
+
+    queue_quiet(q);
+    while (*at && *at != q) {
+        before = *at;
+        at = &before->next_ringing;
+    }
+    if (*at) {
+        *at = q->next_ringing;
+        if (u->last_ringing == q) {
+            u->last_ringing = before;
+        }
+    }
+    core_table_set(&u->queues, q->id, NULL);
+    u->n_queues--;
+    g_free(q);
+}
+
+unsigned urma_queue_destroy(UbUrma *u, uint32_t id)
+{
+    UrmaQueue *q = urma_queue(u, id);
+
+    if (!q) {
+        return UBQ_RESULT_NO_OBJECT;
+    }
+    if (q->users) {
+        return UBQ_RESULT_IN_USE;
+    }
+    urma_queue_users(q, -1);
+    urma_queue_free(q);
+    return UBQ_RESULT_OK;
+}
+
+unsigned urma_queue_query(UbUrma *u, uint32_t id, uint8_t *cmd)
+{
+    UrmaQueue *q = urma_queue(u, id);
+
+    if (!q) {
+        return UBQ_RESULT_NO_OBJECT;
+    }
+    put_le64(cmd + UBQ_Q_SQ_BASE, q->sq_base);
+    put_le64(cmd + UBQ_Q_RQ_BASE, q->rq_base);
+    cmd[UBQ_Q_SQ_LOG2] = q->sq_log2;
+    cmd[UBQ_Q_RQ_LOG2] = q->rq_log2;
+    cmd[UBQ_Q_RQ_STRIDE] = q->rq_stride;
+    cmd[UBQ_Q_MODE] = q->mode;
+    put_le32(cmd + UBQ_Q_SEND_CQ, q->send_cq);
+    put_le32(cmd + UBQ_Q_RECV_CQ, q->recv_cq);
+    put_le32(cmd + UBQ_Q_RQ_SHARED, q->rq_shared);
+    put_le16(cmd + UBQ_Q_PAGE, q->page);
+    put_le16(cmd + UBQ_Q_ENTITY, q->entity);
+    put_le32(cmd + UBQ_Q_FLAGS, q->flags);
+    cmd[UBQ_Q_RNR_TIMER] = q->rnr_timer;
+    put_le16(cmd + UBQ_Q_EQ, q->eq);
+    put_le16(cmd + UBQ_Q_RQ_LIMIT, q->rq_limit);
+    cmd[UBQ_Q_STATE] = q->state;
+    put_le32(cmd + UBQ_Q_REMOTE, q->remote);
+    memcpy(cmd + UBQ_Q_REMOTE_EID, q->remote_eid.b, UB_EID_LEN);
+    put_le16(cmd + UBQ_Q_SQ_PI, q->sq_pi);
+    put_le16(cmd + UBQ_Q_SQ_CI, urma_sq_ci(q));
+    put_le16(cmd + UBQ_Q_RQ_PI, q->rq_pi);
+    put_le16(cmd + UBQ_Q_RQ_CI, q->rq_ci);
+    return UBQ_RESULT_OK;
+}
+
+void urma_queue_failed(UrmaQueue *q)
+{
+    if (q->flags & UBQ_Q_SUSPEND && q->state == UBQ_STATE_READY) {
+        q->state = UBQ_STATE_SUSPENDED;
+        queue_event(q);
+    }
+}
+
+void urma_queue_broken(UrmaQueue *q)
+{
+    if (q->state == UBQ_STATE_ERROR) {
+        /* Not even what is left of it can be read. */
+        q->sq_pi = q->sq_fetch;
+        return;
+    }
+    q->state = UBQ_STATE_ERROR;
+    ub_urma_event(q->urma, q->eq, UBQ_EVENT_JFS_CHECK, q->id, q->entity, 0);
+    queue_event(q);
+    q->sq_pi = q->sq_fetch;
+    queue_flush(q);
+}

@@ -1,0 +1,119 @@
+/*
+ * Plain segments: pieces of memory that peers may reach by TokenID, until there
+ * is a translation by tables.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+#define SEG_ALL (UBQ_SEG_READ | UBQ_SEG_WRITE | UBQ_SEG_ATOMIC | \
+                 UBQ_SEG_TOKEN | UBQ_SEG_EXCLUSIVE)
+
+/* What each kind of access needs. */
+static const uint32_t right_of[] = {
+    [UB_ACCESS_READ] = UBQ_SEG_READ,
+    [UB_ACCESS_WRITE] = UBQ_SEG_WRITE,
+    [UB_ACCESS_ATOMIC] = UBQ_SEG_ATOMIC,
+};
+
+static bool token_good(const UrmaSegment *s, const UbAccess *a)
+{
+    return !(s->access & UBQ_SEG_TOKEN) ||
+           (a->token_en && (a->token == s->token || a->token == s->token_old));
+}
+
+static bool range_good(const UrmaSegment *s, const UbAccess *a)
+{
+    uint64_t off = a->addr - s->uba;
+
+    return off <= s->length && a->len <= s->length - off;
+}
+
+UbAccessResult urma_access(void *opaque, UbAccess *a, UbSpan *out,
+                           unsigned max, unsigned *n)
+{
+    UbUrma *u = opaque;
+    UrmaSegment *s = a->token_id < URMA_IDS ?
+                     core_table_get(&u->segments, a->token_id) : NULL;
+
+    if (!s || s->entity != a->entity || !(s->access & right_of[a->kind]) ||
+        (s->access & UBQ_SEG_EXCLUSIVE && !a->e_bit) ||
+        !token_good(s, a) || !range_good(s, a)) {
+        u->counter[UB_URMA_SEGMENT_DENIED]++;
+        return UB_ACCESS_DENIED;
+    }
+    out[0] = (UbSpan){ .bus = s->base + (a->addr - s->uba), .len = a->len };
+    *n = 1;
+    return UB_ACCESS_OK;
+}
+
+bool urma_bus(void *opaque, uint64_t addr, void *buf, uint32_t len, bool write)
+{
+    UbUrma *u = opaque;
+
+    return write ? urma_write(u, addr, buf, len) : urma_read(u, addr, buf, len);
+}
+
+const char *urma_segment_check(const UbUrma *u, const UrmaSegment *s)
+{
+    if (s->access & ~SEG_ALL) {
+        return "segment with rights that do not exist";
+    }
+    if (!s->length || s->uba + s->length - 1 < s->uba ||
+        s->base + s->length - 1 < s->base) {
+        return "segment that is empty or wraps";
+    }
+    return s->entity >= u->cfg.entities ?
+           "segment of an Entity that does not exist" : NULL;
+}
+
+unsigned urma_segment_set(UbUrma *u, uint32_t token_id, const uint8_t *cmd)
+{
+    UrmaSegment s = {
+        .token_id = token_id,
+        .uba = get_le64(cmd + UBQ_SEG_UBA),
+        .base = get_le64(cmd + UBQ_SEG_BASE),
+        .length = get_le64(cmd + UBQ_SEG_LENGTH),
+        .access = get_le32(cmd + UBQ_SEG_ACCESS),
+        .token = get_le32(cmd + UBQ_SEG_TOKEN_VALUE),
+        .token_old = get_le32(cmd + UBQ_SEG_TOKEN_OLD),
+        .entity = get_le16(cmd + UBQ_SEG_ENTITY),
+    };
+    const char *broken = urma_segment_check(u, &s);
+    UrmaSegment *old;
+
+    if (token_id >= URMA_IDS) {
+        return UBQ_RESULT_PARAMETER;
+    }
+    if (broken) {
+        urma_guest_error(u, broken);
+        return UBQ_RESULT_PARAMETER;
+    }
+    old = core_table_get(&u->segments, token_id);
+    if (!old && u->n_segments >= u->cfg.segments) {
+        return UBQ_RESULT_FULL;
+    }
+    u->n_segments += !old;
+    g_free(old);
+    core_table_set(&u->segments, token_id, g_memdup2(&s, sizeof(s)));
+    return UBQ_RESULT_OK;
+}
+
+unsigned urma_segment_clear(UbUrma *u, uint32_t token_id)
+{
+    UrmaSegment *s = token_id < URMA_IDS ?
+                     core_table_get(&u->segments, token_id) : NULL;
+
+    if (!s) {
+        return UBQ_RESULT_NO_OBJECT;
+    }
+    /* Nobody is let in any more; what came before is drained (§8.2.1). */
+    core_table_set(&u->segments, token_id, NULL);
+    u->n_segments--;
+    if (!ub_ta_target_idle(u->ta, s->entity, token_id)) {
+        g_free(s);
+        return UBQ_RESULT_STATE;
+    }
+    g_free(s);
+    return UBQ_RESULT_OK;
+}

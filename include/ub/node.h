@@ -1,0 +1,92 @@
+/*
+ * The floors from the network layer to the transaction layer of one UBPU,
+ * joined: what a controller and a bare endpoint have above their ports.
+ *
+ *     UbTa (requests, target)
+ *     UbSec (Entities, partitions)
+ *     UbTp (channels)
+ *     UbNet (addresses, routes)
+ *
+ * Each floor keeps its own interface; this one carries calls from one to the
+ * next and sees to what concerns several: life, turns, channels that end.
+ *
+ * One thread at a time; `now` is in nanoseconds.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef UB_NODE_H
+#define UB_NODE_H
+
+#include "core/image.h"
+#include "ub/net.h"
+#include "ub/sec.h"
+#include "ub/ta.h"
+#include "ub/tp.h"
+#include "ub/urma_hw.h"
+
+typedef struct UbNode UbNode;
+
+typedef struct UbNodeConfig {
+    UbNetConfig net;
+    UbTpConfig tp;      /* upper, lower and their opaques are the node's */
+    UbTaConfig ta;
+    bool bare;          /* requests without EIDH are for Entity 0 */
+    bool accept;        /* channels that peers ask for in band are made */
+} UbNodeConfig;
+
+/* What is outside. */
+typedef struct UbNodeOps {
+    const UbNetOps *net;        /* the ports below; all tables outlive the node */
+    void *net_opaque;
+    const UbTaOps *ta;          /* queues and memory above */
+    void *ta_opaque;
+    /* Class B (§10.6.2.2): an error of a channel.  May be NULL. */
+    void (*tp_error)(void *opaque, uint32_t tpn, UbTpError error);
+    /* The end of ub_tp_connect(), or what a peer did.  May be NULL. */
+    void (*tp_connected)(void *opaque, uint32_t tpn, UbTpResult result);
+} UbNodeOps;
+
+void ub_node_config_init(UbNodeConfig *cfg);
+/* NULL, or the rule that is broken. */
+const char *ub_node_config_check(const UbNodeConfig *cfg);
+
+/* A node without addresses, Entities and channels, its ports down.  @opaque goes
+ * to the functions of @ops itself.  NULL: ub_node_config_check() says why. */
+UbNode *ub_node_new(const UbNodeConfig *cfg, const UbNodeOps *ops,
+                    void *opaque);
+/* NULL is ignored. */
+void ub_node_free(UbNode *node);
+/* All floors as new; Entities too. */
+void ub_node_reset(UbNode *node, int64_t now);
+
+UbNet *ub_node_net(UbNode *node);
+UbTp *ub_node_tp(UbNode *node);
+UbSec *ub_node_sec(UbNode *node);
+UbTa *ub_node_ta(UbNode *node);
+
+const UbNodeConfig *ub_node_config(const UbNode *node);
+
+/*
+ * A command on channels, groups, destinations or Entities (UBQ_OP_* of
+ * urma_hw.h): @cmd has its parameters and gets what it answers but the result,
+ * which is returned (UBQ_RESULT_*).
+ */
+unsigned ub_node_command(UbNode *node, int64_t now, unsigned opcode,
+                         uint8_t cmd[UBQ_CMD]);
+/* UBQ_RESULT_* of an answer of the transport. */
+unsigned ub_node_result(UbTpResult result);
+
+/* A packet of a port, and room on one (see ub_net_rx(), ub_net_room()). */
+void ub_node_rx(UbNode *node, int64_t now, unsigned port, CorePacket *pkt);
+void ub_node_room(UbNode *node, int64_t now, unsigned port, unsigned vl);
+
+/* Do what is to be done, at most about @budget packets a floor; when to call
+ * again, or INT64_MAX. */
+int64_t ub_node_run(UbNode *node, int64_t now, unsigned budget);
+
+/* Migration of all floors; requests are adopted as ub_ta_image() says. */
+void ub_node_image(UbNode *node, CoreImage *im,
+                   UbTaRequest *(*adopt)(void *opaque, uint32_t rcid,
+                                         uint64_t id));
+
+#endif

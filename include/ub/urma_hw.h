@@ -1,0 +1,399 @@
+/*
+ * Queues of the UB transaction engine as software sees them: work queue
+ * entries, completions, events, commands, doorbells.
+ *
+ * Shared by the model, its tests and drivers: constants only.  Everything is
+ * little-endian.  docs/specs/ub-queues.rst is the programming guide.
+ *
+ * UB 2.0 §8.2.3 says what such entries hold and §10.6.2.2 what a completion
+ * reports; layouts are this model's own.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef UB_URMA_HW_H
+#define UB_URMA_HW_H
+
+/* ---- Send queue entry ---------------------------------------------------------
+ *
+ * One block of 64 bytes, and further blocks for more elements or inline data; a
+ * queue wraps at a block.  Indexes count blocks.
+ *
+ *    0  le32 word 0
+ *    4  le32 destination: a row of the table of destinations, 20 bits
+ *    8  le32 message: TC ID; memory operation: TokenID; 20 bits
+ *   12  le32 TokenValue
+ *   16  le32 bytes of data; atomics: of one operand
+ *   20  le32 word 5
+ *   24  le64 address in the remote segment
+ *   32  le64 immediate (Send_with_immediate, Write_with_immediate) or data of
+ *            the notification (Write_with_notify)
+ *   40  le64 address of the notification; Write_with_immediate: TC ID [19:0],
+ *            TokenValue of the receive queue [63:32]
+ *   48       element 0: data to send, or where data that come are put
+ *
+ * Behind it, in this order, if they are there: for Write_with_notify the
+ * TokenID and TokenValue of the notification's segment (le32 each, then 8 bytes
+ * of 0); elements 1 and on; inline data (then element 0 is only used by
+ * operations that bring data).
+ */
+#define UBQ_BLOCK 64u
+#define UBQ_SQE_BLOCKS_MAX 16u
+
+#define UBQ_SQE_W0 0
+#define UBQ_SQE_OPCODE 0x000000ffu /* TAOpcode (table 7-2), or UBQ_OP_NOP */
+#define UBQ_SQE_BLOCKS 0x00000f00u /* blocks of this entry - 1 */
+#define UBQ_SQE_ELEMENTS 0x0003f000u /* number of elements */
+#define UBQ_SQE_ORDER 0x00300000u  /* 0 NO, 1 RO, 2 SO */
+#define UBQ_SQE_ORDERED_CQE 0x00400000u /* completions at the target in order */
+#define UBQ_SQE_FENCE 0x00800000u
+#define UBQ_SQE_SOLICITED 0x01000000u /* FCE: an event at the target */
+#define UBQ_SQE_CQE 0x02000000u    /* a completion here; errors always have one */
+#define UBQ_SQE_INLINE 0x04000000u
+#define UBQ_SQE_TOKEN 0x08000000u  /* the TokenValue counts (TV_EN) */
+#define UBQ_SQE_EXCLUSIVE 0x10000000u /* E_bit */
+#define UBQ_SQE_GROUP 0x20000000u  /* TC ID is that of a group; hint counts */
+#define UBQ_SQE_EVENT 0x40000000u  /* its completion here is solicited, too */
+#define UBQ_SQE_OWNER 0x80000000u  /* 1 in the first lap, 0 in the next, ... */
+#define UBQ_SQE_DEST 4
+#define UBQ_SQE_TARGET 8
+#define UBQ_SQE_TOKEN_VALUE 12
+#define UBQ_SQE_LENGTH 16
+#define UBQ_SQE_W5 20
+#define UBQ_SQE_SUB 0x0000000fu    /* Atomic_store, _load: sub-operation */
+#define UBQ_SQE_HINT 0x0000ff00u
+#define UBQ_SQE_ADDR 24
+#define UBQ_SQE_IMM 32
+#define UBQ_SQE_NOTIFY 40
+#define UBQ_SQE_ELEMENT 48
+#define UBQ_OP_NOP 0xffu           /* a completion and nothing else */
+
+/* Element: le64 address, le32 length, le32 TokenID (0: none is needed yet). */
+#define UBQ_ELEMENT 16u
+#define UBQ_ELEMENTS_MAX 32u
+#define UBQ_INLINE_MAX 512u
+
+/* Receive queue entry: 2^n elements; the first of length 0 ends the list. */
+#define UBQ_RQE_ELEMENTS_MAX 16u
+
+/* ---- Completion queue entry: 64 bytes --------------------------------------------
+ *
+ *    0  le32 word 0
+ *    4  le32 queue that it is of
+ *    8  le32 index: of the first block of the send queue entry, or of the receive
+ *            queue entry; of a flushed one too
+ *   12  le32 bytes: received or brought
+ *   16  le64 immediate
+ *   24  le32 queue of the sender (RCID)
+ *   28  le32 number of the receive queue, if that is another's
+ *   32  16 bytes EID of the sender, most significant first
+ *   48  16 bytes of 0
+ */
+#define UBQ_CQE 64u
+#define UBQ_CQE_W0 0
+#define UBQ_CQE_OPCODE 0x000000ffu  /* as in the send queue entry; received: SEND,
+                                     * SEND_IMM, WRITE_IMM */
+#define UBQ_CQE_SUB_STATUS 0x0000ff00u /* table 10-12 */
+#define UBQ_CQE_STATUS 0x00ff0000u
+#define UBQ_CQE_RECEIVE 0x01000000u
+#define UBQ_CQE_IMM 0x02000000u
+#define UBQ_CQE_SOLICITED 0x04000000u
+#define UBQ_CQE_OWNER 0x80000000u   /* 1 in the first lap, 0 in the next, ... */
+#define UBQ_CQE_QUEUE 4
+#define UBQ_CQE_INDEX 8
+#define UBQ_CQE_BYTES 12
+#define UBQ_CQE_IMMEDIATE 16
+#define UBQ_CQE_REMOTE 24
+#define UBQ_CQE_RQ 28
+#define UBQ_CQE_EID 32
+
+/* Status << 8 | Sub-Status of table 10-12, and what it has no number for. */
+#define UBQ_STATUS_OK 0x0000
+#define UBQ_STATUS_OPCODE 0x0100
+#define UBQ_STATUS_LOCAL_LENGTH 0x0201
+#define UBQ_STATUS_LOCAL_ACCESS 0x0202
+#define UBQ_STATUS_REMOTE_LENGTH 0x0203
+#define UBQ_STATUS_LOCAL_POISON 0x0204
+#define UBQ_STATUS_UNSUPPORTED 0x0301
+#define UBQ_STATUS_ABORT 0x0302
+#define UBQ_STATUS_REMOTE_POISON 0x0304
+#define UBQ_STATUS_RNR 0x0400
+#define UBQ_STATUS_TIMEOUT 0x0500
+#define UBQ_STATUS_FLUSHED 0x0600
+
+/* ---- Event queue entry: 16 bytes ---------------------------------------------------
+ *
+ *    0  le32 word 0
+ *    4  le32 object: queue, completion queue, channel
+ *    8  le32 Entity
+ *   12  le32 data
+ */
+#define UBQ_EQE 16u
+#define UBQ_EQE_TYPE 0x000000ffu
+#define UBQ_EQE_SUB 0x0000ff00u
+#define UBQ_EQE_OWNER 0x80000000u
+/* Type and Sub of class B (§10.6.2.2.3), then this model's. */
+#define UBQ_EVENT_JFS_CHECK 0x0101
+#define UBQ_EVENT_JFC_CHECK 0x0103
+#define UBQ_EVENT_TP_RETRIES 0x0201
+#define UBQ_EVENT_TP_OPCODE 0x0202
+#define UBQ_EVENT_TP_MSN 0x0203
+#define UBQ_EVENT_ENTITY 0x0300
+#define UBQ_EVENT_COMPLETION 0x1000 /* an armed completion queue has entries */
+#define UBQ_EVENT_QUEUE_STATE 0x1101 /* data: the state that it went to */
+#define UBQ_EVENT_RQ_LIMIT 0x1102   /* fewer receive entries than asked for */
+#define UBQ_EVENT_CHANNEL_UP 0x1201 /* of CHANNEL_CONNECT; data: UBQ_RESULT_* */
+
+/* ---- Event queue registers: UBQ_EQ(n) in BAR0 --------------------------------------- */
+
+#define UBQ_EQS 256u
+#define UBQ_EQ_WINDOW 0x30000u
+#define UBQ_EQ_STRIDE 0x40u
+#define UBQ_EQ(n) (UBQ_EQ_WINDOW + (n) * UBQ_EQ_STRIDE)
+#define UBQ_EQ_BASE_LO 0x00 /* RW while not enabled, 16-byte aligned */
+#define UBQ_EQ_BASE_HI 0x04
+#define UBQ_EQ_SIZE 0x08    /* RW while not enabled: log2 of the entries, 4-15 */
+#define UBQ_EQ_CTRL 0x0c
+#define UBQ_EQ_ENABLE (1u << 0) /* 0 -> 1: both counts 0 */
+#define UBQ_EQ_ERROR (1u << 31) /* RO: an entry could not be written */
+#define UBQ_EQ_VECTOR 0x10  /* RW: MSI-X entry */
+#define UBQ_EQ_PI 0x14      /* RO: entries written, 16 bits */
+#define UBQ_EQ_CI 0x18      /* RW: entries read, 16 bits */
+/* Writing n arms: interrupt as soon as PI differs from n (at once, if it does). */
+#define UBQ_EQ_ARM 0x1c
+#define UBQ_EQ_LOST 0x20    /* RO: events that found no room, saturating */
+
+/* ---- Command queue registers, at UBQ_CMD_WINDOW in BAR0 --------------------------------
+ *
+ * A ring of commands of 128 bytes that the device answers in place, in order.
+ */
+#define UBQ_CMD_WINDOW 0x40000u
+#define UBQ_CMD_BASE_LO 0x00 /* RW while not enabled, 128-byte aligned */
+#define UBQ_CMD_BASE_HI 0x04
+#define UBQ_CMD_SIZE 0x08    /* RW while not enabled: log2 of the entries, 0-8 */
+#define UBQ_CMD_CTRL 0x0c
+#define UBQ_CMD_ENABLE (1u << 0) /* 0 -> 1: both counts 0 */
+#define UBQ_CMD_ERROR (1u << 31) /* RO: a command could not be read or answered */
+#define UBQ_CMD_VECTOR 0x10
+#define UBQ_CMD_PI 0x14      /* RW: commands written, 16 bits (the doorbell) */
+#define UBQ_CMD_CI 0x18      /* RO: commands answered, 16 bits */
+#define UBQ_CMD_ARM 0x1c     /* as UBQ_EQ_ARM, for CI */
+
+/*
+ *    0  le16 opcode, le16 0
+ *    4  le32 result: 0 from software; the device writes UBQ_DONE | UBQ_RESULT_*
+ *    8  le32 object: asked for, or UBQ_NEW; answered
+ *   12  le32 mask (MODIFY)
+ *   16  parameters, in or out
+ */
+#define UBQ_CMD 128u
+#define UBQ_CMD_OPCODE 0
+#define UBQ_CMD_RESULT 4
+#define UBQ_CMD_OBJECT 8
+#define UBQ_CMD_MASK 12
+#define UBQ_CMD_PARAMS 16
+#define UBQ_DONE 0x80000000u
+#define UBQ_NEW 0xffffffffu
+
+enum {
+    UBQ_OP_CAPS = 0x00,
+    UBQ_OP_CQ_CREATE = 0x10,
+    UBQ_OP_CQ_MODIFY = 0x11,
+    UBQ_OP_CQ_DESTROY = 0x12,
+    UBQ_OP_CQ_QUERY = 0x13,
+    UBQ_OP_QUEUE_CREATE = 0x20,
+    UBQ_OP_QUEUE_MODIFY = 0x21,
+    UBQ_OP_QUEUE_DESTROY = 0x22,
+    UBQ_OP_QUEUE_QUERY = 0x23,
+    UBQ_OP_SEGMENT_SET = 0x30,
+    UBQ_OP_SEGMENT_CLEAR = 0x31,
+    UBQ_OP_CHANNEL_CREATE = 0x40,
+    UBQ_OP_CHANNEL_MODIFY = 0x41,
+    UBQ_OP_CHANNEL_ACTIVATE = 0x42,
+    UBQ_OP_CHANNEL_DEACTIVATE = 0x43,
+    UBQ_OP_CHANNEL_DESTROY = 0x44,
+    UBQ_OP_CHANNEL_CONNECT = 0x45,
+    UBQ_OP_CHANNEL_QUERY = 0x46,
+    UBQ_OP_GROUP_CREATE = 0x48,
+    UBQ_OP_GROUP_JOIN = 0x49,
+    UBQ_OP_GROUP_LEAVE = 0x4a,
+    UBQ_OP_GROUP_DESTROY = 0x4b,
+    UBQ_OP_DEST_SET = 0x50,
+    UBQ_OP_DEST_CLEAR = 0x51,
+    UBQ_OP_DEST_QUERY = 0x52,
+    UBQ_OP_ENTITY_SET = 0x60,
+};
+
+enum {
+    UBQ_RESULT_OK,
+    UBQ_RESULT_OPCODE,     /* unknown command */
+    UBQ_RESULT_NO_OBJECT,  /* there is none of this number */
+    UBQ_RESULT_IN_USE,     /* number taken; or others refer to the object */
+    UBQ_RESULT_FULL,       /* no more of these */
+    UBQ_RESULT_PARAMETER,  /* a field out of range, fields that clash */
+    UBQ_RESULT_STATE,      /* not in this state */
+    UBQ_RESULT_REFUSED,    /* by the peer */
+    UBQ_RESULT_TIMEOUT,    /* the peer did not answer */
+    UBQ_RESULTS,
+};
+
+/* Parameters: byte offsets in the command. */
+
+/* CQ_CREATE (MODIFY: the moderation). */
+#define UBQ_CQ_BASE 16      /* le64, 64-byte aligned */
+#define UBQ_CQ_LOG2 24      /* u8: log2 of the entries, 4-15 */
+#define UBQ_CQ_EQ 26        /* le16: event queue */
+#define UBQ_CQ_PAGE 28      /* le16: doorbell page that it is of */
+#define UBQ_CQ_COUNT 32     /* le16: an event after so many entries, 0 = 1 */
+#define UBQ_CQ_PERIOD 36    /* le32: or so many microseconds after the first */
+/* CQ_QUERY out: */
+#define UBQ_CQ_PI 40        /* le32 */
+#define UBQ_CQ_CI 44        /* le32 */
+
+/* QUEUE_CREATE.  A queue sends if SQ_LOG2 is not 0, receives by entries of its
+ * own if RQ_LOG2 is not 0, by those of queue RQ_SHARED if that is not UBQ_NEW. */
+#define UBQ_Q_SQ_BASE 16    /* le64, 64-byte aligned */
+#define UBQ_Q_RQ_BASE 24    /* le64, 16-byte aligned */
+#define UBQ_Q_SQ_LOG2 32    /* u8: log2 of the blocks, 1-15; 0: none */
+#define UBQ_Q_RQ_LOG2 33    /* u8: log2 of the entries, 1-15; 0: none */
+#define UBQ_Q_RQ_STRIDE 34  /* u8: log2 of the elements of an entry, 0-4 */
+#define UBQ_Q_MODE 35       /* u8: 0 ROI, 1 ROT, 2 ROL, 3 UNO */
+#define UBQ_Q_SEND_CQ 36    /* le32 */
+#define UBQ_Q_RECV_CQ 40    /* le32 */
+#define UBQ_Q_RQ_SHARED 44  /* le32 */
+#define UBQ_Q_PAGE 48       /* le16: doorbell page */
+#define UBQ_Q_ENTITY 50     /* le16 */
+#define UBQ_Q_FLAGS 52      /* le32 */
+#define UBQ_Q_IN_ORDER (1u << 0)  /* completions in the order of posting */
+#define UBQ_Q_SUSPEND (1u << 1)   /* Exception mode suspend (§8.2.2.3) */
+#define UBQ_Q_TOKEN (1u << 2)     /* messages must bring TOKEN_VALUE */
+#define UBQ_Q_BOUND (1u << 3)     /* messages of REMOTE of REMOTE_EID only */
+#define UBQ_Q_TOKEN_VALUE 56 /* le32 */
+#define UBQ_Q_RNR_TIMER 60  /* u8: RNR_Timer that senders are told, 0-19 */
+#define UBQ_Q_EQ 62         /* le16: of its asynchronous events */
+#define UBQ_Q_RQ_LIMIT 64   /* le16: fewer entries: UBQ_EVENT_RQ_LIMIT; 0: off */
+#define UBQ_Q_STATE 66      /* u8: UBQ_STATE_*; MODIFY, out of QUERY */
+#define UBQ_Q_REMOTE 68     /* le32 */
+#define UBQ_Q_REMOTE_EID 72 /* 16 bytes */
+/* QUEUE_QUERY out: */
+#define UBQ_Q_SQ_PI 96      /* le16 each */
+#define UBQ_Q_SQ_CI 98
+#define UBQ_Q_RQ_PI 100
+#define UBQ_Q_RQ_CI 102
+
+enum {
+    UBQ_STATE_RESET,
+    UBQ_STATE_READY,
+    UBQ_STATE_SUSPENDED,
+    UBQ_STATE_ERROR,
+    UBQ_STATES,
+};
+
+/* QUEUE_MODIFY's mask. */
+#define UBQ_QM_STATE (1u << 0)
+#define UBQ_QM_RQ_LIMIT (1u << 1)
+#define UBQ_QM_RNR_TIMER (1u << 2)
+#define UBQ_QM_TOKEN (1u << 3)  /* TOKEN_VALUE and the flag */
+#define UBQ_QM_BOUND (1u << 4)  /* REMOTE, REMOTE_EID and the flag */
+#define UBQ_QM_ALL 0x1fu
+
+/* SEGMENT_SET: the object is a TokenID. */
+#define UBQ_SEG_UBA 16      /* le64: first address that peers name */
+#define UBQ_SEG_BASE 24     /* le64: where it is in memory */
+#define UBQ_SEG_LENGTH 32   /* le64 */
+#define UBQ_SEG_ACCESS 40   /* le32 */
+#define UBQ_SEG_READ (1u << 0)
+#define UBQ_SEG_WRITE (1u << 1)
+#define UBQ_SEG_ATOMIC (1u << 2)
+#define UBQ_SEG_TOKEN (1u << 3)     /* peers must bring one of the TokenValues */
+#define UBQ_SEG_EXCLUSIVE (1u << 4) /* and E_bit */
+#define UBQ_SEG_TOKEN_VALUE 44      /* le32 */
+#define UBQ_SEG_TOKEN_OLD 48        /* le32: still taken, while it is changed */
+#define UBQ_SEG_ENTITY 52           /* le16 */
+
+/* CHANNEL_CREATE, _MODIFY, _QUERY: the object is a TPN. */
+#define UBQ_CH_WAY 16       /* 48 bytes, see UBQ_WAY_* */
+#define UBQ_CH_PEER 64      /* le32: TPN of the peer */
+#define UBQ_CH_TX_PSN 68    /* le32; UBQ_NEW: any */
+#define UBQ_CH_RX_PSN 72    /* le32; UBQ_NEW: any */
+#define UBQ_CH_MTU 76       /* le16: 1024, 4096, 8192 */
+#define UBQ_CH_FLAGS 78     /* le16 */
+#define UBQ_CH_SELECTIVE (1u << 0)
+#define UBQ_CH_FAST (1u << 1)
+#define UBQ_CH_MARK (1u << 2)
+#define UBQ_CH_OOO (1u << 3)
+#define UBQ_CH_SPRAY (1u << 4)
+#define UBQ_CH_RTO_DYNAMIC (1u << 5)
+#define UBQ_CH_OOO_WINDOW 80 /* le16 */
+#define UBQ_CH_TX_WINDOW 82 /* le16 */
+#define UBQ_CH_ACK_EVERY 84 /* le16 */
+#define UBQ_CH_SACK_EVERY 86 /* le16 */
+#define UBQ_CH_SACK_BITS 88 /* le16 */
+#define UBQ_CH_ASK 90       /* u8 */
+#define UBQ_CH_RETRIES 91   /* u8 */
+#define UBQ_CH_RTO_CODE 92  /* u8 */
+#define UBQ_CH_RTO_SHIFT 93 /* u8 */
+#define UBQ_CH_CC 94        /* u8 */
+#define UBQ_CH_RTO_BASE 96  /* le32: microseconds */
+#define UBQ_CH_CW_UNIT 100  /* le32 */
+/* CHANNEL_QUERY out: */
+#define UBQ_CH_STATE 104    /* u8: 0 reset, 1 set-up, 2 active, 3 error */
+#define UBQ_CH_GROUP 108    /* le32 */
+#define UBQ_CH_UNA 112      /* le32: lowest PSN not acknowledged */
+#define UBQ_CH_NEXT 116     /* le32 */
+#define UBQ_CH_EPSN 120     /* le32 */
+#define UBQ_CH_TIMEOUTS 124 /* le32 */
+
+/* A way through the network: 48 bytes. */
+#define UBQ_WAY_CFG 0       /* u8: LPH.CFG */
+#define UBQ_WAY_SL 1        /* u8 */
+#define UBQ_WAY_RT 2        /* u8 */
+#define UBQ_WAY_PORT 3      /* u8: or 0xff */
+#define UBQ_WAY_DCNA 4      /* le32 */
+#define UBQ_WAY_LBF 8       /* le16 */
+#define UBQ_WAY_SCNA 12     /* le32: 0: that of the port */
+#define UBQ_WAY_DIP 16      /* 16 bytes; IPv4: the first 4 */
+#define UBQ_WAY_SIP 32      /* the same; zeroes: the first local one */
+
+/* GROUP_CREATE: policy; GROUP_JOIN, _LEAVE: the object is a TPN. */
+#define UBQ_GRP_POLICY 16   /* u8 */
+#define UBQ_GRP_GROUP 16    /* le32: JOIN */
+
+/* DEST_SET: the object is a row, 20 bits. */
+#define UBQ_DST_WAY 16      /* 48 bytes: not of RTP */
+#define UBQ_DST_CARRIER 64  /* u8: 0 RTP, 1 CTP, 2 UTP, 3 Bypass */
+#define UBQ_DST_FORM 65     /* u8: 0 no UPIH and EIDH, 1 wide, 2 short */
+#define UBQ_DST_MTU 66      /* le16 */
+#define UBQ_DST_CHANNEL 68  /* le32: RTP: TPN; or of a group, with GROUP */
+#define UBQ_DST_FLAGS 72    /* le32 */
+#define UBQ_DST_GROUP (1u << 0)
+#define UBQ_DST_ANSWERS (1u << 1) /* responses ride in acknowledgements (ROL) */
+#define UBQ_DST_UPI 76      /* le32 */
+#define UBQ_DST_DEID 80     /* 16 bytes */
+#define UBQ_DST_ENTITY 96   /* le16: whose EID is the source */
+
+/* ENTITY_SET: the object is an Entity. */
+#define UBQ_ENT_EID 16      /* 16 bytes; zeroes: none */
+#define UBQ_ENT_UPI 32      /* le32; 0: it hears nothing */
+
+/* CAPS out. */
+#define UBQ_CAP_VERSION 16  /* le32: 1 */
+#define UBQ_CAP_QUEUES 20   /* le32 */
+#define UBQ_CAP_CQS 24      /* le32 */
+#define UBQ_CAP_EQS 28      /* le32 */
+#define UBQ_CAP_CHANNELS 32 /* le32 */
+#define UBQ_CAP_GROUPS 36   /* le32 */
+#define UBQ_CAP_SEGMENTS 40 /* le32 */
+#define UBQ_CAP_PAGES 44    /* le32 */
+#define UBQ_CAP_ELEMENTS 48 /* le16, le16 of a receive entry */
+#define UBQ_CAP_INLINE 52   /* le32 */
+#define UBQ_CAP_LENGTH 56   /* le64: longest request */
+
+/* ---- Doorbells: page n of BAR2, 64 KiB each; 8 bytes at once --------------------------- */
+
+#define UBQ_PAGE 0x10000u
+#define UBQ_BELL_SQ 0x00    /* queue [19:0], count of blocks posted [47:32] */
+#define UBQ_BELL_RQ 0x08    /* queue [19:0], count of entries posted [47:32] */
+#define UBQ_BELL_CQ 0x10    /* completion queue [19:0], count of entries read
+                             * [47:32], arm [49:48]: 1 next solicited, 2 next */
+
+#endif
