@@ -130,6 +130,7 @@ const UbLmsmConfig *ub_phy_config(const UbPhy *phy);
 /* What software and upper layers ask for. */
 typedef enum UbPhyRequest {
     UB_PHY_REQ_START,    /* leave Link_Idle */
+    UB_PHY_REQ_STOP,     /* stay there, once there */
     UB_PHY_REQ_DISABLE,  /* Link Disable: Link_Idle until _ENABLE */
     UB_PHY_REQ_ENABLE,
     UB_PHY_REQ_TARGET,   /* Retrain Link: to the rate and widths that the

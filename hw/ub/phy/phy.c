@@ -782,6 +782,9 @@ bool ub_phy_request(UbPhy *phy, int64_t now, UbPhyRequest request)
     case UB_PHY_REQ_START:
         ub_lmsm_start(l);
         return true;
+    case UB_PHY_REQ_STOP:
+        l->start = false;
+        return true;
     case UB_PHY_REQ_DISABLE:
     case UB_PHY_REQ_ENABLE:
         ub_lmsm_disable(l, now, request == UB_PHY_REQ_DISABLE);

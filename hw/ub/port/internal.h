@@ -89,6 +89,8 @@ const char *port_regs_dll(UbPort *p, UbDllConfig *dll);
 void port_regs_configure(UbPort *p, bool use);
 /* Control registers of the PHY into its machine. */
 void port_regs_apply(UbPort *p);
+/* Link Disable is written. */
+bool port_regs_disabled(const UbPort *p);
 /* The LMSM has left Link_Active. */
 void port_regs_left_active(UbPort *p);
 

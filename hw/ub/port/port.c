@@ -335,9 +335,10 @@ static void restart(UbPort *p)
     port_regs_apply(p);
     p->back_pressure = false;
     port_link_forget(p);
-    if (p->enabled) {
-        ub_phy_request(p->phy, p->now, UB_PHY_REQ_START);
-    }
+    ub_phy_request(p->phy, p->now, port_regs_disabled(p) ? UB_PHY_REQ_DISABLE
+                                                         : UB_PHY_REQ_ENABLE);
+    ub_phy_request(p->phy, p->now, p->enabled ? UB_PHY_REQ_START
+                                              : UB_PHY_REQ_STOP);
     port_kick(p);
 }
 

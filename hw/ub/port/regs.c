@@ -179,6 +179,12 @@ static void init_phy(UbPort *p)
     }
 }
 
+bool port_regs_disabled(const UbPort *p)
+{
+    return ub_slice_get(p->regs.link, UB_LINK_PHY_CTL_2) &
+           UB_LINK_PHY_CTL_2__LINK_DISABLE;
+}
+
 void port_regs_apply(UbPort *p)
 {
     uint32_t c1 = ub_slice_get(p->regs.link, UB_LINK_PHY_CTL_1);

@@ -281,6 +281,51 @@ static void test_too_large(void)
     unpair(a, b);
 }
 
+/*
+ * A port that is disabled keeps its registers and stays down, whatever its peer
+ * does; Port Reset resets them and nothing else; a device reset forgets Link
+ * Disable too.
+ */
+static void test_disabled(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    const uint32_t mark = SLICE(UB_CAP_LINK) + UB_LINK_DL_MARKERR_CFG;
+    const uint32_t ctl = SLICE(UB_CAP_LINK) + UB_LINK_PHY_CTL_2;
+    const uint32_t reset = UB_CFG_PORT_BASE(0) + UB_PORT_RST;
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    linked(&conf);
+    set(a, mark, cfg(a, mark) | 1);
+    wr(a, UBC_PORT(0) + UBC_PORT_CTRL, 0);
+    g_assert_false(run_until(a, b, both_up, 3 * SECOND));
+    g_assert_cmphex(rd(a, UBC_PORT(0) + UBC_PORT_STATUS), ==, 0);
+    g_assert_cmphex(cfg(a, mark) & 1, ==, 1);
+    set(a, reset, 1);
+    g_assert_cmphex(cfg(a, mark) & 1, ==, 0);
+    g_assert_false(run_until(a, b, both_up, 3 * SECOND));
+    g_assert_cmphex(rd(a, UBC_PORT(0) + UBC_PORT_STATUS), ==, 0);
+    wr(a, UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    /* An enabled one trains anew. */
+    set(a, reset, 1);
+    g_assert_cmphex(rd(a, UBC_PORT(0) + UBC_PORT_STATUS), ==, 0);
+    g_assert_cmphex(rd(a, UBC_PORT(0) + UBC_PORT_CTRL), ==,
+                    UBC_PORT_CTRL_ENABLE);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    /* Link Disable holds over a restart of the port, and ends with a reset. */
+    set(a, ctl, cfg(a, ctl) | UB_LINK_PHY_CTL_2__LINK_DISABLE);
+    wr(a, UBC_PORT(0) + UBC_PORT_CTRL, 0);
+    wr(a, UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    g_assert_false(run_until(a, b, both_up, 3 * SECOND));
+    wr(a, UBC_CTRL, UBC_CTRL_RESET);
+    g_assert_false(run_until(a, b, both_up, 3 * SECOND));
+    g_assert_cmphex(rd(a, UBC_PORT(0) + UBC_PORT_STATUS), ==, 0);
+    wr(a, UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    unpair(a, b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -292,5 +337,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ubc-regs/eye", test_eye);
     g_test_add_func("/ub/ubc-regs/left-active", test_left_active);
     g_test_add_func("/ub/ubc-regs/too-large", test_too_large);
+    g_test_add_func("/ub/ubc/regs/disabled", test_disabled);
     return g_test_run();
 }
