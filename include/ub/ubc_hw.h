@@ -20,19 +20,34 @@
 #define UBC_DEVICE_ID 0x0b01 /* property device-id */
 #define UBC_CLASS 0x0280     /* network controller, other */
 
+#define UBC_INTERFACE 2 /* version of this interface, and PCI revision */
+
 #define UBC_MAX_PORTS 8
+#define UBC_PAIRS 256    /* ring pairs */
+#define UBC_VECTORS 1024 /* entries of the MSI-X table */
 
-/* ------------------------------------------------------------------ BAR0 */
+/* ------------------------------------------------------------------ BAR0
+ *
+ *   000000  the controller
+ *   001000  ports, 400h each
+ *   008000  MSI-X table, 00c000 its pending bits
+ *   010000  ring pairs, 100h each
+ *   100000  configuration window
+ *
+ * Kept for later, and 0 until then: 020000 message queues, 030000 event queues,
+ * 040000 engine command queue, 050000 destination table, 400000 UMMU.  A window
+ * that works has its bit in UBC_CAPS.
+ */
 
-#define UBC_BAR_SIZE 0x400000u
+#define UBC_BAR_SIZE 0x1000000u
 
 #define UBC_ID 0x000        /* RO: UBC_ID_VALUE */
 #define UBC_ID_VALUE 0x31434255u /* "UBC1" */
-#define UBC_VERSION 0x004   /* RO: of this interface, 1 */
+#define UBC_VERSION 0x004   /* RO: UBC_INTERFACE */
 #define UBC_PORTS 0x008     /* RO: number of ports, 1-8 */
 #define UBC_CTRL 0x00c
 #define UBC_CTRL_RESET (1u << 0) /* W1: device reset, reads 0 */
-#define UBC_EVENT 0x010     /* W1C: controller events, vector 0 */
+#define UBC_EVENT 0x010     /* W1C: controller events */
 #define UBC_EVENT_MASK 0x014 /* RW: events that interrupt; 0 after reset */
 #define UBC_EVENT_PORT(p) (1u << (p)) /* RO: port p has an enabled event */
 #define UBC_EVENT_GUEST_ERROR (1u << 8) /* a rule of this interface broken */
@@ -42,9 +57,17 @@
 /* Any dword of the configuration space, for what the window does not reach. */
 #define UBC_CFG_ADDR 0x020 /* RW: address in dwords */
 #define UBC_CFG_DATA 0x024 /* RW: the dword at UBC_CFG_ADDR */
+#define UBC_CAPS 0x028     /* RO: windows of this BAR that work */
+#define UBC_CAPS_PAIRS (1u << 0)
+#define UBC_CAPS_CONFIG (1u << 5)
+/*
+ * Every source of interrupts has a VECTOR register: the entry of the MSI-X table
+ * whose message it sends.  All are 0 after reset, so one vector is enough.
+ */
+#define UBC_VECTOR 0x02c   /* RW: of the controller's events */
 
-#define UBC_MSIX_TABLE 0x8000
-#define UBC_MSIX_PBA 0xc000
+#define UBC_MSIX_TABLE 0x8000u
+#define UBC_MSIX_PBA 0xc000u
 
 /*
  * The configuration window: byte addresses 0 to UBC_CFG_WINDOW_SIZE - 1 of the
@@ -53,13 +76,6 @@
  */
 #define UBC_CFG_WINDOW 0x100000u
 #define UBC_CFG_WINDOW_SIZE 0x280000u
-
-/* MSI-X vectors: 0 controller; per port one for events, one for each ring. */
-#define UBC_VECTOR_CTRL 0
-#define UBC_VECTOR_EVENT(p) (1 + 3 * (p))
-#define UBC_VECTOR_RX(p) (2 + 3 * (p))
-#define UBC_VECTOR_TX(p) (3 + 3 * (p))
-#define UBC_VECTORS 32
 
 /* ---------------------------------------------------------- port registers */
 
@@ -83,6 +99,26 @@
 #define UBC_PORT_EVENT_ALL 0x7fu
 #define UBC_PORT_MTU 0x010    /* RO: longest packet of a ring, bytes */
 #define UBC_PORT_VLS 0x014    /* RO: bit v: VL v is usable now */
+#define UBC_PORT_VECTOR 0x018 /* RW: of the port's events */
+
+/* -------------------------------------------------------------- ring pairs
+ *
+ * A pair of rings carries packets of one port: those on the VLs and with the
+ * LPH.CFGs of its masks, both ways.  A received packet goes to the first pair
+ * whose receive ring is enabled and whose masks have it; one that no pair has
+ * is counted (RX_UNCLAIMED) and dropped.  So several pairs with a VL each keep
+ * a VL that is full from blocking the others.
+ *
+ * PORT, VLS, CFGS and RT are writable while neither ring is enabled.
+ */
+#define UBC_PAIR(n) (0x10000u + (n) * 0x100u)
+#define UBC_PAIR_PORT 0x00 /* RW: the port; 0 after reset */
+#define UBC_PAIR_VLS 0x04  /* RW: bit v: VL v; all after reset */
+#define UBC_PAIR_CFGS 0x08 /* RW: bit c: LPH.CFG c; all after reset */
+/* RW: Routing Type of what is sent, or that each descriptor names its own,
+ * which is so after reset. */
+#define UBC_PAIR_RT 0x0c
+#define UBC_PAIR_RT_DESC (1u << 2)
 
 /*
  * Rings.  2^log2 descriptors of 16 bytes at a 16-byte aligned base, 16 ≤ size ≤
@@ -110,9 +146,10 @@
  */
 #define UBC_RING_ARM 0x18
 #define UBC_RING_ARMED (1u << 31)
+#define UBC_RING_VECTOR 0x1c /* RW */
 
 /*
- * Counters, 64 bits each, RO; reading the low half latches the high one.
+ * Counters of a port, 64 bits each, RO; reading the low half latches the high one.
  * The list below is also that of ethtool -S and of the QMP counters.
  */
 #define UBC_COUNTER(n) (0x100 + 8 * (n))
@@ -141,7 +178,8 @@
     X(AMCTL_MISSED, "amctl_missed")                                         \
     X(LINK_BAD_RECORDS, "link_bad_records") /* of the emulated wire */      \
     X(LINK_OVERFLOWS, "link_overflows")    /* wires that a peer let fill */ \
-    X(LINK_RESTARTS, "link_restarts")      /* for a new session of a peer */
+    X(LINK_RESTARTS, "link_restarts")      /* new sessions of a peer */     \
+    X(RX_UNCLAIMED, "rx_unclaimed")        /* packets that no ring has */
 
 enum {
 #define UBC_X(id, name) UBC_CNT_##id,
@@ -154,7 +192,7 @@ enum {
  *
  *   0  le64 address of the packet buffer
  *   8  le32 length: TX bytes to send; RX bytes of room, then bytes received
- *  12  le16 flags: [3:0] LPH.CFG, [7:4] VL, others 0
+ *  12  le16 flags: [3:0] LPH.CFG, [7:4] VL, [9:8] RT, others 0
  *  14  le16 status: 0 from the driver; the device writes DONE, last of all
  *
  * A packet is what follows the LPH: the network-layer header of the given
@@ -164,6 +202,8 @@ enum {
 #define UBC_DESC_CFG 0x000f
 #define UBC_DESC_VL 0x00f0
 #define UBC_DESC_VL_SHIFT 4
+#define UBC_DESC_RT 0x0300
+#define UBC_DESC_RT_SHIFT 8
 #define UBC_DESC_DONE 0x8000
 #define UBC_DESC_ERROR 0x4000     /* TX: not sent; RX: marked ERROR_FLAG */
 #define UBC_DESC_TRUNCATED 0x2000 /* RX: longer than the buffer */

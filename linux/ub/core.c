@@ -15,6 +15,17 @@ static const struct pci_device_id ubc_pci_ids[] = {
 };
 MODULE_DEVICE_TABLE(pci, ubc_pci_ids);
 
+static unsigned int max_vectors;
+module_param(max_vectors, uint, 0444);
+MODULE_PARM_DESC(max_vectors, "MSI-X vectors to use at most (0: one a source)");
+
+unsigned int ub_core_vector(struct ub_core *core, unsigned int port,
+			    enum ub_source source)
+{
+	return (1 + UB_PORT_SOURCES * port + source) % core->vectors;
+}
+EXPORT_SYMBOL_GPL(ub_core_vector);
+
 int ub_core_irq(struct ub_core *core, unsigned int vector)
 {
 	return pci_irq_vector(core->pdev, vector);
@@ -54,8 +65,13 @@ static int ubc_map(struct ub_core *ubc)
 	ubc->bar = pcim_iomap_table(pdev)[0];
 	if (pci_resource_len(pdev, 0) < UBC_BAR_SIZE ||
 	    ub_rd(ubc->bar, UBC_ID) != UBC_ID_VALUE ||
-	    ub_rd(ubc->bar, UBC_VERSION) != 1) {
-		dev_err(&pdev->dev, "not a UB controller of version 1\n");
+	    ub_rd(ubc->bar, UBC_VERSION) != UBC_INTERFACE) {
+		dev_err(&pdev->dev, "not a UB controller of version %u\n",
+			UBC_INTERFACE);
+		return -ENODEV;
+	}
+	if (~ub_rd(ubc->bar, UBC_CAPS) & (UBC_CAPS_PAIRS | UBC_CAPS_CONFIG)) {
+		dev_err(&pdev->dev, "no ring pairs or no configuration\n");
 		return -ENODEV;
 	}
 	ubc->ports = ub_rd(ubc->bar, UBC_PORTS);
@@ -88,6 +104,7 @@ static int ubc_port_add(struct ub_core *ubc, unsigned int index)
 		return -ENOMEM;
 	port->core = ubc;
 	port->index = index;
+	port->pair = index;
 	port->adev.name = "net";
 	port->adev.id = pci_domain_nr(pdev->bus) << 19 | pci_dev_id(pdev) << 3 |
 			index;
@@ -119,6 +136,7 @@ static void ubc_start(struct ub_core *ubc)
 {
 	ub_wr(ubc->bar, UBC_CTRL, UBC_CTRL_RESET);
 	pci_set_master(ubc->pdev);
+	ub_wr(ubc->bar, UBC_VECTOR, 0);
 	ub_wr(ubc->bar, UBC_EVENT_MASK,
 	      UBC_EVENT_GUEST_ERROR | UBC_EVENT_DMA_ERROR);
 }
@@ -139,21 +157,25 @@ static int ubc_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		return err;
 
-	ubc->vectors = 1 + 3 * ubc->ports;
-	err = pci_alloc_irq_vectors(pdev, ubc->vectors, ubc->vectors,
-				    PCI_IRQ_MSIX);
+	ubc->vectors = 1 + UB_PORT_SOURCES * ubc->ports;
+	if (max_vectors)
+		ubc->vectors = min(ubc->vectors, max_vectors);
+	err = pci_alloc_irq_vectors(pdev, 1, ubc->vectors, PCI_IRQ_MSIX);
 	if (err < 0) {
-		dev_err(&pdev->dev, "no %u MSI-X vectors\n", ubc->vectors);
+		dev_err(&pdev->dev, "no MSI-X vector\n");
 		return err;
 	}
+	ubc->vectors = err;
 	err = devm_add_action_or_reset(&pdev->dev, ubc_free_vectors, pdev);
 	if (err)
 		return err;
-	err = devm_request_irq(&pdev->dev, ub_core_irq(ubc, UBC_VECTOR_CTRL),
-			       ubc_ctrl_irq, 0, KBUILD_MODNAME, ubc);
+	err = devm_request_irq(&pdev->dev, ub_core_irq(ubc, 0), ubc_ctrl_irq,
+			       IRQF_SHARED, KBUILD_MODNAME, ubc);
 	if (err)
 		return err;
 
+	/* What an error handler goes back to. */
+	pci_save_state(pdev);
 	ubc_start(ubc);
 	for (i = 0; i < ubc->ports; i++) {
 		err = ubc_port_add(ubc, i);
@@ -200,6 +222,73 @@ static int ubc_resume(struct device *dev)
 	return 0;
 }
 
+/* ---- errors of the bus ---- */
+
+/* Stop the drivers of the parts, or let them go on. */
+static void ubc_parts(struct ub_core *ubc, bool go)
+{
+	unsigned int i;
+
+	for (i = 0; i < ubc->ports; i++) {
+		struct auxiliary_device *adev = &ubc->port[i]->adev;
+		const struct auxiliary_driver *drv;
+
+		device_lock(&adev->dev);
+		if (adev->dev.driver) {
+			drv = to_auxiliary_drv(adev->dev.driver);
+			if (go && drv->resume)
+				drv->resume(adev);
+			else if (!go && drv->suspend)
+				drv->suspend(adev, PMSG_FREEZE);
+		}
+		device_unlock(&adev->dev);
+	}
+}
+
+static pci_ers_result_t ubc_error_detected(struct pci_dev *pdev,
+					   pci_channel_state_t state)
+{
+	ubc_parts(pci_get_drvdata(pdev), false);
+	if (state == pci_channel_io_perm_failure)
+		return PCI_ERS_RESULT_DISCONNECT;
+	pci_disable_device(pdev);
+	return PCI_ERS_RESULT_NEED_RESET;
+}
+
+static pci_ers_result_t ubc_slot_reset(struct pci_dev *pdev)
+{
+	struct ub_core *ubc = pci_get_drvdata(pdev);
+
+	if (pci_enable_device_mem(pdev))
+		return PCI_ERS_RESULT_DISCONNECT;
+	pci_restore_state(pdev);
+	pci_save_state(pdev);
+	return ub_rd(ubc->bar, UBC_ID) == UBC_ID_VALUE ?
+		       PCI_ERS_RESULT_RECOVERED : PCI_ERS_RESULT_DISCONNECT;
+}
+
+static void ubc_error_resume(struct pci_dev *pdev)
+{
+	struct ub_core *ubc = pci_get_drvdata(pdev);
+
+	ubc_start(ubc);
+	ubc_parts(ubc, true);
+}
+
+/* A reset that somebody asked for (sysfs) is the same to the parts. */
+static void ubc_reset_prepare(struct pci_dev *pdev)
+{
+	ubc_parts(pci_get_drvdata(pdev), false);
+}
+
+static const struct pci_error_handlers ubc_error_handlers = {
+	.error_detected = ubc_error_detected,
+	.slot_reset = ubc_slot_reset,
+	.resume = ubc_error_resume,
+	.reset_prepare = ubc_reset_prepare,
+	.reset_done = ubc_error_resume,
+};
+
 static DEFINE_SIMPLE_DEV_PM_OPS(ubc_pm_ops, ubc_suspend, ubc_resume);
 
 static const struct attribute_group *ubc_groups[] = { &ub_config_group, NULL };
@@ -211,6 +300,7 @@ static struct pci_driver ubc_driver = {
 	.remove = ubc_remove,
 	.shutdown = ubc_shutdown,
 	.driver.pm = pm_sleep_ptr(&ubc_pm_ops),
+	.err_handler = &ubc_error_handlers,
 	.dev_groups = ubc_groups,
 };
 module_pci_driver(ubc_driver);

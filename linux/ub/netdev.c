@@ -42,7 +42,7 @@ void ubc_port_link(struct ubc_port *port)
 
 static irqreturn_t ubc_event_irq(int irq, void *data)
 {
-	struct ubc_port *port = data;
+	struct ubc_port *port = ((struct ubc_irq *)data)->port;
 	u32 events = ub_rd(port->regs, UBC_PORT_EVENT);
 
 	if (!events)
@@ -59,47 +59,59 @@ static irqreturn_t ubc_event_irq(int irq, void *data)
 
 static irqreturn_t ubc_ring_irq(int irq, void *data)
 {
-	struct ubc_port *port = data;
+	struct ubc_port *port = ((struct ubc_irq *)data)->port;
 
 	napi_schedule_irqoff(&port->napi);
 	return IRQ_HANDLED;
 }
 
-static unsigned int ubc_irq(struct ubc_port *port, unsigned int i)
+static int ubc_irq(struct ubc_port *port, enum ub_source i)
 {
-	const unsigned int vectors[UBC_IRQS] = {
-		UBC_VECTOR_EVENT(port->index),
-		UBC_VECTOR_RX(port->index),
-		UBC_VECTOR_TX(port->index),
-	};
-
-	return ub_core_irq(port->core, vectors[i]);
+	return ub_core_irq(port->core,
+			   ub_core_vector(port->core, port->index, i));
 }
 
 static void ubc_free_irqs(struct ubc_port *port, unsigned int n)
 {
 	while (n--)
-		free_irq(ubc_irq(port, n), port);
+		free_irq(ubc_irq(port, n), &port->irq[n]);
 }
 
 static int ubc_request_irqs(struct ubc_port *port)
 {
-	static const char *const names[UBC_IRQS] = { "event", "rx", "tx" };
+	static const char *const names[] = { "event", "rx", "tx" };
 	unsigned int i;
 	int err;
 
-	for (i = 0; i < UBC_IRQS; i++) {
-		snprintf(port->irq_name[i], sizeof(port->irq_name[i]), "%s-%s",
+	for (i = 0; i < UB_PORT_SOURCES; i++) {
+		struct ubc_irq *irq = &port->irq[i];
+
+		irq->port = port;
+		snprintf(irq->name, sizeof(irq->name), "%s-%s",
 			 port->netdev->name, names[i]);
 		err = request_irq(ubc_irq(port, i),
-				  i ? ubc_ring_irq : ubc_event_irq, 0,
-				  port->irq_name[i], port);
+				  i == UB_EVENT ? ubc_event_irq : ubc_ring_irq,
+				  IRQF_SHARED, irq->name, irq);
 		if (err) {
 			ubc_free_irqs(port, i);
 			return err;
 		}
 	}
 	return 0;
+}
+
+/* The ring pair is the port's, and every source has its vector. */
+static void ubc_bind(struct ubc_port *port)
+{
+	struct ub_core *core = port->core;
+
+	ub_wr(port->pair, UBC_PAIR_PORT, port->index);
+	ub_wr(port->regs, UBC_PORT_VECTOR,
+	      ub_core_vector(core, port->index, UB_EVENT));
+	ub_wr(port->rx.regs, UBC_RING_VECTOR,
+	      ub_core_vector(core, port->index, UB_RX));
+	ub_wr(port->tx.regs, UBC_RING_VECTOR,
+	      ub_core_vector(core, port->index, UB_TX));
 }
 
 /* From rings at rest to a port that trains; cannot fail. */
@@ -109,6 +121,7 @@ static void ubc_start(struct ubc_port *port)
 
 	port->rx_room = netdev->mtu + UBC_HLEN;
 	port->stalled = false;
+	ubc_bind(port);
 	ubc_ring_start(&port->tx);
 	ubc_ring_start(&port->rx);
 	napi_enable(&port->napi);
@@ -128,7 +141,7 @@ static void ubc_halt(struct ubc_port *port)
 	struct net_device *netdev = port->netdev;
 
 	ub_wr(port->regs, UBC_PORT_EVENT_MASK, 0);
-	synchronize_irq(ubc_irq(port, 0));
+	synchronize_irq(ubc_irq(port, UB_EVENT));
 	cancel_delayed_work_sync(&port->check);
 	netif_carrier_off(netdev);
 	netif_tx_disable(netdev);
@@ -147,10 +160,10 @@ static int ubc_open(struct net_device *netdev)
 	struct device *dev = &port->core->pdev->dev;
 	int err;
 
-	err = ubc_ring_alloc(&port->tx, dev, port->regs + UBC_RING_TX);
+	err = ubc_ring_alloc(&port->tx, dev, port->pair + UBC_RING_TX);
 	if (err)
 		return err;
-	err = ubc_ring_alloc(&port->rx, dev, port->regs + UBC_RING_RX);
+	err = ubc_ring_alloc(&port->rx, dev, port->pair + UBC_RING_RX);
 	if (err)
 		goto free_tx;
 	err = ubc_request_irqs(port);
@@ -171,7 +184,7 @@ static int ubc_stop(struct net_device *netdev)
 	struct ubc_port *port = netdev_priv(netdev);
 
 	ubc_halt(port);
-	ubc_free_irqs(port, UBC_IRQS);
+	ubc_free_irqs(port, UB_PORT_SOURCES);
 	ubc_ring_free(&port->rx);
 	ubc_ring_free(&port->tx);
 	return 0;
@@ -318,6 +331,7 @@ static int ubc_net_probe(struct auxiliary_device *adev,
 	port->netdev = netdev;
 	port->index = part->index;
 	port->regs = part->core->bar + UBC_PORT(part->index);
+	port->pair = part->core->bar + UBC_PAIR(part->pair);
 	u64_stats_init(&port->tx_stats.sync);
 	u64_stats_init(&port->rx_stats.sync);
 	timer_setup(&port->refill, ubc_refill_timer, 0);
@@ -374,6 +388,17 @@ static int ubc_net_resume(struct device *dev)
 	return 0;
 }
 
+/* The bus had an error, and the controller is about to be reset; it was. */
+static int ubc_net_error(struct auxiliary_device *adev, pm_message_t state)
+{
+	return ubc_net_suspend(&adev->dev);
+}
+
+static int ubc_net_recover(struct auxiliary_device *adev)
+{
+	return ubc_net_resume(&adev->dev);
+}
+
 static DEFINE_SIMPLE_DEV_PM_OPS(ubc_net_pm_ops, ubc_net_suspend,
 				ubc_net_resume);
 
@@ -387,6 +412,8 @@ static struct auxiliary_driver ubc_net_driver = {
 	.id_table = ubc_net_ids,
 	.probe = ubc_net_probe,
 	.remove = ubc_net_remove,
+	.suspend = ubc_net_error,
+	.resume = ubc_net_recover,
 	.driver.pm = pm_sleep_ptr(&ubc_net_pm_ops),
 };
 module_auxiliary_driver(ubc_net_driver);

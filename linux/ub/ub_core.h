@@ -22,7 +22,7 @@ struct ub_core {
 	struct pci_dev *pdev;
 	void __iomem *bar;
 	unsigned int ports;
-	unsigned int vectors;
+	unsigned int vectors;		/* one is enough */
 	spinlock_t config_lock;		/* read, change, write of a dword */
 	struct ub_port *port[UBC_MAX_PORTS];
 };
@@ -32,7 +32,11 @@ struct ub_port {
 	struct auxiliary_device adev;
 	struct ub_core *core;
 	unsigned int index;
+	unsigned int pair;		/* its ring pair */
 };
+
+/* Sources of interrupts: of the controller, and of a port in this order. */
+enum ub_source { UB_EVENT, UB_RX, UB_TX, UB_PORT_SOURCES };
 
 static inline struct ub_port *to_ub_port(struct auxiliary_device *adev)
 {
@@ -49,7 +53,11 @@ static inline void ub_wr(void __iomem *regs, u32 reg, u32 value)
 	iowrite32(value, regs + reg);
 }
 
-/* The Linux interrupt of an MSI-X vector of ubc_hw.h. */
+/* The entry of the MSI-X table that a source of a port uses, for its VECTOR
+ * register; with few vectors sources share them. */
+unsigned int ub_core_vector(struct ub_core *core, unsigned int port,
+			    enum ub_source source);
+/* The Linux interrupt of an entry; request it as shared. */
 int ub_core_irq(struct ub_core *core, unsigned int vector);
 
 /* Dwords of the configuration space, by their address in dwords; what is not

@@ -48,12 +48,17 @@ struct ubc_stats {
 	u64_stats_t bytes;
 };
 
-enum { UBC_IRQS = 3 };	/* event, receive ring, transmit ring */
+/* The handler of a source: with few vectors they share one. */
+struct ubc_irq {
+	struct ubc_port *port;
+	char name[IFNAMSIZ + 8];
+};
 
 struct ubc_port {
 	struct ub_core *core;
 	struct net_device *netdev;
 	void __iomem *regs;
+	void __iomem *pair;
 	unsigned int index;
 	struct napi_struct napi;
 	struct ubc_ring tx;
@@ -67,7 +72,7 @@ struct ubc_port {
 	struct ubc_stats tx_stats;
 	struct ubc_stats rx_stats;
 	u64 rx_foreign;		/* wrong NPI, CFG or IP version */
-	char irq_name[UBC_IRQS][IFNAMSIZ + 8];
+	struct ubc_irq irq[UB_PORT_SOURCES];
 };
 
 /* netdev.c */

@@ -52,16 +52,22 @@ static void loop_stop(Loop *l)
 static void test_reset_values(void)
 {
     static const struct { uint32_t reg, value; } values[] = {
-        { 0x0000, 0x31434255 }, { 0x0004, 1 }, { 0x0008, 2 }, { 0x000c, 0 },
+        { 0x0000, 0x31434255 }, { 0x0004, 2 }, { 0x0008, 2 }, { 0x000c, 0 },
         { 0x0010, 0 }, { 0x0014, 0 }, { 0x0018, 0 }, { 0x001c, 0 },
-        { 0x0020, 0 },
-        /* Port 0: status, control, events, MTU, VLs; rings; tx_packets. */
+        { 0x0020, 0 }, { 0x0028, 0x21 }, { 0x002c, 0 },
+        /* Port 0: status, control, events, MTU, VLs, vector; tx_packets. */
         { 0x1000, 0 }, { 0x1004, 0 }, { 0x1008, 0 }, { 0x100c, 0 },
-        { 0x1010, 10142 }, { 0x1014, 0 },
-        { 0x1040, 0 }, { 0x1048, 0 }, { 0x104c, 0 }, { 0x1050, 0 },
-        { 0x1054, 0 }, { 0x1058, 0 }, { 0x1080, 0 }, { 0x108c, 0 },
-        { 0x1100, 0 }, { 0x1410, 10142 },
+        { 0x1010, 10142 }, { 0x1014, 0 }, { 0x1018, 0 },
+        { 0x1040, 0 }, { 0x1100, 0 }, { 0x1410, 10142 },
         { 0x1810, 0 }, /* there is no third port */
+        /* Ring pairs 0 and 255: port, VLs, CFGs, RT; rings. */
+        { 0x10000, 0 }, { 0x10004, 0xffff }, { 0x10008, 0xffff },
+        { 0x1000c, 4 }, { 0x10040, 0 }, { 0x10048, 0 }, { 0x1004c, 0 },
+        { 0x10050, 0 }, { 0x10054, 0 }, { 0x10058, 0 }, { 0x1005c, 0 },
+        { 0x10080, 0 }, { 0x1008c, 0 }, { 0x1ff04, 0xffff },
+        /* Windows that are kept for later. */
+        { 0x20000, 0 }, { 0x30000, 0 }, { 0x40000, 0 }, { 0x50000, 0 },
+        { 0x400000, 0 }, { 0xfffffc, 0 },
         /* CFG0_BASIC: header, entities and ports, GUID low half first. */
         { 0x100000, 0x2c0 }, { 0x100004, 0x00010002 },
         { 0x100038, 0xccddeeff }, { 0x10003c, 0x8899aabb },
@@ -75,6 +81,10 @@ static void test_reset_values(void)
     g_assert_cmphex(qpci_config_readw(d->pci, PCI_VENDOR_ID), ==, 0x1234);
     g_assert_cmphex(qpci_config_readw(d->pci, PCI_DEVICE_ID), ==, 0x0b01);
     g_assert_cmphex(qpci_config_readw(d->pci, PCI_CLASS_DEVICE), ==, 0x0280);
+    g_assert_cmphex(qpci_config_readb(d->pci, PCI_REVISION_ID), ==, 2);
+    g_assert_cmphex(qpci_config_readl(d->pci, PCI_BASE_ADDRESS_0) & 0xf, ==,
+                    PCI_BASE_ADDRESS_MEM_TYPE_64);
+    g_assert_cmphex(qpci_config_readl(d->pci, PCI_BASE_ADDRESS_2), ==, 0);
     for (unsigned i = 0; i < G_N_ELEMENTS(values); i++) {
         g_test_message("register 0x%x", values[i].reg);
         g_assert_cmphex(qubc_read(d, values[i].reg), ==, values[i].value);
@@ -93,34 +103,34 @@ static void test_ring_misuse(void)
     uint32_t errors = 0;
 
     /* A size and a base that cannot be, a doorbell that nobody hears. */
-    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_SIZE, 13);
-    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_CTRL, UBC_RING_ENABLE);
-    g_assert_cmphex(qubc_port_read(d, 0, UBC_RING_TX + UBC_RING_CTRL), ==,
+    qubc_pair_write(d, 0, UBC_RING_TX + UBC_RING_SIZE, 13);
+    qubc_pair_write(d, 0, UBC_RING_TX + UBC_RING_CTRL, UBC_RING_ENABLE);
+    g_assert_cmphex(qubc_pair_read(d, 0, UBC_RING_TX + UBC_RING_CTRL), ==,
                     UBC_RING_ERROR);
     g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, ++errors);
-    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_SIZE, 4);
-    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_BASE_LO, 8);
-    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_CTRL, UBC_RING_ENABLE);
+    qubc_pair_write(d, 0, UBC_RING_TX + UBC_RING_SIZE, 4);
+    qubc_pair_write(d, 0, UBC_RING_TX + UBC_RING_BASE_LO, 8);
+    qubc_pair_write(d, 0, UBC_RING_TX + UBC_RING_CTRL, UBC_RING_ENABLE);
     g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, ++errors);
-    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_HEAD, 1);
+    qubc_pair_write(d, 0, UBC_RING_TX + UBC_RING_HEAD, 1);
     g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, ++errors);
     g_assert_cmphex(qubc_read(d, UBC_EVENT) & UBC_EVENT_GUEST_ERROR, !=, 0);
     /* An enabled ring keeps its place, and stops at an impossible head. */
     qubc_ring_open(d, 0, UBC_RING_TX, QUBC_TX_RING(0));
-    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_BASE_LO, 0);
+    qubc_pair_write(d, 0, UBC_RING_TX + UBC_RING_BASE_LO, 0);
     g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, ++errors);
-    g_assert_cmphex(qubc_port_read(d, 0, UBC_RING_TX + UBC_RING_BASE_LO), ==,
+    g_assert_cmphex(qubc_pair_read(d, 0, UBC_RING_TX + UBC_RING_BASE_LO), ==,
                     QUBC_TX_RING(0));
-    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_HEAD, QUBC_RING + 1);
+    qubc_pair_write(d, 0, UBC_RING_TX + UBC_RING_HEAD, QUBC_RING + 1);
     g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, ++errors);
-    g_assert_cmphex(qubc_port_read(d, 0, UBC_RING_TX + UBC_RING_CTRL), ==,
+    g_assert_cmphex(qubc_pair_read(d, 0, UBC_RING_TX + UBC_RING_CTRL), ==,
                     UBC_RING_ERROR);
     g_assert_true(qubc_logged(d, "ring head beyond the size of the ring"));
     /* Usable again; descriptors that break rules, then a link that is down. */
     qubc_ring_open(d, 0, UBC_RING_TX, QUBC_TX_RING(0));
     qubc_post(d, 0, UBC_RING_TX, QUBC_TX_BUF(0), 0, 3);
     qubc_post(d, 0, UBC_RING_TX, QUBC_TX_BUF(0), 10143, 3);
-    qubc_post(d, 0, UBC_RING_TX, QUBC_TX_BUF(0), 64, 0x103);
+    qubc_post(d, 0, UBC_RING_TX, QUBC_TX_BUF(0), 64, 0x403);
     qubc_post(d, 0, UBC_RING_TX, QUBC_TX_BUF(0), 64, 3);
     qubc_doorbell(d, 0, UBC_RING_TX);
     for (unsigned i = 0; i < 4; i++) {
@@ -153,8 +163,8 @@ static void test_dma_to_nowhere(void)
     QUBC_WAIT((qubc_reap(l.d, 1), l.d->port[1].received == 10));
     /* A ring that is nowhere stops. */
     qubc_ring_open(l.d, 0, UBC_RING_TX, QUBC_NOWHERE);
-    qubc_port_write(l.d, 0, UBC_RING_TX + UBC_RING_HEAD, 1);
-    QUBC_WAIT(qubc_port_read(l.d, 0, UBC_RING_TX + UBC_RING_CTRL) ==
+    qubc_pair_write(l.d, 0, UBC_RING_TX + UBC_RING_HEAD, 1);
+    QUBC_WAIT(qubc_pair_read(l.d, 0, UBC_RING_TX + UBC_RING_CTRL) ==
               UBC_RING_ERROR);
     g_assert_cmpuint(qubc_read(l.d, UBC_DMA_ERRORS), ==, 2);
     loop_stop(&l);
@@ -176,7 +186,7 @@ static void test_rings_rest(void)
         }
         g_assert_cmpuint(qubc_send(l.d, 0, 5), ==, 5);
         for (unsigned n = 0; n < 50; n++) {
-            g_assert_cmpuint(qubc_port_read(l.d, 0, UBC_RING_TX +
+            g_assert_cmpuint(qubc_pair_read(l.d, 0, UBC_RING_TX +
                                             UBC_RING_TAIL), ==, tail);
         }
         g_assert_true(qubc_up(l.d, 0));
@@ -190,34 +200,149 @@ static void test_rings_rest(void)
     loop_stop(&l);
 }
 
+enum { RESET_CTRL, RESET_FLR, RESET_BUS, RESETS };
+
+static void reset_by(QUbc *d, unsigned how)
+{
+    uint8_t cap = qpci_find_capability(d->pci, PCI_CAP_ID_EXP, 0);
+    uint32_t low = qpci_config_readl(d->pci, PCI_BASE_ADDRESS_0);
+    uint32_t high = qpci_config_readl(d->pci, PCI_BASE_ADDRESS_1);
+
+    switch (how) {
+    case RESET_CTRL:
+        qubc_write(d, UBC_CTRL, UBC_CTRL_RESET);
+        return;
+    case RESET_FLR:
+        g_assert_cmphex(qpci_config_readl(d->pci, cap + PCI_EXP_DEVCAP) &
+                        PCI_EXP_DEVCAP_FLR, !=, 0);
+        qpci_config_writew(d->pci, cap + PCI_EXP_DEVCTL,
+                           PCI_EXP_DEVCTL_BCR_FLR);
+        break;
+    default:
+        qtest_qmp_assert_success(d->qts, "{ 'execute': 'system_reset' }");
+        qtest_qmp_eventwait(d->qts, "RESET");
+    }
+    g_assert_cmphex(qpci_config_readw(d->pci, PCI_COMMAND), ==, 0);
+    qpci_config_writel(d->pci, PCI_BASE_ADDRESS_0, low);
+    qpci_config_writel(d->pci, PCI_BASE_ADDRESS_1, high);
+    qpci_device_enable(d->pci);
+}
+
+/* Every reset is that of the device: all registers, all layers, all rings. */
+static void test_resets(void)
+{
+    const uint32_t cna = UB_CFG0_UPI;
+    Loop l;
+
+    loop_start(&l);
+    for (unsigned how = 0; how < RESETS; how++) {
+        static const struct { uint32_t reg, value, after; } regs[] = {
+            { UBC_EVENT_MASK, 0x300, 0 }, { UBC_CFG_ADDR, 77, 0 },
+            { UBC_VECTOR, 5, 0 }, { UBC_PORT(1) + UBC_PORT_VECTOR, 6, 0 },
+            { UBC_PORT(1) + UBC_PORT_EVENT_MASK, 1, 0 },
+            { UBC_PAIR(30) + UBC_PAIR_PORT, 1, 0 },
+            { UBC_PAIR(30) + UBC_PAIR_VLS, 1, 0xffff },
+            { UBC_PAIR(30) + UBC_PAIR_CFGS, 1, 0xffff },
+            { UBC_PAIR(30) + UBC_PAIR_RT, 1, 4 },
+            { UBC_PAIR(30) + UBC_RING_RX + UBC_RING_VECTOR, 9, 0 },
+            { UBC_PAIR(30) + UBC_RING_RX + UBC_RING_SIZE, 9, 0 },
+        };
+
+        QUBC_WAIT(qubc_up(l.d, 0) && qubc_up(l.d, 1));
+        qubc_send(l.d, 0, 20);
+        for (unsigned i = 0; i < G_N_ELEMENTS(regs); i++) {
+            qubc_write(l.d, regs[i].reg, regs[i].value);
+            g_assert_cmphex(qubc_read(l.d, regs[i].reg), ==, regs[i].value);
+        }
+        qubc_cfg_write(l.d, cna, 0x1234);
+        g_assert_cmphex(qubc_cfg_read(l.d, cna), ==, 0x1234);
+        reset_by(l.d, how);
+        for (unsigned i = 0; i < G_N_ELEMENTS(regs); i++) {
+            g_test_message("reset %u, register 0x%x", how, regs[i].reg);
+            g_assert_cmphex(qubc_read(l.d, regs[i].reg), ==, regs[i].after);
+        }
+        g_assert_cmphex(qubc_cfg_read(l.d, cna), ==, 0);
+        for (unsigned p = 0; p < 2; p++) {
+            g_assert_cmphex(qubc_port_read(l.d, p, UBC_PORT_STATUS), ==, 0);
+            g_assert_cmphex(qubc_port_read(l.d, p, UBC_PORT_CTRL), ==, 0);
+            g_assert_cmphex(qubc_counter(l.d, p, UBC_CNT_RETRAINS), ==, 0);
+            g_assert_cmphex(qubc_pair_read(l.d, p, UBC_RING_RX +
+                                           UBC_RING_CTRL), ==, 0);
+        }
+        for (unsigned p = 0; p < 2; p++) {
+            l.d->port[p].sent = l.d->port[p].received = 0;
+            qubc_port_open(l.d, p);
+        }
+        QUBC_WAIT(qubc_up(l.d, 0) && qubc_up(l.d, 1));
+        g_assert_cmpuint(qubc_send(l.d, 0, 30), ==, 30);
+        QUBC_WAIT((qubc_reap(l.d, 1), l.d->port[1].received == 30));
+        l.d->port[0].sent = l.d->port[1].received = 0;
+    }
+    loop_stop(&l);
+}
+
 /* A message that was masked waits, and comes when the mask goes. */
 static void test_msix(void)
 {
     const uint32_t control = UBC_MSIX_TABLE + PCI_MSIX_ENTRY_VECTOR_CTRL;
     QUbc *d = start();
 
-    qubc_msix(d, true);
+    qubc_msix(d, 2, true);
     qubc_write(d, UBC_EVENT_MASK, UBC_EVENT_GUEST_ERROR);
     qubc_write(d, UBC_ID, 0); /* read-only: a guest error, vector 0 */
     g_assert_cmphex(qubc_read(d, UBC_MSIX_PBA), ==, 1);
-    g_assert_false(qubc_irq(d, UBC_VECTOR_CTRL));
+    g_assert_false(qubc_irq(d, QUBC_VECTOR_CTRL));
     qubc_write(d, control, 0);
-    QUBC_WAIT(qubc_irq(d, UBC_VECTOR_CTRL));
+    QUBC_WAIT(qubc_irq(d, QUBC_VECTOR_CTRL));
     g_assert_cmphex(qubc_read(d, UBC_MSIX_PBA), ==, 0);
     /* Only once for one event; again when it was cleared and came again. */
     qubc_write(d, UBC_ID, 0);
     g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, 2);
-    g_assert_false(qubc_irq(d, UBC_VECTOR_CTRL));
+    g_assert_false(qubc_irq(d, QUBC_VECTOR_CTRL));
     qubc_write(d, UBC_EVENT, ~0u);
     qubc_write(d, UBC_ID, 0);
-    QUBC_WAIT(qubc_irq(d, UBC_VECTOR_CTRL));
+    QUBC_WAIT(qubc_irq(d, QUBC_VECTOR_CTRL));
+    qubc_stop(d);
+}
+
+/* The last entry of the table, and 32 pending bits of others. */
+static void test_last_vector(void)
+{
+    const uint32_t entry = UBC_MSIX_TABLE + 1023 * PCI_MSIX_ENTRY_SIZE;
+    QUbc *d = start();
+    uint8_t cap = qpci_find_capability(d->pci, PCI_CAP_ID_MSIX, 0);
+
+    g_assert_cmphex(qpci_config_readw(d->pci, cap + PCI_MSIX_FLAGS) &
+                    PCI_MSIX_FLAGS_QSIZE, ==, 1023);
+    qubc_msix(d, 0, true);
+    qubc_write(d, entry + PCI_MSIX_ENTRY_LOWER_ADDR, QUBC_MSIX + 4);
+    qubc_write(d, entry + PCI_MSIX_ENTRY_DATA, QUBC_MSIX_DATA + 1);
+    qubc_write(d, UBC_VECTOR, 1024);
+    g_assert_cmphex(qubc_read(d, UBC_GUEST_ERRORS), ==, 1);
+    g_assert_true(qubc_logged(d, "vector beyond the MSI-X table"));
+    qubc_write(d, UBC_VECTOR, 1023);
+    qubc_write(d, UBC_EVENT_MASK, UBC_EVENT_GUEST_ERROR);
+    QUBC_WAIT(qubc_read(d, UBC_MSIX_PBA + 124) == 1u << 31);
+    qubc_write(d, entry + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
+    QUBC_WAIT(qubc_irq(d, 1));
+    g_assert_cmphex(qubc_read(d, UBC_MSIX_PBA + 124), ==, 0);
+    /* All rings armed with vectors of their own at once. */
+    for (unsigned n = 0; n < UBC_PAIRS; n++) {
+        qubc_pair_write(d, n, UBC_RING_TX + UBC_RING_VECTOR, 1022 - n);
+        qubc_pair_write(d, n, UBC_RING_TX + UBC_RING_ARM, 1);
+    }
+    for (unsigned n = 0; n < UBC_PAIRS; n++) {
+        uint32_t v = 1022 - n;
+
+        QUBC_WAIT(qubc_read(d, UBC_MSIX_PBA + v / 32 * 4) >> v % 32 & 1);
+    }
     qubc_stop(d);
 }
 
 static void msix_to(QUbc *d, uint64_t addr, uint32_t data)
 {
     const uint32_t entry = UBC_MSIX_TABLE +
-                           UBC_VECTOR_CTRL * PCI_MSIX_ENTRY_SIZE;
+                           QUBC_VECTOR_CTRL * PCI_MSIX_ENTRY_SIZE;
 
     qubc_write(d, entry + PCI_MSIX_ENTRY_LOWER_ADDR, addr);
     qubc_write(d, entry + PCI_MSIX_ENTRY_UPPER_ADDR, addr >> 32);
@@ -240,9 +365,11 @@ static void message_to_itself(const char *props, const char *more)
 {
     static const uint32_t targets[] = {
         UBC_ID, UBC_CTRL, UBC_EVENT, UBC_CFG_DATA,
-        UBC_PORT(0) + UBC_RING_TX + UBC_RING_HEAD,
-        UBC_PORT(0) + UBC_RING_RX + UBC_RING_ARM,
-        UBC_MSIX_TABLE, UBC_MSIX_PBA, UBC_CFG_WINDOW + 0x40000,
+        UBC_PAIR(0) + UBC_RING_TX + UBC_RING_HEAD,
+        UBC_PAIR(255) + UBC_RING_RX + UBC_RING_ARM,
+        UBC_PAIR(1) + UBC_PAIR_PORT, UBC_PORT(0) + UBC_PORT_VECTOR,
+        UBC_MSIX_TABLE, UBC_MSIX_TABLE + 1023 * PCI_MSIX_ENTRY_SIZE,
+        UBC_MSIX_PBA, UBC_CFG_WINDOW + 0x40000, UBC_BAR_SIZE - 4,
     };
     const uint64_t mmconfig = 0xb0000000; /* MCH_HOST_BRIDGE_PCIEXBAR */
     QPCIDevice *bridge;
@@ -250,7 +377,7 @@ static void message_to_itself(const char *props, const char *more)
     uint64_t bar;
     QUbc *d = qubc_start_attached(props, more);
 
-    qubc_msix(d, false);
+    qubc_msix(d, 1, false);
     bar = bar_of(d->pci);
     g_assert_cmphex(bar, !=, 0);
     qubc_write(d, UBC_EVENT_MASK, UBC_EVENT_GUEST_ERROR);
@@ -276,15 +403,15 @@ static void message_to_itself(const char *props, const char *more)
     qubc_bus_master(d, true);
     /* Interrupts of a ring. */
     msix_to(d, QUBC_MSIX, 0x55420000);
-    qubc_write(d, UBC_MSIX_TABLE + UBC_VECTOR_TX(0) * PCI_MSIX_ENTRY_SIZE +
-               PCI_MSIX_ENTRY_LOWER_ADDR, bar + UBC_PORT(0) + UBC_RING_TX +
+    qubc_write(d, UBC_MSIX_TABLE + QUBC_VECTOR_TX(0) * PCI_MSIX_ENTRY_SIZE +
+               PCI_MSIX_ENTRY_LOWER_ADDR, bar + UBC_PAIR(0) + UBC_RING_TX +
                UBC_RING_ARM);
     qubc_ring_open(d, 0, UBC_RING_TX, QUBC_TX_RING(0));
-    qubc_port_write(d, 0, UBC_RING_TX + UBC_RING_ARM, 0);
+    qubc_pair_write(d, 0, UBC_RING_TX + UBC_RING_ARM, 0);
     qubc_post(d, 0, UBC_RING_TX, QUBC_TX_BUF(0), 64, 3);
     qubc_doorbell(d, 0, UBC_RING_TX);
-    QUBC_WAIT(qubc_port_read(d, 0, UBC_RING_TX + UBC_RING_TAIL) == 1);
-    g_assert_cmphex(qubc_port_read(d, 0, UBC_RING_TX + UBC_RING_ARM) &
+    QUBC_WAIT(qubc_pair_read(d, 0, UBC_RING_TX + UBC_RING_TAIL) == 1);
+    g_assert_cmphex(qubc_pair_read(d, 0, UBC_RING_TX + UBC_RING_ARM) &
                     UBC_RING_ARMED, ==, 0);
     qtest_qmp_assert_success(d->qts, "{ 'execute': 'query-ub-links' }");
     qubc_stop(d);
@@ -309,8 +436,8 @@ static void test_msix_to_another(void)
     qpci_device_enable(pci);
     b.pci = pci;
     b.bar = qpci_iomap(pci, 0, NULL);
-    qubc_msix(a, false);
-    qubc_msix(&b, false);
+    qubc_msix(a, 1, false);
+    qubc_msix(&b, 1, false);
     qubc_write(a, UBC_EVENT_MASK, UBC_EVENT_GUEST_ERROR);
     qubc_write(&b, UBC_EVENT_MASK, UBC_EVENT_GUEST_ERROR);
     msix_to(a, bar_of(b.pci) + UBC_ID, 0);
@@ -522,7 +649,7 @@ static void test_doorbells_do_not_wait(void)
     for (unsigned i = 0; i < 1000; i++) {
         qubc_doorbell(d, 0, UBC_RING_TX);
         qubc_doorbell(d, 1, UBC_RING_RX);
-        qubc_port_write(d, 1, UBC_RING_RX + UBC_RING_ARM, 0);
+        qubc_pair_write(d, 1, UBC_RING_RX + UBC_RING_ARM, 0);
     }
     g_assert_cmpint(in_pipe(r.fd), ==, before);
 
@@ -546,27 +673,27 @@ static void test_doorbell_order(void)
     QUbc *d = start();
 
     qubc_ring_open(d, 0, UBC_RING_RX, QUBC_RX_RING(0));
-    qubc_port_write(d, 0, UBC_RING_RX + UBC_RING_HEAD, 3);
-    g_assert_cmphex(qubc_port_read(d, 0, UBC_RING_RX + UBC_RING_HEAD), ==, 3);
-    qubc_port_write(d, 0, UBC_RING_RX + UBC_RING_ARM, 0);
-    g_assert_cmphex(qubc_port_read(d, 0, UBC_RING_RX + UBC_RING_ARM), ==,
+    qubc_pair_write(d, 0, UBC_RING_RX + UBC_RING_HEAD, 3);
+    g_assert_cmphex(qubc_pair_read(d, 0, UBC_RING_RX + UBC_RING_HEAD), ==, 3);
+    qubc_pair_write(d, 0, UBC_RING_RX + UBC_RING_ARM, 0);
+    g_assert_cmphex(qubc_pair_read(d, 0, UBC_RING_RX + UBC_RING_ARM), ==,
                     UBC_RING_ARMED);
     /* One to a ring that is off is an error, though it is switched on next. */
-    qubc_port_write(d, 1, UBC_RING_RX + UBC_RING_HEAD, 1);
+    qubc_pair_write(d, 1, UBC_RING_RX + UBC_RING_HEAD, 1);
     qubc_ring_open(d, 1, UBC_RING_RX, QUBC_RX_RING(1));
     g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, 1);
-    g_assert_cmphex(qubc_port_read(d, 1, UBC_RING_RX + UBC_RING_HEAD), ==, 0);
-    /* What is no 16-bit count, and a port that is not there. */
-    qubc_port_write(d, 0, UBC_RING_RX + UBC_RING_HEAD, 0x10004);
-    g_assert_cmphex(qubc_port_read(d, 0, UBC_RING_RX + UBC_RING_CTRL), ==,
+    g_assert_cmphex(qubc_pair_read(d, 1, UBC_RING_RX + UBC_RING_HEAD), ==, 0);
+    /* What is no 16-bit count, and a pair that nobody uses. */
+    qubc_pair_write(d, 0, UBC_RING_RX + UBC_RING_HEAD, 0x10004);
+    g_assert_cmphex(qubc_pair_read(d, 0, UBC_RING_RX + UBC_RING_CTRL), ==,
                     UBC_RING_ERROR);
-    qubc_port_write(d, 2, UBC_RING_RX + UBC_RING_HEAD, 1);
+    qubc_pair_write(d, 255, UBC_RING_RX + UBC_RING_HEAD, 1);
     g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, 3);
     /* A reset is not followed by doorbells that rang before it. */
-    qubc_port_write(d, 1, UBC_RING_RX + UBC_RING_HEAD, 5);
+    qubc_pair_write(d, 1, UBC_RING_RX + UBC_RING_HEAD, 5);
     qubc_write(d, UBC_CTRL, UBC_CTRL_RESET);
     g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, 0);
-    g_assert_cmphex(qubc_port_read(d, 1, UBC_RING_RX + UBC_RING_HEAD), ==, 0);
+    g_assert_cmphex(qubc_pair_read(d, 1, UBC_RING_RX + UBC_RING_HEAD), ==, 0);
     qubc_stop(d);
 }
 
@@ -600,6 +727,8 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc/ring-misuse", test_ring_misuse);
     qtest_add_func("/ubc/dma-to-nowhere", test_dma_to_nowhere);
     qtest_add_func("/ubc/rings-rest", test_rings_rest);
+    qtest_add_func("/ubc/resets", test_resets);
+    qtest_add_func("/ubc/last-vector", test_last_vector);
     qtest_add_func("/ubc/msix", test_msix);
     qtest_add_func("/ubc/msix-to-itself", test_msix_to_itself);
     qtest_add_func("/ubc/msix-to-another", test_msix_to_another);

@@ -13,8 +13,6 @@
 #include "qobject/qlist.h"
 #include "ubc-driver.h"
 
-#define IRQ_BASE 0x55420000u
-
 /* ---- Machines ----------------------------------------------------------- */
 
 QUbc *qubc_start(const char *machine, const char *props, const char *more)
@@ -52,7 +50,7 @@ void qubc_attach(QUbc *d)
     find(d);
     qpci_device_enable(d->pci);
     d->bar = qpci_iomap(d->pci, 0, &size);
-    g_assert_cmphex(size, ==, 0x400000);
+    g_assert_cmphex(size, ==, 0x1000000);
 }
 
 QUbc *qubc_start_attached(const char *props, const char *more)
@@ -124,6 +122,16 @@ void qubc_port_write(QUbc *d, unsigned port, uint32_t reg, uint32_t value)
     qubc_write(d, UBC_PORT(port) + reg, value);
 }
 
+uint32_t qubc_pair_read(QUbc *d, unsigned pair, uint32_t reg)
+{
+    return qubc_read(d, UBC_PAIR(pair) + reg);
+}
+
+void qubc_pair_write(QUbc *d, unsigned pair, uint32_t reg, uint32_t value)
+{
+    qubc_write(d, UBC_PAIR(pair) + reg, value);
+}
+
 uint32_t qubc_cfg_read(QUbc *d, uint32_t dw)
 {
     return qubc_read(d, UBC_CFG_WINDOW + 4 * dw);
@@ -184,19 +192,26 @@ bool qubc_logged(QUbc *d, const char *text)
 
 /* ---- Interrupts and bus mastering --------------------------------------- */
 
-void qubc_msix(QUbc *d, bool masked)
+void qubc_msix(QUbc *d, unsigned ports, bool masked)
 {
     uint8_t cap = qpci_find_capability(d->pci, PCI_CAP_ID_MSIX, 0);
     uint16_t ctl = qpci_config_readw(d->pci, cap + PCI_MSIX_FLAGS);
 
     g_assert_cmphex(cap, !=, 0);
-    for (unsigned v = 0; v < UBC_VECTORS; v++) {
+    for (unsigned v = 0; v < QUBC_VECTORS; v++) {
         uint32_t entry = UBC_MSIX_TABLE + v * PCI_MSIX_ENTRY_SIZE;
 
         qubc_write(d, entry + PCI_MSIX_ENTRY_LOWER_ADDR, QUBC_MSIX + 4 * v);
         qubc_write(d, entry + PCI_MSIX_ENTRY_UPPER_ADDR, 0);
-        qubc_write(d, entry + PCI_MSIX_ENTRY_DATA, IRQ_BASE + v);
+        qubc_write(d, entry + PCI_MSIX_ENTRY_DATA, QUBC_MSIX_DATA + v);
         qubc_write(d, entry + PCI_MSIX_ENTRY_VECTOR_CTRL, masked);
+    }
+    for (unsigned p = 0; p < ports; p++) {
+        qubc_port_write(d, p, UBC_PORT_VECTOR, QUBC_VECTOR_EVENT(p));
+        qubc_pair_write(d, p, UBC_RING_RX + UBC_RING_VECTOR,
+                        QUBC_VECTOR_RX(p));
+        qubc_pair_write(d, p, UBC_RING_TX + UBC_RING_VECTOR,
+                        QUBC_VECTOR_TX(p));
     }
     qpci_config_writew(d->pci, cap + PCI_MSIX_FLAGS,
                        ctl | PCI_MSIX_FLAGS_ENABLE);
@@ -208,7 +223,7 @@ bool qubc_irq(QUbc *d, unsigned vector)
     uint32_t got = qatomic_xchg(at, 0);
 
     if (got) {
-        g_assert_cmphex(le32_to_cpu(got), ==, IRQ_BASE + vector);
+        g_assert_cmphex(le32_to_cpu(got), ==, QUBC_MSIX_DATA + vector);
     }
     return got;
 }
@@ -236,11 +251,14 @@ void qubc_ring_open(QUbc *d, unsigned port, uint32_t ring, uint64_t base)
 {
     QUbcPort *p = &d->port[port];
 
-    qubc_port_write(d, port, ring + UBC_RING_CTRL, 0);
-    qubc_port_write(d, port, ring + UBC_RING_BASE_LO, base);
-    qubc_port_write(d, port, ring + UBC_RING_BASE_HI, base >> 32);
-    qubc_port_write(d, port, ring + UBC_RING_SIZE, QUBC_RING_LOG);
-    qubc_port_write(d, port, ring + UBC_RING_CTRL, UBC_RING_ENABLE);
+    qubc_pair_write(d, port, ring + UBC_RING_CTRL, 0);
+    if (qubc_pair_read(d, port, UBC_PAIR_PORT) != port) {
+        qubc_pair_write(d, port, UBC_PAIR_PORT, port);
+    }
+    qubc_pair_write(d, port, ring + UBC_RING_BASE_LO, base);
+    qubc_pair_write(d, port, ring + UBC_RING_BASE_HI, base >> 32);
+    qubc_pair_write(d, port, ring + UBC_RING_SIZE, QUBC_RING_LOG);
+    qubc_pair_write(d, port, ring + UBC_RING_CTRL, UBC_RING_ENABLE);
     if (ring == UBC_RING_TX) {
         p->tx_head = p->tx_tail = 0;
     } else {
@@ -267,7 +285,7 @@ void qubc_doorbell(QUbc *d, unsigned port, uint32_t ring)
     QUbcPort *p = &d->port[port];
 
     smp_wmb();
-    qubc_port_write(d, port, ring + UBC_RING_HEAD,
+    qubc_pair_write(d, port, ring + UBC_RING_HEAD,
                     ring == UBC_RING_TX ? p->tx_head : p->rx_head);
 }
 

@@ -31,6 +31,13 @@
 #define QUBC_RX_BUF(p) (QUBC_TX_RING(p) + 0x200000u)
 /* Where MSI-X messages are written, four bytes for each vector. */
 #define QUBC_MSIX 0x0f00000u
+#define QUBC_MSIX_DATA 0x55420000u /* and the vector */
+/* Vectors of this driver; port p uses ring pair p. */
+#define QUBC_VECTOR_CTRL 0
+#define QUBC_VECTOR_EVENT(p) (1 + 3 * (p))
+#define QUBC_VECTOR_RX(p) (2 + 3 * (p))
+#define QUBC_VECTOR_TX(p) (3 + 3 * (p))
+#define QUBC_VECTORS 16
 /* Where no memory is in these machines. */
 #define QUBC_NOWHERE 0x8000000000ull
 
@@ -89,6 +96,8 @@ uint32_t qubc_read(QUbc *d, uint32_t reg);
 void qubc_write(QUbc *d, uint32_t reg, uint32_t value);
 uint32_t qubc_port_read(QUbc *d, unsigned port, uint32_t reg);
 void qubc_port_write(QUbc *d, unsigned port, uint32_t reg, uint32_t value);
+uint32_t qubc_pair_read(QUbc *d, unsigned pair, uint32_t reg);
+void qubc_pair_write(QUbc *d, unsigned pair, uint32_t reg, uint32_t value);
 /* A dword of the configuration space, by the window. */
 uint32_t qubc_cfg_read(QUbc *d, uint32_t dw);
 void qubc_cfg_write(QUbc *d, uint32_t dw, uint32_t value);
@@ -103,13 +112,15 @@ void qubc_inject_all(QUbc *d, unsigned port, const char *faults);
 /* Has the log of guest errors a line with `text` ? */
 bool qubc_logged(QUbc *d, const char *text);
 
-/* Message to QUBC_MSIX for each vector; `masked` for all of them. */
-void qubc_msix(QUbc *d, bool masked);
+/* Message to QUBC_MSIX for each vector, one for each source of `ports` ports;
+ * `masked` for all of them. */
+void qubc_msix(QUbc *d, unsigned ports, bool masked);
 /* Has the vector's message come since the last call? */
 bool qubc_irq(QUbc *d, unsigned vector);
 void qubc_bus_master(QUbc *d, bool on);
 
-/* Set up a ring (UBC_RING_TX or _RX) of a port and enable it. */
+/* Set up a ring (UBC_RING_TX or _RX) of a port and enable it: pair number
+ * `port`, bound to it. */
 void qubc_ring_open(QUbc *d, unsigned port, uint32_t ring, uint64_t base);
 /* Write a descriptor at the head without ringing the doorbell. */
 void qubc_post(QUbc *d, unsigned port, uint32_t ring, uint64_t addr,

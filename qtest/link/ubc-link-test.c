@@ -979,7 +979,7 @@ static void test_migration(void)
         rest = MIN(rest, under_way(&l));
     }
     /* The receiver runs out of buffers, so that packets wait in the device. */
-    qubc_port_write(l.b, 0, UBC_RING_RX + UBC_RING_ARM, 0x8123);
+    qubc_pair_write(l.b, 0, UBC_RING_RX + UBC_RING_ARM, 0x8123);
     pb = &l.b->port[0];
     pb->room = 0;
     n = (uint16_t)(pb->rx_head - pb->rx_tail) + extra;
@@ -990,8 +990,8 @@ static void test_migration(void)
               qubc_counter(l.b, 0, UBC_CNT_RX_PACKETS) == 700 + n - extra &&
               under_way(&l) <= rest);
     for (unsigned i = 0; i < G_N_ELEMENTS(regs); i++) {
-        before[0][i] = qubc_port_read(l.b, 0, UBC_RING_TX + regs[i]);
-        before[1][i] = qubc_port_read(l.b, 0, UBC_RING_RX + regs[i]);
+        before[0][i] = qubc_pair_read(l.b, 0, UBC_RING_TX + regs[i]);
+        before[1][i] = qubc_pair_read(l.b, 0, UBC_RING_RX + regs[i]);
     }
 
     path = g_build_filename(l.dir, "migrate", NULL);
@@ -1008,9 +1008,9 @@ static void test_migration(void)
     l.b = c;
     pb = &c->port[0];
     for (unsigned i = 0; i < G_N_ELEMENTS(regs); i++) {
-        g_assert_cmphex(qubc_port_read(c, 0, UBC_RING_TX + regs[i]), ==,
+        g_assert_cmphex(qubc_pair_read(c, 0, UBC_RING_TX + regs[i]), ==,
                         before[0][i]);
-        g_assert_cmphex(qubc_port_read(c, 0, UBC_RING_RX + regs[i]), ==,
+        g_assert_cmphex(qubc_pair_read(c, 0, UBC_RING_RX + regs[i]), ==,
                         before[1][i]);
     }
     g_assert_cmpuint(qubc_counter(c, 0, UBC_CNT_RX_PACKETS), ==,

@@ -34,7 +34,7 @@ static void ctl_event(Ubc *ubc, uint32_t event)
     if (!(ubc->event & event)) {
         ubc->event |= event;
         if (ubc->event_mask & event) {
-            ubc->ops.interrupt(ubc->opaque, UBC_VECTOR_CTRL);
+            ubc->ops.interrupt(ubc->opaque, ubc->vector);
         }
     }
 }
@@ -57,7 +57,23 @@ void ubc_end_event(UbcEnd *e, uint32_t events)
 
     e->event |= events;
     if (fresh & e->event_mask) {
-        e->ubc->ops.interrupt(e->ubc->opaque, UBC_VECTOR_EVENT(e->index));
+        e->ubc->ops.interrupt(e->ubc->opaque, e->vector);
+    }
+}
+
+void ubc_event_mask(Ubc *ubc, uint32_t mask)
+{
+    ubc->event_mask = mask & (UBC_EVENT_GUEST_ERROR | UBC_EVENT_DMA_ERROR);
+    if (ubc->event & ubc->event_mask) {
+        ubc->ops.interrupt(ubc->opaque, ubc->vector);
+    }
+}
+
+void ubc_end_event_mask(UbcEnd *e, uint32_t mask)
+{
+    e->event_mask = mask & UBC_PORT_EVENT_ALL;
+    if (e->event & e->event_mask) {
+        e->ubc->ops.interrupt(e->ubc->opaque, e->vector);
     }
 }
 
@@ -137,45 +153,23 @@ void ubc_end_counter_set(UbcEnd *e, unsigned counter, uint64_t value)
     e->base[counter] = value - counted(e, counter);
 }
 
-/* ---- What rings need --------------------------------------------------------- */
+/* ---- Guest memory ------------------------------------------------------------ */
 
-static bool ring_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
+static bool dma_done(Ubc *ubc, bool done)
 {
-    Ubc *ubc = opaque;
-
-    if (ubc->ops.dma_read(ubc->opaque, addr, buf, len)) {
-        return true;
+    if (!done) {
+        saturate(&ubc->dma_errors);
+        ctl_event(ubc, UBC_EVENT_DMA_ERROR);
     }
-    saturate(&ubc->dma_errors);
-    ctl_event(ubc, UBC_EVENT_DMA_ERROR);
-    return false;
+    return done;
 }
 
-static bool ring_write(void *opaque, uint64_t addr, const void *buf,
-                       uint32_t len)
+bool ubc_dma_read(Ubc *ubc, uint64_t addr, void *buf, uint32_t len)
 {
-    Ubc *ubc = opaque;
-
-    if (ubc->ops.dma_write(ubc->opaque, addr, buf, len)) {
-        return true;
-    }
-    saturate(&ubc->dma_errors);
-    ctl_event(ubc, UBC_EVENT_DMA_ERROR);
-    return false;
+    return dma_done(ubc, ubc->ops.dma_read(ubc->opaque, addr, buf, len));
 }
 
-static void ring_error(void *opaque, const char *what)
+bool ubc_dma_write(Ubc *ubc, uint64_t addr, const void *buf, uint32_t len)
 {
-    ubc_guest_error(opaque, -1, what);
+    return dma_done(ubc, ubc->ops.dma_write(ubc->opaque, addr, buf, len));
 }
-
-static void ring_interrupt(void *opaque, unsigned vector)
-{
-    Ubc *ubc = opaque;
-
-    ubc->ops.interrupt(ubc->opaque, vector);
-}
-
-const UbRingOps ubc_ring_ops = {
-    ring_read, ring_write, ring_error, ring_interrupt,
-};

@@ -2,9 +2,10 @@
  * The UB controller: what its files share.  The cellar first: each file may
  * call those above it in this list, and none below.
  *
- *   event.c    errors, events, kicks, counters, guest memory
+ *   event.c    errors, events, kicks, counters
  *   ring.c     descriptor rings
- *   raw.c      packets between a port and its rings
+ *   pair.c     ring pairs: which port and which packets they carry
+ *   raw.c      packets between a port and its ring pairs
  *   space.c    the part of the configuration space that no port owns
  *   ubc.c      life
  *   regs.c     the map of BAR0
@@ -19,22 +20,49 @@
 #include "ub/port.h"
 #include "ub/ubc.h"
 
-/* What the controller has of one port: the link end, its rings, its events. */
-typedef struct UbcEnd {
+/* LPH.CFG values. */
+#define UBC_CFGS 16
+#define UBC_NO_PAIR UBC_PAIRS
+#define UBC_PAIR_WORDS (UBC_PAIRS / 32)
+
+typedef struct UbcEnd UbcEnd;
+
+typedef struct UbcPair {
+    Ubc *ubc;
+    unsigned index;
+    uint32_t port, vls, cfgs, rt; /* registers */
+    UbRing tx, rx;
+    bool touched;   /* a register was written since reset */
+    bool rx_bound;  /* the port's packets find it */
+    bool tx_full;   /* the port refused the next packet of the ring … */
+    uint8_t tx_vl;  /* … on this VL */
+    /* Packets that wait for a receive descriptor, oldest first. */
+    CorePacket *held, **held_tail;
+} UbcPair;
+
+/* What the controller has of one port: the link end, its events, and which ring
+ * pairs it has. */
+struct UbcEnd {
     Ubc *ubc;
     unsigned index;
     UbPort *port;
-    UbRing tx, rx;
-    bool tx_full;      /* the port refused the next packet of the ring */
-    uint32_t event, event_mask;
+    uint32_t pairs[UBC_PAIR_WORDS]; /* those with a ring that is enabled */
+    uint16_t claim[UB_VLS][UBC_CFGS]; /* whose a packet is, or UBC_NO_PAIR */
+    uint32_t event, event_mask, vector;
     uint32_t status;   /* UBC_PORT_STATUS as last reported by an event */
-    /* Packets that wait for a receive descriptor, oldest first. */
-    CorePacket *held, **held_tail;
     uint64_t counter[UBC_CNT_NUM]; /* those that no floor below counts */
     uint64_t base[UBC_CNT_NUM]; /* what they show beside what was counted: they
                                  * begin anew, or go on from another machine */
     uint32_t counter_hi;           /* latched by a read of a low half */
-} UbcEnd;
+};
+
+/* The pairs of @e, from the first on; the set may shrink meanwhile. */
+#define UBC_FOR_PAIRS(e, p)                                                  \
+    for (unsigned w_ = 0; w_ < UBC_PAIR_WORDS; w_++)                         \
+        for (uint32_t left_ = (e)->pairs[w_];                                \
+             left_ && ((p) = &(e)->ubc->pair[32 * w_ +                       \
+                                             __builtin_ctz(left_)]);         \
+             left_ &= left_ - 1)
 
 struct Ubc {
     UbcConfig conf;
@@ -43,6 +71,7 @@ struct Ubc {
     void *opaque;
     unsigned ports;
     UbcEnd end[UBC_MAX_PORTS];
+    UbcPair pair[UBC_PAIRS];
     CorePacketPool *pool;
     UbSpace *space;
     UbSlice *cfg0;
@@ -51,7 +80,7 @@ struct Ubc {
     bool kicked;        /* there: something came up behind its back */
     bool reset_pending; /* DEV_RST was written */
     int64_t now;
-    uint32_t event, event_mask, cfg_addr;
+    uint32_t event, event_mask, vector, cfg_addr;
     uint32_t guest_errors, dma_errors;
 };
 
@@ -69,16 +98,38 @@ uint32_t ubc_events_of_ports(const Ubc *ubc);
 /* A counter of a port, wherever it is counted. */
 uint64_t ubc_end_counter(const UbcEnd *e, unsigned counter);
 void ubc_end_counter_set(UbcEnd *e, unsigned counter, uint64_t value);
-/* Guest memory, failures counted, and interrupts: what rings need. */
-extern const UbRingOps ubc_ring_ops;
+/* Guest memory; a failure is counted and false. */
+bool ubc_dma_read(Ubc *ubc, uint64_t addr, void *buf, uint32_t len);
+bool ubc_dma_write(Ubc *ubc, uint64_t addr, const void *buf, uint32_t len);
+/* Unmasked: what was noted while masked interrupts now. */
+void ubc_event_mask(Ubc *ubc, uint32_t mask);
+void ubc_end_event_mask(UbcEnd *e, uint32_t mask);
+
+/* ---- pair.c ---- */
+void ubc_pair_init(UbcPair *p, Ubc *ubc, unsigned index);
+/* Rings disabled, registers as after power-on, nothing waits. */
+void ubc_pair_reset(UbcPair *p);
+/* Fill in whose the packets of a port are. */
+void ubc_pair_claims(UbcEnd *e);
+/* A ring may have been enabled, disabled or stopped: the port's tables follow.
+ * What waits for a receive ring that is not enabled any more is let go. */
+void ubc_pair_settle(UbcPair *p);
+/* Another value of PORT, VLS, CFGS or RT; refused while a ring is enabled. */
+void ubc_pair_bind(UbcPair *p, uint32_t *reg, uint32_t value);
+/* A packet waits for a buffer, behind the others; all of them are dropped. */
+void ubc_pair_hold(UbcPair *p, CorePacket *pkt);
+void ubc_pair_drop(UbcPair *p);
+/* The first pair that has packets like this one, or NULL. */
+UbcPair *ubc_pair_claim(UbcEnd *e, const CorePacket *pkt);
 
 /* ---- raw.c ---- */
-void ubc_raw_init(UbcEnd *e);
-/* Rings disabled, what waited for a buffer is dropped. */
-void ubc_raw_reset(UbcEnd *e);
+/* What waits above the port is void. */
 void ubc_raw_drop(UbcEnd *e);
 /* A packet of the port: into a buffer, or it waits for one. */
 void ubc_raw_rx(UbcEnd *e, CorePacket *pkt);
+/* The port takes packets on @vl again; on all. */
+void ubc_raw_room(UbcEnd *e, unsigned vl);
+void ubc_raw_down(UbcEnd *e);
 /* Before the port runs: true, there is more than the budget allowed. */
 bool ubc_raw_serve(UbcEnd *e);
 /* Behind it. */

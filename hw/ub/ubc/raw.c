@@ -1,5 +1,5 @@
 /*
- * The raw packet interface: packets between a port and its rings.
+ * The raw packet interface: packets between a port and its ring pairs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,15 +10,21 @@
 /* Descriptors of a ring served before others have their turn. */
 #define TX_BUDGET 64
 
+static UbcEnd *end_of(const UbcPair *p)
+{
+    return &p->ubc->end[p->port];
+}
+
 /* ---- Receive: data link layer to guest ------------------------------------- */
 
 /* Put a packet into the next receive buffer; false: there is none. */
-static bool place(UbcEnd *e, CorePacket *pkt)
+static bool place(UbcPair *p, CorePacket *pkt)
 {
-    Ubc *ubc = e->ubc;
-    const UbRingDesc *d = ubc->master ? ub_ring_next(&e->rx) : NULL;
+    const UbPktMeta *m = ub_meta(pkt);
+    const UbRingDesc *d = p->ubc->master ? ub_ring_next(&p->rx) : NULL;
+    UbcEnd *e = end_of(p);
     uint32_t len = pkt->len;
-    uint16_t status = ub_meta(pkt)->error ? UBC_DESC_ERROR : 0;
+    uint16_t status = m->error ? UBC_DESC_ERROR : 0;
 
     if (!d) {
         return false;
@@ -28,12 +34,12 @@ static bool place(UbcEnd *e, CorePacket *pkt)
         status |= UBC_DESC_TRUNCATED;
         e->counter[UBC_CNT_RX_TRUNCATED]++;
     }
-    if (len && !ubc_ring_ops.write(ubc, d->addr, core_packet_data(pkt),
-                                      len)) {
+    if (len && !ubc_dma_write(p->ubc, d->addr, core_packet_data(pkt), len)) {
         status |= UBC_DESC_ERROR;
     }
-    if (!ub_ring_complete(&e->rx, pkt->len, ub_meta(pkt)->lph_cfg |
-                          ub_meta(pkt)->vl << UBC_DESC_VL_SHIFT, status)) {
+    if (!ub_ring_complete(&p->rx, pkt->len, m->lph_cfg |
+                          m->vl << UBC_DESC_VL_SHIFT |
+                          m->rt << UBC_DESC_RT_SHIFT, status)) {
         return false;
     }
     e->counter[UBC_CNT_RX_PACKETS]++;
@@ -43,25 +49,33 @@ static bool place(UbcEnd *e, CorePacket *pkt)
 
 void ubc_raw_rx(UbcEnd *e, CorePacket *pkt)
 {
-    if (!e->held && place(e, pkt)) {
-        core_packet_free(pkt);
-        return;
+    UbcPair *p;
+
+    while ((p = ubc_pair_claim(e, pkt))) {
+        if (!p->held && place(p, pkt)) {
+            core_packet_free(pkt);
+            return;
+        }
+        if (p->rx.enabled) {
+            /* For a buffer: the peer's credits bound how much can wait. */
+            e->counter[UBC_CNT_RX_NO_BUFFER] += !p->held;
+            ubc_pair_hold(p, pkt);
+            return;
+        }
+        ubc_pair_settle(p); /* it stopped: the next one may have it */
     }
-    /* Wait for a buffer: the peer's credits bound how much can wait. */
-    e->counter[UBC_CNT_RX_NO_BUFFER] += !e->held;
-    pkt->next = NULL;
-    *e->held_tail = pkt;
-    e->held_tail = &pkt->next;
+    e->counter[UBC_CNT_RX_UNCLAIMED]++;
+    core_packet_free(pkt);
 }
 
-static void place_held(UbcEnd *e)
+static void place_held(UbcPair *p)
 {
-    while (e->held && place(e, e->held)) {
-        CorePacket *pkt = e->held;
+    while (p->held && place(p, p->held)) {
+        CorePacket *pkt = p->held;
 
-        e->held = pkt->next;
-        if (!e->held) {
-            e->held_tail = &e->held;
+        p->held = pkt->next;
+        if (!p->held) {
+            p->held_tail = &p->held;
         }
         core_packet_free(pkt);
     }
@@ -69,35 +83,39 @@ static void place_held(UbcEnd *e)
 
 void ubc_raw_drop(UbcEnd *e)
 {
-    while (e->held) {
-        CorePacket *pkt = e->held;
+    UbcPair *p;
 
-        e->held = pkt->next;
-        core_packet_free(pkt);
+    UBC_FOR_PAIRS(e, p) {
+        ubc_pair_drop(p);
     }
-    e->held_tail = &e->held;
 }
 
 /* ---- Transmit: guest to data link layer ------------------------------------- */
 
 /* The rule that a transmit descriptor breaks, or NULL. */
-static const char *check_tx(const UbcEnd *e, const UbRingDesc *d)
+static const char *check_tx(const UbcPair *p, const UbRingDesc *d)
 {
-    if (d->len == 0 || d->len > ub_port_mtu(e->port)) {
+    unsigned vl = (d->flags & UBC_DESC_VL) >> UBC_DESC_VL_SHIFT;
+
+    if (d->len == 0 || d->len > ub_port_mtu(end_of(p)->port)) {
         return "transmit descriptor with an impossible length";
     }
-    if (d->flags & ~(UBC_DESC_CFG | UBC_DESC_VL)) {
+    if (d->flags & ~(UBC_DESC_CFG | UBC_DESC_VL | UBC_DESC_RT)) {
         return "transmit descriptor with reserved flags set";
+    }
+    if (!(p->vls >> vl & p->cfgs >> (d->flags & UBC_DESC_CFG) & 1)) {
+        return "packet on a VL or with a CFG that its ring pair does not carry";
     }
     return NULL;
 }
 
 typedef enum Sent { SENT, SENT_ERROR, SENT_LATER } Sent;
 
-static Sent send_one(UbcEnd *e, const UbRingDesc *d)
+static Sent send_one(UbcPair *p, const UbRingDesc *d)
 {
-    Ubc *ubc = e->ubc;
-    const char *broken = check_tx(e, d);
+    Ubc *ubc = p->ubc;
+    UbcEnd *e = end_of(p);
+    const char *broken = check_tx(p, d);
     CorePacket *pkt;
     uint32_t len = d->len;
     unsigned vl = (d->flags & UBC_DESC_VL) >> UBC_DESC_VL_SHIFT;
@@ -109,6 +127,7 @@ static Sent send_one(UbcEnd *e, const UbRingDesc *d)
     if (!ub_port_dll_up(e->port)) {
         return SENT_ERROR;
     }
+    p->tx_vl = vl;
     if (ub_port_room(e->port, vl) == UB_PORT_FULL) {
         return SENT_LATER;
     }
@@ -118,7 +137,10 @@ static Sent send_one(UbcEnd *e, const UbRingDesc *d)
     }
     ub_meta(pkt)->lph_cfg = d->flags & UBC_DESC_CFG;
     ub_meta(pkt)->vl = vl;
-    if (!ubc_ring_ops.read(ubc, d->addr, core_packet_data(pkt), len)) {
+    ub_meta(pkt)->rt = p->rt & UBC_PAIR_RT_DESC
+                           ? (d->flags & UBC_DESC_RT) >> UBC_DESC_RT_SHIFT
+                           : p->rt;
+    if (!ubc_dma_read(ubc, d->addr, core_packet_data(pkt), len)) {
         /* §4.8.3: the receiver is told, if that is enabled. */
         memset(core_packet_data(pkt), 0, len);
         ub_meta(pkt)->error = true;
@@ -141,27 +163,27 @@ static Sent send_one(UbcEnd *e, const UbRingDesc *d)
 }
 
 /* True: the budget ran out, there is more. */
-static bool serve_tx(UbcEnd *e)
+static bool serve_tx(UbcPair *p)
 {
     const UbRingDesc *d;
 
-    for (unsigned n = 0; e->ubc->master && !e->tx_full; n++) {
+    for (unsigned n = 0; p->ubc->master && !p->tx_full; n++) {
         Sent sent;
 
-        d = ub_ring_next(&e->tx);
+        d = ub_ring_next(&p->tx);
         if (!d) {
             return false;
         }
         if (n == TX_BUDGET) {
             return true;
         }
-        sent = send_one(e, d);
+        sent = send_one(p, d);
         if (sent == SENT_LATER) {
-            e->tx_full = true;
+            p->tx_full = true;
             return false;
         }
-        e->counter[UBC_CNT_TX_ERRORS] += sent == SENT_ERROR;
-        if (!ub_ring_complete(&e->tx, d->len, d->flags,
+        end_of(p)->counter[UBC_CNT_TX_ERRORS] += sent == SENT_ERROR;
+        if (!ub_ring_complete(&p->tx, d->len, d->flags,
                               sent == SENT_ERROR ? UBC_DESC_ERROR : 0)) {
             return false;
         }
@@ -169,34 +191,47 @@ static bool serve_tx(UbcEnd *e)
     return false;
 }
 
+void ubc_raw_room(UbcEnd *e, unsigned vl)
+{
+    UbcPair *p;
+
+    UBC_FOR_PAIRS(e, p) {
+        p->tx_full &= p->tx_vl != vl;
+    }
+}
+
+void ubc_raw_down(UbcEnd *e)
+{
+    UbcPair *p;
+
+    UBC_FOR_PAIRS(e, p) {
+        p->tx_full = false;
+    }
+}
+
 /* ---- Turns ------------------------------------------------------------------- */
 
 bool ubc_raw_serve(UbcEnd *e)
 {
-    place_held(e);
-    return serve_tx(e);
+    bool more = false;
+    UbcPair *p;
+
+    UBC_FOR_PAIRS(e, p) {
+        place_held(p);
+        more |= serve_tx(p);
+        ubc_pair_settle(p);
+    }
+    return more;
 }
 
 void ubc_raw_finish(UbcEnd *e)
 {
-    place_held(e);
-    ub_ring_notify(&e->tx);
-    ub_ring_notify(&e->rx);
-}
+    UbcPair *p;
 
-/* ---- Life ---------------------------------------------------------------------- */
-
-void ubc_raw_init(UbcEnd *e)
-{
-    e->held_tail = &e->held;
-    ub_ring_init(&e->tx, &ubc_ring_ops, e->ubc, UBC_VECTOR_TX(e->index));
-    ub_ring_init(&e->rx, &ubc_ring_ops, e->ubc, UBC_VECTOR_RX(e->index));
-}
-
-void ubc_raw_reset(UbcEnd *e)
-{
-    ubc_raw_drop(e);
-    ub_ring_reset(&e->tx);
-    ub_ring_reset(&e->rx);
-    e->tx_full = false;
+    UBC_FOR_PAIRS(e, p) {
+        place_held(p);
+        ub_ring_notify(&p->tx);
+        ub_ring_notify(&p->rx);
+        ubc_pair_settle(p);
+    }
 }

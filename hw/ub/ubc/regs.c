@@ -1,187 +1,388 @@
 /*
  * The UB controller's registers: the map of BAR0.
  *
+ * A window has an owner (the controller, a port, a ring pair) and a table with
+ * a row for each of its registers.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <glib.h>
+#include <stddef.h>
 
 #include "internal.h"
 
-/* ---- A port's registers ------------------------------------------------------- */
+typedef struct Reg {
+    uint32_t at;
+    uint32_t member;   /* where in the owner its value is: 0, nowhere */
+    uint32_t writable; /* bits of the member that a write sets */
+    uint32_t (*get)(void *owner);                 /* instead of the member */
+    void (*set)(void *owner, uint32_t value);
+} Reg;
 
-static UbRing *ring_at(UbcEnd *e, uint32_t *reg)
+#define MEMBER(type, m) .member = offsetof(type, m)
+
+static const char no_such[] =
+    "write to a register that is read-only or does not exist";
+
+static const Reg *reg_find(const Reg *regs, unsigned n, uint32_t at)
 {
-    if (*reg >= UBC_RING_TX && *reg < UBC_RING_TX + 0x40) {
-        *reg -= UBC_RING_TX;
-        return &e->tx;
-    }
-    if (*reg >= UBC_RING_RX && *reg < UBC_RING_RX + 0x40) {
-        *reg -= UBC_RING_RX;
-        return &e->rx;
+    for (unsigned i = 0; i < n; i++) {
+        if (regs[i].at == at) {
+            return &regs[i];
+        }
     }
     return NULL;
 }
 
-static uint32_t end_read(UbcEnd *e, uint32_t reg)
+static uint32_t reg_read(const Reg *r, void *owner)
 {
-    const UbRing *ring = ring_at(e, &reg);
-    uint64_t count;
+    return !r ? 0 : r->get ? r->get(owner)
+           : r->member ? *(uint32_t *)((char *)owner + r->member) : 0;
+}
 
-    if (ring) {
-        return ub_ring_reg_read(ring, reg);
+/* False: it is read-only or does not exist. */
+static bool reg_write(const Reg *r, void *owner, uint32_t value)
+{
+    if (r && r->set) {
+        r->set(owner, value);
+    } else if (r && r->writable) {
+        *(uint32_t *)((char *)owner + r->member) = value & r->writable;
     }
-    if (reg >= UBC_COUNTER(0) && reg < UBC_COUNTER(UBC_CNT_NUM)) {
-        if (reg % 8) {
-            return e->counter_hi;
-        }
-        count = ubc_end_counter(e, (reg - UBC_COUNTER(0)) / 8);
-        e->counter_hi = count >> 32;
-        return count;
-    }
-    switch (reg) {
-    case UBC_PORT_STATUS:
-        return ubc_end_status(e);
-    case UBC_PORT_CTRL:
-        return ub_port_enabled(e->port) ? UBC_PORT_CTRL_ENABLE : 0;
-    case UBC_PORT_EVENT:
-        return e->event;
-    case UBC_PORT_EVENT_MASK:
-        return e->event_mask;
-    case UBC_PORT_MTU:
-        return ub_port_mtu(e->port);
-    case UBC_PORT_VLS:
-        return ub_port_vls(e->port);
-    default:
-        return 0;
+    return r && (r->set || r->writable);
+}
+
+static void vector_set(Ubc *ubc, int port, uint32_t *vector, uint32_t value)
+{
+    if (value < UBC_VECTORS) {
+        *vector = value;
+    } else {
+        ubc_guest_error(ubc, port, "vector beyond the MSI-X table");
     }
 }
 
-static void end_write(UbcEnd *e, uint32_t reg, uint32_t value)
-{
-    UbRing *ring = ring_at(e, &reg);
+/* ---- The controller ------------------------------------------------------------ */
 
+static uint32_t ctl_id(void *o)
+{
+    return UBC_ID_VALUE;
+}
+
+static uint32_t ctl_version(void *o)
+{
+    return UBC_INTERFACE;
+}
+
+static uint32_t ctl_ports(void *o)
+{
+    return ((Ubc *)o)->ports;
+}
+
+static uint32_t ctl_caps(void *o)
+{
+    return UBC_CAPS_PAIRS | UBC_CAPS_CONFIG;
+}
+
+static void ctl_ctrl(void *o, uint32_t value)
+{
+    Ubc *ubc = o;
+
+    if (value & UBC_CTRL_RESET) {
+        ubc_reset(ubc, ubc->now);
+    }
+}
+
+static uint32_t ctl_event(void *o)
+{
+    Ubc *ubc = o;
+
+    return ubc->event | ubc_events_of_ports(ubc);
+}
+
+static void ctl_event_clear(void *o, uint32_t value)
+{
+    ((Ubc *)o)->event &= ~value;
+}
+
+static void ctl_event_mask(void *o, uint32_t value)
+{
+    ubc_event_mask(o, value);
+}
+
+static uint32_t ctl_cfg_data(void *o)
+{
+    Ubc *ubc = o;
+
+    return ub_space_read(ubc->space, ubc->cfg_addr);
+}
+
+static void ctl_cfg_data_set(void *o, uint32_t value)
+{
+    Ubc *ubc = o;
+
+    ub_space_write(ubc->space, ubc->now, ubc->cfg_addr, value, 0xf);
+}
+
+static void ctl_vector(void *o, uint32_t value)
+{
+    Ubc *ubc = o;
+
+    vector_set(ubc, -1, &ubc->vector, value);
+}
+
+static const Reg ctl_regs[] = {
+    { UBC_ID, .get = ctl_id },
+    { UBC_VERSION, .get = ctl_version },
+    { UBC_PORTS, .get = ctl_ports },
+    { UBC_CTRL, .set = ctl_ctrl },
+    { UBC_EVENT, .get = ctl_event, .set = ctl_event_clear },
+    { UBC_EVENT_MASK, MEMBER(Ubc, event_mask), .set = ctl_event_mask },
+    { UBC_GUEST_ERRORS, MEMBER(Ubc, guest_errors) },
+    { UBC_DMA_ERRORS, MEMBER(Ubc, dma_errors) },
+    { UBC_CFG_ADDR, MEMBER(Ubc, cfg_addr), .writable = ~0u },
+    { UBC_CFG_DATA, .get = ctl_cfg_data, .set = ctl_cfg_data_set },
+    { UBC_CAPS, .get = ctl_caps },
+    { UBC_VECTOR, MEMBER(Ubc, vector), .set = ctl_vector },
+};
+
+static uint32_t ctl_read(Ubc *ubc, uint32_t at)
+{
+    return reg_read(reg_find(ctl_regs, G_N_ELEMENTS(ctl_regs), at), ubc);
+}
+
+static void ctl_write(Ubc *ubc, uint32_t at, uint32_t value)
+{
+    if (!reg_write(reg_find(ctl_regs, G_N_ELEMENTS(ctl_regs), at), ubc,
+                   value)) {
+        ubc_guest_error(ubc, -1, no_such);
+    }
+}
+
+/* ---- Ports --------------------------------------------------------------------- */
+
+static uint32_t end_status(void *o)
+{
+    return ubc_end_status(o);
+}
+
+static uint32_t end_ctrl(void *o)
+{
+    return ub_port_enabled(((UbcEnd *)o)->port) ? UBC_PORT_CTRL_ENABLE : 0;
+}
+
+static void end_ctrl_set(void *o, uint32_t value)
+{
+    UbcEnd *e = o;
+
+    if (!(value & UBC_PORT_CTRL_ENABLE)) {
+        ubc_raw_drop(e);
+    }
+    ub_port_enable(e->port, e->ubc->now, value & UBC_PORT_CTRL_ENABLE);
+}
+
+static void end_event_clear(void *o, uint32_t value)
+{
+    ((UbcEnd *)o)->event &= ~value;
+}
+
+static void end_event_mask(void *o, uint32_t value)
+{
+    ubc_end_event_mask(o, value);
+}
+
+static uint32_t end_mtu(void *o)
+{
+    return ub_port_mtu(((UbcEnd *)o)->port);
+}
+
+static uint32_t end_vls(void *o)
+{
+    return ub_port_vls(((UbcEnd *)o)->port);
+}
+
+static void end_vector(void *o, uint32_t value)
+{
+    UbcEnd *e = o;
+
+    vector_set(e->ubc, e->index, &e->vector, value);
+}
+
+static const Reg end_regs[] = {
+    { UBC_PORT_STATUS, .get = end_status },
+    { UBC_PORT_CTRL, .get = end_ctrl, .set = end_ctrl_set },
+    { UBC_PORT_EVENT, MEMBER(UbcEnd, event), .set = end_event_clear },
+    { UBC_PORT_EVENT_MASK, MEMBER(UbcEnd, event_mask), .set = end_event_mask },
+    { UBC_PORT_MTU, .get = end_mtu },
+    { UBC_PORT_VLS, .get = end_vls },
+    { UBC_PORT_VECTOR, MEMBER(UbcEnd, vector), .set = end_vector },
+};
+
+/* The port whose registers are at `at`, which becomes the offset there. */
+static UbcEnd *end_at(Ubc *ubc, uint32_t *at)
+{
+    const uint32_t stride = UBC_PORT(1) - UBC_PORT(0);
+    unsigned index = (*at - UBC_PORT(0)) / stride;
+
+    *at = (*at - UBC_PORT(0)) % stride;
+    return index < ubc->ports ? &ubc->end[index] : NULL;
+}
+
+static uint32_t end_read(Ubc *ubc, uint32_t at)
+{
+    UbcEnd *e = end_at(ubc, &at);
+    uint64_t count;
+
+    if (!e) {
+        return 0;
+    }
+    if (at < UBC_COUNTER(0) || at >= UBC_COUNTER(UBC_CNT_NUM)) {
+        return reg_read(reg_find(end_regs, G_N_ELEMENTS(end_regs), at), e);
+    }
+    if (at % 8) {
+        return e->counter_hi;
+    }
+    count = ubc_end_counter(e, (at - UBC_COUNTER(0)) / 8);
+    e->counter_hi = count >> 32;
+    return count;
+}
+
+static void end_write(Ubc *ubc, uint32_t at, uint32_t value)
+{
+    UbcEnd *e = end_at(ubc, &at);
+
+    if (!e || !reg_write(reg_find(end_regs, G_N_ELEMENTS(end_regs), at), e,
+                         value)) {
+        ubc_guest_error(ubc, e ? (int)e->index : -1, no_such);
+    }
+}
+
+/* ---- Ring pairs ---------------------------------------------------------------- */
+
+static void pair_port(void *o, uint32_t value)
+{
+    UbcPair *p = o;
+
+    ubc_pair_bind(p, &p->port, value);
+}
+
+static void pair_vls(void *o, uint32_t value)
+{
+    UbcPair *p = o;
+
+    ubc_pair_bind(p, &p->vls, value & ((1u << UB_VLS) - 1));
+}
+
+static void pair_cfgs(void *o, uint32_t value)
+{
+    UbcPair *p = o;
+
+    ubc_pair_bind(p, &p->cfgs, value & ((1u << UBC_CFGS) - 1));
+}
+
+static void pair_rt(void *o, uint32_t value)
+{
+    UbcPair *p = o;
+
+    ubc_pair_bind(p, &p->rt, value & (UBC_PAIR_RT_DESC | 3));
+}
+
+static const Reg pair_regs[] = {
+    { UBC_PAIR_PORT, MEMBER(UbcPair, port), .set = pair_port },
+    { UBC_PAIR_VLS, MEMBER(UbcPair, vls), .set = pair_vls },
+    { UBC_PAIR_CFGS, MEMBER(UbcPair, cfgs), .set = pair_cfgs },
+    { UBC_PAIR_RT, MEMBER(UbcPair, rt), .set = pair_rt },
+};
+
+/* The ring whose registers are at `at`, which becomes the offset there; or NULL. */
+static UbRing *ring_at(UbcPair *p, uint32_t *at)
+{
+    const uint32_t size = UBC_RING_RX - UBC_RING_TX;
+    UbRing *const rings[] = { NULL, &p->tx, &p->rx, NULL };
+    UbRing *ring = rings[*at / size];
+
+    *at -= ring ? *at / size * size : 0;
+    return ring;
+}
+
+static UbcPair *pair_at(Ubc *ubc, uint32_t *at)
+{
+    const uint32_t stride = UBC_PAIR(1) - UBC_PAIR(0);
+    UbcPair *p = &ubc->pair[(*at - UBC_PAIR(0)) / stride];
+
+    *at = (*at - UBC_PAIR(0)) % stride;
+    return p;
+}
+
+static uint32_t pair_read(Ubc *ubc, uint32_t at)
+{
+    UbcPair *p = pair_at(ubc, &at);
+    UbRing *ring = ring_at(p, &at);
+
+    return ring ? ub_ring_reg_read(ring, at)
+                : reg_read(reg_find(pair_regs, G_N_ELEMENTS(pair_regs), at), p);
+}
+
+static void pair_write(Ubc *ubc, uint32_t at, uint32_t value)
+{
+    UbcPair *p = pair_at(ubc, &at);
+    UbRing *ring = ring_at(p, &at);
+
+    p->touched = true;
     if (ring) {
-        if (ub_ring_reg_write(ring, reg, value)) {
-            ubc_kick(e->ubc);
+        if (ub_ring_reg_write(ring, at, value)) {
+            ubc_kick(ubc);
         }
-        return;
+        ubc_pair_settle(p);
+    } else if (!reg_write(reg_find(pair_regs, G_N_ELEMENTS(pair_regs), at), p,
+                          value)) {
+        ubc_guest_error(ubc, p->port, no_such);
     }
-    switch (reg) {
-    case UBC_PORT_CTRL:
-        if (!(value & UBC_PORT_CTRL_ENABLE)) {
-            ubc_raw_drop(e);
-        }
-        ub_port_enable(e->port, e->ubc->now, value & UBC_PORT_CTRL_ENABLE);
-        break;
-    case UBC_PORT_EVENT:
-        e->event &= ~value;
-        break;
-    case UBC_PORT_EVENT_MASK:
-        e->event_mask = value & UBC_PORT_EVENT_ALL;
-        /* What was noted while masked interrupts now. */
-        if (e->event & e->event_mask) {
-            e->ubc->ops.interrupt(e->ubc->opaque,
-                                  UBC_VECTOR_EVENT(e->index));
-        }
-        break;
-    default:
-        ubc_guest_error(e->ubc, e->index,
-                           "write to a register of the port that is "
-                           "read-only or does not exist");
-    }
+}
+
+/* ---- The configuration space ---------------------------------------------------- */
+
+static uint32_t cfg_read(Ubc *ubc, uint32_t at)
+{
+    return ub_space_read(ubc->space, (at - UBC_CFG_WINDOW) / 4);
+}
+
+static void cfg_write(Ubc *ubc, uint32_t at, uint32_t value)
+{
+    ub_space_write(ubc->space, ubc->now, (at - UBC_CFG_WINDOW) / 4, value, 0xf);
 }
 
 /* ---- BAR0 ------------------------------------------------------------------------ */
 
-/* The port's end and its register at `offset`, or NULL. */
-static UbcEnd *end_at(Ubc *ubc, uint32_t offset, uint32_t *reg)
-{
-    const uint32_t stride = UBC_PORT(1) - UBC_PORT(0);
-    unsigned index = (offset - UBC_PORT(0)) / stride;
-
-    if (offset < UBC_PORT(0) || index >= ubc->ports) {
-        return NULL;
-    }
-    *reg = (offset - UBC_PORT(0)) % stride;
-    return &ubc->end[index];
-}
+static const struct {
+    uint32_t from, end;
+    uint32_t (*read)(Ubc *ubc, uint32_t at);
+    void (*write)(Ubc *ubc, uint32_t at, uint32_t value);
+} windows[] = {
+    { UBC_PAIR(0), UBC_PAIR(UBC_PAIRS), pair_read, pair_write },
+    { UBC_CFG_WINDOW, UBC_CFG_WINDOW + UBC_CFG_WINDOW_SIZE, cfg_read,
+      cfg_write },
+    { UBC_PORT(0), UBC_PORT(UBC_MAX_PORTS), end_read, end_write },
+    { 0, UBC_PORT(0), ctl_read, ctl_write },
+};
 
 uint32_t ubc_read(Ubc *ubc, uint32_t offset, int64_t now)
 {
-    UbcEnd *e;
-    uint32_t reg;
-
     ubc->now = now;
-    if (offset >= UBC_CFG_WINDOW &&
-        offset < UBC_CFG_WINDOW + UBC_CFG_WINDOW_SIZE) {
-        return ub_space_read(ubc->space, (offset - UBC_CFG_WINDOW) / 4);
+    for (unsigned i = 0; i < G_N_ELEMENTS(windows); i++) {
+        if (offset >= windows[i].from && offset < windows[i].end) {
+            return windows[i].read(ubc, offset);
+        }
     }
-    e = end_at(ubc, offset, &reg);
-    if (e) {
-        return end_read(e, reg);
-    }
-    switch (offset) {
-    case UBC_ID:
-        return UBC_ID_VALUE;
-    case UBC_VERSION:
-        return 1;
-    case UBC_PORTS:
-        return ubc->ports;
-    case UBC_EVENT:
-        return ubc->event | ubc_events_of_ports(ubc);
-    case UBC_EVENT_MASK:
-        return ubc->event_mask;
-    case UBC_GUEST_ERRORS:
-        return ubc->guest_errors;
-    case UBC_DMA_ERRORS:
-        return ubc->dma_errors;
-    case UBC_CFG_ADDR:
-        return ubc->cfg_addr;
-    case UBC_CFG_DATA:
-        return ub_space_read(ubc->space, ubc->cfg_addr);
-    default:
-        return 0;
-    }
+    return 0;
 }
 
 void ubc_write(Ubc *ubc, uint32_t offset, uint32_t value, int64_t now)
 {
-    UbcEnd *e;
-    uint32_t reg;
-
     ubc->now = now;
-    if (offset >= UBC_CFG_WINDOW &&
-        offset < UBC_CFG_WINDOW + UBC_CFG_WINDOW_SIZE) {
-        ub_space_write(ubc->space, now, (offset - UBC_CFG_WINDOW) / 4, value, 0xf);
-        return;
-    }
-    e = end_at(ubc, offset, &reg);
-    if (e) {
-        end_write(e, reg, value);
-        return;
-    }
-    switch (offset) {
-    case UBC_CTRL:
-        if (value & UBC_CTRL_RESET) {
-            ubc_reset(ubc, now);
+    for (unsigned i = 0; i < G_N_ELEMENTS(windows); i++) {
+        if (offset >= windows[i].from && offset < windows[i].end) {
+            windows[i].write(ubc, offset, value);
+            return;
         }
-        break;
-    case UBC_EVENT:
-        ubc->event &= ~value;
-        break;
-    case UBC_EVENT_MASK:
-        ubc->event_mask = value & (UBC_EVENT_GUEST_ERROR |
-                                   UBC_EVENT_DMA_ERROR);
-        break;
-    case UBC_CFG_ADDR:
-        ubc->cfg_addr = value;
-        break;
-    case UBC_CFG_DATA:
-        ub_space_write(ubc->space, now, ubc->cfg_addr, value, 0xf);
-        break;
-    default:
-        ubc_guest_error(ubc, -1,
-                           "write to a register that is read-only or does "
-                           "not exist");
     }
+    ubc_guest_error(ubc, -1, no_such);
 }

@@ -11,17 +11,16 @@
 #define SIZE_MIN 4
 #define SIZE_MAX_LOG 12
 
-void ub_ring_init(UbRing *r, const UbRingOps *ops, void *opaque,
-                  unsigned vector)
+void ub_ring_init(UbRing *r, const UbRingOps *ops, void *opaque)
 {
     r->ops = ops;
     r->opaque = opaque;
-    r->vector = vector;
     ub_ring_reset(r);
 }
 
 void ub_ring_reset(UbRing *r)
 {
+    r->vector = 0;
     r->base = 0;
     r->size = 0;
     r->enabled = r->error = r->armed = false;
@@ -51,6 +50,9 @@ const char *ub_ring_check(const UbRing *r)
 {
     const char *broken = r->enabled ? place_check(r) : NULL;
 
+    if (r->vector >= UBC_VECTORS) {
+        return "a ring's vector is beyond the table";
+    }
     if (!broken && r->enabled &&
         (uint16_t)(r->head - r->tail) > entries(r)) {
         broken = "ring head beyond the size of the ring";
@@ -85,6 +87,8 @@ uint32_t ub_ring_reg_read(const UbRing *r, uint32_t reg)
         return r->tail;
     case UBC_RING_ARM:
         return r->arm | (r->armed ? UBC_RING_ARMED : 0);
+    case UBC_RING_VECTOR:
+        return r->vector;
     default:
         return 0;
     }
@@ -152,6 +156,13 @@ bool ub_ring_reg_write(UbRing *r, uint32_t reg, uint32_t value)
         r->arm = value;
         r->armed = true;
         ub_ring_notify(r);
+        return false;
+    case UBC_RING_VECTOR:
+        if (value < UBC_VECTORS) {
+            r->vector = value;
+        } else {
+            r->ops->guest_error(r->opaque, "vector beyond the MSI-X table");
+        }
         return false;
     default:
         r->ops->guest_error(r->opaque, "write to a read-only ring register");

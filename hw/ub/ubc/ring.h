@@ -36,8 +36,8 @@ typedef struct UbRingDesc {
 typedef struct UbRing {
     const UbRingOps *ops;
     void *opaque;
-    unsigned vector;
 
+    uint32_t vector;
     uint64_t base;
     uint32_t size; /* log2, as written */
     bool enabled, error, armed;
@@ -46,8 +46,7 @@ typedef struct UbRing {
     UbRingDesc batch[UB_RING_BATCH];
 } UbRing;
 
-void ub_ring_init(UbRing *r, const UbRingOps *ops, void *opaque,
-                  unsigned vector);
+void ub_ring_init(UbRing *r, const UbRingOps *ops, void *opaque);
 /* Disabled, registers 0. */
 void ub_ring_reset(UbRing *r);
 /* The rule of the registers that a loaded ring breaks, or NULL. */

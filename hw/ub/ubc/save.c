@@ -131,10 +131,11 @@ static void settings_image(const UbcConfig *conf, CoreImage *im)
     core_image_end(im);
 }
 
-/* ---- A port ------------------------------------------------------------------- */
+/* ---- Ring pairs ------------------------------------------------------------------- */
 
 static void ring_image(UbRing *r, CoreImage *im)
 {
+    core_image_int(im, &r->vector);
     core_image_int(im, &r->base);
     core_image_int(im, &r->size);
     core_image_flag(im, &r->enabled);
@@ -167,18 +168,18 @@ static void packet_image(CorePacket *pkt, CoreImage *im)
     core_image_bytes(im, core_packet_data(pkt), pkt->len);
 }
 
-static void held_image(UbcEnd *e, CoreImage *im)
+static void held_image(UbcPair *p, CoreImage *im)
 {
     CorePacket *pkt;
     uint32_t n = 0;
 
-    for (pkt = e->held; pkt; pkt = pkt->next) {
+    for (pkt = p->held; pkt; pkt = pkt->next) {
         n++;
     }
     /* A packet is a cell at least, of those that the peer may have. */
     core_image_count(im, &n, UINT16_MAX, "too many packets wait for a buffer");
     if (!core_image_loading(im)) {
-        for (pkt = e->held; pkt; pkt = pkt->next) {
+        for (pkt = p->held; pkt; pkt = pkt->next) {
             core_image_int(im, &pkt->len);
             packet_image(pkt, im);
         }
@@ -190,24 +191,63 @@ static void held_image(UbcEnd *e, CoreImage *im)
         core_image_count(im, &len, UB_PAYLOAD_MAX_NON_CRC,
                          "a waiting packet is too long");
         pkt = len <= core_image_left(im)
-              ? core_packet_alloc(e->ubc->pool, len) : NULL;
+              ? core_packet_alloc(p->ubc->pool, len) : NULL;
         if (!core_image_check(im, pkt, "a waiting packet has no room")) {
             core_packet_free(pkt);
             return;
         }
         packet_image(pkt, im);
-        *e->held_tail = pkt;
-        e->held_tail = &pkt->next;
+        ubc_pair_hold(p, pkt);
+    }
+}
+
+/* Of the pairs that software has not touched there is nothing to tell. */
+static void pair_image(UbcPair *p, CoreImage *im)
+{
+    core_image_flag(im, &p->touched);
+    if (!p->touched || core_image_error(im)) {
+        return;
+    }
+    core_image_int(im, &p->port);
+    core_image_int(im, &p->vls);
+    core_image_int(im, &p->cfgs);
+    core_image_int(im, &p->rt);
+    if (!core_image_check(im, p->port < p->ubc->ports &&
+                          !(p->vls >> UB_VLS) && !(p->cfgs >> UBC_CFGS) &&
+                          p->rt <= (UBC_PAIR_RT_DESC | 3),
+                          "a ring pair is bound to what does not exist")) {
+        p->port = 0;
+        return;
+    }
+    ring_image(&p->tx, im);
+    ring_image(&p->rx, im);
+    held_image(p, im);
+    core_image_check(im, p->rx.enabled || !p->held,
+                     "packets wait for a ring that is not enabled");
+    if (core_image_loading(im)) {
+        ubc_pair_settle(p);
+    }
+}
+
+/* ---- Ports --------------------------------------------------------------------- */
+
+static void vector_image(uint32_t *vector, CoreImage *im)
+{
+    core_image_int(im, vector);
+    if (!core_image_check(im, *vector < UBC_VECTORS,
+                          "a vector is beyond the MSI-X table")) {
+        *vector = 0;
     }
 }
 
 static void end_image(UbcEnd *e, CoreImage *im)
 {
-    core_image_begin(im, CORE_TAG('E', 'N', 'D', ' '), 1);
+    core_image_begin(im, CORE_TAG('E', 'N', 'D', ' '), 2);
     core_image_int(im, &e->event);
     core_image_int(im, &e->event_mask);
     core_image_check(im, !((e->event | e->event_mask) & ~UBC_PORT_EVENT_ALL),
                      "a port has events that do not exist");
+    vector_image(&e->vector, im);
     core_image_int(im, &e->status);
     core_image_int(im, &e->counter_hi);
     for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
@@ -218,9 +258,6 @@ static void end_image(UbcEnd *e, CoreImage *im)
             ubc_end_counter_set(e, i, count);
         }
     }
-    ring_image(&e->tx, im);
-    ring_image(&e->rx, im);
-    held_image(e, im);
     ub_port_image(e->port, im);
     core_image_end(im);
 }
@@ -234,7 +271,9 @@ static void ubc_image(Ubc *ubc, CoreImage *im)
     uint8_t guid[16];
 
     memcpy(guid, ubc->conf.guid, sizeof(guid));
-    core_image_begin(im, CORE_TAG('U', 'B', 'C', ' '), 2);
+    core_image_check(im, core_image_begin(im, CORE_TAG('U', 'B', 'C', ' '),
+                                          3) == 3,
+                     "the source has version 1 of the interface");
     settings_image(&ubc->conf, im);
     core_image_bytes(im, guid, sizeof(guid));
     if (core_image_loading(im) && !core_image_error(im)) {
@@ -246,6 +285,7 @@ static void ubc_image(Ubc *ubc, CoreImage *im)
     core_image_check(im, !((ubc->event | ubc->event_mask) &
                            ~(UBC_EVENT_GUEST_ERROR | UBC_EVENT_DMA_ERROR)),
                      "the controller has events that do not exist");
+    vector_image(&ubc->vector, im);
     core_image_int(im, &ubc->cfg_addr);
     core_image_int(im, &ubc->guest_errors);
     core_image_int(im, &ubc->dma_errors);
@@ -256,6 +296,11 @@ static void ubc_image(Ubc *ubc, CoreImage *im)
     for (unsigned i = 0; i < ubc->ports && !core_image_error(im); i++) {
         end_image(&ubc->end[i], im);
     }
+    core_image_begin(im, CORE_TAG('P', 'A', 'I', 'R'), 1);
+    for (unsigned i = 0; i < UBC_PAIRS && !core_image_error(im); i++) {
+        pair_image(&ubc->pair[i], im);
+    }
+    core_image_end(im);
     core_image_end(im);
 }
 

@@ -14,7 +14,7 @@
 #include "qemu/host-utils.h"
 #include "ubc-pci.h"
 
-/* Doorbells of a port, and where they are in it. */
+/* Doorbells of a ring pair, and where they are in it. */
 static const uint32_t bells[] = {
     UBC_RING_TX + UBC_RING_HEAD, UBC_RING_TX + UBC_RING_ARM,
     UBC_RING_RX + UBC_RING_HEAD, UBC_RING_RX + UBC_RING_ARM,
@@ -23,21 +23,25 @@ static const uint32_t bells[] = {
 #define BELLS ARRAY_SIZE(bells)
 #define RUNG (1u << 31)
 
-QEMU_BUILD_BUG_ON(UBC_MAX_PORTS * BELLS > UBC_BELLS);
-QEMU_BUILD_BUG_ON(UBC_BELLS > 32);
+QEMU_BUILD_BUG_ON(UBC_PAIRS * BELLS != UBC_BELLS);
+QEMU_BUILD_BUG_ON(UBC_BELLS / 32 > 32);
 
 bool ubc_pci_bell(UbcPci *s, hwaddr addr, uint64_t value)
 {
-    const uint32_t stride = UBC_PORT(1) - UBC_PORT(0);
-    hwaddr port = (addr - UBC_PORT(0)) / stride;
+    const uint32_t stride = UBC_PAIR(1) - UBC_PAIR(0);
 
-    if (addr < UBC_PORT(0) || port >= s->ports || value > UINT16_MAX) {
+    if (addr < UBC_PAIR(0) || addr >= UBC_PAIR(UBC_PAIRS) ||
+        value > UINT16_MAX) {
         return false;
     }
+    addr -= UBC_PAIR(0);
     for (unsigned i = 0; i < BELLS; i++) {
-        if (addr == UBC_PORT(port) + bells[i]) {
-            qatomic_xchg(&s->bell[port * BELLS + i], RUNG | value);
-            qatomic_or(&s->rung, 1u << (port * BELLS + i));
+        unsigned n = addr / stride * BELLS + i;
+
+        if (addr % stride == bells[i]) {
+            qatomic_xchg(&s->bell[n], RUNG | value);
+            qatomic_or(&s->rung[n / 32], 1u << n % 32);
+            qatomic_or(&s->rung_words, 1u << n / 32);
             qemu_bh_schedule(s->run_bh);
             return true;
         }
@@ -45,18 +49,28 @@ bool ubc_pci_bell(UbcPci *s, hwaddr addr, uint64_t value)
     return false;
 }
 
-static void bells_take(UbcPci *s)
+static void bells_of_word(UbcPci *s, unsigned word)
 {
-    uint32_t rung = qatomic_read(&s->rung) ? qatomic_xchg(&s->rung, 0) : 0;
+    uint32_t rung = qatomic_xchg(&s->rung[word], 0);
 
     for (; rung; rung &= rung - 1) {
-        unsigned n = ctz32(rung);
+        unsigned n = 32 * word + ctz32(rung);
         uint32_t value = qatomic_xchg(&s->bell[n], 0);
 
         if (value & RUNG) {
-            ubc_write(s->ubc, UBC_PORT(n / BELLS) + bells[n % BELLS],
+            ubc_write(s->ubc, UBC_PAIR(n / BELLS) + bells[n % BELLS],
                       value & ~RUNG, ubc_pci_now(s));
         }
+    }
+}
+
+static void bells_take(UbcPci *s)
+{
+    uint32_t words = qatomic_read(&s->rung_words)
+                         ? qatomic_xchg(&s->rung_words, 0) : 0;
+
+    for (; words; words &= words - 1) {
+        bells_of_word(s, ctz32(words));
     }
 }
 

@@ -1,15 +1,13 @@
 /*
  * ubc, the UB controller as a PCIe function.
  *
- * The shell around the core of ub/ubc.h: BAR0, MSI-X, DMA, chardevs, time,
- * properties, migration and traces.  No protocol is in here.
+ * The shell around the core of ub/ubc.h: BAR0, MSI-X, DMA, time, life.  Its
+ * other files have wires, doorbells, properties, capture, migration and the
+ * monitor's commands.  No protocol is in here.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "qemu/units.h"
-#include "qemu/error-report.h"
-#include "qemu/guest-random.h"
 #include "qemu/log.h"
 #include "qemu/main-loop.h"
 #include "qemu/module.h"
@@ -17,83 +15,16 @@
 #include "hw/pci/msix.h"
 #include "hw/pci/pci.h"
 #include "hw/pci/pcie.h"
-#include "hw/qdev-properties.h"
-#include "hw/qdev-properties-system.h"
-#include "migration/vmstate.h"
-#include "system/runstate-action.h"
 #include "system/runstate.h"
 #include "core/pci_store.h"
-#include "ub/scrambler.h"
 #include "ubc-pci.h"
 #include "trace.h"
 
-static const char *ubc_pci_id(UbcPci *s)
+const char *ubc_pci_id(const UbcPci *s)
 {
     const char *id = DEVICE(s)->id;
 
     return id ? id : TYPE_UBC;
-}
-
-/* ---- Capture --------------------------------------------------------------- */
-
-static void on_capture_packet(void *opaque, unsigned port, bool sent,
-                              unsigned cfg, unsigned vl, const uint8_t *data,
-                              size_t len)
-{
-    UbcPci *s = opaque;
-
-    ub_capture_packet(s->capture, ubc_pci_now(s), port, sent, cfg, vl, data, len);
-}
-
-static void on_capture_block(void *opaque, unsigned port, bool sent,
-                             const uint8_t *block, unsigned flits)
-{
-    UbcPci *s = opaque;
-
-    ub_capture_block(s->capture, ubc_pci_now(s), port, sent, block, flits);
-}
-
-static void on_capture_training(void *opaque, unsigned port, bool sent,
-                                unsigned lane, const uint8_t ltb[UB_LTB],
-                                unsigned n)
-{
-    UbcPci *s = opaque;
-
-    ub_capture_training(s->capture, ubc_pci_now(s), port, sent, lane, ltb, n);
-}
-
-/* Readers can follow the file, and it is whole if the process is killed. */
-static void ubc_pci_capture_flush(UbcPci *s)
-{
-    int error = s->capture ? ub_capture_flush(s->capture) : 0;
-
-    if (error) {
-        warn_report("%s: the capture in '%s' ends here: %s", ubc_pci_id(s),
-                    s->pcap, strerror(error));
-    }
-}
-
-/* The device's clock, as time since 1970, so that captures of several
- * processes can be merged. */
-static bool ubc_pci_capture_start(UbcPci *s, UbcOps *ops, Error **errp)
-{
-    if (!s->pcap) {
-        return true;
-    }
-    s->capture = ub_capture_new(s->pcap, ubc_pci_id(s),
-                                MIN(s->ports, UBC_MAX_PORTS),
-                                qemu_clock_get_ns(QEMU_CLOCK_HOST) -
-                                ubc_pci_now(s));
-    if (!s->capture) {
-        error_setg_file_open(errp, errno, s->pcap);
-        return false;
-    }
-    ops->capture_packet = on_capture_packet;
-    if (s->pcap_blocks) {
-        ops->capture_block = on_capture_block;
-        ops->capture_training = on_capture_training;
-    }
-    return true;
 }
 
 /* ---- Work, time, interrupts ---------------------------------------------- */
@@ -140,7 +71,7 @@ static void on_interrupt(void *opaque, unsigned vector)
     UbcPci *s = opaque;
 
     trace_ubc_interrupt(ubc_pci_id(s), vector);
-    s->irqs |= 1u << vector;
+    s->irqs[vector / 32] |= 1u << vector % 32;
     qemu_bh_schedule(s->irq_bh);
 }
 
@@ -148,15 +79,16 @@ static void on_interrupt(void *opaque, unsigned vector)
 static void ubc_pci_irq_bh(void *opaque)
 {
     UbcPci *s = opaque;
-    uint32_t irqs;
+    uint32_t irqs[ARRAY_SIZE(s->irqs)];
 
     qemu_mutex_lock(&s->lock);
-    irqs = s->irqs;
-    s->irqs = 0;
+    memcpy(irqs, s->irqs, sizeof(irqs));
+    memset(s->irqs, 0, sizeof(s->irqs));
     qemu_mutex_unlock(&s->lock);
-    while (irqs) {
-        msix_notify(PCI_DEVICE(s), ctz32(irqs));
-        irqs &= irqs - 1;
+    for (unsigned i = 0; i < ARRAY_SIZE(irqs); i++) {
+        for (; irqs[i]; irqs[i] &= irqs[i] - 1) {
+            msix_notify(PCI_DEVICE(s), 32 * i + ctz32(irqs[i]));
+        }
     }
 }
 
@@ -232,93 +164,6 @@ static const MemoryRegionOps ubc_mmio_ops = {
     .impl = { .min_access_size = 4, .max_access_size = 4 },
 };
 
-/* ---- Wires ------------------------------------------------------------------- */
-
-static void on_peer_error(void *opaque, unsigned port, const char *what)
-{
-    UbcPci *s = opaque;
-
-    trace_ubc_peer_error(ubc_pci_id(s), port, what);
-    qemu_log_mask(LOG_GUEST_ERROR, "%s: port %u: peer: %s\n", ubc_pci_id(s),
-                  port, what);
-}
-
-static size_t on_wire_send(void *opaque, unsigned port, const uint8_t *data,
-                           size_t len)
-{
-    UbcPci *s = opaque;
-    UbcWire *p = &s->port[port];
-
-    return p->chr_wire ? wire_pipe_send(wire_chr_pipe(p->chr_wire), data, len)
-                       : 0;
-}
-
-static void on_wire_close(void *opaque, unsigned port)
-{
-    UbcPci *s = opaque;
-
-    wire_pipe_close(wire_chr_pipe(s->port[port].chr_wire));
-}
-
-static void on_pipe_guard(void *opaque, bool on)
-{
-    UbcWire *p = opaque;
-
-    if (on) {
-        qemu_mutex_lock(&p->ubc->lock);
-    } else {
-        qemu_mutex_unlock(&p->ubc->lock);
-    }
-}
-
-static void on_pipe_state(void *opaque, bool open)
-{
-    UbcWire *p = opaque;
-    UbcPci *s = p->ubc;
-
-    trace_ubc_wire(ubc_pci_id(s), p->index,
-                   open ? "connected" : "disconnected");
-    p->open = open;
-    if (open) {
-        ubc_wire_connected(s->ubc, p->index, ubc_pci_now(s));
-    } else {
-        ubc_wire_disconnected(s->ubc, p->index, ubc_pci_now(s));
-    }
-}
-
-static bool on_pipe_input(void *opaque, const uint8_t *data, size_t len)
-{
-    UbcWire *p = opaque;
-    UbcPci *s = p->ubc;
-
-    if (p->open) {
-        ubc_wire_receive(s->ubc, p->index, data, len, ubc_pci_now(s));
-    }
-    return p->open;
-}
-
-static void on_pipe_room(void *opaque)
-{
-    UbcWire *p = opaque;
-
-    ubc_wire_room(p->ubc->ubc, p->index, ubc_pci_now(p->ubc));
-}
-
-static void on_pipe_broken(void *opaque, const char *rule)
-{
-    UbcWire *p = opaque;
-
-    on_peer_error(p->ubc, p->index, rule);
-}
-
-static const WirePipeOps ubc_pipe_ops = {
-    .guard = on_pipe_guard,
-    .state = on_pipe_state,
-    .input = on_pipe_input,
-    .room = on_pipe_room,
-    .broken = on_pipe_broken,
-};
-
 /* ---- Logs and traces --------------------------------------------------------- */
 
 static void on_guest_error(void *opaque, int port, const char *what)
@@ -354,75 +199,12 @@ static const UbcOps ubc_ops = {
     .dma_write = on_dma_write,
     .interrupt = on_interrupt,
     .kick = on_kick,
-    .wire_send = on_wire_send,
-    .wire_close = on_wire_close,
+    .wire_send = ubc_pci_wire_send,
+    .wire_close = ubc_pci_wire_close,
     .guest_error = on_guest_error,
-    .peer_error = on_peer_error,
+    .peer_error = ubc_pci_peer_error,
     .transition = on_transition,
 };
-
-/* ---- Properties -------------------------------------------------------------- */
-
-/* "xxxxxxxx…": 32 hexadecimal digits, most significant first. */
-static bool parse_guid(const char *text, uint8_t guid[16])
-{
-    size_t n = 0;
-
-    for (; *text; text++) {
-        if (*text == '-' || *text == ':') {
-            continue;
-        }
-        if (n == 32 || !g_ascii_isxdigit(*text)) {
-            return false;
-        }
-        guid[n / 2] = guid[n / 2] << 4 | g_ascii_xdigit_value(*text);
-        n++;
-    }
-    return n == 32;
-}
-
-/* GUID of appendix C: sequence, type 1 (controller), version, ids. */
-static void default_guid(UbcPci *s, uint8_t guid[16])
-{
-    stw_be_p(guid, s->vendor_id);
-    stw_be_p(guid + 2, s->device_id);
-    guid[4] = 0x01; /* version 0, type 1 */
-    guid[5] = guid[6] = guid[7] = 0;
-    qemu_guest_getrandom_nofail(guid + 8, 8);
-}
-
-static bool ubc_pci_configure(UbcPci *s, Error **errp)
-{
-    UbcConfig *c = &s->cfg;
-
-    ubc_config_init(c);
-    c->ports = s->ports;
-    c->dll_time_scale = s->dll_time_scale;
-    c->err_severity = s->err_severity;
-    if (!ubc_phy_props_apply(&s->phy, &c->phy, errp)) {
-        return false;
-    }
-    for (unsigned i = 0; i < UB_VLS; i++) {
-        if (s->init_credit) {
-            c->dll.init_credit[i] = s->init_credit;
-        }
-    }
-    if (!ubc_dll_props_apply(&s->dll, &c->dll, errp)) {
-        return false;
-    }
-    if (!s->guid) {
-        default_guid(s, c->guid);
-    } else if (!parse_guid(s->guid, c->guid)) {
-        error_setg(errp, "guid must have 32 hexadecimal digits");
-        return false;
-    }
-    qemu_guest_getrandom_nofail(&c->session, sizeof(c->session));
-    c->phy.lmsm.seed = c->session;
-
-    s->clock = s->clock_kind == UBC_CLOCK_REALTIME ? QEMU_CLOCK_REALTIME
-                                                  : QEMU_CLOCK_VIRTUAL;
-    return true;
-}
 
 /* ---- Life ------------------------------------------------------------------ */
 
@@ -431,7 +213,7 @@ static bool ubc_pci_configure(UbcPci *s, Error **errp)
  * that was migrated or saved must not change any more.  The link itself goes
  * on, and what arrives waits, bounded by the peer's credits.
  */
-static void ubc_pci_update_master(UbcPci *s)
+void ubc_pci_update_master(UbcPci *s)
 {
     uint16_t command = pci_get_word(PCI_DEVICE(s)->config + PCI_COMMAND);
 
@@ -456,34 +238,12 @@ static void ubc_pci_clock(UbcPci *s, bool running)
     }
 }
 
-/* In the IOThread, if there is one. */
-static void ubc_pci_unwire_bh(void *opaque)
-{
-    UbcPci *s = opaque;
-
-    for (unsigned i = 0; i < s->ports; i++) {
-        g_clear_pointer(&s->port[i].chr_wire, wire_chr_free);
-    }
-}
-
-/*
- * An emulator that ends takes its character devices apart in the main thread,
- * while an IOThread would still be at work on them: let go of them before.  A
- * machine that only stays off may be started again and keeps its wires.
- */
-static void ubc_pci_end(UbcPci *s)
-{
-    if (s->iothread && shutdown_action == SHUTDOWN_ACTION_POWEROFF) {
-        aio_wait_bh_oneshot(s->ctx, ubc_pci_unwire_bh, s);
-    }
-}
-
 static void ubc_pci_vm_state(void *opaque, bool running, RunState state)
 {
     UbcPci *s = opaque;
 
     if (!running && state == RUN_STATE_SHUTDOWN) {
-        ubc_pci_end(s);
+        ubc_pci_wires_end(s);
     }
     qemu_mutex_lock(&s->lock);
     ubc_pci_clock(s, running);
@@ -491,6 +251,18 @@ static void ubc_pci_vm_state(void *opaque, bool running, RunState state)
     s->vm_running = running;
     ubc_pci_update_master(s);
     qemu_bh_schedule(s->run_bh); /* for the other timer */
+}
+
+/* A function level reset and errors of the bus. */
+static bool ubc_pci_express(PCIDevice *pci, Error **errp)
+{
+    if (pcie_endpoint_cap_init(pci, 0) < 0) {
+        error_setg(errp, "no room for the PCI Express capability");
+        return false;
+    }
+    pcie_cap_flr_init(pci);
+    return pcie_aer_init(pci, PCI_ERR_VER, PCI_CONFIG_SPACE_SIZE,
+                         PCI_ERR_SIZEOF, errp) >= 0;
 }
 
 static void ubc_pci_realize(PCIDevice *pci, Error **errp)
@@ -526,8 +298,7 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
         msix_vector_use(pci, i);
     }
     if (pci_bus_is_express(pci_get_bus(pci)) &&
-        pcie_endpoint_cap_init(pci, 0) < 0) {
-        error_setg(errp, "no room for the PCI Express capability");
+        !ubc_pci_express(pci, errp)) {
         goto free_msix;
     }
 
@@ -545,17 +316,7 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
     s->timer = aio_timer_new(s->ctx, s->clock, SCALE_NS, ubc_pci_run, s);
     s->stopped_timer = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS,
                                      ubc_pci_run, s);
-    for (unsigned i = 0; i < s->ports; i++) {
-        UbcWire *p = &s->port[i];
-
-        p->ubc = s;
-        p->index = i;
-        if (qemu_chr_fe_backend_connected(&p->chr)) {
-            p->chr_wire = wire_chr_new(&p->chr, s->ctx, gctx, &ubc_pipe_ops,
-                                       p, s->shm);
-            wire_chr_start(p->chr_wire);
-        }
-    }
+    ubc_pci_wires_new(s, gctx);
     s->vm_running = runstate_is_running();
     ubc_pci_clock(s, s->vm_running);
     s->vm_change = qdev_add_vm_change_state_handler(DEVICE(s), ubc_pci_vm_state,
@@ -580,7 +341,7 @@ static void ubc_pci_stop_bh(void *opaque)
 
     timer_del(s->timer);
     timer_del(s->stopped_timer);
-    ubc_pci_unwire_bh(s);
+    ubc_pci_wires_free(s);
     qemu_bh_delete(s->run_bh);
 }
 
@@ -602,6 +363,9 @@ static void ubc_pci_exit(PCIDevice *pci)
     timer_free(s->stopped_timer);
     qemu_bh_delete(s->irq_bh);
     qemu_bh_delete(s->link_bh);
+    if (pci->exp.aer_cap) {
+        pcie_aer_exit(pci);
+    }
     msix_uninit(pci, &s->bar, &s->bar);
     ubc_free(s->ubc);
     s->ubc = NULL;
@@ -616,7 +380,8 @@ static void ubc_pci_reset(Object *obj, ResetType type)
 
     ubc_pci_lock(s);
     ubc_reset(s->ubc, ubc_pci_now(s));
-    s->irqs = 0;
+    ubc_bus_master(s->ubc, false); /* as the command register will say */
+    memset(s->irqs, 0, sizeof(s->irqs));
     qemu_mutex_unlock(&s->lock);
 }
 
@@ -624,58 +389,12 @@ static void ubc_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
                              int len)
 {
     pci_default_write_config(pci, addr, value, len);
+    if (pci_is_express(pci)) {
+        pcie_aer_write_config(pci, addr, value, len);
+        pcie_cap_flr_write_config(pci, addr, value, len);
+    }
     ubc_pci_update_master(UBC(pci));
 }
-
-/* ---- Migration --------------------------------------------------------------- */
-
-static int ubc_pci_pre_save(void *opaque)
-{
-    UbcPci *s = opaque;
-    size_t len;
-
-    g_free(s->blob);
-    ubc_pci_lock(s);
-    s->blob = ubc_save(s->ubc, ubc_pci_now(s), &len);
-    qemu_mutex_unlock(&s->lock);
-    s->blob_len = len;
-    return 0;
-}
-
-static int ubc_pci_post_load(void *opaque, int version)
-{
-    UbcPci *s = opaque;
-    const char *broken;
-
-    ubc_pci_lock(s);
-    broken = ubc_load(s->ubc, ubc_pci_now(s), s->blob, s->blob_len);
-    qemu_mutex_unlock(&s->lock);
-    ubc_pci_update_master(s);
-    g_clear_pointer(&s->blob, g_free);
-    if (broken) {
-        error_report("%s: %s", ubc_pci_id(s), broken);
-        return -EINVAL;
-    }
-    qemu_bh_schedule(s->run_bh);
-    qemu_bh_schedule(s->irq_bh);
-    return 0;
-}
-
-static const VMStateDescription ubc_vmstate = {
-    .name = TYPE_UBC,
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .pre_save = ubc_pci_pre_save,
-    .post_load = ubc_pci_post_load,
-    .fields = (const VMStateField[]) {
-        VMSTATE_PCI_DEVICE(parent_obj, UbcPci),
-        VMSTATE_MSIX(parent_obj, UbcPci),
-        VMSTATE_UINT32(irqs, UbcPci),
-        VMSTATE_UINT32(blob_len, UbcPci),
-        VMSTATE_VBUFFER_ALLOC_UINT32(blob, UbcPci, 1, NULL, blob_len),
-        VMSTATE_END_OF_LIST()
-    },
-};
 
 /* ---- Class -------------------------------------------------------------------- */
 
@@ -701,79 +420,6 @@ void ubc_pci_foreach(void (*fn)(UbcPci *s, void *opaque), void *opaque)
     object_child_foreach_recursive(object_get_root(), each, &e);
 }
 
-static int ubc_pci_get_clock(Object *obj, Error **errp)
-{
-    return UBC(obj)->clock_kind;
-}
-
-static void ubc_pci_set_clock(Object *obj, int value, Error **errp)
-{
-    if (DEVICE(obj)->realized) {
-        error_setg(errp, "clock can only be set before the device exists");
-    } else {
-        UBC(obj)->clock_kind = value;
-    }
-}
-
-static const struct {
-    const char *name, *text;
-} descriptions[] = {
-    { "ports", "ports, 1 to 8" },
-    { "chardev0", "byte stream of port 0's wire" },
-    { "chardev1", "byte stream of port 1's wire" },
-    { "chardev2", "byte stream of port 2's wire" },
-    { "chardev3", "byte stream of port 3's wire" },
-    { "chardev4", "byte stream of port 4's wire" },
-    { "chardev5", "byte stream of port 5's wire" },
-    { "chardev6", "byte stream of port 6's wire" },
-    { "chardev7", "byte stream of port 7's wire" },
-    { "shm", "wires between processes of one host go through shared memory" },
-    { "vendor-id", "of PCI and of the default GUID" },
-    { "device-id", "of PCI and of the default GUID" },
-    { "guid", "of Entity 0: 32 hexadecimal digits, most significant first" },
-    { "dll-time-scale", "multiplies the times of the data link layer" },
-    { "init-credit", "cells granted on each VL after power-on; 0: 4096 on "
-                     "VL0, 512 on the others" },
-    { "err-severity", "reset value of PORT_ERR_RECORD's severity" },
-    { "clock", "virtual (stops with the machine) or realtime" },
-    { "pcap", "file that packets are captured to" },
-    { "pcap-blocks", "capture blocks and training too" },
-    { "iothread", "where the ports run; without, in the main loop" },
-};
-
-static void ubc_pci_describe(ObjectClass *klass)
-{
-    for (unsigned i = 0; i < ARRAY_SIZE(descriptions); i++) {
-        object_class_property_set_description(klass, descriptions[i].name,
-                                              descriptions[i].text);
-    }
-}
-
-static const Property ubc_properties[] = {
-    DEFINE_PROP_UINT32("ports", UbcPci, ports, 1),
-    DEFINE_PROP_CHR("chardev0", UbcPci, port[0].chr),
-    DEFINE_PROP_CHR("chardev1", UbcPci, port[1].chr),
-    DEFINE_PROP_CHR("chardev2", UbcPci, port[2].chr),
-    DEFINE_PROP_CHR("chardev3", UbcPci, port[3].chr),
-    DEFINE_PROP_CHR("chardev4", UbcPci, port[4].chr),
-    DEFINE_PROP_CHR("chardev5", UbcPci, port[5].chr),
-    DEFINE_PROP_CHR("chardev6", UbcPci, port[6].chr),
-    DEFINE_PROP_CHR("chardev7", UbcPci, port[7].chr),
-    DEFINE_PROP_BOOL("shm", UbcPci, shm, true),
-    DEFINE_PROP_UINT16("vendor-id", UbcPci, vendor_id, UBC_VENDOR_ID),
-    DEFINE_PROP_UINT16("device-id", UbcPci, device_id, UBC_DEVICE_ID),
-    DEFINE_PROP_STRING("guid", UbcPci, guid),
-    UBC_PHY_PROPERTIES(UbcPci, phy),
-    DEFINE_PROP_UINT32("dll-time-scale", UbcPci, dll_time_scale, 1000),
-    DEFINE_PROP_UINT32("init-credit", UbcPci, init_credit, 0),
-    DEFINE_PROP_UINT32("err-severity", UbcPci, err_severity, 0xf04fffff),
-    UBC_DLL_PROPERTIES(UbcPci, dll),
-    DEFINE_PROP_STRING("pcap", UbcPci, pcap),
-    DEFINE_PROP_BOOL("pcap-blocks", UbcPci, pcap_blocks, false),
-    DEFINE_PROP_LINK("iothread", UbcPci, iothread, TYPE_IOTHREAD,
-                     IOThread *),
-};
-
 static void ubc_pci_instance_init(Object *obj)
 {
     UbcPci *s = UBC(obj);
@@ -794,17 +440,12 @@ static void ubc_pci_class_init(ObjectClass *klass, void *data)
     pc->vendor_id = UBC_VENDOR_ID;
     pc->device_id = UBC_DEVICE_ID;
     pc->class_id = UBC_CLASS;
+    pc->revision = UBC_INTERFACE;
     RESETTABLE_CLASS(klass)->phases.hold = ubc_pci_reset;
-    dc->vmsd = &ubc_vmstate;
+    dc->vmsd = &ubc_pci_vmstate;
     dc->desc = "UnifiedBus controller";
     set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
-    device_class_set_props(dc, ubc_properties);
-    object_class_property_add_enum(klass, "clock", "UbcClock",
-                                   &UbcClock_lookup, ubc_pci_get_clock,
-                                   ubc_pci_set_clock);
-    ubc_phy_props_describe(klass);
-    ubc_dll_props_describe(klass);
-    ubc_pci_describe(klass);
+    ubc_pci_props_init(klass);
 }
 
 static const TypeInfo ubc_types[] = {

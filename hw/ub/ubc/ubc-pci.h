@@ -21,8 +21,8 @@
 #define TYPE_UBC "ubc"
 OBJECT_DECLARE_SIMPLE_TYPE(UbcPci, UBC)
 
-/* Doorbells of all ports. */
-#define UBC_BELLS 32
+/* Doorbells of all ring pairs. */
+#define UBC_BELLS (UBC_PAIRS * 4)
 
 typedef struct UbcWire {
     UbcPci *ubc;
@@ -49,10 +49,11 @@ struct UbcPci {
     QemuMutex lock;
     Ubc *ubc;
     /* Doorbells that nobody has taken yet; no lock is needed for them. */
-    uint32_t rung;
+    uint32_t rung_words; /* of the following, which to look at */
+    uint32_t rung[UBC_BELLS / 32];
     uint32_t bell[UBC_BELLS];
     bool runs;         /* what kicks now is about to run */
-    uint32_t irqs;     /* vectors to send, from the IOThread */
+    uint32_t irqs[UBC_VECTORS / 32]; /* vectors to send, from the IOThread */
 
     AioContext *ctx;   /* where the core runs */
     QEMUBH *run_bh;
@@ -100,6 +101,12 @@ static inline int64_t ubc_pci_now(const UbcPci *s)
     return qemu_clock_get_ns(s->clock) + s->stopped_for + stopped;
 }
 
+/* What messages call the device. */
+const char *ubc_pci_id(const UbcPci *s);
+/* Whether rings may be served: bus mastering, and the machine runs. */
+void ubc_pci_update_master(UbcPci *s);
+
+/* ---- ubc-pci-bell.c ---- */
 /* A write to a doorbell: noted, and the run that it asks for is under way.
  * False: it is none. */
 bool ubc_pci_bell(UbcPci *s, hwaddr addr, uint64_t value);
@@ -108,6 +115,33 @@ void ubc_pci_lock(UbcPci *s);
 /* The same, and ubc_run() follows. */
 void ubc_pci_lock_run(UbcPci *s);
 
+/* ---- ubc-pci-wire.c ---- */
+/* A wire for each port that has a character device. */
+void ubc_pci_wires_new(UbcPci *s, GMainContext *gctx);
+/* In the IOThread, if there is one: a bottom half. */
+void ubc_pci_wires_free(void *opaque);
+/* The emulator may end. */
+void ubc_pci_wires_end(UbcPci *s);
+/* For the core. */
+size_t ubc_pci_wire_send(void *opaque, unsigned port, const uint8_t *data,
+                         size_t len);
+void ubc_pci_wire_close(void *opaque, unsigned port);
+void ubc_pci_peer_error(void *opaque, unsigned port, const char *what);
+
+/* ---- ubc-pci-props.c ---- */
+void ubc_pci_props_init(ObjectClass *klass);
+/* s->cfg and what else follows from properties; false: *errp says why not. */
+bool ubc_pci_configure(UbcPci *s, Error **errp);
+
+/* ---- ubc-pci-capture.c ---- */
+/* Begin, if a file is named; `ops` gets the callbacks. */
+bool ubc_pci_capture_start(UbcPci *s, UbcOps *ops, Error **errp);
+void ubc_pci_capture_flush(UbcPci *s);
+
+/* ---- ubc-pci-save.c ---- */
+extern const VMStateDescription ubc_pci_vmstate;
+
+/* ---- ubc-qmp.c ---- */
 /* Send the events of links that changed; the bottom half link_bh. */
 void ubc_pci_link_bh(void *opaque);
 

@@ -48,7 +48,7 @@ static void on_event(void *opaque, UbPortEvent event)
         return;
     }
     if (!ub_port_dll_up(e->port)) {
-        e->tx_full = false;
+        ubc_raw_down(e);
     }
     ubc_end_link_event(e);
 }
@@ -57,7 +57,7 @@ static void on_tx_space(void *opaque, unsigned vl)
 {
     UbcEnd *e = opaque;
 
-    e->tx_full = false;
+    ubc_raw_room(e, vl);
     ubc_kick(e->ubc);
 }
 
@@ -153,7 +153,7 @@ static bool end_init(UbcEnd *e, Ubc *ubc, unsigned index, const char **why)
     e->ubc = ubc;
     e->index = index;
     e->port = ub_port_new(&conf, ubc->space, ubc->pool, &ops, e, why);
-    ubc_raw_init(e);
+    ubc_pair_claims(e);
     return e->port;
 }
 
@@ -180,6 +180,9 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
     };
     ubc->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 0);
     ubc->space = ubc_space_new(ubc);
+    for (unsigned i = 0; i < UBC_PAIRS; i++) {
+        ubc_pair_init(&ubc->pair[i], ubc, i);
+    }
     for (unsigned i = 0; i < ubc->ports; i++) {
         if (!end_init(&ubc->end[i], ubc, i, why)) {
             ubc_free(ubc);
@@ -194,10 +197,10 @@ void ubc_free(Ubc *ubc)
     if (!ubc) {
         return;
     }
+    for (unsigned i = 0; i < UBC_PAIRS; i++) {
+        ubc_pair_drop(&ubc->pair[i]);
+    }
     for (unsigned i = 0; i < ubc->ports; i++) {
-        if (ubc->end[i].port) {
-            ubc_raw_drop(&ubc->end[i]);
-        }
         ub_port_free(ubc->end[i].port);
     }
     ub_space_free(ubc->space);
@@ -205,12 +208,11 @@ void ubc_free(Ubc *ubc)
     g_free(ubc);
 }
 
-/* Registers, rings and both layers as after power-on; the wire stays. */
+/* Registers and both layers as after power-on; the wire stays. */
 static void end_reset(UbcEnd *e)
 {
-    e->event = e->event_mask = 0;
+    e->event = e->event_mask = e->vector = 0;
     e->status = e->counter_hi = 0;
-    ubc_raw_reset(e);
     ub_port_reset(e->port, e->ubc->now);
     /* The loss of the link is part of what is forgotten. */
     for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
@@ -222,9 +224,12 @@ void ubc_reset(Ubc *ubc, int64_t now)
 {
     ubc->now = now;
     ubc->reset_pending = false;
-    ubc->event = ubc->event_mask = ubc->cfg_addr = 0;
+    ubc->event = ubc->event_mask = ubc->vector = ubc->cfg_addr = 0;
     ubc->guest_errors = ubc->dma_errors = 0;
     ub_space_reset(ubc->space, UB_SPACE_RESET_DEVICE, 0);
+    for (unsigned i = 0; i < UBC_PAIRS; i++) {
+        ubc_pair_reset(&ubc->pair[i]);
+    }
     for (unsigned i = 0; i < ubc->ports; i++) {
         end_reset(&ubc->end[i]);
     }

@@ -63,7 +63,8 @@ static Guest *guest(unsigned log2, uint32_t base)
 {
     Guest *g = g_new0(Guest, 1);
 
-    ub_ring_init(&g->ring, &ops, g, 7);
+    ub_ring_init(&g->ring, &ops, g);
+    ub_ring_reg_write(&g->ring, UBC_RING_VECTOR, 7);
     ub_ring_reg_write(&g->ring, UBC_RING_BASE_LO, base);
     ub_ring_reg_write(&g->ring, UBC_RING_SIZE, log2);
     ub_ring_reg_write(&g->ring, UBC_RING_CTRL, UBC_RING_ENABLE);

@@ -515,7 +515,7 @@ static void test_mark_err(void)
         put_le32(d + 8, 1500);
         put_le16(d + 12, 3);
         put_le16(d + 14, 0);
-        wr(a, UBC_PORT(0) + UBC_RING_TX + UBC_RING_HEAD, ++a->tx_head);
+        wr(a, UBC_PAIR(0) + UBC_RING_TX + UBC_RING_HEAD, ++a->tx_head);
         run_until(a, b, never, SECOND / 100);
         g_assert_cmphex(get_le16(d + 14), ==,
                         UBC_DESC_DONE | UBC_DESC_ERROR);
@@ -550,7 +550,7 @@ static void test_scheduling(void)
                              UBC_DESC_VL_SHIFT);
         put_le16(d + 14, 0);
     }
-    wr(a, UBC_PORT(0) + UBC_RING_TX + UBC_RING_HEAD, a->tx_head);
+    wr(a, UBC_PAIR(0) + UBC_RING_TX + UBC_RING_HEAD, a->tx_head);
     run_until(a, b, never, SECOND / 10);
     g_assert_cmpuint(count(b, UBC_CNT_RX_PACKETS), ==, 40);
     for (unsigned n = 0; n < 40; n++) {

@@ -268,7 +268,7 @@ static void check_sane(Side *s)
     const uint32_t rings[] = { UBC_RING_TX, UBC_RING_RX };
 
     for (unsigned i = 0; i < 2; i++) {
-        uint32_t r = UBC_PORT(0) + rings[i];
+        uint32_t r = UBC_PAIR(0) + rings[i];
         uint16_t left = rd(s, r + UBC_RING_HEAD) - rd(s, r + UBC_RING_TAIL);
         uint32_t size = rd(s, r + UBC_RING_SIZE);
 
@@ -335,9 +335,8 @@ static void test_damaged(void)
     /* Packets that wait at b, and some in a's ring that cannot go. */
     send(a, 300 - 200, 3);
     goal = 300;
-    wr(b, UBC_PORT(0) + UBC_RING_RX + UBC_RING_CTRL, 0);
-    run_until(a, b, never, SECOND / 100);
-    wr(b, UBC_PORT(0) + UBC_RING_RX + UBC_RING_CTRL, UBC_RING_ENABLE);
+    wr(b, UBC_PAIR(0) + UBC_RING_RX + UBC_RING_CTRL, 0);
+    wr(b, UBC_PAIR(0) + UBC_RING_RX + UBC_RING_CTRL, UBC_RING_ENABLE);
     run_until(a, b, never, SECOND / 100);
     image = ubc_save(b->ubc, now, &len);
     g_test_message("image of %zu bytes", len);

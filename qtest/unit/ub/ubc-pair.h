@@ -297,7 +297,7 @@ static inline void side_open(Side *s)
     const uint32_t base[] = { TX_RING, RX_RING };
 
     for (unsigned i = 0; i < 2; i++) {
-        uint32_t r = UBC_PORT(0) + rings[i];
+        uint32_t r = UBC_PAIR(0) + rings[i];
 
         wr(s, r + UBC_RING_BASE_LO, base[i]);
         wr(s, r + UBC_RING_SIZE, RING_LOG);
@@ -319,7 +319,7 @@ static inline void give_rx(Side *s)
         put_le32(d + 12, 0);
         s->rx_head++;
     }
-    wr(s, UBC_PORT(0) + UBC_RING_RX + UBC_RING_HEAD, s->rx_head);
+    wr(s, UBC_PAIR(0) + UBC_RING_RX + UBC_RING_HEAD, s->rx_head);
 }
 
 static inline unsigned length_of(unsigned seq)
@@ -348,7 +348,7 @@ static inline void send(Side *s, unsigned n, unsigned cfg_code)
         s->sent++;
         n--;
     }
-    wr(s, UBC_PORT(0) + UBC_RING_TX + UBC_RING_HEAD, s->tx_head);
+    wr(s, UBC_PAIR(0) + UBC_RING_TX + UBC_RING_HEAD, s->tx_head);
 }
 
 static inline void reap(Side *s)

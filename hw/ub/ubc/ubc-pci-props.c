@@ -1,0 +1,160 @@
+/*
+ * ubc: its properties, and what the core makes of them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/guest-random.h"
+#include "qapi/error.h"
+#include "hw/qdev-properties.h"
+#include "hw/qdev-properties-system.h"
+#include "ub/scrambler.h"
+#include "ubc-pci.h"
+
+/* "xxxxxxxx…": 32 hexadecimal digits, most significant first. */
+static bool parse_guid(const char *text, uint8_t guid[16])
+{
+    size_t n = 0;
+
+    for (; *text; text++) {
+        if (*text == '-' || *text == ':') {
+            continue;
+        }
+        if (n == 32 || !g_ascii_isxdigit(*text)) {
+            return false;
+        }
+        guid[n / 2] = guid[n / 2] << 4 | g_ascii_xdigit_value(*text);
+        n++;
+    }
+    return n == 32;
+}
+
+/* GUID of appendix C: sequence, type 1 (controller), version, ids. */
+static void default_guid(UbcPci *s, uint8_t guid[16])
+{
+    stw_be_p(guid, s->vendor_id);
+    stw_be_p(guid + 2, s->device_id);
+    guid[4] = 0x01; /* version 0, type 1 */
+    guid[5] = guid[6] = guid[7] = 0;
+    qemu_guest_getrandom_nofail(guid + 8, 8);
+}
+
+bool ubc_pci_configure(UbcPci *s, Error **errp)
+{
+    UbcConfig *c = &s->cfg;
+
+    ubc_config_init(c);
+    c->ports = s->ports;
+    c->dll_time_scale = s->dll_time_scale;
+    c->err_severity = s->err_severity;
+    if (!ubc_phy_props_apply(&s->phy, &c->phy, errp)) {
+        return false;
+    }
+    for (unsigned i = 0; i < UB_VLS; i++) {
+        if (s->init_credit) {
+            c->dll.init_credit[i] = s->init_credit;
+        }
+    }
+    if (!ubc_dll_props_apply(&s->dll, &c->dll, errp)) {
+        return false;
+    }
+    if (!s->guid) {
+        default_guid(s, c->guid);
+    } else if (!parse_guid(s->guid, c->guid)) {
+        error_setg(errp, "guid must have 32 hexadecimal digits");
+        return false;
+    }
+    qemu_guest_getrandom_nofail(&c->session, sizeof(c->session));
+    c->phy.lmsm.seed = c->session;
+
+    s->clock = s->clock_kind == UBC_CLOCK_REALTIME ? QEMU_CLOCK_REALTIME
+                                                  : QEMU_CLOCK_VIRTUAL;
+    return true;
+}
+
+/* ---- Class ----------------------------------------------------------------- */
+
+static int ubc_pci_get_clock(Object *obj, Error **errp)
+{
+    return UBC(obj)->clock_kind;
+}
+
+static void ubc_pci_set_clock(Object *obj, int value, Error **errp)
+{
+    if (DEVICE(obj)->realized) {
+        error_setg(errp, "clock can only be set before the device exists");
+    } else {
+        UBC(obj)->clock_kind = value;
+    }
+}
+
+static const struct {
+    const char *name, *text;
+} descriptions[] = {
+    { "ports", "ports, 1 to 8" },
+    { "chardev0", "byte stream of port 0's wire" },
+    { "chardev1", "byte stream of port 1's wire" },
+    { "chardev2", "byte stream of port 2's wire" },
+    { "chardev3", "byte stream of port 3's wire" },
+    { "chardev4", "byte stream of port 4's wire" },
+    { "chardev5", "byte stream of port 5's wire" },
+    { "chardev6", "byte stream of port 6's wire" },
+    { "chardev7", "byte stream of port 7's wire" },
+    { "shm", "wires between processes of one host go through shared memory" },
+    { "vendor-id", "of PCI and of the default GUID" },
+    { "device-id", "of PCI and of the default GUID" },
+    { "guid", "of Entity 0: 32 hexadecimal digits, most significant first" },
+    { "dll-time-scale", "multiplies the times of the data link layer" },
+    { "init-credit", "cells granted on each VL after power-on; 0: 4096 on "
+                     "VL0, 512 on the others" },
+    { "err-severity", "reset value of PORT_ERR_RECORD's severity" },
+    { "clock", "virtual (stops with the machine) or realtime" },
+    { "pcap", "file that packets are captured to" },
+    { "pcap-blocks", "capture blocks and training too" },
+    { "iothread", "where the ports run; without, in the main loop" },
+};
+
+static void ubc_pci_describe(ObjectClass *klass)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(descriptions); i++) {
+        object_class_property_set_description(klass, descriptions[i].name,
+                                              descriptions[i].text);
+    }
+}
+
+static const Property ubc_properties[] = {
+    DEFINE_PROP_UINT32("ports", UbcPci, ports, 1),
+    DEFINE_PROP_CHR("chardev0", UbcPci, port[0].chr),
+    DEFINE_PROP_CHR("chardev1", UbcPci, port[1].chr),
+    DEFINE_PROP_CHR("chardev2", UbcPci, port[2].chr),
+    DEFINE_PROP_CHR("chardev3", UbcPci, port[3].chr),
+    DEFINE_PROP_CHR("chardev4", UbcPci, port[4].chr),
+    DEFINE_PROP_CHR("chardev5", UbcPci, port[5].chr),
+    DEFINE_PROP_CHR("chardev6", UbcPci, port[6].chr),
+    DEFINE_PROP_CHR("chardev7", UbcPci, port[7].chr),
+    DEFINE_PROP_BOOL("shm", UbcPci, shm, true),
+    DEFINE_PROP_UINT16("vendor-id", UbcPci, vendor_id, UBC_VENDOR_ID),
+    DEFINE_PROP_UINT16("device-id", UbcPci, device_id, UBC_DEVICE_ID),
+    DEFINE_PROP_STRING("guid", UbcPci, guid),
+    UBC_PHY_PROPERTIES(UbcPci, phy),
+    DEFINE_PROP_UINT32("dll-time-scale", UbcPci, dll_time_scale, 1000),
+    DEFINE_PROP_UINT32("init-credit", UbcPci, init_credit, 0),
+    DEFINE_PROP_UINT32("err-severity", UbcPci, err_severity, 0xf04fffff),
+    UBC_DLL_PROPERTIES(UbcPci, dll),
+    DEFINE_PROP_STRING("pcap", UbcPci, pcap),
+    DEFINE_PROP_BOOL("pcap-blocks", UbcPci, pcap_blocks, false),
+    DEFINE_PROP_LINK("iothread", UbcPci, iothread, TYPE_IOTHREAD,
+                     IOThread *),
+};
+
+void ubc_pci_props_init(ObjectClass *klass)
+{
+    device_class_set_props(DEVICE_CLASS(klass), ubc_properties);
+    object_class_property_add_enum(klass, "clock", "UbcClock",
+                                   &UbcClock_lookup, ubc_pci_get_clock,
+                                   ubc_pci_set_clock);
+    ubc_phy_props_describe(klass);
+    ubc_dll_props_describe(klass);
+    ubc_pci_describe(klass);
+}

@@ -1,0 +1,133 @@
+/*
+ * ubc: the byte streams of its ports.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/log.h"
+#include "system/runstate-action.h"
+#include "ubc-pci.h"
+#include "trace.h"
+
+void ubc_pci_peer_error(void *opaque, unsigned port, const char *what)
+{
+    UbcPci *s = opaque;
+
+    trace_ubc_peer_error(ubc_pci_id(s), port, what);
+    qemu_log_mask(LOG_GUEST_ERROR, "%s: port %u: peer: %s\n", ubc_pci_id(s),
+                  port, what);
+}
+
+size_t ubc_pci_wire_send(void *opaque, unsigned port, const uint8_t *data,
+                         size_t len)
+{
+    UbcPci *s = opaque;
+    UbcWire *p = &s->port[port];
+
+    return p->chr_wire ? wire_pipe_send(wire_chr_pipe(p->chr_wire), data, len)
+                       : 0;
+}
+
+void ubc_pci_wire_close(void *opaque, unsigned port)
+{
+    UbcPci *s = opaque;
+
+    wire_pipe_close(wire_chr_pipe(s->port[port].chr_wire));
+}
+
+static void on_pipe_guard(void *opaque, bool on)
+{
+    UbcWire *p = opaque;
+
+    if (on) {
+        qemu_mutex_lock(&p->ubc->lock);
+    } else {
+        qemu_mutex_unlock(&p->ubc->lock);
+    }
+}
+
+static void on_pipe_state(void *opaque, bool open)
+{
+    UbcWire *p = opaque;
+    UbcPci *s = p->ubc;
+
+    trace_ubc_wire(ubc_pci_id(s), p->index,
+                   open ? "connected" : "disconnected");
+    p->open = open;
+    if (open) {
+        ubc_wire_connected(s->ubc, p->index, ubc_pci_now(s));
+    } else {
+        ubc_wire_disconnected(s->ubc, p->index, ubc_pci_now(s));
+    }
+}
+
+static bool on_pipe_input(void *opaque, const uint8_t *data, size_t len)
+{
+    UbcWire *p = opaque;
+    UbcPci *s = p->ubc;
+
+    if (p->open) {
+        ubc_wire_receive(s->ubc, p->index, data, len, ubc_pci_now(s));
+    }
+    return p->open;
+}
+
+static void on_pipe_room(void *opaque)
+{
+    UbcWire *p = opaque;
+
+    ubc_wire_room(p->ubc->ubc, p->index, ubc_pci_now(p->ubc));
+}
+
+static void on_pipe_broken(void *opaque, const char *rule)
+{
+    UbcWire *p = opaque;
+
+    ubc_pci_peer_error(p->ubc, p->index, rule);
+}
+
+static const WirePipeOps ubc_pipe_ops = {
+    .guard = on_pipe_guard,
+    .state = on_pipe_state,
+    .input = on_pipe_input,
+    .room = on_pipe_room,
+    .broken = on_pipe_broken,
+};
+
+/* ---- Life ------------------------------------------------------------------ */
+
+void ubc_pci_wires_new(UbcPci *s, GMainContext *gctx)
+{
+    for (unsigned i = 0; i < s->ports; i++) {
+        UbcWire *p = &s->port[i];
+
+        p->ubc = s;
+        p->index = i;
+        if (qemu_chr_fe_backend_connected(&p->chr)) {
+            p->chr_wire = wire_chr_new(&p->chr, s->ctx, gctx, &ubc_pipe_ops,
+                                       p, s->shm);
+            wire_chr_start(p->chr_wire);
+        }
+    }
+}
+
+void ubc_pci_wires_free(void *opaque)
+{
+    UbcPci *s = opaque;
+
+    for (unsigned i = 0; i < s->ports; i++) {
+        g_clear_pointer(&s->port[i].chr_wire, wire_chr_free);
+    }
+}
+
+/*
+ * An emulator that ends takes its character devices apart in the main thread,
+ * while an IOThread would still be at work on them: let go of them before.  A
+ * machine that only stays off may be started again and keeps its wires.
+ */
+void ubc_pci_wires_end(UbcPci *s)
+{
+    if (s->iothread && shutdown_action == SHUTDOWN_ACTION_POWEROFF) {
+        aio_wait_bh_oneshot(s->ctx, ubc_pci_wires_free, s);
+    }
+}
