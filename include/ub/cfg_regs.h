@@ -20,6 +20,7 @@
 #define UB_CFG_PORT_BASE(p) (0x00020000u + (p) * 0x10000u)
 #define UB_CFG_CAP(base, cap) ((base) + (cap) * UB_CFG_SLICE)
 #define UB_CFG_PORT_CAP(p, cap) UB_CFG_CAP(UB_CFG_PORT_BASE(p), cap)
+#define UB_CFG_ROUTE_BASE 0xf0000000u
 
 /* CFG0_BASIC */
 #define UB_CFG0_HEADER 0x0

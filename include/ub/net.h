@@ -101,7 +101,8 @@ typedef enum UbSend {
     X(DROP_IP, "drop-ip")               /* IP or UDP header breaks a rule */ \
     X(DROP_NPI_INVALID, "drop-npi-invalid") /* ID 0 */ \
     X(DROP_NPI, "drop-npi")             /* does not match */ \
-    X(DROP_SPOOF, "drop-spoof")         /* own sender with a foreign address */ \
+    X(DROP_SPOOF, "drop-spoof")         /* own sender with a foreign address, or
+                                         * without any */ \
     X(DROP_NOT_OURS, "drop-not-ours")   /* for another node, and no forwarding */ \
     X(DROP_WRONG_PORT, "drop-wrong-port") /* for a Port CNA of another port */ \
     X(DROP_NO_ROUTE, "drop-no-route") \
@@ -115,7 +116,6 @@ typedef enum UbSend {
     X(DROP_NO_UPPER, "drop-no-upper")   /* nobody takes such packets */ \
     X(DROP_NO_ROOM, "drop-no-room")     /* no headroom for the headers */ \
     X(DROP_CONTROL, "drop-control")     /* CFG 5 that breaks a rule */ \
-    X(DROP_LOOP_FULL, "drop-loop-full") \
     X(DROP_FAULT, "drop-fault")         /* an injected fault */
 
 typedef enum UbNetCounter {
@@ -194,7 +194,7 @@ typedef struct UbNetConfig {
     bool forward;         /* Switch Supported */
     bool icrc;            /* §5.3.7; default on */
     bool icrc_scan;       /* the same of enumeration messages (§10.4.3.1) */
-    bool wide;            /* CNA24: own CNAs above 16 bits do exist; default on */
+    bool icrc_transit;    /* check it of what is forwarded too */
     uint32_t mtu;         /* transport MTU: 1024, 4096, 8192 */
     /* QoS (§5.3.4). */
     uint8_t sl_vl[16];    /* SL to VL */
@@ -227,6 +227,8 @@ typedef struct UbNetConfig {
     /* Routes (§D.7). */
     uint32_t route_entries; /* N + 1; 0: no ROUTE_TABLE */
     bool exact_supported;
+    uint64_t route_default; /* power-on value of the default entry */
+    bool hops;            /* forwarding counts TTL and Hop Limit down */
     uint32_t seed;        /* of the hash that spreads flows */
 } UbNetConfig;
 

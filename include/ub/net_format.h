@@ -254,6 +254,8 @@ const char *ub_ip_get(const uint8_t *p, uint32_t len, unsigned cfg,
 /* The ECN field, and another value in it; IPv4's checksum follows. */
 unsigned ub_ip_ecn(const uint8_t *ip, unsigned cfg);
 void ub_ip_set_ecn(uint8_t *ip, unsigned cfg, unsigned ecn);
+/* One hop less; false: there was only one left. */
+bool ub_ip_hop(uint8_t *ip, unsigned cfg);
 
 /* ---- ICRC (§5.3.7) ------------------------------------------------------------ */
 

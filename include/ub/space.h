@@ -24,7 +24,7 @@
 #define UB_SPACE_GET(mask, v) (((v) & (mask)) >> __builtin_ctz(mask))
 #define UB_SPACE_PUT(mask, v) (((uint32_t)(v) << __builtin_ctz(mask)) & (mask))
 
-#define UB_SPACE_MAX_PORTS 8
+#define UB_SPACE_MAX_PORTS 64
 
 typedef enum UbSpaceId {
     UB_SPACE_CFG0,
@@ -34,7 +34,7 @@ typedef enum UbSpaceId {
 
 /* One dword of a slice.  Bits in none of the masks are read only. */
 typedef struct UbSpaceDword {
-    uint16_t dw;      /* offset in the slice */
+    uint32_t dw;      /* offset in the slice */
     uint32_t reset;   /* value after device reset */
     uint32_t rw;      /* read-write */
     uint32_t w1c;     /* writing 1 clears */
@@ -47,9 +47,9 @@ typedef struct UbSpaceSlice {
     const char *name;
     uint8_t space; /* UbSpaceId */
     uint8_t cap;   /* capability number, 0: the BASIC slice */
-    uint16_t used; /* Slice Used Size in dwords; beyond it reads 0 */
+    uint32_t used; /* Slice Used Size in dwords; beyond it reads 0 */
     const UbSpaceDword *dwords; /* ascending, only those that are not plain 0 */
-    uint16_t count;
+    uint32_t count;
 } UbSpaceSlice;
 
 /* Every slice of appendix D but those that a device sizes itself. */
@@ -95,6 +95,14 @@ void ub_space_free(UbSpace *space);
  */
 UbSlice *ub_space_attach(UbSpace *space, UbSpaceId id, unsigned port,
                          unsigned cap, const UbSliceOps *ops, void *opaque);
+/*
+ * Give the place at @base to an owner who says itself what is there: a slice that
+ * a device sizes.  It is of no port; @table stays the caller's, for as long as the
+ * space is used.  NULL: what is there belongs to another slice.
+ */
+UbSlice *ub_space_attach_at(UbSpace *space, uint32_t base,
+                            const UbSpaceSlice *table, const UbSliceOps *ops,
+                            void *opaque);
 
 /* Reset one domain; @port counts for UB_SPACE_RESET_PORT only.  Values given
  * by ub_slice_init() come back; no callback is made. */

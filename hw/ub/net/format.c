@@ -138,20 +138,38 @@ unsigned ub_ip_ecn(const uint8_t *ip, unsigned cfg)
     return cfg == UB_LPH_IPV4 ? ip[1] & 3 : ip[1] >> 4 & 3;
 }
 
+/* Another 16-bit word in an IPv4 header; its checksum follows (RFC 1624). */
+static void set_word(uint8_t *ip, unsigned at, uint16_t word)
+{
+    uint16_t sum = ~get_be16(ip + 10);
+
+    sum = core_csum_join(sum, (uint16_t)~get_be16(ip + at));
+    put_be16(ip + 10, ~core_csum_join(sum, word));
+    put_be16(ip + at, word);
+}
+
 void ub_ip_set_ecn(uint8_t *ip, unsigned cfg, unsigned ecn)
 {
-    uint16_t old, now;
-
-    if (cfg == UB_LPH_IPV6) {
+    if (cfg == UB_LPH_IPV4) {
+        set_word(ip, 0, (get_be16(ip) & ~3) | (ecn & 3));
+    } else {
         ip[1] = (ip[1] & ~0x30) | (ecn & 3) << 4;
-        return;
     }
-    old = get_be16(ip);
-    ip[1] = (ip[1] & ~3) | (ecn & 3);
-    now = get_be16(ip);
-    /* RFC 1624: HC' = ~(~HC + ~m + m'). */
-    put_be16(ip + 10, ~core_csum_join(core_csum_join(
-        (uint16_t)~get_be16(ip + 10), (uint16_t)~old), now));
+}
+
+bool ub_ip_hop(uint8_t *ip, unsigned cfg)
+{
+    unsigned at = cfg == UB_LPH_IPV4 ? 8 : 7;
+
+    if (ip[at] <= 1) {
+        return false;
+    }
+    if (cfg == UB_LPH_IPV4) {
+        set_word(ip, 8, get_be16(ip + 8) - 0x100);
+    } else {
+        ip[7]--;
+    }
+    return true;
 }
 
 /* ---- Appendix F ------------------------------------------------------------------ */

@@ -47,6 +47,12 @@ static uint32_t space_base(unsigned space, unsigned port)
 
 /* ---- Places ---- */
 
+/* Dwords that belong to a slice, used or not. */
+static uint32_t slice_span(const UbSlice *s)
+{
+    return MAX(s->table->used, UB_CFG_SLICE);
+}
+
 /* The slice that has the dword at @dw, or NULL. */
 static UbSlice *slice_at(const UbSpace *space, uint32_t dw)
 {
@@ -58,7 +64,7 @@ static UbSlice *slice_at(const UbSpace *space, uint32_t dw)
 
         if (dw < s->base) {
             hi = mid;
-        } else if (dw - s->base >= UB_CFG_SLICE) {
+        } else if (dw - s->base >= slice_span(s)) {
             lo = mid + 1;
         } else {
             return dw - s->base < s->table->used ? s : NULL;
@@ -137,22 +143,16 @@ static void slice_insert(UbSpace *space, UbSlice *s)
     space->slice[at] = s;
 }
 
-UbSlice *ub_space_attach(UbSpace *space, UbSpaceId id, unsigned port,
-                         unsigned cap, const UbSliceOps *ops, void *opaque)
+/* A slice at its reset values, in its place. */
+static UbSlice *slice_new(UbSpace *space, uint32_t base, int port,
+                          const UbSpaceSlice *t, const UbSliceOps *ops,
+                          void *opaque)
 {
-    const UbSpaceSlice *t = table_of(id, cap);
-    uint32_t base = space_base(id, port);
-    UbSlice *s, *basic = slice_at(space, base);
+    UbSlice *s = g_new0(UbSlice, 1);
 
-    if (!t || port >= (id == UB_SPACE_PORT ? space->ports : 1) ||
-        (cap ? !basic || slice_at(space, UB_CFG_CAP(base, cap)) : !!basic)) {
-        return NULL;
-    }
-    s = g_new0(UbSlice, 1);
     *s = (UbSlice) {
-        .space = space, .table = t, .base = UB_CFG_CAP(base, cap),
-        .port = id == UB_SPACE_PORT ? (int)port : -1, .first = space->words,
-        .ops = ops, .opaque = opaque,
+        .space = space, .table = t, .base = base, .port = port,
+        .first = space->words, .ops = ops, .opaque = opaque,
     };
     space->words += t->used;
     space->value = g_renew(uint32_t, space->value, space->words);
@@ -164,10 +164,42 @@ UbSlice *ub_space_attach(UbSpace *space, UbSpaceId id, unsigned port,
     memcpy(space->value + s->first, space->reset + s->first,
            t->used * sizeof(uint32_t));
     slice_insert(space, s);
+    return s;
+}
+
+UbSlice *ub_space_attach(UbSpace *space, UbSpaceId id, unsigned port,
+                         unsigned cap, const UbSliceOps *ops, void *opaque)
+{
+    const UbSpaceSlice *t = table_of(id, cap);
+    uint32_t base = space_base(id, port);
+    UbSlice *s, *basic = slice_at(space, base);
+
+    if (!t || port >= (id == UB_SPACE_PORT ? space->ports : 1) ||
+        (cap ? !basic || slice_at(space, UB_CFG_CAP(base, cap)) : !!basic)) {
+        return NULL;
+    }
+    s = slice_new(space, UB_CFG_CAP(base, cap),
+                  id == UB_SPACE_PORT ? (int)port : -1, t, ops, opaque);
     if (cap) {
         ub_slice_init(basic, bitmap_dw[id] + cap / 32, 1u << cap % 32, ~0u);
     }
     return s;
+}
+
+UbSlice *ub_space_attach_at(UbSpace *space, uint32_t base,
+                            const UbSpaceSlice *table, const UbSliceOps *ops,
+                            void *opaque)
+{
+    uint32_t last = base + MAX(table->used, UB_CFG_SLICE) - 1;
+
+    for (unsigned i = 0; i < space->slices; i++) {
+        const UbSlice *s = space->slice[i];
+
+        if (s->base <= last && base <= s->base + slice_span(s) - 1) {
+            return NULL;
+        }
+    }
+    return slice_new(space, base, -1, table, ops, opaque);
 }
 
 static bool in_domain(const UbSlice *s, UbSpaceReset domain, unsigned port)

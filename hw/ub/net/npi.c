@@ -1,0 +1,98 @@
+/*
+ * Network isolation (UB 2.0 §5.3.3): which NPI leaves, which is taken.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <glib.h>
+
+#include "internal.h"
+
+void ub_net_set_npi(UbNet *net, uint32_t npi)
+{
+    net->npi = npi & UB_NPI_MASK;
+}
+
+uint32_t ub_net_npi(const UbNet *net)
+{
+    return net->npi;
+}
+
+static NetNpis *list_of(UbNet *net, unsigned port)
+{
+    return port == UB_NET_ANY ? &net->allowed : &net->port[port].allowed;
+}
+
+bool net_npi_listed(const NetNpis *list, uint32_t npi)
+{
+    for (unsigned i = 0; i < list->n; i++) {
+        if (list->npi[i] == npi) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ub_net_npi_allow(UbNet *net, unsigned port, uint32_t npi)
+{
+    NetNpis *list = list_of(net, port);
+
+    npi &= UB_NPI_MASK;
+    if (net_npi_listed(list, npi)) {
+        return true;
+    }
+    if (list->n == UB_NET_MAX_NPIS || !ub_npi_valid(npi)) {
+        return false;
+    }
+    list->npi = g_renew(uint32_t, list->npi, list->n + 1);
+    list->npi[list->n++] = npi;
+    return true;
+}
+
+void ub_net_npi_clear(UbNet *net, unsigned port)
+{
+    NetNpis *list = list_of(net, port);
+
+    g_free(list->npi);
+    *list = (NetNpis) { 0 };
+}
+
+void ub_net_npi_replace(UbNet *net, unsigned port, uint32_t npi)
+{
+    net->port[port].npi_replace = npi & UB_NPI_MASK;
+}
+
+uint32_t net_npi_stamp(const UbNet *net, uint32_t npi, UbNetCounter *why)
+{
+    if (net->conf.npi_mode == UB_NPI_STRICT || npi == UB_NET_OWN_NPI) {
+        npi = net->npi;
+    } else if (net->conf.npi_mode == UB_NPI_LOOSE && net->allowed.n &&
+               !net_npi_listed(&net->allowed, npi)) {
+        *why = UB_NET_DROP_NPI;
+        return 0;
+    }
+    *why = UB_NET_DROP_NPI_INVALID;
+    return ub_npi_valid(npi) ? npi : 0;
+}
+
+bool net_npi_accepts(const UbNet *net, uint32_t npi, UbNetCounter *why)
+{
+    const NetNpis *list = &net->allowed;
+
+    if (net->conf.npi_mode == UB_NPI_OPEN) {
+        return true;
+    }
+    if (!ub_npi_valid(npi)) {
+        *why = UB_NET_DROP_NPI_INVALID;
+        return false;
+    }
+    *why = UB_NET_DROP_NPI;
+    if (net->conf.npi_mode == UB_NPI_STRICT) {
+        return ub_npi_match(net->npi, npi);
+    }
+    for (unsigned i = 0; i < list->n; i++) {
+        if (ub_npi_match(list->npi[i], npi)) {
+            return true;
+        }
+    }
+    return !list->n;
+}
