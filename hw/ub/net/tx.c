@@ -79,6 +79,7 @@ static UbSend place(UbNet *net, const UbFlow *f, NetTarget *t,
         return net->looped < NET_LOOP_MAX ? UB_SENT : UB_BUSY;
     }
     if (f->port == UB_NET_ANY) {
+        t->port = 0; /* what is lost without a port is counted there */
         key.ip = ip ? f->ip.dst : NULL;
         if (f->rt & UB_RT__PACKET) {
             key.hash = 0;

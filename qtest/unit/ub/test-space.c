@@ -345,7 +345,7 @@ static void test_table(void)
         }
     }
     g_assert_null(ub_space_new(0));
-    g_assert_null(ub_space_new(9));
+    g_assert_null(ub_space_new(UB_SPACE_MAX_PORTS + 1));
 }
 
 int main(int argc, char **argv)
