@@ -60,6 +60,7 @@ OWNER = {
     'ub/dll*.h': 'ub/dll', 'ub/crc30.h': 'ub/dll',
     'ub/wire.h': 'ub/wire', 'ub/inject.h': 'ub/wire',
     'ub/space.h': 'ub/space', 'ub/cfg_regs.h': 'ub/space',
+    'ub/mgmt*.h': 'ub/mgmt', 'ub/msgq.h': 'ub/mgmt',
     'ub/port.h': 'ub/port', 'ub/capture.h': 'ub/port',
     'ub/net*.h': 'ub/net',
     'ub/tp*.h': 'ub/tp',

@@ -1,0 +1,167 @@
+/*
+ * A node's management: life, reset, migration.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+void ub_mgmt_config_init(UbMgmtConfig *cfg)
+{
+    *cfg = (UbMgmtConfig) {
+        .ports = 1, .port_cna = true, .manager = true,
+        .slice_ports = UB_MGMT_SLICE_PORTS, .outstanding = 256,
+        .timeout = 1000000000, .tries = 3, .emq_depth = 64, .mues = 1,
+    };
+}
+
+const char *ub_mgmt_config_check(const UbMgmtConfig *cfg)
+{
+    if (cfg->ports < 1 || cfg->ports > UB_MGMT_MAX_PORTS) {
+        return "a node has 1 to 64 ports";
+    }
+    if (cfg->slice_ports < 1 || cfg->slice_ports > UB_MGMT_SLICE_PORTS) {
+        return "a slice has 1 to 16 ports";
+    }
+    if (cfg->outstanding < 1 || cfg->outstanding > UB_MGMT_OUTSTANDING) {
+        return "1 to 1024 requests may wait for an answer";
+    }
+    if (cfg->timeout < 1) {
+        return "an answer needs time";
+    }
+    if (cfg->tries < 1 || cfg->tries > 255) {
+        return "a request is tried 1 to 255 times";
+    }
+    if (cfg->emq_depth && (cfg->emq_depth < 2 || cfg->emq_depth > 4096)) {
+        return "an error message queue has 2 to 4096 entries";
+    }
+    if (cfg->mues < 1 || cfg->mues > UB_MGMT_MUES) {
+        return "a node has 1 to 16 management UEs";
+    }
+    return NULL;
+}
+
+UbMgmt *ub_mgmt_new(const UbMgmtConfig *cfg, UbSpace *space,
+                    const UbMgmtOps *ops, void *opaque)
+{
+    UbMgmt *m;
+
+    if (ub_mgmt_config_check(cfg)) {
+        return NULL;
+    }
+    m = g_new0(UbMgmt, 1);
+    m->cfg = *cfg;
+    m->space = space;
+    m->ops = ops;
+    m->opaque = opaque;
+    m->wait = g_new0(UbMgmtWait, cfg->outstanding);
+    m->random = cfg->seed;
+    if (!ub_mgmt_emq_new(m)) {
+        ub_mgmt_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+void ub_mgmt_free(UbMgmt *m)
+{
+    if (m) {
+        ub_mgmt_wait_all_end(m);
+        ub_mgmt_emq_free(m);
+        g_free(m->wait);
+        g_free(m);
+    }
+}
+
+void ub_mgmt_reset(UbMgmt *m)
+{
+    ub_mgmt_wait_all_end(m);
+    ub_mgmt_emq_reset(m);
+    m->instances = 0;
+    m->token_check = false;
+    m->token = 0;
+    m->msn = 0;
+}
+
+/* ---- Migration ---- */
+
+static void image_id(CoreImage *im, UbId *id)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        core_image_int(im, &id->w[i]);
+    }
+}
+
+static void image_waits(UbMgmt *m, CoreImage *im)
+{
+    uint32_t n = 0;
+
+    for (unsigned i = 0; i < m->waiting; i++) {
+        n += !m->wait[i].done;
+    }
+    core_image_count(im, &n, m->cfg.outstanding,
+                     "more without an answer than may be");
+    if (core_image_loading(im)) {
+        ub_mgmt_wait_all_end(m);
+        m->waiting = n;
+        memset(m->wait, 0, n * sizeof(m->wait[0]));
+    }
+    for (unsigned i = 0; i < m->waiting; i++) {
+        UbMgmtWait *w = &m->wait[i];
+        bool scan = w->kind == UB_MGMT_KIND_SCAN;
+
+        if (w->done) {
+            continue;
+        }
+        core_image_flag(im, &scan);
+        w->kind = scan ? UB_MGMT_KIND_SCAN : UB_MGMT_KIND_MESSAGE;
+        core_image_int(im, &w->queue);
+        core_image_int(im, &w->msn);
+        core_image_int(im, &w->code);
+        core_image_int(im, &w->to.dcna);
+        core_image_flag(im, &w->silent);
+        core_image_flag(im, &w->over);
+        core_image_deadline(im, &w->at);
+    }
+}
+
+static void image_rings(UbMgmt *m, CoreImage *im)
+{
+    core_image_same(im, m->cfg.emq_depth, "another depth of error message queues");
+    for (unsigned i = 0; m->emq && i < G_N_ELEMENTS(m->ring); i++) {
+        UbMgmtRing *r = &m->ring[i];
+
+        core_image_int(im, &r->pi);
+        core_image_int(im, &r->ci);
+        if (!core_image_check(im, r->pi < m->cfg.emq_depth &&
+                              r->ci < m->cfg.emq_depth,
+                              "an error message queue's index beyond its end")) {
+            r->pi = r->ci = 0;
+        }
+        for (unsigned n = r->ci; n != r->pi; n = (n + 1) % m->cfg.emq_depth) {
+            core_image_int(im, &r->entry[2 * n]);
+            core_image_int(im, &r->entry[2 * n + 1]);
+        }
+    }
+}
+
+void ub_mgmt_image(UbMgmt *m, CoreImage *im)
+{
+    uint32_t instances = m->instances;
+
+    core_image_begin(im, CORE_TAG('M', 'G', 'M', 'T'), 1);
+    core_image_int(im, &m->msn);
+    core_image_flag(im, &m->token_check);
+    core_image_int(im, &m->token);
+    core_image_int(im, &m->random);
+    core_image_count(im, &instances, UB_MGMT_BUS_INSTANCES,
+                     "more bus instances than there can be");
+    m->instances = instances;
+    for (unsigned i = 0; i < instances; i++) {
+        image_id(im, &m->instance[i].guid);
+        image_id(im, &m->instance[i].eid);
+        core_image_int(im, &m->instance[i].upi);
+    }
+    image_waits(m, im);
+    image_rings(m, im);
+    core_image_end(im);
+}

@@ -1,0 +1,352 @@
+/*
+ * A fabric of nodes' management for tests: configuration spaces, links between
+ * their ports, and a queue of what is under way, so that a test may drop, change
+ * and reorder it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef MGMT_FABRIC_H
+#define MGMT_FABRIC_H
+
+#include <glib.h>
+
+#include "ub/mgmt.h"
+
+#define FABRIC_NODES 6
+#define FABRIC_PORTS 8
+#define SECOND INT64_C(1000000000)
+
+typedef struct Fabric Fabric;
+
+typedef struct Node {
+    Fabric *fabric;
+    unsigned index;
+    UbMgmt *m;
+    UbSpace *space;
+    UbSlice *cfg0, *cfg1, *port[FABRIC_PORTS];
+    struct {
+        int node;       /* -1: not connected */
+        unsigned port;
+        bool down;
+    } link[FABRIC_PORTS];
+    /* What software was given; `full`: it refuses. */
+    unsigned delivered, failed, rules;
+    bool full;
+    int queue;
+    UbMgmtKind kind;
+    UbMgmtAddr addr;
+    uint8_t data[UB_MGMT_MAX];
+    size_t len;
+    uint16_t failed_msn;
+    const char *rule;
+} Node;
+
+typedef struct Flight {
+    UbMgmtKind kind;
+    unsigned from, to, port;
+    UbMgmtAddr addr;
+    size_t len;
+    uint8_t data[UB_MGMT_MAX];
+} Flight;
+
+struct Fabric {
+    Node node[FABRIC_NODES];
+    unsigned nodes;
+    int64_t now;
+    bool lossy;         /* what is sent is lost */
+    bool jammed;        /* what is below takes nothing */
+    GQueue under_way;
+};
+
+static inline Node *fabric_of(Fabric *f, uint32_t cna)
+{
+    for (unsigned i = 0; i < f->nodes; i++) {
+        if (ub_mgmt_own_cna(f->node[i].m, cna)) {
+            return &f->node[i];
+        }
+    }
+    return NULL;
+}
+
+static inline bool fabric_fly(Node *n, UbMgmtKind kind, int to, unsigned port,
+                              const UbMgmtAddr *a, const uint8_t *data,
+                              size_t len)
+{
+    Flight *fl;
+
+    if (n->fabric->jammed || to < 0) {
+        return false;
+    }
+    if (!n->fabric->lossy) {
+        fl = g_new0(Flight, 1);
+        *fl = (Flight) { .kind = kind, .from = n->index, .to = to,
+                         .port = port, .addr = *a, .len = len };
+        memcpy(fl->data, data, len);
+        g_queue_push_tail(&n->fabric->under_way, fl);
+    }
+    return true;
+}
+
+static inline bool fabric_message(void *opaque, int64_t now,
+                                  const UbMgmtAddr *a, const uint8_t *data,
+                                  size_t len)
+{
+    Node *n = opaque, *to = fabric_of(n->fabric, a->dcna);
+
+    g_assert_false(a->local);
+    return fabric_fly(n, UB_MGMT_KIND_MESSAGE, to ? (int)to->index : -1, 0, a,
+                      data, len);
+}
+
+static inline bool fabric_scan(void *opaque, int64_t now, unsigned port,
+                               const UbMgmtAddr *a, const uint8_t *data,
+                               size_t len)
+{
+    Node *n = opaque;
+
+    g_assert_false(a->local);
+    return fabric_fly(n, UB_MGMT_KIND_SCAN, n->link[port].node,
+                      n->link[port].port, a, data, len);
+}
+
+static inline bool fabric_deliver(void *opaque, int queue, UbMgmtKind kind,
+                                  const UbMgmtAddr *a, const uint8_t *data,
+                                  size_t len)
+{
+    Node *n = opaque;
+
+    if (n->full) {
+        return false;
+    }
+    n->delivered++;
+    n->queue = queue;
+    n->kind = kind;
+    n->addr = *a;
+    n->len = len;
+    memcpy(n->data, data, len);
+    return true;
+}
+
+static inline bool fabric_failed(void *opaque, unsigned queue, UbMgmtKind kind,
+                                 uint16_t msn, uint8_t code)
+{
+    Node *n = opaque;
+
+    if (n->full) {
+        return false;
+    }
+    n->failed++;
+    n->queue = queue;
+    n->failed_msn = msn;
+    return true;
+}
+
+static inline bool fabric_port_up(void *opaque, unsigned port)
+{
+    Node *n = opaque;
+
+    return n->link[port].node >= 0 && !n->link[port].down;
+}
+
+static inline void fabric_rule(void *opaque, const char *text)
+{
+    Node *n = opaque;
+
+    n->rules++;
+    n->rule = text;
+}
+
+static const UbMgmtOps fabric_ops = {
+    .message = fabric_message, .scan = fabric_scan,
+    .deliver = fabric_deliver, .failed = fabric_failed,
+    .port_up = fabric_port_up, .rule = fabric_rule,
+};
+
+static inline UbId fabric_guid(unsigned node)
+{
+    return (UbId) { { 0x100 + node, 0, 0x02000000, 0xe0fca120 } };
+}
+
+/* A space with its BASIC slices and a GUID. */
+static inline void fabric_space(Node *n, unsigned ports)
+{
+    UbId guid = fabric_guid(n->index);
+
+    n->space = ub_space_new(ports);
+    n->cfg0 = ub_space_attach(n->space, UB_SPACE_CFG0, 0, 0, NULL, NULL);
+    n->cfg1 = ub_space_attach(n->space, UB_SPACE_CFG1, 0, 0, NULL, NULL);
+    ub_slice_init(n->cfg0, UB_CFG0_TOTAL_NUMBER_OF_PORTS, ~0u,
+                  1u << 16 | ports);
+    ub_slice_init(n->cfg0, UB_CFG0_SUPPORTED_FEATURE, 0xf, 1 | 2 << 1);
+    for (unsigned i = 0; i < 4; i++) {
+        ub_slice_init(n->cfg0, UB_CFG0_GUID + i, ~0u, guid.w[i]);
+    }
+    for (unsigned i = 0; i < ports; i++) {
+        n->port[i] = ub_space_attach(n->space, UB_SPACE_PORT, i, 0, NULL, NULL);
+        ub_slice_init(n->port[i], UB_PORT_INFO, UB_PORT_INFO__PORT_INDEX, i);
+        n->link[i].node = -1;
+    }
+}
+
+static inline Node *fabric_add(Fabric *f, const UbMgmtConfig *cfg)
+{
+    Node *n = &f->node[f->nodes];
+
+    n->fabric = f;
+    n->index = f->nodes++;
+    fabric_space(n, cfg->ports);
+    n->m = ub_mgmt_new(cfg, n->space, &fabric_ops, n);
+    g_assert_nonnull(n->m);
+    return n;
+}
+
+/* Join two ports, and let each see its neighbour. */
+static inline void fabric_link(Fabric *f, unsigned a, unsigned pa, unsigned b,
+                               unsigned pb)
+{
+    const unsigned node[] = { a, b }, port[] = { pa, pb };
+
+    for (unsigned i = 0; i < 2; i++) {
+        Node *n = &f->node[node[i]];
+        UbId guid = fabric_guid(node[!i]);
+
+        n->link[port[i]].node = node[!i];
+        n->link[port[i]].port = port[!i];
+        ub_slice_set(n->port[port[i]], UB_PORT_NEIGHBOR_PORT_INFO, ~0u,
+                     port[!i]);
+        for (unsigned w = 0; w < 4; w++) {
+            ub_slice_set(n->port[port[i]], UB_PORT_NEIGHBOR_PORT_GUID + w, ~0u,
+                         guid.w[w]);
+        }
+    }
+}
+
+static inline void fabric_identity(Node *n, uint32_t cna, uint32_t eid,
+                                   uint32_t upi)
+{
+    ub_slice_set(n->cfg0, UB_CFG0_PRIMARY_CNA, ~0u, cna);
+    ub_slice_set(n->cfg0, UB_CFG0_EID, ~0u, eid);
+    ub_slice_set(n->cfg0, UB_CFG0_UPI, ~0u, upi);
+}
+
+static inline void fabric_land(Fabric *f, Flight *fl)
+{
+    UbMgmt *m = f->node[fl->to].m;
+
+    if (fl->kind == UB_MGMT_KIND_SCAN) {
+        ub_mgmt_receive_scan(m, f->now, fl->port, &fl->addr, fl->data,
+                             fl->len);
+    } else {
+        ub_mgmt_receive(m, f->now, &fl->addr, fl->data, fl->len);
+    }
+    g_free(fl);
+}
+
+/* All that is under way, and what comes of it. */
+static inline void fabric_pump(Fabric *f)
+{
+    Flight *fl;
+
+    while ((fl = g_queue_pop_head(&f->under_way))) {
+        fabric_land(f, fl);
+    }
+}
+
+/* Time goes on. */
+static inline void fabric_run(Fabric *f, int64_t by)
+{
+    f->now += by;
+    for (unsigned i = 0; i < f->nodes; i++) {
+        ub_mgmt_run(f->node[i].m, f->now);
+    }
+}
+
+static inline void fabric_free(Fabric *f)
+{
+    for (unsigned i = 0; i < f->nodes; i++) {
+        ub_mgmt_free(f->node[i].m);
+        ub_space_free(f->node[i].space);
+    }
+    g_queue_clear_full(&f->under_way, g_free);
+}
+
+/* What a call was answered with. */
+typedef struct Answer {
+    unsigned calls, status;
+    bool in_vain;
+    size_t len;
+    uint8_t data[UB_MGMT_PDU_MAX];
+} Answer;
+
+static inline void fabric_answer(void *opaque, const uint8_t *data, size_t len,
+                                 unsigned status)
+{
+    Answer *a = opaque;
+
+    a->calls++;
+    a->status = status;
+    a->in_vain = !data;
+    a->len = len;
+    if (data) {
+        memcpy(a->data, data, len);
+    }
+}
+
+/*
+ * 0 (the UBFM) port 0 - port 1 of 1 (a switch) port 2 - port 3 of 2 (a switch)
+ * port 4 - port 0 of 3 (a controller of two ports).
+ */
+static inline void line(Fabric *f)
+{
+    UbMgmtConfig cfg;
+
+    memset(f, 0, sizeof(*f));
+    g_queue_init(&f->under_way);
+    ub_mgmt_config_init(&cfg);
+    g_assert_null(ub_mgmt_config_check(&cfg));
+    fabric_add(f, &cfg);
+    cfg.ports = 5;
+    cfg.forward = true;
+    cfg.port_cna = cfg.manager = false;
+    cfg.emq_depth = 0;
+    fabric_add(f, &cfg);
+    fabric_add(f, &cfg);
+    ub_mgmt_config_init(&cfg);
+    cfg.ports = 2;
+    cfg.manager = false;
+    fabric_add(f, &cfg);
+    fabric_link(f, 0, 0, 1, 1);
+    fabric_link(f, 1, 2, 2, 3);
+    fabric_link(f, 2, 4, 3, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        fabric_identity(&f->node[i], 0x10 + i, 0x20 + i, 5);
+    }
+    f->now = SECOND;
+}
+
+static const UbMgmtAddr fm_to_3 = { .dcna = 0x13, .deid = 0x23, .mgmt = true };
+
+/* Ask node 3 as the UBFM; its status. */
+static inline unsigned ask(Fabric *f, UbMgmtId id, const void *pdu, size_t len,
+                    Answer *a)
+{
+    memset(a, 0, sizeof(*a));
+    g_assert_true(ub_mgmt_request(f->node[0].m, f->now, &fm_to_3, id, pdu, len,
+                                  fabric_answer, a));
+    fabric_pump(f);
+    g_assert_cmpuint(a->calls, ==, 1);
+    g_assert_false(a->in_vain);
+    return a->status;
+}
+
+/* A read of CFG0 of node 3 as software would ask for it. */
+static inline void host_read(UbMgmtAddr *a, uint8_t *data, uint16_t msn)
+{
+    *a = (UbMgmtAddr) { .scna = 0xbad, .dcna = 0x13, .seid = 0xbad,
+                        .deid = 0x23, .mgmt = true, .upi = 0xbad, .queue = 2,
+                        .msn = msn };
+    memset(data, 0, 20);
+    ub_mgmt_etah_put(data, (UbMgmtEtah) { .code = 2, .len = 16 });
+}
+
+#endif
