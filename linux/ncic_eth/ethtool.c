@@ -57,11 +57,13 @@ static const struct ncic_stat ncic_hw_stats[] = {
 	{ "hw_tx_drop_mtu", NCIC_NCSR_CNT_TX_DROP_MTU },
 	{ "hw_tx_drop_dma", NCIC_NCSR_CNT_TX_DROP_DMA },
 	{ "hw_tx_drop_link", NCIC_NCSR_CNT_TX_DROP_LINK },
+	{ "hw_tx_drop_wire", NCIC_NCSR_CNT_TX_DROP_WIRE },
 	{ "hw_rx_drop_runt", NCIC_NCSR_CNT_RX_DROP_RUNT },
 	{ "hw_rx_drop_mtu", NCIC_NCSR_CNT_RX_DROP_MTU },
 	{ "hw_rx_drop_inactive", NCIC_NCSR_CNT_RX_DROP_INACTIVE },
 	{ "hw_rx_drop_dma", NCIC_NCSR_CNT_RX_DROP_DMA },
 	{ "hw_rx_drop_roce", NCIC_NCSR_CNT_RX_DROP_ROCE },
+	{ "hw_rx_drop_full", NCIC_NCSR_CNT_RX_DROP_FULL },
 	{ "hw_rx_truncated", NCIC_NCSR_CNT_RX_TRUNCATED },
 	{ "hw_cpl_errors", NCIC_NCSR_CNT_CPL_ERR },
 	{ "hw_driver_errors", NCIC_NCSR_CNT_GUEST_ERR },
@@ -100,8 +102,8 @@ static void ncic_get_ringparam(struct net_device *ndev,
 
 	ring->rx_max_pending = NCIC_RING_MAX;
 	ring->tx_max_pending = NCIC_RING_MAX;
-	ring->rx_pending = priv->rx_ring;
-	ring->tx_pending = priv->tx_ring;
+	ring->rx_pending = priv->size.rx_ring;
+	ring->tx_pending = priv->size.tx_ring;
 }
 
 static int ncic_set_ringparam(struct net_device *ndev,
@@ -116,9 +118,9 @@ static int ncic_set_ringparam(struct net_device *ndev,
 		return -EINVAL;
 	tx = roundup_pow_of_two(max_t(u32, tx, NCIC_RING_MIN));
 	rx = roundup_pow_of_two(max_t(u32, rx, NCIC_RING_MIN));
-	if (tx == priv->tx_ring && rx == priv->rx_ring)
+	if (tx == priv->size.tx_ring && rx == priv->size.rx_ring)
 		return 0;
-	return ncic_reconfigure(priv, priv->num_qps, tx, rx);
+	return ncic_reconfigure(priv, priv->size.num_qps, tx, rx, ndev->mtu);
 }
 
 static void ncic_get_channels(struct net_device *ndev,
@@ -127,7 +129,7 @@ static void ncic_get_channels(struct net_device *ndev,
 	struct ncic_priv *priv = netdev_priv(ndev);
 
 	ch->max_combined = priv->max_qps;
-	ch->combined_count = priv->num_qps;
+	ch->combined_count = priv->size.num_qps;
 }
 
 static int ncic_set_channels(struct net_device *ndev,
@@ -140,10 +142,10 @@ static int ncic_set_channels(struct net_device *ndev,
 	/* The RSS mask selects among a power of two of queues. */
 	if (!is_power_of_2(ch->combined_count))
 		return -EINVAL;
-	if (ch->combined_count == priv->num_qps)
+	if (ch->combined_count == priv->size.num_qps)
 		return 0;
-	return ncic_reconfigure(priv, ch->combined_count, priv->tx_ring,
-				priv->rx_ring);
+	return ncic_reconfigure(priv, ch->combined_count, priv->size.tx_ring,
+				priv->size.rx_ring, ndev->mtu);
 }
 
 static u32 ncic_get_msglevel(struct net_device *ndev)
@@ -173,7 +175,7 @@ static u32 ncic_get_rxfh_indir_size(struct net_device *ndev)
 {
 	struct ncic_priv *priv = netdev_priv(ndev);
 
-	return priv->num_qps;
+	return priv->size.num_qps;
 }
 
 static void ncic_fill_rxfh(struct ncic_priv *priv, u32 *indir, u8 *key)
@@ -184,7 +186,7 @@ static void ncic_fill_rxfh(struct ncic_priv *priv, u32 *indir, u8 *key)
 	if (key)
 		memcpy(key, rss_key, sizeof(rss_key));
 	if (indir)
-		for (i = 0; i < priv->num_qps; i++)
+		for (i = 0; i < priv->size.num_qps; i++)
 			indir[i] = i;
 }
 
@@ -213,7 +215,7 @@ static int ncic_get_rxnfc(struct net_device *ndev, struct ethtool_rxnfc *nfc,
 
 	switch (nfc->cmd) {
 	case ETHTOOL_GRXRINGS:
-		nfc->data = priv->num_qps;
+		nfc->data = priv->size.num_qps;
 		return 0;
 	case ETHTOOL_GRXFH:
 		nfc->data = 0;

@@ -34,7 +34,7 @@ static int ncic_alloc_vectors(struct ncic_priv *priv)
 	else
 		want = 1;
 	priv->max_qps = want;
-	priv->num_qps = want;
+	priv->size.num_qps = want;
 	return 0;
 }
 
@@ -163,8 +163,8 @@ static int ncic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	priv->ndev = ndev;
 	priv->pdev = pdev;
 	priv->msg_enable = NETIF_MSG_DRV | NETIF_MSG_PROBE | NETIF_MSG_LINK;
-	priv->tx_ring = NCIC_RING_DEFAULT;
-	priv->rx_ring = NCIC_RING_DEFAULT;
+	priv->size.tx_ring = NCIC_RING_DEFAULT;
+	priv->size.rx_ring = NCIC_RING_DEFAULT;
 	INIT_WORK(&priv->reset_work, ncic_reset_work);
 	pci_set_drvdata(pdev, priv);
 
@@ -191,7 +191,8 @@ static int ncic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ndev->watchdog_timeo = 5 * HZ;
 	ncic_set_features(priv);
 	netif_carrier_off(ndev);
-	err = netif_set_real_num_queues(ndev, priv->num_qps, priv->num_qps);
+	err = netif_set_real_num_queues(ndev, priv->size.num_qps,
+					priv->size.num_qps);
 	if (!err)
 		err = register_netdev(ndev);
 	if (err) {

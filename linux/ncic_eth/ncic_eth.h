@@ -51,6 +51,17 @@
 struct ncic_priv;
 struct ncic_qp;
 
+/* What queues are made to: chosen before they are, and kept beside them. */
+struct ncic_sizes {
+	u16 num_qps;
+	u16 tx_ring;			/* entries */
+	u16 rx_ring;
+	u16 rx_fill;			/* buffers the device may hold */
+	u32 rx_buf_size;		/* of one buffer, with skb overhead */
+	u32 rx_frame_size;		/* bytes the device may store in it */
+	unsigned int rx_order;
+};
+
 /* A descriptor ring with its completion ring: what the hardware knows of it. */
 struct ncic_ring {
 	u8 __iomem *regs;		/* NCIC_Q_* of the descriptor ring */
@@ -158,14 +169,8 @@ struct ncic_priv {
 
 	u16 hw_queues;
 	u16 max_qps;			/* by hardware, vectors, processors */
-	u16 num_qps;
 	u16 num_vectors;
-	u16 tx_ring;			/* entries */
-	u16 rx_ring;
-	u32 rx_buf_size;		/* of one buffer, with skb overhead */
-	u32 rx_frame_size;		/* bytes the device may store in it */
-	u16 rx_fill;			/* buffers the device may hold */
-	unsigned int rx_order;
+	struct ncic_sizes size;		/* of the queues there are, or will be */
 
 	struct ncic_qp **qp;
 	struct work_struct reset_work;
@@ -241,13 +246,13 @@ netdev_features_t ncic_features_check(struct sk_buff *skb,
 				      struct net_device *ndev,
 				      netdev_features_t features);
 void ncic_tx_poll(struct ncic_qp *qp, int budget);
-int ncic_tx_alloc(struct ncic_qp *qp);
+int ncic_tx_alloc(struct ncic_qp *qp, const struct ncic_sizes *size);
 void ncic_tx_free(struct ncic_qp *qp);
 
 /* rx.c */
 int ncic_rx_poll(struct ncic_qp *qp, int budget);
 bool ncic_rx_refill(struct ncic_qp *qp);
-int ncic_rx_alloc(struct ncic_qp *qp);
+int ncic_rx_alloc(struct ncic_qp *qp, const struct ncic_sizes *size);
 void ncic_rx_free(struct ncic_qp *qp);
 
 /* netdev.c */
@@ -256,8 +261,7 @@ int ncic_poll(struct napi_struct *napi, int budget);
 int ncic_up(struct ncic_priv *priv);
 void ncic_down(struct ncic_priv *priv);
 int ncic_reconfigure(struct ncic_priv *priv, u16 num_qps, u16 tx_ring,
-		     u16 rx_ring);
-void ncic_set_buffer_size(struct ncic_priv *priv, unsigned int mtu);
+		     u16 rx_ring, unsigned int mtu);
 void ncic_reset_work(struct work_struct *work);
 
 /* ethtool.c, selftest.c */

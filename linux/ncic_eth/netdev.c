@@ -35,8 +35,15 @@ int ncic_poll(struct napi_struct *napi, int budget)
 	if (unlikely(!budget))
 		return 0;
 	work = ncic_rx_poll(qp, budget);
-	if (work < budget && napi_complete_done(napi, work))
+	if (work < budget) {
+		/*
+		 * An interrupt that this write causes makes us poll again.
+		 * Behind the completion, napi_disable() would not wait for it,
+		 * and it would hit a ring that has begun anew.
+		 */
 		ncic_cpl_sync(&qp->rx.r);
+		napi_complete_done(napi, work);
+	}
 	return work;
 }
 
@@ -63,7 +70,7 @@ static void ncic_free_pair_irqs(struct ncic_priv *priv, unsigned int pairs)
 
 static void ncic_free_irqs(struct ncic_priv *priv)
 {
-	ncic_free_pair_irqs(priv, priv->num_qps);
+	ncic_free_pair_irqs(priv, priv->size.num_qps);
 	free_irq(pci_irq_vector(priv->pdev, ncic_link_vector(priv)), priv);
 }
 
@@ -82,7 +89,7 @@ static int ncic_request_irqs(struct ncic_priv *priv)
 	if (err)
 		return err;
 
-	for (i = 0; i < priv->num_qps; i++) {
+	for (i = 0; i < priv->size.num_qps; i++) {
 		struct ncic_qp *qp = priv->qp[i];
 		unsigned int cpu = cpumask_local_spread(i,
 						dev_to_node(qp->dev));
@@ -117,17 +124,42 @@ fail:
 }
 
 /* Buffers of the power of two that holds a frame of this MTU and its skb. */
-void ncic_set_buffer_size(struct ncic_priv *priv, unsigned int mtu)
+static struct ncic_sizes ncic_sizes(u16 num_qps, u16 tx_ring, u16 rx_ring,
+				    unsigned int mtu)
 {
 	unsigned int frame = mtu + VLAN_ETH_HLEN;
 	unsigned int need = SKB_DATA_ALIGN(NCIC_RX_HEADROOM + frame) +
 			    SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+	u32 buf = max_t(u32, roundup_pow_of_two(need), 2048);
 
-	priv->rx_buf_size = max_t(u32, roundup_pow_of_two(need), 2048);
-	priv->rx_order = get_order(priv->rx_buf_size);
-	priv->rx_frame_size = frame;
-	priv->rx_fill = clamp_t(u32, NCIC_RX_MEMORY / priv->rx_buf_size,
-				2 * NCIC_RX_REFILL, priv->rx_ring);
+	return (struct ncic_sizes) {
+		.num_qps = num_qps,
+		.tx_ring = tx_ring,
+		.rx_ring = rx_ring,
+		.rx_buf_size = buf,
+		.rx_order = get_order(buf),
+		.rx_frame_size = frame,
+		.rx_fill = clamp_t(u32, NCIC_RX_MEMORY / buf,
+				   2 * NCIC_RX_REFILL, rx_ring),
+	};
+}
+
+static void ncic_free_memory(struct ncic_qp *qp)
+{
+	ncic_tx_free(qp);
+	ncic_rx_free(qp);
+}
+
+static int ncic_alloc_memory(struct ncic_qp *qp, const struct ncic_sizes *size)
+{
+	int err = ncic_rx_alloc(qp, size);
+
+	if (err)
+		return err;
+	err = ncic_tx_alloc(qp, size);
+	if (err)
+		ncic_rx_free(qp);
+	return err;
 }
 
 static void ncic_free_qps(struct ncic_priv *priv)
@@ -136,12 +168,8 @@ static void ncic_free_qps(struct ncic_priv *priv)
 
 	if (!priv->qp)
 		return;
-	for (i = 0; i < priv->num_qps; i++) {
-		struct ncic_qp *qp = priv->qp[i];
-
-		ncic_tx_free(qp);
-		ncic_rx_free(qp);
-	}
+	for (i = 0; i < priv->size.num_qps; i++)
+		ncic_free_memory(priv->qp[i]);
 }
 
 static int ncic_alloc_qps(struct ncic_priv *priv)
@@ -149,73 +177,107 @@ static int ncic_alloc_qps(struct ncic_priv *priv)
 	unsigned int i;
 	int err;
 
-	for (i = 0; i < priv->num_qps; i++) {
-		struct ncic_qp *qp = priv->qp[i];
-
-		err = ncic_rx_alloc(qp);
-		if (!err)
-			err = ncic_tx_alloc(qp);
-		if (err)
+	for (i = 0; i < priv->size.num_qps; i++) {
+		err = ncic_alloc_memory(priv->qp[i], &priv->size);
+		if (err) {
+			while (i--)
+				ncic_free_memory(priv->qp[i]);
 			return err;
+		}
 	}
 	return 0;
 }
 
 /*
- * Everything from memory to a running device.  The receive rings are filled by
- * NAPI's own code, with bottom halves off as it expects.
+ * Frames that the device did not complete are dropped.  One that keeps buffers,
+ * or has stalled, is reset.
  */
-int ncic_up(struct ncic_priv *priv)
+static void ncic_stop_rings(struct ncic_priv *priv)
 {
+	bool stuck = false;
 	unsigned int i;
-	int err;
 
-	ncic_set_buffer_size(priv, priv->ndev->mtu);
-	err = ncic_alloc_qps(priv);
-	if (err)
-		goto fail;
-	err = ncic_request_irqs(priv);
-	if (err)
-		goto fail;
-
-	if (priv->features & NCIC_FEATURE_RSS)
-		ncic_wr(priv->ncsr, NCIC_NCSR_RSS_MASK, priv->num_qps - 1);
-	for (i = 0; i < priv->num_qps; i++) {
+	for (i = 0; i < priv->size.num_qps; i++) {
 		struct ncic_qp *qp = priv->qp[i];
 
-		napi_enable(&qp->napi);
+		stuck |= ncic_ring_stop(&qp->tx.r) != 0;
+		stuck |= ncic_ring_stop(&qp->rx.r) != 0;
+		netdev_tx_reset_queue(qp->tx.txq);
+	}
+	if (stuck || READ_ONCE(priv->hung)) {
+		netdev_warn(priv->ndev, "resetting the device: it %s\n",
+			    stuck ? "holds buffers" : "has stalled");
+		WRITE_ONCE(priv->hung, false);
+		priv->resets++;
+		ncic_hw_reset(priv);
+	}
+}
+
+/* False if a receive ring gets no buffer. */
+static bool ncic_start_rings(struct ncic_priv *priv)
+{
+	bool filled = true;
+	unsigned int i;
+
+	for (i = 0; i < priv->size.num_qps; i++) {
+		struct ncic_qp *qp = priv->qp[i];
+
 		ncic_ring_start(&qp->tx.r);
 		ncic_ring_start(&qp->rx.r);
+		local_bh_disable();
+		filled &= ncic_rx_refill(qp);
+		local_bh_enable();
+	}
+	return filled;
+}
+
+/*
+ * A message of the device that came before NAPI was enabled is lost, and none
+ * follows it: so look once.
+ */
+static void ncic_start_napi(struct ncic_priv *priv)
+{
+	unsigned int i;
+
+	for (i = 0; i < priv->size.num_qps; i++) {
+		napi_enable(&priv->qp[i]->napi);
+		local_bh_disable();
+		napi_schedule(&priv->qp[i]->napi);
+		local_bh_enable();
+	}
+}
+
+/*
+ * From stopped rings to running ones.  NAPI comes after the receive rings were
+ * filled: a message may still be on its way from before, and would make it fill
+ * the same ring on another processor.
+ */
+static int ncic_start(struct ncic_priv *priv)
+{
+	int err;
+
+	err = ncic_request_irqs(priv);
+	if (err)
+		return err;
+	if (priv->features & NCIC_FEATURE_RSS)
+		ncic_wr(priv->ncsr, NCIC_NCSR_RSS_MASK, priv->size.num_qps - 1);
+	if (!ncic_start_rings(priv)) {
+		netdev_err(priv->ndev, "no receive buffers\n");
+		ncic_stop_rings(priv);
+		ncic_free_irqs(priv);
+		return -ENOMEM;
 	}
 	priv->up = true;
-	for (i = 0; i < priv->num_qps; i++) {
-		bool starved;
-
-		local_bh_disable();
-		starved = !ncic_rx_refill(priv->qp[i]);
-		local_bh_enable();
-		if (starved) {
-			netdev_err(priv->ndev, "no receive buffers\n");
-			ncic_down(priv);
-			return -ENOMEM;
-		}
-	}
+	ncic_start_napi(priv);
 	netif_tx_wake_all_queues(priv->ndev);
 	ncic_link_irq_enable(priv, true);
 	ncic_link_update(priv);
 	return 0;
-
-fail:
-	ncic_free_qps(priv);
-	return err;
 }
 
-/*
- * A device that keeps buffers, or has stalled, is reset before they are freed.
- */
-void ncic_down(struct ncic_priv *priv)
+/* Stop the rings and keep their memory. */
+static void ncic_halt(struct ncic_priv *priv)
 {
-	bool stuck = false;
 	unsigned int i;
 
 	if (!priv->up)
@@ -226,36 +288,41 @@ void ncic_down(struct ncic_priv *priv)
 	synchronize_irq(pci_irq_vector(priv->pdev, ncic_link_vector(priv)));
 	netif_carrier_off(priv->ndev);
 	/* NAPI before the queues: it would wake them again. */
-	for (i = 0; i < priv->num_qps; i++)
+	for (i = 0; i < priv->size.num_qps; i++)
 		napi_disable(&priv->qp[i]->napi);
 	netif_tx_disable(priv->ndev);
-	for (i = 0; i < priv->num_qps; i++) {
-		struct ncic_qp *qp = priv->qp[i];
-
-		stuck |= ncic_ring_stop(&qp->tx.r) != 0;
-		stuck |= ncic_ring_stop(&qp->rx.r) != 0;
-	}
-	if (stuck || READ_ONCE(priv->hung)) {
-		netdev_warn(priv->ndev, "resetting the device: it %s\n",
-			    stuck ? "holds buffers" : "has stalled");
-		WRITE_ONCE(priv->hung, false);
-		priv->resets++;
-		ncic_hw_reset(priv);
-	}
+	ncic_stop_rings(priv);
 	ncic_free_irqs(priv);
+}
+
+/* Everything from memory to a running device. */
+int ncic_up(struct ncic_priv *priv)
+{
+	int err;
+
+	priv->size = ncic_sizes(priv->size.num_qps, priv->size.tx_ring,
+				priv->size.rx_ring, priv->ndev->mtu);
+	err = ncic_alloc_qps(priv);
+	if (err)
+		return err;
+	err = ncic_start(priv);
+	if (err)
+		ncic_free_qps(priv);
+	return err;
+}
+
+void ncic_down(struct ncic_priv *priv)
+{
+	if (!priv->up)
+		return;
+	ncic_halt(priv);
 	ncic_free_qps(priv);
 }
 
 static int ncic_open(struct net_device *ndev)
 {
-	struct ncic_priv *priv = netdev_priv(ndev);
-	int err;
-
 	netif_carrier_off(ndev);
-	err = netif_set_real_num_queues(ndev, priv->num_qps, priv->num_qps);
-	if (err)
-		return err;
-	return ncic_up(priv);
+	return ncic_up(netdev_priv(ndev));
 }
 
 static int ncic_stop(struct net_device *ndev)
@@ -264,47 +331,129 @@ static int ncic_stop(struct net_device *ndev)
 	return 0;
 }
 
-/* Change sizes; a running device is stopped for it.  Under rtnl. */
-int ncic_reconfigure(struct ncic_priv *priv, u16 num_qps, u16 tx_ring,
-		     u16 rx_ring)
-{
-	u16 old_qps = priv->num_qps, old_tx = priv->tx_ring;
-	u16 old_rx = priv->rx_ring;
-	bool running = netif_running(priv->ndev) &&
-		       netif_device_present(priv->ndev);
-	int err = 0;
+/* ---- other sizes ---- */
 
-	if (running)
-		ncic_stop(priv->ndev);
-	priv->num_qps = num_qps;
-	priv->tx_ring = tx_ring;
-	priv->rx_ring = rx_ring;
-	if (!running)
-		return 0;
-	err = ncic_open(priv->ndev);
-	if (err) {
-		priv->num_qps = old_qps;
-		priv->tx_ring = old_tx;
-		priv->rx_ring = old_rx;
-		if (ncic_open(priv->ndev)) {
-			netdev_err(priv->ndev, "cannot restart, closing\n");
-			dev_close(priv->ndev);
+static void ncic_swap_ring(struct ncic_ring *a, struct ncic_ring *b)
+{
+	swap(a->desc, b->desc);
+	swap(a->cpl, b->cpl);
+	swap(a->mask, b->mask);
+	swap(a->cpl_mask, b->cpl_mask);
+	swap(a->cpl_tail, b->cpl_tail);
+	swap(a->cpl_tail_hw, b->cpl_tail_hw);
+	swap(a->desc_dma, b->desc_dma);
+	swap(a->cpl_dma, b->cpl_dma);
+}
+
+/* Exchange the memory of two pairs and how far it is used. */
+static void ncic_swap_memory(struct ncic_qp *a, struct ncic_qp *b)
+{
+	ncic_swap_ring(&a->rx.r, &b->rx.r);
+	swap(a->rx.buf, b->rx.buf);
+	swap(a->rx.pool, b->rx.pool);
+	swap(a->rx.head, b->rx.head);
+	swap(a->rx.head_hw, b->rx.head_hw);
+	ncic_swap_ring(&a->tx.r, &b->tx.r);
+	swap(a->tx.buf, b->tx.buf);
+	swap(a->tx.head, b->tx.head);
+	swap(a->tx.head_hw, b->tx.head_hw);
+	swap(a->tx.tail, b->tx.tail);
+	swap(a->tx.mapped, b->tx.mapped);
+	swap(a->tx.fifo_head, b->tx.fifo_head);
+	swap(a->tx.fifo_tail, b->tx.fifo_tail);
+	swap(a->tx.fifo, b->tx.fifo);
+	swap(a->tx.fifo_dma, b->tx.fifo_dma);
+}
+
+static void ncic_free_spares(struct ncic_qp *spare, unsigned int n)
+{
+	while (n--)
+		ncic_free_memory(&spare[n]);
+	kvfree(spare);
+}
+
+/* Memory of another size beside that in use: room for @n pairs, the first
+ * size->num_qps of them filled. */
+static struct ncic_qp *ncic_alloc_spares(struct ncic_priv *priv,
+					 const struct ncic_sizes *size,
+					 unsigned int n)
+{
+	struct ncic_qp *spare = kvcalloc(n, sizeof(*spare), GFP_KERNEL);
+	unsigned int i;
+
+	if (!spare)
+		return NULL;
+	for (i = 0; i < n; i++) {
+		spare[i].priv = priv;
+		spare[i].ndev = priv->ndev;
+		spare[i].dev = &priv->pdev->dev;
+	}
+	for (i = 0; i < size->num_qps; i++) {
+		if (ncic_alloc_memory(&spare[i], size)) {
+			ncic_free_spares(spare, n);
+			return NULL;
 		}
 	}
+	return spare;
+}
+
+/* Run with the memory of the spares and leave what was in use in them. */
+static int ncic_restart_with(struct ncic_priv *priv, struct ncic_qp *spare,
+			     unsigned int n, struct ncic_sizes size)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < n; i++)
+		ncic_swap_memory(priv->qp[i], &spare[i]);
+	priv->size = size;
+	err = netif_set_real_num_queues(priv->ndev, size.num_qps, size.num_qps);
+	return err ? err : ncic_start(priv);
+}
+
+/*
+ * Change sizes, under rtnl.  What the new ones need is there before a running
+ * device is stopped; if it does not start with that, it goes on with what it
+ * had.
+ */
+int ncic_reconfigure(struct ncic_priv *priv, u16 num_qps, u16 tx_ring,
+		     u16 rx_ring, unsigned int mtu)
+{
+	struct ncic_sizes new = ncic_sizes(num_qps, tx_ring, rx_ring, mtu);
+	struct ncic_sizes old = priv->size;
+	unsigned int n = max(num_qps, old.num_qps);
+	struct net_device *ndev = priv->ndev;
+	struct ncic_qp *spare;
+	int err;
+
+	if (!priv->up) {
+		err = netif_set_real_num_queues(ndev, num_qps, num_qps);
+		if (!err)
+			priv->size = new;
+		return err;
+	}
+	spare = ncic_alloc_spares(priv, &new, n);
+	if (!spare)
+		return -ENOMEM;
+	ncic_halt(priv);
+	err = ncic_restart_with(priv, spare, n, new);
+	if (err && ncic_restart_with(priv, spare, n, old)) {
+		netdev_err(ndev, "cannot restart, closing\n");
+		ncic_free_qps(priv);
+		dev_close(ndev);
+	}
+	ncic_free_spares(spare, n);
 	return err;
 }
 
 static int ncic_change_mtu(struct net_device *ndev, int mtu)
 {
 	struct ncic_priv *priv = netdev_priv(ndev);
-	unsigned int old = ndev->mtu;
-	int err;
+	int err = ncic_reconfigure(priv, priv->size.num_qps,
+				   priv->size.tx_ring, priv->size.rx_ring, mtu);
 
-	ndev->mtu = mtu;
-	err = ncic_reconfigure(priv, priv->num_qps, priv->tx_ring,
-			       priv->rx_ring);
-	if (err)
-		ndev->mtu = old;
+	if (!err)
+		WRITE_ONCE(ndev->mtu, mtu);
 	return err;
 }
 

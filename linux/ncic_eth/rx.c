@@ -19,9 +19,9 @@ static bool ncic_rx_fill_slot(struct ncic_qp *qp)
 	unsigned int offset = 0;
 	struct page *page;
 
-	if (priv->rx_buf_size <= PAGE_SIZE / 2)
+	if (priv->size.rx_buf_size <= PAGE_SIZE / 2)
 		page = page_pool_dev_alloc_frag(rx->pool, &offset,
-						priv->rx_buf_size);
+						priv->size.rx_buf_size);
 	else
 		page = page_pool_dev_alloc_pages(rx->pool);
 	if (unlikely(!page)) {
@@ -30,7 +30,7 @@ static bool ncic_rx_fill_slot(struct ncic_qp *qp)
 	}
 	rx->buf[slot].page = page;
 	rx->buf[slot].offset = offset;
-	desc->length = cpu_to_le16(priv->rx_frame_size);
+	desc->length = cpu_to_le16(priv->size.rx_frame_size);
 	desc->addr = cpu_to_le64(page_pool_get_dma_addr(page) + offset +
 				 NCIC_RX_HEADROOM);
 	rx->head++;
@@ -45,7 +45,7 @@ static bool ncic_rx_fill_slot(struct ncic_qp *qp)
 bool ncic_rx_refill(struct ncic_qp *qp)
 {
 	struct ncic_rx_queue *rx = &qp->rx;
-	int missing = qp->priv->rx_fill - (u16)(rx->head - rx->r.cpl_tail);
+	int missing = qp->priv->size.rx_fill - (u16)(rx->head - rx->r.cpl_tail);
 
 	if (missing < NCIC_RX_REFILL)
 		return true;
@@ -97,7 +97,7 @@ static void ncic_rx_frame(struct ncic_qp *qp, const struct ncic_cpl *cpl)
 
 	buf->page = NULL;
 	if (unlikely((status & NCIC_CPL_ERROR) || len < ETH_HLEN ||
-		     len > priv->rx_frame_size)) {
+		     len > priv->size.rx_frame_size)) {
 		rx->stats.errors++;
 		page_pool_recycle_direct(rx->pool, page);
 		return;
@@ -108,7 +108,7 @@ static void ncic_rx_frame(struct ncic_qp *qp, const struct ncic_cpl *cpl)
 				      DMA_FROM_DEVICE);
 	va = page_address(page) + buf->offset;
 	prefetch(va + NCIC_RX_HEADROOM);
-	skb = napi_build_skb(va, priv->rx_buf_size);
+	skb = napi_build_skb(va, priv->size.rx_buf_size);
 	if (unlikely(!skb)) {
 		rx->stats.alloc_failed++;
 		page_pool_recycle_direct(rx->pool, page);
@@ -154,42 +154,42 @@ int ncic_rx_poll(struct ncic_qp *qp, int budget)
 	return work;
 }
 
-static struct page_pool *ncic_page_pool(struct ncic_qp *qp)
+static struct page_pool *ncic_page_pool(struct ncic_qp *qp,
+					const struct ncic_sizes *size)
 {
-	struct ncic_priv *priv = qp->priv;
-	bool frag = priv->rx_buf_size <= PAGE_SIZE / 2;
+	bool frag = size->rx_buf_size <= PAGE_SIZE / 2;
 	struct page_pool_params pp = {
-		.order = priv->rx_order,
+		.order = size->rx_order,
 		.flags = PP_FLAG_DMA_MAP | PP_FLAG_DMA_SYNC_DEV |
 			 (frag ? PP_FLAG_PAGE_FRAG : 0),
-		.pool_size = priv->rx_ring,
+		.pool_size = size->rx_ring,
 		.nid = dev_to_node(qp->dev),
 		.dev = qp->dev,
 		.dma_dir = DMA_FROM_DEVICE,
-		.max_len = PAGE_SIZE << priv->rx_order,
+		.max_len = PAGE_SIZE << size->rx_order,
 	};
 
 	return page_pool_create(&pp);
 }
 
-int ncic_rx_alloc(struct ncic_qp *qp)
+int ncic_rx_alloc(struct ncic_qp *qp, const struct ncic_sizes *size)
 {
-	struct ncic_priv *priv = qp->priv;
 	struct ncic_rx_queue *rx = &qp->rx;
 	int err;
 
 	rx->head = 0;
 	rx->head_hw = 0;
-	rx->buf = kvcalloc(priv->rx_ring, sizeof(*rx->buf), GFP_KERNEL);
+	rx->r.mask = size->rx_ring - 1;
+	rx->buf = kvcalloc(size->rx_ring, sizeof(*rx->buf), GFP_KERNEL);
 	if (!rx->buf)
 		return -ENOMEM;
-	rx->pool = ncic_page_pool(qp);
+	rx->pool = ncic_page_pool(qp, size);
 	if (IS_ERR(rx->pool)) {
 		err = PTR_ERR(rx->pool);
 		rx->pool = NULL;
 		goto fail;
 	}
-	err = ncic_ring_alloc(priv, &rx->r, priv->rx_ring);
+	err = ncic_ring_alloc(qp->priv, &rx->r, size->rx_ring);
 	if (err)
 		goto fail;
 	return 0;
@@ -206,7 +206,7 @@ void ncic_rx_free(struct ncic_qp *qp)
 	unsigned int i;
 
 	if (rx->buf) {
-		for (i = 0; i < qp->priv->rx_ring; i++)
+		for (i = 0; i <= rx->r.mask; i++)
 			if (rx->buf[i].page)
 				page_pool_put_full_page(rx->pool,
 							rx->buf[i].page, false);

@@ -238,7 +238,9 @@ static void ncic_tx_doorbell(struct ncic_tx_queue *tx)
 	if (tx->head == tx->head_hw)
 		return;
 	tx->head_hw = tx->head;
+	u64_stats_update_begin(&tx->syncp);
 	tx->stats.doorbells++;
+	u64_stats_update_end(&tx->syncp);
 	/* The register write orders the descriptors before it. */
 	ncic_wr(tx->r.regs, NCIC_Q_HEAD, tx->head);
 }
@@ -310,7 +312,7 @@ netdev_tx_t ncic_xmit(struct sk_buff *skb, struct net_device *ndev)
 	struct ncic_priv *priv = netdev_priv(ndev);
 	struct ncic_qp *qp = priv->qp[skb_get_queue_mapping(skb)];
 	struct ncic_tx_queue *tx = &qp->tx;
-	bool ring;
+	bool ring, full;
 	int bytes;
 
 	ncic_tx_clean(qp, 0);
@@ -328,10 +330,13 @@ netdev_tx_t ncic_xmit(struct sk_buff *skb, struct net_device *ndev)
 		dev_kfree_skb_any(skb);
 		bytes = 0;
 	}
-	ring = __netdev_tx_sent_queue(tx->txq, bytes, netdev_xmit_more());
-
-	if (unlikely(!ncic_tx_has_room(tx))) {
+	full = !ncic_tx_has_room(tx);
+	if (unlikely(full))
 		tx->stats.stopped++;
+	u64_stats_update_end(&tx->syncp);
+
+	ring = __netdev_tx_sent_queue(tx->txq, bytes, netdev_xmit_more());
+	if (unlikely(full)) {
 		netif_tx_stop_queue(tx->txq);
 		ring = true;
 	}
@@ -341,7 +346,6 @@ netdev_tx_t ncic_xmit(struct sk_buff *skb, struct net_device *ndev)
 		if (ncic_tx_awaited(tx))
 			ncic_tx_reclaim(qp, 0);
 	}
-	u64_stats_update_end(&tx->syncp);
 	return NETDEV_TX_OK;
 }
 
@@ -356,11 +360,10 @@ void ncic_tx_poll(struct ncic_qp *qp, int budget)
 	__netif_tx_unlock(tx->txq);
 }
 
-int ncic_tx_alloc(struct ncic_qp *qp)
+int ncic_tx_alloc(struct ncic_qp *qp, const struct ncic_sizes *size)
 {
-	struct ncic_priv *priv = qp->priv;
 	struct ncic_tx_queue *tx = &qp->tx;
-	unsigned int entries = priv->tx_ring;
+	unsigned int entries = size->tx_ring;
 
 	tx->head = 0;
 	tx->head_hw = 0;
@@ -371,7 +374,7 @@ int ncic_tx_alloc(struct ncic_qp *qp)
 	tx->buf = kvcalloc(entries, sizeof(*tx->buf), GFP_KERNEL);
 	tx->fifo = dma_alloc_coherent(qp->dev, NCIC_FIFO_SIZE, &tx->fifo_dma,
 				      GFP_KERNEL);
-	if (!tx->buf || !tx->fifo || ncic_ring_alloc(priv, &tx->r, entries)) {
+	if (!tx->buf || !tx->fifo || ncic_ring_alloc(qp->priv, &tx->r, entries)) {
 		ncic_tx_free(qp);
 		return -ENOMEM;
 	}
@@ -394,6 +397,4 @@ void ncic_tx_free(struct ncic_qp *qp)
 				  tx->fifo_dma);
 	tx->fifo = NULL;
 	ncic_ring_free(qp->priv, &tx->r);
-	if (tx->txq)
-		netdev_tx_reset_queue(tx->txq);
 }

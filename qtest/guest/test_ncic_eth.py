@@ -278,6 +278,26 @@ class Driver(unittest.TestCase):
         self.both_ways()
         self.check_guests()
 
+    def test_20a_restart_under_load(self):
+        """rings that start again at once, with messages still on their way"""
+        jobs = [self.left.spawn(f'ping -f -s 1400 {RIGHT}', 300)
+                for _ in range(2)]
+        before = [self.stats(guest) for guest in self.guests()]
+        for n in range(20):
+            for guest in self.guests():
+                guest.run(f'ethtool -G {guest.dev} rx {4096 >> n % 2}')
+            self.wait_grown(self.left, r'rx\d_packets', f'change {n}')
+        self.left.run('killall ping')
+        for job in jobs:
+            job.wait(check=False)
+        for guest, old in zip(self.guests(), before):
+            guest.run(f'ethtool -G {guest.dev} rx 512')
+            # A ring that two processors fill is overrun.
+            self.assertEqual(self.grown(guest, old, 'hw_driver_errors'),
+                             set())
+        self.both_ways()
+        self.check_guests()
+
     def test_21_reload_under_load(self):
         """the module is removed and loaded again while data flow"""
         for _ in range(3):
