@@ -43,9 +43,9 @@ NcicMacResult ncic_mac_send(NcicEth *e, NcicSource src, const uint8_t *frame,
 
 static void roce_start(NcicEth *e)
 {
-    e->roce_waits = 0;
-    e->roce_turn = 1;
-    e->roce_first = 0;
+    e->roce_waits = false;
+    e->roce_turn = true;
+    e->roce_first = false;
     e->roce->tx_ready(e->roce_opaque);
 }
 
@@ -59,7 +59,7 @@ void ncic_mac_next(NcicEth *e)
     if (e->roce && e->roce_waits && (e->roce_first || !eth)) {
         roce_start(e);
     } else if (eth) {
-        e->roce_first = 1;
+        e->roce_first = true;
         e->ops->kick_tx(e->opaque);
     }
 }
@@ -110,7 +110,7 @@ bool ncic_roce_waits(const NcicEth *e)
 void ncic_roce_turn_over(NcicEth *e)
 {
     if (e->roce_turn) {
-        e->roce_turn = 0;
+        e->roce_turn = false;
         ncic_mac_next(e);
     }
 }

@@ -46,6 +46,6 @@ void ncic_roce_attach(NcicEth *e, const NcicRoceSink *sink, void *opaque)
 {
     e->roce = sink;
     e->roce_opaque = opaque;
-    e->roce_waits = 0;
-    e->roce_turn = 0;
+    e->roce_waits = false;
+    e->roce_turn = false;
 }

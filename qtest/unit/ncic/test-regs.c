@@ -155,10 +155,13 @@ static void test_misuse(void)
     /* unknown register */
     rig_write(&r, 0x10008, 1);
     g_assert_cmpuint(r.errors[NCIC_E_ACCESS], ==, 1);
+    /* outside of all windows */
+    rig_write(&r, 0x70000, 1);
+    g_assert_cmpuint(r.errors[NCIC_E_ACCESS], ==, 2);
 
     g_assert_cmphex(rig_read(&r, 0x1018c), ==,
                     NCIC_ERR_INDEX | NCIC_ERR_RING_ALIGN | NCIC_ERR_ACCESS);
-    g_assert_cmpuint(rig_read(&r, 0x101d0), ==, 6);
+    g_assert_cmpuint(rig_read(&r, 0x101d0), ==, 7);
     rig_write(&r, 0x1018c, NCIC_ERR_INDEX);
     g_assert_cmphex(rig_read(&r, 0x1018c), ==,
                     NCIC_ERR_RING_ALIGN | NCIC_ERR_ACCESS);

@@ -219,6 +219,7 @@ static void test_vlan(void)
 
     start(&r, NULL, 1);
     memcpy(tagged, plain, len);
+    memset(rig_ptr(&r, buf(0, 0)), 0x5a, STEP);
     ncic_eth_rx(&r.eth, tagged, add_tag(tagged, len, 0xa123));
     c = cpl(&r, 0, 0);
     g_assert_cmphex(get_le32(c), ==,
@@ -228,6 +229,9 @@ static void test_vlan(void)
     g_assert_cmphex(get_le32(c + 0x0a), ==, 0x51ccc178);
     g_assert_cmphex(get_le16(c + 0x0e), ==, 0);
     g_assert_cmpmem(rig_ptr(&r, buf(0, 0)), len, plain, len);
+    for (size_t i = len; i < STEP; i++) {
+        g_assert_cmphex(rig_ptr(&r, buf(0, 0))[i], ==, 0x5a);
+    }
     rig_fini(&r);
 }
 
@@ -577,6 +581,72 @@ static void test_deactivate_in_flight(void)
     rig_fini(&r);
 }
 
+/* A frame that waits for its descriptor goes with a reset, or with the state
+ * that is loaded in its place; the next one is the first. */
+static void test_reset_in_flight(void)
+{
+    uint8_t f[60] = { 1 };
+    Rig r;
+
+    start(&r, NULL, 1);
+    r.async = true;
+    ncic_eth_rx(&r.eth, f, 60);
+    ncic_eth_reset(&r.eth);
+    r.async = false;
+    rig_queue(&r, NCIC_RX, 0, LOG);
+    fill(&r, 0, 16);
+    f[0] = 2;
+    g_assert_cmpint(ncic_eth_rx(&r.eth, f, 60), ==, NCIC_RX_TAKEN);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_RX, 0, NCIC_Q_CPL_HEAD)), ==, 1);
+    g_assert_cmphex(rig_ptr(&r, buf(0, 0))[0], ==, 2);
+    rig_fini(&r);
+}
+
+/* A queue that begins anew at once, with other rings: counters, completions and
+ * interrupts are those of the new ones, whatever was left of the old. */
+static void test_restart(void)
+{
+    const uint32_t cpl_base = qreg(NCIC_RX, 0, NCIC_Q_CPL_BASE_LO);
+    const uint64_t base = MEM_BASE + 0x300000;
+    uint8_t f[60] = { 7 };
+    Rig r;
+
+    start(&r, NULL, 1);
+    for (unsigned i = 0; i < 5; i++) {
+        ncic_eth_rx(&r.eth, f, 60);
+    }
+    g_assert_cmpuint(r.irq[0], ==, 1);
+    rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_LOG_SIZE), LOG);
+    rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_CPL_LOG_SIZE), LOG);
+    rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_CPL_TAIL), 5);    /* late */
+    g_assert_cmpuint(r.irq[0], ==, 1);
+    rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_BASE_LO), base);
+    rig_write(&r, cpl_base, base + 0x1000);
+    for (unsigned i = 0; i < 2; i++) {
+        rig_write(&r, qreg(NCIC_RX, 0, i ? NCIC_Q_HEAD : NCIC_Q_CPL_HEAD), 0);
+        rig_write(&r, qreg(NCIC_RX, 0, i ? NCIC_Q_TAIL : NCIC_Q_CPL_TAIL), 0);
+    }
+    rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_CPL_LOG_SIZE), NCIC_Q_ACTIVE | LOG);
+    rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_LOG_SIZE), NCIC_Q_ACTIVE | LOG);
+    g_assert_cmpuint(r.irq[0], ==, 1);
+    memset(rig_ptr(&r, base), 0, 0x2000);
+    memset(cpl(&r, 0, 0), 0xee, 16 * NCIC_CPL_SIZE);
+    put_le16(rig_ptr(&r, base) + NCIC_DESC_LENGTH, STEP);
+    put_le64(rig_ptr(&r, base) + NCIC_DESC_ADDR, buf(0, 9));
+    g_assert_cmpint(ncic_eth_rx(&r.eth, f, 60), ==, NCIC_RX_HELD);
+    rig_write(&r, qreg(NCIC_RX, 0, NCIC_Q_HEAD), 1);
+    g_assert_true(ncic_eth_can_rx(&r.eth));
+    g_assert_cmpint(ncic_eth_rx(&r.eth, f, 60), ==, NCIC_RX_TAKEN);
+    g_assert_cmpuint(r.irq[0], ==, 2);
+    g_assert_cmphex(rig_ptr(&r, buf(0, 9))[0], ==, 7);
+    g_assert_cmpuint(get_le16(rig_ptr(&r, base + 0x1000) + NCIC_CPL_LENGTH),
+                     ==, 60);
+    g_assert_cmphex(cpl(&r, 0, 5)[0], ==, 0xee);
+    g_assert_cmphex(rig_read(&r, qreg(NCIC_RX, 0, NCIC_Q_CPL_HEAD)), ==, 1);
+    g_assert_cmphex(rig_read(&r, 0x1018c), ==, 0);
+    rig_fini(&r);
+}
+
 /* A descriptor that cannot be read: an error, counted, and no frame. */
 static void test_bad_descriptor(void)
 {
@@ -646,6 +716,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/rx/async", test_async);
     g_test_add_func("/ncic/rx/deactivate-in-flight",
                     test_deactivate_in_flight);
+    g_test_add_func("/ncic/rx/reset-in-flight", test_reset_in_flight);
+    g_test_add_func("/ncic/rx/restart", test_restart);
     g_test_add_func("/ncic/rx/bad-descriptor", test_bad_descriptor);
     g_test_add_func("/ncic/rx/jumbo", test_jumbo);
     return g_test_run();

@@ -199,7 +199,9 @@ static void test_interrupts(void)
 /* A frame held back on one side does not stop the other. */
 static void test_held(void)
 {
+    g_autofree uint8_t *data = NULL;
     uint8_t f[60] = { 0 };
+    size_t len;
     Rig a, b;
 
     rig_init(&a, NULL);
@@ -207,6 +209,46 @@ static void test_held(void)
     g_assert_cmpint(ncic_eth_rx(&a.eth, f, 60), ==, NCIC_RX_HELD);
     move(&a, &b, NULL);
     g_assert_true(ncic_eth_can_rx(&b.eth));
+    /* Nor does what this side held before. */
+    data = save(&a, &len);
+    g_assert_cmpint(ncic_eth_rx(&b.eth, f, 60), ==, NCIC_RX_HELD);
+    g_assert_cmpstr(load(&b, data, len), ==, NULL);
+    g_assert_true(ncic_eth_can_rx(&b.eth));
+    rig_fini(&a);
+    rig_fini(&b);
+}
+
+/* A state that comes into an engine at work (a snapshot) replaces all of it. */
+static void test_replaced(void)
+{
+    g_autofree uint8_t *data = NULL;
+    uint8_t f[60] = { 9 };
+    size_t len;
+    Rig a, b;
+
+    rig_init(&a, NULL);
+    rig_queue(&a, NCIC_RX, 0, LOG);
+    rig_desc(&a, NCIC_RX, 0, LOG, 0, BUF + 0x10000, 2048, 0, 0);
+    rig_write(&a, qreg(NCIC_RX, 0, NCIC_Q_HEAD), 1);
+    data = save(&a, &len);
+    make_busy(&b);
+    rig_wire_done(&b, true);
+    b.wire_full = false;
+    g_assert_cmpuint(ncic_fetch_count(&b.eth.fetch[NCIC_TX]), >, 0);
+    b.async = true;
+    ncic_eth_rx(&b.eth, f, 60);         /* waits for its descriptor */
+    b.async = false;
+    b.n_sent = 0;
+    memcpy(b.mem, a.mem, MEM_SIZE);
+    g_assert_cmpstr(load(&b, data, len), ==, NULL);
+    ncic_eth_restart(&b.eth);
+    g_assert_cmpuint(ncic_fetch_count(&b.eth.fetch[NCIC_TX]), ==, 0);
+    ncic_eth_tx_run(&b.eth, 64);
+    g_assert_cmpuint(b.n_sent, ==, 0);
+    f[0] = 10;
+    g_assert_cmpint(ncic_eth_rx(&b.eth, f, 60), ==, NCIC_RX_TAKEN);
+    g_assert_cmphex(rig_read(&b, qreg(NCIC_RX, 0, NCIC_Q_CPL_HEAD)), ==, 1);
+    g_assert_cmphex(rig_ptr(&b, BUF + 0x10000)[0], ==, 10);
     rig_fini(&a);
     rig_fini(&b);
 }
@@ -470,6 +512,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/save/unanswered", test_unanswered);
     g_test_add_func("/ncic/save/interrupts", test_interrupts);
     g_test_add_func("/ncic/save/held", test_held);
+    g_test_add_func("/ncic/save/replaced", test_replaced);
     g_test_add_func("/ncic/save/settings", test_settings);
     g_test_add_func("/ncic/save/impossible", test_impossible);
     g_test_add_func("/ncic/save/extremes", test_extremes);

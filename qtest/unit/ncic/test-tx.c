@@ -53,6 +53,8 @@ static void test_sizes(void)
         rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_TAIL),
                   rig_read(&r, qreg(NCIC_TX, 0, NCIC_Q_CPL_HEAD)));
     }
+    /* What needs no padding goes from memory as it is. */
+    g_assert_cmpuint(r.maps, ==, 1514 - 59);
     g_assert_cmpuint(rig_read(&r, 0x10104), ==, 1514);
     g_assert_cmpuint(rig_read(&r, 0x10108), ==, 1514);
     rig_fini(&r);
@@ -593,6 +595,29 @@ static void test_start_dma_link(void)
     rig_fini(&r);
 }
 
+/* A descriptor that cannot be read: nothing is sent, and the completion names
+ * no length, since none was read. */
+static void test_bad_descriptor(void)
+{
+    const uint8_t *c;
+    Rig r;
+
+    rig_init(&r, NULL);
+    rig_queue(&r, NCIC_TX, 0, LOG);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_LOG_SIZE), 0);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_BASE_LO), 0xdead0000);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_LOG_SIZE), NCIC_Q_ACTIVE | LOG);
+    rig_write(&r, qreg(NCIC_TX, 0, NCIC_Q_HEAD), 1);
+    ncic_eth_tx_run(&r.eth, 8);
+    c = rig_cpl(&r, NCIC_TX, 0, LOG, 0);
+    g_assert_cmpuint(r.n_sent, ==, 0);
+    g_assert_cmphex(get_le32(c + NCIC_CPL_STATUS), ==, NCIC_CPL_ERROR);
+    g_assert_cmpuint(get_le16(c + NCIC_CPL_LENGTH), ==, 0);
+    g_assert_cmpuint(rig_read(&r, 0x101a8), ==, 1);
+    g_assert_cmpuint(r.errors[NCIC_E_DESC_DMA], ==, 1);
+    rig_fini(&r);
+}
+
 /* Many descriptor reads outstanding, answered backwards. */
 static void test_async(void)
 {
@@ -731,6 +756,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ncic/tx/doorbell", test_doorbell);
     g_test_add_func("/ncic/tx/faults", test_faults);
     g_test_add_func("/ncic/tx/start-dma-link", test_start_dma_link);
+    g_test_add_func("/ncic/tx/bad-descriptor", test_bad_descriptor);
     g_test_add_func("/ncic/tx/async", test_async);
     g_test_add_func("/ncic/tx/deactivate-in-flight",
                     test_deactivate_in_flight);
