@@ -215,3 +215,25 @@ MEnd mend_busy(void)
     mend_arm(&e, 2);
     return e;
 }
+
+uint8_t *mend_mad(MGuest *g, uint8_t class, uint8_t method, uint16_t attr,
+                  uint32_t mod)
+{
+    uint8_t *in = min_box(g);
+
+    in[0] = 1;
+    in[1] = class;
+    in[2] = 1;
+    in[3] = method;
+    put_be64(in + 8, 0x1122334455667788);
+    put_be16(in + 16, attr);
+    put_be32(in + 20, mod);
+    return in;
+}
+
+uint8_t *mend_port_info(MGuest *g)
+{
+    mend_mad(g, 1, 1, 0x15, 1);
+    mok(g, MTHCA_CMD_MAD_IFC, 1, 3);
+    return mout_box(g) + 64;
+}

@@ -57,5 +57,11 @@ MEnd mend_busy(void);
 const uint8_t *mend_poll(MEnd *e);
 /* Arm the CQ: 1 solicited, 2 next. */
 void mend_arm(MEnd *e, uint8_t cmd);
+/* A management datagram in the inbox, for MAD_IFC; its data begin at byte 64 of
+ * what comes back. */
+uint8_t *mend_mad(MGuest *g, uint8_t class, uint8_t method, uint16_t attr,
+                  uint32_t mod);
+/* The 64 bytes of PortInfo, in the outbox. */
+uint8_t *mend_port_info(MGuest *g);
 
 #endif
