@@ -1,0 +1,531 @@
+/*
+ * RC Link: what the files of this room share.  From the cellar up: event, ring,
+ * mac with credit and pfc, slots, rate, then sender, receiver, type2, type3,
+ * and on top sched, regs, save and life in rclink.c.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef RCLINK_INTERNAL_H
+#define RCLINK_INTERNAL_H
+
+#include <glib.h>
+
+#include "core/bytes.h"
+#include "core/fault.h"
+#include "core/image.h"
+#include "core/packet.h"
+#include "core/serial.h"
+#include "core/timers.h"
+#include "rclink/format.h"
+#include "rclink/rclink.h"
+#include "rclink/rclink_hw.h"
+
+enum {
+    PSN_BITS = 12,
+    PSN_MASK = 0xfff,
+    PSN_HALF = 0x800,
+    VCS = 8,
+    RX1_ENTRIES = 1024,         /* of 64 bytes, each bank */
+    RX1_ENTRY = 64,
+    RX3_BYTES = 8192,
+    RX3_ENTRY = 128,
+    MULTI_CELLS = 2048,
+    MULTI_CELL = 128,
+    NO_SLOT = 0xffff,
+    OUT_BYTES = 64 << 10,
+    CACHE = 16,                 /* ring entries that are read at a time */
+    CNP_PLACES = 8,
+    MASK48_SHIFT = 48,
+};
+#define MASK48 ((UINT64_C(1) << MASK48_SHIFT) - 1)
+
+/* Flows with a VC, a class and enables of their own; the order of the VC map. */
+typedef enum RclFlow {
+    FLOW_BANK0,
+    FLOW_ACK = RCL_BANKS,
+    FLOW_TYPE2,
+    FLOW_TYPE3,
+    FLOWS
+} RclFlow;
+
+/* ---- slots ---- */
+
+typedef enum RclSlotState {
+    SLOT_EMPTY,
+    SLOT_WAIT_GRANT,
+    SLOT_WAIT_ACK,
+    SLOT_WAIT_CRD,              /* rate control, not CBFC */
+    SLOT_STATES
+} RclSlotState;
+
+typedef struct RclSlot {
+    uint8_t state, fack;
+    bool queued;                /* among those that may be granted */
+    uint16_t qp, psn, len, cookie;
+    uint16_t qp_next;           /* of the same QP, by PSN */
+    uint16_t prev, next;        /* of the same bank, by age */
+    bool sent;                  /* once at least */
+    uint64_t age;
+} RclSlot;
+
+/* What a QP owes its peer. */
+enum { OWE_ACK = 1, OWE_NAK = 2, OWE_RNR = 4 };
+
+typedef struct RclQp {
+    uint16_t id;
+    bool en, fatal;
+    /* addresses */
+    uint32_t dip, dest_qp;
+    uint64_t dmac;
+    uint16_t sport;
+    uint8_t tx_pkey, rx_pkey;
+    /* sender */
+    uint16_t tx_psn, una, tx_last, max_fwd;
+    uint8_t retry, rnr;
+    uint16_t first, last, slots;
+    bool rnr_hold;
+    CoreTimer timer;            /* retry, or the end of rnr_hold */
+    /* rate */
+    bool cc_mask, cc_locked;
+    uint32_t speed;
+    uint64_t acc;
+    uint64_t window;            /* that acc is of */
+    uint16_t mask_at;           /* place among the masked, from 1 */
+    uint32_t byte_cnt;
+    uint16_t nocnp_at;          /* place among those with bytes, from 1 */
+    /* receiver */
+    uint16_t epsn, tx_epsn;
+    uint8_t owes;
+    bool nak_sent, echo_valid, echo_fack;
+    uint16_t echo;
+} RclQp;
+
+/* One timer heap for all; the QP around a timer. */
+static inline RclQp *qp_of_timer(CoreTimer *t)
+{
+    return (RclQp *)((char *)t - offsetof(RclQp, timer));
+}
+
+/* QPs by number, a bit each. */
+typedef struct RclSet {
+    uint64_t word[RCL_QPS_MAX / 64];
+    uint32_t count;
+} RclSet;
+
+/* ---- receive buffers ---- */
+
+/* A packet that waits for the client; at the front of the packet's cb. */
+typedef struct RclWait {
+    uint16_t qp, sa;            /* 0 of TYPE3 */
+    uint32_t credits;           /* of the flow's VC, when it leaves */
+} RclWait;
+
+static inline RclWait *wait_of(CorePacket *pkt)
+{
+    return (RclWait *)pkt->cb;
+}
+
+typedef struct RclQueue {
+    CorePacket *head, *tail;
+    uint32_t count, level;      /* packets; entries or bytes */
+} RclQueue;
+
+/* ---- flow control ---- */
+
+typedef struct RclVc {
+    bool ready;                 /* set up since the last reset */
+    uint32_t size_log;
+    int32_t ovhd;
+    uint32_t limit;
+    uint64_t used, freed;       /* as the sender; freed as the peer tells */
+    uint32_t r_used, r_freed;   /* as the receiver, 20 bits */
+    bool blocked;
+} RclVc;
+
+typedef struct RclCbfc {
+    RclVc vc[VCS];
+    uint8_t tell;               /* VCs whose freed is news */
+    int64_t next_cf, next_cc;
+    bool ran;                   /* any VC was set up */
+} RclCbfc;
+
+typedef struct RclPfc {
+    uint8_t want, told;         /* classes that the peer must stop */
+    int64_t refresh;
+    int64_t until[8];           /* classes that the peer stopped */
+    uint8_t paused;
+    bool over[FLOWS];           /* beyond XOFF and not yet below XON */
+} RclPfc;
+
+/* ---- host rings ---- */
+
+typedef struct RclRing {
+    uint64_t base, shadow;
+    uint32_t size;              /* log2 */
+    bool en, use_shadow, error;
+    uint16_t head, tail;
+    bool armed;
+    uint16_t arm;
+    bool moved;                 /* since the last publication */
+    /* entries already read, not part of the state */
+    uint16_t cache_first, cached;
+    uint8_t cache[CACHE * RCL_RING_ENTRY];
+} RclRing;
+
+typedef struct RclMdRing {
+    uint64_t base;
+    uint16_t size, head, tail;
+    bool en, reset, stopped;
+    uint16_t tail_up;
+    /* descriptors already read, not part of the state */
+    uint16_t cache_first, cached;
+    uint8_t cache[CACHE * RCL_MD_BYTES];
+} RclMdRing;
+
+/* ---- decoded registers ---- */
+
+typedef struct RclPort {
+    RclLayout layout;
+    uint8_t tc1[RCL_BANKS], tc_ack, tc2, tos2;
+    uint8_t vc[FLOWS];
+    bool cbfc;                  /* not stopped */
+    bool cbfc_en[FLOWS];
+    uint8_t uf[FLOWS];
+    bool dynamic1;
+    uint8_t vc_open;
+    uint8_t rnr_en;
+    bool pfc_tx[FLOWS], pfc_rx[FLOWS];
+    uint32_t cmax_bytes[FLOWS];
+    bool bank_rr, ack_time, multi, cnp_merge, ecn, overrun;
+    int64_t window_ns;          /* of rate control, scaled */
+    int64_t retry_ns;
+    uint8_t retry_max;
+} RclPort;
+
+/* Registers that are only kept. */
+typedef struct RclRegs {
+    uint64_t rdma_en, xon1, mac, xon3, ip, vlan, retry, intr;
+    uint64_t dest_ip2, dest_mac2, udp2, cfg, da2[8], tc;
+    uint64_t dma_st0, dma_st1, dma_mask;
+    uint64_t qp_id;
+    uint64_t ctrl, cc_window, cnp_thr, nocnp, rnr_code, type2_rate;
+    uint64_t intr_mask, flow_stop, err, event_mask, irq_info;
+    uint64_t cbfc_cfg[VCS];
+} RclRegs;
+
+typedef struct RclCnp {
+    uint16_t qp;
+    bool used;
+    int64_t at;
+} RclCnp;
+
+/* TYPE2: a slot, in a ring of 16. */
+typedef struct RclSlot2 {
+    uint16_t len, cookie;
+    uint8_t group;
+} RclSlot2;
+
+struct Rclink {
+    RclinkConfig cfg;
+    RclPort port;
+    RclRegs reg;
+    int64_t now;
+    bool link, wire_stopped, running, kicked;
+    RclCounters cnt;
+
+    RclRing ring[RCL_RINGS];
+    bool event_phase;
+
+    /* TYPE1 */
+    RclQp *qp;
+    RclSlot *slot;
+    uint8_t *payload;           /* of slots, payload_step bytes each */
+    uint32_t payload_step;
+    uint16_t free_slot, free1;  /* list by qp_next */
+    uint64_t age;
+    uint16_t bank_first[RCL_BANKS], bank_last[RCL_BANKS];
+    uint8_t last_bank;
+    CoreTimers timers;
+    RclSet owe_ack, owe_cnp;
+    uint16_t ack_at, cnp_send_at;       /* group of four that is next */
+    uint16_t masked[RCL_QPS_MAX], masked_num;
+    uint64_t mask_window;       /* in which the masked were looked at */
+    uint16_t counted[RCL_QPS_MAX], counted_num;
+    int64_t nocnp_next;
+    RclCnp cnp[CNP_PLACES];
+
+    /* TYPE2 */
+    RclSlot2 slot2[RCL_OST2_MAX];
+    uint8_t *payload2;
+    uint8_t first2, used2;
+    uint64_t acc2, window2;
+    bool mask2;
+    uint32_t multi_used;
+
+    /* receive buffers: banks, TYPE2, TYPE3 */
+    CorePacketPool *pool;
+    RclQueue wait[FLOWS];
+
+    /* TYPE3 */
+    RclMdRing md_tx, md_rx;
+    uint8_t *gather;            /* a frame over several MDs */
+    uint32_t gathered;
+    bool gather_open;
+    uint32_t spread;            /* bytes of the first waiting frame in MDs */
+
+    uint8_t turn;               /* whose packet is next: TYPE1, 2, 3 */
+    RclCbfc cbfc;
+    RclPfc pfc;
+
+    CoreFault fault_out, fault_in;
+    RclinkFaults faults;
+    uint8_t *out;               /* frames of this turn */
+    size_t out_len;
+    uint8_t *scratch, *scratch_out;
+};
+
+/* ---- event.c: errors, interrupts, events ---- */
+
+void rcl_kick(Rclink *d);
+/* The driver broke @rule. */
+void rcl_guest_error(Rclink *d, const char *rule, const char *text,
+                     uint64_t value);
+/* Guest memory, through faults and counters. */
+bool rcl_dma_read(Rclink *d, uint64_t addr, void *buf, size_t len);
+bool rcl_dma_write(Rclink *d, uint64_t addr, const void *buf, size_t len);
+/* An event for the driver. */
+void rcl_event(Rclink *d, uint8_t type, uint8_t flags, uint16_t qp,
+               uint32_t a, uint64_t b);
+/* A bit of INTR_STATUS. */
+void rcl_intr(Rclink *d, unsigned bit);
+/* IRQ_INFO of TYPE1 and TYPE2. */
+void rcl_irq1(Rclink *d, unsigned code, uint16_t qp);
+void rcl_irq2(Rclink *d, unsigned code, unsigned subtype);
+/* Bits of DMA_INTR_ST0 and ST1, with TYPE3's IRQ_INFO. */
+void rcl_st0(Rclink *d, unsigned bit);
+void rcl_st1(Rclink *d, unsigned bit);
+/* A mask was opened: send what is pending. */
+void rcl_intr_unmasked(Rclink *d, uint64_t was, uint64_t mask);
+void rcl_st0_unmasked(Rclink *d, uint64_t was, uint64_t mask);
+
+/* ---- ring.c: host rings ---- */
+
+static inline uint16_t ring_mask(const RclRing *r)
+{
+    return (1u << r->size) - 1;
+}
+
+/* Entries that the device may take. */
+static inline uint16_t ring_avail(const RclRing *r)
+{
+    return r->en && !r->error ? (uint16_t)(r->head - r->tail) : 0;
+}
+
+/* The next entry of a ring that the driver fills, or NULL: there is none, or
+ * it could not be read and the ring has stopped. */
+const uint8_t *ring_peek(Rclink *d, RclRing *r);
+/* That entry is done. */
+void ring_take(Rclink *d, RclRing *r);
+/* Stop with an error. */
+void ring_stop(Rclink *d, RclRing *r);
+/* Tell of indices that moved. */
+void ring_publish(Rclink *d);
+uint32_t ring_read(Rclink *d, unsigned n, unsigned off);
+void ring_write(Rclink *d, unsigned n, unsigned off, uint32_t val);
+void ring_reset(RclRing *r);
+
+/* ---- credit.c ---- */
+
+/* Whether @flow may send as far as CBFC is concerned. */
+bool credit_open(Rclink *d, RclFlow flow);
+/* Credits of @bytes on the VC of @flow; 0 where CBFC does not count. */
+uint32_t credit_cost(Rclink *d, RclFlow flow, uint32_t bytes);
+void credit_sent(Rclink *d, RclFlow flow, uint32_t bytes);
+/* A frame arrived: the credits to give back when it leaves the buffer. */
+uint32_t credit_arrived(Rclink *d, RclFlow flow, uint32_t bytes);
+void credit_freed(Rclink *d, RclFlow flow, uint32_t credits);
+void credit_setup(Rclink *d, uint8_t strobes);
+void credit_reset(Rclink *d);
+/* An update from the peer. */
+void credit_rx(Rclink *d, const uint8_t *p, size_t len);
+/* Updates that are due; the next time. */
+int64_t credit_run(Rclink *d);
+uint32_t credit_left(const RclVc *vc);
+/* TYPE2's space in the MAC. */
+bool multi_open(Rclink *d);
+void multi_sent(Rclink *d, uint32_t bytes);
+void multi_returned(Rclink *d);
+
+/* ---- pfc.c ---- */
+
+bool pfc_open(const Rclink *d, RclFlow flow);
+void pfc_rx(Rclink *d, const uint8_t *p, size_t len);
+/* The buffer of @flow has this many entries now. */
+void pfc_level(Rclink *d, RclFlow flow, uint32_t entries);
+/* What the peer must stop, anew from levels, pins and enables. */
+void pfc_update(Rclink *d);
+int64_t pfc_run(Rclink *d);
+void pfc_reset(Rclink *d);
+
+/* ---- mac.c ---- */
+
+/* Whether a frame can be handed over now. */
+static inline bool mac_ready(const Rclink *d)
+{
+    return d->link && !d->wire_stopped;
+}
+
+/* Where the next frame is to be built: RCL_WIRE_MAX bytes. */
+uint8_t *mac_frame(Rclink *d);
+/* It is there, with @len bytes. */
+void mac_send(Rclink *d, size_t len);
+/* Hand over what was sent. */
+void mac_flush(Rclink *d);
+/* A MAC control frame of @len bytes behind its opcode. */
+void mac_control(Rclink *d, uint16_t opcode, const uint8_t *body,
+                 size_t len);
+/* A frame for the MAC itself. */
+void mac_control_rx(Rclink *d, const uint8_t *frame, size_t len);
+/* Frames that faults held back; the next time. */
+int64_t mac_run(Rclink *d);
+/* Time in the unit of timestamps. */
+static inline uint16_t mac_stamp(const Rclink *d)
+{
+    return d->now / d->cfg.time_scale;
+}
+
+/* @us microseconds of the document. */
+static inline int64_t scaled_us(const Rclink *d, uint64_t us)
+{
+    return (int64_t)us * 1000 * d->cfg.time_scale;
+}
+
+/* ---- slots.c ---- */
+
+static inline uint8_t bank_of(const Rclink *d, uint16_t qp)
+{
+    return qp & (d->cfg.vcs - 1);
+}
+
+static inline uint8_t *slot_payload(Rclink *d, uint16_t i)
+{
+    return d->payload + (size_t)i * d->payload_step;
+}
+
+void slots_init(Rclink *d);
+/* A free slot for a packet of @q, the last of its QP: NO_SLOT if there is
+ * none. */
+uint16_t slot_fill(Rclink *d, RclQp *q);
+/* Free the first slot of @q. */
+void slot_free_first(Rclink *d, RclQp *q, uint32_t credit);
+/* Put in or out of arbitration what @q's masks say. */
+void slots_mask(Rclink *d, RclQp *q);
+/* Slot @i was sent. */
+void slot_granted(Rclink *d, uint16_t i);
+/* All sent slots of @q wait for a grant again. */
+void slots_rewind(Rclink *d, RclQp *q);
+/* The oldest that may be granted, in a bank in @banks; NO_SLOT: none. */
+uint16_t slot_next(const Rclink *d, unsigned banks);
+
+/* ---- rate.c ---- */
+
+void rate_sent(Rclink *d, RclQp *q, uint32_t bytes);
+void rate_sent2(Rclink *d, uint32_t bytes);
+/* A new rate, or a new window for all. */
+void rate_set(Rclink *d, RclQp *q, uint32_t speed);
+void rate_set2(Rclink *d, uint32_t speed);
+void rate_set_window(Rclink *d, int64_t ns);
+/* Migration: bring all counts up to now; and where time is another. */
+void rate_settle_all(Rclink *d);
+void rate_forget_windows(Rclink *d);
+/* Masks that windows opened; the end of the next window that matters. */
+int64_t rate_run(Rclink *d);
+/* CNPs: whether one for @qp is told now; the bytes sent without. */
+bool cnp_pass(Rclink *d, uint16_t qp);
+void nocnp_sent(Rclink *d, RclQp *q, uint32_t bytes);
+void nocnp_cleared(Rclink *d, RclQp *q);
+int64_t nocnp_run(Rclink *d);
+
+/* ---- sender.c: TYPE1 requests ---- */
+
+/* Send one packet, if one may be. */
+bool sender_turn(Rclink *d);
+void sender_ack(Rclink *d, RclQp *q, const RclRh *rh);
+void sender_timer(Rclink *d, RclQp *q);
+void sender_enable(Rclink *d, RclQp *q, bool en);
+/* Give all slots back. */
+void sender_free(Rclink *d, RclQp *q, uint32_t credit);
+/* Take entries of TX_S. */
+void tx_fetch(Rclink *d);
+
+/* ---- receiver.c: TYPE1, the other direction ---- */
+
+void receiver_rx(Rclink *d, const RclView *v, uint32_t bytes);
+/* Send an ACK, NAK or CNP that is owed and may be. */
+bool receiver_turn(Rclink *d);
+void receiver_forget(Rclink *d, RclQp *q);
+/* CNPs owed, ACKs owed. */
+bool receiver_owes(const Rclink *d);
+void set_add(RclSet *s, uint32_t n);
+void set_remove(RclSet *s, uint32_t n);
+
+/* ---- type2.c ---- */
+
+bool type2_turn(Rclink *d);
+void type2_rx(Rclink *d, const RclView *v, uint32_t bytes);
+void type2_reset(Rclink *d);
+
+/* ---- wait.c: receive buffers and RX_M ---- */
+
+/* Entries that a packet takes, and there are. */
+uint32_t wait_entries(RclFlow flow, size_t len);
+uint32_t wait_depth(const Rclink *d, RclFlow flow);
+/* Whether a packet of @len bytes for @flow has a place. */
+bool wait_room(const Rclink *d, RclFlow flow, size_t len);
+/* Hand a packet to the client, now or later. */
+void wait_deliver(Rclink *d, RclFlow flow, uint16_t qp, uint64_t sa,
+                  const uint8_t *data, size_t len, uint32_t credits);
+/* The client may have room again. */
+void wait_run(Rclink *d);
+/* Drop what is in the buffer of @flow. */
+void wait_drop(Rclink *d, RclFlow flow);
+/* Whether the client stopped @flow. */
+bool wait_stopped(const Rclink *d, RclFlow flow);
+/* To the end of a buffer, from its front. */
+void wait_push(Rclink *d, RclFlow flow, RclWait w, const uint8_t *data,
+               size_t len);
+void wait_pop(Rclink *d, RclFlow flow);
+
+/* ---- type3.c ---- */
+
+bool type3_turn(Rclink *d);
+bool type3_pending(const Rclink *d);
+void type3_rx(Rclink *d, const uint8_t *frame, size_t len, uint32_t credits);
+void type3_run(Rclink *d);
+/* Indices, BA, SIZE and CTRL, as written by the driver. */
+void md_head(Rclink *d, RclMdRing *r, uint32_t head);
+void md_control(Rclink *d, uint32_t val);
+uint32_t md_control_read(const Rclink *d);
+void type3_reset_tx(Rclink *d);
+void type3_reset_rx(Rclink *d);
+
+/* ---- sched.c: frames in, packets out ---- */
+
+void rx_frame(Rclink *d, const uint8_t *frame, size_t len);
+/* Send @packets at most; false: nothing is left that could be sent now. */
+bool tx_turn(Rclink *d, unsigned packets);
+void flow_close(Rclink *d, RclFlow flow, uint32_t bytes);
+bool flow_open(Rclink *d, RclFlow flow);
+
+/* ---- regs.c ---- */
+
+void regs_reset(Rclink *d);
+void regs_decode(Rclink *d);
+/* TX and RX idle, TX_WAIT_MAC_CRD and so on. */
+uint64_t regs_status(const Rclink *d);
+
+/* ---- rclink.c ---- */
+
+void life_reset(Rclink *d, uint32_t what);
+
+#endif

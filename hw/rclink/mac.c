@@ -1,0 +1,165 @@
+/*
+ * RC Link: the MAC: frames to the wire, its own control frames, faults.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+enum {
+    OP_PFC = 0x0101,            /* IEEE 802.1Qbb */
+    OP_CBFC = 0xcbfc,           /* ours: docs/specs/rclink.rst */
+    CONTROL_HEAD = 16,
+    MAC_KEEP = 14,              /* bytes that faults leave alone */
+};
+
+void mac_flush(Rclink *d)
+{
+    size_t len = d->out_len;
+
+    if (len) {
+        d->out_len = 0;
+        d->cfg.ops->wire_tx(d->cfg.opaque, d->out, len);
+    }
+}
+
+static void frame_sent(Rclink *d, const uint8_t *frame, size_t len)
+{
+    put_be32(d->out + d->out_len, len);
+    d->out_len += RCL_WIRE_PREFIX + len;
+    d->cnt.wire_bytes_tx += len;
+    if (d->cfg.ops->frame) {
+        d->cfg.ops->frame(d->cfg.opaque, true, frame, len);
+    }
+}
+
+static void sink_tx(void *opaque, const uint8_t *frame, size_t len)
+{
+    Rclink *d = opaque;
+
+    if (d->out_len >= OUT_BYTES) {
+        mac_flush(d);
+    }
+    memcpy(d->out + d->out_len + RCL_WIRE_PREFIX, frame, len);
+    frame_sent(d, frame, len);
+}
+
+static void fault_count(Rclink *d, CoreFault *f)
+{
+    uint64_t *const counter[] = {
+        [CORE_FAULT_DROP] = &d->cnt.fault_drop,
+        [CORE_FAULT_DUPLICATE] = &d->cnt.fault_duplicate,
+        [CORE_FAULT_REORDER] = &d->cnt.fault_reorder,
+        [CORE_FAULT_CORRUPT] = &d->cnt.fault_corrupt,
+        [CORE_FAULT_DELAY] = &d->cnt.fault_delay,
+    };
+
+    for (int i = CORE_FAULT_DROP; i < CORE_FAULT_NUM; i++) {
+        *counter[i] += f->done[i];
+        f->done[i] = 0;
+    }
+}
+
+uint8_t *mac_frame(Rclink *d)
+{
+    if (d->fault_out.on) {
+        return d->scratch_out;
+    }
+    if (d->out_len >= OUT_BYTES) {
+        mac_flush(d);
+    }
+    return d->out + d->out_len + RCL_WIRE_PREFIX;
+}
+
+void mac_send(Rclink *d, size_t len)
+{
+    if (d->fault_out.on) {
+        core_fault_pass(&d->fault_out, d->scratch_out, len, MAC_KEEP, d->now,
+                        sink_tx, d);
+        fault_count(d, &d->fault_out);
+    } else {
+        frame_sent(d, d->out + d->out_len + RCL_WIRE_PREFIX, len);
+    }
+}
+
+/* ---- control frames ---- */
+
+void mac_control(Rclink *d, uint16_t opcode, const uint8_t *body, size_t len)
+{
+    uint8_t *p = mac_frame(d);
+
+    memset(p, 0, RCL_FRAME_MIN);
+    put_be16(p, 0x0180);
+    put_be32(p + 2, 0xc2000001);
+    put_be16(p + 6, d->port.layout.mac >> 32);
+    put_be32(p + 8, d->port.layout.mac);
+    put_be16(p + 12, 0x8808);
+    put_be16(p + 14, opcode);
+    memcpy(p + CONTROL_HEAD, body, len);
+    mac_send(d, RCL_FRAME_MIN);
+}
+
+void mac_control_rx(Rclink *d, const uint8_t *frame, size_t len)
+{
+    uint16_t opcode = len >= CONTROL_HEAD ? get_be16(frame + 14) : 0;
+
+    if (opcode == OP_PFC) {
+        pfc_rx(d, frame + CONTROL_HEAD, len - CONTROL_HEAD);
+    } else if (opcode == OP_CBFC) {
+        credit_rx(d, frame + CONTROL_HEAD, len - CONTROL_HEAD);
+    } else {
+        d->cnt.drop_control++;
+    }
+}
+
+/* ---- frames in ---- */
+
+static void sink_rx(void *opaque, const uint8_t *frame, size_t len)
+{
+    rx_frame(opaque, frame, len);
+}
+
+void rclink_rx(Rclink *d, const uint8_t *frame, size_t len, int64_t now)
+{
+    d->now = now;
+    if (!d->link || len > RCL_WIRE_MAX) {
+        d->cnt.drop_short += len > RCL_WIRE_MAX;
+        return;
+    }
+    if (d->fault_in.on) {
+        core_fault_pass(&d->fault_in, frame, len, MAC_KEEP, now, sink_rx, d);
+        fault_count(d, &d->fault_in);
+    } else {
+        rx_frame(d, frame, len);
+    }
+    rcl_kick(d);
+}
+
+/* ---- faults ---- */
+
+static CoreFault *fault_side(Rclink *d, bool out)
+{
+    return out ? &d->fault_out : &d->fault_in;
+}
+
+void rclink_fault_set(Rclink *d, bool out, const CoreFaultPlan *plan)
+{
+    core_fault_set(fault_side(d, out), plan, RCL_WIRE_MAX);
+}
+
+void rclink_fault_get(Rclink *d, bool out, CoreFaultPlan *plan)
+{
+    *plan = fault_side(d, out)->plan;
+}
+
+RclinkFaults *rclink_faults(Rclink *d)
+{
+    return &d->faults;
+}
+
+int64_t mac_run(Rclink *d)
+{
+    int64_t next = core_fault_timers(&d->fault_in, d->now, sink_rx, d);
+    int64_t out = core_fault_timers(&d->fault_out, d->now, sink_tx, d);
+
+    return MIN(next, out);
+}

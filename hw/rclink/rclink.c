@@ -1,0 +1,282 @@
+/*
+ * RC Link: life of a port and its turns.  The roof.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+/* ---- configuration ---- */
+
+void rclink_config_init(RclinkConfig *cfg)
+{
+    *cfg = (RclinkConfig) {
+        .qps = RCL_QPS_MAX, .vcs = RCL_BANKS, .ost1 = RCL_OST1_MAX,
+        .ost2 = RCL_OST2_MAX, .speed = 400, .payload = RCL_PAYLOAD,
+        .rx2_bytes = 64 << 10, .time_scale = 1,
+    };
+}
+
+const char *rclink_config_check(const RclinkConfig *cfg)
+{
+    if (cfg->vcs != 1 && cfg->vcs != 2 && cfg->vcs != 4) {
+        return "type1-vcs must be 1, 2 or 4";
+    }
+    if (cfg->qps < RCL_BANKS || cfg->qps > RCL_QPS_MAX ||
+        cfg->qps & (cfg->qps - 1)) {
+        return "qps must be a power of two from 4 to 1024";
+    }
+    if (cfg->ost1 < 1 || cfg->ost1 > RCL_OST1_MAX || cfg->ost2 < 1 ||
+        cfg->ost2 > RCL_OST2_MAX) {
+        return "ost1 must be 1 to 512, ost2 1 to 16";
+    }
+    if (cfg->speed != 200 && cfg->speed != 400) {
+        return "speed must be 200 or 400";
+    }
+    if (cfg->payload < RCL_PAYLOAD || cfg->payload > RCL_PAYLOAD_MAX) {
+        return "payload must be 1344 to 4096";
+    }
+    if (cfg->rx2_bytes < RCL_PAYLOAD_MAX || cfg->rx2_bytes > 16 << 20) {
+        return "rx2-bytes must be 4 KiB to 16 MiB";
+    }
+    if (!cfg->time_scale || cfg->time_scale > RCL_TIME_SCALE_MAX) {
+        return "time-scale must be 1 to 1000000";
+    }
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static void reset_type1(Rclink *d)
+{
+    core_timers_free(&d->timers);
+    d->timers = (CoreTimers) { 0 };
+    d->owe_ack = d->owe_cnp = (RclSet) { { 0 }, 0 };
+    d->ack_at = d->cnp_send_at = 0;
+    d->masked_num = d->counted_num = 0;
+    memset(d->cnp, 0, sizeof(d->cnp));
+    for (unsigned i = 0; i < d->cfg.qps; i++) {
+        d->qp[i] = (RclQp) {
+            .id = i, .first = NO_SLOT, .last = NO_SLOT, .cc_mask = true,
+        };
+    }
+    slots_init(d);
+    for (RclFlow f = FLOW_BANK0; f < FLOW_ACK; f++) {
+        wait_drop(d, f);
+    }
+}
+
+static void reset_type3(Rclink *d)
+{
+    type3_reset_tx(d);
+    type3_reset_rx(d);
+    d->md_tx.en = d->md_rx.en = false;
+}
+
+void life_reset(Rclink *d, uint32_t what)
+{
+    if (what & RCL_RESET_ALL) {
+        what = UINT32_MAX;
+    }
+    if (what & RCL_RESET_TYPE1) {
+        reset_type1(d);
+    }
+    if (what & RCL_RESET_TYPE2) {
+        type2_reset(d);
+    }
+    if (what & RCL_RESET_TYPE3) {
+        reset_type3(d);
+    }
+    if (what & RCL_RESET_MAC) {
+        credit_reset(d);
+        pfc_reset(d);
+    }
+    if (what & RCL_RESET_ALL) {
+        for (unsigned i = 0; i < RCL_RINGS; i++) {
+            ring_reset(&d->ring[i]);
+        }
+        d->md_tx = d->md_rx = (RclMdRing) { .reset = true };
+        regs_reset(d);
+        d->port.window_ns = INT64_C(4096) * d->cfg.time_scale;
+        d->nocnp_next = d->age = 0;
+        d->turn = 0;
+        d->out_len = 0;
+        regs_decode(d);
+    }
+}
+
+Rclink *rclink_new(const RclinkConfig *cfg)
+{
+    Rclink *d = g_new0(Rclink, 1);
+
+    d->cfg = *cfg;
+    d->qp = g_new0(RclQp, cfg->qps);
+    d->slot = g_new0(RclSlot, cfg->ost1);
+    d->payload_step = cfg->payload;
+    d->payload = g_malloc(cfg->ost1 * d->payload_step);
+    d->payload2 = g_malloc(cfg->ost2 * d->payload_step);
+    d->pool = core_packet_pool_new(0, 0);
+    d->gather = g_malloc(RCL_TX_FRAME_MAX);
+    d->out = g_malloc(OUT_BYTES + RCL_WIRE_PREFIX + RCL_WIRE_MAX);
+    d->scratch = g_malloc(RCL_WIRE_MAX);
+    d->scratch_out = g_malloc(RCL_WIRE_MAX);
+    d->port.window_ns = INT64_C(4096) * cfg->time_scale;
+    life_reset(d, RCL_RESET_ALL);
+    return d;
+}
+
+void rclink_free(Rclink *d)
+{
+    if (!d) {
+        return;
+    }
+    for (unsigned f = 0; f < FLOWS; f++) {
+        wait_drop(d, f);
+    }
+    core_packet_pool_free(d->pool);
+    core_timers_free(&d->timers);
+    core_fault_free(&d->fault_out);
+    core_fault_free(&d->fault_in);
+    g_free(d->qp);
+    g_free(d->slot);
+    g_free(d->payload);
+    g_free(d->payload2);
+    g_free(d->gather);
+    g_free(d->out);
+    g_free(d->scratch);
+    g_free(d->scratch_out);
+    g_free(d);
+}
+
+void rclink_reset(Rclink *d)
+{
+    life_reset(d, RCL_RESET_ALL);
+    core_fault_drop(&d->fault_in);
+    core_fault_drop(&d->fault_out);
+}
+
+/* ---- the wire's state ---- */
+
+void rclink_wire_stop(Rclink *d, bool stop)
+{
+    bool was = d->wire_stopped;
+
+    d->wire_stopped = stop;
+    if (was && !stop) {
+        multi_returned(d);
+        rcl_kick(d);
+    }
+}
+
+void rclink_link(Rclink *d, bool up)
+{
+    if (d->link == up) {
+        return;
+    }
+    d->link = up;
+    core_fault_drop(&d->fault_in);
+    core_fault_drop(&d->fault_out);
+    pfc_reset(d);
+    d->cfg.ops->msix(d->cfg.opaque, RCL_VEC_MAC);
+    rcl_kick(d);
+}
+
+void rclink_mac_reset(Rclink *d)
+{
+    credit_reset(d);
+    pfc_reset(d);
+    multi_returned(d);
+    d->cfg.ops->msix(d->cfg.opaque, RCL_VEC_MAC);
+    rcl_kick(d);
+}
+
+RclCounters *rclink_counters(Rclink *d)
+{
+    return &d->cnt;
+}
+
+/* ---- turns ---- */
+
+/* What came of its own accord or waited for room. */
+static int64_t run_before(Rclink *d)
+{
+    int64_t next = mac_run(d);
+    CoreTimer *t;
+
+    while ((t = core_timers_expired(&d->timers, d->now)) != NULL) {
+        sender_timer(d, qp_of_timer(t));
+    }
+    rate_run(d);
+    pfc_run(d);
+    wait_run(d);
+    type3_run(d);
+    tx_fetch(d);
+    return next;
+}
+
+/* Frames of the MAC, indices and interrupts; when to come back. */
+static int64_t run_after(Rclink *d)
+{
+    int64_t next = MIN(pfc_run(d), credit_run(d));
+
+    next = MIN(next, MIN(rate_run(d), nocnp_run(d)));
+    mac_flush(d);
+    if (!d->wire_stopped && d->multi_used) {
+        multi_returned(d);
+        d->kicked |= d->used2 > 0;
+    }
+    ring_publish(d);
+    return MIN(next, core_timers_deadline(&d->timers));
+}
+
+int64_t rclink_run(Rclink *d, int64_t now, unsigned packets)
+{
+    int64_t next, after;
+    bool more;
+
+    d->now = now;
+    d->running = true;
+    d->kicked = false;
+    next = run_before(d);
+    more = tx_turn(d, packets);
+    after = run_after(d);
+    d->running = false;
+    return more || d->kicked ? now : MIN(next, after);
+}
+
+/* ---- for monitors ---- */
+
+void rclink_info(Rclink *d, RclInfo *info)
+{
+    *info = (RclInfo) {
+        .link = d->link, .enabled = d->reg.rdma_en & 1,
+        .wire_stopped = d->wire_stopped, .format = d->port.layout.format,
+        .free1 = d->free1, .free2 = d->cfg.ost2 - d->used2,
+        .multicast_left = MULTI_CELLS - d->multi_used,
+    };
+    for (unsigned v = 0; v < VCS; v++) {
+        const RclVc *vc = &d->cbfc.vc[v];
+
+        info->vc[v] = (RclVcInfo) {
+            .ready = vc->ready, .size = vc->ready ? 1u << vc->size_log : 0,
+            .limit = vc->limit, .left = credit_left(vc),
+            .paused = d->pfc.paused >> v & 1,
+            .stopping = d->pfc.want >> v & 1,
+        };
+    }
+}
+
+bool rclink_qp_info(Rclink *d, uint32_t qp, RclQpInfo *info)
+{
+    const RclQp *q = &d->qp[qp];
+
+    if (qp >= d->cfg.qps) {
+        return false;
+    }
+    *info = (RclQpInfo) {
+        .enabled = q->en, .fatal = q->fatal, .rate_masked = q->cc_mask,
+        .rnr = q->rnr_hold, .tx_psn = q->tx_psn, .una = q->una,
+        .epsn = q->epsn, .outstanding = q->slots, .rate = q->speed,
+        .retries = q->retry,
+    };
+    return true;
+}

@@ -1,0 +1,289 @@
+/*
+ * RC Link: TYPE1 packets that arrive, and what is answered (RC Link §9.1, §9.3,
+ * §9.4).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+/* ---- sets of QPs ---- */
+
+void set_add(RclSet *s, uint32_t n)
+{
+    uint64_t bit = UINT64_C(1) << (n % 64);
+
+    s->count += !(s->word[n / 64] & bit);
+    s->word[n / 64] |= bit;
+}
+
+void set_remove(RclSet *s, uint32_t n)
+{
+    uint64_t bit = UINT64_C(1) << (n % 64);
+
+    s->count -= !!(s->word[n / 64] & bit);
+    s->word[n / 64] &= ~bit;
+}
+
+/* The first member from @from on, going round; there is one. */
+static uint32_t set_next(const RclSet *s, uint32_t from)
+{
+    uint32_t w = from / 64;
+    uint64_t bits = s->word[w] & UINT64_MAX << (from % 64);
+
+    while (!bits) {
+        w = (w + 1) % G_N_ELEMENTS(s->word);
+        bits = s->word[w];
+    }
+    return w * 64 + __builtin_ctzll(bits);
+}
+
+/* ---- answers ---- */
+
+static void answer_send(Rclink *d, RclQp *q, RclRh *rh)
+{
+    RclHead h = {
+        .kind = RCL_TYPE1, .da = q->dmac, .tc = d->port.tc_ack,
+        .tos = d->port.tc_ack, .pri = d->port.vc[FLOW_ACK], .dip = q->dip,
+        .sport = q->sport, .dport = RCL_UDP_PORT,
+    };
+    uint8_t *p = mac_frame(d);
+    size_t n;
+
+    rh->pkey = q->tx_pkey;
+    rh->qp = q->dest_qp & 0x1fff;
+    h.rh = *rh;
+    n = rcl_frame_put(&d->port.layout, &h, NULL, 0, p);
+    mac_send(d, n);
+    flow_close(d, FLOW_ACK, n + RCL_FCS_BYTES);
+}
+
+static void ack_send(Rclink *d, RclQp *q)
+{
+    RclRh rh = {
+        .opcode = RCL_OP_ACK,
+        .ts_en = q->echo_valid && (d->port.ack_time || q->echo_fack),
+    };
+
+    if (q->owes & OWE_RNR) {
+        rh.len = RCL_SYN_RNR | (d->reg.rnr_code & 0x1f);
+        rh.psn = q->epsn;
+        d->cnt.tx_rnr++;
+    } else if (q->owes & OWE_NAK) {
+        rh.len = RCL_SYN_NAK_PSN;
+        rh.psn = q->epsn;
+        d->cnt.tx_nak++;
+    } else {
+        rh.len = RCL_SYN_ACK;
+        rh.psn = serial_add(q->tx_epsn, -1, PSN_BITS);
+        d->cnt.tx_ack++;
+    }
+    rh.ts = rh.ts_en ? q->echo : 0;
+    q->owes = 0;
+    q->echo_valid = q->echo_fack = false;
+    set_remove(&d->owe_ack, q->id);
+    answer_send(d, q, &rh);
+}
+
+static void cnp_send(Rclink *d, RclQp *q)
+{
+    RclRh rh = { .opcode = RCL_OP_CNP };
+
+    set_remove(&d->owe_cnp, q->id);
+    d->cnt.tx_cnp++;
+    answer_send(d, q, &rh);
+}
+
+bool receiver_owes(const Rclink *d)
+{
+    return d->owe_ack.count || d->owe_cnp.count;
+}
+
+bool receiver_turn(Rclink *d)
+{
+    uint32_t n;
+
+    if (!receiver_owes(d) || !flow_open(d, FLOW_ACK)) {
+        return false;
+    }
+    if (d->owe_cnp.count) {
+        n = set_next(&d->owe_cnp, d->cnp_send_at);
+        d->cnp_send_at = (n + 1) % RCL_QPS_MAX;
+        cnp_send(d, &d->qp[n]);
+    } else {
+        n = set_next(&d->owe_ack, d->ack_at);
+        d->ack_at = (n + 1) % RCL_QPS_MAX;
+        ack_send(d, &d->qp[n]);
+    }
+    return true;
+}
+
+void receiver_forget(Rclink *d, RclQp *q)
+{
+    q->owes = 0;
+    q->nak_sent = q->echo_valid = q->echo_fack = false;
+    set_remove(&d->owe_ack, q->id);
+    set_remove(&d->owe_cnp, q->id);
+}
+
+/* @what is owed from now on. */
+static void owe(Rclink *d, RclQp *q, uint8_t what)
+{
+    if (q->owes & what & OWE_ACK) {
+        d->cnt.ack_merged++;
+    }
+    q->owes |= what;
+    set_add(&d->owe_ack, q->id);
+}
+
+/* ---- requests ---- */
+
+static void echo_note(RclQp *q, const RclRh *rh)
+{
+    if (rh->ts_en && (rh->fack || !q->echo_fack)) {
+        q->echo = rh->ts;
+        q->echo_valid = true;
+        q->echo_fack |= rh->fack;
+    }
+}
+
+/* Packet in order; false: it is dropped, and comes again. */
+static bool request_next(Rclink *d, RclQp *q, const RclView *v,
+                         RclFlow flow, uint32_t credits)
+{
+    if (wait_stopped(d, flow) && d->port.rnr_en >> flow & 1) {
+        owe(d, q, OWE_RNR);
+        return false;
+    }
+    if (!wait_room(d, flow, v->len)) {
+        d->cnt.drop_rx1++;
+        return false;
+    }
+    q->epsn = q->tx_epsn = serial_add(q->epsn, 1, PSN_BITS);
+    q->nak_sent = false;
+    d->cnt.rx_type1++;
+    echo_note(q, &v->rh);
+    owe(d, q, OWE_ACK);
+    wait_deliver(d, flow, q->id, v->sa, v->data, v->len, credits);
+    if (v->rh.fack && mac_ready(d) && flow_open(d, FLOW_ACK)) {
+        ack_send(d, q);
+    }
+    return true;
+}
+
+static bool request_rx(Rclink *d, RclQp *q, const RclView *v, RclFlow flow,
+                       uint32_t credits)
+{
+    uint16_t ahead = serial_ahead(v->rh.psn, q->epsn, PSN_BITS);
+    bool kept = false;
+
+    if (v->len > d->cfg.payload) {
+        d->cnt.drop_oversize++;
+        return false;
+    }
+    if (!ahead) {
+        kept = request_next(d, q, v, flow, credits);
+        if (!kept) {
+            return false;
+        }
+    } else if (ahead < PSN_HALF) {
+        d->cnt.rx_gap++;
+        if (!q->nak_sent) {
+            q->nak_sent = true;
+            owe(d, q, OWE_NAK);
+        }
+        return false;
+    } else {
+        d->cnt.rx_duplicate++;
+        owe(d, q, OWE_ACK);
+    }
+    if (v->ce && d->port.ecn) {
+        set_add(&d->owe_cnp, q->id);
+    }
+    return kept;
+}
+
+/* ---- all of TYPE1 ---- */
+
+static void cnp_rx(Rclink *d, RclQp *q)
+{
+    d->cnt.rx_cnp++;
+    nocnp_cleared(d, q);
+    if (cnp_pass(d, q->id)) {
+        rcl_event(d, RCL_EV_CNP, 0, q->id, 0, 0);
+    }
+}
+
+/* Lite: the QP is the sender's number and the bank; nothing is answered. */
+static bool lite_rx(Rclink *d, const RclView *v, RclFlow flow,
+                    uint32_t credits)
+{
+    unsigned shift = __builtin_ctz(d->cfg.vcs);
+    uint16_t xpu = d->cfg.lite_high ? v->sa >> 30 & 0x3ff : v->sa;
+    uint16_t qp = (xpu << shift | v->bank) & (d->cfg.qps - 1);
+
+    if (v->len > d->cfg.payload) {
+        d->cnt.drop_oversize++;
+        return false;
+    }
+    if (!wait_room(d, flow, v->len)) {
+        d->cnt.drop_rx1++;
+        return false;
+    }
+    d->cnt.rx_type1++;
+    wait_deliver(d, flow, qp, v->sa, v->data, v->len, credits);
+    return true;
+}
+
+/* Whether the frame was kept, with its credits. */
+static bool type1_rx(Rclink *d, const RclView *v, RclFlow flow,
+                     uint32_t credits)
+{
+    bool low = d->port.layout.format >= RCL_GEN2;
+    uint64_t mask = low ? 0xffff : MASK48;
+    RclQp *q;
+
+    if ((v->da ^ d->port.layout.mac) & mask) {
+        d->cnt.drop_da++;
+        return false;
+    }
+    if (d->port.layout.format == RCL_LITE) {
+        return lite_rx(d, v, flow, credits);
+    }
+    if (v->rh.qp >= d->cfg.qps) {
+        d->cnt.drop_qp++;
+        return false;
+    }
+    q = &d->qp[v->rh.qp];
+    if (!q->en) {
+        d->cnt.drop_disabled++;
+        rcl_intr(d, RCL_INTR_RX_DISABLED);
+        rcl_irq1(d, RCL_IRQ1_RX_DISABLED, q->id);
+        return false;
+    }
+    if (v->rh.pkey != q->rx_pkey) {
+        d->cnt.drop_pkey++;
+        return false;
+    }
+    switch (v->rh.opcode) {
+    case RCL_OP_SEND:
+        return request_rx(d, q, v, flow, credits);
+    case RCL_OP_ACK:
+        sender_ack(d, q, &v->rh);
+        return false;
+    default:
+        cnp_rx(d, q);
+        return false;
+    }
+}
+
+void receiver_rx(Rclink *d, const RclView *v, uint32_t bytes)
+{
+    RclFlow flow = d->port.layout.format == RCL_LITE ? v->bank :
+                   v->rh.opcode != RCL_OP_SEND ? FLOW_ACK :
+                   bank_of(d, v->rh.qp);
+    uint32_t credits = credit_arrived(d, flow, bytes);
+
+    if (!type1_rx(d, v, flow, credits)) {
+        credit_freed(d, flow, credits);
+    }
+}

@@ -1,0 +1,208 @@
+/*
+ * RC Link: rings between driver and device (docs/specs/rclink.rst).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+static const uint8_t ring_vector[RCL_RINGS] = {
+    [RCL_RING_TX] = RCL_VEC_TX, [RCL_RING_RX1] = RCL_VEC_RX1,
+    [RCL_RING_RX2] = RCL_VEC_RX2, [RCL_RING_EVENT] = RCL_VEC_EVENT,
+};
+
+static unsigned ring_number(const Rclink *d, const RclRing *r)
+{
+    return r - d->ring;
+}
+
+/* The index that the device moves. */
+static uint16_t ring_index(const Rclink *d, const RclRing *r)
+{
+    return ring_number(d, r) == RCL_RING_EVENT ? r->head : r->tail;
+}
+
+void ring_reset(RclRing *r)
+{
+    *r = (RclRing) { .size = RCL_RING_LOG_MIN };
+}
+
+void ring_stop(Rclink *d, RclRing *r)
+{
+    r->error = true;
+    r->cached = 0;
+    d->reg.err |= 1u << ring_number(d, r);
+    d->cfg.ops->msix(d->cfg.opaque, ring_vector[ring_number(d, r)]);
+}
+
+const uint8_t *ring_peek(Rclink *d, RclRing *r)
+{
+    uint16_t n = ring_avail(r), at = r->tail & ring_mask(r), in;
+
+    if (!n) {
+        return NULL;
+    }
+    in = r->tail - r->cache_first;
+    if (in < r->cached) {
+        return r->cache + in * RCL_RING_ENTRY;
+    }
+    n = MIN(MIN(n, CACHE), (1u << r->size) - at);
+    if (!rcl_dma_read(d, r->base + at * RCL_RING_ENTRY, r->cache,
+                      n * RCL_RING_ENTRY)) {
+        ring_stop(d, r);
+        return NULL;
+    }
+    r->cache_first = r->tail;
+    r->cached = n;
+    return r->cache;
+}
+
+void ring_take(Rclink *d, RclRing *r)
+{
+    r->tail++;
+    r->moved = true;
+}
+
+static void ring_check_arm(Rclink *d, RclRing *r)
+{
+    if (r->armed && ring_index(d, r) != r->arm) {
+        r->armed = false;
+        d->cfg.ops->msix(d->cfg.opaque, ring_vector[ring_number(d, r)]);
+    }
+}
+
+void ring_publish(Rclink *d)
+{
+    for (RclRing *r = d->ring; r < d->ring + RCL_RINGS; r++) {
+        uint8_t index[4];
+
+        if (!r->moved) {
+            continue;
+        }
+        r->moved = false;
+        if (r->use_shadow && !r->error) {
+            put_le32(index, ring_index(d, r));
+            if (!rcl_dma_write(d, r->shadow, index, sizeof(index))) {
+                ring_stop(d, r);
+            }
+        }
+        ring_check_arm(d, r);
+    }
+}
+
+uint32_t ring_read(Rclink *d, unsigned n, unsigned off)
+{
+    const RclRing *r = &d->ring[n];
+
+    switch (off) {
+    case RCL_RING_BASE_LO:
+        return r->base;
+    case RCL_RING_BASE_HI:
+        return r->base >> 32;
+    case RCL_RING_SIZE:
+        return r->size;
+    case RCL_RING_CTRL:
+        return (r->en ? RCL_RING_EN : 0) |
+               (r->use_shadow ? RCL_RING_SHADOW : 0) |
+               (r->error ? RCL_RING_ERROR : 0);
+    case RCL_RING_HEAD:
+        return r->head;
+    case RCL_RING_TAIL:
+        return r->tail;
+    case RCL_RING_ARM:
+        return r->arm;
+    case RCL_RING_SHADOW_LO:
+        return r->shadow;
+    case RCL_RING_SHADOW_HI:
+        return r->shadow >> 32;
+    default:
+        return 0;
+    }
+}
+
+/* CTRL: taking a ring into use clears its indices and what was wrong. */
+static void ring_control(Rclink *d, RclRing *r, uint32_t val)
+{
+    bool en = val & RCL_RING_EN;
+
+    if (en && !r->en) {
+        r->head = r->tail = 0;
+        r->error = r->armed = r->moved = false;
+        d->reg.err &= ~(UINT64_C(1) << ring_number(d, r));
+    }
+    r->cached = 0;
+    r->en = en;
+    r->use_shadow = val & RCL_RING_SHADOW;
+}
+
+/* The driver's own index: how far it is ahead of the device's must fit. */
+static void ring_move(Rclink *d, RclRing *r, unsigned off, uint32_t val)
+{
+    bool event = ring_number(d, r) == RCL_RING_EVENT;
+    uint16_t used = event ? r->head - (uint16_t)val
+                          : (uint16_t)val - r->tail;
+
+    if (off != (event ? RCL_RING_TAIL : RCL_RING_HEAD)) {
+        rcl_guest_error(d, "rings", "the device's own index was written",
+                        val);
+        return;
+    }
+    if (val > UINT16_MAX || used > 1u << r->size || !r->en) {
+        rcl_guest_error(d, "rings", "index beyond the ring", val);
+        return;
+    }
+    if (event) {
+        r->tail = val;
+    } else {
+        r->head = val;
+        rcl_kick(d);
+    }
+}
+
+void ring_write(Rclink *d, unsigned n, unsigned off, uint32_t val)
+{
+    RclRing *r = &d->ring[n];
+
+    if (r->en && (off == RCL_RING_BASE_LO || off == RCL_RING_BASE_HI ||
+                  off == RCL_RING_SIZE || off == RCL_RING_SHADOW_LO ||
+                  off == RCL_RING_SHADOW_HI)) {
+        rcl_guest_error(d, "rings", "a ring in use was changed", off);
+        return;
+    }
+    switch (off) {
+    case RCL_RING_BASE_LO:
+        r->base = (r->base >> 32 << 32) | (val & ~15u);
+        break;
+    case RCL_RING_BASE_HI:
+        r->base = (uint32_t)r->base | (uint64_t)val << 32;
+        break;
+    case RCL_RING_SIZE:
+        if (val < RCL_RING_LOG_MIN || val > RCL_RING_LOG_MAX) {
+            rcl_guest_error(d, "rings", "size of a ring", val);
+            return;
+        }
+        r->size = val;
+        break;
+    case RCL_RING_CTRL:
+        ring_control(d, r, val);
+        rcl_kick(d);
+        break;
+    case RCL_RING_HEAD:
+    case RCL_RING_TAIL:
+        ring_move(d, r, off, val);
+        break;
+    case RCL_RING_ARM:
+        r->arm = val;
+        r->armed = r->en;
+        ring_check_arm(d, r);
+        break;
+    case RCL_RING_SHADOW_LO:
+        r->shadow = (r->shadow >> 32 << 32) | (val & ~3u);
+        break;
+    case RCL_RING_SHADOW_HI:
+        r->shadow = (uint32_t)r->shadow | (uint64_t)val << 32;
+        break;
+    default:
+        rcl_guest_error(d, "rings", "no such register", off);
+        break;
+    }
+}

@@ -1,0 +1,71 @@
+/*
+ * RC Link: TYPE2, unreliable multicast (RC Link §9.6).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+bool type2_turn(Rclink *d)
+{
+    const RclSlot2 *s = &d->slot2[d->first2];
+    uint64_t da = d->reg.da2[s->group];
+    RclHead h = {
+        .kind = RCL_TYPE2, .da = da ? da : d->reg.dest_mac2 & MASK48,
+        .tc = d->port.tc2, .tos = d->port.tos2,
+        .pri = d->port.vc[FLOW_TYPE2], .dip = d->reg.dest_ip2,
+        .sport = d->reg.udp2, .dport = d->reg.udp2 >> 16,
+    };
+    size_t n;
+
+    if (!d->used2 || !(d->reg.rdma_en & 1) || d->mask2 ||
+        !flow_open(d, FLOW_TYPE2) || !multi_open(d)) {
+        return false;
+    }
+    n = rcl_frame_put(&d->port.layout, &h,
+                      d->payload2 + d->first2 * d->payload_step, s->len,
+                      mac_frame(d));
+    mac_send(d, n);
+    flow_close(d, FLOW_TYPE2, n + RCL_FCS_BYTES);
+    multi_sent(d, n + RCL_FCS_BYTES);
+    d->cnt.tx_type2++;
+    rate_sent2(d, s->len);
+    rcl_event(d, RCL_EV_CREDIT, 0, 0, RCL_ETYPE2, s->cookie);
+    d->first2 = (d->first2 + 1) % d->cfg.ost2;
+    d->used2--;
+    return true;
+}
+
+void type2_rx(Rclink *d, const RclView *v, uint32_t bytes)
+{
+    uint32_t credits = credit_arrived(d, FLOW_TYPE2, bytes);
+
+    if (v->len > d->cfg.payload) {
+        d->cnt.drop_oversize++;
+        rcl_intr(d, RCL_INTR_RX2_OVERSIZE);
+        rcl_irq2(d, RCL_IRQ2_RX_OVERSIZE, 0);
+    } else if (!wait_room(d, FLOW_TYPE2, v->len)) {
+        d->cnt.drop_rx2++;
+        rcl_intr(d, RCL_INTR_RX2_OVERFLOW);
+        rcl_irq2(d, RCL_IRQ2_RX_OVERFLOW, 1);
+    } else {
+        d->cnt.rx_type2++;
+        wait_deliver(d, FLOW_TYPE2, 0, v->sa, v->data, v->len, credits);
+        return;
+    }
+    credit_freed(d, FLOW_TYPE2, credits);
+}
+
+void type2_reset(Rclink *d)
+{
+    while (d->used2) {
+        rcl_event(d, RCL_EV_CREDIT, 0, 0, RCL_EV_DROPPED + RCL_DROP_RESET,
+                  d->slot2[d->first2].cookie);
+        d->first2 = (d->first2 + 1) % d->cfg.ost2;
+        d->used2--;
+    }
+    d->first2 = 0;
+    d->acc2 = 0;
+    d->mask2 = false;
+    d->multi_used = 0;
+    wait_drop(d, FLOW_TYPE2);
+}

@@ -1,0 +1,320 @@
+/*
+ * RC Link: TYPE3, Ethernet frames and the memory descriptors that they lie in
+ * (RC Link §7, §12.14).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+/* ---- descriptor rings ---- */
+
+static const uint8_t *md_peek(Rclink *d, RclMdRing *r)
+{
+    uint16_t n, in = r->tail - r->cache_first;
+
+    if (!r->en || r->reset || r->stopped || r->head == r->tail) {
+        return NULL;
+    }
+    if (in < r->cached) {
+        return r->cache + in * RCL_MD_BYTES;
+    }
+    n = (r->head > r->tail ? r->head : r->size) - r->tail;
+    n = MIN(n, CACHE);
+    if (!rcl_dma_read(d, r->base + r->tail * RCL_MD_BYTES, r->cache,
+                      n * RCL_MD_BYTES)) {
+        memset(r->cache, 0, n * RCL_MD_BYTES);
+        rcl_st1(d, RCL_ST1_MD_READ);
+    }
+    r->cache_first = r->tail;
+    r->cached = n;
+    return r->cache;
+}
+
+static void md_next(Rclink *d, RclMdRing *r, unsigned tail_bit)
+{
+    r->tail = r->tail + 1 == r->size ? 0 : r->tail + 1;
+    if (!r->tail) {
+        r->cached = 0;
+    }
+    if (r->tail == r->tail_up) {
+        rcl_st0(d, tail_bit);
+    }
+}
+
+/* That direction needs its reset. */
+static void md_fault(Rclink *d, RclMdRing *r, unsigned bit)
+{
+    r->stopped = true;
+    rcl_st1(d, bit);
+}
+
+static uint32_t md_size(const uint8_t *md)
+{
+    return get_le32(md) >> RCL_MD_SIZE_SHIFT & 0xffff;
+}
+
+void md_head(Rclink *d, RclMdRing *r, uint32_t head)
+{
+    if (head >= r->size) {
+        rcl_guest_error(d, "12.14", "head beyond the ring", head);
+        return;
+    }
+    r->head = head;
+    rcl_kick(d);
+}
+
+uint32_t md_control_read(const Rclink *d)
+{
+    return (d->md_tx.en ? RCL_NONR_TX_EN : 0) |
+           (d->md_rx.en ? RCL_NONR_RX_EN : 0) |
+           (d->md_tx.reset ? RCL_NONR_TX_RESET : 0) |
+           (d->md_rx.reset ? RCL_NONR_RX_RESET : 0);
+}
+
+void md_control(Rclink *d, uint32_t val)
+{
+    d->md_tx.en = val & RCL_NONR_TX_EN;
+    d->md_rx.en = val & RCL_NONR_RX_EN;
+    if (val & RCL_NONR_TX_RESET && !d->md_tx.reset) {
+        type3_reset_tx(d);
+    }
+    if (val & RCL_NONR_RX_RESET && !d->md_rx.reset) {
+        type3_reset_rx(d);
+    }
+    d->md_tx.reset = val & RCL_NONR_TX_RESET;
+    d->md_rx.reset = val & RCL_NONR_RX_RESET;
+    rcl_kick(d);
+}
+
+static void md_reset(RclMdRing *r)
+{
+    r->head = r->tail = r->cached = 0;
+    r->stopped = false;
+    r->reset = true;
+}
+
+/* The summary of ST1. */
+static void abnormal_follows(Rclink *d)
+{
+    if (!d->reg.dma_st1) {
+        d->reg.dma_st0 &= ~(UINT64_C(1) << RCL_ST0_ABNORMAL);
+    }
+}
+
+void type3_reset_tx(Rclink *d)
+{
+    md_reset(&d->md_tx);
+    d->gather_open = false;
+    d->gathered = 0;
+    d->reg.dma_st0 &= ~(UINT64_C(1) << RCL_ST0_TX_EMPTY |
+                        UINT64_C(1) << RCL_ST0_TX_TAIL);
+    d->reg.dma_st1 &= UINT64_C(1) << RCL_ST1_RX_OVERFLOW |
+                      UINT64_C(1) << RCL_ST1_MD_WRITE |
+                      UINT64_C(1) << RCL_ST1_RX_OVERSIZE |
+                      UINT64_C(1) << RCL_ST1_RX_ZERO;
+    abnormal_follows(d);
+}
+
+void type3_reset_rx(Rclink *d)
+{
+    md_reset(&d->md_rx);
+    wait_drop(d, FLOW_TYPE3);
+    d->spread = 0;
+    d->reg.dma_st0 &= ~(UINT64_C(1) << RCL_ST0_RX_EMPTY |
+                        UINT64_C(1) << RCL_ST0_RX_TAIL);
+    d->reg.dma_st1 &= UINT64_C(1) << RCL_ST1_TX_UNDERFLOW |
+                      UINT64_C(1) << RCL_ST1_MD_READ |
+                      UINT64_C(1) << RCL_ST1_TWO_SOP |
+                      UINT64_C(1) << RCL_ST1_TWO_EOP |
+                      UINT64_C(1) << RCL_ST1_TX_OVERSIZE |
+                      UINT64_C(1) << RCL_ST1_TX_ZERO;
+    abnormal_follows(d);
+}
+
+/* ---- out ---- */
+
+static void frame_out(Rclink *d, uint8_t *p, size_t len)
+{
+    if (len < RCL_FRAME_MIN) {
+        memset(p + len, 0, RCL_FRAME_MIN - len);
+        len = RCL_FRAME_MIN;
+    }
+    mac_send(d, len);
+    flow_close(d, FLOW_TYPE3, len + RCL_FCS_BYTES);
+    d->cnt.tx_type3++;
+}
+
+/* What is wrong with a descriptor's place in its frame: a bit of ST1, or 0. */
+static unsigned md_check(const Rclink *d, uint32_t word, uint32_t size)
+{
+    bool first = word & RCL_MD_SF;
+
+    return first && d->gather_open ? RCL_ST1_TWO_SOP :
+           !first && !d->gather_open ? RCL_ST1_TWO_EOP :
+           !size ? RCL_ST1_TX_ZERO :
+           size + d->gathered > RCL_TX_FRAME_MAX ? RCL_ST1_TX_OVERSIZE : 0;
+}
+
+/* Take one descriptor; true: a frame was sent. */
+static bool md_out(Rclink *d, const uint8_t *md)
+{
+    uint32_t word = get_le32(md), size = md_size(md);
+    uint64_t addr = get_le64(md + 8);
+    bool whole = word & RCL_MD_SF && word & RCL_MD_LF;
+    unsigned wrong = md_check(d, word, size);
+    uint8_t *p;
+
+    if (wrong) {
+        md_fault(d, &d->md_tx, wrong);
+        return false;
+    }
+    p = whole ? mac_frame(d) : d->gather + d->gathered;
+    if (!rcl_dma_read(d, addr, p, size)) {
+        rcl_st1(d, RCL_ST1_DATA);
+        d->gather_open = false;
+        d->gathered = 0;
+        return false;
+    }
+    if (whole) {
+        frame_out(d, p, size);
+        return true;
+    }
+    d->gathered += size;
+    d->gather_open = !(word & RCL_MD_LF);
+    if (d->gather_open) {
+        return false;
+    }
+    size = d->gathered;
+    d->gathered = 0;
+    p = mac_frame(d);
+    memcpy(p, d->gather, size);
+    frame_out(d, p, size);
+    return true;
+}
+
+bool type3_pending(const Rclink *d)
+{
+    const RclMdRing *r = &d->md_tx;
+
+    return r->en && !r->reset && !r->stopped && r->head != r->tail;
+}
+
+bool type3_turn(Rclink *d)
+{
+    RclMdRing *r = &d->md_tx;
+    bool sent = false;
+
+    if (!type3_pending(d) || !flow_open(d, FLOW_TYPE3)) {
+        return false;
+    }
+    /* A frame has few descriptors, but a broken ring may have many. */
+    for (unsigned i = 0; i < r->size && !sent; i++) {
+        const uint8_t *md = md_peek(d, r);
+
+        if (!md) {
+            break;
+        }
+        if (get_le32(md) & 3) {
+            rcl_guest_error(d, "7", "type of a descriptor", get_le32(md));
+        } else {
+            sent = md_out(d, md);
+        }
+        if (r->stopped) {
+            break;
+        }
+        md_next(d, r, RCL_ST0_TX_TAIL);
+        if (r->head == r->tail) {
+            rcl_st0(d, RCL_ST0_TX_EMPTY);
+        }
+    }
+    return sent;
+}
+
+/* ---- in ---- */
+
+/* IEEE 802.3: a length field that promises more than there is. */
+static bool short_of_data(const uint8_t *frame, size_t len)
+{
+    uint16_t field = len >= 14 ? get_be16(frame + 12) : 0;
+
+    return len < 14 || (field <= 1500 && field > len - 14);
+}
+
+/* Put what is left of a frame into descriptors; false: there are too few. */
+static bool md_in(Rclink *d, const uint8_t *frame, size_t len)
+{
+    RclMdRing *r = &d->md_rx;
+
+    while (d->spread < len) {
+        const uint8_t *md = md_peek(d, r);
+        uint64_t addr, at = r->base + r->tail * RCL_MD_BYTES;
+        uint8_t done[6] = { 0 };
+        uint32_t n, word;
+
+        if (!md) {
+            if (r->en && !r->reset && !r->stopped) {
+                rcl_st0(d, RCL_ST0_RX_EMPTY);
+            }
+            return false;
+        }
+        addr = get_le64(md + 8);
+        n = get_le16(md + RCL_MD_BUFFER_SHIFT / 8);
+        if (!n) {
+            md_fault(d, r, RCL_ST1_RX_ZERO);
+            return false;
+        }
+        if (n % 64 || addr % 64) {
+            rcl_guest_error(d, "7", "alignment of a receive buffer", addr);
+        }
+        n = MIN(n, len - d->spread);
+        word = n << RCL_MD_SIZE_SHIFT | (d->spread ? 0 : RCL_MD_SF);
+        if (d->spread + n == len) {
+            word |= RCL_MD_LF;
+            word |= short_of_data(frame, len) ? RCL_MD_LENGTH : 0;
+        }
+        put_le32(done, word);
+        if (!rcl_dma_write(d, addr, frame + d->spread, n)) {
+            rcl_st1(d, RCL_ST1_DATA);
+        }
+        /* The flags last, in one store. */
+        if (!rcl_dma_write(d, at + 4, done + 4, 2) ||
+            !rcl_dma_write(d, at, done, 4)) {
+            rcl_st1(d, RCL_ST1_MD_WRITE);
+        }
+        d->spread += n;
+        md_next(d, r, RCL_ST0_RX_TAIL);
+    }
+    d->spread = 0;
+    return true;
+}
+
+void type3_rx(Rclink *d, const uint8_t *frame, size_t len, uint32_t credits)
+{
+    RclMdRing *r = &d->md_rx;
+
+    if (!r->en || r->reset || r->stopped) {
+        d->cnt.drop_rx3_off++;
+    } else if (len > RCL_RX_FRAME_MAX) {
+        md_fault(d, r, RCL_ST1_RX_OVERSIZE);
+    } else if (!d->wait[FLOW_TYPE3].head && md_in(d, frame, len)) {
+        d->cnt.rx_type3++;
+    } else if (wait_room(d, FLOW_TYPE3, len)) {
+        wait_push(d, FLOW_TYPE3, (RclWait) { .credits = credits }, frame,
+                  len);
+        return;
+    } else {
+        d->cnt.drop_rx3++;
+        rcl_st1(d, RCL_ST1_RX_OVERFLOW);
+    }
+    credit_freed(d, FLOW_TYPE3, credits);
+}
+
+void type3_run(Rclink *d)
+{
+    RclQueue *q = &d->wait[FLOW_TYPE3];
+
+    while (q->head && md_in(d, core_packet_data(q->head), q->head->len)) {
+        d->cnt.rx_type3++;
+        wait_pop(d, FLOW_TYPE3);
+    }
+}

@@ -1,0 +1,138 @@
+/*
+ * RC Link: receive buffers, and the way from there to the client (RX_M).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+G_STATIC_ASSERT(sizeof(RclWait) <= CORE_PACKET_CB);
+
+uint32_t wait_entries(RclFlow flow, size_t len)
+{
+    uint32_t entry = flow == FLOW_TYPE3 ? RX3_ENTRY : RX1_ENTRY;
+
+    return MAX((len + entry - 1) / entry, 1);
+}
+
+uint32_t wait_depth(const Rclink *d, RclFlow flow)
+{
+    return flow == FLOW_TYPE2 ? d->cfg.rx2_bytes / RX1_ENTRY :
+           flow == FLOW_TYPE3 ? RX3_BYTES / RX3_ENTRY : RX1_ENTRIES;
+}
+
+bool wait_room(const Rclink *d, RclFlow flow, size_t len)
+{
+    return d->wait[flow].level + wait_entries(flow, len) <=
+           wait_depth(d, flow);
+}
+
+bool wait_stopped(const Rclink *d, RclFlow flow)
+{
+    if (flow == FLOW_TYPE2) {
+        return d->reg.flow_stop & RCL_STOP_TYPE2;
+    }
+    /* Pins of banks have enables at XON_THR_RDMA[49:46]. */
+    return d->reg.flow_stop & d->reg.xon1 >> 46 & RCL_STOP_BANK0 << flow;
+}
+
+/* Hand a packet to the driver; false: not now. */
+static bool client_put(Rclink *d, RclFlow flow, uint16_t qp, uint16_t sa,
+                       const uint8_t *data, size_t len)
+{
+    RclRing *r = &d->ring[flow == FLOW_TYPE2 ? RCL_RING_RX2 : RCL_RING_RX1];
+    uint8_t done[8] = { 0 };
+    const uint8_t *e;
+    size_t room;
+
+    if (wait_stopped(d, flow)) {
+        return false;
+    }
+    e = ring_peek(d, r);
+    if (!e) {
+        return false;
+    }
+    room = get_le16(e + RCL_E_LEN);
+    put_le16(done, len);
+    put_le16(done + 2, qp);
+    done[4] = flow == FLOW_TYPE2 ? RCL_ETYPE2 : RCL_ETYPE1;
+    put_le16(done + 6, sa & 0x3ff);
+    if (len > room) {
+        done[4] |= RCL_E_TRUNCATED;
+        d->cnt.rx_truncated++;
+        len = room;
+    }
+    if ((len && !rcl_dma_write(d, get_le64(e), data, len)) ||
+        !rcl_dma_write(d, r->base + (r->tail & ring_mask(r)) *
+                          RCL_RING_ENTRY + 8, done, 8)) {
+        ring_stop(d, r);
+        return false;
+    }
+    ring_take(d, r);
+    return true;
+}
+
+void wait_push(Rclink *d, RclFlow flow, RclWait w, const uint8_t *data,
+               size_t len)
+{
+    RclQueue *q = &d->wait[flow];
+    CorePacket *pkt = core_packet_alloc(d->pool, len);
+
+    memcpy(core_packet_data(pkt), data, len);
+    *wait_of(pkt) = w;
+    pkt->next = NULL;
+    *(q->head ? &q->tail->next : &q->head) = pkt;
+    q->tail = pkt;
+    q->count++;
+    q->level += wait_entries(flow, len);
+    pfc_level(d, flow, q->level);
+}
+
+void wait_deliver(Rclink *d, RclFlow flow, uint16_t qp, uint64_t sa,
+                  const uint8_t *data, size_t len, uint32_t credits)
+{
+    RclQueue *q = &d->wait[flow];
+
+    if (!q->head && client_put(d, flow, qp, sa, data, len)) {
+        credit_freed(d, flow, credits);
+        return;
+    }
+    wait_push(d, flow, (RclWait) { qp, sa, credits }, data, len);
+}
+
+void wait_pop(Rclink *d, RclFlow flow)
+{
+    RclQueue *q = &d->wait[flow];
+    CorePacket *pkt = q->head;
+
+    q->head = pkt->next;
+    q->count--;
+    q->level -= wait_entries(flow, pkt->len);
+    credit_freed(d, flow, wait_of(pkt)->credits);
+    core_packet_free(pkt);
+    pfc_level(d, flow, q->level);
+}
+
+void wait_run(Rclink *d)
+{
+    bool any = true;
+
+    while (any) {
+        any = false;
+        for (RclFlow f = FLOW_BANK0; f <= FLOW_TYPE2; f++) {
+            CorePacket *pkt = d->wait[f].head;
+
+            if (pkt && client_put(d, f, wait_of(pkt)->qp, wait_of(pkt)->sa,
+                                  core_packet_data(pkt), pkt->len)) {
+                wait_pop(d, f);
+                any = true;
+            }
+        }
+    }
+}
+
+void wait_drop(Rclink *d, RclFlow flow)
+{
+    while (d->wait[flow].head) {
+        wait_pop(d, flow);
+    }
+}

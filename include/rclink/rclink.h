@@ -1,0 +1,221 @@
+/*
+ * RC Link: the engine of a port.  TYPE1 (reliable unicast), TYPE2 (multicast)
+ * and TYPE3 (Ethernet), rate and flow control, registers, host rings.
+ *
+ * Time is an argument, in nanoseconds; guest memory, wire and interrupts are
+ * callbacks.  Not for several threads at once.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef RCLINK_RCLINK_H
+#define RCLINK_RCLINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/fault.h"
+#include "rclink/format.h"
+
+enum {
+    RCL_QPS_MAX = 1024,
+    RCL_BANKS = 4,
+    RCL_OST1_MAX = 512,
+    RCL_OST2_MAX = 16,
+    RCL_PAYLOAD = 1344,         /* as the document has it */
+    RCL_PAYLOAD_MIN = 64,
+    RCL_TIME_SCALE_MAX = 1000000,
+    /* Bytes in front of each frame that the op wire_tx gets, for its length. */
+    RCL_WIRE_PREFIX = 4,
+    /* Longest frame that is handed over or taken, without FCS. */
+    RCL_WIRE_MAX = 9216,
+};
+
+typedef struct Rclink Rclink;
+
+/* X(name, meaning) */
+#define RCL_COUNTERS(X)                                                     \
+    X(tx_type1, "TYPE1 packets sent, first time")                           \
+    X(tx_type1_again, "TYPE1 packets sent again")                           \
+    X(tx_type2, "TYPE2 packets sent")                                       \
+    X(tx_type3, "TYPE3 frames sent")                                        \
+    X(tx_ack, "ACKs sent")                                                  \
+    X(tx_nak, "NAKs sent")                                                  \
+    X(tx_rnr, "RNR NAKs sent")                                              \
+    X(tx_cnp, "CNPs sent")                                                  \
+    X(rx_type1, "TYPE1 packets accepted")                                   \
+    X(rx_type2, "TYPE2 packets accepted")                                   \
+    X(rx_type3, "TYPE3 frames accepted")                                    \
+    X(rx_ack, "ACKs that acknowledged something")                           \
+    X(rx_ack_stale, "ACKs that acknowledged nothing new")                   \
+    X(rx_nak, "NAKs received")                                              \
+    X(rx_rnr, "RNR NAKs received")                                          \
+    X(rx_cnp, "CNPs received")                                              \
+    X(rx_cnp_merged, "CNPs suppressed by merging")                          \
+    X(rx_gap, "TYPE1 packets after a gap, dropped")                         \
+    X(rx_duplicate, "TYPE1 packets received again")                         \
+    X(ack_merged, "ACKs that another one made needless")                    \
+    X(timeouts, "retry timers that ran out")                                \
+    X(qp_fatal, "QPs whose retries were exhausted")                         \
+    X(drop_short, "frames whose lengths contradict each other")             \
+    X(drop_ip_csum, "bad IP header checksums")                              \
+    X(drop_key, "Key_words without W")                                      \
+    X(drop_opcode, "RH.Opcode 11")                                          \
+    X(drop_icrc, "bad ICRCs")                                               \
+    X(drop_da, "TYPE1 frames for another address")                          \
+    X(drop_pkey, "P_keys that do not match")                                \
+    X(drop_qp, "Dest_QP out of range")                                      \
+    X(drop_disabled, "packets for or from QPs that are not enabled")        \
+    X(drop_oversize, "received payloads beyond the limit")                  \
+    X(drop_off, "TYPE1 and TYPE2 frames while RDMA_EN is 0")                \
+    X(drop_psn, "acknowledgements outside the window")                      \
+    X(drop_syndrome, "reserved syndromes")                                  \
+    X(drop_rx1, "TYPE1 receive buffer full")                                \
+    X(drop_rx2, "TYPE2 receive buffer full")                                \
+    X(drop_rx3, "TYPE3 receive FIFO full")                                  \
+    X(drop_rx3_off, "TYPE3 frames while reception is off")                  \
+    X(drop_tx, "entries of TX_S that were dropped")                         \
+    X(drop_control, "MAC control frames that are not understood")           \
+    X(rx_truncated, "packets longer than the driver's buffer")              \
+    X(events_lost, "events while the event ring was full or off")           \
+    X(dma_errors, "accesses to guest memory that failed")                   \
+    X(guest_errors, "rules that the driver broke")                          \
+    X(cc_masked, "times that rate control stopped a QP or TYPE2")           \
+    X(cbfc_blocked, "times that a VC ran out of credits")                   \
+    X(cbfc_tx, "CBFC frames sent")                                          \
+    X(cbfc_rx, "CBFC frames received")                                      \
+    X(cbfc_healed, "credits that an update brought back")                   \
+    X(cbfc_over, "credits returned that were never used")                   \
+    X(pfc_tx, "PFC frames sent")                                            \
+    X(pfc_rx, "PFC frames received")                                        \
+    X(wire_bytes_tx, "bytes of frames sent")                                \
+    X(wire_bytes_rx, "bytes of frames received")                            \
+    X(fault_drop, "frames dropped on purpose")                              \
+    X(fault_duplicate, "frames doubled on purpose")                         \
+    X(fault_reorder, "frames reordered on purpose")                         \
+    X(fault_corrupt, "frames corrupted on purpose")                         \
+    X(fault_delay, "frames delayed on purpose")                             \
+    X(fault_credit, "CBFC frames lost on purpose")
+
+typedef struct RclCounters {
+#define RCL_COUNTER_FIELD(name, text) uint64_t name;
+    RCL_COUNTERS(RCL_COUNTER_FIELD)
+#undef RCL_COUNTER_FIELD
+} RclCounters;
+
+typedef struct RclinkOps {
+    /* Guest memory; false: the access failed. */
+    bool (*read)(void *opaque, uint64_t addr, void *buf, size_t len);
+    bool (*write)(void *opaque, uint64_t addr, const void *buf, size_t len);
+    /* Frames leave: each behind its length (32 bits, big-endian). */
+    void (*wire_tx)(void *opaque, const uint8_t *data, size_t len);
+    /* Send the message of an MSI-X vector. */
+    void (*msix)(void *opaque, unsigned vector);
+    /* rclink_run() is to be called soon. */
+    void (*kick)(void *opaque);
+    /* The driver broke rule @rule: @text, about @value. */
+    void (*guest_error)(void *opaque, const char *rule, const char *text,
+                        uint64_t value);
+    /* A frame was sent or taken, for traces; may be NULL. */
+    void (*packet)(void *opaque, bool tx, const RclView *v);
+    /* Each frame as the wire has it, without FCS, for captures; may be NULL. */
+    void (*frame)(void *opaque, bool tx, const uint8_t *frame, size_t len);
+} RclinkOps;
+
+typedef struct RclinkConfig {
+    const RclinkOps *ops;
+    void *opaque;
+    uint8_t mac[6];
+    uint32_t qps;               /* power of two, 4 to RCL_QPS_MAX */
+    uint32_t vcs;               /* TYPE1_VC_NUM: 1, 2, 4 */
+    uint32_t ost1, ost2;
+    uint32_t speed;             /* 200 or 400 Gb/s */
+    uint32_t payload;           /* limit of TYPE1 and TYPE2 */
+    uint32_t rx2_bytes;         /* TYPE2's receive buffer */
+    uint32_t time_scale;
+    RclRhOrder rh_order;
+    bool slap, lite_high, icrc_roce, udp_csum_ffff;
+    bool cfg_packed;            /* AFH_CFG_EN in layout B */
+} RclinkConfig;
+
+/* Faults that are no damage to single frames. */
+typedef struct RclinkFaults {
+    bool lose_credits;          /* CBFC frames that arrive are lost */
+    uint8_t pause_storm;        /* classes that this port always stops */
+    bool dma;                   /* every access to guest memory fails */
+} RclinkFaults;
+
+/* The document's values. */
+void rclink_config_init(RclinkConfig *cfg);
+/* What is wrong with a configuration, or NULL. */
+const char *rclink_config_check(const RclinkConfig *cfg);
+
+/* A port after reset, with the link down.  @cfg has been checked. */
+Rclink *rclink_new(const RclinkConfig *cfg);
+/* Give it up.  NULL is ignored. */
+void rclink_free(Rclink *d);
+/* Reset of the function: everything but faults, counters and the link. */
+void rclink_reset(Rclink *d);
+
+/* Registers below RCL_BAR_MSIX_TABLE: aligned accesses of 4 or 8 bytes. */
+uint64_t rclink_read(Rclink *d, uint64_t addr, unsigned size, int64_t now);
+void rclink_write(Rclink *d, uint64_t addr, uint64_t val, unsigned size,
+                  int64_t now);
+
+/* A frame came in.  The op kick follows, unless rclink_run() is running. */
+void rclink_rx(Rclink *d, const uint8_t *frame, size_t len, int64_t now);
+/*
+ * Do what there is to do, sending @packets at most.  When to call again: a
+ * time, @now for at once, INT64_MAX for never.
+ */
+int64_t rclink_run(Rclink *d, int64_t now, unsigned packets);
+
+/* The wire takes no more, or does again; the op kick follows. */
+void rclink_wire_stop(Rclink *d, bool stop);
+/* The peer came or went. */
+void rclink_link(Rclink *d, bool up);
+/* The MAC was reset: credits, pauses and control frames. */
+void rclink_mac_reset(Rclink *d);
+
+RclCounters *rclink_counters(Rclink *d);
+/* Faults of single frames, at this end of the wire. */
+void rclink_fault_set(Rclink *d, bool out, const CoreFaultPlan *plan);
+void rclink_fault_get(Rclink *d, bool out, CoreFaultPlan *plan);
+/* The others, to be read and written; the op kick is the caller's. */
+RclinkFaults *rclink_faults(Rclink *d);
+
+/* ---- for monitors ---- */
+
+typedef struct RclQpInfo {
+    bool enabled, fatal, rate_masked, rnr;
+    uint16_t tx_psn, una, epsn;
+    uint32_t outstanding, rate;
+    uint8_t retries;
+} RclQpInfo;
+
+typedef struct RclVcInfo {
+    bool ready;
+    uint32_t size, limit, left;
+    bool paused, stopping;      /* PFC class of the same number */
+} RclVcInfo;
+
+typedef struct RclInfo {
+    bool link, enabled, wire_stopped;
+    RclFormat format;
+    uint32_t free1, free2, multicast_left;
+    RclVcInfo vc[8];
+} RclInfo;
+
+void rclink_info(Rclink *d, RclInfo *info);
+/* False: there is no such QP. */
+bool rclink_qp_info(Rclink *d, uint32_t qp, RclQpInfo *info);
+
+/* ---- migration ---- */
+
+/* The state, to be freed with g_free(). */
+uint8_t *rclink_save(Rclink *d, int64_t now, size_t *len);
+/* NULL, or what is wrong; then the port is as after a reset. */
+const char *rclink_load(Rclink *d, int64_t now, const uint8_t *data,
+                        size_t len);
+
+#endif
