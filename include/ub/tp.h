@@ -230,7 +230,8 @@ typedef struct UbCcState {
     uint32_t mtu;
     int64_t scale_ns;       /* what a microsecond of a period lasts */
     int64_t tick;           /* when tick() is wanted, INT64_MAX = not */
-    uint64_t var[8];        /* the algorithm's own */
+    uint64_t var[8];        /* the algorithm's own, */
+    int64_t at[2];          /* and points of time */
 } UbCcState;
 
 /* What a TPACK-CC or TPSACK-CC brings. */

@@ -161,7 +161,9 @@ static bool ack_selective(Chan *ch, int64_t now)
 
         if (psn_before(psn, ch->epsn)
             ? !r || r->psn != psn || r->state == RESULT_NONE || i == 0
-            : ch->hold && ch->hold[psn & ch->hold_mask]) {
+            /* The place of epsn is that of the last of the window. */
+            : psn != ch->epsn && ch->hold &&
+              ch->hold[psn & ch->hold_mask]) {
             sack_bit(&s, i);
         }
     }

@@ -6,7 +6,8 @@
  */
 #include "internal.h"
 
-enum { ALPHA, TARGET, STEPS, ALPHA_AT, RATE_AT };
+enum { ALPHA, TARGET, STEPS };
+enum { ALPHA_AT, RATE_AT };
 
 /* Of ALPHA. */
 enum { ONE = 1024 };
@@ -18,7 +19,7 @@ static void dcqcn_init(UbCcState *s, const void *param, int64_t now)
 
 static void dcqcn_next(UbCcState *s)
 {
-    s->tick = MIN((int64_t)s->var[ALPHA_AT], (int64_t)s->var[RATE_AT]);
+    s->tick = MIN(s->at[ALPHA_AT], s->at[RATE_AT]);
 }
 
 static void dcqcn_cnp(UbCcState *s, const void *param, const UbCetph *c,
@@ -37,8 +38,8 @@ static void dcqcn_cnp(UbCcState *s, const void *param, const UbCetph *c,
     s->rate = MAX(s->rate, p->rate_min);
     s->var[ALPHA] += (ONE - s->var[ALPHA]) * p->dcqcn_g / 1024;
     s->var[STEPS] = 0;
-    s->var[ALPHA_AT] = now + s->scale_ns * p->dcqcn_alpha_us;
-    s->var[RATE_AT] = now + s->scale_ns * p->dcqcn_rate_us;
+    s->at[ALPHA_AT] = now + s->scale_ns * p->dcqcn_alpha_us;
+    s->at[RATE_AT] = now + s->scale_ns * p->dcqcn_rate_us;
     dcqcn_next(s);
 }
 
@@ -49,18 +50,18 @@ static void dcqcn_tick(UbCcState *s, const void *param, int64_t now)
     if (!s->rate) {
         return;
     }
-    if ((int64_t)s->var[ALPHA_AT] <= now) {
+    if (s->at[ALPHA_AT] <= now) {
         s->var[ALPHA] -= s->var[ALPHA] * p->dcqcn_g / 1024;
-        s->var[ALPHA_AT] = now + s->scale_ns * p->dcqcn_alpha_us;
+        s->at[ALPHA_AT] = now + s->scale_ns * p->dcqcn_alpha_us;
     }
-    if ((int64_t)s->var[RATE_AT] <= now) {
+    if (s->at[RATE_AT] <= now) {
         if (++s->var[STEPS] > p->dcqcn_fast) {
             s->var[TARGET] += s->var[STEPS] > 2 * p->dcqcn_fast
                 ? p->dcqcn_hai : p->dcqcn_ai;
         }
         s->var[TARGET] = MIN(s->var[TARGET], p->rate_max);
         s->rate = (s->rate + s->var[TARGET] + 1) / 2;
-        s->var[RATE_AT] = now + s->scale_ns * p->dcqcn_rate_us;
+        s->at[RATE_AT] = now + s->scale_ns * p->dcqcn_rate_us;
         if (s->rate >= p->rate_max) {
             s->rate = 0;        /* as fast as it goes: no limit */
             s->var[ALPHA] = ONE;

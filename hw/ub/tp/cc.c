@@ -14,6 +14,11 @@ static uint32_t cc_units(uint32_t bytes)
     return (bytes + UB_ICRC_SIZE + 1) / 2;
 }
 
+uint32_t cc_size(uint32_t bytes)
+{
+    return cc_units(bytes) * 2;
+}
+
 void cc_attach(Chan *ch, int64_t now)
 {
     const UbTpConfig *cfg = &ch->tp->cfg;
@@ -30,8 +35,7 @@ void cc_attach(Chan *ch, int64_t now)
     cc->state.mtu = ch->attr.mtu;
     cc->state.scale_ns = tp_clock(ch->tp, UB_TPC_CC, 1);
     cc->state.tick = CORE_NEVER;
-    cc->pace_at = INT64_MIN;
-    cc->cnp_at = INT64_MIN;
+    cc->pace_at = cc->cnp_at = now;
     cc->algo->init(&cc->state, cc->param, now);
 }
 
@@ -42,11 +46,13 @@ void cc_detach(Chan *ch)
 
 /* ---- sender ---- */
 
-static uint64_t cc_in_flight(const ChanCc *cc)
+/* What was sent again although it had come does not come again: the sums drift
+ * apart, so that what is out for certain bounds it. */
+static uint64_t cc_in_flight(const Chan *ch)
 {
-    int32_t units = (int32_t)(cc->sent - cc->rcvd);
+    int32_t units = (int32_t)(ch->cc->sent - ch->cc->rcvd);
 
-    return units > 0 ? (uint64_t)units * 2 : 0;
+    return units > 0 ? MIN((uint64_t)units * 2, ch->out) : 0;
 }
 
 bool cc_may(Chan *ch, uint32_t bytes, int64_t now)
@@ -60,10 +66,10 @@ bool cc_may(Chan *ch, uint32_t bytes, int64_t now)
     if (cc->pace_at > now) {
         return false;
     }
-    flight = cc_in_flight(cc);
+    flight = cc_in_flight(ch);
     /* A window smaller than a packet lets one go, or none ever would. */
     return !cc->state.cw || !flight ||
-           flight + cc_units(bytes) * 2 <= cc->state.cw;
+           flight + cc_size(bytes) <= cc->state.cw;
 }
 
 /* How long @bytes take. */
@@ -153,10 +159,8 @@ void cc_tick(Chan *ch, int64_t now)
 int64_t cc_deadline(const Chan *ch)
 {
     const ChanCc *cc = ch->cc;
-    bool waits = ch->resends || ch->snd != ch->next;
 
-    return MIN(cc->state.tick, waits && cc->pace_at > INT64_MIN &&
-                               ch->paced ? cc->pace_at : CORE_NEVER);
+    return MIN(cc->state.tick, ch->paced ? cc->pace_at : CORE_NEVER);
 }
 
 /* ---- receiver ---- */

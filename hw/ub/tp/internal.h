@@ -29,6 +29,8 @@ enum {
     SLOT_RECEIVED = 1 << 2, /* the peer's transport has it */
     SLOT_ANSWERED = 1 << 3,
     SLOT_RESEND = 1 << 4,   /* to be sent again, by itself */
+    SLOT_OUT = 1 << 5,      /* went, and nothing is known of it yet */
+    SLOT_FLAGS = 1 << 6,
 };
 
 /* A packet that was given to us and may have to be sent again. */
@@ -102,6 +104,7 @@ struct Chan {
     uint64_t open_cookie;
     uint32_t tx_msn;
     uint64_t bytes;         /* kept, for the group's choice */
+    uint64_t out;           /* of slots with SLOT_OUT, as cc.c counts them */
 
     /* Receiver. */
     uint32_t epsn;
@@ -238,6 +241,8 @@ void cc_tick(Chan *ch, int64_t now);
 /* Takes what the next TPACK-CC says. */
 void cc_take(Chan *ch, UbCetph *c);
 int64_t cc_deadline(const Chan *ch);
+/* Bytes that a packet counts for. */
+uint32_t cc_size(uint32_t bytes);
 /* What a CCI says of congestion: ECN of a CNP. */
 uint8_t cci_ecn(uint16_t cci);
 extern const UbCc ub_cc_ldcp, ub_cc_dcqcn, ub_cc_caqm;

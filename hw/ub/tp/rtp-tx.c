@@ -47,6 +47,22 @@ static bool rto_needed(const Chan *ch)
 
 /* ---- sending ---- */
 
+static void slot_out(Chan *ch, Slot *s)
+{
+    if (!(s->flags & SLOT_OUT)) {
+        s->flags |= SLOT_OUT;
+        ch->out += cc_size(s->len);
+    }
+}
+
+static void slot_in(Chan *ch, Slot *s)
+{
+    if (s->flags & SLOT_OUT) {
+        s->flags &= ~SLOT_OUT;
+        ch->out -= cc_size(s->len);
+    }
+}
+
 static bool ask_ack(const Chan *ch, uint32_t psn, const Slot *s, bool again)
 {
     uint32_t half = MAX(ch->attr.tx_window / 2, 1);
@@ -91,6 +107,9 @@ static bool slot_send(Chan *ch, uint32_t psn, bool again, int64_t now)
     }
     tp->count.tx_packets[UB_TP_RTP]++;
     tp->count.tx_resent += again;
+    if (!(s->flags & SLOT_RECEIVED)) {
+        slot_out(ch, s);
+    }
     ch->fake_at = CORE_NEVER;
     return true;
 }
@@ -227,6 +246,7 @@ static void slot_received(Chan *ch, uint32_t psn)
     if (s->flags & SLOT_RESEND) {
         ch->resends--;
     }
+    slot_in(ch, s);
     s->flags = (s->flags & ~SLOT_RESEND) | SLOT_RECEIVED;
 }
 
@@ -316,6 +336,7 @@ static void sack_missing(Chan *ch, uint32_t top, bool marked, int64_t now)
             continue;
         }
         slot_resend(ch, p);
+        slot_in(ch, slot_at(ch, p));
         cc_unsent(ch, slot_at(ch, p)->len);
         ch->high_rtx = psn_before(ch->high_rtx, p) ? p : ch->high_rtx;
         any = true;
@@ -376,11 +397,20 @@ static void sack_take(Chan *ch, const UbRtph *h, const UbSaetph *s,
     }
 }
 
+/* Nothing is under way any more. */
+static void all_back(Chan *ch, bool timeout, int64_t now)
+{
+    for (uint32_t p = ch->cum; p != ch->high; p++) {
+        slot_in(ch, slot_at(ch, p));
+    }
+    cc_back(ch, timeout, now);
+}
+
 static void rtp_go_back(Chan *ch, int64_t now)
 {
     if (ch->snd != ch->cum) {
         ch->snd = ch->cum;
-        cc_back(ch, false, now);
+        all_back(ch, false, now);
     }
 }
 
@@ -463,7 +493,7 @@ void rtp_timeout(Chan *ch, int64_t now)
             ch->mark_phase = MARK_RESEND;
         }
     }
-    cc_back(ch, true, now);
+    all_back(ch, true, now);
     ch->rto_at = now + rto(ch);
     if (ch->on != ON_STALLED) {
         rtp_push(ch, now, &budget);

@@ -531,27 +531,3 @@ void lossy_run(Lossy *l, int64_t until)
     }
     l->now = until;
 }
-
-/* TEMPORARY until the network layer's own are in the library. */
-__attribute__((weak)) void ub_flow_init(UbFlow *flow, UbLphCfg cfg)
-{
-    memset(flow, 0, sizeof(*flow));
-    flow->cfg = cfg;
-    flow->port = flow->vl = UB_NET_ANY;
-}
-
-__attribute__((weak)) void ub_flow_reply(UbFlow *tx, const UbFlow *rx)
-{
-    UbFlow r = *rx;
-
-    ub_flow_init(tx, r.cfg);
-    tx->rt = r.rt;
-    tx->sl = r.sl;
-    tx->nlp = r.nlp;
-    tx->scna = r.dcna;
-    tx->dcna = r.scna;
-    tx->lbf = r.lbf;
-    tx->npi = r.npi;
-    memcpy(tx->ip.src, r.ip.dst, sizeof(tx->ip.src));
-    memcpy(tx->ip.dst, r.ip.src, sizeof(tx->ip.dst));
-}
