@@ -174,6 +174,9 @@ bool ub_port_back_pressure(const UbPort *p);
 uint32_t ub_port_vls(const UbPort *p);
 /* Packets with pkt->error go out, marked (MarkErr Cfg); else they are dropped. */
 bool ub_port_marks_errors(const UbPort *p);
+/* A floor above found an error of what the port received: record it in
+ * PORT_ERR_RECORD, by its bit (C.(bit + 1) of table 10-14). */
+void ub_port_record(UbPort *p, unsigned bit);
 /* Longest packet, bytes. */
 uint32_t ub_port_mtu(const UbPort *p);
 

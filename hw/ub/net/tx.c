@@ -169,10 +169,11 @@ static UbSend emit(UbNet *net, int64_t now, const NetTarget *t, unsigned cfg,
 {
     UbPktMeta *m = ub_meta(pkt);
 
-    memset(m, 0, sizeof(*m));
+    /* The rest is that of a port, if the bytes came by one. */
     m->lph_cfg = cfg;
     m->rt = rt & 3;
     m->vl = t->vl;
+    m->error = 0;
     if (!net_seal(net, cfg, scan, pkt)) {
         net_drop(net, t->port, UB_NET_DROP_NO_ROOM, pkt);
         return UB_LOST;

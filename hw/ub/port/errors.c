@@ -33,3 +33,8 @@ void port_error(UbPort *p, uint32_t bits)
         p->ops.event(p->opaque, UB_PORT_ERROR);
     }
 }
+
+void ub_port_record(UbPort *p, unsigned bit)
+{
+    port_error(p, 1u << bit);
+}

@@ -1,0 +1,71 @@
+/*
+ * What a switch does with network management over UB links (UB 2.0 appendix F):
+ * IP notify of a neighbour makes a route, NPIC tells it its NPI.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <string.h>
+
+#include "internal.h"
+
+/* A route to the one address: hosts of the same prefix sit at other ports. */
+static void take_notify(UbSwitch *sw, const uint8_t *p, uint32_t len,
+                        unsigned port)
+{
+    UbIpNotify n;
+
+    if (ub_ip_notify_get(p, len, &n)) {
+        ub_net_ip_route(sw->net, n.cfg, n.ip, n.cfg == UB_LPH_IPV4 ? 32 : 128,
+                        UINT64_C(1) << port);
+    } else if (sw->ops.rule) {
+        sw->ops.rule(sw->opaque, port, "IP notify that is none");
+    }
+}
+
+static void control_rx(void *opaque, int64_t now, CorePacket *pkt,
+                       const UbFlow *flow)
+{
+    UbSwitch *sw = opaque;
+    const uint8_t *p = core_packet_data(pkt);
+
+    if (sw->conf.ip_notify &&
+        ub_control_protocol(p) == UB_CONTROL_IP_NOTIFY) {
+        take_notify(sw, p + UB_CONTROL_SIZE, pkt->len - UB_CONTROL_SIZE,
+                    flow->port);
+    }
+    /* DHCP and ULAP have no server here. */
+    core_packet_free(pkt);
+}
+
+const UbNetUpper switch_control = { control_rx, NULL };
+
+bool ub_switch_npic(UbSwitch *sw, int64_t now, unsigned port,
+                    const uint8_t guid[16], uint32_t npi)
+{
+    uint32_t len = UB_CONTROL_SIZE + UB_NPIC_HEADER + UB_NPIC_PAIR;
+    CorePacket *pkt = core_packet_alloc(sw->pool, len);
+    uint8_t group[16], *p;
+
+    if (!pkt) {
+        return false;
+    }
+    p = core_packet_data(pkt);
+    ub_control_group(group, UB_CONTROL_NPIC);
+    ub_control_put(p, UB_CONTROL_NPIC, group, sw->conf.guid);
+    p += UB_CONTROL_SIZE;
+    p[0] = npi ? UB_NPIC_CONFIGURE : UB_NPIC_CLEAR;
+    p[1] = 0;
+    put_be16(p + 2, 1);
+    memcpy(p + UB_NPIC_HEADER, guid, 16);
+    put_be32(p + UB_NPIC_HEADER + 16, npi & UB_NPI_MASK);
+    ub_meta(pkt)->lph_cfg = UB_LPH_CONTROL;
+    switch (ub_net_send_raw(sw->net, now, port, pkt)) {
+    case UB_SENT:
+        return true;
+    case UB_BUSY:
+        core_packet_free(pkt);
+        return false;
+    default:
+        return false;
+    }
+}

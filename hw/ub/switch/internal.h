@@ -1,0 +1,44 @@
+/*
+ * The switch: what its files share.
+ *
+ *   control.c  what it takes and sends of CFG 5
+ *   switch.c   ports, work, life
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_UB_SWITCH_INTERNAL_H
+#define HW_UB_SWITCH_INTERNAL_H
+
+#include "core/timers.h"
+#include "ub/switch.h"
+
+typedef struct SwitchPort {
+    UbSwitch *sw;
+    unsigned index;
+    UbPort *port;
+    CoreTimer timer;
+    CoreFault fault;
+} SwitchPort;
+
+struct UbSwitch {
+    UbSwitchConfig conf;
+    UbSwitchOps ops;
+    UbCaptureOps capture;
+    void *opaque;
+    CorePacketPool *pool;
+    UbSpace *space;
+    UbSlice *cfg0;
+    UbNet *net;
+    SwitchPort *port;
+    CoreTimers timers;
+    uint64_t dirty;    /* ports that have something to do */
+    bool net_dirty, reset_pending, running;
+    int64_t net_at;    /* when the net wants to run */
+    int64_t now;
+    uint64_t port_runs;
+};
+
+/* Who takes CFG 5. */
+extern const UbNetUpper switch_control;
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * A UB switch: ports, and a network layer that forwards between them.
+ *
+ * It has no clock, no sockets and no threads: whoever runs it gives it byte
+ * streams and time.  A turn: ub_switch_wire_receive() with what the streams
+ * brought, then ub_switch_run(), whose work follows the ports that have any.
+ *
+ * Of packets of CFG 5 the switch takes IP notify, which makes routes; scans and
+ * what is addressed to it go to who has set an upper of its network layer
+ * (ub_net_set_upper() on ub_switch_net()).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef UB_SWITCH_H
+#define UB_SWITCH_H
+
+#include "core/fault.h"
+#include "ub/net.h"
+#include "ub/port.h"
+
+#define UB_SWITCH_MIN_PORTS 2
+#define UB_SWITCH_MAX_PORTS 64
+
+typedef struct UbSwitch UbSwitch;
+
+typedef struct UbSwitchConfig {
+    unsigned ports;      /* UB_SWITCH_MIN_PORTS to _MAX_PORTS */
+    uint8_t guid[16];    /* most significant byte first */
+    UbPortConfig port;   /* of each; index and guid are filled in */
+    UbNetConfig net;     /* the same; forward is set */
+    bool edge_auto;      /* neighbours that are controllers make edge ports */
+    bool ip_notify;      /* IP notify makes routes to hosts */
+} UbSwitchConfig;
+
+/* The outside.  Callbacks must not call the switch. */
+typedef struct UbSwitchOps {
+    /* ub_switch_run() has something to do. */
+    void (*kick)(void *opaque);
+    /* As in UbPortOps. */
+    size_t (*wire_send)(void *opaque, unsigned port, const uint8_t *data,
+                        size_t len);
+    void (*wire_close)(void *opaque, unsigned port);
+    /* A peer broke a rule.  May be NULL. */
+    void (*rule)(void *opaque, unsigned port, const char *text);
+    /* A port's link changed its state.  May be NULL. */
+    void (*link)(void *opaque, unsigned port);
+    /* A packet at the upper edge of a port.  May be NULL. */
+    void (*capture)(void *opaque, unsigned port, bool sent, unsigned cfg,
+                    unsigned vl, const uint8_t *data, size_t len);
+} UbSwitchOps;
+
+/* Defaults: two ports, routes of 4096 CNAs, nothing routed, no NPI checked. */
+void ub_switch_config_init(UbSwitchConfig *cfg);
+/* NULL and a sentence in *why when the configuration cannot be.  All ports are
+ * enabled, none is connected. */
+UbSwitch *ub_switch_new(const UbSwitchConfig *cfg, const UbSwitchOps *ops,
+                        void *opaque, const char **why);
+void ub_switch_free(UbSwitch *sw);
+
+/* Do what is to be done; when to call again at the latest, or INT64_MAX. */
+int64_t ub_switch_run(UbSwitch *sw, int64_t now);
+
+/* The byte stream of a port: there, gone, brought bytes, takes more. */
+void ub_switch_wire_connected(UbSwitch *sw, int64_t now, unsigned port);
+void ub_switch_wire_disconnected(UbSwitch *sw, int64_t now, unsigned port);
+void ub_switch_wire_receive(UbSwitch *sw, int64_t now, unsigned port,
+                            const uint8_t *data, size_t len);
+void ub_switch_wire_room(UbSwitch *sw, int64_t now, unsigned port);
+
+/* Train the link of a port, or end it. */
+void ub_switch_enable(UbSwitch *sw, int64_t now, unsigned port, bool on);
+
+/* Faults in what a port receives, packet by packet. */
+void ub_switch_fault(UbSwitch *sw, unsigned port, const CoreFaultPlan *plan);
+const CoreFault *ub_switch_faults(const UbSwitch *sw, unsigned port);
+
+/* Tell the controller behind a port its NPI (NPIC, §F.2.5); 0 takes it away.
+ * False: the port is down. */
+bool ub_switch_npic(UbSwitch *sw, int64_t now, unsigned port,
+                    const uint8_t guid[16], uint32_t npi);
+
+unsigned ub_switch_ports(const UbSwitch *sw);
+const uint8_t *ub_switch_guid(const UbSwitch *sw);
+UbNet *ub_switch_net(UbSwitch *sw);
+UbPort *ub_switch_port(UbSwitch *sw, unsigned port);
+UbSpace *ub_switch_space(UbSwitch *sw);
+/* Runs of ports so far: what the work of turns follows. */
+uint64_t ub_switch_port_runs(const UbSwitch *sw);
+
+#endif
