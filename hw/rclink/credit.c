@@ -17,6 +17,7 @@ enum {
     CBFC_CC = 3,                /* sender to receiver: used */
     CBFC_BODY = 2 + VCS * 4,
     CBFC_BITS = 20,
+    LIMIT_MAX = (1 << (CBFC_BITS - 1)) - 1, /* or the counters are ambiguous */
     CBFC_PERIOD_US = 256,
 };
 
@@ -38,10 +39,10 @@ static bool flow_counts(Rclink *d, RclFlow flow)
 
 uint32_t credit_left(const RclVc *vc)
 {
-    int64_t out = vc->used - vc->freed;
+    int32_t out = serial_diff(vc->used, vc->freed, CBFC_BITS);
 
     return !vc->ready ? 0 : out <= 0 ? vc->limit :
-           out > vc->limit ? 0 : vc->limit - out;
+           (uint32_t)out > vc->limit ? 0 : vc->limit - out;
 }
 
 bool credit_open(Rclink *d, RclFlow flow)
@@ -75,7 +76,7 @@ void credit_sent(Rclink *d, RclFlow flow, uint32_t bytes)
     if (flow_counts(d, flow)) {
         RclVc *vc = vc_of(d, flow);
 
-        vc->used += cost_of(vc, bytes);
+        vc->used = serial_add(vc->used, cost_of(vc, bytes), CBFC_BITS);
     }
 }
 
@@ -126,6 +127,10 @@ void credit_setup(Rclink *d, uint8_t strobes)
         vc->size_log = __builtin_ctz(size);
         vc->ovhd = MAX(ovhd, -16);
         vc->limit = cfg >> RCL_CBFC_LIMIT_SHIFT & 0xfffff;
+        if (vc->limit > LIMIT_MAX) {
+            rcl_guest_error(d, "9.5", "CREDIT_LIMIT", vc->limit);
+            vc->limit = LIMIT_MAX;
+        }
         vc->used = vc->freed = 0;
         d->cbfc.ran = true;
         d->cbfc.next_cc = d->now;
@@ -168,10 +173,8 @@ void credit_rx(Rclink *d, const uint8_t *p, size_t len)
             continue;
         }
         if (p[0] == CBFC_CF) {
-            vc->freed += serial_diff(n, vc->freed, CBFC_BITS);
-            if ((int64_t)(vc->used - vc->freed) < 0) {
-                d->cnt.cbfc_over++;
-            }
+            vc->freed = serial_add(n, 0, CBFC_BITS);
+            d->cnt.cbfc_over += serial_diff(vc->used, n, CBFC_BITS) < 0;
         } else {
             diff = serial_diff(n, vc->r_used, CBFC_BITS);
             d->cnt.cbfc_healed += diff > 0 ? diff : 0;
@@ -188,10 +191,9 @@ static void credit_tx(Rclink *d, uint8_t type, uint8_t vcs)
 
     for (unsigned v = 0; v < VCS; v++) {
         const RclVc *vc = &d->cbfc.vc[v];
-        uint64_t n = type == CBFC_CF ? vc->r_freed : vc->used;
+        uint32_t n = type == CBFC_CF ? vc->r_freed : vc->used;
 
-        put_be32(body + 2 + v * 4,
-                 vcs >> v & 1 ? serial_add(n, 0, CBFC_BITS) : 0);
+        put_be32(body + 2 + v * 4, vcs >> v & 1 ? n : 0);
     }
     mac_control(d, OP_CBFC, body, sizeof(body));
     d->cnt.cbfc_tx++;

@@ -137,8 +137,9 @@ typedef struct RclVc {
     uint32_t size_log;
     int32_t ovhd;
     uint32_t limit;
-    uint64_t used, freed;       /* as the sender; freed as the peer tells */
-    uint32_t r_used, r_freed;   /* as the receiver, 20 bits */
+    /* 20 bits each: as the sender, freed as the peer tells; as the receiver */
+    uint32_t used, freed;
+    uint32_t r_used, r_freed;
     bool blocked;
 } RclVc;
 

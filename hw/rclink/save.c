@@ -329,7 +329,8 @@ static void flow_image(Rclink *d, CoreImage *im)
                          (vc->size_log >= 5 && vc->size_log <= 11 &&
                           vc->ovhd >= -16 && vc->ovhd <= 127 &&
                           vc->limit <= 0xfffff &&
-                          (vc->r_used | vc->r_freed) <= 0xfffff),
+                          (vc->used | vc->freed | vc->r_used |
+                           vc->r_freed) <= 0xfffff),
                          "credits of a VC");
         core_image_deadline(im, &d->pfc.until[v]);
     }
