@@ -4,46 +4,16 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "qapi/error.h"
-#include "qapi/util.h"
-#include "qapi/visitor.h"
+#include "core/enum_prop.h"
 #include "rdma/props.h"
 
 /* ---- enumerations ---- */
 
-static void enum_get(Object *obj, Visitor *v, const char *name, void *opaque,
-                     Error **errp)
-{
-    const Property *prop = opaque;
-
-    visit_type_enum(v, name, object_field_prop_ptr(obj, prop),
-                    prop->info->enum_table, errp);
-}
-
-static void enum_default(ObjectProperty *op, const Property *prop)
-{
-    object_property_set_default_str(op,
-        qapi_enum_lookup(prop->info->enum_table, prop->defval.i));
-}
-
-#define ENUM_INFO(symbol, c_name, ...)                                      \
-    static const QEnumLookup symbol##_lookup = {                            \
-        .array = (const char *const []) { __VA_ARGS__ },                    \
-        .size = ARRAY_SIZE(((const char *const []) { __VA_ARGS__ })),       \
-    };                                                                      \
-    const PropertyInfo symbol##_info = {                                    \
-        .type = c_name,                                                     \
-        .enum_table = &symbol##_lookup,                                     \
-        .get = enum_get,                                                    \
-        .set = enum_get,                                                    \
-        .set_default_value = enum_default,                                  \
-    };
-
 /* In the order of the enumerations that the engine has. */
-ENUM_INFO(rdma_grh, "RdmaGrh", "none", "ib", "ipv4")
-ENUM_INFO(rdma_local_error, "RdmaLocalError", "access", "protection")
-ENUM_INFO(rdma_error_cqe, "RdmaErrorCqe", "driver", "document", "rtl")
-ENUM_INFO(rdma_sm, "RdmaSm", "none", "auto")
+CORE_ENUM_PROP(rdma_grh, "RdmaGrh", "none", "ib", "ipv4")
+CORE_ENUM_PROP(rdma_local_error, "RdmaLocalError", "access", "protection")
+CORE_ENUM_PROP(rdma_error_cqe, "RdmaErrorCqe", "driver", "document", "rtl")
+CORE_ENUM_PROP(rdma_sm, "RdmaSm", "none", "auto")
 QEMU_BUILD_BUG_ON(RDMA_GRH_NONE != 0 || RDMA_GRH_IB != 1 ||
                   RDMA_GRH_IPV4 != 2);
 QEMU_BUILD_BUG_ON(NATIVE_ERR_CQE_DRV != 0 || NATIVE_ERR_CQE_DOC != 1 ||

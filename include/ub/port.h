@@ -96,6 +96,8 @@ typedef struct UbPortConfig {
     unsigned index;      /* of the port in its controller and space */
     uint8_t guid[16];    /* of its controller; most significant byte first */
     uint64_t session;    /* of HELLO: different at each start */
+    uint16_t features;   /* of HELLO: UB_WIRE_… */
+    uint32_t cna;        /* power-on value of Port CNA */
     UbPhyConfig phy;
     UbDllConfig dll;
     /* Factor of the timers that wait for an answer of the peer: its host may
@@ -155,6 +157,14 @@ void ub_port_wire_disconnected(UbPort *p, int64_t now);
 void ub_port_wire_receive(UbPort *p, int64_t now, const uint8_t *data,
                           size_t len);
 void ub_port_wire_room(UbPort *p, int64_t now);
+
+/*
+ * Param_Exchg (§4.3.3.6): send 1 to 32 words; false: the link does not carry them
+ * now.  What came last since the link came up, and how many words.
+ */
+bool ub_port_send_param(UbPort *p, int64_t now, const uint32_t *words,
+                        unsigned n);
+unsigned ub_port_param(const UbPort *p, const uint32_t **words);
 
 /* Fault injection on what this end sends. */
 UbInject *ub_port_inject(UbPort *p);

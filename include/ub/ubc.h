@@ -42,6 +42,9 @@ typedef struct UbcOps {
     void (*guest_error)(void *opaque, int port, const char *what);
     /* The peer of a port did. */
     void (*peer_error)(void *opaque, unsigned port, const char *what);
+    /* LinkUp, whether packets pass, rate or width of a port may have changed;
+     * may be NULL. */
+    void (*changed)(void *opaque, unsigned port);
     /* Traces; may be NULL. */
     void (*transition)(void *opaque, unsigned port, UbMachine machine,
                        const char *from, const char *to, const char *cause);
@@ -60,6 +63,13 @@ typedef struct UbcOps {
 typedef struct UbcConfig {
     unsigned ports;        /* 1-8 */
     uint8_t guid[16];      /* most significant byte first */
+    /* Power-on values of registers of that name: who the controller is until a
+     * manager says otherwise. */
+    uint8_t eid[16], fm_eid[16]; /* most significant byte first */
+    uint32_t cna, fm_cna;  /* 24 bits */
+    uint32_t port_cna;     /* of port 0, the next ones follow; 0: none */
+    uint16_t upi;          /* 15 bits */
+    uint16_t wire_features; /* of HELLO: UB_WIRE_… */
     uint64_t session;      /* of HELLO: different at each start */
     UbPhyConfig phy;
     UbDllConfig dll;

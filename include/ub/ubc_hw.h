@@ -100,6 +100,13 @@
 #define UBC_PORT_MTU 0x010    /* RO: longest packet of a ring, bytes */
 #define UBC_PORT_VLS 0x014    /* RO: bit v: VL v is usable now */
 #define UBC_PORT_VECTOR 0x018 /* RW: of the port's events */
+/*
+ * Param_Exchg, 1 to 32 words: writing n to PARAMS sends the n that were written to
+ * PARAM before; PARAMS and PARAM read as what came last since the link came up.
+ */
+#define UBC_PORT_PARAMS 0x01c
+#define UBC_PORT_PARAM(i) (0x020 + 4 * (i))
+#define UBC_PORT_PARAM_MAX 32
 
 /* -------------------------------------------------------------- ring pairs
  *

@@ -17,7 +17,9 @@
  *          sender's port lost LinkUp
  *          0 "UBLW"  4 u16 version  6 u8 lanes wired (count 1, 2, 4, 8)
  *          7 u8 PHY mode (1, 2)  8 u64 session, different at each start
- *          16 GUID of the sender, 16 bytes  32 u16 port index  34 u16 zero
+ *          16 GUID of the sender, 16 bytes  32 u16 port index
+ *          34 u16 features: 0 the sender would share memory, 1 it has a GUID;
+ *          others are 0, and ignored
  *   LANES  0 u8 mask of lanes that are out of electrical idle
  *          1 u8 Data Rate index (0-9)  2 u16 zero
  *   RUN    the same number n of symbols on each lane of the mask: n bytes of
@@ -57,11 +59,17 @@ typedef enum UbWireRecord {
     UB_WIRE_BYE = 4,
 } UbWireRecord;
 
+/* What an end can; bits that are not named here mean nothing yet. */
+#define UB_WIRE_SHARED_MEMORY (1u << 0)
+#define UB_WIRE_GUID (1u << 1)
+#define UB_WIRE_FEATURES (UB_WIRE_SHARED_MEMORY | UB_WIRE_GUID)
+
 /* What an end says of itself. */
 typedef struct UbWireHello {
     uint8_t lanes;    /* wired: 1, 2, 4 or 8 */
     uint8_t phy_mode; /* 1 or 2 */
     uint16_t port;
+    uint16_t features; /* UB_WIRE_… */
     uint64_t session;
     uint8_t guid[16]; /* most significant byte first */
 } UbWireHello;

@@ -547,10 +547,15 @@ static void test_descriptions(void)
 {
     static const char *const ours[] = {
         "ports", "chardev0", "chardev7", "shm", "vendor-id", "device-id",
-        "guid", "lanes", "phy-mode", "max-rate", "fec", "interleave",
+        "guid", "eid", "cna", "port-cna", "upi", "fm-eid", "fm-cna", "lanes", "phy-mode", "max-rate", "fec", "interleave",
         "scrambler", "equalization", "probe", "time-scale", "timeout-min",
         "dll-time-scale", "init-credit", "clock", "pcap", "pcap-blocks",
         "iothread",
+    };
+    static const struct { const char *name, *type; } enums[] = {
+        { "clock", "UbcClock" }, { "fec", "UbcFec" }, { "fec-min", "UbcFec" },
+        { "scrambler", "UbcScrambler" }, { "port-type", "UbcPortType" },
+        { "crc-cover", "UbcCrcCover" },
     };
     QUbc *d = start();
     QDict *rsp = qtest_qmp(d->qts, "{ 'execute': 'device-list-properties',"
@@ -569,13 +574,92 @@ static void test_descriptions(void)
                 found++;
             }
         }
-        if (!strcmp(name, "clock")) {
-            g_assert_cmpstr(qdict_get_str(prop, "type"), ==, "UbcClock");
+        for (unsigned i = 0; i < G_N_ELEMENTS(enums); i++) {
+            if (!strcmp(name, enums[i].name)) {
+                g_assert_cmpstr(qdict_get_str(prop, "type"), ==,
+                                enums[i].type);
+            }
         }
     }
     g_assert_cmpuint(found, ==, G_N_ELEMENTS(ours));
     qobject_unref(rsp);
     qubc_stop(d);
+}
+
+/* info ub: all, one controller, one port; and what there is not. */
+static void test_info(void)
+{
+    static const struct {
+        const char *args;
+        bool has[3]; /* ports 0 and 1 of ub0, port 0 of ub1 */
+        const char *error;
+    } asks[] = {
+        { "", { true, true, true }, NULL },
+        { " ub0", { true, true, false }, NULL },
+        { " /machine/peripheral/ub1", { false, false, true }, NULL },
+        { " ub0 1", { false, true, false }, NULL },
+        { " ub1 1", { false }, "Error: ub1 has no port 1" },
+        { " ub2", { false }, "Error: no UB controller is called 'ub2'" },
+    };
+    static const char *const lines[] = { "ub0 port 0:", "ub0 port 1:",
+                                         "ub1 port 0:" };
+    QUbc *d = qubc_start_attached("ports=2", "-device ubc,id=ub1,addr=6");
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(asks); i++) {
+        g_autofree char *text = qtest_hmp(d->qts, "info ub%s", asks[i].args);
+
+        g_test_message("info ub%s: %s", asks[i].args, text);
+        for (unsigned k = 0; k < G_N_ELEMENTS(lines); k++) {
+            g_assert_cmpint(!!strstr(text, lines[k]), ==, asks[i].has[k]);
+        }
+        g_assert_true(!asks[i].error || strstr(text, asks[i].error));
+    }
+    qubc_stop(d);
+}
+
+static char *guid_of(QUbc *d)
+{
+    GString *s = g_string_new("");
+
+    for (unsigned i = 0; i < 4; i++) {
+        g_string_append_printf(s, "%08x", qubc_cfg_read(d, UB_CFG0_BASE +
+                                                        UB_CFG0_GUID + 3 - i));
+    }
+    return g_string_free(s, FALSE);
+}
+
+/* The default GUID is that of machine and device, and of no other one. */
+static void test_default_guid(void)
+{
+    static const char *const more[] = {
+        "-uuid 11111111-2222-3333-4444-555555555555",
+        "-uuid 11111111-2222-3333-4444-555555555555",
+        "-uuid 11111111-2222-3333-4444-555555555556",
+        "", "",
+    };
+    char *guid[G_N_ELEMENTS(more)];
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(more); i++) {
+        QUbc *d = qubc_start_attached("eid=000102030405060708090a0b0c0d0e0f,"
+                                      "cna=0x123,port-cna=7,upi=5", more[i]);
+
+        guid[i] = guid_of(d);
+        g_assert_true(g_str_has_prefix(guid[i], "12340b0101000000"));
+        g_assert_cmphex(qubc_cfg_read(d, UB_CFG0_BASE + UB_CFG0_EID), ==,
+                        0x0c0d0e0f);
+        g_assert_cmphex(qubc_cfg_read(d, UB_CFG0_BASE + UB_CFG0_PRIMARY_CNA),
+                        ==, 0x123);
+        g_assert_cmphex(qubc_cfg_read(d, UB_CFG_PORT_BASE(0) + UB_PORT_CNA),
+                        ==, 7);
+        g_assert_cmphex(qubc_cfg_read(d, UB_CFG0_BASE + UB_CFG0_UPI), ==, 5);
+        qubc_stop(d);
+        for (unsigned k = 0; k < i; k++) {
+            g_assert_cmpint(!strcmp(guid[k], guid[i]), ==, i == 1 && k == 0);
+        }
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(more); i++) {
+        g_free(guid[i]);
+    }
 }
 
 /* ---- Doorbells ------------------------------------------------------------ */
@@ -737,6 +821,8 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc/link-events", test_link_events);
     qtest_add_func("/ubc/query-faults", test_query_faults);
     qtest_add_func("/ubc/descriptions", test_descriptions);
+    qtest_add_func("/ubc/info", test_info);
+    qtest_add_func("/ubc/default-guid", test_default_guid);
     qtest_add_func("/ubc/unplug", test_unplug);
     return g_test_run();
 }

@@ -155,6 +155,23 @@ static void test_speed_change(void)
     link_stop(&l);
 }
 
+/* The next event with packets that pass has these widths; others that come
+ * before it have those of before. */
+static void wait_width_event(QUbc *d, unsigned width)
+{
+    bool found = false;
+
+    while (!found) {
+        QDict *event = qtest_qmp_eventwait_ref(d->qts, "UB_LINK_CHANGED");
+        QDict *data = qdict_get_qdict(event, "data");
+
+        found = qdict_get_bool(data, "packets-pass") &&
+                qdict_get_int(data, "tx-width") == width &&
+                qdict_get_int(data, "rx-width") == width;
+        qobject_unref(event);
+    }
+}
+
 /* QDLWS: the primary changes the width without a Retrain. */
 static void test_qdlws(void)
 {
@@ -201,6 +218,8 @@ static void test_qdlws(void)
                  !is(&l, "rx-width", widths[i]));
         pump(&l, n, n);
         QUBC_WAIT(qubc_cfg_read(first, QDLWS + UB_QDLWS_STATE) == 4);
+        wait_width_event(first, widths[i]);
+        wait_width_event(second, widths[i]);
         exchange(&l, 200);
     }
     g_assert_cmpuint(both(&l, UBC_CNT_RETRAINS), ==, retrains);

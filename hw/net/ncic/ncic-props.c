@@ -6,54 +6,19 @@
 #include "qemu/osdep.h"
 #include "qemu/sockets.h"
 #include "qapi/error.h"
-#include "qapi/util.h"
 #include "qapi/visitor.h"
-#include "hw/qdev-properties.h"
+#include "core/enum_prop.h"
 #include "ncic-pci.h"
 
 /* ---- Types ---------------------------------------------------------------------- */
 
-static void get_enum(Object *obj, Visitor *v, const char *name, void *opaque,
-                     Error **errp)
-{
-    const Property *prop = opaque;
+CORE_ENUM_PROP(ncic_layout, "NcicLayout", "doc", "rtl", "both")
+CORE_ENUM_PROP(ncic_flags, "NcicFlags", "rtl", "doc")
+CORE_ENUM_PROP(ncic_arm, "NcicArm", "rtl", "oneshot")
+CORE_ENUM_PROP(ncic_ports, "NcicRocePorts", "both", "destination")
 
-    visit_type_enum(v, name, object_field_prop_ptr(obj, prop),
-                    prop->info->enum_table, errp);
-}
-
-static void set_enum(Object *obj, Visitor *v, const char *name, void *opaque,
-                     Error **errp)
-{
-    get_enum(obj, v, name, opaque, errp);
-}
-
-static void default_enum(ObjectProperty *op, const Property *prop)
-{
-    object_property_set_default_str(op,
-        qapi_enum_lookup(prop->info->enum_table, prop->defval.i));
-}
-
-#define ENUM_INFO(symbol, c_name, ...)                                      \
-    static const QEnumLookup symbol##_lookup = {                            \
-        .array = (const char *const []) { __VA_ARGS__ },                    \
-        .size = ARRAY_SIZE(((const char *const []) { __VA_ARGS__ })),       \
-    };                                                                      \
-    static const PropertyInfo symbol##_info = {                             \
-        .type = c_name,                                                     \
-        .enum_table = &symbol##_lookup,                                     \
-        .get = get_enum,                                                    \
-        .set = set_enum,                                                    \
-        .set_default_value = default_enum,                                  \
-    };
-
-ENUM_INFO(layout, "NcicLayout", "doc", "rtl", "both")
-ENUM_INFO(flags, "NcicFlags", "rtl", "doc")
-ENUM_INFO(arm, "NcicArm", "rtl", "oneshot")
-ENUM_INFO(ports, "NcicRocePorts", "both", "destination")
-
-#define PROP_ENUM(name, field, info, value) \
-    DEFINE_PROP_SIGNED(name, NcicState, field, value, info, int)
+#define PROP_ENUM(name, field, symbol, value) \
+    DEFINE_PROP_CORE_ENUM(name, NcicState, field, ncic_##symbol, value)
 
 static void get_ipv4(Object *obj, Visitor *v, const char *name, void *opaque,
                      Error **errp)
@@ -95,9 +60,9 @@ static const PropertyInfo ipv4_info = {
 
 static const Property properties[] = {
     DEFINE_NIC_PROPERTIES(NcicState, conf),
-    PROP_ENUM("layout", layout_prop, layout_info, NCIC_LAYOUT_BOTH - 1),
-    PROP_ENUM("eth-flags", eth_flags, flags_info, 0),
-    PROP_ENUM("eth-arm", eth_arm, arm_info, 0),
+    PROP_ENUM("layout", layout_prop, layout, NCIC_LAYOUT_BOTH - 1),
+    PROP_ENUM("eth-flags", eth_flags, flags, 0),
+    PROP_ENUM("eth-arm", eth_arm, arm, 0),
     U32("queues", queues, NCIC_QUEUES_MAX),
     U32("msix-vectors", vectors, NCIC_MSIX_VECTORS),
     U32("mtu", mtu, NCIC_MTU_DEFAULT),
@@ -106,7 +71,7 @@ static const Property properties[] = {
     FLAG("eth-ext", ext, true),
     FLAG("flr", flr, false),
     FLAG("irq-coalesce", irq_coalesce, true),
-    PROP_ENUM("roce-ports", roce_ports, ports_info, 0),
+    PROP_ENUM("roce-ports", roce_ports, ports, 0),
     FLAG("roce-csum", roce_csum, false),
     FLAG("rdma", use_rdma, true),
 

@@ -55,6 +55,8 @@ struct UbPort {
     int64_t restarted;  /* when a new session last restarted the port */
     int64_t restart_at; /* when the next one that waits will, or INT64_MAX */
     uint8_t peer_active, peer_rate; /* its lanes, as last told */
+    uint32_t param[UB_BLOCK_FLITS]; /* Param_Exchg that came last */
+    unsigned params;
     uint64_t link_downs, link_restarts, retrains, dll_errors;
 };
 

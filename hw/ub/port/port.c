@@ -60,6 +60,7 @@ static void dll_status(void *opaque, bool up)
 
     p->dll_up = up;
     if (!up) {
+        p->params = 0;
         p->link_downs++;
     }
     p->ops.event(p->opaque, UB_PORT_LINK);
@@ -129,6 +130,8 @@ static void dll_param_exchg(void *opaque, const uint32_t *words, unsigned n)
 {
     UbPort *p = opaque;
 
+    p->params = MIN(n, G_N_ELEMENTS(p->param));
+    memcpy(p->param, words, p->params * sizeof(words[0]));
     p->ops.event(p->opaque, UB_PORT_PARAM);
 }
 
@@ -468,6 +471,7 @@ UbPort *ub_port_new(const UbPortConfig *cfg, UbSpace *space,
         .phy_mode = cfg->phy.lmsm.phy_mode,
         .port = cfg->index,
         .session = cfg->session,
+        .features = cfg->features,
     };
     UbPort *p;
 
@@ -564,6 +568,19 @@ UbPortSent ub_port_send(UbPort *p, int64_t now, CorePacket *pkt)
     }
     capture_packet(p, true, pkt);
     return ub_dll_send(p->dll, pkt) ? UB_PORT_SENT : UB_PORT_REFUSED;
+}
+
+bool ub_port_send_param(UbPort *p, int64_t now, const uint32_t *words,
+                        unsigned n)
+{
+    p->now = now;
+    return ub_dll_send_param_exchg(p->dll, words, n);
+}
+
+unsigned ub_port_param(const UbPort *p, const uint32_t **words)
+{
+    *words = p->param;
+    return p->params;
 }
 
 /* ---- Work ----------------------------------------------------------------------- */

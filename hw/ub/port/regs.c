@@ -558,6 +558,7 @@ void port_regs_init(UbPort *p)
     r->err = ATTACH(UB_CAP_PORT_ERR, NULL);
 #undef ATTACH
     ub_slice_init(r->basic, UB_PORT_INFO, UB_PORT_INFO__PORT_INDEX, p->index);
+    ub_slice_init(r->basic, UB_PORT_CNA, UB_PORT_CNA__ALL, conf->cna);
     init_dll(p);
     init_phy(p);
     port_errors_init(p);

@@ -54,6 +54,7 @@ struct UbcEnd {
     uint64_t base[UBC_CNT_NUM]; /* what they show beside what was counted: they
                                  * begin anew, or go on from another machine */
     uint32_t counter_hi;           /* latched by a read of a low half */
+    uint32_t param[UBC_PORT_PARAM_MAX]; /* Param_Exchg to be sent */
 };
 
 /* The pairs of @e, from the first on; the set may shrink meanwhile. */

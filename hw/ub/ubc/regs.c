@@ -206,6 +206,31 @@ static void end_vector(void *o, uint32_t value)
     vector_set(e->ubc, e->index, &e->vector, value);
 }
 
+static uint32_t end_params(void *o)
+{
+    const uint32_t *words;
+
+    return ub_port_param(((UbcEnd *)o)->port, &words);
+}
+
+static void end_params_send(void *o, uint32_t value)
+{
+    UbcEnd *e = o;
+
+    if (value < 1 || value > UBC_PORT_PARAM_MAX) {
+        ubc_guest_error(e->ubc, e->index, "Param_Exchg has 1 to 32 words");
+    } else if (!ub_port_send_param(e->port, e->ubc->now, e->param, value)) {
+        ubc_guest_error(e->ubc, e->index, "Param_Exchg not possible now");
+    }
+}
+
+static uint32_t end_param(const UbcEnd *e, unsigned i)
+{
+    const uint32_t *words;
+
+    return i < ub_port_param(e->port, &words) ? words[i] : 0;
+}
+
 static const Reg end_regs[] = {
     { UBC_PORT_STATUS, .get = end_status },
     { UBC_PORT_CTRL, .get = end_ctrl, .set = end_ctrl_set },
@@ -214,6 +239,7 @@ static const Reg end_regs[] = {
     { UBC_PORT_MTU, .get = end_mtu },
     { UBC_PORT_VLS, .get = end_vls },
     { UBC_PORT_VECTOR, MEMBER(UbcEnd, vector), .set = end_vector },
+    { UBC_PORT_PARAMS, .get = end_params, .set = end_params_send },
 };
 
 /* The port whose registers are at `at`, which becomes the offset there. */
@@ -226,13 +252,24 @@ static UbcEnd *end_at(Ubc *ubc, uint32_t *at)
     return index < ubc->ports ? &ubc->end[index] : NULL;
 }
 
+/* Whether a word of Param_Exchg is at `at`, and which. */
+static bool param_at(uint32_t at, unsigned *i)
+{
+    *i = (at - UBC_PORT_PARAM(0)) / 4;
+    return at >= UBC_PORT_PARAM(0) && at % 4 == 0 && *i < UBC_PORT_PARAM_MAX;
+}
+
 static uint32_t end_read(Ubc *ubc, uint32_t at)
 {
     UbcEnd *e = end_at(ubc, &at);
     uint64_t count;
+    unsigned i;
 
     if (!e) {
         return 0;
+    }
+    if (param_at(at, &i)) {
+        return end_param(e, i);
     }
     if (at < UBC_COUNTER(0) || at >= UBC_COUNTER(UBC_CNT_NUM)) {
         return reg_read(reg_find(end_regs, G_N_ELEMENTS(end_regs), at), e);
@@ -248,9 +285,12 @@ static uint32_t end_read(Ubc *ubc, uint32_t at)
 static void end_write(Ubc *ubc, uint32_t at, uint32_t value)
 {
     UbcEnd *e = end_at(ubc, &at);
+    unsigned i;
 
-    if (!e || !reg_write(reg_find(end_regs, G_N_ELEMENTS(end_regs), at), e,
-                         value)) {
+    if (e && param_at(at, &i)) {
+        e->param[i] = value;
+    } else if (!e || !reg_write(reg_find(end_regs, G_N_ELEMENTS(end_regs), at),
+                                e, value)) {
         ubc_guest_error(ubc, e ? (int)e->index : -1, no_such);
     }
 }

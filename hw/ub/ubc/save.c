@@ -40,6 +40,12 @@ static const Setting settings[] = {
     ONE(ports, "number of ports"),
     ONE(dll_time_scale, "time scale of the data link layer"),
     ONE(err_severity, "severity of port errors"),
+    MANY(eid, [0], "EID"),
+    MANY(fm_eid, [0], "EID of the manager"),
+    ONE(cna, "CNA"),
+    ONE(fm_cna, "CNA of the manager"),
+    ONE(port_cna, "CNA of ports"),
+    ONE(upi, "UPI"),
 
     ONE(phy.lmsm.phy_mode, "PHY mode"),
     ONE(phy.lmsm.max_width, "number of lanes"),
@@ -242,7 +248,7 @@ static void vector_image(uint32_t *vector, CoreImage *im)
 
 static void end_image(UbcEnd *e, CoreImage *im)
 {
-    core_image_begin(im, CORE_TAG('E', 'N', 'D', ' '), 2);
+    core_image_begin(im, CORE_TAG('E', 'N', 'D', ' '), 3);
     core_image_int(im, &e->event);
     core_image_int(im, &e->event_mask);
     core_image_check(im, !((e->event | e->event_mask) & ~UBC_PORT_EVENT_ALL),
@@ -257,6 +263,9 @@ static void end_image(UbcEnd *e, CoreImage *im)
         if (core_image_loading(im)) {
             ubc_end_counter_set(e, i, count);
         }
+    }
+    for (unsigned i = 0; i < UBC_PORT_PARAM_MAX; i++) {
+        core_image_int(im, &e->param[i]);
     }
     ub_port_image(e->port, im);
     core_image_end(im);

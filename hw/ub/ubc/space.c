@@ -30,12 +30,25 @@ static void written_cfg1(void *opaque, UbSlice *s, const UbSliceWrite *w)
     }
 }
 
-static void init_guid(Ubc *ubc)
+/* 128 bits, most significant byte first, in four dwords from the least one on. */
+static void init_128(UbSlice *s, unsigned dw, const uint8_t value[16])
 {
     for (unsigned i = 0; i < 4; i++) {
-        ub_slice_init(ubc->cfg0, UB_CFG0_GUID + i, ~0u,
-                      get_be32(ubc->conf.guid + 12 - 4 * i));
+        ub_slice_init(s, dw + i, ~0u, get_be32(value + 12 - 4 * i));
     }
+}
+
+static void init_identity(Ubc *ubc)
+{
+    const UbcConfig *c = &ubc->conf;
+    UbSlice *s = ubc->cfg0;
+
+    init_128(s, UB_CFG0_GUID, c->guid);
+    init_128(s, UB_CFG0_EID, c->eid);
+    init_128(s, UB_CFG0_UBFM_EID, c->fm_eid);
+    ub_slice_init(s, UB_CFG0_PRIMARY_CNA, UB_CFG0_PRIMARY_CNA__ALL, c->cna);
+    ub_slice_init(s, UB_CFG0_UBFM_CNA, UB_CFG0_UBFM_CNA__ALL, c->fm_cna);
+    ub_slice_init(s, UB_CFG0_UPI, UB_CFG0_UPI__ALL, c->upi);
 }
 
 UbSpace *ubc_space_new(Ubc *ubc)
@@ -51,14 +64,14 @@ UbSpace *ubc_space_new(Ubc *ubc)
     /* Entity Available, MTU 8192 bytes (code 2). */
     ub_slice_init(s, UB_CFG0_SUPPORTED_FEATURE, 0xf, 1 | 2 << 1);
     ubc->cfg0 = s;
-    init_guid(ubc);
+    init_identity(ubc);
     return space;
 }
 
 void ubc_set_guid(Ubc *ubc, const uint8_t guid[16])
 {
     memcpy(ubc->conf.guid, guid, sizeof(ubc->conf.guid));
-    init_guid(ubc);
+    init_128(ubc->cfg0, UB_CFG0_GUID, guid);
     for (unsigned i = 0; i < ubc->ports; i++) {
         ub_port_set_guid(ubc->end[i].port, guid);
     }

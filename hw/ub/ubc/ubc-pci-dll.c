@@ -8,8 +8,9 @@
 #include "qemu/osdep.h"
 #include "qemu/cutils.h"
 #include "qemu/timer.h"
-#include "qapi/error.h"
 #include "ubc-pci-dll.h"
+
+CORE_ENUM_PROP(ubc_crc_cover, "UbcCrcCover", "info", "bytes")
 
 static const struct {
     const char *name, *text;
@@ -84,11 +85,8 @@ bool ubc_dll_props_apply(const UbcDllProps *props, UbDllConfig *dll,
                    "with colons between them");
         return false;
     }
-    if (props->crc_cover && !strcmp(props->crc_cover, "bytes")) {
+    if (props->crc_cover) {
         dll->crc_cover = UB_CRC_COVER_BYTES;
-    } else if (props->crc_cover && strcmp(props->crc_cover, "info")) {
-        error_setg(errp, "crc-cover must be info or bytes");
-        return false;
     }
     return true;
 }

@@ -6,18 +6,20 @@
 #ifndef HW_UB_UBC_PCI_DLL_H
 #define HW_UB_UBC_PCI_DLL_H
 
-#include "hw/qdev-properties.h"
+#include "core/enum_prop.h"
 #include "ub/dll.h"
 
 typedef struct UbcDllProps {
     uint32_t credit_timeout, keepalive, mode_timeout; /* ms */
     bool recovery;
     uint8_t retry_threshold, reinit_threshold, retry_set_run;
-    char *crc_cover;
+    int crc_cover;
     bool tx_share;
     uint16_t share_quota, vl_strict;
     char *vl_weights;
 } UbcDllProps;
+
+extern const PropertyInfo ubc_crc_cover_info;
 
 #define UBC_DLL_PROPERTIES(type, member)                                    \
     DEFINE_PROP_UINT32("credit-timeout", type, member.credit_timeout, 0),   \
@@ -28,7 +30,8 @@ typedef struct UbcDllProps {
     DEFINE_PROP_UINT8("reinit-threshold", type, member.reinit_threshold,    \
                       4),                                                   \
     DEFINE_PROP_UINT8("retry-set-run", type, member.retry_set_run, 32),     \
-    DEFINE_PROP_STRING("crc-cover", type, member.crc_cover),                \
+    DEFINE_PROP_CORE_ENUM("crc-cover", type, member.crc_cover,              \
+                          ubc_crc_cover, 0),                                \
     DEFINE_PROP_BOOL("tx-share", type, member.tx_share, false),             \
     DEFINE_PROP_UINT16("share-quota", type, member.share_quota, 0),         \
     DEFINE_PROP_STRING("vl-weights", type, member.vl_weights),              \

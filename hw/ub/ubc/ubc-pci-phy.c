@@ -7,8 +7,14 @@
 #include "qapi/error.h"
 #include "qemu/timer.h"
 #include "ub/phy.h"
-#include "ub/scrambler.h"
 #include "ubc-pci-phy.h"
+
+CORE_ENUM_PROP(ubc_fec, "UbcFec", "off", "t2", "t4")
+CORE_ENUM_PROP(ubc_scrambler, "UbcScrambler", "off", "prbs23", "pcie23")
+CORE_ENUM_PROP(ubc_port_type, "UbcPortType", "auto", "secondary", "primary")
+QEMU_BUILD_BUG_ON(UB_FEC_OFF != 0 || UB_FEC_T2 != 1 || UB_FEC_T4 != 2);
+QEMU_BUILD_BUG_ON(UB_SCRAMBLER_OFF != 0 || UB_SCRAMBLER_PRBS23 != 1 ||
+                  UB_SCRAMBLER_PCIE23 != 2);
 
 static const struct {
     const char *name, *text;
@@ -59,53 +65,6 @@ void ubc_phy_props_describe(ObjectClass *klass)
         object_class_property_set_description(klass, descriptions[i].name,
                                               descriptions[i].text);
     }
-}
-
-void ubc_phy_props_init(UbcPhyProps *p)
-{
-    p->fec = g_strdup("t4");
-    p->fec_min = g_strdup("off");
-    p->scrambler = g_strdup("prbs23");
-    p->port_type = g_strdup("auto");
-}
-
-/* The place of `value` among n names. */
-static bool find_name(const char *property, const char *value,
-                      const char *const *names, unsigned n, unsigned *at,
-                      Error **errp)
-{
-    for (*at = 0; *at < n; ++*at) {
-        if (!strcmp(value, names[*at])) {
-            return true;
-        }
-    }
-    error_setg(errp, "%s must be %s, %s or %s", property, names[0], names[1],
-               names[2]);
-    return false;
-}
-
-static bool apply_names(const UbcPhyProps *p, UbPhyConfig *c, Error **errp)
-{
-    static const char *const fec_names[] = { "off", "t2", "t4" };
-    static const char *const role_names[] = { "auto", "secondary", "primary" };
-    unsigned fec, fec_min, role;
-    int scrambler = ub_scrambler_find(p->scrambler);
-
-    if (!find_name("fec", p->fec, fec_names, 3, &fec, errp) ||
-        !find_name("fec-min", p->fec_min, fec_names, 3, &fec_min, errp) ||
-        !find_name("port-type", p->port_type, role_names, 3, &role, errp)) {
-        return false;
-    }
-    if (scrambler < 0) {
-        error_setg(errp, "no scrambler is called '%s'", p->scrambler);
-        return false;
-    }
-    memset(c->lmsm.fec_mode, fec, sizeof(c->lmsm.fec_mode));
-    c->lmsm.fec_min = fec_min;
-    c->lmsm.port_nego = role == 0;
-    c->lmsm.port_type = role == 2;
-    c->pcs.scrambler = scrambler;
-    return true;
 }
 
 bool ubc_phy_props_apply(const UbcPhyProps *p, UbPhyConfig *c, Error **errp)
@@ -163,5 +122,10 @@ bool ubc_phy_props_apply(const UbcPhyProps *p, UbPhyConfig *c, Error **errp)
     c->eq.dead = p->eq_dead;
     c->eq.settle_ns = p->eq_settle;
     c->eq.adapt_ns = p->eq_adapt;
-    return apply_names(p, c, errp);
+    memset(l->fec_mode, p->fec, sizeof(l->fec_mode));
+    l->fec_min = p->fec_min;
+    l->port_nego = p->port_type == 0;
+    l->port_type = p->port_type == 2;
+    c->pcs.scrambler = p->scrambler;
+    return true;
 }

@@ -6,9 +6,10 @@
 #ifndef HW_UB_UBC_PCI_PHY_H
 #define HW_UB_UBC_PCI_PHY_H
 
-#include "hw/qdev-properties.h"
+#include "core/enum_prop.h"
 #include "qom/object.h"
 #include "ub/phy_config.h"
+#include "ub/scrambler.h"
 
 typedef struct UbcPhyProps {
     uint32_t lanes;
@@ -16,7 +17,7 @@ typedef struct UbcPhyProps {
     uint32_t max_rate;
     uint32_t time_scale;
     uint32_t timeout_min;       /* ms */
-    char *fec, *fec_min, *scrambler, *port_type;
+    int fec, fec_min, scrambler, port_type;
     bool interleave, eq, probe, asymmetric, fast_lane_down, full_disorder;
     bool measure_ber;
     uint16_t precode;
@@ -31,16 +32,19 @@ typedef struct UbcPhyProps {
     uint32_t eq_settle, eq_adapt; /* ns */
 } UbcPhyProps;
 
+extern const PropertyInfo ubc_fec_info, ubc_scrambler_info, ubc_port_type_info;
+
 #define UBC_PHY_PROPERTIES(S, p)                                            \
     DEFINE_PROP_UINT32("lanes", S, p.lanes, 8),                             \
     DEFINE_PROP_UINT32("phy-mode", S, p.phy_mode, 2),                       \
     DEFINE_PROP_UINT32("max-rate", S, p.max_rate, 8),                       \
-    DEFINE_PROP_STRING("fec", S, p.fec),                                    \
-    DEFINE_PROP_STRING("fec-min", S, p.fec_min),                            \
+    DEFINE_PROP_CORE_ENUM("fec", S, p.fec, ubc_fec, UB_FEC_T4),             \
+    DEFINE_PROP_CORE_ENUM("fec-min", S, p.fec_min, ubc_fec, UB_FEC_OFF),    \
     DEFINE_PROP_BOOL("interleave", S, p.interleave, true),                  \
-    DEFINE_PROP_STRING("scrambler", S, p.scrambler),                        \
+    DEFINE_PROP_CORE_ENUM("scrambler", S, p.scrambler, ubc_scrambler,       \
+                          UB_SCRAMBLER_PRBS23),                             \
     DEFINE_PROP_UINT16("precode", S, p.precode, 0xfff0),                    \
-    DEFINE_PROP_STRING("port-type", S, p.port_type),                        \
+    DEFINE_PROP_CORE_ENUM("port-type", S, p.port_type, ubc_port_type, 0),   \
     DEFINE_PROP_BOOL("asymmetric", S, p.asymmetric, true),                  \
     DEFINE_PROP_BOOL("fast-lane-down", S, p.fast_lane_down, true),          \
     DEFINE_PROP_UINT8("lane-down-n", S, p.lane_down_n, 3),                  \
@@ -67,7 +71,6 @@ typedef struct UbcPhyProps {
     DEFINE_PROP_UINT32("time-scale", S, p.time_scale, 10),                  \
     DEFINE_PROP_UINT32("timeout-min", S, p.timeout_min, 500)
 
-void ubc_phy_props_init(UbcPhyProps *p);
 void ubc_phy_props_describe(ObjectClass *klass);
 /* False and an error where a value is none. */
 bool ubc_phy_props_apply(const UbcPhyProps *p, UbPhyConfig *c, Error **errp);

@@ -6,7 +6,9 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/guest-random.h"
+#include "qemu/uuid.h"
 #include "qapi/error.h"
+#include "system/system.h"
 #include "hw/qdev-properties.h"
 #include "hw/qdev-properties-system.h"
 #include "ub/scrambler.h"
@@ -30,14 +32,56 @@ static bool parse_guid(const char *text, uint8_t guid[16])
     return n == 32;
 }
 
-/* GUID of appendix C: sequence, type 1 (controller), version, ids. */
+/*
+ * GUID of appendix C: ids, type 1 (controller), version 0, and as the sequence
+ * number what the machine's UUID and the device's name make of it: the same at
+ * each start.  A machine without UUID cannot be told from others: random.
+ */
 static void default_guid(UbcPci *s, uint8_t guid[16])
 {
+    g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+    g_autofree char *path = object_get_canonical_path(OBJECT(s));
+    uint8_t digest[32];
+    gsize len = sizeof(digest);
+
+    g_checksum_update(sum, qemu_uuid.data, sizeof(qemu_uuid.data));
+    g_checksum_update(sum, (const guchar *)path, -1);
+    g_checksum_get_digest(sum, digest, &len);
     stw_be_p(guid, s->vendor_id);
     stw_be_p(guid + 2, s->device_id);
     guid[4] = 0x01; /* version 0, type 1 */
     guid[5] = guid[6] = guid[7] = 0;
-    qemu_guest_getrandom_nofail(guid + 8, 8);
+    memcpy(guid + 8, digest, 8);
+    if (!qemu_uuid_set) {
+        qemu_guest_getrandom_nofail(guid + 8, 8);
+    }
+}
+
+/* Who the controller is. */
+static bool ubc_pci_identify(UbcPci *s, UbcConfig *c, Error **errp)
+{
+    const struct {
+        const char *name, *text;
+        uint8_t *to;
+    } wide[] = {
+        { "guid", s->guid, c->guid },
+        { "eid", s->eid, c->eid },
+        { "fm-eid", s->fm_eid, c->fm_eid },
+    };
+
+    default_guid(s, c->guid);
+    for (unsigned i = 0; i < ARRAY_SIZE(wide); i++) {
+        if (wide[i].text && !parse_guid(wide[i].text, wide[i].to)) {
+            error_setg(errp, "%s must have 32 hexadecimal digits",
+                       wide[i].name);
+            return false;
+        }
+    }
+    c->cna = s->cna;
+    c->fm_cna = s->fm_cna;
+    c->port_cna = s->port_cna;
+    c->upi = s->upi;
+    return true;
 }
 
 bool ubc_pci_configure(UbcPci *s, Error **errp)
@@ -59,12 +103,10 @@ bool ubc_pci_configure(UbcPci *s, Error **errp)
     if (!ubc_dll_props_apply(&s->dll, &c->dll, errp)) {
         return false;
     }
-    if (!s->guid) {
-        default_guid(s, c->guid);
-    } else if (!parse_guid(s->guid, c->guid)) {
-        error_setg(errp, "guid must have 32 hexadecimal digits");
+    if (!ubc_pci_identify(s, c, errp)) {
         return false;
     }
+    c->wire_features = UB_WIRE_GUID | (s->shm ? UB_WIRE_SHARED_MEMORY : 0);
     qemu_guest_getrandom_nofail(&c->session, sizeof(c->session));
     c->phy.lmsm.seed = c->session;
 
@@ -104,7 +146,15 @@ static const struct {
     { "shm", "wires between processes of one host go through shared memory" },
     { "vendor-id", "of PCI and of the default GUID" },
     { "device-id", "of PCI and of the default GUID" },
-    { "guid", "of Entity 0: 32 hexadecimal digits, most significant first" },
+    { "guid", "of Entity 0: 32 hexadecimal digits, most significant first; "
+              "default: made from the machine's UUID and the device's id" },
+    { "eid", "power-on value of EID: 32 hexadecimal digits" },
+    { "cna", "power-on value of Primary CNA, 24 bits" },
+    { "port-cna", "power-on value of Port CNA of port 0, the others follow; "
+                  "0: none" },
+    { "upi", "power-on value of UPI, 15 bits" },
+    { "fm-eid", "power-on value of UBFM EID: 32 hexadecimal digits" },
+    { "fm-cna", "power-on value of UBFM CNA, 24 bits" },
     { "dll-time-scale", "multiplies the times of the data link layer" },
     { "init-credit", "cells granted on each VL after power-on; 0: 4096 on "
                      "VL0, 512 on the others" },
@@ -137,6 +187,12 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_UINT16("vendor-id", UbcPci, vendor_id, UBC_VENDOR_ID),
     DEFINE_PROP_UINT16("device-id", UbcPci, device_id, UBC_DEVICE_ID),
     DEFINE_PROP_STRING("guid", UbcPci, guid),
+    DEFINE_PROP_STRING("eid", UbcPci, eid),
+    DEFINE_PROP_UINT32("cna", UbcPci, cna, 0),
+    DEFINE_PROP_UINT32("port-cna", UbcPci, port_cna, 0),
+    DEFINE_PROP_UINT16("upi", UbcPci, upi, 0),
+    DEFINE_PROP_STRING("fm-eid", UbcPci, fm_eid),
+    DEFINE_PROP_UINT32("fm-cna", UbcPci, fm_cna, 0),
     UBC_PHY_PROPERTIES(UbcPci, phy),
     DEFINE_PROP_UINT32("dll-time-scale", UbcPci, dll_time_scale, 1000),
     DEFINE_PROP_UINT32("init-credit", UbcPci, init_credit, 0),

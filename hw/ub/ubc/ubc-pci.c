@@ -174,6 +174,15 @@ static void on_guest_error(void *opaque, int port, const char *what)
                   what);
 }
 
+static void on_changed(void *opaque, unsigned port)
+{
+    UbcPci *s = opaque;
+
+    if (s->link_bh) {
+        qemu_bh_schedule(s->link_bh);
+    }
+}
+
 static void on_transition(void *opaque, unsigned port, UbMachine machine,
                           const char *from, const char *to, const char *cause)
 {
@@ -186,10 +195,6 @@ static void on_transition(void *opaque, unsigned port, UbMachine machine,
     };
     UbcPci *s = opaque;
 
-    if (s->link_bh &&
-        (machine == UB_MACHINE_LMSM || machine == UB_MACHINE_DLL)) {
-        qemu_bh_schedule(s->link_bh);
-    }
     trace_ubc_transition(ubc_pci_id(s), port, ubc_pci_now(s), names[machine], from,
                          to, cause);
 }
@@ -203,6 +208,7 @@ static const UbcOps ubc_ops = {
     .wire_close = ubc_pci_wire_close,
     .guest_error = on_guest_error,
     .peer_error = ubc_pci_peer_error,
+    .changed = on_changed,
     .transition = on_transition,
 };
 
@@ -424,7 +430,6 @@ static void ubc_pci_instance_init(Object *obj)
 {
     UbcPci *s = UBC(obj);
 
-    ubc_phy_props_init(&s->phy);
     s->stopped_at = -1;
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
 }

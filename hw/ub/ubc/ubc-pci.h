@@ -77,7 +77,9 @@ struct UbcPci {
     uint32_t err_severity;
     uint32_t init_credit;
     UbcDllProps dll;
-    char *guid;
+    char *guid, *eid, *fm_eid;
+    uint32_t cna, fm_cna, port_cna;
+    uint16_t upi;
     uint16_t vendor_id, device_id;
     char *pcap;
     bool pcap_blocks;

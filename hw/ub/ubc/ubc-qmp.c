@@ -10,7 +10,9 @@
 #include "qapi/util.h"
 #include "qapi/type-helpers.h"
 #include "hw/qdev-core.h"
+#include "monitor/hmp.h"
 #include "monitor/monitor.h"
+#include "qobject/qdict.h"
 #include "qemu/module.h"
 #include "ubc-pci.h"
 
@@ -34,6 +36,26 @@ static int enum_of(const QEnumLookup *lookup, const char *name)
     return qapi_enum_parse(lookup, kebab, 0, NULL);
 }
 
+static void peer_info(UbLinkInfo *l, const UbWireHello *peer)
+{
+    static const struct { uint16_t bit; UbWireFeature name; } features[] = {
+        { UB_WIRE_SHARED_MEMORY, UB_WIRE_FEATURE_SHARED_MEMORY },
+        { UB_WIRE_GUID, UB_WIRE_FEATURE_GUID },
+    };
+    UbWireFeatureList **tail = &l->peer_features;
+
+    if (peer->features & UB_WIRE_GUID) {
+        l->peer_guid = guid_string(peer->guid);
+    }
+    l->has_peer_port = true;
+    l->peer_port = peer->port;
+    for (unsigned i = 0; i < ARRAY_SIZE(features); i++) {
+        if (peer->features & features[i].bit) {
+            QAPI_LIST_APPEND(tail, features[i].name);
+        }
+    }
+}
+
 static UbLinkInfo *link_info(UbcPci *s, unsigned port)
 {
     UbLinkInfo *l = g_new0(UbLinkInfo, 1);
@@ -49,9 +71,7 @@ static UbLinkInfo *link_info(UbcPci *s, unsigned port)
         wire_pipe_shared(wire_chr_pipe(wire), &out, &in);
     }
     if (info.peer) {
-        l->peer_guid = guid_string(info.peer->guid);
-        l->has_peer_port = true;
-        l->peer_port = info.peer->port;
+        peer_info(l, info.peer);
     }
     qemu_mutex_unlock(&s->lock);
 
@@ -95,6 +115,23 @@ static UbLinkInfo *link_info(UbcPci *s, unsigned port)
     return l;
 }
 
+/* By id or QOM path; NULL and an error if there is none. */
+static UbcPci *find_device(const char *device, Error **errp)
+{
+    Object *obj = object_resolve_path_type(device, TYPE_UBC, NULL);
+
+    if (!obj) {
+        DeviceState *dev = qdev_find_recursive(sysbus_get_default(), device);
+
+        obj = dev ? object_dynamic_cast(OBJECT(dev), TYPE_UBC) : NULL;
+    }
+    if (!obj || !DEVICE(obj)->realized) {
+        error_setg(errp, "no UB controller is called '%s'", device);
+        return NULL;
+    }
+    return UBC(obj);
+}
+
 static void add_links(UbcPci *s, void *opaque)
 {
     UbLinkInfoList ***tail = opaque;
@@ -112,44 +149,77 @@ UbLinkInfoList *qmp_query_ub_links(Error **errp)
     return list;
 }
 
+static void link_text(GString *buf, const UbLinkInfo *l)
+{
+    g_string_append_printf(
+        buf, "%s port %u: %s, LMSM %s, DLL %s, retry %s/%s\n"
+        "  rate %" PRIu8 " (%" PRIu32 " Mb/s per lane), width TX x%u "
+        "RX x%u, FEC %s x%u, CRC %s, %s\n",
+        l->device, l->port, l->connected ? "connected" : "not connected",
+        UbcLmsmState_str(l->lmsm_state), UbcDllState_str(l->dll_state),
+        UbcRetryReqState_str(l->retry_req_state),
+        UbcRetryAckState_str(l->retry_ack_state), l->rate, l->lane_mbps,
+        l->tx_width, l->rx_width, UbcFecMode_str(l->fec), l->codecs,
+        l->crc ? "on" : "off", l->primary ? "primary" : "secondary");
+    if (l->has_peer_port) {
+        g_string_append_printf(buf, "  peer %s port %u%s\n",
+                               l->peer_guid ? l->peer_guid : "without GUID",
+                               l->peer_port,
+                               l->shared_memory ? ", shared memory" : "");
+    }
+    for (UbcCreditList *c = l->credits; c; c = c->next) {
+        g_string_append_printf(buf, "  VL%u: credits %" PRIu32 " of %"
+                               PRIu32 ", held %" PRIu32 "\n",
+                               c->value->vl, c->value->available,
+                               c->value->granted, c->value->held);
+    }
+    for (UbcCounterList *c = l->counters; c; c = c->next) {
+        if (c->value->value) {
+            g_string_append_printf(buf, "  %s %" PRIu64 "\n",
+                                   c->value->name, c->value->value);
+        }
+    }
+}
+
 HumanReadableText *qmp_x_query_ub_links(Error **errp)
 {
     g_autoptr(GString) buf = g_string_new("");
     UbLinkInfoList *list = qmp_query_ub_links(errp);
 
     for (UbLinkInfoList *e = list; e; e = e->next) {
-        const UbLinkInfo *l = e->value;
-
-        g_string_append_printf(
-            buf, "%s port %u: %s, LMSM %s, DLL %s, retry %s/%s\n"
-            "  rate %" PRIu8 " (%" PRIu32 " Mb/s per lane), width TX x%u "
-            "RX x%u, FEC %s x%u, CRC %s, %s\n",
-            l->device, l->port, l->connected ? "connected" : "not connected",
-            UbcLmsmState_str(l->lmsm_state), UbcDllState_str(l->dll_state),
-            UbcRetryReqState_str(l->retry_req_state),
-            UbcRetryAckState_str(l->retry_ack_state), l->rate, l->lane_mbps,
-            l->tx_width, l->rx_width, UbcFecMode_str(l->fec), l->codecs,
-            l->crc ? "on" : "off",
-            l->primary ? "primary" : "secondary");
-        if (l->peer_guid) {
-            g_string_append_printf(buf, "  peer %s port %u\n", l->peer_guid,
-                                   l->peer_port);
-        }
-        for (UbcCreditList *c = l->credits; c; c = c->next) {
-            g_string_append_printf(buf, "  VL%u: credits %" PRIu32 " of %"
-                                   PRIu32 ", held %" PRIu32 "\n",
-                                   c->value->vl, c->value->available,
-                                   c->value->granted, c->value->held);
-        }
-        for (UbcCounterList *c = l->counters; c; c = c->next) {
-            if (c->value->value) {
-                g_string_append_printf(buf, "  %s %" PRIu64 "\n",
-                                       c->value->name, c->value->value);
-            }
-        }
+        link_text(buf, e->value);
     }
     qapi_free_UbLinkInfoList(list);
     return human_readable_text_from_str(buf);
+}
+
+/* info ub [device [port]] */
+static void hmp_info_ub(Monitor *mon, const QDict *args)
+{
+    const char *device = qdict_get_try_str(args, "device");
+    int64_t port = qdict_get_try_int(args, "port", -1);
+    g_autoptr(GString) buf = g_string_new("");
+    UbLinkInfoList *list = NULL, **tail = &list;
+    Error *err = NULL;
+    UbcPci *s;
+
+    if (!device) {
+        ubc_pci_foreach(add_links, &tail);
+    } else if ((s = find_device(device, &err))) {
+        add_links(s, &tail);
+    }
+    for (UbLinkInfoList *e = list; e; e = e->next) {
+        if (port < 0 || e->value->port == port) {
+            link_text(buf, e->value);
+        }
+    }
+    qapi_free_UbLinkInfoList(list);
+    if (!err && port >= 0 && !buf->len) {
+        error_setg(&err, "%s has no port %" PRId64, device, port);
+    }
+    if (!hmp_handle_error(mon, err)) {
+        monitor_puts(mon, buf->str);
+    }
 }
 
 /* ---- Events --------------------------------------------------------------- */
@@ -234,19 +304,12 @@ UbLaneFaultsList *qmp_query_ub_faults(Error **errp)
 static UbInject *find_port(const char *device, bool has_port, uint8_t port,
                            UbcPci **found, Error **errp)
 {
-    Object *obj = object_resolve_path_type(device, TYPE_UBC, NULL);
     UbInject *inj;
 
-    if (!obj) {
-        DeviceState *dev = qdev_find_recursive(sysbus_get_default(), device);
-
-        obj = dev ? object_dynamic_cast(OBJECT(dev), TYPE_UBC) : NULL;
-    }
-    if (!obj || !DEVICE(obj)->realized) {
-        error_setg(errp, "no UB controller is called '%s'", device);
+    *found = find_device(device, errp);
+    if (!*found) {
         return NULL;
     }
-    *found = UBC(obj);
     qemu_mutex_lock(&(*found)->lock);
     inj = ubc_inject((*found)->ubc, has_port ? port : 0);
     if (!inj) {
@@ -319,7 +382,7 @@ void qmp_ub_inject_map(const char *device, bool has_port, uint8_t port,
 
 static void ubc_pci_register_hmp(void)
 {
-    monitor_register_hmp_info_hrt("ub", qmp_x_query_ub_links);
+    monitor_register_hmp("ub", true, hmp_info_ub);
 }
 
 type_init(ubc_pci_register_hmp);

@@ -43,6 +43,10 @@ static void on_event(void *opaque, UbPortEvent event)
         ubc_raw_drop(e);
         return;
     }
+    if ((event == UB_PORT_LINK || event == UB_PORT_WIDTH) &&
+        e->ubc->ops.changed) {
+        e->ubc->ops.changed(e->ubc->opaque, e->index);
+    }
     if (event != UB_PORT_LINK) {
         ubc_end_event(e, bits[event]);
         return;
@@ -143,6 +147,8 @@ static bool end_init(UbcEnd *e, Ubc *ubc, unsigned index, const char **why)
     UbPortConfig conf = {
         .index = index,
         .session = ubc->conf.session,
+        .features = ubc->conf.wire_features,
+        .cna = ubc->conf.port_cna ? ubc->conf.port_cna + index : 0,
         .phy = ubc->conf.phy,
         .dll = ubc->conf.dll,
         .dll_time_scale = ubc->conf.dll_time_scale,
@@ -166,6 +172,14 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
 
     if (cfg->ports < 1 || cfg->ports > UBC_MAX_PORTS) {
         *why = "there are 1 to 8 ports";
+        return NULL;
+    }
+    if ((cfg->cna | cfg->fm_cna | (cfg->port_cna + cfg->ports - 1)) >> 24) {
+        *why = "a CNA has 24 bits";
+        return NULL;
+    }
+    if (cfg->upi >> 15) {
+        *why = "an UPI has 15 bits";
         return NULL;
     }
     ubc = g_new0(Ubc, 1);
@@ -213,6 +227,7 @@ static void end_reset(UbcEnd *e)
 {
     e->event = e->event_mask = e->vector = 0;
     e->status = e->counter_hi = 0;
+    memset(e->param, 0, sizeof(e->param));
     ub_port_reset(e->port, e->ubc->now);
     /* The loss of the link is part of what is forgotten. */
     for (unsigned i = 0; i < UBC_CNT_NUM; i++) {

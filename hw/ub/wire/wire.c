@@ -131,7 +131,7 @@ static void queue_hello(UbWire *link)
     put_le64(p + 8, link->self.session);
     memcpy(p + 16, link->self.guid, sizeof(link->self.guid));
     put_le16(p + 32, link->self.port);
-    put_le16(p + 34, 0);
+    put_le16(p + 34, link->self.features);
     queue_lanes(link);
 }
 
@@ -288,6 +288,7 @@ static const char *rx_hello(UbWire *link, uint8_t lanes, const uint8_t *body,
     peer->session = get_le64(body + 8);
     memcpy(peer->guid, body + 16, sizeof(peer->guid));
     peer->port = get_le16(body + 32);
+    peer->features = get_le16(body + 34) & UB_WIRE_FEATURES;
     link->hello = true;
     if (link->ops.up) {
         link->ops.up(link->opaque, peer);

@@ -258,6 +258,12 @@ static void test_settings(void)
     DIFFERS(c.dll.init_credit[5] = 100, "initial credits");
     DIFFERS(c.dll.vl_strict = 1, "strict");
     DIFFERS(c.err_severity ^= 1, "severity");
+    DIFFERS(c.eid[15] = 1, "EID");
+    DIFFERS(c.fm_eid[0] = 1, "EID of the manager");
+    DIFFERS(c.cna = 1, "CNA");
+    DIFFERS(c.fm_cna = 1, "CNA of the manager");
+    DIFFERS(c.port_cna = 1, "CNA of ports");
+    DIFFERS(c.upi = 1, "UPI");
 #undef DIFFERS
     g_assert_cmpstr(moved(b, &conf), ==, NULL);
     unpair(a, b);

@@ -281,6 +281,109 @@ static void test_too_large(void)
     unpair(a, b);
 }
 
+/* Who the controller is: power-on values that resets bring back. */
+static void test_identity(void)
+{
+    Side *a = &two[0];
+    UbcConfig conf;
+    const char *why;
+
+    ubc_config_init(&conf);
+    conf.ports = 2;
+    for (unsigned i = 0; i < 16; i++) {
+        conf.eid[i] = 0x10 + i;
+        conf.fm_eid[i] = 0x20 + i;
+    }
+    conf.cna = 0xabcdef;
+    conf.fm_cna = 0x123456;
+    conf.port_cna = 0x700;
+    conf.upi = 0x7abc;
+    now = 1000;
+    side_init(a, a + 1, &conf);
+    for (unsigned round = 0; round < 3; round++) {
+        g_assert_cmphex(cfg(a, UB_CFG0_BASE + UB_CFG0_EID), ==, 0x1c1d1e1f);
+        g_assert_cmphex(cfg(a, UB_CFG0_BASE + UB_CFG0_EID + 3), ==, 0x10111213);
+        g_assert_cmphex(cfg(a, UB_CFG0_BASE + UB_CFG0_UBFM_EID), ==,
+                        0x2c2d2e2f);
+        g_assert_cmphex(cfg(a, UB_CFG0_BASE + UB_CFG0_PRIMARY_CNA), ==,
+                        0xabcdef);
+        g_assert_cmphex(cfg(a, UB_CFG0_BASE + UB_CFG0_UBFM_CNA), ==, 0x123456);
+        g_assert_cmphex(cfg(a, UB_CFG0_BASE + UB_CFG0_UPI), ==, 0x7abc);
+        for (unsigned p = 0; p < 2; p++) {
+            g_assert_cmphex(cfg(a, UB_CFG_PORT_BASE(p) + UB_PORT_CNA), ==,
+                            0x700 + p);
+        }
+        /* A manager may say otherwise, until a reset. */
+        set(a, UB_CFG0_BASE + UB_CFG0_EID, 1);
+        set(a, UB_CFG0_BASE + UB_CFG0_PRIMARY_CNA, 2);
+        set(a, UB_CFG0_BASE + UB_CFG0_UPI, 3);
+        set(a, UB_CFG_PORT_BASE(1) + UB_PORT_CNA, 4);
+        g_assert_cmphex(cfg(a, UB_CFG0_BASE + UB_CFG0_PRIMARY_CNA), ==, 2);
+        g_assert_cmphex(cfg(a, UB_CFG_PORT_BASE(1) + UB_PORT_CNA), ==, 4);
+        if (round) {
+            wr(a, UBC_CTRL, UBC_CTRL_RESET);
+        } else {
+            set(a, UB_CFG0_BASE + UB_CFG0_DEV_RST, 1);
+            ubc_run(a->ubc, now);
+        }
+    }
+    side_free(a);
+    /* Values that do not fit. */
+    conf.upi = 0x8000;
+    g_assert_null(ubc_new(&conf, &ops, a, &why));
+    conf.upi = 0;
+    conf.port_cna = 0xffffff;
+    g_assert_null(ubc_new(&conf, &ops, a, &why));
+    conf.port_cna = 0;
+    conf.cna = 0x1000000;
+    g_assert_null(ubc_new(&conf, &ops, a, &why));
+}
+
+/* Param_Exchg of 1 to 32 words, both ways, and what is refused. */
+static void test_param_exchg(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    const uint32_t port = UBC_PORT(0);
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    linked(&conf);
+    run_until(a, b, never, SECOND / 10);
+    /* What the data link layers told each other: port and GUID. */
+    g_assert_cmpuint(rd(b, port + UBC_PORT_PARAMS), ==, 5);
+    g_assert_cmphex(rd(b, port + UBC_PORT_PARAM(1)) & 0xff, ==, 1);
+    for (unsigned n = 1; n <= 32; n++) {
+        wr(b, port + UBC_PORT_EVENT, ~0u);
+        for (unsigned i = 0; i < 32; i++) {
+            wr(a, port + UBC_PORT_PARAM(i), 0x1000000 * n + i);
+        }
+        wr(a, port + UBC_PORT_PARAMS, n);
+        run_until(a, b, never, SECOND / 1000);
+        g_assert_cmphex(rd(b, port + UBC_PORT_EVENT) & UBC_PORT_EVENT_PARAM,
+                        !=, 0);
+        g_assert_cmpuint(rd(b, port + UBC_PORT_PARAMS), ==, n);
+        for (unsigned i = 0; i < 32; i++) {
+            g_assert_cmphex(rd(b, port + UBC_PORT_PARAM(i)), ==,
+                            i < n ? 0x1000000 * n + i : 0);
+        }
+    }
+    g_assert_cmpuint(a->guest_errors, ==, 0);
+    wr(a, port + UBC_PORT_PARAMS, 0);
+    wr(a, port + UBC_PORT_PARAMS, 33);
+    wr(a, port + UBC_PORT_PARAMS, ~0u);
+    g_assert_cmpuint(a->guest_errors, ==, 3);
+    /* Two at once, and one without a link. */
+    wr(a, port + UBC_PORT_PARAMS, 1);
+    wr(a, port + UBC_PORT_PARAMS, 1);
+    g_assert_cmpuint(a->guest_errors, ==, 4);
+    wr(b, port + UBC_PORT_CTRL, 0);
+    g_assert_cmpuint(rd(b, port + UBC_PORT_PARAMS), ==, 0);
+    g_assert_cmphex(rd(b, port + UBC_PORT_PARAM(0)), ==, 0);
+    wr(b, port + UBC_PORT_PARAMS, 1);
+    g_assert_cmpuint(b->guest_errors, ==, 1);
+    unpair(a, b);
+}
+
 /*
  * A port that is disabled keeps its registers and stays down, whatever its peer
  * does; Port Reset resets them and nothing else; a device reset forgets Link
@@ -337,6 +440,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ubc-regs/eye", test_eye);
     g_test_add_func("/ub/ubc-regs/left-active", test_left_active);
     g_test_add_func("/ub/ubc-regs/too-large", test_too_large);
+    g_test_add_func("/ub/ubc/regs/identity", test_identity);
+    g_test_add_func("/ub/ubc/regs/param-exchg", test_param_exchg);
     g_test_add_func("/ub/ubc/regs/disabled", test_disabled);
     return g_test_run();
 }

@@ -65,7 +65,7 @@ static void end_init(End *e)
 {
     const UbWireHello hello = {
         .lanes = 8, .phy_mode = 2, .port = 3, .session = 0x1122334455667788,
-        .guid = { 0xaa, 0xbb },
+        .guid = { 0xaa, 0xbb }, .features = UB_WIRE_GUID,
     };
 
     memset(e, 0, sizeof(*e));
@@ -165,7 +165,7 @@ static void test_bytes(void)
         'U', 'B', 'L', 'W', 1, 0, 8, 2,
         0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
         0xaa, 0xbb, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        3, 0, 0, 0,
+        3, 0, 2, 0,
         2, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0,
     };
     static const uint8_t rest[] = {
@@ -536,10 +536,39 @@ static void test_garbage(void)
     }
 }
 
+/* Features that have a name are told, others are ignored. */
+static void test_features(void)
+{
+    const uint8_t *data;
+    uint8_t copy[64];
+    size_t n;
+    End a, b;
+
+    for (unsigned bits = 0; bits < 0x10000; bits += 0x5555) {
+        end_init(&a);
+        end_init(&b);
+        ub_wire_connected(a.link);
+        ub_wire_connected(b.link);
+        n = ub_wire_queued(a.link, &data);
+        g_assert_cmpuint(n, <=, sizeof(copy));
+        memcpy(copy, data, n);
+        g_assert_cmphex(get_le16(copy + UB_WIRE_HEADER + 34), ==,
+                        UB_WIRE_GUID);
+        put_le16(copy + UB_WIRE_HEADER + 34, bits);
+        ub_wire_receive(b.link, copy, n);
+        g_assert_true(ub_wire_is_up(b.link));
+        g_assert_cmphex(ub_wire_peer(b.link)->features, ==,
+                        bits & UB_WIRE_FEATURES);
+        end_free(&a);
+        end_free(&b);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/wire/bytes", test_bytes);
+    g_test_add_func("/ub/wire/features", test_features);
     g_test_add_func("/ub/wire/overflow", test_overflow);
     g_test_add_func("/ub/wire/pieces", test_pieces);
     g_test_add_func("/ub/wire/split-run", test_split_run);
