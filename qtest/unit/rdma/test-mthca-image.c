@@ -70,7 +70,11 @@ static void same_answers(MGuest *g, MGuest *h)
         { MTHCA_CMD_QUERY_QP, ME_QPN + 2 }, { MTHCA_CMD_QUERY_MPT, 0x10 },
         { MTHCA_CMD_READ_MGM, 5 }, { MTHCA_CMD_READ_MGM, 6 },
     };
-    static const struct { uint8_t class; uint16_t attr; uint32_t mod; } get[] = {
+    static const struct {
+        uint8_t class;
+        uint16_t attr;
+        uint32_t mod;
+    } get[] = {
         { 1, 0x10, 0 }, { 1, 0x11, 0 }, { 1, 0x14, 0 }, { 1, 0x14, 1 },
         { 1, 0x15, 1 }, { 1, 0x16, 0 }, { 1, 0x16, 1 }, { 1, 0x17, 0 },
         { 1, 0x18, 1 << 16 }, { 1, 0x18, 4 << 16 },
@@ -112,7 +116,8 @@ static void test_image_answers(void)
 
     mthca_catas_set(e.g->m, 0x1234567);
     for (unsigned attr = 0x14; attr <= 0x18; attr++) {
-        in = mend_mad(e.g, 1, 2, attr, attr == 0x18 ? 4 << 16 : attr == 0x15) + 64;
+        in = mend_mad(e.g, 1, 2, attr,
+                      attr == 0x18 ? 4 << 16 : attr == 0x15) + 64;
         if (attr == 0x15) {
             memcpy(in, mend_port_info(e.g), 64);
             memmove(in - 64, mend_mad(e.g, 1, 2, attr, 1), 64);

@@ -68,7 +68,8 @@ static void test_connected(void)
         uint8_t op, least;          /* units without which it is none */
         bool remote, atomic;
     } t[] = {
-        { RDMA_OP_WRITE, 2, true, false }, { RDMA_OP_WRITE_IMM, 2, true, false },
+        { RDMA_OP_WRITE, 2, true, false },
+        { RDMA_OP_WRITE_IMM, 2, true, false },
         { RDMA_OP_READ, 2, true, false }, { RDMA_OP_SEND, 1, false, false },
         { RDMA_OP_SEND_IMM, 1, false, false },
         { RDMA_OP_CMP_SWAP, 3, true, true },
