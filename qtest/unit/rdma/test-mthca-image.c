@@ -9,6 +9,7 @@
 #include "mthca-end.h"
 #include "rdma/objects.h"
 #include "../../lib/mutate.h"
+#include "../../../hw/rdma/mthca/internal.h"
 
 /* ---- migration ---- */
 
@@ -227,6 +228,264 @@ static void test_image_damaged(void)
     mend_free(&e);
 }
 
+/* Load what @e is into a fresh adapter; what is wrong with it. */
+static const char *carry(MEnd *e, MGuest *h)
+{
+    size_t len;
+    g_autofree uint8_t *block = mthca_save(e->g->m, e->g->now, &len);
+
+    return mthca_load(h->m, 1, block, len);
+}
+
+/* Every field of every object: filled with what it would not have of itself, it
+ * arrives so. */
+static void test_image_fields(void)
+{
+    MEnd e = mend_busy();
+    MGuest *h = mguest_new(1, false);
+    Mthca *m = e.g->m, *n = h->m;
+    RdmaDev *dev = mthca_rdma(m), *to = mthca_rdma(n);
+    MthcaCq *c = rdma_cq_priv(rdma_cq_get(dev, ME_CQN)), *d;
+    MthcaSrq *s = rdma_srq_priv(rdma_srq_get(dev, ME_SRQN)), *t;
+    MthcaQp *q, *r;
+
+    c->comp_eqn = 7;
+    c->arm_db = 0x55;
+    c->pi = 0x12345678;
+    c->ci = 0x12345600;
+    c->solicit_pi = 0x12345670;
+    c->armed = 3;
+    c->overrun = true;
+    s->next = 0x12340;
+    s->tail = 0x4321;
+    s->head = 0x4345;
+    s->limit = 0x77;
+    s->error = true;
+    m->eq[63] = (MthcaEq) {
+        .valid = true, .translate = true, .overflow = true, .state = EQ_FIRED,
+        .log_size = 17, .intr = 0x9a, .start = UINT64_C(0x1122334455667788),
+        .pd = 0x123456, .lkey = 0x87654321, .pi = 0x11112222,
+        .ci = 0x11111111,
+    };
+    for (unsigned i = 0; i < 2; i++) {
+        m->special_qpn[i] = 0x40 + i;
+        m->special_set[i] = true;
+    }
+    m->uar_latch = 0x11223344;
+    m->uar_latch_addr = 0x2010;
+    m->uar_latched = true;
+    m->intx = true;
+    m->sinai = true;
+    for (unsigned i = 0; i < sizeof(m->port.info); i++) {
+        m->port.info[i] ^= i == 32 ? 0 : i;
+    }
+    memset(m->port.sl2vl, 0x31, sizeof(m->port.sl2vl));
+    memset(m->port.vlarb, 0x32, sizeof(m->port.vlarb));
+    memset(m->port.node_desc, 0x33, sizeof(m->port.node_desc));
+    m->port.pkey[63] = 0x8077;
+    m->port.guid[31][7] = 0x99;
+    g_assert_cmpstr(carry(&e, h), ==, NULL);
+    g_assert_true(h->intx);
+    d = rdma_cq_priv(rdma_cq_get(to, ME_CQN));
+    t = rdma_srq_priv(rdma_srq_get(to, ME_SRQN));
+#define SAME(a, b, field) g_assert_cmphex((a)->field, ==, (b)->field)
+#define ALL(a, b, field) \
+    g_assert_cmpmem((a)->field, sizeof((a)->field), (b)->field, \
+                    sizeof((b)->field))
+    ALL(c, d, ctx);
+    SAME(c, d, start);
+    SAME(c, d, lkey);
+    SAME(c, d, pd);
+    SAME(c, d, uar);
+    SAME(c, d, comp_eqn);
+    SAME(c, d, ci_db);
+    SAME(c, d, arm_db);
+    SAME(c, d, pi);
+    SAME(c, d, ci);
+    SAME(c, d, solicit_pi);
+    SAME(c, d, refs);
+    SAME(c, d, log_size);
+    SAME(c, d, armed);
+    SAME(c, d, overrun);
+    ALL(s, t, ctx);
+    SAME(s, t, wqe_base);
+    SAME(s, t, lkey);
+    SAME(s, t, pd);
+    SAME(s, t, uar);
+    SAME(s, t, db);
+    SAME(s, t, next);
+    SAME(s, t, refs);
+    SAME(s, t, tail);
+    SAME(s, t, head);
+    SAME(s, t, limit);
+    SAME(s, t, log_size);
+    SAME(s, t, log_stride);
+    SAME(s, t, error);
+    for (unsigned i = 0; i < 3; i++) {
+        q = rdma_qp_priv(rdma_qp_get(dev, ME_QPN + i));
+        r = rdma_qp_priv(rdma_qp_get(to, ME_QPN + i));
+        ALL(q, r, ctx);
+        SAME(q, r, db_first);
+        SAME(q, r, db_num);
+        SAME(q, r, sq_next);
+        SAME(q, r, special);
+        SAME(q, r, rq_tail);
+        SAME(q, r, rq_head);
+        for (unsigned k = 0; k < q->db_num; k++) {
+            unsigned at = (q->db_first + k) % MTHCA_QP_DOORBELLS;
+
+            SAME(q, r, db[at].head);
+            SAME(q, r, db[at].count);
+            SAME(q, r, db[at].op);
+            SAME(q, r, db[at].size);
+            SAME(q, r, db[at].fence);
+        }
+    }
+    for (unsigned i = 0; i < 64; i++) {
+        SAME(m, n, eq[i].valid);
+        SAME(m, n, eq[i].translate);
+        SAME(m, n, eq[i].overflow);
+        SAME(m, n, eq[i].state);
+        SAME(m, n, eq[i].log_size);
+        SAME(m, n, eq[i].intr);
+        SAME(m, n, eq[i].start);
+        SAME(m, n, eq[i].pd);
+        SAME(m, n, eq[i].lkey);
+        SAME(m, n, eq[i].pi);
+        SAME(m, n, eq[i].ci);
+    }
+    ALL(m, n, event_eq);
+    ALL(m, n, special_qpn);
+    ALL(m, n, special_set);
+    SAME(m, n, uar_latch);
+    SAME(m, n, uar_latch_addr);
+    SAME(m, n, uar_latched);
+    SAME(m, n, sinai);
+    SAME(m, n, state);
+    ALL(m, n, hcr);
+    ALL(m, n, catas);
+    ALL(m, n, port.info);
+    ALL(m, n, port.guid);
+    ALL(m, n, port.pkey);
+    ALL(m, n, port.sl2vl);
+    ALL(m, n, port.vlarb);
+    ALL(m, n, port.node_desc);
+    SAME(m, n, port.up);
+    SAME(m, n, port.link);
+#undef ALL
+#undef SAME
+    mguest_free(h);
+    mend_free(&e);
+}
+
+/* What no adapter can have, and the last that it can. */
+static void test_image_limits(void)
+{
+    enum { MGM_MIN, MGM_MAX, UARC, UARS, CQ_LOG, CQ_ARM, SRQ_LOG, SRQ_LEAST,
+           SRQ_MOST, DB_FIRST, DB_COUNT, DB_NONE, SQ_SIZE, RQ_SIZE, GO, CASES };
+    static const char *const want[CASES] = {
+        [MGM_MIN] = "table of the adapter is too large or too small",
+        [MGM_MAX] = "table of the adapter is too large or too small",
+        [UARC] = "table of the adapter is too large or too small",
+        [UARS] = "table of the adapter is too large or too small",
+        [CQ_LOG] = "CQ is too large", [CQ_ARM] = "CQ is too large",
+        [SRQ_LOG] = "SRQ is too large", [SRQ_LEAST] = "SRQ is too large",
+        [SRQ_MOST] = "SRQ is too large",
+        [DB_FIRST] = "doorbell outside its queue",
+        [DB_COUNT] = "doorbell for no requests or too many",
+        [DB_NONE] = "doorbell for no requests or too many",
+        [SQ_SIZE] = "queue is too large", [RQ_SIZE] = "queue is too large",
+        [GO] = "command that has not ended",
+    };
+
+    for (unsigned i = 0; i < CASES; i++) {
+        for (unsigned bad = 0; bad < 2; bad++) {
+            MEnd e = mend_busy();
+            MGuest *h = mguest_new(1, false);
+            RdmaDev *dev = mthca_rdma(e.g->m);
+            MthcaCq *c = rdma_cq_priv(rdma_cq_get(dev, ME_CQN));
+            MthcaSrq *s = rdma_srq_priv(rdma_srq_get(dev, ME_SRQN));
+            MthcaQp *q = rdma_qp_priv(rdma_qp_get(dev, ME_QPN + 2));
+
+            switch (i) {
+            case MGM_MIN:
+                e.g->m->log_mgm_size = 6 - bad;
+                break;
+            case MGM_MAX:
+                /* Entries there are have the size of before. */
+                e.g->m->log_mgm_size = bad ? 13 : e.g->m->log_mgm_size;
+                break;
+            case UARC:
+                e.g->m->log_uarc = MTHCA_LOG_MAX_UARC + bad;
+                break;
+            case UARS:
+                e.g->m->log_uars = MTHCA_LOG_MAX_UARS + bad;
+                break;
+            case CQ_LOG:
+                c->log_size = MTHCA_LOG_MAX_CQES + bad;
+                break;
+            case CQ_ARM:
+                c->armed = 3 + bad;
+                break;
+            case SRQ_LOG:
+                s->log_size = MTHCA_LOG_MAX_WQES + 1 + bad;
+                break;
+            case SRQ_LEAST:
+                s->log_stride = 4 - bad;
+                break;
+            case SRQ_MOST:
+                s->log_stride = 11 + bad;
+                break;
+            case DB_FIRST:
+                q->db_first = MTHCA_QP_DOORBELLS - 1 + bad;
+                q->db[MTHCA_QP_DOORBELLS - 1] = q->db[0] = q->db[1] =
+                    (MthcaDoorbell) { .count = 1 };
+                break;
+            case DB_COUNT:
+                q->db[q->db_first].count = MTHCA_DOORBELL_MAX + bad;
+                break;
+            case DB_NONE:
+                q->db[q->db_first].count = 1 - bad;
+                break;
+            case SQ_SIZE:
+                q->ctx[MTHCA_QPC_SQ_SIZE] = (14 + bad) << 3;
+                break;
+            case RQ_SIZE:
+                q->ctx[MTHCA_QPC_RQ_SIZE] = (14 + bad) << 3;
+                break;
+            case GO:
+                e.g->m->hcr[6] = bad ? MTHCA_HCR_GO : MTHCA_HCR_EVENT;
+                break;
+            }
+            g_assert_cmpstr(carry(&e, h), ==, bad ? want[i] : NULL);
+            if (bad) {
+                g_assert_cmpint(h->m->state, ==, MTHCA_HCA_RESET);
+            }
+            mguest_free(h);
+            mend_free(&e);
+        }
+    }
+}
+
+/* Before INIT_HCA there are no tables, and no least sizes. */
+static void test_image_early(void)
+{
+    for (unsigned fw = 0; fw < 2; fw++) {
+        MEnd e = { .g = mguest_new(1, false) };
+        MGuest *h = mguest_new(1, false);
+
+        if (fw) {
+            g_assert_cmphex(mcmd(e.g, MTHCA_CMD_RUN_FW, 0, 0, 0, 0, NULL), ==,
+                            0);
+        }
+        g_assert_cmpstr(carry(&e, h), ==, NULL);
+        g_assert_cmphex(mcmd_box(h, MTHCA_CMD_QUERY_DEV_LIM, 0, 0), ==,
+                        fw ? 0 : MTHCA_ST_BAD_SYS_STATE);
+        mguest_free(h);
+        mend_free(&e);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -234,5 +493,8 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/image/same", test_image_same);
     g_test_add_func("/mthca/image/settings", test_image_settings);
     g_test_add_func("/mthca/image/damaged", test_image_damaged);
+    g_test_add_func("/mthca/image/fields", test_image_fields);
+    g_test_add_func("/mthca/image/limits", test_image_limits);
+    g_test_add_func("/mthca/image/early", test_image_early);
     return g_test_run();
 }
