@@ -50,7 +50,7 @@ struct UbPort {
     bool wire_paused;   /* enough queued on the byte stream */
     bool wire_full;     /* the byte stream took less than it was given */
     bool running;       /* inside ub_port_run() */
-    bool kicked;        /* there: something came up behind its back */
+    bool kicked;        /* a run is asked for, the owner's or one more */
     uint64_t session;   /* of the peer, 0: none seen yet */
     int64_t restarted;  /* when a new session last restarted the port */
     int64_t restart_at; /* when the next one that waits will, or INT64_MAX */

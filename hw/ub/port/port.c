@@ -17,21 +17,21 @@
 #define WIRE_HIGH (256 * 1024)
 #define WIRE_LOW (64 * 1024)
 /* Bytes that are worth a call of their own to the byte stream: the peer begins
- * with them, and they have not left the cache. */
-#define WIRE_PIECE (48 * 1024)
+ * with them, and they have not left the cache.  Less would make it turn its
+ * loop, and sleep, more often than it works. */
+#define WIRE_PIECE (112 * 1024)
 /* From one restart that a new session of the peer asks for to the next, ns. */
 #define RESTART_GAP 10000000
 /* Flits pulled at once, and sent in one run, so that receiving has its turn. */
 #define FLIT_BATCH 768  /* whole frames: the encoder likes them */
-#define FLIT_BUDGET (4 * FLIT_BATCH)
+#define FLIT_BUDGET (8 * FLIT_BATCH)
 
 void port_kick(UbPort *p)
 {
-    if (p->running) {
-        p->kicked = true;
-    } else {
+    if (!p->running && !p->kicked) {
         p->ops.kick(p->opaque);
     }
+    p->kicked = true;
 }
 
 /* ---- The data link layer's outside ------------------------------------------- */
@@ -441,7 +441,7 @@ void ub_port_config_init(UbPortConfig *cfg)
     cfg->dll.wish.retry_buf_depth = 32768;
     /* What the flits of two turns carry, so that none runs dry; the others wait
      * above, so that what is queued stays in the cache. */
-    cfg->dll.queue_limit = 128 * 1024;
+    cfg->dll.queue_limit = 256 * 1024;
 }
 
 const char *ub_port_config_check(const UbPortConfig *cfg)
@@ -652,7 +652,9 @@ int64_t ub_port_run(UbPort *p, int64_t now)
     next = MIN(next, t);
     wire_flush(p, 1);
     p->running = false;
-    return more || p->kicked ? now : next;
+    more |= p->kicked;
+    p->kicked = false;
+    return more ? now : next;
 }
 
 /* ---- The byte stream -------------------------------------------------------------- */

@@ -245,10 +245,18 @@ static double median(double *v, unsigned n)
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
+/* What both ends together take for a GB, however little the host leaves them:
+ * seconds of a core. */
+static double cost_of(const Result *r)
+{
+    return (r->cores[0] + r->cores[1]) / r->mbs * 1000;
+}
+
 static void compare(End ub[2], End net[2], uint32_t len, unsigned rounds,
                     double seconds)
 {
-    double mbs[2][ROUNDS_MAX], ratio[ROUNDS_MAX], typical;
+    double mbs[2][ROUNDS_MAX], cost[2][ROUNDS_MAX], ratio[ROUNDS_MAX];
+    double typical;
     Result u, n;
 
     for (unsigned i = 0; i < rounds; i++) {
@@ -256,14 +264,18 @@ static void compare(End ub[2], End net[2], uint32_t len, unsigned rounds,
         stream(&net[0], &net[1], len, seconds, &n);
         mbs[0][i] = u.mbs;
         mbs[1][i] = n.mbs;
+        cost[0][i] = cost_of(&u);
+        cost[1][i] = cost_of(&n);
         ratio[i] = u.mbs / n.mbs;
     }
     typical = median(ratio, rounds); /* sorts them */
     printf("%5u bytes: ubc %7.1f MB/s, netdev stream %7.1f MB/s, "
-           "ratio %.2f (%.2f to %.2f); busy cores %.2f + %.2f, %.2f + %.2f\n",
+           "ratio %.2f (%.2f to %.2f); busy cores %.2f + %.2f, %.2f + %.2f; "
+           "core seconds a GB %.2f, %.2f\n",
            len, median(mbs[0], rounds), median(mbs[1], rounds),
            typical, ratio[0], ratio[rounds - 1], u.cores[0], u.cores[1],
-           n.cores[0], n.cores[1]);
+           n.cores[0], n.cores[1], median(cost[0], rounds),
+           median(cost[1], rounds));
     fflush(stdout);
 }
 

@@ -20,6 +20,7 @@ typedef struct End {
     unsigned index;
     GByteArray *out;
     bool plugged, close;
+    bool asked;        /* for a run, which has not been yet */
     int64_t next;
     GQueue held;       /* packets that nobody has time for */
     uint32_t hold;     /* VLs whose packets are */
@@ -93,7 +94,12 @@ static void tx_space(void *opaque, unsigned vl)
 
 static void kick(void *opaque)
 {
-    ((End *)opaque)->next = now;
+    End *e = opaque;
+
+    /* A call of the owner's event loop: one for a run is enough. */
+    g_assert_false(e->asked);
+    e->asked = true;
+    e->next = now;
 }
 
 static size_t wire_send(void *opaque, const uint8_t *data, size_t len)
@@ -199,6 +205,7 @@ static bool turn(End *e)
 
     if (busy) {
         e->next = INT64_MAX;
+        e->asked = false;
         e->next = MIN(e->next, ub_port_run(e->port, now));
     }
     if (e->plugged && e->out->len) {
