@@ -293,8 +293,10 @@ typedef struct UbTaConfig {
     uint32_t slice;                 /* bytes of a slice over RTP, a multiple of
                                      * 8192; 64 KiB */
     uint32_t max_len;               /* of one request; 2^31 at most */
+    uint32_t mtu;                   /* payload of a packet of responses */
     uint32_t window;                /* slices in flight between a queue and a peer,
-                                     * a power of two, 32768 at most */
+                                     * a power of two, 64 to 4096; both ends
+                                     * should have the same; cannot change */
     uint32_t reserve;               /* thereof for Writebacks alone */
     uint32_t depth;                 /* requests posted to a queue */
     uint32_t quantum;               /* packets of a queue in one turn */
@@ -321,10 +323,12 @@ typedef struct UbTaConfig {
     bool store_default_add;         /* Atomic_store, _load without UDETAH: ADD */
     bool read_offset_request;       /* every Read_response has the offset of its
                                      * request */
+    bool notify_be;                 /* notify data are put down most significant
+                                     * byte first */
     bool rsp_type_keep;             /* responses to an SC: INI_RC_Type stays 10 */
     bool poison_send;               /* poisoned data go out with BTAH.Poison;
                                      * otherwise the request fails */
-    uint8_t retries;                /* of RNR and Page Fault; 7: and on */
+    uint8_t retries;                /* of RNR and Page Fault; 255: for ever */
     uint8_t rnr_timer;              /* what a full target says */
     /* ns; each is multiplied by scale / 1000 and then at least floor. */
     int64_t ack_timeout;            /* TA acknowledgement time-out */
@@ -463,9 +467,8 @@ UbSend ub_ta_message(UbTa *ta, int64_t now, const UbTaDest *dest,
 /* A page that was answered LATER, or any of an Entity, is there now. */
 void ub_ta_resolved(UbTa *ta);
 
-/* No access by the target goes on after this returns but those of packets that
- * wait in an SC: whether any of them names @token_id of @entity (§8.2.1: a segment
- * is drained before it goes). */
+/* Whether nothing that has begun or is held may still reach segment @token_id of
+ * @entity (§8.2.1: it is drained before it goes). */
 bool ub_ta_target_idle(const UbTa *ta, unsigned entity, uint32_t token_id);
 
 /* ---- From the transport -------------------------------------------------------------- */

@@ -66,6 +66,7 @@ OWNER = {
     'ub/tp*.h': 'ub/tp',
     'ub/sec.h': 'ub/sec', 'ub/ta.h': 'ub/ta', 'ub/tah.h': 'ub/ta',
     'ub/node.h': 'ub/node', 'ub/urma*.h': 'ub/urma',
+    'ub/segment.h': 'ub/ta',
     'ub/ubc.h': 'ub/ubc', 'ub/ubc_hw.h': 'ub/ubc',
     'rdma/roce.h': 'rdma/roce', 'rdma/types.h': 'rdma/roce',
     'rdma/native*.h': 'rdma/native', 'rdma/mthca*.h': 'rdma/mthca',

@@ -1,0 +1,379 @@
+/*
+ * Responses: packets, several in one TAACK, those that wait for the transport
+ * (UB 2.0 §7.2.2, §7.3.1.1).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+/* ---- packets ---- */
+
+/* Send, or say BUSY and keep it. */
+static UbSend send_now(UbTa *ta, const Answer *a)
+{
+    UbTpTx tx = { .nlp = a->nlp, .last = a->last, .cookie = a->cookie };
+    UbSend r = ta->lower->send(ta->lower_opaque, &a->back.dest, a->pkt, &tx,
+                               ta->now);
+
+    if (r == UB_SENT) {
+        ta->budget--;
+        ta_count(ta, UB_TAC_TX_RESPONSES);
+    } else if (r == UB_LOST) {
+        ta_count(ta, UB_TAC_LOST_BELOW);
+    }
+    return r;
+}
+
+static void queue_answer(UbTa *ta, const Answer *a)
+{
+    Answer *copy = g_new(Answer, 1);
+
+    *copy = *a;
+    copy->next = NULL;
+    *ta->answers_end = copy;
+    ta->answers_end = &copy->next;
+    ta->answer_count++;
+    ta_count(ta, UB_TAC_BUSY);
+}
+
+/* Make the packet of a response with @len bytes at @data. */
+static bool make_packet(UbTa *ta, Answer *a, const uint8_t *data,
+                        uint32_t len)
+{
+    UbTah *t = &a->tah;
+    int nlp;
+
+    a->pkt = core_packet_alloc(ta->pool, len);
+    if (!a->pkt) {
+        return false;
+    }
+    if (len) {
+        memcpy(core_packet_data(a->pkt), data, len);
+    }
+    t->ext = ub_tah_exts(&a->back.form, t);
+    nlp = ta_put_headers(ta, &a->back.form, t, &a->back.sec, a->pkt);
+    if (nlp < 0) {
+        core_packet_free(a->pkt);
+        a->pkt = NULL;
+        return false;
+    }
+    a->nlp = nlp;
+    ta->count[UB_TAC_TX_BYTES] += len;
+    ta_trace(ta, true, &a->back.dest.flow, &a->back.form, t, len);
+    return true;
+}
+
+/* The next packet of the data of a Read. */
+static bool make_read(UbTa *ta, Answer *a)
+{
+    uint32_t len = MIN(a->len - a->done, ta->cfg.mtu);
+    UbAccess acc = a->access;
+    g_autofree uint8_t *big = len > 8192 ? g_malloc(len) : NULL;
+    uint8_t small[8192], *buf = big ? big : small;
+    UbAccessResult r = UB_ACCESS_OK;
+    Outcome out;
+
+    acc.addr += a->done;
+    acc.len = len;
+    if (len) {
+        r = ta_load(ta, &acc, buf);
+    }
+    a->tah.poison = r == UB_ACCESS_POISON;
+    out = ta_access_outcome(ta, r, &acc);
+    a->last = a->done + len == a->len;
+    if (!ta->cfg.read_offset_request) {
+        a->tah.offset = a->offset + a->done / UB_OFST_UNIT;
+    }
+    if (out.rspst != UB_TAH_OK) {
+        /* Gone since it was begun. */
+        a->tah.rspst = out.rspst;
+        a->tah.rspinfo = out.rspinfo;
+        a->tah.status = 1;
+        a->last = true;
+        len = 0;
+    }
+    a->step = len;
+    return make_packet(ta, a, buf, len);
+}
+
+/* Go on with an answer; false: BUSY. */
+static bool answer_step(UbTa *ta, Answer *a)
+{
+    for (;;) {
+        if (!a->pkt && !make_read(ta, a)) {
+            return true;
+        }
+        switch (send_now(ta, a)) {
+        case UB_BUSY:
+            return false;
+        case UB_LOST:
+            a->pkt = NULL;
+            if (a->back.dest.mode == UB_TP_RTP) {
+                return true;        /* the channel is gone */
+            }
+            break;
+        case UB_SENT:
+            break;
+        }
+        a->pkt = NULL;
+        a->done += a->step;
+        if (a->last) {
+            return true;
+        }
+    }
+}
+
+static void answer_go(UbTa *ta, Answer *a)
+{
+    a->cookie = ++ta->answer_cookie;    /* its upper half is no lane's */
+    if (!answer_step(ta, a)) {
+        queue_answer(ta, a);
+    }
+}
+
+bool ta_answers_run(UbTa *ta)
+{
+    Answer **p = &ta->answers, *a;
+    uint32_t busy = 0;
+    bool any_busy = false;
+
+    if (!ta->answers_try) {
+        return false;
+    }
+    ta->answers_try = false;
+    while ((a = *p) && ta->budget > 0) {
+        uint32_t way = a->back.dest.mode == UB_TP_RTP ? a->back.dest.tpn
+                                                      : UB_TP_NONE;
+
+        if ((any_busy && way == busy) || !answer_step(ta, a)) {
+            any_busy = true;
+            busy = way;
+            p = &a->next;
+            continue;
+        }
+        *p = a->next;
+        if (!a->next) {
+            ta->answers_end = p;
+        }
+        ta->answer_count--;
+        g_free(a);
+    }
+    ta->answers_try = *p;           /* the budget ended it */
+    return ta->answers_try;
+}
+
+void ta_answers_clear(UbTa *ta)
+{
+    Answer *a;
+    Parked *k;
+
+    while ((a = ta->answers)) {
+        ta->answers = a->next;
+        core_packet_free(a->pkt);
+        g_free(a);
+    }
+    ta->answers_end = &ta->answers;
+    ta->answer_count = 0;
+    while ((k = ta->parked)) {
+        ta->parked = k->next;
+        g_free(k);
+    }
+    ta->parkeds = 0;
+}
+
+/* ---- what is said ---- */
+
+static void count_outcome(UbTa *ta, Outcome out)
+{
+    if (out.rspst == UB_TAH_RNR) {
+        ta_count(ta, UB_TAC_RNR_TX);
+    } else if (out.rspst == UB_TAH_PAGE_FAULT) {
+        ta_count(ta, UB_TAC_FAULT_TX);
+    } else if (out.rspst == UB_TAH_COMPLETER) {
+        ta_count(ta, out.rspinfo == UB_TAH_ABORT ? UB_TAC_ABORT_TX
+                                                 : UB_TAC_UNSUPPORTED_TX);
+    }
+}
+
+/* Headers of the response to @req. */
+static UbTah response_of(UbTa *ta, const Back *back, const UbTah *req,
+                         Outcome out)
+{
+    uint8_t opcode = ub_ta_op(req->opcode)->response;
+    UbTah t = {
+        .opcode = opcode ? opcode : UB_TA_TAACK,
+        .tassn = back->alloc ? back->scid : req->tassn,
+        .sv = back->alloc,
+        .status = out.rspst != UB_TAH_OK,
+        .rspst = out.rspst == UB_TAH_OK && ta->cfg.accepted &&
+                 opcode == UB_TA_TAACK ? UB_TAH_ACCEPTED : out.rspst,
+        .rspinfo = out.rspinfo,
+        .rc_type = back->rcid_set && !ta->cfg.rsp_type_keep ? UB_RC_SQ
+                                                            : req->rc_type,
+        .rc_id = back->rcid_set ? back->rcid : req->rc_id,
+        .taid = req->taid,
+        .offset = req->offset,
+    };
+
+    return t;
+}
+
+void ta_ctx_flush(Ctx *ctx)
+{
+    Answer a = { .last = true };
+
+    if (!ctx->owed) {
+        return;
+    }
+    a.back = ctx->owed_back;
+    a.tah = ctx->owed_tah;
+    a.tah.rspinfo = ctx->owed - 1;
+    ctx->ta->count[UB_TAC_TAACKS_SAVED] += ctx->owed - 1;
+    ctx->owed = 0;
+    if (make_packet(ctx->ta, &a, NULL, 0)) {
+        answer_go(ctx->ta, &a);
+    }
+}
+
+/* A good TAACK, perhaps together with others. */
+static void owe(Ctx *ctx, const Back *back, const UbTah *t)
+{
+    UbTa *ta = ctx->ta;
+
+    if (ctx->owed &&
+        (t->tassn != (uint16_t)(ctx->owed_tah.tassn + ctx->owed) ||
+         t->rspst != ctx->owed_tah.rspst ||
+         t->rc_type != ctx->owed_tah.rc_type ||
+         t->rc_id != ctx->owed_tah.rc_id)) {
+        ta_ctx_flush(ctx);
+    }
+    if (!ctx->owed) {
+        ctx->owed_tah = *t;
+        ctx->owed_back = *back;
+    }
+    ctx->owed++;
+    if (ctx->owed >= ta->cfg.aggregate) {
+        ta_ctx_flush(ctx);
+    } else if (!ctx->owing) {
+        ctx->owing = true;
+        ctx->next_owing = NULL;
+        *ta->owing_end = ctx;
+        ta->owing_end = &ctx->next_owing;
+        ta_kick(ta);
+    }
+}
+
+void ta_owing_flush(UbTa *ta)
+{
+    Ctx *ctx;
+
+    while ((ctx = ta->owing)) {
+        ta->owing = ctx->next_owing;
+        if (!ta->owing) {
+            ta->owing_end = &ta->owing;
+        }
+        ctx->owing = false;
+        ta_ctx_flush(ctx);
+    }
+}
+
+UbTpAnswer ta_answer_below(Outcome out)
+{
+    UbTpAnswer answer = { .status = UB_TP_DONE, .timer = out.rspinfo };
+
+    switch (out.rspst) {
+    case UB_TAH_RNR:
+        answer.status = UB_TP_RNR;
+        break;
+    case UB_TAH_PAGE_FAULT:
+        answer.status = UB_TP_PAGE_FAULT;
+        break;
+    case UB_TAH_COMPLETER:
+        answer.status = out.rspinfo == UB_TAH_ABORT ? UB_TP_ABORT
+                                                    : UB_TP_UNSUPPORTED;
+        break;
+    }
+    return answer;
+}
+
+void ta_respond(UbTa *ta, Ctx *ctx, Back *back, const UbTah *req, Outcome out)
+{
+    bool taack = ub_ta_op(req->opcode)->response == UB_TA_TAACK;
+    Answer a = { .last = true };
+
+    if (back->dest.mode == UB_TP_UTP ||
+        (ub_ta_op(req->opcode)->name && !ub_ta_op(req->opcode)->response)) {
+        return;
+    }
+    if (back->answers && taack && !back->alloc) {
+        if (!back->direct) {
+            count_outcome(ta, out);
+            ta->lower->answer(ta->lower_opaque, back->tpn, back->msn,
+                              ta_answer_below(out), ta->now);
+        }
+        return;                     /* direct: what ub_ta_rx() returns */
+    }
+    count_outcome(ta, out);
+    if (req->no_taack && taack && back->dest.mode == UB_TP_CTP) {
+        return;
+    }
+    a.back = *back;
+    a.tah = response_of(ta, back, req, out);
+    if (ctx && taack && out.rspst == UB_TAH_OK && !back->form.compact &&
+        !back->alloc && ta->cfg.aggregate > 1) {
+        owe(ctx, back, &a.tah);
+        return;
+    }
+    if (make_packet(ta, &a, NULL, 0)) {
+        answer_go(ta, &a);
+    }
+}
+
+void ta_respond_data(UbTa *ta, Back *back, const UbTah *req, bool poison,
+                     const uint8_t *data, uint32_t len)
+{
+    Answer a = { .last = true, .back = *back };
+
+    a.tah = response_of(ta, back, req, ta_outcome(UB_TAH_OK, 0));
+    a.tah.poison = poison;
+    if (make_packet(ta, &a, data, len)) {
+        answer_go(ta, &a);
+    }
+}
+
+void ta_respond_read(UbTa *ta, Back *back, const UbTah *req,
+                     const UbAccess *acc)
+{
+    Answer a = { .back = *back, .access = *acc, .len = acc->len,
+                 .offset = req->offset };
+
+    a.tah = response_of(ta, back, req, ta_outcome(UB_TAH_OK, 0));
+    answer_go(ta, &a);
+}
+
+/* ---- page faults that are answered later ---- */
+
+void ta_park(UbTa *ta, const Back *back, const UbTah *tah)
+{
+    Parked *k = g_new(Parked, 1);
+
+    k->back = *back;
+    k->back.direct = false;
+    k->tah = *tah;
+    k->next = ta->parked;
+    ta->parked = k;
+    ta->parkeds++;
+}
+
+void ub_ta_resolved(UbTa *ta)
+{
+    Parked *k;
+
+    while ((k = ta->parked)) {
+        ta->parked = k->next;
+        ta->parkeds--;
+        ta_respond(ta, NULL, &k->back, &k->tah,
+                   ta_outcome(UB_TAH_PAGE_FAULT, 0));
+        g_free(k);
+    }
+}

@@ -1,0 +1,389 @@
+/*
+ * Contexts of the target: which TASSNs of a peer's queue are executed, slices
+ * that are not whole, completions that wait for others.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+/* ---- bits of the window ---- */
+
+static bool get_bit(const Ctx *ctx, const uint64_t *map, uint16_t tassn)
+{
+    uint32_t i = tassn & (ctx->ta->cfg.window - 1);
+
+    return map[i / 64] >> i % 64 & 1;
+}
+
+static void set_bit(const Ctx *ctx, uint64_t *map, uint16_t tassn, bool on)
+{
+    uint32_t i = tassn & (ctx->ta->cfg.window - 1);
+
+    if (on) {
+        map[i / 64] |= UINT64_C(1) << i % 64;
+    } else {
+        map[i / 64] &= ~(UINT64_C(1) << i % 64);
+    }
+}
+
+static int distance(const Ctx *ctx, uint16_t tassn)
+{
+    return serial_diff(tassn, ctx->base, UB_TASSN_BITS);
+}
+
+static void clear_refusal(Ctx *ctx, uint16_t tassn)
+{
+    if (get_bit(ctx, ctx->refused, tassn)) {
+        set_bit(ctx, ctx->refused, tassn, false);
+        ctx->refusals--;
+    }
+}
+
+static void base_step(Ctx *ctx)
+{
+    set_bit(ctx, ctx->done, ctx->base, false);
+    clear_refusal(ctx, ctx->base);
+    ctx->base++;
+}
+
+static void base_follow(Ctx *ctx)
+{
+    while (get_bit(ctx, ctx->done, ctx->base)) {
+        base_step(ctx);
+    }
+}
+
+/* What is missing before @tassn is given up. */
+static void base_skip(Ctx *ctx, uint16_t tassn)
+{
+    while (ctx->base != tassn) {
+        base_step(ctx);
+    }
+    base_follow(ctx);
+}
+
+void ta_ctx_start(Ctx *ctx, uint16_t tassn, bool exact)
+{
+    uint32_t window = ctx->ta->cfg.window;
+
+    memset(ctx->done, 0, window / 8);
+    memset(ctx->refused, 0, window / 8);
+    ctx->refusals = 0;
+    ctx->started = true;
+    /* Numbers begin at a multiple of 4096: earlier ones may be under way. */
+    ctx->base = exact || (tassn & 4095u) >= window ? tassn
+                                                   : tassn & ~4095u;
+}
+
+bool ta_ctx_seen(Ctx *ctx, uint16_t tassn)
+{
+    UbTa *ta = ctx->ta;
+    int window = ta->cfg.window, d;
+    bool old = ta->now - ctx->used > ta_time(ta, ta->cfg.dup_life);
+
+    if (!ctx->started) {
+        ta_ctx_start(ctx, tassn, false);
+    }
+    d = distance(ctx, tassn);
+    if (d < 0 && !ctx->sc && (old || d < -2 * window)) {
+        ta_ctx_start(ctx, tassn, false);    /* the peer began anew */
+        d = distance(ctx, tassn);
+    }
+    ctx->used = ta->now;
+    if (d >= window) {
+        base_skip(ctx, tassn - window + 1);
+        ta_ctx_release(ctx);
+    }
+    return d < 0 || (d < window && get_bit(ctx, ctx->done, tassn));
+}
+
+void ta_ctx_done(Ctx *ctx, uint16_t tassn)
+{
+    int d = distance(ctx, tassn);
+
+    if (d < 0 || d >= (int)ctx->ta->cfg.window) {
+        return;
+    }
+    clear_refusal(ctx, tassn);
+    set_bit(ctx, ctx->done, tassn, true);
+    base_follow(ctx);
+    ta_ctx_release(ctx);
+}
+
+void ta_ctx_refuse(Ctx *ctx, uint16_t tassn)
+{
+    int d = distance(ctx, tassn);
+
+    ctx->refused_at = ctx->ta->now;
+    if (d >= 0 && d < (int)ctx->ta->cfg.window &&
+        !get_bit(ctx, ctx->refused, tassn)) {
+        set_bit(ctx, ctx->refused, tassn, true);
+        ctx->refusals++;
+    }
+}
+
+bool ta_ctx_refused_before(Ctx *ctx, uint16_t tassn)
+{
+    UbTa *ta = ctx->ta;
+
+    if (!ctx->refusals || distance(ctx, tassn) < 0) {
+        return false;
+    }
+    if (ta->now - ctx->refused_at > ta_time(ta, ta->cfg.hold_time)) {
+        /* The peer has given them up. */
+        memset(ctx->refused, 0, ta->cfg.window / 8);
+        ctx->refusals = 0;
+        return false;
+    }
+    for (uint16_t n = ctx->base; n != tassn; n++) {
+        if (get_bit(ctx, ctx->refused, n)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- life ---- */
+
+static void unlink_use(Ctx *ctx)
+{
+    UbTa *ta = ctx->ta;
+
+    *(ctx->newer ? &ctx->newer->older : &ta->newest) = ctx->older;
+    *(ctx->older ? &ctx->older->newer : &ta->oldest) = ctx->newer;
+}
+
+static void link_use(Ctx *ctx)
+{
+    UbTa *ta = ctx->ta;
+
+    ctx->newer = NULL;
+    ctx->older = ta->newest;
+    *(ta->newest ? &ta->newest->newer : &ta->oldest) = ctx;
+    ta->newest = ctx;
+}
+
+static bool evictable(const Ctx *ctx)
+{
+    return !ctx->sc && !ctx->partial && !ctx->held && !ctx->held_done;
+}
+
+static bool make_room(UbTa *ta)
+{
+    unsigned tries = 64;
+
+    if (g_hash_table_size(ta->contexts) < ta->cfg.contexts) {
+        return true;
+    }
+    for (Ctx *ctx = ta->oldest; ctx && tries--; ctx = ctx->newer) {
+        if (evictable(ctx)) {
+            ta_ctx_flush(ctx);
+            ta_ctx_free(ctx);
+            return true;
+        }
+    }
+    return false;
+}
+
+Ctx *ta_ctx_find(UbTa *ta, const Key *key)
+{
+    return g_hash_table_lookup(ta->contexts, key);
+}
+
+Ctx *ta_ctx(UbTa *ta, const Key *key)
+{
+    Ctx *ctx = ta->last_ctx;
+
+    if (ctx && ta_key_equal(&ctx->key, key)) {
+        return ctx;
+    }
+    ctx = ta_ctx_find(ta, key);
+    if (ctx) {
+        unlink_use(ctx);
+    } else {
+        if (!make_room(ta)) {
+            return NULL;
+        }
+        ctx = g_new0(Ctx, 1);
+        ctx->ta = ta;
+        ctx->key = *key;
+        ctx->rcid = key->rc;
+        ctx->done = g_malloc0(ta->cfg.window / 8);
+        ctx->refused = g_malloc0(ta->cfg.window / 8);
+        ctx->held_end = &ctx->held;
+        ctx->clock.of_ctx = true;
+        ctx->used = ta->now;
+        g_hash_table_insert(ta->contexts, &ctx->key, ctx);
+    }
+    link_use(ctx);
+    ta->last_ctx = ctx;
+    return ctx;
+}
+
+/* The owner of the hash table of contexts. */
+void ta_ctx_free(Ctx *ctx)
+{
+    UbTa *ta = ctx->ta;
+    HeldDone *h;
+    Ctx **p = &ta->owing;
+
+    if (ctx->owing) {
+        while (*p != ctx) {
+            p = &(*p)->next_owing;
+        }
+        *p = ctx->next_owing;
+        if (!*p) {
+            ta->owing_end = p;
+        }
+    }
+    ta_sc_drop(ctx);
+    while (ctx->partial) {
+        ta_ctx_partial_free(ctx, ctx->partial);
+    }
+    while ((h = ctx->held_done)) {
+        ctx->held_done = h->next;
+        ta->held_dones--;
+        g_free(h);
+    }
+    core_timer_cancel(&ta->timers, &ctx->clock.t);
+    unlink_use(ctx);
+    if (ta->last_ctx == ctx) {
+        ta->last_ctx = NULL;
+    }
+    g_hash_table_remove(ta->contexts, &ctx->key);
+    g_free(ctx->done);
+    g_free(ctx->refused);
+    g_free(ctx);
+}
+
+/* ---- slices of several packets ---- */
+
+Partial *ta_ctx_partial(Ctx *ctx, uint16_t tassn, bool make)
+{
+    UbTa *ta = ctx->ta;
+    Partial *p;
+
+    for (p = ctx->partial; p; p = p->next) {
+        if (p->tassn == tassn) {
+            return p;
+        }
+    }
+    if (!make || ta->partials >= ta->cfg.partial) {
+        return NULL;
+    }
+    p = g_new0(Partial, 1);
+    p->tassn = tassn;
+    p->next = ctx->partial;
+    ctx->partial = p;
+    ta->partials++;
+    return p;
+}
+
+void ta_ctx_partial_free(Ctx *ctx, Partial *p)
+{
+    Partial **at = &ctx->partial;
+
+    while (*at != p) {
+        at = &(*at)->next;
+    }
+    *at = p->next;
+    ctx->ta->partials--;
+    g_free(p);
+}
+
+/* ---- completions ---- */
+
+static void complete(UbTa *ta, const UbRecvDone *done)
+{
+    ta_count(ta, UB_TAC_RECEIVED);
+    ta->ops->received(ta->opaque, done);
+}
+
+void ta_ctx_received(Ctx *ctx, uint16_t tassn, bool ordered,
+                     const UbRecvDone *done)
+{
+    UbTa *ta = ctx->ta;
+    HeldDone *h, **p = &ctx->held_done;
+
+    if (!ordered || !ctx->started || distance(ctx, tassn) <= 0 ||
+        ta->held_dones >= ta->cfg.partial) {
+        complete(ta, done);
+        return;
+    }
+    h = g_new0(HeldDone, 1);
+    h->tassn = tassn;
+    h->done = *done;
+    h->at = ta->now + ta_time(ta, ta->cfg.hold_time);
+    while (*p && distance(ctx, (*p)->tassn) < distance(ctx, tassn)) {
+        p = &(*p)->next;
+    }
+    h->next = *p;
+    *p = h;
+    ta->held_dones++;
+    ta_ctx_timer(ctx);
+}
+
+void ta_ctx_release(Ctx *ctx)
+{
+    HeldDone *h;
+
+    if (ctx->releasing) {
+        return;
+    }
+    ctx->releasing = true;
+    for (;;) {
+        h = ctx->held_done;
+        if (h && distance(ctx, h->tassn) <= 0) {
+            ctx->held_done = h->next;
+            ctx->ta->held_dones--;
+            complete(ctx->ta, &h->done);
+            g_free(h);
+        } else if (!ctx->sc || !ta_sc_step(ctx)) {
+            break;
+        }
+    }
+    ctx->releasing = false;
+}
+
+/* ---- time ---- */
+
+void ta_ctx_timer(Ctx *ctx)
+{
+    int64_t at = CORE_NEVER;
+
+    for (const Partial *p = ctx->partial; p; p = p->next) {
+        at = MIN(at, p->at);
+    }
+    for (const Held *h = ctx->held; h; h = h->next) {
+        at = MIN(at, h->at);
+    }
+    for (const HeldDone *h = ctx->held_done; h; h = h->next) {
+        at = MIN(at, h->at);
+    }
+    core_timer_set(&ctx->ta->timers, &ctx->clock.t, at);
+}
+
+void ta_ctx_expired(Ctx *ctx)
+{
+    UbTa *ta = ctx->ta;
+    Partial *p, *next;
+
+    for (p = ctx->partial; p; p = next) {
+        next = p->next;
+        if (p->at <= ta->now) {
+            ta_partial_abort(ta, p);
+            ta_ctx_partial_free(ctx, p);
+        }
+    }
+    for (HeldDone *h = ctx->held_done; h; h = h->next) {
+        if (h->at <= ta->now) {
+            /* What it waits for will not come. */
+            ta_count(ta, UB_TAC_HELD_TOO_LONG);
+            base_skip(ctx, h->tassn);
+            ta_ctx_release(ctx);
+            break;
+        }
+    }
+    ta_sc_expired(ctx);
+    ta_ctx_timer(ctx);
+}

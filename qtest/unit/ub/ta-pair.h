@@ -1,0 +1,139 @@
+/*
+ * Transaction layers of some nodes over a transport that does what a script says,
+ * in virtual time.
+ *
+ * Channels are reliable and in order (their packets are delivered exactly once);
+ * what goes by CTP, UTP or Bypass may be lost, doubled, delayed and change order.
+ * Node i has CNA i + 1, an EID of its own, memory with one segment (TokenID 1) and
+ * a receive queue (TCID 9).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef TA_PAIR_H
+#define TA_PAIR_H
+
+#include <glib.h>
+
+#include "core/bytes.h"
+#include "core/random.h"
+#include "ub/segment.h"
+#include "ub/ta.h"
+
+enum {
+    PAIR_MAX = 4,
+    PAIR_MEM = 1 << 20,
+    PAIR_UPI = 0x123,
+    PAIR_TOKEN = 0x5eed,
+    PAIR_TOKEN_ID = 1,
+    PAIR_TCID = 9,
+    PAIR_SLOT = 1 << 16,        /* bytes of a receive buffer */
+    PAIR_UBA = 0x100000,
+};
+
+typedef struct Pair Pair;
+typedef struct End End;
+
+/* A packet between two nodes. */
+typedef struct Wire {
+    struct Wire *next;
+    int64_t due;
+    uint64_t order;
+    unsigned from, to;
+    UbTpTx tx;
+    UbTpDest dest;
+    uint32_t msn;
+    CorePacket *pkt;
+} Wire;
+
+/* A completed request, or a completion of a message. */
+typedef struct Cqe {
+    uint64_t id;
+    UbTaStatus status;
+    UbRecvDone recv;
+} Cqe;
+
+/* A request with its data. */
+typedef struct Work {
+    UbTaRequest req;
+    uint8_t *data;              /* to be sent, or what came */
+    bool done;
+    UbTaStatus status;
+    int64_t at;                 /* when it was done */
+} Work;
+
+struct End {
+    Pair *p;
+    unsigned index;
+    UbTa *ta;
+    UbSec *sec;
+    UbSegments *segments;
+    UbEid eid;
+    uint8_t *mem;
+    uint8_t *slots;             /* receive buffers */
+    uint64_t rqe_posted, rqe_taken;
+    uint32_t rqe_len;           /* 0: PAIR_SLOT */
+    UbRecvResult recv_result;   /* instead of a buffer, unless OK */
+    GArray *cqes;               /* Cqe, requests */
+    GArray *recvs;              /* Cqe, messages */
+    GPtrArray *sent;            /* headers sent: char *, if tracing */
+    UbTaMessage last_message;
+    uint8_t pdu[UB_TA_PDU_MAX];
+    UbTaDest last_back;
+    unsigned messages;
+    UbTaData gather_result, scatter_result;
+    UbTaData place_result;
+    uint64_t rules;
+    int64_t next;               /* deadline */
+    /* Channels: of each to each other node. */
+    uint64_t begun[64];         /* cookie + 1 of the operation that is begun */
+    uint32_t msn[64];
+    int64_t last_due[64];
+};
+
+struct Pair {
+    End end[PAIR_MAX];
+    unsigned n;
+    int64_t now;
+    uint64_t rng, order;
+    Wire *wires;                /* by due, order */
+    unsigned in_flight;
+    CorePacketPool *pool;
+    /* The script. */
+    uint32_t loss, dup, reorder;        /* ppm of unreliable packets */
+    int64_t delay;                      /* of all, ns */
+    int64_t jitter;
+    uint32_t busy;                      /* ppm of sends */
+    bool (*filter)(Pair *p, Wire *w);   /* false: lose it */
+    bool tracing;
+    uint32_t packets;
+};
+
+void pair_config(UbTaConfig *cfg);
+/* @n nodes; @cfg NULL: that of pair_config(). */
+Pair *pair_new(unsigned n, const UbTaConfig *cfg);
+void pair_free(Pair *p);
+/* One turn of everything; false: nothing happens any more. */
+bool pair_step(Pair *p);
+/* Until nothing happens, or for @ns. */
+void pair_run(Pair *p);
+void pair_run_for(Pair *p, int64_t ns);
+
+/* Destination rows of node @from: row 16 * mode + to, and with a group or answers
+ * at 64, 128 and on. */
+enum { ROW_RTP = 0, ROW_CTP = 16, ROW_UTP = 32, ROW_BYPASS = 48,
+       ROW_GROUP = 64, ROW_ANSWERS = 80, ROW_CTP7 = 96, ROW_SPRAY = 112 };
+
+UbTaQueue *pair_queue(Pair *p, unsigned node, uint32_t rcid, UbTaMode mode);
+/* A new request with @len bytes of data (@size of memory for them). */
+Work *work_new(uint32_t row, uint8_t opcode, uint64_t off, uint32_t len);
+void work_free(Work *w);
+void work_post(Pair *p, unsigned node, uint32_t rcid, Work *w);
+/* Post, run, check the status, free. */
+void work_all(Pair *p, unsigned node, uint32_t rcid, Work *w,
+              UbTaStatus status);
+void pair_recv(Pair *p, unsigned node, unsigned count);
+uint64_t pair_count(Pair *p, unsigned node, UbTaCounter c);
+/* Nothing is left of requests, packets, contexts that wait. */
+void pair_idle(Pair *p);
+
+#endif
