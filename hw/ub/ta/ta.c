@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
-#include "ub/packet.h"
 
 /* ---- words ---- */
 
