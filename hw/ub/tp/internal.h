@@ -94,7 +94,7 @@ struct Chan {
     uint32_t next;          /* the next that is given to us */
     uint32_t resends;       /* slots with SLOT_RESEND, */
     uint32_t resend_from;   /* none of them before this */
-    uint32_t high_rtx;      /* highest resent because of a TPSACK */
+    uint32_t high_rtx;      /* highest that a TPSACK or TPNAK made us resend */
     uint32_t mark;          /* MarkPSN */
     uint32_t last_first;    /* LastFirstRtx */
     uint8_t mark_phase;

@@ -406,9 +406,15 @@ static void all_back(Chan *ch, bool timeout, int64_t now)
     cc_back(ch, timeout, now);
 }
 
-static void rtp_go_back(Chan *ch, int64_t now)
+/* A TPNAK.  The receiver says it once (§6.4.2.2.1): a second one for the same
+ * PSN is a late one, and would send the whole window again. */
+static void rtp_go_back(Chan *ch, uint32_t psn, int64_t now)
 {
-    if (ch->snd != ch->cum) {
+    if (psn_before(ch->high_rtx, ch->una)) {
+        ch->high_rtx = ch->una - 1;     /* or it would seem to be ahead */
+    }
+    if (!psn_before(psn, ch->cum) && psn_before(ch->high_rtx, psn)) {
+        ch->high_rtx = psn;
         ch->snd = ch->cum;
         all_back(ch, false, now);
     }
@@ -439,9 +445,8 @@ void rtp_rx_ack(Chan *ch, const UbRtph *h, const UbCetph *c, const UbSaetph *s,
     if (s && ch->attr.selective) {
         sack_take(ch, h, s, now);
     }
-    if (nak && !ch->attr.selective && ch->attr.fast &&
-        !psn_before(to, ch->cum)) {
-        rtp_go_back(ch, now);
+    if (nak && !ch->attr.selective && ch->attr.fast) {
+        rtp_go_back(ch, to, now);
     }
     slots_release(ch);
     /* The user may have been called; nothing here ends the channel. */
@@ -450,7 +455,7 @@ void rtp_rx_ack(Chan *ch, const UbRtph *h, const UbCetph *c, const UbSaetph *s,
         ch->rto_at = rto_needed(ch) ? now + rto(ch) : CORE_NEVER;
     } else if (ch->una == ch->high) {
         ch->rto_at = CORE_NEVER;
-    } else if (ch->una != ch->cum) {
+    } else if (slot_at(ch, ch->una)->flags & SLOT_WANT) {
         ch->times = 0;          /* the peer lives, its user is at work */
     }
     if (ch->on != ON_STALLED) {
