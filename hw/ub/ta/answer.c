@@ -235,6 +235,19 @@ void ta_ctx_flush(Ctx *ctx)
     }
 }
 
+void ta_ctx_owing(Ctx *ctx)
+{
+    UbTa *ta = ctx->ta;
+
+    if (!ctx->owing) {
+        ctx->owing = true;
+        ctx->next_owing = NULL;
+        *ta->owing_end = ctx;
+        ta->owing_end = &ctx->next_owing;
+        ta_kick(ta);
+    }
+}
+
 /* A good TAACK, perhaps together with others. */
 static void owe(Ctx *ctx, const Back *back, const UbTah *t)
 {
@@ -254,12 +267,8 @@ static void owe(Ctx *ctx, const Back *back, const UbTah *t)
     ctx->owed++;
     if (ctx->owed >= ta->cfg.aggregate) {
         ta_ctx_flush(ctx);
-    } else if (!ctx->owing) {
-        ctx->owing = true;
-        ctx->next_owing = NULL;
-        *ta->owing_end = ctx;
-        ta->owing_end = &ctx->next_owing;
-        ta_kick(ta);
+    } else {
+        ta_ctx_owing(ctx);
     }
 }
 

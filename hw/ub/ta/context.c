@@ -363,6 +363,14 @@ void ta_ctx_timer(Ctx *ctx)
     core_timer_set(&ctx->ta->timers, &ctx->clock.t, at);
 }
 
+void ta_ctx_resume(Ctx *ctx)
+{
+    ta_ctx_timer(ctx);
+    if (ctx->owed) {
+        ta_ctx_owing(ctx);
+    }
+}
+
 void ta_ctx_expired(Ctx *ctx)
 {
     UbTa *ta = ctx->ta;

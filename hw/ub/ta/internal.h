@@ -331,9 +331,10 @@ void ta_slice_closed(UbTaRequest *req, UbTaStatus status);
 /* Begin what can be begun, a quantum of it.  False: nothing more now. */
 bool ta_queue_pump(UbTaQueue *q);
 void ta_queue_free(UbTaQueue *q, bool tell);
-/* As posted, for loading. */
+/* As posted. */
 void ta_queue_link(UbTaQueue *q, UbTaRequest *req);
-void ta_list_append(UbTaQueue *q, ReqList *list, UbTaRequest *req, Where to);
+/* Loading: into the lists that its fields say. */
+void ta_queue_relist(UbTaQueue *q, UbTaRequest *req);
 
 /* ---- slice.c ---- */
 
@@ -380,6 +381,8 @@ void ta_lane_settle(Lane *lane);
 /* The slices of @q are nobody's any more. */
 void ta_lane_forget(Lane *lane, const UbTaQueue *q);
 void ta_lane_timer(Lane *lane);
+/* It has been loaded: send what is to be sent, set its timer. */
+void ta_lane_resume(Lane *lane);
 /* Queues that waited for this lane. */
 void ta_lane_wake(Lane *lane);
 
@@ -437,6 +440,8 @@ void ta_ctx_received(Ctx *ctx, uint16_t tassn, bool ordered,
                      const UbRecvDone *done);
 void ta_ctx_expired(Ctx *ctx);
 void ta_ctx_timer(Ctx *ctx);
+/* It has been loaded. */
+void ta_ctx_resume(Ctx *ctx);
 /* What came before the base is there: let go of what waited. */
 void ta_ctx_release(Ctx *ctx);
 
@@ -468,6 +473,8 @@ void ta_respond_data(UbTa *ta, Back *back, const UbTah *tah, bool poison,
 void ta_respond_read(UbTa *ta, Back *back, const UbTah *tah,
                      const UbAccess *acc);
 void ta_owing_flush(UbTa *ta);
+/* Its acknowledgement goes at the end of the turn. */
+void ta_ctx_owing(Ctx *ctx);
 void ta_ctx_flush(Ctx *ctx);
 bool ta_answers_run(UbTa *ta);
 void ta_answers_clear(UbTa *ta);

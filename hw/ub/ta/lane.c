@@ -264,6 +264,15 @@ static void time_slice(Lane *lane, Slice *s, int64_t at)
     }
 }
 
+/* Slices that are over leave the window. */
+static void pass_free(Lane *lane)
+{
+    while (lane->una != lane->next &&
+           ta_lane_at(lane, lane->una)->state == SLICE_FREE) {
+        lane->una++;
+    }
+}
+
 /* It needs not be sent any more. */
 static void not_pending(Lane *lane, uint32_t number)
 {
@@ -290,13 +299,19 @@ void ta_lane_close(Lane *lane, uint32_t number, UbTaStatus status)
     }
     s->state = SLICE_FREE;
     s->req = NULL;
-    while (lane->una != lane->next &&
-           ta_lane_at(lane, lane->una)->state == SLICE_FREE) {
-        lane->una++;
-    }
+    pass_free(lane);
     ta_lane_wake(lane);
     if (req) {
         ta_slice_closed(req, status);
+    }
+}
+
+void ta_lane_resume(Lane *lane)
+{
+    pass_free(lane);
+    ta_lane_timer(lane);
+    if (lane->pending || lane->orphan) {
+        list_sending(lane);
     }
 }
 

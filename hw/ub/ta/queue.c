@@ -21,7 +21,7 @@
         (req)->fwd = (req)->back = NULL; \
     } while (0)
 
-void ta_list_append(UbTaQueue *q, ReqList *list, UbTaRequest *req, Where to)
+static void append(ReqList *list, UbTaRequest *req, Where to)
 {
     LINK(list, req, next_todo, prev_todo);
     req->where = to;
@@ -274,7 +274,7 @@ static Step begin_one(UbTaQueue *q, UbTaRequest *req)
         q->work = req;
         req->where = IN_WORK;
     } else {
-        ta_list_append(q, &q->held, req, IN_HELD);
+        append(&q->held, req, IN_HELD);
     }
     if (req->on_ordered) {
         q->ordered_dest = req->dest;
@@ -337,6 +337,28 @@ void ta_queue_link(UbTaQueue *q, UbTaRequest *req)
     q->ta->requests++;
 }
 
+void ta_queue_relist(UbTaQueue *q, UbTaRequest *req)
+{
+    switch (req->where) {
+    case IN_TODO:
+        append(&q->todo, req, IN_TODO);
+        break;
+    case IN_URGENT:
+        append(&q->urgent, req, IN_URGENT);
+        break;
+    case IN_HELD:
+        append(&q->held, req, IN_HELD);
+        break;
+    case IN_WORK:
+        q->work = req;
+        break;
+    }
+    if (req->on_ordered) {
+        LINK(&q->ordered, req, next_ordered, prev_ordered);
+    }
+    q->reads += req->counted;
+}
+
 bool ub_ta_post(UbTa *ta, UbTaQueue *q, UbTaRequest *req)
 {
     if (q->len >= ta->cfg.depth) {
@@ -349,9 +371,9 @@ bool ub_ta_post(UbTa *ta, UbTaQueue *q, UbTaRequest *req)
     req->serial = q->serial++;
     ta_queue_link(q, req);
     if (is_writeback(req)) {
-        ta_list_append(q, &q->urgent, req, IN_URGENT);
+        append(&q->urgent, req, IN_URGENT);
     } else {
-        ta_list_append(q, &q->todo, req, IN_TODO);
+        append(&q->todo, req, IN_TODO);
     }
     ta_queue_ready(q);
     return true;
