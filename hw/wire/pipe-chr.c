@@ -5,11 +5,15 @@
  */
 #include "qemu/osdep.h"
 #include "block/aio.h"
+#include "block/aio-wait.h"
 #include "chardev/char-fe.h"
 #include "chardev/char-socket.h"
 #include "io/channel.h"
 #include "qemu/main-loop.h"
+#include "qemu/notify.h"
 #include "qemu/units.h"
+#include "system/runstate.h"
+#include "system/runstate-action.h"
 #include "wire/chr.h"
 
 enum {
@@ -20,7 +24,10 @@ enum {
 struct WireChr {
     CharBackend *be;
     WirePipe *pipe;
+    AioContext *ctx;
     GMainContext *gctx;
+    Notifier ends;
+    bool ended;      /* the emulator ends: @be is not touched any more */
     QEMUBH *turn_bh, *close_bh;
     guint watch;
     uint8_t *piece;
@@ -55,6 +62,9 @@ static ssize_t chr_write(void *opaque, const uint8_t *data, size_t len,
     WireChr *c = opaque;
     int n;
 
+    if (c->ended) {
+        return -1;
+    }
     if (fd >= 0) {
         qemu_chr_fe_set_msgfds(c->be, &fd, 1);
     }
@@ -72,7 +82,8 @@ static ssize_t chr_write(void *opaque, const uint8_t *data, size_t len,
 
 static bool chr_passes_fds(void *opaque)
 {
-    QIOChannel *ioc = chr_channel(opaque);
+    WireChr *c = opaque;
+    QIOChannel *ioc = c->ended ? NULL : chr_channel(c);
 
     return ioc && qio_channel_has_feature(ioc, QIO_CHANNEL_FEATURE_FD_PASS);
 }
@@ -92,7 +103,7 @@ static bool chr_await_room(void *opaque)
 {
     WireChr *c = opaque;
 
-    if (!c->watch) {
+    if (!c->watch && !c->ended) {
         c->watch = qemu_chr_fe_add_watch(c->be, G_IO_OUT | G_IO_HUP, chr_room,
                                          c);
     }
@@ -137,7 +148,9 @@ static void chr_close_bh(void *opaque)
 {
     WireChr *c = opaque;
 
-    qemu_chr_fe_disconnect(c->be);
+    if (!c->ended) {
+        qemu_chr_fe_disconnect(c->be);
+    }
 }
 
 static int chr_can_read(void *opaque)
@@ -248,17 +261,48 @@ static void chr_event(void *opaque, QEMUChrEvent event)
 
 /* ---- Life ---- */
 
+static void chr_let_go(void *opaque)
+{
+    WireChr *c = opaque;
+
+    if (!c->ended) {
+        qemu_chr_fe_set_handlers(c->be, NULL, NULL, NULL, NULL, NULL, NULL,
+                                 false);
+        chr_unwatch(c);
+        c->ended = true;
+    }
+}
+
+/*
+ * An emulator that ends takes its character devices apart in the main thread,
+ * while an IOThread would still be at work on them: let go of them before.  A
+ * machine that only stays off may be started again and keeps its wires.
+ */
+static void chr_ends(Notifier *notifier, void *data)
+{
+    WireChr *c = container_of(notifier, WireChr, ends);
+
+    if (shutdown_action == SHUTDOWN_ACTION_POWEROFF) {
+        aio_wait_bh_oneshot(c->ctx, chr_let_go, c);
+    }
+}
+
 WireChr *wire_chr_new(CharBackend *be, AioContext *ctx, GMainContext *gctx,
                       const WirePipeOps *ops, void *opaque, bool shm)
 {
     WireChr *c = g_new0(WireChr, 1);
 
     c->be = be;
+    c->ctx = ctx;
     c->gctx = gctx;
     c->pipe = wire_pipe_new(&chr_backend, c, ops, opaque, shm);
     c->piece = g_malloc(WIRE_PIPE_PIECE);
     c->turn_bh = aio_bh_new(ctx, chr_turn_bh, c);
     c->close_bh = aio_bh_new(ctx, chr_close_bh, c);
+    if (ctx != qemu_get_aio_context()) {
+        c->ends.notify = chr_ends;
+        qemu_register_shutdown_notifier(&c->ends);
+    }
     return c;
 }
 
@@ -271,9 +315,10 @@ void wire_chr_start(WireChr *c)
 void wire_chr_free(WireChr *c)
 {
     if (c) {
-        qemu_chr_fe_set_handlers(c->be, NULL, NULL, NULL, NULL, NULL, NULL,
-                                 false);
-        chr_unwatch(c);
+        chr_let_go(c);
+        if (c->ends.notify) {
+            notifier_remove(&c->ends);
+        }
         qemu_bh_delete(c->turn_bh);
         qemu_bh_delete(c->close_bh);
         wire_pipe_free(c->pipe);
@@ -289,6 +334,8 @@ WirePipe *wire_chr_pipe(WireChr *c)
 
 void wire_chr_wake(WireChr *c)
 {
-    qemu_chr_fe_accept_input(c->be);
+    if (!c->ended) {
+        qemu_chr_fe_accept_input(c->be);
+    }
     qemu_bh_schedule(c->turn_bh);
 }

@@ -154,6 +154,43 @@ class TwoGuests(unittest.TestCase):
         self.transfer()
         self.check_kernels()
 
+    def again(self, guest):
+        """The interface is there anew, or never went: traffic goes on."""
+        guest.dev = net.interface(guest, MODEL)
+        guest.run(f'ip addr replace {HOSTS[guest.name]}/24 dev {guest.dev}\n'
+                  f'ip link set {guest.dev} up')
+        for end in (self.left, self.right):
+            self.carrier(end)
+        self.flood()
+        self.check_kernels()
+
+    def test_4b_one_vector(self):
+        """the driver works with one vector, and with one a source again"""
+        for words, lines in (('max_vectors=1', 1), ('', 4)):
+            self.left.run('rmmod ub_net ub_core\n'
+                          f'modprobe ub_core {words}\nmodprobe ub_net')
+            self.again(self.left)
+            self.assertEqual(self.left.out(
+                f'grep -c "ub_core\\|{self.left.dev}-" /proc/interrupts'),
+                str(lines))
+
+    def test_4c_reset(self):
+        """somebody resets the function: the drivers go on"""
+        self.left.run('echo 1 > '
+                      f'/sys/class/net/{self.left.dev}/device/../reset')
+        self.again(self.left)
+
+    def test_4d_bus_errors(self):
+        """errors on the bus, corrected and not: the drivers recover"""
+        for error, words in (('RCVR', 'Corrected error'),
+                             ('COMP_TIME', 'device recovery successful')):
+            seen = self.left.out(f'dmesg | grep -c "{words}"; true')
+            self.left.qmp.command('human-monitor-command', command_line=
+                                  f'pcie_aer_inject_error ub {error}')
+            self.left.wait_for(f'[ $(dmesg | grep -c "{words}") -gt {seen} ]',
+                               60)
+            self.again(self.left)
+
     def test_5_bit_errors(self):
         """bit errors at 1e-6 on every lane: nothing is lost"""
         before = self.disturb(ber=1e-6)
@@ -276,6 +313,7 @@ class UnlikeEnds(TwoGuests):
     """An arm64 and an x86_64 guest, the wire under TLS with a shared key."""
     arch = {'left': 'aarch64', 'right': 'x86_64'}
     test_1b_configuration_space = None
+    test_4d_bus_errors = None
     test_5b_bursts = None
     test_5c_changes = None
     test_6_lane_lost = None

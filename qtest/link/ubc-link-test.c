@@ -253,6 +253,34 @@ static void test_iothread(void)
     link_stop(&l);
 }
 
+/* An emulator that ends in the middle of traffic, its machine running or stopped,
+ * ends well, whatever its IOThread is at. */
+static void test_end(void)
+{
+    Link l = { .props = "iothread=io", .more = "-object iothread,id=io" };
+    const unsigned rounds = g_test_slow() ? 100 : 4;
+
+    link_start(&l);
+    exchange(&l, 200);
+    for (unsigned i = 0; i < rounds; i++) {
+        pump(&l, l.a->port[0].sent + 3000, l.a->port[0].sent + 300);
+        if (i % 2) {
+            qtest_qmp_assert_success(l.b->qts, "{ 'execute': 'stop' }");
+            qubc_send(l.a, 0, QUBC_RING);
+        }
+        qubc_stop(l.b);
+        QUBC_WAIT(!qubc_up(l.a, 0));
+        qubc_resync(l.a, 0);
+        l.b = start_client(&l);
+        qubc_port_open(l.b, 0);
+        wait_up(&l);
+        exchange(&l, 100);
+        qubc_resync(l.a, 0);
+        qubc_resync(l.b, 0);
+    }
+    link_stop(&l);
+}
+
 /* The server comes later than the client, goes and comes back; the client
  * tries again and again (reconnect-ms). */
 static void test_reconnect(void)
@@ -1139,6 +1167,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-link/speed-change", test_speed_change);
     qtest_add_func("/ubc-link/qdlws", test_qdlws);
     qtest_add_func("/ubc-link/iothread", test_iothread);
+    qtest_add_func("/ubc-link/end", test_end);
     qtest_add_func("/ubc-link/reconnect", test_reconnect);
     qtest_add_func("/ubc-link/tls", test_tls);
     qtest_add_func("/ubc-link/peer-killed", test_peer_killed);

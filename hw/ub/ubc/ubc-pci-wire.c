@@ -5,7 +5,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/log.h"
-#include "system/runstate-action.h"
 #include "ubc-pci.h"
 #include "trace.h"
 
@@ -117,17 +116,5 @@ void ubc_pci_wires_free(void *opaque)
 
     for (unsigned i = 0; i < s->ports; i++) {
         g_clear_pointer(&s->port[i].chr_wire, wire_chr_free);
-    }
-}
-
-/*
- * An emulator that ends takes its character devices apart in the main thread,
- * while an IOThread would still be at work on them: let go of them before.  A
- * machine that only stays off may be started again and keeps its wires.
- */
-void ubc_pci_wires_end(UbcPci *s)
-{
-    if (s->iothread && shutdown_action == SHUTDOWN_ACTION_POWEROFF) {
-        aio_wait_bh_oneshot(s->ctx, ubc_pci_wires_free, s);
     }
 }

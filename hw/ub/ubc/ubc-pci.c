@@ -248,9 +248,6 @@ static void ubc_pci_vm_state(void *opaque, bool running, RunState state)
 {
     UbcPci *s = opaque;
 
-    if (!running && state == RUN_STATE_SHUTDOWN) {
-        ubc_pci_wires_end(s);
-    }
     qemu_mutex_lock(&s->lock);
     ubc_pci_clock(s, running);
     qemu_mutex_unlock(&s->lock);

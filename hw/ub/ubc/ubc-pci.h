@@ -122,8 +122,6 @@ void ubc_pci_lock_run(UbcPci *s);
 void ubc_pci_wires_new(UbcPci *s, GMainContext *gctx);
 /* In the IOThread, if there is one: a bottom half. */
 void ubc_pci_wires_free(void *opaque);
-/* The emulator may end. */
-void ubc_pci_wires_end(UbcPci *s);
 /* For the core. */
 size_t ubc_pci_wire_send(void *opaque, unsigned port, const uint8_t *data,
                          size_t len);
