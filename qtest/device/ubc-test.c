@@ -25,7 +25,7 @@ typedef struct Loop {
     QUbc *d;
 } Loop;
 
-static void loop_start(Loop *l)
+static void loop_wire(Loop *l)
 {
     g_autofree char *more = NULL;
 
@@ -35,6 +35,11 @@ static void loop_start(Loop *l)
                            "-chardev socket,id=w1,path=%s,reconnect-ms=100",
                            l->path, l->path);
     l->d = qubc_start_attached("ports=2,chardev0=w0,chardev1=w1", more);
+}
+
+static void loop_start(Loop *l)
+{
+    loop_wire(l);
     qubc_port_open(l->d, 0);
     qubc_port_open(l->d, 1);
     QUBC_WAIT(qubc_up(l->d, 0) && qubc_up(l->d, 1));
@@ -197,6 +202,111 @@ static void test_rings_rest(void)
         }
         QUBC_WAIT((qubc_reap(l.d, 1), l.d->port[1].received == 5 * (i + 1)));
     }
+    loop_stop(&l);
+}
+
+/* Packets on VL 1, from pair `from` to pair `to`, which flow. */
+static void flow(QUbc *d, unsigned from, unsigned to, unsigned n)
+{
+    uint16_t first = d->port[to].rx_head;
+
+    for (unsigned i = 0; i < n; i++) {
+        qubc_post(d, to, UBC_RING_RX, QUBC_RX_BUF(to), QUBC_BUF, 0);
+        qubc_post(d, from, UBC_RING_TX, QUBC_TX_BUF(from), 2000,
+                  3 | 1 << UBC_DESC_VL_SHIFT);
+    }
+    qubc_doorbell(d, to, UBC_RING_RX);
+    qubc_doorbell(d, from, UBC_RING_TX);
+    for (unsigned i = 0; i < n; i++) {
+        QUBC_WAIT(qubc_status(d, to, UBC_RING_RX, first + i) ==
+                  UBC_DESC_DONE);
+    }
+}
+
+/*
+ * Two pairs a port, a VL each.  VL 0 stands, both ways, for want of buffers at
+ * the receiver, until credit and queue are full; VL 1 flows.
+ */
+static void test_no_head_of_line(void)
+{
+    uint16_t stood[2] = { 0 };
+    Loop l;
+
+    loop_wire(&l);
+    for (unsigned p = 0; p < 2; p++) {
+        qubc_bind(l.d, p, p, 1 << 0);
+        qubc_bind(l.d, 2 + p, p, 1 << 1);
+        l.d->port[p].room = 0;
+        qubc_port_open(l.d, p);
+        for (unsigned rx = 0; rx < 2; rx++) {
+            qubc_ring_open(l.d, 2 + p, rx ? UBC_RING_RX : UBC_RING_TX,
+                           rx ? QUBC_RX_RING(2 + p) : QUBC_TX_RING(2 + p));
+        }
+    }
+    QUBC_WAIT(qubc_up(l.d, 0) && qubc_up(l.d, 1));
+    QUBC_WAIT(qubc_link_int(l.d, 0, "rate") == 8);
+    for (unsigned turn = 0; turn < 20; turn++) {
+        for (unsigned p = 0; p < 2; p++) {
+            qubc_send(l.d, p, QUBC_RING);
+            flow(l.d, 2 + p, 3 - p, 50);
+        }
+    }
+    for (unsigned p = 0; p < 2; p++) {
+        uint16_t head = qubc_pair_read(l.d, p, UBC_RING_TX + UBC_RING_HEAD);
+
+        stood[p] = qubc_pair_read(l.d, p, UBC_RING_TX + UBC_RING_TAIL);
+        g_assert_cmpuint((uint16_t)(head - stood[p]), >, 0);
+        g_assert_cmpuint(qubc_counter(l.d, p, UBC_CNT_RX_PACKETS), ==, 1000);
+    }
+    /* Buffers come, and all of it arrives. */
+    for (unsigned p = 0; p < 2; p++) {
+        l.d->port[p].room = QUBC_RING;
+    }
+    for (unsigned p = 0; p < 2; p++) {
+        QUBC_WAIT((qubc_reap(l.d, 0), qubc_reap(l.d, 1),
+                   l.d->port[p].received == l.d->port[!p].sent));
+        g_assert_cmpuint(qubc_counter(l.d, p, UBC_CNT_RX_UNCLAIMED), ==, 0);
+    }
+    loop_stop(&l);
+}
+
+/* Values that cannot be leave a pair as it was; masks of nothing take nothing;
+ * two pairs with the same masks: the first has it. */
+static void test_pair_misuse(void)
+{
+    uint32_t errors;
+    Loop l;
+
+    loop_start(&l);
+    errors = qubc_read(l.d, UBC_GUEST_ERRORS);
+    qubc_pair_write(l.d, 2, UBC_PAIR_PORT, 2);
+    qubc_pair_write(l.d, 2, UBC_PAIR_PORT, ~0u);
+    qubc_pair_write(l.d, 2, UBC_RING_TX + UBC_RING_VECTOR, 1024);
+    qubc_port_write(l.d, 0, UBC_PORT_VECTOR, ~0u);
+    qubc_pair_write(l.d, 0, UBC_PAIR_VLS, 1); /* its rings are on */
+    g_assert_cmpuint(qubc_read(l.d, UBC_GUEST_ERRORS), ==, errors + 5);
+    g_assert_cmphex(qubc_pair_read(l.d, 2, UBC_PAIR_PORT), ==, 0);
+    g_assert_true(qubc_logged(l.d, "ring pair bound to a port that does not"));
+    g_assert_true(qubc_logged(l.d, "ring pair bound anew while a ring is"));
+    /* Pair 2 beside pair 1, on port 1 as well. */
+    qubc_bind(l.d, 2, 1, 0xffff);
+    qubc_ring_open(l.d, 2, UBC_RING_RX, QUBC_RX_RING(2));
+    qubc_post(l.d, 2, UBC_RING_RX, QUBC_RX_BUF(2), QUBC_BUF, 0);
+    qubc_doorbell(l.d, 2, UBC_RING_RX);
+    qubc_send(l.d, 0, 20);
+    QUBC_WAIT((qubc_reap(l.d, 1), l.d->port[1].received == 20));
+    g_assert_cmphex(qubc_status(l.d, 2, UBC_RING_RX, 0), ==, 0);
+    /* Pair 1 with masks of nothing: now it is for pair 2. */
+    qubc_pair_write(l.d, 1, UBC_RING_TX + UBC_RING_CTRL, 0);
+    qubc_pair_write(l.d, 1, UBC_RING_RX + UBC_RING_CTRL, 0);
+    qubc_bind(l.d, 1, 1, 0);
+    qubc_ring_open(l.d, 1, UBC_RING_RX, QUBC_RX_RING(1));
+    qubc_send(l.d, 0, 1);
+    QUBC_WAIT(qubc_status(l.d, 2, UBC_RING_RX, 0) == UBC_DESC_DONE);
+    /* And with neither, for nobody. */
+    qubc_pair_write(l.d, 2, UBC_RING_RX + UBC_RING_CTRL, 0);
+    qubc_send(l.d, 0, 9);
+    QUBC_WAIT(qubc_counter(l.d, 1, UBC_CNT_RX_UNCLAIMED) == 9);
     loop_stop(&l);
 }
 
@@ -811,6 +921,8 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc/ring-misuse", test_ring_misuse);
     qtest_add_func("/ubc/dma-to-nowhere", test_dma_to_nowhere);
     qtest_add_func("/ubc/rings-rest", test_rings_rest);
+    qtest_add_func("/ubc/no-head-of-line", test_no_head_of_line);
+    qtest_add_func("/ubc/pair-misuse", test_pair_misuse);
     qtest_add_func("/ubc/resets", test_resets);
     qtest_add_func("/ubc/last-vector", test_last_vector);
     qtest_add_func("/ubc/msix", test_msix);

@@ -247,12 +247,21 @@ static uint8_t *descriptor(QUbc *d, unsigned port, uint32_t ring, uint16_t n)
     return d->ram->at + base + n % QUBC_RING * UBC_DESC_SIZE;
 }
 
+void qubc_bind(QUbc *d, unsigned pair, unsigned port, uint32_t vls)
+{
+    qubc_pair_write(d, pair, UBC_PAIR_PORT, port);
+    qubc_pair_write(d, pair, UBC_PAIR_VLS, vls);
+    g_assert_cmphex(qubc_pair_read(d, pair, UBC_PAIR_PORT), ==, port);
+    g_assert_cmphex(qubc_pair_read(d, pair, UBC_PAIR_VLS), ==, vls);
+    d->port[pair].bound = true;
+}
+
 void qubc_ring_open(QUbc *d, unsigned port, uint32_t ring, uint64_t base)
 {
     QUbcPort *p = &d->port[port];
 
     qubc_pair_write(d, port, ring + UBC_RING_CTRL, 0);
-    if (qubc_pair_read(d, port, UBC_PAIR_PORT) != port) {
+    if (!p->bound && qubc_pair_read(d, port, UBC_PAIR_PORT) != port) {
         qubc_pair_write(d, port, UBC_PAIR_PORT, port);
     }
     qubc_pair_write(d, port, ring + UBC_RING_BASE_LO, base);

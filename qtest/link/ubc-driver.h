@@ -49,6 +49,7 @@ typedef struct QUbcPort {
     uint32_t sent, received; /* packets since the start or the last resync */
     uint64_t bytes;          /* received */
     uint32_t room;           /* receive buffers to keep posted */
+    bool bound;       /* the pair has a port already, maybe another one */
     bool stale;       /* until packet 0 comes, others are of an old count */
     bool lossy;       /* packets may be missing, and fail to be sent */
     uint32_t lost;    /* so many did not come */
@@ -119,8 +120,10 @@ void qubc_msix(QUbc *d, unsigned ports, bool masked);
 bool qubc_irq(QUbc *d, unsigned vector);
 void qubc_bus_master(QUbc *d, bool on);
 
+/* Bind a pair whose rings are off. */
+void qubc_bind(QUbc *d, unsigned pair, unsigned port, uint32_t vls);
 /* Set up a ring (UBC_RING_TX or _RX) of a port and enable it: pair number
- * `port`, bound to it. */
+ * `port`, bound to it unless it is bound already. */
 void qubc_ring_open(QUbc *d, unsigned port, uint32_t ring, uint64_t base);
 /* Write a descriptor at the head without ringing the doorbell. */
 void qubc_post(QUbc *d, unsigned port, uint32_t ring, uint64_t addr,
