@@ -41,6 +41,8 @@ typedef struct UbMgmtAddr {
     uint16_t msn;
     uint16_t upi;
     uint8_t sl, lbf;
+    uint8_t via;         /* 1 + the port that it came by, and an answer leaves by;
+                          * 0: as routes say */
     bool mgmt;           /* sent by the UBFM */
     bool local;          /* does not leave the node */
 } UbMgmtAddr;
@@ -62,6 +64,7 @@ typedef enum UbMgmtKind {
     X(RETRIES, "retries")                                                \
     X(REFUSED, "refused")            /* answered with an error */        \
     X(DROP_SHORT, "drop-short")      /* no whole header */               \
+    X(DROP_HEADER, "drop-header")    /* in front of it: breaks a rule */ \
     X(DROP_SCAN, "drop-scan")        /* Scan Header breaks a rule */     \
     X(DROP_ASTRAY, "drop-astray")    /* Step beyond Hops */              \
     X(DROP_NO_FORWARD, "drop-no-forward") /* this node does not forward */ \

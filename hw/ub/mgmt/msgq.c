@@ -311,12 +311,11 @@ static const char *send_packet(UbMsgqs *q, unsigned n, int64_t now,
     }
     rule = fetch_packet(q, n, e, packet);
     if (!rule) {
-        rule = ub_msgq_slot_check(packet, kind);
+        rule = ub_msgq_slot_get(packet, kind, &a);
     }
     if (rule) {
         return rule;
     }
-    ub_msgq_slot_get(packet, kind, &a);
     a.local = e->local;
     /* A response keeps the MSN and queue of its request. */
     if (kind == UB_MGMT_KIND_SCAN || !(packet[headers] & 1)) {

@@ -38,9 +38,9 @@ struct UbMsgqs {
 void ub_msgq_swap(uint8_t *p, unsigned len);
 /* Bytes in front of MGMTETAH or Scan Header. */
 unsigned ub_msgq_headers(UbMgmtKind kind);
-void ub_msgq_slot_get(const uint8_t *p, UbMgmtKind kind, UbMgmtAddr *a);
+/* Headers of a slot; NULL, or the rule that they break. */
+const char *ub_msgq_slot_get(const uint8_t *p, UbMgmtKind kind, UbMgmtAddr *a);
 void ub_msgq_slot_put(uint8_t *p, UbMgmtKind kind, const UbMgmtAddr *a);
-const char *ub_msgq_slot_check(const uint8_t *p, UbMgmtKind kind);
 
 /* ---- msgq-rings.c ---- */
 
