@@ -71,6 +71,7 @@ typedef struct UbcConfig {
     uint16_t upi;          /* 15 bits */
     uint16_t wire_features; /* of HELLO: UB_WIRE_… */
     uint64_t session;      /* of HELLO: different at each start */
+    bool manager;          /* the guest is the UBFM: it has Mgmt */
     UbPhyConfig phy;
     UbDllConfig dll;
     /* Factor of the timers that wait for an answer of the peer: its host may

@@ -32,10 +32,10 @@
  *   001000  ports, 400h each
  *   008000  MSI-X table, 00c000 its pending bits
  *   010000  ring pairs, 100h each
+ *   020000  message queues, 1000h each
  *   100000  configuration window
  *
- * Kept for later, and 0 until then: 020000 message queues, 030000 event queues,
- * 040000 engine command queue, 050000 destination table, 400000 UMMU.  A window
+ * Kept for later, and 0 until then: 030000 event queues, 040000 engine command queue, 050000 destination table, 400000 UMMU.  A window
  * that works has its bit in UBC_CAPS.
  */
 
@@ -59,6 +59,7 @@
 #define UBC_CFG_DATA 0x024 /* RW: the dword at UBC_CFG_ADDR */
 #define UBC_CAPS 0x028     /* RO: windows of this BAR that work */
 #define UBC_CAPS_PAIRS (1u << 0)
+#define UBC_CAPS_MSGQS (1u << 1)
 #define UBC_CAPS_CONFIG (1u << 5)
 /*
  * Every source of interrupts has a VECTOR register: the entry of the MSI-X table
@@ -108,6 +109,13 @@
 #define UBC_PORT_PARAM(i) (0x020 + 4 * (i))
 #define UBC_PORT_PARAM_MAX 32
 
+/* ---------------------------------------------------------- message queues
+ *
+ * Registers and entries are those of ub/msgq.h (docs/specs/ub-mgmt.rst).
+ */
+#define UBC_MSGQ(n) (0x20000u + (n) * 0x1000u)
+#define UBC_MSGQS 16
+
 /* -------------------------------------------------------------- ring pairs
  *
  * A pair of rings carries packets of one port: those on the VLs and with the
@@ -121,7 +129,10 @@
 #define UBC_PAIR(n) (0x10000u + (n) * 0x100u)
 #define UBC_PAIR_PORT 0x00 /* RW: the port; 0 after reset */
 #define UBC_PAIR_VLS 0x04  /* RW: bit v: VL v; all after reset */
-#define UBC_PAIR_CFGS 0x08 /* RW: bit c: LPH.CFG c; all after reset */
+/* RW: bit c: LPH.CFG c.  After reset all but those that the device deals with
+ * itself: 6, management. */
+#define UBC_PAIR_CFGS 0x08
+#define UBC_PAIR_CFGS_RESET 0xffbfu
 /* RW: Routing Type of what is sent, or that each descriptor names its own,
  * which is so after reset. */
 #define UBC_PAIR_RT 0x0c

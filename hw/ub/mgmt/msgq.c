@@ -46,7 +46,8 @@ void ub_msgqs_reset(UbMsgqs *q)
 /* ---- Registers ---- */
 
 typedef enum RegKind {
-    REG_NONE, REG_ADDR_L, REG_ADDR_H, REG_PI, REG_CI, REG_DEPTH, REG_STATUS,
+    REG_NONE, REG_ADDR_L, REG_ADDR_H, REG_INDEX /* software's */,
+    REG_OURS /* the other index */, REG_DEPTH, REG_STATUS,
     REG_SIZE, REG_SQ_MASK, REG_MASK, REG_INT, REG_INT_RO, REG_INT_SET, REG_RST,
     REG_SEL,
 } RegKind;
@@ -58,22 +59,22 @@ typedef struct Reg {
 static const Reg regs[0x100 / 4] = {
     [UB_MSGQ_SQ_ADDR_L / 4] = { REG_ADDR_L, MSGQ_SQ },
     [UB_MSGQ_SQ_ADDR_H / 4] = { REG_ADDR_H, MSGQ_SQ },
-    [UB_MSGQ_SQ_PI / 4] = { REG_PI, MSGQ_SQ },
-    [UB_MSGQ_SQ_CI / 4] = { REG_CI, MSGQ_SQ },
+    [UB_MSGQ_SQ_PI / 4] = { REG_INDEX, MSGQ_SQ },
+    [UB_MSGQ_SQ_CI / 4] = { REG_OURS, MSGQ_SQ },
     [UB_MSGQ_SQ_DEPTH / 4] = { REG_DEPTH, MSGQ_SQ },
     [UB_MSGQ_SQ_STATUS / 4] = { REG_STATUS, MSGQ_SQ },
     [UB_MSGQ_SQ_INT_MSK / 4] = { REG_SQ_MASK },
     [UB_MSGQ_RQ_ADDR_L / 4] = { REG_ADDR_L, MSGQ_RQ },
     [UB_MSGQ_RQ_ADDR_H / 4] = { REG_ADDR_H, MSGQ_RQ },
-    [UB_MSGQ_RQ_PI / 4] = { REG_PI, MSGQ_RQ },
-    [UB_MSGQ_RQ_CI / 4] = { REG_CI, MSGQ_RQ },
+    [UB_MSGQ_RQ_PI / 4] = { REG_OURS, MSGQ_RQ },
+    [UB_MSGQ_RQ_CI / 4] = { REG_INDEX, MSGQ_RQ },
     [UB_MSGQ_RQ_DEPTH / 4] = { REG_DEPTH, MSGQ_RQ },
     [UB_MSGQ_RQ_ENTRY_SIZE / 4] = { REG_SIZE },
     [UB_MSGQ_RQ_STATUS / 4] = { REG_STATUS, MSGQ_RQ },
     [UB_MSGQ_CQ_ADDR_L / 4] = { REG_ADDR_L, MSGQ_CQ },
     [UB_MSGQ_CQ_ADDR_H / 4] = { REG_ADDR_H, MSGQ_CQ },
-    [UB_MSGQ_CQ_PI / 4] = { REG_PI, MSGQ_CQ },
-    [UB_MSGQ_CQ_CI / 4] = { REG_CI, MSGQ_CQ },
+    [UB_MSGQ_CQ_PI / 4] = { REG_OURS, MSGQ_CQ },
+    [UB_MSGQ_CQ_CI / 4] = { REG_INDEX, MSGQ_CQ },
     [UB_MSGQ_CQ_DEPTH / 4] = { REG_DEPTH, MSGQ_CQ },
     [UB_MSGQ_CQ_STATUS / 4] = { REG_STATUS, MSGQ_CQ },
     [UB_MSGQ_CQ_INT_MASK / 4] = { REG_MASK },
@@ -91,6 +92,11 @@ static Reg reg_at(uint32_t offset)
     return i < G_N_ELEMENTS(regs) ? regs[i] : (Reg) { REG_NONE };
 }
 
+static uint32_t ring_index(const MsgqRing *r, bool pi)
+{
+    return pi ? r->pi : r->ci;
+}
+
 uint32_t ub_msgqs_read(UbMsgqs *q, uint32_t offset)
 {
     const Msgq *mq = &q->queue[offset / UB_MSGQ_WINDOW % UB_MSGQ_NUM];
@@ -102,10 +108,10 @@ uint32_t ub_msgqs_read(UbMsgqs *q, uint32_t offset)
         return r->addr;
     case REG_ADDR_H:
         return r->addr >> 32;
-    case REG_PI:
-        return r->pi;
-    case REG_CI:
-        return r->ci;
+    case REG_INDEX:
+        return ring_index(r, reg.ring == MSGQ_SQ);
+    case REG_OURS:
+        return ring_index(r, reg.ring != MSGQ_SQ);
     case REG_DEPTH:
         return r->depth;
     case REG_STATUS:
@@ -215,15 +221,8 @@ void ub_msgqs_write(UbMsgqs *q, uint32_t offset, uint32_t value)
     case REG_ADDR_H:
         write_addr(q, n, ring, reg.kind == REG_ADDR_H, value);
         break;
-    case REG_PI:
-        if (ring == MSGQ_SQ) {
-            write_index(q, n, ring, value);
-        }
-        break;
-    case REG_CI:
-        if (ring != MSGQ_SQ) {
-            write_index(q, n, ring, value);
-        }
+    case REG_INDEX:
+        write_index(q, n, ring, value);
         break;
     case REG_DEPTH:
         write_depth(q, n, ring, value);
@@ -255,7 +254,8 @@ void ub_msgqs_write(UbMsgqs *q, uint32_t offset, uint32_t value)
         mq->vector = value;
         break;
     default:
-        break;
+        q->ops->guest_error(q->opaque, n, "write to a register of a message "
+                            "queue that is read-only or does not exist");
     }
 }
 

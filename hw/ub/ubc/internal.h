@@ -6,6 +6,8 @@
  *   ring.c     descriptor rings
  *   pair.c     ring pairs: which port and which packets they carry
  *   raw.c      packets between a port and its ring pairs
+ *   net.c      the network layer above the ports
+ *   manage.c   management, message queues
  *   space.c    the part of the configuration space that no port owns
  *   ubc.c      life
  *   regs.c     the map of BAR0
@@ -17,6 +19,9 @@
 #define HW_UB_UBC_INTERNAL_H
 
 #include "ring.h"
+#include "ub/mgmt.h"
+#include "ub/msgq.h"
+#include "ub/net.h"
 #include "ub/port.h"
 #include "ub/ubc.h"
 
@@ -55,6 +60,10 @@ struct UbcEnd {
                                  * begin anew, or go on from another machine */
     uint32_t counter_hi;           /* latched by a read of a low half */
     uint32_t param[UBC_PORT_PARAM_MAX]; /* Param_Exchg to be sent */
+    CorePacket *came, **came_tail; /* for the network layer, oldest first */
+    uint32_t room;     /* VLs that it is to be told have room */
+    uint32_t net_vls;  /* VLs of a link that is up, as it was told */
+    bool told_up;      /* link as the UBFM was told */
 };
 
 /* The pairs of @e, from the first on; the set may shrink meanwhile. */
@@ -76,6 +85,9 @@ struct Ubc {
     CorePacketPool *pool;
     UbSpace *space;
     UbSlice *cfg0;
+    UbNet *net;
+    UbMgmt *mgmt;
+    UbMsgqs *msgqs;
     bool master;        /* bus mastering is on */
     bool running;       /* inside ubc_run() */
     bool kicked;        /* there: something came up behind its back */
@@ -135,6 +147,29 @@ void ubc_raw_down(UbcEnd *e);
 bool ubc_raw_serve(UbcEnd *e);
 /* Behind it. */
 void ubc_raw_finish(UbcEnd *e);
+
+/* ---- net.c ---- */
+/* After the space and the ports; addresses are those of the registers. */
+void ubc_net_init(Ubc *ubc);
+void ubc_net_free(Ubc *ubc);
+void ubc_net_reset(Ubc *ubc);
+/* A packet that no ring pair has; room on a VL; what came is void. */
+void ubc_net_rx(UbcEnd *e, CorePacket *pkt);
+void ubc_net_room(UbcEnd *e, unsigned vl);
+void ubc_net_drop(UbcEnd *e);
+/* Its addresses are those of the registers: before anything is sent. */
+void ubc_net_follow(Ubc *ubc);
+/* When to come again. */
+int64_t ubc_net_run(Ubc *ubc);
+
+/* ---- manage.c ---- */
+void ubc_manage_init(Ubc *ubc);
+void ubc_manage_free(Ubc *ubc);
+void ubc_manage_reset(Ubc *ubc);
+uint32_t ubc_manage_read(Ubc *ubc, uint32_t at);
+void ubc_manage_write(Ubc *ubc, uint32_t at, uint32_t value);
+int64_t ubc_manage_run(Ubc *ubc);
+void ubc_manage_image(Ubc *ubc, CoreImage *im);
 
 /* ---- space.c ---- */
 /* A configuration space for the controller's ports, what is fixed filled in. */

@@ -276,12 +276,12 @@ static void end_image(UbcEnd *e, CoreImage *im)
 static void ubc_image(Ubc *ubc, CoreImage *im)
 {
     uint32_t *words = ub_space_state(ubc->space);
-    unsigned n = ub_space_state_words(ubc->space);
+    unsigned n = ub_space_state_words(ubc->space), version;
     uint8_t guid[16];
 
     memcpy(guid, ubc->conf.guid, sizeof(guid));
-    core_image_check(im, core_image_begin(im, CORE_TAG('U', 'B', 'C', ' '),
-                                          3) == 3,
+    version = core_image_begin(im, CORE_TAG('U', 'B', 'C', ' '), 4);
+    core_image_check(im, version >= 3,
                      "the source has version 1 of the interface");
     settings_image(&ubc->conf, im);
     core_image_bytes(im, guid, sizeof(guid));
@@ -310,6 +310,9 @@ static void ubc_image(Ubc *ubc, CoreImage *im)
         pair_image(&ubc->pair[i], im);
     }
     core_image_end(im);
+    if (version >= 4) {
+        ubc_manage_image(ubc, im);
+    }
     core_image_end(im);
 }
 

@@ -18,13 +18,21 @@ void ubc_config_init(UbcConfig *cfg)
     cfg->dll = port.dll;
     cfg->dll_time_scale = port.dll_time_scale;
     cfg->err_severity = port.err_severity;
+    cfg->manager = true;
 }
 
 /* ---- The ports' outside --------------------------------------------------------- */
 
 static void on_rx(void *opaque, CorePacket *pkt)
 {
-    ubc_raw_rx(opaque, pkt);
+    UbcEnd *e = opaque;
+
+    if (!(UBC_PAIR_CFGS_RESET >> ub_meta(pkt)->lph_cfg & 1) &&
+        !ubc_pair_claim(e, pkt)) {
+        ubc_net_rx(e, pkt);
+    } else {
+        ubc_raw_rx(e, pkt);
+    }
 }
 
 static void on_event(void *opaque, UbPortEvent event)
@@ -41,6 +49,7 @@ static void on_event(void *opaque, UbPortEvent event)
 
     if (event == UB_PORT_RESET) {
         ubc_raw_drop(e);
+        ubc_net_drop(e);
         return;
     }
     if ((event == UB_PORT_LINK || event == UB_PORT_WIDTH) &&
@@ -62,6 +71,7 @@ static void on_tx_space(void *opaque, unsigned vl)
     UbcEnd *e = opaque;
 
     ubc_raw_room(e, vl);
+    ubc_net_room(e, vl);
     ubc_kick(e->ubc);
 }
 
@@ -203,6 +213,8 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
             return NULL;
         }
     }
+    ubc_net_init(ubc);
+    ubc_manage_init(ubc);
     return ubc;
 }
 
@@ -214,6 +226,8 @@ void ubc_free(Ubc *ubc)
     for (unsigned i = 0; i < UBC_PAIRS; i++) {
         ubc_pair_drop(&ubc->pair[i]);
     }
+    ubc_manage_free(ubc);
+    ubc_net_free(ubc);
     for (unsigned i = 0; i < ubc->ports; i++) {
         ub_port_free(ubc->end[i].port);
     }
@@ -248,6 +262,8 @@ void ubc_reset(Ubc *ubc, int64_t now)
     for (unsigned i = 0; i < ubc->ports; i++) {
         end_reset(&ubc->end[i]);
     }
+    ubc_net_reset(ubc);
+    ubc_manage_reset(ubc);
     ubc_kick(ubc);
 }
 
@@ -261,13 +277,15 @@ void ubc_bus_master(Ubc *ubc, bool on)
 
 int64_t ubc_run(Ubc *ubc, int64_t now)
 {
-    int64_t next = INT64_MAX;
+    int64_t next = INT64_MAX, above;
 
     ubc->now = now;
     ubc->running = true;
     if (ubc->reset_pending) {
         ubc_reset(ubc, now);
     }
+    above = ubc_manage_run(ubc);
+    above = MIN(above, ubc_net_run(ubc));
     for (unsigned i = 0; i < ubc->ports; i++) {
         UbcEnd *e = &ubc->end[i];
         bool more = ubc_raw_serve(e);
@@ -280,7 +298,7 @@ int64_t ubc_run(Ubc *ubc, int64_t now)
         next = more || ubc->kicked ? now : MIN(next, t);
     }
     ubc->running = false;
-    return next;
+    return MIN(next, above);
 }
 
 /* ---- Wires -------------------------------------------------------------------- */

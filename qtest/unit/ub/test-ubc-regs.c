@@ -36,7 +36,7 @@ static void test_bitmaps(void)
 
     ubc_config_init(&conf);
     pair(a, &two[1], &conf);
-    g_assert_cmphex(cfg(a, UB_CFG0_BASE + 2), ==, 0);
+    g_assert_cmphex(cfg(a, UB_CFG0_BASE + 2), ==, 1 << 5); /* EMQ */
     g_assert_cmphex(cfg(a, UB_CFG1_BASE + 1), ==, 0);
     /* LINK, LINK_LOG, DATA_RATE 2, 4 and 8, EYE_MONITOR, QDLWS, LMSM_ST,
      * PORT_ERR_RECORD: the rates of PHY Mode-2 with a slice. */

@@ -1,0 +1,202 @@
+/*
+ * Management of the controller: the node that others read, scan and configure,
+ * and the message queues of its guest (UB 2.0 §10.4).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <glib.h>
+
+#include "internal.h"
+#include "ub/mgmt_net.h"
+#include "ub/msgq.h"
+
+/* Entries of message queues in one turn. */
+#define MANAGE_BUDGET 64
+
+/* ---- What a node's management needs -------------------------------------------------- */
+
+static bool send_message(void *opaque, int64_t now, const UbMgmtAddr *a,
+                         const uint8_t *data, size_t len)
+{
+    Ubc *ubc = opaque;
+
+    ubc_net_follow(ubc);
+    return ub_mgmt_net_message(ubc->net, ubc->pool, now, a, data, len);
+}
+
+static bool send_scan(void *opaque, int64_t now, unsigned port,
+                      const UbMgmtAddr *a, const uint8_t *data, size_t len)
+{
+    Ubc *ubc = opaque;
+
+    ubc_net_follow(ubc);
+    return ub_mgmt_net_scan(ubc->net, ubc->pool, now, port, a, data, len);
+}
+
+static bool deliver(void *opaque, int queue, UbMgmtKind kind,
+                    const UbMgmtAddr *a, const uint8_t *data, size_t len)
+{
+    Ubc *ubc = opaque;
+
+    return ubc->master && ub_msgqs_deliver(ubc->msgqs, queue, kind, a, data,
+                                           len);
+}
+
+static bool failed(void *opaque, unsigned queue, UbMgmtKind kind, uint16_t msn,
+                   uint8_t code)
+{
+    Ubc *ubc = opaque;
+
+    return ubc->master && ub_msgqs_failed(ubc->msgqs, queue, kind, msn, code);
+}
+
+static bool port_up(void *opaque, unsigned port)
+{
+    return ub_port_dll_up(((Ubc *)opaque)->end[port].port);
+}
+
+static void manage_kick(void *opaque)
+{
+    ubc_kick(opaque);
+}
+
+static void manage_rule(void *opaque, const char *text)
+{
+    Ubc *ubc = opaque;
+
+    /* Whichever port it came by. */
+    ubc->ops.peer_error(ubc->opaque, 0, text);
+}
+
+static const UbMgmtOps mgmt_ops = {
+    .message = send_message, .scan = send_scan, .deliver = deliver,
+    .failed = failed, .port_up = port_up, .kick = manage_kick,
+    .rule = manage_rule,
+};
+
+/* ---- What message queues need --------------------------------------------------------- */
+
+static bool queue_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
+{
+    return ubc_dma_read(opaque, addr, buf, len);
+}
+
+static bool queue_write(void *opaque, uint64_t addr, const void *buf,
+                        uint32_t len)
+{
+    return ubc_dma_write(opaque, addr, buf, len);
+}
+
+static void queue_interrupt(void *opaque, uint32_t vector)
+{
+    Ubc *ubc = opaque;
+
+    if (vector < UBC_VECTORS) {
+        ubc->ops.interrupt(ubc->opaque, vector);
+    } else {
+        ubc_guest_error(ubc, -1, "vector beyond the MSI-X table");
+    }
+}
+
+static void queue_error(void *opaque, unsigned queue, const char *text)
+{
+    ubc_guest_error(opaque, -1, text);
+}
+
+static const UbMsgqOps msgq_ops = {
+    .dma_read = queue_read, .dma_write = queue_write,
+    .interrupt = queue_interrupt, .kick = manage_kick,
+    .guest_error = queue_error,
+};
+
+/* ---- From the network layer ----------------------------------------------------------- */
+
+static void rx_message(void *opaque, int64_t now, CorePacket *pkt,
+                       const UbFlow *flow)
+{
+    ub_mgmt_net_rx_message(((Ubc *)opaque)->mgmt, now, pkt, flow);
+}
+
+static void rx_scan(void *opaque, int64_t now, CorePacket *pkt,
+                    const UbFlow *flow)
+{
+    ub_mgmt_net_rx_scan(((Ubc *)opaque)->mgmt, now, pkt, flow);
+}
+
+/* ---- Life ------------------------------------------------------------------------------- */
+
+void ubc_manage_init(Ubc *ubc)
+{
+    static const UbNetUpper message_upper = { .rx = rx_message };
+    static const UbNetUpper scan_upper = { .rx = rx_scan };
+    UbMgmtConfig conf;
+
+    ub_mgmt_config_init(&conf);
+    conf.ports = ubc->ports;
+    conf.manager = ubc->conf.manager;
+    conf.seed = ubc->conf.session;
+    ubc->msgqs = ub_msgqs_new(&msgq_ops, ubc);
+    ubc->mgmt = ub_mgmt_new(&conf, ubc->space, &mgmt_ops, ubc);
+    ub_msgqs_join(ubc->msgqs, ubc->mgmt);
+    ub_net_set_upper(ubc->net, UB_NET_TP, &message_upper, ubc);
+    ub_net_set_upper(ubc->net, UB_NET_SCAN, &scan_upper, ubc);
+}
+
+void ubc_manage_free(Ubc *ubc)
+{
+    ub_msgqs_free(ubc->msgqs);
+    ub_mgmt_free(ubc->mgmt);
+}
+
+void ubc_manage_reset(Ubc *ubc)
+{
+    ub_msgqs_reset(ubc->msgqs);
+    ub_mgmt_reset(ubc->mgmt);
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        ubc->end[i].told_up = false;
+    }
+}
+
+/* ---- Registers, turns -------------------------------------------------------------------- */
+
+uint32_t ubc_manage_read(Ubc *ubc, uint32_t at)
+{
+    return ub_msgqs_read(ubc->msgqs, at - UBC_MSGQ(0));
+}
+
+void ubc_manage_write(Ubc *ubc, uint32_t at, uint32_t value)
+{
+    ub_msgqs_write(ubc->msgqs, at - UBC_MSGQ(0), value);
+}
+
+/* The UBFM hears of links. */
+static void tell_links(Ubc *ubc)
+{
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        UbcEnd *e = &ubc->end[i];
+        bool up = port_up(ubc, i);
+
+        if (up != e->told_up) {
+            e->told_up = up;
+            ub_mgmt_link(ubc->mgmt, ubc->now, i, up);
+        }
+    }
+}
+
+int64_t ubc_manage_run(Ubc *ubc)
+{
+    bool more;
+
+    tell_links(ubc);
+    more = ubc->master && ub_msgqs_run(ubc->msgqs, ubc->now, MANAGE_BUDGET);
+    return more ? ubc->now : ub_mgmt_run(ubc->mgmt, ubc->now);
+}
+
+void ubc_manage_image(Ubc *ubc, CoreImage *im)
+{
+    ub_mgmt_image(ubc->mgmt, im);
+    ub_msgqs_image(ubc->msgqs, im);
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        core_image_flag(im, &ubc->end[i].told_up);
+    }
+}

@@ -1,0 +1,376 @@
+/*
+ * Management between two controllers, by their message queues and real links in
+ * virtual time: a guest finds its neighbour by scans, gives it addresses, and
+ * configures it by messages (UB 2.0 §10.4).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "ubc-pair.h"
+#include "ub/msgq.h"
+
+#define SQ 0x40000u
+#define RQ 0x60000u
+#define CQ 0x70000u
+#define DEPTH 8u
+#define Q UBC_MSGQ(0)
+
+static Side two[2];
+
+/* The guest's side of the queue. */
+typedef struct Guest {
+    Side *s;
+    unsigned pi, ci;
+    uint16_t msn;
+    uint32_t packet[512]; /* the last one received */
+    unsigned len, status;
+    bool event;           /* it is no answer */
+} Guest;
+
+static void up(const UbcConfig *conf)
+{
+    Side *a = &two[0], *b = &two[1];
+
+    side_init(a, b, conf);
+    side_init(b, a, conf);
+    connect(a, b);
+    wr(a, UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    wr(b, UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    run_until(a, b, never, SECOND / 100);
+}
+
+static void end(void)
+{
+    side_free(&two[0]);
+    side_free(&two[1]);
+}
+
+static void guest_open(Guest *g, Side *s)
+{
+    static const uint32_t base[] = { SQ, RQ, CQ };
+    static const uint32_t at[] = { UB_MSGQ_SQ_ADDR_L, UB_MSGQ_RQ_ADDR_L,
+                                   UB_MSGQ_CQ_ADDR_L };
+
+    *g = (Guest) { .s = s, .msn = 100 };
+    wr(s, Q + UB_MSGQ_RST, 1);
+    wr(s, Q + UB_MSGQ_RST, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        wr(s, Q + at[i] + 0x10, DEPTH);
+        wr(s, Q + at[i], base[i]);
+    }
+    wr(s, Q + UB_MSGQ_INT_SEL, 17);
+    wr(s, Q + UB_MSGQ_CQ_INT_MASK, 0);
+}
+
+static void put(Guest *g, unsigned task, bool local, uint8_t opcode,
+                const uint32_t *words, unsigned n)
+{
+    uint8_t *sqe = g->s->mem + SQ + 16 * g->pi;
+    uint32_t slot = DEPTH * 16 + g->pi * 2048;
+
+    for (unsigned i = 0; i < n; i++) {
+        put_le32(g->s->mem + SQ + slot + 4 * i, words[i]);
+    }
+    put_le32(sqe, task | (local ? 0x10 : 0) | opcode << 8 | 4 * n << 16);
+    put_le32(sqe + 4, ++g->msn);
+    put_le32(sqe + 8, slot);
+    g->pi = (g->pi + 1) % DEPTH;
+    wr(g->s, Q + UB_MSGQ_SQ_PI, g->pi);
+}
+
+static bool has_cqe(Side *a, Side *b)
+{
+    return rd(a, Q + UB_MSGQ_CQ_PI) != rd(a, Q + UB_MSGQ_CQ_CI);
+}
+
+/* The next completion, whose packet is as memory has it. */
+static void take(Guest *g)
+{
+    const uint8_t *cqe = g->s->mem + CQ + 16 * g->ci;
+    unsigned slot;
+
+    g_assert_true(run_until(g->s, g->s->peer, has_cqe, 5 * SECOND));
+    g->len = get_le32(cqe) >> 16 & 0xfff;
+    g->status = cqe[10];
+    g->event = !(cqe[0] & 3) && !(cqe[1] & 1);
+    slot = get_le16(cqe + 8) & 0x3ff;
+    for (unsigned i = 0; i < (g->len + 3) / 4; i++) {
+        g->packet[i] = get_le32(g->s->mem + RQ + 2048 * slot + 4 * i);
+    }
+    g->ci = (g->ci + 1) % DEPTH;
+    wr(g->s, Q + UB_MSGQ_RQ_CI, rd(g->s, Q + UB_MSGQ_RQ_PI));
+    wr(g->s, Q + UB_MSGQ_CQ_CI, g->ci);
+}
+
+static void take_answer(Guest *g)
+{
+    do {
+        take(g);
+    } while (g->event);
+}
+
+/* A scan over @hops (0 or 1) through port 0; the status of the answer. */
+static unsigned scan(Guest *g, unsigned hops, unsigned cmd, unsigned opcode,
+                     const uint32_t guid[4], uint32_t w6, uint32_t w7)
+{
+    static const unsigned size[] = { 6, 8, 7 };
+    uint32_t words[16] = { 6 << 16, 0, 9, 0x7fff0000 };
+    unsigned n = 4;
+
+    words[n++] = 0x00100000 | hops << 8;
+    n += 2 * hops;
+    words[n++] = 1 << 24 | cmd << 16 | opcode << 8;
+    words[n++] = size[cmd] << 16;
+    for (unsigned i = 0; i < 4; i++) {
+        words[n++] = guid ? guid[i] : 0;
+    }
+    words[n] = w6;
+    words[n + 1] = w7;
+    put(g, UB_MSGQ_SCAN, !hops, cmd, words, n + size[cmd] - 6);
+    take_answer(g);
+    /* Behind LPH, NTH, UPIH, Scan Header and its one path. */
+    return g->status ? 0x100 : g->packet[5 + hops] & 0xff;
+}
+
+static const unsigned PDU = 5; /* of an answer without hops */
+
+static unsigned config(Guest *g, uint32_t dcna, unsigned sub, uint32_t dw,
+                       uint32_t value)
+{
+    const uint32_t words[] = {
+        6 << 16, dcna, 8, 0x027fff00, 0, 0x10000000, 0,
+        sub << 28 | 0x04000010, 0xf0, dw, 0, value,
+    };
+
+    put(g, UB_MSGQ_MESSAGE, false, sub << 4 | 4, words, G_N_ELEMENTS(words));
+    take_answer(g);
+    return g->status ? 0x100 : g->packet[7] >> 16 & 0xff;
+}
+
+/* Find the neighbour, give both addresses. */
+static void meet(Guest *g, uint32_t neighbor[4])
+{
+    g_assert_cmphex(scan(g, 0, 0, 1, NULL, 0, 0), ==, 0);
+    /* Slice_info, Port_num, Cap_info, Port_info of the one port. */
+    g_assert_cmphex(g->packet[PDU + 6], ==, 0x00040100);
+    g_assert_cmphex(g->packet[PDU + 7], ==, 0x01080001);
+    g_assert_cmphex(g->packet[PDU + 11], ==, 0x021c0100);
+    memcpy(neighbor, &g->packet[PDU + 14], 16);
+    g_assert_cmphex(neighbor[0], ==, g->s == &two[0] ? 2 : 1);
+    g_assert_cmphex(scan(g, 0, 1, 2, NULL, 0, 0x11), ==, 0);
+    g_assert_cmphex(scan(g, 1, 1, 2, neighbor, 0, 0x22), ==, 0);
+}
+
+static void test_scan(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    uint32_t neighbor[4];
+    UbcConfig conf;
+    Guest g;
+
+    ubc_config_init(&conf);
+    up(&conf);
+    guest_open(&g, a);
+    meet(&g, neighbor);
+    g_assert_cmpuint(a->interrupts[17], ==, 1);
+    g_assert_cmphex(cfg(a, UB_CFG0_PRIMARY_CNA), ==, 0x11);
+    g_assert_cmphex(cfg(b, UB_CFG0_PRIMARY_CNA), ==, 0x22);
+    /* The neighbour's topology: it sees us. */
+    g_assert_cmphex(scan(&g, 1, 0, 1, neighbor, 0, 0), ==, 0);
+    g_assert_cmphex(g.packet[PDU + 1 + 14], ==, 1);
+    g_assert_cmphex(g.packet[1], ==, 0x00220011);
+    /* Port CNA, and what it is then. */
+    g_assert_cmphex(scan(&g, 1, 1, 3, neighbor, 0, 0x33), ==, 0);
+    g_assert_cmphex(cfg(b, UB_CFG_PORT_BASE(0) + UB_PORT_CNA), ==, 0x33);
+    g_assert_cmphex(scan(&g, 1, 2, 3, neighbor, 0, 0), ==, 0);
+    g_assert_cmphex(g.packet[PDU + 1 + 6], ==, 0x33);
+    /* Another's GUID; a port that is not there. */
+    neighbor[0]++;
+    g_assert_cmphex(scan(&g, 1, 0, 1, neighbor, 0, 0), ==, 2);
+    neighbor[0]--;
+    g_assert_cmphex(scan(&g, 1, 2, 3, neighbor, 1, 0), ==, 0x26);
+    g_assert_cmpuint(a->guest_errors + b->guest_errors, ==, 0);
+    g_assert_cmpuint(a->peer_errors + b->peer_errors, ==, 0);
+    end();
+}
+
+static void test_config(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    uint32_t neighbor[4];
+    UbcConfig conf;
+    Guest g;
+
+    ubc_config_init(&conf);
+    up(&conf);
+    guest_open(&g, a);
+    meet(&g, neighbor);
+    g_assert_cmphex(config(&g, 0x22, 0, UB_CFG0_GUID, 0), ==, 0);
+    g_assert_cmphex(g.packet[8], ==, 2);
+    g_assert_cmphex(g.packet[1], ==, 0x00220011);
+    g_assert_cmphex(config(&g, 0x22, 1, UB_CFG0_UPI, 0x1234), ==, 0);
+    g_assert_cmphex(cfg(b, UB_CFG0_UPI), ==, 0x1234);
+    g_assert_cmphex(config(&g, 0x22, 3, UB_CFG1_BASE + UB_CFG1_BUS_EN, 1), ==,
+                    0);
+    g_assert_cmphex(cfg(b, UB_CFG1_BASE + UB_CFG1_BUS_EN), ==, 1);
+    g_assert_cmphex(config(&g, 0x22, 0, UB_CFG1_BASE, 0), ==, 0x22);
+    /* Ourselves, by CNA. */
+    g_assert_cmphex(config(&g, 0x11, 1, UB_CFG0_UPI, 0x1234), ==, 0);
+    g_assert_cmphex(cfg(a, UB_CFG0_UPI), ==, 0x1234);
+    /* A node that there is not. */
+    g_assert_cmphex(config(&g, 0x99, 0, 0, 0), ==, 0x100);
+    /* DEV_RST: no answer, and everything forgotten. */
+    g_assert_cmphex(config(&g, 0x22, 1, UB_CFG0_DEV_RST, 1), ==, 0x100);
+    g_assert_cmphex(cfg(b, UB_CFG0_UPI), ==, 0);
+    g_assert_cmphex(cfg(b, UB_CFG0_PRIMARY_CNA), ==, 0);
+    g_assert_cmpuint(a->guest_errors + b->guest_errors, ==, 0);
+    end();
+}
+
+/* Software that is not the UBFM may read us, but neither scans nor writes CFG0. */
+static void test_user(void)
+{
+    Side *a = &two[0];
+    uint32_t neighbor[4] = { 2 };
+    UbcConfig conf;
+    Guest g;
+
+    ubc_config_init(&conf);
+    conf.manager = false;
+    up(&conf);
+    guest_open(&g, a);
+    g_assert_cmphex(scan(&g, 1, 0, 1, neighbor, 0, 0), ==, 0x100);
+    g_assert_cmpuint(a->guest_errors, ==, 1);
+    wr(a, UBC_CFG_WINDOW + 4 * UB_CFG0_PRIMARY_CNA, 0x11);
+    wr(a, UBC_CFG_WINDOW + 4 * UB_CFG0_UPI, 7);
+    g_assert_cmphex(config(&g, 0x11, 0, UB_CFG0_UPI, 0), ==, 0);
+    g_assert_cmphex(g.packet[8], ==, 7);
+    g_assert_cmphex(config(&g, 0x11, 1, UB_CFG0_UPI, 8), ==, 0x21);
+    end();
+}
+
+/* Links as they come and go; a scan over one that is down fails at once. */
+static void test_links(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    uint32_t neighbor[4];
+    UbcConfig conf;
+    Guest g;
+
+    ubc_config_init(&conf);
+    up(&conf);
+    guest_open(&g, a);
+    meet(&g, neighbor);
+    wr(b, UBC_PORT(0) + UBC_PORT_CTRL, 0);
+    take(&g);
+    g_assert_cmphex(g.packet[7], ==, 0x12000008);
+    g_assert_cmphex(g.packet[8], ==, 0x11);
+    g_assert_cmphex(g.packet[9], ==, 0);
+    g_assert_cmphex(scan(&g, 1, 0, 1, neighbor, 0, 0), ==, 0x100);
+    g_assert_cmphex(scan(&g, 0, 0, 1, NULL, 0, 0), ==, 0);
+    g_assert_cmphex(g.packet[PDU + 11], ==, 0x021c0000);
+    wr(b, UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    take(&g);
+    g_assert_cmphex(g.packet[7], ==, 0x02000008);
+    g_assert_cmphex(scan(&g, 1, 0, 1, neighbor, 0, 0), ==, 0);
+    end();
+}
+
+/* A ring pair that asks for CFG 6 has it, and the device does not. */
+static void test_raw(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    uint32_t neighbor[4] = { 2, 0, 0, 0 };
+    UbcConfig conf;
+    Guest g;
+
+    ubc_config_init(&conf);
+    side_init(a, b, &conf);
+    side_init(b, a, &conf);
+    connect(a, b);
+    wr(b, UBC_PAIR(0) + UBC_PAIR_CFGS, 1 << 6);
+    side_open(b);
+    give_rx(b);
+    wr(a, UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    run_until(a, b, never, SECOND / 100);
+    guest_open(&g, a);
+    g_assert_cmphex(scan(&g, 1, 0, 1, neighbor, 0, 0), ==, 0x100);
+    /* NTH, UPIH, Scan Header, two paths, PDU, ICRC: one hop further. */
+    g_assert_cmpuint(rd(b, UBC_PAIR(0) + UBC_RING_RX + UBC_RING_TAIL), ==, 1);
+    g_assert_cmpuint(get_le32(b->mem + RX_RING + 8), ==, 8 + 4 + 12 + 24 + 4);
+    g_assert_cmphex(get_be32(b->mem + RX_BUF + 4), ==, 0x00000009);
+    g_assert_cmphex(get_be32(b->mem + RX_BUF + 12), ==, 0x00100100);
+    end();
+}
+
+/* What was asked is in vain on the other machine, and asked again there. */
+static void test_migrate(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    uint32_t neighbor[4];
+    UbcConfig conf;
+    g_autofree uint8_t *image = NULL;
+    size_t len;
+    Guest g;
+
+    ubc_config_init(&conf);
+    up(&conf);
+    guest_open(&g, a);
+    meet(&g, neighbor);
+    cut(a, b);
+    put(&g, UB_MSGQ_MESSAGE, false, 4, (const uint32_t[]) {
+            6 << 16, 0x22, 8, 0x027fff00, 0, 0x10000000, 0, 0x04000010, 0xf0,
+            0, 0, 0 }, 12);
+    image = ubc_save(a->ubc, now, &len);
+    ubc_reset(a->ubc, now);
+    g_assert_cmphex(rd(a, Q + UB_MSGQ_SQ_DEPTH), ==, 0);
+    g_assert_cmpstr(ubc_load(a->ubc, now, image, len), ==, NULL);
+    g_assert_cmphex(rd(a, Q + UB_MSGQ_SQ_PI), ==, g.pi);
+    g_assert_cmphex(rd(a, Q + UB_MSGQ_INT_SEL), ==, 17);
+    take_answer(&g);
+    g_assert_cmpuint(g.status, ==, 1);
+    connect(a, b);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    take(&g);
+    g_assert_cmphex(g.packet[7], ==, 0x02000008);
+    g_assert_cmphex(config(&g, 0x22, 0, UB_CFG0_GUID, 0), ==, 0);
+    g_assert_cmphex(g.packet[8], ==, 2);
+    end();
+}
+
+/* Without bus mastering nothing is read or written, and goes on with it. */
+static void test_master(void)
+{
+    Side *a = &two[0];
+    UbcConfig conf;
+    Guest g;
+
+    ubc_config_init(&conf);
+    up(&conf);
+    guest_open(&g, a);
+    ubc_bus_master(a->ubc, false);
+    put(&g, UB_MSGQ_MESSAGE, true, 4, (const uint32_t[]) {
+            6 << 16, 0, 8, 0x027fff00, 0, 0x10000000, 0, 0x04000010, 0xf0,
+            UB_CFG0_GUID, 0, 0 }, 12);
+    run_until(a, a->peer, never, SECOND / 100);
+    g_assert_cmpuint(rd(a, Q + UB_MSGQ_SQ_CI), ==, 0);
+    ubc_bus_master(a->ubc, true);
+    take(&g);
+    g_assert_cmphex(g.packet[8], ==, 1);
+    end();
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ubc/manage/scan", test_scan);
+    g_test_add_func("/ubc/manage/config", test_config);
+    g_test_add_func("/ubc/manage/user", test_user);
+    g_test_add_func("/ubc/manage/links", test_links);
+    g_test_add_func("/ubc/manage/raw", test_raw);
+    g_test_add_func("/ubc/manage/migrate", test_migrate);
+    g_test_add_func("/ubc/manage/master", test_master);
+    return g_test_run();
+}
