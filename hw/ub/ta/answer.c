@@ -29,9 +29,14 @@ static void queue_answer(UbTa *ta, const Answer *a)
     Answer *copy = g_new(Answer, 1);
 
     *copy = *a;
-    copy->next = NULL;
-    *ta->answers_end = copy;
-    ta->answers_end = &copy->next;
+    /* One that has begun goes first: nothing else can go by its channel. */
+    copy->next = a->done ? ta->answers : NULL;
+    if (!ta->answers || !a->done) {
+        *ta->answers_end = copy;
+        ta->answers_end = &copy->next;
+    } else {
+        ta->answers = copy;
+    }
     ta->answer_count++;
     ta_count(ta, UB_TAC_BUSY);
 }

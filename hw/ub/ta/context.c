@@ -62,7 +62,7 @@ static void base_skip(Ctx *ctx, uint16_t tassn)
     base_follow(ctx);
 }
 
-void ta_ctx_start(Ctx *ctx, uint16_t tassn, bool exact)
+static void ctx_start(Ctx *ctx, uint16_t tassn)
 {
     uint32_t window = ctx->ta->cfg.window;
 
@@ -71,8 +71,7 @@ void ta_ctx_start(Ctx *ctx, uint16_t tassn, bool exact)
     ctx->refusals = 0;
     ctx->started = true;
     /* Numbers begin at a multiple of 4096: earlier ones may be under way. */
-    ctx->base = exact || (tassn & 4095u) >= window ? tassn
-                                                   : tassn & ~4095u;
+    ctx->base = (tassn & 4095u) >= window ? tassn : tassn & ~4095u;
 }
 
 bool ta_ctx_seen(Ctx *ctx, uint16_t tassn)
@@ -82,11 +81,11 @@ bool ta_ctx_seen(Ctx *ctx, uint16_t tassn)
     bool old = ta->now - ctx->used > ta_time(ta, ta->cfg.dup_life);
 
     if (!ctx->started) {
-        ta_ctx_start(ctx, tassn, false);
+        ctx_start(ctx, tassn);
     }
     d = distance(ctx, tassn);
     if (d < 0 && !ctx->sc && (old || d < -2 * window)) {
-        ta_ctx_start(ctx, tassn, false);    /* the peer began anew */
+        ctx_start(ctx, tassn);    /* the peer began anew */
         d = distance(ctx, tassn);
     }
     ctx->used = ta->now;
@@ -141,6 +140,19 @@ bool ta_ctx_refused_before(Ctx *ctx, uint16_t tassn)
         }
     }
     return false;
+}
+
+bool ta_ctx_all_before(const Ctx *ctx, uint16_t tassn)
+{
+    uint16_t n = serial_diff(ctx->sc_base, ctx->base, UB_TASSN_BITS) > 0
+                 ? ctx->sc_base : ctx->base;
+
+    while (serial_diff(tassn, n, UB_TASSN_BITS) > 0) {
+        if (!get_bit(ctx, ctx->done, n++)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* ---- life ---- */
@@ -258,7 +270,7 @@ void ta_ctx_free(Ctx *ctx)
 
 /* ---- slices of several packets ---- */
 
-Partial *ta_ctx_partial(Ctx *ctx, uint16_t tassn, bool make)
+Partial *ta_ctx_partial(Ctx *ctx, uint16_t tassn, bool make, bool force)
 {
     UbTa *ta = ctx->ta;
     Partial *p;
@@ -268,7 +280,7 @@ Partial *ta_ctx_partial(Ctx *ctx, uint16_t tassn, bool make)
             return p;
         }
     }
-    if (!make || ta->partials >= ta->cfg.partial) {
+    if (!make || (!force && ta->partials >= ta->cfg.partial)) {
         return NULL;
     }
     p = g_new0(Partial, 1);

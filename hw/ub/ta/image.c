@@ -371,12 +371,13 @@ static void image_slice(CoreImage *im, Slice *s)
 static bool slice_good(const Lane *lane, const Slice *s)
 {
     const UbTaRequest *r = s->req;
+    bool atomic = ub_ta_op(s->opcode)->kind == UB_TA_ATOMIC;
 
     if (s->state == SLICE_FREE) {
         return true;
     }
     if (s->state > SLICE_WAIT || !ub_ta_op(s->opcode)->name ||
-        s->sent > s->len || s->got > s->len ||
+        s->sent / (1 + atomic) > s->len || s->got > s->len ||
         (s->begun && (s->state != SLICE_NEW || lane->begun)) ||
         (s->ends && !s->begun) || (lane->compact && s->len > 8192) ||
         (!r && s->state == SLICE_WAIT) ||
@@ -600,7 +601,7 @@ static void image_partials(UbTa *ta, CoreImage *im, Ctx *ctx)
         if (core_image_error(im)) {
             return;
         }
-        p = ta_ctx_partial(ctx, tmp.tassn, true);
+        p = ta_ctx_partial(ctx, tmp.tassn, true, false);
         if (!core_image_check(im, p, "too many slices begun")) {
             return;
         }
@@ -700,6 +701,7 @@ static void image_window(UbTa *ta, CoreImage *im, Ctx *ctx)
 
     core_image_flag(im, &ctx->started);
     core_image_int(im, &ctx->base);
+    core_image_int(im, &ctx->sc_base);
     ctx->refusals = 0;
     for (uint32_t i = 0; i < words; i++) {
         core_image_int(im, &ctx->done[i]);

@@ -197,6 +197,7 @@ struct Ctx {
     Ctx *newer, *older;         /* by use */
     bool started, releasing;
     uint16_t base;              /* all before are done, or given up */
+    uint16_t sc_base;           /* where its SC begins */
     uint64_t *done, *refused;   /* bit n % window */
     uint32_t refusals;
     int64_t refused_at, used;
@@ -432,8 +433,10 @@ void ta_ctx_done(Ctx *ctx, uint16_t tassn);
 void ta_ctx_refuse(Ctx *ctx, uint16_t tassn);
 /* Something before @tassn was refused and has not come again. */
 bool ta_ctx_refused_before(Ctx *ctx, uint16_t tassn);
-void ta_ctx_start(Ctx *ctx, uint16_t tassn, bool exact);
-Partial *ta_ctx_partial(Ctx *ctx, uint16_t tassn, bool make);
+/* Whether all of its SC that is before @tassn is done. */
+bool ta_ctx_all_before(const Ctx *ctx, uint16_t tassn);
+/* @force: beyond the bound, for what was held and cannot be refused any more. */
+Partial *ta_ctx_partial(Ctx *ctx, uint16_t tassn, bool make, bool force);
 void ta_ctx_partial_free(Ctx *ctx, Partial *p);
 /* Completion at the target, now or in its order. */
 void ta_ctx_received(Ctx *ctx, uint16_t tassn, bool ordered,

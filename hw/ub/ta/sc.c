@@ -49,7 +49,8 @@ bool ta_sc_grant(Ctx *ctx, uint16_t tassn, uint32_t rcid)
     ctx->rcid = rcid;
     ta->scs[scid] = ctx;
     ta->sc_count++;
-    ta_ctx_start(ctx, tassn, true);
+    /* What came before it is not its business. */
+    ctx->sc_base = tassn;
     ta_count(ta, UB_TAC_SC_GRANTED);
     return true;
 }
@@ -94,7 +95,7 @@ static bool must_wait(const Ctx *ctx, const UbTah *t)
                    t->opcode == UB_TA_WRITE_IMM;
 
     return (t->order == UB_TA_SO || closing) &&
-           serial_diff(t->tassn, ctx->base, UB_TASSN_BITS) > 0;
+           !ta_ctx_all_before(ctx, t->tassn);
 }
 
 bool ta_sc_gate(UbTa *ta, Arrival *a, CorePacket *pkt, Outcome *out)
@@ -137,7 +138,7 @@ static Held *take_ready(Ctx *ctx)
     for (Held **p = &ctx->held; *p; p = &(*p)->next) {
         Held *h = *p;
 
-        if (serial_diff(h->tassn, ctx->base, UB_TASSN_BITS) <= 0) {
+        if (ta_ctx_all_before(ctx, h->tassn)) {
             *p = h->next;
             if (!h->next) {
                 ctx->held_end = p;

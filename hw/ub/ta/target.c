@@ -400,6 +400,13 @@ static Outcome execute_part(UbTa *ta, Arrival *a, Partial *p)
 
 /* ---- from packet to outcome ---- */
 
+/* RTP: the transport refuses all of the operation, whichever packet this is. */
+static Outcome no_room(const UbTa *ta)
+{
+    return (Outcome) { .rspst = UB_TAH_RNR, .rspinfo = ta->cfg.rnr_timer,
+                       .refused = true };
+}
+
 /* Executed for good, or to come again. */
 static void settle_number(UbTa *ta, Arrival *a, Outcome out)
 {
@@ -438,7 +445,7 @@ static bool find_context(UbTa *ta, Arrival *a, Outcome *out)
     a->ctx = ta_ctx(ta, &key);
     if (!a->ctx) {
         ta_count(ta, UB_TAC_DROP_ROOM);
-        *out = ta_outcome(UB_TAH_RNR, ta->cfg.rnr_timer);
+        *out = no_room(ta);
     }
     return a->ctx;
 }
@@ -456,7 +463,8 @@ static void grant(UbTa *ta, Arrival *a, Outcome out)
 static Outcome execute(UbTa *ta, Arrival *a)
 {
     Partial *p = a->rx.mode == UB_TP_RTP
-                 ? ta_ctx_partial(a->ctx, a->tah.tassn, !a->rx.last) : NULL;
+                 ? ta_ctx_partial(a->ctx, a->tah.tassn, !a->rx.last,
+                                  !a->back.direct) : NULL;
 
     if (p) {
         Outcome out = execute_part(ta, a, p);
@@ -465,7 +473,7 @@ static Outcome execute(UbTa *ta, Arrival *a)
         return out;
     }
     if (!a->rx.last) {
-        return ta_outcome(UB_TAH_RNR, ta->cfg.rnr_timer);   /* no room */
+        return no_room(ta);
     }
     if (a->tah.order == UB_TA_SO && !a->ctx->sc &&
         ta_ctx_refused_before(a->ctx, a->tah.tassn)) {
@@ -482,7 +490,7 @@ Outcome ta_execute(UbTa *ta, Arrival *a)
     Outcome out;
 
     out = execute(ta, a);
-    if (out.silent) {
+    if (out.silent || out.refused) {
         return out;
     }
     if (out.later && ta->parkeds >= ta->cfg.parked) {
@@ -526,12 +534,14 @@ Outcome ta_request(UbTa *ta, Arrival *a, CorePacket *pkt, bool *keep)
     if (mode == UB_TP_UTP || op->kind == UB_TA_MAINTAIN) {
         return execute_silent(ta, a);
     }
-    if (!ta_answer_room(ta)) {
+    if (a->back.direct && !ta_answer_room(ta)) {
         ta_count(ta, UB_TAC_DROP_ROOM);
-        return (Outcome) { .rspst = UB_TAH_RNR,
-                           .rspinfo = ta->cfg.rnr_timer, .refused = true };
+        return no_room(ta);
     }
     if (!find_context(ta, a, &out)) {
+        if (out.refused && mode == UB_TP_RTP) {
+            return out;
+        }
         if (a->rx.last) {
             ta_respond(ta, NULL, &a->back, &a->tah, out);
         }
@@ -547,7 +557,8 @@ Outcome ta_request(UbTa *ta, Arrival *a, CorePacket *pkt, bool *keep)
     if (a->ctx->sc && a->tah.rc_type == UB_RC_SC &&
         ta_sc_gate(ta, a, pkt, &out)) {
         *keep = out.held;
-        if (!out.held && a->rx.last) {
+        out.refused = !out.held && mode == UB_TP_RTP;
+        if (!out.held && !out.refused) {
             ta_respond(ta, a->ctx, &a->back, &a->tah, out);
         }
         return out;

@@ -27,6 +27,15 @@ static void wire_put(Pair *p, Wire *w)
     p->in_flight++;
 }
 
+/* The transport has no room, for some time. */
+static bool is_busy(Pair *p)
+{
+    bool busy = p->busy && core_random(&p->rng) % 1000000 < p->busy;
+
+    p->was_busy = p->was_busy || busy;
+    return busy;
+}
+
 static bool chance(Pair *p, uint32_t ppm)
 {
     return ppm && core_random(&p->rng) % 1000000 < ppm;
@@ -62,11 +71,11 @@ static UbSend wire_send(void *opaque, const UbTpDest *dest, CorePacket *pkt,
         if (*begun && *begun != tx->cookie + 1) {
             return UB_BUSY;
         }
-        if (chance(p, p->busy)) {
+        if (is_busy(p)) {
             return UB_BUSY;
         }
         *begun = tx->last ? 0 : tx->cookie + 1;
-    } else if (chance(p, p->busy)) {
+    } else if (is_busy(p)) {
         return UB_BUSY;
     }
     p->packets++;
@@ -182,7 +191,15 @@ static void deliver(Pair *p, Wire *w)
     flow.scna = w->from + 1;
     ub_ta_time(to->ta, p->now);
     ub_ta_time(from->ta, p->now);
-    a = ub_ta_rx(to->ta, &rx, w->pkt);
+    if (rx.mode == UB_TP_RTP && to->refused[rx.tpn].status) {
+        a = to->refused[rx.tpn];
+        core_packet_free(w->pkt);
+    } else {
+        a = ub_ta_rx(to->ta, &rx, w->pkt);
+    }
+    if (rx.mode == UB_TP_RTP) {
+        to->refused[rx.tpn] = rx.last ? (UbTpAnswer) { 0 } : a;
+    }
     if (w->dest.mode == UB_TP_RTP && w->tx.last) {
         if (a.status == UB_TP_WITHHOLD) {
             Withheld h = { w->dest.tpn, w->msn, w->tx.cookie, w->to };
@@ -222,6 +239,10 @@ static bool step_until(Pair *p, int64_t end)
     }
     if (p->wires) {
         next = MIN(next, p->wires->due);
+    }
+    if (p->was_busy) {
+        next = MIN(next, p->now + 1000);
+        p->was_busy = false;
     }
     if (next == INT64_MAX || next > end) {
         return false;
@@ -295,6 +316,10 @@ static void op_done(void *opaque, UbTaRequest *req, UbTaStatus status)
     w->status = status;
     w->at = e->p->now;
     g_array_append_val(e->cqes, c);
+    g_hash_table_remove(e->works, &w->req.id);
+    if (e->done) {
+        e->done(e, w);
+    }
 }
 
 static UbAccessResult op_access(void *opaque, UbAccess *a, UbSpan *out,
@@ -302,6 +327,9 @@ static UbAccessResult op_access(void *opaque, UbAccess *a, UbSpan *out,
 {
     End *e = opaque;
 
+    if (e->accessed) {
+        e->accessed(e, a);
+    }
     return ub_segments_access(e->segments, a, out, max, n);
 }
 
@@ -356,6 +384,9 @@ static void op_received(void *opaque, const UbRecvDone *done)
     Cqe c = { .id = done->rqe, .status = done->status, .recv = *done };
 
     g_array_append_val(e->recvs, c);
+    if (e->received) {
+        e->received(e, done);
+    }
 }
 
 static void op_message(void *opaque, int64_t now, const UbTaMessage *m)
@@ -483,6 +514,7 @@ Pair *pair_new(unsigned n, const UbTaConfig *cfg)
         e->slots = g_malloc0(64 * PAIR_SLOT);
         s.host = e->mem;
         g_assert_true(ub_segments_add(e->segments, &s));
+        e->works = g_hash_table_new(g_int64_hash, g_int64_equal);
         e->cqes = g_array_new(false, false, sizeof(Cqe));
         e->recvs = g_array_new(false, false, sizeof(Cqe));
         e->sent = g_ptr_array_new_with_free_func(g_free);
@@ -517,6 +549,7 @@ void pair_free(Pair *p)
         ub_segments_free(e->segments);
         g_free(e->mem);
         g_free(e->slots);
+        g_hash_table_destroy(e->works);
         g_array_free(e->cqes, true);
         g_array_free(e->recvs, true);
         g_ptr_array_free(e->sent, true);
@@ -563,6 +596,7 @@ void work_post(Pair *p, unsigned node, uint32_t rcid, Work *w)
     UbTa *ta = p->end[node].ta;
 
     g_assert_true(ub_ta_post(ta, ub_ta_queue(ta, rcid), &w->req));
+    g_hash_table_insert(p->end[node].works, &w->req.id, w);
 }
 
 void work_all(Pair *p, unsigned node, uint32_t rcid, Work *w,
@@ -574,6 +608,48 @@ void work_all(Pair *p, unsigned node, uint32_t rcid, Work *w,
     g_assert_cmpstr(ub_ta_status_name(w->status), ==,
                     ub_ta_status_name(status));
     work_free(w);
+}
+
+uint8_t *pair_save(Pair *p, unsigned node, size_t *len)
+{
+    CoreImage *im = core_image_save(p->now);
+    uint8_t *data;
+
+    ub_ta_image(p->end[node].ta, im, NULL);
+    data = core_image_take(im, len);
+    core_image_free(im);
+    return data;
+}
+
+static UbTaRequest *op_adopt(void *opaque, uint32_t rcid, uint64_t id)
+{
+    End *e = opaque;
+    Work *w = g_hash_table_lookup(e->works, &id);
+
+    return w ? &w->req : NULL;
+}
+
+const char *pair_load(Pair *p, unsigned node, const uint8_t *data, size_t len)
+{
+    End *e = &p->end[node];
+    UbTaConfig cfg = *ub_ta_config(e->ta);
+    CoreImage *im = core_image_load(data, len, p->now);
+    const char *why;
+
+    ub_ta_free(e->ta);
+    e->ta = ub_ta_new(&cfg, &end_ops, e, &wire_lower, e, e->sec);
+    ub_ta_image(e->ta, im, op_adopt);
+    why = core_image_done(im);
+    core_image_free(im);
+    return why;
+}
+
+const char *pair_migrate(Pair *p, unsigned node)
+{
+    size_t len;
+    g_autofree uint8_t *data = pair_save(p, node, &len);
+
+    return pair_load(p, node, data, len);
 }
 
 void pair_recv(Pair *p, unsigned node, unsigned count)

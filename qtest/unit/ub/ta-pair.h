@@ -21,7 +21,7 @@
 
 enum {
     PAIR_MAX = 4,
-    PAIR_MEM = 1 << 20,
+    PAIR_MEM = 4 << 20,
     PAIR_UPI = 0x123,
     PAIR_TOKEN = 0x5eed,
     PAIR_TOKEN_ID = 1,
@@ -45,6 +45,8 @@ typedef struct Wire {
     CorePacket *pkt;
 } Wire;
 
+typedef struct Work Work;
+
 /* A completed request, or a completion of a message. */
 typedef struct Cqe {
     uint64_t id;
@@ -53,13 +55,14 @@ typedef struct Cqe {
 } Cqe;
 
 /* A request with its data. */
-typedef struct Work {
+struct Work {
     UbTaRequest req;
     uint8_t *data;              /* to be sent, or what came */
     bool done;
     UbTaStatus status;
     int64_t at;                 /* when it was done */
-} Work;
+    void *more;                 /* the test's */
+};
 
 struct End {
     Pair *p;
@@ -82,11 +85,17 @@ struct End {
     unsigned messages;
     UbTaData gather_result, scatter_result;
     UbTaData place_result;
+    /* Called when the target executes for it; may be NULL. */
+    void (*accessed)(End *e, const UbAccess *a);
+    void (*done)(End *e, Work *w);
+    void (*received)(End *e, const UbRecvDone *done);
+    GHashTable *works;          /* posted, by id */
     uint64_t rules;
     int64_t next;               /* deadline */
     /* Channels: of each to each other node. */
     uint64_t begun[64];         /* cookie + 1 of the operation that is begun */
     uint32_t msn[64];
+    UbTpAnswer refused[64];     /* what came by it: the rest is swallowed */
     int64_t last_due[64];
 };
 
@@ -104,7 +113,7 @@ struct Pair {
     int64_t jitter;
     uint32_t busy;                      /* ppm of sends */
     bool (*filter)(Pair *p, Wire *w);   /* false: lose it */
-    bool tracing;
+    bool tracing, was_busy;
     uint32_t packets;
 };
 
@@ -132,6 +141,11 @@ void work_post(Pair *p, unsigned node, uint32_t rcid, Work *w);
 void work_all(Pair *p, unsigned node, uint32_t rcid, Work *w,
               UbTaStatus status);
 void pair_recv(Pair *p, unsigned node, unsigned count);
+/* Save a node and load it into a new one; NULL, or why that failed. */
+const char *pair_migrate(Pair *p, unsigned node);
+/* The image of a node (g_free). */
+uint8_t *pair_save(Pair *p, unsigned node, size_t *len);
+const char *pair_load(Pair *p, unsigned node, const uint8_t *data, size_t len);
 uint64_t pair_count(Pair *p, unsigned node, UbTaCounter c);
 /* Nothing is left of requests, packets, contexts that wait. */
 void pair_idle(Pair *p);
