@@ -213,6 +213,13 @@ static int find_entity(const UbSec *sec, const UbSecHead *h)
     return -1;
 }
 
+/* From the UBFM to a node that has no EID yet, or back to one: to its Entity 0. */
+static bool is_unnamed(const UbSecHead *h)
+{
+    return h->form == UB_SEC_SHORT && h->upi == UB_UPI_MANAGER &&
+           !ub_eid_short(&h->deid);
+}
+
 static UbSecFault check_partition(const UbSec *sec, const UbSecHead *h,
                                   unsigned entity)
 {
@@ -262,7 +269,7 @@ UbSecFault ub_sec_pull(UbSec *sec, unsigned nlp, bool ctp, bool mgmt,
                : sec->bare ? UB_SEC_GOOD : UB_SEC_NO_ENTITY;
     }
     get_body(p, h);
-    at = find_entity(sec, h);
+    at = is_unnamed(h) ? 0 : find_entity(sec, h);
     if (at < 0) {
         return UB_SEC_NO_ENTITY;
     }

@@ -1,15 +1,19 @@
 /*
- * Management over the network layer: the packets as they are on the wire, between
- * two nodes with one link, and what comes that is none.
+ * Management over the network layer, and over all floors up to the transaction
+ * layer: the packets as they are on the wire, the same by either way, between two
+ * nodes with one link; and what comes that is none.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "mgmt-fabric.h"
 #include "ub/mgmt_net.h"
+#include "ub/mgmt_ta.h"
+#include "ub/node.h"
 
 typedef struct Wire {
     Fabric f;
     UbNet *net[2];
+    UbNode *floors[2]; /* over the transaction layer, or NULL */
     CorePacketPool *pool;
     bool full;
     GQueue under_way[2]; /* to node i */
@@ -61,8 +65,19 @@ static bool tx_message(void *opaque, int64_t now, const UbMgmtAddr *a,
     Node *n = opaque;
     Wire *w = wire_of(n);
 
+    if (w->floors[n->index]) {
+        return ub_mgmt_ta_message(ub_node_ta(w->floors[n->index]), now, a,
+                                  data, len);
+    }
     return ub_mgmt_net_message(w->net[n->index], w->pool, now, a, data, len);
 }
+
+static void ta_message(void *opaque, int64_t now, const UbTaMessage *t)
+{
+    ub_mgmt_ta_rx(((Node *)opaque)->m, now, t);
+}
+
+static const UbTaOps ta_ops = { .message = ta_message };
 
 static bool tx_scan(void *opaque, int64_t now, unsigned port,
                     const UbMgmtAddr *a, const uint8_t *data, size_t len)
@@ -79,7 +94,21 @@ static const UbMgmtOps ops = {
     .failed = fabric_failed, .port_up = fabric_port_up, .rule = fabric_rule,
 };
 
-static Wire *wire_new(void)
+/* The floors from the network layer up. */
+static void floors_new(Wire *w, Node *n)
+{
+    const UbNodeOps node_ops = { .net = &net_ops, .net_opaque = n,
+                                 .ta = &ta_ops, .ta_opaque = n };
+    UbEid eid = ub_eid_of_short(0x20 + n->index);
+    UbNodeConfig cfg;
+
+    ub_node_config_init(&cfg);
+    w->floors[n->index] = ub_node_new(&cfg, &node_ops, n);
+    w->net[n->index] = ub_node_net(w->floors[n->index]);
+    ub_sec_set_entity(ub_node_sec(w->floors[n->index]), 0, &eid, 5);
+}
+
+static Wire *wire_new(bool floors)
 {
     Wire *w = g_new0(Wire, 1);
     UbNetConfig nc;
@@ -96,8 +125,12 @@ static Wire *wire_new(void)
         n->index = w->f.nodes++;
         fabric_space(n, 1);
         n->m = ub_mgmt_new(&mc, n->space, &ops, n);
-        w->net[i] = ub_net_new(&nc, &net_ops, n);
-        ub_net_set_upper(w->net[i], UB_NET_TP, &message_upper, n);
+        if (floors) {
+            floors_new(w, n);
+        } else {
+            w->net[i] = ub_net_new(&nc, &net_ops, n);
+            ub_net_set_upper(w->net[i], UB_NET_TP, &message_upper, n);
+        }
         ub_net_set_upper(w->net[i], UB_NET_SCAN, &scan_upper, n);
         ub_net_port_state(w->net[i], 0, 0, 0xffff);
         ub_net_route_default(w->net[i], 1);
@@ -111,7 +144,11 @@ static Wire *wire_new(void)
 static void wire_free(Wire *w)
 {
     for (unsigned i = 0; i < 2; i++) {
-        ub_net_free(w->net[i]);
+        if (w->floors[i]) {
+            ub_node_free(w->floors[i]);
+        } else {
+            ub_net_free(w->net[i]);
+        }
         g_queue_clear_full(&w->under_way[i],
                            (GDestroyNotify)core_packet_free);
     }
@@ -141,7 +178,7 @@ static void pump(Wire *w)
 static const UbMgmtAddr fm_to_1 = { .dcna = 0x11, .deid = 0x21, .mgmt = true,
                                     .sl = 3, .lbf = 0x5a };
 
-static void message(void)
+static void message(gconstpointer floors)
 {
     static const uint8_t want[] = {
         0, 0x10, 0, 0x11, 0, 0, 0x5a, 0x38,             /* NTH */
@@ -150,7 +187,7 @@ static void message(void)
         0x04, 0, 0, 0x10,                               /* MGMTETAH */
         0, 0, 0, 0xf0, 0, 0, 0, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0,
     };
-    Wire *w = wire_new();
+    Wire *w = wire_new(floors);
     Answer a = { 0 };
     CorePacket *pkt;
 
@@ -175,10 +212,10 @@ static void message(void)
 }
 
 /* PDUs of every length arrive with their length. */
-static void padding(void)
+static void padding(gconstpointer floors)
 {
     for (unsigned len = 0; len <= 9; len++) {
-        Wire *w = wire_new();
+        Wire *w = wire_new(floors);
         Answer a = { 0 };
         CorePacket *pkt;
         const uint8_t *p;
@@ -209,7 +246,7 @@ static void scan(void)
         0, 0, 1, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0xe0, 0xfc, 0xa1, 0x20,
         0, 0, 0, 0,
     };
-    Wire *w = wire_new();
+    Wire *w = wire_new(false);
     Answer a = { 0 };
     UbScanWay way = { .hops = 1 };
     UbScanAsk ask_ = { .cmd = UB_SCAN_NA_QUERY, .opcode = UB_SCAN_OP_PRIMARY,
@@ -242,7 +279,7 @@ static void broken(void)
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-        Wire *w = wire_new();
+        Wire *w = wire_new(false);
         UbMgmtAddr a = { .upi = 5, .deid = 0x21 };
         UbFlow f;
         CorePacket *pkt = core_packet_alloc(w->pool, 36);
@@ -265,7 +302,7 @@ static void broken(void)
                          rows[i].good);
         wire_free(w);
     }
-    Wire *w = wire_new();
+    Wire *w = wire_new(false);
     UbFlow f;
     CorePacket *pkt = core_packet_alloc(w->pool, 3);
 
@@ -276,10 +313,33 @@ static void broken(void)
     wire_free(w);
 }
 
+/* A node that nobody has given an EID hears the UBFM, which may have none
+ * either. */
+static void unnamed(gconstpointer floors)
+{
+    Wire *w = wire_new(floors);
+    Answer a = { 0 };
+    UbMgmtAddr to = { .dcna = 0x11, .mgmt = true };
+
+    for (unsigned i = 0; i < 2; i++) {
+        ub_slice_set(w->f.node[i].cfg0, UB_CFG0_EID, ~0u, 0);
+        if (w->floors[i]) {
+            ub_sec_set_entity(ub_node_sec(w->floors[i]), 0, NULL, 0);
+        }
+    }
+    g_assert_true(ub_mgmt_write(w->f.node[0].m, 0, &to, 0, UB_CFG0_EID, 0x77,
+                                0xf, fabric_answer, &a));
+    pump(w);
+    g_assert_cmpuint(a.calls, ==, 1);
+    g_assert_cmphex(a.status, ==, 0);
+    g_assert_cmphex(ub_slice_get(w->f.node[1].cfg0, UB_CFG0_EID), ==, 0x77);
+    wire_free(w);
+}
+
 /* A port that takes nothing, and one that is down. */
 static void no_way(void)
 {
-    Wire *w = wire_new();
+    Wire *w = wire_new(false);
     Answer a = { 0 };
     CorePacketPool *small = core_packet_pool_new(UB_PACKET_HEADROOM, 1);
     CorePacket *only = core_packet_alloc(small, 1);
@@ -309,8 +369,12 @@ static void no_way(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/ub/mgmt/net/message", message);
-    g_test_add_func("/ub/mgmt/net/padding", padding);
+    g_test_add_data_func("/ub/mgmt/net/message", NULL, message);
+    g_test_add_data_func("/ub/mgmt/net/padding", NULL, padding);
+    g_test_add_data_func("/ub/mgmt/net/unnamed", NULL, unnamed);
+    g_test_add_data_func("/ub/mgmt/ta/message", "", message);
+    g_test_add_data_func("/ub/mgmt/ta/padding", "", padding);
+    g_test_add_data_func("/ub/mgmt/ta/unnamed", "", unnamed);
     g_test_add_func("/ub/mgmt/net/scan", scan);
     g_test_add_func("/ub/mgmt/net/broken", broken);
     g_test_add_func("/ub/mgmt/net/no-way", no_way);

@@ -163,6 +163,14 @@ static void test_rules(void)
     g_assert_null(ub_sec_entity(w.sec, 3, NULL));
     g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, false, "3456 daeafd1e1f"),
                     ==, UB_SEC_NO_ENTITY);
+    /* The UBFM reaches Entity 0 of a node that has no EID yet, and nobody else
+     * does. */
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, true, "7fff daeaf00000"), ==,
+                    UB_SEC_GOOD);
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, false, "7fff daeaf00000"), ==,
+                    UB_SEC_GOOD);
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, false, "3456 daeaf00000"), ==,
+                    UB_SEC_NO_ENTITY);
     /* No headers at all. */
     g_assert_cmpint(pull(&w, UB_SEC_NONE, false, false, ""), ==, UB_SEC_GOOD);
     g_assert_cmpint(pull(&w, UB_SEC_NONE, false, true, ""), ==,
