@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ub/net.h"
 #include "ub/port.h"
 #include "ub/ubc_hw.h"
 
@@ -60,6 +61,8 @@ typedef struct UbcOps {
                              unsigned n);
 } UbcOps;
 
+#define UBC_MAX_ROUTES 65536
+
 typedef struct UbcConfig {
     unsigned ports;        /* 1-8 */
     uint8_t guid[16];      /* most significant byte first */
@@ -72,6 +75,10 @@ typedef struct UbcConfig {
     uint16_t wire_features; /* of HELLO: UB_WIRE_… */
     uint64_t session;      /* of HELLO: different at each start */
     bool manager;          /* the guest is the UBFM: it has Mgmt */
+    /* Packets for other nodes go on, by the routes (Switch Supported); entries of
+     * ROUTE_TABLE, 0: none, all routes lead everywhere. */
+    bool forward;
+    uint32_t route_entries; /* at most UBC_MAX_ROUTES */
     UbPhyConfig phy;
     UbDllConfig dll;
     /* Factor of the timers that wait for an answer of the peer: its host may
@@ -122,6 +129,7 @@ typedef struct UbcPortInfo {
     const UbWireHello *peer; /* NULL unless connected */
     UbDllStatus status;
     uint64_t counter[UBC_CNT_NUM];
+    uint64_t net[UB_NET_COUNTERS_NUM]; /* of the network layer at the port */
 } UbcPortInfo;
 
 bool ubc_port_info(Ubc *ubc, unsigned port, UbcPortInfo *info);

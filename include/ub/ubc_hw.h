@@ -35,8 +35,9 @@
  *   020000  message queues, 1000h each
  *   100000  configuration window
  *
- * Kept for later, and 0 until then: 030000 event queues, 040000 engine command queue, 050000 destination table, 400000 UMMU.  A window
- * that works has its bit in UBC_CAPS.
+ * Kept for later, and 0 until then: 030000 event queues, 040000 engine command
+ * queue, 050000 destination table, 400000 UMMU.  A window that works has its bit
+ * in UBC_CAPS.
  */
 
 #define UBC_BAR_SIZE 0x1000000u
@@ -130,9 +131,8 @@
 #define UBC_PAIR_PORT 0x00 /* RW: the port; 0 after reset */
 #define UBC_PAIR_VLS 0x04  /* RW: bit v: VL v; all after reset */
 /* RW: bit c: LPH.CFG c.  After reset all but those that the device deals with
- * itself: 6, management. */
+ * itself: 6, management; 5, 7 and 9 too where it forwards. */
 #define UBC_PAIR_CFGS 0x08
-#define UBC_PAIR_CFGS_RESET 0xffbfu
 /* RW: Routing Type of what is sent, or that each descriptor names its own,
  * which is so after reset. */
 #define UBC_PAIR_RT 0x0c

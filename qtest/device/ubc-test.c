@@ -657,7 +657,8 @@ static void test_descriptions(void)
 {
     static const char *const ours[] = {
         "ports", "chardev0", "chardev7", "shm", "vendor-id", "device-id",
-        "guid", "eid", "cna", "port-cna", "upi", "fm-eid", "fm-cna", "lanes", "phy-mode", "max-rate", "fec", "interleave",
+        "guid", "eid", "cna", "port-cna", "upi", "fm-eid", "fm-cna", "manager",
+        "forward", "route-entries", "lanes", "phy-mode", "max-rate", "fec", "interleave",
         "scrambler", "equalization", "probe", "time-scale", "timeout-min",
         "dll-time-scale", "init-credit", "clock", "pcap", "pcap-blocks",
         "iothread",

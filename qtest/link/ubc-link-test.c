@@ -968,6 +968,123 @@ static void test_mesh(void)
     net(3, mesh, G_N_ELEMENTS(mesh));
 }
 
+/* ---- A controller between two others -------------------------------------- */
+
+static void route(QUbc *d, int dcna, uint32_t ports)
+{
+    qubc_write(d, UBC_CFG_ADDR, UB_CFG_ROUTE_BASE +
+               UB_ROUTE_DEFAULT_ROUTING_TABLE + 1 + dcna);
+    qubc_write(d, UBC_CFG_DATA, ports);
+    g_assert_cmphex(qubc_read(d, UBC_CFG_DATA), ==, ports);
+}
+
+/* A counter of the network layer, by query-ub-links; 0 if it is not named. */
+static int64_t network(QUbc *d, unsigned port, const char *name)
+{
+    QDict *rsp = qtest_qmp(d->qts, "{ 'execute': 'query-ub-links' }");
+    const QListEntry *e = qlist_first(qdict_get_qlist(rsp, "return"));
+    int64_t value = 0;
+    QList *list;
+
+    while (port--) {
+        e = qlist_next(e);
+    }
+    list = qdict_get_qlist(qobject_to(QDict, qlist_entry_obj(e)), "network");
+    QLIST_FOREACH_ENTRY(list, e) {
+        QDict *c = qobject_to(QDict, qlist_entry_obj(e));
+
+        if (!strcmp(qdict_get_str(c, "name"), name)) {
+            value = qdict_get_int(c, "value");
+        }
+    }
+    qobject_unref(rsp);
+    return value;
+}
+
+/* A packet of CFG 9 (NTH of 8 bytes) from CNA to CNA, and its number. */
+static void post_bypass(QUbc *d, unsigned n, uint16_t scna, uint16_t dcna)
+{
+    uint32_t at = QUBC_TX_BUF(0) + n % QUBC_RING * QUBC_BUF;
+    uint8_t *p = d->ram->at + at;
+
+    memset(p, n, 200);
+    memset(p, 0, 8);
+    stw_be_p(p, scna);
+    stw_be_p(p + 2, dcna);
+    stl_be_p(p + 8, n);
+    qubc_post(d, 0, UBC_RING_TX, at, 200, 9);
+}
+
+/* What came at a ring is the packets of the other end, in order. */
+static void check_bypass(QUbc *d, unsigned n, uint16_t scna, uint16_t dcna)
+{
+    uint8_t *p = d->ram->at + QUBC_RX_BUF(0) + n % QUBC_RING * QUBC_BUF;
+
+    QUBC_WAIT(qubc_status(d, 0, UBC_RING_RX, n));
+    g_assert_cmphex(qubc_status(d, 0, UBC_RING_RX, n), ==, UBC_DESC_DONE);
+    g_assert_cmphex(lduw_be_p(p), ==, scna);
+    g_assert_cmphex(lduw_be_p(p + 2), ==, dcna);
+    g_assert_cmpuint(ldl_be_p(p + 8), ==, n);
+    for (unsigned i = 12; i < 200; i++) {
+        g_assert_cmphex(p[i], ==, (uint8_t)n);
+    }
+}
+
+/* What is for another node goes on by ROUTE_TABLE; what is for nobody is
+ * counted.  Rings of both ends see the packets as they were sent. */
+static void test_forward(void)
+{
+    enum { N = 200, LEFT = 0x11, RIGHT = 0x22, NOBODY = 0x33 };
+    g_autofree char *dir = g_dir_make_tmp("ubc-XXXXXX", NULL);
+    g_autofree char *one = g_build_filename(dir, "1", NULL);
+    g_autofree char *two = g_build_filename(dir, "2", NULL);
+    g_autofree char *left = server(one);
+    g_autofree char *right = server(two);
+    g_autofree char *both = g_strdup_printf(
+        "-chardev socket,id=w0,path=%s,reconnect-ms=100 "
+        "-chardev socket,id=w1,path=%s,reconnect-ms=100", one, two);
+    QUbc *a = qubc_start_attached("chardev0=w", left);
+    QUbc *c = qubc_start_attached("chardev0=w", right);
+    QUbc *b = qubc_start_attached("ports=2,chardev0=w0,chardev1=w1,"
+                                  "forward=on,route-entries=64", both);
+
+    g_assert_cmphex(qubc_cfg_read(b, UB_CFG0_BASE + UB_CFG0_SUPPORTED_FEATURE) &
+                    0x90, ==, 0x90);
+    route(b, LEFT, 1 << 0);
+    route(b, RIGHT, 1 << 1);
+    route(b, -1, 0); /* the default: nowhere */
+    qubc_port_open(a, 0);
+    qubc_port_open(c, 0);
+    for (unsigned p = 0; p < 2; p++) {
+        qubc_port_write(b, p, UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    }
+    QUBC_WAIT(qubc_up(a, 0) && qubc_up(c, 0) && qubc_up(b, 0) &&
+              qubc_up(b, 1));
+    QUBC_WAIT(qubc_link_int(b, 0, "rate") == 8 &&
+              qubc_link_int(b, 1, "rate") == 8);
+    for (unsigned n = 0; n < N; n++) {
+        post_bypass(a, n, LEFT, RIGHT);
+        post_bypass(c, n, RIGHT, LEFT);
+    }
+    qubc_doorbell(a, 0, UBC_RING_TX);
+    qubc_doorbell(c, 0, UBC_RING_TX);
+    for (unsigned n = 0; n < N; n++) {
+        check_bypass(c, n, LEFT, RIGHT);
+        check_bypass(a, n, RIGHT, LEFT);
+    }
+    g_assert_cmpint(network(b, 0, "forwarded") + network(b, 1, "forwarded"),
+                    ==, 2 * N);
+    post_bypass(a, N, LEFT, NOBODY);
+    qubc_doorbell(a, 0, UBC_RING_TX);
+    QUBC_WAIT(network(b, 0, "drop-no-route") == 1);
+    qubc_stop(a);
+    qubc_stop(b);
+    qubc_stop(c);
+    unlink(one);
+    unlink(two);
+    rmdir(dir);
+}
+
 /* ---- Migration ---------------------------------------------------------- */
 
 /* Flits that a has sent and b has not counted: those under way, and those of
@@ -1183,6 +1300,7 @@ int main(int argc, char **argv)
     add_socket_test("/ubc-link/socket/migration-busy", test_migration_busy);
     qtest_add_func("/ubc-link/ring", test_ring);
     qtest_add_func("/ubc-link/mesh", test_mesh);
+    qtest_add_func("/ubc-link/forward", test_forward);
     qtest_add_func("/ubc-link/migration", test_migration);
     qtest_add_func("/ubc-link/migration-refused", test_migration_refused);
     qtest_add_func("/ubc-link/migration-busy", test_migration_busy);

@@ -5,8 +5,8 @@
  *   event.c    errors, events, kicks, counters
  *   ring.c     descriptor rings
  *   pair.c     ring pairs: which port and which packets they carry
- *   raw.c      packets between a port and its ring pairs
  *   net.c      the network layer above the ports
+ *   raw.c      packets between a port and its ring pairs
  *   manage.c   management, message queues
  *   space.c    the part of the configuration space that no port owns
  *   ubc.c      life
@@ -86,6 +86,8 @@ struct Ubc {
     UbSpace *space;
     UbSlice *cfg0;
     UbNet *net;
+    uint32_t net_cfgs;  /* its LPH.CFGs, unless a ring pair names them … */
+    uint32_t net_rest;  /* … and those of what no ring pair has */
     UbMgmt *mgmt;
     UbMsgqs *msgqs;
     bool master;        /* bus mastering is on */
@@ -149,6 +151,8 @@ bool ubc_raw_serve(UbcEnd *e);
 void ubc_raw_finish(UbcEnd *e);
 
 /* ---- net.c ---- */
+/* Which packets are its: before ring pairs are made. */
+void ubc_net_claim(Ubc *ubc);
 /* After the space and the ports; addresses are those of the registers. */
 void ubc_net_init(Ubc *ubc);
 void ubc_net_free(Ubc *ubc);

@@ -1,6 +1,7 @@
 /*
  * The network layer above the ports: what no ring pair claims of the LPH.CFGs
- * that the device itself deals with.
+ * that the device itself deals with.  It goes to management, or on to another
+ * node where the controller forwards.
  *
  * A port may not be used from within its callbacks; what they say is noted, and
  * done by ubc_net_run().
@@ -44,16 +45,46 @@ static void net_rule(void *opaque, unsigned port, bool own, const char *text)
     }
 }
 
+static void net_error(void *opaque, unsigned port, UbNetError error)
+{
+    ub_port_record(((Ubc *)opaque)->end[port].port, error);
+}
+
 static const UbNetOps net_ops = {
     .room = net_room, .send = net_send, .kick = net_kick, .rule = net_rule,
+    .error = net_error,
 };
 
 /* ---- Life --------------------------------------------------------------------------- */
 
-/* Until there is a route table, every port leads everywhere. */
-static void open_routes(Ubc *ubc)
+#define CFG(c) (1u << (c))
+
+/* A controller that does not forward has nobody yet for what is not management,
+ * and leaves that to rings. */
+void ubc_net_claim(Ubc *ubc)
 {
-    ub_net_route_default(ubc->net, (1ull << ubc->ports) - 1);
+    ubc->net_cfgs = ubc->net_rest = CFG(UB_LPH_CNA16);
+    if (ubc->conf.forward) {
+        ubc->net_cfgs |= CFG(UB_LPH_CONTROL) | CFG(UB_LPH_CNA24) |
+                         CFG(UB_LPH_BYPASS);
+        ubc->net_rest = ubc->net_cfgs | CFG(UB_LPH_IPV4) | CFG(UB_LPH_IPV6);
+    }
+}
+
+/* What the registers announce. */
+static void announce(Ubc *ubc)
+{
+    uint32_t features = 0;
+
+    if (ubc->conf.forward) {
+        features |= UB_CFG0_SUPPORTED_FEATURE__SWITCH_SUPPORTED;
+    }
+    if (ubc->conf.route_entries) {
+        features |= UB_CFG0_SUPPORTED_FEATURE__ROUTE_TABLE_SUPPORTED;
+    }
+    ub_slice_init(ubc->cfg0, UB_CFG0_SUPPORTED_FEATURE,
+                  UB_CFG0_SUPPORTED_FEATURE__SWITCH_SUPPORTED |
+                  UB_CFG0_SUPPORTED_FEATURE__ROUTE_TABLE_SUPPORTED, features);
 }
 
 void ubc_net_init(Ubc *ubc)
@@ -62,12 +93,16 @@ void ubc_net_init(Ubc *ubc)
 
     ub_net_config_init(&conf);
     conf.ports = ubc->ports;
+    conf.forward = ubc->conf.forward;
+    conf.route_entries = ubc->conf.route_entries;
+    conf.exact_supported = ubc->conf.route_entries;
     memcpy(conf.guid, ubc->conf.guid, sizeof(conf.guid));
     ubc->net = ub_net_new(&conf, &net_ops, ubc);
+    ub_net_attach(ubc->net, ubc->space);
+    announce(ubc);
     for (unsigned i = 0; i < ubc->ports; i++) {
         ubc->end[i].came_tail = &ubc->end[i].came;
     }
-    open_routes(ubc);
 }
 
 void ubc_net_drop(UbcEnd *e)
@@ -95,7 +130,6 @@ void ubc_net_reset(Ubc *ubc)
         ubc_net_drop(&ubc->end[i]);
     }
     ub_net_reset(ubc->net, ubc->now);
-    open_routes(ubc);
 }
 
 /* ---- From the ports ------------------------------------------------------------------ */

@@ -159,7 +159,7 @@ void ubc_pair_reset(UbcPair *p)
     ubc_pair_settle(p);
     p->port = 0;
     p->vls = (1u << UB_VLS) - 1;
-    p->cfgs = UBC_PAIR_CFGS_RESET;
+    p->cfgs = ((1u << UBC_CFGS) - 1) & ~p->ubc->net_cfgs;
     p->rt = UBC_PAIR_RT_DESC;
     p->touched = false;
 }

@@ -64,6 +64,10 @@ void ubc_raw_rx(UbcEnd *e, CorePacket *pkt)
         }
         ubc_pair_settle(p); /* it stopped: the next one may have it */
     }
+    if (e->ubc->net_rest >> ub_meta(pkt)->lph_cfg & 1) {
+        ubc_net_rx(e, pkt);
+        return;
+    }
     e->counter[UBC_CNT_RX_UNCLAIMED]++;
     core_packet_free(pkt);
 }

@@ -46,6 +46,9 @@ static const Setting settings[] = {
     ONE(fm_cna, "CNA of the manager"),
     ONE(port_cna, "CNA of ports"),
     ONE(upi, "UPI"),
+    ONE(manager, "rule for the manager"),
+    ONE(forward, "rule for packets of others"),
+    ONE(route_entries, "number of routes"),
 
     ONE(phy.lmsm.phy_mode, "PHY mode"),
     ONE(phy.lmsm.max_width, "number of lanes"),
@@ -280,7 +283,7 @@ static void ubc_image(Ubc *ubc, CoreImage *im)
     uint8_t guid[16];
 
     memcpy(guid, ubc->conf.guid, sizeof(guid));
-    version = core_image_begin(im, CORE_TAG('U', 'B', 'C', ' '), 4);
+    version = core_image_begin(im, CORE_TAG('U', 'B', 'C', ' '), 5);
     core_image_check(im, version >= 3,
                      "the source has version 1 of the interface");
     settings_image(&ubc->conf, im);
@@ -312,6 +315,9 @@ static void ubc_image(Ubc *ubc, CoreImage *im)
     core_image_end(im);
     if (version >= 4) {
         ubc_manage_image(ubc, im);
+    }
+    if (version >= 5) {
+        ub_net_image(ubc->net, im);
     }
     core_image_end(im);
 }

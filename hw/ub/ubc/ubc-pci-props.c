@@ -81,6 +81,9 @@ static bool ubc_pci_identify(UbcPci *s, UbcConfig *c, Error **errp)
     c->fm_cna = s->fm_cna;
     c->port_cna = s->port_cna;
     c->upi = s->upi;
+    c->manager = s->manager;
+    c->forward = s->forward;
+    c->route_entries = s->route_entries;
     return true;
 }
 
@@ -155,6 +158,10 @@ static const struct {
     { "upi", "power-on value of UPI, 15 bits" },
     { "fm-eid", "power-on value of UBFM EID: 32 hexadecimal digits" },
     { "fm-cna", "power-on value of UBFM CNA, 24 bits" },
+    { "manager", "the guest may manage the fabric: its messages may have Mgmt" },
+    { "forward", "packets for other nodes go on, from port to port" },
+    { "route-entries", "entries of ROUTE_TABLE, at most 65536; 0: none, every "
+                       "port leads everywhere" },
     { "dll-time-scale", "multiplies the times of the data link layer" },
     { "init-credit", "cells granted on each VL after power-on; 0: 4096 on "
                      "VL0, 512 on the others" },
@@ -193,6 +200,9 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_UINT16("upi", UbcPci, upi, 0),
     DEFINE_PROP_STRING("fm-eid", UbcPci, fm_eid),
     DEFINE_PROP_UINT32("fm-cna", UbcPci, fm_cna, 0),
+    DEFINE_PROP_BOOL("manager", UbcPci, manager, true),
+    DEFINE_PROP_BOOL("forward", UbcPci, forward, false),
+    DEFINE_PROP_UINT32("route-entries", UbcPci, route_entries, 0),
     UBC_PHY_PROPERTIES(UbcPci, phy),
     DEFINE_PROP_UINT32("dll-time-scale", UbcPci, dll_time_scale, 1000),
     DEFINE_PROP_UINT32("init-credit", UbcPci, init_credit, 0),

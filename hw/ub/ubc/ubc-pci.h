@@ -80,6 +80,8 @@ struct UbcPci {
     char *guid, *eid, *fm_eid;
     uint32_t cna, fm_cna, port_cna;
     uint16_t upi;
+    bool manager, forward;
+    uint32_t route_entries;
     uint16_t vendor_id, device_id;
     char *pcap;
     bool pcap_blocks;

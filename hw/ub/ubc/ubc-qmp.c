@@ -56,10 +56,20 @@ static void peer_info(UbLinkInfo *l, const UbWireHello *peer)
     }
 }
 
+static void add_counter(UbcCounterList ***tail, const char *name,
+                        uint64_t value)
+{
+    UbcCounter *c = g_new0(UbcCounter, 1);
+
+    c->name = g_strdup(name);
+    c->value = value;
+    QAPI_LIST_APPEND(*tail, c);
+}
+
 static UbLinkInfo *link_info(UbcPci *s, unsigned port)
 {
     UbLinkInfo *l = g_new0(UbLinkInfo, 1);
-    UbcCounterList **counters = &l->counters;
+    UbcCounterList **counters = &l->counters, **network = &l->network;
     UbcCreditList **credits = &l->credits;
     WireChr *wire = s->port[port].chr_wire;
     bool out = false, in = false;
@@ -106,11 +116,12 @@ static UbLinkInfo *link_info(UbcPci *s, unsigned port)
         QAPI_LIST_APPEND(credits, c);
     }
     for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
-        UbcCounter *c = g_new0(UbcCounter, 1);
-
-        c->name = g_strdup(ubc_counter_name(i));
-        c->value = info.counter[i];
-        QAPI_LIST_APPEND(counters, c);
+        add_counter(&counters, ubc_counter_name(i), info.counter[i]);
+    }
+    for (unsigned i = 0; i < UB_NET_COUNTERS_NUM; i++) {
+        if (info.net[i]) {
+            add_counter(&network, ub_net_counter_name(i), info.net[i]);
+        }
     }
     return l;
 }
@@ -178,6 +189,10 @@ static void link_text(GString *buf, const UbLinkInfo *l)
             g_string_append_printf(buf, "  %s %" PRIu64 "\n",
                                    c->value->name, c->value->value);
         }
+    }
+    for (UbcCounterList *c = l->network; c; c = c->next) {
+        g_string_append_printf(buf, "  network %s %" PRIu64 "\n",
+                               c->value->name, c->value->value);
     }
 }
 

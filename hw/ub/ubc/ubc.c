@@ -25,14 +25,7 @@ void ubc_config_init(UbcConfig *cfg)
 
 static void on_rx(void *opaque, CorePacket *pkt)
 {
-    UbcEnd *e = opaque;
-
-    if (!(UBC_PAIR_CFGS_RESET >> ub_meta(pkt)->lph_cfg & 1) &&
-        !ubc_pair_claim(e, pkt)) {
-        ubc_net_rx(e, pkt);
-    } else {
-        ubc_raw_rx(e, pkt);
-    }
+    ubc_raw_rx(opaque, pkt);
 }
 
 static void on_event(void *opaque, UbPortEvent event)
@@ -188,6 +181,10 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
         *why = "a CNA has 24 bits";
         return NULL;
     }
+    if (cfg->route_entries > UBC_MAX_ROUTES) {
+        *why = "there are at most 65536 routes";
+        return NULL;
+    }
     if (cfg->upi >> 15) {
         *why = "an UPI has 15 bits";
         return NULL;
@@ -204,6 +201,7 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
     };
     ubc->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 0);
     ubc->space = ubc_space_new(ubc);
+    ubc_net_claim(ubc);
     for (unsigned i = 0; i < UBC_PAIRS; i++) {
         ubc_pair_init(&ubc->pair[i], ubc, i);
     }
@@ -379,6 +377,9 @@ bool ubc_port_info(Ubc *ubc, unsigned port, UbcPortInfo *info)
     info->rx_width = st.phy.rx_width;
     for (unsigned i = 0; i < UBC_CNT_NUM; i++) {
         info->counter[i] = ubc_end_counter(&ubc->end[port], i);
+    }
+    for (unsigned i = 0; i < UB_NET_COUNTERS_NUM; i++) {
+        info->net[i] = ub_net_counter(ubc->net, port, i);
     }
     return true;
 }

@@ -264,6 +264,9 @@ static void test_settings(void)
     DIFFERS(c.fm_cna = 1, "CNA of the manager");
     DIFFERS(c.port_cna = 1, "CNA of ports");
     DIFFERS(c.upi = 1, "UPI");
+    DIFFERS(c.manager = false, "manager");
+    DIFFERS(c.forward = true, "packets of others");
+    DIFFERS(c.route_entries = 16, "number of routes");
 #undef DIFFERS
     g_assert_cmpstr(moved(b, &conf), ==, NULL);
     unpair(a, b);

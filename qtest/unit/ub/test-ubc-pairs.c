@@ -464,6 +464,105 @@ static void test_cfg_apart(void)
     unpair(a, b);
 }
 
+/* ---- Beside the network layer ------------------------------------------------------ */
+
+static uint64_t net_count(Side *s, UbNetCounter n)
+{
+    UbcPortInfo info;
+
+    g_assert_true(ubc_port_info(s->ubc, 0, &info));
+    return info.net[n];
+}
+
+/*
+ * A controller that forwards has the CFGs of UB for itself, unless a ring pair
+ * names them, and what no pair has of the others.
+ */
+static void test_network(void)
+{
+    static const uint8_t cfgs[] = { 3, 4, 5, 6, 7, 9 };
+    Side *a = &two[0], *b = &two[1];
+    uint64_t came = 0;
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    conf.forward = true;
+    conf.route_entries = 32;
+    up(a, b, &conf);
+    g_assert_cmphex(rd(b, UBC_PAIR(7) + UBC_PAIR_CFGS), ==, 0xfd1f);
+    g_assert_cmphex(cfg(b, UB_CFG0_BASE + UB_CFG0_SUPPORTED_FEATURE) & 0x90,
+                    ==, 0x90);
+    pair_on(a, 0, 0xffff, 0xffff);
+    for (unsigned with = 0; with < 3; with++) {
+        uint32_t mask = with == 1 ? rd(b, UBC_PAIR(7) + UBC_PAIR_CFGS)
+                                  : 0xffff;
+
+        if (with) {
+            pair_on(b, 7, 0xffff, mask);
+            post(b, 7, true, SMALL, 0);
+        }
+        for (unsigned i = 0; i < G_N_ELEMENTS(cfgs); i++) {
+            uint16_t before = tail(b, 7, true);
+            bool ring = with && (mask >> cfgs[i] & 1);
+
+            g_test_message("%u: CFG %u", with, cfgs[i]);
+            post(a, 0, false, 1, cfgs[i]);
+            rest(a, b);
+            came += !ring;
+            g_assert_cmpuint(net_count(b, UB_NET_RX_PACKETS), ==, came);
+            g_assert_cmpuint(tail(b, 7, true), ==, before + ring);
+        }
+        if (with) {
+            wr(b, ring_reg(7, true) + UBC_RING_CTRL, 0);
+            wr(b, ring_reg(7, false) + UBC_RING_CTRL, 0);
+        }
+    }
+    g_assert_cmpuint(count(b, UBC_CNT_RX_UNCLAIMED), ==, 0);
+    unpair(a, b);
+}
+
+/* ROUTE_TABLE: registers of the network layer, which a reset clears. */
+static void test_routes(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    const uint32_t entry = UB_CFG_ROUTE_BASE + UB_ROUTE_DEFAULT_ROUTING_TABLE;
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    for (unsigned with = 0; with < 2; with++) {
+        conf.ports = 2;
+        conf.route_entries = with ? 300 : 0;
+        now = 1000;
+        side_init(a, b, &conf);
+        for (unsigned round = 0; round < 2; round++) {
+            const struct { uint32_t dw, reset; } dwords[] = {
+                { UB_CFG_ROUTE_BASE + UB_ROUTE_TABLE_CAP, 0x10000 | 299 },
+                { entry, 3 }, { entry + 1, 0 }, { entry + 300, 0 },
+                { entry + 301, 0 },
+            };
+
+            for (unsigned i = 0; i < G_N_ELEMENTS(dwords); i++) {
+                uint32_t writable = i && i < 4 ? 2 : dwords[i].reset;
+
+                wr(a, UBC_CFG_ADDR, dwords[i].dw);
+                g_assert_cmphex(rd(a, UBC_CFG_DATA), ==,
+                                with ? dwords[i].reset : 0);
+                wr(a, UBC_CFG_DATA, 0xfffffffe);
+                g_assert_cmphex(rd(a, UBC_CFG_DATA), ==, with ? writable : 0);
+            }
+            wr(a, UBC_CTRL, UBC_CTRL_RESET);
+        }
+        side_free(a);
+    }
+    conf.route_entries = 65537;
+    {
+        const char *why = NULL;
+
+        g_assert_null(ubc_new(&conf, &ops, a, &why));
+        g_assert_nonnull(why);
+    }
+}
+
 /* ---- All of them ------------------------------------------------------------------ */
 
 /* VL and CFG of pair n, so that each of 48 has packets of its own. */
@@ -612,6 +711,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ubc/pairs/rt", test_rt);
     g_test_add_func("/ub/ubc/pairs/no-head-of-line", test_no_head_of_line);
     g_test_add_func("/ub/ubc/pairs/cfg-apart", test_cfg_apart);
+    g_test_add_func("/ub/ubc/pairs/network", test_network);
+    g_test_add_func("/ub/ubc/pairs/routes", test_routes);
     g_test_add_func("/ub/ubc/pairs/migration", test_migration);
     g_test_add_func("/ub/ubc/pairs/reset-under-load", test_reset_under_load);
     return g_test_run();
