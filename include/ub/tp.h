@@ -217,7 +217,8 @@ typedef struct UbTpUpper {
 typedef struct UbTpLower {
     /* The packet begins with its TPH and may have a second owner, who keeps
      * it unchanged in order to send it again.  UB_BUSY: the packet stays the
-     * caller's, who waits for ub_tp_space(). */
+     * caller's, who waits for ub_tp_space().  It must not call back into this
+     * before it returns. */
     UbSend (*send)(void *opaque, int64_t now, const UbFlow *flow,
                    CorePacket *pkt);
 } UbTpLower;

@@ -1,0 +1,566 @@
+/*
+ * Channels and groups: commands, states, in-band set-up, what they cost.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <string.h>
+
+#include "lossy.h"
+
+enum { US = 1000, MS = 1000000 };
+
+static Lossy *plain(UbTpConfig *cfg, unsigned nodes)
+{
+    ub_tp_config_init(cfg);
+    return lossy_new(cfg, nodes);
+}
+
+static UbTpState state(LossyNode *n, uint32_t tpn)
+{
+    UbTpInfo i;
+
+    g_assert_cmpint(ub_tp_query(n->tp, tpn, NULL, &i), ==, UB_TPR_OK);
+    return i.state;
+}
+
+static void test_attr(void)
+{
+    UbTpConfig cfg;
+    Lossy *l = plain(&cfg, 1);
+    UbTp *tp = l->node[0].tp;
+    uint32_t tpn = UB_TP_NONE;
+    UbTpAttr good, a;
+
+    ub_tp_attr_init(tp, &good);
+    good.dst_tpn = 1;
+    g_assert_cmpint(ub_tp_create(tp, &tpn, &good), ==, UB_TPR_OK);
+#define REFUSED(change) do { \
+        a = good; \
+        change; \
+        tpn = UB_TP_NONE; \
+        g_assert_cmpint(ub_tp_create(tp, &tpn, &a), ==, UB_TPR_BAD_ATTR); \
+    } while (0)
+#define TAKEN(change) do { \
+        a = good; \
+        change; \
+        tpn = UB_TP_NONE; \
+        g_assert_cmpint(ub_tp_create(tp, &tpn, &a), ==, UB_TPR_OK); \
+    } while (0)
+    REFUSED(a.flow.cfg = UB_LPH_CNA16);
+    REFUSED(a.flow.cfg = UB_LPH_BYPASS);
+    TAKEN(a.flow.cfg = UB_LPH_IPV4);
+    TAKEN(a.flow.cfg = UB_LPH_IPV6);
+    REFUSED(a.dst_tpn = 0x1000000);
+    REFUSED(a.tx_psn = 0x1000000);
+    REFUSED(a.rx_psn = 0x1000000);
+    REFUSED(a.mtu = 2048);
+    REFUSED(a.mtu = 0);
+    TAKEN(a.mtu = 1024);
+    TAKEN(a.mtu = 8192);
+    REFUSED(a.selective = true);
+    REFUSED(a.fast = false);
+    TAKEN(a.fast = false; a.ooo = true);
+    TAKEN(a.selective = a.ooo = true);
+    REFUSED(a.mark = true; a.ooo = true);
+    REFUSED(a.mark = a.selective = a.ooo = true; a.fast = false);
+    TAKEN(a.mark = a.selective = a.ooo = true);
+    REFUSED(a.spray = true);
+    TAKEN(a.spray = a.ooo = true);
+    REFUSED(a.ooo_window = 64);
+    REFUSED(a.ooo_window = 1000);
+    REFUSED(a.ooo_window = 4096);
+    TAKEN(a.ooo_window = 128);
+    TAKEN(a.ooo_window = 2048);
+    REFUSED(a.rto_code = 4);
+    REFUSED(a.rto_base_us = 3);
+    TAKEN(a.rto_base_us = 4);
+    TAKEN(a.rto_base_us = 2097152);
+    REFUSED(a.rto_base_us = 2097153);
+    REFUSED(a.rto_shift = 33);
+    REFUSED(a.tx_window = 0);
+    REFUSED(a.tx_window = 32769);
+    TAKEN(a.tx_window = 1);
+    TAKEN(a.tx_window = 32768);
+    REFUSED(a.ask = UB_TP_ASKS);
+    REFUSED(a.ack_every = 0);
+    REFUSED(a.sack_every = 0);
+    REFUSED(a.sack_bits = 63);
+    REFUSED(a.sack_bits = 1025);
+    REFUSED(a.cc = UB_CC_USER);
+    REFUSED(a.cc = UB_CC_KINDS);
+    TAKEN(a.cc = UB_CC_CAQM);
+    REFUSED(a.cw_unit = 0);
+    lossy_free(l);
+}
+
+static void test_commands(void)
+{
+    UbTpConfig cfg;
+    Lossy *l;
+    UbTp *tp;
+    uint32_t tpn = 5, any[3];
+    UbTpAttr a, b;
+
+    ub_tp_config_init(&cfg);
+    cfg.max_channels = 4;
+    l = lossy_new(&cfg, 1);
+    tp = l->node[0].tp;
+    ub_tp_attr_init(tp, &a);
+    g_assert_cmpint(ub_tp_create(tp, &tpn, &a), ==, UB_TPR_OK);
+    g_assert_cmpuint(tpn, ==, 5);
+    g_assert_cmpint(ub_tp_create(tp, &tpn, &a), ==, UB_TPR_IN_USE);
+    tpn = 0;
+    g_assert_cmpint(ub_tp_create(tp, &tpn, &a), ==, UB_TPR_BAD_ATTR);
+    tpn = 0x1000000;
+    g_assert_cmpint(ub_tp_create(tp, &tpn, &a), ==, UB_TPR_BAD_ATTR);
+    for (int i = 0; i < 3; i++) {
+        any[i] = UB_TP_NONE;
+        g_assert_cmpint(ub_tp_create(tp, &any[i], &a), ==, UB_TPR_OK);
+        g_assert_true(any[i] && any[i] != 5 && (!i || any[i] != any[i - 1]));
+    }
+    tpn = UB_TP_NONE;
+    g_assert_cmpint(ub_tp_create(tp, &tpn, &a), ==, UB_TPR_FULL);
+    g_assert_cmpint(ub_tp_destroy(tp, any[0], l->now), ==, UB_TPR_OK);
+    g_assert_cmpint(ub_tp_destroy(tp, any[0], l->now), ==,
+                    UB_TPR_NO_CHANNEL);
+    g_assert_cmpint(ub_tp_create(tp, &tpn, &a), ==, UB_TPR_OK);
+    g_assert_cmpuint(tpn, !=, any[0]);          /* not used again so soon */
+
+    g_assert_cmpint(ub_tp_activate(tp, 99), ==, UB_TPR_NO_CHANNEL);
+    g_assert_cmpint(ub_tp_deactivate(tp, 99), ==, UB_TPR_NO_CHANNEL);
+    g_assert_cmpint(ub_tp_connect(tp, 99, l->now), ==, UB_TPR_NO_CHANNEL);
+    g_assert_cmpint(ub_tp_modify(tp, 99, &a, 0), ==, UB_TPR_NO_CHANNEL);
+    g_assert_cmpint(ub_tp_query(tp, 99, &a, NULL), ==, UB_TPR_NO_CHANNEL);
+    g_assert_cmpint(ub_tp_query(tp, UB_TP_NONE, &a, NULL), ==,
+                    UB_TPR_NO_CHANNEL);
+
+    g_assert_cmpint(state(&l->node[0], 5), ==, UB_TP_RESET);
+    g_assert_cmpint(lossy_send(&l->node[0], 5, 8, 1, true, false, 1), ==,
+                    UB_LOST);
+    b = a;
+    b.dst_tpn = 77;
+    b.tx_psn = 1234;
+    b.mtu = 8192;
+    b.selective = b.ooo = true;
+    b.ooo_window = 2048;
+    b.rto_base_us = 555;
+    b.tx_window = 17;
+    b.ack_every = 9;
+    b.cc = UB_CC_LDCP;
+    b.flow.sl = 6;
+    for (unsigned mask = 0; mask <= UB_TPA_ALL; mask = 2 * mask + 1) {
+        UbTpInfo i;
+
+        g_assert_cmpint(ub_tp_modify(tp, 5, &b, mask), ==, UB_TPR_OK);
+        ub_tp_query(tp, 5, &a, &i);
+        g_assert_cmpint(a.flow.sl == 6, ==, !!(mask & UB_TPA_FLOW));
+        g_assert_cmpint(a.dst_tpn == 77 && a.tx_psn == 1234 && a.mtu == 8192,
+                        ==, !!(mask & UB_TPA_PEER));
+        g_assert_cmpint(i.next == 1234, ==, !!(mask & UB_TPA_PEER));
+        g_assert_cmpint(a.selective && a.ooo_window == 2048, ==,
+                        !!(mask & UB_TPA_LOSS));
+        g_assert_cmpint(a.rto_base_us == 555, ==, !!(mask & UB_TPA_RTO));
+        g_assert_cmpint(a.tx_window == 17, ==, !!(mask & UB_TPA_WINDOW));
+        g_assert_cmpint(a.ack_every == 9, ==, !!(mask & UB_TPA_ACK));
+        g_assert_cmpint(a.cc == UB_CC_LDCP, ==, !!(mask & UB_TPA_CC));
+    }
+    g_assert_cmpint(ub_tp_modify(tp, 5, &b, 0x80), ==, UB_TPR_BAD_ATTR);
+    b.tx_window = 0;
+    g_assert_cmpint(ub_tp_modify(tp, 5, &b, UB_TPA_WINDOW), ==,
+                    UB_TPR_BAD_ATTR);
+    g_assert_cmpint(ub_tp_activate(tp, 5), ==, UB_TPR_OK);
+    g_assert_cmpint(ub_tp_activate(tp, 5), ==, UB_TPR_BAD_STATE);
+    g_assert_cmpint(ub_tp_connect(tp, 5, l->now), ==, UB_TPR_BAD_STATE);
+    b.tx_window = 40;
+    g_assert_cmpint(ub_tp_modify(tp, 5, &b, UB_TPA_WINDOW | UB_TPA_RTO |
+                                 UB_TPA_FLOW | UB_TPA_ACK), ==, UB_TPR_OK);
+    g_assert_cmpint(ub_tp_modify(tp, 5, &b, UB_TPA_PEER), ==,
+                    UB_TPR_BAD_STATE);
+    g_assert_cmpint(ub_tp_modify(tp, 5, &b, UB_TPA_LOSS), ==,
+                    UB_TPR_BAD_STATE);
+    g_assert_cmpint(ub_tp_modify(tp, 5, &b, UB_TPA_CC), ==,
+                    UB_TPR_BAD_STATE);
+    g_assert_cmpint(ub_tp_deactivate(tp, 5), ==, UB_TPR_OK);
+    g_assert_cmpint(state(&l->node[0], 5), ==, UB_TP_RESET);
+    lossy_free(l);
+}
+
+/* What is under way comes back flushed, once for each operation. */
+static void test_flush(void)
+{
+    for (unsigned how = 0; how < 3; how++) {
+        UbTpConfig cfg;
+        Lossy *l = plain(&cfg, 2);
+        LossyNode *a = &l->node[0];
+        UbTpAttr attr;
+
+        ub_tp_attr_init(a->tp, &attr);
+        lossy_channel(l, 0, 1, 1, 2, &attr);
+        lossy_send(a, 1, 50, 1, true, false, 100);
+        lossy_send(a, 1, 50, 2, true, true, 101);
+        lossy_send(a, 1, 50, 3, false, false, 102);
+        lossy_send(a, 1, 50, 4, false, false, 102);
+        if (how == 0) {
+            g_assert_cmpint(ub_tp_destroy(a->tp, 1, l->now), ==, UB_TPR_OK);
+        } else if (how == 1) {
+            g_assert_cmpint(ub_tp_deactivate(a->tp, 1), ==, UB_TPR_OK);
+        } else {
+            ub_tp_reset(a->tp);
+        }
+        g_assert_cmpuint(a->acked->len, ==, how == 2 ? 0 : 3);
+        for (guint i = 0; i < a->acked->len; i++) {
+            g_assert_cmpuint(lossy_acked(a, i)->cookie, ==, 100 + i);
+            g_assert_cmpint(lossy_acked(a, i)->answer.status, ==,
+                            UB_TP_FLUSHED);
+        }
+        g_assert_cmpint(lossy_send(a, 1, 50, 4, true, false, 102), ==,
+                        UB_LOST);
+        lossy_run(l, l->now + 100 * MS);
+        g_assert_cmpuint(a->errors->len, ==, 0);
+        lossy_free(l);
+    }
+}
+
+/* ---- groups ---- */
+
+static void test_groups(void)
+{
+    UbTpConfig cfg;
+    Lossy *l;
+    UbTp *tp;
+    uint32_t g = UB_TP_NONE, h = 3, none = 4;
+    UbTpAttr attr;
+    UbTpInfo i;
+
+    ub_tp_config_init(&cfg);
+    cfg.max_groups = 4;
+    l = lossy_new(&cfg, 2);
+    tp = l->node[0].tp;
+    ub_tp_attr_init(tp, &attr);
+    attr.tx_window = 4;
+    g_assert_cmpint(ub_tpg_create(tp, &g, UB_TPG_ROUND), ==, UB_TPR_OK);
+    g_assert_cmpuint(g, ==, 0);
+    g_assert_cmpint(ub_tpg_create(tp, &h, UB_TPG_LEAST), ==, UB_TPR_OK);
+    g_assert_cmpint(ub_tpg_create(tp, &h, UB_TPG_LEAST), ==, UB_TPR_IN_USE);
+    g_assert_cmpint(ub_tpg_create(tp, &none, UB_TPG_LEAST), ==,
+                    UB_TPR_BAD_ATTR);
+    none = 2;
+    g_assert_cmpint(ub_tpg_create(tp, &none, UB_TPG_POLICIES), ==,
+                    UB_TPR_BAD_ATTR);
+    none = UB_TP_NONE;
+    g_assert_cmpint(ub_tpg_create(tp, &none, UB_TPG_ROUND), ==, UB_TPR_OK);
+    none = UB_TP_NONE;
+    g_assert_cmpint(ub_tpg_create(tp, &none, UB_TPG_ROUND), ==, UB_TPR_OK);
+    none = UB_TP_NONE;
+    g_assert_cmpint(ub_tpg_create(tp, &none, UB_TPG_ROUND), ==, UB_TPR_FULL);
+    g_assert_cmpuint(ub_tpg_pick(tp, g), ==, UB_TP_NONE);
+    g_assert_cmpuint(ub_tpg_pick(tp, 99), ==, UB_TP_NONE);
+    for (uint32_t t = 1; t <= 6; t++) {
+        lossy_channel(l, 0, 1, t, t, &attr);
+        g_assert_cmpint(ub_tpg_join(tp, t <= 3 ? g : h, t), ==, UB_TPR_OK);
+    }
+    g_assert_cmpint(ub_tpg_join(tp, h, 1), ==, UB_TPR_IN_USE);
+    g_assert_cmpint(ub_tpg_join(tp, h, 99), ==, UB_TPR_NO_CHANNEL);
+    g_assert_cmpint(ub_tpg_join(tp, 77, 1), ==, UB_TPR_NO_CHANNEL);
+    ub_tp_query(tp, 5, NULL, &i);
+    g_assert_cmpuint(i.group, ==, 3);
+    /* In turn. */
+    for (unsigned n = 0; n < 6; n++) {
+        g_assert_cmpuint(ub_tpg_pick(tp, g), ==, n % 3 + 1);
+    }
+    /* Not one that is in the middle of an operation. */
+    lossy_send(&l->node[0], 1, 10, 0, false, false, 1);
+    g_assert_cmpuint(ub_tpg_pick(tp, g), ==, 2);
+    g_assert_cmpuint(ub_tpg_pick(tp, g), ==, 3);
+    g_assert_cmpuint(ub_tpg_pick(tp, g), ==, 2);
+    /* If none is ready, one that is active. */
+    lossy_send(&l->node[0], 2, 10, 0, false, false, 1);
+    lossy_send(&l->node[0], 3, 10, 0, false, false, 1);
+    g_assert_cmpuint(ub_tpg_pick(tp, g), <=, 3);
+    ub_tp_deactivate(tp, 1);
+    ub_tp_deactivate(tp, 2);
+    g_assert_cmpuint(ub_tpg_pick(tp, g), ==, 3);
+    ub_tp_deactivate(tp, 3);
+    g_assert_cmpuint(ub_tpg_pick(tp, g), ==, UB_TP_NONE);
+    /* The fewest bytes. */
+    lossy_send(&l->node[0], 4, 900, 0, true, false, 1);
+    lossy_send(&l->node[0], 5, 100, 0, true, false, 1);
+    lossy_send(&l->node[0], 6, 500, 0, true, false, 1);
+    g_assert_cmpuint(ub_tpg_pick(tp, h), ==, 5);
+    lossy_send(&l->node[0], 5, 900, 0, true, false, 1);
+    g_assert_cmpuint(ub_tpg_pick(tp, h), ==, 6);
+    g_assert_cmpint(ub_tpg_leave(tp, 6), ==, UB_TPR_OK);
+    g_assert_cmpint(ub_tpg_leave(tp, 6), ==, UB_TPR_NO_CHANNEL);
+    g_assert_cmpuint(ub_tpg_pick(tp, h), ==, 4);
+    ub_tp_destroy(tp, 4, l->now);
+    g_assert_cmpuint(ub_tpg_pick(tp, h), ==, 5);
+    g_assert_cmpint(ub_tpg_destroy(tp, h), ==, UB_TPR_OK);
+    g_assert_cmpint(ub_tpg_destroy(tp, h), ==, UB_TPR_NO_CHANNEL);
+    ub_tp_query(tp, 5, NULL, &i);
+    g_assert_cmpuint(i.group, ==, UB_TP_NONE);
+    lossy_free(l);
+}
+
+/* ---- set up in band ---- */
+
+static uint32_t ask(Lossy *l, UbLphCfg cfg, const UbTpAttr *attr)
+{
+    uint32_t tpn = UB_TP_NONE;
+    UbTpAttr a = *attr;
+
+    a.flow = lossy_flow(0, 1, cfg);
+    a.dst_tpn = 0;
+    g_assert_cmpint(ub_tp_create(l->node[0].tp, &tpn, &a), ==, UB_TPR_OK);
+    g_assert_cmpint(ub_tp_connect(l->node[0].tp, tpn, l->now), ==, UB_TPR_OK);
+    g_assert_cmpint(state(&l->node[0], tpn), ==, UB_TP_INIT);
+    return tpn;
+}
+
+static void talk(Lossy *l, uint32_t ta, uint32_t tb)
+{
+    for (unsigned i = 0; i < 20; i++) {
+        lossy_send(&l->node[0], ta, 100, i, true, false, i);
+        lossy_send(&l->node[1], tb, 100, i, true, false, i);
+    }
+    lossy_run(l, l->now + 500 * MS);
+    g_assert_cmpuint(l->node[0].got->len, ==, 20);
+    g_assert_cmpuint(l->node[1].got->len, ==, 20);
+    g_assert_cmpuint(l->node[0].acked->len, ==, 20);
+}
+
+static void test_setup(void)
+{
+    static const UbLphCfg cfgs[] = { UB_LPH_CNA24, UB_LPH_IPV4, UB_LPH_IPV6 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cfgs); i++) {
+        UbTpConfig cfg;
+        Lossy *l = plain(&cfg, 2);
+        UbTpAttr attr, less, a, b;
+        uint32_t ta, tb;
+
+        ub_tp_attr_init(l->node[0].tp, &attr);
+        attr.selective = attr.ooo = attr.mark = true;
+        attr.ooo_window = 128;
+        attr.mtu = 8192;
+        attr.sack_bits = 256;
+        attr.cc = UB_CC_LDCP;
+        attr.cw_unit = 64;
+        less = attr;
+        less.mtu = 1024;
+        less.cc = UB_CC_NONE;
+        l->node[1].accept_attr = &less;
+        ta = ask(l, cfgs[i], &attr);
+        lossy_run(l, l->now + 50 * US);
+        g_assert_cmpint(l->node[0].connected, ==, UB_TPR_OK);
+        g_assert_cmpuint(l->node[0].connected_tpn, ==, ta);
+        g_assert_cmpuint(l->node[0].connects, ==, 1);
+        g_assert_cmpuint(l->node[1].connects, ==, 1);
+        g_assert_cmpuint(l->node[1].accepts, ==, 1);
+        tb = l->node[1].connected_tpn;
+        g_assert_cmpint(state(&l->node[0], ta), ==, UB_TP_ACTIVE);
+        g_assert_cmpint(state(&l->node[1], tb), ==, UB_TP_ACTIVE);
+        ub_tp_query(l->node[0].tp, ta, &a, NULL);
+        ub_tp_query(l->node[1].tp, tb, &b, NULL);
+        g_assert_cmpuint(a.dst_tpn, ==, tb);
+        g_assert_cmpuint(b.dst_tpn, ==, ta);
+        g_assert_cmpuint(a.tx_psn, ==, b.rx_psn);
+        g_assert_cmpuint(b.tx_psn, ==, a.rx_psn);
+        g_assert_cmpuint(a.mtu, ==, 1024);
+        g_assert_cmpuint(b.mtu, ==, 1024);
+        g_assert_cmpuint(a.cc, ==, UB_CC_NONE);
+        g_assert_cmpuint(b.cc, ==, UB_CC_NONE);
+        g_assert_true(b.selective && b.fast && b.mark && b.ooo);
+        g_assert_cmpuint(b.ooo_window, ==, 128);
+        g_assert_cmpuint(b.sack_bits, ==, 256);
+        g_assert_cmpuint(b.cw_unit, ==, 64);
+        g_assert_cmpuint(a.tx_window, ==, 128);
+        g_assert_cmpuint(b.tx_window, ==, 128);
+        talk(l, ta, tb);
+        /* The end of one is the end of both. */
+        lossy_send(&l->node[1], tb, 8, 0, false, false, 55);
+        g_assert_cmpint(ub_tp_destroy(l->node[0].tp, ta, l->now), ==,
+                        UB_TPR_OK);
+        lossy_run(l, l->now + 50 * US);
+        g_assert_cmpint(state(&l->node[1], tb), ==, UB_TP_ERROR);
+        g_assert_cmpint(l->node[1].connected, ==, UB_TPR_REFUSED);
+        g_assert_cmpint(lossy_acked(&l->node[1], 20)->answer.status, ==,
+                        UB_TP_FLUSHED);
+        g_assert_cmpint(ub_tp_destroy(l->node[1].tp, tb, l->now), ==,
+                        UB_TPR_OK);
+        lossy_free(l);
+    }
+}
+
+static void test_setup_refused(void)
+{
+    UbTpConfig cfg;
+    Lossy *l = plain(&cfg, 2);
+    uint32_t ta, tb;
+    UbTpAttr attr;
+
+    ub_tp_attr_init(l->node[0].tp, &attr);
+    l->node[1].refuse = true;
+    ta = ask(l, UB_LPH_CNA24, &attr);
+    lossy_run(l, l->now + 50 * US);
+    g_assert_cmpint(l->node[0].connected, ==, UB_TPR_REFUSED);
+    g_assert_cmpint(state(&l->node[0], ta), ==, UB_TP_RESET);
+    g_assert_cmpuint(l->node[1].connects, ==, 0);
+    /* It may ask again. */
+    l->node[1].refuse = false;
+    g_assert_cmpint(ub_tp_connect(l->node[0].tp, ta, l->now), ==, UB_TPR_OK);
+    lossy_run(l, l->now + 50 * US);
+    g_assert_cmpint(l->node[0].connected, ==, UB_TPR_OK);
+    tb = l->node[1].connected_tpn;
+    talk(l, ta, tb);
+    lossy_free(l);
+}
+
+/* Nobody there: so many tries, so long. */
+static void test_setup_timeout(void)
+{
+    UbTpConfig cfg;
+    Lossy *l;
+    UbTpAttr attr;
+    uint32_t ta;
+
+    ub_tp_config_init(&cfg);
+    cfg.setup_us = 1000;
+    cfg.setup_tries = 3;
+    l = lossy_new(&cfg, 2);
+    ub_tp_attr_init(l->node[0].tp, &attr);
+    l->lose_ppm = 1000000;
+    ta = ask(l, UB_LPH_CNA24, &attr);
+    lossy_run(l, l->now + 4 * MS);
+    g_assert_cmpuint(l->node[0].connects, ==, 0);
+    lossy_run(l, l->now + 2 * US);
+    g_assert_cmpuint(l->node[0].connects, ==, 1);
+    g_assert_cmpint(l->node[0].connected, ==, UB_TPR_TIMEOUT);
+    g_assert_cmpint(state(&l->node[0], ta), ==, UB_TP_RESET);
+    g_assert_cmpuint(ub_tp_counters(l->node[0].tp)->setup_tx, ==, 4);
+    lossy_free(l);
+}
+
+static unsigned channels(UbTp *tp);
+
+/* Over a bad network it comes to an agreement all the same, and to one. */
+static void test_setup_lossy(void)
+{
+    for (unsigned seed = 1; seed <= 60; seed++) {
+        UbTpConfig cfg;
+        Lossy *l;
+        UbTpAttr attr;
+        uint32_t ta;
+
+        ub_tp_config_init(&cfg);
+        cfg.setup_us = 200;
+        cfg.setup_tries = 100;
+        l = lossy_new(&cfg, 2);
+        ub_tp_attr_init(l->node[0].tp, &attr);
+        attr.rto_base_us = 1000;
+        l->rng = seed;
+        l->lose_ppm = 400000;
+        l->double_ppm = 300000;
+        l->jitter = 300 * US;
+        ta = ask(l, seed % 2 ? UB_LPH_CNA24 : UB_LPH_IPV4, &attr);
+        lossy_run(l, l->now + 60 * MS);
+        g_assert_cmpint(l->node[0].connected, ==, UB_TPR_OK);
+        g_assert_cmpuint(l->node[0].connects, ==, 1);
+        g_assert_cmpuint(l->node[1].connects, ==, 1);
+        g_assert_cmpuint(channels(l->node[1].tp), ==, 1);
+        l->lose_ppm = 0;
+        talk(l, ta, l->node[1].connected_tpn);
+        lossy_free(l);
+    }
+}
+
+static void count_one(void *opaque, uint32_t tpn)
+{
+    ++*(unsigned *)opaque;
+}
+
+static unsigned channels(UbTp *tp)
+{
+    unsigned n = 0;
+
+    ub_tp_foreach(tp, count_one, &n);
+    return n;
+}
+
+/* Who asks and vanishes leaves nothing behind; who comes back under the same
+ * number has a new channel, and the old one ends. */
+static void test_setup_vanish(void)
+{
+    UbTpConfig cfg;
+    Lossy *l;
+    UbTpAttr attr;
+    uint32_t tb;
+
+    ub_tp_config_init(&cfg);
+    cfg.setup_us = 1000;
+    cfg.setup_tries = 3;
+    l = lossy_new(&cfg, 2);
+    ub_tp_attr_init(l->node[0].tp, &attr);
+    ask(l, UB_LPH_CNA24, &attr);
+    lossy_renew(l, 0, &cfg);
+    lossy_run(l, l->now + 500 * US);
+    g_assert_cmpuint(channels(l->node[1].tp), ==, 1);
+    lossy_run(l, l->now + 20 * MS);
+    g_assert_cmpuint(channels(l->node[1].tp), ==, 0);
+    g_assert_cmpuint(l->node[1].connects, ==, 0);
+
+    ask(l, UB_LPH_CNA24, &attr);
+    lossy_run(l, l->now + 500 * US);
+    tb = l->node[1].connected_tpn;
+    g_assert_cmpint(state(&l->node[1], tb), ==, UB_TP_ACTIVE);
+    cfg.seed += 100;
+    lossy_renew(l, 0, &cfg);
+    ask(l, UB_LPH_CNA24, &attr);
+    lossy_run(l, l->now + 500 * US);
+    g_assert_cmpint(state(&l->node[1], tb), ==, UB_TP_ERROR);
+    g_assert_cmpuint(l->node[1].connects, ==, 3);
+    g_assert_cmpint(state(&l->node[1], l->node[1].connected_tpn), ==,
+                    UB_TP_ACTIVE);
+    lossy_free(l);
+}
+
+/* ---- many ---- */
+
+static void test_many(void)
+{
+    enum { MANY = 10000 };
+    UbTpConfig cfg;
+    Lossy *l = plain(&cfg, 2);
+    UbTpAttr attr;
+
+    ub_tp_attr_init(l->node[0].tp, &attr);
+    for (uint32_t t = 1; t <= MANY; t++) {
+        lossy_channel(l, 0, 1, t, t, &attr);
+    }
+    for (uint32_t t = 1; t <= MANY; t++) {
+        g_assert_cmpint(lossy_send(&l->node[0], t, 16, t, true, false, t), ==,
+                        UB_SENT);
+    }
+    lossy_run(l, l->now + 100 * MS);
+    g_assert_cmpuint(l->node[1].got->len, ==, MANY);
+    g_assert_cmpuint(l->node[0].acked->len, ==, MANY);
+    /* Nothing is to be done for those that are idle. */
+    g_assert_cmpint(ub_tp_run(l->node[0].tp, l->now, 1), ==, INT64_MAX);
+    g_assert_cmpint(ub_tp_run(l->node[1].tp, l->now, 1), ==, INT64_MAX);
+    lossy_free(l);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/tp/chan/attr", test_attr);
+    g_test_add_func("/tp/chan/commands", test_commands);
+    g_test_add_func("/tp/chan/flush", test_flush);
+    g_test_add_func("/tp/chan/groups", test_groups);
+    g_test_add_func("/tp/chan/setup", test_setup);
+    g_test_add_func("/tp/chan/setup-refused", test_setup_refused);
+    g_test_add_func("/tp/chan/setup-timeout", test_setup_timeout);
+    g_test_add_func("/tp/chan/setup-lossy", test_setup_lossy);
+    g_test_add_func("/tp/chan/setup-vanish", test_setup_vanish);
+    g_test_add_func("/tp/chan/many", test_many);
+    return g_test_run();
+}
