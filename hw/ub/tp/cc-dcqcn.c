@@ -26,6 +26,7 @@ static void dcqcn_cnp(UbCcState *s, const void *param, const UbCetph *c,
                       int64_t now)
 {
     const UbCcParam *p = param;
+    uint64_t cut;
 
     if (!c->ecn) {
         return;
@@ -34,8 +35,9 @@ static void dcqcn_cnp(UbCcState *s, const void *param, const UbCetph *c,
         s->rate = p->rate_max;
     }
     s->var[TARGET] = s->rate;
-    s->rate -= s->rate / (2 * ONE) * s->var[ALPHA];
-    s->rate = MAX(s->rate, p->rate_min);
+    cut = s->rate / (2 * ONE) * s->var[ALPHA] +
+          s->rate % (2 * ONE) * s->var[ALPHA] / (2 * ONE);
+    s->rate = MAX(s->rate - cut, p->rate_min);
     s->var[ALPHA] += (ONE - s->var[ALPHA]) * p->dcqcn_g / 1024;
     s->var[STEPS] = 0;
     s->at[ALPHA_AT] = now + s->scale_ns * p->dcqcn_alpha_us;

@@ -191,7 +191,10 @@ static UbSend net_send(void *opaque, int64_t now, const UbFlow *flow,
         in.ip.src[3] = from->n + 1;
         in.ip.dst[3] = to + 1;
     }
-    g_assert_cmpuint(to, <, l->nodes);
+    if (to >= l->nodes) {
+        core_packet_free(pkt);          /* no way there */
+        return UB_LOST;
+    }
     kind = kind_of(flow, pkt, &h);
     r = rule_of(from, kind, &h,
                 l->node[kind == KIND_DATA || kind == KIND_FAKE ? from->n : to]

@@ -1,0 +1,279 @@
+/*
+ * Images of the transport layer in the middle of everything; images that are
+ * damaged.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <string.h>
+
+#include "core/image.h"
+#include "core/random.h"
+#include "lossy.h"
+
+enum { US = 1000, MS = 1000000 };
+
+static uint8_t *save(UbTp *tp, int64_t now, size_t *len)
+{
+    CoreImage *im = core_image_save(now);
+    uint8_t *data;
+
+    ub_tp_image(tp, im);
+    data = core_image_take(im, len);
+    core_image_free(im);
+    return data;
+}
+
+static const char *load(UbTp *tp, const uint8_t *data, size_t len, int64_t now)
+{
+    CoreImage *im = core_image_load(data, len, now);
+    const char *error;
+
+    ub_tp_image(tp, im);
+    error = core_image_done(im);
+    core_image_free(im);
+    return error;
+}
+
+static UbTpAnswer answer(LossyNode *node, const UbTpRx *rx)
+{
+    static const UbTpAnswer all[] = {
+        { UB_TP_WITHHOLD, 0 }, { UB_TP_DONE, 0 }, { UB_TP_RNR, 3 },
+        { UB_TP_ACK, 0 },
+    };
+
+    return all[rx->msn % 4];
+}
+
+/* Everything that there is: packets under way, lost, held, withheld; groups; a
+ * channel being set up, one in error; throttled destinations. */
+static Lossy *busy(UbTpConfig *cfg)
+{
+    static const LossyRule lose[] = { { KIND_DATA, 2, 1, LOSE, 0 },
+                                      { KIND_DATA, 6, 1, LOSE, 0 }, { 0 } };
+    uint32_t tpn = UB_TP_NONE, g = 2;
+    UbTpAttr attr;
+    Lossy *l;
+
+    ub_tp_config_init(cfg);
+    cfg->cc_on = true;
+    cfg->seed = 77;
+    cfg->cc_param.cw_init = 2000;
+    l = lossy_new(cfg, 2);
+    ub_tp_attr_init(l->node[0].tp, &attr);
+    attr.selective = attr.ooo = true;
+    attr.rto_base_us = 1000;
+    attr.tx_psn = 0xfffffc;
+    for (uint32_t t = 1; t <= 4; t++) {
+        attr.cc = t - 1;
+        attr.fast = t % 2;
+        lossy_channel(l, 0, 1, t, t, &attr);
+    }
+    l->node[1].answer = answer;
+    l->node[0].answer = answer;
+    lossy_script(l, 0, lose);
+    l->cci = 0x8003;
+    for (unsigned i = 0; i < 12; i++) {
+        for (uint32_t t = 1; t <= 4; t++) {
+            lossy_send(&l->node[0], t, 100, i, i != 11, i % 4 < 3, i);
+            lossy_send(&l->node[1], t, 100, i, true, false, i);
+        }
+    }
+    g_assert_cmpint(ub_tpg_create(l->node[0].tp, &g, UB_TPG_LEAST), ==, 0);
+    g_assert_cmpint(ub_tpg_join(l->node[0].tp, g, 3), ==, 0);
+    g_assert_cmpint(ub_tpg_join(l->node[0].tp, g, 1), ==, 0);
+    ub_tpg_pick(l->node[0].tp, g);
+    attr.cc = 0;
+    attr.flow = lossy_flow(0, 1, UB_LPH_CNA24);
+    g_assert_cmpint(ub_tp_create(l->node[0].tp, &tpn, &attr), ==, 0);
+    g_assert_cmpint(ub_tp_connect(l->node[0].tp, tpn, l->now), ==, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        UbTpDest dest = { .mode = UB_TP_CTP,
+                          .flow = lossy_flow(0, 1, UB_LPH_CNA16) };
+        UbTpTx tx = { .nlp = UB_TPH_UPI16, .last = true };
+
+        dest.flow.sl = i;
+        ub_tp_send(l->node[0].tp, &dest, lossy_packet(l, 50, i), &tx, l->now);
+    }
+    lossy_run(l, l->now + 26 * US);
+    return l;
+}
+
+/* An image that is loaded and saved again is the same, and the time may be
+ * another. */
+static void test_same(void)
+{
+    UbTpConfig cfg;
+    Lossy *l = busy(&cfg);
+
+    for (unsigned n = 0; n < 2; n++) {
+        size_t len, again;
+        g_autofree uint8_t *a = save(l->node[n].tp, l->now, &len);
+        g_autofree uint8_t *b = NULL;
+        LossyNode *node = &l->node[n];
+
+        lossy_renew(l, n, &cfg);
+        g_assert_cmpstr(load(node->tp, a, len, l->now + 12345), ==, NULL);
+        b = save(node->tp, l->now + 12345, &again);
+        g_assert_cmpuint(len, >, 3000);
+        g_assert_cmpmem(a, len, b, again);
+        /* Into what is not new, too. */
+        g_assert_cmpstr(load(node->tp, a, len, l->now), ==, NULL);
+    }
+    lossy_free(l);
+}
+
+/* The other end notices nothing. */
+static void test_goes_on(void)
+{
+    for (int64_t when = 1; when < 60; when += 3) {
+        UbTpConfig cfg;
+        Lossy *l = busy(&cfg);
+        unsigned done[2] = { 0 };
+
+        lossy_run(l, l->now + when * US);
+        for (unsigned n = 0; n < 2; n++) {
+            size_t len;
+            g_autofree uint8_t *a = save(l->node[n].tp, l->now, &len);
+
+            lossy_renew(l, n, &cfg);
+            g_assert_cmpstr(load(l->node[n].tp, a, len, l->now), ==, NULL);
+        }
+        l->cci = 0;
+        for (uint32_t t = 1; t <= 4; t++) {
+            g_assert_cmpint(lossy_send(&l->node[0], t, 100, 12, true, false,
+                                       11), ==, UB_SENT);
+        }
+        lossy_run(l, l->now + 100 * MS);
+        for (unsigned i = 0; i < 12; i += 4) {
+            for (uint32_t t = 1; t <= 4; t++) {
+                ub_tp_answer(l->node[1].tp, t, i,
+                             (UbTpAnswer) { UB_TP_DONE }, l->now);
+                ub_tp_answer(l->node[0].tp, t, i,
+                             (UbTpAnswer) { UB_TP_DONE }, l->now);
+            }
+        }
+        lossy_run(l, l->now + 100 * MS);
+        for (unsigned n = 0; n < 2; n++) {
+            g_assert_cmpuint(l->node[n].errors->len, ==, 0);
+            g_assert_cmpuint(l->node[n].acked->len, ==, 4 * 12);
+            for (guint i = 0; i < l->node[n].got->len; i++) {
+                done[n] += lossy_got(&l->node[n], i)->rx.mode == UB_TP_RTP;
+            }
+        }
+        g_assert_cmpuint(done[1], ==, 4 * 13);
+        g_assert_cmpuint(done[0], ==, 4 * 12);
+        g_assert_cmpint(l->node[0].connected, ==, UB_TPR_OK);
+        lossy_free(l);
+    }
+}
+
+static void test_other_config(void)
+{
+    UbTpConfig cfg;
+    Lossy *l = busy(&cfg);
+    size_t len;
+    g_autofree uint8_t *a = save(l->node[0].tp, l->now, &len);
+
+    cfg.results = 512;
+    lossy_renew(l, 0, &cfg);
+    g_assert_cmpstr(load(l->node[0].tp, a, len, l->now), ==,
+                    "the image has another number of answers remembered");
+    cfg.results = 1024;
+    cfg.max_channels = 2;
+    lossy_renew(l, 0, &cfg);
+    g_assert_cmpstr(load(l->node[0].tp, a, len, l->now), ==,
+                    "the image has too many channels");
+    cfg.max_channels = 100;
+    cfg.max_groups = 0;
+    lossy_renew(l, 0, &cfg);
+    g_assert_cmpstr(load(l->node[0].tp, a, len, l->now), ==,
+                    "the image has too many groups");
+    lossy_free(l);
+}
+
+/* Damaged ones are refused or work; nothing else. */
+static void test_damaged(void)
+{
+    uint64_t rng = 3;
+    unsigned refused = 0, taken = 0;
+    UbTpConfig cfg;
+    Lossy *l = busy(&cfg);
+
+    cfg.max_channels = 16;
+    for (unsigned n = 0; n < 2; n++) {
+        size_t len;
+        g_autofree uint8_t *a = save(l->node[n].tp, l->now, &len);
+        LossyNode *node = &l->node[n];
+
+        lossy_renew(l, n, &cfg);
+        node->answer = NULL;
+        for (unsigned i = 0; i < 6000; i++) {
+            g_autofree uint8_t *b = g_memdup2(a, len);
+            size_t cut = len;
+
+            if (i % 8 == 0) {
+                cut = core_random(&rng) % len;
+            }
+            for (unsigned k = core_random(&rng) % 3; k; k--) {
+                b[core_random(&rng) % len] = core_random(&rng) % 4
+                    ? core_random(&rng) : 0xff;
+            }
+            if (i % 3 == 1) {
+                b[core_random(&rng) % len] ^= 1 << core_random(&rng) % 8;
+            }
+            if (load(node->tp, b, cut, l->now)) {
+                refused++;
+                g_assert_cmpint(ub_tp_run(node->tp, l->now, 10), ==,
+                                INT64_MAX);
+            } else {
+                taken++;
+                for (unsigned turn = 0; turn < 3; turn++) {
+                    l->now += MS;
+                    ub_tp_run(node->tp, l->now, 50);
+                }
+                l->now -= 3 * MS;
+            }
+        }
+    }
+    g_assert_cmpuint(refused, >, 1000);
+    g_assert_cmpuint(taken, >, 1000);
+    lossy_free(l);
+}
+
+/* A reset forgets all, and nothing leaks. */
+static void test_reset(void)
+{
+    UbTpConfig cfg;
+    Lossy *l = busy(&cfg);
+    UbTpAttr attr;
+
+    for (unsigned n = 0; n < 2; n++) {
+        guint acked = l->node[n].acked->len;
+
+        ub_tp_reset(l->node[n].tp);
+        g_assert_cmpuint(l->node[n].acked->len, ==, acked);
+        g_assert_cmpint(ub_tp_query(l->node[n].tp, 1, NULL, NULL), ==,
+                        UB_TPR_NO_CHANNEL);
+        g_assert_cmpint(ub_tp_run(l->node[n].tp, l->now, 10), ==, INT64_MAX);
+    }
+    ub_tp_attr_init(l->node[0].tp, &attr);
+    l->node[0].answer = l->node[1].answer = NULL;
+    g_array_set_size(l->node[1].got, 0);
+    lossy_channel(l, 0, 1, 1, 1, &attr);
+    lossy_send(&l->node[0], 1, 100, 5, true, false, 5);
+    lossy_run(l, l->now + 100 * US);
+    g_assert_cmpuint(lossy_got(&l->node[1], l->node[1].got->len - 1)->tag, ==,
+                     5);
+    lossy_free(l);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/tp/image/same", test_same);
+    g_test_add_func("/tp/image/goes-on", test_goes_on);
+    g_test_add_func("/tp/image/other-config", test_other_config);
+    g_test_add_func("/tp/image/damaged", test_damaged);
+    g_test_add_func("/tp/image/reset", test_reset);
+    return g_test_run();
+}
