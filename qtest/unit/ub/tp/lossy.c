@@ -7,6 +7,7 @@
 
 #include "core/bytes.h"
 #include "core/random.h"
+#include "core/serial.h"
 #include "lossy.h"
 
 typedef struct Event {
@@ -111,7 +112,7 @@ static void trace(LossyNode *from, LossyKind kind, const UbRtph *h,
     Lossy *l = from->net;
     uint32_t base = l->node[kind == KIND_DATA || kind == KIND_FAKE
                             ? from->n : !from->n].psn;
-    int psn = (int)(h->psn - base) << 8 >> 8;
+    int psn = serial_diff(h->psn, base, UB_PSN_BITS);
     const char *dir = from->n ? "<" : ">";
     UbSaetph s;
 
