@@ -317,6 +317,16 @@ bool ub_net_route_shortest(UbNet *net, uint32_t dcna, uint64_t ports);
 #define UB_NET_MAX_IP_ROUTES 4096
 bool ub_net_ip_route(UbNet *net, unsigned cfg, const uint8_t *ip,
                      unsigned prefix, uint64_t ports);
+/* The @i-th of them, the longest prefixes first.  False: there are fewer. */
+typedef struct UbIpRoute {
+    uint8_t cfg, prefix;
+    uint8_t ip[16];
+    uint64_t ports;
+} UbIpRoute;
+bool ub_net_ip_route_at(const UbNet *net, unsigned i, UbIpRoute *route);
+uint64_t ub_net_shortest_get(const UbNet *net, uint32_t dcna);
+uint64_t ub_net_default_get(const UbNet *net);
+bool ub_net_exact_get(const UbNet *net);
 /* Grows with each change of routes and ports: who caches a choice asks again. */
 uint32_t ub_net_route_gen(const UbNet *net);
 

@@ -56,6 +56,22 @@ void ub_net_route_exact(UbNet *net, bool on)
     net_regs_exact(net);
 }
 
+uint64_t ub_net_default_get(const UbNet *net)
+{
+    return net->routes.all;
+}
+
+bool ub_net_exact_get(const UbNet *net)
+{
+    return net->routes.exact;
+}
+
+uint64_t ub_net_shortest_get(const UbNet *net, uint32_t dcna)
+{
+    return net->routes.shortest && dcna < net->conf.route_entries
+           ? net->routes.shortest[dcna] : 0;
+}
+
 bool ub_net_route_shortest(UbNet *net, uint32_t dcna, uint64_t ports)
 {
     NetRoutes *r = &net->routes;
@@ -141,6 +157,19 @@ bool ub_net_ip_route(UbNet *net, unsigned cfg, const uint8_t *ip,
         r->ip[at] = new;
     }
     r->gen++;
+    return true;
+}
+
+bool ub_net_ip_route_at(const UbNet *net, unsigned i, UbIpRoute *route)
+{
+    const NetIp *r = &net->routes.ip[i];
+
+    if (i >= net->routes.ips) {
+        return false;
+    }
+    *route = (UbIpRoute) { .cfg = r->cfg, .prefix = r->prefix,
+                           .ports = r->ports };
+    memcpy(route->ip, r->ip, sizeof(route->ip));
     return true;
 }
 

@@ -62,7 +62,7 @@ OWNER = {
     'ub/space.h': 'ub/space', 'ub/cfg_regs.h': 'ub/space',
     'ub/mgmt*.h': 'ub/mgmt', 'ub/msgq.h': 'ub/mgmt',
     'ub/port.h': 'ub/port', 'ub/capture.h': 'ub/port',
-    'ub/net*.h': 'ub/net', 'ub/switch.h': 'ub/switch',
+    'ub/net*.h': 'ub/net', 'ub/switch*.h': 'ub/switch',
     'ub/tp*.h': 'ub/tp',
     'ub/sec.h': 'ub/sec', 'ub/ta.h': 'ub/ta', 'ub/tah.h': 'ub/ta',
     'ub/node.h': 'ub/node', 'ub/urma*.h': 'ub/urma',

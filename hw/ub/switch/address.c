@@ -1,0 +1,130 @@
+/*
+ * ub-switch: sockets by name.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <netdb.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "program.h"
+
+/* HOST and PORT of "tcp:HOST:PORT"; false: it is none. */
+static bool split_tcp(const char *address, char **host, char **port)
+{
+    const char *colon = strrchr(address, ':');
+
+    if (!g_str_has_prefix(address, "tcp:") || colon < address + 4 ||
+        !colon[1]) {
+        return false;
+    }
+    *host = g_strndup(address + 4, colon - address - 4);
+    *port = g_strdup(colon + 1);
+    return true;
+}
+
+static bool unix_address(const char *address, struct sockaddr_un *un)
+{
+    memset(un, 0, sizeof(*un));
+    un->sun_family = AF_UNIX;
+    return g_str_has_prefix(address, "unix:") && address[5] &&
+           g_strlcpy(un->sun_path, address + 5, sizeof(un->sun_path)) <
+           sizeof(un->sun_path);
+}
+
+bool address_valid(const char *address)
+{
+    g_autofree char *host = NULL, *port = NULL;
+    struct sockaddr_un un;
+
+    return unix_address(address, &un) || split_tcp(address, &host, &port);
+}
+
+/* A socket of the address, bound and listening, or being connected. */
+static int open_socket(const struct sockaddr *addr, socklen_t len, bool listens)
+{
+    int fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC |
+                    SOCK_NONBLOCK, 0);
+    int on = 1, rc;
+
+    if (fd < 0) {
+        return -1;
+    }
+    if (listens) {
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+        rc = bind(fd, addr, len) < 0 ? -1 : listen(fd, 4);
+    } else {
+        rc = connect(fd, addr, len);
+        rc = rc < 0 && errno == EINPROGRESS ? 0 : rc;
+    }
+    if (rc < 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int open_unix(const struct sockaddr_un *un, bool listens)
+{
+    if (listens) {
+        /* One that nobody answers is what a former run has left behind. */
+        int probe = open_socket((const struct sockaddr *)un, sizeof(*un),
+                                false);
+
+        if (probe >= 0) {
+            close(probe);
+            errno = EADDRINUSE;
+            return -1;
+        }
+        if (errno == ECONNREFUSED) {
+            unlink(un->sun_path);
+        }
+    }
+    return open_socket((const struct sockaddr *)un, sizeof(*un), listens);
+}
+
+static int open_address(const char *address, bool listens, const char **why)
+{
+    struct addrinfo hint = { .ai_socktype = SOCK_STREAM,
+                             .ai_flags = listens ? AI_PASSIVE : 0 };
+    g_autofree char *host = NULL, *port = NULL;
+    struct addrinfo *list = NULL;
+    struct sockaddr_un un;
+    int fd = -1;
+
+    if (unix_address(address, &un)) {
+        fd = open_unix(&un, listens);
+        *why = fd < 0 ? strerror(errno) : NULL;
+        return fd;
+    }
+    if (!split_tcp(address, &host, &port)) {
+        *why = "an address is unix:PATH or tcp:HOST:PORT";
+        return -1;
+    }
+    if (getaddrinfo(*host ? host : NULL, port, &hint, &list)) {
+        *why = "no such host or port";
+        return -1;
+    }
+    for (struct addrinfo *i = list; i && fd < 0; i = i->ai_next) {
+        fd = open_socket(i->ai_addr, i->ai_addrlen, listens);
+    }
+    *why = fd < 0 ? strerror(errno) : NULL;
+    freeaddrinfo(list);
+    return fd;
+}
+
+int address_listen(const char *address, const char **why)
+{
+    return open_address(address, true, why);
+}
+
+int address_connect(const char *address, const char **why)
+{
+    return open_address(address, false, why);
+}

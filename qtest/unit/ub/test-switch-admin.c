@@ -1,0 +1,443 @@
+/*
+ * Commands to a switch: every one, and what they refuse.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ub/switch_admin.h"
+
+static UbSwitch *sw;
+static UbSwitchAdmin *admin;
+
+static void no_kick(void *opaque)
+{
+}
+
+static size_t no_wire(void *opaque, unsigned port, const uint8_t *data,
+                      size_t len)
+{
+    return len;
+}
+
+static void no_close(void *opaque, unsigned port)
+{
+}
+
+static void setup(void)
+{
+    static const UbSwitchOps ops = {
+        .kick = no_kick, .wire_send = no_wire, .wire_close = no_close,
+    };
+    UbSwitchConfig conf;
+    const char *why = NULL;
+
+    ub_switch_config_init(&conf);
+    conf.ports = 4;
+    conf.guid[0] = 0xab;
+    conf.guid[15] = 0x0c;
+    conf.net.route_entries = 100;
+    sw = ub_switch_new(&conf, &ops, NULL, &why);
+    g_assert_nonnull(sw);
+    admin = ub_switch_admin_new(sw, "middle");
+}
+
+static void teardown(void)
+{
+    ub_switch_admin_free(admin);
+    ub_switch_free(sw);
+}
+
+/* The answer to a line, parsed. */
+static json_t *answer(const char *line)
+{
+    char *text = ub_switch_admin_line(admin, 5, line, strlen(line));
+    json_t *o;
+
+    g_assert_nonnull(text);
+    g_assert_true(g_str_has_suffix(text, "\n"));
+    o = json_loads(text, 0, NULL);
+    g_assert_nonnull(o);
+    free(text);
+    return o;
+}
+
+/* What a command returned; it must not fail. */
+static json_t *good(const char *line)
+{
+    json_t *o = answer(line), *r = json_object_get(o, "return");
+
+    if (!r) {
+        char *text = json_dumps(o, 0);
+
+        g_error("%s: %s", line, text);
+    }
+    g_assert_false(ub_switch_admin_failed(admin));
+    json_incref(r);
+    json_decref(o);
+    return r;
+}
+
+static void ok(const char *line)
+{
+    json_decref(good(line));
+}
+
+static void fails(const char *line)
+{
+    json_t *o = answer(line);
+
+    if (!json_object_get(o, "error")) {
+        g_error("%s is taken", line);
+    }
+    g_assert_nonnull(json_string_value(json_object_get(
+        json_object_get(o, "error"), "desc")));
+    g_assert_true(ub_switch_admin_failed(admin));
+    json_decref(o);
+}
+
+/* What a command returned, as text. */
+static void returns(const char *line, const char *want)
+{
+    json_t *r = good(line), *w = json_loads(want, JSON_DECODE_ANY, NULL);
+
+    g_assert_nonnull(w);
+    if (!json_equal(r, w)) {
+        char *text = json_dumps(r, 0);
+
+        g_error("%s: %s", line, text);
+    }
+    json_decref(r);
+    json_decref(w);
+}
+
+static void test_lines(void)
+{
+    json_t *o;
+    char *text;
+
+    setup();
+    text = ub_switch_admin_greeting(admin);
+    g_assert_cmpstr(text, ==,
+                    "{\"ub-switch\":{\"version\":1,\"name\":\"middle\"}}\n");
+    free(text);
+    g_assert_null(ub_switch_admin_line(admin, 0, "", 0));
+    g_assert_null(ub_switch_admin_line(admin, 0, " \t\r", 3));
+    g_assert_null(ub_switch_admin_line(admin, 0, " # what", 7));
+    fails("nonsense");
+    fails("{");
+    fails("[]");
+    fails("1");
+    fails("{}");
+    fails("{\"execute\": 1}");
+    fails("{\"execute\": \"no-such\"}");
+    fails("{\"execute\": \"query-status\", \"execute\": \"quit\"}");
+    fails("{\"execute\": \"query-status\", \"arguments\": []}");
+    fails("{\"execute\": \"query-status\", \"arguments\": {\"x\": 1}}");
+    fails("{\"execute\": \"\xff\"}");
+    /* The id comes back, with errors too. */
+    o = answer("{\"execute\": \"route-exact\", \"arguments\": {\"on\": true},"
+               " \"id\": {\"a\": [1]}}");
+    g_assert_cmpint(json_integer_value(json_array_get(json_object_get(
+        json_object_get(o, "id"), "a"), 0)), ==, 1);
+    json_decref(o);
+    o = answer("{\"execute\": \"route-exact\", \"id\": 7}");
+    g_assert_cmpint(json_integer_value(json_object_get(o, "id")), ==, 7);
+    g_assert_nonnull(json_object_get(o, "error"));
+    json_decref(o);
+    g_assert_false(ub_switch_admin_quit(admin));
+    ok("{\"execute\": \"quit\"}");
+    g_assert_true(ub_switch_admin_quit(admin));
+    teardown();
+}
+
+#define CMD(name, args) "{\"execute\": \"" name "\", \"arguments\": {" args "}}"
+
+static void test_routes(void)
+{
+    setup();
+    returns(CMD("query-routes", ""), "{\"default\": [], \"exact\": false,"
+            " \"cna\": [], \"ip\": []}");
+    ok(CMD("route-set", "\"cna\": 5, \"ports\": [0, 3]"));
+    ok(CMD("route-set", "\"cna\": 99, \"ports\": [1, 2], \"shortest\": [2]"));
+    ok(CMD("route-default", "\"ports\": [3]"));
+    ok(CMD("route-exact", "\"on\": true"));
+    ok(CMD("ip-route-set", "\"prefix\": \"10.1.2.3/8\", \"ports\": [1]"));
+    ok(CMD("ip-route-set", "\"prefix\": \"10.1.2.3\", \"ports\": [2]"));
+    ok(CMD("ip-route-set", "\"prefix\": \"fe80::1/64\", \"ports\": [0]"));
+    returns(CMD("query-routes", ""), "{\"default\": [3], \"exact\": true,"
+            " \"cna\": [{\"cna\": 5, \"ports\": [0, 3]}, {\"cna\": 99,"
+            " \"ports\": [1, 2], \"shortest\": [2]}], \"ip\": ["
+            "{\"prefix\": \"fe80::/64\", \"ports\": [0]},"
+            "{\"prefix\": \"10.1.2.3/32\", \"ports\": [2]},"
+            "{\"prefix\": \"10.0.0.0/8\", \"ports\": [1]}]}");
+    g_assert_cmphex(ub_net_route_get(ub_switch_net(sw), 5), ==, 9);
+    ok(CMD("ip-route-set", "\"prefix\": \"10.0.0.0/8\", \"ports\": []"));
+    ok(CMD("route-set", "\"cna\": 99, \"ports\": []"));
+    fails(CMD("route-set", "\"cna\": 100, \"ports\": [0]"));
+    fails(CMD("route-set", "\"cna\": -1, \"ports\": [0]"));
+    fails(CMD("route-set", "\"cna\": 1, \"ports\": [4]"));
+    fails(CMD("route-set", "\"cna\": 1, \"ports\": [-1]"));
+    fails(CMD("route-set", "\"cna\": 1, \"ports\": 1"));
+    fails(CMD("route-set", "\"cna\": 1, \"ports\": [\"1\"]"));
+    fails(CMD("route-set", "\"cna\": 1, \"ports\": [1], \"shortest\": [2]"));
+    fails(CMD("route-set", "\"cna\": 1"));
+    fails(CMD("route-set", "\"cna\": 1, \"ports\": [1], \"more\": 1"));
+    fails(CMD("route-default", "\"ports\": {}"));
+    fails(CMD("route-exact", "\"on\": 1"));
+    fails(CMD("ip-route-set", "\"prefix\": \"10.0.0.0/33\", \"ports\": [1]"));
+    fails(CMD("ip-route-set", "\"prefix\": \"10.0.0.0/-1\", \"ports\": [1]"));
+    fails(CMD("ip-route-set", "\"prefix\": \"10.0.0.0/\", \"ports\": [1]"));
+    fails(CMD("ip-route-set", "\"prefix\": \"host/8\", \"ports\": [1]"));
+    fails(CMD("ip-route-set", "\"prefix\": \"\", \"ports\": [1]"));
+    fails(CMD("ip-route-set", "\"prefix\": \"::/129\", \"ports\": [1]"));
+    fails(CMD("ip-route-set", "\"prefix\": \"1.2.3.4\\u00001\", \"ports\": 1"));
+    teardown();
+}
+
+static void test_status(void)
+{
+    json_t *o;
+
+    setup();
+    ok(CMD("cna-set", "\"cna\": 1193046"));
+    fails(CMD("cna-set", "\"cna\": 16777216"));
+    fails(CMD("cna-set", "\"cna\": -1"));
+    returns(CMD("query-status", ""), "{\"name\": \"middle\", \"guid\":"
+            " \"ab00000000000000000000000000000c\", \"ports\": 4, \"cna\":"
+            " 1193046, \"up\": [], \"port-runs\": 0, \"capturing\": false}");
+    g_assert_cmphex(ub_space_read(ub_switch_space(sw), UB_CFG0_PRIMARY_CNA),
+                    ==, 1193046);
+    o = good(CMD("query-ports", ""));
+    g_assert_cmpuint(json_array_size(o), ==, 4);
+    g_assert_true(json_is_true(json_object_get(json_array_get(o, 2),
+                                               "enabled")));
+    g_assert_true(json_is_false(json_object_get(json_array_get(o, 2),
+                                                "packets-pass")));
+    json_decref(o);
+    ok(CMD("port-enable", "\"port\": 2, \"on\": false"));
+    g_assert_false(ub_port_enabled(ub_switch_port(sw, 2)));
+    ok(CMD("port-enable", "\"port\": 2, \"on\": true"));
+    g_assert_true(ub_port_enabled(ub_switch_port(sw, 2)));
+    fails(CMD("port-enable", "\"port\": 4, \"on\": true"));
+    o = good(CMD("query-counters", ""));
+    g_assert_cmpuint(json_array_size(o), ==, 4);
+    json_decref(o);
+    o = good(CMD("query-counters", "\"port\": 3"));
+    g_assert_cmpuint(json_array_size(o), ==, 1);
+    g_assert_cmpint(json_integer_value(json_object_get(json_object_get(
+        json_array_get(o, 0), "counters"), "drop-icrc")), ==, 0);
+    json_decref(o);
+    fails(CMD("query-counters", "\"port\": 4"));
+    fails(CMD("query-counters", "\"port\": -2"));
+    teardown();
+}
+
+static void test_settings(void)
+{
+    json_t *before, *after;
+    const UbNetConfig *c;
+
+    setup();
+    c = ub_net_config(ub_switch_net(sw));
+    before = good(CMD("query-settings", ""));
+    ok(CMD("configure", "\"watchdog\": 1000000, \"fecn\": true,"
+           " \"vl-strict\": 3, \"fecn-light\": 5, \"edge-ports\": [1],"
+           " \"vl-out\": [1,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]"));
+    g_assert_cmpint(c->watchdog, ==, 1000000);
+    g_assert_true(c->fecn);
+    g_assert_cmphex(c->vl_strict, ==, 3);
+    g_assert_cmpuint(c->fecn_light, ==, 5);
+    g_assert_cmphex(c->edge_ports, ==, 2);
+    g_assert_cmpuint(c->vl_out[0], ==, 1);
+    after = good(CMD("query-settings", ""));
+    g_assert_false(json_equal(before, after));
+    /* What is shown can be set. */
+    {
+        json_t *o = json_pack("{s:s, s:o}", "execute", "configure",
+                              "arguments", json_incref(before));
+        char *text = json_dumps(o, 0);
+
+        ok(text);
+        free(text);
+        json_decref(o);
+    }
+    json_decref(after);
+    after = good(CMD("query-settings", ""));
+    g_assert_true(json_equal(before, after));
+    json_decref(before);
+    /* All or nothing. */
+    fails(CMD("configure", "\"fecn\": true, \"mtu\": 5"));
+    g_assert_false(c->fecn);
+    fails(CMD("configure", "\"fecn\": true, \"no-such\": 5"));
+    g_assert_false(c->fecn);
+    fails(CMD("configure", "\"fecn\": 1"));
+    fails(CMD("configure", "\"watchdog\": -1"));
+    fails(CMD("configure", "\"watchdog\": true"));
+    fails(CMD("configure", "\"mtu\": 4294967296"));
+    fails(CMD("configure", "\"vl-strict\": 65536"));
+    fails(CMD("configure", "\"vl-out\": [1]"));
+    fails(CMD("configure", "\"vl-out\": 1"));
+    fails(CMD("configure",
+              "\"vl-out\": [16,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]"));
+    fails(CMD("configure",
+              "\"vl-out\": [256,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]"));
+    fails(CMD("configure", "\"vl-weight\": [-1,1,2,3,4,5,6,7,8,9,10,11,12,13,"
+              "14,15]"));
+    fails(CMD("configure", "\"edge-ports\": [9]"));
+    after = good(CMD("query-settings", ""));
+    json_decref(after);
+    teardown();
+}
+
+static void test_npi(void)
+{
+    setup();
+    ok(CMD("npi-allow", "\"port\": 1, \"npi\": 16777223"));
+    fails(CMD("npi-allow", "\"port\": 4, \"npi\": 7"));
+    fails(CMD("npi-allow", "\"port\": 1, \"npi\": 0"));
+    fails(CMD("npi-allow", "\"port\": 1, \"npi\": 16777216"));
+    fails(CMD("npi-allow", "\"port\": 1, \"npi\": 33554432"));
+    ok(CMD("npi-clear", "\"port\": 1"));
+    fails(CMD("npi-clear", "\"port\": 9"));
+    ok(CMD("npi-replace", "\"port\": 1, \"npi\": 7"));
+    ok(CMD("npi-replace", "\"port\": 1, \"npi\": 0"));
+    fails(CMD("npi-replace", "\"port\": 255, \"npi\": 0"));
+    fails(CMD("npi-configure", "\"port\": 1, \"npi\": 7, \"guid\": \"12\""));
+    fails(CMD("npi-configure", "\"port\": 1, \"npi\": 7, \"guid\":"
+              " \"zz00000000000000000000000000000c\""));
+    /* nobody is there */
+    fails(CMD("npi-configure", "\"port\": 1, \"npi\": 7, \"guid\":"
+              " \"ab00000000000000000000000000000c\""));
+    teardown();
+}
+
+static void test_faults(void)
+{
+    setup();
+    returns(CMD("query-faults", ""), "[]");
+    ok(CMD("fault-set", "\"port\": 1, \"drop-ppm\": 1000, \"seed\": 5"));
+    returns(CMD("query-faults", ""), "[{\"port\": 1, \"dropped\": 0,"
+            " \"duplicated\": 0, \"reordered\": 0, \"corrupted\": 0,"
+            " \"delayed\": 0}]");
+    ok(CMD("fault-set", "\"port\": 1, \"nth\": 3, \"action\": \"corrupt\","
+           " \"every\": 10"));
+    g_assert_cmpint(ub_switch_faults(sw, 1)->plan.nth_action, ==,
+                    CORE_FAULT_CORRUPT);
+    g_assert_cmpuint(ub_switch_faults(sw, 1)->plan.every, ==, 10);
+    ok(CMD("fault-set", "\"port\": 1"));
+    returns(CMD("query-faults", ""), "[]");
+    fails(CMD("fault-set", "\"port\": 4"));
+    fails(CMD("fault-set", "\"port\": 1, \"drop-ppm\": 1000001"));
+    fails(CMD("fault-set", "\"port\": 1, \"drop-ppm\": 600000,"
+              " \"delay-ppm\": 600000"));
+    fails(CMD("fault-set", "\"port\": 1, \"nth\": 1, \"action\": \"eat\""));
+    fails(CMD("fault-set", "\"port\": 1, \"reorder-depth\": 65"));
+    fails(CMD("fault-set", "\"port\": 1, \"delay-us\": -1"));
+    ok(CMD("inject-lane", "\"port\": 1, \"lane\": 3, \"ber\": 1e-6"));
+    g_assert_cmpfloat(ub_inject_get(ub_port_inject(ub_switch_port(sw, 1)),
+                                    3)->ber, ==, 1e-6);
+    ok(CMD("inject-lane", "\"port\": 1, \"lane\": 3"));
+    fails(CMD("inject-lane", "\"port\": 1, \"lane\": 8"));
+    fails(CMD("inject-lane", "\"port\": 1, \"lane\": 1, \"ber\": 2"));
+    teardown();
+}
+
+static void test_capture(void)
+{
+    g_autofree char *dir = g_dir_make_tmp("ub-XXXXXX", NULL);
+    g_autofree char *file = g_build_filename(dir, "a.pcapng", NULL);
+    g_autofree char *line = g_strdup_printf(CMD("capture-start",
+                                                "\"file\": \"%s\""), file);
+    g_autofree char *bytes = NULL;
+    size_t len;
+
+    setup();
+    fails(CMD("capture-start", "\"file\": \"/no/such/folder/x\""));
+    ok(line);
+    ub_switch_admin_capture(admin, 9, 2, true, 6, 0, (uint8_t *)"abc", 3);
+    ub_switch_admin_flush(admin);
+    ok(CMD("capture-stop", ""));
+    ub_switch_admin_capture(admin, 9, 2, true, 6, 0, (uint8_t *)"abc", 3);
+    g_assert_true(g_file_get_contents(file, &bytes, &len, NULL));
+    g_assert_cmpuint(len, >, 100);
+    g_assert_nonnull(memmem(bytes, len, "middle", 6));
+    g_assert_nonnull(memmem(bytes, len, "abc", 3));
+    g_unlink(file);
+    g_rmdir(dir);
+    teardown();
+}
+
+/* A link that changed nothing makes no event. */
+static void test_events(void)
+{
+    setup();
+    ub_switch_admin_link(admin, 1);
+    g_assert_null(ub_switch_admin_event(admin, 0));
+    teardown();
+}
+
+/* Anything at all: an answer or none, never more. */
+static void test_hostile(void)
+{
+    static const char *const pieces[] = {
+        "{", "}", "\"execute\"", ":", "\"query-ports\"", ",", "\"arguments\"",
+        "\"configure\"", "[", "]", "1", "-1", "1e99", "\"port\"", "null",
+        "\"id\"", "true", "99999999999999999999", "\"fault-set\"", "\"\\u0000\"",
+        "\"inject-lane\"", "\"lane\"", "\"ber\"", "\"route-set\"", "\"cna\"",
+        "\"ports\"", "\"npi-allow\"", "\"npi\"", "\xc3\x28", "\"vl-out\"",
+    };
+    GRand *r = g_rand_new_with_seed(4);
+    GString *deep = g_string_new(NULL);
+
+    setup();
+    for (unsigned i = 0; i < 30000; i++) {
+        GString *s = g_string_new(NULL);
+        char *text;
+
+        if (i % 3) {
+            g_string_append_printf(s, "{\"execute\": %s, \"arguments\": {",
+                                   pieces[g_rand_int_range(r, 0,
+                                          G_N_ELEMENTS(pieces))]);
+        }
+        for (unsigned n = g_rand_int_range(r, 0, 12); n; n--) {
+            g_string_append(s, pieces[g_rand_int_range(r, 0,
+                                      G_N_ELEMENTS(pieces))]);
+        }
+        if (i % 3) {
+            g_string_append(s, "}}");
+        }
+        text = ub_switch_admin_line(admin, i, s->str, s->len);
+        free(text);
+        g_string_free(s, TRUE);
+    }
+    for (unsigned i = 0; i < UB_SWITCH_LINE_MAX; i++) {
+        g_string_append_c(deep, '[');
+    }
+    fails(deep->str);
+    g_string_free(deep, TRUE);
+    g_rand_free(r);
+    teardown();
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/switch/admin/lines", test_lines);
+    g_test_add_func("/ub/switch/admin/routes", test_routes);
+    g_test_add_func("/ub/switch/admin/status", test_status);
+    g_test_add_func("/ub/switch/admin/settings", test_settings);
+    g_test_add_func("/ub/switch/admin/npi", test_npi);
+    g_test_add_func("/ub/switch/admin/faults", test_faults);
+    g_test_add_func("/ub/switch/admin/capture", test_capture);
+    g_test_add_func("/ub/switch/admin/events", test_events);
+    g_test_add_func("/ub/switch/admin/hostile", test_hostile);
+    return g_test_run();
+}
