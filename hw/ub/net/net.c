@@ -106,7 +106,9 @@ static void reset_routes(UbNet *net)
 {
     NetRoutes *r = &net->routes;
 
-    memset(r->entry, 0, net->conf.route_entries * sizeof(*r->entry));
+    for (unsigned i = 0; i < net->conf.route_entries; i++) {
+        r->entry[i] = 0;
+    }
     g_free(r->shortest);
     r->shortest = NULL;
     r->all = net->conf.route_default & net_all_ports(net);
