@@ -399,7 +399,9 @@ int64_t ub_tp_run(UbTp *tp, int64_t now, unsigned budget);
 
 /* The defaults of the configuration, with random initial PSNs. */
 void ub_tp_attr_init(UbTp *tp, UbTpAttr *attr);
-/* Make a channel in UB_TP_RESET; *@tpn is its number, or UB_TP_NONE for any. */
+/* Make a channel in UB_TP_RESET; *@tpn is its number, or UB_TP_NONE for any.
+ * UB_TPR_IN_USE: another has this number, or one that differs by a multiple of
+ * at least four times max_channels. */
 UbTpResult ub_tp_create(UbTp *tp, uint32_t *tpn, const UbTpAttr *attr);
 /* Change the fields that @mask names (UB_TPA_*). */
 UbTpResult ub_tp_modify(UbTp *tp, uint32_t tpn, const UbTpAttr *attr,

@@ -218,7 +218,7 @@ UbTpResult chan_new(UbTp *tp, uint32_t tpn, const UbTpAttr *attr, Chan **out)
     if (tpn != UB_TP_NONE && (!tpn || tpn > UB_TPN_MASK)) {
         return UB_TPR_BAD_ATTR;
     }
-    if (tpn != UB_TP_NONE && chan_get(tp, tpn)) {
+    if (tpn != UB_TP_NONE && core_table_get(&tp->chans, tpn)) {
         return UB_TPR_IN_USE;
     }
     if (tp->num_chans >= tp->cfg.max_channels) {
@@ -228,7 +228,8 @@ UbTpResult chan_new(UbTp *tp, uint32_t tpn, const UbTpAttr *attr, Chan **out)
      * find a new one. */
     while (tpn == UB_TP_NONE) {
         tp->next_tpn = tp->next_tpn % UB_TPN_MASK + 1;
-        tpn = chan_get(tp, tp->next_tpn) ? UB_TP_NONE : tp->next_tpn;
+        tpn = core_table_get(&tp->chans, tp->next_tpn) ? UB_TP_NONE
+                                                       : tp->next_tpn;
     }
     ch = g_new0(Chan, 1);
     ch->tp = tp;

@@ -109,6 +109,17 @@ void ub_tp_attr_init(UbTp *tp, UbTpAttr *attr)
 
 /* ---- life ---- */
 
+/* Four places for a channel: numbers of one's choice seldom meet. */
+static unsigned table_log(uint32_t channels)
+{
+    unsigned log = 12;
+
+    while (log < UB_PSN_BITS && 1u << log < 4 * channels) {
+        log++;
+    }
+    return log;
+}
+
 UbTp *ub_tp_new(const UbTpConfig *cfg)
 {
     UbTp *tp;
@@ -122,7 +133,7 @@ UbTp *ub_tp_new(const UbTpConfig *cfg)
     tp->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 0);
     tp->room_at = CORE_NEVER;
     tp->groups = g_new0(Group *, MAX(cfg->max_groups, 1));
-    core_table_init(&tp->chans, UB_PSN_BITS);
+    core_table_init(&tp->chans, table_log(cfg->max_channels));
     return tp;
 }
 

@@ -109,6 +109,9 @@ static void test_commands(void)
     g_assert_cmpint(ub_tp_create(tp, &tpn, &a), ==, UB_TPR_OK);
     g_assert_cmpuint(tpn, ==, 5);
     g_assert_cmpint(ub_tp_create(tp, &tpn, &a), ==, UB_TPR_IN_USE);
+    tpn = 5 + (1 << 12);                        /* the same place */
+    g_assert_cmpint(ub_tp_create(tp, &tpn, &a), ==, UB_TPR_IN_USE);
+    g_assert_cmpint(ub_tp_query(tp, tpn, NULL, NULL), ==, UB_TPR_NO_CHANNEL);
     tpn = 0;
     g_assert_cmpint(ub_tp_create(tp, &tpn, &a), ==, UB_TPR_BAD_ATTR);
     tpn = 0x1000000;
