@@ -5,9 +5,9 @@
  * streams and time.  A turn: ub_switch_wire_receive() with what the streams
  * brought, then ub_switch_run(), whose work follows the ports that have any.
  *
- * Of packets of CFG 5 the switch takes IP notify, which makes routes; scans and
- * what is addressed to it go to who has set an upper of its network layer
- * (ub_net_set_upper() on ub_switch_net()).
+ * Of packets of CFG 5 the switch takes IP notify, which makes routes.  Scans pass
+ * through it or end in it, and configuration messages to its Primary CNA read and
+ * write its registers, ROUTE_TABLE among them (ub/mgmt.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,6 +15,7 @@
 #define UB_SWITCH_H
 
 #include "core/fault.h"
+#include "ub/mgmt.h"
 #include "ub/net.h"
 #include "ub/port.h"
 
@@ -84,6 +85,7 @@ const uint8_t *ub_switch_guid(const UbSwitch *sw);
 UbNet *ub_switch_net(UbSwitch *sw);
 UbPort *ub_switch_port(UbSwitch *sw, unsigned port);
 UbSpace *ub_switch_space(UbSwitch *sw);
+UbMgmt *ub_switch_mgmt(UbSwitch *sw);
 /* Runs of ports so far: what the work of turns follows. */
 uint64_t ub_switch_port_runs(const UbSwitch *sw);
 

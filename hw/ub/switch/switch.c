@@ -258,6 +258,7 @@ static void reset_all(UbSwitch *sw)
         ub_port_enable(sw->port[i].port, sw->now, true);
     }
     ub_net_reset(sw->net, sw->now);
+    ub_mgmt_reset(sw->mgmt);
 }
 
 /* ---- Work --------------------------------------------------------------------------------- */
@@ -304,6 +305,7 @@ int64_t ub_switch_run(UbSwitch *sw, int64_t now)
 
         sw->dirty |= UINT64_C(1) << p->index;
     }
+    sw->mgmt_at = switch_manage_run(sw, now);
     for (unsigned n = 0; n < ROUNDS; n++) {
         uint64_t todo = sw->dirty;
 
@@ -320,8 +322,12 @@ int64_t ub_switch_run(UbSwitch *sw, int64_t now)
         }
     }
     sw->running = false;
-    return sw->dirty || sw->net_dirty
-           ? now : MIN(sw->net_at, core_timers_deadline(&sw->timers));
+    if (sw->dirty || sw->net_dirty ||
+        ub_net_ports_up(sw->net) != sw->told_up) {
+        return now;
+    }
+    return MIN(MIN(sw->net_at, sw->mgmt_at),
+               core_timers_deadline(&sw->timers));
 }
 
 /* ---- Streams and faults -------------------------------------------------------------------- */
@@ -437,6 +443,7 @@ UbSwitch *ub_switch_new(const UbSwitchConfig *cfg, const UbSwitchOps *ops,
     ub_net_set_upper(sw->net, UB_NET_CONTROL, &switch_control, sw);
     make_space(sw);
     ub_net_attach(sw->net, sw->space);
+    switch_manage_init(sw);
     sw->port = g_new0(SwitchPort, cfg->ports);
     for (unsigned i = 0; i < cfg->ports; i++) {
         if (!make_port(sw, i, why)) {
@@ -454,6 +461,7 @@ void ub_switch_free(UbSwitch *sw)
         return;
     }
     sw->running = true;
+    ub_mgmt_free(sw->mgmt);
     ub_net_free(sw->net); /* what it holds goes back to ports */
     for (unsigned i = 0; i < sw->conf.ports; i++) {
         core_fault_free(&sw->port[i].fault);
@@ -491,6 +499,11 @@ UbPort *ub_switch_port(UbSwitch *sw, unsigned port)
 UbSpace *ub_switch_space(UbSwitch *sw)
 {
     return sw->space;
+}
+
+UbMgmt *ub_switch_mgmt(UbSwitch *sw)
+{
+    return sw->mgmt;
 }
 
 uint64_t ub_switch_port_runs(const UbSwitch *sw)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/random.h"
+#include "ub/mgmt_net.h"
 #include "ub/switch.h"
 
 #define SECOND INT64_C(1000000000)
@@ -728,6 +729,139 @@ static void test_registers(void)
     teardown();
 }
 
+/* ---- Management: host 0 is the UBFM ---------------------------------------- */
+
+static UbMgmt *fm;
+static uint8_t answer[1024];
+static size_t answer_len;
+static int answer_status; /* -1: none yet; -2: in vain */
+
+static bool fm_message(void *opaque, int64_t t, const UbMgmtAddr *a,
+                       const uint8_t *data, size_t len)
+{
+    return ub_mgmt_net_message(hosts[0].net, hosts[0].pool, t, a, data, len);
+}
+
+static bool fm_scan(void *opaque, int64_t t, unsigned port,
+                    const UbMgmtAddr *a, const uint8_t *data, size_t len)
+{
+    return ub_mgmt_net_scan(hosts[0].net, hosts[0].pool, t, port, a, data,
+                            len);
+}
+
+static bool fm_up(void *opaque, unsigned port)
+{
+    return ub_port_dll_up(hosts[0].port);
+}
+
+static void fm_rx(void *opaque, int64_t t, CorePacket *pkt, const UbFlow *f)
+{
+    ub_mgmt_net_rx_message(fm, t, pkt, f);
+}
+
+static void fm_rx_scan(void *opaque, int64_t t, CorePacket *pkt,
+                       const UbFlow *f)
+{
+    ub_mgmt_net_rx_scan(fm, t, pkt, f);
+}
+
+static void fm_done(void *opaque, const uint8_t *data, size_t len,
+                    unsigned status)
+{
+    answer_status = data ? (int)status : -2;
+    answer_len = data ? MIN(len, sizeof(answer)) : 0;
+    memcpy(answer, data ? data : answer, answer_len);
+}
+
+static void fm_init(void)
+{
+    static const UbMgmtOps ops = { .message = fm_message, .scan = fm_scan,
+                                   .port_up = fm_up };
+    static const UbNetUpper message = { fm_rx, NULL };
+    static const UbNetUpper scans = { fm_rx_scan, NULL };
+    UbMgmtConfig conf;
+
+    ub_space_attach(hosts[0].space, UB_SPACE_CFG0, 0, 0, NULL, NULL);
+    ub_space_attach(hosts[0].space, UB_SPACE_CFG1, 0, 0, NULL, NULL);
+    ub_space_write(hosts[0].space, now, UB_CFG0_PRIMARY_CNA, 1, 0xf);
+    ub_mgmt_config_init(&conf);
+    conf.manager = true;
+    fm = ub_mgmt_new(&conf, hosts[0].space, &ops, NULL);
+    g_assert_nonnull(fm);
+    ub_net_set_upper(hosts[0].net, UB_NET_TP, &message, NULL);
+    ub_net_set_upper(hosts[0].net, UB_NET_SCAN, &scans, NULL);
+}
+
+/* Ask and wait. */
+static int asked(bool sent)
+{
+    g_assert_true(sent);
+    run(SECOND / 100);
+    return answer_status;
+}
+
+static int scan_switch(UbScanCmd cmd, unsigned opcode, unsigned slice,
+                       uint32_t cna)
+{
+    UbScanWay way = { .hops = 1, .forward = { 0 }, .back = { 0 } };
+    UbScanAsk ask = { .cmd = cmd, .opcode = opcode, .slice = slice,
+                      .cna = cna };
+
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t word = ub_space_read(ub_switch_space(sw), UB_CFG0_GUID + i);
+
+        memcpy((uint8_t *)&ask.guid + 4 * i, &word, 4);
+    }
+    answer_status = -1;
+    return asked(ub_mgmt_scan(fm, now, &way, &ask, fm_done, NULL));
+}
+
+/* A scan finds the switch and its ports, gives it a CNA; messages to that write
+ * its routes; a scan goes through it to the next node. */
+static void test_management(void)
+{
+    UbMgmtAddr to = { .scna = 1, .dcna = 0x77, .upi = 0x7fff, .mgmt = true };
+    UbScanWay way = { .hops = 2, .forward = { 0, 1 }, .back = { 0, 0 } };
+    UbScanAsk ask = { .cmd = UB_SCAN_TOPOLOGY, .opcode = UB_SCAN_OP_TOPOLOGY };
+    UbFlow f = cna(0, 8);
+
+    setup(20, 3);
+    fm_init();
+    g_assert_cmpint(scan_switch(UB_SCAN_TOPOLOGY, UB_SCAN_OP_TOPOLOGY, 0, 0), ==,
+                    0);
+    g_assert_cmpuint(answer_len, >=, 24 + 4 + 8 + 8 + 16 * 28);
+    /* Slice_info: 2 slices; Port_num: 20 in all, 16 here. */
+    g_assert_cmphex(get_be32(answer + 24) & 0xffff, ==, 0x200);
+    g_assert_cmpuint(get_be32(answer + 28) & 0xffff, ==, 20);
+    g_assert_cmpint(scan_switch(UB_SCAN_TOPOLOGY, UB_SCAN_OP_TOPOLOGY, 1, 0), ==,
+                    0);
+    g_assert_cmpint(scan_switch(UB_SCAN_NA_CONFIG, UB_SCAN_OP_PRIMARY, 0, 0x77),
+                    ==, 0);
+    g_assert_cmphex(ub_net_primary(ub_switch_net(sw)), ==, 0x77);
+    /* By CNA: the answer finds its way by the route of CNA 1. */
+    answer_status = -1;
+    g_assert_cmpint(asked(ub_mgmt_write(fm, now, &to, 0,
+                                        UB_CFG_ROUTE_BASE + 0x10 + 10, 4, 0xf,
+                                        fm_done, NULL)), ==, 0);
+    g_assert_cmphex(ub_net_route_get(ub_switch_net(sw), 9), ==, 4);
+    answer_status = -1;
+    g_assert_cmpint(asked(ub_mgmt_read(fm, now, &to, 0,
+                                       UB_CFG_ROUTE_BASE + 0x10 + 10, fm_done,
+                                       NULL)), ==, 0);
+    send_to(0, &f, 100, 0);
+    run(SECOND / 100);
+    g_assert_cmpuint(ub_net_total(hosts[2].net, UB_NET_DROP_NOT_OURS), ==, 1);
+    /* Through it: host 1 sees the scan, its ICRC good. */
+    g_assert_true(ub_mgmt_scan(fm, now, &way, &ask, fm_done, NULL));
+    run(SECOND / 100);
+    g_assert_cmpuint(hosts[1].to[UB_NET_SCAN], ==, 1);
+    g_assert_cmpuint(ub_mgmt_counter(ub_switch_mgmt(sw),
+                                     UB_MGMT_CNT_SCANS_FORWARDED), ==, 1);
+    g_assert_cmpuint(ub_net_total(hosts[1].net, UB_NET_DROP_ICRC), ==, 0);
+    ub_mgmt_free(fm);
+    teardown();
+}
+
 static void test_config(void)
 {
     static const UbSwitchOps ops = { .kick = sw_kick };
@@ -805,6 +939,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/switch/faults", test_faults);
     g_test_add_func("/ub/switch/dirty", test_dirty);
     g_test_add_func("/ub/switch/registers", test_registers);
+    g_test_add_func("/ub/switch/management", test_management);
     g_test_add_func("/ub/switch/config", test_config);
     g_test_add_func("/ub/switch/hostile", test_hostile);
     return g_test_run();
