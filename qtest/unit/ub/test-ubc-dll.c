@@ -506,6 +506,7 @@ static void test_mark_err(void)
     pair(a, b, &conf);
     g_assert_true(run_until(a, b, both_up, 60 * SECOND));
     give_rx(b);
+    memset(b->mem + RX_BUF, 0xee, BUF);
     for (unsigned mark = 0; mark < 2; mark++) {
         uint8_t *d = a->mem + TX_RING + a->tx_head % RING * UBC_DESC_SIZE;
         uint8_t *r = b->mem + RX_RING;
@@ -522,6 +523,10 @@ static void test_mark_err(void)
         g_assert_cmphex(get_le16(r + 14), ==,
                         mark ? UBC_DESC_DONE | UBC_DESC_ERROR : 0);
         g_assert_cmpuint(get_le32(r + 8), ==, mark ? 1500 : BUF);
+    }
+    /* Zeroes, and nothing of what the host's memory had there. */
+    for (unsigned i = 0; i < 1500; i++) {
+        g_assert_cmphex(b->mem[RX_BUF + i], ==, 0);
     }
     g_assert_cmpuint(count(b, UBC_CNT_RX_PACKETS), ==, 1);
     unpair(a, b);

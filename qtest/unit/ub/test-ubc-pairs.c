@@ -318,6 +318,52 @@ static void test_unclaimed(void)
     unpair(a, b);
 }
 
+/* What waits for a buffer goes with the link that software ends, and is not
+ * counted as unclaimed: a ring has it. */
+static void test_port_off(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    up(a, b, &conf);
+    pair_on(a, 0, 0xffff, 0xffff);
+    pair_on(b, 3, 0xffff, 0xffff);
+    post(a, 0, false, 5, 3);
+    rest(a, b);
+    g_assert_cmpuint(count(b, UBC_CNT_RX_NO_BUFFER), ==, 1);
+    wr(b, UBC_PORT(0) + UBC_PORT_CTRL, 0);
+    post(b, 3, true, 8, 0);
+    rest(a, b);
+    g_assert_cmpuint(tail(b, 3, true), ==, 0);
+    g_assert_cmpuint(count(b, UBC_CNT_RX_UNCLAIMED), ==, 0);
+    wr(b, UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    post(a, 0, false, 1, 3);
+    rest(a, b);
+    check_rx(b, 3, 0, 0, 5, 3);
+    unpair(a, b);
+}
+
+/* A reset brings a pair back to port 0, wherever it was. */
+static void test_reset_binding(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    conf.ports = 2;
+    now = 1000;
+    side_init(a, b, &conf);
+    wr(a, UBC_PAIR(9) + UBC_PAIR_PORT, 1);
+    ring_on(a, 9, true);
+    g_assert_cmpuint(rd(a, UBC_PAIR(9) + UBC_PAIR_PORT), ==, 1);
+    wr(a, UBC_CTRL, UBC_CTRL_RESET);
+    g_assert_cmpuint(rd(a, UBC_PAIR(9) + UBC_PAIR_PORT), ==, 0);
+    g_assert_cmpuint(a->guest_errors, ==, 0);
+    side_free(a);
+}
+
 /* A pair sends what its masks have, and nothing else. */
 static void test_tx_masks(void)
 {
@@ -707,6 +753,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ubc/pairs/vectors", test_vectors);
     g_test_add_func("/ub/ubc/pairs/claim", test_claim);
     g_test_add_func("/ub/ubc/pairs/unclaimed", test_unclaimed);
+    g_test_add_func("/ub/ubc/pairs/port-off", test_port_off);
+    g_test_add_func("/ub/ubc/pairs/reset-binding", test_reset_binding);
     g_test_add_func("/ub/ubc/pairs/tx-masks", test_tx_masks);
     g_test_add_func("/ub/ubc/pairs/rt", test_rt);
     g_test_add_func("/ub/ubc/pairs/no-head-of-line", test_no_head_of_line);
