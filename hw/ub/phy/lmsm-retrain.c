@@ -557,6 +557,11 @@ static bool retr_confirm_step(UbLmsm *l)
         return true;
     }
     if (lmsm_all_ok(l, l->rx_n) && lmsm_sent(l)) {
+        if (l->change_speed && next_rate(l) <= l->rate) {
+            /* The peer aims no higher: asked again, it would say so again. */
+            l->refused |= (uint16_t)(lmsm_target_rates(l) &
+                                     ~RATES_UP_TO(l->rate));
+        }
         return lmsm_go(l, UB_T_RC_DATA);
     }
     if (!l->saw.speed8 && !l->fix_data_rate_mode && peer_idle(l)) {
