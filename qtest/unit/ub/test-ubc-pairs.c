@@ -483,6 +483,35 @@ static void test_no_head_of_line(void)
     unpair(a, b);
 }
 
+/* A ring that stood when the link went does not stand any longer. */
+static void test_stood_and_down(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    conf.dll.queue_limit = 8 * LEN;
+    for (unsigned i = 0; i < UB_VLS; i++) {
+        conf.dll.init_credit[i] = 64;
+    }
+    up(a, b, &conf);
+    pair_on(a, 0, 0xffff, 0xffff);
+    pair_on(b, 0, 0xffff, 0xffff);
+    for (unsigned i = 0; i < 40; i++) {
+        post(a, 0, false,
+             SMALL - (uint16_t)(posted[0][0][0] - tail(a, 0, false)), 3);
+        rest(a, b);
+    }
+    g_assert_cmpuint(tail(a, 0, false), <, posted[0][0][0]);
+    cut(a, b);
+    g_assert_true(run_until(a, b, both_down, 60 * SECOND));
+    rest(a, b);
+    g_assert_cmpuint(tail(a, 0, false), ==, posted[0][0][0]);
+    g_assert_cmphex(status_of(a, 0, false, posted[0][0][0] - 1), ==,
+                    UBC_DESC_DONE | UBC_DESC_ERROR);
+    unpair(a, b);
+}
+
 /* On one VL two pairs by CFG: buffers that one lacks do not keep the other. */
 static void test_cfg_apart(void)
 {
@@ -758,6 +787,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ubc/pairs/tx-masks", test_tx_masks);
     g_test_add_func("/ub/ubc/pairs/rt", test_rt);
     g_test_add_func("/ub/ubc/pairs/no-head-of-line", test_no_head_of_line);
+    g_test_add_func("/ub/ubc/pairs/stood-and-down", test_stood_and_down);
     g_test_add_func("/ub/ubc/pairs/cfg-apart", test_cfg_apart);
     g_test_add_func("/ub/ubc/pairs/network", test_network);
     g_test_add_func("/ub/ubc/pairs/routes", test_routes);
