@@ -252,13 +252,16 @@ static void scan_header(void)
 
 static void hops(void)
 {
-    uint8_t p[8];
+    uint8_t p[8], far[20] = { 0 };
 
     memset(p, 0, sizeof(p));
     for (unsigned i = 0; i < 9; i++) {
         ub_scan_set_hop(p, 0, i, i + 1);
     }
     CHECK_BYTES(p, 0x87, 0x65, 0x43, 0x21, 0, 0, 0, 9);
+    ub_scan_set_hop(far, 0, 31, 7);
+    CHECK_BYTES(far, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x70, 0, 0, 0, 0);
+    g_assert_cmpuint(ub_scan_hop(far, 0, 31), ==, 7);
     g_assert_cmpuint(ub_scan_hop(p, 0, 0), ==, 1);
     g_assert_cmpuint(ub_scan_hop(p, 0, 7), ==, 8);
     g_assert_cmpuint(ub_scan_hop(p, 0, 8), ==, 9);

@@ -84,7 +84,11 @@ static void host_refused(void)
     g_assert_null(ub_mgmt_host_send(m, f.now, UB_MGMT_KIND_MESSAGE, &a, data,
                                     1028));
     host_read(&a, data, 100);
-    a.dcna = 0x10013;
+    a.dcna = 0xffff;
+    g_assert_null(ub_mgmt_host_send(m, f.now, UB_MGMT_KIND_MESSAGE, &a, data,
+                                    20));
+    host_read(&a, data, 103);
+    a.dcna = 0x10000;
     g_assert_nonnull(ub_mgmt_host_send(m, f.now, UB_MGMT_KIND_MESSAGE, &a,
                                        data, 20));
     /* Events are the device's, scans the UBFM's. */

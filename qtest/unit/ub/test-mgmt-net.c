@@ -211,6 +211,32 @@ static void message(gconstpointer floors)
     wire_free(w);
 }
 
+/* An answer has the address that it was asked by, and leaves by the port that
+ * the request came by, whatever the routes are. */
+static void answered(gconstpointer floors)
+{
+    Wire *w = wire_new(floors);
+    Answer a = { 0 };
+    UbMgmtAddr to = fm_to_1;
+    CorePacket *pkt;
+
+    ub_slice_set(w->f.node[1].port[0], UB_PORT_CNA, ~0u, 0x99);
+    ub_net_set_port_cna(w->net[1], 0, 0x99);
+    ub_net_route_default(w->net[1], 0);
+    for (unsigned i = 0; i < 2; i++) {
+        to.dcna = i ? 0x99 : 0x11;
+        g_assert_true(ub_mgmt_read(w->f.node[0].m, 0, &to, 0, 0xe,
+                                   fabric_answer, &a));
+        ub_net_rx(w->net[1], 0, 0, g_queue_pop_head(&w->under_way[1]));
+        pkt = g_queue_peek_head(&w->under_way[0]);
+        g_assert_nonnull(pkt);
+        g_assert_cmphex(get_be16(core_packet_data(pkt)), ==, to.dcna);
+        pump(w);
+        g_assert_cmpuint(a.calls, ==, i + 1);
+    }
+    wire_free(w);
+}
+
 /* PDUs of every length arrive with their length. */
 static void padding(gconstpointer floors)
 {
@@ -370,9 +396,11 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_data_func("/ub/mgmt/net/message", NULL, message);
+    g_test_add_data_func("/ub/mgmt/net/answered", NULL, answered);
     g_test_add_data_func("/ub/mgmt/net/padding", NULL, padding);
     g_test_add_data_func("/ub/mgmt/net/unnamed", NULL, unnamed);
     g_test_add_data_func("/ub/mgmt/ta/message", "", message);
+    g_test_add_data_func("/ub/mgmt/ta/answered", "", answered);
     g_test_add_data_func("/ub/mgmt/ta/padding", "", padding);
     g_test_add_data_func("/ub/mgmt/ta/unnamed", "", unnamed);
     g_test_add_func("/ub/mgmt/net/scan", scan);

@@ -390,6 +390,7 @@ static void neighbors(void)
     put_be32(pdu + 4, 0x00010000);
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_NEIGHBOR, pdu, 8, &a), ==, 0x26);
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_NEIGHBOR, pdu, 4, &a), ==, 4);
+    g_assert_cmphex(ask(&f, UB_MGMT_MSG_NEIGHBOR, pdu, 7, &a), ==, 4);
     /* A list, the same port more than once. */
     put_be32(pdu, 0x80030000);
     put_be32(pdu + 4, 0x00010000);

@@ -401,6 +401,36 @@ static void serve(void)
     bench_free(b);
 }
 
+/* What was asked of a queue that does not work any more is not another's. */
+static void elsewhere(void)
+{
+    Bench *b = bench_new();
+    UbMgmtAddr a = { .msn = 1, .queue = 1 };
+    uint8_t data[UB_MGMT_MAX] = { 0x1b };
+    uint8_t way[UB_SCAN_MAX] = { 0 };
+
+    set_up(b, 0);
+    set_up(b, 2);
+    g_assert_false(ub_msgqs_deliver(b->q, 1, UB_MGMT_KIND_MESSAGE, &a, data,
+                                    4));
+    g_assert_false(ub_msgqs_deliver(b->q, 16, UB_MGMT_KIND_MESSAGE, &a, data,
+                                    4));
+    g_assert_true(ub_msgqs_deliver(b->q, 2, UB_MGMT_KIND_MESSAGE, &a, data, 4));
+    g_assert_cmpuint(rd(b, 0, UB_MSGQ_CQ_PI), ==, 0);
+    g_assert_true(ub_msgqs_failed(b->q, 16, UB_MGMT_KIND_SCAN, 1, 0));
+    /* The opcode of a scan is its CMD; what is none is refused. */
+    ub_mgmt_put(way + 4, UB_MF_PDU_CMD, UB_SCAN_NA_QUERY);
+    g_assert_true(ub_msgqs_deliver(b->q, 2, UB_MGMT_KIND_SCAN, &a, way, 28));
+    g_assert_cmphex(get_le32(cqe(b, 1)), ==, (16 + 28) << 16 | 2 << 8 | 1);
+    g_assert_false(ub_msgqs_deliver(b->q, 2, UB_MGMT_KIND_SCAN, &a, way, 27));
+    /* The longest there are. */
+    g_assert_true(ub_msgqs_deliver(b->q, 2, UB_MGMT_KIND_SCAN, &a, way,
+                                   UB_SCAN_MAX));
+    g_assert_true(ub_msgqs_deliver(b->q, 2, UB_MGMT_KIND_MESSAGE, &a, data,
+                                   UB_MGMT_MAX));
+    bench_free(b);
+}
+
 /* Entries that are refused alone. */
 static void refused(void)
 {
@@ -828,6 +858,10 @@ static void interrupts(void)
     bench_free(b);
 }
 
+/* Tag, version and length of the section; three rings, five registers, held. */
+#define IMAGE_HEAD 10
+#define IMAGE_QUEUE (3 * 24 + 5 * 4 + 1)
+
 static const char *load(Bench *b, const uint8_t *data, size_t len)
 {
     CoreImage *im = core_image_load(data, len, 0);
@@ -868,6 +902,30 @@ static void image(void)
     for (size_t i = 0; i < len; i++) {
         g_assert_nonnull(load(c, bytes, i));
     }
+    /* The rings of queue 6: addr, PI, CI, DEPTH, STATUS of each, then the size
+     * of slots. */
+    for (unsigned ring = 0; ring < 3; ring++) {
+        uint8_t *r = bytes + IMAGE_HEAD + 6 * IMAGE_QUEUE + 24 * ring;
+        static const struct {
+            unsigned at;
+            uint32_t value;
+        } bad[] = { { 8, 8 }, { 12, 8 }, { 16, 1025 }, { 16, 0 } };
+
+        g_assert_cmpuint(get_be32(r + 16), ==, DEPTH);
+        for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
+            uint32_t was = get_be32(r + bad[i].at);
+
+            put_be32(r + bad[i].at, bad[i].value);
+            g_assert_true(bad[i].value == 0 && !get_be32(r + 8) &&
+                          !get_be32(r + 12)
+                          ? !load(c, bytes, len) : !!load(c, bytes, len));
+            put_be32(r + bad[i].at, was);
+        }
+    }
+    put_be32(bytes + IMAGE_HEAD + 6 * IMAGE_QUEUE + 72, 5);
+    g_assert_nonnull(load(c, bytes, len));
+    g_assert_cmpuint(rd(c, 6, UB_MSGQ_RQ_ENTRY_SIZE), ==, 4);
+    put_be32(bytes + IMAGE_HEAD + 6 * IMAGE_QUEUE + 72, 4);
     for (size_t i = 0; i < 8 * len; i++) {
         bytes[i / 8] ^= 1u << i % 8;
         load(c, bytes, len);
@@ -887,6 +945,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/msgq/local", local);
     g_test_add_func("/ub/msgq/scan", scan);
     g_test_add_func("/ub/msgq/serve", serve);
+    g_test_add_func("/ub/msgq/elsewhere", elsewhere);
     g_test_add_func("/ub/msgq/refused", refused);
     g_test_add_func("/ub/msgq/last-slot", last_slot);
     g_test_add_func("/ub/msgq/tasks", tasks);
