@@ -135,7 +135,7 @@ struct UbTaRequest {
     uint32_t open;                  /* slices not answered */
     uint16_t status;                /* UbTaStatus, the first that is not OK */
     uint8_t where;                  /* which list it is in */
-    bool all_made, finished, counted, on_ordered;
+    bool all_made, finished, counted, on_ordered, outside;
     uint32_t slices;
 };
 

@@ -230,6 +230,7 @@ static void image_request(CoreImage *im, UbTaRequest *r)
     core_image_flag(im, &r->finished);
     core_image_flag(im, &r->counted);
     core_image_flag(im, &r->on_ordered);
+    core_image_flag(im, &r->outside);
 }
 
 /* NULL, or what is wrong with a request that was loaded. */
@@ -366,6 +367,7 @@ static void image_slice(CoreImage *im, Slice *s)
     core_image_flag(im, &s->again);
     core_image_flag(im, &s->alloc);
     core_image_flag(im, &s->in_sc);
+    core_image_flag(im, &s->stale);
 }
 
 static bool slice_good(const Lane *lane, const Slice *s)

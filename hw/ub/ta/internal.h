@@ -61,6 +61,7 @@ typedef struct Slice {
     bool again;                 /* Retry */
     bool alloc;                 /* asks for an SC */
     bool in_sc;                 /* is of the SC */
+    bool stale;                 /* which the lane has left */
 } Slice;
 
 typedef enum ScState { SC_NONE, SC_ASKED, SC_GRANTED, SC_REFUSED } ScState;
@@ -113,6 +114,7 @@ struct UbTaQueue {
     uint32_t len, reads;        /* posted; Reads and atomics begun, not answered */
     uint64_t serial;
     bool stopped, ready;
+    uint32_t outside;           /* ordered ones not all in the SC in use */
     bool mixed;                 /* ordered ones go to more than one row */
     uint32_t ordered_dest;      /* row of the last */
     UbTaQueue *next_ready;
@@ -153,6 +155,7 @@ typedef struct Arrival {
     uint8_t *data;
     uint32_t len;
     bool alloc;                 /* asks for an SC */
+    bool late;                  /* has been held for too long */
     Back back;
     Ctx *ctx;
 } Arrival;
@@ -327,6 +330,8 @@ int ta_put_headers(UbTa *ta, const UbTahForm *form, const UbTah *tah,
 /* ---- queue.c ---- */
 
 void ta_queue_ready(UbTaQueue *q);
+/* The target's SC does not know all of @req. */
+void ta_request_outside(UbTaRequest *req);
 /* A slice of @req is answered, or failed. */
 void ta_slice_closed(UbTaRequest *req, UbTaStatus status);
 /* Begin what can be begun, a quantum of it.  False: nothing more now. */
@@ -410,8 +415,8 @@ Outcome ta_request(UbTa *ta, Arrival *a, CorePacket *pkt, bool *keep);
 
 /* ---- rx.c ---- */
 
-/* A packet that was held goes on; it is taken. */
-void ta_again(UbTa *ta, const UbTpRx *rx, CorePacket *pkt);
+/* A packet that was held goes on; it is taken.  @late: it is held no longer. */
+void ta_again(UbTa *ta, const UbTpRx *rx, CorePacket *pkt, bool late);
 
 /* ---- message.c ---- */
 

@@ -341,6 +341,10 @@ void ta_lane_retry(Lane *lane, uint32_t number, unsigned timer, bool rnr)
         ta_lane_close(lane, number, UB_TAS_OK);
         return;
     }
+    if (s->stale) {
+        ta_lane_close(lane, number, UB_TAS_TIMEOUT);
+        return;
+    }
     if (s->retries == ta->cfg.retries && s->retries != UINT8_MAX) {
         ta_lane_close(lane, number, UB_TAS_RNR);
         return;
@@ -348,6 +352,27 @@ void ta_lane_retry(Lane *lane, uint32_t number, unsigned timer, bool rnr)
     s->retries += ta->cfg.retries != UINT8_MAX;
     s->state = SLICE_WAIT;
     time_slice(lane, s, ta->now + ta_rnr_time(ta, timer));
+}
+
+/* The SC waits for ever for what timed out: do without, or ask for another. */
+static void leave_sc(Lane *lane)
+{
+    lane->sc = SC_NONE;
+    for (uint32_t n = lane->una; n != lane->next; n++) {
+        Slice *s = ta_lane_at(lane, n);
+
+        if (s->state == SLICE_FREE) {
+            continue;
+        }
+        if (s->req) {
+            ta_request_outside(s->req);
+        }
+        s->stale = s->in_sc;
+        if (s->in_sc && (s->state == SLICE_WAIT ||
+                         (s->state == SLICE_NEW && !s->begun))) {
+            ta_lane_close(lane, n, UB_TAS_TIMEOUT);
+        }
+    }
 }
 
 void ta_lane_expired(Lane *lane)
@@ -364,8 +389,9 @@ void ta_lane_expired(Lane *lane)
             send_again(lane, n);
         } else if (s->state == SLICE_SENT) {
             ta_count(ta, UB_TAC_TIMEOUTS);
-            if (s->in_sc && lane->queue && !lane->queue->cfg.static_sc) {
-                lane->sc = SC_NONE;     /* it will wait for this for ever */
+            if (s->in_sc && !s->stale && lane->queue &&
+                !lane->queue->cfg.static_sc) {
+                leave_sc(lane);
             }
             ta_lane_close(lane, n, UB_TAS_TIMEOUT);
         }

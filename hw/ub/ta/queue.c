@@ -107,6 +107,10 @@ static void settle(UbTaQueue *q, UbTaRequest *req, UbTaStatus status)
         req->on_ordered = false;
         q->mixed = q->mixed && q->ordered.head;
     }
+    if (req->outside) {
+        req->outside = false;
+        q->outside--;
+    }
     if (req->counted) {
         req->counted = false;
         q->reads--;
@@ -152,14 +156,22 @@ static bool ordered_below(UbTaQueue *q, const UbTaRequest *req,
 {
     return !lane->compact &&
            (q->cfg.mode == UB_ROL ||
-            (q->cfg.mode == UB_ROT && lane->sc == SC_GRANTED));
+            (q->cfg.mode == UB_ROT && lane->sc == SC_GRANTED && !q->outside));
+}
+
+void ta_request_outside(UbTaRequest *req)
+{
+    if (req->on_ordered && !req->outside) {
+        req->outside = true;
+        req->queue->outside++;
+    }
 }
 
 /* SO waits until all RO and SO before it are done (§7.3.2.2). */
 static bool order_gate(UbTaQueue *q, const UbTaRequest *req, const Lane *lane)
 {
     return req->order != UB_TA_SO || q->ordered.head == req ||
-           (ordered_below(q, req, lane) && !q->mixed &&
+           (ordered_below(q, req, lane) && !q->mixed && !q->held.head &&
             q->ordered_dest == req->dest);
 }
 
@@ -243,6 +255,9 @@ static Step cut_one(UbTaQueue *q, UbTaRequest *req, Lane *lane,
         lane->alloc = number;
     }
     *s = part;
+    if (q->cfg.mode == UB_ROT && !part.in_sc) {
+        ta_request_outside(req);
+    }
     req->made += part.len;
     req->open++;
     req->slices++;
@@ -357,6 +372,7 @@ void ta_queue_relist(UbTaQueue *q, UbTaRequest *req)
         LINK(&q->ordered, req, next_ordered, prev_ordered);
     }
     q->reads += req->counted;
+    q->outside += req->outside;
 }
 
 bool ub_ta_post(UbTa *ta, UbTaQueue *q, UbTaRequest *req)
@@ -367,7 +383,8 @@ bool ub_ta_post(UbTa *ta, UbTaQueue *q, UbTaRequest *req)
     req->next_ordered = req->prev_ordered = NULL;
     req->made = req->open = req->slices = 0;
     req->status = UB_TAS_OK;
-    req->all_made = req->finished = req->counted = req->on_ordered = false;
+    req->all_made = req->finished = req->counted = false;
+    req->on_ordered = req->outside = false;
     req->serial = q->serial++;
     ta_queue_link(q, req);
     if (is_writeback(req)) {

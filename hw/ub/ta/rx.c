@@ -113,9 +113,9 @@ static UbTpAnswer verdict(const Arrival *a, Outcome out)
 }
 
 static UbTpAnswer take_packet(UbTa *ta, const UbTpRx *rx, CorePacket *pkt,
-                              bool direct)
+                              bool direct, bool late)
 {
-    Arrival a = { .rx = *rx, .flow = *rx->flow };
+    Arrival a = { .rx = *rx, .flow = *rx->flow, .late = late };
     uint32_t off = pkt->off, len = pkt->len;
     Outcome out = { .silent = true };
     UbTahFault fault = UB_TAH_GOOD;
@@ -142,14 +142,14 @@ static UbTpAnswer take_packet(UbTa *ta, const UbTpRx *rx, CorePacket *pkt,
     return verdict(&a, out);
 }
 
-void ta_again(UbTa *ta, const UbTpRx *rx, CorePacket *pkt)
+void ta_again(UbTa *ta, const UbTpRx *rx, CorePacket *pkt, bool late)
 {
-    take_packet(ta, rx, pkt, false);
+    take_packet(ta, rx, pkt, false, late);
 }
 
 UbTpAnswer ub_ta_rx(void *opaque, const UbTpRx *rx, CorePacket *pkt)
 {
-    return take_packet(opaque, rx, pkt, true);
+    return take_packet(opaque, rx, pkt, true, false);
 }
 
 void ub_ta_set_answers(UbTa *ta, uint32_t tpn, bool on)

@@ -106,6 +106,11 @@ bool ta_sc_gate(UbTa *ta, Arrival *a, CorePacket *pkt, Outcome *out)
     if (!must_wait(ctx, &a->tah)) {
         return false;
     }
+    if (a->late) {
+        *out = a->rx.last ? ta_outcome(UB_TAH_RNR, ta->cfg.rnr_timer)
+                          : (Outcome) { .silent = true };
+        return true;
+    }
     if (ta->helds >= ta->cfg.sc_buffer) {
         for (Held **p = &ctx->held; *p;) {
             if ((*p)->tassn == a->tah.tassn) {
@@ -158,7 +163,7 @@ bool ta_sc_step(Ctx *ctx)
         return false;
     }
     h->rx.flow = &h->flow;
-    ta_again(ctx->ta, &h->rx, h->pkt);
+    ta_again(ctx->ta, &h->rx, h->pkt, false);
     g_free(h);
     return true;
 }
@@ -175,11 +180,13 @@ void ta_sc_expired(Ctx *ctx)
             continue;
         }
         ta_count(ta, UB_TAC_HELD_TOO_LONG);
-        if (h->rx.mode == UB_TP_RTP && h->rx.last) {
-            /* No answer is promised, or else this is it. */
-            ta->lower->answer(ta->lower_opaque, h->rx.tpn, h->rx.msn,
-                              (UbTpAnswer) { .status = UB_TP_FAIL }, ta->now);
+        *p = h->next;
+        if (!h->next) {
+            ctx->held_end = p;
         }
-        free_held(ctx, p);
+        ta->helds--;
+        h->rx.flow = &h->flow;
+        ta_again(ta, &h->rx, h->pkt, true);
+        g_free(h);
     }
 }

@@ -557,8 +557,8 @@ Outcome ta_request(UbTa *ta, Arrival *a, CorePacket *pkt, bool *keep)
     if (a->ctx->sc && a->tah.rc_type == UB_RC_SC &&
         ta_sc_gate(ta, a, pkt, &out)) {
         *keep = out.held;
-        out.refused = !out.held && mode == UB_TP_RTP;
-        if (!out.held && !out.refused) {
+        out.refused = !out.held && mode == UB_TP_RTP && !a->late;
+        if (!out.held && !out.refused && !out.silent) {
             ta_respond(ta, a->ctx, &a->back, &a->tah, out);
         }
         return out;

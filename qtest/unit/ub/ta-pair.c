@@ -54,6 +54,138 @@ static unsigned far_end(const End *e, const UbTpDest *dest)
     return dest->flow.dcna - 1;
 }
 
+/* ---- the network below the real transport ---- */
+
+/* Onto the wire, or not. */
+static void wire_lossy(Pair *p, End *e, Wire *w, bool spray)
+{
+    if (chance(p, p->loss) || (p->filter && !p->filter(p, w))) {
+        core_packet_free(w->pkt);
+        g_free(w);
+        return;
+    }
+    if (!spray) {
+        /* One way for all: they keep their order, unless something is wrong. */
+        w->due = MAX(w->due, e->last_due[48 + w->to]);
+        e->last_due[48 + w->to] = w->due;
+    }
+    if (chance(p, p->reorder)) {
+        w->due += 5 * p->delay + core_random(&p->rng) % (20 * p->delay + 1);
+    }
+    if (chance(p, p->dup)) {
+        Wire *d = g_memdup2(w, sizeof(*w));
+
+        d->pkt = copy_packet(p, w->pkt);
+        d->due += core_random(&p->rng) % (10 * p->delay + 1);
+        wire_put(p, d);
+    }
+    wire_put(p, w);
+}
+
+static UbSend net_send(void *opaque, int64_t now, const UbFlow *flow,
+                       CorePacket *pkt)
+{
+    End *e = opaque;
+    Pair *p = e->p;
+    Wire *w;
+
+    if (is_busy(p)) {
+        return UB_BUSY;
+    }
+    p->packets++;
+    w = g_new0(Wire, 1);
+    w->from = e->index;
+    w->to = flow->dcna - 1;
+    g_assert_cmpuint(w->to, <, p->n);
+    w->dest.flow = *flow;
+    w->due = p->now + p->delay;
+    if (p->jitter) {
+        w->due += core_random(&p->rng) % p->jitter;
+    }
+    w->pkt = copy_packet(p, pkt);
+    core_packet_free(pkt);
+    wire_lossy(p, e, w, flow->rt & 1);
+    return UB_SENT;
+}
+
+static UbTpAnswer up_rx(void *opaque, const UbTpRx *rx, CorePacket *pkt)
+{
+    return ub_ta_rx(((End *)opaque)->ta, rx, pkt);
+}
+
+static void up_acked(void *opaque, uint32_t tpn, uint64_t cookie,
+                     UbTpAnswer answer)
+{
+    ub_ta_acked(((End *)opaque)->ta, tpn, cookie, answer);
+}
+
+static void up_error(void *opaque, uint32_t tpn, UbTpError error)
+{
+}
+
+static void up_room(void *opaque, uint32_t tpn)
+{
+    ub_ta_room(((End *)opaque)->ta, tpn);
+}
+
+static const UbTpUpper tp_upper = {
+    .rx = up_rx, .acked = up_acked, .error = up_error, .room = up_room,
+};
+static const UbTpLower tp_lower = { net_send };
+
+static UbTp *make_tp(End *e)
+{
+    UbTpConfig cfg;
+
+    ub_tp_config_init(&cfg);
+    cfg.upper = &tp_upper;
+    cfg.lower = &tp_lower;
+    cfg.upper_opaque = cfg.lower_opaque = e;
+    return ub_tp_new(&cfg);
+}
+
+static void make_channels(Pair *p, End *e, unsigned to)
+{
+    uint32_t group = to;
+
+    g_assert_cmpint(ub_tpg_create(e->tp, &group, UB_TPG_ROUND), ==,
+                    UB_TPR_OK);
+    for (unsigned kind = 0; kind < 4; kind++) {
+        uint32_t tpn = channel(e->index, to, kind);
+        UbTpAttr a;
+
+        ub_tp_attr_init(e->tp, &a);
+        ub_flow_init(&a.flow, UB_LPH_CNA24);
+        a.flow.scna = e->index + 1;
+        a.flow.dcna = to + 1;
+        a.dst_tpn = tpn;
+        a.tx_psn = a.rx_psn = 0xfffff0;
+        a.mtu = 4096;
+        a.retries = 7;
+        g_assert_cmpint(ub_tp_create(e->tp, &tpn, &a), ==, UB_TPR_OK);
+        g_assert_cmpint(ub_tp_activate(e->tp, tpn), ==, UB_TPR_OK);
+        if (kind < 3) {
+            g_assert_cmpint(ub_tpg_join(e->tp, group, tpn), ==, UB_TPR_OK);
+        }
+    }
+}
+
+static void deliver_real(Pair *p, Wire *w)
+{
+    End *to = &p->end[w->to];
+    UbFlow flow = w->dest.flow;
+
+    flow.scna = w->from + 1;
+    memset(&flow.ip, 0, sizeof(flow.ip));
+    flow.ip.src[3] = w->from + 1;
+    flow.ip.dst[3] = w->to + 1;
+    ub_ta_time(to->ta, p->now);
+    ub_tp_rx(to->tp, &flow, w->pkt, p->now);
+    g_free(w);
+}
+
+/* ---- the double of the transport ---- */
+
 static UbSend wire_send(void *opaque, const UbTpDest *dest, CorePacket *pkt,
                         const UbTpTx *tx, int64_t now)
 {
@@ -98,27 +230,7 @@ static UbSend wire_send(void *opaque, const UbTpDest *dest, CorePacket *pkt,
         wire_put(p, w);
         return UB_SENT;
     }
-    if (chance(p, p->loss) || (p->filter && !p->filter(p, w))) {
-        core_packet_free(w->pkt);
-        g_free(w);
-        return UB_SENT;
-    }
-    if (!(dest->flow.rt & 1)) {
-        /* One way for all: they keep their order, unless something is wrong. */
-        w->due = MAX(w->due, e->last_due[48 + to]);
-        e->last_due[48 + to] = w->due;
-    }
-    if (chance(p, p->reorder)) {
-        w->due += 5 * p->delay + core_random(&p->rng) % (20 * p->delay + 1);
-    }
-    if (chance(p, p->dup)) {
-        Wire *d = g_memdup2(w, sizeof(*w));
-
-        d->pkt = copy_packet(p, w->pkt);
-        d->due += core_random(&p->rng) % (10 * p->delay + 1);
-        wire_put(p, d);
-    }
-    wire_put(p, w);
+    wire_lossy(p, e, w, dest->flow.rt & 1);
     return UB_SENT;
 }
 
@@ -228,7 +340,7 @@ static bool step_until(Pair *p, int64_t end)
     for (unsigned i = 0; i < p->n; i++) {
         End *e = &p->end[i];
 
-        if (p->busy) {
+        if (p->busy && !e->tp) {
             for (uint32_t tpn = 0; tpn < 64; tpn++) {
                 ub_ta_room(e->ta, tpn);
             }
@@ -236,6 +348,13 @@ static bool step_until(Pair *p, int64_t end)
         }
         e->next = ub_ta_run(e->ta, p->now, 64);
         next = MIN(next, e->next);
+        if (e->tp) {
+            if (p->busy) {
+                ub_tp_space(e->tp, p->now);
+            }
+            next = MIN(next, ub_tp_run(e->tp, p->now, 64));
+            next = MIN(next, ub_ta_run(e->ta, p->now, 64));
+        }
     }
     if (p->wires) {
         next = MIN(next, p->wires->due);
@@ -251,7 +370,7 @@ static bool step_until(Pair *p, int64_t end)
     while ((w = p->wires) && w->due <= p->now) {
         p->wires = w->next;
         p->in_flight--;
-        deliver(p, w);
+        (p->real ? deliver_real : deliver)(p, w);
     }
     return true;
 }
@@ -431,6 +550,17 @@ static const UbTaOps end_ops = {
 
 /* ---- life ---- */
 
+static UbTa *make_ta(End *e, const UbTaConfig *cfg)
+{
+    UbTa *ta = e->p->real ? ub_ta_new(cfg, &end_ops, e, &ub_ta_over_tp, e->tp,
+                                      e->sec)
+                          : ub_ta_new(cfg, &end_ops, e, &wire_lower, e,
+                                      e->sec);
+
+    g_assert_nonnull(ta);
+    return ta;
+}
+
 void pair_config(UbTaConfig *cfg)
 {
     ub_ta_config_init(cfg);
@@ -482,11 +612,12 @@ static void set_rows(Pair *p, unsigned from, unsigned to)
     g_assert_true(ub_ta_set_dest(e->ta, ROW_UTP + to, &d));
 }
 
-Pair *pair_new(unsigned n, const UbTaConfig *cfg)
+static Pair *make_pair(unsigned n, const UbTaConfig *cfg, bool real)
 {
     Pair *p = g_new0(Pair, 1);
     UbTaConfig own;
 
+    p->real = real;
     if (!cfg) {
         pair_config(&own);
         cfg = &own;
@@ -518,15 +649,28 @@ Pair *pair_new(unsigned n, const UbTaConfig *cfg)
         e->cqes = g_array_new(false, false, sizeof(Cqe));
         e->recvs = g_array_new(false, false, sizeof(Cqe));
         e->sent = g_ptr_array_new_with_free_func(g_free);
-        e->ta = ub_ta_new(cfg, &end_ops, e, &wire_lower, e, e->sec);
-        g_assert_nonnull(e->ta);
+        e->tp = real ? make_tp(e) : NULL;
+        e->ta = make_ta(e, cfg);
     }
     for (unsigned i = 0; i < n; i++) {
         for (unsigned j = 0; j < n; j++) {
             set_rows(p, i, j);
+            if (real && i != j) {
+                make_channels(p, &p->end[i], j);
+            }
         }
     }
     return p;
+}
+
+Pair *pair_new(unsigned n, const UbTaConfig *cfg)
+{
+    return make_pair(n, cfg, false);
+}
+
+Pair *pair_new_real(unsigned n, const UbTaConfig *cfg)
+{
+    return make_pair(n, cfg, true);
 }
 
 void pair_free(Pair *p)
@@ -545,6 +689,7 @@ void pair_free(Pair *p)
         End *e = &p->end[i];
 
         ub_ta_free(e->ta);
+        ub_tp_free(e->tp);
         ub_sec_free(e->sec);
         ub_segments_free(e->segments);
         g_free(e->mem);
@@ -615,6 +760,9 @@ uint8_t *pair_save(Pair *p, unsigned node, size_t *len)
     CoreImage *im = core_image_save(p->now);
     uint8_t *data;
 
+    if (p->real) {
+        ub_tp_image(p->end[node].tp, im);
+    }
     ub_ta_image(p->end[node].ta, im, NULL);
     data = core_image_take(im, len);
     core_image_free(im);
@@ -637,7 +785,12 @@ const char *pair_load(Pair *p, unsigned node, const uint8_t *data, size_t len)
     const char *why;
 
     ub_ta_free(e->ta);
-    e->ta = ub_ta_new(&cfg, &end_ops, e, &wire_lower, e, e->sec);
+    if (p->real) {
+        ub_tp_free(e->tp);
+        e->tp = make_tp(e);
+        ub_tp_image(e->tp, im);
+    }
+    e->ta = make_ta(e, &cfg);
     ub_ta_image(e->ta, im, op_adopt);
     why = core_image_done(im);
     core_image_free(im);

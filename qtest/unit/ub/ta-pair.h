@@ -68,6 +68,7 @@ struct End {
     Pair *p;
     unsigned index;
     UbTa *ta;
+    UbTp *tp;                   /* the real one, or NULL */
     UbSec *sec;
     UbSegments *segments;
     UbEid eid;
@@ -108,6 +109,7 @@ struct Pair {
     unsigned in_flight;
     CorePacketPool *pool;
     /* The script. */
+    bool real;                          /* over the transport of tp.h */
     uint32_t loss, dup, reorder;        /* ppm of unreliable packets */
     int64_t delay;                      /* of all, ns */
     int64_t jitter;
@@ -120,6 +122,9 @@ struct Pair {
 void pair_config(UbTaConfig *cfg);
 /* @n nodes; @cfg NULL: that of pair_config(). */
 Pair *pair_new(unsigned n, const UbTaConfig *cfg);
+/* The same over the real transport layer; what the script does to packets it does
+ * to those of channels, too. */
+Pair *pair_new_real(unsigned n, const UbTaConfig *cfg);
 void pair_free(Pair *p);
 /* One turn of everything; false: nothing happens any more. */
 bool pair_step(Pair *p);

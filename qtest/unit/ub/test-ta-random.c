@@ -433,7 +433,8 @@ static void check_counters(void)
     }
 }
 
-static void model(unsigned nodes, bool lossy, uint64_t seed, uint64_t ops)
+static void model(unsigned nodes, bool lossy, bool real, uint64_t seed,
+                  uint64_t ops)
 {
     UbTaConfig cfg;
     Run r = { .lossy = lossy };
@@ -449,7 +450,12 @@ static void model(unsigned nodes, bool lossy, uint64_t seed, uint64_t ops)
     cfg.slice = 8192 << seed % 2;
     cfg.tassn_start = seed << 12;
     run = &r;
-    r.p = pair_new(nodes, &cfg);
+    if (real) {
+        /* Far beyond all that the transport tries. */
+        cfg.ack_timeout = INT64_C(100000000000);
+        cfg.hold_time = INT64_C(1000000000);
+    }
+    r.p = (real ? pair_new_real : pair_new)(nodes, &cfg);
     r.p->rng = seed;
     r.p->jitter = 20000;
     r.p->busy = seed % 2 ? 30000 : 0;
@@ -532,7 +538,7 @@ static void test_model(gconstpointer data)
 
     for (uint64_t i = 0; i < rounds; i++) {
         g_test_message("seed %" G_GUINT64_FORMAT, seed + i);
-        model(kind & 1 ? 4 : 2, kind & 2, seed + i, all / rounds);
+        model(kind & 1 ? 4 : 2, kind & 2, kind & 4, seed + i, all / rounds);
     }
 }
 
@@ -546,6 +552,10 @@ int main(int argc, char **argv)
     g_test_add_data_func("/ub/ta/random/two-lossy", GUINT_TO_POINTER(2),
                          test_model);
     g_test_add_data_func("/ub/ta/random/four-lossy", GUINT_TO_POINTER(3),
+                         test_model);
+    g_test_add_data_func("/ub/ta/random/two-tp", GUINT_TO_POINTER(4),
+                         test_model);
+    g_test_add_data_func("/ub/ta/random/four-tp-lossy", GUINT_TO_POINTER(7),
                          test_model);
     return g_test_run();
 }
