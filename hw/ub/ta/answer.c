@@ -26,8 +26,14 @@ static UbSend send_now(UbTa *ta, const Answer *a)
 
 static void queue_answer(UbTa *ta, const Answer *a)
 {
-    Answer *copy = g_new(Answer, 1);
+    Answer *copy;
 
+    if (ta->answer_count >= 2 * ta->cfg.answers && !a->done) {
+        ta_count(ta, UB_TAC_DROP_ROOM);
+        core_packet_free(a->pkt);
+        return;
+    }
+    copy = g_new(Answer, 1);
     *copy = *a;
     /* One that has begun goes first: nothing else can go by its channel. */
     copy->next = a->done ? ta->answers : NULL;

@@ -270,7 +270,7 @@ void ta_ctx_free(Ctx *ctx)
 
 /* ---- slices of several packets ---- */
 
-Partial *ta_ctx_partial(Ctx *ctx, uint16_t tassn, bool make, bool force)
+Partial *ta_ctx_partial(Ctx *ctx, uint16_t tassn, bool make)
 {
     UbTa *ta = ctx->ta;
     Partial *p;
@@ -280,7 +280,7 @@ Partial *ta_ctx_partial(Ctx *ctx, uint16_t tassn, bool make, bool force)
             return p;
         }
     }
-    if (!make || (!force && ta->partials >= ta->cfg.partial)) {
+    if (!make || ta->partials >= 2 * ta->cfg.partial) {
         return NULL;
     }
     p = g_new0(Partial, 1);

@@ -589,7 +589,7 @@ static void image_partials(UbTa *ta, CoreImage *im, Ctx *ctx)
     for (Partial *p = ctx->partial; p; p = p->next) {
         n++;
     }
-    core_image_count(im, &n, ta->cfg.partial, "too many slices begun");
+    core_image_count(im, &n, 2 * ta->cfg.partial, "too many slices begun");
     if (!core_image_loading(im)) {
         for (Partial *p = ctx->partial; p; p = p->next) {
             image_partial(im, p);
@@ -603,7 +603,7 @@ static void image_partials(UbTa *ta, CoreImage *im, Ctx *ctx)
         if (core_image_error(im)) {
             return;
         }
-        p = ta_ctx_partial(ctx, tmp.tassn, true, false);
+        p = ta_ctx_partial(ctx, tmp.tassn, true);
         if (!core_image_check(im, p, "too many slices begun")) {
             return;
         }
@@ -817,7 +817,7 @@ static void image_answers(UbTa *ta, CoreImage *im)
     uint32_t n = ta->answer_count;
 
     core_image_int(im, &ta->answer_cookie);
-    core_image_count(im, &n, UINT16_MAX + ta->cfg.answers,
+    core_image_count(im, &n, 2 * ta->cfg.answers,
                      "too many answers wait");
     if (!core_image_loading(im)) {
         for (Answer *a = ta->answers; a; a = a->next) {

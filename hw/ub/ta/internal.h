@@ -440,8 +440,9 @@ void ta_ctx_refuse(Ctx *ctx, uint16_t tassn);
 bool ta_ctx_refused_before(Ctx *ctx, uint16_t tassn);
 /* Whether all of its SC that is before @tassn is done. */
 bool ta_ctx_all_before(const Ctx *ctx, uint16_t tassn);
-/* @force: beyond the bound, for what was held and cannot be refused any more. */
-Partial *ta_ctx_partial(Ctx *ctx, uint16_t tassn, bool make, bool force);
+/* @make it if there is none.  Beyond the bound, up to twice as many, are those of
+ * operations that are being refused. */
+Partial *ta_ctx_partial(Ctx *ctx, uint16_t tassn, bool make);
 void ta_ctx_partial_free(Ctx *ctx, Partial *p);
 /* Completion at the target, now or in its order. */
 void ta_ctx_received(Ctx *ctx, uint16_t tassn, bool ordered,
@@ -459,19 +460,15 @@ void ta_ctx_release(Ctx *ctx);
 bool ta_sc_grant(Ctx *ctx, uint16_t tassn, uint32_t rcid);
 void ta_sc_drop(Ctx *ctx);
 Ctx *ta_sc_find(UbTa *ta, uint32_t scid, uint64_t who, const UbEid *eid);
-/* Whether @a must wait; then it is held or refused, as *out says. */
-bool ta_sc_gate(UbTa *ta, Arrival *a, CorePacket *pkt, Outcome *out);
+/* Whether it is @a's turn. */
+bool ta_sc_gate(UbTa *ta, const Arrival *a);
+/* Keep its packet until then; false: no room. */
+bool ta_sc_hold(UbTa *ta, Arrival *a, CorePacket *pkt);
 /* Execute one that is held and whose turn has come; false: there is none. */
 bool ta_sc_step(Ctx *ctx);
 void ta_sc_expired(Ctx *ctx);
 
 /* ---- answer.c ---- */
-
-/* Room for the answer to one more request. */
-static inline bool ta_answer_room(const UbTa *ta)
-{
-    return ta->answer_count < ta->cfg.answers;
-}
 
 void ta_respond(UbTa *ta, Ctx *ctx, Back *back, const UbTah *tah,
                 Outcome out);

@@ -55,7 +55,7 @@ bool ta_sc_grant(Ctx *ctx, uint16_t tassn, uint32_t rcid)
     return true;
 }
 
-static void free_held(Ctx *ctx, Held **at)
+static void unlink_held(Ctx *ctx, Held **at)
 {
     Held *h = *at;
 
@@ -63,9 +63,16 @@ static void free_held(Ctx *ctx, Held **at)
     if (!h->next) {
         ctx->held_end = at;
     }
+    ctx->ta->helds--;
+}
+
+static void free_held(Ctx *ctx, Held **at)
+{
+    Held *h = *at;
+
+    unlink_held(ctx, at);
     core_packet_free(h->pkt);
     g_free(h);
-    ctx->ta->helds--;
 }
 
 void ta_sc_drop(Ctx *ctx)
@@ -88,39 +95,39 @@ Ctx *ta_sc_find(UbTa *ta, uint32_t scid, uint64_t who, const UbEid *eid)
            ? ctx : NULL;
 }
 
-/* It must find all before it done. */
-static bool must_wait(const Ctx *ctx, const UbTah *t)
+bool ta_sc_gate(UbTa *ta, const Arrival *a)
 {
+    const UbTah *t = &a->tah;
     bool closing = t->opcode == UB_TA_WRITE_NOTIFY ||
                    t->opcode == UB_TA_WRITE_IMM;
 
-    return (t->order == UB_TA_SO || closing) &&
-           !ta_ctx_all_before(ctx, t->tassn);
+    return (t->order != UB_TA_SO && !closing) ||
+           ta_ctx_all_before(a->ctx, t->tassn);
 }
 
-bool ta_sc_gate(UbTa *ta, Arrival *a, CorePacket *pkt, Outcome *out)
+/* The operation of a packet that finds no room comes again, all of it. */
+static void drop_operation(Ctx *ctx, uint16_t tassn)
+{
+    for (Held **p = &ctx->held; *p;) {
+        if ((*p)->tassn == tassn) {
+            free_held(ctx, p);
+        } else {
+            p = &(*p)->next;
+        }
+    }
+}
+
+bool ta_sc_hold(UbTa *ta, Arrival *a, CorePacket *pkt)
 {
     Ctx *ctx = a->ctx;
     Held *h;
 
-    if (!must_wait(ctx, &a->tah)) {
-        return false;
-    }
     if (a->late) {
-        *out = a->rx.last ? ta_outcome(UB_TAH_RNR, ta->cfg.rnr_timer)
-                          : (Outcome) { .silent = true };
-        return true;
+        return false;           /* and so the rest of its operation */
     }
     if (ta->helds >= ta->cfg.sc_buffer) {
-        for (Held **p = &ctx->held; *p;) {
-            if ((*p)->tassn == a->tah.tassn) {
-                free_held(ctx, p);      /* it will all come again */
-            } else {
-                p = &(*p)->next;
-            }
-        }
-        *out = ta_outcome(UB_TAH_RNR, ta->cfg.rnr_timer);
-        return true;
+        drop_operation(ctx, a->tah.tassn);
+        return false;
     }
     h = g_new0(Held, 1);
     h->pkt = pkt;
@@ -133,7 +140,6 @@ bool ta_sc_gate(UbTa *ta, Arrival *a, CorePacket *pkt, Outcome *out)
     ta->helds++;
     ta_count(ta, UB_TAC_SC_HELD);
     ta_ctx_timer(ctx);
-    *out = (Outcome) { .held = true };
     return true;
 }
 
@@ -144,11 +150,7 @@ static Held *take_ready(Ctx *ctx)
         Held *h = *p;
 
         if (ta_ctx_all_before(ctx, h->tassn)) {
-            *p = h->next;
-            if (!h->next) {
-                ctx->held_end = p;
-            }
-            ctx->ta->helds--;
+            unlink_held(ctx, p);
             return h;
         }
     }
@@ -168,25 +170,28 @@ bool ta_sc_step(Ctx *ctx)
     return true;
 }
 
-void ta_sc_expired(Ctx *ctx)
+/* One that has been held for too long, or NULL. */
+static Held *take_late(Ctx *ctx)
 {
-    UbTa *ta = ctx->ta;
-
-    for (Held **p = &ctx->held; *p;) {
+    for (Held **p = &ctx->held; *p; p = &(*p)->next) {
         Held *h = *p;
 
-        if (h->at > ta->now) {
-            p = &h->next;
-            continue;
+        if (h->at <= ctx->ta->now) {
+            unlink_held(ctx, p);
+            return h;
         }
-        ta_count(ta, UB_TAC_HELD_TOO_LONG);
-        *p = h->next;
-        if (!h->next) {
-            ctx->held_end = p;
-        }
-        ta->helds--;
+    }
+    return NULL;
+}
+
+void ta_sc_expired(Ctx *ctx)
+{
+    Held *h;
+
+    while ((h = take_late(ctx))) {
+        ta_count(ctx->ta, UB_TAC_HELD_TOO_LONG);
         h->rx.flow = &h->flow;
-        ta_again(ta, &h->rx, h->pkt, true);
+        ta_again(ctx->ta, &h->rx, h->pkt, true);
         g_free(h);
     }
 }

@@ -400,13 +400,6 @@ static Outcome execute_part(UbTa *ta, Arrival *a, Partial *p)
 
 /* ---- from packet to outcome ---- */
 
-/* RTP: the transport refuses all of the operation, whichever packet this is. */
-static Outcome no_room(const UbTa *ta)
-{
-    return (Outcome) { .rspst = UB_TAH_RNR, .rspinfo = ta->cfg.rnr_timer,
-                       .refused = true };
-}
-
 /* Executed for good, or to come again. */
 static void settle_number(UbTa *ta, Arrival *a, Outcome out)
 {
@@ -445,7 +438,7 @@ static bool find_context(UbTa *ta, Arrival *a, Outcome *out)
     a->ctx = ta_ctx(ta, &key);
     if (!a->ctx) {
         ta_count(ta, UB_TAC_DROP_ROOM);
-        *out = no_room(ta);
+        *out = ta_outcome(UB_TAH_RNR, ta->cfg.rnr_timer);
     }
     return a->ctx;
 }
@@ -463,17 +456,13 @@ static void grant(UbTa *ta, Arrival *a, Outcome out)
 static Outcome execute(UbTa *ta, Arrival *a)
 {
     Partial *p = a->rx.mode == UB_TP_RTP
-                 ? ta_ctx_partial(a->ctx, a->tah.tassn, !a->rx.last,
-                                  !a->back.direct) : NULL;
+                 ? ta_ctx_partial(a->ctx, a->tah.tassn, !a->rx.last) : NULL;
 
     if (p) {
         Outcome out = execute_part(ta, a, p);
 
         ta_ctx_timer(a->ctx);
         return out;
-    }
-    if (!a->rx.last) {
-        return no_room(ta);
     }
     if (a->tah.order == UB_TA_SO && !a->ctx->sc &&
         ta_ctx_refused_before(a->ctx, a->tah.tassn)) {
@@ -490,7 +479,7 @@ Outcome ta_execute(UbTa *ta, Arrival *a)
     Outcome out;
 
     out = execute(ta, a);
-    if (out.silent || out.refused) {
+    if (out.silent) {
         return out;
     }
     if (out.later && ta->parkeds >= ta->cfg.parked) {
@@ -519,6 +508,49 @@ static Outcome execute_silent(UbTa *ta, Arrival *a)
     return (Outcome) { .silent = true };
 }
 
+/* There is no room for @a now: it is to come again.  An operation of several
+ * packets is swallowed, and answered at its end: what an acknowledgement says can
+ * be lost where nobody waits for it. */
+static Outcome refuse(UbTa *ta, Arrival *a)
+{
+    Outcome out = ta_outcome(UB_TAH_RNR, ta->cfg.rnr_timer);
+    Partial *p;
+
+    if (a->rx.last) {
+        ta_respond(ta, NULL, &a->back, &a->tah, out);
+        return out;
+    }
+    p = a->ctx ? ta_ctx_partial(a->ctx, a->tah.tassn, true) : NULL;
+    if (!p) {
+        out.refused = true;     /* by the transport, better than nothing */
+        return out;
+    }
+    p->tpn = a->rx.tpn;
+    p->msn = a->rx.msn;
+    p->bad = true;
+    p->outcome = out;
+    p->at = ta->now + ta_time(ta, ta->cfg.ack_timeout);
+    ta_ctx_timer(a->ctx);
+    return (Outcome) { .silent = true };
+}
+
+/* The rest of an operation that has failed. */
+static bool is_swallowed(Arrival *a)
+{
+    Partial *p = a->rx.mode == UB_TP_RTP
+                 ? ta_ctx_partial(a->ctx, a->tah.tassn, false) : NULL;
+
+    return p && p->bad && p->tpn == a->rx.tpn && p->msn == a->rx.msn;
+}
+
+/* Room for what may come of one more request. */
+static bool has_room(const UbTa *ta, const Arrival *a)
+{
+    return !a->back.direct ||
+           (ta->answer_count < ta->cfg.answers &&
+            (a->rx.last || ta->partials < ta->cfg.partial));
+}
+
 Outcome ta_request(UbTa *ta, Arrival *a, CorePacket *pkt, bool *keep)
 {
     const UbTaOpInfo *op = ub_ta_op(a->tah.opcode);
@@ -534,13 +566,9 @@ Outcome ta_request(UbTa *ta, Arrival *a, CorePacket *pkt, bool *keep)
     if (mode == UB_TP_UTP || op->kind == UB_TA_MAINTAIN) {
         return execute_silent(ta, a);
     }
-    if (a->back.direct && !ta_answer_room(ta)) {
-        ta_count(ta, UB_TAC_DROP_ROOM);
-        return no_room(ta);
-    }
     if (!find_context(ta, a, &out)) {
-        if (out.refused && mode == UB_TP_RTP) {
-            return out;
+        if (out.rspst == UB_TAH_RNR) {
+            return refuse(ta, a);
         }
         if (a->rx.last) {
             ta_respond(ta, NULL, &a->back, &a->tah, out);
@@ -554,14 +582,19 @@ Outcome ta_request(UbTa *ta, Arrival *a, CorePacket *pkt, bool *keep)
         return (Outcome) { .silent = true };
     }
     a->alloc = a->tah.alloc;
-    if (a->ctx->sc && a->tah.rc_type == UB_RC_SC &&
-        ta_sc_gate(ta, a, pkt, &out)) {
-        *keep = out.held;
-        out.refused = !out.held && mode == UB_TP_RTP && !a->late;
-        if (!out.held && !out.refused && !out.silent) {
-            ta_respond(ta, a->ctx, &a->back, &a->tah, out);
+    if (is_swallowed(a)) {
+        return ta_execute(ta, a);
+    }
+    if (!has_room(ta, a)) {
+        ta_count(ta, UB_TAC_DROP_ROOM);
+        return refuse(ta, a);
+    }
+    if (a->ctx->sc && a->tah.rc_type == UB_RC_SC && !ta_sc_gate(ta, a)) {
+        *keep = ta_sc_hold(ta, a, pkt);
+        if (!*keep) {
+            return refuse(ta, a);
         }
-        return out;
+        return (Outcome) { .held = true };
     }
     return ta_execute(ta, a);
 }

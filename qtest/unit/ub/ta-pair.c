@@ -535,6 +535,12 @@ static void op_trace(void *opaque, bool tx, const UbFlow *flow,
     End *e = opaque;
     char line[512];
 
+    if (g_getenv("UB_TRACE")) {
+        ub_tah_print(form, tah, line, sizeof(line));
+        g_printerr("%" G_GINT64_FORMAT " node %u %s %u %s +%u\n", e->p->now,
+                   e->index, tx ? "to" : "from",
+                   (tx ? flow->dcna : flow->scna) - 1, line, payload);
+    }
     if (tx && e->p->tracing) {
         ub_tah_print(form, tah, line, sizeof(line));
         g_ptr_array_add(e->sent, g_strdup_printf("%s +%u", line, payload));
