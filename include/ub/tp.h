@@ -337,7 +337,7 @@ typedef struct UbTpCounters {
     uint64_t timeouts, gave_up, results;
     uint64_t setup_tx, setup_rx;
     /* Dropped, with the reason. */
-    uint64_t drop_short, drop_version, drop_opcode, drop_nlp, drop_mode,
+    uint64_t drop_short, drop_version, drop_opcode, drop_mode,
              drop_no_channel, drop_state, drop_peer, drop_ooo, drop_hold,
              drop_invalid, drop_msn, drop_bad_ack, drop_bad_sack, drop_setup,
              drop_lost, drop_room;
@@ -388,7 +388,7 @@ uint32_t ub_tp_mtu(const UbTp *tp, const UbTpDest *dest);
 /* A packet from the network, behind its NTH; it is taken.  @flow: how it came.
  * CFG 9 too, which has no TPH. */
 void ub_tp_rx(UbTp *tp, const UbFlow *flow, CorePacket *pkt, int64_t now);
-/* The network can take packets again, after UB_BUSY. */
+/* The network can take packets again, after UB_BUSY: ub_tp_run() goes on. */
 void ub_tp_space(UbTp *tp, int64_t now);
 /* End of a turn: acknowledgements that are owed, timers, what waits to be
  * sent, at most @budget packets.  Returns when to call again at the latest:
@@ -436,6 +436,8 @@ uint32_t ub_tpg_pick(UbTp *tp, uint32_t tpgn);
 /* ---- the rest ---- */
 
 const UbTpCounters *ub_tp_counters(const UbTp *tp);
+/* The name of counter @i, from 0, and its value; NULL: there are no more. */
+const char *ub_tp_counter(const UbTp *tp, unsigned i, uint64_t *value);
 /* CC_EN. */
 void ub_tp_cc_enable(UbTp *tp, bool on);
 /* Save or load all of it.  Loading into what ub_tp_new() made of the same

@@ -35,7 +35,6 @@ void cc_attach(Chan *ch, int64_t now)
     cc->state.mtu = ch->attr.mtu;
     cc->state.scale_ns = tp_clock(ch->tp, UB_TPC_CC, 1);
     cc->state.tick = CORE_NEVER;
-    cc->pace_at = cc->cnp_at = now;
     cc->algo->init(&cc->state, cc->param, now);
 }
 

@@ -61,9 +61,9 @@ static void attr_image(UbTpAttr *a, CoreImage *im)
     core_image_int(im, &a->cw_unit);
 }
 
-/* A packet that begins with its RTPH; it is made when loading. */
+/* Packet @psn, which begins with its RTPH; it is made when loading. */
 static CorePacket *packet_image(UbTp *tp, CorePacket *pkt, uint32_t off,
-                                uint32_t len, CoreImage *im)
+                                uint32_t len, uint32_t psn, CoreImage *im)
 {
     UbRtph h;
 
@@ -79,8 +79,10 @@ static CorePacket *packet_image(UbTp *tp, CorePacket *pkt, uint32_t off,
     }
     core_image_bytes(im, pkt->buf + off, len);
     ub_rtph_get(pkt->buf + off, &h);
-    if (!core_image_check(im, len >= UB_RTPH_LEN + h.pad,
-                          "a packet of a channel is shorter than its padding")) {
+    if (!core_image_check(im, h.opcode == UB_TPOP_DATA && !h.ver &&
+                          h.psn == (psn & UB_PSN_MASK) &&
+                          len >= UB_RTPH_LEN + (uint32_t)h.pad,
+                          "a packet of a channel has another's header")) {
         core_packet_free(pkt);
         return NULL;
     }
@@ -89,8 +91,10 @@ static CorePacket *packet_image(UbTp *tp, CorePacket *pkt, uint32_t off,
 
 /* ---- the sender's side ---- */
 
-static void slot_image(Chan *ch, Slot *s, CoreImage *im)
+static void slot_image(Chan *ch, uint32_t psn, CoreImage *im)
 {
+    Slot *s = slot_at(ch, psn);
+
     core_image_int(im, &s->cookie);
     core_image_int(im, &s->flags);
     core_image_int(im, &s->status);
@@ -99,7 +103,7 @@ static void slot_image(Chan *ch, Slot *s, CoreImage *im)
                      s->status < UB_TP_FLUSHED &&
                      s->timer <= UB_RNR_TIMER_MAX,
                      "a packet of a channel is in no state");
-    s->pkt = packet_image(ch->tp, s->pkt, s->off, s->len, im);
+    s->pkt = packet_image(ch->tp, s->pkt, s->off, s->len, psn, im);
     if (core_image_loading(im) && s->pkt) {
         s->off = s->pkt->off;
         s->len = s->pkt->len;
@@ -150,7 +154,7 @@ static void sender_image(Chan *ch, CoreImage *im)
     for (uint32_t i = 0; i < next && !core_image_error(im); i++) {
         Slot *s = slot_at(ch, ch->una + i);
 
-        slot_image(ch, s, im);
+        slot_image(ch, ch->una + i, im);
         core_image_check(im, i < cum ? s->flags & SLOT_RECEIVED
                              : i < high || !(s->flags & ~(SLOT_LAST |
                                                           SLOT_WANT)),
@@ -196,7 +200,7 @@ static void hold_image(Chan *ch, CoreImage *im)
             return;
         }
         pkt = packet_image(ch->tp, pkt, pkt ? pkt->off : 0,
-                           pkt ? pkt->len : 0, im);
+                           pkt ? pkt->len : 0, ch->epsn + ahead, im);
         if (core_image_loading(im) && pkt) {
             *at = pkt;
             ch->held++;

@@ -200,6 +200,11 @@ static UbSend net_send(void *opaque, int64_t now, const UbFlow *flow,
     r = rule_of(from, kind, &h,
                 l->node[kind == KIND_DATA || kind == KIND_FAKE ? from->n : to]
                     .psn);
+    /* Acknowledgements have no congestion control but an echoed Timestamp. */
+    g_assert_true(kind == KIND_DATA || kind >= KIND_CTP || !flow->cci ||
+                  (kind == KIND_CNP &&
+                   ub_cci_mode(flow->cci) == UB_CCI_FECN_RTT &&
+                   !(flow->cci & UB_CCI_FECN_BITS)));
     lost = (r && r->what == LOSE) || chance(l, l->lose_ppm);
     trace(from, kind, &h, pkt, lost);
     l->sent++;

@@ -220,6 +220,10 @@ static void test_ldcp(void)
     g_assert_cmpuint(s.cw, ==, 20000);
     ub_cc_ldcp.lost(&s, &p, true, 0);
     g_assert_cmpuint(s.cw, ==, 10000);
+    p.cw_max = s.cw = 100000000;
+    c.ce_seq += 5120000;
+    ub_cc_ldcp.ack(&s, &p, &c, 10240000, 0);
+    g_assert_cmpuint(s.cw, ==, 100000000 - 5120000);
 }
 
 /* Table 6-11. */
@@ -320,6 +324,8 @@ static void test_across(void)
             g_assert_cmpuint(l->node[1].got->len, ==, 6);
             g_assert_cmpuint(info(&l->node[0]).cw, <, cw);
             g_assert_cmpuint(cc_of(&l->node[0])->rcvd, ==, 6 * SIZE / 2);
+            g_assert_cmpuint(cc_of(&l->node[1])->fb.ce_seq, ==,
+                             kind == UB_CC_LDCP ? 6 * SIZE / 2 : 0);
             if (selective) {
                 g_assert_cmpuint(ub_tp_counters(l->node[0].tp)->rx_sack, >=,
                                  3);
@@ -477,6 +483,50 @@ static void test_user(void)
     lossy_free(l);
 }
 
+/* What a rate holds back does not hurry the algorithm's clock. */
+static unsigned slow_ticks;
+
+static void slow_init(UbCcState *s, const void *param, int64_t now)
+{
+    s->rate = 1000000;
+    s->tick = now + 50 * MS;
+}
+
+static void slow_tick(UbCcState *s, const void *param, int64_t now)
+{
+    slow_ticks++;
+}
+
+static void test_rate(void)
+{
+    static const UbCc slow = { .name = "slow", .cci = 0x8002,
+                               .init = slow_init, .tick = slow_tick };
+    UbTpConfig cfg;
+    int64_t at;
+    Lossy *l;
+
+    ub_tp_config_init(&cfg);
+    cfg.cc_on = true;
+    cfg.cc[UB_CC_USER] = &slow;
+    l = pair(UB_CC_USER, &cfg, false);
+    at = l->now;
+    some(l, 20);
+    for (unsigned i = 1; i <= 20; i++) {
+        /* 116 bytes at a megabyte a second. */
+        lossy_run(l, at + 116 * US * (i - 1) + 1);
+        g_assert_cmpuint(sent(l), ==, i);
+        lossy_run(l, at + 116 * US * i);
+        g_assert_cmpuint(sent(l), ==, i);
+    }
+    g_assert_cmpuint(slow_ticks, ==, 0);
+    lossy_run(l, at + 49 * MS);
+    g_assert_cmpuint(slow_ticks, ==, 0);
+    lossy_run(l, at + 52 * MS);
+    g_assert_cmpuint(slow_ticks, ==, 2);        /* one at either end */
+    g_assert_cmpuint(l->node[1].got->len, ==, 20);
+    lossy_free(l);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -492,5 +542,6 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/cc/dcqcn", test_dcqcn);
     g_test_add_func("/tp/cc/dcqcn-across", test_dcqcn_across);
     g_test_add_func("/tp/cc/user", test_user);
+    g_test_add_func("/tp/cc/rate", test_rate);
     return g_test_run();
 }

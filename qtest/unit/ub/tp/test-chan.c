@@ -526,6 +526,30 @@ static void test_setup_vanish(void)
     lossy_free(l);
 }
 
+/* ---- counters ---- */
+
+static void test_counters(void)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+    UbTpConfig cfg;
+    Lossy *l = plain(&cfg, 2);
+    const char *name;
+    uint64_t value;
+    UbTpAttr attr;
+
+    ub_tp_attr_init(l->node[0].tp, &attr);
+    lossy_channel(l, 0, 1, 1, 1, &attr);
+    lossy_send(&l->node[0], 1, 16, 1, true, false, 1);
+    for (unsigned i = 0; (name = ub_tp_counter(l->node[0].tp, i, &value));
+         i++) {
+        g_assert_true(g_hash_table_add(seen, (void *)name));
+        g_assert_cmpuint(value, ==, !strcmp(name, "tx-rtp"));
+    }
+    g_assert_cmpuint(g_hash_table_size(seen) * sizeof(uint64_t), ==,
+                     sizeof(UbTpCounters));
+    lossy_free(l);
+}
+
 /* ---- many ---- */
 
 static void test_many(void)
@@ -564,6 +588,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/chan/setup-timeout", test_setup_timeout);
     g_test_add_func("/tp/chan/setup-lossy", test_setup_lossy);
     g_test_add_func("/tp/chan/setup-vanish", test_setup_vanish);
+    g_test_add_func("/tp/chan/counters", test_counters);
     g_test_add_func("/tp/chan/many", test_many);
     return g_test_run();
 }

@@ -294,6 +294,37 @@ static void test_throttle(void)
     lossy_free(l);
 }
 
+/* Not more destinations are kept than may be; the others are not throttled. */
+static void test_flows_bound(void)
+{
+    static const uint8_t cnp[20] = { 0x70, 0xc0 };
+    unsigned throttled = 0;
+    UbTpConfig cfg;
+    Lossy *l;
+
+    ub_tp_config_init(&cfg);
+    cfg.cc_on = true;
+    cfg.ctp_flows = 3;
+    cfg.cc_param.rate_max = 1000000;
+    l = lossy_new(&cfg, 2);
+    for (unsigned sl = 0; sl < 6; sl++) {
+        UbFlow f = lossy_flow(1, 0, UB_LPH_CNA16);
+
+        f.sl = sl;
+        lossy_inject(l, 0, &f, cnp, sizeof(cnp));
+    }
+    for (unsigned sl = 0; sl < 6; sl++) {
+        UbFlow f = lossy_flow(0, 1, UB_LPH_CNA16);
+
+        f.sl = sl;
+        send_plain(&l->node[0], UB_TP_CTP, f, 1000, sl, UB_TPH_UPI16);
+        throttled += send_plain(&l->node[0], UB_TP_CTP, f, 1000, sl,
+                                UB_TPH_UPI16) == UB_BUSY;
+    }
+    g_assert_cmpuint(throttled, ==, 3);
+    lossy_free(l);
+}
+
 /* CNP over CTP: opcode 1, padding 3, severity and place; the Timestamp of
  * FECN_RTT comes back in its CCI. */
 static UbFlow cnp_flow;
@@ -390,6 +421,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/modes/busy", test_busy);
     g_test_add_func("/tp/modes/spray", test_spray);
     g_test_add_func("/tp/modes/throttle", test_throttle);
+    g_test_add_func("/tp/modes/flows", test_flows_bound);
     g_test_add_func("/tp/modes/cnp", test_cnp);
     return g_test_run();
 }

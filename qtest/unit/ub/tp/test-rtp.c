@@ -79,6 +79,13 @@ static void inject(Pair *p, LossyNode *to, UbRtph h, uint32_t more)
     lossy_inject(p->l, to->n, &f, b, UB_RTPH_LEN + more);
 }
 
+static UbTpAnswer scripted[8];
+
+static UbTpAnswer answer_scripted(LossyNode *node, const UbTpRx *rx)
+{
+    return scripted[rx->msn];
+}
+
 /* ---- windows ---- */
 
 /* Each class of PSN at its bounds: what happens to a packet so far ahead. */
@@ -268,12 +275,6 @@ static void test_both_ways(void)
 
 /* ---- answers of the user (§6.8) ---- */
 
-static UbTpAnswer scripted[8];
-
-static UbTpAnswer answer_scripted(LossyNode *node, const UbTpRx *rx)
-{
-    return scripted[rx->msn];
-}
 
 /* Figures 6-34 and 6-35. */
 static void test_flows(void)
@@ -490,6 +491,7 @@ static void test_fake(void)
     lossy_send(p.a, TA, 64, 0, true, true, 1);
     lossy_run(p.l, p.l->now + 2 * MS);
     trace_is(p.l, ">0 <A0=1/7 >F1 <A0 >F1 <A0 ");
+    g_assert_cmpuint(count(p.a)->tx_fake, ==, 2);
     g_assert_cmpuint(count(p.b)->rx_fake, ==, 2);
     g_assert_cmpuint(p.b->got->len, ==, 1);
     lossy_free(p.l);
@@ -828,6 +830,32 @@ static void test_busy(void)
     trace_is(p.l, "<A2 ");
     g_assert_cmpuint(p.a->acked->len, ==, 3);
     lossy_free(p.l);
+
+    /* A TPNAK, a TPSACK, an answer. */
+    for (unsigned kind = 0; kind < 3; kind++) {
+        UbRtph h = { .opcode = UB_TPOP_DATA, .last = true, .psn = 5,
+                     .ack_req = true };
+
+        p = pair_init(3);
+        p.attr.selective = p.attr.ooo = kind == 1;
+        pair_open(&p);
+        p.b->down = true;
+        if (kind == 2) {
+            scripted[0] = (UbTpAnswer) { UB_TP_FAIL };
+            p.b->answer = answer_scripted;
+            h.psn = 3;
+        }
+        inject(&p, p.b, h, 8);
+        lossy_send(p.b, TB, 64, 7, true, false, 7);
+        lossy_run(p.l, p.l->now + 100 * US);
+        trace_is(p.l, "");
+        p.b->down = false;
+        ub_tp_space(p.b->tp, p.l->now);
+        lossy_run(p.l, p.l->now + 15 * US);
+        trace_is(p.l, kind == 0 ? "<N0 <0 >A0 " : kind == 1
+                 ? "<S-1:9 <0 >A0 " : "<A0=5/1 <0 >A0 ");
+        lossy_free(p.l);
+    }
 }
 
 /* ---- events and bad packets ---- */
