@@ -292,7 +292,7 @@ static void test_icrc_random(void)
             p[0] = 0x45 + core_random(&rng) % 11;
             p[9] = 17;
             p[6] &= 0x60;
-            p[7] = 0;
+            p[7] = i & 16 ? 1 : 0; /* a later fragment has no UDP header */
         } else if (i & 8) {
             p[6] = 17;
         }

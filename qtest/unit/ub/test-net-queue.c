@@ -117,6 +117,35 @@ static void test_busy(void)
     bed_free(b);
 }
 
+/* Room is told of the VL that has it. */
+static void test_busy_vl(void)
+{
+    UbNetConfig conf;
+    UbFlow f = flow_cna(UB_LPH_BYPASS, 0, 0, 2);
+    CorePacket *pkt;
+    NetBed *b;
+
+    ub_net_config_init(&conf);
+    conf.ports = 2;
+    conf.queue_limit = 1;
+    b = bed_new(&conf);
+    f.port = 1;
+    f.vl = 5;
+    b->takes[1] = 0;
+    g_assert_cmpint(ub_net_send(b->net, 0, &f, bed_packet(b, 92, 0)), ==,
+                    UB_SENT);
+    pkt = bed_packet(b, 92, 0);
+    g_assert_cmpint(ub_net_send(b->net, 0, &f, pkt), ==, UB_BUSY);
+    core_packet_free(pkt);
+    b->takes[1] = 9;
+    ub_net_run(b->net, 0, 10);
+    g_assert_cmpuint(b->rooms, ==, 1);
+    g_assert_cmpuint(b->room_port, ==, 1);
+    g_assert_cmpuint(b->room_vl, ==, 5);
+    drop_sent(b, 1);
+    bed_free(b);
+}
+
 /* Order is kept within a VL, whatever the port does. */
 static void test_order(void)
 {
@@ -408,6 +437,10 @@ static void test_caqm(void)
         g_assert_cmpuint(bed_count(b, UB_NET_CAQM_DENIED), ==, denied);
         g_assert_cmpuint(bed_count(b, UB_NET_CAQM_MARKED), ==, marked);
     }
+    /* 1004 * 255 / 1000 is one more than Hint can say. */
+    forward(b, 0, 0, 104);
+    fill(b, 0, 9, 100);
+    g_assert_cmphex(mark_of(b, 0x0501), ==, 0x06ff);
     b->conf.edge_ports = 2;
     set_conf(b);
     fill(b, 0, 10, 100);
@@ -460,6 +493,33 @@ static void test_watchdog(void)
     g_assert_cmpint(ub_net_run(b->net, 1000000, 10), ==, INT64_MAX);
     g_assert_cmpuint(ub_net_queued(b->net, 1, 2), ==, 100);
     drop_sent(b, 1);
+    bed_free(b);
+}
+
+/* Each queue of each port has its own time. */
+static void test_watchdog_ports(void)
+{
+    NetBed *b = forwarder(4);
+    CorePacket *pkt;
+
+    b->conf.watchdog = 1000;
+    set_conf(b);
+    for (unsigned port = 1; port < 4; port++) {
+        UbFlow f = flow_cna(UB_LPH_CNA24, 0, 1, 2);
+
+        b->takes[port] = 0;
+        ub_net_route_default(b->net, 1u << port);
+        pkt = bed_wire(b, &f, 86);
+        ub_net_rx(b->net, port * 100, 0, pkt);
+    }
+    for (unsigned port = 1; port < 4; port++) {
+        g_assert_cmpint(ub_net_run(b->net, 999 + port * 100, 10), ==,
+                        1000 + port * 100);
+        g_assert_cmpuint(ub_net_queued(b->net, port, 0), ==, 100);
+        g_assert_cmpint(ub_net_run(b->net, 1000 + port * 100, 10), ==,
+                        port == 3 ? INT64_MAX : 1100 + port * 100);
+        g_assert_cmpuint(ub_net_queued(b->net, port, 0), ==, 0);
+    }
     bed_free(b);
 }
 
@@ -601,6 +661,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/net/queue/busy", test_busy);
+    g_test_add_func("/ub/net/queue/busy-vl", test_busy_vl);
     g_test_add_func("/ub/net/queue/order", test_order);
     g_test_add_func("/ub/net/queue/transit-limit", test_transit_limit);
     g_test_add_func("/ub/net/queue/strict", test_strict);
@@ -609,6 +670,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/net/queue/fecn-forms", test_fecn_forms);
     g_test_add_func("/ub/net/queue/caqm", test_caqm);
     g_test_add_func("/ub/net/queue/watchdog", test_watchdog);
+    g_test_add_func("/ub/net/queue/watchdog-ports", test_watchdog_ports);
     g_test_add_func("/ub/net/queue/ring", test_ring);
     return g_test_run();
 }

@@ -518,6 +518,8 @@ static void test_registers(void)
         ub_net_reset(b->net, 0);
         g_assert_cmphex(ub_net_route_get(b->net, 98), ==, 0);
         g_assert_cmphex(ub_net_route_get(b->net, 7), ==, 0);
+        g_assert_cmphex(ub_net_default_get(b->net), ==, 5);
+        g_assert_false(ub_net_exact_get(b->net));
         g_assert_cmphex(ub_space_read(space, ROUTES + 0x10), ==, 5);
         bed_free(b);
         ub_space_free(space);

@@ -745,6 +745,33 @@ static void test_reply(void)
     bed_free(b);
 }
 
+/* An answer in the bytes of what was received: what the port lent with them is
+ * still known when they are freed. */
+static void test_in_place(void)
+{
+    NetBed *b = controller(1);
+    UbFlow f = flow_cna(UB_LPH_CNA24, 2, 0x20, 0x010001), r;
+    CorePacket *pkt = bed_wire(b, &f, 20);
+    NetGot *g;
+
+    ub_meta(pkt)->rx_vl = 3;
+    ub_meta(pkt)->rx_cells = 7;
+    ub_meta(pkt)->rx_epoch = 9;
+    ub_net_rx(b->net, 0, 0, pkt);
+    g = bed_got(b);
+    ub_flow_reply(&r, &g->flow);
+    ub_meta(g->pkt)->error = 1;
+    g_assert_cmpint(ub_net_send(b->net, 0, &r, g->pkt), ==, UB_SENT);
+    pkt = bed_sent(b, 0);
+    g_assert_cmpuint(ub_meta(pkt)->rx_vl, ==, 3);
+    g_assert_cmpuint(ub_meta(pkt)->rx_cells, ==, 7);
+    g_assert_cmpuint(ub_meta(pkt)->rx_epoch, ==, 9);
+    g_assert_cmpuint(ub_meta(pkt)->error, ==, 0);
+    core_packet_free(pkt);
+    g_free(g);
+    bed_free(b);
+}
+
 /* ---- To ourselves -------------------------------------------------------------- */
 
 static void test_loop(void)
@@ -1112,6 +1139,10 @@ static void test_npic(void)
     g_assert_cmphex(ub_net_npi(b->net), ==, UB_NPI_LOW | 7);
     g_assert_cmpuint(b->npis, ==, 1);
     g_assert_cmphex(b->npi, ==, UB_NPI_LOW | 7);
+    /* a GUID that differs in its last byte only */
+    ub_net_rx(b->net, 0, 0, bed_hex(b, 5, "0106" G1 G2 "01000001"
+              "0102030405060708090A0B0C0D0E0F11" "00000003"));
+    g_assert_cmpuint(b->npis, ==, 1);
     /* the same once more, and one for others: nothing changes */
     ub_net_rx(b->net, 0, 0, bed_hex(b, 5, "0106" G1 G2 "01000001"
               G1 "01000007"));
@@ -1119,7 +1150,7 @@ static void test_npic(void)
               G2 "00000000"));
     g_assert_cmpuint(b->npis, ==, 1);
     ub_net_rx(b->net, 0, 0, bed_hex(b, 5, "0106" G1 G2 "01000000"));
-    g_assert_cmpuint(bed_count(b, UB_NET_NPIC), ==, 4);
+    g_assert_cmpuint(bed_count(b, UB_NET_NPIC), ==, 5);
     /* cut short, wrong opcode, wrong Sum */
     ub_net_rx(b->net, 0, 0, bed_hex(b, 5, "0106" G1 G2 "020000"));
     ub_net_rx(b->net, 0, 0, bed_hex(b, 5, "0106" G1 G2 "03000001"
@@ -1170,6 +1201,22 @@ static void test_config(void)
 
     ub_net_config_init(&ok);
     g_assert_null(ub_net_config_check(&ok));
+    /* A controller with one port: works without a manager. */
+    g_assert_true(ok.icrc && ok.icrc_scan && ok.npic && ok.anti_spoof &&
+                  ok.hops && !ok.forward && !ok.fecn && !ok.caqm);
+    g_assert_cmpuint(ok.mtu, ==, 8192);
+    g_assert_cmpuint(ok.queue_limit, ==, 65536);
+    g_assert_cmpuint(ok.fecn_light, ==, 32768);
+    g_assert_cmpuint(ok.fecn_heavy, ==, 131072);
+    g_assert_cmpuint(ok.caqm_congested, ==, 32768);
+    g_assert_cmpuint(ok.caqm_unit, ==, 256);
+    g_assert_cmphex(ok.route_default, ==, ~UINT64_C(0));
+    for (unsigned i = 0; i < 64; i++) {
+        g_assert_cmpuint(ok.dscp_sl[i], ==, i / 4);
+        g_assert_cmpuint(ok.sl_dscp[i / 4], ==, i / 4 * 4);
+        g_assert_cmpuint(ok.vl_out[i / 4], ==, i / 4);
+        g_assert_cmpuint(ok.sl_vl[i / 4], ==, 0);
+    }
 #define BAD(field, value) c = ok; c.field = value; bad(c)
 #define GOOD(field, value) \
     c = ok; c.field = value; g_assert_null(ub_net_config_check(&c))
@@ -1228,6 +1275,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/net/rx-drops", test_rx_other_drops);
     g_test_add_func("/ub/net/addresses", test_addresses);
     g_test_add_func("/ub/net/reply", test_reply);
+    g_test_add_func("/ub/net/in-place", test_in_place);
     g_test_add_func("/ub/net/loop", test_loop);
     g_test_add_func("/ub/net/raw", test_raw);
     g_test_add_func("/ub/net/ecn", test_ecn);

@@ -184,6 +184,9 @@ static void host_init(Host *h, unsigned index)
     h->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 0);
     h->space = ub_space_new(1);
     ub_net_config_init(&net);
+    for (unsigned i = 0; i < 16; i++) {
+        net.guid[i] = 0x10 * i + index;
+    }
     h->net = ub_net_new(&net, &net_ops, h);
     ub_net_set_primary(h->net, index + 1);
     ub_net_set_upper(h->net, UB_NET_TP, &upper, h);
@@ -492,6 +495,16 @@ static void test_links(void)
     says(fd, LINE("{\"execute\": \"capture-stop\"}"), "\"return\":{}");
     g_assert_true(g_file_get_contents(pcap, &bytes, &len, NULL));
     g_assert_cmpuint(len, >, 600 * 3000);
+
+    /* NPIC: the GUID is read as it is written. */
+    says(fd, LINE("{\"execute\": \"npi-configure\", \"arguments\": {\"port\":"
+                  " 2, \"npi\": 9, \"guid\":"
+                  " \"02122232425262728292a2B2c2d2e2f2\"}}"), "\"return\":{}");
+    for (int64_t end = clock_now() + test_patience(10) * 1000;
+         ub_net_npi(hosts[2].net) != 9;) {
+        g_assert_cmpint(clock_now(), <, end);
+        turn_hosts();
+    }
 
     /* A neighbour goes and comes; another is turned away meanwhile. */
     {

@@ -726,6 +726,12 @@ static void test_registers(void)
     g_assert_cmphex(ub_net_primary(net), ==, 0);
     g_assert_cmphex(ub_net_route_get(net, 9), ==, 0);
     g_assert_cmphex(ub_net_ports_up(net), ==, 3);
+    for (unsigned i = 0; i < 2; i++) {
+        UbPortStats st;
+
+        ub_port_stats(hosts[i].port, &st);
+        g_assert_cmpuint(st.link_downs, >, 0);
+    }
     teardown();
 }
 
