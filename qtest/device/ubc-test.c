@@ -59,19 +59,19 @@ static void test_reset_values(void)
     static const struct { uint32_t reg, value; } values[] = {
         { 0x0000, 0x31434255 }, { 0x0004, 2 }, { 0x0008, 2 }, { 0x000c, 0 },
         { 0x0010, 0 }, { 0x0014, 0 }, { 0x0018, 0 }, { 0x001c, 0 },
-        { 0x0020, 0 }, { 0x0028, 0x21 }, { 0x002c, 0 },
+        { 0x0020, 0 }, { 0x0028, 0x23 }, { 0x002c, 0 },
         /* Port 0: status, control, events, MTU, VLs, vector; tx_packets. */
         { 0x1000, 0 }, { 0x1004, 0 }, { 0x1008, 0 }, { 0x100c, 0 },
         { 0x1010, 10142 }, { 0x1014, 0 }, { 0x1018, 0 },
         { 0x1040, 0 }, { 0x1100, 0 }, { 0x1410, 10142 },
         { 0x1810, 0 }, /* there is no third port */
         /* Ring pairs 0 and 255: port, VLs, CFGs, RT; rings. */
-        { 0x10000, 0 }, { 0x10004, 0xffff }, { 0x10008, 0xffff },
+        { 0x10000, 0 }, { 0x10004, 0xffff }, { 0x10008, 0xffbf },
         { 0x1000c, 4 }, { 0x10040, 0 }, { 0x10048, 0 }, { 0x1004c, 0 },
         { 0x10050, 0 }, { 0x10054, 0 }, { 0x10058, 0 }, { 0x1005c, 0 },
         { 0x10080, 0 }, { 0x1008c, 0 }, { 0x1ff04, 0xffff },
         /* Windows that are kept for later. */
-        { 0x20000, 0 }, { 0x30000, 0 }, { 0x40000, 0 }, { 0x50000, 0 },
+        { 0x30000, 0 }, { 0x40000, 0 }, { 0x50000, 0 },
         { 0x400000, 0 }, { 0xfffffc, 0 },
         /* CFG0_BASIC: header, entities and ports, GUID low half first. */
         { 0x100000, 0x2c0 }, { 0x100004, 0x00010002 },
