@@ -174,6 +174,18 @@ static void test_map(void)
             wr(a, ring_reg(n, rx) + UBC_RING_CTRL, 0);
         }
     }
+    /* Ports that there are not; a ring's registers that there are not. */
+    for (unsigned p = 1; p < 9; p++) {
+        wr(a, UBC_PORT(p) + UBC_PORT_EVENT_MASK, 1);
+        g_assert_cmpuint(a->guest_errors, ==, ++errors);
+        g_assert_cmphex(rd(a, UBC_PORT(p) + UBC_PORT_MTU), ==, 0);
+    }
+    wr(a, UBC_PORT(0) + UBC_PORT_MTU, 1);
+    g_assert_cmpuint(a->guest_errors, ==, ++errors);
+    g_assert_cmphex(rd(a, UBC_PAIR(0) + UBC_RING_RX + 0x20), ==, 0);
+    /* No reset without its bit. */
+    wr(a, UBC_CTRL, ~UBC_CTRL_RESET);
+    g_assert_cmphex(rd(a, UBC_PAIR(85) + UBC_PAIR_CFGS), ==, 0x18);
     wr(a, UBC_CTRL, UBC_CTRL_RESET);
     g_assert_cmphex(rd(a, UBC_PAIR(85) + UBC_PAIR_CFGS), ==, 0xffbf);
     g_assert_cmphex(rd(a, UBC_PAIR(85) + UBC_PAIR_RT), ==, UBC_PAIR_RT_DESC);
