@@ -1,0 +1,779 @@
+/*
+ * The transaction layer: order, fence, sequence contexts, completion order,
+ * atomics against a reference, peers and images that are hostile.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <stdlib.h>
+
+#include "ta-pair.h"
+
+/* ---- order ---- */
+
+static GString *trail;          /* addresses that the target works for */
+
+static void on_access(End *e, const UbAccess *a)
+{
+    g_string_append_c(trail, 'a' + (a->addr - PAIR_UBA) / 4096 % 26);
+}
+
+static bool hold_first(Pair *p, Wire *w)
+{
+    /* What goes to page a takes its time. */
+    if (w->to == 1 && w->dest.flow.lbf == 0 && p->packets == 1) {
+        w->due += 100000;
+    }
+    return true;
+}
+
+/* Requests of pages a, b, c ..., each with its order; RO if capital, SO if '!'. */
+static void post_orders(Pair *p, uint32_t rcid, uint32_t row,
+                        const char *orders, Work **w)
+{
+    for (unsigned i = 0; orders[i]; i++) {
+        bool read = strchr("rR", orders[i]);
+
+        w[i] = work_new(row + 1, read ? UB_TA_READ : UB_TA_WRITE, 4096 * i, 64);
+        w[i]->req.order = orders[i] == '!' ? UB_TA_SO
+                          : g_ascii_isupper(orders[i]) ? UB_TA_RO : UB_TA_NO;
+        w[i]->req.fence = orders[i] == 'f';
+        work_post(p, 0, rcid, w[i]);
+    }
+}
+
+static void free_works(Work **w, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        g_assert_true(w[i]->done);
+        g_assert_cmpint(w[i]->status, ==, UB_TAS_OK);
+        work_free(w[i]);
+    }
+}
+
+/* Table 7-13: Write RO, Write SO, Read NO, Write NO with fence, Read NO. */
+static void test_order_table(void)
+{
+    Pair *p = pair_new(2, NULL);
+    Work *w[5];
+
+    trail = g_string_new(NULL);
+    p->end[1].accessed = on_access;
+    p->filter = hold_first;
+    pair_queue(p, 0, 7, UB_ROI);
+    post_orders(p, 7, ROW_SPRAY, "W!rfr", w);
+    pair_run(p);
+    /* The Read overtakes; the fence waits for it alone, the SO for the RO. */
+    g_assert_cmpint(w[2]->at, <, w[0]->at);
+    g_assert_cmpint(w[3]->at, >, w[2]->at);
+    g_assert_cmpint(w[1]->at, >, w[0]->at);
+    g_assert_cmpint(strchr(trail->str, 'a') - trail->str, <,
+                    strchr(trail->str, 'b') - trail->str);
+    g_assert_cmpint(strchr(trail->str, 'c') - trail->str, <,
+                    strchr(trail->str, 'd') - trail->str);
+    free_works(w, 5);
+    g_string_free(trail, true);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* An SO is not sent before all RO and SO before it are answered; NO and RO are. */
+static void test_order_gate(void)
+{
+    Pair *p = pair_new(2, NULL);
+    Work *w[6];
+
+    pair_queue(p, 0, 7, UB_ROI);
+    post_orders(p, 7, ROW_CTP, "W!W!wW", w);
+    ub_ta_run(p->end[0].ta, p->now, 100);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_TX_REQUESTS), ==, 4);
+    pair_run(p);
+    g_assert_cmpint(w[1]->at, >, w[0]->at);
+    g_assert_cmpint(w[3]->at, >, w[1]->at);
+    g_assert_cmpint(w[3]->at, >, w[2]->at);
+    free_works(w, 6);
+    /* ROL leaves it to the transport. */
+    pair_queue(p, 0, 8, UB_ROL);
+    post_orders(p, 8, ROW_CTP, "W!W!wW", w);
+    ub_ta_run(p->end[0].ta, p->now, 100);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_TX_REQUESTS), ==, 12);
+    pair_run(p);
+    free_works(w, 6);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* §7.3.3.3: the first request asks for an SC; then nothing waits at home. */
+static void test_sc(void)
+{
+    UbTaConfig cfg;
+    Pair *p;
+    Work *w[6];
+    UbTaState s;
+
+    for (unsigned buffer = 0; buffer < 2; buffer++) {
+        pair_config(&cfg);
+        cfg.sc_buffer = buffer ? 64 : 0;
+        cfg.rnr_timer = 2;
+        cfg.retries = UINT8_MAX;
+        p = pair_new(2, &cfg);
+        p->tracing = true;
+        trail = g_string_new(NULL);
+        pair_queue(p, 0, 7, UB_ROT);
+        post_orders(p, 7, ROW_SPRAY, "W!", w);
+        ub_ta_run(p->end[0].ta, p->now, 100);
+        g_assert_cmpuint(p->end[0].sent->len, ==, 1);
+        g_assert_nonnull(strstr(p->end[0].sent->pdata[0], "alloc"));
+        pair_run(p);
+        g_assert_nonnull(strstr(p->end[1].sent->pdata[0], " sv rc=0:7"));
+        g_assert_nonnull(strstr(p->end[0].sent->pdata[1], "rc=2:0"));
+        g_assert_nonnull(strstr(p->end[1].sent->pdata[1], "rc=0:7"));
+        free_works(w, 2);
+        g_assert_cmpuint(pair_count(p, 1, UB_TAC_SC_GRANTED), ==, 1);
+        ub_ta_state(p->end[1].ta, &s);
+        g_assert_cmpuint(s.scs, ==, 1);
+        /* The first of these comes last. */
+        p->end[1].accessed = on_access;
+        p->packets = 0;
+        p->filter = hold_first;
+        post_orders(p, 7, ROW_SPRAY, "W!W!", w);
+        ub_ta_run(p->end[0].ta, p->now, 100);
+        g_assert_cmpuint(p->end[0].sent->len, ==, 6);
+        pair_run(p);
+        g_assert_cmpint(strchr(trail->str, 'a') - trail->str, <,
+                        strchr(trail->str, 'b') - trail->str);
+        g_assert_cmpint(strchr(trail->str, 'c') - trail->str, <,
+                        strchr(trail->str, 'd') - trail->str);
+        g_assert_cmpint(strchr(trail->str, 'c') - trail->str, <,
+                        strchr(trail->str, 'a') - trail->str);
+        g_assert_cmpint(strchr(trail->str, 'b') - trail->str, <,
+                        strchr(trail->str, 'd') - trail->str);
+        g_assert_cmpint(pair_count(p, 1, UB_TAC_SC_HELD) > 0, ==, buffer);
+        g_assert_cmpint(pair_count(p, 1, UB_TAC_RNR_TX) > 0, ==, !buffer);
+        free_works(w, 4);
+        g_string_free(trail, true);
+        pair_idle(p);
+        pair_free(p);
+    }
+}
+
+/* All SCs are taken: SV = 0, and the initiator orders by itself. */
+static void test_sc_none(void)
+{
+    UbTaConfig cfg;
+    Pair *p;
+    Work *w[4];
+
+    pair_config(&cfg);
+    cfg.scs = 1;
+    p = pair_new(3, &cfg);
+    pair_queue(p, 0, 7, UB_ROT);
+    pair_queue(p, 2, 7, UB_ROT);
+    work_all(p, 2, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_SC_GRANTED), ==, 1);
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_SC_REFUSED), ==, 1);
+    post_orders(p, 7, ROW_CTP, "W!W!", w);
+    ub_ta_run(p->end[0].ta, p->now, 100);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_TX_REQUESTS), ==, 3);
+    pair_run(p);
+    free_works(w, 4);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* A static SC that the target does not know: Unsupported Request, but the response
+ * cannot name the RCID, which only the SC would know. */
+static void test_sc_static(void)
+{
+    UbTaQueueConfig cfg = { .rcid = 7, .mode = UB_ROT, .static_sc = true,
+                            .scid = 77 };
+    Pair *p = pair_new(2, NULL);
+
+    g_assert_nonnull(ub_ta_queue_new(p->end[0].ta, &cfg));
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8),
+             UB_TAS_TIMEOUT);
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_UNSUPPORTED_TX), ==, 1);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* §7.3.2.3: completions at both ends. */
+static bool slow_message(Pair *p, Wire *w)
+{
+    if (w->from == 0 && p->packets == 1) {
+        w->due += 200000;
+    }
+    return true;
+}
+
+static void test_completion_order(void)
+{
+    for (unsigned ordered = 0; ordered < 2; ordered++) {
+        UbTaQueueConfig cfg = { .rcid = 7, .mode = UB_ROI,
+                                .in_order = ordered };
+        Pair *p = pair_new(2, NULL);
+        Work *w[3];
+
+        g_assert_nonnull(ub_ta_queue_new(p->end[0].ta, &cfg));
+        pair_recv(p, 1, 3);
+        p->filter = slow_message;
+        for (unsigned i = 0; i < 3; i++) {
+            w[i] = work_new(ROW_SPRAY + 1, UB_TA_SEND_IMM, 0, 64);
+            w[i]->req.imm = i;
+            w[i]->req.ordered_cqe = ordered;
+            work_post(p, 0, 7, w[i]);
+        }
+        pair_run(p);
+        for (unsigned i = 0; i < 3; i++) {
+            unsigned want = ordered ? i : (i + 1) % 3;
+
+            g_assert_cmpuint(g_array_index(p->end[1].recvs, Cqe, i).recv.imm,
+                             ==, want);
+            g_assert_cmpuint(g_array_index(p->end[0].cqes, Cqe, i).id, ==,
+                             w[want]->req.id);
+        }
+        free_works(w, 3);
+        pair_idle(p);
+        pair_free(p);
+    }
+}
+
+/* What waits for a message that is lost does not wait for ever. */
+static bool lose_first(Pair *p, Wire *w)
+{
+    return w->from != 0 || p->packets != 1;
+}
+
+static void test_hold_time(void)
+{
+    Pair *p = pair_new(2, NULL);
+    Work *w[2];
+
+    pair_queue(p, 0, 7, UB_ROI);
+    pair_recv(p, 1, 2);
+    p->filter = lose_first;
+    for (unsigned i = 0; i < 2; i++) {
+        w[i] = work_new(ROW_SPRAY + 1, UB_TA_SEND, 0, 64);
+        w[i]->req.ordered_cqe = true;
+        work_post(p, 0, 7, w[i]);
+    }
+    pair_run_for(p, 9000000);
+    g_assert_cmpuint(p->end[1].recvs->len, ==, 0);
+    pair_run_for(p, 2000000);
+    g_assert_cmpuint(p->end[1].recvs->len, ==, 1);
+    pair_run(p);
+    g_assert_cmpint(w[0]->status, ==, UB_TAS_TIMEOUT);
+    g_assert_cmpint(w[1]->status, ==, UB_TAS_OK);
+    work_free(w[0]);
+    work_free(w[1]);
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_HELD_TOO_LONG), ==, 1);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* §8.2.2.3: what is begun goes on, what is not waits or comes back. */
+static void test_stop(void)
+{
+    UbTaQueueConfig cfg = { .rcid = 7, .mode = UB_ROI,
+                            .stop_on_error = true };
+    Pair *p = pair_new(2, NULL);
+    UbTaQueue *q = ub_ta_queue_new(p->end[0].ta, &cfg);
+    Work *w = work_new(ROW_RTP + 1, UB_TA_WRITE, 0, 8), *bad;
+
+    ub_ta_queue_stop(q, true);
+    work_post(p, 0, 7, w);
+    pair_run(p);
+    g_assert_false(w->done);
+    ub_ta_queue_stop(q, false);
+    pair_run(p);
+    g_assert_cmpint(w->status, ==, UB_TAS_OK);
+    work_free(w);
+    bad = work_new(ROW_RTP + 1, UB_TA_WRITE, 0, 8);
+    bad->req.token_id = 9;
+    work_all(p, 0, 7, bad, UB_TAS_ABORT);
+    g_assert_true(ub_ta_queue_stopped(q));
+    w = work_new(ROW_RTP + 1, UB_TA_WRITE, 0, 8);
+    work_post(p, 0, 7, w);
+    pair_run(p);
+    g_assert_false(w->done);
+    ub_ta_queue_flush(q, false);
+    g_assert_cmpint(w->status, ==, UB_TAS_FLUSHED);
+    work_free(w);
+    ub_ta_queue_stop(q, false);
+    /* In flight, in the middle of an operation, and the queue goes. */
+    w = work_new(ROW_RTP + 1, UB_TA_WRITE, 0, 60000);
+    work_post(p, 0, 7, w);
+    ub_ta_run(p->end[0].ta, p->now, 3);
+    ub_ta_queue_free(q);
+    g_assert_cmpint(w->status, ==, UB_TAS_FLUSHED);
+    work_free(w);
+    pair_queue(p, 0, 7, UB_ROI);
+    work_all(p, 0, 7, work_new(ROW_RTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    pair_idle(p);
+    /* A reset forgets all; peers do not take what follows for repetitions. */
+    w = work_new(ROW_CTP + 1, UB_TA_READ, 0, 8);
+    work_post(p, 0, 7, w);
+    pair_run_for(p, 100);
+    ub_ta_reset(p->end[0].ta);
+    work_free(w);
+    pair_run(p);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* A request that came twice is executed once; the peer began anew. */
+static void test_duplicates(void)
+{
+    Pair *p = pair_new(2, NULL);
+    Work *w;
+
+    pair_queue(p, 0, 7, UB_ROI);
+    p->dup = 1000000;
+    for (unsigned i = 0; i < 50; i++) {
+        w = work_new((i & 1 ? ROW_CTP : ROW_CTP7) + 1, UB_TA_FETCH_ADD, 0, 8);
+        w->data[0] = 1;
+        work_all(p, 0, 7, w, UB_TAS_OK);
+    }
+    g_assert_cmpuint(get_le64(p->end[1].mem), ==, 50);
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_DROP_DUPLICATE), >=, 40);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_LATE), >=, 40);
+    p->dup = 0;
+    ub_ta_queue_free(ub_ta_queue(p->end[0].ta, 7));
+    pair_queue(p, 0, 7, UB_ROI);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* ---- atomics ---- */
+
+typedef unsigned __int128 u128;
+
+static u128 widen(const uint8_t *p, unsigned len)
+{
+    u128 v = 0;
+
+    for (unsigned i = len; i-- > 0;) {
+        v = v << 8 | p[i];
+    }
+    return v;
+}
+
+static u128 reference(uint8_t op, uint8_t sub, u128 m, u128 a, u128 b,
+                      unsigned len)
+{
+    unsigned shift = 128 - 8 * len;
+    __int128 sm = (__int128)(m << shift) >> shift;
+    __int128 sa = (__int128)(a << shift) >> shift;
+
+    switch (op) {
+    case UB_TA_ATOMIC_CAS: return m == a ? b : m;
+    case UB_TA_ATOMIC_SWAP: return a;
+    case UB_TA_FETCH_ADD: return m + a;
+    case UB_TA_FETCH_SUB: return m - a;
+    case UB_TA_FETCH_AND: return m & a;
+    case UB_TA_FETCH_OR: return m | a;
+    case UB_TA_FETCH_XOR: return m ^ a;
+    }
+    switch (sub) {
+    case 0: return m + a;
+    case 1: return m & ~a;
+    case 2: return m ^ a;
+    case 3: return m | a;
+    case 4: return sa > sm ? a : m;
+    case 5: return sa < sm ? a : m;
+    case 6: return a > m ? a : m;
+    default: return a < m ? a : m;
+    }
+}
+
+/* Nine opcodes, eight sub-operations, lengths up to 16 bytes against the
+ * compiler's integers; 32 and 64 bytes by their halves. */
+static void test_atomics(void)
+{
+    Pair *p = pair_new(2, NULL);
+    uint64_t seed = 5;
+
+    pair_queue(p, 0, 7, UB_ROI);
+    for (unsigned i = 0; i < 6000; i++) {
+        uint8_t op = UB_TA_ATOMIC_CAS + i % 9, sub = i / 9 % 8;
+        unsigned len = 1 << i / 72 % 5;
+        uint32_t off = len * (i % 16);
+        bool host = i % 3;
+        Work *w = work_new((i & 1 ? ROW_RTP : ROW_CTP) + 1, op, off, len);
+        uint8_t *mem = p->end[1].mem + off;
+        u128 m, a, b, want;
+
+        ub_segments_find(p->end[1].segments, 0, PAIR_TOKEN_ID,
+                         PAIR_UBA)->host = host ? p->end[1].mem : NULL;
+        for (unsigned j = 0; j < len; j++) {
+            mem[j] = core_random(&seed) % 5 ? core_random(&seed) : 0xff;
+            w->data[j] = core_random(&seed) % 2 ? mem[j] : core_random(&seed);
+            w->data[len + j] = core_random(&seed);
+        }
+        if (core_random(&seed) % 2) {
+            memcpy(w->data, mem, len);
+        }
+        w->req.sub = sub;
+        m = widen(mem, len);
+        a = widen(w->data, len);
+        b = widen(w->data + len, len);
+        want = reference(op, sub, m, a, b, len);
+        if (len < 16) {
+            want &= ((u128)1 << 8 * len) - 1;
+        }
+        work_post(p, 0, 7, w);
+        pair_run(p);
+        g_assert_cmpint(w->status, ==, UB_TAS_OK);
+        g_assert_true(widen(mem, len) == want);
+        if (op != UB_TA_ATOMIC_STORE) {
+            g_assert_true(widen(w->data, len) == m);
+        }
+        work_free(w);
+    }
+    pair_free(p);
+}
+
+static void test_atomics_wide(void)
+{
+    Pair *p = pair_new(2, NULL);
+    uint8_t *mem = p->end[1].mem;
+
+    pair_queue(p, 0, 7, UB_ROI);
+    for (unsigned len = 32; len <= 64; len *= 2) {
+        Work *w = work_new(ROW_RTP + 1, UB_TA_FETCH_ADD, 0, len);
+
+        memset(mem, 0xff, len);
+        w->data[0] = 1;
+        work_post(p, 0, 7, w);
+        pair_run(p);
+        for (unsigned i = 0; i < len; i++) {
+            g_assert_cmphex(mem[i], ==, 0);
+            g_assert_cmphex(w->data[i], ==, 0xff);
+        }
+        work_free(w);
+        w = work_new(ROW_RTP + 1, UB_TA_FETCH_SUB, 0, len);
+        w->data[0] = 1;
+        work_all(p, 0, 7, w, UB_TAS_OK);
+        for (unsigned i = 0; i < len; i++) {
+            g_assert_cmphex(mem[i], ==, 0xff);
+        }
+        /* The highest bit is the sign. */
+        w = work_new(ROW_RTP + 1, UB_TA_ATOMIC_LOAD, 0, len);
+        w->req.sub = 4;
+        work_all(p, 0, 7, w, UB_TAS_OK);
+        g_assert_cmphex(mem[len - 1], ==, 0);
+        memset(mem, 0xff, len);
+        w = work_new(ROW_RTP + 1, UB_TA_ATOMIC_LOAD, 0, len);
+        w->req.sub = 6;
+        work_all(p, 0, 7, w, UB_TAS_OK);
+        g_assert_cmphex(mem[len - 1], ==, 0xff);
+    }
+    pair_free(p);
+}
+
+static void test_atomic_rules(void)
+{
+    Pair *p = pair_new(2, NULL);
+    UbTaConfig cfg = *ub_ta_config(p->end[1].ta);
+    Work *w;
+
+    pair_queue(p, 0, 7, UB_ROI);
+    work_all(p, 0, 7, work_new(ROW_RTP + 1, UB_TA_FETCH_ADD, 4, 8),
+             UB_TAS_LOCAL_LENGTH);
+    work_all(p, 0, 7, work_new(ROW_RTP + 1, UB_TA_FETCH_ADD, 0, 3),
+             UB_TAS_LOCAL_LENGTH);
+    work_all(p, 0, 7, work_new(ROW_RTP + 1, UB_TA_FETCH_ADD, 0, 128),
+             UB_TAS_LOCAL_LENGTH);
+    w = work_new(ROW_RTP + 1, UB_TA_ATOMIC_STORE, 0, 8);
+    w->req.sub = 8;
+    work_all(p, 0, 7, w, UB_TAS_UNSUPPORTED);
+    /* Bypass: in full blocks' places only. */
+    work_all(p, 0, 7, work_new(ROW_BYPASS + 1, UB_TA_FETCH_ADD, 8, 8),
+             UB_TAS_LOCAL_LENGTH);
+    w = work_new(ROW_BYPASS + 1, UB_TA_FETCH_ADD, 64, 8);
+    w->data[0] = 9;
+    work_all(p, 0, 7, w, UB_TAS_OK);
+    g_assert_cmpuint(p->end[1].mem[64], ==, 9);
+    /* The other readings of the document. */
+    cfg.cas_swapped = cfg.clr_text = true;
+    g_assert_null(ub_ta_configure(p->end[1].ta, &cfg));
+    w = work_new(ROW_RTP + 1, UB_TA_ATOMIC_CAS, 64, 1);
+    w->data[0] = 5;
+    w->data[1] = 9;
+    work_all(p, 0, 7, w, UB_TAS_OK);
+    g_assert_cmpuint(p->end[1].mem[64], ==, 5);
+    w = work_new(ROW_RTP + 1, UB_TA_ATOMIC_LOAD, 64, 1);
+    w->req.sub = 1;
+    w->data[0] = 6;
+    work_all(p, 0, 7, w, UB_TAS_OK);
+    g_assert_cmpuint(p->end[1].mem[64], ==, 5 ^ 6);
+    w = work_new(ROW_RTP + 1, UB_TA_ATOMIC_LOAD, 64, 1);
+    w->req.sub = 2;
+    w->data[0] = 1;
+    work_all(p, 0, 7, w, UB_TAS_OK);
+    g_assert_cmpuint(p->end[1].mem[64], ==, (5 ^ 6) & ~1);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* ---- byte order of the wire ---- */
+
+static uint8_t seen[2][64];
+static uint32_t seen_len[2];
+
+static bool look(Pair *p, Wire *w)
+{
+    /* CTP with 16-bit UPI and short EIDs: 7 bytes before the TAH. */
+    seen_len[w->from] = MIN(w->pkt->len - 7, 64);
+    memcpy(seen[w->from], core_packet_data(w->pkt) + 7, seen_len[w->from]);
+    return true;
+}
+
+/* Operands go out least significant byte first, the value comes back the other
+ * way round (§7.4.2.3). */
+static void test_atomic_bytes(void)
+{
+    static const uint8_t op[] = {
+        0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
+        0x00, 0xff, 0xee, 0xdd, 0xcc, 0xbb, 0xaa, 0x99,
+    };
+    static const uint8_t old[] = {
+        0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,
+    };
+    Pair *p = pair_new(2, NULL);
+    Work *w = work_new(ROW_CTP + 1, UB_TA_ATOMIC_CAS, 0, 8);
+
+    pair_queue(p, 0, 7, UB_ROI);
+    put_le64(p->end[1].mem, 0x1122334455667788);
+    put_le64(w->data, 0x1122334455667788);
+    put_le64(w->data + 8, 0x99aabbccddeeff00);
+    p->filter = look;
+    work_post(p, 0, 7, w);
+    pair_run(p);
+    g_assert_cmpmem(seen[0] + seen_len[0] - 16, 16, op, 16);
+    g_assert_cmpmem(seen[1] + seen_len[1] - 8, 8, old, 8);
+    g_assert_cmphex(get_le64(w->data), ==, 0x1122334455667788);
+    g_assert_cmphex(get_le64(p->end[1].mem), ==, 0x99aabbccddeeff00);
+    work_free(w);
+    pair_free(p);
+}
+
+/* ---- hostile peers ---- */
+
+static void inject(Pair *p, UbTpMode mode, unsigned cfg, unsigned nlp,
+                   uint32_t tpn, bool last, const uint8_t *data, uint32_t len)
+{
+    CorePacket *pkt = core_packet_alloc(p->pool, len);
+    UbFlow flow = { .cfg = cfg, .scna = 1, .dcna = 2 };
+    static uint32_t msn;
+    UbTpRx rx = { .mode = mode, .tpn = tpn, .msn = msn += last, .last = last,
+                  .nlp = nlp, .flow = &flow };
+
+    memcpy(core_packet_data(pkt), data, len);
+    ub_ta_rx(p->end[1].ta, &rx, pkt);
+}
+
+/* Bytes of all kinds, some of which are nearly right. */
+static void test_fuzz(void)
+{
+    static const struct { uint8_t mode, cfg, nlp; } ways[] = {
+        { UB_TP_RTP, 7, UB_SEC_WIDE }, { UB_TP_CTP, 6, UB_SEC_SHORT },
+        { UB_TP_CTP, 7, UB_SEC_WIDE }, { UB_TP_BYPASS, 9, UB_SEC_NONE },
+        { UB_TP_UTP, 3, UB_SEC_WIDE },
+    };
+    uint64_t rounds = g_test_slow() ? 5000000 : 100000, seed = 9;
+    Pair *p = pair_new(2, NULL);
+    UbTaState s;
+
+    pair_recv(p, 1, 1000);
+    pair_queue(p, 1, 7, UB_ROI);
+    for (uint64_t i = 0; i < rounds; i++) {
+        unsigned k = core_random(&seed) % G_N_ELEMENTS(ways);
+        uint8_t buf[400];
+        uint32_t len = core_random(&seed) % sizeof(buf), at = 0;
+
+        for (unsigned j = 0; j < sizeof(buf); j++) {
+            buf[j] = core_random(&seed) % 3 ? 0 : core_random(&seed);
+        }
+        if (ways[k].nlp == UB_SEC_WIDE) {
+            put_be32(buf, PAIR_UPI);
+            memcpy(buf + 4, &p->end[0].eid, 16);
+            memcpy(buf + 20, &p->end[1].eid, 16);
+            at = 36;
+        } else if (ways[k].nlp == UB_SEC_SHORT) {
+            memcpy(buf, (uint8_t[]) { 1, 0x23, 0, 0, 0x10, 0, 2 }, 7);
+            at = 7;
+        }
+        buf[at] = core_random(&seed) % 0x1a;
+        buf[at + 1] = 0x10 | (core_random(&seed) % 4 ? 8 : 0) |
+                      (core_random(&seed) % 8 ? 0 : 1);
+        if (core_random(&seed) % 4) {
+            /* A segment that is there. */
+            put_be64(buf + at + 8, PAIR_UBA + core_random(&seed) % 8192);
+            put_be32(buf + at + 16, PAIR_TOKEN_ID << 8);
+            put_be32(buf + at + 20, core_random(&seed) % 2 ? len
+                     : core_random(&seed) % 100);
+            put_be32(buf + at + 24, PAIR_TOKEN);
+        }
+        inject(p, ways[k].mode, ways[k].cfg,
+               core_random(&seed) % 16 ? ways[k].nlp : core_random(&seed) % 16,
+               core_random(&seed) % 8, core_random(&seed) % 4, buf,
+               MAX(len, at));
+        if (i % 64 == 0) {
+            pair_run_for(p, 100000);
+            ub_ta_state(p->end[1].ta, &s);
+            g_assert_cmpuint(s.partial, <=, 8192);
+            g_assert_cmpuint(s.answers, <=, 8192);
+            pair_recv(p, 1, 1);
+        }
+    }
+    pair_run(p);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* Responses that nobody asked for, or that say too much. */
+static void test_false_responses(void)
+{
+    static const char *const responses[] = {
+        "110000000000007e", "1100000000000007", "1200000000000007000000000000",
+        "1100000060000007", "1100000063000007", "1100000034000007",
+        "1108000000000007", "1100000080000007", "11000000c0000007",
+        "1300000000000007000000000102030405060708", "1100ffff1f000007",
+    };
+    Pair *p = pair_new(2, NULL);
+    Work *w;
+
+    pair_queue(p, 1, 7, UB_ROI);
+    for (unsigned i = 0; i < G_N_ELEMENTS(responses); i++) {
+        uint8_t buf[64] = { 1, 0x23, 0, 0, 0x10, 0, 2 };
+        uint32_t n = 7;
+
+        /* The response comes before the request has arrived. */
+        w = work_new(ROW_CTP + 0, UB_TA_READ, 0, 8);
+        work_post(p, 1, 7, w);
+        ub_ta_run(p->end[1].ta, p->now, 10);
+        for (const char *h = responses[i]; *h; h += 2) {
+            buf[n++] = g_ascii_xdigit_value(h[0]) << 4 |
+                       g_ascii_xdigit_value(h[1]);
+        }
+        inject(p, UB_TP_CTP, 6, UB_SEC_SHORT, 0, true, buf, n);
+        pair_run(p);
+        g_assert_cmpint(w->status, ==, UB_TAS_OK);
+        work_free(w);
+    }
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_LATE) +
+                     pair_count(p, 1, UB_TAC_DROP_RESPONSE) +
+                     pair_count(p, 1, UB_TAC_DROP_SHORT), ==,
+                     G_N_ELEMENTS(responses));
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* Requests that break a rule are answered with Unsupported Request. */
+static void test_false_requests(void)
+{
+    static const char *const requests[] = {
+        "0210000000000007",                                     /* reserved */
+        "1910000000000007",
+        "0350000000000007000000000010000000000100000000407b",   /* version */
+        "0300000000000007000000000010000000000100000000010a",   /* EE_bits */
+        "0310000030000007000000000010000000000100000000010a",   /* ODR */
+        "0310000000300007000000000010000000000100000000010a",   /* RC type */
+        "0310000000000007000000000010000000000100000000020a",   /* length */
+        "0310000000000007000000000010000000000100000000010a0b",
+        "0710000000000007000000000010000000000100000000030102"
+        "03040506",                                             /* atomics */
+        "07100000000000070000000000100001000001000000000201020304",
+    };
+    Pair *p = pair_new(2, NULL);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(requests); i++) {
+        uint8_t buf[64] = { 1, 0x23, 0, 0, 0x10, 0, 2 };
+        UbTaConfig cfg = *ub_ta_config(p->end[1].ta);
+        uint32_t n = 7;
+
+        cfg.tasks = false;
+        g_assert_null(ub_ta_configure(p->end[1].ta, &cfg));
+        for (const char *h = requests[i]; *h; h += 2) {
+            buf[n++] = g_ascii_xdigit_value(h[0]) << 4 |
+                       g_ascii_xdigit_value(h[1]);
+        }
+        buf[7 + 3] = i;
+        inject(p, UB_TP_CTP, 6, UB_SEC_SHORT, 0, true, buf, n);
+        g_assert_cmpuint(pair_count(p, 1, UB_TAC_UNSUPPORTED_TX), ==, i + 1);
+    }
+    pair_run(p);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* ---- images ---- */
+
+static void test_image_fuzz(void)
+{
+    uint64_t rounds = g_test_slow() ? 100000 : 3000, seed = 11, bad = 0;
+    Pair *p = pair_new(2, NULL);
+    Work *w[40];
+    g_autofree uint8_t *good = NULL;
+    size_t len;
+
+    pair_queue(p, 0, 7, UB_ROI);
+    pair_queue(p, 0, 8, UB_ROT);
+    pair_recv(p, 1, 4);
+    for (unsigned i = 0; i < 40; i++) {
+        w[i] = work_new(i % 4 * 16 / 2 * 2 % 32 + 1,
+                        i % 3 ? UB_TA_WRITE : UB_TA_SEND, 64 * i,
+                        i % 5 ? 64 : 4000);
+        w[i]->req.order = i % 3;
+        work_post(p, 0, 7 + i % 2, w[i]);
+    }
+    pair_run_for(p, 3000);
+    good = pair_save(p, 0, &len);
+    g_assert_cmpstr(pair_load(p, 0, good, len), ==, NULL);
+    for (size_t cut = 0; cut < len; cut += 1 + len / 200) {
+        g_assert_cmpstr(pair_load(p, 0, good, cut), !=, NULL);
+    }
+    for (uint64_t i = 0; i < rounds; i++) {
+        g_autofree uint8_t *data = g_memdup2(good, len);
+
+        for (unsigned j = 0; j <= core_random(&seed) % 3; j++) {
+            data[core_random(&seed) % len] = core_random(&seed);
+        }
+        bad += pair_load(p, 0, data, len) != NULL;
+    }
+    g_assert_cmpuint(bad, >, rounds / 10);
+    g_assert_cmpstr(pair_load(p, 0, good, len), ==, NULL);
+    pair_recv(p, 1, 100);
+    pair_run(p);
+    for (unsigned i = 0; i < 40; i++) {
+        g_assert_true(w[i]->done);
+        work_free(w[i]);
+    }
+    pair_idle(p);
+    pair_free(p);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/ta/order/table", test_order_table);
+    g_test_add_func("/ub/ta/order/gate", test_order_gate);
+    g_test_add_func("/ub/ta/order/completions", test_completion_order);
+    g_test_add_func("/ub/ta/order/hold-time", test_hold_time);
+    g_test_add_func("/ub/ta/sc/given", test_sc);
+    g_test_add_func("/ub/ta/sc/none", test_sc_none);
+    g_test_add_func("/ub/ta/sc/static", test_sc_static);
+    g_test_add_func("/ub/ta/stop", test_stop);
+    g_test_add_func("/ub/ta/duplicates", test_duplicates);
+    g_test_add_func("/ub/ta/atomics/reference", test_atomics);
+    g_test_add_func("/ub/ta/atomics/wide", test_atomics_wide);
+    g_test_add_func("/ub/ta/atomics/rules", test_atomic_rules);
+    g_test_add_func("/ub/ta/atomics/bytes", test_atomic_bytes);
+    g_test_add_func("/ub/ta/hostile/fuzz", test_fuzz);
+    g_test_add_func("/ub/ta/hostile/responses", test_false_responses);
+    g_test_add_func("/ub/ta/hostile/requests", test_false_requests);
+    g_test_add_func("/ub/ta/image", test_image_fuzz);
+    return g_test_run();
+}
