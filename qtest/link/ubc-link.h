@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 
 #define MEAN 2056 /* bytes of a packet of the traffic, about */
-#define PATIENCE_US (60 * G_USEC_PER_SEC)
+#define PATIENCE_US test_patience(60)
 
 /* ---- Links -------------------------------------------------------------- */
 

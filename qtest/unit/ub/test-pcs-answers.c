@@ -303,6 +303,54 @@ static void test_cuts(void)
     }
 }
 
+/* A reset in the midst of a frame, of a wake-up and of commands leaves nothing
+ * of them: the script's symbols are those of a new transmitter. */
+static void test_reset(void)
+{
+    for (unsigned n = 0; n < MODES; n += 3) {
+        UbPcsMode m = mode_of(n);
+        uint8_t flit[UB_FLIT] = { 1, 2, 3 };
+        uint8_t ltb[UB_LANES][UB_LTB];
+        Script s[2];
+
+        make_ltbs(ltb, 0xc2);
+        for (unsigned again = 0; again < 2; again++) {
+            s[again] = (Script) { .seed = n, .got = ~0u };
+            s[again].l = link_new(NULL);
+            if (again) {
+                Script other = { .l = s[again].l, .seed = 77 };
+
+                play(&other, &m);
+                if (m.width > 1) {
+                    g_assert_true(ub_pcs_tx_sdf(s[1].l->tx, &m, &s[1].l->run)
+                                  || ub_pcs_tx_ltb_room(s[1].l->tx));
+                    ub_pcs_tx_wake(s[1].l->tx, UB_LANES, ltb);
+                }
+                ub_pcs_tx_flits(s[1].l->tx, flit, 1, &s[1].l->run);
+                ub_pcs_tx_command(s[1].l->tx, 0xff, UB_AMCTL_PERIOD,
+                                  UB_AMCTL_PERIOD_1);
+                s[1].l->run.n = s[1].l->run.mask = 0;
+                ub_pcs_tx_reset(s[1].l->tx);
+                ub_pcs_rx_reset(s[1].l->rx);
+                g_assert_cmpint(ub_pcs_tx_state(s[1].l->tx), ==, UB_PCS_IDLE);
+                g_assert_cmphex(ub_pcs_tx_pending(s[1].l->tx), ==, 0);
+                g_assert_cmphex(ub_pcs_tx_lanes(s[1].l->tx), ==, 0);
+                g_assert_cmpint(ub_pcs_rx_state(s[1].l->rx), ==, UB_PCS_IDLE);
+            }
+            for (unsigned i = 0; i < UB_LANES; i++) {
+                s[again].lane[i] = ~0u;
+            }
+            play(&s[again], &m);
+        }
+        for (unsigned i = 0; i < UB_LANES; i++) {
+            g_assert_cmphex(s[0].lane[i], ==, s[1].lane[i]);
+            g_assert_cmpuint(s[0].symbols[i], ==, s[1].symbols[i]);
+        }
+        link_free(s[0].l);
+        link_free(s[1].l);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const char *const names[] = {
@@ -316,5 +364,6 @@ int main(int argc, char **argv)
         g_test_add_data_func(path, GUINT_TO_POINTER(i), check_answers);
     }
     g_test_add_func("/pcs/answers/cuts", test_cuts);
+    g_test_add_func("/pcs/answers/reset", test_reset);
     return g_test_run();
 }

@@ -7,6 +7,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
 #include <netinet/in.h>
@@ -785,6 +786,29 @@ static void test_fuzz(void)
     g_rand_free(rand);
 }
 
+/* The end of a stream is one whatever went wrong before it. */
+static void test_stale_errno(void)
+{
+    static const int before[] = { EAGAIN, EINTR, 0 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(before); i++) {
+        End a, b;
+
+        join(&a, &b, false, false);
+        put(&a, 10);
+        end_stop(&a);
+        errno = before[i];
+        wire_fd_run(b.w);
+        errno = before[i];
+        wire_fd_run(b.w);
+        g_assert_cmpuint(b.received, ==, 10);
+        g_assert_cmpuint(b.closed, ==, 1);
+        g_assert_cmpint(wire_fd_descriptor(b.w), ==, -1);
+        g_assert_cmpint(wire_fd_events(b.w), ==, 0);
+        end_stop(&b);
+    }
+}
+
 int main(int argc, char **argv)
 {
     void *yes = GINT_TO_POINTER(1);
@@ -800,6 +824,7 @@ int main(int argc, char **argv)
     g_test_add_func("/wire/pipe/wakes", test_wakes);
     g_test_add_data_func("/wire/pipe/death/socket", NULL, test_death);
     g_test_add_data_func("/wire/pipe/death/shared", yes, test_death);
+    g_test_add_func("/wire/pipe/stale-errno", test_stale_errno);
     g_test_add_func("/wire/pipe/close", test_close);
     g_test_add_func("/wire/pipe/tcp", test_tcp);
     g_test_add_func("/wire/pipe/handover", test_handover);
