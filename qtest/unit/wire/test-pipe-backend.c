@@ -304,6 +304,34 @@ static void test_offer(void)
     }
 }
 
+/* What the last connection agreed on is not the next one's. */
+static void test_again(void)
+{
+    bool out, in;
+    Bench b;
+    int fd;
+
+    begin(&b, RING);
+    g_assert_cmpuint(put(&b, 5), ==, 5);
+    g_assert_cmpuint(b.writes, ==, 0);
+    wire_pipe_shared(b.pipe, &out, &in);
+    g_assert_true(out && in);
+    wire_pipe_closed(b.pipe);
+    wire_pipe_turn(b.pipe);
+    wire_pipe_opened(b.pipe);
+    wire_pipe_turn(b.pipe);
+    wire_pipe_shared(b.pipe, &out, &in);
+    g_assert_false(out || in);
+    g_clear_pointer(&b.to, wire_ring_free);
+    b.to = wire_ring_create(RING, &fd);
+    g_assert_true(wire_pipe_input(b.pipe, zeros, 20, fd));
+    g_assert_cmpuint(b.to->shared->accepted, ==, 0);
+    g_assert_cmpuint(put(&b, 20), ==, 20);
+    g_assert_cmpuint(b.with_fd, ==, 1);
+    g_assert_cmpuint(b.to->shared->accepted, ==, 1);
+    bench_stop(&b);
+}
+
 /* ---- Receiving ---------------------------------------------------------------- */
 
 /* The ring goes on `ahead` bytes behind what the socket brought; then come
@@ -493,6 +521,7 @@ int main(int argc, char **argv)
     g_test_add_func("/wire/backend/lossy", test_lossy);
     g_test_add_func("/wire/backend/gone", test_gone);
     g_test_add_func("/wire/backend/offer", test_offer);
+    g_test_add_func("/wire/backend/again", test_again);
     g_test_add_func("/wire/backend/turn", test_turn);
     g_test_add_func("/wire/backend/budget", test_budget);
     g_test_add_func("/wire/backend/refusal", test_refusal);
