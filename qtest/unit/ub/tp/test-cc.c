@@ -481,6 +481,20 @@ static void test_user(void)
     g_assert_cmpuint(user_calls[4], ==, 1);
     g_assert_cmpuint(user_calls[5], >=, 10);
     lossy_free(l);
+
+    /* A TPSACK tells it of a loss, too; once, not for each packet. */
+    user_calls[3] = user_calls[4] = 0;
+    l = pair(UB_CC_USER, &cfg, true);
+    chan_get(l->node[0].tp, TA)->cc->state.cw = 0;
+    lossy_script(l, 0, &(LossyRule[]) { { KIND_DATA, 1, 1, LOSE, 0 },
+                                        { KIND_DATA, 2, 1, LOSE, 0 },
+                                        { 0 } }[0]);
+    some(l, 8);
+    lossy_run(l, l->now + 100 * MS);
+    g_assert_cmpuint(l->node[1].got->len, ==, 8);
+    g_assert_cmpuint(user_calls[3], ==, 1);
+    g_assert_cmpuint(user_calls[4], ==, 0);
+    lossy_free(l);
 }
 
 /* What a rate holds back does not hurry the algorithm's clock. */

@@ -526,6 +526,217 @@ static void test_setup_vanish(void)
     lossy_free(l);
 }
 
+/* Why it was refused comes across. */
+static void test_setup_full(void)
+{
+    UbTpConfig cfg;
+    Lossy *l = plain(&cfg, 2);
+    UbTpAttr attr;
+
+    cfg.max_channels = 1;
+    lossy_renew(l, 1, &cfg);
+    ub_tp_attr_init(l->node[0].tp, &attr);
+    ask(l, UB_LPH_CNA24, &attr);
+    lossy_run(l, l->now + 50 * US);
+    g_assert_cmpint(l->node[0].connected, ==, UB_TPR_OK);
+    ask(l, UB_LPH_CNA24, &attr);
+    lossy_run(l, l->now + 50 * US);
+    g_assert_cmpint(l->node[0].connected, ==, UB_TPR_FULL);
+    lossy_free(l);
+}
+
+/* Peers that use the same numbers are told apart by where they are. */
+static void test_setup_peers(void)
+{
+    static const UbLphCfg cfgs[] = { UB_LPH_CNA24, UB_LPH_IPV4 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cfgs); i++) {
+        UbTpConfig cfg;
+        Lossy *l = plain(&cfg, 4);
+        UbTpAttr attr, a;
+
+        ub_tp_attr_init(l->node[0].tp, &attr);
+        for (unsigned n = 0; n < 4; n++) {
+            uint32_t tpn = 5;
+
+            if (n == 1) {
+                continue;
+            }
+            attr.flow = lossy_flow(n, 1, cfgs[i]);
+            g_assert_cmpint(ub_tp_create(l->node[n].tp, &tpn, &attr), ==,
+                            UB_TPR_OK);
+            g_assert_cmpint(ub_tp_connect(l->node[n].tp, 5, l->now), ==,
+                            UB_TPR_OK);
+            lossy_run(l, l->now + 50 * US);
+            g_assert_cmpint(state(&l->node[n], 5), ==, UB_TP_ACTIVE);
+            ub_tp_query(l->node[1].tp, l->node[1].connected_tpn, &a, NULL);
+            if (cfgs[i] == UB_LPH_IPV4) {
+                g_assert_cmpuint(a.flow.ip.dst[3], ==, n + 1);
+            } else {
+                g_assert_cmpuint(a.flow.dcna, ==, n + 1);
+            }
+        }
+        g_assert_cmpuint(channels(l->node[1].tp), ==, 3);
+        for (unsigned n = 0; n < 4; n++) {
+            if (n != 1) {
+                lossy_send(&l->node[n], 5, 50, n, true, false, n);
+            }
+        }
+        lossy_run(l, l->now + 50 * US);
+        g_assert_cmpuint(l->node[1].got->len, ==, 3);
+        lossy_free(l);
+    }
+}
+
+/* ---- configuration ---- */
+
+static void test_defaults(void)
+{
+    UbTpConfig c;
+    Lossy *l = plain(&c, 1);
+    UbTpAttr a, b;
+
+    g_assert_cmpuint(c.attr.mtu, ==, 4096);
+    g_assert_true(!c.attr.selective && c.attr.fast && !c.attr.mark &&
+                  !c.attr.ooo && !c.attr.spray && c.attr.rto_dynamic);
+    g_assert_cmpuint(c.attr.ooo_window, ==, 1024);
+    g_assert_cmpuint(c.attr.rto_code, ==, 2);
+    g_assert_cmpuint(c.attr.rto_base_us, ==, 16384);
+    g_assert_cmpuint(c.attr.rto_shift, ==, 2);
+    g_assert_cmpuint(c.attr.retries, ==, 6);
+    g_assert_cmpuint(c.attr.tx_window, ==, 256);
+    g_assert_cmpuint(c.attr.ack_every, ==, 64);
+    g_assert_cmpuint(c.attr.sack_every, ==, 1);
+    g_assert_cmpuint(c.attr.sack_bits, ==, 1024);
+    g_assert_cmpuint(c.attr.cw_unit, ==, 1);
+    g_assert_cmpuint(c.max_channels, ==, 65536);
+    g_assert_cmpuint(c.max_groups, ==, 4096);
+    g_assert_cmpuint(c.seed, ==, 1);
+    g_assert_cmpuint(c.rto_static_us[0], ==, 512);
+    g_assert_cmpuint(c.rto_static_us[1], ==, 16000);
+    g_assert_cmpuint(c.rto_static_us[2], ==, 128000);
+    g_assert_cmpuint(c.rto_static_us[3], ==, 4000000);
+    g_assert_cmpuint(c.ack_delay_us, ==, 0);
+    g_assert_cmpuint(c.fake_us, ==, 50000);
+    g_assert_cmpuint(c.cnp_us, ==, 50);
+    g_assert_cmpuint(c.setup_us, ==, 100000);
+    g_assert_cmpuint(c.setup_tries, ==, 10);
+    g_assert_cmpuint(c.setup_nlp, ==, 15);
+    g_assert_cmpuint(c.hold_bytes, ==, 64 << 20);
+    g_assert_cmpuint(c.results, ==, 1024);
+    g_assert_true(c.msn_check && !c.cc_on && c.ctp_throttle && !c.ctp_spray);
+    g_assert_cmpuint(c.ctp_flows, ==, 1024);
+    g_assert_cmpuint(c.cc_param.cw_init, ==, 256 << 10);
+    g_assert_cmpuint(c.cc_param.cw_min, ==, 4096);
+    g_assert_cmpuint(c.cc_param.cw_max, ==, 16 << 20);
+    g_assert_cmpuint(c.cc_param.ldcp_add, ==, 8192);
+    g_assert_cmpuint(c.cc_param.ldcp_cut, ==, 512);
+    g_assert_cmpuint(c.cc_param.rate_max, ==, UINT64_C(50000000000));
+    g_assert_cmpuint(c.cc_param.rate_min, ==, 1000000);
+    g_assert_cmpuint(c.cc_param.dcqcn_g, ==, 64);
+    g_assert_cmpuint(c.cc_param.dcqcn_alpha_us, ==, 55);
+    g_assert_cmpuint(c.cc_param.dcqcn_rate_us, ==, 300);
+    g_assert_cmpuint(c.cc_param.dcqcn_ai, ==, 5000000);
+    g_assert_cmpuint(c.cc_param.dcqcn_hai, ==, 50000000);
+    g_assert_cmpuint(c.cc_param.dcqcn_fast, ==, 5);
+    g_assert_cmpuint(c.cc_param.caqm_unit, ==, 64);
+    g_assert_cmpuint(c.cc_param.caqm_want, ==, 16);
+    g_assert_cmpuint(c.cc_param.caqm_cut, ==, 4096);
+    for (int i = 0; i < UB_TPC_NUM; i++) {
+        g_assert_cmpuint(c.clock[i].scale, ==, 1);
+        g_assert_cmpint(c.clock[i].floor_ns, ==, 1000);
+    }
+    /* Initial PSNs are of each direction, and of each channel. */
+    ub_tp_attr_init(l->node[0].tp, &a);
+    ub_tp_attr_init(l->node[0].tp, &b);
+    g_assert_true(a.tx_psn != a.rx_psn && a.tx_psn != b.tx_psn &&
+                  a.rx_psn != b.rx_psn && a.flow.lbf != b.flow.lbf);
+    lossy_free(l);
+}
+
+static void no_rx_acked(void *o, uint32_t t, uint64_t c, UbTpAnswer a)
+{
+}
+
+static UbTpAnswer no_rx(void *o, const UbTpRx *rx, CorePacket *pkt)
+{
+    return (UbTpAnswer) { UB_TP_ACK };
+}
+
+static void no_error(void *o, uint32_t t, UbTpError e)
+{
+}
+
+static void no_room(void *o, uint32_t t)
+{
+}
+
+static UbSend no_send(void *o, int64_t now, const UbFlow *f, CorePacket *p)
+{
+    return UB_BUSY;
+}
+
+static void test_config(void)
+{
+    static const UbTpUpper up = { .rx = no_rx, .acked = no_rx_acked,
+                                  .error = no_error, .room = no_room };
+    static const UbTpLower down = { .send = no_send };
+    static const UbCc empty = { .name = "empty" };
+    UbTpConfig good, c;
+
+    ub_tp_config_init(&good);
+    g_assert_nonnull(ub_tp_config_fault(&good));
+    g_assert_null(ub_tp_new(&good));
+    good.upper = &up;
+    g_assert_nonnull(ub_tp_config_fault(&good));
+    good.lower = &down;
+    g_assert_null(ub_tp_config_fault(&good));
+#define BAD(change) do { \
+        c = good; \
+        change; \
+        g_assert_nonnull(ub_tp_config_fault(&c)); \
+    } while (0)
+#define FINE(change) do { \
+        c = good; \
+        change; \
+        g_assert_null(ub_tp_config_fault(&c)); \
+    } while (0)
+    BAD(c.clock[UB_TPC_SETUP].scale = 0);
+    FINE(c.clock[UB_TPC_SETUP].scale = 1000000);
+    BAD(c.clock[UB_TPC_SETUP].scale = 1000001);
+    BAD(c.clock[UB_TPC_RTO].floor_ns = 0);
+    FINE(c.clock[UB_TPC_RTO].floor_ns = 1);
+    BAD(c.clock[UB_TPC_RTO].floor_ns = INT64_C(4000) * 1000000000);
+    BAD(c.cc[UB_CC_USER] = &empty);
+    BAD(c.cc[UB_CC_LDCP] = good.cc[UB_CC_CAQM]);
+    FINE(c.cc[UB_CC_USER] = good.cc[UB_CC_CAQM]);
+    FINE(c.cc[UB_CC_LDCP] = NULL);
+    BAD(c.max_channels = 0);
+    BAD(c.max_channels = (1 << 20) + 1);
+    FINE(c.max_channels = 1 << 20);
+    BAD(c.max_groups = (1 << 20) + 1);
+    FINE(c.max_groups = 0);
+    BAD(c.results = 8);
+    BAD(c.results = 1000);
+    BAD(c.results = 65536);
+    FINE(c.results = 16);
+    FINE(c.results = 32768);
+    BAD(c.setup_nlp = 3);
+    BAD(c.setup_nlp = 16);
+    FINE(c.setup_nlp = 4);
+    BAD(c.cc_param.cw_min = 0);
+    BAD(c.cc_param.cw_min = c.cc_param.cw_max + 1);
+    FINE(c.cc_param.cw_min = c.cc_param.cw_max);
+    BAD(c.cc_param.rate_min = 0);
+    BAD(c.cc_param.rate_min = c.cc_param.rate_max + 1);
+    FINE(c.cc_param.rate_min = c.cc_param.rate_max);
+    BAD(c.cc_param.ldcp_cut = 1025);
+    BAD(c.cc_param.dcqcn_g = 1025);
+    BAD(c.cc_param.dcqcn_alpha_us = 0);
+    BAD(c.cc_param.dcqcn_rate_us = 0);
+    BAD(c.cc_param.rate_max = (UINT64_C(1) << 56) + 1);
+}
+
 /* ---- counters ---- */
 
 static void test_counters(void)
@@ -588,6 +799,10 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/chan/setup-timeout", test_setup_timeout);
     g_test_add_func("/tp/chan/setup-lossy", test_setup_lossy);
     g_test_add_func("/tp/chan/setup-vanish", test_setup_vanish);
+    g_test_add_func("/tp/chan/setup-full", test_setup_full);
+    g_test_add_func("/tp/chan/setup-peers", test_setup_peers);
+    g_test_add_func("/tp/chan/defaults", test_defaults);
+    g_test_add_func("/tp/chan/config", test_config);
     g_test_add_func("/tp/chan/counters", test_counters);
     g_test_add_func("/tp/chan/many", test_many);
     return g_test_run();

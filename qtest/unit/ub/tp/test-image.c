@@ -8,6 +8,7 @@
 
 #include "core/image.h"
 #include "core/random.h"
+#include "../../../../hw/ub/tp/internal.h"
 #include "lossy.h"
 
 enum { US = 1000, MS = 1000000 };
@@ -119,6 +120,200 @@ static void test_same(void)
         /* Into what is not new, too. */
         g_assert_cmpstr(load(node->tp, a, len, l->now), ==, NULL);
     }
+    lossy_free(l);
+}
+
+/* Every field is brought across. */
+static void test_fields(void)
+{
+    CoreImage *im;
+    UbTpConfig cfg;
+    UbTpAttr attr;
+    UbTpAnswer wait = { UB_TP_WITHHOLD }, done = { UB_TP_RNR, 7 };
+    uint32_t tpn = 9;
+    CtpFlow *f, *fg;
+    Chan *ch, *got;
+    uint8_t *data;
+    size_t len;
+    Lossy *l;
+    UbTp *tp;
+
+    ub_tp_config_init(&cfg);
+    cfg.cc_on = true;
+    l = lossy_new(&cfg, 1);
+    tp = l->node[0].tp;
+    memset(&attr, 0, sizeof(attr));
+    attr.flow = lossy_flow(2, 3, UB_LPH_IPV6);
+    attr.flow.rt = 1;
+    attr.flow.sl = 2;
+    attr.flow.mgmt = true;
+    attr.flow.port = 3;
+    attr.flow.vl = 4;
+    attr.flow.cci = 5;
+    attr.flow.lbf = 6;
+    attr.flow.npi = 7;
+    attr.flow.ip.hops = 8;
+    attr.dst_tpn = 10;
+    attr.tx_psn = 11;
+    attr.rx_psn = 12;
+    attr.mtu = 8192;
+    attr.selective = attr.fast = attr.mark = attr.ooo = attr.spray = true;
+    attr.ooo_window = 256;
+    attr.rto_dynamic = true;
+    attr.rto_code = 3;
+    attr.rto_base_us = 13;
+    attr.rto_shift = 14;
+    attr.retries = 15;
+    attr.tx_window = 16;
+    attr.ask = UB_TP_ASK_LAST;
+    attr.ack_every = 17;
+    attr.sack_every = 18;
+    attr.sack_bits = 128;
+    attr.cc = UB_CC_DCQCN;
+    attr.cw_unit = 19;
+    g_assert_cmpint(ub_tp_create(tp, &tpn, &attr), ==, UB_TPR_OK);
+    g_assert_cmpint(ub_tp_activate(tp, tpn), ==, UB_TPR_OK);
+    ch = chan_get(tp, 9);
+    ch->rto_at = 1000001;
+    ch->ack_at = 1000002;
+    ch->fake_at = 1000003;
+    ch->fake_until = 1000004;
+    ch->setup_at = 1000005;
+    ch->want_room = ch->room_due = true;
+    ch->high_rtx = 20;
+    ch->mark = 21;
+    ch->last_first = 22;
+    ch->mark_phase = MARK_RESEND;
+    ch->times = 23;
+    ch->fakes = 24;
+    ch->open = true;
+    ch->open_cookie = UINT64_C(0x2500000025);
+    ch->tx_msn = 26;
+    ch->epsn = ch->max_rcv = 27;
+    ch->rx_msn = 28;
+    ch->ack_msn = 29;
+    ch->acked_to = 30;
+    ch->owed = 31;
+    ch->sack_count = 32;
+    ch->sack_due = ch->nak_due = ch->nak_done = ch->ack_now = true;
+    ch->msn_told = ch->op_told = ch->refusing = true;
+    ch->refusal = (UbTpAnswer) { UB_TP_PAGE_FAULT, 3 };
+    ch->setup_cookie = 33;
+    ch->setup_left = 34;
+    ch->setup_active = ch->in_band = true;
+    setup_remember(ch, 35);
+    result_put(ch, 24, 77, wait);
+    result_put(ch, 25, 78, done);
+    for (unsigned i = 0; i < 8; i++) {
+        ch->cc->state.var[i] = 100 + i;
+    }
+    ch->cc->state.cw = 36;
+    ch->cc->state.rate = 37;
+    ch->cc->state.tick = 1000038;
+    ch->cc->state.at[0] = 1000039;
+    ch->cc->state.at[1] = 1000040;
+    ch->cc->sent = 41;
+    ch->cc->rcvd = 42;
+    ch->cc->pace_at = 1000043;
+    ch->cc->cnp_at = 1000044;
+    ch->cc->fb = (UbCetph) { .ack_seq = 45, .ce_seq = 46, .loc = true,
+                             .inc = true, .c = 47, .hint = 48 };
+    f = ctp_flow_new(tp, 49);
+    f->state = ch->cc->state;
+    f->state.unit = cfg.attr.cw_unit;
+    f->state.mtu = cfg.attr.mtu;
+    f->pace_at = 1000050;
+    tp->ctp_lbf = 51;
+    tp->rng = 52;
+    tp->next_tpn = 53;
+    tp->count.drop_msn = 54;
+
+    data = save(tp, 1000000, &len);
+    cfg.cc_on = false;
+    cfg.seed = 1234;
+    lossy_renew(l, 0, &cfg);
+    im = core_image_load(data, len, 5000000);
+    ub_tp_image(l->node[0].tp, im);
+    g_assert_cmpstr(core_image_done(im), ==, NULL);
+    core_image_free(im);
+    got = chan_get(l->node[0].tp, 9);
+    g_assert_nonnull(got);
+    g_assert_cmpmem(&got->attr, sizeof(attr), &attr, sizeof(attr));
+    g_assert_cmpint(got->rto_at, ==, 5000001);
+    g_assert_cmpint(got->ack_at, ==, 5000002);
+    g_assert_cmpint(got->fake_at, ==, 5000003);
+    g_assert_cmpint(got->fake_until, ==, 5000004);
+    g_assert_cmpint(got->setup_at, ==, 5000005);
+    g_assert_true(got->want_room && got->room_due);
+    g_assert_cmpuint(got->una, ==, 11);
+    g_assert_cmpuint(got->high_rtx, ==, 20);
+    g_assert_cmpuint(got->mark, ==, 21);
+    g_assert_cmpuint(got->last_first, ==, 22);
+    g_assert_cmpuint(got->mark_phase, ==, MARK_RESEND);
+    g_assert_cmpuint(got->times, ==, 23);
+    g_assert_cmpuint(got->fakes, ==, 24);
+    g_assert_true(got->open);
+    g_assert_cmphex(got->open_cookie, ==, UINT64_C(0x2500000025));
+    g_assert_cmpuint(got->tx_msn, ==, 26);
+    g_assert_cmpuint(got->epsn, ==, 27);
+    g_assert_cmpuint(got->max_rcv, ==, 27);
+    g_assert_cmpuint(got->rx_msn, ==, 28);
+    g_assert_cmpuint(got->ack_msn, ==, 29);
+    g_assert_cmpuint(got->acked_to, ==, 30);
+    g_assert_cmpuint(got->owed, ==, 31);
+    g_assert_cmpuint(got->sack_count, ==, 32);
+    g_assert_true(got->sack_due && got->nak_due && got->nak_done &&
+                  got->ack_now && got->msn_told && got->op_told &&
+                  got->refusing);
+    g_assert_cmpint(got->refusal.status, ==, UB_TP_PAGE_FAULT);
+    g_assert_cmpuint(got->refusal.timer, ==, 3);
+    g_assert_cmpuint(got->setup_cookie, ==, 33);
+    g_assert_cmpuint(got->setup_left, ==, 34);
+    g_assert_true(got->setup_active && got->in_band);
+    g_assert_cmpuint(got->peer_key, ==, 35);
+    g_assert_cmpuint(got->fifo_len, ==, 2);
+    g_assert_cmpuint(ack_covered(got), ==, 24);
+    g_assert_cmpuint(got->result[24].msn, ==, 77);
+    g_assert_cmpint(got->result[24].state, ==, RESULT_WAIT);
+    g_assert_cmpuint(got->result[25].msn, ==, 78);
+    g_assert_cmpint(got->result[25].status, ==, UB_TP_RNR);
+    g_assert_cmpuint(got->result[25].timer, ==, 7);
+    for (unsigned i = 0; i < 8; i++) {
+        g_assert_cmpuint(got->cc->state.var[i], ==, 100 + i);
+    }
+    g_assert_cmpuint(got->cc->state.cw, ==, 36);
+    g_assert_cmpuint(got->cc->state.rate, ==, 37);
+    g_assert_cmpint(got->cc->state.tick, ==, 5000038);
+    g_assert_cmpint(got->cc->state.at[0], ==, 5000039);
+    g_assert_cmpint(got->cc->state.at[1], ==, 5000040);
+    g_assert_cmpuint(got->cc->sent, ==, 41);
+    g_assert_cmpuint(got->cc->rcvd, ==, 42);
+    g_assert_cmpint(got->cc->pace_at, ==, 5000043);
+    g_assert_cmpint(got->cc->cnp_at, ==, 5000044);
+    g_assert_cmpuint(got->cc->fb.ack_seq, ==, 45);
+    g_assert_cmpuint(got->cc->fb.ce_seq, ==, 46);
+    g_assert_true(got->cc->fb.loc && got->cc->fb.inc);
+    g_assert_cmpuint(got->cc->fb.c, ==, 47);
+    g_assert_cmpuint(got->cc->fb.hint, ==, 48);
+    tp = l->node[0].tp;
+    tpn = 0;
+    fg = g_hash_table_lookup(tp->ctp, &(uint64_t) { 49 });
+    g_assert_nonnull(fg);
+    g_assert_cmpint(fg->pace_at, ==, 5000050);
+    g_assert_cmpuint(fg->state.rate, ==, 37);
+    g_assert_cmpint(fg->state.tick, ==, 5000038);
+    g_assert_cmpuint(fg->state.mtu, ==, cfg.attr.mtu);
+    g_assert_cmpuint(fg->state.unit, ==, cfg.attr.cw_unit);
+    g_assert_cmpint(fg->state.scale_ns, ==, 1000);
+    g_assert_cmpuint(tp->ctp_lbf, ==, 51);
+    g_assert_cmpuint(tp->rng, ==, 52);
+    g_assert_cmpuint(tp->next_tpn, ==, 53);
+    g_assert_cmpuint(tp->count.drop_msn, ==, 54);
+    g_assert_true(tp->cfg.cc_on);
+    g_assert_cmpint(got->on, ==, ON_WORK);
+    g_assert_cmpint(core_timers_deadline(&tp->timers), ==, 5000001);
+    g_assert_cmpint(core_timers_deadline(&tp->ctp_timers), ==, 5000038);
+    g_free(data);
     lossy_free(l);
 }
 
@@ -271,6 +466,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/tp/image/same", test_same);
+    g_test_add_func("/tp/image/fields", test_fields);
     g_test_add_func("/tp/image/goes-on", test_goes_on);
     g_test_add_func("/tp/image/other-config", test_other_config);
     g_test_add_func("/tp/image/damaged", test_damaged);

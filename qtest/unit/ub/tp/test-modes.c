@@ -146,6 +146,50 @@ static void test_wrong(void)
     lossy_free(l);
 }
 
+/* No room for a header, or for the padding: lost, and counted. */
+static void test_no_room(void)
+{
+    UbTpConfig cfg;
+    uint32_t tpn = 3;
+    UbTpAttr attr;
+    Lossy *l;
+
+    ub_tp_config_init(&cfg);
+    l = lossy_new(&cfg, 2);
+    ub_tp_attr_init(l->node[0].tp, &attr);
+    lossy_channel(l, 0, 1, tpn, tpn, &attr);
+    for (unsigned mode = 0; mode < UB_TP_BYPASS; mode++) {
+        for (unsigned behind = 0; behind < 2; behind++) {
+            UbTpDest dest = {
+                .mode = mode, .tpn = tpn,
+                .flow = lossy_flow(0, 1, mode == UB_TP_UTP ? UB_LPH_IPV4
+                                                           : UB_LPH_CNA24),
+            };
+            UbTpTx tx = { .nlp = 1, .last = true };
+            CorePacket *pkt = core_packet_alloc(l->pool, 50 - behind);
+
+            if (behind) {
+                while (core_packet_put(pkt, 4)) {
+                }
+                core_packet_put(pkt, pkt->size - pkt->off - pkt->len);
+                if (ub_tp_pad(pkt->len + (mode == UB_TP_CTP)) == 0) {
+                    core_packet_pull(pkt, 2);
+                }
+            } else {
+                while (core_packet_push(pkt, 1)) {
+                }
+            }
+            g_assert_cmpint(ub_tp_send(l->node[0].tp, &dest, pkt, &tx, l->now),
+                            ==, UB_LOST);
+        }
+    }
+    g_assert_cmpuint(ub_tp_counters(l->node[0].tp)->drop_room, ==, 6);
+    g_assert_cmpuint(l->sent, ==, 0);
+    /* The channel is as it was. */
+    g_assert_true(ub_tp_ready(l->node[0].tp, tpn));
+    lossy_free(l);
+}
+
 /* Each packet comes at most once, in any network that does not double. */
 static void test_at_most_once(void)
 {
@@ -417,6 +461,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/modes/carry", test_carry);
     g_test_add_func("/tp/modes/bytes", test_bytes);
     g_test_add_func("/tp/modes/wrong", test_wrong);
+    g_test_add_func("/tp/modes/no-room", test_no_room);
     g_test_add_func("/tp/modes/at-most-once", test_at_most_once);
     g_test_add_func("/tp/modes/busy", test_busy);
     g_test_add_func("/tp/modes/spray", test_spray);
