@@ -16,9 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ub/net.h"
+#include "ub/node.h"
 #include "ub/port.h"
 #include "ub/ubc_hw.h"
+#include "ub/urma.h"
 
 typedef struct Ubc Ubc;
 
@@ -87,6 +88,10 @@ typedef struct UbcConfig {
     /* Power-on value of Port Correctable Error Severity: bit n set: C.(n + 1) is
      * correctable.  Table 10-14 and the register's reset value differ. */
     uint32_t err_severity;
+    /* The transaction engine; what follows from ports, GUID and interface is
+     * filled in. */
+    UbNodeConfig node;
+    UbUrmaConfig urma;
 } UbcConfig;
 
 /* Documented defaults: one port, x8, Mode-2 up to 106.25 Gb/s, FEC T=4
@@ -104,6 +109,14 @@ void ubc_reset(Ubc *ubc, int64_t now);
 /* Registers of BAR0 (offsets of ubc_hw.h), 32 bits. */
 uint32_t ubc_read(Ubc *ubc, uint32_t offset, int64_t now);
 void ubc_write(Ubc *ubc, uint32_t offset, uint32_t value, int64_t now);
+
+/* A doorbell of the transaction engine: 8 bytes at @offset of @page of BAR2. */
+void ubc_bell(Ubc *ubc, uint32_t page, uint32_t offset, uint64_t value,
+              int64_t now);
+
+/* The engine's floors, for views. */
+UbNode *ubc_node(Ubc *ubc);
+UbUrma *ubc_urma(Ubc *ubc);
 
 /* Do what is to be done; when to call again at the latest, or INT64_MAX. */
 int64_t ubc_run(Ubc *ubc, int64_t now);

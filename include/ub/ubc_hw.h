@@ -35,9 +35,12 @@
  *   020000  message queues, 1000h each
  *   100000  configuration window
  *
- * Kept for later, and 0 until then: 030000 event queues, 040000 engine command
- * queue, 050000 destination table, 400000 UMMU.  A window that works has its bit
- * in UBC_CAPS.
+ *   030000  event queues, 40h each, and
+ *   040000  the command queue of the transaction engine (urma_hw.h), whose
+ *           doorbells are BAR2
+ *
+ * Kept for later, and 0 until then: 050000 destination table, 400000 UMMU.  A
+ * window that works has its bit in UBC_CAPS.
  */
 
 #define UBC_BAR_SIZE 0x1000000u
@@ -61,6 +64,8 @@
 #define UBC_CAPS 0x028     /* RO: windows of this BAR that work */
 #define UBC_CAPS_PAIRS (1u << 0)
 #define UBC_CAPS_MSGQS (1u << 1)
+#define UBC_CAPS_EVENTS (1u << 2)   /* event queues */
+#define UBC_CAPS_COMMANDS (1u << 3) /* command queue and BAR2 */
 #define UBC_CAPS_CONFIG (1u << 5)
 /*
  * Every source of interrupts has a VECTOR register: the entry of the MSI-X table
@@ -131,7 +136,7 @@
 #define UBC_PAIR_PORT 0x00 /* RW: the port; 0 after reset */
 #define UBC_PAIR_VLS 0x04  /* RW: bit v: VL v; all after reset */
 /* RW: bit c: LPH.CFG c.  After reset all but those that the device deals with
- * itself: 6, management; 5, 7 and 9 too where it forwards. */
+ * itself: 6, 7 and 9, and 5 where it forwards. */
 #define UBC_PAIR_CFGS 0x08
 /* RW: Routing Type of what is sent, or that each descriptor names its own,
  * which is so after reset. */

@@ -37,6 +37,8 @@ typedef struct UbUrmaOps {
     /* A command that is not of queues (channels, destinations, Entities ...): fills
      * in its answers and returns UBQ_RESULT_*; UBQ_RESULT_OPCODE: unknown. */
     unsigned (*command)(void *opaque, unsigned opcode, uint8_t cmd[UBQ_CMD]);
+    /* A Management packet, as UbTaOps.message.  May be NULL. */
+    void (*message)(void *opaque, int64_t now, const UbTaMessage *m);
 } UbUrmaOps;
 
 typedef struct UbUrmaConfig {

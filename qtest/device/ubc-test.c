@@ -352,7 +352,7 @@ static void test_resets(void)
             { UBC_PORT(1) + UBC_PORT_EVENT_MASK, 1, 0 },
             { UBC_PAIR(30) + UBC_PAIR_PORT, 1, 0 },
             { UBC_PAIR(30) + UBC_PAIR_VLS, 1, 0xffff },
-            { UBC_PAIR(30) + UBC_PAIR_CFGS, 1, 0xffbf },
+            { UBC_PAIR(30) + UBC_PAIR_CFGS, 1, 0xfd3f },
             { UBC_PAIR(30) + UBC_PAIR_RT, 1, 4 },
             { UBC_PAIR(30) + UBC_RING_RX + UBC_RING_VECTOR, 9, 0 },
             { UBC_PAIR(30) + UBC_RING_RX + UBC_RING_SIZE, 9, 0 },

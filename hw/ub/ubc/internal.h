@@ -5,7 +5,8 @@
  *   event.c    errors, events, kicks, counters
  *   ring.c     descriptor rings
  *   pair.c     ring pairs: which port and which packets they carry
- *   net.c      the network layer above the ports
+ *   engine.c   the transaction engine: queues of the guest
+ *   net.c      the floors from the network layer up, above the ports
  *   raw.c      packets between a port and its ring pairs
  *   manage.c   management, message queues
  *   space.c    the part of the configuration space that no port owns
@@ -85,7 +86,9 @@ struct Ubc {
     CorePacketPool *pool;
     UbSpace *space;
     UbSlice *cfg0;
-    UbNet *net;
+    UbUrma *urma;
+    UbNode *node;
+    UbNet *net;         /* the node's */
     uint32_t net_cfgs;  /* its LPH.CFGs, unless a ring pair names them … */
     uint32_t net_rest;  /* … and those of what no ring pair has */
     UbMgmt *mgmt;
@@ -150,18 +153,36 @@ bool ubc_raw_serve(UbcEnd *e);
 /* Behind it. */
 void ubc_raw_finish(UbcEnd *e);
 
+/* ---- engine.c ---- */
+/* Before the floors below it. */
+void ubc_engine_init(Ubc *ubc);
+void ubc_engine_free(Ubc *ubc);
+void ubc_engine_reset(Ubc *ubc);
+/* When to come again. */
+int64_t ubc_engine_run(Ubc *ubc);
+/* Registers by their offset in BAR0. */
+uint32_t ubc_engine_read(Ubc *ubc, uint32_t at);
+void ubc_engine_write(Ubc *ubc, uint32_t at, uint32_t value);
+/* What the node tells of channels; @opaque is the Ubc. */
+void ubc_engine_channel_error(void *opaque, uint32_t tpn, UbTpError error);
+void ubc_engine_channel_up(void *opaque, uint32_t tpn, UbTpResult result);
+/* With the floors below. */
+void ubc_engine_image(Ubc *ubc, CoreImage *im);
+
 /* ---- net.c ---- */
 /* Which packets are its: before ring pairs are made. */
 void ubc_net_claim(Ubc *ubc);
-/* After the space and the ports; addresses are those of the registers. */
-void ubc_net_init(Ubc *ubc);
+/* After the space and the ports; addresses are those of the registers.  False, and
+ * a sentence in *why: the configuration cannot be. */
+bool ubc_net_init(Ubc *ubc, const char **why);
 void ubc_net_free(Ubc *ubc);
 void ubc_net_reset(Ubc *ubc);
 /* A packet that no ring pair has; room on a VL; what came is void. */
 void ubc_net_rx(UbcEnd *e, CorePacket *pkt);
 void ubc_net_room(UbcEnd *e, unsigned vl);
 void ubc_net_drop(UbcEnd *e);
-/* Its addresses are those of the registers: before anything is sent. */
+/* Its addresses and Entity 0 are those of the registers: before anything is
+ * sent. */
 void ubc_net_follow(Ubc *ubc);
 /* When to come again. */
 int64_t ubc_net_run(Ubc *ubc);

@@ -8,6 +8,7 @@
 
 #include "internal.h"
 #include "ub/mgmt_net.h"
+#include "ub/mgmt_ta.h"
 #include "ub/msgq.h"
 
 /* Entries of message queues in one turn. */
@@ -21,7 +22,7 @@ static bool send_message(void *opaque, int64_t now, const UbMgmtAddr *a,
     Ubc *ubc = opaque;
 
     ubc_net_follow(ubc);
-    return ub_mgmt_net_message(ubc->net, ubc->pool, now, a, data, len);
+    return ub_mgmt_ta_message(ub_node_ta(ubc->node), now, a, data, len);
 }
 
 static bool send_scan(void *opaque, int64_t now, unsigned port,
@@ -111,12 +112,6 @@ static const UbMsgqOps msgq_ops = {
 
 /* ---- From the network layer ----------------------------------------------------------- */
 
-static void rx_message(void *opaque, int64_t now, CorePacket *pkt,
-                       const UbFlow *flow)
-{
-    ub_mgmt_net_rx_message(((Ubc *)opaque)->mgmt, now, pkt, flow);
-}
-
 static void rx_scan(void *opaque, int64_t now, CorePacket *pkt,
                     const UbFlow *flow)
 {
@@ -127,7 +122,6 @@ static void rx_scan(void *opaque, int64_t now, CorePacket *pkt,
 
 void ubc_manage_init(Ubc *ubc)
 {
-    static const UbNetUpper message_upper = { .rx = rx_message };
     static const UbNetUpper scan_upper = { .rx = rx_scan };
     UbMgmtConfig conf;
 
@@ -138,7 +132,6 @@ void ubc_manage_init(Ubc *ubc)
     ubc->msgqs = ub_msgqs_new(&msgq_ops, ubc);
     ubc->mgmt = ub_mgmt_new(&conf, ubc->space, &mgmt_ops, ubc);
     ub_msgqs_join(ubc->msgqs, ubc->mgmt);
-    ub_net_set_upper(ubc->net, UB_NET_TP, &message_upper, ubc);
     ub_net_set_upper(ubc->net, UB_NET_SCAN, &scan_upper, ubc);
 }
 

@@ -1,7 +1,8 @@
 /*
- * The network layer above the ports: what no ring pair claims of the LPH.CFGs
- * that the device itself deals with.  It goes to management, or on to another
- * node where the controller forwards.
+ * The floors from the network layer up, above the ports: what no ring pair claims
+ * of the LPH.CFGs that the device itself deals with.  It goes to the node's
+ * transport and to management, or on to another node where the controller
+ * forwards.
  *
  * A port may not be used from within its callbacks; what they say is noted, and
  * done by ubc_net_run().
@@ -10,10 +11,12 @@
  */
 #include <glib.h>
 
+#include "core/bytes.h"
 #include "internal.h"
+#include "ub/mgmt_net.h"
 
 /* Packets of one turn. */
-#define NET_BUDGET 64
+#define NET_BUDGET 256
 
 /* ---- Below the network layer ------------------------------------------------------ */
 
@@ -59,15 +62,15 @@ static const UbNetOps net_ops = {
 
 #define CFG(c) (1u << (c))
 
-/* A controller that does not forward has nobody yet for what is not management,
- * and leaves that to rings. */
 void ubc_net_claim(Ubc *ubc)
 {
-    ubc->net_cfgs = ubc->net_rest = CFG(UB_LPH_CNA16);
+    ubc->net_cfgs = CFG(UB_LPH_CNA16) | CFG(UB_LPH_CNA24) |
+                    CFG(UB_LPH_BYPASS);
+    ubc->net_rest = ubc->net_cfgs;
     if (ubc->conf.forward) {
-        ubc->net_cfgs |= CFG(UB_LPH_CONTROL) | CFG(UB_LPH_CNA24) |
-                         CFG(UB_LPH_BYPASS);
-        ubc->net_rest = ubc->net_cfgs | CFG(UB_LPH_IPV4) | CFG(UB_LPH_IPV6);
+        ubc->net_cfgs |= CFG(UB_LPH_CONTROL);
+        ubc->net_rest |= CFG(UB_LPH_CONTROL) | CFG(UB_LPH_IPV4) |
+                         CFG(UB_LPH_IPV6);
     }
 }
 
@@ -87,22 +90,37 @@ static void announce(Ubc *ubc)
                   UB_CFG0_SUPPORTED_FEATURE__ROUTE_TABLE_SUPPORTED, features);
 }
 
-void ubc_net_init(Ubc *ubc)
+bool ubc_net_init(Ubc *ubc, const char **why)
 {
-    UbNetConfig conf;
+    UbNodeConfig conf = ubc->conf.node;
+    const UbNodeOps ops = {
+        .net = &net_ops,
+        .net_opaque = ubc,
+        .ta = &ub_urma_ta_ops,
+        .ta_opaque = ubc->urma,
+        .tp_error = ubc_engine_channel_error,
+        .tp_connected = ubc_engine_channel_up,
+    };
 
-    ub_net_config_init(&conf);
-    conf.ports = ubc->ports;
-    conf.forward = ubc->conf.forward;
-    conf.route_entries = ubc->conf.route_entries;
-    conf.exact_supported = ubc->conf.route_entries;
-    memcpy(conf.guid, ubc->conf.guid, sizeof(conf.guid));
-    ubc->net = ub_net_new(&conf, &net_ops, ubc);
+    conf.net.ports = ubc->ports;
+    conf.net.forward = ubc->conf.forward;
+    conf.net.route_entries = ubc->conf.route_entries;
+    conf.net.exact_supported = ubc->conf.route_entries;
+    memcpy(conf.net.guid, ubc->conf.guid, sizeof(conf.net.guid));
+    *why = ub_node_config_check(&conf);
+    if (*why) {
+        return false;
+    }
+    ubc->node = ub_node_new(&conf, &ops, ubc);
+    ubc->net = ub_node_net(ubc->node);
+    ub_urma_bind(ubc->urma, ub_node_ta(ubc->node));
     ub_net_attach(ubc->net, ubc->space);
     announce(ubc);
     for (unsigned i = 0; i < ubc->ports; i++) {
         ubc->end[i].came_tail = &ubc->end[i].came;
     }
+    ubc_net_follow(ubc);
+    return true;
 }
 
 void ubc_net_drop(UbcEnd *e)
@@ -121,7 +139,7 @@ void ubc_net_free(Ubc *ubc)
     for (unsigned i = 0; i < ubc->ports; i++) {
         ubc_net_drop(&ubc->end[i]);
     }
-    ub_net_free(ubc->net);
+    ub_node_free(ubc->node);
 }
 
 void ubc_net_reset(Ubc *ubc)
@@ -129,7 +147,8 @@ void ubc_net_reset(Ubc *ubc)
     for (unsigned i = 0; i < ubc->ports; i++) {
         ubc_net_drop(&ubc->end[i]);
     }
-    ub_net_reset(ubc->net, ubc->now);
+    ub_node_reset(ubc->node, ubc->now);
+    ubc_net_follow(ubc);
 }
 
 /* ---- From the ports ------------------------------------------------------------------ */
@@ -158,9 +177,28 @@ static void follow_link(UbcEnd *e)
     }
 }
 
+static void follow_entity(Ubc *ubc)
+{
+    UbSec *sec = ub_node_sec(ubc->node);
+    uint32_t upi = ub_slice_get(ubc->cfg0, UB_CFG0_UPI) & UB_CFG0_UPI__ALL;
+    uint32_t old = 0;
+    const UbEid *was = ub_sec_entity(sec, 0, &old);
+    UbEid eid;
+
+    for (unsigned i = 0; i < 4; i++) {
+        put_be32(eid.b + 12 - 4 * i,
+                 ub_slice_get(ubc->cfg0, UB_CFG0_EID + i));
+    }
+    if (!was || old != upi || !ub_eid_same(was, &eid)) {
+        ub_sec_set_entity(sec, 0, &eid, upi);
+    }
+}
+
 void ubc_net_follow(Ubc *ubc)
 {
     uint32_t cna = ub_space_read(ubc->space, UB_CFG0_PRIMARY_CNA);
+
+    follow_entity(ubc);
 
     if (cna != ub_net_primary(ubc->net)) {
         ub_net_set_primary(ubc->net, cna);
@@ -179,8 +217,28 @@ static void take_room(UbcEnd *e)
         unsigned vl = __builtin_ctz(e->room);
 
         e->room &= e->room - 1;
-        ub_net_room(e->ubc->net, e->ubc->now, e->index, vl);
+        ub_node_room(e->ubc->node, e->ubc->now, e->index, vl);
     }
+}
+
+/*
+ * A scan, a message or a control packet, which the device answers by itself.  All
+ * others may reach memory of the guest, which must not change while the machine is
+ * stopped: they wait, and the peer's credits bound how many.
+ */
+static bool by_itself(CorePacket *pkt)
+{
+    const uint8_t *p = core_packet_data(pkt);
+    const uint32_t head = UB_NTH16_SIZE + UB_MGMT_MESSAGE_HEAD;
+    UbMgmtAddr a;
+    UbNth nth;
+
+    if (ub_meta(pkt)->lph_cfg != UB_LPH_CNA16 || pkt->len < head) {
+        return ub_meta(pkt)->lph_cfg == UB_LPH_CONTROL;
+    }
+    ub_nth16_get(p, &nth);
+    return nth.nlp != UB_NLP_CTPH ||
+           !ub_mgmt_head_get(p + UB_NTH16_SIZE, UB_MGMT_KIND_MESSAGE, &a);
 }
 
 static void take_packets(UbcEnd *e)
@@ -188,14 +246,14 @@ static void take_packets(UbcEnd *e)
     if (e->came) {
         ubc_net_follow(e->ubc);
     }
-    while (e->came) {
+    while (e->came && (e->ubc->master || by_itself(e->came))) {
         CorePacket *pkt = e->came;
 
         e->came = pkt->next;
         if (!e->came) {
             e->came_tail = &e->came;
         }
-        ub_net_rx(e->ubc->net, e->ubc->now, e->index, pkt);
+        ub_node_rx(e->ubc->node, e->ubc->now, e->index, pkt);
     }
 }
 
@@ -208,5 +266,6 @@ int64_t ubc_net_run(Ubc *ubc)
         take_room(e);
         take_packets(e);
     }
-    return ub_net_run(ubc->net, ubc->now, NET_BUDGET);
+    return ubc->master ? ub_node_run(ubc->node, ubc->now, NET_BUDGET)
+                       : ub_net_run(ubc->net, ubc->now, NET_BUDGET);
 }

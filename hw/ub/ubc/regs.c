@@ -79,7 +79,8 @@ static uint32_t ctl_ports(void *o)
 
 static uint32_t ctl_caps(void *o)
 {
-    return UBC_CAPS_PAIRS | UBC_CAPS_MSGQS | UBC_CAPS_CONFIG;
+    return UBC_CAPS_PAIRS | UBC_CAPS_MSGQS | UBC_CAPS_EVENTS |
+           UBC_CAPS_COMMANDS | UBC_CAPS_CONFIG;
 }
 
 static void ctl_ctrl(void *o, uint32_t value)
@@ -399,6 +400,9 @@ static const struct {
 } windows[] = {
     { UBC_PAIR(0), UBC_PAIR(UBC_PAIRS), pair_read, pair_write },
     { UBC_MSGQ(0), UBC_MSGQ(UBC_MSGQS), ubc_manage_read, ubc_manage_write },
+    { UBQ_EQ_WINDOW, UBQ_EQ(UBQ_EQS), ubc_engine_read, ubc_engine_write },
+    { UBQ_CMD_WINDOW, UBQ_CMD_WINDOW + 0x100, ubc_engine_read,
+      ubc_engine_write },
     { UBC_CFG_WINDOW, UBC_CFG_WINDOW + UBC_CFG_WINDOW_SIZE, cfg_read,
       cfg_write },
     { UBC_PORT(0), UBC_PORT(UBC_MAX_PORTS), end_read, end_write },

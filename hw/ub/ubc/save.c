@@ -279,12 +279,12 @@ static void end_image(UbcEnd *e, CoreImage *im)
 static void ubc_image(Ubc *ubc, CoreImage *im)
 {
     uint32_t *words = ub_space_state(ubc->space);
-    unsigned n = ub_space_state_words(ubc->space), version;
+    unsigned n = ub_space_state_words(ubc->space);
     uint8_t guid[16];
 
     memcpy(guid, ubc->conf.guid, sizeof(guid));
-    version = core_image_begin(im, CORE_TAG('U', 'B', 'C', ' '), 5);
-    core_image_check(im, version >= 3,
+    core_image_check(im, core_image_begin(im, CORE_TAG('U', 'B', 'C', ' '),
+                                          3) == 3,
                      "the source has version 1 of the interface");
     settings_image(&ubc->conf, im);
     core_image_bytes(im, guid, sizeof(guid));
@@ -313,12 +313,8 @@ static void ubc_image(Ubc *ubc, CoreImage *im)
         pair_image(&ubc->pair[i], im);
     }
     core_image_end(im);
-    if (version >= 4) {
-        ubc_manage_image(ubc, im);
-    }
-    if (version >= 5) {
-        ub_net_image(ubc->net, im);
-    }
+    ubc_manage_image(ubc, im);
+    ubc_engine_image(ubc, im);
     core_image_end(im);
 }
 

@@ -103,7 +103,8 @@ bool ubc_pci_configure(UbcPci *s, Error **errp)
             c->dll.init_credit[i] = s->init_credit;
         }
     }
-    if (!ubc_dll_props_apply(&s->dll, &c->dll, errp)) {
+    if (!ubc_engine_props_apply(&s->engine, c, errp) ||
+        !ubc_dll_props_apply(&s->dll, &c->dll, errp)) {
         return false;
     }
     if (!ubc_pci_identify(s, c, errp)) {
@@ -208,6 +209,7 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_UINT32("init-credit", UbcPci, init_credit, 0),
     DEFINE_PROP_UINT32("err-severity", UbcPci, err_severity, 0xf04fffff),
     UBC_DLL_PROPERTIES(UbcPci, dll),
+    UBC_ENGINE_PROPERTIES(UbcPci, engine),
     DEFINE_PROP_STRING("pcap", UbcPci, pcap),
     DEFINE_PROP_BOOL("pcap-blocks", UbcPci, pcap_blocks, false),
     DEFINE_PROP_LINK("iothread", UbcPci, iothread, TYPE_IOTHREAD,
@@ -222,5 +224,6 @@ void ubc_pci_props_init(ObjectClass *klass)
                                    ubc_pci_set_clock);
     ubc_phy_props_describe(klass);
     ubc_dll_props_describe(klass);
+    ubc_engine_props_describe(klass);
     ubc_pci_describe(klass);
 }

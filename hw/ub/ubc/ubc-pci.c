@@ -293,6 +293,7 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
                           UBC_BAR_SIZE);
     pci_register_bar(pci, 0, PCI_BASE_ADDRESS_SPACE_MEMORY |
                      PCI_BASE_ADDRESS_MEM_TYPE_64, &s->bar);
+    ubc_pci_engine_bar(s);
     if (msix_init(pci, UBC_VECTORS, &s->bar, 0, UBC_MSIX_TABLE, &s->bar, 0,
                   UBC_MSIX_PBA, 0, errp)) {
         goto free_ctl;
@@ -330,6 +331,7 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
 free_msix:
     msix_uninit(pci, &s->bar, &s->bar);
 free_ctl:
+    ubc_pci_engine_exit(s);
     qemu_mutex_destroy(&s->lock);
     ubc_free(s->ubc);
     s->ubc = NULL;
@@ -374,6 +376,7 @@ static void ubc_pci_exit(PCIDevice *pci)
     s->ubc = NULL;
     g_clear_pointer(&s->capture, ub_capture_free);
     g_clear_pointer(&s->blob, g_free);
+    ubc_pci_engine_exit(s);
     qemu_mutex_destroy(&s->lock);
 }
 

@@ -15,6 +15,7 @@
 #include "ub/capture.h"
 #include "ub/ubc.h"
 #include "ubc-pci-dll.h"
+#include "ubc-pci-engine.h"
 #include "ubc-pci-phy.h"
 #include "wire/chr.h"
 
@@ -23,6 +24,13 @@ OBJECT_DECLARE_SIMPLE_TYPE(UbcPci, UBC)
 
 /* Doorbells of all ring pairs. */
 #define UBC_BELLS (UBC_PAIRS * 4)
+
+/* Doorbells of the engine that may wait to be taken. */
+#define UBC_PAGE_BELLS 256
+
+typedef struct UbcPageBell {
+    uint64_t addr, value;
+} UbcPageBell;
 
 typedef struct UbcWire {
     UbcPci *ubc;
@@ -41,7 +49,7 @@ typedef struct UbcLinkTold {
 struct UbcPci {
     PCIDevice parent_obj;
 
-    MemoryRegion bar;
+    MemoryRegion bar, pages;
     UbcWire port[UBC_MAX_PORTS];
 
     /* The core and all of its state; vCPUs and the IOThread meet here.  Taken
@@ -52,6 +60,9 @@ struct UbcPci {
     uint32_t rung_words; /* of the following, which to look at */
     uint32_t rung[UBC_BELLS / 32];
     uint32_t bell[UBC_BELLS];
+    QemuMutex page_lock; /* of the next two; held for moments */
+    UbcPageBell page_bell[UBC_PAGE_BELLS];
+    unsigned page_bells;
     bool runs;         /* what kicks now is about to run */
     uint32_t irqs[UBC_VECTORS / 32]; /* vectors to send, from the IOThread */
 
@@ -77,6 +88,7 @@ struct UbcPci {
     uint32_t err_severity;
     uint32_t init_credit;
     UbcDllProps dll;
+    UbcEngineProps engine;
     char *guid, *eid, *fm_eid;
     uint32_t cna, fm_cna, port_cna;
     uint16_t upi;
@@ -118,6 +130,13 @@ bool ubc_pci_bell(UbcPci *s, hwaddr addr, uint64_t value);
 void ubc_pci_lock(UbcPci *s);
 /* The same, and ubc_run() follows. */
 void ubc_pci_lock_run(UbcPci *s);
+
+/* ---- ubc-pci-engine.c ---- */
+/* BAR2, and what it needs. */
+void ubc_pci_engine_bar(UbcPci *s);
+void ubc_pci_engine_exit(UbcPci *s);
+/* Doorbells that rang count from now on.  Under the lock. */
+void ubc_pci_page_bells_take(UbcPci *s);
 
 /* ---- ubc-pci-wire.c ---- */
 /* A wire for each port that has a character device. */

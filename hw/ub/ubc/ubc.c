@@ -19,6 +19,9 @@ void ubc_config_init(UbcConfig *cfg)
     cfg->dll_time_scale = port.dll_time_scale;
     cfg->err_severity = port.err_severity;
     cfg->manager = true;
+    ub_node_config_init(&cfg->node);
+    cfg->node.bare = true; /* Bypass has no EIDs: they mean Entity 0 */
+    ub_urma_config_init(&cfg->urma);
 }
 
 /* ---- The ports' outside --------------------------------------------------------- */
@@ -211,7 +214,11 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
             return NULL;
         }
     }
-    ubc_net_init(ubc);
+    ubc_engine_init(ubc);
+    if (!ubc_net_init(ubc, why)) {
+        ubc_free(ubc);
+        return NULL;
+    }
     ubc_manage_init(ubc);
     return ubc;
 }
@@ -225,6 +232,7 @@ void ubc_free(Ubc *ubc)
         ubc_pair_drop(&ubc->pair[i]);
     }
     ubc_manage_free(ubc);
+    ubc_engine_free(ubc);
     ubc_net_free(ubc);
     for (unsigned i = 0; i < ubc->ports; i++) {
         ub_port_free(ubc->end[i].port);
@@ -261,6 +269,7 @@ void ubc_reset(Ubc *ubc, int64_t now)
         end_reset(&ubc->end[i]);
     }
     ubc_net_reset(ubc);
+    ubc_engine_reset(ubc);
     ubc_manage_reset(ubc);
     ubc_kick(ubc);
 }
@@ -283,6 +292,7 @@ int64_t ubc_run(Ubc *ubc, int64_t now)
         ubc_reset(ubc, now);
     }
     above = ubc_manage_run(ubc);
+    above = MIN(above, ubc_engine_run(ubc));
     above = MIN(above, ubc_net_run(ubc));
     for (unsigned i = 0; i < ubc->ports; i++) {
         UbcEnd *e = &ubc->end[i];
@@ -297,6 +307,23 @@ int64_t ubc_run(Ubc *ubc, int64_t now)
     }
     ubc->running = false;
     return MIN(next, above);
+}
+
+void ubc_bell(Ubc *ubc, uint32_t page, uint32_t offset, uint64_t value,
+              int64_t now)
+{
+    ubc->now = now;
+    ub_urma_bell(ubc->urma, page, offset, value);
+}
+
+UbNode *ubc_node(Ubc *ubc)
+{
+    return ubc->node;
+}
+
+UbUrma *ubc_urma(Ubc *ubc)
+{
+    return ubc->urma;
 }
 
 /* ---- Wires -------------------------------------------------------------------- */

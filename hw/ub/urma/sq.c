@@ -299,9 +299,9 @@ static unsigned entry_blocks(const UrmaQueue *q, const uint8_t *e)
 {
     uint32_t w0 = get_le32(e + UBQ_SQE_W0);
     unsigned blocks = ((w0 & UBQ_SQE_BLOCKS) >> 8) + 1;
-    bool odd = q->sq_fetch >> q->sq_log2 & 1;
+    uint32_t want = q->sq_fetch >> q->sq_log2 & 1 ? 0 : UBQ_SQE_OWNER;
 
-    if (!(w0 & UBQ_SQE_OWNER) != odd ||
+    if ((w0 ^ want) & UBQ_SQE_OWNER ||
         blocks > (uint16_t)(q->sq_pi - q->sq_fetch)) {
         return 0;
     }

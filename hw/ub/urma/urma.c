@@ -22,6 +22,15 @@ void ub_urma_config_init(UbUrmaConfig *cfg)
     };
 }
 
+static void message_pass(void *opaque, int64_t now, const UbTaMessage *m)
+{
+    UbUrma *u = opaque;
+
+    if (u->ops.message) {
+        u->ops.message(u->opaque, now, m);
+    }
+}
+
 const UbTaOps ub_urma_ta_ops = {
     .gather = urma_gather,
     .scatter = urma_scatter,
@@ -31,6 +40,7 @@ const UbTaOps ub_urma_ta_ops = {
     .receive = urma_receive,
     .place = urma_place,
     .received = urma_received,
+    .message = message_pass,
 };
 
 static void table_init(UbUrma *u)

@@ -1,0 +1,144 @@
+/*
+ * The transaction engine: queues of the guest over the node's floors.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <glib.h>
+
+#include "core/bytes.h"
+#include "internal.h"
+#include "ub/mgmt_ta.h"
+
+/* Entries of one turn. */
+#define ENGINE_BUDGET 256
+
+/* ---- The guest above ----------------------------------------------------------------- */
+
+static bool guest_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
+{
+    return ubc_dma_read(opaque, addr, buf, len);
+}
+
+static bool guest_write(void *opaque, uint64_t addr, const void *buf,
+                        uint32_t len)
+{
+    return ubc_dma_write(opaque, addr, buf, len);
+}
+
+static void guest_interrupt(void *opaque, unsigned vector)
+{
+    Ubc *ubc = opaque;
+
+    ubc->ops.interrupt(ubc->opaque, vector);
+}
+
+static void guest_kick(void *opaque)
+{
+    ubc_kick(opaque);
+}
+
+static void guest_error(void *opaque, const char *what)
+{
+    ubc_guest_error(opaque, -1, what);
+}
+
+static unsigned guest_command(void *opaque, unsigned opcode,
+                              uint8_t cmd[UBQ_CMD])
+{
+    Ubc *ubc = opaque;
+
+    if (opcode == UBQ_OP_ENTITY_SET && !get_le32(cmd + UBQ_CMD_OBJECT)) {
+        return UBQ_RESULT_PARAMETER; /* Entity 0 is what CFG0_BASIC says */
+    }
+    ubc_net_follow(ubc);
+    return ub_node_command(ubc->node, ubc->now, opcode, cmd);
+}
+
+static void guest_message(void *opaque, int64_t now, const UbTaMessage *m)
+{
+    ub_mgmt_ta_rx(((Ubc *)opaque)->mgmt, now, m);
+}
+
+static const UbUrmaOps urma_ops = {
+    .read = guest_read,
+    .write = guest_write,
+    .interrupt = guest_interrupt,
+    .kick = guest_kick,
+    .guest_error = guest_error,
+    .command = guest_command,
+    .message = guest_message,
+};
+
+/* ---- Life ------------------------------------------------------------------------------ */
+
+void ubc_engine_init(Ubc *ubc)
+{
+    UbUrmaConfig conf = ubc->conf.urma;
+
+    conf.vectors = UBC_VECTORS;
+    ubc->urma = ub_urma_new(&conf, &urma_ops, ubc);
+}
+
+void ubc_engine_free(Ubc *ubc)
+{
+    ub_urma_free(ubc->urma);
+}
+
+void ubc_engine_reset(Ubc *ubc)
+{
+    ub_urma_reset(ubc->urma);
+}
+
+int64_t ubc_engine_run(Ubc *ubc)
+{
+    if (!ubc->master) {
+        return INT64_MAX;
+    }
+    ubc_net_follow(ubc);
+    return ub_urma_run(ubc->urma, ubc->now, ENGINE_BUDGET);
+}
+
+/* ---- Registers, events ------------------------------------------------------------------- */
+
+uint32_t ubc_engine_read(Ubc *ubc, uint32_t at)
+{
+    return ub_urma_reg_read(ubc->urma, at);
+}
+
+void ubc_engine_write(Ubc *ubc, uint32_t at, uint32_t value)
+{
+    ub_urma_reg_write(ubc->urma, at, value);
+}
+
+/* Class B (§10.6.2.2.3); the codes of channels are those of UbTpError. */
+void ubc_engine_channel_error(void *opaque, uint32_t tpn, UbTpError error)
+{
+    Ubc *ubc = opaque;
+
+    ub_urma_event(ubc->urma, 0, (UBQ_EVENT_TP_RETRIES & ~0xff) | error, tpn,
+                  0, 0);
+}
+
+void ubc_engine_channel_up(void *opaque, uint32_t tpn, UbTpResult result)
+{
+    Ubc *ubc = opaque;
+
+    ub_urma_event(ubc->urma, 0, UBQ_EVENT_CHANNEL_UP, tpn, 0,
+                  ub_node_result(result));
+}
+
+/* ---- Migration ------------------------------------------------------------------------------ */
+
+void ubc_engine_image(Ubc *ubc, CoreImage *im)
+{
+    const char *why;
+
+    core_image_begin(im, CORE_TAG('E', 'N', 'G', 'N'), 1);
+    ub_urma_image(ubc->urma, im);
+    ub_node_image(ubc->node, im, ub_urma_adopt);
+    core_image_end(im);
+    if (core_image_loading(im) && !core_image_error(im)) {
+        why = ub_urma_loaded(ubc->urma);
+        core_image_check(im, !why, why);
+    }
+}

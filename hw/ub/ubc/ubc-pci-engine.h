@@ -1,0 +1,35 @@
+/*
+ * ubc: properties of the transaction engine.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_UB_UBC_PCI_ENGINE_H
+#define HW_UB_UBC_PCI_ENGINE_H
+
+#include "hw/qdev-properties.h"
+#include "ub/ubc.h"
+
+#define UBC_MAX_CONTEXTS 256
+
+typedef struct UbcEngineProps {
+    uint32_t contexts;
+    uint32_t tp_scale, tp_floor, ta_scale, ta_floor;
+    bool icrc, accept;
+} UbcEngineProps;
+
+/* Rows of a table of properties, of the member @m of @type. */
+#define UBC_ENGINE_PROPERTIES(type, m)                                     \
+    DEFINE_PROP_UINT32("contexts", type, m.contexts, UBC_MAX_CONTEXTS),    \
+    DEFINE_PROP_UINT32("tp-time-scale", type, m.tp_scale, 1000),           \
+    DEFINE_PROP_UINT32("tp-time-floor", type, m.tp_floor, 2000),           \
+    DEFINE_PROP_UINT32("ta-time-scale", type, m.ta_scale, 1000),           \
+    DEFINE_PROP_UINT32("ta-time-floor", type, m.ta_floor, 2000),           \
+    DEFINE_PROP_BOOL("icrc", type, m.icrc, true),                          \
+    DEFINE_PROP_BOOL("tp-accept", type, m.accept, true)
+
+/* False: *errp says why not. */
+bool ubc_engine_props_apply(const UbcEngineProps *p, UbcConfig *c,
+                            Error **errp);
+void ubc_engine_props_describe(ObjectClass *klass);
+
+#endif
