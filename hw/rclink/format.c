@@ -239,8 +239,10 @@ size_t rcl_frame_put(const RclLayout *l, const RclHead *h,
         p += RCL_RH_BYTES;
     }
     at = p;
-    memcpy(p, payload + moved, len - moved);
-    p += len - moved;
+    if (len) {
+        memcpy(p, payload + moved, len - moved);
+        p += len - moved;
+    }
     memset(p, 0, pad);
     p += pad;
     if (icrc) {

@@ -156,6 +156,12 @@ RclinkFaults *rclink_faults(Rclink *d)
     return &d->faults;
 }
 
+void rclink_faults_changed(Rclink *d)
+{
+    pfc_update(d);
+    rcl_kick(d);
+}
+
 int64_t mac_run(Rclink *d)
 {
     int64_t next = core_fault_timers(&d->fault_in, d->now, sink_rx, d);

@@ -76,6 +76,10 @@ void life_reset(Rclink *d, uint32_t what)
 {
     if (what & RCL_RESET_ALL) {
         what = UINT32_MAX;
+        /* First, so that nobody is told of what goes. */
+        for (unsigned i = 0; i < RCL_RINGS; i++) {
+            ring_reset(&d->ring[i]);
+        }
     }
     if (what & RCL_RESET_TYPE1) {
         reset_type1(d);
@@ -91,9 +95,6 @@ void life_reset(Rclink *d, uint32_t what)
         pfc_reset(d);
     }
     if (what & RCL_RESET_ALL) {
-        for (unsigned i = 0; i < RCL_RINGS; i++) {
-            ring_reset(&d->ring[i]);
-        }
         d->md_tx = d->md_rx = (RclMdRing) { .reset = true };
         regs_reset(d);
         d->port.window_ns = INT64_C(4096) * d->cfg.time_scale;

@@ -245,6 +245,7 @@ static void type2_image(Rclink *d, CoreImage *im)
                               d->acc2 <= UINT32_MAX &&
                               d->multi_used <= MULTI_CELLS,
                           "packets of TYPE2")) {
+        d->first2 = d->used2 = 0;
         return;
     }
     for (unsigned n = 0; n < d->used2; n++) {

@@ -116,8 +116,6 @@ typedef struct RclinkOps {
     /* The driver broke rule @rule: @text, about @value. */
     void (*guest_error)(void *opaque, const char *rule, const char *text,
                         uint64_t value);
-    /* A frame was sent or taken, for traces; may be NULL. */
-    void (*packet)(void *opaque, bool tx, const RclView *v);
     /* Each frame as the wire has it, without FCS, for captures; may be NULL. */
     void (*frame)(void *opaque, bool tx, const uint8_t *frame, size_t len);
 } RclinkOps;
@@ -181,8 +179,9 @@ RclCounters *rclink_counters(Rclink *d);
 /* Faults of single frames, at this end of the wire. */
 void rclink_fault_set(Rclink *d, bool out, const CoreFaultPlan *plan);
 void rclink_fault_get(Rclink *d, bool out, CoreFaultPlan *plan);
-/* The others, to be read and written; the op kick is the caller's. */
+/* The others, to be read and written; then rclink_faults_changed(). */
 RclinkFaults *rclink_faults(Rclink *d);
+void rclink_faults_changed(Rclink *d);
 
 /* ---- for monitors ---- */
 

@@ -44,7 +44,7 @@ static Fixture *start(const char *model, const char *props, const char *more)
     return f;
 }
 
-static void find(Fixture *f)
+void fixture_find(Fixture *f)
 {
     pc_alloc_init(&f->alloc, f->qts, ALLOC_NO_FLAGS);
     f->bus = qpci_new_pc(f->qts, &f->alloc);
@@ -57,7 +57,7 @@ Fixture *fixture_start_model(const char *model, const char *props,
 {
     Fixture *f = start(model, props, more);
 
-    find(f);
+    fixture_find(f);
     return f;
 }
 
@@ -67,7 +67,7 @@ Fixture *fixture_start_words(const char *words, bool incoming)
 
     launch(f, words);
     if (!incoming) {
-        find(f);
+        fixture_find(f);
     }
     return f;
 }
@@ -83,7 +83,7 @@ Fixture *fixture_start(const char *props, const char *more)
 /* Takes over the driver's knowledge after migration. */
 static void adopt(Fixture *f, const Fixture *from)
 {
-    find(f);
+    fixture_find(f);
     f->nic = from->nic;
     f->nic.qts = f->qts;
     f->nic.pci = f->pci;

@@ -34,6 +34,8 @@ Fixture *fixture_start_model(const char *model, const char *props,
  * migration and is not looked at.
  */
 Fixture *fixture_start_words(const char *words, bool incoming);
+/* Look for bus and function of a machine that was waiting for migration. */
+void fixture_find(Fixture *f);
 void fixture_stop(Fixture *f);
 /* Migrates to a new emulator, whose device has @props; it has taken over. */
 Fixture *fixture_migrate(Fixture *from, const char *model, const char *props);

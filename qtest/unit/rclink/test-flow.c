@@ -653,6 +653,7 @@ static void test_pfc_tx(void)
     /* A storm, for tests of peers. */
     rclink_faults(e->d)->pause_storm = 0x81;
     rig_set(e, RCL_FLOW_STOP, 0);
+    rclink_faults_changed(e->d);
     rig_settle(r);
     assert_pfc(e, "0180c2000001 02000000000a 8808 0101 0081"
                "ffff000000000000000000000000ffff");
@@ -676,7 +677,7 @@ static void test_storm(void)
     }
     rig_connect(r, 1, 0);
     rclink_faults(f->d)->pause_storm = 0xff;
-    rig_set(f, RCL_FLOW_STOP, 0);
+    rclink_faults_changed(f->d);
     rig_settle(r);
     post(e, 1, 3, 64);
     rig_pass(r, 50000000);
@@ -685,7 +686,7 @@ static void test_storm(void)
     g_assert_cmphex(rig_get(e, RCL_STATUS) >> RCL_STATUS_PFC_RX_SHIFT & 0xff,
                     ==, 0xff);
     rclink_faults(f->d)->pause_storm = 0;
-    rig_set(f, RCL_FLOW_STOP, 0);
+    rclink_faults_changed(f->d);
     rig_settle(r);
     for (unsigned i = 0; i < 3; i++) {
         g_assert_true(rig_take(f, 0, &p));

@@ -1,0 +1,61 @@
+/*
+ * RC Link: what a driver does, for qtest.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef LIBRCL_H
+#define LIBRCL_H
+
+#include "ncic-fixture.h"
+#include "rclink/rclink_hw.h"
+
+enum {
+    RCL_LOG = 6,                /* of rings */
+    RCL_ENTRIES = 1 << RCL_LOG,
+    RCL_BUF = 2048,
+    RCL_MDS = 32,
+};
+
+typedef struct Rcl {
+    Fixture *f;
+    QPCIBar bar;
+    uint64_t mem;               /* rings, then buffers */
+    unsigned self;              /* 0, 1: the last byte of the address */
+    uint16_t tx_head, rx_head[2], rx_tail[2], ev_tail;
+    uint16_t md_tx, md_rx, md_rx_tail;
+} Rcl;
+
+typedef struct RclGot {
+    uint16_t len, qp;
+    uint8_t flags;
+    uint8_t data[RCL_BUF];
+} RclGot;
+
+/* An emulator whose device has its wire at @path, @server or not. */
+Rcl *rcl_start(const char *path, bool server, unsigned self,
+               const char *props, const char *more);
+void rcl_stop(Rcl *r);
+/* Map the BAR and enable the function. */
+void rcl_map(Rcl *r);
+uint64_t rcl_get(Rcl *r, uint64_t reg);
+void rcl_set(Rcl *r, uint64_t reg, uint64_t v);
+/* Wait until the link is up or down. */
+void rcl_wait_link(Rcl *r, bool up);
+/* Rings, buffers, MDs, addresses, format bits @format. */
+void rcl_up(Rcl *r, uint64_t format);
+void rcl_qp(Rcl *r, unsigned qp, unsigned peer, unsigned peer_qp,
+            unsigned psn);
+/* Post @len bytes from @seed on; flags of the entry. */
+void rcl_post(Rcl *r, unsigned qp, unsigned len, uint8_t seed,
+              uint8_t flags);
+/* Wait for the next packet of TYPE1 (0) or TYPE2 (1), and whether it is what
+ * rcl_post() made. */
+void rcl_take(Rcl *r, unsigned type2, RclGot *got);
+bool rcl_is(const RclGot *got, unsigned len, uint8_t seed);
+/* TYPE3. */
+void rcl_md_post(Rcl *r, const void *frame, size_t len);
+size_t rcl_md_take(Rcl *r, void *frame);
+/* Wait for an event of @type; others are dropped.  Its 16 bytes. */
+void rcl_event_wait(Rcl *r, uint8_t type, uint8_t *event);
+
+#endif
