@@ -630,10 +630,10 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/rings/rules", test_rings);
     g_test_add_func("/rclink/rings/arm", test_arm);
     g_test_add_func("/rclink/rings/events-full", test_events_full);
-    g_test_add_func("/rclink/intr", test_intr);
-    g_test_add_func("/rclink/resets", test_resets);
-    g_test_add_func("/rclink/migrate", test_migrate);
-    g_test_add_func("/rclink/image-mutants", test_image_mutants);
-    g_test_add_func("/rclink/fuzz", test_fuzz);
+    g_test_add_func("/rclink/port/intr", test_intr);
+    g_test_add_func("/rclink/port/resets", test_resets);
+    g_test_add_func("/rclink/port/migrate", test_migrate);
+    g_test_add_func("/rclink/port/image-mutants", test_image_mutants);
+    g_test_add_func("/rclink/port/fuzz", test_fuzz);
     return g_test_run();
 }
