@@ -37,7 +37,7 @@ static bool flow_counts(Rclink *d, RclFlow flow)
     return d->port.cbfc && d->port.cbfc_en[flow] && vc_of(d, flow)->ready;
 }
 
-uint32_t credit_left(const RclVc *vc)
+uint32_t rcl_credit_left(const RclVc *vc)
 {
     int32_t out = serial_diff(vc->used, vc->freed, CBFC_BITS);
 
@@ -45,7 +45,7 @@ uint32_t credit_left(const RclVc *vc)
            (uint32_t)out > vc->limit ? 0 : vc->limit - out;
 }
 
-bool credit_open(Rclink *d, RclFlow flow)
+bool rcl_credit_open(Rclink *d, RclFlow flow)
 {
     const RclPort *p = &d->port;
     RclVc *vc = vc_of(d, flow);
@@ -65,13 +65,13 @@ bool credit_open(Rclink *d, RclFlow flow)
         units = 1;
     }
     open = vc->ready &&
-           credit_left(vc) >= units * cost_of(vc, p->cmax_bytes[flow]);
+           rcl_credit_left(vc) >= units * cost_of(vc, p->cmax_bytes[flow]);
     d->cnt.cbfc_blocked += !open && !vc->blocked;
     vc->blocked = !open;
     return open;
 }
 
-void credit_sent(Rclink *d, RclFlow flow, uint32_t bytes)
+void rcl_credit_sent(Rclink *d, RclFlow flow, uint32_t bytes)
 {
     if (flow_counts(d, flow)) {
         RclVc *vc = vc_of(d, flow);
@@ -80,7 +80,7 @@ void credit_sent(Rclink *d, RclFlow flow, uint32_t bytes)
     }
 }
 
-uint32_t credit_arrived(Rclink *d, RclFlow flow, uint32_t bytes)
+uint32_t rcl_credit_arrived(Rclink *d, RclFlow flow, uint32_t bytes)
 {
     RclVc *vc = vc_of(d, flow);
     uint32_t n;
@@ -92,13 +92,13 @@ uint32_t credit_arrived(Rclink *d, RclFlow flow, uint32_t bytes)
     vc->r_used = serial_add(vc->r_used, n, CBFC_BITS);
     if (!d->port.pfc_tx[flow]) {
         /* Nothing holds the frame back in the MAC. */
-        credit_freed(d, flow, n);
+        rcl_credit_freed(d, flow, n);
         return 0;
     }
     return n;
 }
 
-void credit_freed(Rclink *d, RclFlow flow, uint32_t credits)
+void rcl_credit_freed(Rclink *d, RclFlow flow, uint32_t credits)
 {
     RclVc *vc = vc_of(d, flow);
 
@@ -108,7 +108,7 @@ void credit_freed(Rclink *d, RclFlow flow, uint32_t credits)
     }
 }
 
-void credit_setup(Rclink *d, uint8_t strobes)
+void rcl_credit_setup(Rclink *d, uint8_t strobes)
 {
     for (unsigned v = 0; v < VCS; v++) {
         uint64_t cfg = d->reg.cbfc_cfg[v];
@@ -146,14 +146,14 @@ void credit_setup(Rclink *d, uint8_t strobes)
     rcl_kick(d);
 }
 
-void credit_reset(Rclink *d)
+void rcl_credit_reset(Rclink *d)
 {
     d->cbfc = (RclCbfc) { 0 };
 }
 
 /* ---- frames between the two MACs ---- */
 
-void credit_rx(Rclink *d, const uint8_t *p, size_t len)
+void rcl_credit_rx(Rclink *d, const uint8_t *p, size_t len)
 {
     if (len < CBFC_BODY || (p[0] != CBFC_CF && p[0] != CBFC_CC)) {
         d->cnt.drop_control++;
@@ -195,11 +195,11 @@ static void credit_tx(Rclink *d, uint8_t type, uint8_t vcs)
 
         put_be32(body + 2 + v * 4, vcs >> v & 1 ? n : 0);
     }
-    mac_control(d, OP_CBFC, body, sizeof(body));
+    rcl_mac_control(d, OP_CBFC, body, sizeof(body));
     d->cnt.cbfc_tx++;
 }
 
-int64_t credit_run(Rclink *d)
+int64_t rcl_credit_run(Rclink *d)
 {
     RclCbfc *c = &d->cbfc;
     uint8_t ready = 0, owing = 0;
@@ -233,21 +233,21 @@ static uint32_t cells_of(uint32_t bytes)
     return (bytes + MULTI_CELL - 1) / MULTI_CELL;
 }
 
-bool multi_open(Rclink *d)
+bool rcl_multi_open(Rclink *d)
 {
     return !d->port.multi ||
            MULTI_CELLS - d->multi_used >=
            cells_of(d->port.cmax_bytes[FLOW_TYPE2]);
 }
 
-void multi_sent(Rclink *d, uint32_t bytes)
+void rcl_multi_sent(Rclink *d, uint32_t bytes)
 {
     if (d->port.multi) {
         d->multi_used += cells_of(bytes);
     }
 }
 
-void multi_returned(Rclink *d)
+void rcl_multi_returned(Rclink *d)
 {
     d->multi_used = 0;
 }

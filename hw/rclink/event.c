@@ -68,7 +68,7 @@ void rcl_event(Rclink *d, uint8_t type, uint8_t flags, uint16_t qp,
     /* The phase last: what is around it must be there by then. */
     if (!rcl_dma_write(d, addr + 8, e + 8, 8) ||
         !rcl_dma_write(d, addr, e, 8)) {
-        ring_stop(d, r);
+        rcl_ring_stop(d, r);
         return;
     }
     r->head++;

@@ -324,49 +324,49 @@ static inline uint16_t ring_avail(const RclRing *r)
 
 /* The next entry of a ring that the driver fills, or NULL: there is none, or
  * it could not be read and the ring has stopped. */
-const uint8_t *ring_peek(Rclink *d, RclRing *r);
+const uint8_t *rcl_ring_peek(Rclink *d, RclRing *r);
 /* That entry is done. */
-void ring_take(Rclink *d, RclRing *r);
+void rcl_ring_take(Rclink *d, RclRing *r);
 /* Stop with an error. */
-void ring_stop(Rclink *d, RclRing *r);
+void rcl_ring_stop(Rclink *d, RclRing *r);
 /* Tell of indices that moved. */
-void ring_publish(Rclink *d);
-uint32_t ring_read(Rclink *d, unsigned n, unsigned off);
-void ring_write(Rclink *d, unsigned n, unsigned off, uint32_t val);
-void ring_reset(RclRing *r);
+void rcl_ring_publish(Rclink *d);
+uint32_t rcl_ring_read(Rclink *d, unsigned n, unsigned off);
+void rcl_ring_write(Rclink *d, unsigned n, unsigned off, uint32_t val);
+void rcl_ring_reset(RclRing *r);
 
 /* ---- credit.c ---- */
 
 /* Whether @flow may send as far as CBFC is concerned. */
-bool credit_open(Rclink *d, RclFlow flow);
+bool rcl_credit_open(Rclink *d, RclFlow flow);
 /* Credits of @bytes on the VC of @flow; 0 where CBFC does not count. */
 uint32_t credit_cost(Rclink *d, RclFlow flow, uint32_t bytes);
-void credit_sent(Rclink *d, RclFlow flow, uint32_t bytes);
+void rcl_credit_sent(Rclink *d, RclFlow flow, uint32_t bytes);
 /* A frame arrived: the credits to give back when it leaves the buffer. */
-uint32_t credit_arrived(Rclink *d, RclFlow flow, uint32_t bytes);
-void credit_freed(Rclink *d, RclFlow flow, uint32_t credits);
-void credit_setup(Rclink *d, uint8_t strobes);
-void credit_reset(Rclink *d);
+uint32_t rcl_credit_arrived(Rclink *d, RclFlow flow, uint32_t bytes);
+void rcl_credit_freed(Rclink *d, RclFlow flow, uint32_t credits);
+void rcl_credit_setup(Rclink *d, uint8_t strobes);
+void rcl_credit_reset(Rclink *d);
 /* An update from the peer. */
-void credit_rx(Rclink *d, const uint8_t *p, size_t len);
+void rcl_credit_rx(Rclink *d, const uint8_t *p, size_t len);
 /* Updates that are due; the next time. */
-int64_t credit_run(Rclink *d);
-uint32_t credit_left(const RclVc *vc);
+int64_t rcl_credit_run(Rclink *d);
+uint32_t rcl_credit_left(const RclVc *vc);
 /* TYPE2's space in the MAC. */
-bool multi_open(Rclink *d);
-void multi_sent(Rclink *d, uint32_t bytes);
-void multi_returned(Rclink *d);
+bool rcl_multi_open(Rclink *d);
+void rcl_multi_sent(Rclink *d, uint32_t bytes);
+void rcl_multi_returned(Rclink *d);
 
 /* ---- pfc.c ---- */
 
-bool pfc_open(const Rclink *d, RclFlow flow);
-void pfc_rx(Rclink *d, const uint8_t *p, size_t len);
+bool rcl_pfc_open(const Rclink *d, RclFlow flow);
+void rcl_pfc_rx(Rclink *d, const uint8_t *p, size_t len);
 /* The buffer of @flow has this many entries now. */
-void pfc_level(Rclink *d, RclFlow flow, uint32_t entries);
+void rcl_pfc_level(Rclink *d, RclFlow flow, uint32_t entries);
 /* What the peer must stop, anew from levels, pins and enables. */
-void pfc_update(Rclink *d);
-int64_t pfc_run(Rclink *d);
-void pfc_reset(Rclink *d);
+void rcl_pfc_update(Rclink *d);
+int64_t rcl_pfc_run(Rclink *d);
+void rcl_pfc_reset(Rclink *d);
 
 /* ---- mac.c ---- */
 
@@ -377,18 +377,18 @@ static inline bool mac_ready(const Rclink *d)
 }
 
 /* Where the next frame is to be built: RCL_WIRE_MAX bytes. */
-uint8_t *mac_frame(Rclink *d);
+uint8_t *rcl_mac_frame(Rclink *d);
 /* It is there, with @len bytes. */
-void mac_send(Rclink *d, size_t len);
+void rcl_mac_send(Rclink *d, size_t len);
 /* Hand over what was sent. */
-void mac_flush(Rclink *d);
+void rcl_mac_flush(Rclink *d);
 /* A MAC control frame of @len bytes behind its opcode. */
-void mac_control(Rclink *d, uint16_t opcode, const uint8_t *body,
+void rcl_mac_control(Rclink *d, uint16_t opcode, const uint8_t *body,
                  size_t len);
 /* A frame for the MAC itself. */
-void mac_control_rx(Rclink *d, const uint8_t *frame, size_t len);
+void rcl_mac_control_rx(Rclink *d, const uint8_t *frame, size_t len);
 /* Frames that faults held back; the next time. */
-int64_t mac_run(Rclink *d);
+int64_t rcl_mac_run(Rclink *d);
 /* Time in the unit of timestamps. */
 static inline uint16_t mac_stamp(const Rclink *d)
 {
@@ -413,120 +413,120 @@ static inline uint8_t *slot_payload(Rclink *d, uint16_t i)
     return d->payload + (size_t)i * d->payload_step;
 }
 
-void slots_init(Rclink *d);
+void rcl_slots_init(Rclink *d);
 /* A free slot for a packet of @q, the last of its QP: NO_SLOT if there is
  * none. */
-uint16_t slot_fill(Rclink *d, RclQp *q);
+uint16_t rcl_slot_fill(Rclink *d, RclQp *q);
 /* Free the first slot of @q. */
-void slot_free_first(Rclink *d, RclQp *q, uint32_t credit);
+void rcl_slot_free_first(Rclink *d, RclQp *q, uint32_t credit);
 /* Put in or out of arbitration what @q's masks say. */
-void slots_mask(Rclink *d, RclQp *q);
+void rcl_slots_mask(Rclink *d, RclQp *q);
 /* Slot @i was sent. */
-void slot_granted(Rclink *d, uint16_t i);
+void rcl_slot_granted(Rclink *d, uint16_t i);
 /* All sent slots of @q wait for a grant again. */
-void slots_rewind(Rclink *d, RclQp *q);
+void rcl_slots_rewind(Rclink *d, RclQp *q);
 /* The oldest that may be granted, in a bank in @banks; NO_SLOT: none. */
-uint16_t slot_next(const Rclink *d, unsigned banks);
+uint16_t rcl_slot_next(const Rclink *d, unsigned banks);
 
 /* ---- rate.c ---- */
 
-void rate_sent(Rclink *d, RclQp *q, uint32_t bytes);
-void rate_sent2(Rclink *d, uint32_t bytes);
+void rcl_rate_sent(Rclink *d, RclQp *q, uint32_t bytes);
+void rcl_rate_sent2(Rclink *d, uint32_t bytes);
 /* A new rate, or a new window for all. */
-void rate_set(Rclink *d, RclQp *q, uint32_t speed);
-void rate_set2(Rclink *d, uint32_t speed);
-void rate_set_window(Rclink *d, int64_t ns);
+void rcl_rate_set(Rclink *d, RclQp *q, uint32_t speed);
+void rcl_rate_set2(Rclink *d, uint32_t speed);
+void rcl_rate_set_window(Rclink *d, int64_t ns);
 /* Migration: bring all counts up to now; and where time is another. */
-void rate_settle_all(Rclink *d);
-void rate_forget_windows(Rclink *d);
+void rcl_rate_settle_all(Rclink *d);
+void rcl_rate_forget_windows(Rclink *d);
 /* Masks that windows opened; the end of the next window that matters. */
-int64_t rate_run(Rclink *d);
+int64_t rcl_rate_run(Rclink *d);
 /* CNPs: whether one for @qp is told now; the bytes sent without. */
-bool cnp_pass(Rclink *d, uint16_t qp);
-void nocnp_sent(Rclink *d, RclQp *q, uint32_t bytes);
-void nocnp_cleared(Rclink *d, RclQp *q);
-int64_t nocnp_run(Rclink *d);
+bool rcl_cnp_pass(Rclink *d, uint16_t qp);
+void rcl_nocnp_sent(Rclink *d, RclQp *q, uint32_t bytes);
+void rcl_nocnp_cleared(Rclink *d, RclQp *q);
+int64_t rcl_nocnp_run(Rclink *d);
 
 /* ---- sender.c: TYPE1 requests ---- */
 
 /* Send one packet, if one may be. */
-bool sender_turn(Rclink *d);
-void sender_ack(Rclink *d, RclQp *q, const RclRh *rh);
-void sender_timer(Rclink *d, RclQp *q);
-void sender_enable(Rclink *d, RclQp *q, bool en);
+bool rcl_sender_turn(Rclink *d);
+void rcl_sender_ack(Rclink *d, RclQp *q, const RclRh *rh);
+void rcl_sender_timer(Rclink *d, RclQp *q);
+void rcl_sender_enable(Rclink *d, RclQp *q, bool en);
 /* Give all slots back. */
-void sender_free(Rclink *d, RclQp *q, uint32_t credit);
+void rcl_sender_free(Rclink *d, RclQp *q, uint32_t credit);
 /* Take entries of TX_S. */
-void tx_fetch(Rclink *d);
+void rcl_tx_fetch(Rclink *d);
 
 /* ---- receiver.c: TYPE1, the other direction ---- */
 
-void receiver_rx(Rclink *d, const RclView *v, uint32_t bytes);
+void rcl_receiver_rx(Rclink *d, const RclView *v, uint32_t bytes);
 /* Send an ACK, NAK or CNP that is owed and may be. */
-bool receiver_turn(Rclink *d);
-void receiver_forget(Rclink *d, RclQp *q);
+bool rcl_receiver_turn(Rclink *d);
+void rcl_receiver_forget(Rclink *d, RclQp *q);
 /* CNPs owed, ACKs owed. */
-bool receiver_owes(const Rclink *d);
-void set_add(RclSet *s, uint32_t n);
-void set_remove(RclSet *s, uint32_t n);
+bool rcl_receiver_owes(const Rclink *d);
+void rcl_set_add(RclSet *s, uint32_t n);
+void rcl_set_remove(RclSet *s, uint32_t n);
 
 /* ---- type2.c ---- */
 
-bool type2_turn(Rclink *d);
-void type2_rx(Rclink *d, const RclView *v, uint32_t bytes);
-void type2_reset(Rclink *d);
+bool rcl_type2_turn(Rclink *d);
+void rcl_type2_rx(Rclink *d, const RclView *v, uint32_t bytes);
+void rcl_type2_reset(Rclink *d);
 
 /* ---- wait.c: receive buffers and RX_M ---- */
 
 /* Entries that a packet takes, and there are. */
-uint32_t wait_entries(RclFlow flow, size_t len);
-uint32_t wait_depth(const Rclink *d, RclFlow flow);
+uint32_t rcl_wait_entries(RclFlow flow, size_t len);
+uint32_t rcl_wait_depth(const Rclink *d, RclFlow flow);
 /* Whether a packet of @len bytes for @flow has a place. */
-bool wait_room(const Rclink *d, RclFlow flow, size_t len);
+bool rcl_wait_room(const Rclink *d, RclFlow flow, size_t len);
 /* Hand a packet to the client, now or later. */
-void wait_deliver(Rclink *d, RclFlow flow, uint16_t qp, uint64_t sa,
+void rcl_wait_deliver(Rclink *d, RclFlow flow, uint16_t qp, uint64_t sa,
                   const uint8_t *data, size_t len, uint32_t credits);
 /* The client may have room again. */
-void wait_run(Rclink *d);
+void rcl_wait_run(Rclink *d);
 /* Drop what is in the buffer of @flow. */
-void wait_drop(Rclink *d, RclFlow flow);
+void rcl_wait_drop(Rclink *d, RclFlow flow);
 /* Whether the client stopped @flow. */
-bool wait_stopped(const Rclink *d, RclFlow flow);
+bool rcl_wait_stopped(const Rclink *d, RclFlow flow);
 /* To the end of a buffer, from its front. */
-void wait_push(Rclink *d, RclFlow flow, RclWait w, const uint8_t *data,
+void rcl_wait_push(Rclink *d, RclFlow flow, RclWait w, const uint8_t *data,
                size_t len);
-void wait_pop(Rclink *d, RclFlow flow);
+void rcl_wait_pop(Rclink *d, RclFlow flow);
 
 /* ---- type3.c ---- */
 
-bool type3_turn(Rclink *d);
-bool type3_pending(const Rclink *d);
-void type3_rx(Rclink *d, const uint8_t *frame, size_t len, uint32_t credits);
-void type3_run(Rclink *d);
+bool rcl_type3_turn(Rclink *d);
+bool rcl_type3_pending(const Rclink *d);
+void rcl_type3_rx(Rclink *d, const uint8_t *frame, size_t len, uint32_t credits);
+void rcl_type3_run(Rclink *d);
 /* Indices, BA, SIZE and CTRL, as written by the driver. */
-void md_head(Rclink *d, RclMdRing *r, uint32_t head);
-void md_control(Rclink *d, uint32_t val);
-uint32_t md_control_read(const Rclink *d);
-void type3_reset_tx(Rclink *d);
-void type3_reset_rx(Rclink *d);
+void rcl_md_head(Rclink *d, RclMdRing *r, uint32_t head);
+void rcl_md_control(Rclink *d, uint32_t val);
+uint32_t rcl_md_control_read(const Rclink *d);
+void rcl_type3_reset_tx(Rclink *d);
+void rcl_type3_reset_rx(Rclink *d);
 
 /* ---- sched.c: frames in, packets out ---- */
 
-void rx_frame(Rclink *d, const uint8_t *frame, size_t len);
+void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len);
 /* Send @packets at most; false: nothing is left that could be sent now. */
-bool tx_turn(Rclink *d, unsigned packets);
-void flow_close(Rclink *d, RclFlow flow, uint32_t bytes);
-bool flow_open(Rclink *d, RclFlow flow);
+bool rcl_tx_turn(Rclink *d, unsigned packets);
+void rcl_flow_close(Rclink *d, RclFlow flow, uint32_t bytes);
+bool rcl_flow_open(Rclink *d, RclFlow flow);
 
 /* ---- regs.c ---- */
 
-void regs_reset(Rclink *d);
-void regs_decode(Rclink *d);
+void rcl_regs_reset(Rclink *d);
+void rcl_regs_decode(Rclink *d);
 /* TX and RX idle, TX_WAIT_MAC_CRD and so on. */
-uint64_t regs_status(const Rclink *d);
+uint64_t rcl_regs_status(const Rclink *d);
 
 /* ---- rclink.c ---- */
 
-void life_reset(Rclink *d, uint32_t what);
+void rcl_life_reset(Rclink *d, uint32_t what);
 
 #endif

@@ -12,7 +12,7 @@ enum {
     MAC_KEEP = 14,              /* bytes that faults leave alone */
 };
 
-void mac_flush(Rclink *d)
+void rcl_mac_flush(Rclink *d)
 {
     size_t len = d->out_len;
 
@@ -37,7 +37,7 @@ static void sink_tx(void *opaque, const uint8_t *frame, size_t len)
     Rclink *d = opaque;
 
     if (d->out_len >= OUT_BYTES) {
-        mac_flush(d);
+        rcl_mac_flush(d);
     }
     memcpy(d->out + d->out_len + RCL_WIRE_PREFIX, frame, len);
     frame_sent(d, frame, len);
@@ -59,18 +59,18 @@ static void fault_count(Rclink *d, CoreFault *f)
     }
 }
 
-uint8_t *mac_frame(Rclink *d)
+uint8_t *rcl_mac_frame(Rclink *d)
 {
     if (d->fault_out.on) {
         return d->scratch_out;
     }
     if (d->out_len >= OUT_BYTES) {
-        mac_flush(d);
+        rcl_mac_flush(d);
     }
     return d->out + d->out_len + RCL_WIRE_PREFIX;
 }
 
-void mac_send(Rclink *d, size_t len)
+void rcl_mac_send(Rclink *d, size_t len)
 {
     if (d->fault_out.on) {
         core_fault_pass(&d->fault_out, d->scratch_out, len, MAC_KEEP, d->now,
@@ -83,9 +83,9 @@ void mac_send(Rclink *d, size_t len)
 
 /* ---- control frames ---- */
 
-void mac_control(Rclink *d, uint16_t opcode, const uint8_t *body, size_t len)
+void rcl_mac_control(Rclink *d, uint16_t opcode, const uint8_t *body, size_t len)
 {
-    uint8_t *p = mac_frame(d);
+    uint8_t *p = rcl_mac_frame(d);
 
     memset(p, 0, RCL_FRAME_MIN);
     put_be16(p, 0x0180);
@@ -95,17 +95,17 @@ void mac_control(Rclink *d, uint16_t opcode, const uint8_t *body, size_t len)
     put_be16(p + 12, 0x8808);
     put_be16(p + 14, opcode);
     memcpy(p + CONTROL_HEAD, body, len);
-    mac_send(d, RCL_FRAME_MIN);
+    rcl_mac_send(d, RCL_FRAME_MIN);
 }
 
-void mac_control_rx(Rclink *d, const uint8_t *frame, size_t len)
+void rcl_mac_control_rx(Rclink *d, const uint8_t *frame, size_t len)
 {
     uint16_t opcode = len >= CONTROL_HEAD ? get_be16(frame + 14) : 0;
 
     if (opcode == OP_PFC) {
-        pfc_rx(d, frame + CONTROL_HEAD, len - CONTROL_HEAD);
+        rcl_pfc_rx(d, frame + CONTROL_HEAD, len - CONTROL_HEAD);
     } else if (opcode == OP_CBFC) {
-        credit_rx(d, frame + CONTROL_HEAD, len - CONTROL_HEAD);
+        rcl_credit_rx(d, frame + CONTROL_HEAD, len - CONTROL_HEAD);
     } else {
         d->cnt.drop_control++;
     }
@@ -115,7 +115,7 @@ void mac_control_rx(Rclink *d, const uint8_t *frame, size_t len)
 
 static void sink_rx(void *opaque, const uint8_t *frame, size_t len)
 {
-    rx_frame(opaque, frame, len);
+    rcl_rx_frame(opaque, frame, len);
 }
 
 void rclink_rx(Rclink *d, const uint8_t *frame, size_t len, int64_t now)
@@ -129,7 +129,7 @@ void rclink_rx(Rclink *d, const uint8_t *frame, size_t len, int64_t now)
         core_fault_pass(&d->fault_in, frame, len, MAC_KEEP, now, sink_rx, d);
         fault_count(d, &d->fault_in);
     } else {
-        rx_frame(d, frame, len);
+        rcl_rx_frame(d, frame, len);
     }
     rcl_kick(d);
 }
@@ -158,11 +158,11 @@ RclinkFaults *rclink_faults(Rclink *d)
 
 void rclink_faults_changed(Rclink *d)
 {
-    pfc_update(d);
+    rcl_pfc_update(d);
     rcl_kick(d);
 }
 
-int64_t mac_run(Rclink *d)
+int64_t rcl_mac_run(Rclink *d)
 {
     int64_t next = core_fault_timers(&d->fault_in, d->now, sink_rx, d);
     int64_t out = core_fault_timers(&d->fault_out, d->now, sink_tx, d);

@@ -13,13 +13,13 @@ static int64_t quanta_ns(const Rclink *d, uint32_t quanta)
     return (int64_t)quanta * 512 * d->cfg.time_scale / d->cfg.speed;
 }
 
-bool pfc_open(const Rclink *d, RclFlow flow)
+bool rcl_pfc_open(const Rclink *d, RclFlow flow)
 {
     return d->port.cbfc || !d->port.pfc_rx[flow] ||
            !(d->pfc.paused >> d->port.vc[flow] & 1);
 }
 
-void pfc_rx(Rclink *d, const uint8_t *p, size_t len)
+void rcl_pfc_rx(Rclink *d, const uint8_t *p, size_t len)
 {
     if (len < PFC_BODY) {
         d->cnt.drop_control++;
@@ -51,7 +51,7 @@ static bool marks_of(const Rclink *d, RclFlow flow, uint32_t *on,
     return flow != FLOW_TYPE2 && *off;
 }
 
-void pfc_level(Rclink *d, RclFlow flow, uint32_t entries)
+void rcl_pfc_level(Rclink *d, RclFlow flow, uint32_t entries)
 {
     bool was = d->pfc.over[flow];
     uint32_t on, off;
@@ -64,16 +64,16 @@ void pfc_level(Rclink *d, RclFlow flow, uint32_t entries)
         d->pfc.over[flow] = false;
     }
     if (d->pfc.over[flow] != was) {
-        pfc_update(d);
+        rcl_pfc_update(d);
     }
 }
 
-void pfc_update(Rclink *d)
+void rcl_pfc_update(Rclink *d)
 {
     uint8_t want = d->faults.pause_storm;
 
     for (unsigned f = 0; f < FLOWS; f++) {
-        bool pin = f < FLOW_ACK ? wait_stopped(d, f) :
+        bool pin = f < FLOW_ACK ? rcl_wait_stopped(d, f) :
                    f == FLOW_TYPE2 && d->reg.flow_stop & RCL_STOP_TYPE2;
 
         if (d->port.pfc_tx[f] && (d->pfc.over[f] || pin)) {
@@ -83,7 +83,7 @@ void pfc_update(Rclink *d)
     d->pfc.want = d->port.cbfc ? d->faults.pause_storm : want;
 }
 
-int64_t pfc_run(Rclink *d)
+int64_t rcl_pfc_run(Rclink *d)
 {
     RclPfc *p = &d->pfc;
     uint8_t body[PFC_BODY] = { 0 };
@@ -107,7 +107,7 @@ int64_t pfc_run(Rclink *d)
         for (unsigned c = 0; c < 8; c++) {
             put_be16(body + 2 + c * 2, p->want >> c & 1 ? QUANTA_MAX : 0);
         }
-        mac_control(d, OP_PFC, body, sizeof(body));
+        rcl_mac_control(d, OP_PFC, body, sizeof(body));
         d->cnt.pfc_tx++;
         p->told = p->want;
         p->refresh = d->now + quanta_ns(d, QUANTA_MAX / 2);
@@ -115,9 +115,9 @@ int64_t pfc_run(Rclink *d)
     return p->want ? MIN(next, p->refresh) : next;
 }
 
-void pfc_reset(Rclink *d)
+void rcl_pfc_reset(Rclink *d)
 {
     d->pfc.want = d->pfc.told = d->pfc.paused = 0;
     d->pfc.refresh = 0;
-    pfc_update(d);
+    rcl_pfc_update(d);
 }

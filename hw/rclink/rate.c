@@ -67,18 +67,18 @@ static void rate_judge(Rclink *d, RclQp *q)
     } else {
         mask_remove(d, q);
     }
-    slots_mask(d, q);
+    rcl_slots_mask(d, q);
     rcl_event(d, RCL_EV_QP_EN, mask ? 0 : RCL_EV_SET, q->id, 0, 0);
 }
 
-void rate_sent(Rclink *d, RclQp *q, uint32_t bytes)
+void rcl_rate_sent(Rclink *d, RclQp *q, uint32_t bytes)
 {
     q->acc = settle(d, q->acc, &q->window, q->speed) + bytes;
     q->acc = MIN(q->acc, UINT32_MAX);
     rate_judge(d, q);
 }
 
-void rate_set(Rclink *d, RclQp *q, uint32_t speed)
+void rcl_rate_set(Rclink *d, RclQp *q, uint32_t speed)
 {
     q->acc = settle(d, q->acc, &q->window, q->speed);
     q->speed = speed;
@@ -99,21 +99,21 @@ static void rate_judge2(Rclink *d)
     d->mask2 = mask;
 }
 
-void rate_sent2(Rclink *d, uint32_t bytes)
+void rcl_rate_sent2(Rclink *d, uint32_t bytes)
 {
     d->acc2 = settle(d, d->acc2, &d->window2, d->reg.type2_rate) + bytes;
     d->acc2 = MIN(d->acc2, UINT32_MAX);
     rate_judge2(d);
 }
 
-void rate_set2(Rclink *d, uint32_t speed)
+void rcl_rate_set2(Rclink *d, uint32_t speed)
 {
     d->acc2 = settle(d, d->acc2, &d->window2, d->reg.type2_rate);
     d->reg.type2_rate = speed;
     rate_judge2(d);
 }
 
-void rate_settle_all(Rclink *d)
+void rcl_rate_settle_all(Rclink *d)
 {
     for (unsigned i = 0; i < d->cfg.qps; i++) {
         RclQp *q = &d->qp[i];
@@ -123,7 +123,7 @@ void rate_settle_all(Rclink *d)
     d->acc2 = settle(d, d->acc2, &d->window2, d->reg.type2_rate);
 }
 
-void rate_forget_windows(Rclink *d)
+void rcl_rate_forget_windows(Rclink *d)
 {
     for (unsigned i = 0; i < d->cfg.qps; i++) {
         d->qp[i].window = window_now(d);
@@ -131,15 +131,15 @@ void rate_forget_windows(Rclink *d)
     d->window2 = d->mask_window = window_now(d);
 }
 
-void rate_set_window(Rclink *d, int64_t ns)
+void rcl_rate_set_window(Rclink *d, int64_t ns)
 {
-    rate_settle_all(d);
+    rcl_rate_settle_all(d);
     d->port.window_ns = ns;
-    rate_forget_windows(d);
+    rcl_rate_forget_windows(d);
     rcl_kick(d);
 }
 
-int64_t rate_run(Rclink *d)
+int64_t rcl_rate_run(Rclink *d)
 {
     if (d->mask_window != window_now(d)) {
         d->mask_window = window_now(d);
@@ -150,7 +150,7 @@ int64_t rate_run(Rclink *d)
             rate_judge(d, q);
         }
         if (d->mask2) {
-            rate_sent2(d, 0);
+            rcl_rate_sent2(d, 0);
         }
     }
     return d->masked_num || d->mask2 ?
@@ -159,7 +159,7 @@ int64_t rate_run(Rclink *d)
 
 /* ---- CNP merge (RC Link §9.4, data_filter) ---- */
 
-bool cnp_pass(Rclink *d, uint16_t qp)
+bool rcl_cnp_pass(Rclink *d, uint16_t qp)
 {
     RclCnp *at = &d->cnp[0];
 
@@ -186,7 +186,7 @@ bool cnp_pass(Rclink *d, uint16_t qp)
 
 /* ---- bytes sent without a CNP ---- */
 
-void nocnp_cleared(Rclink *d, RclQp *q)
+void rcl_nocnp_cleared(Rclink *d, RclQp *q)
 {
     q->byte_cnt = 0;
     if (q->nocnp_at) {
@@ -198,7 +198,7 @@ void nocnp_cleared(Rclink *d, RclQp *q)
     }
 }
 
-void nocnp_sent(Rclink *d, RclQp *q, uint32_t bytes)
+void rcl_nocnp_sent(Rclink *d, RclQp *q, uint32_t bytes)
 {
     q->byte_cnt += bytes;
     if (d->reg.nocnp && !q->nocnp_at) {
@@ -210,7 +210,7 @@ void nocnp_sent(Rclink *d, RclQp *q, uint32_t bytes)
     }
 }
 
-int64_t nocnp_run(Rclink *d)
+int64_t rcl_nocnp_run(Rclink *d)
 {
     if (!d->reg.nocnp) {
         return CORE_NEVER;
@@ -220,7 +220,7 @@ int64_t nocnp_run(Rclink *d)
             RclQp *q = &d->qp[d->counted[d->counted_num - 1]];
 
             rcl_event(d, RCL_EV_NOCNP, 0, q->id, q->byte_cnt, 0);
-            nocnp_cleared(d, q);
+            rcl_nocnp_cleared(d, q);
         }
         d->nocnp_next = d->now + scaled_us(d, d->reg.nocnp);
     }

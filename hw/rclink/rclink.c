@@ -59,49 +59,49 @@ static void reset_type1(Rclink *d)
             .id = i, .first = NO_SLOT, .last = NO_SLOT, .cc_mask = true,
         };
     }
-    slots_init(d);
+    rcl_slots_init(d);
     for (RclFlow f = FLOW_BANK0; f < FLOW_ACK; f++) {
-        wait_drop(d, f);
+        rcl_wait_drop(d, f);
     }
 }
 
 static void reset_type3(Rclink *d)
 {
-    type3_reset_tx(d);
-    type3_reset_rx(d);
+    rcl_type3_reset_tx(d);
+    rcl_type3_reset_rx(d);
     d->md_tx.en = d->md_rx.en = false;
 }
 
-void life_reset(Rclink *d, uint32_t what)
+void rcl_life_reset(Rclink *d, uint32_t what)
 {
     if (what & RCL_RESET_ALL) {
         what = UINT32_MAX;
         /* First, so that nobody is told of what goes. */
         for (unsigned i = 0; i < RCL_RINGS; i++) {
-            ring_reset(&d->ring[i]);
+            rcl_ring_reset(&d->ring[i]);
         }
     }
     if (what & RCL_RESET_TYPE1) {
         reset_type1(d);
     }
     if (what & RCL_RESET_TYPE2) {
-        type2_reset(d);
+        rcl_type2_reset(d);
     }
     if (what & RCL_RESET_TYPE3) {
         reset_type3(d);
     }
     if (what & RCL_RESET_MAC) {
-        credit_reset(d);
-        pfc_reset(d);
+        rcl_credit_reset(d);
+        rcl_pfc_reset(d);
     }
     if (what & RCL_RESET_ALL) {
         d->md_tx = d->md_rx = (RclMdRing) { .reset = true };
-        regs_reset(d);
+        rcl_regs_reset(d);
         d->port.window_ns = INT64_C(4096) * d->cfg.time_scale;
         d->nocnp_next = d->age = 0;
         d->turn = 0;
         d->out_len = 0;
-        regs_decode(d);
+        rcl_regs_decode(d);
     }
 }
 
@@ -121,7 +121,7 @@ Rclink *rclink_new(const RclinkConfig *cfg)
     d->scratch = g_malloc(RCL_WIRE_MAX);
     d->scratch_out = g_malloc(RCL_WIRE_MAX);
     d->port.window_ns = INT64_C(4096) * cfg->time_scale;
-    life_reset(d, RCL_RESET_ALL);
+    rcl_life_reset(d, RCL_RESET_ALL);
     return d;
 }
 
@@ -131,7 +131,7 @@ void rclink_free(Rclink *d)
         return;
     }
     for (unsigned f = 0; f < FLOWS; f++) {
-        wait_drop(d, f);
+        rcl_wait_drop(d, f);
     }
     core_packet_pool_free(d->pool);
     core_timers_free(&d->timers);
@@ -150,7 +150,7 @@ void rclink_free(Rclink *d)
 
 void rclink_reset(Rclink *d)
 {
-    life_reset(d, RCL_RESET_ALL);
+    rcl_life_reset(d, RCL_RESET_ALL);
     core_fault_drop(&d->fault_in);
     core_fault_drop(&d->fault_out);
 }
@@ -163,7 +163,7 @@ void rclink_wire_stop(Rclink *d, bool stop)
 
     d->wire_stopped = stop;
     if (was && !stop) {
-        multi_returned(d);
+        rcl_multi_returned(d);
         rcl_kick(d);
     }
 }
@@ -176,16 +176,16 @@ void rclink_link(Rclink *d, bool up)
     d->link = up;
     core_fault_drop(&d->fault_in);
     core_fault_drop(&d->fault_out);
-    pfc_reset(d);
+    rcl_pfc_reset(d);
     d->cfg.ops->msix(d->cfg.opaque, RCL_VEC_MAC);
     rcl_kick(d);
 }
 
 void rclink_mac_reset(Rclink *d)
 {
-    credit_reset(d);
-    pfc_reset(d);
-    multi_returned(d);
+    rcl_credit_reset(d);
+    rcl_pfc_reset(d);
+    rcl_multi_returned(d);
     d->cfg.ops->msix(d->cfg.opaque, RCL_VEC_MAC);
     rcl_kick(d);
 }
@@ -200,32 +200,32 @@ RclCounters *rclink_counters(Rclink *d)
 /* What came of its own accord or waited for room. */
 static int64_t run_before(Rclink *d)
 {
-    int64_t next = mac_run(d);
+    int64_t next = rcl_mac_run(d);
     CoreTimer *t;
 
     while ((t = core_timers_expired(&d->timers, d->now)) != NULL) {
-        sender_timer(d, qp_of_timer(t));
+        rcl_sender_timer(d, qp_of_timer(t));
     }
-    rate_run(d);
-    pfc_run(d);
-    wait_run(d);
-    type3_run(d);
-    tx_fetch(d);
+    rcl_rate_run(d);
+    rcl_pfc_run(d);
+    rcl_wait_run(d);
+    rcl_type3_run(d);
+    rcl_tx_fetch(d);
     return next;
 }
 
 /* Frames of the MAC, indices and interrupts; when to come back. */
 static int64_t run_after(Rclink *d)
 {
-    int64_t next = MIN(pfc_run(d), credit_run(d));
+    int64_t next = MIN(rcl_pfc_run(d), rcl_credit_run(d));
 
-    next = MIN(next, MIN(rate_run(d), nocnp_run(d)));
-    mac_flush(d);
+    next = MIN(next, MIN(rcl_rate_run(d), rcl_nocnp_run(d)));
+    rcl_mac_flush(d);
     if (!d->wire_stopped && d->multi_used) {
-        multi_returned(d);
+        rcl_multi_returned(d);
         d->kicked |= d->used2 > 0;
     }
-    ring_publish(d);
+    rcl_ring_publish(d);
     return MIN(next, core_timers_deadline(&d->timers));
 }
 
@@ -238,7 +238,7 @@ int64_t rclink_run(Rclink *d, int64_t now, unsigned packets)
     d->running = true;
     d->kicked = false;
     next = run_before(d);
-    more = tx_turn(d, packets);
+    more = rcl_tx_turn(d, packets);
     after = run_after(d);
     d->running = false;
     return more || d->kicked ? now : MIN(next, after);
@@ -259,7 +259,7 @@ void rclink_info(Rclink *d, RclInfo *info)
 
         info->vc[v] = (RclVcInfo) {
             .ready = vc->ready, .size = vc->ready ? 1u << vc->size_log : 0,
-            .limit = vc->limit, .left = credit_left(vc),
+            .limit = vc->limit, .left = rcl_credit_left(vc),
             .paused = d->pfc.paused >> v & 1,
             .stopping = d->pfc.want >> v & 1,
         };

@@ -8,7 +8,7 @@
 
 /* ---- sets of QPs ---- */
 
-void set_add(RclSet *s, uint32_t n)
+void rcl_set_add(RclSet *s, uint32_t n)
 {
     uint64_t bit = UINT64_C(1) << (n % 64);
 
@@ -16,7 +16,7 @@ void set_add(RclSet *s, uint32_t n)
     s->word[n / 64] |= bit;
 }
 
-void set_remove(RclSet *s, uint32_t n)
+void rcl_set_remove(RclSet *s, uint32_t n)
 {
     uint64_t bit = UINT64_C(1) << (n % 64);
 
@@ -46,15 +46,15 @@ static void answer_send(Rclink *d, RclQp *q, RclRh *rh)
         .tos = d->port.tc_ack, .pri = d->port.vc[FLOW_ACK], .dip = q->dip,
         .sport = q->sport, .dport = RCL_UDP_PORT,
     };
-    uint8_t *p = mac_frame(d);
+    uint8_t *p = rcl_mac_frame(d);
     size_t n;
 
     rh->pkey = q->tx_pkey;
     rh->qp = q->dest_qp & 0x1fff;
     h.rh = *rh;
     n = rcl_frame_put(&d->port.layout, &h, NULL, 0, p);
-    mac_send(d, n);
-    flow_close(d, FLOW_ACK, n + RCL_FCS_BYTES);
+    rcl_mac_send(d, n);
+    rcl_flow_close(d, FLOW_ACK, n + RCL_FCS_BYTES);
 }
 
 static void ack_send(Rclink *d, RclQp *q)
@@ -80,7 +80,7 @@ static void ack_send(Rclink *d, RclQp *q)
     rh.ts = rh.ts_en ? q->echo : 0;
     q->owes = 0;
     q->echo_valid = q->echo_fack = false;
-    set_remove(&d->owe_ack, q->id);
+    rcl_set_remove(&d->owe_ack, q->id);
     answer_send(d, q, &rh);
 }
 
@@ -88,21 +88,21 @@ static void cnp_send(Rclink *d, RclQp *q)
 {
     RclRh rh = { .opcode = RCL_OP_CNP };
 
-    set_remove(&d->owe_cnp, q->id);
+    rcl_set_remove(&d->owe_cnp, q->id);
     d->cnt.tx_cnp++;
     answer_send(d, q, &rh);
 }
 
-bool receiver_owes(const Rclink *d)
+bool rcl_receiver_owes(const Rclink *d)
 {
     return d->owe_ack.count || d->owe_cnp.count;
 }
 
-bool receiver_turn(Rclink *d)
+bool rcl_receiver_turn(Rclink *d)
 {
     uint32_t n;
 
-    if (!receiver_owes(d) || !flow_open(d, FLOW_ACK)) {
+    if (!rcl_receiver_owes(d) || !rcl_flow_open(d, FLOW_ACK)) {
         return false;
     }
     if (d->owe_cnp.count) {
@@ -117,12 +117,12 @@ bool receiver_turn(Rclink *d)
     return true;
 }
 
-void receiver_forget(Rclink *d, RclQp *q)
+void rcl_receiver_forget(Rclink *d, RclQp *q)
 {
     q->owes = 0;
     q->nak_sent = q->echo_valid = q->echo_fack = false;
-    set_remove(&d->owe_ack, q->id);
-    set_remove(&d->owe_cnp, q->id);
+    rcl_set_remove(&d->owe_ack, q->id);
+    rcl_set_remove(&d->owe_cnp, q->id);
 }
 
 /* @what is owed from now on. */
@@ -132,7 +132,7 @@ static void owe(Rclink *d, RclQp *q, uint8_t what)
         d->cnt.ack_merged++;
     }
     q->owes |= what;
-    set_add(&d->owe_ack, q->id);
+    rcl_set_add(&d->owe_ack, q->id);
 }
 
 /* ---- requests ---- */
@@ -150,11 +150,11 @@ static void echo_note(RclQp *q, const RclRh *rh)
 static bool request_next(Rclink *d, RclQp *q, const RclView *v,
                          RclFlow flow, uint32_t credits)
 {
-    if (wait_stopped(d, flow) && d->port.rnr_en >> flow & 1) {
+    if (rcl_wait_stopped(d, flow) && d->port.rnr_en >> flow & 1) {
         owe(d, q, OWE_RNR);
         return false;
     }
-    if (!wait_room(d, flow, v->len)) {
+    if (!rcl_wait_room(d, flow, v->len)) {
         d->cnt.drop_rx1++;
         return false;
     }
@@ -163,8 +163,8 @@ static bool request_next(Rclink *d, RclQp *q, const RclView *v,
     d->cnt.rx_type1++;
     echo_note(q, &v->rh);
     owe(d, q, OWE_ACK);
-    wait_deliver(d, flow, q->id, v->sa, v->data, v->len, credits);
-    if (v->rh.fack && mac_ready(d) && flow_open(d, FLOW_ACK)) {
+    rcl_wait_deliver(d, flow, q->id, v->sa, v->data, v->len, credits);
+    if (v->rh.fack && mac_ready(d) && rcl_flow_open(d, FLOW_ACK)) {
         ack_send(d, q);
     }
     return true;
@@ -197,7 +197,7 @@ static bool request_rx(Rclink *d, RclQp *q, const RclView *v, RclFlow flow,
         owe(d, q, OWE_ACK);
     }
     if (v->ce && d->port.ecn) {
-        set_add(&d->owe_cnp, q->id);
+        rcl_set_add(&d->owe_cnp, q->id);
     }
     return kept;
 }
@@ -207,8 +207,8 @@ static bool request_rx(Rclink *d, RclQp *q, const RclView *v, RclFlow flow,
 static void cnp_rx(Rclink *d, RclQp *q)
 {
     d->cnt.rx_cnp++;
-    nocnp_cleared(d, q);
-    if (cnp_pass(d, q->id)) {
+    rcl_nocnp_cleared(d, q);
+    if (rcl_cnp_pass(d, q->id)) {
         rcl_event(d, RCL_EV_CNP, 0, q->id, 0, 0);
     }
 }
@@ -225,12 +225,12 @@ static bool lite_rx(Rclink *d, const RclView *v, RclFlow flow,
         d->cnt.drop_oversize++;
         return false;
     }
-    if (!wait_room(d, flow, v->len)) {
+    if (!rcl_wait_room(d, flow, v->len)) {
         d->cnt.drop_rx1++;
         return false;
     }
     d->cnt.rx_type1++;
-    wait_deliver(d, flow, qp, v->sa, v->data, v->len, credits);
+    rcl_wait_deliver(d, flow, qp, v->sa, v->data, v->len, credits);
     return true;
 }
 
@@ -268,7 +268,7 @@ static bool type1_rx(Rclink *d, const RclView *v, RclFlow flow,
     case RCL_OP_SEND:
         return request_rx(d, q, v, flow, credits);
     case RCL_OP_ACK:
-        sender_ack(d, q, &v->rh);
+        rcl_sender_ack(d, q, &v->rh);
         return false;
     default:
         cnp_rx(d, q);
@@ -276,14 +276,14 @@ static bool type1_rx(Rclink *d, const RclView *v, RclFlow flow,
     }
 }
 
-void receiver_rx(Rclink *d, const RclView *v, uint32_t bytes)
+void rcl_receiver_rx(Rclink *d, const RclView *v, uint32_t bytes)
 {
     RclFlow flow = d->port.layout.format == RCL_LITE ? v->bank :
                    v->rh.opcode != RCL_OP_SEND ? FLOW_ACK :
                    bank_of(d, v->rh.qp);
-    uint32_t credits = credit_arrived(d, flow, bytes);
+    uint32_t credits = rcl_credit_arrived(d, flow, bytes);
 
     if (!type1_rx(d, v, flow, credits)) {
-        credit_freed(d, flow, credits);
+        rcl_credit_freed(d, flow, credits);
     }
 }

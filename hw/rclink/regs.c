@@ -114,7 +114,7 @@ static void decode_layout(Rclink *d)
     d->port.tos2 = cbfc ? l->tc2 : g->dest_ip2 >> 48;
 }
 
-void regs_decode(Rclink *d)
+void rcl_regs_decode(Rclink *d)
 {
     const RclRegs *g = &d->reg;
     RclPort *p = &d->port;
@@ -130,9 +130,9 @@ void regs_decode(Rclink *d)
     p->retry_ns = scaled_us(d, g->retry & 0x1fff);
     p->retry_max = g->retry >> 13 & 0xf;
     for (unsigned f = 0; f < FLOWS; f++) {
-        pfc_level(d, f, d->wait[f].level);
+        rcl_pfc_level(d, f, d->wait[f].level);
     }
-    pfc_update(d);
+    rcl_pfc_update(d);
 }
 
 /* What the document forbids but hardware cannot refuse. */
@@ -175,14 +175,14 @@ static void config_check(Rclink *d)
 
 static void set_config(Rclink *d, unsigned i, uint64_t v)
 {
-    regs_decode(d);
+    rcl_regs_decode(d);
     config_check(d);
     rcl_kick(d);
 }
 
 static void set_layout(Rclink *d, unsigned i, uint64_t v)
 {
-    regs_decode(d);
+    rcl_regs_decode(d);
     rcl_kick(d);
 }
 
@@ -257,22 +257,22 @@ static void set_rx_size(Rclink *d, unsigned i, uint64_t v)
 
 static void set_tx_head(Rclink *d, unsigned i, uint64_t v)
 {
-    md_head(d, md_of(d, 0), v);
+    rcl_md_head(d, md_of(d, 0), v);
 }
 
 static void set_rx_head(Rclink *d, unsigned i, uint64_t v)
 {
-    md_head(d, md_of(d, 1), v);
+    rcl_md_head(d, md_of(d, 1), v);
 }
 
 static uint64_t get_dma_ctrl(Rclink *d, unsigned i)
 {
-    return md_control_read(d);
+    return rcl_md_control_read(d);
 }
 
 static void set_dma_ctrl(Rclink *d, unsigned i, uint64_t v)
 {
-    md_control(d, v);
+    rcl_md_control(d, v);
 }
 
 static void set_st1(Rclink *d, unsigned i, uint64_t v)
@@ -347,10 +347,10 @@ static void set_control(Rclink *d, unsigned i, uint64_t v)
     RclQp *q = qp_now(d);
 
     if (v & RCL_QP_FREE_BUF) {
-        sender_free(d, q, RCL_ETYPE1);
+        rcl_sender_free(d, q, RCL_ETYPE1);
     }
     if (!(v & RCL_QP_EN) != !q->en) {
-        sender_enable(d, q, v & RCL_QP_EN);
+        rcl_sender_enable(d, q, v & RCL_QP_EN);
     }
 }
 
@@ -406,7 +406,7 @@ static void set_speed(Rclink *d, unsigned i, uint64_t v)
         return;
     }
     q->cc_locked = q->speed && !v;
-    rate_set(d, q, v);
+    rcl_rate_set(d, q, v);
 }
 
 static uint64_t get_byte_cnt(Rclink *d, unsigned i)
@@ -454,7 +454,7 @@ static void set_window(Rclink *d, unsigned i, uint64_t v)
         return;
     }
     d->reg.cc_window = v;
-    rate_set_window(d, (INT64_C(4096) << v) * d->cfg.time_scale);
+    rcl_rate_set_window(d, (INT64_C(4096) << v) * d->cfg.time_scale);
 }
 
 static void set_nocnp(Rclink *d, unsigned i, uint64_t v)
@@ -469,7 +469,7 @@ static void set_nocnp(Rclink *d, unsigned i, uint64_t v)
 
 static void set_type2_rate(Rclink *d, unsigned i, uint64_t v)
 {
-    rate_set2(d, v);
+    rcl_rate_set2(d, v);
     rcl_kick(d);
 }
 
@@ -480,7 +480,7 @@ static uint64_t get_zero(Rclink *d, unsigned i)
 
 static void set_soft_reset(Rclink *d, unsigned i, uint64_t v)
 {
-    life_reset(d, v);
+    rcl_life_reset(d, v);
 }
 
 static void set_intr_mask(Rclink *d, unsigned i, uint64_t v)
@@ -491,7 +491,7 @@ static void set_intr_mask(Rclink *d, unsigned i, uint64_t v)
     rcl_intr_unmasked(d, was, v);
 }
 
-uint64_t regs_status(const Rclink *d)
+uint64_t rcl_regs_status(const Rclink *d)
 {
     uint64_t v = 0;
     bool rx = false;
@@ -500,8 +500,8 @@ uint64_t regs_status(const Rclink *d)
         rx |= d->wait[f].head != NULL;
     }
     v |= rx ? 0 : RCL_STATUS_RX_IDLE;
-    v |= d->free1 == d->cfg.ost1 && !d->used2 && !receiver_owes(d) &&
-         !type3_pending(d) && !d->out_len ? RCL_STATUS_TX_IDLE : 0;
+    v |= d->free1 == d->cfg.ost1 && !d->used2 && !rcl_receiver_owes(d) &&
+         !rcl_type3_pending(d) && !d->out_len ? RCL_STATUS_TX_IDLE : 0;
     v |= d->wire_stopped ? RCL_STATUS_WAIT_MAC : 0;
     v |= d->link ? RCL_STATUS_LINK : 0;
     return v | (uint64_t)d->pfc.want << RCL_STATUS_PFC_TX_SHIFT |
@@ -510,7 +510,7 @@ uint64_t regs_status(const Rclink *d)
 
 static uint64_t get_status(Rclink *d, unsigned i)
 {
-    return regs_status(d);
+    return rcl_regs_status(d);
 }
 
 static uint64_t get_free(Rclink *d, unsigned i)
@@ -524,7 +524,7 @@ static uint64_t get_levels(Rclink *d, unsigned i)
     uint64_t v = 0;
 
     for (unsigned f = i * 4; f < MIN(i * 4 + 4, FLOWS); f++) {
-        uint32_t left = credit_left(&d->cbfc.vc[d->port.vc[f]]);
+        uint32_t left = rcl_credit_left(&d->cbfc.vc[d->port.vc[f]]);
 
         v |= (uint64_t)MIN(left, UINT16_MAX) << (f - i * 4) * 16;
     }
@@ -533,7 +533,7 @@ static uint64_t get_levels(Rclink *d, unsigned i)
 
 static void set_flow_stop(Rclink *d, unsigned i, uint64_t v)
 {
-    pfc_update(d);
+    rcl_pfc_update(d);
     rcl_kick(d);
 }
 
@@ -551,13 +551,13 @@ static uint64_t get_line_rate(Rclink *d, unsigned i)
 
 static void set_cbfc_rst(Rclink *d, unsigned i, uint64_t v)
 {
-    credit_setup(d, v);
+    rcl_credit_setup(d, v);
 }
 
 static void set_cbfc_reset(Rclink *d, unsigned i, uint64_t v)
 {
     if (v) {
-        credit_reset(d);
+        rcl_credit_reset(d);
     }
 }
 
@@ -569,7 +569,7 @@ static uint64_t get_multi(Rclink *d, unsigned i)
 static void set_multi(Rclink *d, unsigned i, uint64_t v)
 {
     if (v) {
-        multi_returned(d);
+        rcl_multi_returned(d);
         rcl_kick(d);
     }
 }
@@ -696,7 +696,7 @@ static const RclReg *reg_find(uint64_t off, unsigned *i)
     return map[off / 8];
 }
 
-void regs_reset(Rclink *d)
+void rcl_regs_reset(Rclink *d)
 {
     d->reg = (RclRegs) { 0 };
     for (size_t r = 0; r < G_N_ELEMENTS(reg_table); r++) {
@@ -766,8 +766,8 @@ uint64_t rclink_read(Rclink *d, uint64_t addr, unsigned size, int64_t now)
 
     d->now = now;
     if (in_rings(addr)) {
-        v = ring_read(d, n, off & ~3u);
-        return size < 8 ? v : v | (uint64_t)ring_read(d, n, off + 4) << 32;
+        v = rcl_ring_read(d, n, off & ~3u);
+        return size < 8 ? v : v | (uint64_t)rcl_ring_read(d, n, off + 4) << 32;
     }
     v = block_read(d, addr & ~UINT64_C(7));
     return size == 8 ? v : (uint32_t)(v >> (addr & 4) * 8);
@@ -782,9 +782,9 @@ void rclink_write(Rclink *d, uint64_t addr, uint64_t val, unsigned size,
 
     d->now = now;
     if (in_rings(addr)) {
-        ring_write(d, n, off & ~3u, val);
+        rcl_ring_write(d, n, off & ~3u, val);
         if (size == 8) {
-            ring_write(d, n, off + 4, val >> 32);
+            rcl_ring_write(d, n, off + 4, val >> 32);
         }
         return;
     }

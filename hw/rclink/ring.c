@@ -21,12 +21,12 @@ static uint16_t ring_index(const Rclink *d, const RclRing *r)
     return ring_number(d, r) == RCL_RING_EVENT ? r->head : r->tail;
 }
 
-void ring_reset(RclRing *r)
+void rcl_ring_reset(RclRing *r)
 {
     *r = (RclRing) { .size = RCL_RING_LOG_MIN };
 }
 
-void ring_stop(Rclink *d, RclRing *r)
+void rcl_ring_stop(Rclink *d, RclRing *r)
 {
     r->error = true;
     r->cached = 0;
@@ -34,7 +34,7 @@ void ring_stop(Rclink *d, RclRing *r)
     d->cfg.ops->msix(d->cfg.opaque, ring_vector[ring_number(d, r)]);
 }
 
-const uint8_t *ring_peek(Rclink *d, RclRing *r)
+const uint8_t *rcl_ring_peek(Rclink *d, RclRing *r)
 {
     uint16_t n = ring_avail(r), at = r->tail & ring_mask(r), in;
 
@@ -48,7 +48,7 @@ const uint8_t *ring_peek(Rclink *d, RclRing *r)
     n = MIN(MIN(n, CACHE), (1u << r->size) - at);
     if (!rcl_dma_read(d, r->base + at * RCL_RING_ENTRY, r->cache,
                       n * RCL_RING_ENTRY)) {
-        ring_stop(d, r);
+        rcl_ring_stop(d, r);
         return NULL;
     }
     r->cache_first = r->tail;
@@ -56,7 +56,7 @@ const uint8_t *ring_peek(Rclink *d, RclRing *r)
     return r->cache;
 }
 
-void ring_take(Rclink *d, RclRing *r)
+void rcl_ring_take(Rclink *d, RclRing *r)
 {
     r->tail++;
     r->moved = true;
@@ -70,7 +70,7 @@ static void ring_check_arm(Rclink *d, RclRing *r)
     }
 }
 
-void ring_publish(Rclink *d)
+void rcl_ring_publish(Rclink *d)
 {
     for (RclRing *r = d->ring; r < d->ring + RCL_RINGS; r++) {
         uint8_t index[4];
@@ -82,14 +82,14 @@ void ring_publish(Rclink *d)
         if (r->use_shadow && !r->error) {
             put_le32(index, ring_index(d, r));
             if (!rcl_dma_write(d, r->shadow, index, sizeof(index))) {
-                ring_stop(d, r);
+                rcl_ring_stop(d, r);
             }
         }
         ring_check_arm(d, r);
     }
 }
 
-uint32_t ring_read(Rclink *d, unsigned n, unsigned off)
+uint32_t rcl_ring_read(Rclink *d, unsigned n, unsigned off)
 {
     const RclRing *r = &d->ring[n];
 
@@ -158,7 +158,7 @@ static void ring_move(Rclink *d, RclRing *r, unsigned off, uint32_t val)
     }
 }
 
-void ring_write(Rclink *d, unsigned n, unsigned off, uint32_t val)
+void rcl_ring_write(Rclink *d, unsigned n, unsigned off, uint32_t val)
 {
     RclRing *r = &d->ring[n];
 

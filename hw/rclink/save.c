@@ -83,7 +83,7 @@ static void slot_image(Rclink *d, RclQp *q, uint16_t *at, CoreImage *im)
     }
     if (core_image_loading(im)) {
         d->age = s.age;
-        i = slot_fill(d, q);
+        i = rcl_slot_fill(d, q);
         if (!core_image_check(im, i != NO_SLOT, "too many packets")) {
             return;
         }
@@ -191,10 +191,10 @@ static void qp_image(Rclink *d, RclQp *q, CoreImage *im)
         return;
     }
     if (ack) {
-        set_add(&d->owe_ack, q->id);
+        rcl_set_add(&d->owe_ack, q->id);
     }
     if (cnp) {
-        set_add(&d->owe_cnp, q->id);
+        rcl_set_add(&d->owe_cnp, q->id);
     }
     if (counted && d->reg.nocnp) {
         d->counted[d->counted_num++] = q->id;
@@ -207,7 +207,7 @@ static void qp_image(Rclink *d, RclQp *q, CoreImage *im)
     if (timer != CORE_NEVER) {
         core_timer_set(&d->timers, &q->timer, timer);
     }
-    slots_mask(d, q);
+    rcl_slots_mask(d, q);
 }
 
 static void type1_image(Rclink *d, CoreImage *im)
@@ -287,13 +287,13 @@ static void wait_image(Rclink *d, RclFlow flow, CoreImage *im)
         }
         if (core_image_loading(im)) {
             core_image_bytes(im, d->scratch, len);
-            wait_push(d, flow, w, d->scratch, len);
+            rcl_wait_push(d, flow, w, d->scratch, len);
         } else {
             core_image_bytes(im, core_packet_data(pkt), len);
             pkt = pkt->next;
         }
     }
-    core_image_check(im, q->level <= wait_depth(d, flow),
+    core_image_check(im, q->level <= rcl_wait_depth(d, flow),
                      "packets that wait");
 }
 
@@ -360,7 +360,7 @@ static void port_image(Rclink *d, CoreImage *im)
     if (core_image_loading(im) && !core_image_error(im)) {
         d->port.window_ns = (INT64_C(4096) << d->reg.cc_window) *
                             d->cfg.time_scale;
-        rate_forget_windows(d);
+        rcl_rate_forget_windows(d);
     }
     for (unsigned i = 0; i < RCL_RINGS; i++) {
         ring_image(&d->ring[i], im);
@@ -388,8 +388,8 @@ uint8_t *rclink_save(Rclink *d, int64_t now, size_t *len)
     uint8_t *data;
 
     d->now = now;
-    mac_flush(d);
-    rate_settle_all(d);
+    rcl_mac_flush(d);
+    rcl_rate_settle_all(d);
     port_image(d, im);
     data = core_image_take(im, len);
     core_image_free(im);
@@ -403,14 +403,14 @@ const char *rclink_load(Rclink *d, int64_t now, const uint8_t *data,
     const char *error;
 
     d->now = now;
-    life_reset(d, RCL_RESET_ALL);
+    rcl_life_reset(d, RCL_RESET_ALL);
     port_image(d, im);
     error = core_image_done(im);
     core_image_free(im);
     if (error) {
-        life_reset(d, RCL_RESET_ALL);
+        rcl_life_reset(d, RCL_RESET_ALL);
     } else {
-        regs_decode(d);
+        rcl_regs_decode(d);
     }
     return error;
 }

@@ -5,17 +5,17 @@
  */
 #include "internal.h"
 
-bool flow_open(Rclink *d, RclFlow flow)
+bool rcl_flow_open(Rclink *d, RclFlow flow)
 {
-    return pfc_open(d, flow) && credit_open(d, flow);
+    return rcl_pfc_open(d, flow) && rcl_credit_open(d, flow);
 }
 
-void flow_close(Rclink *d, RclFlow flow, uint32_t bytes)
+void rcl_flow_close(Rclink *d, RclFlow flow, uint32_t bytes)
 {
-    credit_sent(d, flow, MAX(bytes, RCL_FRAME_MIN + RCL_FCS_BYTES));
+    rcl_credit_sent(d, flow, MAX(bytes, RCL_FRAME_MIN + RCL_FCS_BYTES));
 }
 
-void rx_frame(Rclink *d, const uint8_t *frame, size_t len)
+void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len)
 {
     uint64_t *const dropped[RCL_VERDICTS] = {
         [RCL_BAD_LENGTH] = &d->cnt.drop_short,
@@ -38,11 +38,11 @@ void rx_frame(Rclink *d, const uint8_t *frame, size_t len)
         return;
     }
     if (v.kind == RCL_CONTROL) {
-        mac_control_rx(d, frame, len);
+        rcl_mac_control_rx(d, frame, len);
         return;
     }
     if (v.kind == RCL_TYPE3) {
-        type3_rx(d, frame, len, credit_arrived(d, FLOW_TYPE3, bytes));
+        rcl_type3_rx(d, frame, len, rcl_credit_arrived(d, FLOW_TYPE3, bytes));
         return;
     }
     if (!(d->reg.rdma_en & 1)) {
@@ -50,17 +50,17 @@ void rx_frame(Rclink *d, const uint8_t *frame, size_t len)
         return;
     }
     if (v.kind == RCL_TYPE1) {
-        receiver_rx(d, &v, bytes);
+        rcl_receiver_rx(d, &v, bytes);
     } else {
-        type2_rx(d, &v, bytes);
+        rcl_type2_rx(d, &v, bytes);
     }
 }
 
 /* Answers first, then one packet of each type in turn. */
-bool tx_turn(Rclink *d, unsigned packets)
+bool rcl_tx_turn(Rclink *d, unsigned packets)
 {
     static bool (*const type[])(Rclink *) = {
-        sender_turn, type2_turn, type3_turn,
+        rcl_sender_turn, rcl_type2_turn, rcl_type3_turn,
     };
 
     while (mac_ready(d)) {
@@ -70,7 +70,7 @@ bool tx_turn(Rclink *d, unsigned packets)
             return true;
         }
         packets--;
-        if (receiver_turn(d)) {
+        if (rcl_receiver_turn(d)) {
             continue;
         }
         for (unsigned i = 0; i < G_N_ELEMENTS(type) && !sent; i++) {
@@ -80,7 +80,7 @@ bool tx_turn(Rclink *d, unsigned packets)
         if (!sent) {
             break;
         }
-        tx_fetch(d);
+        rcl_tx_fetch(d);
     }
     return false;
 }

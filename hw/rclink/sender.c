@@ -67,7 +67,7 @@ static bool tx_type1(Rclink *d, const uint8_t *e)
         tx_drop(d, e, RCL_DROP_DMA);
         return true;
     }
-    i = slot_fill(d, q);
+    i = rcl_slot_fill(d, q);
     d->slot[i].len = len;
     d->slot[i].cookie = get_le16(e + RCL_E_COOKIE);
     d->slot[i].fack = !!(e[RCL_E_FLAGS] & RCL_E_FACK);
@@ -103,7 +103,7 @@ static bool tx_type2(Rclink *d, const uint8_t *e)
     return true;
 }
 
-void tx_fetch(Rclink *d)
+void rcl_tx_fetch(Rclink *d)
 {
     RclRing *r = &d->ring[RCL_RING_TX];
     const uint8_t *e;
@@ -111,7 +111,7 @@ void tx_fetch(Rclink *d)
     if (!(d->reg.rdma_en & 1)) {
         return;
     }
-    while ((e = ring_peek(d, r)) != NULL) {
+    while ((e = rcl_ring_peek(d, r)) != NULL) {
         unsigned type = e[RCL_E_FLAGS] & RCL_E_TYPE;
 
         if ((type != RCL_ETYPE1 && type != RCL_ETYPE2) ||
@@ -122,7 +122,7 @@ void tx_fetch(Rclink *d)
         } else if (!(type == RCL_ETYPE1 ? tx_type1(d, e) : tx_type2(d, e))) {
             return;
         }
-        ring_take(d, r);
+        rcl_ring_take(d, r);
     }
 }
 
@@ -144,7 +144,7 @@ static void qp_fail(Rclink *d, RclQp *q)
     q->fatal = true;
     d->cnt.qp_fatal++;
     core_timer_cancel(&d->timers, &q->timer);
-    slots_mask(d, q);
+    rcl_slots_mask(d, q);
     rcl_intr(d, RCL_INTR_RETRY);
     rcl_irq1(d, RCL_IRQ1_RETRY, q->id);
 }
@@ -160,11 +160,11 @@ static bool retry_counted(Rclink *d, RclQp *q, uint8_t *counter)
     return false;
 }
 
-void sender_timer(Rclink *d, RclQp *q)
+void rcl_sender_timer(Rclink *d, RclQp *q)
 {
     if (q->rnr_hold) {
         q->rnr_hold = false;
-        slots_mask(d, q);
+        rcl_slots_mask(d, q);
         return;         /* the next grant starts it again */
     }
     if (q->fatal || !q->slots || !sent_unacked(q) ||
@@ -173,7 +173,7 @@ void sender_timer(Rclink *d, RclQp *q)
     }
     d->cnt.timeouts++;
     rcl_event(d, RCL_EV_RETRY_TMO, 0, q->id, 0, 0);
-    slots_rewind(d, q);
+    rcl_slots_rewind(d, q);
     if (retry_counted(d, q, &q->retry)) {
         timer_start(d, q);
     }
@@ -197,7 +197,7 @@ static void sender_acked(Rclink *d, RclQp *q, uint16_t n)
     }
     d->cnt.rx_ack++;
     for (unsigned i = 0; i < n; i++) {
-        slot_free_first(d, q, RCL_ETYPE1);
+        rcl_slot_free_first(d, q, RCL_ETYPE1);
     }
     q->una = serial_add(q->una, n, PSN_BITS);
     if (serial_diff(q->una, serial_add(q->tx_last, 1, PSN_BITS),
@@ -228,13 +228,13 @@ static void sender_again(Rclink *d, RclQp *q, uint8_t syndrome)
     if (q->first == NO_SLOT || d->slot[q->first].state != SLOT_WAIT_ACK) {
         return;         /* on its way again already */
     }
-    slots_rewind(d, q);
+    rcl_slots_rewind(d, q);
     if (!retry_counted(d, q, rnr ? &q->rnr : &q->retry)) {
         return;
     }
     if (rnr) {
         q->rnr_hold = true;
-        slots_mask(d, q);
+        rcl_slots_mask(d, q);
         core_timer_set(&d->timers, &q->timer,
                        d->now + scaled_us(d, rnr_us[syndrome & 0x1f]));
     } else {
@@ -242,7 +242,7 @@ static void sender_again(Rclink *d, RclQp *q, uint8_t syndrome)
     }
 }
 
-void sender_ack(Rclink *d, RclQp *q, const RclRh *rh)
+void rcl_sender_ack(Rclink *d, RclQp *q, const RclRh *rh)
 {
     bool ack = rh->len < RCL_SYN_RNR;
     uint16_t n = serial_add(rh->psn + ack, -q->una, PSN_BITS);
@@ -283,11 +283,11 @@ static void sender_send(Rclink *d, RclFlow flow, uint16_t i)
             .qp = q->dest_qp & 0x1fff,
         },
     };
-    uint8_t *p = mac_frame(d);
+    uint8_t *p = rcl_mac_frame(d);
     uint16_t len = s->len;
     size_t n = rcl_frame_put(&d->port.layout, &h, slot_payload(d, i), len, p);
 
-    slot_granted(d, i);
+    rcl_slot_granted(d, i);
     if (!sent_unacked(q) ||
         serial_diff(s->psn, q->max_fwd, PSN_BITS) > 0) {
         q->max_fwd = s->psn;
@@ -296,26 +296,26 @@ static void sender_send(Rclink *d, RclFlow flow, uint16_t i)
         d->cnt.tx_type1_again++;
     }
     q->tx_last = s->psn;
-    mac_send(d, n);
-    flow_close(d, flow, n + RCL_FCS_BYTES);
+    rcl_mac_send(d, n);
+    rcl_flow_close(d, flow, n + RCL_FCS_BYTES);
     if (d->port.layout.format == RCL_LITE) {
         /* Nobody acknowledges. */
         q->una = serial_add(q->una, 1, PSN_BITS);
-        slot_free_first(d, q, RCL_ETYPE1);
+        rcl_slot_free_first(d, q, RCL_ETYPE1);
     } else if (!q->timer.place) {
         timer_start(d, q);
     }
-    rate_sent(d, q, len);
-    nocnp_sent(d, q, len);
+    rcl_rate_sent(d, q, len);
+    rcl_nocnp_sent(d, q, len);
 }
 
-bool sender_turn(Rclink *d)
+bool rcl_sender_turn(Rclink *d)
 {
     unsigned banks = 0, others;
     uint16_t i;
 
     for (unsigned b = 0; b < d->cfg.vcs; b++) {
-        if (d->bank_first[b] != NO_SLOT && flow_open(d, b)) {
+        if (d->bank_first[b] != NO_SLOT && rcl_flow_open(d, b)) {
             banks |= 1u << b;
         }
     }
@@ -323,7 +323,7 @@ bool sender_turn(Rclink *d)
     if (d->port.bank_rr && others) {
         banks = others;
     }
-    i = d->reg.rdma_en & 1 ? slot_next(d, banks) : NO_SLOT;
+    i = d->reg.rdma_en & 1 ? rcl_slot_next(d, banks) : NO_SLOT;
     if (i == NO_SLOT) {
         return false;
     }
@@ -334,7 +334,7 @@ bool sender_turn(Rclink *d)
 
 /* ---- life ---- */
 
-void sender_enable(Rclink *d, RclQp *q, bool en)
+void rcl_sender_enable(Rclink *d, RclQp *q, bool en)
 {
     uint16_t before = serial_add(q->tx_psn, -1, PSN_BITS);
 
@@ -353,22 +353,22 @@ void sender_enable(Rclink *d, RclQp *q, bool en)
     }
     if (!en) {
         core_timer_cancel(&d->timers, &q->timer);
-        receiver_forget(d, q);
+        rcl_receiver_forget(d, q);
     }
     q->en = en;
     q->rnr_hold = false;
     if (en && sent_unacked(q)) {
         timer_start(d, q);
     }
-    rate_set(d, q, q->speed);
-    slots_mask(d, q);
+    rcl_rate_set(d, q, q->speed);
+    rcl_slots_mask(d, q);
     rcl_kick(d);
 }
 
-void sender_free(Rclink *d, RclQp *q, uint32_t credit)
+void rcl_sender_free(Rclink *d, RclQp *q, uint32_t credit)
 {
     while (q->first != NO_SLOT) {
-        slot_free_first(d, q, credit);
+        rcl_slot_free_first(d, q, credit);
     }
     core_timer_cancel(&d->timers, &q->timer);
     q->una = q->tx_psn;

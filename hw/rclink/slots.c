@@ -10,7 +10,7 @@
  */
 #include "internal.h"
 
-void slots_init(Rclink *d)
+void rcl_slots_init(Rclink *d)
 {
     for (unsigned i = 0; i < d->cfg.ost1; i++) {
         d->slot[i] = (RclSlot) { .qp_next = i + 1 };
@@ -70,7 +70,7 @@ static void slot_place(Rclink *d, const RclQp *q, uint16_t i)
     }
 }
 
-void slots_mask(Rclink *d, RclQp *q)
+void rcl_slots_mask(Rclink *d, RclQp *q)
 {
     for (uint16_t i = q->first; i != NO_SLOT; i = d->slot[i].qp_next) {
         RclSlot *s = &d->slot[i];
@@ -86,7 +86,7 @@ void slots_mask(Rclink *d, RclQp *q)
 
 /* ---- life of a slot ---- */
 
-uint16_t slot_fill(Rclink *d, RclQp *q)
+uint16_t rcl_slot_fill(Rclink *d, RclQp *q)
 {
     uint16_t i = d->free_slot;
     RclSlot *s;
@@ -109,7 +109,7 @@ uint16_t slot_fill(Rclink *d, RclQp *q)
     return i;
 }
 
-void slot_free_first(Rclink *d, RclQp *q, uint32_t credit)
+void rcl_slot_free_first(Rclink *d, RclQp *q, uint32_t credit)
 {
     uint16_t i = q->first;
     RclSlot *s = &d->slot[i];
@@ -129,14 +129,14 @@ void slot_free_first(Rclink *d, RclQp *q, uint32_t credit)
     rcl_event(d, RCL_EV_CREDIT, 0, q->id, credit, s->cookie);
 }
 
-void slot_granted(Rclink *d, uint16_t i)
+void rcl_slot_granted(Rclink *d, uint16_t i)
 {
     bank_remove(d, i);
     d->slot[i].state = SLOT_WAIT_ACK;
     d->slot[i].sent = true;
 }
 
-void slots_rewind(Rclink *d, RclQp *q)
+void rcl_slots_rewind(Rclink *d, RclQp *q)
 {
     for (uint16_t i = q->first; i != NO_SLOT; i = d->slot[i].qp_next) {
         if (d->slot[i].state != SLOT_WAIT_ACK) {
@@ -148,7 +148,7 @@ void slots_rewind(Rclink *d, RclQp *q)
     q->tx_last = serial_add(q->una, -1, PSN_BITS);
 }
 
-uint16_t slot_next(const Rclink *d, unsigned banks)
+uint16_t rcl_slot_next(const Rclink *d, unsigned banks)
 {
     uint16_t best = NO_SLOT;
 

@@ -5,7 +5,7 @@
  */
 #include "internal.h"
 
-bool type2_turn(Rclink *d)
+bool rcl_type2_turn(Rclink *d)
 {
     const RclSlot2 *s = &d->slot2[d->first2];
     uint64_t da = d->reg.da2[s->group];
@@ -18,44 +18,44 @@ bool type2_turn(Rclink *d)
     size_t n;
 
     if (!d->used2 || !(d->reg.rdma_en & 1) || d->mask2 ||
-        !flow_open(d, FLOW_TYPE2) || !multi_open(d)) {
+        !rcl_flow_open(d, FLOW_TYPE2) || !rcl_multi_open(d)) {
         return false;
     }
     n = rcl_frame_put(&d->port.layout, &h,
                       d->payload2 + d->first2 * d->payload_step, s->len,
-                      mac_frame(d));
-    mac_send(d, n);
-    flow_close(d, FLOW_TYPE2, n + RCL_FCS_BYTES);
-    multi_sent(d, n + RCL_FCS_BYTES);
+                      rcl_mac_frame(d));
+    rcl_mac_send(d, n);
+    rcl_flow_close(d, FLOW_TYPE2, n + RCL_FCS_BYTES);
+    rcl_multi_sent(d, n + RCL_FCS_BYTES);
     d->cnt.tx_type2++;
-    rate_sent2(d, s->len);
+    rcl_rate_sent2(d, s->len);
     rcl_event(d, RCL_EV_CREDIT, 0, 0, RCL_ETYPE2, s->cookie);
     d->first2 = (d->first2 + 1) % d->cfg.ost2;
     d->used2--;
     return true;
 }
 
-void type2_rx(Rclink *d, const RclView *v, uint32_t bytes)
+void rcl_type2_rx(Rclink *d, const RclView *v, uint32_t bytes)
 {
-    uint32_t credits = credit_arrived(d, FLOW_TYPE2, bytes);
+    uint32_t credits = rcl_credit_arrived(d, FLOW_TYPE2, bytes);
 
     if (v->len > d->cfg.payload) {
         d->cnt.drop_oversize++;
         rcl_intr(d, RCL_INTR_RX2_OVERSIZE);
         rcl_irq2(d, RCL_IRQ2_RX_OVERSIZE, 0);
-    } else if (!wait_room(d, FLOW_TYPE2, v->len)) {
+    } else if (!rcl_wait_room(d, FLOW_TYPE2, v->len)) {
         d->cnt.drop_rx2++;
         rcl_intr(d, RCL_INTR_RX2_OVERFLOW);
         rcl_irq2(d, RCL_IRQ2_RX_OVERFLOW, 1);
     } else {
         d->cnt.rx_type2++;
-        wait_deliver(d, FLOW_TYPE2, 0, v->sa, v->data, v->len, credits);
+        rcl_wait_deliver(d, FLOW_TYPE2, 0, v->sa, v->data, v->len, credits);
         return;
     }
-    credit_freed(d, FLOW_TYPE2, credits);
+    rcl_credit_freed(d, FLOW_TYPE2, credits);
 }
 
-void type2_reset(Rclink *d)
+void rcl_type2_reset(Rclink *d)
 {
     while (d->used2) {
         rcl_event(d, RCL_EV_CREDIT, 0, 0, RCL_EV_DROPPED + RCL_DROP_RESET,
@@ -67,5 +67,5 @@ void type2_reset(Rclink *d)
     d->acc2 = 0;
     d->mask2 = false;
     d->multi_used = 0;
-    wait_drop(d, FLOW_TYPE2);
+    rcl_wait_drop(d, FLOW_TYPE2);
 }

@@ -53,7 +53,7 @@ static uint32_t md_size(const uint8_t *md)
     return get_le32(md) >> RCL_MD_SIZE_SHIFT & 0xffff;
 }
 
-void md_head(Rclink *d, RclMdRing *r, uint32_t head)
+void rcl_md_head(Rclink *d, RclMdRing *r, uint32_t head)
 {
     if (head >= r->size) {
         rcl_guest_error(d, "12.14", "head beyond the ring", head);
@@ -63,7 +63,7 @@ void md_head(Rclink *d, RclMdRing *r, uint32_t head)
     rcl_kick(d);
 }
 
-uint32_t md_control_read(const Rclink *d)
+uint32_t rcl_md_control_read(const Rclink *d)
 {
     return (d->md_tx.en ? RCL_NONR_TX_EN : 0) |
            (d->md_rx.en ? RCL_NONR_RX_EN : 0) |
@@ -71,15 +71,15 @@ uint32_t md_control_read(const Rclink *d)
            (d->md_rx.reset ? RCL_NONR_RX_RESET : 0);
 }
 
-void md_control(Rclink *d, uint32_t val)
+void rcl_md_control(Rclink *d, uint32_t val)
 {
     d->md_tx.en = val & RCL_NONR_TX_EN;
     d->md_rx.en = val & RCL_NONR_RX_EN;
     if (val & RCL_NONR_TX_RESET && !d->md_tx.reset) {
-        type3_reset_tx(d);
+        rcl_type3_reset_tx(d);
     }
     if (val & RCL_NONR_RX_RESET && !d->md_rx.reset) {
-        type3_reset_rx(d);
+        rcl_type3_reset_rx(d);
     }
     d->md_tx.reset = val & RCL_NONR_TX_RESET;
     d->md_rx.reset = val & RCL_NONR_RX_RESET;
@@ -101,7 +101,7 @@ static void abnormal_follows(Rclink *d)
     }
 }
 
-void type3_reset_tx(Rclink *d)
+void rcl_type3_reset_tx(Rclink *d)
 {
     md_reset(&d->md_tx);
     d->gather_open = false;
@@ -115,10 +115,10 @@ void type3_reset_tx(Rclink *d)
     abnormal_follows(d);
 }
 
-void type3_reset_rx(Rclink *d)
+void rcl_type3_reset_rx(Rclink *d)
 {
     md_reset(&d->md_rx);
-    wait_drop(d, FLOW_TYPE3);
+    rcl_wait_drop(d, FLOW_TYPE3);
     d->spread = 0;
     d->reg.dma_st0 &= ~(UINT64_C(1) << RCL_ST0_RX_EMPTY |
                         UINT64_C(1) << RCL_ST0_RX_TAIL);
@@ -139,8 +139,8 @@ static void frame_out(Rclink *d, uint8_t *p, size_t len)
         memset(p + len, 0, RCL_FRAME_MIN - len);
         len = RCL_FRAME_MIN;
     }
-    mac_send(d, len);
-    flow_close(d, FLOW_TYPE3, len + RCL_FCS_BYTES);
+    rcl_mac_send(d, len);
+    rcl_flow_close(d, FLOW_TYPE3, len + RCL_FCS_BYTES);
     d->cnt.tx_type3++;
 }
 
@@ -168,7 +168,7 @@ static bool md_out(Rclink *d, const uint8_t *md)
         md_fault(d, &d->md_tx, wrong);
         return false;
     }
-    p = whole ? mac_frame(d) : d->gather + d->gathered;
+    p = whole ? rcl_mac_frame(d) : d->gather + d->gathered;
     if (!rcl_dma_read(d, addr, p, size)) {
         rcl_st1(d, RCL_ST1_DATA);
         d->gather_open = false;
@@ -186,25 +186,25 @@ static bool md_out(Rclink *d, const uint8_t *md)
     }
     size = d->gathered;
     d->gathered = 0;
-    p = mac_frame(d);
+    p = rcl_mac_frame(d);
     memcpy(p, d->gather, size);
     frame_out(d, p, size);
     return true;
 }
 
-bool type3_pending(const Rclink *d)
+bool rcl_type3_pending(const Rclink *d)
 {
     const RclMdRing *r = &d->md_tx;
 
     return r->en && !r->reset && !r->stopped && r->head != r->tail;
 }
 
-bool type3_turn(Rclink *d)
+bool rcl_type3_turn(Rclink *d)
 {
     RclMdRing *r = &d->md_tx;
     bool sent = false;
 
-    if (!type3_pending(d) || !flow_open(d, FLOW_TYPE3)) {
+    if (!rcl_type3_pending(d) || !rcl_flow_open(d, FLOW_TYPE3)) {
         return false;
     }
     /* A frame has few descriptors, but a broken ring may have many. */
@@ -288,7 +288,7 @@ static bool md_in(Rclink *d, const uint8_t *frame, size_t len)
     return true;
 }
 
-void type3_rx(Rclink *d, const uint8_t *frame, size_t len, uint32_t credits)
+void rcl_type3_rx(Rclink *d, const uint8_t *frame, size_t len, uint32_t credits)
 {
     RclMdRing *r = &d->md_rx;
 
@@ -298,23 +298,23 @@ void type3_rx(Rclink *d, const uint8_t *frame, size_t len, uint32_t credits)
         md_fault(d, r, RCL_ST1_RX_OVERSIZE);
     } else if (!d->wait[FLOW_TYPE3].head && md_in(d, frame, len)) {
         d->cnt.rx_type3++;
-    } else if (wait_room(d, FLOW_TYPE3, len)) {
-        wait_push(d, FLOW_TYPE3, (RclWait) { .credits = credits }, frame,
+    } else if (rcl_wait_room(d, FLOW_TYPE3, len)) {
+        rcl_wait_push(d, FLOW_TYPE3, (RclWait) { .credits = credits }, frame,
                   len);
         return;
     } else {
         d->cnt.drop_rx3++;
         rcl_st1(d, RCL_ST1_RX_OVERFLOW);
     }
-    credit_freed(d, FLOW_TYPE3, credits);
+    rcl_credit_freed(d, FLOW_TYPE3, credits);
 }
 
-void type3_run(Rclink *d)
+void rcl_type3_run(Rclink *d)
 {
     RclQueue *q = &d->wait[FLOW_TYPE3];
 
     while (q->head && md_in(d, core_packet_data(q->head), q->head->len)) {
         d->cnt.rx_type3++;
-        wait_pop(d, FLOW_TYPE3);
+        rcl_wait_pop(d, FLOW_TYPE3);
     }
 }

@@ -7,26 +7,26 @@
 
 G_STATIC_ASSERT(sizeof(RclWait) <= CORE_PACKET_CB);
 
-uint32_t wait_entries(RclFlow flow, size_t len)
+uint32_t rcl_wait_entries(RclFlow flow, size_t len)
 {
     uint32_t entry = flow == FLOW_TYPE3 ? RX3_ENTRY : RX1_ENTRY;
 
     return MAX((len + entry - 1) / entry, 1);
 }
 
-uint32_t wait_depth(const Rclink *d, RclFlow flow)
+uint32_t rcl_wait_depth(const Rclink *d, RclFlow flow)
 {
     return flow == FLOW_TYPE2 ? d->cfg.rx2_bytes / RX1_ENTRY :
            flow == FLOW_TYPE3 ? RX3_BYTES / RX3_ENTRY : RX1_ENTRIES;
 }
 
-bool wait_room(const Rclink *d, RclFlow flow, size_t len)
+bool rcl_wait_room(const Rclink *d, RclFlow flow, size_t len)
 {
-    return d->wait[flow].level + wait_entries(flow, len) <=
-           wait_depth(d, flow);
+    return d->wait[flow].level + rcl_wait_entries(flow, len) <=
+           rcl_wait_depth(d, flow);
 }
 
-bool wait_stopped(const Rclink *d, RclFlow flow)
+bool rcl_wait_stopped(const Rclink *d, RclFlow flow)
 {
     if (flow == FLOW_TYPE2) {
         return d->reg.flow_stop & RCL_STOP_TYPE2;
@@ -44,10 +44,10 @@ static bool client_put(Rclink *d, RclFlow flow, uint16_t qp, uint16_t sa,
     const uint8_t *e;
     size_t room;
 
-    if (wait_stopped(d, flow)) {
+    if (rcl_wait_stopped(d, flow)) {
         return false;
     }
-    e = ring_peek(d, r);
+    e = rcl_ring_peek(d, r);
     if (!e) {
         return false;
     }
@@ -64,14 +64,14 @@ static bool client_put(Rclink *d, RclFlow flow, uint16_t qp, uint16_t sa,
     if ((len && !rcl_dma_write(d, get_le64(e), data, len)) ||
         !rcl_dma_write(d, r->base + (r->tail & ring_mask(r)) *
                           RCL_RING_ENTRY + 8, done, 8)) {
-        ring_stop(d, r);
+        rcl_ring_stop(d, r);
         return false;
     }
-    ring_take(d, r);
+    rcl_ring_take(d, r);
     return true;
 }
 
-void wait_push(Rclink *d, RclFlow flow, RclWait w, const uint8_t *data,
+void rcl_wait_push(Rclink *d, RclFlow flow, RclWait w, const uint8_t *data,
                size_t len)
 {
     RclQueue *q = &d->wait[flow];
@@ -83,36 +83,36 @@ void wait_push(Rclink *d, RclFlow flow, RclWait w, const uint8_t *data,
     *(q->head ? &q->tail->next : &q->head) = pkt;
     q->tail = pkt;
     q->count++;
-    q->level += wait_entries(flow, len);
-    pfc_level(d, flow, q->level);
+    q->level += rcl_wait_entries(flow, len);
+    rcl_pfc_level(d, flow, q->level);
 }
 
-void wait_deliver(Rclink *d, RclFlow flow, uint16_t qp, uint64_t sa,
+void rcl_wait_deliver(Rclink *d, RclFlow flow, uint16_t qp, uint64_t sa,
                   const uint8_t *data, size_t len, uint32_t credits)
 {
     RclQueue *q = &d->wait[flow];
 
     if (!q->head && client_put(d, flow, qp, sa, data, len)) {
-        credit_freed(d, flow, credits);
+        rcl_credit_freed(d, flow, credits);
         return;
     }
-    wait_push(d, flow, (RclWait) { qp, sa, credits }, data, len);
+    rcl_wait_push(d, flow, (RclWait) { qp, sa, credits }, data, len);
 }
 
-void wait_pop(Rclink *d, RclFlow flow)
+void rcl_wait_pop(Rclink *d, RclFlow flow)
 {
     RclQueue *q = &d->wait[flow];
     CorePacket *pkt = q->head;
 
     q->head = pkt->next;
     q->count--;
-    q->level -= wait_entries(flow, pkt->len);
-    credit_freed(d, flow, wait_of(pkt)->credits);
+    q->level -= rcl_wait_entries(flow, pkt->len);
+    rcl_credit_freed(d, flow, wait_of(pkt)->credits);
     core_packet_free(pkt);
-    pfc_level(d, flow, q->level);
+    rcl_pfc_level(d, flow, q->level);
 }
 
-void wait_run(Rclink *d)
+void rcl_wait_run(Rclink *d)
 {
     bool any = true;
 
@@ -123,16 +123,16 @@ void wait_run(Rclink *d)
 
             if (pkt && client_put(d, f, wait_of(pkt)->qp, wait_of(pkt)->sa,
                                   core_packet_data(pkt), pkt->len)) {
-                wait_pop(d, f);
+                rcl_wait_pop(d, f);
                 any = true;
             }
         }
     }
 }
 
-void wait_drop(Rclink *d, RclFlow flow)
+void rcl_wait_drop(Rclink *d, RclFlow flow)
 {
     while (d->wait[flow].head) {
-        wait_pop(d, flow);
+        rcl_wait_pop(d, flow);
     }
 }

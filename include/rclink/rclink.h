@@ -16,6 +16,7 @@
 
 #include "core/fault.h"
 #include "rclink/format.h"
+#include "rclink/rclink_hw.h"
 
 enum {
     RCL_QPS_MAX = 1024,
@@ -32,70 +33,6 @@ enum {
 };
 
 typedef struct Rclink Rclink;
-
-/* X(name, meaning) */
-#define RCL_COUNTERS(X)                                                     \
-    X(tx_type1, "TYPE1 packets sent, first time")                           \
-    X(tx_type1_again, "TYPE1 packets sent again")                           \
-    X(tx_type2, "TYPE2 packets sent")                                       \
-    X(tx_type3, "TYPE3 frames sent")                                        \
-    X(tx_ack, "ACKs sent")                                                  \
-    X(tx_nak, "NAKs sent")                                                  \
-    X(tx_rnr, "RNR NAKs sent")                                              \
-    X(tx_cnp, "CNPs sent")                                                  \
-    X(rx_type1, "TYPE1 packets accepted")                                   \
-    X(rx_type2, "TYPE2 packets accepted")                                   \
-    X(rx_type3, "TYPE3 frames accepted")                                    \
-    X(rx_ack, "ACKs that acknowledged something")                           \
-    X(rx_ack_stale, "ACKs that acknowledged nothing new")                   \
-    X(rx_nak, "NAKs received")                                              \
-    X(rx_rnr, "RNR NAKs received")                                          \
-    X(rx_cnp, "CNPs received")                                              \
-    X(rx_cnp_merged, "CNPs suppressed by merging")                          \
-    X(rx_gap, "TYPE1 packets after a gap, dropped")                         \
-    X(rx_duplicate, "TYPE1 packets received again")                         \
-    X(ack_merged, "ACKs that another one made needless")                    \
-    X(timeouts, "retry timers that ran out")                                \
-    X(qp_fatal, "QPs whose retries were exhausted")                         \
-    X(drop_short, "frames whose lengths contradict each other")             \
-    X(drop_ip_csum, "bad IP header checksums")                              \
-    X(drop_key, "Key_words without W")                                      \
-    X(drop_opcode, "RH.Opcode 11")                                          \
-    X(drop_icrc, "bad ICRCs")                                               \
-    X(drop_da, "TYPE1 frames for another address")                          \
-    X(drop_pkey, "P_keys that do not match")                                \
-    X(drop_qp, "Dest_QP out of range")                                      \
-    X(drop_disabled, "packets for or from QPs that are not enabled")        \
-    X(drop_oversize, "received payloads beyond the limit")                  \
-    X(drop_off, "TYPE1 and TYPE2 frames while RDMA_EN is 0")                \
-    X(drop_psn, "acknowledgements outside the window")                      \
-    X(drop_syndrome, "reserved syndromes")                                  \
-    X(drop_rx1, "TYPE1 receive buffer full")                                \
-    X(drop_rx2, "TYPE2 receive buffer full")                                \
-    X(drop_rx3, "TYPE3 receive FIFO full")                                  \
-    X(drop_rx3_off, "TYPE3 frames while reception is off")                  \
-    X(drop_tx, "entries of TX_S that were dropped")                         \
-    X(drop_control, "MAC control frames that are not understood")           \
-    X(rx_truncated, "packets longer than the driver's buffer")              \
-    X(events_lost, "events while the event ring was full or off")           \
-    X(dma_errors, "accesses to guest memory that failed")                   \
-    X(guest_errors, "rules that the driver broke")                          \
-    X(cc_masked, "times that rate control stopped a QP or TYPE2")           \
-    X(cbfc_blocked, "times that a VC ran out of credits")                   \
-    X(cbfc_tx, "CBFC frames sent")                                          \
-    X(cbfc_rx, "CBFC frames received")                                      \
-    X(cbfc_healed, "credits that an update brought back")                   \
-    X(cbfc_over, "credits returned that were never used")                   \
-    X(pfc_tx, "PFC frames sent")                                            \
-    X(pfc_rx, "PFC frames received")                                        \
-    X(wire_bytes_tx, "bytes of frames sent")                                \
-    X(wire_bytes_rx, "bytes of frames received")                            \
-    X(fault_drop, "frames dropped on purpose")                              \
-    X(fault_duplicate, "frames doubled on purpose")                         \
-    X(fault_reorder, "frames reordered on purpose")                         \
-    X(fault_corrupt, "frames corrupted on purpose")                         \
-    X(fault_delay, "frames delayed on purpose")                             \
-    X(fault_credit, "CBFC frames lost on purpose")
 
 typedef struct RclCounters {
 #define RCL_COUNTER_FIELD(name, text) uint64_t name;

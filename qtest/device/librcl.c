@@ -67,6 +67,12 @@ void rcl_stop(Rcl *r)
     g_free(r);
 }
 
+void rcl_msix(Rcl *r)
+{
+    qpci_msix_enable(r->f->pci);
+    r->bar = r->f->pci->msix_table_bar;
+}
+
 uint64_t rcl_get(Rcl *r, uint64_t reg)
 {
     return reg < 0x4000 ? qpci_io_readq(r->f->pci, r->bar, reg)

@@ -37,6 +37,8 @@ Rcl *rcl_start(const char *path, bool server, unsigned self,
 void rcl_stop(Rcl *r);
 /* Map the BAR and enable the function. */
 void rcl_map(Rcl *r);
+/* Enable MSI-X, all vectors masked; the BAR is mapped anew. */
+void rcl_msix(Rcl *r);
 uint64_t rcl_get(Rcl *r, uint64_t reg);
 void rcl_set(Rcl *r, uint64_t reg, uint64_t v);
 /* Wait until the link is up or down. */

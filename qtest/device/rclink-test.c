@@ -84,7 +84,7 @@ static void test_function(void)
     g_assert_cmphex(qpci_config_readw(pci, PCI_VENDOR_ID), ==, 0x1234);
     g_assert_cmphex(qpci_config_readw(pci, PCI_DEVICE_ID), ==, 0x0b02);
     g_assert_cmphex(qpci_config_readw(pci, PCI_CLASS_DEVICE), ==, 0x0280);
-    qpci_msix_enable(pci);
+    rcl_msix(r);
     g_assert_cmpuint(qpci_msix_table_size(pci), ==, RCL_VECTORS);
     g_assert_cmphex(rcl_get(r, RCL_ID), ==, RCL_ID_VALUE);
     g_assert_cmphex(rcl_get(r, RCL_VERSION), ==, 1);
@@ -193,7 +193,7 @@ static void test_retry_interrupt(void)
 
     pair_up(&p, GEN1);
     pair_connect(&p, 0x2a5, 0);
-    qpci_msix_enable(r->f->pci);
+    rcl_msix(r);
     rcl_set(r, RCL_INTR_MASK, 1 << RCL_INTR_RETRY);
     rcl_set(r, RCL_RETRY_TIMER_CFG, 2 << 13 | 100);
     prop_set(p.r[1], "fault-in-drop-ppm", 1000000);
@@ -224,7 +224,7 @@ static void test_flow(void)
     pair_up(&p, GEN1);
     for (unsigned i = 0; i < 2; i++) {
         /* CBFC, VCs 0-6, limits 1 (RC Link §12.13). */
-        rcl_set(p.r[i], RCL_AFH_CFG_EN, 0x0ff0124bac688fc0ull | GEN1);
+        rcl_set(p.r[i], RCL_AFH_CFG_EN, 0x0ff02493ac688fc0ull | GEN1);
         rcl_set(p.r[i], RCL_XON_THR_RDMA, 0x7full << 32);
         for (unsigned v = 0; v < 8; v++) {
             rcl_set(p.r[i], RCL_MAC_CBFC_CFG(v), 256 | 30ull << 22);
@@ -257,7 +257,7 @@ static void test_flow(void)
     }
     /* PFC: a storm stops all, its end lets it go on. */
     for (unsigned i = 0; i < 2; i++) {
-        rcl_set(p.r[i], RCL_AFH_CFG_EN, 0x0ff0124bac688fe0ull | GEN1);
+        rcl_set(p.r[i], RCL_AFH_CFG_EN, 0x0ff02493ac688fe0ull | GEN1);
         rcl_set(p.r[i], RCL_XON_THR_RDMA, 0x7full << 39);
     }
     prop_set(p.r[1], "fault-pause-storm", 0xff);
@@ -285,7 +285,7 @@ static void test_monitor(void)
     Pair p = pair_start("");
     g_autofree char *text = NULL;
     QDict *rsp, *info, *ev;
-    QListEntry *first;
+    const QListEntry *first;
 
     pair_up(&p, 1 << RCL_CFG_GEN2);
     pair_connect(&p, 9, 5);

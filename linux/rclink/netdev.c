@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * RC Link driver: Ethernet over TYPE3 (memory descriptors).
+ *
+ * Transmission copies: a ring of pages is mapped once, and a frame needs no
+ * completion.  Reception looks at the descriptors in memory; the tail-up
+ * interrupt is set to the next one when there are none left.
+ */
+#include "rclink.h"
+
+/* ---- out ---- */
+
+static unsigned int rclink_tx_room(struct rclink *rc)
+{
+	return (rc->tx_tail - rc->tx_head - 1) & (RCLINK_MDS - 1);
+}
+
+static bool rclink_tx_look(struct rclink *rc)
+{
+	rc->tx_tail = rclink_get(rc, RCL_TX_MD_TAIL_PTR);
+	return rclink_tx_room(rc);
+}
+
+/* Tell the interrupt which tails matter. */
+static void rclink_arm(struct rclink *rc, u16 tx, u16 rx)
+{
+	rclink_set(rc, RCL_TAIL_UP_CFG, tx | (u32)rx << 16);
+}
+
+static netdev_tx_t rclink_xmit(struct sk_buff *skb, struct net_device *ndev)
+{
+	struct rclink *rc = netdev_priv(ndev);
+	u16 at = rc->tx_head;
+	unsigned int len;
+
+	if (skb->len > RCL_TX_FRAME_MAX || eth_skb_pad(skb)) {
+		ndev->stats.tx_dropped++;
+		if (skb->len > RCL_TX_FRAME_MAX)
+			dev_kfree_skb_any(skb);
+		return NETDEV_TX_OK;
+	}
+	len = skb->len;
+	skb_copy_and_csum_dev(skb, rc->tx_buf[at]);
+	rc->tx_md[at].word = cpu_to_le64(len << RCL_MD_SIZE_SHIFT |
+					 RCL_MD_SF | RCL_MD_LF |
+					 (u64)RCLINK_BUF << RCL_MD_BUFFER_SHIFT);
+	rc->tx_head = (at + 1) & (RCLINK_MDS - 1);
+	ndev->stats.tx_packets++;
+	ndev->stats.tx_bytes += len;
+	dev_consume_skb_any(skb);
+	if (!rclink_tx_room(rc) && !rclink_tx_look(rc))
+		netif_stop_queue(ndev);
+	if (!netdev_xmit_more() || netif_queue_stopped(ndev)) {
+		dma_wmb();
+		rclink_set(rc, RCL_TX_MD_HEAD_PTR, rc->tx_head);
+	}
+	/* The poll wakes the queue; it may have gone by already. */
+	if (netif_queue_stopped(ndev))
+		napi_schedule(&rc->napi);
+	return NETDEV_TX_OK;
+}
+
+/* ---- in ---- */
+
+static int rclink_rx_alloc(struct rclink *rc, unsigned int i)
+{
+	struct rclink_rx_buf *b = &rc->rx_buf[i];
+	struct page *page = dev_alloc_page();
+	dma_addr_t addr;
+
+	if (!page)
+		return -ENOMEM;
+	addr = dma_map_page(&rc->pdev->dev, page, 0, PAGE_SIZE,
+			    DMA_FROM_DEVICE);
+	if (dma_mapping_error(&rc->pdev->dev, addr)) {
+		__free_page(page);
+		return -ENOMEM;
+	}
+	b->page = page;
+	b->addr = addr;
+	return 0;
+}
+
+static void rclink_rx_give(struct rclink *rc)
+{
+	struct rclink_md *md = &rc->rx_md[rc->rx_head];
+
+	md->addr = cpu_to_le64(rc->rx_buf[rc->rx_head].addr);
+	md->word = cpu_to_le64((u64)RCLINK_BUF << RCL_MD_BUFFER_SHIFT);
+	rc->rx_head = (rc->rx_head + 1) & (RCLINK_MDS - 1);
+}
+
+/* What was received into buffer @i; the buffer is free again. */
+static struct sk_buff *rclink_rx_skb(struct rclink *rc, unsigned int i,
+				     unsigned int len)
+{
+	struct rclink_rx_buf *b = &rc->rx_buf[i], old = *b;
+	struct device *dev = &rc->pdev->dev;
+	unsigned int head = min_t(unsigned int, len, RCLINK_COPY);
+	struct sk_buff *skb = napi_alloc_skb(&rc->napi, RCLINK_COPY);
+
+	if (!skb)
+		return NULL;
+	if (len > RCLINK_COPY && rclink_rx_alloc(rc, i)) {
+		dev_kfree_skb(skb);
+		return NULL;
+	}
+	dma_sync_single_for_cpu(dev, old.addr, len, DMA_FROM_DEVICE);
+	if (len <= RCLINK_COPY) {
+		skb_put_data(skb, page_address(old.page), len);
+		dma_sync_single_for_device(dev, old.addr, len,
+					   DMA_FROM_DEVICE);
+		return skb;
+	}
+	dma_unmap_page(dev, old.addr, PAGE_SIZE, DMA_FROM_DEVICE);
+	head = ETH_HLEN;
+	skb_put_data(skb, page_address(old.page), head);
+	skb_add_rx_frag(skb, 0, old.page, head, len - head, PAGE_SIZE);
+	return skb;
+}
+
+static bool rclink_rx_pending(struct rclink *rc, u32 *word)
+{
+	*word = le64_to_cpu(READ_ONCE(rc->rx_md[rc->rx_tail].word));
+	return *word & RCL_MD_LF;
+}
+
+static int rclink_rx(struct rclink *rc, int budget)
+{
+	struct net_device *ndev = rc->ndev;
+	int done = 0;
+	u32 word;
+
+	while (done < budget && rclink_rx_pending(rc, &word)) {
+		unsigned int len = word >> RCL_MD_SIZE_SHIFT & 0xffff;
+		struct sk_buff *skb = NULL;
+
+		dma_rmb();
+		done++;
+		if ((word & RCL_MD_SF) && len >= ETH_HLEN && len <= RCLINK_BUF)
+			skb = rclink_rx_skb(rc, rc->rx_tail, len);
+		rc->rx_tail = (rc->rx_tail + 1) & (RCLINK_MDS - 1);
+		rclink_rx_give(rc);
+		if (!skb) {
+			ndev->stats.rx_dropped++;
+			continue;
+		}
+		ndev->stats.rx_packets++;
+		ndev->stats.rx_bytes += len;
+		skb->protocol = eth_type_trans(skb, ndev);
+		napi_gro_receive(&rc->napi, skb);
+	}
+	if (done) {
+		dma_wmb();
+		rclink_set(rc, RCL_RX_MD_HEAD_PTR, rc->rx_head);
+	}
+	return done;
+}
+
+static void rclink_tx_wake(struct rclink *rc)
+{
+	struct net_device *ndev = rc->ndev;
+
+	if (!netif_queue_stopped(ndev))
+		return;
+	netif_tx_lock(ndev);
+	if (rclink_tx_look(rc))
+		netif_wake_queue(ndev);
+	netif_tx_unlock(ndev);
+}
+
+static int rclink_poll(struct napi_struct *napi, int budget)
+{
+	struct rclink *rc = container_of(napi, struct rclink, napi);
+	int done = rclink_rx(rc, budget);
+	u32 word;
+
+	rclink_tx_wake(rc);
+	if (done == budget || !napi_complete_done(napi, done))
+		return done;
+	/* The next tail that matters, then look again: it may have passed. */
+	rclink_arm(rc, (rc->tx_tail + RCLINK_MDS / 2) & (RCLINK_MDS - 1),
+		   (rc->rx_tail + 1) & (RCLINK_MDS - 1));
+	rclink_set(rc, RCL_DMA_INTR_ST0, BIT(RCL_ST0_RX_TAIL) |
+					 BIT(RCL_ST0_TX_TAIL));
+	rclink_tx_wake(rc);
+	if (rclink_rx_pending(rc, &word)) {
+		napi_schedule(napi);
+		return done;
+	}
+	rclink_set(rc, RCL_DMA_INT_MASK, BIT(RCL_ST0_RX_TAIL) |
+					 BIT(RCL_ST0_TX_TAIL));
+	return done;
+}
+
+irqreturn_t rclink_nonr_irq(int irq, void *data)
+{
+	struct rclink *rc = data;
+
+	rclink_set(rc, RCL_DMA_INT_MASK, 0);
+	napi_schedule(&rc->napi);
+	return IRQ_HANDLED;
+}
+
+/* ---- life ---- */
+
+void rclink_link_changed(struct rclink *rc)
+{
+	if (rclink_get(rc, RCL_STATUS) & RCL_STATUS_LINK)
+		netif_carrier_on(rc->ndev);
+	else
+		netif_carrier_off(rc->ndev);
+}
+
+static int rclink_open(struct net_device *ndev)
+{
+	struct rclink *rc = netdev_priv(ndev);
+	unsigned int i;
+
+	rclink_set(rc, RCL_NONR_DMA_CTRL, RCL_NONR_TX_RESET |
+					  (u64)RCL_NONR_RX_RESET);
+	rclink_set(rc, RCL_TX_MDQ_SIZE, RCLINK_MDS);
+	rclink_set(rc, RCL_TX_MDQ_BA, rc->tx_md_addr);
+	rclink_set(rc, RCL_RX_MDQ_SIZE, RCLINK_MDS);
+	rclink_set(rc, RCL_RX_MDQ_BA, rc->rx_md_addr);
+	rclink_set(rc, RCL_NONR_DMA_CTRL, RCL_NONR_TX_EN | RCL_NONR_RX_EN);
+	rc->tx_head = rc->tx_tail = rc->rx_head = rc->rx_tail = 0;
+	for (i = 0; i < RCLINK_MDS; i++) {
+		rc->tx_md[i].addr = cpu_to_le64(rc->tx_addr[i]);
+		rc->rx_md[i].word = 0;
+	}
+	for (i = 0; i < RCLINK_MDS - 1; i++)
+		rclink_rx_give(rc);
+	dma_wmb();
+	rclink_set(rc, RCL_RX_MD_HEAD_PTR, rc->rx_head);
+	napi_enable(&rc->napi);
+	rclink_link_changed(rc);
+	netif_start_queue(ndev);
+	napi_schedule(&rc->napi);
+	return 0;
+}
+
+static int rclink_stop(struct net_device *ndev)
+{
+	struct rclink *rc = netdev_priv(ndev);
+
+	netif_tx_disable(ndev);
+	napi_disable(&rc->napi);
+	rclink_set(rc, RCL_DMA_INT_MASK, 0);
+	rclink_set(rc, RCL_NONR_DMA_CTRL, RCL_NONR_TX_RESET |
+					  (u64)RCL_NONR_RX_RESET);
+	return 0;
+}
+
+static const struct net_device_ops rclink_netdev_ops = {
+	.ndo_open = rclink_open,
+	.ndo_stop = rclink_stop,
+	.ndo_start_xmit = rclink_xmit,
+	.ndo_set_mac_address = eth_mac_addr,
+	.ndo_validate_addr = eth_validate_addr,
+};
+
+static void rclink_free_rings(struct rclink *rc)
+{
+	struct device *dev = &rc->pdev->dev;
+	unsigned int i;
+
+	for (i = 0; i < RCLINK_MDS; i++) {
+		if (rc->tx_buf[i])
+			dma_free_coherent(dev, RCLINK_BUF, rc->tx_buf[i],
+					  rc->tx_addr[i]);
+		if (rc->rx_buf[i].page) {
+			dma_unmap_page(dev, rc->rx_buf[i].addr, PAGE_SIZE,
+				       DMA_FROM_DEVICE);
+			__free_page(rc->rx_buf[i].page);
+		}
+	}
+}
+
+static int rclink_alloc_rings(struct rclink *rc)
+{
+	size_t bytes = RCLINK_MDS * sizeof(struct rclink_md);
+	struct device *dev = &rc->pdev->dev;
+	unsigned int i;
+
+	rc->tx_md = dmam_alloc_coherent(dev, bytes, &rc->tx_md_addr,
+					GFP_KERNEL);
+	rc->rx_md = dmam_alloc_coherent(dev, bytes, &rc->rx_md_addr,
+					GFP_KERNEL);
+	if (!rc->tx_md || !rc->rx_md)
+		return -ENOMEM;
+	for (i = 0; i < RCLINK_MDS; i++) {
+		rc->tx_buf[i] = dma_alloc_coherent(dev, RCLINK_BUF,
+						   &rc->tx_addr[i],
+						   GFP_KERNEL);
+		if (!rc->tx_buf[i] || rclink_rx_alloc(rc, i))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int rclink_netdev_init(struct rclink *rc)
+{
+	struct net_device *ndev = rc->ndev;
+	int err;
+
+	err = rclink_alloc_rings(rc);
+	if (err) {
+		rclink_free_rings(rc);
+		return err;
+	}
+	ndev->netdev_ops = &rclink_netdev_ops;
+	ndev->ethtool_ops = &rclink_ethtool_ops;
+	ndev->min_mtu = ETH_MIN_MTU;
+	ndev->max_mtu = RCLINK_MTU_MAX;
+	/* Copying gathers, and computes the checksum on its way. */
+	ndev->hw_features = NETIF_F_SG | NETIF_F_HW_CSUM;
+	ndev->features = ndev->hw_features;
+	ndev->vlan_features = ndev->features;
+	netif_carrier_off(ndev);
+	netif_napi_add(ndev, &rc->napi, rclink_poll);
+	err = register_netdev(ndev);
+	if (err) {
+		netif_napi_del(&rc->napi);
+		rclink_free_rings(rc);
+	}
+	return err;
+}
+
+/* The network device has been unregistered, or never was opened. */
+void rclink_netdev_exit(struct rclink *rc)
+{
+	if (rc->ndev->reg_state == NETREG_REGISTERED)
+		unregister_netdev(rc->ndev);
+	netif_napi_del(&rc->napi);
+	rclink_free_rings(rc);
+}

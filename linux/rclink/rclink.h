@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * RC Link driver: what its files share.
+ */
+#ifndef RCLINK_DRV_H
+#define RCLINK_DRV_H
+
+#include <linux/etherdevice.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/miscdevice.h>
+#include <linux/netdevice.h>
+#include <linux/pci.h>
+#include <linux/wait.h>
+
+#include "rclink/rclink_hw.h"
+
+#define RCLINK_NAME	"rclink"
+
+enum {
+	RCLINK_MDS = 256,	/* of each direction */
+	RCLINK_BUF = PAGE_SIZE,	/* holds every frame that a peer can send */
+	RCLINK_COPY = 256,	/* frames up to this length are copied */
+	RCLINK_MTU_MAX = RCL_TX_FRAME_MAX - ETH_HLEN - VLAN_HLEN,
+};
+
+/* A descriptor as it lies in memory. */
+struct rclink_md {
+	__le64 word;
+	__le64 addr;
+};
+
+struct rclink_rx_buf {
+	struct page *page;
+	dma_addr_t addr;
+};
+
+struct rclink {
+	struct pci_dev *pdev;
+	struct net_device *ndev;
+	void __iomem *bar;
+
+	/* TYPE3 sends from pages of its own: a frame is free when it is copied. */
+	struct rclink_md *tx_md;
+	dma_addr_t tx_md_addr;
+	void *tx_buf[RCLINK_MDS];
+	dma_addr_t tx_addr[RCLINK_MDS];
+	u16 tx_head, tx_tail;	/* tail: as last read */
+
+	struct napi_struct napi;
+	struct rclink_md *rx_md;
+	dma_addr_t rx_md_addr;
+	struct rclink_rx_buf rx_buf[RCLINK_MDS];
+	u16 rx_head, rx_tail;
+
+	/* TYPE1 and TYPE2: for programs (cdev.c) */
+	struct miscdevice misc;
+	char misc_name[24];
+	wait_queue_head_t wait;
+	atomic_t rang;		/* messages of rings since poll() */
+	struct mutex lock;	/* QP_ID_SET and its windows, and who has it open */
+	bool opened;
+	void *area;
+	dma_addr_t area_addr;
+};
+
+static inline u64 rclink_get(struct rclink *rc, u32 reg)
+{
+	return readq(rc->bar + reg);
+}
+
+static inline void rclink_set(struct rclink *rc, u32 reg, u64 val)
+{
+	writeq(val, rc->bar + reg);
+}
+
+/* netdev.c */
+int rclink_netdev_init(struct rclink *rc);
+void rclink_netdev_exit(struct rclink *rc);
+void rclink_link_changed(struct rclink *rc);
+irqreturn_t rclink_nonr_irq(int irq, void *data);
+/* ethtool.c */
+extern const struct ethtool_ops rclink_ethtool_ops;
+/* cdev.c */
+int rclink_cdev_init(struct rclink *rc);
+void rclink_cdev_exit(struct rclink *rc);
+
+#endif
