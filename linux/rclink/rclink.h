@@ -6,6 +6,7 @@
 #define RCLINK_DRV_H
 
 #include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/miscdevice.h>
 #include <linux/netdevice.h>
