@@ -82,6 +82,7 @@ static void test_reset_values(void)
         { 0x180024, 0 }, { 0x1c0024, 1 },
     };
     QUbc *d = start();
+    uint8_t cap;
 
     g_assert_cmphex(qpci_config_readw(d->pci, PCI_VENDOR_ID), ==, 0x1234);
     g_assert_cmphex(qpci_config_readw(d->pci, PCI_DEVICE_ID), ==, 0x0b01);
@@ -90,6 +91,12 @@ static void test_reset_values(void)
     g_assert_cmphex(qpci_config_readl(d->pci, PCI_BASE_ADDRESS_0) & 0xf, ==,
                     PCI_BASE_ADDRESS_MEM_TYPE_64);
     g_assert_cmphex(qpci_config_readl(d->pci, PCI_BASE_ADDRESS_2), ==, 0);
+    /* Errors of the bus can be reported. */
+    cap = qpci_find_capability(d->pci, PCI_CAP_ID_EXP, 0);
+    qpci_config_writew(d->pci, cap + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_CERE |
+                       PCI_EXP_DEVCTL_NFERE | PCI_EXP_DEVCTL_FERE);
+    g_assert_cmphex(qpci_config_readw(d->pci, cap + PCI_EXP_DEVCTL) & 7, ==,
+                    7);
     for (unsigned i = 0; i < G_N_ELEMENTS(values); i++) {
         g_test_message("register 0x%x", values[i].reg);
         g_assert_cmphex(qubc_read(d, values[i].reg), ==, values[i].value);

@@ -263,6 +263,7 @@ static bool ubc_pci_express(PCIDevice *pci, Error **errp)
         error_setg(errp, "no room for the PCI Express capability");
         return false;
     }
+    pcie_cap_deverr_init(pci);
     pcie_cap_flr_init(pci);
     return pcie_aer_init(pci, PCI_ERR_VER, PCI_CONFIG_SPACE_SIZE,
                          PCI_ERR_SIZEOF, errp) >= 0;
@@ -384,6 +385,9 @@ static void ubc_pci_reset(Object *obj, ResetType type)
 {
     UbcPci *s = UBC(obj);
 
+    if (pci_is_express(PCI_DEVICE(obj))) {
+        pcie_cap_deverr_reset(PCI_DEVICE(obj));
+    }
     ubc_pci_lock(s);
     ubc_reset(s->ubc, ubc_pci_now(s));
     ubc_bus_master(s->ubc, false); /* as the command register will say */
