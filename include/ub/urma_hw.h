@@ -335,6 +335,15 @@ enum {
 #define UBQ_CH_CC 94        /* u8 */
 #define UBQ_CH_RTO_BASE 96  /* le32: microseconds */
 #define UBQ_CH_CW_UNIT 100  /* le32 */
+/* CHANNEL_MODIFY's mask: groups of fields; those marked only before the channel
+ * is active. */
+#define UBQ_CHM_WAY (1u << 0)    /* WAY, SPRAY */
+#define UBQ_CHM_PEER (1u << 1)   /* PEER, PSNs, MTU; before */
+#define UBQ_CHM_LOSS (1u << 2)   /* SELECTIVE, FAST, MARK, OOO, its window; before */
+#define UBQ_CHM_RTO (1u << 3)    /* RTO_*, RETRIES */
+#define UBQ_CHM_WINDOW (1u << 4) /* TX_WINDOW */
+#define UBQ_CHM_ACK (1u << 5)    /* ASK, ACK_EVERY, SACK_* */
+#define UBQ_CHM_CC (1u << 6)     /* CC, CW_UNIT; before */
 /* CHANNEL_QUERY out: */
 #define UBQ_CH_STATE 104    /* u8: 0 reset, 1 set-up, 2 active, 3 error */
 #define UBQ_CH_GROUP 108    /* le32 */

@@ -197,6 +197,11 @@ static unsigned channel_create(Call *c)
            : UBQ_RESULT_PARAMETER;
 }
 
+_Static_assert(UBQ_CHM_WAY == UB_TPA_FLOW && UBQ_CHM_PEER == UB_TPA_PEER &&
+               UBQ_CHM_LOSS == UB_TPA_LOSS && UBQ_CHM_RTO == UB_TPA_RTO &&
+               UBQ_CHM_WINDOW == UB_TPA_WINDOW && UBQ_CHM_ACK == UB_TPA_ACK &&
+               UBQ_CHM_CC == UB_TPA_CC, "the mask is the transport's");
+
 static unsigned channel_modify(Call *c)
 {
     UbTpAttr attr;
