@@ -526,6 +526,33 @@ static void test_registers(void)
     }
 }
 
+/* Who caches a way asks again after each change. */
+static void test_generation(void)
+{
+    NetBed *b = forwarder(2, 5);
+    UbSpace *space = ub_space_new(1);
+    uint32_t gen = ub_net_route_gen(b->net);
+
+    ub_net_route_default(b->net, 1);
+    g_assert_cmpuint(ub_net_route_gen(b->net), ==, ++gen);
+    ub_net_route_exact(b->net, true);
+    g_assert_cmpuint(ub_net_route_gen(b->net), ==, ++gen);
+    ub_net_route_set(b->net, 1, 1);
+    g_assert_cmpuint(ub_net_route_gen(b->net), ==, ++gen);
+    route4(b, 0x0a000000, 8, 2);
+    g_assert_cmpuint(ub_net_route_gen(b->net), ==, ++gen);
+    ub_net_attach(b->net, space);
+    gen = ub_net_route_gen(b->net);
+    ub_space_write(space, 0, ROUTES + 0x11, 2, 0xf); /* CNA 0 */
+    g_assert_cmpuint(ub_net_route_gen(b->net), ==, ++gen);
+    g_assert_cmphex(ub_net_route_get(b->net, 0), ==, 2);
+    g_assert_cmphex(ub_net_default_get(b->net), ==, 1);
+    ub_net_reset(b->net, 0);
+    g_assert_cmpuint(ub_net_route_gen(b->net), >, gen);
+    bed_free(b);
+    ub_space_free(space);
+}
+
 static void test_registers_none(void)
 {
     UbSpace *space = ub_space_new(1);
@@ -550,10 +577,10 @@ static void test_registers_none(void)
     space = ub_space_new(1);
     ub_net_config_init(&conf);
     conf.ports = 2;
-    conf.route_entries = 4;
+    conf.route_entries = 5;
     b = bed_new(&conf);
     g_assert_true(ub_net_attach(b->net, space));
-    g_assert_cmphex(ub_space_read(space, ROUTES + 1), ==, 3);
+    g_assert_cmphex(ub_space_read(space, ROUTES + 1), ==, 4);
     g_assert_cmphex(ub_space_read(space, ROUTES + 0x10), ==, 3);
     g_assert_false(ub_space_write(space, 0, ROUTES + 2, 1, 0xf));
     ub_net_route_exact(b->net, true);
@@ -715,6 +742,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/net/route/hops", test_hops);
     g_test_add_func("/ub/net/route/edge-npi", test_edge_npi);
     g_test_add_func("/ub/net/route/registers", test_registers);
+    g_test_add_func("/ub/net/route/generation", test_generation);
     g_test_add_func("/ub/net/route/registers-none", test_registers_none);
     g_test_add_func("/ub/net/image/round-trip", test_image);
     g_test_add_func("/ub/net/image/registers", test_image_registers);

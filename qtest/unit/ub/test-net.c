@@ -380,6 +380,8 @@ static void test_demux(void)
     g_assert_cmpuint(b->rules, ==, 19);
     g_assert_cmpuint(bed_count(b, UB_NET_RX_UP), ==, 5);
     g_assert_cmpuint(bed_count(b, UB_NET_RX_PACKETS), ==, 24);
+    g_assert_cmpuint(bed_count(b, UB_NET_RX_BYTES), ==,
+                     8 * (8 + 40 + 4) + 8 * (10 + 40 + 4) + 8 * (8 + 40));
     bed_free(b);
 }
 
@@ -439,6 +441,12 @@ static void test_demux_ip(void)
         g_assert_cmpint(g->to, ==, UB_NET_IP);
         got_free(g);
     }
+    /* The SL of a DSCP. */
+    f.sl = 7;
+    ub_net_rx(b->net, 0, 0, bed_wire(b, &f, 16));
+    g = bed_got(b);
+    g_assert_cmpuint(g->flow.sl, ==, 7);
+    got_free(g);
     /* Nobody said which addresses are ours: all are. */
     ub_net_reset(b->net, 0);
     ub_net_rx(b->net, 0, 0, bed_wire(b, &f, 16));
@@ -1199,8 +1207,12 @@ static void test_config(void)
     UbNetConfig ok, c;
     NetBed *b;
 
+    memset(&ok, 0xff, sizeof(ok));
     ub_net_config_init(&ok);
     g_assert_null(ub_net_config_check(&ok));
+    g_assert_cmpint(ok.watchdog, ==, 0);
+    g_assert_cmpuint(ok.transit_limit, ==, 0);
+    g_assert_cmphex(ok.vl_strict | ok.edge_ports | ok.seed, ==, 0);
     /* A controller with one port: works without a manager. */
     g_assert_true(ok.icrc && ok.icrc_scan && ok.npic && ok.anti_spoof &&
                   ok.hops && !ok.forward && !ok.fecn && !ok.caqm);
