@@ -747,6 +747,7 @@ static void test_counters(void)
     const char *name;
     uint64_t value;
     UbTpAttr attr;
+    UbTpInfo info;
 
     ub_tp_attr_init(l->node[0].tp, &attr);
     lossy_channel(l, 0, 1, 1, 1, &attr);
@@ -756,6 +757,22 @@ static void test_counters(void)
         g_assert_true(g_hash_table_add(seen, (void *)name));
         g_assert_cmpuint(value, ==, !strcmp(name, "tx-rtp"));
     }
+    ub_tp_query(l->node[0].tp, 1, NULL, &info);
+    g_assert_cmpuint(info.cw, ==, 0);
+    g_assert_cmpuint(info.rate, ==, 0);
+    g_assert_cmpuint(info.in_flight, ==, 1);
+    g_assert_cmpuint(info.in_flight_bytes, ==, 32);
+    g_assert_cmpuint(info.tx_msn, ==, 1);
+    g_assert_cmpuint(info.group, ==, UB_TP_NONE);
+    attr.mtu = 8192;
+    ub_tp_deactivate(l->node[0].tp, 1);
+    ub_tp_modify(l->node[0].tp, 1, &attr, UB_TPA_PEER);
+    g_assert_cmpuint(ub_tp_mtu(l->node[0].tp,
+                               &(UbTpDest) { .mode = UB_TP_RTP, .tpn = 1 }),
+                     ==, 8192);
+    g_assert_cmpuint(ub_tp_mtu(l->node[0].tp,
+                               &(UbTpDest) { .mode = UB_TP_CTP, .tpn = 1 }),
+                     ==, 4096);
     g_assert_cmpuint(g_hash_table_size(seen) * sizeof(uint64_t), ==,
                      sizeof(UbTpCounters));
     lossy_free(l);
