@@ -169,7 +169,7 @@ bool rtp_push(Chan *ch, int64_t now, unsigned *budget)
             ch->rto_at = now + rto(ch);
         }
     }
-    if (!*budget && ch->on == ON_NONE) {
+    if (ch->on == ON_NONE && rtp_next(ch, &psn, &again)) {
         chan_work(ch);
     }
     return true;

@@ -549,8 +549,10 @@ int64_t ub_tp_run(UbTp *tp, int64_t now, unsigned budget)
         tp->cfg.upper->room(tp->cfg.upper_opaque, UB_TP_NONE);
     }
     while (tp->work.first && budget) {
-        budget--;
+        unsigned before = budget;
+
         chan_turn(tp->work.first, now, &budget);
+        budget -= budget == before;     /* a turn that sends nothing, too */
     }
     if (tp->work.first || tp->room_due) {
         return now;

@@ -858,6 +858,31 @@ static void test_busy(void)
     }
 }
 
+/* However small the budget of a turn, all goes, and then there is rest. */
+static void test_budget(void)
+{
+    for (unsigned budget = 1; budget < 4; budget++) {
+        Pair p = pair_init(3);
+
+        p.attr.tx_window = 300;
+        pair_open(&p);
+        p.l->budget = budget;
+        p.a->down = true;
+        for (unsigned i = 0; i < 200; i++) {
+            lossy_send(p.a, TA, 64, i, true, false, i);
+            lossy_send(p.b, TB, 64, i, true, false, i);
+        }
+        p.a->down = false;
+        ub_tp_space(p.a->tp, p.l->now);
+        lossy_run(p.l, p.l->now + 100 * US);
+        g_assert_cmpuint(p.a->acked->len, ==, 200);
+        g_assert_cmpuint(p.b->acked->len, ==, 200);
+        g_assert_cmpuint(count(p.a)->tx_resent, ==, 0);
+        g_assert_cmpint(ub_tp_run(p.a->tp, p.l->now, 1), >, p.l->now);
+        lossy_free(p.l);
+    }
+}
+
 /* ---- events and bad packets ---- */
 
 static void test_events(void)
@@ -1082,6 +1107,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/rtp/lent", test_lent);
     g_test_add_func("/tp/rtp/spray", test_spray);
     g_test_add_func("/tp/rtp/busy", test_busy);
+    g_test_add_func("/tp/rtp/budget", test_budget);
     g_test_add_func("/tp/rtp/events", test_events);
     g_test_add_func("/tp/rtp/drops", test_drops);
     g_test_add_func("/tp/rtp/bad-acks", test_bad_acks);
