@@ -38,7 +38,7 @@ MAY = {
     'ub/switch': LINK | {'ub/net', 'ub/mgmt', 'ub/switch', 'wire'},
     'ub/ubc': LINK | {'ub/net', 'ub/tp', 'ub/sec', 'ub/ta', 'ub/ummu',
                       'ub/lds', 'ub/urma', 'ub/node', 'ub/mgmt', 'wire'},
-    'ub/tools': LINK,
+    'ub/tools': LINK | {'ub/net', 'ub/tp', 'ub/sec', 'ub/ta', 'ub/node', 'wire'},
     'rdma': {'core', 'wire', 'rdma/roce', 'rdma/transport', 'rdma/native',
              'rdma/mthca'},
     'rdma/roce': {'core'},
