@@ -686,7 +686,7 @@ static int64_t turn(void)
         next = MIN(next, ub_node_run(e->node, now, 256));
         next = MIN(next, ub_port_run(e->port, now));
         next = MIN(next, e->retry);
-        if (e->wire && wire_fd_busy(e->wire)) {
+        if (e->wire && (e->touched || wire_fd_busy(e->wire))) {
             kicked = true;
         }
     }
