@@ -10,7 +10,8 @@ from .guest import CommandFailed
 
 # The kernel driver that a device model is served by.
 DRIVERS = {'ncic-nic': 'ncic_eth', 'e1000e': 'e1000e', 'igb': 'igb',
-           'virtio-net-pci': 'virtio_net', 'ubc': 'ub_net'}
+           'virtio-net-pci': 'virtio_net', 'ubc': 'ub_net',
+           'rclink': 'rclink'}
 
 
 def interface(guest, model, timeout=30):

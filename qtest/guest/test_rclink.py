@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The Linux driver rclink: Ethernet over TYPE3 between two guests."""
+
+import unittest
+
+from guestvm import net, tap
+from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
+from guestvm.hostnet import stream_chardev
+
+MODEL = 'rclink'
+LEFT, RIGHT = '10.3.0.1', '10.3.0.2'
+
+
+class Ethernet(unittest.TestCase):
+    """Two guests on a wire (a chardev)."""
+
+    @classmethod
+    def setUpClass(cls):
+        if not has_device('x86_64', MODEL):
+            raise NotAvailable(f'qemu-system-x86_64 has no device {MODEL}')
+        if not any('rclink' in str(m) for m in driver_modules('x86_64')):
+            raise NotAvailable('rclink.ko is not built for x86_64')
+        cls.left = cls.boot('left')
+        cls.right = cls.boot('right')
+        for guest in (cls.left, cls.right):
+            guest.wait_ready()
+            guest.dev = net.interface(guest, MODEL)
+            net.static(guest, guest.dev, (LEFT if guest is cls.left
+                                          else RIGHT) + '/24')
+        net.iperf3_serve(cls.right)
+
+    @classmethod
+    def boot(cls, name):
+        guest = Guest(name, smp=2)
+        cls.addClassCleanup(guest.close)
+        if name == 'left':
+            cls.wire = guest.dir / 'wire'
+        mac = '02:00:00:00:00:0a' if name == 'left' else '02:00:00:00:00:0b'
+        guest.nics = [(stream_chardev(cls.wire, server=name == 'left',
+                                      reconnect_ms=0 if name == 'left'
+                                      else 100),
+                       f'{MODEL},id=nic,mac={mac}')]
+        return guest.start()
+
+    def set(self, guest, name, value):
+        guest.qmp.command('qom-set', path='/machine/peripheral/nic',
+                          property=name, value=value)
+
+    def compare(self):
+        """Send a file both ways and compare what arrived."""
+        for server, client, host in ((self.right, self.left, RIGHT),
+                                     (self.left, self.right, LEFT)):
+            server.run('[ -s /tmp/www/data ] || {\n  mkdir -p /tmp/www\n'
+                       '  head -c 2000003 /dev/urandom > /tmp/www/data\n'
+                       '  httpd -p 8080 -h /tmp/www\n}')
+            sent = server.out('md5sum < /tmp/www/data')
+            self.assertEqual(client.out(
+                'set -o pipefail; '
+                f'wget -q -O - http://{host}:8080/data | md5sum', 60), sent)
+
+    def test_1_ping(self):
+        """echo requests are answered, short and long"""
+        net.reachable(self.left, RIGHT)
+        self.assertEqual(net.ping(self.left, RIGHT, '-f -c 200'), (200, 200))
+        self.assertEqual(net.ping(self.left, RIGHT, '-f -c 50 -s 1400'),
+                         (50, 50))
+
+    def test_2_data(self):
+        """files arrive as they were sent"""
+        self.compare()
+
+    def test_3_jumbo(self):
+        """the largest MTU"""
+        for guest in (self.left, self.right):
+            guest.run(f'ip link set {guest.dev} mtu 4078')
+        self.assertEqual(net.ping(self.left, RIGHT, '-f -c 50 -s 4050'),
+                         (50, 50))
+        self.compare()
+
+    def test_4_loss(self):
+        """TCP lives with a lossy wire"""
+        self.set(self.left, 'fault-out-drop-ppm', 10000)
+        self.set(self.right, 'fault-out-drop-ppm', 10000)
+        try:
+            self.compare()
+        finally:
+            self.set(self.left, 'fault-out-drop-ppm', 0)
+            self.set(self.right, 'fault-out-drop-ppm', 0)
+
+    def test_5_throughput(self):
+        """a stream for some seconds, and the counters of ethtool"""
+        net.iperf3(self.left, RIGHT, '-t 2')
+        out = self.left.out(f'ethtool -S {self.left.dev}')
+        self.assertRegex(out, r'tx_type3: [1-9]')
+
+    def test_6_link(self):
+        """the carrier follows the wire"""
+        carrier = f'/sys/class/net/{self.left.dev}/carrier'
+        self.set(self.left, 'link-up', False)
+        self.left.wait_for(f'[ $(cat {carrier}) = 0 ]')
+        self.set(self.left, 'link-up', True)
+        self.left.wait_for(f'[ $(cat {carrier}) = 1 ]')
+        net.reachable(self.left, RIGHT)
+
+    def test_7_again(self):
+        """down and up, unbound and bound"""
+        dev = self.left.dev
+        self.left.run(f'ip link set {dev} down; ip link set {dev} up')
+        net.reachable(self.left, RIGHT)
+        pci = self.left.out(f'basename $(readlink /sys/class/net/{dev}/device)')
+        self.left.run(f'cd /sys/bus/pci/drivers/rclink; echo {pci} > unbind; '
+                      f'echo {pci} > bind')
+        self.left.dev = net.interface(self.left, MODEL)
+        net.static(self.left, self.left.dev, LEFT + '/24')
+        net.reachable(self.left, RIGHT)
+
+    def test_9_kernels(self):
+        """the kernels complain of nothing, the emulators neither"""
+        for guest in (self.left, self.right):
+            self.assertEqual(guest.kernel_complaints(), [])
+
+
+if __name__ == '__main__':
+    tap.main()
