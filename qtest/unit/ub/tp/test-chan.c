@@ -706,7 +706,8 @@ static void test_config(void)
     BAD(c.clock[UB_TPC_SETUP].scale = 1000001);
     BAD(c.clock[UB_TPC_RTO].floor_ns = 0);
     FINE(c.clock[UB_TPC_RTO].floor_ns = 1);
-    BAD(c.clock[UB_TPC_RTO].floor_ns = INT64_C(4000) * 1000000000);
+    FINE(c.clock[UB_TPC_RTO].floor_ns = INT64_C(3600) * 1000000000);
+    BAD(c.clock[UB_TPC_RTO].floor_ns = INT64_C(3600) * 1000000000 + 1);
     BAD(c.cc[UB_CC_USER] = &empty);
     BAD(c.cc[UB_CC_LDCP] = good.cc[UB_CC_CAQM]);
     FINE(c.cc[UB_CC_USER] = good.cc[UB_CC_CAQM]);
@@ -730,7 +731,9 @@ static void test_config(void)
     BAD(c.cc_param.rate_min = 0);
     BAD(c.cc_param.rate_min = c.cc_param.rate_max + 1);
     FINE(c.cc_param.rate_min = c.cc_param.rate_max);
+    FINE(c.cc_param.ldcp_cut = 1024);
     BAD(c.cc_param.ldcp_cut = 1025);
+    FINE(c.cc_param.dcqcn_g = 1024);
     BAD(c.cc_param.dcqcn_g = 1025);
     BAD(c.cc_param.dcqcn_alpha_us = 0);
     BAD(c.cc_param.dcqcn_rate_us = 0);
