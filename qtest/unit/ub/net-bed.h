@@ -178,7 +178,7 @@ static inline void got_free(NetGot *g)
 }
 
 /* Nothing may be left that was not looked at, and no packet may be lost. */
-static void bed_free(NetBed *b)
+static inline void bed_free(NetBed *b)
 {
     for (unsigned i = 0; i < b->conf.ports; i++) {
         g_assert_cmpuint(b->sent[i].length, ==, 0);
