@@ -340,6 +340,99 @@ static void test_events_full(void)
     rig_free(r);
 }
 
+/* What one bit or byte beside would show. */
+static void test_fields(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+    uint8_t f[64] = { 0x81 };
+    const uint8_t *p;
+    RigEvent ev;
+    GBytes *b;
+
+    rig_up(e, 1 << RCL_CFG_STANDARD);
+    rig_set(e, RCL_EVENT_MASK, 0);
+    g_assert_cmphex(rig_get(e, RCL_EVENT_MASK), ==, 0);
+    rig_set(e, RCL_EVENT_MASK, 0xfe);
+    rig_qp(e, 0, e, 0, 0);
+    rig_events(e, 0);
+    rig_post(e, 0, 64, 0x21, 0);
+    rig_settle(r);
+    b = rig_frame(e);
+    p = g_bytes_get_data(b, NULL);
+    g_assert_cmphex(get_be32(p + 18), ==, 0x12344000);
+    g_assert_cmpuint(p[22], ==, 64);
+    g_assert_cmphex(get_be32(p + 30), ==, 0x0a000001);
+    g_assert_cmphex(get_be16(p + 34), ==, 0xc000);
+    g_bytes_unref(b);
+    rig_post(e, 0, 64, 0x35, RCL_ETYPE2);
+    rig_settle(r);
+    g_assert_true(rig_event_of(e, RCL_EV_CREDIT, &ev));
+    g_assert_cmphex(ev.a, ==, RCL_ETYPE2);
+    g_assert_cmphex(ev.b, ==, 0x1035);
+    b = rig_frame(e);
+    p = g_bytes_get_data(b, NULL);
+    g_assert_cmphex(get_be32(p + 30), ==, 0xe0000101);
+    g_assert_cmphex(get_be32(p + 34), ==, 0xc10012b8);
+    g_assert_cmpuint(p[15], ==, 0);         /* dscp2: CBFC is off */
+    g_bytes_unref(b);
+    /* Bus addresses have 64 bits. */
+    rig_set(e, RCL_RING(2) + RCL_RING_CTRL, 0);
+    rig_set(e, RCL_RING(2) + RCL_RING_BASE_HI, 0x12345678);
+    rig_set(e, RCL_RING(2) + RCL_RING_SHADOW_HI, 0x9abcdef0);
+    g_assert_cmphex(rig_get(e, RCL_RING(2) + RCL_RING_BASE_HI), ==,
+                    0x12345678);
+    g_assert_cmphex(rig_get(e, RCL_RING(2) + RCL_RING_SHADOW_HI), ==,
+                    0x9abcdef0);
+    g_assert_cmphex(rig_get(e, RCL_RING(2) + RCL_RING_BASE_LO), ==,
+                    RIG_RING + 2 * 0x10000);
+    /* The reset of one direction clears its bits of ST0, not the other's. */
+    rig_md_post(e, f, 64);
+    rig_settle(r);
+    for (unsigned i = 0; i < 64; i++) {
+        rig_inject(e, f, 64);
+    }
+    g_assert_cmphex(rig_get(e, RCL_DMA_INTR_ST0), ==,
+                    1 << RCL_ST0_TX_EMPTY | 1 << RCL_ST0_RX_EMPTY);
+    rig_set(e, RCL_NONR_DMA_CTRL, RCL_NONR_TX_EN | RCL_NONR_RX_EN |
+                                  RCL_NONR_TX_RESET);
+    g_assert_cmphex(rig_get(e, RCL_DMA_INTR_ST0), ==, 1 << RCL_ST0_RX_EMPTY);
+    rig_set(e, RCL_NONR_DMA_CTRL, RCL_NONR_TX_EN | RCL_NONR_RX_RESET);
+    g_assert_cmphex(rig_get(e, RCL_DMA_INTR_ST0), ==, 0);
+    /* Receive buffers are aligned to 64 bytes, and multiples of it. */
+    rig_set(e, RCL_NONR_DMA_CTRL, RCL_NONR_RX_EN);
+    put_le64(e->mem + RIG_MD_RX, UINT64_C(100) << RCL_MD_BUFFER_SHIFT);
+    rig_set(e, RCL_RX_MD_HEAD_PTR, 1);
+    e->errors = 0;
+    rig_inject(e, f, 64);
+    rig_expect_errors(e, 1);
+    rig_free(r);
+}
+
+/* A QP that is disabled owes nothing any more. */
+static void test_forget(void)
+{
+    Rig *r = rig_new(2, NULL);
+    RigEnd *e = &r->e[0], *f = &r->e[1];
+
+    rig_up(e, 1 << RCL_CFG_STANDARD);
+    rig_up(f, 1 << RCL_CFG_STANDARD);
+    rig_set(f, RCL_CTRL, RCL_CTRL_ECN);
+    rig_set(e, RCL_TRAFFIC_CLASS, 3);
+    rig_connect(r, 4, 0);
+    rclink_wire_stop(f->d, true);
+    rig_post(e, 4, 64, 0, 0);
+    rig_settle(r);
+    g_assert_cmphex(rig_get(f, RCL_STATUS) & RCL_STATUS_TX_IDLE, ==, 0);
+    rig_set(f, RCL_QP_ID_SET, 4);
+    rig_set(f, RCL_QP_CONTROL_STATUS, 0);
+    g_assert_cmphex(rig_get(f, RCL_STATUS) & RCL_STATUS_TX_IDLE, !=, 0);
+    rclink_wire_stop(f->d, false);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(f, tx_cnp) + CNT(f, tx_ack), ==, 0);
+    rig_free(r);
+}
+
 /* ---- interrupts ---- */
 
 static void test_intr(void)
@@ -630,6 +723,8 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/rings/rules", test_rings);
     g_test_add_func("/rclink/rings/arm", test_arm);
     g_test_add_func("/rclink/rings/events-full", test_events_full);
+    g_test_add_func("/rclink/port/fields", test_fields);
+    g_test_add_func("/rclink/port/forget", test_forget);
     g_test_add_func("/rclink/port/intr", test_intr);
     g_test_add_func("/rclink/port/resets", test_resets);
     g_test_add_func("/rclink/port/migrate", test_migrate);
