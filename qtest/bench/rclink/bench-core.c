@@ -1,0 +1,185 @@
+/*
+ * RC Link: TYPE1 packets of 1344 bytes from one port's TX_S to the other's RX_M,
+ * on one thread, beside memcpy() of as many bytes.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <glib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/bytes.h"
+#include "rclink/rclink.h"
+#include "rclink/rclink_hw.h"
+
+enum {
+    LOG = 8, ENTRIES = 1 << LOG, LEN = 1344, BUF = 2048,
+    RX_BUF = 0x10000 + ENTRIES * BUF, MEM = RX_BUF + ENTRIES * BUF,
+};
+
+typedef struct End {
+    Rclink *d;
+    struct End *peer;
+    uint8_t *mem;
+    uint16_t tx, rx;
+} End;
+
+/* Time of this process in ns: others do not count. */
+static int64_t cpu_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static bool mem_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+    memcpy(buf, ((End *)opaque)->mem + addr, len);
+    return true;
+}
+
+static bool mem_write(void *opaque, uint64_t addr, const void *buf,
+                      size_t len)
+{
+    memcpy(((End *)opaque)->mem + addr, buf, len);
+    return true;
+}
+
+static void wire_tx(void *opaque, const uint8_t *data, size_t len)
+{
+    End *e = opaque;
+
+    while (len) {
+        uint32_t n = get_be32(data);
+
+        rclink_rx(e->peer->d, data + RCL_WIRE_PREFIX, n, 1);
+        data += RCL_WIRE_PREFIX + n;
+        len -= RCL_WIRE_PREFIX + n;
+    }
+}
+
+static void no_msix(void *opaque, unsigned vector)
+{
+}
+
+static void no_kick(void *opaque)
+{
+}
+
+static void no_error(void *opaque, const char *rule, const char *text,
+                     uint64_t value)
+{
+    g_error("%s: %s", rule, text);
+}
+
+static const RclinkOps ops = {
+    .read = mem_read, .write = mem_write, .wire_tx = wire_tx,
+    .msix = no_msix, .kick = no_kick, .guest_error = no_error,
+};
+
+static void set(End *e, uint64_t reg, uint64_t v)
+{
+    rclink_write(e->d, reg, v, reg < 0x4000 ? 8 : 4, 1);
+}
+
+static void end_up(End *e, End *peer, unsigned self, unsigned qps)
+{
+    RclinkConfig cfg;
+
+    rclink_config_init(&cfg);
+    cfg.ops = &ops;
+    cfg.opaque = e;
+    cfg.mac[0] = 2;
+    cfg.mac[5] = self;
+    e->peer = peer;
+    e->mem = g_malloc0(MEM);
+    e->d = rclink_new(&cfg);
+    rclink_link(e->d, true);
+    set(e, RCL_EVENT_MASK, 0);
+    set(e, RCL_AFH_CFG_EN, 0x0ff0000000000021);
+    set(e, RCL_RDMA_EN, 1);
+    for (unsigned n = 0; n < 2; n++) {
+        set(e, RCL_RING(n) + RCL_RING_BASE_LO, n * 0x8000);
+        set(e, RCL_RING(n) + RCL_RING_SIZE, LOG);
+        set(e, RCL_RING(n) + RCL_RING_CTRL, RCL_RING_EN);
+    }
+    for (unsigned q = 0; q < qps; q++) {
+        set(e, RCL_QP_ID_SET, q);
+        set(e, RCL_TX_SPEED_MEM, 0x3fffff);
+        set(e, RCL_TX_LAST_PSN, 0xfff);
+        set(e, RCL_MAX_FORWARD_PSN, 0xfff);
+        set(e, RCL_DEST_IP_MEM, (uint64_t)q << 32);
+        set(e, RCL_DEST_MAC_MEM, UINT64_C(0x020000000000) | !self);
+        set(e, RCL_QP_CONTROL_STATUS, RCL_QP_EN);
+    }
+}
+
+/* One packet of @qp more, and one buffer more at the other end. */
+static void post(End *e, unsigned qp)
+{
+    uint8_t *tx = e->mem + e->tx % ENTRIES * RCL_RING_ENTRY;
+    uint8_t *rx = e->peer->mem + 0x8000 +
+                  e->peer->rx % ENTRIES * RCL_RING_ENTRY;
+
+    put_le64(tx, 0x10000 + e->tx % ENTRIES * BUF);
+    put_le64(tx + 8, LEN | qp << 16);
+    put_le64(rx, RX_BUF + e->peer->rx % ENTRIES * BUF);
+    put_le64(rx + 8, BUF);
+    e->tx++;
+    e->peer->rx++;
+}
+
+static double packets(unsigned qps, unsigned n)
+{
+    End e[2] = { { 0 } };
+    int64_t start;
+    double ns;
+
+    end_up(&e[0], &e[1], 0, qps);
+    end_up(&e[1], &e[0], 1, qps);
+    start = cpu_ns();
+    for (unsigned i = 0; i < n; i += 64) {
+        for (unsigned k = 0; k < 64; k++) {
+            post(&e[0], (i + k) * 37 % qps);
+        }
+        set(&e[1], RCL_RING(1) + RCL_RING_HEAD, e[1].rx);
+        set(&e[0], RCL_RING(0) + RCL_RING_HEAD, e[0].tx);
+        /* One instant: no window of rate control ends. */
+        rclink_run(e[0].d, (int64_t)i * 100000, 1000);
+        rclink_run(e[1].d, (int64_t)i * 100000, 1000);
+    }
+    ns = (double)(cpu_ns() - start) / n;
+    g_assert_cmpuint(rclink_counters(e[1].d)->rx_type1, ==, n);
+    for (unsigned i = 0; i < 2; i++) {
+        rclink_free(e[i].d);
+        g_free(e[i].mem);
+    }
+    return ns;
+}
+
+static double copies(unsigned n)
+{
+    g_autofree uint8_t *a = g_malloc0(ENTRIES * BUF);
+    g_autofree uint8_t *b = g_malloc0(ENTRIES * BUF);
+    int64_t start = cpu_ns();
+
+    for (unsigned i = 0; i < n; i++) {
+        memcpy(b + i % ENTRIES * BUF, a + i % ENTRIES * BUF, LEN);
+        __asm__ volatile("" ::: "memory");
+    }
+    return (double)(cpu_ns() - start) / n;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned n = argc > 1 ? strtoul(argv[1], NULL, 0) / 64 * 64 : 640000;
+    double copy = copies(n), one = packets(1, n), many = packets(1024, n);
+
+    printf("memcpy of %u bytes: %.1f ns\n", LEN, copy);
+    printf("TYPE1 packet, 1 QP: %.1f ns, %.3f of memcpy's speed\n", one,
+           copy / one);
+    printf("TYPE1 packet, 1024 QPs: %.1f ns\n", many);
+    return 0;
+}
