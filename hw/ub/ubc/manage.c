@@ -128,6 +128,7 @@ void ubc_manage_init(Ubc *ubc)
     ub_mgmt_config_init(&conf);
     conf.ports = ubc->ports;
     conf.manager = ubc->conf.manager;
+    conf.forward = ubc->conf.forward;
     conf.seed = ubc->conf.session;
     ubc->msgqs = ub_msgqs_new(&msgq_ops, ubc);
     ubc->mgmt = ub_mgmt_new(&conf, ubc->space, &mgmt_ops, ubc);

@@ -277,6 +277,37 @@ static void test_links(void)
     end();
 }
 
+/* A scan that goes on through the neighbour, back to us; the neighbour forwards,
+ * or does not. */
+static void test_forward(void)
+{
+    for (unsigned forward = 0; forward < 2; forward++) {
+        Side *a = &two[0];
+        uint32_t words[] = {
+            6 << 16, 0, 9, 0x7fff0000, 0x00100200, 0, 0, 0x01000100, 6 << 16,
+            1, 0, 0, 0,
+        };
+        UbcConfig conf;
+        Guest g;
+
+        ubc_config_init(&conf);
+        conf.forward = forward;
+        up(&conf);
+        guest_open(&g, a);
+        for (unsigned i = 0; i < 4; i++) {
+            words[9 + i] = cfg(a, UB_CFG0_GUID + i);
+        }
+        put(&g, UB_MSGQ_SCAN, false, 0, words, G_N_ELEMENTS(words));
+        take_answer(&g);
+        g_assert_cmpuint(g.status, ==, !forward);
+        if (forward) {
+            g_assert_cmphex(g.packet[4], ==, 0x00000202);
+            g_assert_cmphex(g.packet[8], ==, words[9]);
+        }
+        end();
+    }
+}
+
 /* A ring pair that asks for CFG 6 has it, and the device does not. */
 static void test_raw(void)
 {
@@ -369,6 +400,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ubc/manage/config", test_config);
     g_test_add_func("/ubc/manage/user", test_user);
     g_test_add_func("/ubc/manage/links", test_links);
+    g_test_add_func("/ubc/manage/forward", test_forward);
     g_test_add_func("/ubc/manage/raw", test_raw);
     g_test_add_func("/ubc/manage/migrate", test_migrate);
     g_test_add_func("/ubc/manage/master", test_master);
