@@ -184,6 +184,14 @@ bool ub_port_back_pressure(const UbPort *p);
 uint32_t ub_port_vls(const UbPort *p);
 /* Packets with pkt->error go out, marked (MarkErr Cfg); else they are dropped. */
 bool ub_port_marks_errors(const UbPort *p);
+/* Errors that set a bit of PORT_ERR_RECORD which is not masked, since the last
+ * call: what is set already says nothing new until software clears it. */
+typedef struct UbPortErrors {
+    uint32_t ce, nfue, fue;
+} UbPortErrors;
+
+void ub_port_take_errors(UbPort *p, UbPortErrors *fresh);
+
 /* A floor above found an error of what the port received: record it in
  * PORT_ERR_RECORD, by its bit (C.(bit + 1) of table 10-14). */
 void ub_port_record(UbPort *p, unsigned bit);

@@ -26,12 +26,27 @@ void port_error(UbPort *p, uint32_t bits)
     uint32_t uce = bits & (ALWAYS_UCE | (BY_SEVERITY & ~ce_ok));
     uint32_t ce = bits & ~uce;
 
+    p->fresh_ce |= ce & ~(ub_slice_get(s, UB_PORT_ERR_CE_STATUS) |
+                          ub_slice_get(s, UB_PORT_ERR_CE_MASK));
+    p->fresh_uce |= uce & ~(ub_slice_get(s, UB_PORT_ERR_UCE_STATUS) |
+                            ub_slice_get(s, UB_PORT_ERR_UCE_MASK));
     ub_slice_set(s, UB_PORT_ERR_CE_STATUS, ce, ~0u);
     ub_slice_set(s, UB_PORT_ERR_UCE_STATUS, uce, ~0u);
     if ((ce & ~ub_slice_get(s, UB_PORT_ERR_CE_MASK)) |
         (uce & ~ub_slice_get(s, UB_PORT_ERR_UCE_MASK))) {
         p->ops.event(p->opaque, UB_PORT_ERROR);
     }
+}
+
+void ub_port_take_errors(UbPort *p, UbPortErrors *fresh)
+{
+    uint32_t fatal = ub_slice_get(p->regs.err, UB_PORT_ERR_UCE_SEVERITY);
+
+    *fresh = (UbPortErrors) {
+        .ce = p->fresh_ce, .nfue = p->fresh_uce & ~fatal,
+        .fue = p->fresh_uce & fatal,
+    };
+    p->fresh_ce = p->fresh_uce = 0;
 }
 
 void ub_port_record(UbPort *p, unsigned bit)

@@ -42,6 +42,7 @@ struct UbPort {
     UbDll *dll;
     UbWire *wire;
     int64_t now;
+    uint32_t fresh_ce, fresh_uce; /* errors that nobody took yet */
     bool enabled;
     bool dll_up;
     PortWish link_wish;

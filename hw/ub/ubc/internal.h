@@ -65,6 +65,7 @@ struct UbcEnd {
     uint32_t room;     /* VLs that it is to be told have room */
     uint32_t net_vls;  /* VLs of a link that is up, as it was told */
     bool told_up;      /* link as the UBFM was told */
+    bool erred;        /* PORT_ERR_RECORD may have something new for it */
 };
 
 /* The pairs of @e, from the first on; the set may shrink meanwhile. */
@@ -193,6 +194,8 @@ void ubc_manage_free(Ubc *ubc);
 void ubc_manage_reset(Ubc *ubc);
 uint32_t ubc_manage_read(Ubc *ubc, uint32_t at);
 void ubc_manage_write(Ubc *ubc, uint32_t at, uint32_t value);
+/* There may be an error in PORT_ERR_RECORD. */
+void ubc_manage_error(UbcEnd *e);
 int64_t ubc_manage_run(Ubc *ubc);
 void ubc_manage_image(Ubc *ubc, CoreImage *im);
 

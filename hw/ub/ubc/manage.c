@@ -147,7 +147,7 @@ void ubc_manage_reset(Ubc *ubc)
     ub_msgqs_reset(ubc->msgqs);
     ub_mgmt_reset(ubc->mgmt);
     for (unsigned i = 0; i < ubc->ports; i++) {
-        ubc->end[i].told_up = false;
+        ubc->end[i].told_up = ubc->end[i].erred = false;
     }
 }
 
@@ -177,11 +177,40 @@ static void tell_links(Ubc *ubc)
     }
 }
 
+void ubc_manage_error(UbcEnd *e)
+{
+    e->erred = true;
+    ubc_kick(e->ubc);
+}
+
+/* And of errors, each until software clears it. */
+static void tell_errors(UbcEnd *e)
+{
+    UbPortErrors fresh;
+
+    e->erred = false;
+    ub_port_take_errors(e->port, &fresh);
+    if (fresh.ce) {
+        ub_mgmt_error(e->ubc->mgmt, e->ubc->now, UB_MGMT_CE, e->index);
+    }
+    if (fresh.nfue) {
+        ub_mgmt_error(e->ubc->mgmt, e->ubc->now, UB_MGMT_NFUE, e->index);
+    }
+    if (fresh.fue) {
+        ub_mgmt_error(e->ubc->mgmt, e->ubc->now, UB_MGMT_FUE, e->index);
+    }
+}
+
 int64_t ubc_manage_run(Ubc *ubc)
 {
     bool more;
 
     tell_links(ubc);
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        if (ubc->end[i].erred) {
+            tell_errors(&ubc->end[i]);
+        }
+    }
     more = ubc->master && ub_msgqs_run(ubc->msgqs, ubc->now, MANAGE_BUDGET);
     return more ? ubc->now : ub_mgmt_run(ubc->mgmt, ubc->now);
 }

@@ -52,6 +52,9 @@ static void on_event(void *opaque, UbPortEvent event)
         e->ubc->ops.changed) {
         e->ubc->ops.changed(e->ubc->opaque, e->index);
     }
+    if (event == UB_PORT_ERROR) {
+        ubc_manage_error(e);
+    }
     if (event != UB_PORT_LINK) {
         ubc_end_event(e, bits[event]);
         return;

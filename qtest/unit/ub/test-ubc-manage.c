@@ -277,6 +277,69 @@ static void test_links(void)
     end();
 }
 
+/* A raw packet of CFG 6 whose ICRC does not fit, from @s. */
+static void send_bad(Side *s)
+{
+    uint8_t *d = s->mem + TX_RING + s->tx_head % RING * UBC_DESC_SIZE;
+
+    memset(s->mem + TX_BUF, 0x11, 64);
+    s->mem[TX_BUF + 7] = 0x09;
+    put_le64(d, TX_BUF);
+    put_le32(d + 8, 64);
+    put_le32(d + 12, 6);
+    wr(s, UBC_PAIR(0) + UBC_RING_TX + UBC_RING_HEAD, ++s->tx_head);
+}
+
+/* An error of a port is told once, until software clears it. */
+static void test_errors(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    const uint32_t emq = UB_CFG_CAP(UB_CFG0_BASE, UB_CAP_EMQ);
+    const uint32_t err = UB_CFG_PORT_CAP(0, UB_CAP_PORT_ERR);
+    const uint32_t icrc = 1u << 27;
+    UbcConfig conf;
+    Guest g;
+
+    for (unsigned severity = 0; severity < 3; severity++) {
+        static const uint16_t pi[] = { UB_EMQ_CE_PI, UB_EMQ_NFUE_PI,
+                                       UB_EMQ_FUE_PI };
+        const uint32_t status = err + (severity ? UB_PORT_ERR_UCE_STATUS
+                                                : UB_PORT_ERR_CE_STATUS);
+
+        ubc_config_init(&conf);
+        side_init(a, b, &conf);
+        side_init(b, a, &conf);
+        connect(a, b);
+        wr(a, UBC_PAIR(0) + UBC_PAIR_CFGS, 1 << 6);
+        side_open(a);
+        wr(b, UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+        g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+        run_until(a, b, never, SECOND / 100);
+        guest_open(&g, b);
+        wr(b, UBC_CFG_WINDOW + 4 * (emq + UB_EMQ_CTL), 7);
+        wr(b, UBC_CFG_WINDOW + 4 * (err + UB_PORT_ERR_CE_SEVERITY),
+           severity ? 0 : icrc);
+        wr(b, UBC_CFG_WINDOW + 4 * (err + UB_PORT_ERR_UCE_SEVERITY),
+           severity == 2 ? icrc : 0);
+        wr(b, UBC_CFG_WINDOW + 4 * (err + UB_PORT_ERR_CE_STATUS), ~0u);
+        for (unsigned i = 1; i < 3; i++) {
+            send_bad(a);
+            take(&g);
+            g_assert_true(g.event);
+            g_assert_cmphex(g.packet[7], ==, severity << 28 | 8);
+            g_assert_cmphex(g.packet[9], ==, 0);
+            g_assert_cmpuint(cfg(b, emq + pi[severity]), ==, i);
+            g_assert_cmphex(cfg(b, status) & icrc, ==, icrc);
+            /* Once more says nothing new. */
+            send_bad(a);
+            run_until(a, b, never, SECOND / 1000);
+            g_assert_cmpuint(cfg(b, emq + pi[severity]), ==, i);
+            wr(b, UBC_CFG_WINDOW + 4 * status, icrc);
+        }
+        end();
+    }
+}
+
 /* A scan that goes on through the neighbour, back to us; the neighbour forwards,
  * or does not. */
 static void test_forward(void)
@@ -400,6 +463,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ubc/manage/config", test_config);
     g_test_add_func("/ubc/manage/user", test_user);
     g_test_add_func("/ubc/manage/links", test_links);
+    g_test_add_func("/ubc/manage/errors", test_errors);
     g_test_add_func("/ubc/manage/forward", test_forward);
     g_test_add_func("/ubc/manage/raw", test_raw);
     g_test_add_func("/ubc/manage/migrate", test_migrate);
