@@ -275,6 +275,7 @@ static void host_scan(void)
 
 static void events(void)
 {
+    const uint32_t emq = UB_CFG_CAP(UB_CFG0_BASE, UB_CAP_EMQ);
     Fabric f;
     Node *n;
 
@@ -290,6 +291,7 @@ static void events(void)
     g_assert_cmphex(get_be32(n->data + 4), ==, 0x13);
     g_assert_cmphex(get_be32(n->data + 8), ==, 1);
     g_assert_cmphex(n->addr.deid, ==, 0x20);
+    g_assert_cmphex(n->addr.seid, ==, 0x23);
     g_assert_false(n->addr.mgmt);
     /* A port with a CNA has that. */
     ub_slice_set(f.node[3].port[1], UB_PORT_CNA, ~0u, 0x456);
@@ -307,7 +309,14 @@ static void events(void)
     g_assert_cmphex(get_be32(n->data + 4), ==, 0x13);
     g_assert_cmphex(get_be32(n->data + 8), ==, 0x80000000);
     g_assert_cmpuint(n->delivered, ==, 4);
-    g_assert_cmpuint(ub_mgmt_counter(n->m, UB_MGMT_CNT_EVENTS), ==, 4);
+    /* The UBFM keeps errors of others, too. */
+    ub_space_write(n->space, 0, emq + UB_EMQ_CTL, 7, 0xf);
+    ub_mgmt_error(f.node[3].m, f.now, UB_MGMT_CE, 1);
+    fabric_pump(&f);
+    g_assert_cmpuint(ub_space_read(n->space, emq + UB_EMQ_CE_PI), ==, 1);
+    g_assert_cmphex(ub_space_read(n->space, emq + UB_EMQ_CE_INFO), ==, 0x456);
+    n->delivered = 4;
+    g_assert_cmpuint(ub_mgmt_counter(n->m, UB_MGMT_CNT_EVENTS), ==, 5);
     /* Our own go to our own software, if that is the UBFM. */
     ub_mgmt_link(n->m, f.now, 0, false);
     g_assert_cmpuint(n->delivered, ==, 5);
@@ -421,6 +430,33 @@ static void events_emq(void)
     fabric_free(&f);
 }
 
+/* A depth that is no power of two. */
+static void events_wrap(void)
+{
+    UbMgmtConfig cfg;
+    Fabric f;
+    Node *n;
+    uint32_t emq = UB_CFG_CAP(UB_CFG0_BASE, UB_CAP_EMQ);
+
+    memset(&f, 0, sizeof(f));
+    ub_mgmt_config_init(&cfg);
+    cfg.emq_depth = 3;
+    n = fabric_add(&f, &cfg);
+    ub_space_write(n->space, 0, emq + UB_EMQ_CTL, 7, 0xf);
+    for (unsigned i = 0; i < 7; i++) {
+        ub_mgmt_error(n->m, 0, UB_MGMT_CE, 0);
+        ub_mgmt_error(n->m, 0, UB_MGMT_CE, 0);
+        g_assert_cmpuint(ub_space_read(n->space, emq + UB_EMQ_CE_PI), ==,
+                         (2 * i + 2) % 3);
+        ub_space_write(n->space, 0, emq + UB_EMQ_CE_CI, 2 * i % 3, 0xf);
+        ub_space_write(n->space, 0, emq + UB_EMQ_CE_CI, (2 * i + 2) % 3, 0xf);
+        g_assert_cmpuint(ub_space_read(n->space, emq + UB_EMQ_CE_CI), ==,
+                         (2 * i + 2) % 3);
+    }
+    g_assert_cmpuint(ub_mgmt_counter(n->m, UB_MGMT_CNT_EMQ_OVERFLOW), ==, 0);
+    fabric_free(&f);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -432,5 +468,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/mgmt/event/told", events);
     g_test_add_func("/ub/mgmt/event/foreign", events_foreign);
     g_test_add_func("/ub/mgmt/event/emq", events_emq);
+    g_test_add_func("/ub/mgmt/event/wrap", events_wrap);
     return g_test_run();
 }

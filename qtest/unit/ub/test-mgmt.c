@@ -401,6 +401,7 @@ static void neighbors(void)
     g_assert_cmphex(get_be16(a.data + 32), ==, 0);
     g_assert_cmphex(get_be16(a.data + 60), ==, 1);
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_NEIGHBOR, pdu, 8, &a), ==, 4);
+    g_assert_cmphex(ask(&f, UB_MGMT_MSG_NEIGHBOR, pdu, 11, &a), ==, 4);
     put_be16(pdu + 8, 2);
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_NEIGHBOR, pdu, 12, &a), ==, 0x26);
     /* As much as an answer has room for, and more. */
@@ -765,6 +766,7 @@ static void image(void)
     line(&g);
     /* Node 3 has an instance, a token and an error; node 0 waits. */
     pdu[0] = 1;
+    put_be32(pdu + 16, 0x51525354);
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_CREATE, pdu, 36, &a), ==, 0);
     pdu[3] = 1;
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_TOKEN_CHECK, pdu, 4, &a), ==, 0);
@@ -816,6 +818,9 @@ static void image(void)
     fabric_run(&g, 10 * SECOND);
     g_assert_cmpuint(g.node[0].failed, >, 0);
     g_assert_cmpuint(g.node[0].failed_msn, ==, 500);
+    g_assert_cmpint(g.node[0].queue, ==, 2);
+    g_assert_cmphex(ub_mgmt_bus_instance(g.node[3].m, 0)->eid.w[0], ==,
+                    0x51525354);
     /* Another depth of its queues. */
     ub_mgmt_config_init(&cfg);
     cfg.emq_depth = 8;

@@ -625,6 +625,7 @@ static void full(void)
     wr(b, 0, UB_MSGQ_SQ_PI, 0);
     g_assert_false(ub_msgqs_run(b->q, 0, 1000));
     g_assert_cmpuint(rd(b, 0, UB_MSGQ_SQ_CI), ==, DEPTH - 1);
+    g_assert_false(ub_msgqs_failed(b->q, 0, UB_MGMT_KIND_SCAN, 1, 0));
     /* Room for a completion, but not for a packet. */
     wr(b, 0, UB_MSGQ_CQ_CI, 3);
     run(b);
@@ -802,6 +803,10 @@ static void registers(void)
         g_assert_cmphex(rd(b, 15, rows[i].reg), ==, rows[i].read);
         g_assert_cmphex(rd(b, 14, rows[i].reg), ==, rows[i].reset);
     }
+    /* Halves of an address stay as they are while the other is written. */
+    wr(b, 15, UB_MSGQ_SQ_ADDR_H, 1);
+    wr(b, 15, UB_MSGQ_SQ_ADDR_L, 2);
+    g_assert_cmphex(rd(b, 15, UB_MSGQ_SQ_ADDR_H), ==, 1);
     /* In reset nothing is written. */
     wr(b, 15, UB_MSGQ_RST, 1);
     g_assert_cmphex(rd(b, 15, UB_MSGQ_RST), ==, 1);
