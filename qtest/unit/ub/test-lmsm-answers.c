@@ -289,7 +289,7 @@ static void act(Sim *s)
 {
     SimPort *p = &s->port[draw(2)];
     UbLmsm *l = &p->l;
-    unsigned lane = draw(UB_LMSM_LANES);
+    unsigned lane = draw(UB_LMSM_LANES), tlw, rlw;
 
     switch (draw(24)) {
     case 0:
@@ -317,11 +317,14 @@ static void act(Sim *s)
     case 6:
     case 7:
     case 8:
-        note(ub_lmsm_qdlws(l, s->now, 1 << draw(4), 1 << draw(4)));
+        tlw = 1 << draw(4);
+        rlw = 1 << draw(4);
+        note(ub_lmsm_qdlws(l, s->now, tlw, rlw));
         break;
     case 9:
-        note(ub_lmsm_qdlws(l, s->now, one_in(2) ? 0 : draw(9),
-                           one_in(2) ? 0 : draw(9)));
+        tlw = one_in(2) ? 0 : draw(9);
+        rlw = one_in(2) ? 0 : draw(9);
+        note(ub_lmsm_qdlws(l, s->now, tlw, rlw));
         break;
     case 10:
         p->cut ^= 1u << lane;
