@@ -142,11 +142,17 @@ static bool p_mtt_read(void *p, const RdmaMr *mr, uint64_t first, unsigned n,
     return !d->revoked;
 }
 
+static void p_qp_changed(void *p, RdmaQp *qp)
+{
+    ((Double *)p)->changes++;
+}
+
 static const RdmaPersOps pers = {
     .name = "double",
     .fetch_send = p_fetch_send, .fetch_recv = p_fetch_recv,
     .write_cqe = p_write_cqe, .event = p_event,
     .key_index = p_key_index, .mtt_read = p_mtt_read,
+    .qp_changed = p_qp_changed,
 };
 
 Double *double_new(unsigned n, void (*tweak)(RdmaConfig *cfg))

@@ -41,6 +41,7 @@ typedef struct Double {
     bool cq_full, bad_sq, bad_rq, revoked;
     struct Double *peer;
     uint64_t rules;
+    unsigned changes;           /* of a QP's state by the engine */
 } Double;
 
 /* @n numbers the engine: MAC 02:..:n, IP 10.0.0.n, LID n. */

@@ -377,6 +377,26 @@ static void test_qp_path(void)
     mend_free(&e);
 }
 
+/* A datagram to QP @n; the counter of those for no QP afterwards. */
+static void to_special(MEnd *e, unsigned n, uint64_t nobody)
+{
+    MEnd a = mend_new(2);
+    uint8_t *p;
+
+    mend_qp_up(&a, MTHCA_ST_UD, 0, 0, 0, false);
+    p = mend_wqe(&a, MTHCA_WQE_SEND, MTHCA_NEXT_CQ_UPDATE, 5);
+    memset(p, 0, 0x30);
+    put_be32(p, 1u << 24);
+    put_be32(p + 4, 1);
+    put_be32(p + 0x20, n);
+    put_be32(p + 0x24, 0x80010000);
+    mend_data(&a, p + 0x30, ME_DATA, 100);
+    mend_ring(&a, 1, MTHCA_WQE_SEND, 5);
+    mexchange(a.g, e->g);
+    g_assert_cmpuint(rdma_counters(dev_of(e))->rx_no_qp, ==, nobody);
+    mend_free(&a);
+}
+
 /* Special QPs: their service and no other, known to the transport until they
  * are gone. */
 static void test_qp_special(void)
@@ -409,6 +429,20 @@ static void test_qp_special(void)
         g_assert_cmpuint(((MthcaQp *)rdma_qp_priv(rdma_qp_get(dev_of(&e),
                              0x40 + n)))->special, ==, n + 1);
         mok(e.g, MTHCA_CMD_ERR2RST_QP, 0x40 + n, 3);
+        to_special(&e, n, rdma_counters(dev_of(&e))->rx_no_qp + 1);
+        mok(e.g, MTHCA_CMD_RST2INIT_QP, 0x40 + n, 0);
+        mok(e.g, MTHCA_CMD_ERR2RST_QP, 0x40 + n, 3);
+        /* Neither does it come back with a new life of the adapter. */
+        g_assert_cmphex(mcmd(e.g, MTHCA_CMD_CLOSE_HCA, 0, 0, 0, 0, NULL), ==,
+                        0);
+        mtb_init_hca(min_box(e.g), M_UARC, M_MTT);
+        mok(e.g, MTHCA_CMD_INIT_HCA, 0, 0);
+        put_be32(min_box(e.g) + 0x0c, 4u << 24 | ME_UAR);
+        mok(e.g, MTHCA_CMD_SW2HW_CQ, ME_CQN, 0);
+        min_box(e.g)[9] = MTHCA_ST_MLX;
+        g_assert_cmphex(mcmd_box(e.g, MTHCA_CMD_RST2INIT_QP, 0x40 + n, 0), ==,
+                        MTHCA_ST_BAD_PARAM);
+        mok(e.g, MTHCA_CMD_CONF_SPECIAL_QP, 0x40 + n, n);
         /* Number 0 takes the role away. */
         mok(e.g, MTHCA_CMD_CONF_SPECIAL_QP, 0, n);
         min_box(e.g)[9] = MTHCA_ST_MLX;
@@ -448,9 +482,9 @@ static void test_cq_context(void)
         mok(e.g, MTHCA_CMD_QUERY_CQ, 0x77, 0);
         g_assert_cmpmem(mout_box(e.g), 0x40, want, 0x40);
     }
-    /* Not smaller than what is in it: 0x102 - 5 entries. */
-    mend_db(&e, ME_CI_DB, 0x102 - 5);
-    for (unsigned log = 2; log <= 18; log++) {
+    /* Not smaller than what is in it: four entries, one stays free. */
+    mend_db(&e, ME_CI_DB, 0x102 - 4);
+    for (unsigned log = 1; log <= 18; log++) {
         in = min_box(e.g);
         in[0x0c] = log;
         put_be32(in + 0x1c, 0x4500 + log);
@@ -522,6 +556,10 @@ static void test_cqe(void)
 
     g_assert_true(mthca_write_cqe(e.g->m, cq, &c));
     g_assert_cmpmem(at, 32, want, 32);
+    mok(e.g, MTHCA_CMD_QUERY_CQ, ME_CQN, 0);
+    g_assert_cmpuint(get_be32(mout_box(e.g) + 0x24), ==, 0);
+    g_assert_cmpuint(get_be32(mout_box(e.g) + 0x28), ==, 0);
+    g_assert_cmpuint(get_be32(mout_box(e.g) + 0x2c), ==, 1);
     c.has_imm = true;
     memcpy(c.imm, "\xa1\xa2\xa3\xa4", 4);
     c.has_grh = false;
@@ -575,6 +613,10 @@ static void test_srq_context(void)
     memcpy(want, in, 0x40);
     mend_db(&e, ME_SRQ_DB, 0x123c);
     mok(e.g, MTHCA_CMD_SW2HW_SRQ, ME_SRQN, 0);
+    put_be32(in + 0x18, 0xa0123456);
+    memcpy(want + 0x18, in + 0x18, 4);
+    mok(e.g, MTHCA_CMD_HW2SW_SRQ, ME_SRQN, 0);
+    mok(e.g, MTHCA_CMD_SW2HW_SRQ, ME_SRQN, 0);
     want[0x18] &= 0x0f;                 /* the adapter's, no error */
     put_be16(want + 0x1e, 8);
     mok(e.g, MTHCA_CMD_QUERY_SRQ, ME_SRQN, 0);
@@ -586,6 +628,10 @@ static void test_srq_context(void)
     g_assert_cmpmem(mout_box(e.g), 0x40, want, 0x40);
     ((MthcaSrq *)rdma_srq_priv(rdma_srq_get(dev_of(&e), ME_SRQN)))->error =
         false;
+    /* How far it is: two of eight taken. */
+    ((MthcaSrq *)rdma_srq_priv(rdma_srq_get(dev_of(&e), ME_SRQN)))->tail += 2;
+    put_be16(want + 0x1e, 6);
+    put_be16(want + 0x22, 0x1236);
     want[0x18] |= 0xf0;                 /* software's */
     mok(e.g, MTHCA_CMD_HW2SW_SRQ, ME_SRQN, 0);
     g_assert_cmpmem(mout_box(e.g), 0x40, want, 0x40);

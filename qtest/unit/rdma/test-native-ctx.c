@@ -83,9 +83,15 @@ static void test_status_stays(void)
 {
     Side *s = side_new(1, NULL);
 
-    for (unsigned i = 0; i < 6; i++) {
-        native_hcr_write(s->n, i * 4, 0x11111111 * (i + 1));
-    }
+    /* A command leaves what it was given, but no output. */
+    g_assert_cmphex(side_hcr(s, UINT64_C(0x1122334455667788), 0x99aabbcc,
+                             UINT64_C(0x123456789abcdef0), NRC_NOP, 0) >> 24,
+                    ==, 0);
+    g_assert_cmphex(native_hcr_read(s->n, NRH_IN_PARAM_H), ==, 0x11223344);
+    g_assert_cmphex(native_hcr_read(s->n, NRH_IN_PARAM_L), ==, 0x55667788);
+    g_assert_cmphex(native_hcr_read(s->n, NRH_IN_MODIFIER), ==, 0x99aabbcc);
+    g_assert_cmphex(native_hcr_read(s->n, NRH_OUT_PARAM_H), ==, 0);
+    g_assert_cmphex(native_hcr_read(s->n, NRH_OUT_PARAM_L), ==, 0);
     g_assert_cmphex(side_hcr(s, 0, 0, 0, 0x055, 0), ==, 0x02000055);
     for (unsigned i = 0; i < 6; i++) {
         native_hcr_write(s->n, i * 4, 0x11111111 * (i + 1));
@@ -325,6 +331,94 @@ static void test_qp_bits(void)
     side_free(s);
 }
 
+/* What a new life of a QP begins with, and sizes of its slots. */
+static void test_qp_anew(void)
+{
+    Side *s = side_up(1, 0, NULL);
+    NativeQp *q = rdma_qp_priv(qp_of(s));
+
+    g_assert_true(native_db_push(s->n, q, 1));
+    q->chain = true;
+    q->rq_off = 0x80;
+    q->rq_block = 0x80;
+    q->rq_lap = 0x100;
+    g_assert_cmphex(side_hcr(s, 0, QPN, 0, NRC_2RST_QP, 3) >> 24, ==, 0);
+    g_assert_cmpuint(q->db_num, ==, 0);
+    g_assert_false(q->chain);
+    g_assert_cmpuint(q->rq_off + q->rq_block + q->rq_lap, ==, 0);
+    for (unsigned log = 3; log <= 13; log++) {
+        side_qp_mbox(s, 1, 0)[NR_QPC_RQ_LOG] = log;
+        s->mem[IN_MBOX + 8] = 1 << 4;
+        g_assert_cmphex(side_cmd(s, NRC_RST2INIT_QP, QPN, 0), ==, 0);
+        g_assert_cmpuint(q->rq_slot, ==, 1 << CLAMP(log, 4, 12));
+        g_assert_cmphex(side_hcr(s, 0, QPN, 0, NRC_2RST_QP, 3) >> 24, ==, 0);
+    }
+    side_free(s);
+}
+
+/* Codes of states, by the document and by the hardware sources. */
+static void test_state_codes(void)
+{
+    for (unsigned rtl = 0; rtl < 2; rtl++) {
+        Side *s = side_up(1, 0, rtl ? tweak_state_rtl : NULL);
+
+        for (unsigned n = 1; n <= 6; n++) {
+            static const RdmaQpState state[] = {
+                RDMA_QPS_RESET, RDMA_QPS_INIT, RDMA_QPS_RTR, RDMA_QPS_RTS,
+                RDMA_QPS_SQE, RDMA_QPS_SQD, RDMA_QPS_ERR,
+            };
+            RdmaQpAttr a = { .state = state[n] };
+
+            rdma_qp_modify(dev_of(s), qp_of(s), &a, RDMA_QPA_STATE);
+            g_assert_cmpuint(side_query(s, NRC_QUERY_QP, QPN), ==, 0);
+            g_assert_cmphex(s->mem[OUT_MBOX + 8], ==,
+                            (rtl && (n == 4 || n == 5) ? 9 - n : n) << 4);
+        }
+        side_free(s);
+    }
+}
+
+/* ---- queues ---- */
+
+/* RESIZE_CQ: size, key, and the place, modulo the new size. */
+static void test_resize(void)
+{
+    Side *s = side_up(1, 0, NULL);
+    NativeCq *c = rdma_cq_priv(rdma_cq_get(dev_of(s), CQN));
+    uint8_t *m;
+
+    c->off = 9 * 32;
+    for (unsigned log = 6; log-- > 1;) {
+        m = side_mbox(s);
+        m[NR_RESIZE_LOG] = log;
+        put_be32(m + NR_RESIZE_LKEY, 0x12340000 + log);
+        g_assert_cmphex(side_cmd(s, NRC_RESIZE_CQ, CQN, 0), ==, 0);
+        g_assert_cmpuint(c->log, ==, log);
+        g_assert_cmphex(c->lkey, ==, 0x12340000 + log);
+        g_assert_cmpuint(c->off, ==, 9 % (1 << log) * 32);
+    }
+    side_free(s);
+}
+
+/* MAP_EQ adds events and takes them away. */
+static void test_map_eq(void)
+{
+    Side *s = side_up(1, 0, NULL);
+    Eq *e = &s->n->s.eq[EQN];
+
+    side_eq(s, BUS + EQB, 0);
+    g_assert_cmphex(e->mask, ==, 1 << 0x11 | 1 << 0x05);
+    g_assert_cmphex(side_hcr(s, UINT64_C(0x8000000100000001), EQN, 0,
+                             NRC_MAP_EQ, 0) >> 24, ==, 0);
+    g_assert_cmphex(e->mask, ==, UINT64_C(0x8000000100020021));
+    g_assert_cmphex(side_hcr(s, UINT64_C(0x8000000000000020),
+                             EQN | NRC_MAP_EQ_UNMAP, 0, NRC_MAP_EQ, 0) >> 24,
+                    ==, 0);
+    g_assert_cmphex(e->mask, ==, 0x100020001);
+    g_assert_false(e->valid);
+    side_free(s);
+}
+
 /* ---- migration ---- */
 
 /* Every field of every object: filled with what it would not have of itself, it
@@ -485,6 +579,10 @@ int main(int argc, char **argv)
     TEST("entries", entries);
     TEST("mtt-pages", mtt_pages);
     TEST("qp-bits", qp_bits);
+    TEST("qp-anew", qp_anew);
+    TEST("state-codes", state_codes);
+    TEST("resize", resize);
+    TEST("map-eq", map_eq);
     TEST("image-fields", image_fields);
     TEST("image-limits", image_limits);
     return g_test_run();

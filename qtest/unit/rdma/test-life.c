@@ -1,0 +1,274 @@
+/*
+ * What queue pairs and the engine begin with, tell of, and leave behind.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "double.h"
+#include "../../../hw/rdma/transport/internal.h"
+
+enum { US = 1, PEER = 2, QPN = 5, DQPN = 0x123, PSN = 0x10, EPSN = 0xffffff,
+       MTU = 256, MEM = 0x10000,
+       UC_SEND = 0x24, UD_SEND = 0x64 };     /* opcodes of Send Only */
+
+typedef struct T {
+    Double *d;
+    RdmaQp *qp;
+    uint32_t key;
+} T;
+
+static T setup(RdmaService s)
+{
+    T t = { .d = double_new(US, NULL) };
+
+    t.key = double_mr(t.d, 1, MEM, 0x4000, 0x8000, RDMA_ACC_RIGHTS);
+    t.qp = double_qp(t.d, QPN, s, PEER, DQPN, PSN, EPSN, 1);
+    return t;
+}
+
+static void teardown(T *t)
+{
+    g_assert_cmpuint(t->d->wire->len, ==, 0);
+    double_free(t->d);
+}
+
+static void feed(T *t, uint8_t opcode, uint32_t qpn, int i, const void *ext,
+                 size_t len)
+{
+    GBytes *f = frame_make(PEER, US, opcode, true, qpn, psn_add(EPSN, i), ext,
+                           len);
+    gsize size;
+    const uint8_t *p = g_bytes_get_data(f, &size);
+
+    rdma_rx_frame(t->d->dev, p, size, 1000);
+    g_bytes_unref(f);
+    double_poll(t->d, 1000);
+}
+
+static void read_request(T *t, int i, uint32_t len)
+{
+    uint8_t ext[ROCE_RETH_BYTES];
+
+    reth_put(ext, MEM, t->key, len);
+    feed(t, ROCE_READ_REQ, QPN, i, ext, sizeof(ext));
+}
+
+/* The next answer: its opcode, and its AETH, 0 if it has none. */
+static uint32_t answer(T *t, uint8_t opcode)
+{
+    GBytes *f = double_take(t->d);
+    const uint8_t *bth;
+    uint32_t aeth;
+
+    g_assert_nonnull(f);
+    bth = frame_bth(f);
+    g_assert_cmphex(bth_opcode(bth), ==, opcode);
+    aeth = roce_ops[opcode].aeth ? get_be32(bth + ROCE_BTH_BYTES) : 0;
+    g_bytes_unref(f);
+    return aeth;
+}
+
+/* An engine that nobody has set up. */
+static void test_defaults(void)
+{
+    RdmaConfig c;
+
+    rdma_config_init(&c);
+    g_assert_cmpuint(c.log_qps, ==, 13);
+    g_assert_cmpuint(c.log_cqs, ==, 13);
+    g_assert_cmpuint(c.log_srqs, ==, 10);
+    g_assert_cmpuint(c.log_mrs, ==, 14);
+    g_assert_cmpuint(c.swpb_packets, ==, 512);
+    g_assert_cmpuint(c.swpb_units, ==, 4096);
+    g_assert_cmpuint(c.rpb_packets, ==, 512);
+    g_assert_cmpuint(c.reb_entries, ==, 16384);
+    g_assert_cmpuint(c.max_wqes, ==, 8192);
+    g_assert_cmpint(c.ack_req, ==, RDMA_ACKREQ_ALL);
+    g_assert_cmpint(c.ud_grh, ==, RDMA_GRH_IB);
+    g_assert_cmpuint(c.udp_sport, ==, 4791);
+    g_assert_cmpuint(c.loss_timeout_us, ==, 100000);
+    g_assert_cmphex(c.lid_net, ==, 0x0a4c0000);
+    g_assert_cmpuint(c.err_repoll_us, ==, 0);
+    g_assert_cmpuint(c.time_scale, ==, 1);
+    g_assert_true(c.ack_coalesce && c.nak_fatal && c.nak_counts &&
+                  c.resp_fatal && c.sqe && c.atomics && c.qkey_check &&
+                  c.pkey_check && c.len_nak_op && c.source_check && c.icrc &&
+                  c.icrc_check && c.udp_csum);
+    g_assert_false(c.qpn_wrap || c.accept_any_ip || c.shared_buffers ||
+                   c.retx_one || c.retx_range || c.send_se_always ||
+                   c.qkey_zero_any || c.udp_csum_need);
+}
+
+/* A reset takes frames to ourselves along. */
+static void test_reset_loopback(void)
+{
+    Double *d = double_new(US, NULL);
+    uint32_t key = double_mr(d, 1, MEM, 0x4000, 0x8000, RDMA_ACC_RIGHTS);
+    RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 16, key);
+    RdmaQp *qp;
+
+    qp = double_qp(d, QPN, RDMA_UC, US, QPN, PSN, PSN, 1);
+    double_send(d, qp, &w);
+    for (unsigned i = 0; i < 10 && !rdma_counters(d->dev)->loopback; i++) {
+        rdma_poll_some(d->dev, 1000, 1);
+    }
+    g_assert_cmpuint(rdma_counters(d->dev)->loopback, ==, 1);
+    rdma_reset(d->dev);
+    g_array_set_size(d->cqes, 0);
+    g_assert_nonnull(rdma_cq_create(d->dev, 1));
+    double_mr(d, 1, MEM, 0x4000, 0x8000, RDMA_ACC_RIGHTS);
+    qp = double_qp(d, QPN, RDMA_UC, US, QPN, PSN, PSN, 1);
+    d->q[QPN & 15].send_head = d->q[QPN & 15].send_tail;
+    double_recv(d, qp, MEM, 100, key);
+    double_poll(d, 1000);
+    g_assert_cmpuint(d->cqes->len, ==, 0);
+    g_assert_cmpuint(rdma_counters(d->dev)->rx_no_qp, ==, 0);
+    double_free(d);
+}
+
+/* Whoever stood for a special number is gone with its QP, others stay. */
+static void test_alias(void)
+{
+    T t = setup(RDMA_UD);
+    RdmaQp *other = double_qp(t.d, QPN + 1, RDMA_UD, PEER, 0, PSN, EPSN, 1);
+    uint8_t ext[ROCE_DETH_BYTES + 4] = { 0 };
+
+    put_be32(ext, 0x11111111);
+    rdma_qp_alias(t.d->dev, 0, t.qp);
+    rdma_qp_alias(t.d->dev, 1, other);
+    for (unsigned n = 0; n < 2; n++) {
+        double_recv(t.d, n ? other : t.qp, MEM, 100, t.key);
+        feed(&t, UD_SEND, n, 0, ext, sizeof(ext));
+        g_assert_cmpuint(double_cqe(t.d).qpn, ==, QPN + n);
+    }
+    rdma_qp_destroy(t.d->dev, t.qp);
+    feed(&t, UD_SEND, 0, 0, ext, sizeof(ext));
+    g_assert_cmpuint(rdma_counters(t.d->dev)->rx_no_qp, ==, 1);
+    double_recv(t.d, other, MEM, 100, t.key);
+    feed(&t, UD_SEND, 1, 0, ext, sizeof(ext));
+    g_assert_cmpuint(double_cqe(t.d).qpn, ==, QPN + 1);
+    teardown(&t);
+}
+
+/* A QP that was reset in the middle of a message, with answers remembered and
+ * owed, begins with nothing of that. */
+static void test_reset_in_message(void)
+{
+    T t = setup(RDMA_RC);
+    RdmaQpAttr a = *rdma_qp_attr(t.qp);
+    uint8_t data[MTU] = { 0 };
+
+    read_request(&t, 0, 4);
+    answer(&t, ROCE_READ_ONLY);
+    double_recv(t.d, t.qp, MEM, 1000, t.key);
+    feed(&t, ROCE_SEND_FIRST, QPN, 1, data, MTU);
+    answer(&t, ROCE_ACK);
+    a.state = RDMA_QPS_RESET;
+    rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_STATE);
+    for (a.state = RDMA_QPS_INIT; a.state <= RDMA_QPS_RTS; a.state++) {
+        rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_ALL);
+    }
+    double_recv(t.d, t.qp, MEM, 1000, t.key);
+    feed(&t, ROCE_SEND_ONLY, QPN, 0, data, 8);
+    g_assert_cmphex(answer(&t, ROCE_ACK), ==, AETH_CREDITS_NONE << 24 | 1);
+    g_assert_cmpuint(double_cqe(t.d).byte_cnt, ==, 8);
+    g_assert_cmpint(rdma_qp_attr(t.qp)->state, ==, RDMA_QPS_RTS);
+    teardown(&t);
+}
+
+/* The personality hears of a state that it has not set. */
+static void test_changed(void)
+{
+    T t = setup(RDMA_RC);
+    uint8_t data[8] = { 0 };
+
+    g_assert_cmpuint(t.d->changes, ==, 0);
+    feed(&t, ROCE_SEND_MIDDLE, QPN, 0, data, 8);        /* of no message */
+    answer(&t, ROCE_ACK);
+    g_assert_cmpint(rdma_qp_attr(t.qp)->state, ==, RDMA_QPS_ERR);
+    g_assert_cmpuint(t.d->changes, ==, 1);
+    teardown(&t);
+}
+
+/* Message numbers in answers: of Sends, Reads, and repeated ones. */
+static void test_msn(void)
+{
+    T t = setup(RDMA_RC);
+    uint8_t data[8] = { 0 };
+
+    read_request(&t, 0, MTU + 1);
+    g_assert_cmphex(answer(&t, ROCE_READ_FIRST) & 0xffffff, ==, 1);
+    g_assert_cmphex(answer(&t, ROCE_READ_LAST) & 0xffffff, ==, 1);
+    double_recv(t.d, t.qp, MEM, 100, t.key);
+    feed(&t, ROCE_SEND_ONLY, QPN, 2, data, 8);
+    g_assert_cmphex(answer(&t, ROCE_ACK) & 0xffffff, ==, 2);
+    double_cqe(t.d);
+    read_request(&t, 3, 1);
+    g_assert_cmphex(answer(&t, ROCE_READ_ONLY) & 0xffffff, ==, 3);
+    read_request(&t, 0, MTU + 1);
+    g_assert_cmphex(answer(&t, ROCE_READ_FIRST) & 0xffffff, ==, 1);
+    answer(&t, ROCE_READ_LAST);
+    teardown(&t);
+}
+
+/* A repetition of what is not remembered ends before the next expected
+ * packet. */
+static void test_read_future(void)
+{
+    T t = setup(RDMA_RC);
+    uint8_t data[8] = { 0 };
+
+    for (unsigned i = 0; i < 2; i++) {
+        double_recv(t.d, t.qp, MEM, 100, t.key);
+        feed(&t, ROCE_SEND_ONLY, QPN, i, data, 8);
+        answer(&t, ROCE_ACK);
+        double_cqe(t.d);
+    }
+    read_request(&t, 0, 3 * MTU);
+    g_assert_cmpuint(t.d->wire->len, ==, 0);
+    read_request(&t, 0, 2 * MTU);
+    answer(&t, ROCE_READ_FIRST);
+    answer(&t, ROCE_READ_LAST);
+    teardown(&t);
+}
+
+/* Communication is established by the first packet in RTR, and told of once. */
+static void test_established(void)
+{
+    for (unsigned rts = 0; rts < 2; rts++) {
+        T t = setup(RDMA_UC);
+        RdmaQpAttr a = *rdma_qp_attr(t.qp);
+        uint8_t data[8] = { 0 };
+
+        a.state = RDMA_QPS_RESET;
+        rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_STATE);
+        for (a.state = RDMA_QPS_INIT; a.state <= RDMA_QPS_RTR + rts;
+             a.state++) {
+            rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_ALL);
+        }
+        for (unsigned i = 0; i < 2; i++) {
+            double_recv(t.d, t.qp, MEM, 100, t.key);
+            feed(&t, UC_SEND, QPN, i, data, 8);
+            double_cqe(t.d);
+        }
+        g_assert_cmpuint(t.d->events->len, ==, !rts);
+        if (!rts) {
+            g_assert_cmphex(g_array_index(t.d->events, uint32_t, 0), ==,
+                            RDMA_EV_COMM_EST << 24 | QPN);
+        }
+        teardown(&t);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/life/defaults", test_defaults);
+    g_test_add_func("/life/reset-loopback", test_reset_loopback);
+    g_test_add_func("/life/alias", test_alias);
+    g_test_add_func("/life/reset-in-message", test_reset_in_message);
+    g_test_add_func("/life/changed", test_changed);
+    g_test_add_func("/life/msn", test_msn);
+    g_test_add_func("/life/read-future", test_read_future);
+    g_test_add_func("/life/established", test_established);
+    return g_test_run();
+}
