@@ -278,6 +278,73 @@ enum {
 #define MTHCA_OPT_RNR_RETRY     (1u << 15)
 #define MTHCA_OPT_SCHED         (1u << 16)
 
+/* QUERY_FW */
+enum {
+    MTHCA_FW_PAGES_NUM = 0x00, MTHCA_FW_MAJOR = 0x02, MTHCA_FW_SUBMINOR = 0x04,
+    MTHCA_FW_MINOR = 0x06, MTHCA_FW_INTERFACE = 0x0a, MTHCA_FW_LOG_CMDS = 0x0f,
+    MTHCA_FW_CLR_INT = 0x20, MTHCA_FW_CATAS = 0x30, MTHCA_FW_CATAS_SIZE = 0x38,
+    MTHCA_FW_EQ_ARM = 0x40, MTHCA_FW_EQ_SET_CI = 0x48,
+};
+
+/* QUERY_DEV_LIM, where it is not in the table of limits; QUERY_ADAPTER */
+enum { MTHCA_LIM_FLAGS = 0x44, MTHCA_LIM_MAX_ICM = 0xa0 };
+enum { MTHCA_ADAPTER_PIN = 0x10, MTHCA_ADAPTER_BOARD_ID = 0xf0 };
+
+/* INIT_HCA and QUERY_HCA; a log2 is the last byte of its table's base */
+enum {
+    MTHCA_HCA_FLAGS = 0x0c, MTHCA_HCA_LOG_QPS = 0x37, MTHCA_HCA_LOG_SRQS = 0x4f,
+    MTHCA_HCA_LOG_CQS = 0x57, MTHCA_HCA_LOG_EQS = 0x87,
+    MTHCA_HCA_MGM_BASE = 0xc0, MTHCA_HCA_LOG_MGM_SIZE = 0xd2,
+    MTHCA_HCA_MGM_HASH = 0xd6, MTHCA_HCA_LOG_MGMS = 0xdb,
+    MTHCA_HCA_LOG_MPTS = 0xfb, MTHCA_HCA_MTT_BASE = 0x100,
+    MTHCA_HCA_LOG_UARC = 0x129, MTHCA_HCA_LOG_UARS = 0x12a,
+    MTHCA_HCA_UARC_BASE = 0x138,
+};
+
+/* INIT_IB, SET_IB */
+enum {
+    MTHCA_IB_FLAGS = 0x00, MTHCA_IB_GIDS = 0x06, MTHCA_IB_PKEYS = 0x0a,
+    MTHCA_SET_IB_CAPS = 0x04,
+};
+
+/* Entry of the protection table */
+enum {
+    MTHCA_MPE_FLAGS = 0x00, MTHCA_MPE_PAGE = 0x04, MTHCA_MPE_KEY = 0x08,
+    MTHCA_MPE_PD = 0x0c, MTHCA_MPE_START = 0x10, MTHCA_MPE_LENGTH = 0x18,
+    MTHCA_MPE_MTT = 0x2c,
+};
+
+/* Contexts of event, completion and shared receive queues */
+enum {
+    MTHCA_EQC_FLAGS = 0x00, MTHCA_EQC_START = 0x04, MTHCA_EQC_LOG_SIZE = 0x0c,
+    MTHCA_EQC_INTR = 0x17, MTHCA_EQC_PD = 0x18, MTHCA_EQC_LKEY = 0x1c,
+    MTHCA_EQC_CI = 0x28, MTHCA_EQC_PI = 0x2c,
+};
+enum {
+    MTHCA_CQC_FLAGS = 0x00, MTHCA_CQC_START = 0x04, MTHCA_CQC_SIZE_UAR = 0x0c,
+    MTHCA_CQC_EQN = 0x14, MTHCA_CQC_PD = 0x18, MTHCA_CQC_LKEY = 0x1c,
+    MTHCA_CQC_SOLICIT_PI = 0x24, MTHCA_CQC_CI = 0x28, MTHCA_CQC_PI = 0x2c,
+    MTHCA_CQC_CI_DB = 0x34, MTHCA_CQC_ARM_DB = 0x38,
+};
+enum {
+    MTHCA_SRQC_LOG_SIZE = 0x00, MTHCA_SRQC_LKEY = 0x04, MTHCA_SRQC_DB = 0x08,
+    MTHCA_SRQC_STRIDE_UAR = 0x0c, MTHCA_SRQC_BASE = 0x10,
+    MTHCA_SRQC_STATE_PD = 0x18, MTHCA_SRQC_LIMIT = 0x1c,
+    MTHCA_SRQC_POSTED = 0x1e, MTHCA_SRQC_TAIL = 0x22,
+};
+
+/* Entries of event and completion queues */
+enum {
+    MTHCA_EQE_TYPE = 0x01, MTHCA_EQE_SUBTYPE = 0x03, MTHCA_EQE_DATA = 0x04,
+};
+enum {
+    MTHCA_CQE_QPN = 0x00, MTHCA_CQE_RQPN = 0x08, MTHCA_CQE_SL = 0x0c,
+    MTHCA_CQE_G_MLPATH = 0x0d, MTHCA_CQE_RLID = 0x0e, MTHCA_CQE_IMM = 0x10,
+    MTHCA_CQE_SYNDROME = 0x10, MTHCA_CQE_DB_CNT = 0x12,
+    MTHCA_CQE_BYTE_CNT = 0x14, MTHCA_CQE_WQE = 0x18, MTHCA_CQE_OPCODE = 0x1c,
+    MTHCA_CQE_IS_SEND = 0x1d,
+};
+
 /* QP context, offsets from the context (mailbox offset - 8) */
 #define MTHCA_QPC_FLAGS         0x00
 #define MTHCA_QPC_MTU_MSGMAX    0x08

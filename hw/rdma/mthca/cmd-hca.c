@@ -15,18 +15,18 @@ uint8_t mthca_query_fw(Mthca *m, MthcaCmd *c)
     uint64_t bar = m->cfg.ops->bar0_addr(m->cfg.rdma.ops_opaque);
     uint8_t *o = c->out;
 
-    put_be16(o + 0x00, MTHCA_FW_PAGES);
+    put_be16(o + MTHCA_FW_PAGES_NUM, MTHCA_FW_PAGES);
     /* Version 1.2.940: the sub-minor number comes before the minor one. */
-    put_be16(o + 0x02, 1);
-    put_be16(o + 0x04, 940);
-    put_be16(o + 0x06, 2);
-    put_be16(o + 0x0a, 1);
-    o[0x0f] = MTHCA_LOG_MAX_CMDS;
-    put_be64(o + 0x20, bar + MTHCA_CLR_INT);
-    put_be64(o + 0x30, bar + MTHCA_CATAS);
-    put_be32(o + 0x38, MTHCA_CATAS_DWORDS);
-    put_be64(o + 0x40, bar + MTHCA_EQ_ARM);
-    put_be64(o + 0x48, bar + MTHCA_EQ_SET_CI);
+    put_be16(o + MTHCA_FW_MAJOR, 1);
+    put_be16(o + MTHCA_FW_SUBMINOR, 940);
+    put_be16(o + MTHCA_FW_MINOR, 2);
+    put_be16(o + MTHCA_FW_INTERFACE, 1);
+    o[MTHCA_FW_LOG_CMDS] = MTHCA_LOG_MAX_CMDS;
+    put_be64(o + MTHCA_FW_CLR_INT, bar + MTHCA_CLR_INT);
+    put_be64(o + MTHCA_FW_CATAS, bar + MTHCA_CATAS);
+    put_be32(o + MTHCA_FW_CATAS_SIZE, MTHCA_CATAS_DWORDS);
+    put_be64(o + MTHCA_FW_EQ_ARM, bar + MTHCA_EQ_ARM);
+    put_be64(o + MTHCA_FW_EQ_SET_CI, bar + MTHCA_EQ_SET_CI);
     return MTHCA_ST_OK;
 }
 
@@ -83,18 +83,18 @@ uint8_t mthca_query_dev_lim(Mthca *m, MthcaCmd *c)
      * RC, UC, UD, SRQ, P_Key and Q_Key violation counters, atomics,
      * port number in UD address vectors, UD multicast.
      */
-    put_be32(c->out + 0x44, 1 << 0 | 1 << 1 | 1 << 2 | 1 << 6 | 1 << 8 |
-             1 << 9 | 1 << 18 | 1 << 20 | 1 << 21);
-    put_be64(c->out + 0xa0, MTHCA_MAX_ICM);
+    put_be32(c->out + MTHCA_LIM_FLAGS, 1 << 0 | 1 << 1 | 1 << 2 | 1 << 6 |
+             1 << 8 | 1 << 9 | 1 << 18 | 1 << 20 | 1 << 21);
+    put_be64(c->out + MTHCA_LIM_MAX_ICM, MTHCA_MAX_ICM);
     return MTHCA_ST_OK;
 }
 
 uint8_t mthca_query_adapter(Mthca *m, MthcaCmd *c)
 {
-    c->out[0x10] = 0x1f;    /* interrupt pin, as a bit of clr_int */
+    c->out[MTHCA_ADAPTER_PIN] = 0x1f;   /* as a bit of clr_int */
     /* Vendor data: the board id ends it, dwords in opposite byte order. */
     for (unsigned i = 0; i < 16; i++) {
-        c->out[0xf0 + (i ^ 3)] = m->cfg.board_id[i];
+        c->out[MTHCA_ADAPTER_BOARD_ID + (i ^ 3)] = m->cfg.board_id[i];
     }
     return MTHCA_ST_OK;
 }
@@ -205,11 +205,14 @@ void mthca_drop_contexts(Mthca *m)
 uint8_t mthca_init_hca(Mthca *m, MthcaCmd *c)
 {
     const uint8_t *in = c->in;
-    uint8_t log_qps = in[0x37] & 0x1f, log_srqs = in[0x4f] & 0x1f;
-    uint8_t log_cqs = in[0x57] & 0x1f, log_eqs = in[0x87] & 0x1f;
-    uint8_t log_mpts = in[0xfb] & 0x3f;
-    uint8_t log_mgm = get_be16(in + 0xd2) & 0x1f;
-    uint8_t log_mgms = in[0xdb] & 0x1f;
+    uint8_t log_qps = in[MTHCA_HCA_LOG_QPS] & 0x1f;
+    uint8_t log_srqs = in[MTHCA_HCA_LOG_SRQS] & 0x1f;
+    uint8_t log_cqs = in[MTHCA_HCA_LOG_CQS] & 0x1f;
+    uint8_t log_eqs = in[MTHCA_HCA_LOG_EQS] & 0x1f;
+    uint8_t log_mpts = in[MTHCA_HCA_LOG_MPTS] & 0x3f;
+    uint8_t log_mgm = get_be16(in + MTHCA_HCA_LOG_MGM_SIZE) & 0x1f;
+    uint8_t log_mgms = in[MTHCA_HCA_LOG_MGMS] & 0x1f;
+    uint8_t log_uars = in[MTHCA_HCA_LOG_UARS] & 0xf;
 
     if (m->state == MTHCA_HCA_UP) {
         return MTHCA_ST_BAD_SYS_STATE;
@@ -218,8 +221,8 @@ uint8_t mthca_init_hca(Mthca *m, MthcaCmd *c)
         log_cqs > MTHCA_LOG_MAX_CQ || log_eqs > MTHCA_LOG_MAX_EQ ||
         log_mpts > MTHCA_LOG_MAX_MPT || log_mgms > MTHCA_LOG_MAX_MCG ||
         log_mgm < MTHCA_LOG_MIN_MGM_SIZE || log_mgm > MTHCA_LOG_MAX_MGM_SIZE ||
-        in[0x129] > MTHCA_LOG_MAX_UARC - 12 ||
-        (in[0x12a] & 0xf) > MTHCA_LOG_MAX_UARS) {
+        in[MTHCA_HCA_LOG_UARC] > MTHCA_LOG_MAX_UARC - 12 ||
+        log_uars > MTHCA_LOG_MAX_UARS) {
         return MTHCA_ST_EXCEED_LIM;
     }
     mthca_drop_contexts(m);
@@ -230,13 +233,13 @@ uint8_t mthca_init_hca(Mthca *m, MthcaCmd *c)
     m->log_mpts = log_mpts;
     m->log_mgm_size = log_mgm;
     m->log_mgms = log_mgms;
-    m->mgm_hash = get_be16(in + 0xd6);
-    m->mgm_base = get_be64(in + 0xc0);
-    m->mtt_base = get_be64(in + 0x100);
-    m->uarc_base = get_be64(in + 0x138);
-    m->log_uarc = in[0x129] + 12;
-    m->log_uars = in[0x12a] & 0xf;
-    m->sinai = get_be32(in + 0x0c) & 1;
+    m->mgm_hash = get_be16(in + MTHCA_HCA_MGM_HASH);
+    m->mgm_base = get_be64(in + MTHCA_HCA_MGM_BASE);
+    m->mtt_base = get_be64(in + MTHCA_HCA_MTT_BASE);
+    m->uarc_base = get_be64(in + MTHCA_HCA_UARC_BASE);
+    m->log_uarc = in[MTHCA_HCA_LOG_UARC] + 12;
+    m->log_uars = log_uars;
+    m->sinai = get_be32(in + MTHCA_HCA_FLAGS) & 1;
     m->mpt = g_malloc0_n(1u << log_mpts, sizeof(*m->mpt));
     m->mgm = g_malloc0_n(1u << log_mgms, sizeof(*m->mgm));
     m->state = MTHCA_HCA_UP;
@@ -247,20 +250,20 @@ uint8_t mthca_query_hca(Mthca *m, MthcaCmd *c)
 {
     uint8_t *o = c->out;
 
-    put_be32(o + 0x0c, m->sinai);
-    o[0x37] = m->log_qps;
-    o[0x4f] = m->log_srqs;
-    o[0x57] = m->log_cqs;
-    o[0x87] = m->log_eqs;
-    put_be64(o + 0xc0, m->mgm_base);
-    put_be16(o + 0xd2, m->log_mgm_size);
-    put_be16(o + 0xd6, m->mgm_hash);
-    o[0xdb] = m->log_mgms;
-    o[0xfb] = m->log_mpts;
-    put_be64(o + 0x100, m->mtt_base);
-    o[0x129] = m->log_uarc - 12;
-    o[0x12a] = m->log_uars;
-    put_be64(o + 0x138, m->uarc_base);
+    put_be32(o + MTHCA_HCA_FLAGS, m->sinai);
+    o[MTHCA_HCA_LOG_QPS] = m->log_qps;
+    o[MTHCA_HCA_LOG_SRQS] = m->log_srqs;
+    o[MTHCA_HCA_LOG_CQS] = m->log_cqs;
+    o[MTHCA_HCA_LOG_EQS] = m->log_eqs;
+    put_be64(o + MTHCA_HCA_MGM_BASE, m->mgm_base);
+    put_be16(o + MTHCA_HCA_LOG_MGM_SIZE, m->log_mgm_size);
+    put_be16(o + MTHCA_HCA_MGM_HASH, m->mgm_hash);
+    o[MTHCA_HCA_LOG_MGMS] = m->log_mgms;
+    o[MTHCA_HCA_LOG_MPTS] = m->log_mpts;
+    put_be64(o + MTHCA_HCA_MTT_BASE, m->mtt_base);
+    o[MTHCA_HCA_LOG_UARC] = m->log_uarc - 12;
+    o[MTHCA_HCA_LOG_UARS] = m->log_uars;
+    put_be64(o + MTHCA_HCA_UARC_BASE, m->uarc_base);
     return MTHCA_ST_OK;
 }
 
@@ -274,14 +277,16 @@ uint8_t mthca_close_hca(Mthca *m, MthcaCmd *c)
 
 uint8_t mthca_init_ib(Mthca *m, MthcaCmd *c)
 {
-    uint32_t flags = get_be32(c->in);
+    uint32_t flags = get_be32(c->in + MTHCA_IB_FLAGS);
     unsigned mtu = flags >> 12 & 0xf;
 
-    if (mtu < 1 || mtu > 4 || get_be16(c->in + 0x06) > MTHCA_MAX_GIDS ||
-        get_be16(c->in + 0x0a) > MTHCA_MAX_PKEYS) {
+    if (mtu < 1 || mtu > 4 ||
+        get_be16(c->in + MTHCA_IB_GIDS) > MTHCA_MAX_GIDS ||
+        get_be16(c->in + MTHCA_IB_PKEYS) > MTHCA_MAX_PKEYS) {
         return MTHCA_ST_BAD_PARAM;
     }
-    m->port.info[41] = (m->port.info[41] & 0xf0) | mtu;
+    m->port.info[MTHCA_PI_MTU_CAP] =
+        (m->port.info[MTHCA_PI_MTU_CAP] & 0xf0) | mtu;
     mthca_port_up(m);
     return MTHCA_ST_OK;
 }
@@ -294,10 +299,10 @@ uint8_t mthca_close_ib(Mthca *m, MthcaCmd *c)
 
 uint8_t mthca_set_ib(Mthca *m, MthcaCmd *c)
 {
-    if (get_be32(c->in) & 1) {
+    if (get_be32(c->in + MTHCA_IB_FLAGS) & 1) {
         mthca_port_violations(m);
         put_be16(m->port.info + MTHCA_PI_QKEY_VIOLATIONS, 0);
     }
-    memcpy(m->port.info + 20, c->in + 4, 4);
+    memcpy(m->port.info + MTHCA_PI_CAP_MASK, c->in + MTHCA_SET_IB_CAPS, 4);
     return MTHCA_ST_OK;
 }

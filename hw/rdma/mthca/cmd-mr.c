@@ -62,7 +62,8 @@ static uint32_t mthca_mpt_access(uint32_t flags)
 
 uint8_t mthca_sw2hw_mpt(Mthca *m, MthcaCmd *c)
 {
-    uint32_t idx, flags = get_be32(c->in), key = get_be32(c->in + 8);
+    uint32_t idx, flags = get_be32(c->in + MTHCA_MPE_FLAGS);
+    uint32_t key = get_be32(c->in + MTHCA_MPE_KEY);
     uint8_t st = mthca_mpt_index(m, c, &idx);
     RdmaMr mr = { 0 };
 
@@ -75,19 +76,19 @@ uint8_t mthca_sw2hw_mpt(Mthca *m, MthcaCmd *c)
     if (!(flags & MTHCA_MPT_REGION)) {
         return MTHCA_ST_BAD_PARAM;      /* windows are not supported */
     }
-    mr.page_shift = (get_be32(c->in + 4) & 0x1f) + 12;
+    mr.page_shift = (get_be32(c->in + MTHCA_MPE_PAGE) & 0x1f) + 12;
     if (mr.page_shift > 31 || (key & ((1u << m->log_mpts) - 1)) != idx) {
         return MTHCA_ST_BAD_PARAM;
     }
     /* The entry holds the key as a number; software uses it rotated. */
     mr.key = key << 8 | key >> 24;
-    mr.pd = get_be32(c->in + 0xc) & 0xffffff;
+    mr.pd = get_be32(c->in + MTHCA_MPE_PD) & 0xffffff;
     mr.access = mthca_mpt_access(flags);
     mr.physical = flags & MTHCA_MPT_PHYSICAL;
     mr.valid = true;
-    mr.start = get_be64(c->in + 0x10);
-    mr.length = get_be64(c->in + 0x18);
-    mr.mtt = get_be64(c->in + 0x2c);
+    mr.start = get_be64(c->in + MTHCA_MPE_START);
+    mr.length = get_be64(c->in + MTHCA_MPE_LENGTH);
+    mr.mtt = get_be64(c->in + MTHCA_MPE_MTT);
     m->mpt[idx] = g_malloc(sizeof(**m->mpt));
     memcpy(m->mpt[idx], c->in, sizeof(**m->mpt));
     rdma_mr_set(m->rdma, idx, &mr);

@@ -103,30 +103,30 @@ bool mthca_write_cqe(void *p, RdmaCq *obj, const RdmaCqe *w)
         mthca_cq_error(m, cqn, 1);
         return false;
     }
-    put_be32(e, w->qpn);
-    put_be32(e + 0x18, (uint32_t)w->wqe_id & ~0x3fu);
+    put_be32(e + MTHCA_CQE_QPN, w->qpn);
+    put_be32(e + MTHCA_CQE_WQE, (uint32_t)w->wqe_id & ~0x3fu);
     if (w->status != RDMA_WC_SUCCESS) {
-        e[0x10] = mthca_syndrome[w->status < RDMA_WC_NUM ? w->status
-                                                         : RDMA_WC_FATAL];
-        put_be16(e + 0x12, 1);
-        e[0x1c] = w->is_send ? 0xff : 0xfe;
+        e[MTHCA_CQE_SYNDROME] = mthca_syndrome[w->status < RDMA_WC_NUM ?
+                                               w->status : RDMA_WC_FATAL];
+        put_be16(e + MTHCA_CQE_DB_CNT, 1);
+        e[MTHCA_CQE_OPCODE] = w->is_send ? 0xff : 0xfe;
         solicited = true;       /* errors count as solicited */
     } else {
-        put_be32(e + 0x14, w->byte_cnt);
-        e[0x1c] = w->opcode;
+        put_be32(e + MTHCA_CQE_BYTE_CNT, w->byte_cnt);
+        e[MTHCA_CQE_OPCODE] = w->opcode;
         if (!w->is_send) {
-            put_be32(e + 8, w->rqpn);
-            e[0x0c] = w->sl << 4;
-            e[0x0d] = w->has_grh ? 0x80 : 0;
-            put_be16(e + 0x0e, w->rlid);
+            put_be32(e + MTHCA_CQE_RQPN, w->rqpn);
+            e[MTHCA_CQE_SL] = w->sl << 4;
+            e[MTHCA_CQE_G_MLPATH] = w->has_grh ? 0x80 : 0;
+            put_be16(e + MTHCA_CQE_RLID, w->rlid);
             if (w->has_imm) {
-                memcpy(e + 0x10, w->imm, 4);
+                memcpy(e + MTHCA_CQE_IMM, w->imm, 4);
             } else {
-                put_be16(e + 0x10, w->pkey_index);
+                put_be16(e + MTHCA_CQE_IMM, w->pkey_index);
             }
         }
     }
-    e[0x1d] = w->is_send ? 0x80 : 0;
+    e[MTHCA_CQE_IS_SEND] = w->is_send ? 0x80 : 0;
 
     va = cq->start +
          (uint64_t)(cq->pi & ((1u << cq->log_size) - 1)) * MTHCA_CQE_SIZE;
@@ -163,7 +163,7 @@ static uint8_t mthca_cq_find(Mthca *m, uint32_t cqn, RdmaCq **obj)
 
 uint8_t mthca_sw2hw_cq(Mthca *m, MthcaCmd *c)
 {
-    uint32_t size_uar = get_be32(c->in + 0x0c);
+    uint32_t size_uar = get_be32(c->in + MTHCA_CQC_SIZE_UAR);
     RdmaCq *obj;
     MthcaCq *cq;
 
@@ -182,17 +182,17 @@ uint8_t mthca_sw2hw_cq(Mthca *m, MthcaCmd *c)
     }
     cq = rdma_cq_priv(obj);
     memcpy(cq->ctx, c->in, sizeof(cq->ctx));
-    cq->start = get_be64(c->in + 4);
+    cq->start = get_be64(c->in + MTHCA_CQC_START);
     cq->log_size = size_uar >> 24;
     cq->uar = size_uar & 0xffffff;
-    cq->comp_eqn = get_be32(c->in + 0x14);
-    cq->pd = get_be32(c->in + 0x18) & 0xffffff;
-    cq->lkey = get_be32(c->in + 0x1c);
-    cq->ci = get_be32(c->in + 0x28);
-    cq->pi = get_be32(c->in + 0x2c);
+    cq->comp_eqn = get_be32(c->in + MTHCA_CQC_EQN);
+    cq->pd = get_be32(c->in + MTHCA_CQC_PD) & 0xffffff;
+    cq->lkey = get_be32(c->in + MTHCA_CQC_LKEY);
+    cq->ci = get_be32(c->in + MTHCA_CQC_CI);
+    cq->pi = get_be32(c->in + MTHCA_CQC_PI);
     cq->solicit_pi = cq->pi;
-    cq->ci_db = get_be32(c->in + 0x34);
-    cq->arm_db = get_be32(c->in + 0x38);
+    cq->ci_db = get_be32(c->in + MTHCA_CQC_CI_DB);
+    cq->arm_db = get_be32(c->in + MTHCA_CQC_ARM_DB);
     return MTHCA_ST_OK;
 }
 
@@ -201,14 +201,15 @@ static void mthca_cq_context(const MthcaCq *cq, bool hw, uint8_t *o)
     static const uint8_t states[] = { 0xa, 6, 9, 9 };
 
     memcpy(o, cq->ctx, sizeof(cq->ctx));
-    put_be32(o, (cq->overrun ? 9u << 28 : 0) | (hw ? 1u << 24 : 0) |
-             (get_be32(cq->ctx) & 1u << 18) |
+    put_be32(o + MTHCA_CQC_FLAGS,
+             (cq->overrun ? 9u << 28 : 0) | (hw ? 1u << 24 : 0) |
+             (get_be32(cq->ctx + MTHCA_CQC_FLAGS) & 1u << 18) |
              (uint32_t)states[cq->armed & 3] << 8);
-    o[0x0c] = cq->log_size;
-    put_be32(o + 0x1c, cq->lkey);
-    put_be32(o + 0x24, cq->solicit_pi);
-    put_be32(o + 0x28, cq->ci);
-    put_be32(o + 0x2c, cq->pi);
+    o[MTHCA_CQC_SIZE_UAR] = cq->log_size;
+    put_be32(o + MTHCA_CQC_LKEY, cq->lkey);
+    put_be32(o + MTHCA_CQC_SOLICIT_PI, cq->solicit_pi);
+    put_be32(o + MTHCA_CQC_CI, cq->ci);
+    put_be32(o + MTHCA_CQC_PI, cq->pi);
 }
 
 uint8_t mthca_query_cq(Mthca *m, MthcaCmd *c)
@@ -248,6 +249,7 @@ uint8_t mthca_resize_cq(Mthca *m, MthcaCmd *c)
 {
     RdmaCq *obj;
     uint8_t st = mthca_cq_find(m, c->mod, &obj);
+    uint8_t log_size;
     MthcaCq *cq;
     uint32_t ci;
 
@@ -255,16 +257,17 @@ uint8_t mthca_resize_cq(Mthca *m, MthcaCmd *c)
         return st;
     }
     cq = rdma_cq_priv(obj);
-    if (c->in[0x0c] > MTHCA_LOG_MAX_CQES) {
+    log_size = c->in[MTHCA_CQC_SIZE_UAR];
+    if (log_size > MTHCA_LOG_MAX_CQES) {
         return MTHCA_ST_BAD_SIZE;
     }
     if (mthca_db_record(m, cq->uar, cq->ci_db, &ci)) {
         cq->ci = ci;
     }
-    if (cq->pi - cq->ci >= 1u << c->in[0x0c]) {
+    if (cq->pi - cq->ci >= 1u << log_size) {
         return MTHCA_ST_BAD_SIZE;
     }
-    cq->log_size = c->in[0x0c];
-    cq->lkey = get_be32(c->in + 0x1c);
+    cq->log_size = log_size;
+    cq->lkey = get_be32(c->in + MTHCA_CQC_LKEY);
     return MTHCA_ST_OK;
 }

@@ -58,9 +58,9 @@ void mthca_eqe_post(Mthca *m, uint32_t eqn, uint8_t type, uint8_t subtype,
         mthca_rule(m, eqn, "event queue", "overflow");
         return;
     }
-    e[1] = type;
-    e[3] = subtype;
-    memcpy(e + 4, data, 24);
+    e[MTHCA_EQE_TYPE] = type;
+    e[MTHCA_EQE_SUBTYPE] = subtype;
+    memcpy(e + MTHCA_EQE_DATA, data, 24);
     off = (uint64_t)(eq->pi & (size - 1)) * MTHCA_EQE_SIZE;
     /* The owner byte goes last: until then software ignores the entry. */
     if (!mthca_eq_write(m, eq, off, e, EQE_LAST) ||
@@ -172,7 +172,7 @@ uint8_t mthca_map_eq(Mthca *m, MthcaCmd *c)
 uint8_t mthca_sw2hw_eq(Mthca *m, MthcaCmd *c)
 {
     MthcaEq *eq = mthca_eq_get(m, c->mod);
-    uint32_t flags = get_be32(c->in);
+    uint32_t flags = get_be32(c->in + MTHCA_EQC_FLAGS);
     uint8_t state = flags >> 8 & 0xf;
 
     if (!eq) {
@@ -181,7 +181,7 @@ uint8_t mthca_sw2hw_eq(Mthca *m, MthcaCmd *c)
     if (eq->valid) {
         return MTHCA_ST_BAD_RES_STATE;
     }
-    if (c->in[0x0c] > MTHCA_LOG_MAX_EQES || state < EQ_ARMED ||
+    if (c->in[MTHCA_EQC_LOG_SIZE] > MTHCA_LOG_MAX_EQES || state < EQ_ARMED ||
         state > EQ_ALWAYS_ARMED) {
         return MTHCA_ST_BAD_PARAM;
     }
@@ -189,28 +189,29 @@ uint8_t mthca_sw2hw_eq(Mthca *m, MthcaCmd *c)
         .valid = true,
         .translate = flags >> 18 & 1,
         .state = state,
-        .log_size = c->in[0x0c],
-        .intr = c->in[0x17],
-        .start = get_be64(c->in + 4),
-        .pd = get_be32(c->in + 0x18) & 0xffffff,
-        .lkey = get_be32(c->in + 0x1c),
-        .ci = get_be32(c->in + 0x28),
-        .pi = get_be32(c->in + 0x2c),
+        .log_size = c->in[MTHCA_EQC_LOG_SIZE],
+        .intr = c->in[MTHCA_EQC_INTR],
+        .start = get_be64(c->in + MTHCA_EQC_START),
+        .pd = get_be32(c->in + MTHCA_EQC_PD) & 0xffffff,
+        .lkey = get_be32(c->in + MTHCA_EQC_LKEY),
+        .ci = get_be32(c->in + MTHCA_EQC_CI),
+        .pi = get_be32(c->in + MTHCA_EQC_PI),
     };
     return MTHCA_ST_OK;
 }
 
 static void mthca_eq_context(const MthcaEq *eq, bool hw, uint8_t *o)
 {
-    put_be32(o, (eq->overflow ? 9u << 28 : 0) | (hw ? 1u << 24 : 0) |
+    put_be32(o + MTHCA_EQC_FLAGS,
+             (eq->overflow ? 9u << 28 : 0) | (hw ? 1u << 24 : 0) |
              (eq->translate ? 1u << 18 : 0) | (uint32_t)eq->state << 8);
-    put_be64(o + 4, eq->start);
-    o[0x0c] = eq->log_size;
-    o[0x17] = eq->intr;
-    put_be32(o + 0x18, eq->pd);
-    put_be32(o + 0x1c, eq->lkey);
-    put_be32(o + 0x28, eq->ci);
-    put_be32(o + 0x2c, eq->pi);
+    put_be64(o + MTHCA_EQC_START, eq->start);
+    o[MTHCA_EQC_LOG_SIZE] = eq->log_size;
+    o[MTHCA_EQC_INTR] = eq->intr;
+    put_be32(o + MTHCA_EQC_PD, eq->pd);
+    put_be32(o + MTHCA_EQC_LKEY, eq->lkey);
+    put_be32(o + MTHCA_EQC_CI, eq->ci);
+    put_be32(o + MTHCA_EQC_PI, eq->pi);
 }
 
 static uint8_t mthca_eq_out(Mthca *m, MthcaCmd *c, bool hw)

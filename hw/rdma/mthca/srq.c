@@ -40,8 +40,8 @@ static uint8_t mthca_srq_find(Mthca *m, uint32_t srqn, RdmaSrq **obj)
 
 uint8_t mthca_sw2hw_srq(Mthca *m, MthcaCmd *c)
 {
-    uint32_t stride_uar = get_be32(c->in + 0x0c);
-    uint8_t log_size = c->in[0] & 0x1f;
+    uint32_t stride_uar = get_be32(c->in + MTHCA_SRQC_STRIDE_UAR);
+    uint8_t log_size = c->in[MTHCA_SRQC_LOG_SIZE] & 0x1f;
     RdmaSrq *obj;
     MthcaSrq *srq;
 
@@ -59,14 +59,14 @@ uint8_t mthca_sw2hw_srq(Mthca *m, MthcaCmd *c)
     srq = rdma_srq_priv(obj);
     memcpy(srq->ctx, c->in, sizeof(srq->ctx));
     srq->log_size = log_size;
-    srq->lkey = get_be32(c->in + 4);
-    srq->db = get_be32(c->in + 8);
+    srq->lkey = get_be32(c->in + MTHCA_SRQC_LKEY);
+    srq->db = get_be32(c->in + MTHCA_SRQC_DB);
     srq->log_stride = (stride_uar >> 29) + 4;
     srq->uar = stride_uar & 0xffffff;
-    srq->wqe_base = get_be64(c->in + 0x10);
-    srq->pd = get_be32(c->in + 0x18) & 0xffffff;
-    srq->limit = get_be16(c->in + 0x1c);
-    srq->tail = srq->head = get_be16(c->in + 0x22);
+    srq->wqe_base = get_be64(c->in + MTHCA_SRQC_BASE);
+    srq->pd = get_be32(c->in + MTHCA_SRQC_STATE_PD) & 0xffffff;
+    srq->limit = get_be16(c->in + MTHCA_SRQC_LIMIT);
+    srq->tail = srq->head = get_be16(c->in + MTHCA_SRQC_TAIL);
     return MTHCA_ST_OK;
 }
 
@@ -83,11 +83,12 @@ static uint16_t mthca_srq_posted(Mthca *m, MthcaSrq *srq)
 static void mthca_srq_context(Mthca *m, MthcaSrq *srq, bool hw, uint8_t *o)
 {
     memcpy(o, srq->ctx, sizeof(srq->ctx));
-    put_be32(o + 0x18, (get_be32(o + 0x18) & 0x0fffffff) |
+    put_be32(o + MTHCA_SRQC_STATE_PD,
+             (get_be32(o + MTHCA_SRQC_STATE_PD) & 0x0fffffff) |
              (srq->error ? 1u << 28 : hw ? 0 : 0xfu << 28));
-    put_be16(o + 0x1c, srq->limit);
-    put_be16(o + 0x1e, mthca_srq_posted(m, srq));
-    put_be16(o + 0x22, srq->tail);
+    put_be16(o + MTHCA_SRQC_LIMIT, srq->limit);
+    put_be16(o + MTHCA_SRQC_POSTED, mthca_srq_posted(m, srq));
+    put_be16(o + MTHCA_SRQC_TAIL, srq->tail);
 }
 
 uint8_t mthca_query_srq(Mthca *m, MthcaCmd *c)

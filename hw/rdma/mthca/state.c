@@ -15,25 +15,16 @@ enum { VERSION = 1 };
 static void setting_image(Mthca *m, CoreImage *im)
 {
     const MthcaConfig *c = &m->cfg;
-    uint8_t mac[6];
-    uint64_t v;
 
     core_image_begin(im, TAG_SETTING, VERSION);
-    memcpy(mac, c->mac, sizeof(mac));
-    core_image_bytes(im, mac, sizeof(mac));
-    core_image_check(im, !memcmp(mac, c->mac, sizeof(mac)),
-                     "property mac differs");
-#define SAME(field, name)                                                   \
-    v = c->field;                                                           \
-    core_image_int(im, &v);                                                 \
-    core_image_check(im, v == c->field, "property " name " differs")
-    SAME(guid, "guid");
-    SAME(gid_prefix, "gid-prefix");
-    SAME(lid, "lid");
-    SAME(sm, "sm");
-    SAME(roce_gid, "roce-gid");
-    SAME(uar_check, "uar-check");
-#undef SAME
+    core_image_same(im, (uint64_t)get_be16(c->mac) << 32 |
+                        get_be32(c->mac + 2), "property mac differs");
+    core_image_same(im, c->guid, "property guid differs");
+    core_image_same(im, c->gid_prefix, "property gid-prefix differs");
+    core_image_same(im, c->lid, "property lid differs");
+    core_image_same(im, c->sm, "property sm differs");
+    core_image_same(im, c->roce_gid, "property roce-gid differs");
+    core_image_same(im, c->uar_check, "property uar-check differs");
     core_image_end(im);
 }
 

@@ -79,8 +79,10 @@ uint8_t native_init_hca(NativeRdma *n, NativeCmd *c)
         IcmTable table;
         uint8_t off, log_max;
     } t[] = {
-        { ICM_QPC, NR_INIT_QPC, NR_LOG_QPS }, { ICM_CQC, NR_INIT_CQC, NR_LOG_CQS },
-        { ICM_EQC, NR_INIT_EQC, NR_LOG_EQS }, { ICM_MPT, NR_INIT_MPT, NR_LOG_MPTS },
+        { ICM_QPC, NR_INIT_QPC, NR_LOG_QPS },
+        { ICM_CQC, NR_INIT_CQC, NR_LOG_CQS },
+        { ICM_EQC, NR_INIT_EQC, NR_LOG_EQS },
+        { ICM_MPT, NR_INIT_MPT, NR_LOG_MPTS },
     };
 
     if (n->s.ready && n->cfg.strict_cmd) {

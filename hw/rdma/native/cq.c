@@ -86,10 +86,10 @@ uint8_t native_resize_cq(NativeRdma *n, NativeCmd *c)
 
 static uint8_t cqe_syndrome(const NativeRdma *n, RdmaStatus s)
 {
-    /* Interface document, table 3-3-4. */
+    /* Interface document, table 3-3-4; of LOC_PROT there are two. */
     static const uint8_t code[RDMA_WC_NUM] = {
         [RDMA_WC_LOC_LEN] = 0x01, [RDMA_WC_LOC_QP_OP] = 0x02,
-        [RDMA_WC_LOC_PROT] = 0x04, [RDMA_WC_FLUSH] = 0x05,
+        [RDMA_WC_FLUSH] = 0x05,
         [RDMA_WC_BAD_RESP] = 0x10, [RDMA_WC_LOC_ACCESS] = 0x11,
         [RDMA_WC_REM_INV_REQ] = 0x12, [RDMA_WC_REM_ACCESS] = 0x13,
         [RDMA_WC_REM_OP] = 0x14, [RDMA_WC_RETRY_EXC] = 0x15,

@@ -15,27 +15,22 @@ enum { VERSION = 1 };
 static void switch_image(NativeRdma *n, CoreImage *im)
 {
     const NativeConfig *c = &n->cfg;
-    uint8_t v;
 
     core_image_begin(im, TAG_SWITCH, VERSION);
-#define SAME(field, name)                                                   \
-    v = c->field;                                                           \
-    core_image_int(im, &v);                                                 \
-    core_image_check(im, v == c->field, "property " name " differs")
-    SAME(strict_cmd, "rdma-strict");
-    SAME(strict_qp, "rdma-strict");
-    SAME(state_rtl, "rdma-state-rtl");
-    SAME(devlim_rtl, "rdma-devlim-rtl");
-    SAME(nop_bad_op, "rdma-nop-bad-op");
-    SAME(psn_always, "rdma-psn-always");
-    SAME(rnr0_none, "rdma-rnr0-none");
-    SAME(mpt_phys, "rdma-mpt-phys");
-    SAME(eqe, "rdma-eqe");
-    SAME(cq_check_owner, "rdma-cq-check-owner");
-    SAME(uar_check, "rdma-uar-check");
-    SAME(lerr, "rdma-local-error");
-    SAME(err_cqe, "rdma-error-cqe");
-#undef SAME
+    core_image_same(im, c->strict_cmd, "property rdma-strict differs");
+    core_image_same(im, c->strict_qp, "property rdma-strict differs");
+    core_image_same(im, c->state_rtl, "property rdma-state-rtl differs");
+    core_image_same(im, c->devlim_rtl, "property rdma-devlim-rtl differs");
+    core_image_same(im, c->nop_bad_op, "property rdma-nop-bad-op differs");
+    core_image_same(im, c->psn_always, "property rdma-psn-always differs");
+    core_image_same(im, c->rnr0_none, "property rdma-rnr0-none differs");
+    core_image_same(im, c->mpt_phys, "property rdma-mpt-phys differs");
+    core_image_same(im, c->eqe, "property rdma-eqe differs");
+    core_image_same(im, c->cq_check_owner,
+                    "property rdma-cq-check-owner differs");
+    core_image_same(im, c->uar_check, "property rdma-uar-check differs");
+    core_image_same(im, c->lerr, "property rdma-local-error differs");
+    core_image_same(im, c->err_cqe, "property rdma-error-cqe differs");
     core_image_end(im);
 }
 
