@@ -35,6 +35,14 @@ void rdma_switches_describe(ObjectClass *klass, const char *prefix)
     describe(klass, prefix, name, text);
     RDMA_SWITCHES(DESCRIBE)
 #undef DESCRIBE
+#define DESCRIBE(field, name, native, mthca, min, max, text, ...) \
+    describe(klass, prefix, name, text);
+    RDMA_NUMBERS(DESCRIBE)
+#undef DESCRIBE
+    describe(klass, prefix, "ack-every-packet",
+             "every request packet asks for an acknowledgement");
+    describe(klass, prefix, "lid-net",
+             "IPv4 network that LIDs are mapped to, a /16");
     describe(klass, prefix, "ud-grh",
              "area in front of a received datagram: none, ib (a global route "
              "header) or ipv4");
@@ -55,11 +63,46 @@ void native_switches_describe(ObjectClass *klass, const char *prefix)
              "form of error completions: driver, document or rtl");
 }
 
+bool rdma_switches_check(const RdmaSwitches *s, const char *prefix,
+                         Error **errp)
+{
+    static const struct {
+        const char *name;
+        size_t at;
+        uint32_t min, max;
+    } ranges[] = {
+#define RANGE(field, name, native, mthca, min, max, ...) \
+        { name, offsetof(RdmaSwitches, field), min, max },
+        RDMA_NUMBERS(RANGE)
+#undef RANGE
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
+        uint32_t val = *(const uint32_t *)((const char *)s + ranges[i].at);
+
+        if (val < ranges[i].min || val > ranges[i].max) {
+            error_setg(errp, "property '%s%s' must be %u to %u", prefix,
+                       ranges[i].name, ranges[i].min, ranges[i].max);
+            return false;
+        }
+    }
+    if (s->lid_net & 0xffff) {
+        error_setg(errp, "property '%slid-net' must be a /16 network",
+                   prefix);
+        return false;
+    }
+    return true;
+}
+
 void rdma_switches_apply(const RdmaSwitches *s, RdmaConfig *cfg)
 {
 #define APPLY(field, ...) cfg->field = s->field;
     RDMA_SWITCHES(APPLY)
+    RDMA_NUMBERS(APPLY)
 #undef APPLY
+    cfg->ack_req = s->ack_every_packet ? RDMA_ACKREQ_ALL
+                                       : RDMA_ACKREQ_PERIODIC;
+    cfg->lid_net = s->lid_net;
     cfg->ud_grh = s->ud_grh;
     cfg->udp_sport = s->udp_sport;
 }

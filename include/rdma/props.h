@@ -51,8 +51,29 @@
     X(len_nak_op, "len-nak-op", true, false,                                \
       "a Send too long is a remote operational error, not an invalid "      \
       "request", __VA_ARGS__)                                               \
+    X(icrc, "icrc", true, true, "packets have an ICRC", __VA_ARGS__)        \
     X(icrc_check, "icrc-check", true, true,                                 \
-      "drop packets whose ICRC is wrong", __VA_ARGS__)
+      "drop packets whose ICRC is wrong", __VA_ARGS__)                      \
+    X(udp_csum, "udp-csum", true, false,                                    \
+      "compute UDP checksums of sent packets", __VA_ARGS__)
+
+/*
+ * X(field of RdmaConfig, name, default natively, default of ncic-mthca, least,
+ * greatest, description, ...): all that are numbers.
+ */
+#define RDMA_NUMBERS(X, ...)                                                \
+    X(swpb_packets, "swpb-packets", 512, 512, 1, UINT32_MAX,                \
+      "Send/Write packets in flight", __VA_ARGS__)                          \
+    X(swpb_units, "swpb-units", 4096, 65536, 1, UINT32_MAX,                 \
+      "32-byte units of their payload", __VA_ARGS__)                        \
+    X(rpb_packets, "rpb-packets", 512, 512, 1, UINT32_MAX,                  \
+      "Reads and atomics in flight", __VA_ARGS__)                           \
+    X(reb_entries, "reb-entries", 16384, 16384, 1, UINT32_MAX,              \
+      "scatter entries of Reads in flight", __VA_ARGS__)                    \
+    X(loss_timeout_us, "loss-us", 100000, 0, 0, UINT32_MAX,                 \
+      "loss timer of a QP without ACK timeout; 0 = none", __VA_ARGS__)      \
+    X(time_scale, "time-scale", 1, 1, 1, RDMA_TIME_SCALE_MAX,               \
+      "factor of all transport timers", __VA_ARGS__)
 
 /* X(field of NativeConfig, name, default, description, ...) */
 #define NATIVE_SWITCHES(X, ...)                                             \
@@ -79,6 +100,11 @@ typedef struct RdmaSwitches {
 #define RDMA_SWITCH_FIELD(field, ...) bool field;
     RDMA_SWITCHES(RDMA_SWITCH_FIELD)
 #undef RDMA_SWITCH_FIELD
+#define RDMA_NUMBER_FIELD(field, ...) uint32_t field;
+    RDMA_NUMBERS(RDMA_NUMBER_FIELD)
+#undef RDMA_NUMBER_FIELD
+    bool ack_every_packet;
+    uint32_t lid_net;
     int ud_grh;                 /* RdmaGrh */
     uint16_t udp_sport;
 } RdmaSwitches;
@@ -105,19 +131,31 @@ extern const PropertyInfo rdma_sm_info;             /* none, auto */
 #define RDMA_SWITCH_PROP_MTHCA(field, name, native, mthca, text, prefix,    \
                                state, member)                               \
     DEFINE_PROP_BOOL(prefix name, state, member.field, mthca),
+#define RDMA_NUMBER_PROP_NATIVE(field, name, native, mthca, min, max, text, \
+                                prefix, state, member)                      \
+    DEFINE_PROP_UINT32(prefix name, state, member.field, native),
+#define RDMA_NUMBER_PROP_MTHCA(field, name, native, mthca, min, max, text,  \
+                               prefix, state, member)                       \
+    DEFINE_PROP_UINT32(prefix name, state, member.field, mthca),
+#define RDMA_OTHER_PROPS(prefix, state, member, grh, every)                 \
+    DEFINE_PROP_BOOL(prefix "ack-every-packet", state,                      \
+                     member.ack_every_packet, every),                       \
+    DEFINE_PROP_UINT32(prefix "lid-net", state, member.lid_net,             \
+                       10u << 24 | 76 << 16),                               \
+    DEFINE_PROP_SIGNED(prefix "ud-grh", state, member.ud_grh, grh,          \
+                       rdma_grh_info, int),                                 \
+    DEFINE_PROP_UINT16(prefix "udp-sport", state, member.udp_sport, 4791)
 #define NATIVE_SWITCH_PROP(field, name, value, text, prefix, state, member) \
     DEFINE_PROP_BOOL(prefix name, state, member.field, value),
 
 #define DEFINE_RDMA_SWITCH_PROPS_NATIVE(prefix, state, member)              \
     RDMA_SWITCHES(RDMA_SWITCH_PROP_NATIVE, prefix, state, member)           \
-    DEFINE_PROP_SIGNED(prefix "ud-grh", state, member.ud_grh,               \
-                       RDMA_GRH_NONE, rdma_grh_info, int),                  \
-    DEFINE_PROP_UINT16(prefix "udp-sport", state, member.udp_sport, 4791)
+    RDMA_NUMBERS(RDMA_NUMBER_PROP_NATIVE, prefix, state, member)            \
+    RDMA_OTHER_PROPS(prefix, state, member, RDMA_GRH_NONE, true)
 #define DEFINE_RDMA_SWITCH_PROPS_MTHCA(prefix, state, member)               \
     RDMA_SWITCHES(RDMA_SWITCH_PROP_MTHCA, prefix, state, member)            \
-    DEFINE_PROP_SIGNED(prefix "ud-grh", state, member.ud_grh,               \
-                       RDMA_GRH_IB, rdma_grh_info, int),                    \
-    DEFINE_PROP_UINT16(prefix "udp-sport", state, member.udp_sport, 4791)
+    RDMA_NUMBERS(RDMA_NUMBER_PROP_MTHCA, prefix, state, member)             \
+    RDMA_OTHER_PROPS(prefix, state, member, RDMA_GRH_IB, false)
 #define DEFINE_NATIVE_SWITCH_PROPS(prefix, state, member)                   \
     NATIVE_SWITCHES(NATIVE_SWITCH_PROP, prefix, state, member)              \
     DEFINE_PROP_SIGNED(prefix "local-error", state, member.local_error, 0,  \
@@ -128,6 +166,9 @@ extern const PropertyInfo rdma_sm_info;             /* none, auto */
 /* Their descriptions, in -device help. */
 void rdma_switches_describe(ObjectClass *klass, const char *prefix);
 void native_switches_describe(ObjectClass *klass, const char *prefix);
+/* Whether all is within its limits; an error names the property. */
+bool rdma_switches_check(const RdmaSwitches *s, const char *prefix,
+                         Error **errp);
 /* Put what was set into the configuration of an engine. */
 void rdma_switches_apply(const RdmaSwitches *s, RdmaConfig *cfg);
 void native_switches_apply(const NativeSwitches *s, NativeConfig *cfg);

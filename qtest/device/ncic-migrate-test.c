@@ -77,7 +77,7 @@ static void test_traffic(void)
 
     b = migrate_to(a, "");
     /* The first of them on the old wire, in order. */
-    while (qncic_wire_recv(&a->wire, &a->nic, got, 200) == 1514) {
+    while (qncic_wire_recv(&a->wire, &a->nic, got, 1000) == 1514) {
         g_assert_cmpuint(ldl_le_p(got + 14), ==, next);
         next++;
         seen++;

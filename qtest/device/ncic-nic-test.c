@@ -581,6 +581,8 @@ static void test_bad_properties(void)
         "'layout': 'other'", "'eth-flags': ''", "'eth-arm': 'never'",
         "'layout': 'rtl', 'msix-vectors': 32", "'tx-inline': 257",
         "'fault-tx-stall': 1", "'rdma-loss-us': 0", "'rdma-lid': 65536",
+        "'rdma-swpb-units': 0", "'rdma-time-scale': 100001",
+        "'rdma-lid-net': 5",
         "'rdma-ip': '10.0.0'",
     };
     QTestState *qts = qtest_init("-M pc -nodefaults");

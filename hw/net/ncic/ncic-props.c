@@ -77,18 +77,8 @@ static const Property properties[] = {
 
     DEFINE_PROP("rdma-ip", NcicState, rdma_conf.ip, ipv4_info, uint32_t),
     U32("rdma-lid", rdma_conf.lid, 0),
-    U32("rdma-lid-net", rdma_conf.lid_net, 10u << 24 | 76 << 16),
-    U32("rdma-swpb-packets", rdma_conf.swpb_packets, 512),
-    U32("rdma-swpb-units", rdma_conf.swpb_units, 4096),
-    U32("rdma-rpb-packets", rdma_conf.rpb_packets, 512),
-    U32("rdma-reb-entries", rdma_conf.reb_entries, 16384),
-    U32("rdma-loss-us", rdma_conf.loss_us, 100000),
-    U32("rdma-time-scale", rdma_conf.time_scale, 1),
     FLAG("rdma-strict", rdma_conf.strict, true),
     FLAG("rdma-eqe", rdma_conf.eqe, true),
-    FLAG("rdma-icrc", rdma_conf.icrc, true),
-    FLAG("rdma-ack-every-packet", rdma_conf.ack_every_packet, true),
-    FLAG("rdma-udp-csum", rdma_conf.udp_csum, true),
     DEFINE_RDMA_SWITCH_PROPS_NATIVE("rdma-", NcicState, rdma_conf.sw),
     DEFINE_NATIVE_SWITCH_PROPS("rdma-", NcicState, rdma_conf.native),
 };
@@ -116,19 +106,8 @@ static const struct {
 
     { "rdma-ip", "own IPv4 address; 0.0.0.0 = that of each QP" },
     { "rdma-lid", "own LID; 0 = none" },
-    { "rdma-lid-net", "IPv4 network that LIDs are mapped to" },
-    { "rdma-swpb-packets", "Send/Write packets in flight" },
-    { "rdma-swpb-units", "32-byte units of their payload" },
-    { "rdma-rpb-packets", "Reads and atomics in flight" },
-    { "rdma-reb-entries", "scatter entries of Reads in flight" },
-    { "rdma-loss-us", "loss timer of a QP without ACK timeout" },
-    { "rdma-time-scale", "factor of all transport timers" },
     { "rdma-strict", "check state, order and indices of commands" },
     { "rdma-eqe", "event queues work" },
-    { "rdma-icrc", "packets have an ICRC" },
-    { "rdma-ack-every-packet",
-      "every request packet asks for an acknowledgement" },
-    { "rdma-udp-csum", "compute UDP checksums of sent packets" },
 };
 
 /* What a number may be; others take every value. */
@@ -144,12 +123,8 @@ static const struct {
     RANGE("mtu", mtu, NCIC_MTU_MIN, NCIC_MTU_MAX),
     RANGE("tx-inline", tx_inline, 0, NCIC_TX_BUDGET),
     RANGE("rdma-lid", rdma_conf.lid, 0, 0xffff),
-    RANGE("rdma-swpb-packets", rdma_conf.swpb_packets, 1, UINT32_MAX),
-    RANGE("rdma-swpb-units", rdma_conf.swpb_units, 1, UINT32_MAX),
-    RANGE("rdma-rpb-packets", rdma_conf.rpb_packets, 1, UINT32_MAX),
-    RANGE("rdma-reb-entries", rdma_conf.reb_entries, 1, UINT32_MAX),
-    RANGE("rdma-loss-us", rdma_conf.loss_us, 1, UINT32_MAX),
-    RANGE("rdma-time-scale", rdma_conf.time_scale, 1, RDMA_TIME_SCALE_MAX),
+    /* No QP names a timeout of its own here. */
+    RANGE("rdma-loss-us", rdma_conf.sw.loss_timeout_us, 1, UINT32_MAX),
 };
 
 bool ncic_props_check(NcicState *s, NcicEthConfig *cfg, Error **errp)
@@ -162,6 +137,9 @@ bool ncic_props_check(NcicState *s, NcicEthConfig *cfg, Error **errp)
                        ranges[i].name, ranges[i].min, ranges[i].max);
             return false;
         }
+    }
+    if (!rdma_switches_check(&s->rdma_conf.sw, "rdma-", errp)) {
+        return false;
     }
     s->layout = s->layout_prop + 1;
     if (s->layout == NCIC_LAYOUT_RTL && s->vectors != NCIC_MSIX_VECTORS) {

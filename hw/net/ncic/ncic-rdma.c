@@ -16,55 +16,27 @@
 #include "rdma/fault_props.h"
 #include "rdma/native.h"
 #include "rdma/qmp.h"
+#include "rdma/shell.h"
 #include "trace.h"
 
 struct NcicRdma {
     NcicState *nic;
-    PCIDevice *pci;
     NativeRdma *core;
     RdmaQmp *qmp;
     QEMUBH *bh;
     QEMUTimer *timer;
 };
 
-static int64_t rdma_now(void)
+static NcicRdma *rdma_of(void *nic)
 {
-    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    return ((NcicState *)nic)->rdma;
 }
 
 /* ---- outside of the cores ---- */
 
-static bool op_read(void *opaque, uint64_t addr, void *buf, size_t len)
-{
-    return ncic_dma_read(((NcicRdma *)opaque)->nic, addr, buf, len);
-}
-
-static bool op_write(void *opaque, uint64_t addr, const void *buf, size_t len)
-{
-    return ncic_dma_write(((NcicRdma *)opaque)->nic, addr, buf, len);
-}
-
-static void *op_map(void *opaque, uint64_t addr, size_t *len, bool write)
-{
-    dma_addr_t n = *len;
-    void *p = pci_dma_map(((NcicRdma *)opaque)->pci, addr, &n,
-                          write ? DMA_DIRECTION_FROM_DEVICE :
-                                  DMA_DIRECTION_TO_DEVICE);
-
-    *len = n;
-    return p;
-}
-
-static void op_unmap(void *opaque, void *p, size_t len, bool write)
-{
-    pci_dma_unmap(((NcicRdma *)opaque)->pci, p, len,
-                  write ? DMA_DIRECTION_FROM_DEVICE :
-                          DMA_DIRECTION_TO_DEVICE, len);
-}
-
 static bool op_wire_tx(void *opaque, const struct iovec *f, unsigned n)
 {
-    NcicRdma *r = opaque;
+    NcicRdma *r = rdma_of(opaque);
     NcicEth *eth = &r->nic->eth;
     bool up = true;
 
@@ -79,13 +51,18 @@ static bool op_wire_tx(void *opaque, const struct iovec *f, unsigned n)
 
 static void op_kick(void *opaque)
 {
+    qemu_bh_schedule(rdma_of(opaque)->bh);
+}
+
+static void on_timer(void *opaque)
+{
     qemu_bh_schedule(((NcicRdma *)opaque)->bh);
 }
 
 static void op_log(void *opaque, const char *rule, const char *text,
                    uint32_t number)
 {
-    const char *id = ncic_id(((NcicRdma *)opaque)->nic);
+    const char *id = ncic_id(opaque);
 
     trace_ncic_rdma_rule(id, rule, text, number);
     qemu_log_mask(LOG_GUEST_ERROR, "%s: RDMA: %s: %s (0x%x)\n", id, rule,
@@ -95,26 +72,25 @@ static void op_log(void *opaque, const char *rule, const char *text,
 static void op_qp_state(void *opaque, uint32_t qpn, RdmaQpState from,
                         RdmaQpState to, const char *cause)
 {
-    trace_ncic_rdma_qp_state(ncic_id(((NcicRdma *)opaque)->nic), qpn, from,
-                             to, cause);
+    trace_ncic_rdma_qp_state(ncic_id(opaque), qpn, from, to, cause);
 }
 
 static void op_packet(void *opaque, bool tx, uint8_t opcode, uint32_t dqpn,
                       uint32_t psn, uint32_t payload)
 {
-    trace_ncic_rdma_packet(ncic_id(((NcicRdma *)opaque)->nic), tx, opcode,
-                           dqpn, psn, payload);
+    trace_ncic_rdma_packet(ncic_id(opaque), tx, opcode, dqpn, psn, payload);
 }
 
 static const RdmaOps rdma_ops = {
-    .read = op_read, .write = op_write, .map = op_map, .unmap = op_unmap,
-    .wire_tx = op_wire_tx, .kick = op_kick, .log = op_log,
-    .qp_state = op_qp_state, .packet = op_packet,
+    .read = ncic_dma_read, .write = ncic_dma_write,
+    .map = rdma_shell_map, .unmap = rdma_shell_unmap, .wire_tx = op_wire_tx,
+    .kick = op_kick, .log = op_log, .qp_state = op_qp_state,
+    .packet = op_packet,
 };
 
 static void op_msix(void *opaque, unsigned vector)
 {
-    ncic_nic_rdma_msix(((NcicRdma *)opaque)->nic, vector);
+    ncic_nic_rdma_msix(opaque, vector);
 }
 
 static const NativeOps native_ops = { .msix = op_msix };
@@ -124,7 +100,7 @@ static const NativeOps native_ops = { .msix = op_msix };
 static void poll(void *opaque)
 {
     NcicRdma *r = opaque;
-    int64_t now = rdma_now(), next;
+    int64_t now = rdma_shell_now(), next;
 
     if (!runstate_is_running() || !ncic_dma_ok(r->nic)) {
         ncic_roce_turn_over(&r->nic->eth);
@@ -132,27 +108,21 @@ static void poll(void *opaque)
     }
     next = rdma_poll(native_dev(r->core), now);
     ncic_roce_turn_over(&r->nic->eth);
-    if (next <= now) {
-        qemu_bh_schedule(r->bh);
-    } else if (next != INT64_MAX) {
-        timer_mod(r->timer, next);
-    } else {
-        timer_del(r->timer);
-    }
+    rdma_shell_next(r->bh, r->timer, now, next);
 }
 
 static bool sink_frame(void *opaque, const uint8_t *frame, size_t len)
 {
     RdmaDev *dev = native_dev(((NcicRdma *)opaque)->core);
 
-    rdma_rx_frame(dev, frame, len, rdma_now());
+    rdma_rx_frame(dev, frame, len, rdma_shell_now());
     return rdma_port(dev)->link_up;
 }
 
 static void sink_arp(void *opaque, const uint8_t *frame, size_t len)
 {
     rdma_rx_frame(native_dev(((NcicRdma *)opaque)->core), frame, len,
-                  rdma_now());
+                  rdma_shell_now());
 }
 
 static void sink_tx_ready(void *opaque)
@@ -233,7 +203,7 @@ NcicRdma *ncic_rdma_create(NcicState *nic)
     RdmaConfig rdma;
 
     r->nic = nic;
-    r->pci = PCI_DEVICE(nic);
+    nic->rdma = r;              /* the engine calls while it is made */
     native_config_init(&cfg);
     cfg.strict_cmd = cfg.strict_qp = s->strict;
     cfg.eqe = s->eqe;
@@ -241,21 +211,10 @@ NcicRdma *ncic_rdma_create(NcicState *nic)
     native_rdma_config(&rdma);
     rdma_switches_apply(&s->sw, &rdma);
     rdma.ops = &rdma_ops;
-    rdma.ops_opaque = r;
-    rdma.lid_net = s->lid_net & 0xffff0000;
-    rdma.swpb_packets = s->swpb_packets;
-    rdma.swpb_units = s->swpb_units;
-    rdma.rpb_packets = s->rpb_packets;
-    rdma.reb_entries = s->reb_entries;
-    rdma.loss_timeout_us = s->loss_us;
-    rdma.time_scale = s->time_scale;
-    rdma.icrc = s->icrc;
-    rdma.udp_csum = s->udp_csum;
+    rdma.ops_opaque = nic;
     rdma.udp_csum_need = nic->roce_csum;
-    rdma.ack_req = s->ack_every_packet ? RDMA_ACKREQ_ALL :
-                                         RDMA_ACKREQ_PERIODIC;
     r->bh = qemu_bh_new_guarded(poll, r, &DEVICE(nic)->mem_reentrancy_guard);
-    r->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, op_kick, r);
+    r->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, on_timer, r);
     r->core = native_new(&rdma, &cfg, &native_ops);
     port_update(r);
 #define ADD(name)                                                           \
@@ -297,12 +256,12 @@ void ncic_rdma_restart(NcicRdma *r)
 
 uint8_t *ncic_rdma_save(NcicRdma *r, size_t *len)
 {
-    return native_save(r->core, rdma_now(), len);
+    return native_save(r->core, rdma_shell_now(), len);
 }
 
 const char *ncic_rdma_load(NcicRdma *r, const uint8_t *data, size_t len)
 {
-    return native_load(r->core, rdma_now(), data, len);
+    return native_load(r->core, rdma_shell_now(), data, len);
 }
 
 /* ---- properties of the running engine ---- */

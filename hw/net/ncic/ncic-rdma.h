@@ -16,10 +16,8 @@ typedef struct NcicRdma NcicRdma;
 
 /* Properties "rdma-*" that are fixed when the device is realized. */
 typedef struct NcicRdmaConf {
-    uint32_t ip, lid, lid_net;
-    uint32_t swpb_packets, swpb_units, rpb_packets, reb_entries;
-    uint32_t loss_us, time_scale;
-    bool strict, eqe, icrc, ack_every_packet, udp_csum;
+    uint32_t ip, lid;
+    bool strict, eqe;
     RdmaSwitches sw;
     NativeSwitches native;
 } NcicRdmaConf;

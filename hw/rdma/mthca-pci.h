@@ -1,0 +1,116 @@
+/*
+ * ncic-mthca: what the files of its PCIe function share.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_RDMA_MTHCA_PCI_H
+#define HW_RDMA_MTHCA_PCI_H
+
+#include "qemu/main-loop.h"
+#include "qemu/timer.h"
+#include "chardev/char-fe.h"
+#include "hw/pci/pci_device.h"
+#include "net/net.h"
+#include "rdma/mthca.h"
+#include "rdma/props.h"
+#include "rdma/qmp.h"
+#include "rdma/shell.h"
+#include "wire/stream.h"
+
+#define TYPE_NCIC_MTHCA "ncic-mthca"
+OBJECT_DECLARE_SIMPLE_TYPE(NcicMthca, NCIC_MTHCA)
+
+struct NcicMthca {
+    PCIDevice parent_obj;
+    MemoryRegion bar0, bar2;
+    /* One of two wires. */
+    NICState *nic;
+    NICConf conf;
+    WireStream *wire;
+    CharBackend chr;
+    bool unplugged;             /* by link-up */
+    bool shm;
+    bool was_engaged;           /* before the wire's turn */
+
+    QEMUBH *bh;
+    QEMUTimer *timer;
+    VMChangeStateEntry *vmstate_entry;
+    Mthca *core;
+    MthcaConfig cfg;
+    RdmaQmp *qmp;
+    bool working;               /* in the core: who calls it looks at ... */
+    bool kicked;                /* ... this, instead of the bottom half */
+    bool refused;               /* a frame came meanwhile, and must wait */
+    bool ack_waits;             /* for a doorbell that takes it along */
+    bool answers;               /* the guest's doorbells follow input */
+    int64_t input_at;           /* since when an ACK waits or last did */
+    uint64_t inline_polls;      /* doorbells whose work was done at once */
+    uint64_t wire_bad_length;   /* connections closed for garbage */
+
+    /* properties */
+    int sm;                     /* index of rdma_sm_info */
+    uint16_t lid;
+    uint64_t guid;
+    uint64_t gid_prefix;
+    bool roce_gid;
+    bool udp_csum_need, uar_check;
+    RdmaSwitches sw;
+    uint32_t inline_budget;
+
+    /* migration: the core's block and frames that wait, while they travel */
+    uint32_t state_len;
+    uint8_t *state;
+    uint32_t frames_len;
+    uint8_t *frames;
+};
+
+/* Packets of a turn of the bottom half. */
+#define MTHCA_TURN 256
+
+/*
+ * A doorbell that follows input so soon is taken for its answer.  Far below
+ * the delay of ACKs that the adapter announces (134 ms), and above a round trip
+ * between two guests: a shorter wait would end in the peer's next message.
+ */
+#define MTHCA_ANSWER_NS (500 * SCALE_US)
+
+static inline const char *mthca_id(NcicMthca *s)
+{
+    const char *id = DEVICE(s)->id;
+
+    return id ? id : TYPE_NCIC_MTHCA;
+}
+
+/* ---- mthca-pci.c ---- */
+
+/* The engine works, for @packets at most, and says when it wants to again. */
+void mthca_work(NcicMthca *s, unsigned packets);
+/* RdmaOps.log. */
+void mthca_op_log(void *opaque, const char *rule, const char *text,
+                  uint32_t number);
+
+/* ---- mthca-wire.c ---- */
+
+/* One of two wires, by the properties. */
+void mthca_wire_init(NcicMthca *s);
+void mthca_wire_fini(NcicMthca *s);
+/* RdmaOps.wire_tx. */
+bool mthca_wire_tx(void *opaque, const struct iovec *frames, unsigned n);
+/* @plugged: there is a peer. */
+void mthca_link_update(NcicMthca *s, bool plugged);
+
+/* ---- mthca-props.c ---- */
+
+void mthca_class_props(ObjectClass *klass);
+/* What the properties say as the core's configuration; false: they cannot be
+ * so. */
+bool mthca_config(NcicMthca *s, Error **errp);
+/* Counters as properties; they point into the core. */
+void mthca_add_counters(NcicMthca *s);
+void mthca_remove_counters(NcicMthca *s);
+
+/* ---- mthca-vmstate.c ---- */
+
+extern const VMStateDescription mthca_vmstate;
+
+#endif
