@@ -180,7 +180,7 @@ static void chain_wqes(RdmaQp *qp, CoreImage *im)
             /* One that failed had been sent before, or did so half way. */
             if (w->state == WQE_SENDING ||
                 (w->state == WQE_DONE && sent < all)) {
-                right &= sent && sent <= all && !wqe_is_rd(w);
+                right &= sent && sent < all && !wqe_is_rd(w);
                 next = r->npsn;
             }
             first = false;

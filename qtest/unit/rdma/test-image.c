@@ -417,6 +417,9 @@ static void test_refused(void)
     REFUSED(rc->req.head->opcode = 0x19);
     REFUSED(rc->req.head->state = WQE_NEW);
     REFUSED(rc->req.head->state = WQE_SENDING);
+    /* Sent entirely, and yet being sent: there would be no end to it. */
+    REFUSED(rc->req.tail->state = WQE_SENDING;
+            rc->req.npsn = psn_add(rc->req.tail->last_psn, 1));
     REFUSED(rc->req.head->state = WQE_DONE);
     REFUSED(rc->req.head->state = WQE_DONE + 1);
     REFUSED(rc->req.head->status = RDMA_WC_NUM);
