@@ -162,11 +162,12 @@ bool ub_net_ip_route(UbNet *net, unsigned cfg, const uint8_t *ip,
 
 bool ub_net_ip_route_at(const UbNet *net, unsigned i, UbIpRoute *route)
 {
-    const NetIp *r = &net->routes.ip[i];
+    const NetIp *r;
 
     if (i >= net->routes.ips) {
         return false;
     }
+    r = &net->routes.ip[i];
     *route = (UbIpRoute) { .cfg = r->cfg, .prefix = r->prefix,
                            .ports = r->ports };
     memcpy(route->ip, r->ip, sizeof(route->ip));

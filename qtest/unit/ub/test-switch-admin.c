@@ -273,6 +273,7 @@ static void test_settings(void)
     after = good(CMD("query-settings", ""));
     g_assert_true(json_equal(before, after));
     json_decref(before);
+    json_decref(after);
     /* All or nothing. */
     fails(CMD("configure", "\"fecn\": true, \"mtu\": 5"));
     g_assert_false(c->fecn);
