@@ -275,6 +275,7 @@ static void test_cip(void)
         g_assert_cmpint(ub_sec_pull(w.sec, UB_SEC_CIPH, true, false, pkt,
                                     &back, &entity), ==, UB_SEC_GOOD);
         g_assert_cmpint(back.form, ==, forms[i].form);
+        g_assert_true(back.cip);
         same(pkt, &w, "cafe");
         core_packet_free(pkt);
     }

@@ -321,6 +321,110 @@ static void test_stop(void)
     pair_free(p);
 }
 
+static void inject(Pair *p, UbTpMode mode, unsigned cfg, unsigned nlp,
+                   uint32_t tpn, bool last, const uint8_t *data, uint32_t len)
+{
+    CorePacket *pkt = core_packet_alloc(p->pool, len);
+    UbFlow flow = { .cfg = cfg, .scna = 1, .dcna = 2 };
+    static uint32_t msn;
+    UbTpRx rx = { .mode = mode, .tpn = tpn, .msn = msn += last, .last = last,
+                  .nlp = nlp, .flow = &flow };
+
+    memcpy(core_packet_data(pkt), data, len);
+    ub_ta_rx(p->end[1].ta, &rx, pkt);
+}
+
+/* A row that goes while a packet waits for room; answers and page faults that wait
+ * when a node is reset. */
+static void test_goes(void)
+{
+    Pair *p = pair_new(2, NULL);
+    UbSegment *s = ub_segments_find(p->end[1].segments, 0, PAIR_TOKEN_ID,
+                                    PAIR_UBA);
+    Work *w = work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 64);
+    UbTaDest dest = *ub_ta_dest(p->end[0].ta, ROW_CTP + 1);
+    UbTaState state;
+
+    pair_queue(p, 0, 7, UB_ROI);
+    p->busy = 1000000;
+    work_post(p, 0, 7, w);
+    ub_ta_run(p->end[0].ta, p->now, 10);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_BUSY), ==, 1);
+    g_assert_true(ub_ta_set_dest(p->end[0].ta, ROW_CTP + 1, NULL));
+    p->busy = 0;
+    ub_ta_room(p->end[0].ta, UB_TP_NONE);
+    pair_run(p);
+    g_assert_cmpint(w->status, ==, UB_TAS_OPCODE);
+    work_free(w);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 64),
+             UB_TAS_OPCODE);
+    g_assert_true(ub_ta_set_dest(p->end[0].ta, ROW_CTP + 1, &dest));
+    dest.mtu = 1000;
+    g_assert_false(ub_ta_set_dest(p->end[0].ta, ROW_CTP + 1, &dest));
+    /* A fault that is never resolved, an answer that finds no room. */
+    s->pages = UB_SEGMENT_LATER;
+    w = work_new(ROW_CTP + 1, UB_TA_READ, 0, 64);
+    work_post(p, 0, 7, w);
+    pair_run_for(p, 50000);
+    s->pages = UB_SEGMENT_THERE;
+    ub_ta_state(p->end[1].ta, &state);
+    g_assert_cmpuint(state.parked, ==, 1);
+    p->busy = 1000000;
+    ub_ta_resolved(p->end[1].ta);
+    ub_ta_state(p->end[1].ta, &state);
+    g_assert_cmpuint(state.parked, ==, 0);
+    g_assert_cmpuint(state.answers, ==, 1);
+    p->busy = 0;
+    ub_ta_reset(p->end[1].ta);
+    ub_ta_state(p->end[1].ta, &state);
+    g_assert_cmpuint(state.answers, ==, 0);
+    g_assert_cmpuint(state.packets, ==, 0);
+    pair_run(p);
+    g_assert_cmpint(w->status, ==, UB_TAS_TIMEOUT);
+    work_free(w);
+    s->pages = UB_SEGMENT_LATER;
+    w = work_new(ROW_CTP + 1, UB_TA_READ, 0, 64);
+    work_post(p, 0, 7, w);
+    pair_run_for(p, 50000);
+    ub_ta_reset(p->end[1].ta);
+    ub_ta_resolved(p->end[1].ta);
+    s->pages = UB_SEGMENT_THERE;
+    pair_run(p);
+    g_assert_cmpint(w->status, ==, UB_TAS_TIMEOUT);
+    work_free(w);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_READ, 0, 64), UB_TAS_OK);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* The window of a target: the first number that is new, the last that is old. */
+static void test_window(void)
+{
+    uint8_t write[] = { 1, 0x23, 0, 0, 0x10, 0, 2, 0x03, 0x18, 0, 0, 0, 0, 0,
+                        7, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1,
+                        0, 0, 0x5e, 0xed, 0x77 };
+    static const struct { uint16_t tassn; unsigned executed; } steps[] = {
+        { 5, 1 }, { 5, 1 }, { 0, 2 }, { 1023, 3 }, { 1023, 3 },
+        { 1024, 4 },            /* 0 leaves the window */
+        { 1, 5 }, { 2000, 6 },  /* 1 had not come */
+        { 976, 6 },             /* before the window: taken for old */
+        { 977, 7 }, { 977, 7 }, { 2000, 7 },
+        { 0xf000, 8 }, { 0xf000, 8 },   /* far away: the peer began anew */
+    };
+    Pair *p = pair_new(2, NULL);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(steps); i++) {
+        put_be16(write + 9, steps[i].tassn);
+        inject(p, UB_TP_CTP, 6, UB_SEC_SHORT, 0, true, write, sizeof(write));
+        g_assert_cmpuint(i + 1 - pair_count(p, 1, UB_TAC_DROP_DUPLICATE), ==,
+                         steps[i].executed);
+    }
+    g_assert_cmphex(p->end[1].mem[0], ==, 0x77);
+    pair_run(p);
+    pair_idle(p);
+    pair_free(p);
+}
+
 /* A request that came twice is executed once; the peer began anew. */
 static void test_duplicates(void)
 {
@@ -561,19 +665,6 @@ static void test_atomic_bytes(void)
 
 /* ---- hostile peers ---- */
 
-static void inject(Pair *p, UbTpMode mode, unsigned cfg, unsigned nlp,
-                   uint32_t tpn, bool last, const uint8_t *data, uint32_t len)
-{
-    CorePacket *pkt = core_packet_alloc(p->pool, len);
-    UbFlow flow = { .cfg = cfg, .scna = 1, .dcna = 2 };
-    static uint32_t msn;
-    UbTpRx rx = { .mode = mode, .tpn = tpn, .msn = msn += last, .last = last,
-                  .nlp = nlp, .flow = &flow };
-
-    memcpy(core_packet_data(pkt), data, len);
-    ub_ta_rx(p->end[1].ta, &rx, pkt);
-}
-
 /* Bytes of all kinds, some of which are nearly right. */
 static void test_fuzz(void)
 {
@@ -766,6 +857,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/sc/none", test_sc_none);
     g_test_add_func("/ub/ta/sc/static", test_sc_static);
     g_test_add_func("/ub/ta/stop", test_stop);
+    g_test_add_func("/ub/ta/goes", test_goes);
+    g_test_add_func("/ub/ta/window", test_window);
     g_test_add_func("/ub/ta/duplicates", test_duplicates);
     g_test_add_func("/ub/ta/atomics/reference", test_atomics);
     g_test_add_func("/ub/ta/atomics/wide", test_atomics_wide);
