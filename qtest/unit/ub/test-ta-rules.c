@@ -397,6 +397,82 @@ static void test_goes(void)
     pair_free(p);
 }
 
+/* The table of segments: places, limits, poison that goes with its segment. */
+static void test_segments(void)
+{
+    UbSegments *t = ub_segments_new(4);
+    UbSegment s = { .token_id = 5, .uba = 0x1000, .len = 0x1000,
+                    .rights = 7 };
+    UbAccess a = { .kind = UB_ACCESS_WRITE, .token_id = 5, .addr = 0x1800,
+                   .len = 8, .poison = true };
+    UbSpan span;
+    unsigned n;
+
+    g_assert_true(ub_segments_add(t, &s));
+    g_assert_false(ub_segments_add(t, &s));
+    s.uba = 0x1fff;
+    g_assert_false(ub_segments_add(t, &s));
+    s.uba = 1;
+    g_assert_false(ub_segments_add(t, &s));
+    s.uba = 0;
+    g_assert_true(ub_segments_add(t, &s));
+    s.uba = 0x2000;
+    g_assert_true(ub_segments_add(t, &s));
+    s.uba = UINT64_MAX;
+    g_assert_false(ub_segments_add(t, &s));
+    s.uba = 0x1000;
+    s.entity = 1;
+    g_assert_true(ub_segments_add(t, &s));
+    s.uba = 0x8000;
+    g_assert_false(ub_segments_add(t, &s));     /* four are the limit */
+    g_assert_cmpuint(ub_segments_count(t), ==, 4);
+    g_assert_null(ub_segments_find(t, 0, 5, 0x3000));
+    g_assert_cmphex(ub_segments_find(t, 0, 5, 0x2fff)->uba, ==, 0x2000);
+    g_assert_cmpint(ub_segments_access(t, &a, &span, 1, &n), ==,
+                    UB_ACCESS_OK);
+    g_assert_cmphex(span.bus, ==, 0x800);
+    a.kind = UB_ACCESS_READ;
+    a.poison = false;
+    g_assert_cmpint(ub_segments_access(t, &a, &span, 1, &n), ==,
+                    UB_ACCESS_POISON);
+    a.entity = 1;
+    g_assert_cmpint(ub_segments_access(t, &a, &span, 1, &n), ==,
+                    UB_ACCESS_OK);
+    a.entity = 0;
+    a.addr = 0x1ffc;
+    g_assert_cmpint(ub_segments_access(t, &a, &span, 1, &n), ==,
+                    UB_ACCESS_DENIED);          /* not over two */
+    g_assert_false(ub_segments_remove(t, 0, 5, 0x1001));
+    g_assert_true(ub_segments_remove(t, 0, 5, 0x1000));
+    a.addr = 0x1800;
+    g_assert_cmpint(ub_segments_access(t, &a, &span, 1, &n), ==,
+                    UB_ACCESS_DENIED);
+    s.entity = 0;
+    s.uba = 0x1000;
+    g_assert_true(ub_segments_add(t, &s));
+    g_assert_cmpint(ub_segments_access(t, &a, &span, 1, &n), ==,
+                    UB_ACCESS_OK);
+    ub_segments_clear(t);
+    g_assert_cmpuint(ub_segments_count(t), ==, 0);
+    ub_segments_free(t);
+}
+
+/* The vendor's bits of UDETAH stay beside the sub-operation. */
+static void test_user_bits(void)
+{
+    Pair *p = pair_new(2, NULL);
+    Work *w = work_new(ROW_CTP + 1, UB_TA_ATOMIC_LOAD, 0, 8);
+
+    p->tracing = true;
+    pair_queue(p, 0, 7, UB_ROI);
+    w->req.ud_en = true;
+    w->req.ud = 0xffffffff;
+    w->req.sub = 2;
+    work_all(p, 0, 7, w, UB_TAS_OK);
+    g_assert_nonnull(strstr(p->end[0].sent->pdata[0], "ud=ff2fffff"));
+    pair_free(p);
+}
+
 /* The window of a target: the first number that is new, the last that is old. */
 static void test_window(void)
 {
@@ -858,6 +934,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/sc/static", test_sc_static);
     g_test_add_func("/ub/ta/stop", test_stop);
     g_test_add_func("/ub/ta/goes", test_goes);
+    g_test_add_func("/ub/ta/segments", test_segments);
+    g_test_add_func("/ub/ta/user-bits", test_user_bits);
     g_test_add_func("/ub/ta/window", test_window);
     g_test_add_func("/ub/ta/duplicates", test_duplicates);
     g_test_add_func("/ub/ta/atomics/reference", test_atomics);
