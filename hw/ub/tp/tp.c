@@ -132,7 +132,7 @@ UbTp *ub_tp_new(const UbTpConfig *cfg)
     tp->rng = cfg->seed;
     tp->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 0);
     tp->room_at = CORE_NEVER;
-    tp->groups = g_new0(Group *, MAX(cfg->max_groups, 1));
+    tp->groups = g_new0(Group *, cfg->max_groups);
     core_table_init(&tp->chans, table_log(cfg->max_channels));
     return tp;
 }
