@@ -411,6 +411,49 @@ static void test_flush(void)
     pair_stop(&p);
 }
 
+static unsigned eq_take(End *e, unsigned *ci, unsigned want)
+{
+    uint64_t base = ub_urma_reg_read(e->urma, UBQ_EQ(0) + UBQ_EQ_BASE_LO);
+    const uint8_t *at = e->memory + base + *ci * UBQ_EQE;
+    unsigned pi = ub_urma_reg_read(e->urma, UBQ_EQ(0) + UBQ_EQ_PI);
+    uint32_t w0 = get_le32(at);
+
+    g_assert_cmpuint(*ci, <, pi);
+    g_assert_cmphex((w0 & 0xff) << 8 | (w0 >> 8 & 0xff), ==, want);
+    g_assert_cmphex(w0 & UBQ_EQE_OWNER, ==, UBQ_EQE_OWNER);
+    (*ci)++;
+    return get_le32(at + 4);
+}
+
+static bool lose_all(End *to, CorePacket *pkt)
+{
+    return true;
+}
+
+/* The peer is gone: after its tries the channel gives up, with an event, and what
+ * was under way completes; what comes after fails at once. */
+static void test_peer_gone(void)
+{
+    uint8_t cmd[UBQ_CMD];
+    unsigned ci = 0;
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    write_read(&p, 4096);
+    p.b->lose = lose_all;
+    ubq_post(&p.qa, memory_op(&p, UB_TA_WRITE, 0, 0, p.local, 65536, 1), 1);
+    ends_run(&p.ends, 1000 * SECOND);
+    g_assert_cmpuint(eq_take(p.a, &ci, UBQ_EVENT_TP_RETRIES), ==, 5);
+    g_assert_cmphex(ubq_cqe_status(ubq_cq_poll(&p.cq_a)), !=, UBQ_STATUS_OK);
+    ubq_cmd_init(cmd, 5, 0);
+    g_assert_cmpuint(ubq_command(&p.a->drv, UBQ_OP_CHANNEL_QUERY, cmd), ==,
+                     UBQ_RESULT_OK);
+    g_assert_cmpuint(cmd[UBQ_CH_STATE], ==, 3);
+    g_assert_cmpuint(ubq_command(&p.a->drv, UBQ_OP_CHANNEL_DESTROY, cmd), ==,
+                     UBQ_RESULT_OK);
+    pair_stop(&p);
+}
+
 /* Tokens of queues, bound senders. */
 static void test_sender(void)
 {
@@ -453,20 +496,6 @@ static void test_sender(void)
 }
 
 /* ---- Completion and event queues ------------------------------------------------------- */
-
-static unsigned eq_take(End *e, unsigned *ci, unsigned want)
-{
-    uint64_t base = ub_urma_reg_read(e->urma, UBQ_EQ(0) + UBQ_EQ_BASE_LO);
-    const uint8_t *at = e->memory + base + *ci * UBQ_EQE;
-    unsigned pi = ub_urma_reg_read(e->urma, UBQ_EQ(0) + UBQ_EQ_PI);
-    uint32_t w0 = get_le32(at);
-
-    g_assert_cmpuint(*ci, <, pi);
-    g_assert_cmphex((w0 & 0xff) << 8 | (w0 >> 8 & 0xff), ==, want);
-    g_assert_cmphex(w0 & UBQ_EQE_OWNER, ==, UBQ_EQE_OWNER);
-    (*ci)++;
-    return get_le32(at + 4);
-}
 
 static void test_events(void)
 {
@@ -889,6 +918,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/urma/errors", test_errors);
     g_test_add_func("/ub/urma/suspend", test_suspend);
     g_test_add_func("/ub/urma/flush", test_flush);
+    g_test_add_func("/ub/urma/peer-gone", test_peer_gone);
     g_test_add_func("/ub/urma/sender", test_sender);
     g_test_add_func("/ub/urma/events", test_events);
     g_test_add_func("/ub/urma/overflow", test_overflow);
