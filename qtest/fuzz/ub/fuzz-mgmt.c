@@ -141,12 +141,13 @@ static const UbMsgqOps msgq_ops = { dma_read, dma_write, interrupt, kick,
 static void answer(void *opaque, const uint8_t *data, size_t len,
                    unsigned status)
 {
-    volatile uint8_t sum = 0;
+    unsigned sum = 0;
 
+    /* Every byte is read, which a sanitizer watches. */
     for (size_t i = 0; i < len; i++) {
         sum += data[i];
     }
-    ((World *)opaque)->answers++;
+    ((World *)opaque)->answers += 1 + (sum & 1);
 }
 
 /* ---- Steps ---- */

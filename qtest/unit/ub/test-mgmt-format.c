@@ -117,11 +117,10 @@ static void reserved(void)
 static void fields(void)
 {
     static const struct {
-        const char *structure;
-        bool id;
+        const char *structure, *show;
     } of[] = {
 #define UB_X(symbol, structure, name, bit, bits, show) \
-        { #structure, !strcmp(#show, "id") },
+        { #structure, #show },
         UB_MGMT_FIELDS(UB_X)
 #undef UB_X
     };
@@ -129,7 +128,8 @@ static void fields(void)
     for (unsigned i = 0; i < UB_MF_NUM; i++) {
         UbMgmtPlace a = ub_mgmt_places[i];
 
-        g_assert_cmpuint(a.bits, ==, of[i].id ? 128 : MIN(a.bits, 32));
+        g_assert_cmpuint(a.bits, ==, !strcmp(of[i].show, "id")
+                                  ? 128 : MIN(a.bits, 32));
         for (unsigned j = 0; j < i; j++) {
             UbMgmtPlace b = ub_mgmt_places[j];
 
