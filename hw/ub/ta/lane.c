@@ -132,6 +132,7 @@ Lane *ta_lane_new(UbTa *ta, UbTaQueue *q, const Key *key)
 void ta_lane_free(Lane *lane)
 {
     UbTa *ta = lane->ta;
+    UbTaQueue *q;
 
     if (!lane->orphan) {
         g_hash_table_remove(ta->lanes, &lane->key);
@@ -143,7 +144,9 @@ void ta_lane_free(Lane *lane)
     unstall(lane);
     core_timer_cancel(&ta->timers, &lane->clock.t);
     core_packet_free(lane->stuck);
-    g_queue_clear(&lane->waiters);
+    while ((q = g_queue_pop_head(&lane->waiters))) {
+        q->waits = NULL;
+    }
     g_free(lane->ring);
     g_free(lane);
 }

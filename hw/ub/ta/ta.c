@@ -150,6 +150,8 @@ static void free_queue(void *opaque, void *q)
 
 static void drop_state(UbTa *ta)
 {
+    /* Lanes name queues, and queues the lanes that they wait for. */
+    g_hash_table_destroy(ta->lane_ids);
     core_table_foreach(&ta->queues, free_queue, ta);
     core_table_free(&ta->queues);
     core_table_foreach(&ta->dests, free_dest, ta);
@@ -160,7 +162,6 @@ static void drop_state(UbTa *ta)
         ta_ctx_free(ta->newest);
     }
     g_hash_table_destroy(ta->contexts);
-    g_hash_table_destroy(ta->lane_ids);
     g_hash_table_destroy(ta->lanes);
     g_hash_table_destroy(ta->stalled);
     g_hash_table_destroy(ta->answers_by);

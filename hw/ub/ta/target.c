@@ -389,12 +389,9 @@ static Outcome execute_part(UbTa *ta, Arrival *a, Partial *p)
         return (Outcome) { .silent = true };
     }
     out = p->outcome;
-    if (!p->rqe_taken || is_good(out)) {
-        ta_ctx_partial_free(a->ctx, p);
-    } else {
-        ta_partial_abort(ta, p);    /* a message that failed */
-        ta_ctx_partial_free(a->ctx, p);
-    }
+    ta_partial_abort(ta, p);    /* a message that failed, or ends as another
+                                 * operation */
+    ta_ctx_partial_free(a->ctx, p);
     return out;
 }
 

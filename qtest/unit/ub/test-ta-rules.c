@@ -876,6 +876,37 @@ static void test_false_requests(void)
     pair_free(p);
 }
 
+/* A message that goes on as a Write: its receive entry comes back. */
+static void test_message_turns(void)
+{
+    uint8_t buf[80] = { 0 };
+    Pair *p = pair_new(2, NULL);
+
+    pair_recv(p, 1, 1);
+    put_be32(buf, PAIR_UPI);
+    memcpy(buf + 4, &p->end[0].eid, 16);
+    memcpy(buf + 20, &p->end[1].eid, 16);
+    buf[36] = UB_TA_SEND;
+    buf[37] = 0x10;
+    put_be16(buf + 38, 5);
+    put_be32(buf + 40, 0x08000007);
+    put_be32(buf + 44, PAIR_TCID);
+    inject(p, UB_TP_RTP, 7, UB_SEC_WIDE, 3, false, buf, 36 + 16 + 16);
+    g_assert_cmpuint(p->end[1].rqe_taken, ==, 1);
+    buf[36] = UB_TA_WRITE;
+    put_be32(buf + 40, 7);
+    put_be64(buf + 44, PAIR_UBA);
+    put_be32(buf + 52, PAIR_TOKEN_ID << 8);
+    put_be32(buf + 56, 0);
+    inject(p, UB_TP_RTP, 7, UB_SEC_WIDE, 3, true, buf, 36 + 8 + 16);
+    pair_run(p);
+    g_assert_cmpuint(p->end[1].recvs->len, ==, 1);
+    g_assert_cmpint(g_array_index(p->end[1].recvs, Cqe, 0).status, ==,
+                    UB_TAS_TIMEOUT);
+    pair_idle(p);
+    pair_free(p);
+}
+
 /* ---- images ---- */
 
 static void test_image_fuzz(void)
@@ -945,6 +976,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/hostile/fuzz", test_fuzz);
     g_test_add_func("/ub/ta/hostile/responses", test_false_responses);
     g_test_add_func("/ub/ta/hostile/requests", test_false_requests);
+    g_test_add_func("/ub/ta/message-turns", test_message_turns);
     g_test_add_func("/ub/ta/image", test_image_fuzz);
     return g_test_run();
 }
