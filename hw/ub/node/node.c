@@ -15,6 +15,7 @@ struct UbNode {
     UbTp *tp;
     UbSec *sec;
     UbTa *ta;
+    bool stirred;   /* a floor has called one that had its turn */
 };
 
 /* ---- Network below transport ---------------------------------------------------- */
@@ -24,6 +25,7 @@ static void net_rx(void *opaque, int64_t now, CorePacket *pkt,
 {
     UbNode *node = opaque;
 
+    node->stirred = true;
     ub_ta_time(node->ta, now);
     ub_tp_rx(node->tp, flow, pkt, now);
 }
@@ -32,6 +34,7 @@ static void net_room(void *opaque, int64_t now, unsigned port, unsigned vl)
 {
     UbNode *node = opaque;
 
+    node->stirred = true;
     ub_ta_time(node->ta, now);
     ub_tp_space(node->tp, now);
 }
@@ -54,6 +57,7 @@ static UbTpAnswer tp_rx(void *opaque, const UbTpRx *rx, CorePacket *pkt)
 {
     UbNode *node = opaque;
 
+    node->stirred = true;
     return ub_ta_rx(node->ta, rx, pkt);
 }
 
@@ -62,6 +66,7 @@ static void tp_acked(void *opaque, uint32_t tpn, uint64_t cookie,
 {
     UbNode *node = opaque;
 
+    node->stirred = true;
     ub_ta_acked(node->ta, tpn, cookie, answer);
 }
 
@@ -69,6 +74,7 @@ static void tp_room(void *opaque, uint32_t tpn)
 {
     UbNode *node = opaque;
 
+    node->stirred = true;
     ub_ta_room(node->ta, tpn);
 }
 
@@ -222,12 +228,14 @@ void ub_node_room(UbNode *node, int64_t now, unsigned port, unsigned vl)
  */
 int64_t ub_node_run(UbNode *node, int64_t now, unsigned budget)
 {
-    int64_t next = ub_ta_run(node->ta, now, budget);
-    int64_t at = ub_tp_run(node->tp, now, budget);
+    int64_t next, at;
 
+    next = ub_ta_run(node->ta, now, budget);
+    node->stirred = false;
+    at = ub_tp_run(node->tp, now, budget);
     next = MIN(next, at);
     at = ub_net_run(node->net, now, budget);
-    return MIN(next, at);
+    return node->stirred ? now : MIN(next, at);
 }
 
 void ub_node_image(UbNode *node, CoreImage *im,

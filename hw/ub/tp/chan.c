@@ -181,6 +181,7 @@ void chan_flush(Chan *ch)
 {
     static const UbTpAnswer flushed = { UB_TP_FLUSHED, 0 };
     UbTp *tp = ch->tp;
+    bool wanted = ch->want_room || ch->room_due;
     g_autoptr(GArray) cookies = g_array_new(false, false, sizeof(uint64_t));
 
     for (uint32_t p = ch->una; p != ch->next; p++) {
@@ -195,6 +196,10 @@ void chan_flush(Chan *ch)
     for (guint i = 0; i < cookies->len; i++) {
         tp->cfg.upper->acked(tp->cfg.upper_opaque, ch->tpn,
                              g_array_index(cookies, uint64_t, i), flushed);
+    }
+    /* Who waits for room hears that there is no channel any more. */
+    if (wanted) {
+        tp->cfg.upper->room(tp->cfg.upper_opaque, ch->tpn);
     }
 }
 

@@ -168,16 +168,18 @@ static void queue_image(UbUrma *u, CoreImage *im, UrmaQueue *q)
     core_image_int(im, &q->rq_limit);
     core_image_flag(im, &q->rq_low);
     core_image_flag(im, &ringing);
-    core_image_check(im, q->sq_log2 <= URMA_LOG2_MAX &&
-                     q->rq_log2 <= URMA_LOG2_MAX,
-                     "queue of a size that does not exist");
+    if (!core_image_check(im, q->sq_log2 <= URMA_LOG2_MAX &&
+                          q->rq_log2 <= URMA_LOG2_MAX,
+                          "queue of a size that does not exist")) {
+        return;
+    }
     wrs_image(q, im);
     if (core_image_loading(im) && ringing && !core_image_error(im)) {
         urma_sq_ring(q);
     }
 }
 
-static void recv_image(CoreImage *im, UrmaRecv *r)
+static void recv_image(UbUrma *u, CoreImage *im, UrmaRecv *r)
 {
     uint32_t n = r->elements;
 
@@ -188,6 +190,8 @@ static void recv_image(CoreImage *im, UrmaRecv *r)
     core_image_count(im, &n, UBQ_RQE_ELEMENTS_MAX, "too many elements");
     r->elements = n;
     elements_image(im, r->element, n);
+    core_image_check(im, r->name < u->next_recv,
+                     "receive entry with a name that was not given");
 }
 
 /* ---- Tables, by number ------------------------------------------------------------- */
@@ -316,10 +320,10 @@ static void recvs_image(UbUrma *u, CoreImage *im)
         if (core_image_loading(im)) {
             UrmaRecv *made = g_new0(UrmaRecv, 1);
 
-            recv_image(im, made);
+            recv_image(u, im, made);
             g_hash_table_replace(u->recvs, &made->name, made);
         } else if (g_hash_table_iter_next(&it, NULL, &r)) {
-            recv_image(im, r);
+            recv_image(u, im, r);
         }
     }
 }
@@ -359,7 +363,7 @@ UbTaRequest *ub_urma_adopt(void *opaque, uint32_t rcid, uint64_t id)
     while (wr && wr->req.id != id) {
         wr = wr->next;
     }
-    if (!wr || wr->ended) {
+    if (!wr || wr->ended || wr->adopted) {
         return NULL;
     }
     wr->adopted = true;

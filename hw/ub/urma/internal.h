@@ -202,6 +202,9 @@ bool urma_place(void *opaque, uint64_t rqe, uint32_t off, const void *buf,
                 uint32_t len);
 void urma_received(void *opaque, const UbRecvDone *done);
 void urma_rq_bell(UbUrma *u, uint32_t page, uint64_t value);
+/* Entries that messages for the queue, or with its buffers, have taken are the
+ * guest's again. */
+void urma_rq_drop(UrmaQueue *q);
 
 /* ---- sq.c ---- */
 /* Copy between @buf and the bytes @off.. of a list; false: too short, or memory

@@ -154,6 +154,7 @@ static void queue_quiet(UrmaQueue *q)
 
     q->ta = NULL;
     urma_sq_drop(q);
+    urma_rq_drop(q);
     if (ta) {
         ub_ta_queue_free(ta);
     }

@@ -150,6 +150,19 @@ void urma_received(void *opaque, const UbRecvDone *done)
     g_hash_table_remove(u->recvs, &done->rqe);
 }
 
+static gboolean recv_of(gpointer key, gpointer value, gpointer queue)
+{
+    const UrmaRecv *r = value;
+    const UrmaQueue *q = queue;
+
+    return r->queue == q->id || r->rq == q->id;
+}
+
+void urma_rq_drop(UrmaQueue *q)
+{
+    g_hash_table_foreach_remove(q->urma->recvs, recv_of, q);
+}
+
 void urma_rq_bell(UbUrma *u, uint32_t page, uint64_t value)
 {
     UrmaQueue *q = urma_queue(u, value & (URMA_IDS - 1));

@@ -96,10 +96,12 @@ static void segment_gone(void *opaque, void *p)
 
 void ub_urma_reset(UbUrma *u)
 {
+    /* First, or each queue looks for itself in all of these. */
+    u->ringing = u->last_ringing = NULL;
+    g_hash_table_remove_all(u->recvs);
     core_table_foreach(&u->queues, queue_gone, u);
     core_table_foreach(&u->cqs, cq_gone, u);
     core_table_foreach(&u->segments, segment_gone, u);
-    g_hash_table_remove_all(u->recvs);
     memset(u->eq, 0, sizeof(u->eq));
     memset(&u->cmd, 0, sizeof(u->cmd));
     u->hint_queue = u->hint_cq = 0;

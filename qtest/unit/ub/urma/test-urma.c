@@ -795,6 +795,82 @@ static void test_noise(void)
     g_rand_free(r);
 }
 
+/* ---- Hostile neighbours ----------------------------------------------------------------------- */
+
+static unsigned let_pass;
+
+/* The wire breaks behind the next @let_pass packets. */
+static bool lose_later(End *to, CorePacket *pkt)
+{
+    return !let_pass || !let_pass--;
+}
+
+/* A message is half there. */
+static void half_message(Pair *p)
+{
+    pair_start(p, UB_TP_RTP, UB_ROI, 0);
+    fill(p->a, p->local, 20000);
+    ubq_recv(&p->qb, p->remote, 32768);
+    let_pass = 2;
+    p->b->lose = lose_later;
+    ubq_post(&p->qa, message_op(p, UB_TA_SEND, 0, p->local, 20000), 1);
+    ends_run(&p->ends, 1000000);
+    check(p->b, p->remote, 2 * 4096);
+}
+
+/* What a queue had taken is its owner's again when it is reset or destroyed:
+ * nothing is written there, and nothing is heard of it. */
+static void test_receive_gone(gconstpointer destroy)
+{
+    uint8_t cmd[UBQ_CMD];
+    Pair p;
+
+    half_message(&p);
+    if (destroy) {
+        ubq_cmd_init(cmd, p.qb.id, 0);
+        g_assert_cmpuint(ubq_command(&p.b->drv, UBQ_OP_QUEUE_DESTROY, cmd), ==,
+                         UBQ_RESULT_OK);
+    } else {
+        ubq_queue_state(&p.qb, UBQ_STATE_RESET, UBQ_RESULT_OK);
+        ubq_queue_state(&p.qb, UBQ_STATE_READY, UBQ_RESULT_OK);
+    }
+    memset(p.b->memory + p.remote, 0, 32768);
+    p.b->lose = NULL;
+    ends_run(&p.ends, 100 * SECOND);
+    for (unsigned i = 0; i < 32768; i++) {
+        g_assert_cmphex(p.b->memory[p.remote + i], ==, 0);
+    }
+    ubq_cq_expect(&p.cq_a, UB_TAS_ABORT);
+    g_assert_null(ubq_cq_poll(&p.cq_b));
+    pair_stop(&p);
+}
+
+/* A channel that is given up, or goes, takes those that wait for room in it along. */
+static void test_channel_gone(gconstpointer destroy)
+{
+    uint8_t cmd[UBQ_CMD];
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    let_pass = 0;
+    p.b->lose = lose_later;
+    for (unsigned i = 0; i < 40; i++) {
+        ubq_post(&p.qa, memory_op(&p, UB_TA_WRITE, 0, 0, p.local, 65536, 1),
+                 1);
+    }
+    ends_run(&p.ends, SECOND);
+    if (destroy) {
+        ubq_cmd_init(cmd, 5, 0);
+        g_assert_cmpuint(ubq_command(&p.a->drv, UBQ_OP_CHANNEL_DESTROY, cmd),
+                         ==, UBQ_RESULT_OK);
+    }
+    ends_run(&p.ends, 1000 * SECOND);
+    for (unsigned i = 0; i < 40; i++) {
+        ubq_cq_expect(&p.cq_a, UB_TAS_TIMEOUT);
+    }
+    pair_stop(&p);
+}
+
 /* ---- Migration ------------------------------------------------------------------------------- */
 
 static uint8_t *end_save(Ends *ends, End *e, size_t *len)
@@ -865,6 +941,42 @@ static void test_migrate(void)
     pair_stop(&p);
 }
 
+/* No request is given away twice. */
+static void test_adopt(void)
+{
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    ubq_post(&p.qa, message_op(&p, UB_TA_SEND, 0, p.local, 64), 1);
+    ends_run(&p.ends, 3000);
+    g_assert_nonnull(ub_urma_adopt(p.a->urma, p.qa.id, 0));
+    g_assert_null(ub_urma_adopt(p.a->urma, p.qa.id, 0));
+    pair_stop(&p);
+}
+
+/* A receive entry of the image may not have a name that comes. */
+static void test_receive_name(void)
+{
+    g_autofree uint8_t *before = NULL, *data = NULL;
+    size_t len, at = 10;    /* behind the header */
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    before = end_save(&p.ends, p.b, &len);
+    pair_stop(&p);
+    half_message(&p);
+    data = end_save(&p.ends, p.b, &len);
+    while (data[at] == before[at]) {
+        at++;
+    }
+    g_assert_cmpuint(data[at], ==, 2);      /* the name of the next */
+    g_assert_cmpstr(end_load(&p.ends, p.b, data, len), ==, NULL);
+    data[at] = 1;
+    g_assert_cmpstr(end_load(&p.ends, p.b, data, len), ==,
+                    "receive entry with a name that was not given");
+    pair_stop(&p);
+}
+
 /* An image with any byte changed loads or is refused; then the device works. */
 static void test_bad_image(void)
 {
@@ -929,5 +1041,15 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/urma/noise", test_noise);
     g_test_add_func("/ub/urma/migrate", test_migrate);
     g_test_add_func("/ub/urma/bad-image", test_bad_image);
+    g_test_add_data_func("/ub/urma/receive-gone/reset", GUINT_TO_POINTER(0),
+                         test_receive_gone);
+    g_test_add_data_func("/ub/urma/receive-gone/destroy", GUINT_TO_POINTER(1),
+                         test_receive_gone);
+    g_test_add_data_func("/ub/urma/channel-gone/given-up", GUINT_TO_POINTER(0),
+                         test_channel_gone);
+    g_test_add_data_func("/ub/urma/channel-gone/destroy", GUINT_TO_POINTER(1),
+                         test_channel_gone);
+    g_test_add_func("/ub/urma/adopt", test_adopt);
+    g_test_add_func("/ub/urma/receive-name", test_receive_name);
     return g_test_run();
 }
