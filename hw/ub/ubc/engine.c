@@ -34,7 +34,10 @@ static void guest_interrupt(void *opaque, unsigned vector)
 
 static void guest_kick(void *opaque)
 {
-    ubc_kick(opaque);
+    Ubc *ubc = opaque;
+
+    ubc->above_kicked = true;
+    ubc_kick(ubc);
 }
 
 static void guest_error(void *opaque, const char *what)

@@ -97,6 +97,7 @@ struct Ubc {
     bool master;        /* bus mastering is on */
     bool running;       /* inside ubc_run() */
     bool kicked;        /* there: something came up behind its back */
+    bool above_kicked;  /* there: engine or management have more to do */
     bool reset_pending; /* DEV_RST was written */
     int64_t now;
     uint32_t event, event_mask, vector, cfg_addr;

@@ -58,7 +58,10 @@ static bool port_up(void *opaque, unsigned port)
 
 static void manage_kick(void *opaque)
 {
-    ubc_kick(opaque);
+    Ubc *ubc = opaque;
+
+    ubc->above_kicked = true;
+    ubc_kick(ubc);
 }
 
 static void manage_rule(void *opaque, const char *text)
@@ -180,7 +183,7 @@ static void tell_links(Ubc *ubc)
 void ubc_manage_error(UbcEnd *e)
 {
     e->erred = true;
-    ubc_kick(e->ubc);
+    manage_kick(e->ubc);
 }
 
 /* And of errors, each until software clears it. */

@@ -287,7 +287,7 @@ void ubc_bus_master(Ubc *ubc, bool on)
 
 int64_t ubc_run(Ubc *ubc, int64_t now)
 {
-    int64_t next = INT64_MAX, above;
+    int64_t next = INT64_MAX, above, at;
 
     ubc->now = now;
     ubc->running = true;
@@ -295,8 +295,14 @@ int64_t ubc_run(Ubc *ubc, int64_t now)
         ubc_reset(ubc, now);
     }
     above = ubc_manage_run(ubc);
-    above = MIN(above, ubc_engine_run(ubc));
-    above = MIN(above, ubc_net_run(ubc));
+    at = ubc_engine_run(ubc);
+    above = MIN(above, at);
+    ubc->above_kicked = false;
+    at = ubc_net_run(ubc);
+    above = MIN(above, at);
+    if (ubc->above_kicked || ubc->reset_pending) {
+        above = now;        /* they had their turn before what came below */
+    }
     for (unsigned i = 0; i < ubc->ports; i++) {
         UbcEnd *e = &ubc->end[i];
         bool more = ubc_raw_serve(e);

@@ -200,6 +200,16 @@ static inline bool has_turn(Side *s)
     return s->stalled <= now;
 }
 
+/* A kick meanwhile counts, too. */
+static inline void side_run(Side *s)
+{
+    int64_t next;
+
+    s->next = INT64_MAX;
+    next = ubc_run(s->ubc, now);
+    s->next = MIN(s->next, next);
+}
+
 /* Run both until `done` or until the time is over; true if done. */
 static inline bool run_until(Side *a, Side *b, bool (*done)(Side *a, Side *b),
                       int64_t limit)
@@ -210,13 +220,11 @@ static inline bool run_until(Side *a, Side *b, bool (*done)(Side *a, Side *b),
         bool busy = false;
 
         if (a->next <= now && has_turn(a)) {
-            a->next = INT64_MAX;
-            a->next = MIN(a->next, ubc_run(a->ubc, now));
+            side_run(a);
             busy = true;
         }
         if (b->next <= now && has_turn(b)) {
-            b->next = INT64_MAX;
-            b->next = MIN(b->next, ubc_run(b->ubc, now));
+            side_run(b);
             busy = true;
         }
         busy |= move(a);

@@ -772,6 +772,9 @@ static void test_noise(void)
             put_le32(cmd + UBQ_CMD_OBJECT,
                      g_rand_boolean(r) ? UBQ_NEW
                                        : g_rand_int_range(r, 0, 2000));
+            if (get_le32(cmd + UBQ_CMD_OBJECT) == p.qa.id) {
+                break;      /* it is still needed */
+            }
             ubq_command(&e->drv, g_rand_int_range(r, 0, 0x62), cmd);
             break;
         case 3:
@@ -795,7 +798,7 @@ static void test_noise(void)
     g_rand_free(r);
 }
 
-/* ---- Hostile neighbours ----------------------------------------------------------------------- */
+/* ---- Hostile neighbours ----------------------------------------------------- */
 
 static unsigned let_pass;
 
@@ -845,7 +848,8 @@ static void test_receive_gone(gconstpointer destroy)
     pair_stop(&p);
 }
 
-/* A channel that is given up, or goes, takes those that wait for room in it along. */
+/* A channel that is given up, or goes, takes those that wait for room in it
+ * along. */
 static void test_channel_gone(gconstpointer destroy)
 {
     uint8_t cmd[UBQ_CMD];
