@@ -241,18 +241,33 @@ static bool by_itself(CorePacket *pkt)
            !ub_mgmt_head_get(p + UB_NTH16_SIZE, UB_MGMT_KIND_MESSAGE, &a);
 }
 
+/* The next that may be taken now, or NULL.  Management does not stand behind what
+ * waits for the guest: that may be for ever. */
+static CorePacket *next_packet(UbcEnd *e)
+{
+    CorePacket **p = &e->came, *pkt;
+
+    while (*p && !e->ubc->master && !by_itself(*p)) {
+        p = &(*p)->next;
+    }
+    pkt = *p;
+    if (pkt) {
+        *p = pkt->next;
+        if (!*p) {
+            e->came_tail = p;
+        }
+    }
+    return pkt;
+}
+
 static void take_packets(UbcEnd *e)
 {
+    CorePacket *pkt;
+
     if (e->came) {
         ubc_net_follow(e->ubc);
     }
-    while (e->came && (e->ubc->master || by_itself(e->came))) {
-        CorePacket *pkt = e->came;
-
-        e->came = pkt->next;
-        if (!e->came) {
-            e->came_tail = &e->came;
-        }
+    while ((pkt = next_packet(e))) {
         ub_node_rx(e->ubc->node, e->ubc->now, e->index, pkt);
     }
 }

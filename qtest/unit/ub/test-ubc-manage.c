@@ -456,6 +456,31 @@ static void test_master(void)
     end();
 }
 
+/* One byte for a guest that does not listen is no wall before management. */
+static void test_behind(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    uint32_t neighbor[4];
+    UbcConfig conf;
+    Guest g;
+
+    ubc_config_init(&conf);
+    up(&conf);
+    guest_open(&g, a);
+    meet(&g, neighbor);
+    ubc_bus_master(b->ubc, false);
+    wr(a, UBC_PAIR(0) + UBC_PAIR_CFGS, 1 << 7);
+    wr(a, UBC_PAIR(0) + UBC_RING_TX + UBC_RING_BASE_LO, TX_RING);
+    wr(a, UBC_PAIR(0) + UBC_RING_TX + UBC_RING_SIZE, RING_LOG);
+    wr(a, UBC_PAIR(0) + UBC_RING_TX + UBC_RING_CTRL, UBC_RING_ENABLE);
+    send(a, 1, 7);
+    run_until(a, b, never, SECOND / 100);
+    g_assert_cmphex(get_le16(a->mem + TX_RING + 14), ==, UBC_DESC_DONE);
+    g_assert_cmphex(config(&g, 0x22, 0, UB_CFG0_GUID, 0), ==, 0);
+    g_assert_cmphex(g.packet[8], ==, 2);
+    end();
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -468,5 +493,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ubc/manage/raw", test_raw);
     g_test_add_func("/ubc/manage/migrate", test_migrate);
     g_test_add_func("/ubc/manage/master", test_master);
+    g_test_add_func("/ubc/manage/behind", test_behind);
     return g_test_run();
 }
