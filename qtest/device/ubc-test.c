@@ -59,14 +59,14 @@ static void test_reset_values(void)
     static const struct { uint32_t reg, value; } values[] = {
         { 0x0000, 0x31434255 }, { 0x0004, 2 }, { 0x0008, 2 }, { 0x000c, 0 },
         { 0x0010, 0 }, { 0x0014, 0 }, { 0x0018, 0 }, { 0x001c, 0 },
-        { 0x0020, 0 }, { 0x0028, 0x23 }, { 0x002c, 0 },
+        { 0x0020, 0 }, { 0x0028, 0x2f }, { 0x002c, 0 },
         /* Port 0: status, control, events, MTU, VLs, vector; tx_packets. */
         { 0x1000, 0 }, { 0x1004, 0 }, { 0x1008, 0 }, { 0x100c, 0 },
         { 0x1010, 10142 }, { 0x1014, 0 }, { 0x1018, 0 },
         { 0x1040, 0 }, { 0x1100, 0 }, { 0x1410, 10142 },
         { 0x1810, 0 }, /* there is no third port */
         /* Ring pairs 0 and 255: port, VLs, CFGs, RT; rings. */
-        { 0x10000, 0 }, { 0x10004, 0xffff }, { 0x10008, 0xffbf },
+        { 0x10000, 0 }, { 0x10004, 0xffff }, { 0x10008, 0xfd3f },
         { 0x1000c, 4 }, { 0x10040, 0 }, { 0x10048, 0 }, { 0x1004c, 0 },
         { 0x10050, 0 }, { 0x10054, 0 }, { 0x10058, 0 }, { 0x1005c, 0 },
         { 0x10080, 0 }, { 0x1008c, 0 }, { 0x1ff04, 0xffff },
@@ -90,7 +90,9 @@ static void test_reset_values(void)
     g_assert_cmphex(qpci_config_readb(d->pci, PCI_REVISION_ID), ==, 2);
     g_assert_cmphex(qpci_config_readl(d->pci, PCI_BASE_ADDRESS_0) & 0xf, ==,
                     PCI_BASE_ADDRESS_MEM_TYPE_64);
-    g_assert_cmphex(qpci_config_readl(d->pci, PCI_BASE_ADDRESS_2), ==, 0);
+    g_assert_cmphex(qpci_config_readl(d->pci, PCI_BASE_ADDRESS_2) & 0xf, ==,
+                    PCI_BASE_ADDRESS_MEM_TYPE_64);
+    g_assert_cmphex(qpci_config_readl(d->pci, PCI_BASE_ADDRESS_4), ==, 0);
     /* Errors of the bus can be reported. */
     cap = qpci_find_capability(d->pci, PCI_CAP_ID_EXP, 0);
     qpci_config_writew(d->pci, cap + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_CERE |
