@@ -237,7 +237,11 @@ static void image_request(CoreImage *im, UbTaRequest *r)
 static const char *request_fault(const UbTa *ta, const UbTaQueue *q,
                                  const UbTaRequest *r)
 {
-    if (!ub_ta_op(r->opcode)->name || r->order > UB_TA_SO ||
+    /* Nobody has looked at what has not begun. */
+    bool begun = r->slices || r->on_ordered || r->counted ||
+                 r->where == IN_HELD || r->where == IN_WORK;
+
+    if ((begun && (!ub_ta_op(r->opcode)->name || r->order > UB_TA_SO)) ||
         (r->len > ta->cfg.max_len && r->made) || r->made > r->len) {
         return "a request of the image is impossible";
     }

@@ -241,8 +241,8 @@ static bool by_itself(CorePacket *pkt)
            !ub_mgmt_head_get(p + UB_NTH16_SIZE, UB_MGMT_KIND_MESSAGE, &a);
 }
 
-/* The next that may be taken now, or NULL.  Management does not stand behind what
- * waits for the guest: that may be for ever. */
+/* The next that may be taken now, or NULL.  Management does not stand behind
+ * what waits for the guest: that may be for ever. */
 static CorePacket *next_packet(UbcEnd *e)
 {
     CorePacket **p = &e->came, *pkt;

@@ -153,11 +153,11 @@ static void queue_quiet(UrmaQueue *q)
     UbTaQueue *ta = q->ta;
 
     q->ta = NULL;
+    if (ta) {
+        ub_ta_queue_free(ta);   /* gives back what it has, see urma_done() */
+    }
     urma_sq_drop(q);
     urma_rq_drop(q);
-    if (ta) {
-        ub_ta_queue_free(ta);
-    }
     q->sq_pi = q->sq_fetch = q->rq_pi = q->rq_ci = 0;
     q->rq_low = false;
 }

@@ -166,6 +166,10 @@ void urma_done(void *opaque, UbTaRequest *req, UbTaStatus status)
     UrmaWr *wr = (UrmaWr *)req;
     UrmaQueue *q = wr->queue;
 
+    if (!q->ta) {
+        wr_free(wr);            /* it is being reset or destroyed */
+        return;
+    }
     wr_complete(wr, status);
     if (status != UB_TAS_OK && status != UB_TAS_FLUSHED) {
         urma_queue_failed(q);

@@ -875,6 +875,37 @@ static void test_channel_gone(gconstpointer destroy)
     pair_stop(&p);
 }
 
+/* A queue that is reset or destroyed in the middle of its work forgets it without
+ * a word; the next of its number begins anew. */
+static void test_busy_gone(gconstpointer destroy)
+{
+    uint8_t cmd[UBQ_CMD];
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        ubq_post(&p.qa, memory_op(&p, UB_TA_WRITE, 0, 0, p.local, 65536, 1),
+                 1);
+    }
+    let_pass = 2;
+    p.b->lose = lose_later;
+    ends_run(&p.ends, 3000);
+    if (destroy) {
+        ubq_cmd_init(cmd, p.qa.id, 0);
+        g_assert_cmpuint(ubq_command(&p.a->drv, UBQ_OP_QUEUE_DESTROY, cmd), ==,
+                         UBQ_RESULT_OK);
+        ubq_queue_open(&p.qa, &p.a->drv, &p.cq_a, &p.cq_a, UB_ROI, 0);
+    } else {
+        ubq_queue_state(&p.qa, UBQ_STATE_RESET, UBQ_RESULT_OK);
+        ubq_queue_state(&p.qa, UBQ_STATE_READY, UBQ_RESULT_OK);
+    }
+    p.b->lose = NULL;
+    ends_run(&p.ends, SECOND);
+    g_assert_null(ubq_cq_poll(&p.cq_a));
+    write_read(&p, 20000);
+    pair_stop(&p);
+}
+
 /* ---- Migration ------------------------------------------------------------------------------- */
 
 static uint8_t *end_save(Ends *ends, End *e, size_t *len)
@@ -981,6 +1012,26 @@ static void test_receive_name(void)
     pair_stop(&p);
 }
 
+/* What a guest posts that cannot be does not keep its machine from moving. */
+static void test_migrate_nonsense(void)
+{
+    g_autofree uint8_t *data = NULL;
+    size_t len;
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    ubq_post(&p.qa, message_op(&p, 0x3f, 0, p.local, 64), 1);
+    ubq_post(&p.qa, message_op(&p, UB_TA_SEND, UBQ_SQE_ORDER, p.local, 64),
+             1);
+    ub_urma_run(p.a->urma, p.ends.now, 64);
+    data = end_save(&p.ends, p.a, &len);
+    g_assert_cmpstr(end_load(&p.ends, p.a, data, len), ==, NULL);
+    ends_run(&p.ends, SECOND);
+    ubq_cq_expect(&p.cq_a, UB_TAS_OPCODE);
+    ubq_cq_expect(&p.cq_a, UB_TAS_OPCODE);
+    pair_stop(&p);
+}
+
 /* An image with any byte changed loads or is refused; then the device works. */
 static void test_bad_image(void)
 {
@@ -1053,6 +1104,11 @@ int main(int argc, char **argv)
                          test_channel_gone);
     g_test_add_data_func("/ub/urma/channel-gone/destroy", GUINT_TO_POINTER(1),
                          test_channel_gone);
+    g_test_add_data_func("/ub/urma/busy-gone/reset", GUINT_TO_POINTER(0),
+                         test_busy_gone);
+    g_test_add_data_func("/ub/urma/busy-gone/destroy", GUINT_TO_POINTER(1),
+                         test_busy_gone);
+    g_test_add_func("/ub/urma/migrate-nonsense", test_migrate_nonsense);
     g_test_add_func("/ub/urma/adopt", test_adopt);
     g_test_add_func("/ub/urma/receive-name", test_receive_name);
     return g_test_run();
