@@ -875,8 +875,8 @@ static void test_channel_gone(gconstpointer destroy)
     pair_stop(&p);
 }
 
-/* A queue that is reset or destroyed in the middle of its work forgets it without
- * a word; the next of its number begins anew. */
+/* A queue that is reset or destroyed in the middle of its work forgets it
+ * without a word; the next of its number begins anew. */
 static void test_busy_gone(gconstpointer destroy)
 {
     uint8_t cmd[UBQ_CMD];
