@@ -1053,6 +1053,9 @@ static void test_forward(void)
     route(b, LEFT, 1 << 0);
     route(b, RIGHT, 1 << 1);
     route(b, -1, 0); /* the default: nowhere */
+    /* The ends' rings have all packets, their engines none. */
+    qubc_pair_write(a, 0, UBC_PAIR_CFGS, 0xffff);
+    qubc_pair_write(c, 0, UBC_PAIR_CFGS, 0xffff);
     qubc_port_open(a, 0);
     qubc_port_open(c, 0);
     for (unsigned p = 0; p < 2; p++) {
