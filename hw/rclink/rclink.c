@@ -217,9 +217,11 @@ static int64_t run_before(Rclink *d)
 /* Frames of the MAC, indices and interrupts; when to come back. */
 static int64_t run_after(Rclink *d)
 {
-    int64_t next = MIN(rcl_pfc_run(d), rcl_credit_run(d));
+    /* Each once: MIN() evaluates the smaller one again. */
+    int64_t pfc = rcl_pfc_run(d), credit = rcl_credit_run(d);
+    int64_t rate = rcl_rate_run(d), nocnp = rcl_nocnp_run(d);
+    int64_t next = MIN(MIN(pfc, credit), MIN(rate, nocnp));
 
-    next = MIN(next, MIN(rcl_rate_run(d), rcl_nocnp_run(d)));
     rcl_mac_flush(d);
     if (!d->wire_stopped && d->multi_used) {
         rcl_multi_returned(d);

@@ -676,6 +676,7 @@ static int64_t turn(void)
     kicked = false;
     for (unsigned i = 0; i < endpoints; i++) {
         Endpoint *e = endpoint[i];
+        int64_t at;
 
         if (e->retry <= now) {
             take_wire(e, open_socket(e->path, false));
@@ -683,8 +684,10 @@ static int64_t turn(void)
         if (e->wire && (e->touched || wire_fd_busy(e->wire))) {
             run_wire(e);
         }
-        next = MIN(next, ub_node_run(e->node, now, 256));
-        next = MIN(next, ub_port_run(e->port, now));
+        at = ub_node_run(e->node, now, 256);
+        next = MIN(next, at);
+        at = ub_port_run(e->port, now);
+        next = MIN(next, at);
         next = MIN(next, e->retry);
         if (e->wire && (e->touched || wire_fd_busy(e->wire))) {
             kicked = true;
