@@ -496,7 +496,7 @@ static bool change_at(UbPcsRx *rx, size_t *at, RxMark *kind, unsigned *width)
         if (lane->mark && lane->mark_at == *at) {
             if (lane->mark != RX_MARK_DROP) {
                 *kind = lane->mark;
-                *width = lane->sdf_width;
+                *width = lane->mark_width;
             }
         } else if (!lane->missed || lane->missed_at != *at) {
             return false;

@@ -68,7 +68,8 @@ typedef struct RxLane {
 
     RxMark mark;
     size_t mark_at;
-    uint8_t sdf_width;      /* of SDF or of the mark */
+    uint8_t sdf_width;      /* of the SDF that the stream begins with */
+    uint8_t mark_width;     /* of the mark, which may come before it has begun */
     uint8_t sdf_lid;
     bool missed;            /* an AMCTL was missed at column missed_at */
     bool late;              /* ... and nothing taken since */

@@ -247,7 +247,7 @@ static void set_mark(RxLane *lane, RxMark mark, unsigned width)
     }
     lane->mark = mark;
     lane->mark_at = lane->n;
-    lane->sdf_width = width;
+    lane->mark_width = width;
     lane->stop = true;
 }
 
