@@ -66,6 +66,8 @@ void ub_flow_init(UbFlow *flow, UbLphCfg cfg);
  * answered with one.
  */
 void ub_flow_reply(UbFlow *tx, const UbFlow *rx);
+/* Migration of a flow; one whose CFG, RT or SL cannot be is refused. */
+void ub_flow_image(UbFlow *flow, CoreImage *im);
 
 typedef enum UbSend {
     UB_SENT, /* ownership moved */

@@ -115,6 +115,27 @@ static void image_port(UbNet *net, CoreImage *im, unsigned i)
     ub_net_npi_replace(net, i, p->npi_replace);
 }
 
+void ub_flow_image(UbFlow *f, CoreImage *im)
+{
+    core_image_int(im, &f->cfg);
+    core_image_int(im, &f->rt);
+    core_image_int(im, &f->sl);
+    core_image_int(im, &f->nlp);
+    core_image_flag(im, &f->mgmt);
+    core_image_int(im, &f->port);
+    core_image_int(im, &f->vl);
+    core_image_int(im, &f->cci);
+    core_image_int(im, &f->scna);
+    core_image_int(im, &f->dcna);
+    core_image_int(im, &f->lbf);
+    core_image_int(im, &f->npi);
+    core_image_bytes(im, f->ip.src, sizeof(f->ip.src));
+    core_image_bytes(im, f->ip.dst, sizeof(f->ip.dst));
+    core_image_int(im, &f->ip.hops);
+    core_image_check(im, f->cfg < 16 && f->rt < 4 && f->sl < 16,
+                     "a flow of the image is out of range");
+}
+
 void ub_net_image(UbNet *net, CoreImage *im)
 {
     uint32_t locals = net->locals;

@@ -41,27 +41,6 @@ static void image_sec(CoreImage *im, UbSecHead *h)
     image_eid(im, &h->deid);
 }
 
-static void image_flow(CoreImage *im, UbFlow *f)
-{
-    core_image_int(im, &f->cfg);
-    core_image_int(im, &f->rt);
-    core_image_int(im, &f->sl);
-    core_image_int(im, &f->nlp);
-    core_image_flag(im, &f->mgmt);
-    core_image_int(im, &f->port);
-    core_image_int(im, &f->vl);
-    core_image_int(im, &f->cci);
-    core_image_int(im, &f->scna);
-    core_image_int(im, &f->dcna);
-    core_image_int(im, &f->lbf);
-    core_image_int(im, &f->npi);
-    core_image_bytes(im, f->ip.src, sizeof(f->ip.src));
-    core_image_bytes(im, f->ip.dst, sizeof(f->ip.dst));
-    core_image_int(im, &f->ip.hops);
-    core_image_check(im, f->cfg < 16 && f->rt < 4 && f->sl < 16,
-                     "a flow of the image is out of range");
-}
-
 static void image_tp_dest(CoreImage *im, UbTpDest *d)
 {
     uint8_t mode = d->mode;
@@ -71,7 +50,7 @@ static void image_tp_dest(CoreImage *im, UbTpDest *d)
                      "a carrier of the image does not exist");
     d->mode = mode < UB_TP_MODES ? mode : UB_TP_CTP;
     core_image_int(im, &d->tpn);
-    image_flow(im, &d->flow);
+    ub_flow_image(&d->flow, im);
 }
 
 static void image_dest(CoreImage *im, UbTaDest *d)
@@ -671,7 +650,7 @@ static void image_held(UbTa *ta, CoreImage *im, Held *h)
     core_image_int(im, &h->rx.msn);
     core_image_flag(im, &h->rx.last);
     core_image_int(im, &h->rx.nlp);
-    image_flow(im, &h->flow);
+    ub_flow_image(&h->flow, im);
     image_packet(ta, im, &h->pkt);
 }
 

@@ -15,28 +15,9 @@
 /* The longest packet with all headers. */
 enum { LONGEST = 16384 };
 
-static void flow_image(UbFlow *f, CoreImage *im)
-{
-    core_image_int(im, &f->cfg);
-    core_image_int(im, &f->rt);
-    core_image_int(im, &f->sl);
-    core_image_int(im, &f->nlp);
-    core_image_flag(im, &f->mgmt);
-    core_image_int(im, &f->port);
-    core_image_int(im, &f->vl);
-    core_image_int(im, &f->cci);
-    core_image_int(im, &f->scna);
-    core_image_int(im, &f->dcna);
-    core_image_int(im, &f->lbf);
-    core_image_int(im, &f->npi);
-    core_image_bytes(im, f->ip.src, sizeof(f->ip.src));
-    core_image_bytes(im, f->ip.dst, sizeof(f->ip.dst));
-    core_image_int(im, &f->ip.hops);
-}
-
 static void attr_image(UbTpAttr *a, CoreImage *im)
 {
-    flow_image(&a->flow, im);
+    ub_flow_image(&a->flow, im);
     core_image_int(im, &a->dst_tpn);
     core_image_int(im, &a->tx_psn);
     core_image_int(im, &a->rx_psn);
