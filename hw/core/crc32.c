@@ -2,7 +2,7 @@
  * CRC32.
  *
  * An ICRC is the dearest part of a packet after the copy itself, so x86 has
- * versions with carry-less multiplication: 64 or 128 bytes are folded at a time
+ * versions with carry-less multiplication: 64 to 256 bytes are folded at a time
  * and reduced at the end (Intel, "Fast CRC Computation for Generic Polynomials
  * Using PCLMULQDQ", the constants are powers of x modulo the polynomial).  The
  * portable version reads eight bytes at a time through eight tables.
@@ -19,9 +19,16 @@
 /* @head_len is a multiple of 16, or 0. */
 typedef uint32_t CrcFn(uint32_t crc, const uint8_t *head, size_t head_len,
                        const uint8_t *p, size_t len);
+/* The same, and @p goes to @dst meanwhile; @len is a multiple of 16 and not
+ * below COPY_MIN. */
+typedef uint32_t CrcCopyFn(uint32_t crc, const uint8_t *head, size_t head_len,
+                           uint8_t *dst, const uint8_t *p, size_t len);
+
+enum { COPY_MIN = 256 };
 
 static uint32_t crc_table[8][256];
 static CrcFn *crc_fn;
+static CrcCopyFn *crc_copy_fn;
 
 uint32_t core_crc32_generic(uint32_t crc, const void *buf, size_t len)
 {
@@ -50,19 +57,49 @@ static uint32_t crc32_tables(uint32_t crc, const uint8_t *head,
     return core_crc32_generic(crc, p, len);
 }
 
+static uint32_t copy_tables(uint32_t crc, const uint8_t *head,
+                            size_t head_len, uint8_t *dst, const uint8_t *p,
+                            size_t len)
+{
+    memcpy(dst, p, len);
+    return crc32_tables(crc, head, head_len, dst, len);
+}
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 
 #define CLMUL   __attribute__((target("pclmul,sse4.1")))
 #define VPCLMUL __attribute__((target("vpclmulqdq,avx2,pclmul,sse4.1")))
+#define ZPCLMUL __attribute__((target("avx512f,vpclmulqdq,avx2,pclmul,sse4.1")))
 
 /* What takes 128 bits over so many bits: x^(n - 32), x^(n + 32). */
-static uint64_t over_128[2], over_256[2], over_512[2], over_1024[2];
+static uint64_t over_128[2], over_256[2], over_512[2], over_1024[2],
+                over_2048[2];
 
 static inline __attribute__((always_inline)) CLMUL
 __m128i load(const uint8_t *p)
 {
     return _mm_loadu_si128((const __m128i *)p);
+}
+
+/*
+ * The same; what is read goes @way->by bytes on meanwhile, if it is to be
+ * copied.  All is inlined, so that who does not copy has nothing of it.
+ */
+typedef struct CrcWay {
+    bool copy;
+    uintptr_t by;
+} CrcWay;
+
+static inline __attribute__((always_inline)) CLMUL
+__m128i take(CrcWay way, const uint8_t *p)
+{
+    __m128i x = load(p);
+
+    if (way.copy) {
+        _mm_storeu_si128((__m128i *)((uintptr_t)p + way.by), x);
+    }
+    return x;
 }
 
 static inline __attribute__((always_inline)) CLMUL
@@ -98,7 +135,7 @@ __m128i prefix(uint32_t crc, const uint8_t *head, size_t head_len)
 
 /* The rest behind @x, which has been folded up to @p. */
 static inline __attribute__((always_inline)) CLMUL
-uint32_t finish(__m128i x, const uint8_t *p, size_t len)
+uint32_t finish(__m128i x, CrcWay way, const uint8_t *p, size_t len)
 {
     const __m128i k = distance(over_128);
     const __m128i k5 = _mm_set_epi64x(0, 0x163cd6124);
@@ -108,7 +145,7 @@ uint32_t finish(__m128i x, const uint8_t *p, size_t len)
     __m128i t;
 
     for (; len >= 16; p += 16, len -= 16) {
-        x = fold(x, k, load(p));
+        x = fold(x, k, take(way, p));
     }
     /* 128 -> 64 bits */
     t = _mm_clmulepi64_si128(x, k, 0x10);
@@ -141,39 +178,59 @@ uint32_t short_tail(uint32_t crc, const uint8_t *head, size_t head_len,
     } else {
         return core_crc32_generic(crc, p, len);
     }
-    return finish(x, p, len);
+    return finish(x, (CrcWay) { 0 }, p, len);
+}
+
+/* 64 bytes at least. */
+static inline __attribute__((always_inline)) CLMUL
+uint32_t way_clmul(uint32_t crc, const uint8_t *head, size_t head_len,
+                   CrcWay way, const uint8_t *p, size_t len)
+{
+    const __m128i k4 = distance(over_512), k1 = distance(over_128);
+    __m128i x0, x1, x2, x3;
+
+    x0 = _mm_xor_si128(take(way, p), prefix(crc, head, head_len));
+    x1 = take(way, p + 16);
+    x2 = take(way, p + 32);
+    x3 = take(way, p + 48);
+    for (p += 64, len -= 64; len >= 64; p += 64, len -= 64) {
+        x0 = fold(x0, k4, take(way, p));
+        x1 = fold(x1, k4, take(way, p + 16));
+        x2 = fold(x2, k4, take(way, p + 32));
+        x3 = fold(x3, k4, take(way, p + 48));
+    }
+    x0 = fold(x0, k1, x1);
+    x0 = fold(x0, k1, x2);
+    x0 = fold(x0, k1, x3);
+    return finish(x0, way, p, len);
 }
 
 CLMUL
 static uint32_t crc32_clmul(uint32_t crc, const uint8_t *head,
                             size_t head_len, const uint8_t *p, size_t len)
 {
-    const __m128i k4 = distance(over_512), k1 = distance(over_128);
-    __m128i x0, x1, x2, x3;
+    return len < 64 ? short_tail(crc, head, head_len, p, len) :
+           way_clmul(crc, head, head_len, (CrcWay) { 0 }, p, len);
+}
 
-    if (len < 64) {
-        return short_tail(crc, head, head_len, p, len);
-    }
-    x0 = _mm_xor_si128(load(p), prefix(crc, head, head_len));
-    x1 = load(p + 16);
-    x2 = load(p + 32);
-    x3 = load(p + 48);
-    for (p += 64, len -= 64; len >= 64; p += 64, len -= 64) {
-        x0 = fold(x0, k4, load(p));
-        x1 = fold(x1, k4, load(p + 16));
-        x2 = fold(x2, k4, load(p + 32));
-        x3 = fold(x3, k4, load(p + 48));
-    }
-    x0 = fold(x0, k1, x1);
-    x0 = fold(x0, k1, x2);
-    x0 = fold(x0, k1, x3);
-    return finish(x0, p, len);
+CLMUL
+static uint32_t copy_clmul(uint32_t crc, const uint8_t *head, size_t head_len,
+                           uint8_t *dst, const uint8_t *p, size_t len)
+{
+    CrcWay way = { true, (uintptr_t)dst - (uintptr_t)p };
+
+    return way_clmul(crc, head, head_len, way, p, len);
 }
 
 static inline __attribute__((always_inline)) VPCLMUL
-__m256i load_wide(const uint8_t *p)
+__m256i load_wide(CrcWay way, const uint8_t *p)
 {
-    return _mm256_loadu_si256((const __m256i *)p);
+    __m256i x = _mm256_loadu_si256((const __m256i *)p);
+
+    if (way.copy) {
+        _mm256_storeu_si256((void *)((uintptr_t)p + way.by), x);
+    }
+    return x;
 }
 
 static inline __attribute__((always_inline)) VPCLMUL
@@ -185,36 +242,125 @@ __m256i fold_wide(__m256i x, __m256i k, __m256i next)
     return _mm256_xor_si256(_mm256_xor_si256(lo, hi), next);
 }
 
-VPCLMUL
-static uint32_t crc32_vpclmul(uint32_t crc, const uint8_t *head,
-                              size_t head_len, const uint8_t *p, size_t len)
+/* 128 bytes at least. */
+static inline __attribute__((always_inline)) VPCLMUL
+uint32_t way_vpclmul(uint32_t crc, const uint8_t *head, size_t head_len,
+                     CrcWay way, const uint8_t *p, size_t len)
 {
     const __m256i k8 = _mm256_broadcastsi128_si256(distance(over_1024));
     const __m256i k2 = _mm256_broadcastsi128_si256(distance(over_256));
     __m256i y0, y1, y2, y3;
 
-    if (len < 128) {
-        return crc32_clmul(crc, head, head_len, p, len);
-    }
-    y0 = _mm256_xor_si256(load_wide(p), _mm256_zextsi128_si256(
+    y0 = _mm256_xor_si256(load_wide(way, p), _mm256_zextsi128_si256(
                                             prefix(crc, head, head_len)));
-    y1 = load_wide(p + 32);
-    y2 = load_wide(p + 64);
-    y3 = load_wide(p + 96);
+    y1 = load_wide(way, p + 32);
+    y2 = load_wide(way, p + 64);
+    y3 = load_wide(way, p + 96);
     for (p += 128, len -= 128; len >= 128; p += 128, len -= 128) {
-        y0 = fold_wide(y0, k8, load_wide(p));
-        y1 = fold_wide(y1, k8, load_wide(p + 32));
-        y2 = fold_wide(y2, k8, load_wide(p + 64));
-        y3 = fold_wide(y3, k8, load_wide(p + 96));
+        y0 = fold_wide(y0, k8, load_wide(way, p));
+        y1 = fold_wide(y1, k8, load_wide(way, p + 32));
+        y2 = fold_wide(y2, k8, load_wide(way, p + 64));
+        y3 = fold_wide(y3, k8, load_wide(way, p + 96));
     }
     y0 = fold_wide(y0, k2, y1);
     y0 = fold_wide(y0, k2, y2);
     y0 = fold_wide(y0, k2, y3);
     for (; len >= 32; p += 32, len -= 32) {
-        y0 = fold_wide(y0, k2, load_wide(p));
+        y0 = fold_wide(y0, k2, load_wide(way, p));
     }
     return finish(fold(_mm256_castsi256_si128(y0), distance(over_128),
-                       _mm256_extracti128_si256(y0, 1)), p, len);
+                       _mm256_extracti128_si256(y0, 1)), way, p, len);
+}
+
+VPCLMUL
+static uint32_t crc32_vpclmul(uint32_t crc, const uint8_t *head,
+                              size_t head_len, const uint8_t *p, size_t len)
+{
+    return len < 128 ? crc32_clmul(crc, head, head_len, p, len) :
+           way_vpclmul(crc, head, head_len, (CrcWay) { 0 }, p, len);
+}
+
+VPCLMUL
+static uint32_t copy_vpclmul(uint32_t crc, const uint8_t *head,
+                             size_t head_len, uint8_t *dst, const uint8_t *p,
+                             size_t len)
+{
+    CrcWay way = { true, (uintptr_t)dst - (uintptr_t)p };
+
+    return way_vpclmul(crc, head, head_len, way, p, len);
+}
+
+static inline __attribute__((always_inline)) ZPCLMUL
+__m512i load_512(CrcWay way, const uint8_t *p)
+{
+    __m512i x = _mm512_loadu_si512(p);
+
+    if (way.copy) {
+        _mm512_storeu_si512((void *)((uintptr_t)p + way.by), x);
+    }
+    return x;
+}
+
+static inline __attribute__((always_inline)) ZPCLMUL
+__m512i fold_512(__m512i x, __m512i k, __m512i next)
+{
+    __m512i lo = _mm512_clmulepi64_epi128(x, k, 0x00);
+    __m512i hi = _mm512_clmulepi64_epi128(x, k, 0x11);
+
+    return _mm512_ternarylogic_epi64(lo, hi, next, 0x96);   /* xor of all */
+}
+
+/* 256 bytes at least. */
+static inline __attribute__((always_inline)) ZPCLMUL
+uint32_t way_zpclmul(uint32_t crc, const uint8_t *head, size_t head_len,
+                     CrcWay way, const uint8_t *p, size_t len)
+{
+    const __m512i k16 = _mm512_broadcast_i32x4(distance(over_2048));
+    const __m512i k4 = _mm512_broadcast_i32x4(distance(over_512));
+    const __m128i k1 = distance(over_128);
+    __m512i z0, z1, z2, z3;
+    __m128i x;
+
+    z0 = _mm512_xor_si512(load_512(way, p), _mm512_zextsi128_si512(
+                                           prefix(crc, head, head_len)));
+    z1 = load_512(way, p + 64);
+    z2 = load_512(way, p + 128);
+    z3 = load_512(way, p + 192);
+    for (p += 256, len -= 256; len >= 256; p += 256, len -= 256) {
+        z0 = fold_512(z0, k16, load_512(way, p));
+        z1 = fold_512(z1, k16, load_512(way, p + 64));
+        z2 = fold_512(z2, k16, load_512(way, p + 128));
+        z3 = fold_512(z3, k16, load_512(way, p + 192));
+    }
+    z0 = fold_512(z0, k4, z1);
+    z0 = fold_512(z0, k4, z2);
+    z0 = fold_512(z0, k4, z3);
+    for (; len >= 64; p += 64, len -= 64) {
+        z0 = fold_512(z0, k4, load_512(way, p));
+    }
+    x = fold(_mm512_castsi512_si128(z0), k1,
+             _mm512_extracti32x4_epi32(z0, 1));
+    x = fold(x, k1, _mm512_extracti32x4_epi32(z0, 2));
+    return finish(fold(x, k1, _mm512_extracti32x4_epi32(z0, 3)), way, p,
+                  len);
+}
+
+ZPCLMUL
+static uint32_t crc32_zpclmul(uint32_t crc, const uint8_t *head,
+                              size_t head_len, const uint8_t *p, size_t len)
+{
+    return len < 256 ? crc32_vpclmul(crc, head, head_len, p, len) :
+           way_zpclmul(crc, head, head_len, (CrcWay) { 0 }, p, len);
+}
+
+ZPCLMUL
+static uint32_t copy_zpclmul(uint32_t crc, const uint8_t *head,
+                             size_t head_len, uint8_t *dst, const uint8_t *p,
+                             size_t len)
+{
+    CrcWay way = { true, (uintptr_t)dst - (uintptr_t)p };
+
+    return way_zpclmul(crc, head, head_len, way, p, len);
 }
 
 static bool have_clmul(void)
@@ -227,6 +373,11 @@ static bool have_vpclmul(void)
 {
     return have_clmul() && __builtin_cpu_supports("vpclmulqdq") &&
            __builtin_cpu_supports("avx2");
+}
+
+static bool have_zpclmul(void)
+{
+    return have_vpclmul() && __builtin_cpu_supports("avx512f");
 }
 
 /* x^@n modulo the polynomial, as the multiplier wants it. */
@@ -257,12 +408,14 @@ static const struct {
     const char *name;
     bool (*have)(void);
     CrcFn *fn;
+    CrcCopyFn *copy;
 } crc_ways[] = {
 #if defined(__x86_64__)
-    { "vpclmul", have_vpclmul, crc32_vpclmul },
-    { "clmul", have_clmul, crc32_clmul },
+    { "zpclmul", have_zpclmul, crc32_zpclmul, copy_zpclmul },
+    { "vpclmul", have_vpclmul, crc32_vpclmul, copy_vpclmul },
+    { "clmul", have_clmul, crc32_clmul, copy_clmul },
 #endif
-    { "tables", have_tables, crc32_tables },
+    { "tables", have_tables, crc32_tables, copy_tables },
 };
 
 bool core_crc32_use(const char *name)
@@ -271,6 +424,7 @@ bool core_crc32_use(const char *name)
         if ((!name || !strcmp(name, crc_ways[i].name)) &&
             crc_ways[i].have()) {
             crc_fn = crc_ways[i].fn;
+            crc_copy_fn = crc_ways[i].copy;
             return true;
         }
     }
@@ -299,18 +453,58 @@ static void __attribute__((constructor)) crc_init(void)
     set_distance(over_256, 256);
     set_distance(over_512, 512);
     set_distance(over_1024, 1024);
+    set_distance(over_2048, 2048);
     __builtin_cpu_init();
 #endif
     core_crc32_use(NULL);
 }
 
+/*
+ * A length that is no multiple of 16 would end in a walk through the tables:
+ * the odd bytes become a head behind zeros, which leave a CRC of 0 alone.
+ */
 uint32_t core_crc32(uint32_t crc, const void *buf, size_t len)
 {
-    return crc_fn(crc, buf, 0, buf, len);
+    size_t odd = len % 16;
+    uint8_t head[32] = { 0 };
+    uint32_t first;
+
+    if (len < 128 || odd < sizeof(first)) {
+        return crc_fn(crc, buf, 0, buf, len);
+    }
+    /* 16 bytes are there, and those behind the odd ones do not count. */
+    memcpy(head + 16 - odd, buf, 16);
+    memcpy(&first, head + 16 - odd, sizeof(first));
+    first ^= CORE_LE(32, crc);
+    memcpy(head + 16 - odd, &first, sizeof(first));
+    return crc_fn(0, head, 16, (const uint8_t *)buf + odd, len - odd);
 }
 
 uint32_t core_crc32_head(uint32_t crc, const void *head, size_t head_len,
                          const void *buf, size_t len)
 {
     return crc_fn(crc, head, head_len, buf, len);
+}
+
+uint32_t core_crc32_copy(uint32_t crc, const void *head, size_t head_len,
+                         void *dst, const void *src, size_t len)
+{
+    size_t odd = len % 16, n = head_len + odd;
+    size_t block = n > 16 ? 32 : 16;
+    uint8_t first[32] = { 0 };
+    uint32_t word;
+
+    if (len < COPY_MIN + 16 || n < sizeof(word)) {
+        memcpy(dst, src, len);
+        return core_crc32(core_crc32(crc, head, head_len), dst, len);
+    }
+    /* Head and odd bytes behind zeros, as above. */
+    memcpy(first + block - n, head, head_len);
+    memcpy(first + block - odd, src, odd);
+    memcpy(dst, src, odd);
+    memcpy(&word, first + block - n, sizeof(word));
+    word ^= CORE_LE(32, crc);
+    memcpy(first + block - n, &word, sizeof(word));
+    return crc_copy_fn(0, first, block, (uint8_t *)dst + odd,
+                       (const uint8_t *)src + odd, len - odd);
 }

@@ -27,6 +27,16 @@ void core_fault_free(CoreFault *f)
     f->on = false;
 }
 
+bool core_fault_plan_on(const CoreFaultPlan *plan)
+{
+    bool on = plan->nth && plan->nth_action != CORE_FAULT_NONE;
+
+    for (int i = CORE_FAULT_DROP; i < CORE_FAULT_NUM; i++) {
+        on |= plan->ppm[i] != 0;
+    }
+    return on;
+}
+
 void core_fault_set(CoreFault *f, const CoreFaultPlan *plan, size_t max_len)
 {
     core_fault_free(f);
@@ -37,10 +47,7 @@ void core_fault_set(CoreFault *f, const CoreFaultPlan *plan, size_t max_len)
     f->max_len = max_len;
     f->rng = plan->seed;
     f->count = 0;
-    f->on = plan->nth && plan->nth_action != CORE_FAULT_NONE;
-    for (int i = CORE_FAULT_DROP; i < CORE_FAULT_NUM; i++) {
-        f->on |= plan->ppm[i] != 0;
-    }
+    f->on = core_fault_plan_on(plan);
     if (f->on) {
         f->hold = g_new0(CoreFaultHeld, CORE_FAULT_HELD);
     }

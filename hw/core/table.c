@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <glib.h>
+#include <stdbool.h>
 
 #include "core/table.h"
 
@@ -11,6 +12,7 @@ void core_table_init(CoreTable *t, unsigned log)
 {
     t->mask = (1u << log) - 1;
     t->page = g_new0(void **, t->mask / CORE_TABLE_PAGE + 1);
+    t->used = g_new0(uint16_t, t->mask / CORE_TABLE_PAGE + 1);
 }
 
 void core_table_free(CoreTable *t)
@@ -19,12 +21,15 @@ void core_table_free(CoreTable *t)
         g_free(t->page[i]);
     }
     g_free(t->page);
+    g_free(t->used);
     t->page = NULL;
+    t->used = NULL;
 }
 
 void core_table_set(CoreTable *t, uint32_t n, void *p)
 {
-    void ***page = &t->page[(n & t->mask) / CORE_TABLE_PAGE];
+    uint32_t number = (n & t->mask) / CORE_TABLE_PAGE;
+    void ***page = &t->page[number], **place;
 
     if (!*page) {
         if (!p) {
@@ -32,7 +37,28 @@ void core_table_set(CoreTable *t, uint32_t n, void *p)
         }
         *page = g_new0(void *, CORE_TABLE_PAGE);
     }
-    (*page)[n & t->mask & (CORE_TABLE_PAGE - 1)] = p;
+    place = &(*page)[n & t->mask & (CORE_TABLE_PAGE - 1)];
+    t->used[number] += !!p - !!*place;
+    *place = p;
+}
+
+uint32_t core_table_vacant(const CoreTable *t, uint32_t from)
+{
+    uint32_t at = from & t->mask;
+
+    for (uint32_t left = t->mask / CORE_TABLE_PAGE + 2; left--;) {
+        uint32_t end = at / CORE_TABLE_PAGE * CORE_TABLE_PAGE +
+                       MIN(CORE_TABLE_PAGE, t->mask + 1);
+        bool full = t->used[at / CORE_TABLE_PAGE] == CORE_TABLE_PAGE;
+
+        for (; !full && at < end; at++) {
+            if (!core_table_get(t, at)) {
+                return at;
+            }
+        }
+        at = end & t->mask;
+    }
+    return UINT32_MAX;
 }
 
 void core_table_foreach(CoreTable *t, void (*fn)(void *opaque, void *p), void *opaque)

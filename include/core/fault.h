@@ -60,6 +60,8 @@ typedef struct CoreFault {
 /* Where the strings go on to. */
 typedef void CoreFaultSink(void *opaque, const uint8_t *data, size_t len);
 
+/* Whether a plan has any fault. */
+bool core_fault_plan_on(const CoreFaultPlan *plan);
 /*
  * Faults by @plan from now on; strings longer than @max_len are neither held
  * nor changed.  What was held is lost.

@@ -14,6 +14,7 @@ enum { CORE_TABLE_PAGE = 256 };
 /* Pointers indexed by the low bits of a number. */
 typedef struct CoreTable {
     void ***page;
+    uint16_t *used;     /* places of each page that are not empty */
     uint32_t mask;
 } CoreTable;
 
@@ -29,6 +30,10 @@ void core_table_set(CoreTable *t, uint32_t n, void *p);
  * it is called for. */
 void core_table_foreach(CoreTable *t, void (*fn)(void *opaque, void *p),
                         void *opaque);
+
+/* The first empty place from @from on, from the beginning again if there is none;
+ * UINT32_MAX: the table is full.  It takes a step for each page, not for each place. */
+uint32_t core_table_vacant(const CoreTable *t, uint32_t from);
 
 /* What stands at @n, or NULL. */
 static inline void *core_table_get(const CoreTable *t, uint32_t n)
