@@ -22,7 +22,7 @@ enum {
 };
 
 struct WireChr {
-    CharBackend *be;
+    CharFrontend *be;
     WirePipe *pipe;
     AioContext *ctx;
     GMainContext *gctx;
@@ -148,7 +148,7 @@ static void chr_close_bh(void *opaque)
 {
     WireChr *c = opaque;
 
-    if (!c->ended) {
+    if (!c->ended && qemu_chr_fe_backend_open(c->be)) {
         qemu_chr_fe_disconnect(c->be);
     }
 }
@@ -287,7 +287,7 @@ static void chr_ends(Notifier *notifier, void *data)
     }
 }
 
-WireChr *wire_chr_new(CharBackend *be, AioContext *ctx, GMainContext *gctx,
+WireChr *wire_chr_new(CharFrontend *be, AioContext *ctx, GMainContext *gctx,
                       const WirePipeOps *ops, void *opaque, bool shm)
 {
     WireChr *c = g_new0(WireChr, 1);
@@ -315,7 +315,15 @@ void wire_chr_start(WireChr *c)
 void wire_chr_free(WireChr *c)
 {
     if (c) {
+        bool there = !c->ended;
+
         chr_let_go(c);
+        /* One that still connects has no stream yet, and cannot be told. */
+        if (there && qemu_chr_fe_backend_open(c->be)) {
+            /* The peer sees that we have gone; who takes the character device
+             * over begins, as the peer does, with a new stream. */
+            qemu_chr_fe_disconnect(c->be);
+        }
         if (c->ends.notify) {
             notifier_remove(&c->ends);
         }

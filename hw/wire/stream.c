@@ -206,7 +206,7 @@ static const WirePipeOps pipe_ops = {
 
 /* ---- life ---- */
 
-WireStream *wire_stream_new(struct CharBackend *be, const WireStreamOps *ops,
+WireStream *wire_stream_new(struct CharFrontend *be, const WireStreamOps *ops,
                             void *opaque, bool shm)
 {
     WireStream *w = g_new0(WireStream, 1);

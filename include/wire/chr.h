@@ -10,8 +10,9 @@
 #define WIRE_CHR_H
 
 #include "wire/pipe.h"
+#include "wire/qemu_names.h"
 
-struct CharBackend;
+struct CharFrontend;
 struct AioContext;
 
 typedef struct WireChr WireChr;
@@ -21,7 +22,7 @@ typedef struct WireChr WireChr;
  * until wire_chr_free().  The pipe works in @ctx, whose GLib context is @gctx
  * (NULL: that of the main loop).  @shm as in wire_pipe_new().
  */
-WireChr *wire_chr_new(struct CharBackend *be, struct AioContext *ctx,
+WireChr *wire_chr_new(struct CharFrontend *be, struct AioContext *ctx,
                       GMainContext *gctx, const WirePipeOps *ops,
                       void *opaque, bool shm);
 /* Ops are called from now on, in @ctx, which may be another thread's: the owner

@@ -24,8 +24,9 @@
 #include <stdint.h>
 
 #include "wire/pipe.h"
+#include "wire/qemu_names.h"
 
-struct CharBackend;
+struct CharFrontend;
 
 /* Bytes in front of a frame. */
 #define WIRE_STREAM_PREFIX 4
@@ -55,7 +56,7 @@ typedef struct WireStream WireStream;
 
 /* Takes over @be, which must have a character device and stays the caller's
  * until wire_stream_free().  @shm as in wire_pipe_new(). */
-WireStream *wire_stream_new(struct CharBackend *be, const WireStreamOps *ops,
+WireStream *wire_stream_new(struct CharFrontend *be, const WireStreamOps *ops,
                             void *opaque, bool shm);
 /* No callback comes any more; @be has no handlers. */
 void wire_stream_free(WireStream *w);
