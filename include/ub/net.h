@@ -23,6 +23,7 @@
 #ifndef UB_NET_H
 #define UB_NET_H
 
+#include "core/fault.h"
 #include "core/image.h"
 #include "ub/net_format.h"
 #include "ub/packet.h"
@@ -158,7 +159,7 @@ typedef struct UbNetOps {
     /* ub_net_run() has something to do. */
     void (*kick)(void *opaque);
     /* An error to record, of the port that the packet came by or was to leave
-     * by.  May be NULL. */
+     * by, or UB_NET_ANY: of none.  May be NULL. */
     void (*error)(void *opaque, unsigned port, UbNetError error);
     /* A peer (@own: our own software) broke the rule @text.  May be NULL. */
     void (*rule)(void *opaque, unsigned port, bool own, const char *text);
@@ -189,6 +190,8 @@ typedef struct UbNetUpper {
      * whomever).  It may send from within.  May be NULL. */
     void (*room)(void *opaque, int64_t now, unsigned port, unsigned vl);
 } UbNetUpper;
+
+#define UB_NET_CONF_NPIS 16
 
 /* Thresholds and bounds are bytes in the egress queue of a port and VL. */
 typedef struct UbNetConfig {
@@ -223,6 +226,9 @@ typedef struct UbNetConfig {
     /* Isolation (§5.3.3). */
     UbNpiMode npi_mode;
     uint32_t npi;         /* own, power-on */
+    /* Power-on list of ub_net_npi_allow() for UB_NET_ANY. */
+    uint32_t npis[UB_NET_CONF_NPIS];
+    unsigned npis_len;
     bool npic;            /* NPIC of the neighbour ends here and is obeyed */
     bool anti_spoof;      /* own senders have only own addresses */
     uint8_t guid[16];     /* for NPIC; most significant byte first */
@@ -273,6 +279,18 @@ UbSend ub_net_send(UbNet *net, int64_t now, const UbFlow *flow,
  */
 UbSend ub_net_send_raw(UbNet *net, int64_t now, unsigned port,
                        CorePacket *pkt);
+/*
+ * For packets that pass between software and a port beside the net, as software
+ * wrote them and as they came: the rules of isolation (UB 2.0 §5.3.3) hold.
+ *
+ * ub_net_guard_tx(): CNAs and IP addresses of the sender must be own ones, the NPI
+ * of IP forms is put in or checked.  NULL, or the rule that it breaks: then the
+ * packet is counted, and is gone.
+ * ub_net_guard_rx(): false: the packet's NPI is not accepted, or it was an NPIC,
+ * which ends here; it is gone.
+ */
+const char *ub_net_guard_tx(UbNet *net, unsigned port, CorePacket *pkt);
+bool ub_net_guard_rx(UbNet *net, unsigned port, CorePacket *pkt);
 /* What ub_net_send() would say of a flow now: UB_LOST without a way. */
 UbSend ub_net_ready(UbNet *net, const UbFlow *flow);
 
@@ -289,11 +307,33 @@ uint64_t ub_net_ports_up(const UbNet *net);
  * are moved.  When to call again, or INT64_MAX. */
 int64_t ub_net_run(UbNet *net, int64_t now, unsigned budget);
 
+/* While it rests, nothing that waits here (packets to ourselves, those that a fault
+ * delays) goes up: the memory of a machine that stands must not change. */
+void ub_net_rest(UbNet *net, bool rest);
+
+/* Faults of packets that come from the ports or leave by them (core/fault.h), in
+ * front of every check and behind every header. */
+typedef struct UbNetFault {
+    CoreFaultPlan plan;
+    uint16_t cfgs;        /* bit c: packets of LPH.CFG c count; 0: all */
+    /* Whether a packet counts, too; @p from the network header on.  NULL: yes. */
+    bool (*match)(void *opaque, unsigned cfg, const uint8_t *p, uint32_t len);
+    void *opaque;
+} UbNetFault;
+
+/* From now on; what former ones held is lost. */
+void ub_net_set_fault(UbNet *net, bool out, const UbNetFault *set);
+/* What is set, and how often each kind was done since.  False: there are none. */
+bool ub_net_fault(const UbNet *net, bool out, UbNetFault *set,
+                  uint64_t done[CORE_FAULT_NUM]);
+
 /* ---- Addresses and routes ----------------------------------------------------- */
 
 /* CNA 0 is none.  With neither, every DCNA is ours (a node that nobody has
  * configured yet). */
 void ub_net_set_primary(UbNet *net, uint32_t cna);
+/* The transport MTU (MTU_CFG): 1024, 4096 or 8192; others are ignored. */
+void ub_net_set_mtu(UbNet *net, uint32_t mtu);
 void ub_net_set_port_cna(UbNet *net, unsigned port, uint32_t cna);
 uint32_t ub_net_primary(const UbNet *net);
 uint32_t ub_net_port_cna(const UbNet *net, unsigned port);
@@ -305,6 +345,12 @@ bool ub_net_is_own(const UbNet *net, uint32_t cna);
 #define UB_NET_MAX_IPS 64
 bool ub_net_ip_add(UbNet *net, unsigned cfg, const uint8_t *ip);
 bool ub_net_ip_remove(UbNet *net, unsigned cfg, const uint8_t *ip);
+/* The @i-th of them, oldest first: its version, and @ip has 16 bytes.  False: there
+ * are fewer. */
+bool ub_net_ip_at(const UbNet *net, unsigned i, unsigned *cfg, uint8_t *ip);
+/* Whether a packet from a port is for the transport at one of these addresses:
+ * what of CFG 3 and 4 is not the business of other software. */
+bool ub_net_ip_is_ours(const UbNet *net, CorePacket *pkt);
 
 /* The entry of a DCNA: bit p: it may leave by port p.  False: beyond the table
  * (of route_entries). */

@@ -117,6 +117,28 @@ bool ub_net_ip_remove(UbNet *net, unsigned cfg, const uint8_t *ip)
     return true;
 }
 
+bool ub_net_ip_at(const UbNet *net, unsigned i, unsigned *cfg, uint8_t *ip)
+{
+    if (i >= net->locals) {
+        return false;
+    }
+    *cfg = net->local[i].cfg;
+    memcpy(ip, net->local[i].ip, sizeof(net->local[i].ip));
+    return true;
+}
+
+bool ub_net_ip_is_ours(const UbNet *net, CorePacket *pkt)
+{
+    const unsigned cfg = ub_meta(pkt)->lph_cfg;
+    UbIpInfo info;
+
+    return net->locals && ub_lph_is_ip(cfg) && pkt->len > UB_IPEXT_SIZE &&
+           !ub_ip_get(core_packet_data(pkt) + UB_IPEXT_SIZE,
+                      pkt->len - UB_IPEXT_SIZE, cfg, &info) &&
+           info.udp && info.dport == UB_UDP_PORT &&
+           net_own_ip(net, cfg, info.path.dst);
+}
+
 bool net_own_ip(const UbNet *net, unsigned cfg, const uint8_t *ip)
 {
     return find_ip(net, cfg, ip);

@@ -8,6 +8,7 @@
  *   npi.c      isolation
  *   mark.c     congestion marks
  *   queue.c    egress queues
+ *   fault.c    injected faults
  *   tx.c       downward
  *   control.c  what of CFG 5 ends here
  *   rx.c       upward, forwarding
@@ -71,6 +72,8 @@ typedef struct NetRoutes {
     UbSlice *slice;     /* NULL: not attached */
 } NetRoutes;
 
+typedef struct NetFault NetFault;
+
 struct UbNet {
     UbNetConfig conf;
     UbNetOps ops;
@@ -91,6 +94,8 @@ struct UbNet {
     CorePacket *loop, **loop_tail;
     unsigned looped;
     bool running;
+    bool resting;      /* nothing that waits here goes up */
+    NetFault *fault[2]; /* of what comes, of what leaves; NULL: none was set */
 };
 
 /* ---- count.c ---- */
@@ -144,6 +149,8 @@ uint64_t net_all_ports(const UbNet *net);
 
 /* ---- npi.c ---- */
 bool net_npi_listed(const NetNpis *list, uint32_t npi);
+/* Own NPI and list as configured. */
+void net_npi_power_on(UbNet *net);
 /* The NPI of what an own sender sends with @npi, or 0: not allowed, *why. */
 uint32_t net_npi_stamp(const UbNet *net, uint32_t npi, UbNetCounter *why);
 /* Whether an own receiver takes what came with @npi. */
@@ -170,7 +177,28 @@ int64_t net_queue_watch(UbNet *net, int64_t now);
 /* The VL of the port for one that was asked for. */
 unsigned net_queue_vl(const UbNet *net, unsigned port, unsigned vl);
 
+/* ---- fault.c ---- */
+/* Where a packet goes on to. */
+typedef void NetFaultSink(UbNet *net, int64_t now, unsigned port, unsigned vl,
+                          CorePacket *pkt);
+void net_fault_set(UbNet *net, bool out, const UbNetFault *set,
+                   NetFaultSink *sink);
+/* Faults end; what they hold is lost. */
+void net_fault_free(UbNet *net);
+/* What they hold is lost. */
+void net_fault_drop(UbNet *net);
+/* True: the packet is theirs, and goes on to the sink or nowhere. */
+bool net_fault_takes(UbNet *net, bool out, int64_t now, unsigned port,
+                     unsigned vl, CorePacket *pkt);
+/* Let go what is due; when to call again. */
+int64_t net_fault_run(UbNet *net, bool out, int64_t now);
+
 /* ---- tx.c ---- */
+/* A packet leaves by a port and VL. */
+void net_leave(UbNet *net, int64_t now, unsigned port, unsigned vl,
+               CorePacket *pkt);
+/* The same, behind the faults. */
+NetFaultSink net_leave_sound;
 /* Put ICRC behind a packet whose network header is in front; false: no room. */
 bool net_seal(const UbNet *net, unsigned cfg, bool scan, CorePacket *pkt);
 /* Whether packets of this kind carry an ICRC here. */
@@ -184,6 +212,8 @@ static inline bool net_sealed(const UbNet *net, unsigned cfg, bool scan)
 bool net_control(UbNet *net, unsigned port, CorePacket *pkt);
 
 /* ---- rx.c ---- */
+/* A packet of a port, behind the faults. */
+NetFaultSink net_rx_sound;
 /* A packet that was looped: checks of a wire are left out. */
 void net_rx_loop(UbNet *net, int64_t now, CorePacket *pkt);
 

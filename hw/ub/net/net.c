@@ -57,6 +57,14 @@ const char *ub_net_config_check(const UbNetConfig *cfg)
     if (cfg->watchdog < 0) {
         return "the watchdog's time is not negative";
     }
+    if (cfg->npis_len > UB_NET_CONF_NPIS) {
+        return "there are more NPIs than the list has room for";
+    }
+    for (unsigned i = 0; i < cfg->npis_len; i++) {
+        if (!ub_npi_valid(cfg->npis[i])) {
+            return "ID 0 of an NPI is reserved";
+        }
+    }
     if (cfg->npi_mode > UB_NPI_LOOSE) {
         return "no such mode of isolation";
     }
@@ -139,7 +147,7 @@ UbNet *ub_net_new(const UbNetConfig *cfg, const UbNetOps *ops, void *opaque)
     }
     net->loop_tail = &net->loop;
     net->routes.entry = g_new0(uint64_t, cfg->route_entries);
-    net->npi = cfg->npi & UB_NPI_MASK;
+    net_npi_power_on(net);
     reset_routes(net);
     return net;
 }
@@ -162,6 +170,7 @@ void ub_net_free(UbNet *net)
         return;
     }
     drop_loop(net);
+    net_fault_free(net);
     memset(net->upper, 0, sizeof(net->upper)); /* they may be gone */
     for (unsigned i = 0; i < net->conf.ports; i++) {
         net_queue_flush(net, 0, i, UB_NET_DROP_FLUSHED);
@@ -183,19 +192,26 @@ void ub_net_set_upper(UbNet *net, UbNetTo to, const UbNetUpper *upper,
     net->upper[to].opaque = opaque;
 }
 
+void ub_net_set_mtu(UbNet *net, uint32_t mtu)
+{
+    if (ub_mtu_code(mtu) >= 0) {
+        net->conf.mtu = mtu;
+    }
+}
+
 void ub_net_reset(UbNet *net, int64_t now)
 {
     drop_loop(net);
+    net_fault_drop(net);
     for (unsigned i = 0; i < net->conf.ports; i++) {
         net_queue_flush(net, now, i, UB_NET_DROP_FLUSHED);
         ub_net_npi_clear(net, i);
         ub_net_npi_replace(net, i, 0);
         ub_net_set_port_cna(net, i, 0);
     }
-    ub_net_npi_clear(net, UB_NET_ANY);
+    net_npi_power_on(net);
     ub_net_set_primary(net, 0);
     net->locals = 0;
-    ub_net_set_npi(net, net->conf.npi);
     reset_routes(net);
 }
 
@@ -231,6 +247,20 @@ void ub_net_room(UbNet *net, int64_t now, unsigned port, unsigned vl)
     }
 }
 
+void ub_net_set_fault(UbNet *net, bool out, const UbNetFault *set)
+{
+    net_fault_set(net, out, set, out ? net_leave_sound : net_rx_sound);
+    net_kick(net);
+}
+
+void ub_net_rest(UbNet *net, bool rest)
+{
+    if (net->resting && !rest) {
+        net_kick(net);
+    }
+    net->resting = rest;
+}
+
 /* Loops of what loops wait for the next turn. */
 static unsigned run_loop(UbNet *net, int64_t now, unsigned budget)
 {
@@ -250,14 +280,20 @@ static unsigned run_loop(UbNet *net, int64_t now, unsigned budget)
 
 int64_t ub_net_run(UbNet *net, int64_t now, unsigned budget)
 {
-    int64_t next;
+    int64_t next, at;
 
     net->running = true;
-    budget = run_loop(net, now, budget);
+    next = net_fault_run(net, true, now);
+    if (!net->resting) {
+        at = net_fault_run(net, false, now);
+        next = MIN(next, at);
+        budget = run_loop(net, now, budget);
+    }
     for (uint64_t ports = net->busy; ports && budget; ports &= ports - 1) {
         budget = net_queue_drain(net, now, __builtin_ctzll(ports), budget);
     }
-    next = net_queue_watch(net, now);
+    at = net_queue_watch(net, now);
+    next = MIN(next, at);
     net->running = false;
-    return !budget || net->loop ? now : next;
+    return !budget || (net->loop && !net->resting) ? now : next;
 }

@@ -56,6 +56,15 @@ void ub_net_npi_clear(UbNet *net, unsigned port)
     *list = (NetNpis) { 0 };
 }
 
+void net_npi_power_on(UbNet *net)
+{
+    ub_net_npi_clear(net, UB_NET_ANY);
+    for (unsigned i = 0; i < net->conf.npis_len; i++) {
+        ub_net_npi_allow(net, UB_NET_ANY, net->conf.npis[i]);
+    }
+    ub_net_set_npi(net, net->conf.npi);
+}
+
 void ub_net_npi_replace(UbNet *net, unsigned port, uint32_t npi)
 {
     net->port[port].npi_replace = npi & UB_NPI_MASK;
@@ -95,4 +104,25 @@ bool net_npi_accepts(const UbNet *net, uint32_t npi, UbNetCounter *why)
         }
     }
     return !list->n;
+}
+
+/* ---- Beside the net ----------------------------------------------------------- */
+
+bool ub_net_guard_rx(UbNet *net, unsigned port, CorePacket *pkt)
+{
+    unsigned cfg = ub_meta(pkt)->lph_cfg;
+    UbNetCounter why = UB_NET_DROP_SHORT;
+
+    if (cfg == UB_LPH_CONTROL) {
+        /* Data marked as erroneous are void (UB 2.0 §4.8.3): the guest sees. */
+        return ub_meta(pkt)->error || pkt->len < UB_CONTROL_SIZE ||
+               !net_control(net, port, pkt);
+    }
+    if (!ub_lph_is_ip(cfg) ||
+        (pkt->len >= UB_IPEXT_SIZE &&
+         net_npi_accepts(net, ub_ipext_npi(core_packet_data(pkt)), &why))) {
+        return true;
+    }
+    net_drop(net, port, why, pkt);
+    return false;
 }

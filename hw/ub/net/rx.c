@@ -25,6 +25,12 @@ static void drop_in(NetIn *in, UbNetCounter why, const char *rule)
     net_drop_rule(in->net, in->flow.port, in->looped, why, in->pkt, rule);
 }
 
+/* What we sent ourselves came by no port. */
+static void in_error(NetIn *in, UbNetError error)
+{
+    net_error(in->net, in->looped ? UB_NET_ANY : in->flow.port, error);
+}
+
 /* Give it up, without @header bytes in front. */
 static void hand_up(NetIn *in, UbNetTo to, uint32_t header)
 {
@@ -53,7 +59,7 @@ static bool unseal(NetIn *in, bool scan)
     }
     if (!in->looped &&
         ub_icrc(cfg, p + skip, len - skip) != ub_icrc_get(p + len)) {
-        net_error(in->net, in->flow.port, UB_NET_ERROR_ICRC);
+        in_error(in, UB_NET_ERROR_ICRC);
         drop_in(in, UB_NET_DROP_ICRC, "ICRC is wrong");
         return false;
     }
@@ -85,7 +91,7 @@ static bool passes_icrc(NetIn *in)
         ub_icrc(in->flow.cfg, p + skip, len - skip) == ub_icrc_get(p + len)) {
         return true;
     }
-    net_error(in->net, in->flow.port, UB_NET_ERROR_ICRC);
+    in_error(in, UB_NET_ERROR_ICRC);
     drop_in(in, UB_NET_DROP_ICRC, "ICRC of a packet in transit is wrong");
     return false;
 }
@@ -145,7 +151,7 @@ static void pass_on(NetIn *in, NetKey *key)
     }
     net_mark(net, port, vl, in->pkt);
     net_count(net, port, UB_NET_FORWARDED);
-    net_queue_put(net, in->now, port, vl, in->pkt);
+    net_leave(net, in->now, port, vl, in->pkt);
 }
 
 /* ---- CNA ---------------------------------------------------------------------------- */
@@ -259,7 +265,7 @@ static void local_ub_ip(NetIn *in, const uint8_t *ip, const UbIpInfo *info)
         drop_in(in, UB_NET_DROP_IP, rule);
     } else if (in->pkt->len > in->net->conf.mtu + NET_UPPER_HEADERS +
                               UB_IPV6_PATH_SIZE) {
-        net_error(in->net, in->flow.port, UB_NET_ERROR_LENGTH);
+        in_error(in, UB_NET_ERROR_LENGTH);
         drop_in(in, UB_NET_DROP_LONG, "a packet longer than the MTU allows");
     } else if (unseal(in, false)) {
         hand_up(in, UB_NET_TP, UB_IPEXT_SIZE + info->header + UB_UDP_SIZE);
@@ -398,11 +404,11 @@ static void take(UbNet *net, int64_t now, unsigned port, bool looped,
     if (m->lph_cfg >= G_N_ELEMENTS(kinds) || !kinds[m->lph_cfg].take) {
         drop_in(&in, UB_NET_DROP_CFG, "LPH.CFG is reserved");
     } else if (pkt->len < kinds[m->lph_cfg].least) {
-        net_error(net, port, UB_NET_ERROR_LENGTH);
+        in_error(&in, UB_NET_ERROR_LENGTH);
         drop_in(&in, UB_NET_DROP_SHORT, "a packet shorter than its headers");
     } else if (kinds[m->lph_cfg].beside &&
                pkt->len > net->conf.mtu + kinds[m->lph_cfg].beside) {
-        net_error(net, port, UB_NET_ERROR_LENGTH);
+        in_error(&in, UB_NET_ERROR_LENGTH);
         drop_in(&in, UB_NET_DROP_LONG, "a packet longer than the MTU allows");
     } else {
         kinds[m->lph_cfg].take(&in);
@@ -413,6 +419,14 @@ void ub_net_rx(UbNet *net, int64_t now, unsigned port, CorePacket *pkt)
 {
     net_count(net, port, UB_NET_RX_PACKETS);
     net->port[port].count[UB_NET_RX_BYTES] += pkt->len;
+    if (!net_fault_takes(net, false, now, port, ub_meta(pkt)->vl, pkt)) {
+        take(net, now, port, false, pkt);
+    }
+}
+
+void net_rx_sound(UbNet *net, int64_t now, unsigned port, unsigned vl,
+                  CorePacket *pkt)
+{
     take(net, now, port, false, pkt);
 }
 

@@ -163,6 +163,24 @@ static UbSend loop_back(UbNet *net, CorePacket *pkt)
     return UB_SENT;
 }
 
+void net_leave_sound(UbNet *net, int64_t now, unsigned port, unsigned vl,
+                     CorePacket *pkt)
+{
+    if (net->up >> port & 1) {
+        net_queue_put(net, now, port, vl, pkt);
+    } else {
+        net_drop(net, port, UB_NET_DROP_PORT_DOWN, pkt); /* it was held */
+    }
+}
+
+void net_leave(UbNet *net, int64_t now, unsigned port, unsigned vl,
+               CorePacket *pkt)
+{
+    if (!net_fault_takes(net, true, now, port, vl, pkt)) {
+        net_queue_put(net, now, port, vl, pkt);
+    }
+}
+
 /* A packet that is complete but for its ICRC. */
 static UbSend emit(UbNet *net, int64_t now, const NetTarget *t, unsigned cfg,
                    unsigned rt, bool scan, CorePacket *pkt)
@@ -181,7 +199,7 @@ static UbSend emit(UbNet *net, int64_t now, const NetTarget *t, unsigned cfg,
     if (t->loop) {
         return loop_back(net, pkt);
     }
-    net_queue_put(net, now, t->port, t->vl, pkt);
+    net_leave(net, now, t->port, t->vl, pkt);
     return UB_SENT;
 }
 
@@ -280,7 +298,7 @@ UbSend ub_net_send(UbNet *net, int64_t now, const UbFlow *f, CorePacket *pkt)
         return lose(net, t.port, why, pkt);
     }
     if (pkt->len > net->conf.mtu + NET_UPPER_HEADERS) {
-        net_error(net, t.port, UB_NET_ERROR_LENGTH);
+        net_error(net, t.loop ? UB_NET_ANY : t.port, UB_NET_ERROR_LENGTH);
         return lose(net, t.port, UB_NET_DROP_LONG, pkt);
     }
     if (!(ip ? push_ip(net, f, pkt, &why)
@@ -368,6 +386,26 @@ static void read_control(const UbNet *net, UbFlow *f)
     if (f->port == UB_NET_ANY && net->up) {
         f->port = __builtin_ctzll(net->up);
     }
+}
+
+const char *ub_net_guard_tx(UbNet *net, unsigned port, CorePacket *pkt)
+{
+    uint8_t *p = core_packet_data(pkt);
+    const char *rule = NULL;
+    UbNetCounter why;
+    UbFlow f;
+
+    ub_flow_init(&f, ub_meta(pkt)->lph_cfg);
+    if (ub_lph_is_ip(f.cfg)) {
+        rule = read_ip(net, pkt, p, &f, &why);
+    } else if (f.cfg == UB_LPH_CNA16 || f.cfg == UB_LPH_CNA24 ||
+               f.cfg == UB_LPH_BYPASS) {
+        rule = read_cna(net, pkt, p, &f, &why);
+    }
+    if (rule) {
+        net_drop(net, port, why, pkt);
+    }
+    return rule;
 }
 
 UbSend ub_net_send_raw(UbNet *net, int64_t now, unsigned port,
