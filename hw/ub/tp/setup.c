@@ -164,13 +164,17 @@ static void setup_refuse(UbTp *tp, const UbFlow *back, const Setup *m,
     setup_send(tp, back, &no, now);
 }
 
-/* The peer has no such channel any more. */
+/* The peer has no such channel any more.  One that it had asked for goes: nobody
+ * here has made it, so nobody would destroy it. */
 static void setup_gone(Chan *ch)
 {
     if (ch->state == UB_TP_ACTIVE) {
         ch->state = UB_TP_ERROR;
         chan_flush(ch);
         setup_up(ch, UB_TPR_REFUSED);
+        if (!ch->setup_active) {
+            chan_free(ch);
+        }
     }
 }
 
