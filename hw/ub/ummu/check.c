@@ -1,0 +1,375 @@
+/*
+ * The UMMU: the decisions on an access, in the order of UB 2.0 §9.4.1.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+/* Ranges that one access may touch. */
+#define PIECES 64
+
+static const char *const texts[UMMU_WHYS] = {
+#define TEXT(n, id, text) [n] = text,
+    UBM_WHYS(TEXT)
+#undef TEXT
+};
+
+/* What follows from a decision: the answer to the peer, and the event, 0: none. */
+static const struct {
+    uint8_t result, code;
+} rules[UMMU_WHYS] = {
+    [UBM_WHY_TECTE_INVALID] = { UB_UMMU_UNSUPPORTED, UBM_EVT_BAD_TECTE },
+    [UBM_WHY_ST_MODE] = { UB_UMMU_UNSUPPORTED, 0 },
+    [UBM_WHY_STAGE] = { UB_UMMU_UNSUPPORTED, UBM_EVT_BAD_TECTE },
+    [UBM_WHY_TCT_NUM] = { UB_UMMU_UNSUPPORTED, UBM_EVT_BAD_TOKEN },
+    [UBM_WHY_TOKEN_ID] = { UB_UMMU_UNSUPPORTED, UBM_EVT_BAD_TOKEN },
+    [UBM_WHY_L1_TCTE] = { UB_UMMU_UNSUPPORTED, UBM_EVT_BAD_TOKEN },
+    [UBM_WHY_TCTE_INVALID] = { UB_UMMU_UNSUPPORTED, UBM_EVT_BAD_TCTE },
+    [UBM_WHY_FBS] = { UB_UMMU_UNSUPPORTED, UBM_EVT_BAD_TCTE },
+    [UBM_WHY_MAPT_BASE] = { UB_UMMU_UNSUPPORTED, UBM_EVT_MAPT_CONFIG },
+    [UBM_WHY_E_TCTE] = { UB_UMMU_UNSUPPORTED, UBM_EVT_E_BIT },
+    [UBM_WHY_MATTWD] = { UB_UMMU_ABORT, UBM_EVT_TRANSLATION },
+    [UBM_WHY_SIZE] = { UB_UMMU_ABORT, UBM_EVT_SIZE },
+    [UBM_WHY_ACCESS_FLAG] = { UB_UMMU_ABORT, UBM_EVT_ACCESS_FLAG },
+    [UBM_WHY_TRANSLATION] = { UB_UMMU_ABORT, UBM_EVT_TRANSLATION },
+    [UBM_WHY_PERMISSION] = { UB_UMMU_UNSUPPORTED, UBM_EVT_PERMISSION },
+    [UBM_WHY_MAPTE_INVALID] = { UB_UMMU_UNSUPPORTED, UBM_EVT_MAPT },
+    [UBM_WHY_RANGE] = { UB_UMMU_UNSUPPORTED, UBM_EVT_MAPT },
+    [UBM_WHY_TOKEN_VALUE] = { UB_UMMU_UNSUPPORTED, UBM_EVT_MAPT },
+    [UBM_WHY_E_MAPTE] = { UB_UMMU_UNSUPPORTED, UBM_EVT_E_BIT },
+    [UBM_WHY_RIGHT] = { UB_UMMU_UNSUPPORTED, UBM_EVT_MAPT },
+    [UBM_WHY_ABORT] = { UB_UMMU_UNSUPPORTED, 0 },
+    [UBM_WHY_EE] = { UB_UMMU_UNSUPPORTED, UBM_EVT_TYPE },
+    [UBM_WHY_EID] = { UB_UMMU_UNSUPPORTED, UBM_EVT_BAD_EID },
+    [UBM_WHY_TECT_FETCH] = { UB_UMMU_ABORT, UBM_EVT_TECT_FETCH },
+    [UBM_WHY_TECTE_FIELD] = { UB_UMMU_UNSUPPORTED, UBM_EVT_BAD_TECTE },
+    [UBM_WHY_TCT_FETCH] = { UB_UMMU_ABORT, UBM_EVT_TCT_FETCH },
+    [UBM_WHY_TCTE_FIELD] = { UB_UMMU_UNSUPPORTED, UBM_EVT_BAD_TCTE },
+    [UBM_WHY_MAPT_OFF] = { UB_UMMU_UNSUPPORTED, UBM_EVT_MAPT_CONFIG },
+    [UBM_WHY_MAPT_FIELD] = { UB_UMMU_UNSUPPORTED, UBM_EVT_MAPT_CONFIG },
+    [UBM_WHY_WALK] = { UB_UMMU_ABORT, UBM_EVT_WALK },
+    [UBM_WHY_MAPT_WALK] = { UB_UMMU_ABORT, UBM_EVT_MAPT_WALK },
+    [UBM_WHY_MAPT_BLOCK] = { UB_UMMU_UNSUPPORTED, UBM_EVT_MAPT_CONFIG },
+    [UBM_WHY_TEE_MEMORY] = { UB_UMMU_UNSUPPORTED, UBM_EVT_PERMISSION },
+    [UBM_WHY_PIECES] = { UB_UMMU_UNSUPPORTED, UBM_EVT_MAPT },
+    [UBM_WHY_STALL_ABORT] = { UB_UMMU_ABORT, 0 },
+};
+
+const char *ub_ummu_why(unsigned why)
+{
+    return why < UMMU_WHYS ? texts[why] : NULL;
+}
+
+uint64_t ub_ummu_refused(const UbUmmu *u, unsigned why)
+{
+    return why < UMMU_WHYS ? u->refused[why] : 0;
+}
+
+/* ---- Refusals -------------------------------------------------------------------------- */
+
+/* Faults, whose answer software chooses (FBS, FBR). */
+static UbUmmuResult answer_fault(UmmuLook *k)
+{
+    const UmmuStage *s = k->s2 ? &k->c->s2 : &k->c->s1;
+    UbUmmuResult r = UB_UMMU_LATER;
+    int stag = -1;
+
+    if (s->stall && !k->a->local) {
+        if (!k->quiet) {
+            r = ummu_stall(k, &stag);
+        }
+        if (stag >= 0) {
+            ummu_event(k, rules[k->why].code, stag);
+        }
+        if (r != UB_UMMU_FAULT) {
+            return r;
+        }
+    }
+    if (s->record && !k->quiet) {
+        ummu_event(k, rules[k->why].code, -1);
+    }
+    if (s->fault && !k->a->local) {
+        k->a->timer = k->u->pf_timer;
+        return UB_UMMU_FAULT;
+    }
+    return UB_UMMU_ABORT;
+}
+
+static bool is_fault(unsigned why)
+{
+    return why == UBM_WHY_ACCESS_FLAG || why == UBM_WHY_TRANSLATION;
+}
+
+static UbUmmuResult answer_refusal(UmmuLook *k)
+{
+    UbUmmu *u = k->u;
+    unsigned why = k->why;
+    UbUmmuResult r;
+
+    if (is_fault(why)) {
+        r = answer_fault(k);
+    } else {
+        r = rules[why].result;
+        if (!k->quiet && rules[why].code &&
+            (why != UBM_WHY_EID || u->kept[UMMU_KEPT_CR1] & UBM_CR1_BAD_EID)) {
+            ummu_event(k, rules[why].code, -1);
+        }
+    }
+    k->a->why = why;
+    k->a->s2 = k->s2;
+    if (!k->quiet) {
+        u->refused[why]++;
+        u->counter[r == UB_UMMU_FAULT || r == UB_UMMU_LATER
+                   ? UB_UMMU_CNT_FAULTS : UB_UMMU_CNT_REFUSED]++;
+    }
+    return r;
+}
+
+/* ---- Decisions --------------------------------------------------------------------------- */
+
+static bool tables_find(UmmuLook *k)
+{
+    UbUmmu *u = k->u;
+    unsigned ee = k->a->local ? UMMU_EE_NORMAL : k->a->ee;
+
+    if (!(u->cr0 & UBM_CR0_ENABLE)) {
+        return ummu_refuse(k, UBM_WHY_ABORT);
+    }
+    k->tee = ee == UMMU_EE_TEE;
+    if (k->tee ? !(u->tect[1].cfg & UBM_TEE_CFG_ENABLE) : ee != UMMU_EE_NORMAL) {
+        return ummu_refuse(k, UBM_WHY_EE);
+    }
+    return true;
+}
+
+static bool context_allows(UmmuLook *k)
+{
+    if (k->a->local) {
+        return true;
+    }
+    if (k->c->mapt_why) {
+        return ummu_refuse(k, k->c->mapt_why);
+    }
+    return !k->c->e_bit || k->a->e_bit || ummu_refuse(k, UBM_WHY_E_TCTE);
+}
+
+/* As the walk would refuse: stage 1 first. */
+static bool tlb_allows(UmmuLook *k, const UmmuTlb *t)
+{
+    static const uint8_t needs[] = {
+        [UB_UMMU_READ] = UMMU_MAY_READ,
+        [UB_UMMU_WRITE] = UMMU_MAY_WRITE,
+        [UB_UMMU_ATOMIC] = UMMU_MAY_ALL,
+    };
+    unsigned missing = needs[k->a->kind] & ~(t->one & t->two);
+
+    if (!missing) {
+        return true;
+    }
+    k->s2 = !(needs[k->a->kind] & ~t->one);
+    k->step = UMMU_STEP_ADDRESS;
+    k->ipa = k->s2 ? t->ipa : 0;
+    k->fetch = 0;               /* no table was read */
+    return ummu_refuse(k, UBM_WHY_PERMISSION);
+}
+
+static bool tee_good(UmmuLook *k, uint64_t pa)
+{
+    UbUmmu *u = k->u;
+    bool inside = pa - u->tee_mem < u->tee_size && pa >= u->tee_mem;
+
+    return inside == k->tee || ummu_refuse(k, UBM_WHY_TEE_MEMORY);
+}
+
+/* Decisions 11 to 15. */
+static bool translate(UmmuLook *k, uint64_t *pa)
+{
+    UbUmmu *u = k->u;
+    const UmmuContext *c = k->c;
+    uint64_t page = k->pos >> UMMU_PAGE_BITS;
+    UmmuTlb *t = ummu_tlb_slot(u, c->token_id, page), found;
+
+    if (c->bypass) {
+        *pa = k->pos;
+        return tee_good(k, *pa);
+    }
+    if (!k->fresh && ummu_tlb_is(u, t, c, page) &&
+        !(t->clean && k->a->kind != UB_UMMU_READ)) {
+        u->counter[UB_UMMU_CNT_TLB_HITS] += !k->quiet;
+        if (!tlb_allows(k, t)) {
+            return false;
+        }
+        *pa = t->out + k->pos % UMMU_PAGE;
+        return tee_good(k, *pa);
+    }
+    if (c->walk_off) {
+        return ummu_refuse(k, UBM_WHY_MATTWD);
+    }
+    u->counter[UB_UMMU_CNT_TLB_MISSES] += !k->quiet;
+    if (!ummu_walk(k, c, &found)) {
+        return false;
+    }
+    if (!k->quiet) {
+        *t = found;
+    }
+    *pa = found.out + k->pos % UMMU_PAGE;
+    return tee_good(k, *pa);
+}
+
+static bool token_good(const UmmuGrant *g, const UbUmmuAccess *a)
+{
+    return !g->check || (a->token_en && (a->token == g->token[0] ||
+                                         a->token == g->token[1]));
+}
+
+static bool grant_find(UmmuLook *k, UmmuGrant *g)
+{
+    UbUmmu *u = k->u;
+    const UmmuContext *c = k->c;
+    uint64_t page = k->pos >> UMMU_PAGE_BITS;
+    UmmuPlb *p = ummu_plb_slot(u, c->token_id, page);
+
+    if (!k->fresh && ummu_plb_is(u, p, c, page) && k->pos >= p->grant.lo &&
+        k->pos <= p->grant.hi) {
+        if (!u->cfg.positive || token_good(&p->grant, k->a)) {
+            u->counter[UB_UMMU_CNT_PLB_HITS] += !k->quiet;
+            *g = p->grant;
+            return true;
+        }
+        p->epoch *= k->quiet;
+    }
+    u->counter[UB_UMMU_CNT_PLB_MISSES] += !k->quiet;
+    if (!ummu_mapt_find(k, g)) {
+        return false;
+    }
+    if (!k->quiet) {
+        *p = (UmmuPlb){
+            .epoch = u->epoch_plb,
+            .page = page,
+            .token_id = c->token_id,
+            .tag = c->tag,
+            .tee = c->tee,
+            .grant = *g,
+        };
+    }
+    return true;
+}
+
+/* Decisions 16 to 20; @hi: the last address of which they are true. */
+static bool permit(UmmuLook *k, uint64_t *hi)
+{
+    const UbUmmuAccess *a = k->a;
+    UmmuGrant g;
+
+    *hi = UINT64_MAX;
+    if (!k->c->mapt || a->local) {
+        return true;
+    }
+    if (!grant_find(k, &g)) {
+        return false;
+    }
+    if (!token_good(&g, a)) {
+        return ummu_refuse(k, UBM_WHY_TOKEN_VALUE);
+    }
+    if (g.e_bit && !a->e_bit) {
+        return ummu_refuse(k, UBM_WHY_E_MAPTE);
+    }
+    if (!(g.rights & 1 << a->kind)) {
+        return ummu_refuse(k, UBM_WHY_RIGHT);
+    }
+    *hi = g.hi;
+    return true;
+}
+
+/* ---- Pieces ------------------------------------------------------------------------------ */
+
+typedef struct Spans {
+    UbUmmuSpan *out;
+    unsigned max, n;
+} Spans;
+
+static bool span_add(UmmuLook *k, Spans *s, uint64_t pa, uint32_t len)
+{
+    UbUmmuSpan *last = s->n ? &s->out[s->n - 1] : NULL;
+
+    if (last && last->addr + last->len == pa) {
+        last->len += len;
+        return true;
+    }
+    if (s->n == s->max) {
+        return ummu_refuse(k, UBM_WHY_PIECES);
+    }
+    s->out[s->n++] = (UbUmmuSpan){ pa, len };
+    return true;
+}
+
+static bool pieces(UmmuLook *k, Spans *s)
+{
+    uint32_t left = k->a->len;
+
+    for (unsigned i = 0; left; i++) {
+        uint32_t len = MIN(left, UMMU_PAGE - k->pos % UMMU_PAGE);
+        uint64_t pa, hi;
+
+        if (i == PIECES) {
+            return ummu_refuse(k, UBM_WHY_PIECES);
+        }
+        if (!translate(k, &pa) || !permit(k, &hi)) {
+            return false;
+        }
+        if (hi - k->pos < len) {
+            len = hi - k->pos + 1;
+        }
+        if (!span_add(k, s, pa, len)) {
+            return false;
+        }
+        k->pos += len;
+        left -= len;
+    }
+    return true;
+}
+
+static UbUmmuResult look(UbUmmu *u, UbUmmuAccess *a, UbUmmuSpan *out,
+                         unsigned max, unsigned *n, bool quiet)
+{
+    UmmuLook k;
+    Spans s = { out, max, 0 };
+
+    a->why = UBM_WHY_NONE;
+    a->s2 = false;
+    *n = 0;
+    if (!a->len) {
+        return UB_UMMU_OK;      /* §7.2.5: not checked */
+    }
+    memset(&k, 0, offsetof(UmmuLook, own));
+    k.u = u;
+    k.a = a;
+    k.quiet = quiet;
+    k.fresh = quiet && !u->cfg.strict;
+    k.pos = a->addr;
+    if (!tables_find(&k) || !ummu_map_find(&k) || !ummu_context(&k) ||
+        !context_allows(&k) || !pieces(&k, &s)) {
+        return answer_refusal(&k);
+    }
+    *n = s.n;
+    if (!quiet) {
+        u->counter[UB_UMMU_CNT_ACCESSES]++;
+        if (k.c->mtm < UBM_MTMS) {
+            u->mtm[k.c->mtm][0]++;
+            u->mtm[k.c->mtm][1] += a->len;
+        }
+    }
+    return UB_UMMU_OK;
+}
+
+UbUmmuResult ub_ummu_access(UbUmmu *u, UbUmmuAccess *a, UbUmmuSpan *out,
+                            unsigned max, unsigned *n)
+{
+    return look(u, a, out, max, n, false);
+}
+
+UbUmmuResult ub_ummu_probe(UbUmmu *u, UbUmmuAccess *a, UbUmmuSpan *out,
+                           unsigned max, unsigned *n)
+{
+    return look(u, a, out, max, n, true);
+}
