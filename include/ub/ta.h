@@ -169,6 +169,7 @@ typedef struct UbAccess {
     uint32_t len;
     /* Set by who answers FAULT. */
     uint8_t timer;                  /* RNR_Timer */
+    uint32_t ticket;                /* LATER: what it waits for */
 } UbAccess;
 
 typedef enum UbAccessResult {
@@ -181,7 +182,8 @@ typedef enum UbAccessResult {
     UB_ACCESS_FAULT,                /* page not there: answer now, with access.timer
                                      * (§7.2.2 strategy 1) */
     UB_ACCESS_LATER,                /* answer when ub_ta_resolved() says that it is
-                                     * there (strategy 2) */
+                                     * there, or ub_ta_resolve() what became of
+                                     * access.ticket (strategy 2) */
 } UbAccessResult;
 
 /* A piece of memory. */
@@ -393,8 +395,7 @@ const char *ub_ta_config_check(const UbTaConfig *cfg);
     X(DROP_RESPONSE, "drop-response")       /* breaks a rule */ \
     X(DROP_MESSAGE, "drop-message") \
     X(DROP_CARRIER, "drop-carrier")         /* not by this transport */ \
-    X(DROP_ROOM, "drop-room")               /* a bound is reached */ \
-    X(DROP_FAULT, "drop-fault")             /* injected */
+    X(DROP_ROOM, "drop-room")               /* a bound is reached */
 
 typedef enum UbTaCounter {
 #define UB_TA_X(id, name) UB_TAC_##id,
@@ -424,6 +425,9 @@ const char *ub_ta_configure(UbTa *ta, const UbTaConfig *cfg);
  * rule (carrier and LPH.CFG, MTU).  What is in flight goes on by the old row. */
 bool ub_ta_set_dest(UbTa *ta, uint32_t index, const UbTaDest *dest);
 const UbTaDest *ub_ta_dest(const UbTa *ta, uint32_t index);
+/* The first row from @from on, round the table, that is not set; UINT32_MAX: all
+ * are. */
+uint32_t ub_ta_dest_vacant(const UbTa *ta, uint32_t from);
 
 typedef struct UbTaQueueConfig {
     uint32_t rcid;                  /* 20 bits, unique */
@@ -446,6 +450,8 @@ uint32_t ub_ta_queue_len(const UbTaQueue *q);
 /* Nothing more is begun (what is begun goes on), or it goes on. */
 void ub_ta_queue_stop(UbTaQueue *q, bool stop);
 bool ub_ta_queue_stopped(const UbTaQueue *q);
+/* Whether a request that has begun is not given back yet. */
+bool ub_ta_queue_begun(const UbTaQueue *q);
 /* Give back as flushed what has not begun; with @all also what has. */
 void ub_ta_queue_flush(UbTaQueue *q, bool all);
 
@@ -466,6 +472,9 @@ UbSend ub_ta_message(UbTa *ta, int64_t now, const UbTaDest *dest,
 
 /* A page that was answered LATER, or any of an Entity, is there now. */
 void ub_ta_resolved(UbTa *ta);
+/* Only what waits for @ticket: it is there, or, @abort, never will be: Remote
+ * Abort. */
+void ub_ta_resolve(UbTa *ta, uint32_t ticket, bool abort);
 
 /* Whether nothing that has begun or is held may still reach segment @token_id of
  * @entity (§8.2.1: it is drained before it goes). */

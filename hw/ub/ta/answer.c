@@ -373,27 +373,46 @@ void ta_respond_read(UbTa *ta, Back *back, const UbTah *req,
 
 /* ---- page faults that are answered later ---- */
 
-void ta_park(UbTa *ta, const Back *back, const UbTah *tah)
+void ta_park(UbTa *ta, const Back *back, const UbTah *tah, uint32_t ticket)
 {
     Parked *k = g_new(Parked, 1);
 
     k->back = *back;
     k->back.direct = false;
     k->tah = *tah;
+    k->ticket = ticket;
     k->next = ta->parked;
     ta->parked = k;
     ta->parkeds++;
 }
 
+static void unpark(UbTa *ta, Parked **at, Outcome out)
+{
+    Parked *k = *at;
+
+    *at = k->next;
+    ta->parkeds--;
+    ta_respond(ta, NULL, &k->back, &k->tah, out);
+    g_free(k);
+}
+
 void ub_ta_resolved(UbTa *ta)
 {
-    Parked *k;
+    while (ta->parked) {
+        unpark(ta, &ta->parked, ta_outcome(UB_TAH_PAGE_FAULT, 0));
+    }
+}
 
-    while ((k = ta->parked)) {
-        ta->parked = k->next;
-        ta->parkeds--;
-        ta_respond(ta, NULL, &k->back, &k->tah,
-                   ta_outcome(UB_TAH_PAGE_FAULT, 0));
-        g_free(k);
+void ub_ta_resolve(UbTa *ta, uint32_t ticket, bool abort)
+{
+    Outcome out = abort ? ta_outcome(UB_TAH_COMPLETER, UB_TAH_ABORT)
+                        : ta_outcome(UB_TAH_PAGE_FAULT, 0);
+
+    for (Parked **at = &ta->parked; *at;) {
+        if ((*at)->ticket == ticket) {
+            unpark(ta, at, out);
+        } else {
+            at = &(*at)->next;
+        }
     }
 }

@@ -74,6 +74,18 @@ static void ctx_start(Ctx *ctx, uint16_t tassn)
     ctx->base = (tassn & 4095u) >= window ? tassn : tassn & ~4095u;
 }
 
+/* Whether the peer has lost its memory: @d from the base on, after a silence
+ * (@old) or not.  A number that begins its numbering is missed where those behind
+ * it came: this node is the one that began anew before. */
+static bool begins_anew(const Ctx *ctx, uint16_t tassn, int d, bool old)
+{
+    if (ctx->sc) {
+        return false;
+    }
+    return d < 0 ? old || d < -2 * (int)ctx->ta->cfg.window
+                 : old && !d && !(tassn & 4095u);
+}
+
 bool ta_ctx_seen(Ctx *ctx, uint16_t tassn)
 {
     UbTa *ta = ctx->ta;
@@ -84,8 +96,8 @@ bool ta_ctx_seen(Ctx *ctx, uint16_t tassn)
         ctx_start(ctx, tassn);
     }
     d = distance(ctx, tassn);
-    if (d < 0 && !ctx->sc && (old || d < -2 * window)) {
-        ctx_start(ctx, tassn);    /* the peer began anew */
+    if (begins_anew(ctx, tassn, d, old)) {
+        ctx_start(ctx, tassn);
         d = distance(ctx, tassn);
     }
     ctx->used = ta->now;

@@ -554,6 +554,7 @@ static void image_partial(CoreImage *im, Partial *p)
     core_image_int(im, &p->outcome.rspinfo);
     core_image_flag(im, &p->outcome.silent);
     core_image_flag(im, &p->outcome.later);
+    core_image_int(im, &p->outcome.ticket);
     core_image_flag(im, &p->poison);
     core_image_flag(im, &p->alloc);
     core_image_flag(im, &p->rqe_taken);
@@ -829,6 +830,7 @@ static void image_parked(UbTa *ta, CoreImage *im)
         for (Parked *k = ta->parked; k; k = k->next) {
             image_back(im, &k->back);
             image_tah(im, &k->tah);
+            core_image_int(im, &k->ticket);
         }
         return;
     }
@@ -836,8 +838,9 @@ static void image_parked(UbTa *ta, CoreImage *im)
         memset(&tmp, 0, sizeof(tmp));
         image_back(im, &tmp.back);
         image_tah(im, &tmp.tah);
+        core_image_int(im, &tmp.ticket);
         if (!core_image_error(im)) {
-            ta_park(ta, &tmp.back, &tmp.tah);
+            ta_park(ta, &tmp.back, &tmp.tah, tmp.ticket);
         }
     }
 }
@@ -874,7 +877,9 @@ void ub_ta_image(UbTa *ta, CoreImage *im,
 
     f.requests = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
                                        NULL);
-    core_image_begin(im, CORE_TAG('U', 'B', 'T', 'A'), 1);
+    core_image_check(im, core_image_begin(im, CORE_TAG('U', 'B', 'T', 'A'), 2) ==
+                     2, "the source has another version of the transaction "
+                     "layer");
     core_image_same(im, ta->cfg.window, "the window is another");
     ub_ta_time(ta, core_image_now(im));
     image_dests(&f);

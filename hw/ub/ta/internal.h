@@ -143,6 +143,7 @@ typedef struct Outcome {
     bool later;                 /* page fault, answered when resolved */
     bool held;                  /* waits in an SC */
     bool refused;               /* not even looked at: the transport says RNR */
+    uint32_t ticket;            /* later: what it waits for */
 } Outcome;
 
 /* A packet at the target. */
@@ -240,6 +241,7 @@ typedef struct Parked {
     struct Parked *next;
     Back back;
     UbTah tah;
+    uint32_t ticket;
 } Parked;
 
 struct UbTa {
@@ -483,7 +485,7 @@ void ta_ctx_owing(Ctx *ctx);
 void ta_ctx_flush(Ctx *ctx);
 bool ta_answers_run(UbTa *ta);
 void ta_answers_clear(UbTa *ta);
-void ta_park(UbTa *ta, const Back *back, const UbTah *tah);
+void ta_park(UbTa *ta, const Back *back, const UbTah *tah, uint32_t ticket);
 UbTpAnswer ta_answer_below(Outcome out);
 
 /* ---- atomic.c ---- */

@@ -128,12 +128,25 @@ Lane *ta_lane_new(UbTa *ta, UbTaQueue *q, const Key *key)
     return lane;
 }
 
+/* Peers remember the numbers of a lane that goes: those that begin shortly behind
+ * them would be taken for repetitions. */
+static void begin_ahead_of(UbTa *ta, const Lane *lane)
+{
+    uint16_t next = lane->next;
+    int16_t ahead = ta->start - next;
+
+    if (ahead < 0 && ahead > -2 * 4096) {
+        ta->start = (next + 4095) & 0xf000;
+    }
+}
+
 /* Called by lane_ids when a lane leaves it. */
 void ta_lane_free(Lane *lane)
 {
     UbTa *ta = lane->ta;
     UbTaQueue *q;
 
+    begin_ahead_of(ta, lane);
     if (!lane->orphan) {
         g_hash_table_remove(ta->lanes, &lane->key);
     }

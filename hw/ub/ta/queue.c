@@ -438,6 +438,16 @@ bool ub_ta_queue_stopped(const UbTaQueue *q)
     return q->stopped;
 }
 
+bool ub_ta_queue_begun(const UbTaQueue *q)
+{
+    const UbTaRequest *req = q->all.head;
+
+    while (req && !req->slices && req != q->work) {
+        req = req->next;
+    }
+    return req;
+}
+
 static void forget_in_lane(gpointer key, gpointer lane, gpointer q)
 {
     ta_lane_forget(lane, q);

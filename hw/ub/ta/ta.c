@@ -255,6 +255,11 @@ const UbTaDest *ub_ta_dest(const UbTa *ta, uint32_t index)
     return index < UB_TA_DESTS ? core_table_get(&ta->dests, index) : NULL;
 }
 
+uint32_t ub_ta_dest_vacant(const UbTa *ta, uint32_t from)
+{
+    return core_table_vacant(&ta->dests, from);
+}
+
 /* ---- turns ---- */
 
 void ub_ta_time(UbTa *ta, int64_t now)

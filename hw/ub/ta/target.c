@@ -51,7 +51,8 @@ Outcome ta_access_outcome(UbTa *ta, UbAccessResult result,
                           MIN(acc->timer, UB_TAH_TIMER_MAX));
     case UB_ACCESS_LATER:
         return (Outcome) { .rspst = UB_TAH_PAGE_FAULT,
-                           .rspinfo = ta->cfg.rnr_timer, .later = true };
+                           .rspinfo = ta->cfg.rnr_timer, .later = true,
+                           .ticket = acc->ticket };
     case UB_ACCESS_UNSUPPORTED:
         return ta_outcome(UB_TAH_COMPLETER, UB_TAH_UNSUPPORTED);
     default:
@@ -233,6 +234,7 @@ static Outcome execute_read(UbTa *ta, Arrival *a)
         probe.len = MIN(t->length, ta->cfg.mtu);
         r = translate(ta, &probe, span, &n);
         acc.timer = probe.timer;
+        acc.ticket = probe.ticket;
     }
     out = ta_access_outcome(ta, r, &acc);
     if (is_good(out)) {
@@ -362,6 +364,7 @@ static Outcome execute_packet(UbTa *ta, Arrival *a, Partial *p)
 /* A packet of a slice of several (RTP).  Only the last has an outcome. */
 static Outcome execute_part(UbTa *ta, Arrival *a, Partial *p)
 {
+    bool before;
     Outcome out;
 
     if (p->tpn != a->rx.tpn || p->msn != a->rx.msn) {
@@ -378,6 +381,7 @@ static Outcome execute_part(UbTa *ta, Arrival *a, Partial *p)
     p->at = ta->now + ta_time(ta, ta->cfg.ack_timeout);
     p->alloc = p->alloc || a->tah.alloc;
     a->alloc = p->alloc;
+    before = p->bad;
     if (!p->bad) {
         out = ub_ta_op(a->tah.opcode)->single && !a->rx.last
               ? unsupported(ta, "7.2.1", "an operation of one packet has more")
@@ -389,6 +393,9 @@ static Outcome execute_part(UbTa *ta, Arrival *a, Partial *p)
         return (Outcome) { .silent = true };
     }
     out = p->outcome;
+    /* What a packet before waited for may have ended since, and nobody would tell:
+     * the initiator asks again. */
+    out.later = out.later && !before;
     ta_partial_abort(ta, p);    /* a message that failed, or ends as another
                                  * operation */
     ta_ctx_partial_free(a->ctx, p);
@@ -486,7 +493,7 @@ Outcome ta_execute(UbTa *ta, Arrival *a)
         grant(ta, a, out);
     }
     if (out.later) {
-        ta_park(ta, &a->back, &a->tah);
+        ta_park(ta, &a->back, &a->tah, out.ticket);
     } else if (!data || !is_good(out)) {
         ta_respond(ta, a->ctx, &a->back, &a->tah, out);
     }
