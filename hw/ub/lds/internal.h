@@ -1,0 +1,204 @@
+/*
+ * Load and store: what its files share.  The cellar first: each file may call
+ * those above it in this list, and none below.
+ *
+ *   event.c    events, errors, counters
+ *   decode.c   tables and their cache
+ *   op.c       requests under way, who waits for them
+ *   line.c     stores that wait for neighbours
+ *   control.c  the control page
+ *   access.c   loads and stores
+ *   command.c  the command queue, registers
+ *   lds.c      life, turns
+ *   image.c    migration
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_UB_LDS_INTERNAL_H
+#define HW_UB_LDS_INTERNAL_H
+
+#include <glib.h>
+
+#include "core/bytes.h"
+#include "ub/lds.h"
+
+enum {
+    LDS_LINE = UB_TA_BE_MAX,    /* bytes that stores combine in */
+    LDS_CACHE = 1024,           /* MiBs that the decoder remembers */
+    LDS_SLOT_BYTES = 64,
+};
+
+/* Where an address leads. */
+typedef struct LdsTarget {
+    uint64_t uba;
+    uint32_t dest, token_id, token, upi, seid;
+    UbEid deid;
+    bool token_en;
+    uint8_t order, ee;
+} LdsTarget;
+
+/* A MiB that was translated. */
+typedef struct LdsCached {
+    bool valid;
+    uint32_t mib;
+    LdsTarget to;               /* of its first byte */
+} LdsCached;
+
+typedef enum LdsKind { LDS_LOAD, LDS_STORE, LDS_COMMAND, LDS_KINDS } LdsKind;
+
+/* A request, in the order in which they were made. */
+typedef struct LdsOp {
+    UbTaRequest req;            /* first */
+    UbLds *lds;
+    struct LdsOp *next, *prev;
+    uint8_t kind;               /* LdsKind */
+    bool posted;                /* the transaction layer has it */
+    bool given_up;              /* it has ended for us, not there */
+    bool barrier;               /* waits for all before it, and all behind it wait */
+    bool adopted;               /* loading */
+    uint8_t slot;               /* of a command */
+    uint64_t pa;
+    uint64_t serial;
+    uint64_t epoch;             /* of the tables that it was translated by */
+    int64_t deadline;
+    UbLdsWait *wait;            /* of a load */
+    uint32_t room;
+    uint8_t data[];
+} LdsOp;
+
+/* What a processor waits for beside the answer of a load. */
+typedef enum LdsWaitKind { LDS_WAIT_LOAD, LDS_WAIT_ROOM, LDS_WAIT_FENCE,
+                           LDS_WAIT_SLOT } LdsWaitKind;
+
+typedef struct LdsSlot {
+    uint8_t data[2 * LDS_SLOT_BYTES], result[LDS_SLOT_BYTES];
+    uint64_t addr, status;
+} LdsSlot;
+
+/* Stores that wait for neighbours: bytes of one aligned piece. */
+typedef struct LdsLine {
+    bool open;
+    uint64_t pa;                /* of the piece */
+    LdsTarget to;
+    uint64_t epoch;
+    int64_t due;
+    uint32_t from, end;         /* what is stored is within */
+    uint8_t data[LDS_LINE], be[LDS_LINE / 8];
+} LdsLine;
+
+struct UbLds {
+    UbLdsConfig cfg;
+    UbLdsOps ops;
+    void *opaque;
+    UbTa *ta;
+    UbSlice *decoder, *vendor, *mem;
+    int64_t now;                /* by its own clock, which stands while it does */
+    int64_t lag;                /* of that, behind the caller's */
+    uint64_t base;
+    uint64_t links;             /* ports that are up */
+    int64_t down_since;
+    bool paused;
+    uint64_t epoch;             /* grows with each invalidation */
+    uint64_t next_serial;
+    bool barrier;               /* of the next request */
+    bool stirred;               /* those that wait are to be looked at */
+    LdsOp *first, *last;
+    uint32_t live[LDS_KINDS];   /* not given up */
+    uint32_t all, unposted;
+    UbLdsWait *waits;
+    uint32_t failed_stores;     /* since a fence was read */
+    LdsLine line;
+    LdsSlot slot[UB_LDS_SLOTS];
+    LdsCached cache[LDS_CACHE];
+    uint64_t counter[UB_LDS_COUNTERS_NUM];
+};
+
+/* It is @at of the caller's clock. */
+static inline void lds_clock(UbLds *l, int64_t at)
+{
+    if (l->paused) {
+        l->lag = at - l->now;
+    } else {
+        l->now = at - l->lag;
+    }
+}
+
+/* ---- event.c ---- */
+bool lds_read(UbLds *l, uint64_t addr, void *buf, uint32_t len);
+void lds_guest_error(UbLds *l, const char *what);
+uint32_t lds_reg(const UbLds *l, unsigned dw);
+uint64_t lds_reg64(const UbLds *l, unsigned dw);
+/* An access at @pa has failed: count it and tell. */
+void lds_failed(UbLds *l, unsigned event, uint64_t pa, bool store,
+                UbTaStatus status);
+/* A command of @opcode that does not exist. */
+void lds_bad_command(UbLds *l, unsigned opcode);
+uint64_t lds_all_failed(const UbLds *l);
+
+/* ---- decode.c ---- */
+/* The decoder's input for a byte of the window. */
+uint64_t lds_pa(const UbLds *l, uint64_t offset);
+/* 0, or UB_LDS_EVENT_*. */
+unsigned lds_decode(UbLds *l, uint64_t pa, LdsTarget *to);
+/* Forget MiBs @first to @last. */
+void lds_invalidate(UbLds *l, uint32_t first, uint32_t last);
+
+/* ---- op.c ---- */
+UbTaQueue *lds_queue(UbLds *l);
+/* Whether @to names a row of destinations, and the same peer: 0, or
+ * UB_LDS_EVENT_*. */
+unsigned lds_target_check(UbLds *l, const LdsTarget *to);
+/* A request for @len bytes at @to, with @room bytes of data. */
+LdsOp *lds_op_new(UbLds *l, LdsKind kind, const LdsTarget *to, uint64_t pa,
+                  uint8_t opcode, uint32_t len, uint32_t room);
+/* Hand it over; it ends by itself. */
+void lds_op_begin(UbLds *l, LdsOp *op);
+/* Loading: as it was. */
+void lds_op_link(UbLds *l, LdsOp *op);
+/* End it for whoever waits, because of UB_LDS_EVENT_*. */
+void lds_op_give_up(UbLds *l, LdsOp *op, unsigned event);
+/* If the transaction layer has only such that were given up: it lets them go. */
+void lds_ops_settle(UbLds *l);
+/* All of them; the transaction layer has none any more. */
+void lds_ops_drop(UbLds *l);
+/* Requests that are not done and translated by tables before @epoch. */
+bool lds_ops_before(const UbLds *l, uint64_t epoch);
+/* Post what may be posted now. */
+void lds_ops_pump(UbLds *l);
+/* Whether there may be another of @kind. */
+bool lds_room(const UbLds *l, LdsKind kind);
+/* @w waits. */
+void lds_wait_add(UbLds *l, UbLdsWait *w, LdsWaitKind kind);
+/* @w is no more in the list of those that wait. */
+void lds_wait_remove(UbLds *l, UbLdsWait *w);
+void lds_wait_end(UbLds *l, UbLdsWait *w, uint64_t value);
+/* Whether the requests before @serial are done. */
+bool lds_fenced(const UbLds *l, uint64_t serial);
+uint64_t lds_fence_value(UbLds *l);
+/* How long something that begins now may take; before now: it fails at once. */
+int64_t lds_deadline(const UbLds *l);
+
+/* ---- line.c ---- */
+/* The store at @pa, or why not (UB_LDS_EVENT_*); there is room. */
+unsigned lds_line_put(UbLds *l, uint64_t pa, const uint8_t *data, unsigned len);
+/* What waits goes out. */
+void lds_line_push(UbLds *l);
+
+/* ---- control.c ---- */
+bool lds_control_load(UbLds *l, uint32_t at, unsigned len, UbLdsWait *w,
+                      uint64_t *value);
+void lds_control_store(UbLds *l, uint32_t at, unsigned len, uint64_t value);
+
+/* ---- access.c ---- */
+/* Those that wait for room, fences and commands: who may go on. */
+void lds_waits_serve(UbLds *l);
+/* @w ends because of UB_LDS_EVENT_*. */
+void lds_wait_give_up(UbLds *l, UbLdsWait *w, unsigned event);
+
+/* ---- command.c ---- */
+extern const UbSliceOps lds_decoder_ops, lds_vendor_ops;
+extern const UbSpaceSlice lds_vendor_slice;
+/* True: there are more. */
+bool lds_commands_serve(UbLds *l);
+
+#endif
