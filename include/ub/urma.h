@@ -9,8 +9,8 @@
  * ub_urma_run() does it.
  *
  * What a guest writes cannot stop the process or make memory grow beyond the
- * configured numbers of objects and their depths.  One thread at a time; `now` is
- * in nanoseconds.
+ * configured numbers of objects and their depths.  One thread at a time, but for
+ * ub_urma_ring(); `now` is in nanoseconds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,9 +19,20 @@
 
 #include "core/image.h"
 #include "ub/ta.h"
+#include "ub/ummu.h"
 #include "ub/urma_hw.h"
 
 typedef struct UbUrma UbUrma;
+
+typedef enum UbUrmaTrace {
+    UB_URMA_TRACE_COMMAND,  /* answered; a: UBQ_OP_*, b: UBQ_RESULT_* */
+    UB_URMA_TRACE_STATE,    /* a queue's; a: the one before, b: UBQ_STATE_* */
+    UB_URMA_TRACE_SEND,     /* an entry begins; a: index, b: opcode */
+    UB_URMA_TRACE_RECEIVE,  /* a message takes an entry; a: index, b: whose entry */
+    UB_URMA_TRACE_COMPLETE, /* of a queue; a: completion queue, b: UBQ_STATUS_* */
+    UB_URMA_TRACE_EVENT,    /* of an object; a: event queue, b: UBQ_EVENT_* */
+    UB_URMA_TRACES,
+} UbUrmaTrace;
 
 typedef struct UbUrmaOps {
     /* Guest memory; false where there is none.  Four or eight bytes, aligned to
@@ -39,12 +50,18 @@ typedef struct UbUrmaOps {
     unsigned (*command)(void *opaque, unsigned opcode, uint8_t cmd[UBQ_CMD]);
     /* A Management packet, as UbTaOps.message.  May be NULL. */
     void (*message)(void *opaque, int64_t now, const UbTaMessage *m);
+    /* Something happened to object @id, for a trace; what @a, @b are depends on
+     * @what.  May be NULL. */
+    void (*trace)(void *opaque, UbUrmaTrace what, uint32_t id, uint32_t a,
+                  uint32_t b);
 } UbUrmaOps;
 
 typedef struct UbUrmaConfig {
     uint32_t queues;    /* at most; numbers are 20 bits, those below 1024 are well
                          * known (§8.2.5) and only made when asked for */
     uint32_t cqs;
+    uint32_t groups;    /* of receive queues */
+    uint32_t members;   /* of one group */
     uint32_t eqs;       /* 1 to UBQ_EQS */
     uint32_t segments;
     uint32_t pages;     /* of doorbells */
@@ -60,6 +77,9 @@ void ub_urma_free(UbUrma *u);
 /* The transaction layer that its requests go to, which calls the functions of
  * ub_urma_ta_ops with this engine as opaque; before anything else. */
 void ub_urma_bind(UbUrma *u, UbTa *ta);
+/* Who decides on accesses while it is enabled, and translates for queues with
+ * UBQ_Q_TRANSLATE; NULL: plain segments, no such queues. */
+void ub_urma_set_ummu(UbUrma *u, UbUmmu *ummu);
 /* gather to received of UbTaOps; the rest is NULL. */
 extern const UbTaOps ub_urma_ta_ops;
 
@@ -72,6 +92,11 @@ uint32_t ub_urma_reg_read(const UbUrma *u, uint32_t offset);
 void ub_urma_reg_write(UbUrma *u, uint32_t offset, uint32_t value);
 /* A doorbell: @offset in @page. */
 void ub_urma_bell(UbUrma *u, uint32_t page, uint32_t offset, uint64_t value);
+/* The same from any thread, beside all other calls: it is left where
+ * ub_urma_rung() takes it, as if it had been rung then.  Of several doorbells of
+ * one queue the last counts. */
+void ub_urma_ring(UbUrma *u, uint32_t page, uint32_t offset, uint64_t value);
+void ub_urma_rung(UbUrma *u);
 
 /* Commands, send queues, moderation: at most @budget entries.  When to call again,
  * or INT64_MAX. */
@@ -81,6 +106,10 @@ int64_t ub_urma_run(UbUrma *u, int64_t now, unsigned budget);
  * enabled or full. */
 void ub_urma_event(UbUrma *u, unsigned eq, unsigned event, uint32_t object,
                    unsigned entity, uint32_t data);
+
+/* An event of the device, for all event queues that ask for such. */
+void ub_urma_device_event(UbUrma *u, unsigned event, uint32_t object,
+                          unsigned entity, uint32_t data);
 
 #define UB_URMA_COUNTERS(X) \
     X(COMMANDS, "commands") \
@@ -95,6 +124,7 @@ void ub_urma_event(UbUrma *u, unsigned eq, unsigned event, uint32_t object,
     X(BELLS_BAD, "doorbells-refused") \
     X(RNR, "receive-queue-empty") \
     X(DENIED, "messages-denied") \
+    X(FLUSHED, "entries-flushed") \
     X(SEGMENT_DENIED, "accesses-denied") \
     X(DMA_ERRORS, "dma-errors")
 
@@ -107,6 +137,72 @@ typedef enum UbUrmaCounter {
 
 const char *ub_urma_counter_name(unsigned counter);
 uint64_t ub_urma_counter(const UbUrma *u, UbUrmaCounter counter);
+
+/* What became of a queue's work since it was made, or came by migration. */
+typedef struct UbUrmaQueueCounts {
+    uint64_t done;      /* entries and messages that ended well */
+    uint64_t failed;    /* in error, but for those flushed */
+    uint64_t flushed;
+    uint64_t denied;    /* messages whose sender or token was not the right one */
+    uint64_t empty;     /* messages that found no receive entry */
+} UbUrmaQueueCounts;
+
+/* Views: a queue.  Counts are those of blocks and receive entries, free running;
+ * depths are 0 where it has none of its own; numbers of others are UBQ_NEW where
+ * there is none. */
+typedef struct UbUrmaQueueInfo {
+    uint32_t id;
+    unsigned entity, page, eq;
+    uint8_t state, mode;        /* UBQ_STATE_*; UbTaMode */
+    uint32_t flags;             /* UBQ_Q_* */
+    uint32_t sq_depth, rq_depth;
+    uint16_t sq_pi, sq_ci, rq_pi, rq_ci;
+    uint16_t rq_limit;
+    bool rq_low;                /* fewer than the limit, which was said */
+    uint32_t send_cq, recv_cq, rq_shared, group;
+    uint32_t remote;            /* UBQ_Q_BOUND: queue of the only sender … */
+    UbEid remote_eid;           /* … and its Entity */
+    uint64_t record;            /* address, or 0 */
+    uint32_t requests;          /* that the transaction layer has */
+    UbUrmaQueueCounts counts;
+} UbUrmaQueueInfo;
+
+/* A completion queue. */
+typedef struct UbUrmaCqInfo {
+    uint32_t id;
+    unsigned page, eq;
+    uint32_t depth;
+    uint16_t pi, ci;
+    bool error;                 /* full, or not in memory */
+    uint8_t arm;                /* as in the doorbell: 0 not, 1 solicited, 2 next */
+    uint16_t count;             /* moderation: entries; */
+    uint32_t period;            /* microseconds */
+    uint32_t users;             /* queues that name it, twice if for both ways */
+    uint64_t bad;               /* completions in error */
+} UbUrmaCqInfo;
+
+/* A group of receive queues. */
+typedef struct UbUrmaGroupInfo {
+    uint32_t id;
+    unsigned entity, eq;
+    uint8_t policy;             /* UBQ_JG_* */
+    uint32_t flags;             /* UBQ_Q_TOKEN */
+    uint32_t live;              /* members that can receive */
+    uint32_t n;
+    const uint32_t *member;     /* numbers, as they joined; during the call */
+} UbUrmaGroupInfo;
+
+/* Call @fn for every queue, completion queue, group, by ascending number. */
+void ub_urma_foreach(UbUrma *u,
+                     void (*fn)(void *opaque, const UbUrmaQueueInfo *info),
+                     void *opaque);
+void ub_urma_foreach_cq(UbUrma *u,
+                        void (*fn)(void *opaque, const UbUrmaCqInfo *info),
+                        void *opaque);
+void ub_urma_foreach_group(UbUrma *u,
+                           void (*fn)(void *opaque,
+                                      const UbUrmaGroupInfo *info),
+                           void *opaque);
 
 /*
  * Migration.  The order is: ub_urma_image(), then ub_ta_image() with

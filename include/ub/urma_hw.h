@@ -3,7 +3,7 @@
  * entries, completions, events, commands, doorbells.
  *
  * Shared by the model, its tests and drivers: constants only.  Everything is
- * little-endian.  docs/specs/ub-queues.rst is the programming guide.
+ * little-endian.  docs/specs/ub-urma.rst is the programming guide.
  *
  * UB 2.0 §8.2.3 says what such entries hold and §10.6.2.2 what a completion
  * reports; layouts are this model's own.
@@ -119,6 +119,10 @@
 #define UBQ_STATUS_RNR 0x0400
 #define UBQ_STATUS_TIMEOUT 0x0500
 #define UBQ_STATUS_FLUSHED 0x0600
+/* With UBQ_Q_DONE: nothing is under way any more, all entries so far have had
+ * their completions; opcode UBQ_OP_NOP, index: of the next entry. */
+#define UBQ_STATUS_FLUSH_DONE 0x0601   /* the queue is in Error */
+#define UBQ_STATUS_SUSPEND_DONE 0x0602 /* in Suspended; what has not begun waits */
 
 /* ---- Event queue entry: 16 bytes ---------------------------------------------------
  *
@@ -141,6 +145,16 @@
 #define UBQ_EVENT_COMPLETION 0x1000 /* an armed completion queue has entries */
 #define UBQ_EVENT_QUEUE_STATE 0x1101 /* data: the state that it went to */
 #define UBQ_EVENT_RQ_LIMIT 0x1102   /* fewer receive entries than asked for */
+#define UBQ_EVENT_RQ_ERROR 0x1103   /* JFR: a receive entry cannot be read */
+#define UBQ_EVENT_GROUP_ERROR 0x1104 /* no member can receive; data: the last */
+/* To event queues with UBQ_EQ_DEVICE: */
+#define UBQ_EVENT_PORT_UP 0x1301    /* object: port */
+#define UBQ_EVENT_PORT_DOWN 0x1302
+#define UBQ_EVENT_EID 0x1401        /* object: Entity, whose EID or UPI is another */
+#define UBQ_EVENT_FATAL 0x1501      /* data: what is in memory that is not there: 1
+                                     * the command queue, 2 event queue @object */
+#define UBQ_EVENT_IMPORTED 0x1202   /* object: row, instead of CHANNEL_UP; data:
+                                     * UBQ_RESULT_*.  If not OK, IMPORT tries again */
 #define UBQ_EVENT_CHANNEL_UP 0x1201 /* of CHANNEL_CONNECT; data: UBQ_RESULT_* */
 
 /* ---- Event queue registers: UBQ_EQ(n) in BAR0 --------------------------------------- */
@@ -154,6 +168,7 @@
 #define UBQ_EQ_SIZE 0x08    /* RW while not enabled: log2 of the entries, 4-15 */
 #define UBQ_EQ_CTRL 0x0c
 #define UBQ_EQ_ENABLE (1u << 0) /* 0 -> 1: both counts 0 */
+#define UBQ_EQ_DEVICE (1u << 1) /* gets events of ports, EIDs and the device, too */
 #define UBQ_EQ_ERROR (1u << 31) /* RO: an entry could not be written */
 #define UBQ_EQ_VECTOR 0x10  /* RW: MSI-X entry */
 #define UBQ_EQ_PI 0x14      /* RO: entries written, 16 bits */
@@ -204,6 +219,12 @@ enum {
     UBQ_OP_QUEUE_MODIFY = 0x21,
     UBQ_OP_QUEUE_DESTROY = 0x22,
     UBQ_OP_QUEUE_QUERY = 0x23,
+    UBQ_OP_JGROUP_CREATE = 0x28,    /* groups of receive queues */
+    UBQ_OP_JGROUP_MODIFY = 0x29,
+    UBQ_OP_JGROUP_DESTROY = 0x2a,
+    UBQ_OP_JGROUP_QUERY = 0x2b,
+    UBQ_OP_JGROUP_JOIN = 0x2c,
+    UBQ_OP_JGROUP_LEAVE = 0x2d,
     UBQ_OP_SEGMENT_SET = 0x30,
     UBQ_OP_SEGMENT_CLEAR = 0x31,
     UBQ_OP_CHANNEL_CREATE = 0x40,
@@ -220,7 +241,12 @@ enum {
     UBQ_OP_DEST_SET = 0x50,
     UBQ_OP_DEST_CLEAR = 0x51,
     UBQ_OP_DEST_QUERY = 0x52,
+    UBQ_OP_IMPORT = 0x54,       /* a row and what it needs, shared */
+    UBQ_OP_UNIMPORT = 0x55,
     UBQ_OP_ENTITY_SET = 0x60,
+    UBQ_OP_IP_ADD = 0x70,
+    UBQ_OP_IP_REMOVE = 0x71,
+    UBQ_OP_IP_QUERY = 0x72,
 };
 
 enum {
@@ -248,9 +274,11 @@ enum {
 /* CQ_QUERY out: */
 #define UBQ_CQ_PI 40        /* le32 */
 #define UBQ_CQ_CI 44        /* le32 */
+#define UBQ_CQ_STATE 48     /* u8: 0 good, 1 error: full, or not in memory */
 
 /* QUEUE_CREATE.  A queue sends if SQ_LOG2 is not 0, receives by entries of its
- * own if RQ_LOG2 is not 0, by those of queue RQ_SHARED if that is not UBQ_NEW. */
+ * own if RQ_LOG2 is not 0, by those of queue RQ_SHARED if that is not UBQ_NEW.  Its
+ * number is below FFFFFh. */
 #define UBQ_Q_SQ_BASE 16    /* le64, 64-byte aligned */
 #define UBQ_Q_RQ_BASE 24    /* le64, 16-byte aligned */
 #define UBQ_Q_SQ_LOG2 32    /* u8: log2 of the blocks, 1-15; 0: none */
@@ -267,6 +295,9 @@ enum {
 #define UBQ_Q_SUSPEND (1u << 1)   /* Exception mode suspend (§8.2.2.3) */
 #define UBQ_Q_TOKEN (1u << 2)     /* messages must bring TOKEN_VALUE */
 #define UBQ_Q_BOUND (1u << 3)     /* messages of REMOTE of REMOTE_EID only */
+#define UBQ_Q_DONE (1u << 4)      /* completions UBQ_STATUS_*_DONE */
+#define UBQ_Q_TRANSLATE (1u << 16) /* elements have addresses of TokenID LOCAL,
+                                    * which the UMMU translates */
 #define UBQ_Q_TOKEN_VALUE 56 /* le32 */
 #define UBQ_Q_RNR_TIMER 60  /* u8: RNR_Timer that senders are told, 0-19 */
 #define UBQ_Q_EQ 62         /* le16: of its asynchronous events */
@@ -274,11 +305,19 @@ enum {
 #define UBQ_Q_STATE 66      /* u8: UBQ_STATE_*; MODIFY, out of QUERY */
 #define UBQ_Q_REMOTE 68     /* le32 */
 #define UBQ_Q_REMOTE_EID 72 /* 16 bytes */
+#define UBQ_Q_LOCAL 88      /* le32: TokenID */
 /* QUEUE_QUERY out: */
 #define UBQ_Q_SQ_PI 96      /* le16 each */
 #define UBQ_Q_SQ_CI 98
 #define UBQ_Q_RQ_PI 100
 #define UBQ_Q_RQ_CI 102
+#define UBQ_Q_GROUP 112     /* le32: that it is a member of, or UBQ_NEW */
+/* QUEUE_CREATE again: a record of 8 bytes in memory, aligned, or 0: none.  Instead
+ * of ringing, software writes there how many blocks (le16 at 0) and receive entries
+ * (le16 at 4) it has posted.  The device looks when it has nothing left of what it
+ * knows: for receive entries whenever one is needed; for blocks when an entry ends
+ * and after a doorbell. */
+#define UBQ_Q_RECORD 104    /* le64 */
 
 enum {
     UBQ_STATE_RESET,
@@ -294,7 +333,29 @@ enum {
 #define UBQ_QM_RNR_TIMER (1u << 2)
 #define UBQ_QM_TOKEN (1u << 3)  /* TOKEN_VALUE and the flag */
 #define UBQ_QM_BOUND (1u << 4)  /* REMOTE, REMOTE_EID and the flag */
-#define UBQ_QM_ALL 0x1fu
+#define UBQ_QM_DRAIN (1u << 5)  /* Suspended, Error: what has not begun comes back
+                                 * as flushed, before the state changes */
+#define UBQ_QM_ALL 0x3fu
+
+/* JGROUP_CREATE: a group of receive queues (jetty group), numbers of its own.
+ * JGROUP_MODIFY: the token.  JOIN, LEAVE: the object is a queue; a queue is in one
+ * group at most. */
+#define UBQ_JG_POLICY 16    /* u8: UBQ_JG_*; fixed */
+#define UBQ_JG_ENTITY 18    /* le16; fixed */
+#define UBQ_JG_EQ 20        /* le16: of its asynchronous events; fixed */
+#define UBQ_JG_FLAGS 24     /* le32: UBQ_Q_TOKEN */
+#define UBQ_JG_TOKEN_VALUE 28 /* le32: counts instead of those of members */
+#define UBQ_JG_GROUP 16     /* le32: JOIN */
+/* JGROUP_QUERY out: */
+#define UBQ_JG_MEMBERS 32   /* le32 */
+#define UBQ_JG_LIVE 36      /* le32: that are not in Reset or Error */
+
+enum {
+    UBQ_JG_ROUND_ROBIN,     /* the next one with a receive entry */
+    UBQ_JG_HINT,            /* by the hint of the request, always the same */
+    UBQ_JG_DEPTH,           /* the one with most receive entries */
+    UBQ_JG_POLICIES,
+};
 
 /* SEGMENT_SET: the object is a TokenID. */
 #define UBQ_SEG_UBA 16      /* le64: first address that peers name */
@@ -380,9 +441,28 @@ enum {
 #define UBQ_DST_DEID 80     /* 16 bytes */
 #define UBQ_DST_ENTITY 96   /* le16: whose EID is the source */
 
+/*
+ * IMPORT: as DEST_SET, but CHANNEL is not asked for: over RTP a channel by WAY is
+ * set up in band.  Who imports the same again gets the same row; rows of one WAY
+ * and MODE share a channel, up to 4096.  The object is UBQ_NEW, or a row that nothing has.
+ * UNIMPORT undoes one IMPORT, the last one row and channel; DEST_SET, _CLEAR and
+ * commands that end the channel are refused meanwhile.
+ */
+#define UBQ_IMP_MODE 98     /* u8: as UBQ_Q_MODE: of the queues that use it */
+#define UBQ_IMP_FLAGS 99    /* u8 */
+#define UBQ_IMP_OWN (1u << 0) /* neither row nor channel is shared */
+/* Out: */
+#define UBQ_IMP_STATE 100   /* u8: 0 ready; 1 UBQ_EVENT_IMPORTED follows */
+#define UBQ_IMP_CHANNEL 104 /* le32: TPN, or UBQ_NEW */
+
 /* ENTITY_SET: the object is an Entity. */
 #define UBQ_ENT_EID 16      /* 16 bytes; zeroes: none */
 #define UBQ_ENT_UPI 32      /* le32; 0: it hears nothing */
+
+/* IP_ADD, IP_REMOVE: an address of this node; the object does not count.  IP_QUERY:
+ * the object is a place in the table, 0 and on; out. */
+#define UBQ_IP_CFG 16       /* u8: LPH.CFG: 3 IPv4, 4 IPv6 */
+#define UBQ_IP_ADDR 20      /* 16 bytes; IPv4: the first 4 */
 
 /* CAPS out. */
 #define UBQ_CAP_VERSION 16  /* le32: 1 */
@@ -396,6 +476,8 @@ enum {
 #define UBQ_CAP_ELEMENTS 48 /* le16, le16 of a receive entry */
 #define UBQ_CAP_INLINE 52   /* le32 */
 #define UBQ_CAP_LENGTH 56   /* le64: longest request */
+#define UBQ_CAP_JGROUPS 64  /* le32 */
+#define UBQ_CAP_JMEMBERS 68 /* le32: of one group */
 
 /* ---- Doorbells: page n of BAR2, 64 KiB each; 8 bytes at once --------------------------- */
 

@@ -19,6 +19,8 @@ static unsigned caps(UbUrma *u, uint32_t *id, uint8_t *cmd)
     put_le16(cmd + UBQ_CAP_ELEMENTS, UBQ_ELEMENTS_MAX);
     put_le16(cmd + UBQ_CAP_ELEMENTS + 2, UBQ_RQE_ELEMENTS_MAX);
     put_le32(cmd + UBQ_CAP_INLINE, UBQ_INLINE_MAX);
+    put_le32(cmd + UBQ_CAP_JGROUPS, u->cfg.groups);
+    put_le32(cmd + UBQ_CAP_JMEMBERS, u->cfg.members);
     put_le64(cmd + UBQ_CAP_LENGTH, ub_ta_config(u->ta)->max_len);
     /* Whoever has channels adds what there is of them. */
     u->ops.command(u->opaque, UBQ_OP_CAPS, cmd);
@@ -65,6 +67,36 @@ static unsigned queue_query(UbUrma *u, uint32_t *id, uint8_t *cmd)
     return urma_queue_query(u, *id, cmd);
 }
 
+static unsigned group_create(UbUrma *u, uint32_t *id, uint8_t *cmd)
+{
+    return urma_group_create(u, id, cmd);
+}
+
+static unsigned group_modify(UbUrma *u, uint32_t *id, uint8_t *cmd)
+{
+    return urma_group_modify(u, *id, cmd);
+}
+
+static unsigned group_destroy(UbUrma *u, uint32_t *id, uint8_t *cmd)
+{
+    return urma_group_destroy(u, *id);
+}
+
+static unsigned group_query(UbUrma *u, uint32_t *id, uint8_t *cmd)
+{
+    return urma_group_query(u, *id, cmd);
+}
+
+static unsigned group_join(UbUrma *u, uint32_t *id, uint8_t *cmd)
+{
+    return urma_group_join(u, *id, get_le32(cmd + UBQ_JG_GROUP));
+}
+
+static unsigned group_leave(UbUrma *u, uint32_t *id, uint8_t *cmd)
+{
+    return urma_group_leave(u, *id);
+}
+
 static unsigned segment_set(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
     return urma_segment_set(u, *id, cmd);
@@ -87,6 +119,12 @@ static const Command commands[] = {
     [UBQ_OP_QUEUE_MODIFY] = queue_modify,
     [UBQ_OP_QUEUE_DESTROY] = queue_destroy,
     [UBQ_OP_QUEUE_QUERY] = queue_query,
+    [UBQ_OP_JGROUP_CREATE] = group_create,
+    [UBQ_OP_JGROUP_MODIFY] = group_modify,
+    [UBQ_OP_JGROUP_DESTROY] = group_destroy,
+    [UBQ_OP_JGROUP_QUERY] = group_query,
+    [UBQ_OP_JGROUP_JOIN] = group_join,
+    [UBQ_OP_JGROUP_LEAVE] = group_leave,
     [UBQ_OP_SEGMENT_SET] = segment_set,
     [UBQ_OP_SEGMENT_CLEAR] = segment_clear,
 };
@@ -148,13 +186,14 @@ static void cmd_stop(UbUrma *u, const char *what)
     u->cmd.enabled = false;
     u->cmd.error = true;
     urma_guest_error(u, what);
+    ub_urma_device_event(u, UBQ_EVENT_FATAL, 0, 0, 1);
 }
 
 unsigned urma_cmd_serve(UbUrma *u, unsigned budget)
 {
     UrmaCmdRing *c = &u->cmd;
     uint8_t cmd[UBQ_CMD];
-    unsigned n = 0;
+    unsigned n = 0, result;
 
     for (; c->enabled && c->pi != c->ci && n < budget; n++) {
         uint64_t at = c->base + (uint64_t)(c->ci & (cmd_entries(c) - 1)) *
@@ -164,7 +203,10 @@ unsigned urma_cmd_serve(UbUrma *u, unsigned budget)
             cmd_stop(u, "command queue in memory that is not there");
             break;
         }
-        put_le32(cmd + UBQ_CMD_RESULT, UBQ_DONE | command_run(u, cmd));
+        result = command_run(u, cmd);
+        urma_trace(u, UB_URMA_TRACE_COMMAND, get_le32(cmd + UBQ_CMD_OBJECT),
+                   get_le16(cmd + UBQ_CMD_OPCODE), result);
+        put_le32(cmd + UBQ_CMD_RESULT, UBQ_DONE | result);
         if (!urma_write(u, at + 8, cmd + 8, UBQ_CMD - 8) ||
             !urma_write(u, at, cmd, 8)) {
             cmd_stop(u, "command queue in memory that cannot be written");

@@ -65,12 +65,13 @@ unsigned urma_cq_create(UbUrma *u, uint32_t *id, const uint8_t *cmd)
     if (u->n_cqs >= u->cfg.cqs) {
         return UBQ_RESULT_FULL;
     }
-    result = urma_number(&u->cqs, 0, &u->hint_cq, id);
+    result = urma_number(&u->cqs, 0, URMA_IDS, &u->hint_cq, id);
     if (result == UBQ_RESULT_OK) {
         cq.id = *id;
         moderation_get(&cq, cmd);
         core_table_set(&u->cqs, cq.id, g_memdup2(&cq, sizeof(cq)));
         u->n_cqs++;
+        urma_bells_cq(u->bells, cq.id, cq.page);
     }
     return result;
 }
@@ -89,6 +90,7 @@ unsigned urma_cq_modify(UbUrma *u, uint32_t id, const uint8_t *cmd)
 void urma_cq_free(UbUrma *u, UrmaCq *cq)
 {
     core_timer_cancel(&u->timers, &cq->timer);
+    urma_bells_cq(u->bells, cq->id, -1);
     core_table_set(&u->cqs, cq->id, NULL);
     u->n_cqs--;
     g_free(cq);
@@ -123,6 +125,7 @@ unsigned urma_cq_query(UbUrma *u, uint32_t id, uint8_t *cmd)
     put_le32(cmd + UBQ_CQ_PERIOD, cq->period);
     put_le32(cmd + UBQ_CQ_PI, cq->pi);
     put_le32(cmd + UBQ_CQ_CI, cq->ci);
+    cmd[UBQ_CQ_STATE] = cq->error;
     return UBQ_RESULT_OK;
 }
 
@@ -207,6 +210,7 @@ static void cqe_put(const UrmaCq *cq, uint8_t e[UBQ_CQE], const UrmaDone *d)
 void urma_complete(UbUrma *u, uint32_t id, const UrmaDone *d)
 {
     UrmaCq *cq = urma_cq(u, id);
+    bool bad = d->status != UB_TAS_OK;
     uint8_t e[UBQ_CQE];
     uint64_t at;
 
@@ -227,13 +231,16 @@ void urma_complete(UbUrma *u, uint32_t id, const UrmaDone *d)
     }
     cq->pi++;
     u->counter[UB_URMA_CQES]++;
-    u->counter[UB_URMA_CQES_BAD] += d->status != UB_TAS_OK;
-    if (d->solicited || d->status != UB_TAS_OK) {
+    u->counter[UB_URMA_CQES_BAD] += bad;
+    cq->bad += bad;
+    urma_trace(u, UB_URMA_TRACE_COMPLETE, d->queue, id, d->status);
+    if (d->solicited || bad) {
         cq->solicited = cq->pi;
         cq->any_solicited = true;
     }
     if (cq->arm == ARM_NEXT ||
         (cq->arm == ARM_SOLICITED && cq->any_solicited)) {
-        moderate(cq, u, d->solicited);
+        /* Whoever waits for the rest of a batch would wait in vain. */
+        moderate(cq, u, d->solicited || bad);
     }
 }

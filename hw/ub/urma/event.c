@@ -52,6 +52,14 @@ void urma_kick(UbUrma *u)
     u->ops.kick(u->opaque);
 }
 
+void urma_trace(UbUrma *u, UbUrmaTrace what, uint32_t id, uint32_t a,
+                uint32_t b)
+{
+    if (u->ops.trace) {
+        u->ops.trace(u->opaque, what, id, a, b);
+    }
+}
+
 static unsigned eq_entries(const UrmaEq *eq)
 {
     return 1u << eq->size;
@@ -114,11 +122,23 @@ void ub_urma_event(UbUrma *u, unsigned n, unsigned event, uint32_t object,
         eq->enabled = false;
         eq->error = true;
         urma_guest_error(u, "event queue in memory that is not there");
+        ub_urma_device_event(u, UBQ_EVENT_FATAL, n, 0, 2);
         return;
     }
     eq->pi++;
     u->counter[UB_URMA_EVENTS]++;
+    urma_trace(u, UB_URMA_TRACE_EVENT, object, n, event);
     eq_interrupt(u, eq);
+}
+
+void ub_urma_device_event(UbUrma *u, unsigned event, uint32_t object,
+                          unsigned entity, uint32_t data)
+{
+    for (unsigned n = 0; n < u->cfg.eqs; n++) {
+        if (u->eq[n].enabled && u->eq[n].device) {
+            ub_urma_event(u, n, event, object, entity, data);
+        }
+    }
 }
 
 uint32_t urma_eq_reg_read(const UrmaEq *eq, uint32_t reg)
@@ -132,6 +152,7 @@ uint32_t urma_eq_reg_read(const UrmaEq *eq, uint32_t reg)
         return eq->size;
     case UBQ_EQ_CTRL:
         return (eq->enabled ? UBQ_EQ_ENABLE : 0) |
+               (eq->device ? UBQ_EQ_DEVICE : 0) |
                (eq->error ? UBQ_EQ_ERROR : 0);
     case UBQ_EQ_VECTOR:
         return eq->vector;
@@ -186,6 +207,7 @@ void urma_eq_reg_write(UbUrma *u, UrmaEq *eq, uint32_t reg, uint32_t value)
         eq->size = value & 0xff;
         break;
     case UBQ_EQ_CTRL:
+        eq->device = value & UBQ_EQ_DEVICE;
         eq_enable(u, eq, value & UBQ_EQ_ENABLE);
         break;
     case UBQ_EQ_VECTOR:

@@ -6,7 +6,7 @@
 #include "internal.h"
 
 #define URMA_TAG CORE_TAG('U', 'R', 'M', 'A')
-#define URMA_VERSION 1
+#define URMA_VERSION 2
 
 static void eq_image(UbUrma *u, CoreImage *im, UrmaEq *eq)
 {
@@ -17,6 +17,9 @@ static void eq_image(UbUrma *u, CoreImage *im, UrmaEq *eq)
     core_image_flag(im, &eq->enabled);
     core_image_flag(im, &eq->error);
     core_image_flag(im, &eq->armed);
+    if (u->image >= 2) {
+        core_image_flag(im, &eq->device);
+    }
     core_image_int(im, &eq->vector);
     core_image_int(im, &eq->pi);
     core_image_int(im, &eq->ci);
@@ -150,6 +153,9 @@ static void queue_image(UbUrma *u, CoreImage *im, UrmaQueue *q)
     core_image_int(im, &q->eq);
     core_image_int(im, &q->entity);
     core_image_int(im, &q->flags);
+    if (q->flags & UBQ_Q_TRANSLATE) {
+        core_image_int(im, &q->local);
+    }
     core_image_int(im, &q->token);
     core_image_int(im, &q->remote);
     core_image_bytes(im, q->remote_eid.b, UB_EID_LEN);
@@ -167,6 +173,10 @@ static void queue_image(UbUrma *u, CoreImage *im, UrmaQueue *q)
     core_image_int(im, &q->rq_ci);
     core_image_int(im, &q->rq_limit);
     core_image_flag(im, &q->rq_low);
+    if (u->image >= 2) {
+        core_image_flag(im, &q->told);
+        core_image_int(im, &q->record);
+    }
     core_image_flag(im, &ringing);
     if (!core_image_check(im, q->sq_log2 <= URMA_LOG2_MAX &&
                           q->rq_log2 <= URMA_LOG2_MAX,
@@ -175,7 +185,7 @@ static void queue_image(UbUrma *u, CoreImage *im, UrmaQueue *q)
     }
     wrs_image(q, im);
     if (core_image_loading(im) && ringing && !core_image_error(im)) {
-        urma_sq_ring(q);
+        urma_queue_ring(q);
     }
 }
 
@@ -192,6 +202,37 @@ static void recv_image(UbUrma *u, CoreImage *im, UrmaRecv *r)
     elements_image(im, r->element, n);
     core_image_check(im, r->name < u->next_recv,
                      "receive entry with a name that was not given");
+    core_image_check(im, urma_queue(u, r->queue) && urma_queue(u, r->rq),
+                     "receive entry of a queue that does not exist");
+}
+
+static void group_image(UbUrma *u, CoreImage *im, UrmaGroup *g)
+{
+    const char *broken;
+    uint32_t n = g->members->len, id;
+
+    core_image_int(im, &g->policy);
+    core_image_int(im, &g->eq);
+    core_image_int(im, &g->entity);
+    core_image_int(im, &g->flags);
+    core_image_int(im, &g->token);
+    core_image_int(im, &g->next);
+    broken = urma_group_check(u, g);
+    core_image_check(im, !broken, broken);
+    core_image_count(im, &n, u->cfg.members, "more members than may be");
+    for (uint32_t i = 0; i < n && !core_image_error(im); i++) {
+        UrmaQueue *q = core_image_loading(im) ? NULL : g->members->pdata[i];
+
+        id = q ? q->id : 0;
+        core_image_int(im, &id);
+        q = urma_queue(u, id);
+        if (core_image_loading(im) &&
+            core_image_check(im, q && !q->group && urma_rq_of(u, q),
+                             "member of a group that cannot be one")) {
+            urma_group_add(g, q);
+        }
+    }
+    core_image_check(im, g->next <= n, "group that asks nobody first");
 }
 
 /* ---- Tables, by number ------------------------------------------------------------- */
@@ -220,6 +261,15 @@ static void segment_save(void *opaque, void *p)
     segment_image(w->u, w->im, s);
 }
 
+static void group_save(void *opaque, void *p)
+{
+    Walk *w = opaque;
+    UrmaGroup *g = p;
+
+    core_image_int(w->im, &g->id);
+    group_image(w->u, w->im, g);
+}
+
 static void queue_save(void *opaque, void *p)
 {
     Walk *w = opaque;
@@ -230,10 +280,11 @@ static void queue_save(void *opaque, void *p)
 }
 
 /* The next number of a table being loaded; false: the image is wrong. */
-static bool number_load(CoreImage *im, const CoreTable *t, uint32_t *id)
+static bool number_load(CoreImage *im, const CoreTable *t, uint32_t end,
+                        uint32_t *id)
 {
     core_image_int(im, id);
-    core_image_check(im, *id < URMA_IDS, "object with a number out of range");
+    core_image_check(im, *id < end, "object with a number out of range");
     return !core_image_error(im) &&
            core_image_check(im, !core_table_get(t, *id),
                             "two objects of one number");
@@ -245,7 +296,7 @@ static bool cq_load(UbUrma *u, CoreImage *im)
     UrmaCq *cq;
     uint32_t id;
 
-    if (!number_load(im, &u->cqs, &id)) {
+    if (!number_load(im, &u->cqs, URMA_IDS, &id)) {
         return false;
     }
     cq = g_new0(UrmaCq, 1);
@@ -253,6 +304,7 @@ static bool cq_load(UbUrma *u, CoreImage *im)
     core_table_set(&u->cqs, id, cq);
     u->n_cqs++;
     cq_image(u, im, cq, &timer);
+    urma_bells_cq(u->bells, id, cq->page);
     if (timer != CORE_NEVER && !core_image_error(im)) {
         core_timer_set(&u->timers, &cq->timer, timer);
     }
@@ -264,7 +316,7 @@ static bool segment_load(UbUrma *u, CoreImage *im)
     UrmaSegment *s;
     uint32_t id;
 
-    if (!number_load(im, &u->segments, &id)) {
+    if (!number_load(im, &u->segments, URMA_IDS, &id)) {
         return false;
     }
     s = g_new0(UrmaSegment, 1);
@@ -275,12 +327,29 @@ static bool segment_load(UbUrma *u, CoreImage *im)
     return !core_image_error(im);
 }
 
+static bool group_load(UbUrma *u, CoreImage *im)
+{
+    UrmaGroup *g;
+    uint32_t id;
+
+    if (!number_load(im, &u->groups, URMA_IDS, &id)) {
+        return false;
+    }
+    g = g_new0(UrmaGroup, 1);
+    g->id = id;
+    g->members = g_ptr_array_new();
+    core_table_set(&u->groups, id, g);
+    u->n_groups++;
+    group_image(u, im, g);
+    return !core_image_error(im);
+}
+
 static bool queue_load(UbUrma *u, CoreImage *im)
 {
     UrmaQueue *q;
     uint32_t id;
 
-    if (!number_load(im, &u->queues, &id)) {
+    if (!number_load(im, &u->queues, URMA_QUEUE_IDS, &id)) {
         return false;
     }
     q = g_new0(UrmaQueue, 1);
@@ -289,6 +358,7 @@ static bool queue_load(UbUrma *u, CoreImage *im)
     core_table_set(&u->queues, id, q);
     u->n_queues++;
     queue_image(u, im, q);
+    urma_bells_queue(u->bells, id, q->page);
     return !core_image_error(im);
 }
 
@@ -308,6 +378,16 @@ static void table_image(UbUrma *u, CoreImage *im, CoreTable *t, uint32_t n,
     }
 }
 
+static void recv_count(UbUrma *u, CoreImage *im, const UrmaRecv *r)
+{
+    UrmaQueue *q = urma_queue(u, r->queue), *rq = urma_queue(u, r->rq);
+
+    if (!core_image_error(im)) {
+        q->recvs++;
+        rq->recvs += rq != q;
+    }
+}
+
 static void recvs_image(UbUrma *u, CoreImage *im)
 {
     uint32_t n = g_hash_table_size(u->recvs);
@@ -321,7 +401,10 @@ static void recvs_image(UbUrma *u, CoreImage *im)
             UrmaRecv *made = g_new0(UrmaRecv, 1);
 
             recv_image(u, im, made);
+            core_image_check(im, !g_hash_table_contains(u->recvs, &made->name),
+                             "two receive entries of one name");
             g_hash_table_replace(u->recvs, &made->name, made);
+            recv_count(u, im, made);
         } else if (g_hash_table_iter_next(&it, NULL, &r)) {
             recv_image(u, im, r);
         }
@@ -334,7 +417,7 @@ void ub_urma_image(UbUrma *u, CoreImage *im)
         ub_urma_reset(u);
     }
     u->now = core_image_now(im);
-    core_image_begin(im, URMA_TAG, URMA_VERSION);
+    u->image = core_image_begin(im, URMA_TAG, URMA_VERSION);
     core_image_same(im, u->cfg.eqs, "another number of event queues");
     for (unsigned i = 0; i < u->cfg.eqs; i++) {
         eq_image(u, im, &u->eq[i]);
@@ -347,6 +430,10 @@ void ub_urma_image(UbUrma *u, CoreImage *im)
     table_image(u, im, &u->queues, u->n_queues, u->cfg.queues, queue_save,
                 queue_load);
     recvs_image(u, im);
+    if (u->image >= 2) {
+        table_image(u, im, &u->groups, u->n_groups, u->cfg.groups, group_save,
+                    group_load);
+    }
     core_image_end(im);
     if (core_image_error(im)) {
         ub_urma_reset(u);

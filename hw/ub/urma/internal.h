@@ -3,14 +3,18 @@
  * each file may call those above it in this list, and none below.
  *
  *   event.c     event queues, errors, counters, guest memory
+ *   bell.c      doorbells without a lock
  *   cq.c        completion queues
  *   segment.c   plain segments: who may reach what
+ *   reach.c     which memory peers and queues reach: segments, or the UMMU
+ *   group.c     who receives: shared receive queues, groups
  *   rq.c        receive queues
  *   sq.c        send queues
  *   queue.c     life and states of queues
  *   cmd.c       the command queue
  *   urma.c      life, registers, doorbells, turns
  *   image.c     migration
+ *   view.c      what a monitor shows
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,17 +26,21 @@
 #include "core/bytes.h"
 #include "core/table.h"
 #include "core/timers.h"
+#include "ub/ummu.h"
 #include "ub/urma.h"
 
 /* Numbers of objects have so many bits. */
 #define URMA_ID_BITS 20
 #define URMA_IDS (1u << URMA_ID_BITS)
 #define URMA_WELL_KNOWN 1024u
+/* Queues are numbered below: the last RCID is that of requests that no queue of
+ * software makes (the window for loads and stores). */
+#define URMA_QUEUE_IDS (URMA_IDS - 1)
 
 typedef struct UrmaEq {
     uint64_t base;
     uint32_t size;              /* log2, as written */
-    bool enabled, error, armed;
+    bool enabled, error, armed, device;
     uint16_t vector;
     uint16_t pi, ci, arm;
     uint32_t lost;
@@ -53,6 +61,7 @@ typedef struct UrmaCq {
     uint16_t solicited;         /* PI behind the last solicited entry */
     bool any_solicited;
     uint16_t since;             /* entries since it was armed */
+    uint64_t bad;               /* completions in error */
 } UrmaCq;
 
 typedef struct UrmaElement {
@@ -61,6 +70,7 @@ typedef struct UrmaElement {
 } UrmaElement;
 
 typedef struct UrmaQueue UrmaQueue;
+typedef struct UrmaGroup UrmaGroup;
 
 /* An entry of a send queue that is not finished. */
 typedef struct UrmaWr {
@@ -97,10 +107,17 @@ struct UrmaQueue {
     unsigned entity;
     uint32_t flags;
     uint32_t token;
+    uint32_t local;             /* TRANSLATE: TokenID of its elements */
     uint32_t remote;
     UbEid remote_eid;
     uint32_t send_cq, recv_cq, rq_shared;
     uint32_t users;             /* queues that share its receive entries */
+    UrmaGroup *group;           /* that it is a member of, or NULL */
+    uint32_t recvs;             /* entries that messages have taken: of its own, or
+                                 * for it */
+    uint64_t record;            /* of what is posted, in memory; 0: none */
+    bool told;                  /* its completion UBQ_STATUS_*_DONE */
+    UbUrmaQueueCounts counts;
     /* Send: blocks. */
     uint64_t sq_base;
     uint8_t sq_log2;
@@ -118,6 +135,16 @@ struct UrmaQueue {
     bool rq_low;                /* the limit has been reported */
 };
 
+struct UrmaGroup {
+    uint32_t id;
+    uint8_t policy;
+    uint16_t eq;
+    unsigned entity;
+    uint32_t flags, token;
+    uint32_t next;              /* round robin: whom to ask first */
+    GPtrArray *members;         /* UrmaQueue, as they joined */
+};
+
 typedef struct UrmaSegment {
     uint32_t token_id;
     uint64_t uba, base, length;
@@ -132,22 +159,27 @@ typedef struct UrmaCmdRing {
     uint16_t vector, pi, ci, arm;
 } UrmaCmdRing;
 
+typedef struct UrmaBells UrmaBells;
+
 struct UbUrma {
     UbUrmaConfig cfg;
     UbUrmaOps ops;
     void *opaque;
     UbTa *ta;
+    UbUmmu *ummu;               /* NULL: there is none */
     int64_t now;
     UrmaEq eq[UBQ_EQS];
     UrmaCmdRing cmd;
-    CoreTable queues, cqs, segments;
-    uint32_t n_queues, n_cqs, n_segments;
-    uint32_t hint_queue, hint_cq;   /* where to look for a free number */
+    UrmaBells *bells;
+    CoreTable queues, cqs, groups, segments;
+    uint32_t n_queues, n_cqs, n_groups, n_segments;
+    uint32_t hint_queue, hint_cq, hint_group;   /* where a free number may be */
     CoreTimers timers;
     GHashTable *recvs;              /* UrmaRecv by name */
     uint64_t next_recv;
     UrmaQueue *ringing, *last_ringing;
     uint64_t counter[UB_URMA_COUNTERS_NUM];
+    unsigned image;                 /* version of the one that is being walked */
 };
 
 /* ---- event.c ---- */
@@ -155,10 +187,19 @@ bool urma_read(UbUrma *u, uint64_t addr, void *buf, uint32_t len);
 bool urma_write(UbUrma *u, uint64_t addr, const void *buf, uint32_t len);
 void urma_guest_error(UbUrma *u, const char *what);
 void urma_kick(UbUrma *u);
+void urma_trace(UbUrma *u, UbUrmaTrace what, uint32_t id, uint32_t a,
+                uint32_t b);
 uint32_t urma_eq_reg_read(const UrmaEq *eq, uint32_t reg);
 void urma_eq_reg_write(UbUrma *u, UrmaEq *eq, uint32_t reg, uint32_t value);
 /* The rule that a loaded event queue breaks, or NULL. */
 const char *urma_eq_check(const UbUrma *u, const UrmaEq *eq);
+
+/* ---- bell.c ---- */
+UrmaBells *urma_bells_new(void);
+void urma_bells_free(UrmaBells *b);
+/* Whose the doorbells of a number are: a page, or -1. */
+void urma_bells_queue(UrmaBells *b, uint32_t id, int page);
+void urma_bells_cq(UrmaBells *b, uint32_t id, int page);
 
 /* ---- cq.c ---- */
 #define URMA_CQ_LOG2_MIN 4
@@ -188,13 +229,46 @@ typedef struct UrmaDone {
 void urma_complete(UbUrma *u, uint32_t cq, const UrmaDone *done);
 
 /* ---- segment.c ---- */
+UbAccessResult urma_segment_access(UbUrma *u, UbAccess *a, UbSpan *out,
+                                   unsigned max, unsigned *n);
+unsigned urma_segment_set(UbUrma *u, uint32_t token_id, const uint8_t *cmd);
+unsigned urma_segment_clear(UbUrma *u, uint32_t token_id);
+const char *urma_segment_check(const UbUrma *u, const UrmaSegment *s);
+
+/* ---- group.c ---- */
+/* Whose entries a queue receives by, or NULL. */
+UrmaQueue *urma_rq_of(UbUrma *u, const UrmaQueue *q);
+/* Receive entries that the queue could take. */
+unsigned urma_rq_left(UbUrma *u, const UrmaQueue *q);
+/* In Reset or Error: as if nothing had come. */
+bool urma_queue_deaf(const UrmaQueue *q);
+UrmaGroup *urma_group(UbUrma *u, uint32_t id);
+unsigned urma_group_create(UbUrma *u, uint32_t *id, const uint8_t *cmd);
+unsigned urma_group_modify(UbUrma *u, uint32_t id, const uint8_t *cmd);
+unsigned urma_group_destroy(UbUrma *u, uint32_t id);
+unsigned urma_group_query(UbUrma *u, uint32_t id, uint8_t *cmd);
+unsigned urma_group_join(UbUrma *u, uint32_t queue, uint32_t group);
+unsigned urma_group_leave(UbUrma *u, uint32_t queue);
+void urma_group_free(UbUrma *u, UrmaGroup *g);
+/* Members that can receive. */
+unsigned urma_group_live(UbUrma *u, const UrmaGroup *g);
+const char *urma_group_check(const UbUrma *u, const UrmaGroup *g);
+void urma_group_add(UrmaGroup *g, UrmaQueue *q);
+void urma_group_remove(UrmaQueue *q);
+/* Who takes a message with @hint for the group; NULL: nobody can. */
+UrmaQueue *urma_group_pick(UbUrma *u, UrmaGroup *g, uint8_t hint);
+/* The member @q has gone to Error. */
+void urma_group_watch(UbUrma *u, const UrmaQueue *q);
+
+/* ---- reach.c ---- */
 UbAccessResult urma_access(void *opaque, UbAccess *a, UbSpan *out,
                            unsigned max, unsigned *n);
 bool urma_bus(void *opaque, uint64_t addr, void *buf, uint32_t len,
               bool write);
-unsigned urma_segment_set(UbUrma *u, uint32_t token_id, const uint8_t *cmd);
-unsigned urma_segment_clear(UbUrma *u, uint32_t token_id);
-const char *urma_segment_check(const UbUrma *u, const UrmaSegment *s);
+/* Copy between @buf and the bytes @off.. of a list of elements of @q; false: too
+ * short, or memory that is not there or not the queue's. */
+bool urma_list_copy(UrmaQueue *q, const UrmaElement *list, unsigned n,
+                    uint32_t off, void *buf, uint32_t len, bool write);
 
 /* ---- rq.c ---- */
 UbRecvResult urma_receive(void *opaque, const UbRecvAsk *ask, UbRecvBuf *buf);
@@ -202,15 +276,22 @@ bool urma_place(void *opaque, uint64_t rqe, uint32_t off, const void *buf,
                 uint32_t len);
 void urma_received(void *opaque, const UbRecvDone *done);
 void urma_rq_bell(UbUrma *u, uint32_t page, uint64_t value);
+/* So many entries (blocks) are posted; false: that cannot be. */
+bool urma_rq_posted(UrmaQueue *q, uint16_t pi);
+bool urma_sq_posted(UrmaQueue *q, uint16_t pi);
+/* Look into the queue's record, if it has one. */
+void urma_record_read(UrmaQueue *q);
 /* Entries that messages for the queue, or with its buffers, have taken are the
- * guest's again. */
-void urma_rq_drop(UrmaQueue *q);
+ * guest's again; with @tell each has its completion. */
+void urma_rq_drop(UrmaQueue *q, bool tell);
+/* In Error: entries complete as flushed, @budget at most; how many did. */
+unsigned urma_rq_flush(UrmaQueue *q, unsigned budget);
+/* An entry or message of the queue has ended with @status. */
+void urma_queue_count(UrmaQueue *q, uint16_t status);
+/* An event, if there are fewer entries than asked for. */
+void urma_rq_watch(UbUrma *u, UrmaQueue *rq);
 
 /* ---- sq.c ---- */
-/* Copy between @buf and the bytes @off.. of a list; false: too short, or memory
- * that is not there. */
-bool urma_list_copy(UbUrma *u, const UrmaElement *list, unsigned n,
-                    uint32_t off, void *buf, uint32_t len, bool write);
 UbTaData urma_gather(void *opaque, const UbTaRequest *req, uint32_t off,
                      void *buf, uint32_t len);
 UbTaData urma_scatter(void *opaque, const UbTaRequest *req, uint32_t off,
@@ -219,7 +300,13 @@ void urma_done(void *opaque, UbTaRequest *req, UbTaStatus status);
 void urma_sq_bell(UbUrma *u, uint32_t page, uint64_t value);
 /* Entries of the queue become requests, @budget at most; how many did. */
 unsigned urma_sq_serve(UrmaQueue *q, unsigned budget);
-void urma_sq_ring(UrmaQueue *q);
+/* It has something to do: in its turn. */
+void urma_queue_ring(UrmaQueue *q);
+/* In Suspended or Error: what has not begun (in Error all) completes as flushed,
+ * at once. */
+void urma_sq_drain(UrmaQueue *q);
+/* Say that nothing is under way any more, if it is so and was asked for. */
+void urma_queue_settled(UrmaQueue *q);
 UrmaWr *urma_wr_new(UrmaQueue *q, unsigned elements, unsigned inlined);
 /* Forget all entries without a word. */
 void urma_sq_drop(UrmaQueue *q);
@@ -236,13 +323,15 @@ void urma_queue_free(UrmaQueue *q);
 /* The objects that it names are in use by one more, or one less. */
 void urma_queue_users(UrmaQueue *q, int step);
 const char *urma_queue_check(UbUrma *u, const UrmaQueue *q);
-/* An entry of the queue failed, or cannot be read: what §8.2.2.3 asks for. */
+/* An entry of the queue failed: what §8.2.2.3 asks for. */
 void urma_queue_failed(UrmaQueue *q);
-void urma_queue_broken(UrmaQueue *q);
+/* Entries cannot be read: it goes to Error, with the event @why. */
+void urma_queue_error(UrmaQueue *q, unsigned why);
 
-/* A number for an object: @asked, or a free one from @from on.  UBQ_RESULT_*. */
-unsigned urma_number(const CoreTable *t, uint32_t from, uint32_t *hint,
-                     uint32_t *id);
+/* A number for an object below @end: @asked, or a free one from @from on.
+ * UBQ_RESULT_*. */
+unsigned urma_number(const CoreTable *t, uint32_t from, uint32_t end,
+                     uint32_t *hint, uint32_t *id);
 
 /* ---- cmd.c ---- */
 uint32_t urma_cmd_reg_read(const UbUrma *u, uint32_t reg);

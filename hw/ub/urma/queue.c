@@ -5,7 +5,8 @@
  */
 #include "internal.h"
 
-#define Q_FLAGS (UBQ_Q_IN_ORDER | UBQ_Q_SUSPEND | UBQ_Q_TOKEN | UBQ_Q_BOUND)
+#define Q_FLAGS (UBQ_Q_IN_ORDER | UBQ_Q_SUSPEND | UBQ_Q_TOKEN | UBQ_Q_BOUND | \
+                 UBQ_Q_DONE | UBQ_Q_TRANSLATE)
 #define RNR_TIMER_MAX 19
 #define RQ_STRIDE_MAX 4
 
@@ -26,15 +27,15 @@ UrmaQueue *urma_queue(UbUrma *u, uint32_t id)
     return id < URMA_IDS ? core_table_get(&u->queues, id) : NULL;
 }
 
-unsigned urma_number(const CoreTable *t, uint32_t from, uint32_t *hint,
-                     uint32_t *id)
+unsigned urma_number(const CoreTable *t, uint32_t from, uint32_t end,
+                     uint32_t *hint, uint32_t *id)
 {
     if (*id != UBQ_NEW) {
-        return *id >= URMA_IDS ? UBQ_RESULT_PARAMETER :
+        return *id >= end ? UBQ_RESULT_PARAMETER :
                core_table_get(t, *id) ? UBQ_RESULT_IN_USE : UBQ_RESULT_OK;
     }
-    for (uint32_t n = 0, at = MAX(*hint, from); n < URMA_IDS - from; n++) {
-        if (at >= URMA_IDS) {
+    for (uint32_t n = 0, at = MAX(*hint, from); n < end - from; n++) {
+        if (at >= end) {
             at = from;
         }
         if (!core_table_get(t, at)) {
@@ -56,13 +57,16 @@ const char *urma_queue_check(UbUrma *u, const UrmaQueue *q)
         q->state >= UBQ_STATES || q->rnr_timer > RNR_TIMER_MAX) {
         return "queue with a flag, mode, state or timer that does not exist";
     }
+    if (q->flags & UBQ_Q_TRANSLATE && (!u->ummu || q->local >= URMA_IDS)) {
+        return "queue with a local TokenID that does not exist";
+    }
     if (q->sq_log2 > URMA_LOG2_MAX || q->rq_log2 > URMA_LOG2_MAX ||
         q->rq_stride > RQ_STRIDE_MAX) {
         return "queue of a size that does not exist";
     }
     if ((q->sq_log2 && q->sq_base % UBQ_BLOCK) ||
-        (q->rq_log2 && q->rq_base % UBQ_ELEMENT)) {
-        return "queue with an unaligned base";
+        (q->rq_log2 && q->rq_base % UBQ_ELEMENT) || q->record % 8) {
+        return "queue with an unaligned base or record";
     }
     if (q->page >= u->cfg.pages || q->eq >= u->cfg.eqs ||
         q->entity >= u->cfg.entities) {
@@ -118,10 +122,12 @@ unsigned urma_queue_create(UbUrma *u, uint32_t *id, const uint8_t *cmd)
         .entity = get_le16(cmd + UBQ_Q_ENTITY),
         .flags = get_le32(cmd + UBQ_Q_FLAGS),
         .token = get_le32(cmd + UBQ_Q_TOKEN_VALUE),
+        .local = get_le32(cmd + UBQ_Q_LOCAL),
         .rnr_timer = cmd[UBQ_Q_RNR_TIMER],
         .eq = get_le16(cmd + UBQ_Q_EQ),
         .rq_limit = get_le16(cmd + UBQ_Q_RQ_LIMIT),
         .remote = get_le32(cmd + UBQ_Q_REMOTE),
+        .record = get_le64(cmd + UBQ_Q_RECORD),
     };
     const char *broken = urma_queue_check(u, &q);
     unsigned result;
@@ -134,7 +140,8 @@ unsigned urma_queue_create(UbUrma *u, uint32_t *id, const uint8_t *cmd)
     if (u->n_queues >= u->cfg.queues) {
         return UBQ_RESULT_FULL;
     }
-    result = urma_number(&u->queues, URMA_WELL_KNOWN, &u->hint_queue, id);
+    result = urma_number(&u->queues, URMA_WELL_KNOWN, URMA_QUEUE_IDS,
+                         &u->hint_queue, id);
     if (result != UBQ_RESULT_OK) {
         return result;
     }
@@ -143,8 +150,17 @@ unsigned urma_queue_create(UbUrma *u, uint32_t *id, const uint8_t *cmd)
     made = g_memdup2(&q, sizeof(q));
     core_table_set(&u->queues, made->id, made);
     u->n_queues++;
+    urma_bells_queue(u->bells, made->id, made->page);
     urma_queue_users(made, 1);
     return UBQ_RESULT_OK;
+}
+
+/* It says anew that it is done, but for staying where it is. */
+static void queue_enter(UrmaQueue *q, unsigned state)
+{
+    urma_trace(q->urma, UB_URMA_TRACE_STATE, q->id, q->state, state);
+    q->told = q->told && q->state == state;
+    q->state = state;
 }
 
 /* Its requests come back and are forgotten with it. */
@@ -157,7 +173,7 @@ static void queue_quiet(UrmaQueue *q)
         ub_ta_queue_free(ta);   /* gives back what it has, see urma_done() */
     }
     urma_sq_drop(q);
-    urma_rq_drop(q);
+    urma_rq_drop(q, false);
     q->sq_pi = q->sq_fetch = q->rq_pi = q->rq_ci = 0;
     q->rq_low = false;
 }
@@ -168,15 +184,17 @@ static void queue_event(UrmaQueue *q)
                   q->state);
 }
 
-/* Requests that are under way come back as flushed, entries follow as they are
- * read. */
+/* What is under way comes back as flushed; entries that are only posted follow in
+ * the queue's turns. */
 static void queue_flush(UrmaQueue *q)
 {
     if (q->ta) {
         ub_ta_queue_stop(q->ta, true);
         ub_ta_queue_flush(q->ta, true);
-        urma_sq_ring(q);
     }
+    urma_rq_drop(q, true);
+    urma_queue_ring(q);
+    urma_group_watch(q->urma, q);
 }
 
 static unsigned queue_start(UrmaQueue *q)
@@ -197,9 +215,17 @@ static unsigned queue_start(UrmaQueue *q)
     }
     if (q->ta) {
         ub_ta_queue_stop(q->ta, false);
-        urma_sq_ring(q);
+        urma_queue_ring(q);
     }
     return UBQ_RESULT_OK;
+}
+
+static void queue_drain(UrmaQueue *q)
+{
+    if (q->ta) {
+        urma_sq_drain(q);
+    }
+    urma_rq_flush(q, UINT_MAX);
 }
 
 static unsigned queue_go(UrmaQueue *q, unsigned state)
@@ -212,8 +238,11 @@ static unsigned queue_go(UrmaQueue *q, unsigned state)
     if (state == UBQ_STATE_READY) {
         result = queue_start(q);
     }
+    if (q->state == UBQ_STATE_ERROR) {
+        queue_drain(q);     /* all must have had their completions before */
+    }
     if (result == UBQ_RESULT_OK) {
-        q->state = state;
+        queue_enter(q, state);
         if (state == UBQ_STATE_RESET) {
             queue_quiet(q);
         } else if (state == UBQ_STATE_ERROR) {
@@ -244,12 +273,26 @@ unsigned urma_queue_modify(UbUrma *u, uint32_t id, uint8_t *cmd)
                          "does not exist");
         return UBQ_RESULT_PARAMETER;
     }
+    if (mask & UBQ_QM_BOUND && flags & UBQ_Q_BOUND && q->group) {
+        urma_guest_error(u, "member of a group of queues bound to one sender");
+        return UBQ_RESULT_PARAMETER;
+    }
+    if (mask & UBQ_QM_DRAIN && q->state != UBQ_STATE_SUSPENDED &&
+        q->state != UBQ_STATE_ERROR) {
+        return UBQ_RESULT_STATE;
+    }
     if (mask & UBQ_QM_STATE && !may_go[q->state][cmd[UBQ_Q_STATE]]) {
         return UBQ_RESULT_STATE;
+    }
+    if (mask & UBQ_QM_DRAIN) {
+        queue_drain(q);
     }
     if (mask & UBQ_QM_RQ_LIMIT) {
         q->rq_limit = get_le16(cmd + UBQ_Q_RQ_LIMIT);
         q->rq_low = false;
+        if (!urma_queue_deaf(q)) {
+            urma_rq_watch(u, q);
+        }
     }
     if (mask & UBQ_QM_RNR_TIMER) {
         q->rnr_timer = cmd[UBQ_Q_RNR_TIMER];
@@ -273,6 +316,7 @@ void urma_queue_free(UrmaQueue *q)
     UrmaQueue **at = &u->ringing, *before = NULL;
 
     queue_quiet(q);
+    urma_group_remove(q);
     while (*at && *at != q) {
         before = *at;
         at = &before->next_ringing;
@@ -283,6 +327,7 @@ void urma_queue_free(UrmaQueue *q)
             u->last_ringing = before;
         }
     }
+    urma_bells_queue(u->bells, q->id, -1);
     core_table_set(&u->queues, q->id, NULL);
     u->n_queues--;
     g_free(q);
@@ -322,6 +367,7 @@ unsigned urma_queue_query(UbUrma *u, uint32_t id, uint8_t *cmd)
     put_le16(cmd + UBQ_Q_PAGE, q->page);
     put_le16(cmd + UBQ_Q_ENTITY, q->entity);
     put_le32(cmd + UBQ_Q_FLAGS, q->flags);
+    put_le32(cmd + UBQ_Q_LOCAL, q->local);
     cmd[UBQ_Q_RNR_TIMER] = q->rnr_timer;
     put_le16(cmd + UBQ_Q_EQ, q->eq);
     put_le16(cmd + UBQ_Q_RQ_LIMIT, q->rq_limit);
@@ -332,27 +378,27 @@ unsigned urma_queue_query(UbUrma *u, uint32_t id, uint8_t *cmd)
     put_le16(cmd + UBQ_Q_SQ_CI, urma_sq_ci(q));
     put_le16(cmd + UBQ_Q_RQ_PI, q->rq_pi);
     put_le16(cmd + UBQ_Q_RQ_CI, q->rq_ci);
+    put_le64(cmd + UBQ_Q_RECORD, q->record);
+    put_le32(cmd + UBQ_Q_GROUP, q->group ? q->group->id : UBQ_NEW);
     return UBQ_RESULT_OK;
 }
 
 void urma_queue_failed(UrmaQueue *q)
 {
     if (q->flags & UBQ_Q_SUSPEND && q->state == UBQ_STATE_READY) {
-        q->state = UBQ_STATE_SUSPENDED;
+        queue_enter(q, UBQ_STATE_SUSPENDED);
+        ub_ta_queue_stop(q->ta, true);
         queue_event(q);
+        urma_queue_settled(q);
     }
 }
 
-void urma_queue_broken(UrmaQueue *q)
+void urma_queue_error(UrmaQueue *q, unsigned why)
 {
-    if (q->state == UBQ_STATE_ERROR) {
-        /* Not even what is left of it can be read. */
-        q->sq_pi = q->sq_fetch;
-        return;
+    if (q->state != UBQ_STATE_ERROR) {
+        queue_enter(q, UBQ_STATE_ERROR);
+        ub_urma_event(q->urma, q->eq, why, q->id, q->entity, 0);
+        queue_event(q);
+        queue_flush(q);
     }
-    q->state = UBQ_STATE_ERROR;
-    ub_urma_event(q->urma, q->eq, UBQ_EVENT_JFS_CHECK, q->id, q->entity, 0);
-    queue_event(q);
-    q->sq_pi = q->sq_fetch;
-    queue_flush(q);
 }

@@ -29,10 +29,9 @@ static bool range_good(const UrmaSegment *s, const UbAccess *a)
     return off <= s->length && a->len <= s->length - off;
 }
 
-UbAccessResult urma_access(void *opaque, UbAccess *a, UbSpan *out,
-                           unsigned max, unsigned *n)
+UbAccessResult urma_segment_access(UbUrma *u, UbAccess *a, UbSpan *out,
+                                   unsigned max, unsigned *n)
 {
-    UbUrma *u = opaque;
     UrmaSegment *s = a->token_id < URMA_IDS ?
                      core_table_get(&u->segments, a->token_id) : NULL;
 
@@ -45,13 +44,6 @@ UbAccessResult urma_access(void *opaque, UbAccess *a, UbSpan *out,
     out[0] = (UbSpan){ .bus = s->base + (a->addr - s->uba), .len = a->len };
     *n = 1;
     return UB_ACCESS_OK;
-}
-
-bool urma_bus(void *opaque, uint64_t addr, void *buf, uint32_t len, bool write)
-{
-    UbUrma *u = opaque;
-
-    return write ? urma_write(u, addr, buf, len) : urma_read(u, addr, buf, len);
 }
 
 const char *urma_segment_check(const UbUrma *u, const UrmaSegment *s)
@@ -107,13 +99,14 @@ unsigned urma_segment_clear(UbUrma *u, uint32_t token_id)
     if (!s) {
         return UBQ_RESULT_NO_OBJECT;
     }
-    /* Nobody is let in any more; what came before is drained (§8.2.1). */
-    core_table_set(&u->segments, token_id, NULL);
-    u->n_segments--;
+    /* Nobody is let in any more; what came before is drained (§8.2.1).  It stays,
+     * without rights, for whoever asks again. */
+    s->access = 0;
     if (!ub_ta_target_idle(u->ta, s->entity, token_id)) {
-        g_free(s);
         return UBQ_RESULT_STATE;
     }
+    core_table_set(&u->segments, token_id, NULL);
+    u->n_segments--;
     g_free(s);
     return UBQ_RESULT_OK;
 }

@@ -18,30 +18,6 @@ uint16_t urma_sq_ci(const UrmaQueue *q)
 
 /* ---- Data ----------------------------------------------------------------------- */
 
-bool urma_list_copy(UbUrma *u, const UrmaElement *list, unsigned n,
-                    uint32_t off, void *buf, uint32_t len, bool write)
-{
-    uint8_t *p = buf;
-
-    for (unsigned i = 0; i < n && len; i++) {
-        uint32_t part;
-
-        if (off >= list[i].len) {
-            off -= list[i].len;
-            continue;
-        }
-        part = MIN(len, list[i].len - off);
-        if (!(write ? urma_write(u, list[i].addr + off, p, part)
-                    : urma_read(u, list[i].addr + off, p, part))) {
-            return false;
-        }
-        p += part;
-        len -= part;
-        off = 0;
-    }
-    return !len;
-}
-
 /* Inline data are byte enables, not data. */
 static bool has_enables(const UbTaRequest *req)
 {
@@ -60,7 +36,7 @@ UbTaData urma_gather(void *opaque, const UbTaRequest *req, uint32_t off,
             memcpy(buf, wr->data + off, len);
         }
     } else {
-        good = urma_list_copy(opaque, wr->element, wr->elements, off, buf, len,
+        good = urma_list_copy(wr->queue, wr->element, wr->elements, off, buf, len,
                               false);
     }
     return good ? UB_TA_DATA_OK : UB_TA_DATA_FAULT;
@@ -71,7 +47,7 @@ UbTaData urma_scatter(void *opaque, const UbTaRequest *req, uint32_t off,
 {
     UrmaWr *wr = (UrmaWr *)req;
 
-    return urma_list_copy(opaque, wr->element, wr->elements, off, (void *)buf,
+    return urma_list_copy(wr->queue, wr->element, wr->elements, off, (void *)buf,
                           len, true) ? UB_TA_DATA_OK : UB_TA_DATA_FAULT;
 }
 
@@ -144,7 +120,36 @@ static void wr_complete(UrmaWr *wr, uint16_t status)
     if (wr->want_cqe || status != UB_TAS_OK) {
         urma_complete(q->urma, q->send_cq, &d);
     }
+    urma_queue_count(q, status);
     wr_free(wr);
+}
+
+/* Whether all that was posted has had its completion (in Suspended: all that had
+ * begun). */
+static bool queue_idle(const UrmaQueue *q)
+{
+    if (q->state == UBQ_STATE_SUSPENDED) {
+        return !q->ta || !ub_ta_queue_begun(q->ta);
+    }
+    return q->state == UBQ_STATE_ERROR && !q->first &&
+           q->sq_fetch == q->sq_pi && q->rq_ci == q->rq_pi;
+}
+
+void urma_queue_settled(UrmaQueue *q)
+{
+    UrmaDone d = {
+        .opcode = UBQ_OP_NOP,
+        .status = q->state == UBQ_STATE_ERROR ? UBQ_STATUS_FLUSH_DONE
+                                              : UBQ_STATUS_SUSPEND_DONE,
+        .receive = !q->sq_log2,
+        .queue = q->id,
+        .index = q->sq_log2 ? q->sq_fetch : q->rq_ci,
+    };
+
+    if (q->flags & UBQ_Q_DONE && !q->told && queue_idle(q)) {
+        q->told = true;
+        urma_complete(q->urma, q->sq_log2 ? q->send_cq : q->recv_cq, &d);
+    }
 }
 
 /* Entries that end here, without the transaction layer, do so when all before
@@ -175,8 +180,9 @@ void urma_done(void *opaque, UbTaRequest *req, UbTaStatus status)
         urma_queue_failed(q);
     }
     ended_complete(q);
-    if (q->sq_fetch != q->sq_pi) {
-        urma_sq_ring(q);
+    urma_queue_settled(q);
+    if (q->sq_fetch != q->sq_pi || q->record) {
+        urma_queue_ring(q);
     }
 }
 
@@ -328,10 +334,14 @@ static bool entry_begin(UrmaQueue *q)
                                     e + UBQ_BLOCK))) {
         urma_guest_error(u, "send queue entry that is not there, or not the "
                          "device's");
-        urma_queue_broken(q);
+        /* Where the next one begins cannot be known. */
+        q->sq_pi = q->sq_fetch;
+        urma_queue_error(q, UBQ_EVENT_JFS_CHECK);
         return false;
     }
     u->counter[UB_URMA_SQES]++;
+    urma_trace(u, UB_URMA_TRACE_SEND, q->id, q->sq_fetch,
+               get_le32(e + UBQ_SQE_W0) & UBQ_SQE_OPCODE);
     broken = parts_find(e, blocks, &parts);
     if (broken) {
         urma_guest_error(u, broken);
@@ -347,7 +357,7 @@ static bool entry_begin(UrmaQueue *q)
     wr->req.id = q->next_id++;
     wr->status = broken ? UB_TAS_LOCAL_LENGTH :
                  wr->req.opcode == UB_TA_MANAGEMENT ? UB_TAS_OPCODE :
-                 q->state == UBQ_STATE_ERROR ? UB_TAS_FLUSHED : UB_TAS_OK;
+                 q->state != UBQ_STATE_READY ? UB_TAS_FLUSHED : UB_TAS_OK;
     wr->ended = wr->nop || wr->status != UB_TAS_OK;
     if (wr->ended) {
         ended_complete(q);
@@ -363,15 +373,29 @@ unsigned urma_sq_serve(UrmaQueue *q, unsigned budget)
     uint32_t depth = ub_ta_config(q->urma->ta)->depth;
     unsigned n = 0;
 
+    if (q->sq_fetch == q->sq_pi) {
+        urma_record_read(q);
+    }
     while (n < budget && q->sq_fetch != q->sq_pi &&
            (q->state == UBQ_STATE_READY || q->state == UBQ_STATE_ERROR) &&
            q->ta && ub_ta_queue_len(q->ta) < depth && entry_begin(q)) {
         n++;
     }
+    urma_queue_settled(q);
     return n;
 }
 
-void urma_sq_ring(UrmaQueue *q)
+void urma_sq_drain(UrmaQueue *q)
+{
+    ub_ta_queue_flush(q->ta, q->state == UBQ_STATE_ERROR);
+    urma_record_read(q);
+    while (q->sq_fetch != q->sq_pi && entry_begin(q)) {
+        continue;
+    }
+    urma_queue_settled(q);
+}
+
+void urma_queue_ring(UrmaQueue *q)
 {
     UbUrma *u = q->urma;
 
@@ -388,20 +412,26 @@ void urma_sq_ring(UrmaQueue *q)
     }
 }
 
+bool urma_sq_posted(UrmaQueue *q, uint16_t pi)
+{
+    if ((uint16_t)(pi - urma_sq_ci(q)) > sq_blocks(q) ||
+        (uint16_t)(pi - q->sq_fetch) < (uint16_t)(q->sq_pi - q->sq_fetch)) {
+        return false;
+    }
+    q->sq_pi = pi;
+    return true;
+}
+
 void urma_sq_bell(UbUrma *u, uint32_t page, uint64_t value)
 {
     UrmaQueue *q = urma_queue(u, value & (URMA_IDS - 1));
-    uint16_t pi = value >> 32;
 
     if (!q || q->page != page || !q->sq_log2 ||
-        q->state == UBQ_STATE_RESET ||
-        (uint16_t)(pi - urma_sq_ci(q)) > sq_blocks(q) ||
-        (uint16_t)(pi - q->sq_fetch) < (uint16_t)(q->sq_pi - q->sq_fetch)) {
+        q->state == UBQ_STATE_RESET || !urma_sq_posted(q, value >> 32)) {
         u->counter[UB_URMA_BELLS_BAD]++;
         urma_guest_error(u, "doorbell of a send queue that is not of the page, "
                          "in Reset, or for more blocks than it has");
         return;
     }
-    q->sq_pi = pi;
-    urma_sq_ring(q);
+    urma_queue_ring(q);
 }

@@ -13,6 +13,8 @@ void ub_urma_config_init(UbUrmaConfig *cfg)
     *cfg = (UbUrmaConfig){
         .queues = 65536,
         .cqs = 65536,
+        .groups = 4096,
+        .members = 256,
         .eqs = UBQ_EQS,
         .segments = 65536,
         .pages = 256,
@@ -47,6 +49,7 @@ static void table_init(UbUrma *u)
 {
     core_table_init(&u->queues, URMA_ID_BITS);
     core_table_init(&u->cqs, URMA_ID_BITS);
+    core_table_init(&u->groups, URMA_ID_BITS);
     core_table_init(&u->segments, URMA_ID_BITS);
 }
 
@@ -61,6 +64,7 @@ UbUrma *ub_urma_new(const UbUrmaConfig *cfg, const UbUrmaOps *ops,
     u->recvs = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL,
                                      g_free);
     u->next_recv = 1;
+    u->bells = urma_bells_new();
     table_init(u);
     return u;
 }
@@ -70,6 +74,11 @@ void ub_urma_bind(UbUrma *u, UbTa *ta)
     u->ta = ta;
 }
 
+void ub_urma_set_ummu(UbUrma *u, UbUmmu *ummu)
+{
+    u->ummu = ummu;
+}
+
 static void queue_gone(void *opaque, void *p)
 {
     UrmaQueue *q = p;
@@ -77,6 +86,11 @@ static void queue_gone(void *opaque, void *p)
     /* Its owner has reset the transaction layer. */
     q->ta = NULL;
     urma_queue_free(q);
+}
+
+static void group_gone(void *opaque, void *p)
+{
+    urma_group_free(opaque, p);
 }
 
 static void cq_gone(void *opaque, void *p)
@@ -100,11 +114,12 @@ void ub_urma_reset(UbUrma *u)
     u->ringing = u->last_ringing = NULL;
     g_hash_table_remove_all(u->recvs);
     core_table_foreach(&u->queues, queue_gone, u);
+    core_table_foreach(&u->groups, group_gone, u);
     core_table_foreach(&u->cqs, cq_gone, u);
     core_table_foreach(&u->segments, segment_gone, u);
     memset(u->eq, 0, sizeof(u->eq));
     memset(&u->cmd, 0, sizeof(u->cmd));
-    u->hint_queue = u->hint_cq = 0;
+    u->hint_queue = u->hint_cq = u->hint_group = 0;
 }
 
 void ub_urma_free(UbUrma *u)
@@ -113,8 +128,10 @@ void ub_urma_free(UbUrma *u)
         ub_urma_reset(u);
         core_table_free(&u->queues);
         core_table_free(&u->cqs);
+        core_table_free(&u->groups);
         core_table_free(&u->segments);
         core_timers_free(&u->timers);
+        urma_bells_free(u->bells);
         g_hash_table_unref(u->recvs);
         g_free(u);
     }
@@ -184,9 +201,10 @@ static unsigned queues_serve(UbUrma *u, unsigned budget)
             u->last_ringing = NULL;
         }
         q->ringing = false;
-        done = urma_sq_serve(q, part);
-        if (done == part && q->sq_fetch != q->sq_pi) {
-            urma_sq_ring(q);
+        done = urma_rq_flush(q, part);
+        done += urma_sq_serve(q, part - done);
+        if (done == part) {
+            urma_queue_ring(q);
         }
         n += done;
     }

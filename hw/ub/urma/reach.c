@@ -1,0 +1,133 @@
+/*
+ * Which memory peers and queues reach: what plain segments or the UMMU let them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+
+/* Pages that the UMMU is asked for at once. */
+#define PIECE (15 * 4096u)
+
+bool urma_bus(void *opaque, uint64_t addr, void *buf, uint32_t len, bool write)
+{
+    UbUrma *u = opaque;
+
+    return write ? urma_write(u, addr, buf, len) : urma_read(u, addr, buf, len);
+}
+
+/* ---- Peers ------------------------------------------------------------------------ */
+
+static UbAccessResult ummu_access(UbUrma *u, UbAccess *a, UbSpan *out,
+                                  unsigned max, unsigned *n)
+{
+    static const UbAccessResult results[] = {
+        [UB_UMMU_OK] = UB_ACCESS_OK,
+        [UB_UMMU_UNSUPPORTED] = UB_ACCESS_UNSUPPORTED,
+        [UB_UMMU_ABORT] = UB_ACCESS_DENIED,
+        [UB_UMMU_FAULT] = UB_ACCESS_FAULT,
+        [UB_UMMU_LATER] = UB_ACCESS_LATER,
+    };
+    static const uint8_t kinds[] = {
+        [UB_ACCESS_READ] = UB_UMMU_READ,
+        [UB_ACCESS_WRITE] = UB_UMMU_WRITE,
+        [UB_ACCESS_ATOMIC] = UB_UMMU_ATOMIC,
+    };
+    UbUmmuAccess ask = {
+        .kind = kinds[a->kind],
+        .token_en = a->token_en,
+        .e_bit = a->e_bit,
+        .bare = a->bare,
+        .ee = a->ee,
+        .entity = a->entity,
+        .token_id = a->token_id,
+        .token = a->token,
+        .addr = a->addr,
+        .len = a->len,
+    };
+    UbUmmuSpan span[UB_TA_SPANS];
+    UbUmmuResult r = ub_ummu_access(u->ummu, &ask, span,
+                                    MIN(max, UB_TA_SPANS), n);
+
+    for (unsigned i = 0; r == UB_UMMU_OK && i < *n; i++) {
+        out[i] = (UbSpan){ .bus = span[i].addr, .len = span[i].len };
+    }
+    u->counter[UB_URMA_SEGMENT_DENIED] += r == UB_UMMU_UNSUPPORTED ||
+                                          r == UB_UMMU_ABORT;
+    a->timer = ask.timer;
+    a->ticket = ask.stall;
+    return results[r];
+}
+
+UbAccessResult urma_access(void *opaque, UbAccess *a, UbSpan *out,
+                           unsigned max, unsigned *n)
+{
+    UbUrma *u = opaque;
+
+    return u->ummu && ub_ummu_decides(u->ummu)
+           ? ummu_access(u, a, out, max, n)
+           : urma_segment_access(u, a, out, max, n);
+}
+
+/* ---- Queues ------------------------------------------------------------------------ */
+
+/* Memory at an address of the queue's TokenID. */
+static bool local_copy(UrmaQueue *q, uint64_t addr, uint8_t *buf, uint32_t len,
+                       bool write)
+{
+    UbUmmuAccess ask = {
+        .kind = write ? UB_UMMU_WRITE : UB_UMMU_READ,
+        .local = true,
+        .entity = q->entity,
+        .token_id = q->local,
+    };
+    UbUmmuSpan span[UB_TA_SPANS];
+    unsigned n;
+
+    for (uint32_t done = 0; done < len; done += ask.len) {
+        uint8_t *p = buf + done;
+
+        ask.addr = addr + done;
+        ask.len = MIN(len - done, PIECE);
+        if (ub_ummu_access(q->urma->ummu, &ask, span, UB_TA_SPANS, &n) !=
+            UB_UMMU_OK) {
+            return false;
+        }
+        for (unsigned i = 0; i < n; p += span[i++].len) {
+            if (!urma_bus(q->urma, span[i].addr, p, span[i].len, write)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool element_copy(UrmaQueue *q, uint64_t addr, uint8_t *buf,
+                         uint32_t len, bool write)
+{
+    return q->flags & UBQ_Q_TRANSLATE
+           ? local_copy(q, addr, buf, len, write)
+           : urma_bus(q->urma, addr, buf, len, write);
+}
+
+bool urma_list_copy(UrmaQueue *q, const UrmaElement *list, unsigned n,
+                    uint32_t off, void *buf, uint32_t len, bool write)
+{
+    uint8_t *p = buf;
+
+    for (unsigned i = 0; i < n && len; i++) {
+        uint32_t part;
+
+        if (off >= list[i].len) {
+            off -= list[i].len;
+            continue;
+        }
+        part = MIN(len, list[i].len - off);
+        if (!element_copy(q, list[i].addr + off, p, part, write)) {
+            return false;
+        }
+        p += part;
+        len -= part;
+        off = 0;
+    }
+    return !len;
+}
