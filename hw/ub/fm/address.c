@@ -1,0 +1,133 @@
+/*
+ * Network addresses, Entity identifiers and partitions of a fabric's nodes
+ * (UB 2.0 §10.4.3.2, §10.3).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <stdlib.h>
+
+#include "ub/cfg_regs.h"
+#include "ub/fm.h"
+
+#define CNA_MOST 0xffffu /* 16 bits: those that management packets carry */
+#define EID_SHORT 0xfffffu
+
+void ub_fm_plan_init(UbFmPlan *plan)
+{
+    *plan = (UbFmPlan) { .first_cna = 1 };
+}
+
+/* ---- CNAs ---- */
+
+static bool set_cna(UbFm *fm, UbFmNode *n, uint32_t cna)
+{
+    UbScanAsk ask = { .cmd = UB_SCAN_NA_CONFIG, .opcode = UB_SCAN_OP_PRIMARY,
+                      .cna = cna, .guid = n->guid };
+    uint8_t pdu[UB_SCAN_MAX];
+    unsigned len;
+
+    if (fm->ops->scan(fm->opaque, &n->way, &ask, pdu, &len)) {
+        return false;
+    }
+    n->cna = cna;
+    fm->written++;
+    return true;
+}
+
+unsigned ub_fm_give_addresses(UbFm *fm, const UbFmPlan *plan)
+{
+    bool *used = calloc(CNA_MOST + 1, sizeof(*used));
+    bool *keeps = calloc(fm->nodes + 1, sizeof(*keeps));
+    uint32_t next = plan->first_cna;
+    unsigned refused = 0;
+
+    if (!used || !keeps) {
+        abort();
+    }
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        uint32_t cna = fm->node[i].cna;
+
+        keeps[i] = cna && cna <= CNA_MOST && !used[cna];
+        if (keeps[i]) {
+            used[cna] = true;
+        }
+    }
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        if (keeps[i]) {
+            continue;
+        }
+        while (next <= CNA_MOST && (!next || used[next])) {
+            next++;
+        }
+        if (next > CNA_MOST || !set_cna(fm, &fm->node[i], next)) {
+            /* Another node has the one that it is at. */
+            fm->node[i].cna = 0;
+            refused++;
+        } else {
+            used[next] = true;
+        }
+    }
+    free(used);
+    free(keeps);
+    return refused;
+}
+
+/* ---- Identities ---- */
+
+static bool put_register(UbFm *fm, uint32_t cna, uint32_t dw, uint32_t value)
+{
+    fm->written++;
+    return !fm->ops->write(fm->opaque, cna, dw, value);
+}
+
+static bool put_id(UbFm *fm, uint32_t cna, uint32_t dw, UbId id)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        if (!put_register(fm, cna, dw + i, id.w[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool identify(UbFm *fm, unsigned i, const UbFmPlan *plan)
+{
+    UbFmNode *n = &fm->node[i];
+    uint32_t cna = i ? n->cna : 0;
+    UbId eid = plan->eid_prefix;
+
+    if (!n->reached) {
+        return false;
+    }
+    if (ub_id_zero(n->eid)) {
+        eid.w[0] = (eid.w[0] & ~EID_SHORT) | n->cna;
+        if (!put_id(fm, cna, UB_CFG0_EID, eid)) {
+            return false;
+        }
+        n->eid = eid;
+    }
+    if (plan->upi && n->upi != plan->upi) {
+        if (!put_register(fm, cna, UB_CFG0_UPI, plan->upi)) {
+            return false;
+        }
+        n->upi = plan->upi;
+    }
+    if (n->fm_cna != fm->node[0].cna) {
+        if (!put_id(fm, cna, UB_CFG0_UBFM_EID, fm->node[0].eid) ||
+            !put_register(fm, cna, UB_CFG0_UBFM_CNA, fm->node[0].cna)) {
+            return false;
+        }
+        n->fm_cna = fm->node[0].cna;
+    }
+    return true;
+}
+
+unsigned ub_fm_give_identities(UbFm *fm, const UbFmPlan *plan)
+{
+    unsigned refused = 0;
+
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        refused += !identify(fm, i, plan);
+    }
+    return refused;
+}

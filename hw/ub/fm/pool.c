@@ -1,0 +1,281 @@
+/*
+ * Pooling: register, deregister, replace, reclaim (UB 2.0 §10.4.5, §10.4.3.3).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "ub/cfg_regs.h"
+#include "ub/fm_pool.h"
+
+#define CFG1(reg) (UB_CFG1_BASE + (reg))
+#define SPACES 3 /* ERS0 to ERS2 */
+
+static int step(const UbFmPool *p, const char *what, int status)
+{
+    if (p->step) {
+        p->step(p->opaque, what, status);
+    }
+    return status;
+}
+
+/* A message to a node; 0: our own. */
+static int tell(UbFmPool *p, unsigned node, UbMgmtId id, const uint8_t *pdu,
+                unsigned len, uint8_t *answer, unsigned *answer_len)
+{
+    UbFm *fm = p->fm;
+
+    return fm->ops->message(fm->opaque, node ? fm->node[node].cna : 0, id, pdu,
+                            len, answer, answer_len);
+}
+
+/* ---- Registers of an Entity --------------------------------------------------------- */
+
+static int access_register(UbFmPool *p, unsigned node, unsigned entity,
+                           uint32_t dw, bool write, uint32_t *value)
+{
+    uint8_t pdu[16] = { 0 }, answer[UB_MGMT_PDU_MAX] = { 0 };
+    bool cfg1 = dw >= UB_CFG1_BASE && dw < UB_CFG_PORT_BASE(0);
+    UbMgmtId id = write ? cfg1 ? UB_MGMT_MSG_CFG1_WRITE : UB_MGMT_MSG_CFG0_WRITE
+                  : cfg1 ? UB_MGMT_MSG_CFG1_READ : UB_MGMT_MSG_CFG0_READ;
+    unsigned len = 0;
+    int status;
+
+    ub_mgmt_put(pdu, UB_MF_CFG_ENTITY, entity);
+    ub_mgmt_put(pdu, UB_MF_CFG_BYTE_EN, 0xf);
+    ub_mgmt_put(pdu, UB_MF_CFG_ADDRESS, dw);
+    ub_mgmt_put(pdu, UB_MF_CFG_DATA, write ? *value : 0);
+    status = tell(p, node, id, pdu, sizeof(pdu), answer, &len);
+    if (!status && !write) {
+        if (len < 4) {
+            return UB_MGMT_UNKNOWN;
+        }
+        *value = ub_mgmt_get(answer, UB_MF_CFG_DONE_DATA);
+    }
+    return status;
+}
+
+/* @n registers from @dw on, until one is refused. */
+static int get(UbFmPool *p, unsigned node, unsigned entity, uint32_t dw,
+               unsigned n, uint32_t *value)
+{
+    int status = 0;
+
+    for (unsigned i = 0; i < n && !status; i++) {
+        status = access_register(p, node, entity, dw + i, false, &value[i]);
+    }
+    return status;
+}
+
+static int put(UbFmPool *p, unsigned node, unsigned entity, uint32_t dw,
+               unsigned n, const uint32_t *value)
+{
+    int status = 0;
+
+    for (unsigned i = 0; i < n && !status; i++) {
+        uint32_t v = value[i];
+
+        status = access_register(p, node, entity, dw + i, true, &v);
+    }
+    return status;
+}
+
+int ub_fm_pool_look(UbFmPool *p, unsigned node, unsigned entity, UbFmEntity *e)
+{
+    uint32_t upi = 0, class_code = 0;
+    int status;
+
+    *e = (UbFmEntity) { 0 };
+    if (node >= p->fm->nodes || entity >= p->fm->node[node].entities) {
+        return UB_MGMT_NO_TARGET;
+    }
+    status = get(p, node, entity, UB_CFG0_GUID, 4, e->guid.w);
+    status = status ?: get(p, node, entity, UB_CFG0_EID, 4, e->eid.w);
+    status = status ?: get(p, node, entity, UB_CFG0_UEID, 4, e->ueid.w);
+    status = status ?: get(p, node, entity, UB_CFG0_UCNA, 1, &e->ucna);
+    status = status ?: get(p, node, entity, UB_CFG0_UPI, 1, &upi);
+    status = status ?: get(p, node, entity, CFG1(UB_CFG1_CLASS_CODE), 1,
+                           &class_code);
+    e->upi = upi;
+    e->class_code = class_code;
+    return status;
+}
+
+/* ---- Taking back ---------------------------------------------------------------------- */
+
+/* Out of its partition first, so that nobody reaches it any more; then reset; the
+ * User's name last, so that what is interrupted here is taken up again. */
+static int reclaim(UbFmPool *p, unsigned node, unsigned entity)
+{
+    static const uint32_t zero[4], one = 1;
+    uint32_t done = 0;
+    int status;
+
+    status = put(p, node, entity, UB_CFG0_UPI, 1, zero);
+    status = status ?: put(p, node, entity, CFG1(UB_CFG1_ELR), 1, &one);
+    status = status ?: get(p, node, entity, CFG1(UB_CFG1_ELR_DONE), 1, &done);
+    if (!status && !done) {
+        status = UB_MGMT_EXECUTION;
+    }
+    status = status ?: put(p, node, entity, UB_CFG0_EID, 4, zero);
+    status = status ?: put(p, node, entity, UB_CFG0_UEID, 4, zero);
+    status = status ?: put(p, node, entity, UB_CFG0_UCNA, 1, zero);
+    return step(p, "reclaim", status);
+}
+
+/* The User, by its CNA; UB_FM_NONE: it is not there any more. */
+static int find_user(const UbFm *fm, uint32_t cna)
+{
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        if (fm->node[i].cna == cna) {
+            return i;
+        }
+    }
+    return UB_FM_NONE;
+}
+
+static int deregister(UbFmPool *p, const UbFmEntity *e, UbFmReason reason)
+{
+    uint8_t pdu[20] = { 0 }, answer[UB_MGMT_PDU_MAX];
+    int user = find_user(p->fm, e->ucna);
+    unsigned len = 0;
+    int status = UB_FM_SILENT;
+
+    ub_mgmt_put_id(pdu, UB_MF_DEREGISTER_EID, e->eid);
+    ub_mgmt_put(pdu, UB_MF_DEREGISTER_REASON, reason);
+    if (user >= 0) {
+        status = tell(p, user, UB_MGMT_MSG_DEREGISTER, pdu, sizeof(pdu), answer,
+                      &len);
+    }
+    /* It did not have it, or an answer was lost. */
+    return step(p, "deregister", status == UB_MGMT_ABSENT ? 0 : status);
+}
+
+int ub_fm_pool_take_back(UbFmPool *p, unsigned node, unsigned entity,
+                         UbFmReason reason)
+{
+    UbFmEntity e;
+    int status = ub_fm_pool_look(p, node, entity, &e), said;
+
+    if (status || !e.ucna) {
+        return status ?: UB_MGMT_ABSENT;
+    }
+    said = deregister(p, &e, reason);
+    status = reclaim(p, node, entity);
+    return status ?: said;
+}
+
+/* ---- Lending ---------------------------------------------------------------------------- */
+
+static int register_with(UbFmPool *p, unsigned node, unsigned entity,
+                         unsigned user, const UbFmEntity *e)
+{
+    uint8_t pdu[92] = { 0 }, answer[UB_MGMT_PDU_MAX];
+    uint32_t size[SPACES], start[2 * SPACES];
+    unsigned len = 0;
+    int status;
+
+    status = get(p, node, entity, CFG1(UB_CFG1_ERS0_SS), SPACES, size);
+    status = status ?: get(p, node, entity, CFG1(UB_CFG1_ERS0_SA), 2 * SPACES,
+                           start);
+    if (status) {
+        return status;
+    }
+    ub_mgmt_put(pdu, UB_MF_REGISTER_UPI, e->upi);
+    ub_mgmt_put(pdu, UB_MF_REGISTER_ENTITY, entity);
+    ub_mgmt_put_id(pdu, UB_MF_REGISTER_EID, e->eid);
+    ub_mgmt_put_id(pdu, UB_MF_REGISTER_GUID, e->guid);
+    ub_mgmt_put(pdu, UB_MF_REGISTER_CNA, p->fm->node[node].cna);
+    ub_mgmt_put_id(pdu, UB_MF_REGISTER_UEID, e->ueid);
+    for (unsigned i = 0; i < SPACES; i++) {
+        ub_mgmt_put(pdu, UB_MF_REGISTER_SS0 + 3 * i, size[i]);
+        ub_mgmt_put(pdu, UB_MF_REGISTER_SA0_LO + 3 * i, start[2 * i]);
+        ub_mgmt_put(pdu, UB_MF_REGISTER_SA0_HI + 3 * i, start[2 * i + 1]);
+    }
+    status = tell(p, user, UB_MGMT_MSG_REGISTER, pdu, sizeof(pdu), answer, &len);
+    /* An answer before was lost: the EID is this loan's alone. */
+    return step(p, "register", status == UB_MGMT_EXISTS ? 0 : status);
+}
+
+/* The User's name first: from there on the Entity is to be taken back. */
+static int configure(UbFmPool *p, unsigned node, unsigned entity,
+                     const UbFmEntity *e)
+{
+    uint32_t upi = e->upi;
+    int status = put(p, node, entity, UB_CFG0_UCNA, 1, &e->ucna);
+
+    status = status ?: put(p, node, entity, UB_CFG0_UEID, 4, e->ueid.w);
+    status = status ?: put(p, node, entity, UB_CFG0_EID, 4, e->eid.w);
+    status = status ?: put(p, node, entity, UB_CFG0_UPI, 1, &upi);
+    return step(p, "configure", status);
+}
+
+/* With the EID and partition of @e, whose User it gets. */
+static int lend_as(UbFmPool *p, unsigned node, unsigned entity, unsigned user,
+                   const UbFmEntity *e)
+{
+    int status = configure(p, node, entity, e);
+
+    status = status ?: register_with(p, node, entity, user, e);
+    if (status) {
+        reclaim(p, node, entity);
+    }
+    return status;
+}
+
+/* What forbids that the Entity is lent, or 0; it is read into @e. */
+static int check_free(UbFmPool *p, unsigned node, unsigned entity,
+                      UbFmEntity *e)
+{
+    int status = ub_fm_pool_look(p, node, entity, e);
+
+    return status ? status : !entity ? UB_MGMT_NO_PERMISSION
+           : e->ucna ? UB_MGMT_EXISTS : 0;
+}
+
+int ub_fm_pool_lend(UbFmPool *p, unsigned node, unsigned entity, unsigned user,
+                    uint16_t upi)
+{
+    UbFm *fm = p->fm;
+    UbFmEntity e;
+    int status = check_free(p, node, entity, &e);
+
+    if (status) {
+        return status;
+    }
+    if (user >= fm->nodes || !fm->node[user].cna) {
+        return UB_MGMT_NO_TARGET;
+    }
+    /* 0 is no partition, 7fff the UBFM's, and 4 bits are left beside a CNA. */
+    if (!upi || upi >= UB_MGMT_UPI || entity > 15) {
+        return UB_MGMT_BAD_PARAMETER;
+    }
+    e.upi = upi;
+    e.ucna = fm->node[user].cna;
+    e.ueid = fm->node[user].eid;
+    e.eid = p->eid_prefix;
+    e.eid.w[0] = (e.eid.w[0] & ~0xfffffu) | entity << 16 | fm->node[node].cna;
+    return lend_as(p, node, entity, user, &e);
+}
+
+int ub_fm_pool_replace(UbFmPool *p, unsigned node, unsigned entity,
+                       unsigned new_node, unsigned new_entity)
+{
+    UbFmEntity old, e;
+    int status = ub_fm_pool_look(p, node, entity, &old), user;
+
+    if (status || !old.ucna) {
+        return status ?: UB_MGMT_ABSENT;
+    }
+    status = check_free(p, new_node, new_entity, &e);
+    if (status) {
+        return status;
+    }
+    user = find_user(p->fm, old.ucna);
+    if (user < 0) {
+        return UB_MGMT_NO_TARGET;
+    }
+    deregister(p, &old, UB_FM_DEVICE_ERROR);
+    /* The old one may be beyond answering; its EID is not used twice by then. */
+    reclaim(p, node, entity);
+    old.guid = e.guid;
+    return lend_as(p, new_node, new_entity, user, &old);
+}

@@ -1,0 +1,128 @@
+/*
+ * Bringing a fabric up: its routes into the tables of its nodes (UB 2.0 §D.7),
+ * the nearest first.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "ub/cfg_regs.h"
+#include "ub/fm.h"
+
+/* Where the entry of a CNA begins; an entry has a bit for each port. */
+static uint32_t entry_at(const UbFmNode *n, unsigned cna, unsigned *dwords)
+{
+    *dwords = (n->ports + 31) / 32;
+    return UB_CFG_ROUTE_BASE + UB_ROUTE_DEFAULT_ROUTING_TABLE +
+           (cna + 1) * *dwords;
+}
+
+static bool write_entry(UbFm *fm, unsigned i, unsigned cna)
+{
+    const UbFmNode *n = &fm->node[i];
+    unsigned dwords;
+    uint32_t at = entry_at(n, cna, &dwords);
+
+    for (unsigned k = 0; k < dwords; k++) {
+        uint32_t value = k < 2 ? n->route[cna] >> 32 * k : 0;
+
+        fm->written++;
+        if (fm->ops->write(fm->opaque, i ? n->cna : 0, at + k, value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the node's entry was, or that it is not known. */
+static bool was_route(const UbFm *before, UbId guid, unsigned cna,
+                      uint64_t *route)
+{
+    int j = before ? ub_fm_find(before, guid) : UB_FM_NONE;
+
+    if (j < 0 || !before->node[j].reached || !before->node[j].route) {
+        return false;
+    }
+    *route = cna < before->cnas ? before->node[j].route[cna] : 0;
+    return true;
+}
+
+/* The table of a node; false: it does not have all that it should. */
+static bool program_node(UbFm *fm, unsigned i, const UbFm *before)
+{
+    const UbFmNode *n = &fm->node[i];
+    unsigned cnas = fm->cnas;
+    uint64_t was;
+
+    /* A node that does not know its manager any more was reset. */
+    if (n->fm_cna != fm->node[0].cna) {
+        before = NULL;
+    }
+    /* Nodes that are gone leave their entries. */
+    if (before && before->cnas > cnas) {
+        cnas = before->cnas;
+    }
+    for (unsigned cna = 1; cna < cnas; cna++) {
+        uint64_t want = cna < fm->cnas ? n->route[cna] : 0;
+
+        if (was_route(before, n->guid, cna, &was) && was == want) {
+            continue;
+        }
+        if (cna >= n->routes) {
+            if (want) {
+                return false;
+            }
+            continue;
+        }
+        if (!write_entry(fm, i, cna)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+unsigned ub_fm_program(UbFm *fm, const UbFm *before)
+{
+    unsigned refused = 0;
+
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        UbFmNode *n = &fm->node[i];
+
+        if (!n->reached && !ub_fm_inquire_node(fm, i)) {
+            refused++;
+        } else if (n->routes && !program_node(fm, i, before)) {
+            /* Next time all of it is written again. */
+            n->reached = false;
+            refused++;
+        }
+    }
+    return refused;
+}
+
+static unsigned count_switches(const UbFm *fm)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        n += ub_fm_is_switch(&fm->node[i]);
+    }
+    return n;
+}
+
+unsigned ub_fm_bring_up(UbFm *fm, const UbFmPlan *plan, const UbFm *before)
+{
+    unsigned refused, switches;
+
+    fm->written = 0;
+    refused = ub_fm_give_addresses(fm, plan);
+    /* Controllers that forward are known once they were asked. */
+    for (unsigned i = 0; before && i < fm->nodes; i++) {
+        int j = ub_fm_find(before, fm->node[i].guid);
+
+        fm->node[i].forwards |= j >= 0 && before->node[j].forwards;
+    }
+    do {
+        switches = count_switches(fm);
+        ub_fm_paths(fm);
+        refused = ub_fm_program(fm, before);
+    } while (count_switches(fm) != switches);
+    return refused + ub_fm_give_identities(fm, plan);
+}

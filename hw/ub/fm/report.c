@@ -1,0 +1,130 @@
+/*
+ * A fabric as text and as JSON.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "ub/fm.h"
+
+const char *ub_fm_guid_text(UbId g, char text[UB_FM_GUID_TEXT])
+{
+    snprintf(text, UB_FM_GUID_TEXT, "%04x-%04x-%x-%x-%06x-%08x%08x",
+             g.w[3] >> 16, g.w[3] & 0xffff, g.w[2] >> 28, g.w[2] >> 24 & 0xf,
+             g.w[2] & 0xffffff, g.w[1], g.w[0]);
+    return text;
+}
+
+const char *ub_fm_kind(const UbFmNode *n)
+{
+    static const char *const kinds[16] = {
+        "bus-instance", "controller", "controller", "switch", "switch",
+    };
+    const char *kind = kinds[n->guid.w[2] >> 24 & 0xf];
+
+    return kind ? kind : "unknown";
+}
+
+static const char *id_text(UbId id, char text[33])
+{
+    snprintf(text, 33, "%08x%08x%08x%08x", id.w[3], id.w[2], id.w[1], id.w[0]);
+    return text;
+}
+
+static void text_port(const UbFm *fm, unsigned i, const UbFmPort *p, FILE *out)
+{
+    char guid[UB_FM_GUID_TEXT];
+
+    if (!p->up) {
+        return;
+    }
+    fprintf(out, "    port %u: %s port %u%s%s\n", i,
+            ub_fm_guid_text(p->peer_guid, guid), p->peer_port,
+            p->boundary ? " (boundary)" : "",
+            p->peer < 0 && !p->boundary ? " (no answer)" : "");
+}
+
+void ub_fm_text(const UbFm *fm, FILE *out)
+{
+    char guid[UB_FM_GUID_TEXT], eid[33];
+
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        const UbFmNode *n = &fm->node[i];
+        unsigned up = 0;
+
+        for (unsigned p = 0; p < n->ports; p++) {
+            up += n->port[p].up;
+        }
+        fprintf(out, "%s %s%s\n", ub_fm_kind(n), ub_fm_guid_text(n->guid, guid),
+                i ? "" : " (this one)");
+        fprintf(out, "    hops %u, CNA 0x%x, class 0x%04x, %u of %u ports up\n",
+                n->way.hops, n->cna, n->class_code, up, n->ports);
+        if (n->reached) {
+            fprintf(out, "    EID %s, UPI 0x%x, %u Entities%s\n",
+                    id_text(n->eid, eid), n->upi, n->entities,
+                    n->forwards ? ", forwards" : "");
+        }
+        for (unsigned p = 0; p < n->ports; p++) {
+            text_port(fm, p, &n->port[p], out);
+        }
+    }
+}
+
+static void json_port(unsigned i, const UbFmPort *p, bool first, FILE *out)
+{
+    char guid[UB_FM_GUID_TEXT];
+
+    fprintf(out, "%s\n      {\"port\": %u, \"up\": %s, \"boundary\": %s",
+            first ? "" : ",", i, p->up ? "true" : "false",
+            p->boundary ? "true" : "false");
+    if (p->up) {
+        fprintf(out, ", \"peer-guid\": \"%s\", \"peer-port\": %u, "
+                "\"peer-answers\": %s", ub_fm_guid_text(p->peer_guid, guid),
+                p->peer_port, p->peer >= 0 ? "true" : "false");
+    }
+    fputc('}', out);
+}
+
+static void json_route(const UbFm *fm, const UbFmNode *n, FILE *out)
+{
+    const char *comma = "";
+
+    fputs(",\n    \"routes\": {", out);
+    for (unsigned cna = 0; cna < fm->cnas; cna++) {
+        if (n->route[cna]) {
+            fprintf(out, "%s\"%u\": \"0x%llx\"", comma, cna,
+                    (unsigned long long)n->route[cna]);
+            comma = ", ";
+        }
+    }
+    fputc('}', out);
+}
+
+void ub_fm_json(const UbFm *fm, FILE *out)
+{
+    char guid[UB_FM_GUID_TEXT], eid[33];
+
+    fputs("{\"nodes\": [", out);
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        const UbFmNode *n = &fm->node[i];
+
+        fprintf(out, "%s\n  {\"guid\": \"%s\", \"kind\": \"%s\", \"own\": %s, "
+                "\"hops\": %u, \"cna\": %u, \"class\": %u, \"mtu\": %u",
+                i ? "," : "", ub_fm_guid_text(n->guid, guid), ub_fm_kind(n),
+                i ? "false" : "true", n->way.hops, n->cna, n->class_code,
+                n->mtu);
+        if (n->reached) {
+            fprintf(out, ",\n    \"eid\": \"%s\", \"upi\": %u, "
+                    "\"entities\": %u, \"forwards\": %s",
+                    id_text(n->eid, eid), n->upi, n->entities,
+                    n->forwards ? "true" : "false");
+        }
+        if (n->route) {
+            json_route(fm, n, out);
+        }
+        fputs(",\n    \"ports\": [", out);
+        for (unsigned p = 0; p < n->ports; p++) {
+            json_port(p, &n->port[p], !p, out);
+        }
+        fputs("]}", out);
+    }
+    fputs("\n]}\n", out);
+}

@@ -1,0 +1,74 @@
+/*
+ * Pooling: Entities of one node that another one uses (UB 2.0 §10.4.5).
+ *
+ * Who uses an Entity stands in its own registers (UCNA, UEID), so that a manager
+ * that starts anew knows what the one before it has lent, wherever that was
+ * interrupted: an Entity with a UCNA is lent, or is to be taken back.
+ *
+ * libc only.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef UB_FM_POOL_H
+#define UB_FM_POOL_H
+
+#include "ub/fm.h"
+
+/* Nobody answered; else what these functions return is a UbMgmtStatus. */
+#define UB_FM_SILENT (-1)
+
+/* Why an Entity is taken back (Table of §10.4.3.3). */
+typedef enum UbFmReason {
+    UB_FM_NORMAL,
+    UB_FM_DEVICE_ERROR,
+    UB_FM_LINK_ERROR,
+} UbFmReason;
+
+/* An Entity as its registers are. */
+typedef struct UbFmEntity {
+    UbId guid, eid, ueid;
+    uint32_t ucna;      /* of its User, 0: nobody's */
+    uint16_t upi, class_code;
+} UbFmEntity;
+
+/* What the pool's manager does with an Entity, and in what order it happened:
+ * for logs.  May be NULL. */
+typedef void UbFmStep(void *opaque, const char *what, int status);
+
+typedef struct UbFmPool {
+    UbFm *fm;           /* brought up; with ops->message */
+    UbId eid_prefix;    /* of the EIDs that are given: entity, CNA in 20 bits */
+    UbFmStep *step;
+    void *opaque;
+} UbFmPool;
+
+/* Entity @entity of node @node. */
+int ub_fm_pool_look(UbFmPool *p, unsigned node, unsigned entity,
+                    UbFmEntity *e);
+
+/*
+ * Lend Entity @entity of @node to the node @user, in the partition @upi: it gets an
+ * EID, the User is told and answers once; only then it is the User's.  If the User
+ * refuses or is silent the Entity is taken back, and the answer returned.
+ * Entity 0 is never lent: NO_PERMISSION; one that is somebody's: EXISTS.
+ */
+int ub_fm_pool_lend(UbFmPool *p, unsigned node, unsigned entity, unsigned user,
+                    uint16_t upi);
+
+/*
+ * Take it back: the User is told and answers once, then the Entity is out of every
+ * partition and reset.  Whatever the User says the Entity is taken back; what it
+ * said is returned, unless the Entity itself refuses.  ABSENT: it is nobody's.
+ */
+int ub_fm_pool_take_back(UbFmPool *p, unsigned node, unsigned entity,
+                         UbFmReason reason);
+
+/*
+ * Another Entity for one that failed: it gets the EID and partition of the old one,
+ * whose User is told of both.  If the new one cannot be had the old one stays taken
+ * back.
+ */
+int ub_fm_pool_replace(UbFmPool *p, unsigned node, unsigned entity,
+                       unsigned new_node, unsigned new_entity);
+
+#endif
