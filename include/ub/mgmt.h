@@ -193,22 +193,6 @@ bool ub_mgmt_write(UbMgmt *m, int64_t now, const UbMgmtAddr *to,
                    unsigned entity, uint32_t dw, uint32_t value,
                    uint8_t byte_en, UbMgmtDone *done, void *opaque);
 
-/* A way through the fabric: the ports that a scan leaves by, from ours on, and
- * those of the way back. */
-typedef struct UbScanWay {
-    uint8_t hops;
-    uint16_t forward[255], back[255];
-} UbScanWay;
-
-typedef struct UbScanAsk {
-    UbScanCmd cmd;
-    uint8_t opcode; /* UB_SCAN_OP_... */
-    uint8_t slice;  /* topology query */
-    uint16_t port;  /* with UB_SCAN_OP_PORT */
-    uint32_t cna;   /* configuration */
-    UbId guid;      /* of the node at the end; zeroes for our own */
-} UbScanAsk;
-
 /* Scan the node at the end of @way.  As ub_mgmt_request(). */
 bool ub_mgmt_scan(UbMgmt *m, int64_t now, const UbScanWay *way,
                   const UbScanAsk *ask, UbMgmtDone *done, void *opaque);

@@ -357,6 +357,30 @@ unsigned ub_scan_path_bytes(unsigned type, unsigned hops);
 unsigned ub_scan_hop(const uint8_t *path, unsigned type, unsigned i);
 void ub_scan_set_hop(uint8_t *path, unsigned type, unsigned i, unsigned port);
 
+/* A way through the fabric: the ports that a scan leaves by, from ours on, and
+ * those of the way back. */
+typedef struct UbScanWay {
+    uint8_t hops;
+    uint16_t forward[255], back[255];
+} UbScanWay;
+
+typedef struct UbScanAsk {
+    UbScanCmd cmd;
+    uint8_t opcode; /* UB_SCAN_OP_... */
+    uint8_t slice;  /* topology query */
+    uint16_t port;  /* with UB_SCAN_OP_PORT */
+    uint32_t cna;   /* configuration */
+    UbId guid;      /* of the node at the end; zeroes for our own */
+} UbScanAsk;
+
+/* Put Scan Header and Scan PDU of a request into @data, of UB_SCAN_MAX bytes, with
+ * MSGQ_ID and MSN 0.  Returns their bytes; 0: the way is too long, or CMD is
+ * reserved. */
+unsigned ub_scan_put(uint8_t *data, const UbScanWay *way, const UbScanAsk *ask);
+
+/* Bytes of a request's Scan PDU; 0: CMD is reserved. */
+unsigned ub_scan_request_size(unsigned cmd);
+
 /* A Scan Header and Scan PDU, as they lie in a packet. */
 typedef struct UbScan {
     bool r;

@@ -40,6 +40,8 @@ typedef struct UbSpaceDword {
     uint32_t w1c;     /* writing 1 clears */
     uint32_t trigger; /* writing 1 acts, reads 0 */
     uint32_t sticky;  /* only device reset resets (Table 10-7) */
+    uint32_t first;   /* exist in Entity 0 alone (DE0_EO) */
+    uint32_t first_rw; /* writable in Entity 0 alone (DEN_RO) */
     const char *name;
 } UbSpaceDword;
 
@@ -82,8 +84,12 @@ typedef struct UbSliceOps {
     void (*refresh)(void *opaque, UbSlice *slice, unsigned dw);
 } UbSliceOps;
 
-/* An empty space for `ports` ports (1 to UB_SPACE_MAX_PORTS), or NULL. */
+/* An empty space of Entity 0 for `ports` ports (1 to UB_SPACE_MAX_PORTS), or
+ * NULL. */
 UbSpace *ub_space_new(unsigned ports);
+/* An empty space of another Entity, without ports: what Table 10-7 gives to
+ * Entity 0 alone reads 0 there, or cannot be written. */
+UbSpace *ub_space_new_entity(void);
 /* With its slices.  NULL is ignored. */
 void ub_space_free(UbSpace *space);
 
@@ -97,7 +103,8 @@ UbSlice *ub_space_attach(UbSpace *space, UbSpaceId id, unsigned port,
                          unsigned cap, const UbSliceOps *ops, void *opaque);
 /*
  * Give the place at @base to an owner who says itself what is there: a slice that
- * a device sizes.  It is of no port; @table stays the caller's, for as long as the
+ * a device sizes.  It is of no port, and shown in the bitmap of @table->space if
+ * @table->cap is not 0; @table stays the caller's, for as long as the
  * space is used.  NULL: what is there belongs to another slice.
  */
 UbSlice *ub_space_attach_at(UbSpace *space, uint32_t base,
@@ -138,6 +145,10 @@ void ub_slice_set(UbSlice *slice, unsigned dw, uint32_t mask, uint32_t value);
  * the document leaves to the implementation or to power-on. */
 void ub_slice_init(UbSlice *slice, unsigned dw, uint32_t mask,
                    uint32_t value);
+
+/* As ub_slice_init(), and no guest may write the bits of @mask: what they govern is
+ * not there (§10.4.1.4). */
+void ub_slice_fix(UbSlice *slice, unsigned dw, uint32_t mask, uint32_t value);
 
 /*
  * Fields of a slice that are members of a structure: @n elements of @bits bits,

@@ -11,6 +11,12 @@ static bool is_cfg1(uint32_t dw)
     return dw >= UB_CFG1_BASE && dw < UB_CFG_PORT_BASE(0);
 }
 
+bool ub_mgmt_is_config(const UbMgmtMessage *row)
+{
+    return row && row->id >= UB_MGMT_MSG_CFG0_READ &&
+           row->id <= UB_MGMT_MSG_CFG1_WRITE;
+}
+
 static bool is_reset(unsigned entity, uint32_t dw, uint32_t value,
                      uint8_t byte_en)
 {
@@ -30,11 +36,6 @@ UbMgmtStatus ub_mgmt_config_access(UbMgmt *m, UbMgmtCall *c)
 
     if (!space) {
         return UB_MGMT_NO_TARGET;
-    }
-    /* Each Entity is in a partition of its own. */
-    if (!c->from->mgmt && !c->from->local &&
-        ub_space_read(space, UB_CFG0_UPI) != c->from->upi) {
-        return UB_MGMT_OVERREACH;
     }
     if (is_cfg1(dw) != cfg1) {
         return UB_MGMT_BAD_ADDRESS;

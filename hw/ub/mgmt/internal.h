@@ -114,6 +114,8 @@ typedef UbMgmtStatus UbMgmtHandler(UbMgmt *m, UbMgmtCall *c);
 /* The handler of a message that the device answers. */
 UbMgmtHandler *ub_mgmt_handler(UbMgmtId id);
 UbMgmtHandler ub_mgmt_config_access;
+/* A message about one register. */
+bool ub_mgmt_is_config(const UbMgmtMessage *row);
 
 /* ---- topology.c ---- */
 

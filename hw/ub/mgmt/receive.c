@@ -53,11 +53,13 @@ void ub_mgmt_answered(UbMgmt *m, UbMgmtKind kind, const UbMgmtAddr *a,
 
 /* ---- Requests ---- */
 
-/* The EID of an Entity, a bus instance, or none yet: the UBFM has to begin. */
-static bool is_ours(UbMgmt *m, const UbMgmtAddr *a)
+/* Whether the DEID is that of an Entity or a bus instance, and its partition; or
+ * none yet, and Entity 0's: the UBFM has to begin. */
+static bool find_target(UbMgmt *m, const UbMgmtAddr *a, uint32_t *upi)
 {
     unsigned n = ub_mgmt_entities(m);
 
+    *upi = ub_mgmt_reg(m, UB_CFG0_UPI);
     if (a->local || (a->mgmt && !a->deid)) {
         return true;
     }
@@ -65,29 +67,48 @@ static bool is_ours(UbMgmt *m, const UbMgmtAddr *a)
         UbSpace *space = ub_mgmt_entity(m, i);
 
         if (space && (ub_space_read(space, UB_CFG0_EID) & 0xfffffu) == a->deid) {
+            *upi = ub_space_read(space, UB_CFG0_UPI);
             return true;
         }
     }
     for (unsigned i = 0; i < m->instances; i++) {
         if ((m->instance[i].eid.w[0] & 0xfffffu) == a->deid) {
+            *upi = m->instance[i].upi;
             return true;
         }
     }
     return false;
 }
 
-static bool of_partition(UbMgmt *m, const UbMgmtAddr *a)
+/* Each Entity is in a partition of its own, and judged by it; a configuration
+ * message names its Entity by number (§10.4.1, §10.4.3.3). */
+static bool of_partition(UbMgmt *m, const UbMgmtCall *c)
 {
-    uint32_t upi = ub_mgmt_reg(m, UB_CFG0_UPI);
+    const UbMgmtAddr *a = c->from;
+    UbSpace *space = NULL;
+    uint32_t upi;
 
-    return a->mgmt || a->local || (upi && a->upi == upi);
+    if (a->mgmt || a->local) {
+        return true;
+    }
+    find_target(m, a, &upi);
+    if (ub_mgmt_is_config(c->row) && c->len == c->row->longest) {
+        space = ub_mgmt_entity(m, ub_mgmt_get(c->pdu, UB_MF_CFG_ENTITY));
+    }
+    if (space) {
+        upi = ub_space_read(space, UB_CFG0_UPI);
+    }
+    return upi && a->upi == upi;
 }
 
 /* What is wrong with a request before anything is done, or OK. */
-static UbMgmtStatus judge(UbMgmt *m, const UbMgmtAddr *a, UbMgmtEtah e,
-                          size_t len, const UbMgmtMessage *row)
+static UbMgmtStatus judge(UbMgmt *m, const UbMgmtCall *c, UbMgmtEtah e)
 {
-    if (e.len != len - UB_MGMT_ETAH) {
+    const UbMgmtMessage *row = c->row;
+    const UbMgmtAddr *a = c->from;
+    uint32_t upi;
+
+    if (e.len != c->len) {
         return UB_MGMT_BAD_LENGTH;
     }
     if (!row) {
@@ -96,10 +117,10 @@ static UbMgmtStatus judge(UbMgmt *m, const UbMgmtAddr *a, UbMgmtEtah e,
     if (e.len < row->shortest || e.len > row->longest) {
         return UB_MGMT_BAD_LENGTH;
     }
-    if (!is_ours(m, a)) {
+    if (!find_target(m, a, &upi)) {
         return UB_MGMT_NO_TARGET;
     }
-    if (!of_partition(m, a) || (row->right == UB_MGMT_MANAGER && !a->mgmt)) {
+    if (!of_partition(m, c) || (row->right == UB_MGMT_MANAGER && !a->mgmt)) {
         return UB_MGMT_OVERREACH;
     }
     if (row->right == UB_MGMT_READER && !a->mgmt) {
@@ -148,7 +169,7 @@ static void take_event(UbMgmt *m, const UbMgmtCall *c, UbMgmtEtah e,
                        const uint8_t *data, size_t len)
 {
     /* Events come in the partition of the UBFM, or in our own. */
-    if (c->from->upi != UB_MGMT_UPI && !of_partition(m, c->from)) {
+    if (c->from->upi != UB_MGMT_UPI && !of_partition(m, c)) {
         ub_mgmt_blame(m, UB_MGMT_CNT_DROP_EVENT,
                       "an event of another partition");
         return;
@@ -212,12 +233,12 @@ void ub_mgmt_receive(UbMgmt *m, int64_t now, const UbMgmtAddr *a,
         take_event(m, &c, e, data, len);
         return;
     }
-    if (!of_partition(m, a) && m->cfg.drop_foreign_upi) {
+    if (!of_partition(m, &c) && m->cfg.drop_foreign_upi) {
         ub_mgmt_blame(m, UB_MGMT_CNT_DROP_UPI, "a request of another partition");
         return;
     }
     ub_mgmt_count(m, UB_MGMT_CNT_REQUESTS);
-    e.status = judge(m, a, e, len, c.row);
+    e.status = judge(m, &c, e);
     take_request(m, c, e, data, len);
 }
 

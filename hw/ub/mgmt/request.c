@@ -123,69 +123,25 @@ bool ub_mgmt_write(UbMgmt *m, int64_t now, const UbMgmtAddr *to,
 
 /* ---- Scans ---- */
 
-/* The narrowest port numbers that the way has room for. */
-static unsigned way_type(const UbScanWay *way)
-{
-    unsigned most = 0;
-
-    for (unsigned i = 0; i < way->hops; i++) {
-        most = MAX(most, MAX(way->forward[i], way->back[i]));
-    }
-    return most > 0xff ? 2 : most > 0xf;
-}
-
-/* The Scan PDU of @ask; returns its bytes. */
-static unsigned put_ask(const UbScanAsk *ask, uint8_t *pdu)
-{
-    static const uint8_t size[] = { 24, 32, 28 };
-
-    ub_mgmt_put(pdu, UB_MF_PDU_VERSION, UB_SCAN_VERSION);
-    ub_mgmt_put(pdu, UB_MF_PDU_CMD, ask->cmd);
-    ub_mgmt_put(pdu, UB_MF_PDU_OPCODE, ask->opcode);
-    ub_mgmt_put(pdu, UB_MF_PDU_QUEUE, UB_MGMT_OWN_QUEUE);
-    ub_mgmt_put(pdu, UB_MF_PDU_LENGTH, size[ask->cmd] / 4);
-    ub_mgmt_put_id(pdu, UB_MF_PDU_GUID, ask->guid);
-    switch (ask->cmd) {
-    case UB_SCAN_NA_CONFIG:
-        ub_mgmt_put(pdu, UB_MF_NA_CFG_PORT, ask->port);
-        ub_mgmt_put(pdu, UB_MF_NA_CFG_CNA, ask->cna);
-        break;
-    case UB_SCAN_NA_QUERY:
-        ub_mgmt_put(pdu, UB_MF_NA_QUERY_PORT, ask->port);
-        break;
-    default:
-        ub_mgmt_put(pdu, UB_MF_PDU_STATUS, ask->slice);
-    }
-    return size[ask->cmd];
-}
-
 bool ub_mgmt_scan(UbMgmt *m, int64_t now, const UbScanWay *way,
                   const UbScanAsk *req, UbMgmtDone *done, void *opaque)
 {
-    uint8_t data[UB_SCAN_HEADER + 2 * 512 + 32] = { 0 }, *pdu;
-    unsigned type = way_type(way);
-    unsigned path = ub_scan_path_bytes(type, way->hops), len;
+    uint8_t data[UB_SCAN_MAX];
+    unsigned len = ub_scan_put(data, way, req);
     UbMgmtAddr a = {
         .scna = ub_mgmt_source(m), .upi = UB_MGMT_UPI, .mgmt = true,
         .local = !way->hops, .queue = UB_MGMT_OWN_QUEUE,
         .msn = next_msn(m, UB_MGMT_KIND_SCAN),
     };
+    UbScan s;
+    uint8_t *pdu;
 
-    if (req->cmd > UB_SCAN_NA_QUERY) {
+    if (!len) {
         return false;
     }
-    ub_mgmt_put(data, UB_MF_SCAN_R, 1);
-    ub_mgmt_put(data, UB_MF_SCAN_TYPE, type);
-    ub_mgmt_put(data, UB_MF_SCAN_HOPS, way->hops);
-    for (unsigned i = 0; i < way->hops; i++) {
-        ub_scan_set_hop(data + UB_SCAN_HEADER, type, i, way->forward[i]);
-        ub_scan_set_hop(data + UB_SCAN_HEADER + path, type, i, way->back[i]);
-    }
-    pdu = data + UB_SCAN_HEADER + 2 * path;
-    len = pdu - data + put_ask(req, pdu);
-    if (len > UB_SCAN_MAX) {
-        return false;
-    }
+    ub_scan_parse(&s, data, len);
+    pdu = data + (s.pdu - data);
+    ub_mgmt_put(pdu, UB_MF_PDU_QUEUE, a.queue);
     ub_mgmt_put(pdu, UB_MF_PDU_MSN, a.msn);
     return ask(m, now, UB_MGMT_KIND_SCAN, &a, way->hops ? way->forward[0] : 0,
                data, len, done, opaque);

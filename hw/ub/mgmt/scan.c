@@ -73,3 +73,67 @@ UbScanNext ub_scan_advance(UbScan *s, uint8_t *data, unsigned *port)
     *port = ub_scan_hop(s->forward, s->type, s->step);
     return UB_SCAN_FORWARD;
 }
+
+/* ---- Requests ---- */
+
+unsigned ub_scan_request_size(unsigned cmd)
+{
+    static const uint8_t size[] = {
+        [UB_SCAN_TOPOLOGY] = 24, [UB_SCAN_NA_CONFIG] = 32,
+        [UB_SCAN_NA_QUERY] = 28,
+    };
+
+    return cmd < sizeof(size) ? size[cmd] : 0;
+}
+
+/* The narrowest port numbers that the way has room for. */
+static unsigned way_type(const UbScanWay *way)
+{
+    unsigned all = 0;
+
+    for (unsigned i = 0; i < way->hops; i++) {
+        all |= way->forward[i] | way->back[i];
+    }
+    return all > 0xff ? 2 : all > 0xf;
+}
+
+static void put_ask(const UbScanAsk *ask, uint8_t *pdu)
+{
+    ub_mgmt_put(pdu, UB_MF_PDU_VERSION, UB_SCAN_VERSION);
+    ub_mgmt_put(pdu, UB_MF_PDU_CMD, ask->cmd);
+    ub_mgmt_put(pdu, UB_MF_PDU_OPCODE, ask->opcode);
+    ub_mgmt_put(pdu, UB_MF_PDU_LENGTH, ub_scan_request_size(ask->cmd) / 4);
+    ub_mgmt_put_id(pdu, UB_MF_PDU_GUID, ask->guid);
+    switch (ask->cmd) {
+    case UB_SCAN_NA_CONFIG:
+        ub_mgmt_put(pdu, UB_MF_NA_CFG_PORT, ask->port);
+        ub_mgmt_put(pdu, UB_MF_NA_CFG_CNA, ask->cna);
+        break;
+    case UB_SCAN_NA_QUERY:
+        ub_mgmt_put(pdu, UB_MF_NA_QUERY_PORT, ask->port);
+        break;
+    default:
+        ub_mgmt_put(pdu, UB_MF_PDU_STATUS, ask->slice);
+    }
+}
+
+unsigned ub_scan_put(uint8_t *data, const UbScanWay *way, const UbScanAsk *ask)
+{
+    unsigned type = way_type(way), path = ub_scan_path_bytes(type, way->hops);
+    unsigned size = ub_scan_request_size(ask->cmd);
+    unsigned head = UB_SCAN_HEADER + 2 * path;
+
+    if (!size || head + size > UB_SCAN_MAX) {
+        return 0;
+    }
+    memset(data, 0, head + size);
+    ub_mgmt_put(data, UB_MF_SCAN_R, 1);
+    ub_mgmt_put(data, UB_MF_SCAN_TYPE, type);
+    ub_mgmt_put(data, UB_MF_SCAN_HOPS, way->hops);
+    for (unsigned i = 0; i < way->hops; i++) {
+        ub_scan_set_hop(data + UB_SCAN_HEADER, type, i, way->forward[i]);
+        ub_scan_set_hop(data + UB_SCAN_HEADER + path, type, i, way->back[i]);
+    }
+    put_ask(ask, data + head);
+    return head + size;
+}

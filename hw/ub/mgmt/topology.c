@@ -145,11 +145,6 @@ static UbMgmtStatus query(UbMgmt *m, const UbScan *s, uint8_t *pdu)
 
 /* ---- Any scan ---- */
 
-/* Bytes of a request's PDU by CMD. */
-static const uint8_t request_size[] = {
-    [UB_SCAN_TOPOLOGY] = 24, [UB_SCAN_NA_CONFIG] = 32, [UB_SCAN_NA_QUERY] = 28,
-};
-
 static UbMgmtStatus judge_scan(const UbScan *s, UbId own)
 {
     unsigned cmd = ub_mgmt_get(s->pdu, UB_MF_PDU_CMD);
@@ -159,10 +154,10 @@ static UbMgmtStatus judge_scan(const UbScan *s, UbId own)
         return UB_MGMT_BAD_LENGTH;
     }
     if (ub_mgmt_get(s->pdu, UB_MF_PDU_VERSION) != UB_SCAN_VERSION ||
-        cmd >= G_N_ELEMENTS(request_size)) {
+        !ub_scan_request_size(cmd)) {
         return UB_MGMT_BAD_CODE;
     }
-    if (s->pdu_len != request_size[cmd]) {
+    if (s->pdu_len != ub_scan_request_size(cmd)) {
         return UB_MGMT_BAD_LENGTH;
     }
     if (!ub_id_same(guid, own) && !(ub_id_zero(guid) && !s->hops)) {

@@ -18,8 +18,10 @@ USED_SIZE = {
     'CFG0_CAP4_DEVICE_ERR_INFO': 0x32,
     'CFG0_CAP5_EMQ': 0x1c,
     'PORT_CAP14_EYE_MONITOR': 0x4 + 8,
-    'PORT_CAP240_VD': 0x1,
+    'PORT_CAP240_VD': 0x2,
 }
+# Vendor slices of our own: (register, dword, bits that act when 1 is written).
+VENDOR = {'PORT_CAP240_VD': [('Error Injection', 1, 0xffffffff)]}
 # Slices that exist per slot or route entry; a device that has them sizes them
 # itself.
 SIZED_BY_DEVICE = ('CFG0_CAP2_SHP', 'ROUTE_TABLE')
@@ -32,6 +34,8 @@ SELF_CLEARING = {
     ('CFG1_BASIC', 'ELR', 0),
     ('PORT_BASIC', 'Port Rst', 0),
 }
+# A mask that could only be cleared would be of no use: RW, as that of the ports.
+MASKS = {('CFG0_CAP3_DEVICE_ERR_RECORD', 'Device Correctable Error Mask')}
 # Attribute RO, but the text says that writing 1 clears it (D.6.3).
 WRITE_CLEARS = {('PORT_CAP2_LINK_LOG', 'Flit Error Log 1', 0)}
 
@@ -103,6 +107,7 @@ class Dword:
     def __init__(self, name):
         self.name = name
         self.reset = self.rw = self.w1c = self.trigger = self.sticky = 0
+        self.first = self.first_rw = 0
 
 
 class Slice:
@@ -129,6 +134,8 @@ class Slice:
             return
         msb, lsb = int(row['msb']), int(row['lsb'])
         access = row['access'].upper()
+        if (self.name, register) in MASKS:
+            access = access.replace('RW1CS', 'RWS')
         reserved = field in ('RSVD', 'Reserved')
         if not reserved:
             self.fields.setdefault((register, field), (msb, lsb))
@@ -155,6 +162,10 @@ class Slice:
             word.rw |= mask
         if access.startswith(('ROS', 'RWS', 'RW1CS', 'HWINIT')):
             word.sticky |= mask
+        if access.endswith('DE0_EO'):
+            word.first |= mask
+        elif access.endswith('DEN_RO'):
+            word.first_rw |= mask
 
 
 def load(path):
@@ -163,6 +174,10 @@ def load(path):
         for row in csv.DictReader(table):
             name = row['space']
             slices.setdefault(name, Slice(name)).add(row)
+    for name, registers in VENDOR.items():
+        for register, dw, trigger in registers:
+            slices[name].registers[register] = dw
+            slices[name].dwords.setdefault(dw, Dword(register)).trigger = trigger
     return slices
 
 
@@ -260,7 +275,8 @@ def source(slices):
             rows.append(f'    {{ 0x{dw:02x}, 0x{word.reset:08x}, '
                         f'0x{word.rw:08x}, 0x{word.w1c:08x},\n'
                         f'      0x{word.trigger:08x}, 0x{word.sticky:08x}, '
-                        f'"{word.name}" }},')
+                        f'0x{word.first:08x}, 0x{word.first_rw:08x},\n'
+                        f'      "{word.name}" }},')
         table = tables.setdefault((re.sub(r'\d+', '', name), *rows), table)
         if table == f'{name.lower()}_dwords':
             out.append(f'static const UbSpaceDword {table}[] = {{')

@@ -19,11 +19,12 @@ struct UbSlice {
 };
 
 struct UbSpace {
-    unsigned ports;
+    unsigned ports; /* 0: of another Entity than 0 */
     unsigned slices, words;
     UbSlice **slice; /* ascending by base */
     uint32_t *value;
     uint32_t *reset; /* what a reset returns to */
+    uint32_t *fixed; /* not the guest's, whatever the table says */
 };
 
 /* Dword of the capability bitmap in each BASIC slice, and its bits' number. */
@@ -119,6 +120,11 @@ UbSpace *ub_space_new(unsigned ports)
     return space;
 }
 
+UbSpace *ub_space_new_entity(void)
+{
+    return g_new0(UbSpace, 1);
+}
+
 void ub_space_free(UbSpace *space)
 {
     if (space) {
@@ -128,6 +134,7 @@ void ub_space_free(UbSpace *space)
         g_free(space->slice);
         g_free(space->value);
         g_free(space->reset);
+        g_free(space->fixed);
         g_free(space);
     }
 }
@@ -157,14 +164,26 @@ static UbSlice *slice_new(UbSpace *space, uint32_t base, int port,
     space->words += t->used;
     space->value = g_renew(uint32_t, space->value, space->words);
     space->reset = g_renew(uint32_t, space->reset, space->words);
+    space->fixed = g_renew(uint32_t, space->fixed, space->words);
     memset(space->reset + s->first, 0, t->used * sizeof(uint32_t));
+    memset(space->fixed + s->first, 0, t->used * sizeof(uint32_t));
     for (unsigned i = 0; i < t->count; i++) {
-        space->reset[s->first + t->dwords[i].dw] = t->dwords[i].reset;
+        const UbSpaceDword *d = &t->dwords[i];
+        uint32_t missing = space->ports ? 0 : d->first;
+
+        space->reset[s->first + d->dw] = d->reset & ~missing;
+        space->fixed[s->first + d->dw] =
+            missing | (space->ports ? 0 : d->first_rw);
     }
     memcpy(space->value + s->first, space->reset + s->first,
            t->used * sizeof(uint32_t));
     slice_insert(space, s);
     return s;
+}
+
+static void capability_show(UbSlice *basic, unsigned id, unsigned cap)
+{
+    ub_slice_init(basic, bitmap_dw[id] + cap / 32, 1u << cap % 32, ~0u);
 }
 
 UbSlice *ub_space_attach(UbSpace *space, UbSpaceId id, unsigned port,
@@ -181,7 +200,7 @@ UbSlice *ub_space_attach(UbSpace *space, UbSpaceId id, unsigned port,
     s = slice_new(space, UB_CFG_CAP(base, cap),
                   id == UB_SPACE_PORT ? (int)port : -1, t, ops, opaque);
     if (cap) {
-        ub_slice_init(basic, bitmap_dw[id] + cap / 32, 1u << cap % 32, ~0u);
+        capability_show(basic, id, cap);
     }
     return s;
 }
@@ -191,6 +210,7 @@ UbSlice *ub_space_attach_at(UbSpace *space, uint32_t base,
                             void *opaque)
 {
     uint32_t last = base + MAX(table->used, UB_CFG_SLICE) - 1;
+    UbSlice *made, *basic = slice_at(space, space_base(table->space, 0));
 
     for (unsigned i = 0; i < space->slices; i++) {
         const UbSlice *s = space->slice[i];
@@ -199,7 +219,11 @@ UbSlice *ub_space_attach_at(UbSpace *space, uint32_t base,
             return NULL;
         }
     }
-    return slice_new(space, base, -1, table, ops, opaque);
+    made = slice_new(space, base, -1, table, ops, opaque);
+    if (table->cap && basic) {
+        capability_show(basic, table->space, table->cap);
+    }
+    return made;
 }
 
 static bool in_domain(const UbSlice *s, UbSpaceReset domain, unsigned port)
@@ -258,13 +282,17 @@ bool ub_space_write(UbSpace *space, int64_t now, uint32_t dw, uint32_t value,
     UbSlice *s = slice_at(space, dw);
     const UbSpaceDword *d = s ? slice_row(s, dw - s->base) : NULL;
     UbSliceWrite w = { .now = now };
-    uint32_t lanes = 0, old, *v;
+    uint32_t lanes, old, *v;
 
-    if (!d || !(d->rw | d->w1c | d->trigger)) {
+    if (!d) {
+        return false;
+    }
+    lanes = ~space->fixed[s->first + d->dw];
+    if (!((d->rw | d->w1c | d->trigger) & lanes)) {
         return false;
     }
     for (unsigned i = 0; i < 4; i++) {
-        lanes |= byte_en & 1u << i ? 0xffu << 8 * i : 0;
+        lanes &= byte_en & 1u << i ? ~0u : ~(0xffu << 8 * i);
     }
     if (d->w1c) {
         /* Bits are cleared of the live value. */
@@ -330,6 +358,14 @@ void ub_slice_init(UbSlice *s, unsigned dw, uint32_t mask, uint32_t value)
     if (dw < s->table->used) {
         put_bits(&s->space->reset[s->first + dw], mask, value);
         put_bits(&s->space->value[s->first + dw], mask, value);
+    }
+}
+
+void ub_slice_fix(UbSlice *s, unsigned dw, uint32_t mask, uint32_t value)
+{
+    ub_slice_init(s, dw, mask, value);
+    if (dw < s->table->used) {
+        s->space->fixed[s->first + dw] |= mask;
     }
 }
 
