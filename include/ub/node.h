@@ -44,6 +44,8 @@ typedef struct UbNodeOps {
     void (*tp_error)(void *opaque, uint32_t tpn, UbTpError error);
     /* The end of ub_tp_connect(), or what a peer did.  May be NULL. */
     void (*tp_connected)(void *opaque, uint32_t tpn, UbTpResult result);
+    /* The same of the channel of an imported row: UBQ_RESULT_*.  May be NULL. */
+    void (*imported)(void *opaque, uint32_t row, unsigned result);
 } UbNodeOps;
 
 void ub_node_config_init(UbNodeConfig *cfg);
@@ -83,6 +85,40 @@ void ub_node_room(UbNode *node, int64_t now, unsigned port, unsigned vl);
 /* Do what is to be done, at most about @budget packets a floor; when to call
  * again, or INT64_MAX. */
 int64_t ub_node_run(UbNode *node, int64_t now, unsigned budget);
+
+/* Faults of packets that come from the ports or leave by them, of some or of all
+ * packets: as core/fault.h has them. */
+typedef enum UbFaultKind {
+    UB_FAULT_RTP, UB_FAULT_CTP, UB_FAULT_UTP, UB_FAULT_BYPASS,
+    UB_FAULT_SCAN,      /* management that is not messages */
+    UB_FAULT_CONTROL,   /* CFG 5 */
+    UB_FAULT_IP,        /* of IP what is not UTP or RTP */
+    UB_FAULT_KINDS,
+} UbFaultKind;
+
+/* All kinds; all operation codes. */
+#define UB_FAULT_ANY 0xffffu
+/* All PSNs, and what has none. */
+#define UB_FAULT_NO_PSN UINT32_MAX
+
+typedef struct UbFaultPlan {
+    CoreFaultPlan plan;
+    uint16_t kind;          /* UbFaultKind */
+    uint16_t tp_opcode;     /* UbTpOpcode, of CTP UbCtpOpcode */
+    uint16_t ta_opcode;     /* UbTaOpcode */
+    uint32_t psn, psn_last; /* of RTP: these and those between; with the last one
+                             * UB_FAULT_NO_PSN: the first alone */
+} UbFaultPlan;
+
+/* No faults, of all packets. */
+void ub_fault_plan_init(UbFaultPlan *plan);
+/* NULL, or the rule that is broken. */
+const char *ub_fault_plan_check(const UbFaultPlan *plan);
+/* From now on. */
+void ub_node_set_fault(UbNode *node, bool out, const UbFaultPlan *plan);
+/* What is set, and how often each was done since.  False: no faults. */
+bool ub_node_fault(UbNode *node, bool out, UbFaultPlan *plan,
+                   uint64_t done[CORE_FAULT_NUM]);
 
 /* Migration of all floors; requests are adopted as ub_ta_image() says. */
 void ub_node_image(UbNode *node, CoreImage *im,

@@ -23,6 +23,7 @@
 
 #include "core/image.h"
 #include "ub/dll.h"
+#include "ub/errors.h"
 #include "ub/packet.h"
 #include "ub/phy.h"
 #include "ub/space.h"
@@ -186,11 +187,7 @@ uint32_t ub_port_vls(const UbPort *p);
 bool ub_port_marks_errors(const UbPort *p);
 /* Errors that set a bit of PORT_ERR_RECORD which is not masked, since the last
  * call: what is set already says nothing new until software clears it. */
-typedef struct UbPortErrors {
-    uint32_t ce, nfue, fue;
-} UbPortErrors;
-
-void ub_port_take_errors(UbPort *p, UbPortErrors *fresh);
+UbErrors ub_port_take_errors(UbPort *p);
 
 /* A floor above found an error of what the port received: record it in
  * PORT_ERR_RECORD, by its bit (C.(bit + 1) of table 10-14). */

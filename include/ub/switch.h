@@ -5,7 +5,8 @@
  * streams and time.  A turn: ub_switch_wire_receive() with what the streams
  * brought, then ub_switch_run(), whose work follows the ports that have any.
  *
- * Of packets of CFG 5 the switch takes IP notify, which makes routes.  Scans pass
+ * Of packets of CFG 5 the switch takes IP notify, which makes routes, and passes
+ * DHCP to other controllers.  Scans pass
  * through it or end in it, and configuration messages to its Primary CNA read and
  * write its registers, ROUTE_TABLE among them (ub/mgmt.h).
  *
@@ -31,6 +32,7 @@ typedef struct UbSwitchConfig {
     UbNetConfig net;     /* the same; forward is set */
     bool edge_auto;      /* neighbours that are controllers make edge ports */
     bool ip_notify;      /* IP notify makes routes to hosts */
+    bool pass_dhcp;      /* DHCP goes to all edge ports */
 } UbSwitchConfig;
 
 /* The outside.  Callbacks must not call the switch. */

@@ -3,20 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include <glib.h>
-
-#include "ub/node.h"
-
-struct UbNode {
-    UbNodeConfig cfg;
-    UbNodeOps ops;
-    void *opaque;
-    UbNet *net;
-    UbTp *tp;
-    UbSec *sec;
-    UbTa *ta;
-    bool stirred;   /* a floor has called one that had its turn */
-};
+#include "internal.h"
 
 /* ---- Network below transport ---------------------------------------------------- */
 
@@ -94,11 +81,19 @@ static bool tp_accept(void *opaque, const UbFlow *from, UbTpAttr *attr)
     return node->cfg.accept;
 }
 
+static void tell_imported(UbNode *node, uint32_t row, unsigned result)
+{
+    if (node->ops.imported) {
+        node->ops.imported(node->opaque, row, result);
+    }
+}
+
 static void tp_connected(void *opaque, uint32_t tpn, UbTpResult result)
 {
     UbNode *node = opaque;
 
-    if (node->ops.tp_connected) {
+    if (!node_import_connected(node, tpn, result, tell_imported) &&
+        node->ops.tp_connected) {
         node->ops.tp_connected(node->opaque, tpn, result);
     }
 }
@@ -156,9 +151,12 @@ UbNode *ub_node_new(const UbNodeConfig *cfg, const UbNodeOps *ops,
     node->cfg.tp = tp_config(cfg, node);
     node->ops = *ops;
     node->opaque = opaque;
+    ub_fault_plan_init(&node->fault[0]);
+    ub_fault_plan_init(&node->fault[1]);
     node->net = ub_net_new(&node->cfg.net, ops->net, ops->net_opaque);
     node->tp = ub_tp_new(&node->cfg.tp);
     node->sec = ub_sec_new(cfg->bare);
+    node->imports = node_imports_new();
     node->ta = ub_ta_new(&node->cfg.ta, ops->ta, ops->ta_opaque,
                          &ub_ta_over_tp, node->tp, node->sec);
     ub_net_set_upper(node->net, UB_NET_TP, &net_upper, node);
@@ -173,12 +171,14 @@ void ub_node_free(UbNode *node)
         ub_tp_free(node->tp);
         ub_net_free(node->net);
         ub_sec_free(node->sec);
+        node_imports_free(node->imports);
         g_free(node);
     }
 }
 
 void ub_node_reset(UbNode *node, int64_t now)
 {
+    node_imports_reset(node->imports);
     ub_ta_reset(node->ta);
     ub_tp_reset(node->tp);
     ub_net_reset(node->net, now);
@@ -190,6 +190,11 @@ void ub_node_reset(UbNode *node, int64_t now)
 const UbNodeConfig *ub_node_config(const UbNode *node)
 {
     return &node->cfg;
+}
+
+NodeImports *node_imports(UbNode *node)
+{
+    return node->imports;
 }
 
 UbNet *ub_node_net(UbNode *node)
@@ -242,10 +247,14 @@ void ub_node_image(UbNode *node, CoreImage *im,
                    UbTaRequest *(*adopt)(void *opaque, uint32_t rcid,
                                          uint64_t id))
 {
-    core_image_begin(im, CORE_TAG('N', 'O', 'D', 'E'), 1);
+    unsigned version = core_image_begin(im, CORE_TAG('N', 'O', 'D', 'E'), 2);
+
     ub_net_image(node->net, im);
     ub_tp_image(node->tp, im);
     ub_sec_image(node->sec, im);
     ub_ta_image(node->ta, im, adopt);
+    if (version >= 2) {
+        node_imports_image(node, im);
+    }
     core_image_end(im);
 }

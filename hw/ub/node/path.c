@@ -7,8 +7,7 @@
 #include <glib.h>
 
 #include "core/bytes.h"
-#include "ub/node.h"
-#include "ub/urma_hw.h"
+#include "internal.h"
 
 #define ANY_PORT 0xff
 
@@ -39,8 +38,7 @@ unsigned ub_node_result(UbTpResult result)
 
 /* ---- Ways ------------------------------------------------------------------------ */
 
-/* False: no such CFG. */
-static bool way_get(const uint8_t *p, UbFlow *f)
+bool node_way_get(const uint8_t *p, UbFlow *f)
 {
     unsigned cfg = p[UBQ_WAY_CFG];
     bool ip = ub_lph_is_ip(cfg);
@@ -151,7 +149,7 @@ static bool attr_get(const uint8_t *cmd, UbTpAttr *attr)
     uint32_t rx = get_le32(cmd + UBQ_CH_RX_PSN);
     static const uint8_t zeroes[4];
 
-    if (!way_get(cmd + UBQ_CH_WAY, &attr->flow)) {
+    if (!node_way_get(cmd + UBQ_CH_WAY, &attr->flow)) {
         return false;
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(fields); i++) {
@@ -223,12 +221,14 @@ static unsigned channel_activate(Call *c)
 
 static unsigned channel_deactivate(Call *c)
 {
-    return result_of[ub_tp_deactivate(ub_node_tp(c->node), c->id)];
+    return node_import_has_channel(c->node, c->id) ? UBQ_RESULT_IN_USE :
+           result_of[ub_tp_deactivate(ub_node_tp(c->node), c->id)];
 }
 
 static unsigned channel_destroy(Call *c)
 {
-    return result_of[ub_tp_destroy(ub_node_tp(c->node), c->id, c->now)];
+    return node_import_has_channel(c->node, c->id) ? UBQ_RESULT_IN_USE :
+           result_of[ub_tp_destroy(ub_node_tp(c->node), c->id, c->now)];
 }
 
 static unsigned channel_connect(Call *c)
@@ -282,13 +282,13 @@ static unsigned group_destroy(Call *c)
 /* ---- Destinations and Entities ------------------------------------------------------- */
 
 /* The carrier's number is that of UbTpMode. */
-static unsigned dest_set(Call *c)
+bool node_dest_get(UbNode *node, const uint8_t *cmd, UbTaDest *dest)
 {
-    const uint8_t *cmd = c->cmd;
     uint32_t bits = get_le32(cmd + UBQ_DST_FLAGS), upi;
-    const UbEid *own = ub_sec_entity(ub_node_sec(c->node),
+    const UbEid *own = ub_sec_entity(ub_node_sec(node),
                                      get_le16(cmd + UBQ_DST_ENTITY), &upi);
-    UbTaDest dest = {
+
+    *dest = (UbTaDest){
         .tp = { .mode = cmd[UBQ_DST_CARRIER],
                 .tpn = get_le32(cmd + UBQ_DST_CHANNEL) },
         .group = bits & UBQ_DST_GROUP,
@@ -298,21 +298,46 @@ static unsigned dest_set(Call *c)
         .sec = { .form = cmd[UBQ_DST_FORM],
                  .upi = get_le32(cmd + UBQ_DST_UPI) },
     };
+    if (dest->tp.mode >= UB_TP_MODES || !own ||
+        !node_way_get(cmd + UBQ_DST_WAY, &dest->tp.flow)) {
+        return false;
+    }
+    dest->sec.seid = *own;
+    memcpy(dest->sec.deid.b, cmd + UBQ_DST_DEID, UB_EID_LEN);
+    return true;
+}
 
-    if (c->id >= UB_TA_DESTS || dest.tp.mode >= UB_TP_MODES || !own ||
-        !way_get(cmd + UBQ_DST_WAY, &dest.tp.flow)) {
+static unsigned dest_set(Call *c)
+{
+    UbTaDest dest;
+
+    if (c->id >= UB_TA_DESTS || !node_dest_get(c->node, c->cmd, &dest)) {
         return UBQ_RESULT_PARAMETER;
     }
-    dest.sec.seid = *own;
-    memcpy(dest.sec.deid.b, cmd + UBQ_DST_DEID, UB_EID_LEN);
+    if (node_import_has_row(c->node, c->id)) {
+        return UBQ_RESULT_IN_USE;
+    }
     return ub_ta_set_dest(ub_node_ta(c->node), c->id, &dest)
            ? UBQ_RESULT_OK : UBQ_RESULT_PARAMETER;
+}
+
+static unsigned import_do(Call *c)
+{
+    return node_import(c->node, c->now, &c->id, c->cmd);
+}
+
+static unsigned import_undo(Call *c)
+{
+    return node_unimport(c->node, c->now, c->id);
 }
 
 static unsigned dest_clear(Call *c)
 {
     if (c->id >= UB_TA_DESTS || !ub_ta_dest(ub_node_ta(c->node), c->id)) {
         return UBQ_RESULT_NO_OBJECT;
+    }
+    if (node_import_has_row(c->node, c->id)) {
+        return UBQ_RESULT_IN_USE;
     }
     ub_ta_set_dest(ub_node_ta(c->node), c->id, NULL);
     return UBQ_RESULT_OK;
@@ -353,6 +378,40 @@ static unsigned entity_set(Call *c)
     return UBQ_RESULT_OK;
 }
 
+/* ---- Local IP addresses -------------------------------------------------------------- */
+
+static unsigned ip_add(Call *c)
+{
+    unsigned cfg = c->cmd[UBQ_IP_CFG];
+
+    if (!ub_lph_is_ip(cfg)) {
+        return UBQ_RESULT_PARAMETER;
+    }
+    return ub_net_ip_add(ub_node_net(c->node), cfg, c->cmd + UBQ_IP_ADDR)
+           ? UBQ_RESULT_OK : UBQ_RESULT_FULL;
+}
+
+static unsigned ip_remove(Call *c)
+{
+    return ub_net_ip_remove(ub_node_net(c->node), c->cmd[UBQ_IP_CFG],
+                            c->cmd + UBQ_IP_ADDR)
+           ? UBQ_RESULT_OK : UBQ_RESULT_NO_OBJECT;
+}
+
+static unsigned ip_query(Call *c)
+{
+    unsigned cfg;
+
+    if (!ub_net_ip_at(ub_node_net(c->node), c->id, &cfg,
+                      c->cmd + UBQ_IP_ADDR)) {
+        return UBQ_RESULT_NO_OBJECT;
+    }
+    c->cmd[UBQ_IP_CFG] = cfg;
+    return UBQ_RESULT_OK;
+}
+
+/* ---- All ----------------------------------------------------------------------------- */
+
 /* What there is of channels, in the answer of CAPS. */
 static unsigned caps_add(Call *c)
 {
@@ -379,7 +438,12 @@ static unsigned (*const commands[])(Call *) = {
     [UBQ_OP_DEST_SET] = dest_set,
     [UBQ_OP_DEST_CLEAR] = dest_clear,
     [UBQ_OP_DEST_QUERY] = dest_query,
+    [UBQ_OP_IMPORT] = import_do,
+    [UBQ_OP_UNIMPORT] = import_undo,
     [UBQ_OP_ENTITY_SET] = entity_set,
+    [UBQ_OP_IP_ADD] = ip_add,
+    [UBQ_OP_IP_REMOVE] = ip_remove,
+    [UBQ_OP_IP_QUERY] = ip_query,
 };
 
 unsigned ub_node_command(UbNode *node, int64_t now, unsigned opcode,

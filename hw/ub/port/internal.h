@@ -19,7 +19,7 @@ enum { PORT_LOGS = 5 };
 
 /* The port's slices of the configuration space. */
 typedef struct PortRegs {
-    UbSlice *basic, *link, *log, *eye, *qdlws, *lmsm_st, *err;
+    UbSlice *basic, *link, *log, *eye, *qdlws, *lmsm_st;
     UbSlice *rate[UB_DATA_RATES]; /* NULL where the port has no such rate */
     uint64_t logged[PORT_LOGS];   /* LINK_LOG: seen up to here */
 } PortRegs;
@@ -42,7 +42,7 @@ struct UbPort {
     UbDll *dll;
     UbWire *wire;
     int64_t now;
-    uint32_t fresh_ce, fresh_uce; /* errors that nobody took yet */
+    UbErrorRecord errors;
     bool enabled;
     bool dll_up;
     PortWish link_wish;
@@ -98,7 +98,8 @@ bool port_regs_disabled(const UbPort *p);
 void port_regs_left_active(UbPort *p);
 
 /* ---- errors.c ---- */
-void port_errors_init(UbPort *p);
+/* Keep PORT_ERR_RECORD in @slice. */
+void port_errors_init(UbPort *p, UbSlice *slice);
 /* Record errors in PORT_ERR_RECORD, bit n is C.(n + 1), and report those that
  * are not masked. */
 void port_error(UbPort *p, uint32_t bits);

@@ -526,6 +526,12 @@ static void refresh_qdlws(void *opaque, UbSlice *s, unsigned dw)
     }
 }
 
+/* Error Injection: what a model cannot come to by itself (docs/specs/ubc.rst). */
+static void written_vendor(void *opaque, UbSlice *s, const UbSliceWrite *w)
+{
+    port_error(opaque, w->trigger & UB_ERRORS_ALL);
+}
+
 /* ---- Life ------------------------------------------------------------------------ */
 
 void port_regs_init(UbPort *p)
@@ -537,6 +543,7 @@ void port_regs_init(UbPort *p)
     static const UbSliceOps eye = { written_eye, NULL };
     static const UbSliceOps qdlws = { written_control, refresh_qdlws };
     static const UbSliceOps lmsm_st = { written_control, NULL };
+    static const UbSliceOps vendor = { written_vendor, NULL };
     const UbPortConfig *conf = &p->conf;
     UbSpace *space = p->space;
     PortRegs *r = &p->regs;
@@ -555,11 +562,11 @@ void port_regs_init(UbPort *p)
     r->eye = ATTACH(UB_CAP_EYE, &eye);
     r->qdlws = ATTACH(UB_CAP_QDLWS, &qdlws);
     r->lmsm_st = ATTACH(UB_CAP_LMSM_ST, &lmsm_st);
-    r->err = ATTACH(UB_CAP_PORT_ERR, NULL);
+    port_errors_init(p, ATTACH(UB_CAP_PORT_ERR, NULL));
+    ATTACH(UB_CAP_PORT_VD, &vendor);
 #undef ATTACH
     ub_slice_init(r->basic, UB_PORT_INFO, UB_PORT_INFO__PORT_INDEX, p->index);
     ub_slice_init(r->basic, UB_PORT_CNA, UB_PORT_CNA__ALL, conf->cna);
     init_dll(p);
     init_phy(p);
-    port_errors_init(p);
 }

@@ -1,6 +1,7 @@
 /*
  * What a switch does with network management over UB links (UB 2.0 appendix F):
- * IP notify of a neighbour makes a route, NPIC tells it its NPI.
+ * IP notify of a neighbour makes a route, NPIC tells it its NPI, DHCP goes to all
+ * controllers that are neighbours.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,18 +23,44 @@ static void take_notify(UbSwitch *sw, const uint8_t *p, uint32_t len,
     }
 }
 
+/* DHCP has no address but its group: everybody behind an edge port hears it.
+ * There it ends, so that it cannot go in circles. */
+static void pass_dhcp(UbSwitch *sw, int64_t now, CorePacket *pkt, unsigned from)
+{
+    uint64_t ports = ub_net_config(sw->net)->edge_ports &
+                     ub_net_ports_up(sw->net) & ~(UINT64_C(1) << from);
+
+    for (; ports; ports &= ports - 1) {
+        CorePacket *copy = core_packet_alloc(sw->pool, pkt->len);
+
+        if (!copy) {
+            return;
+        }
+        memcpy(core_packet_data(copy), core_packet_data(pkt), pkt->len);
+        ub_meta(copy)->lph_cfg = UB_LPH_CONTROL;
+        ub_meta(copy)->vl = ub_meta(pkt)->vl;
+        if (ub_net_send_raw(sw->net, now, __builtin_ctzll(ports), copy) ==
+            UB_BUSY) {
+            core_packet_free(copy);
+        }
+    }
+}
+
 static void control_rx(void *opaque, int64_t now, CorePacket *pkt,
                        const UbFlow *flow)
 {
     UbSwitch *sw = opaque;
     const uint8_t *p = core_packet_data(pkt);
+    unsigned protocol = ub_control_protocol(p);
 
-    if (sw->conf.ip_notify &&
-        ub_control_protocol(p) == UB_CONTROL_IP_NOTIFY) {
+    if (protocol == UB_CONTROL_IP_NOTIFY && sw->conf.ip_notify) {
         take_notify(sw, p + UB_CONTROL_SIZE, pkt->len - UB_CONTROL_SIZE,
                     flow->port);
+    } else if ((protocol == UB_CONTROL_DHCPV4 ||
+                protocol == UB_CONTROL_DHCPV6) && sw->conf.pass_dhcp) {
+        pass_dhcp(sw, now, pkt, flow->port);
     }
-    /* DHCP and ULAP have no server here. */
+    /* ULAP, LLDP and vendors' protocols are between neighbours. */
     core_packet_free(pkt);
 }
 

@@ -8,6 +8,9 @@
 
 #include "internal.h"
 
+/* UB switch (UB 2.0 §C.2). */
+#define CLASS_SWITCH 0x0003
+
 /* Packets that the network layer moves at a time. */
 #define NET_BUDGET 1024
 /* What is found to do while a turn is under way is done in it so many times. */
@@ -62,7 +65,9 @@ static void net_error(void *opaque, unsigned port, UbNetError error)
 {
     UbSwitch *sw = opaque;
 
-    ub_port_record(sw->port[port].port, error);
+    if (port != UB_NET_ANY) {
+        ub_port_record(sw->port[port].port, error);
+    }
 }
 
 static void net_rule(void *opaque, unsigned port, bool own, const char *text)
@@ -232,7 +237,8 @@ static void make_space(UbSwitch *sw)
 
     sw->space = ub_space_new(sw->conf.ports);
     s = ub_space_attach(sw->space, UB_SPACE_CFG0, 0, 0, &cfg0_ops, sw);
-    ub_space_attach(sw->space, UB_SPACE_CFG1, 0, 0, NULL, NULL);
+    ub_slice_init(ub_space_attach(sw->space, UB_SPACE_CFG1, 0, 0, NULL, NULL),
+                  UB_CFG1_CLASS_CODE, UB_CFG1_CLASS_CODE__ALL, CLASS_SWITCH);
     sw->cfg0 = s;
     if (sw->conf.net.route_entries) {
         features |= UB_CFG0_SUPPORTED_FEATURE__ROUTE_TABLE_SUPPORTED;
@@ -390,6 +396,7 @@ void ub_switch_config_init(UbSwitchConfig *cfg)
     cfg->net.anti_spoof = false;
     cfg->edge_auto = true;
     cfg->ip_notify = true;
+    cfg->pass_dhcp = true;
 }
 
 static bool make_port(UbSwitch *sw, unsigned index, const char **why)

@@ -34,10 +34,13 @@ enum {
     BUFFERS = 16,
     RCID = 1,
     LINE = 4 << 20,             /* no command is longer */
+    ANSWERS = 16 << 20,         /* bytes that a client may leave unread */
     /* Rows of the table of destinations: of a CNA, by the carrier. */
     ROW_CTP = 0, ROW_BYPASS = 1 << 16, ROW_RTP = 2 << 16,
     RETRY_MS = 100,
 };
+
+#define ADVANCE_MS  INT64_C(1000000000000)  /* 30 years: no overflow of ns */
 
 typedef struct Endpoint {
     unsigned index;
@@ -67,8 +70,10 @@ typedef struct Work {
 static Endpoint *endpoint[ENDPOINTS];
 static unsigned endpoints;
 static int64_t now;
+static int64_t ahead;           /* what the layers above the ports have skipped */
 static int control = -1, client = -1;
-static GByteArray *input;
+static GByteArray *input, *output;
+static int tp_scale = 1, ta_scale = 1000, dll_scale = 1000, phy_scale = 10;
 static bool kicked;
 static volatile sig_atomic_t stopped;
 
@@ -92,32 +97,45 @@ static void drop_client(void)
     close(client);
     client = -1;
     g_byte_array_set_size(input, 0);
+    g_byte_array_set_size(output, 0);
+}
+
+/* What waits for the client, as far as it takes it. */
+static void flush_client(void)
+{
+    ssize_t n;
+
+    if (!output->len) {
+        return;
+    }
+    n = send(client, output->data, output->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) {
+        g_byte_array_remove_range(output, 0, n);
+    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+        drop_client();
+    }
 }
 
 /* Takes @answer; a client that does not read is let go. */
 static void say(json_t *answer, json_t *id)
 {
-    g_autofree char *text = NULL;
     char *line;
-    size_t len, done = 0;
 
     if (id) {
         json_object_set(answer, "id", id);
     }
     line = json_dumps(answer, JSON_COMPACT);
     json_decref(answer);
-    text = g_strconcat(line, "\n", NULL);
-    free(line);
-    len = strlen(text);
-    while (client >= 0 && done < len) {
-        ssize_t n = send(client, text + done, len - done, MSG_NOSIGNAL);
-
-        if (n <= 0) {
+    if (client >= 0) {
+        g_byte_array_append(output, (uint8_t *)line, strlen(line));
+        g_byte_array_append(output, (const uint8_t *)"\n", 1);
+        if (output->len > ANSWERS) {
             drop_client();
         } else {
-            done += n;
+            flush_client();
         }
     }
+    free(line);
 }
 
 static void say_error(const char *why, json_t *id)
@@ -236,7 +254,7 @@ static const UbNetOps net_ops = {
 
 static void port_rx(void *opaque, CorePacket *pkt)
 {
-    ub_node_rx(((Endpoint *)opaque)->node, now, 0, pkt);
+    ub_node_rx(((Endpoint *)opaque)->node, now + ahead, 0, pkt);
 }
 
 static void port_event(void *opaque, UbPortEvent event)
@@ -244,14 +262,15 @@ static void port_event(void *opaque, UbPortEvent event)
     Endpoint *e = opaque;
 
     if (event == UB_PORT_LINK) {
-        ub_net_port_state(ub_node_net(e->node), now, 0, ub_port_vls(e->port));
+        ub_net_port_state(ub_node_net(e->node), now + ahead, 0,
+                          ub_port_vls(e->port));
     }
     kicked = true;
 }
 
 static void port_space(void *opaque, unsigned vl)
 {
-    ub_node_room(((Endpoint *)opaque)->node, now, 0, vl);
+    ub_node_room(((Endpoint *)opaque)->node, now + ahead, 0, vl);
 }
 
 static size_t port_wire_send(void *opaque, const uint8_t *data, size_t len)
@@ -517,6 +536,21 @@ static const char *do_receive(Endpoint *e, json_t *args, json_t *id)
     return NULL;
 }
 
+/* Time-outs of the layers above the ports come when the client says so. */
+static const char *do_advance(json_t *args, json_t *id)
+{
+    json_int_t ms = 0;
+
+    if (json_unpack(args, "{s:I}", "ms", &ms) || ms < 0 ||
+        ms > ADVANCE_MS - ahead / 1000000) {
+        return "advance wants ms, not above 10^12 in all";
+    }
+    ahead += ms * 1000000;
+    kicked = true;
+    say(json_pack("{s:{}}", "return"), id);
+    return NULL;
+}
+
 static const char *obey(json_t *cmd, json_t *id)
 {
     const char *name = NULL;
@@ -542,6 +576,8 @@ static const char *obey(json_t *cmd, json_t *id)
         return do_receive(endpoint[index], args, id);
     } else if (!strcmp(name, "channel")) {
         return do_channel(endpoint[index], args, id);
+    } else if (!strcmp(name, "advance")) {
+        return do_advance(args, id);
     }
     for (unsigned op = 0; op < UB_TA_OPCODES; op++) {
         const UbTaOpInfo *info = ub_ta_op(op);
@@ -626,6 +662,10 @@ static const char *make_endpoint(const char *spec, unsigned cna)
     ub_node_config_init(&nc);
     nc.bare = true;
     nc.net.ports = 1;
+    nc.ta.scale = ta_scale;
+    for (unsigned i = 0; i < UB_TPC_NUM; i++) {
+        nc.tp.clock[i].scale = tp_scale;
+    }
     e->node = ub_node_new(&nc, &ops, e);
     e->space = ub_space_new(1);
     e->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 65536);
@@ -634,8 +674,8 @@ static const char *make_endpoint(const char *spec, unsigned cna)
         return "no random numbers";
     }
     pc.phy.lmsm.seed = pc.session;
-    pc.phy.lmsm.time_scale = 10;
-    pc.dll_time_scale = 1000;
+    pc.phy.lmsm.time_scale = phy_scale;
+    pc.dll_time_scale = dll_scale;
     e->port = ub_port_new(&pc, e->space, e->pool, &port_ops, e, &why);
     if (!e->port || !e->node) {
         return why ? why : "the node cannot be";
@@ -684,8 +724,8 @@ static int64_t turn(void)
         if (e->wire && (e->touched || wire_fd_busy(e->wire))) {
             run_wire(e);
         }
-        at = ub_node_run(e->node, now, 256);
-        next = MIN(next, at);
+        at = ub_node_run(e->node, now + ahead, 256);
+        next = MIN(next, at == INT64_MAX ? at : at - ahead);
         at = ub_port_run(e->port, now);
         next = MIN(next, at);
         next = MIN(next, e->retry);
@@ -713,7 +753,8 @@ static void wait_for_work(int64_t next)
         };
     }
     p[n++] = (struct pollfd) { control, POLLIN, 0 };
-    p[n++] = (struct pollfd) { client, POLLIN, 0 };
+    p[n++] = (struct pollfd) { client, output->len ? POLLIN | POLLOUT
+                                                   : POLLIN, 0 };
     if (ppoll(p, n, &ts, NULL) < 0) {
         return;
     }
@@ -728,7 +769,10 @@ static void wait_for_work(int64_t next)
             run_wire(e);
         }
     }
-    if (p[n - 1].revents) {
+    if (client >= 0 && p[n - 1].revents & POLLOUT) {
+        flush_client();
+    }
+    if (client >= 0 && p[n - 1].revents & ~POLLOUT) {
         read_client();
     }
     if (p[n - 2].revents) {
@@ -760,6 +804,15 @@ int main(int argc, char **argv)
           "Unix socket for commands", "PATH" },
         { "cna", 0, 0, G_OPTION_ARG_INT, &cna,
           "CNA and EID of the first endpoint (1); others count on", "N" },
+        { "time-scale", 0, 0, G_OPTION_ARG_INT, &phy_scale,
+          "Multiplies the times of the physical layer (10)", "N" },
+        { "dll-time-scale", 0, 0, G_OPTION_ARG_INT, &dll_scale,
+          "Multiplies the times of the data link layer (1000)", "N" },
+        { "tp-time-scale", 0, 0, G_OPTION_ARG_INT, &tp_scale,
+          "Multiplies the times of the transport layer (1)", "N" },
+        { "ta-time-scale", 0, 0, G_OPTION_ARG_INT, &ta_scale,
+          "Multiplies the times of the transaction layer, in thousandths "
+          "(1000)", "N" },
         { NULL },
     };
     g_autoptr(GOptionContext) c = g_option_context_new("- UB endpoints");
@@ -772,13 +825,16 @@ int main(int argc, char **argv)
         return 1;
     }
     n = ports ? g_strv_length(ports) : 0;
-    if (!n || n > ENDPOINTS || !path || cna < 1 || cna + n > 0x10000) {
-        g_printerr("ub-node: 1 to 64 --port, --control, --cna from 1\n");
+    if (!n || n > ENDPOINTS || !path || cna < 1 || cna + n > 0x10000 ||
+        phy_scale < 1 || dll_scale < 1 || tp_scale < 1 || ta_scale < 1) {
+        g_printerr("ub-node: 1 to 64 --port, --control, --cna from 1, scales "
+                   "from 1\n");
         return 1;
     }
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
     input = g_byte_array_new();
+    output = g_byte_array_new();
     now = clock_now();
     for (unsigned i = 0; i < n; i++) {
         const char *why = make_endpoint(ports[i], cna + i);
@@ -802,5 +858,6 @@ int main(int argc, char **argv)
     close(control);
     unlink(path);
     g_byte_array_unref(input);
+    g_byte_array_unref(output);
     return 0;
 }

@@ -1,0 +1,203 @@
+/*
+ * Which packets injected faults concern: by kind, opcode and PSN.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <glib.h>
+
+#include "internal.h"
+
+/* What is known of a packet; UB_FAULT_ANY: it has none. */
+typedef struct Look {
+    unsigned kind, tp_opcode, ta_opcode;
+    uint32_t psn;
+} Look;
+
+/* Bytes in front of the TAH by TPH.NLP; -1: what follows cannot be read. */
+static int before_tah(unsigned nlp)
+{
+    switch (nlp) {
+    case UB_TPH_TAH:
+        return 0;
+    case UB_TPH_UPI32:
+        return UB_UPIH32_LEN + UB_EIDH256_LEN;
+    case UB_TPH_UPI16:
+        return UB_UPIH16_LEN + UB_EIDH40_LEN;
+    default:
+        return -1;
+    }
+}
+
+static void look_tah(Look *l, unsigned nlp, const uint8_t *p, uint32_t len)
+{
+    int skip = before_tah(nlp);
+
+    if (skip >= 0 && len > (uint32_t)skip) {
+        l->ta_opcode = p[skip];
+    }
+}
+
+static void look_rtph(Look *l, const uint8_t *p, uint32_t len)
+{
+    const UbTpOpInfo *op;
+    uint32_t at = UB_RTPH_LEN;
+    UbRtph h;
+
+    if (len < UB_RTPH_LEN) {
+        return;
+    }
+    ub_rtph_get(p, &h);
+    l->tp_opcode = h.opcode;
+    l->kind = h.opcode == UB_TPOP_UNRELIABLE ? UB_FAULT_UTP : UB_FAULT_RTP;
+    l->psn = l->kind == UB_FAULT_RTP ? h.psn : UB_FAULT_NO_PSN;
+    if (h.opcode >= UB_TPOPS || !ub_tp_ops[h.opcode].payload) {
+        return;
+    }
+    op = &ub_tp_ops[h.opcode];
+    at += op->cetph;
+    if (len > at) {
+        look_tah(l, h.nlp, p + at, len - at);
+    }
+}
+
+static void look_ctph(Look *l, const uint8_t *p, uint32_t len)
+{
+    UbCtph h;
+
+    if (len < UB_CTPH_LEN) {
+        return;
+    }
+    ub_ctph_get(p, &h);
+    l->kind = UB_FAULT_CTP;
+    l->tp_opcode = h.opcode;
+    if (h.opcode == UB_CTPOP_DATA) {
+        look_tah(l, h.nlp, p + UB_CTPH_LEN, len - UB_CTPH_LEN);
+    }
+}
+
+static void look_ip(Look *l, unsigned cfg, const uint8_t *p, uint32_t len)
+{
+    UbIpInfo info;
+    uint32_t at;
+
+    l->kind = UB_FAULT_IP;
+    if (len <= UB_IPEXT_SIZE ||
+        ub_ip_get(p + UB_IPEXT_SIZE, len - UB_IPEXT_SIZE, cfg, &info) ||
+        !info.udp || info.dport != UB_UDP_PORT) {
+        return;
+    }
+    at = UB_IPEXT_SIZE + info.header + UB_UDP_SIZE;
+    look_rtph(l, p + at, len - at);
+}
+
+static void look_cna(Look *l, unsigned cfg, const uint8_t *p, uint32_t len)
+{
+    uint32_t size = cfg == UB_LPH_CNA24 ? UB_NTH24_SIZE : UB_NTH16_SIZE;
+    UbNth h;
+
+    if (len < size) {
+        return;
+    }
+    if (cfg == UB_LPH_CNA24) {
+        ub_nth24_get(p, &h);
+    } else {
+        ub_nth16_get(p, &h);
+    }
+    p += size;
+    len -= size;
+    if (cfg == UB_LPH_BYPASS) {
+        l->kind = UB_FAULT_BYPASS;
+        look_tah(l, UB_TPH_TAH, p, len);
+    } else if (cfg == UB_LPH_CNA16 && h.nlp == UB_NLP_SCAN) {
+        l->kind = UB_FAULT_SCAN;
+    } else if (cfg == UB_LPH_CNA24 && h.nlp == UB_NLP_RTPH) {
+        look_rtph(l, p, len);
+    } else if (h.nlp == UB_NLP_CTPH) {
+        look_ctph(l, p, len);
+    }
+}
+
+static Look look_at(unsigned cfg, const uint8_t *p, uint32_t len)
+{
+    Look l = { UB_FAULT_ANY, UB_FAULT_ANY, UB_FAULT_ANY, UB_FAULT_NO_PSN };
+
+    if (ub_lph_is_ip(cfg)) {
+        look_ip(&l, cfg, p, len);
+    } else if (cfg == UB_LPH_CONTROL) {
+        l.kind = UB_FAULT_CONTROL;
+    } else {
+        look_cna(&l, cfg, p, len);
+    }
+    return l;
+}
+
+/* PSNs go round. */
+static bool psn_within(uint32_t psn, uint32_t first, uint32_t last)
+{
+    return psn != UB_FAULT_NO_PSN &&
+           ((psn - first) & UB_PSN_MASK) <= ((last - first) & UB_PSN_MASK);
+}
+
+static bool fault_match(void *opaque, unsigned cfg, const uint8_t *p,
+                        uint32_t len)
+{
+    const UbFaultPlan *f = opaque;
+    const Look l = look_at(cfg, p, len);
+
+    return (f->kind == UB_FAULT_ANY || f->kind == l.kind) &&
+           (f->tp_opcode == UB_FAULT_ANY || f->tp_opcode == l.tp_opcode) &&
+           (f->ta_opcode == UB_FAULT_ANY || f->ta_opcode == l.ta_opcode) &&
+           (f->psn == UB_FAULT_NO_PSN ||
+            psn_within(l.psn, f->psn, f->psn_last));
+}
+
+/* ---- Plans --------------------------------------------------------------------------- */
+
+void ub_fault_plan_init(UbFaultPlan *plan)
+{
+    *plan = (UbFaultPlan){
+        .kind = UB_FAULT_ANY, .tp_opcode = UB_FAULT_ANY,
+        .ta_opcode = UB_FAULT_ANY, .psn = UB_FAULT_NO_PSN,
+        .psn_last = UB_FAULT_NO_PSN,
+    };
+}
+
+const char *ub_fault_plan_check(const UbFaultPlan *plan)
+{
+    uint64_t ppm = 0;
+
+    for (unsigned i = CORE_FAULT_DROP; i < CORE_FAULT_NUM; i++) {
+        ppm += plan->plan.ppm[i];
+    }
+    if (ppm > 1000000) {
+        return "there are 1000000 packets in a million";
+    }
+    if (plan->plan.reorder_depth > CORE_FAULT_HELD) {
+        return "at most 64 packets overtake one";
+    }
+    return (plan->psn != UB_FAULT_NO_PSN && plan->psn > UB_PSN_MASK) ||
+           (plan->psn_last != UB_FAULT_NO_PSN && plan->psn_last > UB_PSN_MASK)
+           ? "a PSN has 24 bits" : NULL;
+}
+
+void ub_node_set_fault(UbNode *node, bool out, const UbFaultPlan *plan)
+{
+    UbFaultPlan *own = &node->fault[out];
+    UbNetFault fault = { .plan = plan->plan, .match = fault_match,
+                         .opaque = own };
+
+    *own = *plan;
+    if (own->psn_last == UB_FAULT_NO_PSN) {
+        own->psn_last = own->psn; /* that one alone */
+    }
+    ub_net_set_fault(node->net, out, &fault);
+}
+
+bool ub_node_fault(UbNode *node, bool out, UbFaultPlan *plan,
+                   uint64_t done[CORE_FAULT_NUM])
+{
+    UbNetFault fault;
+
+    *plan = node->fault[out];
+    return ub_net_fault(node->net, out, &fault, done);
+}
