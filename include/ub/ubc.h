@@ -16,9 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ub/lds.h"
 #include "ub/node.h"
 #include "ub/port.h"
 #include "ub/ubc_hw.h"
+#include "ub/ummu.h"
 #include "ub/urma.h"
 
 typedef struct Ubc Ubc;
@@ -27,6 +29,8 @@ typedef struct UbcOps {
     /* Guest memory; false where there is none.  Four or eight bytes, aligned to
      * their number, are written by one store, after all before them. */
     bool (*dma_read)(void *opaque, uint64_t addr, void *buf, uint32_t len);
+    /* The same for what the monitor asks, without a log of failures; may be NULL. */
+    bool (*dma_peek)(void *opaque, uint64_t addr, void *buf, uint32_t len);
     bool (*dma_write)(void *opaque, uint64_t addr, const void *buf,
                       uint32_t len);
     /* Send the interrupt of an MSI-X vector of ubc_hw.h. */
@@ -47,9 +51,14 @@ typedef struct UbcOps {
     /* LinkUp, whether packets pass, rate or width of a port may have changed;
      * may be NULL. */
     void (*changed)(void *opaque, unsigned port);
+    /* An access to the window that waited has ended; may be NULL. */
+    void (*window_ended)(void *opaque, UbLdsWait *w);
     /* Traces; may be NULL. */
     void (*transition)(void *opaque, unsigned port, UbMachine machine,
                        const char *from, const char *to, const char *cause);
+    /* As UbUrmaOps.trace. */
+    void (*queue_trace)(void *opaque, UbUrmaTrace what, uint32_t id,
+                        uint32_t a, uint32_t b);
     /* A packet at the upper edge of the data link layer, and a block or
      * training set at the lower one, for capture; may be NULL. */
     void (*capture_packet)(void *opaque, unsigned port, bool sent,
@@ -63,6 +72,14 @@ typedef struct UbcOps {
 } UbcOps;
 
 #define UBC_MAX_ROUTES 65536
+#define UBC_MAX_ENTITIES 16
+
+/* What an Entity is for: its Class Code, and the capabilities of its CFG1. */
+typedef enum UbcEntityKind {
+    UBC_ENTITY_BUS,   /* Entity 0: the controller itself */
+    UBC_ENTITY_URMA,  /* queues of software */
+    UBC_ENTITY_OTHER, /* of unknown function */
+} UbcEntityKind;
 
 typedef struct UbcConfig {
     unsigned ports;        /* 1-8 */
@@ -73,6 +90,12 @@ typedef struct UbcConfig {
     uint32_t cna, fm_cna;  /* 24 bits */
     uint32_t port_cna;     /* of port 0, the next ones follow; 0: none */
     uint16_t upi;          /* 15 bits */
+    /* Entity 0 is the bus controller; the others have a GUID with the next
+     * sequence numbers. */
+    uint32_t entities;     /* 1 to UBC_MAX_ENTITIES */
+    uint8_t entity[UBC_MAX_ENTITIES]; /* UbcEntityKind */
+    bool read_only;        /* BAR0 has the rights of a User: CFG0 is read only */
+    bool bus_en;           /* power-on value of BUS_EN of Entity 0 */
     uint16_t wire_features; /* of HELLO: UB_WIRE_… */
     uint64_t session;      /* of HELLO: different at each start */
     bool manager;          /* the guest is the UBFM: it has Mgmt */
@@ -80,6 +103,9 @@ typedef struct UbcConfig {
      * ROUTE_TABLE, 0: none, all routes lead everywhere. */
     bool forward;
     uint32_t route_entries; /* at most UBC_MAX_ROUTES */
+    /* Isolation (UB 2.0 §5.3.3) holds for packets of ring pairs too; without, they
+     * pass as they are. */
+    bool guard;
     UbPhyConfig phy;
     UbDllConfig dll;
     /* Factor of the timers that wait for an answer of the peer: its host may
@@ -92,6 +118,9 @@ typedef struct UbcConfig {
      * filled in. */
     UbNodeConfig node;
     UbUrmaConfig urma;
+    UbUmmuConfig ummu;
+    /* The window for loads and stores; size 0: there is none. */
+    UbLdsConfig lds;
 } UbcConfig;
 
 /* Documented defaults: one port, x8, Mode-2 up to 106.25 Gb/s, FEC T=4
@@ -110,13 +139,25 @@ void ubc_reset(Ubc *ubc, int64_t now);
 uint32_t ubc_read(Ubc *ubc, uint32_t offset, int64_t now);
 void ubc_write(Ubc *ubc, uint32_t offset, uint32_t value, int64_t now);
 
-/* A doorbell of the transaction engine: 8 bytes at @offset of @page of BAR2. */
-void ubc_bell(Ubc *ubc, uint32_t page, uint32_t offset, uint64_t value,
-              int64_t now);
+/* A doorbell of the transaction engine: 8 bytes at @offset of @page of BAR2.  From
+ * any thread, without a lock; ubc_rung() takes those that rang. */
+void ubc_ring(Ubc *ubc, uint32_t page, uint32_t offset, uint64_t value);
+void ubc_rung(Ubc *ubc, int64_t now);
+
+/*
+ * The window: NULL if there is none.  Loads and stores of it are those of lds.h, by
+ * these functions.
+ */
+UbLds *ubc_window(Ubc *ubc);
+bool ubc_window_load(Ubc *ubc, uint64_t offset, unsigned len, UbLdsWait *w,
+                     uint64_t *value, int64_t now);
+bool ubc_window_store(Ubc *ubc, uint64_t offset, unsigned len, uint64_t value,
+                      UbLdsWait *w, int64_t now);
 
 /* The engine's floors, for views. */
 UbNode *ubc_node(Ubc *ubc);
 UbUrma *ubc_urma(Ubc *ubc);
+UbUmmu *ubc_ummu(Ubc *ubc);
 
 /* Do what is to be done; when to call again at the latest, or INT64_MAX. */
 int64_t ubc_run(Ubc *ubc, int64_t now);

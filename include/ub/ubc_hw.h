@@ -38,8 +38,9 @@
  *   030000  event queues, 40h each, and
  *   040000  the command queue of the transaction engine (urma_hw.h), whose
  *           doorbells are BAR2
+ *   400000  UMMU (ummu_hw.h)
  *
- * Kept for later, and 0 until then: 050000 destination table, 400000 UMMU.  A
+ * Kept for later, and 0 until then: 050000 destination table.  A
  * window that works has its bit in UBC_CAPS.
  */
 
@@ -67,11 +68,13 @@
 #define UBC_CAPS_EVENTS (1u << 2)   /* event queues */
 #define UBC_CAPS_COMMANDS (1u << 3) /* command queue and BAR2 */
 #define UBC_CAPS_CONFIG (1u << 5)
+#define UBC_CAPS_UMMU (1u << 6)
 /*
  * Every source of interrupts has a VECTOR register: the entry of the MSI-X table
  * whose message it sends.  All are 0 after reset, so one vector is enough.
  */
 #define UBC_VECTOR 0x02c   /* RW: of the controller's events */
+#define UBC_CFG_ENTITY 0x030 /* RW: Entity that UBC_CFG_ADDR is an address of */
 
 #define UBC_MSIX_TABLE 0x8000u
 #define UBC_MSIX_PBA 0xc000u

@@ -50,8 +50,9 @@ static unsigned guest_command(void *opaque, unsigned opcode,
 {
     Ubc *ubc = opaque;
 
-    if (opcode == UBQ_OP_ENTITY_SET && !get_le32(cmd + UBQ_CMD_OBJECT)) {
-        return UBQ_RESULT_PARAMETER; /* Entity 0 is what CFG0_BASIC says */
+    if (opcode == UBQ_OP_ENTITY_SET &&
+        get_le32(cmd + UBQ_CMD_OBJECT) < ubc->conf.entities) {
+        return UBQ_RESULT_PARAMETER; /* these are what CFG0_BASIC says */
     }
     ubc_net_follow(ubc);
     return ub_node_command(ubc->node, ubc->now, opcode, cmd);
@@ -62,6 +63,16 @@ static void guest_message(void *opaque, int64_t now, const UbTaMessage *m)
     ub_mgmt_ta_rx(((Ubc *)opaque)->mgmt, now, m);
 }
 
+static void guest_trace(void *opaque, UbUrmaTrace what, uint32_t id, uint32_t a,
+                        uint32_t b)
+{
+    Ubc *ubc = opaque;
+
+    if (ubc->ops.queue_trace) {
+        ubc->ops.queue_trace(ubc->opaque, what, id, a, b);
+    }
+}
+
 static const UbUrmaOps urma_ops = {
     .read = guest_read,
     .write = guest_write,
@@ -70,6 +81,7 @@ static const UbUrmaOps urma_ops = {
     .guest_error = guest_error,
     .command = guest_command,
     .message = guest_message,
+    .trace = guest_trace,
 };
 
 /* ---- Life ------------------------------------------------------------------------------ */
@@ -89,7 +101,38 @@ void ubc_engine_free(Ubc *ubc)
 
 void ubc_engine_reset(Ubc *ubc)
 {
+    ubc->identity_told = false;
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        ubc->end[i].told_vls = false;
+    }
     ub_urma_reset(ubc->urma);
+}
+
+/* Ports that came and went, another name: since the last turn. */
+static void tell_changes(Ubc *ubc)
+{
+    uint32_t upi = 0;
+    const UbEid *eid = ub_sec_entity(ub_node_sec(ubc->node), 0, &upi);
+    UbEid now = eid ? *eid : (UbEid){ 0 };
+
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        UbcEnd *e = &ubc->end[i];
+
+        if (e->told_vls != !!e->net_vls) {
+            e->told_vls = !e->told_vls;
+            ub_urma_device_event(ubc->urma, e->told_vls ? UBQ_EVENT_PORT_UP
+                                                        : UBQ_EVENT_PORT_DOWN,
+                                 i, 0, 0);
+        }
+    }
+    if (upi != ubc->upi_told || !ub_eid_same(&now, &ubc->eid_told)) {
+        if (ubc->identity_told) {
+            ub_urma_device_event(ubc->urma, UBQ_EVENT_EID, 0, 0, 0);
+        }
+        ubc->upi_told = upi;
+        ubc->eid_told = now;
+    }
+    ubc->identity_told = true;
 }
 
 int64_t ubc_engine_run(Ubc *ubc)
@@ -98,6 +141,7 @@ int64_t ubc_engine_run(Ubc *ubc)
         return INT64_MAX;
     }
     ubc_net_follow(ubc);
+    tell_changes(ubc);
     return ub_urma_run(ubc->urma, ubc->now, ENGINE_BUDGET);
 }
 
@@ -130,18 +174,42 @@ void ubc_engine_channel_up(void *opaque, uint32_t tpn, UbTpResult result)
                   ub_node_result(result));
 }
 
+void ubc_engine_imported(void *opaque, uint32_t row, unsigned result)
+{
+    Ubc *ubc = opaque;
+
+    ub_urma_event(ubc->urma, 0, UBQ_EVENT_IMPORTED, row, 0, result);
+}
+
 /* ---- Migration ------------------------------------------------------------------------------ */
+
+static void told_image(Ubc *ubc, CoreImage *im)
+{
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        core_image_flag(im, &ubc->end[i].told_vls);
+    }
+    core_image_bytes(im, ubc->eid_told.b, UB_EID_LEN);
+    core_image_int(im, &ubc->upi_told);
+    core_image_flag(im, &ubc->identity_told);
+}
 
 void ubc_engine_image(Ubc *ubc, CoreImage *im)
 {
+    unsigned version = core_image_begin(im, CORE_TAG('E', 'N', 'G', 'N'), 2);
     const char *why;
 
-    core_image_begin(im, CORE_TAG('E', 'N', 'G', 'N'), 1);
     ub_urma_image(ubc->urma, im);
-    ub_node_image(ubc->node, im, ub_urma_adopt);
+    if (version >= 2) {
+        ubc_window_image(ubc, im);
+    }
+    ub_node_image(ubc->node, im, ubc_ta_adopt);
+    if (version >= 2) {
+        told_image(ubc, im);
+    }
     core_image_end(im);
     if (core_image_loading(im) && !core_image_error(im)) {
         why = ub_urma_loaded(ubc->urma);
+        why = why ? why : ubc_window_loaded(ubc);
         core_image_check(im, !why, why);
     }
 }

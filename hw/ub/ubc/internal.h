@@ -6,6 +6,8 @@
  *   ring.c     descriptor rings
  *   pair.c     ring pairs: which port and which packets they carry
  *   engine.c   the transaction engine: queues of the guest
+ *   ummu.c     the UMMU
+ *   window.c   loads and stores; whose requests of the transaction layer are
  *   net.c      the floors from the network layer up, above the ports
  *   raw.c      packets between a port and its ring pairs
  *   manage.c   management, message queues
@@ -65,6 +67,7 @@ struct UbcEnd {
     uint32_t room;     /* VLs that it is to be told have room */
     uint32_t net_vls;  /* VLs of a link that is up, as it was told */
     bool told_up;      /* link as the UBFM was told */
+    bool told_vls;     /* and as event queues were */
     bool erred;        /* PORT_ERR_RECORD may have something new for it */
 };
 
@@ -76,6 +79,14 @@ struct UbcEnd {
                                              __builtin_ctz(left_)]);         \
              left_ &= left_ - 1)
 
+/* Another Entity than 0. */
+typedef struct UbcEntity {
+    Ubc *ubc;
+    unsigned index;
+    UbSpace *space;
+    UbSlice *cfg0, *cfg1;
+} UbcEntity;
+
 struct Ubc {
     UbcConfig conf;
     UbcOps ops;
@@ -85,22 +96,31 @@ struct Ubc {
     UbcEnd end[UBC_MAX_PORTS];
     UbcPair pair[UBC_PAIRS];
     CorePacketPool *pool;
-    UbSpace *space;
-    UbSlice *cfg0;
+    UbSpace *space;     /* Entity 0's */
+    UbSlice *cfg0, *cfg1;
+    UbcEntity *entity;  /* of conf.entities; 0 is not in use */
+    UbErrorRecord errors; /* of no port */
+    bool erred;         /* it may have something new for the UBFM */
     UbUrma *urma;
+    UbUmmu *ummu;
+    UbLds *lds;         /* NULL: no window */
     UbNode *node;
     UbNet *net;         /* the node's */
+    UbEid eid_told;     /* who Entity 0 is, as event queues were told … */
+    uint32_t upi_told;
+    bool identity_told; /* … if they were */
     uint32_t net_cfgs;  /* its LPH.CFGs, unless a ring pair names them … */
     uint32_t net_rest;  /* … and those of what no ring pair has */
     UbMgmt *mgmt;
     UbMsgqs *msgqs;
-    bool master;        /* bus mastering is on */
+    bool pci_master;    /* bus mastering is on … */
+    bool master;        /* … and Entity 0 may access, by BUS_EN */
     bool running;       /* inside ubc_run() */
     bool kicked;        /* there: something came up behind its back */
     bool above_kicked;  /* there: engine or management have more to do */
     bool reset_pending; /* DEV_RST was written */
     int64_t now;
-    uint32_t event, event_mask, vector, cfg_addr;
+    uint32_t event, event_mask, vector, cfg_addr, cfg_entity;
     uint32_t guest_errors, dma_errors;
 };
 
@@ -168,8 +188,40 @@ void ubc_engine_write(Ubc *ubc, uint32_t at, uint32_t value);
 /* What the node tells of channels; @opaque is the Ubc. */
 void ubc_engine_channel_error(void *opaque, uint32_t tpn, UbTpError error);
 void ubc_engine_channel_up(void *opaque, uint32_t tpn, UbTpResult result);
+void ubc_engine_imported(void *opaque, uint32_t row, unsigned result);
 /* With the floors below. */
 void ubc_engine_image(Ubc *ubc, CoreImage *im);
+
+/* ---- ummu.c ---- */
+/* Behind the engine. */
+void ubc_ummu_init(Ubc *ubc);
+void ubc_ummu_free(Ubc *ubc);
+/* When to come again. */
+int64_t ubc_ummu_run(Ubc *ubc);
+/* Registers by their offset in BAR0. */
+uint32_t ubc_ummu_read(Ubc *ubc, uint32_t at);
+void ubc_ummu_write(Ubc *ubc, uint32_t at, uint32_t value);
+
+/* ---- window.c ---- */
+/* What the transaction layer has above it; @opaque is the Ubc. */
+extern const UbTaOps ubc_ta_ops;
+UbTaRequest *ubc_ta_adopt(void *opaque, uint32_t rcid, uint64_t id);
+/* After the space.  False, and a sentence in *why: the configuration cannot be. */
+bool ubc_window_init(Ubc *ubc, const char **why);
+/* The floors below are there. */
+void ubc_window_bind(Ubc *ubc);
+void ubc_window_free(Ubc *ubc);
+/* Behind the floors below. */
+void ubc_window_reset(Ubc *ubc);
+/* Bus mastering is off or on. */
+void ubc_window_pause(Ubc *ubc);
+/* The link of a port may have come or gone. */
+void ubc_window_link(UbcEnd *e);
+/* When to come again. */
+int64_t ubc_window_run(Ubc *ubc);
+/* Before the engine's and the floors below; what is wrong with all of it. */
+void ubc_window_image(Ubc *ubc, CoreImage *im);
+const char *ubc_window_loaded(Ubc *ubc);
 
 /* ---- net.c ---- */
 /* Which packets are its: before ring pairs are made. */
@@ -197,12 +249,27 @@ uint32_t ubc_manage_read(Ubc *ubc, uint32_t at);
 void ubc_manage_write(Ubc *ubc, uint32_t at, uint32_t value);
 /* There may be an error in PORT_ERR_RECORD. */
 void ubc_manage_error(UbcEnd *e);
+/* Errors of class C that are no port's, by their bits. */
+void ubc_manage_device_errors(Ubc *ubc, uint32_t bits);
 int64_t ubc_manage_run(Ubc *ubc);
 void ubc_manage_image(Ubc *ubc, CoreImage *im);
 
 /* ---- space.c ---- */
-/* A configuration space for the controller's ports, what is fixed filled in. */
-UbSpace *ubc_space_new(Ubc *ubc);
+/* The configuration spaces of the controller and its Entities, what is fixed filled
+ * in. */
+void ubc_space_init(Ubc *ubc);
+void ubc_space_free(Ubc *ubc);
+/* Whether MTU_CFG cannot be @code. */
+bool ubc_wrong_mtu(const Ubc *ubc, uint32_t code);
+/* All of them as after power-on. */
+void ubc_space_reset(Ubc *ubc);
+/* That of an Entity, or NULL. */
+UbSpace *ubc_space_of(Ubc *ubc, unsigned entity);
+/* An access of the guest by BAR0, with the rights that it has. */
+uint32_t ubc_space_read(Ubc *ubc, unsigned entity, uint32_t dw);
+void ubc_space_write(Ubc *ubc, unsigned entity, uint32_t dw, uint32_t value);
+/* The registers of the Entities but 0. */
+void ubc_space_image(Ubc *ubc, CoreImage *im);
 /* Another identity, for registers and ports. */
 void ubc_set_guid(Ubc *ubc, const uint8_t guid[16]);
 

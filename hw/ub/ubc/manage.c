@@ -64,6 +64,11 @@ static void manage_kick(void *opaque)
     ubc_kick(ubc);
 }
 
+static UbSpace *manage_space(void *opaque, unsigned entity)
+{
+    return ubc_space_of(opaque, entity);
+}
+
 static void manage_rule(void *opaque, const char *text)
 {
     Ubc *ubc = opaque;
@@ -74,7 +79,8 @@ static void manage_rule(void *opaque, const char *text)
 
 static const UbMgmtOps mgmt_ops = {
     .message = send_message, .scan = send_scan, .deliver = deliver,
-    .failed = failed, .port_up = port_up, .kick = manage_kick,
+    .failed = failed, .port_up = port_up, .space = manage_space,
+    .kick = manage_kick,
     .rule = manage_rule,
 };
 
@@ -133,6 +139,10 @@ void ubc_manage_init(Ubc *ubc)
     conf.manager = ubc->conf.manager;
     conf.forward = ubc->conf.forward;
     conf.seed = ubc->conf.session;
+    if (ubc->conf.entities > 1) {
+        conf.mue[0].first = 1;
+        conf.mue[0].last = ubc->conf.entities - 1;
+    }
     ubc->msgqs = ub_msgqs_new(&msgq_ops, ubc);
     ubc->mgmt = ub_mgmt_new(&conf, ubc->space, &mgmt_ops, ubc);
     ub_msgqs_join(ubc->msgqs, ubc->mgmt);
@@ -152,6 +162,8 @@ void ubc_manage_reset(Ubc *ubc)
     for (unsigned i = 0; i < ubc->ports; i++) {
         ubc->end[i].told_up = ubc->end[i].erred = false;
     }
+    ubc->erred = false;
+    ub_error_record_take(&ubc->errors);
 }
 
 /* ---- Registers, turns -------------------------------------------------------------------- */
@@ -186,21 +198,26 @@ void ubc_manage_error(UbcEnd *e)
     manage_kick(e->ubc);
 }
 
-/* And of errors, each until software clears it. */
-static void tell_errors(UbcEnd *e)
+void ubc_manage_device_errors(Ubc *ubc, uint32_t bits)
 {
-    UbPortErrors fresh;
+    if (ub_error_record_note(&ubc->errors, bits)) {
+        ubc->erred = true;
+        manage_kick(ubc);
+    }
+}
 
-    e->erred = false;
-    ub_port_take_errors(e->port, &fresh);
+/* And of errors, each until software clears it; @port < 0: of the device. */
+static void tell_errors(Ubc *ubc, bool *erred, UbErrors fresh, int port)
+{
+    *erred = false;
     if (fresh.ce) {
-        ub_mgmt_error(e->ubc->mgmt, e->ubc->now, UB_MGMT_CE, e->index);
+        ub_mgmt_error(ubc->mgmt, ubc->now, UB_MGMT_CE, port);
     }
     if (fresh.nfue) {
-        ub_mgmt_error(e->ubc->mgmt, e->ubc->now, UB_MGMT_NFUE, e->index);
+        ub_mgmt_error(ubc->mgmt, ubc->now, UB_MGMT_NFUE, port);
     }
     if (fresh.fue) {
-        ub_mgmt_error(e->ubc->mgmt, e->ubc->now, UB_MGMT_FUE, e->index);
+        ub_mgmt_error(ubc->mgmt, ubc->now, UB_MGMT_FUE, port);
     }
 }
 
@@ -210,9 +227,14 @@ int64_t ubc_manage_run(Ubc *ubc)
 
     tell_links(ubc);
     for (unsigned i = 0; i < ubc->ports; i++) {
-        if (ubc->end[i].erred) {
-            tell_errors(&ubc->end[i]);
+        UbcEnd *e = &ubc->end[i];
+
+        if (e->erred) {
+            tell_errors(ubc, &e->erred, ub_port_take_errors(e->port), i);
         }
+    }
+    if (ubc->erred) {
+        tell_errors(ubc, &ubc->erred, ub_error_record_take(&ubc->errors), -1);
     }
     more = ubc->master && ub_msgqs_run(ubc->msgqs, ubc->now, MANAGE_BUDGET);
     return more ? ubc->now : ub_mgmt_run(ubc->mgmt, ubc->now);

@@ -50,7 +50,13 @@ static void net_rule(void *opaque, unsigned port, bool own, const char *text)
 
 static void net_error(void *opaque, unsigned port, UbNetError error)
 {
-    ub_port_record(((Ubc *)opaque)->end[port].port, error);
+    Ubc *ubc = opaque;
+
+    if (port < ubc->ports) {
+        ub_port_record(ubc->end[port].port, error);
+    } else {
+        ubc_manage_device_errors(ubc, 1u << error);
+    }
 }
 
 static const UbNetOps net_ops = {
@@ -96,10 +102,11 @@ bool ubc_net_init(Ubc *ubc, const char **why)
     const UbNodeOps ops = {
         .net = &net_ops,
         .net_opaque = ubc,
-        .ta = &ub_urma_ta_ops,
-        .ta_opaque = ubc->urma,
+        .ta = &ubc_ta_ops,
+        .ta_opaque = ubc,
         .tp_error = ubc_engine_channel_error,
         .tp_connected = ubc_engine_channel_up,
+        .imported = ubc_engine_imported,
     };
 
     conf.net.ports = ubc->ports;
@@ -114,7 +121,9 @@ bool ubc_net_init(Ubc *ubc, const char **why)
     ubc->node = ub_node_new(&conf, &ops, ubc);
     ubc->net = ub_node_net(ubc->node);
     ub_urma_bind(ubc->urma, ub_node_ta(ubc->node));
+    ubc_window_bind(ubc);
     ub_net_attach(ubc->net, ubc->space);
+    ub_net_rest(ubc->net, !ubc->master);
     announce(ubc);
     for (unsigned i = 0; i < ubc->ports; i++) {
         ubc->end[i].came_tail = &ubc->end[i].came;
@@ -173,33 +182,47 @@ static void follow_link(UbcEnd *e)
 
     if (vls != e->net_vls) {
         e->net_vls = vls;
+        e->ubc->above_kicked = true;
         ub_net_port_state(e->ubc->net, e->ubc->now, e->index, vls);
     }
 }
 
-static void follow_entity(Ubc *ubc)
+/* An Entity is who its registers say. */
+static void follow_entity(Ubc *ubc, unsigned entity, const UbSlice *cfg0)
 {
     UbSec *sec = ub_node_sec(ubc->node);
-    uint32_t upi = ub_slice_get(ubc->cfg0, UB_CFG0_UPI) & UB_CFG0_UPI__ALL;
+    uint32_t upi = ub_slice_get(cfg0, UB_CFG0_UPI) & UB_CFG0_UPI__ALL;
     uint32_t old = 0;
-    const UbEid *was = ub_sec_entity(sec, 0, &old);
+    const UbEid *was = ub_sec_entity(sec, entity, &old);
     UbEid eid;
 
     for (unsigned i = 0; i < 4; i++) {
-        put_be32(eid.b + 12 - 4 * i,
-                 ub_slice_get(ubc->cfg0, UB_CFG0_EID + i));
+        put_be32(eid.b + 12 - 4 * i, ub_slice_get(cfg0, UB_CFG0_EID + i));
     }
     if (!was || old != upi || !ub_eid_same(was, &eid)) {
-        ub_sec_set_entity(sec, 0, &eid, upi);
+        ub_sec_set_entity(sec, entity, &eid, upi);
     }
+}
+
+/* What CFG0_BASIC says of the layers. */
+static void follow_layers(Ubc *ubc)
+{
+    ub_net_set_mtu(ubc->net,
+                   ub_mtu_bytes(ub_slice_get(ubc->cfg0, UB_CFG0_MTU_CFG)));
+    ub_tp_cc_enable(ub_node_tp(ubc->node),
+                    ub_slice_get(ubc->cfg0, UB_CFG0_CC_EN) &
+                    UB_CFG0_CC_EN__ALL);
 }
 
 void ubc_net_follow(Ubc *ubc)
 {
     uint32_t cna = ub_space_read(ubc->space, UB_CFG0_PRIMARY_CNA);
 
-    follow_entity(ubc);
-
+    follow_entity(ubc, 0, ubc->cfg0);
+    for (unsigned i = 1; i < ubc->conf.entities; i++) {
+        follow_entity(ubc, i, ubc->entity[i].cfg0);
+    }
+    follow_layers(ubc);
     if (cna != ub_net_primary(ubc->net)) {
         ub_net_set_primary(ubc->net, cna);
     }

@@ -6,6 +6,7 @@
 #include <glib.h>
 
 #include "internal.h"
+#include "ub/mgmt_net.h"
 
 /* Descriptors of a ring served before others have their turn. */
 #define TX_BUDGET 64
@@ -51,6 +52,14 @@ void ubc_raw_rx(UbcEnd *e, CorePacket *pkt)
 {
     UbcPair *p;
 
+    if (ub_net_ip_is_ours(e->ubc->net, pkt)) {
+        ubc_net_rx(e, pkt); /* the engine has given itself the address */
+        return;
+    }
+    if (e->ubc->conf.guard && !e->ubc->conf.forward &&
+        !ub_net_guard_rx(e->ubc->net, e->index, pkt)) {
+        return;
+    }
     while ((p = ubc_pair_claim(e, pkt))) {
         if (!p->held && place(p, pkt)) {
             core_packet_free(pkt);
@@ -113,6 +122,24 @@ static const char *check_tx(const UbcPair *p, const UbRingDesc *d)
     return NULL;
 }
 
+/* Only the manager's packets have Mgmt, or the partition of the UBFM. */
+static bool is_manager(CorePacket *pkt)
+{
+    const uint8_t *p = core_packet_data(pkt);
+    UbMgmtAddr a = { 0 };
+    UbNth nth;
+
+    if (ub_meta(pkt)->lph_cfg != UB_LPH_CNA16 || pkt->len < UB_NTH16_SIZE) {
+        return false;
+    }
+    ub_nth16_get(p, &nth);
+    if (pkt->len >= UB_NTH16_SIZE + UB_MGMT_MESSAGE_HEAD) {
+        ub_mgmt_head_get(p + UB_NTH16_SIZE, nth.nlp == UB_NLP_SCAN
+                         ? UB_MGMT_KIND_SCAN : UB_MGMT_KIND_MESSAGE, &a);
+    }
+    return nth.mgmt || a.upi == UB_MGMT_UPI;
+}
+
 typedef enum Sent { SENT, SENT_ERROR, SENT_LATER } Sent;
 
 static Sent send_one(UbcPair *p, const UbRingDesc *d)
@@ -152,6 +179,20 @@ static Sent send_one(UbcPair *p, const UbRingDesc *d)
             ub_port_send(e->port, ubc->now, pkt) != UB_PORT_SENT) {
             core_packet_free(pkt);
         }
+        return SENT_ERROR;
+    }
+    if (!ubc->conf.manager && is_manager(pkt)) {
+        core_packet_free(pkt);
+        ubc_guest_error(ubc, e->index,
+                        "a packet of the UBFM, which the guest is not");
+        return SENT_ERROR;
+    }
+    if (ubc->conf.guard) {
+        ubc_net_follow(ubc); /* the addresses may have changed */
+        broken = ub_net_guard_tx(ubc->net, e->index, pkt);
+    }
+    if (broken) {
+        ubc_guest_error(ubc, e->index, broken);
         return SENT_ERROR;
     }
     if (ub_port_send(e->port, ubc->now, pkt) != UB_PORT_SENT) {

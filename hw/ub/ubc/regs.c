@@ -80,7 +80,7 @@ static uint32_t ctl_ports(void *o)
 static uint32_t ctl_caps(void *o)
 {
     return UBC_CAPS_PAIRS | UBC_CAPS_MSGQS | UBC_CAPS_EVENTS |
-           UBC_CAPS_COMMANDS | UBC_CAPS_CONFIG;
+           UBC_CAPS_COMMANDS | UBC_CAPS_CONFIG | UBC_CAPS_UMMU;
 }
 
 static void ctl_ctrl(void *o, uint32_t value)
@@ -113,14 +113,25 @@ static uint32_t ctl_cfg_data(void *o)
 {
     Ubc *ubc = o;
 
-    return ub_space_read(ubc->space, ubc->cfg_addr);
+    return ubc_space_read(ubc, ubc->cfg_entity, ubc->cfg_addr);
 }
 
 static void ctl_cfg_data_set(void *o, uint32_t value)
 {
     Ubc *ubc = o;
 
-    ub_space_write(ubc->space, ubc->now, ubc->cfg_addr, value, 0xf);
+    ubc_space_write(ubc, ubc->cfg_entity, ubc->cfg_addr, value);
+}
+
+static void ctl_cfg_entity(void *o, uint32_t value)
+{
+    Ubc *ubc = o;
+
+    if (value < ubc->conf.entities) {
+        ubc->cfg_entity = value;
+    } else {
+        ubc_guest_error(ubc, -1, "an Entity that does not exist");
+    }
 }
 
 static void ctl_vector(void *o, uint32_t value)
@@ -143,6 +154,7 @@ static const Reg ctl_regs[] = {
     { UBC_CFG_DATA, .get = ctl_cfg_data, .set = ctl_cfg_data_set },
     { UBC_CAPS, .get = ctl_caps },
     { UBC_VECTOR, MEMBER(Ubc, vector), .set = ctl_vector },
+    { UBC_CFG_ENTITY, MEMBER(Ubc, cfg_entity), .set = ctl_cfg_entity },
 };
 
 static uint32_t ctl_read(Ubc *ubc, uint32_t at)
@@ -383,12 +395,12 @@ static void pair_write(Ubc *ubc, uint32_t at, uint32_t value)
 
 static uint32_t cfg_read(Ubc *ubc, uint32_t at)
 {
-    return ub_space_read(ubc->space, (at - UBC_CFG_WINDOW) / 4);
+    return ubc_space_read(ubc, 0, (at - UBC_CFG_WINDOW) / 4);
 }
 
 static void cfg_write(Ubc *ubc, uint32_t at, uint32_t value)
 {
-    ub_space_write(ubc->space, ubc->now, (at - UBC_CFG_WINDOW) / 4, value, 0xf);
+    ubc_space_write(ubc, 0, (at - UBC_CFG_WINDOW) / 4, value);
 }
 
 /* ---- BAR0 ------------------------------------------------------------------------ */
@@ -403,6 +415,8 @@ static const struct {
     { UBQ_EQ_WINDOW, UBQ_EQ(UBQ_EQS), ubc_engine_read, ubc_engine_write },
     { UBQ_CMD_WINDOW, UBQ_CMD_WINDOW + 0x100, ubc_engine_read,
       ubc_engine_write },
+    { UBM_WINDOW, UBM_WINDOW + UBM_WINDOW_SIZE, ubc_ummu_read,
+      ubc_ummu_write },
     { UBC_CFG_WINDOW, UBC_CFG_WINDOW + UBC_CFG_WINDOW_SIZE, cfg_read,
       cfg_write },
     { UBC_PORT(0), UBC_PORT(UBC_MAX_PORTS), end_read, end_write },

@@ -46,9 +46,18 @@ static const Setting settings[] = {
     ONE(fm_cna, "CNA of the manager"),
     ONE(port_cna, "CNA of ports"),
     ONE(upi, "UPI"),
+    ONE(entities, "number of Entities"),
+    MANY(entity, [0], "kind of Entity"),
+    ONE(read_only, "right of the guest to CFG0"),
+    ONE(bus_en, "value of BUS_EN"),
     ONE(manager, "rule for the manager"),
     ONE(forward, "rule for packets of others"),
     ONE(route_entries, "number of routes"),
+
+    ONE(lds.window, "size of the window"),
+    ONE(lds.mode, "service mode of the window"),
+    ONE(lds.uba_literal, "rule for addresses of the window"),
+    ONE(lds.tee, "rule for accesses of a TEE"),
 
     ONE(phy.lmsm.phy_mode, "PHY mode"),
     ONE(phy.lmsm.max_width, "number of lanes"),
@@ -177,18 +186,22 @@ static void packet_image(CorePacket *pkt, CoreImage *im)
     core_image_bytes(im, core_packet_data(pkt), pkt->len);
 }
 
-static void held_image(UbcPair *p, CoreImage *im)
+/* Packets that wait, oldest first; loading, each goes to @put. */
+static void packets_image(CoreImage *im, CorePacketPool *pool,
+                          CorePacket *first,
+                          void (*put)(void *opaque, CorePacket *pkt),
+                          void *opaque)
 {
     CorePacket *pkt;
     uint32_t n = 0;
 
-    for (pkt = p->held; pkt; pkt = pkt->next) {
+    for (pkt = first; pkt; pkt = pkt->next) {
         n++;
     }
     /* A packet is a cell at least, of those that the peer may have. */
-    core_image_count(im, &n, UINT16_MAX, "too many packets wait for a buffer");
+    core_image_count(im, &n, UINT16_MAX, "too many packets wait");
     if (!core_image_loading(im)) {
-        for (pkt = p->held; pkt; pkt = pkt->next) {
+        for (pkt = first; pkt; pkt = pkt->next) {
             core_image_int(im, &pkt->len);
             packet_image(pkt, im);
         }
@@ -199,15 +212,25 @@ static void held_image(UbcPair *p, CoreImage *im)
 
         core_image_count(im, &len, UB_PAYLOAD_MAX_NON_CRC,
                          "a waiting packet is too long");
-        pkt = len <= core_image_left(im)
-              ? core_packet_alloc(p->ubc->pool, len) : NULL;
+        pkt = len <= core_image_left(im) ? core_packet_alloc(pool, len)
+                                         : NULL;
         if (!core_image_check(im, pkt, "a waiting packet has no room")) {
             core_packet_free(pkt);
             return;
         }
         packet_image(pkt, im);
-        ubc_pair_hold(p, pkt);
+        put(opaque, pkt);
     }
+}
+
+static void hold_packet(void *opaque, CorePacket *pkt)
+{
+    ubc_pair_hold(opaque, pkt);
+}
+
+static void came_packet(void *opaque, CorePacket *pkt)
+{
+    ubc_net_rx(opaque, pkt);
 }
 
 /* Of the pairs that software has not touched there is nothing to tell. */
@@ -230,7 +253,7 @@ static void pair_image(UbcPair *p, CoreImage *im)
     }
     ring_image(&p->tx, im);
     ring_image(&p->rx, im);
-    held_image(p, im);
+    packets_image(im, p->ubc->pool, p->held, hold_packet, p);
     core_image_check(im, p->rx.enabled || !p->held,
                      "packets wait for a ring that is not enabled");
     if (core_image_loading(im)) {
@@ -274,6 +297,25 @@ static void end_image(UbcEnd *e, CoreImage *im)
     core_image_end(im);
 }
 
+/* What waits for the engine: while the machine does not run, or its guest has bus
+ * mastering off. */
+static void came_image(Ubc *ubc, CoreImage *im)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < ubc->ports; i++) {
+        any |= ubc->end[i].came != NULL;
+    }
+    if (core_image_optional(im, CORE_TAG('C', 'A', 'M', 'E'), any)) {
+        core_image_begin(im, CORE_TAG('C', 'A', 'M', 'E'), 1);
+        for (unsigned i = 0; i < ubc->ports && !core_image_error(im); i++) {
+            packets_image(im, ubc->pool, ubc->end[i].came, came_packet,
+                          &ubc->end[i]);
+        }
+        core_image_end(im);
+    }
+}
+
 /* ---- All ---------------------------------------------------------------------- */
 
 static void ubc_image(Ubc *ubc, CoreImage *im)
@@ -305,6 +347,12 @@ static void ubc_image(Ubc *ubc, CoreImage *im)
     for (unsigned i = 0; i < n && !core_image_error(im); i++) {
         core_image_int(im, &words[i]);
     }
+    core_image_check(im, ub_slice_get(ubc->cfg0, UB_CFG0_TOTAL_NUMBER_OF_PORTS)
+                     == (ubc->conf.entities << 16 | ubc->ports),
+                     "registers of other Entities or ports");
+    core_image_check(im, !ubc_wrong_mtu(ubc, ub_slice_get(ubc->cfg0,
+                                                          UB_CFG0_MTU_CFG)),
+                     "an MTU that the controller does not have");
     for (unsigned i = 0; i < ubc->ports && !core_image_error(im); i++) {
         end_image(&ubc->end[i], im);
     }
@@ -315,6 +363,11 @@ static void ubc_image(Ubc *ubc, CoreImage *im)
     core_image_end(im);
     ubc_manage_image(ubc, im);
     ubc_engine_image(ubc, im);
+    if (core_image_optional(im, UB_UMMU_TAG, ub_ummu_touched(ubc->ummu))) {
+        ub_ummu_image(ubc->ummu, im);
+    }
+    came_image(ubc, im);
+    ubc_space_image(ubc, im);
     core_image_end(im);
 }
 

@@ -72,7 +72,7 @@ static void bells_take(UbcPci *s)
     for (; words; words &= words - 1) {
         bells_of_word(s, ctz32(words));
     }
-    ubc_pci_page_bells_take(s);
+    ubc_rung(s->ubc, ubc_pci_now(s));
 }
 
 void ubc_pci_lock(UbcPci *s)

@@ -1,16 +1,15 @@
 /*
  * ubc: doorbells and properties of the transaction engine.
  *
- * A doorbell does not wait for the lock (see ubc-pci-bell.c): it is put into a
- * queue that the next holder of the lock takes first.  When that is full, the
- * processor that rings waits after all.
+ * A doorbell does not wait for the lock (see ubc-pci-bell.c): it is left where
+ * the next holder of the lock finds it first.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "qemu/atomic.h"
 #include "hw/qdev-properties.h"
 #include "qapi/error.h"
+#include "trace.h"
 #include "ubc-pci.h"
 
 #define NS_PER_US 1000
@@ -20,57 +19,16 @@ static uint64_t page_read(void *opaque, hwaddr addr, unsigned size)
     return 0;
 }
 
-static bool page_bell_note(UbcPci *s, hwaddr addr, uint64_t value)
-{
-    bool room;
-
-    qemu_mutex_lock(&s->page_lock);
-    room = s->page_bells < ARRAY_SIZE(s->page_bell);
-    if (room) {
-        s->page_bell[s->page_bells] = (UbcPageBell){ addr, value };
-        qatomic_set(&s->page_bells, s->page_bells + 1);
-    }
-    qemu_mutex_unlock(&s->page_lock);
-    return room;
-}
-
-static void page_bell_ring(UbcPci *s, const UbcPageBell *b)
-{
-    ubc_bell(s->ubc, b->addr / UBQ_PAGE, b->addr % UBQ_PAGE, b->value,
-             ubc_pci_now(s));
-}
-
 static void page_write(void *opaque, hwaddr addr, uint64_t value,
                        unsigned size)
 {
     UbcPci *s = opaque;
-    UbcPageBell bell = { addr, value };
 
-    if (page_bell_note(s, addr, value)) {
-        qemu_bh_schedule(s->run_bh);
-        return;
+    if (!s->ubc) {
+        return; /* the device is gone, see ubc_pci_mmio_read() */
     }
-    ubc_pci_lock(s);
-    page_bell_ring(s, &bell);
-    qemu_mutex_unlock(&s->lock);
-}
-
-void ubc_pci_page_bells_take(UbcPci *s)
-{
-    UbcPageBell bells[ARRAY_SIZE(s->page_bell)];
-    unsigned n;
-
-    if (!qatomic_read(&s->page_bells)) {
-        return;
-    }
-    qemu_mutex_lock(&s->page_lock);
-    n = s->page_bells;
-    memcpy(bells, s->page_bell, n * sizeof(bells[0]));
-    qatomic_set(&s->page_bells, 0);
-    qemu_mutex_unlock(&s->page_lock);
-    for (unsigned i = 0; i < n; i++) {
-        page_bell_ring(s, &bells[i]);
-    }
+    ubc_ring(s->ubc, addr / UBQ_PAGE, addr % UBQ_PAGE, value);
+    qemu_bh_schedule(s->run_bh);
 }
 
 /* A doorbell is 8 bytes at once. */
@@ -84,16 +42,42 @@ static const MemoryRegionOps page_ops = {
 
 void ubc_pci_engine_bar(UbcPci *s)
 {
-    qemu_mutex_init(&s->page_lock);
     memory_region_init_io(&s->pages, OBJECT(s), &page_ops, s, "ubc-doorbells",
                           (uint64_t)s->engine.contexts * UBQ_PAGE);
     pci_register_bar(PCI_DEVICE(s), 2, PCI_BASE_ADDRESS_SPACE_MEMORY |
                      PCI_BASE_ADDRESS_MEM_TYPE_64, &s->pages);
 }
 
-void ubc_pci_engine_exit(UbcPci *s)
+void ubc_pci_queue_trace(void *opaque, UbUrmaTrace what, uint32_t id,
+                         uint32_t a, uint32_t b)
 {
-    qemu_mutex_destroy(&s->page_lock);
+    static const char *const states[UBQ_STATES] = {
+        "Reset", "Ready", "Suspended", "Error",
+    };
+    const char *device = ubc_pci_id(opaque);
+
+    switch (what) {
+    case UB_URMA_TRACE_COMMAND:
+        trace_ubc_queue_command(device, a, id, b);
+        break;
+    case UB_URMA_TRACE_STATE:
+        trace_ubc_queue_state(device, id, states[a], states[b]);
+        break;
+    case UB_URMA_TRACE_SEND:
+        trace_ubc_queue_send(device, id, a, b);
+        break;
+    case UB_URMA_TRACE_RECEIVE:
+        trace_ubc_queue_receive(device, id, a, b);
+        break;
+    case UB_URMA_TRACE_COMPLETE:
+        trace_ubc_queue_complete(device, id, a, b);
+        break;
+    case UB_URMA_TRACE_EVENT:
+        trace_ubc_queue_event(device, a, b, id);
+        break;
+    case UB_URMA_TRACES:
+        g_assert_not_reached();
+    }
 }
 
 bool ubc_engine_props_apply(const UbcEngineProps *p, UbcConfig *c,

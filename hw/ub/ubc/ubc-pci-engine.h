@@ -15,12 +15,13 @@ typedef struct UbcEngineProps {
     uint32_t contexts;
     uint32_t tp_scale, tp_floor, ta_scale, ta_floor;
     bool icrc, accept;
+    UbFaultPlan fault[2];   /* of packets that come, that leave */
 } UbcEngineProps;
 
 /* Rows of a table of properties, of the member @m of @type. */
 #define UBC_ENGINE_PROPERTIES(type, m)                                     \
     DEFINE_PROP_UINT32("contexts", type, m.contexts, UBC_MAX_CONTEXTS),    \
-    DEFINE_PROP_UINT32("tp-time-scale", type, m.tp_scale, 1000),           \
+    DEFINE_PROP_UINT32("tp-time-scale", type, m.tp_scale, 1),           \
     DEFINE_PROP_UINT32("tp-time-floor", type, m.tp_floor, 2000),           \
     DEFINE_PROP_UINT32("ta-time-scale", type, m.ta_scale, 1000),           \
     DEFINE_PROP_UINT32("ta-time-floor", type, m.ta_floor, 2000),           \

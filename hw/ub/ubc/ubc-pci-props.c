@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "qemu/cutils.h"
 #include "qemu/guest-random.h"
 #include "qemu/uuid.h"
 #include "qapi/error.h"
@@ -15,7 +16,7 @@
 #include "ubc-pci.h"
 
 /* "xxxxxxxx…": 32 hexadecimal digits, most significant first. */
-static bool parse_guid(const char *text, uint8_t guid[16])
+bool ubc_pci_parse_guid(const char *text, uint8_t guid[16])
 {
     size_t n = 0;
 
@@ -57,6 +58,52 @@ static void default_guid(UbcPci *s, uint8_t guid[16])
     }
 }
 
+/* Modes by the name of the property "npi-mode". */
+static const char *const npi_modes[] = {
+    [UB_NPI_OPEN] = "open", [UB_NPI_STRICT] = "strict",
+    [UB_NPI_LOOSE] = "loose",
+};
+
+/* Network isolation (UB 2.0 §5.3.3). */
+static bool parse_isolation(UbcPci *s, UbcConfig *c, Error **errp)
+{
+    UbNetConfig *net = &c->node.net;
+    g_auto(GStrv) list = g_strsplit(s->npis ?: "", ":", -1);
+    unsigned mode = 0, n = g_strv_length(list);
+
+    while (s->npi_mode && mode < ARRAY_SIZE(npi_modes) &&
+           strcmp(s->npi_mode, npi_modes[mode])) {
+        mode++;
+    }
+    if (mode == ARRAY_SIZE(npi_modes)) {
+        error_setg(errp, "npi-mode must be open, strict or loose");
+        return false;
+    }
+    if (s->npi & ~UB_NPI_MASK) {
+        error_setg(errp, "npi must have 25 bits at most");
+        return false;
+    }
+    if (n > UB_NET_CONF_NPIS) {
+        error_setg(errp, "npis may have %u NPIs at most", UB_NET_CONF_NPIS);
+        return false;
+    }
+    for (net->npis_len = 0; net->npis_len < n; net->npis_len++) {
+        unsigned long npi;
+
+        if (qemu_strtoul(list[net->npis_len], NULL, 0, &npi) ||
+            npi & ~(unsigned long)UB_NPI_MASK || !ub_npi_valid(npi)) {
+            error_setg(errp, "npis must be numbers of 25 bits, ID not 0, with "
+                       "colons between them");
+            return false;
+        }
+        net->npis[net->npis_len] = npi;
+    }
+    net->npi_mode = s->npi_mode ? mode : UB_NPI_STRICT;
+    net->npi = s->npi;
+    c->guard = s->guard;
+    return true;
+}
+
 /* Who the controller is. */
 static bool ubc_pci_identify(UbcPci *s, UbcConfig *c, Error **errp)
 {
@@ -71,7 +118,7 @@ static bool ubc_pci_identify(UbcPci *s, UbcConfig *c, Error **errp)
 
     default_guid(s, c->guid);
     for (unsigned i = 0; i < ARRAY_SIZE(wide); i++) {
-        if (wide[i].text && !parse_guid(wide[i].text, wide[i].to)) {
+        if (wide[i].text && !ubc_pci_parse_guid(wide[i].text, wide[i].to)) {
             error_setg(errp, "%s must have 32 hexadecimal digits",
                        wide[i].name);
             return false;
@@ -84,7 +131,52 @@ static bool ubc_pci_identify(UbcPci *s, UbcConfig *c, Error **errp)
     c->manager = s->manager;
     c->forward = s->forward;
     c->route_entries = s->route_entries;
+    return parse_isolation(s, c, errp);
+}
+
+/* "bus:urma:other": what each Entity is, Entity 0 first. */
+static bool parse_entities(const char *text, UbcConfig *c, Error **errp)
+{
+    static const char *const kinds[] = {
+        [UBC_ENTITY_BUS] = "bus", [UBC_ENTITY_URMA] = "urma",
+        [UBC_ENTITY_OTHER] = "other",
+    };
+    g_auto(GStrv) words = g_strsplit(text, ":", 0);
+    unsigned n = g_strv_length(words);
+
+    if (n < 1 || n > UBC_MAX_ENTITIES) {
+        error_setg(errp, "entities are 1 to %u, divided by colons",
+                   UBC_MAX_ENTITIES);
+        return false;
+    }
+    c->entities = n;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned kind = 0;
+
+        while (kind < ARRAY_SIZE(kinds) && strcmp(words[i], kinds[kind])) {
+            kind++;
+        }
+        if (kind == ARRAY_SIZE(kinds)) {
+            error_setg(errp, "entities: no such kind as '%s'", words[i]);
+            return false;
+        }
+        c->entity[i] = kind;
+    }
     return true;
+}
+
+/* What a guest may do with its controller and its Entities. */
+static bool ubc_pci_entities(UbcPci *s, UbcConfig *c, Error **errp)
+{
+    const char *rights = s->rights ?: "manager";
+
+    c->bus_en = s->bus_en;
+    c->read_only = !strcmp(rights, "user");
+    if (!c->read_only && strcmp(rights, "manager")) {
+        error_setg(errp, "rights are 'manager' or 'user'");
+        return false;
+    }
+    return !s->entities || parse_entities(s->entities, c, errp);
 }
 
 bool ubc_pci_configure(UbcPci *s, Error **errp)
@@ -104,12 +196,14 @@ bool ubc_pci_configure(UbcPci *s, Error **errp)
         }
     }
     if (!ubc_engine_props_apply(&s->engine, c, errp) ||
+        !ubc_window_props_apply(&s->window_props, c, errp) ||
         !ubc_dll_props_apply(&s->dll, &c->dll, errp)) {
         return false;
     }
-    if (!ubc_pci_identify(s, c, errp)) {
+    if (!ubc_pci_identify(s, c, errp) || !ubc_pci_entities(s, c, errp)) {
         return false;
     }
+    ubc_ummu_props_apply(&s->ummu, c);
     c->wire_features = UB_WIRE_GUID | (s->shm ? UB_WIRE_SHARED_MEMORY : 0);
     qemu_guest_getrandom_nofail(&c->session, sizeof(c->session));
     c->phy.lmsm.seed = c->session;
@@ -157,12 +251,22 @@ static const struct {
     { "port-cna", "power-on value of Port CNA of port 0, the others follow; "
                   "0: none" },
     { "upi", "power-on value of UPI, 15 bits" },
+    { "entities", "what each Entity is, divided by colons: bus first, then "
+                  "urma or other; default: bus" },
+    { "rights", "what BAR0 may write of the configuration space: manager "
+                "(all), user (CFG1)" },
+    { "bus-en", "power-on value of BUS_EN of Entity 0" },
     { "fm-eid", "power-on value of UBFM EID: 32 hexadecimal digits" },
     { "fm-cna", "power-on value of UBFM CNA, 24 bits" },
     { "manager", "the guest may manage the fabric: its messages may have Mgmt" },
     { "forward", "packets for other nodes go on, from port to port" },
     { "route-entries", "entries of ROUTE_TABLE, at most 65536; 0: none, every "
                        "port leads everywhere" },
+    { "npi-mode", "of IP forms: strict (one NPI), loose (those of npis), open" },
+    { "npi", "power-on value of the controller's NPI, 25 bits" },
+    { "npis", "NPIs that the loose mode lets pass, with colons between them; "
+              "none: all" },
+    { "guard", "NPI, anti-spoof and NPIC also for packets of ring pairs" },
     { "dll-time-scale", "multiplies the times of the data link layer" },
     { "init-credit", "cells granted on each VL after power-on; 0: 4096 on "
                      "VL0, 512 on the others" },
@@ -202,14 +306,23 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_STRING("fm-eid", UbcPci, fm_eid),
     DEFINE_PROP_UINT32("fm-cna", UbcPci, fm_cna, 0),
     DEFINE_PROP_BOOL("manager", UbcPci, manager, true),
+    DEFINE_PROP_STRING("entities", UbcPci, entities),
+    DEFINE_PROP_STRING("rights", UbcPci, rights),
+    DEFINE_PROP_BOOL("bus-en", UbcPci, bus_en, true),
     DEFINE_PROP_BOOL("forward", UbcPci, forward, false),
     DEFINE_PROP_UINT32("route-entries", UbcPci, route_entries, 0),
+    DEFINE_PROP_STRING("npi-mode", UbcPci, npi_mode),
+    DEFINE_PROP_UINT32("npi", UbcPci, npi, UB_NPI_DEFAULT),
+    DEFINE_PROP_STRING("npis", UbcPci, npis),
+    DEFINE_PROP_BOOL("guard", UbcPci, guard, false),
     UBC_PHY_PROPERTIES(UbcPci, phy),
     DEFINE_PROP_UINT32("dll-time-scale", UbcPci, dll_time_scale, 1000),
     DEFINE_PROP_UINT32("init-credit", UbcPci, init_credit, 0),
     DEFINE_PROP_UINT32("err-severity", UbcPci, err_severity, 0xf04fffff),
     UBC_DLL_PROPERTIES(UbcPci, dll),
     UBC_ENGINE_PROPERTIES(UbcPci, engine),
+    UBC_WINDOW_PROPERTIES(UbcPci, window_props),
+    UBC_UMMU_PROPERTIES(UbcPci, ummu),
     DEFINE_PROP_STRING("pcap", UbcPci, pcap),
     DEFINE_PROP_BOOL("pcap-blocks", UbcPci, pcap_blocks, false),
     DEFINE_PROP_LINK("iothread", UbcPci, iothread, TYPE_IOTHREAD,
@@ -225,5 +338,8 @@ void ubc_pci_props_init(ObjectClass *klass)
     ubc_phy_props_describe(klass);
     ubc_dll_props_describe(klass);
     ubc_engine_props_describe(klass);
+    ubc_pci_fault_props(klass);
+    ubc_window_props_describe(klass);
+    ubc_ummu_props_describe(klass);
     ubc_pci_describe(klass);
 }

@@ -100,12 +100,17 @@ static void ubc_pci_irq_bh(void *opaque)
  */
 static const MemTxAttrs ram_only = { .memory = true };
 
+static bool on_dma_peek(void *opaque, uint64_t addr, void *buf, uint32_t len)
+{
+    return pci_dma_rw(PCI_DEVICE(opaque), addr, buf, len,
+                      DMA_DIRECTION_TO_DEVICE, ram_only) == MEMTX_OK;
+}
+
 static bool on_dma_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
 {
     UbcPci *s = opaque;
 
-    if (pci_dma_rw(PCI_DEVICE(s), addr, buf, len, DMA_DIRECTION_TO_DEVICE,
-                   ram_only) == MEMTX_OK) {
+    if (on_dma_peek(s, addr, buf, len)) {
         return true;
     }
     qemu_log_mask(LOG_GUEST_ERROR,
@@ -128,13 +133,20 @@ static bool on_dma_write(void *opaque, uint64_t addr, const void *buf,
     return false;
 }
 
-/* ---- BAR0 -------------------------------------------------------------------- */
+/* ---- BAR0 --------------------------------------------------------------------
+ *
+ * A processor that waited for the big lock in an access of its own may come when the
+ * device is gone (unplugged): there is nobody then, as behind every BAR.
+ */
 
 static uint64_t ubc_pci_mmio_read(void *opaque, hwaddr addr, unsigned size)
 {
     UbcPci *s = opaque;
     uint32_t value;
 
+    if (!s->ubc) {
+        return UINT64_MAX;
+    }
     ubc_pci_lock(s);
     value = ubc_read(s->ubc, addr, ubc_pci_now(s));
     qemu_mutex_unlock(&s->lock);
@@ -148,7 +160,7 @@ static void ubc_pci_mmio_write(void *opaque, hwaddr addr, uint64_t value,
     UbcPci *s = opaque;
 
     trace_ubc_write(ubc_pci_id(s), addr, value);
-    if (ubc_pci_bell(s, addr, value)) {
+    if (!s->ubc || ubc_pci_bell(s, addr, value)) {
         return;
     }
     ubc_pci_lock(s);
@@ -201,6 +213,7 @@ static void on_transition(void *opaque, unsigned port, UbMachine machine,
 
 static const UbcOps ubc_ops = {
     .dma_read = on_dma_read,
+    .dma_peek = on_dma_peek,
     .dma_write = on_dma_write,
     .interrupt = on_interrupt,
     .kick = on_kick,
@@ -209,7 +222,9 @@ static const UbcOps ubc_ops = {
     .guest_error = on_guest_error,
     .peer_error = ubc_pci_peer_error,
     .changed = on_changed,
+    .window_ended = ubc_pci_window_ended,
     .transition = on_transition,
+    .queue_trace = ubc_pci_queue_trace,
 };
 
 /* ---- Life ------------------------------------------------------------------ */
@@ -295,6 +310,7 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
     pci_register_bar(pci, 0, PCI_BASE_ADDRESS_SPACE_MEMORY |
                      PCI_BASE_ADDRESS_MEM_TYPE_64, &s->bar);
     ubc_pci_engine_bar(s);
+    ubc_pci_window_bar(s);
     if (msix_init(pci, UBC_VECTORS, &s->bar, 0, UBC_MSIX_TABLE, &s->bar, 0,
                   UBC_MSIX_PBA, 0, errp)) {
         goto free_ctl;
@@ -321,18 +337,21 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
     s->timer = aio_timer_new(s->ctx, s->clock, SCALE_NS, ubc_pci_run, s);
     s->stopped_timer = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS,
                                      ubc_pci_run, s);
+    /* The run that these ask for needs all of the above. */
+    ubc_pci_fault_apply(s, false);
+    ubc_pci_fault_apply(s, true);
     ubc_pci_wires_new(s, gctx);
     s->vm_running = runstate_is_running();
     ubc_pci_clock(s, s->vm_running);
     s->vm_change = qdev_add_vm_change_state_handler(DEVICE(s), ubc_pci_vm_state,
-                                                    s);
+                                                    NULL, s);
     qemu_bh_schedule(s->run_bh);
     return;
 
 free_msix:
     msix_uninit(pci, &s->bar, &s->bar);
 free_ctl:
-    ubc_pci_engine_exit(s);
+    ubc_pci_window_exit(s);
     qemu_mutex_destroy(&s->lock);
     ubc_free(s->ubc);
     s->ubc = NULL;
@@ -356,6 +375,7 @@ static void ubc_pci_exit(PCIDevice *pci)
     UbcPci *s = UBC(pci);
 
     qemu_del_vm_change_state_handler(s->vm_change);
+    ubc_pci_window_leave(s);
     if (s->iothread) {
         aio_wait_bh_oneshot(s->ctx, ubc_pci_stop_bh, s);
         object_unref(OBJECT(s->iothread));
@@ -377,7 +397,7 @@ static void ubc_pci_exit(PCIDevice *pci)
     s->ubc = NULL;
     g_clear_pointer(&s->capture, ub_capture_free);
     g_clear_pointer(&s->blob, g_free);
-    ubc_pci_engine_exit(s);
+    ubc_pci_window_exit(s);
     qemu_mutex_destroy(&s->lock);
 }
 
@@ -435,10 +455,12 @@ static void ubc_pci_instance_init(Object *obj)
     UbcPci *s = UBC(obj);
 
     s->stopped_at = -1;
+    ub_fault_plan_init(&s->engine.fault[0]);
+    ub_fault_plan_init(&s->engine.fault[1]);
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
 }
 
-static void ubc_pci_class_init(ObjectClass *klass, void *data)
+static void ubc_pci_class_init(ObjectClass *klass, QemuClassData *data)
 {
     DeviceClass *dc = DEVICE_CLASS(klass);
     PCIDeviceClass *pc = PCI_DEVICE_CLASS(klass);

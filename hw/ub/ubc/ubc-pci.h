@@ -17,6 +17,8 @@
 #include "ubc-pci-dll.h"
 #include "ubc-pci-engine.h"
 #include "ubc-pci-phy.h"
+#include "ubc-pci-ummu.h"
+#include "ubc-pci-window.h"
 #include "wire/chr.h"
 
 #define TYPE_UBC "ubc"
@@ -25,17 +27,10 @@ OBJECT_DECLARE_SIMPLE_TYPE(UbcPci, UBC)
 /* Doorbells of all ring pairs. */
 #define UBC_BELLS (UBC_PAIRS * 4)
 
-/* Doorbells of the engine that may wait to be taken. */
-#define UBC_PAGE_BELLS 256
-
-typedef struct UbcPageBell {
-    uint64_t addr, value;
-} UbcPageBell;
-
 typedef struct UbcWire {
     UbcPci *ubc;
     unsigned index;
-    CharBackend chr;
+    CharFrontend chr;
     WireChr *chr_wire; /* NULL: there is no character device */
     bool open;         /* the core was told that the stream is there */
 } UbcWire;
@@ -49,7 +44,7 @@ typedef struct UbcLinkTold {
 struct UbcPci {
     PCIDevice parent_obj;
 
-    MemoryRegion bar, pages;
+    MemoryRegion bar, pages, window;
     UbcWire port[UBC_MAX_PORTS];
 
     /* The core and all of its state; vCPUs and the IOThread meet here.  Taken
@@ -60,10 +55,10 @@ struct UbcPci {
     uint32_t rung_words; /* of the following, which to look at */
     uint32_t rung[UBC_BELLS / 32];
     uint32_t bell[UBC_BELLS];
-    QemuMutex page_lock; /* of the next two; held for moments */
-    UbcPageBell page_bell[UBC_PAGE_BELLS];
-    unsigned page_bells;
     bool runs;         /* what kicks now is about to run */
+    QemuCond window_cond;    /* an access to the window has ended */
+    unsigned window_waiting; /* threads that wait for it */
+    bool window_nested;      /* one runs the main loop meanwhile */
     uint32_t irqs[UBC_VECTORS / 32]; /* vectors to send, from the IOThread */
 
     AioContext *ctx;   /* where the core runs */
@@ -89,10 +84,16 @@ struct UbcPci {
     uint32_t init_credit;
     UbcDllProps dll;
     UbcEngineProps engine;
+    UbcWindowProps window_props;
+    UbcUmmuProps ummu;
     char *guid, *eid, *fm_eid;
+    char *entities, *rights;
+    bool bus_en;
     uint32_t cna, fm_cna, port_cna;
     uint16_t upi;
-    bool manager, forward;
+    bool manager, forward, guard;
+    char *npi_mode, *npis;
+    uint32_t npi;
     uint32_t route_entries;
     uint16_t vendor_id, device_id;
     char *pcap;
@@ -132,11 +133,25 @@ void ubc_pci_lock(UbcPci *s);
 void ubc_pci_lock_run(UbcPci *s);
 
 /* ---- ubc-pci-engine.c ---- */
-/* BAR2, and what it needs. */
+/* BAR2. */
 void ubc_pci_engine_bar(UbcPci *s);
-void ubc_pci_engine_exit(UbcPci *s);
-/* Doorbells that rang count from now on.  Under the lock. */
-void ubc_pci_page_bells_take(UbcPci *s);
+/* For the core. */
+void ubc_pci_queue_trace(void *opaque, UbUrmaTrace what, uint32_t id,
+                         uint32_t a, uint32_t b);
+
+/* ---- ubc-pci-fault.c ---- */
+void ubc_pci_fault_props(ObjectClass *klass);
+/* The faults of its properties are in force. */
+void ubc_pci_fault_apply(UbcPci *s, bool out);
+
+/* ---- ubc-pci-window.c ---- */
+/* BAR4, if there is a window, and what it needs. */
+void ubc_pci_window_bar(UbcPci *s);
+/* Nobody waits any longer; before the device goes. */
+void ubc_pci_window_leave(UbcPci *s);
+void ubc_pci_window_exit(UbcPci *s);
+/* For the core. */
+void ubc_pci_window_ended(void *opaque, UbLdsWait *w);
 
 /* ---- ubc-pci-wire.c ---- */
 /* A wire for each port that has a character device. */
@@ -150,6 +165,8 @@ void ubc_pci_wire_close(void *opaque, unsigned port);
 void ubc_pci_peer_error(void *opaque, unsigned port, const char *what);
 
 /* ---- ubc-pci-props.c ---- */
+/* 32 hexadecimal digits, most significant first; false: they are not. */
+bool ubc_pci_parse_guid(const char *text, uint8_t guid[16]);
 void ubc_pci_props_init(ObjectClass *klass);
 /* s->cfg and what else follows from properties; false: *errp says why not. */
 bool ubc_pci_configure(UbcPci *s, Error **errp);
@@ -163,8 +180,14 @@ void ubc_pci_capture_flush(UbcPci *s);
 extern const VMStateDescription ubc_pci_vmstate;
 
 /* ---- ubc-qmp.c ---- */
+/* By id or QOM path; NULL and an error if there is none. */
+UbcPci *ubc_pci_find(const char *device, Error **errp);
 /* Send the events of links that changed; the bottom half link_bh. */
 void ubc_pci_link_bh(void *opaque);
+
+/* ---- ubc-qmp-engine.c ---- */
+/* The state of its engine, in words. */
+void ubc_pci_engine_text(UbcPci *s, GString *buf);
 
 /* The monitor's view: each realised controller. */
 void ubc_pci_foreach(void (*fn)(UbcPci *s, void *opaque), void *opaque);

@@ -40,3 +40,46 @@ void qmp_ub_inject_map(const char *device, bool has_port, uint8_t port,
 {
     error_setg(errp, "there are no UB controllers here");
 }
+
+UbEngineInfoList *qmp_query_ub_engines(Error **errp)
+{
+    return NULL;
+}
+
+HumanReadableText *qmp_x_query_ub_engines(Error **errp)
+{
+    g_autoptr(GString) buf = g_string_new("");
+
+    return human_readable_text_from_str(buf);
+}
+
+UbUmmuInfoList *qmp_query_ub_ummu(Error **errp)
+{
+    return NULL;
+}
+
+UbTranslation *qmp_ub_translate(const char *device, uint64_t address,
+                                bool has_length, uint32_t length,
+                                bool has_access, UbMemoryAccess access,
+                                bool has_token_id, uint32_t token_id,
+                                bool has_token_value, uint32_t token_value,
+                                const char *eid, bool has_tag, uint16_t tag,
+                                bool has_bare, bool bare, bool has_exclusive,
+                                bool exclusive, bool has_tee, bool tee,
+                                bool has_local, bool local, Error **errp)
+{
+    error_setg(errp, "there are no UB controllers here");
+    return NULL;
+}
+
+void qmp_ub_packet_faults(const char *device, bool out,
+                          UbPacketFaultPlan *plan, Error **errp)
+{
+    error_setg(errp, "there are no UB controllers here");
+}
+
+UbJettysInfoList *qmp_query_ub_jettys(const char *device, bool has_number,
+                                      uint32_t number, Error **errp)
+{
+    return NULL;
+}

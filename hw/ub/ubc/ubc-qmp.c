@@ -126,8 +126,7 @@ static UbLinkInfo *link_info(UbcPci *s, unsigned port)
     return l;
 }
 
-/* By id or QOM path; NULL and an error if there is none. */
-static UbcPci *find_device(const char *device, Error **errp)
+UbcPci *ubc_pci_find(const char *device, Error **errp)
 {
     Object *obj = object_resolve_path_type(device, TYPE_UBC, NULL);
 
@@ -208,6 +207,11 @@ HumanReadableText *qmp_x_query_ub_links(Error **errp)
     return human_readable_text_from_str(buf);
 }
 
+static void engine_words(UbcPci *s, void *opaque)
+{
+    ubc_pci_engine_text(s, opaque);
+}
+
 /* info ub [device [port]] */
 static void hmp_info_ub(Monitor *mon, const QDict *args)
 {
@@ -220,7 +224,8 @@ static void hmp_info_ub(Monitor *mon, const QDict *args)
 
     if (!device) {
         ubc_pci_foreach(add_links, &tail);
-    } else if ((s = find_device(device, &err))) {
+        s = NULL;
+    } else if ((s = ubc_pci_find(device, &err))) {
         add_links(s, &tail);
     }
     for (UbLinkInfoList *e = list; e; e = e->next) {
@@ -229,6 +234,13 @@ static void hmp_info_ub(Monitor *mon, const QDict *args)
         }
     }
     qapi_free_UbLinkInfoList(list);
+    if (!err && port < 0) {
+        if (s) {
+            engine_words(s, buf);
+        } else {
+            ubc_pci_foreach(engine_words, buf);
+        }
+    }
     if (!err && port >= 0 && !buf->len) {
         error_setg(&err, "%s has no port %" PRId64, device, port);
     }
@@ -321,7 +333,7 @@ static UbInject *find_port(const char *device, bool has_port, uint8_t port,
 {
     UbInject *inj;
 
-    *found = find_device(device, errp);
+    *found = ubc_pci_find(device, errp);
     if (!*found) {
         return NULL;
     }

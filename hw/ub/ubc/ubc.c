@@ -19,9 +19,13 @@ void ubc_config_init(UbcConfig *cfg)
     cfg->dll_time_scale = port.dll_time_scale;
     cfg->err_severity = port.err_severity;
     cfg->manager = true;
+    cfg->entities = 1;
+    cfg->bus_en = true;
     ub_node_config_init(&cfg->node);
     cfg->node.bare = true; /* Bypass has no EIDs: they mean Entity 0 */
     ub_urma_config_init(&cfg->urma);
+    ub_ummu_config_init(&cfg->ummu);
+    ub_lds_config_init(&cfg->lds);
 }
 
 /* ---- The ports' outside --------------------------------------------------------- */
@@ -59,6 +63,7 @@ static void on_event(void *opaque, UbPortEvent event)
         ubc_end_event(e, bits[event]);
         return;
     }
+    ubc_window_link(e);
     if (!ub_port_dll_up(e->port)) {
         ubc_raw_down(e);
     }
@@ -191,6 +196,16 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
         *why = "there are at most 65536 routes";
         return NULL;
     }
+    if (cfg->entities < 1 || cfg->entities > UBC_MAX_ENTITIES) {
+        *why = "there are 1 to 16 Entities";
+        return NULL;
+    }
+    for (unsigned i = 0; i < cfg->entities; i++) {
+        if ((cfg->entity[i] == UBC_ENTITY_BUS) != !i) {
+            *why = "Entity 0, and it alone, is the bus controller";
+            return NULL;
+        }
+    }
     if (cfg->upi >> 15) {
         *why = "an UPI has 15 bits";
         return NULL;
@@ -206,7 +221,7 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
         .training = ops->capture_training ? on_training : NULL,
     };
     ubc->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 0);
-    ubc->space = ubc_space_new(ubc);
+    ubc_space_init(ubc);
     ubc_net_claim(ubc);
     for (unsigned i = 0; i < UBC_PAIRS; i++) {
         ubc_pair_init(&ubc->pair[i], ubc, i);
@@ -218,7 +233,8 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
         }
     }
     ubc_engine_init(ubc);
-    if (!ubc_net_init(ubc, why)) {
+    ubc_ummu_init(ubc);
+    if (!ubc_window_init(ubc, why) || !ubc_net_init(ubc, why)) {
         ubc_free(ubc);
         return NULL;
     }
@@ -236,11 +252,13 @@ void ubc_free(Ubc *ubc)
     }
     ubc_manage_free(ubc);
     ubc_engine_free(ubc);
+    ubc_ummu_free(ubc);
+    ubc_window_free(ubc);
     ubc_net_free(ubc);
     for (unsigned i = 0; i < ubc->ports; i++) {
         ub_port_free(ubc->end[i].port);
     }
-    ub_space_free(ubc->space);
+    ubc_space_free(ubc);
     core_packet_pool_free(ubc->pool);
     g_free(ubc);
 }
@@ -262,9 +280,10 @@ void ubc_reset(Ubc *ubc, int64_t now)
 {
     ubc->now = now;
     ubc->reset_pending = false;
-    ubc->event = ubc->event_mask = ubc->vector = ubc->cfg_addr = 0;
+    ubc->event = ubc->event_mask = ubc->vector = 0;
+    ubc->cfg_addr = ubc->cfg_entity = 0;
     ubc->guest_errors = ubc->dma_errors = 0;
-    ub_space_reset(ubc->space, UB_SPACE_RESET_DEVICE, 0);
+    ubc_space_reset(ubc);
     for (unsigned i = 0; i < UBC_PAIRS; i++) {
         ubc_pair_reset(&ubc->pair[i]);
     }
@@ -273,16 +292,30 @@ void ubc_reset(Ubc *ubc, int64_t now)
     }
     ubc_net_reset(ubc);
     ubc_engine_reset(ubc);
+    ub_ummu_reset(ubc->ummu);
+    ubc_window_reset(ubc);
     ubc_manage_reset(ubc);
     ubc_kick(ubc);
 }
 
-void ubc_bus_master(Ubc *ubc, bool on)
+/* Both PCI and BUS_EN allow accesses, or none is made. */
+static void follow_master(Ubc *ubc)
 {
+    bool on = ubc->pci_master && ub_slice_get(ubc->cfg1, UB_CFG1_BUS_EN) &
+              UB_CFG1_BUS_EN__BUS_ACCESS_EN;
+
     if (ubc->master != on) {
         ubc->master = on;
+        ub_net_rest(ubc->net, !on);
+        ubc_window_pause(ubc);
         ubc_kick(ubc);
     }
+}
+
+void ubc_bus_master(Ubc *ubc, bool on)
+{
+    ubc->pci_master = on;
+    follow_master(ubc);
 }
 
 int64_t ubc_run(Ubc *ubc, int64_t now)
@@ -294,8 +327,13 @@ int64_t ubc_run(Ubc *ubc, int64_t now)
     if (ubc->reset_pending) {
         ubc_reset(ubc, now);
     }
+    follow_master(ubc);
     above = ubc_manage_run(ubc);
+    at = ubc_ummu_run(ubc);
+    above = MIN(above, at);
     at = ubc_engine_run(ubc);
+    above = MIN(above, at);
+    at = ubc_window_run(ubc);
     above = MIN(above, at);
     ubc->above_kicked = false;
     at = ubc_net_run(ubc);
@@ -318,11 +356,20 @@ int64_t ubc_run(Ubc *ubc, int64_t now)
     return MIN(next, above);
 }
 
-void ubc_bell(Ubc *ubc, uint32_t page, uint32_t offset, uint64_t value,
-              int64_t now)
+void ubc_ring(Ubc *ubc, uint32_t page, uint32_t offset, uint64_t value)
+{
+    ub_urma_ring(ubc->urma, page, offset, value);
+}
+
+void ubc_rung(Ubc *ubc, int64_t now)
 {
     ubc->now = now;
-    ub_urma_bell(ubc->urma, page, offset, value);
+    ub_urma_rung(ubc->urma);
+}
+
+UbUmmu *ubc_ummu(Ubc *ubc)
+{
+    return ubc->ummu;
 }
 
 UbNode *ubc_node(Ubc *ubc)

@@ -1,0 +1,306 @@
+/*
+ * ubc: BAR4, the window for loads and stores of other nodes' memory.
+ *
+ * A load waits for the fabric.  Meanwhile the lock of the device and the big lock
+ * of the emulator are free, so that the answer can come and other processors go
+ * on; the window stands outside the guard against reentrancy, or their accesses
+ * would be refused.  Order of locks: that of the device inside the big one, which
+ * is never asked for while the other is held.
+ *
+ * Who may wait is who holds nothing but what is given up here:
+ * - A processor, in its own access.
+ * - A test (qtest), whose accesses are made in the main loop.  Where the ports run
+ *   in an IOThread it waits like a processor; else by running the main loop.
+ * All others do not: devices that reach for the window, even on behalf of a
+ * processor that wrote to their register, bottom halves, timers, the monitor, gdb.
+ * Their loads bring all ones, their stores are lost if there is no room.
+ *
+ * Who waits looks up now and then, since nobody tells it that the machine is to
+ * stop: who stops it waits for the processor.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/coroutine.h"
+#include "qemu/main-loop.h"
+#include "qemu/rcu.h"
+#include "hw/core/cpu.h"
+#include "hw/pci/pci.h"
+#include "qapi/error.h"
+#include "system/qtest.h"
+#include "system/runstate.h"
+#include "ubc-pci.h"
+
+/* How often who waits looks up. */
+#define LOOK_MS 5
+/* How long a load may go on when the machine is to stop. */
+#define STOP_US 100000
+/* What beyond its time-out ends a load though the device's clock stands. */
+#define LATE_US 2000000
+
+typedef enum Waiter { CANNOT_WAIT, WAITS, RUNS_MAIN_LOOP } Waiter;
+
+/*
+ * Whether whoever accesses does it itself, not a device within an access of theirs.
+ * What a device does takes its own read lock of RCU, inside that of the processor
+ * that runs translated code, or of the access that the accelerator hands over; an
+ * instruction that is alone in the machine has none.
+ */
+static bool at_first_hand(void)
+{
+    bool alone = current_cpu && cpu_in_exclusive_context(current_cpu);
+
+    return get_ptr_rcu_reader()->depth == (alone ? 0 : 1) &&
+           !qemu_in_coroutine();
+}
+
+/* Commands of a test come by a character device, not by what runs bottom halves
+ * and the monitor's commands. */
+static bool is_test(void)
+{
+    GSource *now = g_main_current_source();
+    g_autoptr(GSource) halves = aio_get_g_source(qemu_get_aio_context());
+    g_autoptr(GSource) handlers = iohandler_get_g_source();
+
+    return qtest_enabled() && now && now != halves && now != handlers;
+}
+
+static Waiter who_waits(const UbcPci *s)
+{
+    if (!at_first_hand()) {
+        return CANNOT_WAIT;
+    }
+    if (current_cpu) {
+        return WAITS;
+    }
+    if (s->window_nested || !is_test()) {
+        return CANNOT_WAIT;
+    }
+    return s->ctx == qemu_get_aio_context() ? RUNS_MAIN_LOOP : WAITS;
+}
+
+/* Whether the machine is to stop, which waits for its processors; a test's access
+ * stands in the way of what the main loop was asked for. */
+static bool stop_asked(void)
+{
+    return current_cpu ? qatomic_read(&current_cpu->stop)
+                       : !runstate_is_running() ||
+                         qemu_reset_requested_get() ||
+                         qemu_shutdown_requested_get();
+}
+
+/* Whether it must go on without an answer. */
+static bool must_end(const UbcPci *s, int64_t begun, int64_t *stop)
+{
+    int64_t now = g_get_monotonic_time();
+
+    if (!stop_asked()) {
+        *stop = now + STOP_US;
+    }
+    return now >= *stop ||
+           now >= begun + s->window_props.timeout * INT64_C(1000) + LATE_US;
+}
+
+static gboolean look_up(gpointer opaque)
+{
+    return G_SOURCE_CONTINUE;
+}
+
+/* Without the lock, but the big one, which others have while the loop sleeps; the
+ * same afterwards. */
+static void run_main_loop(UbcPci *s, UbLdsWait *w)
+{
+    int64_t begun = g_get_monotonic_time(), stop = begun + STOP_US;
+
+    /* Without anything to do the loop would sleep. */
+    guint tick = g_timeout_add(LOOK_MS, look_up, NULL);
+
+    s->window_nested = true;
+    while (!w->ended) {
+        main_loop_wait(false);
+        if (!w->ended && must_end(s, begun, &stop)) {
+            ubc_pci_lock(s);
+            ub_lds_cancel(ubc_window(s->ubc), ubc_pci_now(s), w);
+            qemu_mutex_unlock(&s->lock);
+        }
+    }
+    s->window_nested = false;
+    g_source_remove(tick);
+}
+
+/* The same, with the lock when it begins. */
+static void wait_locked(UbcPci *s, UbLdsWait *w)
+{
+    int64_t begun = g_get_monotonic_time(), stop = begun + STOP_US;
+
+    s->window_waiting++;
+    bql_unlock();
+    while (!w->ended) {
+        qemu_cond_timedwait(&s->window_cond, &s->lock, LOOK_MS);
+        if (!w->ended && must_end(s, begun, &stop)) {
+            ub_lds_cancel(ubc_window(s->ubc), ubc_pci_now(s), w);
+        }
+    }
+    s->window_waiting--;
+    qemu_cond_broadcast(&s->window_cond); /* who takes the device away */
+    qemu_mutex_unlock(&s->lock);
+    bql_lock();
+}
+
+static void window_wait(UbcPci *s, UbLdsWait *w, Waiter how)
+{
+    Object *obj = OBJECT(s);
+
+    object_ref(obj);
+    if (how == WAITS) {
+        wait_locked(s, w);
+    } else {
+        qemu_mutex_unlock(&s->lock);
+        run_main_loop(s, w);
+    }
+    object_unref(obj);
+}
+
+/* The decoder takes addresses of the host.  False: the device is gone. */
+static bool window_lock(UbcPci *s)
+{
+    if (!s->ubc) {
+        return false;
+    }
+    ubc_pci_lock(s);
+    ub_lds_set_base(ubc_window(s->ubc), pci_get_bar_addr(PCI_DEVICE(s), 4));
+    return true;
+}
+
+static MemTxResult window_read(void *opaque, hwaddr addr, uint64_t *value,
+                               unsigned size, MemTxAttrs attrs)
+{
+    UbcPci *s = opaque;
+    Waiter how = who_waits(s);
+    UbLdsWait w = { .user = s };
+
+    *value = UINT64_MAX;
+    if (!window_lock(s)) {
+        return MEMTX_OK;
+    }
+    if (ubc_window_load(s->ubc, addr, size, how ? &w : NULL, value,
+                        ubc_pci_now(s))) {
+        qemu_mutex_unlock(&s->lock);
+    } else {
+        window_wait(s, &w, how);
+        *value = w.value;
+    }
+    return MEMTX_OK;
+}
+
+static MemTxResult window_write(void *opaque, hwaddr addr, uint64_t value,
+                                unsigned size, MemTxAttrs attrs)
+{
+    UbcPci *s = opaque;
+    Waiter how = who_waits(s);
+    UbLdsWait w = { .user = s };
+
+    if (!window_lock(s)) {
+        return MEMTX_OK;
+    }
+    if (ubc_window_store(s->ubc, addr, size, value, how ? &w : NULL,
+                         ubc_pci_now(s))) {
+        qemu_mutex_unlock(&s->lock);
+    } else {
+        window_wait(s, &w, how);
+    }
+    return MEMTX_OK;
+}
+
+static const MemoryRegionOps window_ops = {
+    .read_with_attrs = window_read,
+    .write_with_attrs = window_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8 },
+    .impl = { .min_access_size = 1, .max_access_size = 8 },
+};
+
+void ubc_pci_window_ended(void *opaque, UbLdsWait *w)
+{
+    UbcPci *s = opaque;
+
+    qemu_cond_broadcast(&s->window_cond);
+}
+
+/* ---- Life ------------------------------------------------------------------------- */
+
+void ubc_pci_window_bar(UbcPci *s)
+{
+    qemu_cond_init(&s->window_cond);
+    if (!ubc_window(s->ubc)) {
+        return;
+    }
+    memory_region_init_io(&s->window, OBJECT(s), &window_ops, s, "ubc-window",
+                          s->window_props.window);
+    s->window.disable_reentrancy_guard = true;
+    pci_register_bar(PCI_DEVICE(s), 4, PCI_BASE_ADDRESS_SPACE_MEMORY |
+                     PCI_BASE_ADDRESS_MEM_TYPE_64 |
+                     PCI_BASE_ADDRESS_MEM_PREFETCH, &s->window);
+}
+
+void ubc_pci_window_leave(UbcPci *s)
+{
+    UbLds *lds = ubc_window(s->ubc);
+
+    qemu_mutex_lock(&s->lock);
+    if (lds) {
+        ub_lds_cancel_all(lds, ubc_pci_now(s));
+    }
+    while (s->window_waiting) {
+        qemu_cond_wait(&s->window_cond, &s->lock);
+    }
+    qemu_mutex_unlock(&s->lock);
+}
+
+void ubc_pci_window_exit(UbcPci *s)
+{
+    qemu_cond_destroy(&s->window_cond);
+}
+
+/* ---- Properties --------------------------------------------------------------------- */
+
+bool ubc_window_props_apply(const UbcWindowProps *p, UbcConfig *c,
+                            Error **errp)
+{
+    const char *why;
+
+    c->lds.window = p->window;
+    c->lds.timeout = p->timeout * (int64_t)SCALE_MS;
+    c->lds.grace = p->grace * (int64_t)SCALE_MS;
+    c->lds.combine = p->combine;
+    c->lds.mode = p->rol ? UB_ROL : UB_ROI;
+    c->lds.uba_literal = p->literal;
+    c->lds.tee = p->tee;
+    why = p->window ? ub_lds_config_check(&c->lds) : NULL;
+    if (why) {
+        error_setg(errp, "%s", why);
+    }
+    return !why;
+}
+
+static const struct {
+    const char *name, *text;
+} descriptions[] = {
+    { "window", "size of BAR4, loads and stores of other nodes' memory: a power "
+                "of two; 0: none" },
+    { "window-timeout", "milliseconds that an access to the window may take" },
+    { "window-grace", "milliseconds that one waits for a link that is down" },
+    { "window-combine", "nanoseconds that a store waits for its neighbours" },
+    { "window-rol", "accesses to the window are ROL, otherwise ROI" },
+    { "window-uba-literal", "UBA is UBA_BASE + PA[34:0], otherwise + the place "
+                            "in what the entry covers" },
+    { "window-tee", "entries of the decoder may be of a TEE" },
+};
+
+void ubc_window_props_describe(ObjectClass *klass)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(descriptions); i++) {
+        object_class_property_set_description(klass, descriptions[i].name,
+                                              descriptions[i].text);
+    }
+}
