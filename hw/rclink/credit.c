@@ -34,7 +34,7 @@ static RclVc *vc_of(Rclink *d, RclFlow flow)
 /* Whether frames of @flow are counted. */
 static bool flow_counts(Rclink *d, RclFlow flow)
 {
-    return d->port.cbfc && d->port.cbfc_en[flow] && vc_of(d, flow)->ready;
+    return d->port.cbfc_en[flow] && vc_of(d, flow)->ready;
 }
 
 uint32_t rcl_credit_left(const RclVc *vc)
@@ -52,9 +52,6 @@ bool rcl_credit_open(Rclink *d, RclFlow flow)
     uint32_t units = p->uf[flow];
     bool open;
 
-    if (!p->cbfc) {
-        return true;
-    }
     if (!(p->vc_open >> p->vc[flow] & 1)) {
         return false;
     }

@@ -44,16 +44,13 @@ bool rcl_dma_write(Rclink *d, uint64_t addr, const void *buf, size_t len)
 
 /* ---- events ---- */
 
-void rcl_event(Rclink *d, uint8_t type, uint8_t flags, uint16_t qp,
-               uint32_t a, uint64_t b)
+void rcl_event_put(Rclink *d, uint8_t type, uint8_t flags, uint16_t qp,
+                   uint32_t a, uint64_t b)
 {
     RclRing *r = &d->ring[RCL_RING_EVENT];
     uint8_t e[RCL_RING_ENTRY];
     uint64_t addr;
 
-    if (!(d->reg.event_mask >> type & 1)) {
-        return;
-    }
     if (!r->en || r->error ||
         (uint16_t)(r->head - r->tail) >= 1u << r->size) {
         d->cnt.events_lost++;

@@ -188,30 +188,65 @@ static uint8_t *put_addresses(const RclLayout *l, const RclHead *h,
 static uint8_t *put_ip_udp(const RclLayout *l, const RclHead *h, size_t len,
                            uint8_t *p)
 {
-    p[0] = 0x45;
-    p[1] = h->tos;
-    put_be16(p + 2, IP_BYTES + UDP_BYTES + len);
-    put_be16(p + 4, l->ip_id);
-    put_be16(p + 6, 0x4000);
-    p[8] = l->ttl;
-    p[9] = 17;
-    put_be16(p + 10, 0);
-    put_be32(p + 12, l->ip);
+    /* As words, which are summed on the way: what was just written in bytes
+     * would be slow to read again. */
+    uint32_t w0 = 0x45000000 | (uint32_t)h->tos << 16 |
+                  (IP_BYTES + UDP_BYTES + len);
+    uint32_t w1 = (uint32_t)l->ip_id << 16 | 0x4000;
+    uint32_t w2 = (uint32_t)l->ttl << 24 | 17 << 16;
+
+    /* The house sums memory; here the words are numbers. */
+    w2 |= CORE_BE(16, core_csum_done((uint64_t)w0 + w1 + w2 + l->ip + h->dip));
+    put_be64(p, (uint64_t)w0 << 32 | w1);
+    put_be64(p + 8, (uint64_t)w2 << 32 | l->ip);
     put_be32(p + 16, h->dip);
-    put_be16(p + 10, core_csum_done(core_csum_add(0, p, IP_BYTES)));
     p += IP_BYTES;
-    put_be16(p, h->sport);
-    put_be16(p + 2, h->dport);
-    put_be16(p + 4, UDP_BYTES + len);
-    put_be16(p + 6, l->udp_csum_ffff ? 0xffff : 0);
+    put_be64(p, (uint64_t)h->sport << 48 | (uint64_t)h->dport << 32 |
+                (uint64_t)(UDP_BYTES + len) << 16 |
+                (l->udp_csum_ffff ? 0xffff : 0));
     return p + UDP_BYTES;
+}
+
+/*
+ * What is left of the payload, its pad and the ICRC, behind RH.  The ICRC is of
+ * one piece: RH, payload, pad.
+ */
+static uint8_t *put_payload(const RclLayout *l, bool icrc, const uint8_t *ip,
+                            uint8_t *p, const uint8_t *payload, size_t len,
+                            unsigned moved, unsigned pad)
+{
+    uint8_t head[RCL_RH_BYTES + RCL_MOVED_MAX];
+    bool roce = l->icrc_roce && ip;
+    uint32_t crc = 0;
+
+    if (!len) {
+        crc = core_crc32_generic(UINT32_MAX, p - RCL_RH_BYTES, RCL_RH_BYTES);
+    } else if (icrc && !roce) {
+        memcpy(head, p - RCL_RH_BYTES, RCL_RH_BYTES);
+        memcpy(head + RCL_RH_BYTES, payload, moved);
+        crc = core_crc32_copy(UINT32_MAX, head, RCL_RH_BYTES + moved, p,
+                              payload + moved, len - moved);
+    } else {
+        memcpy(p, payload + moved, len - moved);
+    }
+    p += len - moved;
+    if (pad) {
+        memset(p, 0, pad);
+        crc = core_crc32_generic(crc, p, pad);
+        p += pad;
+    }
+    if (icrc) {
+        put_le32(p, roce ? icrc_roce(ip, p - ip) : ~crc);
+        p += RCL_ICRC_BYTES;
+    }
+    return p;
 }
 
 size_t rcl_frame_put(const RclLayout *l, const RclHead *h,
                      const uint8_t *payload, size_t len, uint8_t *out)
 {
     unsigned moved = len ? rcl_moved(l) : 0;
-    uint8_t *p = put_addresses(l, h, payload, len, out), *ip = NULL, *at;
+    uint8_t *p = put_addresses(l, h, payload, len, out), *ip = NULL;
     unsigned pad = l->format == RCL_LITE ? 0 : -len & 3;
     bool icrc = has_icrc(l, h->kind);
     RclRh rh = h->rh;
@@ -238,27 +273,7 @@ size_t rcl_frame_put(const RclLayout *l, const RclHead *h,
         rcl_rh_put(p, &rh, l->rh_order);
         p += RCL_RH_BYTES;
     }
-    at = p;
-    if (len) {
-        memcpy(p, payload + moved, len - moved);
-        p += len - moved;
-    }
-    memset(p, 0, pad);
-    p += pad;
-    if (icrc) {
-        uint32_t crc;
-
-        if (moved) {
-            crc = core_crc32(UINT32_MAX, at - RCL_RH_BYTES, RCL_RH_BYTES);
-            crc = core_crc32(crc, payload, moved);
-            crc = ~core_crc32(crc, at, p - at);
-        } else {
-            crc = icrc_of(l, ip, at - RCL_RH_BYTES,
-                          p - at + RCL_RH_BYTES);
-        }
-        put_le32(p, crc);
-        p += RCL_ICRC_BYTES;
-    }
+    p = put_payload(l, icrc, ip, p, payload, len, moved, pad);
     if (p - out < RCL_FRAME_MIN) {
         memset(p, 0, RCL_FRAME_MIN - (p - out));
         p = out + RCL_FRAME_MIN;
@@ -359,9 +374,10 @@ static RclVerdict rh_get(const RclLayout *l, const uint8_t *ip,
     if (region % 4 || region < v->rh.pad) {
         return RCL_BAD_LENGTH;
     }
-    if (icrc && get_le32(p + RCL_RH_BYTES + region) !=
-                icrc_of(l, ip, p, RCL_RH_BYTES + region)) {
-        return RCL_BAD_ICRC;
+    if (icrc) {
+        v->rh_at = p;
+        v->ip = ip;
+        v->icrc_len = RCL_RH_BYTES + region;
     }
     v->data = p + RCL_RH_BYTES;
     v->len = region - v->rh.pad;
@@ -394,10 +410,10 @@ static RclVerdict gen2_get(const RclLayout *l, const uint8_t *frame,
                   v);
 }
 
-RclVerdict rcl_frame_get(const RclLayout *l, const uint8_t *frame, size_t len,
-                         uint8_t *scratch, RclView *v)
+RclVerdict rcl_frame_open(const RclLayout *l, const uint8_t *frame,
+                          size_t len, uint8_t *scratch, RclView *v)
 {
-    const uint8_t *p = frame + 12, *udp;
+    const uint8_t *p, *udp;
     RclVerdict verdict;
     uint16_t type;
     size_t left;
@@ -408,6 +424,7 @@ RclVerdict rcl_frame_get(const RclLayout *l, const uint8_t *frame, size_t len,
     }
     v->da = get_be48(frame);
     v->sa = get_be48(frame + 6);
+    p = frame + 12;
     type = get_be16(p);
     if (type == 0x8808 && v->da == 0x0180c2000001) {
         v->kind = RCL_CONTROL;
@@ -455,4 +472,19 @@ RclVerdict rcl_frame_get(const RclLayout *l, const uint8_t *frame, size_t len,
     return l->format == RCL_GEN2 ?
            gen2_get(l, frame, p, left, scratch, v) :
            rh_get(l, NULL, p, left, false, v);
+}
+
+bool rcl_frame_right(const RclLayout *l, const RclView *v)
+{
+    return !v->icrc_len || get_le32(v->rh_at + v->icrc_len) ==
+                           icrc_of(l, v->ip, v->rh_at, v->icrc_len);
+}
+
+RclVerdict rcl_frame_get(const RclLayout *l, const uint8_t *frame, size_t len,
+                         uint8_t *scratch, RclView *v)
+{
+    RclVerdict verdict = rcl_frame_open(l, frame, len, scratch, v);
+
+    return verdict == RCL_TAKE && !rcl_frame_right(l, v) ? RCL_BAD_ICRC
+                                                         : verdict;
 }

@@ -71,34 +71,38 @@ typedef struct RclSlot {
 /* What a QP owes its peer. */
 enum { OWE_ACK = 1, OWE_NAK = 2, OWE_RNR = 4 };
 
+/* Two lines of the cache: what every frame of either direction looks at, and
+ * what only a sender does. */
 typedef struct RclQp {
     uint16_t id;
     bool en, fatal;
     /* addresses */
     uint32_t dip, dest_qp;
-    uint64_t dmac;
     uint16_t sport;
     uint8_t tx_pkey, rx_pkey;
-    /* sender */
-    uint16_t tx_psn, una, tx_last, max_fwd;
-    uint8_t retry, rnr;
-    uint16_t first, last, slots;
-    bool rnr_hold;
-    CoreTimer timer;            /* retry, or the end of rnr_hold */
-    /* rate */
-    bool cc_mask, cc_locked;
-    uint32_t speed;
-    uint64_t acc;
-    uint64_t window;            /* that acc is of */
-    uint16_t mask_at;           /* place among the masked, from 1 */
-    uint32_t byte_cnt;
-    uint16_t nocnp_at;          /* place among those with bytes, from 1 */
+    uint64_t dmac;
     /* receiver */
     uint16_t epsn, tx_epsn;
+    uint16_t echo;
     uint8_t owes;
     bool nak_sent, echo_valid, echo_fack;
-    uint16_t echo;
-} RclQp;
+    /* sender */
+    bool rnr_hold, cc_mask, cc_locked;
+    uint8_t retry, rnr;
+    uint16_t tx_psn, una, tx_last, max_fwd;
+    uint16_t first, last, slots;
+    uint16_t mask_at;           /* place among the masked, from 1 */
+    uint16_t nocnp_at;          /* place among those with bytes, from 1 */
+    /* ---- the second line ---- */
+    CoreTimer timer;            /* retry, or the end of rnr_hold */
+    /* rate */
+    uint64_t acc;
+    uint64_t window;            /* that acc is of */
+    uint32_t speed;
+    uint32_t byte_cnt;
+} __attribute__((aligned(64))) RclQp;
+
+G_STATIC_ASSERT(offsetof(RclQp, timer) == 64 && sizeof(RclQp) == 128);
 
 /* One timer heap for all; the QP around a timer. */
 static inline RclQp *qp_of_timer(CoreTimer *t)
@@ -238,11 +242,13 @@ struct Rclink {
     bool event_phase;
 
     /* TYPE1 */
-    RclQp *qp;
+    RclQp *qp;                  /* on lines of the cache within qp_room */
+    void *qp_room;
     RclSlot *slot;
     uint8_t *payload;           /* of slots, payload_step bytes each */
     uint32_t payload_step;
     uint16_t free_slot, free1;  /* list by qp_next */
+    uint16_t queued;            /* slots that may be granted */
     uint64_t age;
     uint16_t bank_first[RCL_BANKS], bank_last[RCL_BANKS];
     uint8_t last_bank;
@@ -254,6 +260,9 @@ struct Rclink {
     uint16_t counted[RCL_QPS_MAX], counted_num;
     int64_t nocnp_next;
     RclCnp cnp[CNP_PLACES];
+    /* The window of rate control that @now was last seen in. */
+    int64_t window_start, window_ns;
+    uint64_t window_no;
 
     /* TYPE2 */
     RclSlot2 slot2[RCL_OST2_MAX];
@@ -295,8 +304,17 @@ void rcl_guest_error(Rclink *d, const char *rule, const char *text,
 bool rcl_dma_read(Rclink *d, uint64_t addr, void *buf, size_t len);
 bool rcl_dma_write(Rclink *d, uint64_t addr, const void *buf, size_t len);
 /* An event for the driver. */
-void rcl_event(Rclink *d, uint8_t type, uint8_t flags, uint16_t qp,
-               uint32_t a, uint64_t b);
+void rcl_event_put(Rclink *d, uint8_t type, uint8_t flags, uint16_t qp,
+                   uint32_t a, uint64_t b);
+
+static inline void rcl_event(Rclink *d, uint8_t type, uint8_t flags,
+                             uint16_t qp, uint32_t a, uint64_t b)
+{
+    if (d->reg.event_mask >> type & 1) {
+        rcl_event_put(d, type, flags, qp, a, b);
+    }
+}
+
 /* A bit of INTR_STATUS. */
 void rcl_intr(Rclink *d, unsigned bit);
 /* IRQ_INFO of TYPE1 and TYPE2. */
@@ -322,11 +340,28 @@ static inline uint16_t ring_avail(const RclRing *r)
     return r->en && !r->error ? (uint16_t)(r->head - r->tail) : 0;
 }
 
+/* Read entries from the next on; the first of them, or NULL: the ring has
+ * stopped. */
+const uint8_t *rcl_ring_fill(Rclink *d, RclRing *r);
+
 /* The next entry of a ring that the driver fills, or NULL: there is none, or
  * it could not be read and the ring has stopped. */
-const uint8_t *rcl_ring_peek(Rclink *d, RclRing *r);
+static inline const uint8_t *rcl_ring_peek(Rclink *d, RclRing *r)
+{
+    uint16_t in = r->tail - r->cache_first;
+
+    return !ring_avail(r) ? NULL :
+           in < r->cached ? r->cache + in * RCL_RING_ENTRY :
+           rcl_ring_fill(d, r);
+}
+
 /* That entry is done. */
-void rcl_ring_take(Rclink *d, RclRing *r);
+static inline void rcl_ring_take(RclRing *r)
+{
+    r->tail++;
+    r->moved = true;
+}
+
 /* Stop with an error. */
 void rcl_ring_stop(Rclink *d, RclRing *r);
 /* Tell of indices that moved. */
@@ -337,7 +372,7 @@ void rcl_ring_reset(RclRing *r);
 
 /* ---- credit.c ---- */
 
-/* Whether @flow may send as far as CBFC is concerned. */
+/* Whether @flow may send as far as CBFC is concerned, which is on. */
 bool rcl_credit_open(Rclink *d, RclFlow flow);
 /* Credits of @bytes on the VC of @flow; 0 where CBFC does not count. */
 uint32_t credit_cost(Rclink *d, RclFlow flow, uint32_t bytes);
@@ -359,6 +394,7 @@ void rcl_multi_returned(Rclink *d);
 
 /* ---- pfc.c ---- */
 
+/* Whether @flow may send as far as PFC is concerned. */
 bool rcl_pfc_open(const Rclink *d, RclFlow flow);
 void rcl_pfc_rx(Rclink *d, const uint8_t *p, size_t len);
 /* The buffer of @flow has this many entries now. */
@@ -367,6 +403,29 @@ void rcl_pfc_level(Rclink *d, RclFlow flow, uint32_t entries);
 void rcl_pfc_update(Rclink *d);
 int64_t rcl_pfc_run(Rclink *d);
 void rcl_pfc_reset(Rclink *d);
+
+/* ---- flows: CBFC or PFC, which exclude each other (RC Link §9.5) ---- */
+
+static inline bool rcl_flow_open(Rclink *d, RclFlow flow)
+{
+    return d->port.cbfc ? rcl_credit_open(d, flow) :
+           !d->pfc.paused || rcl_pfc_open(d, flow);
+}
+
+/* @bytes of @flow were sent, with FCS. */
+static inline void rcl_flow_sent(Rclink *d, RclFlow flow, uint32_t bytes)
+{
+    if (d->port.cbfc) {
+        rcl_credit_sent(d, flow, MAX(bytes, RCL_FRAME_MIN + RCL_FCS_BYTES));
+    }
+}
+
+/* They arrived: the credits to give back when they leave the buffer. */
+static inline uint32_t rcl_flow_arrived(Rclink *d, RclFlow flow,
+                                        uint32_t bytes)
+{
+    return d->port.cbfc ? rcl_credit_arrived(d, flow, bytes) : 0;
+}
 
 /* ---- mac.c ---- */
 
@@ -403,6 +462,15 @@ static inline int64_t scaled_us(const Rclink *d, uint64_t us)
 
 /* ---- slots.c ---- */
 
+/* QP @n, if there is one, is looked at soon. */
+static inline void rcl_qp_soon(const Rclink *d, uint32_t n)
+{
+    if (n < d->cfg.qps) {
+        __builtin_prefetch(&d->qp[n]);
+        __builtin_prefetch(&d->qp[n].timer);
+    }
+}
+
 static inline uint8_t bank_of(const Rclink *d, uint16_t qp)
 {
     return qp & (d->cfg.vcs - 1);
@@ -425,7 +493,8 @@ void rcl_slots_mask(Rclink *d, RclQp *q);
 void rcl_slot_granted(Rclink *d, uint16_t i);
 /* All sent slots of @q wait for a grant again. */
 void rcl_slots_rewind(Rclink *d, RclQp *q);
-/* The oldest that may be granted, in a bank in @banks; NO_SLOT: none. */
+/* The oldest that may be granted, in a bank in @banks, none of which is empty;
+ * NO_SLOT: none. */
 uint16_t rcl_slot_next(const Rclink *d, unsigned banks);
 
 /* ---- rate.c ---- */
@@ -456,8 +525,9 @@ void rcl_sender_timer(Rclink *d, RclQp *q);
 void rcl_sender_enable(Rclink *d, RclQp *q, bool en);
 /* Give all slots back. */
 void rcl_sender_free(Rclink *d, RclQp *q, uint32_t credit);
-/* Take entries of TX_S. */
-void rcl_tx_fetch(Rclink *d);
+/* Take entries of TX_S until @enough packets may be sent; whether there was
+ * any. */
+bool rcl_tx_fetch(Rclink *d, unsigned enough);
 
 /* ---- receiver.c: TYPE1, the other direction ---- */
 
@@ -466,7 +536,11 @@ void rcl_receiver_rx(Rclink *d, const RclView *v, uint32_t bytes);
 bool rcl_receiver_turn(Rclink *d);
 void rcl_receiver_forget(Rclink *d, RclQp *q);
 /* CNPs owed, ACKs owed. */
-bool rcl_receiver_owes(const Rclink *d);
+static inline bool rcl_receiver_owes(const Rclink *d)
+{
+    return d->owe_ack.count || d->owe_cnp.count;
+}
+
 void rcl_set_add(RclSet *s, uint32_t n);
 void rcl_set_remove(RclSet *s, uint32_t n);
 
@@ -499,8 +573,14 @@ void rcl_wait_pop(Rclink *d, RclFlow flow);
 
 /* ---- type3.c ---- */
 
+static inline bool rcl_type3_pending(const Rclink *d)
+{
+    const RclMdRing *r = &d->md_tx;
+
+    return r->en && !r->reset && !r->stopped && r->head != r->tail;
+}
+
 bool rcl_type3_turn(Rclink *d);
-bool rcl_type3_pending(const Rclink *d);
 void rcl_type3_rx(Rclink *d, const uint8_t *frame, size_t len, uint32_t credits);
 void rcl_type3_run(Rclink *d);
 /* Indices, BA, SIZE and CTRL, as written by the driver. */
@@ -515,8 +595,6 @@ void rcl_type3_reset_rx(Rclink *d);
 void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len);
 /* Send @packets at most; false: nothing is left that could be sent now. */
 bool rcl_tx_turn(Rclink *d, unsigned packets);
-void rcl_flow_close(Rclink *d, RclFlow flow, uint32_t bytes);
-bool rcl_flow_open(Rclink *d, RclFlow flow);
 
 /* ---- regs.c ---- */
 

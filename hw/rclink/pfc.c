@@ -15,7 +15,7 @@ static int64_t quanta_ns(const Rclink *d, uint32_t quanta)
 
 bool rcl_pfc_open(const Rclink *d, RclFlow flow)
 {
-    return d->port.cbfc || !d->port.pfc_rx[flow] ||
+    return !d->port.pfc_rx[flow] ||
            !(d->pfc.paused >> d->port.vc[flow] & 1);
 }
 

@@ -10,13 +10,20 @@
  */
 #include "internal.h"
 
-static uint64_t window_now(const Rclink *d)
+/* The number of the window; divided only where another one begins. */
+static uint64_t window_now(Rclink *d)
 {
-    return d->now / d->port.window_ns;
+    if ((uint64_t)(d->now - d->window_start) >= (uint64_t)d->window_ns ||
+        d->window_ns != d->port.window_ns) {
+        d->window_ns = d->port.window_ns;
+        d->window_no = d->now / d->window_ns;
+        d->window_start = d->now - d->now % d->window_ns;
+    }
+    return d->window_no;
 }
 
 /* What is left of @acc after the windows since @*window. */
-static uint64_t settle(const Rclink *d, uint64_t acc, uint64_t *window,
+static uint64_t settle(Rclink *d, uint64_t acc, uint64_t *window,
                        uint32_t speed)
 {
     uint64_t n = window_now(d) - *window;

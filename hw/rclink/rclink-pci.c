@@ -51,7 +51,7 @@ struct RclinkState {
     NICState *nic;
     NICConf conf;
     WireStream *wire;
-    CharBackend chr;
+    CharFrontend chr;
     bool unplugged;             /* by link-up */
     bool shm;
     bool was_engaged;           /* before the wire's turn */
@@ -232,8 +232,12 @@ static void rclink_vm_state(void *opaque, bool running, RunState state)
 static uint64_t rclink_mmio_read(void *opaque, hwaddr addr, unsigned size)
 {
     RclinkState *s = opaque;
-    uint64_t val = rclink_read(s->core, addr, size, rclink_now());
+    uint64_t val;
 
+    if (!s->core) {
+        return UINT64_MAX;      /* another processor took the device away */
+    }
+    val = rclink_read(s->core, addr, size, rclink_now());
     trace_rclink_read(rclink_id(s), addr, val, size);
     return val;
 }
@@ -249,6 +253,9 @@ static void rclink_mmio_write(void *opaque, hwaddr addr, uint64_t val,
 {
     RclinkState *s = opaque;
 
+    if (!s->core) {
+        return;
+    }
     trace_rclink_write(rclink_id(s), addr, val, size);
     if (s->working || !s->inline_budget || !is_doorbell(addr)) {
         rclink_write(s->core, addr, val, size, rclink_now());
@@ -857,7 +864,7 @@ static const struct {
     { "udp-csum", "0 or ffff" },
 };
 
-static void rclink_class_init(ObjectClass *klass, void *data)
+static void rclink_class_init(ObjectClass *klass, QemuClassData *data)
 {
     DeviceClass *dc = DEVICE_CLASS(klass);
     PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);

@@ -95,6 +95,22 @@ static void add_vcs(const RclInfo *info, RclinkVcList ***tail)
     }
 }
 
+static void add_rings(const RclInfo *info, RclinkRingList ***tail)
+{
+    for (unsigned n = 0; n < ARRAY_SIZE(info->ring); n++) {
+        RclinkRing *r = g_new0(RclinkRing, 1);
+
+        r->name = g_strdup(info->ring[n].name);
+        r->enabled = info->ring[n].enabled;
+        r->stopped = info->ring[n].stopped;
+        r->base = info->ring[n].base;
+        r->entries = info->ring[n].entries;
+        r->head = info->ring[n].head;
+        r->tail = info->ring[n].tail;
+        QAPI_LIST_APPEND(*tail, r);
+    }
+}
+
 static void add_qps(Rclink *core, RclinkQpList ***tail)
 {
     RclQpInfo info;
@@ -124,6 +140,7 @@ static RclinkInfo *device_info(RclinkQmp *q)
 {
     RclinkInfo *i = g_new0(RclinkInfo, 1);
     RclinkVcList **vcs = &i->vcs;
+    RclinkRingList **rings = &i->rings;
     RclinkQpList **qps = &i->qps;
     RclinkFaultList **faults = &i->faults;
     RclinkCounterList **counters = &i->counters;
@@ -141,6 +158,7 @@ static RclinkInfo *device_info(RclinkQmp *q)
     i->free_type2 = info.free2;
     i->multicast_left = info.multicast_left;
     add_vcs(&info, &vcs);
+    add_rings(&info, &rings);
     add_qps(q->core, &qps);
     add_faults(q->core, false, &faults);
     add_faults(q->core, true, &faults);
@@ -184,6 +202,16 @@ static void print_device(GString *buf, const RclinkInfo *i)
                                    v->vc, v->left, v->limit,
                                    v->paused ? ", paused" : "",
                                    v->stopping ? ", stopping" : "");
+        }
+    }
+    for (RclinkRingList *l = i->rings; l; l = l->next) {
+        const RclinkRing *r = l->value;
+
+        if (r->enabled || r->stopped) {
+            g_string_append_printf(
+                buf, "  ring %s: %u at 0x%" PRIx64 ", head %u, tail %u%s\n",
+                r->name, r->entries, r->base, r->head, r->tail,
+                r->stopped ? ", stopped" : "");
         }
     }
     for (RclinkQpList *l = i->qps; l; l = l->next) {

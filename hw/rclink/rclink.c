@@ -110,7 +110,9 @@ Rclink *rclink_new(const RclinkConfig *cfg)
     Rclink *d = g_new0(Rclink, 1);
 
     d->cfg = *cfg;
-    d->qp = g_new0(RclQp, cfg->qps);
+    d->qp_room = g_malloc0((cfg->qps + 1) * sizeof(*d->qp));
+    d->qp = (RclQp *)(((uintptr_t)d->qp_room + sizeof(*d->qp) - 1) &
+                      ~(uintptr_t)(sizeof(*d->qp) - 1));
     d->slot = g_new0(RclSlot, cfg->ost1);
     d->payload_step = cfg->payload;
     d->payload = g_malloc(cfg->ost1 * d->payload_step);
@@ -137,7 +139,7 @@ void rclink_free(Rclink *d)
     core_timers_free(&d->timers);
     core_fault_free(&d->fault_out);
     core_fault_free(&d->fault_in);
-    g_free(d->qp);
+    g_free(d->qp_room);
     g_free(d->slot);
     g_free(d->payload);
     g_free(d->payload2);
@@ -210,7 +212,6 @@ static int64_t run_before(Rclink *d)
     rcl_pfc_run(d);
     rcl_wait_run(d);
     rcl_type3_run(d);
-    rcl_tx_fetch(d);
     return next;
 }
 
@@ -248,6 +249,12 @@ int64_t rclink_run(Rclink *d, int64_t now, unsigned packets)
 
 /* ---- for monitors ---- */
 
+static const char *const ring_name[RCL_RING_INFOS] = {
+    [RCL_RING_TX] = "tx", [RCL_RING_RX1] = "rx-type1",
+    [RCL_RING_RX2] = "rx-type2", [RCL_RING_EVENT] = "events",
+    "tx-type3", "rx-type3",
+};
+
 void rclink_info(Rclink *d, RclInfo *info)
 {
     *info = (RclInfo) {
@@ -264,6 +271,24 @@ void rclink_info(Rclink *d, RclInfo *info)
             .limit = vc->limit, .left = rcl_credit_left(vc),
             .paused = d->pfc.paused >> v & 1,
             .stopping = d->pfc.want >> v & 1,
+        };
+    }
+    for (unsigned n = 0; n < RCL_RINGS; n++) {
+        const RclRing *r = &d->ring[n];
+
+        info->ring[n] = (RclRingInfo) {
+            .name = ring_name[n], .enabled = r->en, .stopped = r->error,
+            .base = r->base, .entries = 1u << r->size, .head = r->head,
+            .tail = r->tail,
+        };
+    }
+    for (unsigned n = 0; n < 2; n++) {
+        const RclMdRing *r = n ? &d->md_rx : &d->md_tx;
+
+        info->ring[RCL_RINGS + n] = (RclRingInfo) {
+            .name = ring_name[RCL_RINGS + n], .enabled = r->en && !r->reset,
+            .stopped = r->stopped, .base = r->base, .entries = r->size,
+            .head = r->head, .tail = r->tail,
         };
     }
 }

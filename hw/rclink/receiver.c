@@ -54,7 +54,7 @@ static void answer_send(Rclink *d, RclQp *q, RclRh *rh)
     h.rh = *rh;
     n = rcl_frame_put(&d->port.layout, &h, NULL, 0, p);
     rcl_mac_send(d, n);
-    rcl_flow_close(d, FLOW_ACK, n + RCL_FCS_BYTES);
+    rcl_flow_sent(d, FLOW_ACK, n + RCL_FCS_BYTES);
 }
 
 static void ack_send(Rclink *d, RclQp *q)
@@ -93,16 +93,11 @@ static void cnp_send(Rclink *d, RclQp *q)
     answer_send(d, q, &rh);
 }
 
-bool rcl_receiver_owes(const Rclink *d)
-{
-    return d->owe_ack.count || d->owe_cnp.count;
-}
-
 bool rcl_receiver_turn(Rclink *d)
 {
     uint32_t n;
 
-    if (!rcl_receiver_owes(d) || !rcl_flow_open(d, FLOW_ACK)) {
+    if (!rcl_flow_open(d, FLOW_ACK)) {
         return false;
     }
     if (d->owe_cnp.count) {
@@ -281,7 +276,7 @@ void rcl_receiver_rx(Rclink *d, const RclView *v, uint32_t bytes)
     RclFlow flow = d->port.layout.format == RCL_LITE ? v->bank :
                    v->rh.opcode != RCL_OP_SEND ? FLOW_ACK :
                    bank_of(d, v->rh.qp);
-    uint32_t credits = rcl_credit_arrived(d, flow, bytes);
+    uint32_t credits = rcl_flow_arrived(d, flow, bytes);
 
     if (!type1_rx(d, v, flow, credits)) {
         rcl_credit_freed(d, flow, credits);

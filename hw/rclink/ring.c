@@ -34,17 +34,10 @@ void rcl_ring_stop(Rclink *d, RclRing *r)
     d->cfg.ops->msix(d->cfg.opaque, ring_vector[ring_number(d, r)]);
 }
 
-const uint8_t *rcl_ring_peek(Rclink *d, RclRing *r)
+const uint8_t *rcl_ring_fill(Rclink *d, RclRing *r)
 {
-    uint16_t n = ring_avail(r), at = r->tail & ring_mask(r), in;
+    uint16_t n = ring_avail(r), at = r->tail & ring_mask(r);
 
-    if (!n) {
-        return NULL;
-    }
-    in = r->tail - r->cache_first;
-    if (in < r->cached) {
-        return r->cache + in * RCL_RING_ENTRY;
-    }
     n = MIN(MIN(n, CACHE), (1u << r->size) - at);
     if (!rcl_dma_read(d, r->base + at * RCL_RING_ENTRY, r->cache,
                       n * RCL_RING_ENTRY)) {
@@ -53,13 +46,10 @@ const uint8_t *rcl_ring_peek(Rclink *d, RclRing *r)
     }
     r->cache_first = r->tail;
     r->cached = n;
+    for (unsigned i = 0; ring_number(d, r) == RCL_RING_TX && i < n; i++) {
+        rcl_qp_soon(d, get_le16(r->cache + i * RCL_RING_ENTRY + RCL_E_QP));
+    }
     return r->cache;
-}
-
-void rcl_ring_take(Rclink *d, RclRing *r)
-{
-    r->tail++;
-    r->moved = true;
 }
 
 static void ring_check_arm(Rclink *d, RclRing *r)

@@ -5,17 +5,8 @@
  */
 #include "internal.h"
 
-bool rcl_flow_open(Rclink *d, RclFlow flow)
-{
-    return rcl_pfc_open(d, flow) && rcl_credit_open(d, flow);
-}
-
-void rcl_flow_close(Rclink *d, RclFlow flow, uint32_t bytes)
-{
-    rcl_credit_sent(d, flow, MAX(bytes, RCL_FRAME_MIN + RCL_FCS_BYTES));
-}
-
-void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len)
+/* Why a frame was not taken. */
+static void verdict_count(Rclink *d, RclVerdict verdict)
 {
     uint64_t *const dropped[RCL_VERDICTS] = {
         [RCL_BAD_LENGTH] = &d->cnt.drop_short,
@@ -24,6 +15,12 @@ void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len)
         [RCL_BAD_OPCODE] = &d->cnt.drop_opcode,
         [RCL_BAD_ICRC] = &d->cnt.drop_icrc,
     };
+
+    ++*dropped[verdict];
+}
+
+void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len)
+{
     uint32_t bytes = MAX(len, RCL_FRAME_MIN) + RCL_FCS_BYTES;
     RclVerdict verdict;
     RclView v;
@@ -32,9 +29,15 @@ void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len)
     if (d->cfg.ops->frame) {
         d->cfg.ops->frame(d->cfg.opaque, false, frame, len);
     }
-    verdict = rcl_frame_get(&d->port.layout, frame, len, d->scratch, &v);
+    verdict = rcl_frame_open(&d->port.layout, frame, len, d->scratch, &v);
+    if (verdict == RCL_TAKE && v.icrc_len) {
+        /* Its state comes into the cache meanwhile. */
+        rcl_qp_soon(d, v.rh.qp);
+        verdict = rcl_frame_right(&d->port.layout, &v) ? RCL_TAKE
+                                                       : RCL_BAD_ICRC;
+    }
     if (verdict != RCL_TAKE) {
-        ++*dropped[verdict];
+        verdict_count(d, verdict);
         return;
     }
     if (v.kind == RCL_CONTROL) {
@@ -42,7 +45,7 @@ void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len)
         return;
     }
     if (v.kind == RCL_TYPE3) {
-        rcl_type3_rx(d, frame, len, rcl_credit_arrived(d, FLOW_TYPE3, bytes));
+        rcl_type3_rx(d, frame, len, rcl_flow_arrived(d, FLOW_TYPE3, bytes));
         return;
     }
     if (!(d->reg.rdma_en & 1)) {
@@ -56,31 +59,47 @@ void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len)
     }
 }
 
+/* Packets that are taken in ahead: so few are still in the cache when they are
+ * sent. */
+enum { AHEAD = 16 };
+
+/* One packet, of the type whose turn it is or of the next that has one. */
+static bool packet_turn(Rclink *d)
+{
+    static bool (*const turn[])(Rclink *) = {
+        rcl_sender_turn, rcl_type2_turn, rcl_type3_turn,
+    };
+    const bool any[] = { d->queued, d->used2, rcl_type3_pending(d) };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(turn); i++) {
+        unsigned type = d->turn;
+
+        d->turn = type + 1 < G_N_ELEMENTS(turn) ? type + 1 : 0;
+        if (any[type] && turn[type](d)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Answers first, then one packet of each type in turn. */
 bool rcl_tx_turn(Rclink *d, unsigned packets)
 {
-    static bool (*const type[])(Rclink *) = {
-        rcl_sender_turn, rcl_type2_turn, rcl_type3_turn,
-    };
-
     while (mac_ready(d)) {
-        bool sent = false;
-
         if (!packets) {
             return true;
         }
-        packets--;
-        if (rcl_receiver_turn(d)) {
+        if (rcl_receiver_owes(d) && rcl_receiver_turn(d)) {
+            packets--;
             continue;
         }
-        for (unsigned i = 0; i < G_N_ELEMENTS(type) && !sent; i++) {
-            sent = type[d->turn](d);
-            d->turn = (d->turn + 1) % G_N_ELEMENTS(type);
+        rcl_tx_fetch(d, AHEAD);
+        if (packet_turn(d)) {
+            packets--;
+        } else if (!rcl_tx_fetch(d, UINT_MAX)) {
+            return false;
         }
-        if (!sent) {
-            break;
-        }
-        rcl_tx_fetch(d);
     }
+    rcl_tx_fetch(d, UINT_MAX);
     return false;
 }

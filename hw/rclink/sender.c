@@ -103,15 +103,17 @@ static bool tx_type2(Rclink *d, const uint8_t *e)
     return true;
 }
 
-void rcl_tx_fetch(Rclink *d)
+bool rcl_tx_fetch(Rclink *d, unsigned enough)
 {
     RclRing *r = &d->ring[RCL_RING_TX];
+    uint16_t tail = r->tail;
     const uint8_t *e;
 
     if (!(d->reg.rdma_en & 1)) {
-        return;
+        return false;
     }
-    while ((e = rcl_ring_peek(d, r)) != NULL) {
+    while (d->queued + d->used2 < enough &&
+           (e = rcl_ring_peek(d, r)) != NULL) {
         unsigned type = e[RCL_E_FLAGS] & RCL_E_TYPE;
 
         if ((type != RCL_ETYPE1 && type != RCL_ETYPE2) ||
@@ -120,10 +122,11 @@ void rcl_tx_fetch(Rclink *d)
                             get_le64(e + RCL_E_LEN));
             tx_drop(d, e, RCL_DROP_ENTRY);
         } else if (!(type == RCL_ETYPE1 ? tx_type1(d, e) : tx_type2(d, e))) {
-            return;
+            break;
         }
-        rcl_ring_take(d, r);
+        rcl_ring_take(r);
     }
+    return r->tail != tail;
 }
 
 /* ---- the retry timer ---- */
@@ -174,7 +177,8 @@ void rcl_sender_timer(Rclink *d, RclQp *q)
     d->cnt.timeouts++;
     rcl_event(d, RCL_EV_RETRY_TMO, 0, q->id, 0, 0);
     rcl_slots_rewind(d, q);
-    if (retry_counted(d, q, &q->retry)) {
+    /* The next grant starts it again; while the link is down there is none. */
+    if (retry_counted(d, q, &q->retry) && !d->link) {
         timer_start(d, q);
     }
 }
@@ -297,7 +301,7 @@ static void sender_send(Rclink *d, RclFlow flow, uint16_t i)
     }
     q->tx_last = s->psn;
     rcl_mac_send(d, n);
-    rcl_flow_close(d, flow, n + RCL_FCS_BYTES);
+    rcl_flow_sent(d, flow, n + RCL_FCS_BYTES);
     if (d->port.layout.format == RCL_LITE) {
         /* Nobody acknowledges. */
         q->una = serial_add(q->una, 1, PSN_BITS);

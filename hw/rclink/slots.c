@@ -22,6 +22,7 @@ void rcl_slots_init(Rclink *d)
         d->bank_first[b] = d->bank_last[b] = NO_SLOT;
     }
     d->last_bank = RCL_BANKS;
+    d->queued = 0;
 }
 
 /* ---- the lists of banks ---- */
@@ -42,6 +43,7 @@ static void bank_insert(Rclink *d, uint16_t i)
     *(at == NO_SLOT ? &d->bank_first[bank] : &d->slot[at].next) = i;
     *(next == NO_SLOT ? &d->bank_last[bank] : &d->slot[next].prev) = i;
     s->queued = true;
+    d->queued++;
 }
 
 static void bank_remove(Rclink *d, uint16_t i)
@@ -54,6 +56,7 @@ static void bank_remove(Rclink *d, uint16_t i)
     *(s->next == NO_SLOT ? &d->bank_last[bank]
                          : &d->slot[s->next].prev) = s->prev;
     s->queued = false;
+    d->queued--;
 }
 
 /* Into the list or out of it, as the QP's masks are. */
@@ -152,11 +155,10 @@ uint16_t rcl_slot_next(const Rclink *d, unsigned banks)
 {
     uint16_t best = NO_SLOT;
 
-    for (unsigned b = 0; b < d->cfg.vcs; b++) {
-        uint16_t i = d->bank_first[b];
+    for (; banks; banks &= banks - 1) {
+        uint16_t i = d->bank_first[__builtin_ctz(banks)];
 
-        if (banks >> b & 1 && i != NO_SLOT &&
-            (best == NO_SLOT || d->slot[i].age < d->slot[best].age)) {
+        if (best == NO_SLOT || d->slot[i].age < d->slot[best].age) {
             best = i;
         }
     }

@@ -5,7 +5,7 @@
  */
 #include "internal.h"
 
-bool rcl_type2_turn(Rclink *d)
+static void type2_send(Rclink *d)
 {
     const RclSlot2 *s = &d->slot2[d->first2];
     uint64_t da = d->reg.da2[s->group];
@@ -15,29 +15,33 @@ bool rcl_type2_turn(Rclink *d)
         .pri = d->port.vc[FLOW_TYPE2], .dip = d->reg.dest_ip2,
         .sport = d->reg.udp2, .dport = d->reg.udp2 >> 16,
     };
-    size_t n;
+    size_t n = rcl_frame_put(&d->port.layout, &h,
+                             d->payload2 + d->first2 * d->payload_step,
+                             s->len, rcl_mac_frame(d));
 
-    if (!d->used2 || !(d->reg.rdma_en & 1) || d->mask2 ||
-        !rcl_flow_open(d, FLOW_TYPE2) || !rcl_multi_open(d)) {
-        return false;
-    }
-    n = rcl_frame_put(&d->port.layout, &h,
-                      d->payload2 + d->first2 * d->payload_step, s->len,
-                      rcl_mac_frame(d));
     rcl_mac_send(d, n);
-    rcl_flow_close(d, FLOW_TYPE2, n + RCL_FCS_BYTES);
+    rcl_flow_sent(d, FLOW_TYPE2, n + RCL_FCS_BYTES);
     rcl_multi_sent(d, n + RCL_FCS_BYTES);
     d->cnt.tx_type2++;
     rcl_rate_sent2(d, s->len);
     rcl_event(d, RCL_EV_CREDIT, 0, 0, RCL_ETYPE2, s->cookie);
     d->first2 = (d->first2 + 1) % d->cfg.ost2;
     d->used2--;
+}
+
+bool rcl_type2_turn(Rclink *d)
+{
+    if (!d->used2 || !(d->reg.rdma_en & 1) || d->mask2 ||
+        !rcl_flow_open(d, FLOW_TYPE2) || !rcl_multi_open(d)) {
+        return false;
+    }
+    type2_send(d);
     return true;
 }
 
 void rcl_type2_rx(Rclink *d, const RclView *v, uint32_t bytes)
 {
-    uint32_t credits = rcl_credit_arrived(d, FLOW_TYPE2, bytes);
+    uint32_t credits = rcl_flow_arrived(d, FLOW_TYPE2, bytes);
 
     if (v->len > d->cfg.payload) {
         d->cnt.drop_oversize++;

@@ -140,7 +140,7 @@ static void frame_out(Rclink *d, uint8_t *p, size_t len)
         len = RCL_FRAME_MIN;
     }
     rcl_mac_send(d, len);
-    rcl_flow_close(d, FLOW_TYPE3, len + RCL_FCS_BYTES);
+    rcl_flow_sent(d, FLOW_TYPE3, len + RCL_FCS_BYTES);
     d->cnt.tx_type3++;
 }
 
@@ -190,13 +190,6 @@ static bool md_out(Rclink *d, const uint8_t *md)
     memcpy(p, d->gather, size);
     frame_out(d, p, size);
     return true;
-}
-
-bool rcl_type3_pending(const Rclink *d)
-{
-    const RclMdRing *r = &d->md_tx;
-
-    return r->en && !r->reset && !r->stopped && r->head != r->tail;
 }
 
 bool rcl_type3_turn(Rclink *d)

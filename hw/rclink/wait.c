@@ -40,7 +40,8 @@ static bool client_put(Rclink *d, RclFlow flow, uint16_t qp, uint16_t sa,
                        const uint8_t *data, size_t len)
 {
     RclRing *r = &d->ring[flow == FLOW_TYPE2 ? RCL_RING_RX2 : RCL_RING_RX1];
-    uint8_t done[8] = { 0 };
+    uint64_t done;
+    uint8_t word[8];
     const uint8_t *e;
     size_t room;
 
@@ -52,22 +53,23 @@ static bool client_put(Rclink *d, RclFlow flow, uint16_t qp, uint16_t sa,
         return false;
     }
     room = get_le16(e + RCL_E_LEN);
-    put_le16(done, len);
-    put_le16(done + 2, qp);
-    done[4] = flow == FLOW_TYPE2 ? RCL_ETYPE2 : RCL_ETYPE1;
-    put_le16(done + 6, sa & 0x3ff);
+    /* Bytes 8 to 15 of the entry, at once. */
+    done = (uint64_t)(sa & 0x3ff) << 48 |
+           (uint64_t)(flow == FLOW_TYPE2 ? RCL_ETYPE2 : RCL_ETYPE1) << 32 |
+           (uint64_t)qp << 16 | (uint16_t)len;
     if (len > room) {
-        done[4] |= RCL_E_TRUNCATED;
+        done |= (uint64_t)RCL_E_TRUNCATED << 32;
         d->cnt.rx_truncated++;
         len = room;
     }
+    put_le64(word, done);
     if ((len && !rcl_dma_write(d, get_le64(e), data, len)) ||
         !rcl_dma_write(d, r->base + (r->tail & ring_mask(r)) *
-                          RCL_RING_ENTRY + 8, done, 8)) {
+                          RCL_RING_ENTRY + 8, word, 8)) {
         rcl_ring_stop(d, r);
         return false;
     }
-    rcl_ring_take(d, r);
+    rcl_ring_take(r);
     return true;
 }
 

@@ -120,6 +120,10 @@ typedef struct RclView {
     RclRh rh;                   /* all 0 in Lite */
     const uint8_t *data;        /* payload: in the frame or the scratch */
     size_t len;
+    /* The ICRC, if there is one: over @icrc_len bytes at @rh_at, behind which it
+     * stands; @ip is the header that it may cover too. */
+    const uint8_t *rh_at, *ip;
+    size_t icrc_len;
 } RclView;
 
 /* RH as the 64-bit number of the document's table, and back; reserved bits are
@@ -152,5 +156,10 @@ size_t rcl_frame_put(const RclLayout *l, const RclHead *h,
  */
 RclVerdict rcl_frame_get(const RclLayout *l, const uint8_t *frame, size_t len,
                          uint8_t *scratch, RclView *v);
+/* The same in two steps: all but the ICRC, and the ICRC.  What the first one
+ * tells is not to be acted on before the second. */
+RclVerdict rcl_frame_open(const RclLayout *l, const uint8_t *frame,
+                          size_t len, uint8_t *scratch, RclView *v);
+bool rcl_frame_right(const RclLayout *l, const RclView *v);
 
 #endif

@@ -135,11 +135,22 @@ typedef struct RclVcInfo {
     bool paused, stopping;      /* PFC class of the same number */
 } RclVcInfo;
 
+/* A ring of the driver: the four of ours, then TYPE3's of descriptors. */
+enum { RCL_RING_INFOS = RCL_RINGS + 2 };
+
+typedef struct RclRingInfo {
+    const char *name;
+    bool enabled, stopped;      /* by an error, until it is set up anew */
+    uint64_t base;
+    uint32_t entries, head, tail;
+} RclRingInfo;
+
 typedef struct RclInfo {
     bool link, enabled, wire_stopped;
     RclFormat format;
     uint32_t free1, free2, multicast_left;
     RclVcInfo vc[8];
+    RclRingInfo ring[RCL_RING_INFOS];
 } RclInfo;
 
 void rclink_info(Rclink *d, RclInfo *info);

@@ -2,7 +2,7 @@
  * RC Link: what a driver sees (docs/specs/rclink.rst).  Constants only; shared
  * by device, drivers and tests.  Registers are 64 bits wide and little-endian.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * SPDX-License-Identifier: GPL-2.0-or-later OR MIT
  */
 #ifndef RCLINK_HW_H
 #define RCLINK_HW_H
