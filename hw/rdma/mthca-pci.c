@@ -195,11 +195,24 @@ static void mthca_vm_state(void *opaque, bool running, RunState state)
 
 /* ---- registers ---- */
 
+/*
+ * A processor may have looked up a BAR before another one took the device away,
+ * and come when it is gone: there is nobody then.
+ */
+static bool is_gone(NcicMthca *s)
+{
+    return !qdev_is_realized(DEVICE(s));
+}
+
 static uint64_t mthca_mmio_bar0_read(void *opaque, hwaddr addr, unsigned size)
 {
     NcicMthca *s = opaque;
-    uint32_t val = mthca_bar0_read(s->core, addr);
+    uint32_t val;
 
+    if (is_gone(s)) {
+        return UINT64_MAX;
+    }
+    val = mthca_bar0_read(s->core, addr);
     trace_mthca_bar0_read(mthca_id(s), addr, val);
     return val;
 }
@@ -209,6 +222,9 @@ static void mthca_mmio_bar0_write(void *opaque, hwaddr addr, uint64_t val,
 {
     NcicMthca *s = opaque;
 
+    if (is_gone(s)) {
+        return;
+    }
     trace_mthca_bar0_write(mthca_id(s), addr, val);
     mthca_bar0_write(s->core, addr, val);
 }
@@ -231,6 +247,9 @@ static void mthca_mmio_uar_write(void *opaque, hwaddr addr, uint64_t val,
 {
     NcicMthca *s = opaque;
 
+    if (is_gone(s)) {
+        return;
+    }
     trace_mthca_doorbell(mthca_id(s), addr, val, size);
     if (!s->inline_budget || s->working) {
         mthca_uar_write(s->core, addr, val, size);
@@ -363,7 +382,7 @@ static void mthca_reset_hold(Object *obj, ResetType type)
     rdma_qmp_port(s->qmp);
 }
 
-static void mthca_class_init(ObjectClass *klass, void *data)
+static void mthca_class_init(ObjectClass *klass, QemuClassData *data)
 {
     DeviceClass *dc = DEVICE_CLASS(klass);
     PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);

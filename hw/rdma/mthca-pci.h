@@ -27,7 +27,7 @@ struct NcicMthca {
     NICState *nic;
     NICConf conf;
     WireStream *wire;
-    CharBackend chr;
+    CharFrontend chr;
     bool unplugged;             /* by link-up */
     bool shm;
     bool was_engaged;           /* before the wire's turn */

@@ -22,6 +22,7 @@
 #include "net/net.h"
 #include "system/runstate.h"
 #include "system/system.h"
+#include "wire/qemu_names.h"
 #include "ncic-pci.h"
 #include "trace.h"
 
@@ -312,12 +313,24 @@ static void restart_engines(NcicState *s)
 
 /* ---- BAR0: registers ------------------------------------------------------------------ */
 
+/*
+ * A processor may have looked up a BAR before another one took the device away,
+ * and come when it is gone: there is nobody then.
+ */
+static bool is_gone(NcicState *s)
+{
+    return !qdev_is_realized(DEVICE(s));
+}
+
 static uint64_t csr_read(void *opaque, hwaddr addr, unsigned size)
 {
     NcicState *s = opaque;
     uint32_t off, val = 0;
     NcicWindow win = ncic_bar0_decode(s->layout, addr, &off);
 
+    if (is_gone(s)) {
+        return UINT64_MAX;
+    }
     switch (win) {
     case NCIC_WIN_HCR:
         if (s->rdma) {
@@ -344,6 +357,9 @@ static void csr_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
     uint32_t off;
     NcicWindow win = ncic_bar0_decode(s->layout, addr, &off);
 
+    if (is_gone(s)) {
+        return;
+    }
     trace_ncic_reg_write(ncic_id(s), addr, val);
     switch (win) {
     case NCIC_WIN_HCR:
@@ -388,6 +404,9 @@ static void uar_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
 {
     NcicState *s = opaque;
 
+    if (is_gone(s)) {
+        return;
+    }
     trace_ncic_uar_write(ncic_id(s), addr, val, size);
     if (s->rdma) {
         ncic_rdma_uar_write(s->rdma, addr, val, size);
@@ -601,7 +620,7 @@ static void ncic_instance_init(Object *obj)
                                   "/ethernet-phy@0", DEVICE(obj));
 }
 
-static void ncic_class_init(ObjectClass *klass, void *data)
+static void ncic_class_init(ObjectClass *klass, QemuClassData *data)
 {
     ResettableClass *rc = RESETTABLE_CLASS(klass);
     PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
