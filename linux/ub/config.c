@@ -7,14 +7,40 @@
  * is not defined reads 0.  Reads and writes go dword by dword, as the space
  * demands.
  */
+#include <linux/bitfield.h>
 #include <linux/security.h>
 
 #include "ub_core.h"
 #include "ub/cfg_regs.h"
 
+/* With the lock where it is beyond the window. */
+static u32 config_get(struct ub_core *core, u32 dw)
+{
+	if (dw < UBC_CFG_WINDOW_SIZE / 4)
+		return ub_rd(core->bar, UBC_CFG_WINDOW + 4 * dw);
+	ub_wr(core->bar, UBC_CFG_ADDR, dw);
+	return ub_rd(core->bar, UBC_CFG_DATA);
+}
+
+static void config_set(struct ub_core *core, u32 dw, u32 value)
+{
+	if (dw < UBC_CFG_WINDOW_SIZE / 4) {
+		ub_wr(core->bar, UBC_CFG_WINDOW + 4 * dw, value);
+	} else {
+		ub_wr(core->bar, UBC_CFG_ADDR, dw);
+		ub_wr(core->bar, UBC_CFG_DATA, value);
+	}
+}
+
 u32 ub_config_read(struct ub_core *core, u32 dw)
 {
-	return ub_rd(core->bar, UBC_CFG_WINDOW + 4 * dw);
+	unsigned long flags;
+	u32 value;
+
+	spin_lock_irqsave(&core->config_lock, flags);
+	value = config_get(core, dw);
+	spin_unlock_irqrestore(&core->config_lock, flags);
+	return value;
 }
 EXPORT_SYMBOL_GPL(ub_config_read);
 
@@ -23,7 +49,7 @@ void ub_config_write(struct ub_core *core, u32 dw, u32 value)
 	unsigned long flags;
 
 	spin_lock_irqsave(&core->config_lock, flags);
-	ub_wr(core->bar, UBC_CFG_WINDOW + 4 * dw, value);
+	config_set(core, dw, value);
 	spin_unlock_irqrestore(&core->config_lock, flags);
 }
 EXPORT_SYMBOL_GPL(ub_config_write);
@@ -31,15 +57,43 @@ EXPORT_SYMBOL_GPL(ub_config_write);
 void ub_config_update(struct ub_core *core, u32 dw, u32 mask, u32 value)
 {
 	unsigned long flags;
-	u32 old;
 
 	spin_lock_irqsave(&core->config_lock, flags);
-	old = ub_config_read(core, dw);
-	ub_wr(core->bar, UBC_CFG_WINDOW + 4 * dw,
-	      (old & ~mask) | (value & mask));
+	config_set(core, dw, (config_get(core, dw) & ~mask) | (value & mask));
 	spin_unlock_irqrestore(&core->config_lock, flags);
 }
 EXPORT_SYMBOL_GPL(ub_config_update);
+
+/* ---- What a port's registers say of its link ---- */
+
+/* Mb/s per lane of Data Rate 0 … 8 in PHY Mode-2 and Mode-1 (UB 2.0 §3.1). */
+static u32 lane_rate(unsigned int rate, bool mode1)
+{
+	static const u32 mode2_mbps[] = {
+		2578, 0, 25781, 0, 53125, 0, 0, 0, 106250
+	};
+
+	if (mode1)
+		return rate ? 0 : 4000;
+	return rate < ARRAY_SIZE(mode2_mbps) ? mode2_mbps[rate] : 0;
+}
+
+void ub_core_link(struct ub_core *core, unsigned int port, u32 *lane_mbps,
+		  u32 *lanes)
+{
+	u32 base = UB_CFG_PORT_CAP(port, UB_CAP_LINK);
+	u32 status = ub_config_read(core, base + UB_LINK_PHY_STATUS_1);
+	u32 control = ub_config_read(core, base + UB_LINK_PHY_CTL_1);
+
+	*lane_mbps = lane_rate(FIELD_GET(UB_LINK_PHY_STATUS_1__CUR_LINK_SPEED,
+					 status),
+			       !FIELD_GET(UB_LINK_PHY_CTL_1__PHY_MODE_CTL,
+					  control));
+	*lanes = FIELD_GET(UB_LINK_PHY_STATUS_1__CUR_TX_LINK_WIDTH, status);
+}
+EXPORT_SYMBOL_GPL(ub_core_link);
+
+/* ---- The file ---- */
 
 static ssize_t config_read(struct file *file, struct kobject *kobj,
 			   struct bin_attribute *attr, char *buf, loff_t off,

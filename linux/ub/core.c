@@ -7,7 +7,10 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "ub_core.h"
+#include "bus.h"
+#include "ub_engine.h"
+#include "ub/cfg_regs.h"
+#include "ub/lds_hw.h"
 
 static const struct pci_device_id ubc_pci_ids[] = {
 	{ PCI_DEVICE(UBC_VENDOR_ID, UBC_DEVICE_ID) },
@@ -26,6 +29,12 @@ unsigned int ub_core_vector(struct ub_core *core, unsigned int port,
 }
 EXPORT_SYMBOL_GPL(ub_core_vector);
 
+unsigned int ub_core_engine_vector(struct ub_core *core)
+{
+	return (1 + UB_PORT_SOURCES * core->ports) % core->vectors;
+}
+EXPORT_SYMBOL_GPL(ub_core_engine_vector);
+
 int ub_core_irq(struct ub_core *core, unsigned int vector)
 {
 	return pci_irq_vector(core->pdev, vector);
@@ -36,10 +45,11 @@ static irqreturn_t ubc_ctrl_irq(int irq, void *data)
 {
 	struct ub_core *ubc = data;
 	u32 events = ub_rd(ubc->bar, UBC_EVENT);
+	irqreturn_t messages = ub_msgs_irq(ubc);
 
 	events &= UBC_EVENT_GUEST_ERROR | UBC_EVENT_DMA_ERROR;
 	if (!events)
-		return IRQ_NONE;
+		return messages;
 	ub_wr(ubc->bar, UBC_EVENT, events);
 	dev_err_ratelimited(&ubc->pdev->dev,
 			    "%u interface errors, %u DMA errors\n",
@@ -87,17 +97,50 @@ static void ubc_free_vectors(void *data)
 	pci_free_irq_vectors(data);
 }
 
-/* ---- ports on the auxiliary bus ---- */
+/* ---- parts on the auxiliary bus ---- */
 
 static void ubc_port_release(struct device *dev)
 {
 	kfree(to_ub_port(to_auxiliary_dev(dev)));
 }
 
+static void ubc_engine_release(struct device *dev)
+{
+	kfree(to_ub_engine(to_auxiliary_dev(dev)));
+}
+
+/* 0: @adev is there, and goes by its release.  Else the caller frees it, but
+ * not if *@owned. */
+static int ubc_part_add(struct ub_core *ubc, struct auxiliary_device *adev,
+			unsigned int index, bool *owned)
+{
+	struct pci_dev *pdev = ubc->pdev;
+	int err;
+
+	adev->id = pci_domain_nr(pdev->bus) << 19 | pci_dev_id(pdev) << 3 |
+		   index;
+	adev->dev.parent = &pdev->dev;
+	*owned = false;
+	err = auxiliary_device_init(adev);
+	if (err)
+		return err;
+	*owned = true;
+	err = auxiliary_device_add(adev);
+	if (err)
+		auxiliary_device_uninit(adev);
+	return err;
+}
+
+static void ubc_part_del(struct auxiliary_device *adev)
+{
+	auxiliary_device_delete(adev);
+	auxiliary_device_uninit(adev);
+}
+
 static int ubc_port_add(struct ub_core *ubc, unsigned int index)
 {
 	struct ub_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
-	struct pci_dev *pdev = ubc->pdev;
+	bool owned;
 	int err;
 
 	if (!port)
@@ -106,31 +149,96 @@ static int ubc_port_add(struct ub_core *ubc, unsigned int index)
 	port->index = index;
 	port->pair = index;
 	port->adev.name = "net";
-	port->adev.id = pci_domain_nr(pdev->bus) << 19 | pci_dev_id(pdev) << 3 |
-			index;
-	port->adev.dev.parent = &pdev->dev;
 	port->adev.dev.release = ubc_port_release;
-	err = auxiliary_device_init(&port->adev);
-	if (err) {
+	err = ubc_part_add(ubc, &port->adev, index, &owned);
+	if (!err)
+		ubc->port[index] = port;
+	else if (!owned)
 		kfree(port);
-		return err;
-	}
-	err = auxiliary_device_add(&port->adev);
-	if (err) {
-		auxiliary_device_uninit(&port->adev);
-		return err;
-	}
-	ubc->port[index] = port;
-	return 0;
+	return err;
 }
 
-static void ubc_port_del(struct ub_port *port)
+static int ubc_engine_add(struct ub_core *ubc, enum ub_engine_part part,
+			  const char *name)
 {
-	auxiliary_device_delete(&port->adev);
-	auxiliary_device_uninit(&port->adev);
+	struct ub_engine *engine = kzalloc(sizeof(*engine), GFP_KERNEL);
+	bool owned;
+	int err;
+
+	if (!engine)
+		return -ENOMEM;
+	engine->core = ubc;
+	engine->adev.name = name;
+	engine->adev.dev.release = ubc_engine_release;
+	err = ubc_part_add(ubc, &engine->adev, 0, &owned);
+	if (!err)
+		ubc->engine[part] = engine;
+	else if (!owned)
+		kfree(engine);
+	return err;
+}
+
+static bool ubc_has_window(struct ub_core *ubc)
+{
+	return ub_config_read(ubc, UB_CFG_CAP(UB_CFG1_BASE, UB_LDS_CAP) +
+				   UB_LDS_VD_WINDOW) ||
+	       ub_config_read(ubc, UB_CFG_CAP(UB_CFG1_BASE, UB_LDS_CAP) +
+				   UB_LDS_VD_WINDOW + 1);
+}
+
+static int ubc_engines_add(struct ub_core *ubc)
+{
+	int err;
+
+	if (!ubc->cmdq)
+		return 0;
+	err = ubc_engine_add(ubc, UB_URMA, "urma");
+	if (!err && ubc_has_window(ubc))
+		err = ubc_engine_add(ubc, UB_MEM, "mem");
+	return err;
+}
+
+static void ubc_parts_del(struct ub_core *ubc)
+{
+	unsigned int i;
+
+	for (i = 0; i < UB_ENGINE_PARTS; i++)
+		if (ubc->engine[i])
+			ubc_part_del(&ubc->engine[i]->adev);
+	for (i = 0; i < ubc->ports && ubc->port[i]; i++)
+		ubc_part_del(&ubc->port[i]->adev);
 }
 
 /* ---- life ---- */
+
+/* What the parts of the engine share; after a reset, too. */
+static int ubc_engine_start(struct ub_core *ubc)
+{
+	u32 need = UBC_CAPS_EVENTS | UBC_CAPS_COMMANDS;
+	int err;
+
+	if (~ub_rd(ubc->bar, UBC_CAPS) & need)
+		return 0;
+	err = ub_cmdq_start(ubc);
+	if (!err)
+		err = ub_ummu_start(ubc);
+	if (err)
+		dev_err(&ubc->pdev->dev, "the engine does not start: %d\n",
+			err);
+	return err;
+}
+
+static void ubc_engine_stop(struct ub_core *ubc)
+{
+	ub_ummu_stop(ubc);
+	ub_cmdq_stop(ubc);
+}
+
+static void ubc_engine_free(struct ub_core *ubc)
+{
+	ub_ummu_free(ubc);
+	ub_cmdq_free(ubc);
+}
 
 static void ubc_start(struct ub_core *ubc)
 {
@@ -157,7 +265,7 @@ static int ubc_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		return err;
 
-	ubc->vectors = 1 + UB_PORT_SOURCES * ubc->ports;
+	ubc->vectors = 1 + UB_PORT_SOURCES * ubc->ports + 1;
 	if (max_vectors)
 		ubc->vectors = min(ubc->vectors, max_vectors);
 	err = pci_alloc_irq_vectors(pdev, 1, ubc->vectors, PCI_IRQ_MSIX);
@@ -177,35 +285,44 @@ static int ubc_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	/* What an error handler goes back to. */
 	pci_save_state(pdev);
 	ubc_start(ubc);
-	for (i = 0; i < ubc->ports; i++) {
+	err = ub_msgs_add(ubc);
+	if (!err)
+		err = ub_fabric_add(ubc);
+	if (!err)
+		err = ubc_engine_start(ubc);
+	for (i = 0; !err && i < ubc->ports; i++)
 		err = ubc_port_add(ubc, i);
-		if (err)
-			goto undo;
+	if (!err)
+		err = ubc_engines_add(ubc);
+	if (err) {
+		ubc_parts_del(ubc);
+		ubc_engine_stop(ubc);
+		ub_msgs_del(ubc);
+		ub_fabric_del(ubc);
+		pci_clear_master(pdev);
+		ubc_engine_free(ubc);
 	}
-	return 0;
-
-undo:
-	while (i--)
-		ubc_port_del(ubc->port[i]);
-	pci_clear_master(pdev);
 	return err;
 }
 
 static void ubc_remove(struct pci_dev *pdev)
 {
 	struct ub_core *ubc = pci_get_drvdata(pdev);
-	unsigned int i;
 
-	for (i = 0; i < ubc->ports; i++)
-		ubc_port_del(ubc->port[i]);
+	ubc_parts_del(ubc);
+	ubc_engine_stop(ubc);
+	ub_msgs_del(ubc);
+	ub_fabric_del(ubc);
 	ub_wr(ubc->bar, UBC_CTRL, UBC_CTRL_RESET);
 	pci_clear_master(pdev);
+	ubc_engine_free(ubc);
 }
 
 static void ubc_shutdown(struct pci_dev *pdev)
 {
 	struct ub_core *ubc = pci_get_drvdata(pdev);
 
+	ub_msgs_stop(ubc);
 	ub_wr(ubc->bar, UBC_CTRL, UBC_CTRL_RESET);
 	pci_clear_master(pdev);
 }
@@ -213,35 +330,52 @@ static void ubc_shutdown(struct pci_dev *pdev)
 /* The parts, which are children, have stopped before and start behind. */
 static int ubc_suspend(struct device *dev)
 {
+	ubc_engine_stop(dev_get_drvdata(dev));
+	ub_msgs_stop(dev_get_drvdata(dev));
 	return 0;
 }
 
 static int ubc_resume(struct device *dev)
 {
 	ubc_start(dev_get_drvdata(dev));
-	return 0;
+	ub_msgs_start(dev_get_drvdata(dev));
+	return ubc_engine_start(dev_get_drvdata(dev));
 }
 
 /* ---- errors of the bus ---- */
 
-/* Stop the drivers of the parts, or let them go on. */
+/* Stop the driver of a part, or let it go on; all, and the messages. */
+static void ubc_part_go(struct auxiliary_device *adev, bool go)
+{
+	const struct auxiliary_driver *drv;
+
+	device_lock(&adev->dev);
+	if (adev->dev.driver) {
+		drv = to_auxiliary_drv(adev->dev.driver);
+		if (go && drv->resume)
+			drv->resume(adev);
+		else if (!go && drv->suspend)
+			drv->suspend(adev, PMSG_FREEZE);
+	}
+	device_unlock(&adev->dev);
+}
+
 static void ubc_parts(struct ub_core *ubc, bool go)
 {
 	unsigned int i;
 
-	for (i = 0; i < ubc->ports; i++) {
-		struct auxiliary_device *adev = &ubc->port[i]->adev;
-		const struct auxiliary_driver *drv;
-
-		device_lock(&adev->dev);
-		if (adev->dev.driver) {
-			drv = to_auxiliary_drv(adev->dev.driver);
-			if (go && drv->resume)
-				drv->resume(adev);
-			else if (!go && drv->suspend)
-				drv->suspend(adev, PMSG_FREEZE);
-		}
-		device_unlock(&adev->dev);
+	if (go) {
+		ub_msgs_start(ubc);
+		ubc_engine_start(ubc);
+	}
+	for (i = 0; i < UB_ENGINE_PARTS; i++)
+		if (ubc->engine[i])
+			ubc_part_go(&ubc->engine[i]->adev, go);
+	for (i = 0; i < ubc->ports; i++)
+		ubc_part_go(&ubc->port[i]->adev, go);
+	if (!go) {
+		ubc_engine_stop(ubc);
+		ub_msgs_stop(ubc);
 	}
 }
 
@@ -303,7 +437,26 @@ static struct pci_driver ubc_driver = {
 	.err_handler = &ubc_error_handlers,
 	.dev_groups = ubc_groups,
 };
-module_pci_driver(ubc_driver);
+
+static int __init ubc_init(void)
+{
+	int err = ub_bus_init();
+
+	if (err)
+		return err;
+	err = pci_register_driver(&ubc_driver);
+	if (err)
+		ub_bus_exit();
+	return err;
+}
+module_init(ubc_init);
+
+static void __exit ubc_exit(void)
+{
+	pci_unregister_driver(&ubc_driver);
+	ub_bus_exit();
+}
+module_exit(ubc_exit);
 
 MODULE_DESCRIPTION("UnifiedBus controller: PCI function");
 MODULE_LICENSE("GPL");

@@ -2,10 +2,8 @@
 /*
  * UB ports as network devices: ethtool.
  */
-#include <linux/bitfield.h>
 #include <linux/ethtool.h>
 
-#include "ub/cfg_regs.h"
 #include "ub_net.h"
 
 static const char ubc_counter_names[][ETH_GSTRING_LEN] = {
@@ -65,38 +63,17 @@ static void ubc_get_ringparam(struct net_device *netdev,
 	ring->tx_pending = UBC_SLOTS;
 }
 
-/* Mb/s per lane of Data Rate 0 … 8 in PHY Mode-2 and Mode-1 (UB 2.0 §3.1). */
-static u32 ubc_lane_rate(unsigned int rate, bool mode1)
-{
-	static const u32 mode2_mbps[] = {
-		2578, 0, 25781, 0, 53125, 0, 0, 0, 106250
-	};
-
-	if (mode1)
-		return rate ? 0 : 4000;
-	return rate < ARRAY_SIZE(mode2_mbps) ? mode2_mbps[rate] : 0;
-}
-
 static int ubc_get_link_ksettings(struct net_device *netdev,
 				  struct ethtool_link_ksettings *cmd)
 {
 	struct ubc_port *port = netdev_priv(netdev);
-	u32 base = UB_CFG_PORT_CAP(port->index, UB_CAP_LINK);
-	u32 status = ub_config_read(port->core,
-				base + UB_LINK_PHY_STATUS_1);
-	u32 control = ub_config_read(port->core,
-				 base + UB_LINK_PHY_CTL_1);
-	bool mode1 = !FIELD_GET(UB_LINK_PHY_CTL_1__PHY_MODE_CTL,
-				control);
-	u32 lane = ubc_lane_rate(FIELD_GET(UB_LINK_PHY_STATUS_1__CUR_LINK_SPEED,
-					   status), mode1);
-	u32 width = FIELD_GET(UB_LINK_PHY_STATUS_1__CUR_TX_LINK_WIDTH,
-			      status);
+	u32 lane, width;
 
 	cmd->base.port = PORT_OTHER;
 	cmd->base.autoneg = AUTONEG_ENABLE;
 	cmd->base.duplex = DUPLEX_FULL;
 	cmd->base.speed = SPEED_UNKNOWN;
+	ub_core_link(port->core, port->index, &lane, &width);
 	if (netif_carrier_ok(netdev) && lane) {
 		cmd->base.speed = lane * width;
 		cmd->lanes = width;

@@ -3,20 +3,15 @@
  * UB ports as network devices.
  *
  * A UB link joins two ports, so the device is point-to-point and has no
- * address resolution.  Its hardware address is the controller's GUID
- * (ARP hardware type 38).
+ * address resolution; a switch at the other end learns our addresses by IP
+ * notify.  Its hardware address is the controller's GUID (ARP hardware type 38).
  */
-#include <linux/if_arp.h>
 #include <linux/interrupt.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
 
 #include "ub/cfg_regs.h"
 #include "ub_net.h"
-
-#ifndef ARPHRD_UB
-#define ARPHRD_UB	38
-#endif
 
 #define UBC_EVENTS_WANTED	(UBC_PORT_EVENT_LINK | \
 				 UBC_PORT_EVENT_DLL_ERROR | \
@@ -25,10 +20,16 @@
 void ubc_port_link(struct ubc_port *port)
 {
 	struct net_device *netdev = port->netdev;
-	bool up = ub_rd(port->regs, UBC_PORT_STATUS) & UBC_PORT_STATUS_DLL_UP;
+	unsigned long flags;
+	bool up;
 
-	if (up == netif_carrier_ok(netdev))
+	/* Or an interrupt that sees the link come is undone by who read before. */
+	spin_lock_irqsave(&port->link_lock, flags);
+	up = ub_rd(port->regs, UBC_PORT_STATUS) & UBC_PORT_STATUS_DLL_UP;
+	if (up == netif_carrier_ok(netdev)) {
+		spin_unlock_irqrestore(&port->link_lock, flags);
 		return;
+	}
 	if (up) {
 		netif_carrier_on(netdev);
 		/* Else what frees a slot wakes it. */
@@ -37,14 +38,19 @@ void ubc_port_link(struct ubc_port *port)
 	} else {
 		netif_carrier_off(netdev);
 	}
+	spin_unlock_irqrestore(&port->link_lock, flags);
 	netdev_info(netdev, "link %s\n", up ? "up" : "down");
 }
 
 static irqreturn_t ubc_event_irq(int irq, void *data)
 {
 	struct ubc_port *port = ((struct ubc_irq *)data)->port;
-	u32 events = ub_rd(port->regs, UBC_PORT_EVENT);
+	u32 events;
 
+	/* The vector may be others', too. */
+	if (!READ_ONCE(port->running))
+		return IRQ_NONE;
+	events = ub_rd(port->regs, UBC_PORT_EVENT);
 	if (!events)
 		return IRQ_NONE;
 	ub_wr(port->regs, UBC_PORT_EVENT, events);
@@ -129,6 +135,7 @@ static void ubc_start(struct ubc_port *port)
 	ub_wr(port->tx.regs, UBC_RING_ARM, 0);
 	ub_wr(port->rx.regs, UBC_RING_ARM, 0);
 	ub_wr(port->regs, UBC_PORT_EVENT, ~0u);
+	WRITE_ONCE(port->running, true);
 	ub_wr(port->regs, UBC_PORT_EVENT_MASK, UBC_EVENTS_WANTED);
 	ub_wr(port->regs, UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
 	netif_start_queue(netdev);
@@ -140,6 +147,7 @@ static void ubc_halt(struct ubc_port *port)
 {
 	struct net_device *netdev = port->netdev;
 
+	WRITE_ONCE(port->running, false);
 	ub_wr(port->regs, UBC_PORT_EVENT_MASK, 0);
 	synchronize_irq(ubc_irq(port, UB_EVENT));
 	cancel_delayed_work_sync(&port->check);
@@ -277,7 +285,7 @@ static void ubc_get_stats64(struct net_device *netdev,
 	ubc_fetch(&port->rx_stats, &stats->rx_packets, &stats->rx_bytes);
 }
 
-static const struct net_device_ops ubc_netdev_ops = {
+const struct net_device_ops ubc_netdev_ops = {
 	.ndo_open = ubc_open,
 	.ndo_stop = ubc_stop,
 	.ndo_start_xmit = ubc_xmit,
@@ -290,8 +298,9 @@ static void ubc_setup(struct net_device *netdev)
 {
 	netdev->type = ARPHRD_UB;
 	netdev->addr_len = UBC_GUID_LEN;
-	netdev->hard_header_len = 0;
-	netdev->needed_headroom = UBC_HLEN;
+	netdev->hard_header_len = UBC_FRAME_HLEN;
+	netdev->min_header_len = UBC_FRAME_HLEN;
+	netdev->header_ops = &ubc_header_ops;
 	netdev->flags = IFF_POINTOPOINT | IFF_NOARP;
 	netdev->tx_queue_len = 1000;
 	netdev->watchdog_timeo = 10 * HZ;
@@ -337,6 +346,8 @@ static int ubc_net_probe(struct auxiliary_device *adev,
 	timer_setup(&port->refill, ubc_refill_timer, 0);
 	INIT_DELAYED_WORK(&port->check, ubc_check);
 	INIT_WORK(&port->restart, ubc_restart);
+	INIT_WORK(&port->notify, ubc_notify);
+	spin_lock_init(&port->link_lock);
 	ubc_guid(port->core, guid);
 	dev_addr_set(netdev, guid);
 	memset(netdev->broadcast, 0xff, UBC_GUID_LEN);
@@ -360,6 +371,7 @@ static void ubc_net_remove(struct auxiliary_device *adev)
 
 	unregister_netdev(port->netdev);
 	cancel_work_sync(&port->restart);
+	cancel_work_sync(&port->notify);
 	netif_napi_del(&port->napi);
 	free_netdev(port->netdev);
 }
@@ -416,7 +428,26 @@ static struct auxiliary_driver ubc_net_driver = {
 	.resume = ubc_net_recover,
 	.driver.pm = pm_sleep_ptr(&ubc_net_pm_ops),
 };
-module_auxiliary_driver(ubc_net_driver);
+
+static int __init ubc_net_init(void)
+{
+	int err = ubc_notify_init();
+
+	if (err)
+		return err;
+	err = auxiliary_driver_register(&ubc_net_driver);
+	if (err)
+		ubc_notify_exit();
+	return err;
+}
+module_init(ubc_net_init);
+
+static void __exit ubc_net_exit(void)
+{
+	auxiliary_driver_unregister(&ubc_net_driver);
+	ubc_notify_exit();
+}
+module_exit(ubc_net_exit);
 
 MODULE_DESCRIPTION("UnifiedBus ports as network devices");
 MODULE_LICENSE("GPL");

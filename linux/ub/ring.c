@@ -8,19 +8,12 @@
  * arms both rings with what it has seen when it goes to sleep, and the device
  * answers at once if there was more.
  */
-#include <linux/if_ether.h>
-#include <linux/ip.h>
-#include <linux/moduleparam.h>
-
 #include "ub_net.h"
 
 #define UBC_COPYBREAK	256
-/* In front of a received packet, so that the IP header is aligned. */
+/* In front of a received packet: room for its CFG, and so that the IP header is
+ * aligned. */
 #define UBC_RX_PAD	2
-
-static u32 npi = 1;
-module_param(npi, uint, 0644);
-MODULE_PARM_DESC(npi, "network partition of IP packets, 25 bits (default 1)");
 
 int ubc_ring_alloc(struct ubc_ring *ring, struct device *dev,
 		   void __iomem *regs)
@@ -123,21 +116,11 @@ netdev_tx_t ubc_xmit(struct sk_buff *skb, struct net_device *netdev)
 		ubc_ring_doorbell(tx);
 		return NETDEV_TX_BUSY;
 	}
-	switch (skb->protocol) {
-	case htons(ETH_P_IP):
-		cfg = UBC_CFG_IPV4;
-		break;
-	case htons(ETH_P_IPV6):
-		cfg = UBC_CFG_IPV6;
-		break;
-	default:
-		goto drop;	/* the link carries IP only */
-	}
-	if (skb_cow_head(skb, UBC_HLEN) || skb_linearize(skb))
+	if (skb_cow_head(skb, 0) || skb_linearize(skb) ||
+	    !ubc_frame_send(skb))
 		goto drop;
-	/* CCI 0: no congestion mark yet; then the partition. */
-	memset(skb_push(skb, UBC_HLEN), 0, 2);
-	*(__be32 *)(skb->data + 2) = cpu_to_be32(READ_ONCE(npi) & 0x1ffffff);
+	cfg = skb->data[0];
+	skb_pull(skb, UBC_FRAME_CFG);
 
 	slot->len = skb->len;
 	slot->dma = dma_map_single(tx->dev, skb->data, skb->len,
@@ -306,32 +289,6 @@ static struct sk_buff *ubc_rx_take(struct ubc_port *port,
 	return skb;
 }
 
-/* Strip the UB extension; false: not ours. */
-static bool ubc_rx_header(struct ubc_port *port, struct sk_buff *skb,
-			  unsigned int cfg)
-{
-	u32 their_npi;
-	u8 version;
-
-	if (skb->len <= UBC_HLEN)
-		return false;
-	their_npi = be32_to_cpu(*(__be32 *)(skb->data + 2));
-	if ((their_npi ^ READ_ONCE(npi)) & 0xffffff)
-		return false;
-	skb_pull(skb, UBC_HLEN);
-	version = skb->data[0] >> 4;
-	if (cfg == UBC_CFG_IPV4 && version == 4)
-		skb->protocol = htons(ETH_P_IP);
-	else if (cfg == UBC_CFG_IPV6 && version == 6)
-		skb->protocol = htons(ETH_P_IPV6);
-	else
-		return false;
-	skb->dev = port->netdev;
-	skb_reset_mac_header(skb);
-	skb_reset_network_header(skb);
-	return true;
-}
-
 static int ubc_clean_rx(struct ubc_port *port, int budget)
 {
 	struct net_device *netdev = port->netdev;
@@ -359,7 +316,8 @@ static int ubc_clean_rx(struct ubc_port *port, int budget)
 			netdev->stats.rx_dropped++;
 			continue;
 		}
-		if (!ubc_rx_header(port, skb, flags & UBC_DESC_CFG)) {
+		skb->dev = netdev;
+		if (!ubc_frame_receive(skb, flags & UBC_DESC_CFG)) {
 			port->rx_foreign++;
 			netdev->stats.rx_dropped++;
 			dev_kfree_skb_any(skb);

@@ -5,6 +5,7 @@
 #ifndef UB_NET_H
 #define UB_NET_H
 
+#include <linux/if_arp.h>
 #include <linux/netdevice.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
@@ -17,6 +18,21 @@
 #define UBC_SLOTS	BIT(UBC_RING_LOG2)
 #define UBC_CFG_IPV4	3	/* LPH.CFG */
 #define UBC_CFG_IPV6	4
+#define UBC_CFG_CONTROL	5
+/* A frame as sockets have it: its CFG in a byte of its own, then what is on the
+ * link.  Of IP that begins with CCI and NPI, of control frames (UB 2.0 appendix
+ * F) with Protocol, DGUID and SGUID. */
+#define UBC_FRAME_CFG	1
+#define UBC_FRAME_HLEN	(UBC_FRAME_CFG + UBC_HLEN)
+#define UBC_CONTROL_LEN	(2 + 2 * UBC_GUID_LEN)
+
+/* Numbers that Linux does not have yet. */
+#ifndef ARPHRD_UB
+#define ARPHRD_UB	38
+#endif
+#ifndef ETH_P_UB
+#define ETH_P_UB	0x0100
+#endif
 
 struct ubc_desc {
 	__le64 addr;
@@ -67,6 +83,9 @@ struct ubc_port {
 	struct timer_list refill;	/* no memory for any buffer: try again */
 	struct delayed_work check;	/* the link after an error */
 	struct work_struct restart;	/* after a transmit timeout */
+	struct work_struct notify;	/* our addresses, to the neighbour */
+	spinlock_t link_lock;		/* carrier is what the link is */
+	bool running;			/* its events count */
 	u16 stalled_at;			/* tail at the last timeout */
 	bool stalled;
 	struct ubc_stats tx_stats;
@@ -76,6 +95,7 @@ struct ubc_port {
 };
 
 /* netdev.c */
+extern const struct net_device_ops ubc_netdev_ops;
 void ubc_port_link(struct ubc_port *port);
 
 /* ring.c */
@@ -90,6 +110,18 @@ int ubc_poll(struct napi_struct *napi, int budget);
 void ubc_rx_refill(struct ubc_port *port, gfp_t gfp);
 void ubc_tx_drop_all(struct ubc_port *port);
 void ubc_rx_drop_all(struct ubc_port *port);
+
+/* notify.c */
+void ubc_notify(struct work_struct *work);
+int ubc_notify_init(void);
+void ubc_notify_exit(void);
+
+/* frame.c */
+extern const struct header_ops ubc_header_ops;
+/* Whether a frame may be sent; one of IP has our partition then. */
+bool ubc_frame_send(struct sk_buff *skb);
+/* A packet of the link becomes a frame; false: it is not for us. */
+bool ubc_frame_receive(struct sk_buff *skb, unsigned int cfg);
 
 /* ethtool.c */
 extern const struct ethtool_ops ubc_ethtool_ops;

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The transaction engine of UB controllers: what ub_core offers to those who
+ * share it, "ub_core.urma" and "ub_core.mem".
+ *
+ * ub_core has the queue of commands, the tables of the UMMU and the numbers of
+ * rows of the table of destinations.  All of it works from before a part is
+ * there until after it has gone, and between a part's resume and suspend; a reset
+ * of the function loses what commands have made.  Functions may sleep and return
+ * 0 or an errno, unless another thing is said.
+ */
+#ifndef UB_ENGINE_H
+#define UB_ENGINE_H
+
+#include <linux/idr.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/scatterlist.h>
+
+#include "ub_core.h"
+#include "ub/urma_hw.h"
+
+#define UB_ROW_MAX ((1 << 20) - 1)
+
+/* ---- cmdq.c ---- */
+
+struct ub_cmdq {
+	struct mutex lock;
+	u8 *ring;
+	dma_addr_t dma;
+	u16 pi;
+	bool broken;
+	struct ida rows;	/* of the table of destinations; 1 to UB_ROW_MAX */
+	struct ida pages;	/* of doorbells; what CAPS says */
+};
+
+/* A command: parameters from byte 16 on. */
+struct ub_cmd {
+	u8 b[UBQ_CMD] __aligned(8);
+};
+
+void ub_cmd_init(struct ub_cmd *cmd, u32 object, u32 mask);
+/* 0 or an errno that stands for the result; answers are in @cmd. */
+int ub_cmd_run(struct ub_core *core, unsigned int opcode, struct ub_cmd *cmd);
+u32 ub_cmd_object(const struct ub_cmd *cmd);
+
+static inline void ub_put8(struct ub_cmd *cmd, unsigned int at, u8 v)
+{
+	cmd->b[at] = v;
+}
+
+static inline void ub_put16(struct ub_cmd *cmd, unsigned int at, u16 v)
+{
+	*(__le16 *)(cmd->b + at) = cpu_to_le16(v);
+}
+
+static inline void ub_put32(struct ub_cmd *cmd, unsigned int at, u32 v)
+{
+	*(__le32 *)(cmd->b + at) = cpu_to_le32(v);
+}
+
+static inline void ub_put64(struct ub_cmd *cmd, unsigned int at, u64 v)
+{
+	*(__le64 *)(cmd->b + at) = cpu_to_le64(v);
+}
+
+static inline u16 ub_get16(const struct ub_cmd *cmd, unsigned int at)
+{
+	return le16_to_cpu(*(const __le16 *)(cmd->b + at));
+}
+
+static inline u32 ub_get32(const struct ub_cmd *cmd, unsigned int at)
+{
+	return le32_to_cpu(*(const __le32 *)(cmd->b + at));
+}
+
+static inline u64 ub_get64(const struct ub_cmd *cmd, unsigned int at)
+{
+	return le64_to_cpu(*(const __le64 *)(cmd->b + at));
+}
+
+/* Who the controller is: Entity 0, EIDs with the most significant byte first. */
+void ub_own_eid(struct ub_core *core, u8 eid[16]);
+u32 ub_own_upi(struct ub_core *core);
+/* The address in the EID of a peer, which has our prefix, or -EHOSTUNREACH. */
+int ub_eid_cna(struct ub_core *core, const u8 eid[16], u32 *cna);
+/* The way to @cna into a command, with the form of addresses @cfg. */
+void ub_put_way(struct ub_cmd *cmd, unsigned int at, u32 cfg, u32 cna);
+
+/* ---- ummu.c: tables of the UMMU ---- */
+
+struct ub_table;
+
+/* Addresses (UBA) that lead to pages. */
+struct ub_space {
+	struct ub_table *root;
+};
+
+#define UB_GRANT_READ	1u
+#define UB_GRANT_WRITE	2u
+#define UB_GRANT_ATOMIC	4u
+
+struct ub_grant {
+	u64 uba, len;
+	u32 rights;		/* UB_GRANT_*; 0: nothing */
+	bool check;		/* peers bring one of the values */
+	u32 value, other;	/* the same twice, but while it changes */
+};
+
+/* Whether there is one, and it works. */
+bool ub_ummu_on(struct ub_core *core);
+int ub_space_init(struct ub_core *core, struct ub_space *space);
+/* No TokenID leads there any more. */
+void ub_space_free(struct ub_core *core, struct ub_space *space);
+/* The page of 4 KiB at @uba, or one more user of it. */
+int ub_space_map(struct ub_core *core, struct ub_space *space, u64 uba,
+		 dma_addr_t page);
+void ub_space_unmap(struct ub_core *core, struct ub_space *space, u64 uba);
+/* A TokenID that leads to @space and grants nothing yet. */
+int ub_token_new(struct ub_core *core, struct ub_space *space, u32 *id);
+/* Nobody is let in by it any more, who was has left. */
+void ub_token_free(struct ub_core *core, u32 id);
+/* What peers may do with it. */
+void ub_token_grant(struct ub_core *core, u32 id, const struct ub_grant *grant);
+/* Other values, and nobody who has one of those that stay is refused meanwhile. */
+void ub_token_values(struct ub_core *core, u32 id, u32 value, u32 other);
+/* Translations that were changed are not used any more. */
+void ub_ummu_flush(struct ub_core *core);
+
+/* ---- region.c: memory of a program that peers reach ---- */
+
+struct ub_region {
+	u64 va, len;
+	struct page **pages;
+	unsigned long n, accounted;
+	struct mm_struct *mm;
+	struct sg_table sgt;
+	struct ub_space *space;	/* that it is mapped in, from … */
+	u64 uba;
+	unsigned long mapped;	/* … in units of 4 KiB */
+};
+
+/*
+ * Pin @len bytes at @va of the current process, and map their pages in @space,
+ * the first one at @uba (a multiple of the page size).  @region is zeroed; after
+ * an error it wants ub_region_end() as well, which takes the pages out of the
+ * space and gives them back.
+ */
+/* The two steps of ub_region_begin().  The first one makes page faults of the
+ * program, which may last as long as it likes: it is done without locks that
+ * others wait for. */
+int ub_region_pin(struct ub_region *region, u64 va, u64 len);
+int ub_region_map(struct ub_core *core, struct ub_region *region,
+		  struct ub_space *space, u64 uba);
+/* It leads there no more; the pages stay until ub_region_end(). */
+void ub_region_unmap(struct ub_core *core, struct ub_region *region);
+int ub_region_begin(struct ub_core *core, struct ub_region *region, u64 va,
+		    u64 len, struct ub_space *space, u64 uba);
+void ub_region_end(struct ub_core *core, struct ub_region *region);
+
+/* ---- life, for ub_core ---- */
+
+int ub_cmdq_start(struct ub_core *core);
+void ub_cmdq_stop(struct ub_core *core);
+void ub_cmdq_free(struct ub_core *core);
+int ub_ummu_start(struct ub_core *core);
+void ub_ummu_stop(struct ub_core *core);
+void ub_ummu_free(struct ub_core *core);
+
+#endif
