@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * URMA: what a device can do.
+ */
+#include "ub_urma.h"
+#include "ub/cfg_regs.h"
+
+#define LOG2_MAX	15
+#define MSG_MAX		0x7fffffffu
+#define MTU_4096	5
+#define PORT_DOWN	1
+#define PORT_ACTIVE	4
+#define ATOMIC_MAX	64
+#define ORDERS_RM	0x3	/* OT, OI */
+#define ORDERS_RC	0x5	/* OT, OL */
+#define CARRIERS_RM	0x3	/* RTP, CTP */
+#define CARRIERS_UM	0x6	/* CTP, and UTP, which is CTP here */
+#define JETTY_GRP	(1u << 11)
+#define FEATURES	(1u << 12 | 1u << 18)	/* error_suspend, ctp_en */
+
+/* By the library's codes: Mb/s of a lane. */
+static const u32 speeds[] = {
+	10, 100, 1000, 2500, 5000, 10000, 14000, 25000, 40000, 50000, 100000,
+	200000, 400000, 800000
+};
+
+/* The fastest that a lane reaches. */
+static u32 speed_code(u32 mbps)
+{
+	u32 code = ARRAY_SIZE(speeds) - 1;
+
+	while (code && speeds[code] > mbps)
+		code--;
+	return code;
+}
+
+static void port_fill(struct urma_dev *dev, unsigned int i,
+		      struct urma_port *p)
+{
+	u32 status = ub_rd(dev->core->bar, UBC_PORT(i) + UBC_PORT_STATUS);
+	u32 mbps;
+
+	p->max_mtu = MTU_4096;
+	p->active_mtu = MTU_4096;
+	p->state = status & UBC_PORT_STATUS_DLL_UP ? PORT_ACTIVE : PORT_DOWN;
+	ub_core_link(dev->core, i, &mbps, &p->active_width);
+	p->active_speed = speed_code(mbps);
+}
+
+/* The name stays what the caller asked by. */
+void urma_dev_attr_fill(struct urma_dev *dev, struct urma_dev_attr *a)
+{
+	const struct urma_caps *caps = &dev->caps;
+	u32 length = min_t(u64, caps->length, MSG_MAX);
+	unsigned int i;
+
+	urma_guid(dev, a->guid);
+	a->feature = FEATURES | (caps->groups ? JETTY_GRP : 0);
+	a->max_jfc = caps->cqs;
+	a->max_jfs = a->max_jfr = a->max_jetty = caps->queues;
+	a->max_jetty_grp = caps->groups;
+	a->max_jetty_in_jetty_grp = caps->members;
+	a->max_jfc_depth = a->max_jfr_depth = 1 << LOG2_MAX;
+	/* An entry has two blocks at least. */
+	a->max_jfs_depth = 1 << (LOG2_MAX - 1);
+	a->max_inline = caps->inline_max;
+	a->max_jfs_sge = caps->elements;
+	a->max_jfs_rsge = 2;
+	a->max_jfr_sge = caps->recv_elements;
+	a->max_msg_size = length;
+	a->max_read_size = a->max_write_size = length;
+	a->max_cas_size = a->max_swap_size = ATOMIC_MAX;
+	a->max_add_size = a->max_sub_size = ATOMIC_MAX;
+	a->max_and_size = a->max_or_size = a->max_xor_size = ATOMIC_MAX;
+	a->atomic_feat = 0x7f;
+	a->trans_mode = URMA_RM | URMA_RC | URMA_UM;
+	a->ceq_cnt = 1;
+	a->max_eid_cnt = 1;
+	a->page_size_cap = PAGE_SIZE;
+	a->port_cnt = dev->core->ports;
+	for (i = 0; i < dev->core->ports; i++)
+		port_fill(dev, i, &a->port[i]);
+	a->reserved_jetty_max = URMA_WELL_KNOWN_MAX;
+	a->rm_order_cap = ORDERS_RM;
+	a->rc_order_cap = ORDERS_RC;
+	a->rm_tp_cap = a->rc_tp_cap = CARRIERS_RM;
+	a->um_tp_cap = CARRIERS_UM;
+	for (i = 0; i < ARRAY_SIZE(a->priority); i++)
+		a->priority[i].tp_type = CARRIERS_RM | CARRIERS_UM;
+}

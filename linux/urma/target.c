@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * URMA: peers, as rows of the engine's table of destinations.
+ *
+ * A row says how an EID is reached: by CTP, or by RTP on a channel that is set
+ * up in band.  Rows and channels are shared by all contexts; what a row leads to
+ * is guarded by the peer's tokens.
+ */
+#include <linux/delay.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "ub_urma.h"
+
+#define MTU		4096
+#define CFG_CNA24	7
+#define CFG_CNA16	6
+#define FORM_WIDE	1
+#define CHANNEL_ACTIVE	2
+#define CHANNEL_SETUP	1
+#define CONNECT_MS	15000
+
+struct urma_channel {
+	struct list_head list;
+	unsigned int users;	/* rows, and who waits for it; under paths */
+	u32 cna;
+	struct mutex lock;	/* tpn; one sets it up, others wait */
+	u32 tpn;		/* 0: there is none */
+};
+
+/* ---- channels ---- */
+
+static int channel_state(struct urma_dev *dev, u32 tpn)
+{
+	struct ub_cmd cmd;
+	int err;
+
+	ub_cmd_init(&cmd, tpn, 0);
+	err = urma_cmd_run(dev, UBQ_OP_CHANNEL_QUERY, &cmd);
+	return err ? err : cmd.b[UBQ_CH_STATE];
+}
+
+static void channel_destroy(struct urma_dev *dev, u32 tpn)
+{
+	struct ub_cmd cmd;
+
+	ub_cmd_init(&cmd, tpn, 0);
+	urma_cmd_run(dev, UBQ_OP_CHANNEL_DESTROY, &cmd);
+}
+
+static int channel_connect(struct urma_dev *dev, struct urma_channel *c)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(CONNECT_MS);
+	struct ub_cmd cmd;
+	int state, err;
+	u32 tpn;
+
+	ub_cmd_init(&cmd, UBQ_NEW, 0);
+	ub_put_way(&cmd, UBQ_CH_WAY, CFG_CNA24, c->cna);
+	ub_put32(&cmd, UBQ_CH_TX_PSN, UBQ_NEW);
+	ub_put32(&cmd, UBQ_CH_RX_PSN, UBQ_NEW);
+	ub_put16(&cmd, UBQ_CH_FLAGS, UBQ_CH_FAST);
+	err = urma_cmd_run(dev, UBQ_OP_CHANNEL_CREATE, &cmd);
+	if (err)
+		return err;
+	tpn = ub_cmd_object(&cmd);
+	ub_cmd_init(&cmd, tpn, 0);
+	err = urma_cmd_run(dev, UBQ_OP_CHANNEL_CONNECT, &cmd);
+	while (!err) {
+		state = channel_state(dev, tpn);
+		if (state == CHANNEL_ACTIVE) {
+			c->tpn = tpn;
+			return 0;
+		}
+		if (state != CHANNEL_SETUP || time_after(jiffies, end))
+			err = -EHOSTUNREACH;
+		else if (READ_ONCE(dev->ending))
+			err = -EIO;
+		else if (fatal_signal_pending(current))
+			err = -EINTR;
+		else
+			usleep_range(200, 2000);
+	}
+	channel_destroy(dev, tpn);
+	return err;
+}
+
+static int dest_set(struct urma_dev *dev, struct urma_dest *d, u32 cna)
+{
+	struct ub_cmd cmd;
+
+	ub_cmd_init(&cmd, d->row, 0);
+	ub_put_way(&cmd, UBQ_DST_WAY,
+		   d->carrier == URMA_RTP ? CFG_CNA24 : CFG_CNA16, cna);
+	ub_put8(&cmd, UBQ_DST_CARRIER, d->carrier);
+	ub_put8(&cmd, UBQ_DST_FORM, FORM_WIDE);
+	ub_put16(&cmd, UBQ_DST_MTU, MTU);
+	ub_put32(&cmd, UBQ_DST_CHANNEL, d->channel ? d->channel->tpn : 0);
+	ub_put32(&cmd, UBQ_DST_UPI, urma_upi(dev));
+	memcpy(cmd.b + UBQ_DST_DEID, d->eid, sizeof(d->eid));
+	return urma_cmd_run(dev, UBQ_OP_DEST_SET, &cmd);
+}
+
+/* Rows lead to the channel as it is now; nowhere, if there is none: its number
+ * may become another's. */
+static int channel_rows(struct urma_dev *dev, struct urma_channel *c)
+{
+	struct ub_cmd cmd;
+	struct urma_dest *d;
+	int err = 0;
+
+	mutex_lock(&dev->paths);
+	list_for_each_entry(d, &dev->dests, list) {
+		if (err || d->channel != c)
+			continue;
+		if (c->tpn) {
+			err = dest_set(dev, d, c->cna);
+		} else {
+			ub_cmd_init(&cmd, d->row, 0);
+			urma_cmd_run(dev, UBQ_OP_DEST_CLEAR, &cmd);
+		}
+	}
+	mutex_unlock(&dev->paths);
+	return err;
+}
+
+/* With its lock.  One that broke is made anew. */
+static int channel_ready(struct urma_dev *dev, struct urma_channel *c)
+{
+	u32 old = c->tpn;
+	int err;
+
+	if (old && channel_state(dev, old) == CHANNEL_ACTIVE)
+		return 0;
+	if (old) {
+		c->tpn = 0;
+		channel_rows(dev, c);
+		channel_destroy(dev, old);
+	}
+	err = channel_connect(dev, c);
+	return err ? err : channel_rows(dev, c);
+}
+
+/* With paths: one less needs it; what never was set up goes. */
+static void channel_put(struct urma_channel *c)
+{
+	if (c && !--c->users && !c->tpn) {
+		list_del(&c->list);
+		kfree(c);
+	}
+}
+
+static struct urma_channel *channel_find(struct urma_dev *dev, u32 cna)
+{
+	struct urma_channel *c;
+
+	list_for_each_entry(c, &dev->channels, list)
+		if (c->cna == cna)
+			return c;
+	c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
+	if (c) {
+		c->cna = cna;
+		mutex_init(&c->lock);
+		list_add(&c->list, &dev->channels);
+	}
+	return c;
+}
+
+/* Set up, and with one more user.  Who wants others does not wait for it. */
+static struct urma_channel *channel_get(struct urma_dev *dev, u32 cna)
+{
+	struct urma_channel *c;
+	int err;
+
+	mutex_lock(&dev->paths);
+	c = channel_find(dev, cna);
+	if (c)
+		c->users++;
+	mutex_unlock(&dev->paths);
+	if (!c)
+		return ERR_PTR(-ENOMEM);
+	err = mutex_lock_killable(&c->lock);
+	if (!err) {
+		err = channel_ready(dev, c);
+		mutex_unlock(&c->lock);
+	}
+	if (!err)
+		return c;
+	mutex_lock(&dev->paths);
+	channel_put(c);
+	mutex_unlock(&dev->paths);
+	return ERR_PTR(err);
+}
+
+/* ---- destinations ---- */
+
+static void dest_put(struct urma_dev *dev, struct urma_dest *d, bool engine)
+{
+	struct ub_cmd cmd;
+
+	mutex_lock(&dev->paths);
+	if (!--d->users) {
+		ub_cmd_init(&cmd, d->row, 0);
+		if (engine)
+			urma_cmd_run(dev, UBQ_OP_DEST_CLEAR, &cmd);
+		list_del(&d->list);
+		ida_free(&dev->core->cmdq->rows, d->row);
+		channel_put(d->channel);
+		kfree(d);
+	}
+	mutex_unlock(&dev->paths);
+}
+
+static struct urma_dest *dest_find(struct urma_dev *dev, const u8 eid[16],
+				   u32 carrier)
+{
+	struct urma_dest *d;
+
+	list_for_each_entry(d, &dev->dests, list)
+		if (d->carrier == carrier && !memcmp(d->eid, eid, 16))
+			return d;
+	return NULL;
+}
+
+static struct urma_dest *dest_make(struct urma_dev *dev, const u8 eid[16],
+				   u32 carrier, u32 cna,
+				   struct urma_channel *channel)
+{
+	struct urma_dest *d = kzalloc(sizeof(*d), GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!d)
+		return ERR_PTR(-ENOMEM);
+	err = ida_alloc_range(&dev->core->cmdq->rows, 1, UB_ROW_MAX, GFP_KERNEL);
+	if (err < 0)
+		goto free;
+	d->row = err;
+	d->carrier = carrier;
+	d->channel = channel;
+	memcpy(d->eid, eid, 16);
+	err = dest_set(dev, d, cna);
+	if (err)
+		goto row;
+	list_add(&d->list, &dev->dests);
+	return d;
+
+row:
+	ida_free(&dev->core->cmdq->rows, d->row);
+free:
+	kfree(d);
+	return ERR_PTR(err);
+}
+
+static struct urma_dest *dest_get(struct urma_dev *dev, const u8 eid[16],
+				  u32 carrier)
+{
+	struct urma_channel *channel = NULL;
+	struct urma_dest *d;
+	u32 cna;
+	int err;
+
+	err = ub_eid_cna(dev->core, eid, &cna);
+	if (err)
+		return ERR_PTR(err);
+	if (carrier == URMA_RTP)
+		channel = channel_get(dev, cna);
+	if (IS_ERR(channel))
+		return ERR_CAST(channel);
+	mutex_lock(&dev->paths);
+	d = dest_find(dev, eid, carrier);
+	if (!d)
+		d = dest_make(dev, eid, carrier, cna, channel);
+	else
+		channel_put(channel);	/* the row has it */
+	if (IS_ERR(d))
+		channel_put(channel);
+	else
+		d->users++;
+	mutex_unlock(&dev->paths);
+	return d;
+}
+
+void urma_paths_stop(struct urma_dev *dev)
+{
+	struct urma_channel *c, *next;
+
+	mutex_lock(&dev->paths);
+	list_for_each_entry_safe(c, next, &dev->channels, list) {
+		list_del(&c->list);
+		kfree(c);
+	}
+	mutex_unlock(&dev->paths);
+}
+
+/* ---- targets ---- */
+
+/* UM has neither RTP, nor here UTP, which is of IP paths. */
+static int carrier_of(u32 trans_mode, u32 tp_type)
+{
+	if (trans_mode == URMA_UM)
+		return tp_type == URMA_CTP || tp_type == URMA_UTP ? URMA_CTP
+								  : -EINVAL;
+	if (trans_mode != URMA_RM && trans_mode != URMA_RC)
+		return -EINVAL;
+	return tp_type == URMA_RTP || tp_type == URMA_CTP ? (int)tp_type
+							  : -EINVAL;
+}
+
+void urma_target_end(struct urma_file *f, struct urma_target *t, bool engine)
+{
+	dest_put(f->dev, t->dest, engine);
+	kfree(t);
+}
+
+static int import(struct urma_file *f, struct urma_target_cmd *a)
+{
+	int carrier = carrier_of(a->trans_mode, a->tp_type), err;
+	struct urma_target_private mine = { };
+	struct urma_target *t;
+
+	if (carrier < 0)
+		return carrier;
+	if (a->type > URMA_TARGET_GROUP ||
+	    (a->type == URMA_TARGET_GROUP && a->trans_mode == URMA_RC))
+		return -EINVAL;
+	t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
+	if (!t)
+		return -ENOMEM;
+	t->dest = dest_get(f->dev, a->eid, carrier);
+	if (IS_ERR(t->dest)) {
+		err = PTR_ERR(t->dest);
+		kfree(t);
+		return err;
+	}
+	t->id = a->id;
+	t->trans_mode = a->trans_mode;
+	memcpy(t->eid, a->eid, 16);
+	mine.row = t->dest->row;
+	err = urma_obj_add(f, &t->obj, URMA_TARGET, 0);
+	if (err) {
+		urma_target_end(f, t, true);
+		return err;
+	}
+	urma_private_put(a, &a->udata, &mine, sizeof(mine));
+	a->tpn = URMA_NO_TPN;
+	a->handle = t->obj.handle;
+	return 0;
+}
+
+int urma_import_jfr(struct urma_file *f, void *args)
+{
+	struct urma_target_cmd *a = args;
+
+	a->type = URMA_TARGET_JFR;
+	return import(f, a);
+}
+
+int urma_import_jetty(struct urma_file *f, void *args)
+{
+	return import(f, args);
+}
+
+int urma_unimport(struct urma_file *f, void *args)
+{
+	struct urma_handle_cmd *a = args;
+	struct urma_target *t = urma_obj_get(f, a->handle, URMA_TARGET);
+	int err;
+
+	if (!t)
+		return -EINVAL;
+	err = urma_obj_take(f, &t->obj);
+	if (!err)
+		urma_target_end(f, t, true);
+	return err;
+}
+
+/* ---- RC ---- */
+
+static int bound_set(struct urma_dev *dev, struct urma_queue *q,
+		     const struct urma_target *t)
+{
+	struct ub_cmd cmd;
+
+	ub_cmd_init(&cmd, q->id, UBQ_QM_BOUND);
+	if (t) {
+		ub_put32(&cmd, UBQ_Q_FLAGS, UBQ_Q_BOUND);
+		ub_put32(&cmd, UBQ_Q_REMOTE, t->id);
+		memcpy(cmd.b + UBQ_Q_REMOTE_EID, t->eid, 16);
+	}
+	return urma_cmd_run(dev, UBQ_OP_QUEUE_MODIFY, &cmd);
+}
+
+int urma_bind_jetty(struct urma_file *f, void *args)
+{
+	struct urma_bind_cmd *a = args;
+	struct urma_queue *q = urma_obj_get(f, a->jetty, URMA_JETTY);
+	struct urma_target *t = urma_obj_get(f, a->target, URMA_TARGET);
+	int err;
+
+	if (!q || !t || q->cfg.trans_mode != URMA_RC ||
+	    t->trans_mode != URMA_RC)
+		return -EINVAL;
+	if (q->bound)
+		return -EEXIST;
+	err = bound_set(f->dev, q, t);
+	if (err)
+		return err;
+	q->bound = t;
+	t->obj.users++;
+	a->tpn = URMA_NO_TPN;
+	return 0;
+}
+
+int urma_unbind_jetty(struct urma_file *f, void *args)
+{
+	struct urma_bind_cmd *a = args;
+	struct urma_queue *q = urma_obj_get(f, a->jetty, URMA_JETTY);
+	int err;
+
+	if (!q || !q->bound)
+		return -EINVAL;
+	err = bound_set(f->dev, q, NULL);
+	if (err)
+		return err;
+	q->bound->obj.users--;
+	q->bound = NULL;
+	return 0;
+}
