@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * UB memory: peers' memory in the window.
+ */
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/version.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+#include <linux/hex.h>
+#endif
+
+#include "ub_mem.h"
+
+#define CARRIER_CTP	1
+#define CARRIER_BYPASS	3
+#define CFG_BYPASS	9
+#define CFG_CNA24	7
+#define CFG_CNA16	6
+#define FORM_NONE	0
+#define FORM_WIDE	1
+#define MTU		4096
+#define SUB_SHIFT	16
+
+/* ---- ways ---- */
+
+static int dest_set(struct mem_dev *dev, struct mem_dest *d, u32 cna)
+{
+	struct ub_cmd cmd;
+
+	ub_cmd_init(&cmd, d->row, 0);
+	if (d->carrier == CARRIER_BYPASS) {
+		ub_put_way(&cmd, UBQ_DST_WAY, CFG_BYPASS, cna);
+		ub_put8(&cmd, UBQ_DST_FORM, FORM_NONE);
+	} else {
+		ub_put_way(&cmd, UBQ_DST_WAY,
+			   cna > U16_MAX ? CFG_CNA24 : CFG_CNA16, cna);
+		ub_put8(&cmd, UBQ_DST_FORM, FORM_WIDE);
+	}
+	ub_put8(&cmd, UBQ_DST_CARRIER, d->carrier);
+	ub_put16(&cmd, UBQ_DST_MTU, MTU);
+	ub_put32(&cmd, UBQ_DST_UPI, ub_own_upi(dev->core));
+	memcpy(cmd.b + UBQ_DST_DEID, d->eid, sizeof(d->eid));
+	return ub_cmd_run(dev->core, UBQ_OP_DEST_SET, &cmd);
+}
+
+static struct mem_dest *dest_new(struct mem_dev *dev, const u8 eid[16],
+				 u32 carrier, u32 cna)
+{
+	struct mem_dest *d = kzalloc(sizeof(*d), GFP_KERNEL);
+	int err;
+
+	if (!d)
+		return ERR_PTR(-ENOMEM);
+	err = ida_alloc_range(&dev->core->cmdq->rows, 1, UB_ROW_MAX,
+			      GFP_KERNEL);
+	if (err < 0)
+		goto free;
+	d->row = err;
+	d->carrier = carrier;
+	memcpy(d->eid, eid, 16);
+	err = dest_set(dev, d, cna);
+	if (err)
+		goto row;
+	list_add(&d->list, &dev->dests);
+	return d;
+
+row:
+	ida_free(&dev->core->cmdq->rows, d->row);
+free:
+	kfree(d);
+	return ERR_PTR(err);
+}
+
+static struct mem_dest *dest_get(struct mem_dev *dev, const u8 eid[16],
+				 u32 carrier)
+{
+	struct mem_dest *d;
+	u32 cna;
+	int err = ub_eid_cna(dev->core, eid, &cna);
+
+	if (err)
+		return ERR_PTR(err);
+	mutex_lock(&dev->dests_lock);
+	list_for_each_entry(d, &dev->dests, list)
+		if (d->carrier == carrier && !memcmp(d->eid, eid, 16))
+			goto found;
+	d = dest_new(dev, eid, carrier, cna);
+found:
+	if (!IS_ERR(d))
+		d->users++;
+	mutex_unlock(&dev->dests_lock);
+	return d;
+}
+
+static void dest_put(struct mem_dev *dev, struct mem_dest *d)
+{
+	struct ub_cmd cmd;
+
+	mutex_lock(&dev->dests_lock);
+	if (!--d->users) {
+		ub_cmd_init(&cmd, d->row, 0);
+		ub_cmd_run(dev->core, UBQ_OP_DEST_CLEAR, &cmd);
+		list_del(&d->list);
+		ida_free(&dev->core->cmdq->rows, d->row);
+		kfree(d);
+	}
+	mutex_unlock(&dev->dests_lock);
+}
+
+/* ---- imports ---- */
+
+struct mem_import *mem_import_at(struct mem_dev *dev, unsigned int mib)
+{
+	return xa_load(&dev->imports, mib);
+}
+
+/* From the command's words: what is wanted. */
+struct wish {
+	u8 eid[16];
+	u64 len;
+	u32 carrier;
+	bool cached, shared;
+	struct mem_target to;
+};
+
+static const struct {
+	const char *word;
+	u32 carrier, order;
+	bool cached, shared;
+} options[] = {
+	{ "ctp", .carrier = CARRIER_CTP },
+	{ "bypass", .carrier = CARRIER_BYPASS },
+	{ "relaxed", .order = 1 },
+	{ "strong", .order = 2 },
+	{ "cached", .cached = true },
+	{ "shared", .cached = true, .shared = true },
+};
+
+static int option_get(const char *word, struct wish *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(options); i++)
+		if (!strcmp(word, options[i].word)) {
+			w->carrier = options[i].carrier ?: w->carrier;
+			w->to.order = options[i].order ?: w->to.order;
+			w->cached |= options[i].cached;
+			w->shared |= options[i].shared;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int wish_get(unsigned int argc, char **argv, struct wish *w)
+{
+	unsigned int i;
+	int err = 0;
+
+	if (argc < 6 || strlen(argv[1]) != 32 || hex2bin(w->eid, argv[1], 16) ||
+	    kstrtou32(argv[2], 0, &w->to.token_id) ||
+	    kstrtou64(argv[3], 0, &w->to.uba) || kstrtou64(argv[4], 0, &w->len))
+		return -EINVAL;
+	w->to.check = strcmp(argv[5], "-");
+	if (w->to.check && kstrtou32(argv[5], 0, &w->to.value))
+		return -EINVAL;
+	w->carrier = CARRIER_CTP;
+	for (i = 6; !err && i < argc; i++)
+		err = option_get(argv[i], w);
+	return err || w->to.token_id >> 20 || !w->len ||
+	       !PAGE_ALIGNED(w->to.uba | w->len) || w->to.uba >> 48 ||
+	       w->len >> UB_LDS_PA_BITS ||
+	       (w->shared && w->to.uba < MEM_DIR_BYTES) ? -EINVAL : 0;
+}
+
+/* Faults and events find it from now on, or not any more. */
+static int import_show(struct mem_dev *dev, struct mem_import *im, bool there)
+{
+	unsigned int i;
+	int err = 0;
+
+	down_write(&dev->map);
+	for (i = 0; !err && i < im->mibs; i++)
+		if (there)
+			err = xa_err(xa_store_irq(&dev->imports, im->first + i,
+						  im, GFP_KERNEL));
+		else
+			xa_erase_irq(&dev->imports, im->first + i);
+	/* Who looks at an event has event_lock, not that of the array. */
+	spin_lock_irq(&dev->decoder.event_lock);
+	spin_unlock_irq(&dev->decoder.event_lock);
+	up_write(&dev->map);
+	return err;
+}
+
+static void import_end(struct mem_import *im)
+{
+	struct mem_dev *dev = im->file->dev;
+
+	list_del(&im->list);
+	down_write(&dev->map);
+	im->id = 0;		/* no more faults */
+	up_write(&dev->map);
+	mem_unmap(dev, im->first * MEM_MIB, im->mibs * MEM_MIB);
+	if (im->cache)
+		mem_cache_end(im->cache);
+	mem_window_clear(dev, im->first, im->mibs);
+	import_show(dev, im, false);
+	mem_window_put(dev, im->first, im->mibs);
+	dest_put(dev, im->dest);
+	mem_cache_put(im->cache);
+	kfree(im);
+}
+
+static int import_begin(struct mem_file *f, struct mem_import *im,
+			const struct wish *w)
+{
+	int err;
+
+	im->mibs = DIV_ROUND_UP_ULL(w->len, MEM_MIB);
+	im->dest = dest_get(f->dev, w->eid, w->carrier);
+	if (IS_ERR(im->dest))
+		return PTR_ERR(im->dest);
+	err = mem_window_get(f->dev, im->mibs);
+	if (err < 0) {
+		dest_put(f->dev, im->dest);
+		return err;
+	}
+	im->first = err;
+	return 0;
+}
+
+/* The window leads to the segment, or to the directory of one that is shared. */
+static int import_set(struct mem_dev *dev, struct mem_import *im,
+		      struct wish *w)
+{
+	w->to.row = im->dest->row;
+	if (w->cached) {
+		im->cache = mem_cache_new(dev, im->first * MEM_MIB, im->len,
+					  &w->to, w->shared);
+		if (!im->cache)
+			return -ENOMEM;
+	}
+	if (w->shared)
+		w->to.uba -= MEM_DIR_BYTES;
+	return mem_window_set(dev, im->first, im->mibs, &w->to);
+}
+
+/* import EID TOKENID UBA BYTES TOKEN [ctp|bypass] [relaxed|strong]
+ * [cached|shared] */
+int mem_import(struct mem_file *f, unsigned int argc, char **argv)
+{
+	struct wish w = { };
+	struct mem_import *im;
+	int err = wish_get(argc, argv, &w);
+
+	if (err)
+		return err;
+	im = kzalloc(sizeof(*im), GFP_KERNEL_ACCOUNT);
+	if (!im)
+		return -ENOMEM;
+	im->file = f;
+	im->len = w.len;
+	err = import_begin(f, im, &w);
+	if (err) {
+		kfree(im);
+		return err;
+	}
+	do
+		im->id = atomic_inc_return(&f->dev->last_id);
+	while (!im->id);
+	list_add_tail(&im->list, &f->imports);
+	err = import_set(f->dev, im, &w);
+	if (!err)
+		err = import_show(f->dev, im, true);
+	if (err) {
+		import_end(im);
+		return err;
+	}
+	mem_answer(f, "%#llx %#llx\n", im->first * MEM_MIB, im->len);
+	return 0;
+}
+
+/* The import that begins at an offset, for commands. */
+static struct mem_import *import_of(struct mem_file *f, const char *offset)
+{
+	struct mem_import *im;
+	u64 at;
+
+	if (kstrtou64(offset, 0, &at))
+		return NULL;
+	list_for_each_entry(im, &f->imports, list)
+		if (im->first * MEM_MIB == at)
+			return im;
+	return NULL;
+}
+
+int mem_unimport(struct mem_file *f, unsigned int argc, char **argv)
+{
+	struct mem_import *im = argc == 2 ? import_of(f, argv[1]) : NULL;
+
+	if (!im)
+		return -EINVAL;
+	import_end(im);
+	return 0;
+}
+
+/* own OFFSET invalid|read|write */
+int mem_own(struct mem_file *f, unsigned int argc, char **argv)
+{
+	static const char *const names[] = {
+		[MEM_INVALID] = "invalid",
+		[MEM_READ] = "read",
+		[MEM_WRITE] = "write",
+	};
+	struct mem_import *im = argc == 3 ? import_of(f, argv[1]) : NULL;
+	int want;
+
+	if (!im || !im->cache)
+		return -EINVAL;
+	want = match_string(names, ARRAY_SIZE(names), argv[2]);
+	return want < 0 ? want : mem_cache_own(im->cache, want);
+}
+
+int mem_imports_clean(struct mem_file *f)
+{
+	struct mem_import *im;
+	int err = 0;
+
+	list_for_each_entry(im, &f->imports, list)
+		if (!err && im->cache)
+			err = mem_cache_clean(im->cache);
+	return err;
+}
+
+/* status OFFSET: failed loads and stores, the last event and its status */
+int mem_status(struct mem_file *f, unsigned int argc, char **argv)
+{
+	struct mem_import *im = argc == 2 ? import_of(f, argv[1]) : NULL;
+	u64 loads, stores;
+	u32 event, status;
+
+	if (!im)
+		return -EINVAL;
+	if (mem_fence(f->dev))
+		return -EIO;
+	spin_lock_irq(&f->dev->decoder.event_lock);
+	loads = im->failed_loads;
+	stores = im->failed_stores;
+	event = im->last_event;
+	status = im->last_status;
+	spin_unlock_irq(&f->dev->decoder.event_lock);
+	mem_answer(f, "%llu %llu %#x %#x\n", loads, stores, event, status);
+	return 0;
+}
+
+bool mem_imports_failed(struct mem_file *f)
+{
+	struct mem_decoder *d = &f->dev->decoder;
+	struct mem_import *im;
+	bool failed;
+
+	spin_lock_irq(&d->event_lock);
+	failed = f->told_lost != d->lost;
+	f->told_lost = d->lost;
+	list_for_each_entry(im, &f->imports, list) {
+		failed |= im->told_stores != im->failed_stores;
+		im->told_stores = im->failed_stores;
+	}
+	spin_unlock_irq(&d->event_lock);
+	return failed;
+}
+
+void mem_imports_end(struct mem_file *f)
+{
+	struct mem_import *im, *next;
+
+	list_for_each_entry_safe(im, next, &f->imports, list)
+		import_end(im);
+}
+
+/* ---- atomics ---- */
+
+static const struct {
+	const char *name;
+	u32 opcode;
+	unsigned int operands;
+} atomics[] = {
+	{ "cas", 0x07, 2 },
+	{ "swap", 0x08, 1 },
+	{ "add", 0x0b, 1 },
+	{ "sub", 0x0c, 1 },
+	{ "and", 0x0d, 1 },
+	{ "or", 0x0e, 1 },
+	{ "xor", 0x0f, 1 },
+	{ "smax", 0x0a | 4 << SUB_SHIFT, 1 },
+	{ "smin", 0x0a | 5 << SUB_SHIFT, 1 },
+	{ "umax", 0x0a | 6 << SUB_SHIFT, 1 },
+	{ "umin", 0x0a | 7 << SUB_SHIFT, 1 },
+};
+
+/* The import that has the bytes at an offset of the window. */
+static bool is_ours(struct mem_file *f, u64 at, unsigned int bytes)
+{
+	struct mem_import *im;
+
+	list_for_each_entry(im, &f->imports, list)
+		if (!im->cache && at >= im->first * MEM_MIB &&
+		    at - im->first * MEM_MIB <= im->len - bytes)
+			return true;
+	return false;
+}
+
+/* atomic OFFSET OPERATION BYTES OPERAND [OPERAND]: what was there */
+int mem_atomic(struct mem_file *f, unsigned int argc, char **argv)
+{
+	u64 at, a, b = 0, old = 0;
+	unsigned int i, bytes;
+	int err;
+
+	if (argc < 5 || argc > 6 || kstrtou64(argv[1], 0, &at) ||
+	    kstrtouint(argv[3], 0, &bytes) || !bytes || bytes > 8 ||
+	    !is_power_of_2(bytes) || !IS_ALIGNED(at, bytes) ||
+	    kstrtou64(argv[4], 0, &a) ||
+	    (argc > 5 && kstrtou64(argv[5], 0, &b)) || !is_ours(f, at, bytes))
+		return -EINVAL;
+	for (i = 0; i < ARRAY_SIZE(atomics); i++)
+		if (!strcmp(argv[2], atomics[i].name) &&
+		    argc == 4 + atomics[i].operands)
+			break;
+	if (i == ARRAY_SIZE(atomics))
+		return -EINVAL;
+	err = mem_slot(f->dev, at, atomics[i].opcode, bytes, &a, &b, &old);
+	if (err)
+		return err;
+	mem_answer(f, "%#llx\n", old & (~0ull >> (64 - 8 * bytes)));
+	return 0;
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * UB memory: a queue of the engine that moves pages (docs/specs/ub-urma.rst).
+ *
+ * One move at a time: who waits for a page has nothing else to do.
+ */
+#include <linux/delay.h>
+#include <linux/dma-mapping.h>
+#include <linux/io.h>
+#include <linux/pci.h>
+
+#include "ub_mem.h"
+
+#define OP_READ		0x06
+#define OP_WRITEBACK	0x17
+#define BELL_BAR	2
+#define SQ_LOG2		6
+#define BLOCKS		4	/* of each entry: none wraps */
+#define SQ_BYTES	(UBQ_BLOCK << SQ_LOG2)
+#define CQ_LOG2		6
+#define CQ_BYTES	(UBQ_CQE << CQ_LOG2)
+#define CQE_STATUS(w0)	((w0) >> 8 & 0xffff)
+/* The transaction layer gives up before, but not with a peer that says RNR each time:
+ * then the queue is made anew, so that the engine forgets the pages. */
+#define TIMEOUT_MS	70000
+#define SPINS		200
+#define GONE_SPINS	1024
+
+static void bell(struct mem_queue *q, unsigned int reg, u32 object, u16 count)
+{
+	writeq(object | (u64)count << 32, q->bells + reg);
+}
+
+/* The entry at an index, empty. */
+static __le32 *entry(struct mem_queue *q, u16 index)
+{
+	u8 *at = q->sq + (index & ((1 << SQ_LOG2) - 1)) * UBQ_BLOCK;
+
+	BUILD_BUG_ON(MEM_MOVE * BLOCKS > 1 << SQ_LOG2);
+	BUILD_BUG_ON(UBQ_SQE_ELEMENT + MEM_MOVE * UBQ_ELEMENT >
+		     BLOCKS * UBQ_BLOCK);
+	memset(at, 0, BLOCKS * UBQ_BLOCK);
+	return (__le32 *)at;
+}
+
+/* The next completion; its status. */
+static int wait_done(struct mem_dev *dev, u32 *status)
+{
+	struct mem_queue *q = &dev->queue;
+	const __le32 *e = (const __le32 *)(q->cq +
+		(q->ci & ((1 << CQ_LOG2) - 1)) * UBQ_CQE);
+	u32 want = q->ci >> CQ_LOG2 & 1 ? 0 : UBQ_CQE_OWNER, w0;
+	unsigned long end = jiffies + msecs_to_jiffies(TIMEOUT_MS);
+	unsigned int spins;
+
+	for (spins = 0;; spins++) {
+		w0 = le32_to_cpu(READ_ONCE(e[0]));
+		if (!((w0 ^ want) & UBQ_CQE_OWNER))
+			break;
+		/* The device may have gone without a word. */
+		if (time_after(jiffies, end) ||
+		    (spins % GONE_SPINS == GONE_SPINS - 1 &&
+		     ub_rd(dev->core->bar, UBC_ID) != UBC_ID_VALUE)) {
+			dev_err(dev->dma, "a queue is not answered\n");
+			return -EIO;
+		}
+		if (spins < SPINS)
+			cpu_relax();
+		else
+			usleep_range(20, 100);
+	}
+	dma_rmb();
+	q->ci++;
+	bell(q, UBQ_BELL_CQ, q->cq_id, q->ci);
+	*status = CQE_STATUS(w0);
+	return 0;
+}
+
+static void post(struct mem_queue *q, u32 opcode, const struct mem_target *to,
+		 u64 at, const dma_addr_t *pages, unsigned int n)
+{
+	u32 w0 = opcode | n << __builtin_ctz(UBQ_SQE_ELEMENTS) |
+		 (BLOCKS - 1) << __builtin_ctz(UBQ_SQE_BLOCKS) | UBQ_SQE_CQE |
+		 (to->check ? UBQ_SQE_TOKEN : 0);
+	__le32 *e = entry(q, q->pi), *element = e + UBQ_SQE_ELEMENT / 4;
+	unsigned int i;
+
+	if (!(q->pi >> SQ_LOG2 & 1))
+		w0 |= UBQ_SQE_OWNER;
+	e[UBQ_SQE_DEST / 4] = cpu_to_le32(to->row);
+	e[UBQ_SQE_TARGET / 4] = cpu_to_le32(to->token_id);
+	e[UBQ_SQE_TOKEN_VALUE / 4] = cpu_to_le32(to->value);
+	e[UBQ_SQE_LENGTH / 4] = cpu_to_le32(n * PAGE_SIZE);
+	*(__le64 *)(e + UBQ_SQE_ADDR / 4) = cpu_to_le64(to->uba + at);
+	for (i = 0; i < n; i++, element += UBQ_ELEMENT / 4) {
+		*(__le64 *)element = cpu_to_le64(pages[i]);
+		element[2] = cpu_to_le32(PAGE_SIZE);
+	}
+	dma_wmb();
+	e[UBQ_SQE_W0 / 4] = cpu_to_le32(w0);
+	q->pi += BLOCKS;
+}
+
+static int queue_begin(struct mem_dev *dev);
+static int queue_end(struct mem_dev *dev);
+
+int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
+	     u64 at, const dma_addr_t *pages, unsigned int n)
+{
+	/* A Writeback is one packet (UB 2.0 table 7-2), a Read any number. */
+	unsigned int step = reads ? n : 1, i;
+	struct mem_queue *q = &dev->queue;
+	u32 status, all = 0;
+	int err = -EIO;
+
+	mutex_lock(&q->lock);
+	if (q->broken)
+		goto out;
+	for (i = 0; i < n; i += step)
+		post(q, reads ? OP_READ : OP_WRITEBACK, to, at + i * PAGE_SIZE,
+		     pages + i, step);
+	bell(q, UBQ_BELL_SQ, q->id, q->pi);
+	for (i = 0, err = 0; !err && i < n; i += step) {
+		err = wait_done(dev, &status);
+		all |= err ? 0 : status;
+	}
+	if (err) {
+		q->broken = true;
+		/* What it was given must not be given to others, if it keeps it. */
+		if (queue_end(dev) &&
+		    ub_rd(dev->core->bar, UBC_ID) == UBC_ID_VALUE)
+			err = -EBUSY;
+		else
+			q->broken = queue_begin(dev);
+	} else if (all) {
+		err = -EIO;
+	}
+out:
+	mutex_unlock(&q->lock);
+	return err;
+}
+
+/* ---- life ---- */
+
+static int queue_alloc(struct mem_dev *dev)
+{
+	struct mem_queue *q = &dev->queue;
+	phys_addr_t bells = pci_resource_start(dev->core->pdev, BELL_BAR);
+	struct ub_cmd cmd;
+	int err;
+
+	ub_cmd_init(&cmd, 0, 0);
+	err = ub_cmd_run(dev->core, UBQ_OP_CAPS, &cmd);
+	if (err)
+		return err;
+	err = ida_alloc_max(&dev->core->cmdq->pages,
+			    ub_get32(&cmd, UBQ_CAP_PAGES) - 1, GFP_KERNEL);
+	if (err < 0)
+		return err;
+	q->page = err;
+	q->bells = ioremap(bells + q->page * (phys_addr_t)UBQ_PAGE, PAGE_SIZE);
+	q->sq = dma_alloc_coherent(dev->dma, SQ_BYTES, &q->sq_dma, GFP_KERNEL);
+	q->cq = dma_alloc_coherent(dev->dma, CQ_BYTES, &q->cq_dma, GFP_KERNEL);
+	return q->bells && q->sq && q->cq ? 0 : -ENOMEM;
+}
+
+static int queue_make(struct mem_dev *dev)
+{
+	struct mem_queue *q = &dev->queue;
+	struct ub_cmd cmd;
+	int err;
+
+	ub_cmd_init(&cmd, UBQ_NEW, 0);
+	ub_put64(&cmd, UBQ_CQ_BASE, q->cq_dma);
+	ub_put8(&cmd, UBQ_CQ_LOG2, CQ_LOG2);
+	ub_put16(&cmd, UBQ_CQ_PAGE, q->page);
+	err = ub_cmd_run(dev->core, UBQ_OP_CQ_CREATE, &cmd);
+	if (err)
+		return err;
+	q->cq_id = ub_cmd_object(&cmd);
+	ub_cmd_init(&cmd, UBQ_NEW, 0);
+	ub_put64(&cmd, UBQ_Q_SQ_BASE, q->sq_dma);
+	ub_put8(&cmd, UBQ_Q_SQ_LOG2, SQ_LOG2);
+	ub_put32(&cmd, UBQ_Q_SEND_CQ, q->cq_id);
+	ub_put32(&cmd, UBQ_Q_RQ_SHARED, UBQ_NEW);
+	ub_put16(&cmd, UBQ_Q_PAGE, q->page);
+	ub_put32(&cmd, UBQ_Q_FLAGS, UBQ_Q_IN_ORDER);
+	err = ub_cmd_run(dev->core, UBQ_OP_QUEUE_CREATE, &cmd);
+	if (err)
+		return err;
+	q->id = ub_cmd_object(&cmd);
+	ub_cmd_init(&cmd, q->id, UBQ_QM_STATE);
+	ub_put8(&cmd, UBQ_Q_STATE, UBQ_STATE_READY);
+	return ub_cmd_run(dev->core, UBQ_OP_QUEUE_MODIFY, &cmd);
+}
+
+static int queue_begin(struct mem_dev *dev)
+{
+	struct mem_queue *q = &dev->queue;
+
+	memset(q->cq, 0, CQ_BYTES);
+	q->pi = q->ci = 0;
+	q->id = q->cq_id = UBQ_NEW;
+	return queue_make(dev);
+}
+
+/* 0: nothing of it is under way any more. */
+static int queue_end(struct mem_dev *dev)
+{
+	struct mem_queue *q = &dev->queue;
+	struct ub_cmd cmd;
+	int err = 0;
+
+	if (q->id != UBQ_NEW) {
+		ub_cmd_init(&cmd, q->id, 0);
+		err = ub_cmd_run(dev->core, UBQ_OP_QUEUE_DESTROY, &cmd);
+	}
+	if (!err && q->cq_id != UBQ_NEW) {
+		ub_cmd_init(&cmd, q->cq_id, 0);
+		err = ub_cmd_run(dev->core, UBQ_OP_CQ_DESTROY, &cmd);
+	}
+	return err;
+}
+
+int mem_queue_start(struct mem_dev *dev)
+{
+	struct mem_queue *q = &dev->queue;
+	int err = q->cq ? 0 : queue_alloc(dev);
+
+	if (!err)
+		err = queue_begin(dev);
+	q->broken = err;
+	return err;
+}
+
+void mem_queue_stop(struct mem_dev *dev)
+{
+	struct mem_queue *q = &dev->queue;
+
+	mutex_lock(&q->lock);
+	queue_end(dev);
+	q->id = q->cq_id = UBQ_NEW;
+	q->broken = true;
+	mutex_unlock(&q->lock);
+}
+
+void mem_queue_free(struct mem_dev *dev)
+{
+	struct mem_queue *q = &dev->queue;
+
+	if (q->cq)
+		dma_free_coherent(dev->dma, CQ_BYTES, q->cq, q->cq_dma);
+	if (q->sq)
+		dma_free_coherent(dev->dma, SQ_BYTES, q->sq, q->sq_dma);
+	if (q->bells)
+		iounmap(q->bells);
+	if (q->page >= 0)
+		ida_free(&dev->core->cmdq->pages, q->page);
+	q->page = -1;
+	q->bells = NULL;
+	q->sq = q->cq = NULL;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Memory of other nodes for programs, and theirs for other nodes (UB 2.0 §8.2.1,
+ * §8.3): /dev/ubmemN.  Interface: docs/specs/ub-mem.rst.
+ *
+ * An open file has exports, pieces of its program's memory with a TokenID each, and
+ * imports, pieces of the window (BAR4) that lead to a peer's memory.  An import is
+ * known by where it is in the window, in whole MiB; so offsets of mappings say which
+ * one is meant, and all mappings of a device can be taken away by ranges.
+ *
+ * Locks, outer first: mem_dev.life (commands read it, the end of the device writes
+ * it), mem_file.lock, mmap_lock, mem_dev.map (page faults read it, imports that come
+ * and go write it); mem_cache.lock, page locks; mem_dev.dests_lock, those of queue,
+ * decoder and ub_core.  The spinlock of events is innermost.
+ */
+#ifndef UB_MEM_H
+#define UB_MEM_H
+
+#include <linux/bitmap.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/miscdevice.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/path.h>
+#include <linux/rwsem.h>
+#include <linux/spinlock.h>
+#include <linux/xarray.h>
+
+#include "ub_engine.h"
+#include "ub/lds_hw.h"
+
+#define MEM_MIB		(1ull << UB_LDS_PAGE_BITS)
+#define MEM_TEXT	256	/* bytes of a command, or an answer */
+
+struct mem_dev;
+struct mem_file;
+
+/* ---- decoder.c: the window and its tables ---- */
+
+struct mem_decoder {
+	struct mutex lock;	/* tables, queue of commands */
+	phys_addr_t window;
+	u64 bytes;
+	void __iomem *control;
+	unsigned int mibs;	/* that imports can have: not the last one */
+	unsigned long *used;
+	__le64 *l0;
+	dma_addr_t l0_dma;
+	u8 **l1;		/* a table for each 4 GiB, when it is needed */
+	dma_addr_t *l1_dma;
+	unsigned int l1s;
+	__le64 *cmds;
+	dma_addr_t cmds_dma;
+	u32 pi;
+	bool broken;
+	__le64 *events;
+	dma_addr_t events_dma;
+	spinlock_t event_lock;	/* below, and counters of imports */
+	u32 ci;
+	u64 lost;		/* times that events were lost */
+	int irq;
+	struct mutex slot;	/* of commands; one at a time */
+};
+
+/* Where an entry of the tables leads. */
+struct mem_target {
+	u64 uba;
+	u32 row, order, token_id;
+	bool check;
+	u32 value;
+};
+
+int mem_decoder_start(struct mem_dev *dev);
+/* The registers may be gone with the device. */
+void mem_decoder_stop(struct mem_dev *dev);
+void mem_decoder_free(struct mem_dev *dev);
+/* @n MiBs of the window that are free, or -ENOSPC. */
+int mem_window_get(struct mem_dev *dev, unsigned int n);
+void mem_window_put(struct mem_dev *dev, unsigned int first, unsigned int n);
+int mem_window_set(struct mem_dev *dev, unsigned int first, unsigned int n,
+		   const struct mem_target *to);
+/* They lead nowhere, and nothing that went there is under way. */
+void mem_window_clear(struct mem_dev *dev, unsigned int first, unsigned int n);
+/* All stores so far are done, or -EIO: that is not known; what failed is counted at
+ * their imports. */
+int mem_fence(struct mem_dev *dev);
+/* An access of up to 64 bytes at @offset of the window by a command slot:
+ * @opcode | sub-operation << 16, as in table 7-2; @result may be an operand. */
+int mem_slot(struct mem_dev *dev, u64 offset, u32 opcode, unsigned int bytes,
+	     const u64 *a, const u64 *b, u64 *result);
+
+/* ---- queue.c: a queue of the engine ---- */
+
+struct mem_queue {
+	struct mutex lock;
+	int page;		/* of doorbells; -1: none */
+	u8 __iomem *bells;
+	u8 *sq, *cq;
+	dma_addr_t sq_dma, cq_dma;
+	u32 id, cq_id;
+	u16 pi, ci;
+	bool broken;
+};
+
+int mem_queue_start(struct mem_dev *dev);
+void mem_queue_stop(struct mem_dev *dev);
+void mem_queue_free(struct mem_dev *dev);
+#define MEM_MOVE	8	/* pages of a request */
+
+/* A Read or Writebacks of @n pages at @at of what @to leads to. */
+int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
+	     u64 at, const dma_addr_t *pages, unsigned int n);
+
+/* ---- cache.c: cached imports ---- */
+
+/* In front of a segment that nodes share is a page with the directory: a word with
+ * the number of readers, or that there is a writer. */
+#define MEM_DIR_BYTES	PAGE_SIZE
+#define MEM_DIR_WRITER	(1ull << 63)
+
+enum mem_owns { MEM_INVALID, MEM_READ, MEM_WRITE };
+
+struct mem_cache {
+	struct kref ref;
+	struct mutex lock;	/* all below */
+	struct mem_dev *dev;
+	struct mem_target to;
+	u64 window;		/* its offset; the directory is there, if shared */
+	bool shared, gone;
+	enum mem_owns owns;
+	unsigned long n;
+	struct page **pages;
+	unsigned long *dirty;
+};
+
+struct mem_cache *mem_cache_new(struct mem_dev *dev, u64 window, u64 len,
+				const struct mem_target *to, bool shared);
+void mem_cache_put(struct mem_cache *c);
+/* 0; -EAGAIN: other nodes own what forbids it; -EIO. */
+int mem_cache_own(struct mem_cache *c, enum mem_owns want);
+int mem_cache_clean(struct mem_cache *c);
+/* What differs is written back, and nothing can be touched any more. */
+void mem_cache_end(struct mem_cache *c);
+vm_fault_t mem_cache_fault(struct mem_cache *c, struct vm_fault *vmf,
+			   unsigned long i);
+vm_fault_t mem_cache_mkwrite(struct mem_cache *c, struct vm_fault *vmf,
+			     unsigned long i);
+
+/* ---- objects ---- */
+
+struct mem_export {
+	struct list_head list;	/* of the file's */
+	struct ub_space space;
+	struct ub_region region;
+	struct ub_grant grant;
+	u32 token_id;
+	void *directory;	/* of one that is shared */
+	dma_addr_t directory_dma;
+};
+
+/* A way to a peer, shared by all imports that take it. */
+struct mem_dest {
+	struct list_head list;
+	unsigned int users;
+	u8 eid[16];
+	u32 carrier, row;
+};
+
+struct mem_import {
+	struct list_head list;	/* of the file's */
+	struct mem_file *file;
+	struct mem_dest *dest;
+	struct mem_cache *cache;	/* NULL: it is the window */
+	u64 len;
+	unsigned int first, mibs;	/* of the window */
+	u32 id;			/* another one for each */
+	/* Under event_lock: */
+	u64 failed_loads, failed_stores, told_stores;
+	u32 last_event, last_status;
+};
+
+struct mem_file {
+	struct list_head list;	/* of the device's */
+	struct mem_dev *dev;
+	struct mutex lock;	/* commands, one at a time */
+	bool dead;		/* it has ended; under life, and map for faults */
+	struct list_head exports, imports;
+	u64 told_lost;
+	size_t len;		/* of the last answer */
+	char answer[MEM_TEXT];
+};
+
+/* Commands: @argv[0] is the name; they put the answer into the file. */
+int mem_export(struct mem_file *f, unsigned int argc, char **argv);
+int mem_unexport(struct mem_file *f, unsigned int argc, char **argv);
+int mem_rotate(struct mem_file *f, unsigned int argc, char **argv);
+int mem_settle(struct mem_file *f, unsigned int argc, char **argv);
+int mem_import(struct mem_file *f, unsigned int argc, char **argv);
+int mem_unimport(struct mem_file *f, unsigned int argc, char **argv);
+int mem_atomic(struct mem_file *f, unsigned int argc, char **argv);
+int mem_own(struct mem_file *f, unsigned int argc, char **argv);
+int mem_reclaim(struct mem_file *f, unsigned int argc, char **argv);
+int mem_status(struct mem_file *f, unsigned int argc, char **argv);
+
+__printf(2, 3) void mem_answer(struct mem_file *f, const char *format, ...);
+
+/* Ends; nobody else has the file. */
+void mem_exports_end(struct mem_file *f);
+void mem_imports_end(struct mem_file *f);
+/* With event_lock: the import that has a MiB of the window, or NULL. */
+struct mem_import *mem_import_at(struct mem_dev *dev, unsigned int mib);
+/* Clean what the file has cached. */
+int mem_imports_clean(struct mem_file *f);
+/* Stores by the file's imports have failed since it was asked last. */
+bool mem_imports_failed(struct mem_file *f);
+
+/* ---- file.c, map.c ---- */
+
+extern const struct file_operations mem_fops;
+/* No more commands, no more mappings; under life for writing or at close. */
+void mem_file_end(struct mem_file *f);
+int mem_mmap(struct file *file, struct vm_area_struct *vma);
+/* A command lets others in while it does what may last as long as a program likes;
+ * afterwards it has the locks again, and 0 or -ENODEV. */
+void mem_file_unlock(struct mem_file *f);
+int mem_file_relock(struct mem_file *f);
+/* What of [@from, @from + @len) of the window is mapped goes. */
+void mem_unmap(struct mem_dev *dev, u64 from, u64 len);
+
+/* ---- main.c: the device ---- */
+
+struct mem_dev {
+	struct kref kref;
+	struct ub_core *core;
+	struct device *dma;
+	struct miscdevice misc;
+	char name[16];
+	int id;
+	struct rw_semaphore life, map;
+	bool gone, stopped;	/* under life */
+	struct mutex files_lock;
+	struct list_head files;
+	struct path path;	/* of the first of them, … */
+	struct inode *inode;	/* whose mappings are all ours */
+	struct mem_decoder decoder;
+	struct mem_queue queue;
+	struct mutex dests_lock;
+	struct list_head dests;
+	struct xarray imports;	/* by MiB of the window */
+	atomic_t exports, last_id;
+	atomic64_t failed;
+};
+
+void mem_dev_get(struct mem_dev *dev);
+void mem_dev_put(struct mem_dev *dev);
+
+#endif

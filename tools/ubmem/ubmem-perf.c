@@ -1,0 +1,369 @@
+/*
+ * Memory of other nodes: share some, test it, measure it.
+ *
+ *     ubmem-perf serve BYTES [RIGHTS [TOKEN [shared]]]   export memory; prints its
+ *                      descriptor.  Then lines of commands: rotate, settle,
+ *                      unexport, reclaim, word AT
+ *     ubmem-perf check DESCRIPTOR [BYTES]       test each byte of so many
+ *     ubmem-perf perf DESCRIPTOR                latencies
+ *     ubmem-perf watch DESCRIPTOR               load until it fails, and say how
+ *     ubmem-perf poke DESCRIPTOR AT VALUE       a store and a fence
+ *     ubmem-perf cached DESCRIPTOR              test and measure cached memory
+ *     ubmem-perf share DESCRIPTOR N             change it N times, as others do
+ *     ubmem-perf hold DESCRIPTOR                be its owner for ever
+ *     ubmem-perf receive BYTES N                export a ring, take N messages
+ *     ubmem-perf send DESCRIPTOR N              send N
+ *
+ * A descriptor is five words.  UBMEM says which device, if not /dev/ubmem0; OPTIONS
+ * are words of the command import.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "perf.h"
+
+#define DESC_WORDS 5
+#define SAMPLES 300u
+
+void die(const char *format, ...)
+{
+    va_list args;
+
+    fflush(stdout);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    exit(1);
+}
+
+int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+void is(const char *what, uint64_t got, uint64_t want)
+{
+    if (got != want) {
+        die("%s: %" PRIx64 ", not %" PRIx64, what, got, want);
+    }
+}
+
+static int device(void)
+{
+    int fd = ubmem_open(getenv("UBMEM"));
+
+    if (fd < 0) {
+        die("no device: %s", strerror(errno));
+    }
+    return fd;
+}
+
+static uint8_t *memory(size_t bytes)
+{
+    uint8_t *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (p == MAP_FAILED) {
+        die("no memory: %s", strerror(errno));
+    }
+    return p;
+}
+
+static void import(char **words, const char *options, UbMem *m)
+{
+    const char *more = getenv("OPTIONS");
+    char desc[UBMEM_TEXT], all[UBMEM_TEXT];
+
+    snprintf(desc, sizeof(desc), "%s %s %s %s %s", words[0], words[1],
+             words[2], words[3], words[4]);
+    snprintf(all, sizeof(all), "%s %s", options, more ? more : "");
+    if (ubmem_import(device(), desc, all, m)) {
+        die("import: %s", strerror(errno));
+    }
+}
+
+/* ---- serve ---- */
+
+static void say(const char *line)
+{
+    puts(line);
+    fflush(stdout);
+}
+
+static int serve(int argc, char **argv)
+{
+    size_t bytes = strtoull(argv[0], NULL, 0);
+    uint8_t *p = memory(bytes);
+    char desc[UBMEM_TEXT], line[80];
+    unsigned id;
+    int fd = device();
+
+    if (ubmem_command(fd, desc, "export %#" PRIxPTR " %#zx %s %s %s",
+                      (uintptr_t)p, bytes, argc > 1 ? argv[1] : "rwa",
+                      argc > 2 ? argv[2] : "", argc > 3 ? argv[3] : "")) {
+        die("export: %s", strerror(errno));
+    }
+    say(desc);
+    if (sscanf(desc, "%*s %x", &id) != 1) {
+        die("no descriptor: %s", desc);
+    }
+    while (fgets(line, sizeof(line), stdin)) {
+        unsigned at;
+
+        line[strcspn(line, "\n")] = 0;
+        if (sscanf(line, "word %x", &at) == 1 && at + 8ul <= bytes) {
+            printf("%" PRIx64 "\n", *(volatile uint64_t *)(p + at));
+            fflush(stdout);
+        } else if (ubmem_command(fd, desc, "%s %u", line, id)) {
+            die("%s: %s", line, strerror(errno));
+        } else {
+            say(desc[0] ? desc : "done");
+        }
+    }
+    return 0;
+}
+
+/* ---- the peer's ---- */
+
+static int run_check(int argc, char **argv)
+{
+    UbMem m;
+
+    import(argv, "", &m);
+    check(&m, argc > DESC_WORDS ? strtoull(argv[DESC_WORDS], NULL, 0) : 4096);
+    ubmem_unimport(&m);
+    puts("checked");
+    return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Median and longest of what @one takes. */
+static void measure(const char *name, const UbMem *m,
+                    void (*one)(const UbMem *m, unsigned i))
+{
+    static int64_t ns[SAMPLES];
+
+    for (unsigned i = 0; i < SAMPLES; i++) {
+        int64_t begun = now_ns();
+
+        one(m, i);
+        ns[i] = now_ns() - begun;
+    }
+    qsort(ns, SAMPLES, sizeof(ns[0]), compare);
+    printf("%-8s median %8.2f us  99%% %8.2f us\n", name,
+           ns[SAMPLES / 2] / 1e3, ns[SAMPLES * 99 / 100] / 1e3);
+}
+
+static void one_load(const UbMem *m, unsigned i)
+{
+    load(m, 8 * (i % 64));
+}
+
+static void one_store(const UbMem *m, unsigned i)
+{
+    store(m, 8 * (i % 64), i);
+}
+
+static void one_fence(const UbMem *m, unsigned i)
+{
+    store(m, 8 * (i % 64), i);
+    if (ubmem_fence(m)) {
+        die("fence: %s", strerror(errno));
+    }
+}
+
+static void one_atomic(const UbMem *m, unsigned i)
+{
+    uint64_t old;
+
+    if (ubmem_atomic(m, 512, "add", 8, 1, 0, &old)) {
+        die("atomic: %s", strerror(errno));
+    }
+}
+
+static int run_perf(int argc, char **argv)
+{
+    UbMem m;
+    int64_t begun;
+
+    import(argv, "", &m);
+    measure("load", &m, one_load);
+    measure("store", &m, one_store);
+    measure("fence", &m, one_fence);
+    measure("atomic", &m, one_atomic);
+    begun = now_ns();
+    for (size_t at = 0; at < 65536; at += 8) {
+        store(&m, at % m.len, at);
+    }
+    ubmem_fence(&m);
+    printf("stores   %.1f MB/s\n", 65536e3 / (now_ns() - begun));
+    ubmem_unimport(&m);
+    return 0;
+}
+
+static sigjmp_buf gone;
+
+static void on_bus(int number)
+{
+    siglongjmp(gone, number);
+}
+
+static int run_watch(int argc, char **argv)
+{
+    UbMemStatus s;
+    UbMem m;
+
+    import(argv, "", &m);
+    signal(SIGBUS, on_bus);
+    if (sigsetjmp(gone, 1)) {
+        say("bus error");
+        return 0;
+    }
+    load(&m, 0);
+    say("watching");
+    while (load(&m, 0) != UINT64_MAX) {
+        usleep(1000);
+    }
+    if (ubmem_status(&m, &s)) {
+        printf("status: %s\n", strerror(errno));
+    } else {
+        printf("event %#x status %#x\n", s.event, s.status);
+    }
+    return 0;
+}
+
+static int run_poke(int argc, char **argv)
+{
+    UbMem m;
+
+    import(argv, "", &m);
+    store(&m, strtoull(argv[DESC_WORDS], NULL, 0),
+          strtoull(argv[DESC_WORDS + 1], NULL, 0));
+    puts(ubmem_fence(&m) ? strerror(errno) : "stored");
+    return 0;
+}
+
+/* ---- cached ---- */
+
+static int run_cached(int argc, char **argv)
+{
+    UbMem m;
+
+    import(argv, "cached", &m);
+    cached_check(&m);
+    ubmem_unimport(&m);
+    return 0;
+}
+
+static int run_share(int argc, char **argv)
+{
+    UbMem m;
+
+    import(argv, "shared", &m);
+    shared_change(&m, strtoul(argv[DESC_WORDS], NULL, 0));
+    puts("shared");
+    ubmem_unimport(&m);
+    return 0;
+}
+
+static int run_hold(int argc, char **argv)
+{
+    UbMem m;
+
+    import(argv, "shared", &m);
+    signal(SIGBUS, on_bus);
+    if (sigsetjmp(gone, 1)) {
+        own(&m, "write");
+        store(&m, 8, 1);
+        say("holding");
+        for (;;) {
+            pause();
+        }
+    }
+    /* Nobody may touch it who does not own it. */
+    load(&m, 0);
+    die("loaded without Ownership");
+}
+
+/* ---- a ring ---- */
+
+static int run_receive(int argc, char **argv)
+{
+    size_t bytes = strtoull(argv[0], NULL, 0);
+    uint8_t *p = memory(bytes);
+    char desc[UBMEM_TEXT];
+
+    if (ubmem_export(device(), p, bytes, "rw", desc)) {
+        die("export: %s", strerror(errno));
+    }
+    say(desc);
+    ring_receive(p, bytes, strtoul(argv[1], NULL, 0));
+    puts("received");
+    return 0;
+}
+
+static int run_send(int argc, char **argv)
+{
+    unsigned messages = strtoul(argv[DESC_WORDS], NULL, 0);
+    int64_t begun;
+    UbMem m;
+
+    import(argv, "strong", &m);
+    begun = now_ns();
+    ring_send(&m, messages);
+    printf("sent %u in %.1f ms\n", messages, (now_ns() - begun) / 1e6);
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int words;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    { "serve", 1, serve },
+    { "check", DESC_WORDS, run_check },
+    { "perf", DESC_WORDS, run_perf },
+    { "watch", DESC_WORDS, run_watch },
+    { "poke", DESC_WORDS + 2, run_poke },
+    { "cached", DESC_WORDS, run_cached },
+    { "share", DESC_WORDS + 1, run_share },
+    { "hold", DESC_WORDS, run_hold },
+    { "receive", 2, run_receive },
+    { "send", DESC_WORDS + 1, run_send },
+};
+
+int main(int argc, char **argv)
+{
+    for (unsigned i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]);
+         i++) {
+        if (!strcmp(argv[1], commands[i].name) &&
+            argc - 2 >= commands[i].words) {
+            return commands[i].run(argc - 2, argv + 2);
+        }
+    }
+    die("usage: ubmem-perf serve BYTES [RIGHTS [TOKEN [shared]]]\n"
+        "       ubmem-perf receive BYTES N\n"
+        "       ubmem-perf check|perf|cached|share|hold|watch|send|poke "
+        "DESCRIPTOR ...");
+}
