@@ -73,6 +73,9 @@ static int rclink_setup(struct rclink *rc)
 		return -ENODEV;
 	}
 	rclink_set(rc, RCL_SOFT_RESET, RCL_RESET_ALL);
+	/* No format is an error, where the register is written. */
+	rclink_set(rc, RCL_AFH_CFG_EN, rclink_get(rc, RCL_AFH_CFG_EN) |
+				       BIT(RCL_CFG_STANDARD));
 	mac = rclink_get(rc, RCL_MAC_ADDR) & GENMASK_ULL(47, 0);
 	u64_to_ether_addr(mac, addr);
 	if (is_valid_ether_addr(addr))
@@ -105,7 +108,6 @@ static int rclink_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	rc->pdev = pdev;
 	rc->ndev = ndev;
 	rc->bar = pcim_iomap_table(pdev)[0];
-	mutex_init(&rc->lock);
 	pci_set_drvdata(pdev, rc);
 	pci_set_master(pdev);
 	err = rclink_setup(rc);

@@ -53,15 +53,7 @@ struct rclink {
 	struct rclink_rx_buf rx_buf[RCLINK_MDS];
 	u16 rx_head, rx_tail;
 
-	/* TYPE1 and TYPE2: for programs (cdev.c) */
-	struct miscdevice misc;
-	char misc_name[24];
-	wait_queue_head_t wait;
-	atomic_t rang;		/* messages of rings since poll() */
-	struct mutex lock;	/* QP_ID_SET and its windows, and who has it open */
-	bool opened;
-	void *area;
-	dma_addr_t area_addr;
+	struct rclink_cdev *cdev;	/* TYPE1 and TYPE2: for programs */
 };
 
 static inline u64 rclink_get(struct rclink *rc, u32 reg)

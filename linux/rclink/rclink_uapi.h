@@ -1,12 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later WITH Linux-syscall-note */
+/* SPDX-License-Identifier: (GPL-2.0-or-later WITH Linux-syscall-note) OR MIT */
 /*
- * RC Link: TYPE1 and TYPE2 for a program that has opened /dev/rclinkN, which
- * needs CAP_SYS_RAWIO: the rings hold bus addresses.
+ * RC Link: TYPE1 and TYPE2 for the one program that has opened
+ * /dev/rclink-<PCI address>, which needs CAP_SYS_RAWIO: the rings hold bus
+ * addresses.  A port that is open refuses others (EBUSY); with the last
+ * reference to the file its registers, QPs and rings are as they were before.
  *
- * Offset 0 of the device maps RCLINK_AREA bytes at bus address
- * rclink_info.area: rings, the indices that the device writes, buffers.  Offset
- * RCLINK_MAP_RINGS maps the rings' registers.  Of the four rings, poll() waits
- * for the messages of all that have been armed.
+ * mmap() at RCLINK_MAP(piece) maps a piece of memory whole, at
+ * RCLINK_MAP_REGS the page with the rings' registers; MAP_SHARED.  poll() tells
+ * of messages of rings that were armed (POLLIN) until read() has fetched their
+ * number, 4 bytes; POLLHUP and EIO: the device is gone.
  */
 #ifndef RCLINK_UAPI_H
 #define RCLINK_UAPI_H
@@ -14,24 +16,33 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define RCLINK_LOG		8	/* of each ring's entries */
-#define RCLINK_BUFFER		2048
+#define RCLINK_LOG		8	/* of the entries of TX_S and RX_M */
+#define RCLINK_LOG_EVENTS	10
+#define RCLINK_BUFFER		4096	/* one for each entry of these rings */
 
-/* In the area */
-#define RCLINK_RING_AT(n)	((n) << 12)
-#define RCLINK_SHADOW_AT(n)	(0x4000 + 64 * (n))
-#define RCLINK_BUFFERS_AT	0x10000	/* TX, RX TYPE1, RX TYPE2 */
-#define RCLINK_AREA		(RCLINK_BUFFERS_AT + \
-				 3 * (RCLINK_BUFFER << RCLINK_LOG))
-#define RCLINK_MAP_RINGS	0x10000000
+/* Pieces of memory */
+#define RCLINK_PIECE_RINGS	0
+#define RCLINK_PIECE_TX		1	/* buffers, as are the next */
+#define RCLINK_PIECE_RX1	2
+#define RCLINK_PIECE_RX2	3
+#define RCLINK_PIECES		4
+#define RCLINK_MAP(piece)	((piece) << 24)
+#define RCLINK_MAP_REGS		(RCLINK_PIECES << 24)
+
+/* In the rings' piece: ring n, and the index that the device writes of it */
+#define RCLINK_RING_AT(n)	((n) << 14)
+#define RCLINK_SHADOW_AT(n)	(0x10000 + 64 * (n))
+#define RCLINK_RINGS_BYTES	0x11000
+#define RCLINK_BUFFERS_BYTES	(RCLINK_BUFFER << RCLINK_LOG)
 
 struct rclink_info {
-	__u64 area;		/* bus address */
-	__u64 limits;		/* register LIMITS */
+	__u64 bus[RCLINK_PIECES];	/* address of each piece */
+	__u64 limits;			/* register LIMITS */
+	__u64 mac;			/* of the port, first octet on top */
 };
 
-/* A register below 0x4000, but those of TYPE3; @qp is put into QP_ID_SET
- * before one of the windows of a QP is used. */
+/* A register below 0x4000, but those of TYPE3 and of resets; @qp is put into
+ * QP_ID_SET before one of the windows of a QP is used. */
 struct rclink_reg {
 	__u32 reg;
 	__u32 qp;
