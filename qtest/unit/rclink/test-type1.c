@@ -484,6 +484,23 @@ static void test_timer_needs_a_packet(void)
 }
 
 /* Steps of RC Link §13: what software does with a QP that has failed. */
+/* While the link is down nobody grants: the timer alone counts, to its end. */
+static void test_link_down(void)
+{
+    Rig *r = pair_up(GEN1, NULL);
+    RigEnd *e = &r->e[0];
+
+    rig_connect(r, 0x2a5, 7);
+    rig_set(e, RCL_RETRY_TIMER_CFG, 2 << 13 | 100);
+    rclink_link(r->e[1].d, false);
+    post(e, 0x2a5, 2);
+    rig_pass(r, 50);
+    rclink_link(e->d, false);
+    rig_pass(r, 1000000);
+    g_assert_cmphex(rig_get(e, RCL_IRQ_INFO), ==, 0x800054a2);
+    rig_free(r);
+}
+
 static void test_recovery(void)
 {
     Rig *r = pair_up(GEN1, NULL);
@@ -1059,6 +1076,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/type1/progress", test_progress);
     g_test_add_func("/rclink/type1/timer-needs-a-packet",
                     test_timer_needs_a_packet);
+    g_test_add_func("/rclink/type1/link-down", test_link_down);
     g_test_add_func("/rclink/type1/recovery", test_recovery);
     g_test_add_func("/rclink/type1/rnr", test_rnr);
     g_test_add_func("/rclink/type1/merge", test_merge);

@@ -434,3 +434,47 @@ bool side_settles(Side *s)
     }
     return false;
 }
+
+Side *side_busy(void)
+{
+    static const uint8_t service[] = { RDMA_UC, RDMA_UD };
+    Side *s = side_up(1, 0, NULL);
+    Wqe w = wqe_begin(0);
+
+    side_eq(s, BUS + EQB, 0);
+    native_uar_write(s->n, NRU_ARM_CQ, CQN, 4);
+    side_recv(s, VA, 4);
+    /* A chain of a Write and a Read, an inline Write, more behind. */
+    put_le32(w.b, (128 / 16) << 6 | RDMA_OP_READ);
+    put_le32(w.b + 4, 1 << 6 | 3);
+    wqe_raddr(&w, VA);
+    wqe_data(&w, VA, 3000);
+    side_post(s, &w, RDMA_OP_WRITE);
+    w = wqe_begin(0);
+    wqe_raddr(&w, VA);
+    wqe_data(&w, VA + 0x8000, 700);
+    side_copy(s, SQ, 128, w.b, w.len);
+    w = wqe_begin(0);
+    wqe_raddr(&w, VA);
+    put_le32(wqe_unit(&w, 16), 0x80000005);
+    memcpy(w.b + w.len - 12, "hello", 5);
+    s->sq_head += 128;
+    side_post(s, &w, RDMA_OP_WRITE);
+    rdma_poll(native_dev(s->n), s->now);
+    for (int i = 0; i < 70; i++) {
+        side_ring(s, 0, 48, RDMA_OP_WRITE);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(service); i++) {
+        static const uint16_t op[] = { NRC_RST2INIT_QP, NRC_INIT2RTR_QP,
+                                       NRC_RTR2RTS_QP };
+        uint32_t qpn = QPN + 1 + i;
+
+        for (int k = 0; k < 3; k++) {
+            put_be32(side_qp_mbox(s, 1, service[i]) + 0x14, qpn);
+            g_assert_cmpuint(side_cmd(s, op[k], qpn, 0), ==, 0);
+        }
+        native_uar_write(s->n, NRU_SQ_DB, (uint64_t)qpn << 40 |
+                         UINT64_C(3) << 32 | RDMA_OP_WRITE, 8);
+    }
+    return s;
+}

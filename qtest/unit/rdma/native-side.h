@@ -121,5 +121,8 @@ void side_fill(Side *s, uint64_t va, uint32_t len, uint8_t seed);
 void side_expect_send(Side *s, uint8_t op, uint32_t off, uint32_t len);
 /* Poll until there is nothing to do now; false: it does not come to that. */
 bool side_settles(Side *s);
+/* Engine 1, full of work that nobody answers: QPs QPN to QPN + 2, one of each
+ * service, a chain of requests, inline data, doorbells not yet served. */
+Side *side_busy(void);
 
 #endif

@@ -76,7 +76,7 @@ static uint32_t bitwise_crc(uint32_t crc, const uint8_t *p, size_t len)
 static void check_crc(void)
 {
     enum { BYTES = 600, HEAD = 48 };
-    uint8_t buf[HEAD + BYTES];
+    uint8_t buf[HEAD + BYTES], copy[BYTES + 1];
     GRand *r = g_rand_new_with_seed(1);
 
     /* The check value every catalogue of CRCs gives for CRC-32. */
@@ -97,6 +97,15 @@ static void check_crc(void)
             g_assert_cmphex(core_crc32_head(seed, buf, head, p, len), ==,
                             bitwise_crc(bitwise_crc(seed, buf, head), p,
                                         len));
+            head = len % 17;
+            memset(copy, 0xa5, sizeof(copy));
+            g_assert_cmphex(core_crc32_copy(seed, buf, head, copy + off, p,
+                                            len), ==,
+                            bitwise_crc(bitwise_crc(seed, buf, head), p,
+                                        len));
+            g_assert_cmpmem(copy + off, len, p, len);
+            g_assert_cmphex(copy[off + len], ==, 0xa5);
+            g_assert_true(!off || copy[off - 1] == 0xa5);
         }
     }
     g_rand_free(r);
@@ -104,7 +113,8 @@ static void check_crc(void)
 
 static void test_crc(void)
 {
-    static const char *const ways[] = { "tables", "clmul", "vpclmul" };
+    static const char *const ways[] = { "tables", "clmul", "vpclmul",
+                                        "zpclmul" };
 
     g_assert_false(core_crc32_use("none"));
     for (int i = 0; i < G_N_ELEMENTS(ways); i++) {

@@ -12,12 +12,16 @@ import sys
 import tempfile
 import time
 
+PATIENCE = 60 * float(os.environ.get('FABRIC_TIMEOUT_SCALE', 1))
+# A program may be without a turn for seconds.
+LINKS = ('--dll-time-scale', '100000', '--time-scale', '1000')
+
 
 class Control:
     """The control socket of a ub-node."""
 
     def __init__(self, path):
-        end = time.time() + 30
+        end = time.time() + PATIENCE
         while True:
             try:
                 self.sock = socket.socket(socket.AF_UNIX)
@@ -26,7 +30,7 @@ class Control:
             except OSError:
                 assert time.time() < end, 'no control socket'
                 time.sleep(0.05)
-        self.sock.settimeout(60)
+        self.sock.settimeout(PATIENCE)
         self.file = self.sock.makefile('rw')
         self.count = 0
 
@@ -47,7 +51,7 @@ class Control:
 
 
 def wait_for_links(control, count):
-    end = time.time() + 60
+    end = time.time() + PATIENCE
     while not all(control.good('state', endpoint=i)['link']
                   for i in range(count)):
         assert time.time() < end, 'no link'
@@ -80,7 +84,8 @@ def main():
         path = os.path.join(folder, 'control')
         port = os.path.join(folder, 'port')
         with subprocess.Popen([sys.argv[1], '--port', port, '--port',
-                               'connect:' + port, '--control', path]) as node:
+                               'connect:' + port, '--control', path,
+                               *LINKS]) as node:
             try:
                 control = Control(path)
                 wait_for_links(control, 2)
@@ -95,6 +100,8 @@ def main():
                 assert got['status'] == 'remote abort', got
                 for name, args in (('dance', {}), ('Read', {'to': 0}),
                                    ('state', {'endpoint': 9}),
+                                   ('advance', {}), ('advance', {'ms': -1}),
+                                   ('advance', {'ms': 10 ** 12 + 1}),
                                    ('Write', {'to': 2, 'data': 'xx'}),
                                    ('Write', {'to': 2, 'carrier': 'post'})):
                     assert 'error' in control.ask(name, **args), name
@@ -104,7 +111,7 @@ def main():
                 assert control.good('state')['requests'] == 0
                 control.file.write('{"execute": "quit"}\n')
                 control.file.flush()
-                assert node.wait(30) == 0
+                assert node.wait(PATIENCE) == 0
             finally:
                 node.kill()
 

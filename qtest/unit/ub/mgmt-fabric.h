@@ -12,8 +12,9 @@
 
 #include "ub/mgmt.h"
 
-#define FABRIC_NODES 6
-#define FABRIC_PORTS 8
+#define FABRIC_NODES 80
+#define FABRIC_PORTS 24
+#define FABRIC_ENTITIES 3 /* of a node, with Entity 0 */
 #define SECOND INT64_C(1000000000)
 
 typedef struct Fabric Fabric;
@@ -23,7 +24,11 @@ typedef struct Node {
     unsigned index;
     UbMgmt *m;
     UbSpace *space;
+    UbId guid;
     UbSlice *cfg0, *cfg1, *port[FABRIC_PORTS];
+    /* Other Entities than 0, if there are. */
+    UbSpace *other[FABRIC_ENTITIES];
+    UbSlice *other0[FABRIC_ENTITIES];
     struct {
         int node;       /* -1: not connected */
         unsigned port;
@@ -55,6 +60,9 @@ struct Fabric {
     int64_t now;
     bool lossy;         /* what is sent is lost */
     bool jammed;        /* what is below takes nothing */
+    /* Where a message gets to, and by which port, or NULL: it is lost; without
+     * this, to whom has the CNA. */
+    Node *(*route)(Node *from, const UbMgmtAddr *a, unsigned *port);
     GQueue under_way;
 };
 
@@ -91,9 +99,19 @@ static inline bool fabric_message(void *opaque, int64_t now,
                                   const UbMgmtAddr *a, const uint8_t *data,
                                   size_t len)
 {
-    Node *n = opaque, *to = fabric_of(n->fabric, a->dcna);
+    Node *n = opaque, *to;
+    UbMgmtAddr at = *a;
+    unsigned port = 0;
 
     g_assert_false(a->local);
+    if (n->fabric->route) {
+        to = n->fabric->route(n, a, &port);
+        at.via = port + 1;
+        /* It left, at any rate. */
+        return !to || fabric_fly(n, UB_MGMT_KIND_MESSAGE, to->index, port, &at,
+                                 data, len);
+    }
+    to = fabric_of(n->fabric, a->dcna);
     return fabric_fly(n, UB_MGMT_KIND_MESSAGE, to ? (int)to->index : -1, 0, a,
                       data, len);
 }
@@ -156,10 +174,17 @@ static inline void fabric_rule(void *opaque, const char *text)
     n->rule = text;
 }
 
+static inline UbSpace *fabric_entity(void *opaque, unsigned entity)
+{
+    Node *n = opaque;
+
+    return entity < FABRIC_ENTITIES ? n->other[entity] : NULL;
+}
+
 static const UbMgmtOps fabric_ops = {
     .message = fabric_message, .scan = fabric_scan,
     .deliver = fabric_deliver, .failed = fabric_failed,
-    .port_up = fabric_port_up, .rule = fabric_rule,
+    .port_up = fabric_port_up, .space = fabric_entity, .rule = fabric_rule,
 };
 
 static inline UbId fabric_guid(unsigned node)
@@ -172,6 +197,7 @@ static inline void fabric_space(Node *n, unsigned ports)
 {
     UbId guid = fabric_guid(n->index);
 
+    n->guid = guid;
     n->space = ub_space_new(ports);
     n->cfg0 = ub_space_attach(n->space, UB_SPACE_CFG0, 0, 0, NULL, NULL);
     n->cfg1 = ub_space_attach(n->space, UB_SPACE_CFG1, 0, 0, NULL, NULL);
@@ -200,6 +226,33 @@ static inline Node *fabric_add(Fabric *f, const UbMgmtConfig *cfg)
     return n;
 }
 
+/* What an Entity does at an entity-level reset. */
+static inline void fabric_written1(void *opaque, UbSlice *s,
+                                   const UbSliceWrite *w)
+{
+    if (w->dw == UB_CFG1_ELR && w->trigger) {
+        ub_space_reset(opaque, UB_SPACE_RESET_ENTITY, 0);
+        ub_slice_set(s, UB_CFG1_ELR_DONE, 1, 1);
+    }
+}
+
+/* All the Entities that a node may have. */
+static inline void fabric_more_entities(Node *n)
+{
+    static const UbSliceOps ops = { fabric_written1, NULL };
+
+    ub_slice_init(n->cfg0, UB_CFG0_TOTAL_NUMBER_OF_ENTITIES,
+                  UB_CFG0_TOTAL_NUMBER_OF_ENTITIES__ALL,
+                  FABRIC_ENTITIES << 16);
+    for (unsigned i = 1; i < FABRIC_ENTITIES; i++) {
+        n->other[i] = ub_space_new_entity();
+        n->other0[i] = ub_space_attach(n->other[i], UB_SPACE_CFG0, 0, 0, NULL,
+                                       NULL);
+        ub_space_attach(n->other[i], UB_SPACE_CFG1, 0, 0, &ops, n->other[i]);
+        ub_slice_init(n->other0[i], UB_CFG0_GUID, ~0u, n->guid.w[0] + i);
+    }
+}
+
 /* Join two ports, and let each see its neighbour. */
 static inline void fabric_link(Fabric *f, unsigned a, unsigned pa, unsigned b,
                                unsigned pb)
@@ -208,7 +261,7 @@ static inline void fabric_link(Fabric *f, unsigned a, unsigned pa, unsigned b,
 
     for (unsigned i = 0; i < 2; i++) {
         Node *n = &f->node[node[i]];
-        UbId guid = fabric_guid(node[!i]);
+        UbId guid = f->node[node[!i]].guid;
 
         n->link[port[i]].node = node[!i];
         n->link[port[i]].port = port[!i];
@@ -266,6 +319,9 @@ static inline void fabric_free(Fabric *f)
     for (unsigned i = 0; i < f->nodes; i++) {
         ub_mgmt_free(f->node[i].m);
         ub_space_free(f->node[i].space);
+        for (unsigned e = 1; e < FABRIC_ENTITIES; e++) {
+            ub_space_free(f->node[i].other[e]);
+        }
     }
     g_queue_clear_full(&f->under_way, g_free);
 }

@@ -352,8 +352,10 @@ static bool step_until(Pair *p, int64_t end)
             if (p->busy) {
                 ub_tp_space(e->tp, p->now);
             }
-            next = MIN(next, ub_tp_run(e->tp, p->now, 64));
-            next = MIN(next, ub_ta_run(e->ta, p->now, 64));
+            e->next = ub_tp_run(e->tp, p->now, 64);
+            next = MIN(next, e->next);
+            e->next = ub_ta_run(e->ta, p->now, 64);
+            next = MIN(next, e->next);
         }
     }
     if (p->wires) {
@@ -406,6 +408,9 @@ static UbTaData op_gather(void *opaque, const UbTaRequest *req, uint32_t off,
     End *e = opaque;
     Work *w = req->user;
 
+    if (e->guest && req->user == e->guest) {
+        return e->guest_ops->gather(e->guest, req, off, buf, len);
+    }
     if (e->gather_result != UB_TA_DATA_FAULT) {
         memcpy(buf, w->data + off, len);
     }
@@ -418,6 +423,9 @@ static UbTaData op_scatter(void *opaque, const UbTaRequest *req, uint32_t off,
     End *e = opaque;
     Work *w = req->user;
 
+    if (e->guest && req->user == e->guest) {
+        return e->guest_ops->scatter(e->guest, req, off, buf, len);
+    }
     if (e->scatter_result == UB_TA_DATA_OK) {
         memcpy(w->data + off, buf, len);
     }
@@ -430,6 +438,10 @@ static void op_done(void *opaque, UbTaRequest *req, UbTaStatus status)
     Work *w = req->user;
     Cqe c = { .id = req->id, .status = status };
 
+    if (e->guest && req->user == e->guest) {
+        e->guest_ops->done(e->guest, req, status);
+        return;
+    }
     g_assert_false(w->done);
     w->done = true;
     w->status = status;
@@ -449,6 +461,7 @@ static UbAccessResult op_access(void *opaque, UbAccess *a, UbSpan *out,
     if (e->accessed) {
         e->accessed(e, a);
     }
+    a->ticket = e->ticket;
     return ub_segments_access(e->segments, a, out, max, n);
 }
 
@@ -780,6 +793,9 @@ static UbTaRequest *op_adopt(void *opaque, uint32_t rcid, uint64_t id)
     End *e = opaque;
     Work *w = g_hash_table_lookup(e->works, &id);
 
+    if (e->guest && rcid == e->guest_rcid) {
+        return e->guest_adopt(e->guest, id);
+    }
     return w ? &w->req : NULL;
 }
 

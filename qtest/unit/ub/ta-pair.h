@@ -88,9 +88,15 @@ struct End {
     UbTaData place_result;
     /* Called when the target executes for it; may be NULL. */
     void (*accessed)(End *e, const UbAccess *a);
+    uint32_t ticket;            /* of the faults that accesses meet */
     void (*done)(End *e, Work *w);
     void (*received)(End *e, const UbRecvDone *done);
     GHashTable *works;          /* posted, by id */
+    /* Another that has requests: those whose user it is.  Adopts by id. */
+    void *guest;
+    const UbTaOps *guest_ops;
+    UbTaRequest *(*guest_adopt)(void *guest, uint64_t id);
+    uint32_t guest_rcid;
     uint64_t rules;
     int64_t next;               /* deadline */
     /* Channels: of each to each other node. */

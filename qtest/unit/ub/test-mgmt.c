@@ -194,6 +194,70 @@ static void config_no_partition(void)
     fabric_free(&f);
 }
 
+/* Each Entity has a partition of its own: a User is judged by that of the Entity
+ * that it names, by EID or in a configuration message by number. */
+static void config_entities(void)
+{
+    enum { OK = 0, OVER = 1, GONE = 2 };
+    static const struct {
+        uint8_t id;
+        uint16_t upi, entity;
+        uint32_t deid;
+        unsigned want;
+    } rows[] = {
+        /* Entity 0 is in partition 5, Entity 1 in 6, Entity 2 in none. */
+        { UB_MGMT_MSG_CFG0_READ, 5, 0, 0x23, OK },
+        { UB_MGMT_MSG_CFG0_READ, 5, 1, 0x23, OVER },
+        { UB_MGMT_MSG_CFG0_READ, 6, 1, 0x31, OK },
+        { UB_MGMT_MSG_CFG1_WRITE, 6, 1, 0x31, OK },
+        { UB_MGMT_MSG_CFG0_READ, 6, 0, 0x31, OVER },
+        { UB_MGMT_MSG_CFG0_READ, 6, 2, 0x31, OVER },
+        { UB_MGMT_MSG_CFG0_READ, 0, 2, 0x32, OVER },
+        { UB_MGMT_MSG_CFG0_READ, 6, 9, 0x31, GONE },
+        { UB_MGMT_MSG_CFG0_READ, 6, 1, 0x99, GONE },
+        { UB_MGMT_MSG_ENTITY_INFO, 5, 0, 0x23, OK },
+        { UB_MGMT_MSG_ENTITY_INFO, 6, 0, 0x31, OK },
+        { UB_MGMT_MSG_ENTITY_INFO, 5, 0, 0x31, OVER },
+        { UB_MGMT_MSG_ENTITY_INFO, 6, 0, 0x23, OVER },
+        { UB_MGMT_MSG_ENTITY_INFO, 0, 0, 0x32, OVER },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Fabric f;
+        uint8_t data[20] = { 0 };
+        bool config = rows[i].id >> 4 == 2;
+        unsigned len = config ? 16 : 0;
+        UbMgmtAddr a = { .scna = 0x10, .dcna = 0x13, .deid = rows[i].deid,
+                         .upi = rows[i].upi };
+        Flight *fl;
+
+        line(&f);
+        fabric_more_entities(&f.node[3]);
+        for (unsigned e = 1; e < FABRIC_ENTITIES; e++) {
+            ub_slice_set(f.node[3].other0[e], UB_CFG0_EID, ~0u, 0x30 + e);
+        }
+        ub_slice_set(f.node[3].other0[1], UB_CFG0_UPI, ~0u, 6);
+        ub_mgmt_etah_put(data, (UbMgmtEtah) { .code = rows[i].id >> 4,
+                                              .sub = rows[i].id & 15,
+                                              .len = len });
+        ub_mgmt_put(data + 4, UB_MF_CFG_ENTITY, rows[i].entity);
+        if (rows[i].id == UB_MGMT_MSG_CFG1_WRITE) {
+            ub_mgmt_put(data + 4, UB_MF_CFG_ADDRESS,
+                        UB_CFG1_BASE + UB_CFG1_DEV_TOKEN_ID);
+            ub_mgmt_put(data + 4, UB_MF_CFG_BYTE_EN, 0xf);
+            ub_mgmt_put(data + 4, UB_MF_CFG_DATA, 7);
+        }
+        ub_mgmt_receive(f.node[3].m, f.now, &a, data, 4 + len);
+        fl = g_queue_pop_head(&f.under_way);
+        g_assert_cmphex(fl->data[1], ==, rows[i].want);
+        g_free(fl);
+        g_assert_cmphex(ub_space_read(f.node[3].other[1], UB_CFG1_BASE +
+                                      UB_CFG1_DEV_TOKEN_ID), ==,
+                        rows[i].id == UB_MGMT_MSG_CFG1_WRITE ? 7 : 0);
+        fabric_free(&f);
+    }
+}
+
 static void config_errors(void)
 {
     Fabric f;
@@ -837,6 +901,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/mgmt/config/many", config_many);
     g_test_add_func("/ub/mgmt/config/rights", config_rights);
     g_test_add_func("/ub/mgmt/config/no-partition", config_no_partition);
+    g_test_add_func("/ub/mgmt/config/entities", config_entities);
     g_test_add_func("/ub/mgmt/config/errors", config_errors);
     g_test_add_func("/ub/mgmt/config/length", config_length);
     g_test_add_func("/ub/mgmt/config/reset", config_reset);

@@ -3,7 +3,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <glib.h>
+#include <string.h>
 
 #include "ub/sec.h"
 
@@ -282,6 +286,154 @@ static void test_cip(void)
     world_free(&w);
 }
 
+static bool deaf_seal(void *opaque, const UbSecHead *head, CorePacket *pkt)
+{
+    return false;
+}
+
+/* What a header must not do that another one may. */
+static void test_borders(void)
+{
+    static const UbSecCip toy = { .seal = toy_seal, .open = toy_open };
+    static const UbSecCip deaf = { .seal = deaf_seal, .open = toy_open };
+    UbSecHead h = { .form = UB_SEC_CIPH }, tx, back;
+    unsigned entity = 9;
+    CorePacket *pkt;
+    UbEid near, zero = { 0 };
+    uint32_t upi;
+    World w;
+
+    world_init(&w);
+    /* A form that there is not; a CIPH without CIP. */
+    pkt = bytes(&w, "cafe");
+    g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, -1);
+    h = (UbSecHead) { .form = UB_SEC_NONE, .cip = true };
+    g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, -1);
+    core_packet_free(pkt);
+    /* No room in front: for the headers, and for the CIPH alone. */
+    ub_sec_set_cip(w.sec, &toy, NULL);
+    for (unsigned room = 0; room < UB_CIPH_LEN; room++) {
+        pkt = bytes(&w, "cafe");
+        g_assert_nonnull(core_packet_push(pkt, pkt->off - room));
+        h = (UbSecHead) { .form = UB_SEC_SHORT };
+        if (room < UB_UPIH16_LEN + UB_EIDH40_LEN) {
+            g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, -1);
+        }
+        h = (UbSecHead) { .form = UB_SEC_NONE, .cip = true };
+        g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, -1);
+        core_packet_free(pkt);
+    }
+    ub_sec_set_cip(w.sec, NULL, NULL);
+
+    /* What cannot be sealed is not sent. */
+    ub_sec_set_cip(w.sec, &deaf, NULL);
+    pkt = bytes(&w, "cafe");
+    h = (UbSecHead) { .form = UB_SEC_NONE, .cip = true };
+    g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, -1);
+    core_packet_free(pkt);
+    ub_sec_set_cip(w.sec, NULL, NULL);
+
+    /* The short form has 15 bits of an Entity's UPI. */
+    ub_sec_set_entity(w.sec, 3, &w.me, 0x12b456);
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, false, "3456 daeafd1e1f"), ==,
+                    UB_SEC_GOOD);
+    ub_sec_set_entity(w.sec, 3, &w.me, 0x123456);
+    /* Every bit of a UPI, and no more. */
+    ub_sec_set_entity(w.sec, 3, &w.me, 0xffffffff);
+    g_assert_nonnull(ub_sec_entity(w.sec, 3, &upi));
+    g_assert_cmphex(upi, ==, 0xffffff);
+    h = (UbSecHead) { .form = UB_SEC_WIDE, .upi = 0xffffffff, .seid = w.you,
+                      .deid = w.me };
+    pkt = bytes(&w, "");
+    g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, UB_SEC_WIDE);
+    same(pkt, &w, "00ffffff" EID_YOU EID_ME);
+    core_packet_free(pkt);
+    h.form = UB_SEC_SHORT;
+    pkt = bytes(&w, "");
+    g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, UB_SEC_SHORT);
+    same(pkt, &w, "7fff daeafd1e1f");
+    core_packet_free(pkt);
+    ub_sec_set_entity(w.sec, 3, &w.me, 0x123456);
+    /* Reserved bits beside the UPI are ignored. */
+    g_assert_cmpint(pull(&w, UB_SEC_WIDE, false, false,
+                         "ff123456" EID_YOU EID_ME), ==, UB_SEC_GOOD);
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, false, "b456 daeafd1e1f"), ==,
+                    UB_SEC_GOOD);
+    /* 20 bits in common are not enough for the wide form. */
+    near = w.me;
+    near.b[0]++;
+    ub_sec_set_entity(w.sec, 3, &near, 0x123456);
+    g_assert_cmpint(pull(&w, UB_SEC_WIDE, false, false,
+                         "00123456" EID_YOU EID_ME), ==, UB_SEC_NO_ENTITY);
+    g_assert_cmpint(pull(&w, UB_SEC_SHORT, true, false, "3456 daeafd1e1f"), ==,
+                    UB_SEC_GOOD);
+    /* The UBFM speaks in the short form only (§10.3.2). */
+    ub_sec_set_entity(w.sec, 3, &w.me, 0x123456);
+    g_assert_cmpint(pull(&w, UB_SEC_WIDE, true, true,
+                         "00007fff" EID_YOU EID_ME), ==, UB_SEC_MANAGER);
+    g_assert_cmpint(pull(&w, UB_SEC_WIDE, true, false,
+                         "00007fff" EID_YOU EID_ME), ==, UB_SEC_UPI);
+    g_assert_cmpint(pull(&w, UB_SEC_WIDE, true, true,
+                         "00007fff" EID_YOU "00000000000000000000000000000000"),
+                    ==, UB_SEC_NO_ENTITY);
+    /* The first and the last Entity; Mgmt is told, and an answer has none. */
+    ub_sec_set_entity(w.sec, 0, &zero, 1);
+    ub_sec_set_entity(w.sec, 3, NULL, 0);
+    ub_sec_set_entity(w.sec, UB_SEC_ENTITIES - 1, &w.me, 0x123456);
+    pkt = bytes(&w, "7fff daeafd1e1f");
+    g_assert_cmpint(ub_sec_pull(w.sec, UB_SEC_SHORT, true, true, pkt, &back,
+                                &entity), ==, UB_SEC_GOOD);
+    g_assert_cmpuint(entity, ==, UB_SEC_ENTITIES - 1);
+    g_assert_true(back.mgmt);
+    g_assert_cmpint(back.form, ==, UB_SEC_SHORT);
+    core_packet_free(pkt);
+    back.sn = 7;
+    ub_sec_reply(&tx, &back);
+    g_assert_false(tx.mgmt);
+    g_assert_cmpuint(tx.sn, ==, 0);
+    pkt = bytes(&w, "7fff daeaf00000");
+    g_assert_cmpint(ub_sec_pull(w.sec, UB_SEC_SHORT, true, true, pkt, &back,
+                                &entity), ==, UB_SEC_GOOD);
+    g_assert_cmpuint(entity, ==, 0);
+    core_packet_free(pkt);
+    /* No Entity: the number is 0 all the same. */
+    entity = 9;
+    pkt = bytes(&w, "3456 daeafd1e1e");
+    g_assert_cmpint(ub_sec_pull(w.sec, UB_SEC_SHORT, true, false, pkt, &back,
+                                &entity), ==, UB_SEC_NO_ENTITY);
+    g_assert_cmpuint(entity, ==, 0);
+    core_packet_free(pkt);
+    g_assert_null(ub_sec_fault_name(UB_SEC_FAULTS));
+    world_free(&w);
+}
+
+/* A UPI of an image that no register could hold. */
+static void test_bad_image(void)
+{
+    static const uint8_t upi[] = { 0x00, 0x12, 0x34, 0x56 };
+    UbSec *other = ub_sec_new(true);
+    CoreImage *im = core_image_save(0);
+    g_autofree uint8_t *data = NULL;
+    size_t len;
+    uint8_t *at;
+    World w;
+
+    world_init(&w);
+    ub_sec_image(w.sec, im);
+    data = core_image_take(im, &len);
+    core_image_free(im);
+    at = memmem(data, len, upi, sizeof(upi));
+    g_assert_nonnull(at);
+    at[0] = 1;
+    im = core_image_load(data, len, 0);
+    ub_sec_image(other, im);
+    g_assert_cmpstr(core_image_done(im), ==,
+                    "a UPI of the image is wider than 24 bits");
+    core_image_free(im);
+    ub_sec_free(other);
+    world_free(&w);
+}
+
 static void test_image(void)
 {
     World w;
@@ -313,6 +465,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/sec/forms", test_forms);
     g_test_add_func("/ub/sec/rules", test_rules);
     g_test_add_func("/ub/sec/cip", test_cip);
+    g_test_add_func("/ub/sec/borders", test_borders);
     g_test_add_func("/ub/sec/image", test_image);
+    g_test_add_func("/ub/sec/image-bad", test_bad_image);
     return g_test_run();
 }

@@ -330,6 +330,48 @@ static void test_reset_domains(void)
 }
 
 /* Every row of the table lies in its slice, once, and its masks are apart. */
+/* DE0_EO and DEN_RO of Table 10-7: what Entity 0 alone has, or may write. */
+static void test_entity(void)
+{
+    UbSpace *cfg = ub_space_new_entity();
+    UbSlice *s = ub_space_attach(cfg, UB_SPACE_CFG0, 0, 0, NULL, NULL);
+
+    g_assert_null(ub_space_attach(cfg, UB_SPACE_PORT, 0, 0, NULL, NULL));
+    ub_space_attach(cfg, UB_SPACE_CFG0, 0, UB_CAP_DEV_ERR, NULL, NULL);
+    /* Both. */
+    g_assert_true(ub_space_write(cfg, 0, 0x1f, ~0u, 0xf));
+    g_assert_cmphex(ub_space_read(cfg, 0x1f), ==, 0x7fff);
+    /* Read-only: MTU_CFG as the table has it. */
+    g_assert_false(ub_space_write(cfg, 0, 0x23, 0, 0xf));
+    g_assert_cmphex(ub_space_read(cfg, 0x23), ==, 1);
+    /* Not there: DEV_RST, UBFM_CNA, a mask that resets to 1. */
+    g_assert_false(ub_space_write(cfg, 0, 0x21, 1, 0xf));
+    g_assert_false(ub_space_write(cfg, 0, 0x26, ~0u, 0xf));
+    g_assert_cmphex(ub_space_read(cfg, 0x31a), ==, 0);
+    g_assert_false(ub_space_write(cfg, 0, 0x31a, ~0u, 0xf));
+    g_assert_cmphex(ub_space_read(cfg, 0x31a), ==, 0);
+    /* What is fixed stays, whoever writes, also by reset. */
+    ub_slice_fix(s, 0x1f, 0xff, 0x12);
+    g_assert_true(ub_space_write(cfg, 0, 0x1f, 0, 0xf));
+    g_assert_cmphex(ub_space_read(cfg, 0x1f), ==, 0x12);
+    ub_space_reset(cfg, UB_SPACE_RESET_DEVICE, 0);
+    g_assert_cmphex(ub_space_read(cfg, 0x1f), ==, 0x12);
+    ub_slice_fix(s, 0x1f, ~0u, 0x34);
+    g_assert_false(ub_space_write(cfg, 0, 0x1f, 0, 0xf));
+    g_assert_cmphex(ub_space_read(cfg, 0x1f), ==, 0x34);
+    ub_slice_fix(s, 0x2c, ~0u, 1); /* beyond the slice */
+    g_assert_cmphex(ub_space_read(cfg, 0x2c), ==, 0);
+    ub_space_free(cfg);
+    /* Entity 0 has them. */
+    cfg = ub_space_new(1);
+    ub_space_attach(cfg, UB_SPACE_CFG0, 0, 0, NULL, NULL);
+    g_assert_true(ub_space_write(cfg, 0, 0x23, 0, 0xf));
+    g_assert_cmphex(ub_space_read(cfg, 0x23), ==, 0);
+    g_assert_true(ub_space_write(cfg, 0, 0x26, ~0u, 0xf));
+    g_assert_cmphex(ub_space_read(cfg, 0x26), ==, 0xffffff);
+    ub_space_free(cfg);
+}
+
 static void test_table(void)
 {
     for (unsigned i = 0; i < ub_space_slice_count; i++) {
@@ -358,6 +400,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/space/attach", test_attach);
     g_test_add_func("/ub/space/fields", test_fields);
     g_test_add_func("/ub/space/reset-domains", test_reset_domains);
+    g_test_add_func("/ub/space/entity", test_entity);
     g_test_add_func("/ub/space/table", test_table);
     return g_test_run();
 }

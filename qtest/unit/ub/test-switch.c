@@ -138,8 +138,15 @@ static void up_ip(void *opaque, int64_t t, CorePacket *pkt, const UbFlow *f)
     take(opaque, UB_NET_IP, pkt, f);
 }
 
+static void up_control(void *opaque, int64_t t, CorePacket *pkt,
+                       const UbFlow *f)
+{
+    take(opaque, UB_NET_CONTROL, pkt, f);
+}
+
 static const UbNetUpper tp = { up_tp, NULL }, scan = { up_scan, NULL },
-                        ip_upper = { up_ip, NULL };
+                        ip_upper = { up_ip, NULL },
+                        control = { up_control, NULL };
 
 static void guid_of(unsigned index, uint8_t guid[16])
 {
@@ -171,6 +178,7 @@ static void host_init(Host *h, unsigned index)
     ub_net_set_upper(h->net, UB_NET_TP, &tp, h);
     ub_net_set_upper(h->net, UB_NET_SCAN, &scan, h);
     ub_net_set_upper(h->net, UB_NET_IP, &ip_upper, h);
+    ub_net_set_upper(h->net, UB_NET_CONTROL, &control, h);
     ub_port_config_init(&conf);
     guid_of(index, conf.guid);
     conf.session = conf.phy.lmsm.seed = 100 + index;
@@ -278,9 +286,13 @@ static bool host_turn(Host *h)
     bool busy = h->next <= now || h->net_next <= now;
 
     if (busy) {
+        int64_t next;
+
         h->next = h->net_next = INT64_MAX;
-        h->net_next = MIN(h->net_next, ub_net_run(h->net, now, 1000));
-        h->next = MIN(h->next, ub_port_run(h->port, now));
+        next = ub_net_run(h->net, now, 1000);
+        h->net_next = MIN(h->net_next, next);
+        next = ub_port_run(h->port, now);
+        h->next = MIN(h->next, next);
     }
     return busy | (h->plugged && carry(h));
 }
@@ -292,7 +304,7 @@ static void run(int64_t time)
     int64_t end = now + time;
 
     while (now < end) {
-        int64_t next = sw_next;
+        int64_t next;
         bool busy = false;
 
         for (unsigned i = 0; i < nhosts; i++) {
@@ -300,7 +312,8 @@ static void run(int64_t time)
         }
         if (sw_next <= now) {
             sw_next = INT64_MAX;
-            sw_next = MIN(sw_next, ub_switch_run(sw, now));
+            next = ub_switch_run(sw, now);
+            sw_next = MIN(sw_next, next);
             busy = true;
         }
         next = sw_next;
@@ -527,24 +540,33 @@ static void test_port_down(void)
     teardown();
 }
 
-static void notify(unsigned from, unsigned ip, unsigned len)
+/* CFG 5 with @len bytes behind its header. */
+static void send_control(unsigned from, unsigned protocol, const void *pdu,
+                         unsigned len)
 {
     uint8_t group[16], guid[16];
-    UbIpNotify n = { .cfg = UB_LPH_IPV4, .prefix = 24,
-                     .ip = { 10, 0, 0, ip } };
     CorePacket *pkt = packet(&hosts[from], UB_CONTROL_SIZE + len, 0);
     uint8_t *p = core_packet_data(pkt);
 
-    ub_control_group(group, UB_CONTROL_IP_NOTIFY);
+    ub_control_group(group, protocol);
     guid_of(from, guid);
-    memset(p, 0, pkt->len);
-    ub_control_put(p, UB_CONTROL_IP_NOTIFY, group, guid);
-    if (len >= 6) {
-        ub_ip_notify_put(p + UB_CONTROL_SIZE, &n);
-    }
+    ub_control_put(p, protocol, group, guid);
+    memcpy(p + UB_CONTROL_SIZE, pdu, len);
     ub_meta(pkt)->lph_cfg = UB_LPH_CONTROL;
     g_assert_cmpint(ub_net_send_raw(hosts[from].net, now, 0, pkt), ==,
                     UB_SENT);
+}
+
+static void notify(unsigned from, unsigned ip, unsigned len)
+{
+    UbIpNotify n = { .cfg = UB_LPH_IPV4, .prefix = 24,
+                     .ip = { 10, 0, 0, ip } };
+    uint8_t pdu[UB_IP_NOTIFY_MAX] = { 0 };
+
+    if (len >= 6) {
+        ub_ip_notify_put(pdu, &n);
+    }
+    send_control(from, UB_CONTROL_IP_NOTIFY, pdu, len);
 }
 
 static void test_ip_notify(void)
@@ -583,6 +605,59 @@ static void test_ip_notify(void)
     run(SECOND / 100);
     g_assert_nonnull(broken);
     teardown();
+}
+
+/* DHCP goes to the controllers that are neighbours, other than its sender; other
+ * protocols of neighbours end here. */
+static void test_dhcp(void)
+{
+    static const struct { uint16_t protocol; bool passes; } rows[] = {
+        { UB_CONTROL_DHCPV4, true }, { UB_CONTROL_DHCPV6, true },
+        { UB_CONTROL_IP_NOTIFY, false }, { 0x103, false },
+        { UB_CONTROL_ULAP, false }, { 0x109, false },
+    };
+    static const uint8_t pdu[18] = { 0x10, 24, 10, 0, 0, 1, 7 };
+    UbSwitchConfig conf;
+
+    ub_switch_config_init(&conf);
+    for (unsigned on = 0; on < 2; on++) {
+        conf.pass_dhcp = on;
+        setup_with(&conf, HOSTS + 1, HOSTS);
+        for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+            send_control(1, rows[i].protocol, pdu, sizeof(pdu));
+            run(SECOND / 100);
+            for (unsigned h = 0; h < HOSTS; h++) {
+                unsigned want = on && rows[i].passes && h != 1;
+                CorePacket *pkt = next_got(&hosts[h]);
+
+                g_assert_cmpuint(pkt != NULL, ==, want);
+                if (pkt) {
+                    const uint8_t *p = core_packet_data(pkt);
+
+                    g_assert_cmphex(ub_control_protocol(p), ==,
+                                    rows[i].protocol);
+                    g_assert_cmpuint(p[33], ==, 2); /* SGUID */
+                    g_assert_cmpmem(p + UB_CONTROL_SIZE,
+                                    pkt->len - UB_CONTROL_SIZE, pdu,
+                                    sizeof(pdu));
+                    core_packet_free(pkt);
+                    g_assert_null(next_got(&hosts[h]));
+                }
+            }
+        }
+        /* A neighbour that is a switch passes nothing on in circles. */
+        if (on) {
+            UbNetConfig net = *ub_net_config(ub_switch_net(sw));
+
+            net.edge_ports &= ~UINT64_C(4);
+            g_assert_null(ub_net_configure(ub_switch_net(sw), &net));
+            send_control(1, UB_CONTROL_DHCPV4, pdu, sizeof(pdu));
+            run(SECOND / 100);
+            g_assert_cmpuint(hosts[0].got.length, ==, 1);
+            g_assert_cmpuint(hosts[2].got.length, ==, 0);
+        }
+        teardown();
+    }
 }
 
 static void test_npic(void)
@@ -685,18 +760,26 @@ static void test_dirty(void)
 
 static void test_registers(void)
 {
+    static const uint8_t guid[16] = { 0x01, 0x02, 0x03, 0x04, 0, 0, 0x01, 0x23,
+                                      0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01 };
+    UbSwitchConfig conf;
     UbFlow f = cna(0, 8);
     UbSpace *space;
     UbNet *net;
 
-    setup(40, 2);
+    ub_switch_config_init(&conf);
+    memcpy(conf.guid, guid, sizeof(guid));
+    setup_with(&conf, 40, 2);
     space = ub_switch_space(sw);
     net = ub_switch_net(sw);
     g_assert_cmphex(ub_space_read(space, UB_CFG0_TOTAL_NUMBER_OF_PORTS), ==,
                     1u << 16 | 40);
     g_assert_cmphex(ub_space_read(space, UB_CFG0_SUPPORTED_FEATURE), ==,
                     0xb5);
-    g_assert_cmphex(ub_space_read(space, UB_CFG0_GUID), ==, 0x99);
+    g_assert_cmphex(ub_space_read(space, UB_CFG0_GUID), ==, 0xcdef0199);
+    g_assert_cmphex(ub_space_read(space, UB_CFG0_GUID + 1), ==, 0x456789ab);
+    g_assert_cmphex(ub_space_read(space, UB_CFG0_GUID + 2), ==, 0x03000123);
+    g_assert_cmphex(ub_space_read(space, UB_CFG0_GUID + 3), ==, 0x01020304);
     g_assert_cmphex(ub_space_read(space, UB_CFG_ROUTE_BASE + 1), ==,
                     0x10fff);
     /* CNA 9 by port 1, two dwords an entry */
@@ -941,6 +1024,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/switch/fan-in", test_fan_in);
     g_test_add_func("/ub/switch/port-down", test_port_down);
     g_test_add_func("/ub/switch/ip-notify", test_ip_notify);
+    g_test_add_func("/ub/switch/dhcp", test_dhcp);
     g_test_add_func("/ub/switch/npic", test_npic);
     g_test_add_func("/ub/switch/faults", test_faults);
     g_test_add_func("/ub/switch/dirty", test_dirty);

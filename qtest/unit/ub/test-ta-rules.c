@@ -361,6 +361,21 @@ static void test_goes(void)
     g_assert_true(ub_ta_set_dest(p->end[0].ta, ROW_CTP + 1, &dest));
     dest.mtu = 1000;
     g_assert_false(ub_ta_set_dest(p->end[0].ta, ROW_CTP + 1, &dest));
+    /* A fault that ends for good is Remote Abort; the end of another is not its. */
+    s->pages = UB_SEGMENT_LATER;
+    w = work_new(ROW_CTP + 1, UB_TA_READ, 0, 64);
+    work_post(p, 0, 7, w);
+    pair_run_for(p, 50000);
+    ub_ta_resolve(p->end[1].ta, 1, true);
+    ub_ta_state(p->end[1].ta, &state);
+    g_assert_cmpuint(state.parked, ==, 1);
+    g_assert_false(w->done);
+    ub_ta_resolve(p->end[1].ta, 0, true);
+    ub_ta_state(p->end[1].ta, &state);
+    g_assert_cmpuint(state.parked, ==, 0);
+    pair_run(p);
+    g_assert_cmpint(w->status, ==, UB_TAS_ABORT);
+    work_free(w);
     /* A fault that is never resolved, an answer that finds no room. */
     s->pages = UB_SEGMENT_LATER;
     w = work_new(ROW_CTP + 1, UB_TA_READ, 0, 64);
@@ -397,66 +412,6 @@ static void test_goes(void)
     pair_free(p);
 }
 
-/* The table of segments: places, limits, poison that goes with its segment. */
-static void test_segments(void)
-{
-    UbSegments *t = ub_segments_new(4);
-    UbSegment s = { .token_id = 5, .uba = 0x1000, .len = 0x1000,
-                    .rights = 7 };
-    UbAccess a = { .kind = UB_ACCESS_WRITE, .token_id = 5, .addr = 0x1800,
-                   .len = 8, .poison = true };
-    UbSpan span;
-    unsigned n;
-
-    g_assert_true(ub_segments_add(t, &s));
-    g_assert_false(ub_segments_add(t, &s));
-    s.uba = 0x1fff;
-    g_assert_false(ub_segments_add(t, &s));
-    s.uba = 1;
-    g_assert_false(ub_segments_add(t, &s));
-    s.uba = 0;
-    g_assert_true(ub_segments_add(t, &s));
-    s.uba = 0x2000;
-    g_assert_true(ub_segments_add(t, &s));
-    s.uba = UINT64_MAX;
-    g_assert_false(ub_segments_add(t, &s));
-    s.uba = 0x1000;
-    s.entity = 1;
-    g_assert_true(ub_segments_add(t, &s));
-    s.uba = 0x8000;
-    g_assert_false(ub_segments_add(t, &s));     /* four are the limit */
-    g_assert_cmpuint(ub_segments_count(t), ==, 4);
-    g_assert_null(ub_segments_find(t, 0, 5, 0x3000));
-    g_assert_cmphex(ub_segments_find(t, 0, 5, 0x2fff)->uba, ==, 0x2000);
-    g_assert_cmpint(ub_segments_access(t, &a, &span, 1, &n), ==,
-                    UB_ACCESS_OK);
-    g_assert_cmphex(span.bus, ==, 0x800);
-    a.kind = UB_ACCESS_READ;
-    a.poison = false;
-    g_assert_cmpint(ub_segments_access(t, &a, &span, 1, &n), ==,
-                    UB_ACCESS_POISON);
-    a.entity = 1;
-    g_assert_cmpint(ub_segments_access(t, &a, &span, 1, &n), ==,
-                    UB_ACCESS_OK);
-    a.entity = 0;
-    a.addr = 0x1ffc;
-    g_assert_cmpint(ub_segments_access(t, &a, &span, 1, &n), ==,
-                    UB_ACCESS_DENIED);          /* not over two */
-    g_assert_false(ub_segments_remove(t, 0, 5, 0x1001));
-    g_assert_true(ub_segments_remove(t, 0, 5, 0x1000));
-    a.addr = 0x1800;
-    g_assert_cmpint(ub_segments_access(t, &a, &span, 1, &n), ==,
-                    UB_ACCESS_DENIED);
-    s.entity = 0;
-    s.uba = 0x1000;
-    g_assert_true(ub_segments_add(t, &s));
-    g_assert_cmpint(ub_segments_access(t, &a, &span, 1, &n), ==,
-                    UB_ACCESS_OK);
-    ub_segments_clear(t);
-    g_assert_cmpuint(ub_segments_count(t), ==, 0);
-    ub_segments_free(t);
-}
-
 /* The vendor's bits of UDETAH stay beside the sub-operation. */
 static void test_user_bits(void)
 {
@@ -473,12 +428,20 @@ static void test_user_bits(void)
     pair_free(p);
 }
 
-/* The window of a target: the first number that is new, the last that is old. */
-static void test_window(void)
+/* A Write of the TASSN. */
+static void inject_write(Pair *p, uint16_t tassn)
 {
     uint8_t write[] = { 1, 0x23, 0, 0, 0x10, 0, 2, 0x03, 0x18, 0, 0, 0, 0, 0,
                         7, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1,
                         0, 0, 0x5e, 0xed, 0x77 };
+
+    put_be16(write + 9, tassn);
+    inject(p, UB_TP_CTP, 6, UB_SEC_SHORT, 0, true, write, sizeof(write));
+}
+
+/* The window of a target: the first number that is new, the last that is old. */
+static void test_window(void)
+{
     static const struct { uint16_t tassn; unsigned executed; } steps[] = {
         { 5, 1 }, { 5, 1 }, { 0, 2 }, { 1023, 3 }, { 1023, 3 },
         { 1024, 4 },            /* 0 leaves the window */
@@ -490,12 +453,33 @@ static void test_window(void)
     Pair *p = pair_new(2, NULL);
 
     for (unsigned i = 0; i < G_N_ELEMENTS(steps); i++) {
-        put_be16(write + 9, steps[i].tassn);
-        inject(p, UB_TP_CTP, 6, UB_SEC_SHORT, 0, true, write, sizeof(write));
+        inject_write(p, steps[i].tassn);
         g_assert_cmpuint(i + 1 - pair_count(p, 1, UB_TAC_DROP_DUPLICATE), ==,
                          steps[i].executed);
     }
     g_assert_cmphex(p->end[1].mem[0], ==, 0x77);
+    pair_run(p);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* The target was away and knows a peer by numbers in its middle; then the peer is
+ * away, and its first numbers are not repetitions. */
+static void test_anew(void)
+{
+    Pair *p = pair_new(2, NULL);
+
+    inject_write(p, 30);
+    inject_write(p, 31);
+    pair_run(p);
+    p->now += INT64_C(2000000000);
+    ub_ta_run(p->end[1].ta, p->now, 64);
+    for (unsigned tassn = 0; tassn < 40; tassn++) {
+        inject_write(p, tassn);
+    }
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_DROP_DUPLICATE), ==, 0);
+    inject_write(p, 0);
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_DROP_DUPLICATE), ==, 1);
     pair_run(p);
     pair_idle(p);
     pair_free(p);
@@ -965,9 +949,9 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/sc/static", test_sc_static);
     g_test_add_func("/ub/ta/stop", test_stop);
     g_test_add_func("/ub/ta/goes", test_goes);
-    g_test_add_func("/ub/ta/segments", test_segments);
     g_test_add_func("/ub/ta/user-bits", test_user_bits);
     g_test_add_func("/ub/ta/window", test_window);
+    g_test_add_func("/ub/ta/anew", test_anew);
     g_test_add_func("/ub/ta/duplicates", test_duplicates);
     g_test_add_func("/ub/ta/atomics/reference", test_atomics);
     g_test_add_func("/ub/ta/atomics/wide", test_atomics_wide);

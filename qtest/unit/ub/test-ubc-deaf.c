@@ -126,9 +126,12 @@ static uint64_t counter(End *e, unsigned which)
 static void run_due(End *e)
 {
     for (unsigned i = 0; e->next <= now; i++) {
+        int64_t next;
+
         g_assert_cmpuint(i, <, 10000);
         e->next = INT64_MAX;
-        e->next = MIN(e->next, ubc_run(e->ubc, now));
+        next = ubc_run(e->ubc, now);
+        e->next = MIN(e->next, next);
     }
 }
 

@@ -23,7 +23,8 @@ static void drv_write(void *opaque, uint32_t offset, uint32_t value)
 static void drv_bell(void *opaque, uint32_t page, uint32_t offset,
                      uint64_t value)
 {
-    ubc_bell(((Side *)opaque)->ubc, page, offset, value, now);
+    ubc_ring(((Side *)opaque)->ubc, page, offset, value);
+    ubc_rung(((Side *)opaque)->ubc, now);
 }
 
 static void drv_progress(void *opaque)
@@ -118,9 +119,116 @@ static void test_moderation(void)
     down();
 }
 
+static unsigned seen;
+
+/* The next event of node 0: type and object. */
+static void expect_event(unsigned event, uint32_t object)
+{
+    const uint8_t *e;
+    uint32_t w0;
+
+    g_assert_true(run_until(&two[0], &two[1], has_event, 60 * SECOND));
+    g_assert_cmpuint(events(&two[0]), >, seen);
+    e = two[0].mem + (rd(&two[0], UBQ_EQ(0) + UBQ_EQ_BASE_LO) +
+                      UBQ_EQE * seen++);
+    w0 = get_le32(e);
+    g_assert_cmphex((w0 & 0xff) << 8 | (w0 >> 8 & 0xff), ==, event);
+    g_assert_cmpuint(get_le32(e + 4), ==, object);
+}
+
+/* Changes of ports and of the name, and what cannot go on, for a queue that asks
+ * for them. */
+static void test_device_events(void)
+{
+    up();
+    seen = 0;
+    wr(&two[1], UBC_PORT(0) + UBC_PORT_CTRL, 0);
+    run_until(&two[0], &two[1], never, 5 * SECOND);
+    wr(&two[1], UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    g_assert_true(run_until(&two[0], &two[1], both_up, 60 * SECOND));
+    run_until(&two[0], &two[1], never, SECOND);
+    g_assert_cmpuint(events(&two[0]), ==, 0);   /* nobody asked */
+    wr(&two[0], UBQ_EQ(0) + UBQ_EQ_CTRL, UBQ_EQ_ENABLE | UBQ_EQ_DEVICE);
+    g_assert_cmphex(rd(&two[0], UBQ_EQ(0) + UBQ_EQ_CTRL), ==,
+                    UBQ_EQ_ENABLE | UBQ_EQ_DEVICE);
+    wr(&two[1], UBC_PORT(0) + UBC_PORT_CTRL, 0);
+    run_until(&two[0], &two[1], never, 5 * SECOND);
+    expect_event(UBQ_EVENT_PORT_DOWN, 0);
+    wr(&two[1], UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    g_assert_true(run_until(&two[0], &two[1], both_up, 60 * SECOND));
+    run_until(&two[0], &two[1], never, SECOND);
+    expect_event(UBQ_EVENT_PORT_UP, 0);
+    wr(&two[0], UBC_CFG_ADDR, UB_CFG0_UPI);
+    wr(&two[0], UBC_CFG_DATA, 7);
+    run_until(&two[0], &two[1], never, SECOND);
+    expect_event(UBQ_EVENT_EID, 0);
+    wr(&two[0], UBQ_CMD_WINDOW + UBQ_CMD_CTRL, 0);
+    wr(&two[0], UBQ_CMD_WINDOW + UBQ_CMD_BASE_HI, ~0u);
+    wr(&two[0], UBQ_CMD_WINDOW + UBQ_CMD_CTRL, UBQ_CMD_ENABLE);
+    wr(&two[0], UBQ_CMD_WINDOW + UBQ_CMD_PI, 1);
+    run_until(&two[0], &two[1], never, SECOND);
+    expect_event(UBQ_EVENT_FATAL, 0);
+    g_assert_cmpuint(events(&two[0]), ==, seen);
+    down();
+}
+
+static bool b_has_got(Side *a, Side *b)
+{
+    return ub_net_total(ub_node_net(ubc_node(b->ubc)), UB_NET_RX_PACKETS);
+}
+
+/* A Write that has come while the guest had bus mastering off is carried out at
+ * the place that it moves to. */
+static void test_migrate_waiting(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    uint64_t at, to;
+    const char *why;
+    UbcConfig conf;
+    uint8_t *image, *e;
+    UbqQueue q;
+    size_t len;
+    Ubc *ubc;
+
+    up();
+    at = ubq_alloc(&drv[0], 4096, 4096);
+    to = ubq_alloc(&drv[1], 4096, 4096);
+    memset(a->mem + at, 0x5a, 64);
+    ubq_segment(&drv[1], 77, to, 4096, UBQ_SEG_WRITE, 0);
+    ubq_queue_open(&q, &drv[0], &cq[0], NULL, 0, 0);
+    e = ubq_sqe(&q, 1);
+    ubq_sqe_put(e, UB_TA_WRITE, 9, at, 64);
+    put_le32(e + UBQ_SQE_TARGET, 77);
+    put_le64(e + UBQ_SQE_ADDR, 0x10000);
+    ubc_bus_master(b->ubc, false);
+    ubq_post(&q, e, 1);
+    run_until(a, b, never, SECOND / 10);
+    g_assert_false(b_has_got(a, b));
+    g_assert_cmphex(b->mem[to], ==, 0);
+    cut(a, b);
+    image = ubc_save(b->ubc, now, &len);
+    ubc_config_init(&conf);
+    conf.cna = conf.eid[15] = 2;
+    conf.upi = 1;
+    ubc = ubc_new(&conf, &ops, b, &why);
+    g_assert_null(ubc_load(ubc, now, image, len));
+    g_free(image);
+    ubc_free(b->ubc);
+    b->ubc = ubc;
+    run_until(a, b, never, SECOND / 1000);
+    g_assert_cmphex(b->mem[to], ==, 0);
+    ubc_bus_master(ubc, true);
+    g_assert_true(run_until(a, b, b_has_got, SECOND));
+    g_assert_cmphex(b->mem[to], ==, 0x5a);
+    g_assert_cmphex(b->mem[to + 63], ==, 0x5a);
+    down();
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ubc/engine/moderation", test_moderation);
+    g_test_add_func("/ubc/engine/device-events", test_device_events);
+    g_test_add_func("/ubc/engine/migrate-waiting", test_migrate_waiting);
     return g_test_run();
 }

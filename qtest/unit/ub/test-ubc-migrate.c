@@ -325,6 +325,36 @@ static size_t damage(uint8_t *image, size_t len)
     return g_test_rand_int_range(0, 20) ? len : at;
 }
 
+/* Registers that nobody can write are those of the destination. */
+static void test_fixed(void)
+{
+    static const uint8_t totals[] = { 0, 1, 0, 3 };     /* Entities, ports */
+    Side *a = &two[0], *b = &two[1];
+    unsigned refused = 0;
+    UbcConfig conf;
+    size_t len;
+
+    ubc_config_init(&conf);
+    conf.ports = 3;
+    pair(a, b, &conf);
+    g_autofree uint8_t *image = ubc_save(b->ubc, now, &len);
+
+    for (size_t at = 0; at + 4 <= len; at++) {
+        const char *why;
+
+        if (memcmp(image + at, totals, 4)) {
+            continue;
+        }
+        image[at] = 0xff;
+        why = ubc_load(b->ubc, now, image, len);
+        refused += why && strstr(why, "other Entities");
+        image[at] = 0;
+    }
+    g_assert_cmpuint(refused, ==, 1);
+    g_assert_null(ubc_load(b->ubc, now, image, len));
+    unpair(a, b);
+}
+
 /* Images of a busy controller, damaged in every way: refused, or harmless. */
 static void test_damaged(void)
 {
@@ -393,6 +423,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ubc/migrate/retrain", test_retrain);
     g_test_add_func("/ub/ubc/migrate/held", test_held);
     g_test_add_func("/ub/ubc/migrate/settings", test_settings);
+    g_test_add_func("/ub/ubc/migrate/fixed", test_fixed);
     g_test_add_func("/ub/ubc/migrate/damaged", test_damaged);
     return g_test_run();
 }

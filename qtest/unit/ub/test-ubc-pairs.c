@@ -120,8 +120,8 @@ static void rest(Side *a, Side *b)
 
 static void test_map(void)
 {
-    static const uint32_t kept[] = { 0x38000, 0x40100, 0x50000,
-                                     0x400000, 0xfffffc };
+    static const uint32_t kept[] = { 0x38000, 0x40100, 0x50000, 0x403000,
+                                     0xfffffc };
     Side *a = &two[0], *b = &two[1];
     unsigned errors = 0;
     UbcConfig conf;
@@ -129,7 +129,7 @@ static void test_map(void)
     ubc_config_init(&conf);
     up(a, b, &conf);
     g_assert_cmpuint(rd(a, UBC_VERSION), ==, 2);
-    g_assert_cmphex(rd(a, UBC_CAPS), ==, 0x2f);
+    g_assert_cmphex(rd(a, UBC_CAPS), ==, 0x6f);
     for (unsigned i = 0; i < G_N_ELEMENTS(kept); i++) {
         wr(a, kept[i], ~0u);
         g_assert_cmpuint(a->guest_errors, ==, ++errors);
@@ -293,6 +293,46 @@ static void test_claim(void)
     g_assert_cmpuint(count(b, UBC_CNT_RX_PACKETS), ==, 7);
     g_assert_cmpuint(a->guest_errors + b->guest_errors, ==, 0);
     unpair(a, b);
+}
+
+/* Mgmt and the partition of the UBFM are a manager's, by rings too. */
+static void test_manager(void)
+{
+    static const struct {
+        uint8_t cfg, bytes[11]; /* NTH, then CTPH and UPI or UPI */
+        bool manages;
+    } rows[] = {
+        { 6, { [7] = 0x08, [10] = 5 }, true },
+        { 6, { [9] = 0x7f, [10] = 0xff }, true },
+        { 6, { [7] = 0x01, [8] = 0x7f, [9] = 0xff }, true },
+        { 6, { [10] = 5 }, false },
+        { 6, { [7] = 0x01, [9] = 5 }, false },
+        { 3, { [7] = 0x08, [9] = 0x7f, [10] = 0xff }, false },
+    };
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf;
+
+    for (unsigned manager = 0; manager < 2; manager++) {
+        unsigned errors = 0;
+
+        ubc_config_init(&conf);
+        conf.manager = manager;
+        up(a, b, &conf);
+        pair_on(a, 0, 0xffff, 0xffff);
+        for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+            bool refused = rows[i].manages && !manager;
+
+            post(a, 0, false, 1, rows[i].cfg);
+            memcpy(a->mem + get_le64(desc_at(a, 0, false, i)), rows[i].bytes,
+                   sizeof(rows[i].bytes));
+            rest(a, b);
+            g_assert_cmphex(status_of(a, 0, false, i), ==, UBC_DESC_DONE |
+                            (refused ? UBC_DESC_ERROR : 0));
+            errors += refused;
+            g_assert_cmpuint(a->guest_errors, ==, errors);
+        }
+        unpair(a, b);
+    }
 }
 
 /* What nobody claims is counted, and its credit goes back: it blocks nothing. */
@@ -793,6 +833,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ubc/pairs/map", test_map);
     g_test_add_func("/ub/ubc/pairs/vectors", test_vectors);
     g_test_add_func("/ub/ubc/pairs/claim", test_claim);
+    g_test_add_func("/ub/ubc/pairs/manager", test_manager);
     g_test_add_func("/ub/ubc/pairs/unclaimed", test_unclaimed);
     g_test_add_func("/ub/ubc/pairs/port-off", test_port_off);
     g_test_add_func("/ub/ubc/pairs/reset-binding", test_reset_binding);

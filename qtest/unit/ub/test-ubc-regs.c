@@ -36,17 +36,52 @@ static void test_bitmaps(void)
 
     ubc_config_init(&conf);
     pair(a, &two[1], &conf);
-    g_assert_cmphex(cfg(a, UB_CFG0_BASE + 2), ==, 1 << 5); /* EMQ */
-    g_assert_cmphex(cfg(a, UB_CFG1_BASE + 1), ==, 0);
+    /* DEVICE_ERR_RECORD, EMQ; DECODER, JETTY, UB_MEM; those of our own. */
+    g_assert_cmphex(cfg(a, UB_CFG0_BASE + 2), ==, 1 << 3 | 1 << 5);
+    g_assert_cmphex(cfg(a, UB_CFG0_BASE + 2 + 240 / 32), ==, 1 << 240 % 32);
+    g_assert_cmphex(cfg(a, UB_CFG1_BASE + 1), ==, 1 << 1 | 1 << 2 | 1 << 6);
+    g_assert_cmphex(cfg(a, UB_CFG1_BASE + 1 + 240 / 32), ==, 1 << 240 % 32);
     /* LINK, LINK_LOG, DATA_RATE 2, 4 and 8, EYE_MONITOR, QDLWS, LMSM_ST,
      * PORT_ERR_RECORD: the rates of PHY Mode-2 with a slice. */
     g_assert_cmphex(cfg(a, UB_CFG_PORT_BASE(0) + 1), ==,
                     1u << 1 | 1u << 2 | 1u << 5 | 1u << 7 |
                     1u << 11 | 1u << 14 | 1u << 15 | 1u << 20 | 1u << 21);
     for (unsigned i = 1; i < 8; i++) {
-        g_assert_cmphex(cfg(a, UB_CFG_PORT_BASE(0) + 1 + i), ==, 0);
+        g_assert_cmphex(cfg(a, UB_CFG_PORT_BASE(0) + 1 + i), ==,
+                        i == 240 / 32 ? 1u << 240 % 32 : 0);
     }
     unpair(a, &two[1]);
+    conf.lds.window = 0;
+    pair(a, &two[1], &conf);
+    g_assert_cmphex(cfg(a, UB_CFG1_BASE + 1), ==, 1 << 2);
+    unpair(a, &two[1]);
+}
+
+/* CFG1_CAP2_JETTY: 256 event queues and 8 * 2^n objects of each kind, not more than
+ * there are (§D.4.2). */
+static void test_jetty_counts(void)
+{
+    static const struct {
+        uint32_t queues, cqs, value;
+    } cases[] = {
+        { 65536, 65536, 256u << 16 | 0xddd },
+        { 65535, 1u << 20, 256u << 16 | 0xcfc },
+        { 8, 15, 256u << 16 | 0x000 },
+        { 16, 262144, 256u << 16 | 0x1f1 },
+    };
+    const uint32_t at = UB_CFG_CAP(UB_CFG1_BASE, UB_CAP_JETTY);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        UbcConfig conf;
+
+        ubc_config_init(&conf);
+        conf.urma.queues = cases[i].queues;
+        conf.urma.cqs = cases[i].cqs;
+        pair(&two[0], &two[1], &conf);
+        g_assert_cmphex(cfg(&two[0], at + UB_JETTY_HEADER), ==, 0x20);
+        g_assert_cmphex(cfg(&two[0], at + UB_JETTY_JETTY), ==, cases[i].value);
+        unpair(&two[0], &two[1]);
+    }
 }
 
 static const double noisy = 2e-3;
@@ -433,6 +468,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/ubc-regs/bitmaps", test_bitmaps);
+    g_test_add_func("/ub/ubc-regs/jetty", test_jetty_counts);
     g_test_add_func("/ub/ubc-regs/link-log", test_link_log);
     g_test_add_func("/ub/ubc-regs/errors", test_errors);
     g_test_add_func("/ub/ubc-regs/severity", test_severity);

@@ -67,6 +67,17 @@ static unsigned end_other_command(void *opaque, unsigned opcode,
     return ub_node_command(e->node, command_now, opcode, cmd);
 }
 
+static void end_trace(void *opaque, UbUrmaTrace what, uint32_t id, uint32_t a,
+                      uint32_t b)
+{
+    End *e = opaque;
+
+    e->trace[what].n++;
+    e->trace[what].id = id;
+    e->trace[what].a = a;
+    e->trace[what].b = b;
+}
+
 static const UbUrmaOps urma_ops = {
     .read = memory_read,
     .write = memory_write,
@@ -74,6 +85,7 @@ static const UbUrmaOps urma_ops = {
     .kick = end_kick,
     .guest_error = end_guest_error,
     .command = end_other_command,
+    .trace = end_trace,
 };
 
 static bool wire_room(void *opaque, unsigned port, unsigned vl)
@@ -114,6 +126,21 @@ static void channel_error(void *opaque, uint32_t tpn, UbTpError error)
     ub_urma_event(e->urma, 0, 0x0200 | error, tpn, 0, 0);
 }
 
+static void channel_up(void *opaque, uint32_t tpn, UbTpResult result)
+{
+    End *e = opaque;
+
+    ub_urma_event(e->urma, 0, UBQ_EVENT_CHANNEL_UP, tpn, 0,
+                  ub_node_result(result));
+}
+
+static void imported(void *opaque, uint32_t row, unsigned result)
+{
+    End *e = opaque;
+
+    ub_urma_event(e->urma, 0, UBQ_EVENT_IMPORTED, row, 0, result);
+}
+
 static void end_open(Ends *ends, End *e, unsigned n)
 {
     UbNodeConfig cfg;
@@ -122,6 +149,8 @@ static void end_open(Ends *ends, End *e, unsigned n)
         .net = &net_ops, .net_opaque = e,
         .ta = &ub_urma_ta_ops,
         .tp_error = channel_error,
+        .tp_connected = channel_up,
+        .imported = imported,
     };
     UbEid eid = { .b = { [15] = n + 1 } };
 
@@ -130,6 +159,8 @@ static void end_open(Ends *ends, End *e, unsigned n)
     g_queue_init(&e->in);
     ub_urma_config_init(&urma);
     urma.queues = urma.cqs = urma.segments = 256;
+    urma.groups = 8;
+    urma.members = 4;
     e->urma = ub_urma_new(&urma, &urma_ops, e);
     ub_node_config_init(&cfg);
     cfg.bare = true;

@@ -29,6 +29,10 @@ struct End {
     uint16_t vector;        /* of the last interrupt */
     unsigned guest_errors;
     const char *last_error;
+    struct {
+        unsigned n;
+        uint32_t id, a, b;      /* of the last */
+    } trace[UB_URMA_TRACES];
     bool (*lose)(End *to, CorePacket *pkt); /* the wire's: true: it is lost */
     UbqDrv drv;
 };

@@ -5,111 +5,9 @@
  */
 #include <string.h>
 
-#include "ends.h"
-
-#define SECOND 1000000000ll
-#define TOKEN 0xcafe0001u
-
-static uint8_t pattern(unsigned i)
-{
-    return i * 7 + (i >> 8);
-}
-
-static void fill(End *e, uint64_t at, uint32_t len)
-{
-    for (uint32_t i = 0; i < len; i++) {
-        e->memory[at + i] = pattern(i);
-    }
-}
-
-static void check(End *e, uint64_t at, uint32_t len)
-{
-    for (uint32_t i = 0; i < len; i++) {
-        g_assert_cmphex(e->memory[at + i], ==, pattern(i));
-    }
-}
-
-/* A pair of queues, one on each end, and a segment of each. */
-typedef struct Pair {
-    Ends ends;
-    End *a, *b;
-    UbqCq cq_a, cq_b;
-    UbqQueue qa, qb;
-    uint64_t local, remote;     /* 256 KiB each */
-} Pair;
-
-#define ROOM (256u << 10)
-
-static void pair_start(Pair *p, unsigned carrier, unsigned mode,
-                       uint32_t flags)
-{
-    ends_start(&p->ends);
-    p->a = &p->ends.end[0];
-    p->b = &p->ends.end[1];
-    ubq_cq_open(&p->cq_a, &p->a->drv, 8);
-    ubq_cq_open(&p->cq_b, &p->b->drv, 8);
-    ubq_queue_open(&p->qa, &p->a->drv, &p->cq_a, &p->cq_a, mode, flags);
-    ubq_queue_open(&p->qb, &p->b->drv, &p->cq_b, &p->cq_b, mode, flags);
-    if (carrier == UB_TP_RTP) {
-        ends_channel(&p->ends, 5);
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        UbqPeer peer = end_peer(&p->ends.end[i]);
-
-        ubq_dest(&p->ends.end[i].drv, 9, carrier, 5, &peer);
-    }
-    p->local = ubq_alloc(&p->a->drv, ROOM, 4096);
-    p->remote = ubq_alloc(&p->b->drv, ROOM, 4096);
-    ubq_segment(&p->b->drv, 77, p->remote, ROOM,
-                UBQ_SEG_READ | UBQ_SEG_WRITE | UBQ_SEG_ATOMIC | UBQ_SEG_TOKEN,
-                TOKEN);
-}
-
-static void pair_stop(Pair *p)
-{
-    ends_stop(&p->ends);
-}
-
-/* A request of memory at offset @off of b's segment. */
-static uint8_t *memory_op(Pair *p, unsigned opcode, uint32_t flags,
-                          uint64_t off, uint64_t local, uint32_t len,
-                          unsigned blocks)
-{
-    uint8_t *e = ubq_sqe(&p->qa, blocks);
-
-    ubq_sqe_put(e, opcode | UBQ_SQE_TOKEN | flags, 9, local, len);
-    put_le32(e + UBQ_SQE_TARGET, 77);
-    put_le32(e + UBQ_SQE_TOKEN_VALUE, TOKEN);
-    put_le64(e + UBQ_SQE_ADDR, 0x10000 + off);
-    return e;
-}
-
-static void post_and_run(Pair *p, uint8_t *e, unsigned blocks)
-{
-    ubq_post(&p->qa, e, blocks);
-    ends_run(&p->ends, SECOND);
-}
+#include "pair.h"
 
 /* ---- What queues do ----------------------------------------------------------------- */
-
-static void write_read(Pair *p, uint32_t len)
-{
-    const uint8_t *c;
-
-    fill(p->a, p->local, len);
-    memset(p->b->memory + p->remote, 0, len);
-    post_and_run(p, memory_op(p, UB_TA_WRITE, 0, 0, p->local, len, 1), 1);
-    c = ubq_cq_expect(&p->cq_a, UBQ_STATUS_OK);
-    g_assert_cmphex(get_le32(c) & UBQ_CQE_OPCODE, ==, UB_TA_WRITE);
-    g_assert_cmpuint(get_le32(c + UBQ_CQE_QUEUE), ==, p->qa.id);
-    check(p->b, p->remote, len);
-    memset(p->a->memory + p->local, 0, len);
-    post_and_run(p, memory_op(p, UB_TA_READ, 0, 0, p->local, len, 1), 1);
-    c = ubq_cq_expect(&p->cq_a, UBQ_STATUS_OK);
-    g_assert_cmpuint(get_le32(c + UBQ_CQE_BYTES), ==, len);
-    check(p->a, p->local, len);
-    g_assert_null(ubq_cq_poll(&p->cq_a));
-}
 
 /* Sizes over each carrier; Bypass carries blocks of 64 bytes times a power. */
 static void test_write_read(gconstpointer carrier)
@@ -127,17 +25,6 @@ static void test_write_read(gconstpointer carrier)
         write_read(&p, bypass ? blocks[i] : sizes[i]);
     }
     pair_stop(&p);
-}
-
-static uint8_t *message_op(Pair *p, unsigned opcode, uint32_t flags,
-                           uint64_t local, uint32_t len)
-{
-    uint8_t *e = ubq_sqe(&p->qa, 1);
-
-    ubq_sqe_put(e, opcode | flags, 9, local, len);
-    put_le32(e + UBQ_SQE_TARGET, p->qb.id);
-    put_le64(e + UBQ_SQE_IMM, 0x1122334455667788ull);
-    return e;
 }
 
 static void test_send(gconstpointer carrier)
@@ -411,20 +298,6 @@ static void test_flush(void)
     pair_stop(&p);
 }
 
-static unsigned eq_take(End *e, unsigned *ci, unsigned want)
-{
-    uint64_t base = ub_urma_reg_read(e->urma, UBQ_EQ(0) + UBQ_EQ_BASE_LO);
-    const uint8_t *at = e->memory + base + *ci * UBQ_EQE;
-    unsigned pi = ub_urma_reg_read(e->urma, UBQ_EQ(0) + UBQ_EQ_PI);
-    uint32_t w0 = get_le32(at);
-
-    g_assert_cmpuint(*ci, <, pi);
-    g_assert_cmphex((w0 & 0xff) << 8 | (w0 >> 8 & 0xff), ==, want);
-    g_assert_cmphex(w0 & UBQ_EQE_OWNER, ==, UBQ_EQE_OWNER);
-    (*ci)++;
-    return get_le32(at + 4);
-}
-
 static bool lose_all(End *to, CorePacket *pkt)
 {
     return true;
@@ -644,7 +517,7 @@ static void test_commands(void)
         { UBQ_OP_QUEUE_CREATE, UBQ_Q_RQ_SHARED, 0xfe, UBQ_RESULT_PARAMETER },
         { UBQ_OP_QUEUE_CREATE, UBQ_Q_PAGE + 1, 1, UBQ_RESULT_PARAMETER },
         { UBQ_OP_QUEUE_CREATE, UBQ_Q_ENTITY, 1, UBQ_RESULT_PARAMETER },
-        { UBQ_OP_QUEUE_CREATE, UBQ_Q_FLAGS, 0x10, UBQ_RESULT_PARAMETER },
+        { UBQ_OP_QUEUE_CREATE, UBQ_Q_FLAGS, 0x20, UBQ_RESULT_PARAMETER },
         { UBQ_OP_QUEUE_CREATE, UBQ_Q_RNR_TIMER, 20, UBQ_RESULT_PARAMETER },
         { UBQ_OP_QUEUE_CREATE, UBQ_Q_SQ_BASE, 16, UBQ_RESULT_PARAMETER },
         { UBQ_OP_QUEUE_CREATE, UBQ_Q_RQ_BASE, 8, UBQ_RESULT_PARAMETER },
@@ -704,6 +577,28 @@ static void test_numbers(void)
         cmd[UBQ_CQ_LOG2] = 4;
         result = ubq_command(&ends.end[0].drv, UBQ_OP_CQ_CREATE, cmd);
         g_assert_cmpuint(result, ==, i ? UBQ_RESULT_OK : UBQ_RESULT_IN_USE);
+    }
+    ends_stop(&ends);
+}
+
+/* The last number is no queue's: it is the RCID of requests that software's queues
+ * do not make. */
+static void test_last_number(void)
+{
+    uint8_t cmd[UBQ_CMD];
+    Ends ends;
+
+    ends_start(&ends);
+    create(&ends, UBQ_OP_CQ_CREATE, 127, 0);
+    for (uint32_t id = UB_TA_IDS; id >= UB_TA_IDS - 2; id--) {
+        ubq_cmd_init(cmd, id, 0);
+        put_le64(cmd + UBQ_Q_SQ_BASE, 8192);
+        cmd[UBQ_Q_SQ_LOG2] = 4;
+        put_le32(cmd + UBQ_Q_RQ_SHARED, UBQ_NEW);
+        g_assert_cmpuint(ubq_command(&ends.end[0].drv, UBQ_OP_QUEUE_CREATE,
+                                     cmd), ==,
+                         id < UB_TA_IDS - 1 ? UBQ_RESULT_OK
+                                            : UBQ_RESULT_PARAMETER);
     }
     ends_stop(&ends);
 }
@@ -908,35 +803,6 @@ static void test_busy_gone(gconstpointer destroy)
 
 /* ---- Migration ------------------------------------------------------------------------------- */
 
-static uint8_t *end_save(Ends *ends, End *e, size_t *len)
-{
-    CoreImage *im = core_image_save(ends->now);
-    uint8_t *data;
-
-    ub_urma_image(e->urma, im);
-    ub_node_image(e->node, im, ub_urma_adopt);
-    data = core_image_take(im, len);
-    core_image_free(im);
-    return data;
-}
-
-static const char *end_load(Ends *ends, End *e, const uint8_t *data,
-                            size_t len)
-{
-    CoreImage *im = core_image_load(data, len, ends->now);
-    const char *why;
-
-    ub_node_reset(e->node, ends->now);
-    ub_urma_image(e->urma, im);
-    ub_node_image(e->node, im, ub_urma_adopt);
-    why = core_image_done(im);
-    core_image_free(im);
-    if (!why) {
-        why = ub_urma_loaded(e->urma);
-    }
-    return why;
-}
-
 /* Both ends move while requests are under way: all complete, once, with the right
  * data. */
 static void test_migrate(void)
@@ -1092,6 +958,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/urma/limit", test_limit);
     g_test_add_func("/ub/urma/commands", test_commands);
     g_test_add_func("/ub/urma/numbers", test_numbers);
+    g_test_add_func("/ub/urma/numbers/last", test_last_number);
     g_test_add_func("/ub/urma/bells", test_bells);
     g_test_add_func("/ub/urma/noise", test_noise);
     g_test_add_func("/ub/urma/migrate", test_migrate);

@@ -1,0 +1,407 @@
+/*
+ * Pooling in virtual time: Entities are lent, taken back, replaced and reclaimed,
+ * whatever the User says and wherever the manager is interrupted.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "mgmt-fabric.h"
+#include "ub/fm_pool.h"
+
+/* Nodes: the manager, two that have Entities to lend, a User. */
+enum { MANAGER, PROVIDER, SPARE, USER, NODES };
+#define CNA(node) (0x40u + (node))
+#define UPI 0x55
+
+typedef struct Bed {
+    Fabric f;
+    UbFm fm;
+    UbFmNode node[NODES];
+    UbFmPool pool;
+    GString *log;       /* steps, one word each */
+    /* The User's software: */
+    unsigned seen;      /* messages it was given */
+    bool silent;
+    unsigned says;      /* its status */
+    GArray *has;        /* EIDs that it uses, uint32_t */
+    unsigned registered, deregistered, reason;
+    /* The manager is killed after so many messages. */
+    int left;
+} Bed;
+
+static void log_step(void *opaque, const char *what, int status)
+{
+    g_string_append_printf(((Bed *)opaque)->log, " %s:%d", what, status);
+}
+
+static int index_of(const GArray *a, uint32_t eid)
+{
+    for (unsigned i = 0; i < a->len; i++) {
+        if (g_array_index(a, uint32_t, i) == eid) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* What the User's software does with a registration. */
+static unsigned user_works(Bed *b, const Node *n)
+{
+    const uint8_t *pdu = n->data + UB_MGMT_ETAH;
+    unsigned id = n->data[0] >> 4 | (n->data[0] >> 1 & 7) << 4;
+    uint32_t eid;
+    int at;
+
+    if (b->says) {
+        return b->says;
+    }
+    if (id == UB_MGMT_MSG_REGISTER) {
+        eid = ub_mgmt_get_id(pdu, UB_MF_REGISTER_EID).w[0];
+        g_assert_cmphex(ub_mgmt_get(pdu, UB_MF_REGISTER_UPI), ==, UPI);
+        g_assert_cmphex(ub_mgmt_get_id(pdu, UB_MF_REGISTER_UEID).w[0], ==, 0x93);
+        b->registered++;
+        if (index_of(b->has, eid) >= 0) {
+            return UB_MGMT_EXISTS;
+        }
+        g_array_append_val(b->has, eid);
+        return UB_MGMT_OK;
+    }
+    g_assert_cmphex(id, ==, UB_MGMT_MSG_DEREGISTER);
+    b->deregistered++;
+    b->reason = ub_mgmt_get(pdu, UB_MF_DEREGISTER_REASON);
+    at = index_of(b->has, ub_mgmt_get_id(pdu, UB_MF_DEREGISTER_EID).w[0]);
+    if (at < 0) {
+        return UB_MGMT_ABSENT;
+    }
+    g_array_remove_index(b->has, at);
+    return UB_MGMT_OK;
+}
+
+/* It answers each message once. */
+static void user_turn(Bed *b)
+{
+    Node *n = &b->f.node[USER];
+    uint8_t data[UB_MGMT_ETAH];
+    UbMgmtAddr to;
+
+    if (n->delivered == b->seen) {
+        return;
+    }
+    b->seen = n->delivered;
+    if (b->silent) {
+        return;
+    }
+    memcpy(data, n->data, sizeof(data));
+    ub_mgmt_etah_put(data, (UbMgmtEtah) {
+        .code = n->data[0] >> 1 & 7, .sub = n->data[0] >> 4, .rsp = true,
+        .status = user_works(b, n),
+    });
+    to = n->addr;
+    to.dcna = n->addr.scna;
+    to.deid = n->addr.seid;
+    g_assert_null(ub_mgmt_host_send(n->m, b->f.now, UB_MGMT_KIND_MESSAGE, &to,
+                                    data, sizeof(data)));
+}
+
+static int bed_message(void *opaque, uint32_t cna, UbMgmtId id,
+                       const uint8_t *pdu, unsigned len, uint8_t *answer,
+                       unsigned *answer_len)
+{
+    Bed *b = opaque;
+    UbMgmtAddr to = { .dcna = cna, .mgmt = true, .local = !cna };
+    Answer a = { 0 };
+
+    if (!b->left--) {
+        b->left = 0;
+        return -1;
+    }
+    g_assert_true(ub_mgmt_request(b->f.node[0].m, b->f.now, &to, id, pdu, len,
+                                  fabric_answer, &a));
+    while (!a.calls) {
+        fabric_pump(&b->f);
+        user_turn(b);
+        fabric_pump(&b->f);
+        if (!a.calls) {
+            fabric_run(&b->f, SECOND);
+        }
+    }
+    memcpy(answer, a.data, a.len);
+    *answer_len = a.len;
+    return a.in_vain ? -1 : (int)a.status;
+}
+
+static const UbFmOps bed_ops = { .message = bed_message };
+
+static Bed *bed_new(void)
+{
+    Bed *b = g_new0(Bed, 1);
+    UbMgmtConfig cfg;
+
+    g_queue_init(&b->f.under_way);
+    b->f.now = SECOND;
+    ub_mgmt_config_init(&cfg);
+    for (unsigned i = 0; i < NODES; i++) {
+        Node *n;
+
+        cfg.manager = !i;
+        n = fabric_add(&b->f, &cfg);
+        fabric_identity(n, CNA(i), 0x90 + i, 7);
+        b->node[i] = (UbFmNode) { .guid = n->guid, .cna = CNA(i),
+                                  .eid = { { 0x90 + i } }, .entities = 1 };
+        if (i == PROVIDER || i == SPARE) {
+            fabric_more_entities(n);
+            b->node[i].entities = FABRIC_ENTITIES;
+        }
+    }
+    b->fm = (UbFm) { .ops = &bed_ops, .opaque = b, .nodes = NODES,
+                     .node = b->node };
+    b->log = g_string_new("");
+    b->has = g_array_new(false, false, sizeof(uint32_t));
+    b->pool = (UbFmPool) { .fm = &b->fm, .step = log_step, .opaque = b,
+                           .eid_prefix = { { 0, 0, 0, 0xab } } };
+    b->left = INT_MAX;
+    return b;
+}
+
+static void bed_free(Bed *b)
+{
+    fabric_free(&b->f);
+    g_string_free(b->log, true);
+    g_array_free(b->has, true);
+    g_free(b);
+}
+
+static void expect_log(Bed *b, const char *want)
+{
+    g_assert_cmpstr(b->log->str, ==, want);
+    g_string_truncate(b->log, 0);
+}
+
+static uint32_t reg(Bed *b, unsigned node, unsigned entity, uint32_t dw)
+{
+    return ub_space_read(b->f.node[node].other[entity], dw);
+}
+
+static void expect_free(Bed *b, unsigned node, unsigned entity)
+{
+    static const uint32_t dws[] = {
+        UB_CFG0_UPI, UB_CFG0_UCNA, UB_CFG0_UEID, UB_CFG0_UEID + 3, UB_CFG0_EID,
+        UB_CFG0_EID + 3, UB_CFG1_BASE + UB_CFG1_DEV_TOKEN_ID,
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(dws); i++) {
+        g_assert_cmphex(reg(b, node, entity, dws[i]), ==, 0);
+    }
+}
+
+/* ---- Tests --------------------------------------------------------------------------- */
+
+static void test_lend(void)
+{
+    Bed *b = bed_new();
+    UbFmEntity e;
+
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 2, USER, UPI), ==, 0);
+    expect_log(b, " configure:0 register:0");
+    g_assert_cmpuint(b->has->len, ==, 1);
+    g_assert_cmphex(g_array_index(b->has, uint32_t, 0), ==, 0x20041);
+    g_assert_cmphex(reg(b, PROVIDER, 2, UB_CFG0_UPI), ==, UPI);
+    g_assert_cmpint(ub_fm_pool_look(&b->pool, PROVIDER, 2, &e), ==, 0);
+    g_assert_cmphex(e.ucna, ==, CNA(USER));
+    g_assert_cmphex(e.ueid.w[0], ==, 0x93);
+    g_assert_cmphex(e.eid.w[0], ==, 0x20041);
+    g_assert_cmphex(e.eid.w[3], ==, 0xab);
+    g_assert_cmphex(e.upi, ==, UPI);
+    g_assert_cmphex(e.guid.w[0], ==, b->node[PROVIDER].guid.w[0] + 2);
+    /* It is somebody's. */
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 2, USER, UPI), ==,
+                    UB_MGMT_EXISTS);
+    /* Its neighbour is another one. */
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==, 0);
+    g_assert_cmpuint(b->has->len, ==, 2);
+    expect_log(b, " configure:0 register:0");
+    /* What the User left in it is gone with the reset. */
+    ub_space_write(b->f.node[PROVIDER].other[2], 0,
+                   UB_CFG1_BASE + UB_CFG1_DEV_TOKEN_ID, 9, 0xf);
+    g_assert_cmpint(ub_fm_pool_take_back(&b->pool, PROVIDER, 2, UB_FM_NORMAL),
+                    ==, 0);
+    expect_log(b, " deregister:0 reclaim:0");
+    expect_free(b, PROVIDER, 2);
+    g_assert_cmphex(reg(b, PROVIDER, 2, UB_CFG1_BASE + UB_CFG1_ELR_DONE), ==, 1);
+    g_assert_cmpuint(b->has->len, ==, 1);
+    g_assert_cmpuint(b->reason, ==, 0);
+    g_assert_cmphex(reg(b, PROVIDER, 1, UB_CFG0_UPI), ==, UPI);
+    g_assert_cmpint(ub_fm_pool_take_back(&b->pool, PROVIDER, 2, UB_FM_NORMAL),
+                    ==, UB_MGMT_ABSENT);
+    g_assert_cmpuint(b->deregistered, ==, 1);
+    bed_free(b);
+}
+
+static void test_refused(void)
+{
+    Bed *b = bed_new();
+    UbFmEntity e;
+
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 0, USER, UPI), ==,
+                    UB_MGMT_NO_PERMISSION);
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, FABRIC_ENTITIES, USER,
+                                    UPI), ==, UB_MGMT_NO_TARGET);
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, NODES, 1, USER, UPI), ==,
+                    UB_MGMT_NO_TARGET);
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, NODES, UPI), ==,
+                    UB_MGMT_NO_TARGET);
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, 0), ==,
+                    UB_MGMT_BAD_PARAMETER);
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UB_MGMT_UPI),
+                    ==, UB_MGMT_BAD_PARAMETER);
+    g_assert_cmpint(ub_fm_pool_look(&b->pool, PROVIDER, FABRIC_ENTITIES, &e),
+                    ==, UB_MGMT_NO_TARGET);
+    b->node[USER].cna = 0;
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==,
+                    UB_MGMT_NO_TARGET);
+    b->node[USER].cna = CNA(USER);
+    expect_log(b, "");
+    expect_free(b, PROVIDER, 1);
+    /* A User that refuses does not get it. */
+    b->says = UB_MGMT_NO_RESOURCE;
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==,
+                    UB_MGMT_NO_RESOURCE);
+    expect_log(b, " configure:0 register:32 reclaim:0");
+    expect_free(b, PROVIDER, 1);
+    /* One that will not give it back does not keep it. */
+    b->says = 0;
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==, 0);
+    b->says = UB_MGMT_BUSY;
+    g_string_truncate(b->log, 0);
+    g_assert_cmpint(ub_fm_pool_take_back(&b->pool, PROVIDER, 1,
+                                         UB_FM_LINK_ERROR), ==, UB_MGMT_BUSY);
+    expect_log(b, " deregister:35 reclaim:0");
+    expect_free(b, PROVIDER, 1);
+    bed_free(b);
+}
+
+/* Nobody answers within the time. */
+static void test_silent(void)
+{
+    Bed *b = bed_new();
+
+    b->silent = true;
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==,
+                    UB_FM_SILENT);
+    expect_log(b, " configure:0 register:-1 reclaim:0");
+    expect_free(b, PROVIDER, 1);
+    b->silent = false;
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==, 0);
+    g_string_truncate(b->log, 0);
+    b->silent = true;
+    g_assert_cmpint(ub_fm_pool_take_back(&b->pool, PROVIDER, 1, UB_FM_NORMAL),
+                    ==, UB_FM_SILENT);
+    expect_log(b, " deregister:-1 reclaim:0");
+    expect_free(b, PROVIDER, 1);
+    /* A User that is gone for good. */
+    b->silent = false;
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==, 0);
+    g_string_truncate(b->log, 0);
+    b->node[USER].cna = 0;
+    g_assert_cmpint(ub_fm_pool_take_back(&b->pool, PROVIDER, 1, UB_FM_NORMAL),
+                    ==, UB_FM_SILENT);
+    expect_log(b, " deregister:-1 reclaim:0");
+    expect_free(b, PROVIDER, 1);
+    bed_free(b);
+}
+
+static void test_replace(void)
+{
+    Bed *b = bed_new();
+
+    g_assert_cmpint(ub_fm_pool_replace(&b->pool, PROVIDER, 1, SPARE, 2), ==,
+                    UB_MGMT_ABSENT);
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==, 0);
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, SPARE, 1, USER, UPI), ==, 0);
+    /* Not by one that is lent, nor by Entity 0. */
+    g_assert_cmpint(ub_fm_pool_replace(&b->pool, PROVIDER, 1, SPARE, 1), ==,
+                    UB_MGMT_EXISTS);
+    g_assert_cmpint(ub_fm_pool_replace(&b->pool, PROVIDER, 1, SPARE, 0), ==,
+                    UB_MGMT_NO_PERMISSION);
+    g_string_truncate(b->log, 0);
+    g_assert_cmpint(ub_fm_pool_replace(&b->pool, PROVIDER, 1, SPARE, 2), ==, 0);
+    expect_log(b, " deregister:0 reclaim:0 configure:0 register:0");
+    g_assert_cmpuint(b->reason, ==, UB_FM_DEVICE_ERROR);
+    expect_free(b, PROVIDER, 1);
+    /* The new one answers to the old one's name. */
+    g_assert_cmphex(reg(b, SPARE, 2, UB_CFG0_EID), ==, 0x10041);
+    g_assert_cmphex(reg(b, SPARE, 2, UB_CFG0_UPI), ==, UPI);
+    g_assert_cmphex(reg(b, SPARE, 2, UB_CFG0_UCNA), ==, CNA(USER));
+    g_assert_cmpint(index_of(b->has, 0x10041), >=, 0);
+    b->node[USER].cna = 0;
+    g_assert_cmpint(ub_fm_pool_replace(&b->pool, SPARE, 2, PROVIDER, 1), ==,
+                    UB_MGMT_NO_TARGET);
+    bed_free(b);
+}
+
+/* A manager that ends after any message; the next one takes back what it finds. */
+static void test_killed(void)
+{
+    for (int left = 0; left < 100; left++) {
+        Bed *b = bed_new();
+        UbFmEntity e;
+        int status;
+
+        b->left = left;
+        status = ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI);
+        if (!status) {
+            status = ub_fm_pool_take_back(&b->pool, PROVIDER, 1, UB_FM_NORMAL);
+        }
+        if (b->left) {
+            g_assert_cmpint(status, ==, 0);
+            g_assert_cmpint(left, >, 40);
+            bed_free(b);
+            return;
+        }
+        b->left = INT_MAX;
+        g_assert_cmpint(ub_fm_pool_look(&b->pool, PROVIDER, 1, &e), ==, 0);
+        if (e.ucna) {
+            g_assert_cmpint(ub_fm_pool_take_back(&b->pool, PROVIDER, 1,
+                                                 UB_FM_NORMAL), ==, 0);
+        }
+        expect_free(b, PROVIDER, 1);
+        g_assert_cmpuint(b->has->len, ==, 0);
+        g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==,
+                        0);
+        g_assert_cmpuint(b->has->len, ==, 1);
+        bed_free(b);
+    }
+    g_assert_not_reached();
+}
+
+/* A provider that refuses, or says nonsense. */
+static void test_provider(void)
+{
+    Bed *b = bed_new();
+
+    /* No ELR: the Entity is not free again, and it is said so. */
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==, 0);
+    ub_space_free(b->f.node[PROVIDER].other[1]);
+    b->f.node[PROVIDER].other[1] = ub_space_new_entity();
+    b->f.node[PROVIDER].other0[1] =
+        ub_space_attach(b->f.node[PROVIDER].other[1], UB_SPACE_CFG0, 0, 0, NULL,
+                        NULL);
+    ub_slice_set(b->f.node[PROVIDER].other0[1], UB_CFG0_UCNA, ~0u, CNA(USER));
+    g_string_truncate(b->log, 0);
+    g_assert_cmpint(ub_fm_pool_take_back(&b->pool, PROVIDER, 1, UB_FM_NORMAL),
+                    ==, UB_MGMT_EXECUTION);
+    expect_log(b, " deregister:0 reclaim:39");
+    g_assert_cmphex(reg(b, PROVIDER, 1, UB_CFG0_UCNA), ==, CNA(USER));
+    bed_free(b);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/fm-pool/lend", test_lend);
+    g_test_add_func("/ub/fm-pool/refused", test_refused);
+    g_test_add_func("/ub/fm-pool/silent", test_silent);
+    g_test_add_func("/ub/fm-pool/replace", test_replace);
+    g_test_add_func("/ub/fm-pool/killed", test_killed);
+    g_test_add_func("/ub/fm-pool/provider", test_provider);
+    return g_test_run();
+}

@@ -1,0 +1,741 @@
+/*
+ * Fabric managers' thoughts on virtual fabrics: found, addressed, routed, cut and
+ * routed anew.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "mgmt-fabric.h"
+#include "ub/fm.h"
+
+#define ROUTES 128
+
+/* A fabric whose messages go by the tables that were written. */
+typedef struct World {
+    Fabric f;
+    UbSlice *routes[FABRIC_NODES];
+    UbSpaceDword *rows[FABRIC_NODES];
+    UbSpaceSlice table[FABRIC_NODES];
+    unsigned leaves, asked, lost;
+    GRand *rand;
+} World;
+
+static World *world_of(Fabric *f)
+{
+    return (World *)f;
+}
+
+/* ---- Routes of the fabric ---- */
+
+static uint64_t entry_of(World *w, unsigned node, uint32_t cna)
+{
+    return ub_slice_get(w->routes[node],
+                        UB_ROUTE_DEFAULT_ROUTING_TABLE + cna + 1);
+}
+
+static bool link_up(const Node *n, unsigned port)
+{
+    return n->port[port] && n->link[port].node >= 0 && !n->link[port].down;
+}
+
+static unsigned any_port(World *w, uint64_t mask)
+{
+    unsigned skip = g_rand_int_range(w->rand, 0, __builtin_popcountll(mask));
+
+    for (; skip; skip--) {
+        mask &= mask - 1;
+    }
+    return __builtin_ctzll(mask);
+}
+
+static Node *follow_routes(Node *n, const UbMgmtAddr *a, unsigned *port)
+{
+    World *w = world_of(n->fabric);
+    unsigned out = a->via ? a->via - 1 : 0;
+    bool first = a->via || !w->routes[n->index];
+
+    for (unsigned hops = 0; hops < 2 * FABRIC_NODES; hops++) {
+        if (!first) {
+            uint64_t mask = a->dcna < ROUTES ? entry_of(w, n->index, a->dcna)
+                                             : 0;
+
+            if (!mask) {
+                break;
+            }
+            out = any_port(w, mask);
+        }
+        first = false;
+        if (!link_up(n, out)) {
+            break;
+        }
+        *port = n->link[out].port;
+        n = &n->fabric->node[n->link[out].node];
+        if (ub_mgmt_own_cna(n->m, a->dcna)) {
+            return n;
+        }
+        if (!w->routes[n->index]) {
+            break;
+        }
+    }
+    w->lost++;
+    return NULL;
+}
+
+/* ---- Building ---- */
+
+static unsigned add_leaf(World *w)
+{
+    UbMgmtConfig cfg;
+
+    ub_mgmt_config_init(&cfg);
+    cfg.manager = !w->f.nodes;
+    w->leaves++;
+    return fabric_add(&w->f, &cfg)->index;
+}
+
+static unsigned add_switch(World *w, unsigned ports)
+{
+    UbMgmtConfig cfg;
+    unsigned i, rows = ROUTES + 1;
+    Node *n;
+
+    ub_mgmt_config_init(&cfg);
+    cfg.ports = ports;
+    cfg.forward = true;
+    cfg.port_cna = cfg.manager = false;
+    cfg.emq_depth = 0;
+    n = fabric_add(&w->f, &cfg);
+    i = n->index;
+    n->guid.w[2] = 0x03000000; /* type 3: a switch */
+    ub_slice_init(n->cfg0, UB_CFG0_GUID + 2, ~0u, n->guid.w[2]);
+    ub_slice_init(n->cfg0, UB_CFG0_SUPPORTED_FEATURE, ~0u,
+                  1 | UB_CFG0_SUPPORTED_FEATURE__SWITCH_SUPPORTED |
+                  UB_CFG0_SUPPORTED_FEATURE__ROUTE_TABLE_SUPPORTED);
+    w->rows[i] = g_new0(UbSpaceDword, rows);
+    for (unsigned r = 0; r < rows; r++) {
+        w->rows[i][r] = (UbSpaceDword) {
+            .dw = UB_ROUTE_DEFAULT_ROUTING_TABLE + r, .rw = ~0u, .name = "row",
+        };
+    }
+    w->table[i] = (UbSpaceSlice) {
+        .name = "ROUTE_TABLE", .dwords = w->rows[i], .count = rows,
+        .used = UB_ROUTE_DEFAULT_ROUTING_TABLE + rows,
+    };
+    w->routes[i] = ub_space_attach_at(n->space, UB_CFG_ROUTE_BASE,
+                                      &w->table[i], NULL, NULL);
+    ub_slice_init(w->routes[i], UB_ROUTE_TABLE_CAP, ~0u, ROUTES - 1);
+    return i;
+}
+
+static int free_port(const Node *n)
+{
+    for (unsigned p = 0; p < FABRIC_PORTS && n->port[p]; p++) {
+        if (n->link[p].node < 0) {
+            return p;
+        }
+    }
+    return -1;
+}
+
+static bool join(World *w, unsigned a, unsigned b)
+{
+    int pa, pb;
+
+    pa = free_port(&w->f.node[a]);
+    if (pa < 0 || a == b) {
+        return false;
+    }
+    pb = free_port(&w->f.node[b]);
+    if (pb < 0) {
+        return false;
+    }
+    fabric_link(&w->f, a, pa, b, pb);
+    return true;
+}
+
+static World *world_new(void)
+{
+    World *w = g_new0(World, 1);
+
+    g_queue_init(&w->f.under_way);
+    w->f.now = SECOND;
+    w->f.route = follow_routes;
+    w->rand = g_rand_new_with_seed(g_test_rand_int());
+    add_leaf(w);
+    return w;
+}
+
+static void world_free(World *w)
+{
+    fabric_free(&w->f);
+    for (unsigned i = 0; i < FABRIC_NODES; i++) {
+        g_free(w->rows[i]);
+    }
+    g_rand_free(w->rand);
+    g_free(w);
+}
+
+/* Switches in a random tree with @more links, and leaves at random ones. */
+static World *random_world(unsigned switches, unsigned leaves, unsigned more)
+{
+    World *w = world_new();
+    unsigned first = 1;
+
+    for (unsigned i = 0; i < switches; i++) {
+        unsigned s = add_switch(w, FABRIC_PORTS);
+
+        if (i) {
+            g_assert_true(join(w, s, first +
+                               g_rand_int_range(w->rand, 0, i)));
+        }
+    }
+    for (unsigned i = 0; i < more; i++) {
+        join(w, first + g_rand_int_range(w->rand, 0, switches),
+             first + g_rand_int_range(w->rand, 0, switches));
+    }
+    g_assert_true(join(w, 0, first));
+    for (unsigned i = 1; i < leaves; i++) {
+        unsigned leaf = add_leaf(w);
+
+        while (!join(w, leaf, first +
+                     g_rand_int_range(w->rand, 0, switches))) {
+        }
+    }
+    return w;
+}
+
+/* ---- The manager's hands ---- */
+
+/* Until there is an answer, or it is in vain. */
+static int await(World *w, Answer *a)
+{
+    fabric_pump(&w->f);
+    while (!a->calls) {
+        fabric_run(&w->f, SECOND);
+        fabric_pump(&w->f);
+    }
+    w->asked++;
+    return a->in_vain ? -1 : (int)a->status;
+}
+
+static int world_scan(void *opaque, const UbScanWay *way, const UbScanAsk *ask,
+                      uint8_t *pdu, unsigned *len)
+{
+    World *w = opaque;
+    Answer a = { 0 };
+    int status;
+
+    if (!ub_mgmt_scan(w->f.node[0].m, w->f.now, way, ask, fabric_answer, &a)) {
+        return -1;
+    }
+    status = await(w, &a);
+    memcpy(pdu, a.data, a.len);
+    *len = a.len;
+    return status;
+}
+
+static int world_read(void *opaque, uint32_t cna, uint32_t dw, uint32_t *value)
+{
+    World *w = opaque;
+    UbMgmtAddr to = { .dcna = cna, .mgmt = true, .local = !cna };
+    Answer a = { 0 };
+    int status;
+
+    g_assert_true(ub_mgmt_read(w->f.node[0].m, w->f.now, &to, 0, dw,
+                               fabric_answer, &a));
+    status = await(w, &a);
+    *value = get_be32(a.data);
+    return status;
+}
+
+static int world_write(void *opaque, uint32_t cna, uint32_t dw, uint32_t value)
+{
+    World *w = opaque;
+    UbMgmtAddr to = { .dcna = cna, .mgmt = true, .local = !cna };
+    Answer a = { 0 };
+
+    g_assert_true(ub_mgmt_write(w->f.node[0].m, w->f.now, &to, 0, dw, value,
+                                0xf, fabric_answer, &a));
+    return await(w, &a);
+}
+
+static const UbFmOps world_ops = {
+    .scan = world_scan, .read = world_read, .write = world_write,
+};
+
+static UbFm *look(World *w)
+{
+    UbFm *fm = ub_fm_new(&world_ops, w);
+
+    g_assert_true(ub_fm_discover(fm));
+    return fm;
+}
+
+/* ---- Judges, slow and plain ---- */
+
+static uint32_t cna_of(World *w, unsigned node)
+{
+    return ub_slice_get(w->f.node[node].cfg0, UB_CFG0_PRIMARY_CNA);
+}
+
+/* Hops from every node to @dest through switches. */
+static void distances(World *w, unsigned dest, unsigned *hops)
+{
+    bool more = true;
+
+    for (unsigned i = 0; i < w->f.nodes; i++) {
+        hops[i] = i == dest ? 0 : 1000;
+    }
+    while (more) {
+        more = false;
+        for (unsigned i = 0; i < w->f.nodes; i++) {
+            for (unsigned p = 0; p < FABRIC_PORTS; p++) {
+                int peer = w->f.node[i].link[p].node;
+
+                if (link_up(&w->f.node[i], p) &&
+                    (peer == dest || w->routes[peer]) &&
+                    hops[peer] + 1 < hops[i]) {
+                    hops[i] = hops[peer] + 1;
+                    more = true;
+                }
+            }
+        }
+    }
+}
+
+/* Every way that the tables allow from a switch ends at @dest, none longer than
+ * @most; whether all are as short as can be. */
+static bool judge_ways(World *w, unsigned at, unsigned dest, unsigned most,
+                       const unsigned *hops)
+{
+    uint64_t mask = entry_of(w, at, cna_of(w, dest));
+    bool shortest = true;
+
+    g_assert_cmpuint(most, >, 0);
+    g_assert_cmphex(mask, !=, 0);
+    for (; mask; mask &= mask - 1) {
+        unsigned p = __builtin_ctzll(mask);
+        const Node *n = &w->f.node[at];
+        int peer = n->link[p].node;
+
+        g_assert_true(link_up(n, p));
+        shortest &= hops[peer] + 1 == hops[at];
+        if (peer != dest) {
+            g_assert_nonnull(w->routes[peer]);
+            shortest &= judge_ways(w, peer, dest, most - 1, hops);
+        }
+    }
+    return shortest;
+}
+
+/* Rings of waiting links, by taking away those that wait for nothing. */
+static bool has_ring(World *w)
+{
+    unsigned n = w->f.nodes, links = n * FABRIC_PORTS;
+    g_autofree bool *gone = g_new0(bool, links);
+    bool more = true;
+
+    while (more) {
+        more = false;
+        for (unsigned l = 0; l < links; l++) {
+            unsigned i = l / FABRIC_PORTS, p = l % FABRIC_PORTS;
+            int peer = w->f.node[i].link[p].node;
+            bool waits = false;
+
+            if (gone[l]) {
+                continue;
+            }
+            for (unsigned d = 0; d < n && !waits && w->routes[i] &&
+                 link_up(&w->f.node[i], p) && w->routes[peer]; d++) {
+                uint64_t after = entry_of(w, i, cna_of(w, d)) >> p & 1
+                                 ? entry_of(w, peer, cna_of(w, d)) : 0;
+
+                for (; after && !waits; after &= after - 1) {
+                    waits = !gone[peer * FABRIC_PORTS +
+                                  __builtin_ctzll(after)];
+                }
+            }
+            if (!waits) {
+                gone[l] = more = true;
+            }
+        }
+    }
+    for (unsigned l = 0; l < links; l++) {
+        if (!gone[l]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All that can be reached have addresses and routes as they should. */
+static void judge(World *w, const UbFm *fm)
+{
+    unsigned hops[FABRIC_NODES], from_us[FABRIC_NODES], there = 0;
+    bool shortest = true;
+    GHashTable *cnas = g_hash_table_new(NULL, NULL);
+
+    distances(w, 0, from_us);
+    for (unsigned d = 0; d < w->f.nodes; d++) {
+        if (from_us[d] == 1000) {
+            g_assert_cmpint(ub_fm_find(fm, w->f.node[d].guid), ==, UB_FM_NONE);
+            continue;
+        }
+        there++;
+        g_assert_cmpint(ub_fm_find(fm, w->f.node[d].guid), >=, 0);
+        g_assert_cmphex(cna_of(w, d), !=, 0);
+        g_assert_true(g_hash_table_add(cnas, GUINT_TO_POINTER(cna_of(w, d))));
+        distances(w, d, hops);
+        for (unsigned i = 0; i < w->f.nodes; i++) {
+            if (i != d && from_us[i] != 1000 && w->routes[i]) {
+                shortest &= judge_ways(w, i, d, 24, hops);
+            }
+        }
+    }
+    g_assert_cmpuint(fm->nodes, ==, there);
+    g_assert_false(has_ring(w));
+    g_assert_true(ub_fm_is_ring_free(fm));
+    g_assert_true(fm->tree || shortest);
+    g_hash_table_unref(cnas);
+}
+
+/* ---- Tests ---- */
+
+static void test_line(void)
+{
+    World *w = world_new();
+    unsigned a = add_switch(w, 4), b = add_switch(w, 24), leaf = add_leaf(w);
+    UbFmPlan plan;
+    UbFm *fm;
+
+    join(w, 0, a);
+    join(w, a, b);
+    /* Ports that need a second slice of the topology. */
+    fabric_link(&w->f, b, 20, leaf, 0);
+    fm = look(w);
+    g_assert_cmpuint(fm->nodes, ==, 4);
+    g_assert_cmpuint(fm->unanswered, ==, 0);
+    g_assert_true(ub_fm_is_switch(&fm->node[1]));
+    g_assert_cmpuint(fm->node[3].way.hops, ==, 3);
+    g_assert_cmpuint(fm->node[3].way.forward[2], ==, 20);
+    g_assert_cmpuint(fm->node[3].way.back[1], ==, 0);
+    g_assert_cmpint(fm->node[2].port[20].peer, ==, 3);
+    ub_fm_plan_init(&plan);
+    plan.upi = 5;
+    plan.first_cna = 0x20;
+    plan.eid_prefix.w[3] = 0xfd000000;
+    g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 0);
+    judge(w, fm);
+    for (unsigned i = 0; i < 4; i++) {
+        UbSlice *s = w->f.node[i].cfg0;
+
+        g_assert_cmphex(cna_of(w, i), >=, 0x20);
+        g_assert_cmphex(ub_slice_get(s, UB_CFG0_EID), ==, cna_of(w, i));
+        g_assert_cmphex(ub_slice_get(s, UB_CFG0_EID + 3), ==, 0xfd000000);
+        g_assert_cmphex(ub_slice_get(s, UB_CFG0_UPI), ==, 5);
+        g_assert_cmphex(ub_slice_get(s, UB_CFG0_UBFM_CNA), ==, cna_of(w, 0));
+        g_assert_cmphex(ub_slice_get(s, UB_CFG0_UBFM_EID), ==, cna_of(w, 0));
+    }
+    ub_fm_free(fm);
+    world_free(w);
+}
+
+/* Addresses that are there stay; one that two have changes. */
+static void test_keep(void)
+{
+    World *w = world_new();
+    unsigned s = add_switch(w, 8), a = add_leaf(w), b = add_leaf(w);
+    UbFmPlan plan;
+    UbFm *fm, *again;
+
+    join(w, 0, s);
+    join(w, a, s);
+    join(w, b, s);
+    fabric_identity(&w->f.node[a], 3, 0x77, 9);
+    fabric_identity(&w->f.node[b], 3, 0, 0);
+    fm = look(w);
+    ub_fm_plan_init(&plan);
+    g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 0);
+    judge(w, fm);
+    g_assert_cmphex(cna_of(w, a) == 3, !=, cna_of(w, b) == 3);
+    g_assert_cmphex(ub_slice_get(w->f.node[a].cfg0, UB_CFG0_EID), ==, 0x77);
+    g_assert_cmphex(ub_slice_get(w->f.node[a].cfg0, UB_CFG0_UPI), ==, 9);
+    /* Nothing is to be done a second time. */
+    again = look(w);
+    g_assert_true(ub_fm_same(fm, again));
+    g_assert_cmpuint(ub_fm_bring_up(again, &plan, fm), ==, 0);
+    g_assert_cmpuint(again->written, ==, 0);
+    /* A node that began anew has lost its own. */
+    fabric_identity(&w->f.node[b], 0, 0, 0);
+    ub_fm_free(fm);
+    fm = look(w);
+    g_assert_false(ub_fm_same(fm, again));
+    g_assert_cmpuint(ub_fm_bring_up(fm, &plan, again), ==, 0);
+    judge(w, fm);
+    ub_fm_free(fm);
+    ub_fm_free(again);
+    world_free(w);
+}
+
+/* A switch that began anew gets all its routes again, others nothing. */
+static void test_reset(void)
+{
+    World *w = world_new();
+    unsigned a = add_switch(w, 8), b = add_switch(w, 8), leaf = add_leaf(w);
+    UbFmPlan plan;
+    UbFm *fm, *again;
+
+    join(w, 0, a);
+    join(w, a, b);
+    join(w, b, leaf);
+    fm = look(w);
+    ub_fm_plan_init(&plan);
+    g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 0);
+    /* With the address that it had, so that nothing else tells. */
+    ub_space_reset(w->f.node[b].space, UB_SPACE_RESET_DEVICE, 0);
+    fabric_identity(&w->f.node[b], fm->node[ub_fm_find(
+        fm, w->f.node[b].guid)].cna, 0, 0);
+    fabric_link(&w->f, a, 1, b, 0);
+    fabric_link(&w->f, b, 1, leaf, 0);
+    again = look(w);
+    g_assert_true(ub_fm_same(fm, again));
+    g_assert_cmpuint(ub_fm_bring_up(again, &plan, fm), ==, 0);
+    judge(w, again);
+    g_assert_cmpuint(again->written, <, fm->written);
+    ub_fm_free(fm);
+    ub_fm_free(again);
+    world_free(w);
+}
+
+/* Five switches in a ring: all shortest ways wait for one another. */
+static void test_ring(void)
+{
+    World *w = world_new();
+    unsigned s[5], leaf;
+    UbFmPlan plan;
+    UbFm *fm;
+
+    for (unsigned i = 0; i < 5; i++) {
+        s[i] = add_switch(w, 8);
+    }
+    for (unsigned i = 0; i < 5; i++) {
+        join(w, s[i], s[(i + 1) % 5]);
+        leaf = i ? add_leaf(w) : 0;
+        join(w, leaf, s[i]);
+    }
+    fm = look(w);
+    ub_fm_plan_init(&plan);
+    g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 0);
+    g_assert_true(fm->tree);
+    judge(w, fm);
+    ub_fm_free(fm);
+    world_free(w);
+}
+
+/* Two switches with three links: all of them lead there. */
+static void test_equal(void)
+{
+    World *w = world_new();
+    unsigned a = add_switch(w, 8), b = add_switch(w, 8), leaf = add_leaf(w);
+    UbFmPlan plan;
+    UbFm *fm;
+
+    join(w, 0, a);
+    for (unsigned i = 0; i < 3; i++) {
+        join(w, a, b);
+    }
+    join(w, b, leaf);
+    fm = look(w);
+    ub_fm_plan_init(&plan);
+    g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 0);
+    g_assert_false(fm->tree);
+    judge(w, fm);
+    g_assert_cmphex(entry_of(w, a, cna_of(w, leaf)), ==, 0xe);
+    ub_fm_free(fm);
+    world_free(w);
+}
+
+/* Two nodes without a switch; and a neighbour that says nothing. */
+static void test_alone(void)
+{
+    World *w = world_new();
+    unsigned other = add_leaf(w);
+    UbFmPlan plan;
+    UbFm *fm;
+
+    fm = look(w);
+    g_assert_cmpuint(fm->nodes, ==, 1);
+    ub_fm_free(fm);
+    join(w, 0, other);
+    fm = look(w);
+    ub_fm_plan_init(&plan);
+    g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 0);
+    judge(w, fm);
+    ub_fm_free(fm);
+    w->f.node[other].link[0].down = true;
+    fm = look(w);
+    g_assert_cmpuint(fm->nodes, ==, 1);
+    g_assert_cmpuint(fm->unanswered, ==, 1);
+    ub_fm_free(fm);
+    /* Enumeration ends at a boundary. */
+    w->f.node[other].link[0].down = false;
+    ub_slice_set(w->f.node[0].port[0], UB_PORT_INFO,
+                 UB_PORT_INFO__ENUMERATION_BOUNDARY, ~0u);
+    fm = look(w);
+    g_assert_cmpuint(fm->nodes, ==, 1);
+    ub_fm_free(fm);
+    world_free(w);
+}
+
+/* A table with less room than there are CNAs, and no CNA left. */
+static void test_small(void)
+{
+    World *w = world_new();
+    unsigned s = add_switch(w, 8), leaf = add_leaf(w);
+    UbFmPlan plan;
+    UbFm *fm;
+
+    join(w, 0, s);
+    join(w, s, leaf);
+    ub_fm_plan_init(&plan);
+    plan.first_cna = ROUTES - 2;
+    fm = look(w);
+    g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), >, 0);
+    ub_fm_free(fm);
+    plan.first_cna = 0xfffe;
+    for (unsigned i = 0; i < 3; i++) {
+        fabric_identity(&w->f.node[i], 0, 0, 0);
+    }
+    fm = look(w);
+    g_assert_cmpuint(ub_fm_give_addresses(fm, &plan), ==, 1);
+    ub_fm_free(fm);
+    world_free(w);
+}
+
+/* A link between switches goes that others can stand in for. */
+static void cut_link(World *w)
+{
+    unsigned from_us[FABRIC_NODES];
+
+    for (unsigned tries = 0; tries < 100; tries++) {
+        Node *n = &w->f.node[1 + g_rand_int_range(w->rand, 0, 3)];
+        unsigned p = g_rand_int_range(w->rand, 0, FABRIC_PORTS);
+        Node *peer;
+        bool whole = true;
+
+        if (!w->routes[n->index] || !link_up(n, p)) {
+            continue;
+        }
+        peer = &w->f.node[n->link[p].node];
+        if (!w->routes[peer->index]) {
+            continue;
+        }
+        n->link[p].down = peer->link[n->link[p].port].down = true;
+        distances(w, 0, from_us);
+        for (unsigned i = 0; i < w->f.nodes; i++) {
+            whole &= from_us[i] != 1000;
+        }
+        if (whole) {
+            return;
+        }
+        n->link[p].down = peer->link[n->link[p].port].down = false;
+    }
+}
+
+static void test_random(void)
+{
+    for (unsigned i = 0; i < (g_test_slow() ? 200 : 12); i++) {
+        unsigned switches = g_test_rand_int_range(3, 9);
+        World *w = random_world(switches, g_test_rand_int_range(2, 20),
+                                g_test_rand_int_range(0, 10));
+        UbFmPlan plan;
+        UbFm *fm = look(w), *now;
+        unsigned all;
+
+        ub_fm_plan_init(&plan);
+        g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 0);
+        judge(w, fm);
+        all = fm->written;
+        for (unsigned cuts = 0; cuts < 3; cuts++) {
+            cut_link(w);
+            now = look(w);
+            g_assert_cmpuint(ub_fm_bring_up(now, &plan, fm), ==, 0);
+            judge(w, now);
+            g_assert_cmpuint(now->written, <, all);
+            ub_fm_free(fm);
+            fm = now;
+        }
+        ub_fm_free(fm);
+        world_free(w);
+    }
+}
+
+/* 64 nodes and 8 switches: what is asked grows with links, not faster. */
+static void test_large(void)
+{
+    unsigned asked[2], links[2];
+
+    for (unsigned i = 0; i < 2; i++) {
+        World *w = random_world(8, i ? 64 : 16, 12);
+        UbFmPlan plan;
+        UbFm *fm = look(w);
+
+        asked[i] = w->asked;
+        links[i] = 7 + 12 + w->leaves;
+        ub_fm_plan_init(&plan);
+        g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 0);
+        judge(w, fm);
+        g_assert_cmpuint(w->lost, ==, 0);
+        g_test_message("%u nodes, %u messages, %u registers written%s",
+                       fm->nodes, w->asked, fm->written,
+                       fm->tree ? ", a tree" : "");
+        ub_fm_free(fm);
+        world_free(w);
+    }
+    g_assert_cmpuint(asked[1] * links[0], <=, 2 * asked[0] * links[1]);
+}
+
+/* What is printed is whole. */
+static void test_output(void)
+{
+    World *w = random_world(3, 5, 2);
+    UbFm *fm = look(w);
+    UbFmPlan plan;
+    void (*const print[])(const UbFm *, FILE *) = {
+        ub_fm_text, ub_fm_json, ub_fm_svg,
+    };
+
+    ub_fm_plan_init(&plan);
+    ub_fm_bring_up(fm, &plan, NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(print); i++) {
+        char *text = NULL;
+        size_t len;
+        FILE *out = open_memstream(&text, &len);
+        char guid[UB_FM_GUID_TEXT];
+
+        print[i](fm, out);
+        fclose(out);
+        for (unsigned n = 0; n < fm->nodes; n++) {
+            g_assert_nonnull(strstr(text, ub_fm_guid_text(fm->node[n].guid,
+                                                          guid)));
+        }
+        free(text);
+    }
+    ub_fm_free(fm);
+    world_free(w);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/fm/line", test_line);
+    g_test_add_func("/ub/fm/keep", test_keep);
+    g_test_add_func("/ub/fm/reset", test_reset);
+    g_test_add_func("/ub/fm/ring", test_ring);
+    g_test_add_func("/ub/fm/equal", test_equal);
+    g_test_add_func("/ub/fm/alone", test_alone);
+    g_test_add_func("/ub/fm/small", test_small);
+    g_test_add_func("/ub/fm/random", test_random);
+    g_test_add_func("/ub/fm/large", test_large);
+    g_test_add_func("/ub/fm/output", test_output);
+    return g_test_run();
+}

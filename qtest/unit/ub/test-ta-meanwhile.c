@@ -1,0 +1,106 @@
+/*
+ * Transaction layer: what changes while requests are under way.  An initiator that
+ * begins anew, page faults that end before the packets behind them have come.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "ta-pair.h"
+
+/* Numbers that begin again shortly behind the last ones are no repetitions: the peer
+ * remembers those for a second. */
+static void test_begins_anew(void)
+{
+    Pair *p = pair_new(2, NULL);
+
+    for (unsigned life = 0; life < 3; life++) {
+        UbTaQueue *q = pair_queue(p, 0, 7, UB_ROI);
+
+        for (unsigned i = 0; i < 5000; i++) {
+            work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8),
+                     UB_TAS_OK);
+        }
+        ub_ta_queue_free(q);
+    }
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_DROP_DUPLICATE), ==, 0);
+    pair_free(p);
+}
+
+static unsigned parked(Pair *p)
+{
+    UbTaState state;
+
+    ub_ta_state(p->end[1].ta, &state);
+    return state.parked;
+}
+
+static UbSegment *segment(Pair *p)
+{
+    return ub_segments_find(p->end[1].segments, 0, PAIR_TOKEN_ID, PAIR_UBA);
+}
+
+/* Each access waits for the fault that it met, and for no other. */
+static void test_ticket(void)
+{
+    static const uint8_t opcode[] = { UB_TA_WRITE, UB_TA_READ,
+                                      UB_TA_FETCH_ADD };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(opcode); i++) {
+        Pair *p = pair_new(2, NULL);
+        Work *w = work_new(ROW_CTP + 1, opcode[i], 0, 8);
+
+        pair_queue(p, 0, 7, UB_ROI);
+        p->end[1].ticket = 5;
+        segment(p)->pages = UB_SEGMENT_LATER;
+        work_post(p, 0, 7, w);
+        pair_run_for(p, 50000);
+        g_assert_cmpuint(parked(p), ==, 1);
+        ub_ta_resolve(p->end[1].ta, 0, true);
+        g_assert_cmpuint(parked(p), ==, 1);
+        ub_ta_resolve(p->end[1].ta, 5, true);
+        g_assert_cmpuint(parked(p), ==, 0);
+        pair_run(p);
+        g_assert_cmpint(w->status, ==, UB_TAS_ABORT);
+        work_free(w);
+        pair_free(p);
+    }
+}
+
+static unsigned wires;
+
+static bool lose_from_the_fourth(Pair *p, Wire *w)
+{
+    return w->from != 0 || ++wires < 4;
+}
+
+/* The fault of a first packet ends before the last one comes: nobody would tell. */
+static void test_ends_early(void)
+{
+    Pair *p = pair_new_real(2, NULL);
+    Work *w = work_new(ROW_RTP + 1, UB_TA_WRITE, 0, 32768);
+
+    wires = 0;
+    pair_queue(p, 0, 7, UB_ROI);
+    p->end[1].ticket = 5;
+    segment(p)->pages = UB_SEGMENT_LATER;
+    p->filter = lose_from_the_fourth;
+    work_post(p, 0, 7, w);
+    pair_run_for(p, 20000);
+    g_assert_cmpuint(parked(p), ==, 0);
+    segment(p)->pages = UB_SEGMENT_THERE;
+    ub_ta_resolve(p->end[1].ta, 5, false);
+    p->filter = NULL;
+    pair_run(p);
+    g_assert_cmpint(w->status, ==, UB_TAS_OK);
+    g_assert_cmpuint(parked(p), ==, 0);
+    work_free(w);
+    pair_free(p);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/ta/meanwhile/begins-anew", test_begins_anew);
+    g_test_add_func("/ub/ta/meanwhile/ticket", test_ticket);
+    g_test_add_func("/ub/ta/meanwhile/ends-early", test_ends_early);
+    return g_test_run();
+}
