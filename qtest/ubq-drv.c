@@ -27,6 +27,9 @@ void ubq_open(UbqDrv *d)
 {
     uint64_t eq = ubq_alloc(d, UBQ_EQE << EQ_LOG2, 64);
 
+    memset(d->memory + eq, 0, UBQ_EQE << EQ_LOG2);
+    d->eq_base = eq;
+    d->eq_ci = 0;
     d->cmd_base = ubq_alloc(d, UBQ_CMD << CMD_LOG2, UBQ_CMD);
     d->reg_write(d->opaque, UBQ_CMD_WINDOW + UBQ_CMD_BASE_LO, d->cmd_base);
     d->reg_write(d->opaque, UBQ_CMD_WINDOW + UBQ_CMD_BASE_HI,
@@ -39,6 +42,20 @@ void ubq_open(UbqDrv *d)
     d->reg_write(d->opaque, UBQ_EQ(0) + UBQ_EQ_VECTOR, VECTOR);
     d->reg_write(d->opaque, UBQ_EQ(0) + UBQ_EQ_CTRL, UBQ_EQ_ENABLE);
     d->cmd_pi = 0;
+}
+
+const uint8_t *ubq_eq_poll(UbqDrv *d)
+{
+    const uint8_t *e = d->memory + d->eq_base +
+                       (d->eq_ci & ((1u << EQ_LOG2) - 1)) * UBQ_EQE;
+    uint32_t want = d->eq_ci >> EQ_LOG2 & 1 ? 0 : UBQ_EQE_OWNER;
+
+    if ((*(const volatile uint32_t *)e ^ want) & UBQ_EQE_OWNER) {
+        return NULL;
+    }
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    d->reg_write(d->opaque, UBQ_EQ(0) + UBQ_EQ_CI, ++d->eq_ci);
+    return e;
 }
 
 void ubq_cmd_init(uint8_t cmd[UBQ_CMD], uint32_t object, uint32_t mask)
@@ -127,29 +144,38 @@ const uint8_t *ubq_cq_expect(UbqCq *cq, unsigned status)
 
 /* ---- Queues ----------------------------------------------------------------------------- */
 
-void ubq_queue_open(UbqQueue *q, UbqDrv *d, UbqCq *send, UbqCq *recv,
-                    unsigned mode, uint32_t flags)
+void ubq_queue_create(UbqQueue *q, UbqCq *send, UbqCq *recv, uint32_t shared,
+                      unsigned mode, uint32_t flags)
 {
     uint8_t cmd[UBQ_CMD];
 
-    *q = (UbqQueue){ .d = d, .sq_log2 = SQ_LOG2, .rq_log2 = RQ_LOG2,
-                     .stride = RQ_STRIDE };
-    q->sq = ubq_alloc(d, UBQ_BLOCK << q->sq_log2, UBQ_BLOCK);
-    q->rq = ubq_alloc(d, (UBQ_ELEMENT << q->stride) << q->rq_log2, UBQ_BLOCK);
+    q->sq = ubq_alloc(q->d, UBQ_BLOCK << q->sq_log2, UBQ_BLOCK);
+    q->rq = ubq_alloc(q->d, (UBQ_ELEMENT << q->stride) << q->rq_log2,
+                      UBQ_BLOCK);
+    q->sq_pi = q->rq_pi = 0;
     ubq_cmd_init(cmd, UBQ_NEW, 0);
     put_le64(cmd + UBQ_Q_SQ_BASE, q->sq);
     put_le64(cmd + UBQ_Q_RQ_BASE, q->rq);
     cmd[UBQ_Q_SQ_LOG2] = q->sq_log2;
-    cmd[UBQ_Q_RQ_LOG2] = recv ? q->rq_log2 : 0;
+    cmd[UBQ_Q_RQ_LOG2] = q->rq_log2;
     cmd[UBQ_Q_RQ_STRIDE] = q->stride;
     cmd[UBQ_Q_MODE] = mode;
-    put_le32(cmd + UBQ_Q_SEND_CQ, send->id);
+    put_le32(cmd + UBQ_Q_SEND_CQ, send ? send->id : 0);
     put_le32(cmd + UBQ_Q_RECV_CQ, recv ? recv->id : 0);
-    put_le32(cmd + UBQ_Q_RQ_SHARED, UBQ_NEW);
+    put_le32(cmd + UBQ_Q_RQ_SHARED, shared);
     put_le32(cmd + UBQ_Q_FLAGS, flags);
-    command_good(d, UBQ_OP_QUEUE_CREATE, cmd);
+    put_le32(cmd + UBQ_Q_LOCAL, q->local);
+    command_good(q->d, UBQ_OP_QUEUE_CREATE, cmd);
     q->id = get_le32(cmd + UBQ_CMD_OBJECT);
     ubq_queue_state(q, UBQ_STATE_READY, UBQ_RESULT_OK);
+}
+
+void ubq_queue_open(UbqQueue *q, UbqDrv *d, UbqCq *send, UbqCq *recv,
+                    unsigned mode, uint32_t flags)
+{
+    *q = (UbqQueue){ .d = d, .sq_log2 = SQ_LOG2,
+                     .rq_log2 = recv ? RQ_LOG2 : 0, .stride = RQ_STRIDE };
+    ubq_queue_create(q, send, recv, UBQ_NEW, mode, flags);
 }
 
 void ubq_queue_state(UbqQueue *q, unsigned state, unsigned want)
@@ -213,9 +239,9 @@ void ubq_recv(UbqQueue *q, uint64_t addr, uint32_t len)
 /* LPH.CFG of RTP, CTP, UTP and Bypass here. */
 static const uint8_t cfg_of[] = { 7, 6, 3, 9 };
 
-static void way_put(uint8_t *way, unsigned cfg, const UbqPeer *peer)
+static void way_put(uint8_t *way, unsigned carrier, const UbqPeer *peer)
 {
-    way[UBQ_WAY_CFG] = cfg;
+    way[UBQ_WAY_CFG] = peer->cfg ? peer->cfg : cfg_of[carrier];
     way[UBQ_WAY_PORT] = 0xff;
     put_le32(way + UBQ_WAY_DCNA, peer->cna);
     memcpy(way + UBQ_WAY_DIP, peer->ip, sizeof(peer->ip));
@@ -227,7 +253,7 @@ void ubq_dest(UbqDrv *d, uint32_t row, unsigned carrier, uint32_t tpn,
     uint8_t cmd[UBQ_CMD];
 
     ubq_cmd_init(cmd, row, 0);
-    way_put(cmd + UBQ_DST_WAY, cfg_of[carrier], peer);
+    way_put(cmd + UBQ_DST_WAY, carrier, peer);
     cmd[UBQ_DST_CARRIER] = carrier;
     cmd[UBQ_DST_FORM] = carrier == 3 ? 0 : 1;
     put_le16(cmd + UBQ_DST_MTU, 4096);
@@ -243,14 +269,38 @@ void ubq_channel(UbqDrv *d, uint32_t tpn, const UbqPeer *peer,
     uint8_t cmd[UBQ_CMD];
 
     ubq_cmd_init(cmd, tpn, 0);
-    way_put(cmd + UBQ_CH_WAY, cfg_of[0], peer);
+    way_put(cmd + UBQ_CH_WAY, 0, peer);
     put_le32(cmd + UBQ_CH_PEER, tpn);
     put_le32(cmd + UBQ_CH_TX_PSN, tx_psn);
     put_le32(cmd + UBQ_CH_RX_PSN, rx_psn);
-    put_le16(cmd + UBQ_CH_FLAGS, UBQ_CH_FAST);
+    put_le16(cmd + UBQ_CH_FLAGS, UBQ_CH_FAST | UBQ_CH_RTO_DYNAMIC);
     command_good(d, UBQ_OP_CHANNEL_CREATE, cmd);
     ubq_cmd_init(cmd, tpn, 0);
     command_good(d, UBQ_OP_CHANNEL_ACTIVATE, cmd);
+}
+
+void ubq_channel_connect(UbqDrv *d, uint32_t tpn, const UbqPeer *peer)
+{
+    uint8_t cmd[UBQ_CMD];
+
+    ubq_cmd_init(cmd, tpn, 0);
+    way_put(cmd + UBQ_CH_WAY, 0, peer);
+    put_le32(cmd + UBQ_CH_TX_PSN, UBQ_NEW);
+    put_le32(cmd + UBQ_CH_RX_PSN, UBQ_NEW);
+    put_le16(cmd + UBQ_CH_FLAGS, UBQ_CH_FAST | UBQ_CH_RTO_DYNAMIC);
+    command_good(d, UBQ_OP_CHANNEL_CREATE, cmd);
+    ubq_cmd_init(cmd, tpn, 0);
+    command_good(d, UBQ_OP_CHANNEL_CONNECT, cmd);
+}
+
+unsigned ubq_ip_add(UbqDrv *d, const UbqPeer *own)
+{
+    uint8_t cmd[UBQ_CMD];
+
+    ubq_cmd_init(cmd, UBQ_NEW, 0);
+    cmd[UBQ_IP_CFG] = own->cfg;
+    memcpy(cmd + UBQ_IP_ADDR, own->ip, sizeof(own->ip));
+    return ubq_command(d, UBQ_OP_IP_ADD, cmd);
 }
 
 void ubq_segment(UbqDrv *d, uint32_t token_id, uint64_t base, uint64_t len,

@@ -24,8 +24,8 @@ typedef struct UbqDrv {
                  uint64_t value);
     void (*progress)(void *opaque); /* called while a command is waited for */
     /* The driver's. */
-    uint64_t cmd_base;
-    uint16_t cmd_pi;
+    uint64_t cmd_base, eq_base;
+    uint16_t cmd_pi, eq_ci;
 } UbqDrv;
 
 /* A completion queue, and a queue, as a driver keeps them. */
@@ -43,19 +43,24 @@ typedef struct UbqQueue {
     uint64_t sq, rq;
     unsigned sq_log2, rq_log2, stride;
     uint16_t sq_pi, rq_pi;
+    uint32_t local;     /* UBQ_Q_TRANSLATE: TokenID of its elements */
 } UbqQueue;
 
 /* Who a peer is. */
 typedef struct UbqPeer {
     uint32_t cna;
     uint8_t eid[16];
-    uint8_t ip[4];
+    uint8_t ip[16];     /* IPv4: the first 4 */
     uint32_t upi;
+    uint8_t cfg;        /* LPH.CFG of the way; 0: as the carrier has it */
 } UbqPeer;
 
 uint64_t ubq_alloc(UbqDrv *d, uint64_t bytes, uint64_t align);
 /* Command queue and event queue 0, whose vector is 7. */
 void ubq_open(UbqDrv *d);
+
+/* The next event of event queue 0, or NULL. */
+const uint8_t *ubq_eq_poll(UbqDrv *d);
 
 /* Zeroes, and these. */
 void ubq_cmd_init(uint8_t cmd[UBQ_CMD], uint32_t object, uint32_t mask);
@@ -71,7 +76,10 @@ const uint8_t *ubq_cq_expect(UbqCq *cq, unsigned status);
 unsigned ubq_cqe_status(const uint8_t *e);
 void ubq_cq_arm(UbqCq *cq, unsigned arm);
 
-/* A queue in Ready. */
+/* A queue in Ready, of the sizes in *q (0: none), whose driver is there. */
+void ubq_queue_create(UbqQueue *q, UbqCq *send, UbqCq *recv, uint32_t shared,
+                      unsigned mode, uint32_t flags);
+/* One of the usual sizes. */
 void ubq_queue_open(UbqQueue *q, UbqDrv *d, UbqCq *send, UbqCq *recv,
                     unsigned mode, uint32_t flags);
 void ubq_queue_state(UbqQueue *q, unsigned state, unsigned want);
@@ -91,6 +99,11 @@ void ubq_dest(UbqDrv *d, uint32_t row, unsigned carrier, uint32_t tpn,
 /* RTP: channel @tpn to channel @tpn of the peer, active. */
 void ubq_channel(UbqDrv *d, uint32_t tpn, const UbqPeer *peer,
                  uint32_t tx_psn, uint32_t rx_psn);
+/* RTP: channel @tpn, whose other end the peers agree on in band; an event
+ * follows. */
+void ubq_channel_connect(UbqDrv *d, uint32_t tpn, const UbqPeer *peer);
+/* The node has the address of @own: IPv4 or IPv6, as cfg says. */
+unsigned ubq_ip_add(UbqDrv *d, const UbqPeer *own);
 /* Segment of UBA 10000h. */
 void ubq_segment(UbqDrv *d, uint32_t token_id, uint64_t base, uint64_t len,
                  uint32_t access, uint32_t token);

@@ -36,14 +36,11 @@ static void wr64(Rcl *r, uint64_t off, uint64_t v)
     qtest_writeq(r->f->qts, r->mem + off, v);
 }
 
-Rcl *rcl_start(const char *path, bool server, unsigned self,
-               const char *props, const char *more)
+static Rcl *start_words(const char *wire, unsigned self, const char *props,
+                        const char *more)
 {
     g_autofree char *words = g_strdup_printf(
-        "-chardev socket,id=w,path=%s,%s -device rclink,id=nic,addr=4,"
-        "chardev=w,mac=02:00:00:00:00:%02x%s %s", path,
-        server ? "server=on,wait=off" : "server=off,reconnect-ms=20",
-        0x0a + self, props, more);
+        "%s,mac=02:00:00:00:00:%02x%s %s", wire, 0x0a + self, props, more);
     Rcl *r = g_new0(Rcl, 1);
 
     r->self = self;
@@ -53,6 +50,28 @@ Rcl *rcl_start(const char *path, bool server, unsigned self,
         r->mem = guest_alloc(&r->f->alloc, MEM);
     }
     return r;
+}
+
+Rcl *rcl_start(const char *path, bool server, unsigned self,
+               const char *props, const char *more)
+{
+    g_autofree char *wire = g_strdup_printf(
+        "-chardev socket,id=w,path=%s,%s -device rclink,id=nic,addr=4,"
+        "chardev=w", path,
+        server ? "server=on,wait=off" : "server=off,reconnect-ms=20");
+
+    return start_words(wire, self, props, more);
+}
+
+Rcl *rcl_start_netdev(const char *path, bool server, unsigned self,
+                      const char *props)
+{
+    g_autofree char *wire = g_strdup_printf(
+        "-netdev stream,id=w,addr.type=unix,addr.path=%s,%s "
+        "-device rclink,id=nic,addr=4,netdev=w", path,
+        server ? "server=on" : "server=off,reconnect-ms=20");
+
+    return start_words(wire, self, props, "");
 }
 
 void rcl_map(Rcl *r)

@@ -34,6 +34,9 @@ typedef struct RclGot {
 /* An emulator whose device has its wire at @path, @server or not. */
 Rcl *rcl_start(const char *path, bool server, unsigned self,
                const char *props, const char *more);
+/* The same on a "-netdev stream". */
+Rcl *rcl_start_netdev(const char *path, bool server, unsigned self,
+                      const char *props);
 void rcl_stop(Rcl *r);
 /* Map the BAR and enable the function. */
 void rcl_map(Rcl *r);

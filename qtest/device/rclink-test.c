@@ -284,7 +284,7 @@ static void test_monitor(void)
 {
     Pair p = pair_start("");
     g_autofree char *text = NULL;
-    QDict *rsp, *info, *ev;
+    QDict *rsp, *info, *ev, *ring;
     const QListEntry *first;
 
     pair_up(&p, 1 << RCL_CFG_GEN2);
@@ -302,11 +302,22 @@ static void test_monitor(void)
     g_assert_cmpint(qdict_get_int(qobject_to(QDict, qlist_entry_obj(first)),
                                   "qp"), ==, 9);
     g_assert_cmpuint(qlist_size(qdict_get_qlist(info, "vcs")), ==, 8);
+    g_assert_cmpuint(qlist_size(qdict_get_qlist(info, "rings")), ==, 6);
+    first = qlist_first(qdict_get_qlist(info, "rings"));
+    ring = qobject_to(QDict, qlist_entry_obj(qlist_next(first)));
+    g_assert_cmpstr(qdict_get_str(ring, "name"), ==, "rx-type1");
+    g_assert_true(qdict_get_bool(ring, "enabled"));
+    g_assert_false(qdict_get_bool(ring, "stopped"));
+    g_assert_cmphex(qdict_get_int(ring, "base"), ==, p.r[0]->mem + 0x1000);
+    g_assert_cmpint(qdict_get_int(ring, "entries"), ==, RCL_ENTRIES);
+    g_assert_cmpint(qdict_get_int(ring, "head"), ==, RCL_ENTRIES);
+    g_assert_cmpint(qdict_get_int(ring, "tail"), ==, 0);
     qobject_unref(rsp);
     prop_set(p.r[0], "fault-out-drop-ppm", 5);
     text = qtest_hmp(p.r[0]->f->qts, "info rclink");
     g_assert_nonnull(strstr(text, "format gen2"));
     g_assert_nonnull(strstr(text, "QP 9: out 0, PSN 005"));
+    g_assert_nonnull(strstr(text, "ring rx-type3: 32 at"));
     g_assert_nonnull(strstr(text, "fault out drop: 5 ppm"));
     /* The peer's end of the cable. */
     qtest_qmp_assert_success(p.r[1]->f->qts,
@@ -376,6 +387,78 @@ static void test_migrate(void)
     rcl_post(to, 6, 501, 8, 0);
     rcl_take(p.r[0], 0, &got);
     g_assert_true(rcl_is(&got, 501, 8));
+    unlink(uri_path);
+    pair_stop(&p);
+}
+
+/* One end moves while both send: what was under way is lost with the wire and
+ * sent again, and everything arrives once and in order. */
+static void test_migrate_traffic(void)
+{
+    Pair p = pair_start(",time-scale=1");
+    g_autofree char *uri_path = g_build_filename(p.dir, "migrate", NULL);
+    g_autofree char *uri = g_strdup_printf("unix:%s", uri_path);
+    g_autofree char *more = g_strdup_printf("-incoming %s", uri);
+    unsigned sent[2] = { 0 }, taken[2] = { 0 };
+    gint64 limit = test_deadline(60);
+    Rcl *from = p.r[1], *to;
+    RclGot got;
+
+    pair_up(&p, GEN1);
+    pair_connect(&p, 6, 0xff0);
+    for (unsigned i = 0; i < 2; i++) {
+        rcl_set(p.r[i], RCL_RETRY_TIMER_CFG, 15 << 13 | 100);
+    }
+    to = rcl_start(p.path, false, 1, ",time-scale=1", more);
+    for (unsigned n = 0; n < 60; n++) {
+        /* What the old machine is told while it leaves may be lost. */
+        for (unsigned i = 0; i < (n > 30 && n <= 40 ? 1 : 2); i++) {
+            rcl_post(p.r[i], 6, 64 + sent[i], sent[i], 0);
+            sent[i]++;
+        }
+        if (n == 30) {
+            qtest_qmp_assert_success(from->f->qts,
+                "{ 'execute': 'migrate', 'arguments': { 'uri': %s } }", uri);
+        }
+        if (n < 30) {
+            for (unsigned i = 0; i < 2; i++) {
+                rcl_take(p.r[!i], 0, &got);
+                g_assert_true(rcl_is(&got, 64 + taken[i], taken[i]));
+                taken[i]++;
+            }
+        }
+        if (n == 40) {
+            fixture_wait_migration(from->f->qts);
+            qtest_qmp_eventwait(to->f->qts, "RESUME");
+            to->mem = from->mem;
+            to->tx_head = from->tx_head;
+            memcpy(to->rx_head, from->rx_head, sizeof(to->rx_head));
+            memcpy(to->rx_tail, from->rx_tail, sizeof(to->rx_tail));
+            to->bar = from->bar;
+            fixture_find(to->f);
+            rcl_stop(from);
+            p.r[1] = to;
+            rcl_wait_link(to, true);
+            rcl_wait_link(p.r[0], true);
+        }
+    }
+    while (taken[0] < sent[0] || taken[1] < sent[1]) {
+        g_assert_cmpint(g_get_monotonic_time(), <, limit);
+        for (unsigned i = 0; i < 2; i++) {
+            Rcl *r = p.r[!i];
+
+            qtest_clock_step(r->f->qts, NAP_NS);
+            if ((uint16_t)rcl_get(r, RCL_RING(RCL_RING_RX1) +
+                                     RCL_RING_TAIL) != r->rx_tail[0]) {
+                rcl_take(r, 0, &got);
+                g_assert_true(rcl_is(&got, 64 + taken[i], taken[i]));
+                taken[i]++;
+            }
+        }
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        g_assert_cmpuint(counter(p.r[i], "qp_fatal"), ==, 0);
+    }
     unlink(uri_path);
     pair_stop(&p);
 }
@@ -500,6 +583,7 @@ int main(int argc, char **argv)
     qtest_add_func("/rclink/flow", test_flow);
     qtest_add_func("/rclink/monitor", test_monitor);
     qtest_add_func("/rclink/migrate", test_migrate);
+    qtest_add_func("/rclink/migrate-traffic", test_migrate_traffic);
     qtest_add_func("/rclink/nowhere", test_nowhere);
     qtest_add_func("/rclink/hostile-peer", test_hostile_peer);
     qtest_add_func("/rclink/properties", test_properties);

@@ -59,7 +59,7 @@ static void test_reset_values(void)
     static const struct { uint32_t reg, value; } values[] = {
         { 0x0000, 0x31434255 }, { 0x0004, 2 }, { 0x0008, 2 }, { 0x000c, 0 },
         { 0x0010, 0 }, { 0x0014, 0 }, { 0x0018, 0 }, { 0x001c, 0 },
-        { 0x0020, 0 }, { 0x0028, 0x2f }, { 0x002c, 0 },
+        { 0x0020, 0 }, { 0x0028, 0x6f }, { 0x002c, 0 },
         /* Port 0: status, control, events, MTU, VLs, vector; tx_packets. */
         { 0x1000, 0 }, { 0x1004, 0 }, { 0x1008, 0 }, { 0x100c, 0 },
         { 0x1010, 10142 }, { 0x1014, 0 }, { 0x1018, 0 },
@@ -72,7 +72,7 @@ static void test_reset_values(void)
         { 0x10080, 0 }, { 0x1008c, 0 }, { 0x1ff04, 0xffff },
         /* Windows that are kept for later. */
         { 0x30000, 0 }, { 0x40000, 0 }, { 0x50000, 0 },
-        { 0x400000, 0 }, { 0xfffffc, 0 },
+        { 0x400000, 0xb100 }, { 0xfffffc, 0 }, /* the UMMU's IIDR */
         /* CFG0_BASIC: header, entities and ports, GUID low half first. */
         { 0x100000, 0x2c0 }, { 0x100004, 0x00010002 },
         { 0x100038, 0xccddeeff }, { 0x10003c, 0x8899aabb },
@@ -92,7 +92,9 @@ static void test_reset_values(void)
                     PCI_BASE_ADDRESS_MEM_TYPE_64);
     g_assert_cmphex(qpci_config_readl(d->pci, PCI_BASE_ADDRESS_2) & 0xf, ==,
                     PCI_BASE_ADDRESS_MEM_TYPE_64);
-    g_assert_cmphex(qpci_config_readl(d->pci, PCI_BASE_ADDRESS_4), ==, 0);
+    g_assert_cmphex(qpci_config_readl(d->pci, PCI_BASE_ADDRESS_4), ==,
+                    PCI_BASE_ADDRESS_MEM_TYPE_64 |
+                    PCI_BASE_ADDRESS_MEM_PREFETCH);
     /* Errors of the bus can be reported. */
     cap = qpci_find_capability(d->pci, PCI_CAP_ID_EXP, 0);
     qpci_config_writew(d->pci, cap + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_CERE |

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "ubc-link.h"
+#include "ub/mgmt_format.h"
 #include "ub/msgq.h"
 
 #define SQ 0x800000u
@@ -125,17 +126,48 @@ static unsigned scan(Guest *g, unsigned hops, unsigned cmd, unsigned opcode,
     return g->status ? 0x100 : g->packet[5 + hops] & 0xff;
 }
 
+/* To whom a message goes: as the UBFM, or as a User. */
+typedef struct To {
+    uint32_t dcna, deid;
+    bool user;
+} To;
+
+/* A message with @len bytes of PDU, whole words. */
+static void send_message(Guest *g, To to, unsigned id, const uint32_t *pdu,
+                         unsigned len)
+{
+    uint32_t words[64] = {
+        6 << 16, to.dcna, to.user ? 0 : 8, 0x027fff00, to.deid, 0x10000000, 0,
+        (id & 15) << 28 | id >> 4 << 25 | len,
+    };
+
+    g_assert_cmpuint(len, <=, 4 * (G_N_ELEMENTS(words) - 8));
+    memcpy(words + 8, pdu, len);
+    put(g, UB_MSGQ_MESSAGE, false, (id & 15) << 4 | id >> 4 << 1, words,
+        8 + len / 4);
+}
+
+/* The status of its answer, or 100h: there was none. */
+static unsigned ask(Guest *g, To to, unsigned id, const uint32_t *pdu,
+                    unsigned len)
+{
+    send_message(g, to, id, pdu, len);
+    take_answer(g);
+    return g->status ? 0x100 : g->packet[7] >> 16 & 0xff;
+}
+
+static unsigned config_of(Guest *g, To to, unsigned entity, unsigned sub,
+                          uint32_t dw, uint32_t value)
+{
+    const uint32_t pdu[] = { entity << 16 | 0xf0, dw, 0, value };
+
+    return ask(g, to, UB_MGMT_MSG_CFG0_READ + sub, pdu, sizeof(pdu));
+}
+
 static unsigned config(Guest *g, uint32_t dcna, unsigned sub, uint32_t dw,
                        uint32_t value)
 {
-    const uint32_t words[] = {
-        6 << 16, dcna, 8, 0x027fff00, 0, 0x10000000, 0,
-        sub << 28 | 0x04000010, 0xf0, dw, 0, value,
-    };
-
-    put(g, UB_MSGQ_MESSAGE, false, sub << 4 | 4, words, G_N_ELEMENTS(words));
-    take_answer(g);
-    return g->status ? 0x100 : g->packet[7] >> 16 & 0xff;
+    return config_of(g, (To) { dcna }, 0, sub, dw, value);
 }
 
 /* Find the neighbour, give both addresses. */
@@ -235,6 +267,197 @@ static void test_links(void)
     link_stop(&l);
 }
 
+/* ---- Pooling ---- */
+
+/* The next request for software of code 6. */
+static void take_pooling(Guest *g)
+{
+    do {
+        take(g);
+    } while (!g->event || (g->packet[7] >> 25 & 7) != 6);
+}
+
+/* The User's software answers what it took last. */
+static void answer(Guest *g, unsigned status)
+{
+    uint32_t words[8];
+
+    memcpy(words, g->packet, sizeof(words));
+    words[1] = g->packet[1] >> 16;
+    words[2] = 0;
+    words[3] &= ~0xffu;
+    words[4] = (g->packet[3] & 0xff) << 12 | g->packet[4] >> 20;
+    words[7] = (g->packet[7] & 0xfe000000) | 1 << 24 | status << 16;
+    put(g, UB_MSGQ_MESSAGE, false, words[7] >> 24, words, 8);
+}
+
+#define LENT 0x10011u /* EID of the Entity that is lent */
+
+static void test_pool(void)
+{
+    static const uint32_t give[][2] = {
+        { UB_CFG0_UCNA, 0x22 }, { UB_CFG0_UEID, 0x93 }, { UB_CFG0_EID, LENT },
+        { UB_CFG0_UPI, 0x55 },
+    };
+    const To own = { 0x11 }, user = { 0x22 }, lent = { 0x11, LENT, true };
+    const uint32_t token = UB_CFG1_BASE + UB_CFG1_DEV_TOKEN_ID;
+    uint32_t registration[23] = { 0x55 << 16 | 1, LENT }, neighbor[4];
+    const uint32_t return_it[5] = { LENT };
+    Link l = { .props = "entities=bus:urma:other" };
+    Guest a, b;
+
+    link_start(&l);
+    guest_open(&a, l.a);
+    guest_open(&b, l.b);
+    meet(&a, l.b, neighbor);
+    qubc_cfg_write(l.a, UB_CFG0_EID, 0x91);
+    qubc_cfg_write(l.a, UB_CFG0_UPI, 0x7);
+    qubc_cfg_write(l.b, UB_CFG0_EID, 0x93);
+    qubc_cfg_write(l.b, UB_CFG0_UPI, 0x55);
+    /* A User that is silent does not get it. */
+    send_message(&a, user, UB_MGMT_MSG_REGISTER, registration,
+                 sizeof(registration));
+    take_pooling(&b);
+    take_answer(&a);
+    g_assert_cmphex(a.status, !=, 0);
+    for (unsigned i = 0; i < G_N_ELEMENTS(give); i++) {
+        g_assert_cmphex(config_of(&a, own, 1, 1, give[i][0], give[i][1]), ==, 0);
+    }
+    registration[9] = 0x11;
+    registration[10] = 0x93;
+    send_message(&a, user, UB_MGMT_MSG_REGISTER, registration,
+                 sizeof(registration));
+    take_pooling(&b);
+    for (unsigned i = 0; i < G_N_ELEMENTS(registration); i++) {
+        g_assert_cmphex(b.packet[8 + i], ==, registration[i]);
+    }
+    answer(&b, 0);
+    take_answer(&a);
+    g_assert_cmphex(a.status, ==, 0);
+    g_assert_cmphex(a.packet[7] >> 16 & 0xff, ==, 0);
+    /* The User has the rights of a User in the Entity that is its own now, and
+     * none in the others of that node. */
+    g_assert_cmphex(config_of(&b, lent, 1, 0, UB_CFG0_GUID, 0), ==, 0);
+    g_assert_cmphex(b.packet[8], ==, qubc_cfg_read(l.a, UB_CFG0_GUID) + 1);
+    g_assert_cmphex(config_of(&b, lent, 1, 1, UB_CFG0_UPI, 9), ==, 0x21);
+    g_assert_cmphex(config_of(&b, lent, 1, 3, token, 5), ==, 0);
+    g_assert_cmphex(config_of(&b, lent, 0, 0, UB_CFG0_GUID, 0), ==, 1);
+    g_assert_cmphex(config_of(&b, lent, 2, 0, UB_CFG0_GUID, 0), ==, 1);
+    g_assert_cmphex(config_of(&b, lent, 3, 0, UB_CFG0_GUID, 0), ==, 2);
+    g_assert_cmphex(config_of(&a, own, 1, 2, token, 0), ==, 0);
+    g_assert_cmphex(a.packet[8], ==, 5);
+    /* Taken back: one answer, out of the partition, reset. */
+    send_message(&a, user, UB_MGMT_MSG_DEREGISTER, return_it,
+                 sizeof(return_it));
+    take_pooling(&b);
+    g_assert_cmphex(b.packet[8], ==, LENT);
+    answer(&b, 0);
+    take_answer(&a);
+    g_assert_cmphex(a.packet[7] >> 16 & 0xff, ==, 0);
+    g_assert_cmphex(config_of(&a, own, 1, 1, UB_CFG0_UPI, 0), ==, 0);
+    g_assert_cmphex(config_of(&a, own, 1, 3, UB_CFG1_BASE + UB_CFG1_ELR, 1), ==,
+                    0);
+    g_assert_cmphex(config_of(&a, own, 1, 2, UB_CFG1_BASE + UB_CFG1_ELR_DONE,
+                              0), ==, 0);
+    g_assert_cmphex(a.packet[8], ==, 1);
+    g_assert_cmphex(config_of(&a, own, 1, 2, token, 0), ==, 0);
+    g_assert_cmphex(a.packet[8], ==, 0);
+    /* The User is nobody there any more: not even refused. */
+    g_assert_cmphex(config_of(&b, lent, 1, 0, UB_CFG0_GUID, 0), ==, 0x100);
+    link_stop(&l);
+}
+
+/* ---- Codes ---- */
+
+static bool is_message(unsigned id)
+{
+    static const uint8_t ids[] = {
+#define UB_X(symbol, ...) UB_MGMT_MSG_##symbol,
+        UB_MGMT_MESSAGES(UB_X)
+#undef UB_X
+    };
+
+    return memchr(ids, id, sizeof(ids));
+}
+
+/* Every code and sub code of chapter 10, answered or refused with its status. */
+static void test_codes(void)
+{
+    enum { FM, USER };
+    static const struct {
+        unsigned id, len, who, want;
+        uint32_t pdu[9];
+    } rows[] = {
+        { UB_MGMT_MSG_CFG0_READ, 16, FM, 0, { 0xf0 } },
+        { UB_MGMT_MSG_CFG0_READ, 12, FM, 0x04, { 0xf0 } },
+        { UB_MGMT_MSG_CFG0_READ, 16, FM, 0x22, { 0xf0, UB_CFG1_BASE } },
+        { UB_MGMT_MSG_CFG0_READ, 16, FM, 0x02, { 1 << 16 | 0xf0 } },
+        { UB_MGMT_MSG_CFG0_READ, 16, USER, 0, { 0xf0 } },
+        { UB_MGMT_MSG_CFG0_WRITE, 16, USER, 0x21, { 0xf0 } },
+        { UB_MGMT_MSG_CFG1_WRITE, 16, USER, 0, { 0xf0, UB_CFG1_BASE } },
+        /* Nobody behind the device who would answer. */
+        { UB_MGMT_MSG_VDM_MCTP, 4, USER, 0x20, { 0 } },
+        { UB_MGMT_MSG_VDM_BUS, 4, USER, 0x20, { 0 } },
+        { UB_MGMT_MSG_VDM_VENDOR, 8, USER, 0x20, { 0, 0x12340000 } },
+        { UB_MGMT_MSG_VDM_VENDOR, 8, USER, 0x26, { 0, 0x43210000 } },
+        { UB_MGMT_MSG_VDM_VENDOR, 4, USER, 0x04, { 0 } },
+        { UB_MGMT_MSG_RESOURCE, 4, USER, 0, { 0 } },
+        { UB_MGMT_MSG_RESOURCE, 8, USER, 0x04, { 0 } },
+        { UB_MGMT_MSG_RESOURCE, 28, USER, 0x21, { 1 } },
+        { UB_MGMT_MSG_RESOURCE, 28, FM, 0x26, { 1 } },
+        { UB_MGMT_MSG_ENTITY_INFO, 0, USER, 0, { 0 } },
+        { UB_MGMT_MSG_ENTITY_INFO, 4, USER, 0x04, { 0 } },
+        { UB_MGMT_MSG_NEIGHBOR, 8, FM, 0, { 0 } },
+        { UB_MGMT_MSG_NEIGHBOR, 8, FM, 0x26, { 0, 1 } },
+        { UB_MGMT_MSG_NEIGHBOR, 4, FM, 0x04, { 0 } },
+        { UB_MGMT_MSG_NEIGHBOR, 8, USER, 0x01, { 0 } },
+        { UB_MGMT_MSG_SPDM, 4, USER, 0x20, { 0 } },
+        { UB_MGMT_MSG_TOKEN_CHECK, 4, USER, 0, { 1 } },
+        { UB_MGMT_MSG_TOKEN_CHECK, 4, USER, 0, { 0 } },
+        { UB_MGMT_MSG_TOKEN_CHECK, 8, USER, 0x04, { 0 } },
+        { UB_MGMT_MSG_REGISTER, 20, FM, 0x04, { 0 } },
+        { UB_MGMT_MSG_DEREGISTER, 20, FM, 0x20, { 0 } },
+        { UB_MGMT_MSG_DEREGISTER, 20, USER, 0x01, { 0 } },
+        { UB_MGMT_MSG_BI_CREATE, 36, USER, 0x01, { 5 } },
+        { UB_MGMT_MSG_BI_CREATE, 36, FM, 0x26, { 0 } },
+        { UB_MGMT_MSG_BI_CREATE, 36, FM, 0, { 5, 0, 0, 0, 6, 0, 0, 0, 7 } },
+        { UB_MGMT_MSG_BI_CREATE, 36, FM, 0x24, { 5, 0, 0, 0, 6, 0, 0, 0, 7 } },
+        { UB_MGMT_MSG_BI_DESTROY, 16, FM, 0, { 5 } },
+        { UB_MGMT_MSG_BI_DESTROY, 16, FM, 0x25, { 5 } },
+        { UB_MGMT_MSG_CFG_COMPLETE, 36, FM, 0x20, { 0 } },
+        { UB_MGMT_MSG_CFG_COMPLETE, 36, USER, 0x01, { 0 } },
+        { UB_MGMT_MSG_PORT_RESET, 4, FM, 0x20, { 0 } },
+        { UB_MGMT_MSG_PORT_RESET, 8, FM, 0x04, { 0 } },
+    };
+    const uint32_t nothing[4] = { 0 };
+    uint32_t neighbor[4];
+    Link l = { 0 };
+    Guest g;
+
+    link_start(&l);
+    guest_open(&g, l.a);
+    meet(&g, l.b, neighbor);
+    qubc_cfg_write(l.a, UB_CFG0_EID, 0x91);
+    qubc_cfg_write(l.b, UB_CFG0_EID, 0x92);
+    qubc_cfg_write(l.a, UB_CFG0_UPI, 0x5);
+    qubc_cfg_write(l.b, UB_CFG0_UPI, 0x5);
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        To to = { 0x22, 0x92, rows[i].who == USER };
+        unsigned got = ask(&g, to, rows[i].id, rows[i].pdu, rows[i].len);
+
+        if (got != rows[i].want) {
+            g_error("row %u: status %x and not %x", i, got, rows[i].want);
+        }
+    }
+    for (unsigned id = 0; id < 128; id++) {
+        if (!is_message(id)) {
+            g_assert_cmphex(ask(&g, (To) { 0x22, 0x92 }, id, nothing, 16), ==,
+                            0x03);
+        }
+    }
+    link_stop(&l);
+}
+
 /* A queue that a guest breaks stops until it is reset, and nothing else does. */
 static void test_hostile(void)
 {
@@ -283,6 +506,8 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-manage/scan", test_scan);
     qtest_add_func("/ubc-manage/config", test_config);
     qtest_add_func("/ubc-manage/links", test_links);
+    qtest_add_func("/ubc-manage/pool", test_pool);
+    qtest_add_func("/ubc-manage/codes", test_codes);
     qtest_add_func("/ubc-manage/hostile", test_hostile);
     return g_test_run();
 }

@@ -1,0 +1,38 @@
+/*
+ * ub-switch as a process of a test.  FABRIC_UB_SWITCH names the program.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SWITCH_PROGRAM_H
+#define SWITCH_PROGRAM_H
+
+#include "qobject/qdict.h"
+
+typedef struct SwitchProgram {
+    char *dir;          /* has all sockets */
+    unsigned ports;
+    const char *config; /* commands to begin with, or NULL */
+    GPid pid;           /* 0: it does not run */
+    int control;
+} SwitchProgram;
+
+/* The program, or NULL: it is not built. */
+const char *switch_program(void);
+/* A switch whose port p listens at DIR/portP. */
+void switch_start(SwitchProgram *s, const char *dir, unsigned ports,
+                  const char *config);
+/* kill -9; and once more as it was. */
+void switch_kill(SwitchProgram *s);
+void switch_again(SwitchProgram *s);
+/* In order. */
+void switch_stop(SwitchProgram *s);
+/* What a command returns; the caller's.  @text: { "execute": ... } */
+QDict *switch_command(SwitchProgram *s, const char *text);
+/* A counter of a port. */
+uint64_t switch_counter(SwitchProgram *s, unsigned port, const char *name);
+/* Ports that packets pass. */
+unsigned switch_ports_up(SwitchProgram *s);
+/* Bytes of memory that the process has. */
+uint64_t switch_memory(const SwitchProgram *s);
+
+#endif
