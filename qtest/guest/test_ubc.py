@@ -167,7 +167,7 @@ class TwoGuests(unittest.TestCase):
     def test_4b_one_vector(self):
         """the driver works with one vector, and with one a source again"""
         for words, lines in (('max_vectors=1', 1), ('', 4)):
-            self.left.run('rmmod ub_net ub_core\n'
+            self.left.run('rmmod ub_net ub_urma ub_mem ub_core\n'
                           f'modprobe ub_core {words}\nmodprobe ub_net')
             self.again(self.left)
             self.assertEqual(self.left.out(

@@ -113,7 +113,9 @@ class Job:
 
 class Chardev(str):
     """A -chardev value that stands where a -netdev value may: for devices that
-    have both kinds of wire."""
+    have both kinds of wire, or for one whose property has another name."""
+
+    prop = 'chardev'
 
 
 class Guest:
@@ -459,7 +461,7 @@ class Guest:
                 kind = ('chardev' if isinstance(netdev, Chardev)
                         else 'netdev')
                 words += [f'-{kind}', f'{netdev},id=net{index}']
-                device += f',{kind}=net{index}'
+                device += f',{getattr(netdev, "prop", kind)}=net{index}'
             words += ['-device', device]
         if self.incoming:
             words += ['-incoming', self.incoming]

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ub-switch: the program, its ports and its commands."""
+
+import atexit
+import json
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from .clock import deadline
+from .paths import BUILD
+
+PROGRAM = BUILD / 'tools' / 'ub-switch'
+
+
+class Switch:
+    """A ub-switch with unix sockets as ports.
+
+    connect   {port: path of another switch's socket}: these ports connect
+              instead of listening
+    """
+
+    def __init__(self, ports, name='switch', guid=None, connect=None):
+        self.dir = Path(tempfile.mkdtemp(prefix=f'{name}-'))
+        self.name = name
+        self.guid = guid
+        self.words = [str(PROGRAM), '--name', name, '--control',
+                      str(self.dir / 'control')]
+        for port in range(ports):
+            peer = (connect or {}).get(port)
+            self.words += ['--port', f'connect:unix:{peer}' if peer else
+                           f'unix:{self.path(port)}']
+        if guid:
+            self.words += ['--guid', guid]
+        self.proc = None
+
+    def path(self, port):
+        """The socket of a port that listens."""
+        return str(self.dir / f'port{port}')
+
+    def chardev(self, port, ident='ubwire'):
+        """The -chardev value for the controller behind a port."""
+        return f'socket,id={ident},path={self.path(port)},reconnect-ms=100'
+
+    def start(self):
+        (self.dir / 'control').unlink(missing_ok=True)
+        with open(self.dir / 'log', 'ab') as log:
+            self.proc = subprocess.Popen(self.words, stdout=log, stderr=log,
+                                         stdin=subprocess.DEVNULL)
+        atexit.register(self.kill)
+        until = deadline(20)
+        while not (self.dir / 'control').is_socket():
+            if self.proc.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f'{self.name} did not start: {self.log()}')
+            time.sleep(0.05)
+        return self
+
+    def command(self, name, **arguments):
+        """A command by its JSON socket; returns its answer."""
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(20)
+            s.connect(str(self.dir / 'control'))
+            with s.makefile('rw', encoding='ascii') as lines:
+                lines.readline()        # it says hello
+                lines.write(json.dumps(
+                    {'execute': name, 'id': 1, 'arguments': arguments}) + '\n')
+                lines.flush()
+                for line in lines:
+                    answer = json.loads(line)
+                    if answer.get('id') == 1:
+                        break
+        if 'error' in answer:
+            raise RuntimeError(f'{self.name}: {name}: {answer["error"]}')
+        return answer['return']
+
+    def log(self):
+        return (self.dir / 'log').read_text(errors='replace')
+
+    def kill(self):
+        """End it at once."""
+        if self.proc and self.proc.poll() is None:
+            self.proc.kill()
+        if self.proc:
+            self.proc.wait()
+
+    def close(self):
+        self.kill()
+        atexit.unregister(self.kill)
+        shutil.rmtree(self.dir, ignore_errors=True)

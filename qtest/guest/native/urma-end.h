@@ -1,0 +1,104 @@
+/*
+ * One end of a URMA connection, for programs in guests: the provider loaded by a
+ * small loader that offers what liburma offers a provider, and driven as that
+ * library drives it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef URMA_END_H
+#define URMA_END_H
+
+#include "abi.h"
+#include "liburma.h"
+
+#define END_BUF (4u << 20)
+#define END_DEPTH 64u
+#define END_SGE 4u
+#define END_INLINE 128u
+#define END_TOKEN 0xabcdefu
+
+/* How an end is made. */
+typedef struct EndConfig {
+    uint32_t trans_mode;        /* URMA_RM ... */
+    uint32_t tp_type;
+    uint32_t simplex;           /* JFS and JFR instead of a jetty */
+    uint32_t plain;             /* TokenValues count */
+    uint32_t access;            /* URMA_ACCESS_* of the segment */
+    uint32_t events;            /* the JFC has a descriptor */
+    uint32_t suspend;           /* an error stops the queue */
+} EndConfig;
+
+/* What a peer must know; sent as it is. */
+typedef struct EndAddress {
+    urma_rjetty jetty;
+    urma_seg seg;
+} EndAddress;
+
+typedef struct End {
+    const urma_provider_ops *provider;
+    urma_device dev;
+    EndConfig cfg;
+    urma_context *ctx;
+    const urma_ops *ops;
+    urma_jfce *jfce;
+    urma_jfc *jfc;
+    urma_jfr *jfr;
+    urma_jetty *jetty;
+    urma_jfs *jfs;
+    urma_token_id *token;
+    urma_target_seg *seg;
+    uint8_t *buf;               /* END_BUF bytes, the segment */
+    urma_target_jetty *peer;
+    urma_target_seg *peer_seg;
+} End;
+
+/* Print what failed and end the program. */
+void end_die(const char *format, ...)
+    __attribute__((format(printf, 1, 2), noreturn));
+#define END_MUST(expr) \
+    ((expr) ? (void)0 \
+            : end_die("%s:%d: %s", __FILE__, __LINE__, #expr))
+
+/* A context on the first device; then everything else. */
+void end_open(End *end);
+void end_make(End *end, const EndConfig *cfg);
+void end_close(End *end);
+void end_address(const End *end, EndAddress *out);
+/* Import what a peer said; with TokenValue @token.  RC: bind to it. */
+void end_import(End *end, const EndAddress *peer, uint32_t token);
+
+/* Post, all in the segments: local and remote offsets. */
+int end_post(End *end, urma_jfs_wr *wr);
+int end_post_recv(End *end, uint32_t off, uint32_t len, uint64_t user_ctx);
+void end_write(End *end, uint32_t opcode, uint32_t flag, uint64_t local,
+               uint64_t remote, uint32_t len);
+void end_read(End *end, uint64_t local, uint64_t remote, uint32_t len);
+void end_send(End *end, uint32_t opcode, uint32_t flag, uint64_t local,
+              uint32_t len, uint64_t imm);
+void end_atomic(End *end, uint32_t opcode, uint64_t local, uint64_t remote,
+                uint64_t first, uint64_t second);
+/* The next completion, within a minute. */
+void end_poll(End *end, urma_cr *cr);
+/* The same; it must have @status. */
+void end_expect(End *end, urma_cr *cr, uint32_t status);
+/* Nothing more is there. */
+void end_quiet(End *end);
+
+/* What ends tell each other beside, over TCP.  The server has one client after
+ * another, who closes the descriptor. */
+void end_serve(uint16_t port, void (*client)(int fd))
+    __attribute__((noreturn));
+int end_dial(const char *host, uint16_t port);
+void end_say(int fd, const void *p, size_t n);
+/* False: nobody is there any more. */
+bool end_hear(int fd, void *p, size_t n);
+
+/* Bytes that tell where they belong. */
+void end_fill(uint8_t *p, uint32_t len, uint32_t seed);
+/* The offset of the first that is wrong, or @len. */
+uint32_t end_check(const uint8_t *p, uint32_t len, uint32_t seed);
+
+/* urma-abuse.c: @n random commands and calls, by two threads. */
+void end_abuse(uint64_t seed, unsigned long n);
+
+#endif

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs over RC Link: librclink, rclink-perf and the character device."""
+
+import re
+import unittest
+
+from guestvm import net, tap
+from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
+from guestvm.hostnet import Gateway, stream_chardev
+from guestvm.paths import BUILD
+
+MODEL = 'rclink'
+PERF = BUILD / 'tools' / 'rclink' / 'rclink-perf'
+MACS = [f'02:00:00:00:00:0{c}' for c in 'abcd']
+LEFT, RIGHT = '10.3.0.1', '10.3.0.2'
+
+
+def need():
+    """Raise NotAvailable where there is nothing to test with."""
+    if not has_device('x86_64', MODEL):
+        raise NotAvailable(f'qemu-system-x86_64 has no device {MODEL}')
+    if not any('rclink' in str(m) for m in driver_modules('x86_64')):
+        raise NotAvailable('rclink.ko is not built for x86_64')
+    if not PERF.exists():
+        raise NotAvailable(f'{PERF} is not built')
+
+
+def make(name, wire, index, props=''):
+    return Guest(name, smp=2, files={'/usr/bin/rclink-perf': PERF},
+                 nics=[(wire, f'{MODEL},id=nic,mac={MACS[index]}{props}')])
+
+
+def counter(guest, name):
+    return guest.qmp.command('qom-get', path='/machine/peripheral/nic',
+                             property=f'counter-{name}')
+
+
+class Receiver:
+    """rclink-perf -l in a guest, ready."""
+    number = 0
+
+    def __init__(self, guest, options, timeout=120):
+        Receiver.number += 1
+        self.guest = guest
+        self.log = f'/tmp/perf{Receiver.number}'
+        self.job = guest.spawn(f'rclink-perf -l {options} > {self.log} 2>&1',
+                               timeout)
+        guest.wait_for(f'grep -q ready {self.log}')
+
+    def result(self):
+        """What it found; raises if that is an error."""
+        done = self.job.wait(check=False)
+        out = self.guest.out(f'cat {self.log}')
+        if done.status:
+            raise AssertionError(f'{self.guest.name}: {out}')
+        return values(out)
+
+    def pid(self):
+        return self.guest.out('pidof rclink-perf')
+
+
+def values(text):
+    return dict(re.findall(r'(\w+)=(\S+)', text))
+
+
+class Programs(unittest.TestCase):
+    """Two guests on a wire (a chardev)."""
+
+    @classmethod
+    def setUpClass(cls):
+        need()
+        cls.left = cls.boot('left', 0)
+        cls.right = cls.boot('right', 1)
+        for guest, ip in ((cls.left, LEFT), (cls.right, RIGHT)):
+            guest.wait_ready()
+            guest.dev = net.interface(guest, MODEL)
+            net.static(guest, guest.dev, ip + '/24')
+            guest.wait_for('ls /dev/rclink-*')
+        net.reachable(cls.left, RIGHT)
+
+    @classmethod
+    def boot(cls, name, index):
+        if index == 0:
+            guest = make(name, '', 0)
+            cls.wire = guest.dir / 'wire'
+        wire = stream_chardev(cls.wire, server=index == 0,
+                              reconnect_ms=0 if index == 0 else 100)
+        if index:
+            guest = make(name, wire, index)
+        else:
+            guest.nics = [(wire, guest.nics[0][1])]
+        cls.addClassCleanup(guest.close)
+        return guest.start()
+
+    def set(self, name, value):
+        for guest in (self.left, self.right):
+            guest.qmp.command('qom-set', path='/machine/peripheral/nic',
+                              property=name, value=value)
+
+    def pair(self, test, options, timeout=120):
+        """Run a test from left to right; what both found."""
+        server = Receiver(self.right, f'-p {MACS[0]} {options} {test}',
+                          timeout)
+        out = self.left.run(f'rclink-perf -p {MACS[1]} {options} {test}',
+                            timeout, check=False)
+        got = server.result()
+        self.assertEqual(out.status, 0, out.out + out.err)
+        return values(out.out), got
+
+    def pattern(self, num, options=''):
+        before = counter(self.right, 'rx_type1')
+        sent, got = self.pair('pattern', f'-n {num} {options}')
+        self.assertEqual(int(got['received']), num)
+        self.assertEqual(counter(self.right, 'rx_type1') - before, num)
+        return sent
+
+    def test_1_pattern(self):
+        """messages arrive once and in order, in each format with QPs"""
+        for form in ('standard', 'gen1', 'gen2'):
+            self.pattern(4000, f'-f {form} -q 8')
+        self.pattern(1000, '-s 64')
+        self.pattern(1000, '-w -q 3 -s 1001')
+
+    def test_2_loss(self):
+        """1 % of the frames is lost both ways, and nothing of the data"""
+        self.set('fault-out-drop-ppm', 10000)
+        try:
+            self.pattern(10000, '-q 8 -s 1344')
+            self.pattern(3000, '-f gen2 -q 64')
+        finally:
+            self.set('fault-out-drop-ppm', 0)
+        self.assertGreater(counter(self.left, 'tx_type1_again'), 0)
+        self.assertGreater(counter(self.right, 'rx_gap'), 0)
+
+    def test_3_flow(self):
+        """PFC and credits hold back a sender whose receiver sleeps"""
+        for flow in ('pfc', 'cbfc'):
+            self.pattern(4000, f'-c {flow} -q 4 -w')
+        self.assertGreater(counter(self.left, 'cbfc_rx'), 0)
+
+    def test_4_figures(self):
+        """latency and bandwidth; a rate is kept"""
+        lat, _ = self.pair('lat', '-n 500 -s 64')
+        print(f"# one way {lat['us']} us, 99 % {lat['us99']} us")
+        bw, _ = self.pair('bw', '-n 20000')
+        print(f"# {bw['MBps']} MB/s")
+        # 65536 bytes in each window of 65.536 ms: 1 MB/s.
+        slow, _ = self.pair('bw', '-n 1500 -r 65536')
+        self.assertLess(float(slow['MBps']), 1.3)
+        self.assertGreater(float(slow['MBps']), 0.5)
+
+    def test_5_two(self):
+        """a port belongs to one program; TYPE3 goes on beside it"""
+        server = Receiver(self.right, f'-p {MACS[0]} -n 3000 pattern')
+        second = self.right.run(f'rclink-perf -p {MACS[0]} -n 1 -l pattern',
+                                check=False)
+        self.assertEqual(second.status, 1)
+        self.assertIn('busy', second.err)
+        job = self.left.spawn(f'rclink-perf -p {MACS[1]} -n 3000 pattern', 60)
+        self.assertEqual(net.ping(self.left, RIGHT, '-f -c 100 -s 1000'),
+                         (100, 100))
+        job.wait()
+        self.assertEqual(server.result()['received'], '3000')
+
+    def test_6_kill(self):
+        """a program that is killed leaves nothing behind"""
+        server = Receiver(self.right, f'-p {MACS[0]} -n 100000000 '
+                          '-c cbfc bw')
+        job = self.left.spawn(f'rclink-perf -p {MACS[1]} -n 100000000 '
+                              '-c cbfc bw', 60)
+        start = counter(self.right, 'rx_type1')
+        self.right.wait_for('sleep 0.2')
+        self.assertGreater(counter(self.right, 'rx_type1'), start)
+        self.right.run(f'kill -9 {server.pid()}')
+        server.job.wait(check=False)
+        # Without credits, then without answers, the sender cannot go on.
+        self.left.run('kill -9 $(pidof rclink-perf)')
+        self.assertNotEqual(job.wait(check=False).status, 0)
+        net.reachable(self.left, RIGHT)
+        self.pattern(2000, '-q 4')
+        self.pattern(2000, '-q 4 -c pfc')
+
+    def test_7_unbind(self):
+        """a program outlives its device; the module is in use as long"""
+        server = Receiver(self.right, f'-p {MACS[0]} -n 1000 -t 3 pattern')
+        busy = self.right.run('rmmod rclink', check=False)
+        self.assertNotEqual(busy.status, 0)
+        dev = self.right.dev
+        pci = self.right.out(f'basename $(readlink /sys/class/net/{dev}/'
+                             'device)')
+        self.right.run(f'echo {pci} > /sys/bus/pci/drivers/rclink/unbind')
+        # It goes on polling memory, or waits and is told; no signal ends it.
+        self.assertEqual(server.job.wait(check=False).status, 1)
+        self.assertRegex(self.right.out(f'cat {server.log}'),
+                         'nothing happened|Input/output error')
+        self.right.run(f'echo {pci} > /sys/bus/pci/drivers/rclink/bind')
+        server = Receiver(self.right, f'-p {MACS[0]} -n 1000 -w pattern')
+        self.right.run(f'echo {pci} > /sys/bus/pci/drivers/rclink/unbind')
+        self.assertEqual(server.job.wait(check=False).status, 1)
+        self.assertIn('Input/output error',
+                      self.right.out(f'cat {server.log}'))
+        self.right.run(f'echo {pci} > /sys/bus/pci/drivers/rclink/bind')
+        self.right.run('rmmod rclink')
+        self.right.run('modprobe rclink || '
+                       'insmod $(find / -name rclink.ko | head -n 1)')
+        self.right.dev = net.interface(self.right, MODEL)
+        net.static(self.right, self.right.dev, RIGHT + '/24')
+        net.reachable(self.right, LEFT)
+        self.pattern(1000)
+
+    def test_9_kernels(self):
+        """the kernels complain of nothing, the device of no rule"""
+        for guest in (self.left, self.right):
+            self.assertEqual(guest.kernel_complaints(), [])
+            self.assertEqual(counter(guest, 'guest_errors'), 0,
+                             guest.qemu_output())
+
+
+class Multicast(unittest.TestCase):
+    """Four guests on an Ethernet."""
+
+    @classmethod
+    def setUpClass(cls):
+        need()
+        cls.hub = Gateway()
+        cls.addClassCleanup(cls.hub.close)
+        cls.guests = []
+        for i, name in enumerate(('one', 'two', 'three', 'four')):
+            guest = make(name, cls.hub.netdev(i), i)
+            cls.addClassCleanup(guest.close)
+            cls.guests.append(guest.start())
+        for i, guest in enumerate(cls.guests):
+            guest.wait_ready()
+            guest.wait_for('ls /dev/rclink-*')
+            cls.hub.open(i)
+        for guest in cls.guests:
+            guest.dev = net.interface(guest, MODEL)
+            guest.run(f'ip link set {guest.dev} up')
+            guest.wait_for(f'[ $(cat /sys/class/net/{guest.dev}/carrier) '
+                           '= 1 ]')
+
+    def test_1_three(self):
+        """what one sends to a group, three receive whole and in order"""
+        for form in ('standard', 'gen1', 'gen2'):
+            options = f'-n 500 -g 3 -f {form} -s 700 -r 100000 group'
+            servers = [Receiver(g, options) for g in self.guests[1:]]
+            self.guests[0].run(f'rclink-perf {options}', 120)
+            for server in servers:
+                self.assertEqual(server.result()['received'], '500')
+
+    def test_2_beside(self):
+        """reliable messages on the same Ethernet reach their port alone"""
+        one, two, three = self.guests[:3]
+        server = Receiver(two, f'-p {MACS[0]} -n 1000 -q 4 pattern')
+        one.run(f'rclink-perf -p {MACS[1]} -n 1000 -q 4 pattern', 120)
+        self.assertEqual(server.result()['received'], '1000')
+        self.assertEqual(counter(three, 'rx_type1'), 0)
+
+    def test_9_kernels(self):
+        """the kernels complain of nothing, the devices of no rule"""
+        for guest in self.guests:
+            self.assertEqual(guest.kernel_complaints(), [])
+            self.assertEqual(counter(guest, 'guest_errors'), 0,
+                             guest.qemu_output())
+
+
+if __name__ == '__main__':
+    tap.main()

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Memory of one guest in programs of others: ub_mem, by way of a switch."""
+
+import unittest
+
+from guestvm import net, tap
+from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
+from guestvm.paths import BUILD
+from guestvm.ubswitch import PROGRAM, Switch
+
+PERF = BUILD / 'tools' / 'ubmem' / 'ubmem-perf'
+MODEL = 'ubc'
+NODE = '/dev/ubmem0'
+SYSFS = '/sys/class/misc/ubmem0'
+EVENT_REMOTE = '0x12'
+PAGE = 4096
+
+
+class Serve:
+    """ubmem-perf serve (or receive) in a guest, which takes commands."""
+
+    def __init__(self, guest, words):
+        self.guest = guest
+        self.lines = 0
+        guest.run('rm -f /tmp/in /tmp/out; mkfifo /tmp/in; : > /tmp/out')
+        guest.run(f'(exec ubmem-perf {words} <> /tmp/in > /tmp/out 2>&1 & '
+                  'echo $! > /tmp/pid)')
+        self.desc = self.line()
+
+    def line(self, timeout=60):
+        """The next line that it says."""
+        self.lines += 1
+        return self.guest.wait_for(f'sed -n {self.lines}p /tmp/out | grep .',
+                                   timeout)
+
+    def tell(self, command):
+        self.guest.run(f'echo {command} > /tmp/in')
+        return self.line()
+
+    def kill(self):
+        self.guest.run('kill -9 $(cat /tmp/pid)')
+        self.guest.wait_for('! kill -0 $(cat /tmp/pid) 2> /dev/null')
+
+
+class Memory(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        for program in (PERF, PROGRAM):
+            if not program.exists():
+                raise NotAvailable(f'{program.name} is not built')
+        if not has_device('x86_64', MODEL):
+            raise NotAvailable(f'qemu-system-x86_64 has no device {MODEL}')
+        if not any(p.name == 'ub_mem.ko' for p in driver_modules('x86_64')):
+            raise NotAvailable('ub_mem.ko is not built')
+        cls.switch = Switch(3)
+        cls.addClassCleanup(cls.switch.close)
+        cls.switch.start()
+        cls.guests = [cls.make(n) for n in range(3)]
+        cls.home, cls.user, cls.third = cls.guests
+        for guest in cls.guests:
+            guest.start()
+        for guest in cls.guests:
+            guest.wait_ready(300)
+            cls.ready(guest)
+        for n in range(3):
+            cls.switch.command('route-set', cna=n + 1, ports=[n])
+
+    @classmethod
+    def ready(cls, guest):
+        guest.dev = net.interface(guest, MODEL)
+        guest.run(f'ip link set {guest.dev} up')
+        guest.wait_for(f'grep -q 1 /sys/class/net/{guest.dev}/carrier', 60)
+        guest.wait_for(f'test -c {NODE}', 60)
+
+    @classmethod
+    def make(cls, n):
+        guest = Guest(f'mem{n}', smp=2, hotplug=1,
+                      files={'/usr/bin/ubmem-perf': PERF},
+                      append='rcupdate.rcu_cpu_stall_suppress=1')
+        cls.addClassCleanup(guest.close)
+        guest.args = ['-chardev', cls.switch.chardev(n)]
+        # The EID ends in the CNA.
+        guest.devices = [f'{MODEL},id=ub,bus=port0,chardev0=ubwire,'
+                         f'cna={n + 1},upi=1,eid=fd{n + 1:030x},window=64M,'
+                         'window-timeout=15000']
+        return guest
+
+    def perf(self, words, guest=None, status=0, timeout=120):
+        done = (guest or self.user).run(f'ubmem-perf {words}', timeout,
+                                        check=False)
+        self.assertEqual(done.status, status, done.out + done.err)
+        return (done.out + done.err).strip()
+
+    def attr(self, guest, name):
+        return int(guest.out(f'cat {SYSFS}/{name}'))
+
+    def clean(self):
+        """Nobody has anything any more, and no kernel complains."""
+        for guest in self.guests:
+            self.assertEqual(self.attr(guest, 'used'), 0)
+            self.assertEqual(self.attr(guest, 'exports'), 0)
+            self.assertEqual(guest.kernel_complaints(), [])
+
+    def refused(self, desc, what=EVENT_REMOTE):
+        """A store fails and says so, a load brings ones."""
+        self.assertEqual(self.perf(f'poke {desc} 0 1'), 'Input/output error')
+        self.assertRegex(self.perf(f'watch {desc}').splitlines()[-1],
+                         f'event {what} ')
+
+    def test_1_memory(self):
+        """every byte pattern, widths and atomics, from both guests"""
+        for here, there in ((self.user, self.home), (self.home, self.user)):
+            serve = Serve(there, f'serve {4 * PAGE}')
+            self.assertEqual(self.perf(f'check {serve.desc} 128', here),
+                             'checked')
+            self.assertEqual(self.perf(f'poke {serve.desc} 0x1008 0xabcdef',
+                                       here), 'stored')
+            self.assertEqual(serve.tell('word 0x1008'), 'abcdef')
+            serve.kill()
+        self.clean()
+
+    def test_2_many(self):
+        """more than a MiB, and several at once"""
+        serve = Serve(self.home, f'serve {3 << 20}')
+        self.assertEqual(self.perf(f'check {serve.desc} 64'), 'checked')
+        self.user.run('for i in 1 2; do '
+                      f'(ubmem-perf watch {serve.desc} > /tmp/watch$i & '
+                      'echo $! > /tmp/pid$i); done')
+        for i in (1, 2):
+            self.user.wait_for(f'grep -q watching /tmp/watch{i}')
+        self.assertEqual(self.attr(self.user, 'used'), 6)
+        self.assertEqual(self.attr(self.home, 'exports'), 1)
+        self.user.run('kill -9 $(cat /tmp/pid1 /tmp/pid2)')
+        self.user.wait_for(f'grep -qx 0 {SYSFS}/used')
+        serve.kill()
+        self.clean()
+
+    def test_3_refused(self):
+        """wrong token, no token, no right, beyond the end, wrong TokenID"""
+        serve = Serve(self.home, f'serve {2 * PAGE} r 0x1234')
+        eid, token_id, uba, length, token = serve.desc.split()
+        self.assertEqual(token, '0x1234')
+        self.refused(f'{eid} {token_id} {uba} {length} 0x1235')
+        self.refused(f'{eid} {token_id} {uba} {length} -')
+        self.refused(f'{eid} 0x4321 {uba} {length} {token}')
+        beyond = hex(int(uba, 16) + 2 * PAGE)
+        self.refused(f'{eid} {token_id} {beyond} {length} {token}')
+        # It may be read, and what was refused was not written.
+        self.assertEqual(self.perf(f'poke {serve.desc} 0 1'),
+                         'Input/output error')
+        self.assertEqual(serve.tell('word 0'), '0')
+        self.assertGreater(self.attr(self.user, 'failed'), 4)
+        serve.kill()
+        self.clean()
+
+    def test_4_bad_text(self):
+        """commands that make no sense are refused, and nothing else"""
+        for text in ('export', 'export 0 4096 r', 'export 0x1000 1 r',
+                     'export 0x7fff0000 4096 x', 'import 1 2 3 4 5',
+                     f'import {"0" * 32} 1 0 4096 -', 'unexport 1',
+                     f'import {"f" * 32} 1 0 0 -', 'unimport 0', 'rotate 1',
+                     f'import fd{1:030x} 1 0x100000 0x100000000000 -',
+                     'atomic 0 add 8 1', 'status 0', 'x' * 300,
+                     ' '.join(['a'] * 40), 'settle 77'):
+            done = self.user.run(f"printf '%s' '{text}' > {NODE}", check=False)
+            self.assertNotEqual(done.status, 0, text)
+        self.clean()
+
+    def test_5_revoked(self):
+        """what is taken back is taken from who uses it"""
+        serve = Serve(self.home, f'serve {PAGE}')
+        job = self.user.spawn(f'ubmem-perf watch {serve.desc} > /tmp/watch',
+                              90)
+        self.user.wait_for('grep -q watching /tmp/watch')
+        self.assertEqual(serve.tell('unexport'), 'done')
+        job.wait()
+        self.assertIn(f'event {EVENT_REMOTE} ',
+                      self.user.out('tail -n 1 /tmp/watch'))
+        serve.kill()
+        self.clean()
+
+    def test_6_rotate(self):
+        """old and new token both hold, then the new one alone; with traffic"""
+        serve = Serve(self.home, f'serve {PAGE}')
+        old = serve.desc
+        job = self.user.spawn(f'ubmem-perf watch {old} > /tmp/watch', 90)
+        self.user.wait_for('grep -q watching /tmp/watch')
+        new = serve.tell('rotate')
+        self.assertNotEqual(new, old)
+        for desc in (old, new):
+            self.assertEqual(self.perf(f'poke {desc} 8 7'), 'stored')
+        self.assertFalse(job.finished)
+        self.assertEqual(serve.tell('settle'), new)
+        job.wait()
+        self.refused(old)
+        self.assertEqual(self.perf(f'check {new} 64'), 'checked')
+        serve.kill()
+        self.clean()
+
+    def test_7_ring(self):
+        """a ring of messages from guest to guest"""
+        for here, there in ((self.user, self.home), (self.home, self.user)):
+            serve = Serve(there, f'receive {8 * PAGE} 1000')
+            print('#', self.perf(f'send {serve.desc} 1000', here))
+            self.assertEqual(serve.line(), 'received')
+        self.clean()
+
+    def test_7b_perf(self):
+        """what it takes"""
+        serve = Serve(self.home, f'serve {16 * PAGE}')
+        for options in ('', 'OPTIONS=strong '):
+            done = self.user.run(f'{options}ubmem-perf perf {serve.desc}', 120)
+            print(f'# {options}\n# ' + done.out.strip().replace('\n', '\n# '))
+        serve.kill()
+        self.clean()
+
+    def test_7c_cached(self):
+        """pages are read when they are touched, and written back"""
+        serve = Serve(self.home, f'serve {128 * PAGE}')
+        print('# ' + self.perf(f'cached {serve.desc}'))
+        for at in (0, 8, PAGE, 128 * PAGE - 8):
+            self.assertEqual(int(serve.tell(f'word {at:#x}'), 16),
+                             (at + 1) * 0x9e3779b97f4a7c15 % (1 << 64))
+        # What may only be read is not written back, and says so.
+        serve.kill()
+        serve = Serve(self.home, f'serve {PAGE} r')
+        self.assertIn('clean: Input/output error',
+                      self.perf(f'cached {serve.desc}', status=1))
+        self.assertEqual(serve.tell('word 0'), '0')
+        # Nothing can be read: touching it is an error.
+        self.assertEqual(serve.tell('unexport'), 'done')
+        self.assertNotEqual(
+            self.user.run(f'ubmem-perf cached {serve.desc}', 60,
+                          check=False).status, 0)
+        serve.kill()
+        self.clean()
+
+    def test_7d_shared(self):
+        """three guests change the same memory, each as its owner for a time"""
+        serve = Serve(self.home, f'serve {2 * PAGE} rw random shared')
+        jobs = [guest.spawn(f'ubmem-perf share {serve.desc} 10', 200)
+                for guest in self.guests]
+        for job in jobs:
+            self.assertEqual(job.wait().out.strip(), 'shared')
+        self.assertEqual(serve.tell('word 0'), '1e')
+        # One that is killed while it owns gives it up, and writes it back.
+        self.third.run(f'(exec ubmem-perf hold {serve.desc} > /tmp/hold 2>&1 & '
+                       'echo $! > /tmp/pid)')
+        self.third.wait_for('grep -q holding /tmp/hold', 60)
+        self.assertEqual(serve.tell('word 8'), '0')
+        self.third.run('kill -9 $(cat /tmp/pid)')
+        self.third.wait_for(f'grep -qx 0 {SYSFS}/used')
+        self.assertEqual(serve.tell('word 8'), '1')
+        self.assertEqual(self.perf(f'share {serve.desc} 2'), 'shared')
+        serve.kill()
+        self.clean()
+
+    def test_8_unbind(self):
+        """the driver goes under mappings: SIGBUS; and comes back"""
+        serve = Serve(self.home, f'serve {PAGE}')
+        self.assertNotEqual(self.home.run('rmmod ub_mem', check=False).status,
+                            0)
+        job = self.user.spawn(f'ubmem-perf watch {serve.desc} > /tmp/watch',
+                              90)
+        self.user.wait_for('grep -q watching /tmp/watch')
+        self.user.run('cd /sys/bus/auxiliary/drivers/ub_mem.mem; '
+                      'echo ub_core.mem.* > unbind')
+        job.wait()
+        self.assertEqual(self.user.out('tail -n 1 /tmp/watch'), 'bus error')
+        self.user.run('rmmod ub_mem; modprobe ub_mem')
+        self.user.wait_for(f'test -c {NODE}')
+        self.assertEqual(self.perf(f'check {serve.desc} 64'), 'checked')
+        # A reset of the function ends what there is, too.
+        job = self.user.spawn(f'ubmem-perf watch {serve.desc} > /tmp/watch',
+                              90)
+        self.user.wait_for('grep -q watching /tmp/watch')
+        self.user.run(f'echo 1 > {SYSFS}/device/reset')
+        job.wait()
+        self.assertEqual(self.user.out('tail -n 1 /tmp/watch'), 'bus error')
+        self.user.wait_for(
+            f'grep -q 1 /sys/class/net/{self.user.dev}/carrier', 60)
+        # The switch's end may still be coming up: what is lost is reported.
+        self.user.wait_for(f'ubmem-perf check {serve.desc} 64', 60)
+        serve.kill()
+        self.clean()
+
+    def test_9_unplug(self):
+        """the device goes under a program that uses it"""
+        serve = Serve(self.home, f'serve {PAGE}')
+        job = self.user.spawn(f'ubmem-perf watch {serve.desc} > /tmp/watch',
+                              90)
+        self.user.wait_for('grep -q watching /tmp/watch')
+        self.user.hotplug_remove('ub')
+        job.wait()
+        # The last load may have ended with the device.
+        self.assertRegex(self.user.out('tail -n 1 /tmp/watch'),
+                         'bus error|No such device')
+        self.user.run(f'! test -e {NODE}')
+        self.assertEqual(self.user.kernel_complaints(), [])
+        self.assertEqual(self.perf(f'check {serve.desc} 64', self.third),
+                         'checked')
+        serve.kill()
+
+    def test_9b_killed(self):
+        """a peer that is killed costs a bounded time"""
+        serve = Serve(self.home, f'serve {PAGE}')
+        job = self.third.spawn(f'ubmem-perf watch {serve.desc} > /tmp/watch',
+                              90)
+        self.third.wait_for('grep -q watching /tmp/watch')
+        self.home.kill()
+        job.wait()
+        self.assertRegex(self.third.out('tail -n 1 /tmp/watch'), 'event 0x1')
+        self.assertEqual(self.attr(self.third, 'used'), 0)
+        self.assertEqual(self.third.kernel_complaints(), [])
+
+
+if __name__ == '__main__':
+    tap.main()

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""URMA between two booted guests: our module, our provider, the real link."""
+
+import unittest
+
+from guestvm import net, tap, ublink
+from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
+from guestvm.paths import BUILD
+
+MODEL = 'ubc'
+NATIVE = BUILD / 'qtest' / 'guest' / 'native'
+ARCH_SUFFIX = {'x86_64': '', 'aarch64': '-aarch64'}
+HOSTS = {'left': '10.3.0.1', 'right': '10.3.0.2'}
+CLASS = '/sys/class/ubcore/ubc0'
+DRIVE = '/root/urma-drive'
+LANES = 4
+# Mb/s of a lane: the library's code for the speed that it reaches.
+SPEEDS = {106250: 10, 53125: 9, 25781: 7, 2578: 3}
+
+
+class TwoGuests(unittest.TestCase):
+    arch = {'left': 'x86_64', 'right': 'x86_64'}
+    hotplug = 1
+
+    @classmethod
+    def setUpClass(cls):
+        for arch in set(cls.arch.values()):
+            if not has_device(arch, MODEL):
+                raise NotAvailable(f'qemu-system-{arch} has no device {MODEL}')
+            if not any(p.name == 'ub_urma.ko' for p in driver_modules(arch)):
+                raise NotAvailable(f'ub_urma.ko is not built for {arch}')
+            if not cls.program(arch).exists():
+                raise NotAvailable(f'{cls.program(arch)} is not built')
+        cls.left = cls.make('left', 1)
+        cls.right = cls.make('right', 2)
+        for guest in (cls.left, cls.right):
+            guest.start()
+        for guest in (cls.left, cls.right):
+            guest.wait_ready()
+            guest.dev = net.interface(guest, MODEL)
+            guest.run(f'ip addr add {HOSTS[guest.name]}/24 dev {guest.dev}\n'
+                      f'ip link set {guest.dev} up')
+        for guest in (cls.left, cls.right):
+            guest.wait_for(f'grep -q 1 /sys/class/net/{guest.dev}/carrier')
+            guest.wait_for('test -c /dev/uburma/ubc0')
+        cls.serve()
+
+    @staticmethod
+    def program(arch):
+        return NATIVE / ('urma-drive' + ARCH_SUFFIX[arch])
+
+    @classmethod
+    def make(cls, name, number):
+        arch = cls.arch[name]
+        guest = Guest(name, arch, smp=2, files={DRIVE: cls.program(arch)})
+        cls.addClassCleanup(guest.close)
+        if name == 'left':
+            cls.wire = f'{guest.dir}/ub'
+            end = 'server=on,wait=off'
+        else:
+            end = 'reconnect-ms=100'
+        guest.args = ['-chardev', f'socket,id=ubwire,path={cls.wire},{end}',
+                      '-object', 'iothread,id=io']
+        guest.hotplug = cls.hotplug
+        place = ',bus=port0' if cls.hotplug else ''
+        # The EID ends in the CNA.
+        guest.devices = [f'{MODEL},id=ub{place},chardev0=ubwire,iothread=io,'
+                         f'cna={number},upi=1,eid=fd{number:030x},'
+                         f'lanes={LANES}']
+        return guest
+
+    @classmethod
+    def serve(cls):
+        cls.server = cls.left.spawn(f'exec {DRIVE} serve', 900)
+
+    def drive(self, *names, guest=None, host=HOSTS['left'], timeout=180):
+        """Run cases; each says so when it has gone well."""
+        out = (guest or self.right).run(
+            f'{DRIVE} test {host} {" ".join(names)}', timeout).out
+        self.assertEqual(out.split('\n')[:-1], [f'ok {n}' for n in names])
+
+    def check_kernels(self):
+        for guest in (self.left, self.right):
+            self.assertEqual(guest.kernel_complaints(), [])
+
+
+class Urma(TwoGuests):
+    def test_1_sysfs(self):
+        """the public library finds the device and what it can do"""
+        def show(name):
+            return self.right.out(f'cat {CLASS}/{name}')
+
+        self.assertEqual(show('ubdev'), 'ubc0')
+        self.assertEqual(show('driver_name'), 'ubc')
+        self.assertEqual(show('transport_type'), '0')
+        self.assertEqual(show('device/vendor'), '0x1234')
+        self.assertEqual(show('device/device'), '0x0b01')
+        self.assertEqual(show('eids/eid0'), 'fd00:' + '0000:' * 6 + '0002')
+        self.assertEqual(show('port0/state'), '4')
+        # What the link trained to: a lane of 106.25 Gb/s is one of 100.
+        lanes = int(show('port0/active_width'))
+        self.assertEqual(lanes, LANES)
+        total = int(self.right.out(f'cat /sys/class/net/{self.right.dev}/speed'))
+        self.assertEqual(show('port0/active_speed'),
+                         str(SPEEDS[total // lanes]))
+        self.assertEqual(show('trans_mode'), '7')
+        self.assertEqual(show('max_jetty_in_jetty_grp'), '32')
+        self.assertGreaterEqual(int(show('max_jfc_depth')), 4096)
+        self.assertEqual(
+            self.right.out('stat -c %a /dev/uburma/ubc0'), '666')
+
+    def test_2_self(self):
+        """one guest with itself, without a link"""
+        self.drive('rm', 'ctp', 'rc', 'um', 'simplex', 'events', 'limit',
+                   'states', 'many', 'flush', 'control', 'group', host='self')
+        self.check_kernels()
+
+    def test_3_rm(self):
+        """RM over RTP: every operation, every byte, across the link"""
+        # Of 20 bytes each; rings have no part in it.
+        before = ublink.counters(self.left)['rx_flits']
+        self.drive('rm', 'simplex')
+        self.assertGreater(ublink.counters(self.left)['rx_flits'],
+                           before + 200000)
+
+    def test_3b_modes(self):
+        """CTP, RC and UM across the link"""
+        self.drive('ctp', 'rc', 'um')
+
+    def test_4_refused(self):
+        """wrong token, range, right, unregistered and revoked memory"""
+        self.drive('refused', 'rights')
+
+    def test_5_events(self):
+        """poll(2) on descriptors; limits; states"""
+        self.drive('events', 'limit', 'states', 'flush', 'control')
+        self.check_kernels()
+
+    def test_6_killed(self):
+        """kill -9 under traffic: all is cleaned up, and the peer goes on"""
+        for _ in range(3):
+            flood = self.right.spawn(
+                f'{DRIVE} flood {HOSTS["left"]} > /tmp/flood & echo $! > '
+                '/tmp/pid; wait', 60)
+            self.right.wait_for('grep -q flooding /tmp/flood')
+            self.right.run('kill -9 $(cat /tmp/pid)')
+            flood.wait(check=False)
+        self.drive('rm')
+        self.check_kernels()
+
+    def test_6b_server_killed(self):
+        """the target is killed under traffic: requests fail, nothing hangs"""
+        flood = self.right.spawn(f'{DRIVE} flood {HOSTS["left"]} > /tmp/flood',
+                                 120)
+        self.right.wait_for('grep -q flooding /tmp/flood')
+        self.left.run("kill -9 $(pidof urma-drive)")
+        self.assertEqual(flood.wait(check=False).status, 1)
+        self.server.wait(check=False)
+        self.serve()
+        self.drive('rm')
+        self.check_kernels()
+
+    def test_7_unload(self):
+        """the module stays while it is in use, and goes when it is not"""
+        self.assertNotEqual(
+            self.right.run('exec 3<> /dev/uburma/ubc0; rmmod ub_urma',
+                           check=False).status, 0)
+        self.right.run('rmmod ub_urma')
+        self.right.run('! test -e /dev/uburma/ubc0 && ! test -e ' + CLASS)
+        self.right.run('modprobe ub_urma')
+        self.right.wait_for('test -c /dev/uburma/ubc0')
+        self.drive('rm', 'events')
+        self.check_kernels()
+
+    def test_8_abuse(self):
+        """random commands, calls and mappings: errors, and nothing else"""
+        self.right.run(f'{DRIVE} abuse 1 20000', 300)
+        self.drive('rm', host='self')
+        self.check_kernels()
+
+    def test_9_unplug(self):
+        """the device goes under a program, and comes back"""
+        flood = self.right.spawn(f'{DRIVE} flood {HOSTS["left"]} > /tmp/flood',
+                                 120)
+        self.right.wait_for('grep -q flooding /tmp/flood')
+        self.right.hotplug_remove('ub')
+        # It polls a page that leads nowhere, until it is told to end.
+        self.right.run('! test -e /dev/uburma/ubc0; kill $(pidof urma-drive)')
+        flood.wait(check=False)
+        self.check_kernels()
+
+
+class UnlikeEnds(TwoGuests):
+    """An arm64 and an x86_64 guest."""
+    arch = {'left': 'aarch64', 'right': 'x86_64'}
+    hotplug = 0
+
+    def test_1_both(self):
+        """each serves the other, and itself"""
+        self.drive('rm', 'rc', 'um', 'events')
+        self.drive('rm', 'flush', 'group', guest=self.left, host='self')
+        self.check_kernels()
+
+
+if __name__ == '__main__':
+    tap.main()
