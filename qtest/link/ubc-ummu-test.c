@@ -574,9 +574,12 @@ static void test_hostile(void)
 
 /* ---- Accesses that wait -------------------------------------------------------------------- */
 
-/* b's page is away: a's Writes wait for software, @n of them. */
+/* b's page is away: a's Writes wait for software, all @n of them; one that came after
+ * software's answer would wait for another. */
 static uint64_t stall(unsigned n)
 {
+    uint64_t came = eng_counter(&p.b, "transaction", "rx-requests"), stag;
+
     change(ummu.tect + 8, 0, UBM_TECTE_TCT_STALL_EN);
     change(tcte, 0, UBM_TCTE_FBS);
     ubm_flush(&ummu, ENG_SEGMENT);
@@ -585,7 +588,9 @@ static uint64_t stall(unsigned n)
     for (unsigned i = 0; i < n; i++) {
         post(UB_TA_WRITE, ENG_UBA + i * LEN, ENG_TOKEN);
     }
-    return get_le64(event(UBM_EVT_TRANSLATION, 14) + 8) & UBM_EVT_STAG;
+    stag = get_le64(event(UBM_EVT_TRANSLATION, 14) + 8) & UBM_EVT_STAG;
+    QUBC_WAIT(eng_counter(&p.b, "transaction", "rx-requests") == came + n);
+    return stag;
 }
 
 static void mend(uint64_t stag)
