@@ -99,6 +99,7 @@ typedef struct UbcConfig {
     uint16_t wire_features; /* of HELLO: UB_WIRE_… */
     uint64_t session;      /* of HELLO: different at each start */
     bool manager;          /* the guest is the UBFM: it has Mgmt */
+    uint32_t mgmt_timeout; /* ms for the answer to a management message, >= 1 */
     /* Packets for other nodes go on, by the routes (Switch Supported); entries of
      * ROUTE_TABLE, 0: none, all routes lead everywhere. */
     bool forward;

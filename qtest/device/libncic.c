@@ -234,7 +234,9 @@ static void recv_all(int fd, void *buf, size_t len)
 
 size_t qncic_wire_recv(QNcicWire *w, QNcic *d, void *frame, int ms)
 {
-    gint64 end = g_get_monotonic_time() + ms * 1000ll;
+    /* Seconds are for what comes, less for what does not come. */
+    gint64 end = ms < 1000 ? g_get_monotonic_time() + ms * 1000ll
+                           : test_deadline(ms / 1000);
     GPollFD poll = { .fd = w->ours, .events = G_IO_IN };
     uint32_t be;
 

@@ -65,7 +65,7 @@ static bool peer_read(int fd, void *buf, size_t len)
         GPollFD poll = { .fd = fd, .events = G_IO_IN };
         ssize_t n;
 
-        g_assert_cmpint(g_poll(&poll, 1, SECONDS * 1000), ==, 1);
+        g_assert_cmpint(g_poll(&poll, 1, test_patience(SECONDS) / 1000), ==, 1);
         n = recv(fd, p, len, 0);
         if (n == 0 || (n < 0 && errno == ECONNRESET)) {
             return false;

@@ -8,6 +8,7 @@
 #include "hw/pci/pci_regs.h"
 #include "ncic-fixture.h"
 #include "libnrdma.h"
+#include "../deadline.h"
 
 static uint32_t qreg(int dir, unsigned reg)
 {
@@ -49,7 +50,7 @@ static void both_up(Fixture *f)
 
 static void wait_word(Fixture *f, uint64_t addr, uint32_t want)
 {
-    gint64 end = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
+    gint64 end = test_deadline(10);
 
     while (qtest_readl(f->qts, addr) != want) {
         g_assert_cmpint(g_get_monotonic_time(), <, end);

@@ -7,7 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
-#include <sys/ioctl.h>
+#include <poll.h>
 #include "hw/pci/pci_regs.h"
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
@@ -669,7 +669,7 @@ static void test_descriptions(void)
     static const char *const ours[] = {
         "ports", "chardev0", "chardev7", "shm", "vendor-id", "device-id",
         "guid", "eid", "cna", "port-cna", "upi", "fm-eid", "fm-cna", "manager",
-        "forward", "route-entries", "lanes", "phy-mode", "max-rate", "fec", "interleave",
+        "mgmt-timeout", "forward", "route-entries", "lanes", "phy-mode", "max-rate", "fec", "interleave",
         "scrambler", "equalization", "probe", "time-scale", "timeout-min",
         "dll-time-scale", "init-credit", "clock", "pcap", "pcap-blocks",
         "iothread",
@@ -789,7 +789,7 @@ static void test_default_guid(void)
 /* Who reads what the device captures, unless it is told to rest. */
 typedef struct Reader {
     int fd;
-    bool rests, done;
+    bool rests, resting, done;
 } Reader;
 
 static void *reader(void *opaque)
@@ -798,19 +798,23 @@ static void *reader(void *opaque)
     g_autofree uint8_t *sink = g_malloc(1 << 16);
 
     while (!qatomic_read(&r->done)) {
-        if (qatomic_read(&r->rests) || read(r->fd, sink, 1 << 16) <= 0) {
+        bool rests = qatomic_read(&r->rests);
+
+        qatomic_set(&r->resting, rests);
+        if (rests || read(r->fd, sink, 1 << 16) <= 0) {
             g_usleep(100);
         }
     }
     return NULL;
 }
 
-static int in_pipe(int fd)
+/* Who writes to it waits. */
+static bool pipe_full(int writer)
 {
-    int n;
+    struct pollfd p = { .fd = writer, .events = POLLOUT };
 
-    g_assert_cmpint(ioctl(fd, FIONREAD, &n), ==, 0);
-    return n;
+    g_assert_cmpint(poll(&p, 1, 0), >=, 0);
+    return !(p.revents & POLLOUT);
 }
 
 /*
@@ -833,12 +837,14 @@ static void test_doorbells_do_not_wait(void)
     GThread *thread;
     Reader r = { 0 };
     unsigned n;
-    int before = 0;
+    int writer;
     QUbc *d;
 
     g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
     r.fd = open(fifo, O_RDONLY | O_NONBLOCK);
     g_assert_cmpint(r.fd, >=, 0);
+    writer = open(fifo, O_WRONLY | O_NONBLOCK);
+    g_assert_cmpint(writer, >=, 0);
     thread = g_thread_new("reader", reader, &r);
     d = qubc_start_attached(props, more);
     qubc_port_open(d, 0);
@@ -846,18 +852,15 @@ static void test_doorbells_do_not_wait(void)
     QUBC_WAIT(qubc_up(d, 0) && qubc_up(d, 1));
 
     qatomic_set(&r.rests, true);
+    QUBC_WAIT(qatomic_read(&r.resting));
     n = qubc_send(d, 0, QUBC_RING);
-    QUBC_WAIT(in_pipe(r.fd) > 60000);
-    do { /* until nothing more comes: it stands */
-        before = in_pipe(r.fd);
-        g_usleep(300000);
-    } while (in_pipe(r.fd) != before);
+    QUBC_WAIT(pipe_full(writer));
     for (unsigned i = 0; i < 1000; i++) {
         qubc_doorbell(d, 0, UBC_RING_TX);
         qubc_doorbell(d, 1, UBC_RING_RX);
         qubc_pair_write(d, 1, UBC_RING_RX + UBC_RING_ARM, 0);
     }
-    g_assert_cmpint(in_pipe(r.fd), ==, before);
+    g_assert_true(pipe_full(writer));
 
     qatomic_set(&r.rests, false);
     QUBC_WAIT((qubc_reap(d, 1), d->port[1].received == n));
@@ -867,6 +870,7 @@ static void test_doorbells_do_not_wait(void)
     qubc_stop(d);
     qatomic_set(&r.done, true);
     g_thread_join(thread);
+    close(writer);
     close(r.fd);
     unlink(fifo);
     unlink(path);

@@ -71,7 +71,7 @@ class End:
         """End it; its exit status, and what it said on standard error."""
         self.process.stdin.close()
         self.process.terminate()
-        status = self.process.wait(60 * SCALE)
+        status = self.process.wait(120 * SCALE)
         self.watchdog.cancel()
         self.process.stdout.close()
         self.log.seek(0)
@@ -168,7 +168,8 @@ class Capture(unittest.TestCase):
                  '_ws.malformed || ub.short || ub.ltb.crc_bad || '
                  'ub.version_bad || !ub', '-T', 'fields',
                  '-e', 'frame.number'],
-                capture_output=True, text=True, timeout=240, check=True)
+                capture_output=True, text=True, timeout=240 * SCALE,
+                check=True)
             self.assertEqual(said.stdout.split(), [str(number)])
             self.assertNotIn('Lua', said.stderr)
 
@@ -185,7 +186,7 @@ class Capture(unittest.TestCase):
         done = subprocess.run(
             [QEMU, '-M', 'q35', '-accel', 'qtest', '-nodefaults', '-display',
              'none', '-device', 'ubc,pcap=/nonexistent/x.pcapng'],
-            capture_output=True, text=True, timeout=60)
+            capture_output=True, text=True, timeout=120 * SCALE)
         self.assertEqual(done.returncode, 1)
         self.assertIn("/nonexistent/x.pcapng", done.stderr)
 

@@ -28,8 +28,9 @@ QUbc *fabric_machine(const Fabric *f, unsigned i, const char *kind,
 
 void fabric_wait(Fabric *f)
 {
-    QUBC_WAIT(qubc_up(f->q[0], 0) && qubc_up(f->q[1], 0) &&
-              switch_ports_up(&f->sw) == 2);
+    QUBC_WAIT((qubc_pass(f->q[0]), qubc_pass(f->q[1]),
+               qubc_up(f->q[0], 0) && qubc_up(f->q[1], 0) &&
+               switch_ports_up(&f->sw) == 2));
 }
 
 void fabric_node(Fabric *f, unsigned i)

@@ -29,10 +29,18 @@ QUbc *qubc_start(const char *machine, const char *props, const char *more)
                          "-device ubc,id=ub0,addr=%u,clock=realtime%s%s",
                          memory, d->log, more, QUBC_SLOT,
                          *props ? "," : "", props);
+    d->stepped = strstr(props, QUBC_STEPPED);
     for (unsigned p = 0; p < QUBC_PORTS_MAX; p++) {
         d->port[p].room = QUBC_RING;
     }
     return d;
+}
+
+void qubc_pass(QUbc *d)
+{
+    if (d->stepped) {
+        qtest_clock_step(d->qts, 100000);
+    }
 }
 
 static void find(QUbc *d)

@@ -63,6 +63,7 @@ typedef struct QUbc {
     QPCIBar bar;
     char *log;
     SharedRam *ram;
+    bool stepped;       /* its clock is the machine's: only the test moves it */
     QUbcPort port[QUBC_PORTS_MAX];
 } QUbc;
 
@@ -83,10 +84,17 @@ typedef struct QUbc {
  * Start a machine with one ubc called ub0 in the real clock.  `props` is
  * appended to -device, `more` to the command line.  A machine that waits for
  * migration is only attached to its device by qubc_attach().
+ *
+ * With QUBC_STEPPED among the properties the device's clock stands but in
+ * qubc_pass(), which lets a link train, and qtest_clock_step(): nothing is given up
+ * because a host is slow.  Data need no time.
  */
 QUbc *qubc_start(const char *machine, const char *props, const char *more);
 void qubc_attach(QUbc *d);
 QUbc *qubc_start_attached(const char *props, const char *more);
+#define QUBC_STEPPED "clock=virtual"
+/* 100 us pass, if that is for the test to say. */
+void qubc_pass(QUbc *d);
 /* The destination of a migration goes on where the source stopped. */
 void qubc_adopt(QUbc *d, const QUbc *from);
 void qubc_stop(QUbc *d);

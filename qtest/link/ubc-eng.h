@@ -19,6 +19,9 @@
 #define ENG_ROOM (256u << 10)
 #define ENG_HEAP 0x2800000u     /* beyond the rings of raw ports */
 
+/* Channels asked for in band are not given up within a minute (it is a second). */
+#define ENG_SLOW_SETUP "tp-time-scale=60"
+
 /* Carriers of destinations. */
 enum { ENG_RTP, ENG_CTP, ENG_UTP, ENG_BYPASS };
 

@@ -46,19 +46,20 @@ static void test_rtp_ipv6(void)
 /* Set-up in band goes over CTP on CNA paths, over UTP on IP paths. */
 static void test_in_band(void)
 {
-    carry(&(EngPlan){ .carrier = ENG_RTP, .in_band = true }, 10000);
+    carry(&(EngPlan){ .carrier = ENG_RTP, .in_band = true,
+                      .props = ENG_SLOW_SETUP }, 10000);
 }
 
 static void test_in_band_ipv4(void)
 {
-    carry(&(EngPlan){ .carrier = ENG_RTP, .cfg = UB_LPH_IPV4,
-                      .in_band = true }, 10000);
+    carry(&(EngPlan){ .carrier = ENG_RTP, .cfg = UB_LPH_IPV4, .in_band = true,
+                      .props = ENG_SLOW_SETUP }, 10000);
 }
 
 static void test_in_band_ipv6(void)
 {
-    carry(&(EngPlan){ .carrier = ENG_RTP, .cfg = UB_LPH_IPV6,
-                      .in_band = true }, 10000);
+    carry(&(EngPlan){ .carrier = ENG_RTP, .cfg = UB_LPH_IPV6, .in_band = true,
+                      .props = ENG_SLOW_SETUP }, 10000);
 }
 
 static void send_both_ips(unsigned cfg)

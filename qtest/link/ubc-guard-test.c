@@ -196,6 +196,7 @@ static void test_properties(void)
     static const struct {
         const char *set, *says;
     } bad[] = {
+        { "'mgmt-timeout': 0", "answer to a management message" },
         { "'npi-mode': 'tight'", "npi-mode" },
         { "'npi': 33554432", "npi" },
         { "'npis': '1:0'", "npis" },

@@ -155,7 +155,7 @@ static const struct {
 
 static int attach(const char *path)
 {
-    const struct timeval patience = { .tv_sec = 60 };
+    const struct timeval patience = { .tv_sec = PATIENCE_US / G_USEC_PER_SEC };
     struct sockaddr_un sun = { .sun_family = AF_UNIX };
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
@@ -231,6 +231,14 @@ static void test_hostile_peer(void)
     link_stop(&l);
 }
 
+/* What a machine's process may have grown by, bytes: little; a sanitizer keeps what
+ * is freed. */
+#ifdef __SANITIZE_ADDRESS__
+#define MORE (1024u << 20)
+#else
+#define MORE (16u << 20)
+#endif
+
 /* Memory of a machine's process, bytes. */
 static uint64_t resident(QUbc *d)
 {
@@ -273,7 +281,7 @@ static void test_deaf_peer(void)
     shout(fd, out);
     g_usleep(3 * G_USEC_PER_SEC); /* 120 MB, if nothing holds it back */
     g_assert_cmphex(qubc_read(l.a, UBC_ID), ==, UBC_ID_VALUE);
-    g_assert_cmpuint(resident(l.a), <, before + (8u << 20));
+    g_assert_cmpuint(resident(l.a), <, before + MORE);
     end = g_get_monotonic_time() + PATIENCE_US;
     while (got < 4u << 20) {
         ssize_t n = recv(fd, sink, 1 << 20, 0);
@@ -299,7 +307,7 @@ static void test_hello_flood(void)
     g_autoptr(GByteArray) out = g_byte_array_new();
     GRand *r = g_rand_new_with_seed(22);
     const gint64 start = g_get_monotonic_time();
-    uint64_t before, sent = 0, ms;
+    uint64_t before, sent = 0, restarts, ms;
     Link l = { 0 };
     int fd;
 
@@ -312,16 +320,15 @@ static void test_hello_flood(void)
         put_lanes(out, 0xff, 0);
     }
     before = resident(l.a);
-    while (g_get_monotonic_time() < start + 3 * G_USEC_PER_SEC) {
+    do {
         shout(fd, out);
         sent += out->len;
-    }
-    g_assert_cmpuint(sent, >, 1u << 20);
-    g_assert_cmpuint(resident(l.a), <, before + (8u << 20));
-    ms = (g_get_monotonic_time() - start) / 1000;
-    g_assert_cmpuint(qubc_counter(l.a, 0, UBC_CNT_LINK_RESTARTS), >, 1);
-    g_assert_cmpuint(qubc_counter(l.a, 0, UBC_CNT_LINK_RESTARTS), <=,
-                     ms / 10 + 1);
+        restarts = qubc_counter(l.a, 0, UBC_CNT_LINK_RESTARTS);
+        ms = (g_get_monotonic_time() - start) / 1000;
+    } while (ms < 3000 || sent <= 1u << 20 || restarts <= 1);
+    g_assert_cmpuint(resident(l.a), <, before + MORE);
+    /* The time is that after they were counted. */
+    g_assert_cmpuint(restarts, <=, ms / 10 + 1);
     close(fd);
     l.b = start_client(&l);
     qubc_port_open(l.b, 0);

@@ -141,7 +141,7 @@ static void test_migrate(void)
     EngPair p;
     Group g;
 
-    eng_start(&p, &(EngPlan){ .carrier = ENG_RTP });
+    eng_start(&p, &(EngPlan){ .carrier = ENG_RTP, .props = ENG_SLOW_SETUP });
     group_open(&g, &p.b);
     group_recv(&g, &p.b);
     row = import(&p.b);

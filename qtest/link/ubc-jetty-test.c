@@ -283,7 +283,7 @@ static void test_import(void)
     Eng *a = &p.a, *b = &p.b;
     uint8_t *s;
 
-    start(&p, ENG_CTP, UB_ROI, 0);
+    eng_start(&p, &(EngPlan){ .carrier = ENG_CTP, .props = ENG_SLOW_SETUP });
     row = import(a, cmd, UB_ROI);
     tpn = get_le32(cmd + UBQ_IMP_CHANNEL);
     g_assert_cmpuint(cmd[UBQ_IMP_STATE], ==, 1);

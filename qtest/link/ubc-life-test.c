@@ -8,9 +8,9 @@
 #include "ubc-win.h"
 #include "ub/tah.h"
 
-/* A peer that does not answer costs four seconds of a window and of a queue: the
+/* A peer that does not answer costs twelve seconds of a window and of a queue: the
  * longest that a machine which lives may stand still in this test. */
-#define HASTY "," WIN_PROPS ",window-timeout=4000,ta-time-scale=63"
+#define HASTY "," WIN_PROPS ",window-timeout=12000,ta-time-scale=188"
 /* Whatever waits does so until the test does something about it. */
 #define PATIENT "," WIN_PROPS ",window-timeout=600000"
 #define PIECES 16u

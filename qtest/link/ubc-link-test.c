@@ -12,7 +12,7 @@
 static void test_traffic(void)
 {
     const uint32_t n = (g_test_slow() ? 1u << 29 : 10u << 20) / MEAN;
-    Link l = { 0 };
+    Link l = { .props = STEADY };
 
     link_start(&l);
     g_assert_cmpint(qubc_link_int(l.a, 0, "tx-width"), ==, 8);
@@ -41,7 +41,7 @@ static void test_bit_errors(void)
         "1e-12", "1e-11", "1e-10", "1e-9", "1e-8", "1e-7", "1e-6", "1e-5",
         "1e-4", "1e-3",
     };
-    Link l = { 0 };
+    Link l = { .props = STEADY };
 
     link_start(&l);
     for (unsigned i = 0; i < G_N_ELEMENTS(rates); i++) {
@@ -131,7 +131,7 @@ static void change(Link *l, unsigned rate, unsigned width)
 static void test_width_change(void)
 {
     static const unsigned widths[] = { 4, 8, 1, 8, 2, 8 };
-    Link l = { 0 };
+    Link l = { .props = STEADY };
 
     link_start(&l);
     for (unsigned i = 0; i < G_N_ELEMENTS(widths); i++) {
@@ -144,7 +144,7 @@ static void test_width_change(void)
 static void test_speed_change(void)
 {
     static const unsigned rates[] = { 4, 8, 0, 2, 8 };
-    Link l = { 0 };
+    Link l = { .props = STEADY };
 
     link_start(&l);
     QUBC_WAIT(is(&l, "rate", 8));
@@ -180,7 +180,7 @@ static void test_qdlws(void)
         UB_QDLWS_CTL__GLOBAL_ENABLE_FOR_QDLWS |
         UB_QDLWS_CTL__TX_QDLWS_ENABLE |
         UB_QDLWS_CTL__RX_QDLWS_ENABLE;
-    Link l = { 0 };
+    Link l = { .props = STEADY ",dll-time-scale=100000" };
     QUbc *first, *second;
     uint64_t retrains;
     bool primary;
@@ -232,7 +232,8 @@ static void test_qdlws(void)
 /* The ports run in a thread of their own; wires come and go. */
 static void test_iothread(void)
 {
-    Link l = { .props = "iothread=io", .more = "-object iothread,id=io" };
+    Link l = { .props = "iothread=io," STEADY,
+               .more = "-object iothread,id=io" };
 
     link_start(&l);
     exchange(&l, 2000);

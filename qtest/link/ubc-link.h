@@ -18,6 +18,10 @@
 
 #define MEAN 2056 /* bytes of a packet of the traffic, about */
 #define PATIENCE_US test_patience(60)
+/* Both ends go on waiting for each other while a link changes, though a host stands
+ * still for seconds: without, half a second ends it, and packets are lost with it.  No
+ * longer, because some states are left by their time-out. */
+#define STEADY "timeout-min=5000,mode-timeout=60000,retry-threshold=254"
 
 /* ---- Links -------------------------------------------------------------- */
 
@@ -87,7 +91,8 @@ static inline bool shared(QUbc *d)
 
 static inline void wait_up(const Link *l)
 {
-    QUBC_WAIT(qubc_up(l->a, l->pa) && qubc_up(l->b, l->pb));
+    QUBC_WAIT((qubc_pass(l->a), qubc_pass(l->b),
+               qubc_up(l->a, l->pa) && qubc_up(l->b, l->pb)));
 }
 
 static inline void link_open(Link *l)

@@ -14,6 +14,10 @@
 #define DEPTH 16u
 #define Q UBC_MSGQ(0)
 #define VECTOR QUBC_VECTOR_RX(0)
+/* Who asks waits longer than any host stands still. */
+#define PATIENT "mgmt-timeout=60000"
+/* Who is not answered is told, after what hosts seldom stand still. */
+#define WAITS_IN_VAIN "mgmt-timeout=8000"
 
 /* A guest's side of message queue 0. */
 typedef struct Guest {
@@ -186,7 +190,7 @@ static void meet(Guest *g, QUbc *other, uint32_t neighbor[4])
 static void test_scan(void)
 {
     uint32_t neighbor[4];
-    Link l = { 0 };
+    Link l = { .props = PATIENT };
     Guest g;
 
     link_start(&l);
@@ -210,7 +214,7 @@ static void test_scan(void)
 static void test_config(void)
 {
     uint32_t neighbor[4];
-    Link l = { 0 };
+    Link l = { .props = PATIENT };
     Guest a, b;
 
     link_start(&l);
@@ -239,7 +243,7 @@ static void test_config(void)
 static void test_links(void)
 {
     uint32_t neighbor[4];
-    Link l = { 0 };
+    Link l = { .props = WAITS_IN_VAIN };
     Guest g;
 
     link_start(&l);
@@ -303,7 +307,7 @@ static void test_pool(void)
     const uint32_t token = UB_CFG1_BASE + UB_CFG1_DEV_TOKEN_ID;
     uint32_t registration[23] = { 0x55 << 16 | 1, LENT }, neighbor[4];
     const uint32_t return_it[5] = { LENT };
-    Link l = { .props = "entities=bus:urma:other" };
+    Link l = { .props = "entities=bus:urma:other," WAITS_IN_VAIN };
     Guest a, b;
 
     link_start(&l);
@@ -431,7 +435,7 @@ static void test_codes(void)
     };
     const uint32_t nothing[4] = { 0 };
     uint32_t neighbor[4];
-    Link l = { 0 };
+    Link l = { .props = PATIENT };
     Guest g;
 
     link_start(&l);
@@ -462,7 +466,7 @@ static void test_codes(void)
 static void test_hostile(void)
 {
     uint32_t neighbor[4];
-    Link l = { 0 };
+    Link l = { .props = PATIENT };
     Guest g;
 
     link_start(&l);

@@ -7,9 +7,20 @@
 #include "switch-fabric.h"
 #include "ub/tah.h"
 
-/* CTP has a time-out of a second; RTP goes on for longer than a switch is away. */
-#define SHORT ",ta-time-scale=15"
+/* RTP goes on for longer than a switch is away; the time-out of CTP, a minute, is
+ * over when the test says so. */
 #define LONG ",tp-time-scale=60"
+#define STEPPED "," QUBC_STEPPED
+
+/* The next completion of what may be given up. */
+static const uint8_t *in_time(Eng *e)
+{
+    const uint8_t *c = NULL;
+
+    QUBC_WAIT((c = ubq_cq_poll(&e->cq)) ||
+              (qtest_clock_step(e->q->qts, G_USEC_PER_SEC * 1000ll), false));
+    return c;
+}
 
 /* ---- Everything that an engine does ------------------------------------------ */
 
@@ -147,6 +158,15 @@ static uint64_t sum_of(const Eng *e)
     return get_le64(e->drv.memory + e->room);
 }
 
+/* A link whose other end has gone is so after some time. */
+static bool down(QUbc *q)
+{
+    if (q->stepped) {
+        qtest_clock_step(q->qts, 10 * 1000000ll);
+    }
+    return !qubc_up(q, 0);
+}
+
 /* Requests under way while the switch dies, more while it is away: each is
  * carried out once, and everything written is there. */
 static void test_rtp_restart(void)
@@ -162,7 +182,7 @@ static void test_rtp_restart(void)
         post_add(&f.e[0], many);
         eng_complete(&f.e[0], UBQ_STATUS_OK);
         switch_kill(&f.sw);
-        QUBC_WAIT(!qubc_up(f.q[0], 0) && !qubc_up(f.q[1], 0));
+        QUBC_WAIT(down(f.q[0]) && down(f.q[1]));
         post_add(&f.e[0], many);
         switch_again(&f.sw);
         fabric_wait(&f);
@@ -184,18 +204,15 @@ static void test_ctp_restart(void)
     uint64_t done;
     Fabric f;
 
-    fabric_start(&f, SHORT);
+    fabric_start(&f, STEPPED);
     fabric_engines(&f, &(EngPlan){ .carrier = ENG_CTP });
     fabric_both_ways(&f, 4096, 0);
     put_le64(f.e[1].drv.memory + f.e[1].room, 0);
     switch_kill(&f.sw);
-    QUBC_WAIT(!qubc_up(f.q[0], 0) && !qubc_up(f.q[1], 0));
+    QUBC_WAIT(down(f.q[0]) && down(f.q[1]));
     post_add(&f.e[0], many);
     for (unsigned i = 0; i < many; i++) {
-        const uint8_t *c = NULL;
-
-        QUBC_WAIT((c = ubq_cq_poll(&f.e[0].cq)));
-        lost += ubq_cqe_status(c) != UBQ_STATUS_OK;
+        lost += ubq_cqe_status(in_time(&f.e[0])) != UBQ_STATUS_OK;
     }
     done = sum_of(&f.e[1]);
     g_assert_cmpuint(lost, >, 0);
@@ -212,7 +229,7 @@ static void test_machine_dies(void)
 {
     Fabric f;
 
-    fabric_start(&f, SHORT);
+    fabric_start(&f, STEPPED);
     fabric_engines(&f, &(EngPlan){ .carrier = ENG_CTP });
     fabric_both_ways(&f, 4096, 0);
     for (unsigned i = 0; i < 2; i++) {
@@ -223,9 +240,8 @@ static void test_machine_dies(void)
         QUBC_WAIT(switch_ports_up(&f.sw) == 1);
         post_add(other, 4);
         for (unsigned n = 0; n < 8; n++) {
-            const uint8_t *c = NULL;
+            const uint8_t *c = in_time(other);
 
-            QUBC_WAIT((c = ubq_cq_poll(&other->cq)));
             if (n >= 4) {
                 g_assert_cmphex(ubq_cqe_status(c), ==, UBQ_STATUS_TIMEOUT);
             }

@@ -15,7 +15,9 @@
 #define WIN_BASE 0x1000000000ull /* where BAR4 is put */
 #define WIN_SIZE (64ull << 20)
 #define WIN_CONTROL (WIN_SIZE - UB_LDS_CONTROL)
-#define WIN_PROPS "window=64M"
+/* What is answered is waited for, however late; who wants a time-out says so behind
+ * it. */
+#define WIN_PROPS "window=64M,window-timeout=120000"
 
 typedef struct Win {
     Eng *e;

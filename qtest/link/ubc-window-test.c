@@ -149,7 +149,6 @@ static void test_refused(void)
  * after a moment; then it is there again. */
 static void dead_peer(const char *props, const char *more)
 {
-    gint64 before;
     Two t;
 
     two_start(&t, ENG_BYPASS, props, more);
@@ -157,11 +156,9 @@ static void dead_peer(const char *props, const char *more)
     g_assert_cmphex(win_load(&t.a, 0), ==, 1);
     win_store(&t.a, 64, 1);
     qubc_kill(t.p.link.b);
-    before = g_get_monotonic_time();
     g_assert_cmphex(win_load(&t.a, 0), ==, UINT64_MAX);
     g_assert_cmphex(win_load(&t.a, 0), ==, UINT64_MAX);
     g_assert_cmphex(win_load(&t.a, 8), ==, UINT64_MAX);
-    g_assert_cmpint(g_get_monotonic_time() - before, <, 30 * G_USEC_PER_SEC);
     win_fence(&t.a);
     g_assert_cmphex(win_event(&t.a), ==, UB_LDS_EVENT_LINK);
     g_assert_cmphex(win_load(&t.a, WIN_CONTROL + UB_LDS_PENDING), ==, 0);
@@ -193,11 +190,11 @@ static void deaf_peer(const char *props, const char *more)
     before = g_get_monotonic_time();
     g_assert_cmphex(win_load(&t.a, 0), ==, UINT64_MAX);
     g_assert_cmpint(g_get_monotonic_time() - before, >=, 500000);
-    g_assert_cmpint(g_get_monotonic_time() - before, <, 30 * G_USEC_PER_SEC);
     g_assert_cmphex(win_event(&t.a), ==, UB_LDS_EVENT_TIMEOUT);
     qubc_cfg_write(t.p.link.b, UB_CFG0_UPI, 1);
     put_le64(there(&t), 5);
-    g_assert_cmphex(win_load(&t.a, 0), ==, 5);
+    /* Not at once, where the host of the peer takes longer than the window waits. */
+    QUBC_WAIT(win_load(&t.a, 0) == 5);
     two_stop(&t);
 }
 

@@ -137,6 +137,7 @@ void ubc_manage_init(Ubc *ubc)
     ub_mgmt_config_init(&conf);
     conf.ports = ubc->ports;
     conf.manager = ubc->conf.manager;
+    conf.timeout = ubc->conf.mgmt_timeout * INT64_C(1000000);
     conf.forward = ubc->conf.forward;
     conf.seed = ubc->conf.session;
     if (ubc->conf.entities > 1) {

@@ -129,6 +129,7 @@ static bool ubc_pci_identify(UbcPci *s, UbcConfig *c, Error **errp)
     c->port_cna = s->port_cna;
     c->upi = s->upi;
     c->manager = s->manager;
+    c->mgmt_timeout = s->mgmt_timeout;
     c->forward = s->forward;
     c->route_entries = s->route_entries;
     return parse_isolation(s, c, errp);
@@ -258,6 +259,7 @@ static const struct {
     { "bus-en", "power-on value of BUS_EN of Entity 0" },
     { "fm-eid", "power-on value of UBFM EID: 32 hexadecimal digits" },
     { "fm-cna", "power-on value of UBFM CNA, 24 bits" },
+    { "mgmt-timeout", "milliseconds for the answer to a management message" },
     { "manager", "the guest may manage the fabric: its messages may have Mgmt" },
     { "forward", "packets for other nodes go on, from port to port" },
     { "route-entries", "entries of ROUTE_TABLE, at most 65536; 0: none, every "
@@ -306,6 +308,7 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_STRING("fm-eid", UbcPci, fm_eid),
     DEFINE_PROP_UINT32("fm-cna", UbcPci, fm_cna, 0),
     DEFINE_PROP_BOOL("manager", UbcPci, manager, true),
+    DEFINE_PROP_UINT32("mgmt-timeout", UbcPci, mgmt_timeout, 1000),
     DEFINE_PROP_STRING("entities", UbcPci, entities),
     DEFINE_PROP_STRING("rights", UbcPci, rights),
     DEFINE_PROP_BOOL("bus-en", UbcPci, bus_en, true),

@@ -94,7 +94,7 @@ struct UbcPci {
     bool manager, forward, guard;
     char *npi_mode, *npis;
     uint32_t npi;
-    uint32_t route_entries;
+    uint32_t route_entries, mgmt_timeout;
     uint16_t vendor_id, device_id;
     char *pcap;
     bool pcap_blocks;

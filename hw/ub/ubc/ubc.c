@@ -19,6 +19,7 @@ void ubc_config_init(UbcConfig *cfg)
     cfg->dll_time_scale = port.dll_time_scale;
     cfg->err_severity = port.err_severity;
     cfg->manager = true;
+    cfg->mgmt_timeout = 1000;
     cfg->entities = 1;
     cfg->bus_en = true;
     ub_node_config_init(&cfg->node);
@@ -208,6 +209,10 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
     }
     if (cfg->upi >> 15) {
         *why = "an UPI has 15 bits";
+        return NULL;
+    }
+    if (!cfg->mgmt_timeout) {
+        *why = "the answer to a management message needs time";
         return NULL;
     }
     ubc = g_new0(Ubc, 1);
