@@ -130,6 +130,15 @@ int urpc_functions_add(UrpcFunctions *fns, const UrpcFunction *f)
     return row_add(fns, f, false);
 }
 
+void urpc_functions_remove(UrpcFunctions *fns, uint64_t function)
+{
+    Row *r = row_find(fns, function);
+
+    if (r) {
+        *r = fns->rows[--fns->count];
+    }
+}
+
 const UrpcFunction *urpc_functions_find(const UrpcFunctions *fns,
                                         uint64_t function)
 {

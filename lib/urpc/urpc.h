@@ -159,6 +159,8 @@ UrpcFunctions *urpc_functions_new(uint32_t unit, uint32_t max);
 void urpc_functions_free(UrpcFunctions *fns);
 /* 0, EEXIST (Function or name), ENOSPC, EINVAL (reserved, or of another unit). */
 int urpc_functions_add(UrpcFunctions *fns, const UrpcFunction *f);
+/* What was added is there no longer; calls that have begun go on. */
+void urpc_functions_remove(UrpcFunctions *fns, uint64_t function);
 /* What a peer may deploy: fill in @out, whose function and name are there, from @code.
  * False: no.  Without it nothing can be deployed, and only what was deployed can be
  * deleted. */

@@ -289,13 +289,67 @@ BROKEN = [
     {'ub.cfg': 7, 'ub.icrc.good': 0, 'ub.icrc.bad': None},
     {'ub.cfg': 7, 'ub.rtph.psn': 10, 'ub.short': None},
 ]
+# ---- Remote calls ----
+
+SEND = {'ub.btah.taopcode': 0, 'ub.icrc.good': 1}
+REQUEST = {
+    **SEND, 'ub.urpc_request.version': 1, 'ub.urpc_request.type': 0,
+    'ub.urpc_request.ack': 1, 'ub.urpc_request.argument_dma_count': 2,
+    'ub.urpc_request.function': 0x002001800003,
+    'ub.urpc_request.request_total_size': 0x1234,
+    'ub.urpc_request.request_id': 0x55667788,
+    'ub.urpc_request.client_urpc_channel': 0xabcdef,
+    'ub.urpc_request.function_defined': 2}
+ANSWER = {**SEND, 'ub.urpc_response.request_id': 0x55667788,
+          'ub.urpc_response.client_urpc_channel': 0xabcdef}
+URPC = [
+    {**REQUEST, 'ub.urpc_dma.argument_dma_ub_address': [0x123456789abc0] * 2,
+     'ub.urpc_dma.argument_dma_size': [4096, 4097],
+     'ub.urpc_dma.argument_dma_ub_token': [0xcafef00d] * 2,
+     'ub.urpc_plog_request.data_mode': 1, 'ub.urpc_plog_request.dma_count': 1,
+     'ub.urpc_plog_request.user_head_offset': 44,
+     'ub.urpc_plog_request.user_data_offset': 236,
+     'ub.urpc_plog_request.local_queue_id': 7,
+     'ub.urpc_plog_request.server_urpc_channel': 0x123456,
+     'ub.urpc_plog_request.dma_redirect': 1,
+     'ub.urpc_plog_request.early_rsp': 1, 'ub.urpc_plog_request.fc': 1,
+     'ub.urpc_plog_request.local_queue_tokenvalue': 0x99,
+     'ub.urpc_plog.user_head': ':'.join(['75', '73', '65', '72'] +
+                                        ['00'] * 188),
+     'ub.urpc_plog_sge.data_dma_ub_address': 0x1000,
+     'ub.urpc_plog_sge.data_dma_size': 0x123456,
+     'ub.urpc_plog_sge.data_dma_ub_tokenid': 0xabcde,
+     'ub.urpc_plog_sge.data_dma_ub_eid_index': 0x987,
+     'ub.urpc_plog_sge.data_dma_sgl_type': 0x0b,
+     'ub.urpc_plog_sge.data_dma_ub_tokenvalue': 0x11223344,
+     'ub.urpc_plog_sge.data_dma_flag': 0, 'ub.payload': '64:61:74:61'},
+    {**SEND, 'ub.ofstetah.offset': 4096, 'ub.urpc_request.version': [],
+     'ub.payload': None},
+    {**REQUEST, 'ub.short': None, 'ub.urpc_dma.argument_dma_size': []},
+    {**SEND, 'ub.urpc_request.version': [], 'ub.payload': None},
+    {**SEND, 'ub.urpc_ack.type': 1, 'ub.urpc_ack.request_id_range': 3,
+     'ub.urpc_ack.request_id': 0x55667788,
+     'ub.urpc_ack.client_urpc_channel': 0xabcdef, 'ub.payload': []},
+    {**ANSWER, 'ub.urpc_response.type': 3, 'ub.urpc_response.status': 0,
+     'ub.urpc_response.request_id_range': 3,
+     'ub.urpc_response.function_defined': 1,
+     'ub.urpc_response.response_total_size': 18,
+     'ub.urpc_response.return_data_offset': [1, 2], 'ub.payload': '61:62'},
+    {**ANSWER, 'ub.urpc_response.type': 2, 'ub.urpc_response.status': 6,
+     'ub.urpc_response.request_id_range': 1,
+     'ub.urpc_response.return_data_offset': [],
+     'ub.urpc_plog_response.version': 1, 'ub.urpc_plog_response.data_mode': 4,
+     'ub.urpc_plog_response.dma_count': 2,
+     'ub.urpc_plog_response.server_urpc_channel': 0x123456,
+     'ub.urpc_plog.user_head': '68:68', 'ub.payload': '64:64:64'},
+]
 LAYERS = (TRANSPORT + [opcode(op, False) for op in REQUESTS] +
           [opcode(op, True) for op in BYPASS] +
           [message(code, sub, 0, *rest) for code, sub, *rest in MESSAGES] +
           [message(2, 0, 1, 'cfg_done', {'data': words(0)}),
            message(4, 1, 1, 'resource_done', {
                'ers0_ss': words(0), 'ers0_sa0': words(4),
-               'ers2_sa1': words(32)})] + SCANS + BROKEN)
+               'ers2_sa1': words(32)})] + SCANS + URPC + BROKEN)
 
 
 def same(want, shown):
@@ -342,7 +396,7 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         sample = os.path.join(tmp, 'sample.pcapng')
         subprocess.run([writer, '--sample', sample], check=True, timeout=60)
-        run = subprocess.run([tshark, '-n', '-X', f'lua_script:{script}', '-r',
+        run = subprocess.run([tshark, '-n', '-o', 'ub.urpc:TRUE', '-X', f'lua_script:{script}', '-r',
                               sample, '-T', 'pdml'], capture_output=True,
                              text=True, check=True, timeout=100,
                              env=dict(os.environ, HOME=tmp))

@@ -14,6 +14,7 @@
 #include "ub/sec.h"
 #include "ub/tah.h"
 #include "ub/tp_format.h"
+#include "urpc_plog.h"
 
 typedef struct Writer {
     UbCapture *capture;
@@ -329,6 +330,83 @@ static void write_broken(Writer *w)
     write_cna(w, UB_LPH_CNA24, UB_NLP_RTPH, pkt);
 }
 
+/* ---- Remote calls ---- */
+
+/* A Send of these bytes; @offset: where they are in their message. */
+static void write_send(Writer *w, const uint8_t *p, uint32_t len, uint32_t offset)
+{
+    UbTahForm form = { .tasks = true };
+    UbTah t = tah_of(UB_TA_SEND);
+    CorePacket *pkt = core_packet_alloc(w->pool, len);
+
+    memcpy(core_packet_data(pkt), p, len);
+    t.offset = offset;
+    push_tah(pkt, &form, &t);
+    ub_ctph_put(core_packet_push(pkt, 1), &(UbCtph) { .nlp = UB_TPH_TAH });
+    write_cna(w, UB_LPH_CNA24, UB_NLP_CTPH, pkt);
+}
+
+static void write_urpc_request(Writer *w)
+{
+    UrpcRequest r = { .version = 1, .ack = 1, .dma_count = 2,
+                      .function = 0x002001800003, .total = 0x1234,
+                      .id = 0x55667788, .channel = 0xabcdef,
+                      .defined = URPC_PLOG };
+    UrpcDma dma = { 0x123456789abc0, 4096, 0xcafef00d };
+    UrpcPlogSge e = { .address = 0x1000, .size = 0x123456,
+                      .token_id = 0xabcde, .eid_index = 0x987,
+                      .sgl_type = URPC_SGL_DO, .token = 0x11223344 };
+    UrpcPlogArgs args = { .mode = URPC_PUSH_PULL, .channel = 0x123456,
+                          .queue = 7, .queue_token = 0x99, .early = true,
+                          .redirect = true, .unscheduled = true,
+                          .user_head = "user", .user_head_len = 4,
+                          .data = "data", .len = 4, .sge = &e, .count = 1 };
+    uint8_t p[512];
+    uint32_t at = URPC_REQUEST_SIZE + 2 * URPC_DMA_SIZE;
+
+    urpc_put(URPC_LITTLE, URPC_KIND_REQUEST, p, &r);
+    for (unsigned i = 0; i < 2; i++, dma.size++) {
+        urpc_put(URPC_LITTLE, URPC_KIND_DMA, p + 20 + 16 * i, &dma);
+    }
+    at += urpc_plog_build(URPC_LITTLE, &args, p + at, sizeof(p) - at);
+    write_send(w, p, at, 0);
+    /* A later packet of a message, a head that is cut off, another version. */
+    write_send(w, p, 24, 4096);
+    write_send(w, p, 20, 0);
+    p[0] = 0x20;
+    write_send(w, p, 20, 0);
+}
+
+static void write_urpc_answers(Writer *w)
+{
+    UrpcAck a = { .version = 1, .type = URPC_ACK, .range = 3, .id = 0x55667788,
+                  .channel = 0xabcdef };
+    UrpcResponse r = { .version = 1, .type = URPC_ACK_RESPONSE, .range = 3,
+                       .id = 0x55667788, .channel = 0xabcdef, .total = 18,
+                       .defined = URPC_COMPUTE };
+    UrpcPlogResponse h = { .version = 1, .mode = URPC_WRITE_IMM,
+                           .head_offset = 20, .data_offset = 22,
+                           .dma_count = 2, .channel = 0x123456 };
+    uint8_t p[64] = { 0 };
+
+    urpc_put(URPC_LITTLE, URPC_KIND_ACK, p, &a);
+    write_send(w, p, URPC_ACK_SIZE, 0);
+    urpc_put(URPC_LITTLE, URPC_KIND_RESPONSE, p, &r);
+    urpc_put_number(URPC_LITTLE, p + 16, 4, 1);
+    urpc_put_number(URPC_LITTLE, p + 20, 4, 2);
+    memcpy(p + 24, "ab", 2);
+    write_send(w, p, 26, 0);
+    r.type = URPC_RESPONSE;
+    r.status = URPC_BAD_HEAD;
+    r.range = 1;
+    r.total = 16 + 25;
+    r.defined = URPC_PLOG;
+    urpc_put(URPC_LITTLE, URPC_KIND_RESPONSE, p, &r);
+    urpc_put(URPC_LITTLE, URPC_KIND_PLOG_RESPONSE, p + 16, &h);
+    memcpy(p + 36, "hhddd", 5);
+    write_send(w, p, 41, 0);
+}
+
 int main(int argc, char **argv)
 {
     Writer w = { 0 };
@@ -347,6 +425,8 @@ int main(int argc, char **argv)
     write_opcodes(&w, UB_LPH_BYPASS, true);
     write_messages(&w);
     write_scans(&w);
+    write_urpc_request(&w);
+    write_urpc_answers(&w);
     write_broken(&w);
     ub_sec_free(w.sec);
     core_packet_pool_free(w.pool);

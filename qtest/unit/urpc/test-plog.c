@@ -658,6 +658,11 @@ static void test_table(void)
     g_assert_cmpint(urpc_functions_add(fns, &f), ==, EEXIST);
     strcpy(f.name, "g");
     g_assert_cmpint(urpc_functions_add(fns, &f), ==, ENOSPC);
+    urpc_functions_remove(fns, f.function);             /* not there */
+    g_assert_cmpuint(urpc_functions_count(fns), ==, 1);
+    urpc_functions_remove(fns, f.function - 1);
+    g_assert_null(urpc_functions_find(fns, f.function - 1));
+    g_assert_cmpint(urpc_functions_add(fns, &f), ==, 0);
     urpc_functions_free(fns);
 }
 

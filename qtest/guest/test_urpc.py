@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""URPC between two booted guests, over jetties of the real link."""
+
+from guestvm import tap, ublink
+from test_urma import NATIVE, TwoGuests
+
+
+class Urpc(TwoGuests):
+    @staticmethod
+    def program(arch):
+        return NATIVE / 'urpc-drive'
+
+    def test_1_self(self):
+        """one guest with itself, without a link"""
+        self.drive('echo', 'many', 'both', 'methods', 'log', 'refused',
+                   'hostile', host='self')
+        self.check_kernels()
+
+    def test_2_calls(self):
+        """echo in every way of arguments, many at a time, calls both ways"""
+        before = ublink.counters(self.left)['rx_flits']
+        self.drive('echo', 'many', 'both', 'methods')
+        # A flit has 20 bytes; each of 3,000 calls is a message of its own.
+        self.assertGreater(ublink.counters(self.left)['rx_flits'],
+                           before + 3000)
+
+    def test_3_log(self):
+        """storage logs in all Data Modes"""
+        before = ublink.counters(self.left)['rx_flits']
+        self.drive('log')
+        self.assertGreater(ublink.counters(self.left)['rx_flits'],
+                           before + 20000)
+        self.check_kernels()
+
+    def test_4_refused(self):
+        """statuses; memory that the device refuses; messages that are none"""
+        self.drive('refused', 'hostile')
+        self.check_kernels()
+
+
+if __name__ == '__main__':
+    tap.main()
