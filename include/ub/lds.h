@@ -166,7 +166,6 @@ uint64_t ub_lds_counter(const UbLds *l, UbLdsCounter counter);
 typedef struct UbLdsState {
     bool enabled;
     uint32_t under_way;     /* requests */
-    uint32_t given_up;      /* thereof nobody waits for */
     uint32_t waiting;       /* processors */
     bool line;              /* stores wait for neighbours */
 } UbLdsState;

@@ -455,6 +455,10 @@ bool ub_ta_queue_begun(const UbTaQueue *q);
 /* Give back as flushed what has not begun; with @all also what has. */
 void ub_ta_queue_flush(UbTaQueue *q, bool all);
 
+/* Give back @req, which is posted, as flushed: nothing of it is sent any more, and
+ * answers to it are forgotten.  What has left may still be executed. */
+void ub_ta_cancel(UbTa *ta, UbTaRequest *req);
+
 /* Post a request.  False: the queue is full, nothing has happened.  What is wrong
  * with a request is said by done. */
 bool ub_ta_post(UbTa *ta, UbTaQueue *q, UbTaRequest *req);

@@ -157,8 +157,7 @@ static uint64_t register_load(UbLds *l, uint32_t at)
 {
     switch (at) {
     case UB_LDS_PENDING:
-        return l->live[LDS_LOAD] + l->live[LDS_STORE] +
-               l->live[LDS_COMMAND] + l->line.open;
+        return l->all + l->line.open;
     case UB_LDS_FAILED:
         return lds_all_failed(l);
     default:

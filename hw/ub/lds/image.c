@@ -7,7 +7,7 @@
 #include "internal.h"
 
 #define LDS_TAG CORE_TAG('L', 'D', 'S', ' ')
-#define LDS_VERSION 1
+#define LDS_VERSION 2
 
 /* What the transaction layer saves of those that it has, it saves again. */
 static void request_image(CoreImage *im, UbTaRequest *r)
@@ -30,8 +30,7 @@ static void request_image(CoreImage *im, UbTaRequest *r)
 static const char *op_check(const UbLds *l, const LdsOp *op)
 {
     static const uint32_t longest[LDS_KINDS] = {
-        [LDS_LOAD] = 8, [LDS_STORE] = LDS_LINE,
-        [LDS_COMMAND] = LDS_SLOT_BYTES,
+        [LDS_STORE] = LDS_LINE, [LDS_COMMAND] = LDS_SLOT_BYTES,
     };
     const UbTaRequest *r = &op->req;
     uint32_t need = op->kind == LDS_COMMAND ? 2 * r->len : r->len;
@@ -39,11 +38,10 @@ static const char *op_check(const UbLds *l, const LdsOp *op)
 
     if (op->kind == LDS_STORE) {
         right = r->opcode == UB_TA_WRITE || r->opcode == UB_TA_WRITE_BE;
-    } else if (op->kind == LDS_LOAD) {
-        right = r->opcode == UB_TA_READ && (op->posted && op->given_up);
     } else {
-        right = r->opcode == UB_TA_WRITE || r->opcode == UB_TA_READ ||
-                ub_ta_op(r->opcode)->kind == UB_TA_ATOMIC;
+        right = op->kind == LDS_COMMAND &&
+                (r->opcode == UB_TA_WRITE || r->opcode == UB_TA_READ ||
+                 ub_ta_op(r->opcode)->kind == UB_TA_ATOMIC);
     }
     if (!right || !r->len || r->len > longest[op->kind] || need > op->room) {
         return "access of a kind or length that does not exist";
@@ -80,7 +78,6 @@ static void op_image(UbLds *l, CoreImage *im, LdsOp *op)
     request_image(im, &op->req);
     core_image_int(im, &op->kind);
     core_image_flag(im, &op->posted);
-    core_image_flag(im, &op->given_up);
     core_image_flag(im, &op->barrier);
     core_image_int(im, &op->slot);
     core_image_int(im, &op->pa);
@@ -93,8 +90,7 @@ static void op_image(UbLds *l, CoreImage *im, LdsOp *op)
                           (!l->last || !fresh ||
                            op->serial > l->last->serial) &&
                           op->serial < l->next_serial &&
-                          op->req.id == op->serial &&
-                          (op->posted || !op->given_up),
+                          op->req.id == op->serial,
                           "access that cannot be")) {
         if (fresh) {
             g_free(op);
@@ -134,7 +130,8 @@ void ub_lds_image(UbLds *l, CoreImage *im)
         slot_image(im, &l->slot[i]);
     }
     n = l->all;
-    core_image_count(im, &n, 4 * (l->cfg.loads + l->cfg.stores),
+    /* The line that was open is one store more. */
+    core_image_count(im, &n, l->cfg.loads + l->cfg.stores + 1,
                      "more accesses under way than there may be");
     for (op = l->first; n-- && !core_image_error(im);) {
         LdsOp *next = op ? op->next : NULL;
@@ -173,7 +170,7 @@ const char *ub_lds_loaded(UbLds *l)
         if (op->posted && !op->adopted) {
             return "access that the transaction layer does not know";
         }
-        if (op->kind == LDS_COMMAND && !op->given_up) {
+        if (op->kind == LDS_COMMAND) {
             busy |= UINT64_C(1) << op->slot;
         }
     }

@@ -53,7 +53,7 @@ typedef struct LdsOp {
     struct LdsOp *next, *prev;
     uint8_t kind;               /* LdsKind */
     bool posted;                /* the transaction layer has it */
-    bool given_up;              /* it has ended for us, not there */
+    bool told;                  /* who waited for it knows how it ended */
     bool barrier;               /* waits for all before it, and all behind it wait */
     bool adopted;               /* loading */
     uint8_t slot;               /* of a command */
@@ -103,7 +103,7 @@ struct UbLds {
     bool barrier;               /* of the next request */
     bool stirred;               /* those that wait are to be looked at */
     LdsOp *first, *last;
-    uint32_t live[LDS_KINDS];   /* not given up */
+    uint32_t of_kind[LDS_KINDS];
     uint32_t all, unposted;
     UbLdsWait *waits;
     uint32_t failed_stores;     /* since a fence was read */
@@ -155,10 +155,8 @@ LdsOp *lds_op_new(UbLds *l, LdsKind kind, const LdsTarget *to, uint64_t pa,
 void lds_op_begin(UbLds *l, LdsOp *op);
 /* Loading: as it was. */
 void lds_op_link(UbLds *l, LdsOp *op);
-/* End it for whoever waits, because of UB_LDS_EVENT_*. */
+/* End it, because of UB_LDS_EVENT_*; it is gone. */
 void lds_op_give_up(UbLds *l, LdsOp *op, unsigned event);
-/* If the transaction layer has only such that were given up: it lets them go. */
-void lds_ops_settle(UbLds *l);
 /* All of them; the transaction layer has none any more. */
 void lds_ops_drop(UbLds *l);
 /* Requests that are not done and translated by tables before @epoch. */

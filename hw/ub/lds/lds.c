@@ -139,8 +139,6 @@ void ub_lds_state(const UbLds *l, UbLdsState *state)
     *state = (UbLdsState){
         .enabled = lds_reg(l, UB_DECODER_CTRL) & UB_DECODER_CTRL__DECODER_EN,
         .under_way = l->all,
-        .given_up = l->all - l->live[LDS_LOAD] - l->live[LDS_STORE] -
-                    l->live[LDS_COMMAND],
         .line = l->line.open,
     };
     for (const UbLdsWait *w = l->waits; w; w = w->next) {
@@ -167,11 +165,10 @@ static void link_down(UbLds *l, unsigned port)
 
     for (op = l->first; op; op = next) {
         next = op->next;
-        if (!op->given_up && (!l->links || leaves_by(l, op, port))) {
+        if (!l->links || leaves_by(l, op, port)) {
             lds_op_give_up(l, op, UB_LDS_EVENT_LINK);
         }
     }
-    lds_ops_settle(l);
 }
 
 /* What waited for a link has the time that others have. */
@@ -213,24 +210,16 @@ void ub_lds_pause(UbLds *l, int64_t now, bool pause)
 
 static void expire_ops(UbLds *l, int64_t *next)
 {
-    bool gone = false;
     LdsOp *op, *after;
 
     for (op = l->first; op; op = after) {
         after = op->next;
-        if (op->given_up) {
-            continue;
-        }
         if (op->deadline <= l->now) {
-            gone = true;
             lds_op_give_up(l, op, l->links ? UB_LDS_EVENT_TIMEOUT
                                            : UB_LDS_EVENT_LINK);
         } else {
             *next = MIN(*next, op->deadline);
         }
-    }
-    if (gone) {
-        lds_ops_settle(l);
     }
 }
 

@@ -61,11 +61,6 @@ void lds_wait_end(UbLds *l, UbLdsWait *w, uint64_t value)
 
 /* ---- The list ------------------------------------------------------------------------ */
 
-static bool live(const LdsOp *op)
-{
-    return !op->given_up;
-}
-
 void lds_op_link(UbLds *l, LdsOp *op)
 {
     op->lds = l;
@@ -74,7 +69,7 @@ void lds_op_link(UbLds *l, LdsOp *op)
     op->prev = l->last;
     *(l->last ? &l->last->next : &l->first) = op;
     l->last = op;
-    l->live[op->kind] += !op->given_up;
+    l->of_kind[op->kind]++;
     l->all++;
     l->unposted += !op->posted;
 }
@@ -83,7 +78,7 @@ static void op_free(UbLds *l, LdsOp *op)
 {
     *(op->prev ? &op->prev->next : &l->first) = op->next;
     *(op->next ? &op->next->prev : &l->last) = op->prev;
-    l->live[op->kind] -= !op->given_up;
+    l->of_kind[op->kind]--;
     l->all--;
     l->unposted -= !op->posted;
     g_free(op);
@@ -130,7 +125,7 @@ static bool clash(const LdsOp *a, const LdsOp *b)
 static bool clear(const LdsOp *op)
 {
     for (const LdsOp *a = op->prev; a; a = a->prev) {
-        if (live(a) && (op->barrier || clash(a, op))) {
+        if (op->barrier || clash(a, op)) {
             return false;
         }
     }
@@ -183,27 +178,18 @@ static void op_report(UbLds *l, LdsOp *op, unsigned event, UbTaStatus status)
     l->ops.kick(l->opaque);
 }
 
+/* The transaction layer gives it back at once, so that nothing of it is sent later:
+ * after an access to the same bytes, or after a SYNC, when its destination may be
+ * another's. */
 void lds_op_give_up(UbLds *l, LdsOp *op, unsigned event)
 {
     op_report(l, op, event, UB_TAS_OK);
-    op->given_up = true;
-    l->live[op->kind]--;
-    if (!op->posted) {
+    op->told = true;
+    if (op->posted) {
+        ub_ta_cancel(l->ta, &op->req);
+    } else {
         op_free(l, op);
     }
-}
-
-void lds_ops_settle(UbLds *l)
-{
-    for (const LdsOp *op = l->first; op; op = op->next) {
-        if (live(op) && op->posted) {
-            return;
-        }
-    }
-    if (l->first) {
-        ub_ta_queue_flush(lds_queue(l), true);
-    }
-    lds_ops_pump(l);
 }
 
 void ub_lds_done(void *opaque, UbTaRequest *req, UbTaStatus status)
@@ -211,7 +197,7 @@ void ub_lds_done(void *opaque, UbTaRequest *req, UbTaStatus status)
     LdsOp *op = (LdsOp *)req;
     UbLds *l = op->lds;
 
-    if (live(op)) {
+    if (!op->told) {
         op_report(l, op, status == UB_TAS_TIMEOUT ? UB_LDS_EVENT_TIMEOUT :
                          status ? UB_LDS_EVENT_REMOTE : 0, status);
     }
@@ -222,14 +208,8 @@ void ub_lds_done(void *opaque, UbTaRequest *req, UbTaStatus status)
 void lds_ops_drop(UbLds *l)
 {
     while (l->first) {
-        LdsOp *op = l->first;
-
-        l->unposted -= !op->posted;
-        op->posted = true;
-        if (live(op)) {
-            lds_op_give_up(l, op, UB_LDS_EVENT_STOPPED);
-        }
-        op_free(l, op);
+        op_report(l, l->first, UB_LDS_EVENT_STOPPED, UB_TAS_OK);
+        op_free(l, l->first);
     }
 }
 
@@ -272,18 +252,16 @@ void lds_op_begin(UbLds *l, LdsOp *op)
 
 bool lds_room(const UbLds *l, LdsKind kind)
 {
-    uint32_t loads = l->live[LDS_LOAD] + l->live[LDS_COMMAND];
+    uint32_t loads = l->of_kind[LDS_LOAD] + l->of_kind[LDS_COMMAND];
 
-    /* Those that were given up are bounded, too. */
-    return l->all < 4 * (l->cfg.loads + l->cfg.stores) &&
-           (kind == LDS_STORE ? l->live[LDS_STORE] < l->cfg.stores
-                              : loads < l->cfg.loads);
+    return kind == LDS_STORE ? l->of_kind[LDS_STORE] < l->cfg.stores
+                             : loads < l->cfg.loads;
 }
 
 bool lds_ops_before(const UbLds *l, uint64_t epoch)
 {
     for (const LdsOp *op = l->first; op; op = op->next) {
-        if (live(op) && op->epoch < epoch) {
+        if (op->epoch < epoch) {
             return true;
         }
     }
@@ -292,12 +270,7 @@ bool lds_ops_before(const UbLds *l, uint64_t epoch)
 
 bool lds_fenced(const UbLds *l, uint64_t serial)
 {
-    const LdsOp *op = l->first;
-
-    while (op && !live(op)) {
-        op = op->next;
-    }
-    return !op || op->serial >= serial;
+    return !l->first || l->first->serial >= serial;
 }
 
 uint64_t lds_fence_value(UbLds *l)

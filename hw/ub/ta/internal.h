@@ -386,8 +386,8 @@ bool ta_lanes_run(UbTa *ta);
 void ta_lane_expired(Lane *lane);
 /* To be called when done with a lane: an orphan that is idle goes. */
 void ta_lane_settle(Lane *lane);
-/* The slices of @q are nobody's any more. */
-void ta_lane_forget(Lane *lane, const UbTaQueue *q);
+/* The slices of @q, only those of @req if it is not NULL, are nobody's any more. */
+void ta_lane_forget(Lane *lane, const UbTaQueue *q, const UbTaRequest *req);
 void ta_lane_timer(Lane *lane);
 /* It has been loaded: send what is to be sent, set its timer. */
 void ta_lane_resume(Lane *lane);

@@ -416,12 +416,12 @@ void ta_lane_expired(Lane *lane)
     ta_lane_settle(lane);
 }
 
-void ta_lane_forget(Lane *lane, const UbTaQueue *q)
+void ta_lane_forget(Lane *lane, const UbTaQueue *q, const UbTaRequest *req)
 {
     for (uint32_t n = lane->una; n != lane->next; n++) {
         Slice *s = ta_lane_at(lane, n);
 
-        if (!s->req || s->req->queue != q) {
+        if (!s->req || s->req->queue != q || (req && s->req != req)) {
             continue;
         }
         s->req = NULL;

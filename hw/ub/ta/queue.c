@@ -450,7 +450,27 @@ bool ub_ta_queue_begun(const UbTaQueue *q)
 
 static void forget_in_lane(gpointer key, gpointer lane, gpointer q)
 {
-    ta_lane_forget(lane, q);
+    ta_lane_forget(lane, q, NULL);
+}
+
+static void cancel_in_lane(gpointer key, gpointer lane, gpointer req)
+{
+    ta_lane_forget(lane, ((UbTaRequest *)req)->queue, req);
+}
+
+void ub_ta_cancel(UbTa *ta, UbTaRequest *req)
+{
+    UbTaQueue *q = req->queue;
+
+    if (req->finished) {
+        return;             /* it waits for those before it */
+    }
+    if (req->open) {
+        g_hash_table_foreach(ta->lane_ids, cancel_in_lane, req);
+    }
+    req->open = 0;
+    settle(q, req, UB_TAS_FLUSHED);
+    report(q, req);
 }
 
 void ub_ta_queue_flush(UbTaQueue *q, bool all)

@@ -146,7 +146,6 @@ static void add_window(const UbLds *l, UbcCounterList ***tail)
     ub_lds_state(l, &s);
     add_count(tail, "waiting", s.waiting);
     add_count(tail, "under-way", s.under_way);
-    add_count(tail, "given-up", s.given_up);
 }
 
 /* The monitor's enumerations are numbered as the cores' are. */

@@ -96,11 +96,65 @@ static void test_ends_early(void)
     pair_free(p);
 }
 
+/* ---- Taken back ------------------------------------------------------------------- */
+
+/* One of several is taken back, wherever it stands: what has not happened does not
+ * happen later, and the others end as if it had not been. */
+static void test_cancel(void)
+{
+    static const uint32_t rows[] = { ROW_CTP, ROW_CTP7, ROW_RTP };
+    enum { NOT_BEGUN, SENT, REFUSED, PLACES };
+
+    for (unsigned i = 0; i < PLACES * G_N_ELEMENTS(rows) * 2; i++) {
+        unsigned place = i % PLACES, migrate = i / PLACES & 1;
+        uint32_t row = rows[i / PLACES / 2] + 1;
+        Pair *p = pair_new(2, NULL);
+        UbTaQueue *q = pair_queue(p, 0, 7, UB_ROI);
+        Work *all[3];
+
+        segment(p)->pages = place == REFUSED ? UB_SEGMENT_FAULT
+                                             : UB_SEGMENT_THERE;
+        segment(p)->timer = 10;         /* 2 ms */
+        p->delay = place == SENT ? 10000000 : 1000;
+        for (unsigned n = 0; n < 3; n++) {
+            all[n] = work_new(row, UB_TA_WRITE, 64 * n, 64);
+            memset(all[n]->data, n + 1, 64);
+            work_post(p, 0, 7, all[n]);
+        }
+        if (place != NOT_BEGUN) {
+            pair_run_for(p, 100000);
+        }
+        ub_ta_cancel(p->end[0].ta, &all[1]->req);
+        g_assert_true(all[1]->done);
+        g_assert_cmpint(all[1]->status, ==, UB_TAS_FLUSHED);
+        g_assert_cmpuint(ub_ta_queue_len(q), ==, 2);
+        if (migrate) {
+            g_assert_null(pair_migrate(p, 0));
+        }
+        segment(p)->pages = UB_SEGMENT_THERE;
+        pair_run(p);
+        for (unsigned n = 0; n < 3; n += 2) {
+            g_assert_true(all[n]->done);
+            g_assert_cmpint(all[n]->status, ==, UB_TAS_OK);
+            g_assert_cmpuint(p->end[1].mem[64 * n], ==, n + 1);
+        }
+        g_assert_cmpuint(p->end[1].mem[64], ==, place == SENT ? 2 : 0);
+        /* And there is room again. */
+        work_all(p, 0, 7, work_new(row, UB_TA_WRITE, 0, 64), UB_TAS_OK);
+        pair_idle(p);
+        for (unsigned n = 0; n < 3; n++) {
+            work_free(all[n]);
+        }
+        pair_free(p);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/ta/meanwhile/begins-anew", test_begins_anew);
     g_test_add_func("/ub/ta/meanwhile/ticket", test_ticket);
     g_test_add_func("/ub/ta/meanwhile/ends-early", test_ends_early);
+    g_test_add_func("/ub/ta/meanwhile/cancel", test_cancel);
     return g_test_run();
 }

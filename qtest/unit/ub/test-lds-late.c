@@ -1,0 +1,125 @@
+/*
+ * Accesses to the window that have ended while the transaction layer still had them:
+ * nothing of them may happen later.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "lds-bed.h"
+
+#define AT (16 * MIB) /* node 1's memory */
+/* When a page that is not there is tried again: RNR_Timer 16, 131 ms. */
+#define LATE_TIMER 16
+#define LATE (INT64_C(2000) << LATE_TIMER)
+
+/* Bypass has no Page Fault. */
+static const uint32_t rows[] = { ROW_CTP, ROW_CTP7, ROW_RTP };
+
+static UbSegment *segment(Bed *b)
+{
+    return ub_segments_find(b->p->end[1].segments, 0, PAIR_TOKEN_ID, PAIR_UBA);
+}
+
+/* A store that the peer wants again later, and that has ended meanwhile; beside it
+ * @w is under way. */
+static void late_store(Bed *b, UbLdsWait *w)
+{
+    uint64_t value;
+
+    segment(b)->pages = UB_SEGMENT_FAULT;
+    segment(b)->timer = LATE_TIMER;
+    bed_store(b, AT, 8, 1);
+    bed_run(b, BED_TIMEOUT - 1000000);
+    bed_count(b, UB_LDS_TIMEOUT_COUNT, 0);
+    segment(b)->pages = UB_SEGMENT_THERE;
+    b->p->delay = BED_TIMEOUT / 2;
+    g_assert_false(ub_lds_load(b->l, b->p->now, AT + 4096, 8, w, &value));
+    bed_run(b, 2000000);
+    b->p->delay = 1000;
+    bed_count(b, UB_LDS_TIMEOUT_COUNT, 1);
+    g_assert_cmpuint(pair_count(b->p, 0, UB_TAC_FAULT_RX), ==, 1);
+    g_assert_false(w->ended);
+}
+
+/* What is stored afterwards stays. */
+static void test_store(void)
+{
+    for (unsigned r = 0; r < G_N_ELEMENTS(rows); r++) {
+        Bed *b = bed_new(rows[r]);
+        uint8_t *mem = b->p->end[1].mem;
+        UbLdsWait w = { 0 };
+
+        late_store(b, &w);
+        bed_store(b, AT, 8, 2);
+        g_assert_cmpuint(bed_fence(b), ==, 1);
+        g_assert_true(w.ended);
+        g_assert_cmphex(get_le64(mem), ==, 2);
+        bed_run(b, 2 * LATE);
+        g_assert_cmphex(get_le64(mem), ==, 2);
+        bed_free(b);
+    }
+}
+
+/* Behind a SYNC nothing goes by the old tables: their rows may be others'. */
+static void test_sync(void)
+{
+    for (unsigned r = 0; r < G_N_ELEMENTS(rows); r++) {
+        Bed *b = bed_new(rows[r]);
+        UbLdsWait w = { 0 };
+        uint64_t requests;
+
+        late_store(b, &w);
+        put_le64(b->mem + BED_CMDQ, UB_LDS_CMD_INVALIDATE_ALL);
+        put_le64(b->mem + BED_CMDQ + 16, UB_LDS_CMD_SYNC);
+        bed_set(b, UB_DECODER_CMDQ_PROD, 2);
+        while ((bed_get(b, UB_DECODER_CMDQ_CONS) & 31) != 2) {
+            g_assert_cmpint(b->p->now, <, 10 * BED_TIMEOUT);
+            bed_run(b, 1000);
+        }
+        requests = pair_count(b->p, 0, UB_TAC_TX_REQUESTS);
+        bed_run(b, 2 * LATE);
+        g_assert_cmpuint(pair_count(b->p, 0, UB_TAC_TX_REQUESTS), ==, requests);
+        g_assert_cmphex(get_le64(b->p->end[1].mem), ==, 0);
+        bed_free(b);
+    }
+}
+
+/* Nor do they take the room of others, however long the peer has it wait. */
+static void test_room(void)
+{
+    enum { N = 60 };
+    UbLdsConfig cfg;
+    UbLdsState s;
+    Bed *b;
+
+    bed_config(&cfg);
+    cfg.loads = cfg.stores = 4;
+    cfg.combine = 0;
+    b = bed_new_with(&cfg, pair_new(2, NULL), ROW_CTP);
+    segment(b)->pages = UB_SEGMENT_FAULT;
+    segment(b)->timer = UB_TAH_TIMER_MAX;
+    for (unsigned i = 0; i < N; i++) {
+        bed_store(b, AT + 4096 * i, 8, 1);
+        bed_run(b, 2 * BED_TIMEOUT / 5);
+        ub_lds_state(b->l, &s);
+        g_assert_cmpuint(s.under_way, >, 0);
+    }
+    bed_count(b, UB_LDS_ROOM_WAITS_COUNT, 0);
+    bed_run(b, BED_TIMEOUT);
+    bed_count(b, UB_LDS_TIMEOUT_COUNT, N);
+    segment(b)->pages = UB_SEGMENT_THERE;
+    bed_run(b, 3000000000);
+    for (unsigned i = 0; i < N; i++) {
+        g_assert_cmphex(get_le64(b->p->end[1].mem + 4096 * i), ==, 0);
+    }
+    pair_idle(b->p);
+    bed_free(b);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/lds/late/store", test_store);
+    g_test_add_func("/lds/late/sync", test_sync);
+    g_test_add_func("/lds/late/room", test_room);
+    return g_test_run();
+}
