@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "ubc-eng.h"
+#include "ubc-win.h"
 #include "../ubm-drv.h"
 #include "qapi/error.h"
 #include "qobject/qjson.h"
@@ -307,6 +307,79 @@ static void test_decisions(void)
     foretold("read", ENG_UBA, ENG_TOKEN, UR, 3);
     access_ends(UB_TA_READ, ENG_UBA, ENG_TOKEN, UBQ_STATUS_UNSUPPORTED);
     event(UBM_EVT_BAD_TECTE, 3);
+    eng_stop(&p);
+}
+
+/* With the E bit in the request both entries that ask for it let it in. */
+static void test_e_bit(void)
+{
+    const struct {
+        unsigned decision;
+        uint64_t *entry, bit;
+    } rows[] = {
+        { 10, &tcte, UBM_TCTE_E_BIT }, { 19, &mapte, UBM_MAPTE_E_BIT },
+    };
+
+    start("");
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        uint8_t *s;
+
+        change(*rows[i].entry, 0, rows[i].bit);
+        access_ends(UB_TA_WRITE, ENG_UBA, ENG_TOKEN, UBQ_STATUS_UNSUPPORTED);
+        event(UBM_EVT_E_BIT, rows[i].decision);
+        s = eng_sqe(&p.a, UB_TA_WRITE, 0, LEN, 1);
+        put_le64(s + UBQ_SQE_ADDR, ENG_UBA);
+        put_le32(s + UBQ_SQE_TOKEN_VALUE, ENG_TOKEN);
+        put_le32(s + UBQ_SQE_W0,
+                 get_le32(s + UBQ_SQE_W0) | UBQ_SQE_EXCLUSIVE);
+        ubq_post(&p.a.queue, s, 1);
+        eng_complete(&p.a, UBQ_STATUS_OK);
+        g_assert_null(ubm_event(&ummu));
+        change(*rows[i].entry, rows[i].bit, 0);
+    }
+    eng_stop(&p);
+}
+
+/* Packets of CFG 9 have no EIDs: they are of the configuration entry that software has
+ * named, or of none. */
+static void test_bare(void)
+{
+    const uint64_t other = 1 << 20;
+    uint8_t *there;
+    Win w;
+
+    eng_start(&p, &(EngPlan){ .carrier = ENG_BYPASS, .mode = UB_ROI,
+                              .props = WIN_PROPS });
+    ummu_open();
+    win_open(&w, &p.a);
+    there = p.b.drv.memory + p.b.room;
+    put_le64(there, 0x1122);
+    g_assert_cmphex(win_load(&w, 0), ==, 0x1122);
+    win_store(&w, 8, 0x3344);
+    g_assert_cmphex(win_fence(&w), ==, 0);
+    g_assert_cmphex(get_le64(there + 8), ==, 0x3344);
+    g_assert_null(ubm_event(&ummu));
+    /* Another token; no page. */
+    win_page(&w, 1, ENG_UBA, ENG_DEST, ENG_TOKEN + 1);
+    g_assert_cmphex(win_load(&w, other), ==, UINT64_MAX);
+    g_assert_cmphex(win_event(&w), ==, UB_LDS_EVENT_REMOTE);
+    event(UBM_EVT_MAPT, UBM_WHY_TOKEN_VALUE);
+    change(leaf(ENG_UBA), UBM_PTE_VALID, 0);
+    win_store(&w, 8, 5);
+    g_assert_cmphex(win_fence(&w), ==, 1);
+    g_assert_cmphex(win_event(&w), ==, UB_LDS_EVENT_REMOTE);
+    event(UBM_EVT_TRANSLATION, UBM_WHY_TRANSLATION);
+    change(leaf(ENG_UBA), 0, UBM_PTE_VALID);
+    /* Nobody's. */
+    drv_write(NULL, UBM_CR1, UBM_CR1_BAD_EID);
+    drv_write(NULL, UBM_DEFAULT, UBM_DEFAULT_ALL);
+    g_assert_cmphex(win_load(&w, 0), ==, UINT64_MAX);
+    g_assert_cmphex(win_event(&w), ==, UB_LDS_EVENT_REMOTE);
+    event(UBM_EVT_BAD_EID, UBM_WHY_EID);
+    g_assert_cmpuint(refused_by(UBM_WHY_EID), ==, 1);
+    drv_write(NULL, UBM_DEFAULT, UBM_DEFAULT_ALL | UBM_DEFAULT_BARE);
+    g_assert_cmphex(win_load(&w, 8), ==, 0x3344);
+    g_assert_null(ubm_event(&ummu));
     eng_stop(&p);
 }
 
@@ -630,6 +703,36 @@ static void test_stall(void)
     eng_stop(&p);
 }
 
+/* A fault of stage 2 waits as well, by its own bit. */
+static void test_stall_nested(void)
+{
+    uint64_t came, s2, q0;
+    const uint8_t *e;
+
+    start("");
+    s2 = nested(mapte);
+    ubm_word_put(&ummu, tcte + 24, NOWHERE_IPA | (mapte & 0x1fffff));
+    access_ends(UB_TA_WRITE, ENG_UBA, ENG_TOKEN, UBQ_STATUS_OK);
+    change(ummu.tect + 16, 0, UBM_TECTE_S2_FBS);
+    change(s2, UBM_PTE_VALID, 0);
+    came = eng_counter(&p.b, "transaction", "rx-requests");
+    foretold("write", ENG_UBA, ENG_TOKEN, "stall", 14);
+    post(UB_TA_WRITE, ENG_UBA, ENG_TOKEN);
+    e = event(UBM_EVT_TRANSLATION, 14);
+    q0 = get_le64(e);
+    g_assert_cmphex(q0 & (UBM_EVT_S2 | UBM_EVT_STALL | UBM_EVT_CLASS), ==,
+                    UBM_EVT_S2 | UBM_EVT_STALL | 3 << 14);
+    QUBC_WAIT(eng_counter(&p.b, "transaction", "rx-requests") == came + 1);
+    g_assert_cmpint(state_int("stalls"), ==, 1);
+    g_assert_null(ubq_cq_poll(&p.a.cq));
+    change(s2, 0, UBM_PTE_VALID);
+    ubm_command(&ummu, UBM_CMD_STALL_RESUME | UBM_RESUME_RETRY,
+                get_le64(e + 8) & UBM_EVT_STAG, 0, 0);
+    eng_complete(&p.a, UBQ_STATUS_OK);
+    g_assert_cmpint(state_int("stalls"), ==, 0);
+    eng_stop(&p);
+}
+
 /* A machine whose device is reset while peers wait for its software. */
 static void test_reset(void)
 {
@@ -725,12 +828,15 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/ubc-ummu/decisions", test_decisions);
+    qtest_add_func("/ubc-ummu/e-bit", test_e_bit);
+    qtest_add_func("/ubc-ummu/bare", test_bare);
     qtest_add_func("/ubc-ummu/monitor", test_monitor);
     qtest_add_func("/ubc-ummu/tokens", test_tokens);
     qtest_add_func("/ubc-ummu/strict", test_strict);
     qtest_add_func("/ubc-ummu/nested", test_nested);
     qtest_add_func("/ubc-ummu/hostile", test_hostile);
     qtest_add_func("/ubc-ummu/stall", test_stall);
+    qtest_add_func("/ubc-ummu/stall/nested", test_stall_nested);
     qtest_add_func("/ubc-ummu/reset", test_reset);
     qtest_add_func("/ubc-ummu/migrate", test_migrate);
     qtest_add_func("/ubc-ummu/stop", test_stop);
