@@ -67,11 +67,16 @@ static uint32_t mask_head(unsigned cfg, uint8_t *head, uint32_t len)
 
 uint32_t ub_icrc(unsigned cfg, const uint8_t *p, uint32_t len)
 {
-    uint8_t head[HEAD_MAX] = { 0 };
-    uint32_t copied = len < HEAD_MAX ? len : HEAD_MAX;
+    uint8_t head[HEAD_MAX];
     uint32_t n;
 
-    memcpy(head, p, copied);
+    /* Of fixed length, where it can be: no call, no loop. */
+    if (len >= HEAD_MAX) {
+        memcpy(head, p, HEAD_MAX);
+    } else {
+        memset(head, 0, HEAD_MAX);
+        memcpy(head, p, len);
+    }
     n = (mask_head(cfg, head, len) + 15) & ~15u;
     if (n > len) {
         return ~core_crc32(0xffffffff, head, len);

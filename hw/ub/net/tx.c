@@ -81,8 +81,8 @@ static UbSend place(UbNet *net, const UbFlow *f, NetTarget *t,
     if (f->port == UB_NET_ANY) {
         t->port = 0; /* what is lost without a port is counted there */
         key.ip = ip ? f->ip.dst : NULL;
-        if (f->rt & UB_RT__PACKET) {
-            key.hash = 0;
+        if (f->rt & UB_RT__PACKET || !(net->up & (net->up - 1))) {
+            key.hash = 0;   /* chosen without, or nothing to choose from */
         } else if (ip) {
             key.hash = net_hash(net, &f->ip, 32, f->lbf);
         } else {

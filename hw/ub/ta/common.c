@@ -60,18 +60,6 @@ UbEid ta_eid(const UbSecHead *head, const UbEid *eid)
                                                         : 0);
 }
 
-UbTahForm ta_form(const UbTa *ta, UbTpMode mode, unsigned cfg, uint8_t opcode)
-{
-    UbTahForm form = {
-        .compact = mode != UB_TP_RTP && mode != UB_TP_UTP &&
-                   ub_tah_compact(cfg, opcode, ta->cfg.compact6),
-        .tasks = ta->cfg.tasks,
-        .token_high = ta->cfg.token_high,
-    };
-
-    return form;
-}
-
 int ta_put_headers(UbTa *ta, const UbTahForm *form, const UbTah *tah,
                    const UbSecHead *sec, CorePacket *pkt)
 {

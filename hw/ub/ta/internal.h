@@ -321,8 +321,16 @@ uint64_t ta_who(const UbFlow *flow, bool came);
 /* An EID as it comes back in a form. */
 UbEid ta_eid(const UbSecHead *head, const UbEid *eid);
 /* The form of packets of @cfg and @opcode. */
-UbTahForm ta_form(const UbTa *ta, UbTpMode mode, unsigned cfg,
-                  uint8_t opcode);
+static inline UbTahForm ta_form(const UbTa *ta, UbTpMode mode, unsigned cfg,
+                                uint8_t opcode)
+{
+    return (UbTahForm) {
+        .compact = mode != UB_TP_RTP && mode != UB_TP_UTP &&
+                   ub_tah_compact(cfg, opcode, ta->cfg.compact6),
+        .tasks = ta->cfg.tasks,
+        .token_high = ta->cfg.token_high,
+    };
+}
 /*
  * Put TAH, EIDH and UPIH in front of @pkt.  Returns TPH.NLP, or -1: no room.
  */
@@ -411,7 +419,10 @@ void ta_access_of(const Arrival *a, UbAccessKind kind, uint64_t addr,
                   uint32_t len, UbAccess *acc);
 Outcome ta_access_outcome(UbTa *ta, UbAccessResult result,
                           const UbAccess *acc);
-Outcome ta_outcome(uint8_t rspst, uint8_t rspinfo);
+static inline Outcome ta_outcome(uint8_t rspst, uint8_t rspinfo)
+{
+    return (Outcome) { .rspst = rspst, .rspinfo = rspinfo };
+}
 /* A request that came; @keep: its packet is held and not to be freed. */
 Outcome ta_request(UbTa *ta, Arrival *a, CorePacket *pkt, bool *keep);
 

@@ -7,11 +7,6 @@
 #include "core/bytes.h"
 #include "internal.h"
 
-Outcome ta_outcome(uint8_t rspst, uint8_t rspinfo)
-{
-    return (Outcome) { .rspst = rspst, .rspinfo = rspinfo };
-}
-
 static Outcome unsupported(UbTa *ta, const char *section, const char *text)
 {
     ta_rule(ta, false, section, text);

@@ -70,19 +70,23 @@ enum { MARK_NEW, MARK_RESEND };
 typedef struct Group Group;
 typedef struct Chan Chan;
 
+/*
+ * With many channels a packet finds the context of its own in no cache: what
+ * every packet needs stands together at the front, and chan_get() asks for it
+ * all at once.  CHAN_HOT is the end of that part.
+ */
 struct Chan {
     UbTp *tp;
     uint32_t tpn;
     UbTpState state;
-    UbTpAttr attr;
-    Group *group;
-    Chan *peer_prev, *peer_next;        /* of the group */
-    Chan *work_prev, *work_next;        /* of UbTp.work or .stalled */
     uint8_t on;                         /* ON_* */
     bool room_due, want_room;
     bool paced;             /* the rate alone keeps it from sending */
-    CoreTimer timer;
-    int64_t rto_at, ack_at, fake_at, fake_until, setup_at;
+    uint8_t mark_phase;
+    uint8_t times;          /* consecutive time-outs */
+    uint8_t fakes;          /* Fake packets without an answer */
+    bool open;              /* an operation has begun and not ended */
+    ChanCc *cc;             /* NULL: none */
 
     /* Sender. */
     Slot *ring;
@@ -94,17 +98,16 @@ struct Chan {
     uint32_t next;          /* the next that is given to us */
     uint32_t resends;       /* slots with SLOT_RESEND, */
     uint32_t resend_from;   /* none of them before this */
-    uint32_t high_rtx;      /* highest that a TPSACK or TPNAK made us resend */
-    uint32_t mark;          /* MarkPSN */
-    uint32_t last_first;    /* LastFirstRtx */
-    uint8_t mark_phase;
-    uint8_t times;          /* consecutive time-outs */
-    uint8_t fakes;          /* Fake packets without an answer */
-    bool open;              /* an operation has begun and not ended */
-    uint64_t open_cookie;
     uint32_t tx_msn;
+    uint32_t high_rtx;      /* highest that a TPSACK or TPNAK made us resend */
+    uint64_t open_cookie;
     uint64_t bytes;         /* kept, for the group's choice */
     uint64_t out;           /* of slots with SLOT_OUT, as cc.c counts them */
+
+    CoreTimer timer;
+    int64_t rto_at, ack_at, fake_at, setup_at;
+
+    UbTpAttr attr;
 
     /* Receiver. */
     uint32_t epsn;
@@ -115,16 +118,22 @@ struct Chan {
     uint32_t hold_mask, held;
     uint32_t acked_to;      /* the peer was told that we have all before */
     uint32_t owed;          /* packets received and not acknowledged */
-    uint32_t sack_count;    /* out of order since the last TPSACK */
+    uint32_t fifo_head, fifo_len;
+    Result *result;         /* by PSN; NULL: none yet */
+    uint32_t *fifo;         /* PSNs of answers not sent, in order */
     bool sack_due, nak_due, nak_done, ack_now;
     bool msn_told, op_told; /* events, until there is progress */
     bool refusing;          /* the rest of the operation is swallowed */
     UbTpAnswer refusal;
-    Result *result;         /* by PSN; NULL: none yet */
-    uint32_t *fifo;         /* PSNs of answers not sent, in order */
-    uint32_t fifo_head, fifo_len;
+    Chan *work_prev, *work_next;        /* of UbTp.work or .stalled */
 
-    ChanCc *cc;             /* NULL: none */
+    /* From here on: seldom. */
+    uint32_t sack_count;    /* out of order since the last TPSACK */
+    uint32_t mark;          /* MarkPSN */
+    uint32_t last_first;    /* LastFirstRtx */
+    int64_t fake_until;
+    Group *group;
+    Chan *peer_prev, *peer_next;        /* of the group */
 
     /* In-band set-up. */
     uint32_t setup_cookie;
@@ -133,6 +142,9 @@ struct Chan {
     bool in_band;
     uint64_t peer_key;      /* in UbTp.peers, if we were asked */
 };
+
+#define CHAN_HOT offsetof(Chan, sack_count)
+enum { CACHE_LINE = 64 };
 
 enum { ON_NONE, ON_WORK, ON_STALLED };
 
