@@ -26,6 +26,11 @@ struct WireFd {
     int fd;                /* -1: the connection is over */
     bool unix_socket, await_room, again, close;
     uint8_t *piece;
+    const WireFdLayer *layer;   /* NULL: none */
+    void *layer_opaque;
+    bool agreed;                /* the layer has; true without one */
+    const WirePipeOps *ops;
+    void *opaque;
 };
 
 static ssize_t fd_write(void *opaque, const uint8_t *data, size_t len, int fd)
@@ -39,6 +44,9 @@ static ssize_t fd_write(void *opaque, const uint8_t *data, size_t len, int fd)
     struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
     ssize_t n;
 
+    if (w->layer) {
+        return w->agreed ? w->layer->send(w->layer_opaque, data, len) : 0;
+    }
     if (fd >= 0) {
         control.head.cmsg_level = SOL_SOCKET;
         control.head.cmsg_type = SCM_RIGHTS;
@@ -96,6 +104,9 @@ static ssize_t fd_recv(WireFd *w, int *fd)
     ssize_t n;
 
     *fd = -1;
+    if (w->layer) {
+        return w->layer->recv(w->layer_opaque, w->piece, WIRE_PIPE_PIECE);
+    }
     do {
         n = recvmsg(w->fd, &msg, MSG_CMSG_CLOEXEC);
     } while (n < 0 && errno == EINTR);
@@ -140,7 +151,7 @@ static bool fd_read(WireFd *w)
     return true;
 }
 
-WireFd *wire_fd_new(int fd, const WirePipeOps *ops, void *opaque, bool shm)
+static WireFd *make(int fd, const WirePipeOps *ops, void *opaque, bool shm)
 {
     WireFd *w = g_new0(WireFd, 1);
     struct sockaddr_storage addr = { 0 };
@@ -148,6 +159,8 @@ WireFd *wire_fd_new(int fd, const WirePipeOps *ops, void *opaque, bool shm)
     int on = 1;
 
     w->fd = fd;
+    w->ops = ops;
+    w->opaque = opaque;
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     getsockname(fd, (struct sockaddr *)&addr, &len);
     w->unix_socket = addr.ss_family == AF_UNIX;
@@ -156,14 +169,42 @@ WireFd *wire_fd_new(int fd, const WirePipeOps *ops, void *opaque, bool shm)
     }
     w->piece = g_malloc(WIRE_PIPE_PIECE);
     w->pipe = wire_pipe_new(&fd_backend, w, ops, opaque, shm);
-    wire_pipe_opened(w->pipe);
     w->again = true;
+    return w;
+}
+
+static void agreed(WireFd *w)
+{
+    w->agreed = true;
+    wire_pipe_opened(w->pipe);
+}
+
+WireFd *wire_fd_new(int fd, const WirePipeOps *ops, void *opaque, bool shm)
+{
+    WireFd *w = make(fd, ops, opaque, shm);
+
+    agreed(w);
+    return w;
+}
+
+WireFd *wire_fd_new_layer(int fd, const WireFdLayer *layer, void *layer_opaque,
+                          const WirePipeOps *ops, void *opaque)
+{
+    WireFd *w = make(fd, ops, opaque, false);
+
+    /* What goes through a layer carries no descriptors. */
+    w->unix_socket = false;
+    w->layer = layer;
+    w->layer_opaque = layer_opaque;
     return w;
 }
 
 static void hang_up(WireFd *w)
 {
     if (w->fd >= 0) {
+        if (w->layer) {
+            w->layer->free(w->layer_opaque);
+        }
         close(w->fd);
         w->fd = -1;
         wire_pipe_closed(w->pipe);
@@ -190,36 +231,84 @@ int wire_fd_descriptor(const WireFd *w)
     return w->fd;
 }
 
+/* The layer holds what the descriptor would not tell of. */
+static bool layer_pending(const WireFd *w)
+{
+    return w->layer && w->fd >= 0 && w->agreed &&
+           w->layer->pending(w->layer_opaque) && wire_pipe_ready(w->pipe);
+}
+
+static bool layer_unsent(const WireFd *w)
+{
+    return w->layer && w->layer->unsent(w->layer_opaque);
+}
+
 short wire_fd_events(const WireFd *w)
 {
     if (w->fd < 0) {
         return 0;
     }
-    return (wire_pipe_ready(w->pipe) ? POLLIN : 0) |
-           (w->await_room ? POLLOUT : 0);
+    return (!w->agreed || wire_pipe_ready(w->pipe) ? POLLIN : 0) |
+           (w->await_room || layer_unsent(w) ? POLLOUT : 0);
 }
 
 bool wire_fd_busy(const WireFd *w)
 {
-    return w->again || w->close;
+    return w->again || w->close || layer_pending(w);
+}
+
+/* False: the descriptor is dead. */
+static bool write_on(WireFd *w)
+{
+    if (layer_unsent(w)) {
+        if (!w->layer->flush(w->layer_opaque)) {
+            return false;
+        }
+        if (layer_unsent(w)) {
+            return true;
+        }
+    }
+    if (w->await_room) {
+        w->await_room = false;
+        wire_pipe_writable(w->pipe);
+    }
+    return true;
+}
+
+/* False: the two ends do not. */
+static bool agree(WireFd *w)
+{
+    const char *why = NULL;
+    int done = w->layer->agree(w->layer_opaque, &why);
+
+    if (done > 0) {
+        agreed(w);
+    } else if (done < 0) {
+        w->ops->broken(w->opaque, why);
+    }
+    return done >= 0;
 }
 
 bool wire_fd_run(WireFd *w)
 {
     struct pollfd now = { .fd = w->fd, .events = wire_fd_events(w) };
-    bool alive = w->fd >= 0 && !w->close;
+    bool alive = w->fd >= 0 && !w->close, readable;
 
     wire_pipe_guard(w->pipe, true);
     w->again = false;
-    if (alive && poll(&now, 1, 0) > 0) {
-        if (now.revents & POLLOUT) {
-            w->await_room = false;
-            wire_pipe_writable(w->pipe);
-        }
-        if (now.events & POLLIN ? now.revents & (POLLIN | POLLHUP | POLLERR)
-                                : 0) {
-            alive = fd_read(w);
-        }
+    if (alive && poll(&now, 1, 0) < 0) {
+        now.revents = 0;
+    }
+    if (alive && now.revents & POLLOUT) {
+        alive = write_on(w);
+    }
+    if (alive && !w->agreed) {
+        alive = agree(w);
+    }
+    readable = now.events & POLLIN &&
+               now.revents & (POLLIN | POLLHUP | POLLERR);
+    if (alive && w->agreed && (readable || layer_pending(w))) {
+        alive = fd_read(w);
     }
     if (!alive || w->close) {
         hang_up(w);

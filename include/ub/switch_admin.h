@@ -31,6 +31,18 @@ char *ub_switch_admin_greeting(UbSwitchAdmin *a);
  * or NULL for an empty line or one that begins with #. */
 char *ub_switch_admin_line(UbSwitchAdmin *a, int64_t now, const char *line,
                            size_t len);
+/* What carries a port's bytes, for query-ports. */
+typedef struct UbSwitchWire {
+    const char *kind;       /* NULL: nothing is connected */
+    const char *address;    /* where it listens or connects to; NULL: nowhere */
+    uint64_t sent, received;    /* bytes of this connection */
+    uint64_t broken;        /* connections that ended by a fault of the peer */
+} UbSwitchWire;
+
+/* Who knows; may be NULL. */
+void ub_switch_admin_set_wires(UbSwitchAdmin *a,
+                               void (*get)(void *opaque, unsigned port,
+                                           UbSwitchWire *out), void *opaque);
 /* The last command failed. */
 bool ub_switch_admin_failed(const UbSwitchAdmin *a);
 /* A port's link may have another state. */

@@ -17,6 +17,30 @@ typedef struct WireFd WireFd;
 /* Takes over `fd`, which becomes non-blocking.  The op state tells of the
  * connection in the first wire_fd_run(). */
 WireFd *wire_fd_new(int fd, const WirePipeOps *ops, void *opaque, bool shm);
+
+/* What may stand between the descriptor and the pipe.  None of these blocks. */
+typedef struct WireFdLayer {
+    /* Agree with the other end: 1: done, 0: goes on when more has come, less than
+     * 0: it cannot be, *@why says so. */
+    int (*agree)(void *opaque, const char **why);
+    /* As send(2), after agree(); 0: there is no room. */
+    ssize_t (*send)(void *opaque, const uint8_t *data, size_t len);
+    /* As recv(2), after agree(). */
+    ssize_t (*recv)(void *opaque, uint8_t *buf, size_t len);
+    /* There is something to read without the descriptor's leave. */
+    bool (*pending)(const void *opaque);
+    /* Something waits for the descriptor to take it; and now it may.  False: the
+     * descriptor is dead. */
+    bool (*unsent)(const void *opaque);
+    bool (*flush)(void *opaque);
+    /* The descriptor is about to be closed; give it up. */
+    void (*free)(void *opaque);
+} WireFdLayer;
+
+/* With a layer, which becomes its own, and without shared memory: the op state tells
+ * of the connection when the two ends have agreed, broken() why they have not. */
+WireFd *wire_fd_new_layer(int fd, const WireFdLayer *layer, void *layer_opaque,
+                          const WirePipeOps *ops, void *opaque);
 void wire_fd_free(WireFd *w);
 WirePipe *wire_fd_pipe(WireFd *w);
 

@@ -15,11 +15,15 @@
     "{\"execute\": \"ip-route-set\","                                       \
     " \"arguments\": {\"prefix\": \"10.0.0.2/32\", \"ports\": [1]}}\n"
 
-QUbc *fabric_machine(const Fabric *f, unsigned i, const char *kind,
+QUbc *fabric_machine(Fabric *f, unsigned i, const char *kind,
                      const char *more)
 {
     g_autofree char *props = g_strconcat("chardev0=w", f->props, NULL);
-    g_autofree char *words = g_strdup_printf(
+    g_autofree char *words = f->tls && !i ? g_strdup_printf(
+        "-object tls-creds-psk,id=t,endpoint=client,dir=%s/keys "
+        "-chardev socket,id=w,host=127.0.0.1,port=%u,tls-creds=t,"
+        "reconnect-ms=100 %s", f->dir, switch_tcp(&f->sw), more)
+        : g_strdup_printf(
         "-chardev socket,id=w,path=%s/port%u,reconnect-ms=100 %s", f->dir, i,
         more);
 
@@ -41,15 +45,26 @@ void fabric_node(Fabric *f, unsigned i)
     qubc_port_open(f->q[i], 0);
 }
 
-void fabric_start(Fabric *f, const char *props)
+static void start(Fabric *f, const char *props, bool tls)
 {
     f->props = props;
+    f->tls = tls;
     f->dir = g_dir_make_tmp("ubsw-XXXXXX", NULL);
     g_assert_nonnull(f->dir);
-    switch_start(&f->sw, f->dir, 2, ROUTES);
+    switch_start(&f->sw, f->dir, 2, ROUTES, tls);
     fabric_node(f, 0);
     fabric_node(f, 1);
     fabric_wait(f);
+}
+
+void fabric_start(Fabric *f, const char *props)
+{
+    start(f, props, false);
+}
+
+void fabric_start_tls(Fabric *f, const char *props)
+{
+    start(f, props, true);
 }
 
 void fabric_engines(Fabric *f, const EngPlan *plan)

@@ -79,8 +79,13 @@ void switch_again(SwitchProgram *s)
 
     g_ptr_array_add(argv, g_strdup(switch_program()));
     for (unsigned i = 0; i < s->ports; i++) {
-        g_ptr_array_add(argv, g_strdup_printf("--port=unix:%s/port%u", s->dir,
-                                              i));
+        g_ptr_array_add(argv, s->tls && !i
+                        ? g_strdup("--port=tls:127.0.0.1:0")
+                        : g_strdup_printf("--port=unix:%s/port%u", s->dir, i));
+    }
+    if (s->tls) {
+        g_ptr_array_add(argv, g_strdup_printf("--tls-creds=psk:%s/keys",
+                                              s->dir));
     }
     g_ptr_array_add(argv, g_strconcat("--control=", control, NULL));
     if (s->config) {
@@ -98,11 +103,19 @@ void switch_again(SwitchProgram *s)
 }
 
 void switch_start(SwitchProgram *s, const char *dir, unsigned ports,
-                  const char *config)
+                  const char *config, bool tls)
 {
     *s = (SwitchProgram) {
-        .dir = g_strdup(dir), .ports = ports, .config = config,
+        .dir = g_strdup(dir), .ports = ports, .config = config, .tls = tls,
     };
+    if (tls) {
+        g_autofree char *keys = file_of(s, "keys");
+        g_autofree char *file = g_build_filename(keys, "keys.psk", NULL);
+
+        g_assert_cmpint(g_mkdir(keys, 0700), ==, 0);
+        g_assert_true(g_file_set_contents(
+            file, "qemu:9a3bc5d7e1f02468ace013579bdf8642\n", -1, NULL));
+    }
     switch_again(s);
 }
 
@@ -135,6 +148,13 @@ void switch_stop(SwitchProgram *s)
         g_autofree char *config = file_of(s, "config");
 
         unlink(config);
+    }
+    if (s->tls) {
+        g_autofree char *keys = file_of(s, "keys");
+        g_autofree char *file = g_build_filename(keys, "keys.psk", NULL);
+
+        unlink(file);
+        rmdir(keys);
     }
     g_free(s->dir);
 }
@@ -183,6 +203,35 @@ uint64_t switch_counter(SwitchProgram *s, unsigned port, const char *name)
 
     qobject_unref(answer);
     return value;
+}
+
+/* A member of "wire" of a port; the caller's. */
+static char *wire_of(SwitchProgram *s, unsigned port, const char *name)
+{
+    QDict *answer = switch_command(s, "{ 'execute': 'query-ports' }");
+    const QListEntry *row = qlist_first(qdict_get_qlist(answer, "return"));
+    char *value;
+
+    while (port--) {
+        row = qlist_next(row);
+    }
+    value = g_strdup(qdict_get_str(
+        qdict_get_qdict(qobject_to(QDict, qlist_entry_obj(row)), "wire"),
+        name));
+    qobject_unref(answer);
+    return value;
+}
+
+unsigned switch_tcp(SwitchProgram *s)
+{
+    g_autofree char *address = wire_of(s, 0, "address");
+
+    return atoi(strrchr(address, ':') + 1);
+}
+
+char *switch_wire(SwitchProgram *s, unsigned port)
+{
+    return wire_of(s, port, "kind");
 }
 
 unsigned switch_ports_up(SwitchProgram *s)

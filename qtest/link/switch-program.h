@@ -12,15 +12,16 @@ typedef struct SwitchProgram {
     char *dir;          /* has all sockets */
     unsigned ports;
     const char *config; /* commands to begin with, or NULL */
+    bool tls;           /* port 0 is TLS with the key of DIR/keys, on TCP */
     GPid pid;           /* 0: it does not run */
     int control;
 } SwitchProgram;
 
 /* The program, or NULL: it is not built. */
 const char *switch_program(void);
-/* A switch whose port p listens at DIR/portP. */
+/* A switch whose port p listens at DIR/portP.  @tls: see above; the key is made. */
 void switch_start(SwitchProgram *s, const char *dir, unsigned ports,
-                  const char *config);
+                  const char *config, bool tls);
 /* kill -9; and once more as it was. */
 void switch_kill(SwitchProgram *s);
 void switch_again(SwitchProgram *s);
@@ -30,6 +31,10 @@ void switch_stop(SwitchProgram *s);
 QDict *switch_command(SwitchProgram *s, const char *text);
 /* A counter of a port. */
 uint64_t switch_counter(SwitchProgram *s, unsigned port, const char *name);
+/* The TCP port that port 0 with TLS listens at. */
+unsigned switch_tcp(SwitchProgram *s);
+/* What carries the bytes of a port; the caller's. */
+char *switch_wire(SwitchProgram *s, unsigned port);
 /* Ports that packets pass. */
 unsigned switch_ports_up(SwitchProgram *s);
 /* Bytes of memory that the process has. */

@@ -256,6 +256,34 @@ static void test_machine_dies(void)
     fabric_stop(&f);
 }
 
+/* One machine by TLS, the other by shared memory; the first one dies and another
+ * comes in its place. */
+static void test_wires(void)
+{
+    Fabric f;
+
+    fabric_start_tls(&f, SHORT);
+    fabric_engines(&f, &(EngPlan){ .carrier = ENG_CTP });
+    for (unsigned round = 0; round < 2; round++) {
+        g_autofree char *tls = NULL, *shm = NULL;
+
+        fabric_both_ways(&f, 200000, round);
+        raw_exchange(&f, 500);
+        tls = switch_wire(&f.sw, 0);
+        shm = switch_wire(&f.sw, 1);
+        g_assert_cmpstr(tls, ==, "tls");
+        g_assert_cmpstr(shm, ==, "shared-memory");
+        if (!round) {
+            qubc_kill(f.q[0]);
+            QUBC_WAIT(switch_ports_up(&f.sw) == 1);
+            fabric_node(&f, 0);
+            fabric_wait(&f);
+            eng_queue(&f.e[0], &(EngPlan){ .carrier = ENG_CTP });
+        }
+    }
+    fabric_stop(&f);
+}
+
 int main(int argc, char **argv)
 {
     static const EngPlan rtp = { .carrier = ENG_RTP },
@@ -279,5 +307,6 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-switch/rtp-restart", test_rtp_restart);
     qtest_add_func("/ubc-switch/ctp-restart", test_ctp_restart);
     qtest_add_func("/ubc-switch/machine-dies", test_machine_dies);
+    qtest_add_func("/ubc-switch/wires", test_wires);
     return g_test_run();
 }

@@ -8,6 +8,7 @@
 #endif
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -15,13 +16,18 @@
 
 #include "program.h"
 
-/* HOST and PORT of "tcp:HOST:PORT"; false: it is none. */
+bool address_tls(const char *address)
+{
+    return g_str_has_prefix(address, "tls:");
+}
+
+/* HOST and PORT of "tcp:HOST:PORT" or "tls:HOST:PORT"; false: it is none. */
 static bool split_tcp(const char *address, char **host, char **port)
 {
     const char *colon = strrchr(address, ':');
 
-    if (!g_str_has_prefix(address, "tcp:") || colon < address + 4 ||
-        !colon[1]) {
+    if ((!g_str_has_prefix(address, "tcp:") && !address_tls(address)) ||
+        colon < address + 4 || !colon[1]) {
         return false;
     }
     *host = g_strndup(address + 4, colon - address - 4);
@@ -44,6 +50,35 @@ bool address_valid(const char *address)
     struct sockaddr_un un;
 
     return unix_address(address, &un) || split_tcp(address, &host, &port);
+}
+
+char *address_host(const char *address)
+{
+    g_autofree char *port = NULL;
+    char *host = NULL;
+
+    split_tcp(address, &host, &port);
+    return host;
+}
+
+void address_bound(int fd, char **address)
+{
+    struct sockaddr_storage addr;
+    socklen_t len = sizeof(addr);
+    char *real;
+
+    if (!g_str_has_suffix(*address, ":0") ||
+        getsockname(fd, (struct sockaddr *)&addr, &len)) {
+        return;
+    }
+    /* The port is at the same place of both families. */
+    if (addr.ss_family == AF_INET || addr.ss_family == AF_INET6) {
+        real = g_strdup_printf(
+            "%.*s%u", (int)strlen(*address) - 1, *address,
+            ntohs(((const struct sockaddr_in *)&addr)->sin_port));
+        g_free(*address);
+        *address = real;
+    }
 }
 
 /* A socket of the address, bound and listening, or being connected. */
@@ -104,7 +139,7 @@ static int open_address(const char *address, bool listens, const char **why)
         return fd;
     }
     if (!split_tcp(address, &host, &port)) {
-        *why = "an address is unix:PATH or tcp:HOST:PORT";
+        *why = "an address is unix:PATH, tcp:HOST:PORT or tls:HOST:PORT";
         return -1;
     }
     if (getaddrinfo(*host ? host : NULL, port, &hint, &list)) {

@@ -61,6 +61,14 @@ static json_t *obey(UbSwitchAdmin *a, json_t *request)
     return result;
 }
 
+void ub_switch_admin_set_wires(UbSwitchAdmin *a,
+                               void (*get)(void *opaque, unsigned port,
+                                           UbSwitchWire *out), void *opaque)
+{
+    a->wires = get;
+    a->wires_opaque = opaque;
+}
+
 char *ub_switch_admin_line(UbSwitchAdmin *a, int64_t now, const char *line,
                            size_t len)
 {

@@ -25,6 +25,8 @@ struct UbSwitchAdmin {
     uint64_t links;    /* ports whose link may have another state */
     uint8_t told[UB_SWITCH_MAX_PORTS]; /* the state last told */
     UbCapture *capture;
+    void (*wires)(void *opaque, unsigned port, UbSwitchWire *out);
+    void *wires_opaque;
     char error[256];
 };
 

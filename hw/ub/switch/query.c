@@ -56,6 +56,19 @@ static json_t *port_info(UbSwitchAdmin *a, unsigned port)
                   "vls", (json_int_t)ub_port_vls(p),
                   "edge", (int)(ub_net_config(net)->edge_ports >> port & 1),
                   "queues", queues(net, port));
+    if (a->wires) {
+        UbSwitchWire w = { 0 };
+
+        a->wires(a->wires_opaque, port, &w);
+        json_object_set_new(o, "wire", json_pack(
+            "{s:s, s:I, s:I, s:I}", "kind", w.kind ? w.kind : "none",
+            "sent", (json_int_t)w.sent, "received", (json_int_t)w.received,
+            "broken", (json_int_t)w.broken));
+        if (w.address) {
+            json_object_set_new(json_object_get(o, "wire"), "address",
+                                json_string(w.address));
+        }
+    }
     if (st.dll.neighbor_valid) {
         json_object_set_new(o, "neighbor-guid",
                             admin_guid(st.dll.neighbor_guid));

@@ -34,6 +34,7 @@ static void pipe_state(void *opaque, bool open)
                    open ? "connected" : "disconnected");
     }
     s->open = open;
+    s->until = INT64_MAX;
     if (open) {
         ub_switch_wire_connected(s->prog->sw, s->prog->now, s->port);
     } else {
@@ -60,6 +61,7 @@ static void pipe_broken(void *opaque, const char *rule)
 {
     Stream *s = opaque;
 
+    s->broken++;
     g_printerr("port %u: peer: %s\n", s->port, rule);
 }
 
@@ -129,6 +131,7 @@ static void drop_wire(Stream *s)
     s->wire_source.fd = -1;
     wire_fd_free(s->wire);
     s->wire = NULL;
+    s->until = INT64_MAX;
     if (!s->listens) {
         s->retry = s->prog->now + RETRY;
     }
@@ -149,7 +152,13 @@ static void wire_ready(Source *source, uint32_t events)
 
 static void take_wire(Stream *s, int fd)
 {
-    s->wire = wire_fd_new(fd, &pipe_ops, s, s->prog->shm);
+    if (s->tls) {
+        s->wire = wire_fd_new_tls(fd, s->prog->tls, s->listens, s->host,
+                                  &pipe_ops, s);
+        s->until = s->prog->now + s->prog->patience;
+    } else {
+        s->wire = wire_fd_new(fd, &pipe_ops, s, s->prog->shm);
+    }
     s->wire_source = (Source) { .fd = fd, .ready = wire_ready };
     s->retry = INT64_MAX;
     run_wire(s);
@@ -192,7 +201,7 @@ bool streams_add(Program *p, const char *spec, const char **why)
     }
     *s = (Stream) {
         .prog = p, .port = p->streams, .listener = { .fd = -1 },
-        .wire_source = { .fd = -1 }, .retry = INT64_MAX,
+        .wire_source = { .fd = -1 }, .retry = INT64_MAX, .until = INT64_MAX,
     };
     p->streams++;
     if (!strcmp(spec, "none")) {
@@ -201,16 +210,25 @@ bool streams_add(Program *p, const char *spec, const char **why)
     s->listens = !g_str_has_prefix(spec, "connect:");
     s->address = g_strdup(s->listens ? spec : spec + strlen("connect:"));
     if (!address_valid(s->address)) {
-        *why = "a port is [connect:]unix:PATH, [connect:]tcp:HOST:PORT or none";
+        *why = "a port is [connect:]unix:PATH, [connect:]tcp:HOST:PORT, "
+               "[connect:]tls:HOST:PORT or none";
+        return false;
+    }
+    s->tls = address_tls(s->address);
+    if (s->tls && (!p->tls || !wire_tls_creds_serve(p->tls, s->listens))) {
+        *why = s->listens ? "a port with TLS wants --tls-creds of a server"
+                          : "a port with TLS wants --tls-creds of a client";
         return false;
     }
     if (!s->listens) {
+        s->host = s->tls ? address_host(s->address) : NULL;
         s->retry = 0;
         return true;
     }
     s->listener.fd = address_listen(s->address, why);
     s->listener.ready = listener_ready;
     if (s->listener.fd >= 0) {
+        address_bound(s->listener.fd, &s->address);
         source_watch(p, &s->listener, EPOLLIN);
     }
     return s->listener.fd >= 0;
@@ -228,8 +246,14 @@ void streams_turn(Program *p)
         }
     }
     for (unsigned i = 0; i < p->streams; i++) {
-        if (p->stream[i].retry <= p->now) {
-            connect_stream(&p->stream[i]);
+        Stream *s = &p->stream[i];
+
+        if (s->until <= p->now) {
+            pipe_broken(s, "TLS: it says nothing");
+            drop_wire(s);
+        }
+        if (s->retry <= p->now) {
+            connect_stream(s);
         }
     }
 }
@@ -261,7 +285,7 @@ int64_t streams_deadline(const Program *p)
     int64_t next = INT64_MAX;
 
     for (unsigned i = 0; i < p->streams; i++) {
-        next = MIN(next, p->stream[i].retry);
+        next = MIN(next, MIN(p->stream[i].retry, p->stream[i].until));
     }
     return next;
 }
@@ -281,5 +305,23 @@ void streams_free(Program *p)
             }
         }
         g_free(s->address);
+        g_free(s->host);
+    }
+}
+
+void streams_wire(void *opaque, unsigned port, UbSwitchWire *out)
+{
+    const Stream *s = &((Program *)opaque)->stream[port];
+    bool to, from;
+
+    out->broken = s->broken;
+    out->address = s->address;
+    if (s->wire && s->open) {
+        const WirePipeStats *st = wire_pipe_stats(wire_fd_pipe(s->wire));
+
+        wire_pipe_shared(wire_fd_pipe(s->wire), &to, &from);
+        out->kind = s->tls ? "tls" : to && from ? "shared-memory" : "socket";
+        out->sent = st->sent;
+        out->received = st->received;
     }
 }

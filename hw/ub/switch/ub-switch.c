@@ -43,8 +43,8 @@ void source_watch(Program *p, Source *s, uint32_t events)
 /* ---- Options ------------------------------------------------------------------------ */
 
 typedef struct Options {
-    char **ports, *control, *config, *guid, *name;
-    int time_scale, dll_time_scale, entries, mtu;
+    char **ports, *control, *config, *guid, *name, *tls;
+    int time_scale, dll_time_scale, entries, mtu, patience;
     gboolean no_shm, verbose;
 } Options;
 
@@ -52,8 +52,14 @@ static bool parse_options(Options *o, int *argc, char ***argv)
 {
     const GOptionEntry entries[] = {
         { "port", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &o->ports,
-          "The next port: unix:PATH or tcp:HOST:PORT to listen at, the same "
-          "behind connect: to connect to, or none", "ADDRESS" },
+          "The next port: unix:PATH, tcp:HOST:PORT or tls:HOST:PORT to listen "
+          "at, the same behind connect: to connect to, or none", "ADDRESS" },
+        { "tls-creds", 0, 0, G_OPTION_ARG_STRING, &o->tls,
+          "For ports with TLS: x509:DIR or psk:DIR, with QEMU's files",
+          "KIND:DIR" },
+        { "tls-patience", 0, 0, G_OPTION_ARG_INT, &o->patience,
+          "Seconds until a peer that does not finish its TLS handshake is "
+          "hung up on (10)", "N" },
         { "control", 'c', 0, G_OPTION_ARG_FILENAME, &o->control,
           "Unix socket for commands", "PATH" },
         { "config", 'f', 0, G_OPTION_ARG_FILENAME, &o->config,
@@ -216,7 +222,12 @@ static const char *start(Program *p, const Options *o)
 {
     UbSwitchConfig conf;
     const char *why = NULL;
+    g_autofree char *tls_why = NULL;
 
+    if (o->patience < 1 || o->patience > 3600) {
+        return "the patience is 1 to 3600 seconds";
+    }
+    p->patience = o->patience * INT64_C(1000000000);
     if (!make_config(&conf, o, &why)) {
         return why;
     }
@@ -225,6 +236,14 @@ static const char *start(Program *p, const Options *o)
         return why;
     }
     p->admin = ub_switch_admin_new(p->sw, o->name ? o->name : "ub-switch");
+    ub_switch_admin_set_wires(p->admin, streams_wire, p);
+    if (o->tls) {
+        p->tls = wire_tls_creds_new(o->tls, &tls_why);
+        if (!p->tls) {
+            g_printerr("ub-switch: %s\n", tls_why);
+            return "the TLS credentials were not taken";
+        }
+    }
     if (o->config && !run_config(p, o->config)) {
         return "the configuration was not taken";
     }
@@ -242,7 +261,7 @@ static const char *start(Program *p, const Options *o)
 int main(int argc, char **argv)
 {
     Options o = { .time_scale = 10, .dll_time_scale = 1000, .entries = 4096,
-                  .mtu = 8192 };
+                  .mtu = 8192, .patience = 10 };
     Program *p = g_new0(Program, 1);
     const char *why;
     Source signals;
@@ -268,6 +287,7 @@ int main(int argc, char **argv)
     }
     streams_free(p);
     clients_free(p);
+    wire_tls_creds_free(p->tls);
     ub_switch_admin_free(p->admin);
     ub_switch_free(p->sw);
     close(signals.fd);
@@ -277,6 +297,7 @@ int main(int argc, char **argv)
     g_free(o.config);
     g_free(o.guid);
     g_free(o.name);
+    g_free(o.tls);
     g_free(p);
     return why ? 1 : 0;
 }

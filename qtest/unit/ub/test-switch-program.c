@@ -1,6 +1,6 @@
 /*
  * ub-switch as a program: links over unix sockets with and without shared
- * memory and over TCP, commands, neighbours that come and go.
+ * memory, over TCP and TLS, commands, neighbours that come and go.
  *
  * The controllers are in this process, in real time.
  *
@@ -25,9 +25,10 @@
 #include <unistd.h>
 
 #include "../../deadline.h"
+#include "../../lib/tls_files.h"
 #include "ub/net.h"
 #include "ub/port.h"
-#include "wire/fd.h"
+#include "wire/tls.h"
 
 #define HOSTS 3
 
@@ -280,20 +281,6 @@ static int connect_tcp(unsigned port)
     return fd;
 }
 
-/* A port that nobody listens at now. */
-static unsigned free_tcp(void)
-{
-    struct sockaddr_in in = { .sin_family = AF_INET,
-                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t len = sizeof(in);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    g_assert_cmpint(bind(fd, (struct sockaddr *)&in, len), ==, 0);
-    g_assert_cmpint(getsockname(fd, (struct sockaddr *)&in, &len), ==, 0);
-    close(fd);
-    return ntohs(in.sin_port);
-}
-
 static char *in_dir(const char *name)
 {
     return g_build_filename(dir, name, NULL);
@@ -459,14 +446,45 @@ static void exchange(unsigned from, unsigned to, unsigned packets)
 
 #define LINE(text) text "\n"
 
+/* What query-ports says of a port. */
+static char *port_info(int fd, unsigned port)
+{
+    g_autofree char *got = command(fd, LINE("{\"execute\": "
+                                            "\"query-ports\"}"));
+    g_autofree char *name = g_strdup_printf("{\"port\":%u,", port);
+    char *from = strstr(got, name), *to;
+
+    g_assert_nonnull(from);
+    to = strstr(from + 1, "{\"port\":");
+    return g_strndup(from, to ? (gsize)(to - from) : strlen(from));
+}
+
+static void port_says(int fd, unsigned port, const char *want)
+{
+    g_autofree char *got = port_info(fd, port);
+
+    if (!strstr(got, want)) {
+        g_error("%s: %s", want, got);
+    }
+}
+
+/* The TCP port that it chose. */
+static unsigned tcp_of(int fd, unsigned port)
+{
+    g_autofree char *got = port_info(fd, port);
+    const char *host = "127.0.0.1:", *at = strstr(got, host);
+
+    g_assert_nonnull(at);
+    return atoi(at + strlen(host));
+}
+
 static void test_links(void)
 {
     g_autofree char *a = in_dir("a"), *b = in_dir("b"), *ctl = in_dir("ctl");
     g_autofree char *conf = in_dir("conf"), *pcap = in_dir("p.pcapng");
     g_autofree char *pa = g_strconcat("unix:", a, NULL);
     g_autofree char *pb = g_strconcat("unix:", b, NULL);
-    unsigned tcp = free_tcp();
-    g_autofree char *pc = g_strdup_printf("tcp:127.0.0.1:%u", tcp);
+    const char *pc = "tcp:127.0.0.1:0";
     g_autofree char *capture = g_strdup_printf(
         "{\"execute\": \"capture-start\", \"arguments\": {\"file\": \"%s\"}}\n",
         pcap);
@@ -496,7 +514,7 @@ static void test_links(void)
     says(fd, capture, "\"return\":{}");
     plug(&hosts[0], connect_unix(a), true);  /* shared memory */
     plug(&hosts[1], connect_unix(b), false); /* the switch's half of it */
-    plug(&hosts[2], connect_tcp(tcp), true);
+    plug(&hosts[2], connect_tcp(tcp_of(fd, 2)), true);
     await_up(7);
     for (unsigned from = 0; from < HOSTS; from++) {
         for (unsigned to = 0; to < HOSTS; to++) {
@@ -506,6 +524,9 @@ static void test_links(void)
         }
     }
     says(fd, LINE("{\"execute\": \"query-status\"}"), "\"up\":[0,1,2]");
+    port_says(fd, 0, "\"kind\":\"shared-memory\"");
+    port_says(fd, 1, "\"kind\":\"socket\"");
+    port_says(fd, 2, "\"kind\":\"socket\"");
     says(fd, LINE("{\"execute\": \"query-counters\", \"arguments\": "
                   "{\"port\": 0}}"), "\"tx-packets\":200");
     says(fd, LINE("{\"execute\": \"capture-stop\"}"), "\"return\":{}");
@@ -549,6 +570,110 @@ static void test_links(void)
     }
     g_unlink(conf);
     g_unlink(pcap);
+}
+
+/* As a peer that the switch hangs up on. */
+static void await_end(int fd)
+{
+    char c[256];
+    ssize_t n;
+
+    while ((n = read(fd, c, sizeof(c))) > 0) {
+    }
+    g_assert_true(n == 0 || errno == ECONNRESET);
+    close(fd);
+}
+
+static void pipe_refused(void *opaque, const char *rule)
+{
+    g_test_message("%s", rule);
+}
+
+/* A port by TLS among others: who has the key is let in, and nobody else. */
+static void test_tls(void)
+{
+    g_autofree char *ctl = in_dir("ctl"), *b = in_dir("b");
+    g_autofree char *keys = in_dir("keys"), *others = in_dir("others");
+    g_autofree char *creds = g_strconcat("psk:", keys, NULL);
+    g_autofree char *bad = g_strconcat("psk:", others, NULL);
+    g_autofree char *pb = g_strconcat("unix:", b, NULL), *why = NULL;
+    const char *pa = "tls:127.0.0.1:0";
+    const char *args[] = { "-p", pa, "-p", pb, "-c", ctl, "--tls-creds", creds,
+                           "--tls-patience", "1", NULL };
+    const char *none[] = { "-p", pa, "-p", pb, NULL };
+    const char *nobody[] = { "-p", pa, "-p", pb, "--tls-creds", "psk:/no/such",
+                             NULL };
+    WirePipeOps refused = pipe_ops;
+    WireTlsCreds *good, *wrong;
+    pid_t pid;
+    int fd, silent;
+    unsigned tcp;
+
+    tls_psk_files(keys, "qemu:9a3bc5d7e1f02468ace013579bdf8642\n");
+    tls_psk_files(others, "qemu:00112233445566778899aabbccddeeff\n");
+    good = wire_tls_creds_new(creds, &why);
+    wrong = wire_tls_creds_new(bad, &why);
+    g_assert_true(good && wrong);
+    g_assert_cmpint(end_of(start_switch(none)), ==, 1);
+    g_assert_cmpint(end_of(start_switch(nobody)), ==, 1);
+    now = clock_now();
+    for (unsigned i = 0; i < HOSTS; i++) {
+        host_init(&hosts[i], i);
+    }
+    pid = start_switch(args);
+    fd = reach(ctl);
+    for (unsigned i = 0; i < 2; i++) {
+        g_autofree char *route = g_strdup_printf(
+            LINE("{\"execute\": \"route-set\", \"arguments\": {\"cna\": %u,"
+                 " \"ports\": [%u]}}"), i + 1, i);
+
+        says(fd, route, "\"return\":{}");
+    }
+
+    tcp = tcp_of(fd, 0);
+    /* One that says nothing, one that says something else. */
+    silent = connect_tcp(tcp);
+    await_end(silent);
+    silent = connect_tcp(tcp);
+    g_assert_cmpint(write(silent, "GET / HTTP/1.0\r\n\r\n", 18), ==, 18);
+    await_end(silent);
+    /* One with another key. */
+    refused.broken = pipe_refused;
+    hosts[0].wire = wire_fd_new_tls(connect_tcp(tcp), wrong, false, NULL,
+                                    &refused, &hosts[0]);
+    while (hosts[0].wire) {
+        turn_hosts();
+    }
+    port_says(fd, 0, "\"wire\":{\"kind\":\"none\",\"sent\":0,"
+                     "\"received\":0,\"broken\":3,");
+
+    hosts[0].wire = wire_fd_new_tls(connect_tcp(tcp), good, false, NULL,
+                                    &pipe_ops, &hosts[0]);
+    plug(&hosts[1], connect_unix(b), true);
+    await_switch(fd, "\"up\":[0,1]");
+    await_up(3);
+    exchange(0, 1, 300);
+    exchange(1, 0, 300);
+    port_says(fd, 0, "\"kind\":\"tls\"");
+    port_says(fd, 1, "\"kind\":\"shared-memory\"");
+    /* It goes and comes. */
+    host_unplug(&hosts[0]);
+    await_switch(fd, "\"up\":[1]");
+    hosts[0].wire = wire_fd_new_tls(connect_tcp(tcp), good, false, NULL,
+                                    &pipe_ops, &hosts[0]);
+    await_switch(fd, "\"up\":[0,1]");
+    await_up(3);
+    exchange(1, 0, 100);
+    says(fd, LINE("{\"execute\": \"quit\"}"), "\"return\":{}");
+    g_assert_cmpint(end_of(pid), ==, 0);
+    close(fd);
+    for (unsigned i = 0; i < HOSTS; i++) {
+        host_free(&hosts[i]);
+    }
+    wire_tls_creds_free(good);
+    wire_tls_creds_free(wrong);
+    tls_files_remove(keys);
+    tls_files_remove(others);
 }
 
 /* Killed in the middle of traffic, and started again; the links come back. */
@@ -611,6 +736,9 @@ static void test_refused(void)
         { "-p", "none", "-p", "none", "--mtu", "5" },
         { "-p", "none", "-p", "none", "--config", "/no/such/file" },
         { "-p", "none", "-p", "none", "--config", conf },
+        { "--port", "none", "--port", "tls:127.0.0.1:1" },
+        { "-p", "none", "-p", "none", "--tls-creds", "file:x" },
+        { "-p", "none", "-p", "none", "--tls-patience", "0" },
         { "--no-such-option" },
         { "stray" },
     };
@@ -684,6 +812,7 @@ int main(int argc, char **argv)
     g_assert_nonnull(program);
     dir = g_dir_make_tmp("ub-switch-XXXXXX", NULL);
     g_test_add_func("/ub/switch/program/links", test_links);
+    g_test_add_func("/ub/switch/program/tls", test_tls);
     g_test_add_func("/ub/switch/program/kill", test_kill);
     g_test_add_func("/ub/switch/program/refused", test_refused);
     g_test_add_func("/ub/switch/program/clients", test_clients);
