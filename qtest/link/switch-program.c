@@ -86,6 +86,7 @@ void switch_again(SwitchProgram *s)
     if (s->tls) {
         g_ptr_array_add(argv, g_strdup_printf("--tls-creds=psk:%s/keys",
                                               s->dir));
+        g_ptr_array_add(argv, g_strdup("--tls-patience=3600"));
     }
     g_ptr_array_add(argv, g_strconcat("--control=", control, NULL));
     if (s->config) {
