@@ -15,14 +15,12 @@
 #include "qemu/timer.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
-#include "chardev/char-fe.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pci_device.h"
 #include "hw/pci/pcie.h"
 #include "hw/qdev-properties.h"
 #include "hw/qdev-properties-system.h"
 #include "migration/vmstate.h"
-#include "net/net.h"
 #include "system/dma.h"
 #include "system/runstate.h"
 #include "core/pci_store.h"
@@ -30,8 +28,8 @@
 #include "rclink/qmp.h"
 #include "rclink/rclink.h"
 #include "rclink/rclink_hw.h"
+#include "wire/end.h"
 #include "wire/fault_props.h"
-#include "wire/stream.h"
 #include "trace.h"
 
 #define TYPE_RCLINK "rclink"
@@ -47,14 +45,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(RclinkState, RCLINK)
 struct RclinkState {
     PCIDevice parent_obj;
     MemoryRegion bar0;
-    /* One of two wires. */
-    NICState *nic;
-    NICConf conf;
-    WireStream *wire;
-    CharFrontend chr;
-    bool unplugged;             /* by link-up */
-    bool shm;
-    bool was_engaged;           /* before the wire's turn */
+    WireEnd end;
 
     QEMUBH *bh;
     QEMUTimer *timer;
@@ -64,19 +55,15 @@ struct RclinkState {
     RclinkQmp *qmp;
     RclCapture *capture;
     char *capture_path;
-    bool working;               /* in the core: who calls it looks at ... */
-    bool kicked;                /* ... this, instead of the bottom half */
-    bool refused;               /* a frame came meanwhile, and must wait */
+    bool kicked;                /* while end.working: who is in the core looks
+                                 * at this, instead of the bottom half */
     uint32_t inline_budget;
-    uint64_t wire_bad_length;   /* connections closed for garbage */
 
     char *rh_order, *gen2_order, *lite_xpu, *cfg160, *icrc, *udp_csum;
 
-    /* migration: the core's state and frames that wait, while they travel */
+    /* migration: the core's state, while it travels */
     uint32_t state_len;
     uint8_t *state;
-    uint32_t frames_len;
-    uint8_t *frames;
 };
 
 static const char *rclink_id(RclinkState *s)
@@ -105,37 +92,12 @@ static bool rclink_op_write(void *opaque, uint64_t addr, const void *buf,
            MEMTX_OK;
 }
 
-static void rclink_sent(NetClientState *nc, ssize_t len)
-{
-    RclinkState *s = qemu_get_nic_opaque(nc);
-
-    rclink_wire_stop(s->core, false);
-}
-
 static void rclink_op_wire_tx(void *opaque, const uint8_t *data, size_t len)
 {
     RclinkState *s = opaque;
-    NetClientState *nc;
 
     QEMU_BUILD_BUG_ON(WIRE_STREAM_PREFIX != RCL_WIRE_PREFIX);
-    if (s->wire) {
-        wire_stream_send(s->wire, data, len);
-        if (wire_stream_blocked(s->wire)) {
-            rclink_wire_stop(s->core, true);
-        }
-        return;
-    }
-    nc = qemu_get_queue(s->nic);
-    while (len) {
-        uint32_t n = ldl_be_p(data);
-
-        if (!qemu_send_packet_async(nc, data + RCL_WIRE_PREFIX, n,
-                                    rclink_sent)) {
-            rclink_wire_stop(s->core, true);    /* it waits in the queue */
-        }
-        data += RCL_WIRE_PREFIX + n;
-        len -= RCL_WIRE_PREFIX + n;
-    }
+    wire_end_send(&s->end, data, len);
 }
 
 static void rclink_op_msix(void *opaque, unsigned vector)
@@ -148,7 +110,7 @@ static void rclink_op_kick(void *opaque)
 {
     RclinkState *s = opaque;
 
-    if (s->working) {
+    if (s->end.working) {
         s->kicked = true;       /* who works now looks at it */
     } else {
         qemu_bh_schedule(s->bh);
@@ -194,14 +156,11 @@ static void rclink_work(RclinkState *s, unsigned packets)
     if (!runstate_is_running()) {
         return;     /* rclink_vm_state() looks again */
     }
-    s->working = true;
+    s->end.working = true;
     s->kicked = false;
     next = rclink_run(s->core, now, packets);
-    s->working = false;
-    if (s->refused) {
-        s->refused = false;
-        qemu_flush_queued_packets(qemu_get_queue(s->nic));
-    }
+    s->end.working = false;
+    wire_end_resume(&s->end);
     if (next <= now || s->kicked) {
         qemu_bh_schedule(s->bh);
     } else if (next == INT64_MAX) {
@@ -257,14 +216,14 @@ static void rclink_mmio_write(void *opaque, hwaddr addr, uint64_t val,
         return;
     }
     trace_rclink_write(rclink_id(s), addr, val, size);
-    if (s->working || !s->inline_budget || !is_doorbell(addr)) {
+    if (s->end.working || !s->inline_budget || !is_doorbell(addr)) {
         rclink_write(s->core, addr, val, size, rclink_now());
         return;
     }
-    s->working = true;
+    s->end.working = true;
     s->kicked = false;
     rclink_write(s->core, addr, val, size, rclink_now());
-    s->working = false;
+    s->end.working = false;
     if (s->kicked) {
         /*
          * The processor that rang sends: no other thread has to wake up
@@ -282,122 +241,43 @@ static const MemoryRegionOps rclink_mmio_ops = {
     .impl = { .min_access_size = 4, .max_access_size = 8 },
 };
 
-/* ---- wire: network backend ------------------------------------------------------ */
+/* ---- wire --------------------------------------------------------------------- */
 
-/* A backend may answer from within our own transmission. */
-static bool rclink_can_receive(NetClientState *nc)
+static void rclink_wire_frame(void *opaque, const uint8_t *frame, size_t len)
 {
-    RclinkState *s = qemu_get_nic_opaque(nc);
+    RclinkState *s = opaque;
 
-    s->refused |= s->working;
-    return !s->working;
+    rclink_rx(s->core, frame, len, rclink_now());
 }
 
-static ssize_t rclink_receive(NetClientState *nc, const uint8_t *buf,
-                              size_t size)
+static void rclink_wire_link(void *opaque, bool up)
 {
-    RclinkState *s = qemu_get_nic_opaque(nc);
+    RclinkState *s = opaque;
 
-    rclink_rx(s->core, buf, size, rclink_now());
-    return size;
-}
-
-static void rclink_link_update(RclinkState *s, bool up)
-{
+    trace_rclink_wire(rclink_id(s), up);
     rclink_link(s->core, up);
     rclink_qmp_link(s->qmp);
 }
 
-static void rclink_link_status(NetClientState *nc)
-{
-    rclink_link_update(qemu_get_nic_opaque(nc), !nc->link_down);
-}
-
-static NetClientInfo rclink_net_info = {
-    .type = NET_CLIENT_DRIVER_NIC,
-    .size = sizeof(NICState),
-    .can_receive = rclink_can_receive,
-    .receive = rclink_receive,
-    .link_status_changed = rclink_link_status,
-};
-
-/* ---- wire: character device ------------------------------------------------------- */
-
-/*
- * The character device calls from the main loop without the guard that memory
- * and network have against a device that addresses itself.
- */
-static void rclink_stream_guard(void *opaque, bool on)
-{
-    MemReentrancyGuard *g = &DEVICE(opaque)->mem_reentrancy_guard;
-    RclinkState *s = opaque;
-
-    if (on) {
-        s->was_engaged = g->engaged_in_io;
-        g->engaged_in_io = true;
-    } else {
-        g->engaged_in_io = s->was_engaged;
-    }
-}
-
-static void rclink_stream_frame(void *opaque, const uint8_t *frame,
-                                size_t len)
-{
-    RclinkState *s = opaque;
-    bool working = s->working;
-
-    if (!s->unplugged) {
-        s->working = true;      /* answers leave at the end of the turn */
-        rclink_rx(s->core, frame, len, rclink_now());
-        s->working = working;
-    }
-}
-
-static void rclink_stream_turn_end(void *opaque)
-{
-    rclink_work(opaque, RCLINK_TURN);
-}
-
-static void rclink_stream_link(void *opaque, bool up)
+static void rclink_wire_hold(void *opaque, bool stop)
 {
     RclinkState *s = opaque;
 
-    trace_rclink_wire(rclink_id(s), up, up && !s->unplugged);
-    rclink_link_update(s, up && !s->unplugged);
+    rclink_wire_stop(s->core, stop);
 }
 
-static void rclink_stream_room(void *opaque)
+static void rclink_wire_broken(void *opaque, const char *text, uint32_t value)
 {
-    RclinkState *s = opaque;
-
-    s->working = true;
-    rclink_wire_stop(s->core, false);
-    s->working = false;
-    rclink_work(s, RCLINK_TURN);
+    rclink_op_guest_error(opaque, "wire", text, value);
 }
 
-static void rclink_stream_bad_length(void *opaque, uint32_t len)
-{
-    RclinkState *s = opaque;
-
-    s->wire_bad_length++;
-    rclink_op_guest_error(s, "wire", "peer's frame is too long, connection "
-                          "closed", len);
-}
-
-static void rclink_stream_broken(void *opaque, const char *rule)
-{
-    rclink_op_guest_error(opaque, "wire", rule, 0);
-}
-
-static const WireStreamOps rclink_stream_ops = {
-    .guard = rclink_stream_guard,
-    .broken = rclink_stream_broken,
-    .frame = rclink_stream_frame,
-    .turn_end = rclink_stream_turn_end,
-    .link = rclink_stream_link,
-    .room = rclink_stream_room,
-    .bad_length = rclink_stream_bad_length,
+static const WireEndOps rclink_end_ops = {
+    .frame = rclink_wire_frame,
+    .turn_end = rclink_poll,
+    .link = rclink_wire_link,
+    .stop = rclink_wire_hold,
+    .work = rclink_poll,
+    .broken = rclink_wire_broken,
 };
 
 /* ---- properties that may change at run time --------------------------------------- */
@@ -424,40 +304,17 @@ static void rclink_plan_set(Object *obj, void *opaque, bool out,
 
 static bool rclink_prop_get_link(Object *obj, Error **errp)
 {
-    RclinkState *s = RCLINK(obj);
-
-    if (s->wire) {
-        return wire_stream_connected(s->wire) && !s->unplugged;
-    }
-    return s->nic && !qemu_get_queue(s->nic)->link_down;
+    return wire_end_link_up(&RCLINK(obj)->end);
 }
 
 static void rclink_prop_set_link(Object *obj, bool up, Error **errp)
 {
-    RclinkState *s = RCLINK(obj);
-
-    if (s->wire) {
-        s->unplugged = !up;
-        rclink_stream_link(s, wire_stream_connected(s->wire));
-        return;
-    }
-    if (!s->nic) {
-        error_setg(errp, "link-up can be set when the device exists");
-        return;
-    }
-    qemu_get_queue(s->nic)->link_down = !up;
-    rclink_link_update(s, up);
+    wire_end_set_link_up(&RCLINK(obj)->end, up, errp);
 }
 
 static bool rclink_prop_get_shm(Object *obj, Error **errp)
 {
-    RclinkState *s = RCLINK(obj);
-    bool out = false, in = false;
-
-    if (s->wire) {
-        wire_pipe_shared(wire_stream_pipe(s->wire), &out, &in);
-    }
-    return out && in;
+    return wire_end_shared(&RCLINK(obj)->end);
 }
 
 /* Faults of the port: bytes and bits of RclinkFaults. */
@@ -557,7 +414,7 @@ static void rclink_add_counters(RclinkState *s)
     RCL_COUNTERS(ADD)
 #undef ADD
     object_property_add_uint64_ptr(OBJECT(s), "counter-wire_bad_length",
-                                   &s->wire_bad_length, OBJ_PROP_FLAG_READ);
+                                   &s->end.wire_bad_length, OBJ_PROP_FLAG_READ);
 }
 
 /* They point into the core. */
@@ -611,7 +468,7 @@ static bool rclink_config(RclinkState *s, Error **errp)
     s->cfg.udp_csum_ffff = at[5];
     s->cfg.ops = &rclink_ops;
     s->cfg.opaque = s;
-    memcpy(s->cfg.mac, s->conf.macaddr.a, 6);
+    memcpy(s->cfg.mac, s->end.conf.macaddr.a, 6);
     wrong = rclink_config_check(&s->cfg);
     if (wrong) {
         error_setg(errp, "%s", wrong);
@@ -646,12 +503,7 @@ static void rclink_realize(PCIDevice *pci, Error **errp)
 {
     RclinkState *s = RCLINK(pci);
 
-    if (qemu_chr_fe_backend_connected(&s->chr) && s->conf.peers.ncs[0]) {
-        error_setg(errp, "the wire is either a netdev or a chardev");
-        return;
-    }
-    qemu_macaddr_default_if_unset(&s->conf.macaddr);
-    if (!rclink_config(s, errp)) {
+    if (!wire_end_check(&s->end, errp) || !rclink_config(s, errp)) {
         return;
     }
     if (s->capture_path) {
@@ -674,15 +526,8 @@ static void rclink_realize(PCIDevice *pci, Error **errp)
     s->core = rclink_new(&s->cfg);
     rclink_add_counters(s);
     s->qmp = rclink_qmp_add(OBJECT(s), s->core);
-    if (qemu_chr_fe_backend_connected(&s->chr)) {
-        s->wire = wire_stream_new(&s->chr, &rclink_stream_ops, s, s->shm);
-    } else {
-        s->nic = qemu_new_nic(&rclink_net_info, &s->conf,
-                              object_get_typename(OBJECT(s)), DEVICE(s)->id,
-                              &DEVICE(s)->mem_reentrancy_guard, s);
-        qemu_format_nic_info_str(qemu_get_queue(s->nic), s->conf.macaddr.a);
-        rclink_link_update(s, !qemu_get_queue(s->nic)->link_down);
-    }
+    wire_end_start(&s->end, DEVICE(s), &rclink_end_ops);
+    rclink_wire_link(s, wire_end_link_up(&s->end));
     s->vmstate_entry = qemu_add_vm_change_state_handler(rclink_vm_state, s);
 }
 
@@ -695,13 +540,7 @@ static void rclink_exit(PCIDevice *pci)
     s->qmp = NULL;
     timer_free(s->timer);
     qemu_bh_delete(s->bh);
-    if (s->wire) {
-        wire_stream_free(s->wire);
-        s->wire = NULL;
-    } else {
-        qemu_del_nic(s->nic);
-        s->nic = NULL;
-    }
+    wire_end_free(&s->end);
     rclink_remove_counters(s);
     rclink_free(s->core);
     s->core = NULL;
@@ -709,7 +548,6 @@ static void rclink_exit(PCIDevice *pci)
     pcie_cap_exit(pci);
     msix_uninit(pci, &s->bar0, &s->bar0);
     g_free(s->state);
-    g_free(s->frames);
 }
 
 static void rclink_reset_hold(Object *obj, ResetType type)
@@ -741,8 +579,7 @@ static int rclink_pre_save(void *opaque)
     g_free(s->state);
     s->state = rclink_save(s->core, rclink_now(), &len);
     s->state_len = len;
-    g_free(s->frames);
-    s->frames = s->wire ? wire_stream_save(s->wire, &s->frames_len) : NULL;
+    wire_end_pre_save(&s->end);
     return 0;
 }
 
@@ -751,8 +588,8 @@ static int rclink_post_save(void *opaque)
     RclinkState *s = opaque;
 
     g_clear_pointer(&s->state, g_free);
-    g_clear_pointer(&s->frames, g_free);
-    s->state_len = s->frames_len = 0;
+    s->state_len = 0;
+    wire_end_post_save(&s->end);
     return 0;
 }
 
@@ -761,15 +598,12 @@ static int rclink_post_load(void *opaque, int version_id)
     RclinkState *s = opaque;
     const char *error = rclink_load(s->core, rclink_now(), s->state,
                                     s->state_len);
-    bool ok = !error;
+    bool ok;
 
     if (error) {
         error_report("%s: state of the port: %s", rclink_id(s), error);
     }
-    if (ok && s->wire) {
-        ok = wire_stream_load(s->wire, s->frames, s->frames_len);
-        rclink_wire_stop(s->core, wire_stream_blocked(s->wire));
-    }
+    ok = !error && wire_end_post_load(&s->end);
     rclink_post_save(s);
     qemu_bh_schedule(s->bh);
     return ok ? 0 : -EINVAL;
@@ -779,7 +613,7 @@ static bool rclink_frames_needed(void *opaque)
 {
     RclinkState *s = opaque;
 
-    return s->wire && wire_stream_blocked(s->wire);
+    return wire_end_frames_needed(&s->end);
 }
 
 /* Frames that the stalled peer at the end of a chardev did not take yet. */
@@ -789,9 +623,7 @@ static const VMStateDescription rclink_vmstate_frames = {
     .minimum_version_id = 1,
     .needed = rclink_frames_needed,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT32(frames_len, RclinkState),
-        VMSTATE_VBUFFER_ALLOC_UINT32(frames, RclinkState, 1, NULL,
-                                     frames_len),
+        VMSTATE_WIRE_END_FRAMES(end, RclinkState),
         VMSTATE_END_OF_LIST()
     },
 };
@@ -819,9 +651,7 @@ static const VMStateDescription rclink_vmstate = {
 /* ---- class --------------------------------------------------------------------------- */
 
 static const Property rclink_props[] = {
-    DEFINE_NIC_PROPERTIES(RclinkState, conf),
-    DEFINE_PROP_CHR("chardev", RclinkState, chr),
-    DEFINE_PROP_BOOL("shm", RclinkState, shm, true),
+    DEFINE_WIRE_END_PROPERTIES(RclinkState, end),
     DEFINE_PROP_UINT32("inline-budget", RclinkState, inline_budget, 64),
     DEFINE_PROP_STRING("capture", RclinkState, capture_path),
     DEFINE_PROP_UINT32("qps", RclinkState, cfg.qps, RCL_QPS_MAX),

@@ -46,7 +46,7 @@ static void mthca_op_kick(void *opaque)
 {
     NcicMthca *s = opaque;
 
-    if (s->working) {
+    if (s->end.working) {
         s->kicked = true;       /* who works now looks at it */
     } else {
         qemu_bh_schedule(s->bh);
@@ -162,15 +162,12 @@ void mthca_work(NcicMthca *s, unsigned packets)
     if (!runstate_is_running()) {
         return;     /* mthca_vm_state() looks again */
     }
-    s->working = true;
+    s->end.working = true;
     s->kicked = false;
     s->ack_waits = false;
     next = rdma_poll_some(mthca_rdma(s->core), now, packets);
-    s->working = false;
-    if (s->refused) {
-        s->refused = false;
-        qemu_flush_queued_packets(qemu_get_queue(s->nic));
-    }
+    s->end.working = false;
+    wire_end_resume(&s->end);
     rdma_shell_next(s->bh, s->timer, now, s->kicked ? now : next);
 }
 
@@ -251,14 +248,14 @@ static void mthca_mmio_uar_write(void *opaque, hwaddr addr, uint64_t val,
         return;
     }
     trace_mthca_doorbell(mthca_id(s), addr, val, size);
-    if (!s->inline_budget || s->working) {
+    if (!s->inline_budget || s->end.working) {
         mthca_uar_write(s->core, addr, val, size);
         return;
     }
-    s->working = true;
+    s->end.working = true;
     s->kicked = false;
     mthca_uar_write(s->core, addr, val, size);
-    s->working = false;
+    s->end.working = false;
     if (s->kicked) {
         /*
          * The processor that rang sends: no other thread has to wake up
@@ -318,12 +315,7 @@ static void mthca_realize(PCIDevice *pci, Error **errp)
 {
     NcicMthca *s = NCIC_MTHCA(pci);
 
-    if (qemu_chr_fe_backend_connected(&s->chr) && s->conf.peers.ncs[0]) {
-        error_setg(errp, "the wire is either a netdev or a chardev");
-        return;
-    }
-    qemu_macaddr_default_if_unset(&s->conf.macaddr);
-    if (!mthca_config(s, errp)) {
+    if (!wire_end_check(&s->end, errp) || !mthca_config(s, errp)) {
         return;
     }
     s->cfg.ops = &mthca_ops;
@@ -359,14 +351,13 @@ static void mthca_exit(PCIDevice *pci)
     s->qmp = NULL;
     timer_free(s->timer);
     qemu_bh_delete(s->bh);
-    mthca_wire_fini(s);
+    wire_end_free(&s->end);
     mthca_remove_counters(s);
     mthca_free(s->core);
     s->core = NULL;
     msi_uninit(pci);
     msix_uninit(pci, &s->bar0, &s->bar0);
     g_free(s->state);
-    g_free(s->frames);
 }
 
 static void mthca_reset_hold(Object *obj, ResetType type)

@@ -8,14 +8,12 @@
 
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
-#include "chardev/char-fe.h"
 #include "hw/pci/pci_device.h"
-#include "net/net.h"
 #include "rdma/mthca.h"
 #include "rdma/props.h"
 #include "rdma/qmp.h"
 #include "rdma/shell.h"
-#include "wire/stream.h"
+#include "wire/end.h"
 
 #define TYPE_NCIC_MTHCA "ncic-mthca"
 OBJECT_DECLARE_SIMPLE_TYPE(NcicMthca, NCIC_MTHCA)
@@ -23,14 +21,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(NcicMthca, NCIC_MTHCA)
 struct NcicMthca {
     PCIDevice parent_obj;
     MemoryRegion bar0, bar2;
-    /* One of two wires. */
-    NICState *nic;
-    NICConf conf;
-    WireStream *wire;
-    CharFrontend chr;
-    bool unplugged;             /* by link-up */
-    bool shm;
-    bool was_engaged;           /* before the wire's turn */
+    WireEnd end;
 
     QEMUBH *bh;
     QEMUTimer *timer;
@@ -38,14 +29,12 @@ struct NcicMthca {
     Mthca *core;
     MthcaConfig cfg;
     RdmaQmp *qmp;
-    bool working;               /* in the core: who calls it looks at ... */
-    bool kicked;                /* ... this, instead of the bottom half */
-    bool refused;               /* a frame came meanwhile, and must wait */
+    bool kicked;                /* while end.working: who is in the core looks
+                                 * at this, instead of the bottom half */
     bool ack_waits;             /* for a doorbell that takes it along */
     bool answers;               /* the guest's doorbells follow input */
     int64_t input_at;           /* since when an ACK waits or last did */
     uint64_t inline_polls;      /* doorbells whose work was done at once */
-    uint64_t wire_bad_length;   /* connections closed for garbage */
 
     /* properties */
     int sm;                     /* index of rdma_sm_info */
@@ -57,11 +46,9 @@ struct NcicMthca {
     RdmaSwitches sw;
     uint32_t inline_budget;
 
-    /* migration: the core's block and frames that wait, while they travel */
+    /* migration: the core's block, while it travels */
     uint32_t state_len;
     uint8_t *state;
-    uint32_t frames_len;
-    uint8_t *frames;
 };
 
 /* Packets of a turn of the bottom half. */
@@ -91,13 +78,10 @@ void mthca_op_log(void *opaque, const char *rule, const char *text,
 
 /* ---- mthca-wire.c ---- */
 
-/* One of two wires, by the properties. */
+/* The wire, by the properties; wire_end_free() gives it up. */
 void mthca_wire_init(NcicMthca *s);
-void mthca_wire_fini(NcicMthca *s);
 /* RdmaOps.wire_tx. */
 bool mthca_wire_tx(void *opaque, const struct iovec *frames, unsigned n);
-/* @plugged: there is a peer. */
-void mthca_link_update(NcicMthca *s, bool plugged);
 
 /* ---- mthca-props.c ---- */
 

@@ -22,42 +22,17 @@ static RdmaDev *mthca_rdma_of(Object *obj)
 
 static bool mthca_prop_get_link(Object *obj, Error **errp)
 {
-    NcicMthca *s = NCIC_MTHCA(obj);
-
-    if (s->wire) {
-        return wire_stream_connected(s->wire) && !s->unplugged;
-    }
-    return s->nic && !qemu_get_queue(s->nic)->link_down;
+    return wire_end_link_up(&NCIC_MTHCA(obj)->end);
 }
 
 static bool mthca_prop_get_shm(Object *obj, Error **errp)
 {
-    NcicMthca *s = NCIC_MTHCA(obj);
-    bool out = false, in = false;
-
-    if (s->wire) {
-        wire_pipe_shared(wire_stream_pipe(s->wire), &out, &in);
-    }
-    return out && in;
+    return wire_end_shared(&NCIC_MTHCA(obj)->end);
 }
 
-/* A flap that the backend knows nothing of. */
 static void mthca_prop_set_link(Object *obj, bool up, Error **errp)
 {
-    NcicMthca *s = NCIC_MTHCA(obj);
-
-    if (s->wire) {
-        s->unplugged = !up;
-        mthca_link_update(s, wire_stream_connected(s->wire));
-        return;
-    }
-    if (!s->nic) {
-        error_setg(errp, "link-up can be set when the device exists");
-        return;
-    }
-    qemu_get_queue(s->nic)->link_down = !up;
-    mthca_link_set(s->core, up);
-    rdma_qmp_port(s->qmp);
+    wire_end_set_link_up(&NCIC_MTHCA(obj)->end, up, errp);
 }
 
 static void mthca_prop_set_catas(Object *obj, Visitor *v, const char *name,
@@ -118,11 +93,11 @@ static void add_run_time_props(ObjectClass *klass)
 }
 
 /* Every counter of the device, by @of(owner, name). */
-#define MTHCA_ALL_COUNTERS(OF_RDMA, OF_MTHCA, OF_SHELL)                     \
+#define MTHCA_ALL_COUNTERS(OF_RDMA, OF_MTHCA, OF_SHELL, OF_WIRE)            \
     RDMA_COUNTERS(OF_RDMA)                                                  \
     MTHCA_COUNTERS(OF_MTHCA)                                                \
     OF_SHELL(inline_polls)                                                  \
-    OF_SHELL(wire_bad_length)
+    OF_WIRE(wire_bad_length)
 
 void mthca_add_counters(NcicMthca *s)
 {
@@ -135,7 +110,9 @@ void mthca_add_counters(NcicMthca *s)
 #define ADD_RDMA(name) ADD(r, name)
 #define ADD_MTHCA(name) ADD(c, name)
 #define ADD_SHELL(name) ADD(s, name)
-    MTHCA_ALL_COUNTERS(ADD_RDMA, ADD_MTHCA, ADD_SHELL)
+#define ADD_WIRE(name) ADD(&s->end, name)
+    MTHCA_ALL_COUNTERS(ADD_RDMA, ADD_MTHCA, ADD_SHELL, ADD_WIRE)
+#undef ADD_WIRE
 #undef ADD_SHELL
 #undef ADD_MTHCA
 #undef ADD_RDMA
@@ -146,7 +123,7 @@ void mthca_add_counters(NcicMthca *s)
 void mthca_remove_counters(NcicMthca *s)
 {
 #define REMOVE(name) object_property_del(OBJECT(s), "counter-" #name);
-    MTHCA_ALL_COUNTERS(REMOVE, REMOVE, REMOVE)
+    MTHCA_ALL_COUNTERS(REMOVE, REMOVE, REMOVE, REMOVE)
 #undef REMOVE
 }
 
@@ -155,7 +132,7 @@ void mthca_remove_counters(NcicMthca *s)
 bool mthca_config(NcicMthca *s, Error **errp)
 {
     MthcaConfig *c = &s->cfg;
-    const uint8_t *mac = s->conf.macaddr.a;
+    const uint8_t *mac = s->end.conf.macaddr.a;
 
     rdma_config_init(&c->rdma);
     rdma_switches_apply(&s->sw, &c->rdma);
@@ -189,9 +166,7 @@ bool mthca_config(NcicMthca *s, Error **errp)
 }
 
 static const Property mthca_props[] = {
-    DEFINE_NIC_PROPERTIES(NcicMthca, conf),
-    DEFINE_PROP_CHR("chardev", NcicMthca, chr),
-    DEFINE_PROP_BOOL("shm", NcicMthca, shm, true),
+    DEFINE_WIRE_END_PROPERTIES(NcicMthca, end),
     DEFINE_PROP_UINT32("inline-budget", NcicMthca, inline_budget, 64),
     DEFINE_PROP_SIGNED("sm", NcicMthca, sm, 0, rdma_sm_info, int),
     DEFINE_PROP_UINT16("lid", NcicMthca, lid, 0),

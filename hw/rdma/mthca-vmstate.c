@@ -17,8 +17,7 @@ static int mthca_pre_save(void *opaque)
     g_free(s->state);
     s->state = mthca_save(s->core, rdma_shell_now(), &len);
     s->state_len = len;
-    g_free(s->frames);
-    s->frames = s->wire ? wire_stream_save(s->wire, &s->frames_len) : NULL;
+    wire_end_pre_save(&s->end);
     return 0;
 }
 
@@ -27,8 +26,8 @@ static int mthca_post_save(void *opaque)
     NcicMthca *s = opaque;
 
     g_clear_pointer(&s->state, g_free);
-    g_clear_pointer(&s->frames, g_free);
-    s->state_len = s->frames_len = 0;
+    s->state_len = 0;
+    wire_end_post_save(&s->end);
     return 0;
 }
 
@@ -37,21 +36,14 @@ static int mthca_post_load(void *opaque, int version_id)
     NcicMthca *s = opaque;
     const char *error = mthca_load(s->core, rdma_shell_now(), s->state,
                                    s->state_len);
-    bool ok = !error;
+    bool ok;
 
     if (error) {
         error_report("%s: state of the adapter: %s", mthca_id(s), error);
     }
-    if (ok && s->wire) {
-        ok = wire_stream_load(s->wire, s->frames, s->frames_len);
-        rdma_wire_stop(mthca_rdma(s->core), wire_stream_blocked(s->wire));
-    }
+    ok = !error && wire_end_post_load(&s->end);
     mthca_post_save(s);
-    if (s->nic) {
-        /* As with other NICs, the state of the link travels with the guest;
-         * that of a chardev is whether somebody is connected here. */
-        qemu_get_queue(s->nic)->link_down = !mthca_link(s->core);
-    }
+    wire_end_load_link(&s->end, mthca_link(s->core));
     rdma_qmp_port(s->qmp);
     return ok ? 0 : -EINVAL;
 }
@@ -60,7 +52,7 @@ static bool mthca_frames_needed(void *opaque)
 {
     NcicMthca *s = opaque;
 
-    return s->wire && wire_stream_blocked(s->wire);
+    return wire_end_frames_needed(&s->end);
 }
 
 /* Frames that the stalled peer at the end of a chardev did not take yet. */
@@ -70,8 +62,7 @@ static const VMStateDescription mthca_vmstate_frames = {
     .minimum_version_id = 1,
     .needed = mthca_frames_needed,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT32(frames_len, NcicMthca),
-        VMSTATE_VBUFFER_ALLOC_UINT32(frames, NcicMthca, 1, NULL, frames_len),
+        VMSTATE_WIRE_END_FRAMES(end, NcicMthca),
         VMSTATE_END_OF_LIST()
     },
 };

@@ -81,7 +81,7 @@ OWNER = {
 SHELLS = ('hw/*-pci.c', 'hw/*-qmp.c', 'hw/*-stub.c', 'hw/net/ncic/ncic-*.c',
           'hw/rdma/*props.c', 'hw/rdma/shell.c', 'hw/rdma/mthca-*.c',
           'hw/ub/ubc/ubc-*.c', 'hw/wire/fault-props.c', 'hw/wire/pipe-chr.c',
-          'hw/wire/stream.c')
+          'hw/wire/end.c', 'hw/wire/stream.c')
 # Whose private headers a tool may look at.
 INSIDE = {'ub/tools': ('hw/ub/phy',)}
 
