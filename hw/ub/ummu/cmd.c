@@ -29,38 +29,29 @@ static bool queue_ready(const UmmuRing *q)
 
 /* ---- Commands ---------------------------------------------------------------------------- */
 
-static uint32_t token_of(const uint64_t *q)
+/* What a command that invalidates names: the parts @which, UMMU_BY_*. */
+static UmmuKey key_of(const uint64_t *q, unsigned which)
 {
-    return ummu_get(q[0], UBM_CMD_TOKEN);
-}
+    UmmuKey key = { .which = which };
 
-static void key_tag(UmmuKey *key, const uint64_t *q)
-{
-    key->which |= UMMU_BY_TAG;
-    key->tag = key->tag_last = ummu_get(q[2], UBM_CMD_TAG);
-}
+    if (which & UMMU_BY_TAG) {
+        key.tag = key.tag_last = ummu_get(q[2], UBM_CMD_TAG);
+    }
+    if (which & UMMU_BY_TOKEN) {
+        key.token_id = ummu_get(q[0], UBM_CMD_TOKEN);
+    }
+    if (which & UMMU_BY_VMID) {
+        key.vmid = ummu_get(q[0], UBM_CMD_VMID);
+    }
+    if (which & UMMU_BY_PAGE) {
+        unsigned range = ummu_get(q[0], UBM_CMD_RANGE);
 
-static void key_token(UmmuKey *key, const uint64_t *q)
-{
-    key->which |= UMMU_BY_TOKEN;
-    key->token_id = token_of(q);
-}
-
-static void key_vmid(UmmuKey *key, const uint64_t *q)
-{
-    key->which |= UMMU_BY_VMID;
-    key->vmid = ummu_get(q[0], UBM_CMD_VMID);
-}
-
-static void key_pages(UmmuKey *key, const uint64_t *q)
-{
-    unsigned range = ummu_get(q[0], UBM_CMD_RANGE);
-
-    key->page = ummu_get(q[1], UBM_CMD_ADDR);
-    key->last = key->page + ((1ull << MIN(range, 52)) - 1);
-    /* Beyond the end of addresses there is nothing. */
-    key->last = MAX(key->last, key->page);
-    key->which |= UMMU_BY_PAGE;
+        key.page = ummu_get(q[1], UBM_CMD_ADDR);
+        key.last = key.page + ((1ull << MIN(range, 52)) - 1);
+        /* Beyond the end of addresses there is nothing. */
+        key.last = MAX(key.last, key.page);
+    }
+    return key;
 }
 
 static unsigned do_nothing(UbUmmu *u, const uint64_t *q)
@@ -96,103 +87,25 @@ static unsigned stall_term(UbUmmu *u, const uint64_t *q)
     return n * UMMU_COST_STALL + (n < TERM_MAX ? 1 : AGAIN);
 }
 
-static unsigned cfgi_tect(UbUmmu *u, const uint64_t *q)
-{
-    UmmuKey key = { 0 };
-
-    key_tag(&key, q);
-    return ummu_context_invalidate(u, &key);
-}
-
 static unsigned cfgi_range(UbUmmu *u, const uint64_t *q)
 {
     unsigned n = ummu_get(q[0], UBM_CFGI_RANGE);
     uint32_t low = n < 16 ? (2u << n) - 1 : 0xffff;
-    UmmuKey key = { 0 };
+    UmmuKey key = key_of(q, UMMU_BY_TAG);
 
     if (n == RANGE_ALL) {
         ummu_drop_contexts(u);
         return 1;
     }
-    key_tag(&key, q);
     key.tag &= ~low;
     key.tag_last |= low;
     return ummu_context_invalidate(u, &key);
-}
-
-static unsigned cfgi_tct(UbUmmu *u, const uint64_t *q)
-{
-    UmmuKey key = { 0 };
-
-    key_tag(&key, q);
-    key_token(&key, q);
-    return ummu_context_invalidate(u, &key);
-}
-
-static unsigned tlbi_vmid(UbUmmu *u, const uint64_t *q)
-{
-    UmmuKey key = { 0 };
-
-    key_vmid(&key, q);
-    return ummu_tlb_invalidate(u, &key);
-}
-
-static unsigned tlbi_token(UbUmmu *u, const uint64_t *q)
-{
-    UmmuKey key = { 0 };
-
-    key_token(&key, q);
-    return ummu_tlb_invalidate(u, &key);
-}
-
-static unsigned tlbi_va(UbUmmu *u, const uint64_t *q)
-{
-    UmmuKey key = { 0 };
-
-    key_token(&key, q);
-    key_pages(&key, q);
-    return ummu_tlb_invalidate(u, &key);
-}
-
-static unsigned tlbi_va_all(UbUmmu *u, const uint64_t *q)
-{
-    UmmuKey key = { 0 };
-
-    key_pages(&key, q);
-    return ummu_tlb_invalidate(u, &key);
 }
 
 static unsigned tlbi_all(UbUmmu *u, const uint64_t *q)
 {
     ummu_drop_tlb(u);
     return 1;
-}
-
-static unsigned plbi_tag(UbUmmu *u, const uint64_t *q)
-{
-    UmmuKey key = { 0 };
-
-    key_tag(&key, q);
-    return ummu_plb_invalidate(u, &key);
-}
-
-static unsigned plbi_token(UbUmmu *u, const uint64_t *q)
-{
-    UmmuKey key = { 0 };
-
-    key_tag(&key, q);
-    key_token(&key, q);
-    return ummu_plb_invalidate(u, &key);
-}
-
-static unsigned plbi_va(UbUmmu *u, const uint64_t *q)
-{
-    UmmuKey key = { 0 };
-
-    key_tag(&key, q);
-    key_token(&key, q);
-    key_pages(&key, q);
-    return ummu_plb_invalidate(u, &key);
 }
 
 static unsigned plbi_all(UbUmmu *u, const uint64_t *q)
@@ -230,40 +143,60 @@ static unsigned eid_unmap(UbUmmu *u, const uint64_t *q)
     return 1;
 }
 
-/* What it cost. */
-typedef unsigned (*Command)(UbUmmu *u, const uint64_t *q);
+/* A command, which tells what it cost: its own, or one of those that take out of
+ * a cache what some parts of the command name. */
+typedef struct Command {
+    unsigned (*run)(UbUmmu *u, const uint64_t *q);
+    unsigned (*invalidate)(UbUmmu *u, const UmmuKey *key);
+    unsigned by;
+} Command;
+
+#define CONTEXT(parts) { .invalidate = ummu_context_invalidate, .by = parts }
+#define TLB(parts)     { .invalidate = ummu_tlb_invalidate, .by = parts }
+#define PLB(parts)     { .invalidate = ummu_plb_invalidate, .by = parts }
+#define TAG            UMMU_BY_TAG
+#define TOKEN          UMMU_BY_TOKEN
+#define VMID           UMMU_BY_VMID
+#define PAGE           UMMU_BY_PAGE
 
 static const Command commands[256] = {
-    [UBM_CMD_SYNC] = sync_all,
-    [UBM_CMD_STALL_RESUME] = stall_resume,
-    [UBM_CMD_STALL_TERM] = stall_term,
-    [UBM_CMD_PREFETCH] = do_nothing,
-    [UBM_CMD_CFGI_TECT] = cfgi_tect,
-    [UBM_CMD_CFGI_TECT_RANGE] = cfgi_range,
-    [UBM_CMD_CFGI_TCT] = cfgi_tct,
-    [UBM_CMD_CFGI_TCT_ALL] = cfgi_tect,
-    [UBM_CMD_TLBI_OS_ALL] = tlbi_vmid,
-    [UBM_CMD_TLBI_OS_TID] = tlbi_token,
-    [UBM_CMD_TLBI_OS_VA] = tlbi_va,
-    [UBM_CMD_TLBI_OS_VAA] = tlbi_va_all,
-    [UBM_CMD_PLBI_EID] = plbi_tag,
-    [UBM_CMD_PLBI_EID_TID] = plbi_token,
-    [UBM_CMD_PLBI_VA] = plbi_va,
-    [UBM_CMD_TLBI_HYP_ALL] = tlbi_vmid,
-    [UBM_CMD_TLBI_HYP_TID] = tlbi_token,
-    [UBM_CMD_TLBI_HYP_VA] = tlbi_va,
-    [UBM_CMD_TLBI_HYP_VAA] = tlbi_va_all,
-    [UBM_CMD_TLBI_S1S2_VMALL] = tlbi_vmid,
-    [UBM_CMD_TLBI_S2_IPA] = tlbi_vmid,
-    [UBM_CMD_TLBI_NS_ALL] = tlbi_all,
-    [UBM_CMD_MAP] = eid_map,
-    [UBM_CMD_UNMAP] = eid_unmap,
-    [UBM_CMD_NULL] = do_nothing,
-    [UBM_CMD_PLBI_ALL] = plbi_all,
-    [0x90] = tlbi_all, [0x91] = tlbi_all, [0x92] = tlbi_all, [0x93] = tlbi_all,
-    [0x99] = tlbi_all, [0x9a] = tlbi_all, [0x9b] = tlbi_all,
-    [0xa8] = tlbi_all, [0xaa] = tlbi_all,
+    [UBM_CMD_SYNC] = { sync_all },
+    [UBM_CMD_STALL_RESUME] = { stall_resume },
+    [UBM_CMD_STALL_TERM] = { stall_term },
+    [UBM_CMD_PREFETCH] = { do_nothing },
+    [UBM_CMD_CFGI_TECT] = CONTEXT(TAG),
+    [UBM_CMD_CFGI_TECT_RANGE] = { cfgi_range },
+    [UBM_CMD_CFGI_TCT] = CONTEXT(TAG | TOKEN),
+    [UBM_CMD_CFGI_TCT_ALL] = CONTEXT(TAG),
+    [UBM_CMD_TLBI_OS_ALL] = TLB(VMID),
+    [UBM_CMD_TLBI_OS_TID] = TLB(TOKEN),
+    [UBM_CMD_TLBI_OS_VA] = TLB(TOKEN | PAGE),
+    [UBM_CMD_TLBI_OS_VAA] = TLB(PAGE),
+    [UBM_CMD_PLBI_EID] = PLB(TAG),
+    [UBM_CMD_PLBI_EID_TID] = PLB(TAG | TOKEN),
+    [UBM_CMD_PLBI_VA] = PLB(TAG | TOKEN | PAGE),
+    [UBM_CMD_TLBI_HYP_ALL] = TLB(VMID),
+    [UBM_CMD_TLBI_HYP_TID] = TLB(TOKEN),
+    [UBM_CMD_TLBI_HYP_VA] = TLB(TOKEN | PAGE),
+    [UBM_CMD_TLBI_HYP_VAA] = TLB(PAGE),
+    [UBM_CMD_TLBI_S1S2_VMALL] = TLB(VMID),
+    [UBM_CMD_TLBI_S2_IPA] = TLB(VMID),
+    [UBM_CMD_TLBI_NS_ALL] = { tlbi_all },
+    [UBM_CMD_MAP] = { eid_map },
+    [UBM_CMD_UNMAP] = { eid_unmap },
+    [UBM_CMD_NULL] = { do_nothing },
+    [UBM_CMD_PLBI_ALL] = { plbi_all },
+    [0x90] = { tlbi_all }, [0x91] = { tlbi_all }, [0x92] = { tlbi_all },
+    [0x93] = { tlbi_all }, [0x99] = { tlbi_all }, [0x9a] = { tlbi_all },
+    [0x9b] = { tlbi_all }, [0xa8] = { tlbi_all }, [0xaa] = { tlbi_all },
 };
+#undef CONTEXT
+#undef TLB
+#undef PLB
+#undef TAG
+#undef TOKEN
+#undef VMID
+#undef PAGE
 
 /* ---- Queues ---------------------------------------------------------------------------------- */
 
@@ -284,8 +217,9 @@ static unsigned command_run(UbUmmu *u, UmmuRing *q)
                   (uint64_t)(q->cons & (ummu_ring_size(q) - 1)) * UBM_CMD;
     uint64_t words[CMD_WORDS];
     uint8_t raw[UBM_CMD];
+    const Command *c;
     unsigned cost;
-    Command run;
+    UmmuKey key;
 
     if (!ummu_read(u, at, raw, sizeof(raw))) {
         queue_error(u, q, UBM_REASON_ABORT);
@@ -294,12 +228,17 @@ static unsigned command_run(UbUmmu *u, UmmuRing *q)
     for (unsigned i = 0; i < CMD_WORDS; i++) {
         words[i] = get_le64(raw + 8 * i);
     }
-    run = commands[words[0] & UBM_CMD_OP];
-    if (!run) {
+    c = &commands[words[0] & UBM_CMD_OP];
+    if (!c->run && !c->invalidate) {
         queue_error(u, q, UBM_REASON_ILLEGAL);
         return 0;
     }
-    cost = run(u, words);
+    if (c->run) {
+        cost = c->run(u, words);
+    } else {
+        key = key_of(words, c->by);
+        cost = c->invalidate(u, &key);
+    }
     if (cost & AGAIN) {
         return cost & ~AGAIN;
     }
