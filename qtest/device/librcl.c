@@ -312,3 +312,70 @@ void rcl_event_wait(Rcl *r, uint8_t type, uint8_t *event)
         }
     }
 }
+
+/* ---- properties ---- */
+
+uint64_t rcl_counter(Rcl *r, const char *name)
+{
+    g_autofree char *full = g_strdup_printf("counter-%s", name);
+
+    return fixture_counter(r->f, full);
+}
+
+void rcl_prop_set(Rcl *r, const char *name, unsigned value)
+{
+    qtest_qmp_assert_success(r->f->qts,
+        "{ 'execute': 'qom-set', 'arguments': { 'path': "
+        "'/machine/peripheral/nic', 'property': %s, 'value': %u } }",
+        name, value);
+}
+
+void rcl_link_set(Rcl *r, bool up)
+{
+    qtest_qmp_assert_success(r->f->qts,
+        "{ 'execute': 'qom-set', 'arguments': { 'path': "
+        "'/machine/peripheral/nic', 'property': 'link-up', 'value': %i } }",
+        up);
+}
+
+/* ---- pairs ---- */
+
+RclPair rcl_pair_start(bool netdev, const char *first, const char *second)
+{
+    RclPair p = { .dir = g_dir_make_tmp("rclink-XXXXXX", NULL) };
+
+    p.path = g_build_filename(p.dir, "wire", NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        const char *props = i ? second : first;
+
+        p.r[i] = netdev ? rcl_start_netdev(p.path, !i, i, props)
+                        : rcl_start(p.path, !i, i, props, "");
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        rcl_wait_link(p.r[i], true);
+    }
+    return p;
+}
+
+void rcl_pair_stop(RclPair *p)
+{
+    rcl_stop(p->r[0]);
+    rcl_stop(p->r[1]);
+    unlink(p->path);
+    rmdir(p->dir);
+    g_free(p->path);
+    g_free(p->dir);
+}
+
+void rcl_pair_up(RclPair *p, uint64_t format)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        rcl_up(p->r[i], format);
+    }
+}
+
+void rcl_pair_connect(RclPair *p, unsigned qp, unsigned psn)
+{
+    rcl_qp(p->r[0], qp, 1, qp, psn);
+    rcl_qp(p->r[1], qp, 0, qp, psn);
+}

@@ -63,4 +63,27 @@ size_t rcl_md_take(Rcl *r, void *frame);
 /* Wait for an event of @type; others are dropped.  Its 16 bytes. */
 void rcl_event_wait(Rcl *r, uint8_t type, uint8_t *event);
 
+/* ---- properties of the device ---- */
+
+/* "counter-@name". */
+uint64_t rcl_counter(Rcl *r, const char *name);
+void rcl_prop_set(Rcl *r, const char *name, unsigned value);
+/* "link-up". */
+void rcl_link_set(Rcl *r, bool up);
+
+/* ---- two devices in two emulators ---- */
+
+typedef struct RclPair {
+    char *dir, *path;
+    Rcl *r[2];
+} RclPair;
+
+/* Linked: by a chardev, or by "-netdev stream"; each with its own properties. */
+RclPair rcl_pair_start(bool netdev, const char *first, const char *second);
+void rcl_pair_stop(RclPair *p);
+/* rcl_up() of both. */
+void rcl_pair_up(RclPair *p, uint64_t format);
+/* QP @qp of each with that of the other, both from @psn on. */
+void rcl_pair_connect(RclPair *p, unsigned qp, unsigned psn);
+
 #endif

@@ -14,72 +14,18 @@
 
 #define GEN1 (1 << RCL_CFG_GEN1 | 1 << RCL_CFG_GEN1_TC)
 
-typedef struct Pair {
-    char *dir, *path;
-    Rcl *r[2];
-} Pair;
-
-static Pair pair_start(bool netdev, const char *props)
+/* Both up, with QP 7 that does not give up soon. */
+static void pair_up(RclPair *p)
 {
-    Pair p = { .dir = g_dir_make_tmp("rclink-XXXXXX", NULL) };
-
-    p.path = g_build_filename(p.dir, "wire", NULL);
+    rcl_pair_up(p, GEN1);
+    rcl_pair_connect(p, 7, 0);
     for (unsigned i = 0; i < 2; i++) {
-        const char *mine = i ? "" : props;
-
-        p.r[i] = netdev ? rcl_start_netdev(p.path, !i, i, mine)
-                        : rcl_start(p.path, !i, i, mine, "");
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        rcl_wait_link(p.r[i], true);
-    }
-    return p;
-}
-
-static void pair_up(Pair *p)
-{
-    for (unsigned i = 0; i < 2; i++) {
-        rcl_up(p->r[i], GEN1);
-        rcl_qp(p->r[i], 7, !i, 7, 0);
         rcl_set(p->r[i], RCL_RETRY_TIMER_CFG, 15 << 13 | 500);
     }
 }
 
-static void pair_stop(Pair *p)
-{
-    rcl_stop(p->r[0]);
-    rcl_stop(p->r[1]);
-    unlink(p->path);
-    rmdir(p->dir);
-    g_free(p->path);
-    g_free(p->dir);
-}
-
-static uint64_t counter(Rcl *r, const char *name)
-{
-    g_autofree char *full = g_strdup_printf("counter-%s", name);
-
-    return fixture_counter(r->f, full);
-}
-
-static void prop_set(Rcl *r, const char *name, unsigned value)
-{
-    qtest_qmp_assert_success(r->f->qts,
-        "{ 'execute': 'qom-set', 'arguments': { 'path': "
-        "'/machine/peripheral/nic', 'property': %s, 'value': %u } }",
-        name, value);
-}
-
-static void link_set(Rcl *r, bool up)
-{
-    qtest_qmp_assert_success(r->f->qts,
-        "{ 'execute': 'qom-set', 'arguments': { 'path': "
-        "'/machine/peripheral/nic', 'property': 'link-up', 'value': %i } }",
-        up);
-}
-
 /* Everything works: both types that programs use, and frames. */
-static void pair_works(Pair *p)
+static void pair_works(RclPair *p)
 {
     uint8_t frame[200] = { 0x82 }, back[RCL_BUF];
     RclGot got;
@@ -105,7 +51,7 @@ static void pair_works(Pair *p)
 
 static void test_netdev(void)
 {
-    Pair p = pair_start(true, "");
+    RclPair p = rcl_pair_start(true, "", "");
     unsigned sent = 0, next = 0;
     RclGot got;
 
@@ -119,12 +65,12 @@ static void test_netdev(void)
         g_assert_true(rcl_is(&got, 1344, next));
         next++;
     }
-    g_assert_cmpuint(counter(p.r[1], "rx_duplicate"), ==, 0);
-    link_set(p.r[0], false);
+    g_assert_cmpuint(rcl_counter(p.r[1], "rx_duplicate"), ==, 0);
+    rcl_link_set(p.r[0], false);
     g_assert_cmphex(rcl_get(p.r[0], RCL_STATUS) & RCL_STATUS_LINK, ==, 0);
-    link_set(p.r[0], true);
+    rcl_link_set(p.r[0], true);
     pair_works(&p);
-    pair_stop(&p);
+    rcl_pair_stop(&p);
 }
 
 /* ---- captures ---- */
@@ -136,7 +82,7 @@ static void test_capture(void)
     g_autofree char *file = g_strdup_printf("%s/rcl-%d.pcap", g_get_tmp_dir(),
                                             (int)getpid());
     g_autofree char *props = g_strdup_printf(",capture=%s", file);
-    Pair p = pair_start(false, props);
+    RclPair p = rcl_pair_start(false, props, "");
     g_autofree uint8_t *data = NULL;
     unsigned frames = 0;
     uint64_t bytes = 0;
@@ -159,15 +105,15 @@ static void test_capture(void)
     }
     g_assert_cmpuint(at, ==, len);
     g_assert_cmpuint(frames, >=, 2 * 7);
-    g_assert_cmpuint(bytes, ==, counter(p.r[0], "wire_bytes_tx") +
-                                counter(p.r[0], "wire_bytes_rx"));
-    pair_stop(&p);
+    g_assert_cmpuint(bytes, ==, rcl_counter(p.r[0], "wire_bytes_tx") +
+                                rcl_counter(p.r[0], "wire_bytes_rx"));
+    rcl_pair_stop(&p);
     unlink(file);
 }
 
 /* ---- under load ---- */
 
-static void load(Pair *p)
+static void load(RclPair *p)
 {
     uint8_t frame[1000] = { 0x82 };
 
@@ -205,15 +151,15 @@ static void strike_stop(Rcl *r)
 
 static void strike_link(Rcl *r)
 {
-    link_set(r, false);
-    link_set(r, true);
+    rcl_link_set(r, false);
+    rcl_link_set(r, true);
 }
 
 static void strike_dma(Rcl *r)
 {
-    prop_set(r, "fault-dma", 1);
+    rcl_prop_set(r, "fault-dma", 1);
     rcl_set(r, RCL_RING(RCL_RING_TX) + RCL_RING_HEAD, r->tx_head);
-    prop_set(r, "fault-dma", 0);
+    rcl_prop_set(r, "fault-dma", 0);
 }
 
 static void strike_master(Rcl *r)
@@ -248,7 +194,7 @@ static void test_strikes(void)
         strike_stop, strike_link, strike_dma, strike_master, strike_power,
         strike_disable,
     };
-    Pair p = pair_start(false, "");
+    RclPair p = rcl_pair_start(false, "", "");
 
     for (unsigned i = 0; i < ARRAY_SIZE(strike); i++) {
         for (unsigned side = 0; side < 2; side++) {
@@ -261,13 +207,13 @@ static void test_strikes(void)
             pair_works(&p);
         }
     }
-    pair_stop(&p);
+    rcl_pair_stop(&p);
 }
 
 /* The peer dies with packets under way, and another one comes. */
 static void test_kill(void)
 {
-    Pair p = pair_start(false, "");
+    RclPair p = rcl_pair_start(false, "", "");
 
     for (unsigned i = 0; i < 2; i++) {
         pair_up(&p);
@@ -281,7 +227,7 @@ static void test_kill(void)
         strike_reset_all(p.r[0]);
         pair_works(&p);
     }
-    pair_stop(&p);
+    rcl_pair_stop(&p);
 }
 
 /* ---- plugged and unplugged ---- */
@@ -325,7 +271,7 @@ static void test_replug(void)
             "{ 'execute': 'qom-set', 'arguments': { 'path': "
             "'/machine/peripheral/nic', 'property': 'fault-pause-storm', "
             "'value': 1 } }");
-        while (counter(r, "pfc_rx") <= i) {
+        while (rcl_counter(r, "pfc_rx") <= i) {
             g_assert_cmpint(g_get_monotonic_time(), <, limit);
         }
         /* The reset of the machine lets go what is to be unplugged. */

@@ -44,9 +44,7 @@ void rig_stop(Rig *g)
 
 uint64_t counter(Rig *g, const char *name)
 {
-    g_autofree char *full = g_strdup_printf("counter-%s", name);
-
-    return fixture_counter(g->r->f, full);
+    return rcl_counter(g->r, name);
 }
 
 void wait_counter(Rig *g, const char *name, uint64_t n)

@@ -16,68 +16,11 @@
 #define GEN1 (1 << RCL_CFG_GEN1 | 1 << RCL_CFG_GEN1_TC)
 #define NAP_NS 1000000          /* steps of the virtual clock */
 
-typedef struct Pair {
-    char *dir, *path;
-    Rcl *r[2];
-} Pair;
-
-static Pair pair_start(const char *props)
-{
-    Pair p = { .dir = g_dir_make_tmp("rclink-XXXXXX", NULL) };
-
-    p.path = g_build_filename(p.dir, "wire", NULL);
-    for (unsigned i = 0; i < 2; i++) {
-        p.r[i] = rcl_start(p.path, !i, i, props, "");
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        rcl_wait_link(p.r[i], true);
-    }
-    return p;
-}
-
-static void pair_up(Pair *p, uint64_t format)
-{
-    for (unsigned i = 0; i < 2; i++) {
-        rcl_up(p->r[i], format);
-    }
-}
-
-static void pair_connect(Pair *p, unsigned qp, unsigned psn)
-{
-    rcl_qp(p->r[0], qp, 1, qp, psn);
-    rcl_qp(p->r[1], qp, 0, qp, psn);
-}
-
-static void pair_stop(Pair *p)
-{
-    rcl_stop(p->r[0]);
-    rcl_stop(p->r[1]);
-    unlink(p->path);
-    rmdir(p->dir);
-    g_free(p->path);
-    g_free(p->dir);
-}
-
-static uint64_t counter(Rcl *r, const char *name)
-{
-    g_autofree char *full = g_strdup_printf("counter-%s", name);
-
-    return fixture_counter(r->f, full);
-}
-
-static void prop_set(Rcl *r, const char *name, unsigned value)
-{
-    qtest_qmp_assert_success(r->f->qts,
-        "{ 'execute': 'qom-set', 'arguments': { 'path': "
-        "'/machine/peripheral/nic', 'property': %s, 'value': %u } }",
-        name, value);
-}
-
 /* ---- the function ---- */
 
 static void test_function(void)
 {
-    Pair p = pair_start("");
+    RclPair p = rcl_pair_start(false, "", "");
     Rcl *r = p.r[0];
     QPCIDevice *pci = r->f->pci;
 
@@ -98,9 +41,9 @@ static void test_function(void)
     g_assert_true(fixture_logged(r->f, "no such register (0x800)"));
     rcl_set(r, RCL_STATUS, 1);
     g_assert_true(fixture_logged(r->f, "read-only register"));
-    g_assert_cmpuint(counter(r, "guest_errors"), ==, 2);
+    g_assert_cmpuint(rcl_counter(r, "guest_errors"), ==, 2);
     qpci_msix_disable(pci);
-    pair_stop(&p);
+    rcl_pair_stop(&p);
 }
 
 /* ---- data ---- */
@@ -110,14 +53,14 @@ static void test_data(void)
     static const uint64_t format[] = {
         1 << RCL_CFG_STANDARD, GEN1, 1 << RCL_CFG_GEN2, 1 << RCL_CFG_LITE,
     };
-    Pair p = pair_start("");
+    RclPair p = rcl_pair_start(false, "", "");
     RclGot got;
 
     for (unsigned f = 0; f < ARRAY_SIZE(format); f++) {
         uint8_t frame[1514], back[RCL_BUF];
 
-        pair_up(&p, format[f]);
-        pair_connect(&p, 42, 0xff0);
+        rcl_pair_up(&p, format[f]);
+        rcl_pair_connect(&p, 42, 0xff0);
         for (unsigned i = 0; i < 40; i++) {
             rcl_post(p.r[0], 42, 64 + i * 32, i, 0);
         }
@@ -140,8 +83,8 @@ static void test_data(void)
             g_assert_cmpmem(back, len, frame, len);
         }
     }
-    g_assert_cmpuint(counter(p.r[0], "guest_errors"), ==, 0);
-    pair_stop(&p);
+    g_assert_cmpuint(rcl_counter(p.r[0], "guest_errors"), ==, 0);
+    rcl_pair_stop(&p);
 }
 
 /* Loss, doubles, damage: everything arrives once and in order. */
@@ -151,15 +94,15 @@ static void test_faults(void)
         "fault-out-drop-ppm", "fault-in-drop-ppm", "fault-out-duplicate-ppm",
         "fault-in-corrupt-ppm", "fault-out-reorder-ppm",
     };
-    Pair p = pair_start(",time-scale=1");
+    RclPair p = rcl_pair_start(false, ",time-scale=1", ",time-scale=1");
     unsigned next = 0, sent = 0;
     RclGot got;
 
-    pair_up(&p, GEN1);
-    pair_connect(&p, 7, 100);
+    rcl_pair_up(&p, GEN1);
+    rcl_pair_connect(&p, 7, 100);
     rcl_set(p.r[0], RCL_RETRY_TIMER_CFG, 15 << 13 | 500);
     for (unsigned i = 0; i < ARRAY_SIZE(fault); i++) {
-        prop_set(p.r[0], fault[i], 50000);
+        rcl_prop_set(p.r[0], fault[i], 50000);
     }
     while (next < 200) {
         gint64 limit = test_deadline(20);
@@ -177,9 +120,9 @@ static void test_faults(void)
         g_assert_true(rcl_is(&got, 64 + next % 100, next));
         next++;
     }
-    g_assert_cmpuint(counter(p.r[0], "fault_drop"), >, 0);
-    g_assert_cmpuint(counter(p.r[0], "tx_type1_again"), >, 0);
-    pair_stop(&p);
+    g_assert_cmpuint(rcl_counter(p.r[0], "fault_drop"), >, 0);
+    g_assert_cmpuint(rcl_counter(p.r[0], "tx_type1_again"), >, 0);
+    rcl_pair_stop(&p);
 }
 
 /* ---- interrupts ---- */
@@ -187,16 +130,16 @@ static void test_faults(void)
 /* The peer is mute: the time-out is told by event and message. */
 static void test_retry_interrupt(void)
 {
-    Pair p = pair_start(",time-scale=1");
+    RclPair p = rcl_pair_start(false, ",time-scale=1", ",time-scale=1");
     Rcl *r = p.r[0];
     uint8_t ev[RCL_RING_ENTRY];
 
-    pair_up(&p, GEN1);
-    pair_connect(&p, 0x2a5, 0);
+    rcl_pair_up(&p, GEN1);
+    rcl_pair_connect(&p, 0x2a5, 0);
     rcl_msix(r);
     rcl_set(r, RCL_INTR_MASK, 1 << RCL_INTR_RETRY);
     rcl_set(r, RCL_RETRY_TIMER_CFG, 2 << 13 | 100);
-    prop_set(p.r[1], "fault-in-drop-ppm", 1000000);
+    rcl_prop_set(p.r[1], "fault-in-drop-ppm", 1000000);
     rcl_post(r, 0x2a5, 64, 0, 0);
     g_assert_false(qpci_msix_pending(r->f->pci, RCL_VEC_INTR));
     qtest_clock_step(r->f->qts, 100000);
@@ -211,17 +154,17 @@ static void test_retry_interrupt(void)
     rcl_set(r, RCL_INTR_STATUS, 1 << RCL_INTR_RETRY);
     g_assert_cmphex(rcl_get(r, RCL_INTR_STATUS), ==, 0);
     qpci_msix_disable(r->f->pci);
-    pair_stop(&p);
+    rcl_pair_stop(&p);
 }
 
 /* ---- flow control over the wire ---- */
 
 static void test_flow(void)
 {
-    Pair p = pair_start("");
+    RclPair p = rcl_pair_start(false, "", "");
     RclGot got;
 
-    pair_up(&p, GEN1);
+    rcl_pair_up(&p, GEN1);
     for (unsigned i = 0; i < 2; i++) {
         /* CBFC, VCs 0-6, limits 1 (RC Link §12.13). */
         rcl_set(p.r[i], RCL_AFH_CFG_EN, 0x0ff02493ac688fc0ull | GEN1);
@@ -231,7 +174,7 @@ static void test_flow(void)
         }
         rcl_set(p.r[i], RCL_CBFC_RST, 0xff);
     }
-    pair_connect(&p, 4, 0);
+    rcl_pair_connect(&p, 4, 0);
     /* The client is late: credits run out. */
     rcl_set(p.r[1], RCL_RING(RCL_RING_RX1) + RCL_RING_CTRL, 0);
     for (unsigned i = 0; i < 20; i++) {
@@ -239,7 +182,7 @@ static void test_flow(void)
     }
     fixture_wait_counter(p.r[0]->f, "counter-tx_type1", 5);
     g_assert_cmpuint(rcl_get(p.r[0], RCL_CBFC_LEVEL0) & 0xffff, <, 6);
-    g_assert_cmpuint(counter(p.r[0], "tx_type1"), ==, 5);
+    g_assert_cmpuint(rcl_counter(p.r[0], "tx_type1"), ==, 5);
     p.r[1]->rx_tail[0] = 0;
     rcl_set(p.r[1], RCL_RING(RCL_RING_RX1) + RCL_RING_CTRL, RCL_RING_EN);
     rcl_set(p.r[1], RCL_RING(RCL_RING_RX1) + RCL_RING_HEAD, RCL_ENTRIES);
@@ -260,7 +203,7 @@ static void test_flow(void)
         rcl_set(p.r[i], RCL_AFH_CFG_EN, 0x0ff02493ac688fe0ull | GEN1);
         rcl_set(p.r[i], RCL_XON_THR_RDMA, 0x7full << 39);
     }
-    prop_set(p.r[1], "fault-pause-storm", 0xff);
+    rcl_prop_set(p.r[1], "fault-pause-storm", 0xff);
     {
         gint64 limit = test_deadline(20);
 
@@ -271,24 +214,24 @@ static void test_flow(void)
         }
     }
     rcl_post(p.r[0], 4, 64, 99, 0);
-    g_assert_cmpuint(counter(p.r[0], "tx_type1"), ==, 20);
-    prop_set(p.r[1], "fault-pause-storm", 0);
+    g_assert_cmpuint(rcl_counter(p.r[0], "tx_type1"), ==, 20);
+    rcl_prop_set(p.r[1], "fault-pause-storm", 0);
     rcl_take(p.r[1], 0, &got);
     g_assert_true(rcl_is(&got, 64, 99));
-    pair_stop(&p);
+    rcl_pair_stop(&p);
 }
 
 /* ---- monitor ---- */
 
 static void test_monitor(void)
 {
-    Pair p = pair_start("");
+    RclPair p = rcl_pair_start(false, "", "");
     g_autofree char *text = NULL;
     QDict *rsp, *info, *ev, *ring;
     const QListEntry *first;
 
-    pair_up(&p, 1 << RCL_CFG_GEN2);
-    pair_connect(&p, 9, 5);
+    rcl_pair_up(&p, 1 << RCL_CFG_GEN2);
+    rcl_pair_connect(&p, 9, 5);
     rsp = qtest_qmp(p.r[0]->f->qts, "{ 'execute': 'query-rclink' }");
     first = qlist_first(qdict_get_qlist(rsp, "return"));
     info = qobject_to(QDict, qlist_entry_obj(first));
@@ -313,17 +256,14 @@ static void test_monitor(void)
     g_assert_cmpint(qdict_get_int(ring, "head"), ==, RCL_ENTRIES);
     g_assert_cmpint(qdict_get_int(ring, "tail"), ==, 0);
     qobject_unref(rsp);
-    prop_set(p.r[0], "fault-out-drop-ppm", 5);
+    rcl_prop_set(p.r[0], "fault-out-drop-ppm", 5);
     text = qtest_hmp(p.r[0]->f->qts, "info rclink");
     g_assert_nonnull(strstr(text, "format gen2"));
     g_assert_nonnull(strstr(text, "QP 9: out 0, PSN 005"));
     g_assert_nonnull(strstr(text, "ring rx-type3: 32 at"));
     g_assert_nonnull(strstr(text, "fault out drop: 5 ppm"));
     /* The peer's end of the cable. */
-    qtest_qmp_assert_success(p.r[1]->f->qts,
-        "{ 'execute': 'qom-set', 'arguments': { 'path': "
-        "'/machine/peripheral/nic', 'property': 'link-up', "
-        "'value': false } }");
+    rcl_link_set(p.r[1], false);
     ev = qtest_qmp_eventwait_ref(p.r[1]->f->qts, "RCLINK_LINK_CHANGED");
     while (qdict_get_bool(qdict_get_qdict(ev, "data"), "link-up")) {
         qobject_unref(ev);
@@ -331,7 +271,7 @@ static void test_monitor(void)
     }
     qobject_unref(ev);
     g_assert_cmphex(rcl_get(p.r[1], RCL_STATUS) & RCL_STATUS_LINK, ==, 0);
-    pair_stop(&p);
+    rcl_pair_stop(&p);
 }
 
 /* ---- migration ---- */
@@ -339,7 +279,7 @@ static void test_monitor(void)
 /* The sender moves with packets that nobody took yet. */
 static void test_migrate(void)
 {
-    Pair p = pair_start("");
+    RclPair p = rcl_pair_start(false, "", "");
     g_autofree char *uri_path = g_build_filename(p.dir, "migrate", NULL);
     g_autofree char *uri = g_strdup_printf("unix:%s", uri_path);
     g_autofree char *more = g_strdup_printf("-incoming %s", uri);
@@ -347,15 +287,12 @@ static void test_migrate(void)
     Rcl *from = p.r[1], *to;
     RclGot got;
 
-    pair_up(&p, GEN1);
-    pair_connect(&p, 6, 0);
+    rcl_pair_up(&p, GEN1);
+    rcl_pair_connect(&p, 6, 0);
     rcl_post(p.r[1], 6, 200, 1, 0);
     rcl_take(p.r[0], 0, &got);
     /* Nothing leaves any more. */
-    qtest_qmp_assert_success(from->f->qts,
-        "{ 'execute': 'qom-set', 'arguments': { 'path': "
-        "'/machine/peripheral/nic', 'property': 'link-up', "
-        "'value': false } }");
+    rcl_link_set(from, false);
     for (unsigned i = 0; i < 10; i++) {
         rcl_post(from, 6, 300 + i, i, 0);
         rcl_post(from, 0, 100, i, RCL_ETYPE2);
@@ -388,14 +325,14 @@ static void test_migrate(void)
     rcl_take(p.r[0], 0, &got);
     g_assert_true(rcl_is(&got, 501, 8));
     unlink(uri_path);
-    pair_stop(&p);
+    rcl_pair_stop(&p);
 }
 
 /* One end moves while both send: what was under way is lost with the wire and
  * sent again, and everything arrives once and in order. */
 static void test_migrate_traffic(void)
 {
-    Pair p = pair_start(",time-scale=1");
+    RclPair p = rcl_pair_start(false, ",time-scale=1", ",time-scale=1");
     g_autofree char *uri_path = g_build_filename(p.dir, "migrate", NULL);
     g_autofree char *uri = g_strdup_printf("unix:%s", uri_path);
     g_autofree char *more = g_strdup_printf("-incoming %s", uri);
@@ -404,8 +341,8 @@ static void test_migrate_traffic(void)
     Rcl *from = p.r[1], *to;
     RclGot got;
 
-    pair_up(&p, GEN1);
-    pair_connect(&p, 6, 0xff0);
+    rcl_pair_up(&p, GEN1);
+    rcl_pair_connect(&p, 6, 0xff0);
     for (unsigned i = 0; i < 2; i++) {
         rcl_set(p.r[i], RCL_RETRY_TIMER_CFG, 15 << 13 | 100);
     }
@@ -457,28 +394,28 @@ static void test_migrate_traffic(void)
         }
     }
     for (unsigned i = 0; i < 2; i++) {
-        g_assert_cmpuint(counter(p.r[i], "qp_fatal"), ==, 0);
+        g_assert_cmpuint(rcl_counter(p.r[i], "qp_fatal"), ==, 0);
     }
     unlink(uri_path);
-    pair_stop(&p);
+    rcl_pair_stop(&p);
 }
 
 /* ---- misuse ---- */
 
 static void test_nowhere(void)
 {
-    Pair p = pair_start("");
+    RclPair p = rcl_pair_start(false, "", "");
     Rcl *r = p.r[0];
     RclGot got;
 
-    pair_up(&p, GEN1);
-    pair_connect(&p, 1, 0);
+    rcl_pair_up(&p, GEN1);
+    rcl_pair_connect(&p, 1, 0);
     /* A buffer that is nowhere: that packet alone is lost. */
     qtest_writeq(r->f->qts, r->mem, NOWHERE);
     qtest_writeq(r->f->qts, r->mem + 8, 64 | 1 << 16);
     rcl_set(r, RCL_RING(0) + RCL_RING_HEAD, ++r->tx_head);
     g_assert_cmpuint(rcl_get(r, RCL_RING(0) + RCL_RING_TAIL), ==, 1);
-    g_assert_cmpuint(counter(r, "dma_errors"), ==, 1);
+    g_assert_cmpuint(rcl_counter(r, "dma_errors"), ==, 1);
     rcl_post(r, 1, 64, 3, 0);
     rcl_take(p.r[1], 0, &got);
     g_assert_true(rcl_is(&got, 64, 3));
@@ -490,7 +427,7 @@ static void test_nowhere(void)
     g_assert_cmphex(rcl_get(r, RCL_RING(0) + RCL_RING_CTRL), ==,
                     RCL_RING_EN | RCL_RING_ERROR);
     g_assert_cmphex(rcl_get(r, RCL_ERR_STATUS), ==, 1);
-    pair_up(&p, GEN1);
+    rcl_pair_up(&p, GEN1);
     rcl_qp(r, 1, 1, 1, 1);
     rcl_post(r, 1, 64, 4, 0);
     rcl_take(p.r[1], 0, &got);
@@ -504,12 +441,12 @@ static void test_nowhere(void)
     /* Resets: the function's, by register and by FLR. */
     rcl_set(r, RCL_SOFT_RESET, RCL_RESET_ALL);
     g_assert_cmphex(rcl_get(r, RCL_RDMA_EN), ==, 0);
-    pair_up(&p, GEN1);
-    pair_connect(&p, 1, 0);
+    rcl_pair_up(&p, GEN1);
+    rcl_pair_connect(&p, 1, 0);
     rcl_post(r, 1, 64, 5, 0);
     rcl_take(p.r[1], 0, &got);
     g_assert_true(rcl_is(&got, 64, 5));
-    pair_stop(&p);
+    rcl_pair_stop(&p);
 }
 
 /* Bytes that are no frames, and frames that are none of ours. */
@@ -544,7 +481,7 @@ static void test_hostile_peer(void)
     stl_be_p(buf, 0xffffffff);
     g_assert_cmpint(send(fd, buf, 4, MSG_NOSIGNAL), ==, 4);
     rcl_wait_link(r, false);
-    g_assert_cmpuint(counter(r, "wire_bad_length"), ==, 1);
+    g_assert_cmpuint(rcl_counter(r, "wire_bad_length"), ==, 1);
     close(fd);
     rcl_stop(r);
     unlink(path);
