@@ -8,6 +8,7 @@ import unittest
 from guestvm import net, rocecap, tap
 from guestvm.guest import CommandFailed, Guest
 from guestvm.hostnet import stream_chardev
+from guestvm.rdma import PATIENT
 from guestvm.rdmacase import (MODEL, PORT, RdmaCase, counter, interface,
                               need_model, start_opensm)
 
@@ -55,7 +56,8 @@ class Verbs(RdmaCase):
         for verb in ('send', 'write', 'read', 'atomic'):
             for what in ('bw', 'lat'):
                 with self.subTest(verb=verb, what=what):
-                    outs = self.pair(f'ib_{verb}_{what} -F -n 200')
+                    outs = self.pair(f'ib_{verb}_{what} -F {PATIENT} '
+                                     '-n 200')
                     self.assertRegex(outs[1], r'\n\s*\d+\s+200\s+\d+\.\d')
         self.check_guests()
 
@@ -115,9 +117,10 @@ class Verbs(RdmaCase):
 
     def test_11_peer_killed(self):
         """the peer dies: retry exceeded; a new peer can connect"""
-        server = self.right.spawn('ib_write_bw -F -D 60', 120)
+        # Given up after 4 s without an answer, not 34 as PATIENT would.
+        server = self.right.spawn('ib_write_bw -F -u 17 -D 60', 120)
         self.right.wait_for(f'ss -Hltn "sport = :{PORT}" | grep -q .')
-        client = self.left.spawn('ib_write_bw -F -D 60 10.5.0.2', 120)
+        client = self.left.spawn('ib_write_bw -F -u 17 -D 60 10.5.0.2', 120)
         before = counter(self.left, 'completions')
         for _ in range(200):
             if counter(self.left, 'completions') > before + 100:
@@ -192,7 +195,7 @@ class Capture(RdmaCase):
         # One frame of a long message is lost.
         self.prop(self.right, 'fault-out-action', 1)
         self.prop(self.right, 'fault-out-nth', 5)
-        self.pair('ib_write_bw -F -n 5 -m 256 -s 5000')
+        self.pair(f'ib_write_bw -F {PATIENT} -n 5 -m 256 -s 5000')
         self.assertEqual(counter(self.right, 'fault_drop'), 1)
         seen = self.judge()
         print('# ' + ', '.join(f'{name} {count}' for name, count
@@ -282,7 +285,8 @@ class SoftRoce(RdmaCase):
         """Write, Read and Send of perftest"""
         for verb in ('write', 'read', 'send'):
             with self.subTest(verb=verb):
-                self.pair(f'ib_{verb}_bw -F -n 100 -m 1024 -x 1')
+                self.pair(f'ib_{verb}_bw -F {PATIENT} -n 100 -m 1024 '
+                          '-x 1')
         self.check_guests()
 
 
