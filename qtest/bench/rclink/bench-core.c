@@ -117,23 +117,26 @@ static void end_up(End *e, End *peer, unsigned self, unsigned qps)
     }
 }
 
-/* One packet of @qp more, and one buffer more at the other end. */
-static void post(End *e, unsigned qp)
+/* One packet of @qp more, @fack to be answered by itself, and one buffer more at
+ * the other end. */
+static void post(End *e, unsigned qp, bool fack)
 {
     uint8_t *tx = e->mem + e->tx % ENTRIES * RCL_RING_ENTRY;
     uint8_t *rx = e->peer->mem + 0x8000 +
                   e->peer->rx % ENTRIES * RCL_RING_ENTRY;
 
     put_le64(tx, 0x10000 + e->tx % ENTRIES * BUF);
-    put_le64(tx + 8, LEN | qp << 16);
+    put_le64(tx + 8, LEN | qp << 16 |
+                     (uint64_t)(fack ? RCL_E_FACK : 0) << 32);
     put_le64(rx, RX_BUF + e->peer->rx % ENTRIES * BUF);
     put_le64(rx + 8, BUF);
     e->tx++;
     e->peer->rx++;
 }
 
-/* @qps take turns, of @turn packets each. */
-static double packets(unsigned qps, unsigned turn, unsigned n)
+/* @qps take turns, of @turn packets each; an answer is for all of a turn, or,
+ * with @fack, for one packet. */
+static double packets(unsigned qps, unsigned turn, bool fack, unsigned n)
 {
     End e[2] = { { 0 } };
     int64_t start, ns = 0, best = INT64_MAX;
@@ -142,7 +145,7 @@ static double packets(unsigned qps, unsigned turn, unsigned n)
     end_up(&e[1], &e[0], 1, qps);
     for (unsigned i = 0; i < n; i += BURST) {
         for (unsigned k = 0; k < BURST; k++) {
-            post(&e[0], (i + k) / turn * 37 % qps);
+            post(&e[0], (i + k) / turn * 37 % qps, fack);
         }
         /* What a driver does is not the core's. */
         start = now_ns();
@@ -189,20 +192,24 @@ int main(int argc, char **argv)
 {
     unsigned n = argc > 1 ? strtoul(argv[1], NULL, 0) / ROUND * ROUND : 100 * ROUND;
     unsigned only = argc > 2 ? strtoul(argv[2], NULL, 0) : 0;
-    /* An answer is for all packets of a turn. */
+    /* Like for like: the last two have an answer for each packet. */
     static const struct {
         unsigned qps, turn;
-    } load[] = { { 1, 64 }, { 1024, 4 }, { 1024, 1 } };
+        bool fack;
+    } load[] = {
+        { 1, 64, false }, { 1024, 4, false }, { 1, 64, true },
+        { 1024, 1, true },
+    };
     double copy = copies(n);
 
     printf("memcpy of %u bytes: %.1f ns\n", LEN, copy);
     for (unsigned i = 0; i < G_N_ELEMENTS(load); i++) {
         if (!only || only == load[i].qps) {
-            double ns = packets(load[i].qps, load[i].turn, n);
+            double ns = packets(load[i].qps, load[i].turn, load[i].fack, n);
 
-            printf("TYPE1 packet, %u QPs, %u in turn: %.1f ns, %.3f of "
-                   "memcpy's speed\n", load[i].qps, load[i].turn, ns,
-                   copy / ns);
+            printf("TYPE1 packet, %u QPs, %u in turn%s: %.1f ns, %.3f of "
+                   "memcpy's speed\n", load[i].qps, load[i].turn,
+                   load[i].fack ? ", each answered" : "", ns, copy / ns);
         }
     }
     return 0;
