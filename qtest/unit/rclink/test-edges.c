@@ -1,6 +1,7 @@
 /*
  * RC Link: limits that just hold, every field of events, QPs whose numbers
- * share words of a set, what a reset of TYPE3 leaves alone.
+ * share words of a set, what a reset of TYPE3 leaves alone, what monitors and
+ * another machine are told.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -758,6 +759,141 @@ static void test_lite_slap(void)
     g_assert_cmpint(rcl_frame_get(&l, f, len, scratch, &v), ==, RCL_BAD_KEY);
 }
 
+/* ---- what a monitor and another machine are told ---- */
+
+/* All six rings, each with what is its own. */
+static void test_ring_infos(void)
+{
+    static const char *const names[] = {
+        "tx", "rx-type1", "rx-type2", "events", "tx-type3", "rx-type3",
+    };
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+    RclInfo info;
+
+    rig_up(e, GEN1);
+    rig_post(e, 0, 64, 0, RCL_ETYPE2);
+    rig_settle(r);
+    drop_frames(e);
+    rclink_info(e->d, &info);
+    for (unsigned n = 0; n < RCL_RING_INFOS; n++) {
+        bool type3 = n >= RCL_RINGS;
+
+        g_assert_cmpstr(info.ring[n].name, ==, names[n]);
+        g_assert_true(info.ring[n].enabled);
+        g_assert_false(info.ring[n].stopped);
+        g_assert_cmphex(info.ring[n].base, ==,
+                        !type3 ? RIG_RING + n * 0x10000 :
+                        n == RCL_RINGS ? RIG_MD_TX : RIG_MD_RX);
+        g_assert_cmpuint(info.ring[n].entries, ==,
+                         type3 ? RIG_MDS : 1 << RIG_LOG);
+    }
+    g_assert_cmpuint(info.ring[RCL_RING_TX].head, ==, 1);
+    g_assert_cmpuint(info.ring[RCL_RING_TX].tail, ==, 1);
+    g_assert_cmpuint(info.ring[RCL_RING_RX1].head, ==, 1 << RIG_LOG);
+    g_assert_cmpuint(info.ring[RCL_RING_RX1].tail, ==, 0);
+    g_assert_cmpuint(info.ring[RCL_RINGS + 1].head, ==, RIG_MDS - 1);
+    rig_free(r);
+}
+
+/* Packets of TYPE2 that wait for the wire go along to another machine, the
+ * first of them too. */
+static void test_type2_moves(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+    uint8_t *data, seen = 0;
+    size_t len;
+
+    rig_up(e, GEN1);
+    rclink_wire_stop(e->d, true);
+    for (unsigned i = 0; i < 3; i++) {
+        rig_post(e, 0, 64 + 4 * i, 0x10 * (i + 1), RCL_ETYPE2 |
+                                       i << RCL_E_GROUP_SHIFT);
+    }
+    rig_settle(r);
+    g_assert_cmpuint(rig_get(e, RCL_OST_FREE) >> 16, ==, 13);
+    data = rclink_save(e->d, r->now, &len);
+    rclink_free(e->d);
+    e->d = rclink_new(&e->cfg);
+    g_assert_cmpstr(rclink_load(e->d, r->now, data, len), ==, NULL);
+    g_free(data);
+    rclink_link(e->d, true);
+    rclink_wire_stop(e->d, false);
+    e->kicked = true;
+    rig_settle(r);
+    for (GBytes *b; (b = rig_frame(e)) != NULL; seen++) {
+        const uint8_t *p = g_bytes_get_data(b, NULL);
+        unsigned size = 64 + 4 * seen;
+
+        /* Addresses, type and RH in front, no ICRC behind. */
+        g_assert_cmpuint(g_bytes_get_size(b), ==, 14 + 8 + size);
+        for (unsigned i = 0; i < size; i++) {
+            g_assert_cmphex(p[14 + 8 + i], ==,
+                            (uint8_t)(0x10 * (seen + 1) + i));
+        }
+        g_bytes_unref(b);
+    }
+    g_assert_cmpuint(seen, ==, 3);
+    rig_free(r);
+}
+
+/* Who is told of a link that came or went looks at the port again. */
+static void test_link_kicks(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+
+    for (unsigned up = 0; up < 2; up++) {
+        e->kicked = false;
+        rclink_link(e->d, up);
+        g_assert_true(e->kicked);
+        e->kicked = false;
+        rclink_link(e->d, up);
+        g_assert_false(e->kicked);
+    }
+    rig_free(r);
+}
+
+/* ---- pieces that are too short, and all that is written ---- */
+
+/* An update of credits has a word for each VC; not a byte may be missing. */
+static void test_update_short(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+    uint8_t f[60] = { 1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 0xb, 0x88, 0x08,
+                      0xcb, 0xfc, 2 };
+
+    rig_up(e, GEN1);
+    rig_inject(e, f, 16 + 2 + 8 * 4 - 1);
+    g_assert_cmpuint(CNT(e, drop_control), ==, 1);
+    g_assert_cmpuint(CNT(e, cbfc_rx), ==, 0);
+    rig_inject(e, f, 16 + 2 + 8 * 4);
+    g_assert_cmpuint(CNT(e, drop_control), ==, 1);
+    g_assert_cmpuint(CNT(e, cbfc_rx), ==, 1);
+    rig_free(r);
+}
+
+/* A descriptor that was filled has its size and flags, and nothing of what the
+ * driver had written beside them. */
+static void test_md_written(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+    uint8_t f[60] = { 2, 0, 0, 0, 0, 0xa, 2, 0, 0, 0, 0, 0xb, 0x88, 0xcc };
+    uint8_t *md = e->mem + RIG_MD_RX;
+
+    rig_up(e, GEN1);
+    memset(md + 4, 0xff, 2);
+    rig_inject(e, f, sizeof(f));
+    rig_settle(r);
+    g_assert_cmphex(get_le32(md), ==, sizeof(f) << RCL_MD_SIZE_SHIFT |
+                                      RCL_MD_SF | RCL_MD_LF);
+    g_assert_cmphex(get_le16(md + 4), ==, 0);
+    rig_free(r);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -782,5 +918,10 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/edges/tail-bits", test_tail_bits);
     g_test_add_func("/rclink/edges/ip-sums", test_ip_sums);
     g_test_add_func("/rclink/edges/lite-slap", test_lite_slap);
+    g_test_add_func("/rclink/edges/ring-infos", test_ring_infos);
+    g_test_add_func("/rclink/edges/type2-moves", test_type2_moves);
+    g_test_add_func("/rclink/edges/link-kicks", test_link_kicks);
+    g_test_add_func("/rclink/edges/update-short", test_update_short);
+    g_test_add_func("/rclink/edges/md-written", test_md_written);
     return g_test_run();
 }

@@ -128,6 +128,7 @@ static void test_mailbox(void)
     g_assert_cmphex(mcmd(g, MTHCA_CMD_QUERY_ADAPTER, 0, 0, 0,
                          G_BUS + G_SIZE, NULL), ==, MTHCA_ST_BAD_PARAM);
     mok(g, MTHCA_CMD_QUERY_ADAPTER, 0, 0);
+    g_assert_cmphex(mout_box(g)[0x10], ==, 0x1f);       /* interrupt pin */
     /* Board id: dwords in opposite byte order at the end. */
     g_assert_cmpmem(mout_box(g) + 0xf0, 16, "32107654ba98fedc", 16);
     mguest_free(g);
@@ -319,8 +320,10 @@ static void test_eq(void)
     mthca_bar0_write(g->m, MTHCA_EQ_SET_CI + 8 * 3, 2);
     mthca_bar0_write(g->m, MTHCA_EQ_ARM + 4, 1u << 3);
     g_assert_cmpuint(g->msix[2], ==, 2);
-    /* A consumer index ahead of the producer is refused. */
+    /* A consumer index ahead of the producer is refused, as is one that is
+     * more than the 64 entries behind it. */
     mthca_bar0_write(g->m, MTHCA_EQ_SET_CI + 8 * 3, 50);
+    mthca_bar0_write(g->m, MTHCA_EQ_SET_CI + 8 * 3, 2 - 64 - 1);
     mok(g, MTHCA_CMD_QUERY_EQ, 3, 0);
     g_assert_cmpuint(get_be32(mout_box(g) + 0x28), ==, 2);
     g_assert_cmpuint(get_be32(mout_box(g) + 0x2c), ==, 2);

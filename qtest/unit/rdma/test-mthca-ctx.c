@@ -613,6 +613,9 @@ static void test_srq_context(void)
     memcpy(want, in, 0x40);
     mend_db(&e, ME_SRQ_DB, 0x123c);
     mok(e.g, MTHCA_CMD_SW2HW_SRQ, ME_SRQN, 0);
+    g_assert_cmpuint(((MthcaSrq *)rdma_srq_priv(
+                         rdma_srq_get(dev_of(&e), ME_SRQN)))->log_stride, ==,
+                     4 + 2);
     put_be32(in + 0x18, 0xa0123456);
     memcpy(want + 0x18, in + 0x18, 4);
     mok(e.g, MTHCA_CMD_HW2SW_SRQ, ME_SRQN, 0);

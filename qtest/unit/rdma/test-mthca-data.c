@@ -370,6 +370,33 @@ static void test_attributes(void)
     mend_free(&e);
 }
 
+/* Each right of a QP by itself. */
+static void test_rights(void)
+{
+    static const struct {
+        uint32_t bit;
+        uint32_t access;
+    } t[] = {
+        { 0, 0 }, { 1u << 15, RDMA_ACC_REMOTE_READ },
+        { 1u << 14, RDMA_ACC_REMOTE_WRITE },
+        { 1u << 13, RDMA_ACC_REMOTE_ATOMIC },
+    };
+    MEnd e = mend_new(1);
+
+    mend_qp_up(&e, MTHCA_ST_RC, 2, 0x111111, 0x222222, false);
+    for (unsigned i = 0; i < G_N_ELEMENTS(t); i++) {
+        uint8_t *in = min_box(e.g);
+
+        put_be32(in, MTHCA_OPT_RRE | MTHCA_OPT_RWE | MTHCA_OPT_RAE);
+        put_be32(in + 8 + MTHCA_QPC_PARAMS2, t[i].bit);
+        mok(e.g, MTHCA_CMD_RTS2RTS_QP, ME_QPN, 0);
+        g_assert_cmphex(rdma_qp_attr(rdma_qp_get(mthca_rdma(e.g->m),
+                                                 ME_QPN))->access, ==,
+                        t[i].access);
+    }
+    mend_free(&e);
+}
+
 /* Inline data of each length that a WQE holds. */
 static void test_inline(void)
 {
@@ -623,6 +650,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/uar", test_uar);
     g_test_add_func("/mthca/cqe-owner", test_cqe_owner);
     g_test_add_func("/mthca/attributes", test_attributes);
+    g_test_add_func("/mthca/data/rights", test_rights);
     g_test_add_func("/mthca/data/inline", test_inline);
     return g_test_run();
 }

@@ -243,6 +243,9 @@ static void test_lax(void)
     g_assert_cmpuint(side_hcr(s, 0, 9999999, 0, NRC_HW2SW_CQ, 0) >> 24, ==, 0);
     g_assert_cmpuint(side_map(s, 1, EQC_BASE + 0x100000, ICM, 1), ==, 0);
     g_assert_cmpuint(side_mpt(s, 1u << 20 | MR_DATA, 0, 0, 0, 0), ==, 0);
+    g_assert_cmpuint(side_map(s, 2, MTT_BASE, ICM, 1), ==, 0);
+    g_assert_cmpuint(side_mtt(s, (1u << NR_LOG_MTTS) + 5, DATA, 1), ==, 0);
+    g_assert_cmphex(get_be64(s->mem + ICM + 5 * 8), ==, BUS + DATA);
     /* A list longer than any mailbox ends with the mailbox. */
     side_mbox(s);
     g_assert_cmpuint(side_cmd(s, NRC_MAP_ICM, UINT32_MAX, 1), ==, 0);
@@ -305,7 +308,7 @@ static void test_qp_attributes(void)
         { 0x78, 0x00001000, 0, ALL }, { 0x8c, 0x00000001, 0, ALL },
         { 0x90, 0x00000001, 0, ALL }, { 0x94, 0x00001000, 0, ALL },
         { 0x84, 0x01000000, ALL & ~T(INIT2INIT), 0 },   /* RNR timer */
-        { 0x84, 0x00000100, T(INIT2RTR), 0 },           /* receive PSN */
+        { 0x84, 0x00800101, T(INIT2RTR), 0 },           /* receive PSN */
         { 0x98, 0x00000001, ALL, 0 },                   /* Q_Key */
         { 0x80, 0x00000001, ALL, 0 },                   /* nobody's */
 #undef PATH
