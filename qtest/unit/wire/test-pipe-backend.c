@@ -514,6 +514,102 @@ static void test_closing(void)
     bench_stop(&b);
 }
 
+/* The last byte counts as well; and what died shares no memory any more. */
+static void test_last_byte(void)
+{
+    bool out = true, in = true;
+    Bench b;
+
+    begin(&b, RING);
+    g_assert_cmpuint(put(&b, 1), ==, 1);
+    wire_pipe_shared(b.pipe, &out, &in);
+    g_assert_true(out && in);
+    wire_ring_put(b.to, zeros, 1);
+    wire_pipe_closed(b.pipe);
+    wire_pipe_turn(b.pipe);
+    g_assert_cmpuint(b.got, ==, 1);
+    wire_pipe_shared(b.pipe, &out, &in);
+    g_assert_false(out || in);
+    bench_stop(&b);
+}
+
+/* Gone and there again before the owner heard of it: it is told of both, and
+ * the new stream begins as the first one did. */
+static void test_reopened(void)
+{
+    Bench b;
+
+    begin(&b, RING);
+    g_assert_cmpuint(put(&b, 10), ==, 10);
+    g_assert_cmpuint(b.writes, ==, 0);
+    wire_pipe_closed(b.pipe);
+    wire_pipe_opened(b.pipe);
+    wire_pipe_turn(b.pipe);
+    g_assert_cmpuint(b.states, ==, 3);
+    g_assert_true(b.open);
+    g_assert_cmpuint(put(&b, 10), ==, 10);
+    g_assert_cmpuint(b.writes, ==, 1);
+    g_assert_cmpuint(b.with_fd, ==, 1);
+    bench_stop(&b);
+}
+
+/* Nobody who could send everything is told of room. */
+static void test_no_room_told(void)
+{
+    Bench b;
+
+    begin(&b, RING);
+    g_assert_cmpuint(put(&b, 10), ==, 10);
+    wire_pipe_turn(b.pipe);
+    g_assert_cmpuint(b.rooms, ==, 0);
+    bench_stop(&b);
+}
+
+/* Shared memory of ours that is mapped, and open descriptors. */
+static unsigned count_maps(void)
+{
+    g_autofree char *maps = NULL;
+    unsigned n = 0;
+
+    g_assert_true(g_file_get_contents("/proc/self/maps", &maps, NULL, NULL));
+    for (const char *p = maps; (p = strstr(p, "/memfd:")) != NULL; p++) {
+        n++;
+    }
+    return n;
+}
+
+static unsigned count_fds(void)
+{
+    GDir *dir = g_dir_open("/proc/self/fd", 0, NULL);
+    unsigned n = 0;
+
+    while (g_dir_read_name(dir)) {
+        n++;
+    }
+    g_dir_close(dir);
+    return n;
+}
+
+/* Memory and descriptors go with the pipe, a ring's that never left too. */
+static void test_nothing_left(void)
+{
+    unsigned maps = count_maps(), fds = count_fds();
+    Bench b;
+
+    begin(&b, RING);
+    g_assert_cmpuint(count_maps(), >, maps);
+    bench_stop(&b);
+    g_assert_cmpuint(count_maps(), ==, maps);
+    g_assert_cmpuint(count_fds(), ==, fds);
+    bench_start(&b, true);
+    b.take = 0;
+    g_assert_cmpuint(put(&b, 10), ==, 0);
+    g_assert_cmpuint(b.with_fd, ==, 1);
+    bench_stop(&b);
+    g_assert_cmpuint(count_maps(), ==, maps);
+    g_assert_cmpuint(count_fds(), ==, fds);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -529,5 +625,9 @@ int main(int argc, char **argv)
     g_test_add_func("/wire/backend/ring-full", test_ring_full);
     g_test_add_func("/wire/backend/last-words", test_last_words);
     g_test_add_func("/wire/backend/closing", test_closing);
+    g_test_add_func("/wire/backend/last-byte", test_last_byte);
+    g_test_add_func("/wire/backend/reopened", test_reopened);
+    g_test_add_func("/wire/backend/no-room-told", test_no_room_told);
+    g_test_add_func("/wire/backend/nothing-left", test_nothing_left);
     return g_test_run();
 }
