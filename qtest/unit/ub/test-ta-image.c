@@ -132,6 +132,28 @@ static const Field of_request[] = {
     F(UbTaRequest, mgmt_rsp), { 0 },
 };
 
+static const Field of_begun[] = {
+    N(UbTaRequest, serial), N(UbTaRequest, made), N(UbTaRequest, open),
+    N(UbTaRequest, status), N(UbTaRequest, where), N(UbTaRequest, slices),
+    F(UbTaRequest, all_made), F(UbTaRequest, finished),
+    F(UbTaRequest, counted), F(UbTaRequest, on_ordered),
+    F(UbTaRequest, outside), { 0 },
+};
+
+static const Field of_slice[] = {
+    D(Slice, at), N(Slice, dest), N(Slice, off), N(Slice, len),
+    N(Slice, sent), N(Slice, got), N(Slice, tpn), N(Slice, state),
+    N(Slice, opcode), N(Slice, retries), F(Slice, begun), F(Slice, ends),
+    F(Slice, again), F(Slice, alloc), F(Slice, in_sc), F(Slice, stale),
+    { 0 },
+};
+
+static const Field of_lane[] = {
+    B(Lane, key), N(Lane, id), F(Lane, compact), F(Lane, orphan),
+    N(Lane, una), N(Lane, next), N(Lane, pending), N(Lane, sc),
+    N(Lane, scid), N(Lane, alloc), N(Lane, begun), { 0 },
+};
+
 static uint64_t rng = 20240229;
 
 /* Another value than zero, so that what is not there is seen, and in a flag both. */
@@ -479,6 +501,91 @@ static void test_initiator(void)
     }
 }
 
+static bool lose(Pair *p, Wire *w)
+{
+    return false;
+}
+
+/* Requests of all kinds that have begun, whose packets are lost. */
+static void test_begun(void)
+{
+    static const struct {
+        uint8_t opcode, order;
+        uint32_t len;
+        bool fence;
+    } rows[] = {
+        { UB_TA_WRITE, UB_TA_NO, 30000 }, { UB_TA_READ, UB_TA_RO, 9000 },
+        { UB_TA_FETCH_ADD, UB_TA_NO, 8 }, { UB_TA_WRITE, UB_TA_SO, 64 },
+        { UB_TA_WRITE, UB_TA_RO, 100 }, { UB_TA_READ, UB_TA_NO, 5000, true },
+    };
+    enum { REQUESTS = G_N_ELEMENTS(rows) };
+    Pair *p = some_pair();
+    UbTa *ta = p->end[0].ta, *tb;
+    Work *work[REQUESTS];
+    UbTaRequest copy[REQUESTS];
+    GHashTableIter it;
+    gpointer id, lane;
+    unsigned slices = 0, waiting = 0;
+
+    p->filter = lose;
+    pair_queue(p, 0, 7, UB_ROI);
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        work[i] = work_new(ROW_CTP + 1, rows[i].opcode, 0, rows[i].len);
+        work[i]->req.order = rows[i].order;
+        work[i]->req.fence = rows[i].fence;
+        work_post(p, 0, 7, work[i]);
+        g_hash_table_insert(p->end[1].works, &work[i]->req.id, work[i]);
+    }
+    pair_run_for(p, 5000);
+    work[0]->req.status = UB_TAS_RNR;       /* one slice has said so */
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        copy[i] = work[i]->req;
+        waiting += copy[i].where != IN_NONE;
+    }
+    /* Some have begun, some wait for them. */
+    g_assert_cmpuint(copy[0].slices, >, 1);
+    g_assert_cmpuint(waiting, >, 0);
+    g_hash_table_iter_init(&it, ta->lane_ids);
+    while (g_hash_table_iter_next(&it, &id, &lane)) {
+        Lane *a = lane;
+
+        for (uint32_t n = a->una; n != a->next; n++) {
+            ta_lane_at(a, n)->retries = 1 + n % 5;
+            ta_lane_at(a, n)->again = n % 2;
+            ta_lane_at(a, n)->got = n % 3;
+        }
+    }
+    copy_over(p);
+    tb = p->end[1].ta;
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        same(of_begun, &copy[i], &work[i]->req);
+    }
+    g_assert_cmpuint(g_hash_table_size(ta->lane_ids), ==,
+                     g_hash_table_size(tb->lane_ids));
+    g_hash_table_iter_init(&it, ta->lane_ids);
+    while (g_hash_table_iter_next(&it, &id, &lane)) {
+        Lane *a = lane, *b = g_hash_table_lookup(tb->lane_ids, id);
+
+        g_assert_nonnull(b);
+        same(of_lane, a, b);
+        g_assert_true(!a->queue == !b->queue);
+        for (uint32_t n = a->una; n != a->next; n++, slices++) {
+            same(of_slice, ta_lane_at(a, n), ta_lane_at(b, n));
+            g_assert_true(ta_lane_at(a, n)->req == ta_lane_at(b, n)->req);
+        }
+    }
+    g_assert_cmpuint(slices, >, 1);
+    ub_ta_free(p->end[0].ta);
+    p->end[0].ta = ub_ta_new(ub_ta_config(tb), tb->ops, &p->end[0], tb->lower,
+                             &p->end[0], p->end[0].sec);
+    g_hash_table_remove_all(p->end[0].works);
+    g_hash_table_remove_all(p->end[1].works);
+    pair_free(p);
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        work_free(work[i]);
+    }
+}
+
 /* ---- what is refused -------------------------------------------------------------------- */
 
 typedef void Spoil(UbTa *ta, Ctx *ctx);
@@ -620,6 +727,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/ta/image/target", test_target);
     g_test_add_func("/ub/ta/image/initiator", test_initiator);
+    g_test_add_func("/ub/ta/image/begun", test_begun);
     g_test_add_func("/ub/ta/image/refused", test_refused);
     return g_test_run();
 }
