@@ -181,6 +181,9 @@ static void test_records(void)
         check_head(&rec, 0, len & 1, 1, 3, 7, 0);
         g_assert_cmpuint(rec.time, ==, base + len);
         g_assert_cmpmem(rec.data + 8, rec.len - 8, data, len);
+        for (unsigned k = rec.len; k % 4; k++) {
+            g_assert_cmphex(rec.data[k], ==, 0);
+        }
     }
     g_assert_true(next_rec(&r, &rec));
     check_head(&rec, 0, 1, 0, 15, 9, 0);

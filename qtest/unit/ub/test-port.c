@@ -83,7 +83,7 @@ static void forget(End *e)
 static void test_back_to_back(void)
 {
     End two[2], *a = &two[0], *b = &two[1];
-    UbPortStatus st;
+    UbPortStatus st = { .connected = true };
     UbPortStats stats;
     CorePacket *pkt;
     uint32_t held;
@@ -97,6 +97,8 @@ static void test_back_to_back(void)
     pkt = packet(a, 0, 0);
     g_assert_cmpint(ub_port_send(a->port, now, pkt), ==, UB_PORT_DOWN);
     core_packet_free(pkt);
+    ub_port_status(a->port, &st);
+    g_assert_false(st.connected || st.link_up);
     plug(a, true);
     ub_port_enable(a->port, now, true);
     ub_port_enable(b->port, now, true);
