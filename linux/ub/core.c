@@ -45,11 +45,11 @@ static irqreturn_t ubc_ctrl_irq(int irq, void *data)
 {
 	struct ub_core *ubc = data;
 	u32 events = ub_rd(ubc->bar, UBC_EVENT);
-	irqreturn_t messages = ub_msgs_irq(ubc);
+	irqreturn_t others = ub_msgs_irq(ubc) | ub_refusals_irq(ubc);
 
 	events &= UBC_EVENT_GUEST_ERROR | UBC_EVENT_DMA_ERROR;
 	if (!events)
-		return messages;
+		return others;
 	ub_wr(ubc->bar, UBC_EVENT, events);
 	dev_err_ratelimited(&ubc->pdev->dev,
 			    "%u interface errors, %u DMA errors\n",
@@ -425,7 +425,9 @@ static const struct pci_error_handlers ubc_error_handlers = {
 
 static DEFINE_SIMPLE_DEV_PM_OPS(ubc_pm_ops, ubc_suspend, ubc_resume);
 
-static const struct attribute_group *ubc_groups[] = { &ub_config_group, NULL };
+static const struct attribute_group *ubc_groups[] = {
+	&ub_config_group, &ub_refusal_group, NULL
+};
 
 static struct pci_driver ubc_driver = {
 	.name = KBUILD_MODNAME,

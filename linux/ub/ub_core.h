@@ -22,6 +22,7 @@ struct ub_cmdq;
 struct ub_fabric;
 struct ub_msgs;
 struct ub_port;
+struct ub_refusals;
 struct ub_ummu;
 
 enum ub_engine_part { UB_URMA, UB_MEM, UB_ENGINE_PARTS };
@@ -37,6 +38,7 @@ struct ub_core {
 	struct ub_fabric *fabric;	/* NULL, too */
 	struct ub_cmdq *cmdq;		/* NULL: there is no engine */
 	struct ub_ummu *ummu;		/* NULL, too */
+	struct ub_refusals *refusals;	/* and that */
 	struct ub_engine *engine[UB_ENGINE_PARTS];	/* NULL: there is none */
 };
 

@@ -13,6 +13,7 @@
 #define UB_ENGINE_H
 
 #include <linux/idr.h>
+#include <linux/interrupt.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/scatterlist.h>
@@ -166,5 +167,15 @@ void ub_cmdq_free(struct ub_core *core);
 int ub_ummu_start(struct ub_core *core);
 void ub_ummu_stop(struct ub_core *core);
 void ub_ummu_free(struct ub_core *core);
+
+/* ---- refusal.c: the UMMU's events, by the interrupt of the controller ---- */
+
+/* Before the UMMU is enabled, after a reset too. */
+int ub_refusals_start(struct ub_core *core);
+/* Before it is disabled. */
+void ub_refusals_stop(struct ub_core *core);
+void ub_refusals_free(struct ub_core *core);
+irqreturn_t ub_refusals_irq(struct ub_core *core);
+extern const struct attribute_group ub_refusal_group;
 
 #endif

@@ -28,6 +28,7 @@
 #define LEVEL_BITS	9
 #define ENTRIES		(1 << LEVEL_BITS)
 #define PAGE_4K		12
+#define CR0_ON		(UBM_CR0_ENABLE | UBM_CR0_MAPT | UBM_CR0_EVTQ)
 
 struct ub_ummu {
 	bool on;
@@ -463,8 +464,11 @@ int ub_ummu_start(struct ub_core *core)
 	ummu_wr64(core, UBM_CMDQ(0) + UBM_CMDQ_BASE, u->ring_dma | CMDS_LOG2);
 	ummu_wr(core, UBM_CMDQ(0) + UBM_CMDQ_CONS, 0);
 	ummu_wr(core, UBM_CMDQ(0) + UBM_CMDQ_PROD, UBM_Q_ENABLE);
-	ummu_wr(core, UBM_CR0, UBM_CR0_ENABLE | UBM_CR0_MAPT);
-	if (ummu_rd(core, UBM_CR0ACK) != (UBM_CR0_ENABLE | UBM_CR0_MAPT)) {
+	err = ub_refusals_start(core);
+	if (err)
+		return err;
+	ummu_wr(core, UBM_CR0, CR0_ON);
+	if (ummu_rd(core, UBM_CR0ACK) != CR0_ON) {
 		dev_err(&core->pdev->dev, "the UMMU does not start\n");
 		return -EIO;
 	}
@@ -476,6 +480,7 @@ void ub_ummu_stop(struct ub_core *core)
 {
 	if (!core->ummu)
 		return;
+	ub_refusals_stop(core);
 	mutex_lock(&core->ummu->lock);
 	if (core->ummu->on) {
 		/* Nothing is let in until somebody else sets it up. */
@@ -491,6 +496,7 @@ void ub_ummu_free(struct ub_core *core)
 	struct ub_ummu *u = core->ummu;
 	unsigned int i;
 
+	ub_refusals_free(core);
 	if (!u)
 		return;
 	core->ummu = NULL;

@@ -94,6 +94,16 @@ class Memory(unittest.TestCase):
     def attr(self, guest, name):
         return int(guest.out(f'cat {SYSFS}/{name}'))
 
+    def refusals(self, guest, name='refused'):
+        """How many accesses of peers the guest's UMMU has refused."""
+        return int(guest.out(f'cat {SYSFS}/device/ummu/{name}'))
+
+    def told(self, guest, name, before, count):
+        """Its owner hears of @count refusals of a class, and of no more."""
+        guest.wait_for(f'test $(cat {SYSFS}/device/ummu/{name}) -ge '
+                       f'{before + count}')
+        self.assertEqual(self.refusals(guest, name), before + count)
+
     def clean(self):
         """Nobody has anything any more, and no kernel complains."""
         for guest in self.guests:
@@ -140,15 +150,27 @@ class Memory(unittest.TestCase):
         serve = Serve(self.home, f'serve {2 * PAGE} r 0x1234')
         eid, token_id, uba, length, token = serve.desc.split()
         self.assertEqual(token, '0x1234')
+        all_before = self.refusals(self.home)
+        mapt, bad, away = (self.refusals(self.home, name) for name in
+                           ('mapt', 'bad_token', 'translation'))
+        # The store of the one, two loads of the other.
         self.refused(f'{eid} {token_id} {uba} {length} 0x1235')
+        self.told(self.home, 'mapt', mapt, 3)
+        self.home.run('dmesg | grep -q "TokenValue is neither of the two '
+                      '(decision 18, event 0x13)"')
         self.refused(f'{eid} {token_id} {uba} {length} -')
+        self.told(self.home, 'mapt', mapt, 6)
         self.refused(f'{eid} 0x4321 {uba} {length} {token}')
+        self.told(self.home, 'bad_token', bad, 3)
         beyond = hex(int(uba, 16) + 2 * PAGE)
         self.refused(f'{eid} {token_id} {beyond} {length} {token}')
+        self.told(self.home, 'translation', away, 3)
+        self.told(self.home, 'refused', all_before, 12)
         # It may be read, and what was refused was not written.
         self.assertEqual(self.perf(f'poke {serve.desc} 0 1'),
                          'Input/output error')
         self.assertEqual(serve.tell('word 0'), '0')
+        self.told(self.home, 'mapt', mapt, 7)
         self.assertGreater(self.attr(self.user, 'failed'), 4)
         serve.kill()
         self.clean()
