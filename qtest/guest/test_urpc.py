@@ -37,6 +37,11 @@ class Urpc(TwoGuests):
         self.drive('refused', 'hostile')
         self.check_kernels()
 
+    def test_5_together(self):
+        """broadcast, barrier, all-reduce of four nodes, two in each guest"""
+        self.drive('collective')
+        self.check_kernels()
+
 
 if __name__ == '__main__':
     tap.main()

@@ -1,8 +1,9 @@
 /*
- * URPC between two guests, over jetties: echo and logs.
+ * URPC between two guests, over jetties: echo, logs, four nodes together.
  *
  *   urpc-drive serve                  one client after another
- *   urpc-drive test HOST NAME...      cases against a server; "self": with itself
+ *   urpc-drive test HOST NAME...      cases against a server; "self": with itself (not
+ *                                     the case "collective")
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collective.h"
 #include "jetty.h"
 #include "samples.h"
 #include "urma-end.h"
@@ -76,18 +78,25 @@ static void both_run(void *opaque, UrpcCall *call, int64_t t)
     END_MUST(!urpc_call(urpc_call_end(call), t, &args, NULL));
 }
 
-static void node_make(Node *n)
+static void node_open(Node *n)
 {
     static const EndConfig rm = {
         .trans_mode = URMA_RM, .plain = 1,
         .access = URMA_ACCESS_READ | URMA_ACCESS_WRITE,
     };
-    UrpcFunction both = { .function = URPC_FUNCTION(UNIT, 0, METHOD_BOTH),
-                          .name = "both", .run = both_run };
 
     memset(n, 0, sizeof(*n));
     end_open(&n->end);
     end_make(&n->end, &rm);
+}
+
+/* With functions of its own. */
+static void node_make(Node *n)
+{
+    UrpcFunction both = { .function = URPC_FUNCTION(UNIT, 0, METHOD_BOTH),
+                          .name = "both", .run = both_run };
+
+    node_open(n);
     n->fns = urpc_functions_new(UNIT, 16);
     n->logs = log_store_new(LOG_MAX, 4096);
     END_MUST(n->fns && n->logs);
@@ -96,7 +105,8 @@ static void node_make(Node *n)
     END_MUST(!urpc_functions_add(n->fns, &both));
 }
 
-static void node_join(Node *n, const EndAddress *peer, uint32_t channel)
+static void node_join(Node *n, const EndAddress *peer, uint32_t channel,
+                      UrpcFunctions *fns)
 {
     UrpcJettyConfig c = {
         .calls = { n->end.ops->post_jetty_send_wr,
@@ -116,7 +126,7 @@ static void node_join(Node *n, const EndAddress *peer, uint32_t channel)
     c.peer = n->end.peer;
     n->jetty = urpc_jetty_new(&c);
     END_MUST(n->jetty);
-    n->u = urpc_new(&conf, &urpc_jetty_ops, n->jetty, n->fns);
+    n->u = urpc_new(&conf, &urpc_jetty_ops, n->jetty, fns);
     END_MUST(n->u);
 }
 
@@ -136,20 +146,183 @@ static void node_close(Node *n)
     log_store_free(n->logs);
 }
 
+/* ---- Four nodes together: two here, two there ----------------------------------------- */
+
+enum { HERE = 2, RANKS = 2 * HERE, ELEMENTS = 500, LAPS = 40 };
+
+typedef struct Group {
+    unsigned first;             /* our ranks: this one and the next */
+    UrpcFunctions *fns[HERE];
+    Node node[HERE][RANKS];
+    Coll *coll[HERE];
+    unsigned over;              /* operations of ours that have ended */
+} Group;
+
+static void group_open(Group *g, unsigned first, EndAddress mine[HERE][RANKS])
+{
+    memset(g, 0, sizeof(*g));
+    g->first = first;
+    for (unsigned i = 0; i < HERE; i++) {
+        g->fns[i] = urpc_functions_new(UNIT, 4);
+        END_MUST(g->fns[i]);
+        for (unsigned rank = 0; rank < RANKS; rank++) {
+            if (rank != first + i) {
+                node_open(&g->node[i][rank]);
+                end_address(&g->node[i][rank].end, &mine[i][rank]);
+            }
+        }
+    }
+}
+
+static void group_join(Group *g, EndAddress mine[HERE][RANKS],
+                       EndAddress peers[HERE][RANKS])
+{
+    for (unsigned i = 0; i < HERE; i++) {
+        Urpc *ends[RANKS] = { NULL };
+
+        for (unsigned rank = 0; rank < RANKS; rank++) {
+            bool local = rank / HERE == g->first / HERE;
+
+            if (rank != g->first + i) {
+                node_join(&g->node[i][rank],
+                          &(local ? mine : peers)[rank % HERE][g->first + i],
+                          (g->first + i) << 8 | rank, g->fns[i]);
+                ends[rank] = g->node[i][rank].u;
+            }
+        }
+        g->coll[i] = coll_new(UNIT, g->first + i, RANKS, ends, g->fns[i],
+                              ELEMENTS);
+        END_MUST(g->coll[i]);
+    }
+}
+
+static void group_turn(Group *g)
+{
+    for (unsigned i = 0; i < HERE; i++) {
+        for (unsigned rank = 0; rank < RANKS; rank++) {
+            if (rank != g->first + i) {
+                node_turn(&g->node[i][rank]);
+            }
+        }
+        coll_run(g->coll[i], now());
+    }
+}
+
+static void group_over(void *opaque, UrpcStatus status)
+{
+    Group *g = opaque;
+
+    if (status != URPC_OK) {
+        end_die("operation %u ended with status %u", g->over, status);
+    }
+    g->over++;
+}
+
+static void group_await(Group *g, unsigned over)
+{
+    while (g->over < over) {
+        group_turn(g);
+    }
+}
+
+static void group_close(Group *g)
+{
+    for (unsigned i = 0; i < HERE; i++) {
+        coll_free(g->coll[i]);
+        for (unsigned rank = 0; rank < RANKS; rank++) {
+            if (rank != g->first + i) {
+                node_close(&g->node[i][rank]);
+            }
+        }
+        urpc_functions_free(g->fns[i]);
+    }
+}
+
+/* What a member gives, and what all of them get. */
+static uint64_t element(unsigned lap, unsigned rank, unsigned k)
+{
+    return (lap + 1) * 0x123456789abcdefull + rank * 1000003ull + k;
+}
+
+static void group_lap(Group *g, unsigned lap, uint64_t data[HERE][ELEMENTS])
+{
+    unsigned root = lap % RANKS;
+
+    for (unsigned i = 0; i < HERE; i++) {
+        for (unsigned k = 0; k < ELEMENTS; k++) {
+            data[i][k] = element(lap, g->first + i, k);
+        }
+        END_MUST(!coll_all_reduce(g->coll[i], now(), data[i], ELEMENTS,
+                                  group_over, g));
+    }
+    group_await(g, 6 * lap + 2);
+    for (unsigned i = 0; i < HERE; i++) {
+        for (unsigned k = 0; k < ELEMENTS; k++) {
+            uint64_t sum = 0;
+
+            for (unsigned rank = 0; rank < RANKS; rank++) {
+                sum += element(lap, rank, k);
+            }
+            END_MUST(data[i][k] == sum);
+            data[i][k] = g->first + i == root ? element(lap, 9, k) : 0;
+        }
+        END_MUST(!coll_broadcast(g->coll[i], now(), root, data[i], ELEMENTS,
+                                 group_over, g));
+    }
+    group_await(g, 6 * lap + 4);
+    for (unsigned i = 0; i < HERE; i++) {
+        for (unsigned k = 0; k < ELEMENTS; k++) {
+            END_MUST(data[i][k] == element(lap, 9, k));
+        }
+        END_MUST(!coll_barrier(g->coll[i], now(), group_over, g));
+    }
+    group_await(g, 6 * lap + 6);
+}
+
+static void group_run(int fd, unsigned first)
+{
+    static Group g;
+    static EndAddress mine[HERE][RANKS], peers[HERE][RANKS];
+    static uint64_t data[HERE][ELEMENTS];
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+
+    group_open(&g, first, mine);
+    end_say(fd, mine, sizeof(mine));
+    END_MUST(end_hear(fd, peers, sizeof(peers)));
+    group_join(&g, mine, peers);
+    for (unsigned lap = 0; lap < LAPS; lap++) {
+        group_lap(&g, lap, data);
+    }
+    /* What we have to answer is answered when the others say that they are through. */
+    end_say(fd, "", 1);
+    while (poll(&p, 1, 0) == 0) {
+        group_turn(&g);
+    }
+    END_MUST(coll_refused(g.coll[0]) == 0 && coll_refused(g.coll[1]) == 0);
+    group_close(&g);
+}
+
 /* ---- The server --------------------------------------------------------------------- */
 
 static void serve_client(int fd)
 {
     struct pollfd p = { .fd = fd, .events = POLLIN };
     EndAddress mine, peer;
+    uint32_t together;
     Node n;
 
-    if (!end_hear(fd, &peer, sizeof(peer))) {
+    if (!end_hear(fd, &together, sizeof(together))) {
         close(fd);
         return;
     }
+    if (together) {
+        group_run(fd, HERE);
+        close(fd);
+        return;
+    }
+    END_MUST(end_hear(fd, &peer, sizeof(peer)));
     node_make(&n);
-    node_join(&n, &peer, 0x5e5e5e);
+    node_join(&n, &peer, 0x5e5e5e, n.fns);
     end_address(&n.end, &mine);
     end_say(fd, &mine, sizeof(mine));
     while (poll(&p, 1, 0) == 0) {
@@ -183,12 +356,13 @@ static void link_open(Link *l, const char *host)
     if (l->fd < 0) {
         node_make(&l->other);
         end_address(&l->other.end, &peer);
-        node_join(&l->other, &mine, 0x5e5e5e);
+        node_join(&l->other, &mine, 0x5e5e5e, l->other.fns);
     } else {
+        end_say(l->fd, &(uint32_t) { 0 }, sizeof(uint32_t));
         end_say(l->fd, &mine, sizeof(mine));
         END_MUST(end_hear(l->fd, &peer, sizeof(peer)));
     }
-    node_join(&l->n, &peer, 0xc11e47);
+    node_join(&l->n, &peer, 0xc11e47, l->n.fns);
 }
 
 static void link_turn(Link *l)
@@ -531,20 +705,37 @@ static const struct {
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
-static void test(const char *host, char **names)
+static void case_run(const char *host, const char *name)
 {
     static Link l;
+    unsigned i = 0;
 
+    while (i < CASES && strcmp(cases[i].name, name)) {
+        i++;
+    }
+    END_MUST(i < CASES);
+    link_open(&l, host);
+    cases[i].run(&l);
+    link_close(&l);
+}
+
+static void case_collective(const char *host)
+{
+    int fd = end_dial(host, PORT);
+
+    end_say(fd, &(uint32_t) { 1 }, sizeof(uint32_t));
+    group_run(fd, 0);
+    close(fd);
+}
+
+static void test(const char *host, char **names)
+{
     for (; *names; names++) {
-        unsigned i = 0;
-
-        while (i < CASES && strcmp(cases[i].name, *names)) {
-            i++;
+        if (strcmp(*names, "collective")) {
+            case_run(host, *names);
+        } else {
+            case_collective(host);
         }
-        END_MUST(i < CASES);
-        link_open(&l, host);
-        cases[i].run(&l);
-        link_close(&l);
         printf("ok %s\n", *names);
         fflush(stdout);
     }
