@@ -481,6 +481,10 @@ static void test_functions(void)
     g_assert_cmpint(bed_call(b, 0, 1, args, &c), ==, 0);
     bed_run(b);
     expect(&c, URPC_NO_FUNCTION, "");
+    args.function = URPC_FUNCTION(URPC_UNIT(3, 1), 0, URPC_LIST_PUBLIC);
+    g_assert_cmpint(bed_call(b, 0, 1, args, &c), ==, 0);
+    bed_run(b);
+    expect(&c, URPC_NO_FUNCTION, "");
     /* A function that knows no such extension. */
     args = args_of(ECHO, "");
     args.defined = URPC_PLOG;
@@ -488,7 +492,7 @@ static void test_functions(void)
     bed_run(b);
     expect(&c, URPC_BAD_HEAD, "");
     g_assert_cmpuint(ran, ==, 0);
-    g_assert_cmpuint(counters(b, 1)->refused[URPC_NO_FUNCTION], ==, 3);
+    g_assert_cmpuint(counters(b, 1)->refused[URPC_NO_FUNCTION], ==, 4);
     bed_free(b);
 }
 
@@ -872,6 +876,15 @@ static void test_flood(void)
     bed_run(b);
     g_assert_cmpuint(urpc_serving(b->end[1][0].u), ==, 0);
     g_assert_cmpuint(counters(b, 1)->messages, ==, 32);
+    /* An answer to each of the first that found no place. */
+    for (unsigned i = 0; i < 32; i++) {
+        const BedMessage *m = b->log->pdata[i];
+        UrpcResponse h;
+
+        urpc_get(0, URPC_KIND_RESPONSE, m->bytes, &h);
+        g_assert(h.id == i &&
+                 h.status == (i < 16 ? URPC_BAD_HEAD : URPC_REFUSED));
+    }
     /* The other way still works. */
     g_assert_cmpint(bed_call(b, 1, 0, args_of(ECHO, "x"), &c), ==, 0);
     bed_run(b);
@@ -883,6 +896,7 @@ static void test_configs(void)
 {
     static const UrpcOps none = { 0 };
     UrpcConfig good, c;
+    Urpc *u;
 
     bed_conf(&good);
     g_assert_null(urpc_new(&good, &none, NULL, NULL));
@@ -899,6 +913,11 @@ static void test_configs(void)
     BAD(gather, 65536);
     BAD(message_max, 255);
     BAD(order, 2);
+    c = good;
+    c.depth = 32768;
+    u = urpc_new(&c, &(UrpcOps) { .send = (void *)test_inline }, NULL, NULL);
+    g_assert_nonnull(u);
+    urpc_free(u);
 }
 
 /* ---- Random ------------------------------------------------------------------------- */

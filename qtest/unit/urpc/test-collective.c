@@ -303,6 +303,27 @@ static void test_foreign(void)
     rig_free(&r);
 }
 
+/* What finds no room is sent when there is some. */
+static void test_room(void)
+{
+    uint64_t data[2] = { 5, 6 };
+    Over o[2] = { 0 };
+    Rig r = rig_new(2);
+
+    r.b->end[0][1].full = r.b->end[1][0].full = true;
+    for (unsigned i = 0; i < 2; i++) {
+        g_assert_cmpint(coll_all_reduce(r.c[i], 0, &data[i], 1, over, &o[i]), ==,
+                        0);
+    }
+    g_assert(!rig_step(&r) && !o[0].done && !o[1].done);
+    r.b->end[0][1].full = r.b->end[1][0].full = false;
+    coll_run(r.c[0], r.b->now);
+    coll_run(r.c[1], r.b->now);
+    await(&r, o, 2);
+    g_assert(data[0] == 11 && data[1] == 11);
+    rig_free(&r);
+}
+
 /* A member that goes: its calls end later, and what peers ask of it has no function. */
 static void test_gone(void)
 {
@@ -332,6 +353,7 @@ int main(int argc, char **argv)
     g_test_add_func("/urpc/collective/random", test_random);
     g_test_add_func("/urpc/collective/limits", test_limits);
     g_test_add_func("/urpc/collective/foreign", test_foreign);
+    g_test_add_func("/urpc/collective/room", test_room);
     g_test_add_func("/urpc/collective/gone", test_gone);
     return g_test_run();
 }
