@@ -113,7 +113,7 @@ static void test_stopped_silent(void)
         Link l = { 0 };
 
         link_prepare(&l);
-        l.props = "init-credit=64,keepalive=0";
+        l.props = "init-credit=64,keepalive=0," QUBC_STEPPED;
         l.a = start_server(&l);
         l.props = heal ? "init-credit=64,credit-timeout=200," QUBC_STEPPED
                        : "init-credit=64,credit-timeout=200,dll-recovery=off,"

@@ -64,6 +64,7 @@ typedef struct QUbc {
     char *log;
     SharedRam *ram;
     bool stepped;       /* its clock is the machine's: only the test moves it */
+    gint64 passed;      /* when it did */
     QUbcPort port[QUBC_PORTS_MAX];
 } QUbc;
 
@@ -93,7 +94,8 @@ QUbc *qubc_start(const char *machine, const char *props, const char *more);
 void qubc_attach(QUbc *d);
 QUbc *qubc_start_attached(const char *props, const char *more);
 #define QUBC_STEPPED "clock=virtual"
-/* 100 us pass, if that is for the test to say. */
+/* As much time passes as it really did, if that is for the test to say: 5 ms at most,
+ * since the device has done nothing with what a host takes away. */
 void qubc_pass(QUbc *d);
 /* The destination of a migration goes on where the source stopped. */
 void qubc_adopt(QUbc *d, const QUbc *from);

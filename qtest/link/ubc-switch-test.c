@@ -262,7 +262,7 @@ static void test_wires(void)
 {
     Fabric f;
 
-    fabric_start_tls(&f, SHORT);
+    fabric_start_tls(&f, "");
     fabric_engines(&f, &(EngPlan){ .carrier = ENG_CTP });
     for (unsigned round = 0; round < 2; round++) {
         g_autofree char *tls = NULL, *shm = NULL;
