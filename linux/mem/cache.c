@@ -10,14 +10,15 @@
  * so the owner's processor has no part in it, and nodes need not know each other.
  */
 #include <linux/dma-mapping.h>
+#include <linux/file.h>
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/version.h>
 
 #include "ub_mem.h"
 
 #define OP_CAS		0x07
-#define OP_FETCH_SUB	0x0c
 #define TRIES		64
 
 static void cache_release(struct kref *ref)
@@ -44,6 +45,7 @@ struct mem_cache *mem_cache_new(struct mem_dev *dev, u64 window, u64 len,
 		return NULL;
 	kref_init(&c->ref);
 	mutex_init(&c->lock);
+	spin_lock_init(&c->state);
 	c->dev = dev;
 	c->window = window;
 	c->to = *to;
@@ -62,8 +64,8 @@ struct mem_cache *mem_cache_new(struct mem_dev *dev, u64 window, u64 len,
 
 /* ---- pages; with c->lock ---- */
 
-static int pages_move(struct mem_cache *c, bool reads, unsigned long i,
-		      unsigned int n)
+static int pages_move(struct mem_cache *c, bool reads, struct page **pages,
+		      unsigned long i, unsigned int n)
 {
 	enum dma_data_direction way = reads ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 	struct device *dma = c->dev->dma;
@@ -72,8 +74,8 @@ static int pages_move(struct mem_cache *c, bool reads, unsigned long i,
 	int err = 0;
 
 	for (mapped = 0; mapped < n; mapped++) {
-		at[mapped] = dma_map_page(dma, c->pages[i + mapped], 0,
-					  PAGE_SIZE, way);
+		at[mapped] = dma_map_page(dma, pages[mapped], 0, PAGE_SIZE,
+					  way);
 		if (dma_mapping_error(dma, at[mapped])) {
 			err = -ENOMEM;
 			break;
@@ -85,7 +87,7 @@ static int pages_move(struct mem_cache *c, bool reads, unsigned long i,
 	/* The engine may still reach them: they are nobody's from now on. */
 	if (err == -EBUSY) {
 		while (mapped--)
-			get_page(c->pages[i + mapped]);
+			get_page(pages[mapped]);
 		return -EIO;
 	}
 	while (mapped--)
@@ -95,11 +97,11 @@ static int pages_move(struct mem_cache *c, bool reads, unsigned long i,
 
 /* Nobody maps it: the next touch is a fault.  A fault that has found it holds the
  * lock of the page until it is mapped. */
-static void page_unmap(struct mem_cache *c, unsigned long i)
+static void page_unmap(struct mem_cache *c, struct page *page, unsigned long i)
 {
-	lock_page(c->pages[i]);
+	lock_page(page);
 	mem_unmap(c->dev, c->window + ((u64)i << PAGE_SHIFT), PAGE_SIZE);
-	unlock_page(c->pages[i]);
+	unlock_page(page);
 }
 
 /* How many pages to read: more than one for who goes through them in order. */
@@ -113,57 +115,102 @@ static unsigned int pages_ahead(const struct mem_cache *c, unsigned long i)
 	return n;
 }
 
+/* @n pages are there for whoever touches them, or none. */
+static int pages_read(struct mem_cache *c, unsigned long i, unsigned int n)
+{
+	struct page *pages[MEM_MOVE];
+	unsigned int k;
+	int err;
+
+	for (k = 0; k < n; k++) {
+		pages[k] = alloc_page(GFP_HIGHUSER | __GFP_ZERO |
+				      __GFP_ACCOUNT);
+		if (!pages[k])
+			break;
+	}
+	err = k == n ? pages_move(c, true, pages, i, n) : -ENOMEM;
+	if (err) {
+		while (k--)
+			put_page(pages[k]);
+		return err;
+	}
+	spin_lock(&c->state);
+	memcpy(c->pages + i, pages, n * sizeof(*pages));
+	spin_unlock(&c->state);
+	return 0;
+}
+
 static int pages_get(struct mem_cache *c, unsigned long i)
 {
-	unsigned int n = pages_ahead(c, i), k;
-	int err = 0;
+	unsigned int n = pages_ahead(c, i);
+	int err;
 
 	if (c->pages[i])
 		return 0;
-	for (k = 0; k < n; k++) {
-		c->pages[i + k] = alloc_page(GFP_HIGHUSER | __GFP_ZERO |
-					     __GFP_ACCOUNT);
-		if (!c->pages[i + k])
-			break;
-	}
-	err = k ? pages_move(c, true, i, k) : -ENOMEM;
-	while (err && k--) {
-		put_page(c->pages[i + k]);
-		c->pages[i + k] = NULL;
-	}
+	err = pages_read(c, i, n);
+	/* What is wanted is there perhaps, if what is behind it is not. */
+	if (n > 1 && (err == -EIO || err == -ENOMEM))
+		err = pages_read(c, i, 1);
 	return err;
 }
 
 static void drop_all(struct mem_cache *c)
 {
+	struct page *page;
 	unsigned long i;
 
 	for (i = 0; i < c->n; i++) {
-		if (!c->pages[i])
+		page = c->pages[i];
+		if (!page)
 			continue;
-		page_unmap(c, i);
-		put_page(c->pages[i]);
+		spin_lock(&c->state);
 		c->pages[i] = NULL;
+		__clear_bit(i, c->dirty);
+		spin_unlock(&c->state);
+		page_unmap(c, page, i);
+		put_page(page);
 		cond_resched();
 	}
-	bitmap_zero(c->dirty, c->n);
+}
+
+/* Those of @n pages at @i that differ, up to the first that does not, do so no more;
+ * how many. */
+static unsigned int dirty_take(struct mem_cache *c, unsigned long i,
+			       unsigned int n)
+{
+	unsigned int k;
+
+	spin_lock(&c->state);
+	for (k = 0; k < n && test_bit(i + k, c->dirty); k++)
+		__clear_bit(i + k, c->dirty);
+	spin_unlock(&c->state);
+	return k;
+}
+
+static void dirty_again(struct mem_cache *c, unsigned long i, unsigned int n)
+{
+	spin_lock(&c->state);
+	bitmap_set(c->dirty, i, n);
+	spin_unlock(&c->state);
 }
 
 /* Clean: what differs is written back.  It stops at the first that fails, which
- * stay dirty: a peer that is gone costs one time-out. */
+ * stay dirty: a peer that is gone costs one time-out.  Who writes meanwhile makes its
+ * page differ again. */
 static int clean_all(struct mem_cache *c)
 {
 	unsigned long i = 0;
-	unsigned int n;
+	unsigned int n, k;
 	int err = 0;
 
 	while (!err && (i = find_next_bit(c->dirty, c->n, i)) < c->n) {
-		for (n = 0; n < MEM_MOVE && i + n < c->n &&
-			    test_bit(i + n, c->dirty); n++)
-			page_unmap(c, i + n);
-		err = pages_move(c, false, i, n);
-		if (!err)
-			bitmap_clear(c->dirty, i, n);
+		n = dirty_take(c, i, min_t(unsigned long, MEM_MOVE, c->n - i));
+		for (k = 0; k < n; k++)
+			page_unmap(c, c->pages[i + k], i + k);
+		err = pages_move(c, false, c->pages + i, i, n);
+		if (err)
+			dirty_again(c, i, n);
+		i += n;
 	}
 	return err;
 }
@@ -184,57 +231,85 @@ static int directory_swap(struct mem_cache *c, u64 from, u64 to)
 	return err ? err : old == from ? 0 : -EAGAIN;
 }
 
-/* One reader more. */
-static int directory_read(struct mem_cache *c)
+/* One reader more, or one less: then it may be that the owner of the memory has
+ * reclaimed it, and there is none. */
+static int directory_count(struct mem_cache *c, int more)
 {
 	unsigned long end = jiffies + 20 * HZ;
+	u64 guess = more > 0 ? 0 : 1, old;
 	unsigned int tries;
-	u64 guess = 0, old;
 	int err;
 
 	for (tries = 0; tries < TRIES; tries++) {
 		/* The owner may answer as late, and as often otherwise, as it likes. */
-		if (fatal_signal_pending(current) || time_after(jiffies, end))
+		if ((more > 0 && fatal_signal_pending(current)) ||
+		    time_after(jiffies, end))
 			break;
-		err = directory(c, OP_CAS, guess, guess + 1, &old);
+		err = directory(c, OP_CAS, guess, guess + more, &old);
 		if (err || old == guess)
 			return err;
-		if (old & MEM_DIR_WRITER)
+		if (old & MEM_DIR_WRITER || (!old && more < 0))
 			return -EAGAIN;
 		guess = old;
 	}
-	return -EAGAIN;
+	return more > 0 ? -EAGAIN : -EIO;
 }
 
-static int directory_leave(struct mem_cache *c)
+/* What has been reclaimed cannot be left, and needs not. */
+static int directory_leave(struct mem_cache *c, enum mem_owns owns)
 {
-	u64 old;
+	int err = owns == MEM_WRITE ? directory_swap(c, MEM_DIR_WRITER, 0)
+				    : directory_count(c, -1);
 
-	if (c->owns == MEM_WRITE)
-		return directory_swap(c, MEM_DIR_WRITER, 0);
-	return directory(c, OP_FETCH_SUB, 1, 0, &old);
+	return err == -EAGAIN ? 0 : err;
 }
 
 /* ---- Ownership; with c->lock ---- */
 
+static void owns_set(struct mem_cache *c, enum mem_owns owns)
+{
+	spin_lock(&c->state);
+	c->owns = owns;
+	spin_unlock(&c->state);
+}
+
+/* From Write: nobody writes any more, and what differed is written back; or all is as
+ * before. */
+static int write_ends(struct mem_cache *c)
+{
+	int err;
+
+	owns_set(c, MEM_READ);
+	err = clean_all(c);
+	if (err)
+		owns_set(c, MEM_WRITE);
+	return err;
+}
+
 static int to_invalid(struct mem_cache *c)
 {
-	int err = c->owns == MEM_WRITE ? clean_all(c) : 0;
+	enum mem_owns was = c->owns;
+	int err = was == MEM_WRITE ? write_ends(c) : 0;
 
 	if (err)
 		return err;
+	owns_set(c, MEM_INVALID);
 	drop_all(c);
-	err = directory_leave(c);
-	c->owns = MEM_INVALID;
-	return err;
+	return directory_leave(c, was);
 }
 
 static int to_read(struct mem_cache *c)
 {
-	int err = c->owns == MEM_WRITE ? clean_all(c) : directory_read(c);
+	int err;
 
-	if (!err && c->owns == MEM_WRITE)
-		err = directory_swap(c, MEM_DIR_WRITER, 1);
+	if (c->owns == MEM_INVALID)
+		return directory_count(c, 1);
+	err = write_ends(c);
+	if (err)
+		return err;
+	err = directory_swap(c, MEM_DIR_WRITER, 1);
+	if (err)
+		owns_set(c, MEM_WRITE);
 	return err;
 }
 
@@ -259,7 +334,7 @@ int mem_cache_own(struct mem_cache *c, enum mem_owns want)
 	else if (c->owns != want)
 		err = change[want](c);
 	if (!err)
-		c->owns = want;
+		owns_set(c, want);
 	mutex_unlock(&c->lock);
 	return err;
 }
@@ -280,32 +355,112 @@ void mem_cache_end(struct mem_cache *c)
 	int err;
 
 	mutex_lock(&c->lock);
+	spin_lock(&c->state);
+	c->gone = true;
+	spin_unlock(&c->state);
 	err = clean_all(c);
 	/* Who had come before the mappings went may have mapped pages since. */
 	drop_all(c);
 	if (!err && c->shared && c->owns != MEM_INVALID)
-		directory_leave(c);
-	c->gone = true;
+		directory_leave(c, c->owns);
 	mutex_unlock(&c->lock);
 }
 
 /* ---- faults ---- */
 
+static bool may_touch(const struct mem_cache *c, unsigned long i)
+{
+	return !c->gone && c->owns != MEM_INVALID && i < c->n;
+}
+
+/* With a reference, if it is there; *may: it can be. */
+static struct page *page_find(struct mem_cache *c, unsigned long i, bool *may)
+{
+	struct page *page = NULL;
+
+	spin_lock(&c->state);
+	*may = may_touch(c, i);
+	if (*may && c->pages[i]) {
+		page = c->pages[i];
+		get_page(page);
+	}
+	spin_unlock(&c->state);
+	return page;
+}
+
+/* The one that was found, now that it is locked; else it is not any more. */
+static bool page_kept(struct mem_cache *c, unsigned long i, struct page *page)
+{
+	bool kept;
+
+	lock_page(page);
+	spin_lock(&c->state);
+	kept = may_touch(c, i) && c->pages[i] == page;
+	spin_unlock(&c->state);
+	if (!kept) {
+		unlock_page(page);
+		put_page(page);
+	}
+	return kept;
+}
+
+/* Asks the peer. */
+static int page_fetch(struct mem_cache *c, unsigned long i)
+{
+	int err;
+
+	if (mutex_lock_killable(&c->lock))
+		return -EINTR;
+	err = may_touch(c, i) ? pages_get(c, i) : -EIO;
+	mutex_unlock(&c->lock);
+	return err;
+}
+
+/* Gives mmap_lock up, if the fault may be tried again; the file keeps all of ours
+ * that the mapping, which may go meanwhile, has kept. */
+static struct file *fault_let_go(struct vm_fault *vmf)
+{
+	struct file *file;
+
+	if (!fault_flag_allow_retry_first(vmf->flags) ||
+	    vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
+		return NULL;
+	file = get_file(vmf->vma->vm_file);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+	release_fault_lock(vmf);
+#else
+	mmap_read_unlock(vmf->vma->vm_mm);
+#endif
+	return file;
+}
+
 vm_fault_t mem_cache_fault(struct mem_cache *c, struct vm_fault *vmf,
 			   unsigned long i)
 {
-	vm_fault_t ret = VM_FAULT_SIGBUS;
+	struct page *page;
+	struct file *file;
+	bool may;
 
-	mutex_lock(&c->lock);
-	if (!c->gone && c->owns != MEM_INVALID && i < c->n &&
-	    !pages_get(c, i)) {
-		lock_page(c->pages[i]);
-		get_page(c->pages[i]);
-		vmf->page = c->pages[i];
-		ret = VM_FAULT_LOCKED;
+	for (;;) {
+		page = page_find(c, i, &may);
+		if (!may)
+			return VM_FAULT_SIGBUS;
+		if (page) {
+			if (!page_kept(c, i, page))
+				continue;
+			vmf->page = page;
+			return VM_FAULT_LOCKED;
+		}
+		file = fault_let_go(vmf);
+		if (file) {
+			/* The next try says what became of it. */
+			page_fetch(c, i);
+			fput(file);
+			return VM_FAULT_RETRY;
+		}
+		if (page_fetch(c, i))
+			return VM_FAULT_SIGBUS;
 	}
-	mutex_unlock(&c->lock);
-	return ret;
 }
 
 vm_fault_t mem_cache_mkwrite(struct mem_cache *c, struct vm_fault *vmf,
@@ -313,16 +468,19 @@ vm_fault_t mem_cache_mkwrite(struct mem_cache *c, struct vm_fault *vmf,
 {
 	vm_fault_t ret = VM_FAULT_SIGBUS;
 
-	mutex_lock(&c->lock);
-	if (!c->gone && c->owns == MEM_WRITE && i < c->n) {
+	/* Until it is mapped, Clean waits for the lock of the page. */
+	lock_page(vmf->page);
+	spin_lock(&c->state);
+	if (may_touch(c, i) && c->owns == MEM_WRITE) {
 		/* It may have gone, and another have come, since it was mapped. */
 		ret = VM_FAULT_NOPAGE;
 		if (c->pages[i] == vmf->page) {
 			__set_bit(i, c->dirty);
-			lock_page(vmf->page);
 			ret = VM_FAULT_LOCKED;
 		}
 	}
-	mutex_unlock(&c->lock);
+	spin_unlock(&c->state);
+	if (ret != VM_FAULT_LOCKED)
+		unlock_page(vmf->page);
 	return ret;
 }

@@ -103,8 +103,8 @@ static void event_take(struct mem_dev *dev, u64 q0, u64 q1)
 	im->last_status = q1 & 0xffff;
 }
 
-/* Those that are there; the number of them. */
-static unsigned int events_take(struct mem_dev *dev)
+/* Those that are there. */
+static void events_take(struct mem_dev *dev)
 {
 	const u32 mask = (2u << EVENTS_LOG2) - 1;
 	struct mem_decoder *d = &dev->decoder;
@@ -118,7 +118,7 @@ static unsigned int events_take(struct mem_dev *dev)
 	if (!d->events || prod == ~0u)
 		goto out;
 	dma_rmb();
-	for (; (d->ci ^ prod) & mask; d->ci++, n++) {
+	for (; (d->ci ^ prod) & mask; d->ci++, n++, d->owed++) {
 		const __le64 *e = d->events + 2 * (d->ci & mask >> 1);
 
 		event_take(dev, le64_to_cpu(e[0]), le64_to_cpu(e[1]));
@@ -132,13 +132,24 @@ static unsigned int events_take(struct mem_dev *dev)
 		reg_wr(dev, UB_DECODER_EVENTQ_CONS, (d->ci & mask) | resp);
 	}
 out:
+	/* An interrupt stands for some of them. */
+	d->owed = min(d->owed, 1u << EVENTS_LOG2);
 	spin_unlock_irqrestore(&d->event_lock, flags);
-	return n;
 }
 
+/* Others share the vector.  Each event has an interrupt, of which some come when it
+ * was taken before, by who asked or with another: they are ours, too. */
 static irqreturn_t event_irq(int irq, void *opaque)
 {
-	return events_take(opaque) ? IRQ_HANDLED : IRQ_NONE;
+	struct mem_dev *dev = opaque;
+	bool ours;
+
+	events_take(dev);
+	spin_lock(&dev->decoder.event_lock);
+	ours = dev->decoder.owed;
+	dev->decoder.owed -= ours;
+	spin_unlock(&dev->decoder.event_lock);
+	return ours ? IRQ_HANDLED : IRQ_NONE;
 }
 
 /* ---- tables ---- */

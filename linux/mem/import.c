@@ -234,6 +234,7 @@ static int import_set(struct mem_dev *dev, struct mem_import *im,
 		      struct wish *w)
 {
 	w->to.row = im->dest->row;
+	w->to.dest = im->dest;
 	if (w->cached) {
 		im->cache = mem_cache_new(dev, im->first * MEM_MIB, im->len,
 					  &w->to, w->shared);

@@ -59,6 +59,15 @@ static ssize_t failed_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(failed);
 
+/* Pages that were not asked of a peer, or sent to it, because it was silent. */
+static ssize_t spared_show(struct device *dev, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%lld\n",
+			  (long long)atomic64_read(&dev_of(dev)->spared));
+}
+static DEVICE_ATTR_RO(spared);
+
 static ssize_t eid_show(struct device *dev, struct device_attribute *attr,
 			char *buf)
 {
@@ -74,6 +83,7 @@ static struct attribute *mem_attrs[] = {
 	&dev_attr_used.attr,
 	&dev_attr_exports.attr,
 	&dev_attr_failed.attr,
+	&dev_attr_spared.attr,
 	&dev_attr_eid.attr,
 	NULL
 };

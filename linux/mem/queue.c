@@ -8,6 +8,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
 #include <linux/pci.h>
+#include <linux/sched/signal.h>
 
 #include "ub_mem.h"
 
@@ -20,9 +21,15 @@
 #define CQ_LOG2		6
 #define CQ_BYTES	(UBQ_CQE << CQ_LOG2)
 #define CQE_STATUS(w0)	((w0) >> 8 & 0xffff)
-/* The transaction layer gives up before, but not with a peer that says RNR each time:
- * then the queue is made anew, so that the engine forgets the pages. */
-#define TIMEOUT_MS	70000
+/* A peer that takes longer, or says RNR all the time, is silent: the queue is made
+ * anew, so that the engine forgets the pages, and for a while nobody asks that peer
+ * again, so that a program that ends does not wait for each piece of its memory. */
+#define ANSWER_MS	15000
+#define SILENT_MS	30000
+/* So long a program that was killed waits nevertheless, for a peer that answers. */
+#define KILLED_MS	1000
+#define WRITEBACK_BYTES	4096	/* one packet (UB 2.0 table 7-2) */
+#define ROOM		((1 << SQ_LOG2) / BLOCKS)	/* requests at a time */
 #define SPINS		200
 #define GONE_SPINS	1024
 
@@ -36,31 +43,39 @@ static __le32 *entry(struct mem_queue *q, u16 index)
 {
 	u8 *at = q->sq + (index & ((1 << SQ_LOG2) - 1)) * UBQ_BLOCK;
 
-	BUILD_BUG_ON(MEM_MOVE * BLOCKS > 1 << SQ_LOG2);
 	BUILD_BUG_ON(UBQ_SQE_ELEMENT + MEM_MOVE * UBQ_ELEMENT >
 		     BLOCKS * UBQ_BLOCK);
 	memset(at, 0, BLOCKS * UBQ_BLOCK);
 	return (__le32 *)at;
 }
 
-/* The next completion; its status. */
-static int wait_done(struct mem_dev *dev, u32 *status)
+/* A program that ends does so once, and then has its memory written back. */
+static bool was_killed(void)
+{
+	return !(current->flags & PF_EXITING) && fatal_signal_pending(current);
+}
+
+/* The next completion of a move that has begun then; its status. */
+static int wait_done(struct mem_dev *dev, unsigned long begun, u32 *status)
 {
 	struct mem_queue *q = &dev->queue;
 	const __le32 *e = (const __le32 *)(q->cq +
 		(q->ci & ((1 << CQ_LOG2) - 1)) * UBQ_CQE);
 	u32 want = q->ci >> CQ_LOG2 & 1 ? 0 : UBQ_CQE_OWNER, w0;
-	unsigned long end = jiffies + msecs_to_jiffies(TIMEOUT_MS);
 	unsigned int spins;
 
 	for (spins = 0;; spins++) {
 		w0 = le32_to_cpu(READ_ONCE(e[0]));
 		if (!((w0 ^ want) & UBQ_CQE_OWNER))
 			break;
+		if (time_after(jiffies, begun + msecs_to_jiffies(ANSWER_MS)))
+			return -ETIMEDOUT;
+		if (was_killed() &&
+		    time_after(jiffies, begun + msecs_to_jiffies(KILLED_MS)))
+			return -EINTR;
 		/* The device may have gone without a word. */
-		if (time_after(jiffies, end) ||
-		    (spins % GONE_SPINS == GONE_SPINS - 1 &&
-		     ub_rd(dev->core->bar, UBC_ID) != UBC_ID_VALUE)) {
+		if (spins % GONE_SPINS == GONE_SPINS - 1 &&
+		    ub_rd(dev->core->bar, UBC_ID) != UBC_ID_VALUE) {
 			dev_err(dev->dma, "a queue is not answered\n");
 			return -EIO;
 		}
@@ -76,25 +91,27 @@ static int wait_done(struct mem_dev *dev, u32 *status)
 	return 0;
 }
 
+/* Bytes @off to @off + @len of the pages. */
 static void post(struct mem_queue *q, u32 opcode, const struct mem_target *to,
-		 u64 at, const dma_addr_t *pages, unsigned int n)
+		 u64 at, const dma_addr_t *pages, u32 off, u32 len)
 {
+	unsigned int n = DIV_ROUND_UP(len, PAGE_SIZE), i;
 	u32 w0 = opcode | n << __builtin_ctz(UBQ_SQE_ELEMENTS) |
 		 (BLOCKS - 1) << __builtin_ctz(UBQ_SQE_BLOCKS) | UBQ_SQE_CQE |
 		 (to->check ? UBQ_SQE_TOKEN : 0);
 	__le32 *e = entry(q, q->pi), *element = e + UBQ_SQE_ELEMENT / 4;
-	unsigned int i;
 
 	if (!(q->pi >> SQ_LOG2 & 1))
 		w0 |= UBQ_SQE_OWNER;
 	e[UBQ_SQE_DEST / 4] = cpu_to_le32(to->row);
 	e[UBQ_SQE_TARGET / 4] = cpu_to_le32(to->token_id);
 	e[UBQ_SQE_TOKEN_VALUE / 4] = cpu_to_le32(to->value);
-	e[UBQ_SQE_LENGTH / 4] = cpu_to_le32(n * PAGE_SIZE);
-	*(__le64 *)(e + UBQ_SQE_ADDR / 4) = cpu_to_le64(to->uba + at);
+	e[UBQ_SQE_LENGTH / 4] = cpu_to_le32(len);
+	*(__le64 *)(e + UBQ_SQE_ADDR / 4) = cpu_to_le64(to->uba + at + off);
 	for (i = 0; i < n; i++, element += UBQ_ELEMENT / 4) {
-		*(__le64 *)element = cpu_to_le64(pages[i]);
-		element[2] = cpu_to_le32(PAGE_SIZE);
+		*(__le64 *)element = cpu_to_le64(pages[off / PAGE_SIZE + i] +
+						 off % PAGE_SIZE);
+		element[2] = cpu_to_le32(min_t(u32, len, PAGE_SIZE));
 	}
 	dma_wmb();
 	e[UBQ_SQE_W0 / 4] = cpu_to_le32(w0);
@@ -104,37 +121,81 @@ static void post(struct mem_queue *q, u32 opcode, const struct mem_target *to,
 static int queue_begin(struct mem_dev *dev);
 static int queue_end(struct mem_dev *dev);
 
+static int queue_lock(struct mem_queue *q)
+{
+	if (!(current->flags & PF_EXITING))
+		return mutex_lock_killable(&q->lock);
+	mutex_lock(&q->lock);
+	return 0;
+}
+
+/* All of it, as much at a time as the queue holds; the first status that is bad. */
+static int move_all(struct mem_dev *dev, bool reads,
+		    const struct mem_target *to, u64 at,
+		    const dma_addr_t *pages, unsigned int n, u32 *bad)
+{
+	u32 len = n * PAGE_SIZE, step = reads ? len : WRITEBACK_BYTES;
+	struct mem_queue *q = &dev->queue;
+	unsigned long begun = jiffies;
+	unsigned int posted;
+	u32 off = 0, status;
+	int err = 0;
+
+	*bad = UBQ_STATUS_OK;
+	while (!err && !*bad && off < len) {
+		for (posted = 0; posted < ROOM && off < len; posted++) {
+			post(q, reads ? OP_READ : OP_WRITEBACK, to, at, pages,
+			     off, step);
+			off += step;
+		}
+		bell(q, UBQ_BELL_SQ, q->id, q->pi);
+		for (; !err && posted; posted--) {
+			err = wait_done(dev, begun, &status);
+			if (!err && !*bad)
+				*bad = status;
+		}
+	}
+	return err;
+}
+
+/* With what is under way forgotten by the engine. */
+static int queue_anew(struct mem_dev *dev, int why)
+{
+	struct mem_queue *q = &dev->queue;
+
+	q->broken = true;
+	/* What it was given must not be given to others, if it keeps it. */
+	if (queue_end(dev) && ub_rd(dev->core->bar, UBC_ID) == UBC_ID_VALUE)
+		return -EBUSY;
+	q->broken = queue_begin(dev);
+	return why == -EINTR ? why : -EIO;
+}
+
 int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
 	     u64 at, const dma_addr_t *pages, unsigned int n)
 {
-	/* A Writeback is one packet (UB 2.0 table 7-2), a Read any number. */
-	unsigned int step = reads ? n : 1, i;
 	struct mem_queue *q = &dev->queue;
-	u32 status, all = 0;
+	struct mem_dest *d = to->dest;
 	int err = -EIO;
+	u32 bad;
 
-	mutex_lock(&q->lock);
+	if (queue_lock(q))
+		return -EINTR;
 	if (q->broken)
 		goto out;
-	for (i = 0; i < n; i += step)
-		post(q, reads ? OP_READ : OP_WRITEBACK, to, at + i * PAGE_SIZE,
-		     pages + i, step);
-	bell(q, UBQ_BELL_SQ, q->id, q->pi);
-	for (i = 0, err = 0; !err && i < n; i += step) {
-		err = wait_done(dev, &status);
-		all |= err ? 0 : status;
+	if (d->silent && time_before(jiffies, d->silent_end)) {
+		atomic64_inc(&dev->spared);
+		goto out;
 	}
-	if (err) {
-		q->broken = true;
-		/* What it was given must not be given to others, if it keeps it. */
-		if (queue_end(dev) &&
-		    ub_rd(dev->core->bar, UBC_ID) == UBC_ID_VALUE)
-			err = -EBUSY;
-		else
-			q->broken = queue_begin(dev);
-	} else if (all) {
+	err = move_all(dev, reads, to, at, pages, n, &bad);
+	if (err != -EINTR) {
+		d->silent = err == -ETIMEDOUT || bad == UBQ_STATUS_TIMEOUT;
+		d->silent_end = jiffies + msecs_to_jiffies(SILENT_MS);
+	}
+	if (err)
+		err = queue_anew(dev, err);
+	else if (bad)
 		err = -EIO;
-	}
 out:
 	mutex_unlock(&q->lock);
 	return err;
@@ -158,7 +219,7 @@ static int queue_alloc(struct mem_dev *dev)
 	if (err < 0)
 		return err;
 	q->page = err;
-	q->bells = ioremap(bells + q->page * (phys_addr_t)UBQ_PAGE, PAGE_SIZE);
+	q->bells = ioremap(bells + q->page * (phys_addr_t)UBQ_PAGE, UBQ_PAGE);
 	q->sq = dma_alloc_coherent(dev->dma, SQ_BYTES, &q->sq_dma, GFP_KERNEL);
 	q->cq = dma_alloc_coherent(dev->dma, CQ_BYTES, &q->cq_dma, GFP_KERNEL);
 	return q->bells && q->sq && q->cq ? 0 : -ENOMEM;

@@ -11,7 +11,8 @@
  * Locks, outer first: mem_dev.life (commands read it, the end of the device writes
  * it), mem_file.lock, mmap_lock, mem_dev.map (page faults read it, imports that come
  * and go write it); mem_cache.lock, page locks; mem_dev.dests_lock, those of queue,
- * decoder and ub_core.  The spinlock of events is innermost.
+ * decoder and ub_core.  The spinlocks of events and of caches are innermost.  A page
+ * fault that asks a peer gives mmap_lock up before, if it may.
  */
 #ifndef UB_MEM_H
 #define UB_MEM_H
@@ -58,6 +59,7 @@ struct mem_decoder {
 	dma_addr_t events_dma;
 	spinlock_t event_lock;	/* below, and counters of imports */
 	u32 ci;
+	u32 owed;		/* interrupts of events that were taken already */
 	u64 lost;		/* times that events were lost */
 	int irq;
 	struct mutex slot;	/* of commands; one at a time */
@@ -65,6 +67,7 @@ struct mem_decoder {
 
 /* Where an entry of the tables leads. */
 struct mem_target {
+	struct mem_dest *dest;
 	u64 uba;
 	u32 row, order, token_id;
 	bool check;
@@ -108,22 +111,26 @@ void mem_queue_stop(struct mem_dev *dev);
 void mem_queue_free(struct mem_dev *dev);
 #define MEM_MOVE	8	/* pages of a request */
 
-/* A Read or Writebacks of @n pages at @at of what @to leads to. */
+/* A Read or Writebacks of @n pages at @at of what @to leads to.  -EINTR: the program
+ * was killed meanwhile. */
 int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
 	     u64 at, const dma_addr_t *pages, unsigned int n);
 
 /* ---- cache.c: cached imports ---- */
 
-/* In front of a segment that nodes share is a page with the directory: a word with
- * the number of readers, or that there is a writer. */
-#define MEM_DIR_BYTES	PAGE_SIZE
+/* In front of a segment that nodes share are 4 KiB, whatever a page is here, with the
+ * directory: a word with the number of readers, or that there is a writer. */
+#define MEM_DIR_BYTES	4096
 #define MEM_DIR_WRITER	(1ull << 63)
 
 enum mem_owns { MEM_INVALID, MEM_READ, MEM_WRITE };
 
+/* What lasts, as asking the peer, is done with lock alone, so that a page fault that
+ * has its page waits for nobody. */
 struct mem_cache {
 	struct kref ref;
-	struct mutex lock;	/* all below */
+	struct mutex lock;	/* who changes something below, with state, … */
+	spinlock_t state;	/* … and who looks at it has either */
 	struct mem_dev *dev;
 	struct mem_target to;
 	u64 window;		/* its offset; the directory is there, if shared */
@@ -165,6 +172,8 @@ struct mem_dest {
 	unsigned int users;
 	u8 eid[16];
 	u32 carrier, row;
+	bool silent;		/* with mem_queue.lock: it has not answered, and … */
+	unsigned long silent_end;	/* … is not asked again before */
 };
 
 struct mem_import {
@@ -250,6 +259,7 @@ struct mem_dev {
 	struct xarray imports;	/* by MiB of the window */
 	atomic_t exports, last_id;
 	atomic64_t failed;
+	atomic64_t spared;	/* moves that did not wait for a silent peer */
 };
 
 void mem_dev_get(struct mem_dev *dev);

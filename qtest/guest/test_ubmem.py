@@ -277,6 +277,19 @@ class Memory(unittest.TestCase):
         serve.kill()
         self.clean()
 
+    def test_7e_reclaimed(self):
+        """a reader that was taken for gone leaves: the directory is as it was"""
+        serve = Serve(self.home, f'serve {PAGE} rw random shared')
+        self.third.run(f'(exec ubmem-perf hold {serve.desc} read '
+                       '> /tmp/hold 2>&1 & echo $! > /tmp/pid)')
+        self.third.wait_for('grep -q holding /tmp/hold', 60)
+        self.assertEqual(serve.tell('reclaim'), 'done')
+        self.third.run('kill -9 $(cat /tmp/pid)')
+        self.third.wait_for(f'grep -qx 0 {SYSFS}/used')
+        self.assertEqual(self.perf(f'share {serve.desc} 2'), 'shared')
+        serve.kill()
+        self.clean()
+
     def test_8_unbind(self):
         """the driver goes under mappings: SIGBUS; and comes back"""
         serve = Serve(self.home, f'serve {PAGE}')
@@ -329,9 +342,17 @@ class Memory(unittest.TestCase):
         job = self.third.spawn(f'ubmem-perf watch {serve.desc} > /tmp/watch',
                               90)
         self.third.wait_for('grep -q watching /tmp/watch')
+        self.third.run(f'(exec ubmem-perf dirty {serve.desc} 3 > /tmp/dirty '
+                       '2>&1 & echo $! > /tmp/pid)')
+        self.third.wait_for('grep -q dirty /tmp/dirty', 60)
+        before = self.attr(self.third, 'spared')
         self.home.kill()
         job.wait()
         self.assertRegex(self.third.out('tail -n 1 /tmp/watch'), 'event 0x1')
+        # What cannot be written back costs its program one wait, not three.
+        self.third.run('kill -9 $(cat /tmp/pid)')
+        self.third.wait_for(f'grep -qx 0 {SYSFS}/used', 120)
+        self.assertEqual(self.attr(self.third, 'spared'), before + 2)
         self.assertEqual(self.attr(self.third, 'used'), 0)
         self.assertEqual(self.third.kernel_complaints(), [])
 

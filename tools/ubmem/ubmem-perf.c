@@ -10,7 +10,8 @@
  *     ubmem-perf poke DESCRIPTOR AT VALUE       a store and a fence
  *     ubmem-perf cached DESCRIPTOR              test and measure cached memory
  *     ubmem-perf share DESCRIPTOR N             change it N times, as others do
- *     ubmem-perf hold DESCRIPTOR                be its owner for ever
+ *     ubmem-perf hold DESCRIPTOR [read]         be its owner, or a reader, for ever
+ *     ubmem-perf dirty DESCRIPTOR N             cache it N times, store to each, stay
  *     ubmem-perf receive BYTES N                export a ring, take N messages
  *     ubmem-perf send DESCRIPTOR N              send N
  *
@@ -24,6 +25,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,23 +289,45 @@ static int run_share(int argc, char **argv)
     return 0;
 }
 
+static void stay(const char *line)
+{
+    say(line);
+    for (;;) {
+        pause();
+    }
+}
+
 static int run_hold(int argc, char **argv)
 {
+    bool reads = argc > DESC_WORDS;
     UbMem m;
 
     import(argv, "shared", &m);
     signal(SIGBUS, on_bus);
     if (sigsetjmp(gone, 1)) {
-        own(&m, "write");
-        store(&m, 8, 1);
-        say("holding");
-        for (;;) {
-            pause();
+        own(&m, reads ? "read" : "write");
+        if (reads) {
+            load(&m, 8);
+        } else {
+            store(&m, 8, 1);
         }
+        stay("holding");
     }
     /* Nobody may touch it who does not own it. */
     load(&m, 0);
     die("loaded without Ownership");
+}
+
+static int run_dirty(int argc, char **argv)
+{
+    UbMem m;
+
+    for (unsigned n = strtoul(argv[DESC_WORDS], NULL, 0); n; n--) {
+        import(argv, "cached", &m);
+        store(&m, 0, n);
+    }
+    stay("dirty");
+    return 0;
 }
 
 /* ---- a ring ---- */
@@ -349,6 +373,7 @@ static const struct {
     { "cached", DESC_WORDS, run_cached },
     { "share", DESC_WORDS + 1, run_share },
     { "hold", DESC_WORDS, run_hold },
+    { "dirty", DESC_WORDS + 1, run_dirty },
     { "receive", 2, run_receive },
     { "send", DESC_WORDS + 1, run_send },
 };
