@@ -194,8 +194,12 @@ class Memory(unittest.TestCase):
         job = self.user.spawn(f'ubmem-perf watch {serve.desc} > /tmp/watch',
                               90)
         self.user.wait_for('grep -q watching /tmp/watch')
+        before = self.refusals(self.home)
         self.assertEqual(serve.tell('unexport'), 'done')
         job.wait()
+        # The owner hears of who still tries.
+        self.home.wait_for(f'test $(cat {SYSFS}/device/ummu/refused) -gt '
+                           f'{before}')
         self.assertIn(f'event {EVENT_REMOTE} ',
                       self.user.out('tail -n 1 /tmp/watch'))
         serve.kill()
@@ -316,6 +320,14 @@ class Memory(unittest.TestCase):
             f'grep -q 1 /sys/class/net/{self.user.dev}/carrier', 60)
         # The switch's end may still be coming up: what is lost is reported.
         self.user.wait_for(f'ubmem-perf check {serve.desc} 64', 60)
+        serve.kill()
+        # Afterwards it hears of refusals again, and counts go on.
+        before = self.refusals(self.user)
+        serve = Serve(self.user, f'serve {PAGE} r 0x1234')
+        wrong = serve.desc.replace('0x1234', '0x1235')
+        self.assertEqual(self.perf(f'poke {wrong} 0 1', self.home),
+                         'Input/output error')
+        self.told(self.user, 'refused', before, 1)
         serve.kill()
         self.clean()
 
