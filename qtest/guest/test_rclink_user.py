@@ -2,9 +2,11 @@
 """Programs over RC Link: librclink, rclink-perf and the character device."""
 
 import re
+import time
 import unittest
 
 from guestvm import net, tap
+from guestvm.clock import deadline
 from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
 from guestvm.hostnet import Gateway, stream_chardev
 from guestvm.paths import BUILD
@@ -144,10 +146,11 @@ class Programs(unittest.TestCase):
         print(f"# one way {lat['us']} us, 99 % {lat['us99']} us")
         bw, _ = self.pair('bw', '-n 20000')
         print(f"# {bw['MBps']} MB/s")
-        # 65536 bytes in each window of 65.536 ms: 1 MB/s.
+        # 65536 bytes in each window of 65.536 ms: 1 MB/s, or less on a host that
+        # stands still meanwhile.
         slow, _ = self.pair('bw', '-n 1500 -r 65536')
+        print(f"# {slow['MBps']} MB/s")
         self.assertLess(float(slow['MBps']), 1.3)
-        self.assertGreater(float(slow['MBps']), 0.5)
 
     def test_5_two(self):
         """a port belongs to one program; TYPE3 goes on beside it"""
@@ -169,8 +172,10 @@ class Programs(unittest.TestCase):
         job = self.left.spawn(f'rclink-perf -p {MACS[1]} -n 100000000 '
                               '-c cbfc bw', 60)
         start = counter(self.right, 'rx_type1')
-        self.right.wait_for('sleep 0.2')
-        self.assertGreater(counter(self.right, 'rx_type1'), start)
+        until = deadline(60)
+        while counter(self.right, 'rx_type1') <= start:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.05)
         self.right.run(f'kill -9 {server.pid()}')
         server.job.wait(check=False)
         # Without credits, then without answers, the sender cannot go on.

@@ -12,6 +12,11 @@ SCALE = float(os.environ.get('FABRIC_TIMEOUT_SCALE', '1'))
 SEED = int(os.environ.get('FABRIC_SEED', '0')) or secrets.randbelow(1 << 31) + 1
 
 
+# It costs nothing to wait long where all is well, and hosts stand still at times.
+LEAST = 120
+
+
 def deadline(seconds):
-    """The time.monotonic() at which so many seconds, stretched, are over."""
-    return time.monotonic() + seconds * SCALE
+    """The time.monotonic() at which so many seconds, or the least, stretched, are
+    over."""
+    return time.monotonic() + max(seconds, LEAST) * SCALE

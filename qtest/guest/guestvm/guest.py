@@ -16,7 +16,7 @@ from pathlib import Path
 
 from . import image, kernel
 from .channel import Channel, ChannelClosed, GuestTimeout, Result
-from .clock import SCALE, SEED, deadline
+from .clock import LEAST, SCALE, SEED, deadline
 from .paths import ARCHES, BUILD, emulator, firmware_args, locked
 from .qmp import Qmp
 
@@ -237,7 +237,7 @@ class Guest:
             self.proc.kill()
             self.proc.wait()
 
-    def quit(self, timeout=20):
+    def quit(self, timeout=LEAST):
         """End QEMU in order; returns its exit status."""
         if self.proc and self.proc.poll() is None:
             try:
@@ -288,7 +288,7 @@ class Guest:
 
     def spawn(self, script, timeout=30):
         """Start a shell script in the guest; returns a Job."""
-        timeout *= SCALE
+        timeout = max(timeout, LEAST) * SCALE
         return Job(self, self.channel.send(script, timeout), script, timeout)
 
     def run(self, script, timeout=30, check=True) -> Result:
@@ -302,9 +302,10 @@ class Guest:
         """What a script prints, stripped."""
         return self.run(script, timeout).out.strip()
 
-    def wait_for(self, script, timeout=30, interval=0.2):
+    def wait_for(self, script, timeout=30, interval=0.2, least=LEAST):
         """Run a script in the guest until it succeeds (a condition with a
         deadline); returns its output."""
+        timeout = max(timeout, least)
         patience = int(timeout * SCALE)
         loop = (f'end=$(($(cut -d. -f1 /proc/uptime) + {patience}))\n'
                 f'until r=$({script}\n); do\n'

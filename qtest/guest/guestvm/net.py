@@ -72,7 +72,8 @@ def ping(guest, host, options='', timeout=60):
         raise CommandFailed(f'{guest.name}: ping {options} {host}: {out}')
     if received < sent:
         with contextlib.suppress(CommandFailed):
-            guest.wait_for(f'[ $({REPLIES}) -ge {before + sent} ]', 5)
+            guest.wait_for(f'[ $({REPLIES}) -ge {before + sent} ]', 5,
+                           least=5)
             received = sent
     return sent, received
 

@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from .clock import deadline
+from .clock import SCALE, deadline
 from .paths import BUILD
 
 PROGRAM = BUILD / 'tools' / 'ub-switch'
@@ -61,7 +61,7 @@ class Switch:
     def command(self, name, **arguments):
         """A command by its JSON socket; returns its answer."""
         with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(20)
+            s.settimeout(120 * SCALE)
             s.connect(str(self.dir / 'control'))
             with s.makefile('rw', encoding='ascii') as lines:
                 lines.readline()        # it says hello
