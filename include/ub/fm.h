@@ -40,7 +40,8 @@ typedef struct UbFmPort {
     bool boundary;      /* enumeration goes no further */
     uint16_t peer_port; /* what the node says of its neighbour, when up */
     UbId peer_guid;
-    int peer;           /* node, or UB_FM_NONE: it did not answer */
+    int peer;           /* node that packets may go to, or UB_FM_NONE: it did not
+                         * answer, is not admitted, or behind a boundary */
 } UbFmPort;
 
 typedef struct UbFmNode {
@@ -54,6 +55,7 @@ typedef struct UbFmNode {
     uint32_t cna;       /* Primary CNA, 0: none */
     /* By configuration messages: */
     bool reached;       /* they were answered */
+    bool stranger;      /* not admitted: it is asked nothing, and has no ports here */
     bool forwards;
     UbId eid;
     uint16_t upi;
@@ -67,6 +69,10 @@ typedef struct UbFmNode {
 typedef struct UbFm {
     const UbFmOps *ops;
     void *opaque;
+    /* Who may be in the fabric, besides ourselves; NULL: everybody.  Who may not gets
+     * no address, no identity and no routes, and nothing is looked for behind it. */
+    bool (*admit)(void *admitting, UbId guid);
+    void *admitting;
     unsigned nodes;
     UbFmNode *node;     /* 0: our own controller */
     unsigned unanswered; /* neighbours that say nothing */
@@ -135,6 +141,9 @@ unsigned ub_fm_program(UbFm *fm, const UbFm *before);
 #define UB_FM_GUID_TEXT 38
 /* "vvvv-dddd-V-T-rrrrrr-ssssssssssssssss". */
 const char *ub_fm_guid_text(UbId guid, char text[UB_FM_GUID_TEXT]);
+#define UB_FM_EID_TEXT 33
+/* 32 digits. */
+const char *ub_fm_eid_text(UbId id, char text[UB_FM_EID_TEXT]);
 const char *ub_fm_kind(const UbFmNode *n);
 void ub_fm_text(const UbFm *fm, FILE *out);
 void ub_fm_json(const UbFm *fm, FILE *out);

@@ -71,4 +71,23 @@ int ub_fm_pool_take_back(UbFmPool *p, unsigned node, unsigned entity,
 int ub_fm_pool_replace(UbFmPool *p, unsigned node, unsigned entity,
                        unsigned new_node, unsigned new_entity);
 
+/*
+ * After a manager that ended in the middle, or a User that began anew or is gone:
+ * what is lent whole is registered with its User once more, who may have it or not;
+ * else, or if the User does not take it, it is reclaimed.  @lent: whether it is
+ * somebody's then.  0, or why it is not free though it should be.
+ */
+int ub_fm_pool_recover(UbFmPool *p, unsigned node, unsigned entity, bool *lent);
+/* The same of all Entities that can be lent.  Returns how many are not free though
+ * they should be; @reclaimed: how many are now. */
+unsigned ub_fm_pool_recover_all(UbFmPool *p, unsigned *reclaimed);
+
+/* Entities of a node that can be lent are 1 to this less one. */
+unsigned ub_fm_pool_entities(const UbFm *fm, unsigned node);
+
+/* All of them and whose they are (pool-report.c), as text and as JSON.  Returns how
+ * many did not say. */
+unsigned ub_fm_pool_text(UbFmPool *p, FILE *out);
+unsigned ub_fm_pool_json(UbFmPool *p, FILE *out);
+
 #endif

@@ -131,6 +131,11 @@ void ub_port_free(UbPort *p);
 void ub_port_enable(UbPort *p, int64_t now, bool on);
 bool ub_port_enabled(const UbPort *p);
 
+/* Enumeration Boundary of Port Info, which is hardware's to set: where a manager's
+ * fabric ends (UB 2.0 §D.5.3). */
+void ub_port_set_boundary(UbPort *p, bool on);
+bool ub_port_boundary(const UbPort *p);
+
 /* Both layers as after power-on, with the settings that the registers have;
  * trains again if enabled.  What was queued or under way is lost. */
 void ub_port_restart(UbPort *p, int64_t now);

@@ -53,7 +53,7 @@ unsigned ub_fm_give_addresses(UbFm *fm, const UbFmPlan *plan)
         }
     }
     for (unsigned i = 0; i < fm->nodes; i++) {
-        if (keeps[i]) {
+        if (keeps[i] || fm->node[i].stranger) {
             continue;
         }
         while (next <= CNA_MOST && (!next || used[next])) {
@@ -127,7 +127,7 @@ unsigned ub_fm_give_identities(UbFm *fm, const UbFmPlan *plan)
     unsigned refused = 0;
 
     for (unsigned i = 0; i < fm->nodes; i++) {
-        refused += !identify(fm, i, plan);
+        refused += !fm->node[i].stranger && !identify(fm, i, plan);
     }
     return refused;
 }

@@ -141,6 +141,7 @@ static bool ask_node(UbFm *fm, UbFmNode *n)
 {
     uint8_t pdu[UB_SCAN_MAX];
     unsigned len, total = 1;
+    UbId guid;
     UbScanAsk ask = { .cmd = UB_SCAN_TOPOLOGY, .opcode = UB_SCAN_OP_TOPOLOGY,
                       .guid = n->guid };
 
@@ -150,7 +151,12 @@ static bool ask_node(UbFm *fm, UbFmNode *n)
             len < UB_SCAN_PDU) {
             return false;
         }
-        n->guid = ub_mgmt_get_id(pdu, UB_MF_PDU_GUID);
+        guid = ub_mgmt_get_id(pdu, UB_MF_PDU_GUID);
+        /* Our own is not known before. */
+        if (n->way.hops && !ub_id_same(guid, n->guid)) {
+            return false;
+        }
+        n->guid = guid;
         total = take_slice(n, pdu, len);
         if (!total || total > 255) {
             return false;
@@ -168,13 +174,14 @@ static bool ask_node(UbFm *fm, UbFmNode *n)
 
 /* ---- The fabric ---- */
 
-/* Ask a node that was not known; false: it is not added. */
+/* Ask a node that was not known, if it may be there; false: it is not added. */
 static bool add_node(UbFm *fm, const UbFmNode *fresh)
 {
     UbFmNode n = *fresh;
     UbFmNode *more;
 
-    if (fm->nodes == UB_FM_NODES || !ask_node(fm, &n)) {
+    n.stranger = n.way.hops && fm->admit && !fm->admit(fm->admitting, n.guid);
+    if (fm->nodes == UB_FM_NODES || (!n.stranger && !ask_node(fm, &n))) {
         free(n.port);
         return false;
     }
@@ -225,18 +232,28 @@ static bool spread(UbFm *fm, unsigned *i, bool controllers)
     return found;
 }
 
+/* The node behind a port that packets may go to, or UB_FM_NONE.  A boundary is one
+ * for enumeration: what was found around it is behind it. */
+static int peer_of(const UbFm *fm, const UbFmPort *p, bool *answers)
+{
+    int peer = p->up ? ub_fm_find(fm, p->peer_guid) : UB_FM_NONE;
+    const UbFmNode *n = peer < 0 ? NULL : &fm->node[peer];
+
+    *answers = !p->up || (n ? n->stranger || p->peer_port < n->ports
+                            : p->boundary);
+    return n && p->peer_port < n->ports ? peer : UB_FM_NONE;
+}
+
 /* Both ends of each link. */
 static void join_ends(UbFm *fm)
 {
     for (unsigned i = 0; i < fm->nodes; i++) {
         for (unsigned port = 0; port < fm->node[i].ports; port++) {
             UbFmPort *p = &fm->node[i].port[port];
+            bool answers;
 
-            p->peer = p->up ? ub_fm_find(fm, p->peer_guid) : UB_FM_NONE;
-            if (p->peer >= 0 && p->peer_port >= fm->node[p->peer].ports) {
-                p->peer = UB_FM_NONE;
-            }
-            fm->unanswered += p->up && p->peer < 0;
+            p->peer = peer_of(fm, p, &answers);
+            fm->unanswered += !answers;
         }
     }
 }
@@ -324,6 +341,7 @@ void ub_fm_inquire(UbFm *fm)
 static bool same_node(const UbFmNode *a, const UbFmNode *b)
 {
     if (!ub_id_same(a->guid, b->guid) || a->cna != b->cna ||
+        a->stranger != b->stranger ||
         a->ports != b->ports) {
         return false;
     }

@@ -63,7 +63,8 @@ static void draw_node(const UbFmNode *n, unsigned column, FILE *out)
             "<text x=\"%u\" y=\"%u\">%s</text>"
             "<text x=\"%u\" y=\"%u\">CNA 0x%x</text>"
             "<title>%s</title></g>\n",
-            ub_fm_is_switch(n) ? "switch" : "controller", x, y, BOX_W, BOX_H,
+            n->stranger ? "stranger"
+            : ub_fm_is_switch(n) ? "switch" : "controller", x, y, BOX_W, BOX_H,
             ub_fm_is_switch(n) ? 14 : 3, x + BOX_W / 2, y + 22, ub_fm_kind(n),
             x + BOX_W / 2, y + 42, n->cna, ub_fm_guid_text(n->guid, guid));
 }
@@ -85,6 +86,7 @@ void ub_fm_svg(const UbFm *fm, FILE *out)
     fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" "
             "height=\"%u\" font-family=\"sans-serif\" font-size=\"13\">\n"
             "<style>rect{stroke:#456;fill:#eef}.switch rect{fill:#dfd}"
+            ".stranger rect{fill:none;stroke-dasharray:4}"
             "line{stroke:#456;stroke-width:2}text{text-anchor:middle}</style>\n",
             left_of(most), GAP_X + rows * (BOX_H + GAP_Y));
     for (unsigned i = 0; i < fm->nodes; i++) {

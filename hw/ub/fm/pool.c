@@ -7,7 +7,8 @@
 #include "ub/fm_pool.h"
 
 #define CFG1(reg) (UB_CFG1_BASE + (reg))
-#define SPACES 3 /* ERS0 to ERS2 */
+#define SPACES 3    /* ERS0 to ERS2 */
+#define ENTITIES 16 /* 4 bits are left beside a CNA in 20 bits of EID */
 
 static int step(const UbFmPool *p, const char *what, int status)
 {
@@ -244,8 +245,8 @@ int ub_fm_pool_lend(UbFmPool *p, unsigned node, unsigned entity, unsigned user,
     if (user >= fm->nodes || !fm->node[user].cna) {
         return UB_MGMT_NO_TARGET;
     }
-    /* 0 is no partition, 7fff the UBFM's, and 4 bits are left beside a CNA. */
-    if (!upi || upi >= UB_MGMT_UPI || entity > 15) {
+    /* 0 is no partition, 7fff the UBFM's. */
+    if (!upi || upi >= UB_MGMT_UPI || entity >= ENTITIES) {
         return UB_MGMT_BAD_PARAMETER;
     }
     e.upi = upi;
@@ -278,4 +279,59 @@ int ub_fm_pool_replace(UbFmPool *p, unsigned node, unsigned entity,
     reclaim(p, node, entity);
     old.guid = e.guid;
     return lend_as(p, new_node, new_entity, user, &old);
+}
+
+/* ---- After an end in the middle -------------------------------------------------------- */
+
+/* UPI is written last and cleared first. */
+static bool is_whole(const UbFmEntity *e)
+{
+    return e->upi && !ub_id_zero(e->eid);
+}
+
+int ub_fm_pool_recover(UbFmPool *p, unsigned node, unsigned entity, bool *lent)
+{
+    UbFmEntity e;
+    int status = ub_fm_pool_look(p, node, entity, &e), user;
+
+    *lent = false;
+    if (status || !e.ucna) {
+        return status;
+    }
+    user = find_user(p->fm, e.ucna);
+    *lent = user >= 0 && is_whole(&e) &&
+            !register_with(p, node, entity, user, &e);
+    if (*lent) {
+        return 0;
+    }
+    deregister(p, &e, user < 0 ? UB_FM_LINK_ERROR : UB_FM_NORMAL);
+    return reclaim(p, node, entity);
+}
+
+unsigned ub_fm_pool_entities(const UbFm *fm, unsigned node)
+{
+    const UbFmNode *n = &fm->node[node];
+
+    return n->entities < ENTITIES ? n->entities : ENTITIES;
+}
+
+unsigned ub_fm_pool_recover_all(UbFmPool *p, unsigned *reclaimed)
+{
+    unsigned failed = 0;
+    UbFmEntity e;
+    bool lent;
+
+    *reclaimed = 0;
+    for (unsigned node = 0; node < p->fm->nodes; node++) {
+        for (unsigned i = 1; i < ub_fm_pool_entities(p->fm, node); i++) {
+            int status = ub_fm_pool_look(p, node, i, &e);
+
+            if (!status && e.ucna) {
+                status = ub_fm_pool_recover(p, node, i, &lent);
+                *reclaimed += !status && !lent;
+            }
+            failed += !!status;
+        }
+    }
+    return failed;
 }

@@ -86,6 +86,9 @@ unsigned ub_fm_program(UbFm *fm, const UbFm *before)
     for (unsigned i = 0; i < fm->nodes; i++) {
         UbFmNode *n = &fm->node[i];
 
+        if (n->stranger) {
+            continue;
+        }
         if (!n->reached && !ub_fm_inquire_node(fm, i)) {
             refused++;
         } else if (n->routes && !program_node(fm, i, before)) {

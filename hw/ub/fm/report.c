@@ -23,10 +23,20 @@ const char *ub_fm_kind(const UbFmNode *n)
     return kind ? kind : "unknown";
 }
 
-static const char *id_text(UbId id, char text[33])
+const char *ub_fm_eid_text(UbId id, char text[UB_FM_EID_TEXT])
 {
-    snprintf(text, 33, "%08x%08x%08x%08x", id.w[3], id.w[2], id.w[1], id.w[0]);
+    snprintf(text, UB_FM_EID_TEXT, "%08x%08x%08x%08x", id.w[3], id.w[2], id.w[1], id.w[0]);
     return text;
+}
+
+/* Why no packets go there. */
+static const char *port_note(const UbFm *fm, const UbFmPort *p)
+{
+    int peer = ub_fm_find(fm, p->peer_guid);
+
+    return p->peer >= 0 ? ""
+           : peer >= 0 && fm->node[peer].stranger ? " (not admitted)"
+           : p->boundary ? " (boundary)" : " (no answer)";
 }
 
 static void text_port(const UbFm *fm, unsigned i, const UbFmPort *p, FILE *out)
@@ -36,20 +46,24 @@ static void text_port(const UbFm *fm, unsigned i, const UbFmPort *p, FILE *out)
     if (!p->up) {
         return;
     }
-    fprintf(out, "    port %u: %s port %u%s%s\n", i,
+    fprintf(out, "    port %u: %s port %u%s\n", i,
             ub_fm_guid_text(p->peer_guid, guid), p->peer_port,
-            p->boundary ? " (boundary)" : "",
-            p->peer < 0 && !p->boundary ? " (no answer)" : "");
+            port_note(fm, p));
 }
 
 void ub_fm_text(const UbFm *fm, FILE *out)
 {
-    char guid[UB_FM_GUID_TEXT], eid[33];
+    char guid[UB_FM_GUID_TEXT], eid[UB_FM_EID_TEXT];
 
     for (unsigned i = 0; i < fm->nodes; i++) {
         const UbFmNode *n = &fm->node[i];
         unsigned up = 0;
 
+        if (n->stranger) {
+            fprintf(out, "%s %s\n    hops %u, not admitted\n", ub_fm_kind(n),
+                    ub_fm_guid_text(n->guid, guid), n->way.hops);
+            continue;
+        }
         for (unsigned p = 0; p < n->ports; p++) {
             up += n->port[p].up;
         }
@@ -59,7 +73,7 @@ void ub_fm_text(const UbFm *fm, FILE *out)
                 n->way.hops, n->cna, n->class_code, up, n->ports);
         if (n->reached) {
             fprintf(out, "    EID %s, UPI 0x%x, %u Entities%s\n",
-                    id_text(n->eid, eid), n->upi, n->entities,
+                    ub_fm_eid_text(n->eid, eid), n->upi, n->entities,
                     n->forwards ? ", forwards" : "");
         }
         for (unsigned p = 0; p < n->ports; p++) {
@@ -100,21 +114,23 @@ static void json_route(const UbFm *fm, const UbFmNode *n, FILE *out)
 
 void ub_fm_json(const UbFm *fm, FILE *out)
 {
-    char guid[UB_FM_GUID_TEXT], eid[33];
+    char guid[UB_FM_GUID_TEXT], eid[UB_FM_EID_TEXT];
 
     fputs("{\"nodes\": [", out);
     for (unsigned i = 0; i < fm->nodes; i++) {
         const UbFmNode *n = &fm->node[i];
 
         fprintf(out, "%s\n  {\"guid\": \"%s\", \"kind\": \"%s\", \"own\": %s, "
-                "\"hops\": %u, \"cna\": %u, \"class\": %u, \"mtu\": %u",
+                "\"admitted\": %s, \"hops\": %u, \"cna\": %u, "
+                "\"class\": %u, \"mtu\": %u",
                 i ? "," : "", ub_fm_guid_text(n->guid, guid), ub_fm_kind(n),
-                i ? "false" : "true", n->way.hops, n->cna, n->class_code,
+                i ? "false" : "true", n->stranger ? "false" : "true",
+                n->way.hops, n->cna, n->class_code,
                 n->mtu);
         if (n->reached) {
             fprintf(out, ",\n    \"eid\": \"%s\", \"upi\": %u, "
                     "\"entities\": %u, \"forwards\": %s",
-                    id_text(n->eid, eid), n->upi, n->entities,
+                    ub_fm_eid_text(n->eid, eid), n->upi, n->entities,
                     n->forwards ? "true" : "false");
         }
         if (n->route) {

@@ -570,3 +570,15 @@ void port_regs_init(UbPort *p)
     init_dll(p);
     init_phy(p);
 }
+
+void ub_port_set_boundary(UbPort *p, bool on)
+{
+    ub_slice_init(p->regs.basic, UB_PORT_INFO,
+                  UB_PORT_INFO__ENUMERATION_BOUNDARY, on ? ~0u : 0);
+}
+
+bool ub_port_boundary(const UbPort *p)
+{
+    return ub_slice_get(p->regs.basic, UB_PORT_INFO) &
+           UB_PORT_INFO__ENUMERATION_BOUNDARY;
+}

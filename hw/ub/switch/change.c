@@ -178,6 +178,19 @@ static json_t *enable_port(UbSwitchAdmin *a, json_t *args)
     return json_object();
 }
 
+static json_t *set_boundary(UbSwitchAdmin *a, json_t *args)
+{
+    json_int_t port;
+    int on;
+
+    if (!admin_args(a, args, "{s:I, s:b}", "port", &port, "on", &on) ||
+        !admin_port(a, port)) {
+        return NULL;
+    }
+    ub_port_set_boundary(ub_switch_port(a->sw, port), on);
+    return json_object();
+}
+
 static const char *const fault_names[CORE_FAULT_NUM] = {
     "none", "drop", "duplicate", "reorder", "corrupt", "delay",
 };
@@ -309,6 +322,7 @@ const AdminRow admin_changes[] = {
     { "npi-replace", npi_replace },
     { "npi-configure", npi_configure },
     { "port-enable", enable_port },
+    { "port-boundary", set_boundary },
     { "fault-set", set_fault },
     { "inject-lane", inject_lane },
     { "capture-start", start_capture },

@@ -45,9 +45,10 @@ static json_t *port_info(UbSwitchAdmin *a, unsigned port)
     json_t *o;
 
     ub_port_status(p, &st);
-    o = json_pack("{s:i, s:b, s:b, s:b, s:b, s:s, s:s, s:i, s:i, s:i, s:I,"
-                  " s:b, s:o}",
+    o = json_pack("{s:i, s:b, s:b, s:b, s:b, s:b, s:s, s:s, s:i, s:i, s:i,"
+                  " s:I, s:b, s:o}",
                   "port", (int)port, "enabled", ub_port_enabled(p),
+                  "boundary", ub_port_boundary(p),
                   "connected", st.connected, "link-up", st.link_up,
                   "packets-pass", st.dll_up, "lmsm", st.phy.state,
                   "dll", ub_dll_state_name(UB_DLL_SM, st.dll.state),

@@ -373,6 +373,135 @@ static void test_killed(void)
     g_assert_not_reached();
 }
 
+/* The same, but the next one looks whether it can leave things as they are: the
+ * User has what is lent, and nothing else. */
+static void test_recover(void)
+{
+    unsigned kept = 0, reclaimed = 0;
+
+    for (int left = 0; left < 100; left++) {
+        Bed *b = bed_new();
+        unsigned now = 9;
+        bool lent = false;
+        int status;
+
+        b->left = left;
+        status = ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI);
+        if (!status) {
+            status = ub_fm_pool_take_back(&b->pool, PROVIDER, 1, UB_FM_NORMAL);
+        }
+        if (b->left) {
+            g_assert_cmpint(status, ==, 0);
+            g_assert_cmpuint(kept, >, 2);
+            g_assert_cmpuint(reclaimed, >, 10);
+            bed_free(b);
+            return;
+        }
+        b->left = INT_MAX;
+        g_assert_cmpuint(ub_fm_pool_recover_all(&b->pool, &now), ==, 0);
+        g_assert_cmpint(ub_fm_pool_recover(&b->pool, PROVIDER, 1, &lent), ==, 0);
+        g_assert_cmpuint(b->has->len, ==, lent);
+        if (lent) {
+            g_assert_cmpuint(now, ==, 0);
+            g_assert_cmphex(reg(b, PROVIDER, 1, UB_CFG0_UCNA), ==, CNA(USER));
+            g_assert_cmphex(reg(b, PROVIDER, 1, UB_CFG0_UPI), ==, UPI);
+            kept++;
+        } else {
+            g_assert_cmpuint(now, <=, 1);
+            expect_free(b, PROVIDER, 1);
+            reclaimed += now;
+        }
+        bed_free(b);
+    }
+    g_assert_not_reached();
+}
+
+/* A User that began anew has it again; one that is gone or refuses has not. */
+static void test_users(void)
+{
+    Bed *b = bed_new();
+    unsigned now;
+    bool lent;
+
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==, 0);
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, SPARE, 2, USER, UPI), ==, 0);
+    g_array_set_size(b->has, 0);
+    g_string_truncate(b->log, 0);
+    g_assert_cmpuint(ub_fm_pool_recover_all(&b->pool, &now), ==, 0);
+    g_assert_cmpuint(now, ==, 0);
+    expect_log(b, " register:0 register:0");
+    g_assert_cmpuint(b->has->len, ==, 2);
+    b->says = UB_MGMT_BAD_PARAMETER;
+    g_assert_cmpint(ub_fm_pool_recover(&b->pool, PROVIDER, 1, &lent), ==, 0);
+    g_assert_false(lent);
+    expect_log(b, " register:38 deregister:38 reclaim:0");
+    expect_free(b, PROVIDER, 1);
+    b->says = 0;
+    b->node[USER].cna = 0;
+    g_assert_cmpuint(ub_fm_pool_recover_all(&b->pool, &now), ==, 0);
+    g_assert_cmpuint(now, ==, 1);
+    expect_log(b, " deregister:-1 reclaim:0");
+    expect_free(b, SPARE, 2);
+    /* Free ones are left alone. */
+    g_assert_cmpint(ub_fm_pool_recover(&b->pool, PROVIDER, 1, &lent), ==, 0);
+    g_assert_false(lent);
+    expect_log(b, "");
+    g_assert_cmpint(ub_fm_pool_recover(&b->pool, PROVIDER, 0, &lent), ==, 0);
+    /* A node that does not answer is said to be so. */
+    b->left = 0;
+    g_assert_cmpuint(ub_fm_pool_recover_all(&b->pool, &now), ==,
+                     2 * (FABRIC_ENTITIES - 1));
+    bed_free(b);
+}
+
+static char *report(Bed *b, unsigned (*print)(UbFmPool *p, FILE *out),
+                    unsigned silent)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    g_assert_cmpuint(print(&b->pool, out), ==, silent);
+    fclose(out);
+    return text;
+}
+
+static void test_report(void)
+{
+    Bed *b = bed_new();
+    char *text;
+
+    b->node[PROVIDER].guid = (UbId) { { 1, 2, 0x02000003, 0xcc080004 } };
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 2, USER, UPI), ==, 0);
+    text = report(b, ub_fm_pool_text, 0);
+    g_assert_nonnull(strstr(text, "cc08-0004-0-2-000003-0000000200000001 1: "));
+    g_assert_nonnull(strstr(text, "free\n"));
+    g_assert_nonnull(strstr(text, "000000ab" "00000000" "00000000" "00020041, "
+                            "UPI 0x55, lent to CNA 0x43, "));
+    g_assert_null(strstr(text, "gone"));
+    free(text);
+    text = report(b, ub_fm_pool_json, 0);
+    g_assert_nonnull(strstr(text, "\"index\": 1, \"answers\": true"));
+    g_assert_nonnull(strstr(text, "\"lent\": false"));
+    g_assert_nonnull(strstr(text, "\"upi\": 85, \"user-cna\": 67, \"user\": "));
+    free(text);
+    b->node[USER].cna = 0;
+    text = report(b, ub_fm_pool_text, 0);
+    g_assert_nonnull(strstr(text, "lent to CNA 0x43, which is gone\n"));
+    free(text);
+    text = report(b, ub_fm_pool_json, 0);
+    g_assert_null(strstr(text, "\"user\": "));
+    free(text);
+    b->left = 0;
+    text = report(b, ub_fm_pool_text, 2 * (FABRIC_ENTITIES - 1));
+    g_assert_nonnull(strstr(text, "does not say\n"));
+    free(text);
+    text = report(b, ub_fm_pool_json, 2 * (FABRIC_ENTITIES - 1));
+    g_assert_nonnull(strstr(text, "\"answers\": false}"));
+    free(text);
+    bed_free(b);
+}
+
 /* A provider that refuses, or says nonsense. */
 static void test_provider(void)
 {
@@ -402,6 +531,9 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-pool/silent", test_silent);
     g_test_add_func("/ub/fm-pool/replace", test_replace);
     g_test_add_func("/ub/fm-pool/killed", test_killed);
+    g_test_add_func("/ub/fm-pool/recover", test_recover);
+    g_test_add_func("/ub/fm-pool/users", test_users);
+    g_test_add_func("/ub/fm-pool/report", test_report);
     g_test_add_func("/ub/fm-pool/provider", test_provider);
     return g_test_run();
 }

@@ -16,6 +16,7 @@ typedef struct World {
     UbSpaceDword *rows[FABRIC_NODES];
     UbSpaceSlice table[FABRIC_NODES];
     unsigned leaves, asked, lost;
+    unsigned manager;   /* node whose software asks */
     GRand *rand;
 } World;
 
@@ -224,7 +225,7 @@ static int world_scan(void *opaque, const UbScanWay *way, const UbScanAsk *ask,
     Answer a = { 0 };
     int status;
 
-    if (!ub_mgmt_scan(w->f.node[0].m, w->f.now, way, ask, fabric_answer, &a)) {
+    if (!ub_mgmt_scan(w->f.node[w->manager].m, w->f.now, way, ask, fabric_answer, &a)) {
         return -1;
     }
     status = await(w, &a);
@@ -240,7 +241,7 @@ static int world_read(void *opaque, uint32_t cna, uint32_t dw, uint32_t *value)
     Answer a = { 0 };
     int status;
 
-    g_assert_true(ub_mgmt_read(w->f.node[0].m, w->f.now, &to, 0, dw,
+    g_assert_true(ub_mgmt_read(w->f.node[w->manager].m, w->f.now, &to, 0, dw,
                                fabric_answer, &a));
     status = await(w, &a);
     *value = get_be32(a.data);
@@ -253,7 +254,7 @@ static int world_write(void *opaque, uint32_t cna, uint32_t dw, uint32_t value)
     UbMgmtAddr to = { .dcna = cna, .mgmt = true, .local = !cna };
     Answer a = { 0 };
 
-    g_assert_true(ub_mgmt_write(w->f.node[0].m, w->f.now, &to, 0, dw, value,
+    g_assert_true(ub_mgmt_write(w->f.node[w->manager].m, w->f.now, &to, 0, dw, value,
                                 0xf, fabric_answer, &a));
     return await(w, &a);
 }
@@ -586,6 +587,213 @@ static void test_alone(void)
     world_free(w);
 }
 
+/* ---- Who may be there ---- */
+
+/* Those of a list, by node. */
+typedef struct Ban {
+    const World *w;
+    uint64_t nodes;
+    unsigned asked;
+} Ban;
+
+static bool admit(void *admitting, UbId guid)
+{
+    Ban *ban = admitting;
+
+    ban->asked++;
+    for (unsigned i = 0; i < ban->w->f.nodes; i++) {
+        if (ub_id_same(ban->w->f.node[i].guid, guid)) {
+            return !(ban->nodes >> i & 1);
+        }
+    }
+    return false;
+}
+
+static UbFm *look_at_some(World *w, Ban *ban)
+{
+    UbFm *fm = ub_fm_new(&world_ops, w);
+
+    fm->admit = admit;
+    fm->admitting = ban;
+    g_assert_true(ub_fm_discover(fm));
+    return fm;
+}
+
+/* Who is not admitted gets nothing, not even a question; then it is admitted, and
+ * then not any more. */
+static void test_strangers(void)
+{
+    World *w = world_new();
+    unsigned a = add_switch(w, 8), b = add_switch(w, 8), leaf = add_leaf(w),
+             stranger = add_leaf(w), behind = add_leaf(w);
+    Ban ban = { .w = w, .nodes = 1u << stranger | 1u << b };
+    unsigned cna, seen;
+    UbFmPlan plan;
+    UbFm *fm, *now;
+
+    join(w, 0, a);
+    join(w, leaf, a);
+    join(w, stranger, a);
+    join(w, a, b);
+    join(w, b, behind);
+    ub_fm_plan_init(&plan);
+    plan.upi = 5;
+    seen = ub_mgmt_counter(w->f.node[stranger].m, UB_MGMT_CNT_SCANS);
+    fm = look_at_some(w, &ban);
+    /* Nobody is behind a stranger. */
+    g_assert_cmpuint(fm->nodes, ==, 5);
+    g_assert_cmpuint(fm->unanswered, ==, 0);
+    g_assert_cmpint(ub_fm_find(fm, w->f.node[behind].guid), ==, UB_FM_NONE);
+    g_assert_true(fm->node[ub_fm_find(fm, w->f.node[b].guid)].stranger);
+    g_assert_false(fm->node[ub_fm_find(fm, w->f.node[leaf].guid)].stranger);
+    g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 0);
+    g_assert_cmphex(cna_of(w, stranger) | cna_of(w, b) | cna_of(w, behind), ==,
+                    0);
+    g_assert_cmphex(cna_of(w, leaf), !=, 0);
+    g_assert_cmphex(ub_slice_get(w->f.node[stranger].cfg0, UB_CFG0_UPI), ==, 0);
+    g_assert_cmpuint(ub_mgmt_counter(w->f.node[stranger].m, UB_MGMT_CNT_SCANS),
+                     ==, seen);
+    for (unsigned c = 0; c < ROUTES; c++) {
+        uint64_t ports = entry_of(w, a, c);
+
+        g_assert_cmphex(ports & ~UINT64_C(3), ==, 0);
+        g_assert_true(!ports || c == cna_of(w, 0) || c == cna_of(w, leaf));
+    }
+    g_assert_true(ub_fm_is_ring_free(fm));
+    /* One more is admitted. */
+    ban.nodes = 1u << b;
+    now = look_at_some(w, &ban);
+    g_assert_false(ub_fm_same(fm, now));
+    g_assert_cmpuint(ub_fm_bring_up(now, &plan, fm), ==, 0);
+    ub_fm_free(fm);
+    cna = cna_of(w, stranger);
+    g_assert_cmphex(cna, !=, 0);
+    g_assert_cmphex(entry_of(w, a, cna), ==, 4);
+    g_assert_cmphex(ub_slice_get(w->f.node[stranger].cfg0, UB_CFG0_UPI), ==, 5);
+    /* And sent away: nobody's packets get there any more. */
+    ban.nodes = 1u << b | 1u << stranger;
+    fm = look_at_some(w, &ban);
+    g_assert_false(ub_fm_same(fm, now));
+    g_assert_cmpuint(ub_fm_bring_up(fm, &plan, now), ==, 0);
+    g_assert_cmphex(entry_of(w, a, cna), ==, 0);
+    g_assert_cmphex(entry_of(w, a, cna_of(w, leaf)), ==, 2);
+    ub_fm_free(now);
+    /* Nothing is left to do. */
+    now = look_at_some(w, &ban);
+    g_assert_true(ub_fm_same(fm, now));
+    g_assert_cmpuint(ub_fm_bring_up(now, &plan, fm), ==, 0);
+    g_assert_cmpuint(now->written, ==, 0);
+    ub_fm_free(fm);
+    ub_fm_free(now);
+    world_free(w);
+}
+
+/* Strangers in fabrics of any form: the others are as if those were not there. */
+static void test_strangers_random(void)
+{
+    for (unsigned i = 0; i < (g_test_slow() ? 100 : 8); i++) {
+        World *w = random_world(g_test_rand_int_range(3, 9),
+                                g_test_rand_int_range(4, 20),
+                                g_test_rand_int_range(0, 10));
+        Ban ban = { .w = w };
+        UbFmPlan plan;
+        UbFm *fm;
+
+        /* Leaves alone: judge() knows of no switch that is not passed. */
+        for (unsigned n = 1; n < w->f.nodes && n < 64; n++) {
+            if (!w->routes[n] && g_test_rand_bit()) {
+                ban.nodes |= UINT64_C(1) << n;
+            }
+        }
+        fm = look_at_some(w, &ban);
+        g_assert_cmpuint(fm->nodes, ==, w->f.nodes);
+        ub_fm_plan_init(&plan);
+        g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 0);
+        for (unsigned n = 0; n < w->f.nodes; n++) {
+            bool banned = ban.nodes >> n & 1;
+
+            g_assert_cmpint(!cna_of(w, n), ==, banned);
+            for (unsigned s = 0; s < w->f.nodes && banned; s++) {
+                for (unsigned p = 0; p < FABRIC_PORTS; p++) {
+                    if (!w->routes[s] || w->f.node[s].link[p].node != (int)n) {
+                        continue;
+                    }
+                    for (unsigned c = 0; c < ROUTES; c++) {
+                        g_assert_false(entry_of(w, s, c) >> p & 1);
+                    }
+                }
+            }
+        }
+        g_assert_false(has_ring(w));
+        ub_fm_free(fm);
+        world_free(w);
+    }
+}
+
+/* ---- Two managers ---- */
+
+/* Each brings its side up; the other side is as the other one made it. */
+static void test_boundary(void)
+{
+    World *w = world_new();
+    unsigned a = add_switch(w, 8), b = add_switch(w, 8), leaf = add_leaf(w),
+             far_leaf = add_leaf(w), second;
+    UbMgmtConfig cfg;
+    UbFmPlan plan;
+    UbFm *fm[2];
+
+    ub_mgmt_config_init(&cfg);
+    second = fabric_add(&w->f, &cfg)->index;
+    join(w, 0, a);
+    join(w, a, leaf);
+    join(w, second, b);
+    join(w, b, far_leaf);
+    fabric_link(&w->f, a, 7, b, 7);
+    ub_slice_set(w->f.node[a].port[7], UB_PORT_INFO,
+                 UB_PORT_INFO__ENUMERATION_BOUNDARY, ~0u);
+    ub_slice_set(w->f.node[b].port[7], UB_PORT_INFO,
+                 UB_PORT_INFO__ENUMERATION_BOUNDARY, ~0u);
+    ub_fm_plan_init(&plan);
+    for (unsigned i = 0; i < 2; i++) {
+        w->manager = i ? second : 0;
+        plan.first_cna = i ? 0x40 : 0x10;
+        plan.upi = 5 + i;
+        fm[i] = look(w);
+        g_assert_cmpuint(fm[i]->nodes, ==, 3);
+        g_assert_cmpuint(fm[i]->unanswered, ==, 0);
+        g_assert_cmpuint(ub_fm_bring_up(fm[i], &plan, NULL), ==, 0);
+    }
+    for (unsigned n = 0; n < w->f.nodes; n++) {
+        bool other = n == b || n == far_leaf || n == second;
+
+        g_assert_cmphex(cna_of(w, n) & 0x70, ==, other ? 0x40 : 0x10);
+        g_assert_cmphex(ub_slice_get(w->f.node[n].cfg0, UB_CFG0_UPI), ==,
+                        other ? 6 : 5);
+        g_assert_cmphex(ub_slice_get(w->f.node[n].cfg0, UB_CFG0_UBFM_CNA), ==,
+                        cna_of(w, other ? second : 0));
+        if (n != a) {
+            g_assert_cmphex(entry_of(w, a, cna_of(w, n)) == 0, ==, other);
+        }
+        if (n != b) {
+            g_assert_cmphex(entry_of(w, b, cna_of(w, n)) == 0, ==, !other);
+        }
+    }
+    /* Neither finds anything to do after the other. */
+    for (unsigned i = 0; i < 2; i++) {
+        UbFm *now;
+
+        w->manager = i ? second : 0;
+        plan.upi = 5 + i;
+        now = look(w);
+        g_assert_true(ub_fm_same(fm[i], now));
+        g_assert_cmpuint(ub_fm_bring_up(now, &plan, fm[i]), ==, 0);
+        g_assert_cmpuint(now->written, ==, 0);
+        ub_fm_free(now);
+        ub_fm_free(fm[i]);
+    }
+    world_free(w);
+}
+
 /* A table with less room than there are CNAs, and no CNA left. */
 static void test_small(void)
 {
@@ -733,6 +941,9 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm/ring", test_ring);
     g_test_add_func("/ub/fm/equal", test_equal);
     g_test_add_func("/ub/fm/alone", test_alone);
+    g_test_add_func("/ub/fm/strangers", test_strangers);
+    g_test_add_func("/ub/fm/strangers-random", test_strangers_random);
+    g_test_add_func("/ub/fm/boundary", test_boundary);
     g_test_add_func("/ub/fm/small", test_small);
     g_test_add_func("/ub/fm/random", test_random);
     g_test_add_func("/ub/fm/large", test_large);

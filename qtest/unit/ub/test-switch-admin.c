@@ -227,6 +227,12 @@ static void test_status(void)
     ok(CMD("port-enable", "\"port\": 2, \"on\": true"));
     g_assert_true(ub_port_enabled(ub_switch_port(sw, 2)));
     fails(CMD("port-enable", "\"port\": 4, \"on\": true"));
+    ok(CMD("port-boundary", "\"port\": 2, \"on\": true"));
+    g_assert_true(ub_port_boundary(ub_switch_port(sw, 2)));
+    g_assert_false(ub_port_boundary(ub_switch_port(sw, 1)));
+    ok(CMD("port-boundary", "\"port\": 2, \"on\": false"));
+    g_assert_false(ub_port_boundary(ub_switch_port(sw, 2)));
+    fails(CMD("port-boundary", "\"port\": 4, \"on\": true"));
     o = good(CMD("query-counters", ""));
     g_assert_cmpuint(json_array_size(o), ==, 4);
     json_decref(o);
