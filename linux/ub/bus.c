@@ -90,16 +90,25 @@ EXPORT_SYMBOL_GPL(ub_driver_unregister);
 
 /* ---- Registers ---- */
 
+static int access_register(struct ub_entity *e, u32 dw, bool write, u8 bytes,
+			   u32 *value)
+{
+	if (e->lent)
+		return ub_scan_lent(e->fabric, &e->info, dw, write, bytes,
+				    value);
+	if (!e->local && !e->info.cna)
+		return -EHOSTUNREACH;
+	return ub_scan_config(e->fabric, e->local ? 0 : e->info.cna,
+			      e->info.index, dw, write, bytes, value);
+}
+
 int ub_entity_read(struct ub_entity *e, u32 dw, u32 *value)
 {
 	if (e->local && !e->info.index) {
 		*value = ub_config_read(e->fabric->core, dw);
 		return 0;
 	}
-	if (!e->local && !e->info.cna)
-		return -EHOSTUNREACH;
-	return ub_scan_config(e->fabric, e->local ? 0 : e->info.cna,
-			      e->info.index, dw, false, 0xf, value);
+	return access_register(e, dw, false, 0xf, value);
 }
 EXPORT_SYMBOL_GPL(ub_entity_read);
 
@@ -109,10 +118,7 @@ int ub_entity_write(struct ub_entity *e, u32 dw, u32 value, u8 bytes)
 		ub_config_write(e->fabric->core, dw, value);
 		return 0;
 	}
-	if (!e->local && !e->info.cna)
-		return -EHOSTUNREACH;
-	return ub_scan_config(e->fabric, e->local ? 0 : e->info.cna,
-			      e->info.index, dw, true, bytes, &value);
+	return access_register(e, dw, true, bytes, &value);
 }
 EXPORT_SYMBOL_GPL(ub_entity_write);
 
@@ -127,8 +133,8 @@ static void ub_entity_release(struct device *dev)
 	kfree(e);
 }
 
-static struct ub_entity *find_entity(struct ub_fabric *fabric, const u32 *guid,
-				     unsigned int index)
+struct ub_entity *ub_entity_find(struct ub_fabric *fabric, const u32 *guid,
+				 unsigned int index)
 {
 	struct ub_entity *e;
 
@@ -161,8 +167,7 @@ static struct ub_entity *find_number(struct ub_fabric *fabric, u32 number)
 	return NULL;
 }
 
-/* Nothing finds it any more; it ends when nobody holds it. */
-static void drop_entity(struct ub_entity *e)
+void ub_entity_drop(struct ub_entity *e)
 {
 	mutex_lock(&e->fabric->lock);
 	list_del(&e->list);
@@ -171,14 +176,12 @@ static void drop_entity(struct ub_entity *e)
 	device_unregister(&e->dev);
 }
 
-/* An Entity that is new; its links are taken from @n. */
-static struct ub_entity *new_entity(struct ub_fabric *fabric, struct ub_node *n,
-				    const struct ub_entity_info *info,
-				    u32 primary)
+struct ub_entity *ub_entity_new(struct ub_fabric *fabric,
+				const struct ub_entity_info *info)
 {
 	struct ub_entity *e = fabric->count < ENTITIES_MOST ?
 			      kzalloc(sizeof(*e), GFP_KERNEL) : NULL;
-	int number, err;
+	int number;
 
 	if (!e)
 		return NULL;
@@ -188,23 +191,28 @@ static struct ub_entity *new_entity(struct ub_fabric *fabric, struct ub_node *n,
 		return NULL;
 	}
 	e->number = number;
+	e->primary = number;
 	e->fabric = fabric;
 	e->info = *info;
-	e->local = !n->hops;
-	e->primary = primary ?: number;
-	if (!info->index)
-		swap(e->link, n->link);
 	e->dev.bus = &ub_bus;
 	e->dev.parent = &fabric->core->pdev->dev;
 	e->dev.release = ub_entity_release;
+	device_initialize(&e->dev);
+	return e;
+}
+
+int ub_entity_add(struct ub_entity *e)
+{
+	struct ub_fabric *fabric = e->fabric;
+	int err;
+
 	mutex_lock(&fabric->lock);
-	if (e->local && !info->index)
-		fabric->root = number;
+	if (e->local && !e->info.index)
+		fabric->root = e->number;
 	list_add_tail(&e->list, &fabric->entities);
 	fabric->count++;
 	mutex_unlock(&fabric->lock);
-	device_initialize(&e->dev);
-	err = dev_set_name(&e->dev, "%05x", number);
+	err = dev_set_name(&e->dev, "%05x", e->number);
 	if (!err)
 		err = device_add(&e->dev);
 	if (err) {
@@ -213,9 +221,25 @@ static struct ub_entity *new_entity(struct ub_fabric *fabric, struct ub_node *n,
 		fabric->count--;
 		mutex_unlock(&fabric->lock);
 		put_device(&e->dev);
-		return NULL;
 	}
-	return e;
+	return err;
+}
+
+/* One that a scan has found; its links are taken from @n. */
+static struct ub_entity *add_found(struct ub_fabric *fabric, struct ub_node *n,
+				   const struct ub_entity_info *info,
+				   u32 primary)
+{
+	struct ub_entity *e = ub_entity_new(fabric, info);
+
+	if (!e)
+		return NULL;
+	e->local = !n->hops;
+	if (primary)
+		e->primary = primary;
+	if (!info->index)
+		swap(e->link, n->link);
+	return ub_entity_add(e) ? NULL : e;
 }
 
 /* What the last scan says of one that is there. */
@@ -248,6 +272,10 @@ static void add_other(struct ub_fabric *fabric, struct ub_node *n,
 			    UB_CFG1_BASE + UB_CFG1_CLASS_CODE, false, 0xf,
 			    &class_code))
 		info.class_code = class_code;
+	/* What is lent to us is what its registration says. */
+	e = ub_entity_find(fabric, info.guid, index);
+	if (e && e->lent)
+		return;
 	e = find_other(fabric, first->number, index);
 	if (e && !memcmp(e->info.guid, info.guid, sizeof(info.guid))) {
 		mutex_lock(&fabric->lock);
@@ -256,8 +284,8 @@ static void add_other(struct ub_fabric *fabric, struct ub_node *n,
 		return;
 	}
 	if (e)
-		drop_entity(e);
-	new_entity(fabric, n, &info, first->number);
+		ub_entity_drop(e);
+	add_found(fabric, n, &info, first->number);
 }
 
 /* How many Entities a scan has found in the node with a GUID; 0: it is gone. */
@@ -279,11 +307,13 @@ static void drop_gone(struct ub_fabric *fabric, struct list_head *nodes)
 	/* Others are behind their Entity 0, and go with it. */
 	list_for_each_entry_safe(e, next, &fabric->entities, list) {
 		first = e;
+		if (e->lent)
+			continue;
 		if (e->info.index)
 			first = find_number(fabric, e->primary);
 		n = first ? entities_of(nodes, first->info.guid) : 0;
 		if (e->info.index >= n)
-			drop_entity(e);
+			ub_entity_drop(e);
 	}
 }
 
@@ -297,11 +327,11 @@ static void merge_nodes(struct ub_fabric *fabric, struct list_head *nodes)
 	list_for_each_entry(n, nodes, list) {
 		unsigned int i;
 
-		e = find_entity(fabric, n->info.guid, 0);
+		e = ub_entity_find(fabric, n->info.guid, 0);
 		if (e)
 			renew_entity(e, n);
 		else
-			e = new_entity(fabric, n, &n->info, 0);
+			e = add_found(fabric, n, &n->info, 0);
 		for (i = 1; e && i < n->info.entities; i++)
 			add_other(fabric, n, e, i);
 	}
@@ -316,17 +346,24 @@ static void ub_fabric_scan(struct work_struct *work)
 	LIST_HEAD(nodes);
 
 	/* One that was broken off says nothing. */
-	if (!ub_scan_nodes(fabric, &nodes))
+	if (!ub_scan_nodes(fabric, &nodes)) {
+		mutex_lock(&fabric->change);
 		merge_nodes(fabric, &nodes);
+		mutex_unlock(&fabric->change);
+	}
 	ub_scan_free(&nodes);
 }
 
 /* One that waits is not put off: peers may tell of links as often as they like. */
+void ub_fabric_look(struct ub_fabric *fabric)
+{
+	queue_delayed_work(system_long_wq, &fabric->scan, HZ / 10);
+}
+
 void ub_fabric_changed(struct ub_core *core)
 {
 	if (core->fabric)
-		queue_delayed_work(system_long_wq, &core->fabric->scan,
-				   HZ / 10);
+		ub_fabric_look(core->fabric);
 }
 
 void ub_fabric_rescan_all(void)
@@ -356,7 +393,13 @@ int ub_fabric_add(struct ub_core *core)
 		kfree(fabric);
 		return -ENOMEM;
 	}
+	if (ub_pool_init(fabric)) {
+		ub_msg_close(fabric->client);
+		kfree(fabric);
+		return -ENOMEM;
+	}
 	mutex_init(&fabric->lock);
+	mutex_init(&fabric->change);
 	INIT_LIST_HEAD(&fabric->entities);
 	INIT_DELAYED_WORK(&fabric->scan, ub_fabric_scan);
 	mutex_lock(&ub_fabrics_lock);
@@ -378,9 +421,12 @@ void ub_fabric_del(struct ub_core *core)
 	mutex_lock(&ub_fabrics_lock);
 	list_del(&fabric->list);
 	mutex_unlock(&ub_fabrics_lock);
+	ub_pool_exit(fabric);
 	cancel_delayed_work_sync(&fabric->scan);
+	mutex_lock(&fabric->change);
 	list_for_each_entry_safe(e, next, &fabric->entities, list)
-		drop_entity(e);
+		ub_entity_drop(e);
+	mutex_unlock(&fabric->change);
 	ub_msg_close(fabric->client);
 	kfree(fabric);
 }

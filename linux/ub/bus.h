@@ -31,7 +31,10 @@ struct ub_fabric {
 	struct list_head entities;
 	unsigned int count;		/* of entities */
 	u32 root;			/* number of the controller */
+	struct mutex change;		/* whoever adds and drops entities */
 	struct delayed_work scan;
+	struct ub_msg_client *pool;	/* registrations that wait */
+	struct work_struct pool_work;
 };
 
 /* bus.c */
@@ -41,6 +44,24 @@ int ub_fabric_add(struct ub_core *core);
 /* After ub_msgs_del(). */
 void ub_fabric_del(struct ub_core *core);
 void ub_fabric_rescan_all(void);
+/* Soon. */
+void ub_fabric_look(struct ub_fabric *fabric);
+/* An Entity of a fabric, whose fields may be set until it is added; NULL: there
+ * are too many. */
+struct ub_entity *ub_entity_new(struct ub_fabric *fabric,
+				const struct ub_entity_info *info);
+/* With fabric->change: make it known, or let it go and return an error. */
+int ub_entity_add(struct ub_entity *e);
+/* With fabric->change: nothing finds it any more; it ends when nobody holds it. */
+void ub_entity_drop(struct ub_entity *e);
+/* With fabric->change. */
+struct ub_entity *ub_entity_find(struct ub_fabric *fabric, const u32 *guid,
+				 unsigned int index);
+
+/* pool.c: Entities that are lent to us. */
+int ub_pool_init(struct ub_fabric *fabric);
+/* After ub_msgs_del(). */
+void ub_pool_exit(struct ub_fabric *fabric);
 
 /* attr.c */
 extern const struct attribute_group *ub_entity_groups[];
@@ -52,5 +73,8 @@ void ub_scan_free(struct list_head *nodes);
 /* A dword of an Entity of the node at @cna, 0: our own. */
 int ub_scan_config(struct ub_fabric *fabric, u32 cna, unsigned int entity,
 		   u32 dw, bool write, u8 bytes, u32 *value);
+/* The same of an Entity that is lent to us: as its User. */
+int ub_scan_lent(struct ub_fabric *fabric, const struct ub_entity_info *info,
+		 u32 dw, bool write, u8 bytes, u32 *value);
 
 #endif

@@ -105,13 +105,25 @@ void ub_msgs_put(struct ub_msgs *m);
  * be NULL with @msg->len 0. */
 void ub_msg_give(struct ub_msg_client *client, const struct ub_msg *msg,
 		 const u8 *data, bool answer);
+/* What came first of what was not asked for, the caller's; NULL: nothing. */
+struct ub_msg_item *ub_msg_take(struct ub_msg_client *client);
+/* The headers of the answer to a request: back to who sent it. */
+struct ub_msg ub_msg_back(const struct ub_msg *request);
 
 /* msgcall.c: ask, and wait for the answer, which takes the place of @msg and
  * @data, of UB_MSG_MAX bytes. */
 int ub_msg_call(struct ub_msg_client *client, struct ub_msg *msg, u8 *data);
+/* Send, for a while until there is room. */
+int ub_msg_send(struct ub_msg_client *client, const struct ub_msg *msg,
+		const u8 *data);
 
 /* bus.c: links have come or gone; look at the fabric anew, soon. */
 void ub_fabric_changed(struct ub_core *core);
+
+/* pool.c, with m->lock: an Entity is lent to us, or taken back.  False: it cannot be
+ * worked on now. */
+bool ub_pool_take(struct ub_core *core, const struct ub_msg *msg,
+		  const u8 *data);
 
 /* msgdev.c */
 extern const struct file_operations ub_msg_fops;

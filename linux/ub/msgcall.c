@@ -27,7 +27,7 @@ static struct ub_msg_item *take_answer(struct ub_msg_client *client, u16 msn)
 	return found;
 }
 
-static int send(struct ub_msg_client *client, const struct ub_msg *msg,
+int ub_msg_send(struct ub_msg_client *client, const struct ub_msg *msg,
 		const u8 *data)
 {
 	unsigned int tries;
@@ -51,7 +51,7 @@ int ub_msg_call(struct ub_msg_client *client, struct ub_msg *msg, u8 *data)
 
 	mutex_lock(&client->call);
 	msg->msn = ++client->last_msn;
-	err = send(client, msg, data);
+	err = ub_msg_send(client, msg, data);
 	/* An answer or a failure comes, unless there is no memory for it. */
 	while (!err && !(item = take_answer(client, msg->msn))) {
 		if (!READ_ONCE(client->msgs->core))

@@ -76,3 +76,28 @@ void ub_msg_give(struct ub_msg_client *client, const struct ub_msg *msg,
 	list_add_tail(&item->list, &client->items);
 	wake_up(&client->wait);
 }
+
+struct ub_msg_item *ub_msg_take(struct ub_msg_client *client)
+{
+	struct ub_msg_item *item;
+
+	mutex_lock(&client->msgs->lock);
+	item = list_first_entry_or_null(&client->items, struct ub_msg_item,
+					list);
+	if (item) {
+		list_del(&item->list);
+		client->backlog--;
+	}
+	mutex_unlock(&client->msgs->lock);
+	return item;
+}
+
+struct ub_msg ub_msg_back(const struct ub_msg *request)
+{
+	struct ub_msg back = *request;
+
+	back.dcna = request->scna;
+	back.deid = request->seid;
+	back.flags = request->scna == request->dcna ? UB_MSG_LOCAL : 0;
+	return back;
+}

@@ -36,8 +36,11 @@ enum {
 /* MGMTETAH, first byte */
 #define ETAH_RSP	0x01
 #define ETAH_CODE(b)	((b) >> 1 & 7)
+#define ETAH_SUB(b)	((b) >> 4)
 #define ETAH_LAST_EVENT	1	/* 0 errors, 1 links */
 #define ETAH_LINK	1
+#define ETAH_POOL	6
+#define POOL_LAST_OURS	1	/* registration, deregistration */
 #define STATUS_NO_RESOURCE 0x20
 
 static DEFINE_IDA(ub_msg_ida);
@@ -253,16 +256,13 @@ int ub_msgs_send(struct ub_msg_client *client, const struct ub_msg *msg,
 
 /* ---- Receiving ---- */
 
-/* No software has answers: the asker shall not wait. */
+/* No software has an answer: the asker shall not wait. */
 static void refuse(struct ub_msgs *m, const struct ub_msg *msg, const u8 *data)
 {
 	u8 etah[4] = { data[0] | ETAH_RSP, STATUS_NO_RESOURCE };
-	struct ub_msg out = *msg;
+	struct ub_msg out = ub_msg_back(msg);
 
 	out.len = sizeof(etah);
-	out.dcna = msg->scna;
-	out.deid = msg->seid;
-	out.flags = msg->scna == msg->dcna ? UB_MSG_LOCAL : 0;
 	if (!sq_full(m))
 		push(m, &out, etah);
 }
@@ -272,6 +272,12 @@ static void take_unasked(struct ub_msgs *m, const struct ub_msg *msg,
 {
 	struct ub_msg_client *client;
 
+	if (ETAH_CODE(data[0]) == ETAH_POOL &&
+	    ETAH_SUB(data[0]) <= POOL_LAST_OURS) {
+		if (!ub_pool_take(m->core, msg, data))
+			refuse(m, msg, data);
+		return;
+	}
 	if (ETAH_CODE(data[0]) > ETAH_LAST_EVENT) {
 		if (m->taker)
 			ub_msg_give(m->taker, msg, data, false);

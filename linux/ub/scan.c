@@ -32,32 +32,51 @@
 
 /* ---- Registers ---- */
 
-int ub_scan_config(struct ub_fabric *fabric, u32 cna, unsigned int entity,
-		   u32 dw, bool write, u8 bytes, u32 *value)
+/* @msg has the headers but its length. */
+static int access_config(struct ub_fabric *fabric, struct ub_msg *msg,
+			 unsigned int entity, u32 dw, bool write, u8 bytes,
+			 u32 *value)
 {
 	bool cfg1 = dw >= UB_CFG1_BASE && dw < UB_CFG_PORT_BASE(0);
-	struct ub_msg msg = {
-		.flags = UB_MSG_MGMT | (cna ? 0 : UB_MSG_LOCAL),
-		.upi = UPI_MANAGER, .dcna = cna, .len = 20,
-	};
 	u8 data[UB_MSG_MAX];
 	int err;
 
+	msg->len = 20;
 	put_unaligned_be32((2 * cfg1 + write) << 28 | 2 << 25 | 16, data);
 	put_unaligned_be32(entity << 16 | bytes << 4, data + 4);
 	put_unaligned_be32(dw, data + 8);
 	put_unaligned_be32(0, data + 12);
 	put_unaligned_be32(write ? *value : 0, data + 16);
-	err = ub_msg_call(fabric->client, &msg, data);
+	err = ub_msg_call(fabric->client, msg, data);
 	if (err)
 		return err;
 	if (data[1])
 		return -EIO;
-	if (!write && msg.len < 8)
+	if (!write && msg->len < 8)
 		return -EPROTO;
 	if (!write)
 		*value = get_unaligned_be32(data + 4);
 	return 0;
+}
+
+int ub_scan_config(struct ub_fabric *fabric, u32 cna, unsigned int entity,
+		   u32 dw, bool write, u8 bytes, u32 *value)
+{
+	struct ub_msg msg = {
+		.flags = UB_MSG_MGMT | (cna ? 0 : UB_MSG_LOCAL),
+		.upi = UPI_MANAGER, .dcna = cna,
+	};
+
+	return access_config(fabric, &msg, entity, dw, write, bytes, value);
+}
+
+int ub_scan_lent(struct ub_fabric *fabric, const struct ub_entity_info *info,
+		 u32 dw, bool write, u8 bytes, u32 *value)
+{
+	struct ub_msg msg = { .dcna = info->cna, .deid = info->eid[0] };
+
+	return access_config(fabric, &msg, info->index, dw, write, bytes,
+			     value);
 }
 
 /* ---- Scans ---- */

@@ -45,6 +45,7 @@ struct ub_entity {
 	u32 number;		/* its name: five hexadecimal digits */
 	u32 primary;		/* number of Entity 0 of the node */
 	bool local;		/* of our own controller */
+	bool lent;		/* to us, by the UBFM */
 	struct ub_entity_info info;
 	struct ub_link *link;	/* of info.ports */
 };

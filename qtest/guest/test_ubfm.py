@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two guests and two switches, managed by a program in one of the guests."""
+"""Two guests and two switches, managed by a program in one of the guests, which
+also lends Entities of its controller to the other one."""
 
 import json
 import unittest
@@ -10,7 +11,15 @@ from guestvm.paths import BUILD
 from guestvm.ubswitch import PROGRAM as SWITCH, Switch
 
 TOOLS = BUILD / 'tools' / 'ub'
-NAMES = ('one', 'two')
+SERIAL = {'one': 0x100, 'two': 0x200}
+DEVICE = {'one': 'entities=bus:urma:other', 'two': 'manager=off'}
+
+
+def guid(serial, kind=2):
+    """As a property and as programs print it."""
+    bits = f'cc08b0010{kind}000000{serial:016x}'
+    return bits, (f'{bits[:4]}-{bits[4:8]}-{bits[8]}-{bits[9]}-{bits[10:16]}-'
+                  f'{bits[16:]}')
 
 
 class Manager(unittest.TestCase):
@@ -33,9 +42,10 @@ class Manager(unittest.TestCase):
         cls.addClassCleanup(cls.far.close)
         cls.far.start()
         cls.guests = []
-        for name, switch in zip(NAMES, (cls.near, cls.far)):
+        for name, switch in zip(SERIAL, (cls.near, cls.far)):
             guest = Guest(name, args=['-chardev', switch.chardev(0)],
-                          devices=['ubc,id=ub,chardev0=ubwire'],
+                          devices=['ubc,id=ub,chardev0=ubwire,guid=' +
+                                   guid(SERIAL[name])[0] + ',' + DEVICE[name]],
                           files={f'/bin/{tool}': TOOLS / tool
                                  for tool in ('ubfm', 'ubscan')})
             cls.addClassCleanup(guest.close)
@@ -48,13 +58,13 @@ class Manager(unittest.TestCase):
         for guest in cls.guests:
             guest.wait_for(f'grep -q 1 /sys/class/net/{guest.dev}/carrier')
 
-    def scan(self, guest):
-        """Nodes by GUID, as ubscan finds them."""
-        done = guest.run('ubscan --json', 60, check=False)
+    def scan(self):
+        """Nodes by GUID, as the manager's ubscan finds them."""
+        done = self.one.run('ubscan --json', 60, check=False)
         return {n['guid']: n for n in json.loads(done.out)['nodes']}
 
-    def own(self, guest):
-        return next(n for n in self.scan(guest).values() if n['own'])
+    def cna(self, name):
+        return self.scan()[guid(SERIAL[name])[1]]['cna']
 
     def routes(self, switch):
         return {r['cna']: r['ports']
@@ -64,25 +74,31 @@ class Manager(unittest.TestCase):
         """Wait until the service has told of so many changes."""
         self.one.wait_for(f'[ $(grep -c registers /tmp/log) -ge {lines} ]', 60)
 
-    def told(self):
-        return int(self.one.out('grep -c registers /tmp/log'))
+    def lines(self):
+        return int(self.one.out('wc -l < /tmp/log'))
+
+    def says(self, text, since):
+        """Wait until the service has said so, behind so many lines."""
+        self.one.wait_for(f'tail -n +{since + 1} /tmp/log | grep -q "{text}"',
+                          60)
 
     def check_all(self):
-        """Each guest sees all, with addresses, and has the registers of all."""
-        for guest in self.guests:
-            nodes = self.scan(guest)
-            self.assertEqual(len(nodes), 4)
-            self.assertEqual(len({n['cna'] for n in nodes.values()} - {0}), 4)
-            for node in nodes.values():
-                self.assertEqual(node['upi'], 5, node)
-                self.assertEqual(node['eid'],
-                                 f'fd00{0:023x}{node["cna"]:05x}')
+        """All are there, with addresses, and their registers can be reached."""
+        nodes = self.scan()
+        self.assertEqual(len(nodes), 4)
+        self.assertEqual(len({n['cna'] for n in nodes.values()} - {0}), 4)
+        for node in nodes.values():
+            self.assertEqual(node['upi'], 5, node)
+            self.assertEqual(node['eid'], f'fd00{0:023x}{node["cna"]:05x}')
+        self.check_kernels()
+
+    def check_kernels(self):
         self.assertEqual([g.kernel_complaints() for g in self.guests],
                          [[], []])
 
     def test_1_once(self):
         """addresses, identities and routes of all, both links in use"""
-        self.assertEqual({n['cna'] for n in self.scan(self.one).values()},
+        self.assertEqual({n['cna'] for n in self.scan().values()},
                          {0})
         done = self.one.run('ubfm -u 5 -e fd000000000000000000000000000000 '
                             '-f json', 60)
@@ -90,7 +106,7 @@ class Manager(unittest.TestCase):
         nodes = json.loads(done.out)['nodes']
         self.assertEqual(len(nodes), 4)
         self.check_all()
-        two = self.own(self.two)['cna']
+        two = self.cna('two')
         self.assertEqual(self.routes(self.near)[two], [1, 2])
         self.assertEqual(self.routes(self.far)[two], [0])
         # A second time there is nothing to be done.
@@ -98,29 +114,186 @@ class Manager(unittest.TestCase):
         self.one.run('ubfm', 60)
         self.assertEqual(self.routes(self.near), before)
 
+    # ---- Pooling ----
+
+    def ubfm(self, command, status=0):
+        """A command of the pool; returns what it prints of all Entities."""
+        done = self.one.run(f'ubfm -f json -t 60 {command}', 200, check=False)
+        print('# ' + done.err.strip().replace('\n', '\n# '))
+        self.assertEqual(done.status, status, done.err)
+        return {e['index']: e for e in json.loads(done.out)['entities']}
+
+    def devices(self):
+        """What the User's bus has beside its own controller: GUID to number."""
+        lines = self.two.out('cd /sys/bus/ub/devices; for d in *; do '
+                             'echo $d $(cat $d/guid $d/entity_idx); done')
+        return {words[1]: words[0] for words in
+                (line.split() for line in lines.splitlines())
+                if words[2] != '0'}
+
+    def check_user(self, pool):
+        """The User has what is lent, and nothing else."""
+        self.assertEqual(set(self.devices()),
+                         {e['guid'] for e in pool.values() if e['lent']})
+
+    def dword(self, guest, number, dword):
+        """A register of an Entity with the status of its bytes, in hex."""
+        return guest.out(
+            f'dd if=/sys/bus/ub/devices/{number}/config bs=8 count=1 '
+            f'iflag=skip_bytes skip={4 * dword} 2>/dev/null | '
+            "od -An -tx4 | tr -d ' '", 30)
+
+    def test_1b_pool(self):
+        """an Entity is lent, used by its User, taken back and replaced"""
+        one, two = guid(SERIAL['one'])[1], self.cna('two')
+        first, second = (guid(SERIAL['one'] + i)[1] for i in (1, 2))
+        token = 0x10000 + 0x2d
+        self.two.run('modprobe ub_entity vendor=0xcc08')
+        pool = self.ubfm('pool')
+        self.assertEqual([(i, e['guid'], e['lent']) for i, e in pool.items()],
+                         [(1, first, False), (2, second, False)])
+        pool = self.ubfm(f'lend {one} 1 {two}')
+        eid = f'fd00{0:023x}1{self.cna("one"):04x}'
+        self.assertEqual({k: pool[1][k] for k in
+                          ('lent', 'eid', 'upi', 'user-cna', 'user')},
+                         {'lent': True, 'eid': eid, 'upi': 5, 'user-cna': two,
+                          'user': guid(SERIAL['two'])[1]})
+        self.check_user(pool)
+        number = self.devices()[first]
+        self.assertEqual(
+            self.two.out(f'cd /sys/bus/ub/devices/{number}; cat entity_idx '
+                         'primary_cna upi eid').split(),
+            ['1', f'0x{self.cna("one"):04x}', '0x0005', f'0x{eid[-5:]}'])
+        self.assertIn(f'ub_entity {number}: bound', self.two.out('dmesg'))
+        # A User's rights: CFG1, and CFG0 to read.
+        self.assertEqual(self.dword(self.two, number, 0xe),
+                         f'{SERIAL["one"] + 1:08x}00000000')
+        where = f'/sys/bus/ub/devices/{number}/config'
+        write = "printf '\\x5\\0\\0\\0' | dd of={} bs=4 seek={} conv=notrunc"
+        self.two.run(write.format(where, token))
+        self.assertEqual(self.dword(self.two, number, token),
+                         '0000000500000000')
+        self.assertNotEqual(0, self.two.run(write.format(where, 0x1f),
+                                            check=False).status)
+        # It is somebody's; its place is nobody else's.
+        self.ubfm(f'lend {one} 1 {two}', 3)
+        pool = self.ubfm(f'replace {one} 1 {one} 2')
+        self.assertEqual((pool[1]['lent'], pool[2]['eid']), (False, eid))
+        self.check_user(pool)
+        self.assertIn(f'ub_entity {number}: let go', self.two.out('dmesg'))
+        # What the User wrote is gone with the reset.
+        local = self.one.out('grep -l "^1$" /sys/bus/ub/devices/*/entity_idx'
+                             ).split('/')[-2]
+        self.assertEqual(self.dword(self.one, local, token), '0' * 16)
+        pool = self.ubfm(f'take-back {one} 2')
+        self.assertFalse(any(e['lent'] for e in pool.values()))
+        self.check_user(pool)
+        self.ubfm(f'take-back {one} 2', 3)
+        # The User does not take what it cannot reach.
+        pool = self.ubfm(f'-u 9 lend {one} 1 {two}', 3)
+        self.assertFalse(pool[1]['lent'])
+        self.check_user(pool)
+        self.ubfm(f'lend {one} 0 {two}', 3)
+        self.check_kernels()
+
+    def kill_ubfm(self, command):
+        """End it after its first step, wherever it is by then."""
+        self.one.run(f'rm -f /tmp/steps; ubfm {command} >/dev/null '
+                     '2>/tmp/steps & p=$!; until [ -s /tmp/steps ]; do :; '
+                     'done; kill -9 $p; wait $p; true', 60)
+
+    def test_1c_killed(self):
+        """a manager ends in the middle: the next one makes an end of it"""
+        one, two = guid(SERIAL['one'])[1], self.cna('two')
+        self.kill_ubfm(f'lend {one} 1 {two}')
+        # Configured, and maybe registered.
+        pool = self.ubfm('reclaim')
+        self.assertTrue(pool[1]['lent'])
+        self.check_user(pool)
+        self.kill_ubfm(f'take-back {one} 1')
+        pool = self.ubfm('reclaim')
+        self.check_user(pool)
+        if not pool[1]['lent']:
+            pool = self.ubfm(f'lend {one} 1 {two}')
+        self.check_user(pool)
+        self.check_kernels()
+
+    def test_1d_boundary(self):
+        """a manager looks no further than a boundary"""
+        for on in (True, False):
+            for port in (1, 2):
+                self.near.command('port-boundary', port=port, on=on)
+            done = self.one.run('ubscan --json', 60)
+            nodes = json.loads(done.out)['nodes']
+            self.assertEqual(len(nodes), 2 if on else 4)
+            near = next(n for n in nodes if n['kind'] == 'switch' and
+                        n['hops'] == 1)
+            self.assertEqual([p['boundary'] for p in near['ports']],
+                             [False, on, on])
+            # A new node behind it would get no address, and no route.
+            self.assertEqual(self.one.run('ubscan', 60).out.count('boundary'),
+                             2 if on else 0)
+
+    # ---- As a service ----
+
     def test_2_service(self):
         """a link goes and comes back: routes follow, in a second"""
-        self.one.spawn('ubfm -s -i 600 -u 5 -f svg -o /tmp/fabric.svg '
+        self.one.run("echo '*' > /tmp/allow")
+        self.one.spawn('ubfm -s -i 600 -a /tmp/allow -u 5 -f svg -o /tmp/fabric.svg '
                        '-e fd000000000000000000000000000000 2> /tmp/log', 600)
         self.changed(1)
         self.assertIn('</svg>', self.one.out('cat /tmp/fabric.svg'))
-        two = self.own(self.two)['cna']
+        two = self.cna('two')
         for on, want in ((False, [2]), (True, [1, 2])):
-            lines = self.told()
+            since = self.lines()
             self.near.command('port-enable', port=1, on=on)
-            self.changed(lines + 1)
-            self.one.wait_for('tail -n 1 /tmp/log | '
-                              f'grep -q "{4 if on else 3} links"', 60)
+            self.says(f'{4 if on else 3} links', since)
             self.assertEqual(self.routes(self.near)[two], want)
             self.check_all()
+
+    def allow(self, *patterns):
+        """The service admits whom these name."""
+        words = ' '.join(f"'{p}'" for p in patterns)
+        since = self.lines()
+        self.one.run(f'printf "%s\\n" {words} > /tmp/allow; '
+                     'kill -HUP $(pidof ubfm)')
+        return since
+
+    def test_2b_allow(self):
+        """who is not in the list has neither routes nor what was lent to it"""
+        two = self.cna('two')
+        self.assertTrue(self.ubfm('pool')[1]['lent'])
+        # Switches alone; the manager is there anyway.
+        since = self.allow('# switches', '????-????-?-3-*  # of any vendor')
+        self.says('1 nodes are not admitted', since)
+        self.says('1 Entities reclaimed', since)
+        for switch in (self.near, self.far):
+            self.assertNotIn(two, self.routes(switch))
+        self.assertFalse(self.ubfm('pool')[1]['lent'])
+        since = self.allow('cc08-b001-0-2-000000-' + f'{SERIAL["two"]:016x}',
+                           '????-????-?-3-*')
+        self.says('registers written', since)
+        self.assertEqual(self.routes(self.near)[two], [1, 2])
+        self.assertEqual(self.routes(self.far)[two], [0])
+        self.check_all()
+        # The User never heard that it was taken back, and takes it again.
+        pool = self.ubfm(f'lend {guid(SERIAL["one"])[1]} 1 {two}')
+        self.assertTrue(pool[1]['lent'])
+        self.check_user(pool)
 
     def test_3_switch(self):
         """a switch is killed and begins anew: the rest goes on, then all"""
         cls = type(self)
+        self.assertTrue(self.ubfm('pool')[1]['lent'])
+        since = self.lines()
         self.far.kill()
-        self.one.wait_for('tail -n 5 /tmp/log | grep -q "2 nodes"', 60)
-        self.assertEqual(len(self.scan(self.one)), 2)
-        cls.far = Switch(3, 'far2', guid='cc08b00103000000' + '7' * 16,
+        self.says('2 nodes', since)
+        # Its User is gone.
+        self.says('1 Entities reclaimed', since)
+        since = self.lines()
+        self.assertFalse(self.ubfm('pool')[1]['lent'])
+        self.assertEqual(len(self.scan()), 2)
+        cls.far = Switch(3, 'far2', guid=guid(0x7777, 3)[0],
                          connect={1: self.near.path(1),
                                   2: self.near.path(2)})
         # Where the guest's controller looks for it.
@@ -130,8 +303,7 @@ class Manager(unittest.TestCase):
         self.far.start()
         self.two.wait_for(f'grep -q 1 /sys/class/net/{self.two.dev}/carrier',
                           60)
-        self.one.wait_for('tail -n 5 /tmp/log | grep -q "4 nodes, 4 links"',
-                          60)
+        self.says('4 nodes, 4 links', since)
         self.check_all()
         print('# ' + self.one.out('cat /tmp/log').replace('\n', '\n# '))
 

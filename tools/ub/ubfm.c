@@ -1,6 +1,6 @@
 /*
  * ubfm: manage a UB fabric from a guest: addresses, identities, routes; once, or
- * for as long as it runs.
+ * for as long as it runs; and lend Entities of its nodes to others.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,13 +9,19 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "ubmsg.h"
+#include "ubfm-allow.h"
+#include "ubfm-pool.h"
 
 static const char usage[] =
-    "usage: ubfm [OPTION...] [DEVICE]\n"
+    "usage: ubfm [OPTION...] [DEVICE] [COMMAND]\n"
     "\n"
     "Find the nodes of a UB fabric, give each a CNA, an EID and a partition, and\n"
-    "write the routes of its switches and controllers.\n"
+    "write the routes of its switches and controllers.  Or, in a fabric that has\n"
+    "all this, COMMAND, and print what can be lent and whose it is:\n"
+    "\n"
+    UBFM_POOL_USAGE
+    "\n"
+    "NODE and USER are GUIDs, as they are printed, or CNAs (a number).\n"
     "\n"
     "  -s, --service         stay, and do so again when links come and go\n"
     "  -i, --interval=S      look anew after S seconds at the latest (30)\n"
@@ -23,12 +29,19 @@ static const char usage[] =
     "  -o, --output=FILE     write there, anew after each change (stdout)\n"
     "  -c, --first-cna=N     the lowest CNA that is given (1)\n"
     "  -e, --eid-prefix=HEX  32 digits, of which the last five become the CNA (0)\n"
-    "  -u, --upi=N           the partition of all nodes (as they have it)\n"
-    "  DEVICE                default: /dev/ubmsg0\n"
+    "  -u, --upi=N           the partition of all nodes (as they have it); of what\n"
+    "                        is lent (its User's)\n"
+    "  -a, --allow=FILE      patterns of GUIDs, one in a line: others get neither\n"
+    "                        address nor routes; SIGHUP has it read again\n"
+    "  -t, --timeout=S       a User that says nothing for so long is silent (10)\n"
+    "  DEVICE                with a slash in it; default: /dev/ubmsg0\n"
     "\n"
     "Exit status: 0; 1 the device or its controller does not answer, or there is\n"
     "no place for the output; 2 usage; 3 a node refused something, or does not\n"
     "answer.\n";
+
+static const char deaf[] =
+    "ubfm: the controller does not answer; is its guest the manager?\n";
 
 typedef void Print(const UbFm *fm, FILE *out);
 
@@ -36,15 +49,23 @@ typedef struct Options {
     bool service;
     unsigned interval;
     Print *print;
-    const char *output, *device;
+    const char *output, *device, *allow;
     UbFmPlan plan;
+    UbfmPool pool;
+    char **command;         /* words, or NULL */
+    int words;
 } Options;
 
-static volatile sig_atomic_t ended;
+static volatile sig_atomic_t ended, reread;
 
 static void end(int signal)
 {
     ended = 1;
+}
+
+static void read_again(int signal)
+{
+    reread = 1;
 }
 
 /* ---- Options ---- */
@@ -94,6 +115,8 @@ static int take_options(int argc, char **argv, Options *o)
         { "first-cna", required_argument, NULL, 'c' },
         { "eid-prefix", required_argument, NULL, 'e' },
         { "upi", required_argument, NULL, 'u' },
+        { "allow", required_argument, NULL, 'a' },
+        { "timeout", required_argument, NULL, 't' },
         { "help", no_argument, NULL, 'h' },
         { 0 },
     };
@@ -102,7 +125,7 @@ static int take_options(int argc, char **argv, Options *o)
     int c;
 
     while (good &&
-           (c = getopt_long(argc, argv, "si:f:o:c:e:u:h", options, NULL)) != -1) {
+           (c = getopt_long(argc, argv, "si:f:o:c:e:u:a:t:h", options, NULL)) != -1) {
         switch (c) {
         case 's':
             o->service = true;
@@ -125,6 +148,13 @@ static int take_options(int argc, char **argv, Options *o)
         case 'u':
             good = take_number(optarg, UB_MGMT_UPI - 1, &upi);
             break;
+        case 'a':
+            o->allow = optarg;
+            break;
+        case 't':
+            good = take_number(optarg, 3600, &o->pool.timeout) &&
+                   o->pool.timeout;
+            break;
         case 'h':
             fputs(usage, stdout);
             return 1;
@@ -132,14 +162,22 @@ static int take_options(int argc, char **argv, Options *o)
             good = false;
         }
     }
-    if (!good || argc - optind > 1) {
+    if (good && optind < argc && strchr(argv[optind], '/')) {
+        o->device = argv[optind++];
+    }
+    o->words = argc - optind;
+    o->command = o->words ? argv + optind : NULL;
+    if (good && o->command) {
+        good = !o->service && !o->output && o->print != ub_fm_svg &&
+               ubfm_pool_knows(o->words, o->command);
+    }
+    if (!good) {
         fputs(usage, stderr);
         return 3;
     }
-    o->plan.upi = upi;
-    if (optind < argc) {
-        o->device = argv[optind];
-    }
+    o->plan.upi = o->pool.upi = upi;
+    o->pool.eid_prefix = o->plan.eid_prefix;
+    o->pool.json = o->print == ub_fm_json;
     return 0;
 }
 
@@ -194,6 +232,16 @@ static void tell_missing(const UbFm *a, const UbFm *b, const char *what)
     }
 }
 
+static unsigned count_strangers(const UbFm *fm)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        n += fm->node[i].stranger;
+    }
+    return n;
+}
+
 static void tell_changes(const UbFm *fm, const UbFm *before, unsigned refused)
 {
     if (before) {
@@ -203,6 +251,10 @@ static void tell_changes(const UbFm *fm, const UbFm *before, unsigned refused)
     fprintf(stderr, "ubfm: %u nodes, %u links, %u registers written%s\n",
             fm->nodes, count_links(fm), fm->written,
             fm->tree ? ", routes by a tree" : "");
+    if (count_strangers(fm)) {
+        fprintf(stderr, "ubfm: %u nodes are not admitted\n",
+                count_strangers(fm));
+    }
     if (refused || fm->unanswered) {
         fprintf(stderr, "ubfm: %u nodes refused something, %u do not answer\n",
                 refused, fm->unanswered);
@@ -210,6 +262,26 @@ static void tell_changes(const UbFm *fm, const UbFm *before, unsigned refused)
 }
 
 /* ---- Work ---- */
+
+/* A fabric to look at, of those who are allowed. */
+static UbFm *new_fabric(UbmsgDev *d, UbfmAllow *allow)
+{
+    UbFm *fm = ub_fm_new(&ubmsg_fm_ops, d);
+
+    fm->admit = ubfm_admits;
+    fm->admitting = allow;
+    return fm;
+}
+
+/* A list that cannot be read leaves the one before. */
+static bool read_list(UbfmAllow *allow, const char *file)
+{
+    if (!file || ubfm_allow_read(allow, file)) {
+        return true;
+    }
+    fprintf(stderr, "ubfm: %s: %s\n", file, strerror(errno));
+    return false;
+}
 
 /* Until something happens: an event, time, a signal. */
 static void wait_events(UbmsgDev *d, unsigned seconds)
@@ -220,12 +292,13 @@ static void wait_events(UbmsgDev *d, unsigned seconds)
 
     d->events = 0;
     /* Several come together. */
-    while (!ended && ubmsg_event(d, ms, &msg, data)) {
+    while (!ended && !reread && ubmsg_event(d, ms, &msg, data)) {
         ms = 50;
     }
 }
 
-static int manage(UbmsgDev *d, const Options *o)
+/* One manager at a time does something: others of this guest wait. */
+static int manage(UbmsgDev *d, const Options *o, UbfmAllow *allow)
 {
     UbFm *before = NULL, *fm;
     int status = 0;
@@ -234,10 +307,14 @@ static int manage(UbmsgDev *d, const Options *o)
         unsigned refused = 0;
         bool changed;
 
-        fm = ub_fm_new(&ubmsg_fm_ops, d);
+        if (reread) {
+            reread = 0;
+            read_list(allow, o->allow);
+        }
+        ubmsg_lock(d, true);
+        fm = new_fabric(d, allow);
         if (!ub_fm_discover(fm)) {
-            fputs("ubfm: the controller does not answer; is its guest the "
-                  "manager?\n", stderr);
+            fputs(deaf, stderr);
             ub_fm_free(fm);
             status = 1;
             break;
@@ -246,6 +323,9 @@ static int manage(UbmsgDev *d, const Options *o)
         if (changed || status) {
             refused = ub_fm_bring_up(fm, &o->plan, before);
             tell_changes(fm, before, refused);
+            if (o->service) {
+                refused += ubfm_pool_recover(d, fm, &o->pool);
+            }
             status = refused || fm->unanswered ? 3 : 0;
             if (!print_fabric(fm, o)) {
                 fprintf(stderr, "ubfm: %s: %s\n", o->output, strerror(errno));
@@ -258,6 +338,7 @@ static int manage(UbmsgDev *d, const Options *o)
         } else {
             ub_fm_free(fm);
         }
+        ubmsg_lock(d, false);
         if (o->service) {
             /* A node that is new did not know whom to tell of its links. */
             wait_events(d, changed ? 1 : o->interval);
@@ -267,11 +348,32 @@ static int manage(UbmsgDev *d, const Options *o)
     return d->gone ? 1 : status;
 }
 
+/* What was said of a fabric that is managed already. */
+static int obey(UbmsgDev *d, const Options *o, UbfmAllow *allow)
+{
+    UbFm *fm = new_fabric(d, allow);
+    int status = 1;
+
+    ubmsg_lock(d, true);
+    if (ub_fm_discover(fm)) {
+        ub_fm_inquire(fm);
+        status = ubfm_pool_command(d, fm, &o->pool, o->words, o->command);
+    } else {
+        fputs(deaf, stderr);
+    }
+    ubmsg_lock(d, false);
+    ub_fm_free(fm);
+    return d->gone ? 1 : status;
+}
+
 int main(int argc, char **argv)
 {
-    Options o = { .interval = 30, .print = ub_fm_text,
+    Options o = { .interval = 30, .pool.timeout = 10, .print = ub_fm_text,
                   .device = "/dev/ubmsg0" };
-    struct sigaction action = { .sa_handler = end };
+    struct sigaction action = { .sa_handler = end }, again = {
+        .sa_handler = read_again };
+    UbfmAllow allow = { 0 };
+    sigset_t ours, before;
     UbmsgDev d;
     int status;
 
@@ -280,13 +382,25 @@ int main(int argc, char **argv)
     if (status) {
         return status - 1;
     }
+    if (!read_list(&allow, o.allow)) {
+        return 1;
+    }
     if (!ubmsg_open(&d, o.device, o.service)) {
         fprintf(stderr, "ubfm: %s: %s\n", o.device, strerror(errno));
         return 1;
     }
+    /* They come when it waits, and not shortly before. */
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGTERM);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGHUP);
+    sigprocmask(SIG_BLOCK, &ours, &before);
+    d.signals = &before;
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
-    status = manage(&d, &o);
+    sigaction(SIGHUP, &again, NULL);
+    status = o.command ? obey(&d, &o, &allow) : manage(&d, &o, &allow);
     ubmsg_close(&d);
+    ubfm_allow_free(&allow);
     return status;
 }

@@ -3,9 +3,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#define _GNU_SOURCE /* ppoll */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -37,6 +39,15 @@ void ubmsg_close(UbmsgDev *d)
 {
     close(d->fd);
     d->fd = -1;
+}
+
+void ubmsg_lock(UbmsgDev *d, bool on)
+{
+    int err;
+
+    do {
+        err = flock(d->fd, on ? LOCK_EX : LOCK_UN);
+    } while (err && errno == EINTR);
 }
 
 static bool receive(UbmsgDev *d, Frame *f)
@@ -94,9 +105,11 @@ bool ubmsg_ask(UbmsgDev *d, struct ub_msg *msg, uint8_t *data)
 bool ubmsg_event(UbmsgDev *d, int ms, struct ub_msg *msg, uint8_t *data)
 {
     struct pollfd p = { .fd = d->fd, .events = POLLIN };
+    struct timespec time = { ms / 1000, ms % 1000 * 1000000L };
     Frame f;
 
-    if (poll(&p, 1, ms) <= 0 || !receive(d, &f) || !is_event(&f)) {
+    if (ppoll(&p, 1, ms < 0 ? NULL : &time, d->signals) <= 0 ||
+        !receive(d, &f) || !is_event(&f)) {
         return false;
     }
     *msg = f.msg;

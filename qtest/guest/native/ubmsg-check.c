@@ -193,7 +193,7 @@ static void test_taker(void)
 {
     int asker = open_it(0), taker = open_it(0), second = open_it(0);
     __u32 listen = UB_MSG_REQUESTS, wrong = 4;
-    Frame f = own_message(5, UB_MGMT_MSG_DEREGISTER, 20), g;
+    Frame f = own_message(5, UB_MGMT_MSG_CFG_COMPLETE, 36), g;
     UbMgmtEtah e;
 
     CHECK(put(asker, &f) > 0);
@@ -205,7 +205,7 @@ static void test_taker(void)
     CHECK(put(asker, &f) > 0);
     get(taker, &g);
     e = ub_mgmt_etah_get(g.data);
-    CHECK(!e.rsp && e.code == 6 && e.sub == 1 && e.len == 20);
+    CHECK(!e.rsp && e.code == 6 && e.sub == 4 && e.len == 36);
     e.rsp = true;
     e.status = UB_MGMT_BUSY;
     e.len = 0;
@@ -306,6 +306,32 @@ static void test_information(void)
     close(fd);
 }
 
+/* Entities that are lent are the kernel's, whoever takes requests. */
+static void test_pool(void)
+{
+    __u32 listen = UB_MSG_REQUESTS;
+    int fd = open_it(0), taker = open_it(0);
+    uint8_t pdu[92] = { 0 };
+    Frame f;
+
+    CHECK(!ioctl(taker, UB_MSG_IOC_LISTEN, &listen));
+    CHECK(ask(fd, &f, UB_MGMT_MSG_DEREGISTER, pdu, 20) == UB_MGMT_ABSENT);
+    CHECK(ask(fd, &f, UB_MGMT_MSG_REGISTER, pdu, 92) == UB_MGMT_BAD_PARAMETER);
+    /* Entity 0, a CNA that no packet carries, another's UEID. */
+    ub_mgmt_put(pdu, UB_MF_REGISTER_EID, 0x10077);
+    ub_mgmt_put(pdu, UB_MF_REGISTER_CNA, 0x77);
+    CHECK(ask(fd, &f, UB_MGMT_MSG_REGISTER, pdu, 92) == UB_MGMT_BAD_PARAMETER);
+    ub_mgmt_put(pdu, UB_MF_REGISTER_ENTITY, 1);
+    ub_mgmt_put(pdu, UB_MF_REGISTER_CNA, 0x10077);
+    CHECK(ask(fd, &f, UB_MGMT_MSG_REGISTER, pdu, 92) == UB_MGMT_BAD_PARAMETER);
+    ub_mgmt_put(pdu, UB_MF_REGISTER_CNA, 0x77);
+    ub_mgmt_put(pdu, UB_MF_REGISTER_UEID, 0x12345);
+    CHECK(ask(fd, &f, UB_MGMT_MSG_REGISTER, pdu, 92) == UB_MGMT_BAD_PARAMETER);
+    CHECK(!(ready(taker) & POLLIN));
+    close(fd);
+    close(taker);
+}
+
 static void test_instances(void)
 {
     uint8_t pdu[36] = { 0, 0, 0, 7 };
@@ -376,6 +402,7 @@ int main(int argc, char **argv)
     test_taker();
     test_config();
     test_information();
+    test_pool();
     test_instances();
     test_vendor();
     test_close();

@@ -1,0 +1,90 @@
+/*
+ * Who may be in a fabric: patterns of GUIDs in a file.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ubfm-allow.h"
+
+/* A line's pattern, in its place; NULL: there is none. */
+static char *pattern_in(char *line)
+{
+    char *p = line + strspn(line, " \t");
+
+    p[strcspn(p, " \t\r\n#")] = 0;
+    return *p ? p : NULL;
+}
+
+static bool add_pattern(UbfmAllow *a, const char *text)
+{
+    char **more;
+
+    if (a->n == UBFM_ALLOW_MOST) {
+        errno = E2BIG;
+        return false;
+    }
+    more = realloc(a->pattern, (a->n + 1) * sizeof(*more));
+    if (!more) {
+        return false;
+    }
+    a->pattern = more;
+    more[a->n] = strdup(text);
+    return more[a->n] && ++a->n;
+}
+
+bool ubfm_allow_read(UbfmAllow *a, const char *file)
+{
+    UbfmAllow fresh = { .listed = true };
+    FILE *in = fopen(file, "r");
+    char *line = NULL, *text;
+    bool good = true;
+    size_t room = 0;
+    int err;
+
+    if (!in) {
+        return false;
+    }
+    while (good && getline(&line, &room, in) >= 0) {
+        text = pattern_in(line);
+        good = !text || add_pattern(&fresh, text);
+    }
+    good = good && !ferror(in);
+    err = errno;
+    free(line);
+    fclose(in);
+    if (!good) {
+        ubfm_allow_free(&fresh);
+        errno = err;
+        return false;
+    }
+    ubfm_allow_free(a);
+    *a = fresh;
+    return true;
+}
+
+void ubfm_allow_free(UbfmAllow *a)
+{
+    for (unsigned i = 0; i < a->n; i++) {
+        free(a->pattern[i]);
+    }
+    free(a->pattern);
+    *a = (UbfmAllow) { 0 };
+}
+
+bool ubfm_admits(void *allow, UbId guid)
+{
+    const UbfmAllow *a = allow;
+    char text[UB_FM_GUID_TEXT];
+
+    ub_fm_guid_text(guid, text);
+    for (unsigned i = 0; i < a->n; i++) {
+        if (!fnmatch(a->pattern[i], text, 0)) {
+            return true;
+        }
+    }
+    return !a->listed;
+}

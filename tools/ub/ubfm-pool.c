@@ -1,0 +1,175 @@
+/*
+ * The commands of ubfm that lend Entities and take them back (UB 2.0 §10.4.5).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <stdlib.h>
+
+#include "ubfm-pool.h"
+
+#define EID_SHORT 0xfffffu
+#define WORDS 4 /* of a command, at most, behind its name */
+
+/* A command's words as what they name. */
+typedef struct Words {
+    unsigned v[WORDS];
+} Words;
+
+static void log_step(void *opaque, const char *what, int status)
+{
+    fprintf(stderr, "ubfm: %s: %s\n", what,
+            status < 0 ? "no answer" : ub_mgmt_status_name(status));
+}
+
+/* Of what a service does again and again. */
+static void log_failure(void *opaque, const char *what, int status)
+{
+    if (status) {
+        log_step(opaque, what, status);
+    }
+}
+
+/* The device ends what nobody answers after a second. */
+static UbFmPool start(UbmsgDev *d, UbFm *fm, const UbfmPool *pool)
+{
+    UbFmPool p = { .fm = fm, .eid_prefix = pool->eid_prefix, .step = log_step };
+
+    if (ub_id_zero(p.eid_prefix)) {
+        p.eid_prefix = fm->node[0].eid;
+        p.eid_prefix.w[0] &= ~EID_SHORT;
+    }
+    d->tries = pool->timeout;
+    return p;
+}
+
+/* ---- Words ---- */
+
+static bool take_number(const char *text, unsigned *value)
+{
+    char *rest;
+    unsigned long n = strtoul(text, &rest, 0);
+
+    *value = n;
+    return *text && !*rest && n <= UINT16_MAX;
+}
+
+static bool take_node(const UbFm *fm, const char *text, unsigned *node)
+{
+    char guid[UB_FM_GUID_TEXT];
+    unsigned cna = 0;
+    bool number = take_number(text, &cna);
+
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        const UbFmNode *n = &fm->node[i];
+
+        if (number ? cna && n->cna == cna
+                   : !strcmp(ub_fm_guid_text(n->guid, guid), text)) {
+            *node = i;
+            return true;
+        }
+    }
+    fprintf(stderr, "ubfm: %s: no such node\n", text);
+    return false;
+}
+
+/* ---- Commands ---- */
+
+static int do_nothing(UbFmPool *p, const UbfmPool *pool, const Words *w)
+{
+    return 0;
+}
+
+static int do_lend(UbFmPool *p, const UbfmPool *pool, const Words *w)
+{
+    uint16_t upi = pool->upi ? pool->upi : p->fm->node[w->v[2]].upi;
+
+    return ub_fm_pool_lend(p, w->v[0], w->v[1], w->v[2], upi);
+}
+
+static int do_take_back(UbFmPool *p, const UbfmPool *pool, const Words *w)
+{
+    return ub_fm_pool_take_back(p, w->v[0], w->v[1], UB_FM_NORMAL);
+}
+
+static int do_replace(UbFmPool *p, const UbfmPool *pool, const Words *w)
+{
+    return ub_fm_pool_replace(p, w->v[0], w->v[1], w->v[2], w->v[3]);
+}
+
+static int do_reclaim(UbFmPool *p, const UbfmPool *pool, const Words *w)
+{
+    unsigned reclaimed;
+
+    return ub_fm_pool_recover_all(p, &reclaimed) ? UB_MGMT_EXECUTION : 0;
+}
+
+/* n: a node, e: the number of an Entity. */
+static const struct {
+    const char *name, *words;
+    int (*work)(UbFmPool *p, const UbfmPool *pool, const Words *w);
+} commands[] = {
+    { "pool", "", do_nothing },
+    { "lend", "nen", do_lend },
+    { "take-back", "ne", do_take_back },
+    { "replace", "nene", do_replace },
+    { "reclaim", "", do_reclaim },
+};
+
+static int find_command(int words, char *const *word)
+{
+    for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (!strcmp(word[0], commands[i].name)) {
+            return words - 1 == (int)strlen(commands[i].words) ? (int)i : -1;
+        }
+    }
+    return -1;
+}
+
+bool ubfm_pool_knows(int words, char *const *word)
+{
+    return find_command(words, word) >= 0;
+}
+
+int ubfm_pool_command(UbmsgDev *d, UbFm *fm, const UbfmPool *pool, int words,
+                      char *const *word)
+{
+    UbFmPool p = start(d, fm, pool);
+    int i = find_command(words, word), status;
+    unsigned silent;
+    Words w = { 0 };
+
+    for (int k = 0; k < words - 1; k++) {
+        const char *text = word[k + 1];
+
+        if (commands[i].words[k] == 'n' ? !take_node(fm, text, &w.v[k])
+                                        : !take_number(text, &w.v[k])) {
+            return 2;
+        }
+    }
+    status = commands[i].work(&p, pool, &w);
+    if (status) {
+        fprintf(stderr, "ubfm: %s: %s\n", word[0],
+                status < 0 ? "no answer" : ub_mgmt_status_name(status));
+    }
+    silent = pool->json ? ub_fm_pool_json(&p, stdout)
+                        : ub_fm_pool_text(&p, stdout);
+    if (fflush(stdout)) {
+        return 1;
+    }
+    return status || silent ? 3 : 0;
+}
+
+unsigned ubfm_pool_recover(UbmsgDev *d, UbFm *fm, const UbfmPool *pool)
+{
+    unsigned tries = d->tries, reclaimed, failed;
+    UbFmPool p = start(d, fm, pool);
+
+    p.step = log_failure;
+    failed = ub_fm_pool_recover_all(&p, &reclaimed);
+    d->tries = tries;
+    if (reclaimed || failed) {
+        fprintf(stderr, "ubfm: %u Entities reclaimed, %u are not free that "
+                "should be\n", reclaimed, failed);
+    }
+    return failed;
+}
