@@ -12,6 +12,8 @@
 #define REGISTER_PDU	92
 #define DEREGISTER_PDU	20
 
+#define READ_TRIES	5
+
 /* Status of an answer */
 #define OK		0x00
 #define BAD_LENGTH	0x04
@@ -51,6 +53,18 @@ static bool for_us(struct ub_core *core, const u32 *ueid, u16 upi)
 	return upi && upi == (ub_config_read(core, UB_CFG0_UPI) & 0x7fff);
 }
 
+/* A register of what is about to be ours; not all packets arrive. */
+static int read_lent(struct ub_fabric *fabric, const struct ub_entity_info *info,
+		     u32 dw, u32 *value)
+{
+	unsigned int tries;
+	int err = -ETIMEDOUT;
+
+	for (tries = 0; err == -ETIMEDOUT && tries < READ_TRIES; tries++)
+		err = ub_scan_lent(fabric, info, dw, false, 0xf, value);
+	return err;
+}
+
 /* The Entity answers to its name and to us, and is what it is said to be. */
 static u8 confirm(struct ub_fabric *fabric, struct ub_entity_info *info)
 {
@@ -58,13 +72,12 @@ static u8 confirm(struct ub_fabric *fabric, struct ub_entity_info *info)
 	unsigned int i;
 
 	for (i = 0; i < 4; i++)
-		if (ub_scan_lent(fabric, info, UB_CFG0_GUID + i, false, 0xf,
-				 &guid[i]))
+		if (read_lent(fabric, info, UB_CFG0_GUID + i, &guid[i]))
 			return EXECUTION;
 	if (memcmp(guid, info->guid, sizeof(guid)))
 		return BAD_PARAMETER;
-	if (ub_scan_lent(fabric, info, UB_CFG1_BASE + UB_CFG1_CLASS_CODE, false,
-			 0xf, &class_code))
+	if (read_lent(fabric, info, UB_CFG1_BASE + UB_CFG1_CLASS_CODE,
+		      &class_code))
 		return EXECUTION;
 	info->class_code = class_code;
 	return OK;

@@ -137,11 +137,11 @@ class Manager(unittest.TestCase):
                          {e['guid'] for e in pool.values() if e['lent']})
 
     def dword(self, guest, number, dword):
-        """A register of an Entity with the status of its bytes, in hex."""
-        return guest.out(
+        """A register of an Entity, in hex, once it answers."""
+        return guest.wait_for(
             f'dd if=/sys/bus/ub/devices/{number}/config bs=8 count=1 '
             f'iflag=skip_bytes skip={4 * dword} 2>/dev/null | '
-            "od -An -tx4 | tr -d ' '", 30)
+            "od -An -tx4 | tr -d ' ' | grep '00000000$'", 60)[:8]
 
     def test_1b_pool(self):
         """an Entity is lent, used by its User, taken back and replaced"""
@@ -167,12 +167,11 @@ class Manager(unittest.TestCase):
         self.assertIn(f'ub_entity {number}: bound', self.two.out('dmesg'))
         # A User's rights: CFG1, and CFG0 to read.
         self.assertEqual(self.dword(self.two, number, 0xe),
-                         f'{SERIAL["one"] + 1:08x}00000000')
+                         f'{SERIAL["one"] + 1:08x}')
         where = f'/sys/bus/ub/devices/{number}/config'
         write = "printf '\\x5\\0\\0\\0' | dd of={} bs=4 seek={} conv=notrunc"
-        self.two.run(write.format(where, token))
-        self.assertEqual(self.dword(self.two, number, token),
-                         '0000000500000000')
+        self.two.wait_for(write.format(where, token) + ' 2>&1', 60)
+        self.assertEqual(self.dword(self.two, number, token), '00000005')
         self.assertNotEqual(0, self.two.run(write.format(where, 0x1f),
                                             check=False).status)
         # It is somebody's; its place is nobody else's.
@@ -184,7 +183,7 @@ class Manager(unittest.TestCase):
         # What the User wrote is gone with the reset.
         local = self.one.out('grep -l "^1$" /sys/bus/ub/devices/*/entity_idx'
                              ).split('/')[-2]
-        self.assertEqual(self.dword(self.one, local, token), '0' * 16)
+        self.assertEqual(self.dword(self.one, local, token), '0' * 8)
         pool = self.ubfm(f'take-back {one} 2')
         self.assertFalse(any(e['lent'] for e in pool.values()))
         self.check_user(pool)

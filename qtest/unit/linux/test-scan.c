@@ -60,6 +60,8 @@ static u32 ub_rd(void *bar, u32 reg)
 
 int ub_scan_config(struct ub_fabric *fabric, u32 cna, unsigned entity, u32 dw,
                    bool write, u8 bytes, u32 *value);
+int ub_scan_lent(struct ub_fabric *fabric, const struct ub_entity_info *info,
+                 u32 dw, bool write, u8 bytes, u32 *value);
 int ub_scan_nodes(struct ub_fabric *fabric, struct list_head *nodes);
 void ub_scan_free(struct list_head *nodes);
 
@@ -75,6 +77,9 @@ static struct {
     u32 entities;
     unsigned asked, silent;
     GRand *rand;
+    /* The last one about a register. */
+    struct ub_msg msg;
+    u8 data[20];
 } world;
 
 static u8 *tlv(u8 *p, u8 type, u8 len)
@@ -142,6 +147,9 @@ static int ub_msg_call(struct ub_msg_client *client, struct ub_msg *msg,
     if (msg->kind == UB_MSG_SCAN) {
         return scan_answer(msg, data);
     }
+    g_assert_cmpuint(msg->len, ==, sizeof(world.data));
+    world.msg = *msg;
+    memcpy(world.data, data, sizeof(world.data));
     memset(data, 0, 8);
     put_be32(data + 4, world.entities << 16);
     msg->len = 8;
@@ -189,6 +197,39 @@ static unsigned say_good(unsigned hops, unsigned slice, u8 *p, unsigned room)
 static void test_good(void)
 {
     g_assert_cmpint(scan(say_good), ==, 4);
+}
+
+/* As the UBFM, or as the User of what is lent to us. */
+static void test_rights(void)
+{
+    struct ub_core core = { .ports = 1 };
+    struct ub_fabric fabric = { .core = &core };
+    const struct ub_entity_info info = {
+        .cna = 0x22, .index = 3, .eid = { 0xabc30022, 0, 0, 0xfd },
+    };
+    u32 value = 0x55;
+
+    world.entities = 7;
+    g_assert_cmpint(ub_scan_config(&fabric, 0, 0, UB_CFG0_UPI, false, 0xf,
+                                   &value), ==, 0);
+    g_assert_cmphex(value, ==, 7 << 16);
+    g_assert_cmphex(world.msg.flags, ==, UB_MSG_MGMT | UB_MSG_LOCAL);
+    g_assert_cmphex(world.msg.upi, ==, 0x7fff);
+    g_assert_cmpint(ub_scan_config(&fabric, 0x22, 1, UB_CFG0_UPI, false, 0xf,
+                                   &value), ==, 0);
+    g_assert_cmphex(world.msg.flags, ==, UB_MSG_MGMT);
+    g_assert_cmphex(world.msg.dcna, ==, 0x22);
+    value = 0x55;
+    g_assert_cmpint(ub_scan_lent(&fabric, &info, UB_CFG1_BASE + 5, true, 3,
+                                 &value), ==, 0);
+    g_assert_cmphex(world.msg.flags, ==, 0);
+    g_assert_cmphex(world.msg.upi, ==, 0);
+    g_assert_cmphex(world.msg.dcna, ==, 0x22);
+    g_assert_cmphex(world.msg.deid, ==, 0xabc30022);
+    g_assert_cmphex(get_unaligned_be32(world.data), ==, 0x34000010);
+    g_assert_cmphex(get_unaligned_be32(world.data + 4), ==, 0x00030030);
+    g_assert_cmphex(get_unaligned_be32(world.data + 8), ==, UB_CFG1_BASE + 5);
+    g_assert_cmphex(get_unaligned_be32(world.data + 16), ==, 0x55);
 }
 
 /* Ports that were not there when room was made for them. */
@@ -303,6 +344,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     world.entities = 1;
     g_test_add_func("/linux/scan/good", test_good);
+    g_test_add_func("/linux/scan/rights", test_rights);
     g_test_add_func("/linux/scan/ports", test_ports);
     g_test_add_func("/linux/scan/short", test_short);
     g_test_add_func("/linux/scan/silent", test_silent);

@@ -28,7 +28,7 @@ typedef struct Node {
     UbSlice *cfg0, *cfg1, *port[FABRIC_PORTS];
     /* Other Entities than 0, if there are. */
     UbSpace *other[FABRIC_ENTITIES];
-    UbSlice *other0[FABRIC_ENTITIES];
+    UbSlice *other0[FABRIC_ENTITIES], *other1[FABRIC_ENTITIES];
     struct {
         int node;       /* -1: not connected */
         unsigned port;
@@ -248,7 +248,8 @@ static inline void fabric_more_entities(Node *n)
         n->other[i] = ub_space_new_entity();
         n->other0[i] = ub_space_attach(n->other[i], UB_SPACE_CFG0, 0, 0, NULL,
                                        NULL);
-        ub_space_attach(n->other[i], UB_SPACE_CFG1, 0, 0, &ops, n->other[i]);
+        n->other1[i] = ub_space_attach(n->other[i], UB_SPACE_CFG1, 0, 0, &ops,
+                                       n->other[i]);
         ub_slice_init(n->other0[i], UB_CFG0_GUID, ~0u, n->guid.w[0] + i);
     }
 }

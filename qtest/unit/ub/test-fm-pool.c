@@ -11,6 +11,7 @@
 enum { MANAGER, PROVIDER, SPARE, USER, NODES };
 #define CNA(node) (0x40u + (node))
 #define UPI 0x55
+#define ERS 0x1000 /* size of ERS0; others count on */
 
 typedef struct Bed {
     Fabric f;
@@ -48,7 +49,7 @@ static unsigned user_works(Bed *b, const Node *n)
 {
     const uint8_t *pdu = n->data + UB_MGMT_ETAH;
     unsigned id = n->data[0] >> 4 | (n->data[0] >> 1 & 7) << 4;
-    uint32_t eid;
+    uint32_t eid, node;
     int at;
 
     if (b->says) {
@@ -58,6 +59,19 @@ static unsigned user_works(Bed *b, const Node *n)
         eid = ub_mgmt_get_id(pdu, UB_MF_REGISTER_EID).w[0];
         g_assert_cmphex(ub_mgmt_get(pdu, UB_MF_REGISTER_UPI), ==, UPI);
         g_assert_cmphex(ub_mgmt_get_id(pdu, UB_MF_REGISTER_UEID).w[0], ==, 0x93);
+        node = ub_mgmt_get(pdu, UB_MF_REGISTER_CNA) - CNA(0);
+        g_assert_true(node == PROVIDER || node == SPARE);
+        g_assert_cmphex(ub_mgmt_get_id(pdu, UB_MF_REGISTER_GUID).w[0], ==,
+                        b->f.node[node].guid.w[0] +
+                        ub_mgmt_get(pdu, UB_MF_REGISTER_ENTITY));
+        for (unsigned i = 0; i < 3; i++) {
+            g_assert_cmphex(ub_mgmt_get(pdu, UB_MF_REGISTER_SS0 + 3 * i), ==,
+                            ERS + i);
+            g_assert_cmphex(ub_mgmt_get(pdu, UB_MF_REGISTER_SA0_LO + 3 * i), ==,
+                            ERS + 3 + 2 * i);
+            g_assert_cmphex(ub_mgmt_get(pdu, UB_MF_REGISTER_SA0_HI + 3 * i), ==,
+                            ERS + 4 + 2 * i);
+        }
         b->registered++;
         if (index_of(b->has, eid) >= 0) {
             return UB_MGMT_EXISTS;
@@ -131,6 +145,17 @@ static int bed_message(void *opaque, uint32_t cna, UbMgmtId id,
 
 static const UbFmOps bed_ops = { .message = bed_message };
 
+/* Resource spaces: sizes and addresses that differ. */
+static void give_spaces(UbSlice *cfg1)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        ub_slice_init(cfg1, UB_CFG1_ERS0_SS + i, ~0u, ERS + i);
+    }
+    for (unsigned i = 0; i < 6; i++) {
+        ub_slice_init(cfg1, UB_CFG1_ERS0_SA + i, ~0u, ERS + 3 + i);
+    }
+}
+
 static Bed *bed_new(void)
 {
     Bed *b = g_new0(Bed, 1);
@@ -150,6 +175,9 @@ static Bed *bed_new(void)
         if (i == PROVIDER || i == SPARE) {
             fabric_more_entities(n);
             b->node[i].entities = FABRIC_ENTITIES;
+            for (unsigned e = 1; e < FABRIC_ENTITIES; e++) {
+                give_spaces(n->other1[e]);
+            }
         }
     }
     b->fm = (UbFm) { .ops = &bed_ops, .opaque = b, .nodes = NODES,
@@ -491,6 +519,13 @@ static void test_report(void)
     free(text);
     text = report(b, ub_fm_pool_json, 0);
     g_assert_null(strstr(text, "\"user\": "));
+    free(text);
+    /* Lent to the manager itself. */
+    ub_slice_set(b->f.node[PROVIDER].other0[2], UB_CFG0_UCNA, ~0u,
+                 CNA(MANAGER));
+    text = report(b, ub_fm_pool_text, 0);
+    g_assert_nonnull(strstr(text, "lent to CNA 0x40, "));
+    g_assert_null(strstr(text, "gone"));
     free(text);
     b->left = 0;
     text = report(b, ub_fm_pool_text, 2 * (FABRIC_ENTITIES - 1));

@@ -429,6 +429,11 @@ static void test_line(void)
     for (unsigned i = 0; i < 4; i++) {
         UbSlice *s = w->f.node[i].cfg0;
 
+        g_assert_cmpuint(fm->node[i].entities, ==, ub_slice_get(
+            s, UB_CFG0_TOTAL_NUMBER_OF_ENTITIES) >> 16);
+        g_assert_cmpuint(fm->node[i].entities, >, 0);
+        g_assert_cmpuint(fm->node[i].routes, ==, w->routes[i] ? ROUTES : 0);
+
         g_assert_cmphex(cna_of(w, i), >=, 0x20);
         g_assert_cmphex(ub_slice_get(s, UB_CFG0_EID), ==, cna_of(w, i));
         g_assert_cmphex(ub_slice_get(s, UB_CFG0_EID + 3), ==, 0xfd000000);
@@ -794,6 +799,33 @@ static void test_boundary(void)
     world_free(w);
 }
 
+/* A controller with two ports leads to a switch, but so does another switch, further
+ * away: through controllers only what nobody else leads to. */
+static void test_through(void)
+{
+    World *w = world_new();
+    unsigned a = add_switch(w, 8), middle = add_switch(w, 8),
+             b = add_switch(w, 8), both;
+    UbMgmtConfig cfg;
+    UbFm *fm;
+
+    ub_mgmt_config_init(&cfg);
+    cfg.ports = 2;
+    cfg.manager = false;
+    both = fabric_add(&w->f, &cfg)->index;
+    join(w, 0, a);
+    join(w, a, both);
+    join(w, both, b);
+    join(w, a, middle);
+    join(w, middle, b);
+    fm = look(w);
+    g_assert_cmpuint(fm->nodes, ==, 5);
+    g_assert_cmpint(fm->node[ub_fm_find(fm, w->f.node[b].guid)].from, ==,
+                    ub_fm_find(fm, w->f.node[middle].guid));
+    ub_fm_free(fm);
+    world_free(w);
+}
+
 /* A table with less room than there are CNAs, and no CNA left. */
 static void test_small(void)
 {
@@ -944,6 +976,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm/strangers", test_strangers);
     g_test_add_func("/ub/fm/strangers-random", test_strangers_random);
     g_test_add_func("/ub/fm/boundary", test_boundary);
+    g_test_add_func("/ub/fm/through", test_through);
     g_test_add_func("/ub/fm/small", test_small);
     g_test_add_func("/ub/fm/random", test_random);
     g_test_add_func("/ub/fm/large", test_large);
