@@ -131,6 +131,15 @@ class Manager(unittest.TestCase):
                 (line.split() for line in lines.splitlines())
                 if words[2] != '0'}
 
+    def lend_first(self):
+        """Entity 1 is lent, by this or by now; returns the pool."""
+        pool = self.ubfm('pool')
+        if not pool[1]['lent']:
+            pool = self.ubfm(f'lend {guid(SERIAL["one"])[1]} 1 '
+                             f'{self.cna("two")}')
+        self.assertTrue(pool[1]['lent'])
+        return pool
+
     def check_user(self, pool):
         """The User has what is lent, and nothing else."""
         self.assertEqual(set(self.devices()),
@@ -212,9 +221,7 @@ class Manager(unittest.TestCase):
         self.kill_ubfm(f'take-back {one} 1')
         pool = self.ubfm('reclaim')
         self.check_user(pool)
-        if not pool[1]['lent']:
-            pool = self.ubfm(f'lend {one} 1 {two}')
-        self.check_user(pool)
+        self.check_user(self.lend_first())
         self.check_kernels()
 
     def test_1d_boundary(self):
@@ -261,7 +268,7 @@ class Manager(unittest.TestCase):
     def test_2b_allow(self):
         """who is not in the list has neither routes nor what was lent to it"""
         two = self.cna('two')
-        self.assertTrue(self.ubfm('pool')[1]['lent'])
+        self.lend_first()
         # Switches alone; the manager is there anyway.
         since = self.allow('# switches', '????-????-?-3-*  # of any vendor')
         self.says('1 nodes are not admitted', since)
@@ -276,14 +283,12 @@ class Manager(unittest.TestCase):
         self.assertEqual(self.routes(self.far)[two], [0])
         self.check_all()
         # The User never heard that it was taken back, and takes it again.
-        pool = self.ubfm(f'lend {guid(SERIAL["one"])[1]} 1 {two}')
-        self.assertTrue(pool[1]['lent'])
-        self.check_user(pool)
+        self.check_user(self.lend_first())
 
     def test_3_switch(self):
         """a switch is killed and begins anew: the rest goes on, then all"""
         cls = type(self)
-        self.assertTrue(self.ubfm('pool')[1]['lent'])
+        self.lend_first()
         since = self.lines()
         self.far.kill()
         self.says('2 nodes', since)
