@@ -3,7 +3,7 @@
  * joined: what a controller and a bare endpoint have above their ports.
  *
  *     UbTa (requests, target)
- *     UbSec (Entities, partitions)
+ *     UbSec (Entities, partitions, CIP)
  *     UbTp (channels)
  *     UbNet (addresses, routes)
  *
@@ -18,6 +18,7 @@
 #define UB_NODE_H
 
 #include "core/image.h"
+#include "ub/cip.h"
 #include "ub/net.h"
 #include "ub/sec.h"
 #include "ub/ta.h"
@@ -30,6 +31,7 @@ typedef struct UbNodeConfig {
     UbNetConfig net;
     UbTpConfig tp;      /* upper, lower and their opaques are the node's */
     UbTaConfig ta;
+    UbCipConfig cip;
     bool bare;          /* requests without EIDH are for Entity 0 */
     bool accept;        /* channels that peers ask for in band are made */
 } UbNodeConfig;

@@ -3,9 +3,9 @@
  * §B.4) and CIPH (§11.5.2.3), and the rules of partitions: a packet is for one of
  * the local Entities only if its UPI is that Entity's.
  *
- * Confidentiality and integrity (CIP) have their place here: with UbSecCip a
- * packet is sealed after its headers are in front, and opened before they are
- * read.  Without it packets with a CIPH are dropped (§11.5.2.5).
+ * Confidentiality and integrity (cip.h) have their place here: a packet is sealed
+ * after its headers are in front, and opened after the partition was checked
+ * (§11.5.2.4).  Where CIP is off, packets with a CIPH are dropped (§11.5.2.5).
  *
  * Packets of UPI 7fff are the UBFM's (NTH.Mgmt) or answers to it; they pass to
  * every Entity, and it is the reader's to give rights only to those with Mgmt.
@@ -46,8 +46,9 @@ typedef enum UbSecForm {
 typedef struct UbSecHead {
     uint8_t form;               /* UbSecForm, not CIPH */
     bool mgmt;                  /* NTH.Mgmt: of the UBFM, or to be sent as its */
-    bool cip;                   /* with a CIPH */
-    uint32_t cip_id, sn;
+    bool no_ciph;               /* goes by what has no place for one (CFG 9) */
+    bool cip;                   /* came with a CIPH */
+    uint32_t cip_id, sn;        /* which had these */
     uint32_t upi;
     UbEid seid, deid;
 } UbSecHead;
@@ -67,22 +68,14 @@ typedef enum UbSecFault {
 
 const char *ub_sec_fault_name(UbSecFault fault);
 
-/* Confidentiality and integrity: the algorithm and its keys. */
-typedef struct UbSecCip {
-    /* Seal what is from the CIPH (data of @pkt) to the end, and append the ICV.
-     * False: no room. */
-    bool (*seal)(void *opaque, const UbSecHead *head, CorePacket *pkt);
-    /* Check and open, the ICV goes away.  @head has CIP ID and SN. */
-    bool (*open)(void *opaque, const UbSecHead *head, CorePacket *pkt);
-} UbSecCip;
-
+typedef struct UbCip UbCip;
 typedef struct UbSec UbSec;
 
 /* No Entities, no CIP.  @bare: requests without EIDH are for Entity 0. */
 UbSec *ub_sec_new(bool bare);
 void ub_sec_free(UbSec *sec);
-/* NULL: off. */
-void ub_sec_set_cip(UbSec *sec, const UbSecCip *cip, void *opaque);
+/* Of its Entities; NULL: the library of ciphers is not usable. */
+UbCip *ub_sec_cip(UbSec *sec);
 /* Entity @index has this EID and UPI; UPI 0: it hears nothing.  NULL: it is
  * gone. */
 void ub_sec_set_entity(UbSec *sec, unsigned index, const UbEid *eid,
@@ -92,14 +85,23 @@ const UbEid *ub_sec_entity(const UbSec *sec, unsigned index, uint32_t *upi);
 
 /* Bytes in front of the TAH. */
 uint32_t ub_sec_size(const UbSecHead *head);
-/* Put the headers in front of a TAH; returns TPH.NLP, or -1: no room. */
+/* Put the headers in front of a TAH, and seal it if its Entity has to; returns
+ * TPH.NLP, or -1: no room, or it cannot be sealed and must not go. */
 int ub_sec_push(UbSec *sec, const UbSecHead *head, CorePacket *pkt);
+/* The same without sealing, for what has nothing to hide and ends an operation
+ * below: a peer that expects a CIPH drops it. */
+int ub_sec_push_plain(UbSec *sec, const UbSecHead *head, CorePacket *pkt);
 /*
  * Take them off.  @nlp is TPH.NLP, @ctp that it was a CTPH, @mgmt NTH.Mgmt.
  * Good: @entity is the Entity that the packet is for.
  */
 UbSecFault ub_sec_pull(UbSec *sec, unsigned nlp, bool ctp, bool mgmt,
                        CorePacket *pkt, UbSecHead *head, unsigned *entity);
+/* The same for what was opened and kept, from behind its CIPH on, which had this
+ * form. */
+UbSecFault ub_sec_pull_opened(UbSec *sec, unsigned form, bool ctp, bool mgmt,
+                              CorePacket *pkt, UbSecHead *head,
+                              unsigned *entity);
 /* The head of an answer to a packet that came with @rx. */
 void ub_sec_reply(UbSecHead *tx, const UbSecHead *rx);
 

@@ -28,10 +28,25 @@ static int before_tah(unsigned nlp)
     }
 }
 
+/* What follows a CIPH, as TPH.NLP has it. */
+static unsigned behind_ciph(unsigned nlp)
+{
+    static const uint8_t like[] = { UB_TPH_UPI32, UB_TPH_UPI16, UB_TPH_TAH };
+
+    return nlp < G_N_ELEMENTS(like) ? like[nlp] : UB_TPH_CIP;
+}
+
+/* Behind a CIPH, the opcode is what the policy lets be read of it. */
 static void look_tah(Look *l, unsigned nlp, const uint8_t *p, uint32_t len)
 {
-    int skip = before_tah(nlp);
+    int skip;
 
+    if (nlp == UB_TPH_CIP && len > UB_CIPH_LEN) {
+        nlp = behind_ciph(p[0] >> 4);
+        p += UB_CIPH_LEN;
+        len -= UB_CIPH_LEN;
+    }
+    skip = before_tah(nlp);
     if (skip >= 0 && len > (uint32_t)skip) {
         l->ta_opcode = p[skip];
     }

@@ -115,6 +115,7 @@ void ub_node_config_init(UbNodeConfig *cfg)
     ub_net_config_init(&cfg->net);
     ub_tp_config_init(&cfg->tp);
     ub_ta_config_init(&cfg->ta);
+    ub_cip_config_init(&cfg->cip);
 }
 
 static UbTpConfig tp_config(const UbNodeConfig *cfg, UbNode *node)
@@ -134,6 +135,9 @@ const char *ub_node_config_check(const UbNodeConfig *cfg)
 
     if (!why) {
         why = ub_tp_config_fault(&tp);
+    }
+    if (!why) {
+        why = ub_cip_config_check(&cfg->cip);
     }
     return why ? why : ub_ta_config_check(&cfg->ta);
 }
@@ -156,6 +160,9 @@ UbNode *ub_node_new(const UbNodeConfig *cfg, const UbNodeOps *ops,
     node->net = ub_net_new(&node->cfg.net, ops->net, ops->net_opaque);
     node->tp = ub_tp_new(&node->cfg.tp);
     node->sec = ub_sec_new(cfg->bare);
+    if (ub_sec_cip(node->sec)) {
+        ub_cip_configure(ub_sec_cip(node->sec), &cfg->cip);
+    }
     node->imports = node_imports_new();
     node->ta = ub_ta_new(&node->cfg.ta, ops->ta, ops->ta_opaque,
                          &ub_ta_over_tp, node->tp, node->sec);
@@ -184,6 +191,9 @@ void ub_node_reset(UbNode *node, int64_t now)
     ub_net_reset(node->net, now);
     for (unsigned i = 0; i < UB_SEC_ENTITIES; i++) {
         ub_sec_set_entity(node->sec, i, NULL, 0);
+    }
+    if (ub_sec_cip(node->sec)) {
+        ub_cip_reset(ub_sec_cip(node->sec));
     }
 }
 

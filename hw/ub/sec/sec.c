@@ -6,7 +6,7 @@
 #include <glib.h>
 
 #include "core/bytes.h"
-#include "ub/sec.h"
+#include "internal.h"
 
 typedef struct Entity {
     bool used;
@@ -16,18 +16,13 @@ typedef struct Entity {
 
 struct UbSec {
     bool bare;
-    const UbSecCip *cip;
-    void *cip_opaque;
+    UbCip *cip;
     Entity entity[UB_SEC_ENTITIES];
 };
 
 enum {
     UPI_BITS = 24,              /* valid ones of UPIH32 and UPIH16 */
     UPI_BITS_SHORT = 15,
-    /* CIPH.NLP. */
-    CIP_WIDE = 0,
-    CIP_SHORT = 1,
-    CIP_TAH = 2,
 };
 
 const char *ub_sec_fault_name(UbSecFault fault)
@@ -40,7 +35,7 @@ const char *ub_sec_fault_name(UbSecFault fault)
         [UB_SEC_UPI] = "foreign UPI",
         [UB_SEC_MANAGER] = "Mgmt without the UPI of the UBFM",
         [UB_SEC_CIP_OFF] = "CIPH and CIP differ",
-        [UB_SEC_CIP] = "integrity check failed",
+        [UB_SEC_CIP] = "cannot be opened",
     };
 
     return fault < UB_SEC_FAULTS ? names[fault] : NULL;
@@ -51,18 +46,21 @@ UbSec *ub_sec_new(bool bare)
     UbSec *sec = g_new0(UbSec, 1);
 
     sec->bare = bare;
+    sec->cip = ub_cip_new();
     return sec;
 }
 
 void ub_sec_free(UbSec *sec)
 {
-    g_free(sec);
+    if (sec) {
+        ub_cip_free(sec->cip);
+        g_free(sec);
+    }
 }
 
-void ub_sec_set_cip(UbSec *sec, const UbSecCip *cip, void *opaque)
+UbCip *ub_sec_cip(UbSec *sec)
 {
-    sec->cip = cip;
-    sec->cip_opaque = opaque;
+    return sec->cip;
 }
 
 void ub_sec_set_entity(UbSec *sec, unsigned index, const UbEid *eid,
@@ -119,29 +117,53 @@ static void put_body(uint8_t *p, const UbSecHead *h)
     }
 }
 
-int ub_sec_push(UbSec *sec, const UbSecHead *h, CorePacket *pkt)
+int ub_sec_push_plain(UbSec *sec, const UbSecHead *h, CorePacket *pkt)
 {
-    static const uint8_t cip_nlp[] = {
-        [UB_SEC_NONE] = CIP_TAH,
-        [UB_SEC_WIDE] = CIP_WIDE,
-        [UB_SEC_SHORT] = CIP_SHORT,
-    };
-    uint8_t *p = core_packet_push(pkt, body_size(h->form));
+    uint8_t *p = h->form > UB_SEC_SHORT
+                 ? NULL : core_packet_push(pkt, body_size(h->form));
 
-    if (!p || h->form > UB_SEC_SHORT) {
+    if (!p) {
         return -1;
     }
     put_body(p, h);
-    if (!h->cip) {
-        return h->form;
+    return h->form;
+}
+
+/* The Entity of an EID as a packet of @form has it, or -1. */
+static int find_entity(const UbSec *sec, unsigned form, const UbEid *eid)
+{
+    uint32_t low = ub_eid_short(eid);
+
+    for (unsigned i = 0; i < UB_SEC_ENTITIES; i++) {
+        const Entity *e = &sec->entity[i];
+
+        if (e->used && (form == UB_SEC_WIDE
+                        ? ub_eid_same(&e->eid, eid)
+                        /* 0 is reserved in 20 bits */
+                        : low && ub_eid_short(&e->eid) == low)) {
+            return i;
+        }
     }
-    p = core_packet_push(pkt, UB_CIPH_LEN);
-    if (!p || !sec->cip) {
+    return -1;
+}
+
+int ub_sec_push(UbSec *sec, const UbSecHead *h, CorePacket *pkt)
+{
+    int nlp = ub_sec_push_plain(sec, h, pkt);
+
+    if (nlp < 0 || !sec->cip || !ub_cip_touched(sec->cip)) {
+        return nlp;
+    }
+    switch (cip_seal(sec->cip, h->form == UB_SEC_NONE
+                               ? 0 : find_entity(sec, h->form, &h->seid),
+                     h, body_size(h->form), pkt)) {
+    case CIP_PLAIN:
+        return nlp;
+    case CIP_SEALED:
+        return UB_SEC_CIPH;
+    default:
         return -1;
     }
-    put_be32(p, (uint32_t)cip_nlp[h->form] << 28 | (h->cip_id & 0xffffff));
-    put_be32(p + 4, h->sn);
-    return sec->cip->seal(sec->cip_opaque, h, pkt) ? UB_SEC_CIPH : -1;
 }
 
 void ub_sec_reply(UbSecHead *tx, const UbSecHead *rx)
@@ -149,36 +171,11 @@ void ub_sec_reply(UbSecHead *tx, const UbSecHead *rx)
     *tx = *rx;
     tx->seid = rx->deid;
     tx->deid = rx->seid;
-    tx->mgmt = false;
-    tx->sn = 0;
+    tx->mgmt = tx->cip = false;
+    tx->cip_id = tx->sn = 0;
 }
 
 /* ---- receiving ---- */
-
-/* Take a CIPH off and open what follows. */
-static UbSecFault pull_cip(UbSec *sec, CorePacket *pkt, UbSecHead *h)
-{
-    uint8_t *p = core_packet_data(pkt);
-    unsigned nlp;
-
-    if (pkt->len < UB_CIPH_LEN) {
-        return UB_SEC_SHORT_PACKET;
-    }
-    nlp = p[0] >> 4;
-    if (nlp > CIP_TAH) {
-        return UB_SEC_NLP;
-    }
-    h->form = nlp == CIP_WIDE ? UB_SEC_WIDE
-              : nlp == CIP_SHORT ? UB_SEC_SHORT : UB_SEC_NONE;
-    h->cip = true;
-    h->cip_id = get_be32(p) & 0xffffff;
-    h->sn = get_be32(p + 4);
-    if (!sec->cip->open(sec->cip_opaque, h, pkt)) {
-        return UB_SEC_CIP;
-    }
-    return core_packet_pull(pkt, UB_CIPH_LEN) ? UB_SEC_GOOD
-                                              : UB_SEC_SHORT_PACKET;
-}
 
 static void get_body(const uint8_t *p, UbSecHead *h)
 {
@@ -193,24 +190,6 @@ static void get_body(const uint8_t *p, UbSecHead *h)
         h->seid = ub_eid_of_short(pair >> 20 & 0xfffff);
         h->deid = ub_eid_of_short(pair & 0xfffff);
     }
-}
-
-/* The Entity of a DEID, or -1. */
-static int find_entity(const UbSec *sec, const UbSecHead *h)
-{
-    uint32_t low = ub_eid_short(&h->deid);
-
-    for (unsigned i = 0; i < UB_SEC_ENTITIES; i++) {
-        const Entity *e = &sec->entity[i];
-
-        if (e->used && (h->form == UB_SEC_WIDE
-                        ? ub_eid_same(&e->eid, &h->deid)
-                        /* 0 is reserved in 20 bits */
-                        : low && ub_eid_short(&e->eid) == low)) {
-            return i;
-        }
-    }
-    return -1;
 }
 
 /* From the UBFM to a node that has no EID yet, or back to one: to its Entity 0. */
@@ -237,44 +216,104 @@ static UbSecFault check_partition(const UbSec *sec, const UbSecHead *h,
     return h->upi && h->upi == upi ? UB_SEC_GOOD : UB_SEC_UPI;
 }
 
-UbSecFault ub_sec_pull(UbSec *sec, unsigned nlp, bool ctp, bool mgmt,
-                       CorePacket *pkt, UbSecHead *h, unsigned *entity)
+/* Whom a packet is for, by its UPIH and EIDH at @p. */
+static UbSecFault admit(const UbSec *sec, const uint8_t *p, UbSecHead *h,
+                        unsigned *entity)
 {
-    UbSecFault fault;
-    uint8_t *p;
     int at;
 
-    memset(h, 0, sizeof(*h));
-    *entity = 0;
-    h->mgmt = mgmt;
-    if (nlp > UB_SEC_CIPH || (nlp == UB_SEC_SHORT && !ctp)) {
-        return UB_SEC_NLP;
-    }
-    if ((nlp == UB_SEC_CIPH) != !!sec->cip) {
-        return UB_SEC_CIP_OFF;
-    }
-    h->form = nlp;
-    if (nlp == UB_SEC_CIPH) {
-        fault = pull_cip(sec, pkt, h);
-        if (fault) {
-            return fault;
-        }
-    }
-    p = core_packet_pull(pkt, body_size(h->form));
-    if (!p) {
-        return UB_SEC_SHORT_PACKET;
-    }
     if (h->form == UB_SEC_NONE) {
-        return mgmt ? UB_SEC_MANAGER
+        return h->mgmt ? UB_SEC_MANAGER
                : sec->bare ? UB_SEC_GOOD : UB_SEC_NO_ENTITY;
     }
     get_body(p, h);
-    at = is_unnamed(h) ? 0 : find_entity(sec, h);
+    at = is_unnamed(h) ? 0 : find_entity(sec, h->form, &h->deid);
     if (at < 0) {
         return UB_SEC_NO_ENTITY;
     }
     *entity = at;
     return check_partition(sec, h, at);
+}
+
+/* A packet with a CIPH: the partition first, then what is sealed (§11.5.2.4). */
+static UbSecFault pull_sealed(UbSec *sec, bool ctp, CorePacket *pkt,
+                              UbSecHead *h, unsigned *entity)
+{
+    static const uint8_t forms[] = {
+        [CIP_NLP_WIDE] = UB_SEC_WIDE,
+        [CIP_NLP_SHORT] = UB_SEC_SHORT,
+        [CIP_NLP_TAH] = UB_SEC_NONE,
+    };
+    uint8_t *p = core_packet_data(pkt);
+    UbSecFault fault;
+    uint32_t body;
+
+    if (pkt->len < UB_CIPH_LEN) {
+        return UB_SEC_SHORT_PACKET;
+    }
+    if (p[0] >> 4 >= G_N_ELEMENTS(forms)) {
+        return UB_SEC_NLP;
+    }
+    h->form = forms[p[0] >> 4];
+    if (h->form == UB_SEC_SHORT && !ctp) {
+        return UB_SEC_NLP;
+    }
+    h->cip = true;
+    h->cip_id = get_be32(p) & 0xffffff;
+    h->sn = get_be32(p + 4);
+    body = body_size(h->form);
+    if (pkt->len < UB_CIPH_LEN + body) {
+        return UB_SEC_SHORT_PACKET;
+    }
+    fault = admit(sec, p + UB_CIPH_LEN, h, entity);
+    if (!fault) {
+        fault = cip_open(sec->cip, *entity, h, body, pkt);
+    }
+    if (!fault) {
+        core_packet_pull(pkt, UB_CIPH_LEN + body);
+    }
+    return fault;
+}
+
+static UbSecFault pull_plain(UbSec *sec, unsigned form, CorePacket *pkt,
+                             UbSecHead *h, unsigned *entity)
+{
+    const uint8_t *p = core_packet_pull(pkt, body_size(form));
+
+    h->form = form;
+    return p ? admit(sec, p, h, entity) : UB_SEC_SHORT_PACKET;
+}
+
+static bool form_exists(unsigned nlp, bool ctp)
+{
+    return nlp < UB_SEC_SHORT || (nlp == UB_SEC_SHORT && ctp);
+}
+
+UbSecFault ub_sec_pull(UbSec *sec, unsigned nlp, bool ctp, bool mgmt,
+                       CorePacket *pkt, UbSecHead *h, unsigned *entity)
+{
+    UbSecFault fault;
+
+    *h = (UbSecHead) { .mgmt = mgmt };
+    *entity = 0;
+    if (nlp == UB_SEC_CIPH) {
+        return pull_sealed(sec, ctp, pkt, h, entity);
+    }
+    if (!form_exists(nlp, ctp)) {
+        return UB_SEC_NLP;
+    }
+    fault = pull_plain(sec, nlp, pkt, h, entity);
+    return !fault && cip_expects(sec->cip, *entity, h) ? UB_SEC_CIP_OFF
+                                                       : fault;
+}
+
+UbSecFault ub_sec_pull_opened(UbSec *sec, unsigned form, bool ctp, bool mgmt,
+                              CorePacket *pkt, UbSecHead *h, unsigned *entity)
+{
+    *h = (UbSecHead) { .mgmt = mgmt, .cip = true };
+    *entity = 0;
+    return form_exists(form, ctp) ? pull_plain(sec, form, pkt, h, entity)
+                                  : UB_SEC_NLP;
 }
 
 void ub_sec_image(UbSec *sec, CoreImage *im)
@@ -288,6 +327,10 @@ void ub_sec_image(UbSec *sec, CoreImage *im)
         core_image_int(im, &e->upi);
         core_image_check(im, e->upi < 1u << UPI_BITS,
                          "a UPI of the image is wider than 24 bits");
+    }
+    if (sec->cip && core_image_optional(im, UB_CIP_TAG,
+                                        ub_cip_touched(sec->cip))) {
+        ub_cip_image(sec->cip, im);
     }
     core_image_end(im);
 }

@@ -62,7 +62,8 @@ static bool make_packet(UbTa *ta, Answer *a, const uint8_t *data,
         memcpy(core_packet_data(a->pkt), data, len);
     }
     t->ext = ub_tah_exts(&a->back.form, t);
-    nlp = ta_put_headers(ta, &a->back.form, t, &a->back.sec, a->pkt);
+    nlp = ta_put_headers(ta, &a->back.form, t, &a->back.sec, a->back.dest.mode,
+                         a->pkt);
     if (nlp < 0) {
         core_packet_free(a->pkt);
         a->pkt = NULL;
@@ -107,11 +108,31 @@ static bool make_read(UbTa *ta, Answer *a)
     return make_packet(ta, a, buf, len);
 }
 
+/* The end of a response that has begun and cannot go on; false: none is needed. */
+static bool make_end(UbTa *ta, Answer *a)
+{
+    UbTah *t = &a->tah;
+
+    if (!a->done) {
+        return false;
+    }
+    t->rspst = UB_TAH_COMPLETER;
+    t->rspinfo = UB_TAH_ABORT;
+    t->status = 1;
+    t->poison = false;
+    t->ext = ub_tah_exts(&a->back.form, t);
+    a->last = true;
+    a->step = 0;
+    a->pkt = ta_end_packet(ta, &a->back.form, t, &a->back.sec,
+                           a->back.dest.mode, &a->nlp);
+    return a->pkt;
+}
+
 /* Go on with an answer; false: BUSY. */
 static bool answer_step(UbTa *ta, Answer *a)
 {
     for (;;) {
-        if (!a->pkt && !make_read(ta, a)) {
+        if (!a->pkt && !make_read(ta, a) && !make_end(ta, a)) {
             return true;
         }
         switch (send_now(ta, a)) {

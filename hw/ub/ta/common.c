@@ -61,13 +61,43 @@ UbEid ta_eid(const UbSecHead *head, const UbEid *eid)
 }
 
 int ta_put_headers(UbTa *ta, const UbTahForm *form, const UbTah *tah,
-                   const UbSecHead *sec, CorePacket *pkt)
+                   const UbSecHead *sec, UbTpMode mode, CorePacket *pkt)
 {
     uint8_t *p = core_packet_push(pkt, ub_tah_size(form, tah));
+    UbSecHead bypass;
 
     if (!p) {
         return -1;
     }
     ub_tah_build(form, tah, p);
+    if (mode == UB_TP_BYPASS) {
+        bypass = *sec;          /* no TPH, whose NLP would tell of a CIPH */
+        bypass.no_ciph = true;
+        sec = &bypass;
+    }
     return ub_sec_push(ta->sec, sec, pkt);
+}
+
+CorePacket *ta_end_packet(UbTa *ta, const UbTahForm *form, const UbTah *tah,
+                          const UbSecHead *sec, UbTpMode mode, uint8_t *nlp)
+{
+    CorePacket *pkt = core_packet_alloc(ta->pool, 0);
+    int got = pkt ? ta_put_headers(ta, form, tah, sec, mode, pkt) : -1;
+
+    if (got < 0 && pkt) {
+        /* The keys have gone under it: it says nothing, and goes without. */
+        core_packet_free(pkt);
+        pkt = core_packet_alloc(ta->pool, 0);
+        if (pkt) {
+            ub_tah_build(form, tah,
+                         core_packet_push(pkt, ub_tah_size(form, tah)));
+            got = ub_sec_push_plain(ta->sec, sec, pkt);
+        }
+    }
+    if (got < 0) {
+        core_packet_free(pkt);
+        return NULL;
+    }
+    *nlp = got;
+    return pkt;
 }

@@ -638,9 +638,12 @@ static void image_held_dones(UbTa *ta, CoreImage *im, Ctx *ctx)
     }
 }
 
+/* Beside the NLP of a packet that is held: its CIPH is gone. */
+#define HELD_OPENED 0x80u
+
 static void image_held(UbTa *ta, CoreImage *im, Held *h)
 {
-    uint8_t mode = h->rx.mode;
+    uint8_t mode = h->rx.mode, nlp = h->rx.nlp | (h->opened ? HELD_OPENED : 0);
 
     core_image_int(im, &h->tassn);
     core_image_deadline(im, &h->at);
@@ -650,7 +653,9 @@ static void image_held(UbTa *ta, CoreImage *im, Held *h)
     core_image_int(im, &h->rx.tpn);
     core_image_int(im, &h->rx.msn);
     core_image_flag(im, &h->rx.last);
-    core_image_int(im, &h->rx.nlp);
+    core_image_int(im, &nlp);
+    h->opened = nlp & HELD_OPENED;
+    h->rx.nlp = nlp & ~HELD_OPENED;
     ub_flow_image(&h->flow, im);
     image_packet(ta, im, &h->pkt);
 }

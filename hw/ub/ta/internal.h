@@ -150,6 +150,8 @@ typedef struct Outcome {
 typedef struct Arrival {
     UbTpRx rx;
     UbFlow flow;
+    bool opened;                /* it had a CIPH, which is gone: rx.nlp is the form
+                                 * that is left */
     UbSecHead head;
     unsigned entity;
     UbTah tah;
@@ -180,9 +182,10 @@ typedef struct Partial {
 /* A packet that an SC holds. */
 typedef struct Held {
     struct Held *next;
-    CorePacket *pkt;            /* as ub_ta_rx() got it */
+    CorePacket *pkt;            /* as ub_ta_rx() got it, or opened */
     UbTpRx rx;
     UbFlow flow;
+    bool opened;
     uint16_t tassn;
     int64_t at;
 } Held;
@@ -332,10 +335,14 @@ static inline UbTahForm ta_form(const UbTa *ta, UbTpMode mode, unsigned cfg,
     };
 }
 /*
- * Put TAH, EIDH and UPIH in front of @pkt.  Returns TPH.NLP, or -1: no room.
+ * Put TAH, EIDH and UPIH in front of @pkt, and seal it.  Returns TPH.NLP, or -1: no
+ * room, or it must not go.
  */
 int ta_put_headers(UbTa *ta, const UbTahForm *form, const UbTah *tah,
-                   const UbSecHead *sec, CorePacket *pkt);
+                   const UbSecHead *sec, UbTpMode mode, CorePacket *pkt);
+/* The empty end of an operation, which goes even if what it ends must not. */
+CorePacket *ta_end_packet(UbTa *ta, const UbTahForm *form, const UbTah *tah,
+                          const UbSecHead *sec, UbTpMode mode, uint8_t *nlp);
 
 /* ---- queue.c ---- */
 
@@ -429,7 +436,7 @@ Outcome ta_request(UbTa *ta, Arrival *a, CorePacket *pkt, bool *keep);
 /* ---- rx.c ---- */
 
 /* A packet that was held goes on; it is taken.  @late: it is held no longer. */
-void ta_again(UbTa *ta, const UbTpRx *rx, CorePacket *pkt, bool late);
+void ta_again(UbTa *ta, const Held *h, bool late);
 
 /* ---- message.c ---- */
 

@@ -208,7 +208,7 @@ UbSend ub_ta_message(UbTa *ta, int64_t now, const UbTaDest *dest,
         memcpy(core_packet_data(pkt), pdu, req->len);
     }
     t.ext = ub_tah_exts(&form, &t);
-    nlp = ta_put_headers(ta, &form, &t, &dest->sec, pkt);
+    nlp = ta_put_headers(ta, &form, &t, &dest->sec, dest->tp.mode, pkt);
     if (nlp < 0) {
         core_packet_free(pkt);
         return UB_LOST;

@@ -18,14 +18,20 @@ static bool read_headers(UbTa *ta, Arrival *a, CorePacket *pkt,
                          UbTahFault *fault)
 {
     const UbFlow *flow = &a->flow;
-    UbSecFault sec = ub_sec_pull(ta->sec, a->rx.nlp, a->rx.mode == UB_TP_CTP,
-                                 flow->mgmt, pkt, &a->head, &a->entity);
+    UbSecFault sec =
+        (a->opened ? ub_sec_pull_opened : ub_sec_pull)(
+            ta->sec, a->rx.nlp, a->rx.mode == UB_TP_CTP, flow->mgmt, pkt,
+            &a->head, &a->entity);
     uint8_t opcode;
     uint32_t hdr;
 
     if (sec) {
         drop_sec(ta, sec);
         return false;
+    }
+    if (a->head.cip && !a->opened) {
+        a->opened = true;
+        a->rx.nlp = a->head.form;
     }
     if (!pkt->len) {
         ta_count(ta, UB_TAC_DROP_SHORT);
@@ -113,10 +119,11 @@ static UbTpAnswer verdict(const Arrival *a, Outcome out)
 }
 
 static UbTpAnswer take_packet(UbTa *ta, const UbTpRx *rx, CorePacket *pkt,
-                              bool direct, bool late)
+                              bool opened, bool direct, bool late)
 {
-    Arrival a = { .rx = *rx, .flow = *rx->flow, .late = late };
-    uint32_t off = pkt->off, len = pkt->len;
+    Arrival a = { .rx = *rx, .flow = *rx->flow, .opened = opened,
+                  .late = late };
+    uint32_t front, off = pkt->off;
     Outcome out = { .silent = true };
     UbTahFault fault = UB_TAH_GOOD;
     bool keep = false;
@@ -134,22 +141,24 @@ static UbTpAnswer take_packet(UbTa *ta, const UbTpRx *rx, CorePacket *pkt,
         out = dispatch(ta, &a, pkt, fault, &keep);
     }
     if (keep) {
-        pkt->off = off;
-        pkt->len = len;
+        /* What was opened stays so: no packet is opened twice. */
+        front = a.opened && !opened ? UB_CIPH_LEN : 0;
+        pkt->len = pkt->off + pkt->len - off - front;
+        pkt->off = off + front;
     } else {
         core_packet_free(pkt);
     }
     return verdict(&a, out);
 }
 
-void ta_again(UbTa *ta, const UbTpRx *rx, CorePacket *pkt, bool late)
+void ta_again(UbTa *ta, const Held *h, bool late)
 {
-    take_packet(ta, rx, pkt, false, late);
+    take_packet(ta, &h->rx, h->pkt, h->opened, false, late);
 }
 
 UbTpAnswer ub_ta_rx(void *opaque, const UbTpRx *rx, CorePacket *pkt)
 {
-    return take_packet(opaque, rx, pkt, true, false);
+    return take_packet(opaque, rx, pkt, false, true, false);
 }
 
 void ub_ta_set_answers(UbTa *ta, uint32_t tpn, bool on)

@@ -133,6 +133,7 @@ bool ta_sc_hold(UbTa *ta, Arrival *a, CorePacket *pkt)
     h->pkt = pkt;
     h->rx = a->rx;
     h->flow = a->flow;
+    h->opened = a->opened;
     h->tassn = a->tah.tassn;
     h->at = ta->now + ta_time(ta, ta->cfg.hold_time);
     *ctx->held_end = h;
@@ -165,7 +166,7 @@ bool ta_sc_step(Ctx *ctx)
         return false;
     }
     h->rx.flow = &h->flow;
-    ta_again(ctx->ta, &h->rx, h->pkt, false);
+    ta_again(ctx->ta, h, false);
     g_free(h);
     return true;
 }
@@ -191,7 +192,7 @@ void ta_sc_expired(Ctx *ctx)
     while ((h = take_late(ctx))) {
         ta_count(ctx->ta, UB_TAC_HELD_TOO_LONG);
         h->rx.flow = &h->flow;
-        ta_again(ctx->ta, &h->rx, h->pkt, true);
+        ta_again(ctx->ta, h, true);
         g_free(h);
     }
 }

@@ -271,21 +271,13 @@ static CorePacket *make_end(Lane *lane, const Slice *s, uint32_t number,
         .poison = true, .tassn = number, .rc_id = lane->key.rc,
         .length = s->len,
     };
-    CorePacket *pkt = core_packet_alloc(ta->pool, 0);
-    int nlp;
 
+    *tx = (UbTpTx) {
+        .last = true, .cookie = (uint64_t)lane->id << 32 | number,
+    };
     t.mt_en = ub_ta_op(t.opcode)->ext & UB_EXT_BIT(UB_EXT_MT);
     t.ext = ub_tah_exts(&form, &t);
-    nlp = pkt ? ta_put_headers(ta, &form, &t, &dest->sec, pkt) : -1;
-    if (nlp < 0) {
-        core_packet_free(pkt);
-        return NULL;
-    }
-    *tx = (UbTpTx) {
-        .nlp = nlp, .last = true,
-        .cookie = (uint64_t)lane->id << 32 | number,
-    };
-    return pkt;
+    return ta_end_packet(ta, &form, &t, &dest->sec, dest->tp.mode, &tx->nlp);
 }
 
 CorePacket *ta_slice_packet(Lane *lane, uint32_t number, const UbTaDest *dest,
@@ -344,7 +336,7 @@ CorePacket *ta_slice_packet(Lane *lane, uint32_t number, const UbTaDest *dest,
         core_packet_free(pkt);
         return NULL;
     }
-    nlp = ta_put_headers(ta, &form, &t, &dest->sec, pkt);
+    nlp = ta_put_headers(ta, &form, &t, &dest->sec, mode, pkt);
     if (nlp < 0) {
         core_packet_free(pkt);
         *status = UB_TAS_OPCODE;

@@ -16,6 +16,7 @@
 
 #include "core/bytes.h"
 #include "core/random.h"
+#include "ub/cip.h"
 #include "ub/segment.h"
 #include "ub/ta.h"
 
@@ -160,5 +161,16 @@ const char *pair_load(Pair *p, unsigned node, const uint8_t *data, size_t len);
 uint64_t pair_count(Pair *p, unsigned node, UbTaCounter c);
 /* Nothing is left of requests, packets, contexts that wait. */
 void pair_idle(Pair *p);
+
+/* ---- ta-pair-cip.c ---- */
+
+UbCip *pair_cip(Pair *p, unsigned node);
+/* All nodes have policies for all, in @mode, and use keys of slot 0. */
+void pair_cip_up(Pair *p, UbCipSuite suite, unsigned mode);
+/* New keys in a slot, everywhere; @serial is never the same. */
+void pair_cip_key(Pair *p, unsigned slot, uint64_t serial);
+/* A node sends by a slot. */
+void pair_cip_use(Pair *p, unsigned node, unsigned slot);
+uint64_t pair_cip_count(Pair *p, unsigned node, UbCipCounter c);
 
 #endif

@@ -191,111 +191,41 @@ static void test_rules(void)
 }
 
 /* A toy cipher: inverts, and appends the sum as its integrity value. */
-static uint8_t total(CorePacket *pkt)
+/* §11.5.2.3, §11.5.2.5: what a CIPH must be where CIP is off; test-cip has the
+ * rest. */
+static void test_ciph(void)
 {
-    uint8_t sum = 0;
-
-    for (uint32_t i = 0; i < pkt->len; i++) {
-        sum += core_packet_data(pkt)[i];
-    }
-    return sum;
-}
-
-static void invert(CorePacket *pkt)
-{
-    for (uint32_t i = UB_CIPH_LEN; i < pkt->len; i++) {
-        core_packet_data(pkt)[i] ^= 0xff;
-    }
-}
-
-static bool toy_seal(void *opaque, const UbSecHead *head, CorePacket *pkt)
-{
-    uint8_t sum, *p;
-
-    invert(pkt);
-    sum = total(pkt);
-    p = core_packet_put(pkt, 1);
-    if (p) {
-        *p = sum;
-    }
-    return p;
-}
-
-static bool toy_open(void *opaque, const UbSecHead *head, CorePacket *pkt)
-{
-    uint8_t sum = core_packet_data(pkt)[pkt->len - 1];
-
-    g_assert_cmpuint(head->cip_id, ==, 0xabcdef);
-    g_assert_cmpuint(head->sn, ==, 0x01020304);
-    core_packet_trim(pkt, 1);
-    if (sum != total(pkt)) {
-        return false;
-    }
-    invert(pkt);
-    return true;
-}
-
-/* §11.5.2.3 to 11.5.2.5: where encryption stands. */
-static void test_cip(void)
-{
-    static const UbSecCip toy = { .seal = toy_seal, .open = toy_open };
-    static const struct { uint8_t form; const char *head; } forms[] = {
-        { UB_SEC_WIDE, "00" }, { UB_SEC_SHORT, "10" }, { UB_SEC_NONE, "20" },
-    };
     World w;
 
     world_init(&w);
     g_assert_cmpint(pull(&w, UB_SEC_CIPH, true, false, "20000000 00000000"),
                     ==, UB_SEC_CIP_OFF);
-    ub_sec_set_cip(w.sec, &toy, NULL);
-    g_assert_cmpint(pull(&w, UB_SEC_NONE, true, false, ""), ==,
-                    UB_SEC_CIP_OFF);
-    g_assert_cmpint(pull(&w, UB_SEC_CIPH, true, false, "30000000 00000000"),
-                    ==, UB_SEC_NLP);
+    for (unsigned nlp = 3; nlp < 16; nlp++) {
+        g_autofree char *head = g_strdup_printf("%x0000000 00000000", nlp);
+
+        g_assert_cmpint(pull(&w, UB_SEC_CIPH, true, false, head), ==,
+                        UB_SEC_NLP);
+    }
     g_assert_cmpint(pull(&w, UB_SEC_CIPH, true, false, "20000000 000000"),
                     ==, UB_SEC_SHORT_PACKET);
-    for (unsigned i = 0; i < G_N_ELEMENTS(forms); i++) {
-        UbSecHead h = { .form = forms[i].form, .upi = i == 0 ? 0x123456
-                        : 0x3456, .cip = true, .cip_id = 0xabcdef,
-                        .sn = 0x01020304, .seid = w.you, .deid = w.me };
-        CorePacket *pkt = bytes(&w, "cafe"), *bad;
-        g_autofree char *head = g_strdup_printf("%sabcdef01020304",
-                                                forms[i].head);
-        UbSecHead back;
-        unsigned entity;
-
-        g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, UB_SEC_CIPH);
-        g_assert_cmpuint(pkt->len, ==, ub_sec_size(&h) + 3);
-        bad = core_packet_alloc(w.pool, pkt->len);
-        memcpy(core_packet_data(bad), core_packet_data(pkt), pkt->len);
-        core_packet_data(bad)[pkt->len - 2] ^= 1;
-        g_assert_cmpint(ub_sec_pull(w.sec, UB_SEC_CIPH, true, false, bad,
-                                    &back, &entity), ==, UB_SEC_CIP);
-        core_packet_free(bad);
-        bad = bytes(&w, head);
-        g_assert_cmpmem(core_packet_data(pkt), UB_CIPH_LEN,
-                        core_packet_data(bad), UB_CIPH_LEN);
-        core_packet_free(bad);
-        g_assert_cmpint(ub_sec_pull(w.sec, UB_SEC_CIPH, true, false, pkt,
-                                    &back, &entity), ==, UB_SEC_GOOD);
-        g_assert_cmpint(back.form, ==, forms[i].form);
-        g_assert_true(back.cip);
-        same(pkt, &w, "cafe");
-        core_packet_free(pkt);
-    }
+    /* The short form is of CTP alone (§6.2.4), behind a CIPH too. */
+    g_assert_cmpint(pull(&w, UB_SEC_CIPH, false, false,
+                         "10000000 00000000 3456 daeafd1e1f"), ==, UB_SEC_NLP);
+    g_assert_cmpint(pull(&w, UB_SEC_CIPH, true, false,
+                         "10000000 00000000 3456 daeafd1e"), ==,
+                    UB_SEC_SHORT_PACKET);
+    /* The partition comes first (§11.5.2.4). */
+    g_assert_cmpint(pull(&w, UB_SEC_CIPH, true, false,
+                         "10000000 00000000 3457 daeafd1e1f"), ==, UB_SEC_UPI);
+    g_assert_cmpint(pull(&w, UB_SEC_CIPH, true, false,
+                         "10000000 00000000 3456 daeafd1e1f"), ==,
+                    UB_SEC_CIP_OFF);
     world_free(&w);
-}
-
-static bool deaf_seal(void *opaque, const UbSecHead *head, CorePacket *pkt)
-{
-    return false;
 }
 
 /* What a header must not do that another one may. */
 static void test_borders(void)
 {
-    static const UbSecCip toy = { .seal = toy_seal, .open = toy_open };
-    static const UbSecCip deaf = { .seal = deaf_seal, .open = toy_open };
     UbSecHead h = { .form = UB_SEC_CIPH }, tx, back;
     unsigned entity = 9;
     CorePacket *pkt;
@@ -304,34 +234,18 @@ static void test_borders(void)
     World w;
 
     world_init(&w);
-    /* A form that there is not; a CIPH without CIP. */
+    /* A form that there is not. */
     pkt = bytes(&w, "cafe");
     g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, -1);
-    h = (UbSecHead) { .form = UB_SEC_NONE, .cip = true };
-    g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, -1);
     core_packet_free(pkt);
-    /* No room in front: for the headers, and for the CIPH alone. */
-    ub_sec_set_cip(w.sec, &toy, NULL);
-    for (unsigned room = 0; room < UB_CIPH_LEN; room++) {
+    /* No room in front. */
+    for (unsigned room = 0; room < UB_UPIH16_LEN + UB_EIDH40_LEN; room++) {
         pkt = bytes(&w, "cafe");
         g_assert_nonnull(core_packet_push(pkt, pkt->off - room));
         h = (UbSecHead) { .form = UB_SEC_SHORT };
-        if (room < UB_UPIH16_LEN + UB_EIDH40_LEN) {
-            g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, -1);
-        }
-        h = (UbSecHead) { .form = UB_SEC_NONE, .cip = true };
         g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, -1);
         core_packet_free(pkt);
     }
-    ub_sec_set_cip(w.sec, NULL, NULL);
-
-    /* What cannot be sealed is not sent. */
-    ub_sec_set_cip(w.sec, &deaf, NULL);
-    pkt = bytes(&w, "cafe");
-    h = (UbSecHead) { .form = UB_SEC_NONE, .cip = true };
-    g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, -1);
-    core_packet_free(pkt);
-    ub_sec_set_cip(w.sec, NULL, NULL);
 
     /* The short form has 15 bits of an Entity's UPI. */
     ub_sec_set_entity(w.sec, 3, &w.me, 0x12b456);
@@ -464,7 +378,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/sec/forms", test_forms);
     g_test_add_func("/ub/sec/rules", test_rules);
-    g_test_add_func("/ub/sec/cip", test_cip);
+    g_test_add_func("/ub/sec/ciph", test_ciph);
     g_test_add_func("/ub/sec/borders", test_borders);
     g_test_add_func("/ub/sec/image", test_image);
     g_test_add_func("/ub/sec/image-bad", test_bad_image);

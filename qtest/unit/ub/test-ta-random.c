@@ -433,9 +433,45 @@ static void check_counters(void)
     }
 }
 
-static void model(unsigned nodes, bool lossy, bool real, uint64_t seed,
-                  uint64_t ops)
+/* All is quiet: both slots of all have keys, one that nothing was sealed with. */
+static void rekey(Pair *p, uint64_t serial)
 {
+    for (unsigned n = 0; n < p->n; n++) {
+        pair_recv(p, n, 1000);
+    }
+    pair_run(p);
+    pair_cip_key(p, serial % UB_CIP_SLOTS, serial);
+}
+
+/* A node goes over to the newest key, in the midst of everything. */
+static void go_over(Pair *p, unsigned node, uint64_t serial)
+{
+    pair_cip_use(p, node, serial % UB_CIP_SLOTS);
+}
+
+static void check_cip(Pair *p, bool lossy)
+{
+    static const UbCipCounter never[] = {
+        UB_CIPC_TX_NO_POLICY, UB_CIPC_TX_NO_KEY, UB_CIPC_RX_OFF,
+        UB_CIPC_RX_MISSING, UB_CIPC_RX_POLICY, UB_CIPC_RX_NO_KEY,
+        UB_CIPC_RX_PEER, UB_CIPC_RX_SHORT, UB_CIPC_RX_OLD, UB_CIPC_RX_ICV,
+    };
+
+    for (unsigned n = 0; n < p->n; n++) {
+        for (unsigned i = 0; i < G_N_ELEMENTS(never); i++) {
+            g_assert_cmpuint(pair_cip_count(p, n, never[i]), ==, 0);
+        }
+        g_assert_cmpuint(pair_cip_count(p, n, UB_CIPC_OPENED), >, 0);
+        if (!lossy) {
+            g_assert_cmpuint(pair_cip_count(p, n, UB_CIPC_RX_REPLAY), ==, 0);
+        }
+    }
+}
+
+static void model(unsigned nodes, bool lossy, bool real, bool sealed,
+                  uint64_t seed, uint64_t ops)
+{
+    uint64_t serial = 2, next_key = ops / 4;
     UbTaConfig cfg;
     Run r = { .lossy = lossy };
 
@@ -457,6 +493,10 @@ static void model(unsigned nodes, bool lossy, bool real, uint64_t seed,
     }
     r.p = (real ? pair_new_real : pair_new)(nodes, &cfg);
     r.p->rng = seed;
+    if (sealed) {
+        pair_cip_up(r.p, seed % 2 ? UB_CIP_AES_256_GCM : UB_CIP_SM4_128_GCM,
+                    UB_CIP_ON | UB_CIP_MIXED);
+    }
     r.p->jitter = 20000;
     r.p->busy = seed % 2 ? 30000 : 0;
     if (lossy) {
@@ -488,6 +528,13 @@ static void model(unsigned nodes, bool lossy, bool real, uint64_t seed,
         if (rnd(30) == 0) {
             pair_recv(r.p, rnd(nodes), 4);
         }
+        if (sealed && r.ops >= next_key) {
+            rekey(r.p, ++serial);
+            next_key += ops / 4;
+        }
+        if (sealed && rnd(40) == 0) {
+            go_over(r.p, rnd(nodes), serial);
+        }
         if (rnd(300) == 0) {
             g_assert_cmpstr(pair_migrate(r.p, rnd(nodes)), ==, NULL);
         }
@@ -513,6 +560,9 @@ static void model(unsigned nodes, bool lossy, bool real, uint64_t seed,
     reap(true);
     check_counters();
     pair_idle(r.p);
+    if (sealed) {
+        check_cip(r.p, lossy);
+    }
     for (unsigned n = 0; n < nodes; n++) {
         g_hash_table_destroy(r.seen[n]);
         for (unsigned q = 0; q < QUEUES; q++) {
@@ -538,7 +588,8 @@ static void test_model(gconstpointer data)
 
     for (uint64_t i = 0; i < rounds; i++) {
         g_test_message("seed %" G_GUINT64_FORMAT, seed + i);
-        model(kind & 1 ? 4 : 2, kind & 2, kind & 4, seed + i, all / rounds);
+        model(kind & 1 ? 4 : 2, kind & 2, kind & 4, kind & 8, seed + i,
+              all / rounds);
     }
 }
 
@@ -557,5 +608,13 @@ int main(int argc, char **argv)
                          test_model);
     g_test_add_data_func("/ub/ta/random/four-tp-lossy", GUINT_TO_POINTER(7),
                          test_model);
+    g_test_add_data_func("/ub/ta/random/two-sealed", GUINT_TO_POINTER(8),
+                         test_model);
+    g_test_add_data_func("/ub/ta/random/four-lossy-sealed",
+                         GUINT_TO_POINTER(11), test_model);
+    g_test_add_data_func("/ub/ta/random/two-tp-sealed", GUINT_TO_POINTER(12),
+                         test_model);
+    g_test_add_data_func("/ub/ta/random/four-tp-lossy-sealed",
+                         GUINT_TO_POINTER(15), test_model);
     return g_test_run();
 }
