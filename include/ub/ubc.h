@@ -120,6 +120,7 @@ typedef struct UbcConfig {
     UbNodeConfig node;
     UbUrmaConfig urma;
     UbUmmuConfig ummu;
+    bool cip;              /* Entities have CFG1_CAP241, for CIP */
     /* The window for loads and stores; size 0: there is none. */
     UbLdsConfig lds;
 } UbcConfig;
@@ -139,6 +140,9 @@ void ubc_reset(Ubc *ubc, int64_t now);
 /* Registers of BAR0 (offsets of ubc_hw.h), 32 bits. */
 uint32_t ubc_read(Ubc *ubc, uint32_t offset, int64_t now);
 void ubc_write(Ubc *ubc, uint32_t offset, uint32_t value, int64_t now);
+
+/* Whether what is written there now is part of a key, and to be shown nowhere. */
+bool ubc_secret(const Ubc *ubc, uint32_t offset);
 
 /* A doorbell of the transaction engine: 8 bytes at @offset of @page of BAR2.  From
  * any thread, without a lock; ubc_rung() takes those that rang. */

@@ -11,6 +11,7 @@
  *   net.c      the floors from the network layer up, above the ports
  *   raw.c      packets between a port and its ring pairs
  *   manage.c   management, message queues
+ *   cip.c      CIP of Entities
  *   space.c    the part of the configuration space that no port owns
  *   ubc.c      life
  *   regs.c     the map of BAR0
@@ -34,6 +35,7 @@
 #define UBC_PAIR_WORDS (UBC_PAIRS / 32)
 
 typedef struct UbcEnd UbcEnd;
+typedef struct UbcCip UbcCip;
 
 typedef struct UbcPair {
     Ubc *ubc;
@@ -99,6 +101,7 @@ struct Ubc {
     UbSpace *space;     /* Entity 0's */
     UbSlice *cfg0, *cfg1;
     UbcEntity *entity;  /* of conf.entities; 0 is not in use */
+    UbcCip *cip;        /* of conf.entities; NULL: there is none */
     UbErrorRecord errors; /* of no port */
     bool erred;         /* it may have something new for the UBFM */
     UbUrma *urma;
@@ -253,6 +256,15 @@ void ubc_manage_error(UbcEnd *e);
 void ubc_manage_device_errors(Ubc *ubc, uint32_t bits);
 int64_t ubc_manage_run(Ubc *ubc);
 void ubc_manage_image(Ubc *ubc, CoreImage *im);
+
+/* ---- cip.c ---- */
+/* After the configuration spaces: their slices for CIP, if there are to be any. */
+void ubc_cip_init(Ubc *ubc);
+void ubc_cip_free(Ubc *ubc);
+/* What is staged is forgotten; keys go with the node's reset. */
+void ubc_cip_reset(Ubc *ubc);
+/* Keys and policies of an Entity go. */
+void ubc_cip_reset_entity(Ubc *ubc, unsigned entity);
 
 /* ---- space.c ---- */
 /* The configuration spaces of the controller and its Entities, what is fixed filled

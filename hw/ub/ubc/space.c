@@ -38,10 +38,12 @@ static void written_cfg0(void *opaque, UbSlice *s, const UbSliceWrite *w)
 }
 
 /* Entity-level reset; what is done is done before anybody can ask. */
-static void reset_entity(UbSpace *space, UbSlice *cfg1, const UbSliceWrite *w)
+static void reset_entity(Ubc *ubc, unsigned entity, UbSlice *cfg1,
+                         const UbSliceWrite *w)
 {
     if (w->dw == UB_CFG1_ELR && w->trigger) {
-        ub_space_reset(space, UB_SPACE_RESET_ENTITY, 0);
+        ub_space_reset(ubc_space_of(ubc, entity), UB_SPACE_RESET_ENTITY, 0);
+        ubc_cip_reset_entity(ubc, entity);
         ub_slice_set(cfg1, UB_CFG1_ELR_DONE, 1, 1);
     }
 }
@@ -50,7 +52,7 @@ static void written_cfg1(void *opaque, UbSlice *s, const UbSliceWrite *w)
 {
     Ubc *ubc = opaque;
 
-    reset_entity(ubc->space, s, w);
+    reset_entity(ubc, 0, s, w);
     ubc->above_kicked = true;
     ubc_kick(ubc);      /* BUS_EN */
 }
@@ -66,7 +68,7 @@ static void written_entity1(void *opaque, UbSlice *s, const UbSliceWrite *w)
 {
     UbcEntity *e = opaque;
 
-    reset_entity(e->space, s, w);
+    reset_entity(e->ubc, e->index, s, w);
 }
 
 /* ---- What is fixed --------------------------------------------------------------- */
@@ -252,10 +254,12 @@ void ubc_space_init(Ubc *ubc)
     for (unsigned i = 1; i < ubc->conf.entities; i++) {
         init_entity(ubc, i);
     }
+    ubc_cip_init(ubc);
 }
 
 void ubc_space_free(Ubc *ubc)
 {
+    ubc_cip_free(ubc);
     for (unsigned i = 1; i < ubc->conf.entities; i++) {
         ub_space_free(ubc->entity[i].space);
     }
@@ -265,6 +269,7 @@ void ubc_space_free(Ubc *ubc)
 
 void ubc_space_reset(Ubc *ubc)
 {
+    ubc_cip_reset(ubc);
     for (unsigned i = 0; i < ubc->conf.entities; i++) {
         ub_space_reset(ubc_space_of(ubc, i), UB_SPACE_RESET_DEVICE, 0);
     }

@@ -83,6 +83,8 @@ void ubc_pci_queue_trace(void *opaque, UbUrmaTrace what, uint32_t id,
 bool ubc_engine_props_apply(const UbcEngineProps *p, UbcConfig *c,
                             Error **errp)
 {
+    const char *broken;
+
     if (!is_power_of_2(p->contexts) || p->contexts > UBC_MAX_CONTEXTS) {
         error_setg(errp, "contexts must be a power of two, at most %u",
                    UBC_MAX_CONTEXTS);
@@ -97,7 +99,16 @@ bool ubc_engine_props_apply(const UbcEngineProps *p, UbcConfig *c,
     c->node.ta.floor = p->ta_floor * (int64_t)NS_PER_US;
     c->node.net.icrc = p->icrc;
     c->node.accept = p->accept;
-    return true;
+    c->cip = p->cip;
+    c->node.cip = (UbCipConfig) {
+        .window = p->cip_window, .sn_last = p->cip_sn_last,
+        .icv_last = p->cip_icv_last, .migrate = p->cip_migrate,
+    };
+    broken = ub_cip_config_check(&c->node.cip);
+    if (broken) {
+        error_setg(errp, "%s", broken);
+    }
+    return !broken;
 }
 
 static const struct {
@@ -113,6 +124,13 @@ static const struct {
                        "at least" },
     { "icrc", "packets carry an ICRC that is checked" },
     { "tp-accept", "channels that peers ask for in band are made" },
+    { "cip", "Entities have CFG1_CAP241: what they send can be encrypted" },
+    { "cip-migrate-keys", "CIP keys are in the migration stream; without, the "
+                          "destination needs keys anew" },
+    { "cip-icv-last", "the ICV is the last 96 bits of the tag, not the first" },
+    { "cip-window", "packets that one may come behind others by, a power of "
+                    "two from 64 to 65536" },
+    { "cip-sn-last", "SN after which a CIP key is exhausted" },
 };
 
 void ubc_engine_props_describe(ObjectClass *klass)

@@ -15,6 +15,8 @@ typedef struct UbcEngineProps {
     uint32_t contexts;
     uint32_t tp_scale, tp_floor, ta_scale, ta_floor;
     bool icrc, accept;
+    bool cip, cip_migrate, cip_icv_last;
+    uint32_t cip_window, cip_sn_last;
     UbFaultPlan fault[2];   /* of packets that come, that leave */
 } UbcEngineProps;
 
@@ -26,7 +28,13 @@ typedef struct UbcEngineProps {
     DEFINE_PROP_UINT32("ta-time-scale", type, m.ta_scale, 1000),           \
     DEFINE_PROP_UINT32("ta-time-floor", type, m.ta_floor, 2000),           \
     DEFINE_PROP_BOOL("icrc", type, m.icrc, true),                          \
-    DEFINE_PROP_BOOL("tp-accept", type, m.accept, true)
+    DEFINE_PROP_BOOL("tp-accept", type, m.accept, true),                   \
+    DEFINE_PROP_BOOL("cip", type, m.cip, false),                           \
+    DEFINE_PROP_BOOL("cip-migrate-keys", type, m.cip_migrate, false),      \
+    DEFINE_PROP_BOOL("cip-icv-last", type, m.cip_icv_last, false),         \
+    DEFINE_PROP_UINT32("cip-window", type, m.cip_window,                   \
+                       UB_CIP_WINDOW_MAX),                                 \
+    DEFINE_PROP_UINT32("cip-sn-last", type, m.cip_sn_last, UINT32_MAX)
 
 /* False: *errp says why not. */
 bool ubc_engine_props_apply(const UbcEngineProps *p, UbcConfig *c,

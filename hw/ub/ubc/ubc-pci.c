@@ -159,7 +159,9 @@ static void ubc_pci_mmio_write(void *opaque, hwaddr addr, uint64_t value,
 {
     UbcPci *s = opaque;
 
-    trace_ubc_write(ubc_pci_id(s), addr, value);
+    if (!s->ubc || !ubc_secret(s->ubc, addr)) {
+        trace_ubc_write(ubc_pci_id(s), addr, value);
+    }
     if (!s->ubc || ubc_pci_bell(s, addr, value)) {
         return;
     }

@@ -148,6 +148,54 @@ static void add_window(const UbLds *l, UbcCounterList ***tail)
     add_count(tail, "under-way", s.under_way);
 }
 
+static UbCipPolicyInfo *policy_info(const UbCipView *v, unsigned entity,
+                                    unsigned number)
+{
+    UbCipPolicyInfo *p = g_new0(UbCipPolicyInfo, 1);
+    uint8List **slots = &p->receives_by;
+    GString *eid = g_string_new("");
+
+    for (unsigned i = 0; i < UB_EID_LEN; i++) {
+        g_string_append_printf(eid, "%02x", v->policy.peer.b[i]);
+    }
+    p->entity = entity;
+    p->number = number;
+    p->peer = g_string_free(eid, false);
+    p->peer_policy = v->policy.peer_policy;
+    p->suite = g_strdup(ub_cip_suite_name(v->policy.suite));
+    p->hides = v->policy.hide;
+    p->clear = v->policy.clear;
+    for (unsigned i = 0; i < UB_CIP_SLOTS; i++) {
+        if (v->keyed[UB_CIP_RX][i]) {
+            QAPI_LIST_APPEND(slots, i);
+        }
+    }
+    p->has_sends_by = p->has_sn = v->use >= 0;
+    if (v->use >= 0) {
+        p->sends_by = v->use;
+        p->sn = v->sn[UB_CIP_TX][v->use];
+    }
+    return p;
+}
+
+static void add_cip(const UbCip *cip, UbEngineInfo *e)
+{
+    UbCipPolicyInfoList **policies = &e->policies;
+    UbcCounterList **counters = &e->cip;
+    UbCipView v;
+
+    for (unsigned i = 0; i < UB_CIP_COUNTERS; i++) {
+        add_count(&counters, ub_cip_counter_name(i), ub_cip_counter(cip, i));
+    }
+    for (unsigned i = 0; i < UBC_MAX_ENTITIES; i++) {
+        for (unsigned n = 0; n < UB_CIP_POLICIES; n++) {
+            if (ub_cip_view(cip, i, n, &v)) {
+                QAPI_LIST_APPEND(policies, policy_info(&v, i, n));
+            }
+        }
+    }
+}
+
 /* The monitor's enumerations are numbered as the cores' are. */
 #define SAME(a, b) QEMU_BUILD_BUG_ON((int)(a) != (int)(b))
 SAME(UB_FAULT_ACTION_DELAY, CORE_FAULT_DELAY);
@@ -195,6 +243,9 @@ static UbEngineInfo *engine_info(UbcPci *s)
     }
     if (ubc_window(s->ubc)) {
         add_window(ubc_window(s->ubc), &window);
+    }
+    if (ub_sec_cip(ub_node_sec(node))) {
+        add_cip(ub_sec_cip(ub_node_sec(node)), e);
     }
     add_faults(node, &faults);
     qemu_mutex_unlock(&s->lock);
@@ -258,6 +309,15 @@ static void engine_text(GString *buf, const UbEngineInfo *e)
     counters_text(buf, "transaction", e->transaction);
     counters_text(buf, "queues", e->work);
     counters_text(buf, "window", e->window);
+    counters_text(buf, "CIP", e->cip);
+    for (UbCipPolicyInfoList *l = e->policies; l; l = l->next) {
+        const UbCipPolicyInfo *p = l->value;
+
+        g_string_append_printf(buf, "  policy %u of Entity %u: %s to %s, ",
+                               p->number, p->entity, p->suite, p->peer);
+        g_string_append_printf(buf, p->has_sends_by ? "sends by slot %u\n"
+                                                    : "cold\n", p->sends_by);
+    }
 }
 
 void ubc_pci_engine_text(UbcPci *s, GString *buf)

@@ -243,6 +243,11 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
         ubc_free(ubc);
         return NULL;
     }
+    if (cfg->cip && !ub_sec_cip(ub_node_sec(ubc->node))) {
+        *why = "libgcrypt has no AES-256-GCM or no SM4-GCM";
+        ubc_free(ubc);
+        return NULL;
+    }
     ubc_manage_init(ubc);
     return ubc;
 }
