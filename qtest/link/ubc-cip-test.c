@@ -255,8 +255,8 @@ static void test_tamper(void)
 
     start(&p, ENG_CTP, AES, "cip=on,icrc=off,ta-time-scale=10");
     eng_fill(&p.a, LEN, 1);
-    eng_set_faults(&p.a, true, "{ 'kind': 'ctp', 'corrupt-ppm': 500000,"
-                               " 'seed': 7 }");
+    eng_set_faults(&p.a, true, "'kind': 'ctp', 'corrupt-ppm': 500000,"
+                               " 'seed': 7");
     while (counter(&p.b, "cip-rx-icv") < ENOUGH && tries++ < TRIES) {
         memset(p.b.drv.memory + p.b.room, 0xee, LEN);
         ubq_post(&p.a.queue, eng_sqe(&p.a, UB_TA_WRITE, 0, LEN, 1), 1);
@@ -274,7 +274,7 @@ static void test_tamper(void)
         }
     }
     g_assert_cmpuint(counter(&p.b, "cip-rx-icv"), >=, ENOUGH);
-    eng_set_faults(&p.a, true, "{ }");
+    eng_set_faults(&p.a, true, "'seed': 1");
     do {
         ubq_post(&p.a.queue, eng_sqe(&p.a, UB_TA_WRITE, 0, LEN, 1), 1);
         status = ubq_cqe_status(eng_next(&p.a));
@@ -290,7 +290,7 @@ static void test_replay(void)
     EngPair p;
 
     start(&p, ENG_CTP, AES, "cip=on");
-    eng_set_faults(&p.a, true, "{ 'kind': 'ctp', 'duplicate-ppm': 1000000 }");
+    eng_set_faults(&p.a, true, "'kind': 'ctp', 'duplicate-ppm': 1000000");
     for (unsigned round = 0; round < 4; round++) {
         eng_write_read(&p, 16384, round);
     }
@@ -308,9 +308,9 @@ static void test_lossy(void)
     EngPair p;
 
     start(&p, ENG_RTP, AES, "cip=on");
-    eng_set_faults(&p.a, true, "{ 'kind': 'rtp', 'drop-ppm': 30000,"
+    eng_set_faults(&p.a, true, "'kind': 'rtp', 'drop-ppm': 30000,"
                    " 'duplicate-ppm': 30000, 'reorder-ppm': 30000,"
-                   " 'corrupt-ppm': 10000, 'seed': 3 }");
+                   " 'corrupt-ppm': 10000, 'seed': 3");
     for (unsigned round = 0; round < 6; round++) {
         eng_write_read(&p, 131072, round);
     }
@@ -458,16 +458,13 @@ static void test_migrate_warm(void)
 /* Neither traces nor the monitor know keys; without the property there is nothing. */
 static void test_secret(void)
 {
-    g_autofree char *dir = g_dir_make_tmp("cip-XXXXXX", NULL);
-    g_autofree char *log = g_build_filename(dir, "trace", NULL);
-    g_autofree char *more = g_strdup_printf("-d trace:ubc_* -D %s", log);
     g_autofree char *text = NULL;
     EngPlan plan = { .carrier = ENG_RTP, .props = "cip=on" };
     EngPair p;
     QDict *rsp;
     GString *json;
 
-    start_watched(&p, &plan, plan.props, more);
+    start_watched(&p, &plan, plan.props, "-trace ubc_*");
     bring_up(&p, AES);
     /* By the other way to the space. */
     qubc_write(p.a.q, UBC_CFG_ADDR, SLICE + UB_CIP_KEY);
@@ -480,12 +477,10 @@ static void test_secret(void)
     g_string_free(json, true);
     qobject_unref(rsp);
     eng_write_read(&p, 8192, 1);
-    eng_stop(&p);
-    g_assert_true(g_file_get_contents(log, &text, NULL, NULL));
+    g_assert_true(g_file_get_contents(p.a.q->log, &text, NULL, NULL));
     g_assert_nonnull(strstr(text, "ubc_write"));
     g_assert_null(strcasestr(text, "c0de"));
-    unlink(log);
-    rmdir(dir);
+    eng_stop(&p);
 }
 
 static bool shown(Eng *e)
