@@ -137,8 +137,9 @@ TRANSPORT = [
     {'ub.cfg': 4, 'udp.dstport': 4792, **WIDE, **WRITE, 'ub.rtph.tpopcode': 1,
      'ub.rtph.psn': 10, 'ub.icrc.icrc': None, 'ub.payload': 'a0:a1:a2:a3'},
     {'ub.cfg': 6, 'ub.ctph.nlp': 3, 'ub.ciph.nlp': 1, 'ub.ciph.cip_id': 0x1234,
-     'ub.ciph.sn': 7, 'ub.icrc.good': 1,
-     'ub.payload': ':'.join(f'{0xa0 + i:02x}' for i in range(12))},
+     'ub.ciph.sn': 7, 'ub.icrc.good': 1, 'ub.upih.upi': 0x20a1,
+     'ub.eidh.seid': 0xa2a3a, 'ub.eidh.deid': 0x4a5a6,
+     'ub.payload': ':'.join(f'{0xa7 + i:02x}' for i in range(5))},
 ]
 DATA = ':'.join(f'{0xa0 + i:02x}' for i in range(64))
 BE = ':'.join(['ff'] * 8)
