@@ -246,7 +246,7 @@ class Manager(unittest.TestCase):
         """a link goes and comes back: routes follow, in a second"""
         self.one.run("echo '*' > /tmp/allow")
         self.one.spawn('ubfm -s -i 600 -a /tmp/allow -u 5 -f svg -o /tmp/fabric.svg '
-                       '-e fd000000000000000000000000000000 2> /tmp/log', 600)
+                       '-e fd000000000000000000000000000000 2> /tmp/log', 3600)
         self.changed(1)
         self.assertIn('</svg>', self.one.out('cat /tmp/fabric.svg'))
         two = self.cna('two')
@@ -319,7 +319,7 @@ class Manager(unittest.TestCase):
         """it ends in order, and with its device"""
         self.one.run('kill $(pidof ubfm)')
         self.one.wait_for('! pidof ubfm')
-        self.one.spawn('ubfm -s 2> /tmp/log; echo $? > /tmp/status', 600)
+        self.one.spawn('ubfm -s 2> /tmp/log; echo $? > /tmp/status', 3600)
         self.changed(1)
         pci = self.one.out(f'readlink -f /sys/class/net/{self.one.dev}/'
                            'device/..').split('/')[-1]

@@ -71,9 +71,9 @@ class TwoGuests(unittest.TestCase):
 
     @classmethod
     def serve(cls):
-        cls.server = cls.left.spawn(f'exec {DRIVE} serve', 900)
+        cls.server = cls.left.spawn(f'exec {DRIVE} serve', 3600)
 
-    def drive(self, *names, guest=None, host=HOSTS['left'], timeout=180):
+    def drive(self, *names, guest=None, host=HOSTS['left'], timeout=600):
         """Run cases; each says so when it has gone well."""
         out = (guest or self.right).run(
             f'{DRIVE} test {host} {" ".join(names)}', timeout).out

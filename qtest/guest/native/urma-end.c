@@ -19,7 +19,7 @@
 #include "urma-end.h"
 
 #define CLASS "/sys/class/ubcore"
-#define PATIENCE 60
+#define PATIENCE 120
 
 void end_die(const char *format, ...)
 {
@@ -362,7 +362,7 @@ int end_dial(const char *host, uint16_t port)
 
     END_MUST(inet_pton(AF_INET, host, &at.sin_addr) == 1);
     for (unsigned i = 0; connect(fd, (struct sockaddr *)&at, sizeof(at)); i++) {
-        END_MUST(i < 50);
+        END_MUST(i < 10 * PATIENCE);
         usleep(100000);
     }
     return fd;

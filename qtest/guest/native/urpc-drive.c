@@ -285,11 +285,16 @@ static void group_run(int fd, unsigned first)
     static EndAddress mine[HERE][RANKS], peers[HERE][RANKS];
     static uint64_t data[HERE][ELEMENTS];
     struct pollfd p = { .fd = fd, .events = POLLIN };
+    char joined;
 
     group_open(&g, first, mine);
     end_say(fd, mine, sizeof(mine));
     END_MUST(end_hear(fd, peers, sizeof(peers)));
     group_join(&g, mine, peers);
+    /* Nobody sends before there is a place for it at the other end: a message that
+     * finds none is tried again for no more than 60 ms. */
+    end_say(fd, "", 1);
+    END_MUST(end_hear(fd, &joined, 1));
     for (unsigned lap = 0; lap < LAPS; lap++) {
         group_lap(&g, lap, data);
     }
