@@ -70,7 +70,8 @@ static void test_bit_errors(void)
 /* A lane is cut while packets are under way. */
 static void test_lane_cut(void)
 {
-    Link l = { 0 };
+    /* It is the retries that have it train anew: STEADY would have many. */
+    Link l = { .props = "timeout-min=5000" };
 
     link_start(&l);
     pump(&l, 3000, 300);
@@ -286,7 +287,7 @@ static void test_end(void)
  * tries again and again (reconnect-ms). */
 static void test_reconnect(void)
 {
-    Link l = { 0 };
+    Link l = { .props = STEADY };
 
     link_prepare(&l);
     l.b = start_client(&l);
@@ -358,7 +359,7 @@ static void test_tls(void)
                            "endpoint=server -chardev socket,id=w,"
                            "host=127.0.0.1,port=0,server=on,wait=off,"
                            "tls-creds=tls", l.dir);
-    l.a = qubc_start_attached("chardev0=w", more);
+    l.a = qubc_start_attached("chardev0=w," STEADY, more);
     port = listening_port(l.a);
     g_free(more);
     more = tls_client(l.dir, port);
@@ -366,7 +367,7 @@ static void test_tls(void)
     /* Who does not know the key tries first, and gets no link. */
     stranger = qubc_start_attached("chardev0=w", more_wrong);
     qubc_port_open(stranger, 0);
-    l.b = qubc_start_attached("chardev0=w", more);
+    l.b = qubc_start_attached("chardev0=w," STEADY, more);
     link_open(&l);
     exchange(&l, 3000);
     change(&l, 8, 4);
@@ -382,7 +383,7 @@ static void test_tls(void)
 /* An end dies without a word, and another takes its place. */
 static void test_peer_killed(void)
 {
-    Link l = { 0 };
+    Link l = { .props = STEADY };
 
     link_start(&l);
     for (unsigned i = 0; i < 3; i++) {

@@ -7,9 +7,10 @@
 #include "switch-fabric.h"
 #include "ub/tah.h"
 
-/* RTP goes on for longer than a switch is away; the time-out of CTP, a minute, is
- * over when the test says so. */
-#define LONG ",tp-time-scale=60"
+/* RTP goes on for longer than a switch is away, and does not leave more than two
+ * minutes between its tries meanwhile: 0.4, 2, 9, 35, 140 s after the first.  The
+ * time-out of CTP, a minute, is over when the test says so. */
+#define LONG ",tp-time-scale=25"
 #define STEPPED "," QUBC_STEPPED
 
 /* The next completion of what may be given up. */

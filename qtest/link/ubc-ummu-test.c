@@ -349,7 +349,7 @@ static void test_bare(void)
     Win w;
 
     eng_start(&p, &(EngPlan){ .carrier = ENG_BYPASS, .mode = UB_ROI,
-                              .props = WIN_PROPS });
+                              .props = WIN_PROPS "," STEADY });
     ummu_open();
     win_open(&w, &p.a);
     there = p.b.drv.memory + p.b.room;
