@@ -21,7 +21,7 @@ def run(*args, log=None):
     """Status, rows (name -> rectangles) and what was said on standard
     error."""
     done = subprocess.run([TOOL, *args], capture_output=True, text=True,
-                          timeout=60, input=log)
+                          input=log)
     rows = {}
     if done.returncode == 0:
         for group in xml.etree.ElementTree.fromstring(done.stdout).iter(

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-PATIENCE = 60 * float(os.environ.get('FABRIC_TIMEOUT_SCALE', 1))
+PATIENCE = 120 * float(os.environ.get('FABRIC_TIMEOUT_SCALE', 1))
 NODES = (1, 2, 3, 4)
 CARRIERS = ('ctp', 'bypass', 'rtp')
 # What a process may have more of at the end than after the first round.

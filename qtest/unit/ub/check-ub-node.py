@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-PATIENCE = 60 * float(os.environ.get('FABRIC_TIMEOUT_SCALE', 1))
+PATIENCE = 120 * float(os.environ.get('FABRIC_TIMEOUT_SCALE', 1))
 # A program may be without a turn for seconds.
 LINKS = ('--dll-time-scale', '100000', '--time-scale', '1000')
 
