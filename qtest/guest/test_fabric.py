@@ -62,9 +62,7 @@ class FourGuests(unittest.TestCase):
 
     @classmethod
     def make(cls, n):
-        # Four of them on a busy host: a processor that has to wait is no fault.
-        guest = Guest(f'g{n}', sets=('base', 'python') if n < 3 else ('base',),
-                      append='rcupdate.rcu_cpu_stall_suppress=1')
+        guest = Guest(f'g{n}', sets=('base', 'python') if n < 3 else ('base',))
         cls.addClassCleanup(guest.close)
         guest.ip = f'10.3.0.{n + 1}'
         guest.args = ['-chardev', cls.switch.chardev(n)]

@@ -44,7 +44,8 @@ class Manager(unittest.TestCase):
         cls.guests = []
         for name, switch in zip(SERIAL, (cls.near, cls.far)):
             guest = Guest(name, args=['-chardev', switch.chardev(0)],
-                          devices=['ubc,id=ub,chardev0=ubwire,guid=' +
+                          devices=['ubc,id=ub,chardev0=ubwire,'
+                                   'mgmt-timeout=2500,guid=' +
                                    guid(SERIAL[name])[0] + ',' + DEVICE[name]],
                           files={f'/bin/{tool}': TOOLS / tool
                                  for tool in ('ubfm', 'ubscan')})

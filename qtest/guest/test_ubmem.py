@@ -75,8 +75,7 @@ class Memory(unittest.TestCase):
     @classmethod
     def make(cls, n):
         guest = Guest(f'mem{n}', smp=2, hotplug=1,
-                      files={'/usr/bin/ubmem-perf': PERF},
-                      append='rcupdate.rcu_cpu_stall_suppress=1')
+                      files={'/usr/bin/ubmem-perf': PERF})
         cls.addClassCleanup(guest.close)
         guest.args = ['-chardev', cls.switch.chardev(n)]
         # The EID ends in the CNA.

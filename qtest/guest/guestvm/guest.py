@@ -426,6 +426,8 @@ class Guest:
         console = self.info.console
         append = (f'console={console} panic=-1 guest.name={self.name} '
                   f'{self.append}')
+        # A host that stands still is no fault of a driver.
+        append += ' nosoftlockup rcupdate.rcu_cpu_stall_suppress=1'
         if self.arch == 'x86_64':
             # Interrupts of an emulator that a busy host holds up come late: the
             # kernel would take its timer for broken, and panic.
