@@ -105,12 +105,14 @@ static u8 take_registration(struct ub_fabric *fabric, const u8 *pdu)
 	if (e && e->info.cna == info.cna && e->info.index == info.index &&
 	    !memcmp(e->info.guid, info.guid, sizeof(info.guid)))
 		return EXISTS;
-	/* The name of one that is replaced, and that we were not told of. */
-	if (e)
-		ub_entity_drop(e);
 	status = confirm(fabric, &info);
 	if (status)
 		return status;
+	/* The name of one that is replaced, and that we were not told of; nobody
+	 * takes its place who does not answer.
+	 */
+	if (e)
+		ub_entity_drop(e);
 	/* A manager's own scans may have found it before. */
 	e = ub_entity_find(fabric, info.guid, info.index);
 	if (e)
