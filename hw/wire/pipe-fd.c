@@ -283,7 +283,7 @@ static bool agree(WireFd *w)
 
     if (done > 0) {
         agreed(w);
-    } else if (done < 0) {
+    } else if (done < 0 && why) {
         w->ops->broken(w->opaque, why);
     }
     return done >= 0;

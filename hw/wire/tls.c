@@ -33,6 +33,7 @@ typedef struct WireTls {
     gnutls_session_t session;
     int fd;
     bool agreed, dead;
+    bool alone;         /* dead, and nobody was ever there */
     char *host;
     GByteArray *out;    /* records that the descriptor had no room for */
 } WireTls;
@@ -157,6 +158,13 @@ bool wire_tls_creds_serve(const WireTlsCreds *c, bool server)
 
 /* ---- Below: the descriptor ------------------------------------------------------------ */
 
+/* What a connection that was never made dies of: that is nobody's fault. */
+static bool nobody_there(int error)
+{
+    return error == ECONNREFUSED || error == ETIMEDOUT ||
+           error == EHOSTUNREACH || error == ENETUNREACH;
+}
+
 /* What waits goes first; false: it is dead. */
 static bool tls_flush(void *opaque)
 {
@@ -170,6 +178,7 @@ static bool tls_flush(void *opaque)
         } else if (n == 0 || errno == EAGAIN) {
             break;
         } else if (errno != EINTR) {
+            t->alone = nobody_there(errno);
             t->dead = true;
         }
     }
@@ -198,6 +207,9 @@ static ssize_t tls_pull(gnutls_transport_ptr_t opaque, void *buf, size_t len)
     ssize_t n = recv(t->fd, buf, len, 0);
 
     if (n < 0) {
+        if (nobody_there(errno)) {
+            t->dead = t->alone = true;
+        }
         gnutls_transport_set_errno(t->session, errno);
     }
     return n;
@@ -229,7 +241,7 @@ static int tls_agree(void *opaque, const char **why)
         }
     }
     if (t->dead) {
-        *why = "TLS: the connection ended";
+        *why = t->alone ? NULL : "TLS: the connection ended";
         return -1;
     }
     if (rc < 0 && !try_again(rc)) {

@@ -21,7 +21,7 @@ WireFd *wire_fd_new(int fd, const WirePipeOps *ops, void *opaque, bool shm);
 /* What may stand between the descriptor and the pipe.  None of these blocks. */
 typedef struct WireFdLayer {
     /* Agree with the other end: 1: done, 0: goes on when more has come, less than
-     * 0: it cannot be, *@why says so. */
+     * 0: it cannot be, *@why says so; NULL: for no fault of the other end. */
     int (*agree)(void *opaque, const char **why);
     /* As send(2), after agree(); 0: there is no room. */
     ssize_t (*send)(void *opaque, const uint8_t *data, size_t len);
@@ -38,7 +38,8 @@ typedef struct WireFdLayer {
 } WireFdLayer;
 
 /* With a layer, which becomes its own, and without shared memory: the op state tells
- * of the connection when the two ends have agreed, broken() why they have not. */
+ * of the connection when the two ends have agreed, broken() why they have not, if
+ * that is the other end's fault. */
 WireFd *wire_fd_new_layer(int fd, const WireFdLayer *layer, void *layer_opaque,
                           const WirePipeOps *ops, void *opaque);
 void wire_fd_free(WireFd *w);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -300,6 +301,32 @@ static void test_strange(void)
     }
 }
 
+/* Nobody listens: that breaks no rule. */
+static void test_alone(void)
+{
+    struct sockaddr_in in = { .sin_family = AF_INET,
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int taken = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    WireTlsCreds *c = creds("psk", "psk");
+    socklen_t len = sizeof(in);
+    End e = { 0 };
+
+    /* A port of our own that does not listen: nobody else's can be there. */
+    g_assert_cmpint(bind(taken, (struct sockaddr *)&in, sizeof(in)), ==, 0);
+    g_assert_cmpint(getsockname(taken, (struct sockaddr *)&in, &len), ==, 0);
+    g_assert_cmpint(connect(fd, (struct sockaddr *)&in, sizeof(in)), ==, -1);
+    g_assert_cmpint(errno, ==, EINPROGRESS);
+    e.w = wire_fd_new_tls(fd, c, false, NULL, &ops, &e);
+    while (wire_fd_run(e.w)) {
+    }
+    g_assert_false(e.was_open);
+    g_assert_cmpuint(e.broken, ==, 0);
+    wire_fd_free(e.w);
+    wire_tls_creds_free(c);
+    close(taken);
+}
+
 /* Rubbish in the midst of a stream that was agreed on ends it. */
 static void test_rubbish(void)
 {
@@ -442,6 +469,7 @@ int main(int argc, char **argv)
     g_test_add_func("/wire/tls/x509", test_x509);
     g_test_add_func("/wire/tls/refused", test_refused);
     g_test_add_func("/wire/tls/strange", test_strange);
+    g_test_add_func("/wire/tls/alone", test_alone);
     g_test_add_func("/wire/tls/rubbish", test_rubbish);
     g_test_add_func("/wire/tls/credentials", test_credentials);
     rc = g_test_run();
