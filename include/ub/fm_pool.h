@@ -50,7 +50,8 @@ int ub_fm_pool_look(UbFmPool *p, unsigned node, unsigned entity,
  * Lend Entity @entity of @node to the node @user, in the partition @upi: it gets an
  * EID, the User is told and answers once; only then it is the User's.  If the User
  * refuses or is silent the Entity is taken back, and the answer returned.
- * Entity 0 is never lent: NO_PERMISSION; one that is somebody's: EXISTS.
+ * Entity 0 is never lent: NO_PERMISSION; one that is somebody's, or whose EID what
+ * has replaced it still has: EXISTS.
  */
 int ub_fm_pool_lend(UbFmPool *p, unsigned node, unsigned entity, unsigned user,
                     uint16_t upi);
@@ -73,13 +74,19 @@ int ub_fm_pool_replace(UbFmPool *p, unsigned node, unsigned entity,
 
 /*
  * After a manager that ended in the middle, or a User that began anew or is gone:
- * what is lent whole is registered with its User once more, who may have it or not;
- * else, or if the User does not take it, it is reclaimed.  @lent: whether it is
- * somebody's then.  0, or why it is not free though it should be.
+ * what is lent whole is registered with its User once more, who may have it or not.
+ * It is reclaimed if the User's answer is no or the User is not in the fabric any
+ * more, and so is what is not lent whole.  If the User says nothing, or somebody in
+ * the fabric does not say who it is and the User is not found, or the Entity's own
+ * node refuses, it is left as it is.  Two that are lent by one EID are both left and
+ * not registered: "conflict", EXISTS.
+ *
+ * @lent: whether it is somebody's then.  0, or why it is not free, or not known to be
+ * its User's, though it should be.
  */
 int ub_fm_pool_recover(UbFmPool *p, unsigned node, unsigned entity, bool *lent);
-/* The same of all Entities that can be lent.  Returns how many are not free though
- * they should be; @reclaimed: how many are now. */
+/* The same of all Entities that can be lent.  Returns how many did not get what they
+ * should; @reclaimed: how many are free now. */
 unsigned ub_fm_pool_recover_all(UbFmPool *p, unsigned *reclaimed);
 
 /* Entities of a node that can be lent are 1 to this less one. */

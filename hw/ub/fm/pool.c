@@ -3,6 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include <stdlib.h>
+
 #include "ub/cfg_regs.h"
 #include "ub/fm_pool.h"
 
@@ -100,6 +102,80 @@ int ub_fm_pool_look(UbFmPool *p, unsigned node, unsigned entity, UbFmEntity *e)
     return status;
 }
 
+/* ---- What is lent -------------------------------------------------------------------- */
+
+typedef struct Claim {
+    unsigned node, entity;
+    UbFmEntity e;
+} Claim;
+
+typedef struct Claims {
+    Claim *v;
+    unsigned n, room;
+} Claims;
+
+static void add_claim(Claims *c, const Claim *one)
+{
+    if (c->n == c->room) {
+        c->room = 2 * c->room + 16;
+        c->v = realloc(c->v, c->room * sizeof(c->v[0]));
+        if (!c->v) {
+            abort();
+        }
+    }
+    c->v[c->n++] = *one;
+}
+
+/* All Entities that have a UCNA; the caller frees @c->v.  Returns how many did not
+ * say. */
+static unsigned gather(UbFmPool *p, Claims *c)
+{
+    unsigned failed = 0;
+
+    *c = (Claims) { 0 };
+    for (unsigned node = 0; node < p->fm->nodes; node++) {
+        for (unsigned i = 1; i < ub_fm_pool_entities(p->fm, node); i++) {
+            Claim one = { node, i };
+            uint32_t ucna = 0;
+            int status = get(p, node, i, UB_CFG0_UCNA, 1, &ucna);
+
+            if (!status && ucna) {
+                status = ub_fm_pool_look(p, node, i, &one.e);
+            }
+            if (!status && one.e.ucna) {
+                add_claim(c, &one);
+            }
+            if (status < 0) {
+                /* Its others would only take as long. */
+                failed += ub_fm_pool_entities(p->fm, node) - i;
+                break;
+            }
+            failed += !!status;
+        }
+    }
+    return failed;
+}
+
+/* UPI is written last and cleared first. */
+static bool is_whole(const UbFmEntity *e)
+{
+    return e->upi && !ub_id_zero(e->eid);
+}
+
+/* Another Entity than this one is lent by this name. */
+static bool has_rival(const Claims *c, unsigned node, unsigned entity, UbId eid)
+{
+    for (unsigned i = 0; i < c->n; i++) {
+        const Claim *o = &c->v[i];
+
+        if ((o->node != node || o->entity != entity) && is_whole(&o->e) &&
+            ub_id_same(o->e.eid, eid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- Taking back ---------------------------------------------------------------------- */
 
 /* Out of its partition first, so that nobody reaches it any more; then reset; the
@@ -166,14 +242,16 @@ int ub_fm_pool_take_back(UbFmPool *p, unsigned node, unsigned entity,
 
 /* ---- Lending ---------------------------------------------------------------------------- */
 
+/* @asked: whether it came to the User at all, whose answer is returned then. */
 static int register_with(UbFmPool *p, unsigned node, unsigned entity,
-                         unsigned user, const UbFmEntity *e)
+                         unsigned user, const UbFmEntity *e, bool *asked)
 {
     uint8_t pdu[92] = { 0 }, answer[UB_MGMT_PDU_MAX];
     uint32_t size[SPACES], start[2 * SPACES];
     unsigned len = 0;
     int status;
 
+    *asked = false;
     status = get(p, node, entity, CFG1(UB_CFG1_ERS0_SS), SPACES, size);
     status = status ?: get(p, node, entity, CFG1(UB_CFG1_ERS0_SA), 2 * SPACES,
                            start);
@@ -191,6 +269,7 @@ static int register_with(UbFmPool *p, unsigned node, unsigned entity,
         ub_mgmt_put(pdu, UB_MF_REGISTER_SA0_LO + 3 * i, start[2 * i]);
         ub_mgmt_put(pdu, UB_MF_REGISTER_SA0_HI + 3 * i, start[2 * i + 1]);
     }
+    *asked = true;
     status = tell(p, user, UB_MGMT_MSG_REGISTER, pdu, sizeof(pdu), answer, &len);
     /* An answer before was lost: the EID is this loan's alone. */
     return step(p, "register", status == UB_MGMT_EXISTS ? 0 : status);
@@ -214,8 +293,9 @@ static int lend_as(UbFmPool *p, unsigned node, unsigned entity, unsigned user,
                    const UbFmEntity *e)
 {
     int status = configure(p, node, entity, e);
+    bool asked;
 
-    status = status ?: register_with(p, node, entity, user, e);
+    status = status ?: register_with(p, node, entity, user, e, &asked);
     if (status) {
         reclaim(p, node, entity);
     }
@@ -237,6 +317,8 @@ int ub_fm_pool_lend(UbFmPool *p, unsigned node, unsigned entity, unsigned user,
 {
     UbFm *fm = p->fm;
     UbFmEntity e;
+    Claims c;
+    bool taken;
     int status = check_free(p, node, entity, &e);
 
     if (status) {
@@ -254,7 +336,11 @@ int ub_fm_pool_lend(UbFmPool *p, unsigned node, unsigned entity, unsigned user,
     e.ueid = fm->node[user].eid;
     e.eid = p->eid_prefix;
     e.eid.w[0] = (e.eid.w[0] & ~0xfffffu) | entity << 16 | fm->node[node].cna;
-    return lend_as(p, node, entity, user, &e);
+    /* What has replaced it has its name. */
+    gather(p, &c);
+    taken = has_rival(&c, node, entity, e.eid);
+    free(c.v);
+    return taken ? UB_MGMT_EXISTS : lend_as(p, node, entity, user, &e);
 }
 
 int ub_fm_pool_replace(UbFmPool *p, unsigned node, unsigned entity,
@@ -283,29 +369,65 @@ int ub_fm_pool_replace(UbFmPool *p, unsigned node, unsigned entity,
 
 /* ---- After an end in the middle -------------------------------------------------------- */
 
-/* UPI is written last and cleared first. */
-static bool is_whole(const UbFmEntity *e)
+/* Whether the User has it.  @lost: it is to be taken from it; else 0, or why it is
+ * not known. */
+static int hear_user(UbFmPool *p, const Claim *c, int user, bool *lost)
 {
-    return e->upi && !ub_id_zero(e->eid);
+    bool asked;
+    int status;
+
+    if (user < 0) {
+        /* Somebody who is linked and does not say who it is may be the User. */
+        *lost = !p->fm->unanswered;
+        return *lost ? 0 : step(p, "recover", UB_FM_SILENT);
+    }
+    status = register_with(p, c->node, c->entity, user, &c->e, &asked);
+    /* One that is silent may be stopped for a while; a lender whose registers are
+     * not to be read says nothing of its User. */
+    *lost = asked && status > 0;
+    return *lost ? 0 : status;
+}
+
+/* Take it from its User. */
+static int give_up(UbFmPool *p, const Claims *all, const Claim *c, int user)
+{
+    /* By that name the User may have another one. */
+    if (!has_rival(all, c->node, c->entity, c->e.eid)) {
+        deregister(p, &c->e, user < 0 ? UB_FM_LINK_ERROR : UB_FM_NORMAL);
+    }
+    return reclaim(p, c->node, c->entity);
+}
+
+static int recover(UbFmPool *p, const Claims *all, const Claim *c, bool *lent)
+{
+    int user = find_user(p->fm, c->e.ucna), status = 0;
+    bool lost = true;
+
+    *lent = is_whole(&c->e);
+    if (*lent && has_rival(all, c->node, c->entity, c->e.eid)) {
+        return step(p, "conflict", UB_MGMT_EXISTS);
+    }
+    if (*lent) {
+        status = hear_user(p, c, user, &lost);
+    }
+    *lent = !lost;
+    return lost ? give_up(p, all, c, user) : status;
 }
 
 int ub_fm_pool_recover(UbFmPool *p, unsigned node, unsigned entity, bool *lent)
 {
-    UbFmEntity e;
-    int status = ub_fm_pool_look(p, node, entity, &e), user;
+    Claim own = { node, entity };
+    Claims all;
+    int status = ub_fm_pool_look(p, node, entity, &own.e);
 
     *lent = false;
-    if (status || !e.ucna) {
+    if (status || !own.e.ucna) {
         return status;
     }
-    user = find_user(p->fm, e.ucna);
-    *lent = user >= 0 && is_whole(&e) &&
-            !register_with(p, node, entity, user, &e);
-    if (*lent) {
-        return 0;
-    }
-    deregister(p, &e, user < 0 ? UB_FM_LINK_ERROR : UB_FM_NORMAL);
-    return reclaim(p, node, entity);
+    gather(p, &all);
+    status = recover(p, &all, &own, lent);
+    free(all.v);
+    return status;
 }
 
 unsigned ub_fm_pool_entities(const UbFm *fm, unsigned node)
@@ -317,21 +439,17 @@ unsigned ub_fm_pool_entities(const UbFm *fm, unsigned node)
 
 unsigned ub_fm_pool_recover_all(UbFmPool *p, unsigned *reclaimed)
 {
-    unsigned failed = 0;
-    UbFmEntity e;
+    Claims all;
+    unsigned failed = gather(p, &all);
     bool lent;
 
     *reclaimed = 0;
-    for (unsigned node = 0; node < p->fm->nodes; node++) {
-        for (unsigned i = 1; i < ub_fm_pool_entities(p->fm, node); i++) {
-            int status = ub_fm_pool_look(p, node, i, &e);
+    for (unsigned i = 0; i < all.n; i++) {
+        int status = recover(p, &all, &all.v[i], &lent);
 
-            if (!status && e.ucna) {
-                status = ub_fm_pool_recover(p, node, i, &lent);
-                *reclaimed += !status && !lent;
-            }
-            failed += !!status;
-        }
+        *reclaimed += !status && !lent;
+        failed += !!status;
     }
+    free(all.v);
     return failed;
 }

@@ -360,6 +360,12 @@ static void test_replace(void)
     g_assert_cmphex(reg(b, SPARE, 2, UB_CFG0_UPI), ==, UPI);
     g_assert_cmphex(reg(b, SPARE, 2, UB_CFG0_UCNA), ==, CNA(USER));
     g_assert_cmpint(index_of(b->has, 0x10041), >=, 0);
+    /* So nobody else can have it. */
+    g_string_truncate(b->log, 0);
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==,
+                    UB_MGMT_EXISTS);
+    expect_log(b, "");
+    expect_free(b, PROVIDER, 1);
     b->node[USER].cna = 0;
     g_assert_cmpint(ub_fm_pool_replace(&b->pool, SPARE, 2, PROVIDER, 1), ==,
                     UB_MGMT_NO_TARGET);
@@ -482,6 +488,118 @@ static void test_users(void)
     bed_free(b);
 }
 
+static void expect_lent(Bed *b, unsigned node, unsigned entity)
+{
+    g_assert_cmphex(reg(b, node, entity, UB_CFG0_UCNA), ==, CNA(USER));
+    g_assert_cmphex(reg(b, node, entity, UB_CFG0_UPI), ==, UPI);
+    g_assert_cmphex(reg(b, node, entity, UB_CFG0_EID), ==, 0x10041);
+}
+
+/* Who says nothing loses nothing. */
+static void test_quiet(void)
+{
+    Bed *b = bed_new();
+    unsigned now, failed;
+
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==, 0);
+    g_string_truncate(b->log, 0);
+    b->silent = true;
+    g_assert_cmpuint(ub_fm_pool_recover_all(&b->pool, &now), ==, 1);
+    g_assert_cmpuint(now, ==, 0);
+    expect_log(b, " register:-1");
+    expect_lent(b, PROVIDER, 1);
+    /* It answers again, as one that began anew. */
+    b->silent = false;
+    g_array_set_size(b->has, 0);
+    g_assert_cmpuint(ub_fm_pool_recover_all(&b->pool, &now), ==, 0);
+    g_assert_cmpuint(now, ==, 0);
+    expect_log(b, " register:0");
+    expect_lent(b, PROVIDER, 1);
+    g_assert_cmpuint(b->has->len, ==, 1);
+    /* The lender does not answer, whatever it is asked. */
+    for (int left = 0;; left++) {
+        b->left = left;
+        failed = ub_fm_pool_recover_all(&b->pool, &now);
+        g_assert_cmpuint(now, ==, 0);
+        expect_lent(b, PROVIDER, 1);
+        if (b->left) {
+            g_assert_cmpuint(failed, ==, 0);
+            g_assert_cmpint(left, >, 20);
+            break;
+        }
+        g_assert_cmpint(left, <, 100);
+    }
+    b->left = INT_MAX;
+    /* It is not found; but a neighbour of somebody did not say who it is. */
+    g_string_truncate(b->log, 0);
+    b->node[USER].cna = 0;
+    b->fm.unanswered = 1;
+    g_assert_cmpuint(ub_fm_pool_recover_all(&b->pool, &now), ==, 1);
+    g_assert_cmpuint(now, ==, 0);
+    expect_log(b, " recover:-1");
+    expect_lent(b, PROVIDER, 1);
+    b->fm.unanswered = 0;
+    g_assert_cmpuint(ub_fm_pool_recover_all(&b->pool, &now), ==, 0);
+    g_assert_cmpuint(now, ==, 1);
+    expect_free(b, PROVIDER, 1);
+    bed_free(b);
+}
+
+/* Entity 2 of SPARE has the EID and the User of Entity 1 of PROVIDER. */
+static void name_twice(Bed *b, unsigned upi)
+{
+    UbSlice *other = b->f.node[SPARE].other0[2];
+
+    for (unsigned i = 0; i < 4; i++) {
+        ub_slice_set(other, UB_CFG0_EID + i, ~0u,
+                     reg(b, PROVIDER, 1, UB_CFG0_EID + i));
+        ub_slice_set(other, UB_CFG0_UEID + i, ~0u,
+                     reg(b, PROVIDER, 1, UB_CFG0_UEID + i));
+    }
+    ub_slice_set(other, UB_CFG0_UCNA, ~0u, CNA(USER));
+    ub_slice_set(other, UB_CFG0_UPI, ~0u, upi);
+}
+
+/* Two that are lent by one EID: one that was replaced was beyond answering. */
+static void test_conflict(void)
+{
+    Bed *b = bed_new();
+    unsigned now;
+    bool lent;
+
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==, 0);
+    g_string_truncate(b->log, 0);
+    name_twice(b, 0);
+    /* One that is not lent whole is reclaimed; the User keeps the other. */
+    g_assert_cmpuint(ub_fm_pool_recover_all(&b->pool, &now), ==, 0);
+    g_assert_cmpuint(now, ==, 1);
+    expect_log(b, " register:0 reclaim:0");
+    expect_lent(b, PROVIDER, 1);
+    expect_free(b, SPARE, 2);
+    g_assert_cmpuint(b->has->len, ==, 1);
+    g_assert_cmpuint(b->deregistered, ==, 0);
+
+    name_twice(b, UPI);
+    b->registered = 0;
+    g_assert_cmpuint(ub_fm_pool_recover_all(&b->pool, &now), ==, 2);
+    g_assert_cmpuint(now, ==, 0);
+    g_assert_cmpint(ub_fm_pool_recover(&b->pool, PROVIDER, 1, &lent), ==,
+                    UB_MGMT_EXISTS);
+    g_assert_true(lent);
+    expect_log(b, " conflict:36 conflict:36 conflict:36");
+    g_assert_cmpuint(b->registered, ==, 0);
+    expect_lent(b, PROVIDER, 1);
+    expect_lent(b, SPARE, 2);
+    /* When one is taken back the other is the User's. */
+    g_assert_cmpint(ub_fm_pool_take_back(&b->pool, PROVIDER, 1, UB_FM_NORMAL),
+                    ==, 0);
+    g_assert_cmpuint(ub_fm_pool_recover_all(&b->pool, &now), ==, 0);
+    expect_log(b, " deregister:0 reclaim:0 register:0");
+    expect_lent(b, SPARE, 2);
+    g_assert_cmpuint(b->has->len, ==, 1);
+    bed_free(b);
+}
+
 static char *report(Bed *b, unsigned (*print)(UbFmPool *p, FILE *out),
                     unsigned silent)
 {
@@ -568,6 +686,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-pool/killed", test_killed);
     g_test_add_func("/ub/fm-pool/recover", test_recover);
     g_test_add_func("/ub/fm-pool/users", test_users);
+    g_test_add_func("/ub/fm-pool/quiet", test_quiet);
+    g_test_add_func("/ub/fm-pool/conflict", test_conflict);
     g_test_add_func("/ub/fm-pool/report", test_report);
     g_test_add_func("/ub/fm-pool/provider", test_provider);
     return g_test_run();
