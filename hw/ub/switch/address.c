@@ -124,42 +124,68 @@ static int open_unix(const struct sockaddr_un *un, bool listens)
     return open_socket((const struct sockaddr *)un, sizeof(*un), listens);
 }
 
-static int open_address(const char *address, bool listens, const char **why)
+struct Target {
+    struct sockaddr_un un;
+    struct addrinfo *list;      /* NULL: it is un */
+    struct addrinfo *next;      /* of the list, to be tried */
+};
+
+Target *target_new(const char *address, bool listens, const char **why)
 {
     struct addrinfo hint = { .ai_socktype = SOCK_STREAM,
                              .ai_flags = listens ? AI_PASSIVE : 0 };
     g_autofree char *host = NULL, *port = NULL;
-    struct addrinfo *list = NULL;
-    struct sockaddr_un un;
-    int fd = -1;
+    g_autofree Target *t = g_new0(Target, 1);
 
-    if (unix_address(address, &un)) {
-        fd = open_unix(&un, listens);
-        *why = fd < 0 ? strerror(errno) : NULL;
-        return fd;
+    if (!unix_address(address, &t->un)) {
+        if (!split_tcp(address, &host, &port)) {
+            *why = "an address is unix:PATH, tcp:HOST:PORT or tls:HOST:PORT";
+            return NULL;
+        }
+        if (getaddrinfo(*host ? host : NULL, port, &hint, &t->list)) {
+            *why = "no such host or port";
+            return NULL;
+        }
+        t->next = t->list;
     }
-    if (!split_tcp(address, &host, &port)) {
-        *why = "an address is unix:PATH, tcp:HOST:PORT or tls:HOST:PORT";
-        return -1;
+    return g_steal_pointer(&t);
+}
+
+void target_free(Target *t)
+{
+    if (t && t->list) {
+        freeaddrinfo(t->list);
     }
-    if (getaddrinfo(*host ? host : NULL, port, &hint, &list)) {
-        *why = "no such host or port";
-        return -1;
+    g_free(t);
+}
+
+/* Whether it was an address that answers is known later, so that each has its turn. */
+int target_connect(Target *t)
+{
+    struct addrinfo *i = t->next;
+
+    if (!t->list) {
+        return open_unix(&t->un, false);
     }
-    for (struct addrinfo *i = list; i && fd < 0; i = i->ai_next) {
-        fd = open_socket(i->ai_addr, i->ai_addrlen, listens);
-    }
-    *why = fd < 0 ? strerror(errno) : NULL;
-    freeaddrinfo(list);
-    return fd;
+    t->next = i->ai_next ? i->ai_next : t->list;
+    return open_socket(i->ai_addr, i->ai_addrlen, false);
 }
 
 int address_listen(const char *address, const char **why)
 {
-    return open_address(address, true, why);
-}
+    Target *t = target_new(address, true, why);
+    int fd = -1;
 
-int address_connect(const char *address, const char **why)
-{
-    return open_address(address, false, why);
+    if (!t) {
+        return -1;
+    }
+    if (!t->list) {
+        fd = open_unix(&t->un, true);
+    }
+    for (struct addrinfo *i = t->list; i && fd < 0; i = i->ai_next) {
+        fd = open_socket(i->ai_addr, i->ai_addrlen, true);
+    }
+    *why = fd < 0 ? strerror(errno) : NULL;
+    target_free(t);
+    return fd;
 }

@@ -17,6 +17,7 @@
 #include "wire/tls.h"
 
 typedef struct Program Program;
+typedef struct Target Target;
 
 /* Something that epoll tells of. */
 typedef struct Source {
@@ -25,20 +26,32 @@ typedef struct Source {
     void (*ready)(struct Source *s, uint32_t events);
 } Source;
 
-typedef struct Stream {
+typedef struct Stream Stream;
+
+/* TLS handshakes under way at a port that listens: who connects and says nothing does
+ * not keep the neighbour out, and one more displaces the oldest of them. */
+#define HANDSHAKES 4
+
+typedef struct Connection {
+    Stream *stream;
+    Source source;
+    WireFd *wire;      /* NULL: none */
+    int64_t until;     /* tls: it must have agreed; INT64_MAX: it has */
+} Connection;
+
+struct Stream {
     Program *prog;
     unsigned port;
     char *address;
     bool listens, tls;
     char *host;        /* tls, to connect: whose certificate it must be */
+    Target *target;    /* to connect */
     Source listener;
-    Source wire_source;
-    WireFd *wire;
-    bool open;         /* the switch knows of it */
+    Connection conn[HANDSHAKES];    /* without tls the first alone */
+    Connection *peer;  /* the one that the switch knows of; NULL: none */
     int64_t retry;     /* when to connect again; INT64_MAX: not */
-    int64_t until;     /* tls: it must have agreed; INT64_MAX: it has */
     uint64_t broken;   /* by a fault of the peer */
-} Stream;
+};
 
 #define CLIENTS_MAX 16
 
@@ -66,10 +79,16 @@ struct Program {
 };
 
 /* ---- address.c ---- */
-/* A socket that listens at "unix:PATH", "tcp:HOST:PORT" or "tls:HOST:PORT", or one
- * that is being connected; -1 and a sentence in *why. */
+/* A socket that listens at "unix:PATH", "tcp:HOST:PORT" or "tls:HOST:PORT"; -1 and a
+ * sentence in *why. */
 int address_listen(const char *address, const char **why);
-int address_connect(const char *address, const char **why);
+/* What such an address means.  Looking up a host may take long: it is done here and
+ * nowhere else, not in the loop.  NULL and a sentence in *why. */
+Target *target_new(const char *address, bool listens, const char **why);
+void target_free(Target *t);
+/* A socket that is being connected there, to the next address of the host each time;
+ * -1: not now. */
+int target_connect(Target *t);
 bool address_valid(const char *address);
 /* Whether TLS is spoken there; the host of the address, the caller's to free. */
 bool address_tls(const char *address);

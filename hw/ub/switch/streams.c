@@ -1,6 +1,7 @@
 /*
  * ub-switch: the byte streams of the ports.  One listens for its neighbour or
- * connects to it, again and again; one connection at a time.
+ * connects to it, again and again; one connection at a time, and before it a few that
+ * have not proved who they are.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,41 +26,59 @@ static void touch_stream(Stream *s)
 
 /* ---- The pipe's owner ------------------------------------------------------------- */
 
+static void drop(Connection *c);
+
+/* It is the neighbour: the others are not. */
+static void take_peer(Connection *c)
+{
+    Stream *s = c->stream;
+
+    s->peer = c;
+    c->until = INT64_MAX;
+    for (unsigned i = 0; i < HANDSHAKES; i++) {
+        if (&s->conn[i] != c && s->conn[i].wire) {
+            drop(&s->conn[i]);
+        }
+    }
+}
+
 static void pipe_state(void *opaque, bool open)
 {
-    Stream *s = opaque;
+    Connection *c = opaque;
+    Stream *s = c->stream;
 
     if (s->prog->verbose) {
         g_printerr("port %u: %s\n", s->port,
                    open ? "connected" : "disconnected");
     }
-    s->open = open;
-    s->until = INT64_MAX;
     if (open) {
+        take_peer(c);
         ub_switch_wire_connected(s->prog->sw, s->prog->now, s->port);
     } else {
+        s->peer = NULL;
         ub_switch_wire_disconnected(s->prog->sw, s->prog->now, s->port);
     }
 }
 
 static bool pipe_input(void *opaque, const uint8_t *data, size_t len)
 {
-    Stream *s = opaque;
+    Connection *c = opaque;
+    Stream *s = c->stream;
 
     ub_switch_wire_receive(s->prog->sw, s->prog->now, s->port, data, len);
-    return s->open;
+    return s->peer == c;
 }
 
 static void pipe_room(void *opaque)
 {
-    Stream *s = opaque;
+    Stream *s = ((Connection *)opaque)->stream;
 
     ub_switch_wire_room(s->prog->sw, s->prog->now, s->port);
 }
 
 static void pipe_broken(void *opaque, const char *rule)
 {
-    Stream *s = opaque;
+    Stream *s = ((Connection *)opaque)->stream;
 
     s->broken++;
     g_printerr("port %u: peer: %s\n", s->port, rule);
@@ -83,7 +102,7 @@ static size_t on_send(void *opaque, unsigned port, const uint8_t *data,
     Stream *s = &((Program *)opaque)->stream[port];
 
     touch_stream(s);
-    return s->wire ? wire_pipe_send(wire_fd_pipe(s->wire), data, len) : 0;
+    return s->peer ? wire_pipe_send(wire_fd_pipe(s->peer->wire), data, len) : 0;
 }
 
 static void on_close(void *opaque, unsigned port)
@@ -91,8 +110,8 @@ static void on_close(void *opaque, unsigned port)
     Stream *s = &((Program *)opaque)->stream[port];
 
     touch_stream(s);
-    if (s->wire) {
-        wire_pipe_close(wire_fd_pipe(s->wire));
+    if (s->peer) {
+        wire_pipe_close(wire_fd_pipe(s->peer->wire));
     }
 }
 
@@ -125,70 +144,98 @@ const UbSwitchOps streams_ops = {
 
 /* ---- Connections ---------------------------------------------------------------------- */
 
-static void drop_wire(Stream *s)
+static void drop(Connection *c)
 {
-    source_watch(s->prog, &s->wire_source, 0);
-    s->wire_source.fd = -1;
-    wire_fd_free(s->wire);
-    s->wire = NULL;
-    s->until = INT64_MAX;
+    Stream *s = c->stream;
+
+    source_watch(s->prog, &c->source, 0);
+    c->source.fd = -1;
+    wire_fd_free(c->wire);
+    c->wire = NULL;
+    c->until = INT64_MAX;
+    if (s->peer == c) {
+        s->peer = NULL;
+    }
     if (!s->listens) {
         s->retry = s->prog->now + RETRY;
     }
 }
 
-static void run_wire(Stream *s)
+static void run(Connection *c)
 {
-    touch_stream(s);
-    if (s->wire && !wire_fd_run(s->wire)) {
-        drop_wire(s);
+    touch_stream(c->stream);
+    if (c->wire && !wire_fd_run(c->wire)) {
+        drop(c);
     }
 }
 
 static void wire_ready(Source *source, uint32_t events)
 {
-    run_wire((Stream *)((char *)source - offsetof(Stream, wire_source)));
+    run((Connection *)((char *)source - offsetof(Connection, source)));
 }
 
-static void take_wire(Stream *s, int fd)
+static void take(Connection *c, int fd)
 {
+    Stream *s = c->stream;
+
     if (s->tls) {
-        s->wire = wire_fd_new_tls(fd, s->prog->tls, s->listens, s->host,
-                                  &pipe_ops, s);
-        s->until = s->prog->now + s->prog->patience;
+        c->wire = wire_fd_new_tls(fd, s->prog->tls, s->listens, s->host,
+                                  &pipe_ops, c);
+        c->until = s->prog->now + s->prog->patience;
     } else {
-        s->wire = wire_fd_new(fd, &pipe_ops, s, s->prog->shm);
+        c->wire = wire_fd_new(fd, &pipe_ops, c, s->prog->shm);
     }
-    s->wire_source = (Source) { .fd = fd, .ready = wire_ready };
+    c->source = (Source) { .fd = fd, .ready = wire_ready };
     s->retry = INT64_MAX;
-    run_wire(s);
+    run(c);
+}
+
+/* For one more; NULL: there is to be no other. */
+static Connection *make_place(Stream *s)
+{
+    Connection *oldest = &s->conn[0];
+
+    if (s->peer || (!s->tls && s->conn[0].wire)) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < HANDSHAKES; i++) {
+        Connection *c = &s->conn[i];
+
+        if (!c->wire) {
+            return c;
+        }
+        oldest = c->until < oldest->until ? c : oldest;
+    }
+    drop(oldest);
+    return oldest;
 }
 
 static void listener_ready(Source *source, uint32_t events)
 {
     Stream *s = (Stream *)((char *)source - offsetof(Stream, listener));
     int fd = accept4(s->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    Connection *c;
 
     if (fd < 0) {
         return;
     }
-    if (s->wire) {
+    c = make_place(s);
+    if (c) {
+        take(c, fd);
+    } else {
         close(fd); /* one at a time */
-        return;
     }
-    take_wire(s, fd);
 }
 
 static void connect_stream(Stream *s)
 {
-    const char *why;
-    int fd = address_connect(s->address, &why);
+    int fd = target_connect(s->target);
 
     if (fd < 0) {
         s->retry = s->prog->now + RETRY;
         return;
     }
-    take_wire(s, fd);
+    take(&s->conn[0], fd);
 }
 
 bool streams_add(Program *p, const char *spec, const char **why)
@@ -201,8 +248,12 @@ bool streams_add(Program *p, const char *spec, const char **why)
     }
     *s = (Stream) {
         .prog = p, .port = p->streams, .listener = { .fd = -1 },
-        .wire_source = { .fd = -1 }, .retry = INT64_MAX, .until = INT64_MAX,
+        .retry = INT64_MAX,
     };
+    for (unsigned i = 0; i < HANDSHAKES; i++) {
+        s->conn[i] = (Connection) { .stream = s, .source = { .fd = -1 },
+                                    .until = INT64_MAX };
+    }
     p->streams++;
     if (!strcmp(spec, "none")) {
         return true;
@@ -222,8 +273,9 @@ bool streams_add(Program *p, const char *spec, const char **why)
     }
     if (!s->listens) {
         s->host = s->tls ? address_host(s->address) : NULL;
+        s->target = target_new(s->address, false, why);
         s->retry = 0;
-        return true;
+        return s->target;
     }
     s->listener.fd = address_listen(s->address, why);
     s->listener.ready = listener_ready;
@@ -241,21 +293,37 @@ void streams_turn(Program *p)
     for (uint64_t left = p->touched; left; left &= left - 1) {
         Stream *s = &p->stream[__builtin_ctzll(left)];
 
-        if (s->wire && wire_fd_busy(s->wire)) {
-            run_wire(s);
+        for (unsigned i = 0; i < HANDSHAKES; i++) {
+            Connection *c = &s->conn[i];
+
+            if (c->wire && wire_fd_busy(c->wire)) {
+                run(c);
+            }
         }
     }
     for (unsigned i = 0; i < p->streams; i++) {
         Stream *s = &p->stream[i];
 
-        if (s->until <= p->now) {
-            pipe_broken(s, "TLS: it says nothing");
-            drop_wire(s);
+        for (unsigned k = 0; k < HANDSHAKES; k++) {
+            if (s->conn[k].until <= p->now) {
+                pipe_broken(&s->conn[k], "TLS: it says nothing");
+                drop(&s->conn[k]);
+            }
         }
         if (s->retry <= p->now) {
             connect_stream(s);
         }
     }
+}
+
+/* Ask for what it waits for; true: it has something to do by itself. */
+static bool settle(Program *p, Connection *c)
+{
+    short events = wire_fd_events(c->wire);
+
+    source_watch(p, &c->source, (events & POLLIN ? EPOLLIN : 0) |
+                 (events & POLLOUT ? EPOLLOUT : 0));
+    return wire_fd_busy(c->wire);
 }
 
 bool streams_settle(Program *p)
@@ -264,16 +332,11 @@ bool streams_settle(Program *p)
 
     for (uint64_t left = p->touched; left; left &= left - 1) {
         Stream *s = &p->stream[__builtin_ctzll(left)];
-        short events;
 
-        if (!s->wire) {
-            continue;
-        }
-        events = wire_fd_events(s->wire);
-        source_watch(p, &s->wire_source, (events & POLLIN ? EPOLLIN : 0) |
-                     (events & POLLOUT ? EPOLLOUT : 0));
-        if (wire_fd_busy(s->wire)) {
-            busy |= UINT64_C(1) << s->port;
+        for (unsigned i = 0; i < HANDSHAKES; i++) {
+            if (s->conn[i].wire && settle(p, &s->conn[i])) {
+                busy |= UINT64_C(1) << s->port;
+            }
         }
     }
     p->touched = busy;
@@ -285,7 +348,12 @@ int64_t streams_deadline(const Program *p)
     int64_t next = INT64_MAX;
 
     for (unsigned i = 0; i < p->streams; i++) {
-        next = MIN(next, MIN(p->stream[i].retry, p->stream[i].until));
+        const Stream *s = &p->stream[i];
+
+        next = MIN(next, s->retry);
+        for (unsigned k = 0; k < HANDSHAKES; k++) {
+            next = MIN(next, s->conn[k].until);
+        }
     }
     return next;
 }
@@ -295,8 +363,10 @@ void streams_free(Program *p)
     for (unsigned i = 0; i < p->streams; i++) {
         Stream *s = &p->stream[i];
 
-        if (s->wire) {
-            drop_wire(s);
+        for (unsigned k = 0; k < HANDSHAKES; k++) {
+            if (s->conn[k].wire) {
+                drop(&s->conn[k]);
+            }
         }
         if (s->listener.fd >= 0) {
             close(s->listener.fd);
@@ -306,6 +376,7 @@ void streams_free(Program *p)
         }
         g_free(s->address);
         g_free(s->host);
+        target_free(s->target);
     }
 }
 
@@ -316,10 +387,11 @@ void streams_wire(void *opaque, unsigned port, UbSwitchWire *out)
 
     out->broken = s->broken;
     out->address = s->address;
-    if (s->wire && s->open) {
-        const WirePipeStats *st = wire_pipe_stats(wire_fd_pipe(s->wire));
+    if (s->peer) {
+        WirePipe *pipe = wire_fd_pipe(s->peer->wire);
+        const WirePipeStats *st = wire_pipe_stats(pipe);
 
-        wire_pipe_shared(wire_fd_pipe(s->wire), &to, &from);
+        wire_pipe_shared(pipe, &to, &from);
         out->kind = s->tls ? "tls" : to && from ? "shared-memory" : "socket";
         out->sent = st->sent;
         out->received = st->received;

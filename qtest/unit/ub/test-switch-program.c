@@ -605,6 +605,65 @@ static void pipe_refused(void *opaque, const char *rule)
     g_test_message("%s", rule);
 }
 
+/* Strangers that connect and say nothing, more than a port shakes hands with. */
+#define STRANGERS 6
+
+/* They do not keep the neighbour out, who comes after them. */
+static void test_strangers(void)
+{
+    g_autofree char *ctl = in_dir("ctl"), *b = in_dir("b");
+    g_autofree char *keys = in_dir("keys"), *why = NULL;
+    g_autofree char *creds = g_strconcat("psk:", keys, NULL);
+    g_autofree char *pb = g_strconcat("unix:", b, NULL);
+    const char *args[] = { "-p", "tls:127.0.0.1:0", "-p", pb, "-c", ctl,
+                           "--tls-creds", creds, "--tls-patience", "3600",
+                           NULL };
+    int fd, stranger[STRANGERS];
+    WireTlsCreds *good;
+    unsigned tcp;
+    pid_t pid;
+
+    tls_psk_files(keys, "qemu:9a3bc5d7e1f02468ace013579bdf8642\n");
+    good = wire_tls_creds_new(creds, &why);
+    g_assert_nonnull(good);
+    now = clock_now();
+    for (unsigned i = 0; i < HOSTS; i++) {
+        host_init(&hosts[i], i);
+    }
+    pid = start_switch(args);
+    fd = reach(ctl);
+    tcp = tcp_of(fd, 0);
+    for (unsigned i = 0; i < STRANGERS; i++) {
+        stranger[i] = connect_tcp(tcp);
+        g_assert_cmpint(stranger[i], >=, 0);
+    }
+    /* The oldest are displaced. */
+    for (unsigned i = 0; i < STRANGERS - 4; i++) {
+        await_end(stranger[i]);
+    }
+    hosts[0].wire = wire_fd_new_tls(connect_tcp(tcp), good, false, NULL,
+                                    &pipe_ops, &hosts[0]);
+    plug(&hosts[1], connect_unix(b), true);
+    await_switch(fd, "\"up\":[0,1]");
+    await_up(3);
+    port_says(fd, 0, "\"kind\":\"tls\"");
+    /* It is the neighbour, they are not; nor is who comes now. */
+    for (unsigned i = STRANGERS - 4; i < STRANGERS; i++) {
+        await_end(stranger[i]);
+    }
+    await_end(connect_tcp(tcp));
+    port_says(fd, 0, "\"broken\":0");
+    await_switch(fd, "\"up\":[0,1]");
+    says(fd, LINE("{\"execute\": \"quit\"}"), "\"return\":{}");
+    g_assert_cmpint(end_of(pid), ==, 0);
+    close(fd);
+    for (unsigned i = 0; i < HOSTS; i++) {
+        host_free(&hosts[i]);
+    }
+    wire_tls_creds_free(good);
+    tls_files_remove(keys);
+}
+
 /* A port by TLS among others: who has the key is let in, and nobody else. */
 static void test_tls(void)
 {
@@ -840,6 +899,7 @@ int main(int argc, char **argv)
     dir = g_dir_make_tmp("ub-switch-XXXXXX", NULL);
     g_test_add_func("/ub/switch/program/links", test_links);
     g_test_add_func("/ub/switch/program/tls", test_tls);
+    g_test_add_func("/ub/switch/program/strangers", test_strangers);
     g_test_add_func("/ub/switch/program/kill", test_kill);
     g_test_add_func("/ub/switch/program/refused", test_refused);
     g_test_add_func("/ub/switch/program/clients", test_clients);
