@@ -78,8 +78,9 @@ typedef enum UbCipResult {
     UB_CIP_BAD_POLICY,          /* a field of it is out of range */
     UB_CIP_NO_KEY,              /* the slot is empty */
     UB_CIP_RX_FIRST,            /* sending before the slot can receive */
-    UB_CIP_REUSED,              /* the policy has this key and IV already */
+    UB_CIP_REUSED,              /* the Entity has, or had, this key and IV[0..7] */
     UB_CIP_NO_COMMAND,
+    UB_CIP_INCOMPLETE,          /* of key and IV not all has been written */
     UB_CIP_RESULTS
 } UbCipResult;
 
@@ -133,7 +134,11 @@ unsigned ub_cip_mode(const UbCip *cip, unsigned entity);
 /* Set a policy, NULL: it goes.  Keys that it had are erased. */
 UbCipResult ub_cip_set_policy(UbCip *cip, unsigned entity, unsigned policy,
                               const UbCipPolicy *p);
-/* Put a key into a slot; numbers and window begin anew. */
+/*
+ * Put a key into a slot; numbers and window begin anew.  One that the Entity has in
+ * any slot of any policy, in either direction, with the same first 8 bytes of the
+ * IV is refused, and so are the last 256 that sealed or opened something.
+ */
 UbCipResult ub_cip_set_key(UbCip *cip, unsigned entity, unsigned policy,
                            UbCipWay way, unsigned slot,
                            const uint8_t key[UB_CIP_KEY_MAX],
@@ -148,6 +153,8 @@ bool ub_cip_view(const UbCip *cip, unsigned entity, unsigned policy,
                  UbCipView *view);
 uint64_t ub_cip_counter(const UbCip *cip, UbCipCounter c);
 const char *ub_cip_counter_name(UbCipCounter c);
+/* Bytes of its keys; 0: there is no such suite. */
+size_t ub_cip_key_len(UbCipSuite suite);
 const char *ub_cip_suite_name(UbCipSuite suite);
 
 #define UB_CIP_TAG CORE_TAG('C', 'I', 'P', ' ')

@@ -21,6 +21,7 @@
 enum {
     UB_EID_LEN = 16,
     UB_UPI_MANAGER = 0x7fff,    /* UBFM, in 16 bits (§10.3.2) */
+    UB_SEC_OP_MANAGEMENT = 0x10, /* opcode of its messages (tah.h) */
     UB_UPIH16_LEN = 2,
     UB_UPIH32_LEN = 4,
     UB_EIDH40_LEN = 5,

@@ -27,9 +27,14 @@ typedef struct Policy {
     int use;
 } Policy;
 
+/* Keys that an Entity remembers to have been used up. */
+#define SPENT 256
+
 typedef struct Entity {
     unsigned mode;
     Policy policy[UB_CIP_POLICIES];
+    uint8_t spent[SPENT][GCM_PRINT];    /* a ring */
+    unsigned spent_next;
 } Entity;
 
 struct UbCip {
@@ -88,9 +93,23 @@ const UbCipConfig *ub_cip_config(const UbCip *cip)
 
 /* ---- keys ---- */
 
-static void key_erase(UbCip *cip, Key *k)
+/* A key that has sealed or opened must not come back: its numbers would begin
+ * again. */
+static void key_spent(Entity *e, const Policy *p, const Key *k, UbCipWay way)
 {
+    if (k->sn > (way == UB_CIP_TX)) {
+        gcm_print(p->is.suite, k->key, k->iv, e->spent[e->spent_next]);
+        e->spent_next = (e->spent_next + 1) % SPENT;
+    }
+}
+
+static void key_erase(UbCip *cip, Entity *e, Policy *p, UbCipWay way,
+                      unsigned slot)
+{
+    Key *k = &p->key[way][slot];
+
     if (k->gcm) {
+        key_spent(e, p, k, way);
         gcm_free(k->gcm);
         g_free(k->map);
         explicit_bzero(k, sizeof(*k));
@@ -98,11 +117,11 @@ static void key_erase(UbCip *cip, Key *k)
     }
 }
 
-static void policy_erase(UbCip *cip, Policy *p)
+static void policy_erase(UbCip *cip, Entity *e, Policy *p)
 {
     for (unsigned way = 0; way < UB_CIP_WAYS; way++) {
         for (unsigned i = 0; i < UB_CIP_SLOTS; i++) {
-            key_erase(cip, &p->key[way][i]);
+            key_erase(cip, e, p, way, i);
         }
     }
     *p = (Policy) { .use = -1 };
@@ -114,7 +133,7 @@ void ub_cip_reset_entity(UbCip *cip, unsigned entity)
 
     if (e) {
         for (unsigned i = 0; i < UB_CIP_POLICIES; i++) {
-            policy_erase(cip, &e->policy[i]);
+            policy_erase(cip, e, &e->policy[i]);
         }
         g_free(e);
         cip->entity[entity] = NULL;
@@ -175,6 +194,7 @@ static bool policy_good(const UbCipPolicy *p)
 UbCipResult ub_cip_set_policy(UbCip *cip, unsigned entity, unsigned policy,
                               const UbCipPolicy *p)
 {
+    Entity *e;
     Policy *to;
 
     if (policy >= UB_CIP_POLICIES || entity >= UB_SEC_ENTITIES ||
@@ -184,8 +204,9 @@ UbCipResult ub_cip_set_policy(UbCip *cip, unsigned entity, unsigned policy,
     if (p && !policy_good(p)) {
         return UB_CIP_BAD_POLICY;
     }
-    to = &entity_make(cip, entity)->policy[policy];
-    policy_erase(cip, to);
+    e = entity_make(cip, entity);
+    to = &e->policy[policy];
+    policy_erase(cip, e, to);
     if (p) {
         to->is = *p;
         to->set = true;
@@ -193,12 +214,13 @@ UbCipResult ub_cip_set_policy(UbCip *cip, unsigned entity, unsigned policy,
     return UB_CIP_OK;
 }
 
-static void key_put(UbCip *cip, Policy *p, UbCipWay way, Key *k,
-                    const uint8_t *key, const uint8_t *iv)
+static void key_put(UbCip *cip, Entity *e, Policy *p, UbCipWay way,
+                    unsigned slot, const uint8_t *key, const uint8_t *iv)
 {
-    size_t len = gcm_key_len(p->is.suite);
+    size_t len = ub_cip_key_len(p->is.suite);
+    Key *k = &p->key[way][slot];
 
-    key_erase(cip, k);
+    key_erase(cip, e, p, way, slot);
     memcpy(k->key, key, len);
     memcpy(k->iv, iv, UB_CIP_IV_LEN);
     k->gcm = gcm_new(p->is.suite, key);
@@ -206,16 +228,43 @@ static void key_put(UbCip *cip, Policy *p, UbCipWay way, Key *k,
     k->map = way == UB_CIP_RX ? g_new0(uint64_t, cip->cfg.window / 64) : NULL;
 }
 
-/* A key that begins anew would encrypt twice by the same stream, or let come again
- * what came. */
-static bool key_known(const Policy *p, UbCipWay way, const uint8_t *key,
+static bool policy_knows(const Policy *p, unsigned suite, const uint8_t *key,
+                         const uint8_t *iv)
+{
+    const Key *keys = &p->key[0][0];
+
+    for (unsigned i = 0; i < UB_CIP_WAYS * UB_CIP_SLOTS; i++) {
+        const Key *k = &keys[i];
+
+        if (k->gcm && p->is.suite == suite &&
+            !memcmp(k->key, key, ub_cip_key_len(suite)) &&
+            !memcmp(k->iv, iv, GCM_IV_FIXED)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Two that seal by one key and one IV share nonces, whatever the last 32 bits of the
+ * IV are: SN is XORed with these and becomes any of them (SP 800-38D, 8: never twice).
+ * So do both ends of a channel whose directions have one key, and a key that begins
+ * anew after it was used; that would let come again what came, too.
+ */
+static bool key_known(const Entity *e, const Policy *for_p, const uint8_t *key,
                       const uint8_t *iv)
 {
-    for (unsigned i = 0; i < UB_CIP_SLOTS; i++) {
-        const Key *k = &p->key[way][i];
+    unsigned suite = for_p->is.suite;
+    uint8_t print[GCM_PRINT];
 
-        if (k->gcm && !memcmp(k->key, key, gcm_key_len(p->is.suite)) &&
-            !memcmp(k->iv, iv, UB_CIP_IV_LEN)) {
+    for (unsigned i = 0; i < UB_CIP_POLICIES; i++) {
+        if (policy_knows(&e->policy[i], suite, key, iv)) {
+            return true;
+        }
+    }
+    gcm_print(suite, key, iv, print);
+    for (unsigned i = 0; i < SPENT; i++) {
+        if (!memcmp(e->spent[i], print, GCM_PRINT)) {
             return true;
         }
     }
@@ -232,10 +281,10 @@ UbCipResult ub_cip_set_key(UbCip *cip, unsigned entity, unsigned policy,
     if (!p || way >= UB_CIP_WAYS || slot >= UB_CIP_SLOTS) {
         return UB_CIP_NO_POLICY;
     }
-    if (key_known(p, way, key, iv)) {
+    if (key_known(cip->entity[entity], p, key, iv)) {
         return UB_CIP_REUSED;
     }
-    key_put(cip, p, way, &p->key[way][slot], key, iv);
+    key_put(cip, cip->entity[entity], p, way, slot, key, iv);
     cip->count[UB_CIPC_KEYS_SET]++;
     return UB_CIP_OK;
 }
@@ -251,7 +300,7 @@ UbCipResult ub_cip_erase_key(UbCip *cip, unsigned entity, unsigned policy,
     if (!p->key[way][slot].gcm) {
         return UB_CIP_NO_KEY;
     }
-    key_erase(cip, &p->key[way][slot]);
+    key_erase(cip, cip->entity[entity], p, way, slot);
     if (way == UB_CIP_TX && p->use == (int)slot) {
         p->use = -1;
     }
@@ -329,6 +378,11 @@ const char *ub_cip_counter_name(UbCipCounter c)
     return c < UB_CIP_COUNTERS ? names[c] : NULL;
 }
 
+size_t ub_cip_key_len(UbCipSuite suite)
+{
+    return gcm_key_len(suite);
+}
+
 const char *ub_cip_suite_name(UbCipSuite suite)
 {
     static const char *const names[UB_CIP_SUITES] = {
@@ -363,18 +417,23 @@ static Policy *policy_for(Entity *e, unsigned form, const UbEid *eid)
     return NULL;
 }
 
-static bool is_manager(const UbSecHead *h)
+/* A message of the UBFM or to it; the UPI alone is anybody's to write, and reaches
+ * memory with another opcode.  @tah: where it begins in the packet. */
+static bool is_manager(const UbSecHead *h, CorePacket *pkt, uint32_t tah)
 {
-    return h->form == UB_SEC_SHORT && h->upi == UB_UPI_MANAGER;
+    return h->form == UB_SEC_SHORT && h->upi == UB_UPI_MANAGER &&
+           pkt->len > tah &&
+           core_packet_data(pkt)[tah] == UB_SEC_OP_MANAGEMENT;
 }
 
-/* The Entity, if packets with this head have to be sealed there. */
-static Entity *entity_on(const UbCip *cip, int entity, const UbSecHead *h)
+/* The Entity, if such packets have to be sealed there. */
+static Entity *entity_on(const UbCip *cip, int entity, const UbSecHead *h,
+                         CorePacket *pkt, uint32_t tah)
 {
     Entity *e = cip && entity >= 0 ? cip->entity[entity] : NULL;
 
     return e && e->mode & UB_CIP_ON &&
-           (e->mode & UB_CIP_MANAGER || !is_manager(h)) ? e : NULL;
+           (e->mode & UB_CIP_MANAGER || !is_manager(h, pkt, tah)) ? e : NULL;
 }
 
 /* How many bytes, from the CIPH on, are readable; @body: UPIH and EIDH. */
@@ -411,7 +470,7 @@ CipSealed cip_seal(UbCip *cip, int entity, const UbSecHead *h, uint32_t body,
         [UB_SEC_WIDE] = CIP_NLP_WIDE,
         [UB_SEC_SHORT] = CIP_NLP_SHORT,
     };
-    Entity *e = entity_on(cip, entity, h);
+    Entity *e = entity_on(cip, entity, h, pkt, body);
     Policy *p = e ? policy_for(e, h->form, &h->deid) : NULL;
     uint8_t iv[UB_CIP_IV_LEN], tag[GCM_TAG], *ciph, *end;
     uint32_t len, clear;
@@ -448,9 +507,10 @@ CipSealed cip_seal(UbCip *cip, int entity, const UbSecHead *h, uint32_t body,
     return CIP_SEALED;
 }
 
-bool cip_expects(UbCip *cip, int entity, const UbSecHead *h)
+bool cip_expects(UbCip *cip, int entity, const UbSecHead *h,
+                 CorePacket *pkt)
 {
-    Entity *e = entity_on(cip, entity, h);
+    Entity *e = entity_on(cip, entity, h, pkt, 0);
 
     if (!e || (e->mode & UB_CIP_MIXED &&
                !policy_for(e, h->form, &h->seid))) {
@@ -574,9 +634,10 @@ bool ub_cip_touched(const UbCip *cip)
 }
 
 /* Only where keys travel. */
-static void image_key(UbCip *cip, CoreImage *im, Policy *p, UbCipWay way,
-                      Key *k)
+static void image_key(UbCip *cip, CoreImage *im, Entity *e, Policy *p,
+                      UbCipWay way, unsigned slot)
 {
+    Key *k = &p->key[way][slot];
     uint8_t key[UB_CIP_KEY_MAX], iv[UB_CIP_IV_LEN];
     bool there = k->gcm;
 
@@ -589,7 +650,7 @@ static void image_key(UbCip *cip, CoreImage *im, Policy *p, UbCipWay way,
     core_image_bytes(im, key, sizeof(key));
     core_image_bytes(im, iv, sizeof(iv));
     if (core_image_loading(im) && !core_image_error(im)) {
-        key_put(cip, p, way, k, key, iv);
+        key_put(cip, e, p, way, slot, key, iv);
     }
     explicit_bzero(key, sizeof(key));
     core_image_int(im, &k->sn);
@@ -602,7 +663,7 @@ static void image_key(UbCip *cip, CoreImage *im, Policy *p, UbCipWay way,
     }
 }
 
-static void image_policy(UbCip *cip, CoreImage *im, Policy *p)
+static void image_policy(UbCip *cip, CoreImage *im, Entity *e, Policy *p)
 {
     int8_t use = p->use;
 
@@ -626,7 +687,7 @@ static void image_policy(UbCip *cip, CoreImage *im, Policy *p)
     core_image_int(im, &use);
     for (unsigned way = 0; way < UB_CIP_WAYS; way++) {
         for (unsigned i = 0; i < UB_CIP_SLOTS; i++) {
-            image_key(cip, im, p, way, &p->key[way][i]);
+            image_key(cip, im, e, p, way, i);
         }
     }
     if (core_image_check(im, use >= -1 && use < UB_CIP_SLOTS &&
@@ -640,11 +701,16 @@ void ub_cip_image(UbCip *cip, CoreImage *im)
 {
     uint32_t n = cip->entities;
 
-    core_image_begin(im, UB_CIP_TAG, 1);
+    core_image_check(im, core_image_begin(im, UB_CIP_TAG, 2) == 2,
+                     "CIP of a source that does not tell its settings");
     core_image_same(im, cip->cfg.migrate,
                     "CIP keys travel, or do not, unlike those of the source");
     core_image_same(im, cip->cfg.window,
                     "the source has another window of CIP");
+    core_image_same(im, cip->cfg.icv_last,
+                    "the source takes the ICV from the other end of the tag");
+    core_image_same(im, cip->cfg.sn_last,
+                    "keys of the source end after another SN");
     core_image_count(im, &n, UB_SEC_ENTITIES, "too many Entities have CIP");
     for (uint32_t i = 0, at = 0; i < n && !core_image_error(im); i++, at++) {
         uint8_t index;
@@ -666,7 +732,7 @@ void ub_cip_image(UbCip *cip, CoreImage *im)
         core_image_check(im, e->mode <= UB_CIP_MODES,
                          "a mode of CIP that does not exist");
         for (unsigned k = 0; k < UB_CIP_POLICIES; k++) {
-            image_policy(cip, im, &e->policy[k]);
+            image_policy(cip, im, e, &e->policy[k]);
         }
     }
     core_image_end(im);

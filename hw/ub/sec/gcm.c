@@ -3,8 +3,12 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE             /* explicit_bzero */
+#endif
 #include <gcrypt.h>
 #include <glib.h>
+#include <string.h>
 
 #include "gcm.h"
 
@@ -38,6 +42,7 @@ bool gcm_ready(void)
                     gcry_cipher_get_algo_keylen(suites[i].algo) ==
                     suites[i].key;
         }
+        good &= !gcry_md_test_algo(GCRY_MD_SHA256);
         g_once_init_leave(&done, 1);
     }
     return good;
@@ -58,6 +63,18 @@ Gcm *gcm_new(UbCipSuite suite, const uint8_t *key)
         g_error("libgcrypt has lost a cipher that it had");
     }
     return gcm;
+}
+
+void gcm_print(UbCipSuite suite, const uint8_t *key, const uint8_t *iv,
+               uint8_t print[GCM_PRINT])
+{
+    uint8_t in[1 + UB_CIP_KEY_MAX + GCM_IV_FIXED] = { suite }, hash[32];
+
+    memcpy(in + 1, key, suites[suite].key);
+    memcpy(in + 1 + UB_CIP_KEY_MAX, iv, GCM_IV_FIXED);
+    gcry_md_hash_buffer(GCRY_MD_SHA256, hash, in, sizeof(in));
+    explicit_bzero(in, sizeof(in));
+    memcpy(print, hash, GCM_PRINT);
 }
 
 void gcm_free(Gcm *gcm)

@@ -13,6 +13,10 @@
 #include "ub/cip.h"
 
 #define GCM_TAG 16
+#define GCM_PRINT 16
+/* Bytes of an IV that tell one set of nonces from another: the rest is XORed with
+ * all there is of SN. */
+#define GCM_IV_FIXED 8
 
 typedef struct Gcm Gcm;
 
@@ -21,6 +25,9 @@ bool gcm_ready(void);
 /* Bytes of a key of @suite. */
 size_t gcm_key_len(UbCipSuite suite);
 Gcm *gcm_new(UbCipSuite suite, const uint8_t *key);
+/* What a key and the first bytes of its IV can be known by, and not be made of. */
+void gcm_print(UbCipSuite suite, const uint8_t *key, const uint8_t *iv,
+               uint8_t print[GCM_PRINT]);
 /* The key is wiped.  NULL is ignored. */
 void gcm_free(Gcm *gcm);
 /* Encrypt @len bytes where they are, and make the tag of these and of @aad. */

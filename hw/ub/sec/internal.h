@@ -27,8 +27,9 @@ typedef enum CipSealed { CIP_PLAIN, CIP_SEALED, CIP_REFUSED } CipSealed;
  * behind it, if its sender has to. */
 CipSealed cip_seal(UbCip *cip, int entity, const UbSecHead *h, uint32_t body,
                    CorePacket *pkt);
-/* A packet without CIPH should have had one. */
-bool cip_expects(UbCip *cip, int entity, const UbSecHead *h);
+/* A packet without CIPH, from its TAH on, should have had one. */
+bool cip_expects(UbCip *cip, int entity, const UbSecHead *h,
+                 CorePacket *pkt);
 /* Open a packet from its CIPH on, which stays; the ICV goes. */
 UbSecFault cip_open(UbCip *cip, int entity, const UbSecHead *h, uint32_t body,
                     CorePacket *pkt);

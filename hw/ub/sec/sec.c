@@ -303,8 +303,8 @@ UbSecFault ub_sec_pull(UbSec *sec, unsigned nlp, bool ctp, bool mgmt,
         return UB_SEC_NLP;
     }
     fault = pull_plain(sec, nlp, pkt, h, entity);
-    return !fault && cip_expects(sec->cip, *entity, h) ? UB_SEC_CIP_OFF
-                                                       : fault;
+    return !fault && cip_expects(sec->cip, *entity, h, pkt) ? UB_SEC_CIP_OFF
+                                                            : fault;
 }
 
 UbSecFault ub_sec_pull_opened(UbSec *sec, unsigned form, bool ctp, bool mgmt,

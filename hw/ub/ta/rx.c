@@ -56,6 +56,9 @@ static bool read_headers(UbTa *ta, Arrival *a, CorePacket *pkt,
     return true;
 }
 
+_Static_assert((int)UB_SEC_OP_MANAGEMENT == (int)UB_TA_MANAGEMENT,
+               "CIP excepts the messages of the UBFM by their opcode");
+
 static bool from_manager(const Arrival *a)
 {
     return a->head.form == UB_SEC_SHORT && a->head.upi == UB_UPI_MANAGER;

@@ -29,7 +29,9 @@ void pair_cip_key(Pair *p, unsigned slot, uint64_t serial)
     for (unsigned way = 0; way < UB_CIP_WAYS; way++) {
         for (unsigned n = 0; n < p->n; n++) {
             for (unsigned to = 0; to < p->n; to++) {
-                put_key(p, n, to, way, slot, serial);
+                if (to != n) {
+                    put_key(p, n, to, way, slot, serial);
+                }
             }
         }
     }
@@ -38,8 +40,10 @@ void pair_cip_key(Pair *p, unsigned slot, uint64_t serial)
 void pair_cip_use(Pair *p, unsigned node, unsigned slot)
 {
     for (unsigned to = 0; to < p->n; to++) {
-        g_assert_cmpint(ub_cip_use(pair_cip(p, node), 0, to, slot), ==,
-                        UB_CIP_OK);
+        if (to != node) {
+            g_assert_cmpint(ub_cip_use(pair_cip(p, node), 0, to, slot), ==,
+                            UB_CIP_OK);
+        }
     }
 }
 

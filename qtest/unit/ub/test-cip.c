@@ -102,7 +102,9 @@ typedef struct World {
     UbEid your_eid, my_eid;
     UbCipConfig cfg;
     UbCipPolicy policy;         /* yours for me; mine is the same but the peer */
-    uint8_t key[2][UB_CIP_KEY_MAX], iv[UB_CIP_IV_LEN];
+    /* By slot, of what you say, and of what I say. */
+    uint8_t key[2][UB_CIP_KEY_MAX], back[2][UB_CIP_KEY_MAX];
+    uint8_t iv[UB_CIP_IV_LEN];
 } World;
 
 static UbCip *cip_of(UbSec *sec)
@@ -127,20 +129,24 @@ static void put_policies(World *w)
                     UB_CIP_OK);
 }
 
-/* Keys for the way from you to me; the way back has those of the other number. */
 static void put_keys(World *w, unsigned slot)
 {
-    const struct { UbSec *sec; unsigned entity; UbCipWay way; unsigned key; }
-        puts[] = {
-        { w->me, ME, UB_CIP_RX, slot }, { w->you, 0, UB_CIP_RX, !slot },
-        { w->you, 0, UB_CIP_TX, slot }, { w->me, ME, UB_CIP_TX, !slot },
+    const struct {
+        UbSec *sec;
+        unsigned entity;
+        UbCipWay way;
+        const uint8_t *key;
+    } puts[] = {
+        { w->me, ME, UB_CIP_RX, w->key[slot] },
+        { w->you, 0, UB_CIP_RX, w->back[slot] },
+        { w->you, 0, UB_CIP_TX, w->key[slot] },
+        { w->me, ME, UB_CIP_TX, w->back[slot] },
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(puts); i++) {
         g_assert_cmpint(ub_cip_set_key(cip_of(puts[i].sec), puts[i].entity,
-                                       POLICY, puts[i].way, slot,
-                                       w->key[puts[i].key], w->iv), ==,
-                        UB_CIP_OK);
+                                       POLICY, puts[i].way, slot, puts[i].key,
+                                       w->iv), ==, UB_CIP_OK);
     }
 }
 
@@ -165,6 +171,8 @@ static void world_init(World *w)
     for (unsigned i = 0; i < UB_CIP_KEY_MAX; i++) {
         w->key[1][i] = i;
         w->key[0][i] = 0xff - i;
+        w->back[0][i] = 0x55 ^ i;
+        w->back[1][i] = 0xaa ^ i;
     }
     for (unsigned i = 0; i < UB_CIP_IV_LEN; i++) {
         w->iv[i] = 0x40 + i;
@@ -217,6 +225,15 @@ static CorePacket *body(World *w)
     for (unsigned i = 0; i < BODY; i++) {
         core_packet_data(pkt)[i] = 0x80 + i;
     }
+    return pkt;
+}
+
+/* One of the UBFM: all that a CIPH is not asked of. */
+static CorePacket *message(World *w)
+{
+    CorePacket *pkt = body(w);
+
+    core_packet_data(pkt)[0] = UB_SEC_OP_MANAGEMENT;
     return pkt;
 }
 
@@ -546,13 +563,36 @@ static void test_modes(void)
     /* The UBFM, who brings the keys. */
     h = (UbSecHead) { .form = UB_SEC_SHORT, .upi = UB_UPI_MANAGER,
                       .mgmt = true, .seid = w.your_eid, .deid = w.my_eid };
-    pkt = body(&w);
+    pkt = message(&w);
     g_assert_cmpint(ub_sec_push(w.you, &h, pkt), ==, UB_SEC_SHORT);
     g_assert_cmpint(ub_sec_pull(w.me, UB_SEC_SHORT, true, true, pkt, &back,
                                 &entity), ==, UB_SEC_GOOD);
     core_packet_free(pkt);
-    ub_cip_set_mode(cip_of(w.me), ME, UB_CIP_ON | UB_CIP_MANAGER);
+    /* Its UPI before something else, or nothing, is no message. */
     pkt = body(&w);
+    g_assert_cmpint(ub_sec_push(w.you, &h, pkt), ==, -1);
+    core_packet_free(pkt);
+    for (unsigned mgmt = 0; mgmt < 2; mgmt++) {
+        for (unsigned opcode = 0; opcode < 256; opcode++) {
+            UbSecFault want = opcode == UB_SEC_OP_MANAGEMENT ? UB_SEC_GOOD
+                                                             : UB_SEC_CIP_OFF;
+            uint64_t missing = count(w.me, UB_CIPC_RX_MISSING);
+
+            pkt = body(&w);
+            core_packet_data(pkt)[0] = opcode;
+            ub_sec_push_plain(w.you, &h, pkt);
+            g_assert_cmpint(ub_sec_pull(w.me, UB_SEC_SHORT, true, mgmt, pkt,
+                                        &back, &entity), ==, want);
+            g_assert_cmpuint(count(w.me, UB_CIPC_RX_MISSING), ==,
+                             missing + (want != UB_SEC_GOOD));
+            core_packet_free(pkt);
+        }
+    }
+    pkt = core_packet_alloc(w.pool, 0);
+    ub_sec_push_plain(w.you, &h, pkt);
+    dropped(&w, UB_SEC_SHORT, pkt, UB_SEC_CIP_OFF, UB_CIPC_RX_MISSING);
+    ub_cip_set_mode(cip_of(w.me), ME, UB_CIP_ON | UB_CIP_MANAGER);
+    pkt = message(&w);
     g_assert_cmpint(ub_sec_push(w.you, &h, pkt), ==, UB_SEC_SHORT);
     dropped(&w, UB_SEC_SHORT, pkt, UB_SEC_CIP_OFF, UB_CIPC_RX_MISSING);
 
@@ -783,7 +823,7 @@ static void test_commands(void)
     g_assert_cmpint(ub_cip_set_key(cip, 0, POLICY, UB_CIP_RX, 1, w.key[1],
                                    w.iv), ==, UB_CIP_OK);
     g_assert_cmpint(ub_cip_use(cip, 0, POLICY, 0), ==, UB_CIP_RX_FIRST);
-    g_assert_cmpint(ub_cip_set_key(cip, 0, POLICY, UB_CIP_RX, 0, w.key[0],
+    g_assert_cmpint(ub_cip_set_key(cip, 0, POLICY, UB_CIP_RX, 0, w.back[0],
                                    w.iv), ==, UB_CIP_OK);
     g_assert_cmpint(ub_cip_use(cip, 0, POLICY, 0), ==, UB_CIP_OK);
     /* The same key again would begin its numbers again. */
@@ -827,6 +867,91 @@ static void test_commands(void)
     g_assert_cmpuint(ub_cip_counter(cip, UB_CIP_COUNTERS), ==, 0);
     g_assert_null(ub_cip_suite_name(UB_CIP_SUITES));
     g_assert_cmpstr(ub_cip_suite_name(UB_CIP_SM4_128_GCM), ==, "sm4-128-gcm");
+    world_free(&w);
+}
+
+static UbCipResult try_key(World *w, unsigned policy, UbCipWay way,
+                           unsigned slot, const uint8_t *key)
+{
+    return ub_cip_set_key(cip_of(w->you), 0, policy, way, slot, key, w->iv);
+}
+
+/* Nothing is ever sealed by a key and nonce of something else: the last 32 bits of
+ * an IV say nothing, as SN takes each value of them. */
+static void test_nonces(void)
+{
+    uint8_t fresh[UB_CIP_KEY_MAX] = { 0x77 };
+    UbCipPolicy other;
+    World w;
+    const struct {
+        unsigned policy;
+        UbCipWay way;
+        const uint8_t *key;
+    } tries[] = {
+        /* The other slot, the other way, another policy. */
+        { POLICY, UB_CIP_TX, w.key[1] }, { POLICY, UB_CIP_RX, w.back[1] },
+        { POLICY, UB_CIP_RX, w.key[1] }, { POLICY, UB_CIP_TX, w.back[1] },
+        { POLICY + 1, UB_CIP_TX, w.key[1] },
+        { POLICY + 1, UB_CIP_RX, w.key[1] },
+    };
+
+    world_up(&w);
+    other = w.policy;
+    other.peer.b[0] ^= 1;
+    for (unsigned i = 0; i < UB_CIP_IV_LEN; i++) {
+        for (unsigned t = 0; t < G_N_ELEMENTS(tries); t++) {
+            g_assert_cmpint(ub_cip_set_policy(cip_of(w.you), 0, POLICY,
+                                              &w.policy), ==, UB_CIP_OK);
+            g_assert_cmpint(ub_cip_set_policy(cip_of(w.you), 0, POLICY + 1,
+                                              &other), ==, UB_CIP_OK);
+            g_assert_cmpint(try_key(&w, POLICY, UB_CIP_RX, 1, w.back[1]), ==,
+                            UB_CIP_OK);
+            g_assert_cmpint(try_key(&w, POLICY, UB_CIP_TX, 1, w.key[1]), ==,
+                            UB_CIP_OK);
+            w.iv[i]++;
+            g_assert_cmpint(try_key(&w, tries[t].policy, tries[t].way, 0,
+                                    tries[t].key), ==,
+                            i < 8 ? UB_CIP_OK : UB_CIP_REUSED);
+            w.iv[i]--;
+        }
+    }
+    /* Another cipher makes other streams of it. */
+    other.suite = UB_CIP_SM4_128_GCM;
+    g_assert_cmpint(ub_cip_set_policy(cip_of(w.you), 0, POLICY + 1, &other),
+                    ==, UB_CIP_OK);
+    g_assert_cmpint(try_key(&w, POLICY + 1, UB_CIP_TX, 0, w.key[1]), ==,
+                    UB_CIP_OK);
+    /* The two ends of a channel are different Entities, and it works. */
+    use(&w, 1);
+    heard(&w, say_sealed(&w));
+
+    /* What has sealed does not come back: after another key, after none, in
+     * another slot, after the policy was set again. */
+    g_assert_cmpint(try_key(&w, POLICY, UB_CIP_TX, 1, fresh), ==, UB_CIP_OK);
+    w.iv[11]++;
+    g_assert_cmpint(try_key(&w, POLICY, UB_CIP_TX, 1, w.key[1]), ==,
+                    UB_CIP_REUSED);
+    g_assert_cmpint(try_key(&w, POLICY, UB_CIP_TX, 0, w.key[1]), ==,
+                    UB_CIP_REUSED);
+    g_assert_cmpint(ub_cip_set_policy(cip_of(w.you), 0, POLICY, &w.policy), ==,
+                    UB_CIP_OK);
+    g_assert_cmpint(try_key(&w, POLICY, UB_CIP_TX, 0, w.key[1]), ==,
+                    UB_CIP_REUSED);
+    /* Those that did nothing may. */
+    g_assert_cmpint(try_key(&w, POLICY, UB_CIP_TX, 1, fresh), ==, UB_CIP_OK);
+    g_assert_cmpint(try_key(&w, POLICY, UB_CIP_TX, 0, w.key[0]), ==,
+                    UB_CIP_OK);
+    /* Nor does what has opened: all of it could come again. */
+    g_assert_cmpint(ub_cip_erase_key(cip_of(w.me), ME, POLICY, UB_CIP_RX, 1),
+                    ==, UB_CIP_OK);
+    g_assert_cmpint(ub_cip_set_key(cip_of(w.me), ME, POLICY, UB_CIP_RX, 1,
+                                   w.key[1], w.iv), ==, UB_CIP_REUSED);
+    /* A reset forgets. */
+    ub_cip_reset_entity(cip_of(w.you), 0);
+    g_assert_cmpint(ub_cip_set_policy(cip_of(w.you), 0, POLICY, &w.policy), ==,
+                    UB_CIP_OK);
+    g_assert_cmpint(try_key(&w, POLICY, UB_CIP_TX, 0, w.key[1]), ==,
+                    UB_CIP_OK);
     world_free(&w);
 }
 
@@ -948,7 +1073,7 @@ static void test_cold(void)
     g_assert_cmpuint(count(w.me, UB_CIPC_TX_NO_KEY), ==, 1);
     /* Until there are keys again. */
     w.key[0][9]++;
-    w.key[1][9]++;
+    w.back[0][9]++;
     put_keys(&w, 0);
     use(&w, 0);
     heard(&w, say_sealed(&w));
@@ -1015,6 +1140,20 @@ static void test_bad_image(void)
         g_assert_nonnull(load(other, data, len));
         ub_sec_free(other);
         w.cfg.window = 64;
+        w.cfg.icv_last = true;
+        other = make_other(&w);
+        g_assert_nonnull(load(other, data, len));
+        g_assert_false(ub_cip_touched(cip_of(other)));
+        ub_sec_free(other);
+        w.cfg.icv_last = false;
+        w.cfg.sn_last--;
+        other = make_other(&w);
+        g_assert_nonnull(load(other, data, len));
+        ub_sec_free(other);
+        w.cfg.sn_last++;
+        other = make_other(&w);
+        g_assert_null(load(other, data, len));
+        ub_sec_free(other);
         for (size_t i = 0; i < len; i++) {
             static const uint8_t flips[] = { 0x01, 0x80, 0xff };
 
@@ -1064,6 +1203,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/cip/exhausted", test_exhausted);
     g_test_add_func("/ub/cip/rekey", test_rekey);
     g_test_add_func("/ub/cip/commands", test_commands);
+    g_test_add_func("/ub/cip/nonces", test_nonces);
     g_test_add_func("/ub/cip/config", test_config);
     g_test_add_func("/ub/cip/room", test_room);
     g_test_add_func("/ub/cip/cold", test_cold);

@@ -188,6 +188,13 @@ static void test_write_loses_key(void)
     }
 }
 
+static unsigned accesses;
+
+static void count_access(End *e, const UbAccess *a)
+{
+    accesses++;
+}
+
 static unsigned loads;
 
 /* With what is read for the last packet that is allowed, the key goes. */
@@ -255,6 +262,51 @@ static void test_cold(void)
     pair_free(p);
 }
 
+/* Somebody on the way claims to be the UBFM, of whom CIP asks nothing. */
+static bool forge(Pair *p, Wire *w)
+{
+    if (!w->from) {
+        put_be16(core_packet_data(w->pkt), UB_UPI_MANAGER);
+        w->dest.flow.mgmt = true;
+    }
+    return true;
+}
+
+/* That is for its messages: nothing reaches memory so. */
+static void test_forged(void)
+{
+    static const uint8_t opcodes[] = { UB_TA_WRITE, UB_TA_READ,
+                                       UB_TA_FETCH_ADD };
+    enum { LEN = 8 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(opcodes); i++) {
+        for (unsigned on = 0; on < 2; on++) {
+            Pair *p = sealed_new(false, UB_CIP_AES_256_GCM);
+            Work *w = secret(ROW_CTP + 1, opcodes[i], 0, LEN);
+            uint64_t got;
+
+            ub_cip_set_mode(pair_cip(p, 0), 0, 0);
+            ub_cip_set_mode(pair_cip(p, 1), 0, on ? UB_CIP_ON : 0);
+            pair_queue(p, 0, 7, UB_ROI);
+            p->filter = forge;
+            accesses = 0;
+            p->end[1].accessed = count_access;
+            /* Where CIP is off it is done; the answer is not for this asker. */
+            work_all(p, 0, 7, w, UB_TAS_TIMEOUT);
+            got = pair_cip_count(p, 1, UB_CIPC_RX_MISSING);
+            g_assert_cmpint(accesses > 0, ==, !on);
+            g_assert_cmpint(got > 0, ==, on);
+            if (on) {
+                g_assert_cmpuint(pair_count(p, 1, UB_TAC_DROP_SEC), ==, got);
+                for (unsigned n = 0; n < LEN; n++) {
+                    g_assert_cmpint(p->end[1].mem[n], ==, 0);
+                }
+            }
+            pair_free(p);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -263,5 +315,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/cip/write-loses-key", test_write_loses_key);
     g_test_add_func("/ub/ta/cip/answer-loses-key", test_answer_loses_key);
     g_test_add_func("/ub/ta/cip/cold", test_cold);
+    g_test_add_func("/ub/ta/cip/forged", test_forged);
     return g_test_run();
 }
