@@ -3,7 +3,7 @@
  *
  * SELECT names a policy, a slot and a way; what a command needs is written to the
  * dwords before it, then the command, whose RESULT is there at once.  Dwords of keys
- * and IVs read 0, and are forgotten with the command that takes them.  This file is
+ * and IVs read 0, and are forgotten with any command, also one that fails.  This file is
  * for software, too: plain C, no includes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -48,8 +48,11 @@
 #define UB_CIP_R_BAD_POLICY 2u
 #define UB_CIP_R_NO_KEY 3u
 #define UB_CIP_R_RX_FIRST 4u    /* the slot cannot receive yet */
-#define UB_CIP_R_REUSED 5u      /* the policy has this key and IV already */
+#define UB_CIP_R_REUSED 5u      /* the Entity has, or had, this key and the
+                                 * first 8 bytes of this IV */
 #define UB_CIP_R_NO_COMMAND 6u
+#define UB_CIP_R_INCOMPLETE 7u  /* not all of KEY and IV was written since the last
+                                 * command, each dword as a whole */
 #define UB_CIP_STATE 23         /* RO: of the policy that SELECT names */
 #define UB_CIP_STATE__SET 0x01u
 #define UB_CIP_STATE__RX_KEYED 0x06u  /* a bit for each slot */

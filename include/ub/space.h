@@ -70,11 +70,13 @@ typedef struct UbSlice UbSlice;
 
 /* A guest's write of the dword @dw of a slice at the time @now: @value is the new
  * value, @changed the bits that differ from before (set or cleared), @trigger
- * the write-1-to-act bits that were written as 1. */
+ * the write-1-to-act bits that were written as 1, @byte_en the bytes that were
+ * written (bit 0: bits 7:0). */
 typedef struct UbSliceWrite {
     int64_t now;
     unsigned dw;
     uint32_t value, changed, trigger;
+    uint8_t byte_en;
 } UbSliceWrite;
 
 /* What the owner of a slice does; both may be NULL. */

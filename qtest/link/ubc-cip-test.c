@@ -509,6 +509,22 @@ static void test_announced(void)
     g_assert_cmphex(get(&p.a, UB_CIP_HEADER), ==, UB_CIP_USED << 4);
     g_assert_cmphex(get(&p.a, UB_CIP_LIMITS), ==, 0x10060210);
     g_assert_cmpuint(command(&p.a, 99), ==, UB_CIP_R_NO_COMMAND);
+    /* A key that nobody wrote is none, and none is like another but for the end of
+     * its IV. */
+    set_policy(&p.a, AES);
+    g_assert_cmpuint(command(&p.a, UB_CIP_CMD_SET_KEY), ==,
+                     UB_CIP_R_INCOMPLETE);
+    g_assert_cmpuint(set_key(&p.a, true, 0, 1), ==, UB_CIP_R_OK);
+    g_assert_cmpuint(command(&p.a, UB_CIP_CMD_SET_KEY), ==,
+                     UB_CIP_R_INCOMPLETE);
+    choose(&p.a, true, 1);
+    for (unsigned i = 0; i < 8; i++) {
+        put(&p.a, UB_CIP_KEY + i, WORD + (p.a.n << 12) + (i << 8) + 1);
+    }
+    put(&p.a, UB_CIP_IV, 0x12345678u + 1);
+    put(&p.a, UB_CIP_IV + 1, 0x12345678u * 2 + 1);
+    put(&p.a, UB_CIP_IV + 2, 0x12345678u * 3 + 2);
+    g_assert_cmpuint(command(&p.a, UB_CIP_CMD_SET_KEY), ==, UB_CIP_R_REUSED);
     eng_stop(&p);
 }
 

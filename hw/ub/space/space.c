@@ -281,7 +281,7 @@ bool ub_space_write(UbSpace *space, int64_t now, uint32_t dw, uint32_t value,
 {
     UbSlice *s = slice_at(space, dw);
     const UbSpaceDword *d = s ? slice_row(s, dw - s->base) : NULL;
-    UbSliceWrite w = { .now = now };
+    UbSliceWrite w = { .now = now, .byte_en = byte_en & 0xf };
     uint32_t lanes, old, *v;
 
     if (!d) {

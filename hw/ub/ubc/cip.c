@@ -24,7 +24,10 @@ struct UbcCip {
     unsigned entity;
     UbSlice *slice;
     Staged staged;
+    uint32_t whole;             /* dwords of it that were written since it was wiped */
 };
+
+#define IV_WHOLE ((1u << UB_CIP_IV_LEN / 4) - 1)
 
 _Static_assert(UB_CIP_KEY == UB_CIP_IV + UB_CIP_IV_LEN / 4 &&
                UB_CIP_COMMAND == UB_CIP_KEY + UB_CIP_KEY_MAX / 4 &&
@@ -36,6 +39,7 @@ _Static_assert(UB_CIP_R_NO_POLICY == UB_CIP_NO_POLICY &&
                UB_CIP_R_RX_FIRST == UB_CIP_RX_FIRST &&
                UB_CIP_R_REUSED == UB_CIP_REUSED &&
                UB_CIP_R_NO_COMMAND == UB_CIP_NO_COMMAND &&
+               UB_CIP_R_INCOMPLETE == UB_CIP_INCOMPLETE &&
                UB_CIP_CTRL__ON == UB_CIP_ON &&
                UB_CIP_CTRL__MIXED == UB_CIP_MIXED &&
                UB_CIP_CTRL__MANAGER == UB_CIP_MANAGER,
@@ -49,6 +53,13 @@ static UbCip *cip_of(const UbcCip *c)
 static bool is_staged(unsigned dw)
 {
     return dw >= UB_CIP_IV && dw < UB_CIP_COMMAND;
+}
+
+/* What is not written is no key of zeroes: it is none. */
+static void wipe(UbcCip *c)
+{
+    explicit_bzero(&c->staged, sizeof(c->staged));
+    c->whole = 0;
 }
 
 /* ---- commands ---- */
@@ -86,6 +97,17 @@ static UbCipResult clear_policy(UbcCip *c)
 
 static UbCipResult set_key(UbcCip *c)
 {
+    uint32_t needed;
+    UbCipView v;
+
+    if (!ub_cip_view(cip_of(c), c->entity, POLICY(c), &v)) {
+        return UB_CIP_NO_POLICY;
+    }
+    needed = ((1u << ub_cip_key_len(v.policy.suite) / 4) - 1)
+             << (UB_CIP_KEY - UB_CIP_IV) | IV_WHOLE;
+    if (~c->whole & needed) {
+        return UB_CIP_INCOMPLETE;
+    }
     return ub_cip_set_key(cip_of(c), c->entity, POLICY(c), WAY(c), SLOT(c),
                           c->staged.key, c->staged.iv);
 }
@@ -112,19 +134,34 @@ static void command(UbcCip *c, uint32_t code)
     UbCipResult result = code < G_N_ELEMENTS(commands) && commands[code]
                          ? commands[code](c) : UB_CIP_NO_COMMAND;
 
-    explicit_bzero(&c->staged, sizeof(c->staged));
+    wipe(c);
     ub_slice_set(c->slice, UB_CIP_RESULT, ~0u, result);
     ubc_kick(c->ubc);
 }
 
 /* ---- registers ---- */
 
+/* Bytes of a dword whose others nobody knows make it unknown. */
+static void stage(UbcCip *c, const UbSliceWrite *w)
+{
+    unsigned i = w->dw - UB_CIP_IV;
+
+    if (w->byte_en == 0xf) {
+        put_le32((uint8_t *)&c->staged + 4 * i, w->value);
+        c->whole |= 1u << i;
+    } else if (w->byte_en) {
+        put_le32((uint8_t *)&c->staged + 4 * i, 0);
+        c->whole &= ~(1u << i);
+        ubc_guest_error(c->ubc, -1, "part of a dword of a CIP key or IV");
+    }
+}
+
 static void written(void *opaque, UbSlice *s, const UbSliceWrite *w)
 {
     UbcCip *c = opaque;
 
     if (is_staged(w->dw)) {
-        put_le32((uint8_t *)&c->staged + 4 * (w->dw - UB_CIP_IV), w->value);
+        stage(c, w);
         ub_slice_set(s, w->dw, ~0u, 0);
     } else if (w->dw == UB_CIP_CTRL) {
         ub_cip_set_mode(cip_of(c), c->entity, w->value);
@@ -239,8 +276,7 @@ void ubc_cip_free(Ubc *ubc)
 void ubc_cip_reset_entity(Ubc *ubc, unsigned entity)
 {
     if (ubc->cip) {
-        explicit_bzero(&ubc->cip[entity].staged,
-                       sizeof(ubc->cip[entity].staged));
+        wipe(&ubc->cip[entity]);
         ub_cip_reset_entity(cip_of(&ubc->cip[entity]), entity);
     }
 }
@@ -248,8 +284,24 @@ void ubc_cip_reset_entity(Ubc *ubc, unsigned entity)
 void ubc_cip_reset(Ubc *ubc)
 {
     for (unsigned i = 0; ubc->cip && i < ubc->conf.entities; i++) {
-        explicit_bzero(&ubc->cip[i].staged, sizeof(ubc->cip[i].staged));
+        wipe(&ubc->cip[i]);
     }
+}
+
+/* CTRL is of one part of an image, the mode that it shows of another. */
+const char *ubc_cip_loaded(Ubc *ubc)
+{
+    UbCip *cip = ub_sec_cip(ub_node_sec(ubc->node));
+
+    for (unsigned i = 0; cip && i < UB_SEC_ENTITIES; i++) {
+        uint32_t shown = ubc->cip && i < ubc->conf.entities
+                         ? ub_slice_get(ubc->cip[i].slice, UB_CIP_CTRL) : 0;
+
+        if (ub_cip_mode(cip, i) != shown) {
+            return "CIP of an Entity is not in the mode that CTRL shows";
+        }
+    }
+    return NULL;
 }
 
 /* Dword @dw of the configuration space of an Entity. */

@@ -265,6 +265,8 @@ void ubc_cip_free(Ubc *ubc);
 void ubc_cip_reset(Ubc *ubc);
 /* Keys and policies of an Entity go. */
 void ubc_cip_reset_entity(Ubc *ubc, unsigned entity);
+/* After an image: NULL, or what of it does not fit together. */
+const char *ubc_cip_loaded(Ubc *ubc);
 
 /* ---- space.c ---- */
 /* The configuration spaces of the controller and its Entities, what is fixed filled

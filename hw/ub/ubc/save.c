@@ -369,6 +369,11 @@ static void ubc_image(Ubc *ubc, CoreImage *im)
     came_image(ubc, im);
     ubc_space_image(ubc, im);
     core_image_end(im);
+    if (core_image_loading(im) && !core_image_error(im)) {
+        const char *why = ubc_cip_loaded(ubc);
+
+        core_image_check(im, !why, why);
+    }
 }
 
 uint8_t *ubc_save(Ubc *ubc, int64_t now, size_t *len)

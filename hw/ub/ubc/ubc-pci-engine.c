@@ -126,7 +126,8 @@ static const struct {
     { "tp-accept", "channels that peers ask for in band are made" },
     { "cip", "Entities have CFG1_CAP241: what they send can be encrypted" },
     { "cip-migrate-keys", "CIP keys are in the migration stream; without, the "
-                          "destination needs keys anew" },
+                          "destination needs keys anew; a stream with keys "
+                          "must not be loaded twice" },
     { "cip-icv-last", "the ICV is the last 96 bits of the tag, not the first" },
     { "cip-window", "packets that one may come behind others by, a power of "
                     "two from 64 to 65536" },
