@@ -65,8 +65,16 @@ static void *call_memory(UrpcCall *call, uint32_t len)
 
 /* ---- Arguments ---------------------------------------------------------------- */
 
+/* What the function was when the request came may be gone since. */
 static void call_run(UrpcCall *call, int64_t now)
 {
+    UrpcStatus status = urpc_functions_lookup(call->u->fns, &call->request,
+                                              &call->fn);
+
+    if (status != URPC_OK) {
+        call_answer(call, now, status);
+        return;
+    }
     call->state = CALL_RUNNING;
     call->owned = true;
     call->u->n.executed++;
@@ -78,7 +86,7 @@ static void call_run(UrpcCall *call, int64_t now)
 
 static bool call_move(UrpcCall *call, UrpcMoved *done, void *opaque)
 {
-    if (call->moving) {
+    if (call->moving || call->late || call->u->ending) {
         return false;
     }
     call->moving = true;
@@ -91,7 +99,7 @@ static void fetch_next(UrpcCall *call, int64_t now);
 
 static void fetched(void *opaque, UrpcCall *call, int64_t now, bool good)
 {
-    if (call->late) {
+    if (call->late) {           /* call_moved() answers it */
         return;
     }
     if (!good) {
@@ -143,7 +151,10 @@ static UrpcStatus args_take(UrpcCall *call, const UrpcMessage *m)
         urpc_message_dma(u->conf.order, m, i, &call->dma[i]);
         sum += call->dma[i].size;
     }
-    /* The sum is less than Request Total Size. */
+    /* What was checked is what is fetched; so the sum fits into a Request Total Size. */
+    if (URPC_REQUEST_SIZE + (uint64_t)m->len + sum != m->request.total) {
+        return URPC_BAD_HEAD;
+    }
     if (!sum || call->fn.reference) {
         return URPC_OK;
     }
@@ -259,16 +270,28 @@ bool urpc_push(UrpcCall *call, const void *local, const UrpcRef *ref, uint32_t l
     return call->moving;
 }
 
+static bool under_way(const UrpcCall *call)
+{
+    return call->state == CALL_PULLING || call->state == CALL_RUNNING;
+}
+
+static void call_moved(UrpcCall *call, int64_t now, bool good)
+{
+    call->moving = false;
+    call->moved(call->moved_opaque, call, now, good);
+    if (call->late && under_way(call)) {
+        call_answer(call, now, URPC_TIMEOUT);
+    }
+    urpc_call_settle(call);
+}
+
 void urpc_callee_moved(Urpc *u, int64_t now, uint64_t ticket, bool good)
 {
     UrpcCall *call = call_at(u, ticket);
 
-    if (ticket != call->request.id || !call->moving) {
-        return;
+    if (ticket == call->request.id && call->moving) {
+        call_moved(call, now, good);
     }
-    call->moving = false;
-    call->moved(call->moved_opaque, call, now, good);
-    urpc_call_settle(call);
 }
 
 void urpc_args_done(UrpcCall *call, int64_t now)
@@ -335,13 +358,16 @@ int64_t urpc_callee_late(Urpc *u, int64_t now)
         return next;
     }
     for (UrpcCall *call = u->calls; call < u->calls + u->conf.depth; call++) {
-        if (call->state != CALL_PULLING && call->state != CALL_RUNNING) {
+        if (!under_way(call) || call->late) {
             continue;
         }
         if (due(call->deadline, now)) {
             u->n.late++;
             call->late = true;
-            call_answer(call, now, URPC_TIMEOUT);
+            /* Else when that has ended: who has an answer uses its memory again. */
+            if (!call->moving) {
+                call_answer(call, now, URPC_TIMEOUT);
+            }
         } else if (call->deadline < next) {
             next = call->deadline;
         }
@@ -349,11 +375,19 @@ int64_t urpc_callee_late(Urpc *u, int64_t now)
     return next;
 }
 
+/* Nothing begins any more.  What is under way has failed, which lets functions give up their
+ * calls, before it is asked whether one still has any. */
 void urpc_callee_end(Urpc *u)
 {
+    u->ending = true;
+    for (UrpcCall *call = u->calls; call < u->calls + u->conf.depth; call++) {
+        if (call->moving) {
+            call_moved(call, 0, false);
+        }
+    }
     for (UrpcCall *call = u->calls; call < u->calls + u->conf.depth; call++) {
         if (call->state != CALL_FREE) {
-            assert(!call->owned && !call->moving);
+            assert(!call->owned);
             call->ack_queued = false;
             call->state = CALL_SENT;
             urpc_call_settle(call);

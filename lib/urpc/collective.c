@@ -296,6 +296,7 @@ static void coll_called(void *opaque, UrpcCall *call, int64_t now)
     Op *op;
 
     c->now = now;
+    urpc_args_done(call, now);
     while (from < c->nodes && c->ends[from] != urpc_call_end(call)) {
         from++;
     }
@@ -324,8 +325,10 @@ static void coll_called(void *opaque, UrpcCall *call, int64_t now)
 Coll *coll_new(uint32_t unit, unsigned rank, unsigned nodes, Urpc *const *ends,
                UrpcFunctions *fns, uint32_t elements)
 {
+    /* All of it stands in the message; what else a peer tells is not fetched. */
     UrpcFunction f = { .function = URPC_FUNCTION(unit, 0, COLL_METHOD),
-                       .name = "collective", .run = coll_called };
+                       .name = "collective", .reference = true,
+                       .run = coll_called };
     Coll *c = nodes && nodes <= COLL_NODES && rank < nodes && elements <= 1u << 20
                   ? calloc(1, sizeof(*c)) : NULL;
 
@@ -376,6 +379,18 @@ uint64_t coll_refused(const Coll *c)
     return c->refused;
 }
 
+/* To every other member: who sends to whom is not the caller's business. */
+static bool op_fits(const Coll *c, uint32_t n)
+{
+    for (unsigned i = 0; i < c->nodes; i++) {
+        if (i != c->rank && URPC_REQUEST_SIZE + HEAD + 8 * (uint64_t)n >
+                                urpc_config(c->ends[i])->message_max) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int op_begin(Coll *c, int64_t now, const Kind *kind, unsigned root,
                     uint64_t *data, uint32_t n, CollDone *done, void *opaque)
 {
@@ -385,7 +400,7 @@ static int op_begin(Coll *c, int64_t now, const Kind *kind, unsigned root,
     if (root >= c->nodes) {
         return EINVAL;
     }
-    if (n > c->elements) {
+    if (n > c->elements || !op_fits(c, n)) {
         return EMSGSIZE;
     }
     if (c->next - c->oldest >= COLL_UNDER_WAY) {

@@ -33,7 +33,7 @@ void coll_free(Coll *c);
 
 /*
  * Begin an operation; @done is called when it is over here.  0, or EAGAIN (too many under
- * way), EINVAL, EMSGSIZE.
+ * way), EINVAL, EMSGSIZE (more than @elements, or than a message to a member holds).
  *
  * Broadcast: @data of @root comes to all.  Barrier: nobody is through before all have come.
  * All-reduce: @data, everybody's added up, modulo 2^64, the same everywhere.  @data is

@@ -36,7 +36,8 @@ struct UrpcCall {
     CallState state;
     bool seen;                  /* there was a request with this ID */
     bool owned;                 /* a function has it */
-    bool late;                  /* answered by the end: work_timeout */
+    bool late;                  /* answered by the end: work_timeout; at once, or when
+                                 * nothing is moving any more */
     bool moving;
     bool ack_due, acked, ack_queued;
     UrpcRequest request;        /* its ID stays when it has ended */
@@ -78,6 +79,7 @@ struct Urpc {
     UrpcCall *calls;
     uint32_t serving;
     uint64_t args_used;
+    bool ending;                /* no Read or Write begins */
     CallQueue replies, acks;
     Refusal *refusals;
     uint32_t refusal_first, refusal_count;

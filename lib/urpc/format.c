@@ -211,7 +211,7 @@ static int parse_response(UrpcOrder order, const uint8_t *p, size_t len,
     }
     m->len = r->total - URPC_RESPONSE_SIZE;
     offsets = m->len ? 4 * (size_t)(r->range - 1) : 0;
-    if (len != r->total + offsets) {
+    if (len != (uint64_t)r->total + offsets) {
         return URPC_BAD_HEAD;
     }
     m->offsets = offsets ? p + URPC_RESPONSE_SIZE : NULL;

@@ -27,7 +27,8 @@ struct UrpcJetty {
     uint8_t *heap;
     uint8_t *used;              /* of each page of the heap */
     uint32_t pages;
-    bool broken;                /* a receive entry could not be posted */
+    uint8_t *message;           /* message_max: what is read of the one that came */
+    bool broken;                /* a receive entry failed, or could not be posted */
 };
 
 /* ---- Receive entries ------------------------------------------------------------ */
@@ -69,7 +70,8 @@ UrpcJetty *urpc_jetty_new(const UrpcJettyConfig *conf)
     j->pages = (conf->len - messages) / PAGE;
     j->used = calloc(j->pages + 1, 1);
     j->idle = calloc(conf->sends + 1, sizeof(*j->idle));
-    if (!j->used || !j->idle) {
+    j->message = malloc(conf->message_max + (size_t)1);
+    if (!j->used || !j->idle || !j->message) {
         urpc_jetty_free(j);
         return NULL;
     }
@@ -87,6 +89,7 @@ void urpc_jetty_free(UrpcJetty *j)
     if (j) {
         free(j->used);
         free(j->idle);
+        free(j->message);
         free(j);
     }
 }
@@ -203,18 +206,33 @@ const UrpcOps urpc_jetty_ops = {
 
 /* ---- Completions ------------------------------------------------------------------ */
 
+/* What was checked must stay as it is: the peer may be able to Write to the segment, so
+ * that a message is read from a copy. */
+static void message_received(UrpcJetty *j, Urpc *u, int64_t now, uint32_t i,
+                             uint32_t len)
+{
+    memcpy(j->message, receive_at(j, i), len);
+    urpc_rx(u, now, j->message, len);
+}
+
+/* An entry that failed is not posted again: in a jetty that flushes it would fail at once,
+ * without end. */
 static void received(UrpcJetty *j, Urpc *u, int64_t now, const urma_cr *cr)
 {
     uint32_t i = cr->user_ctx;
 
-    if (cr->status != URMA_CR_SUCCESS) {
+    if (cr->status != URMA_CR_SUCCESS ||
+        cr->completion_len > j->conf.message_max) {
         j->n.failed_receives++;
-    } else if (cr->opcode == URMA_CR_WRITE_IMM) {
+        j->broken = true;
+        return;
+    }
+    if (cr->opcode == URMA_CR_WRITE_IMM) {
         j->n.immediates++;
         urpc_immediate(u, now, cr->imm_data);
     } else {
         j->n.received++;
-        urpc_rx(u, now, receive_at(j, i), cr->completion_len);
+        message_received(j, u, now, i, cr->completion_len);
     }
     receive_post(j, i);
 }

@@ -9,6 +9,11 @@
  * sends an Ack and a Response for each of ours; each Write_with_immediate takes an entry as
  * well: @receives of 3 * depth, and as many as there are immediates, are enough.
  *
+ * Who has the token of the segment, with the right to Write, may change what is in it at any
+ * time.  The peer may have it: messages that came are copied before they are read.  What such a
+ * peer changes else is what it was sent, and arguments that were fetched from it: a function
+ * reads these once, or copies them.  A third node that is not the peer should not have it.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef URPC_JETTY_H
@@ -28,7 +33,7 @@ typedef struct UrpcJettyConfig {
     urma_jetty *jetty;          /* ours, with @jfc for both directions */
     urma_jfc *jfc;
     urma_target_jetty *peer;
-    urma_target_seg *seg;       /* the segment that has @buf */
+    urma_target_seg *seg;       /* the segment that has @buf; see below */
     uint8_t *buf;               /* messages, and memory for arguments */
     uint32_t len;
     uint32_t message_max;       /* as in UrpcConfig */
@@ -53,7 +58,8 @@ UrpcJetty *urpc_jetty_new(const UrpcJettyConfig *conf);
 void urpc_jetty_free(UrpcJetty *j);
 const UrpcJettyCounters *urpc_jetty_counters(const UrpcJetty *j);
 /* Tell @u what has ended and what has come; how many completions there were, or -1: the
- * queues have failed. */
+ * queues have failed, or a receive entry did, and stays so: it is not posted again.  Not from
+ * within what @u calls. */
 int urpc_jetty_poll(UrpcJetty *j, Urpc *u, int64_t now);
 
 #endif

@@ -75,8 +75,9 @@ typedef struct UrpcCounters {
  * here; NULL: nothing. */
 Urpc *urpc_new(const UrpcConfig *conf, const UrpcOps *ops, void *opaque,
                UrpcFunctions *fns);
-/* Calls of ours end with URPC_TIMEOUT.  No Read or Write may be under way, and no function
- * may still have a call. */
+/* Calls of ours end with URPC_TIMEOUT.  Reads and Writes under way end as failed, and their
+ * memory is put back: the carrier has stopped them, or outlives them, and no urpc_moved()
+ * comes.  No function may have a call after that. */
 void urpc_free(Urpc *u);
 const UrpcCounters *urpc_counters(const Urpc *u);
 const UrpcConfig *urpc_config(const Urpc *u);
@@ -159,7 +160,8 @@ UrpcFunctions *urpc_functions_new(uint32_t unit, uint32_t max);
 void urpc_functions_free(UrpcFunctions *fns);
 /* 0, EEXIST (Function or name), ENOSPC, EINVAL (reserved, or of another unit). */
 int urpc_functions_add(UrpcFunctions *fns, const UrpcFunction *f);
-/* What was added is there no longer; calls that have begun go on. */
+/* What was added is there no longer.  Calls that it has go on; those whose arguments are
+ * still being fetched are answered with URPC_NO_FUNCTION. */
 void urpc_functions_remove(UrpcFunctions *fns, uint64_t function);
 /* What a peer may deploy: fill in @out, whose function and name are there, from @code.
  * False: no.  Without it nothing can be deployed, and only what was deployed can be
@@ -179,11 +181,12 @@ const void *urpc_call_inline(const UrpcCall *call, uint32_t *len);
 /* What @dma told, one behind the other, if the end fetched it. */
 const void *urpc_call_args(const UrpcCall *call, uint32_t *len);
 const UrpcDma *urpc_call_dma(const UrpcCall *call, uint32_t *count);
-/* The caller has given up on it (work_timeout): it is answered already. */
+/* The caller has given up on it (work_timeout): it is answered already, or will be as soon
+ * as the Read or Write under way has ended. */
 bool urpc_call_late(const UrpcCall *call);
 
 /* One of a call's Reads and Writes at a time.  @done is called when it has ended.  False:
- * another one is under way, or the carrier cannot. */
+ * another one is under way, the call is late, or the carrier cannot. */
 typedef void UrpcMoved(void *opaque, UrpcCall *call, int64_t now, bool good);
 bool urpc_pull(UrpcCall *call, void *local, const UrpcRef *ref, uint32_t len,
                UrpcMoved *done, void *opaque);

@@ -343,6 +343,54 @@ static void test_gone(void)
     rig_free(&r);
 }
 
+/* What does not fit into a message to a member is refused, not tried for ever. */
+static void test_message(void)
+{
+    uint64_t data[2][29] = { { 1, 2 }, { 0 } };
+    Over o[2] = { 0 };
+    UrpcConfig conf;
+    Rig r;
+
+    bed_conf(&conf);
+    conf.message_max = 256;
+    conf.timeout = 0;
+    r = rig_conf(2, &conf);
+    g_assert_cmpint(coll_broadcast(r.c[0], 0, 0, data[0], 29, over, &o[0]), ==,
+                    EMSGSIZE);
+    g_assert_cmpint(coll_all_reduce(r.c[1], 0, data[1], 29, over, &o[1]), ==,
+                    EMSGSIZE);
+    for (unsigned i = 0; i < 2; i++) {
+        g_assert_cmpint(coll_broadcast(r.c[i], 0, 0, data[i], 28, over, &o[i]),
+                        ==, 0);
+    }
+    await(&r, o, 2);
+    g_assert_cmpmem(data[1], 28 * 8, data[0], 28 * 8);
+    rig_free(&r);
+}
+
+/* Arguments of a peer are not fetched: nothing of it is left when the member goes. */
+static void test_dma(void)
+{
+    uint8_t p[8] = { 0 };
+    Rig r = rig_new(2);
+    UrpcDma dma = bed_dma(r.b, 0, 0, 100);
+    UrpcArgs args = { .function = URPC_FUNCTION(BED_UNIT, 0, COLL_METHOD),
+                      .data = p, .len = sizeof(p), .dma = &dma, .dma_count = 1,
+                      .ack = true };
+    BedCall c;
+
+    g_assert_cmpint(bed_call(r.b, 0, 1, args, &c), ==, 0);
+    bed_run_to(r.b, 2 * BED_LATENCY);
+    g_assert_cmpuint(r.b->end[1][0].memory, ==, 0);
+    /* It may have its memory back at once. */
+    g_assert_cmpuint(bed_count(r.b, URPC_ACK, 1), ==, 1);
+    coll_free(r.c[1]);
+    r.c[1] = NULL;
+    bed_run(r.b);
+    g_assert(c.done == 1 && c.released_first && c.status == URPC_REFUSED);
+    rig_free(&r);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -355,5 +403,7 @@ int main(int argc, char **argv)
     g_test_add_func("/urpc/collective/foreign", test_foreign);
     g_test_add_func("/urpc/collective/room", test_room);
     g_test_add_func("/urpc/collective/gone", test_gone);
+    g_test_add_func("/urpc/collective/message", test_message);
+    g_test_add_func("/urpc/collective/dma", test_dma);
     return g_test_run();
 }

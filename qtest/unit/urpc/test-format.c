@@ -338,6 +338,9 @@ static void test_parse_response(void)
     g_assert_cmpint(parse(15), ==, URPC_NOT_A_MESSAGE);
     put_response(0xffff, 17, up, 3);
     g_assert_cmpint(parse(29), ==, URPC_BAD_HEAD);
+    /* Their sum is 29 modulo 2^32. */
+    put_response(0xffff, 29u - 4 * 0xfffe, up, 3);
+    g_assert_cmpint(parse(29), ==, URPC_BAD_HEAD);
 }
 
 /* ---- Requests of PLOG ---------------------------------------------------------- */

@@ -360,6 +360,49 @@ static void test_refs(void)
     sides_close();
 }
 
+/* ---- Peers that Write to the segment -------------------------------------------------- */
+
+static unsigned spoilt;
+
+/* As soon as a call is over, the offsets that the message told are others: a peer that has
+ * the token of the segment Writes them. */
+static void done_spoils(void *opaque, const UrpcResult *r)
+{
+    done(opaque, r);
+    spoilt++;
+    memset(side[0].buf, 0xff, RECEIVES * MESSAGE);
+}
+
+static void test_changed(void)
+{
+    static const char *const texts[] = { "one", "two", "three" };
+    uint8_t p[MESSAGE] = { 0 };
+    UrpcResponse h = { .version = URPC_VERSION, .type = URPC_RESPONSE, .range = 3,
+                       .channel = 5, .total = URPC_RESPONSE_SIZE + 11 };
+    Got got[3];
+
+    sides_open();
+    spoilt = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        UrpcArgs args = echo("x", 1, &got[i]);
+
+        args.done = done_spoils;
+        g_assert_cmpint(urpc_call(side[0].u, 0, &args, &h.id), ==, 0);
+    }
+    urpc_put(URPC_LITTLE, URPC_KIND_RESPONSE, p, &h);
+    urpc_put_number(URPC_LITTLE, p + URPC_RESPONSE_SIZE, 4, 3);
+    urpc_put_number(URPC_LITTLE, p + URPC_RESPONSE_SIZE + 4, 4, 6);
+    memcpy(p + URPC_RESPONSE_SIZE + 8, "onetwothree", 11);
+    g_assert(urpc_jetty_ops.send(side[1].j, p, URPC_RESPONSE_SIZE + 8 + 11));
+    turns(0);
+    g_assert_cmpuint(spoilt, ==, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        g_assert(got[i].done == 1 && got[i].status == URPC_OK);
+        g_assert_cmpmem(got[i].data, got[i].len, texts[i], strlen(texts[i]));
+    }
+    sides_close();
+}
+
 /* ---- Queues that fail ------------------------------------------------------------------ */
 
 static void test_failures(void)
@@ -376,14 +419,6 @@ static void test_failures(void)
         g_assert(got.done == i + 1 && got.status == URPC_TIMEOUT);
     }
     g_assert_cmpuint(urpc_jetty_counters(side[0].j)->failed_sends, ==, 2 * SENDS);
-    complete(&side[1], (urma_cr) { .status = URMA_CR_LOCAL_LENGTH,
-                                   .user_ctx = side[1].recv_ctx[0],
-                                   .flag = URMA_CR_RECEIVE });
-    side[1].recv_first++;
-    side[1].recv_count--;
-    turns(0);
-    g_assert_cmpuint(urpc_jetty_counters(side[1].j)->failed_receives, ==, 1);
-    g_assert_cmpuint(side[1].recv_count, ==, RECEIVES);
     side[0].poll_fails = true;
     g_assert_cmpint(urpc_jetty_poll(side[0].j, side[0].u, 0), ==, -1);
     side[0].poll_fails = false;
@@ -392,6 +427,33 @@ static void test_failures(void)
     g_assert_cmpint(urpc_call(side[0].u, 0, &args, NULL), ==, 0);
     g_assert_cmpint(urpc_jetty_poll(side[1].j, side[1].u, 0), ==, -1);
     sides_close();
+}
+
+/* Entries that a jetty gives up are not posted again, to be given up again. */
+static void receive_fails(uint32_t status, uint32_t len)
+{
+    sides_open();
+    for (unsigned i = 0; i < RECEIVES; i++) {
+        complete(&side[1], (urma_cr) { .status = status, .completion_len = len,
+                                       .user_ctx = side[1].recv_ctx[i],
+                                       .flag = URMA_CR_RECEIVE });
+    }
+    side[1].recv_count = 0;
+    g_assert_cmpint(urpc_jetty_poll(side[1].j, side[1].u, 0), ==, -1);
+    g_assert_cmpuint(side[1].recv_count, ==, 0);
+    g_assert_cmpuint(urpc_jetty_counters(side[1].j)->failed_receives, ==,
+                     RECEIVES);
+    g_assert_cmpuint(urpc_jetty_counters(side[1].j)->received, ==, 0);
+    g_assert_cmpint(urpc_jetty_poll(side[1].j, side[1].u, 0), ==, -1);
+    sides_close();
+}
+
+static void test_receive_fails(void)
+{
+    receive_fails(URMA_CR_FLUSHED, 0);
+    receive_fails(URMA_CR_LOCAL_LENGTH, 0);
+    /* More than the entry had room for. */
+    receive_fails(URMA_CR_SUCCESS, MESSAGE + 1);
 }
 
 /* ---- Memory ------------------------------------------------------------------------------ */
@@ -438,7 +500,9 @@ int main(int argc, char **argv)
     g_test_add_func("/urpc/jetty/moves", test_moves);
     g_test_add_func("/urpc/jetty/move-fails", test_move_fails);
     g_test_add_func("/urpc/jetty/refs", test_refs);
+    g_test_add_func("/urpc/jetty/changed", test_changed);
     g_test_add_func("/urpc/jetty/failures", test_failures);
+    g_test_add_func("/urpc/jetty/receive-fails", test_receive_fails);
     g_test_add_func("/urpc/jetty/memory", test_memory);
     return g_test_run();
 }
