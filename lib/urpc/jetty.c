@@ -220,19 +220,21 @@ static void message_received(UrpcJetty *j, Urpc *u, int64_t now, uint32_t i,
 static void received(UrpcJetty *j, Urpc *u, int64_t now, const urma_cr *cr)
 {
     uint32_t i = cr->user_ctx;
+    /* What was written with an immediate is not in the entry. */
+    bool message = cr->opcode != URMA_CR_WRITE_IMM;
 
     if (cr->status != URMA_CR_SUCCESS ||
-        cr->completion_len > j->conf.message_max) {
+        (message && cr->completion_len > j->conf.message_max)) {
         j->n.failed_receives++;
         j->broken = true;
         return;
     }
-    if (cr->opcode == URMA_CR_WRITE_IMM) {
-        j->n.immediates++;
-        urpc_immediate(u, now, cr->imm_data);
-    } else {
+    if (message) {
         j->n.received++;
         message_received(j, u, now, i, cr->completion_len);
+    } else {
+        j->n.immediates++;
+        urpc_immediate(u, now, cr->imm_data);
     }
     receive_post(j, i);
 }

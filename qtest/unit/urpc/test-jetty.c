@@ -73,13 +73,14 @@ static int post_recv(urma_jetty *jetty, urma_jfr_wr *wr, urma_jfr_wr **bad)
     return 0;
 }
 
-/* A message or an immediate reaches a receive entry. */
+/* A message reaches a receive entry; or an immediate (no @p), with which @len bytes were
+ * written elsewhere. */
 static void deliver(Side *to, const void *p, uint32_t len, uint32_t opcode,
                     uint64_t imm)
 {
     g_assert_cmpuint(to->recv_count, >, 0);
-    g_assert_cmpuint(len, <=, to->recv[to->recv_first].len);
-    if (len) {
+    if (p) {
+        g_assert_cmpuint(len, <=, to->recv[to->recv_first].len);
         memcpy((void *)(uintptr_t)to->recv[to->recv_first].addr, p, len);
     }
     complete(to, (urma_cr) { .user_ctx = to->recv_ctx[to->recv_first],
@@ -102,7 +103,7 @@ static void carry(Side *s, const urma_jfs_wr *wr)
     g_assert_cmpuint(src->len, ==, dst->len);
     memcpy((void *)(uintptr_t)dst->addr, (void *)(uintptr_t)src->addr, src->len);
     if (wr->opcode == URMA_WR_WRITE_IMM) {
-        deliver(other(s), NULL, 0, URMA_CR_WRITE_IMM, wr->rw.notify_data);
+        deliver(other(s), NULL, src->len, URMA_CR_WRITE_IMM, wr->rw.notify_data);
     }
 }
 
@@ -337,8 +338,9 @@ static void test_move_fails(void)
 
 static void test_refs(void)
 {
+    static uint8_t big[2 * (MESSAGE + 1)];
     uint8_t data[10] = "012345678";
-    UrpcRef ref = { (uintptr_t)data, TOKEN, 0x777, 0 };
+    UrpcRef ref = { (uintptr_t)data, TOKEN, 0x777, 0 }, to_big;
     uint64_t imm = 0x1122334455667788;
 
     sides_open();
@@ -353,6 +355,13 @@ static void test_refs(void)
     turns(0);
     g_assert_cmpuint(urpc_jetty_counters(side[1].j)->immediates, ==, 1);
     g_assert_cmpuint(urpc_counters(side[1].u)->stray, ==, 1);
+    g_assert_cmpuint(side[1].recv_count, ==, RECEIVES);
+    /* As much as no message may have. */
+    to_big = (UrpcRef) { (uintptr_t)(big + sizeof(big) / 2), TOKEN, 0x777, 0 };
+    g_assert(urpc_jetty_ops.write(side[0].j, 3, big, &to_big, MESSAGE + 1, &imm));
+    turns(0);
+    g_assert_cmpuint(urpc_jetty_counters(side[1].j)->immediates, ==, 2);
+    g_assert_cmpuint(urpc_jetty_counters(side[1].j)->failed_receives, ==, 0);
     g_assert_cmpuint(side[1].recv_count, ==, RECEIVES);
     /* A third node is none of ours. */
     ref.eid_index = 1;
