@@ -7,24 +7,13 @@
  */
 #include "internal.h"
 
-/* Nobody has used it for so long that its owner must be gone. */
-static bool abandoned(UbTa *ta, const Ctx *ctx)
-{
-    return !ctx->held &&
-           ta->now - ctx->used > 2 * ta_time(ta, ta->cfg.ack_timeout);
-}
-
-static bool find_place(UbTa *ta, uint32_t *scid)
+/* No message gives an SC back, and a request names nothing but the SCID: one taken
+ * from a queue that was only silent would refuse what that sends next, or take it
+ * for the next owner's.  With none left there is SV = 0. */
+static bool find_place(const UbTa *ta, uint32_t *scid)
 {
     for (uint32_t i = 0; i < ta->sc_size; i++) {
         if (!ta->scs[i]) {
-            *scid = i;
-            return true;
-        }
-    }
-    for (uint32_t i = 0; i < ta->sc_size; i++) {
-        if (abandoned(ta, ta->scs[i])) {
-            ta_sc_drop(ta->scs[i]);
             *scid = i;
             return true;
         }

@@ -181,6 +181,37 @@ static void test_sc_none(void)
     pair_free(p);
 }
 
+/* However long its queue says nothing, an SC goes to nobody else: neither to another
+ * node nor to another queue of the same one, whose numbers are not its own. */
+static void test_sc_silent(void)
+{
+    UbTaConfig cfg;
+    UbTaState s;
+    Pair *p;
+
+    pair_config(&cfg);
+    cfg.scs = 1;
+    p = pair_new(3, &cfg);
+    p->tracing = true;
+    pair_queue(p, 2, 7, UB_ROT);
+    pair_queue(p, 2, 8, UB_ROT);
+    pair_queue(p, 0, 7, UB_ROT);
+    work_all(p, 2, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    pair_run_for(p, 100 * cfg.ack_timeout);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    pair_run_for(p, 100 * cfg.ack_timeout);
+    work_all(p, 2, 8, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_SC_GRANTED), ==, 1);
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_SC_REFUSED), ==, 2);
+    work_all(p, 2, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    g_assert_nonnull(strstr(p->end[2].sent->pdata[2], "rc=2:0"));
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_UNSUPPORTED_TX), ==, 0);
+    ub_ta_state(p->end[1].ta, &s);
+    g_assert_cmpuint(s.scs, ==, 1);
+    pair_idle(p);
+    pair_free(p);
+}
+
 /* A static SC that the target does not know: Unsupported Request, but the response
  * cannot name the RCID, which only the SC would know. */
 static void test_sc_static(void)
@@ -946,6 +977,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/order/hold-time", test_hold_time);
     g_test_add_func("/ub/ta/sc/given", test_sc);
     g_test_add_func("/ub/ta/sc/none", test_sc_none);
+    g_test_add_func("/ub/ta/sc/silent", test_sc_silent);
     g_test_add_func("/ub/ta/sc/static", test_sc_static);
     g_test_add_func("/ub/ta/stop", test_stop);
     g_test_add_func("/ub/ta/goes", test_goes);
