@@ -79,14 +79,11 @@ static void ctx_start(Ctx *ctx, uint16_t tassn)
  * it came: this node is the one that began anew before. */
 static bool begins_anew(const Ctx *ctx, uint16_t tassn, int d, bool old)
 {
-    if (ctx->sc) {
-        return false;
-    }
     return d < 0 ? old || d < -2 * (int)ctx->ta->cfg.window
                  : old && !d && !(tassn & 4095u);
 }
 
-bool ta_ctx_seen(Ctx *ctx, uint16_t tassn)
+bool ta_ctx_seen(Ctx *ctx, uint16_t tassn, bool in_sc)
 {
     UbTa *ta = ctx->ta;
     int window = ta->cfg.window, d;
@@ -96,7 +93,8 @@ bool ta_ctx_seen(Ctx *ctx, uint16_t tassn)
         ctx_start(ctx, tassn);
     }
     d = distance(ctx, tassn);
-    if (begins_anew(ctx, tassn, d, old)) {
+    /* Who has lost its memory does not know its SC. */
+    if (!in_sc && begins_anew(ctx, tassn, d, old)) {
         ctx_start(ctx, tassn);
         d = distance(ctx, tassn);
     }

@@ -451,8 +451,8 @@ void ta_management(UbTa *ta, Arrival *a);
 Ctx *ta_ctx(UbTa *ta, const Key *key);
 Ctx *ta_ctx_find(UbTa *ta, const Key *key);
 void ta_ctx_free(Ctx *ctx);
-/* Whether a TASSN has been executed before. */
-bool ta_ctx_seen(Ctx *ctx, uint16_t tassn);
+/* Whether a TASSN has been executed before; @in_sc: its request is of the SC. */
+bool ta_ctx_seen(Ctx *ctx, uint16_t tassn, bool in_sc);
 /* It is executed, or has failed for good. */
 void ta_ctx_done(Ctx *ctx, uint16_t tassn);
 void ta_ctx_refuse(Ctx *ctx, uint16_t tassn);

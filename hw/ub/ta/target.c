@@ -555,6 +555,7 @@ Outcome ta_request(UbTa *ta, Arrival *a, CorePacket *pkt, bool *keep)
     const UbTaOpInfo *op = ub_ta_op(a->tah.opcode);
     UbTpMode mode = a->rx.mode;
     Outcome out = { 0 };
+    bool in_sc;
 
     ta_count(ta, UB_TAC_RX_REQUESTS);
     ta->count[UB_TAC_RX_BYTES] += a->len;
@@ -575,7 +576,8 @@ Outcome ta_request(UbTa *ta, Arrival *a, CorePacket *pkt, bool *keep)
         out.silent = !a->rx.last;
         return out;
     }
-    if (ta_ctx_seen(a->ctx, a->tah.tassn) && ta->cfg.dedupe &&
+    in_sc = a->ctx->sc && a->tah.rc_type == UB_RC_SC;
+    if (ta_ctx_seen(a->ctx, a->tah.tassn, in_sc) && ta->cfg.dedupe &&
         mode != UB_TP_RTP) {
         ta_count(ta, UB_TAC_DROP_DUPLICATE);
         return (Outcome) { .silent = true };
@@ -588,7 +590,7 @@ Outcome ta_request(UbTa *ta, Arrival *a, CorePacket *pkt, bool *keep)
         ta_count(ta, UB_TAC_DROP_ROOM);
         return refuse(ta, a);
     }
-    if (a->ctx->sc && a->tah.rc_type == UB_RC_SC && !ta_sc_gate(ta, a)) {
+    if (in_sc && !ta_sc_gate(ta, a)) {
         *keep = ta_sc_hold(ta, a, pkt);
         if (!*keep) {
             return refuse(ta, a);

@@ -25,6 +25,32 @@ static void test_begins_anew(void)
     pair_free(p);
 }
 
+/* So it is where the target keeps an SC for them: what begins anew asks for it by its
+ * RCID, and has it again. */
+static void test_begins_anew_sc(void)
+{
+    Pair *p = pair_new(2, NULL);
+    UbTaDest dest = *ub_ta_dest(p->end[0].ta, ROW_CTP + 1);
+
+    for (unsigned life = 0; life < 3; life++) {
+        pair_queue(p, 0, 7, UB_ROT);
+        for (unsigned i = 0; i < 3; i++) {
+            Work *w = work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8);
+
+            w->req.order = UB_TA_SO;
+            work_all(p, 0, 7, w, UB_TAS_OK);
+        }
+        g_assert_cmpuint(pair_count(p, 1, UB_TAC_SC_GRANTED), ==, life + 1);
+        /* Half of all numbers away: behind the last ones. */
+        for (unsigned i = 0; i < 9; i++) {
+            ub_ta_reset(p->end[0].ta);
+        }
+        g_assert_true(ub_ta_set_dest(p->end[0].ta, ROW_CTP + 1, &dest));
+    }
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_DROP_DUPLICATE), ==, 0);
+    pair_free(p);
+}
+
 static unsigned parked(Pair *p)
 {
     UbTaState state;
@@ -153,6 +179,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/ta/meanwhile/begins-anew", test_begins_anew);
+    g_test_add_func("/ub/ta/meanwhile/begins-anew-sc", test_begins_anew_sc);
     g_test_add_func("/ub/ta/meanwhile/ticket", test_ticket);
     g_test_add_func("/ub/ta/meanwhile/ends-early", test_ends_early);
     g_test_add_func("/ub/ta/meanwhile/cancel", test_cancel);
