@@ -138,7 +138,8 @@ static UbTpAnswer take_packet(UbTa *ta, const UbTpRx *rx, CorePacket *pkt,
         a.back.tpn = rx->tpn;
         a.back.msn = rx->msn;
         a.back.direct = direct;
-        a.back.answers = rx->mode == UB_TP_RTP &&
+        /* Only a response has SV (§7.3.3.3). */
+        a.back.answers = rx->mode == UB_TP_RTP && !a.tah.alloc &&
                          g_hash_table_contains(ta->answers_by,
                                                GUINT_TO_POINTER(rx->tpn));
         out = dispatch(ta, &a, pkt, fault, &keep);

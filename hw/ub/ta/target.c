@@ -376,6 +376,7 @@ static Outcome execute_part(UbTa *ta, Arrival *a, Partial *p)
     p->at = ta->now + ta_time(ta, ta->cfg.ack_timeout);
     p->alloc = p->alloc || a->tah.alloc;
     a->alloc = p->alloc;
+    a->back.answers = a->back.answers && !p->alloc;
     before = p->bad;
     if (!p->bad) {
         out = ub_ta_op(a->tah.opcode)->single && !a->rx.last
@@ -526,6 +527,7 @@ static Outcome refuse(UbTa *ta, Arrival *a)
     }
     p->tpn = a->rx.tpn;
     p->msn = a->rx.msn;
+    p->alloc = a->tah.alloc;
     p->bad = true;
     p->outcome = out;
     p->at = ta->now + ta_time(ta, ta->cfg.ack_timeout);

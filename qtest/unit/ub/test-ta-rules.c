@@ -181,6 +181,35 @@ static void test_sc_none(void)
     pair_free(p);
 }
 
+/* Whether there is an SC or not, the answer is a response, which has SV: also on a
+ * channel whose acknowledgements bring answers, where one that nobody is known to wait
+ * for could be lost (§6.8.2).  What comes behind is answered by them. */
+static void test_sc_answer(void)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t len = i & 2 ? 12000 : 8;
+        UbTaConfig cfg;
+        Pair *p;
+
+        pair_config(&cfg);
+        cfg.scs = i & 1;
+        p = pair_new(2, &cfg);
+        pair_queue(p, 0, 7, UB_ROT);
+        work_all(p, 0, 7, work_new(ROW_ANSWERS + 1, UB_TA_WRITE, 0, len),
+                 UB_TAS_OK);
+        g_assert_cmpuint(pair_count(p, 0, UB_TAC_RX_RESPONSES), ==, 1);
+        g_assert_cmpuint(pair_count(p, 0, UB_TAC_ANSWERS_BELOW), ==, 0);
+        work_all(p, 0, 7, work_new(ROW_ANSWERS + 1, UB_TA_WRITE, 0, len),
+                 UB_TAS_OK);
+        g_assert_cmpuint(pair_count(p, 0, UB_TAC_RX_RESPONSES), ==, 1);
+        g_assert_cmpuint(pair_count(p, 0, UB_TAC_ANSWERS_BELOW), ==, 1);
+        g_assert_cmpuint(pair_count(p, 1, UB_TAC_SC_GRANTED), ==, i & 1);
+        g_assert_cmpuint(pair_count(p, 1, UB_TAC_SC_REFUSED), ==, !(i & 1));
+        pair_idle(p);
+        pair_free(p);
+    }
+}
+
 /* However long its queue says nothing, an SC goes to nobody else: neither to another
  * node nor to another queue of the same one, whose numbers are not its own. */
 static void test_sc_silent(void)
@@ -977,6 +1006,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/order/hold-time", test_hold_time);
     g_test_add_func("/ub/ta/sc/given", test_sc);
     g_test_add_func("/ub/ta/sc/none", test_sc_none);
+    g_test_add_func("/ub/ta/sc/answer", test_sc_answer);
     g_test_add_func("/ub/ta/sc/silent", test_sc_silent);
     g_test_add_func("/ub/ta/sc/static", test_sc_static);
     g_test_add_func("/ub/ta/stop", test_stop);
