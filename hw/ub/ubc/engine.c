@@ -25,26 +25,6 @@ static bool guest_write(void *opaque, uint64_t addr, const void *buf,
     return ubc_dma_write(opaque, addr, buf, len);
 }
 
-static void guest_interrupt(void *opaque, unsigned vector)
-{
-    Ubc *ubc = opaque;
-
-    ubc->ops.interrupt(ubc->opaque, vector);
-}
-
-static void guest_kick(void *opaque)
-{
-    Ubc *ubc = opaque;
-
-    ubc->above_kicked = true;
-    ubc_kick(ubc);
-}
-
-static void guest_error(void *opaque, const char *what)
-{
-    ubc_guest_error(opaque, -1, what);
-}
-
 static unsigned guest_command(void *opaque, unsigned opcode,
                               uint8_t cmd[UBQ_CMD])
 {
@@ -76,9 +56,9 @@ static void guest_trace(void *opaque, UbUrmaTrace what, uint32_t id, uint32_t a,
 static const UbUrmaOps urma_ops = {
     .read = guest_read,
     .write = guest_write,
-    .interrupt = guest_interrupt,
-    .kick = guest_kick,
-    .guest_error = guest_error,
+    .interrupt = ubc_above_interrupt,
+    .kick = ubc_above_kick,
+    .guest_error = ubc_above_error,
     .command = guest_command,
     .message = guest_message,
     .trace = guest_trace,

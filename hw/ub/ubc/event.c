@@ -17,6 +17,26 @@ void ubc_kick(Ubc *ubc)
     }
 }
 
+void ubc_above_interrupt(void *opaque, unsigned vector)
+{
+    Ubc *ubc = opaque;
+
+    ubc->ops.interrupt(ubc->opaque, vector);
+}
+
+void ubc_above_kick(void *opaque)
+{
+    Ubc *ubc = opaque;
+
+    ubc->above_kicked = true;
+    ubc_kick(ubc);
+}
+
+void ubc_above_error(void *opaque, const char *what)
+{
+    ubc_guest_error(opaque, -1, what);
+}
+
 uint32_t ubc_events_of_ports(const Ubc *ubc)
 {
     uint32_t events = 0;

@@ -131,6 +131,10 @@ struct Ubc {
 void ubc_kick(Ubc *ubc);
 /* The guest broke the rule `what`; port is -1 where it names none. */
 void ubc_guest_error(Ubc *ubc, int port, const char *what);
+/* What the cores above ask for; @opaque: the Ubc. */
+void ubc_above_interrupt(void *opaque, unsigned vector);
+void ubc_above_kick(void *opaque);
+void ubc_above_error(void *opaque, const char *what);
 /* Note events of a port (UBC_PORT_EVENT_*) and interrupt if enabled. */
 void ubc_end_event(UbcEnd *e, uint32_t events);
 /* UBC_PORT_STATUS now; an event when it is another than before. */

@@ -56,14 +56,6 @@ static bool port_up(void *opaque, unsigned port)
     return ub_port_dll_up(((Ubc *)opaque)->end[port].port);
 }
 
-static void manage_kick(void *opaque)
-{
-    Ubc *ubc = opaque;
-
-    ubc->above_kicked = true;
-    ubc_kick(ubc);
-}
-
 static UbSpace *manage_space(void *opaque, unsigned entity)
 {
     return ubc_space_of(opaque, entity);
@@ -80,7 +72,7 @@ static void manage_rule(void *opaque, const char *text)
 static const UbMgmtOps mgmt_ops = {
     .message = send_message, .scan = send_scan, .deliver = deliver,
     .failed = failed, .port_up = port_up, .space = manage_space,
-    .kick = manage_kick,
+    .kick = ubc_above_kick,
     .rule = manage_rule,
 };
 
@@ -115,7 +107,7 @@ static void queue_error(void *opaque, unsigned queue, const char *text)
 
 static const UbMsgqOps msgq_ops = {
     .dma_read = queue_read, .dma_write = queue_write,
-    .interrupt = queue_interrupt, .kick = manage_kick,
+    .interrupt = queue_interrupt, .kick = ubc_above_kick,
     .guest_error = queue_error,
 };
 
@@ -196,14 +188,14 @@ static void tell_links(Ubc *ubc)
 void ubc_manage_error(UbcEnd *e)
 {
     e->erred = true;
-    manage_kick(e->ubc);
+    ubc_above_kick(e->ubc);
 }
 
 void ubc_manage_device_errors(Ubc *ubc, uint32_t bits)
 {
     if (ub_error_record_note(&ubc->errors, bits)) {
         ubc->erred = true;
-        manage_kick(ubc);
+        ubc_above_kick(ubc);
     }
 }
 

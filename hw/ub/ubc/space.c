@@ -53,8 +53,7 @@ static void written_cfg1(void *opaque, UbSlice *s, const UbSliceWrite *w)
     Ubc *ubc = opaque;
 
     reset_entity(ubc, 0, s, w);
-    ubc->above_kicked = true;
-    ubc_kick(ubc);      /* BUS_EN */
+    ubc_above_kick(ubc);    /* BUS_EN */
 }
 
 static void written_entity0(void *opaque, UbSlice *s, const UbSliceWrite *w)

@@ -41,21 +41,6 @@ static bool ummu_eid(void *opaque, unsigned entity, uint8_t eid[16])
     return found;
 }
 
-static void ummu_interrupt(void *opaque, unsigned vector)
-{
-    Ubc *ubc = opaque;
-
-    ubc->ops.interrupt(ubc->opaque, vector);
-}
-
-static void ummu_kick(void *opaque)
-{
-    Ubc *ubc = opaque;
-
-    ubc->above_kicked = true;
-    ubc_kick(ubc);
-}
-
 static void ummu_resolved(void *opaque, uint32_t stall, bool abort)
 {
     Ubc *ubc = opaque;
@@ -63,20 +48,15 @@ static void ummu_resolved(void *opaque, uint32_t stall, bool abort)
     ub_ta_resolve(ub_node_ta(ubc->node), stall, abort);
 }
 
-static void ummu_error(void *opaque, const char *what)
-{
-    ubc_guest_error(opaque, -1, what);
-}
-
 static const UbUmmuOps ummu_ops = {
     .read = ummu_read,
     .peek = ummu_peek,
     .write = ummu_write,
     .eid = ummu_eid,
-    .interrupt = ummu_interrupt,
-    .kick = ummu_kick,
+    .interrupt = ubc_above_interrupt,
+    .kick = ubc_above_kick,
     .resolved = ummu_resolved,
-    .guest_error = ummu_error,
+    .guest_error = ubc_above_error,
 };
 
 void ubc_ummu_init(Ubc *ubc)

@@ -25,26 +25,6 @@ static bool window_write(void *opaque, uint64_t addr, const void *buf,
     return ubc->master && ubc_dma_write(ubc, addr, buf, len);
 }
 
-static void window_interrupt(void *opaque, unsigned vector)
-{
-    Ubc *ubc = opaque;
-
-    ubc->ops.interrupt(ubc->opaque, vector);
-}
-
-static void window_kick(void *opaque)
-{
-    Ubc *ubc = opaque;
-
-    ubc->above_kicked = true;
-    ubc_kick(ubc);
-}
-
-static void window_error(void *opaque, const char *what)
-{
-    ubc_guest_error(opaque, -1, what);
-}
-
 static void window_ended(void *opaque, UbLdsWait *w)
 {
     Ubc *ubc = opaque;
@@ -57,9 +37,9 @@ static void window_ended(void *opaque, UbLdsWait *w)
 static const UbLdsOps window_ops = {
     .read = window_read,
     .write = window_write,
-    .interrupt = window_interrupt,
-    .kick = window_kick,
-    .guest_error = window_error,
+    .interrupt = ubc_above_interrupt,
+    .kick = ubc_above_kick,
+    .guest_error = ubc_above_error,
     .ended = window_ended,
 };
 
