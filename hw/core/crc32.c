@@ -19,10 +19,9 @@
 /* @head_len is a multiple of 16, or 0. */
 typedef uint32_t CrcFn(uint32_t crc, const uint8_t *head, size_t head_len,
                        const uint8_t *p, size_t len);
-/* The same, and @p goes to @dst meanwhile; @len is a multiple of 16 and not
- * below COPY_MIN. */
-typedef uint32_t CrcCopyFn(uint32_t crc, const uint8_t *head, size_t head_len,
-                           uint8_t *dst, const uint8_t *p, size_t len);
+/* Without a head; @p goes to @dst meanwhile, and @len is not below COPY_MIN. */
+typedef uint32_t CrcCopyFn(uint32_t crc, uint8_t *dst, const uint8_t *p,
+                           size_t len);
 
 enum { COPY_MIN = 256 };
 
@@ -57,12 +56,11 @@ static uint32_t crc32_tables(uint32_t crc, const uint8_t *head,
     return core_crc32_generic(crc, p, len);
 }
 
-static uint32_t copy_tables(uint32_t crc, const uint8_t *head,
-                            size_t head_len, uint8_t *dst, const uint8_t *p,
+static uint32_t copy_tables(uint32_t crc, uint8_t *dst, const uint8_t *p,
                             size_t len)
 {
     memcpy(dst, p, len);
-    return crc32_tables(crc, head, head_len, dst, len);
+    return core_crc32_generic(crc, dst, len);
 }
 
 #if defined(__x86_64__)
@@ -75,6 +73,9 @@ static uint32_t copy_tables(uint32_t crc, const uint8_t *head,
 /* What takes 128 bits over so many bits: x^(n - 32), x^(n + 32). */
 static uint64_t over_128[2], over_256[2], over_512[2], over_1024[2],
                 over_2048[2];
+/* What takes each of four times 128 bits, but the last, over those behind it:
+ * as the multiplier wants them, the lower half first. */
+static uint64_t over_behind[8] __attribute__((aligned(64)));
 
 static inline __attribute__((always_inline)) CLMUL
 __m128i load(const uint8_t *p)
@@ -133,9 +134,9 @@ __m128i prefix(uint32_t crc, const uint8_t *head, size_t head_len)
     return x;
 }
 
-/* The rest behind @x, which has been folded up to @p. */
+/* What the 128 bits of @x are of the CRC. */
 static inline __attribute__((always_inline)) CLMUL
-uint32_t finish(__m128i x, CrcWay way, const uint8_t *p, size_t len)
+uint32_t reduce(__m128i x)
 {
     const __m128i k = distance(over_128);
     const __m128i k5 = _mm_set_epi64x(0, 0x163cd6124);
@@ -144,9 +145,6 @@ uint32_t finish(__m128i x, CrcWay way, const uint8_t *p, size_t len)
     const __m128i mask = _mm_set_epi32(0, -1, 0, -1);
     __m128i t;
 
-    for (; len >= 16; p += 16, len -= 16) {
-        x = fold(x, k, take(way, p));
-    }
     /* 128 -> 64 bits */
     t = _mm_clmulepi64_si128(x, k, 0x10);
     x = _mm_xor_si128(_mm_srli_si128(x, 8), t);
@@ -158,7 +156,38 @@ uint32_t finish(__m128i x, CrcWay way, const uint8_t *p, size_t len)
     t = _mm_clmulepi64_si128(_mm_and_si128(t, low32), poly, 0x10);
     t = _mm_clmulepi64_si128(_mm_and_si128(t, low32), poly, 0x00);
     x = _mm_xor_si128(x, t);
-    return core_crc32_generic(_mm_extract_epi32(x, 1), p, len);
+    return _mm_extract_epi32(x, 1);
+}
+
+/*
+ * The rest behind @x, which has been folded up to @p; 16 bytes in front of that
+ * are there.  Odd bytes at the end: as many of @x as there are of them are folded
+ * over what is left of @x and them, which is 128 bits again.
+ */
+static inline __attribute__((always_inline)) CLMUL
+uint32_t finish(__m128i x, CrcWay way, const uint8_t *p, size_t len)
+{
+    /* From 16 - n on it moves bytes up by n, from 16 + n on down. */
+    static const uint8_t slide[48] = {
+        0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+        0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+        0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+        0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+    };
+    const __m128i k = distance(over_128);
+
+    for (; len >= 16; p += 16, len -= 16) {
+        x = fold(x, k, take(way, p));
+    }
+    if (len) {
+        __m128i up = load(slide + len);
+        __m128i left = _mm_shuffle_epi8(x, load(slide + 16 + len));
+
+        x = fold(_mm_shuffle_epi8(x, up), k,
+                 _mm_blendv_epi8(take(way, p + len - 16), left, up));
+    }
+    return reduce(x);
 }
 
 /* Less than 64 bytes behind the head. */
@@ -166,19 +195,16 @@ static inline __attribute__((always_inline)) CLMUL
 uint32_t short_tail(uint32_t crc, const uint8_t *head, size_t head_len,
                     const uint8_t *p, size_t len)
 {
-    __m128i x;
-
-    if (head_len) {
-        x = prefix(crc, head, head_len - 16);
-        x = _mm_xor_si128(x, load(head + head_len - 16));
-    } else if (len >= 16) {
-        x = _mm_xor_si128(_mm_cvtsi32_si128(crc), load(p));
-        p += 16;
-        len -= 16;
-    } else {
-        return core_crc32_generic(crc, p, len);
+    if (len >= 16) {
+        return finish(_mm_xor_si128(prefix(crc, head, head_len), load(p)),
+                      (CrcWay) { 0 }, p + 16, len - 16);
     }
-    return finish(x, (CrcWay) { 0 }, p, len);
+    if (head_len) {
+        head_len -= 16;
+        crc = reduce(_mm_xor_si128(prefix(crc, head, head_len),
+                                   load(head + head_len)));
+    }
+    return core_crc32_generic(crc, p, len);
 }
 
 /* 64 bytes at least. */
@@ -214,12 +240,12 @@ static uint32_t crc32_clmul(uint32_t crc, const uint8_t *head,
 }
 
 CLMUL
-static uint32_t copy_clmul(uint32_t crc, const uint8_t *head, size_t head_len,
-                           uint8_t *dst, const uint8_t *p, size_t len)
+static uint32_t copy_clmul(uint32_t crc, uint8_t *dst, const uint8_t *p,
+                           size_t len)
 {
     CrcWay way = { true, (uintptr_t)dst - (uintptr_t)p };
 
-    return way_clmul(crc, head, head_len, way, p, len);
+    return way_clmul(crc, NULL, 0, way, p, len);
 }
 
 static inline __attribute__((always_inline)) VPCLMUL
@@ -281,13 +307,12 @@ static uint32_t crc32_vpclmul(uint32_t crc, const uint8_t *head,
 }
 
 VPCLMUL
-static uint32_t copy_vpclmul(uint32_t crc, const uint8_t *head,
-                             size_t head_len, uint8_t *dst, const uint8_t *p,
+static uint32_t copy_vpclmul(uint32_t crc, uint8_t *dst, const uint8_t *p,
                              size_t len)
 {
     CrcWay way = { true, (uintptr_t)dst - (uintptr_t)p };
 
-    return way_vpclmul(crc, head, head_len, way, p, len);
+    return way_vpclmul(crc, NULL, 0, way, p, len);
 }
 
 static inline __attribute__((always_inline)) ZPCLMUL
@@ -317,9 +342,8 @@ uint32_t way_zpclmul(uint32_t crc, const uint8_t *head, size_t head_len,
 {
     const __m512i k16 = _mm512_broadcast_i32x4(distance(over_2048));
     const __m512i k4 = _mm512_broadcast_i32x4(distance(over_512));
-    const __m128i k1 = distance(over_128);
     __m512i z0, z1, z2, z3;
-    __m128i x;
+    __m256i y;
 
     z0 = _mm512_xor_si512(load_512(way, p), _mm512_zextsi128_si512(
                                            prefix(crc, head, head_len)));
@@ -338,11 +362,14 @@ uint32_t way_zpclmul(uint32_t crc, const uint8_t *head, size_t head_len,
     for (; len >= 64; p += 64, len -= 64) {
         z0 = fold_512(z0, k4, load_512(way, p));
     }
-    x = fold(_mm512_castsi512_si128(z0), k1,
-             _mm512_extracti32x4_epi32(z0, 1));
-    x = fold(x, k1, _mm512_extracti32x4_epi32(z0, 2));
-    return finish(fold(x, k1, _mm512_extracti32x4_epi32(z0, 3)), way, p,
-                  len);
+    /* The four lanes at once: three go over those behind them. */
+    z0 = fold_512(z0, _mm512_load_si512(over_behind),
+                  _mm512_maskz_mov_epi64(0xc0, z0));
+    y = _mm256_xor_si256(_mm512_castsi512_si256(z0),
+                         _mm512_extracti64x4_epi64(z0, 1));
+    return finish(_mm_xor_si128(_mm256_castsi256_si128(y),
+                                _mm256_extracti128_si256(y, 1)),
+                  way, p, len);
 }
 
 ZPCLMUL
@@ -354,13 +381,12 @@ static uint32_t crc32_zpclmul(uint32_t crc, const uint8_t *head,
 }
 
 ZPCLMUL
-static uint32_t copy_zpclmul(uint32_t crc, const uint8_t *head,
-                             size_t head_len, uint8_t *dst, const uint8_t *p,
+static uint32_t copy_zpclmul(uint32_t crc, uint8_t *dst, const uint8_t *p,
                              size_t len)
 {
     CrcWay way = { true, (uintptr_t)dst - (uintptr_t)p };
 
-    return way_zpclmul(crc, head, head_len, way, p, len);
+    return way_zpclmul(crc, NULL, 0, way, p, len);
 }
 
 static bool have_clmul(void)
@@ -454,30 +480,21 @@ static void __attribute__((constructor)) crc_init(void)
     set_distance(over_512, 512);
     set_distance(over_1024, 1024);
     set_distance(over_2048, 2048);
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t k[2];
+
+        set_distance(k, (3 - i) * 128);
+        over_behind[2 * i] = k[1];
+        over_behind[2 * i + 1] = k[0];
+    }
     __builtin_cpu_init();
 #endif
     core_crc32_use(NULL);
 }
 
-/*
- * A length that is no multiple of 16 would end in a walk through the tables:
- * the odd bytes become a head behind zeros, which leave a CRC of 0 alone.
- */
 uint32_t core_crc32(uint32_t crc, const void *buf, size_t len)
 {
-    size_t odd = len % 16;
-    uint8_t head[32] = { 0 };
-    uint32_t first;
-
-    if (len < 128 || odd < sizeof(first)) {
-        return crc_fn(crc, buf, 0, buf, len);
-    }
-    /* 16 bytes are there, and those behind the odd ones do not count. */
-    memcpy(head + 16 - odd, buf, 16);
-    memcpy(&first, head + 16 - odd, sizeof(first));
-    first ^= CORE_LE(32, crc);
-    memcpy(head + 16 - odd, &first, sizeof(first));
-    return crc_fn(0, head, 16, (const uint8_t *)buf + odd, len - odd);
+    return crc_fn(crc, NULL, 0, buf, len);
 }
 
 uint32_t core_crc32_head(uint32_t crc, const void *head, size_t head_len,
@@ -486,25 +503,11 @@ uint32_t core_crc32_head(uint32_t crc, const void *head, size_t head_len,
     return crc_fn(crc, head, head_len, buf, len);
 }
 
-uint32_t core_crc32_copy(uint32_t crc, const void *head, size_t head_len,
-                         void *dst, const void *src, size_t len)
+uint32_t core_crc32_copy(uint32_t crc, void *dst, const void *src, size_t len)
 {
-    size_t odd = len % 16, n = head_len + odd;
-    size_t block = n > 16 ? 32 : 16;
-    uint8_t first[32] = { 0 };
-    uint32_t word;
-
-    if (len < COPY_MIN + 16 || n < sizeof(word)) {
+    if (len < COPY_MIN) {
         memcpy(dst, src, len);
-        return core_crc32(core_crc32(crc, head, head_len), dst, len);
+        return core_crc32(crc, dst, len);
     }
-    /* Head and odd bytes behind zeros, as above. */
-    memcpy(first + block - n, head, head_len);
-    memcpy(first + block - odd, src, odd);
-    memcpy(dst, src, odd);
-    memcpy(&word, first + block - n, sizeof(word));
-    word ^= CORE_LE(32, crc);
-    memcpy(first + block - n, &word, sizeof(word));
-    return crc_copy_fn(0, first, block, (uint8_t *)dst + odd,
-                       (const uint8_t *)src + odd, len - odd);
+    return crc_copy_fn(crc, dst, src, len);
 }

@@ -215,17 +215,14 @@ static uint8_t *put_payload(const RclLayout *l, bool icrc, const uint8_t *ip,
                             uint8_t *p, const uint8_t *payload, size_t len,
                             unsigned moved, unsigned pad)
 {
-    uint8_t head[RCL_RH_BYTES + RCL_MOVED_MAX];
     bool roce = l->icrc_roce && ip;
     uint32_t crc = 0;
 
-    if (!len) {
+    if (icrc && !roce) {
+        /* Read in words, as RH was written. */
         crc = core_crc32_generic(UINT32_MAX, p - RCL_RH_BYTES, RCL_RH_BYTES);
-    } else if (icrc && !roce) {
-        memcpy(head, p - RCL_RH_BYTES, RCL_RH_BYTES);
-        memcpy(head + RCL_RH_BYTES, payload, moved);
-        crc = core_crc32_copy(UINT32_MAX, head, RCL_RH_BYTES + moved, p,
-                              payload + moved, len - moved);
+        crc = core_crc32_generic(crc, payload, moved);
+        crc = core_crc32_copy(crc, p, payload + moved, len - moved);
     } else {
         memcpy(p, payload + moved, len - moved);
     }
@@ -242,14 +239,13 @@ static uint8_t *put_payload(const RclLayout *l, bool icrc, const uint8_t *ip,
     return p;
 }
 
-size_t rcl_frame_put(const RclLayout *l, const RclHead *h,
-                     const uint8_t *payload, size_t len, uint8_t *out)
+size_t rcl_frame_put(const RclLayout *l, RclHead *h, const uint8_t *payload,
+                     size_t len, uint8_t *out)
 {
     unsigned moved = len ? rcl_moved(l) : 0;
     uint8_t *p = put_addresses(l, h, payload, len, out), *ip = NULL;
     unsigned pad = l->format == RCL_LITE ? 0 : -len & 3;
     bool icrc = has_icrc(l, h->kind);
-    RclRh rh = h->rh;
 
     if (l->format != RCL_LITE) {
         if (l->vlan) {
@@ -265,12 +261,12 @@ size_t rcl_frame_put(const RclLayout *l, const RclHead *h,
             p = put_ip_udp(l, h, RCL_RH_BYTES + len + pad +
                                  (icrc ? RCL_ICRC_BYTES : 0), p);
         }
-        if (rh.opcode == RCL_OP_SEND) {
-            rh.pad = pad;
-            rh.len = RCL_RH_BYTES + len <= PKT_LEN_MAX ? RCL_RH_BYTES + len
-                                                       : 0;
+        if (h->rh.opcode == RCL_OP_SEND) {
+            h->rh.pad = pad;
+            h->rh.len = RCL_RH_BYTES + len <= PKT_LEN_MAX ?
+                        RCL_RH_BYTES + len : 0;
         }
-        rcl_rh_put(p, &rh, l->rh_order);
+        rcl_rh_put(p, &h->rh, l->rh_order);
         p += RCL_RH_BYTES;
     }
     p = put_payload(l, icrc, ip, p, payload, len, moved, pad);

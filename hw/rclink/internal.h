@@ -460,6 +460,21 @@ static inline int64_t scaled_us(const Rclink *d, uint64_t us)
     return (int64_t)us * 1000 * d->cfg.time_scale;
 }
 
+/* What TYPE1's frames of @q and @flow have in common, into @h. */
+static inline void rcl_head_fill(const Rclink *d, const RclQp *q,
+                                 RclFlow flow, uint8_t tc, RclHead *h)
+{
+    h->kind = RCL_TYPE1;
+    h->da = q->dmac;
+    h->tc = h->tos = tc;
+    h->pri = d->port.vc[flow];
+    h->dip = q->dip;
+    h->sport = q->sport;
+    h->dport = RCL_UDP_PORT;
+    h->rh.pkey = q->tx_pkey;
+    h->rh.qp = q->dest_qp & 0x1fff;
+}
+
 /* ---- slots.c ---- */
 
 /* QP @n, if there is one, is looked at soon. */

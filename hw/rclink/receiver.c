@@ -39,58 +39,52 @@ static uint32_t set_next(const RclSet *s, uint32_t from)
 
 /* ---- answers ---- */
 
-static void answer_send(Rclink *d, RclQp *q, RclRh *rh)
+static void answer_send(Rclink *d, RclQp *q, RclHead *h)
 {
-    RclHead h = {
-        .kind = RCL_TYPE1, .da = q->dmac, .tc = d->port.tc_ack,
-        .tos = d->port.tc_ack, .pri = d->port.vc[FLOW_ACK], .dip = q->dip,
-        .sport = q->sport, .dport = RCL_UDP_PORT,
-    };
     uint8_t *p = rcl_mac_frame(d);
     size_t n;
 
-    rh->pkey = q->tx_pkey;
-    rh->qp = q->dest_qp & 0x1fff;
-    h.rh = *rh;
-    n = rcl_frame_put(&d->port.layout, &h, NULL, 0, p);
+    rcl_head_fill(d, q, FLOW_ACK, d->port.tc_ack, h);
+    n = rcl_frame_put(&d->port.layout, h, NULL, 0, p);
     rcl_mac_send(d, n);
     rcl_flow_sent(d, FLOW_ACK, n + RCL_FCS_BYTES);
 }
 
 static void ack_send(Rclink *d, RclQp *q)
 {
-    RclRh rh = {
-        .opcode = RCL_OP_ACK,
-        .ts_en = q->echo_valid && (d->port.ack_time || q->echo_fack),
+    bool ts_en = q->echo_valid && (d->port.ack_time || q->echo_fack);
+    RclHead h = {
+        .rh = {
+            .opcode = RCL_OP_ACK, .ts_en = ts_en, .ts = ts_en ? q->echo : 0,
+        },
     };
 
     if (q->owes & OWE_RNR) {
-        rh.len = RCL_SYN_RNR | (d->reg.rnr_code & 0x1f);
-        rh.psn = q->epsn;
+        h.rh.len = RCL_SYN_RNR | (d->reg.rnr_code & 0x1f);
+        h.rh.psn = q->epsn;
         d->cnt.tx_rnr++;
     } else if (q->owes & OWE_NAK) {
-        rh.len = RCL_SYN_NAK_PSN;
-        rh.psn = q->epsn;
+        h.rh.len = RCL_SYN_NAK_PSN;
+        h.rh.psn = q->epsn;
         d->cnt.tx_nak++;
     } else {
-        rh.len = RCL_SYN_ACK;
-        rh.psn = serial_add(q->tx_epsn, -1, PSN_BITS);
+        h.rh.len = RCL_SYN_ACK;
+        h.rh.psn = serial_add(q->tx_epsn, -1, PSN_BITS);
         d->cnt.tx_ack++;
     }
-    rh.ts = rh.ts_en ? q->echo : 0;
     q->owes = 0;
     q->echo_valid = q->echo_fack = false;
     rcl_set_remove(&d->owe_ack, q->id);
-    answer_send(d, q, &rh);
+    answer_send(d, q, &h);
 }
 
 static void cnp_send(Rclink *d, RclQp *q)
 {
-    RclRh rh = { .opcode = RCL_OP_CNP };
+    RclHead h = { .rh = { .opcode = RCL_OP_CNP } };
 
     rcl_set_remove(&d->owe_cnp, q->id);
     d->cnt.tx_cnp++;
-    answer_send(d, q, &rh);
+    answer_send(d, q, &h);
 }
 
 bool rcl_receiver_turn(Rclink *d)

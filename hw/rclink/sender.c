@@ -278,19 +278,17 @@ static void sender_send(Rclink *d, RclFlow flow, uint16_t i)
     RclSlot *s = &d->slot[i];
     RclQp *q = &d->qp[s->qp];
     RclHead h = {
-        .kind = RCL_TYPE1, .da = q->dmac, .tc = d->port.tc1[flow],
-        .tos = d->port.tc1[flow], .pri = d->port.vc[flow], .dip = q->dip,
-        .sport = q->sport, .dport = RCL_UDP_PORT,
         .rh = {
             .opcode = RCL_OP_SEND, .fack = s->fack, .ts_en = true,
-            .ts = mac_stamp(d), .pkey = q->tx_pkey, .psn = s->psn,
-            .qp = q->dest_qp & 0x1fff,
+            .ts = mac_stamp(d), .psn = s->psn,
         },
     };
     uint8_t *p = rcl_mac_frame(d);
     uint16_t len = s->len;
-    size_t n = rcl_frame_put(&d->port.layout, &h, slot_payload(d, i), len, p);
+    size_t n;
 
+    rcl_head_fill(d, q, flow, d->port.tc1[flow], &h);
+    n = rcl_frame_put(&d->port.layout, &h, slot_payload(d, i), len, p);
     rcl_slot_granted(d, i);
     if (!sent_unacked(q) ||
         serial_diff(s->psn, q->max_fwd, PSN_BITS) > 0) {

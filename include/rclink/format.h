@@ -97,7 +97,8 @@ typedef struct RclHead {
     uint8_t tc, tos, pri;
     uint32_t dip;
     uint16_t sport, dport;
-    RclRh rh;                   /* pad, and len of a SEND, are filled in */
+    RclRh rh;                   /* of a SEND, rcl_frame_put() fills in pad
+                                 * and len */
 } RclHead;
 
 /* Why a frame is dropped. */
@@ -148,8 +149,8 @@ unsigned rcl_moved(const RclLayout *l);
  * RCL_FRAME_MIN at least.  @len is 0 for ACK and CNP, else RCL_MOVED_MAX to
  * RCL_PAYLOAD_MAX.
  */
-size_t rcl_frame_put(const RclLayout *l, const RclHead *h,
-                     const uint8_t *payload, size_t len, uint8_t *out);
+size_t rcl_frame_put(const RclLayout *l, RclHead *h, const uint8_t *payload,
+                     size_t len, uint8_t *out);
 /*
  * Take a frame apart.  @scratch has room for RCL_FRAME_MAX bytes.  Of TYPE3 and
  * control frames, and of what is not RCL_TAKE, only the kind is told.

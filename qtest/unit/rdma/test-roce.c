@@ -97,12 +97,9 @@ static void check_crc(void)
             g_assert_cmphex(core_crc32_head(seed, buf, head, p, len), ==,
                             bitwise_crc(bitwise_crc(seed, buf, head), p,
                                         len));
-            head = len % 17;
             memset(copy, 0xa5, sizeof(copy));
-            g_assert_cmphex(core_crc32_copy(seed, buf, head, copy + off, p,
-                                            len), ==,
-                            bitwise_crc(bitwise_crc(seed, buf, head), p,
-                                        len));
+            g_assert_cmphex(core_crc32_copy(seed, copy + off, p, len), ==,
+                            bitwise_crc(seed, p, len));
             g_assert_cmpmem(copy + off, len, p, len);
             g_assert_cmphex(copy[off + len], ==, 0xa5);
             g_assert_true(!off || copy[off - 1] == 0xa5);
