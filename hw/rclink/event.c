@@ -49,7 +49,6 @@ void rcl_event_put(Rclink *d, uint8_t type, uint8_t flags, uint16_t qp,
 {
     RclRing *r = &d->ring[RCL_RING_EVENT];
     uint8_t e[RCL_RING_ENTRY];
-    uint64_t addr;
 
     if (!r->en || r->error ||
         (uint16_t)(r->head - r->tail) >= 1u << r->size) {
@@ -61,15 +60,7 @@ void rcl_event_put(Rclink *d, uint8_t type, uint8_t flags, uint16_t qp,
     put_le16(e + 2, qp);
     put_le32(e + 4, a);
     put_le64(e + 8, b);
-    addr = r->base + (r->head & ring_mask(r)) * RCL_RING_ENTRY;
-    /* The phase last: what is around it must be there by then. */
-    if (!rcl_dma_write(d, addr + 8, e + 8, 8) ||
-        !rcl_dma_write(d, addr, e, 8)) {
-        rcl_ring_stop(d, r);
-        return;
-    }
-    r->head++;
-    r->moved = true;
+    rcl_ring_append(d, r, e);
 }
 
 /* ---- INTR_STATUS ---- */

@@ -172,8 +172,9 @@ typedef struct RclRing {
     bool armed;
     uint16_t arm;
     bool moved;                 /* since the last publication */
-    /* entries already read, not part of the state */
-    uint16_t cache_first, cached;
+    /* Not part of the state: entries that were read already, or events; those
+     * from kept on are the driver's and not yet in memory. */
+    uint16_t cache_first, cached, kept;
     uint8_t cache[CACHE * RCL_RING_ENTRY];
 } RclRing;
 
@@ -334,6 +335,17 @@ static inline uint16_t ring_mask(const RclRing *r)
     return (1u << r->size) - 1;
 }
 
+static inline unsigned ring_number(const Rclink *d, const RclRing *r)
+{
+    return r - d->ring;
+}
+
+/* The index that the device moves. */
+static inline uint16_t ring_index(const Rclink *d, const RclRing *r)
+{
+    return ring_number(d, r) == RCL_RING_EVENT ? r->head : r->tail;
+}
+
 /* Entries that the device may take. */
 static inline uint16_t ring_avail(const RclRing *r)
 {
@@ -359,8 +371,22 @@ static inline const uint8_t *rcl_ring_peek(Rclink *d, RclRing *r)
 static inline void rcl_ring_take(RclRing *r)
 {
     r->tail++;
+    r->kept = r->tail;
     r->moved = true;
 }
+
+/* That entry is done, and its bytes 8 to 15 tell what came of it. */
+static inline void rcl_ring_fulfil(RclRing *r, uint64_t done)
+{
+    uint16_t in = r->tail - r->cache_first;
+
+    put_le64(r->cache + in * RCL_RING_ENTRY + 8, done);
+    r->tail++;
+    r->moved = true;
+}
+
+/* The next entry of the ring that the device fills. */
+void rcl_ring_append(Rclink *d, RclRing *r, const uint8_t *entry);
 
 /* Stop with an error. */
 void rcl_ring_stop(Rclink *d, RclRing *r);

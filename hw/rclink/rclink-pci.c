@@ -181,7 +181,10 @@ static void rclink_vm_state(void *opaque, bool running, RunState state)
 
     if (running) {
         qemu_bh_schedule(s->bh);
-    } else if (s->capture) {
+        return;
+    }
+    rclink_settle(s->core);
+    if (s->capture) {
         rcl_capture_flush(s->capture);
     }
 }

@@ -10,24 +10,53 @@ static const uint8_t ring_vector[RCL_RINGS] = {
     [RCL_RING_RX2] = RCL_VEC_RX2, [RCL_RING_EVENT] = RCL_VEC_EVENT,
 };
 
-static unsigned ring_number(const Rclink *d, const RclRing *r)
-{
-    return r - d->ring;
-}
-
-/* The index that the device moves. */
-static uint16_t ring_index(const Rclink *d, const RclRing *r)
-{
-    return ring_number(d, r) == RCL_RING_EVENT ? r->head : r->tail;
-}
-
 void rcl_ring_reset(RclRing *r)
 {
     *r = (RclRing) { .size = RCL_RING_LOG_MIN };
 }
 
+/*
+ * Entries that are done go to memory together.  The first eight bytes of the first
+ * of them are the last: who waits for its phase finds the others there.
+ */
+static void ring_write_back(Rclink *d, RclRing *r)
+{
+    uint16_t n = ring_index(d, r) - r->kept, in = r->kept - r->cache_first;
+    uint64_t at = r->base + (r->kept & ring_mask(r)) * RCL_RING_ENTRY;
+    const uint8_t *e = r->cache + in * RCL_RING_ENTRY;
+
+    if (!n) {
+        return;
+    }
+    r->kept += n;
+    if (!rcl_dma_write(d, at + 8, e + 8, n * RCL_RING_ENTRY - 8) ||
+        !rcl_dma_write(d, at, e, 8)) {
+        rcl_ring_stop(d, r);
+    }
+}
+
+void rcl_ring_append(Rclink *d, RclRing *r, const uint8_t *entry)
+{
+    uint16_t n = r->head - r->kept;
+
+    if (r->error) {
+        return;
+    }
+    if (n == CACHE || !(r->head & ring_mask(r))) {
+        ring_write_back(d, r);
+        n = 0;
+    }
+    if (!n) {
+        r->cache_first = r->head;
+    }
+    memcpy(r->cache + n * RCL_RING_ENTRY, entry, RCL_RING_ENTRY);
+    r->head++;
+    r->moved = true;
+}
+
 void rcl_ring_stop(Rclink *d, RclRing *r)
 {
+    ring_write_back(d, r);
     r->error = true;
     r->cached = 0;
     d->reg.err |= 1u << ring_number(d, r);
@@ -39,12 +68,16 @@ const uint8_t *rcl_ring_fill(Rclink *d, RclRing *r)
     uint16_t n = ring_avail(r), at = r->tail & ring_mask(r);
 
     n = MIN(MIN(n, CACHE), (1u << r->size) - at);
+    ring_write_back(d, r);
+    if (r->error) {
+        return NULL;
+    }
     if (!rcl_dma_read(d, r->base + at * RCL_RING_ENTRY, r->cache,
                       n * RCL_RING_ENTRY)) {
         rcl_ring_stop(d, r);
         return NULL;
     }
-    r->cache_first = r->tail;
+    r->cache_first = r->kept = r->tail;
     r->cached = n;
     for (unsigned i = 0; ring_number(d, r) == RCL_RING_TX && i < n; i++) {
         rcl_qp_soon(d, get_le16(r->cache + i * RCL_RING_ENTRY + RCL_E_QP));
@@ -60,6 +93,13 @@ static void ring_check_arm(Rclink *d, RclRing *r)
     }
 }
 
+void rclink_settle(Rclink *d)
+{
+    for (RclRing *r = d->ring; r < d->ring + RCL_RINGS; r++) {
+        ring_write_back(d, r);
+    }
+}
+
 void rcl_ring_publish(Rclink *d)
 {
     for (RclRing *r = d->ring; r < d->ring + RCL_RINGS; r++) {
@@ -69,6 +109,7 @@ void rcl_ring_publish(Rclink *d)
             continue;
         }
         r->moved = false;
+        ring_write_back(d, r);
         if (r->use_shadow && !r->error) {
             put_le32(index, ring_index(d, r));
             if (!rcl_dma_write(d, r->shadow, index, sizeof(index))) {
@@ -83,6 +124,8 @@ uint32_t rcl_ring_read(Rclink *d, unsigned n, unsigned off)
 {
     const RclRing *r = &d->ring[n];
 
+    /* Who sees an index finds the entries. */
+    rcl_ring_publish(d);
     switch (off) {
     case RCL_RING_BASE_LO:
         return r->base;
@@ -114,8 +157,9 @@ static void ring_control(Rclink *d, RclRing *r, uint32_t val)
 {
     bool en = val & RCL_RING_EN;
 
+    rcl_ring_publish(d);
     if (en && !r->en) {
-        r->head = r->tail = 0;
+        r->head = r->tail = r->kept = 0;
         r->error = r->armed = r->moved = false;
         d->reg.err &= ~(UINT64_C(1) << ring_number(d, r));
     }
@@ -181,6 +225,7 @@ void rcl_ring_write(Rclink *d, unsigned n, unsigned off, uint32_t val)
         ring_move(d, r, off, val);
         break;
     case RCL_RING_ARM:
+        rcl_ring_publish(d);
         r->arm = val;
         r->armed = r->en;
         ring_check_arm(d, r);

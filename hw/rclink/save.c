@@ -364,6 +364,7 @@ static void port_image(Rclink *d, CoreImage *im)
     }
     for (unsigned i = 0; i < RCL_RINGS; i++) {
         ring_image(&d->ring[i], im);
+        d->ring[i].kept = ring_index(d, &d->ring[i]);
     }
     type1_image(d, im);
     type2_image(d, im);
@@ -389,6 +390,7 @@ uint8_t *rclink_save(Rclink *d, int64_t now, size_t *len)
 
     d->now = now;
     rcl_mac_flush(d);
+    rclink_settle(d);
     rcl_rate_settle_all(d);
     port_image(d, im);
     data = core_image_take(im, len);

@@ -241,7 +241,7 @@ static bool md_in(Rclink *d, const uint8_t *frame, size_t len)
     while (d->spread < len) {
         const uint8_t *md = md_peek(d, r);
         uint64_t addr, at = r->base + r->tail * RCL_MD_BYTES;
-        uint8_t done[6] = { 0 };
+        uint8_t done[8];
         uint32_t n, word;
 
         if (!md) {
@@ -265,13 +265,12 @@ static bool md_in(Rclink *d, const uint8_t *frame, size_t len)
             word |= RCL_MD_LF;
             word |= short_of_data(frame, len) ? RCL_MD_LENGTH : 0;
         }
-        put_le32(done, word);
+        /* MD[47:0]; the rest of the word as it was. */
+        put_le64(done, word | get_le64(md) >> 48 << 48);
         if (!rcl_dma_write(d, addr, frame + d->spread, n)) {
             rcl_st1(d, RCL_ST1_DATA);
         }
-        /* The flags last, in one store. */
-        if (!rcl_dma_write(d, at + 4, done + 4, 2) ||
-            !rcl_dma_write(d, at, done, 4)) {
+        if (!rcl_dma_write(d, at, done, sizeof(done))) {
             rcl_st1(d, RCL_ST1_MD_WRITE);
         }
         d->spread += n;

@@ -41,7 +41,6 @@ static bool client_put(Rclink *d, RclFlow flow, uint16_t qp, uint16_t sa,
 {
     RclRing *r = &d->ring[flow == FLOW_TYPE2 ? RCL_RING_RX2 : RCL_RING_RX1];
     uint64_t done;
-    uint8_t word[8];
     const uint8_t *e;
     size_t room;
 
@@ -62,14 +61,11 @@ static bool client_put(Rclink *d, RclFlow flow, uint16_t qp, uint16_t sa,
         d->cnt.rx_truncated++;
         len = room;
     }
-    put_le64(word, done);
-    if ((len && !rcl_dma_write(d, get_le64(e), data, len)) ||
-        !rcl_dma_write(d, r->base + (r->tail & ring_mask(r)) *
-                          RCL_RING_ENTRY + 8, word, 8)) {
+    if (len && !rcl_dma_write(d, get_le64(e), data, len)) {
         rcl_ring_stop(d, r);
         return false;
     }
-    rcl_ring_take(r);
+    rcl_ring_fulfil(r, done);
     return true;
 }
 

@@ -159,6 +159,9 @@ bool rclink_qp_info(Rclink *d, uint32_t qp, RclQpInfo *info);
 
 /* ---- migration ---- */
 
+/* The machine stops: entries of rings that are done and not yet in guest memory
+ * go there.  To be called before that memory is saved. */
+void rclink_settle(Rclink *d);
 /* The state, to be freed with g_free(). */
 uint8_t *rclink_save(Rclink *d, int64_t now, size_t *len);
 /* NULL, or what is wrong; then the port is as after a reset. */

@@ -295,6 +295,8 @@ bool rig_event(RigEnd *e, RigEvent *ev)
                        at * RCL_RING_ENTRY;
     bool phase = !(e->ev_tail >> RIG_LOG & 1);
 
+    /* The device writes events at the end of its turn, or for who looks. */
+    rig_get(e, RCL_RING(RCL_RING_EVENT) + RCL_RING_HEAD);
     if (!p[0] || !(p[1] & RCL_EV_PHASE) != !phase) {
         return false;
     }

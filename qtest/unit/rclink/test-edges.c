@@ -625,7 +625,7 @@ static const struct {
     { RCL_ST1_MD_READ, false, { 100 << 4 | RCL_MD_SF | RCL_MD_LF },
       RIG_MD_TX, 1 << RCL_ST1_TWO_EOP },
     { RCL_ST1_RX_ZERO, true },
-    { RCL_ST1_MD_WRITE, true, .fail_at = RIG_MD_RX + 4 },
+    { RCL_ST1_MD_WRITE, true, .fail_at = RIG_MD_RX + 16 },
     { RCL_ST1_RX_OVERFLOW, true },
 };
 
@@ -661,6 +661,7 @@ static void test_fault_resets(void)
                 rig_inject(e, frame, sizeof(frame));
             }
         } else if (fault[i].rx) {
+            rig_inject(e, frame, 60);
             rig_inject(e, frame, 60);
         }
         rig_settle(r);

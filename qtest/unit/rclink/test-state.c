@@ -695,6 +695,81 @@ static void test_shortest(void)
     g_assert_cmpint(v.kind, ==, RCL_TYPE3);
 }
 
+/* Entries that are done wait for the end of the turn, or for who looks, or for
+ * the machine to stop. */
+static void test_entries(void)
+{
+    enum { SETTLE, LOOK, ARM, SAVE, TURN, WAYS };
+
+    for (unsigned way = 0; way < WAYS; way++) {
+        Rig *r = alone();
+        RigEnd *e = &r->e[0];
+        const uint8_t *rx = e->mem + RIG_RING + RCL_RING_RX1 * 0x10000;
+        const uint8_t *ev = e->mem + RIG_RING + RCL_RING_EVENT * 0x10000;
+        uint64_t tail = RCL_RING(RCL_RING_RX1) + RCL_RING_TAIL;
+        size_t len;
+
+        rig_events(e, 0);
+        ev += e->ev_tail * RCL_RING_ENTRY;
+        for (unsigned psn = 0; psn < 20; psn++) {
+            peer_send(e, (RclRh) { .psn = psn, .qp = QP }, 64 + psn);
+        }
+        peer_answer(e, RCL_OP_CNP, 0, 0);
+        g_assert_cmpuint(get_le16(rx + 19 * RCL_RING_ENTRY + RCL_E_LEN), ==,
+                         RIG_BUFFER);
+        g_assert_cmpuint(ev[0], ==, 0);
+        if (way == SETTLE) {
+            rclink_settle(e->d);
+        } else if (way == LOOK) {
+            g_assert_cmpuint(rig_get(e, tail), ==, 20);
+        } else if (way == ARM) {
+            rig_set(e, RCL_RING(RCL_RING_RX1) + RCL_RING_ARM, 20);
+        } else if (way == SAVE) {
+            g_free(rclink_save(e->d, r->now, &len));
+        } else {
+            rig_settle(r);
+        }
+        for (unsigned i = 0; i < 20; i++) {
+            const uint8_t *p = rx + i * RCL_RING_ENTRY;
+
+            g_assert_cmphex(get_le64(p), ==, RIG_RX1_BUF + i * RIG_BUFFER);
+            g_assert_cmpuint(get_le16(p + RCL_E_LEN), ==, 64 + i);
+            g_assert_cmpuint(get_le16(p + RCL_E_QP), ==, QP);
+        }
+        g_assert_cmpuint(get_le16(rx + 20 * RCL_RING_ENTRY + RCL_E_LEN), ==,
+                         RIG_BUFFER);
+        g_assert_cmpuint(ev[0], ==, RCL_EV_CNP);
+        rig_free(r);
+    }
+}
+
+/* Of entries that are written together the first phase is last: where what is
+ * behind it fails, it is not there. */
+static void test_phase_last(void)
+{
+    Rig *r = alone();
+    RigEnd *e = &r->e[0];
+    uint64_t at = RIG_RING + RCL_RING_EVENT * 0x10000;
+
+    rig_events(e, 0);
+    at += e->ev_tail * RCL_RING_ENTRY;
+    peer_answer(e, RCL_OP_CNP, 0, 0);
+    peer_answer(e, RCL_OP_CNP, 0, 0);
+    e->fail_at = at + 8;
+    rclink_settle(e->d);
+    g_assert_cmpuint(e->mem[at], ==, 0);
+    g_assert_cmphex(rig_get(e, RCL_ERR_STATUS), ==, 1 << RCL_RING_EVENT);
+    g_assert_cmpuint(e->msix[RCL_VEC_EVENT], ==, 1);
+    /* It has stopped: nothing is written any more. */
+    e->fail_at = 0;
+    peer_answer(e, RCL_OP_CNP, 0, 0);
+    rig_settle(r);
+    g_assert_cmpuint(e->mem[at], ==, 0);
+    g_assert_cmpuint(CNT(e, events_lost), ==, 1);
+    g_assert_cmpuint(e->msix[RCL_VEC_EVENT], ==, 1);
+    rig_free(r);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -718,5 +793,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/state/tag", test_tag);
     g_test_add_func("/rclink/state/cnp-oldest", test_cnp_oldest);
     g_test_add_func("/rclink/state/damage", test_damage);
+    g_test_add_func("/rclink/state/entries", test_entries);
+    g_test_add_func("/rclink/state/phase-last", test_phase_last);
     return g_test_run();
 }
