@@ -201,6 +201,9 @@ bool ub_mgmt_scan(UbMgmt *m, int64_t now, const UbScanWay *way,
 
 /* A port came up or went down: told to the UBFM. */
 void ub_mgmt_link(UbMgmt *m, int64_t now, unsigned port, bool up);
+/* The button of a slot was pressed, or its presence is another: told to the UBFM
+ * (ub/shp.h). */
+void ub_mgmt_plug(UbMgmt *m, int64_t now, unsigned slot, bool button);
 
 typedef enum UbMgmtSeverity { UB_MGMT_CE, UB_MGMT_NFUE, UB_MGMT_FUE }
     UbMgmtSeverity;

@@ -130,6 +130,9 @@ void ub_port_free(UbPort *p);
 /* Leave Link_Idle and train, or end the link (both layers start anew). */
 void ub_port_enable(UbPort *p, int64_t now, bool on);
 bool ub_port_enabled(const UbPort *p);
+/* Power of the hot-plug slot that it is in (ub/shp.h): without, it does not train
+ * though it is enabled.  It is there from the start, and no reset changes it. */
+void ub_port_power(UbPort *p, int64_t now, bool on);
 
 /* Enumeration Boundary of Port Info, which is hardware's to set: where a manager's
  * fabric ends (UB 2.0 §D.5.3). */

@@ -1,5 +1,5 @@
 /*
- * Events of class C: links and errors, told to the UBFM and kept in the error
+ * Events of class C: links, slots and errors, told to the UBFM and kept in the error
  * message queues (UB 2.0 §10.3.5, §10.4.3.3, §D.2.4).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -174,6 +174,15 @@ void ub_mgmt_link(UbMgmt *m, int64_t now, unsigned port, bool up)
     ub_mgmt_put(pdu, UB_MF_LINK_CNA, event_cna(m, port));
     ub_mgmt_put(pdu, UB_MF_LINK_PORT, port);
     tell(m, now, up ? UB_MGMT_MSG_LINK_UP : UB_MGMT_MSG_LINK_DOWN, pdu);
+}
+
+void ub_mgmt_plug(UbMgmt *m, int64_t now, unsigned slot, bool button)
+{
+    uint8_t pdu[8] = { 0 };
+
+    ub_mgmt_put(pdu, UB_MF_PLUG_SLOT, slot);
+    tell(m, now, button ? UB_MGMT_MSG_PLUG_BUTTON : UB_MGMT_MSG_PLUG_PRESENCE,
+         pdu);
 }
 
 void ub_mgmt_error(UbMgmt *m, int64_t now, UbMgmtSeverity severity, int port)

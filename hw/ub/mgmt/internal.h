@@ -3,7 +3,8 @@
  *
  * Who calls whom: from below receive.c, from software host.c and request.c; they
  * use answer.c, topology.c and event.c to work, wait.c to remember, and tell.c to
- * send and count, which calls nobody in here.
+ * send and count, which calls nobody in here.  shp.c stands beside them and uses
+ * event.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

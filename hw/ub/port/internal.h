@@ -44,6 +44,7 @@ struct UbPort {
     int64_t now;
     UbErrorRecord errors;
     bool enabled;
+    bool powered;       /* by the slot that it is in */
     bool dll_up;
     PortWish link_wish;
     bool drop;          /* the data link layer stopped: LinkUp is to end */

@@ -329,6 +329,12 @@ static const UbPhyOps phy_ops = {
     .lane_manage = phy_lane_manage,
 };
 
+/* It is to leave Link_Idle. */
+static bool may_train(const UbPort *p)
+{
+    return p->enabled && p->powered;
+}
+
 /* Both layers as after power-on, with what the registers say. */
 static void restart(UbPort *p)
 {
@@ -340,8 +346,8 @@ static void restart(UbPort *p)
     port_link_forget(p);
     ub_phy_request(p->phy, p->now, port_regs_disabled(p) ? UB_PHY_REQ_DISABLE
                                                          : UB_PHY_REQ_ENABLE);
-    ub_phy_request(p->phy, p->now, p->enabled ? UB_PHY_REQ_START
-                                              : UB_PHY_REQ_STOP);
+    ub_phy_request(p->phy, p->now, may_train(p) ? UB_PHY_REQ_START
+                                                : UB_PHY_REQ_STOP);
     port_kick(p);
 }
 
@@ -485,6 +491,7 @@ UbPort *ub_port_new(const UbPortConfig *cfg, UbSpace *space,
     p->opaque = opaque;
     p->space = space;
     p->index = cfg->index;
+    p->powered = true;
     p->restart_at = INT64_MAX;
     p->restarted = -RESTART_GAP;
     port_regs_init(p);
@@ -531,18 +538,33 @@ void ub_port_reset(UbPort *p, int64_t now)
     ub_port_restart(p, now);
 }
 
-void ub_port_enable(UbPort *p, int64_t now, bool on)
+/* Enable or power is another than when it might train, or not. */
+static void follow(UbPort *p, bool was)
 {
-    bool was = p->enabled;
-
-    p->now = now;
-    p->enabled = on;
-    if (on && !was) {
-        ub_phy_request(p->phy, now, UB_PHY_REQ_START);
-    } else if (was && !on) {
+    if (may_train(p) && !was) {
+        ub_phy_request(p->phy, p->now, UB_PHY_REQ_START);
+    } else if (was && !may_train(p)) {
         restart(p);
     }
     port_kick(p);
+}
+
+void ub_port_enable(UbPort *p, int64_t now, bool on)
+{
+    bool was = may_train(p);
+
+    p->now = now;
+    p->enabled = on;
+    follow(p, was);
+}
+
+void ub_port_power(UbPort *p, int64_t now, bool on)
+{
+    bool was = may_train(p);
+
+    p->now = now;
+    p->powered = on;
+    follow(p, was);
 }
 
 bool ub_port_enabled(const UbPort *p)

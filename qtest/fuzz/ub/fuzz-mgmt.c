@@ -1,6 +1,6 @@
 /*
  * Fuzzer of a node's management: messages and scans of hostile peers, a hostile
- * guest behind the message queues, images.
+ * guest behind the message queues, hot-plug slots, images.
  *
  * The input is a little program of steps: a packet from the fabric, register
  * writes, bytes put into the guest's memory, time, a call that asks.  Headers of
@@ -16,6 +16,7 @@
 
 #include "ub/mgmt.h"
 #include "ub/msgq.h"
+#include "ub/shp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,6 +31,8 @@ typedef struct World {
     UbSpace *space;
     UbMgmt *m;
     UbMsgqs *q;
+    UbShp *shp;
+    unsigned power;     /* ports that have some */
     uint8_t memory[MEMORY];
     int64_t now;
     unsigned answers;
@@ -253,6 +256,56 @@ static void step_event(World *w, Input *in)
                    next32(in), 0xf);
 }
 
+static void slot_power(void *opaque, int64_t now, unsigned port, bool on)
+{
+    World *w = opaque;
+
+    /* Each change is one, of a port of a slot. */
+    if (!port || port >= PORTS || (w->power >> port & 1) == on) {
+        abort();
+    }
+    w->power ^= 1u << port;
+}
+
+static void slot_changed(void *opaque, unsigned slot)
+{
+    World *w = opaque;
+    UbShpInfo info;
+
+    if (!ub_shp_info(w->shp, slot, &info) ||
+        info.work_led >= UB_SHP_LED_RESERVED ||
+        info.power_led >= UB_SHP_LED_RESERVED) {
+        abort();
+    }
+}
+
+static const UbShpOps shp_ops = { slot_power, kick, slot_changed };
+
+/* Somebody in front of the machine; and registers, whose addresses a message seldom
+ * hits. */
+static void step_slot(World *w, Input *in)
+{
+    unsigned what = next(in), slot = what >> 6;
+
+    switch (what & 3) {
+    case 0:
+        ub_shp_press(w->shp, w->now, slot);
+        break;
+    case 1:
+        ub_shp_seat(w->shp, w->now, slot, what & 4, what & 8);
+        break;
+    case 2:
+        ub_shp_wire(w->shp, w->now, slot % PORTS, what & 4);
+        break;
+    default:
+        ub_space_write(w->space, w->now, UB_CFG_CAP(UB_CFG0_BASE, UB_CAP_SHP) +
+                       next(in) % UB_SHP_USED(3), next(in), 0xf);
+    }
+    if (ub_shp_run(w->shp, w->now) <= w->now) {
+        abort();
+    }
+}
+
 static void step_image(World *w, Input *in)
 {
     CoreImage *im = core_image_save(w->now);
@@ -261,6 +314,7 @@ static void step_image(World *w, Input *in)
 
     ub_mgmt_image(w->m, im);
     ub_msgqs_image(w->q, im);
+    ub_shp_image(w->shp, im);
     image = core_image_take(im, &len);
     core_image_free(im);
     for (unsigned n = next(in) % 4; n; n--) {
@@ -269,6 +323,7 @@ static void step_image(World *w, Input *in)
     im = core_image_load(image, len, w->now);
     ub_mgmt_image(w->m, im);
     ub_msgqs_image(w->q, im);
+    ub_shp_image(w->shp, im);
     core_image_done(im);
     core_image_free(im);
     g_free(image);
@@ -286,11 +341,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const steps[])(World *, Input *) = {
         step_message, step_scan, step_queue, step_register, step_memory,
-        step_ask, step_event, step_image, step_time,
+        step_ask, step_event, step_image, step_time, step_slot,
     };
     Input in = { data, data + size };
     World *w = g_new0(World, 1);
     UbMgmtConfig cfg;
+    UbShpConfig slots;
     UbSlice *s;
     unsigned flags = next(&in);
 
@@ -315,12 +371,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     w->m = ub_mgmt_new(&cfg, w->space, &mgmt_ops, w);
     w->q = ub_msgqs_new(&msgq_ops, w);
     ub_msgqs_join(w->q, w->m);
+    ub_shp_config_init(&slots);
+    ub_shp_config_add(&slots, "1");
+    ub_shp_config_add(&slots, "2+");
+    w->power = (1u << PORTS) - 1;
+    w->shp = ub_shp_new(&slots, w->space, w->m, &shp_ops, w);
     while (in.p < in.end) {
         steps[next(&in) % G_N_ELEMENTS(steps)](w, &in);
         if (ub_mgmt_waiting(w->m) > cfg.outstanding) {
             abort();
         }
     }
+    ub_shp_free(w->shp);
     ub_mgmt_free(w->m);
     ub_msgqs_free(w->q);
     ub_space_free(w->space);
