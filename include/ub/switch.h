@@ -19,6 +19,7 @@
 #include "ub/mgmt.h"
 #include "ub/net.h"
 #include "ub/port.h"
+#include "ub/shp.h"
 
 #define UB_SWITCH_MIN_PORTS 2
 #define UB_SWITCH_MAX_PORTS 64
@@ -30,6 +31,7 @@ typedef struct UbSwitchConfig {
     uint8_t guid[16];    /* most significant byte first */
     UbPortConfig port;   /* of each; index and guid are filled in */
     UbNetConfig net;     /* the same; forward is set */
+    UbShpConfig shp;     /* hot-plug slots */
     bool edge_auto;      /* neighbours that are controllers make edge ports */
     bool ip_notify;      /* IP notify makes routes to hosts */
     bool pass_dhcp;      /* DHCP goes to all edge ports */
@@ -47,6 +49,8 @@ typedef struct UbSwitchOps {
     void (*rule)(void *opaque, unsigned port, const char *text);
     /* A port's link changed its state.  May be NULL. */
     void (*link)(void *opaque, unsigned port);
+    /* What a hot-plug slot shows is another.  May be NULL. */
+    void (*slot)(void *opaque, unsigned slot);
     /* A packet at the upper edge of a port.  May be NULL. */
     void (*capture)(void *opaque, unsigned port, bool sent, unsigned cfg,
                     unsigned vl, const uint8_t *data, size_t len);
@@ -88,6 +92,7 @@ UbNet *ub_switch_net(UbSwitch *sw);
 UbPort *ub_switch_port(UbSwitch *sw, unsigned port);
 UbSpace *ub_switch_space(UbSwitch *sw);
 UbMgmt *ub_switch_mgmt(UbSwitch *sw);
+UbShp *ub_switch_shp(UbSwitch *sw);
 /* Runs of ports so far: what the work of turns follows. */
 uint64_t ub_switch_port_runs(const UbSwitch *sw);
 

@@ -47,6 +47,8 @@ void ub_switch_admin_set_wires(UbSwitchAdmin *a,
 bool ub_switch_admin_failed(const UbSwitchAdmin *a);
 /* A port's link may have another state. */
 void ub_switch_admin_link(UbSwitchAdmin *a, unsigned port);
+/* A hot-plug slot shows something else. */
+void ub_switch_admin_slot(UbSwitchAdmin *a, unsigned slot);
 /* The next event for all clients, or NULL; @real is the time of day in us. */
 char *ub_switch_admin_event(UbSwitchAdmin *a, int64_t real);
 /* "quit" was asked for. */

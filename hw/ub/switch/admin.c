@@ -25,7 +25,8 @@ static char *line_of(json_t *o)
 
 static AdminCommand *find_command(const char *name)
 {
-    static const AdminRow *const tables[] = { admin_queries, admin_changes };
+    static const AdminRow *const tables[] = { admin_queries, admin_changes,
+                                             admin_slots };
 
     for (unsigned t = 0; t < G_N_ELEMENTS(tables); t++) {
         for (const AdminRow *r = tables[t]; r->name; r++) {
@@ -136,8 +137,22 @@ void ub_switch_admin_link(UbSwitchAdmin *a, unsigned port)
     a->links |= UINT64_C(1) << port;
 }
 
+/* A line for all clients; @data is given up. */
+static char *event_line(const char *name, json_t *data, int64_t real)
+{
+    return line_of(json_pack(
+        "{s:s, s:o, s:{s:I, s:I}}", "event", name, "data", data,
+        "timestamp", "seconds", (json_int_t)(real / 1000000),
+        "microseconds", (json_int_t)(real % 1000000)));
+}
+
 char *ub_switch_admin_event(UbSwitchAdmin *a, int64_t real)
 {
+    json_t *slot = admin_slot_event(a);
+
+    if (slot) {
+        return event_line("UB_SLOT_CHANGED", slot, real);
+    }
     for (; a->links; a->links &= a->links - 1) {
         unsigned port = __builtin_ctzll(a->links);
         uint8_t state = link_state(a, port);
@@ -147,13 +162,9 @@ char *ub_switch_admin_event(UbSwitchAdmin *a, int64_t real)
         }
         a->told[port] = state;
         a->links &= a->links - 1;
-        return line_of(json_pack(
-            "{s:s, s:{s:i, s:b, s:b}, s:{s:I, s:I}}",
-            "event", "UB_LINK_CHANGED",
-            "data", "port", (int)port, "link-up", state & TOLD_LINK,
-            "packets-pass", state & TOLD_PACKETS,
-            "timestamp", "seconds", (json_int_t)(real / 1000000),
-            "microseconds", (json_int_t)(real % 1000000)));
+        return event_line("UB_LINK_CHANGED", json_pack(
+            "{s:i, s:b, s:b}", "port", (int)port, "link-up", state & TOLD_LINK,
+            "packets-pass", state & TOLD_PACKETS), real);
     }
     return NULL;
 }

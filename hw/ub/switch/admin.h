@@ -4,6 +4,7 @@
  *   values.c    ports, GUIDs, prefixes as JSON
  *   query.c     commands that only look
  *   change.c    commands that change something
+ *   slots.c     those about hot-plug slots
  *   admin.c     lines, events, life
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -24,6 +25,7 @@ struct UbSwitchAdmin {
     bool failed, quit;
     uint64_t links;    /* ports whose link may have another state */
     uint8_t told[UB_SWITCH_MAX_PORTS]; /* the state last told */
+    uint32_t slots;    /* that show something else than before */
     UbCapture *capture;
     void (*wires)(void *opaque, unsigned port, UbSwitchWire *out);
     void *wires_opaque;
@@ -40,7 +42,7 @@ typedef struct AdminRow {
     AdminCommand *run;
 } AdminRow;
 
-extern const AdminRow admin_queries[], admin_changes[];
+extern const AdminRow admin_queries[], admin_changes[], admin_slots[];
 
 /* ---- values.c ---- */
 /* Set a->error; NULL. */
@@ -68,5 +70,9 @@ json_t *admin_settings(const UbNetConfig *c);
 /* False: no such setting, or a wrong type. */
 bool admin_set(UbSwitchAdmin *a, UbNetConfig *c, const char *name,
                const json_t *value);
+
+/* ---- slots.c ---- */
+/* What the next slot shows that has changed, or NULL. */
+json_t *admin_slot_event(UbSwitchAdmin *a);
 
 #endif

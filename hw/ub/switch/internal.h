@@ -32,12 +32,13 @@ struct UbSwitch {
     UbSlice *cfg0;
     UbNet *net;
     UbMgmt *mgmt;
+    UbShp *shp;
     unsigned from;     /* the port that management hears now */
     uint64_t told_up;  /* ports that it knows to be up */
     SwitchPort *port;
     CoreTimers timers;
     uint64_t dirty;    /* ports that have something to do */
-    bool net_dirty, reset_pending, running;
+    bool net_dirty, shp_dirty, reset_pending, running;
     int64_t net_at;    /* when the net wants to run */
     int64_t mgmt_at;   /* when management does */
     int64_t now;
@@ -49,7 +50,7 @@ extern const UbNetUpper switch_control;
 
 /* ---- manage.c ---- */
 void switch_manage_init(UbSwitch *sw);
-/* In each turn; when to call again. */
+/* In each turn; when to call again.  It hears of slots again where sw->shp_dirty. */
 int64_t switch_manage_run(UbSwitch *sw, int64_t now);
 
 #endif

@@ -52,6 +52,36 @@ static void manage_rule(void *opaque, const char *text)
     }
 }
 
+static void slot_power(void *opaque, int64_t now, unsigned port, bool on)
+{
+    UbSwitch *sw = opaque;
+
+    ub_port_power(sw->port[port].port, now, on);
+}
+
+static void slot_kick(void *opaque)
+{
+    UbSwitch *sw = opaque;
+
+    sw->shp_dirty = true;
+    if (!sw->running) {
+        sw->ops.kick(sw->opaque);
+    }
+}
+
+static void slot_changed(void *opaque, unsigned slot)
+{
+    UbSwitch *sw = opaque;
+
+    if (sw->ops.slot) {
+        sw->ops.slot(sw->opaque, slot);
+    }
+}
+
+static const UbShpOps shp_ops = {
+    .power = slot_power, .kick = slot_kick, .changed = slot_changed,
+};
+
 static const UbMgmtOps mgmt_ops = {
     .message = send_message, .scan = send_scan, .port_up = port_up,
     .rule = manage_rule,
@@ -89,6 +119,8 @@ void switch_manage_init(UbSwitch *sw)
     conf.port_cna = false;
     conf.seed = sw->conf.port.session;
     sw->mgmt = ub_mgmt_new(&conf, sw->space, &mgmt_ops, sw);
+    sw->shp = ub_shp_new(&sw->conf.shp, sw->space, sw->mgmt, &shp_ops, sw);
+    sw->shp_dirty = true; /* ports without power */
     ub_net_set_upper(sw->net, UB_NET_TP, &message, sw);
     ub_net_set_upper(sw->net, UB_NET_SCAN, &scan, sw);
 }
@@ -96,6 +128,7 @@ void switch_manage_init(UbSwitch *sw)
 int64_t switch_manage_run(UbSwitch *sw, int64_t now)
 {
     uint64_t up = ub_net_ports_up(sw->net);
+    int64_t next, slots;
 
     for (uint64_t left = up ^ sw->told_up; left; left &= left - 1) {
         unsigned port = __builtin_ctzll(left);
@@ -103,5 +136,8 @@ int64_t switch_manage_run(UbSwitch *sw, int64_t now)
         ub_mgmt_link(sw->mgmt, now, port, up >> port & 1);
     }
     sw->told_up = up;
-    return ub_mgmt_run(sw->mgmt, now);
+    sw->shp_dirty = false;
+    slots = ub_shp_run(sw->shp, now);
+    next = ub_mgmt_run(sw->mgmt, now);
+    return MIN(next, slots);
 }

@@ -129,6 +129,16 @@ static void on_link(void *opaque, unsigned port)
     ub_switch_admin_link(((Program *)opaque)->admin, port);
 }
 
+static void on_slot(void *opaque, unsigned slot)
+{
+    Program *p = opaque;
+
+    /* It shows something before there is anybody to tell. */
+    if (p->admin) {
+        ub_switch_admin_slot(p->admin, slot);
+    }
+}
+
 static void on_packet(void *opaque, unsigned port, bool sent, unsigned cfg,
                       unsigned vl, const uint8_t *data, size_t len)
 {
@@ -139,7 +149,8 @@ static void on_packet(void *opaque, unsigned port, bool sent, unsigned cfg,
 
 const UbSwitchOps streams_ops = {
     .kick = on_kick, .wire_send = on_send, .wire_close = on_close,
-    .rule = on_rule, .link = on_link, .capture = on_packet,
+    .rule = on_rule, .link = on_link, .slot = on_slot,
+    .capture = on_packet,
 };
 
 /* ---- Connections ---------------------------------------------------------------------- */

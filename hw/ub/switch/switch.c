@@ -265,6 +265,7 @@ static void reset_all(UbSwitch *sw)
     }
     ub_net_reset(sw->net, sw->now);
     ub_mgmt_reset(sw->mgmt);
+    ub_shp_reset(sw->shp, sw->now);
 }
 
 /* ---- Work --------------------------------------------------------------------------------- */
@@ -328,7 +329,7 @@ int64_t ub_switch_run(UbSwitch *sw, int64_t now)
         }
     }
     sw->running = false;
-    if (sw->dirty || sw->net_dirty ||
+    if (sw->dirty || sw->net_dirty || sw->shp_dirty ||
         ub_net_ports_up(sw->net) != sw->told_up) {
         return now;
     }
@@ -342,12 +343,14 @@ void ub_switch_wire_connected(UbSwitch *sw, int64_t now, unsigned port)
 {
     sw->now = now;
     ub_port_wire_connected(sw->port[port].port, now);
+    ub_shp_wire(sw->shp, now, port, true);
 }
 
 void ub_switch_wire_disconnected(UbSwitch *sw, int64_t now, unsigned port)
 {
     sw->now = now;
     ub_port_wire_disconnected(sw->port[port].port, now);
+    ub_shp_wire(sw->shp, now, port, false);
 }
 
 void ub_switch_wire_receive(UbSwitch *sw, int64_t now, unsigned port,
@@ -388,6 +391,7 @@ void ub_switch_config_init(UbSwitchConfig *cfg)
     cfg->ports = UB_SWITCH_MIN_PORTS;
     ub_port_config_init(&cfg->port);
     ub_net_config_init(&cfg->net);
+    ub_shp_config_init(&cfg->shp);
     cfg->net.route_entries = 4096;
     cfg->net.route_default = 0;
     cfg->net.exact_supported = true;
@@ -439,7 +443,8 @@ UbSwitch *ub_switch_new(const UbSwitchConfig *cfg, const UbSwitchOps *ops,
     sw->opaque = opaque;
     sw->net_at = INT64_MAX;
     sw->capture.packet = ops->capture ? on_packet : NULL;
-    *why = ub_net_config_check(&sw->conf.net);
+    *why = ub_net_config_check(&sw->conf.net) ?:
+           ub_shp_config_check(&cfg->shp, cfg->ports);
     if (*why) {
         g_free(sw);
         return NULL;
@@ -468,6 +473,7 @@ void ub_switch_free(UbSwitch *sw)
         return;
     }
     sw->running = true;
+    ub_shp_free(sw->shp);
     ub_mgmt_free(sw->mgmt);
     ub_net_free(sw->net); /* what it holds goes back to ports */
     for (unsigned i = 0; i < sw->conf.ports; i++) {
@@ -511,6 +517,11 @@ UbSpace *ub_switch_space(UbSwitch *sw)
 UbMgmt *ub_switch_mgmt(UbSwitch *sw)
 {
     return sw->mgmt;
+}
+
+UbShp *ub_switch_shp(UbSwitch *sw)
+{
+    return sw->shp;
 }
 
 uint64_t ub_switch_port_runs(const UbSwitch *sw)

@@ -43,8 +43,8 @@ void source_watch(Program *p, Source *s, uint32_t events)
 /* ---- Options ------------------------------------------------------------------------ */
 
 typedef struct Options {
-    char **ports, *control, *config, *guid, *name, *tls;
-    int time_scale, dll_time_scale, entries, mtu, patience;
+    char **ports, **slots, *control, *config, *guid, *name, *tls;
+    int time_scale, dll_time_scale, entries, mtu, patience, settle, hold;
     gboolean no_shm, verbose;
 } Options;
 
@@ -54,6 +54,14 @@ static bool parse_options(Options *o, int *argc, char ***argv)
         { "port", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &o->ports,
           "The next port: unix:PATH, tcp:HOST:PORT or tls:HOST:PORT to listen "
           "at, the same behind connect: to connect to, or none", "ADDRESS" },
+        { "slot", 's', 0, G_OPTION_ARG_STRING_ARRAY, &o->slots,
+          "The next hot-plug slot: its port, or the first and the last one with - "
+          "between them; + behind it: it has power from the start", "PORTS" },
+        { "slot-settle", 0, 0, G_OPTION_ARG_INT, &o->settle,
+          "Milliseconds from a slot's power to its ports' work (100)", "N" },
+        { "slot-hold", 0, 0, G_OPTION_ARG_INT, &o->hold,
+          "Milliseconds that the stream of a port may be away before the device "
+          "in its slot is (1000)", "N" },
         { "tls-creds", 0, 0, G_OPTION_ARG_STRING, &o->tls,
           "For ports with TLS: x509:DIR or psk:DIR, with QEMU's files",
           "KIND:DIR" },
@@ -110,6 +118,19 @@ static bool hex_guid(const char *text, uint8_t guid[16])
     return !text[32];
 }
 
+static bool make_slots(UbShpConfig *c, const Options *o, const char **why)
+{
+    for (char **slot = o->slots; slot && *slot; slot++) {
+        if (!ub_shp_config_add(c, *slot)) {
+            *why = "a slot is PORT or FIRST-LAST, + behind it, at most 15 of them";
+            return false;
+        }
+    }
+    c->settle = o->settle * INT64_C(1000000);
+    c->hold = o->hold * INT64_C(1000000);
+    return true;
+}
+
 static bool make_config(UbSwitchConfig *c, const Options *o, const char **why)
 {
     ub_switch_config_init(c);
@@ -118,6 +139,9 @@ static bool make_config(UbSwitchConfig *c, const Options *o, const char **why)
     c->net.route_entries = o->entries;
     c->port.phy.lmsm.time_scale = o->time_scale;
     c->port.dll_time_scale = o->dll_time_scale;
+    if (!make_slots(&c->shp, o, why)) {
+        return false;
+    }
     if (getrandom(&c->port.session, 8, 0) != 8 ||
         getrandom(c->guid + 8, 8, 0) != 8) {
         *why = "no random numbers";
@@ -261,7 +285,7 @@ static const char *start(Program *p, const Options *o)
 int main(int argc, char **argv)
 {
     Options o = { .time_scale = 10, .dll_time_scale = 1000, .entries = 4096,
-                  .mtu = 8192, .patience = 10 };
+                  .mtu = 8192, .patience = 10, .settle = 100, .hold = 1000 };
     Program *p = g_new0(Program, 1);
     const char *why;
     Source signals;
@@ -293,6 +317,7 @@ int main(int argc, char **argv)
     close(signals.fd);
     close(p->epoll);
     g_strfreev(o.ports);
+    g_strfreev(o.slots);
     g_free(o.control);
     g_free(o.config);
     g_free(o.guid);

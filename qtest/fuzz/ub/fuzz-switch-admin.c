@@ -29,6 +29,13 @@ static void op_close(void *opaque, unsigned port)
 {
 }
 
+static void op_slot(void *opaque, unsigned slot)
+{
+    if (admin) {
+        ub_switch_admin_slot(admin, slot);
+    }
+}
+
 static void op_link(void *opaque, unsigned port)
 {
     ub_switch_admin_link(admin, port);
@@ -38,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const UbSwitchOps ops = { .kick = op_kick, .wire_send = op_send,
                                      .wire_close = op_close,
-                                     .link = op_link };
+                                     .link = op_link, .slot = op_slot };
     UbSwitchConfig conf;
     const char *why;
     UbSwitch *sw;
@@ -47,6 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ub_switch_config_init(&conf);
     conf.ports = 3;
     conf.net.route_entries = 16;
+    ub_shp_config_add(&conf.shp, "1-2+");
     sw = ub_switch_new(&conf, &ops, NULL, &why);
     admin = ub_switch_admin_new(sw, "fuzz");
     while (size) {
@@ -65,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size -= len + (end != NULL);
     }
     ub_switch_admin_free(admin);
+    admin = NULL;
     ub_switch_free(sw);
     return 0;
 }

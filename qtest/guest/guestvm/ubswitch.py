@@ -21,9 +21,11 @@ class Switch:
 
     connect   {port: path of another switch's socket}: these ports connect
               instead of listening
+    slots     hot-plug slots, as the program's --slot has them
     """
 
-    def __init__(self, ports, name='switch', guid=None, connect=None):
+    def __init__(self, ports, name='switch', guid=None, connect=None,
+                 slots=()):
         self.dir = Path(tempfile.mkdtemp(prefix=f'{name}-'))
         self.name = name
         self.guid = guid
@@ -33,6 +35,8 @@ class Switch:
             peer = (connect or {}).get(port)
             self.words += ['--port', f'connect:unix:{peer}' if peer else
                            f'unix:{self.path(port)}']
+        for slot in slots:
+            self.words += ['--slot', slot]
         if guid:
             self.words += ['--guid', guid]
         self.proc = None

@@ -31,10 +31,18 @@ static void no_close(void *opaque, unsigned port)
 {
 }
 
+static void on_slot(void *opaque, unsigned slot)
+{
+    if (admin) {
+        ub_switch_admin_slot(admin, slot);
+    }
+}
+
 static void setup(void)
 {
     static const UbSwitchOps ops = {
         .kick = no_kick, .wire_send = no_wire, .wire_close = no_close,
+        .slot = on_slot,
     };
     UbSwitchConfig conf;
     const char *why = NULL;
@@ -44,6 +52,8 @@ static void setup(void)
     conf.guid[0] = 0xab;
     conf.guid[15] = 0x0c;
     conf.net.route_entries = 100;
+    g_assert_true(ub_shp_config_add(&conf.shp, "1"));
+    g_assert_true(ub_shp_config_add(&conf.shp, "2-3+"));
     sw = ub_switch_new(&conf, &ops, NULL, &why);
     g_assert_nonnull(sw);
     admin = ub_switch_admin_new(sw, "middle");
@@ -52,6 +62,7 @@ static void setup(void)
 static void teardown(void)
 {
     ub_switch_admin_free(admin);
+    admin = NULL;
     ub_switch_free(sw);
 }
 
@@ -383,6 +394,61 @@ static void test_capture(void)
 }
 
 /* A link that changed nothing makes no event. */
+#define SLOT_1 "\"slot\": 1, \"first-port\": 2, \"last-port\": 3, "
+
+static void slot_write(unsigned reg, uint32_t value)
+{
+    ub_space_write(ub_switch_space(sw), 5, UB_CFG_CAP(UB_CFG0_BASE, UB_CAP_SHP) +
+                   UB_SHP_REG(1, reg), value, 0xf);
+}
+
+static void test_slots(void)
+{
+    char *event;
+
+    setup();
+    ub_switch_run(sw, 5);
+    returns(CMD("query-slots", ""),
+            "[{\"slot\": 0, \"first-port\": 1, \"last-port\": 1, "
+            "\"power\": false, \"present\": false, \"seated\": true, "
+            "\"work-led\": \"off\", \"power-led\": \"off\", "
+            "\"button-enabled\": false}, "
+            "{" SLOT_1 "\"power\": true, \"present\": false, \"seated\": true, "
+            "\"work-led\": \"off\", \"power-led\": \"off\", "
+            "\"button-enabled\": false}]");
+    while ((event = ub_switch_admin_event(admin, 1))) {
+        free(event);
+    }
+    fails(CMD("slot-button", "\"slot\": 1"));
+    fails(CMD("slot-button", "\"slot\": 2"));
+    fails(CMD("slot-button", "\"slot\": -1"));
+    fails(CMD("slot-button", "\"slot\": 4294967296"));
+    fails(CMD("slot-button", "\"port\": 1"));
+    fails(CMD("slot-insert", "\"slot\": 1"));
+    fails(CMD("slot-remove", "\"slot\": 1"));
+    fails(CMD("slot-remove", "\"slot\": 15, \"surprise\": true"));
+    fails(CMD("query-slots", "\"slot\": 1"));
+    slot_write(UB_SHP_PP_CTRL, 1);
+    slot_write(UB_SHP_WL_CTRL, UB_SHP_LED_ON);
+    slot_write(UB_SHP_PL_CTRL, UB_SHP_LED_BLINK);
+    ok(CMD("slot-button", "\"slot\": 1"));
+    ok(CMD("slot-remove", "\"slot\": 1, \"surprise\": true"));
+    ub_switch_run(sw, 6);
+    event = ub_switch_admin_event(admin, 2000003);
+    g_assert_cmpstr(event, ==,
+                    "{\"event\":\"UB_SLOT_CHANGED\",\"data\":{\"slot\":1,"
+                    "\"first-port\":2,\"last-port\":3,\"power\":true,"
+                    "\"present\":false,\"seated\":false,\"work-led\":\"on\","
+                    "\"power-led\":\"blink\",\"button-enabled\":true},"
+                    "\"timestamp\":{\"seconds\":2,\"microseconds\":3}}\n");
+    free(event);
+    g_assert_null(ub_switch_admin_event(admin, 1));
+    slot_write(UB_SHP_PW_CTRL, 0);
+    ub_switch_run(sw, 7);
+    ok(CMD("slot-insert", "\"slot\": 1"));
+    teardown();
+}
+
 static void test_events(void)
 {
     setup();
@@ -444,6 +510,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/switch/admin/npi", test_npi);
     g_test_add_func("/ub/switch/admin/faults", test_faults);
     g_test_add_func("/ub/switch/admin/capture", test_capture);
+    g_test_add_func("/ub/switch/admin/slots", test_slots);
     g_test_add_func("/ub/switch/admin/events", test_events);
     g_test_add_func("/ub/switch/admin/hostile", test_hostile);
     return g_test_run();

@@ -201,6 +201,118 @@ static void test_management(void)
     teardown();
 }
 
+/* ---- Hot-plug slots --------------------------------------------------------- */
+
+static unsigned told[2];    /* hot-plug messages: button, presence */
+
+static bool on_deliver(void *opaque, int queue, UbMgmtKind kind,
+                       const UbMgmtAddr *a, const uint8_t *data, size_t len)
+{
+    unsigned sub = data[0] >> 4;
+
+    if (kind == UB_MGMT_KIND_MESSAGE && (data[0] & 0xf) == 2 && sub >= 2) {
+        g_assert_cmpuint(len, ==, UB_MGMT_ETAH + 8);
+        g_assert_cmphex(get_be32(data + UB_MGMT_ETAH), ==, 0);
+        g_assert_cmphex(a->scna, ==, 0x77);
+        told[sub - 2]++;
+    }
+    return true;
+}
+
+static uint32_t slot_reg(unsigned reg)
+{
+    return UB_CFG_CAP(UB_CFG0_BASE, UB_CAP_SHP) + UB_SHP_REG(0, reg);
+}
+
+static void slot_write(unsigned reg, uint32_t value)
+{
+    UbMgmtAddr to = { .scna = 1, .dcna = 0x77, .upi = 0x7fff, .mgmt = true };
+
+    answer_status = -1;
+    g_assert_cmpint(asked(ub_mgmt_write(fm, now, &to, 0, slot_reg(reg), value, 0xf,
+                                        fm_done, NULL)), ==, 0);
+}
+
+static uint32_t slot_read(unsigned reg)
+{
+    UbMgmtAddr to = { .scna = 1, .dcna = 0x77, .upi = 0x7fff, .mgmt = true };
+
+    answer_status = -1;
+    g_assert_cmpint(asked(ub_mgmt_read(fm, now, &to, 0, slot_reg(reg), fm_done,
+                                       NULL)), ==, 0);
+    return get_be32(answer);
+}
+
+/* A node in a slot comes and goes, by messages over its switch's other port. */
+static void test_slots(void)
+{
+    static const UbMgmtOps ops = { .message = fm_message, .scan = fm_scan,
+                                   .port_up = fm_up, .deliver = on_deliver };
+    UbSwitchConfig conf;
+    UbMgmtConfig mgmt;
+
+    ub_switch_config_init(&conf);
+    g_assert_true(ub_shp_config_add(&conf.shp, "1+"));
+    setup_with(&conf, 3, 3);
+    fm_init();
+    ub_mgmt_free(fm);
+    ub_mgmt_config_init(&mgmt);
+    mgmt.emq_depth = 0;
+    fm = ub_mgmt_new(&mgmt, hosts[0].space, &ops, NULL);
+    memset(told, 0, sizeof(told));
+    ub_space_write(ub_switch_space(sw), now, UB_CFG0_PRIMARY_CNA, 0x77, 0xf);
+    ub_space_write(ub_switch_space(sw), now, UB_CFG0_UBFM_CNA, 1, 0xf);
+    run(SECOND / 100);
+    g_assert_cmphex(slot_read(UB_SHP_PORTS), ==, 0x00010001);
+    g_assert_nonnull(ub_shp_press(ub_switch_shp(sw), now, 0));
+    slot_write(UB_SHP_PD_CTRL, 1);
+    g_assert_cmphex(slot_read(UB_SHP_PD_ST), ==, 1);
+    slot_write(UB_SHP_PDS_CTRL, 1);
+    slot_write(UB_SHP_PP_CTRL, 1);
+    slot_write(UB_SHP_MS_CTRL, 1);
+    g_assert_null(ub_shp_press(ub_switch_shp(sw), now, 0));
+    run(SECOND / 100);
+    g_assert_cmpuint(told[0], ==, 1);
+    g_assert_cmpuint(told[1], ==, 0);
+    g_assert_cmphex(slot_read(UB_SHP_PP_ST), ==, 1);
+    slot_write(UB_SHP_PP_ST, 1);
+    g_assert_cmphex(slot_read(UB_SHP_PP_ST), ==, 0);
+    /* Without power its link ends, and others go on. */
+    slot_write(UB_SHP_PW_CTRL, 0);
+    run(SECOND);
+    g_assert_false(ub_port_dll_up(hosts[1].port));
+    g_assert_true(ub_port_dll_up(hosts[2].port));
+    g_assert_cmpuint(told[1], ==, 1);
+    g_assert_cmphex(slot_read(UB_SHP_PD_ST), ==, 0);
+    g_assert_cmphex(slot_read(UB_SHP_PDSC_ST), ==, 1);
+    slot_write(UB_SHP_PDSC_ST, 1);
+    /* Nor does it begin again by a command, or a new wire. */
+    ub_switch_enable(sw, now, 1, true);
+    plug(&hosts[1], false);
+    run(SECOND);
+    plug(&hosts[1], true);
+    run(SECOND);
+    g_assert_false(ub_port_dll_up(hosts[1].port));
+    slot_write(UB_SHP_PW_CTRL, 1);
+    run(2 * SECOND);
+    g_assert_true(ub_port_dll_up(hosts[1].port));
+    g_assert_cmpuint(told[1], ==, 2);
+    /* A wire that is away for a short while, and one that stays away. */
+    slot_write(UB_SHP_PDSC_ST, 1);
+    plug(&hosts[1], false);
+    run(SECOND / 2);
+    plug(&hosts[1], true);
+    run(2 * SECOND);
+    g_assert_true(ub_port_dll_up(hosts[1].port));
+    g_assert_cmpuint(told[1], ==, 2);
+    plug(&hosts[1], false);
+    run(2 * SECOND);
+    g_assert_cmpuint(told[1], ==, 3);
+    g_assert_cmphex(slot_read(UB_SHP_PD_ST), ==, 0);
+    ub_mgmt_free(fm);
+    teardown();
+}
+
 static void test_config(void)
 {
     static const UbSwitchOps ops = { .kick = sw_kick };
@@ -272,6 +384,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/switch/registers", test_registers);
     g_test_add_func("/ub/switch/management", test_management);
+    g_test_add_func("/ub/switch/slots", test_slots);
     g_test_add_func("/ub/switch/config", test_config);
     g_test_add_func("/ub/switch/hostile", test_hostile);
     return g_test_run();
