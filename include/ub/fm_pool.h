@@ -89,6 +89,14 @@ int ub_fm_pool_recover(UbFmPool *p, unsigned node, unsigned entity, bool *lent);
  * should; @reclaimed: how many are free now. */
 unsigned ub_fm_pool_recover_all(UbFmPool *p, unsigned *reclaimed);
 
+/*
+ * Nodes that @leaves marks are about to leave: what is lent by them or to them is taken
+ * back.  @gone: they are out already, and say nothing any more: who else is there is
+ * told that it has lost the Entities that they would have lent by their own names.
+ * Returns how many were not taken back in order.
+ */
+unsigned ub_fm_pool_release(UbFmPool *p, const bool *leaves, bool gone);
+
 /* Entities of a node that can be lent are 1 to this less one. */
 unsigned ub_fm_pool_entities(const UbFm *fm, unsigned node);
 

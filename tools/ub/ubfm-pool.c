@@ -30,7 +30,7 @@ static void log_failure(void *opaque, const char *what, int status)
 }
 
 /* The device ends what nobody answers after a second. */
-static UbFmPool start(UbmsgDev *d, UbFm *fm, const UbfmPool *pool)
+UbFmPool ubfm_pool_start(UbmsgDev *d, UbFm *fm, const UbfmPool *pool)
 {
     UbFmPool p = { .fm = fm, .eid_prefix = pool->eid_prefix, .step = log_step };
 
@@ -38,7 +38,7 @@ static UbFmPool start(UbmsgDev *d, UbFm *fm, const UbfmPool *pool)
         p.eid_prefix = fm->node[0].eid;
         p.eid_prefix.w[0] &= ~EID_SHORT;
     }
-    d->tries = pool->timeout;
+    d->patience = pool->timeout;
     return p;
 }
 
@@ -133,7 +133,7 @@ bool ubfm_pool_knows(int words, char *const *word)
 int ubfm_pool_command(UbmsgDev *d, UbFm *fm, const UbfmPool *pool, int words,
                       char *const *word)
 {
-    UbFmPool p = start(d, fm, pool);
+    UbFmPool p = ubfm_pool_start(d, fm, pool);
     int i = find_command(words, word), status;
     unsigned silent;
     Words w = { 0 };
@@ -161,12 +161,11 @@ int ubfm_pool_command(UbmsgDev *d, UbFm *fm, const UbfmPool *pool, int words,
 
 unsigned ubfm_pool_recover(UbmsgDev *d, UbFm *fm, const UbfmPool *pool)
 {
-    unsigned tries = d->tries, reclaimed, failed;
-    UbFmPool p = start(d, fm, pool);
+    UbFmPool p = ubfm_pool_start(d, fm, pool);
+    unsigned reclaimed, failed;
 
     p.step = log_failure;
     failed = ub_fm_pool_recover_all(&p, &reclaimed);
-    d->tries = tries;
     if (reclaimed || failed) {
         fprintf(stderr, "ubfm: %u Entities reclaimed, %u are not free that "
                 "should be\n", reclaimed, failed);

@@ -24,6 +24,8 @@ typedef struct UbfmPool {
     bool json;
 } UbfmPool;
 
+/* The pool of a fabric, with a log of its steps. */
+UbFmPool ubfm_pool_start(UbmsgDev *d, UbFm *fm, const UbfmPool *pool);
 /* They are a command. */
 bool ubfm_pool_knows(int words, char *const *word);
 /* Do what they say in a fabric that has addresses.  Returns an exit status. */

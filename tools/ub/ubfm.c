@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "ubfm-allow.h"
-#include "ubfm-pool.h"
+#include "ubfm-plug.h"
 
 static const char usage[] =
     "usage: ubfm [OPTION...] [DEVICE] [COMMAND]\n"
@@ -33,12 +33,17 @@ static const char usage[] =
     "                        is lent (its User's)\n"
     "  -a, --allow=FILE      patterns of GUIDs, one in a line: others get neither\n"
     "                        address nor routes; SIGHUP has it read again\n"
+    "  -w, --window=S        a second press of a slot's button calls off the first\n"
+    "                        (5)\n"
     "  -t, --timeout=S       a User that says nothing for so long is silent (10)\n"
     "  DEVICE                with a slash in it; default: /dev/ubmsg0\n"
     "\n"
     "Exit status: 0; 1 the device or its controller does not answer, or there is\n"
     "no place for the output; 2 usage; 3 a node refused something, or does not\n"
     "answer.\n";
+
+#define MS INT64_C(1000000)
+#define SECOND (1000 * MS)
 
 static const char deaf[] =
     "ubfm: the controller does not answer; is its guest the manager?\n";
@@ -47,7 +52,7 @@ typedef void Print(const UbFm *fm, FILE *out);
 
 typedef struct Options {
     bool service;
-    unsigned interval;
+    unsigned interval, window;
     Print *print;
     const char *output, *device, *allow;
     UbFmPlan plan;
@@ -117,6 +122,7 @@ static int take_options(int argc, char **argv, Options *o)
         { "upi", required_argument, NULL, 'u' },
         { "allow", required_argument, NULL, 'a' },
         { "timeout", required_argument, NULL, 't' },
+        { "window", required_argument, NULL, 'w' },
         { "help", no_argument, NULL, 'h' },
         { 0 },
     };
@@ -125,7 +131,7 @@ static int take_options(int argc, char **argv, Options *o)
     int c;
 
     while (good &&
-           (c = getopt_long(argc, argv, "si:f:o:c:e:u:a:t:h", options, NULL)) != -1) {
+           (c = getopt_long(argc, argv, "si:f:o:c:e:u:a:t:w:h", options, NULL)) != -1) {
         switch (c) {
         case 's':
             o->service = true;
@@ -154,6 +160,9 @@ static int take_options(int argc, char **argv, Options *o)
         case 't':
             good = take_number(optarg, 3600, &o->pool.timeout) &&
                    o->pool.timeout;
+            break;
+        case 'w':
+            good = take_number(optarg, 3600, &o->window);
             break;
         case 'h':
             fputs(usage, stdout);
@@ -283,26 +292,47 @@ static bool read_list(UbfmAllow *allow, const char *file)
     return false;
 }
 
-/* Until something happens: an event, time, a signal. */
-static void wait_events(UbmsgDev *d, unsigned seconds)
+/* What happened to slots; when time is to bring something about. */
+static int64_t serve_slots(UbmsgDev *d, UbfmPlug *plug, UbFm *fm)
 {
-    uint8_t data[UB_MSG_MAX];
-    struct ub_msg msg;
-    int ms = d->events ? 0 : 1000 * (int)seconds;
+    int64_t next;
 
-    d->events = 0;
-    /* Several come together. */
-    while (!ended && !reread && ubmsg_event(d, ms, &msg, data)) {
-        ms = 50;
-    }
+    ubmsg_lock(d, true);
+    next = ubfm_plug_turn(plug, fm);
+    ubmsg_lock(d, false);
+    return next;
+}
+
+/* Until something happens: an event, time, a signal. */
+static void wait_events(UbmsgDev *d, UbfmPlug *plug, UbFm *fm, unsigned seconds)
+{
+    int64_t now = ubfm_now(), next;
+    int64_t end = d->events ? now : now + seconds * SECOND;
+
+    do {
+        d->events = 0;
+        next = serve_slots(d, plug, fm);
+        now = ubfm_now();
+        next = next < end ? next : end;
+        if (ended || reread) {
+            return;
+        }
+        /* Several come together. */
+        if (ubmsg_event(d, next > now ? (next - now + MS - 1) / MS : 0) ||
+            d->events) {
+            end = end < now + 50 * MS ? end : now + 50 * MS;
+        }
+    } while (!ended && !reread && !d->gone && ubfm_now() < end);
 }
 
 /* One manager at a time does something: others of this guest wait. */
 static int manage(UbmsgDev *d, const Options *o, UbfmAllow *allow)
 {
     UbFm *before = NULL, *fm;
+    UbfmPlug plug;
     int status = 0;
 
+    ubfm_plug_init(&plug, d, &o->pool, o->window);
     do {
         unsigned refused = 0;
         bool changed;
@@ -312,6 +342,7 @@ static int manage(UbmsgDev *d, const Options *o, UbfmAllow *allow)
             read_list(allow, o->allow);
         }
         ubmsg_lock(d, true);
+        ubmsg_fresh(d);
         fm = new_fabric(d, allow);
         if (!ub_fm_discover(fm)) {
             fputs(deaf, stderr);
@@ -325,6 +356,7 @@ static int manage(UbmsgDev *d, const Options *o, UbfmAllow *allow)
             tell_changes(fm, before, refused);
             if (o->service) {
                 refused += ubfm_pool_recover(d, fm, &o->pool);
+                refused += ubfm_plug_survey(&plug, fm);
             }
             status = refused || fm->unanswered ? 3 : 0;
             if (!print_fabric(fm, o)) {
@@ -341,10 +373,11 @@ static int manage(UbmsgDev *d, const Options *o, UbfmAllow *allow)
         ubmsg_lock(d, false);
         if (o->service) {
             /* A node that is new did not know whom to tell of its links. */
-            wait_events(d, changed ? 1 : o->interval);
+            wait_events(d, &plug, before, changed ? 1 : o->interval);
         }
     } while (o->service && !ended && !d->gone);
     ub_fm_free(before);
+    ubfm_plug_free(&plug);
     return d->gone ? 1 : status;
 }
 
@@ -359,7 +392,7 @@ static int obey(UbmsgDev *d, const Options *o, UbfmAllow *allow)
         ub_fm_inquire(fm);
         status = ubfm_pool_command(d, fm, &o->pool, o->words, o->command);
     } else {
-        fputs(deaf, stderr);
+        fputs(ended ? "ubfm: ended in the middle\n" : deaf, stderr);
     }
     ubmsg_lock(d, false);
     ub_fm_free(fm);
@@ -368,7 +401,7 @@ static int obey(UbmsgDev *d, const Options *o, UbfmAllow *allow)
 
 int main(int argc, char **argv)
 {
-    Options o = { .interval = 30, .pool.timeout = 10, .print = ub_fm_text,
+    Options o = { .interval = 30, .window = 5, .pool.timeout = 10, .print = ub_fm_text,
                   .device = "/dev/ubmsg0" };
     struct sigaction action = { .sa_handler = end }, again = {
         .sa_handler = read_again };
@@ -396,6 +429,7 @@ int main(int argc, char **argv)
     sigaddset(&ours, SIGHUP);
     sigprocmask(SIG_BLOCK, &ours, &before);
     d.signals = &before;
+    d.ended = &ended;
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGHUP, &again, NULL);

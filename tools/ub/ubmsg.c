@@ -50,10 +50,30 @@ void ubmsg_lock(UbmsgDev *d, bool on)
     } while (err && errno == EINTR);
 }
 
+static bool is_ended(const UbmsgDev *d)
+{
+    return d->ended && *d->ended;
+}
+
+/* Until there is something to read, or the end is asked for. */
+static bool wait_readable(UbmsgDev *d)
+{
+    struct pollfd p = { .fd = d->fd, .events = POLLIN };
+    int n;
+
+    do {
+        n = ppoll(&p, 1, NULL, d->signals);
+    } while (n < 0 && errno == EINTR && !is_ended(d));
+    return n > 0;
+}
+
 static bool receive(UbmsgDev *d, Frame *f)
 {
     ssize_t n;
 
+    if (!wait_readable(d)) {
+        return false;
+    }
     do {
         n = read(d->fd, f, sizeof(*f));
     } while (n < 0 && errno == EINTR);
@@ -65,6 +85,32 @@ static bool is_event(const Frame *f)
 {
     return f->msg.kind == UB_MSG_MESSAGE && !(f->msg.flags & UB_MSG_FAILED) &&
            !ub_mgmt_etah_get(f->data).rsp;
+}
+
+/* Those of slots are kept: what they say is to be done, not only looked at. */
+static void note_event(UbmsgDev *d, const Frame *f)
+{
+    UbMgmtEtah e = ub_mgmt_etah_get(f->data);
+    UbmsgPlug *to = &d->plug[d->plugs];
+    unsigned id = e.code << 4 | e.sub;
+
+    d->events++;
+    if ((id == UB_MGMT_MSG_PLUG_BUTTON || id == UB_MGMT_MSG_PLUG_PRESENCE) &&
+        f->msg.len == sizeof(to->data) && d->plugs < UBMSG_KEPT) {
+        to->scna = f->msg.scna;
+        memcpy(to->data, f->data, sizeof(to->data));
+        d->plugs++;
+    }
+}
+
+bool ubmsg_plug(UbmsgDev *d, UbmsgPlug *event)
+{
+    if (!d->plugs) {
+        return false;
+    }
+    *event = d->plug[0];
+    memmove(d->plug, d->plug + 1, --d->plugs * sizeof(d->plug[0]));
+    return true;
 }
 
 /* Once.  False: it cannot be sent, or nobody answered. */
@@ -80,7 +126,7 @@ static bool try_ask(UbmsgDev *d, const struct ub_msg *msg, const uint8_t *data,
     }
     while (receive(d, f)) {
         if (is_event(f)) {
-            d->events++;
+            note_event(d, f);
         } else if (f->msg.msn == d->msn) {
             return !(f->msg.flags & UB_MSG_FAILED);
         }
@@ -88,32 +134,72 @@ static bool try_ask(UbmsgDev *d, const struct ub_msg *msg, const uint8_t *data,
     return false;
 }
 
-bool ubmsg_ask(UbmsgDev *d, struct ub_msg *msg, uint8_t *data)
-{
-    Frame f;
+/* ---- Those who do not answer ---- */
 
-    for (unsigned i = 0; i < d->tries && !d->gone; i++) {
-        if (try_ask(d, msg, data, &f)) {
-            *msg = f.msg;
-            memcpy(data, f.data, f.msg.len);
+void ubmsg_fresh(UbmsgDev *d)
+{
+    d->silences = 0;
+}
+
+/* By its CNA; scans have none. */
+static bool was_silent(const UbmsgDev *d, uint32_t cna)
+{
+    unsigned n = d->silences < UBMSG_SILENT ? d->silences : UBMSG_SILENT;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (cna && d->silent[i] == cna) {
             return true;
         }
     }
     return false;
 }
 
-bool ubmsg_event(UbmsgDev *d, int ms, struct ub_msg *msg, uint8_t *data)
+/* A fabric of the silent is gone through in bounded time. */
+static unsigned tries_of(const UbmsgDev *d, uint32_t cna, unsigned tries)
+{
+    return was_silent(d, cna) || d->silences >= UBMSG_SILENT ? 1 : tries;
+}
+
+static void note_silence(UbmsgDev *d, uint32_t cna)
+{
+    if (!was_silent(d, cna) && d->silences < UBMSG_SILENT) {
+        d->silent[d->silences++] = cna;
+    }
+}
+
+static bool ask(UbmsgDev *d, struct ub_msg *msg, uint8_t *data, unsigned tries)
+{
+    uint32_t cna = msg->dcna;
+    Frame f;
+
+    tries = tries_of(d, cna, tries);
+    for (unsigned i = 0; i < tries && !d->gone && !is_ended(d); i++) {
+        if (try_ask(d, msg, data, &f)) {
+            *msg = f.msg;
+            memcpy(data, f.data, f.msg.len);
+            return true;
+        }
+    }
+    note_silence(d, cna);
+    return false;
+}
+
+bool ubmsg_ask(UbmsgDev *d, struct ub_msg *msg, uint8_t *data)
+{
+    return ask(d, msg, data, d->tries);
+}
+
+bool ubmsg_event(UbmsgDev *d, int ms)
 {
     struct pollfd p = { .fd = d->fd, .events = POLLIN };
     struct timespec time = { ms / 1000, ms % 1000 * 1000000L };
     Frame f;
 
-    if (ppoll(&p, 1, ms < 0 ? NULL : &time, d->signals) <= 0 ||
-        !receive(d, &f) || !is_event(&f)) {
+    if (ppoll(&p, 1, &time, d->signals) <= 0 || !receive(d, &f) ||
+        !is_event(&f)) {
         return false;
     }
-    *msg = f.msg;
-    memcpy(data, f.data, f.msg.len);
+    note_event(d, &f);
     return true;
 }
 
@@ -179,10 +265,16 @@ static int fm_message(void *opaque, uint32_t cna, UbMgmtId id,
         .len = UB_MGMT_ETAH + len,
     };
     UbMgmtEtah e = { .code = id >> 4, .sub = id & 15, .len = len };
+    const UbMgmtMessage *row = ub_mgmt_message(e.code, e.sub);
+    UbmsgDev *d = opaque;
+    unsigned tries = d->tries;
 
     ub_mgmt_etah_put(data, e);
     memcpy(data + UB_MGMT_ETAH, pdu, len);
-    if (!ubmsg_ask(opaque, &msg, data)) {
+    if (row && row->taker != UB_MGMT_BY_DEVICE && d->patience) {
+        tries = d->patience;
+    }
+    if (!ask(d, &msg, data, tries)) {
         return -1;
     }
     e = ub_mgmt_etah_get(data);

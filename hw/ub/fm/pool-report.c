@@ -17,6 +17,17 @@ static const char *user_text(const UbFm *fm, const UbFmEntity *e,
     return NULL;
 }
 
+/* Another Entity of a node; of one that was silent the others would only take as
+ * long. */
+static bool look_on(UbFmPool *p, unsigned node, unsigned entity, UbFmEntity *e,
+                    int *status)
+{
+    if (*status >= 0) {
+        *status = ub_fm_pool_look(p, node, entity, e);
+    }
+    return !*status;
+}
+
 unsigned ub_fm_pool_text(UbFmPool *p, FILE *out)
 {
     char guid[UB_FM_GUID_TEXT], user[UB_FM_GUID_TEXT], eid[UB_FM_EID_TEXT];
@@ -26,12 +37,14 @@ unsigned ub_fm_pool_text(UbFmPool *p, FILE *out)
     for (unsigned node = 0; node < fm->nodes; node++) {
         const UbFmNode *n = &fm->node[node];
 
+        int status = 0;
+
         for (unsigned i = 1; i < ub_fm_pool_entities(fm, node); i++) {
             UbFmEntity e;
             const char *name;
 
             fprintf(out, "%s %u: ", ub_fm_guid_text(n->guid, guid), i);
-            if (ub_fm_pool_look(p, node, i, &e)) {
+            if (!look_on(p, node, i, &e, &status)) {
                 fputs("does not say\n", out);
                 silent++;
                 continue;
@@ -80,10 +93,11 @@ unsigned ub_fm_pool_json(UbFmPool *p, FILE *out)
     fputs("{\"entities\": [", out);
     for (unsigned node = 0; node < fm->nodes; node++) {
         const UbFmNode *n = &fm->node[node];
+        int status = 0;
 
         for (unsigned i = 1; i < ub_fm_pool_entities(fm, node); i++) {
             UbFmEntity e;
-            bool says = !ub_fm_pool_look(p, node, i, &e);
+            bool says = look_on(p, node, i, &e, &status);
 
             fprintf(out, "%s\n  {\"node\": \"%s\", \"cna\": %u, \"index\": %u, "
                     "\"answers\": %s", comma, ub_fm_guid_text(n->guid, guid),

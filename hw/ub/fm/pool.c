@@ -271,8 +271,9 @@ static int register_with(UbFmPool *p, unsigned node, unsigned entity,
     }
     *asked = true;
     status = tell(p, user, UB_MGMT_MSG_REGISTER, pdu, sizeof(pdu), answer, &len);
-    /* An answer before was lost: the EID is this loan's alone. */
-    return step(p, "register", status == UB_MGMT_EXISTS ? 0 : status);
+    /* That it has it already is no failure by itself. */
+    step(p, "register", status == UB_MGMT_EXISTS ? 0 : status);
+    return status;
 }
 
 /* The User's name first: from there on the Entity is to be taken back. */
@@ -293,13 +294,32 @@ static int lend_as(UbFmPool *p, unsigned node, unsigned entity, unsigned user,
                    const UbFmEntity *e)
 {
     int status = configure(p, node, entity, e);
-    bool asked;
+    bool asked = false;
 
     status = status ?: register_with(p, node, entity, user, e, &asked);
+    if (status == UB_MGMT_EXISTS) {
+        /* An answer was lost; or it never heard that one by this name was taken back:
+         * its device is of before the reset, or of another Entity. */
+        deregister(p, e, UB_FM_NORMAL);
+        status = register_with(p, node, entity, user, e, &asked);
+    }
+    if (asked && status < 0) {
+        /* It may have taken it, and only its answer was lost. */
+        deregister(p, e, UB_FM_NORMAL);
+    }
     if (status) {
         reclaim(p, node, entity);
     }
     return status;
+}
+
+/* The name that an Entity is lent by. */
+static UbId lent_eid(const UbFmPool *p, unsigned node, unsigned entity)
+{
+    UbId eid = p->eid_prefix;
+
+    eid.w[0] = (eid.w[0] & ~0xfffffu) | entity << 16 | p->fm->node[node].cna;
+    return eid;
 }
 
 /* What forbids that the Entity is lent, or 0; it is read into @e. */
@@ -334,8 +354,7 @@ int ub_fm_pool_lend(UbFmPool *p, unsigned node, unsigned entity, unsigned user,
     e.upi = upi;
     e.ucna = fm->node[user].cna;
     e.ueid = fm->node[user].eid;
-    e.eid = p->eid_prefix;
-    e.eid.w[0] = (e.eid.w[0] & ~0xfffffu) | entity << 16 | fm->node[node].cna;
+    e.eid = lent_eid(p, node, entity);
     /* What has replaced it has its name. */
     gather(p, &c);
     taken = has_rival(&c, node, entity, e.eid);
@@ -367,6 +386,80 @@ int ub_fm_pool_replace(UbFmPool *p, unsigned node, unsigned entity,
     return lend_as(p, new_node, new_entity, user, &old);
 }
 
+/* ---- Nodes that leave ------------------------------------------------------------------- */
+
+static unsigned release_claims(UbFmPool *p, const bool *leaves)
+{
+    unsigned failed;
+    Claims all;
+
+    failed = gather(p, &all);
+    for (unsigned i = 0; i < all.n; i++) {
+        const Claim *c = &all.v[i];
+        int user = find_user(p->fm, c->e.ucna);
+
+        if (leaves[c->node] || (user >= 0 && leaves[user])) {
+            failed += !!ub_fm_pool_take_back(p, c->node, c->entity,
+                                             UB_FM_NORMAL);
+        }
+    }
+    free(all.v);
+    return failed;
+}
+
+/* A node that is gone does not say whose its Entities were: everybody is asked to let
+ * go of them. */
+static void tell_loss(UbFmPool *p, const bool *leaves, unsigned node)
+{
+    for (unsigned i = 1; i < ub_fm_pool_entities(p->fm, node); i++) {
+        UbFmEntity e = { .eid = lent_eid(p, node, i) };
+
+        for (unsigned user = 0; user < p->fm->nodes; user++) {
+            const UbFmNode *n = &p->fm->node[user];
+
+            if (!leaves[user] && n->reached && !n->forwards) {
+                e.ucna = n->cna;
+                deregister(p, &e, UB_FM_LINK_ERROR);
+            }
+        }
+    }
+}
+
+/* What those who are gone had on loan is nobody's. */
+static unsigned reclaim_from(UbFmPool *p, const bool *leaves, unsigned node)
+{
+    unsigned failed = 0;
+
+    for (unsigned i = 1; i < ub_fm_pool_entities(p->fm, node); i++) {
+        uint32_t ucna = 0;
+        int status = get(p, node, i, UB_CFG0_UCNA, 1, &ucna);
+        int user = ucna ? find_user(p->fm, ucna) : UB_FM_NONE;
+
+        if (!status && user >= 0 && leaves[user]) {
+            status = reclaim(p, node, i);
+        }
+        failed += !!status;
+    }
+    return failed;
+}
+
+unsigned ub_fm_pool_release(UbFmPool *p, const bool *leaves, bool gone)
+{
+    unsigned failed = 0;
+
+    if (!gone) {
+        return release_claims(p, leaves);
+    }
+    for (unsigned node = 0; node < p->fm->nodes; node++) {
+        if (leaves[node]) {
+            tell_loss(p, leaves, node);
+        } else {
+            failed += reclaim_from(p, leaves, node);
+        }
+    }
+    return failed;
+}
+
 /* ---- After an end in the middle -------------------------------------------------------- */
 
 /* Whether the User has it.  @lost: it is to be taken from it; else 0, or why it is
@@ -382,6 +475,9 @@ static int hear_user(UbFmPool *p, const Claim *c, int user, bool *lost)
         return *lost ? 0 : step(p, "recover", UB_FM_SILENT);
     }
     status = register_with(p, c->node, c->entity, user, &c->e, &asked);
+    if (status == UB_MGMT_EXISTS) {
+        status = 0;
+    }
     /* One that is silent may be stopped for a while; a lender whose registers are
      * not to be read says nothing of its User. */
     *lost = asked && status > 0;

@@ -22,6 +22,7 @@ typedef struct Bed {
     /* The User's software: */
     unsigned seen;      /* messages it was given */
     bool silent;
+    bool mumbles;       /* it does what it is asked, but its answers are lost */
     unsigned says;      /* its status */
     GArray *has;        /* EIDs that it uses, uint32_t */
     unsigned registered, deregistered, reason;
@@ -109,6 +110,9 @@ static void user_turn(Bed *b)
         .code = n->data[0] >> 1 & 7, .sub = n->data[0] >> 4, .rsp = true,
         .status = user_works(b, n),
     });
+    if (b->mumbles) {
+        return;
+    }
     to = n->addr;
     to.dcna = n->addr.scna;
     to.deid = n->addr.seid;
@@ -315,7 +319,7 @@ static void test_silent(void)
     b->silent = true;
     g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==,
                     UB_FM_SILENT);
-    expect_log(b, " configure:0 register:-1 reclaim:0");
+    expect_log(b, " configure:0 register:-1 deregister:-1 reclaim:0");
     expect_free(b, PROVIDER, 1);
     b->silent = false;
     g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==, 0);
@@ -335,6 +339,77 @@ static void test_silent(void)
     expect_log(b, " deregister:-1 reclaim:0");
     expect_free(b, PROVIDER, 1);
     bed_free(b);
+}
+
+/* A User that took it, and whose answer is lost, does not keep it. */
+static void test_lost_answer(void)
+{
+    Bed *b = bed_new();
+
+    b->mumbles = true;
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==,
+                    UB_FM_SILENT);
+    expect_log(b, " configure:0 register:-1 deregister:-1 reclaim:0");
+    g_assert_cmpuint(b->registered, >, 0);
+    g_assert_cmpuint(b->has->len, ==, 0);
+    expect_free(b, PROVIDER, 1);
+    bed_free(b);
+}
+
+/* It has one by this name, of which it never heard that it was taken back: it lets go
+ * of that first. */
+static void test_stale(void)
+{
+    Bed *b = bed_new();
+    uint32_t eid = 0x10041;
+
+    g_array_append_val(b->has, eid);
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==, 0);
+    expect_log(b, " configure:0 register:0 deregister:0 register:0");
+    g_assert_cmpuint(b->registered, ==, 2);
+    g_assert_cmpuint(b->deregistered, ==, 1);
+    g_assert_cmpuint(b->has->len, ==, 1);
+    /* One that will not let go of it does not get the other. */
+    g_assert_cmpint(ub_fm_pool_take_back(&b->pool, PROVIDER, 1, UB_FM_NORMAL),
+                    ==, 0);
+    b->says = UB_MGMT_EXISTS;
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==,
+                    UB_MGMT_EXISTS);
+    expect_free(b, PROVIDER, 1);
+    bed_free(b);
+}
+
+/* Nodes are about to leave: what they lend, and what they have on loan, goes back. */
+static void test_release(void)
+{
+    for (int gone = 0; gone < 2; gone++) {
+        for (unsigned who = PROVIDER; who <= USER; who += USER - PROVIDER) {
+            Bed *b = bed_new();
+            bool leaves[NODES] = { false };
+
+            b->node[USER].reached = true;
+            g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI),
+                            ==, 0);
+            g_assert_cmpint(ub_fm_pool_lend(&b->pool, SPARE, 2, USER, UPI), ==,
+                            0);
+            leaves[who] = true;
+            g_assert_cmpuint(ub_fm_pool_release(&b->pool, leaves, gone), ==, 0);
+            if (who == USER) {
+                expect_free(b, PROVIDER, 1);
+                expect_free(b, SPARE, 2);
+                g_assert_cmpuint(b->has->len, ==, gone ? 2 : 0);
+            } else {
+                /* It says nothing any more where it is gone; its User hears. */
+                g_assert_cmphex(reg(b, PROVIDER, 1, UB_CFG0_UCNA), ==,
+                                gone ? CNA(USER) : 0);
+                g_assert_cmphex(reg(b, SPARE, 2, UB_CFG0_UCNA), ==, CNA(USER));
+                g_assert_cmpuint(b->has->len, ==, 1);
+                g_assert_cmpint(index_of(b->has, 0x20042), ==, 0);
+                g_assert_cmpuint(b->reason, ==, gone ? UB_FM_LINK_ERROR : 0);
+            }
+            bed_free(b);
+        }
+    }
 }
 
 static void test_replace(void)
@@ -682,6 +757,9 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-pool/lend", test_lend);
     g_test_add_func("/ub/fm-pool/refused", test_refused);
     g_test_add_func("/ub/fm-pool/silent", test_silent);
+    g_test_add_func("/ub/fm-pool/lost-answer", test_lost_answer);
+    g_test_add_func("/ub/fm-pool/stale", test_stale);
+    g_test_add_func("/ub/fm-pool/release", test_release);
     g_test_add_func("/ub/fm-pool/replace", test_replace);
     g_test_add_func("/ub/fm-pool/killed", test_killed);
     g_test_add_func("/ub/fm-pool/recover", test_recover);
