@@ -19,6 +19,7 @@
 #include "ub/lds.h"
 #include "ub/node.h"
 #include "ub/port.h"
+#include "ub/shp.h"
 #include "ub/ubc_hw.h"
 #include "ub/ummu.h"
 #include "ub/urma.h"
@@ -51,6 +52,8 @@ typedef struct UbcOps {
     /* LinkUp, whether packets pass, rate or width of a port may have changed;
      * may be NULL. */
     void (*changed)(void *opaque, unsigned port);
+    /* What a hot-plug slot shows is another; may be NULL. */
+    void (*slot)(void *opaque, unsigned slot);
     /* An access to the window that waited has ended; may be NULL. */
     void (*window_ended)(void *opaque, UbLdsWait *w);
     /* Traces; may be NULL. */
@@ -107,6 +110,7 @@ typedef struct UbcConfig {
     /* Isolation (UB 2.0 §5.3.3) holds for packets of ring pairs too; without, they
      * pass as they are. */
     bool guard;
+    UbShpConfig shp;       /* hot-plug slots */
     UbPhyConfig phy;
     UbDllConfig dll;
     /* Factor of the timers that wait for an answer of the peer: its host may
@@ -176,6 +180,9 @@ void ubc_wire_room(Ubc *ubc, unsigned port, int64_t now);
 
 /* Bus mastering: rings rest while it is off. */
 void ubc_bus_master(Ubc *ubc, bool on);
+
+/* Hot-plug slots; what somebody in front of the machine does to them is theirs. */
+UbShp *ubc_shp(Ubc *ubc);
 
 /* Fault injection of a port; NULL if there is no such port. */
 UbInject *ubc_inject(Ubc *ubc, unsigned port);

@@ -11,7 +11,8 @@ class  rw        written values come back, and the place named obeys them
        w1c       set by the device, cleared by writing 1
        state     shows what the device does: it changes
        fixed     by design: `value`, and the note says why
-       absent    its slice is not announced: reads 0, is not written
+       absent    its slice is not announced: reads 0, is not written; or the
+                 note names the property that it is there with
        reserved  reads 0, is not written
 value  of `fixed`, hexadecimal, or "any" where it follows from a property;
        of `rw`, what is written where not every value may be
@@ -40,8 +41,8 @@ NET = 'hw/ub/ubc/net.c:'
 # (slice, register, field, class, value, place, shown, note); '' fits anything.
 RULES = [
     # What the device does not announce.
-    ('CFG0_CAP2_SHP', '', '', 'absent', '', '', '',
-     'no hot-plug slots on a controller that is a PCIe function'),
+    ('CFG0_CAP2_SHP', '', '', 'absent', '', 'hw/ub/mgmt/shp.c:written',
+     '/ubc/manage/slots', 'only with property slots'),
     ('CFG0_CAP4_', '', '', 'absent', '', '', '',
      'headers of faulty packets are not kept; the queue is optional'),
     ('CFG1_CAP[34]_', '', '', 'absent', '', '', '',
@@ -210,7 +211,7 @@ def classify(row):
                 re.match(register, row['register']) and
                 re.match(exact, row['field'])):
             kind, value, place, shown, note = what
-            if kind in ('absent', 'reserved'):
+            if kind in ('absent', 'reserved') and not place:
                 return [kind, '', '-', f'not modelled: {note or kind}'.replace(
                     ',', ''), '-', note]
             return [kind, value, place or STORE, shown or WALK,

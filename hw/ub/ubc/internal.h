@@ -115,6 +115,7 @@ struct Ubc {
     uint32_t net_cfgs;  /* its LPH.CFGs, unless a ring pair names them … */
     uint32_t net_rest;  /* … and those of what no ring pair has */
     UbMgmt *mgmt;
+    UbShp *shp;
     UbMsgqs *msgqs;
     bool pci_master;    /* bus mastering is on … */
     bool master;        /* … and Entity 0 may access, by BUS_EN */

@@ -76,6 +76,26 @@ static const UbMgmtOps mgmt_ops = {
     .rule = manage_rule,
 };
 
+/* ---- What slots need ------------------------------------------------------------------ */
+
+static void slot_power(void *opaque, int64_t now, unsigned port, bool on)
+{
+    ub_port_power(((Ubc *)opaque)->end[port].port, now, on);
+}
+
+static void slot_changed(void *opaque, unsigned slot)
+{
+    Ubc *ubc = opaque;
+
+    if (ubc->ops.slot) {
+        ubc->ops.slot(ubc->opaque, slot);
+    }
+}
+
+static const UbShpOps shp_ops = {
+    .power = slot_power, .kick = ubc_above_kick, .changed = slot_changed,
+};
+
 /* ---- What message queues need --------------------------------------------------------- */
 
 static bool queue_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
@@ -139,11 +159,13 @@ void ubc_manage_init(Ubc *ubc)
     ubc->msgqs = ub_msgqs_new(&msgq_ops, ubc);
     ubc->mgmt = ub_mgmt_new(&conf, ubc->space, &mgmt_ops, ubc);
     ub_msgqs_join(ubc->msgqs, ubc->mgmt);
+    ubc->shp = ub_shp_new(&ubc->conf.shp, ubc->space, ubc->mgmt, &shp_ops, ubc);
     ub_net_set_upper(ubc->net, UB_NET_SCAN, &scan_upper, ubc);
 }
 
 void ubc_manage_free(Ubc *ubc)
 {
+    ub_shp_free(ubc->shp);
     ub_msgqs_free(ubc->msgqs);
     ub_mgmt_free(ubc->mgmt);
 }
@@ -152,6 +174,7 @@ void ubc_manage_reset(Ubc *ubc)
 {
     ub_msgqs_reset(ubc->msgqs);
     ub_mgmt_reset(ubc->mgmt);
+    ub_shp_reset(ubc->shp, ubc->now);
     for (unsigned i = 0; i < ubc->ports; i++) {
         ubc->end[i].told_up = ubc->end[i].erred = false;
     }
@@ -216,6 +239,7 @@ static void tell_errors(Ubc *ubc, bool *erred, UbErrors fresh, int port)
 
 int64_t ubc_manage_run(Ubc *ubc)
 {
+    int64_t slots = ub_shp_run(ubc->shp, ubc->now), next;
     bool more;
 
     tell_links(ubc);
@@ -230,7 +254,8 @@ int64_t ubc_manage_run(Ubc *ubc)
         tell_errors(ubc, &ubc->erred, ub_error_record_take(&ubc->errors), -1);
     }
     more = ubc->master && ub_msgqs_run(ubc->msgqs, ubc->now, MANAGE_BUDGET);
-    return more ? ubc->now : ub_mgmt_run(ubc->mgmt, ubc->now);
+    next = more ? ubc->now : ub_mgmt_run(ubc->mgmt, ubc->now);
+    return MIN(next, slots);
 }
 
 void ubc_manage_image(Ubc *ubc, CoreImage *im)
@@ -240,4 +265,5 @@ void ubc_manage_image(Ubc *ubc, CoreImage *im)
     for (unsigned i = 0; i < ubc->ports; i++) {
         core_image_flag(im, &ubc->end[i].told_up);
     }
+    ub_shp_image(ubc->shp, im);
 }

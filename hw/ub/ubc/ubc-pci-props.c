@@ -166,6 +166,29 @@ static bool parse_entities(const char *text, UbcConfig *c, Error **errp)
     return true;
 }
 
+/* "1:2-3+": hot-plug slots, with their ports. */
+static bool ubc_pci_slots(UbcPci *s, UbcConfig *c, Error **errp)
+{
+    g_auto(GStrv) words = g_strsplit(s->slots ?: "", ":", 0);
+    const char *why;
+
+    for (char **word = words; *word; word++) {
+        if (!ub_shp_config_add(&c->shp, *word)) {
+            error_setg(errp, "slots are ports as 1 or 2-3, with + behind them if "
+                       "they have power, divided by colons, at most %u",
+                       UB_SHP_SLOTS);
+            return false;
+        }
+    }
+    c->shp.settle = s->slot_settle * INT64_C(1000000);
+    c->shp.hold = s->slot_hold * INT64_C(1000000);
+    why = ub_shp_config_check(&c->shp, c->ports);
+    if (why) {
+        error_setg(errp, "slots: %s", why);
+    }
+    return !why;
+}
+
 /* What a guest may do with its controller and its Entities. */
 static bool ubc_pci_entities(UbcPci *s, UbcConfig *c, Error **errp)
 {
@@ -201,7 +224,8 @@ bool ubc_pci_configure(UbcPci *s, Error **errp)
         !ubc_dll_props_apply(&s->dll, &c->dll, errp)) {
         return false;
     }
-    if (!ubc_pci_identify(s, c, errp) || !ubc_pci_entities(s, c, errp)) {
+    if (!ubc_pci_identify(s, c, errp) || !ubc_pci_entities(s, c, errp) ||
+        !ubc_pci_slots(s, c, errp)) {
         return false;
     }
     ubc_ummu_props_apply(&s->ummu, c);
@@ -268,6 +292,11 @@ static const struct {
     { "npi", "power-on value of the controller's NPI, 25 bits" },
     { "npis", "NPIs that the loose mode lets pass, with colons between them; "
               "none: all" },
+    { "slots", "hot-plug slots, divided by colons: a port or the first and last "
+               "one with a dash, and + if it has power from the start" },
+    { "slot-settle", "milliseconds from a slot's power to its ports' work" },
+    { "slot-hold", "milliseconds that the wire of a slot may be away before its "
+                   "device is" },
     { "guard", "NPI, anti-spoof and NPIC also for packets of ring pairs" },
     { "dll-time-scale", "multiplies the times of the data link layer" },
     { "init-credit", "cells granted on each VL after power-on; 0: 4096 on "
@@ -318,6 +347,9 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_UINT32("npi", UbcPci, npi, UB_NPI_DEFAULT),
     DEFINE_PROP_STRING("npis", UbcPci, npis),
     DEFINE_PROP_BOOL("guard", UbcPci, guard, false),
+    DEFINE_PROP_STRING("slots", UbcPci, slots),
+    DEFINE_PROP_UINT32("slot-settle", UbcPci, slot_settle, 100),
+    DEFINE_PROP_UINT32("slot-hold", UbcPci, slot_hold, 1000),
     UBC_PHY_PROPERTIES(UbcPci, phy),
     DEFINE_PROP_UINT32("dll-time-scale", UbcPci, dll_time_scale, 1000),
     DEFINE_PROP_UINT32("init-credit", UbcPci, init_credit, 0),

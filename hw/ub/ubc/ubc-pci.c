@@ -197,6 +197,16 @@ static void on_changed(void *opaque, unsigned port)
     }
 }
 
+static void on_slot(void *opaque, unsigned slot)
+{
+    UbcPci *s = opaque;
+
+    s->slots_changed |= 1u << slot;
+    if (s->slot_bh) {
+        qemu_bh_schedule(s->slot_bh);
+    }
+}
+
 static void on_transition(void *opaque, unsigned port, UbMachine machine,
                           const char *from, const char *to, const char *cause)
 {
@@ -224,6 +234,7 @@ static const UbcOps ubc_ops = {
     .guest_error = on_guest_error,
     .peer_error = ubc_pci_peer_error,
     .changed = on_changed,
+    .slot = on_slot,
     .window_ended = ubc_pci_window_ended,
     .transition = on_transition,
     .queue_trace = ubc_pci_queue_trace,
@@ -334,6 +345,7 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
     }
     s->run_bh = aio_bh_new(s->ctx, ubc_pci_run, s);
     s->link_bh = qemu_bh_new(ubc_pci_link_bh, s);
+    s->slot_bh = qemu_bh_new(ubc_pci_slot_bh, s);
     s->irq_bh = qemu_bh_new_guarded(ubc_pci_irq_bh, s,
                                     &DEVICE(s)->mem_reentrancy_guard);
     s->timer = aio_timer_new(s->ctx, s->clock, SCALE_NS, ubc_pci_run, s);
@@ -391,6 +403,7 @@ static void ubc_pci_exit(PCIDevice *pci)
     timer_free(s->stopped_timer);
     qemu_bh_delete(s->irq_bh);
     qemu_bh_delete(s->link_bh);
+    qemu_bh_delete(s->slot_bh);
     if (pci->exp.aer_cap) {
         pcie_aer_exit(pci);
     }

@@ -66,6 +66,8 @@ struct UbcPci {
     QEMUBH *irq_bh;    /* in the main loop, as the next */
     QEMUBH *link_bh;   /* tells what changed about the links */
     UbcLinkTold told[UBC_MAX_PORTS];
+    QEMUBH *slot_bh;   /* the same of slots */
+    uint32_t slots_changed;
     QEMUTimer *timer;
     QEMUTimer *stopped_timer; /* the same while the machine is stopped */
     VMChangeStateEntry *vm_change;
@@ -87,7 +89,8 @@ struct UbcPci {
     UbcWindowProps window_props;
     UbcUmmuProps ummu;
     char *guid, *eid, *fm_eid;
-    char *entities, *rights;
+    char *entities, *rights, *slots;
+    uint32_t slot_settle, slot_hold;
     bool bus_en;
     uint32_t cna, fm_cna, port_cna;
     uint16_t upi;
@@ -184,6 +187,10 @@ extern const VMStateDescription ubc_pci_vmstate;
 UbcPci *ubc_pci_find(const char *device, Error **errp);
 /* Send the events of links that changed; the bottom half link_bh. */
 void ubc_pci_link_bh(void *opaque);
+
+/* ---- ubc-qmp-slot.c ---- */
+/* Send the events of slots that changed; the bottom half slot_bh. */
+void ubc_pci_slot_bh(void *opaque);
 
 /* ---- ubc-qmp-engine.c ---- */
 /* The state of its engine, in words. */

@@ -41,6 +41,28 @@ void qmp_ub_inject_map(const char *device, bool has_port, uint8_t port,
     error_setg(errp, "there are no UB controllers here");
 }
 
+UbSlotInfoList *qmp_query_ub_slots(Error **errp)
+{
+    return NULL;
+}
+
+void qmp_ub_slot_button(const char *device, uint8_t slot, Error **errp)
+{
+    error_setg(errp, "there are no UB controllers here");
+}
+
+void qmp_ub_slot_insert(const char *device, uint8_t slot, bool has_surprise,
+                        bool surprise, Error **errp)
+{
+    error_setg(errp, "there are no UB controllers here");
+}
+
+void qmp_ub_slot_remove(const char *device, uint8_t slot, bool has_surprise,
+                        bool surprise, Error **errp)
+{
+    error_setg(errp, "there are no UB controllers here");
+}
+
 UbEngineInfoList *qmp_query_ub_engines(Error **errp)
 {
     return NULL;

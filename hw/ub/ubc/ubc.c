@@ -22,6 +22,7 @@ void ubc_config_init(UbcConfig *cfg)
     cfg->mgmt_timeout = 1000;
     cfg->entities = 1;
     cfg->bus_en = true;
+    ub_shp_config_init(&cfg->shp);
     ub_node_config_init(&cfg->node);
     cfg->node.bare = true; /* Bypass has no EIDs: they mean Entity 0 */
     ub_urma_config_init(&cfg->urma);
@@ -211,6 +212,10 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
         *why = "an UPI has 15 bits";
         return NULL;
     }
+    *why = ub_shp_config_check(&cfg->shp, cfg->ports);
+    if (*why) {
+        return NULL;
+    }
     if (!cfg->mgmt_timeout) {
         *why = "the answer to a management message needs time";
         return NULL;
@@ -398,12 +403,14 @@ void ubc_wire_connected(Ubc *ubc, unsigned port, int64_t now)
 {
     ubc->now = now;
     ub_port_wire_connected(ubc->end[port].port, now);
+    ub_shp_wire(ubc->shp, now, port, true);
 }
 
 void ubc_wire_disconnected(Ubc *ubc, unsigned port, int64_t now)
 {
     ubc->now = now;
     ub_port_wire_disconnected(ubc->end[port].port, now);
+    ub_shp_wire(ubc->shp, now, port, false);
 }
 
 void ubc_wire_receive(Ubc *ubc, unsigned port, const uint8_t *data,
@@ -420,6 +427,11 @@ void ubc_wire_room(Ubc *ubc, unsigned port, int64_t now)
 }
 
 /* ---- Views --------------------------------------------------------------------- */
+
+UbShp *ubc_shp(Ubc *ubc)
+{
+    return ubc->shp;
+}
 
 UbInject *ubc_inject(Ubc *ubc, unsigned port)
 {

@@ -277,6 +277,85 @@ static void test_links(void)
     end();
 }
 
+/* ---- Hot-plug slots ---- */
+
+static uint32_t slot_reg(unsigned reg)
+{
+    return UBC_CFG_WINDOW + 4 * (UB_CFG_CAP(UB_CFG0_BASE, UB_CAP_SHP) +
+                                 UB_SHP_REG(0, reg));
+}
+
+/* The next message is one of two kinds; which. */
+static bool take_either(Guest *g, uint32_t one, uint32_t other)
+{
+    take(g);
+    g_assert_true(g->packet[7] == one || g->packet[7] == other);
+    return g->packet[7] == other;
+}
+
+/* A slot of our own: its button and what is in it come as messages, power is the
+ * link's, and all of it goes along to another machine. */
+static void test_slots(void)
+{
+    const uint32_t presence = 0x32000008, down = 0x12000008, up_again = 0x02000008;
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf, bare;
+    const char *why = NULL;
+    uint8_t *image;
+    size_t len;
+    Ubc *ubc;
+    Guest g;
+
+    ubc_config_init(&conf);
+    bare = conf;
+    g_assert_true(ub_shp_config_add(&conf.shp, "0+"));
+    up(&conf);
+    guest_open(&g, a);
+    g_assert_nonnull(ub_shp_press(ubc_shp(a->ubc), now, 0));
+    wr(a, slot_reg(UB_SHP_PD_CTRL), 1);
+    g_assert_cmphex(rd(a, slot_reg(UB_SHP_PD_ST)), ==, 1);
+    wr(a, slot_reg(UB_SHP_PDS_CTRL), 1);
+    wr(a, slot_reg(UB_SHP_PP_CTRL), 1);
+    wr(a, slot_reg(UB_SHP_MS_CTRL), 1);
+    wr(a, slot_reg(UB_SHP_PL_CTRL), UB_SHP_LED_ON);
+    g_assert_null(ub_shp_press(ubc_shp(a->ubc), now, 0));
+    take(&g);
+    g_assert_cmphex(g.packet[7], ==, 0x22000008);
+    g_assert_cmphex(g.packet[8], ==, 0);
+    g_assert_cmphex(rd(a, slot_reg(UB_SHP_PP_ST)), ==, 1);
+    wr(a, slot_reg(UB_SHP_PP_ST), 1);
+    g_assert_cmphex(rd(a, slot_reg(UB_SHP_PP_ST)), ==, 0);
+    wr(a, slot_reg(UB_SHP_PW_CTRL), 0);
+    g_assert_true(run_until(a, b, both_down, 60 * SECOND));
+    g_assert_cmpint(take_either(&g, presence, down) +
+                    take_either(&g, presence, down), ==, 1);
+    g_assert_cmphex(rd(a, slot_reg(UB_SHP_PD_ST)), ==, 0);
+    /* Not by its driver either. */
+    wr(a, UBC_PORT(0) + UBC_PORT_CTRL, 0);
+    wr(a, UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    g_assert_false(run_until(a, b, both_up, 2 * SECOND));
+    wr(a, slot_reg(UB_SHP_PW_CTRL), 1);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    g_assert_cmpint(take_either(&g, presence, up_again) +
+                    take_either(&g, presence, up_again), ==, 1);
+    /* Another machine, where no wire has come yet. */
+    image = ubc_save(a->ubc, now, &len);
+    ubc = ubc_new(&conf, &ops, a, &why);
+    g_assert_cmpstr(ubc_load(ubc, now, image, len), ==, NULL);
+    ubc_run(ubc, now);
+    g_assert_cmphex(ubc_read(ubc, slot_reg(UB_SHP_PD_ST), now), ==, 1);
+    g_assert_cmphex(ubc_read(ubc, slot_reg(UB_SHP_PL_CTRL), now), ==,
+                    UB_SHP_LED_ON);
+    ubc_run(ubc, now + SECOND);
+    g_assert_cmphex(ubc_read(ubc, slot_reg(UB_SHP_PD_ST), now + SECOND), ==, 0);
+    ubc_free(ubc);
+    ubc = ubc_new(&bare, &ops, a, &why);
+    g_assert_nonnull(ubc_load(ubc, now, image, len));
+    ubc_free(ubc);
+    g_free(image);
+    end();
+}
+
 /* A raw packet of CFG 6 whose ICRC does not fit, from @s. */
 static void send_bad(Side *s)
 {
@@ -488,6 +567,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ubc/manage/config", test_config);
     g_test_add_func("/ubc/manage/user", test_user);
     g_test_add_func("/ubc/manage/links", test_links);
+    g_test_add_func("/ubc/manage/slots", test_slots);
     g_test_add_func("/ubc/manage/errors", test_errors);
     g_test_add_func("/ubc/manage/forward", test_forward);
     g_test_add_func("/ubc/manage/raw", test_raw);
