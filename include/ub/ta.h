@@ -447,7 +447,8 @@ const UbTaQueueConfig *ub_ta_queue_config(const UbTaQueue *q);
 UbTaQueue *ub_ta_queue(UbTa *ta, uint32_t rcid);
 /* Requests posted and not given back. */
 uint32_t ub_ta_queue_len(const UbTaQueue *q);
-/* Nothing more is begun (what is begun goes on), or it goes on. */
+/* Nothing more is begun (what is begun goes on, and where completions are in order
+ * what comes before it), or it goes on. */
 void ub_ta_queue_stop(UbTaQueue *q, bool stop);
 bool ub_ta_queue_stopped(const UbTaQueue *q);
 /* Whether a request that has begun is not given back yet. */

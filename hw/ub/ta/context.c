@@ -121,32 +121,49 @@ void ta_ctx_done(Ctx *ctx, uint16_t tassn)
 
 void ta_ctx_refuse(Ctx *ctx, uint16_t tassn)
 {
+    uint32_t window = ctx->ta->cfg.window;
     int d = distance(ctx, tassn);
 
+    if (!ctx->refused_when) {
+        ctx->refused_when = g_new(int64_t, window);
+        for (uint32_t i = 0; i < window; i++) {
+            ctx->refused_when[i] = ctx->refused_at;
+        }
+    }
     ctx->refused_at = ctx->ta->now;
-    if (d >= 0 && d < (int)ctx->ta->cfg.window &&
-        !get_bit(ctx, ctx->refused, tassn)) {
+    if (d < 0 || d >= (int)window) {
+        return;
+    }
+    ctx->refused_when[tassn & (window - 1)] = ctx->ta->now;
+    if (!get_bit(ctx, ctx->refused, tassn)) {
         set_bit(ctx, ctx->refused, tassn, true);
         ctx->refusals++;
     }
 }
 
-bool ta_ctx_refused_before(Ctx *ctx, uint16_t tassn)
+/* The peer has given @tassn up: it would have come again.  Each has its own time,
+ * for what waits behind it is refused again and again. */
+static bool refusal_old(const Ctx *ctx, uint16_t tassn)
 {
     UbTa *ta = ctx->ta;
+    int64_t at = ctx->refused_when
+                 ? ctx->refused_when[tassn & (ta->cfg.window - 1)]
+                 : ctx->refused_at;
 
+    return ta->now - at > ta_time(ta, ta->cfg.hold_time);
+}
+
+bool ta_ctx_refused_before(Ctx *ctx, uint16_t tassn)
+{
     if (!ctx->refusals || distance(ctx, tassn) < 0) {
-        return false;
-    }
-    if (ta->now - ctx->refused_at > ta_time(ta, ta->cfg.hold_time)) {
-        /* The peer has given them up. */
-        memset(ctx->refused, 0, ta->cfg.window / 8);
-        ctx->refusals = 0;
         return false;
     }
     for (uint16_t n = ctx->base; n != tassn; n++) {
         if (get_bit(ctx, ctx->refused, n)) {
-            return true;
+            if (!refusal_old(ctx, n)) {
+                return true;
+            }
+            clear_refusal(ctx, n);
         }
     }
     return false;
@@ -275,6 +292,7 @@ void ta_ctx_free(Ctx *ctx)
     g_hash_table_remove(ta->contexts, &ctx->key);
     g_free(ctx->done);
     g_free(ctx->refused);
+    g_free(ctx->refused_when);
     g_free(ctx);
 }
 

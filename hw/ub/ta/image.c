@@ -416,7 +416,6 @@ static Lane *make_lane(Found *f, const Key *key, uint32_t id, bool orphan)
 {
     UbTa *ta = f->ta;
     UbTaQueue *q = NULL;
-    Lane *lane;
 
     if (key->rc != KEY_COMPACT && !orphan) {
         q = ub_ta_queue(ta, key->rc);
@@ -430,12 +429,7 @@ static Lane *make_lane(Found *f, const Key *key, uint32_t id, bool orphan)
         return NULL;
     }
     ta->lane_id = id - 1;
-    lane = ta_lane_new(ta, q, key);
-    if (orphan) {
-        g_hash_table_remove(ta->lanes, &lane->key);
-        lane->orphan = true;
-    }
-    return lane;
+    return ta_lane_new(ta, q, key, orphan);
 }
 
 static void load_slices(Found *f, Lane *lane)

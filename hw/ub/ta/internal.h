@@ -207,7 +207,8 @@ struct Ctx {
     uint16_t sc_base;           /* where its SC begins */
     uint64_t *done, *refused;   /* bit n % window */
     uint32_t refusals;
-    int64_t refused_at, used;
+    int64_t *refused_when;      /* of number n % window; NULL: all at refused_at */
+    int64_t refused_at, used;   /* refused_at: the last of them */
     bool sc;
     uint32_t scid, rcid;
     Partial *partial;
@@ -380,7 +381,9 @@ void ta_slice_block(const UbTaRequest *req, const Slice *s, uint32_t *lead,
 /* The lane of @q to @dest, made if need be; NULL: no room for one. */
 Lane *ta_lane(UbTaQueue *q, const UbTaDest *dest, uint8_t opcode);
 Lane *ta_lane_find(UbTa *ta, const Key *key);
-Lane *ta_lane_new(UbTa *ta, UbTaQueue *q, const Key *key);
+/* An orphan is not found by its key: its queue is gone, and another of its number
+ * may have a lane. */
+Lane *ta_lane_new(UbTa *ta, UbTaQueue *q, const Key *key, bool orphan);
 void ta_lane_free(Lane *lane);
 /* A place for one more slice, or NULL: the window is full. */
 Slice *ta_lane_slice(Lane *lane, bool urgent);

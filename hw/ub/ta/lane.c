@@ -103,13 +103,14 @@ Lane *ta_lane_find(UbTa *ta, const Key *key)
     return g_hash_table_lookup(ta->lanes, key);
 }
 
-Lane *ta_lane_new(UbTa *ta, UbTaQueue *q, const Key *key)
+Lane *ta_lane_new(UbTa *ta, UbTaQueue *q, const Key *key, bool orphan)
 {
     Lane *lane = g_new0(Lane, 1);
 
     lane->ta = ta;
     lane->queue = q;
     lane->key = *key;
+    lane->orphan = orphan;
     lane->compact = key->rc == KEY_COMPACT;
     do {
         ta->lane_id++;
@@ -123,7 +124,9 @@ Lane *ta_lane_new(UbTa *ta, UbTaQueue *q, const Key *key)
         lane->sc = SC_GRANTED;
         lane->scid = q->cfg.scid;
     }
-    g_hash_table_insert(ta->lanes, &lane->key, lane);
+    if (!orphan) {
+        g_hash_table_insert(ta->lanes, &lane->key, lane);
+    }
     g_hash_table_insert(ta->lane_ids, GUINT_TO_POINTER(lane->id), lane);
     return lane;
 }
@@ -200,7 +203,7 @@ Lane *ta_lane(UbTaQueue *q, const UbTaDest *dest, uint8_t opcode)
     }
     lane = ta_lane_find(ta, &key);
     if (!lane && lane_room(ta)) {
-        lane = ta_lane_new(ta, compact ? NULL : q, &key);
+        lane = ta_lane_new(ta, compact ? NULL : q, &key, false);
     }
     if (lane && !compact) {
         q->last = lane;

@@ -305,12 +305,27 @@ static Step go_on(UbTaQueue *q, UbTaRequest *req, bool urgent)
     return lane ? cut_one(q, req, lane, dest, urgent) : STEP_DONE;
 }
 
+/* A stopped queue ends what it has begun.  Where completions are in order that takes
+ * what comes before it, too. */
+static bool may_begin(const UbTaQueue *q, const UbTaRequest *req)
+{
+    const UbTaRequest *next = req->next;
+
+    if (!q->stopped) {
+        return true;
+    }
+    while (q->cfg.in_order && next && !next->slices && !next->finished) {
+        next = next->next;
+    }
+    return q->cfg.in_order && next;
+}
+
 static Step queue_step(UbTaQueue *q)
 {
-    UbTaRequest *req;
+    UbTaRequest *req = q->urgent.head;
 
-    if (q->urgent.head && (!q->stopped || q->urgent.head->made) &&
-        go_on(q, q->urgent.head, true) == STEP_DONE) {
+    if (req && (req->made || may_begin(q, req)) &&
+        go_on(q, req, true) == STEP_DONE) {
         return STEP_DONE;
     }
     if (q->waits) {
@@ -319,17 +334,15 @@ static Step queue_step(UbTaQueue *q)
     if (q->work) {
         return go_on(q, q->work, false);
     }
-    if (q->stopped) {
-        return STEP_BLOCKED;
-    }
     req = q->held.head;
-    if (req && q->ordered.head == req) {
+    if (req && q->ordered.head == req && may_begin(q, req)) {
         leave_list(q, req);
         q->work = req;
         req->where = IN_WORK;
         return STEP_DONE;
     }
-    return q->todo.head ? begin_one(q, q->todo.head) : STEP_BLOCKED;
+    req = q->todo.head;
+    return req && may_begin(q, req) ? begin_one(q, req) : STEP_BLOCKED;
 }
 
 bool ta_queue_pump(UbTaQueue *q)
@@ -442,7 +455,7 @@ bool ub_ta_queue_begun(const UbTaQueue *q)
 {
     const UbTaRequest *req = q->all.head;
 
-    while (req && !req->slices && req != q->work) {
+    while (req && !req->slices && !req->finished && req != q->work) {
         req = req->next;
     }
     return req;

@@ -700,6 +700,91 @@ static void test_segment_drains(void)
     pair_stop(&p);
 }
 
+/* ---- Order, and what fails meanwhile ------------------------------------------------- */
+
+/* Completions in order, and an entry that overtook one waiting for its order fails: the
+ * one before it still has its turn, or neither would ever be heard of. */
+static void test_suspend_overtaken(void)
+{
+    Pair p;
+    uint8_t *e;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, UBQ_Q_SUSPEND | UBQ_Q_IN_ORDER);
+    fill(p.a, p.local, 64);
+    ubq_post(&p.qa, message_op(&p, UB_TA_SEND, 1u << 20, p.local, 64), 1);
+    ubq_post(&p.qa, memory_op(&p, UB_TA_WRITE, 2u << 20, 0, p.local, 64, 1),
+             1);
+    e = memory_op(&p, UB_TA_WRITE, 0, 4096, p.local, 64, 1);
+    put_le32(e + UBQ_SQE_TOKEN_VALUE, 1);
+    ubq_post(&p.qa, e, 1);
+    ubq_post(&p.qa, memory_op(&p, UB_TA_WRITE, 0, 8192, p.local, 64, 1), 1);
+    ends_run(&p.ends, 100000000);
+    g_assert_null(ubq_cq_poll(&p.cq_a));    /* no receive entry yet */
+    ubq_recv(&p.qb, p.remote + 65536, 64);
+    ends_run(&p.ends, SECOND);
+    expect(&p.cq_a, p.qa.id, UBQ_STATUS_OK, 0);
+    expect(&p.cq_a, p.qa.id, UBQ_STATUS_OK, 1);
+    check(p.b, p.remote, 64);
+    expect(&p.cq_a, p.qa.id, UBQ_STATUS_ABORT, 2);
+    ubq_queue_state(&p.qa, UBQ_STATE_READY, UBQ_RESULT_OK);
+    ends_run(&p.ends, SECOND);
+    expect(&p.cq_a, p.qa.id, UBQ_STATUS_OK, 3);
+    g_assert_null(ubq_cq_poll(&p.cq_a));
+    pair_stop(&p);
+}
+
+/* A message is refused, and then its sender gives it up: what waits for it by its order
+ * goes on, though it was refused itself, again and again. */
+static void test_refused_given_up(void)
+{
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROL, 0);
+    fill(p.a, p.local, 64);
+    ubq_post(&p.qa, message_op(&p, UB_TA_SEND, 1u << 20, p.local, 64), 1);
+    ubq_post(&p.qa, memory_op(&p, UB_TA_WRITE, 2u << 20, 0, p.local, 64, 1),
+             1);
+    ends_run(&p.ends, 100000000);
+    g_assert_null(ubq_cq_poll(&p.cq_a));
+    ubq_queue_state(&p.qb, UBQ_STATE_ERROR, UBQ_RESULT_OK);     /* silent */
+    ends_run(&p.ends, 200 * SECOND);
+    expect(&p.cq_a, p.qa.id, UBQ_STATUS_OK, 1);
+    expect(&p.cq_a, p.qa.id, UBQ_STATUS_TIMEOUT, 0);
+    check(p.b, p.remote, 64);
+    pair_stop(&p);
+}
+
+/* Queues are reset while what they sent is unanswered: what is left of that is saved
+ * beside what the queue of the same number does now. */
+static void test_reset_migrate(void)
+{
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    fill(p.a, p.local, 64);
+    p.b->lose = lose_all;
+    for (unsigned i = 0; i < 30; i++) {
+        size_t len;
+        g_autofree uint8_t *data = NULL;
+
+        ubq_post(&p.qa, memory_op(&p, UB_TA_WRITE, 0, 64 * i, p.local, 64, 1),
+                 1);
+        ends_run(&p.ends, 10000);
+        ubq_queue_state(&p.qa, UBQ_STATE_RESET, UBQ_RESULT_OK);
+        ubq_queue_state(&p.qa, UBQ_STATE_READY, UBQ_RESULT_OK);
+        ubq_post(&p.qa, memory_op(&p, UB_TA_WRITE, 0, 0, p.local, 64, 1), 1);
+        ends_run(&p.ends, 10000);
+        data = end_save(&p.ends, p.a, &len);
+        g_assert_cmpstr(end_load(&p.ends, p.a, data, len), ==, NULL);
+        ub_net_port_state(ub_node_net(p.a->node), p.ends.now, 0, 0xffff);
+    }
+    p.b->lose = NULL;
+    ends_run(&p.ends, SECOND);
+    expect(&p.cq_a, p.qa.id, UBQ_STATUS_OK, 0);
+    check(p.b, p.remote, 64);
+    pair_stop(&p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -718,5 +803,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/urma/group/depth", test_depth);
     g_test_add_func("/ub/urma/group/rules", test_group_rules);
     g_test_add_func("/ub/urma/group/moves", test_group_moves);
+    g_test_add_func("/ub/urma/life/suspend-overtaken", test_suspend_overtaken);
+    g_test_add_func("/ub/urma/life/refused-given-up", test_refused_given_up);
+    g_test_add_func("/ub/urma/life/reset-migrate", test_reset_migrate);
     return g_test_run();
 }
