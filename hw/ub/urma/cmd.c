@@ -27,106 +27,24 @@ static unsigned caps(UbUrma *u, uint32_t *id, uint8_t *cmd)
     return UBQ_RESULT_OK;
 }
 
-static unsigned cq_create(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_cq_create(u, id, cmd);
-}
-
-static unsigned cq_modify(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_cq_modify(u, *id, cmd);
-}
-
-static unsigned cq_destroy(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_cq_destroy(u, *id);
-}
-
-static unsigned cq_query(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_cq_query(u, *id, cmd);
-}
-
-static unsigned queue_create(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_queue_create(u, id, cmd);
-}
-
-static unsigned queue_modify(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_queue_modify(u, *id, cmd);
-}
-
-static unsigned queue_destroy(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_queue_destroy(u, *id);
-}
-
-static unsigned queue_query(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_queue_query(u, *id, cmd);
-}
-
-static unsigned group_create(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_group_create(u, id, cmd);
-}
-
-static unsigned group_modify(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_group_modify(u, *id, cmd);
-}
-
-static unsigned group_destroy(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_group_destroy(u, *id);
-}
-
-static unsigned group_query(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_group_query(u, *id, cmd);
-}
-
-static unsigned group_join(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_group_join(u, *id, get_le32(cmd + UBQ_JG_GROUP));
-}
-
-static unsigned group_leave(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_group_leave(u, *id);
-}
-
-static unsigned segment_set(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_segment_set(u, *id, cmd);
-}
-
-static unsigned segment_clear(UbUrma *u, uint32_t *id, uint8_t *cmd)
-{
-    return urma_segment_clear(u, *id);
-}
-
-typedef unsigned (*Command)(UbUrma *u, uint32_t *id, uint8_t *cmd);
-
-static const Command commands[] = {
+static UrmaCommand *const commands[] = {
     [UBQ_OP_CAPS] = caps,
-    [UBQ_OP_CQ_CREATE] = cq_create,
-    [UBQ_OP_CQ_MODIFY] = cq_modify,
-    [UBQ_OP_CQ_DESTROY] = cq_destroy,
-    [UBQ_OP_CQ_QUERY] = cq_query,
-    [UBQ_OP_QUEUE_CREATE] = queue_create,
-    [UBQ_OP_QUEUE_MODIFY] = queue_modify,
-    [UBQ_OP_QUEUE_DESTROY] = queue_destroy,
-    [UBQ_OP_QUEUE_QUERY] = queue_query,
-    [UBQ_OP_JGROUP_CREATE] = group_create,
-    [UBQ_OP_JGROUP_MODIFY] = group_modify,
-    [UBQ_OP_JGROUP_DESTROY] = group_destroy,
-    [UBQ_OP_JGROUP_QUERY] = group_query,
-    [UBQ_OP_JGROUP_JOIN] = group_join,
-    [UBQ_OP_JGROUP_LEAVE] = group_leave,
-    [UBQ_OP_SEGMENT_SET] = segment_set,
-    [UBQ_OP_SEGMENT_CLEAR] = segment_clear,
+    [UBQ_OP_CQ_CREATE] = urma_cq_create,
+    [UBQ_OP_CQ_MODIFY] = urma_cq_modify,
+    [UBQ_OP_CQ_DESTROY] = urma_cq_destroy,
+    [UBQ_OP_CQ_QUERY] = urma_cq_query,
+    [UBQ_OP_QUEUE_CREATE] = urma_queue_create,
+    [UBQ_OP_QUEUE_MODIFY] = urma_queue_modify,
+    [UBQ_OP_QUEUE_DESTROY] = urma_queue_destroy,
+    [UBQ_OP_QUEUE_QUERY] = urma_queue_query,
+    [UBQ_OP_JGROUP_CREATE] = urma_group_create,
+    [UBQ_OP_JGROUP_MODIFY] = urma_group_modify,
+    [UBQ_OP_JGROUP_DESTROY] = urma_group_destroy,
+    [UBQ_OP_JGROUP_QUERY] = urma_group_query,
+    [UBQ_OP_JGROUP_JOIN] = urma_group_join,
+    [UBQ_OP_JGROUP_LEAVE] = urma_group_leave,
+    [UBQ_OP_SEGMENT_SET] = urma_segment_set,
+    [UBQ_OP_SEGMENT_CLEAR] = urma_segment_clear,
 };
 
 static unsigned command_run(UbUrma *u, uint8_t *cmd)

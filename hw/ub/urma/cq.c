@@ -47,7 +47,7 @@ static void moderation_get(UrmaCq *cq, const uint8_t *cmd)
     cq->period = get_le32(cmd + UBQ_CQ_PERIOD);
 }
 
-unsigned urma_cq_create(UbUrma *u, uint32_t *id, const uint8_t *cmd)
+unsigned urma_cq_create(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
     UrmaCq cq = {
         .base = get_le64(cmd + UBQ_CQ_BASE),
@@ -76,9 +76,9 @@ unsigned urma_cq_create(UbUrma *u, uint32_t *id, const uint8_t *cmd)
     return result;
 }
 
-unsigned urma_cq_modify(UbUrma *u, uint32_t id, const uint8_t *cmd)
+unsigned urma_cq_modify(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
-    UrmaCq *cq = urma_cq(u, id);
+    UrmaCq *cq = urma_cq(u, *id);
 
     if (!cq) {
         return UBQ_RESULT_NO_OBJECT;
@@ -96,9 +96,9 @@ void urma_cq_free(UbUrma *u, UrmaCq *cq)
     g_free(cq);
 }
 
-unsigned urma_cq_destroy(UbUrma *u, uint32_t id)
+unsigned urma_cq_destroy(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
-    UrmaCq *cq = urma_cq(u, id);
+    UrmaCq *cq = urma_cq(u, *id);
 
     if (!cq) {
         return UBQ_RESULT_NO_OBJECT;
@@ -110,9 +110,9 @@ unsigned urma_cq_destroy(UbUrma *u, uint32_t id)
     return UBQ_RESULT_OK;
 }
 
-unsigned urma_cq_query(UbUrma *u, uint32_t id, uint8_t *cmd)
+unsigned urma_cq_query(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
-    UrmaCq *cq = urma_cq(u, id);
+    UrmaCq *cq = urma_cq(u, *id);
 
     if (!cq) {
         return UBQ_RESULT_NO_OBJECT;

@@ -44,7 +44,7 @@ static void token_get(UrmaGroup *g, const uint8_t *cmd)
     g->token = get_le32(cmd + UBQ_JG_TOKEN_VALUE);
 }
 
-unsigned urma_group_create(UbUrma *u, uint32_t *id, const uint8_t *cmd)
+unsigned urma_group_create(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
     UrmaGroup g = {
         .policy = cmd[UBQ_JG_POLICY],
@@ -74,9 +74,9 @@ unsigned urma_group_create(UbUrma *u, uint32_t *id, const uint8_t *cmd)
     return result;
 }
 
-unsigned urma_group_modify(UbUrma *u, uint32_t id, const uint8_t *cmd)
+unsigned urma_group_modify(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
-    UrmaGroup *g = urma_group(u, id);
+    UrmaGroup *g = urma_group(u, *id);
 
     if (!g) {
         return UBQ_RESULT_NO_OBJECT;
@@ -96,9 +96,9 @@ void urma_group_free(UbUrma *u, UrmaGroup *g)
     g_free(g);
 }
 
-unsigned urma_group_destroy(UbUrma *u, uint32_t id)
+unsigned urma_group_destroy(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
-    UrmaGroup *g = urma_group(u, id);
+    UrmaGroup *g = urma_group(u, *id);
 
     if (!g) {
         return UBQ_RESULT_NO_OBJECT;
@@ -125,9 +125,9 @@ unsigned urma_group_live(UbUrma *u, const UrmaGroup *g)
     return live;
 }
 
-unsigned urma_group_query(UbUrma *u, uint32_t id, uint8_t *cmd)
+unsigned urma_group_query(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
-    UrmaGroup *g = urma_group(u, id);
+    UrmaGroup *g = urma_group(u, *id);
 
     if (!g) {
         return UBQ_RESULT_NO_OBJECT;
@@ -155,10 +155,10 @@ void urma_group_remove(UrmaQueue *q)
     }
 }
 
-unsigned urma_group_join(UbUrma *u, uint32_t queue, uint32_t group)
+unsigned urma_group_join(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
-    UrmaQueue *q = urma_queue(u, queue);
-    UrmaGroup *g = urma_group(u, group);
+    UrmaQueue *q = urma_queue(u, *id);
+    UrmaGroup *g = urma_group(u, get_le32(cmd + UBQ_JG_GROUP));
 
     if (!q || !g) {
         return UBQ_RESULT_NO_OBJECT;
@@ -179,9 +179,9 @@ unsigned urma_group_join(UbUrma *u, uint32_t queue, uint32_t group)
     return UBQ_RESULT_OK;
 }
 
-unsigned urma_group_leave(UbUrma *u, uint32_t queue)
+unsigned urma_group_leave(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
-    UrmaQueue *q = urma_queue(u, queue);
+    UrmaQueue *q = urma_queue(u, *id);
 
     if (!q || !q->group) {
         return UBQ_RESULT_NO_OBJECT;

@@ -182,6 +182,11 @@ struct UbUrma {
     unsigned image;                 /* version of the one that is being walked */
 };
 
+/* A command about object *@id (where one is made: in and out, UBQ_NEW for any free
+ * number), its parameters and answer in @cmd: UBQ_RESULT_*.  The table of them is
+ * cmd.c's. */
+typedef unsigned UrmaCommand(UbUrma *u, uint32_t *id, uint8_t *cmd);
+
 /* ---- event.c ---- */
 bool urma_read(UbUrma *u, uint64_t addr, void *buf, uint32_t len);
 bool urma_write(UbUrma *u, uint64_t addr, const void *buf, uint32_t len);
@@ -206,10 +211,7 @@ void urma_bells_cq(UrmaBells *b, uint32_t id, int page);
 #define URMA_LOG2_MAX 15
 
 UrmaCq *urma_cq(UbUrma *u, uint32_t id);
-unsigned urma_cq_create(UbUrma *u, uint32_t *id, const uint8_t *cmd);
-unsigned urma_cq_modify(UbUrma *u, uint32_t id, const uint8_t *cmd);
-unsigned urma_cq_destroy(UbUrma *u, uint32_t id);
-unsigned urma_cq_query(UbUrma *u, uint32_t id, uint8_t *cmd);
+UrmaCommand urma_cq_create, urma_cq_modify, urma_cq_destroy, urma_cq_query;
 const char *urma_cq_check(const UbUrma *u, const UrmaCq *cq);
 void urma_cq_bell(UbUrma *u, uint32_t page, uint64_t value);
 void urma_cq_free(UbUrma *u, UrmaCq *cq);
@@ -231,8 +233,7 @@ void urma_complete(UbUrma *u, uint32_t cq, const UrmaDone *done);
 /* ---- segment.c ---- */
 UbAccessResult urma_segment_access(UbUrma *u, UbAccess *a, UbSpan *out,
                                    unsigned max, unsigned *n);
-unsigned urma_segment_set(UbUrma *u, uint32_t token_id, const uint8_t *cmd);
-unsigned urma_segment_clear(UbUrma *u, uint32_t token_id);
+UrmaCommand urma_segment_set, urma_segment_clear;
 const char *urma_segment_check(const UbUrma *u, const UrmaSegment *s);
 
 /* ---- group.c ---- */
@@ -243,12 +244,8 @@ unsigned urma_rq_left(UbUrma *u, const UrmaQueue *q);
 /* In Reset or Error: as if nothing had come. */
 bool urma_queue_deaf(const UrmaQueue *q);
 UrmaGroup *urma_group(UbUrma *u, uint32_t id);
-unsigned urma_group_create(UbUrma *u, uint32_t *id, const uint8_t *cmd);
-unsigned urma_group_modify(UbUrma *u, uint32_t id, const uint8_t *cmd);
-unsigned urma_group_destroy(UbUrma *u, uint32_t id);
-unsigned urma_group_query(UbUrma *u, uint32_t id, uint8_t *cmd);
-unsigned urma_group_join(UbUrma *u, uint32_t queue, uint32_t group);
-unsigned urma_group_leave(UbUrma *u, uint32_t queue);
+UrmaCommand urma_group_create, urma_group_modify, urma_group_destroy,
+            urma_group_query, urma_group_join, urma_group_leave;
 void urma_group_free(UbUrma *u, UrmaGroup *g);
 /* Members that can receive. */
 unsigned urma_group_live(UbUrma *u, const UrmaGroup *g);
@@ -315,10 +312,8 @@ uint16_t urma_sq_ci(const UrmaQueue *q);
 
 /* ---- queue.c ---- */
 UrmaQueue *urma_queue(UbUrma *u, uint32_t id);
-unsigned urma_queue_create(UbUrma *u, uint32_t *id, const uint8_t *cmd);
-unsigned urma_queue_modify(UbUrma *u, uint32_t id, uint8_t *cmd);
-unsigned urma_queue_destroy(UbUrma *u, uint32_t id);
-unsigned urma_queue_query(UbUrma *u, uint32_t id, uint8_t *cmd);
+UrmaCommand urma_queue_create, urma_queue_modify, urma_queue_destroy,
+            urma_queue_query;
 void urma_queue_free(UrmaQueue *q);
 /* The objects that it names are in use by one more, or one less. */
 void urma_queue_users(UrmaQueue *q, int step);

@@ -105,7 +105,7 @@ void urma_queue_users(UrmaQueue *q, int step)
     }
 }
 
-unsigned urma_queue_create(UbUrma *u, uint32_t *id, const uint8_t *cmd)
+unsigned urma_queue_create(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
     UrmaQueue q = {
         .urma = u,
@@ -257,9 +257,9 @@ static void flag_set(UrmaQueue *q, uint32_t flag, uint32_t from)
     q->flags = (q->flags & ~flag) | (from & flag);
 }
 
-unsigned urma_queue_modify(UbUrma *u, uint32_t id, uint8_t *cmd)
+unsigned urma_queue_modify(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
-    UrmaQueue *q = urma_queue(u, id);
+    UrmaQueue *q = urma_queue(u, *id);
     uint32_t mask = get_le32(cmd + UBQ_CMD_MASK);
     uint32_t flags = get_le32(cmd + UBQ_Q_FLAGS);
 
@@ -333,9 +333,9 @@ void urma_queue_free(UrmaQueue *q)
     g_free(q);
 }
 
-unsigned urma_queue_destroy(UbUrma *u, uint32_t id)
+unsigned urma_queue_destroy(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
-    UrmaQueue *q = urma_queue(u, id);
+    UrmaQueue *q = urma_queue(u, *id);
 
     if (!q) {
         return UBQ_RESULT_NO_OBJECT;
@@ -348,9 +348,9 @@ unsigned urma_queue_destroy(UbUrma *u, uint32_t id)
     return UBQ_RESULT_OK;
 }
 
-unsigned urma_queue_query(UbUrma *u, uint32_t id, uint8_t *cmd)
+unsigned urma_queue_query(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
-    UrmaQueue *q = urma_queue(u, id);
+    UrmaQueue *q = urma_queue(u, *id);
 
     if (!q) {
         return UBQ_RESULT_NO_OBJECT;

@@ -59,10 +59,10 @@ const char *urma_segment_check(const UbUrma *u, const UrmaSegment *s)
            "segment of an Entity that does not exist" : NULL;
 }
 
-unsigned urma_segment_set(UbUrma *u, uint32_t token_id, const uint8_t *cmd)
+unsigned urma_segment_set(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
     UrmaSegment s = {
-        .token_id = token_id,
+        .token_id = *id,
         .uba = get_le64(cmd + UBQ_SEG_UBA),
         .base = get_le64(cmd + UBQ_SEG_BASE),
         .length = get_le64(cmd + UBQ_SEG_LENGTH),
@@ -74,27 +74,26 @@ unsigned urma_segment_set(UbUrma *u, uint32_t token_id, const uint8_t *cmd)
     const char *broken = urma_segment_check(u, &s);
     UrmaSegment *old;
 
-    if (token_id >= URMA_IDS) {
+    if (*id >= URMA_IDS) {
         return UBQ_RESULT_PARAMETER;
     }
     if (broken) {
         urma_guest_error(u, broken);
         return UBQ_RESULT_PARAMETER;
     }
-    old = core_table_get(&u->segments, token_id);
+    old = core_table_get(&u->segments, *id);
     if (!old && u->n_segments >= u->cfg.segments) {
         return UBQ_RESULT_FULL;
     }
     u->n_segments += !old;
     g_free(old);
-    core_table_set(&u->segments, token_id, g_memdup2(&s, sizeof(s)));
+    core_table_set(&u->segments, *id, g_memdup2(&s, sizeof(s)));
     return UBQ_RESULT_OK;
 }
 
-unsigned urma_segment_clear(UbUrma *u, uint32_t token_id)
+unsigned urma_segment_clear(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
-    UrmaSegment *s = token_id < URMA_IDS ?
-                     core_table_get(&u->segments, token_id) : NULL;
+    UrmaSegment *s = *id < URMA_IDS ? core_table_get(&u->segments, *id) : NULL;
 
     if (!s) {
         return UBQ_RESULT_NO_OBJECT;
@@ -102,10 +101,10 @@ unsigned urma_segment_clear(UbUrma *u, uint32_t token_id)
     /* Nobody is let in any more; what came before is drained (§8.2.1).  It stays,
      * without rights, for whoever asks again. */
     s->access = 0;
-    if (!ub_ta_target_idle(u->ta, s->entity, token_id)) {
+    if (!ub_ta_target_idle(u->ta, s->entity, *id)) {
         return UBQ_RESULT_STATE;
     }
-    core_table_set(&u->segments, token_id, NULL);
+    core_table_set(&u->segments, *id, NULL);
     u->n_segments--;
     g_free(s);
     return UBQ_RESULT_OK;
