@@ -22,6 +22,9 @@ static bool memory_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
         return false;
     }
     memcpy(buf, e->memory + addr, len);
+    if (e->touched) {
+        e->touched(e, addr, len, false);
+    }
     return true;
 }
 
@@ -34,6 +37,9 @@ static bool memory_write(void *opaque, uint64_t addr, const void *buf,
         return false;
     }
     memcpy(e->memory + addr, buf, len);
+    if (e->touched) {
+        e->touched(e, addr, len, true);
+    }
     return true;
 }
 

@@ -34,6 +34,8 @@ struct End {
         uint32_t id, a, b;      /* of the last */
     } trace[UB_URMA_TRACES];
     bool (*lose)(End *to, CorePacket *pkt); /* the wire's: true: it is lost */
+    /* The device has read or written memory. */
+    void (*touched)(End *e, uint64_t addr, uint32_t len, bool write);
     UbqDrv drv;
 };
 
