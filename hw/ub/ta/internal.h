@@ -385,6 +385,9 @@ Lane *ta_lane_find(UbTa *ta, const Key *key);
  * may have a lane. */
 Lane *ta_lane_new(UbTa *ta, UbTaQueue *q, const Key *key, bool orphan);
 void ta_lane_free(Lane *lane);
+/* Peers remember the numbers of a lane that goes, or that another of its key follows:
+ * those that begin shortly behind them would be taken for repetitions. */
+void ta_lane_begin_ahead(const Lane *lane);
 /* A place for one more slice, or NULL: the window is full. */
 Slice *ta_lane_slice(Lane *lane, bool urgent);
 static inline Slice *ta_lane_at(Lane *lane, uint32_t number)

@@ -131,10 +131,9 @@ Lane *ta_lane_new(UbTa *ta, UbTaQueue *q, const Key *key, bool orphan)
     return lane;
 }
 
-/* Peers remember the numbers of a lane that goes: those that begin shortly behind
- * them would be taken for repetitions. */
-static void begin_ahead_of(UbTa *ta, const Lane *lane)
+void ta_lane_begin_ahead(const Lane *lane)
 {
+    UbTa *ta = lane->ta;
     uint16_t next = lane->next;
     int16_t ahead = ta->start - next;
 
@@ -149,7 +148,7 @@ void ta_lane_free(Lane *lane)
     UbTa *ta = lane->ta;
     UbTaQueue *q;
 
-    begin_ahead_of(ta, lane);
+    ta_lane_begin_ahead(lane);
     if (!lane->orphan) {
         g_hash_table_remove(ta->lanes, &lane->key);
     }

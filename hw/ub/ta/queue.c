@@ -530,6 +530,7 @@ static gboolean lane_orphaned(gpointer key, gpointer value, gpointer q)
     Lane *lane = value;
 
     if (lane->queue == q) {
+        ta_lane_begin_ahead(lane);
         lane->queue = NULL;
         lane->orphan = true;
         g_hash_table_remove(lane->ta->lanes, &lane->key);

@@ -785,6 +785,37 @@ static void test_reset_migrate(void)
     pair_stop(&p);
 }
 
+/* A queue that is reset with something unanswered begins with numbers that its peer has
+ * not seen, however many queues were reset before. */
+static void test_reset_numbers(void)
+{
+    UbqQueue other;
+    Pair p;
+
+    pair_start(&p, UB_TP_CTP, UB_ROI, 0);
+    fill(p.a, p.local, 64);
+    ubq_queue_open(&other, &p.a->drv, &p.cq_a, NULL, UB_ROI, 0);
+    for (unsigned resets = 0; resets < 32; resets++) {
+        ubq_post(&p.qa, memory_op(&p, UB_TA_WRITE, 0, 0, p.local, 64, 1), 1);
+        ends_run(&p.ends, 1000000);
+        ubq_cq_expect(&p.cq_a, UBQ_STATUS_OK);
+        if (resets % 16 == 15) {
+            ubq_post(&p.qa, memory_op(&p, UB_TA_WRITE, 0, 0, p.local, 64, 1),
+                     1);
+            ends_run(&p.ends, 100);
+            g_assert_null(ubq_cq_poll(&p.cq_a));
+        }
+        ubq_queue_state(resets % 16 == 15 ? &p.qa : &other, UBQ_STATE_RESET,
+                        UBQ_RESULT_OK);
+        ubq_queue_state(resets % 16 == 15 ? &p.qa : &other, UBQ_STATE_READY,
+                        UBQ_RESULT_OK);
+    }
+    ubq_post(&p.qa, memory_op(&p, UB_TA_WRITE, 0, 0, p.local, 64, 1), 1);
+    ends_run(&p.ends, 1000000);
+    ubq_cq_expect(&p.cq_a, UBQ_STATUS_OK);
+    pair_stop(&p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -806,5 +837,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/urma/life/suspend-overtaken", test_suspend_overtaken);
     g_test_add_func("/ub/urma/life/refused-given-up", test_refused_given_up);
     g_test_add_func("/ub/urma/life/reset-migrate", test_reset_migrate);
+    g_test_add_func("/ub/urma/life/reset-numbers", test_reset_numbers);
     return g_test_run();
 }
