@@ -61,13 +61,23 @@ bool ub_dll_mode_change(UbDll *d, int64_t now)
     return true;
 }
 
+/*
+ * Has the peer acknowledged every DLLDP?  Nothing in a Block_Mode_Chg tells
+ * which request it answers: what comes late, of a handshake that was given up,
+ * can end the next one while the data sent in between is under way.
+ */
+static bool drained(const UbDll *d)
+{
+    return d->v.depth - d->v.num_free <= d->v.behind_data;
+}
+
 UbDllModeGate ub_dll_mode_gate(const UbDll *d)
 {
     /* DLLCBs can be replayed in another mode; DLLDPs begin in DLL_Normal. */
     if (d->v.state != UB_DLL_NORMAL) {
         return UB_DLL_MODE_OWN;
     }
-    if (d->v.bmc != UB_BMC_READY) {
+    if (d->v.bmc != UB_BMC_READY || !drained(d)) {
         return UB_DLL_MODE_KEEP;
     }
     return d->v.bmc_local ? UB_DLL_MODE_OWN : UB_DLL_MODE_FOLLOW;
@@ -101,6 +111,11 @@ unsigned control_mode_block(UbDll *d, uint8_t *out)
     if ((!acking && v->bmc != UB_BMC_DRAIN && v->bmc != UB_BMC_PEER_DRAIN) ||
         !retry_room(d, 1, false)) {
         return 0;
+    }
+    if (!acking && v->behind_data + 1u < v->agreed.ctrl_ack_grain) {
+        /* Less than a grain stays unacknowledged: not the end of a DLLDP. */
+        d->stats.tx_nob++;
+        return ub_put_simple(dll_format(d), out, UB_CB_NOB);
     }
     switch (v->bmc) {
     case UB_BMC_DRAIN:

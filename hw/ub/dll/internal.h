@@ -98,6 +98,7 @@ typedef struct UbDllVars {
     /* Retry Buffer */
     uint16_t wr_ptr, tail_ptr, rd_ptr, rcv_ptr;
     uint32_t num_free;
+    uint32_t behind_data; /* flits stored since the last DLLDP, DEPTH at most */
 
     /* RETRY_REQ_SM, RETRY_ACK_SM */
     uint8_t req_state, ack_state;

@@ -16,6 +16,7 @@ void retry_reset(UbDll *d)
     UbDllVars *v = &d->v;
 
     v->wr_ptr = v->tail_ptr = v->rd_ptr = v->rcv_ptr = 0;
+    v->behind_data = 0;
     v->num_free = v->depth;
     v->num_retry = v->num_phy_reinit = 0;
     v->ack_due = v->rest_due = false;
@@ -65,6 +66,9 @@ void retry_store(UbDll *d, const uint8_t *block, unsigned flits)
                   (flits - 1);
     v->wr_ptr = ring_add(at, flits, v->depth);
     v->num_free -= flits;
+    v->behind_data = ub_block_cfg(block) ? 0
+                                         : MIN(v->behind_data + flits,
+                                               v->depth);
 }
 
 /* Copy out what is to be replayed next: a block, or the rest of one when the

@@ -296,6 +296,14 @@ static inline size_t pair_push(Pair *p, unsigned to)
     return n;
 }
 
+/* May a Retrain change the mode?  Both ends' RLTBs must say so: an end that gave
+ * the handshake up has data under way again. */
+static inline bool pair_mode_agreed(const Pair *p)
+{
+    return ub_dll_mode_gate(p->e[0].dll) != UB_DLL_MODE_KEEP &&
+           ub_dll_mode_gate(p->e[1].dll) != UB_DLL_MODE_KEEP;
+}
+
 /* Retrain both ends, as the physical layer does when one asks. */
 static inline void pair_retrain_both(Pair *p)
 {

@@ -325,6 +325,177 @@ static void test_answered_before(void)
     pair_free(&p);
 }
 
+/*
+ * The end that was asked gives up when its last word is on its way, and sends
+ * again.  The other one hears that word and is ready: then the mode must stay,
+ * for the data that the Retrain cuts off cannot be replayed in another one.
+ */
+static void test_given_up_when_ready(void)
+{
+    enum { TIMEOUT = 500000 };
+    UbDllConfig a, b;
+    unsigned on_wire;
+    Pair p;
+
+    ub_dll_config_init(&a);
+    ub_dll_config_init(&b);
+    a.mode_timeout = 10 * TIMEOUT;
+    b.mode_timeout = TIMEOUT;
+    pair_up(&p, &a, &b, UB_MODE_CRC);
+    p.manual = true;
+    g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+    for (unsigned i = 0; status(&p, 1).mode_change != UB_BMC_READY; i++) {
+        g_assert_cmpuint(i, <, 10);
+        pair_push(&p, 0);
+        pair_pull(&p, 0);
+        pair_push(&p, 1);
+        pair_pull(&p, 1);
+    }
+    g_assert_cmpint(status(&p, 0).mode_change, ==, UB_BMC_QUIET);
+    g_assert_cmpint(ub_dll_mode_gate(p.e[1].dll), ==, UB_DLL_MODE_FOLLOW);
+
+    p.now += TIMEOUT;
+    ub_dll_poll(p.e[1].dll, p.now);
+    g_assert_cmpuint(p.e[1].mode_failed, ==, 1);
+    on_wire = p.e[0].ok->len;
+    g_assert_true(pair_send(&p, 1, 0, 3000, 7));
+    g_assert_cmpuint(pair_pull(&p, 1), >=, 150);
+    g_byte_array_set_size(p.e[0].flits, on_wire * UB_FLIT_SIZE);
+    g_byte_array_set_size(p.e[0].ok, on_wire);
+    pair_push(&p, 0);
+    g_assert_cmpuint(p.e[0].ready, ==, 1);
+    g_assert_cmpint(ub_dll_mode_gate(p.e[0].dll), ==, UB_DLL_MODE_OWN);
+    g_assert_cmpint(ub_dll_mode_gate(p.e[1].dll), ==, UB_DLL_MODE_KEEP);
+    g_assert_false(pair_mode_agreed(&p));
+
+    pair_retrain_both(&p);
+    pair_run(&p, TIMEOUT);
+    pair_expect(&p, 0, 0, 3000, 7);
+    for (unsigned i = 0; i < 2; i++) {
+        g_assert_cmpint(status(&p, i).mode_change, ==, UB_BMC_IDLE);
+        g_assert_false(p.e[i].fatal);
+        g_assert_cmpuint(p.e[i].peer_errors, ==, 0);
+    }
+    /* It is possible again. */
+    g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+    pair_run(&p, TIMEOUT / 5);
+    g_assert_true(pair_mode_agreed(&p));
+    p.next_mode = UB_MODE_NON_CRC;
+    pair_retrain_both(&p);
+    g_assert_true(pair_send(&p, 1, 0, 3000, 8));
+    pair_run(&p, TIMEOUT);
+    pair_expect(&p, 0, 0, 3000, 8);
+    pair_free(&p);
+}
+
+/* End @at hears the first @flits of what is on the wire to it. */
+static void hear(Pair *p, unsigned at, unsigned flits)
+{
+    End *e = &p->e[at];
+
+    g_assert_cmpuint(e->ok->len, >=, flits);
+    ub_dll_rx(e->dll, p->now, e->flits->data, flits, NULL);
+    g_byte_array_remove_range(e->flits, 0, flits * UB_FLIT_SIZE);
+    g_byte_array_remove_range(e->ok, 0, flits);
+}
+
+/*
+ * End 0 gives up twice, and the late answers to its second request end the third
+ * handshake, which end 1 has not even seen.  Both are ready, but the data that
+ * end 0 sent in between has not arrived.
+ */
+static void test_late_answers(void)
+{
+    enum { TIMEOUT = 500000 };
+    uint8_t flit[UB_FLIT_SIZE];
+    UbDllConfig a, b;
+    unsigned first, second;
+    Pair p;
+
+    ub_dll_config_init(&a);
+    ub_dll_config_init(&b);
+    a.mode_timeout = TIMEOUT;
+    b.mode_timeout = 0;
+    pair_up(&p, &a, &b, UB_MODE_CRC);
+    p.manual = true;
+    g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+    pair_pull(&p, 0);
+    pair_push(&p, 1);
+    first = pair_pull(&p, 1);           /* the first answer, late */
+    p.now += TIMEOUT;
+    ub_dll_poll(p.e[0].dll, p.now);
+    g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+    pair_pull(&p, 0);
+    pair_push(&p, 1);
+    second = pair_pull(&p, 1);          /* the second, later still */
+    hear(&p, 0, first);
+    pair_pull(&p, 0);
+    g_assert_cmpint(status(&p, 0).mode_change, ==, UB_BMC_QUIET);
+    pair_push(&p, 1);
+    pair_pull(&p, 1);
+    g_assert_cmpint(status(&p, 1).mode_change, ==, UB_BMC_READY);
+    p.now += TIMEOUT;
+    ub_dll_poll(p.e[0].dll, p.now);
+    g_assert_cmpuint(p.e[0].mode_failed, ==, 2);
+
+    g_assert_true(pair_send(&p, 0, 0, 3000, 7));
+    pair_pull(&p, 0);
+    g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+    hear(&p, 0, second);
+    g_assert_cmpuint(ub_dll_tx(p.e[0].dll, p.now, flit, 1), ==, 1);
+    g_assert_cmpuint(flit[2], ==, UB_CB_BLOCK_MODE_CHG);
+    pair_push(&p, 0);
+    pair_pull(&p, 0);
+    g_assert_cmpint(status(&p, 0).mode_change, ==, UB_BMC_READY);
+    g_assert_cmpint(status(&p, 1).mode_change, ==, UB_BMC_READY);
+    g_assert_cmpint(ub_dll_mode_gate(p.e[0].dll), ==, UB_DLL_MODE_KEEP);
+    g_assert_cmpint(ub_dll_mode_gate(p.e[1].dll), ==, UB_DLL_MODE_FOLLOW);
+
+    pair_retrain_both(&p);              /* data and request are lost */
+    pair_run(&p, TIMEOUT);
+    pair_expect(&p, 1, 0, 3000, 7);
+    g_assert_false(p.e[0].fatal || p.e[1].fatal);
+    pair_free(&p);
+}
+
+/* ACKs come by the grain: No_Operation Blocks behind the last DLLDP see to it
+ * that what stays unacknowledged is none. */
+static void test_grain(void)
+{
+    static const uint8_t grains[] = { 1, 2, 8, 16 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(grains); i++) {
+        for (unsigned len = 1; len < 400; len += 20) {
+            UbDllConfig cfg;
+            uint64_t nobs;
+            Pair p;
+
+            ub_dll_config_init(&cfg);
+            cfg.wish.ctrl_ack_grain = grains[i];
+            pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+            p.manual = true;
+            g_assert_true(pair_send(&p, 0, 0, len, 1));
+            g_assert_true(pair_send(&p, 1, 0, len, 2));
+            pair_pull(&p, 0);
+            pair_pull(&p, 1);
+            nobs = ub_dll_stats(p.e[0].dll)->tx_nob;
+            g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+            pair_run(&p, 100000);
+            g_assert_cmpint(ub_dll_mode_gate(p.e[0].dll), ==,
+                            UB_DLL_MODE_OWN);
+            g_assert_cmpint(ub_dll_mode_gate(p.e[1].dll), ==,
+                            UB_DLL_MODE_FOLLOW);
+            g_assert_cmpuint(ub_dll_stats(p.e[0].dll)->tx_nob - nobs, <,
+                             grains[i]);
+            g_assert_true(grains[i] > 1 ||
+                          ub_dll_stats(p.e[0].dll)->tx_nob == nobs);
+            pair_expect(&p, 0, 0, len, 2);
+            pair_expect(&p, 1, 0, len, 1);
+            pair_free(&p);
+        }
+    }
+}
+
 /* Without FEC there is no Non-CRC mode; without the handshake a change under
  * unfinished DLLDPs cannot be repaired. */
 static void test_bad_modes(void)
@@ -487,6 +658,9 @@ int main(int argc, char **argv)
     g_test_add_func("/dll/mode/ask-again", test_ask_again);
     g_test_add_func("/dll/mode/late-answer", test_late_answer);
     g_test_add_func("/dll/mode/answered-before", test_answered_before);
+    g_test_add_func("/dll/mode/given-up-when-ready", test_given_up_when_ready);
+    g_test_add_func("/dll/mode/late-answers", test_late_answers);
+    g_test_add_func("/dll/mode/grain", test_grain);
     g_test_add_func("/dll/mode/bad-modes", test_bad_modes);
     g_test_add_func("/dll/mode/chosen", test_chosen);
     g_test_add_func("/dll/lane-manage", test_lane_manage);

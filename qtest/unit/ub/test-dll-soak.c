@@ -192,7 +192,11 @@ static void soak_step(Soak *s, bool feeding)
         p->next_mode = p->mode;
     }
     if (p->e[0].ready != ready) {
-        /* Handshake done: nothing of data is on the wire; switch. */
+        /* Handshake done: nothing of data is on the wire, unless the other
+         * end has given it up since; switch. */
+        if (!pair_mode_agreed(p)) {
+            p->next_mode = p->mode;
+        }
         pair_retrain_both(p);
         p->next_mode = p->mode;
         s->bad[0] = s->bad[1] = 0;
