@@ -53,6 +53,9 @@ static void end_interrupt(void *opaque, unsigned vector)
 
 static void end_kick(void *opaque)
 {
+    End *e = opaque;
+
+    e->kicks++;
 }
 
 static void end_guest_error(void *opaque, const char *what)
@@ -119,10 +122,14 @@ static bool wire_send(void *opaque, unsigned port, CorePacket *pkt)
     return true;
 }
 
+static void wire_kick(void *opaque)
+{
+}
+
 static const UbNetOps net_ops = {
     .room = wire_room,
     .send = wire_send,
-    .kick = end_kick,
+    .kick = wire_kick,
 };
 
 static void channel_error(void *opaque, uint32_t tpn, UbTpError error)

@@ -25,7 +25,7 @@ struct End {
     UbUrma *urma;
     uint8_t *memory;
     GQueue in;              /* packets on their way to us */
-    unsigned interrupts;
+    unsigned interrupts, kicks;
     uint16_t vector;        /* of the last interrupt */
     unsigned guest_errors;
     const char *last_error;
