@@ -834,9 +834,9 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/urma/group/depth", test_depth);
     g_test_add_func("/ub/urma/group/rules", test_group_rules);
     g_test_add_func("/ub/urma/group/moves", test_group_moves);
-    g_test_add_func("/ub/urma/life/suspend-overtaken", test_suspend_overtaken);
-    g_test_add_func("/ub/urma/life/refused-given-up", test_refused_given_up);
-    g_test_add_func("/ub/urma/life/reset-migrate", test_reset_migrate);
-    g_test_add_func("/ub/urma/life/reset-numbers", test_reset_numbers);
+    g_test_add_func("/ub/urma/suspend-overtaken", test_suspend_overtaken);
+    g_test_add_func("/ub/urma/refused-given-up", test_refused_given_up);
+    g_test_add_func("/ub/urma/reset-migrate", test_reset_migrate);
+    g_test_add_func("/ub/urma/reset-numbers", test_reset_numbers);
     return g_test_run();
 }
