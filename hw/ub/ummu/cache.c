@@ -16,7 +16,8 @@ void ummu_cache_new(UbUmmu *u)
     u->contexts = g_new0(UmmuContext, UMMU_CONTEXTS);
     u->tlb = g_new0(UmmuTlb, UMMU_TLBS);
     u->plb = g_new0(UmmuPlb, UMMU_PLBS);
-    u->epoch_context = u->epoch_tlb = u->epoch_plb = 1;
+    u->lines = g_new0(UmmuLine, UMMU_LINES);
+    u->epoch_context = u->epoch_tlb = u->epoch_plb = u->epoch_line = 1;
 }
 
 void ummu_cache_free(UbUmmu *u)
@@ -24,22 +25,26 @@ void ummu_cache_free(UbUmmu *u)
     g_free(u->contexts);
     g_free(u->tlb);
     g_free(u->plb);
+    g_free(u->lines);
 }
 
 void ummu_drop_contexts(UbUmmu *u)
 {
     u->epoch_context++;
+    u->epoch_line++;
     u->known.good = false;
 }
 
 void ummu_drop_tlb(UbUmmu *u)
 {
     u->epoch_tlb++;
+    u->epoch_line++;
 }
 
 void ummu_drop_plb(UbUmmu *u)
 {
     u->epoch_plb++;
+    u->epoch_line++;
 }
 
 void ummu_drop_all(UbUmmu *u)
@@ -99,6 +104,7 @@ static bool vmid_matches(const UmmuKey *key, uint32_t vmid)
 
 unsigned ummu_context_invalidate(UbUmmu *u, const UmmuKey *key)
 {
+    u->epoch_line++;
     for (unsigned i = 0; i < UMMU_CONTEXTS; i++) {
         UmmuContext *c = &u->contexts[i];
 
@@ -134,6 +140,7 @@ static bool few_pages(const UmmuKey *key)
 
 unsigned ummu_tlb_invalidate(UbUmmu *u, const UmmuKey *key)
 {
+    u->epoch_line++;
     if (few_pages(key)) {
         for (uint64_t n = 0; n <= key->last - key->page; n++) {
             tlb_look(ummu_tlb_slot(u, key->token_id, key->page + n), key);
@@ -148,6 +155,7 @@ unsigned ummu_tlb_invalidate(UbUmmu *u, const UmmuKey *key)
 
 unsigned ummu_plb_invalidate(UbUmmu *u, const UmmuKey *key)
 {
+    u->epoch_line++;
     if (few_pages(key)) {
         for (uint64_t n = 0; n <= key->last - key->page; n++) {
             plb_look(ummu_plb_slot(u, key->token_id, key->page + n), key);

@@ -5,8 +5,7 @@
  */
 #include "internal.h"
 
-/* Ranges that one access may touch. */
-#define PIECES 64
+#define ALL_KINDS ((1 << UB_UMMU_KINDS) - 1)
 
 static const char *const texts[UMMU_WHYS] = {
 #define TEXT(n, id, text) [n] = text,
@@ -181,8 +180,26 @@ static bool tee_good(UmmuLook *k, uint64_t pa)
     return inside == k->tee || ummu_refuse(k, UBM_WHY_TEE_MEMORY);
 }
 
+/* Kinds of access that a translation lets happen without another walk. */
+static uint8_t kinds_of(const UmmuTlb *t)
+{
+    unsigned may = t->one & t->two;
+
+    return (may & UMMU_MAY_READ ? 1 << UB_UMMU_READ : 0) |
+           (may & UMMU_MAY_WRITE && !t->clean ? 1 << UB_UMMU_WRITE : 0) |
+           (may == UMMU_MAY_ALL && !t->clean ? 1 << UB_UMMU_ATOMIC : 0);
+}
+
+static bool tlb_use(UmmuLook *k, const UmmuTlb *t, UmmuPiece *p)
+{
+    p->pa = t->out + k->pos % UMMU_PAGE;
+    p->kinds = kinds_of(t);
+    p->tlb = true;
+    return tee_good(k, p->pa);
+}
+
 /* Decisions 11 to 15. */
-static bool translate(UmmuLook *k, uint64_t *pa)
+static bool translate(UmmuLook *k, UmmuPiece *p)
 {
     UbUmmu *u = k->u;
     const UmmuContext *c = k->c;
@@ -190,17 +207,14 @@ static bool translate(UmmuLook *k, uint64_t *pa)
     UmmuTlb *t = ummu_tlb_slot(u, c->token_id, page), found;
 
     if (c->bypass) {
-        *pa = k->pos;
-        return tee_good(k, *pa);
+        p->pa = k->pos;
+        p->kinds = ALL_KINDS;
+        return tee_good(k, p->pa);
     }
     if (!k->fresh && ummu_tlb_is(u, t, c, page) &&
         !(t->clean && k->a->kind != UB_UMMU_READ)) {
         u->counter[UB_UMMU_CNT_TLB_HITS] += !k->quiet;
-        if (!tlb_allows(k, t)) {
-            return false;
-        }
-        *pa = t->out + k->pos % UMMU_PAGE;
-        return tee_good(k, *pa);
+        return tlb_allows(k, t) && tlb_use(k, t, p);
     }
     if (c->walk_off) {
         return ummu_refuse(k, UBM_WHY_MATTWD);
@@ -210,16 +224,15 @@ static bool translate(UmmuLook *k, uint64_t *pa)
         return false;
     }
     if (!k->quiet) {
+        ummu_evict(u, t->epoch == u->epoch_tlb);
         *t = found;
     }
-    *pa = found.out + k->pos % UMMU_PAGE;
-    return tee_good(k, *pa);
+    return tlb_use(k, &found, p);
 }
 
 static bool token_good(const UmmuGrant *g, const UbUmmuAccess *a)
 {
-    return !g->check || (a->token_en && (a->token == g->token[0] ||
-                                         a->token == g->token[1]));
+    return !g->check || ummu_token_is(g->token, a);
 }
 
 static bool grant_find(UmmuLook *k, UmmuGrant *g)
@@ -236,6 +249,7 @@ static bool grant_find(UmmuLook *k, UmmuGrant *g)
             *g = p->grant;
             return true;
         }
+        ummu_evict(u, !k->quiet);
         p->epoch *= k->quiet;
     }
     u->counter[UB_UMMU_CNT_PLB_MISSES] += !k->quiet;
@@ -243,6 +257,7 @@ static bool grant_find(UmmuLook *k, UmmuGrant *g)
         return false;
     }
     if (!k->quiet) {
+        ummu_evict(u, p->epoch == u->epoch_plb);
         *p = (UmmuPlb){
             .epoch = u->epoch_plb,
             .page = page,
@@ -255,73 +270,53 @@ static bool grant_find(UmmuLook *k, UmmuGrant *g)
     return true;
 }
 
-/* Decisions 16 to 20; @hi: the last address of which they are true. */
-static bool permit(UmmuLook *k, uint64_t *hi)
+/* Decisions 16 to 20; of addresses in the grant all of them are true. */
+static bool permit(UmmuLook *k, UmmuPiece *p)
 {
     const UbUmmuAccess *a = k->a;
-    UmmuGrant g;
+    UmmuGrant *g = &p->grant;
 
-    *hi = UINT64_MAX;
     if (!k->c->mapt || a->local) {
+        *g = (UmmuGrant){ .hi = UINT64_MAX, .rights = ALL_KINDS };
         return true;
     }
-    if (!grant_find(k, &g)) {
+    p->plb = true;
+    if (!grant_find(k, g)) {
         return false;
     }
-    if (!token_good(&g, a)) {
+    if (!token_good(g, a)) {
         return ummu_refuse(k, UBM_WHY_TOKEN_VALUE);
     }
-    if (g.e_bit && !a->e_bit) {
+    if (g->e_bit && !a->e_bit) {
         return ummu_refuse(k, UBM_WHY_E_MAPTE);
     }
-    if (!(g.rights & 1 << a->kind)) {
-        return ummu_refuse(k, UBM_WHY_RIGHT);
-    }
-    *hi = g.hi;
-    return true;
+    return g->rights & 1 << a->kind || ummu_refuse(k, UBM_WHY_RIGHT);
 }
 
 /* ---- Pieces ------------------------------------------------------------------------------ */
 
-typedef struct Spans {
-    UbUmmuSpan *out;
-    unsigned max, n;
-} Spans;
-
-static bool span_add(UmmuLook *k, Spans *s, uint64_t pa, uint32_t len)
-{
-    UbUmmuSpan *last = s->n ? &s->out[s->n - 1] : NULL;
-
-    if (last && last->addr + last->len == pa) {
-        last->len += len;
-        return true;
-    }
-    if (s->n == s->max) {
-        return ummu_refuse(k, UBM_WHY_PIECES);
-    }
-    s->out[s->n++] = (UbUmmuSpan){ pa, len };
-    return true;
-}
-
-static bool pieces(UmmuLook *k, Spans *s)
+static bool pieces(UmmuLook *k, UmmuSpans *s)
 {
     uint32_t left = k->a->len;
 
     for (unsigned i = 0; left; i++) {
         uint32_t len = MIN(left, UMMU_PAGE - k->pos % UMMU_PAGE);
-        uint64_t pa, hi;
+        UmmuPiece p = { 0 };
 
-        if (i == PIECES) {
+        if (i == UMMU_PIECES) {
             return ummu_refuse(k, UBM_WHY_PIECES);
         }
-        if (!translate(k, &pa) || !permit(k, &hi)) {
+        if (!translate(k, &p) || !permit(k, &p)) {
             return false;
         }
-        if (hi - k->pos < len) {
-            len = hi - k->pos + 1;
+        if (!k->quiet) {
+            ummu_line_put(k, &p, k->pos);
         }
-        if (!span_add(k, s, pa, len)) {
-            return false;
+        if (p.grant.hi - k->pos < len) {
+            len = p.grant.hi - k->pos + 1;
+        }
+        if (!ummu_span_add(s, p.pa, len)) {
+            return ummu_refuse(k, UBM_WHY_PIECES);
         }
         k->pos += len;
         left -= len;
@@ -329,35 +324,25 @@ static bool pieces(UmmuLook *k, Spans *s)
     return true;
 }
 
-static UbUmmuResult look(UbUmmu *u, UbUmmuAccess *a, UbUmmuSpan *out,
-                         unsigned max, unsigned *n, bool quiet)
+/* Decision by decision. */
+static UbUmmuResult look(UbUmmu *u, UbUmmuAccess *a, UmmuSpans *s, bool quiet)
 {
     UmmuLook k;
-    Spans s = { out, max, 0 };
 
-    a->why = UBM_WHY_NONE;
-    a->s2 = false;
-    *n = 0;
-    if (!a->len) {
-        return UB_UMMU_OK;      /* §7.2.5: not checked */
-    }
     memset(&k, 0, offsetof(UmmuLook, own));
     k.u = u;
     k.a = a;
     k.quiet = quiet;
     k.fresh = quiet && !u->cfg.strict;
     k.pos = a->addr;
+    s->n = 0;
     if (!tables_find(&k) || !ummu_map_find(&k) || !ummu_context(&k) ||
-        !context_allows(&k) || !pieces(&k, &s)) {
+        !context_allows(&k) || !pieces(&k, s)) {
+        s->n = 0;
         return answer_refusal(&k);
     }
-    *n = s.n;
     if (!quiet) {
-        u->counter[UB_UMMU_CNT_ACCESSES]++;
-        if (k.c->mtm < UBM_MTMS) {
-            u->mtm[k.c->mtm][0]++;
-            u->mtm[k.c->mtm][1] += a->len;
-        }
+        ummu_count(u, k.c->mtm, a->len);
     }
     return UB_UMMU_OK;
 }
@@ -365,11 +350,28 @@ static UbUmmuResult look(UbUmmu *u, UbUmmuAccess *a, UbUmmuSpan *out,
 UbUmmuResult ub_ummu_access(UbUmmu *u, UbUmmuAccess *a, UbUmmuSpan *out,
                             unsigned max, unsigned *n)
 {
-    return look(u, a, out, max, n, false);
+    UmmuSpans s = { out, max, 0 };
+    UbUmmuResult r = UB_UMMU_OK;
+
+    a->why = UBM_WHY_NONE;
+    a->s2 = false;
+    /* Nothing is checked of no bytes (§7.2.5). */
+    if (a->len && !ummu_hit(u, a, &s)) {
+        r = look(u, a, &s, false);
+    }
+    *n = s.n;
+    return r;
 }
 
 UbUmmuResult ub_ummu_probe(UbUmmu *u, UbUmmuAccess *a, UbUmmuSpan *out,
                            unsigned max, unsigned *n)
 {
-    return look(u, a, out, max, n, true);
+    UmmuSpans s = { out, max, 0 };
+    UbUmmuResult r;
+
+    a->why = UBM_WHY_NONE;
+    a->s2 = false;
+    r = a->len ? look(u, a, &s, true) : UB_UMMU_OK;
+    *n = s.n;
+    return r;
 }

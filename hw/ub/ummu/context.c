@@ -258,6 +258,7 @@ bool ummu_context(UmmuLook *k)
         return false;
     }
     if (!k->quiet) {
+        ummu_evict(u, slot->epoch == u->epoch_context);
         *slot = k->own;
         slot->epoch = u->epoch_context;
         k->c = slot;

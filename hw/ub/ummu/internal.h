@@ -9,6 +9,7 @@
  *   context.c   TECT and TCT
  *   mapt.c      permission tables
  *   stall.c     accesses that wait for software
+ *   hit.c       accesses that were allowed, as they come again
  *   check.c     the decisions
  *   cmd.c       command queues
  *   user.c      queues of unprivileged software
@@ -95,10 +96,22 @@ typedef struct UmmuPlb {
     UmmuGrant grant;
 } UmmuPlb;
 
+/* What all decisions said of a page: see hit.c. */
+typedef struct UmmuLine {
+    uint64_t epoch, who, page, out;
+    uint32_t token[2];
+    uint16_t lo, hi;            /* bytes of the page that are granted */
+    uint16_t mtm;
+    uint8_t kinds;              /* bits of UbUmmuKind */
+    bool check, e_bit;
+    bool tlb, plb;              /* what is counted */
+} UmmuLine;
+
 enum {
     UMMU_CONTEXTS = 256,
     UMMU_TLBS = 4096,
     UMMU_PLBS = 4096,
+    UMMU_LINES = 4096,
 };
 
 typedef struct UmmuRing {
@@ -192,10 +205,11 @@ struct UbUmmu {
         uint32_t tag;
     } known;
     unsigned next_queue, next_user; /* queues that are served first */
-    uint64_t epoch_context, epoch_tlb, epoch_plb;
+    uint64_t epoch_context, epoch_tlb, epoch_plb, epoch_line;
     UmmuContext *contexts;
     UmmuTlb *tlb;
     UmmuPlb *plb;
+    UmmuLine *lines;
 };
 
 /* An access on its way through the decisions. */
@@ -217,6 +231,45 @@ typedef struct UmmuLook {
     uint64_t fetch, ipa;
     UmmuContext own;            /* the last: of a miss only */
 } UmmuLook;
+
+/* Whether the access brings one of the two TokenValues. */
+static inline bool ummu_token_is(const uint32_t token[2], const UbUmmuAccess *a)
+{
+    return a->token_en && (a->token == token[0] || a->token == token[1]);
+}
+
+/* A piece of an access, of one page. */
+typedef struct UmmuPiece {
+    uint64_t pa;
+    UmmuGrant grant;
+    uint8_t kinds;              /* bits of UbUmmuKind by translation */
+    bool tlb, plb;              /* translation and permission are cached */
+} UmmuPiece;
+
+/* Of one access, at most. */
+#define UMMU_PIECES 64
+
+/* What an access gets. */
+typedef struct UmmuSpans {
+    UbUmmuSpan *out;
+    unsigned max, n;
+} UmmuSpans;
+
+/* False: no room. */
+static inline bool ummu_span_add(UmmuSpans *s, uint64_t pa, uint32_t len)
+{
+    UbUmmuSpan *last = s->n ? &s->out[s->n - 1] : NULL;
+
+    if (last && last->addr + last->len == pa) {
+        last->len += len;
+        return true;
+    }
+    if (s->n == s->max) {
+        return false;
+    }
+    s->out[s->n++] = (UbUmmuSpan){ pa, len };
+    return true;
+}
 
 /* Refuse by @why; returns false. */
 static inline bool ummu_refuse(UmmuLook *k, unsigned why)
@@ -299,6 +352,11 @@ typedef struct UmmuKey {
 unsigned ummu_context_invalidate(UbUmmu *u, const UmmuKey *key);
 unsigned ummu_tlb_invalidate(UbUmmu *u, const UmmuKey *key);
 unsigned ummu_plb_invalidate(UbUmmu *u, const UmmuKey *key);
+/* What is in a slot gives way: lines that were made of it go. */
+static inline void ummu_evict(UbUmmu *u, bool there)
+{
+    u->epoch_line += there;
+}
 /* How many of each there are. */
 void ummu_cache_count(const UbUmmu *u, UbUmmuState *state);
 
@@ -309,6 +367,29 @@ bool ummu_map_set(UbUmmu *u, const uint8_t eid[16], uint16_t tag);
 bool ummu_map_remove(UbUmmu *u, const uint8_t eid[16]);
 /* The tag of what @k is for; false: refused. */
 bool ummu_map_find(UmmuLook *k);
+
+/* The tag of the last EID that was looked for, if it is the same. */
+static inline bool ummu_map_same(const UbUmmu *u, unsigned entity,
+                                 const uint8_t eid[16], uint32_t *tag)
+{
+    *tag = u->known.tag;
+    return u->known.good && u->known.entity == entity &&
+           !memcmp(u->known.eid, eid, sizeof(u->known.eid));
+}
+
+/* The tag of what @a is for, if nothing must be looked for. */
+static inline bool ummu_map_known(const UbUmmu *u, const UbUmmuAccess *a,
+                                  uint32_t *tag)
+{
+    uint8_t eid[16];
+
+    if (a->tag_en || a->bare) {
+        *tag = a->tag_en ? a->tag : u->fallback & UBM_DEFAULT_TAG;
+        return a->tag_en || u->fallback & UBM_DEFAULT_BARE;
+    }
+    return u->ops.eid(u->opaque, a->entity, eid) &&
+           ummu_map_same(u, a->entity, eid, tag);
+}
 
 /* ---- walk.c ---- */
 /* Geometry of a stage from its fields; false: there is no such. */
@@ -337,6 +418,21 @@ UbUmmuResult ummu_stall(UmmuLook *k, int *stag);
 void ummu_stall_resume(UbUmmu *u, uint32_t stag, uint32_t tag, bool retry);
 /* Refuse those of a tag, @max of them; how many there were. */
 unsigned ummu_stall_end(UbUmmu *u, uint32_t tag, unsigned max);
+
+/* ---- hit.c ---- */
+/* The page at @pos is as the decisions on k->a said. */
+void ummu_line_put(const UmmuLook *k, const UmmuPiece *p, uint64_t pos);
+/* Whether it is allowed, by what is remembered, and then all that follows. */
+bool ummu_hit(UbUmmu *u, const UbUmmuAccess *a, UmmuSpans *s);
+/* An access was allowed. */
+static inline void ummu_count(UbUmmu *u, uint16_t mtm, uint32_t len)
+{
+    u->counter[UB_UMMU_CNT_ACCESSES]++;
+    if (mtm < UBM_MTMS) {
+        u->mtm[mtm][0]++;
+        u->mtm[mtm][1] += len;
+    }
+}
 
 /* ---- cmd.c ---- */
 void ummu_cmdq_write(UbUmmu *u, unsigned n, uint32_t reg, uint32_t value);

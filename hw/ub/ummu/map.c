@@ -73,31 +73,19 @@ bool ummu_map_find(UmmuLook *k)
     uint8_t eid[16];
     uint32_t found;
 
-    if (k->a->tag_en) {
-        return tag_use(k, k->a->tag);
+    if (ummu_map_known(u, k->a, &found)) {
+        return tag_use(k, found);
     }
-    if (k->a->bare) {
-        return u->fallback & UBM_DEFAULT_BARE
-               ? tag_use(k, u->fallback & UBM_DEFAULT_TAG)
-               : ummu_refuse(k, UBM_WHY_EID);
-    }
-    if (!u->ops.eid(u->opaque, entity, eid)) {
-        return ummu_refuse(k, UBM_WHY_EID);
-    }
-    if (u->known.good && u->known.entity == entity &&
-        eid_same(u->known.eid, eid)) {
-        return tag_use(k, u->known.tag);
-    }
-    found = tag_find(u, eid);
+    found = !k->a->bare && u->ops.eid(u->opaque, entity, eid) ? tag_find(u, eid)
+                                                              : 0;
     if (!found) {
         return ummu_refuse(k, UBM_WHY_EID);
     }
-    if (k->quiet) {
-        return tag_use(k, found - 1);
+    if (!k->quiet) {
+        u->known.good = true;
+        u->known.entity = entity;
+        memcpy(u->known.eid, eid, 16);
+        u->known.tag = found - 1;
     }
-    u->known.good = true;
-    u->known.entity = entity;
-    memcpy(u->known.eid, eid, 16);
-    u->known.tag = found - 1;
     return tag_use(k, found - 1);
 }

@@ -351,6 +351,16 @@ static bool all_seen(const uint8_t *decisions, size_t n)
     return true;
 }
 
+/* Another access to a page that one has been to just before. */
+static UbUmmuAccess beside(const UbUmmuAccess *a)
+{
+    UbUmmuAccess other = some_access();
+
+    other.addr = (a->addr & ~0xfffull) | (other.addr & 0xfff);
+    other.token_id = a->token_id;
+    return other;
+}
+
 static void test_random(void)
 {
     const char *env = g_getenv("UMMU_LOOKUPS");
@@ -361,7 +371,7 @@ static void test_random(void)
     dice = g_rand_new_with_seed(g_test_rand_int());
     bed_init(&b, NULL);
     for (uint64_t n = 0, end = lookups; n < end; n++) {
-        UbUmmuAccess a;
+        UbUmmuAccess a, other;
 
         if (n % PER_WORLD == 0) {
             world_make();
@@ -370,6 +380,8 @@ static void test_random(void)
         compare(&a);
         /* From what is remembered, and from memory. */
         compare(&a);
+        other = beside(&a);
+        compare(&other);
         if (chance(20)) {
             ub_ummu_turn(b.u);
             compare(&a);
