@@ -462,6 +462,65 @@ static void test_monitor(void)
     eng_stop(&p);
 }
 
+/* ---- The TEE ------------------------------------------------------------------------------ */
+
+/* What a load through a's window brings, by the entry with EE_bits of the TEE or not. */
+static void tee_load(Win *w, bool tee, uint64_t at, unsigned code, unsigned why)
+{
+    uint64_t want = code ? UINT64_MAX : at + 1;
+
+    g_assert_cmphex(win_load(w, ((uint64_t)tee << 20) + at), ==, want);
+    if (code) {
+        event(code, why);
+        g_assert_cmphex(win_event(w), ==, UB_LDS_EVENT_REMOTE);
+    }
+}
+
+/* EE_bits choose the tables, which the owner reads for peers, too; a page is on one
+ * side alone. */
+static void test_tee(void)
+{
+    uint64_t tect;
+    uint8_t *entry;
+    Win w;
+
+    start(WIN_PROPS ",window-tee=on");
+    win_open(&w, &p.a);
+    win_page(&w, 1, ENG_UBA, ENG_DEST, ENG_TOKEN);
+    entry = p.a.drv.memory + w.l1 + UB_LDS_ENTRY;
+    put_le64(entry + 8, get_le64(entry + 8) | 3ull << UB_LDS_EE_SHIFT);
+    for (uint64_t at = 0; at < 3 * 4096; at += 4096) {
+        put_le64(p.b.drv.memory + p.b.room + at, at + 1);
+    }
+    tee_load(&w, false, 0, 0, 0);
+    tee_load(&w, true, 0, UBM_EVT_TYPE, UBM_WHY_EE);
+    tect = ubm_alloc(&ummu, UBM_TECTE, 64);
+    memcpy(p.b.drv.memory + tect, p.b.drv.memory + ummu.tect, UBM_TECTE);
+    drv_write(NULL, UBM_CR0, UBM_CR0_EVTQ);
+    ubm_write64(&ummu, UBM_TEE_BASE, tect);
+    drv_write(NULL, UBM_TEE_CFG, UBM_TEE_CFG_ENABLE);
+    ubm_write64(&ummu, UBM_TEE_MEM, p.b.room + 4096);
+    ubm_write64(&ummu, UBM_TEE_MEM_SIZE, 4096);
+    drv_write(NULL, UBM_CR0, UBM_CR0_ALL);
+    for (uint64_t at = 0; at < 3 * 4096; at += 4096) {
+        for (unsigned tee = 0; tee < 2; tee++) {
+            bool good = tee == (at == 4096);
+
+            tee_load(&w, tee, at, good ? 0 : UBM_EVT_PERMISSION,
+                     UBM_WHY_TEE_MEMORY);
+        }
+    }
+    ubm_word_put(&ummu, tect, 0);
+    tee_load(&w, true, 4096, UBM_EVT_BAD_TECTE, UBM_WHY_TECTE_INVALID);
+    tee_load(&w, false, 0, 0, 0);
+    /* And the other way round. */
+    ubm_word_put(&ummu, tect, ubm_word(&ummu, ummu.tect));
+    ubm_word_put(&ummu, ummu.tect, 0);
+    tee_load(&w, true, 4096, 0, 0);
+    tee_load(&w, false, 0, UBM_EVT_BAD_TECTE, UBM_WHY_TECTE_INVALID);
+    eng_stop(&p);
+}
+
 /* ---- Caches ------------------------------------------------------------------------------ */
 
 /* After a TokenValue was changed in memory: the old and the new one. */
@@ -831,6 +890,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-ummu/e-bit", test_e_bit);
     qtest_add_func("/ubc-ummu/bare", test_bare);
     qtest_add_func("/ubc-ummu/monitor", test_monitor);
+    qtest_add_func("/ubc-ummu/tee", test_tee);
     qtest_add_func("/ubc-ummu/tokens", test_tokens);
     qtest_add_func("/ubc-ummu/strict", test_strict);
     qtest_add_func("/ubc-ummu/nested", test_nested);

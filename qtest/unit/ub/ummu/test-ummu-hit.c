@@ -212,6 +212,30 @@ static void test_replaced(void)
     bed_free(&b);
 }
 
+/* Strict: the same of a grant that is found anew, because the address is outside of the
+ * one that is remembered. */
+static void test_granted_anew(void)
+{
+    UbUmmuAccess a = bed_access(UB_UMMU_WRITE, BED_UBA, 8);
+    uint64_t entry;
+
+    strict_open();
+    entry = ubm_single(&b.d, BED_TOKEN, UBM_MAPTE_V | UBM_RWA, BED_UBA,
+                       BED_UBA + 15, BED_VALUE);
+    ubm_flush(&b.d, BED_TOKEN);
+    is_at(&a, BED_PA);
+    ubm_mapte(&b.d, entry, UBM_MAPTE_V | UBM_MAPTE_READ, BED_UBA, BED_UBA + 31,
+              BED_VALUE);
+    is_at(&a, BED_PA);
+    /* That one is refused, and all after it. */
+    for (unsigned i = 2; i-- > 0;) {
+        a.addr = BED_UBA + 16 * i;
+        g_assert_cmpint(bed_ask(&b, &a), ==, UR);
+        g_assert_cmpuint(b.a.why, ==, UBM_WHY_RIGHT);
+    }
+    bed_free(&b);
+}
+
 /* What is measured of a TECTE's accesses goes on. */
 static void test_monitors(void)
 {
@@ -239,6 +263,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ummu/hit/askers", test_askers);
     g_test_add_func("/ub/ummu/hit/context-e", test_context_e);
     g_test_add_func("/ub/ummu/hit/replaced", test_replaced);
+    g_test_add_func("/ub/ummu/hit/granted-anew", test_granted_anew);
     g_test_add_func("/ub/ummu/hit/monitors", test_monitors);
     return g_test_run();
 }
