@@ -7,6 +7,7 @@
  */
 #include "ubc-pair.h"
 #include "ub/msgq.h"
+#include "ub/net_format.h"
 
 #define SQ 0x40000u
 #define RQ 0x60000u
@@ -227,6 +228,84 @@ static void test_config(void)
     end();
 }
 
+/* Paths of 4, 8 and 16 bits a port reach the neighbour; wider ones do not exist. */
+static void test_scan_types(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    uint32_t neighbor[4];
+    UbcConfig conf;
+    Guest g;
+
+    ubc_config_init(&conf);
+    up(&conf);
+    guest_open(&g, a);
+    meet(&g, neighbor);
+    for (unsigned type = 0; type < 4; type++) {
+        const uint32_t words[] = {
+            6 << 16, 0, 9, 0x7fff0000, 0x00100000 | type << 16 | 1 << 8, 0, 0,
+            1 << 24 | 0 << 16 | 1 << 8, 6 << 16,
+            neighbor[0], neighbor[1], neighbor[2], neighbor[3],
+        };
+
+        put(&g, UB_MSGQ_SCAN, false, 0, words, G_N_ELEMENTS(words));
+        take_answer(&g);
+        g_assert_cmpuint(g.status, ==, type > 2);
+        g_assert_cmpuint(a->guest_errors, ==, type > 2);
+        if (type <= 2) {
+            /* One hop of one. */
+            g_assert_cmphex(g.packet[4], ==, type << 16 | 1 << 8 | 1);
+            g_assert_cmphex(g.packet[PDU + 1] & 0xff, ==, 0);
+            g_assert_cmphex(g.packet[PDU + 1 + 2], ==, neighbor[0]);
+        }
+    }
+    g_assert_cmpuint(a->peer_errors + b->peer_errors, ==, 0);
+    end();
+}
+
+/* A vendor's message of @bytes to @dcna. */
+static void send_vendor(Guest *g, uint32_t dcna, uint32_t bytes)
+{
+    uint32_t words[8 + 258] = {
+        6 << 16, dcna, 8, 0x027fff00, 0, 0x10000000, 0, 0x06000000 | bytes,
+    };
+
+    for (unsigned i = 0; i < bytes / 4; i++) {
+        words[8 + i] = 0x1000000 * dcna + i;
+    }
+    put(g, UB_MSGQ_MESSAGE, false, 0x06, words, 8 + bytes / 4);
+}
+
+/* 1024 bytes behind MGMTETAH arrive, in either direction; more are not sent. */
+static void test_limits(void)
+{
+    static const uint32_t at[] = { 0x11, 0x22 };
+    uint32_t neighbor[4];
+    UbcConfig conf;
+    Guest g[2];
+
+    ubc_config_init(&conf);
+    up(&conf);
+    guest_open(&g[0], &two[0]);
+    meet(&g[0], neighbor);
+    guest_open(&g[1], &two[1]);
+    for (unsigned to = 0; to < 2; to++) {
+        send_vendor(&g[!to], at[to], 1024);
+        take(&g[to]);
+        g_assert_true(g[to].event);
+        g_assert_cmpuint(g[to].len, ==, 32 + 1024);
+        g_assert_cmphex(g[to].packet[7], ==, 0x06000400);
+        for (unsigned i = 0; i < 256; i++) {
+            g_assert_cmphex(g[to].packet[8 + i], ==, 0x1000000 * at[to] + i);
+        }
+        g_assert_cmpuint(two[!to].guest_errors, ==, 0);
+        send_vendor(&g[!to], at[to], 1028);
+        take_answer(&g[!to]);
+        g_assert_cmpuint(g[!to].status, ==, 1);
+        g_assert_cmpuint(two[!to].guest_errors, ==, 1);
+    }
+    end();
+}
+
 /* Software that is not the UBFM may read us, but neither scans nor writes CFG0. */
 static void test_user(void)
 {
@@ -367,6 +446,56 @@ static void send_bad(Side *s)
     put_le32(d + 8, 64);
     put_le32(d + 12, 6);
     wr(s, UBC_PAIR(0) + UBC_RING_TX + UBC_RING_HEAD, ++s->tx_head);
+}
+
+/* A raw message that writes UPI of @to, in the partition @upi. */
+static void send_raw_write(Side *s, uint32_t to, bool mgmt, uint32_t upi,
+                           uint32_t value)
+{
+    const uint32_t words[] = {
+        0x11u << 16 | to, mgmt ? 8 : 0, 0x02000000 | upi << 8, 0, 0x10100001, 0,
+        0x14000010, 0xf0, UB_CFG0_UPI, 0, value,
+    };
+    uint8_t *p = s->mem + TX_BUF;
+    uint8_t *d = s->mem + TX_RING + s->tx_head % RING * UBC_DESC_SIZE;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(words); i++) {
+        put_be32(p + 4 * i, words[i]);
+    }
+    ub_icrc_put(p + sizeof(words), ub_icrc(UB_LPH_CNA16, p, sizeof(words)));
+    put_le64(d, TX_BUF);
+    put_le32(d + 8, sizeof(words) + 4);
+    put_le32(d + 12, 6);
+    wr(s, UBC_PAIR(0) + UBC_RING_TX + UBC_RING_HEAD, ++s->tx_head);
+    run_until(s, s->peer, never, SECOND / 100);
+}
+
+/* Mgmt is believed in the UBFM's partition alone. */
+static void test_upi(void)
+{
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    side_init(a, b, &conf);
+    side_init(b, a, &conf);
+    connect(a, b);
+    wr(a, UBC_PAIR(0) + UBC_PAIR_CFGS, 1 << 6);
+    side_open(a);
+    wr(b, UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    g_assert_true(run_until(a, b, both_up, 60 * SECOND));
+    wr(b, UBC_CFG_WINDOW + 4 * UB_CFG0_PRIMARY_CNA, 0x22);
+    send_raw_write(a, 0x22, true, 0x7fff, 0x55);
+    g_assert_cmphex(cfg(b, UB_CFG0_UPI), ==, 0x55);
+    send_raw_write(a, 0x22, true, 0x55, 0x66);
+    g_assert_cmphex(cfg(b, UB_CFG0_UPI), ==, 0x55);
+    /* Nor without Mgmt, in whatever partition. */
+    send_raw_write(a, 0x22, false, 0x7fff, 0x66);
+    send_raw_write(a, 0x22, false, 0x55, 0x66);
+    g_assert_cmphex(cfg(b, UB_CFG0_UPI), ==, 0x55);
+    send_raw_write(a, 0x22, true, 0x7fff, 0x77);
+    g_assert_cmphex(cfg(b, UB_CFG0_UPI), ==, 0x77);
+    end();
 }
 
 /* An error of a port is told once, until software clears it. */
@@ -564,6 +693,9 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ubc/manage/scan", test_scan);
+    g_test_add_func("/ubc/manage/scan-types", test_scan_types);
+    g_test_add_func("/ubc/manage/limits", test_limits);
+    g_test_add_func("/ubc/manage/upi", test_upi);
     g_test_add_func("/ubc/manage/config", test_config);
     g_test_add_func("/ubc/manage/user", test_user);
     g_test_add_func("/ubc/manage/links", test_links);
