@@ -18,8 +18,10 @@ int64_t ubfm_now(void)
 static void log_slot(void *opaque, const UbFmSlot *s, const char *what,
                      int status)
 {
+    UbfmPlug *p = opaque;
     char guid[UB_FM_GUID_TEXT];
 
+    p->acted = true;
     fprintf(stderr, "ubfm: %s slot %u: %s%s%s\n",
             ub_fm_guid_text(s->guid, guid), s->slot, what, status ? ": " : "",
             !status ? "" : status < 0 ? "no answer"
@@ -47,6 +49,7 @@ void ubfm_plug_init(UbfmPlug *p, UbmsgDev *d, const UbfmPool *pool,
     p->core.opaque = p;
     p->dev = d;
     p->pool = pool;
+    p->acted = false;
 }
 
 void ubfm_plug_free(UbfmPlug *p)

@@ -13,6 +13,7 @@ typedef struct UbfmPlug {
     UbFmPlug core;
     UbmsgDev *dev;
     const UbfmPool *pool;
+    bool acted;     /* something happened to a slot: the fabric may be another */
 } UbfmPlug;
 
 /* ns of a clock that does not jump. */

@@ -45,6 +45,7 @@ static const char usage[] =
 #define MS INT64_C(1000000)
 #define SECOND (1000 * MS)
 
+static const char cut_short[] = "ubfm: ended in the middle\n";
 static const char deaf[] =
     "ubfm: the controller does not answer; is its guest the manager?\n";
 
@@ -317,6 +318,11 @@ static void wait_events(UbmsgDev *d, UbfmPlug *plug, UbFm *fm, unsigned seconds)
         if (ended || reread) {
             return;
         }
+        /* The message of a link may be lost. */
+        if (plug->acted) {
+            plug->acted = false;
+            end = end < now + SECOND ? end : now + SECOND;
+        }
         /* Several come together. */
         if (ubmsg_event(d, next > now ? (next - now + MS - 1) / MS : 0) ||
             d->events) {
@@ -345,9 +351,9 @@ static int manage(UbmsgDev *d, const Options *o, UbfmAllow *allow)
         ubmsg_fresh(d);
         fm = new_fabric(d, allow);
         if (!ub_fm_discover(fm)) {
-            fputs(deaf, stderr);
+            fputs(ended ? cut_short : deaf, stderr);
             ub_fm_free(fm);
-            status = 1;
+            status = o->service && ended ? status : 1;
             break;
         }
         changed = !before || !ub_fm_same(fm, before);
@@ -358,7 +364,10 @@ static int manage(UbmsgDev *d, const Options *o, UbfmAllow *allow)
                 refused += ubfm_pool_recover(d, fm, &o->pool);
                 refused += ubfm_plug_survey(&plug, fm);
             }
-            status = refused || fm->unanswered ? 3 : 0;
+            /* A service that is told to end did what it could. */
+            if (!ended || !o->service) {
+                status = refused || fm->unanswered ? 3 : 0;
+            }
             if (!print_fabric(fm, o)) {
                 fprintf(stderr, "ubfm: %s: %s\n", o->output, strerror(errno));
                 ub_fm_free(fm);
@@ -392,7 +401,7 @@ static int obey(UbmsgDev *d, const Options *o, UbfmAllow *allow)
         ub_fm_inquire(fm);
         status = ubfm_pool_command(d, fm, &o->pool, o->words, o->command);
     } else {
-        fputs(ended ? "ubfm: ended in the middle\n" : deaf, stderr);
+        fputs(ended ? cut_short : deaf, stderr);
     }
     ubmsg_lock(d, false);
     ub_fm_free(fm);
