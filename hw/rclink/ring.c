@@ -39,12 +39,12 @@ void rcl_ring_append(Rclink *d, RclRing *r, const uint8_t *entry)
 {
     uint16_t n = r->head - r->kept;
 
-    if (r->error) {
-        return;
-    }
     if (n == CACHE || !(r->head & ring_mask(r))) {
         ring_write_back(d, r);
         n = 0;
+    }
+    if (r->error) {
+        return;
     }
     if (!n) {
         r->cache_first = r->head;
@@ -77,7 +77,7 @@ const uint8_t *rcl_ring_fill(Rclink *d, RclRing *r)
         rcl_ring_stop(d, r);
         return NULL;
     }
-    r->cache_first = r->kept = r->tail;
+    r->cache_first = r->tail;
     r->cached = n;
     for (unsigned i = 0; ring_number(d, r) == RCL_RING_TX && i < n; i++) {
         rcl_qp_soon(d, get_le16(r->cache + i * RCL_RING_ENTRY + RCL_E_QP));

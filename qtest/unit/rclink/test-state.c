@@ -699,7 +699,7 @@ static void test_shortest(void)
  * the machine to stop. */
 static void test_entries(void)
 {
-    enum { SETTLE, LOOK, ARM, SAVE, TURN, WAYS };
+    enum { SETTLE, LOOK, ARM, SAVE, DISABLE, TURN, WAYS };
 
     for (unsigned way = 0; way < WAYS; way++) {
         Rig *r = alone();
@@ -726,6 +726,8 @@ static void test_entries(void)
             rig_set(e, RCL_RING(RCL_RING_RX1) + RCL_RING_ARM, 20);
         } else if (way == SAVE) {
             g_free(rclink_save(e->d, r->now, &len));
+        } else if (way == DISABLE) {
+            rig_set(e, RCL_RING(RCL_RING_RX1) + RCL_RING_CTRL, 0);
         } else {
             rig_settle(r);
         }
@@ -770,6 +772,33 @@ static void test_phase_last(void)
     rig_free(r);
 }
 
+/* A ring that stops: what was done before is in memory, nothing comes after. */
+static void test_entries_stop(void)
+{
+    Rig *r = alone();
+    RigEnd *e = &r->e[0];
+    const uint8_t *rx = e->mem + RIG_RING + RCL_RING_RX1 * 0x10000;
+    uint64_t at = RIG_RING + RCL_RING_EVENT * 0x10000;
+
+    e->fail_at = RIG_RX1_BUF + RIG_BUFFER;
+    peer_send(e, (RclRh) { .psn = 0, .qp = QP }, 64);
+    peer_send(e, (RclRh) { .psn = 1, .qp = QP }, 64);
+    g_assert_cmpuint(get_le16(rx + RCL_E_LEN), ==, 64);
+    g_assert_cmphex(rig_get(e, RCL_ERR_STATUS), ==, 1 << RCL_RING_RX1);
+    /* Seventeen events do not go together: the ring stops on the way. */
+    rig_events(e, 0);
+    at += e->ev_tail * RCL_RING_ENTRY;
+    e->fail_at = at + 8;
+    for (unsigned i = 0; i < 17; i++) {
+        peer_answer(e, RCL_OP_CNP, 0, 0);
+    }
+    e->fail_at = 0;
+    rig_settle(r);
+    g_assert_cmpuint(e->mem[at + 16 * RCL_RING_ENTRY], ==, 0);
+    g_assert_cmpuint(e->msix[RCL_VEC_EVENT], ==, 1);
+    rig_free(r);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -795,5 +824,6 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/state/damage", test_damage);
     g_test_add_func("/rclink/state/entries", test_entries);
     g_test_add_func("/rclink/state/phase-last", test_phase_last);
+    g_test_add_func("/rclink/state/entries-stop", test_entries_stop);
     return g_test_run();
 }
