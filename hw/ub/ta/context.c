@@ -214,12 +214,17 @@ static bool make_room(UbTa *ta)
     if (g_hash_table_size(ta->contexts) < ta->cfg.contexts) {
         return true;
     }
-    for (Ctx *ctx = ta->oldest; ctx && tries--; ctx = ctx->newer) {
+    for (Ctx *ctx = ta->oldest, *next; ctx && tries--; ctx = next) {
+        next = ctx->newer;
         if (evictable(ctx)) {
             ta_ctx_flush(ctx);
             ta_ctx_free(ctx);
             return true;
         }
+        /* What cannot go now does not stand before those that can: whoever is
+         * refused comes again, and then others are looked at. */
+        unlink_use(ctx);
+        link_use(ctx);
     }
     return false;
 }

@@ -722,6 +722,38 @@ static void test_refused(void)
     }
 }
 
+/* ---- room for one more ---- */
+
+/* The oldest contexts hold what is not whole yet, and may not go: who was refused
+ * for that finds a place when it comes again. */
+static void test_room(void)
+{
+    UbTaConfig cfg;
+    Pair *p;
+    UbTa *ta;
+    Key key;
+
+    pair_config(&cfg);
+    cfg.contexts = 100;
+    p = pair_new(2, &cfg);
+    ta = p->end[0].ta;
+    for (unsigned i = 0; i < cfg.contexts; i++) {
+        Ctx *ctx;
+
+        key = some_key();
+        ctx = ta_ctx(ta, &key);
+        g_assert_nonnull(ctx);
+        if (i < 80) {
+            g_assert_nonnull(ta_ctx_partial(ctx, 1, true));
+        }
+    }
+    key = some_key();
+    g_assert_null(ta_ctx(ta, &key));
+    g_assert_nonnull(ta_ctx(ta, &key));
+    g_assert_cmpuint(g_hash_table_size(ta->contexts), ==, cfg.contexts);
+    pair_free(p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -729,5 +761,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/image/initiator", test_initiator);
     g_test_add_func("/ub/ta/image/begun", test_begun);
     g_test_add_func("/ub/ta/image/refused", test_refused);
+    g_test_add_func("/ub/ta/contexts/room", test_room);
     return g_test_run();
 }
