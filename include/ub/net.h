@@ -196,6 +196,9 @@ typedef struct UbNetUpper {
 /* Thresholds and bounds are bytes in the egress queue of a port and VL. */
 typedef struct UbNetConfig {
     unsigned ports;       /* 1 to UB_NET_MAX_PORTS */
+    unsigned ethernet;    /* the last ones of them carry CFG 3 and 4 alone, as UB over
+                           * Ethernet (appendix E): CNAs do not lead there, and the
+                           * registers do not know them; fewer than all */
     bool forward;         /* Switch Supported */
     bool icrc;            /* §5.3.7; default on */
     bool icrc_scan;       /* the same of enumeration messages (§10.4.3.1) */
@@ -372,6 +375,8 @@ typedef struct UbIpRoute {
     uint64_t ports;
 } UbIpRoute;
 bool ub_net_ip_route_at(const UbNet *net, unsigned i, UbIpRoute *route);
+/* Ports of the longest prefix that has an address; 0: no route has it. */
+uint64_t ub_net_ip_ports(const UbNet *net, unsigned cfg, const uint8_t *ip);
 uint64_t ub_net_shortest_get(const UbNet *net, uint32_t dcna);
 uint64_t ub_net_default_get(const UbNet *net);
 bool ub_net_exact_get(const UbNet *net);

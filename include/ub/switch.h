@@ -5,6 +5,9 @@
  * streams and time.  A turn: ub_switch_wire_receive() with what the streams
  * brought, then ub_switch_run(), whose work follows the ports that have any.
  *
+ * Behind its UB links it may have Ethernet ports, by which packets of IP leave as UB
+ * over Ethernet and come (ub/uboe.h): then it is a UB2E Switch (appendix E).
+ *
  * Of packets of CFG 5 the switch takes IP notify, which makes routes, and passes
  * DHCP to other controllers.  Scans pass
  * through it or end in it, and configuration messages to its Primary CNA read and
@@ -20,6 +23,7 @@
 #include "ub/net.h"
 #include "ub/port.h"
 #include "ub/shp.h"
+#include "ub/uboe.h"
 
 #define UB_SWITCH_MIN_PORTS 2
 #define UB_SWITCH_MAX_PORTS 64
@@ -27,7 +31,11 @@
 typedef struct UbSwitch UbSwitch;
 
 typedef struct UbSwitchConfig {
-    unsigned ports;      /* UB_SWITCH_MIN_PORTS to _MAX_PORTS */
+    unsigned ports;      /* UB_SWITCH_MIN_PORTS to _MAX_PORTS; with an Ethernet port
+                          * one is enough */
+    unsigned ethernet;   /* Ethernet ports, numbered on from there */
+    UbUboeConfig uboe;   /* of each; the last byte of the MAC counts on, icrc is
+                          * filled in */
     uint8_t guid[16];    /* most significant byte first */
     UbPortConfig port;   /* of each; index and guid are filled in */
     UbNetConfig net;     /* the same; forward is set */
@@ -51,6 +59,12 @@ typedef struct UbSwitchOps {
     void (*link)(void *opaque, unsigned port);
     /* What a hot-plug slot shows is another.  May be NULL. */
     void (*slot)(void *opaque, unsigned slot);
+    /* A frame for an Ethernet port; false: it is lost.  Whether there is room for
+     * one more: if not, ub_switch_ethernet_room() follows.  NULL without such
+     * ports. */
+    bool (*ethernet_send)(void *opaque, unsigned port, const uint8_t *frame,
+                          uint32_t len);
+    bool (*ethernet_has_room)(void *opaque, unsigned port);
     /* A packet at the upper edge of a port.  May be NULL. */
     void (*capture)(void *opaque, unsigned port, bool sent, unsigned cfg,
                     unsigned vl, const uint8_t *data, size_t len);
@@ -74,6 +88,12 @@ void ub_switch_wire_receive(UbSwitch *sw, int64_t now, unsigned port,
                             const uint8_t *data, size_t len);
 void ub_switch_wire_room(UbSwitch *sw, int64_t now, unsigned port);
 
+/* An Ethernet port: its link is there or not, brought a frame, takes more. */
+void ub_switch_ethernet_link(UbSwitch *sw, int64_t now, unsigned port, bool up);
+void ub_switch_ethernet_rx(UbSwitch *sw, int64_t now, unsigned port,
+                           const uint8_t *frame, size_t len);
+void ub_switch_ethernet_room(UbSwitch *sw, int64_t now, unsigned port);
+
 /* Train the link of a port, or end it. */
 void ub_switch_enable(UbSwitch *sw, int64_t now, unsigned port, bool on);
 
@@ -86,7 +106,10 @@ const CoreFault *ub_switch_faults(const UbSwitch *sw, unsigned port);
 bool ub_switch_npic(UbSwitch *sw, int64_t now, unsigned port,
                     const uint8_t guid[16], uint32_t npi);
 
+/* Ports that are UB links; Ethernet ports behind them. */
 unsigned ub_switch_ports(const UbSwitch *sw);
+unsigned ub_switch_ethernet_ports(const UbSwitch *sw);
+UbUboe *ub_switch_ethernet_port(UbSwitch *sw, unsigned port);
 const uint8_t *ub_switch_guid(const UbSwitch *sw);
 UbNet *ub_switch_net(UbSwitch *sw);
 UbPort *ub_switch_port(UbSwitch *sw, unsigned port);

@@ -45,7 +45,7 @@ static void image_entries(UbNet *net, CoreImage *im, uint64_t *entry)
                               "a route beyond the table")) {
             return;
         }
-        entry[at] = ports & net_all_ports(net);
+        entry[at] = ports & net_link_ports(net);
     }
 }
 
@@ -77,7 +77,7 @@ static void image_routes(UbNet *net, CoreImage *im)
             ub_net_ip_route(net, ip.cfg, ip.ip, ip.prefix, ip.ports);
         }
     }
-    r->all &= net_all_ports(net);
+    r->all &= net_link_ports(net);
 }
 
 static void image_npis(CoreImage *im, UbNet *net, unsigned port,

@@ -146,6 +146,12 @@ uint64_t net_route_ports(const UbNet *net, const NetKey *key);
 /* One of @ports, which is not 0. */
 unsigned net_route_choose(UbNet *net, const NetKey *key, uint64_t ports);
 uint64_t net_all_ports(const UbNet *net);
+/* Those that are UB links, and how many: what a CNA may lead to. */
+static inline unsigned net_links(const UbNet *net)
+{
+    return net->conf.ports - net->conf.ethernet;
+}
+uint64_t net_link_ports(const UbNet *net);
 
 /* ---- npi.c ---- */
 bool net_npi_listed(const NetNpis *list, uint32_t npi);

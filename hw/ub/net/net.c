@@ -42,6 +42,9 @@ const char *ub_net_config_check(const UbNetConfig *cfg)
     if (cfg->ports < 1 || cfg->ports > UB_NET_MAX_PORTS) {
         return "there are 1 to 64 ports";
     }
+    if (cfg->ethernet >= cfg->ports) {
+        return "a port at least is a UB link";
+    }
     if (ub_mtu_code(cfg->mtu) < 0) {
         return "the transport MTU is 1024, 4096 or 8192";
     }
@@ -98,6 +101,7 @@ const char *ub_net_configure(UbNet *net, const UbNetConfig *cfg)
         return why;
     }
     if (cfg->ports != net->conf.ports ||
+        cfg->ethernet != net->conf.ethernet ||
         cfg->route_entries != net->conf.route_entries ||
         cfg->forward != net->conf.forward) {
         return "ports, route entries and forwarding do not change";
@@ -119,7 +123,7 @@ static void reset_routes(UbNet *net)
     }
     g_free(r->shortest);
     r->shortest = NULL;
-    r->all = net->conf.route_default & net_all_ports(net);
+    r->all = net->conf.route_default & net_link_ports(net);
     r->exact = false;
     g_free(r->ip);
     r->ip = NULL;

@@ -12,7 +12,7 @@
 
 static unsigned entry_dwords(const UbNet *net)
 {
-    return (net->conf.ports - 1) / 32 + 1;
+    return (net_links(net) - 1) / 32 + 1;
 }
 
 /* The dword where an entry begins; -1 is the default one. */
@@ -29,7 +29,7 @@ static uint64_t read_entry(const UbNet *net, int64_t entry)
     if (entry_dwords(net) > 1) {
         ports |= (uint64_t)ub_slice_get(net->routes.slice, dw + 1) << 32;
     }
-    return ports & net_all_ports(net);
+    return ports & net_link_ports(net);
 }
 
 static void write_entry(UbNet *net, int64_t entry, uint64_t ports,
@@ -105,7 +105,7 @@ static void make_table(UbNet *net)
         };
     }
     for (unsigned i = 0; i < n; i++) {
-        uint32_t rw = net_all_ports(net) >> 32 * (i % entry_dwords(net));
+        uint32_t rw = net_link_ports(net) >> 32 * (i % entry_dwords(net));
 
         dw[row++] = (UbSpaceDword) {
             .dw = UB_ROUTE_DEFAULT_ROUTING_TABLE + i, .rw = rw,

@@ -13,10 +13,19 @@
 
 #include "internal.h"
 
+static uint64_t first_ports(unsigned n)
+{
+    return n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
+}
+
 uint64_t net_all_ports(const UbNet *net)
 {
-    return net->conf.ports == 64 ? ~UINT64_C(0)
-                                 : (UINT64_C(1) << net->conf.ports) - 1;
+    return first_ports(net->conf.ports);
+}
+
+uint64_t net_link_ports(const UbNet *net)
+{
+    return first_ports(net_links(net));
 }
 
 uint32_t ub_net_route_gen(const UbNet *net)
@@ -31,7 +40,7 @@ bool ub_net_route_set(UbNet *net, uint32_t dcna, uint64_t ports)
     if (dcna >= net->conf.route_entries) {
         return false;
     }
-    net->routes.entry[dcna] = ports & net_all_ports(net);
+    net->routes.entry[dcna] = ports & net_link_ports(net);
     net->routes.gen++;
     net_regs_entry(net, dcna);
     return true;
@@ -44,7 +53,7 @@ uint64_t ub_net_route_get(const UbNet *net, uint32_t dcna)
 
 void ub_net_route_default(UbNet *net, uint64_t ports)
 {
-    net->routes.all = ports & net_all_ports(net);
+    net->routes.all = ports & net_link_ports(net);
     net->routes.gen++;
     net_regs_entry(net, -1);
 }
@@ -82,7 +91,7 @@ bool ub_net_route_shortest(UbNet *net, uint32_t dcna, uint64_t ports)
     if (!r->shortest) {
         r->shortest = g_new0(uint64_t, net->conf.route_entries);
     }
-    r->shortest[dcna] = ports & net_all_ports(net);
+    r->shortest[dcna] = ports & net_link_ports(net);
     r->gen++;
     return true;
 }
@@ -174,7 +183,7 @@ bool ub_net_ip_route_at(const UbNet *net, unsigned i, UbIpRoute *route)
     return true;
 }
 
-static uint64_t ip_ports(const UbNet *net, unsigned cfg, const uint8_t *ip)
+uint64_t ub_net_ip_ports(const UbNet *net, unsigned cfg, const uint8_t *ip)
 {
     const NetRoutes *r = &net->routes;
 
@@ -183,7 +192,14 @@ static uint64_t ip_ports(const UbNet *net, unsigned cfg, const uint8_t *ip)
             return r->ip[i].ports;
         }
     }
-    return r->exact ? 0 : r->all;
+    return 0;
+}
+
+static uint64_t ip_ports(const UbNet *net, unsigned cfg, const uint8_t *ip)
+{
+    uint64_t ports = ub_net_ip_ports(net, cfg, ip);
+
+    return ports || net->routes.exact ? ports : net->routes.all;
 }
 
 /* ---- The choice -------------------------------------------------------------------- */

@@ -383,8 +383,10 @@ static const char *read_ip(const UbNet *net, const CorePacket *pkt,
 /* CFG 5 goes to the neighbour. */
 static void read_control(const UbNet *net, UbFlow *f)
 {
-    if (f->port == UB_NET_ANY && net->up) {
-        f->port = __builtin_ctzll(net->up);
+    uint64_t up = net->up & net_link_ports(net);
+
+    if (f->port == UB_NET_ANY && up) {
+        f->port = __builtin_ctzll(up);
     }
 }
 

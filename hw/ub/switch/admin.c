@@ -26,7 +26,7 @@ static char *line_of(json_t *o)
 static AdminCommand *find_command(const char *name)
 {
     static const AdminRow *const tables[] = { admin_queries, admin_changes,
-                                             admin_slots };
+                                              admin_slots, admin_ethernet };
 
     for (unsigned t = 0; t < G_N_ELEMENTS(tables); t++) {
         for (const AdminRow *r = tables[t]; r->name; r++) {
@@ -126,8 +126,13 @@ enum { TOLD_LINK = 1, TOLD_PACKETS = 2 };
 
 static uint8_t link_state(UbSwitchAdmin *a, unsigned port)
 {
-    UbPort *p = ub_switch_port(a->sw, port);
+    UbPort *p;
 
+    if (port >= ub_switch_ports(a->sw)) {
+        return ub_uboe_up(ub_switch_ethernet_port(a->sw, port))
+               ? TOLD_LINK | TOLD_PACKETS : 0;
+    }
+    p = ub_switch_port(a->sw, port);
     return (ub_port_link_up(p) ? TOLD_LINK : 0) |
            (ub_port_dll_up(p) ? TOLD_PACKETS : 0);
 }

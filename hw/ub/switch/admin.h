@@ -1,11 +1,12 @@
 /*
  * Commands to a switch: what the files share.
  *
- *   values.c    ports, GUIDs, prefixes as JSON
- *   query.c     commands that only look
- *   change.c    commands that change something
- *   slots.c     those about hot-plug slots
- *   admin.c     lines, events, life
+ *   values.c       ports, GUIDs, prefixes as JSON
+ *   ether-admin.c  Ethernet ports
+ *   query.c        commands that only look
+ *   change.c       commands that change something
+ *   slots.c        those about hot-plug slots
+ *   admin.c        lines, events, life
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -42,7 +43,8 @@ typedef struct AdminRow {
     AdminCommand *run;
 } AdminRow;
 
-extern const AdminRow admin_queries[], admin_changes[], admin_slots[];
+extern const AdminRow admin_queries[], admin_changes[], admin_slots[],
+                      admin_ethernet[];
 
 /* ---- values.c ---- */
 /* Set a->error; NULL. */
@@ -53,10 +55,12 @@ json_t *admin_error(UbSwitchAdmin *a, const char *format, ...)
     (json_unpack_ex(args, &(json_error_t){ 0 }, JSON_STRICT, __VA_ARGS__) \
      ? (admin_error(a, "arguments are missing, unknown or of a wrong "    \
                     "type"), false) : true)
-/* A port number; false: there is no such port. */
+/* The number of a port that is a UB link, of any; false: there is no such port. */
 bool admin_port(UbSwitchAdmin *a, json_int_t n);
-/* A list of port numbers. */
+bool admin_any_port(UbSwitchAdmin *a, json_int_t n);
+/* A list of port numbers; which of them are to be UB links. */
 json_t *admin_ports(uint64_t ports);
+bool admin_get_links(UbSwitchAdmin *a, const json_t *list, uint64_t *ports);
 bool admin_get_ports(UbSwitchAdmin *a, const json_t *list, uint64_t *ports);
 json_t *admin_guid(const uint8_t guid[16]);
 bool admin_get_guid(UbSwitchAdmin *a, const char *text, uint8_t guid[16]);
@@ -74,5 +78,8 @@ bool admin_set(UbSwitchAdmin *a, UbNetConfig *c, const char *name,
 /* ---- slots.c ---- */
 /* What the next slot shows that has changed, or NULL. */
 json_t *admin_slot_event(UbSwitchAdmin *a);
+
+/* ---- ether-admin.c ---- */
+json_t *admin_ether_counters(const UbUboe *u);
 
 #endif

@@ -31,8 +31,8 @@ static json_t *set_route(UbSwitchAdmin *a, json_t *args)
 
     if (!admin_args(a, args, "{s:I, s:o, s?:o}", "cna", &cna, "ports", &list,
                     "shortest", &near) ||
-        !admin_get_ports(a, list, &ports) ||
-        (near && !admin_get_ports(a, near, &shortest))) {
+        !admin_get_links(a, list, &ports) ||
+        (near && !admin_get_links(a, near, &shortest))) {
         return NULL;
     }
     if (shortest & ~ports) {
@@ -52,7 +52,7 @@ static json_t *set_default(UbSwitchAdmin *a, json_t *args)
     json_t *list;
 
     if (!admin_args(a, args, "{s:o}", "ports", &list) ||
-        !admin_get_ports(a, list, &ports)) {
+        !admin_get_links(a, list, &ports)) {
         return NULL;
     }
     ub_net_route_default(ub_switch_net(a->sw), ports);
@@ -112,7 +112,7 @@ static json_t *npi_allow(UbSwitchAdmin *a, json_t *args)
     json_int_t port, npi;
 
     if (!admin_args(a, args, "{s:I, s:I}", "port", &port, "npi", &npi) ||
-        !admin_port(a, port) ||
+        !admin_any_port(a, port) ||
         !admin_range(a, "npi", npi, 1, UB_NPI_MASK)) {
         return NULL;
     }
@@ -126,7 +126,7 @@ static json_t *npi_clear(UbSwitchAdmin *a, json_t *args)
     json_int_t port;
 
     if (!admin_args(a, args, "{s:I}", "port", &port) ||
-        !admin_port(a, port)) {
+        !admin_any_port(a, port)) {
         return NULL;
     }
     ub_net_npi_clear(ub_switch_net(a->sw), port);
@@ -138,7 +138,7 @@ static json_t *npi_replace(UbSwitchAdmin *a, json_t *args)
     json_int_t port, npi;
 
     if (!admin_args(a, args, "{s:I, s:I}", "port", &port, "npi", &npi) ||
-        !admin_port(a, port) ||
+        !admin_any_port(a, port) ||
         !admin_range(a, "npi", npi, 0, UB_NPI_MASK)) {
         return NULL;
     }
@@ -281,7 +281,8 @@ static json_t *start_capture(UbSwitchAdmin *a, json_t *args)
     if (!admin_args(a, args, "{s:s}", "file", &file)) {
         return NULL;
     }
-    c = ub_capture_new(file, a->name, ub_switch_ports(a->sw),
+    c = ub_capture_new(file, a->name, ub_switch_ports(a->sw) +
+                       ub_switch_ethernet_ports(a->sw),
                        g_get_real_time() * 1000 - a->now);
     if (!c) {
         return admin_error(a, "cannot write: %s", strerror(errno));

@@ -1,9 +1,10 @@
 /*
  * The switch: what its files share.
  *
- *   control.c  what it takes and sends of CFG 5
- *   manage.c   scans and configuration messages
- *   switch.c   ports, work, life
+ *   control.c   what it takes and sends of CFG 5
+ *   manage.c    scans and configuration messages
+ *   ethernet.c  Ethernet ports
+ *   switch.c    ports, work, life
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,6 +23,12 @@ typedef struct SwitchPort {
     CoreFault fault;
 } SwitchPort;
 
+typedef struct SwitchEther {
+    UbSwitch *sw;
+    unsigned port;
+    UbUboe *uboe;
+} SwitchEther;
+
 struct UbSwitch {
     UbSwitchConfig conf;
     UbSwitchOps ops;
@@ -36,14 +43,22 @@ struct UbSwitch {
     unsigned from;     /* the port that management hears now */
     uint64_t told_up;  /* ports that it knows to be up */
     SwitchPort *port;
+    SwitchEther *ether;
     CoreTimers timers;
     uint64_t dirty;    /* ports that have something to do */
-    bool net_dirty, shp_dirty, reset_pending, running;
+    bool net_dirty, ether_dirty, shp_dirty, reset_pending, running;
     int64_t net_at;    /* when the net wants to run */
     int64_t mgmt_at;   /* when management does */
+    int64_t ether_at;  /* when Ethernet ports do */
     int64_t now;
     uint64_t port_runs;
 };
+
+/* Ports that are UB links. */
+static inline uint64_t switch_links(const UbSwitch *sw)
+{
+    return ~UINT64_C(0) >> (UB_SWITCH_MAX_PORTS - sw->conf.ports);
+}
 
 /* Who takes CFG 5. */
 extern const UbNetUpper switch_control;
@@ -52,5 +67,15 @@ extern const UbNetUpper switch_control;
 void switch_manage_init(UbSwitch *sw);
 /* In each turn; when to call again.  It hears of slots again where sw->shp_dirty. */
 int64_t switch_manage_run(UbSwitch *sw, int64_t now);
+
+/* ---- ethernet.c ---- */
+/* With the network layer.  False, and a sentence in *why. */
+bool switch_ether_init(UbSwitch *sw, const char **why);
+void switch_ether_free(UbSwitch *sw);
+void switch_ether_reset(UbSwitch *sw);
+/* In each turn; when to call again. */
+int64_t switch_ether_run(UbSwitch *sw, int64_t now);
+/* A packet of the network layer; ownership moves. */
+void switch_ether_send(UbSwitch *sw, unsigned port, CorePacket *pkt);
 
 #endif

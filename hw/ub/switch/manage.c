@@ -127,7 +127,7 @@ void switch_manage_init(UbSwitch *sw)
 
 int64_t switch_manage_run(UbSwitch *sw, int64_t now)
 {
-    uint64_t up = ub_net_ports_up(sw->net);
+    uint64_t up = ub_net_ports_up(sw->net) & switch_links(sw);
     int64_t next, slots;
 
     for (uint64_t left = up ^ sw->told_up; left; left &= left - 1) {

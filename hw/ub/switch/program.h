@@ -3,6 +3,7 @@
  *
  *   address.c    sockets by name
  *   clients.c    the control socket
+ *   frames.c     the Ethernet ports' sockets
  *   streams.c    the ports' sockets
  *   ub-switch.c  options, the loop
  *
@@ -12,6 +13,7 @@
 #define HW_UB_SWITCH_PROGRAM_H
 
 #include <glib.h>
+#include <sys/un.h>
 
 #include "ub/switch_admin.h"
 #include "wire/tls.h"
@@ -27,6 +29,7 @@ typedef struct Source {
 } Source;
 
 typedef struct Stream Stream;
+typedef struct FrameSocket FrameSocket;
 
 /* TLS handshakes under way at a port that listens: who connects and says nothing does
  * not keep the neighbour out, and one more displaces the oldest of them. */
@@ -71,6 +74,8 @@ struct Program {
     int64_t patience;  /* with a peer that does not finish its TLS handshake, ns */
     Stream stream[UB_SWITCH_MAX_PORTS];
     unsigned streams;
+    FrameSocket *frames[UB_SWITCH_MAX_PORTS]; /* of Ethernet ports */
+    unsigned frame_sockets;
     uint64_t touched;  /* ports whose stream was used since it was looked at */
     Source control;
     char *control_path;
@@ -106,6 +111,19 @@ bool clients_listen(Program *p, const char *path, const char **why);
 /* Events for all. */
 void clients_tell(Program *p);
 void clients_free(Program *p);
+
+/* ---- frames.c ---- */
+/* For UbSwitchOps. */
+bool frames_send(void *opaque, unsigned port, const uint8_t *frame,
+                 uint32_t len);
+bool frames_room(void *opaque, unsigned port);
+/* Behind all UB links.  @spec: [connect:]ADDRESS, or dgram:PATH,PATH. */
+bool frames_add(Program *p, const char *spec, const char **why);
+/* Before the switch runs; when to come again. */
+void frames_turn(Program *p);
+int64_t frames_deadline(const Program *p);
+void frames_wire(const Program *p, unsigned port, UbSwitchWire *out);
+void frames_free(Program *p);
 
 /* ---- streams.c ---- */
 extern const UbSwitchOps streams_ops;

@@ -12,9 +12,10 @@ static json_t *query_status(UbSwitchAdmin *a, json_t *args)
     if (!admin_args(a, args, "{}")) {
         return NULL;
     }
-    return json_pack("{s:s, s:o, s:i, s:I, s:o, s:I, s:b}",
+    return json_pack("{s:s, s:o, s:i, s:i, s:I, s:o, s:I, s:b}",
                      "name", a->name, "guid", admin_guid(ub_switch_guid(a->sw)),
                      "ports", (int)ub_switch_ports(a->sw),
+                     "ethernet-ports", (int)ub_switch_ethernet_ports(a->sw),
                      "cna", (json_int_t)ub_net_primary(net),
                      "up", admin_ports(ub_net_ports_up(net)),
                      "port-runs", (json_int_t)ub_switch_port_runs(a->sw),
@@ -95,12 +96,18 @@ static json_t *query_ports(UbSwitchAdmin *a, json_t *args)
 
 static json_t *counters_of(UbSwitchAdmin *a, unsigned port)
 {
+    json_t *o = json_object(), *both;
     UbPortStats st;
-    json_t *o = json_object();
 
     for (unsigned i = 0; i < UB_NET_COUNTERS_NUM; i++) {
         json_object_set_new(o, ub_net_counter_name(i), json_integer(
             ub_net_counter(ub_switch_net(a->sw), port, i)));
+    }
+    if (port >= ub_switch_ports(a->sw)) {
+        both = json_pack("{s:i, s:o}", "port", (int)port, "counters", o);
+        json_object_set_new(both, "ethernet", admin_ether_counters(
+            ub_switch_ethernet_port(a->sw, port)));
+        return both;
     }
     ub_port_stats(ub_switch_port(a->sw, port), &st);
     json_object_set_new(o, "link-downs", json_integer(st.link_downs));
@@ -118,11 +125,12 @@ static json_t *query_counters(UbSwitchAdmin *a, json_t *args)
     json_t *list;
 
     if (!admin_args(a, args, "{s?:I}", "port", &port) ||
-        (port != -1 && !admin_port(a, port))) {
+        (port != -1 && !admin_any_port(a, port))) {
         return NULL;
     }
     list = json_array();
-    for (unsigned i = 0; i < ub_switch_ports(a->sw); i++) {
+    for (unsigned i = 0; i < ub_switch_ports(a->sw) +
+         ub_switch_ethernet_ports(a->sw); i++) {
         if (port == -1 || port == i) {
             json_array_append_new(list, counters_of(a, i));
         }

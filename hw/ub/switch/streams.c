@@ -151,6 +151,7 @@ const UbSwitchOps streams_ops = {
     .kick = on_kick, .wire_send = on_send, .wire_close = on_close,
     .rule = on_rule, .link = on_link, .slot = on_slot,
     .capture = on_packet,
+    .ethernet_send = frames_send, .ethernet_has_room = frames_room,
 };
 
 /* ---- Connections ---------------------------------------------------------------------- */
@@ -396,6 +397,10 @@ void streams_wire(void *opaque, unsigned port, UbSwitchWire *out)
     const Stream *s = &((Program *)opaque)->stream[port];
     bool to, from;
 
+    if (port >= ((Program *)opaque)->streams) {
+        frames_wire(opaque, port, out);
+        return;
+    }
     out->broken = s->broken;
     out->address = s->address;
     if (s->peer) {

@@ -43,6 +43,9 @@ static bool net_room(void *opaque, unsigned port, unsigned vl)
 {
     UbSwitch *sw = opaque;
 
+    if (port >= sw->conf.ports) {
+        return sw->ops.ethernet_has_room(sw->opaque, port);
+    }
     return ub_port_room(sw->port[port].port, vl) == UB_PORT_SENT;
 }
 
@@ -50,6 +53,10 @@ static bool net_send(void *opaque, unsigned port, CorePacket *pkt)
 {
     UbSwitch *sw = opaque;
 
+    if (port >= sw->conf.ports) {
+        switch_ether_send(sw, port, pkt);
+        return true;
+    }
     return ub_port_send(sw->port[port].port, sw->now, pkt) == UB_PORT_SENT;
 }
 
@@ -65,7 +72,7 @@ static void net_error(void *opaque, unsigned port, UbNetError error)
 {
     UbSwitch *sw = opaque;
 
-    if (port != UB_NET_ANY) {
+    if (port < sw->conf.ports) {
         ub_port_record(sw->port[port].port, error);
     }
 }
@@ -84,6 +91,9 @@ static bool net_starved(void *opaque, unsigned port, unsigned vl)
     UbSwitch *sw = opaque;
     UbPortStatus st;
 
+    if (port >= sw->conf.ports) {
+        return false; /* Ethernet has no credits */
+    }
     ub_port_status(sw->port[port].port, &st);
     return st.dll.queued[vl] && !st.dll.tx_credit[vl] &&
            !(st.dll.tx_shared && st.dll.tx_credit_shared);
@@ -264,6 +274,7 @@ static void reset_all(UbSwitch *sw)
         ub_port_enable(sw->port[i].port, sw->now, true);
     }
     ub_net_reset(sw->net, sw->now);
+    switch_ether_reset(sw);
     ub_mgmt_reset(sw->mgmt);
     ub_shp_reset(sw->shp, sw->now);
 }
@@ -313,6 +324,7 @@ int64_t ub_switch_run(UbSwitch *sw, int64_t now)
         sw->dirty |= UINT64_C(1) << p->index;
     }
     sw->mgmt_at = switch_manage_run(sw, now);
+    sw->ether_at = switch_ether_run(sw, now);
     for (unsigned n = 0; n < ROUNDS; n++) {
         uint64_t todo = sw->dirty;
 
@@ -329,11 +341,11 @@ int64_t ub_switch_run(UbSwitch *sw, int64_t now)
         }
     }
     sw->running = false;
-    if (sw->dirty || sw->net_dirty || sw->shp_dirty ||
-        ub_net_ports_up(sw->net) != sw->told_up) {
+    if (sw->dirty || sw->net_dirty || sw->ether_dirty || sw->shp_dirty ||
+        (ub_net_ports_up(sw->net) & switch_links(sw)) != sw->told_up) {
         return now;
     }
-    return MIN(MIN(sw->net_at, sw->mgmt_at),
+    return MIN(MIN(MIN(sw->net_at, sw->mgmt_at), sw->ether_at),
                core_timers_deadline(&sw->timers));
 }
 
@@ -392,6 +404,7 @@ void ub_switch_config_init(UbSwitchConfig *cfg)
     ub_port_config_init(&cfg->port);
     ub_net_config_init(&cfg->net);
     ub_shp_config_init(&cfg->shp);
+    ub_uboe_config_init(&cfg->uboe);
     cfg->net.route_entries = 4096;
     cfg->net.route_default = 0;
     cfg->net.exact_supported = true;
@@ -430,13 +443,16 @@ UbSwitch *ub_switch_new(const UbSwitchConfig *cfg, const UbSwitchOps *ops,
 {
     UbSwitch *sw;
 
-    if (cfg->ports < UB_SWITCH_MIN_PORTS || cfg->ports > UB_SWITCH_MAX_PORTS) {
-        *why = "a switch has 2 to 64 ports";
+    if (!cfg->ports || cfg->ports > UB_SWITCH_MAX_PORTS ||
+        cfg->ethernet > UB_SWITCH_MAX_PORTS - cfg->ports ||
+        cfg->ports + cfg->ethernet < UB_SWITCH_MIN_PORTS) {
+        *why = "a switch has 2 to 64 ports, one of UB at least";
         return NULL;
     }
     sw = g_new0(UbSwitch, 1);
     sw->conf = *cfg;
-    sw->conf.net.ports = cfg->ports;
+    sw->conf.net.ports = cfg->ports + cfg->ethernet;
+    sw->conf.net.ethernet = cfg->ethernet;
     sw->conf.net.forward = true;
     memcpy(sw->conf.net.guid, cfg->guid, sizeof(cfg->guid));
     sw->ops = *ops;
@@ -457,6 +473,10 @@ UbSwitch *ub_switch_new(const UbSwitchConfig *cfg, const UbSwitchOps *ops,
     ub_net_attach(sw->net, sw->space);
     switch_manage_init(sw);
     sw->port = g_new0(SwitchPort, cfg->ports);
+    if (!switch_ether_init(sw, why)) {
+        ub_switch_free(sw);
+        return NULL;
+    }
     for (unsigned i = 0; i < cfg->ports; i++) {
         if (!make_port(sw, i, why)) {
             ub_switch_free(sw);
@@ -476,6 +496,7 @@ void ub_switch_free(UbSwitch *sw)
     ub_shp_free(sw->shp);
     ub_mgmt_free(sw->mgmt);
     ub_net_free(sw->net); /* what it holds goes back to ports */
+    switch_ether_free(sw);
     for (unsigned i = 0; i < sw->conf.ports; i++) {
         core_fault_free(&sw->port[i].fault);
         ub_port_free(sw->port[i].port);

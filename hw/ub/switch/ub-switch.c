@@ -43,7 +43,8 @@ void source_watch(Program *p, Source *s, uint32_t events)
 /* ---- Options ------------------------------------------------------------------------ */
 
 typedef struct Options {
-    char **ports, **slots, *control, *config, *guid, *name, *tls;
+    char **ports, **slots, **ethernet, *mac, *control, *config, *guid, *name;
+    char *tls;
     int time_scale, dll_time_scale, entries, mtu, patience, settle, hold;
     gboolean no_shm, verbose;
 } Options;
@@ -62,6 +63,12 @@ static bool parse_options(Options *o, int *argc, char ***argv)
         { "slot-hold", 0, 0, G_OPTION_ARG_INT, &o->hold,
           "Milliseconds that the stream of a port may be away before the device "
           "in its slot is (1000)", "N" },
+        { "ethernet", 'e', 0, G_OPTION_ARG_STRING_ARRAY, &o->ethernet,
+          "The next Ethernet port, numbered behind all others: unix:PATH or "
+          "tcp:HOST:PORT for a netdev \"stream\", the same behind connect:, or "
+          "dgram:PATH,PATH, ours first", "ADDRESS" },
+        { "mac", 0, 0, G_OPTION_ARG_STRING, &o->mac,
+          "Of the first Ethernet port, the others count on (random)", "MAC" },
         { "tls-creds", 0, 0, G_OPTION_ARG_STRING, &o->tls,
           "For ports with TLS: x509:DIR or psk:DIR, with QEMU's files",
           "KIND:DIR" },
@@ -135,6 +142,7 @@ static bool make_config(UbSwitchConfig *c, const Options *o, const char **why)
 {
     ub_switch_config_init(c);
     c->ports = o->ports ? g_strv_length(o->ports) : 0;
+    c->ethernet = o->ethernet ? g_strv_length(o->ethernet) : 0;
     c->net.mtu = o->mtu;
     c->net.route_entries = o->entries;
     c->port.phy.lmsm.time_scale = o->time_scale;
@@ -142,9 +150,15 @@ static bool make_config(UbSwitchConfig *c, const Options *o, const char **why)
     if (!make_slots(&c->shp, o, why)) {
         return false;
     }
-    if (getrandom(&c->port.session, 8, 0) != 8 ||
+    if (getrandom(c->uboe.mac + 1, UB_ETHER_MAC - 2, 0) != UB_ETHER_MAC - 2 ||
+        getrandom(&c->port.session, 8, 0) != 8 ||
         getrandom(c->guid + 8, 8, 0) != 8) {
         *why = "no random numbers";
+        return false;
+    }
+    c->uboe.mac[0] = 2; /* locally administered */
+    if (o->mac && !ub_ether_mac(o->mac, c->uboe.mac)) {
+        *why = "a MAC is six pairs of hexadecimal digits with : between";
         return false;
     }
     c->port.phy.lmsm.seed = c->net.seed = c->port.session;
@@ -217,11 +231,12 @@ static void run_loop(Program *p)
     while (!stopped && !ub_switch_admin_quit(p->admin)) {
         wait_for_work(p, next);
         streams_turn(p);
+        frames_turn(p);
         p->kicked = false;
         next = ub_switch_run(p->sw, p->now);
         clients_tell(p);
         ub_switch_admin_flush(p->admin);
-        next = MIN(next, streams_deadline(p));
+        next = MIN(next, MIN(streams_deadline(p), frames_deadline(p)));
         if (streams_settle(p) || p->kicked) {
             next = 0;
         }
@@ -276,6 +291,11 @@ static const char *start(Program *p, const Options *o)
             return why;
         }
     }
+    for (unsigned i = 0; i < conf.ethernet; i++) {
+        if (!frames_add(p, o->ethernet[i], &why)) {
+            return why;
+        }
+    }
     if (o->control && !clients_listen(p, o->control, &why)) {
         return why;
     }
@@ -310,6 +330,7 @@ int main(int argc, char **argv)
         g_printerr("ub-switch: %s\n", why);
     }
     streams_free(p);
+    frames_free(p);
     clients_free(p);
     wire_tls_creds_free(p->tls);
     ub_switch_admin_free(p->admin);
@@ -318,6 +339,8 @@ int main(int argc, char **argv)
     close(p->epoll);
     g_strfreev(o.ports);
     g_strfreev(o.slots);
+    g_strfreev(o.ethernet);
+    g_free(o.mac);
     g_free(o.control);
     g_free(o.config);
     g_free(o.guid);

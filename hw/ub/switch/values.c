@@ -38,6 +38,12 @@ bool admin_port(UbSwitchAdmin *a, json_int_t n)
     return admin_range(a, "port", n, 0, ub_switch_ports(a->sw) - 1);
 }
 
+bool admin_any_port(UbSwitchAdmin *a, json_int_t n)
+{
+    return admin_range(a, "port", n, 0, ub_switch_ports(a->sw) +
+                       ub_switch_ethernet_ports(a->sw) - 1);
+}
+
 json_t *admin_ports(uint64_t ports)
 {
     json_t *list = json_array();
@@ -62,12 +68,21 @@ bool admin_get_ports(UbSwitchAdmin *a, const json_t *list, uint64_t *ports)
             admin_error(a, "ports is a list of port numbers");
             return false;
         }
-        if (!admin_port(a, json_integer_value(n))) {
+        if (!admin_any_port(a, json_integer_value(n))) {
             return false;
         }
         *ports |= UINT64_C(1) << json_integer_value(n);
     }
     return true;
+}
+
+bool admin_get_links(UbSwitchAdmin *a, const json_t *list, uint64_t *ports)
+{
+    if (!admin_get_ports(a, list, ports)) {
+        return false;
+    }
+    /* The highest of them says whether all are. */
+    return !*ports || admin_port(a, 63 - __builtin_clzll(*ports));
 }
 
 /* ---- GUIDs and prefixes -------------------------------------------------------------- */

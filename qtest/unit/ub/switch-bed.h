@@ -42,6 +42,9 @@ static int64_t sw_next;
 static unsigned links, closes;
 static const char *broken;
 static unsigned captured[2];
+/* Frames that Ethernet ports sent, GByteArray; more than ether_room do not fit. */
+static GQueue ether_out = G_QUEUE_INIT;
+static unsigned ether_room = 100;
 
 /* ---- Hosts ------------------------------------------------------------------- */
 
@@ -252,6 +255,25 @@ static inline void sw_capture(void *opaque, unsigned port, bool sent, unsigned c
     captured[sent]++;
 }
 
+static inline bool sw_ether_room(void *opaque, unsigned port)
+{
+    return ether_out.length < ether_room;
+}
+
+static inline bool sw_ether_send(void *opaque, unsigned port,
+                                 const uint8_t *frame, uint32_t len)
+{
+    GByteArray *b;
+
+    if (!sw_ether_room(opaque, port)) {
+        return false;
+    }
+    b = g_byte_array_new();
+    g_byte_array_append(b, frame, len);
+    g_queue_push_tail(&ether_out, b);
+    return true;
+}
+
 /* ---- Time ---------------------------------------------------------------------------- */
 
 static inline bool carry(Host *h)
@@ -347,6 +369,7 @@ static inline void setup_with(UbSwitchConfig *conf, unsigned ports, unsigned n)
     static const UbSwitchOps ops = {
         .kick = sw_kick, .wire_send = sw_send, .wire_close = sw_close,
         .rule = sw_rule, .link = sw_link, .capture = sw_capture,
+        .ethernet_send = sw_ether_send, .ethernet_has_room = sw_ether_room,
     };
     const char *why = NULL;
 
@@ -385,6 +408,9 @@ static inline void setup(unsigned ports, unsigned n)
 
 static inline void teardown(void)
 {
+    while (ether_out.length) {
+        g_byte_array_unref(g_queue_pop_head(&ether_out));
+    }
     for (unsigned i = 0; i < nhosts; i++) {
         forget(&hosts[i]);
     }

@@ -38,17 +38,31 @@ static void on_slot(void *opaque, unsigned slot)
     }
 }
 
-static void setup(void)
+static bool no_frame(void *opaque, unsigned port, const uint8_t *frame,
+                     uint32_t len)
+{
+    return true;
+}
+
+static bool no_end(void *opaque, unsigned port)
+{
+    return true;
+}
+
+static void setup_ethernet(unsigned ethers)
 {
     static const UbSwitchOps ops = {
         .kick = no_kick, .wire_send = no_wire, .wire_close = no_close,
-        .slot = on_slot,
+        .slot = on_slot, .ethernet_send = no_frame,
+        .ethernet_has_room = no_end,
     };
     UbSwitchConfig conf;
     const char *why = NULL;
 
     ub_switch_config_init(&conf);
     conf.ports = 4;
+    conf.ethernet = ethers;
+    memcpy(conf.uboe.mac, "\2\0\0\0\0\1", 6);
     conf.guid[0] = 0xab;
     conf.guid[15] = 0x0c;
     conf.net.route_entries = 100;
@@ -57,6 +71,11 @@ static void setup(void)
     sw = ub_switch_new(&conf, &ops, NULL, &why);
     g_assert_nonnull(sw);
     admin = ub_switch_admin_new(sw, "middle");
+}
+
+static void setup(void)
+{
+    setup_ethernet(0);
 }
 
 static void teardown(void)
@@ -222,8 +241,8 @@ static void test_status(void)
     fails(CMD("cna-set", "\"cna\": 16777216"));
     fails(CMD("cna-set", "\"cna\": -1"));
     returns(CMD("query-status", ""), "{\"name\": \"middle\", \"guid\":"
-            " \"ab00000000000000000000000000000c\", \"ports\": 4, \"cna\":"
-            " 1193046, \"up\": [], \"port-runs\": 0, \"capturing\": false}");
+            " \"ab00000000000000000000000000000c\", \"ports\": 4,"
+            " \"ethernet-ports\": 0, \"cna\": 1193046, \"up\": [], \"port-runs\": 0, \"capturing\": false}");
     g_assert_cmphex(ub_space_read(ub_switch_space(sw), UB_CFG0_PRIMARY_CNA),
                     ==, 1193046);
     o = good(CMD("query-ports", ""));
@@ -500,6 +519,104 @@ static void test_hostile(void)
     teardown();
 }
 
+/* ---- Ethernet ports -------------------------------------------------------------- */
+
+#define WITH(name, args) "{\"execute\":\"" name "\",\"arguments\":{" args "}}"
+
+static void test_ethernet(void)
+{
+    static const char *const bad[] = {
+        WITH("ethernet-configure", "\"port\":3,\"mtu\":1500"),
+        WITH("ethernet-configure", "\"port\":6,\"mtu\":1500"),
+        WITH("ethernet-configure", "\"mtu\":1500"),
+        WITH("ethernet-configure", "\"port\":4,\"mtu\":9217"),
+        WITH("ethernet-configure", "\"port\":4,\"mac\":\"03:00:00:00:00:01\""),
+        WITH("ethernet-configure", "\"port\":4,\"mac\":\"2\""),
+        WITH("ethernet-configure", "\"port\":4,\"npi\":16777216"),
+        WITH("ethernet-configure", "\"port\":4,\"colour\":1"),
+        WITH("ethernet-configure", "\"port\":4,\"age-ms\":0"),
+        WITH("ethernet-vlan-set", "\"port\":4,\"vlan\":4095,\"npi\":2"),
+        WITH("ethernet-vlan-set", "\"port\":4,\"vlan\":0,\"npi\":2"),
+        WITH("ethernet-vlan-set", "\"port\":4,\"vlan\":8,\"npi\":5"),
+        WITH("ethernet-vlan-set", "\"port\":0,\"vlan\":8,\"npi\":6"),
+        WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.0.0/8\""),
+        WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.9.9.9\""),
+        WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"224.0.0.1\","
+            "\"mac\":\"02:00:00:00:00:09\""),
+        WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.1.9\","
+            "\"mac\":\"02:00:00:00:00\""),
+        WITH("ethernet-prefix-set", "\"port\":4,\"prefix\":\"10.0.0.0/33\""),
+        WITH("ethernet-prefix-set", "\"port\":4,\"prefix\":\"10.0.0.0/8\","
+            "\"via\":\"fe80::1\""),
+        WITH("ethernet-prefix-set", "\"port\":4,\"prefix\":\"11.0.0.0/8\","
+            "\"on\":false"),
+        WITH("query-ethernet", "\"port\":4"),
+        WITH("query-neighbours", "\"port\":0"),
+        WITH("query-counters", "\"port\":6"),
+        WITH("route-set", "\"cna\":1,\"ports\":[4]"),
+        WITH("route-default", "\"ports\":[0,5]"),
+        WITH("npi-allow", "\"port\":6,\"npi\":2"),
+        WITH("port-enable", "\"port\":4,\"on\":true"),
+        WITH("fault-set", "\"port\":4"),
+        WITH("inject-lane", "\"port\":5,\"lane\":0"),
+    };
+    json_t *r;
+
+    setup_ethernet(2);
+    ok(WITH("ethernet-configure", "\"port\":4,\"mtu\":1500,\"ecn\":false,"
+           "\"vlans\":true,\"npi\":3,\"plain-ip\":false,\"answer\":false,"
+           "\"retry-ms\":50,\"age-ms\":7000,\"mac\":\"02:00:00:00:0a:0B\""));
+    ok(WITH("ethernet-vlan-set", "\"port\":4,\"vlan\":7,\"npi\":5"));
+    ok(WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.1.9\","
+           "\"mac\":\"02:00:00:00:00:09\",\"vlan\":7"));
+    ok(WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.1.8\","
+           "\"mac\":\"02:00:00:00:00:08\""));
+    ok(WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.1.8\""));
+    ok(WITH("ethernet-prefix-set", "\"port\":4,\"prefix\":\"10.0.0.0/8\""));
+    ok(WITH("ethernet-prefix-set", "\"port\":4,\"prefix\":\"::/0\","
+           "\"via\":\"fe80::1\""));
+    returns(WITH("query-ethernet", ""),
+            "[{\"port\":4,\"up\":false,\"mac\":\"02:00:00:00:0a:0b\","
+            "\"mtu\":1500,\"ecn\":false,\"vlans\":true,\"npi\":3,"
+            "\"plain-ip\":false,\"answer\":false,\"retry-ms\":50,"
+            "\"age-ms\":7000,\"npi-vlans\":[{\"vlan\":7,\"npi\":5}],"
+            "\"prefixes\":[{\"prefix\":\"10.0.0.0/8\"},"
+            "{\"prefix\":\"::/0\",\"via\":\"fe80::1\"}]},"
+            "{\"port\":5,\"up\":false,\"mac\":\"02:00:00:00:00:02\","
+            "\"mtu\":9216,\"ecn\":true,\"vlans\":false,\"npi\":1,"
+            "\"plain-ip\":true,\"answer\":true,\"retry-ms\":1000,"
+            "\"age-ms\":60000,\"npi-vlans\":[],\"prefixes\":[]}]");
+    returns(WITH("query-neighbours", "\"port\":4"),
+            "[{\"vlan\":7,\"ip\":\"10.0.1.9\",\"fixed\":true,\"waiting\":0,"
+            "\"mac\":\"02:00:00:00:00:09\"}]");
+    ok(WITH("ip-route-set", "\"prefix\":\"10.0.1.0/24\",\"ports\":[4,5]"));
+    ok(WITH("npi-allow", "\"port\":5,\"npi\":2"));
+    ok(WITH("npi-replace", "\"port\":5,\"npi\":2"));
+    ok(WITH("npi-clear", "\"port\":5"));
+    for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
+        fails(bad[i]);
+    }
+    r = good(WITH("query-counters", "\"port\":5"));
+    g_assert_cmpint(json_integer_value(json_object_get(json_object_get(
+        json_array_get(r, 0), "ethernet"), "drop-unresolved")), ==, 0);
+    g_assert_true(json_is_integer(json_object_get(json_object_get(
+        json_array_get(r, 0), "ethernet"), "tx-frames")));
+    json_decref(r);
+    r = good(WITH("query-counters", ""));
+    g_assert_cmpuint(json_array_size(r), ==, 6);
+    json_decref(r);
+    ub_switch_ethernet_link(sw, 6, 4, true);
+    ub_switch_admin_link(admin, 4);
+    {
+        char *event = ub_switch_admin_event(admin, 0);
+
+        g_assert_nonnull(event);
+        g_assert_nonnull(strstr(event, "\"port\":4,\"link-up\":true"));
+        free(event);
+    }
+    teardown();
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -512,6 +629,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/switch/admin/capture", test_capture);
     g_test_add_func("/ub/switch/admin/slots", test_slots);
     g_test_add_func("/ub/switch/admin/events", test_events);
+    g_test_add_func("/ub/switch/admin/ethernet", test_ethernet);
     g_test_add_func("/ub/switch/admin/hostile", test_hostile);
     return g_test_run();
 }

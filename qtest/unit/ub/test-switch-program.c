@@ -825,6 +825,11 @@ static void test_refused(void)
         { "--port", "none", "--port", "tls:127.0.0.1:1" },
         { "-p", "none", "-p", "none", "--tls-creds", "file:x" },
         { "-p", "none", "-p", "none", "--tls-patience", "0" },
+        { "-p", "none", "--ethernet", "tls:127.0.0.1:1" },
+        { "-p", "none", "--ethernet", "dgram:/tmp/x" },
+        { "-p", "none", "--ethernet", "unix:/no/such/folder/x" },
+        { "-p", "none", "--ethernet", "dgram:/no/such/folder/x,/y" },
+        { "-p", "none", "-p", "none", "--mac", "02:00" },
         { "--no-such-option" },
         { "stray" },
     };

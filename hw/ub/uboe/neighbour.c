@@ -1,0 +1,280 @@
+/*
+ * Neighbours on Ethernet: who has an address, how long that is sure, and packets
+ * that wait for an answer.
+ *
+ * The table is bounded; one more displaces the row that would go first by itself,
+ * never one that was set.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <string.h>
+
+#include "internal.h"
+
+static unsigned key_hash(const void *p)
+{
+    const uint8_t *b = p;
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < sizeof(NeighbourKey); i++) {
+        hash = (hash ^ b[i]) * 16777619u;
+    }
+    return hash;
+}
+
+static int key_equal(const void *a, const void *b)
+{
+    return !memcmp(a, b, sizeof(NeighbourKey));
+}
+
+static void lose_held(UbUboe *u, Neighbour *n)
+{
+    while (n->held) {
+        CorePacket *pkt = n->held;
+
+        n->held = pkt->next;
+        uboe_count(u, UB_UBOE_DROP_UNRESOLVED);
+        core_packet_free(pkt);
+    }
+    n->held_tail = &n->held;
+    u->helds -= n->helds;
+    n->helds = 0;
+}
+
+void neighbours_init(UbUboe *u)
+{
+    u->neighbours = g_hash_table_new_full(key_hash, key_equal, NULL, g_free);
+    u->due = INT64_MAX;
+}
+
+void neighbours_forget(UbUboe *u, bool fixed_too)
+{
+    GHashTableIter iter;
+    gpointer value;
+
+    g_hash_table_iter_init(&iter, u->neighbours);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        Neighbour *n = value;
+
+        lose_held(u, n);
+        if (fixed_too || !n->fixed) {
+            g_hash_table_iter_remove(&iter);
+        }
+    }
+    u->due = INT64_MAX;
+}
+
+/* Room for one more; false: all were set. */
+static bool make_place(UbUboe *u)
+{
+    Neighbour *first = NULL;
+    GHashTableIter iter;
+    gpointer value;
+
+    if (g_hash_table_size(u->neighbours) < UB_UBOE_NEIGHBOURS) {
+        return true;
+    }
+    g_hash_table_iter_init(&iter, u->neighbours);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        Neighbour *n = value;
+
+        if (!n->fixed && (!first || n->due < first->due)) {
+            first = n;
+        }
+    }
+    if (!first) {
+        return false;
+    }
+    lose_held(u, first);
+    g_hash_table_remove(u->neighbours, &first->key);
+    return true;
+}
+
+/* A new row; NULL: there is no place.  It is not known yet. */
+static Neighbour *add(UbUboe *u, const NeighbourKey *key)
+{
+    Neighbour *n;
+
+    if (!make_place(u)) {
+        return NULL;
+    }
+    n = g_new0(Neighbour, 1);
+    n->key = *key;
+    n->due = INT64_MAX;
+    n->held_tail = &n->held;
+    g_hash_table_insert(u->neighbours, &n->key, n);
+    return n;
+}
+
+static void ask(UbUboe *u, int64_t now, Neighbour *n)
+{
+    EtherTalk t = { .cfg = n->key.cfg };
+    uint8_t frame[ETHER_TALK_MAX];
+
+    n->asked++;
+    n->due = now + u->conf.retry;
+    u->due = MIN(u->due, n->due);
+    memcpy(t.ip, n->asker, 16);
+    memcpy(t.target, n->key.ip, 16);
+    uboe_count(u, UB_UBOE_ASKED);
+    uboe_frame(u, frame, ether_talk_put(frame, &t, u->conf.mac, n->key.vlan));
+}
+
+Neighbour *neighbour_need(UbUboe *u, int64_t now, const NeighbourKey *key,
+                          const uint8_t *asker)
+{
+    Neighbour *n = g_hash_table_lookup(u->neighbours, key);
+
+    if (!n) {
+        n = add(u, key);
+        if (!n) {
+            return NULL;
+        }
+        memcpy(n->asker, asker, 16);
+        ask(u, now, n);
+        u->ops.kick(u->opaque);
+    }
+    memcpy(n->asker, asker, 16);
+    n->used = true;
+    return n;
+}
+
+void neighbour_hold(UbUboe *u, Neighbour *n, CorePacket *pkt)
+{
+    if (n->helds == HELD_MAX || u->helds == HELD_ALL) {
+        uboe_count(u, UB_UBOE_DROP_HELD);
+        core_packet_free(pkt);
+        return;
+    }
+    pkt->next = NULL;
+    *n->held_tail = pkt;
+    n->held_tail = &pkt->next;
+    n->helds++;
+    u->helds++;
+}
+
+CorePacket *neighbour_tells(UbUboe *u, int64_t now, const NeighbourKey *key,
+                            const uint8_t *mac, bool make)
+{
+    Neighbour *n = g_hash_table_lookup(u->neighbours, key);
+    CorePacket *held;
+
+    if (!n && make) {
+        n = add(u, key);
+    }
+    if (!n || n->fixed) {
+        return NULL;
+    }
+    if (!n->known || memcmp(n->mac, mac, UB_ETHER_MAC)) {
+        uboe_count(u, UB_UBOE_LEARNED);
+    }
+    memcpy(n->mac, mac, UB_ETHER_MAC);
+    n->known = true;
+    n->used = false;
+    n->asked = 0;
+    n->due = now + u->conf.age;
+    u->due = MIN(u->due, n->due);
+    u->ops.kick(u->opaque);
+    held = n->held;
+    n->held = NULL;
+    n->held_tail = &n->held;
+    u->helds -= n->helds;
+    n->helds = 0;
+    return held;
+}
+
+/* False: the row goes. */
+static bool run_neighbour(UbUboe *u, int64_t now, Neighbour *n)
+{
+    if (n->fixed || n->due > now) {
+        return true;
+    }
+    /* One that nobody sends to need not be asked again. */
+    if (n->asked == ASK_MAX || (n->known && !n->asked && !n->used)) {
+        return false;
+    }
+    ask(u, now, n);
+    return true;
+}
+
+int64_t neighbours_run(UbUboe *u, int64_t now)
+{
+    GHashTableIter iter;
+    gpointer value;
+
+    if (u->due > now) {
+        return u->due;
+    }
+    u->due = INT64_MAX;
+    g_hash_table_iter_init(&iter, u->neighbours);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        Neighbour *n = value;
+
+        if (!run_neighbour(u, now, n)) {
+            lose_held(u, n);
+            g_hash_table_iter_remove(&iter);
+        } else if (!n->fixed) {
+            u->due = MIN(u->due, n->due);
+        }
+    }
+    return u->due;
+}
+
+/* ---- What the owner sets and sees -------------------------------------------------- */
+
+const char *ub_uboe_neighbour_set(UbUboe *u, int64_t now, unsigned vlan,
+                                  unsigned cfg, const uint8_t *ip,
+                                  const uint8_t *mac)
+{
+    NeighbourKey key = { .vlan = vlan, .cfg = cfg };
+    Neighbour *n;
+
+    if (vlan > UB_UBOE_VLAN_MAX || !ub_lph_is_ip(cfg) ||
+        ether_ip_is_group(cfg, ip)) {
+        return "no such neighbour can be";
+    }
+    memcpy(key.ip, ip, ether_ip_bytes(cfg));
+    n = g_hash_table_lookup(u->neighbours, &key);
+    if (n) {
+        lose_held(u, n);
+    }
+    if (!mac) {
+        return g_hash_table_remove(u->neighbours, &key)
+               ? NULL : "there is no such neighbour";
+    }
+    if (ether_is_group(mac)) {
+        return "a neighbour's MAC is that of one station";
+    }
+    if (!n) {
+        n = add(u, &key);
+        if (!n) {
+            return "there are 1024 neighbours at most";
+        }
+    }
+    memcpy(n->mac, mac, UB_ETHER_MAC);
+    n->known = n->fixed = true;
+    n->asked = 0;
+    n->due = INT64_MAX;
+    return NULL;
+}
+
+void ub_uboe_neighbours(UbUboe *u,
+                        void (*fn)(void *opaque, const UbUboeNeighbour *n),
+                        void *opaque)
+{
+    GHashTableIter iter;
+    gpointer value;
+
+    g_hash_table_iter_init(&iter, u->neighbours);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        const Neighbour *n = value;
+        UbUboeNeighbour out = {
+            .vlan = n->key.vlan, .cfg = n->key.cfg, .fixed = n->fixed,
+            .known = n->known, .held = n->helds,
+        };
+
+        memcpy(out.ip, n->key.ip, 16);
+        memcpy(out.mac, n->mac, UB_ETHER_MAC);
+        fn(opaque, &out);
+    }
+}
