@@ -66,7 +66,8 @@ static void end_with_parent(gpointer unused)
 
 static char *file_of(const SwitchProgram *s, const char *name)
 {
-    return g_build_filename(s->dir, name, NULL);
+    return s->first ? g_strdup_printf("%s/%s.%u", s->dir, name, s->first)
+                    : g_build_filename(s->dir, name, NULL);
 }
 
 void switch_again(SwitchProgram *s)
@@ -81,7 +82,14 @@ void switch_again(SwitchProgram *s)
     for (unsigned i = 0; i < s->ports; i++) {
         g_ptr_array_add(argv, s->tls && !i
                         ? g_strdup("--port=tls:127.0.0.1:0")
-                        : g_strdup_printf("--port=unix:%s/port%u", s->dir, i));
+                        : g_strdup_printf("--port=unix:%s/port%u", s->dir,
+                                          s->first + i));
+    }
+    if (s->ethernet) {
+        g_auto(GStrv) parts = g_strsplit(s->ethernet, "@", -1);
+        g_autofree char *address = g_strjoinv(s->dir, parts);
+
+        g_ptr_array_add(argv, g_strconcat("--ethernet=", address, NULL));
     }
     if (s->tls) {
         g_ptr_array_add(argv, g_strdup_printf("--tls-creds=psk:%s/keys",
@@ -141,7 +149,8 @@ void switch_stop(SwitchProgram *s)
     qobject_unref(switch_command(s, "{ 'execute': 'quit' }"));
     g_assert_cmphex(reap(s), ==, 0);
     for (unsigned i = 0; i < s->ports; i++) {
-        g_autofree char *name = g_strdup_printf("%s/port%u", s->dir, i);
+        g_autofree char *name = g_strdup_printf("%s/port%u", s->dir,
+                                                s->first + i);
 
         unlink(name);
     }
@@ -193,17 +202,29 @@ QDict *switch_command(SwitchProgram *s, const char *text)
     return answer;
 }
 
-uint64_t switch_counter(SwitchProgram *s, unsigned port, const char *name)
+static uint64_t counter_of(SwitchProgram *s, unsigned port, const char *group,
+                           const char *name)
 {
     g_autofree char *text = g_strdup_printf(
         "{ 'execute': 'query-counters', 'arguments': { 'port': %u } }", port);
     QDict *answer = switch_command(s, text);
     QObject *row = qlist_peek(qdict_get_qlist(answer, "return"));
     uint64_t value = qdict_get_int(
-        qdict_get_qdict(qobject_to(QDict, row), "counters"), name);
+        qdict_get_qdict(qobject_to(QDict, row), group), name);
 
     qobject_unref(answer);
     return value;
+}
+
+uint64_t switch_counter(SwitchProgram *s, unsigned port, const char *name)
+{
+    return counter_of(s, port, "counters", name);
+}
+
+uint64_t switch_ether_counter(SwitchProgram *s, unsigned port,
+                              const char *name)
+{
+    return counter_of(s, port, "ethernet", name);
 }
 
 /* A member of "wire" of a port; the caller's. */

@@ -12,6 +12,8 @@ typedef struct SwitchProgram {
     char *dir;          /* has all sockets */
     unsigned ports;
     const char *config; /* commands to begin with, or NULL */
+    unsigned first;     /* its port p listens at DIR/port(first + p) */
+    const char *ethernet; /* address of an Ethernet port, @ is DIR; or NULL */
     bool tls;           /* port 0 is TLS with the key of DIR/keys, on TCP */
     GPid pid;           /* 0: it does not run */
     int control;
@@ -31,6 +33,9 @@ void switch_stop(SwitchProgram *s);
 QDict *switch_command(SwitchProgram *s, const char *text);
 /* A counter of a port. */
 uint64_t switch_counter(SwitchProgram *s, unsigned port, const char *name);
+/* The same of an Ethernet port, as a link of Ethernet. */
+uint64_t switch_ether_counter(SwitchProgram *s, unsigned port,
+                              const char *name);
 /* The TCP port that port 0 with TLS listens at. */
 unsigned switch_tcp(SwitchProgram *s);
 /* What carries the bytes of a port; the caller's. */

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Dissect the sample capture with tshark and compare what it shows.
 
-usage: check-dissector.py TSHARK UB_LUA WRITER [layers]
+usage: check-dissector.py TSHARK UB_LUA WRITER [layers|uboe]
 
 WRITER --sample writes the file, with the writers of the cores; the values that
 must come out of it stand here: those of test-capture, or with "layers" of
-write-layers.
+write-layers.  With "uboe" the packets of IP among the latter are put into frames of
+Ethernet, without and with a VLAN (UB 2.0 figure E-2).
 """
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -353,6 +355,36 @@ LAYERS = (TRANSPORT + [opcode(op, False) for op in REQUESTS] +
                'ers2_sa1': words(32)})] + SCANS + URPC + BROKEN)
 
 
+# Packets of IP, without what UB over Ethernet does not have.
+UBOE = [{name: value for name, value in
+         {**row, 'eth.src': '02:00:00:00:00:01', 'vlan.id': vlan,
+          'ub.nth_ip.npi': []}.items() if name != 'ub.cfg'}
+        for row in TRANSPORT if row['ub.cfg'] in (3, 4) for vlan in ([], 7)]
+
+
+def uboe(sample):
+    """The file @sample becomes one of Ethernet: the packets of IP in it."""
+    with open(sample, 'rb') as f:
+        data = f.read()
+    out = struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)
+    while data:
+        kind, size = struct.unpack_from('<II', data)
+        block, data = data[:size], data[size:]
+        if kind != 6:
+            continue
+        length, = struct.unpack_from('<I', block, 20)
+        packet = block[28:28 + length]
+        if packet[1] or packet[5] not in (3, 4):    # kind, CFG
+            continue
+        for tag in (b'', bytes.fromhex('81000007')):
+            frame = (bytes.fromhex('020000000002020000000001') + tag +
+                     bytes.fromhex('0800' if packet[5] == 3 else '86dd') +
+                     packet[8 + 6:])
+            out += struct.pack('<IIII', 0, 0, len(frame), len(frame)) + frame
+    with open(sample, 'wb') as f:
+        f.write(out)
+
+
 def same(want, shown):
     """Does a field show the value?  None: it is enough that it is there."""
     if want is None:
@@ -388,7 +420,8 @@ def check(frame, want):
 
 def main():
     tshark, script, writer = sys.argv[1:4]
-    expected = LAYERS if sys.argv[4:] == ['layers'] else LINK
+    mode = ' '.join(sys.argv[4:])
+    expected = {'': LINK, 'layers': LAYERS, 'uboe': UBOE}[mode]
     about = subprocess.run([tshark, '-v'], capture_output=True, text=True,
                            check=True).stdout
     if 'with Lua' not in ' '.join(about.split()):
@@ -397,6 +430,8 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         sample = os.path.join(tmp, 'sample.pcapng')
         subprocess.run([writer, '--sample', sample], check=True)
+        if mode == 'uboe':
+            uboe(sample)
         run = subprocess.run([tshark, '-n', '-o', 'ub.urpc:TRUE', '-X', f'lua_script:{script}', '-r',
                               sample, '-T', 'pdml'], capture_output=True,
                              text=True, check=True,
