@@ -66,39 +66,54 @@ static void event_take(struct ub_refusals *r, const __le64 *e)
 			     text ?: "?", why, code);
 }
 
+/* What is wrong with the UMMU itself: told also when it was stopped because of that. */
+static void errors_take(struct ub_core *core)
+{
+	u32 gerror = ummu_rd(core, UBM_GERROR);
+	u32 known = ummu_rd(core, UBM_GERRORN);
+
+	if (gerror == known)
+		return;
+	dev_err_ratelimited(&core->pdev->dev, "errors of the UMMU: %#x\n",
+			    gerror ^ known);
+	ummu_wr(core, UBM_GERRORN, gerror);
+}
+
+/* After CONS: what finds no room from now on is an overflow of its own. */
+static void lost_take(struct ub_refusals *r)
+{
+	u32 lost = ummu_rd(r->core, UBM_LOST);
+
+	if (lost == r->seen_lost)
+		return;
+	atomic64_add(lost - r->seen_lost, &r->lost);
+	r->seen_lost = lost;
+	dev_warn_ratelimited(&r->core->pdev->dev,
+			     "events of the UMMU are lost\n");
+}
+
 /* All that are there now; what comes meanwhile has another interrupt, when CONS says
  * how far this one has read. */
 static void events_take(struct work_struct *work)
 {
 	struct ub_refusals *r = container_of(work, struct ub_refusals, work);
 	struct ub_core *core = r->core;
-	u32 prod = ummu_rd(core, UBM_EVTQ_PROD), gerror, overflow, lost;
-	u32 cons = ummu_rd(core, UBM_EVTQ_CONS);
+	u32 prod = ummu_rd(core, UBM_EVTQ_PROD);
 
-	/* It is gone (all ones), or was reset. */
-	if (prod == ~0u || !(ummu_rd(core, UBM_CR0ACK) & UBM_CR0_EVTQ))
+	/* It is gone: all ones. */
+	if (prod == ~0u)
+		return;
+	errors_take(core);
+	/* It was reset. */
+	if (!(ummu_rd(core, UBM_CR0ACK) & UBM_CR0_EVTQ))
 		return;
 	dma_rmb();
 	for (; (r->ci ^ prod) & INDEX_MASK; r->ci++)
 		event_take(r, (const __le64 *)
 			   (r->ring + (r->ci & INDEX_MASK >> 1) * UBM_EVT));
-	overflow = (prod ^ cons) & UBM_EVTQ_OVERFLOW;
-	if (overflow) {
-		lost = ummu_rd(core, UBM_LOST);
-		atomic64_add(lost - r->seen_lost, &r->lost);
-		r->seen_lost = lost;
-		dev_warn_ratelimited(&core->pdev->dev,
-				     "events of the UMMU are lost\n");
-	}
 	ummu_wr(core, UBM_EVTQ_CONS, (r->ci & INDEX_MASK) |
 				     (prod & UBM_EVTQ_OVERFLOW));
-	gerror = ummu_rd(core, UBM_GERROR);
-	if (gerror != ummu_rd(core, UBM_GERRORN)) {
-		dev_err_ratelimited(&core->pdev->dev,
-				    "errors of the UMMU: %#x\n",
-				    gerror ^ ummu_rd(core, UBM_GERRORN));
-		ummu_wr(core, UBM_GERRORN, gerror);
-	}
+	lost_take(r);
 }
 
 irqreturn_t ub_refusals_irq(struct ub_core *core)
@@ -258,6 +273,8 @@ void ub_refusals_free(struct ub_core *core)
 	if (!r)
 		return;
 	WRITE_ONCE(core->refusals, NULL);
+	/* Others share the vector: who has looked at it before is through. */
+	synchronize_irq(ub_core_irq(core, VECTOR));
 	dma_free_coherent(&core->pdev->dev, RING_BYTES, r->ring, r->dma);
 	kfree(r);
 }
