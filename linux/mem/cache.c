@@ -25,6 +25,7 @@ static void cache_release(struct kref *ref)
 {
 	struct mem_cache *c = container_of(ref, struct mem_cache, ref);
 
+	kvfree(c->failed);
 	kvfree(c->dirty);
 	kvfree(c->pages);
 	kfree(c);
@@ -56,7 +57,9 @@ struct mem_cache *mem_cache_new(struct mem_dev *dev, u64 window, u64 len,
 	c->pages = kvcalloc(c->n, sizeof(*c->pages), GFP_KERNEL_ACCOUNT);
 	c->dirty = kvcalloc(BITS_TO_LONGS(c->n), sizeof(long),
 			    GFP_KERNEL_ACCOUNT);
-	if (c->pages && c->dirty)
+	c->failed = kvcalloc(BITS_TO_LONGS(c->n), sizeof(long),
+			     GFP_KERNEL_ACCOUNT);
+	if (c->pages && c->dirty && c->failed)
 		return c;
 	mem_cache_put(c);
 	return NULL;
@@ -81,9 +84,10 @@ static int pages_move(struct mem_cache *c, bool reads, struct page **pages,
 			break;
 		}
 	}
+	/* What ends is written back, though its program was killed. */
 	if (!err)
 		err = mem_move(c->dev, reads, &c->to, (u64)i << PAGE_SHIFT, at,
-			       n);
+			       n, !c->gone);
 	/* The engine may still reach them: they are nobody's from now on. */
 	if (err == -EBUSY) {
 		while (mapped--)
@@ -222,46 +226,63 @@ static int directory(struct mem_cache *c, u32 opcode, u64 a, u64 b, u64 *old)
 	return mem_slot(c->dev, c->window, opcode, sizeof(u64), &a, &b, old);
 }
 
-/* One value becomes another, or -EAGAIN: others have it. */
+/* Who owns something owns something else, or -EAGAIN: others do. */
 static int directory_swap(struct mem_cache *c, u64 from, u64 to)
 {
 	u64 old;
-	int err = directory(c, OP_CAS, from, to, &old);
+	int err = directory(c, OP_CAS, c->epoch | from, c->epoch | to, &old);
 
-	return err ? err : old == from ? 0 : -EAGAIN;
+	return err ? err : old == (c->epoch | from) ? 0 : -EAGAIN;
 }
 
-/* One reader more, or one less: then it may be that the owner of the memory has
- * reclaimed it, and there is none. */
-static int directory_count(struct mem_cache *c, int more)
+/* A writer, who is alone, or one reader more; in the epoch that it is now. */
+static int directory_enter(struct mem_cache *c, bool writes)
 {
 	unsigned long end = jiffies + 20 * HZ;
-	u64 guess = more > 0 ? 0 : 1, old;
+	u64 guess = c->epoch, old;
 	unsigned int tries;
 	int err;
 
 	for (tries = 0; tries < TRIES; tries++) {
 		/* The owner may answer as late, and as often otherwise, as it likes. */
-		if ((more > 0 && fatal_signal_pending(current)) ||
-		    time_after(jiffies, end))
+		if (fatal_signal_pending(current) || time_after(jiffies, end))
 			break;
-		err = directory(c, OP_CAS, guess, guess + more, &old);
-		if (err || old == guess)
+		err = directory(c, OP_CAS, guess,
+				writes ? guess | MEM_DIR_WRITER : guess + 1,
+				&old);
+		if (err)
 			return err;
-		if (old & MEM_DIR_WRITER || (!old && more < 0))
+		if (old == guess) {
+			c->epoch = guess & MEM_DIR_EPOCH;
+			return 0;
+		}
+		if (old & MEM_DIR_WRITER || (writes && old & MEM_DIR_READERS) ||
+		    (old & MEM_DIR_READERS) == MEM_DIR_READERS)
 			return -EAGAIN;
 		guess = old;
 	}
-	return more > 0 ? -EAGAIN : -EIO;
+	return -EAGAIN;
 }
 
-/* What has been reclaimed cannot be left, and needs not. */
+/* No writer, or one reader less.  What was reclaimed cannot be left, and needs not. */
 static int directory_leave(struct mem_cache *c, enum mem_owns owns)
 {
-	int err = owns == MEM_WRITE ? directory_swap(c, MEM_DIR_WRITER, 0)
-				    : directory_count(c, -1);
+	u64 guess = c->epoch | (owns == MEM_WRITE ? MEM_DIR_WRITER : 1), old;
+	unsigned long end = jiffies + 20 * HZ;
+	unsigned int tries;
+	int err;
 
-	return err == -EAGAIN ? 0 : err;
+	for (tries = 0; tries < TRIES && !time_after(jiffies, end); tries++) {
+		err = directory(c, OP_CAS, guess,
+				owns == MEM_WRITE ? c->epoch : guess - 1, &old);
+		if (err || old == guess)
+			return err;
+		if ((old & MEM_DIR_EPOCH) != c->epoch || owns == MEM_WRITE ||
+		    old & MEM_DIR_WRITER || !(old & MEM_DIR_READERS))
+			return 0;
+		guess = old;
+	}
+	return -EIO;
 }
 
 /* ---- Ownership; with c->lock ---- */
@@ -303,7 +324,7 @@ static int to_read(struct mem_cache *c)
 	int err;
 
 	if (c->owns == MEM_INVALID)
-		return directory_count(c, 1);
+		return directory_enter(c, false);
 	err = write_ends(c);
 	if (err)
 		return err;
@@ -316,7 +337,8 @@ static int to_read(struct mem_cache *c)
 static int to_write(struct mem_cache *c)
 {
 	/* The only reader may become the writer, and what it has is good. */
-	return directory_swap(c, c->owns == MEM_READ ? 1 : 0, MEM_DIR_WRITER);
+	return c->owns == MEM_READ ? directory_swap(c, 1, MEM_DIR_WRITER)
+				   : directory_enter(c, true);
 }
 
 int mem_cache_own(struct mem_cache *c, enum mem_owns want)
@@ -388,12 +410,11 @@ static struct page *page_find(struct mem_cache *c, unsigned long i, bool *may)
 	return page;
 }
 
-/* The one that was found, now that it is locked; else it is not any more. */
+/* The one that was found, which is locked; else it is not any more. */
 static bool page_kept(struct mem_cache *c, unsigned long i, struct page *page)
 {
 	bool kept;
 
-	lock_page(page);
 	spin_lock(&c->state);
 	kept = may_touch(c, i) && c->pages[i] == page;
 	spin_unlock(&c->state);
@@ -416,14 +437,46 @@ static int page_fetch(struct mem_cache *c, unsigned long i)
 	return err;
 }
 
+/* The same, for the next try of the fault, which is told if there is no page. */
+static void page_fetch_for(struct mem_cache *c, unsigned long i)
+{
+	int err = page_fetch(c, i);
+
+	spin_lock(&c->state);
+	__assign_bit(i, c->failed, err && err != -EINTR);
+	spin_unlock(&c->state);
+}
+
+/* Whether the try before has asked in vain. */
+static bool page_failed(struct mem_cache *c, unsigned long i,
+			const struct vm_fault *vmf)
+{
+	bool failed;
+
+	if (!(vmf->flags & FAULT_FLAG_TRIED))
+		return false;
+	spin_lock(&c->state);
+	failed = __test_and_clear_bit(i, c->failed);
+	spin_unlock(&c->state);
+	return failed;
+}
+
+/* Who must not wait, nor give mmap_lock up. */
+static bool fault_hurries(const struct vm_fault *vmf)
+{
+	const unsigned int both = FAULT_FLAG_ALLOW_RETRY |
+				  FAULT_FLAG_RETRY_NOWAIT;
+
+	return (vmf->flags & both) == both;
+}
+
 /* Gives mmap_lock up, if the fault may be tried again; the file keeps all of ours
  * that the mapping, which may go meanwhile, has kept. */
 static struct file *fault_let_go(struct vm_fault *vmf)
 {
 	struct file *file;
 
-	if (!fault_flag_allow_retry_first(vmf->flags) ||
-	    vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
+	if (!(vmf->flags & FAULT_FLAG_ALLOW_RETRY))
 		return NULL;
 	file = get_file(vmf->vma->vm_file);
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
@@ -445,18 +498,28 @@ vm_fault_t mem_cache_fault(struct mem_cache *c, struct vm_fault *vmf,
 		page = page_find(c, i, &may);
 		if (!may)
 			return VM_FAULT_SIGBUS;
+		if (page && fault_hurries(vmf) && !trylock_page(page)) {
+			put_page(page);
+			return VM_FAULT_RETRY;
+		}
 		if (page) {
+			if (!fault_hurries(vmf))
+				lock_page(page);
 			if (!page_kept(c, i, page))
 				continue;
 			vmf->page = page;
 			return VM_FAULT_LOCKED;
 		}
+		if (page_failed(c, i, vmf))
+			return VM_FAULT_SIGBUS;
+		if (fault_hurries(vmf))
+			return VM_FAULT_RETRY;
 		file = fault_let_go(vmf);
 		if (file) {
-			/* The next try says what became of it. */
-			page_fetch(c, i);
+			page_fetch_for(c, i);
 			fput(file);
-			return VM_FAULT_RETRY;
+			/* So the next one knows that there was another. */
+			return VM_FAULT_MAJOR | VM_FAULT_RETRY;
 		}
 		if (page_fetch(c, i))
 			return VM_FAULT_SIGBUS;

@@ -207,14 +207,17 @@ int mem_settle(struct mem_file *f, unsigned int argc, char **argv)
 	return 0;
 }
 
-/* reclaim TOKENID: nobody owns it, whatever became of who did. */
+/* reclaim TOKENID: nobody owns it, whatever became of who did; in another epoch. */
 int mem_reclaim(struct mem_file *f, unsigned int argc, char **argv)
 {
 	struct mem_export *ex = argc == 2 ? export_of(f, argv[1]) : NULL;
+	__le64 *word;
 
 	if (!ex || !ex->directory)
 		return -EINVAL;
-	WRITE_ONCE(*(__le64 *)ex->directory, 0);
+	word = ex->directory;
+	WRITE_ONCE(*word, cpu_to_le64((le64_to_cpu(READ_ONCE(*word)) +
+				       MEM_DIR_EPOCH_1) & MEM_DIR_EPOCH));
 	return 0;
 }
 

@@ -11,37 +11,9 @@
 
 #include "ub_mem.h"
 
-#define CARRIER_CTP	1
-#define CARRIER_BYPASS	3
-#define CFG_BYPASS	9
-#define CFG_CNA24	7
-#define CFG_CNA16	6
-#define FORM_NONE	0
-#define FORM_WIDE	1
-#define MTU		4096
 #define SUB_SHIFT	16
 
 /* ---- ways ---- */
-
-static int dest_set(struct mem_dev *dev, struct mem_dest *d, u32 cna)
-{
-	struct ub_cmd cmd;
-
-	ub_cmd_init(&cmd, d->row, 0);
-	if (d->carrier == CARRIER_BYPASS) {
-		ub_put_way(&cmd, UBQ_DST_WAY, CFG_BYPASS, cna);
-		ub_put8(&cmd, UBQ_DST_FORM, FORM_NONE);
-	} else {
-		ub_put_way(&cmd, UBQ_DST_WAY,
-			   cna > U16_MAX ? CFG_CNA24 : CFG_CNA16, cna);
-		ub_put8(&cmd, UBQ_DST_FORM, FORM_WIDE);
-	}
-	ub_put8(&cmd, UBQ_DST_CARRIER, d->carrier);
-	ub_put16(&cmd, UBQ_DST_MTU, MTU);
-	ub_put32(&cmd, UBQ_DST_UPI, ub_own_upi(dev->core));
-	memcpy(cmd.b + UBQ_DST_DEID, d->eid, sizeof(d->eid));
-	return ub_cmd_run(dev->core, UBQ_OP_DEST_SET, &cmd);
-}
 
 static struct mem_dest *dest_new(struct mem_dev *dev, const u8 eid[16],
 				 u32 carrier, u32 cna)
@@ -51,22 +23,12 @@ static struct mem_dest *dest_new(struct mem_dev *dev, const u8 eid[16],
 
 	if (!d)
 		return ERR_PTR(-ENOMEM);
-	err = ida_alloc_range(&dev->core->cmdq->rows, 1, UB_ROW_MAX,
-			      GFP_KERNEL);
-	if (err < 0)
-		goto free;
-	d->row = err;
-	d->carrier = carrier;
-	memcpy(d->eid, eid, 16);
-	err = dest_set(dev, d, cna);
-	if (err)
-		goto row;
-	list_add(&d->list, &dev->dests);
-	return d;
-
-row:
-	ida_free(&dev->core->cmdq->rows, d->row);
-free:
+	d->way.carrier = carrier;
+	d->way.cna = cna;
+	memcpy(d->way.eid, eid, sizeof(d->way.eid));
+	err = ub_dest_add(&dev->dests, &d->way, 0);
+	if (!err)
+		return d;
 	kfree(d);
 	return ERR_PTR(err);
 }
@@ -74,37 +36,27 @@ free:
 static struct mem_dest *dest_get(struct mem_dev *dev, const u8 eid[16],
 				 u32 carrier)
 {
+	struct ub_dest *way;
 	struct mem_dest *d;
 	u32 cna;
 	int err = ub_eid_cna(dev->core, eid, &cna);
 
 	if (err)
 		return ERR_PTR(err);
-	mutex_lock(&dev->dests_lock);
-	list_for_each_entry(d, &dev->dests, list)
-		if (d->carrier == carrier && !memcmp(d->eid, eid, 16))
-			goto found;
-	d = dest_new(dev, eid, carrier, cna);
-found:
-	if (!IS_ERR(d))
-		d->users++;
-	mutex_unlock(&dev->dests_lock);
+	mutex_lock(&dev->dests.lock);
+	way = ub_dest_get(&dev->dests, eid, carrier);
+	d = way ? container_of(way, struct mem_dest, way)
+		: dest_new(dev, eid, carrier, cna);
+	mutex_unlock(&dev->dests.lock);
 	return d;
 }
 
 static void dest_put(struct mem_dev *dev, struct mem_dest *d)
 {
-	struct ub_cmd cmd;
-
-	mutex_lock(&dev->dests_lock);
-	if (!--d->users) {
-		ub_cmd_init(&cmd, d->row, 0);
-		ub_cmd_run(dev->core, UBQ_OP_DEST_CLEAR, &cmd);
-		list_del(&d->list);
-		ida_free(&dev->core->cmdq->rows, d->row);
+	mutex_lock(&dev->dests.lock);
+	if (ub_dest_put(&dev->dests, &d->way))
 		kfree(d);
-	}
-	mutex_unlock(&dev->dests_lock);
+	mutex_unlock(&dev->dests.lock);
 }
 
 /* ---- imports ---- */
@@ -128,8 +80,8 @@ static const struct {
 	u32 carrier, order;
 	bool cached, shared;
 } options[] = {
-	{ "ctp", .carrier = CARRIER_CTP },
-	{ "bypass", .carrier = CARRIER_BYPASS },
+	{ "ctp", .carrier = UB_CTP },
+	{ "bypass", .carrier = UB_BYPASS },
 	{ "relaxed", .order = 1 },
 	{ "strong", .order = 2 },
 	{ "cached", .cached = true },
@@ -163,7 +115,7 @@ static int wish_get(unsigned int argc, char **argv, struct wish *w)
 	w->to.check = strcmp(argv[5], "-");
 	if (w->to.check && kstrtou32(argv[5], 0, &w->to.value))
 		return -EINVAL;
-	w->carrier = CARRIER_CTP;
+	w->carrier = UB_CTP;
 	for (i = 6; !err && i < argc; i++)
 		err = option_get(argv[i], w);
 	return err || w->to.token_id >> 20 || !w->len ||
@@ -233,7 +185,7 @@ static int import_begin(struct mem_file *f, struct mem_import *im,
 static int import_set(struct mem_dev *dev, struct mem_import *im,
 		      struct wish *w)
 {
-	w->to.row = im->dest->row;
+	w->to.row = im->dest->way.row;
 	w->to.dest = im->dest;
 	if (w->cached) {
 		im->cache = mem_cache_new(dev, im->first * MEM_MIB, im->len,

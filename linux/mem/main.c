@@ -122,7 +122,7 @@ static struct mem_dev *dev_new(struct ub_core *core)
 	init_rwsem(&dev->life);
 	init_rwsem(&dev->map);
 	mutex_init(&dev->files_lock);
-	mutex_init(&dev->dests_lock);
+	ub_dests_init(&dev->dests, core);
 	mutex_init(&dev->decoder.lock);
 	mutex_init(&dev->decoder.slot);
 	mutex_init(&dev->queue.lock);
@@ -131,7 +131,6 @@ static struct mem_dev *dev_new(struct ub_core *core)
 	dev->queue.broken = true;
 	spin_lock_init(&dev->decoder.event_lock);
 	INIT_LIST_HEAD(&dev->files);
-	INIT_LIST_HEAD(&dev->dests);
 	xa_init_flags(&dev->imports, XA_FLAGS_LOCK_IRQ);
 	dev->misc.minor = MISC_DYNAMIC_MINOR;
 	dev->misc.name = dev->name;
@@ -255,18 +254,6 @@ static int mem_resume(struct auxiliary_device *adev)
 	return err;
 }
 
-static int mem_pm_suspend(struct device *dev)
-{
-	return mem_suspend(to_auxiliary_dev(dev), PMSG_SUSPEND);
-}
-
-static int mem_pm_resume(struct device *dev)
-{
-	return mem_resume(to_auxiliary_dev(dev));
-}
-
-static DEFINE_SIMPLE_DEV_PM_OPS(mem_pm_ops, mem_pm_suspend, mem_pm_resume);
-
 static const struct auxiliary_device_id mem_ids_table[] = {
 	{ .name = "ub_core.mem" },
 	{ }
@@ -280,7 +267,7 @@ static struct auxiliary_driver mem_driver = {
 	.remove = mem_remove,
 	.suspend = mem_suspend,
 	.resume = mem_resume,
-	.driver.pm = pm_sleep_ptr(&mem_pm_ops),
+	.driver.pm = pm_sleep_ptr(&ub_part_pm_ops),
 };
 module_auxiliary_driver(mem_driver);
 

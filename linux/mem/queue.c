@@ -49,14 +49,9 @@ static __le32 *entry(struct mem_queue *q, u16 index)
 	return (__le32 *)at;
 }
 
-/* A program that ends does so once, and then has its memory written back. */
-static bool was_killed(void)
-{
-	return !(current->flags & PF_EXITING) && fatal_signal_pending(current);
-}
-
 /* The next completion of a move that has begun then; its status. */
-static int wait_done(struct mem_dev *dev, unsigned long begun, u32 *status)
+static int wait_done(struct mem_dev *dev, unsigned long begun, bool killable,
+		     u32 *status)
 {
 	struct mem_queue *q = &dev->queue;
 	const __le32 *e = (const __le32 *)(q->cq +
@@ -70,7 +65,7 @@ static int wait_done(struct mem_dev *dev, unsigned long begun, u32 *status)
 			break;
 		if (time_after(jiffies, begun + msecs_to_jiffies(ANSWER_MS)))
 			return -ETIMEDOUT;
-		if (was_killed() &&
+		if (killable && fatal_signal_pending(current) &&
 		    time_after(jiffies, begun + msecs_to_jiffies(KILLED_MS)))
 			return -EINTR;
 		/* The device may have gone without a word. */
@@ -121,9 +116,9 @@ static void post(struct mem_queue *q, u32 opcode, const struct mem_target *to,
 static int queue_begin(struct mem_dev *dev);
 static int queue_end(struct mem_dev *dev);
 
-static int queue_lock(struct mem_queue *q)
+static int queue_lock(struct mem_queue *q, bool killable)
 {
-	if (!(current->flags & PF_EXITING))
+	if (killable)
 		return mutex_lock_killable(&q->lock);
 	mutex_lock(&q->lock);
 	return 0;
@@ -132,7 +127,8 @@ static int queue_lock(struct mem_queue *q)
 /* All of it, as much at a time as the queue holds; the first status that is bad. */
 static int move_all(struct mem_dev *dev, bool reads,
 		    const struct mem_target *to, u64 at,
-		    const dma_addr_t *pages, unsigned int n, u32 *bad)
+		    const dma_addr_t *pages, unsigned int n, bool killable,
+		    u32 *bad)
 {
 	u32 len = n * PAGE_SIZE, step = reads ? len : WRITEBACK_BYTES;
 	struct mem_queue *q = &dev->queue;
@@ -150,7 +146,8 @@ static int move_all(struct mem_dev *dev, bool reads,
 		}
 		bell(q, UBQ_BELL_SQ, q->id, q->pi);
 		for (; !err && posted; posted--) {
-			err = wait_done(dev, begun, &status);
+			err = wait_done(dev, begun, killable,
+					&status);
 			if (!err && !*bad)
 				*bad = status;
 		}
@@ -172,14 +169,14 @@ static int queue_anew(struct mem_dev *dev, int why)
 }
 
 int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
-	     u64 at, const dma_addr_t *pages, unsigned int n)
+	     u64 at, const dma_addr_t *pages, unsigned int n, bool killable)
 {
 	struct mem_queue *q = &dev->queue;
 	struct mem_dest *d = to->dest;
 	int err = -EIO;
 	u32 bad;
 
-	if (queue_lock(q))
+	if (queue_lock(q, killable))
 		return -EINTR;
 	if (q->broken)
 		goto out;
@@ -187,7 +184,7 @@ int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
 		atomic64_inc(&dev->spared);
 		goto out;
 	}
-	err = move_all(dev, reads, to, at, pages, n, &bad);
+	err = move_all(dev, reads, to, at, pages, n, killable, &bad);
 	if (err != -EINTR) {
 		d->silent = err == -ETIMEDOUT || bad == UBQ_STATUS_TIMEOUT;
 		d->silent_end = jiffies + msecs_to_jiffies(SILENT_MS);

@@ -10,7 +10,7 @@
  *
  * Locks, outer first: mem_dev.life (commands read it, the end of the device writes
  * it), mem_file.lock, mmap_lock, mem_dev.map (page faults read it, imports that come
- * and go write it); mem_cache.lock, page locks; mem_dev.dests_lock, those of queue,
+ * and go write it); mem_cache.lock, page locks; that of mem_dev.dests, those of queue,
  * decoder and ub_core.  The spinlocks of events and of caches are innermost.  A page
  * fault that asks a peer gives mmap_lock up before, if it may.
  */
@@ -112,16 +112,21 @@ void mem_queue_free(struct mem_dev *dev);
 #define MEM_MOVE	8	/* pages of a request */
 
 /* A Read or Writebacks of @n pages at @at of what @to leads to.  -EINTR: the program
- * was killed meanwhile. */
+ * was killed meanwhile, and it is @killable. */
 int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
-	     u64 at, const dma_addr_t *pages, unsigned int n);
+	     u64 at, const dma_addr_t *pages, unsigned int n, bool killable);
 
 /* ---- cache.c: cached imports ---- */
 
 /* In front of a segment that nodes share are 4 KiB, whatever a page is here, with the
- * directory: a word with the number of readers, or that there is a writer. */
+ * directory: a word with the number of readers, or that there is a writer, and the
+ * epoch, another one each time that the owner of the memory has reclaimed it: who
+ * owned something before does not leave what others own since. */
 #define MEM_DIR_BYTES	4096
 #define MEM_DIR_WRITER	(1ull << 63)
+#define MEM_DIR_READERS	0xffffffffull
+#define MEM_DIR_EPOCH	(~(MEM_DIR_WRITER | MEM_DIR_READERS))
+#define MEM_DIR_EPOCH_1	(1ull << 32)
 
 enum mem_owns { MEM_INVALID, MEM_READ, MEM_WRITE };
 
@@ -139,6 +144,8 @@ struct mem_cache {
 	unsigned long n;
 	struct page **pages;
 	unsigned long *dirty;
+	unsigned long *failed;	/* pages that the next try of a fault gives up */
+	u64 epoch;		/* of the directory, as it was entered last */
 };
 
 struct mem_cache *mem_cache_new(struct mem_dev *dev, u64 window, u64 len,
@@ -168,10 +175,7 @@ struct mem_export {
 
 /* A way to a peer, shared by all imports that take it. */
 struct mem_dest {
-	struct list_head list;
-	unsigned int users;
-	u8 eid[16];
-	u32 carrier, row;
+	struct ub_dest way;
 	bool silent;		/* with mem_queue.lock: it has not answered, and … */
 	unsigned long silent_end;	/* … is not asked again before */
 };
@@ -254,8 +258,7 @@ struct mem_dev {
 	struct inode *inode;	/* whose mappings are all ours */
 	struct mem_decoder decoder;
 	struct mem_queue queue;
-	struct mutex dests_lock;
-	struct list_head dests;
+	struct ub_dests dests;
 	struct xarray imports;	/* by MiB of the window */
 	atomic_t exports, last_id;
 	atomic64_t failed;

@@ -376,9 +376,10 @@ static void ubc_net_remove(struct auxiliary_device *adev)
 	free_netdev(port->netdev);
 }
 
-static int ubc_net_suspend(struct device *dev)
+/* The function is about to be reset. */
+static int ubc_net_suspend(struct auxiliary_device *adev, pm_message_t state)
 {
-	struct ubc_port *port = dev_get_drvdata(dev);
+	struct ubc_port *port = auxiliary_get_drvdata(adev);
 
 	rtnl_lock();
 	netif_device_detach(port->netdev);
@@ -388,9 +389,9 @@ static int ubc_net_suspend(struct device *dev)
 	return 0;
 }
 
-static int ubc_net_resume(struct device *dev)
+static int ubc_net_resume(struct auxiliary_device *adev)
 {
-	struct ubc_port *port = dev_get_drvdata(dev);
+	struct ubc_port *port = auxiliary_get_drvdata(adev);
 
 	rtnl_lock();
 	if (netif_running(port->netdev))
@@ -399,20 +400,6 @@ static int ubc_net_resume(struct device *dev)
 	rtnl_unlock();
 	return 0;
 }
-
-/* The bus had an error, and the controller is about to be reset; it was. */
-static int ubc_net_error(struct auxiliary_device *adev, pm_message_t state)
-{
-	return ubc_net_suspend(&adev->dev);
-}
-
-static int ubc_net_recover(struct auxiliary_device *adev)
-{
-	return ubc_net_resume(&adev->dev);
-}
-
-static DEFINE_SIMPLE_DEV_PM_OPS(ubc_net_pm_ops, ubc_net_suspend,
-				ubc_net_resume);
 
 static const struct auxiliary_device_id ubc_net_ids[] = {
 	{ .name = "ub_core.net" },
@@ -424,9 +411,9 @@ static struct auxiliary_driver ubc_net_driver = {
 	.id_table = ubc_net_ids,
 	.probe = ubc_net_probe,
 	.remove = ubc_net_remove,
-	.suspend = ubc_net_error,
-	.resume = ubc_net_recover,
-	.driver.pm = pm_sleep_ptr(&ubc_net_pm_ops),
+	.suspend = ubc_net_suspend,
+	.resume = ubc_net_resume,
+	.driver.pm = pm_sleep_ptr(&ub_part_pm_ops),
 };
 
 static int __init ubc_net_init(void)

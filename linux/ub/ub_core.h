@@ -88,6 +88,9 @@ unsigned int ub_core_engine_vector(struct ub_core *core);
 /* The Linux interrupt of an entry; request it as shared. */
 int ub_core_irq(struct ub_core *core, unsigned int vector);
 
+/* part.c: for drivers of parts, whose suspend and resume are what it does. */
+extern const struct dev_pm_ops ub_part_pm_ops;
+
 /* Dwords of the configuration space, by their address in dwords; what is not
  * defined reads 0.  Any context. */
 u32 ub_config_read(struct ub_core *core, u32 dw);

@@ -88,6 +88,37 @@ int ub_eid_cna(struct ub_core *core, const u8 eid[16], u32 *cna);
 /* The way to @cna into a command, with the form of addresses @cfg. */
 void ub_put_way(struct ub_cmd *cmd, unsigned int at, u32 cfg, u32 cna);
 
+/* ---- dest.c: rows of the table of destinations ---- */
+
+/* UBQ_DST_CARRIER. */
+enum { UB_RTP, UB_CTP, UB_UTP, UB_BYPASS };
+
+/* A row, within a structure of its part's. */
+struct ub_dest {
+	struct list_head list;
+	unsigned int users;
+	u32 row, carrier, cna;
+	u8 eid[16];
+};
+
+/* Those of a part; the functions below want the lock. */
+struct ub_dests {
+	struct ub_core *core;
+	struct mutex lock;
+	struct list_head list;
+};
+
+void ub_dests_init(struct ub_dests *t, struct ub_core *core);
+/* The row that leads there, with one more user, or NULL. */
+struct ub_dest *ub_dest_get(struct ub_dests *t, const u8 eid[16], u32 carrier);
+/* A new one with one user, its carrier, address and EID are set; @tpn: of RTP. */
+int ub_dest_add(struct ub_dests *t, struct ub_dest *d, u32 tpn);
+/* One user less; true: it was the last one, and the row is gone. */
+bool ub_dest_put(struct ub_dests *t, struct ub_dest *d);
+/* The row leads there now, or nowhere. */
+int ub_dest_set(struct ub_dests *t, const struct ub_dest *d, u32 tpn);
+void ub_dest_clear(struct ub_dests *t, const struct ub_dest *d);
+
 /* ---- ummu.c: tables of the UMMU ---- */
 
 struct ub_table;

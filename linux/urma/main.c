@@ -111,12 +111,11 @@ static struct urma_dev *dev_new(struct ub_core *core)
 	init_rwsem(&dev->life);
 	init_rwsem(&dev->map);
 	mutex_init(&dev->files_lock);
-	mutex_init(&dev->paths);
+	ub_dests_init(&dev->dests, core);
 	spin_lock_init(&dev->rings_lock);
 	INIT_LIST_HEAD(&dev->files);
 	INIT_LIST_HEAD(&dev->rings);
 	INIT_LIST_HEAD(&dev->channels);
-	INIT_LIST_HEAD(&dev->dests);
 	xa_init_flags(&dev->jfcs, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->queues, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->groups, XA_FLAGS_LOCK_IRQ);
@@ -296,18 +295,6 @@ static int urma_resume(struct auxiliary_device *adev)
 	return err;
 }
 
-static int urma_pm_suspend(struct device *dev)
-{
-	return urma_suspend(to_auxiliary_dev(dev), PMSG_SUSPEND);
-}
-
-static int urma_pm_resume(struct device *dev)
-{
-	return urma_resume(to_auxiliary_dev(dev));
-}
-
-static DEFINE_SIMPLE_DEV_PM_OPS(urma_pm_ops, urma_pm_suspend, urma_pm_resume);
-
 static const struct auxiliary_device_id urma_ids[] = {
 	{ .name = "ub_core.urma" },
 	{ }
@@ -321,7 +308,7 @@ static struct auxiliary_driver urma_driver = {
 	.remove = urma_remove,
 	.suspend = urma_suspend,
 	.resume = urma_resume,
-	.driver.pm = pm_sleep_ptr(&urma_pm_ops),
+	.driver.pm = pm_sleep_ptr(&ub_part_pm_ops),
 };
 
 /* ---- the module ---- */

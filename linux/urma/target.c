@@ -12,17 +12,14 @@
 
 #include "ub_urma.h"
 
-#define MTU		4096
 #define CFG_CNA24	7
-#define CFG_CNA16	6
-#define FORM_WIDE	1
 #define CHANNEL_ACTIVE	2
 #define CHANNEL_SETUP	1
 #define CONNECT_MS	15000
 
 struct urma_channel {
 	struct list_head list;
-	unsigned int users;	/* rows, and who waits for it; under paths */
+	unsigned int users;	/* rows, and who waits for it; under dests.lock */
 	u32 cna;
 	struct mutex lock;	/* tpn; one sets it up, others wait */
 	u32 tpn;		/* 0: there is none */
@@ -85,42 +82,23 @@ static int channel_connect(struct urma_dev *dev, struct urma_channel *c)
 	return err;
 }
 
-static int dest_set(struct urma_dev *dev, struct urma_dest *d, u32 cna)
-{
-	struct ub_cmd cmd;
-
-	ub_cmd_init(&cmd, d->row, 0);
-	ub_put_way(&cmd, UBQ_DST_WAY,
-		   d->carrier == URMA_RTP ? CFG_CNA24 : CFG_CNA16, cna);
-	ub_put8(&cmd, UBQ_DST_CARRIER, d->carrier);
-	ub_put8(&cmd, UBQ_DST_FORM, FORM_WIDE);
-	ub_put16(&cmd, UBQ_DST_MTU, MTU);
-	ub_put32(&cmd, UBQ_DST_CHANNEL, d->channel ? d->channel->tpn : 0);
-	ub_put32(&cmd, UBQ_DST_UPI, urma_upi(dev));
-	memcpy(cmd.b + UBQ_DST_DEID, d->eid, sizeof(d->eid));
-	return urma_cmd_run(dev, UBQ_OP_DEST_SET, &cmd);
-}
-
 /* Rows lead to the channel as it is now; nowhere, if there is none: its number
  * may become another's. */
 static int channel_rows(struct urma_dev *dev, struct urma_channel *c)
 {
-	struct ub_cmd cmd;
 	struct urma_dest *d;
 	int err = 0;
 
-	mutex_lock(&dev->paths);
-	list_for_each_entry(d, &dev->dests, list) {
+	mutex_lock(&dev->dests.lock);
+	list_for_each_entry(d, &dev->dests.list, way.list) {
 		if (err || d->channel != c)
 			continue;
-		if (c->tpn) {
-			err = dest_set(dev, d, c->cna);
-		} else {
-			ub_cmd_init(&cmd, d->row, 0);
-			urma_cmd_run(dev, UBQ_OP_DEST_CLEAR, &cmd);
-		}
+		if (c->tpn)
+			err = ub_dest_set(&dev->dests, &d->way, c->tpn);
+		else
+			ub_dest_clear(&dev->dests, &d->way);
 	}
-	mutex_unlock(&dev->paths);
+	mutex_unlock(&dev->dests.lock);
 	return err;
 }
 
@@ -141,7 +119,7 @@ static int channel_ready(struct urma_dev *dev, struct urma_channel *c)
 	return err ? err : channel_rows(dev, c);
 }
 
-/* With paths: one less needs it; what never was set up goes. */
+/* With dests.lock: one less needs it; what never was set up goes. */
 static void channel_put(struct urma_channel *c)
 {
 	if (c && !--c->users && !c->tpn) {
@@ -172,11 +150,11 @@ static struct urma_channel *channel_get(struct urma_dev *dev, u32 cna)
 	struct urma_channel *c;
 	int err;
 
-	mutex_lock(&dev->paths);
+	mutex_lock(&dev->dests.lock);
 	c = channel_find(dev, cna);
 	if (c)
 		c->users++;
-	mutex_unlock(&dev->paths);
+	mutex_unlock(&dev->dests.lock);
 	if (!c)
 		return ERR_PTR(-ENOMEM);
 	err = mutex_lock_killable(&c->lock);
@@ -186,67 +164,40 @@ static struct urma_channel *channel_get(struct urma_dev *dev, u32 cna)
 	}
 	if (!err)
 		return c;
-	mutex_lock(&dev->paths);
+	mutex_lock(&dev->dests.lock);
 	channel_put(c);
-	mutex_unlock(&dev->paths);
+	mutex_unlock(&dev->dests.lock);
 	return ERR_PTR(err);
 }
 
 /* ---- destinations ---- */
 
-static void dest_put(struct urma_dev *dev, struct urma_dest *d, bool engine)
+static void dest_put(struct urma_dev *dev, struct urma_dest *d)
 {
-	struct ub_cmd cmd;
-
-	mutex_lock(&dev->paths);
-	if (!--d->users) {
-		ub_cmd_init(&cmd, d->row, 0);
-		if (engine)
-			urma_cmd_run(dev, UBQ_OP_DEST_CLEAR, &cmd);
-		list_del(&d->list);
-		ida_free(&dev->core->cmdq->rows, d->row);
+	mutex_lock(&dev->dests.lock);
+	if (ub_dest_put(&dev->dests, &d->way)) {
 		channel_put(d->channel);
 		kfree(d);
 	}
-	mutex_unlock(&dev->paths);
+	mutex_unlock(&dev->dests.lock);
 }
 
-static struct urma_dest *dest_find(struct urma_dev *dev, const u8 eid[16],
-				   u32 carrier)
-{
-	struct urma_dest *d;
-
-	list_for_each_entry(d, &dev->dests, list)
-		if (d->carrier == carrier && !memcmp(d->eid, eid, 16))
-			return d;
-	return NULL;
-}
-
-static struct urma_dest *dest_make(struct urma_dev *dev, const u8 eid[16],
-				   u32 carrier, u32 cna,
-				   struct urma_channel *channel)
+static struct urma_dest *dest_new(struct urma_dev *dev, const u8 eid[16],
+				  u32 carrier, u32 cna,
+				  struct urma_channel *channel)
 {
 	struct urma_dest *d = kzalloc(sizeof(*d), GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!d)
 		return ERR_PTR(-ENOMEM);
-	err = ida_alloc_range(&dev->core->cmdq->rows, 1, UB_ROW_MAX, GFP_KERNEL);
-	if (err < 0)
-		goto free;
-	d->row = err;
-	d->carrier = carrier;
+	d->way.carrier = carrier;
+	d->way.cna = cna;
+	memcpy(d->way.eid, eid, sizeof(d->way.eid));
 	d->channel = channel;
-	memcpy(d->eid, eid, 16);
-	err = dest_set(dev, d, cna);
-	if (err)
-		goto row;
-	list_add(&d->list, &dev->dests);
-	return d;
-
-row:
-	ida_free(&dev->core->cmdq->rows, d->row);
-free:
+	err = ub_dest_add(&dev->dests, &d->way, channel ? channel->tpn : 0);
+	if (!err)
+		return d;
 	kfree(d);
 	return ERR_PTR(err);
 }
@@ -256,27 +207,25 @@ static struct urma_dest *dest_get(struct urma_dev *dev, const u8 eid[16],
 {
 	struct urma_channel *channel = NULL;
 	struct urma_dest *d;
+	struct ub_dest *way;
 	u32 cna;
 	int err;
 
 	err = ub_eid_cna(dev->core, eid, &cna);
 	if (err)
 		return ERR_PTR(err);
-	if (carrier == URMA_RTP)
+	if (carrier == UB_RTP)
 		channel = channel_get(dev, cna);
 	if (IS_ERR(channel))
 		return ERR_CAST(channel);
-	mutex_lock(&dev->paths);
-	d = dest_find(dev, eid, carrier);
-	if (!d)
-		d = dest_make(dev, eid, carrier, cna, channel);
-	else
-		channel_put(channel);	/* the row has it */
-	if (IS_ERR(d))
+	mutex_lock(&dev->dests.lock);
+	way = ub_dest_get(&dev->dests, eid, carrier);
+	d = way ? container_of(way, struct urma_dest, way)
+		: dest_new(dev, eid, carrier, cna, channel);
+	/* A row that was there has it already. */
+	if (way || IS_ERR(d))
 		channel_put(channel);
-	else
-		d->users++;
-	mutex_unlock(&dev->paths);
+	mutex_unlock(&dev->dests.lock);
 	return d;
 }
 
@@ -284,12 +233,12 @@ void urma_paths_stop(struct urma_dev *dev)
 {
 	struct urma_channel *c, *next;
 
-	mutex_lock(&dev->paths);
+	mutex_lock(&dev->dests.lock);
 	list_for_each_entry_safe(c, next, &dev->channels, list) {
 		list_del(&c->list);
 		kfree(c);
 	}
-	mutex_unlock(&dev->paths);
+	mutex_unlock(&dev->dests.lock);
 }
 
 /* ---- targets ---- */
@@ -308,7 +257,7 @@ static int carrier_of(u32 trans_mode, u32 tp_type)
 
 void urma_target_end(struct urma_file *f, struct urma_target *t, bool engine)
 {
-	dest_put(f->dev, t->dest, engine);
+	dest_put(f->dev, t->dest);
 	kfree(t);
 }
 
@@ -335,7 +284,7 @@ static int import(struct urma_file *f, struct urma_target_cmd *a)
 	t->id = a->id;
 	t->trans_mode = a->trans_mode;
 	memcpy(t->eid, a->eid, 16);
-	mine.row = t->dest->row;
+	mine.row = t->dest->way.row;
 	err = urma_obj_add(f, &t->obj, URMA_TARGET, 0);
 	if (err) {
 		urma_target_end(f, t, true);

@@ -9,7 +9,7 @@
  *
  * Locks, outer first: urma_dev.life (commands read it, the end of the device
  * writes it), urma_file.lock or urma_dev.files_lock, urma_channel.lock,
- * urma_dev.paths, those of ub_core; apart from them mmap_lock, urma_dev.map
+ * that of urma_dev.dests, those of ub_core; apart from them mmap_lock, urma_dev.map
  * (page faults); spinlocks of events are innermost.  Memory of programs is
  * touched with none of them: a program may make its page faults last for ever.
  */
@@ -215,11 +215,7 @@ struct urma_file {
 struct urma_channel;
 
 struct urma_dest {
-	struct list_head list;
-	unsigned int users;
-	u32 row;
-	u32 carrier;
-	u8 eid[16];
+	struct ub_dest way;
 	struct urma_channel *channel;
 };
 
@@ -250,8 +246,8 @@ struct urma_dev {
 	int irq;
 	phys_addr_t bells;
 	struct xarray jfcs, queues, groups;	/* by number, for events */
-	struct mutex paths;
-	struct list_head channels, dests;
+	struct ub_dests dests;
+	struct list_head channels;	/* under its lock */
 };
 
 /* main.c */

@@ -252,11 +252,13 @@ class Memory(unittest.TestCase):
         self.assertIn('clean: Input/output error',
                       self.perf(f'cached {serve.desc}', status=1))
         self.assertEqual(serve.tell('word 0'), '0')
-        # Nothing can be read: touching it is an error.
+        # Nothing can be read: touching it is an error, and is asked for once.
         self.assertEqual(serve.tell('unexport'), 'done')
+        before = self.refusals(self.home)
         self.assertNotEqual(
             self.user.run(f'ubmem-perf cached {serve.desc}', 60,
                           check=False).status, 0)
+        self.told(self.home, 'refused', before, 1)
         serve.kill()
         self.clean()
 
@@ -280,15 +282,52 @@ class Memory(unittest.TestCase):
         serve.kill()
         self.clean()
 
+    def test_7c_killed(self):
+        """what a program has written is written back, though it is killed meanwhile"""
+        serve = Serve(self.home, f'serve {PAGE}')
+        self.user.run('rm -f /tmp/when /tmp/dirty /tmp/lost; mkfifo /tmp/when')
+        self.user.run(f'(exec ubmem-perf close {serve.desc} <> /tmp/when '
+                      '> /tmp/dirty 2>&1 & echo $! > /tmp/pid)')
+        self.user.wait_for('grep -q dirty /tmp/dirty', 60)
+        # Somebody waits for nodes that do not exist: the queue is taken.
+        eid, *rest = serve.desc.split()
+        for node in (77, 78, 79):
+            nobody = ' '.join([eid[:-2] + f'{node:02x}', *rest])
+            self.user.run(f'(exec ubmem-perf cached {nobody} > /dev/null 2>&1 & '
+                          'echo $! >> /tmp/lost)')
+        self.user.wait_for('grep -qs mem_move $(sed "s:.*:/proc/&/stack:" '
+                           '/tmp/lost) || ! kill -0 $(cat /tmp/lost)', 60)
+        self.user.run('echo now > /tmp/when')
+        self.user.wait_for('grep -qs mem_move /proc/$(cat /tmp/pid)/stack || '
+                           '! kill -0 $(cat /tmp/pid)', 60)
+        self.user.run('kill -9 $(cat /tmp/pid); kill -9 $(cat /tmp/lost)',
+                      check=False)
+        self.user.wait_for(f'grep -qx 0 {SYSFS}/used', 120)
+        self.assertEqual(serve.tell('word 0'), '1')
+        serve.kill()
+        self.clean()
+
     def test_7e_reclaimed(self):
-        """a reader that was taken for gone leaves: the directory is as it was"""
+        """who was taken for gone leaves nothing that others own since"""
         serve = Serve(self.home, f'serve {PAGE} rw random shared')
         self.third.run(f'(exec ubmem-perf hold {serve.desc} read '
                        '> /tmp/hold 2>&1 & echo $! > /tmp/pid)')
         self.third.wait_for('grep -q holding /tmp/hold', 60)
+        self.assertEqual(self.perf(f'try {serve.desc} write'),
+                         'Resource temporarily unavailable')
         self.assertEqual(serve.tell('reclaim'), 'done')
+        self.user.run(f'(exec ubmem-perf hold {serve.desc} read '
+                      '> /tmp/hold 2>&1 & echo $! > /tmp/pid)')
+        self.user.wait_for('grep -q holding /tmp/hold', 60)
         self.third.run('kill -9 $(cat /tmp/pid)')
         self.third.wait_for(f'grep -qx 0 {SYSFS}/used')
+        # There is still the other reader.
+        self.assertEqual(self.perf(f'try {serve.desc} write', self.home),
+                         'Resource temporarily unavailable')
+        self.assertEqual(self.perf(f'try {serve.desc} read', self.third),
+                         'owned')
+        self.user.run('kill -9 $(cat /tmp/pid)')
+        self.user.wait_for(f'grep -qx 0 {SYSFS}/used')
         self.assertEqual(self.perf(f'share {serve.desc} 2'), 'shared')
         serve.kill()
         self.clean()

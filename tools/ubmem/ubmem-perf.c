@@ -11,7 +11,9 @@
  *     ubmem-perf cached DESCRIPTOR              test and measure cached memory
  *     ubmem-perf share DESCRIPTOR N             change it N times, as others do
  *     ubmem-perf hold DESCRIPTOR [read]         be its owner, or a reader, for ever
+ *     ubmem-perf try DESCRIPTOR read|write      ask once to be that
  *     ubmem-perf dirty DESCRIPTOR N             cache it N times, store to each, stay
+ *     ubmem-perf close DESCRIPTOR               cache it, store, close when a line comes
  *     ubmem-perf receive BYTES N                export a ring, take N messages
  *     ubmem-perf send DESCRIPTOR N              send N
  *
@@ -318,6 +320,32 @@ static int run_hold(int argc, char **argv)
     die("loaded without Ownership");
 }
 
+static int run_try(int argc, char **argv)
+{
+    UbMem m;
+
+    import(argv, "shared", &m);
+    puts(ubmem_own(&m, argv[DESC_WORDS]) ? strerror(errno) : "owned");
+    return 0;
+}
+
+static int run_close(int argc, char **argv)
+{
+    char line[8];
+    UbMem m;
+
+    import(argv, "cached", &m);
+    store(&m, 0, 1);
+    say("dirty");
+    if (!fgets(line, sizeof(line), stdin)) {
+        die("nobody says when");
+    }
+    munmap(m.base, m.len);
+    close(m.fd);
+    puts("closed");
+    return 0;
+}
+
 static int run_dirty(int argc, char **argv)
 {
     UbMem m;
@@ -373,7 +401,9 @@ static const struct {
     { "cached", DESC_WORDS, run_cached },
     { "share", DESC_WORDS + 1, run_share },
     { "hold", DESC_WORDS, run_hold },
+    { "try", DESC_WORDS + 1, run_try },
     { "dirty", DESC_WORDS + 1, run_dirty },
+    { "close", DESC_WORDS, run_close },
     { "receive", 2, run_receive },
     { "send", DESC_WORDS + 1, run_send },
 };
@@ -389,6 +419,7 @@ int main(int argc, char **argv)
     }
     die("usage: ubmem-perf serve BYTES [RIGHTS [TOKEN [shared]]]\n"
         "       ubmem-perf receive BYTES N\n"
-        "       ubmem-perf check|perf|cached|share|hold|watch|send|poke "
+        "       ubmem-perf check|perf|cached|share|hold|try|dirty|close|watch|send|"
+        "poke "
         "DESCRIPTOR ...");
 }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * UB controllers: rows of the engine's table of destinations.
+ *
+ * A row says how an EID is reached, by one carrier; all who go there share it.
+ */
+#include "ub_engine.h"
+
+#define MTU		4096
+#define CFG_BYPASS	9
+#define CFG_CNA24	7
+#define CFG_CNA16	6
+#define FORM_NONE	0
+#define FORM_WIDE	1
+
+void ub_dests_init(struct ub_dests *t, struct ub_core *core)
+{
+	t->core = core;
+	mutex_init(&t->lock);
+	INIT_LIST_HEAD(&t->list);
+}
+EXPORT_SYMBOL_GPL(ub_dests_init);
+
+static u32 cfg_of(const struct ub_dest *d)
+{
+	if (d->carrier == UB_BYPASS)
+		return CFG_BYPASS;
+	return d->carrier == UB_RTP || d->cna > U16_MAX ? CFG_CNA24 : CFG_CNA16;
+}
+
+int ub_dest_set(struct ub_dests *t, const struct ub_dest *d, u32 tpn)
+{
+	struct ub_cmd cmd;
+
+	ub_cmd_init(&cmd, d->row, 0);
+	ub_put_way(&cmd, UBQ_DST_WAY, cfg_of(d), d->cna);
+	ub_put8(&cmd, UBQ_DST_CARRIER, d->carrier);
+	ub_put8(&cmd, UBQ_DST_FORM,
+		d->carrier == UB_BYPASS ? FORM_NONE : FORM_WIDE);
+	ub_put16(&cmd, UBQ_DST_MTU, MTU);
+	ub_put32(&cmd, UBQ_DST_CHANNEL, tpn);
+	ub_put32(&cmd, UBQ_DST_UPI, ub_own_upi(t->core));
+	memcpy(cmd.b + UBQ_DST_DEID, d->eid, sizeof(d->eid));
+	return ub_cmd_run(t->core, UBQ_OP_DEST_SET, &cmd);
+}
+EXPORT_SYMBOL_GPL(ub_dest_set);
+
+void ub_dest_clear(struct ub_dests *t, const struct ub_dest *d)
+{
+	struct ub_cmd cmd;
+
+	ub_cmd_init(&cmd, d->row, 0);
+	ub_cmd_run(t->core, UBQ_OP_DEST_CLEAR, &cmd);
+}
+EXPORT_SYMBOL_GPL(ub_dest_clear);
+
+struct ub_dest *ub_dest_get(struct ub_dests *t, const u8 eid[16], u32 carrier)
+{
+	struct ub_dest *d;
+
+	list_for_each_entry(d, &t->list, list)
+		if (d->carrier == carrier && !memcmp(d->eid, eid, 16)) {
+			d->users++;
+			return d;
+		}
+	return NULL;
+}
+EXPORT_SYMBOL_GPL(ub_dest_get);
+
+int ub_dest_add(struct ub_dests *t, struct ub_dest *d, u32 tpn)
+{
+	int row = ida_alloc_range(&t->core->cmdq->rows, 1, UB_ROW_MAX,
+				  GFP_KERNEL), err;
+
+	if (row < 0)
+		return row;
+	d->row = row;
+	err = ub_dest_set(t, d, tpn);
+	if (err) {
+		ida_free(&t->core->cmdq->rows, d->row);
+		return err;
+	}
+	d->users = 1;
+	list_add(&d->list, &t->list);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(ub_dest_add);
+
+bool ub_dest_put(struct ub_dests *t, struct ub_dest *d)
+{
+	if (--d->users)
+		return false;
+	ub_dest_clear(t, d);
+	list_del(&d->list);
+	ida_free(&t->core->cmdq->rows, d->row);
+	return true;
+}
+EXPORT_SYMBOL_GPL(ub_dest_put);
