@@ -401,6 +401,23 @@ static void resume(unsigned stag, uint64_t how)
     ubm_command(&b.d, UBM_CMD_STALL_RESUME | how, stag, 0, 0);
 }
 
+/* Neither RETRY nor ABORT: it is not tried again. */
+static void test_resume_nothing(void)
+{
+    unsigned stag;
+
+    bed_open(&b, NULL);
+    bed_change(&b, bed_tcte(&b, BED_TOKEN), 0, UBM_TCTE_FBS);
+    bed_change(&b, b.d.tect + 8, 0, UBM_TECTE_TCT_STALL_EN);
+    ubm_single(&b.d, BED_TOKEN, UBM_MAPTE_V | UBM_RWA, 0, UINT32_MAX, 0);
+    stag = stalled(0x5000);
+    resume(stag, 0);
+    g_assert_cmpuint(b.resolved, ==, 1);
+    g_assert_cmpuint(b.stall, ==, stag);
+    g_assert_true(b.aborted);
+    bed_free(&b);
+}
+
 static void test_stall(void)
 {
     UbUmmuAccess a = bed_access(UB_UMMU_READ, 0x5000, 8);
@@ -757,6 +774,26 @@ static void test_image(void)
     bed_free(&b);
 }
 
+/* Queues of the largest size move, too. */
+static void test_image_largest(void)
+{
+    uint8_t *data;
+    size_t len;
+
+    bed_init(&b, NULL);
+    ubm_write64(&b.d, UBM_EVTQ_BASE, 0x100000 | UBM_EVTQ_LOG2_MAX);
+    reg_put(UBM_CR0, UBM_CR0_EVTQ);
+    g_assert_cmphex(reg(UBM_CR0ACK), ==, UBM_CR0_EVTQ);
+    ubm_write64(&b.d, UBM_CMDQ(0) + UBM_CMDQ_BASE,
+                0x800000 | UBM_CMDQ_LOG2_MAX);
+    reg_put(UBM_CMDQ(0) + UBM_CMDQ_PROD, UBM_Q_ENABLE);
+    g_assert_cmphex(reg(UBM_CMDQ(0) + UBM_CMDQ_PROD), ==, UBM_Q_ENABLE);
+    data = save(&len);
+    g_assert_null(load(data, len));
+    g_free(data);
+    bed_free(&b);
+}
+
 /* An image of a UMMU with other rules is refused. */
 static void test_settings(void)
 {
@@ -794,11 +831,13 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ummu/events/merge", test_merge);
     g_test_add_func("/ub/ummu/faults/page-fault", test_page_fault);
     g_test_add_func("/ub/ummu/faults/stall", test_stall);
+    g_test_add_func("/ub/ummu/faults/resume-nothing", test_resume_nothing);
     g_test_add_func("/ub/ummu/queues/budget", test_budget);
     g_test_add_func("/ub/ummu/queues/user", test_user);
     g_test_add_func("/ub/ummu/registers", test_registers);
     g_test_add_func("/ub/ummu/tect-cfg", test_tect_cfg);
     g_test_add_func("/ub/ummu/image", test_image);
+    g_test_add_func("/ub/ummu/image-largest", test_image_largest);
     g_test_add_func("/ub/ummu/settings", test_settings);
     return g_test_run();
 }
