@@ -24,7 +24,6 @@
 #include "system/dma.h"
 #include "system/runstate.h"
 #include "core/pci_store.h"
-#include "rclink/capture.h"
 #include "rclink/qmp.h"
 #include "rclink/rclink.h"
 #include "rclink/rclink_hw.h"
@@ -53,8 +52,6 @@ struct RclinkState {
     Rclink *core;
     RclinkConfig cfg;
     RclinkQmp *qmp;
-    RclCapture *capture;
-    char *capture_path;
     bool kicked;                /* while end.working: who is in the core looks
                                  * at this, instead of the bottom half */
     uint32_t inline_budget;
@@ -131,10 +128,6 @@ static void rclink_op_frame(void *opaque, bool tx, const uint8_t *frame,
     RclinkState *s = opaque;
 
     trace_rclink_frame(rclink_id(s), tx, len);
-    if (s->capture) {
-        rcl_capture_frame(s->capture, qemu_clock_get_ns(QEMU_CLOCK_HOST),
-                          frame, len);
-    }
 }
 
 static const RclinkOps rclink_ops = {
@@ -184,9 +177,6 @@ static void rclink_vm_state(void *opaque, bool running, RunState state)
         return;
     }
     rclink_settle(s->core);
-    if (s->capture) {
-        rcl_capture_flush(s->capture);
-    }
 }
 
 /* ---- registers ---------------------------------------------------------------- */
@@ -418,6 +408,8 @@ static void rclink_add_counters(RclinkState *s)
 #undef ADD
     object_property_add_uint64_ptr(OBJECT(s), "counter-wire_bad_length",
                                    &s->end.wire_bad_length, OBJ_PROP_FLAG_READ);
+    object_property_add_uint64_ptr(OBJECT(s), "counter-wire_full",
+                                   &s->end.wire_full, OBJ_PROP_FLAG_READ);
 }
 
 /* They point into the core. */
@@ -427,6 +419,7 @@ static void rclink_remove_counters(RclinkState *s)
     RCL_COUNTERS(REMOVE)
 #undef REMOVE
     object_property_del(OBJECT(s), "counter-wire_bad_length");
+    object_property_del(OBJECT(s), "counter-wire_full");
 }
 
 /* ---- life -------------------------------------------------------------------------- */
@@ -506,21 +499,18 @@ static void rclink_realize(PCIDevice *pci, Error **errp)
 {
     RclinkState *s = RCLINK(pci);
 
-    if (!wire_end_check(&s->end, errp) || !rclink_config(s, errp)) {
+    if (!wire_end_check(&s->end, errp)) {
         return;
     }
-    if (s->capture_path) {
-        s->capture = rcl_capture_new(s->capture_path);
-        if (!s->capture) {
-            error_setg_errno(errp, errno, "capture=%s", s->capture_path);
-            return;
-        }
+    if (!rclink_config(s, errp)) {
+        wire_end_free(&s->end);
+        return;
     }
     memory_region_init_io(&s->bar0, OBJECT(s), &rclink_mmio_ops, s,
                           "rclink.bar0", RCL_BAR_SIZE);
     pci_register_bar(pci, 0, PCI_BASE_ADDRESS_MEM_TYPE_64, &s->bar0);
     if (!rclink_add_caps(pci, s, errp)) {
-        g_clear_pointer(&s->capture, rcl_capture_free);
+        wire_end_free(&s->end);
         return;
     }
     s->bh = qemu_bh_new_guarded(rclink_poll, s,
@@ -547,7 +537,6 @@ static void rclink_exit(PCIDevice *pci)
     rclink_remove_counters(s);
     rclink_free(s->core);
     s->core = NULL;
-    g_clear_pointer(&s->capture, rcl_capture_free);
     pcie_cap_exit(pci);
     msix_uninit(pci, &s->bar0, &s->bar0);
     g_free(s->state);
@@ -656,7 +645,6 @@ static const VMStateDescription rclink_vmstate = {
 static const Property rclink_props[] = {
     DEFINE_WIRE_END_PROPERTIES(RclinkState, end),
     DEFINE_PROP_UINT32("inline-budget", RclinkState, inline_budget, 64),
-    DEFINE_PROP_STRING("capture", RclinkState, capture_path),
     DEFINE_PROP_UINT32("qps", RclinkState, cfg.qps, RCL_QPS_MAX),
     DEFINE_PROP_UINT32("type1-vcs", RclinkState, cfg.vcs, RCL_BANKS),
     DEFINE_PROP_UINT32("ost1", RclinkState, cfg.ost1, RCL_OST1_MAX),

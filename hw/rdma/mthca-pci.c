@@ -315,7 +315,11 @@ static void mthca_realize(PCIDevice *pci, Error **errp)
 {
     NcicMthca *s = NCIC_MTHCA(pci);
 
-    if (!wire_end_check(&s->end, errp) || !mthca_config(s, errp)) {
+    if (!wire_end_check(&s->end, errp)) {
+        return;
+    }
+    if (!mthca_config(s, errp)) {
+        wire_end_free(&s->end);
         return;
     }
     s->cfg.ops = &mthca_ops;
@@ -330,6 +334,7 @@ static void mthca_realize(PCIDevice *pci, Error **errp)
     pci_register_bar(pci, 2, PCI_BASE_ADDRESS_MEM_TYPE_64 |
                      PCI_BASE_ADDRESS_MEM_PREFETCH, &s->bar2);
     if (!mthca_add_caps(pci, s, errp)) {
+        wire_end_free(&s->end);
         return;
     }
     s->bh = qemu_bh_new_guarded(mthca_poll, s,

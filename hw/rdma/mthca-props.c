@@ -97,7 +97,8 @@ static void add_run_time_props(ObjectClass *klass)
     RDMA_COUNTERS(OF_RDMA)                                                  \
     MTHCA_COUNTERS(OF_MTHCA)                                                \
     OF_SHELL(inline_polls)                                                  \
-    OF_WIRE(wire_bad_length)
+    OF_WIRE(wire_bad_length)                                                \
+    OF_WIRE(wire_full)
 
 void mthca_add_counters(NcicMthca *s)
 {
@@ -187,6 +188,7 @@ static const struct {
     { "port-state", "of the port: 1 down, 2 init, 3 armed, 4 active" },
     { "port-lid", "of the port; 0 = none" },
     { "chardev", "the wire, instead of a netdev" },
+    { "capture", "file for all frames, pcap" },
     { "inline-budget", "packets sent within a doorbell write; 0 = none" },
     { "sm", "who configures the port: none (itself) or auto (a subnet "
             "manager)" },

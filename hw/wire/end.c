@@ -5,50 +5,127 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "qemu/error-report.h"
 #include "qapi/error.h"
 #include "hw/qdev-core.h"
+#include "system/runstate.h"
 #include "wire/end.h"
+
+/* ---- capture ---- */
+
+static void record(WireEnd *e, const uint8_t *frame, size_t len)
+{
+    if (e->capture) {
+        wire_capture_frame(e->capture, qemu_clock_get_ns(QEMU_CLOCK_HOST),
+                           frame, len);
+    }
+}
+
+static void record_batch(WireEnd *e, const uint8_t *data, size_t len)
+{
+    size_t n;
+
+    for (size_t pos = 0; e->capture && pos < len;
+         pos += WIRE_STREAM_PREFIX + n) {
+        n = ldl_be_p(data + pos);
+        record(e, data + pos + WIRE_STREAM_PREFIX, n);
+    }
+}
+
+/* Whoever stops the machine may look at the file. */
+static void capture_vm_state(void *opaque, bool running, RunState state)
+{
+    WireEnd *e = opaque;
+    int error = running ? 0 : wire_capture_flush(e->capture);
+
+    if (error) {
+        warn_report("capture=%s ends: %s", e->capture_path, strerror(error));
+        g_clear_pointer(&e->capture, wire_capture_free);
+        g_clear_pointer(&e->vmstate, qemu_del_vm_change_state_handler);
+    }
+}
+
+static bool capture_open(WireEnd *e, Error **errp)
+{
+    if (e->capture_path) {
+        e->capture = wire_capture_new(e->capture_path);
+        if (!e->capture) {
+            error_setg_file_open(errp, errno, e->capture_path);
+            return false;
+        }
+        e->vmstate = qemu_add_vm_change_state_handler(capture_vm_state, e);
+    }
+    return true;
+}
+
+static void capture_close(WireEnd *e)
+{
+    g_clear_pointer(&e->vmstate, qemu_del_vm_change_state_handler);
+    g_clear_pointer(&e->capture, wire_capture_free);
+}
 
 /* ---- sending ---- */
 
-/* A frame that waited in the backend's queue is gone. */
+/*
+ * Hold the device back while frames of it wait in the backend, until the last
+ * has left: room for one would let in a batch.  Without a link nobody waits,
+ * for nothing is sent.
+ */
+static void net_hold(WireEnd *e)
+{
+    e->ops->stop(e->dev, wire_backlog_waits(&e->backlog) &&
+                         !qemu_get_queue(e->nic)->link_down);
+}
+
 static void net_sent(NetClientState *nc, ssize_t len)
 {
     WireEnd *e = qemu_get_nic_opaque(nc);
 
-    e->ops->stop(e->dev, false);
+    if (wire_backlog_left(&e->backlog)) {
+        net_hold(e);
+    }
 }
 
 static bool net_send(WireEnd *e, const uint8_t *data, size_t len)
 {
-    NetClientState *nc = qemu_get_queue(e->nic);
-
-    if (nc->link_down) {
+    if (qemu_get_queue(e->nic)->link_down) {
+        return false;
+    }
+    if (wire_backlog_full(&e->backlog)) {
+        e->wire_full++;
         return false;
     }
     while (len) {
         uint32_t n = ldl_be_p(data);
 
-        if (!qemu_send_packet_async(nc, data + WIRE_STREAM_PREFIX, n,
-                                    net_sent)) {
-            e->ops->stop(e->dev, true);         /* it waits in the queue */
-        }
+        wire_backlog_send(&e->backlog, data + WIRE_STREAM_PREFIX, n,
+                          net_sent);
         data += WIRE_STREAM_PREFIX + n;
         len -= WIRE_STREAM_PREFIX + n;
+    }
+    if (wire_backlog_waits(&e->backlog)) {
+        net_hold(e);
     }
     return true;
 }
 
+static bool stream_send(WireEnd *e, const uint8_t *data, size_t len)
+{
+    bool ok = !e->unplugged && wire_stream_send(e->wire, data, len);
+
+    if (wire_stream_blocked(e->wire)) {
+        e->wire_full += !ok;
+        e->ops->stop(e->dev, true);
+    }
+    return ok;
+}
+
 bool wire_end_send(WireEnd *e, const uint8_t *data, size_t len)
 {
-    bool ok;
+    bool ok = e->wire ? stream_send(e, data, len) : net_send(e, data, len);
 
-    if (!e->wire) {
-        return net_send(e, data, len);
-    }
-    ok = !e->unplugged && wire_stream_send(e->wire, data, len);
-    if (wire_stream_blocked(e->wire)) {
-        e->ops->stop(e->dev, true);
+    if (ok) {
+        record_batch(e, data, len);
     }
     return ok;
 }
@@ -68,6 +145,7 @@ static ssize_t net_receive(NetClientState *nc, const uint8_t *buf,
 {
     WireEnd *e = qemu_get_nic_opaque(nc);
 
+    record(e, buf, size);
     e->ops->frame(e->dev, buf, size);
     return size;
 }
@@ -77,6 +155,7 @@ static void net_link(NetClientState *nc)
     WireEnd *e = qemu_get_nic_opaque(nc);
 
     e->ops->link(e->dev, !nc->link_down);
+    net_hold(e);
 }
 
 static NetClientInfo net_info = {
@@ -123,6 +202,7 @@ static void chr_frame(void *opaque, const uint8_t *frame, size_t len)
     bool working = e->working;
 
     if (!e->unplugged) {
+        record(e, frame, len);
         e->working = true;      /* answers leave at the end of the turn */
         e->ops->frame(e->dev, frame, len);
         e->working = working;
@@ -188,7 +268,7 @@ bool wire_end_check(WireEnd *e, Error **errp)
         return false;
     }
     qemu_macaddr_default_if_unset(&e->conf.macaddr);
-    return true;
+    return capture_open(e, errp);
 }
 
 void wire_end_start(WireEnd *e, DeviceState *dev, const WireEndOps *ops)
@@ -201,6 +281,7 @@ void wire_end_start(WireEnd *e, DeviceState *dev, const WireEndOps *ops)
         e->nic = qemu_new_nic(&net_info, &e->conf,
                               object_get_typename(OBJECT(dev)), dev->id,
                               &dev->mem_reentrancy_guard, e);
+        wire_backlog_init(&e->backlog, e->nic);
         qemu_format_nic_info_str(qemu_get_queue(e->nic), e->conf.macaddr.a);
     }
 }
@@ -210,10 +291,12 @@ void wire_end_free(WireEnd *e)
     if (e->wire) {
         wire_stream_free(e->wire);
         e->wire = NULL;
-    } else {
+    } else if (e->nic) {
+        wire_backlog_fini(&e->backlog);
         qemu_del_nic(e->nic);
         e->nic = NULL;
     }
+    capture_close(e);
     wire_end_post_save(e);
 }
 
@@ -231,13 +314,13 @@ void wire_end_set_link_up(WireEnd *e, bool up, Error **errp)
 {
     if (e->wire) {
         e->unplugged = !up;
+        e->ops->link(e->dev, wire_end_link_up(e));
     } else if (e->nic) {
         qemu_get_queue(e->nic)->link_down = !up;
+        net_link(qemu_get_queue(e->nic));
     } else {
         error_setg(errp, "link-up can be set when the device exists");
-        return;
     }
-    e->ops->link(e->dev, wire_end_link_up(e));
 }
 
 bool wire_end_shared(const WireEnd *e)
@@ -273,6 +356,8 @@ bool wire_end_post_load(WireEnd *e)
     if (e->wire) {
         ok = wire_stream_load(e->wire, e->frames, e->frames_len);
         e->ops->stop(e->dev, wire_stream_blocked(e->wire));
+    } else {
+        net_hold(e);
     }
     wire_end_post_save(e);
     return ok;

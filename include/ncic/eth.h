@@ -257,11 +257,6 @@ void ncic_eth_desc_done(NcicEth *e, NcicDir dir, uint32_t tag,
 /* Sends up to @budget frames, round robin over the queues; true if there is
  * more to do at once. */
 bool ncic_eth_tx_run(NcicEth *e, unsigned budget);
-/* Does the wire keep frames? */
-static inline bool ncic_eth_tx_owed(const NcicEth *e)
-{
-    return e->tx_owed;
-}
 /* The wire has sent, or (@sent false) given up, one frame that it kept. */
 void ncic_eth_tx_done(NcicEth *e, NcicSource src, bool sent);
 /* Is there anything for ncic_eth_tx_run() to do? */

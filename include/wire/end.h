@@ -12,6 +12,8 @@
 #include "chardev/char-fe.h"
 #include "migration/vmstate.h"
 #include "net/net.h"
+#include "wire/backlog.h"
+#include "wire/capture.h"
 #include "wire/stream.h"
 
 /* Given by the device. */
@@ -37,21 +39,26 @@ typedef struct WireEnd {
     NICConf conf;
     CharFrontend chr;
     bool shm;
+    char *capture_path;         /* file for the frames, both ways */
 
     /* The device is in its engine: no frame of a network backend may come, as
      * one that answers from within our own transmission would.  Who clears it
      * calls wire_end_resume(). */
     bool working;
     uint64_t wire_bad_length;   /* connections closed for garbage */
+    uint64_t wire_full;         /* batches lost, as too much waited already */
 
     /* The rest is private. */
     const WireEndOps *ops;
     DeviceState *dev;           /* and opaque of the ops */
-    NICState *nic;              /* one of two */
-    WireStream *wire;
+    NICState *nic;              /* one of two, with what waits in it */
+    WireBacklog backlog;
+    WireStream *wire;           /* the other */
     bool unplugged;             /* by link-up */
     bool was_engaged;           /* before the wire's turn */
     bool refused;               /* a frame came, and must wait */
+    WireCapture *capture;
+    VMChangeStateEntry *vmstate;
     /* migration: frames that wait, while they travel */
     uint32_t frames_len;
     uint8_t *frames;
@@ -60,11 +67,13 @@ typedef struct WireEnd {
 #define DEFINE_WIRE_END_PROPERTIES(state, end)                              \
     DEFINE_NIC_PROPERTIES(state, end.conf),                                 \
     DEFINE_PROP_CHR("chardev", state, end.chr),                             \
-    DEFINE_PROP_BOOL("shm", state, end.shm, true)
+    DEFINE_PROP_BOOL("shm", state, end.shm, true),                          \
+    DEFINE_PROP_STRING("capture", state, end.capture_path)
 
 /* ---- life ---- */
 
-/* First of all, when the device is realized: both kinds cannot be. */
+/* First of all, when the device is realized: both kinds cannot be, the file
+ * must open.  If the device does not come after all, wire_end_free(). */
 bool wire_end_check(WireEnd *e, Error **errp);
 /* The op link does not come at once: wire_end_link_up() tells. */
 void wire_end_start(WireEnd *e, DeviceState *dev, const WireEndOps *ops);
@@ -74,7 +83,8 @@ void wire_end_free(WireEnd *e);
 
 /*
  * Send @len bytes: whole frames, each behind its length (32 bits, big-endian).
- * False: they are lost, nobody is there.  The op stop may come.
+ * False: they are lost: nobody is there, or about a MiB waits already.  The op
+ * stop may come.
  */
 bool wire_end_send(WireEnd *e, const uint8_t *data, size_t len);
 /* `working` is false again: let frames come that had to wait. */

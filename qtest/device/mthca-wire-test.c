@@ -1,7 +1,7 @@
 /*
  * ncic-mthca on a chardev: frames in the stream wherever it is cut, a peer that
  * talks rubbish, stalls, vanishes and comes back, and what a doorbell does at
- * once.
+ * once; on a netdev: a peer that stalls, and what cuts it off.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -192,14 +192,42 @@ static Rig rig_begin(const char *props)
     return r;
 }
 
-static void rig_end(Rig *r)
+/* On a netdev whose far end is the test; nobody listens any more.  @more goes
+ * behind the device's properties. */
+static Rig rig_begin_netdev(const char *more)
+{
+    Rig r = { .dir = g_dir_make_tmp("mthca-XXXXXX", NULL) };
+    g_autofree char *words = NULL;
+    int fd;
+
+    r.path = g_build_filename(r.dir, "wire", NULL);
+    words = g_strdup_printf("-netdev stream,id=w,server=off,addr.type=unix,"
+                            "addr.path=%s,reconnect-ms=10 "
+                            "-device ncic-mthca,id=nic,addr=4,netdev=w,lid=1,"
+                            "mac=52:54:00:12:34:56%s", r.path, more);
+    fd = fixture_listen(r.path);
+    r.h = hca_begin_on(fixture_start_words(words, false));
+    r.fd = fixture_accept(fd);
+    close(fd);
+    hca_init(r.h);
+    hca_port_up(r.h);
+    wait_port(r.h->f, PORT_ACTIVE);
+    return r;
+}
+
+static void rig_free(Rig *r)
 {
     close(r->fd);
-    hca_end(r->h);
     unlink(r->path);
     rmdir(r->dir);
     g_free(r->path);
     g_free(r->dir);
+}
+
+static void rig_end(Rig *r)
+{
+    hca_end(r->h);
+    rig_free(r);
 }
 
 /* ---- a queue pair ------------------------------------------------------- */
@@ -487,28 +515,98 @@ static void test_shm(void)
     two_adapters(wire, "chardev=x", ",shm=off", false);
 }
 
+/* ---- capture ------------------------------------------------------------ */
+
+/* The next frame of a pcap file is the one of @len bytes. */
+static const uint8_t *expect_record(const uint8_t *p, const void *frame,
+                                    uint32_t len)
+{
+    g_assert_cmpuint(ldl_le_p(p + 4), <, 1000000000);
+    g_assert_cmpuint(ldl_le_p(p + 8), ==, len);
+    g_assert_cmpuint(ldl_le_p(p + 12), ==, len);
+    g_assert_cmpmem(p + 16, len, frame, len);
+    return p + 16 + len;
+}
+
+/* Both directions, in a file that is whole when the machine stops; what no
+ * wire took is not in it. */
+static void capture(Rig r, const char *path)
+{
+    g_autofree char *all = NULL;
+    uint8_t ask[PREFIX + ARP], answer[ARP];
+    const uint8_t *p;
+    gsize len;
+
+    put_arp(ask, 3);
+    peer_write(r.fd, ask, sizeof(ask));
+    do {
+        g_assert_cmpuint(peer_frame(r.fd, answer), ==, ARP);
+    } while (lduw_be_p(answer + ETH + 6) == 1);
+    qtest_qmp_assert_success(r.h->qts, "{ 'execute': 'stop' }");
+    g_assert_true(g_file_get_contents(path, &all, &len, NULL));
+    g_assert_cmpuint(len, >, 24 + 2 * (16 + ARP) - 1);
+    p = (uint8_t *)all;
+    g_assert_cmphex((uint32_t)ldl_le_p(p), ==, 0xa1b23c4d);
+    g_assert_cmphex(ldl_le_p(p + 20), ==, 1);
+    /* Its announcement may have come before. */
+    p = (uint8_t *)all + len - 2 * (16 + ARP);
+    p = expect_record(p, ask + PREFIX, ARP);
+    expect_record(p, answer, ARP);
+    qtest_qmp_assert_success(r.h->qts, "{ 'execute': 'cont' }");
+    unlink(path);
+    rig_end(&r);
+}
+
+static void test_capture(void)
+{
+    g_autofree char *dir = g_dir_make_tmp("mthca-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(dir, "c.pcap", NULL);
+    g_autofree char *props = g_strdup_printf(",capture=%s", path);
+    Fixture *f;
+    QDict *rsp;
+
+    capture(rig_begin(props), path);
+    capture(rig_begin_netdev(props), path);
+    rmdir(dir);
+    /* The directory is gone: no device, and nothing of it left behind. */
+    f = fixture_start_words("-device pcie-root-port,id=rp,slot=1", true);
+    for (unsigned i = 0; i < 2; i++) {
+        rsp = qtest_qmp(f->qts, "{ 'execute': 'device_add', 'arguments': {"
+                        " 'driver': 'ncic-mthca', 'id': 'nic', 'bus': 'rp',"
+                        " 'capture': %s } }", path);
+        g_assert_true(qdict_haskey(rsp, "error"));
+        qobject_unref(rsp);
+    }
+    fixture_stop(f);
+}
+
 /* ---- a peer that stalls ------------------------------------------------- */
 
 enum { STALL_PACKETS = 512 };   /* more than the socket holds */
 
-/* A peer that reads none of the packets that were sent to it. */
+/* The peer reads none of the packets that were sent to it. */
+static void stall(Rig *r)
+{
+    Qp q = qp_new(r->h);
+
+    send_arp(r->fd, 0);
+    expect_answer(r->fd, 0);
+    qp_write(r->h, &q, STALL_PACKETS);
+    fixture_wait_counter(r->h->f, "counter-stall_wire", 1);
+}
+
 static Rig stalled(void)
 {
     Rig r = rig_begin("");
-    Qp q = qp_new(r.h);
 
-    send_arp(r.fd, 0);
-    expect_answer(r.fd, 0);
-    qp_write(r.h, &q, STALL_PACKETS);
-    fixture_wait_counter(r.h->f, "counter-stall_wire", 1);
+    stall(&r);
     return r;
 }
 
 /* Packets wait for it, none is lost, the machine goes on. */
-static void test_stall(void)
+static void stall_and_read(Rig r)
 {
-    Rig r = stalled();
-
+    stall(&r);
     hca_prove_works(r.h);
     g_assert_cmpuint(fixture_counter(r.h->f, "counter-tx_frames"), <,
                      STALL_PACKETS);
@@ -519,6 +617,12 @@ static void test_stall(void)
     g_assert_cmpuint(fixture_counter(r.h->f, "counter-tx_dropped"), ==, 0);
     g_assert_cmpuint(fixture_counter(r.h->f, "counter-retransmits"), ==, 0);
     rig_end(&r);
+}
+
+static void test_stall(void)
+{
+    stall_and_read(rig_begin(""));
+    stall_and_read(rig_begin_netdev(""));
 }
 
 /* It goes away instead: what waited is lost, the next one gets new frames. */
@@ -537,10 +641,9 @@ static void test_stall_vanish(void)
 }
 
 /* It asks and asks and never fetches the answers: they are bounded. */
-static void test_flood(void)
+static void flood(Rig r)
 {
     enum { FIRST = 10000, MORE = 40000 };
-    Rig r = rig_begin("");
     g_autofree uint8_t *f = g_malloc(MAX_FRAME);
     uint64_t dropped;
 
@@ -551,12 +654,14 @@ static void test_flood(void)
         expect_answer(r.fd, i % 1000);
     }
     g_assert_cmpuint(fixture_counter(r.h->f, "counter-tx_dropped"), ==, 0);
+    g_assert_cmpuint(fixture_counter(r.h->f, "counter-wire_full"), ==, 0);
     for (uint32_t i = 0; i < MORE; i++) {
         send_arp(r.fd, i % 1000);
     }
     fixture_wait_counter(r.h->f, "counter-arp_rx", FIRST + MORE);
     dropped = fixture_counter(r.h->f, "counter-tx_dropped");
     g_assert_cmpuint(dropped, >, 0);
+    g_assert_cmpuint(fixture_counter(r.h->f, "counter-wire_full"), >, 0);
     hca_prove_works(r.h);
     for (uint32_t i = 0; i < MORE - dropped; i++) {
         g_assert_cmpuint(peer_frame(r.fd, f), ==, ARP);
@@ -565,6 +670,145 @@ static void test_flood(void)
     expect_answer(r.fd, 5);
     rig_end(&r);
 }
+
+static void test_flood(void)
+{
+    flood(rig_begin(""));
+    flood(rig_begin_netdev(""));
+}
+
+/* ---- a netdev that is cut off while packets wait in it ------------------ */
+
+/* Without a link nothing waits: what is left of the Write is lost. */
+static void expect_released(Rig *r)
+{
+    fixture_wait_counter(r->h->f, "counter-tx_frames", STALL_PACKETS);
+    hca_prove_works(r->h);
+}
+
+/* An answer to node @n behind whatever else comes. */
+static void expect_answer_at_last(int fd, uint32_t n)
+{
+    g_autofree uint8_t *f = g_malloc(MAX_FRAME);
+    size_t len;
+
+    do {
+        len = peer_frame(fd, f);
+        g_assert_cmpuint(len, >, 0);
+    } while (len != ARP || lduw_be_p(f + 12) != 0x0806 ||
+             lduw_be_p(f + ETH + 6) != 2 ||
+             ldl_be_p(f + ETH + 24) != 0x0a4c0002 + n);
+}
+
+static void set_link(Rig *r, const char *name, bool up)
+{
+    qtest_qmp_assert_success(r->h->qts, "{ 'execute': 'set_link',"
+                             " 'arguments': { 'name': %s, 'up': %i } }",
+                             name, up);
+    wait_port(r->h->f, up ? PORT_ACTIVE : PORT_DOWN);
+}
+
+/* From either side; up again, the peer gets what waited, whole, and more. */
+static void test_netdev_cut(void)
+{
+    static const char *const name[] = { "nic", "w" };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(name); i++) {
+        Rig r = rig_begin_netdev("");
+
+        stall(&r);
+        set_link(&r, name[i], false);
+        expect_released(&r);
+        set_link(&r, name[i], true);
+        g_assert_cmphex(expect_packets(r.fd, 0, 8), ==, 8);
+        send_arp(r.fd, 8);
+        expect_answer_at_last(r.fd, 8);
+        rig_end(&r);
+    }
+}
+
+/* The port's own property is a cut, too. */
+static void test_netdev_flap(void)
+{
+    Rig r = rig_begin_netdev("");
+
+    stall(&r);
+    qtest_qmp_assert_success(r.h->qts, "{ 'execute': 'qom-set', 'arguments':"
+                             " { 'path': 'nic', 'property': 'link-up',"
+                             " 'value': false } }");
+    expect_released(&r);
+    rig_end(&r);
+}
+
+static void test_netdev_del(void)
+{
+    Rig r = rig_begin_netdev("");
+
+    stall(&r);
+    qtest_qmp_assert_success(r.h->qts, "{ 'execute': 'netdev_del',"
+                             " 'arguments': { 'id': 'w' } }");
+    wait_port(r.h->f, PORT_DOWN);
+    expect_released(&r);
+    rig_end(&r);
+}
+
+/* The peer dies, which a netdev does not tell; the next one is served. */
+static void test_netdev_vanish(void)
+{
+    Rig r = rig_begin_netdev("");
+    int fd;
+
+    stall(&r);
+    close(r.fd);
+    expect_released(&r);
+    fd = fixture_listen(r.path);
+    r.fd = fixture_accept(fd);
+    close(fd);
+    send_arp(r.fd, 9);
+    expect_answer_at_last(r.fd, 9);
+    rig_end(&r);
+}
+
+/*
+ * The adapter goes while answers of it wait: nobody asks for it when the peer
+ * reads, and what waited does not come.
+ */
+static void test_netdev_unplug(void)
+{
+    enum { ASKED = 40000 };
+    Rig r = rig_begin_netdev(" -M pc");
+    QTestState *qts = r.h->qts;
+    g_autofree uint8_t *f = g_malloc(MAX_FRAME);
+    uint64_t dropped, bytes = 0;
+
+    for (uint32_t i = 0; i < ASKED; i++) {
+        send_arp(r.fd, i % 1000);
+    }
+    fixture_wait_counter(r.h->f, "counter-arp_rx", ASKED);
+    dropped = fixture_counter(r.h->f, "counter-tx_dropped");
+    g_assert_cmpuint(fixture_counter(r.h->f, "counter-wire_full"), >, 0);
+    fixture_unplug(qts, "nic");
+    for (unsigned i = 0; i < 20; i++) {         /* rounds of the main loop */
+        ssize_t n;
+
+        while ((n = recv(r.fd, f, MAX_FRAME, MSG_DONTWAIT)) > 0) {
+            bytes += n;
+        }
+        g_free(qtest_hmp(qts, "info network"));
+    }
+    qtest_qmp_assert_success(qts, "{ 'execute': 'netdev_del',"
+                             " 'arguments': { 'id': 'w' } }");
+    while (recv(r.fd, f, MAX_FRAME, 0) > 0) {
+        continue;
+    }
+    /* Far more of them waited than a socket holds. */
+    g_assert_cmpuint(bytes, <, (ASKED - dropped) * (PREFIX + ARP) / 2);
+    fixture_stop(r.h->f);
+    g_free(r.h);
+    rig_free(&r);
+}
+
+/* ---- migration ---------------------------------------------------------- */
 
 /* Frames that wait go along; one that was cut in two is sent anew. */
 static void test_migrate(void)
@@ -709,9 +953,15 @@ int main(int argc, char **argv)
     qtest_add_func("/mthca/wire/stopped", test_stopped);
     qtest_add_func("/mthca/wire/interop", test_interop);
     qtest_add_func("/mthca/wire/shm", test_shm);
+    qtest_add_func("/mthca/wire/capture", test_capture);
     qtest_add_func("/mthca/wire/stall", test_stall);
     qtest_add_func("/mthca/wire/stall-vanish", test_stall_vanish);
     qtest_add_func("/mthca/wire/flood", test_flood);
+    qtest_add_func("/mthca/wire/netdev/cut", test_netdev_cut);
+    qtest_add_func("/mthca/wire/netdev/flap", test_netdev_flap);
+    qtest_add_func("/mthca/wire/netdev/del", test_netdev_del);
+    qtest_add_func("/mthca/wire/netdev/vanish", test_netdev_vanish);
+    qtest_add_func("/mthca/wire/netdev/unplug", test_netdev_unplug);
     qtest_add_func("/mthca/wire/migrate", test_migrate);
     qtest_add_func("/mthca/wire/inline", test_inline);
     qtest_add_func("/mthca/wire/ack-with-answer", test_ack_with_answer);

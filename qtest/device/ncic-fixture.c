@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include <sys/un.h>
 #include "libqos/malloc-pc.h"
 #include "libqos/pci-pc.h"
 #include "qobject/qdict.h"
@@ -141,6 +142,35 @@ void fixture_stop(Fixture *f)
     unlink(f->log);
     g_free(f->log);
     g_free(f);
+}
+
+int fixture_listen(const char *path)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un a = { .sun_family = AF_UNIX };
+
+    g_assert_cmpint(fd, >=, 0);
+    g_assert_cmpuint(g_strlcpy(a.sun_path, path, sizeof(a.sun_path)), <,
+                     sizeof(a.sun_path));
+    unlink(path);
+    g_assert_cmpint(bind(fd, (struct sockaddr *)&a, sizeof(a)), ==, 0);
+    g_assert_cmpint(listen(fd, 1), ==, 0);
+    return fd;
+}
+
+int fixture_accept(int fd)
+{
+    int one = accept(fd, NULL, NULL);
+
+    g_assert_cmpint(one, >=, 0);
+    return one;
+}
+
+void fixture_unplug(QTestState *qts, const char *id)
+{
+    qtest_qmp_device_del_send(qts, id);
+    qtest_system_reset_nowait(qts);
+    qtest_qmp_eventwait(qts, "DEVICE_DELETED");
 }
 
 bool fixture_logged(Fixture *f, const char *text)

@@ -41,6 +41,13 @@ void fixture_stop(Fixture *f);
 Fixture *fixture_migrate(Fixture *from, const char *model, const char *props);
 /* Waits until the migration of @qts has completed. */
 void fixture_wait_migration(QTestState *qts);
+/* The test itself as the far end of "-netdev stream,server=off": a socket that
+ * listens at @path. */
+int fixture_listen(const char *path);
+/* Somebody connects to it. */
+int fixture_accept(int fd);
+/* @id goes from a machine whose bus gives up a function at reset. */
+void fixture_unplug(QTestState *qts, const char *id);
 /* Has the log gained a line that contains @text since the last call? */
 bool fixture_logged(Fixture *f, const char *text);
 /* Value of a counter, as QMP shows it. */

@@ -528,9 +528,7 @@ static void test_hotplug(void)
         qtest_qmp_assert_success(qts, "{ 'execute': 'set_link', 'arguments': {"
                                  " 'name': 'nic0', 'up': false } }");
         qtest_qmp_eventwait(qts, "NCIC_LINK_CHANGED");
-        qtest_qmp_device_del_send(qts, "nic0");
-        qtest_system_reset_nowait(qts);
-        qtest_qmp_eventwait(qts, "DEVICE_DELETED");
+        fixture_unplug(qts, "nic0");
     }
     g_assert_cmpuint(devices(qts), ==, 0);
     qtest_quit(qts);

@@ -5,7 +5,6 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include <sys/un.h>
 #include "qemu/bswap.h"
 #include "hw/pci/pci_regs.h"
 #include "qobject/qdict.h"
@@ -181,17 +180,23 @@ static void test_reset(void)
 
 /* ---- The other end dies ------------------------------------------------------------ */
 
-static int listen_at(const char *path)
+/* The far end of the device's wire is the test, which does not listen any
+ * more. */
+static Fixture *start_stream(const char *path, const char *more)
 {
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_un a = { .sun_family = AF_UNIX };
+    g_autofree char *words = g_strdup_printf(
+        "-netdev stream,id=hs0,server=off,addr.type=unix,addr.path=%s,"
+        "reconnect-ms=50 -device ncic-nic,id=nic,netdev=hs0,addr=4 %s", path,
+        more);
+    int fd = fixture_listen(path);
+    Fixture *f = fixture_start_words(words, false);
 
-    g_assert_cmpint(fd, >=, 0);
-    g_strlcpy(a.sun_path, path, sizeof(a.sun_path));
-    unlink(path);
-    g_assert_cmpint(bind(fd, (struct sockaddr *)&a, sizeof(a)), ==, 0);
-    g_assert_cmpint(listen(fd, 1), ==, 0);
-    return fd;
+    qncic_wire_close(&f->wire);
+    f->wire.theirs = -1;
+    f->wire.ours = fixture_accept(fd);
+    close(fd);
+    qncic_init(&f->nic, f->qts, f->pci, &f->alloc);
+    return f;
 }
 
 /*
@@ -202,37 +207,64 @@ static void test_peer_death(void)
 {
     g_autofree char *dir = g_dir_make_tmp("ncic-XXXXXX", NULL);
     g_autofree char *path = g_build_filename(dir, "wire", NULL);
-    g_autofree char *words = g_strdup_printf(
-        "-netdev stream,id=hs0,server=off,addr.type=unix,addr.path=%s,"
-        "reconnect-ms=50 -device ncic-nic,id=nic,netdev=hs0,addr=4", path);
-    int fd = listen_at(path);
-    Fixture *f = fixture_start_words(words, false);
+    Fixture *f = start_stream(path, "");
     gint64 limit;
+    int fd;
 
-    qncic_wire_close(&f->wire);
-    f->wire.theirs = -1;
-    f->wire.ours = accept(fd, NULL, NULL);
-    g_assert_cmpint(f->wire.ours, >=, 0);
-    qncic_init(&f->nic, f->qts, f->pci, &f->alloc);
     fill_wire(f, 1001);
-
-    close(fd);
     close(f->wire.ours);
     qtest_qmp_eventwait(f->qts, "NETDEV_STREAM_DISCONNECTED");
     limit = test_deadline(10);
     while (sent_so_far(&f->nic) != POSTED) {
         g_assert_cmpint(g_get_monotonic_time(), <, limit);
-        qtest_clock_step(f->qts, 1000000);
+        g_usleep(1000);
     }
     g_assert_cmpuint(fixture_counter(f, "tx-frames") +
                      fixture_counter(f, "tx-drop-wire"), ==, POSTED);
 
-    fd = listen_at(path);
-    f->wire.ours = accept(fd, NULL, NULL);
+    fd = fixture_listen(path);
+    f->wire.ours = fixture_accept(fd);
     qtest_qmp_eventwait(f->qts, "NETDEV_STREAM_CONNECTED");
     send_marked(f, 0xc3);
     expect_marked(f, 0xc3);
     close(fd);
+    fixture_stop(f);
+    unlink(path);
+    rmdir(dir);
+}
+
+/*
+ * The device goes while a frame of it waits in the backend, half of it on its
+ * way: nobody asks for the device when the wire has room again, and no more
+ * comes.
+ */
+static void test_unplug_full(void)
+{
+    enum { FRAME = 1514, PREFIX = 4 };
+    g_autofree char *dir = g_dir_make_tmp("ncic-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(dir, "wire", NULL);
+    Fixture *f = start_stream(path, "-M pc");
+    uint8_t bytes[4096];
+    unsigned on_wire;
+    size_t total = 0;
+    ssize_t n;
+
+    fill_wire(f, FRAME);
+    on_wire = fixture_counter(f, "tx-frames");
+    fixture_unplug(f->qts, "nic");
+    while ((n = recv(f->wire.ours, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0) {
+        total += n;
+    }
+    for (unsigned i = 0; i < 20; i++) {         /* rounds of the main loop */
+        g_free(qtest_hmp(f->qts, "info network"));
+    }
+    qtest_qmp_assert_success(f->qts, "{ 'execute': 'netdev_del',"
+                             " 'arguments': { 'id': 'hs0' } }");
+    while ((n = recv(f->wire.ours, bytes, sizeof(bytes), 0)) > 0) {
+        total += n;
+    }
+    g_assert_cmpuint(total, >=, on_wire * (PREFIX + FRAME));
+    g_assert_cmpuint(total, <, (on_wire + 1) * (PREFIX + FRAME));
     fixture_stop(f);
     unlink(path);
     rmdir(dir);
@@ -566,6 +598,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ncic-wire/netdev-del", test_netdev_del);
     qtest_add_func("/ncic-wire/reset", test_reset);
     qtest_add_func("/ncic-wire/peer-death", test_peer_death);
+    qtest_add_func("/ncic-wire/unplug-full", test_unplug_full);
     qtest_add_func("/ncic-wire/stop", test_stop);
     qtest_add_func("/ncic-wire/roce-receive", test_roce_receive);
     qtest_add_func("/ncic-wire/roce-no-master", test_roce_no_master);

@@ -274,10 +274,7 @@ static void test_replug(void)
         while (rcl_counter(r, "pfc_rx") <= i) {
             g_assert_cmpint(g_get_monotonic_time(), <, limit);
         }
-        /* The reset of the machine lets go what is to be unplugged. */
-        qtest_qmp_device_del_send(qts, "nic");
-        qtest_system_reset(qts);
-        qtest_qmp_eventwait(qts, "DEVICE_DELETED");
+        fixture_unplug(qts, "nic");
         /* The character device connects again at once. */
         do {
             QDict *ev = qtest_qmp_eventwait_ref(r->f->qts,
@@ -331,9 +328,7 @@ static void test_unplug_connecting(void)
         "-chardev socket,id=w,path=%s,reconnect-ms=100 "
         "-device rclink,id=nic,bus=rp,chardev=w", path);
 
-    qtest_qmp_device_del_send(qts, "nic");
-    qtest_system_reset(qts);
-    qtest_qmp_eventwait(qts, "DEVICE_DELETED");
+    fixture_unplug(qts, "nic");
     qtest_quit(qts);
     for (unsigned i = 0; i < waiting->len; i++) {
         close(g_array_index(waiting, int, i));

@@ -26,9 +26,6 @@
 #include "ncic-pci.h"
 #include "trace.h"
 
-/* How often a full wire is looked at, see wire_check(). */
-#define WIRE_WATCH_MS 5
-
 /* ---- Interrupts ---------------------------------------------------------------- */
 
 static void send_msix(NcicState *s, unsigned vector)
@@ -148,9 +145,8 @@ static void tx_done(NetClientState *nc, NcicSource src, ssize_t len)
 {
     NcicState *s = qemu_get_nic_opaque(nc);
 
-    ncic_eth_tx_done(&s->eth, src, len > 0);
-    if (!ncic_eth_tx_owed(&s->eth)) {
-        timer_del(s->wire_timer);
+    if (wire_backlog_left(&s->backlog)) {
+        ncic_eth_tx_done(&s->eth, src, len > 0);
     }
 }
 
@@ -164,30 +160,6 @@ static void roce_tx_done(NetClientState *nc, ssize_t len)
     tx_done(nc, NCIC_SRC_ROCE, len);
 }
 
-static void watch_wire(NcicState *s)
-{
-    timer_mod(s->wire_timer,
-              qemu_clock_get_ms(QEMU_CLOCK_VIRTUAL) + WIRE_WATCH_MS);
-}
-
-/*
- * A stream whose peer dies forgets what it had promised: its queue stays shut,
- * also for the next peer.  While nobody is connected a backend throws away what
- * it is given, so that this only empties the queue.
- */
-static void wire_check(void *opaque)
-{
-    NcicState *s = opaque;
-    NetClientState *nc = qemu_get_queue(s->nic);
-
-    if (nc->peer && nc->peer->link_down) {
-        qemu_flush_queued_packets(nc->peer);
-    }
-    if (ncic_eth_tx_owed(&s->eth)) {
-        watch_wire(s);
-    }
-}
-
 static bool wire_tx(void *opaque, NcicSource src, const void *frame,
                     size_t len)
 {
@@ -196,13 +168,9 @@ static bool wire_tx(void *opaque, NcicSource src, const void *frame,
         [NCIC_SRC_ROCE] = roce_tx_done,
     };
     NcicState *s = opaque;
-    ssize_t ret = qemu_send_packet_async(qemu_get_queue(s->nic), frame, len,
-                                         done[src]);
+    ssize_t ret = wire_backlog_send(&s->backlog, frame, len, done[src]);
 
     trace_ncic_tx(ncic_id(s), src == NCIC_SRC_ROCE, len, ret);
-    if (!ret && !timer_pending(s->wire_timer)) {
-        watch_wire(s);
-    }
     /* 0: the packet waits in the peer's queue, done[] follows. */
     return ret;
 }
@@ -552,11 +520,11 @@ static void ncic_realize(PCIDevice *pci, Error **errp)
 
     s->tx_bh = qemu_bh_new_guarded(tx_bh, s, &dev->mem_reentrancy_guard);
     s->rx_bh = qemu_bh_new(rx_bh, s);
-    s->wire_timer = timer_new_ms(QEMU_CLOCK_VIRTUAL, wire_check, s);
     ncic_dma_init(s);
     ncic_eth_init(&s->eth, &cfg, &eth_ops, s);
     s->nic = qemu_new_nic(&net_info, &s->conf, TYPE_NCIC_NIC, dev->id,
                           &dev->mem_reentrancy_guard, s);
+    wire_backlog_init(&s->backlog, s->nic);
     qemu_format_nic_info_str(qemu_get_queue(s->nic), s->conf.macaddr.a);
     ncic_eth_set_link(&s->eth, !qemu_get_queue(s->nic)->link_down);
     s->vmstate = qemu_add_vm_change_state_handler(vm_state_change, s);
@@ -584,6 +552,7 @@ static void ncic_exit(PCIDevice *pci)
         s->rdma = NULL;
     }
     qemu_del_vm_change_state_handler(s->vmstate);
+    wire_backlog_fini(&s->backlog);
     qemu_del_nic(s->nic);
     if (pci->exp.aer_cap) {
         pcie_aer_exit(pci);
@@ -601,7 +570,6 @@ static void ncic_exit(PCIDevice *pci)
     ncic_dma_fini(s);
     qemu_bh_delete(s->tx_bh);
     qemu_bh_delete(s->rx_bh);
-    timer_free(s->wire_timer);
     ncic_eth_fini(&s->eth);
 }
 

@@ -12,6 +12,7 @@
 #include "qemu/bitmap.h"
 #include "qom/object.h"
 #include "ncic/eth.h"
+#include "wire/backlog.h"
 #include "ncic-rdma.h"
 
 #define TYPE_NCIC_NIC "ncic-nic"
@@ -31,6 +32,7 @@ struct NcicState {
 
     const char *id;
     NICState *nic;
+    WireBacklog backlog;
     NICConf conf;
     MemoryRegion bar0;
     MemoryRegion csr;
@@ -38,7 +40,6 @@ struct NcicState {
     QEMUBH *tx_bh;
     QEMUBH *rx_bh;
     QEMUBH *unmap_bh;
-    QEMUTimer *wire_timer;      /* runs while the wire owes frames */
     /* Vectors that wait for the end of the batch that is being sent, or for the
      * machine to run. */
     DECLARE_BITMAP(irq_waiting, NCIC_MSIX_VECTORS_MAX);

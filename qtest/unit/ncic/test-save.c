@@ -104,7 +104,7 @@ static void test_traffic(void)
     g_assert_cmpuint(sent, ==, 1);
     g_assert_cmpuint(rig_read(&a, qreg(NCIC_TX, 0, NCIC_Q_TAIL)), ==, 15);
     move(&a, &b, NULL);
-    g_assert_false(ncic_eth_tx_owed(&b.eth));
+    g_assert_cmpuint(b.eth.tx_owed, ==, 0);
     while (ncic_eth_tx_run(&b.eth, 64)) {
     }
     g_assert_cmpuint(b.n_sent, ==, 29);

@@ -6,7 +6,7 @@
  */
 #include <glib/gstdio.h>
 
-#include "rclink/capture.h"
+#include "wire/capture.h"
 #include "rig.h"
 
 #define GEN1 (UINT64_C(1) << RCL_CFG_GEN1 | UINT64_C(1) << RCL_CFG_GEN1_TC)
@@ -16,7 +16,7 @@ static char *dir;
 
 static bool keep(Rig *r, unsigned from, const uint8_t *frame, size_t len)
 {
-    rcl_capture_frame(r->pass_opaque, r->now, frame, len);
+    wire_capture_frame(r->pass_opaque, r->now, frame, len);
     return true;
 }
 
@@ -26,7 +26,7 @@ static char *traffic(const char *name, uint64_t format)
 {
     char *path = g_build_filename(dir, name, NULL);
     Rig *r = rig_new(2, NULL);
-    RclCapture *c = rcl_capture_new(path);
+    WireCapture *c = wire_capture_new(path);
 
     g_assert_nonnull(c);
     rig_up(&r->e[0], format);
@@ -39,8 +39,8 @@ static char *traffic(const char *name, uint64_t format)
     rig_settle(r);
     rig_post(&r->e[0], 0, 101, 3, RCL_ETYPE2 | 2 << RCL_E_GROUP_SHIFT);
     rig_settle(r);
-    g_assert_cmpint(rcl_capture_flush(c), ==, 0);
-    rcl_capture_free(c);
+    g_assert_cmpint(wire_capture_flush(c), ==, 0);
+    wire_capture_free(c);
     rig_free(r);
     return path;
 }
