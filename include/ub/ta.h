@@ -69,6 +69,8 @@ typedef struct UbTaDest {
 
 enum {
     UB_TA_DESTS = 1 << 20,          /* rows */
+    UB_TA_OWN_DESTS = 64,           /* behind them, for the device itself: set when
+                                     * they are used, in no image */
     UB_TA_SAME_SL = 0xff,
 };
 
@@ -162,6 +164,7 @@ typedef struct UbAccess {
     bool poison;                    /* a Write of poisoned data */
     bool bare;                      /* came without EIDs (CFG 9) */
     uint8_t ee;
+    uint8_t cfg;                    /* LPH.CFG that it came with */
     unsigned entity;                /* the local Entity that it is for */
     UbEid seid;
     uint32_t token_id, token;
@@ -191,6 +194,8 @@ typedef struct UbSpan {
     uint8_t *host;                  /* NULL: by ops->bus */
     uint64_t bus;
     uint32_t len;
+    uint32_t region;                /* not 0: it is no memory of the bus, and
+                                     * reached by ops->region */
 } UbSpan;
 
 enum { UB_TA_SPANS = 16 };          /* of one packet */
@@ -270,6 +275,10 @@ typedef struct UbTaOps {
      * NULL where all have one. */
     bool (*bus)(void *opaque, uint64_t addr, void *buf, uint32_t len,
                 bool write);
+    /* The same for what is at @at of a region that access() named.  May be NULL
+     * where it names none. */
+    bool (*region)(void *opaque, uint32_t region, uint64_t at, void *buf,
+                   uint32_t len, bool write);
     UbRecvResult (*receive)(void *opaque, const UbRecvAsk *ask,
                             UbRecvBuf *buf);
     /* Data into a buffer that receive() gave. */

@@ -155,7 +155,8 @@ static void image_dests(Found *f)
         core_image_int(f->im, &index);
         image_dest(f->im, &d);
         if (!core_image_error(f->im)) {
-            core_image_check(f->im, ub_ta_set_dest(f->ta, index, &d),
+            core_image_check(f->im, index < UB_TA_DESTS &&
+                             ub_ta_set_dest(f->ta, index, &d),
                              "a destination of the image breaks a rule");
         }
     }
@@ -730,7 +731,16 @@ static void image_ctx(UbTa *ta, CoreImage *im, Ctx *ctx)
     }
 }
 
-static void image_contexts(UbTa *ta, CoreImage *im)
+/* Before version 3 contexts were those of no Entity in particular. */
+static void image_context_key(CoreImage *im, unsigned version, Key *k)
+{
+    image_key(im, k);
+    if (version >= 3) {
+        core_image_int(im, &k->entity);
+    }
+}
+
+static void image_contexts(UbTa *ta, CoreImage *im, unsigned version)
 {
     uint32_t n = g_hash_table_size(ta->contexts);
     Key key = { 0 };
@@ -739,7 +749,7 @@ static void image_contexts(UbTa *ta, CoreImage *im)
     if (!core_image_loading(im)) {
         /* The oldest first: loading makes each the newest. */
         for (Ctx *ctx = ta->oldest; ctx; ctx = ctx->newer) {
-            image_key(im, &ctx->key);
+            image_context_key(im, version, &ctx->key);
             image_ctx(ta, im, ctx);
         }
         return;
@@ -747,7 +757,7 @@ static void image_contexts(UbTa *ta, CoreImage *im)
     while (n-- && !core_image_error(im)) {
         Ctx *ctx;
 
-        image_key(im, &key);
+        image_context_key(im, version, &key);
         if (!core_image_check(im, !ta_ctx_find(ta, &key),
                               "a context of the image is there twice")) {
             return;
@@ -873,12 +883,13 @@ void ub_ta_image(UbTa *ta, CoreImage *im,
                                        uint64_t id))
 {
     Found f = { .ta = ta, .im = im };
+    unsigned version;
 
     f.requests = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
                                        NULL);
-    core_image_check(im, core_image_begin(im, CORE_TAG('U', 'B', 'T', 'A'), 2) ==
-                     2, "the source has another version of the transaction "
-                     "layer");
+    version = core_image_begin(im, CORE_TAG('U', 'B', 'T', 'A'), 3);
+    core_image_check(im, version >= 2, "the source has another version of the "
+                     "transaction layer");
     core_image_same(im, ta->cfg.window, "the window is another");
     ub_ta_time(ta, core_image_now(im));
     image_dests(&f);
@@ -886,7 +897,7 @@ void ub_ta_image(UbTa *ta, CoreImage *im,
     image_lanes(&f);
     g_hash_table_foreach(f.requests, check_requests, im);
     image_channels(ta, im);
-    image_contexts(ta, im);
+    image_contexts(ta, im, version);
     image_answers(ta, im);
     image_parked(ta, im);
     for (unsigned i = 0; i < UB_TA_COUNTERS_NUM; i++) {

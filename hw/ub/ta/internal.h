@@ -35,7 +35,8 @@ typedef struct Key {
     uint64_t who;
     UbEid eid;
     uint32_t rc;                /* RCID, or KEY_COMPACT */
-    uint32_t zero;
+    uint32_t entity;            /* of contexts: the local Entity; a queue numbers
+                                 * what it sends to each apart */
 } Key;
 
 #define KEY_COMPACT UINT32_MAX
@@ -259,6 +260,7 @@ struct UbTa {
     int budget;                 /* packets of this turn */
     CorePacketPool *pool;
     CoreTable dests, queues;
+    UbTaDest *own[UB_TA_OWN_DESTS]; /* rows behind those of @dests */
     uint16_t start;             /* first TASSN of new lanes */
     GHashTable *lanes;          /* by key */
     GHashTable *lane_ids;
@@ -485,7 +487,7 @@ void ta_ctx_release(Ctx *ctx);
 /* Give the context an SC that begins at @tassn; false: there is none. */
 bool ta_sc_grant(Ctx *ctx, uint16_t tassn, uint32_t rcid);
 void ta_sc_drop(Ctx *ctx);
-Ctx *ta_sc_find(UbTa *ta, uint32_t scid, uint64_t who, const UbEid *eid);
+Ctx *ta_sc_find(UbTa *ta, uint32_t scid, const Key *key);
 /* Whether it is @a's turn. */
 bool ta_sc_gate(UbTa *ta, const Arrival *a);
 /* Keep its packet until then; false: no room. */

@@ -76,12 +76,13 @@ void ta_sc_drop(Ctx *ctx)
     }
 }
 
-Ctx *ta_sc_find(UbTa *ta, uint32_t scid, uint64_t who, const UbEid *eid)
+Ctx *ta_sc_find(UbTa *ta, uint32_t scid, const Key *key)
 {
     Ctx *ctx = scid < ta->sc_size ? ta->scs[scid] : NULL;
 
-    return ctx && ctx->key.who == who && ub_eid_same(&ctx->key.eid, eid)
-           ? ctx : NULL;
+    return ctx && ctx->key.who == key->who &&
+           ctx->key.entity == key->entity &&
+           ub_eid_same(&ctx->key.eid, &key->eid) ? ctx : NULL;
 }
 
 bool ta_sc_gate(UbTa *ta, const Arrival *a)

@@ -156,6 +156,9 @@ static void drop_state(UbTa *ta)
     core_table_free(&ta->queues);
     core_table_foreach(&ta->dests, free_dest, ta);
     core_table_free(&ta->dests);
+    for (unsigned i = 0; i < UB_TA_OWN_DESTS; i++) {
+        g_clear_pointer(&ta->own[i], g_free);
+    }
     ta->queue_count = ta->requests = 0;
     /* Contexts and lanes take themselves out of the lists. */
     while (ta->newest) {
@@ -240,8 +243,17 @@ bool ub_ta_set_dest(UbTa *ta, uint32_t index, const UbTaDest *dest)
 {
     UbTaDest *old;
 
-    if (index >= UB_TA_DESTS || (dest && !dest_good(dest))) {
+    if (dest && !dest_good(dest)) {
         return false;
+    }
+    if (index >= UB_TA_DESTS) {
+        index -= UB_TA_DESTS;
+        if (index >= UB_TA_OWN_DESTS) {
+            return false;
+        }
+        g_free(ta->own[index]);
+        ta->own[index] = dest ? g_memdup2(dest, sizeof(*dest)) : NULL;
+        return true;
     }
     old = core_table_get(&ta->dests, index);
     core_table_set(&ta->dests, index,
@@ -252,7 +264,9 @@ bool ub_ta_set_dest(UbTa *ta, uint32_t index, const UbTaDest *dest)
 
 const UbTaDest *ub_ta_dest(const UbTa *ta, uint32_t index)
 {
-    return index < UB_TA_DESTS ? core_table_get(&ta->dests, index) : NULL;
+    return index < UB_TA_DESTS ? core_table_get(&ta->dests, index)
+           : index - UB_TA_DESTS < UB_TA_OWN_DESTS
+           ? ta->own[index - UB_TA_DESTS] : NULL;
 }
 
 uint32_t ub_ta_dest_vacant(const UbTa *ta, uint32_t from)

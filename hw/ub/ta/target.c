@@ -28,7 +28,7 @@ void ta_access_of(const Arrival *a, UbAccessKind kind, uint64_t addr,
     *acc = (UbAccess) {
         .kind = kind, .token_en = t->tv_en, .e_bit = t->e_bit,
         .poison = t->poison, .bare = a->head.form == UB_SEC_NONE,
-        .ee = t->ee, .entity = a->entity, .seid = a->head.seid,
+        .ee = t->ee, .cfg = a->flow.cfg, .entity = a->entity, .seid = a->head.seid,
         .token_id = t->token_id, .token = t->token, .addr = addr,
         .len = len,
     };
@@ -79,6 +79,11 @@ static UbAccessResult translate(UbTa *ta, UbAccess *acc, UbSpan *span,
 static bool move_bytes(UbTa *ta, const UbSpan *s, uint32_t off, void *buf,
                        uint32_t len, bool write)
 {
+    if (s->region) {
+        return ta->ops->region && ta->ops->region(ta->opaque, s->region,
+                                                  s->bus + off, buf, len,
+                                                  write);
+    }
     if (!s->host) {
         return ta->ops->bus && ta->ops->bus(ta->opaque, s->bus + off, buf,
                                             len, write);
@@ -423,10 +428,11 @@ static bool find_context(UbTa *ta, Arrival *a, Outcome *out)
         .who = ta_who(&a->flow, true),
         .eid = ta_eid(&a->head, &a->head.seid),
         .rc = compact ? KEY_COMPACT : a->tah.rc_id,
+        .entity = a->entity,
     };
 
     if (!compact && a->tah.rc_type == UB_RC_SC) {
-        a->ctx = ta_sc_find(ta, a->tah.rc_id, key.who, &key.eid);
+        a->ctx = ta_sc_find(ta, a->tah.rc_id, &key);
         if (!a->ctx) {
             *out = unsupported(ta, "7.3.3.3", "no such sequence context");
             return false;
