@@ -27,6 +27,7 @@
 #define UB_MGMT_MAX_PORTS 64
 #define UB_MGMT_BUS_INSTANCES 16
 #define UB_MGMT_MUES 16
+#define UB_MGMT_TOKENS 16 /* Entities that can have the token check */
 #define UB_MGMT_OUTSTANDING 1024
 /* Ports of a slice at most: with the longest path they still fit. */
 #define UB_MGMT_SLICE_PORTS 16
@@ -214,9 +215,12 @@ void ub_mgmt_error(UbMgmt *m, int64_t now, UbMgmtSeverity severity, int port);
 
 /* ---- State ---------------------------------------------------------------- */
 
-/* Of the resource spaces (token check configuration): whether a request must
- * have the token. */
-bool ub_mgmt_token(const UbMgmt *m, uint32_t *token_id, uint32_t *value);
+/* Of the resource spaces of an Entity (token check configuration): whether a request
+ * must have the token. */
+bool ub_mgmt_token(const UbMgmt *m, unsigned entity, uint32_t *token_id,
+                   uint32_t *value);
+/* The Entity was reset: its token check is off. */
+void ub_mgmt_reset_entity(UbMgmt *m, unsigned entity);
 
 typedef struct UbBusInstance {
     UbId guid, eid;

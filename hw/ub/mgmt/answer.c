@@ -16,26 +16,40 @@ static uint32_t cfg1(uint32_t dw)
     return UB_CFG1_BASE + dw;
 }
 
+/* The Entity that is asked, by its DEID; Entity 0 where that is none yet, or a bus
+ * instance's. */
+static unsigned asked(const UbMgmt *m, const UbMgmtCall *c)
+{
+    int entity = c->from->deid ? ub_mgmt_entity_of(m, c->from->deid) : 0;
+
+    return MAX(entity, 0);
+}
+
 static UbMgmtStatus get_resource(UbMgmt *m, UbMgmtCall *c)
 {
+    UbSpace *space = ub_mgmt_entity(m, asked(m, c));
+
     for (unsigned i = 0; i < SPACES; i++) {
         uint8_t *p = c->out + 12 * i;
 
-        put_be32(p, ub_mgmt_reg(m, cfg1(UB_CFG1_ERS0_SS + i)));
-        put_be32(p + 4, ub_mgmt_reg(m, cfg1(UB_CFG1_ERS0_SA + 2 * i)));
-        put_be32(p + 8, ub_mgmt_reg(m, cfg1(UB_CFG1_ERS0_SA + 2 * i + 1)));
+        put_be32(p, ub_space_read(space, cfg1(UB_CFG1_ERS0_SS + i)));
+        put_be32(p + 4, ub_space_read(space, cfg1(UB_CFG1_ERS0_SA + 2 * i)));
+        put_be32(p + 8,
+                 ub_space_read(space, cfg1(UB_CFG1_ERS0_SA + 2 * i + 1)));
     }
     c->out_len = 12 * SPACES;
     return UB_MGMT_OK;
 }
 
-/* The only addresses of resource spaces that can be set are the UBAs. */
+/* The only addresses of resource spaces that can be set are the UBAs of Entity 0,
+ * which the others follow. */
 static UbMgmtStatus set_resource(UbMgmt *m, UbMgmtCall *c)
 {
     if (!c->from->mgmt) {
         return UB_MGMT_NO_PERMISSION;
     }
-    if (!(ub_mgmt_reg(m, cfg1(UB_CFG1_SUPPORTED_FEATURE)) &
+    if (asked(m, c) ||
+        !(ub_mgmt_reg(m, cfg1(UB_CFG1_SUPPORTED_FEATURE)) &
           UB_CFG1_SUPPORTED_FEATURE__UBA_SUPPORT)) {
         return UB_MGMT_BAD_PARAMETER;
     }
@@ -106,22 +120,41 @@ static UbMgmtStatus neighbor(UbMgmt *m, UbMgmtCall *c)
 
 static UbMgmtStatus token_check(UbMgmt *m, UbMgmtCall *c)
 {
-    m->token_check = ub_mgmt_get(c->pdu, UB_MF_TOKEN_ENABLE);
-    if (m->token_check) {
-        m->token = core_random(&m->random);
+    unsigned entity = asked(m, c);
+
+    if (entity >= UB_MGMT_TOKENS) {
+        return UB_MGMT_NO_RESOURCE;
+    }
+    m->token[entity].check = ub_mgmt_get(c->pdu, UB_MF_TOKEN_ENABLE);
+    if (m->token[entity].check) {
+        m->token[entity].value = core_random(&m->random);
         ub_mgmt_put(c->out, UB_MF_TOKEN_ID,
-                    ub_mgmt_reg(m, cfg1(UB_CFG1_DEV_TOKEN_ID)));
-        ub_mgmt_put(c->out, UB_MF_TOKEN_VALUE, m->token);
+                    ub_space_read(ub_mgmt_entity(m, entity),
+                                  cfg1(UB_CFG1_DEV_TOKEN_ID)));
+        ub_mgmt_put(c->out, UB_MF_TOKEN_VALUE, m->token[entity].value);
         c->out_len = 8;
     }
     return UB_MGMT_OK;
 }
 
-bool ub_mgmt_token(const UbMgmt *m, uint32_t *token_id, uint32_t *value)
+bool ub_mgmt_token(const UbMgmt *m, unsigned entity, uint32_t *token_id,
+                   uint32_t *value)
 {
-    *token_id = ub_space_read(m->space, cfg1(UB_CFG1_DEV_TOKEN_ID));
-    *value = m->token;
-    return m->token_check;
+    UbSpace *space = entity < UB_MGMT_TOKENS ? ub_mgmt_entity(m, entity) : NULL;
+
+    if (!space || !m->token[entity].check) {
+        return false;
+    }
+    *token_id = ub_space_read(space, cfg1(UB_CFG1_DEV_TOKEN_ID));
+    *value = m->token[entity].value;
+    return true;
+}
+
+void ub_mgmt_reset_entity(UbMgmt *m, unsigned entity)
+{
+    if (entity < UB_MGMT_TOKENS) {
+        m->token[entity].check = false;
+    }
 }
 
 /* ---- Bus instances ---- */

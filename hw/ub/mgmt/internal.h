@@ -47,8 +47,10 @@ struct UbMgmt {
     UbMgmtWait *wait;   /* of cfg.outstanding, the first `waiting` are in use */
     unsigned waiting;
     uint16_t msn;       /* of the next that is asked by a call, or told */
-    bool token_check;
-    uint32_t token;
+    struct {
+        bool check;
+        uint32_t value;
+    } token[UB_MGMT_TOKENS];    /* by Entity */
     uint64_t random;
     UbBusInstance instance[UB_MGMT_BUS_INSTANCES];
     unsigned instances;
@@ -77,8 +79,10 @@ void ub_mgmt_blame(UbMgmt *m, UbMgmtCounter counter, const char *text);
 /* A register of Entity 0, and an identity of four. */
 uint32_t ub_mgmt_reg(UbMgmt *m, uint32_t dw);
 UbId ub_mgmt_reg_id(UbSpace *space, uint32_t dw);
-UbSpace *ub_mgmt_entity(UbMgmt *m, unsigned entity);
-unsigned ub_mgmt_entities(UbMgmt *m);
+UbSpace *ub_mgmt_entity(const UbMgmt *m, unsigned entity);
+unsigned ub_mgmt_entities(const UbMgmt *m);
+/* The Entity that has this EID of 20 bits, or -1. */
+int ub_mgmt_entity_of(const UbMgmt *m, uint32_t eid);
 /* Our CNA as a source. */
 uint32_t ub_mgmt_source(UbMgmt *m);
 /* Send a message that leaves the node. */

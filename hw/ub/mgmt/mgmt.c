@@ -77,8 +77,7 @@ void ub_mgmt_reset(UbMgmt *m)
     ub_mgmt_wait_all_end(m);
     ub_mgmt_emq_reset(m);
     m->instances = 0;
-    m->token_check = false;
-    m->token = 0;
+    memset(m->token, 0, sizeof(m->token));
     m->msn = 0;
 }
 
@@ -144,14 +143,20 @@ static void image_rings(UbMgmt *m, CoreImage *im)
     }
 }
 
+static void image_token(UbMgmt *m, CoreImage *im, unsigned entity)
+{
+    core_image_flag(im, &m->token[entity].check);
+    core_image_int(im, &m->token[entity].value);
+}
+
 void ub_mgmt_image(UbMgmt *m, CoreImage *im)
 {
     uint32_t instances = m->instances;
 
-    core_image_begin(im, CORE_TAG('M', 'G', 'M', 'T'), 1);
+    unsigned version = core_image_begin(im, CORE_TAG('M', 'G', 'M', 'T'), 2);
+
     core_image_int(im, &m->msn);
-    core_image_flag(im, &m->token_check);
-    core_image_int(im, &m->token);
+    image_token(m, im, 0);
     core_image_int(im, &m->random);
     core_image_count(im, &instances, UB_MGMT_BUS_INSTANCES,
                      "more bus instances than there can be");
@@ -163,5 +168,8 @@ void ub_mgmt_image(UbMgmt *m, CoreImage *im)
     }
     image_waits(m, im);
     image_rings(m, im);
+    for (unsigned i = 1; version >= 2 && i < UB_MGMT_TOKENS; i++) {
+        image_token(m, im, i);
+    }
     core_image_end(im);
 }

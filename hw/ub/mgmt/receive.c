@@ -57,19 +57,16 @@ void ub_mgmt_answered(UbMgmt *m, UbMgmtKind kind, const UbMgmtAddr *a,
  * none yet, and Entity 0's: the UBFM has to begin. */
 static bool find_target(UbMgmt *m, const UbMgmtAddr *a, uint32_t *upi)
 {
-    unsigned n = ub_mgmt_entities(m);
+    int entity;
 
     *upi = ub_mgmt_reg(m, UB_CFG0_UPI);
     if (a->local || (a->mgmt && !a->deid)) {
         return true;
     }
-    for (unsigned i = 0; i < n; i++) {
-        UbSpace *space = ub_mgmt_entity(m, i);
-
-        if (space && (ub_space_read(space, UB_CFG0_EID) & 0xfffffu) == a->deid) {
-            *upi = ub_space_read(space, UB_CFG0_UPI);
-            return true;
-        }
+    entity = ub_mgmt_entity_of(m, a->deid);
+    if (entity >= 0) {
+        *upi = ub_space_read(ub_mgmt_entity(m, entity), UB_CFG0_UPI);
+        return true;
     }
     for (unsigned i = 0; i < m->instances; i++) {
         if ((m->instance[i].eid.w[0] & 0xfffffu) == a->deid) {

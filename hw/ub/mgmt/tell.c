@@ -51,19 +51,34 @@ UbId ub_mgmt_reg_id(UbSpace *space, uint32_t dw)
     return id;
 }
 
-unsigned ub_mgmt_entities(UbMgmt *m)
+unsigned ub_mgmt_entities(const UbMgmt *m)
 {
     return UB_SPACE_GET(UB_CFG0_TOTAL_NUMBER_OF_ENTITIES__ALL,
-                        ub_mgmt_reg(m, UB_CFG0_TOTAL_NUMBER_OF_ENTITIES));
+                        ub_space_read(m->space,
+                                      UB_CFG0_TOTAL_NUMBER_OF_ENTITIES));
 }
 
-UbSpace *ub_mgmt_entity(UbMgmt *m, unsigned entity)
+UbSpace *ub_mgmt_entity(const UbMgmt *m, unsigned entity)
 {
     if (!entity) {
         return m->space;
     }
     return m->ops->space && entity < ub_mgmt_entities(m)
            ? m->ops->space(m->opaque, entity) : NULL;
+}
+
+int ub_mgmt_entity_of(const UbMgmt *m, uint32_t eid)
+{
+    unsigned n = ub_mgmt_entities(m);
+
+    for (unsigned i = 0; i < n; i++) {
+        UbSpace *space = ub_mgmt_entity(m, i);
+
+        if (space && (ub_space_read(space, UB_CFG0_EID) & 0xfffffu) == eid) {
+            return i;
+        }
+    }
+    return -1;
 }
 
 static uint32_t port_cna(const UbMgmt *m, unsigned port)

@@ -497,21 +497,21 @@ static void tokens(void)
 
     line(&f);
     ub_slice_set(f.node[3].cfg1, UB_CFG1_DEV_TOKEN_ID, ~0u, 0xabcde);
-    g_assert_false(ub_mgmt_token(f.node[3].m, &id, &value));
+    g_assert_false(ub_mgmt_token(f.node[3].m, 0, &id, &value));
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_TOKEN_CHECK, pdu, 4, &a), ==, 0);
     g_assert_cmpuint(a.len, ==, 8);
     g_assert_cmphex(get_be32(a.data), ==, 0xabcde);
-    g_assert_true(ub_mgmt_token(f.node[3].m, &id, &value));
+    g_assert_true(ub_mgmt_token(f.node[3].m, 0, &id, &value));
     g_assert_cmphex(id, ==, 0xabcde);
     g_assert_cmphex(value, ==, get_be32(a.data + 4));
     first = value;
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_TOKEN_CHECK, pdu, 4, &a), ==, 0);
-    g_assert_true(ub_mgmt_token(f.node[3].m, &id, &value));
+    g_assert_true(ub_mgmt_token(f.node[3].m, 0, &id, &value));
     g_assert_cmphex(value, !=, first);
     pdu[3] = 0;
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_TOKEN_CHECK, pdu, 4, &a), ==, 0);
     g_assert_cmpuint(a.len, ==, 0);
-    g_assert_false(ub_mgmt_token(f.node[3].m, &id, &value));
+    g_assert_false(ub_mgmt_token(f.node[3].m, 0, &id, &value));
     fabric_free(&f);
 }
 
@@ -873,8 +873,8 @@ static void image(void)
     g_assert_cmphex(ub_mgmt_bus_instance(g.node[3].m, 0)->guid.w[0], ==,
                     0x01000000);
     g_assert_null(ub_mgmt_bus_instance(g.node[3].m, 1));
-    g_assert_true(ub_mgmt_token(f.node[3].m, &id, &other));
-    g_assert_true(ub_mgmt_token(g.node[3].m, &id, &value));
+    g_assert_true(ub_mgmt_token(f.node[3].m, 0, &id, &other));
+    g_assert_true(ub_mgmt_token(g.node[3].m, 0, &id, &value));
     g_assert_cmphex(value, ==, other);
     ub_mgmt_error(g.node[3].m, g.now, UB_MGMT_CE, 1);
     g_assert_cmpuint(ub_space_read(g.node[3].space, emq + UB_EMQ_CE_PI), ==, 2);
