@@ -34,6 +34,10 @@ typedef struct UbcOps {
     bool (*dma_peek)(void *opaque, uint64_t addr, void *buf, uint32_t len);
     bool (*dma_write)(void *opaque, uint64_t addr, const void *buf,
                       uint32_t len);
+    /* Memory of an Entity, within its entity_mem bytes.  May be NULL where there
+     * is none. */
+    void (*memory)(void *opaque, unsigned entity, uint64_t at, void *buf,
+                   uint32_t len, bool write);
     /* Send the interrupt of an MSI-X vector of ubc_hw.h. */
     void (*interrupt)(void *opaque, unsigned vector);
     /* ubc_run() has something to do. */
@@ -77,10 +81,19 @@ typedef struct UbcOps {
 #define UBC_MAX_ROUTES 65536
 #define UBC_MAX_ENTITIES 16
 
+/* How Entities tell their Users of interrupts (UB 2.0 §10.3.4). */
+typedef enum UbcUsiType {
+    UBC_USI_NONE,
+    UBC_USI_TYPE1,    /* registers of CFG1 */
+    UBC_USI_TYPE2,    /* tables in ERS0; the bus controller has Type 1 (§D.4.3) */
+    UBC_USI_TYPES
+} UbcUsiType;
+
 /* What an Entity is for: its Class Code, and the capabilities of its CFG1. */
 typedef enum UbcEntityKind {
     UBC_ENTITY_BUS,   /* Entity 0: the controller itself */
     UBC_ENTITY_URMA,  /* queues of software */
+    UBC_ENTITY_MEM,   /* memory of its own, in ERS1 */
     UBC_ENTITY_OTHER, /* of unknown function */
 } UbcEntityKind;
 
@@ -97,6 +110,8 @@ typedef struct UbcConfig {
      * sequence numbers. */
     uint32_t entities;     /* 1 to UBC_MAX_ENTITIES */
     uint8_t entity[UBC_MAX_ENTITIES]; /* UbcEntityKind */
+    uint64_t entity_mem[UBC_MAX_ENTITIES]; /* bytes of a UBC_ENTITY_MEM */
+    uint8_t usi;           /* UbcUsiType, where there are other Entities than 0 */
     bool read_only;        /* BAR0 has the rights of a User: CFG0 is read only */
     bool bus_en;           /* power-on value of BUS_EN of Entity 0 */
     uint16_t wire_features; /* of HELLO: UB_WIRE_… */

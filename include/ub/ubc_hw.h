@@ -69,12 +69,28 @@
 #define UBC_CAPS_COMMANDS (1u << 3) /* command queue and BAR2 */
 #define UBC_CAPS_CONFIG (1u << 5)
 #define UBC_CAPS_UMMU (1u << 6)
+#define UBC_CAPS_USI (1u << 7)      /* UBC_USI_… */
 /*
  * Every source of interrupts has a VECTOR register: the entry of the MSI-X table
  * whose message it sends.  All are 0 after reset, so one vector is enough.
  */
 #define UBC_VECTOR 0x02c   /* RW: of the controller's events */
 #define UBC_CFG_ENTITY 0x030 /* RW: Entity that UBC_CFG_ADDR is an address of */
+
+/*
+ * Interrupts of Entities that this host uses, its own or others' (UB 2.0 §10.3.4):
+ * a Write of a USI to the address of these registers, with their TokenID, sends the
+ * message of the MSI-X entry that its Interrupt Data names.
+ */
+#define UBC_USI_CTRL 0x034     /* RW, 0 after reset, as all of these */
+#define UBC_USI_ENABLE (1u << 0)
+#define UBC_USI_TOKEN_ID 0x038 /* RW: 20 bits */
+#define UBC_USI_FIRST 0x03c    /* RW: the first entry that may be named … */
+#define UBC_USI_COUNT 0x040    /* RW: … and how many from there on */
+#define UBC_USI_ADDR_LO 0x048  /* RW: UBA, a multiple of 8 */
+#define UBC_USI_ADDR_HI 0x04c
+#define UBC_USI_RECEIVED 0x050 /* RO: taken, saturating */
+#define UBC_USI_REFUSED 0x054  /* RO: not taken, saturating */
 
 #define UBC_MSIX_TABLE 0x8000u
 #define UBC_MSIX_PBA 0xc000u

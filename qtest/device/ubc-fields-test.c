@@ -22,6 +22,7 @@ typedef struct Field {
     char *name;
     char *space;
     uint32_t base, dw;
+    unsigned entity;        /* that has it */
     unsigned lsb, bits;
     Class class;
     bool has_value;
@@ -88,6 +89,8 @@ static void load_field(Field *f, char **column)
     f->name = g_strdup_printf("%s %s: %s", column[0], column[1], column[3]);
     f->space = g_strdup(column[0]);
     f->base = base_of(column[0]);
+    /* The bus controller has the other type. */
+    f->entity = strstr(column[0], "INT_TYPE2") ? 1 : 0;
     f->dw = strtoul(column[2], NULL, 0) / 4 +
             (g_str_has_prefix(column[1], "Routing Table Entry") ? 1 : 0);
     f->lsb = atoi(column[5]);
@@ -137,6 +140,21 @@ static void put(QUbc *d, uint32_t dw, uint32_t value)
     qubc_write(d, UBC_CFG_DATA, value);
 }
 
+/* The Entity of a field, and Entity 0 again. */
+static void enter(QUbc *d, const Field *f)
+{
+    if (f->entity) {
+        qubc_write(d, UBC_CFG_ENTITY, f->entity);
+    }
+}
+
+static void leave(QUbc *d, const Field *f)
+{
+    if (f->entity) {
+        qubc_write(d, UBC_CFG_ENTITY, 0);
+    }
+}
+
 static uint32_t base_at(const Field *f, unsigned port)
 {
     return f->base + (f->port ? port * 0x10000 : 0);
@@ -157,7 +175,12 @@ static uint32_t mask_of(const Field *f, unsigned i)
 
 static uint32_t read_field(QUbc *d, const Field *f, unsigned port, unsigned i)
 {
-    return get(d, base_at(f, port) + f->dw + i) & mask_of(f, i);
+    uint32_t value;
+
+    enter(d, f);
+    value = get(d, base_at(f, port) + f->dw + i) & mask_of(f, i);
+    leave(d, f);
+    return value;
 }
 
 /* Bits of a dword whose writing would do something else. */
@@ -179,15 +202,22 @@ static uint32_t other_acts(const Field *f, unsigned i)
 /* Write only bits of this field, of a dword that keeps its others. */
 static void write_field(QUbc *d, const Field *f, unsigned i, uint32_t value)
 {
-    uint32_t dw = f->base + f->dw + i, mask = mask_of(f, i);
-    uint32_t keep = get(d, dw) & ~mask & ~other_acts(f, i);
+    uint32_t dw = f->base + f->dw + i, mask = mask_of(f, i), keep;
 
+    enter(d, f);
+    keep = get(d, dw) & ~mask & ~other_acts(f, i);
     put(d, dw, keep | (value & mask));
+    leave(d, f);
 }
 
 static bool is_there(QUbc *d, const Field *f)
 {
-    return get(d, f->base) != 0;
+    bool there;
+
+    enter(d, f);
+    there = get(d, f->base) != 0;
+    leave(d, f);
+    return there;
 }
 
 /* ---- Steps -------------------------------------------------------------------------- */
@@ -600,7 +630,7 @@ static void test_entities(void)
     g_assert_cmphex(get(d, UB_CFG0_GUID + 3), ==, first[3]);
     g_assert_cmphex(get(d, UB_CFG1_BASE + UB_CFG1_CLASS_CODE), ==, 2);
     g_assert_cmphex(get(d, UB_CFG1_BASE + UB_CFG1_CAP_BITMAP), ==,
-                    1u << UB_CAP_JETTY);
+                    1u << UB_CAP_JETTY | 1u << UB_CAP_INT_TYPE2);
     g_assert_cmphex(get(d, UB_CFG_PORT_BASE(0)), ==, 0);
     g_assert_cmphex(get(d, UB_CFG_ROUTE_BASE), ==, 0);
     /* DEN_RO, DE0_EO, and what each Entity has. */

@@ -198,7 +198,8 @@ void eng_migrate(EngPair *p)
     g_autofree char *path = g_build_filename(p->link.dir, "migrate", NULL);
     g_autofree char *uri = g_strdup_printf("unix:%s", path);
     g_autofree char *chr = client(p->link.path);
-    g_autofree char *more = g_strdup_printf("%s -incoming %s", chr, uri);
+    g_autofree char *more = g_strdup_printf("%s %s -incoming %s", chr,
+                                            p->link.more ?: "", uri);
     g_autofree char *props = props_of(&p->link);
     QUbc *c = qubc_start("q35", props, more);
 

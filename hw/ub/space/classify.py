@@ -37,6 +37,8 @@ CMD = 'hw/ub/lds/command.c:decoder_written'
 LOGS = '/ub/ubc-regs/link-log'
 SPACE = 'hw/ub/ubc/space.c:'
 NET = 'hw/ub/ubc/net.c:'
+ERS = 'hw/ub/ubc/resource.c:'
+USI = 'hw/ub/ubc/usi.c:'
 
 # (slice, register, field, class, value, place, shown, note); '' fits anything.
 RULES = [
@@ -45,8 +47,6 @@ RULES = [
      '/ubc/manage/slots', 'only with property slots'),
     ('CFG0_CAP4_', '', '', 'absent', '', '', '',
      'headers of faulty packets are not kept; the queue is optional'),
-    ('CFG1_CAP[34]_', '', '', 'absent', '', '', '',
-     'interrupts of Entities are MSI-X of the PCIe function; no USI'),
     ('PORT_CAP(4|9|12)_', '', '', 'absent', '', '', '',
      'neither PHY mode has Data Rate 1, 6 or 9'),
     # Reserved, whatever the access column says.
@@ -81,8 +81,8 @@ RULES = [
     ('CFG0_BASIC', 'CC_EN', '', 'rw', '', NET + 'follow_layers', '', ''),
     ('CFG0_BASIC', 'Trust_EN', '', 'fixed', '0', SPACE + 'fix_missing', '',
      'there is no table of (EID, UPI): no UPI of a virtual machine'),
-    ('CFG0_BASIC', '(UEID|UCNA)', '', 'rw', '', '', '',
-     "a record for the manager and the User; the device itself is not the User"),
+    ('CFG0_BASIC', 'UEID', '', 'rw', '', USI + 'type1_get', '', ''),
+    ('CFG0_BASIC', 'UCNA', '', 'rw', '', USI + 'way_to', '', ''),
     # EMQ.
     ('CFG0_CAP5', 'Error Message Queue Control', '', 'rw', '', EMQ_PUT, '', ''),
     ('CFG0_CAP5', '', '.*Queue Depth', 'fixed', '40',
@@ -95,15 +95,23 @@ RULES = [
     # CFG1_BASIC.
     ('CFG1_BASIC', '', 'Decoder MATT jurisdiction', 'fixed', '0', '', '',
      'the driver owns the table'),
-    ('CFG1_BASIC', 'Supported Feature', '', 'fixed', '0', '', '',
-     'no resource spaces, no migration of Entities'),
-    ('CFG1_BASIC', 'ERS', '', 'fixed', '0', SPACE + 'fix_missing', '',
-     'no resource spaces'),
+    ('CFG1_BASIC', 'Supported Feature', '(MGS.*|RSVD)', 'fixed', '0', '', '',
+     'no migration of Entities'),
+    ('CFG1_BASIC', 'Supported Feature', '', 'fixed', 'any',
+     ERS + 'ubc_resource_init', '', 'property entities'),
+    ('CFG1_BASIC', 'ERS_ACCESS_EN', '', 'rw', '', ERS + 'ubc_resource_access',
+     '', ''),
+    ('CFG1_BASIC', 'ERS._SS', '', 'fixed', 'any', ERS + 'ubc_resource_refresh',
+     '', 'counts in SYS_PGS'),
+    ('CFG1_BASIC', 'ERS._SA', '', 'fixed', 'any', ERS + 'ubc_resource_init',
+     '', ''),
+    ('CFG1_BASIC', 'ERS._UBA', '', 'rw', '', ERS + 'ubc_resource_access', '',
+     'other Entities follow Entity 0'),
     ('CFG1_BASIC', 'ELR done', '', 'state', '', SPACE + 'reset_entity', '', ''),
     ('CFG1_BASIC', 'ELR', '', 'act', '', SPACE + 'reset_entity',
      '/ubc-fields/resets', 'CFG1 is as after power-on'),
-    ('CFG1_BASIC', 'SYS_PGS', '', 'fixed', '0', SPACE + 'fix_missing', '',
-     'unit of resource spaces, of which there are none'),
+    ('CFG1_BASIC', 'SYS_PGS', '', 'rw', '', ERS + 'ubc_resource_refresh', '',
+     ''),
     ('CFG1_BASIC', 'EID_UPI', '', 'fixed', '0', SPACE + 'fix_missing', '',
      'a table without entries: UPIs are those of Entities'),
     ('CFG1_BASIC', 'Class Code', '', 'fixed', '0', SPACE + 'init_entity', '',
@@ -125,6 +133,17 @@ RULES = [
     ('CFG1_CAP1', '', '', 'rw', '', CMD, '', ''),
     ('CFG1_CAP2', '', '', 'fixed', 'any', SPACE + 'init_jetty', '',
      'what the engine has'),
+    ('CFG1_CAP3', 'Supported Interrupt Number', '', 'fixed', '5',
+     USI + 'ubc_usi_init', '', '32 vectors'),
+    ('CFG1_CAP3', 'Interrupt_Enable_number', '', 'rw', '5', USI + 'type1_get',
+     '', 'reserved codes are refused'),
+    ('CFG1_CAP3', 'Interrupt_Pending', '', 'state', '', USI + 'type1_refresh',
+     '/ubc-resource/type1', ''),
+    ('CFG1_CAP3', '', '', 'rw', '', USI + 'type1_get', '', ''),
+    ('CFG1_CAP4', 'Interrupt (ID|Mask|Enable)', '', 'rw', '',
+     USI + 'type2_get', '', 'of Entity 1 in the walk'),
+    ('CFG1_CAP4', '', '', 'fixed', 'any', USI + 'type2_init', '',
+     '32 vectors and 32 addresses'),
     ('CFG1_CAP6', '', '', 'state', '', 'hw/ub/lds/command.c:vendor_written',
      '', ''),
     # Ports.

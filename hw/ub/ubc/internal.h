@@ -7,6 +7,8 @@
  *   pair.c     ring pairs: which port and which packets they carry
  *   engine.c   the transaction engine: queues of the guest
  *   ummu.c     the UMMU
+ *   usi.c      interrupts of Entities, and those of others that are for this host
+ *   resource.c resource spaces of Entities
  *   window.c   loads and stores; whose requests of the transaction layer are
  *   net.c      the floors from the network layer up, above the ports
  *   raw.c      packets between a port and its ring pairs
@@ -27,6 +29,7 @@
 #include "ub/msgq.h"
 #include "ub/net.h"
 #include "ub/port.h"
+#include "ub/resource_hw.h"
 #include "ub/ubc.h"
 
 /* LPH.CFG values. */
@@ -89,6 +92,26 @@ typedef struct UbcEntity {
     UbSlice *cfg0, *cfg1;
 } UbcEntity;
 
+/* What an Entity's interrupts are made of (§10.3.4). */
+typedef struct UbcUsi {
+    UbSlice *type1, *type2; /* one at most; NULL: it has no interrupts */
+    uint8_t vector[UB_USI_VECTORS * UB_USI_VECTOR_SIZE];     /* of Type 2 */
+    uint8_t address[UB_USI_ADDRESSES * UB_USI_ADDRESS_SIZE];
+    uint32_t pending;       /* vectors that are to be told */
+    uint32_t sent, lost;
+    uint8_t tries;          /* of the one under way, in vain */
+    bool flying;            /* @which is told by @req, whose data are @pdu */
+    uint8_t which;
+    uint8_t pdu[UB_USI_SIZE];
+    UbTaRequest req;
+} UbcUsi;
+
+/* The interrupts of others that this host takes: registers. */
+typedef struct UbcUsiHost {
+    uint32_t ctrl, token_id, first, count, addr_lo, addr_hi;
+    uint32_t received, refused;
+} UbcUsiHost;
+
 struct Ubc {
     UbcConfig conf;
     UbcOps ops;
@@ -102,6 +125,8 @@ struct Ubc {
     UbSlice *cfg0, *cfg1;
     UbcEntity *entity;  /* of conf.entities; 0 is not in use */
     UbcCip *cip;        /* of conf.entities; NULL: there is none */
+    UbcUsi *usi;        /* of conf.entities */
+    UbcUsiHost usi_host;
     UbErrorRecord errors; /* of no port */
     bool erred;         /* it may have something new for the UBFM */
     UbUrma *urma;
@@ -210,6 +235,51 @@ int64_t ubc_ummu_run(Ubc *ubc);
 uint32_t ubc_ummu_read(Ubc *ubc, uint32_t at);
 void ubc_ummu_write(Ubc *ubc, uint32_t at, uint32_t value);
 
+/* ---- usi.c ---- */
+/* The slices of an Entity for interrupts, if it has any. */
+void ubc_usi_init(Ubc *ubc, unsigned entity);
+/* A vector of an Entity is raised: told when it may be. */
+void ubc_usi_raise(Ubc *ubc, unsigned entity, unsigned vector);
+/* ERS0 of an Entity: @len bytes at @at of its tables. */
+void ubc_usi_table(Ubc *ubc, unsigned entity, uint64_t at, void *buf,
+                   uint32_t len, bool write);
+/* Whether an access is for the interrupts of this host, and what comes of it. */
+bool ubc_usi_access(Ubc *ubc, const UbAccess *a, UbSpan *out, unsigned *n,
+                    UbAccessResult *result);
+/* A USI that came; false: this host does not take it. */
+bool ubc_usi_take(Ubc *ubc, const uint8_t pdu[UB_USI_SIZE]);
+/* Requests of ours, for the transaction layer. */
+bool ubc_usi_owns(const Ubc *ubc, const UbTaRequest *req);
+void ubc_usi_gather(const UbTaRequest *req, uint32_t off, void *buf,
+                    uint32_t len);
+void ubc_usi_done(Ubc *ubc, UbTaRequest *req, UbTaStatus status);
+/* Tell what is pending. */
+void ubc_usi_run(Ubc *ubc);
+/* Behind the floors below: all as after power-on. */
+void ubc_usi_reset(Ubc *ubc);
+void ubc_usi_reset_entity(Ubc *ubc, unsigned entity);
+/* Before an image is made: what is under way is pending again. */
+void ubc_usi_rest(Ubc *ubc);
+void ubc_usi_image(Ubc *ubc, CoreImage *im);
+
+/* ---- resource.c ---- */
+/* Regions of ubc_ta_ops: the interrupts of this host, and space @s of an Entity. */
+#define UBC_REGION_USI 1u
+#define UBC_REGION_ERS(entity, s) (2u + (entity) * UB_ERS_SPACES + (s))
+/* NULL, or why there cannot be such spaces. */
+const char *ubc_resource_check(const UbcConfig *conf);
+/* Whether Entities have resource spaces. */
+bool ubc_resource_there(const Ubc *ubc);
+/* What CFG1_BASIC of an Entity says of its spaces; before a register is read. */
+void ubc_resource_init(Ubc *ubc, unsigned entity);
+void ubc_resource_refresh(Ubc *ubc, unsigned entity, unsigned dw);
+/* Whether an access is to a resource space, and what comes of it. */
+bool ubc_resource_access(Ubc *ubc, const UbAccess *a, UbSpan *out, unsigned *n,
+                         UbAccessResult *result);
+/* Bytes of a region; false: they cannot be accessed so. */
+bool ubc_resource_region(Ubc *ubc, uint32_t region, uint64_t at, void *buf,
+                         uint32_t len, bool write);
+
 /* ---- window.c ---- */
 /* What the transaction layer has above it; @opaque is the Ubc. */
 extern const UbTaOps ubc_ta_ops;
@@ -272,6 +342,17 @@ void ubc_cip_reset(Ubc *ubc);
 void ubc_cip_reset_entity(Ubc *ubc, unsigned entity);
 /* After an image: NULL, or what of it does not fit together. */
 const char *ubc_cip_loaded(Ubc *ubc);
+
+/* BASIC slices of an Entity. */
+static inline UbSlice *ubc_cfg0(const Ubc *ubc, unsigned entity)
+{
+    return entity ? ubc->entity[entity].cfg0 : ubc->cfg0;
+}
+
+static inline UbSlice *ubc_cfg1(const Ubc *ubc, unsigned entity)
+{
+    return entity ? ubc->entity[entity].cfg1 : ubc->cfg1;
+}
 
 /* ---- space.c ---- */
 /* The configuration spaces of the controller and its Entities, what is fixed filled

@@ -80,7 +80,7 @@ static uint32_t ctl_ports(void *o)
 static uint32_t ctl_caps(void *o)
 {
     return UBC_CAPS_PAIRS | UBC_CAPS_MSGQS | UBC_CAPS_EVENTS |
-           UBC_CAPS_COMMANDS | UBC_CAPS_CONFIG | UBC_CAPS_UMMU;
+           UBC_CAPS_COMMANDS | UBC_CAPS_CONFIG | UBC_CAPS_UMMU | UBC_CAPS_USI;
 }
 
 static void ctl_ctrl(void *o, uint32_t value)
@@ -141,6 +141,24 @@ static void ctl_vector(void *o, uint32_t value)
     vector_set(ubc, -1, &ubc->vector, value);
 }
 
+static void ctl_usi_first(void *o, uint32_t value)
+{
+    Ubc *ubc = o;
+
+    vector_set(ubc, -1, &ubc->usi_host.first, value);
+}
+
+static void ctl_usi_count(void *o, uint32_t value)
+{
+    Ubc *ubc = o;
+
+    if (value <= UBC_VECTORS) {
+        ubc->usi_host.count = value;
+    } else {
+        ubc_guest_error(ubc, -1, "more vectors than the MSI-X table has");
+    }
+}
+
 static const Reg ctl_regs[] = {
     { UBC_ID, .get = ctl_id },
     { UBC_VERSION, .get = ctl_version },
@@ -155,6 +173,14 @@ static const Reg ctl_regs[] = {
     { UBC_CAPS, .get = ctl_caps },
     { UBC_VECTOR, MEMBER(Ubc, vector), .set = ctl_vector },
     { UBC_CFG_ENTITY, MEMBER(Ubc, cfg_entity), .set = ctl_cfg_entity },
+    { UBC_USI_CTRL, MEMBER(Ubc, usi_host.ctrl), .writable = UBC_USI_ENABLE },
+    { UBC_USI_TOKEN_ID, MEMBER(Ubc, usi_host.token_id), .writable = 0xfffff },
+    { UBC_USI_FIRST, MEMBER(Ubc, usi_host.first), .set = ctl_usi_first },
+    { UBC_USI_COUNT, MEMBER(Ubc, usi_host.count), .set = ctl_usi_count },
+    { UBC_USI_ADDR_LO, MEMBER(Ubc, usi_host.addr_lo), .writable = ~7u },
+    { UBC_USI_ADDR_HI, MEMBER(Ubc, usi_host.addr_hi), .writable = ~0u },
+    { UBC_USI_RECEIVED, MEMBER(Ubc, usi_host.received) },
+    { UBC_USI_REFUSED, MEMBER(Ubc, usi_host.refused) },
 };
 
 static uint32_t ctl_read(Ubc *ubc, uint32_t at)

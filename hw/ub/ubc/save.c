@@ -368,6 +368,7 @@ static void ubc_image(Ubc *ubc, CoreImage *im)
     }
     came_image(ubc, im);
     ubc_space_image(ubc, im);
+    ubc_usi_image(ubc, im);
     core_image_end(im);
     if (core_image_loading(im) && !core_image_error(im)) {
         const char *why = ubc_cip_loaded(ubc);
@@ -382,6 +383,7 @@ uint8_t *ubc_save(Ubc *ubc, int64_t now, size_t *len)
     uint8_t *data;
 
     ubc->now = now;
+    ubc_usi_rest(ubc);
     ubc_image(ubc, im);
     data = core_image_take(im, len);
     core_image_free(im);

@@ -44,6 +44,8 @@ static void reset_entity(Ubc *ubc, unsigned entity, UbSlice *cfg1,
     if (w->dw == UB_CFG1_ELR && w->trigger) {
         ub_space_reset(ubc_space_of(ubc, entity), UB_SPACE_RESET_ENTITY, 0);
         ubc_cip_reset_entity(ubc, entity);
+        ubc_usi_reset_entity(ubc, entity);
+        ub_mgmt_reset_entity(ubc->mgmt, entity);
         ub_slice_set(cfg1, UB_CFG1_ELR_DONE, 1, 1);
     }
 }
@@ -54,6 +56,11 @@ static void written_cfg1(void *opaque, UbSlice *s, const UbSliceWrite *w)
 
     reset_entity(ubc, 0, s, w);
     ubc_above_kick(ubc);    /* BUS_EN */
+}
+
+static void refresh_cfg1(void *opaque, UbSlice *s, unsigned dw)
+{
+    ubc_resource_refresh(opaque, 0, dw);
 }
 
 static void written_entity0(void *opaque, UbSlice *s, const UbSliceWrite *w)
@@ -68,6 +75,14 @@ static void written_entity1(void *opaque, UbSlice *s, const UbSliceWrite *w)
     UbcEntity *e = opaque;
 
     reset_entity(e->ubc, e->index, s, w);
+    ubc_above_kick(e->ubc);
+}
+
+static void refresh_entity1(void *opaque, UbSlice *s, unsigned dw)
+{
+    UbcEntity *e = opaque;
+
+    ubc_resource_refresh(e->ubc, e->index, dw);
 }
 
 /* ---- What is fixed --------------------------------------------------------------- */
@@ -105,18 +120,13 @@ static void init_identity(Ubc *ubc)
     ub_slice_init(s, UB_CFG0_UPI, UB_CFG0_UPI__ALL, c->upi);
 }
 
-/* Registers of what is not there: no table of (EID, UPI), no resource spaces. */
+/* Registers of what is not there: no table of (EID, UPI). */
 static void fix_missing(UbSlice *cfg0, UbSlice *cfg1)
 {
     ub_slice_fix(cfg0, UB_CFG0_TRUST_EN, ~0u, 0);
     for (unsigned i = 0; i < 2; i++) {
         ub_slice_fix(cfg1, UB_CFG1_EID_UPI_TAB + i, ~0u, 0);
     }
-    for (unsigned i = 0; i < 6; i++) {
-        ub_slice_fix(cfg1, UB_CFG1_ERS0_UBA + i, ~0u, 0);
-    }
-    ub_slice_fix(cfg1, UB_CFG1_SYS_PGS, ~0u, 0);
-    ub_slice_fix(cfg1, UB_CFG1_ERS_ACCESS_EN, ~0u, 0);
 }
 
 static void init_features(Ubc *ubc)
@@ -173,13 +183,14 @@ static void init_jetty(UbSpace *space, const UbUrmaConfig *c)
 static const uint16_t class_codes[] = {
     [UBC_ENTITY_BUS] = 0x0000,
     [UBC_ENTITY_URMA] = 0x0002, /* UB network controller */
+    [UBC_ENTITY_MEM] = 0x0001,  /* LPC memory controller */
     [UBC_ENTITY_OTHER] = 0x00ff,
 };
 
 static void init_entity(Ubc *ubc, unsigned index)
 {
     static const UbSliceOps cfg0_ops = { written_entity0, NULL };
-    static const UbSliceOps cfg1_ops = { written_entity1, NULL };
+    static const UbSliceOps cfg1_ops = { written_entity1, refresh_entity1 };
     UbcEntity *e = &ubc->entity[index];
 
     *e = (UbcEntity) { .ubc = ubc, .index = index,
@@ -198,6 +209,8 @@ static void init_entity(Ubc *ubc, unsigned index)
     }
     /* Entity 0 has the only way to memory. */
     ub_slice_fix(e->cfg1, UB_CFG1_BUS_EN, ~0u, UB_CFG1_BUS_EN__BUS_ACCESS_EN);
+    ubc_usi_init(ubc, index);
+    ubc_resource_init(ubc, index);
 }
 
 /* ---- Error injection -------------------------------------------------------------- */
@@ -234,7 +247,7 @@ static void attach_inject(Ubc *ubc)
 void ubc_space_init(Ubc *ubc)
 {
     static const UbSliceOps cfg0_ops = { written_cfg0, NULL };
-    static const UbSliceOps cfg1_ops = { written_cfg1, NULL };
+    static const UbSliceOps cfg1_ops = { written_cfg1, refresh_cfg1 };
     UbSpace *space = ub_space_new(ubc->ports);
 
     ubc->space = space;
@@ -249,6 +262,9 @@ void ubc_space_init(Ubc *ubc)
     init_identity(ubc);
     fix_missing(ubc->cfg0, ubc->cfg1);
     init_jetty(space, &ubc->conf.urma);
+    ubc->usi = g_new0(UbcUsi, ubc->conf.entities);
+    ubc_usi_init(ubc, 0);
+    ubc_resource_init(ubc, 0);
     ubc->entity = g_new0(UbcEntity, ubc->conf.entities);
     for (unsigned i = 1; i < ubc->conf.entities; i++) {
         init_entity(ubc, i);
@@ -263,6 +279,7 @@ void ubc_space_free(Ubc *ubc)
         ub_space_free(ubc->entity[i].space);
     }
     g_free(ubc->entity);
+    g_free(ubc->usi);
     ub_space_free(ubc->space);
 }
 

@@ -135,14 +135,15 @@ static bool ubc_pci_identify(UbcPci *s, UbcConfig *c, Error **errp)
     return parse_isolation(s, c, errp);
 }
 
-/* "bus:urma:other": what each Entity is, Entity 0 first. */
-static bool parse_entities(const char *text, UbcConfig *c, Error **errp)
+/* "bus:urma:mem=ram0": what each Entity is, Entity 0 first, and its memory. */
+static bool parse_entities(UbcPci *s, Error **errp)
 {
     static const char *const kinds[] = {
         [UBC_ENTITY_BUS] = "bus", [UBC_ENTITY_URMA] = "urma",
-        [UBC_ENTITY_OTHER] = "other",
+        [UBC_ENTITY_MEM] = "mem", [UBC_ENTITY_OTHER] = "other",
     };
-    g_auto(GStrv) words = g_strsplit(text, ":", 0);
+    UbcConfig *c = &s->cfg;
+    g_auto(GStrv) words = g_strsplit(s->entities, ":", 0);
     unsigned n = g_strv_length(words);
 
     if (n < 1 || n > UBC_MAX_ENTITIES) {
@@ -152,8 +153,12 @@ static bool parse_entities(const char *text, UbcConfig *c, Error **errp)
     }
     c->entities = n;
     for (unsigned i = 0; i < n; i++) {
+        char *id = strchr(words[i], '=');
         unsigned kind = 0;
 
+        if (id) {
+            *id++ = 0;
+        }
         while (kind < ARRAY_SIZE(kinds) && strcmp(words[i], kinds[kind])) {
             kind++;
         }
@@ -161,7 +166,15 @@ static bool parse_entities(const char *text, UbcConfig *c, Error **errp)
             error_setg(errp, "entities: no such kind as '%s'", words[i]);
             return false;
         }
+        if (!id != (kind != UBC_ENTITY_MEM)) {
+            error_setg(errp, "entities: mem, and no other, has '=' and the id of "
+                       "a memory backend");
+            return false;
+        }
         c->entity[i] = kind;
+        if (id && !ubc_pci_memory_find(s, i, id, errp)) {
+            return false;
+        }
     }
     return true;
 }
@@ -195,12 +208,14 @@ static bool ubc_pci_entities(UbcPci *s, UbcConfig *c, Error **errp)
     const char *rights = s->rights ?: "manager";
 
     c->bus_en = s->bus_en;
+    c->usi = s->usi;
+    memset(s->memory, 0, sizeof(s->memory));
     c->read_only = !strcmp(rights, "user");
     if (!c->read_only && strcmp(rights, "manager")) {
         error_setg(errp, "rights are 'manager' or 'user'");
         return false;
     }
-    return !s->entities || parse_entities(s->entities, c, errp);
+    return !s->entities || parse_entities(s, errp);
 }
 
 bool ubc_pci_configure(UbcPci *s, Error **errp)
@@ -277,7 +292,9 @@ static const struct {
                   "0: none" },
     { "upi", "power-on value of UPI, 15 bits" },
     { "entities", "what each Entity is, divided by colons: bus first, then "
-                  "urma or other; default: bus" },
+                  "urma, mem=ID of a memory backend, or other; default: bus" },
+    { "usi", "interrupts of Entities: 2 (tables in ERS0; the bus controller has "
+             "registers), 1 (registers), 0 (none)" },
     { "rights", "what BAR0 may write of the configuration space: manager "
                 "(all), user (CFG1)" },
     { "bus-en", "power-on value of BUS_EN of Entity 0" },
@@ -339,6 +356,7 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_BOOL("manager", UbcPci, manager, true),
     DEFINE_PROP_UINT32("mgmt-timeout", UbcPci, mgmt_timeout, 1000),
     DEFINE_PROP_STRING("entities", UbcPci, entities),
+    DEFINE_PROP_UINT8("usi", UbcPci, usi, UBC_USI_TYPE2),
     DEFINE_PROP_STRING("rights", UbcPci, rights),
     DEFINE_PROP_BOOL("bus-en", UbcPci, bus_en, true),
     DEFINE_PROP_BOOL("forward", UbcPci, forward, false),

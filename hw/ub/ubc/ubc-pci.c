@@ -227,6 +227,7 @@ static const UbcOps ubc_ops = {
     .dma_read = on_dma_read,
     .dma_peek = on_dma_peek,
     .dma_write = on_dma_write,
+    .memory = ubc_pci_memory,
     .interrupt = on_interrupt,
     .kick = on_kick,
     .wire_send = ubc_pci_wire_send,
@@ -354,6 +355,7 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
     /* The run that these ask for needs all of the above. */
     ubc_pci_fault_apply(s, false);
     ubc_pci_fault_apply(s, true);
+    ubc_pci_memory_take(s);
     ubc_pci_wires_new(s, gctx);
     s->vm_running = runstate_is_running();
     ubc_pci_clock(s, s->vm_running);
@@ -410,6 +412,7 @@ static void ubc_pci_exit(PCIDevice *pci)
     msix_uninit(pci, &s->bar, &s->bar);
     ubc_free(s->ubc);
     s->ubc = NULL;
+    ubc_pci_memory_leave(s);
     g_clear_pointer(&s->capture, ub_capture_free);
     g_clear_pointer(&s->blob, g_free);
     ubc_pci_window_exit(s);

@@ -11,6 +11,7 @@
 #include "qapi/qapi-types-ub.h"
 #include "qemu/thread.h"
 #include "qom/object.h"
+#include "system/hostmem.h"
 #include "system/iothread.h"
 #include "ub/capture.h"
 #include "ub/ubc.h"
@@ -91,6 +92,8 @@ struct UbcPci {
     char *guid, *eid, *fm_eid;
     char *entities, *rights, *slots;
     uint32_t slot_settle, slot_hold;
+    HostMemoryBackend *memory[UBC_MAX_ENTITIES]; /* of memory Entities */
+    uint8_t usi;
     bool bus_en;
     uint32_t cna, fm_cna, port_cna;
     uint16_t upi;
@@ -146,6 +149,17 @@ void ubc_pci_queue_trace(void *opaque, UbUrmaTrace what, uint32_t id,
 void ubc_pci_fault_props(ObjectClass *klass);
 /* The faults of its properties are in force. */
 void ubc_pci_fault_apply(UbcPci *s, bool out);
+
+/* ---- ubc-pci-memory.c ---- */
+/* The memory of an Entity is that of backend @id. */
+bool ubc_pci_memory_find(UbcPci *s, unsigned entity, const char *id,
+                         Error **errp);
+/* What was found is the device's, and is not any more. */
+void ubc_pci_memory_take(UbcPci *s);
+void ubc_pci_memory_leave(UbcPci *s);
+/* For the core. */
+void ubc_pci_memory(void *opaque, unsigned entity, uint64_t at, void *buf,
+                    uint32_t len, bool write);
 
 /* ---- ubc-pci-window.c ---- */
 /* BAR4, if there is a window, and what it needs. */

@@ -23,6 +23,7 @@ void ubc_config_init(UbcConfig *cfg)
     cfg->entities = 1;
     cfg->bus_en = true;
     ub_shp_config_init(&cfg->shp);
+    cfg->usi = UBC_USI_TYPE2;
     ub_node_config_init(&cfg->node);
     cfg->node.bare = true; /* Bypass has no EIDs: they mean Entity 0 */
     ub_urma_config_init(&cfg->urma);
@@ -208,6 +209,10 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
             return NULL;
         }
     }
+    *why = ubc_resource_check(cfg);
+    if (*why) {
+        return NULL;
+    }
     if (cfg->upi >> 15) {
         *why = "an UPI has 15 bits";
         return NULL;
@@ -306,6 +311,7 @@ void ubc_reset(Ubc *ubc, int64_t now)
         end_reset(&ubc->end[i]);
     }
     ubc_net_reset(ubc);
+    ubc_usi_reset(ubc);
     ubc_engine_reset(ubc);
     ub_ummu_reset(ubc->ummu);
     ubc_window_reset(ubc);
@@ -350,6 +356,7 @@ int64_t ubc_run(Ubc *ubc, int64_t now)
     above = MIN(above, at);
     at = ubc_window_run(ubc);
     above = MIN(above, at);
+    ubc_usi_run(ubc);
     ubc->above_kicked = false;
     at = ubc_net_run(ubc);
     above = MIN(above, at);

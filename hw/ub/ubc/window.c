@@ -52,6 +52,10 @@ static UbTaData ta_gather(void *opaque, const UbTaRequest *req, uint32_t off,
 {
     Ubc *ubc = opaque;
 
+    if (ubc_usi_owns(ubc, req)) {
+        ubc_usi_gather(req, off, buf, len);
+        return UB_TA_DATA_OK;
+    }
     return ub_lds_owns(ubc->lds, req)
            ? ub_lds_gather(ubc->lds, req, off, buf, len)
            : queues_ops->gather(ubc->urma, req, off, buf, len);
@@ -71,7 +75,9 @@ static void ta_done(void *opaque, UbTaRequest *req, UbTaStatus status)
 {
     Ubc *ubc = opaque;
 
-    if (ub_lds_owns(ubc->lds, req)) {
+    if (ubc_usi_owns(ubc, req)) {
+        ubc_usi_done(ubc, req, status);
+    } else if (ub_lds_owns(ubc->lds, req)) {
         ub_lds_done(ubc->lds, req, status);
     } else {
         queues_ops->done(ubc->urma, req, status);
@@ -81,7 +87,18 @@ static void ta_done(void *opaque, UbTaRequest *req, UbTaStatus status)
 static UbAccessResult ta_access(void *opaque, UbAccess *a, UbSpan *out,
                                 unsigned max, unsigned *n)
 {
-    return queues_ops->access(((Ubc *)opaque)->urma, a, out, max, n);
+    Ubc *ubc = opaque;
+    UbAccessResult result;
+
+    return ubc_usi_access(ubc, a, out, n, &result) ||
+           ubc_resource_access(ubc, a, out, n, &result)
+           ? result : queues_ops->access(ubc->urma, a, out, max, n);
+}
+
+static bool ta_region(void *opaque, uint32_t region, uint64_t at, void *buf,
+                      uint32_t len, bool write)
+{
+    return ubc_resource_region(opaque, region, at, buf, len, write);
 }
 
 static bool ta_bus(void *opaque, uint64_t addr, void *buf, uint32_t len,
@@ -118,6 +135,7 @@ const UbTaOps ubc_ta_ops = {
     .done = ta_done,
     .access = ta_access,
     .bus = ta_bus,
+    .region = ta_region,
     .receive = ta_receive,
     .place = ta_place,
     .received = ta_received,

@@ -129,7 +129,7 @@ static void test_map(void)
     ubc_config_init(&conf);
     up(a, b, &conf);
     g_assert_cmpuint(rd(a, UBC_VERSION), ==, 2);
-    g_assert_cmphex(rd(a, UBC_CAPS), ==, 0x6f);
+    g_assert_cmphex(rd(a, UBC_CAPS), ==, 0xef);
     for (unsigned i = 0; i < G_N_ELEMENTS(kept); i++) {
         wr(a, kept[i], ~0u);
         g_assert_cmpuint(a->guest_errors, ==, ++errors);

@@ -22,11 +22,13 @@
 #define BUF 0x1000
 #define PIPE (256u << 10)
 #define SECOND 1000000000ll
+#define STORE (128u << 10)
 
 typedef struct Side {
     Ubc *ubc;
     struct Side *peer;
     uint8_t *mem;
+    uint8_t store[STORE]; /* memory of an Entity */
     bool wire; /* the byte stream is there */
     bool close;
     GByteArray *out; /* the byte stream, up to PIPE of it */
@@ -65,6 +67,20 @@ static inline bool dma_write(void *opaque, uint64_t addr, const void *buf,
     }
     memcpy(s->mem + addr, buf, len);
     return true;
+}
+
+static inline void entity_memory(void *opaque, unsigned entity, uint64_t at,
+                                 void *buf, uint32_t len, bool write)
+{
+    Side *s = opaque;
+
+    g_assert_cmpuint(at, <, STORE);
+    g_assert_cmpuint(len, <=, STORE - at);
+    if (write) {
+        memcpy(s->store + at, buf, len);
+    } else {
+        memcpy(buf, s->store + at, len);
+    }
 }
 
 static inline void interrupt(void *opaque, unsigned vector)
@@ -127,6 +143,7 @@ static inline void transition(void *opaque, unsigned port, UbMachine machine,
 static const UbcOps ops = {
     .dma_read = dma_read,
     .dma_write = dma_write,
+    .memory = entity_memory,
     .interrupt = interrupt,
     .kick = kick,
     .wire_send = wire_send,

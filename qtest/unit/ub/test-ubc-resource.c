@@ -1,0 +1,779 @@
+/*
+ * Resource spaces and interrupts of Entities (UB 2.0 §10.3.4, §10.4.2), from the
+ * host that has them and from another one, by real links in virtual time.
+ *
+ * Node 0 is the User, node 1 has the Entities.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "internal.h"
+#include "ub/ta.h"
+#include "ubc-pair.h"
+#include "../../ubq-drv.h"
+
+#define ROW_URMA 20u /* rows of node 0: Entities of node 1 … */
+#define ROW_MEM 21u
+#define ROW_OWN 22u  /* … and of node 1: its own memory Entity */
+#define URMA 1u
+#define MEMORY 2u
+#define EID(entity) (0x10u + (entity))
+#define BASE 0x7000000000ull /* UBA of space s of Entity 0: s times this */
+#define TOKEN 0x5a5a5u  /* of the User's interrupts */
+#define ADDRESS 0xfee00000ull
+#define FIRST 0x20u
+
+static UbqDrv drv[2];
+static UbqCq cq[2];
+static UbqQueue queue[2];
+static uint64_t room[2];
+
+static uint32_t drv_read(void *opaque, uint32_t offset)
+{
+    return rd(opaque, offset);
+}
+
+static void drv_write(void *opaque, uint32_t offset, uint32_t value)
+{
+    wr(opaque, offset, value);
+}
+
+static void drv_bell(void *opaque, uint32_t page, uint32_t offset,
+                     uint64_t value)
+{
+    ubc_ring(((Side *)opaque)->ubc, page, offset, value);
+    ubc_rung(((Side *)opaque)->ubc, now);
+}
+
+static void drv_progress(void *opaque)
+{
+    run_until(&two[0], &two[1], never, 10000);
+}
+
+static uint32_t get(unsigned node, unsigned entity, uint32_t dw)
+{
+    wr(&two[node], UBC_CFG_ENTITY, entity);
+    wr(&two[node], UBC_CFG_ADDR, dw);
+    return rd(&two[node], UBC_CFG_DATA);
+}
+
+static void put(unsigned node, unsigned entity, uint32_t dw, uint32_t value)
+{
+    wr(&two[node], UBC_CFG_ENTITY, entity);
+    wr(&two[node], UBC_CFG_ADDR, dw);
+    wr(&two[node], UBC_CFG_DATA, value);
+}
+
+static uint32_t get1(unsigned entity, uint32_t dw)
+{
+    return get(1, entity, UB_CFG1_BASE + dw);
+}
+
+static void put1(unsigned entity, uint32_t dw, uint32_t value)
+{
+    put(1, entity, UB_CFG1_BASE + dw, value);
+}
+
+static uint64_t get64(unsigned entity, uint32_t dw)
+{
+    return get1(entity, dw) | (uint64_t)get1(entity, dw + 1) << 32;
+}
+
+static UbcConfig config(unsigned node, unsigned usi)
+{
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    conf.cna = conf.eid[15] = node + 1;
+    conf.upi = 1;
+    if (node) {
+        conf.entities = 3;
+        conf.entity[URMA] = UBC_ENTITY_URMA;
+        conf.entity[MEMORY] = UBC_ENTITY_MEM;
+        conf.entity_mem[MEMORY] = STORE;
+        conf.usi = usi;
+    }
+    return conf;
+}
+
+static void to_entity(unsigned node, uint32_t row, unsigned entity)
+{
+    UbqPeer peer = { .cna = 2, .eid = { [15] = EID(entity) }, .upi = 1 };
+
+    ubq_dest(&drv[node], row, 1, 0, &peer);
+}
+
+static void engine_up(unsigned i)
+{
+    drv[i] = (UbqDrv){ .memory = two[i].mem, .brk = 0x10000, .end = MEM,
+                       .opaque = &two[i], .reg_read = drv_read,
+                       .reg_write = drv_write, .bell = drv_bell,
+                       .progress = drv_progress };
+    ubq_open(&drv[i]);
+    ubq_cq_open(&cq[i], &drv[i], 8);
+    ubq_queue_open(&queue[i], &drv[i], &cq[i], NULL, 0, 0);
+    room[i] = ubq_alloc(&drv[i], 4096, 4096);
+}
+
+/* What a manager gives to Entities that are lent, and the User to its own host. */
+static void lend(void)
+{
+    for (unsigned e = 1; e < 3; e++) {
+        put(1, e, UB_CFG0_EID, EID(e));
+        put(1, e, UB_CFG0_UPI, 1);
+        put(1, e, UB_CFG0_UEID, 1);
+        put(1, e, UB_CFG0_UCNA, 1);
+        put1(e, UB_CFG1_ERS_ACCESS_EN, 1);
+    }
+    for (unsigned s = 0; s < UB_ERS_SPACES; s++) {
+        put1(0, UB_CFG1_ERS0_UBA + 2 * s, (s + 1) * BASE);
+        put1(0, UB_CFG1_ERS0_UBA + 2 * s + 1, ((s + 1) * BASE) >> 32);
+    }
+}
+
+static void host_takes(unsigned node)
+{
+    wr(&two[node], UBC_USI_TOKEN_ID, TOKEN);
+    wr(&two[node], UBC_USI_ADDR_LO, ADDRESS);
+    wr(&two[node], UBC_USI_ADDR_HI, ADDRESS >> 32);
+    wr(&two[node], UBC_USI_FIRST, FIRST);
+    wr(&two[node], UBC_USI_COUNT, UB_USI_VECTORS);
+    wr(&two[node], UBC_USI_CTRL, UBC_USI_ENABLE);
+}
+
+static void up(unsigned usi)
+{
+    now = 1000;
+    for (unsigned i = 0; i < 2; i++) {
+        UbcConfig conf = config(i, usi);
+
+        side_init(&two[i], &two[!i], &conf);
+    }
+    connect(&two[0], &two[1]);
+    for (unsigned i = 0; i < 2; i++) {
+        wr(&two[i], UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    }
+    g_assert_true(run_until(&two[0], &two[1], both_up, 60 * SECOND));
+    lend();
+    for (unsigned i = 0; i < 2; i++) {
+        engine_up(i);
+        host_takes(i);
+    }
+    to_entity(0, ROW_URMA, URMA);
+    to_entity(0, ROW_MEM, MEMORY);
+    to_entity(1, ROW_OWN, MEMORY);
+}
+
+static void down(void)
+{
+    side_free(&two[0]);
+    side_free(&two[1]);
+}
+
+static void pass(void)
+{
+    run_until(&two[0], &two[1], never, SECOND / 100);
+}
+
+static const uint8_t *cqe;
+static unsigned asker;
+
+static bool answered(Side *a, Side *b)
+{
+    return (cqe = ubq_cq_poll(&cq[asker]));
+}
+
+/* Status of a Write, Read or atomic of @len bytes at a UBA; its data are in the
+ * room. */
+static unsigned ask(unsigned node, unsigned opcode, uint32_t row, uint64_t uba,
+                    uint32_t len, const uint32_t *token)
+{
+    uint8_t *e = ubq_sqe(&queue[node], 1);
+
+    asker = node;
+    ubq_sqe_put(e, opcode | (token ? UBQ_SQE_TOKEN : 0), row, room[node], len);
+    put_le32(e + UBQ_SQE_TARGET, token ? token[0] : 7);
+    put_le32(e + UBQ_SQE_TOKEN_VALUE, token ? token[1] : 0);
+    put_le64(e + UBQ_SQE_ADDR, uba);
+    ubq_post(&queue[node], e, 1);
+    g_assert_true(run_until(&two[0], &two[1], answered, 2000 * SECOND));
+    return ubq_cqe_status(cqe);
+}
+
+/* Of an atomic, by node 0 on the memory Entity. */
+static unsigned fetch_add(uint64_t at)
+{
+    uint8_t *e = ubq_sqe(&queue[0], 2);
+
+    asker = 0;
+    ubq_sqe_put(e, UB_TA_FETCH_ADD | UBQ_SQE_INLINE, ROW_MEM, room[0], 8);
+    put_le32(e + UBQ_SQE_TARGET, 7);
+    put_le64(e + UBQ_SQE_ADDR, at);
+    put_le64(e + UBQ_BLOCK, 2);
+    ubq_post(&queue[0], e, 2);
+    g_assert_true(run_until(&two[0], &two[1], answered, 2000 * SECOND));
+    return ubq_cqe_status(cqe);
+}
+
+static uint64_t uba(unsigned entity, unsigned s)
+{
+    return get64(entity, UB_CFG1_ERS0_UBA + 2 * s);
+}
+
+static void set32(uint32_t row, uint64_t at, uint32_t value)
+{
+    put_le32(drv[0].memory + room[0], value);
+    g_assert_cmphex(ask(0, UB_TA_WRITE, row, at, 4, NULL), ==, UB_TAS_OK);
+}
+
+static uint32_t look32(uint32_t row, uint64_t at)
+{
+    g_assert_cmphex(ask(0, UB_TA_READ, row, at, 4, NULL), ==, UB_TAS_OK);
+    return get_le32(drv[0].memory + room[0]);
+}
+
+/* ---- Registers ---- */
+
+static void test_registers(void)
+{
+    up(UBC_USI_TYPE2);
+    /* Known answers: UBA of Entity 0 and own start; size in SYS_PGS. */
+    put1(0, UB_CFG1_ERS0_UBA, 0);
+    put1(0, UB_CFG1_ERS0_UBA + 1, 1);
+    g_assert_cmphex(get64(URMA, UB_CFG1_ERS0_SA), ==, 0x10000);
+    g_assert_cmphex(get64(URMA, UB_CFG1_ERS0_UBA), ==, 0x100010000ull);
+    g_assert_cmphex(get64(MEMORY, UB_CFG1_ERS0_UBA), ==, 0x100020000ull);
+    g_assert_cmphex(get64(MEMORY, UB_CFG1_ERS1_SA), ==, UB_ERS1_SA);
+    g_assert_cmphex(get1(MEMORY, UB_CFG1_ERS1_SS), ==, STORE / 4096);
+    g_assert_cmphex(get1(MEMORY, UB_CFG1_ERS0_SS), ==, 16);
+    put1(MEMORY, UB_CFG1_SYS_PGS, 1);
+    g_assert_cmphex(get1(MEMORY, UB_CFG1_SYS_PGS), ==, 0);
+    put1(0, UB_CFG1_SYS_PGS, 1);
+    g_assert_cmphex(get1(MEMORY, UB_CFG1_SYS_PGS), ==, 1);
+    g_assert_cmphex(get1(MEMORY, UB_CFG1_ERS1_SS), ==, STORE / 65536);
+    /* What an Entity has not got. */
+    g_assert_cmphex(get1(URMA, UB_CFG1_ERS1_SS), ==, 0);
+    g_assert_cmphex(get64(URMA, UB_CFG1_ERS1_UBA), ==, 0);
+    put1(URMA, UB_CFG1_ERS0_UBA, 0x1234);
+    g_assert_cmphex(get64(URMA, UB_CFG1_ERS0_UBA), ==, 0x100010000ull);
+    g_assert_cmphex(get1(0, UB_CFG1_SUPPORTED_FEATURE), ==,
+                    UB_CFG1_SUPPORTED_FEATURE__ERS2S |
+                    UB_CFG1_SUPPORTED_FEATURE__UBA_SUPPORT);
+    g_assert_cmphex(get1(URMA, UB_CFG1_SUPPORTED_FEATURE), ==, 0x160);
+    g_assert_cmphex(get1(MEMORY, UB_CFG1_SUPPORTED_FEATURE), ==, 0x1e0);
+    /* One type each. */
+    g_assert_cmphex(get1(0, UB_CFG1_CAP_BITMAP) & 0x18, ==,
+                    1u << UB_CAP_INT_TYPE1);
+    g_assert_cmphex(get1(MEMORY, UB_CFG1_CAP_BITMAP) & 0x18, ==,
+                    1u << UB_CAP_INT_TYPE2);
+    g_assert_cmphex(get1(MEMORY, UB_CFG1_CLASS_CODE), ==, 1);
+    /* Another node has no Entities, and nothing of this. */
+    put(0, 0, UB_CFG1_BASE + UB_CFG1_ERS0_UBA, 1);
+    put(0, 0, UB_CFG1_BASE + UB_CFG1_SYS_PGS, 1);
+    g_assert_cmphex(get(0, 0, UB_CFG1_BASE + UB_CFG1_ERS0_UBA), ==, 0);
+    g_assert_cmphex(get(0, 0, UB_CFG1_BASE + UB_CFG1_SYS_PGS), ==, 0);
+    g_assert_cmphex(get(0, 0, UB_CFG1_BASE + UB_CFG1_SUPPORTED_FEATURE), ==, 0);
+    down();
+}
+
+/* ---- Access ---- */
+
+static void test_memory(void)
+{
+    const uint64_t size = STORE;
+    uint64_t at;
+
+    up(UBC_USI_TYPE2);
+    at = uba(MEMORY, 1);
+    for (unsigned i = 0; i < 1024; i++) {
+        drv[0].memory[room[0] + i] = i * 7;
+    }
+    g_assert_cmphex(ask(0, UB_TA_WRITE, ROW_MEM, at + 4096, 1024, NULL), ==,
+                    UB_TAS_OK);
+    g_assert_cmphex(ask(0, UB_TA_WRITE, ROW_MEM, at + size - 1024, 1024, NULL),
+                    ==, UB_TAS_OK);
+    memset(drv[0].memory + room[0], 0, 1024);
+    for (unsigned i = 0; i < 1024; i++) {
+        g_assert_cmphex(two[1].store[4096 + i], ==, (uint8_t)(i * 7));
+        g_assert_cmphex(two[1].store[size - 1024 + i], ==, (uint8_t)(i * 7));
+    }
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, at + 4096 + 3, 1000, NULL), ==,
+                    UB_TAS_OK);
+    for (unsigned i = 0; i < 1000; i++) {
+        g_assert_cmphex(drv[0].memory[room[0] + i], ==, (uint8_t)((i + 3) * 7));
+    }
+    /* The host that has it reaches it the same way. */
+    g_assert_cmphex(ask(1, UB_TA_READ, ROW_OWN, at + 4096, 16, NULL), ==,
+                    UB_TAS_OK);
+    g_assert_cmphex(drv[1].memory[room[1] + 15], ==, 105);
+    /* Beyond the end, across it, before the beginning, of another Entity. */
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, at + size - 8, 8, NULL), ==,
+                    UB_TAS_OK);
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, at + size - 8, 9, NULL), ==,
+                    UB_TAS_UNSUPPORTED);
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, at + size, 1, NULL), !=,
+                    UB_TAS_OK);
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, at - 1, 1, NULL), !=,
+                    UB_TAS_OK);
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_URMA, at, 8, NULL), ==,
+                    UB_TAS_ABORT);
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, uba(URMA, 2), 8, NULL), ==,
+                    UB_TAS_ABORT);
+    g_assert_cmphex(fetch_add(at), ==, UB_TAS_UNSUPPORTED);
+    /* The switch of the User. */
+    put1(MEMORY, UB_CFG1_ERS_ACCESS_EN, 0);
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, at, 8, NULL), !=, UB_TAS_OK);
+    put1(MEMORY, UB_CFG1_ERS_ACCESS_EN, 1);
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, at, 8, NULL), ==, UB_TAS_OK);
+    /* Another partition hears nothing. */
+    put(1, MEMORY, UB_CFG0_UPI, 2);
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, at, 8, NULL), ==,
+                    UB_TAS_TIMEOUT);
+    down();
+}
+
+/* Registers of our own: whole words, what is none reads 0. */
+static void test_own_registers(void)
+{
+    uint64_t at;
+
+    up(UBC_USI_TYPE2);
+    at = uba(MEMORY, 2);
+    g_assert_cmphex(look32(ROW_MEM, at + UB_ERS2_ID), ==, UB_ERS2_ID_VALUE);
+    g_assert_cmphex(look32(ROW_MEM, at + UB_ERS2_CLASS), ==, 1);
+    g_assert_cmphex(look32(ROW_MEM, at + UB_ERS2_VECTORS), ==, 32);
+    g_assert_cmphex(look32(ROW_MEM, at + UB_ERS2_SIZE_LO), ==, STORE);
+    g_assert_cmphex(look32(ROW_MEM, at + UB_ERS2_END), ==, 0);
+    set32(ROW_MEM, at + UB_ERS2_ID, 5);
+    set32(ROW_MEM, at + UB_ERS2_END, 5);
+    g_assert_cmphex(look32(ROW_MEM, at + UB_ERS2_ID), ==, UB_ERS2_ID_VALUE);
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, at + 2, 4, NULL), ==,
+                    UB_TAS_ABORT);
+    g_assert_cmphex(ask(0, UB_TA_WRITE, ROW_MEM, at, 2, NULL), ==,
+                    UB_TAS_ABORT);
+    down();
+}
+
+/* ---- Tokens ---- */
+
+static uint8_t answer[36];
+static size_t answer_len;
+static unsigned answer_status;
+
+static void on_answer(void *opaque, const uint8_t *data, size_t len,
+                      unsigned status)
+{
+    g_assert_nonnull(data);
+    answer_len = len;
+    answer_status = status;
+    memcpy(answer, data, len);
+}
+
+static bool has_answer(Side *a, Side *b)
+{
+    return answer_status != ~0u;
+}
+
+/* A message of the User to an Entity of node 1; its status. */
+static unsigned message(unsigned entity, unsigned id, const uint8_t *pdu,
+                        size_t len)
+{
+    const UbMgmtAddr to = { .dcna = 2, .deid = EID(entity), .seid = 1,
+                            .scna = 1, .upi = 1 };
+
+    answer_status = ~0u;
+    g_assert_true(ub_mgmt_request(two[0].ubc->mgmt, now, &to, id, pdu, len,
+                                  on_answer, NULL));
+    two[0].next = now;
+    g_assert_true(run_until(&two[0], &two[1], has_answer, 60 * SECOND));
+    return answer_status;
+}
+
+static void test_token(void)
+{
+    const uint8_t on[4] = { 0, 0, 0, 1 }, off[4] = { 0 };
+    uint32_t token[2];
+    uint64_t at, other;
+
+    up(UBC_USI_TYPE2);
+    at = uba(MEMORY, 1);
+    other = uba(URMA, 2);
+    put1(MEMORY, UB_CFG1_DEV_TOKEN_ID, 0x4321);
+    g_assert_cmphex(message(MEMORY, UB_MGMT_MSG_TOKEN_CHECK, on, 4), ==, 0);
+    g_assert_cmpuint(answer_len, ==, 8);
+    token[0] = get_be32(answer);
+    token[1] = get_be32(answer + 4);
+    g_assert_cmphex(token[0], ==, 0x4321);
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, at, 8, token), ==, UB_TAS_OK);
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, at, 8, NULL), ==,
+                    UB_TAS_UNSUPPORTED);
+    token[1] ^= 1;
+    g_assert_cmphex(ask(0, UB_TA_WRITE, ROW_MEM, at, 8, token), ==,
+                    UB_TAS_UNSUPPORTED);
+    token[1] ^= 1;
+    token[0] ^= 1;
+    g_assert_cmphex(ask(0, UB_TA_WRITE, ROW_MEM, at, 8, token), ==,
+                    UB_TAS_UNSUPPORTED);
+    /* It is of one Entity, and ends with it. */
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_URMA, other, 8, NULL), ==,
+                    UB_TAS_OK);
+    g_assert_cmphex(message(MEMORY, UB_MGMT_MSG_TOKEN_CHECK, off, 4), ==, 0);
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, at, 8, NULL), ==, UB_TAS_OK);
+    g_assert_cmphex(message(MEMORY, UB_MGMT_MSG_TOKEN_CHECK, on, 4), ==, 0);
+    put1(MEMORY, UB_CFG1_ELR, 1);
+    put1(MEMORY, UB_CFG1_ERS_ACCESS_EN, 1);
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, at, 8, NULL), ==, UB_TAS_OK);
+    /* Each Entity says what its spaces are. */
+    g_assert_cmphex(message(MEMORY, UB_MGMT_MSG_RESOURCE, off, 4), ==, 0);
+    g_assert_cmpuint(answer_len, ==, 36);
+    g_assert_cmphex(get_be32(answer + 12), ==, STORE / 4096);
+    g_assert_cmphex(get_be32(answer + 16), ==, UB_ERS1_SA);
+    g_assert_cmphex(message(URMA, UB_MGMT_MSG_RESOURCE, off, 4), ==, 0);
+    g_assert_cmphex(get_be32(answer + 12), ==, 0);
+    down();
+}
+
+/* ---- Interrupts ---- */
+
+static unsigned taken(unsigned node, unsigned v)
+{
+    return two[node].interrupts[FIRST + v];
+}
+
+#define T2(reg) (UB_CFG_CAP(0, UB_CAP_INT_TYPE2) + (reg))
+#define T1(reg) (UB_CFG_CAP(0, UB_CAP_INT_TYPE1) + (reg))
+
+/* Vector @v of an Entity goes to @data, by address entry @index. */
+static void set_vector(unsigned v, uint32_t data, uint32_t ctl)
+{
+    uint64_t at = uba(MEMORY, 0) + UB_USI_VECTOR_TABLE +
+                  v * UB_USI_VECTOR_SIZE;
+
+    set32(ROW_MEM, at + UB_USI_VECTOR_CTL, ctl | UB_USI_VECTOR_MASK);
+    set32(ROW_MEM, at + UB_USI_VECTOR_DATA, data);
+    set32(ROW_MEM, at + UB_USI_VECTOR_CTL, ctl);
+}
+
+static void set_address(unsigned i, uint64_t to, uint32_t ctl, uint32_t eid)
+{
+    uint64_t at = uba(MEMORY, 0) + UB_USI_ADDRESS_TABLE +
+                  i * UB_USI_ADDRESS_SIZE;
+
+    set32(ROW_MEM, at + UB_USI_ADDRESS_CTL, 0);
+    set32(ROW_MEM, at + UB_USI_ADDRESS_UBA, to);
+    set32(ROW_MEM, at + UB_USI_ADDRESS_UBA + 4, to >> 32);
+    set32(ROW_MEM, at + UB_USI_ADDRESS_DEID, eid);
+    set32(ROW_MEM, at + UB_USI_ADDRESS_CTL, ctl);
+}
+
+static void ring(unsigned v)
+{
+    set32(ROW_MEM, uba(MEMORY, 2) + UB_ERS2_RING, v);
+    pass();
+}
+
+static uint32_t pending(void)
+{
+    return look32(ROW_MEM, uba(MEMORY, 0) + UB_USI_PENDING_TABLE);
+}
+
+static uint32_t lost(void)
+{
+    return look32(ROW_MEM, uba(MEMORY, 2) + UB_ERS2_LOST);
+}
+
+static void type2_up(void)
+{
+    up(UBC_USI_TYPE2);
+    put1(MEMORY, T2(UB_INT_TYPE2_INTERRUPT_ID), 0x55);
+    set_address(3, ADDRESS, TOKEN | UB_USI_ADDRESS_VALID, 1);
+    set_vector(5, FIRST + 9, 3);
+    put1(MEMORY, T2(UB_INT_TYPE2_INTERRUPT_MASK), 0);
+    put1(MEMORY, T2(UB_INT_TYPE2_INTERRUPT_ENABLE), 1);
+}
+
+static void test_type2(void)
+{
+    type2_up();
+    g_assert_cmphex(get1(MEMORY, T2(UB_INT_TYPE2_MAX_INDEX)), ==, 0x1f001f);
+    ring(5);
+    g_assert_cmpuint(taken(0, 9), ==, 1);
+    g_assert_cmphex(pending(), ==, 0);
+    /* Vectors are masked at first; those that do not exist are nothing. */
+    ring(6);
+    ring(UB_USI_VECTORS);
+    ring(~0u);
+    g_assert_cmphex(pending(), ==, 1 << 6);
+    set_vector(6, FIRST + 10, 3);
+    pass();
+    g_assert_cmpuint(taken(0, 10), ==, 1);
+    g_assert_cmphex(pending(), ==, 0);
+    /* All of them; several times is once. */
+    put1(MEMORY, T2(UB_INT_TYPE2_INTERRUPT_MASK), 1);
+    ring(5);
+    ring(5);
+    ring(6);
+    g_assert_cmphex(pending(), ==, 3 << 5);
+    put1(MEMORY, T2(UB_INT_TYPE2_INTERRUPT_MASK), 0);
+    pass();
+    g_assert_cmpuint(taken(0, 9), ==, 2);
+    g_assert_cmpuint(taken(0, 10), ==, 2);
+    put1(MEMORY, T2(UB_INT_TYPE2_INTERRUPT_ENABLE), 0);
+    ring(5);
+    put1(MEMORY, T2(UB_INT_TYPE2_INTERRUPT_ENABLE), 1);
+    pass();
+    g_assert_cmpuint(taken(0, 9), ==, 3);
+    /* No address, or none of the table: it waits. */
+    set_address(3, ADDRESS, TOKEN, 1);
+    ring(5);
+    set_vector(6, FIRST, UB_USI_ADDRESSES);
+    ring(6);
+    g_assert_cmphex(pending(), ==, 3 << 5);
+    set_address(3, ADDRESS, TOKEN | UB_USI_ADDRESS_VALID, 1);
+    pass();
+    g_assert_cmphex(pending(), ==, 1 << 6);
+    g_assert_cmpuint(taken(0, 9), ==, 4);
+    /* The pending table is the Entity's to write. */
+    set32(ROW_MEM, uba(MEMORY, 0) + UB_USI_PENDING_TABLE, 0);
+    g_assert_cmphex(pending(), ==, 1 << 6);
+    put1(MEMORY, UB_CFG1_ELR, 1);
+    put1(MEMORY, UB_CFG1_ERS_ACCESS_EN, 1);
+    g_assert_cmphex(pending(), ==, 0);
+    g_assert_cmpuint(rd(&two[0], UBC_USI_RECEIVED), ==, 6);
+    g_assert_cmpuint(rd(&two[0], UBC_USI_REFUSED), ==, 0);
+    down();
+}
+
+/* What a host does not take is lost and counted; nobody else is reached. */
+static void test_refused(void)
+{
+    type2_up();
+    g_assert_cmpuint(lost(), ==, 0);
+    set_vector(0, FIRST - 1, 3);
+    ring(0);
+    set_vector(0, FIRST + UB_USI_VECTORS, 3);
+    ring(0);
+    g_assert_cmpuint(rd(&two[0], UBC_USI_REFUSED), ==, 2);
+    g_assert_cmpuint(lost(), ==, 2);
+    set_vector(0, FIRST, 4);
+    set_address(4, ADDRESS, (TOKEN ^ 1) | UB_USI_ADDRESS_VALID, 1);
+    ring(0);
+    set_address(4, ADDRESS + 8, TOKEN | UB_USI_ADDRESS_VALID, 1);
+    ring(0);
+    set_address(4, ADDRESS + 4, TOKEN | UB_USI_ADDRESS_VALID, 1);
+    ring(0);
+    g_assert_cmpuint(lost(), ==, 5);
+    /* An address of a node that is not the User's is none. */
+    set_address(4, ADDRESS, TOKEN | UB_USI_ADDRESS_VALID, 0x77);
+    ring(0);
+    g_assert_cmphex(pending(), ==, 1);
+    wr(&two[0], UBC_USI_CTRL, 0);
+    ring(5);
+    g_assert_cmpuint(lost(), ==, 6);
+    for (unsigned v = 0; v < UB_USI_VECTORS; v++) {
+        g_assert_cmpuint(taken(0, v), ==, 0);
+        g_assert_cmpuint(taken(1, v), ==, 0);
+    }
+    /* Only a Write of eight bytes is an interrupt. */
+    wr(&two[0], UBC_USI_CTRL, UBC_USI_ENABLE);
+    {
+        UbqPeer peer = { .cna = 1, .eid = { [15] = 1 }, .upi = 1 };
+        uint32_t token[2] = { TOKEN };
+        uint8_t *p = drv[1].memory + room[1];
+
+        ubq_dest(&drv[1], 30, 1, 0, &peer);
+        put_be32(p, 0x55);
+        put_be32(p + 4, FIRST + 2);
+        g_assert_cmphex(ask(1, UB_TA_WRITE, 30, ADDRESS, 4, token), ==,
+                        UB_TAS_UNSUPPORTED);
+        g_assert_cmphex(ask(1, UB_TA_WRITE, 30, ADDRESS - 8, 16, token), ==,
+                        UB_TAS_UNSUPPORTED);
+        g_assert_cmphex(ask(1, UB_TA_READ, 30, ADDRESS, 8, token), ==,
+                        UB_TAS_UNSUPPORTED);
+        put_be32(p, 0x55);
+        g_assert_cmphex(ask(1, UB_TA_WRITE, 30, ADDRESS, 8, token), ==,
+                        UB_TAS_OK);
+        g_assert_cmpuint(taken(0, 2), ==, 1);
+    }
+    down();
+}
+
+/* By registers: 32 vectors, each told as the first one's number and its own. */
+static void test_type1(void)
+{
+    up(UBC_USI_TYPE1);
+    g_assert_cmphex(get1(MEMORY, UB_CFG1_CAP_BITMAP) & 0x18, ==,
+                    1u << UB_CAP_INT_TYPE1);
+    g_assert_cmphex(get1(MEMORY, T1(UB_INT_TYPE1_SUPPORTED_INTERRUPT_NUMBER)),
+                    ==, 5);
+    g_assert_cmphex(get1(MEMORY, UB_CFG1_ERS0_SS), ==, 0);
+    put1(MEMORY, UB_CFG1_DEV_TOKEN_ID, TOKEN);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_DATA), FIRST);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_ADDRESS), ADDRESS);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_ADDRESS) + 1, ADDRESS >> 32);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_ENABLE), 1);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_ENABLE_NUMBER), 6);
+    g_assert_cmphex(get1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_ENABLE_NUMBER)), ==,
+                    0);
+    g_assert_cmpuint(two[1].guest_errors, ==, 1);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_ENABLE_NUMBER), 5);
+    for (unsigned v = 0; v < UB_USI_VECTORS; v++) {
+        ring(v);
+    }
+    g_assert_cmphex(get1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_PENDING)), ==, ~0u);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_MASK), 0x80000001);
+    pass();
+    pass();
+    g_assert_cmphex(get1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_PENDING)), ==,
+                    0x80000001);
+    /* The last one is not enabled among 16. */
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_ENABLE_NUMBER), 4);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_MASK), 0);
+    pass();
+    g_assert_cmphex(get1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_PENDING)), ==,
+                    0x80000000);
+    for (unsigned v = 0; v < UB_USI_VECTORS; v++) {
+        g_assert_cmpuint(taken(0, v), ==, v < 31);
+        g_assert_cmpuint(taken(1, v), ==, 0);
+    }
+    /* Taken back: the host that has it is told itself. */
+    put(1, MEMORY, UB_CFG0_UEID, 0);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_ENABLE_NUMBER), 5);
+    pass();
+    g_assert_cmpuint(taken(1, 31), ==, 1);
+    g_assert_cmpuint(taken(0, 31), ==, 0);
+    /* So it is by its own name; elsewhere it is lost. */
+    put(1, MEMORY, UB_CFG0_UEID, 2);
+    ring(1);
+    g_assert_cmpuint(taken(1, 1), ==, 1);
+    put1(MEMORY, UB_CFG1_DEV_TOKEN_ID, TOKEN ^ 1);
+    ring(1);
+    g_assert_cmpuint(taken(1, 1), ==, 1);
+    g_assert_cmpuint(rd(&two[1], UBC_USI_REFUSED), ==, 1);
+    g_assert_cmphex(get1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_PENDING)), ==, 0);
+    down();
+}
+
+/* A User that does not answer is told again, and then given up. */
+static void test_silent_user(void)
+{
+    type2_up();
+    ubc_bus_master(two[0].ubc, false);
+    two[1].ubc->usi[MEMORY].pending |= 1 << 5;
+    two[1].next = now;
+    run_until(&two[0], &two[1], never, 10000 * SECOND);
+    g_assert_cmpuint(two[1].ubc->usi[MEMORY].lost, ==, 1);
+    g_assert_cmpuint(two[1].ubc->usi[MEMORY].pending, ==, 0);
+    g_assert_false(two[1].ubc->usi[MEMORY].flying);
+    down();
+}
+
+/* ---- Migration ---- */
+
+static void move_over(unsigned usi)
+{
+    UbcConfig conf = config(1, usi);
+    uint8_t *image;
+    const char *why;
+    size_t len;
+    Ubc *ubc;
+
+    cut(&two[0], &two[1]);
+    image = ubc_save(two[1].ubc, now, &len);
+    ubc = ubc_new(&conf, &ops, &two[1], &why);
+    g_assert_nonnull(ubc);
+    g_assert_cmpstr(ubc_load(ubc, now, image, len), ==, NULL);
+    g_free(image);
+    ubc_free(two[1].ubc);
+    two[1].ubc = ubc;
+    ubc_bus_master(ubc, true);
+    connect(&two[0], &two[1]);
+    g_assert_true(run_until(&two[0], &two[1], both_up, 60 * SECOND));
+}
+
+static bool landed(Side *a, Side *b)
+{
+    return !b->ubc->usi[MEMORY].flying && b->ubc->usi[MEMORY].sent;
+}
+
+static void test_migrate(void)
+{
+    const uint8_t on[4] = { 0, 0, 0, 1 };
+    uint32_t token[2];
+    UbcConfig conf;
+    uint8_t *image;
+    const char *why;
+    size_t len;
+    Ubc *ubc;
+
+    type2_up();
+    g_assert_cmphex(message(MEMORY, UB_MGMT_MSG_TOKEN_CHECK, on, 4), ==, 0);
+    token[0] = get_be32(answer);
+    token[1] = get_be32(answer + 4);
+    /* One that is under way, one that waits. */
+    ubc_bus_master(two[0].ubc, false);
+    two[1].ubc->usi[MEMORY].pending |= 3 << 5;
+    two[1].next = now;
+    run_until(&two[0], &two[1], never, SECOND / 100);
+    g_assert_true(two[1].ubc->usi[MEMORY].flying);
+    move_over(UBC_USI_TYPE2);
+    g_assert_cmphex(two[1].ubc->usi[MEMORY].pending, ==, 1 << 6);
+    ubc_bus_master(two[0].ubc, true);
+    g_assert_true(run_until(&two[0], &two[1], landed, 1000 * SECOND));
+    g_assert_cmpuint(taken(0, 9), >=, 1);
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, uba(MEMORY, 1), 8, NULL), ==,
+                    UB_TAS_UNSUPPORTED);
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, uba(MEMORY, 1), 8, token), ==,
+                    UB_TAS_OK);
+    g_assert_cmphex(rd(&two[1], UBC_USI_TOKEN_ID), ==, TOKEN);
+    /* Interrupts of another kind are another device. */
+    image = ubc_save(two[1].ubc, now, &len);
+    conf = config(1, UBC_USI_TYPE1);
+    ubc = ubc_new(&conf, &ops, &two[1], &why);
+    g_assert_nonnull(ubc_load(ubc, now, image, len));
+    ubc_free(ubc);
+    g_free(image);
+    down();
+}
+
+static void test_config(void)
+{
+    static const struct {
+        uint8_t kind, usi;
+        uint64_t mem;
+    } rows[] = {
+        { UBC_ENTITY_MEM, 2, 0 },
+        { UBC_ENTITY_MEM, 2, 4096 },
+        { UBC_ENTITY_MEM, 2, 1ull << 44 },
+        { UBC_ENTITY_OTHER, 2, 65536 },
+        { UBC_ENTITY_OTHER, UBC_USI_TYPES, 0 },
+    };
+    const char *why;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        UbcConfig conf = config(0, 0);
+
+        conf.entities = 2;
+        conf.entity[1] = rows[i].kind;
+        conf.entity_mem[1] = rows[i].mem;
+        conf.usi = rows[i].usi;
+        why = NULL;
+        g_assert_null(ubc_new(&conf, &ops, &two[0], &why));
+        g_assert_nonnull(why);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ubc/resource/registers", test_registers);
+    g_test_add_func("/ubc/resource/memory", test_memory);
+    g_test_add_func("/ubc/resource/own-registers", test_own_registers);
+    g_test_add_func("/ubc/resource/token", test_token);
+    g_test_add_func("/ubc/resource/type2", test_type2);
+    g_test_add_func("/ubc/resource/refused", test_refused);
+    g_test_add_func("/ubc/resource/type1", test_type1);
+    g_test_add_func("/ubc/resource/silent-user", test_silent_user);
+    g_test_add_func("/ubc/resource/migrate", test_migrate);
+    g_test_add_func("/ubc/resource/config", test_config);
+    return g_test_run();
+}
