@@ -75,7 +75,7 @@ OWNER = {
     'ub/node.h': 'ub/node', 'ub/urma*.h': 'ub/urma',
     'ub/segment.h': 'ub/ta', 'ub/ummu*.h': 'ub/ummu',
     'ub/lds*.h': 'ub/lds',
-    'ub/ubc.h': 'ub/ubc', 'ub/ubc_hw.h': 'ub/ubc',
+    'ub/ubc.h': 'ub/ubc', 'ub/ubc_hw.h': 'ub/ubc', 'ub/resource_hw.h': 'ub/ubc',
     'rdma/roce.h': 'rdma/roce', 'rdma/types.h': 'rdma/roce',
     'rdma/native*.h': 'rdma/native', 'rdma/mthca*.h': 'rdma/mthca',
     'rdma/fault_props.h': 'rdma', 'rdma/shell.h': 'rdma',
