@@ -236,6 +236,8 @@ uint32_t ubc_ummu_read(Ubc *ubc, uint32_t at);
 void ubc_ummu_write(Ubc *ubc, uint32_t at, uint32_t value);
 
 /* ---- usi.c ---- */
+/* An EID that registers from @dw on have, the least dword first. */
+UbEid ubc_eid(const UbSlice *s, unsigned dw);
 /* The slices of an Entity for interrupts, if it has any. */
 void ubc_usi_init(Ubc *ubc, unsigned entity);
 /* A vector of an Entity is raised: told when it may be. */

@@ -11,7 +11,6 @@
  */
 #include <glib.h>
 
-#include "core/bytes.h"
 #include "internal.h"
 #include "ub/mgmt_net.h"
 
@@ -194,11 +193,8 @@ static void follow_entity(Ubc *ubc, unsigned entity, const UbSlice *cfg0)
     uint32_t upi = ub_slice_get(cfg0, UB_CFG0_UPI) & UB_CFG0_UPI__ALL;
     uint32_t old = 0;
     const UbEid *was = ub_sec_entity(sec, entity, &old);
-    UbEid eid;
+    UbEid eid = ubc_eid(cfg0, UB_CFG0_EID);
 
-    for (unsigned i = 0; i < 4; i++) {
-        put_be32(eid.b + 12 - 4 * i, ub_slice_get(cfg0, UB_CFG0_EID + i));
-    }
     if (!was || old != upi || !ub_eid_same(was, &eid)) {
         ub_sec_set_entity(sec, entity, &eid, upi);
     }

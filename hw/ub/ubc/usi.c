@@ -43,8 +43,7 @@ static uint32_t get1(const UbcUsi *u, unsigned dw)
     return ub_slice_get(u->type1, dw);
 }
 
-/* 128 bits of registers, the least dword first. */
-static UbEid eid_of(const UbSlice *s, unsigned dw)
+UbEid ubc_eid(const UbSlice *s, unsigned dw)
 {
     UbEid eid;
 
@@ -64,7 +63,7 @@ static bool type1_get(Ubc *ubc, unsigned entity, unsigned v, Usi *m)
         return false;
     }
     *m = (Usi) {
-        .deid = eid_of(ubc_cfg0(ubc, entity), UB_CFG0_UEID),
+        .deid = ubc_eid(ubc_cfg0(ubc, entity), UB_CFG0_UEID),
         .uba = (uint64_t)get1(u, UB_INT_TYPE1_INTERRUPT_ADDRESS + 1) << 32 |
                get1(u, UB_INT_TYPE1_INTERRUPT_ADDRESS),
         .token_id = ub_slice_get(ubc_cfg1(ubc, entity), UB_CFG1_DEV_TOKEN_ID),
@@ -309,7 +308,7 @@ static bool way_to(Ubc *ubc, unsigned entity, const UbEid *deid, UbTaDest *d)
     const UbSlice *cfg0 = ubc_cfg0(ubc, entity);
     uint32_t cna = ub_slice_get(cfg0, UB_CFG0_UCNA);
     uint32_t own = ub_net_primary(ubc->net), upi = 0;
-    UbEid user = eid_of(cfg0, UB_CFG0_UEID);
+    UbEid user = ubc_eid(cfg0, UB_CFG0_UEID);
     const UbEid *seid = ub_sec_entity(ub_node_sec(ubc->node), entity, &upi);
 
     if (!cna || !own || !upi || !seid || !ub_eid_same(deid, &user)) {
