@@ -11,7 +11,7 @@
 #include "qapi/error.h"
 #include "qobject/qjson.h"
 #include "ub/resource_hw.h"
-#include "ub/tah.h"
+#include "ub/ta.h"
 
 #define MEMORY 2u        /* the memory Entity of b */
 #define EID 0x12u
