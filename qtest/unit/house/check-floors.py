@@ -48,7 +48,7 @@ MAY = {
     'rdma/transport': {'core', 'rdma/roce'},
     'rdma/native': {'core', 'rdma/transport'},
     'rdma/mthca': {'core', 'rdma/roce', 'rdma/transport'},
-    'net/ncic': {'core', 'rdma', 'rdma/roce', 'rdma/transport',
+    'net/ncic': {'core', 'wire', 'rdma', 'rdma/roce', 'rdma/transport',
                  'rdma/native'},
     'rclink': {'core', 'wire'},
     'wire': {'core'},
@@ -85,7 +85,7 @@ OWNER = {
 SHELLS = ('hw/*-pci.c', 'hw/*-qmp.c', 'hw/*-stub.c', 'hw/net/ncic/ncic-*.c',
           'hw/rdma/*props.c', 'hw/rdma/shell.c', 'hw/rdma/mthca-*.c',
           'hw/ub/ubc/ubc-*.c', 'hw/wire/fault-props.c', 'hw/wire/pipe-chr.c',
-          'hw/wire/end.c', 'hw/wire/stream.c')
+          'hw/wire/backlog.c', 'hw/wire/end.c', 'hw/wire/stream.c')
 # Whose private headers a tool may look at.
 INSIDE = {'ub/tools': ('hw/ub/phy',)}
 
