@@ -117,56 +117,55 @@ static void test_bounds(void)
     bed_free(&b);
 }
 
+/* @good is let in, twice; then @other is asked for what it brings. */
+static void other(const UbUmmuAccess *good, const UbUmmuAccess *other,
+                  unsigned why)
+{
+    UbUmmuAccess a = *good;
+
+    is_at(&a, BED_PA);
+    is_at(&a, BED_PA);
+    g_assert_cmpint(bed_ask(&b, other), ==, why ? UR : OK);
+    g_assert_cmpuint(b.a.why, ==, why);
+}
+
 /* Who brings something else is asked for it, though somebody was let in. */
 static void test_askers(void)
 {
-    const UbUmmuAccess good = bed_access(UB_UMMU_READ, BED_UBA, 8);
-    const struct {
-        UbUmmuAccess a;
-        unsigned why;
-    } others[] = {
-#define OTHER(why, ...) { { .kind = UB_UMMU_READ, .token_en = true, .ee = 1, \
-        .e_bit = true, .token_id = BED_TOKEN, .token = BED_VALUE, \
-        .addr = BED_UBA, .len = 8, __VA_ARGS__ }, why }
-        OTHER(UBM_WHY_NONE, .e_bit = true),
-        OTHER(UBM_WHY_RIGHT, .kind = UB_UMMU_WRITE),
-        OTHER(UBM_WHY_RIGHT, .kind = UB_UMMU_ATOMIC),
-        OTHER(UBM_WHY_TOKEN_VALUE, .token = BED_VALUE + 1),
-        OTHER(UBM_WHY_TOKEN_VALUE, .token_en = false),
-        OTHER(UBM_WHY_E_MAPTE, .e_bit = false),
-        OTHER(UBM_WHY_TCTE_INVALID, .token_id = BED_TOKEN + 1),
-        OTHER(UBM_WHY_EE, .ee = 0),
-        OTHER(UBM_WHY_EE, .ee = 3),
-        OTHER(UBM_WHY_EID, .tag_en = true, .tag = 1),
-        OTHER(UBM_WHY_EID, .entity = 99),
-        /* The owner needs no grant. */
-        OTHER(UBM_WHY_NONE, .local = true, .kind = UB_UMMU_WRITE),
-        OTHER(UBM_WHY_RANGE, .addr = BED_UBA + PAGE),
-#undef OTHER
-    };
-    UbUmmuAccess a;
+    UbUmmuAccess good = bed_access(UB_UMMU_READ, BED_UBA, 8), a;
 
     bed_open(&b, NULL);
     ubm_single(&b.d, BED_TOKEN, UBM_MAPTE_V | UBM_MAPTE_READ | UBM_MAPTE_E_BIT,
                BED_UBA, BED_UBA + PAGE - 1, BED_VALUE);
-    for (unsigned i = 0; i < G_N_ELEMENTS(others); i++) {
-        a = good;
-        a.e_bit = true;
-        is_at(&a, BED_PA);
-        is_at(&a, BED_PA);
-        g_assert_cmpint(bed_ask(&b, &others[i].a), ==,
-                        others[i].why ? UR : OK);
-        g_assert_cmpuint(b.a.why, ==, others[i].why);
-    }
-    /* What the owner does opens nothing to others. */
+    good.e_bit = true;
+    other(&good, &good, UBM_WHY_NONE);
+#define OTHER(reason, field, value) do { \
+        a = good; \
+        a.field = value; \
+        other(&good, &a, reason); \
+    } while (0)
+    OTHER(UBM_WHY_RIGHT, kind, UB_UMMU_WRITE);
+    OTHER(UBM_WHY_RIGHT, kind, UB_UMMU_ATOMIC);
+    OTHER(UBM_WHY_TOKEN_VALUE, token, BED_VALUE + 1);
+    OTHER(UBM_WHY_TOKEN_VALUE, token_en, false);
+    OTHER(UBM_WHY_E_MAPTE, e_bit, false);
+    OTHER(UBM_WHY_TCTE_INVALID, token_id, BED_TOKEN + 1);
+    OTHER(UBM_WHY_EE, ee, 0);
+    OTHER(UBM_WHY_EE, ee, 3);
+    OTHER(UBM_WHY_EID, entity, 99);
+    OTHER(UBM_WHY_RANGE, addr, BED_UBA + PAGE);
+#undef OTHER
+    a = good;
+    a.tag_en = true;
+    a.tag = 1;
+    other(&good, &a, UBM_WHY_EID);
+    /* The owner needs no grant, and what it does opens nothing to others. */
     a = good;
     a.local = true;
     a.kind = UB_UMMU_WRITE;
-    is_at(&a, BED_PA);
+    other(&good, &a, UBM_WHY_NONE);
     a.local = false;
-    a.e_bit = true;
-    g_assert_cmpint(bed_ask(&b, &a), ==, UR);
-    g_assert_cmpuint(b.a.why, ==, UBM_WHY_RIGHT);
+    other(&good, &a, UBM_WHY_RIGHT);
     bed_free(&b);
 }
 
