@@ -279,8 +279,14 @@ bool urma_sq_posted(UrmaQueue *q, uint16_t pi);
 /* Look into the queue's record, if it has one. */
 void urma_record_read(UrmaQueue *q);
 /* Entries that messages for the queue, or with its buffers, have taken are the
- * guest's again; with @tell each has its completion. */
-void urma_rq_drop(UrmaQueue *q, bool tell);
+ * guest's again.  Which of them have completions: all, or what is another queue's,
+ * whose owner would never post in the place of an entry that was not heard of. */
+typedef enum UrmaTell {
+    URMA_TELL_NONE,
+    URMA_TELL_OTHERS,
+    URMA_TELL_ALL,
+} UrmaTell;
+void urma_rq_drop(UrmaQueue *q, UrmaTell tell);
 /* In Error: entries complete as flushed, @budget at most; how many did. */
 unsigned urma_rq_flush(UrmaQueue *q, unsigned budget);
 /* An entry or message of the queue has ended with @status. */
@@ -314,7 +320,7 @@ uint16_t urma_sq_ci(const UrmaQueue *q);
 UrmaQueue *urma_queue(UbUrma *u, uint32_t id);
 UrmaCommand urma_queue_create, urma_queue_modify, urma_queue_destroy,
             urma_queue_query;
-void urma_queue_free(UrmaQueue *q);
+void urma_queue_free(UrmaQueue *q, UrmaTell tell);
 /* The objects that it names are in use by one more, or one less. */
 void urma_queue_users(UrmaQueue *q, int step);
 const char *urma_queue_check(UbUrma *u, const UrmaQueue *q);

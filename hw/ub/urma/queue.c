@@ -164,7 +164,7 @@ static void queue_enter(UrmaQueue *q, unsigned state)
 }
 
 /* Its requests come back and are forgotten with it. */
-static void queue_quiet(UrmaQueue *q)
+static void queue_quiet(UrmaQueue *q, UrmaTell tell)
 {
     UbTaQueue *ta = q->ta;
 
@@ -173,7 +173,7 @@ static void queue_quiet(UrmaQueue *q)
         ub_ta_queue_free(ta);   /* gives back what it has, see urma_done() */
     }
     urma_sq_drop(q);
-    urma_rq_drop(q, false);
+    urma_rq_drop(q, tell);
     q->sq_pi = q->sq_fetch = q->rq_pi = q->rq_ci = 0;
     q->rq_low = false;
 }
@@ -192,7 +192,7 @@ static void queue_flush(UrmaQueue *q)
         ub_ta_queue_stop(q->ta, true);
         ub_ta_queue_flush(q->ta, true);
     }
-    urma_rq_drop(q, true);
+    urma_rq_drop(q, URMA_TELL_ALL);
     urma_queue_ring(q);
     urma_group_watch(q->urma, q);
 }
@@ -244,7 +244,7 @@ static unsigned queue_go(UrmaQueue *q, unsigned state)
     if (result == UBQ_RESULT_OK) {
         queue_enter(q, state);
         if (state == UBQ_STATE_RESET) {
-            queue_quiet(q);
+            queue_quiet(q, URMA_TELL_OTHERS);
         } else if (state == UBQ_STATE_ERROR) {
             queue_flush(q);
         }
@@ -310,12 +310,12 @@ unsigned urma_queue_modify(UbUrma *u, uint32_t *id, uint8_t *cmd)
                                : UBQ_RESULT_OK;
 }
 
-void urma_queue_free(UrmaQueue *q)
+void urma_queue_free(UrmaQueue *q, UrmaTell tell)
 {
     UbUrma *u = q->urma;
     UrmaQueue **at = &u->ringing, *before = NULL;
 
-    queue_quiet(q);
+    queue_quiet(q, tell);
     urma_group_remove(q);
     while (*at && *at != q) {
         before = *at;
@@ -344,7 +344,7 @@ unsigned urma_queue_destroy(UbUrma *u, uint32_t *id, uint8_t *cmd)
         return UBQ_RESULT_IN_USE;
     }
     urma_queue_users(q, -1);
-    urma_queue_free(q);
+    urma_queue_free(q, URMA_TELL_OTHERS);
     return UBQ_RESULT_OK;
 }
 

@@ -234,7 +234,7 @@ static gint by_name(gconstpointer a, gconstpointer b)
     return one->name < two->name ? -1 : one->name > two->name;
 }
 
-void urma_rq_drop(UrmaQueue *q, bool tell)
+void urma_rq_drop(UrmaQueue *q, UrmaTell tell)
 {
     UbUrma *u = q->urma;
     GList *all = q->recvs ? g_hash_table_get_values(u->recvs) : NULL;
@@ -244,7 +244,8 @@ void urma_rq_drop(UrmaQueue *q, bool tell)
         UrmaRecv *r = l->data;
 
         if (r->queue == q->id || r->rq == q->id) {
-            if (tell) {
+            if (tell == URMA_TELL_ALL ||
+                (tell == URMA_TELL_OTHERS && r->rq != q->id)) {
                 recv_flushed(urma_queue(u, r->queue), r->rq, r->index);
             }
             recv_end(u, r);

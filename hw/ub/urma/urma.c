@@ -85,7 +85,7 @@ static void queue_gone(void *opaque, void *p)
 
     /* Its owner has reset the transaction layer. */
     q->ta = NULL;
-    urma_queue_free(q);
+    urma_queue_free(q, URMA_TELL_NONE);
 }
 
 static void group_gone(void *opaque, void *p)

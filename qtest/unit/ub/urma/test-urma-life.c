@@ -276,6 +276,38 @@ static void shared_send(Shared *s, uint32_t target, uint32_t w0, uint8_t hint)
     ends_run(&s->p.ends, 2000000);
 }
 
+/* A queue that is reset or destroyed with half a message gives the entry back to who
+ * posts to the JFR; its own it forgets. */
+static void test_shared_gone(gconstpointer destroy)
+{
+    uint8_t cmd[UBQ_CMD], *e;
+    const uint8_t *c;
+    Shared s;
+
+    shared_start(&s);
+    fill(s.p.a, s.p.local, 20000);
+    ubq_recv(&s.rq, s.p.remote, 32768);
+    let_pass = 2;
+    s.p.b->lose = lose_later;
+    e = message_op(&s.p, UB_TA_SEND, 0, s.p.local, 20000);
+    put_le32(e + UBQ_SQE_TARGET, s.q[1].id);
+    ubq_post(&s.p.qa, e, 1);
+    ends_run(&s.p.ends, 1000000);
+    if (destroy) {
+        ubq_cmd_init(cmd, s.q[1].id, 0);
+        g_assert_cmpuint(ubq_command(&s.p.b->drv, UBQ_OP_QUEUE_DESTROY, cmd),
+                         ==, UBQ_RESULT_OK);
+    } else {
+        ubq_queue_state(&s.q[1], UBQ_STATE_RESET, UBQ_RESULT_OK);
+    }
+    c = ubq_cq_expect(&s.cq[1], UBQ_STATUS_FLUSHED);
+    g_assert_cmpuint(get_le32(c + UBQ_CQE_RQ), ==, s.rq.id);
+    g_assert_null(ubq_cq_poll(&s.cq[1]));
+    g_assert_null(ubq_cq_poll(&s.cq_rq));
+    s.p.b->lose = NULL;
+    pair_stop(&s.p);
+}
+
 static void test_shared(void)
 {
     uint8_t cmd[UBQ_CMD];
@@ -827,6 +859,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/urma/states", test_states);
     g_test_add_func("/ub/urma/segment-drains", test_segment_drains);
     g_test_add_func("/ub/urma/shared", test_shared);
+    g_test_add_data_func("/ub/urma/shared-reset", NULL, test_shared_gone);
+    g_test_add_data_func("/ub/urma/shared-destroyed", "", test_shared_gone);
     g_test_add_func("/ub/urma/receive-broken", test_receive_broken);
     g_test_add_func("/ub/urma/limit-at-once", test_limit_at_once);
     g_test_add_func("/ub/urma/group/round-robin", test_round_robin);
