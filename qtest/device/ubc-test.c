@@ -59,7 +59,7 @@ static void test_reset_values(void)
     static const struct { uint32_t reg, value; } values[] = {
         { 0x0000, 0x31434255 }, { 0x0004, 2 }, { 0x0008, 2 }, { 0x000c, 0 },
         { 0x0010, 0 }, { 0x0014, 0 }, { 0x0018, 0 }, { 0x001c, 0 },
-        { 0x0020, 0 }, { 0x0028, 0x6f }, { 0x002c, 0 },
+        { 0x0020, 0 }, { 0x0028, 0xef }, { 0x002c, 0 },
         /* Port 0: status, control, events, MTU, VLs, vector; tx_packets. */
         { 0x1000, 0 }, { 0x1004, 0 }, { 0x1008, 0 }, { 0x100c, 0 },
         { 0x1010, 10142 }, { 0x1014, 0 }, { 0x1018, 0 },
