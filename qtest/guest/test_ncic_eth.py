@@ -35,8 +35,10 @@ class Driver(unittest.TestCase):
     @classmethod
     def boot(cls, name):
         # Both are put to sleep.
+        kern = name == 'right' and kernel.other('x86_64', packed=True)
         guest = Guest(name, smp=2, modules=('vxlan',), append='tsc=reliable',
-                      hotplug=1, kern=kernel.get('x86_64', packed=True))
+                      hotplug=1,
+                      kern=kern or kernel.get('x86_64', packed=True))
         cls.addClassCleanup(guest.close)
         if name == 'left':
             cls.wire = guest.dir / 'wire'

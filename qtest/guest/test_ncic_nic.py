@@ -9,7 +9,7 @@ import os
 import threading
 import unittest
 
-from guestvm import net, tap
+from guestvm import kernel, net, tap
 from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
 from guestvm.hostnet import Gateway, HttpServer, payload, stream
 
@@ -155,7 +155,8 @@ class TwoGuests(NicCase):
     @classmethod
     def make(cls, name, wire):
         mac = {'left': '52:54:00:00:01:01', 'right': '52:54:00:00:01:02'}
-        guest = cls.add(Guest(name))
+        guest = cls.add(Guest(name, kern=kernel.other('x86_64')
+                              if name == 'right' else None))
         if wire is None:
             netdev = stream(cls.wire(guest), server=True)
         else:

@@ -3,7 +3,7 @@
 
 import unittest
 
-from guestvm import net, tap
+from guestvm import kernel, net, tap
 from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
 from guestvm.hostnet import stream_chardev
 
@@ -31,7 +31,8 @@ class Ethernet(unittest.TestCase):
 
     @classmethod
     def boot(cls, name):
-        guest = Guest(name, smp=2)
+        guest = Guest(name, smp=2, kern=kernel.other('x86_64')
+                      if name == 'right' else None)
         cls.addClassCleanup(guest.close)
         if name == 'left':
             cls.wire = guest.dir / 'wire'

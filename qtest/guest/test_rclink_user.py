@@ -5,7 +5,7 @@ import re
 import time
 import unittest
 
-from guestvm import net, tap
+from guestvm import kernel, net, tap
 from guestvm.clock import deadline
 from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
 from guestvm.hostnet import Gateway, stream_chardev
@@ -29,6 +29,7 @@ def need():
 
 def make(name, wire, index, props=''):
     return Guest(name, smp=2, files={'/usr/bin/rclink-perf': PERF},
+                 kern=kernel.other('x86_64') if index == 1 else None,
                  nics=[(wire, f'{MODEL},id=nic,mac={MACS[index]}{props}')])
 
 

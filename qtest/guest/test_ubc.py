@@ -7,7 +7,7 @@ import socket
 import time
 import unittest
 
-from guestvm import net, tap, ublink
+from guestvm import kernel, net, tap, ublink
 from guestvm.clock import deadline
 from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
 
@@ -41,7 +41,9 @@ class TwoGuests(unittest.TestCase):
 
     @classmethod
     def make(cls, name):
-        guest = Guest(name, cls.arch.get(name, cls.arch['right']))
+        arch = cls.arch.get(name, cls.arch['right'])
+        guest = Guest(name, arch,
+                      kern=kernel.other(arch) if name == 'right' else None)
         cls.addClassCleanup(guest.close)
         cls.guests.append(guest)
         if name == 'left':

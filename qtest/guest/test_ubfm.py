@@ -5,7 +5,7 @@ also lends Entities of its controller to the other one."""
 import json
 import unittest
 
-from guestvm import net, tap
+from guestvm import kernel, net, tap
 from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
 from guestvm.paths import BUILD
 from guestvm.ubswitch import PROGRAM as SWITCH, Switch
@@ -44,6 +44,8 @@ class Manager(unittest.TestCase):
         cls.guests = []
         for name, switch in zip(SERIAL, (cls.near, cls.far)):
             guest = Guest(name, args=['-chardev', switch.chardev(0)],
+                          kern=kernel.other('x86_64') if switch is cls.far
+                          else None,
                           devices=['ubc,id=ub,chardev0=ubwire,'
                                    'mgmt-timeout=2500,guid=' +
                                    guid(SERIAL[name])[0] + ',' + DEVICE[name]],

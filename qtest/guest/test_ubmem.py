@@ -3,7 +3,7 @@
 
 import unittest
 
-from guestvm import net, tap
+from guestvm import kernel, net, tap
 from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
 from guestvm.paths import BUILD
 from guestvm.ubswitch import PROGRAM, Switch
@@ -75,6 +75,7 @@ class Memory(unittest.TestCase):
     @classmethod
     def make(cls, n):
         guest = Guest(f'mem{n}', smp=2, hotplug=1,
+                      kern=kernel.other('x86_64') if n == 1 else None,
                       files={'/usr/bin/ubmem-perf': PERF})
         cls.addClassCleanup(guest.close)
         guest.args = ['-chardev', cls.switch.chardev(n)]

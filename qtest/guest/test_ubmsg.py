@@ -5,7 +5,7 @@ import json
 import time
 import unittest
 
-from guestvm import net, tap, ublink
+from guestvm import kernel, net, tap, ublink
 from guestvm.clock import deadline
 from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
 from guestvm.paths import BUILD
@@ -57,6 +57,7 @@ class Messages(unittest.TestCase):
     @classmethod
     def make(cls, port, name):
         guest = Guest(name, args=['-chardev', cls.switch.chardev(port)],
+                      kern=kernel.other('x86_64') if port == 1 else None,
                       files={'/bin/ubscan': TOOLS / 'ubscan',
                              '/bin/ubmsg-check': CHECK})
         cls.addClassCleanup(guest.close)

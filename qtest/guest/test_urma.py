@@ -3,7 +3,7 @@
 
 import unittest
 
-from guestvm import net, tap, ublink
+from guestvm import kernel, net, tap, ublink
 from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
 from guestvm.paths import BUILD
 
@@ -52,7 +52,8 @@ class TwoGuests(unittest.TestCase):
     @classmethod
     def make(cls, name, number):
         arch = cls.arch[name]
-        guest = Guest(name, arch, smp=2, files={DRIVE: cls.program(arch)})
+        guest = Guest(name, arch, smp=2, files={DRIVE: cls.program(arch)},
+                      kern=kernel.other(arch) if name == 'right' else None)
         cls.addClassCleanup(guest.close)
         if name == 'left':
             cls.wire = f'{guest.dir}/ub'

@@ -17,7 +17,7 @@ from pathlib import Path
 from . import image, kernel
 from .channel import Channel, ChannelClosed, GuestTimeout, Result
 from .clock import LEAST, SCALE, SEED, deadline
-from .paths import ARCHES, BUILD, emulator, firmware_args, locked
+from .paths import ARCHES, BUILD, DRIVERS, emulator, firmware_args, locked
 from .qmp import Qmp
 
 
@@ -51,7 +51,7 @@ def driver_modules(arch, kern=None):
     version of its kernel: without them nothing would be tested.
     """
     kern = kern or kernel.get(arch)
-    name = {'aarch64': 'arm64'}.get(arch, arch)
+    name = DRIVERS.get(arch, arch)
     found = sorted((BUILD / 'drivers' / name).glob('*/*.ko'))
     fit = [path for path in found
            if kernel.built_for(path) == kern.release]

@@ -10,7 +10,8 @@ import zlib
 from pathlib import Path
 
 from . import debs, elf
-from .paths import ARCHES, GUEST_BUILD, KERNEL_SUITE
+from .paths import (ARCHES, BUILD, DRIVERS, GUEST_BUILD, KERNEL_SUITE,
+                    SUITES, locked)
 
 
 class Kernel:
@@ -208,6 +209,23 @@ def get(arch, say=print, packed=False, suite=KERNEL_SUITE):
             (where / 'vmlinux').write_bytes(vmlinux)
     stamp.write_text(release + '\n')
     return _stock(arch, suite, packed)
+
+
+def other(arch, say=print, packed=False):
+    """The stock kernel of the other Debian release, where drivers are built for
+    it; otherwise None, which is the kernel that all guests boot.
+
+    One of two guests that talk with each other boots it, so that each driver
+    meets both.
+    """
+    for suite in SUITES:
+        built = BUILD / 'drivers' / DRIVERS.get(arch, arch) / suite
+        if suite != KERNEL_SUITE and any(built.glob('*.ko')):
+            with locked():
+                kern = get(arch, say, packed, suite)
+            say(f'# one guest boots Linux {kern.release}')
+            return kern
+    return None
 
 
 def _fetch(apt, info, say):

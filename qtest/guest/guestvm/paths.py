@@ -38,6 +38,10 @@ ARCHES = {
 }
 
 
+# What scripts/build-drivers calls an architecture that QEMU calls otherwise.
+DRIVERS = {'aarch64': 'arm64'}
+
+
 def arch_name(text):
     """QEMU's name of an architecture, given that or Debian's."""
     return next((name for name, arch in ARCHES.items()
