@@ -37,8 +37,8 @@ class Manager(unittest.TestCase):
         cls.near = Switch(3, 'near')
         cls.addClassCleanup(cls.near.close)
         cls.near.start()
-        cls.far = Switch(3, 'far', connect={1: cls.near.path(1),
-                                            2: cls.near.path(2)})
+        cls.far = Switch(3, 'far', slots=['0+'],
+                         connect={1: cls.near.path(1), 2: cls.near.path(2)})
         cls.addClassCleanup(cls.far.close)
         cls.far.start()
         cls.guests = []
@@ -248,7 +248,7 @@ class Manager(unittest.TestCase):
     def test_2_service(self):
         """a link goes and comes back: routes follow, in a second"""
         self.one.run("echo '*' > /tmp/allow")
-        self.one.spawn('ubfm -s -i 600 -a /tmp/allow -u 5 -f svg -o /tmp/fabric.svg '
+        self.one.spawn('ubfm -s -w 1 -i 600 -a /tmp/allow -u 5 -f svg -o /tmp/fabric.svg '
                        '-e fd000000000000000000000000000000 2> /tmp/log', 3600)
         self.changed(1)
         self.assertIn('</svg>', self.one.out('cat /tmp/fabric.svg'))
@@ -286,6 +286,38 @@ class Manager(unittest.TestCase):
         self.assertEqual(self.routes(self.far)[two], [0])
         self.check_all()
         # The User never heard that it was taken back, and takes it again.
+        self.check_user(self.lend_first())
+
+    def slot(self):
+        """What the slot of the User shows: power and both LEDs."""
+        slot = self.far.command('query-slots')[0]
+        return slot['power'], slot['work-led'], slot['power-led']
+
+    def test_2c_plug(self):
+        """the User is unplugged by its slot's button, and plugged in again"""
+        two = self.cna('two')
+        self.lend_first()
+        self.assertEqual(self.slot(), (True, 'off', 'on'))
+        since = self.lines()
+        self.far.command('slot-button', slot=0)
+        self.says('slot 0: out', since)
+        self.assertEqual(self.slot(), (False, 'blink', 'off'))
+        self.says('3 nodes', since)
+        for switch in (self.near, self.far):
+            self.assertNotIn(two, self.routes(switch))
+        # It heard that what it had on loan is gone.
+        self.assertFalse(self.ubfm('pool')[1]['lent'])
+        self.assertEqual(self.devices(), {})
+        self.far.command('slot-remove', slot=0)
+        self.far.command('slot-insert', slot=0)
+        since = self.lines()
+        self.far.command('slot-button', slot=0)
+        self.says('slot 0: in', since)
+        self.assertEqual(self.slot(), (True, 'off', 'on'))
+        self.says('4 nodes, 4 links', since)
+        self.two.wait_for(f'grep -q 1 /sys/class/net/{self.two.dev}/carrier',
+                          60)
+        self.check_all()
         self.check_user(self.lend_first())
 
     def test_3_switch(self):
