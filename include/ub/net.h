@@ -217,7 +217,8 @@ typedef struct UbNetConfig {
                            * away; 0: never */
     uint32_t queue_limit;   /* of what this node sends; then UB_BUSY */
     uint32_t transit_limit; /* of what it forwards; then lost; 0: the credits of
-                             * the ports bound it */
+                             * the UB links bound it, and queue_limit what comes
+                             * or leaves by an Ethernet port */
     /* Congestion (§5.3.5). */
     bool fecn, caqm;      /* mark what is forwarded */
     bool root_cause;      /* mark only where congestion begins */

@@ -117,10 +117,25 @@ static bool way_out(NetIn *in, const NetKey *key, unsigned *port)
     return false;
 }
 
+/* What may wait in the egress queue; 0: no bound but the credits that what waits
+ * holds.  What comes by Ethernet has none, and what leaves by it would keep those of
+ * the UB links while the other end takes no frame. */
+static uint32_t transit_bound(const NetIn *in, unsigned port)
+{
+    const UbNetConfig *conf = &in->net->conf;
+    unsigned links = net_links(in->net);
+
+    if (conf->transit_limit || (in->flow.port < links && port < links)) {
+        return conf->transit_limit;
+    }
+    return conf->queue_limit;
+}
+
 static void pass_on(NetIn *in, NetKey *key)
 {
     UbNet *net = in->net;
     unsigned port, vl;
+    uint32_t bound;
 
     if (!net->conf.forward || in->looped) {
         net_drop(net, in->flow.port, UB_NET_DROP_NOT_OURS, in->pkt);
@@ -144,8 +159,8 @@ static void pass_on(NetIn *in, NetKey *key)
             return;
         }
     }
-    if (net->conf.transit_limit &&
-        ub_net_queued(net, port, vl) >= net->conf.transit_limit) {
+    bound = transit_bound(in, port);
+    if (bound && ub_net_queued(net, port, vl) >= bound) {
         net_drop(net, port, UB_NET_DROP_QUEUE_FULL, in->pkt);
         return;
     }

@@ -200,6 +200,56 @@ static void test_transit_limit(void)
     bed_free(b);
 }
 
+/* A packet of IP that comes by a port. */
+static void forward_ip(NetBed *b, unsigned port, const uint8_t dst[16])
+{
+    UbFlow f;
+
+    ub_flow_init(&f, UB_LPH_IPV4);
+    memcpy(f.ip.dst, dst, 16);
+    f.ip.src[0] = 10;
+    ub_net_rx(b->net, b->now, port, bed_wire(b, &f, 40));
+}
+
+/* What comes by an Ethernet port has no credits, what leaves by one would keep them:
+ * queue_limit bounds both.  Ports 2 and 3 are Ethernet. */
+static void test_ethernet_limit(void)
+{
+    static const struct { unsigned in, out; bool bounded; } rows[] = {
+        { 0, 1, false }, { 0, 2, true }, { 2, 1, true }, { 2, 3, true },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const unsigned in = rows[i].in, out = rows[i].out;
+        const uint8_t dst[16] = { 10, 0, 2, 1 };
+        UbNetConfig conf;
+        NetBed *b;
+
+        ub_net_config_init(&conf);
+        conf.ports = 4;
+        conf.ethernet = 2;
+        conf.forward = true;
+        conf.npi_mode = UB_NPI_OPEN;
+        conf.queue_limit = 1000;
+        b = bed_new(&conf);
+        g_assert_true(ub_net_ip_route(b->net, UB_LPH_IPV4, dst, 32,
+                                      UINT64_C(1) << out));
+        b->takes[out] = 0;
+        for (unsigned n = 0; n < 100; n++) {
+            forward_ip(b, in, dst);
+        }
+        if (rows[i].bounded) {
+            g_assert_cmpuint(ub_net_queued(b->net, out, 0), >=, 1000);
+            g_assert_cmpuint(ub_net_queued(b->net, out, 0), <, 1100);
+        } else {
+            g_assert_cmpuint(ub_net_queued(b->net, out, 0), >, 3000);
+        }
+        g_assert_true(rows[i].bounded ==
+                      !!ub_net_counter(b->net, out, UB_NET_DROP_QUEUE_FULL));
+        bed_free(b);
+    }
+}
+
 /* ---- VLs ------------------------------------------------------------------------ */
 
 static void fill(NetBed *b, unsigned vl, unsigned n, unsigned len)
@@ -664,6 +714,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/net/queue/busy-vl", test_busy_vl);
     g_test_add_func("/ub/net/queue/order", test_order);
     g_test_add_func("/ub/net/queue/transit-limit", test_transit_limit);
+    g_test_add_func("/ub/net/queue/ethernet-limit", test_ethernet_limit);
     g_test_add_func("/ub/net/queue/strict", test_strict);
     g_test_add_func("/ub/net/queue/weights", test_weights);
     g_test_add_func("/ub/net/queue/fecn", test_fecn);
