@@ -31,6 +31,9 @@
 
 /* A MAC of six pairs of hexadecimal digits with : between; false: it is none. */
 bool ub_ether_mac(const char *text, uint8_t mac[UB_ETHER_MAC]);
+/* An address of many, of none or of a node itself: no neighbour has it.  @cfg is
+ * UB_LPH_IPV4 or _IPV6. */
+bool ub_ether_ip_is_group(unsigned cfg, const uint8_t *ip);
 
 typedef struct UbUboe UbUboe;
 
@@ -151,8 +154,8 @@ typedef struct UbUboeNeighbour {
     bool known;       /* it has a MAC */
     uint32_t held;    /* packets that wait for it */
 } UbUboeNeighbour;
-/* A neighbour that needs no question; @mac NULL: forget it.  NULL, or what is
- * wrong. */
+/* A neighbour that needs no question, and what waited for it goes; @mac NULL: forget
+ * it.  NULL, or what is wrong. */
 const char *ub_uboe_neighbour_set(UbUboe *u, int64_t now, unsigned vlan,
                                   unsigned cfg, const uint8_t *ip,
                                   const uint8_t *mac);

@@ -24,7 +24,7 @@ static const uint8_t all_nodes[16] = { 0xff, 2, [15] = 1 };
 
 /* ---- Addresses ----------------------------------------------------------------- */
 
-bool ether_ip_is_group(unsigned cfg, const uint8_t *ip)
+bool ub_ether_ip_is_group(unsigned cfg, const uint8_t *ip)
 {
     if (cfg == UB_LPH_IPV4) {
         return ip[0] >= 224 || ip[0] == 127 || !ip[0];
@@ -123,7 +123,7 @@ const char *ether_arp_get(const uint8_t *p, uint32_t len, EtherTalk *t)
     memcpy(t->target, p + 24, 4);
     t->probe = !memcmp(t->ip, zeroes, 4);
     if (ether_is_group(t->mac) ||
-        (!t->probe && ether_ip_is_group(UB_LPH_IPV4, t->ip))) {
+        (!t->probe && ub_ether_ip_is_group(UB_LPH_IPV4, t->ip))) {
         return "ARP of a sender that is many";
     }
     return NULL;
@@ -218,7 +218,7 @@ const char *ether_nd_get(const uint8_t *ip, uint32_t len, bool *is,
         return "Neighbour Discovery with an option that has no length";
     }
     if (ether_is_group(t->mac) ||
-        (!t->probe && ether_ip_is_group(UB_LPH_IPV6, t->ip))) {
+        (!t->probe && ub_ether_ip_is_group(UB_LPH_IPV6, t->ip))) {
         return "Neighbour Discovery of a sender that is many";
     }
     return NULL;

@@ -38,8 +38,6 @@ static inline unsigned ether_ip_bytes(unsigned cfg)
 {
     return cfg == UB_LPH_IPV4 ? 4 : 16;
 }
-/* An address of many, of none or of this node itself: no neighbour has it. */
-bool ether_ip_is_group(unsigned cfg, const uint8_t *ip);
 /* Bytes put; a tag only with a VLAN. */
 uint32_t ether_put(uint8_t *p, const EtherHead *h);
 /* Bytes taken; 0: it is cut short. */
@@ -118,12 +116,16 @@ void neighbours_forget(UbUboe *u, bool fixed_too);
 /* Known or asked for now; NULL: there is no place. */
 Neighbour *neighbour_need(UbUboe *u, int64_t now, const NeighbourKey *key,
                           const uint8_t *asker);
-/* It waits until the neighbour is known. */
+/* It waits, as a copy, until the neighbour is known. */
 void neighbour_hold(UbUboe *u, Neighbour *n, CorePacket *pkt);
 /* Somebody says where it is; @make: it is worth to be remembered.  What waited for
  * it, the caller's, or NULL. */
 CorePacket *neighbour_tells(UbUboe *u, int64_t now, const NeighbourKey *key,
                             const uint8_t *mac, bool make);
+/* NULL, or what is wrong.  *held is what waited for the MAC, the caller's. */
+const char *neighbour_set(UbUboe *u, const NeighbourKey *key,
+                          const uint8_t *mac, CorePacket **held);
+const char *neighbour_remove(UbUboe *u, const NeighbourKey *key);
 int64_t neighbours_run(UbUboe *u, int64_t now);
 /* A frame goes out. */
 void uboe_frame(UbUboe *u, const uint8_t *frame, uint32_t len);

@@ -64,6 +64,15 @@ void neighbours_forget(UbUboe *u, bool fixed_too)
     u->due = INT64_MAX;
 }
 
+/* Whether @a is displaced before @b: what is known and nobody sends to first, a
+ * question under way and what waits for it last of all. */
+static bool goes_before(const Neighbour *a, const Neighbour *b)
+{
+    bool idle_a = a->known && !a->used, idle_b = b->known && !b->used;
+
+    return idle_a != idle_b ? idle_a : a->due < b->due;
+}
+
 /* Room for one more; false: all were set. */
 static bool make_place(UbUboe *u)
 {
@@ -78,7 +87,7 @@ static bool make_place(UbUboe *u)
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         Neighbour *n = value;
 
-        if (!n->fixed && (!first || n->due < first->due)) {
+        if (!n->fixed && (!first || goes_before(n, first))) {
             first = n;
         }
     }
@@ -139,25 +148,48 @@ Neighbour *neighbour_need(UbUboe *u, int64_t now, const NeighbourKey *key,
     return n;
 }
 
+/* A copy of what waits: the packet itself keeps the credits of the UB link it came
+ * by until it is freed. */
 void neighbour_hold(UbUboe *u, Neighbour *n, CorePacket *pkt)
 {
+    CorePacket *copy;
+
     if (n->helds == HELD_MAX || u->helds == HELD_ALL) {
         uboe_count(u, UB_UBOE_DROP_HELD);
         core_packet_free(pkt);
         return;
     }
-    pkt->next = NULL;
-    *n->held_tail = pkt;
-    n->held_tail = &pkt->next;
+    copy = core_packet_alloc(u->pool, pkt->len);
+    if (!copy) {
+        uboe_count(u, UB_UBOE_DROP_NO_ROOM);
+        core_packet_free(pkt);
+        return;
+    }
+    memcpy(core_packet_data(copy), core_packet_data(pkt), pkt->len);
+    ub_meta(copy)->lph_cfg = ub_meta(pkt)->lph_cfg;
+    core_packet_free(pkt);
+    *n->held_tail = copy;
+    n->held_tail = &copy->next;
     n->helds++;
     u->helds++;
+}
+
+/* What waited, the caller's. */
+static CorePacket *take_held(UbUboe *u, Neighbour *n)
+{
+    CorePacket *held = n->held;
+
+    n->held = NULL;
+    n->held_tail = &n->held;
+    u->helds -= n->helds;
+    n->helds = 0;
+    return held;
 }
 
 CorePacket *neighbour_tells(UbUboe *u, int64_t now, const NeighbourKey *key,
                             const uint8_t *mac, bool make)
 {
     Neighbour *n = g_hash_table_lookup(u->neighbours, key);
-    CorePacket *held;
 
     if (!n && make) {
         n = add(u, key);
@@ -175,12 +207,7 @@ CorePacket *neighbour_tells(UbUboe *u, int64_t now, const NeighbourKey *key,
     n->due = now + u->conf.age;
     u->due = MIN(u->due, n->due);
     u->ops.kick(u->opaque);
-    held = n->held;
-    n->held = NULL;
-    n->held_tail = &n->held;
-    u->helds -= n->helds;
-    n->helds = 0;
-    return held;
+    return take_held(u, n);
 }
 
 /* False: the row goes. */
@@ -222,31 +249,25 @@ int64_t neighbours_run(UbUboe *u, int64_t now)
 
 /* ---- What the owner sets and sees -------------------------------------------------- */
 
-const char *ub_uboe_neighbour_set(UbUboe *u, int64_t now, unsigned vlan,
-                                  unsigned cfg, const uint8_t *ip,
-                                  const uint8_t *mac)
+const char *neighbour_remove(UbUboe *u, const NeighbourKey *key)
 {
-    NeighbourKey key = { .vlan = vlan, .cfg = cfg };
-    Neighbour *n;
+    Neighbour *n = g_hash_table_lookup(u->neighbours, key);
 
-    if (vlan > UB_UBOE_VLAN_MAX || !ub_lph_is_ip(cfg) ||
-        ether_ip_is_group(cfg, ip)) {
-        return "no such neighbour can be";
-    }
-    memcpy(key.ip, ip, ether_ip_bytes(cfg));
-    n = g_hash_table_lookup(u->neighbours, &key);
-    if (n) {
-        lose_held(u, n);
-    }
-    if (!mac) {
-        return g_hash_table_remove(u->neighbours, &key)
-               ? NULL : "there is no such neighbour";
-    }
-    if (ether_is_group(mac)) {
-        return "a neighbour's MAC is that of one station";
-    }
     if (!n) {
-        n = add(u, &key);
+        return "there is no such neighbour";
+    }
+    lose_held(u, n);
+    g_hash_table_remove(u->neighbours, key);
+    return NULL;
+}
+
+const char *neighbour_set(UbUboe *u, const NeighbourKey *key,
+                          const uint8_t *mac, CorePacket **held)
+{
+    Neighbour *n = g_hash_table_lookup(u->neighbours, key);
+
+    if (!n) {
+        n = add(u, key);
         if (!n) {
             return "there are 1024 neighbours at most";
         }
@@ -255,6 +276,7 @@ const char *ub_uboe_neighbour_set(UbUboe *u, int64_t now, unsigned vlan,
     n->known = n->fixed = true;
     n->asked = 0;
     n->due = INT64_MAX;
+    *held = take_held(u, n);
     return NULL;
 }
 

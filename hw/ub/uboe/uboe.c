@@ -77,7 +77,7 @@ static bool unseal(const UbUboe *u, const uint8_t *ip, uint32_t len,
 static bool vlan_of(const UbUboe *u, uint32_t npi, uint16_t *vlan)
 {
     *vlan = 0;
-    if (u->conf.vlans && npi != u->conf.npi) {
+    if (u->conf.vlans && (!npi || npi != u->conf.npi)) {
         *vlan = GPOINTER_TO_UINT(g_hash_table_lookup(u->vlan_of,
                                                      GUINT_TO_POINTER(npi)));
         return *vlan;
@@ -125,7 +125,7 @@ static UbUboeCounter look(UbUboe *u, const uint8_t *p, uint32_t len, Out *o)
     if (!is_ub(&o->ip) && !u->conf.plain) {
         return UB_UBOE_DROP_PLAIN;
     }
-    if (ether_ip_is_group(o->cfg, o->ip.path.dst)) {
+    if (ub_ether_ip_is_group(o->cfg, o->ip.path.dst)) {
         return UB_UBOE_DROP_GROUP;
     }
     if (!unseal(u, ip, len, o)) {
@@ -194,6 +194,18 @@ void ub_uboe_send(UbUboe *u, int64_t now, CorePacket *pkt)
     }
 }
 
+/* What waited for a neighbour, which is known now. */
+static void send_held(UbUboe *u, int64_t now, CorePacket *held)
+{
+    while (held) {
+        CorePacket *pkt = held;
+
+        held = pkt->next;
+        pkt->next = NULL;
+        ub_uboe_send(u, now, pkt);
+    }
+}
+
 /* ---- From Ethernet -------------------------------------------------------------------- */
 
 /* Somebody said where he is, and asks perhaps who has an address behind us. */
@@ -204,7 +216,6 @@ static void take_talk(UbUboe *u, int64_t now, const EtherHead *h,
     NeighbourKey key = { .vlan = h->vlan, .cfg = t->cfg };
     bool asked = !t->answer && u->ops.ours(u->opaque, t->cfg, t->target);
     bool says = memcmp(t->mac, none, UB_ETHER_MAC);
-    CorePacket *held = NULL;
     EtherTalk answer = { .cfg = t->cfg, .answer = true, .probe = t->probe };
     uint8_t frame[ETHER_TALK_MAX];
 
@@ -215,14 +226,7 @@ static void take_talk(UbUboe *u, int64_t now, const EtherHead *h,
     }
     memcpy(key.ip, t->ip, ether_ip_bytes(t->cfg));
     if (!t->probe && says) {
-        held = neighbour_tells(u, now, &key, t->mac, asked);
-    }
-    while (held) {
-        CorePacket *pkt = held;
-
-        held = pkt->next;
-        pkt->next = NULL;
-        ub_uboe_send(u, now, pkt);
+        send_held(u, now, neighbour_tells(u, now, &key, t->mac, asked));
     }
     if (!asked || !u->conf.answer) {
         return;
@@ -294,13 +298,13 @@ static void take_ip(UbUboe *u, int64_t now, const EtherHead *h, uint32_t npi,
     }
     if (memcmp(h->dst, u->conf.mac, UB_ETHER_MAC)) {
         uboe_count(u, UB_UBOE_DROP_MAC);
-    } else if (ether_ip_is_group(cfg, info.path.dst)) {
+    } else if (ub_ether_ip_is_group(cfg, info.path.dst)) {
         uboe_count(u, UB_UBOE_DROP_GROUP);
     } else if (info.total > u->conf.mtu) {
         uboe_count(u, UB_UBOE_DROP_LONG);
     } else if (!is_ub(&info) && !u->conf.plain) {
         uboe_count(u, UB_UBOE_DROP_PLAIN);
-    } else if (ether_ip_is_group(cfg, info.path.src) ||
+    } else if (ub_ether_ip_is_group(cfg, info.path.src) ||
                u->ops.ours(u->opaque, cfg, info.path.src)) {
         broken(u, UB_UBOE_DROP_SPOOF, "a packet from an address that is not on "
                "Ethernet");
@@ -396,19 +400,47 @@ const char *ub_uboe_vlan_set(UbUboe *u, unsigned vlan, uint32_t npi)
     return NULL;
 }
 
+const char *ub_uboe_neighbour_set(UbUboe *u, int64_t now, unsigned vlan,
+                                  unsigned cfg, const uint8_t *ip,
+                                  const uint8_t *mac)
+{
+    NeighbourKey key = { .vlan = vlan, .cfg = cfg };
+    CorePacket *held = NULL;
+    const char *why;
+
+    if (vlan > UB_UBOE_VLAN_MAX || !ub_lph_is_ip(cfg) ||
+        ub_ether_ip_is_group(cfg, ip)) {
+        return "no such neighbour can be";
+    }
+    memcpy(key.ip, ip, ether_ip_bytes(cfg));
+    if (!mac) {
+        return neighbour_remove(u, &key);
+    }
+    if (ether_is_group(mac)) {
+        return "a neighbour's MAC is that of one station";
+    }
+    why = neighbour_set(u, &key, mac, &held);
+    send_held(u, now, held);
+    return why;
+}
+
 const char *ub_uboe_route_set(UbUboe *u, unsigned cfg, const uint8_t *ip,
                               unsigned prefix, const uint8_t *via, bool on)
 {
     UbUboeRoute new = { .cfg = cfg, .prefix = prefix, .direct = !via };
-    unsigned at = 0;
+    unsigned at = 0, bytes = prefix / 8;
 
     if (!ub_lph_is_ip(cfg) || prefix > 8 * ether_ip_bytes(cfg)) {
         return "no such prefix can be";
     }
-    if (via && ether_ip_is_group(cfg, via)) {
+    if (via && ub_ether_ip_is_group(cfg, via)) {
         return "a router has an address of its own";
     }
-    memcpy(new.ip, ip, ether_ip_bytes(cfg));
+    /* Only the bits of the prefix: however it is written, it is one row. */
+    memcpy(new.ip, ip, bytes);
+    if (prefix % 8) {
+        new.ip[bytes] = ip[bytes] & (0xff00 >> prefix % 8);
+    }
     if (via) {
         memcpy(new.via, via, ether_ip_bytes(cfg));
     }

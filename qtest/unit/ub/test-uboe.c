@@ -297,6 +297,14 @@ static void test_vlan(void)
     send_ub(0, 0x42); /* another permission */
     drop_frames(0);
     g_assert_cmpuint(count(UB_UBOE_DROP_NPI), ==, 1);
+    conf.npi = 0; /* no frame without a tag: nor one of NPI 0 */
+    configure();
+    send_ub(0, 0);
+    send_ub(0, 7);
+    drop_frames(0);
+    g_assert_cmpuint(count(UB_UBOE_DROP_NPI), ==, 3);
+    conf.npi = 7;
+    configure();
 
     for (unsigned i = 0; i < 3; i++) {
         static const struct { unsigned tag; uint32_t npi; } rows[] = {
@@ -664,7 +672,7 @@ static void test_bad_frames(void)
     end();
 }
 
-/* ---- Bounds, tables ---------------------------------------------------------------------- */
+/* ---- What waits ---------------------------------------------------------------- */
 
 static void count_neighbour(void *opaque, const UbUboeNeighbour *n)
 {
@@ -684,6 +692,73 @@ static void look_at_neighbours(unsigned all, unsigned held, unsigned fixed)
     g_assert_cmpuint(sum[1], ==, held);
     g_assert_cmpuint(sum[2], ==, fixed);
 }
+
+static unsigned released;
+
+static void op_released(CorePacket *pkt)
+{
+    released++;
+}
+
+/* What waits for a neighbour does not keep what the packet had of its UB link. */
+static void test_held_credits(void)
+{
+    begin();
+    released = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        CorePacket *pkt = ub_packet(UB_LPH_IPV4, 0, 1, our4, peer4);
+
+        pkt->released = op_released;
+        ub_uboe_send(link_, now, pkt);
+    }
+    g_assert_cmpuint(released, ==, 3);
+    look_at_neighbours(1, 3, 0);
+    drop_frames(1);
+    rx_hex("020000000001 020000000009 0806 0001 0800 06 04 0002"
+           "020000000009 0a000109 020000000001 0a000001");
+    expect_bytes(0, "020000000009 020000000001 0800" IP4_FRAME("28", "2590"));
+    drop_frames(3);
+    end();
+}
+
+/* A MAC that is set sends what waited for it; one that no station has does not. */
+static void test_held_set(void)
+{
+    begin();
+    send_ub(0, 1);
+    drop_frames(1);
+    g_assert_nonnull(ub_uboe_neighbour_set(link_, now, 0, UB_LPH_IPV4, peer4,
+                                           (uint8_t[6]) { 1 }));
+    look_at_neighbours(1, 1, 0);
+    know_peer(0);
+    drop_frames(1);
+    g_assert_cmpuint(count(UB_UBOE_DROP_UNRESOLVED), ==, 0);
+    look_at_neighbours(2, 0, 2);
+    end();
+}
+
+/* Strangers who ask are many: a question under way is not displaced by them. */
+static void test_strangers(void)
+{
+    begin();
+    for (unsigned i = 0; i <= UB_UBOE_NEIGHBOURS; i++) {
+        g_autofree char *ask = g_strdup_printf(
+            "ffffffffffff 020000000009 0806 0001 0800 06 04 0001"
+            "020000000009 0a01%04x 000000000000 0a0000fe", i + 1);
+
+        if (i == UB_UBOE_NEIGHBOURS) {
+            send_ub(0, 1); /* takes the place of one of them */
+            look_at_neighbours(UB_UBOE_NEIGHBOURS, 1, 0);
+        }
+        rx_hex(ask);
+    }
+    look_at_neighbours(UB_UBOE_NEIGHBOURS, 1, 0);
+    g_assert_cmpuint(count(UB_UBOE_DROP_UNRESOLVED), ==, 0);
+    drop_frames(UB_UBOE_NEIGHBOURS + 2);
+    end();
+}
+
+/* ---- Bounds, tables ---------------------------------------------------------------------- */
 
 /* Packets to ever more addresses that nobody has. */
 static void test_bounds(void)
@@ -738,6 +813,18 @@ static void test_prefixes(void)
     g_assert_true(ub_uboe_route_at(link_, 1, &r));
     g_assert_cmpuint(r.prefix, ==, 9);
     g_assert_true(r.direct);
+    /* However it is written, a prefix is one row, and the new router is its. */
+    g_assert_null(ub_uboe_route_set(link_, UB_LPH_IPV4, far_away, 25, peer4,
+                                    true));
+    g_assert_null(ub_uboe_route_set(link_, UB_LPH_IPV4,
+                                    (uint8_t[16]) { 192, 0, 2, 99 }, 25, router,
+                                    true));
+    g_assert_true(ub_uboe_route_at(link_, 2, &r));
+    g_assert_cmpmem(r.ip, 4, "\xc0\0\2\0", 4);
+    g_assert_cmpmem(r.via, 4, router, 4);
+    g_assert_false(ub_uboe_route_at(link_, 3, &r));
+    g_assert_null(ub_uboe_route_set(link_, UB_LPH_IPV4, far_away, 25, NULL,
+                                    false));
     g_assert_cmpstr(ub_uboe_route_set(link_, UB_LPH_IPV4, all, 0, NULL, false),
                     ==, NULL);
     g_assert_cmpstr(ub_uboe_route_set(link_, UB_LPH_IPV4, all, 0, NULL, false),
@@ -801,6 +888,9 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/uboe/bad-packets", test_bad_packets);
     g_test_add_func("/ub/uboe/plain", test_plain);
     g_test_add_func("/ub/uboe/bad-frames", test_bad_frames);
+    g_test_add_func("/ub/uboe/held-credits", test_held_credits);
+    g_test_add_func("/ub/uboe/held-set", test_held_set);
+    g_test_add_func("/ub/uboe/strangers", test_strangers);
     g_test_add_func("/ub/uboe/bounds", test_bounds);
     g_test_add_func("/ub/uboe/prefixes", test_prefixes);
     g_test_add_func("/ub/uboe/settings", test_settings);
