@@ -9,17 +9,31 @@
 
 #include "internal.h"
 
+/* What a neighbour may not have: an address of many, and one that a route has put on
+ * Ethernet, where stations would lose it. */
+static bool notify_refused(UbSwitch *sw, const UbIpNotify *n)
+{
+    return ub_ether_ip_is_group(n->cfg, n->ip) ||
+           ub_net_ip_ports(sw->net, n->cfg, n->ip) >> (sw->conf.ports - 1) >> 1;
+}
+
 /* A route to the one address: hosts of the same prefix sit at other ports. */
 static void take_notify(UbSwitch *sw, const uint8_t *p, uint32_t len,
                         unsigned port)
 {
+    const char *rule = NULL;
     UbIpNotify n;
 
-    if (ub_ip_notify_get(p, len, &n)) {
+    if (!ub_ip_notify_get(p, len, &n)) {
+        rule = "IP notify that is none";
+    } else if (notify_refused(sw, &n)) {
+        rule = "IP notify of an address that is on Ethernet or of many";
+    } else {
         ub_net_ip_route(sw->net, n.cfg, n.ip, n.cfg == UB_LPH_IPV4 ? 32 : 128,
                         UINT64_C(1) << port);
-    } else if (sw->ops.rule) {
-        sw->ops.rule(sw->opaque, port, "IP notify that is none");
+    }
+    if (rule && sw->ops.rule) {
+        sw->ops.rule(sw->opaque, port, rule);
     }
 }
 

@@ -78,13 +78,14 @@ bool switch_ether_init(UbSwitch *sw, const char **why)
 
     sw->ether = g_new0(SwitchEther, sw->conf.ethernet);
     conf.icrc = sw->conf.net.icrc;
-    *why = sw->conf.ethernet ? ub_uboe_config_check(&conf) : NULL;
+    *why = NULL;
     for (unsigned i = 0; i < sw->conf.ethernet && !*why; i++) {
         SwitchEther *e = &sw->ether[i];
 
         e->sw = sw;
         e->port = sw->conf.ports + i;
         conf.mac[UB_ETHER_MAC - 1] = sw->conf.uboe.mac[UB_ETHER_MAC - 1] + i;
+        *why = ub_uboe_config_check(&conf);
         e->uboe = ub_uboe_new(&conf, sw->pool, &ether_ops, e);
     }
     return !*why;

@@ -185,6 +185,54 @@ static void test_room(void)
     teardown();
 }
 
+/* Ethernet that takes nothing for long: frames are lost there, and UB links go on. */
+static void test_stalled(void)
+{
+    UbFlow f = cna(0, 1);
+
+    start(1);
+    know_station();
+    ether_room = 0;
+    for (unsigned i = 0; i < 800; i++) { /* more than a VL has credits for */
+        send_far(0, 1000);
+        run(SECOND / 10000);
+    }
+    g_assert_cmpuint(count(ETHER, UB_NET_DROP_QUEUE_FULL), >, 0);
+    g_assert_cmpuint(ub_net_queued(ub_switch_net(sw), ETHER, 0), <,
+                     ub_net_config(ub_switch_net(sw))->queue_limit + 1100);
+    f.nlp = UB_NLP_CTPH;
+    g_assert_cmpint(send_to(0, &f, 100, 1), ==, UB_SENT);
+    run(SECOND / 100);
+    g_assert_cmpuint(hosts[1].to[UB_NET_TP], ==, 1);
+    ether_room = 100;
+    teardown();
+}
+
+/* IP notify does not take an address from Ethernet, nor one of many. */
+static void test_notify(void)
+{
+    static const struct { uint8_t ip[4]; uint64_t ports; } rows[] = {
+        { { 10, 0, 1, 9 }, UINT64_C(1) << ETHER }, { { 127, 0, 0, 1 }, 0 },
+        { { 224, 0, 0, 1 }, 0 }, { { 0, 0, 0, 1 }, 0 },
+        { { 10, 0, 0, 9 }, 1 },
+    };
+
+    start(1);
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        UbIpNotify n = { .cfg = UB_LPH_IPV4, .prefix = 24 };
+        uint8_t pdu[UB_IP_NOTIFY_MAX];
+
+        memcpy(n.ip, rows[i].ip, 4);
+        broken = NULL;
+        send_control(0, UB_CONTROL_IP_NOTIFY, pdu, ub_ip_notify_put(pdu, &n));
+        run(SECOND / 100);
+        g_assert_cmphex(ub_net_ip_ports(ub_switch_net(sw), n.cfg, n.ip), ==,
+                        rows[i].ports);
+        g_assert_true(!broken == (rows[i].ports == 1));
+    }
+    teardown();
+}
+
 /* A link that is gone is no way, and neither CNAs nor managers know the port. */
 static void test_not_a_link(void)
 {
@@ -270,6 +318,8 @@ static void test_config(void)
     }
     conf.uboe.mac[0] = 0;
     g_assert_null(ub_switch_new(&conf, &ops, NULL, &(const char *){ NULL }));
+    conf.uboe.mac[5] = 0xff; /* the next port's would be zeroes */
+    g_assert_null(ub_switch_new(&conf, &ops, NULL, &(const char *){ NULL }));
 }
 
 int main(int argc, char **argv)
@@ -278,6 +328,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/switch-ethernet/both-ways", test_both_ways);
     g_test_add_func("/ub/switch-ethernet/proxy", test_proxy);
     g_test_add_func("/ub/switch-ethernet/room", test_room);
+    g_test_add_func("/ub/switch-ethernet/stalled", test_stalled);
+    g_test_add_func("/ub/switch-ethernet/notify", test_notify);
     g_test_add_func("/ub/switch-ethernet/not-a-link", test_not_a_link);
     g_test_add_func("/ub/switch-ethernet/npi", test_npi);
     g_test_add_func("/ub/switch-ethernet/config", test_config);

@@ -122,23 +122,6 @@ static void test_port_down(void)
     teardown();
 }
 
-/* CFG 5 with @len bytes behind its header. */
-static void send_control(unsigned from, unsigned protocol, const void *pdu,
-                         unsigned len)
-{
-    uint8_t group[16], guid[16];
-    CorePacket *pkt = packet(&hosts[from], UB_CONTROL_SIZE + len, 0);
-    uint8_t *p = core_packet_data(pkt);
-
-    ub_control_group(group, protocol);
-    guid_of(from, guid);
-    ub_control_put(p, protocol, group, guid);
-    memcpy(p + UB_CONTROL_SIZE, pdu, len);
-    ub_meta(pkt)->lph_cfg = UB_LPH_CONTROL;
-    g_assert_cmpint(ub_net_send_raw(hosts[from].net, now, 0, pkt), ==,
-                    UB_SENT);
-}
-
 static void notify(unsigned from, unsigned ip, unsigned len)
 {
     UbIpNotify n = { .cfg = UB_LPH_IPV4, .prefix = 24,
