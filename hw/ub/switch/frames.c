@@ -9,9 +9,12 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/bytes.h"
@@ -256,8 +259,28 @@ static void socket_ready(Source *source, uint32_t events)
     }
 }
 
+/* A host that vanished without a word is to be missed, though we may have nothing to
+ * send: it has the port as long as its connection is there.  Of TCP alone. */
+static void keep_alive(int fd)
+{
+    static const struct { int level, name, value; } rows[] = {
+        { SOL_SOCKET, SO_KEEPALIVE, 1 },
+        { IPPROTO_TCP, TCP_KEEPIDLE, 10 },
+        { IPPROTO_TCP, TCP_KEEPINTVL, 5 },
+        { IPPROTO_TCP, TCP_KEEPCNT, 3 },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        setsockopt(fd, rows[i].level, rows[i].name, &rows[i].value,
+                   sizeof(rows[i].value));
+    }
+}
+
 static void take_fd(FrameSocket *f, int fd, bool connecting)
 {
+    if (g_str_has_prefix(f->address, "tcp:")) {
+        keep_alive(fd);
+    }
     f->source = (Source) { .fd = fd, .ready = socket_ready };
     f->connecting = connecting;
     f->retry = INT64_MAX;
@@ -283,6 +306,18 @@ static void listener_ready(Source *source, uint32_t events)
     }
 }
 
+/* What a former run has left behind makes room: a socket that nobody has. */
+static void remove_dead(int fd, const struct sockaddr_un *un)
+{
+    struct stat st;
+
+    if (!lstat(un->sun_path, &st) && S_ISSOCK(st.st_mode) &&
+        connect(fd, (const struct sockaddr *)un, sizeof(*un)) &&
+        errno == ECONNREFUSED) {
+        unlink(un->sun_path);
+    }
+}
+
 /* LOCAL,REMOTE: two paths.  NULL, or what is wrong. */
 static const char *open_dgram(FrameSocket *f, const char *spec)
 {
@@ -297,10 +332,11 @@ static const char *open_dgram(FrameSocket *f, const char *spec)
         sizeof(un.sun_path)) {
         return "a datagram link is dgram:PATH,PATH, ours first";
     }
-    f->own = g_strndup(spec, comma - spec);
-    g_strlcpy(un.sun_path, f->own, sizeof(un.sun_path));
+    memcpy(un.sun_path, spec, comma - spec);
     fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    unlink(f->own);
+    if (fd >= 0) {
+        remove_dead(fd, &un);
+    }
     if (fd < 0 || bind(fd, (struct sockaddr *)&un, sizeof(un))) {
         const char *why = strerror(errno);
 
@@ -309,6 +345,7 @@ static const char *open_dgram(FrameSocket *f, const char *spec)
         }
         return why;
     }
+    f->own = g_strdup(un.sun_path);
     take_fd(f, fd, false);
     return NULL;
 }

@@ -216,6 +216,29 @@ class Gateway(unittest.TestCase):
         self.quit()
         self.assertFalse(os.path.exists(self.path('e0')))
 
+    def test_dgram_path(self):
+        """A path is taken from a socket that nobody has, and from nothing else."""
+        with open(self.path('file'), 'w', encoding='utf-8') as f:
+            f.write('mine')
+        alive = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(alive.close)
+        alive.bind(self.path('alive'))
+        for name in ('file', 'alive'):
+            done = subprocess.run(
+                [PROGRAM, '--port=none', '--mac=02:00:00:00:00:77',
+                 f'--ethernet=dgram:{self.path(name)},{self.path("e1")}'],
+                stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
+            self.assertGreater(done.returncode, 0)
+            self.assertIn(b'in use', done.stderr)
+            self.assertTrue(os.path.exists(self.path(name)))
+        alive.sendto(b'x', self.path('alive'))
+        alive.close()
+        self.start(f'dgram:{self.path("alive")},{self.path("e1")}')
+        self.assertEqual(self.execute('query-ethernet')[0]['wire']['kind'],
+                         'dgram')
+        self.quit()
+        self.assertFalse(os.path.exists(self.path('alive')))
+
 
 if __name__ == '__main__':
     PROGRAM = sys.argv.pop(1)
