@@ -22,7 +22,7 @@
     "{\"execute\": \"ethernet-vlan-set\", \"arguments\":"                   \
     " {\"port\": 1, \"vlan\": 7, \"npi\": 1}}\n"                            \
     "{\"execute\": \"ethernet-configure\", \"arguments\":"                  \
-    " {\"port\": 1, \"vlans\": true, \"npi\": 9}}\n"
+    " {\"port\": 1, \"vlans\": true, \"npi\": 9, \"retry-ms\": 600000}}\n"
 
 static const char *const configs[] = { GATEWAY("1", "2"), GATEWAY("2", "1") };
 
