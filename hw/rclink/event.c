@@ -61,6 +61,9 @@ void rcl_event_put(Rclink *d, uint8_t type, uint8_t flags, uint16_t qp,
     put_le32(e + 4, a);
     put_le64(e + 8, b);
     rcl_ring_append(d, r, e);
+    if (!d->running) {
+        rcl_kick(d); /* a turn publishes it */
+    }
 }
 
 /* ---- INTR_STATUS ---- */
@@ -113,16 +116,16 @@ void rcl_st0(Rclink *d, unsigned bit)
 
     d->reg.dma_st0 |= UINT64_C(1) << bit;
     if (!was && d->reg.dma_mask >> bit & 1) {
-        d->cfg.ops->msix(d->cfg.opaque, RCL_VEC_NONR);
         st0_info(d);
+        d->cfg.ops->msix(d->cfg.opaque, RCL_VEC_NONR);
     }
 }
 
 void rcl_st0_unmasked(Rclink *d, uint64_t was, uint64_t mask)
 {
     if (d->reg.dma_st0 & mask & ~was) {
-        d->cfg.ops->msix(d->cfg.opaque, RCL_VEC_NONR);
         st0_info(d);
+        d->cfg.ops->msix(d->cfg.opaque, RCL_VEC_NONR);
     }
 }
 

@@ -452,6 +452,7 @@ static void test_type2_dropped(void)
     rig_post(e, 0, 64, 3, RCL_ETYPE2);
     rig_settle(r);
     rig_set(e, RCL_SOFT_RESET, RCL_RESET_TYPE2);
+    g_assert_true(e->kicked); /* a turn brings the event, who looks or not */
     expect_event(e, RCL_EV_CREDIT, 0, 0, RCL_EV_DROPPED + RCL_DROP_RESET,
                  0x1003);
     g_assert_cmphex(rig_get(e, RCL_OST_FREE) >> 16, ==, 16);
