@@ -218,6 +218,9 @@ static uint8_t *put_payload(const RclLayout *l, bool icrc, const uint8_t *ip,
     bool roce = l->icrc_roce && ip;
     uint32_t crc = 0;
 
+    if (!len) {
+        payload = p;    /* answers have none */
+    }
     if (icrc && !roce) {
         /* Read in words, as RH was written. */
         crc = core_crc32_generic(UINT32_MAX, p - RCL_RH_BYTES, RCL_RH_BYTES);
