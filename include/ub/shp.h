@@ -41,7 +41,7 @@ typedef struct UbShpOps {
     void (*power)(void *opaque, int64_t now, unsigned port, bool on);
     /* ub_shp_run() has something to do. */
     void (*kick)(void *opaque);
-    /* What ub_shp_info() says is another.  May be NULL. */
+    /* What ub_shp_info() says is another than the last time.  May be NULL. */
     void (*changed)(void *opaque, unsigned slot);
 } UbShpOps;
 

@@ -23,6 +23,7 @@ typedef struct ShpSlot {
     int64_t good_at;
     int64_t lost_at;    /* … until then */
     bool tell;          /* the UBFM is to hear of presence */
+    UbShpInfo told;     /* what the last change made it */
 } ShpSlot;
 
 struct UbShp {
@@ -114,8 +115,23 @@ static uint32_t get(const UbShp *shp, unsigned slot, unsigned reg)
     return ub_slice_get(shp->slice, UB_SHP_REG(slot, reg));
 }
 
+static bool same_info(const UbShpInfo *a, const UbShpInfo *b)
+{
+    return a->work_led == b->work_led && a->power_led == b->power_led &&
+           a->power == b->power && a->present == b->present &&
+           a->seated == b->seated && a->heard == b->heard;
+}
+
+/* Most writes change nothing that anybody in front of the machine sees. */
 static void tell_change(UbShp *shp, unsigned slot)
 {
+    UbShpInfo info;
+
+    ub_shp_info(shp, slot, &info);
+    if (same_info(&info, &shp->slot[slot].told)) {
+        return;
+    }
+    shp->slot[slot].told = info;
     if (shp->ops.changed) {
         shp->ops.changed(shp->opaque, slot);
     }
@@ -146,6 +162,16 @@ static void show_presence(UbShp *shp, unsigned slot)
     tell_change(shp, slot);
 }
 
+/* §D.2.1: ports lose what they have, also if power is back before the next run. */
+static void cut_power(UbShp *shp, unsigned slot)
+{
+    ShpSlot *s = &shp->slot[slot];
+
+    s->on = s->good = false;
+    s->good_at = NEVER;
+    show_presence(shp, slot);
+}
+
 static void written(void *opaque, UbSlice *slice, const UbSliceWrite *w)
 {
     UbShp *shp = opaque;
@@ -163,6 +189,9 @@ static void written(void *opaque, UbSlice *slice, const UbSliceWrite *w)
     if (reg == UB_SHP_PD_CTRL) {
         show_presence(shp, slot);
     } else if (reg == UB_SHP_PW_CTRL) {
+        if (!w->value) {
+            cut_power(shp, slot);
+        }
         shp->ops.kick(shp->opaque);
     }
     tell_change(shp, slot);
@@ -241,6 +270,7 @@ UbShp *ub_shp_new(const UbShpConfig *cfg, UbSpace *space, UbMgmt *mgmt,
         if (cfg->slot[i].on) {
             shp->slot[i].on = shp->slot[i].good = true;
         }
+        ub_shp_info(shp, i, &shp->slot[i].told);
     }
     return shp;
 }
@@ -297,6 +327,7 @@ static void run_slot(UbShp *shp, unsigned slot, int64_t now)
 {
     ShpSlot *s = &shp->slot[slot];
 
+    feed(shp, slot, now);       /* a cycle without a run in it is one */
     follow_power(shp, slot, now);
     if (s->lost_at <= now) {
         s->lost = false;
@@ -362,17 +393,26 @@ unsigned ub_shp_slots(const UbShp *shp)
     return shp->cfg.slots;
 }
 
+/* The reserved state is never entered; an image may have it until it is refused. */
+static unsigned led(const UbShp *shp, unsigned slot, unsigned reg)
+{
+    uint32_t state = get(shp, slot, reg);
+
+    return state < UB_SHP_LED_RESERVED ? state : UB_SHP_LED_OFF;
+}
+
 bool ub_shp_info(const UbShp *shp, unsigned slot, UbShpInfo *info)
 {
-    const ShpSlot *s = &shp->slot[slot];
+    const ShpSlot *s;
 
     if (slot >= shp->cfg.slots) {
         return false;
     }
+    s = &shp->slot[slot];
     *info = (UbShpInfo) {
         .first = shp->cfg.slot[slot].first, .last = shp->cfg.slot[slot].last,
-        .work_led = get(shp, slot, UB_SHP_WL_CTRL),
-        .power_led = get(shp, slot, UB_SHP_PL_CTRL),
+        .work_led = led(shp, slot, UB_SHP_WL_CTRL),
+        .power_led = led(shp, slot, UB_SHP_PL_CTRL),
         .power = s->good, .present = get(shp, slot, UB_SHP_PD_ST),
         .seated = !s->pulled, .heard = get(shp, slot, UB_SHP_PP_CTRL),
     };
@@ -397,15 +437,16 @@ const char *ub_shp_press(UbShp *shp, int64_t now, unsigned slot)
 const char *ub_shp_seat(UbShp *shp, int64_t now, unsigned slot, bool in,
                         bool surprise)
 {
-    ShpSlot *s = &shp->slot[slot];
+    ShpSlot *s;
 
     if (slot >= shp->cfg.slots) {
         return "there is no such slot";
     }
+    s = &shp->slot[slot];
     if (in != s->pulled) {
         return in ? "the device is in the slot" : "the slot is empty";
     }
-    if (s->on && !surprise) {
+    if ((s->on || get(shp, slot, UB_SHP_PW_CTRL)) && !surprise) {
         return "the slot has power: it is not to be touched";
     }
     s->pulled = !in;
@@ -420,6 +461,11 @@ void ub_shp_image(UbShp *shp, CoreImage *im)
 {
     const uint32_t tag = CORE_TAG('S', 'H', 'P', ' ');
 
+    for (unsigned i = 0; i < shp->cfg.slots; i++) {
+        core_image_check(im, get(shp, i, UB_SHP_WL_CTRL) < UB_SHP_LED_RESERVED &&
+                         get(shp, i, UB_SHP_PL_CTRL) < UB_SHP_LED_RESERVED,
+                         "a LED in its reserved state");
+    }
     if (!core_image_optional(im, tag, shp->cfg.slots)) {
         return;
     }
@@ -448,4 +494,7 @@ void ub_shp_image(UbShp *shp, CoreImage *im)
         }
     }
     core_image_end(im);
+    for (unsigned i = 0; core_image_loading(im) && i < shp->cfg.slots; i++) {
+        tell_change(shp, i);
+    }
 }
