@@ -29,6 +29,7 @@ typedef struct UbFmSlot {
     unsigned slot;
     unsigned first, last; /* ports */
     UbFmSlotState state;
+    bool armed;          /* it was taken over, all of it */
     bool asked;          /* somebody pressed the button for what is under way */
     int64_t until;       /* when the state ends by itself */
 } UbFmSlot;

@@ -180,13 +180,15 @@ static void leave(UbFmPlug *plug, UbFm *fm, UbFmSlot *s)
     say(plug, s, "out", stop(fm, s, UB_SHP_LED_BLINK));
 }
 
-/* It was waited for long enough; the message may have been lost. */
-static void look(UbFmPlug *plug, UbFm *fm, UbFmSlot *s)
+/* It was waited for long enough; the message may have been lost, and so may the
+ * answer be. */
+static void look(UbFmPlug *plug, UbFm *fm, UbFmSlot *s, int64_t now)
 {
     uint32_t there;
 
-    get(fm, s, UB_SHP_PD_ST, &there);
-    if (there & 1) {
+    if (get(fm, s, UB_SHP_PD_ST, &there)) {
+        enter(s, UB_FM_SLOT_STARTING, now + plug->patience);
+    } else if (there & 1) {
         works(plug, fm, s);
     } else {
         say(plug, s, "empty", stop(fm, s, s->asked ? UB_SHP_LED_ON
@@ -207,7 +209,7 @@ int64_t ub_fm_plug_run(UbFmPlug *plug, UbFm *fm, int64_t now)
             } else if (s->state == UB_FM_SLOT_COMING) {
                 say(plug, s, "power", start(plug, fm, s, now));
             } else if (s->state == UB_FM_SLOT_STARTING) {
-                look(plug, fm, s);
+                look(plug, fm, s, now);
             }
         }
         next = s->until < next ? s->until : next;
@@ -343,7 +345,7 @@ static UbFmSlot *add_slot(UbFmPlug *plug, UbId guid, unsigned slot)
 }
 
 /* Its button, its messages and its presence are on from now; MS_CTRL is the last, so
- * that who has it has all of them. */
+ * that who has it has all of them.  What is refused is tried again by the next survey. */
 static int arm(UbFmPlug *plug, UbFm *fm, UbFmSlot *s, int64_t now)
 {
     static const struct { uint8_t reg, value; } writes[] = {
@@ -353,6 +355,7 @@ static int arm(UbFmPlug *plug, UbFm *fm, UbFmSlot *s, int64_t now)
     uint32_t ports, power, there;
     int status = get(fm, s, UB_SHP_PORTS, &ports);
 
+    s->armed = false;
     s->first = ports & 0xffff;
     s->last = ports >> 16;
     for (unsigned i = 0; i < sizeof(writes) / sizeof(writes[0]) && !status;
@@ -367,12 +370,15 @@ static int arm(UbFmPlug *plug, UbFm *fm, UbFmSlot *s, int64_t now)
     s->asked = false;
     if (power & there & 1) {
         works(plug, fm, s);
-        return 0;
+    } else {
+        status = start(plug, fm, s, now);
     }
-    return start(plug, fm, s, now);
+    s->armed = !status;
+    return status;
 }
 
-/* A slot as it is found; one that is managed stays as it is. */
+/* A slot as it is found; one that is managed stays as it is, but for events whose
+ * messages were lost. */
 static int take_over(UbFmPlug *plug, UbFm *fm, UbId guid, unsigned slot,
                      int64_t now)
 {
@@ -386,10 +392,18 @@ static int take_over(UbFmPlug *plug, UbFm *fm, UbId guid, unsigned slot,
         s = add_slot(plug, guid, slot);
         status = s ? 0 : UB_MGMT_NO_RESOURCE;
     }
-    if (status || managed & 1) {
+    if (status) {
         return status;
     }
-    return arm(plug, fm, s, now);
+    if (!(managed & 1) || !s->armed) {
+        return arm(plug, fm, s, now);
+    }
+    if (took(fm, s, UB_SHP_PP_ST)) {
+        pressed(plug, fm, s, now);
+    }
+    took(fm, s, UB_SHP_PDSC_ST);
+    presence(plug, fm, s);
+    return 0;
 }
 
 /* Nodes that are gone take their slots along. */

@@ -28,11 +28,12 @@ typedef struct Bed {
     UbShpConfig cfg;
     UbShp *shp;
     bool power[PORTS];
-    unsigned kicks, changes, seen;
+    unsigned kicks, changes, cuts, seen;
     GString *log;
     unsigned released;  /* how often, and what the last time, nodes as bits */
     unsigned left, gone;
     int says;           /* of the release */
+    uint32_t silent;    /* the answer to the next read of this register is lost */
 } Bed;
 
 /* ---- The switch's slots ---- */
@@ -44,6 +45,7 @@ static void on_power(void *opaque, int64_t now, unsigned port, bool on)
     g_assert_cmpuint(port, <, PORTS);
     g_assert_true(b->power[port] != on);
     b->power[port] = on;
+    b->cuts += !on;
 }
 
 static void on_kick(void *opaque)
@@ -88,7 +90,13 @@ static int ask_register(Bed *b, uint32_t cna, UbMgmtId id, uint32_t dw,
 
 static int fm_read(void *opaque, uint32_t cna, uint32_t dw, uint32_t *value)
 {
+    Bed *b = opaque;
+
     *value = 0;
+    if (b->silent && dw == b->silent) {
+        b->silent = 0;
+        return -1;
+    }
     return ask_register(opaque, cna, UB_MGMT_MSG_CFG0_READ, dw, value);
 }
 
@@ -126,7 +134,7 @@ static void join(Bed *b, unsigned x, unsigned px, unsigned y, unsigned py)
     b->port[y][py] = (UbFmPort) { .up = true, .peer = x, .peer_port = px };
 }
 
-static Bed *bed_with(bool on)
+static Bed *bed_of(bool on, int64_t settle)
 {
     Bed *b = g_new0(Bed, 1);
     UbMgmtConfig cfg;
@@ -157,6 +165,7 @@ static Bed *bed_with(bool on)
     b->fm = (UbFm) { .ops = &fm_ops, .opaque = b, .nodes = NODES,
                      .node = b->node };
     ub_shp_config_init(&b->cfg);
+    b->cfg.settle = settle;
     g_assert_true(ub_shp_config_add(&b->cfg, on ? "1+" : "1"));
     g_assert_true(ub_shp_config_add(&b->cfg, on ? "2-3+" : "2-3"));
     g_assert_null(ub_shp_config_check(&b->cfg, PORTS));
@@ -168,6 +177,11 @@ static Bed *bed_with(bool on)
     b->plug.opaque = b;
     b->log = g_string_new("");
     return b;
+}
+
+static Bed *bed_with(bool on)
+{
+    return bed_of(on, 100 * MS);
 }
 
 static void bed_free(Bed *b)
@@ -310,6 +324,7 @@ static void test_registers(void)
         g_assert_cmphex(reg(b, slot, UB_SHP_PORTS) & 0xffff, ==, slot + 1);
     }
     g_assert_false(ub_shp_info(b->shp, 2, &info));
+    g_assert_false(ub_shp_info(b->shp, 255, &info));
     bed_free(b);
 }
 
@@ -358,6 +373,67 @@ static void test_power(void)
     ub_shp_run(b->shp, b->f.now);
     ub_shp_run(b->shp, b->f.now + 100 * MS);
     g_assert_true(b->power[1]);
+    bed_free(b);
+}
+
+/* Power that goes and comes between two runs was away, however soon it is good. */
+static void test_power_cycle(void)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        int64_t settle = i * 100 * MS;
+        Bed *b = bed_of(true, settle);
+        int64_t now = b->f.now;
+
+        put(b, 0, UB_SHP_PD_CTRL, 1);
+        put(b, 0, UB_SHP_PDS_CTRL, 1);
+        ub_shp_wire(b->shp, now, 1, true);
+        ub_shp_run(b->shp, now);
+        put(b, 0, UB_SHP_PDSC_ST, 1);
+        g_assert_true(b->power[1] && look(b, 0).power);
+        g_assert_cmphex(reg(b, 0, UB_SHP_PD_ST), ==, 1);
+        b->cuts = 0;
+        put(b, 0, UB_SHP_PW_CTRL, 0);
+        g_assert_cmphex(reg(b, 0, UB_SHP_PD_ST), ==, 0);
+        g_assert_false(look(b, 0).power);
+        put(b, 0, UB_SHP_PW_CTRL, 1);
+        /* It is not to be touched from now on. */
+        g_assert_nonnull(ub_shp_seat(b->shp, now, 0, false, false));
+        ub_shp_run(b->shp, now);
+        g_assert_cmpuint(b->cuts, ==, 1);
+        g_assert_true(b->power[1] == !settle);
+        ub_shp_run(b->shp, now + settle);
+        g_assert_cmpuint(b->cuts, ==, 1);
+        g_assert_true(b->power[1] && look(b, 0).power);
+        g_assert_cmphex(reg(b, 0, UB_SHP_PD_ST), ==, 1);
+        g_assert_cmphex(reg(b, 0, UB_SHP_PDSC_ST), ==, 1);
+        bed_free(b);
+    }
+}
+
+/* Who is told of changes is not told of what nobody sees. */
+static void test_changes(void)
+{
+    Bed *b = bed_with(false);
+
+    ub_shp_run(b->shp, b->f.now);
+    ub_shp_reset(b->shp, b->f.now);
+    g_assert_cmpuint(b->changes, ==, 0);
+    for (unsigned i = 1; i <= 10; i++) {
+        put(b, 1, UB_SHP_MS_CTRL, i & 1);
+        put(b, 1, UB_SHP_PDS_CTRL, i & 1);
+        put(b, 1, UB_SHP_PD_CTRL, i & 1);
+        g_assert_cmpuint(b->changes, ==, i - 1);
+        put(b, 1, UB_SHP_WL_CTRL, i & 1 ? UB_SHP_LED_ON : UB_SHP_LED_BLINK);
+        g_assert_cmpuint(b->changes, ==, i);
+    }
+    b->changes = 0;
+    put(b, 0, UB_SHP_PP_CTRL, 1);
+    g_assert_cmpuint(b->changes, ==, 1);
+    g_assert_null(ub_shp_press(b->shp, b->f.now, 0));
+    put(b, 0, UB_SHP_PP_ST, 1);
+    g_assert_cmpuint(b->changes, ==, 1);
+    g_assert_null(ub_shp_seat(b->shp, b->f.now, 0, false, false));
+    g_assert_cmpuint(b->changes, ==, 2);
     bed_free(b);
 }
 
@@ -498,6 +574,65 @@ static void test_image(void)
     }
     g_free(data);
     bed_free(b);
+}
+
+/* Where the space keeps a LED. */
+static uint32_t *kept_led(Bed *b, unsigned slot, unsigned r)
+{
+    uint32_t *state = ub_space_state(b->f.node[SWITCH].space), *found = NULL;
+    unsigned words = ub_space_state_words(b->f.node[SWITCH].space);
+    g_autofree uint32_t *was = g_memdup2(state, 4 * words);
+
+    g_assert_cmphex(reg(b, slot, r), ==, UB_SHP_LED_OFF);
+    put(b, slot, r, UB_SHP_LED_ON);
+    for (unsigned i = 0; i < words; i++) {
+        if (state[i] != was[i]) {
+            g_assert_null(found);
+            found = &state[i];
+        }
+    }
+    g_assert_nonnull(found);
+    return found;
+}
+
+/* Registers of an image may be anything, also of one that says nothing of slots. */
+static void test_image_leds(void)
+{
+    static const uint32_t wrong[] = { 3, 4, 0x7fffffff, UINT32_MAX };
+    static const uint8_t leds[] = { UB_SHP_WL_CTRL, UB_SHP_PL_CTRL };
+    Bed *b = bed_with(false);
+    CoreImage *im = core_image_save(b->f.now);
+    uint8_t *data;
+    size_t len;
+
+    ub_shp_image(b->shp, im);
+    data = core_image_take(im, &len);
+    core_image_free(im);
+    bed_free(b);
+    for (unsigned i = 0; i < 2 * G_N_ELEMENTS(wrong); i++) {
+        for (unsigned cut = 0; cut < 2; cut++) {
+            uint32_t *word;
+
+            b = bed_with(false);
+            word = kept_led(b, i & 1, leds[i & 1]);
+            for (unsigned good = 0; good < 2; good++) {
+                const char *why;
+
+                *word = good ? UB_SHP_LED_BLINK : wrong[i / 2];
+                im = core_image_load(data, cut ? 0 : len, b->f.now);
+                ub_shp_image(b->shp, im);
+                why = core_image_done(im);
+                g_assert_true(good ? !why : why && strstr(why, "LED"));
+                core_image_free(im);
+                g_assert_cmpuint(look(b, i & 1).work_led, <,
+                                 UB_SHP_LED_RESERVED);
+                g_assert_cmpuint(look(b, i & 1).power_led, <,
+                                 UB_SHP_LED_RESERVED);
+            }
+            bed_free(b);
+        }
+    }
+    g_free(data);
 }
 
 /* ---- Tests: the manager ---- */
@@ -732,15 +867,91 @@ static void test_lost_event(void)
     bed_free(b);
 }
 
+/* An answer that is lost does not say that a slot is empty. */
+static void test_lost_answer(void)
+{
+    Bed *b = bed_with(false);
+
+    ub_shp_wire(b->shp, b->f.now, 1, true);
+    g_assert_cmpuint(ub_fm_plug_survey(&b->plug, &b->fm, b->f.now), ==, 0);
+    put(b, 0, UB_SHP_MS_CTRL, 0);
+    b->silent = SHP + UB_SHP_REG(0, UB_SHP_PD_ST);
+    run(b, 11 * SECOND);
+    g_assert_cmphex(b->silent, ==, 0);
+    expect_log(b, " 1:empty:0");
+    g_assert_true(b->power[1]);
+    g_assert_cmpuint(b->plug.slot[0].state, ==, UB_FM_SLOT_STARTING);
+    run(b, 10 * SECOND);
+    expect_log(b, " 0:in:0");
+    g_assert_true(b->power[1]);
+    bed_free(b);
+}
+
+/* A slot of which a register did not answer is taken over by the next survey. */
+static void test_half_armed(void)
+{
+    static const uint8_t silent[] = { UB_SHP_PORTS, UB_SHP_PW_CTRL, UB_SHP_PD_ST };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(silent); i++) {
+        Bed *b = bed_with(true);
+
+        ub_shp_wire(b->shp, b->f.now, 1, true);
+        b->silent = SHP + UB_SHP_REG(0, silent[i]);
+        g_assert_cmpuint(ub_fm_plug_survey(&b->plug, &b->fm, b->f.now), ==, 1);
+        g_assert_cmpuint(b->plug.slot[0].state, ==, UB_FM_SLOT_EMPTY);
+        expect_log(b, "");
+        g_assert_cmpuint(ub_fm_plug_survey(&b->plug, &b->fm, b->f.now), ==, 0);
+        g_assert_cmpuint(b->plug.slot[0].state, ==, UB_FM_SLOT_WORKS);
+        expect_log(b, " 0:in:0");
+        bed_free(b);
+    }
+}
+
+/* Events whose messages nobody got are found by the next survey. */
+static void test_lost_messages(void)
+{
+    Bed *b = bed_new();
+
+    g_assert_null(ub_shp_press(b->shp, b->f.now, 0));
+    g_assert_null(ub_shp_seat(b->shp, b->f.now, 1, false, true));
+    ub_shp_run(b->shp, b->f.now);
+    g_assert_cmpuint(b->f.under_way.length, >, 0);
+    g_queue_clear_full(&b->f.under_way, g_free);
+    run(b, SECOND);
+    expect_log(b, "");
+    g_assert_cmpuint(ub_fm_plug_survey(&b->plug, &b->fm, b->f.now), ==, 0);
+    expect_log(b, " 0:leaving:0 1:pulled out:0");
+    g_assert_cmphex(b->left, ==, 1 << TWO);
+    g_assert_cmphex(reg(b, 0, UB_SHP_PP_ST) | reg(b, 1, UB_SHP_PDSC_ST), ==, 0);
+    g_assert_cmpuint(ub_fm_plug_survey(&b->plug, &b->fm, b->f.now), ==, 0);
+    expect_log(b, "");
+    run(b, 6 * SECOND);
+    expect_log(b, " 0:out:0");
+    bed_free(b);
+    /* The message came, but the answer that says what is there did not. */
+    b = bed_new();
+    g_assert_null(ub_shp_seat(b->shp, b->f.now, 0, false, true));
+    b->silent = SHP + UB_SHP_REG(0, UB_SHP_PD_ST);
+    run(b, SECOND);
+    g_assert_cmphex(b->silent, ==, 0);
+    expect_log(b, "");
+    g_assert_cmpuint(ub_fm_plug_survey(&b->plug, &b->fm, b->f.now), ==, 0);
+    expect_log(b, " 0:pulled out:0");
+    bed_free(b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/shp/config", test_config);
     g_test_add_func("/ub/shp/registers", test_registers);
     g_test_add_func("/ub/shp/power", test_power);
+    g_test_add_func("/ub/shp/power-cycle", test_power_cycle);
+    g_test_add_func("/ub/shp/changes", test_changes);
     g_test_add_func("/ub/shp/presence", test_presence);
     g_test_add_func("/ub/shp/button", test_button);
     g_test_add_func("/ub/shp/image", test_image);
+    g_test_add_func("/ub/shp/image-leds", test_image_leds);
     g_test_add_func("/ub/fm-plug/survey", test_survey);
     g_test_add_func("/ub/fm-plug/flow", test_flow);
     g_test_add_func("/ub/fm-plug/cancel", test_cancel);
@@ -749,5 +960,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-plug/behind", test_behind);
     g_test_add_func("/ub/fm-plug/forged", test_forged);
     g_test_add_func("/ub/fm-plug/lost-event", test_lost_event);
+    g_test_add_func("/ub/fm-plug/lost-answer", test_lost_answer);
+    g_test_add_func("/ub/fm-plug/lost-messages", test_lost_messages);
+    g_test_add_func("/ub/fm-plug/half-armed", test_half_armed);
     return g_test_run();
 }
