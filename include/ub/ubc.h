@@ -89,12 +89,13 @@ typedef enum UbcUsiType {
     UBC_USI_TYPES
 } UbcUsiType;
 
-/* What an Entity is for: its Class Code, and the capabilities of its CFG1. */
+/* What an Entity is for: its Class Code, and the capabilities of its CFG1.  Images
+ * have these numbers. */
 typedef enum UbcEntityKind {
     UBC_ENTITY_BUS,   /* Entity 0: the controller itself */
     UBC_ENTITY_URMA,  /* queues of software */
-    UBC_ENTITY_MEM,   /* memory of its own, in ERS1 */
     UBC_ENTITY_OTHER, /* of unknown function */
+    UBC_ENTITY_MEM,   /* memory of its own, in ERS1 */
 } UbcEntityKind;
 
 typedef struct UbcConfig {

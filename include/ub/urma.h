@@ -24,6 +24,10 @@
 
 typedef struct UbUrma UbUrma;
 
+/* Queues are numbered below: the last two RCIDs are those of requests that no queue of
+ * software makes, interrupts of Entities and the window for loads and stores. */
+#define UB_URMA_QUEUE_IDS (UB_TA_IDS - 2)
+
 typedef enum UbUrmaTrace {
     UB_URMA_TRACE_COMMAND,  /* answered; a: UBQ_OP_*, b: UBQ_RESULT_* */
     UB_URMA_TRACE_STATE,    /* a queue's; a: the one before, b: UBQ_STATE_* */

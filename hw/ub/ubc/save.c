@@ -26,6 +26,9 @@ typedef struct Setting {
     const char *why;
 } Setting;
 
+_Static_assert(UBC_ENTITY_OTHER == 2 && UBC_ENTITY_MEM == 3,
+               "images have these numbers");
+
 #define OTHER "the source of the migration has another "
 #define ONE(member, why)                                                    \
     { offsetof(UbcConfig, member), sizeof(((UbcConfig *)0)->member), 1,     \

@@ -23,6 +23,7 @@
 #define USI_MTU 1024
 
 _Static_assert(1 << USI_CODE == UB_USI_VECTORS, "a bit for each vector");
+_Static_assert(USI_RCID >= UB_URMA_QUEUE_IDS, "no queue of software");
 
 /* What is written, and where. */
 typedef struct Usi {
@@ -58,7 +59,8 @@ static bool type1_get(Ubc *ubc, unsigned entity, unsigned v, Usi *m)
     const UbcUsi *u = &ubc->usi[entity];
     uint32_t code = get1(u, UB_INT_TYPE1_INTERRUPT_ENABLE_NUMBER);
 
-    if (!get1(u, UB_INT_TYPE1_INTERRUPT_ENABLE) || v >= 1u << code ||
+    if (!get1(u, UB_INT_TYPE1_INTERRUPT_ENABLE) || code > USI_CODE ||
+        v >= 1u << code ||
         get1(u, UB_INT_TYPE1_INTERRUPT_MASK) >> v & 1) {
         return false;
     }

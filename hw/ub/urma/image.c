@@ -349,7 +349,7 @@ static bool queue_load(UbUrma *u, CoreImage *im)
     UrmaQueue *q;
     uint32_t id;
 
-    if (!number_load(im, &u->queues, URMA_QUEUE_IDS, &id)) {
+    if (!number_load(im, &u->queues, UB_URMA_QUEUE_IDS, &id)) {
         return false;
     }
     q = g_new0(UrmaQueue, 1);

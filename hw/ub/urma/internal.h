@@ -33,9 +33,6 @@
 #define URMA_ID_BITS 20
 #define URMA_IDS (1u << URMA_ID_BITS)
 #define URMA_WELL_KNOWN 1024u
-/* Queues are numbered below: the last RCID is that of requests that no queue of
- * software makes (the window for loads and stores). */
-#define URMA_QUEUE_IDS (URMA_IDS - 1)
 
 typedef struct UrmaEq {
     uint64_t base;

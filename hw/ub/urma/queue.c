@@ -140,7 +140,7 @@ unsigned urma_queue_create(UbUrma *u, uint32_t *id, uint8_t *cmd)
     if (u->n_queues >= u->cfg.queues) {
         return UBQ_RESULT_FULL;
     }
-    result = urma_number(&u->queues, URMA_WELL_KNOWN, URMA_QUEUE_IDS,
+    result = urma_number(&u->queues, URMA_WELL_KNOWN, UB_URMA_QUEUE_IDS,
                          &u->hint_queue, id);
     if (result != UBQ_RESULT_OK) {
         return result;

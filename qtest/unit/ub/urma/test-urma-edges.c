@@ -375,7 +375,7 @@ static void test_queue_fields(void)
         { UBQ_Q_SEND_CQ, 4, 99, false }, { UBQ_Q_RECV_CQ, 4, 99, false },
         { UBQ_Q_SEND_CQ, 4, 1u << 20, false },
         { UBQ_Q_RQ_SHARED, 4, 1024, false },            /* and its own */
-        { UBQ_CMD_OBJECT, 4, 0xffffe, true },
+        { UBQ_CMD_OBJECT, 4, 0xffffd, true },
         { UBQ_CMD_OBJECT, 4, 0, true },
     };
     uint8_t cmd[UBQ_CMD];
@@ -389,7 +389,8 @@ static void test_queue_fields(void)
     put_le32(cmd + UBQ_Q_RQ_SHARED, UBQ_NEW);
     try_fields(p.a, UBQ_OP_QUEUE_CREATE, cmd, fields, G_N_ELEMENTS(fields),
                UBQ_OP_QUEUE_DESTROY);
-    for (uint32_t id = 0xfffff; id <= 0x100000; id++) { /* the window's; none */
+    /* That of interrupts; the window's; none. */
+    for (uint32_t id = 0xffffe; id <= 0x100000; id++) {
         put_le32(cmd + UBQ_CMD_OBJECT, id);
         g_assert_cmpuint(run(p.a, UBQ_OP_QUEUE_CREATE, cmd), ==,
                          UBQ_RESULT_PARAMETER);

@@ -581,8 +581,8 @@ static void test_numbers(void)
     ends_stop(&ends);
 }
 
-/* The last number is no queue's: it is the RCID of requests that software's queues
- * do not make. */
+/* The last two numbers are no queue's: they are the RCIDs of requests that software's
+ * queues do not make. */
 static void test_last_number(void)
 {
     uint8_t cmd[UBQ_CMD];
@@ -590,14 +590,14 @@ static void test_last_number(void)
 
     ends_start(&ends);
     create(&ends, UBQ_OP_CQ_CREATE, 127, 0);
-    for (uint32_t id = UB_TA_IDS; id >= UB_TA_IDS - 2; id--) {
+    for (uint32_t id = UB_TA_IDS; id >= UB_TA_IDS - 3; id--) {
         ubq_cmd_init(cmd, id, 0);
         put_le64(cmd + UBQ_Q_SQ_BASE, 8192);
         cmd[UBQ_Q_SQ_LOG2] = 4;
         put_le32(cmd + UBQ_Q_RQ_SHARED, UBQ_NEW);
         g_assert_cmpuint(ubq_command(&ends.end[0].drv, UBQ_OP_QUEUE_CREATE,
                                      cmd), ==,
-                         id < UB_TA_IDS - 1 ? UBQ_RESULT_OK
+                         id < UB_TA_IDS - 2 ? UBQ_RESULT_OK
                                             : UBQ_RESULT_PARAMETER);
     }
     ends_stop(&ends);
