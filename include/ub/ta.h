@@ -349,6 +349,8 @@ typedef struct UbTaConfig {
     uint32_t scale;                 /* in 1/1000 */
     int64_t floor;
     uint16_t tassn_start;           /* first TASSN to a peer, a multiple of 4096 */
+    uint32_t entities;              /* that requests come for: with more than one,
+                                     * images whose contexts name none are refused */
 } UbTaConfig;
 
 /* Gears of the TA acknowledgement time-out: 128 ms, 1 s, 8 s, 64 s. */

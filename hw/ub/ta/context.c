@@ -6,6 +6,9 @@
  */
 #include "internal.h"
 
+/* Contexts with a time for each refusal: peers make as many contexts as they like. */
+#define REFUSAL_TABLES 1024
+
 /* ---- bits of the window ---- */
 
 static bool get_bit(const Ctx *ctx, const uint64_t *map, uint16_t tassn)
@@ -31,11 +34,21 @@ static int distance(const Ctx *ctx, uint16_t tassn)
     return serial_diff(tassn, ctx->base, UB_TASSN_BITS);
 }
 
+static void free_times(Ctx *ctx)
+{
+    if (ctx->refused_when) {
+        g_clear_pointer(&ctx->refused_when, g_free);
+        ctx->ta->refusal_tables--;
+    }
+}
+
 static void clear_refusal(Ctx *ctx, uint16_t tassn)
 {
     if (get_bit(ctx, ctx->refused, tassn)) {
         set_bit(ctx, ctx->refused, tassn, false);
-        ctx->refusals--;
+        if (!--ctx->refusals) {
+            free_times(ctx);
+        }
     }
 }
 
@@ -69,6 +82,7 @@ static void ctx_start(Ctx *ctx, uint16_t tassn)
     memset(ctx->done, 0, window / 8);
     memset(ctx->refused, 0, window / 8);
     ctx->refusals = 0;
+    free_times(ctx);
     ctx->started = true;
     /* Numbers begin at a multiple of 4096: earlier ones may be under way. */
     ctx->base = (tassn & 4095u) >= window ? tassn : tassn & ~4095u;
@@ -124,17 +138,20 @@ void ta_ctx_refuse(Ctx *ctx, uint16_t tassn)
     uint32_t window = ctx->ta->cfg.window;
     int d = distance(ctx, tassn);
 
-    if (!ctx->refused_when) {
+    if (d < 0 || d >= (int)window) {
+        return;
+    }
+    if (!ctx->refused_when && ctx->ta->refusal_tables < REFUSAL_TABLES) {
+        ctx->ta->refusal_tables++;
         ctx->refused_when = g_new(int64_t, window);
         for (uint32_t i = 0; i < window; i++) {
             ctx->refused_when[i] = ctx->refused_at;
         }
     }
     ctx->refused_at = ctx->ta->now;
-    if (d < 0 || d >= (int)window) {
-        return;
+    if (ctx->refused_when) {
+        ctx->refused_when[tassn & (window - 1)] = ctx->ta->now;
     }
-    ctx->refused_when[tassn & (window - 1)] = ctx->ta->now;
     if (!get_bit(ctx, ctx->refused, tassn)) {
         set_bit(ctx, ctx->refused, tassn, true);
         ctx->refusals++;
@@ -297,7 +314,7 @@ void ta_ctx_free(Ctx *ctx)
     g_hash_table_remove(ta->contexts, &ctx->key);
     g_free(ctx->done);
     g_free(ctx->refused);
-    g_free(ctx->refused_when);
+    free_times(ctx);
     g_free(ctx);
 }
 

@@ -781,6 +781,7 @@ static void image_answer(UbTa *ta, CoreImage *im, Answer *a)
     core_image_flag(im, &acc->token_en);
     core_image_flag(im, &acc->e_bit);
     core_image_flag(im, &acc->bare);
+    acc->cfg = a->back.dest.flow.cfg;   /* as of the request */
     core_image_int(im, &acc->ee);
     core_image_int(im, &acc->entity);
     image_eid(im, &acc->seid);
@@ -890,6 +891,9 @@ void ub_ta_image(UbTa *ta, CoreImage *im,
     version = core_image_begin(im, CORE_TAG('U', 'B', 'T', 'A'), 3);
     core_image_check(im, version >= 2, "the source has another version of the "
                      "transaction layer");
+    /* What was executed is to be found by who asks again. */
+    core_image_check(im, version >= 3 || ta->cfg.entities < 2,
+                     "the source did not tell the contexts of Entities apart");
     core_image_same(im, ta->cfg.window, "the window is another");
     ub_ta_time(ta, core_image_now(im));
     image_dests(&f);

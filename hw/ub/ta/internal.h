@@ -208,7 +208,8 @@ struct Ctx {
     uint16_t sc_base;           /* where its SC begins */
     uint64_t *done, *refused;   /* bit n % window */
     uint32_t refusals;
-    int64_t *refused_when;      /* of number n % window; NULL: all at refused_at */
+    int64_t *refused_when;      /* of number n % window, while there are refusals;
+                                 * NULL: all at refused_at */
     int64_t refused_at, used;   /* refused_at: the last of them */
     bool sc;
     uint32_t scid, rcid;
@@ -278,6 +279,7 @@ struct UbTa {
     Ctx **scs;                  /* by SCID */
     uint32_t sc_size;
     uint32_t partials, helds, held_dones, parkeds, answer_count, sc_count;
+    uint32_t refusal_tables;    /* contexts with refused_when */
     Parked *parked;
     Answer *answers, **answers_end;
     bool answers_try;

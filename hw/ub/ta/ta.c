@@ -49,7 +49,7 @@ void ub_ta_config_init(UbTaConfig *cfg)
         .uno_no_taack = true, .dedupe = true, .tasks = true, .retries = 7,
         .rnr_timer = 10, .ack_timeout = ub_ta_gear(3),
         .dup_life = INT64_C(1000000000), .hold_time = ub_ta_gear(1),
-        .scale = 1000,
+        .scale = 1000, .entities = 1,
     };
 }
 

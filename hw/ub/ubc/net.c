@@ -109,6 +109,7 @@ bool ubc_net_init(Ubc *ubc, const char **why)
     };
 
     conf.net.ports = ubc->ports;
+    conf.ta.entities = ubc->conf.entities;
     conf.net.forward = ubc->conf.forward;
     conf.net.route_entries = ubc->conf.route_entries;
     conf.net.exact_supported = ubc->conf.route_entries;

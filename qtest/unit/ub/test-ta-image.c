@@ -343,6 +343,8 @@ static void same_answers(UbTa *a, UbTa *b)
     for (x = a->answers, y = b->answers; x; x = x->next, y = y->next) {
         g_assert_nonnull(y);
         same(of_answer, x, y);
+        /* The resource space that it is to reach. */
+        g_assert_cmpuint(y->access.cfg, ==, x->back.dest.flow.cfg);
         g_assert_cmpuint(x->len, ==, y->len);
         g_assert_cmpuint(x->done, ==, y->done);
         g_assert_cmpuint(x->step, ==, y->step);
@@ -754,6 +756,89 @@ static void test_room(void)
     pair_free(p);
 }
 
+/* Each refusal has its time, while there are some and not too many contexts have. */
+static void test_times(void)
+{
+    enum { CONTEXTS = 1100, TABLES = 1024 };
+    Ctx *ctx[CONTEXTS];
+    UbTaConfig cfg;
+    Pair *p;
+    UbTa *ta;
+
+    pair_config(&cfg);
+    cfg.contexts = CONTEXTS;
+    p = pair_new(2, &cfg);
+    ta = p->end[0].ta;
+    for (unsigned i = 0; i < CONTEXTS; i++) {
+        Key key = some_key();
+
+        ctx[i] = ta_ctx(ta, &key);
+        g_assert_false(ta_ctx_seen(ctx[i], 0, false));
+        ta_ctx_refuse(ctx[i], cfg.window);      /* out of it */
+        g_assert_null(ctx[i]->refused_when);
+        ta_ctx_refuse(ctx[i], 0);
+        ta_ctx_refuse(ctx[i], 1);
+        g_assert_true(!ctx[i]->refused_when == (i >= TABLES));
+        g_assert_cmpuint(ctx[i]->refusals, ==, 2);
+        g_assert_true(ta_ctx_refused_before(ctx[i], 1));
+    }
+    g_assert_cmpuint(ta->refusal_tables, ==, TABLES);
+    ta_ctx_done(ctx[0], 1);
+    g_assert_nonnull(ctx[0]->refused_when);
+    ta_ctx_done(ctx[0], 0);
+    g_assert_null(ctx[0]->refused_when);
+    g_assert_false(ta_ctx_refused_before(ctx[0], 2));
+    /* There is room for another one's. */
+    g_assert_cmpuint(ta->refusal_tables, ==, TABLES - 1);
+    ta_ctx_refuse(ctx[TABLES], 2);
+    g_assert_nonnull(ctx[TABLES]->refused_when);
+    /* All are given up; without a table all at the same time. */
+    ub_ta_time(ta, ta->now + ta_time(ta, cfg.hold_time) + 1);
+    for (unsigned i = 0; i < CONTEXTS; i++) {
+        g_assert_false(ta_ctx_refused_before(ctx[i], 3));
+        g_assert_null(ctx[i]->refused_when);
+    }
+    g_assert_cmpuint(ta->refusal_tables, ==, 0);
+    /* Those of a context that goes, or begins anew, go along. */
+    ta_ctx_refuse(ctx[1], 5);
+    ta_ctx_refuse(ctx[2], 5);
+    g_assert_cmpuint(ta->refusal_tables, ==, 2);
+    ta_ctx_free(ctx[1]);
+    g_assert_cmpuint(ta->refusal_tables, ==, 1);
+    ta_ctx_seen(ctx[2], 5 - 4 * cfg.window, false);
+    g_assert_cmpuint(ta->refusal_tables, ==, 0);
+    g_assert_cmpuint(ctx[2]->refusals, ==, 0);
+    pair_free(p);
+}
+
+/* Contexts of version 2 name no Entity: where there are several, what was executed
+ * would be so again. */
+static void test_version(void)
+{
+    for (unsigned entities = 1; entities <= 2; entities++) {
+        g_autofree uint8_t *data = NULL;
+        UbTaConfig cfg;
+        const char *why;
+        size_t len;
+        Pair *p;
+
+        pair_config(&cfg);
+        cfg.entities = entities;
+        p = pair_new(2, &cfg);
+        data = pair_save(p, 0, &len);
+        g_assert_cmpstr(pair_load(p, 1, data, len), ==, NULL);
+        g_assert_cmpuint(get_be16(data + 4), ==, 3);
+        put_be16(data + 4, 2);
+        why = pair_load(p, 1, data, len);
+        if (entities == 1) {
+            g_assert_cmpstr(why, ==, NULL);
+        } else {
+            g_assert_nonnull(strstr(why, "Entities"));
+        }
+        pair_free(p);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -761,6 +846,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/image/initiator", test_initiator);
     g_test_add_func("/ub/ta/image/begun", test_begun);
     g_test_add_func("/ub/ta/image/refused", test_refused);
+    g_test_add_func("/ub/ta/image/version", test_version);
     g_test_add_func("/ub/ta/contexts/room", test_room);
+    g_test_add_func("/ub/ta/contexts/times", test_times);
     return g_test_run();
 }
