@@ -20,14 +20,17 @@ static void watch_again(WireBacklog *b)
  * it is given, so that this only empties the queue.
  *
  * With our own link down it may be set_link that cut the backend, too: then
- * somebody is connected and half of a frame may be on its way.
+ * somebody is connected and half of a frame may be on its way.  After netdev_del
+ * nobody will ever take what waits.
  */
 static void watch(void *opaque)
 {
     WireBacklog *b = opaque;
     NetClientState *nc = qemu_get_queue(b->nic);
 
-    if (nc->peer && nc->peer->link_down && !nc->link_down) {
+    if (b->nic->peer_deleted) {
+        qemu_purge_queued_packets(nc);
+    } else if (nc->peer && nc->peer->link_down && !nc->link_down) {
         qemu_flush_queued_packets(nc->peer);
     }
     if (wire_backlog_waits(b)) {
