@@ -80,7 +80,7 @@ static void obj_end(struct urma_file *f, struct urma_obj *obj, bool engine)
 		urma_group_end(f, (struct urma_group *)obj, engine);
 		break;
 	case URMA_TARGET:
-		urma_target_end(f, (struct urma_target *)obj, engine);
+		urma_target_end(f, (struct urma_target *)obj);
 		break;
 	case URMA_SEG:
 		urma_seg_end(f, (struct urma_seg *)obj, engine);

@@ -255,7 +255,7 @@ static int carrier_of(u32 trans_mode, u32 tp_type)
 							  : -EINVAL;
 }
 
-void urma_target_end(struct urma_file *f, struct urma_target *t, bool engine)
+void urma_target_end(struct urma_file *f, struct urma_target *t)
 {
 	dest_put(f->dev, t->dest);
 	kfree(t);
@@ -287,7 +287,7 @@ static int import(struct urma_file *f, struct urma_target_cmd *a)
 	mine.row = t->dest->way.row;
 	err = urma_obj_add(f, &t->obj, URMA_TARGET, 0);
 	if (err) {
-		urma_target_end(f, t, true);
+		urma_target_end(f, t);
 		return err;
 	}
 	urma_private_put(a, &a->udata, &mine, sizeof(mine));
@@ -319,7 +319,7 @@ int urma_unimport(struct urma_file *f, void *args)
 		return -EINVAL;
 	err = urma_obj_take(f, &t->obj);
 	if (!err)
-		urma_target_end(f, t, true);
+		urma_target_end(f, t);
 	return err;
 }
 

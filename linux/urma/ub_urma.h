@@ -338,7 +338,7 @@ void urma_jfc_end(struct urma_file *f, struct urma_jfc *jfc, bool engine);
 void urma_queue_end(struct urma_file *f, struct urma_queue *q, bool engine);
 void urma_seg_end(struct urma_file *f, struct urma_seg *seg, bool engine);
 void urma_token_end(struct urma_file *f, struct urma_token *token, bool engine);
-void urma_target_end(struct urma_file *f, struct urma_target *t, bool engine);
+void urma_target_end(struct urma_file *f, struct urma_target *t);
 void urma_group_end(struct urma_file *f, struct urma_group *g, bool engine);
 
 /* Events of the engine, from its interrupt. */
