@@ -304,9 +304,15 @@ static int64_t serve_slots(UbmsgDev *d, UbfmPlug *plug, UbFm *fm)
     return next;
 }
 
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Until something happens: an event, time, a signal. */
 static void wait_events(UbmsgDev *d, UbfmPlug *plug, UbFm *fm, unsigned seconds)
 {
+    const int64_t together = 50 * MS;   /* several events come together */
     int64_t now = ubfm_now(), next;
     int64_t end = d->events ? now : now + seconds * SECOND;
 
@@ -314,19 +320,21 @@ static void wait_events(UbmsgDev *d, UbfmPlug *plug, UbFm *fm, unsigned seconds)
         d->events = 0;
         next = serve_slots(d, plug, fm);
         now = ubfm_now();
-        next = next < end ? next : end;
         if (ended || reread) {
             return;
+        }
+        /* What came meanwhile is not waited for. */
+        if (d->events) {
+            end = earlier(end, now + together);
         }
         /* The message of a link may be lost. */
         if (plug->acted) {
             plug->acted = false;
-            end = end < now + SECOND ? end : now + SECOND;
+            end = earlier(end, now + SECOND);
         }
-        /* Several come together. */
-        if (ubmsg_event(d, next > now ? (next - now + MS - 1) / MS : 0) ||
-            d->events) {
-            end = end < now + 50 * MS ? end : now + 50 * MS;
+        next = earlier(next, end);
+        if (ubmsg_event(d, next > now ? (next - now + MS - 1) / MS : 0)) {
+            end = earlier(end, ubfm_now() + together);
         }
     } while (!ended && !reread && !d->gone && ubfm_now() < end);
 }
