@@ -190,11 +190,12 @@ static uint64_t low_bytes(uint64_t v, uint32_t len)
     return len < 8 ? v & ((1ull << 8 * len) - 1) : v;
 }
 
+/* As much of a number as there is; only operands of atomics are looked at. */
 static uint64_t bytes_get(const uint8_t *p, uint32_t len)
 {
     uint64_t v = 0;
 
-    for (uint32_t i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < MIN(len, sizeof(v)); i++) {
         v |= (uint64_t)p[i] << 8 * i;
     }
     return v;
