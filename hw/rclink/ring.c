@@ -23,11 +23,12 @@ static void ring_write_back(Rclink *d, RclRing *r)
 {
     uint16_t n = ring_index(d, r) - r->kept, in = r->kept - r->cache_first;
     uint64_t at = r->base + (r->kept & ring_mask(r)) * RCL_RING_ENTRY;
-    const uint8_t *e = r->cache + in * RCL_RING_ENTRY;
+    const uint8_t *e;
 
     if (!n) {
-        return;
+        return;     /* nor need the cache have that entry */
     }
+    e = r->cache + in * RCL_RING_ENTRY;
     r->kept += n;
     if (!rcl_dma_write(d, at + 8, e + 8, n * RCL_RING_ENTRY - 8) ||
         !rcl_dma_write(d, at, e, 8)) {
