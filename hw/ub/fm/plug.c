@@ -35,36 +35,32 @@ static void say(UbFmPlug *plug, const UbFmSlot *s, const char *what, int status)
 /* ---- Registers ---- */
 
 /* The CNA that reaches a slot's node; false: it is not there. */
-static bool find_node(const UbFm *fm, const UbFmSlot *s, unsigned *node,
-                      uint32_t *cna)
+static bool find_cna(const UbFm *fm, const UbFmSlot *s, uint32_t *cna)
 {
     int i = ub_fm_find(fm, s->guid);
 
     if (i < 0 || (i && !fm->node[i].cna)) {
         return false;
     }
-    *node = i;
     *cna = i ? fm->node[i].cna : 0;
     return true;
 }
 
 static int get(UbFm *fm, const UbFmSlot *s, unsigned reg, uint32_t *value)
 {
-    unsigned node;
     uint32_t cna;
 
     *value = 0;
-    return find_node(fm, s, &node, &cna)
+    return find_cna(fm, s, &cna)
            ? fm->ops->read(fm->opaque, cna, SHP + UB_SHP_REG(s->slot, reg), value)
            : UB_MGMT_NO_TARGET;
 }
 
 static int put(UbFm *fm, const UbFmSlot *s, unsigned reg, uint32_t value)
 {
-    unsigned node;
     uint32_t cna;
 
-    return find_node(fm, s, &node, &cna)
+    return find_cna(fm, s, &cna)
            ? fm->ops->write(fm->opaque, cna, SHP + UB_SHP_REG(s->slot, reg), value)
            : UB_MGMT_NO_TARGET;
 }
