@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/bytes.h"
 
@@ -29,6 +30,23 @@ typedef enum UbLphCfg {
 static inline bool ub_lph_is_ip(unsigned cfg)
 {
     return cfg == UB_LPH_IPV4 || cfg == UB_LPH_IPV6;
+}
+
+/* Bytes of an address of such a CFG. */
+static inline unsigned ub_ip_bytes(unsigned cfg)
+{
+    return cfg == UB_LPH_IPV4 ? 4 : 16;
+}
+
+/* Clear what is behind a prefix of @prefix bits, at most 128. */
+static inline void ub_ip_mask(uint8_t ip[16], unsigned prefix)
+{
+    unsigned bytes = prefix / 8;
+
+    if (bytes < 16) {
+        ip[bytes] &= 0xff00 >> prefix % 8;
+        memset(ip + bytes + 1, 0, 15 - bytes);
+    }
 }
 
 /* RT (table 5-7): two bits. */

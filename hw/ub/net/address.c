@@ -83,7 +83,7 @@ static NetIp *find_ip(const UbNet *net, unsigned cfg, const uint8_t *ip)
     for (unsigned i = 0; i < net->locals; i++) {
         const NetIp *l = &net->local[i];
 
-        if (l->cfg == cfg && !memcmp(l->ip, ip, net_ip_bytes(cfg))) {
+        if (l->cfg == cfg && !memcmp(l->ip, ip, ub_ip_bytes(cfg))) {
             return (NetIp *)l;
         }
     }
@@ -101,8 +101,8 @@ bool ub_net_ip_add(UbNet *net, unsigned cfg, const uint8_t *ip)
         return false;
     }
     l = &net->local[net->locals++];
-    *l = (NetIp) { .cfg = cfg, .prefix = 8 * net_ip_bytes(cfg) };
-    memcpy(l->ip, ip, net_ip_bytes(cfg));
+    *l = (NetIp) { .cfg = cfg, .prefix = 8 * ub_ip_bytes(cfg) };
+    memcpy(l->ip, ip, ub_ip_bytes(cfg));
     return true;
 }
 

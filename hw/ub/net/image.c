@@ -17,7 +17,7 @@ static void image_ip(UbNet *net, CoreImage *im, NetIp *ip, bool route)
         ip->ports &= net_all_ports(net);
     }
     core_image_check(im, ub_lph_is_ip(ip->cfg) &&
-                     ip->prefix <= 8 * net_ip_bytes(ip->cfg) &&
+                     ip->prefix <= 8 * ub_ip_bytes(ip->cfg) &&
                      (!route || ip->ports), "an IP address of no version");
 }
 

@@ -126,10 +126,6 @@ bool net_may_be_source(const UbNet *net, unsigned cfg, uint32_t scna);
 bool net_own_ip(const UbNet *net, unsigned cfg, const uint8_t *ip);
 /* The first local address of a version, or NULL. */
 const NetIp *net_first_ip(const UbNet *net, unsigned cfg);
-static inline unsigned net_ip_bytes(unsigned cfg)
-{
-    return cfg == UB_LPH_IPV4 ? 4 : 16;
-}
 
 /* ---- route.c ---- */
 /* What the choice of a port depends on. */

@@ -120,16 +120,6 @@ static bool prefix_matches(const NetIp *r, const uint8_t *ip)
            (!bits || !((r->ip[bytes] ^ ip[bytes]) >> (8 - bits)));
 }
 
-static void mask_prefix(NetIp *r)
-{
-    unsigned bytes = r->prefix / 8;
-
-    if (bytes < sizeof(r->ip)) {
-        r->ip[bytes] &= 0xff00 >> r->prefix % 8;
-        memset(r->ip + bytes + 1, 0, sizeof(r->ip) - bytes - 1);
-    }
-}
-
 bool ub_net_ip_route(UbNet *net, unsigned cfg, const uint8_t *ip,
                      unsigned prefix, uint64_t ports)
 {
@@ -137,12 +127,12 @@ bool ub_net_ip_route(UbNet *net, unsigned cfg, const uint8_t *ip,
     NetIp new = { .cfg = cfg, .prefix = prefix };
     unsigned at = 0;
 
-    if (!ub_lph_is_ip(cfg) || prefix > 8 * net_ip_bytes(cfg)) {
+    if (!ub_lph_is_ip(cfg) || prefix > 8 * ub_ip_bytes(cfg)) {
         return false;
     }
     new.ports = ports & net_all_ports(net);
-    memcpy(new.ip, ip, net_ip_bytes(cfg));
-    mask_prefix(&new);
+    memcpy(new.ip, ip, ub_ip_bytes(cfg));
+    ub_ip_mask(new.ip, prefix);
     while (at < r->ips && (r->ip[at].prefix > prefix ||
                            (r->ip[at].prefix == prefix &&
                             (r->ip[at].cfg != cfg ||

@@ -324,7 +324,7 @@ static uint32_t hash_ip(const UbNet *net, const UbFlow *f,
                         const UbIpInfo *info)
 {
     const uint16_t ports[] = { info->sport, info->dport, info->protocol };
-    unsigned bytes = net_ip_bytes(f->cfg);
+    unsigned bytes = ub_ip_bytes(f->cfg);
     uint32_t hash = net_hash(net, f->ip.src, bytes, 0);
 
     hash = net_hash(net, f->ip.dst, bytes, hash);

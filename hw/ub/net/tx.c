@@ -254,7 +254,7 @@ static bool push_ip(UbNet *net, const UbFlow *f, CorePacket *pkt,
                                           : UB_IPV6_PATH_SIZE;
     uint32_t npi = net_npi_stamp(net, f->npi, why);
     UbIpPath path = f->ip;
-    bool unset = !memcmp(path.src, none, net_ip_bytes(f->cfg));
+    bool unset = !memcmp(path.src, none, ub_ip_bytes(f->cfg));
     const NetIp *local = unset ? net_first_ip(net, f->cfg) : NULL;
     uint8_t *p;
 

@@ -34,10 +34,7 @@ static inline bool ether_is_group(const uint8_t *mac)
 {
     return mac[0] & 1;
 }
-static inline unsigned ether_ip_bytes(unsigned cfg)
-{
-    return cfg == UB_LPH_IPV4 ? 4 : 16;
-}
+
 /* Bytes put; a tag only with a VLAN. */
 uint32_t ether_put(uint8_t *p, const EtherHead *h);
 /* Bytes taken; 0: it is cut short. */

@@ -101,7 +101,7 @@ static void next_hop(const UbUboe *u, unsigned cfg, const uint8_t *dst,
             best = r;
         }
     }
-    memcpy(ip, best && !best->direct ? best->via : dst, ether_ip_bytes(cfg));
+    memcpy(ip, best && !best->direct ? best->via : dst, ub_ip_bytes(cfg));
 }
 
 /* UB_UBOE_COUNTERS_NUM: it may go, and *o says how; else why not. */
@@ -224,7 +224,7 @@ static void take_talk(UbUboe *u, int64_t now, const EtherHead *h,
                "on Ethernet");
         return;
     }
-    memcpy(key.ip, t->ip, ether_ip_bytes(t->cfg));
+    memcpy(key.ip, t->ip, ub_ip_bytes(t->cfg));
     if (!t->probe && says) {
         send_held(u, now, neighbour_tells(u, now, &key, t->mac, asked));
     }
@@ -412,7 +412,7 @@ const char *ub_uboe_neighbour_set(UbUboe *u, int64_t now, unsigned vlan,
         ub_ether_ip_is_group(cfg, ip)) {
         return "no such neighbour can be";
     }
-    memcpy(key.ip, ip, ether_ip_bytes(cfg));
+    memcpy(key.ip, ip, ub_ip_bytes(cfg));
     if (!mac) {
         return neighbour_remove(u, &key);
     }
@@ -428,21 +428,19 @@ const char *ub_uboe_route_set(UbUboe *u, unsigned cfg, const uint8_t *ip,
                               unsigned prefix, const uint8_t *via, bool on)
 {
     UbUboeRoute new = { .cfg = cfg, .prefix = prefix, .direct = !via };
-    unsigned at = 0, bytes = prefix / 8;
+    unsigned at = 0;
 
-    if (!ub_lph_is_ip(cfg) || prefix > 8 * ether_ip_bytes(cfg)) {
+    if (!ub_lph_is_ip(cfg) || prefix > 8 * ub_ip_bytes(cfg)) {
         return "no such prefix can be";
     }
     if (via && ub_ether_ip_is_group(cfg, via)) {
         return "a router has an address of its own";
     }
-    /* Only the bits of the prefix: however it is written, it is one row. */
-    memcpy(new.ip, ip, bytes);
-    if (prefix % 8) {
-        new.ip[bytes] = ip[bytes] & (0xff00 >> prefix % 8);
-    }
+    /* However a prefix is written, it is one row. */
+    memcpy(new.ip, ip, ub_ip_bytes(cfg));
+    ub_ip_mask(new.ip, prefix);
     if (via) {
-        memcpy(new.via, via, ether_ip_bytes(cfg));
+        memcpy(new.via, via, ub_ip_bytes(cfg));
     }
     while (at < u->routes && (u->route[at].cfg != cfg ||
                               u->route[at].prefix != prefix ||
