@@ -4,8 +4,8 @@
  * An ICRC is the dearest part of a packet after the copy itself, so x86 has
  * versions with carry-less multiplication: 64 to 256 bytes are folded at a time
  * and reduced at the end (Intel, "Fast CRC Computation for Generic Polynomials
- * Using PCLMULQDQ", the constants are powers of x modulo the polynomial).  The
- * portable version reads eight bytes at a time through eight tables.
+ * Using PCLMULQDQ", the constants are powers of x modulo the polynomial); with GFNI most
+ * blocks are folded by bit matrices.  The portable version reads eight bytes at a time through eight tables.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -69,6 +69,8 @@ static uint32_t copy_tables(uint32_t crc, uint8_t *dst, const uint8_t *p,
 #define CLMUL   __attribute__((target("pclmul,sse4.1")))
 #define VPCLMUL __attribute__((target("vpclmulqdq,avx2,pclmul,sse4.1")))
 #define ZPCLMUL __attribute__((target("avx512f,vpclmulqdq,avx2,pclmul,sse4.1")))
+#define GFNI    __attribute__((target("gfni,avx512bw,avx512f,vpclmulqdq,avx2," \
+                                      "pclmul,sse4.1")))
 
 /* What takes 128 bits over so many bits: x^(n - 32), x^(n + 32). */
 static uint64_t over_128[2], over_256[2], over_512[2], over_1024[2],
@@ -335,6 +337,22 @@ __m512i fold_512(__m512i x, __m512i k, __m512i next)
     return _mm512_ternarylogic_epi64(lo, hi, next, 0x96);   /* xor of all */
 }
 
+/* What is left of four lanes @z0 and the rest behind them. */
+static inline __attribute__((always_inline)) ZPCLMUL
+uint32_t finish_512(__m512i z0, CrcWay way, const uint8_t *p, size_t len)
+{
+    __m256i y;
+
+    /* The lanes at once: three go over those behind them. */
+    z0 = fold_512(z0, _mm512_load_si512(over_behind),
+                  _mm512_maskz_mov_epi64(0xc0, z0));
+    y = _mm256_xor_si256(_mm512_castsi512_si256(z0),
+                         _mm512_extracti64x4_epi64(z0, 1));
+    return finish(_mm_xor_si128(_mm256_castsi256_si128(y),
+                                _mm256_extracti128_si256(y, 1)),
+                  way, p, len);
+}
+
 /* 256 bytes at least. */
 static inline __attribute__((always_inline)) ZPCLMUL
 uint32_t way_zpclmul(uint32_t crc, const uint8_t *head, size_t head_len,
@@ -343,7 +361,6 @@ uint32_t way_zpclmul(uint32_t crc, const uint8_t *head, size_t head_len,
     const __m512i k16 = _mm512_broadcast_i32x4(distance(over_2048));
     const __m512i k4 = _mm512_broadcast_i32x4(distance(over_512));
     __m512i z0, z1, z2, z3;
-    __m256i y;
 
     z0 = _mm512_xor_si512(load_512(way, p), _mm512_zextsi128_si512(
                                            prefix(crc, head, head_len)));
@@ -362,14 +379,7 @@ uint32_t way_zpclmul(uint32_t crc, const uint8_t *head, size_t head_len,
     for (; len >= 64; p += 64, len -= 64) {
         z0 = fold_512(z0, k4, load_512(way, p));
     }
-    /* The four lanes at once: three go over those behind them. */
-    z0 = fold_512(z0, _mm512_load_si512(over_behind),
-                  _mm512_maskz_mov_epi64(0xc0, z0));
-    y = _mm256_xor_si256(_mm512_castsi512_si256(z0),
-                         _mm512_extracti64x4_epi64(z0, 1));
-    return finish(_mm_xor_si128(_mm256_castsi256_si128(y),
-                                _mm256_extracti128_si256(y, 1)),
-                  way, p, len);
+    return finish_512(z0, way, p, len);
 }
 
 ZPCLMUL
@@ -389,6 +399,150 @@ static uint32_t copy_zpclmul(uint32_t crc, uint8_t *dst, const uint8_t *p,
     return way_zpclmul(crc, NULL, 0, way, p, len);
 }
 
+/*
+ * A block of 64 bytes that is multiplied by bit matrices in place of polynomials.
+ * Of a byte v of a block and the bytes in its place in four blocks j behind it,
+ * v(x) = sum of c_j(x) / x^(512 j) modulo the polynomial, each c_j of 8 bits: 32
+ * equations for 32 bits, whose solution is linear in v.  So c_j = C_j v, with the
+ * same 8 x 8 bits in all places of all blocks; and a block that went over four
+ * behind it has no more part in the CRC.  One instruction multiplies 64 bytes, and
+ * processors do several of these while one carry-less multiplication is under
+ * way.  No block goes over the next two: that leaves time for its own.
+ */
+enum { SPREAD = 4, SPREAD_TO = 7, SPREAD_MIN = 768 };
+
+/* The first four that have a solution. */
+static const uint8_t spread_over[SPREAD] = { 3, 4, 6, SPREAD_TO };
+static uint64_t spread[SPREAD];                         /* C_j */
+static uint64_t over_blocks[SPREAD_TO - 1][2];          /* 512 bits and more */
+
+static inline __attribute__((always_inline)) GFNI
+__m512i spread_by(__m512i x, unsigned i)
+{
+    return _mm512_gf2p8affine_epi64_epi8(x, _mm512_set1_epi64(spread[i]), 0);
+}
+
+static inline __attribute__((always_inline)) GFNI
+__m512i fold_blocks(__m512i x, unsigned blocks, __m512i next)
+{
+    return fold_512(x, _mm512_broadcast_i32x4(
+                           distance(over_blocks[blocks - 1])), next);
+}
+
+#define XOR3(a, b, c) _mm512_ternarylogic_epi64(a, b, c, 0x96)
+
+/* 704 bytes at least. */
+static inline __attribute__((always_inline)) GFNI
+uint32_t way_gfni(uint32_t crc, const uint8_t *head, size_t head_len,
+                  CrcWay way, const uint8_t *p, size_t len)
+{
+    __m512i y0 = _mm512_xor_si512(load_512(way, p), _mm512_zextsi128_si512(
+                                      prefix(crc, head, head_len)));
+    __m512i y1 = load_512(way, p + 64), y2 = load_512(way, p + 128);
+    __m512i y3 = XOR3(load_512(way, p + 192), spread_by(y0, 0),
+                      _mm512_setzero_si512());
+    __m512i y4 = XOR3(load_512(way, p + 256), spread_by(y1, 0),
+                      spread_by(y0, 1));
+    __m512i y5 = XOR3(load_512(way, p + 320), spread_by(y2, 0),
+                      spread_by(y1, 1));
+    __m512i y6 = XOR3(load_512(way, p + 384), spread_by(y2, 1),
+                      spread_by(y0, 2)), z0, z1, z2, z3;
+
+    y6 = _mm512_xor_si512(y6, spread_by(y3, 0));
+    /* The last seven are complete with what those in front of them spread. */
+#pragma GCC unroll 7
+    for (p += 448, len -= 448; len >= 5 * 64; p += 64, len -= 64) {
+        z0 = XOR3(load_512(way, p), spread_by(y0, 3), spread_by(y1, 2));
+        z0 = XOR3(z0, spread_by(y3, 1), spread_by(y4, 0));
+        y0 = y1;
+        y1 = y2;
+        y2 = y3;
+        y3 = y4;
+        y4 = y5;
+        y5 = y6;
+        y6 = z0;
+    }
+    z0 = XOR3(load_512(way, p), spread_by(y0, 3), spread_by(y1, 2));
+    z0 = _mm512_xor_si512(z0, spread_by(y3, 1));
+    z1 = XOR3(load_512(way, p + 64), spread_by(y1, 3), spread_by(y2, 2));
+    z2 = XOR3(load_512(way, p + 128), spread_by(y2, 3), spread_by(y3, 2));
+    z3 = _mm512_xor_si512(load_512(way, p + 192), spread_by(y3, 3));
+    y4 = fold_blocks(y4, 6, z3);
+    y4 = fold_blocks(y5, 5, y4);
+    y4 = fold_blocks(y6, 4, y4);
+    y4 = fold_blocks(z0, 3, y4);
+    y4 = fold_blocks(z1, 2, y4);
+    y4 = fold_blocks(z2, 1, y4);
+    return finish_512(y4, way, p + 256, len - 256);
+}
+#undef XOR3
+
+GFNI
+static uint32_t crc32_gfni(uint32_t crc, const uint8_t *head,
+                           size_t head_len, const uint8_t *p, size_t len)
+{
+    return len < SPREAD_MIN ? crc32_zpclmul(crc, head, head_len, p, len) :
+           way_gfni(crc, head, head_len, (CrcWay) { 0 }, p, len);
+}
+
+GFNI
+static uint32_t copy_gfni(uint32_t crc, uint8_t *dst, const uint8_t *p,
+                          size_t len)
+{
+    CrcWay way = { true, (uintptr_t)dst - (uintptr_t)p };
+
+    return len < SPREAD_MIN ? copy_zpclmul(crc, dst, p, len) :
+           way_gfni(crc, NULL, 0, way, p, len);
+}
+
+/* What @byte with so many zeros behind it is of the CRC. */
+static uint32_t byte_over(uint8_t byte, unsigned zeros)
+{
+    uint32_t c = crc_table[0][byte];
+
+    while (zeros--) {
+        c = c >> 8 ^ crc_table[0][c & 0xff];
+    }
+    return c;
+}
+
+/*
+ * The matrices, from equations for the bits of a CRC: 32 columns for the bits of
+ * the four c_j, then one for each bit of v.  There is a solution.
+ */
+static void spread_solve(void)
+{
+    enum { UNKNOWN = 8 * SPREAD, COLUMNS = UNKNOWN + 8 };
+    uint64_t row[UNKNOWN] = { 0 };
+
+    for (unsigned col = 0; col < COLUMNS; col++) {
+        unsigned over = col < UNKNOWN ? spread_over[col / 8] : 0;
+        uint64_t c = byte_over(1u << col % 8, (SPREAD_TO - over) * 64);
+
+        for (unsigned r = 0; r < UNKNOWN; r++) {
+            row[r] |= (c >> r & 1) << col;
+        }
+    }
+    for (unsigned col = 0; col < UNKNOWN; col++) {
+        unsigned at = col;
+        uint64_t pivot;
+
+        while (!(row[at] >> col & 1)) {
+            at++;
+        }
+        pivot = row[at];
+        row[at] = row[col];
+        for (unsigned r = 0; r < UNKNOWN; r++) {
+            row[r] ^= row[r] >> col & 1 ? pivot : 0;
+        }
+        row[col] = pivot;
+    }
+    for (unsigned col = 0; col < UNKNOWN; col++) {
+        /* A matrix has the row of the highest bit first. */
+        spread[col / 8] |= (row[col] >> UNKNOWN) << (7 - col % 8) * 8;
+    }
+}
+
 static bool have_clmul(void)
 {
     return __builtin_cpu_supports("pclmul") &&
@@ -404,6 +558,12 @@ static bool have_vpclmul(void)
 static bool have_zpclmul(void)
 {
     return have_vpclmul() && __builtin_cpu_supports("avx512f");
+}
+
+static bool have_gfni(void)
+{
+    return have_zpclmul() && __builtin_cpu_supports("gfni") &&
+           __builtin_cpu_supports("avx512bw");
 }
 
 /* x^@n modulo the polynomial, as the multiplier wants it. */
@@ -437,6 +597,7 @@ static const struct {
     CrcCopyFn *copy;
 } crc_ways[] = {
 #if defined(__x86_64__)
+    { "gfni", have_gfni, crc32_gfni, copy_gfni },
     { "zpclmul", have_zpclmul, crc32_zpclmul, copy_zpclmul },
     { "vpclmul", have_vpclmul, crc32_vpclmul, copy_vpclmul },
     { "clmul", have_clmul, crc32_clmul, copy_clmul },
@@ -487,6 +648,10 @@ static void __attribute__((constructor)) crc_init(void)
         over_behind[2 * i] = k[1];
         over_behind[2 * i + 1] = k[0];
     }
+    for (unsigned n = 0; n < SPREAD_TO - 1; n++) {
+        set_distance(over_blocks[n], (n + 1) * 512);
+    }
+    spread_solve();
     __builtin_cpu_init();
 #endif
     core_crc32_use(NULL);

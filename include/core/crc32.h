@@ -30,7 +30,8 @@ uint32_t core_crc32_copy(uint32_t crc, void *dst, const void *src, size_t len);
 uint32_t core_crc32_generic(uint32_t crc, const void *buf, size_t len);
 
 /* For tests and measurements: the way to calculate, "tables", "clmul",
- * "vpclmul", "zpclmul", or NULL for the fastest.  False: this processor has it not. */
+ * "vpclmul", "zpclmul", "gfni", or NULL for the fastest.  False: this processor has
+ * it not. */
 bool core_crc32_use(const char *name);
 
 #endif

@@ -108,15 +108,47 @@ static void check_crc(void)
     g_rand_free(r);
 }
 
+/* Packets of more length, against the portable version, which the bitwise one has
+ * approved. */
+static void check_long_crc(void)
+{
+    enum { BYTES = 4700, HEAD = 16 };
+    g_autofree uint8_t *buf = g_malloc(HEAD + BYTES);
+    g_autofree uint8_t *copy = g_malloc(BYTES + 1);
+    GRand *r = g_rand_new_with_seed(2);
+
+    for (int i = 0; i < HEAD + BYTES; i++) {
+        buf[i] = g_rand_int(r);
+    }
+    for (size_t len = 600; len < BYTES - 3; len += len < 1500 ? 1 : 13) {
+        size_t off = len % 3, head = len % 2 * HEAD;
+        uint32_t seed = g_rand_int(r);
+        const uint8_t *p = buf + HEAD + off;
+        uint32_t want = core_crc32_generic(seed, p, len);
+
+        g_assert_cmphex(core_crc32(seed, p, len), ==, want);
+        g_assert_cmphex(core_crc32_head(seed, buf, head, p, len), ==,
+                        core_crc32_generic(core_crc32_generic(seed, buf, head),
+                                           p, len));
+        memset(copy, 0xa5, BYTES + 1);
+        g_assert_cmphex(core_crc32_copy(seed, copy + off, p, len), ==, want);
+        g_assert_cmpmem(copy + off, len, p, len);
+        g_assert_cmphex(copy[off + len], ==, 0xa5);
+        g_assert_true(!off || copy[off - 1] == 0xa5);
+    }
+    g_rand_free(r);
+}
+
 static void test_crc(void)
 {
     static const char *const ways[] = { "tables", "clmul", "vpclmul",
-                                        "zpclmul" };
+                                        "zpclmul", "gfni" };
 
     g_assert_false(core_crc32_use("none"));
     for (int i = 0; i < G_N_ELEMENTS(ways); i++) {
         if (core_crc32_use(ways[i])) {
             check_crc();
+            check_long_crc();
         } else {
             g_test_message("not here: %s", ways[i]);
         }
