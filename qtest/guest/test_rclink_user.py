@@ -153,6 +153,11 @@ class Programs(unittest.TestCase):
         print(f"# {slow['MBps']} MB/s")
         self.assertLess(float(slow['MBps']), 1.3)
 
+    def test_4_sleep(self):
+        """who sleeps until there is room or a message is always woken"""
+        for flow in ('pfc', 'cbfc'):
+            self.pair('bw', f'-n 20000 -w -c {flow} -t 60')
+
     def test_5_two(self):
         """a port belongs to one program; TYPE3 goes on beside it"""
         server = Receiver(self.right, f'-p {MACS[0]} -n 3000 pattern')

@@ -94,18 +94,32 @@ static void progress(void)
 	idle_turns = 0;
 }
 
+static void __attribute__((noreturn)) gave_up(void)
+{
+	fail("nothing happened for %u seconds", opt.patience);
+}
+
 /* Nothing was there: wait for @what. */
 static void idle(unsigned what)
 {
-	if (opt.sleep && must(rclink_wait(rc, what, 200), "waiting")) {
-		idle_turns = 0;
-		return;
+	if (opt.sleep) {
+		/* Multicast may have ended unseen.  Else nothing but what is
+		 * waited for may wake us: a look now and then would hide
+		 * that it did not. */
+		int ms = what == RCLINK_WAIT_GROUP ? 200 : opt.patience * 1000;
+
+		if (must(rclink_wait(rc, what, ms), "waiting")) {
+			idle_turns = 0;
+			return;
+		}
+		if (what != RCLINK_WAIT_GROUP)
+			gave_up();
 	}
 	if (!idle_turns++) {
 		last_progress = now_ns();
 	} else if ((opt.sleep || idle_turns % 1024 == 0) &&
 		   now_ns() - last_progress > opt.patience * 1000000000ull) {
-		fail("nothing happened for %u seconds", opt.patience);
+		gave_up();
 	}
 }
 
@@ -153,11 +167,14 @@ static void check(const struct rclink_message *m, uint64_t *next, bool loss)
 
 static uint64_t sent_done, timeouts, dropped;
 
-static void events(void)
+/* Whether there was any. */
+static bool events(void)
 {
 	struct rclink_event ev;
+	bool any = false;
 
 	while (rclink_poll(rc, &ev)) {
+		any = true;
 		if (ev.type == RCLINK_SENT) {
 			sent_done++;
 			dropped += ev.error != 0;
@@ -170,6 +187,7 @@ static void events(void)
 		if (ev.type == RCLINK_IRQ)
 			fail("interrupt %" PRIx64, ev.value);
 	}
+	return any;
 }
 
 /* ---- tests ---- */
@@ -250,8 +268,8 @@ static void transmit(bool group, bool verify)
 			any = true;
 		}
 		rclink_ring(rc);
-		events();
-		if (!any)
+		/* Events may have made room: who sleeps then sleeps for ever. */
+		if (!events() && !any)
 			idle(RCLINK_WAIT_EVENT);
 	}
 	ns = now_ns() - start;
