@@ -32,6 +32,22 @@ Rig rig_start(const char *props, uint64_t format)
     return g;
 }
 
+Rig rig_start_netdev(const char *props, uint64_t format)
+{
+    Rig g = { .dir = g_dir_make_tmp("rclink-XXXXXX", NULL) };
+    int fd;
+
+    g.path = g_build_filename(g.dir, "wire", NULL);
+    fd = fixture_listen(g.path);
+    g.r = rcl_start_netdev(g.path, false, 0, props);
+    g.fd = fixture_accept(fd);
+    close(fd);
+    rcl_wait_link(g.r, true);
+    rcl_up(g.r, format);
+    rcl_qp(g.r, QP, 1, QP, 0);
+    return g;
+}
+
 void rig_stop(Rig *g)
 {
     close(g->fd);

@@ -37,6 +37,9 @@ typedef struct Got {
 
 /* The device with @props, rings and QP, in the format(s) @format. */
 Rig rig_start(const char *props, uint64_t format);
+/* The same on a "-netdev stream" that connects to us, and again where it has
+ * lost us; @props may have more words behind them. */
+Rig rig_start_netdev(const char *props, uint64_t format);
 void rig_stop(Rig *g);
 uint64_t counter(Rig *g, const char *name);
 void wait_counter(Rig *g, const char *name, uint64_t n);
