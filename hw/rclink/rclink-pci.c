@@ -24,6 +24,7 @@
 #include "system/dma.h"
 #include "system/runstate.h"
 #include "core/pci_store.h"
+#include "core/props.h"
 #include "rclink/qmp.h"
 #include "rclink/rclink.h"
 #include "rclink/rclink_hw.h"
@@ -563,6 +564,9 @@ static void rclink_config_write(PCIDevice *pci, uint32_t addr, uint32_t val,
 
 /* ---- migration ----------------------------------------------------------------------- */
 
+/* Below, with the properties. */
+static const CoreProps rclink_core_props;
+
 static int rclink_pre_save(void *opaque)
 {
     RclinkState *s = opaque;
@@ -570,6 +574,8 @@ static int rclink_pre_save(void *opaque)
 
     g_free(s->state);
     s->state = rclink_save(s->core, rclink_now(), &len);
+    s->state = core_props_prepend(OBJECT(s), &rclink_core_props, s->state,
+                                  &len);
     s->state_len = len;
     wire_end_pre_save(&s->end);
     return 0;
@@ -588,10 +594,13 @@ static int rclink_post_save(void *opaque)
 static int rclink_post_load(void *opaque, int version_id)
 {
     RclinkState *s = opaque;
-    const char *error = rclink_load(s->core, rclink_now(), s->state,
-                                    s->state_len);
+    const char *error = core_props_check(OBJECT(s), &rclink_core_props,
+                                         s->state, s->state_len);
     bool ok;
 
+    if (!error) {
+        error = rclink_load(s->core, rclink_now(), s->state, s->state_len);
+    }
     if (error) {
         error_report("%s: state of the port: %s", rclink_id(s), error);
     }
@@ -659,6 +668,15 @@ static const Property rclink_props[] = {
     DEFINE_PROP_STRING("cfg160", RclinkState, cfg160),
     DEFINE_PROP_STRING("icrc", RclinkState, icrc),
     DEFINE_PROP_STRING("udp-csum", RclinkState, udp_csum),
+};
+
+/* Those that the ends of a migration must agree on. */
+static const CoreProps rclink_core_props = {
+    .list = rclink_props,
+    .n = ARRAY_SIZE(rclink_props),
+    .local = (const char *const []) {
+        "mac", "netdev", "chardev", "shm", "capture", "inline-budget", NULL
+    },
 };
 
 static const struct {

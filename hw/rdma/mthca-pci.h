@@ -9,6 +9,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
 #include "hw/pci/pci_device.h"
+#include "core/props.h"
 #include "rdma/mthca.h"
 #include "rdma/props.h"
 #include "rdma/qmp.h"
@@ -86,6 +87,8 @@ bool mthca_wire_tx(void *opaque, const struct iovec *frames, unsigned n);
 /* ---- mthca-props.c ---- */
 
 void mthca_class_props(ObjectClass *klass);
+/* Those that the ends of a migration must agree on. */
+extern const CoreProps mthca_core_props;
 /* What the properties say as the core's configuration; false: they cannot be
  * so. */
 bool mthca_config(NcicMthca *s, Error **errp);

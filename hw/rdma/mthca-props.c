@@ -180,6 +180,16 @@ static const Property mthca_props[] = {
     DEFINE_RDMA_SWITCH_PROPS_MTHCA("", NcicMthca, sw),
 };
 
+/* The image compares what follows from mac, guid and lid. */
+const CoreProps mthca_core_props = {
+    .list = mthca_props,
+    .n = ARRAY_SIZE(mthca_props),
+    .local = (const char *const []) {
+        "netdev", "chardev", "shm", "capture", "inline-budget", "mac", "guid",
+        "lid", NULL
+    },
+};
+
 static const struct {
     const char *name;
     const char *text;

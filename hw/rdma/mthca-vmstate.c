@@ -16,6 +16,7 @@ static int mthca_pre_save(void *opaque)
 
     g_free(s->state);
     s->state = mthca_save(s->core, rdma_shell_now(), &len);
+    s->state = core_props_prepend(OBJECT(s), &mthca_core_props, s->state, &len);
     s->state_len = len;
     wire_end_pre_save(&s->end);
     return 0;
@@ -34,10 +35,13 @@ static int mthca_post_save(void *opaque)
 static int mthca_post_load(void *opaque, int version_id)
 {
     NcicMthca *s = opaque;
-    const char *error = mthca_load(s->core, rdma_shell_now(), s->state,
-                                   s->state_len);
+    const char *error = core_props_check(OBJECT(s), &mthca_core_props,
+                                         s->state, s->state_len);
     bool ok;
 
+    if (!error) {
+        error = mthca_load(s->core, rdma_shell_now(), s->state, s->state_len);
+    }
     if (error) {
         error_report("%s: state of the adapter: %s", mthca_id(s), error);
     }

@@ -11,6 +11,7 @@
 #include "net/net.h"
 #include "qemu/bitmap.h"
 #include "qom/object.h"
+#include "core/props.h"
 #include "ncic/eth.h"
 #include "wire/backlog.h"
 #include "ncic-rdma.h"
@@ -91,9 +92,8 @@ void ncic_reset_engines(NcicState *s, const char *cause);
  * engine's settings of them. */
 void ncic_props_class_init(DeviceClass *dc);
 bool ncic_props_check(NcicState *s, NcicEthConfig *cfg, Error **errp);
-/* All of them, and their number; can a driver or a peer notice this one? */
-uint32_t ncic_props_list(const Property **list);
-bool ncic_props_guest_visible(const char *name);
+/* Those that a driver or a peer can notice. */
+extern const CoreProps ncic_core_props;
 
 /* ncic-dma.c: guest memory operations of the engine. */
 void ncic_dma_init(NcicState *s);

@@ -166,21 +166,11 @@ bool ncic_props_check(NcicState *s, NcicEthConfig *cfg, Error **errp)
     return true;
 }
 
-uint32_t ncic_props_list(const Property **list)
-{
-    *list = properties;
-    return ARRAY_SIZE(properties);
-}
-
-bool ncic_props_guest_visible(const char *name)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(properties); i++) {
-        if (!strcmp(properties[i].name, name)) {
-            return strcmp(name, "netdev") && strcmp(name, "tx-inline");
-        }
-    }
-    return false;
-}
+const CoreProps ncic_core_props = {
+    .list = properties,
+    .n = ARRAY_SIZE(properties),
+    .local = (const char *const []) { "netdev", "tx-inline", NULL },
+};
 
 void ncic_props_class_init(DeviceClass *dc)
 {

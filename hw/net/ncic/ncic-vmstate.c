@@ -5,9 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
-#include "qemu/cutils.h"
 #include "qemu/units.h"
-#include "qapi/error.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
 #include "migration/vmstate.h"
@@ -15,60 +13,6 @@
 
 /* More than any two engines have. */
 #define IMAGE_MAX (64 * MiB)
-/* Room for the name, and for the value, of a property. */
-#define PROP_BYTES 48
-
-static void check_prop(NcicState *s, CoreImage *im, char *name, char *value)
-{
-    g_autofree char *mine = NULL, *why = NULL;
-
-    name[PROP_BYTES - 1] = value[PROP_BYTES - 1] = 0;
-    if (!core_image_check(im, ncic_props_guest_visible(name) &&
-                              object_property_find(OBJECT(s), name),
-                          "the source has a property that is not known here")) {
-        return;
-    }
-    mine = object_property_print(OBJECT(s), name, false, NULL);
-    why = g_strdup_printf("property '%s' differs", name);
-    core_image_check(im, !g_strcmp0(mine, value), g_intern_string(why));
-}
-
-/*
- * Every property that a driver or a peer can notice, by name: a build that has
- * more of them than the source takes them to have been at their defaults.
- */
-static void image_props(NcicState *s, CoreImage *im)
-{
-    const Property *props;
-    uint32_t n = 0, total = ncic_props_list(&props);
-
-    core_image_begin(im, CORE_TAG('P', 'R', 'O', 'P'), 1);
-    for (uint32_t i = 0; i < total; i++) {
-        n += ncic_props_guest_visible(props[i].name);
-    }
-    core_image_count(im, &n, 1000, "more properties than there are");
-    for (uint32_t i = 0, k = 0; i < n; i++) {
-        char name[PROP_BYTES] = { 0 }, value[PROP_BYTES] = { 0 };
-
-        if (!core_image_loading(im)) {
-            g_autofree char *text = NULL;
-
-            while (!ncic_props_guest_visible(props[k].name)) {
-                k++;
-            }
-            text = object_property_print(OBJECT(s), props[k].name, false,
-                                         &error_abort);
-            pstrcpy(name, sizeof(name), props[k++].name);
-            pstrcpy(value, sizeof(value), text);
-        }
-        core_image_bytes(im, name, sizeof(name));
-        core_image_bytes(im, value, sizeof(value));
-        if (core_image_loading(im) && !core_image_error(im)) {
-            check_prop(s, im, name, value);
-        }
-    }
-    core_image_end(im);
-}
 
 /* The RDMA engine's block, which is its own affair. */
 static void image_rdma(NcicRdma *r, CoreImage *im)
@@ -100,7 +44,7 @@ static void image_rdma(NcicRdma *r, CoreImage *im)
 static void ncic_image(NcicState *s, CoreImage *im)
 {
     core_image_begin(im, CORE_TAG('N', 'C', 'I', 'C'), 1);
-    image_props(s, im);
+    core_props_image(OBJECT(s), &ncic_core_props, im);
     core_image_same(im, s->rdma != NULL,
                  "one side has an RDMA engine, the other has none");
     for (unsigned v = 0; v < NCIC_MSIX_VECTORS_MAX; v += 32) {

@@ -10,6 +10,7 @@
 #include "qemu/uuid.h"
 #include "qapi/error.h"
 #include "system/system.h"
+#include "core/enum_prop.h"
 #include "hw/qdev-properties.h"
 #include "hw/qdev-properties-system.h"
 #include "ub/scrambler.h"
@@ -58,27 +59,18 @@ static void default_guid(UbcPci *s, uint8_t guid[16])
     }
 }
 
-/* Modes by the name of the property "npi-mode". */
-static const char *const npi_modes[] = {
-    [UB_NPI_OPEN] = "open", [UB_NPI_STRICT] = "strict",
-    [UB_NPI_LOOSE] = "loose",
-};
+/* In the order of UbNpiMode, and of UbcRights. */
+CORE_ENUM_PROP(ubc_npi_mode, "UbcNpiMode", "open", "strict", "loose")
+CORE_ENUM_PROP(ubc_rights, "UbcRights", "manager", "user")
+QEMU_BUILD_BUG_ON(UB_NPI_OPEN != 0 || UB_NPI_STRICT != 1 || UB_NPI_LOOSE != 2);
 
 /* Network isolation (UB 2.0 §5.3.3). */
 static bool parse_isolation(UbcPci *s, UbcConfig *c, Error **errp)
 {
     UbNetConfig *net = &c->node.net;
     g_auto(GStrv) list = g_strsplit(s->npis ?: "", ":", -1);
-    unsigned mode = 0, n = g_strv_length(list);
+    unsigned n = g_strv_length(list);
 
-    while (s->npi_mode && mode < ARRAY_SIZE(npi_modes) &&
-           strcmp(s->npi_mode, npi_modes[mode])) {
-        mode++;
-    }
-    if (mode == ARRAY_SIZE(npi_modes)) {
-        error_setg(errp, "npi-mode must be open, strict or loose");
-        return false;
-    }
     if (s->npi & ~UB_NPI_MASK) {
         error_setg(errp, "npi must have 25 bits at most");
         return false;
@@ -98,7 +90,7 @@ static bool parse_isolation(UbcPci *s, UbcConfig *c, Error **errp)
         }
         net->npis[net->npis_len] = npi;
     }
-    net->npi_mode = s->npi_mode ? mode : UB_NPI_STRICT;
+    net->npi_mode = s->npi_mode;
     net->npi = s->npi;
     c->guard = s->guard;
     return true;
@@ -205,16 +197,10 @@ static bool ubc_pci_slots(UbcPci *s, UbcConfig *c, Error **errp)
 /* What a guest may do with its controller and its Entities. */
 static bool ubc_pci_entities(UbcPci *s, UbcConfig *c, Error **errp)
 {
-    const char *rights = s->rights ?: "manager";
-
     c->bus_en = s->bus_en;
     c->usi = s->usi;
     memset(s->memory, 0, sizeof(s->memory));
-    c->read_only = !strcmp(rights, "user");
-    if (!c->read_only && strcmp(rights, "manager")) {
-        error_setg(errp, "rights are 'manager' or 'user'");
-        return false;
-    }
+    c->read_only = s->rights == UBC_RIGHTS_USER;
     return !s->entities || parse_entities(s, errp);
 }
 
@@ -357,11 +343,13 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_UINT32("mgmt-timeout", UbcPci, mgmt_timeout, 1000),
     DEFINE_PROP_STRING("entities", UbcPci, entities),
     DEFINE_PROP_UINT8("usi", UbcPci, usi, UBC_USI_TYPE2),
-    DEFINE_PROP_STRING("rights", UbcPci, rights),
+    DEFINE_PROP_CORE_ENUM("rights", UbcPci, rights, ubc_rights,
+                          UBC_RIGHTS_MANAGER),
     DEFINE_PROP_BOOL("bus-en", UbcPci, bus_en, true),
     DEFINE_PROP_BOOL("forward", UbcPci, forward, false),
     DEFINE_PROP_UINT32("route-entries", UbcPci, route_entries, 0),
-    DEFINE_PROP_STRING("npi-mode", UbcPci, npi_mode),
+    DEFINE_PROP_CORE_ENUM("npi-mode", UbcPci, npi_mode, ubc_npi_mode,
+                          UB_NPI_STRICT),
     DEFINE_PROP_UINT32("npi", UbcPci, npi, UB_NPI_DEFAULT),
     DEFINE_PROP_STRING("npis", UbcPci, npis),
     DEFINE_PROP_BOOL("guard", UbcPci, guard, false),
@@ -380,6 +368,17 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_BOOL("pcap-blocks", UbcPci, pcap_blocks, false),
     DEFINE_PROP_LINK("iothread", UbcPci, iothread, TYPE_IOTHREAD,
                      IOThread *),
+};
+
+/* The image has identities and kinds of Entities by value. */
+const CoreProps ubc_core_props = {
+    .list = ubc_properties,
+    .n = ARRAY_SIZE(ubc_properties),
+    .local = (const char *const []) {
+        "chardev0", "chardev1", "chardev2", "chardev3", "chardev4", "chardev5",
+        "chardev6", "chardev7", "shm", "pcap", "pcap-blocks", "iothread",
+        "guid", "eid", "fm-eid", "entities", "cip-migrate-keys", NULL
+    },
 };
 
 void ubc_pci_props_init(ObjectClass *klass)

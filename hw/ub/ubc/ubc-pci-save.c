@@ -19,6 +19,7 @@ static int ubc_pci_pre_save(void *opaque)
     g_free(s->blob);
     ubc_pci_lock(s);
     s->blob = ubc_save(s->ubc, ubc_pci_now(s), &len);
+    s->blob = core_props_prepend(OBJECT(s), &ubc_core_props, s->blob, &len);
     qemu_mutex_unlock(&s->lock);
     s->blob_len = len;
     return 0;
@@ -27,10 +28,13 @@ static int ubc_pci_pre_save(void *opaque)
 static int ubc_pci_post_load(void *opaque, int version)
 {
     UbcPci *s = opaque;
-    const char *broken;
+    const char *broken = core_props_check(OBJECT(s), &ubc_core_props, s->blob,
+                                          s->blob_len);
 
     ubc_pci_lock(s);
-    broken = ubc_load(s->ubc, ubc_pci_now(s), s->blob, s->blob_len);
+    if (!broken) {
+        broken = ubc_load(s->ubc, ubc_pci_now(s), s->blob, s->blob_len);
+    }
     qemu_mutex_unlock(&s->lock);
     ubc_pci_update_master(s);
     g_clear_pointer(&s->blob, g_free);

@@ -13,6 +13,7 @@
 #include "qom/object.h"
 #include "system/hostmem.h"
 #include "system/iothread.h"
+#include "core/props.h"
 #include "ub/capture.h"
 #include "ub/ubc.h"
 #include "ubc-pci-dll.h"
@@ -41,6 +42,11 @@ typedef struct UbcLinkTold {
     bool link_up, packets_pass;
     uint8_t rate, tx_width, rx_width;
 } UbcLinkTold;
+
+/* What BAR0 may write of the configuration space: all, or CFG1. */
+typedef enum UbcRights {
+    UBC_RIGHTS_MANAGER, UBC_RIGHTS_USER,
+} UbcRights;
 
 struct UbcPci {
     PCIDevice parent_obj;
@@ -90,7 +96,8 @@ struct UbcPci {
     UbcWindowProps window_props;
     UbcUmmuProps ummu;
     char *guid, *eid, *fm_eid;
-    char *entities, *rights, *slots;
+    char *entities, *slots;
+    int rights;                 /* UbcRights */
     uint32_t slot_settle, slot_hold;
     HostMemoryBackend *memory[UBC_MAX_ENTITIES]; /* of memory Entities */
     uint8_t usi;
@@ -98,7 +105,8 @@ struct UbcPci {
     uint32_t cna, fm_cna, port_cna;
     uint16_t upi;
     bool manager, forward, guard;
-    char *npi_mode, *npis;
+    int npi_mode;               /* UbNpiMode */
+    char *npis;
     uint32_t npi;
     uint32_t route_entries, mgmt_timeout;
     uint16_t vendor_id, device_id;
@@ -185,6 +193,8 @@ void ubc_pci_peer_error(void *opaque, unsigned port, const char *what);
 /* 32 hexadecimal digits, most significant first; false: they are not. */
 bool ubc_pci_parse_guid(const char *text, uint8_t guid[16]);
 void ubc_pci_props_init(ObjectClass *klass);
+/* Those that the ends of a migration must agree on. */
+extern const CoreProps ubc_core_props;
 /* s->cfg and what else follows from properties; false: *errp says why not. */
 bool ubc_pci_configure(UbcPci *s, Error **errp);
 

@@ -1,0 +1,243 @@
+/*
+ * Properties and migration: a destination that was given another value than the
+ * source refuses, and names the property.  Every property with a default is
+ * tried, so that a new one is compared, or is said here to be the host's own.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "libqtest.h"
+#include "qobject/qbool.h"
+#include "qobject/qdict.h"
+#include "qobject/qlist.h"
+#include "qobject/qnum.h"
+#include "qobject/qstring.h"
+#include "../deadline.h"
+
+#define MACHINE "-M q35 -nodefaults -display none "
+
+/* A value that is not the default one, where that is neither a truth value nor
+ * a number that may be one more. */
+typedef struct Other {
+    const char *name;
+    const char *value;       /* more properties may follow */
+} Other;
+
+typedef struct Kind {
+    const char *device;
+    const char *const *local;
+    const Other *other;
+} Kind;
+
+static const char *const mthca_local[] = {
+    "shm", "inline-budget", "guid", "lid", NULL
+};
+static const Other mthca_other[] = {
+    { "gid-prefix", "1" }, { "lid-net", "0x0b000000" }, { "ud-grh", "ipv4" },
+    { "sm", "auto" }, { NULL }
+};
+
+static const char *const ncic_local[] = { "tx-inline", NULL };
+static const Other ncic_other[] = {
+    { "layout", "doc" }, { "eth-flags", "doc" }, { "eth-arm", "oneshot" },
+    { "roce-ports", "destination" }, { "queues", "8" },
+    { "rdma-ip", "10.1.1.1" }, { "rdma-ud-grh", "ib" },
+    { "rdma-lid-net", "0x0b000000" }, { "rdma-local-error", "protection" },
+    { "rdma-error-cqe", "document" }, { NULL }
+};
+
+static const char *const rclink_local[] = { "shm", "inline-budget", NULL };
+static const Other rclink_other[] = {
+    { "qps", "8" }, { "type1-vcs", "2" }, { "ost1", "8" }, { "ost2", "8" },
+    { "speed", "200" }, { NULL }
+};
+
+static const char *const ubc_local[] = {
+    "shm", "pcap-blocks", "cip-migrate-keys", NULL
+};
+static const Other ubc_other[] = {
+    { "contexts", "16" }, { "phy-mode", "1" }, { "usi", "1" },
+    { "window", "1M" }, { "rights", "user" }, { "npi-mode", "open" },
+    { "period0", "2560" }, { "period1", "1280" }, { "lanes", "4" },
+    { "max-rate", "1" }, { "crc-cover", "bytes" }, { "cip-window", "64" },
+    { "fec", "off" }, { "fec-min", "t2" }, { "port-type", "primary" },
+    { "scrambler", "off" }, { NULL }
+};
+
+static const Kind kinds[] = {
+    { "ncic-nic", ncic_local, ncic_other },
+    { "ncic-mthca", mthca_local, mthca_other },
+    { "rclink", rclink_local, rclink_other },
+    { "ubc", ubc_local, ubc_other },
+};
+
+static QList *properties(QTestState *qts, const char *device)
+{
+    QDict *rsp = qtest_qmp(qts, "{ 'execute': 'device-list-properties',"
+                           " 'arguments': { 'typename': %s } }", device);
+    QList *list = qdict_get_qlist(rsp, "return");
+
+    g_assert_nonnull(list);
+    qobject_ref(list);
+    qobject_unref(rsp);
+    return list;
+}
+
+static bool lists(QList *list, const char *name)
+{
+    const QListEntry *e;
+
+    QLIST_FOREACH_ENTRY(list, e) {
+        QDict *d = qobject_to(QDict, qlist_entry_obj(e));
+
+        if (!strcmp(qdict_get_str(d, "name"), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const Other *other_of(const Kind *k, const char *name)
+{
+    for (const Other *o = k->other; o->name; o++) {
+        if (!strcmp(o->name, name)) {
+            return o;
+        }
+    }
+    return NULL;
+}
+
+/* "name=value" of another value than the default of property @d. */
+static char *another(const Kind *k, QDict *d)
+{
+    const char *name = qdict_get_str(d, "name");
+    QObject *value = qdict_get(d, "default-value");
+    const Other *o = other_of(k, name);
+    QBool *flag = qobject_to(QBool, value);
+    QNum *num = qobject_to(QNum, value);
+    uint64_t u;
+
+    if (o) {
+        return g_strdup_printf("%s=%s", name, o->value);
+    }
+    if (flag) {
+        return g_strdup_printf("%s=%s", name,
+                               qbool_get_bool(flag) ? "off" : "on");
+    }
+    if (num && qnum_get_try_uint(num, &u)) {
+        return g_strdup_printf("%s=%" PRIu64, name,
+                               u == UINT32_MAX || u == 255 ? u - 1 : u + 1);
+    }
+    g_test_message("%s.%s: what else may it be?", k->device, name);
+    g_test_fail();
+    return NULL;
+}
+
+/* The migration of @qts comes to its end. */
+static void wait_migrated(QTestState *qts)
+{
+    int64_t end = test_deadline(120);
+    bool done = false;
+
+    while (!done) {
+        QDict *rsp = qtest_qmp(qts, "{ 'execute': 'query-migrate' }");
+        QDict *ret = qdict_get_qdict(rsp, "return");
+        const char *status = qdict_get_try_str(ret, "status");
+
+        g_assert_cmpstr(status, !=, "failed");
+        done = !g_strcmp0(status, "completed");
+        qobject_unref(rsp);
+        g_assert_true(done || g_get_monotonic_time() < end);
+    }
+}
+
+static char *save(const Kind *k)
+{
+    QTestState *qts = qtest_initf(MACHINE "-device %s,id=d", k->device);
+    char *file = g_strdup_printf("%s/props-%d", g_get_tmp_dir(), getpid());
+    g_autofree char *uri = g_strdup_printf("file:%s", file);
+
+    qtest_qmp_assert_success(qts, "{ 'execute': 'migrate', 'arguments': {"
+                             " 'uri': %s } }", uri);
+    wait_migrated(qts);
+    qtest_quit(qts);
+    return file;
+}
+
+/* An emulator with the same properties takes @file. */
+static void load(const Kind *k, const char *file)
+{
+    QTestState *qts = qtest_initf(MACHINE "-device %s,id=d -incoming file:%s",
+                                  k->device, file);
+
+    wait_migrated(qts);
+    qtest_quit(qts);
+}
+
+/* What the emulator says that is given @props and should not take @file. */
+static char *refused(const Kind *k, const char *file, const char *props)
+{
+    g_autofree char *line = g_strdup_printf(
+        "timeout %d %s " MACHINE "-accel qtest -S -device %s,id=d,%s "
+        "-incoming file:%s", (int)(test_patience(120) / G_USEC_PER_SEC),
+        getenv("QTEST_QEMU_BINARY"), k->device, props, file);
+    g_auto(GStrv) argv = g_strsplit(line, " ", 0);
+    char *said = NULL;
+
+    g_assert_true(g_spawn_sync(NULL, argv, NULL,
+                               G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL,
+                               NULL, NULL, NULL, &said, NULL, NULL));
+    return said;
+}
+
+static void test_kind(const void *opaque)
+{
+    const Kind *k = opaque;
+    QTestState *qts = qtest_init(MACHINE);
+    g_autofree char *file = save(k);
+    QList *list = properties(qts, k->device);
+    QList *base = properties(qts, "pci-testdev");
+    const QListEntry *e;
+    unsigned tried = 0;
+
+    load(k, file);
+    QLIST_FOREACH_ENTRY(list, e) {
+        QDict *d = qobject_to(QDict, qlist_entry_obj(e));
+        const char *name = qdict_get_str(d, "name");
+        g_autofree char *props = NULL, *said = NULL, *why = NULL;
+
+        if (!qdict_haskey(d, "default-value") || lists(base, name) ||
+            g_strv_contains(k->local, name)) {
+            continue;
+        }
+        props = another(k, d);
+        why = g_strdup_printf("property '%s' differs", name);
+        if (props) {
+            said = refused(k, file, props);
+            /* Some are in the configuration space, which QEMU compares. */
+            if (!strstr(said, why) && !strstr(said, "Bad config data")) {
+                g_test_message("%s with %s: %s", k->device, props,
+                               *said ? said : "taken");
+                g_test_fail();
+            }
+        }
+        tried++;
+    }
+    g_assert_cmpuint(tried, >, 5);
+    qobject_unref(list);
+    qobject_unref(base);
+    unlink(file);
+    qtest_quit(qts);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        g_autofree char *path = g_strdup_printf("/props-migrate/%s",
+                                                kinds[i].device);
+
+        qtest_add_data_func(path, &kinds[i], test_kind);
+    }
+    return g_test_run();
+}
