@@ -25,7 +25,6 @@ static void cache_release(struct kref *ref)
 {
 	struct mem_cache *c = container_of(ref, struct mem_cache, ref);
 
-	kvfree(c->failed);
 	kvfree(c->dirty);
 	kvfree(c->pages);
 	kfree(c);
@@ -57,9 +56,7 @@ struct mem_cache *mem_cache_new(struct mem_dev *dev, u64 window, u64 len,
 	c->pages = kvcalloc(c->n, sizeof(*c->pages), GFP_KERNEL_ACCOUNT);
 	c->dirty = kvcalloc(BITS_TO_LONGS(c->n), sizeof(long),
 			    GFP_KERNEL_ACCOUNT);
-	c->failed = kvcalloc(BITS_TO_LONGS(c->n), sizeof(long),
-			     GFP_KERNEL_ACCOUNT);
-	if (c->pages && c->dirty && c->failed)
+	if (c->pages && c->dirty)
 		return c;
 	mem_cache_put(c);
 	return NULL;
@@ -99,23 +96,31 @@ static int pages_move(struct mem_cache *c, bool reads, struct page **pages,
 	return err;
 }
 
-/* Nobody maps it: the next touch is a fault.  A fault that has found it holds the
- * lock of the page until it is mapped. */
-static void page_unmap(struct mem_cache *c, struct page *page, unsigned long i)
+/* Nobody maps them, which are @n in order: the next touch is a fault.  A fault that has
+ * found one holds the lock of that page alone until it is mapped. */
+static void pages_unmap(struct mem_cache *c, struct page **pages,
+			unsigned long i, unsigned int n)
 {
-	lock_page(page);
-	mem_unmap(c->dev, c->window + ((u64)i << PAGE_SHIFT), PAGE_SIZE);
-	unlock_page(page);
+	unsigned int k;
+
+	for (k = 0; k < n; k++)
+		lock_page(pages[k]);
+	mem_unmap(c->dev, c->window + ((u64)i << PAGE_SHIFT),
+		  (u64)n << PAGE_SHIFT);
+	for (k = 0; k < n; k++)
+		unlock_page(pages[k]);
 }
 
-/* How many pages to read: more than one for who goes through them in order. */
+/* How many pages to read: as many as are there in front of it, for who goes through
+ * them in order. */
 static unsigned int pages_ahead(const struct mem_cache *c, unsigned long i)
 {
-	unsigned int n = 1;
+	unsigned int before = 0, n = 1;
 
-	if (i && c->pages[i - 1])
-		while (n < MEM_MOVE && i + n < c->n && !c->pages[i + n])
-			n++;
+	while (before < MEM_MOVE && before < i && c->pages[i - before - 1])
+		before++;
+	while (n < before && i + n < c->n && !c->pages[i + n])
+		n++;
 	return n;
 }
 
@@ -171,7 +176,7 @@ static void drop_all(struct mem_cache *c)
 		c->pages[i] = NULL;
 		__clear_bit(i, c->dirty);
 		spin_unlock(&c->state);
-		page_unmap(c, page, i);
+		pages_unmap(c, &page, i, 1);
 		put_page(page);
 		cond_resched();
 	}
@@ -204,13 +209,12 @@ static void dirty_again(struct mem_cache *c, unsigned long i, unsigned int n)
 static int clean_all(struct mem_cache *c)
 {
 	unsigned long i = 0;
-	unsigned int n, k;
+	unsigned int n;
 	int err = 0;
 
 	while (!err && (i = find_next_bit(c->dirty, c->n, i)) < c->n) {
 		n = dirty_take(c, i, min_t(unsigned long, MEM_MOVE, c->n - i));
-		for (k = 0; k < n; k++)
-			page_unmap(c, c->pages[i + k], i + k);
+		pages_unmap(c, c->pages + i, i, n);
 		err = pages_move(c, false, c->pages + i, i, n);
 		if (err)
 			dirty_again(c, i, n);
@@ -443,7 +447,7 @@ static void page_fetch_for(struct mem_cache *c, unsigned long i)
 	int err = page_fetch(c, i);
 
 	spin_lock(&c->state);
-	__assign_bit(i, c->failed, err && err != -EINTR);
+	mem_try_ended(&c->tries, current, i, err && err != -EINTR);
 	spin_unlock(&c->state);
 }
 
@@ -456,7 +460,7 @@ static bool page_failed(struct mem_cache *c, unsigned long i,
 	if (!(vmf->flags & FAULT_FLAG_TRIED))
 		return false;
 	spin_lock(&c->state);
-	failed = __test_and_clear_bit(i, c->failed);
+	failed = mem_try_failed(&c->tries, current, i);
 	spin_unlock(&c->state);
 	return failed;
 }

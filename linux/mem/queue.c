@@ -15,10 +15,10 @@
 #define OP_READ		0x06
 #define OP_WRITEBACK	0x17
 #define BELL_BAR	2
-#define SQ_LOG2		6
+#define SQ_LOG2		8
 #define BLOCKS		4	/* of each entry: none wraps */
 #define SQ_BYTES	(UBQ_BLOCK << SQ_LOG2)
-#define CQ_LOG2		6
+#define CQ_LOG2		6	/* as many as requests */
 #define CQ_BYTES	(UBQ_CQE << CQ_LOG2)
 #define CQE_STATUS(w0)	((w0) >> 8 & 0xffff)
 /* A peer that takes longer, or says RNR all the time, is silent: the queue is made
@@ -29,6 +29,7 @@
 /* So long a program that was killed waits nevertheless, for a peer that answers. */
 #define KILLED_MS	1000
 #define WRITEBACK_BYTES	4096	/* one packet (UB 2.0 table 7-2) */
+#define READ_PAGES	8		/* of a request */
 #define ROOM		((1 << SQ_LOG2) / BLOCKS)	/* requests at a time */
 #define SPINS		200
 #define GONE_SPINS	1024
@@ -43,8 +44,9 @@ static __le32 *entry(struct mem_queue *q, u16 index)
 {
 	u8 *at = q->sq + (index & ((1 << SQ_LOG2) - 1)) * UBQ_BLOCK;
 
-	BUILD_BUG_ON(UBQ_SQE_ELEMENT + MEM_MOVE * UBQ_ELEMENT >
+	BUILD_BUG_ON(UBQ_SQE_ELEMENT + READ_PAGES * UBQ_ELEMENT >
 		     BLOCKS * UBQ_BLOCK);
+	BUILD_BUG_ON(ROOM > 1 << CQ_LOG2);
 	memset(at, 0, BLOCKS * UBQ_BLOCK);
 	return (__le32 *)at;
 }
@@ -130,7 +132,8 @@ static int move_all(struct mem_dev *dev, bool reads,
 		    const dma_addr_t *pages, unsigned int n, bool killable,
 		    u32 *bad)
 {
-	u32 len = n * PAGE_SIZE, step = reads ? len : WRITEBACK_BYTES;
+	u32 most = reads ? READ_PAGES * PAGE_SIZE : WRITEBACK_BYTES;
+	u32 len = n * PAGE_SIZE, step;
 	struct mem_queue *q = &dev->queue;
 	unsigned long begun = jiffies;
 	unsigned int posted;
@@ -140,6 +143,7 @@ static int move_all(struct mem_dev *dev, bool reads,
 	*bad = UBQ_STATUS_OK;
 	while (!err && !*bad && off < len) {
 		for (posted = 0; posted < ROOM && off < len; posted++) {
+			step = min(most, len - off);
 			post(q, reads ? OP_READ : OP_WRITEBACK, to, at, pages,
 			     off, step);
 			off += step;

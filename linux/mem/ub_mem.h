@@ -28,6 +28,7 @@
 #include <linux/spinlock.h>
 #include <linux/xarray.h>
 
+#include "tries.h"
 #include "ub_engine.h"
 #include "ub/lds_hw.h"
 
@@ -109,9 +110,9 @@ struct mem_queue {
 int mem_queue_start(struct mem_dev *dev);
 void mem_queue_stop(struct mem_dev *dev);
 void mem_queue_free(struct mem_dev *dev);
-#define MEM_MOVE	8	/* pages of a request */
+#define MEM_MOVE	64	/* pages, at most */
 
-/* A Read or Writebacks of @n pages at @at of what @to leads to.  -EINTR: the program
+/* Reads or Writebacks of @n pages at @at of what @to leads to.  -EINTR: the program
  * was killed meanwhile, and it is @killable. */
 int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
 	     u64 at, const dma_addr_t *pages, unsigned int n, bool killable);
@@ -144,7 +145,7 @@ struct mem_cache {
 	unsigned long n;
 	struct page **pages;
 	unsigned long *dirty;
-	unsigned long *failed;	/* pages that the next try of a fault gives up */
+	struct mem_tries tries;	/* with state: faults whose next try is the last */
 	u64 epoch;		/* of the directory, as it was entered last */
 };
 

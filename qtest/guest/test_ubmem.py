@@ -14,6 +14,8 @@ NODE = '/dev/ubmem0'
 SYSFS = '/sys/class/misc/ubmem0'
 EVENT_REMOTE = '0x12'
 PAGE = 4096
+# Processes that touch one page at once.
+TOUCHERS = 24
 
 
 class Serve:
@@ -260,6 +262,15 @@ class Memory(unittest.TestCase):
             self.user.run(f'ubmem-perf cached {serve.desc}', 60,
                           check=False).status, 0)
         self.told(self.home, 'refused', before, 1)
+        # So each of several that touch it at once asks once, and hears of its own.
+        before = self.refusals(self.home)
+        self.assertEqual(self.perf(f'touch {serve.desc} {TOUCHERS}'),
+                         'touched 0')
+        self.told(self.home, 'refused', before, TOUCHERS)
+        serve.kill()
+        serve = Serve(self.home, f'serve {PAGE} r')
+        self.assertEqual(self.perf(f'touch {serve.desc} {TOUCHERS}'),
+                         f'touched {TOUCHERS}')
         serve.kill()
         self.clean()
 

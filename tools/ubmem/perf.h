@@ -39,6 +39,12 @@ void shared_change(const UbMem *m, unsigned times);
 /* Have Ownership, however long others have it. */
 void own(const UbMem *m, const char *what);
 
+/* copy.c: MB a second of storing as much from @from as the import has; @done: until the
+ * peer has it, by a fence, which for cached memory is Clean.  Of reading all of it, word
+ * by word, whose sum is told. */
+double copy_in(const UbMem *m, const uint64_t *from, double *done);
+double read_through(const UbMem *m, uint64_t *sum);
+
 /* ring.c: messages in order from one node to another.  The receiver owns @memory of
  * @len bytes, zeroed; the sender has imported it with strong order. */
 void ring_receive(void *memory, size_t len, unsigned messages);

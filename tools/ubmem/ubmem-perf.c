@@ -9,6 +9,12 @@
  *     ubmem-perf watch DESCRIPTOR               load until it fails, and say how
  *     ubmem-perf poke DESCRIPTOR AT VALUE       a store and a fence
  *     ubmem-perf cached DESCRIPTOR              test and measure cached memory
+ *     ubmem-perf copy DESCRIPTOR                speed of writing all of it: by the
+ *                      window, and cached, each page touched for the first time and
+ *                      when it is there
+ *     ubmem-perf read DESCRIPTOR                speed of reading all of it, cached
+ *     ubmem-perf touch DESCRIPTOR N             N processes touch one page of a cached
+ *                      import at once; how many could
  *     ubmem-perf share DESCRIPTOR N             change it N times, as others do
  *     ubmem-perf hold DESCRIPTOR [read]         be its owner, or a reader, for ever
  *     ubmem-perf try DESCRIPTOR read|write      ask once to be that
@@ -32,6 +38,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -280,6 +287,91 @@ static int run_cached(int argc, char **argv)
     return 0;
 }
 
+/* The last of some times: into memory that was not touched before, or that was. */
+static void copy_of(const char *name, char **words, const char *options,
+                    const uint64_t *from, unsigned times)
+{
+    double copied = 0, done = 0;
+    UbMem m;
+
+    import(words, options, &m);
+    while (times--) {
+        copied = copy_in(&m, from, &done);
+    }
+    for (size_t at = 0; at < m.len; at += m.len / 64 & ~7ul) {
+        is("what was copied", load(&m, at), from[at / 8]);
+    }
+    ubmem_unimport(&m);
+    printf("%s=%.3f %s_done=%.3f\n", name, copied, name, done);
+}
+
+static int run_copy(int argc, char **argv)
+{
+    size_t bytes = strtoull(argv[3], NULL, 0);
+    uint64_t *from = malloc(bytes);
+
+    if (!from) {
+        die("no memory");
+    }
+    for (size_t i = 0; i < bytes / 8; i++) {
+        from[i] = i * 0x9e3779b97f4a7c15ull;
+    }
+    copy_of("window", argv, "", from, 1);
+    copy_of("cold", argv, "cached", from, 1);
+    copy_of("warm", argv, "cached", from, 2);
+    free(from);
+    return 0;
+}
+
+static int run_read(int argc, char **argv)
+{
+    uint64_t sum;
+    double mbs;
+    UbMem m;
+
+    import(argv, "cached", &m);
+    mbs = read_through(&m, &sum);
+    printf("cached=%.3f sum=%" PRIx64 "\n", mbs, sum);
+    ubmem_unimport(&m);
+    return 0;
+}
+
+/* They share the import, and have a mapping each. */
+static int run_touch(int argc, char **argv)
+{
+    unsigned n = strtoul(argv[DESC_WORDS], NULL, 0), good = 0;
+    int start[2], status;
+    UbMem m;
+
+    import(argv, "cached", &m);
+    if (pipe(start)) {
+        die("pipe: %s", strerror(errno));
+    }
+    for (unsigned i = 0; i < n; i++) {
+        char c;
+
+        switch (fork()) {
+        case -1:
+            die("fork: %s", strerror(errno));
+        case 0:
+            close(start[1]);
+            /* Nobody writes: it ends when they all may begin. */
+            if (read(start[0], &c, 1)) {
+                _exit(1);
+            }
+            load(&m, 0);
+            _exit(0);
+        }
+    }
+    close(start[1]);
+    while (wait(&status) > 0) {
+        good += !status;
+    }
+    printf("touched %u\n", good);
+    ubmem_unimport(&m);
+    return 0;
+}
+
 static int run_share(int argc, char **argv)
 {
     UbMem m;
@@ -399,6 +491,9 @@ static const struct {
     { "watch", DESC_WORDS, run_watch },
     { "poke", DESC_WORDS + 2, run_poke },
     { "cached", DESC_WORDS, run_cached },
+    { "copy", DESC_WORDS, run_copy },
+    { "read", DESC_WORDS, run_read },
+    { "touch", DESC_WORDS + 1, run_touch },
     { "share", DESC_WORDS + 1, run_share },
     { "hold", DESC_WORDS, run_hold },
     { "try", DESC_WORDS + 1, run_try },
@@ -419,7 +514,7 @@ int main(int argc, char **argv)
     }
     die("usage: ubmem-perf serve BYTES [RIGHTS [TOKEN [shared]]]\n"
         "       ubmem-perf receive BYTES N\n"
-        "       ubmem-perf check|perf|cached|share|hold|try|dirty|close|watch|send|"
-        "poke "
+        "       ubmem-perf check|perf|cached|copy|read|touch|share|hold|try|dirty|"
+        "close|watch|send|poke "
         "DESCRIPTOR ...");
 }

@@ -4,28 +4,19 @@
  * Raw packets go from one emulator to another over a unix socket, through the
  * rings, the data link layer and the lanes of ubc; beside them, in the same
  * run and turn by turn, frames of the same size through virtio-net and
- * -netdev stream, which have nothing to do but carry them.  The payload lies
- * in guest memory once and descriptors are posted again and again, so that
- * the devices and the wire are measured and not qtest.  Then the processor
+ * -netdev stream, which have nothing to do but carry them.  Then the processor
  * time of a linked pair that rests.  Timings decide nothing.
  *
  *   bench-link [ROUNDS [SECONDS A ROUND [SECONDS AT REST [PACKET SIZE]]]]
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "qemu/osdep.h"
-#include "qemu/bswap.h"
-#include "../../link/ubc-driver.h"
+#include "measure.h"
+#include "raw-end.h"
 #include "vnet-driver.h"
 
-#define BUF 0x4000u
-#define RX_BUFS 128u   /* fit between QUBC_RX_BUF and the next port's */
-/* Descriptors that are worth a doorbell while the device has others: each is a
- * round trip of qtest's.  virtio says itself when it wants none. */
-#define BELL 32
 #define PINGS 1000
 #define PING_BYTES 64
-#define ROUNDS_MAX 64
 
 /* An end of a pair of either kind. */
 typedef struct End End;
@@ -37,9 +28,8 @@ typedef struct Kind {
 
 struct End {
     const Kind *kind;
-    QUbc *ubc;
+    RawEnd raw;
     QVnet *net;
-    uint16_t told[2];        /* ring heads that ubc knows of: TX, RX */
     uint64_t packets, bytes; /* received */
 };
 
@@ -50,71 +40,17 @@ typedef struct Result {
 
 /* ---- ubc ---------------------------------------------------------------- */
 
-/* Tell ubc of new descriptors, if they are many or it has no others. */
-static void ub_tell(End *e, unsigned ring, uint16_t head, uint16_t tail)
-{
-    uint16_t *told = &e->told[ring == UBC_RING_RX];
-
-    if ((uint16_t)(head - *told) >= BELL || (head != *told && tail == *told)) {
-        qubc_doorbell(e->ubc, 0, ring);
-        *told = head;
-    }
-}
-
 static unsigned ub_send(End *e, unsigned n, uint32_t len)
 {
-    QUbcPort *p = &e->ubc->port[0];
-    unsigned sent = 0;
-
-    while (p->tx_tail != p->tx_head) {
-        uint16_t status = qubc_status(e->ubc, 0, UBC_RING_TX, p->tx_tail);
-
-        if (!(status & UBC_DESC_DONE)) {
-            break;
-        }
-        g_assert_cmphex(status, ==, UBC_DESC_DONE);
-        p->tx_tail++;
-    }
-    while (sent < n && (uint16_t)(p->tx_head - p->tx_tail) < QUBC_RING) {
-        qubc_post(e->ubc, 0, UBC_RING_TX, QUBC_TX_BUF(0), len, 3);
-        sent++;
-    }
-    ub_tell(e, UBC_RING_TX, p->tx_head, p->tx_tail);
-    return sent;
-}
-
-static void ub_give(End *e)
-{
-    QUbcPort *p = &e->ubc->port[0];
-
-    while ((uint16_t)(p->rx_head - p->rx_tail) < QUBC_RING) {
-        qubc_post(e->ubc, 0, UBC_RING_RX,
-                  QUBC_RX_BUF(0) + p->rx_head % RX_BUFS * BUF, BUF, 0);
-    }
-    ub_tell(e, UBC_RING_RX, p->rx_head, p->rx_tail);
+    return raw_send(&e->raw, n, len);
 }
 
 static unsigned ub_reap(End *e)
 {
-    QUbcPort *p = &e->ubc->port[0];
-    unsigned got = 0;
+    unsigned got = raw_reap(&e->raw);
 
-    while (p->rx_tail != p->rx_head) {
-        uint16_t status = qubc_status(e->ubc, 0, UBC_RING_RX, p->rx_tail);
-
-        if (!(status & UBC_DESC_DONE)) {
-            break;
-        }
-        g_assert_cmphex(status, ==, UBC_DESC_DONE);
-        e->bytes += ldl_le_p(e->ubc->ram->at + QUBC_RX_RING(0) +
-                             p->rx_tail % QUBC_RING * UBC_DESC_SIZE + 8);
-        p->rx_tail++;
-        got++;
-    }
-    e->packets += got;
-    if (got) {
-        ub_give(e);
-    }
+    e->packets = e->raw.packets;
+    e->bytes = e->raw.bytes;
     return got;
 }
 
@@ -122,11 +58,8 @@ static const Kind kind_ub = { "ubc", ub_send, ub_reap };
 
 static void ub_open(End *e, QUbc *d)
 {
-    *e = (End) { .kind = &kind_ub, .ubc = d };
-    qubc_ring_open(d, 0, UBC_RING_TX, QUBC_TX_RING(0));
-    qubc_ring_open(d, 0, UBC_RING_RX, QUBC_RX_RING(0));
-    ub_give(e);
-    qubc_port_write(d, 0, UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+    *e = (End) { .kind = &kind_ub };
+    raw_open(&e->raw, d);
 }
 
 /* ---- virtio-net --------------------------------------------------------- */
@@ -149,29 +82,9 @@ static const Kind kind_net = { "netdev stream", net_send, net_reap };
 
 /* ---- Measuring ---------------------------------------------------------- */
 
-static double now(void)
-{
-    return g_get_monotonic_time() / 1e6;
-}
-
-/* Processor seconds that a process has used. */
-static double cpu_of(pid_t pid)
-{
-    g_autofree char *path = g_strdup_printf("/proc/%d/stat", pid);
-    g_autofree char *text = NULL;
-    unsigned long user, system;
-    const char *at;
-
-    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-    at = strrchr(text, ')');
-    g_assert_cmpint(sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u "
-                           "%*u %lu %lu", &user, &system), ==, 2);
-    return (double)(user + system) / sysconf(_SC_CLK_TCK);
-}
-
 static double cpu(const End *e)
 {
-    return cpu_of(qtest_pid(e->ubc ? e->ubc->qts : e->net->qts));
+    return cpu_of(qtest_pid(e->net ? e->net->qts : e->raw.ubc->qts));
 }
 
 static void step(End *a, End *b, uint32_t len)
@@ -230,19 +143,6 @@ static void ping(End *a, End *b, Result *r)
         }
     }
     r->rtt_us = (now() - start) * 1e6 / PINGS;
-}
-
-static int by_value(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-
-    return (a > b) - (a < b);
-}
-
-static double median(double *v, unsigned n)
-{
-    qsort(v, n, sizeof(*v), by_value);
-    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
 /* What both ends together take for a GB, however little the host leaves them:
@@ -331,34 +231,28 @@ int main(int argc, char **argv)
         g_strdup_printf("stream,id=n0,server=off,addr.type=unix,addr.path=%s",
                         plain),
     };
-    unsigned rounds = 5, only = 0;
-    double seconds = 1, resting = 30;
+    /* Rounds, seconds of each, seconds at rest, the only size of packets. */
+    double given[] = { 5, 1, 30, 0 };
+    double seconds, resting;
+    unsigned rounds, only;
     End ub[2], net[2];
 
-    /* run-qtest gives options of TAP programs; they mean nothing here. */
-    for (int i = 1, n = 0; i < argc; i++) {
-        if (g_ascii_isdigit(argv[i][0])) {
-            double v = g_ascii_strtod(argv[i], NULL);
-
-            rounds = n == 0 ? v : rounds;
-            seconds = n == 1 ? v : seconds;
-            resting = n == 2 ? v : resting;
-            only = n == 3 ? v : only;
-            n++;
-        }
-    }
-    rounds = CLAMP(rounds, 1, ROUNDS_MAX);
-    g_assert_cmpuint(only, <=, BUF);
+    numbers(argc, argv, given, G_N_ELEMENTS(given));
+    rounds = CLAMP(given[0], 1, ROUNDS_MAX);
+    seconds = given[1];
+    resting = given[2];
+    only = given[3];
+    g_assert_cmpuint(only, <=, RAW_BUF);
     ub_open(&ub[0], qubc_start_attached("chardev0=w", more[0]));
     ub_open(&ub[1], qubc_start_attached("chardev0=w", more[1]));
     for (unsigned i = 0; i < 2; i++) {
         /* The sender is the client: in QEMU 10.0 the socket of a server's end
          * blocks, and its emulator with it, until the other end is read. */
         net[!i] = (End) { .kind = &kind_net, .net = qvnet_start(more[2 + i]) };
-        QUBC_WAIT(qubc_up(ub[0].ubc, 0) && qubc_up(ub[1].ubc, 0));
+        QUBC_WAIT(qubc_up(ub[0].raw.ubc, 0) && qubc_up(ub[1].raw.ubc, 0));
     }
     /* The rates climb one by one. */
-    QUBC_WAIT(qubc_link_int(ub[0].ubc, 0, "lane-mbps") == 106250);
+    QUBC_WAIT(qubc_link_int(ub[0].raw.ubc, 0, "lane-mbps") == 106250);
     for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
         if (!only || only == sizes[i]) {
             compare(ub, net, sizes[i], rounds, seconds);
@@ -367,7 +261,7 @@ int main(int argc, char **argv)
     compare_ping(ub, net, rounds);
     rest(ub, resting);
     for (unsigned i = 0; i < 2; i++) {
-        qubc_stop(ub[i].ubc);
+        qubc_stop(ub[i].raw.ubc);
         qvnet_stop(net[i].net);
     }
     unlink(wire);

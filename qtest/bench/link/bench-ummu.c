@@ -1,18 +1,19 @@
 /*
  * What the UMMU costs: Writes of 64 KiB from one emulator to another, by plain segments
- * and by tables, turn by turn in the same run.  Timings decide nothing.
+ * and by tables, turn by turn in the same run, and the processor time of both, which other
+ * work on the host changes less.  Timings decide nothing.
  *
  *   bench-ummu [ROUNDS [SECONDS A ROUND]]
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "measure.h"
 #include "../../link/ubc-eng.h"
 #include "../../ubm-drv.h"
 #include "ub/tah.h"
 
 #define LEN 65536u
 #define DEPTH 8u                /* Writes under way */
-#define ROUNDS_MAX 64
 
 static EngPair p;
 
@@ -45,6 +46,12 @@ static void tables(UbmDrv *d)
                ENG_UBA + ENG_ROOM - 1, ENG_TOKEN);
 }
 
+/* Processor seconds of both emulators so far. */
+static double cpu(void)
+{
+    return cpu_of(qtest_pid(p.a.q->qts)) + cpu_of(qtest_pid(p.b.q->qts));
+}
+
 /* MB a second. */
 static double stream(double seconds)
 {
@@ -71,47 +78,42 @@ static double stream(double seconds)
     return bytes / (double)t;
 }
 
-static int by_value(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-
-    return (a > b) - (a < b);
-}
-
 int main(int argc, char **argv)
 {
-    double mbs[2][ROUNDS_MAX], ratio[ROUNDS_MAX], seconds = 1;
-    unsigned rounds = 5, numbers = 0;
+    /* Rounds, seconds of each. */
+    double given[] = { 5, 1 };
+    double mbs[2][ROUNDS_MAX], cost[2][ROUNDS_MAX], ratio[ROUNDS_MAX];
+    double ratio_cost[ROUNDS_MAX], typical;
+    unsigned rounds;
     UbmDrv d;
 
-    /* run-qtest gives options of TAP programs; they mean nothing here. */
-    for (int i = 1; i < argc; i++) {
-        if (g_ascii_isdigit(argv[i][0])) {
-            double v = g_ascii_strtod(argv[i], NULL);
-
-            rounds = numbers == 0 ? CLAMP(v, 1, ROUNDS_MAX) : rounds;
-            seconds = numbers == 1 ? v : seconds;
-            numbers++;
-        }
-    }
+    numbers(argc, argv, given, G_N_ELEMENTS(given));
+    rounds = CLAMP(given[0], 1, ROUNDS_MAX);
     eng_start(&p, &(EngPlan){ .carrier = ENG_RTP });
     tables(&d);
     for (unsigned i = 0; i < rounds; i++) {
-        for (unsigned on = 0; on < 2; on++) {
+        for (unsigned turn = 0; turn < 2; turn++) {
+            /* Which is first changes, too. */
+            unsigned on = (turn + i) % 2;
+
             reg_write(NULL, UBM_CR0, on ? UBM_CR0_ENABLE | UBM_CR0_EVTQ |
                                           UBM_CR0_MAPT : 0);
-            stream(seconds / 10);
-            mbs[on][i] = stream(seconds);
+            stream(given[1] / 10);
+            cost[on][i] = cpu();
+            mbs[on][i] = stream(given[1]);
+            cost[on][i] = (cpu() - cost[on][i]) / (mbs[on][i] * given[1]) * 1e3;
         }
         ratio[i] = mbs[1][i] / mbs[0][i];
+        ratio_cost[i] = cost[1][i] / cost[0][i];
     }
-    for (unsigned on = 0; on < 2; on++) {
-        qsort(mbs[on], rounds, sizeof(double), by_value);
-    }
-    qsort(ratio, rounds, sizeof(double), by_value);
+    typical = median(ratio, rounds); /* sorts them */
     printf("Writes of %u bytes: plain %.1f MB/s, translated %.1f MB/s, ratio %.2f "
-           "(%.2f to %.2f)\n", LEN, mbs[0][rounds / 2], mbs[1][rounds / 2],
-           ratio[rounds / 2], ratio[0], ratio[rounds - 1]);
+           "(%.2f to %.2f)\n", LEN, median(mbs[0], rounds), median(mbs[1], rounds),
+           typical, ratio[0], ratio[rounds - 1]);
+    typical = median(ratio_cost, rounds);
+    printf("core seconds a GB: plain %.2f, translated %.2f, ratio %.2f (%.2f to "
+           "%.2f)\n", median(cost[0], rounds), median(cost[1], rounds), typical,
+           ratio_cost[0], ratio_cost[rounds - 1]);
     eng_stop(&p);
     return 0;
 }
