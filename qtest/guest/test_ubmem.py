@@ -3,57 +3,19 @@
 
 import unittest
 
-from guestvm import kernel, net, tap
-from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
-from guestvm.paths import BUILD
-from guestvm.ubswitch import PROGRAM, Switch
+from guestvm import kernel, tap, ubmem
+from guestvm.ubmem import NODE, PAGE, SYSFS, Serve
+from guestvm.ubswitch import Switch
 
-PERF = BUILD / 'tools' / 'ubmem' / 'ubmem-perf'
-MODEL = 'ubc'
-NODE = '/dev/ubmem0'
-SYSFS = '/sys/class/misc/ubmem0'
 EVENT_REMOTE = '0x12'
-PAGE = 4096
 # Processes that touch one page at once.
 TOUCHERS = 24
-
-
-class Serve:
-    """ubmem-perf serve (or receive) in a guest, which takes commands."""
-
-    def __init__(self, guest, words):
-        self.guest = guest
-        self.lines = 0
-        guest.run('rm -f /tmp/in /tmp/out; mkfifo /tmp/in; : > /tmp/out')
-        guest.run(f'(exec ubmem-perf {words} <> /tmp/in > /tmp/out 2>&1 & '
-                  'echo $! > /tmp/pid)')
-        self.desc = self.line()
-
-    def line(self, timeout=60):
-        """The next line that it says."""
-        self.lines += 1
-        return self.guest.wait_for(f'sed -n {self.lines}p /tmp/out | grep .',
-                                   timeout)
-
-    def tell(self, command):
-        self.guest.run(f'echo {command} > /tmp/in')
-        return self.line()
-
-    def kill(self):
-        self.guest.run('kill -9 $(cat /tmp/pid)')
-        self.guest.wait_for('! kill -0 $(cat /tmp/pid) 2> /dev/null')
 
 
 class Memory(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        for program in (PERF, PROGRAM):
-            if not program.exists():
-                raise NotAvailable(f'{program.name} is not built')
-        if not has_device('x86_64', MODEL):
-            raise NotAvailable(f'qemu-system-x86_64 has no device {MODEL}')
-        if not any(p.name == 'ub_mem.ko' for p in driver_modules('x86_64')):
-            raise NotAvailable('ub_mem.ko is not built')
+        ubmem.needed()
         cls.switch = Switch(3)
         cls.addClassCleanup(cls.switch.close)
         cls.switch.start()
@@ -63,28 +25,15 @@ class Memory(unittest.TestCase):
             guest.start()
         for guest in cls.guests:
             guest.wait_ready(300)
-            cls.ready(guest)
+            ubmem.ready(guest)
         for n in range(3):
             cls.switch.command('route-set', cna=n + 1, ports=[n])
 
     @classmethod
-    def ready(cls, guest):
-        guest.dev = net.interface(guest, MODEL)
-        guest.run(f'ip link set {guest.dev} up')
-        guest.wait_for(f'grep -q 1 /sys/class/net/{guest.dev}/carrier', 60)
-        guest.wait_for(f'test -c {NODE}', 60)
-
-    @classmethod
     def make(cls, n):
-        guest = Guest(f'mem{n}', smp=2, hotplug=1,
-                      kern=kernel.other('x86_64') if n == 1 else None,
-                      files={'/usr/bin/ubmem-perf': PERF})
+        guest = ubmem.node(n, cls.switch.chardev(n),
+                           kernel.other('x86_64') if n == 1 else None)
         cls.addClassCleanup(guest.close)
-        guest.args = ['-chardev', cls.switch.chardev(n)]
-        # The EID ends in the CNA.
-        guest.devices = [f'{MODEL},id=ub,bus=port0,chardev0=ubwire,'
-                         f'cna={n + 1},upi=1,eid=fd{n + 1:030x},window=64M,'
-                         'window-timeout=15000']
         return guest
 
     def perf(self, words, guest=None, status=0, timeout=120):
@@ -92,9 +41,6 @@ class Memory(unittest.TestCase):
                                         check=False)
         self.assertEqual(done.status, status, done.out + done.err)
         return (done.out + done.err).strip()
-
-    def attr(self, guest, name):
-        return int(guest.out(f'cat {SYSFS}/{name}'))
 
     def refusals(self, guest, name='refused'):
         """How many accesses of peers the guest's UMMU has refused."""
@@ -109,8 +55,8 @@ class Memory(unittest.TestCase):
     def clean(self):
         """Nobody has anything any more, and no kernel complains."""
         for guest in self.guests:
-            self.assertEqual(self.attr(guest, 'used'), 0)
-            self.assertEqual(self.attr(guest, 'exports'), 0)
+            self.assertEqual(ubmem.attr(guest, 'used'), 0)
+            self.assertEqual(ubmem.attr(guest, 'exports'), 0)
             self.assertEqual(guest.kernel_complaints(), [])
 
     def refused(self, desc, what=EVENT_REMOTE):
@@ -140,8 +86,8 @@ class Memory(unittest.TestCase):
                       'echo $! > /tmp/pid$i); done')
         for i in (1, 2):
             self.user.wait_for(f'grep -q watching /tmp/watch{i}')
-        self.assertEqual(self.attr(self.user, 'used'), 6)
-        self.assertEqual(self.attr(self.home, 'exports'), 1)
+        self.assertEqual(ubmem.attr(self.user, 'used'), 6)
+        self.assertEqual(ubmem.attr(self.home, 'exports'), 1)
         self.user.run('kill -9 $(cat /tmp/pid1 /tmp/pid2)')
         self.user.wait_for(f'grep -qx 0 {SYSFS}/used')
         serve.kill()
@@ -173,7 +119,7 @@ class Memory(unittest.TestCase):
                          'Input/output error')
         self.assertEqual(serve.tell('word 0'), '0')
         self.told(self.home, 'mapt', mapt, 7)
-        self.assertGreater(self.attr(self.user, 'failed'), 4)
+        self.assertGreater(ubmem.attr(self.user, 'failed'), 4)
         serve.kill()
         self.clean()
 
@@ -407,15 +353,15 @@ class Memory(unittest.TestCase):
         self.third.run(f'(exec ubmem-perf dirty {serve.desc} 3 > /tmp/dirty '
                        '2>&1 & echo $! > /tmp/pid)')
         self.third.wait_for('grep -q dirty /tmp/dirty', 60)
-        before = self.attr(self.third, 'spared')
+        before = ubmem.attr(self.third, 'spared')
         self.home.kill()
         job.wait()
         self.assertRegex(self.third.out('tail -n 1 /tmp/watch'), 'event 0x1')
         # What cannot be written back costs its program one wait, not three.
         self.third.run('kill -9 $(cat /tmp/pid)')
         self.third.wait_for(f'grep -qx 0 {SYSFS}/used', 120)
-        self.assertEqual(self.attr(self.third, 'spared'), before + 2)
-        self.assertEqual(self.attr(self.third, 'used'), 0)
+        self.assertEqual(ubmem.attr(self.third, 'spared'), before + 2)
+        self.assertEqual(ubmem.attr(self.third, 'used'), 0)
         self.assertEqual(self.third.kernel_complaints(), [])
 
 

@@ -90,8 +90,15 @@ static const UbLdsOps bed_ops = {
     .kick = bed_kick, .guest_error = bed_guest_error, .ended = bed_ended,
 };
 
+/* A request is known by whose it is, where others have queues as well. */
+static inline void bed_done(void *opaque, UbTaRequest *req, UbTaStatus status)
+{
+    g_assert_true(req->user == opaque);
+    ub_lds_done(opaque, req, status);
+}
+
 static const UbTaOps bed_ta_ops = {
-    .gather = ub_lds_gather, .scatter = ub_lds_scatter, .done = ub_lds_done,
+    .gather = ub_lds_gather, .scatter = ub_lds_scatter, .done = bed_done,
 };
 
 static inline UbTaRequest *bed_adopt(void *l, uint64_t id)
@@ -304,6 +311,81 @@ static inline uint64_t bed_event(Bed *b, unsigned n, unsigned word)
 static inline uint32_t bed_events(Bed *b)
 {
     return bed_get(b, UB_DECODER_EVENTQ_PROD) & 31;
+}
+
+/* ---- Losses: filters of a pair ---- */
+
+static inline bool bed_lose_all(Pair *p, Wire *w)
+{
+    return false;
+}
+
+static inline bool bed_lose_requests(Pair *p, Wire *w)
+{
+    return w->from != 0;
+}
+
+/* ---- Slots, events, images ---- */
+
+static inline uint64_t bed_slot(unsigned n, unsigned reg)
+{
+    return BED_CONTROL + UB_LDS_SLOT(n) + reg;
+}
+
+static inline uint64_t bed_go(Bed *b, unsigned n, uint64_t at, unsigned opcode,
+                   unsigned len, unsigned sub)
+{
+    bed_store(b, bed_slot(n, UB_LDS_SLOT_ADDR), 8, at);
+    bed_store(b, bed_slot(n, UB_LDS_SLOT_GO), 8,
+              opcode | len << 8 | sub << 16);
+    return bed_load(b, bed_slot(n, UB_LDS_SLOT_WAIT), 8);
+}
+
+/* Event @n says that an access at @at of the window has failed. */
+static inline void bed_event_is(Bed *b, unsigned n, unsigned id, uint64_t at, bool store,
+                     unsigned status)
+{
+    g_assert_cmpuint(bed_events(b), >, n);
+    g_assert_cmphex(bed_event(b, n, 0), ==,
+                    id | (at >> UB_LDS_PAGE_BITS) << 32);
+    g_assert_cmphex(bed_event(b, n, 1), ==,
+                    status | (store ? UB_LDS_EVENT_STORE : 0) |
+                    (at & (MIB - 1)) << 32);
+}
+
+static inline uint8_t *bed_save(Bed *b, size_t *len)
+{
+    CoreImage *im = core_image_save(b->p->now);
+    uint8_t *data;
+
+    ub_lds_image(b->l, im);
+    data = core_image_take(im, len);
+    core_image_free(im);
+    return data;
+}
+
+static inline const char *bed_restore(Bed *b, const uint8_t *data, size_t len)
+{
+    CoreImage *im = core_image_load(data, len, b->p->now);
+    const char *why;
+
+    ub_lds_image(b->l, im);
+    why = core_image_done(im);
+    core_image_free(im);
+    return why;
+}
+
+/* To another of the same shape; NULL, or why not. */
+static inline const char *bed_migrate(Bed *b)
+{
+    size_t len, ta_len;
+    g_autofree uint8_t *data = bed_save(b, &len);
+    g_autofree uint8_t *ta = pair_save(b->p, 0, &ta_len);
+    const char *why = bed_restore(b, data, len);
+
+    why = why ? why : pair_load(b->p, 0, ta, ta_len);
+    ub_lds_bind(b->l, b->p->end[0].ta);
+    return why ? why : ub_lds_loaded(b->l);
 }
 
 #endif

@@ -8,47 +8,12 @@
 
 #define AT (16 * MIB) /* node 1's memory */
 
-static bool lose_all(Pair *p, Wire *w)
-{
-    return false;
-}
-
 static bool lose_answers(Pair *p, Wire *w)
 {
     return w->from == 0;
 }
 
-static bool lose_requests(Pair *p, Wire *w)
-{
-    return w->from != 0;
-}
-
-static void event_is(Bed *b, unsigned n, unsigned id, uint64_t at, bool store,
-                     unsigned status)
-{
-    g_assert_cmpuint(bed_events(b), >, n);
-    g_assert_cmphex(bed_event(b, n, 0), ==,
-                    id | (at >> UB_LDS_PAGE_BITS) << 32);
-    g_assert_cmphex(bed_event(b, n, 1), ==,
-                    status | (store ? UB_LDS_EVENT_STORE : 0) |
-                    (at & (MIB - 1)) << 32);
-}
-
 /* ---- Slots ------------------------------------------------------------------------- */
-
-static uint64_t slot_at(unsigned n, unsigned reg)
-{
-    return BED_CONTROL + UB_LDS_SLOT(n) + reg;
-}
-
-static uint64_t go(Bed *b, unsigned n, uint64_t at, unsigned opcode,
-                   unsigned len, unsigned sub)
-{
-    bed_store(b, slot_at(n, UB_LDS_SLOT_ADDR), 8, at);
-    bed_store(b, slot_at(n, UB_LDS_SLOT_GO), 8,
-              opcode | len << 8 | sub << 16);
-    return bed_load(b, slot_at(n, UB_LDS_SLOT_WAIT), 8);
-}
 
 static void put_slot(Bed *b, unsigned n, unsigned reg, const void *data,
                      unsigned len)
@@ -57,7 +22,7 @@ static void put_slot(Bed *b, unsigned n, unsigned reg, const void *data,
 
     memcpy(all, data, len);
     for (unsigned i = 0; i < 64; i += 8) {
-        bed_store(b, slot_at(n, reg + i), 8, get_le64(all + i));
+        bed_store(b, bed_slot(n, reg + i), 8, get_le64(all + i));
     }
 }
 
@@ -65,7 +30,7 @@ static void get_slot(Bed *b, unsigned n, uint8_t result[64])
 {
     for (unsigned i = 0; i < 64; i += 8) {
         put_le64(result + i,
-                 bed_load(b, slot_at(n, UB_LDS_SLOT_RESULT + i), 8));
+                 bed_load(b, bed_slot(n, UB_LDS_SLOT_RESULT + i), 8));
     }
 }
 
@@ -81,15 +46,15 @@ static void test_slot_blocks(void)
             data[i] = i * 5 + r;
         }
         put_slot(b, 3, UB_LDS_SLOT_DATA, data, 64);
-        g_assert_cmphex(go(b, 3, AT + 640, UB_TA_WRITE, 64, 0), ==,
+        g_assert_cmphex(bed_go(b, 3, AT + 640, UB_TA_WRITE, 64, 0), ==,
                         UB_LDS_SLOT_DONE);
         g_assert_cmpmem(b->p->end[1].mem + 640, 64, data, 64);
-        g_assert_cmphex(go(b, 63, AT + 640, UB_TA_READ, 64, 0), ==,
+        g_assert_cmphex(bed_go(b, 63, AT + 640, UB_TA_READ, 64, 0), ==,
                         UB_LDS_SLOT_DONE);
         get_slot(b, 63, got);
         g_assert_cmpmem(got, 64, data, 64);
         /* What is not asked for is not there. */
-        g_assert_cmphex(go(b, 63, AT + 648, UB_TA_READ, 3, 0), ==,
+        g_assert_cmphex(bed_go(b, 63, AT + 648, UB_TA_READ, 3, 0), ==,
                         UB_LDS_SLOT_DONE);
         get_slot(b, 63, got);
         g_assert_cmpmem(got, 3, data + 8, 3);
@@ -124,10 +89,10 @@ static void test_slot_atomics(void)
             put_le64(mem, all[i].was);
             put_slot(b, 0, UB_LDS_SLOT_DATA, &all[i].op, 8);
             put_slot(b, 0, UB_LDS_SLOT_DATA2, &all[i].op2, 8);
-            g_assert_cmphex(go(b, 0, AT + 128, all[i].opcode, 8, all[i].sub),
+            g_assert_cmphex(bed_go(b, 0, AT + 128, all[i].opcode, 8, all[i].sub),
                             ==, UB_LDS_SLOT_DONE);
             g_assert_cmphex(get_le64(mem), ==, all[i].will);
-            g_assert_cmphex(bed_load(b, slot_at(0, UB_LDS_SLOT_RESULT), 8), ==,
+            g_assert_cmphex(bed_load(b, bed_slot(0, UB_LDS_SLOT_RESULT), 8), ==,
                             all[i].was);
         }
         bed_free(b);
@@ -143,45 +108,45 @@ static void test_slot_rules(void)
                            UB_LDS_EVENT_RANGE << UB_LDS_SLOT_EVENT_SHIFT;
     Bed *b = bed_new(ROW_BYPASS);
 
-    g_assert_cmphex(go(b, 0, AT, UB_TA_SEND, 8, 0), ==, refused);
-    g_assert_cmphex(bed_load(b, slot_at(0, UB_LDS_SLOT_RESULT), 8), ==,
+    g_assert_cmphex(bed_go(b, 0, AT, UB_TA_SEND, 8, 0), ==, refused);
+    g_assert_cmphex(bed_load(b, bed_slot(0, UB_LDS_SLOT_RESULT), 8), ==,
                     UINT64_MAX);
-    g_assert_cmphex(go(b, 0, AT, UB_TA_MANAGEMENT, 8, 0), ==, refused);
-    g_assert_cmphex(go(b, 0, AT, 0xff, 8, 0), ==, refused);
-    g_assert_cmphex(go(b, 0, AT, UB_TA_READ, 0, 0), ==, refused);
-    g_assert_cmphex(go(b, 0, AT, UB_TA_READ, 65, 0), ==, refused);
+    g_assert_cmphex(bed_go(b, 0, AT, UB_TA_MANAGEMENT, 8, 0), ==, refused);
+    g_assert_cmphex(bed_go(b, 0, AT, 0xff, 8, 0), ==, refused);
+    g_assert_cmphex(bed_go(b, 0, AT, UB_TA_READ, 0, 0), ==, refused);
+    g_assert_cmphex(bed_go(b, 0, AT, UB_TA_READ, 65, 0), ==, refused);
     /* An atomic that is not aligned: the transaction layer says so. */
-    g_assert_cmphex(go(b, 0, AT + 4, UB_TA_FETCH_ADD, 8, 0), ==,
+    g_assert_cmphex(bed_go(b, 0, AT + 4, UB_TA_FETCH_ADD, 8, 0), ==,
                     UB_LDS_SLOT_DONE |
                     UB_LDS_EVENT_REMOTE << UB_LDS_SLOT_EVENT_SHIFT |
                     UB_TAS_LOCAL_LENGTH << UB_LDS_SLOT_STATUS_SHIFT);
-    g_assert_cmphex(go(b, 0, BED_WINDOW, UB_TA_READ, 8, 0), ==, range);
-    g_assert_cmphex(go(b, 0, BED_CONTROL, UB_TA_READ, 8, 0), ==, range);
-    g_assert_cmphex(go(b, 0, UINT64_MAX, UB_TA_READ, 8, 0), ==, range);
-    g_assert_cmphex(go(b, 0, AT + MIB - 8, UB_TA_READ, 9, 0), ==, range);
-    g_assert_cmphex(go(b, 0, 0, UB_TA_READ, 8, 0), ==, range);
-    g_assert_cmphex(go(b, 0, AT + MIB - 8, UB_TA_READ, 8, 0), ==,
+    g_assert_cmphex(bed_go(b, 0, BED_WINDOW, UB_TA_READ, 8, 0), ==, range);
+    g_assert_cmphex(bed_go(b, 0, BED_CONTROL, UB_TA_READ, 8, 0), ==, range);
+    g_assert_cmphex(bed_go(b, 0, UINT64_MAX, UB_TA_READ, 8, 0), ==, range);
+    g_assert_cmphex(bed_go(b, 0, AT + MIB - 8, UB_TA_READ, 9, 0), ==, range);
+    g_assert_cmphex(bed_go(b, 0, 0, UB_TA_READ, 8, 0), ==, range);
+    g_assert_cmphex(bed_go(b, 0, AT + MIB - 8, UB_TA_READ, 8, 0), ==,
                     UB_LDS_SLOT_DONE);
     /* Busy: the second is not begun. */
-    bed_store(b, slot_at(0, UB_LDS_SLOT_ADDR), 8, AT);
-    bed_store(b, slot_at(0, UB_LDS_SLOT_GO), 8, UB_TA_READ | 8 << 8);
-    g_assert_cmphex(bed_load(b, slot_at(0, UB_LDS_SLOT_STATUS), 8), ==,
+    bed_store(b, bed_slot(0, UB_LDS_SLOT_ADDR), 8, AT);
+    bed_store(b, bed_slot(0, UB_LDS_SLOT_GO), 8, UB_TA_READ | 8 << 8);
+    g_assert_cmphex(bed_load(b, bed_slot(0, UB_LDS_SLOT_STATUS), 8), ==,
                     UB_LDS_SLOT_BUSY);
     g_assert_cmpuint(b->guest_errors, ==, 0);
-    bed_store(b, slot_at(0, UB_LDS_SLOT_GO), 8, UB_TA_READ | 8 << 8);
+    bed_store(b, bed_slot(0, UB_LDS_SLOT_GO), 8, UB_TA_READ | 8 << 8);
     g_assert_cmpuint(b->guest_errors, ==, 1);
-    g_assert_cmphex(bed_load(b, slot_at(0, UB_LDS_SLOT_WAIT), 8), ==,
+    g_assert_cmphex(bed_load(b, bed_slot(0, UB_LDS_SLOT_WAIT), 8), ==,
                     UB_LDS_SLOT_DONE);
     /* Registers that are none, or not of 8 bytes. */
-    bed_store(b, slot_at(0, UB_LDS_SLOT_GO), 4, UB_TA_READ | 8 << 8);
-    bed_store(b, slot_at(0, UB_LDS_SLOT_RESULT), 8, 1);
-    bed_store(b, slot_at(0, UB_LDS_SLOT_STATUS), 8, 1);
+    bed_store(b, bed_slot(0, UB_LDS_SLOT_GO), 4, UB_TA_READ | 8 << 8);
+    bed_store(b, bed_slot(0, UB_LDS_SLOT_RESULT), 8, 1);
+    bed_store(b, bed_slot(0, UB_LDS_SLOT_STATUS), 8, 1);
     bed_store(b, BED_CONTROL + UB_LDS_FAILED, 8, 1);
-    bed_store(b, slot_at(UB_LDS_SLOTS, 0), 8, 1);
+    bed_store(b, bed_slot(UB_LDS_SLOTS, 0), 8, 1);
     g_assert_cmpuint(b->guest_errors, ==, 6);
-    g_assert_cmphex(bed_load(b, slot_at(UB_LDS_SLOTS, 0), 8), ==, 0);
-    bed_store(b, slot_at(UB_LDS_SLOTS - 1, 0), 8, 1);
-    g_assert_cmphex(bed_load(b, slot_at(UB_LDS_SLOTS - 1, 0), 8), ==, 1);
+    g_assert_cmphex(bed_load(b, bed_slot(UB_LDS_SLOTS, 0), 8), ==, 0);
+    bed_store(b, bed_slot(UB_LDS_SLOTS - 1, 0), 8, 1);
+    g_assert_cmphex(bed_load(b, bed_slot(UB_LDS_SLOTS - 1, 0), 8), ==, 1);
     g_assert_cmphex(bed_load(b, BED_CONTROL + UB_LDS_FAILED, 8), ==, 11);
     bed_free(b);
 }
@@ -197,21 +162,21 @@ static void test_refused(void)
     e = bed_page(b, 16, PAIR_UBA, ROW_CTP + 1);
     put_le64(e + 32, PAIR_TOKEN_ID | 0xbadull << 32);
     g_assert_cmphex(bed_load(b, AT + 8, 4), ==, 0xffffffff);
-    event_is(b, 0, UB_LDS_EVENT_REMOTE, AT + 8, false, UB_TAS_ABORT);
+    bed_event_is(b, 0, UB_LDS_EVENT_REMOTE, AT + 8, false, UB_TAS_ABORT);
     bed_store(b, AT + 16, 8, 1);
     g_assert_cmpuint(bed_fence(b), ==, 1);
-    event_is(b, 1, UB_LDS_EVENT_REMOTE, AT + 16, true, UB_TAS_ABORT);
+    bed_event_is(b, 1, UB_LDS_EVENT_REMOTE, AT + 16, true, UB_TAS_ABORT);
     bed_page(b, 17, PAIR_UBA + PAIR_MEM, ROW_CTP + 1);
     g_assert_cmphex(bed_load(b, AT + MIB, 8), ==, UINT64_MAX);
-    event_is(b, 2, UB_LDS_EVENT_REMOTE, AT + MIB, false, UB_TAS_ABORT);
+    bed_event_is(b, 2, UB_LDS_EVENT_REMOTE, AT + MIB, false, UB_TAS_ABORT);
     /* No row; another peer than the row's. */
     bed_page(b, 18, PAIR_UBA, 0x99999);
     g_assert_cmphex(bed_load(b, AT + 2 * MIB, 8), ==, UINT64_MAX);
-    event_is(b, 3, UB_LDS_EVENT_ENTRY, AT + 2 * MIB, false, 0);
+    bed_event_is(b, 3, UB_LDS_EVENT_ENTRY, AT + 2 * MIB, false, 0);
     bed_store(b, AT + 2 * MIB + 8, 8, 1);
-    event_is(b, 4, UB_LDS_EVENT_ENTRY, AT + 2 * MIB + 8, true, 0);
+    bed_event_is(b, 4, UB_LDS_EVENT_ENTRY, AT + 2 * MIB + 8, true, 0);
     bed_load(b, 0, 8);
-    event_is(b, 5, UB_LDS_EVENT_RANGE, 0, false, 0);
+    bed_event_is(b, 5, UB_LDS_EVENT_RANGE, 0, false, 0);
     g_assert_cmpuint(b->interrupts, ==, 6);
     bed_count(b, UB_LDS_REMOTE_COUNT, 3);
     bed_count(b, UB_LDS_ENTRY_COUNT, 2);
@@ -256,17 +221,17 @@ static void test_timeout(void)
     int64_t before = b->p->now;
     UbTaState s;
 
-    b->p->filter = lose_requests;
+    b->p->filter = bed_lose_requests;
     g_assert_cmphex(bed_load(b, AT, 8), ==, UINT64_MAX);
     g_assert_cmpint(b->p->now - before, >=, BED_TIMEOUT);
     g_assert_cmpint(b->p->now - before, <, BED_TIMEOUT + 10000);
-    event_is(b, 0, UB_LDS_EVENT_TIMEOUT, AT, false, 0);
+    bed_event_is(b, 0, UB_LDS_EVENT_TIMEOUT, AT, false, 0);
     b->p->filter = lose_answers;
     bed_store(b, AT, 8, 77);
     before = b->p->now;
     g_assert_cmphex(bed_fence(b), ==, 1);
     g_assert_cmpint(b->p->now - before, <, 2 * BED_TIMEOUT);
-    event_is(b, 1, UB_LDS_EVENT_TIMEOUT, AT, true, 0);
+    bed_event_is(b, 1, UB_LDS_EVENT_TIMEOUT, AT, true, 0);
     /* Nothing of it is left, and life goes on. */
     ub_ta_state(b->p->end[0].ta, &s);
     g_assert_cmpuint(s.requests, ==, 0);
@@ -292,7 +257,7 @@ static void test_dead_peer(void)
                                         .flow = { .cfg = UB_LPH_BYPASS,
                                                   .scna = 1, .dcna = 1 } },
                                 .sl_writeback = UB_TA_SAME_SL, .mtu = 4096 });
-    b->p->filter = lose_all;
+    b->p->filter = bed_lose_all;
     for (unsigned i = 0; i < 8; i++) {
         bed_store(b, AT + 64 * i, 8, 1);
     }
@@ -327,7 +292,7 @@ static void test_link(void)
     ub_ta_state(b->p->end[0].ta, &s);
     g_assert_cmpuint(s.requests, ==, 0);
     /* For a moment one waits for it to come back. */
-    b->p->filter = lose_all;
+    b->p->filter = bed_lose_all;
     g_assert_false(ub_lds_load(b->l, b->p->now, AT, 8, &w, &value));
     bed_run(b, 1000);
     ub_lds_link(b->l, b->p->now, 0, true);
@@ -379,15 +344,15 @@ static void test_reset(void)
     UbLdsWait w[3] = { 0 };
     uint64_t value;
 
-    b->p->filter = lose_all;
+    b->p->filter = bed_lose_all;
     bed_store(b, AT + 4096, 8, 1);
-    bed_store(b, slot_at(0, UB_LDS_SLOT_ADDR), 8, AT);
-    bed_store(b, slot_at(0, UB_LDS_SLOT_GO), 8, UB_TA_READ | 8 << 8);
+    bed_store(b, bed_slot(0, UB_LDS_SLOT_ADDR), 8, AT);
+    bed_store(b, bed_slot(0, UB_LDS_SLOT_GO), 8, UB_TA_READ | 8 << 8);
     g_assert_false(ub_lds_load(b->l, b->p->now, AT, 8, &w[0], &value));
     g_assert_false(ub_lds_load(b->l, b->p->now, BED_CONTROL, 8, &w[1],
                                &value));
     g_assert_false(ub_lds_load(b->l, b->p->now,
-                               slot_at(0, UB_LDS_SLOT_WAIT), 8, &w[2],
+                               bed_slot(0, UB_LDS_SLOT_WAIT), 8, &w[2],
                                &value));
     bed_run(b, 1000);
     ub_ta_reset(e->ta);
@@ -398,7 +363,7 @@ static void test_reset(void)
         g_assert_cmphex(w[i].value, ==, UINT64_MAX);
     }
     bed_count(b, UB_LDS_STOPPED_COUNT, 5);
-    g_assert_cmphex(bed_load(b, slot_at(0, UB_LDS_SLOT_STATUS), 8), ==, 0);
+    g_assert_cmphex(bed_load(b, bed_slot(0, UB_LDS_SLOT_STATUS), 8), ==, 0);
     g_assert_cmphex(bed_load(b, AT, 8), ==, UINT64_MAX);
     bed_count(b, UB_LDS_RANGE_COUNT, 1);
     bed_free(b);
@@ -414,7 +379,7 @@ static void test_cancel(void)
     ub_lds_cancel(b->l, b->p->now, &w);
     g_assert_true(w.ended);
     g_assert_cmphex(w.value, ==, UINT64_MAX);
-    event_is(b, 0, UB_LDS_EVENT_STOPPED, AT, false, 0);
+    bed_event_is(b, 0, UB_LDS_EVENT_STOPPED, AT, false, 0);
     ub_lds_cancel(b->l, b->p->now, &w);
     /* The answer comes, for nobody. */
     bed_run(b, 100000);
@@ -445,7 +410,7 @@ static void test_pause(void)
 {
     Bed *b = bed_new(ROW_BYPASS);
 
-    b->p->filter = lose_all;
+    b->p->filter = bed_lose_all;
     bed_store(b, AT, 8, 1);
     bed_store(b, BED_CONTROL, 8, 0);
     bed_run(b, BED_TIMEOUT / 2);
@@ -481,7 +446,7 @@ static void test_paused(void)
     g_assert_cmphex(value, ==, UINT64_MAX);
     bed_count(b, UB_LDS_REFUSED_COUNT, 2);
     ub_lds_link(b->l, b->p->now, 0, false);
-    b->p->filter = lose_all;
+    b->p->filter = bed_lose_all;
     bed_run(b, BED_TIMEOUT / 4);
     ub_lds_pause(b->l, b->p->now, false);
     /* The link went when it paused: a moment is left for it, and not more. */
@@ -613,7 +578,7 @@ static void test_sync(void)
     g_assert_true(w.ended);
     g_assert_cmphex(synced(b), ==, 0xffffffff);
     /* A peer that is gone holds it up as long as an access may take. */
-    b->p->filter = lose_all;
+    b->p->filter = bed_lose_all;
     bed_store(b, AT, 8, 1);
     command(b, UB_LDS_CMD_INVALIDATE_ALL, 0);
     sync(b);
@@ -837,40 +802,6 @@ static void test_borders(void)
 
 /* ---- Migration ---------------------------------------------------------------------------- */
 
-static uint8_t *save_lds(Bed *b, size_t *len)
-{
-    CoreImage *im = core_image_save(b->p->now);
-    uint8_t *data;
-
-    ub_lds_image(b->l, im);
-    data = core_image_take(im, len);
-    core_image_free(im);
-    return data;
-}
-
-static const char *load_lds(Bed *b, const uint8_t *data, size_t len)
-{
-    CoreImage *im = core_image_load(data, len, b->p->now);
-    const char *why;
-
-    ub_lds_image(b->l, im);
-    why = core_image_done(im);
-    core_image_free(im);
-    return why;
-}
-
-static const char *migrate(Bed *b)
-{
-    size_t len, ta_len;
-    g_autofree uint8_t *data = save_lds(b, &len);
-    g_autofree uint8_t *ta = pair_save(b->p, 0, &ta_len);
-    const char *why = load_lds(b, data, len);
-
-    why = why ? why : pair_load(b->p, 0, ta, ta_len);
-    ub_lds_bind(b->l, b->p->end[0].ta);
-    return why ? why : ub_lds_loaded(b->l);
-}
-
 /* Stores, commands and loads that were given up, at all moments of their life. */
 static void test_migrate(void)
 {
@@ -885,8 +816,8 @@ static void test_migrate(void)
         }
         bed_store(b, AT, 8, 0x200);
         put_slot(b, 5, UB_LDS_SLOT_DATA, "hello", 5);
-        bed_store(b, slot_at(5, UB_LDS_SLOT_ADDR), 8, AT + 65536);
-        bed_store(b, slot_at(5, UB_LDS_SLOT_GO), 8, UB_TA_WRITE | 5 << 8);
+        bed_store(b, bed_slot(5, UB_LDS_SLOT_ADDR), 8, AT + 65536);
+        bed_store(b, bed_slot(5, UB_LDS_SLOT_GO), 8, UB_TA_WRITE | 5 << 8);
         g_assert_false(ub_lds_load(b->l, b->p->now, AT + 512, 8, &w, &value));
         bed_store(b, AT + 8192, 8, 0x300);
         bed_store(b, BED_CONTROL, 8, 0);
@@ -896,13 +827,13 @@ static void test_migrate(void)
             ub_lds_cancel(b->l, b->p->now, &w);
         }
         hits = ub_lds_counter(b->l, UB_LDS_MISSES_COUNT);
-        g_assert_cmpstr(migrate(b), ==, NULL);
+        g_assert_cmpstr(bed_migrate(b), ==, NULL);
         g_assert_true(w.ended);     /* whatever happens, nobody waits then */
         g_assert_cmphex(bed_load(b, AT + 512, 8), ==, 0x101);
         /* The cache came cold. */
         bed_count(b, UB_LDS_MISSES_COUNT, hits + 1);
         g_assert_cmpuint(bed_fence(b), ==, 0);
-        g_assert_cmphex(bed_load(b, slot_at(5, UB_LDS_SLOT_WAIT), 8), ==,
+        g_assert_cmphex(bed_load(b, bed_slot(5, UB_LDS_SLOT_WAIT), 8), ==,
                         UB_LDS_SLOT_DONE);
         g_assert_cmphex(get_le64(mem), ==, 0x200);
         g_assert_cmphex(get_le64(mem + 512 * 5), ==, 0x105);
@@ -922,13 +853,13 @@ static void test_images(void)
     size_t len;
     unsigned refused = 0;
 
-    b->p->filter = lose_all;
+    b->p->filter = bed_lose_all;
     bed_store(b, AT, 8, 1);
     bed_store(b, BED_CONTROL, 8, 0);
     bed_store(b, AT + 4096, 8, 1);
-    bed_store(b, slot_at(1, UB_LDS_SLOT_ADDR), 8, AT);
-    bed_store(b, slot_at(1, UB_LDS_SLOT_GO), 8, UB_TA_FETCH_ADD | 8 << 8);
-    data = save_lds(b, &len);
+    bed_store(b, bed_slot(1, UB_LDS_SLOT_ADDR), 8, AT);
+    bed_store(b, bed_slot(1, UB_LDS_SLOT_GO), 8, UB_TA_FETCH_ADD | 8 << 8);
+    data = bed_save(b, &len);
     for (unsigned i = 0; i < 4000; i++) {
         g_autofree uint8_t *copy = g_memdup2(data, len);
         unsigned at = core_random(&b->p->rng) % len;
@@ -938,7 +869,7 @@ static void test_images(void)
         at = i & 1 ? at : len - 1 - at % tail;
         copy[at] ^= 1u << (i >> 1 & 7);
         ub_ta_reset(b->p->end[0].ta);
-        if (load_lds(b, copy, i % 50 ? len : at)) {
+        if (bed_restore(b, copy, i % 50 ? len : at)) {
             refused++;
         } else {
             refused += !!ub_lds_loaded(b->l);

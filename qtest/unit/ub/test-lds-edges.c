@@ -1,0 +1,240 @@
+/*
+ * The window: what lies at the edges of its queues, slots, fences and images.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "lds-bed.h"
+
+#define AT (16 * MIB) /* node 1's memory */
+#define WRITTEN 0x200004u
+
+static void command(Bed *b, unsigned n, uint64_t q0, uint64_t q1)
+{
+    put_le64(b->mem + BED_CMDQ + 16 * n, q0);
+    put_le64(b->mem + BED_CMDQ + 16 * n + 8, q1);
+}
+
+static uint32_t cons(Bed *b)
+{
+    return bed_get(b, UB_DECODER_CMDQ_CONS) &
+           UB_DECODER_CMDQ_CONS__CMDQ_RD_IDX;
+}
+
+/* ---- Queues ------------------------------------------------------------------------ */
+
+/* Each entry has its turn, in the order of the queue, and SYNC writes four bytes. */
+static void test_entries(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+
+    memset(b->mem + 0x200000, 0x5a, 0x1000);
+    for (unsigned i = 0; i < 16; i++) {
+        command(b, i, UB_LDS_CMD_SYNC | 1 << UB_LDS_SYNC_HOW_SHIFT |
+                      (uint64_t)(0x1000 + i) << 32, 0x200000 + 8 * i);
+    }
+    bed_set(b, UB_DECODER_CMDQ_PROD, 16);
+    bed_run(b, 100);
+    g_assert_cmpuint(cons(b), ==, 16);
+    for (unsigned i = 0; i < 16; i++) {
+        g_assert_cmphex(get_le64(b->mem + 0x200000 + 8 * i), ==,
+                        0x5a5a5a5a00001000 + i);
+    }
+    bed_free(b);
+}
+
+/* The smallest queues have two entries, whatever less is asked for. */
+static void test_small(void)
+{
+    for (unsigned depth = 0; depth <= 1; depth++) {
+        Bed *b = bed_new(ROW_BYPASS);
+
+        bed_set(b, UB_DECODER_CMDQ_CFG, 0);
+        bed_set(b, UB_DECODER_CMDQ_CFG, depth << 8);
+        bed_set(b, UB_DECODER_CMDQ_CFG, depth << 8 | 1);
+        bed_set(b, UB_DECODER_EVENTQ_CFG, 0);
+        bed_set(b, UB_DECODER_EVENTQ_CFG, depth << 8);
+        bed_set(b, UB_DECODER_EVENTQ_CFG, depth << 8 | 1);
+        command(b, 0, UB_LDS_CMD_INVALIDATE_ALL, 0);
+        command(b, 1, UB_LDS_CMD_INVALIDATE_ALL, 0);
+        for (unsigned i = 1; i <= 9; i++) {
+            bed_set(b, UB_DECODER_CMDQ_PROD, i & 3);
+            bed_run(b, 100);
+            g_assert_cmpuint(cons(b), ==, i & 3);
+        }
+        bed_count(b, UB_LDS_QUEUE_COMMANDS_COUNT, 9);
+        for (unsigned i = 0; i < 3; i++) {
+            bed_load(b, 0, 8);
+        }
+        g_assert_cmphex(bed_get(b, UB_DECODER_EVENTQ_PROD), ==,
+                        2 | UB_DECODER_EVENTQ_PROD__EVENTQ_OVFL_ERR);
+        bed_count(b, UB_LDS_EVENTS_COUNT, 2);
+        bed_free(b);
+    }
+}
+
+/* ---- Slots ------------------------------------------------------------------------- */
+
+/* The control page is no memory of a peer, though the tables say so. */
+static void test_control(void)
+{
+    const uint64_t range = UB_LDS_SLOT_DONE |
+                           UB_LDS_EVENT_RANGE << UB_LDS_SLOT_EVENT_SHIFT;
+    Bed *b = bed_new(ROW_BYPASS);
+
+    bed_page(b, BED_WINDOW / MIB - 1, PAIR_UBA, ROW_BYPASS + 1);
+    g_assert_cmphex(bed_go(b, 0, BED_CONTROL, UB_TA_READ, 8, 0), ==, range);
+    g_assert_cmphex(bed_go(b, 0, BED_CONTROL - 8, UB_TA_READ, 8, 0), ==,
+                    UB_LDS_SLOT_DONE);
+    bed_free(b);
+}
+
+/* What is refused at once is an event of a load or of a store. */
+static void test_kinds(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+
+    bed_go(b, 0, 8, UB_TA_READ, 8, 0);
+    bed_event_is(b, 0, UB_LDS_EVENT_RANGE, 8, false, 0);
+    bed_go(b, 0, 8, UB_TA_WRITE, 8, 0);
+    bed_event_is(b, 1, UB_LDS_EVENT_RANGE, 8, true, 0);
+    bed_go(b, 0, 8, UB_TA_FETCH_ADD, 8, 0);
+    bed_event_is(b, 2, UB_LDS_EVENT_RANGE, 8, true, 0);
+    bed_free(b);
+}
+
+/* Atomic load with its sub-operations (UB 2.0 table 7-2): smallest and largest. */
+static void test_sub_operations(void)
+{
+    static const struct {
+        unsigned sub;
+        uint64_t will;
+    } all[] = { { 4, 5 }, { 5, -7 }, { 6, -7 }, { 7, 5 } };
+    Bed *b = bed_new(ROW_CTP);
+    uint8_t *mem = b->p->end[1].mem;
+
+    bed_store(b, bed_slot(0, UB_LDS_SLOT_DATA), 8, -7);
+    for (unsigned i = 0; i < G_N_ELEMENTS(all); i++) {
+        put_le64(mem, 5);
+        g_assert_cmphex(bed_go(b, 0, AT, UB_TA_ATOMIC_LOAD, 8, all[i].sub), ==,
+                        UB_LDS_SLOT_DONE);
+        g_assert_cmphex(get_le64(mem), ==, all[i].will);
+    }
+    bed_free(b);
+}
+
+/* Operands are stored without a complaint; who waits for a slot that does nothing has
+ * not waited; what failed at the peer has a result of ones. */
+static void test_results(void)
+{
+    Bed *b = bed_new(ROW_CTP);
+    UbLdsWait w = { 0 };
+    uint64_t value;
+    uint8_t *e;
+
+    bed_store(b, bed_slot(2, UB_LDS_SLOT_DATA), 8, 1);
+    bed_store(b, bed_slot(2, UB_LDS_SLOT_DATA + 63), 1, 1);
+    g_assert_cmpuint(b->guest_errors, ==, 0);
+    g_assert_true(ub_lds_load(b->l, b->p->now,
+                              bed_slot(2, UB_LDS_SLOT_WAIT), 8, &w, &value));
+    g_assert_cmphex(value, ==, 0);
+    e = bed_page(b, 16, PAIR_UBA, ROW_CTP + 1);
+    put_le64(e + 32, PAIR_TOKEN_ID | 0xbadull << 32);
+    g_assert_cmphex(bed_go(b, 2, AT, UB_TA_READ, 64, 0) & UB_LDS_SLOT_DONE, ==,
+                    UB_LDS_SLOT_DONE);
+    for (unsigned i = 0; i < 64; i += 8) {
+        g_assert_cmphex(bed_load(b, bed_slot(2, UB_LDS_SLOT_RESULT + i), 8), ==,
+                        UINT64_MAX);
+    }
+    g_assert_true(ub_lds_load(b->l, b->p->now,
+                              bed_slot(2, UB_LDS_SLOT_WAIT), 8, &w, &value));
+    bed_free(b);
+}
+
+/* ---- Fences and links ---------------------------------------------------------------- */
+
+/* A fence waits for what came before it, and not for what came behind. */
+static void test_behind(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+    UbLdsWait w = { 0 }, later = { 0 };
+    uint64_t value;
+
+    b->p->delay = 50000;
+    bed_store(b, AT, 8, 1);
+    g_assert_false(ub_lds_load(b->l, b->p->now, BED_CONTROL + UB_LDS_FENCE, 8,
+                               &w, &value));
+    bed_run(b, 10000);
+    g_assert_false(w.ended);
+    b->p->filter = bed_lose_requests;
+    g_assert_false(ub_lds_load(b->l, b->p->now, AT + 4096, 8, &later, &value));
+    bed_run(b, 300000);
+    g_assert_true(w.ended);
+    g_assert_cmphex(w.value, ==, 0);
+    g_assert_false(later.ended);
+    bed_free(b);
+}
+
+/* The last port of all counts as the first. */
+static void test_last_port(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+
+    ub_lds_link(b->l, b->p->now, 0, false);
+    bed_run(b, 2 * b->cfg.grace);
+    g_assert_cmphex(bed_load(b, AT, 8), ==, UINT64_MAX);
+    bed_count(b, UB_LDS_LINK_COUNT, 1);
+    ub_lds_link(b->l, b->p->now, 63, true);
+    g_assert_cmphex(bed_load(b, AT, 8), ==, 0);
+    bed_count(b, UB_LDS_LINK_COUNT, 1);
+    bed_free(b);
+}
+
+/* ---- Images ---------------------------------------------------------------------------- */
+
+/* Of a window with as much under way as there may be: it comes whole, or nothing of
+ * it does. */
+static void test_full(void)
+{
+    g_autofree uint8_t *data = NULL;
+    UbLdsConfig cfg;
+    UbLdsState s;
+    size_t len;
+    Bed *b;
+
+    bed_config(&cfg);
+    cfg.loads = cfg.stores = 1;
+    b = bed_new_with(&cfg, pair_new(2, NULL), ROW_CTP);
+    b->p->filter = bed_lose_all;
+    bed_store(b, AT, 8, 1);
+    bed_store(b, AT + 4096, 8, 2);
+    bed_store(b, bed_slot(1, UB_LDS_SLOT_ADDR), 8, AT + 8192);
+    bed_store(b, bed_slot(1, UB_LDS_SLOT_GO), 8, UB_TA_READ | 8 << 8);
+    ub_lds_state(b->l, &s);
+    g_assert_cmpuint(s.under_way, ==, 3);
+    data = bed_save(b, &len);
+    ub_ta_reset(b->p->end[0].ta);
+    g_assert_nonnull(bed_restore(b, data, len - 1));
+    ub_lds_state(b->l, &s);
+    g_assert_cmpuint(s.under_way, ==, 0);
+    g_assert_cmphex(bed_load(b, bed_slot(1, UB_LDS_SLOT_STATUS), 8), ==, 0);
+    g_assert_cmpstr(bed_restore(b, data, len), ==, NULL);
+    ub_lds_state(b->l, &s);
+    g_assert_cmpuint(s.under_way, ==, 3);
+    ub_lds_reset(b->l, b->p->now);
+    bed_free(b);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/lds/edges/queue/entries", test_entries);
+    g_test_add_func("/lds/edges/queue/small", test_small);
+    g_test_add_func("/lds/edges/slot/control", test_control);
+    g_test_add_func("/lds/edges/slot/kinds", test_kinds);
+    g_test_add_func("/lds/edges/slot/sub-operations", test_sub_operations);
+    g_test_add_func("/lds/edges/slot/results", test_results);
+    g_test_add_func("/lds/edges/fence/behind", test_behind);
+    g_test_add_func("/lds/edges/last-port", test_last_port);
+    g_test_add_func("/lds/edges/image/full", test_full);
+    return g_test_run();
+}
