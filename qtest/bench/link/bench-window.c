@@ -65,6 +65,12 @@ static double load(Bench *t, unsigned n)
     return (now() - begun) * 1e6 / n;
 }
 
+/* Processor seconds of both emulators so far. */
+static double cpu(const Bench *t)
+{
+    return cpu_of(qtest_pid(t->p.a.q->qts)) + cpu_of(qtest_pid(t->p.b.q->qts));
+}
+
 /* MB/s of stores of 8 bytes, until the last one is done. */
 static double store(Bench *t, const uint8_t *data)
 {
@@ -94,7 +100,7 @@ int main(int argc, char **argv)
 {
     static double us[2][ROUNDS_MAX], mbs[2][ROUNDS_MAX];
     static uint8_t data[STORED];
-    double given[] = { 20, 500 };
+    double given[] = { 20, 500 }, cost[2];
     Bench together, alone;
     unsigned rounds, n;
 
@@ -108,14 +114,23 @@ int main(int argc, char **argv)
     }
     store(&together, data);
     store(&alone, data);
+    /* The one does nothing while the other one is measured. */
+    cost[1] = -cpu(&alone);
+    cost[0] = 0;
     for (unsigned i = 0; i < rounds; i++) {
         us[0][i] = load(&together, n);
         us[1][i] = ping(&together, n);
+        cost[0] -= cpu(&together);
         mbs[0][i] = store(&together, data);
+        cost[0] += cpu(&together);
         mbs[1][i] = store(&alone, data);
     }
+    cost[1] += cpu(&alone);
     print("8 bytes", "us", "load", us[0], "raw round trip", us[1], rounds);
     print("stores", "MB/s", "combined", mbs[0], "one by one", mbs[1], rounds);
+    printf("core us of a store: combined %.2f, one by one %.2f, ratio %.1f\n",
+           cost[0] * 1e6 / (rounds * (STORED / 8)),
+           cost[1] * 1e6 / (rounds * (STORED / 8)), cost[1] / cost[0]);
     eng_stop(&together.p);
     eng_stop(&alone.p);
     return 0;

@@ -90,15 +90,8 @@ static const UbLdsOps bed_ops = {
     .kick = bed_kick, .guest_error = bed_guest_error, .ended = bed_ended,
 };
 
-/* A request is known by whose it is, where others have queues as well. */
-static inline void bed_done(void *opaque, UbTaRequest *req, UbTaStatus status)
-{
-    g_assert_true(req->user == opaque);
-    ub_lds_done(opaque, req, status);
-}
-
 static const UbTaOps bed_ta_ops = {
-    .gather = ub_lds_gather, .scatter = ub_lds_scatter, .done = bed_done,
+    .gather = ub_lds_gather, .scatter = ub_lds_scatter, .done = ub_lds_done,
 };
 
 static inline UbTaRequest *bed_adopt(void *l, uint64_t id)
