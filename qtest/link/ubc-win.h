@@ -68,11 +68,11 @@ static inline void win_page(Win *w, unsigned mib, uint64_t uba, uint32_t row,
     put_le64(e + 32, ENG_SEGMENT | (uint64_t)token << 32);
 }
 
-static inline void win_enable(Win *w)
+static inline void win_enable_at(Win *w, uint64_t base)
 {
-    win_map(w->e->q);
+    win_bar(w->e->q, PCI_BASE_ADDRESS_4, base);
     win_set64(w, UB_DECODER_MATT_BA, w->l0);
-    win_set64(w, UB_DECODER_MMIO_BA, WIN_BASE);
+    win_set64(w, UB_DECODER_MMIO_BA, base);
     win_set64(w, UB_DECODER_EVENTQ_BASE_ADDR, w->eventq);
     win_set64(w, UB_DECODER_CMDQ_BASE_ADDR, w->cmdq);
     qubc_cfg_write(w->e->q, win_dw(UB_DECODER_EVENTQ_CFG), 6 << 8 | 1);
@@ -80,15 +80,26 @@ static inline void win_enable(Win *w)
     qubc_cfg_write(w->e->q, win_dw(UB_DECODER_CTRL), 1);
 }
 
-static inline void win_open(Win *w, Eng *e)
+static inline void win_enable(Win *w)
+{
+    win_enable_at(w, WIN_BASE);
+}
+
+/* Queues, and tables with room for @mibs of an L1 table. */
+static inline void win_alloc(Win *w, Eng *e, unsigned mibs)
 {
     *w = (Win){ .e = e };
     w->l0 = ubq_alloc(&e->drv, UB_LDS_L0_BYTES, 4096);
-    w->l1 = ubq_alloc(&e->drv, 64 * UB_LDS_ENTRY, 4096);
+    w->l1 = ubq_alloc(&e->drv, mibs * UB_LDS_ENTRY, 4096);
     w->eventq = ubq_alloc(&e->drv, 64 * UB_LDS_QUEUE_ENTRY, 4096);
     w->cmdq = ubq_alloc(&e->drv, 16 * UB_LDS_QUEUE_ENTRY, 4096);
     memset(e->drv.memory + w->l0, 0, UB_LDS_L0_BYTES);
-    memset(e->drv.memory + w->l1, 0, 64 * UB_LDS_ENTRY);
+    memset(e->drv.memory + w->l1, 0, mibs * UB_LDS_ENTRY);
+}
+
+static inline void win_open(Win *w, Eng *e)
+{
+    win_alloc(w, e, 64);
     put_le64(e->drv.memory + w->l0, UB_LDS_TYPE_TABLE | w->l1);
     win_page(w, 0, ENG_UBA, ENG_DEST, ENG_TOKEN);
     win_enable(w);

@@ -415,6 +415,39 @@ static void test_sizes(void)
     }
 }
 
+/* The last GiB of 256. */
+static void test_large(void)
+{
+    const uint64_t size = 256ull << 30, base = 1ull << 40;
+    const uint64_t last = size - (1ull << 30), at = base + last;
+    const EngPlan plan = { .carrier = ENG_CTP,
+                           .props = "window=256G,window-timeout=120000" };
+    uint8_t *room;
+    EngPair p;
+    Win w;
+
+    eng_start(&p, &plan);
+    room = p.b.drv.memory + p.b.room;
+    win_alloc(&w, &p.a, 4096);
+    put_le64(p.a.drv.memory + w.l0 + (last >> 32) * 8,
+             UB_LDS_TYPE_TABLE | w.l1);
+    win_page(&w, last >> UB_LDS_PAGE_BITS & 4095, ENG_UBA, ENG_DEST,
+             ENG_TOKEN);
+    win_enable_at(&w, base);
+    put_le64(room, 0x1122334455667788);
+    g_assert_cmphex(qtest_readq(p.a.q->qts, at), ==, 0x1122334455667788);
+    qtest_writeq(p.a.q->qts, at + 8, 99);
+    g_assert_cmphex(qtest_readq(p.a.q->qts, base + size - UB_LDS_CONTROL +
+                                UB_LDS_FENCE), ==, 0);
+    g_assert_cmphex(get_le64(room + 8), ==, 99);
+    /* As much in front of it leads nowhere, and the first of the same table. */
+    g_assert_cmphex(qtest_readq(p.a.q->qts, at - (1 << 20)), ==, UINT64_MAX);
+    g_assert_cmphex(win_event(&w), ==, UB_LDS_EVENT_RANGE);
+    g_assert_cmphex(qtest_readq(p.a.q->qts, base), ==, UINT64_MAX);
+    g_assert_cmphex(win_event(&w), ==, UB_LDS_EVENT_RANGE);
+    eng_stop(&p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -440,5 +473,6 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-window/others/monitor", test_monitor);
     qtest_add_func("/ubc-window/reset", test_reset);
     qtest_add_func("/ubc-window/sizes", test_sizes);
+    qtest_add_func("/ubc-window/large", test_large);
     return g_test_run();
 }
