@@ -23,7 +23,7 @@
 #include "core/bytes.h"
 #include "ub/node.h"
 #include "ub/port.h"
-#include "ub/segment.h"
+#include "ub/host_segment.h"
 #include "ub/space.h"
 #include "wire/fd.h"
 

@@ -1,6 +1,7 @@
 /*
- * Plain segments: pieces of memory that peers may reach by TokenID, until there
- * is a translation by tables.
+ * Plain segments of a device: pieces of the guest's memory that peers may reach by
+ * TokenID, made by commands, where the UMMU is off.  Those of programs without a device
+ * are in ub/host_segment.h, which says why they are others.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

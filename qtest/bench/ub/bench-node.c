@@ -20,7 +20,7 @@
 
 #include "ub/node.h"
 #include "ub/packet.h"
-#include "ub/segment.h"
+#include "ub/host_segment.h"
 
 enum { MEM_SIZE = 64 << 20, DEPTH = 64, BUDGET = 64, RCID = 1, TOKEN_ID = 1 };
 

@@ -17,7 +17,7 @@
 #include "core/bytes.h"
 #include "core/random.h"
 #include "ub/cip.h"
-#include "ub/segment.h"
+#include "ub/host_segment.h"
 #include "ub/ta.h"
 
 enum {

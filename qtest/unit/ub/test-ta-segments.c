@@ -5,7 +5,7 @@
  */
 #include <glib.h>
 
-#include "ub/segment.h"
+#include "ub/host_segment.h"
 
 /* The table of segments: places, limits, poison that goes with its segment. */
 static void test_segments(void)

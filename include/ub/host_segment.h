@@ -1,13 +1,20 @@
 /*
- * Plain table of memory segments (UB 2.0 §8.2.1): what a target gives access to,
- * by TokenID and UBA, without translation.  It stands where a UMMU will.
+ * Segments in the memory of a process (UB 2.0 §8.2.1): what a target that is no device
+ * gives access to, by TokenID and UBA.  Programs that have a transaction layer alone
+ * have them: ub-node, tests, benchmarks.
+ *
+ * A device's are others (hw/ub/urma/segment.c): a guest makes them by commands, one for
+ * each TokenID; they lead to bus addresses, migrate, and go when what is under way has
+ * ended.  These here are pointers that no image could have, several to a TokenID, and
+ * do what memory of a device leaves to the UMMU and to faults that are injected: page
+ * faults, late answers, EE_bits, poison.
  *
  * Segments of one TokenID do not overlap; a TokenID names segments of one Entity.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#ifndef UB_SEGMENT_H
-#define UB_SEGMENT_H
+#ifndef UB_HOST_SEGMENT_H
+#define UB_HOST_SEGMENT_H
 
 #include "ub/ta.h"
 

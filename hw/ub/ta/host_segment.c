@@ -1,11 +1,11 @@
 /*
- * Plain table of memory segments.
+ * Segments in the memory of a process.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <glib.h>
 
-#include "ub/segment.h"
+#include "ub/host_segment.h"
 
 typedef struct Entry {
     struct Entry *next;         /* of the same Entity and TokenID */
