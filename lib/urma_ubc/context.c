@@ -9,6 +9,16 @@
 
 #define LOW_MASK ((1u << UBC_ID_LOW) - 1)
 
+void ubc_ctx_lock(urma_context *ctx)
+{
+    pthread_mutex_lock(&((UbcCtx *)ctx)->lock);
+}
+
+void ubc_ctx_unlock(urma_context *ctx)
+{
+    pthread_mutex_unlock(&((UbcCtx *)ctx)->lock);
+}
+
 int ubc_owner_set(UbcCtx *ctx, uint32_t id, UbcOwner *owner)
 {
     UbcOwner **low;
@@ -17,7 +27,6 @@ int ubc_owner_set(UbcCtx *ctx, uint32_t id, UbcOwner *owner)
         errno = ERANGE;
         return -1;
     }
-    pthread_mutex_lock(&ctx->lock);
     low = ctx->owner[id >> UBC_ID_LOW];
     if (!low) {
         low = calloc(1u << UBC_ID_LOW, sizeof(*low));
@@ -26,7 +35,6 @@ int ubc_owner_set(UbcCtx *ctx, uint32_t id, UbcOwner *owner)
     if (low) {
         __atomic_store_n(&low[id & LOW_MASK], owner, __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&ctx->lock);
     return low ? 0 : -1;
 }
 

@@ -18,6 +18,7 @@ static void jetty_free(UbcJetty *j)
     free(j);
 }
 
+/* With the context's lock. */
 static int jetty_open(UbcJetty *j, urma_context *ctx,
                       const urma_jetty_cfg *cfg)
 {
@@ -67,6 +68,7 @@ static int jetty_open(UbcJetty *j, urma_context *ctx,
 urma_jetty *ubc_create_jetty(urma_context *ctx, urma_jetty_cfg *cfg)
 {
     UbcJetty *j;
+    int err;
 
     if (!(cfg->flag & URMA_JETTY_SHARE_JFR) || !cfg->jfr) {
         errno = EINVAL;
@@ -80,7 +82,10 @@ urma_jetty *ubc_create_jetty(urma_context *ctx, urma_jetty_cfg *cfg)
     j->base.cfg = *cfg;
     pthread_mutex_init(&j->base.event_mutex, NULL);
     pthread_cond_init(&j->base.event_cond, NULL);
-    if (jetty_open(j, ctx, cfg)) {
+    ubc_ctx_lock(ctx);
+    err = jetty_open(j, ctx, cfg);
+    ubc_ctx_unlock(ctx);
+    if (err) {
         jetty_free(j);
         return NULL;
     }
@@ -92,10 +97,11 @@ static void forget(urma_jetty *jetty)
     const urma_jetty_cfg *cfg = &jetty->cfg;
     urma_jfc *recv = cfg->jfc ? cfg->jfc : cfg->jfr->cfg.jfc;
 
-    ubc_jfc_forget(cfg->jfs_cfg.jfc, jetty->jetty_id.id);
+    ubc_jfc_forget(cfg->jfs_cfg.jfc, jetty->jetty_id.id, UBC_FORGET_QUEUE);
     if (recv != cfg->jfs_cfg.jfc) {
-        ubc_jfc_forget(recv, jetty->jetty_id.id);
+        ubc_jfc_forget(recv, jetty->jetty_id.id, UBC_FORGET_QUEUE);
     }
+    ubc_owner_clear((UbcCtx *)jetty->urma_ctx, jetty->jetty_id.id);
 }
 
 int ubc_modify_jetty(urma_jetty *jetty, urma_recv_attr *attr)
@@ -108,7 +114,8 @@ int ubc_modify_jetty(urma_jetty *jetty, urma_recv_attr *attr)
 
     if (!result && attr->mask & URMA_MODIFY_STATE &&
         attr->state == URMA_RESET) {
-        ubc_jfc_forget(jetty->cfg.jfs_cfg.jfc, jetty->jetty_id.id);
+        ubc_jfc_forget(jetty->cfg.jfs_cfg.jfc, jetty->jetty_id.id,
+                       UBC_FORGET_SENT);
         ubc_ring_reset(&((UbcJetty *)jetty)->sq);
     }
     return ubc_status(result);
@@ -139,13 +146,17 @@ int ubc_flush_jetty(urma_jetty *jetty, int cr_cnt, urma_cr *cr)
 int ubc_delete_jetty(urma_jetty *jetty)
 {
     struct urma_handle_cmd a = { .handle = jetty->handle };
-    int result = ubc_call(jetty->urma_ctx, URMA_DELETE_JETTY, &a);
+    int result;
 
+    ubc_ctx_lock(jetty->urma_ctx);
+    result = ubc_call(jetty->urma_ctx, URMA_DELETE_JETTY, &a);
+    if (!result || errno == EIO) {
+        forget(jetty);
+    }
+    ubc_ctx_unlock(jetty->urma_ctx);
     if (result && errno != EIO) {
         return ubc_status(result);
     }
-    forget(jetty);
-    ubc_owner_clear((UbcCtx *)jetty->urma_ctx, jetty->jetty_id.id);
     if (!result && !(jetty->cfg.flag & JETTY_NON_BLOCKING)) {
         ubc_events_wait(&jetty->event_mutex, &jetty->event_cond,
                         &jetty->async_events_acked, a.async_events);

@@ -47,6 +47,29 @@ static int jfc_open(UbcJfc *j, urma_context *ctx, const urma_jfc_cfg *cfg)
     return j->at ? 0 : -1;
 }
 
+static void jfc_list(UbcJfc *j)
+{
+    UbcCtx *ctx = (UbcCtx *)j->base.urma_ctx;
+
+    ubc_ctx_lock(&ctx->base);
+    j->next = ctx->jfcs;
+    ctx->jfcs = j;
+    ubc_ctx_unlock(&ctx->base);
+}
+
+static void jfc_unlist(UbcJfc *j)
+{
+    UbcCtx *ctx = (UbcCtx *)j->base.urma_ctx;
+    UbcJfc **at = &ctx->jfcs;
+
+    ubc_ctx_lock(&ctx->base);
+    while (*at != j) {
+        at = &(*at)->next;
+    }
+    *at = j->next;
+    ubc_ctx_unlock(&ctx->base);
+}
+
 urma_jfc *ubc_create_jfc(urma_context *ctx, urma_jfc_cfg *cfg)
 {
     UbcJfc *j = calloc(1, sizeof(*j));
@@ -64,6 +87,7 @@ urma_jfc *ubc_create_jfc(urma_context *ctx, urma_jfc_cfg *cfg)
         jfc_free(j);
         return NULL;
     }
+    jfc_list(j);
     return &j->base;
 }
 
@@ -103,6 +127,7 @@ int ubc_delete_jfc(urma_jfc *jfc)
     if (result && !call_gone(result)) {
         return ubc_status(result);
     }
+    jfc_unlist((UbcJfc *)jfc);
     if (!result && !(jfc->cfg.flag & URMA_JFC_NON_BLOCKING)) {
         ubc_events_wait(&jfc->event_mutex, &jfc->event_cond,
                         &jfc->comp_events_acked, a.comp_events);

@@ -86,6 +86,17 @@ static bool recv_end(UbcRing *r, uint16_t index, urma_cr *cr)
     return true;
 }
 
+/* The message is not told of, but its entry is free again. */
+static void recv_drop(UbcCtx *ctx, const uint8_t *e)
+{
+    UbcOwner *rq = ubc_owner(ctx, get_le32(e + UBQ_CQE_RQ));
+    urma_cr unused;
+
+    if (get_le32(e) & UBQ_CQE_RECEIVE && rq && rq->rq) {
+        recv_end(rq->rq, get_le32(e + UBQ_CQE_INDEX), &unused);
+    }
+}
+
 static uint32_t recv_opcode(uint32_t w0)
 {
     switch (w0 & UBQ_CQE_OPCODE) {
@@ -121,6 +132,7 @@ static bool cr_get(UbcCtx *ctx, const uint8_t *e, urma_cr *cr)
     UbcOwner *owner = ubc_owner(ctx, id);
 
     if (!owner) {
+        recv_drop(ctx, e);
         return false;
     }
     *cr = (urma_cr) {
@@ -201,14 +213,30 @@ int ubc_rearm_jfc(urma_jfc *jfc, bool solicited_only)
     return 0;
 }
 
-/* The first entry of a queue from *@i on that was not read, or NULL. */
-static uint8_t *entry_of(const UbcJfc *j, uint32_t id, uint16_t *i)
+static bool entry_is_of(const uint8_t *e, uint32_t id, UbcForget which)
+{
+    bool receive = get_le32(e) & UBQ_CQE_RECEIVE;
+    bool queue = get_le32(e + UBQ_CQE_QUEUE) == id;
+
+    switch (which) {
+    case UBC_FORGET_SENT:
+        return queue && !receive;
+    case UBC_FORGET_RQ:
+        return queue || (receive && get_le32(e + UBQ_CQE_RQ) == id);
+    default:
+        return queue;
+    }
+}
+
+/* The first of them from *@i on that was not read, or NULL. */
+static uint8_t *entry_of(const UbcJfc *j, uint32_t id, UbcForget which,
+                         uint16_t *i)
 {
     uint8_t *e;
 
     for (; (e = entry_ready(j, *i)) &&
            (uint16_t)(*i - j->ci) < 1u << j->log2; ++*i) {
-        if (get_le32(e + UBQ_CQE_QUEUE) == id) {
+        if (entry_is_of(e, id, which)) {
             return e;
         }
     }
@@ -218,6 +246,7 @@ static uint8_t *entry_of(const UbcJfc *j, uint32_t id, uint16_t *i)
 static void entry_forget(uint8_t *e)
 {
     put_le32(e + UBQ_CQE_QUEUE, UINT32_MAX);
+    put_le32(e + UBQ_CQE_RQ, UINT32_MAX);
 }
 
 int ubc_jfc_flushed(urma_jfc *jfc, uint32_t id, int n, urma_cr *cr)
@@ -228,10 +257,9 @@ int ubc_jfc_flushed(urma_jfc *jfc, uint32_t id, int n, urma_cr *cr)
     int done = 0;
 
     jfc_lock(j);
-    for (i = j->ci; done < n && (e = entry_of(j, id, &i)); i++) {
-        uint32_t w0 = get_le32(e);
-
-        if (status_of(w0) == URMA_CR_FLUSHED && !(w0 & UBQ_CQE_RECEIVE)) {
+    for (i = j->ci;
+         done < n && (e = entry_of(j, id, UBC_FORGET_SENT, &i)); i++) {
+        if (status_of(get_le32(e)) == URMA_CR_FLUSHED) {
             done += cr_get((UbcCtx *)jfc->urma_ctx, e, &cr[done]);
             entry_forget(e);
         }
@@ -240,14 +268,17 @@ int ubc_jfc_flushed(urma_jfc *jfc, uint32_t id, int n, urma_cr *cr)
     return done;
 }
 
-void ubc_jfc_forget(urma_jfc *jfc, uint32_t id)
+void ubc_jfc_forget(urma_jfc *jfc, uint32_t id, UbcForget which)
 {
     UbcJfc *j = (UbcJfc *)jfc;
     uint16_t i;
     uint8_t *e;
 
     jfc_lock(j);
-    for (i = j->ci; (e = entry_of(j, id, &i)); i++) {
+    for (i = j->ci; (e = entry_of(j, id, which, &i)); i++) {
+        if (which == UBC_FORGET_QUEUE) {
+            recv_drop((UbcCtx *)jfc->urma_ctx, e);
+        }
         entry_forget(e);
     }
     jfc_unlock(j);

@@ -32,6 +32,7 @@ static void jfs_free(UbcJfs *s)
     free(s);
 }
 
+/* With the context's lock. */
 static int jfs_open(UbcJfs *s, urma_context *ctx, const urma_jfs_cfg *cfg)
 {
     struct urma_queue_private mine = { 0 };
@@ -70,6 +71,7 @@ static int jfs_open(UbcJfs *s, urma_context *ctx, const urma_jfs_cfg *cfg)
 urma_jfs *ubc_create_jfs(urma_context *ctx, urma_jfs_cfg *cfg)
 {
     UbcJfs *s = calloc(1, sizeof(*s));
+    int err;
 
     if (!s) {
         return NULL;
@@ -78,7 +80,10 @@ urma_jfs *ubc_create_jfs(urma_context *ctx, urma_jfs_cfg *cfg)
     s->base.cfg = *cfg;
     pthread_mutex_init(&s->base.event_mutex, NULL);
     pthread_cond_init(&s->base.event_cond, NULL);
-    if (jfs_open(s, ctx, cfg)) {
+    ubc_ctx_lock(ctx);
+    err = jfs_open(s, ctx, cfg);
+    ubc_ctx_unlock(ctx);
+    if (err) {
         jfs_free(s);
         return NULL;
     }
@@ -93,7 +98,7 @@ int ubc_modify_jfs(urma_jfs *jfs, urma_jfs_attr *attr)
     int result = ubc_call(jfs->urma_ctx, URMA_MODIFY_JFS, &a);
 
     if (!result && attr->state == URMA_RESET) {
-        ubc_jfc_forget(jfs->cfg.jfc, jfs->jfs_id.id);
+        ubc_jfc_forget(jfs->cfg.jfc, jfs->jfs_id.id, UBC_FORGET_SENT);
         ubc_ring_reset(&((UbcJfs *)jfs)->sq);
     }
     return ubc_status(result);
@@ -133,14 +138,18 @@ int ubc_flush_jfs(urma_jfs *jfs, int cr_cnt, urma_cr *cr)
 int ubc_delete_jfs(urma_jfs *jfs)
 {
     uint32_t events;
-    int status = queue_delete(jfs->urma_ctx, URMA_DELETE_JFS, jfs->handle,
-                              &events);
+    int status;
 
+    ubc_ctx_lock(jfs->urma_ctx);
+    status = queue_delete(jfs->urma_ctx, URMA_DELETE_JFS, jfs->handle, &events);
+    if (!status) {
+        ubc_jfc_forget(jfs->cfg.jfc, jfs->jfs_id.id, UBC_FORGET_QUEUE);
+        ubc_owner_clear((UbcCtx *)jfs->urma_ctx, jfs->jfs_id.id);
+    }
+    ubc_ctx_unlock(jfs->urma_ctx);
     if (status) {
         return status;
     }
-    ubc_owner_clear((UbcCtx *)jfs->urma_ctx, jfs->jfs_id.id);
-    ubc_jfc_forget(jfs->cfg.jfc, jfs->jfs_id.id);
     if (!(jfs->cfg.flag & QUEUE_NON_BLOCKING)) {
         ubc_events_wait(&jfs->event_mutex, &jfs->event_cond,
                         &jfs->async_events_acked, events);
@@ -172,6 +181,7 @@ static void jfr_free(UbcJfr *r)
     free(r);
 }
 
+/* With the context's lock. */
 static int jfr_open(UbcJfr *r, urma_context *ctx, const urma_jfr_cfg *cfg)
 {
     struct urma_queue_private mine = { 0 };
@@ -208,6 +218,7 @@ static int jfr_open(UbcJfr *r, urma_context *ctx, const urma_jfr_cfg *cfg)
 urma_jfr *ubc_create_jfr(urma_context *ctx, urma_jfr_cfg *cfg)
 {
     UbcJfr *r = calloc(1, sizeof(*r));
+    int err;
 
     if (!r) {
         return NULL;
@@ -216,11 +227,27 @@ urma_jfr *ubc_create_jfr(urma_context *ctx, urma_jfr_cfg *cfg)
     r->base.cfg = *cfg;
     pthread_mutex_init(&r->base.event_mutex, NULL);
     pthread_cond_init(&r->base.event_cond, NULL);
-    if (jfr_open(r, ctx, cfg)) {
+    ubc_ctx_lock(ctx);
+    err = jfr_open(r, ctx, cfg);
+    ubc_ctx_unlock(ctx);
+    if (err) {
         jfr_free(r);
         return NULL;
     }
     return &r->base;
+}
+
+/* Jetties that share it tell of its entries in JFCs of their own. */
+static void jfr_reset(UbcJfr *r)
+{
+    urma_context *ctx = r->base.urma_ctx;
+
+    ubc_ctx_lock(ctx);
+    for (UbcJfc *j = ((UbcCtx *)ctx)->jfcs; j; j = j->next) {
+        ubc_jfc_forget(&j->base, r->base.jfr_id.id, UBC_FORGET_RQ);
+    }
+    ubc_ring_reset(&r->rq);
+    ubc_ctx_unlock(ctx);
 }
 
 int ubc_modify_jfr(urma_jfr *jfr, urma_recv_attr *attr)
@@ -233,8 +260,7 @@ int ubc_modify_jfr(urma_jfr *jfr, urma_recv_attr *attr)
 
     if (!result && attr->mask & URMA_MODIFY_STATE &&
         attr->state == URMA_JFR_RESET) {
-        ubc_jfc_forget(jfr->cfg.jfc, jfr->jfr_id.id);
-        ubc_ring_reset(&((UbcJfr *)jfr)->rq);
+        jfr_reset((UbcJfr *)jfr);
     }
     return ubc_status(result);
 }
@@ -257,14 +283,18 @@ int ubc_query_jfr(urma_jfr *jfr, urma_jfr_cfg *cfg, urma_recv_attr *attr)
 int ubc_delete_jfr(urma_jfr *jfr)
 {
     uint32_t events;
-    int status = queue_delete(jfr->urma_ctx, URMA_DELETE_JFR, jfr->handle,
-                              &events);
+    int status;
 
+    ubc_ctx_lock(jfr->urma_ctx);
+    status = queue_delete(jfr->urma_ctx, URMA_DELETE_JFR, jfr->handle, &events);
+    if (!status) {
+        ubc_jfc_forget(jfr->cfg.jfc, jfr->jfr_id.id, UBC_FORGET_QUEUE);
+        ubc_owner_clear((UbcCtx *)jfr->urma_ctx, jfr->jfr_id.id);
+    }
+    ubc_ctx_unlock(jfr->urma_ctx);
     if (status) {
         return status;
     }
-    ubc_owner_clear((UbcCtx *)jfr->urma_ctx, jfr->jfr_id.id);
-    ubc_jfc_forget(jfr->cfg.jfc, jfr->jfr_id.id);
     if (!(jfr->cfg.flag & JFR_NON_BLOCKING)) {
         ubc_events_wait(&jfr->event_mutex, &jfr->event_cond,
                         &jfr->async_events_acked, events);

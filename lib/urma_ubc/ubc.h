@@ -45,8 +45,9 @@ typedef struct UbcCtx {
     urma_context base;
     uint8_t *bells;
     size_t bell_bytes;
-    pthread_mutex_t lock;           /* of owners */
+    pthread_mutex_t lock;           /* of owners and JFCs */
     UbcOwner **owner[UBC_IDS >> UBC_ID_LOW];
+    struct UbcJfc *jfcs;            /* all of them */
 } UbcCtx;
 
 typedef struct UbcJfc {
@@ -57,6 +58,7 @@ typedef struct UbcJfc {
     uint16_t ci, told;              /* read; what the engine knows of */
     bool lock_free;
     pthread_mutex_t lock;
+    struct UbcJfc *next;            /* in the context */
 } UbcJfc;
 
 typedef struct UbcJfs {
@@ -108,9 +110,14 @@ void ubc_udata(struct urma_udata *u, void *out, size_t bytes);
 int ubc_user_ctl(urma_context *ctx, urma_user_ctl_in *in,
                  urma_user_ctl_out *out);
 
-/* context.c */
+/* context.c.  A number may be another queue's as soon as the kernel has deleted its
+ * own, so both are done under one lock: call and owner, or call and forgetting. */
+void ubc_ctx_lock(urma_context *ctx);
+void ubc_ctx_unlock(urma_context *ctx);
+/* With the lock. */
 int ubc_owner_set(UbcCtx *ctx, uint32_t id, UbcOwner *owner);
 void ubc_owner_clear(UbcCtx *ctx, uint32_t id);
+/* Without: NULL, or whose it is until the queue's completions are forgotten. */
 UbcOwner *ubc_owner(UbcCtx *ctx, uint32_t id);
 urma_context *ubc_create_context(urma_device *dev, uint32_t eid_index,
                                  int dev_fd);
@@ -149,8 +156,14 @@ int ubc_rearm_jfc(urma_jfc *jfc, bool solicited_only);
 /* Requests of a queue that came back as flushed and were not polled, at most @n:
  * as completions into @cr.  Returns how many. */
 int ubc_jfc_flushed(urma_jfc *jfc, uint32_t id, int n, urma_cr *cr);
-/* Completions of a queue that is gone are nobody's. */
-void ubc_jfc_forget(urma_jfc *jfc, uint32_t id);
+/* Which completions that were not polled are nobody's from now on. */
+typedef enum UbcForget {
+    UBC_FORGET_SENT,    /* queue @id was reset: its requests; messages stay */
+    UBC_FORGET_QUEUE,   /* it is gone: all, receive entries are free again */
+    UBC_FORGET_RQ,      /* JFR @id was reset: all that took its entries */
+} UbcForget;
+
+void ubc_jfc_forget(urma_jfc *jfc, uint32_t id, UbcForget which);
 
 /* jfc.c */
 urma_jfc *ubc_create_jfc(urma_context *ctx, urma_jfc_cfg *cfg);

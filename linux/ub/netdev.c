@@ -130,6 +130,7 @@ static void ubc_start(struct ubc_port *port)
 	ubc_bind(port);
 	ubc_ring_start(&port->tx);
 	ubc_ring_start(&port->rx);
+	port->started = true;
 	napi_enable(&port->napi);
 	ubc_rx_refill(port, GFP_KERNEL);
 	ub_wr(port->tx.regs, UBC_RING_ARM, 0);
@@ -142,18 +143,23 @@ static void ubc_start(struct ubc_port *port)
 	ubc_port_link(port);
 }
 
-/* And back: nobody sends, nobody polls, then the device lets go of memory. */
+/* And back: nobody sends, nobody polls, then the device lets go of memory.  A port
+ * that a reset has halted may be stopped before it starts again. */
 static void ubc_halt(struct ubc_port *port)
 {
 	struct net_device *netdev = port->netdev;
 
+	if (!port->started)
+		return;
+	port->started = false;
 	WRITE_ONCE(port->running, false);
 	ub_wr(port->regs, UBC_PORT_EVENT_MASK, 0);
 	synchronize_irq(ubc_irq(port, UB_EVENT));
 	cancel_delayed_work_sync(&port->check);
 	netif_carrier_off(netdev);
-	netif_tx_disable(netdev);
+	/* The poll wakes the queue, so it ends first. */
 	napi_disable(&port->napi);
+	netif_tx_disable(netdev);
 	del_timer_sync(&port->refill);
 	ub_wr(port->regs, UBC_PORT_CTRL, 0);
 	ubc_ring_stop(&port->rx);

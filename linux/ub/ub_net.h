@@ -86,6 +86,7 @@ struct ubc_port {
 	struct work_struct notify;	/* our addresses, to the neighbour */
 	spinlock_t link_lock;		/* carrier is what the link is */
 	bool running;			/* its events count */
+	bool started;			/* not halted; under RTNL */
 	u16 stalled_at;			/* tail at the last timeout */
 	bool stalled;
 	struct ubc_stats tx_stats;

@@ -38,6 +38,8 @@ static struct {
     struct urma_user_ctl_cmd control;
     uint64_t controlled;            /* handle */
     int control_errno;
+    UbcCtx *ctx;                    /* whose lock … */
+    unsigned calls, unlocked;       /* … these makings and deletions had, or not */
 } host;
 
 int urma_register_provider_ops(urma_provider_ops *ops)
@@ -71,6 +73,25 @@ static uint64_t ring_make(const struct urma_udata *u, unsigned log2,
     return host.handles;
 }
 
+/* Who makes a queue, or deletes one, has the lock that its number is under. */
+static void lock_look(unsigned command)
+{
+    static const unsigned of[] = {
+        URMA_CREATE_JFS, URMA_CREATE_JFR, URMA_CREATE_JETTY,
+        URMA_DELETE_JFS, URMA_DELETE_JFR, URMA_DELETE_JETTY,
+    };
+
+    for (unsigned i = 0; host.ctx && i < G_N_ELEMENTS(of); i++) {
+        if (command == of[i]) {
+            host.calls++;
+            if (!pthread_mutex_trylock(&host.ctx->lock)) {
+                host.unlocked++;
+                pthread_mutex_unlock(&host.ctx->lock);
+            }
+        }
+    }
+}
+
 static int command_run(unsigned command, void *args)
 {
     struct urma_create_ctx *ctx = args;
@@ -85,6 +106,7 @@ static int command_run(unsigned command, void *args)
     const struct urma_ctx_private page = { URMA_PRIVATE_VERSION, RING_BYTES };
     const struct urma_target_private row = { .row = ROW };
 
+    lock_look(command);
     switch (command) {
     case URMA_CREATE_CTX:
         udata_put(&ctx->udata, &page, sizeof(page));
@@ -645,10 +667,149 @@ static void test_forget(void)
     complete(&b, 3, UBQ_STATUS_OK, 2001, 0, 0);
     complete(&b, UBQ_CQE_RECEIVE, UBQ_STATUS_OK, 2000, 0, 2000);
     complete(&b, 3, UBQ_STATUS_OK, 0xabcde, 0, 0);   /* nobody's */
-    ubc_jfc_forget(b.jfc, 2001);
+    ubc_jfc_forget(b.jfc, 2001, UBC_FORGET_QUEUE);
     g_assert_cmpint(b.ops->poll_jfc(b.jfc, 4, cr), ==, 1);
     g_assert_cmpuint(cr[0].user_ctx, ==, 2);
     g_assert_cmpint(b.ops->poll_jfc(b.jfc, 4, cr), ==, 0);
+    bed_close(&b);
+}
+
+static urma_jetty *jetty_more(Bed *b, urma_jfc *recv)
+{
+    urma_jetty_cfg cfg = {
+        .flag = URMA_JETTY_SHARE_JFR, .jfr = b->jfr, .jfc = recv,
+        .jfs_cfg = { .depth = 8, .jfc = b->jfc, .trans_mode = URMA_RM },
+    };
+    urma_jetty *jetty = b->ops->create_jetty(b->ctx, &cfg);
+
+    g_assert_nonnull(jetty);
+    return jetty;
+}
+
+/* A message that nobody polled before its jetty went gives its entry back. */
+static void test_forget_receive(void)
+{
+    urma_jetty *gone;
+    urma_cr cr[4];
+    Bed b;
+
+    bed_open(&b);
+    gone = jetty_more(&b, NULL);
+    for (unsigned i = 0; i < 8; i++) {
+        recv_post(&b, 10 + i, 0);
+    }
+    complete(&b, UBQ_CQE_RECEIVE, UBQ_STATUS_OK, gone->jetty_id.id, 0, 2000);
+    complete(&b, 3, UBQ_STATUS_OK, gone->jetty_id.id, 0, 0);
+    recv_post(&b, 0, ENOMEM);
+    g_assert_cmpint(b.ops->delete_jetty(gone), ==, 0);
+    recv_post(&b, 18, 0);
+    complete(&b, UBQ_CQE_RECEIVE, UBQ_STATUS_OK, 2001, 1, 2000);
+    /* And one that is told of only now. */
+    complete(&b, UBQ_CQE_RECEIVE, UBQ_STATUS_OK, 0xabcde, 2, 2000);
+    g_assert_cmpint(b.ops->poll_jfc(b.jfc, 4, cr), ==, 1);
+    g_assert_cmpuint(cr[0].user_ctx, ==, 11);
+    recv_post(&b, 19, 0);
+    recv_post(&b, 20, 0);
+    recv_post(&b, 0, ENOMEM);
+    /* Each of them once. */
+    for (unsigned i = 3; i < 8; i++) {
+        complete(&b, UBQ_CQE_RECEIVE, UBQ_STATUS_OK, 2001, i, 2000);
+    }
+    g_assert_cmpint(b.ops->poll_jfc(b.jfc, 4, cr), ==, 4);
+    g_assert_cmpint(b.ops->poll_jfc(b.jfc, 4, cr), ==, 1);
+    for (unsigned i = 0; i < 5; i++) {
+        recv_post(&b, 30 + i, 0);
+    }
+    recv_post(&b, 0, ENOMEM);
+    bed_close(&b);
+}
+
+/* Of a jetty that is reset what it received stays, with one JFC for both. */
+static void test_reset_jetty(void)
+{
+    urma_recv_attr reset = { .mask = URMA_MODIFY_STATE, .state = URMA_RESET };
+    urma_cr cr[4];
+    Bed b;
+
+    bed_open(&b);
+    write_small(&b, 1, 0);
+    for (unsigned i = 0; i < 8; i++) {
+        recv_post(&b, 10 + i, 0);
+    }
+    complete(&b, 3, UBQ_STATUS_OK, 2001, 0, 0);
+    complete(&b, UBQ_CQE_RECEIVE, UBQ_STATUS_OK, 2001, 0, 2000);
+    g_assert_cmpint(b.ops->modify_jetty(b.jetty, &reset), ==, 0);
+    g_assert_cmpint(b.ops->poll_jfc(b.jfc, 4, cr), ==, 1);
+    g_assert_cmpuint(cr[0].user_ctx, ==, 10);
+    g_assert_cmpuint(cr[0].flag, ==, URMA_CR_RECEIVE | URMA_CR_JETTY);
+    recv_post(&b, 18, 0);
+    recv_post(&b, 0, ENOMEM);
+    bed_close(&b);
+}
+
+/* A JFR that is reset: what was told of its entries is of no use in any JFC, also
+ * where another JFC came later and has gone. */
+static void test_reset_jfr(void)
+{
+    urma_recv_attr reset = { .mask = URMA_MODIFY_STATE,
+                             .state = URMA_JFR_RESET };
+    urma_jfc_cfg cfg = { .depth = 10 };
+    urma_jfc *other, *later;
+    urma_jetty *jetty;
+    uint8_t *cq;
+    urma_cr cr[4];
+    Bed b, elsewhere;
+
+    bed_open(&b);
+    other = b.ops->create_jfc(b.ctx, &cfg);
+    cq = host.ring[host.handles];
+    later = b.ops->create_jfc(b.ctx, &cfg);
+    jetty = jetty_more(&b, other);
+    for (unsigned i = 0; i < 8; i++) {
+        recv_post(&b, 10 + i, 0);
+    }
+    complete(&b, UBQ_CQE_RECEIVE, UBQ_STATUS_OK, 2001, 0, 2000);
+    elsewhere = b;
+    elsewhere.cq = cq;
+    elsewhere.cq_pi = 0;
+    complete(&elsewhere, UBQ_CQE_RECEIVE, UBQ_STATUS_OK, jetty->jetty_id.id, 1,
+             2000);
+    complete(&b, 3, UBQ_STATUS_OK, 2001, 0, 0);
+    g_assert_cmpint(b.ops->delete_jfc(later), ==, 0);
+    g_assert_cmpint(b.ops->modify_jfr(b.jfr, &reset), ==, 0);
+    g_assert_cmpint(b.ops->poll_jfc(other, 4, cr), ==, 0);
+    g_assert_cmpint(b.ops->poll_jfc(b.jfc, 4, cr), ==, 1);
+    g_assert_cmpuint(cr[0].flag, ==, URMA_CR_JETTY);    /* what was sent */
+    for (unsigned i = 0; i < 8; i++) {
+        recv_post(&b, 30 + i, 0);
+    }
+    recv_post(&b, 0, ENOMEM);
+    g_assert_cmpint(b.ops->delete_jetty(jetty), ==, 0);
+    g_assert_cmpint(b.ops->delete_jfc(other), ==, 0);
+    bed_close(&b);
+}
+
+/* A number that the kernel has given back may be another thread's at once. */
+static void test_numbers(void)
+{
+    urma_jfs_cfg cfg = { .depth = 8, .trans_mode = URMA_RM };
+    urma_jfr_cfg recv = { .depth = 8, .trans_mode = URMA_RM };
+    urma_jfs *jfs;
+    urma_jfr *jfr;
+    Bed b;
+
+    bed_open(&b);
+    host.ctx = (UbcCtx *)b.ctx;
+    host.calls = host.unlocked = 0;
+    cfg.jfc = recv.jfc = b.jfc;
+    jfs = b.ops->create_jfs(b.ctx, &cfg);
+    jfr = b.ops->create_jfr(b.ctx, &recv);
+    g_assert_cmpint(b.ops->delete_jetty(jetty_more(&b, NULL)), ==, 0);
+    g_assert_cmpint(b.ops->delete_jfs(jfs), ==, 0);
+    g_assert_cmpint(b.ops->delete_jfr(jfr), ==, 0);
+    g_assert_cmpuint(host.calls, ==, 6);
+    g_assert_cmpuint(host.unlocked, ==, 0);
+    host.ctx = NULL;
     bed_close(&b);
 }
 
@@ -844,6 +1005,10 @@ int main(int argc, char **argv)
     g_test_add_func("/urma-provider/receive", test_receive);
     g_test_add_func("/urma-provider/statuses", test_statuses);
     g_test_add_func("/urma-provider/forget", test_forget);
+    g_test_add_func("/urma-provider/forget-receive", test_forget_receive);
+    g_test_add_func("/urma-provider/reset-jetty", test_reset_jetty);
+    g_test_add_func("/urma-provider/reset-jfr", test_reset_jfr);
+    g_test_add_func("/urma-provider/numbers", test_numbers);
     g_test_add_func("/urma-provider/doorbells", test_doorbells);
     g_test_add_func("/urma-provider/events", test_events);
     g_test_add_func("/urma-provider/group", test_group);
