@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,21 +20,19 @@ int ubmem_open(const char *path)
     return open(path ? path : "/dev/ubmem0", O_RDWR | O_CLOEXEC);
 }
 
-int ubmem_command(int fd, char *answer, const char *format, ...)
-{
-    char text[UBMEM_TEXT];
-    va_list args;
-    ssize_t n;
-    int len;
+/* A descriptor has the answer to its last command: both are one step for the threads
+ * of a program.  Other descriptors do not wait, but for a few that share a lock. */
+#define LOCKS 64
 
-    va_start(args, format);
-    len = vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    if (len < 0 || (size_t)len >= sizeof(text)) {
-        errno = EINVAL;
-        return -1;
-    }
-    if (write(fd, text, len) != len) {
+static pthread_mutex_t locks[LOCKS] = {
+    [0 ... LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER,
+};
+
+static int command_run(int fd, char *answer, const char *text, size_t len)
+{
+    ssize_t n;
+
+    if (write(fd, text, len) != (ssize_t)len) {
         return -1;
     }
     if (!answer) {
@@ -46,6 +45,27 @@ int ubmem_command(int fd, char *answer, const char *format, ...)
     answer[n] = 0;
     answer[strcspn(answer, "\n")] = 0;
     return 0;
+}
+
+int ubmem_command(int fd, char *answer, const char *format, ...)
+{
+    char text[UBMEM_TEXT];
+    pthread_mutex_t *lock;
+    va_list args;
+    int len, result;
+
+    va_start(args, format);
+    len = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (len < 0 || (size_t)len >= sizeof(text)) {
+        errno = EINVAL;
+        return -1;
+    }
+    lock = &locks[(unsigned)fd % LOCKS];
+    pthread_mutex_lock(lock);
+    result = command_run(fd, answer, text, len);
+    pthread_mutex_unlock(lock);
+    return result;
 }
 
 int ubmem_export(int fd, void *addr, size_t len, const char *rights, char *desc)

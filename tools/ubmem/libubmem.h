@@ -22,7 +22,8 @@ int ubmem_open(const char *path);
 
 /* A command, as printf.  0, or -1 and errno: EINVAL (the command), ENODEV (the device
  * was reset or is gone), others by command.  Its answer into @answer of UBMEM_TEXT
- * bytes, without the end of the line, if that is not NULL. */
+ * bytes, without the end of the line, if that is not NULL.  Threads may share @fd; other
+ * processes that have it (after fork) may not at the same time. */
 int ubmem_command(int fd, char *answer, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
