@@ -4,7 +4,8 @@
  *
  * Transmission copies: a ring of pages is mapped once, and a frame needs no
  * completion.  Reception looks at the descriptors in memory; the tail-up
- * interrupt is set to the next one when there are none left.
+ * interrupt is set to the next one when there are none left.  Registers are far
+ * away: descriptors are given back many at a time.
  */
 #include "rclink.h"
 
@@ -90,6 +91,13 @@ static void rclink_rx_give(struct rclink *rc)
 	rc->rx_head = (rc->rx_head + 1) & (RCLINK_MDS - 1);
 }
 
+static void rclink_rx_tell(struct rclink *rc)
+{
+	rc->rx_told = rc->rx_head;
+	dma_wmb();
+	rclink_set(rc, RCL_RX_MD_HEAD_PTR, rc->rx_head);
+}
+
 /* What was received into buffer @i; the buffer is free again. */
 static struct sk_buff *rclink_rx_skb(struct rclink *rc, unsigned int i,
 				     unsigned int len)
@@ -150,10 +158,8 @@ static int rclink_rx(struct rclink *rc, int budget)
 		skb->protocol = eth_type_trans(skb, ndev);
 		napi_gro_receive(&rc->napi, skb);
 	}
-	if (done) {
-		dma_wmb();
-		rclink_set(rc, RCL_RX_MD_HEAD_PTR, rc->rx_head);
-	}
+	if (((rc->rx_head - rc->rx_told) & (RCLINK_MDS - 1)) >= RCLINK_TELL)
+		rclink_rx_tell(rc);
 	return done;
 }
 
@@ -176,28 +182,26 @@ static int rclink_poll(struct napi_struct *napi, int budget)
 	u32 word;
 
 	rclink_tx_wake(rc);
-	if (done == budget || !napi_complete_done(napi, done))
+	if (done == budget)
 		return done;
-	/* The next tail that matters, then look again: it may have passed. */
+	/* The next tail that matters, then look again: it may have passed.  All
+	 * before the poll is over: a second one must find nothing half armed. */
 	rclink_arm(rc, (rc->tx_tail + RCLINK_MDS / 2) & (RCLINK_MDS - 1),
 		   (rc->rx_tail + 1) & (RCLINK_MDS - 1));
 	rclink_set(rc, RCL_DMA_INTR_ST0, BIT(RCL_ST0_RX_TAIL) |
 					 BIT(RCL_ST0_TX_TAIL));
 	rclink_tx_wake(rc);
-	if (rclink_rx_pending(rc, &word)) {
-		napi_schedule(napi);
-		return done;
-	}
-	rclink_set(rc, RCL_DMA_INT_MASK, BIT(RCL_ST0_RX_TAIL) |
-					 BIT(RCL_ST0_TX_TAIL));
+	if (rclink_rx_pending(rc, &word))
+		return budget;
+	napi_complete_done(napi, done);
 	return done;
 }
 
+/* A message during a poll is remembered until its end. */
 irqreturn_t rclink_nonr_irq(int irq, void *data)
 {
 	struct rclink *rc = data;
 
-	rclink_set(rc, RCL_DMA_INT_MASK, 0);
 	napi_schedule(&rc->napi);
 	return IRQ_HANDLED;
 }
@@ -231,9 +235,10 @@ static int rclink_open(struct net_device *ndev)
 	}
 	for (i = 0; i < RCLINK_MDS - 1; i++)
 		rclink_rx_give(rc);
-	dma_wmb();
-	rclink_set(rc, RCL_RX_MD_HEAD_PTR, rc->rx_head);
+	rclink_rx_tell(rc);
 	napi_enable(&rc->napi);
+	rclink_set(rc, RCL_DMA_INT_MASK, BIT(RCL_ST0_RX_TAIL) |
+					 BIT(RCL_ST0_TX_TAIL));
 	rclink_link_changed(rc);
 	netif_start_queue(ndev);
 	napi_schedule(&rc->napi);

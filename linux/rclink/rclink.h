@@ -20,6 +20,7 @@
 enum {
 	RCLINK_MDS = 256,	/* of each direction */
 	RCLINK_BUF = PAGE_SIZE,	/* holds every frame that a peer can send */
+	RCLINK_TELL = RCLINK_MDS / 4,	/* given back before the port knows */
 	RCLINK_COPY = 256,	/* frames up to this length are copied */
 	RCLINK_MTU_MAX = RCL_TX_FRAME_MAX - ETH_HLEN - VLAN_HLEN,
 };
@@ -51,7 +52,7 @@ struct rclink {
 	struct rclink_md *rx_md;
 	dma_addr_t rx_md_addr;
 	struct rclink_rx_buf rx_buf[RCLINK_MDS];
-	u16 rx_head, rx_tail;
+	u16 rx_head, rx_tail, rx_told;	/* told: head, as the port knows it */
 
 	struct rclink_cdev *cdev;	/* TYPE1 and TYPE2: for programs */
 };
