@@ -112,7 +112,7 @@ bool ta_ctx_seen(Ctx *ctx, uint16_t tassn, bool in_sc)
         ctx_start(ctx, tassn);
         d = distance(ctx, tassn);
     }
-    ctx->used = ta->now;
+    ctx->used = MAX(ctx->used, ta->now);
     if (d >= window) {
         base_skip(ctx, tassn - window + 1);
         ta_ctx_release(ctx);
@@ -133,7 +133,7 @@ void ta_ctx_done(Ctx *ctx, uint16_t tassn)
     ta_ctx_release(ctx);
 }
 
-void ta_ctx_refuse(Ctx *ctx, uint16_t tassn)
+void ta_ctx_refuse(Ctx *ctx, uint16_t tassn, bool ordered, int64_t due)
 {
     uint32_t window = ctx->ta->cfg.window;
     int d = distance(ctx, tassn);
@@ -141,16 +141,22 @@ void ta_ctx_refuse(Ctx *ctx, uint16_t tassn)
     if (d < 0 || d >= (int)window) {
         return;
     }
+    /* Told to be silent until then, the peer is not one that was silent, and what
+     * waits for it here is not given up. */
+    ctx->used = MAX(ctx->used, due);
+    ctx->due = MAX(ctx->due, due);
+    if (!ordered) {
+        return;
+    }
     if (!ctx->refused_when && ctx->ta->refusal_tables < REFUSAL_TABLES) {
         ctx->ta->refusal_tables++;
         ctx->refused_when = g_new(int64_t, window);
         for (uint32_t i = 0; i < window; i++) {
-            ctx->refused_when[i] = ctx->refused_at;
+            ctx->refused_when[i] = ctx->due;
         }
     }
-    ctx->refused_at = ctx->ta->now;
     if (ctx->refused_when) {
-        ctx->refused_when[tassn & (window - 1)] = ctx->ta->now;
+        ctx->refused_when[tassn & (window - 1)] = due;
     }
     if (!get_bit(ctx, ctx->refused, tassn)) {
         set_bit(ctx, ctx->refused, tassn, true);
@@ -165,7 +171,7 @@ static bool refusal_old(const Ctx *ctx, uint16_t tassn)
     UbTa *ta = ctx->ta;
     int64_t at = ctx->refused_when
                  ? ctx->refused_when[tassn & (ta->cfg.window - 1)]
-                 : ctx->refused_at;
+                 : ctx->due;
 
     return ta->now - at > ta_time(ta, ta->cfg.hold_time);
 }
@@ -436,6 +442,7 @@ void ta_ctx_resume(Ctx *ctx)
 void ta_ctx_expired(Ctx *ctx)
 {
     UbTa *ta = ctx->ta;
+    int64_t due = ctx->due + ta_time(ta, ta->cfg.hold_time);
     Partial *p, *next;
 
     for (p = ctx->partial; p; p = next) {
@@ -446,7 +453,9 @@ void ta_ctx_expired(Ctx *ctx)
         }
     }
     for (HeldDone *h = ctx->held_done; h; h = h->next) {
-        if (h->at <= ta->now) {
+        if (h->at <= ta->now && due > ta->now) {
+            h->at = due;            /* what was refused may be it */
+        } else if (h->at <= ta->now) {
             /* What it waits for will not come. */
             ta_count(ta, UB_TAC_HELD_TOO_LONG);
             base_skip(ctx, h->tassn);

@@ -683,6 +683,7 @@ static void image_helds(UbTa *ta, CoreImage *im, Ctx *ctx)
 
 static void image_window(UbTa *ta, CoreImage *im, Ctx *ctx)
 {
+    int64_t latest = ta->now + ta_rnr_time(ta, UB_TAH_TIMER_MAX);
     uint32_t words = ta->cfg.window / 64;
 
     core_image_flag(im, &ctx->started);
@@ -694,8 +695,13 @@ static void image_window(UbTa *ta, CoreImage *im, Ctx *ctx)
         core_image_int(im, &ctx->refused[i]);
         ctx->refusals += __builtin_popcountll(ctx->refused[i]);
     }
-    core_image_deadline(im, &ctx->refused_at);
+    core_image_deadline(im, &ctx->due);
     core_image_deadline(im, &ctx->used);
+    if (core_image_loading(im)) {
+        /* No target says a longer time. */
+        ctx->due = MIN(ctx->due, latest);
+        ctx->used = MIN(ctx->used, latest);
+    }
 }
 
 static void image_ctx(UbTa *ta, CoreImage *im, Ctx *ctx)

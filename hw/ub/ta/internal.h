@@ -208,9 +208,9 @@ struct Ctx {
     uint16_t sc_base;           /* where its SC begins */
     uint64_t *done, *refused;   /* bit n % window */
     uint32_t refusals;
-    int64_t *refused_when;      /* of number n % window, while there are refusals;
-                                 * NULL: all at refused_at */
-    int64_t refused_at, used;   /* refused_at: the last of them */
+    int64_t *refused_when;      /* when number n % window is to come again, while
+                                 * there are refusals; NULL: all at due */
+    int64_t due, used;          /* due: the last of all that were refused, 0: none */
     bool sc;
     uint32_t scid, rcid;
     Partial *partial;
@@ -465,7 +465,8 @@ void ta_ctx_free(Ctx *ctx);
 bool ta_ctx_seen(Ctx *ctx, uint16_t tassn, bool in_sc);
 /* It is executed, or has failed for good. */
 void ta_ctx_done(Ctx *ctx, uint16_t tassn);
-void ta_ctx_refuse(Ctx *ctx, uint16_t tassn);
+/* It is to come again at @due; @ordered: what is strongly ordered waits for it. */
+void ta_ctx_refuse(Ctx *ctx, uint16_t tassn, bool ordered, int64_t due);
 /* Something before @tassn was refused and has not come again. */
 bool ta_ctx_refused_before(Ctx *ctx, uint16_t tassn);
 /* Whether all of its SC that is before @tassn is done. */

@@ -415,8 +415,9 @@ static void settle_number(UbTa *ta, Arrival *a, Outcome out)
     }
     if (!again) {
         ta_ctx_done(a->ctx, a->tah.tassn);
-    } else if (a->tah.order != UB_TA_NO) {
-        ta_ctx_refuse(a->ctx, a->tah.tassn);
+    } else {
+        ta_ctx_refuse(a->ctx, a->tah.tassn, a->tah.order != UB_TA_NO,
+                      ta->now + ta_rnr_time(ta, out.rspinfo));
     }
 }
 

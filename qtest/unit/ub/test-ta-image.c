@@ -86,7 +86,7 @@ static const Field of_held[] = {
 };
 
 static const Field of_ctx[] = {
-    F(Ctx, started), N(Ctx, base), N(Ctx, sc_base), D(Ctx, refused_at),
+    F(Ctx, started), N(Ctx, base), N(Ctx, sc_base), D(Ctx, due),
     D(Ctx, used), N(Ctx, rcid), TAH(Ctx, owed_tah), BACK(Ctx, owed_back),
     { 0 },
 };
@@ -756,6 +756,22 @@ static void test_room(void)
     pair_free(p);
 }
 
+/* An image cannot say that a peer was told to wait for longer than can be said. */
+static void test_due(void)
+{
+    Pair *p = pair_new(2, NULL);
+    Key key = some_key();
+    Ctx *ctx = ta_ctx(p->end[0].ta, &key);
+
+    ctx->due = ctx->used = CORE_NEVER;
+    g_assert_null(pair_migrate(p, 0));
+    ctx = ta_ctx_find(p->end[0].ta, &key);
+    g_assert_nonnull(ctx);
+    g_assert_cmpint(ctx->due, ==, p->now + 1048576000);
+    g_assert_cmpint(ctx->used, ==, ctx->due);
+    pair_free(p);
+}
+
 /* Each refusal has its time, while there are some and not too many contexts have. */
 static void test_times(void)
 {
@@ -774,10 +790,10 @@ static void test_times(void)
 
         ctx[i] = ta_ctx(ta, &key);
         g_assert_false(ta_ctx_seen(ctx[i], 0, false));
-        ta_ctx_refuse(ctx[i], cfg.window);      /* out of it */
+        ta_ctx_refuse(ctx[i], cfg.window, true, ta->now);      /* out of it */
         g_assert_null(ctx[i]->refused_when);
-        ta_ctx_refuse(ctx[i], 0);
-        ta_ctx_refuse(ctx[i], 1);
+        ta_ctx_refuse(ctx[i], 0, true, ta->now);
+        ta_ctx_refuse(ctx[i], 1, true, ta->now);
         g_assert_true(!ctx[i]->refused_when == (i >= TABLES));
         g_assert_cmpuint(ctx[i]->refusals, ==, 2);
         g_assert_true(ta_ctx_refused_before(ctx[i], 1));
@@ -790,7 +806,7 @@ static void test_times(void)
     g_assert_false(ta_ctx_refused_before(ctx[0], 2));
     /* There is room for another one's. */
     g_assert_cmpuint(ta->refusal_tables, ==, TABLES - 1);
-    ta_ctx_refuse(ctx[TABLES], 2);
+    ta_ctx_refuse(ctx[TABLES], 2, true, ta->now);
     g_assert_nonnull(ctx[TABLES]->refused_when);
     /* All are given up; without a table all at the same time. */
     ub_ta_time(ta, ta->now + ta_time(ta, cfg.hold_time) + 1);
@@ -800,8 +816,8 @@ static void test_times(void)
     }
     g_assert_cmpuint(ta->refusal_tables, ==, 0);
     /* Those of a context that goes, or begins anew, go along. */
-    ta_ctx_refuse(ctx[1], 5);
-    ta_ctx_refuse(ctx[2], 5);
+    ta_ctx_refuse(ctx[1], 5, true, ta->now);
+    ta_ctx_refuse(ctx[2], 5, true, ta->now);
     g_assert_cmpuint(ta->refusal_tables, ==, 2);
     ta_ctx_free(ctx[1]);
     g_assert_cmpuint(ta->refusal_tables, ==, 1);
@@ -846,6 +862,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/image/initiator", test_initiator);
     g_test_add_func("/ub/ta/image/begun", test_begun);
     g_test_add_func("/ub/ta/image/refused", test_refused);
+    g_test_add_func("/ub/ta/image/due", test_due);
     g_test_add_func("/ub/ta/image/version", test_version);
     g_test_add_func("/ub/ta/contexts/room", test_room);
     g_test_add_func("/ub/ta/contexts/times", test_times);

@@ -331,6 +331,83 @@ static void test_hold_time(void)
     pair_free(p);
 }
 
+/* The longest wait that a target can ask for, a second, is longer than it waits for
+ * what is lost.  What it has put off is not lost: completions behind it wait, it is
+ * not taken for a repetition when it comes, nor its peer for one that began anew. */
+static void test_hold_refused(void)
+{
+    UbTaConfig cfg;
+    Pair *p;
+    Work *w[4];
+
+    pair_config(&cfg);
+    cfg.rnr_timer = UB_TAH_TIMER_MAX;
+    cfg.ack_timeout = INT64_C(8000000000);
+    p = pair_new(2, &cfg);
+    g_assert_cmpint(cfg.hold_time, <, 1048576000);
+    g_assert_cmpint(cfg.dup_life, <, 1048576000);
+    pair_queue(p, 0, 7, UB_ROI);
+    for (unsigned i = 0; i < 4; i++) {
+        w[i] = work_new(ROW_SPRAY + 1, UB_TA_SEND_IMM, 0, 64);
+        w[i]->req.imm = i;
+        w[i]->req.ordered_cqe = true;
+        work_post(p, 0, 7, w[i]);
+        pair_run_for(p, 50000);
+        if (!i) {
+            g_assert_cmpuint(pair_count(p, 1, UB_TAC_RNR_TX), ==, 1);
+            pair_recv(p, 1, 4);
+        }
+    }
+    pair_run_for(p, 1000000000);
+    g_assert_cmpuint(p->end[1].recvs->len, ==, 0);
+    pair_run(p);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_RETRIES), ==, 1);
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_DROP_DUPLICATE), ==, 0);
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_HELD_TOO_LONG), ==, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        g_assert_cmpint(w[i]->status, ==, UB_TAS_OK);
+        g_assert_cmpuint(g_array_index(p->end[1].recvs, Cqe, i).recv.imm, ==,
+                         i);
+    }
+    free_works(w, 4);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* ROL: nor is what was put off forgotten by those that are to come after it. */
+static void test_order_refused(void)
+{
+    UbTaConfig cfg;
+    Pair *p;
+    Work *w[2];
+
+    pair_config(&cfg);
+    cfg.rnr_timer = 14;             /* 32.8 ms, and 10 are held */
+    cfg.retries = UINT8_MAX;
+    p = pair_new(2, &cfg);
+    pair_queue(p, 0, 7, UB_ROL);
+    for (unsigned i = 0; i < 2; i++) {
+        w[i] = work_new(ROW_RTP + 1, UB_TA_SEND_IMM, 0, 64);
+        w[i]->req.imm = i;
+        w[i]->req.order = i ? UB_TA_SO : UB_TA_RO;
+        work_post(p, 0, 7, w[i]);
+        /* The second one's turn comes again when the first has not yet come. */
+        pair_run_for(p, 20000000);
+        pair_recv(p, 1, 1);
+        cfg.rnr_timer = 3;
+        g_assert_null(ub_ta_configure(p->end[1].ta, &cfg));
+    }
+    pair_run(p);
+    for (unsigned i = 0; i < 2; i++) {
+        g_assert_cmpint(w[i]->status, ==, UB_TAS_OK);
+        g_assert_cmpuint(g_array_index(p->end[1].recvs, Cqe, i).recv.imm, ==,
+                         i);
+    }
+    free_works(w, 2);
+    pair_idle(p);
+    pair_free(p);
+}
+
 /* §8.2.2.3: what is begun goes on, what is not waits or comes back. */
 static void test_stop(void)
 {
@@ -790,6 +867,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/order/gate", test_order_gate);
     g_test_add_func("/ub/ta/order/completions", test_completion_order);
     g_test_add_func("/ub/ta/order/hold-time", test_hold_time);
+    g_test_add_func("/ub/ta/order/hold-refused", test_hold_refused);
+    g_test_add_func("/ub/ta/order/refused", test_order_refused);
     g_test_add_func("/ub/ta/sc/given", test_sc);
     g_test_add_func("/ub/ta/sc/none", test_sc_none);
     g_test_add_func("/ub/ta/sc/answer", test_sc_answer);
