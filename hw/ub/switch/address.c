@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -19,6 +20,22 @@
 bool address_tls(const char *address)
 {
     return g_str_has_prefix(address, "tls:");
+}
+
+void address_keep_alive(int fd)
+{
+    static const struct { int level, name, value; } rows[] = {
+        { SOL_SOCKET, SO_KEEPALIVE, 1 },
+        { IPPROTO_TCP, TCP_KEEPIDLE, 10 },
+        { IPPROTO_TCP, TCP_KEEPINTVL, 5 },
+        { IPPROTO_TCP, TCP_KEEPCNT, 3 },
+        { IPPROTO_TCP, TCP_USER_TIMEOUT, 25000 },   /* ms */
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        setsockopt(fd, rows[i].level, rows[i].name, &rows[i].value,
+                   sizeof(rows[i].value));
+    }
 }
 
 /* HOST and PORT of "tcp:HOST:PORT" or "tls:HOST:PORT"; false: it is none. */

@@ -17,6 +17,24 @@ static bool notify_refused(UbSwitch *sw, const UbIpNotify *n)
            ub_net_ip_ports(sw->net, n->cfg, n->ip) >> (sw->conf.ports - 1) >> 1;
 }
 
+/* Whether @port may have a route to one address more, of so many that all may have:
+ * the routes of one neighbour are not to fill the table. */
+static bool notify_room(const UbSwitch *sw, const UbIpNotify *n, unsigned port)
+{
+    unsigned prefix = n->cfg == UB_LPH_IPV4 ? 32 : 128, have = 0;
+    UbIpRoute r;
+
+    for (unsigned i = 0; ub_net_ip_route_at(sw->net, i, &r); i++) {
+        if (r.cfg == n->cfg && r.prefix == prefix &&
+            !memcmp(r.ip, n->ip, ub_ip_bytes(n->cfg))) {
+            return true;    /* it is there already */
+        }
+        have += r.ports == UINT64_C(1) << port &&
+                r.prefix == (r.cfg == UB_LPH_IPV4 ? 32 : 128);
+    }
+    return have < UB_NET_MAX_IP_ROUTES / ub_net_config(sw->net)->ports;
+}
+
 /* A route to the one address: hosts of the same prefix sit at other ports. */
 static void take_notify(UbSwitch *sw, const uint8_t *p, uint32_t len,
                         unsigned port)
@@ -28,9 +46,11 @@ static void take_notify(UbSwitch *sw, const uint8_t *p, uint32_t len,
         rule = "IP notify that is none";
     } else if (notify_refused(sw, &n)) {
         rule = "IP notify of an address that is on Ethernet or of many";
-    } else {
-        ub_net_ip_route(sw->net, n.cfg, n.ip, n.cfg == UB_LPH_IPV4 ? 32 : 128,
-                        UINT64_C(1) << port);
+    } else if (!notify_room(sw, &n, port) ||
+               !ub_net_ip_route(sw->net, n.cfg, n.ip,
+                                n.cfg == UB_LPH_IPV4 ? 32 : 128,
+                                UINT64_C(1) << port)) {
+        rule = "IP notify when there are too many routes";
     }
     if (rule && sw->ops.rule) {
         sw->ops.rule(sw->opaque, port, rule);

@@ -259,27 +259,10 @@ static void socket_ready(Source *source, uint32_t events)
     }
 }
 
-/* A host that vanished without a word is to be missed, though we may have nothing to
- * send: it has the port as long as its connection is there.  Of TCP alone. */
-static void keep_alive(int fd)
-{
-    static const struct { int level, name, value; } rows[] = {
-        { SOL_SOCKET, SO_KEEPALIVE, 1 },
-        { IPPROTO_TCP, TCP_KEEPIDLE, 10 },
-        { IPPROTO_TCP, TCP_KEEPINTVL, 5 },
-        { IPPROTO_TCP, TCP_KEEPCNT, 3 },
-    };
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-        setsockopt(fd, rows[i].level, rows[i].name, &rows[i].value,
-                   sizeof(rows[i].value));
-    }
-}
-
 static void take_fd(FrameSocket *f, int fd, bool connecting)
 {
     if (g_str_has_prefix(f->address, "tcp:")) {
-        keep_alive(fd);
+        address_keep_alive(fd);
     }
     f->source = (Source) { .fd = fd, .ready = socket_ready };
     f->connecting = connecting;

@@ -40,6 +40,8 @@ typedef struct Connection {
     Source source;
     WireFd *wire;      /* NULL: none */
     int64_t until;     /* tls: it must have agreed; INT64_MAX: it has */
+    int64_t since;     /* when it came */
+    bool heard;        /* it has said something */
 } Connection;
 
 struct Stream {
@@ -71,7 +73,8 @@ struct Program {
     int epoll;
     bool shm, kicked, verbose;
     WireTlsCreds *tls; /* NULL: none */
-    int64_t patience;  /* with a peer that does not finish its TLS handshake, ns */
+    int64_t patience;  /* with a peer that does not finish its TLS handshake, and
+                        * with one that says nothing when another one comes; ns */
     Stream stream[UB_SWITCH_MAX_PORTS];
     unsigned streams;
     FrameSocket *frames[UB_SWITCH_MAX_PORTS]; /* of Ethernet ports */
@@ -95,6 +98,9 @@ void target_free(Target *t);
  * -1: not now. */
 int target_connect(Target *t);
 bool address_valid(const char *address);
+/* A host that vanished without a word is to be missed, whether we have something to
+ * send or not: it has the port as long as its connection is there.  Of TCP. */
+void address_keep_alive(int fd);
 /* Whether TLS is spoken there; the host of the address, the caller's to free. */
 bool address_tls(const char *address);
 /* What a socket that listens is really bound to, where PORT was 0. */

@@ -65,6 +65,7 @@ static bool pipe_input(void *opaque, const uint8_t *data, size_t len)
     Connection *c = opaque;
     Stream *s = c->stream;
 
+    c->heard = true;
     ub_switch_wire_receive(s->prog->sw, s->prog->now, s->port, data, len);
     return s->peer == c;
 }
@@ -197,9 +198,22 @@ static void take(Connection *c, int fd)
     } else {
         c->wire = wire_fd_new(fd, &pipe_ops, c, s->prog->shm);
     }
+    if (!g_str_has_prefix(s->address, "unix:")) {
+        address_keep_alive(fd);
+    }
+    c->since = s->prog->now;
+    c->heard = false;
     c->source = (Source) { .fd = fd, .ready = wire_ready };
     s->retry = INT64_MAX;
     run(c);
+}
+
+/* It has the port and says nothing, though it had time: it may be anybody. */
+static bool mute(const Connection *c)
+{
+    const Program *p = c->stream->prog;
+
+    return !c->heard && p->now - c->since >= p->patience;
 }
 
 /* For one more; NULL: there is to be no other. */
@@ -207,6 +221,11 @@ static Connection *make_place(Stream *s)
 {
     Connection *oldest = &s->conn[0];
 
+    if (s->peer && mute(s->peer)) {
+        pipe_broken(s->peer, "it says nothing, and another one is there");
+        wire_pipe_close(wire_fd_pipe(s->peer->wire));
+        run(s->peer);
+    }
     if (s->peer || (!s->tls && s->conn[0].wire)) {
         return NULL;
     }

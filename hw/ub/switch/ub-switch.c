@@ -74,7 +74,8 @@ static bool parse_options(Options *o, int *argc, char ***argv)
           "KIND:DIR" },
         { "tls-patience", 0, 0, G_OPTION_ARG_INT, &o->patience,
           "Seconds until a peer that does not finish its TLS handshake is "
-          "hung up on (10)", "N" },
+          "hung up on, and one that says nothing gives way to another (10)",
+          "N" },
         { "control", 'c', 0, G_OPTION_ARG_FILENAME, &o->control,
           "Unix socket for commands", "PATH" },
         { "config", 'f', 0, G_OPTION_ARG_FILENAME, &o->config,

@@ -141,6 +141,7 @@ struct Chan {
     bool setup_active;      /* we asked */
     bool in_band;
     uint64_t peer_key;      /* in UbTp.peers, if we were asked */
+    uint64_t source;        /* and in UbTp.sources */
 };
 
 #define CHAN_HOT offsetof(Chan, sack_count)
@@ -188,6 +189,7 @@ struct UbTp {
     CtpPace cnp_pace[CTP_PACES];        /* CNPs that we sent, by source */
     uint32_t ctp_lbf;
     GHashTable *peers;      /* channels that peers asked for, by their key */
+    GHashTable *sources;    /* how many of them a node has, by its address */
     bool want_room;         /* the user, for the modes without channels */
     int64_t room_at;        /* then the rate lets it go on */
     bool room_due;

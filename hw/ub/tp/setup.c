@@ -138,10 +138,20 @@ static void setup_up(Chan *ch, UbTpResult result)
     }
 }
 
+/* FNV-1a. */
+static uint64_t setup_hash(const uint8_t *b, size_t len)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < len; i++) {
+        hash = (hash ^ b[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
 static uint64_t setup_key(const UbFlow *from, const Setup *m)
 {
     uint8_t b[24] = { from->cfg };
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
     put_be32(b + 1, m->src);
     if (ub_lph_is_ip(from->cfg)) {
@@ -149,10 +159,7 @@ static uint64_t setup_key(const UbFlow *from, const Setup *m)
     } else {
         put_be32(b + 5, from->scna);
     }
-    for (unsigned i = 0; i < sizeof(b); i++) {
-        hash = (hash ^ b[i]) * UINT64_C(0x100000001b3);
-    }
-    return hash;
+    return setup_hash(b, sizeof(b));
 }
 
 static void setup_refuse(UbTp *tp, const UbFlow *back, const Setup *m,
@@ -178,6 +185,49 @@ static void setup_gone(Chan *ch)
     }
 }
 
+/* Who is at the other end of @to, the flow to it. */
+static uint64_t setup_source(const UbFlow *to)
+{
+    uint8_t b[17] = { to->cfg };
+
+    if (ub_lph_is_ip(to->cfg)) {
+        memcpy(b + 1, to->ip.dst, 16);
+    } else {
+        put_be32(b + 1, to->dcna);
+    }
+    return setup_hash(b, sizeof(b));
+}
+
+static unsigned setup_of_source(const UbTp *tp, uint64_t source)
+{
+    return tp->sources ? GPOINTER_TO_UINT(g_hash_table_lookup(tp->sources,
+                                                              &source)) : 0;
+}
+
+static void setup_count(UbTp *tp, uint64_t source, int by)
+{
+    unsigned n = setup_of_source(tp, source) + by;
+
+    if (n) {
+        g_hash_table_insert(tp->sources, g_memdup2(&source, sizeof(source)),
+                            GUINT_TO_POINTER(n));
+    } else {
+        g_hash_table_remove(tp->sources, &source);
+    }
+}
+
+/* Whether the node at the other end of @to may have one more.  An eighth of all
+ * channels is for those that are asked for here, and one node has at most half of
+ * the others, so that nobody keeps everybody else out. */
+static bool setup_room(const UbTp *tp, const UbFlow *to)
+{
+    unsigned most = tp->cfg.max_channels - tp->cfg.max_channels / 8;
+
+    return !tp->peers || (g_hash_table_size(tp->peers) < most &&
+                          setup_of_source(tp, setup_source(to)) <
+                              most - most / 2);
+}
+
 static void setup_asked(UbTp *tp, const UbFlow *from, const Setup *m,
                         int64_t now)
 {
@@ -194,18 +244,20 @@ static void setup_asked(UbTp *tp, const UbFlow *from, const Setup *m,
         }
         return;
     }
-    if (ch && ch->state == UB_TP_INIT) {
-        chan_free(ch);          /* the peer began anew */
-    } else if (ch) {
-        setup_forget(ch);
+    /* The peer began anew. */
+    if (ch && ch->state == UB_TP_ACTIVE) {
         setup_gone(ch);
+    } else if (ch) {
+        chan_free(ch);
     }
     ub_tp_attr_init(tp, &attr);
     attr.flow = back;
     attr.flow.nlp = UB_NLP_RTPH;
     attr.flow.cci = 0;
     setup_adopt(&attr, m);
-    if (tp->cfg.upper->accept &&
+    if (!setup_room(tp, &back)) {
+        result = UB_TPR_FULL;
+    } else if (tp->cfg.upper->accept &&
         tp->cfg.upper->accept(tp->cfg.upper_opaque, from, &attr)) {
         result = chan_new(tp, UB_TP_NONE, &attr, &ch);
     }
@@ -229,8 +281,12 @@ void setup_remember(Chan *ch, uint64_t key)
 
     if (!tp->peers) {
         tp->peers = g_hash_table_new(g_int64_hash, g_int64_equal);
+        tp->sources = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
+                                            NULL);
     }
     ch->peer_key = key;
+    ch->source = setup_source(&ch->attr.flow);
+    setup_count(tp, ch->source, 1);
     g_hash_table_insert(tp->peers, &ch->peer_key, ch);
 }
 
@@ -238,6 +294,7 @@ void setup_forget(Chan *ch)
 {
     if (ch->peer_key && ch->tp->peers) {
         g_hash_table_remove(ch->tp->peers, &ch->peer_key);
+        setup_count(ch->tp, ch->source, -1);
         ch->peer_key = 0;
     }
 }

@@ -151,6 +151,7 @@ void ub_tp_reset(UbTp *tp)
         }
     }
     g_clear_pointer(&tp->peers, g_hash_table_unref);
+    g_clear_pointer(&tp->sources, g_hash_table_unref);
     ctp_reset(tp);
     tp->ctp_lbf = 0;
     tp->want_room = tp->room_due = false;
@@ -506,6 +507,11 @@ static void chan_expired(Chan *ch, int64_t now)
         if (ch->on == ON_NONE) {
             chan_work(ch);
         }
+    }
+    if (ch->state == UB_TP_ERROR && ch->peer_key) {
+        /* A peer had asked for it: nobody here would destroy it. */
+        chan_free(ch);
+        return;
     }
     chan_timer(ch);
 }

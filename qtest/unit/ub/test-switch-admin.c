@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "ub/switch_admin.h"
 
@@ -393,11 +394,18 @@ static void test_capture(void)
     g_autofree char *file = g_build_filename(dir, "a.pcapng", NULL);
     g_autofree char *line = g_strdup_printf(CMD("capture-start",
                                                 "\"file\": \"%s\""), file);
+    g_autofree char *fifo = g_build_filename(dir, "fifo", NULL);
+    g_autofree char *pipe = g_strdup_printf(CMD("capture-start",
+                                                "\"file\": \"%s\""), fifo);
     g_autofree char *bytes = NULL;
     size_t len;
 
     setup();
     fails(CMD("capture-start", "\"file\": \"/no/such/folder/x\""));
+    /* A pipe that nobody reads does not stop it. */
+    g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
+    fails(pipe);
+    g_unlink(fifo);
     ok(line);
     ub_switch_admin_capture(admin, 9, 2, true, 6, 0, (uint8_t *)"abc", 3);
     ub_switch_admin_flush(admin);

@@ -665,6 +665,44 @@ static void test_strangers(void)
 }
 
 /* A port by TLS among others: who has the key is let in, and nobody else. */
+/* A stranger that says nothing has a port until the neighbour comes. */
+static void test_mute(void)
+{
+    g_autofree char *ctl = in_dir("ctl"), *a = in_dir("a"), *b = in_dir("b");
+    g_autofree char *pa = g_strconcat("unix:", a, NULL);
+    g_autofree char *pb = g_strconcat("unix:", b, NULL);
+    const char *args[] = { "-p", pa, "-p", pb, "-c", ctl, "--tls-patience", "1",
+                           NULL };
+    int64_t end = clock_now() + test_patience(60) * 1000;
+    int fd, stranger;
+    pid_t pid;
+
+    now = clock_now();
+    for (unsigned i = 0; i < HOSTS; i++) {
+        host_init(&hosts[i], i);
+    }
+    pid = start_switch(args);
+    fd = reach(ctl);
+    stranger = connect_unix(a);
+    g_assert_cmpint(stranger, >=, 0);
+    plug(&hosts[1], connect_unix(b), true);
+    while (!all_up(3)) {
+        if (!hosts[0].wire) {
+            plug(&hosts[0], connect_unix(a), true);
+        }
+        turn_hosts();
+        g_assert_cmpint(clock_now(), <, end);
+    }
+    await_end(stranger);
+    port_says(fd, 0, "\"broken\":1");
+    says(fd, LINE("{\"execute\": \"quit\"}"), "\"return\":{}");
+    g_assert_cmpint(end_of(pid), ==, 0);
+    close(fd);
+    for (unsigned i = 0; i < HOSTS; i++) {
+        host_free(&hosts[i]);
+    }
+}
+
 static void test_tls(void)
 {
     g_autofree char *ctl = in_dir("ctl"), *b = in_dir("b");
@@ -905,6 +943,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/switch/program/links", test_links);
     g_test_add_func("/ub/switch/program/tls", test_tls);
     g_test_add_func("/ub/switch/program/strangers", test_strangers);
+    g_test_add_func("/ub/switch/program/mute", test_mute);
     g_test_add_func("/ub/switch/program/kill", test_kill);
     g_test_add_func("/ub/switch/program/refused", test_refused);
     g_test_add_func("/ub/switch/program/clients", test_clients);

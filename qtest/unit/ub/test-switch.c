@@ -172,6 +172,43 @@ static void test_ip_notify(void)
     teardown();
 }
 
+/* Who names many addresses leaves room for those of others. */
+static void test_ip_notify_many(void)
+{
+    unsigned room = UB_NET_MAX_IP_ROUTES / HOSTS;
+    UbIpRoute r;
+    unsigned n = 0;
+    UbFlow f;
+
+    setup(HOSTS, HOSTS);
+    for (unsigned i = 0; i < room + 9; i++) {
+        uint8_t pdu[UB_IP_NOTIFY_MAX] = { 0 };
+
+        ub_ip_notify_put(pdu, &(UbIpNotify) {
+            .cfg = UB_LPH_IPV4, .prefix = 24, .ip = { 10, 1, i >> 8, i },
+        });
+        send_control(0, UB_CONTROL_IP_NOTIFY, pdu, 6);
+        run(SECOND / 1000);
+        g_assert_cmpint(!broken, ==, i < room);
+    }
+    while (ub_net_ip_route_at(ub_switch_net(sw), n, &r)) {
+        n++;
+    }
+    g_assert_cmpuint(n, ==, room);
+    /* One that is there goes on being there, and others have theirs. */
+    broken = NULL;
+    send_control(0, UB_CONTROL_IP_NOTIFY, (uint8_t[18]) { 0x10, 24, 10, 1, 0, 0 },
+                 6);
+    notify(2, 3, 6);
+    run(SECOND / 100);
+    ub_flow_init(&f, UB_LPH_IPV4);
+    put_be32(f.ip.dst, 0x0a000003);
+    send_to(1, &f, 100, 0);
+    run(SECOND / 100);
+    g_assert_cmpuint(hosts[2].got.length, ==, 1);
+    teardown();
+}
+
 /* DHCP goes to the controllers that are neighbours, other than its sender; other
  * protocols of neighbours end here. */
 static void test_dhcp(void)
@@ -330,6 +367,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/switch/fan-in", test_fan_in);
     g_test_add_func("/ub/switch/port-down", test_port_down);
     g_test_add_func("/ub/switch/ip-notify", test_ip_notify);
+    g_test_add_func("/ub/switch/ip-notify/many", test_ip_notify_many);
     g_test_add_func("/ub/switch/dhcp", test_dhcp);
     g_test_add_func("/ub/switch/npic", test_npic);
     g_test_add_func("/ub/switch/faults", test_faults);

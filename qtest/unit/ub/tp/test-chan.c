@@ -545,6 +545,79 @@ static void test_setup_full(void)
     lossy_free(l);
 }
 
+/* A node asks @to for a channel: what it hears. */
+static UbTpResult asked(Lossy *l, unsigned from, unsigned to)
+{
+    uint32_t tpn = UB_TP_NONE;
+    UbTpAttr attr;
+
+    ub_tp_attr_init(l->node[from].tp, &attr);
+    attr.flow = lossy_flow(from, to, UB_LPH_CNA24);
+    attr.dst_tpn = 0;
+    g_assert_cmpint(ub_tp_create(l->node[from].tp, &tpn, &attr), ==, UB_TPR_OK);
+    ub_tp_connect(l->node[from].tp, tpn, l->now);
+    lossy_run(l, l->now + 50 * US);
+    return l->node[from].connected;
+}
+
+/* Nobody who asks keeps others out, nor the software here; what is given back
+ * may be asked for again. */
+static void test_setup_share(void)
+{
+    UbTpConfig cfg;
+    Lossy *l = plain(&cfg, 3);
+    uint32_t tpn, last = 0;
+    UbTpAttr attr;
+
+    cfg.max_channels = 16;
+    lossy_renew(l, 1, &cfg);
+    for (unsigned i = 0; i < 7; i++) {
+        g_assert_cmpint(asked(l, 0, 1), ==, UB_TPR_OK);
+        last = l->node[0].connected_tpn;
+    }
+    g_assert_cmpint(asked(l, 0, 1), ==, UB_TPR_FULL);
+    for (unsigned i = 0; i < 7; i++) {
+        g_assert_cmpint(asked(l, 2, 1), ==, UB_TPR_OK);
+    }
+    g_assert_cmpint(asked(l, 2, 1), ==, UB_TPR_FULL);
+    ub_tp_attr_init(l->node[1].tp, &attr);
+    attr.flow = lossy_flow(1, 2, UB_LPH_CNA24);
+    for (unsigned i = 0; i < 2; i++) {
+        tpn = UB_TP_NONE;
+        g_assert_cmpint(ub_tp_create(l->node[1].tp, &tpn, &attr), ==,
+                        UB_TPR_OK);
+    }
+    ub_tp_destroy(l->node[1].tp, tpn, l->now);
+    ub_tp_destroy(l->node[0].tp, last, l->now);
+    lossy_run(l, l->now + 50 * US);
+    g_assert_cmpint(asked(l, 2, 1), ==, UB_TPR_FULL);
+    g_assert_cmpint(asked(l, 0, 1), ==, UB_TPR_OK);
+    lossy_free(l);
+}
+
+/* A channel that a peer had asked for goes when it is given up: the peer is away,
+ * and nobody here knows that there was one. */
+static void test_setup_given_up(void)
+{
+    UbTpConfig cfg;
+    Lossy *l = plain(&cfg, 2);
+    uint32_t tb;
+
+    g_assert_cmpint(asked(l, 0, 1), ==, UB_TPR_OK);
+    tb = l->node[1].connected_tpn;
+    l->lose_ppm = 1000000;
+    lossy_send(&l->node[1], tb, 100, 0, true, false, 0);
+    for (unsigned i = 0; !l->node[1].errors->len; i++) {
+        lossy_run(l, l->now + 1000 * MS);
+        g_assert_cmpuint(i, <, 1000);
+    }
+    g_assert_cmpuint(channels(l->node[1].tp), ==, 0);
+    l->lose_ppm = 0;
+    g_assert_cmpint(asked(l, 0, 1), ==, UB_TPR_OK);
+    g_assert_cmpuint(channels(l->node[1].tp), ==, 1);
+    lossy_free(l);
+}
+
 /* Peers that use the same numbers are told apart by where they are. */
 static void test_setup_peers(void)
 {
@@ -820,6 +893,8 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/chan/setup-lossy", test_setup_lossy);
     g_test_add_func("/tp/chan/setup-vanish", test_setup_vanish);
     g_test_add_func("/tp/chan/setup-full", test_setup_full);
+    g_test_add_func("/tp/chan/setup-share", test_setup_share);
+    g_test_add_func("/tp/chan/setup-given-up", test_setup_given_up);
     g_test_add_func("/tp/chan/setup-peers", test_setup_peers);
     g_test_add_func("/tp/chan/defaults", test_defaults);
     g_test_add_func("/tp/chan/config", test_config);
