@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/prefetch.h"
 #include "kernels.h"
 #include "pcs-rx.h"
 #include "rs.h"
@@ -654,14 +655,6 @@ static void settle(UbPcsRx *rx, bool all)
     }
 }
 
-/* The processor does not foresee a jump from lane to lane. */
-static void prefetch(const uint8_t *p, size_t n)
-{
-    for (size_t i = 0; i < n; i += 64) {
-        __builtin_prefetch(p + i);
-    }
-}
-
 /* One chunk on every lane.  A lane pauses where its stream changes, until the
  * others have come to the same place and the change is done. */
 static void take_chunk(UbPcsRx *rx, const UbLaneRun *run, size_t at, size_t n)
@@ -678,7 +671,8 @@ static void take_chunk(UbPcsRx *rx, const UbLaneRun *run, size_t at, size_t n)
 
             if (run->mask >> i & 1) {
                 sym = run->lane[i] + at;
-                prefetch(sym + n, MIN(run->n - at - n, RX_CHUNK));
+                /* The processor does not foresee a jump from lane to lane. */
+                core_prefetch(sym + n, MIN(run->n - at - n, RX_CHUNK), false);
             } else if (lane->flow != RX_DATA || lane->lock != RX_LOCKED) {
                 continue;
             }

@@ -22,6 +22,7 @@
 
 #include <glib.h>
 
+#include "core/prefetch.h"
 #include "core/serial.h"
 #include "core/table.h"
 #include "core/timers.h"
@@ -284,6 +285,7 @@ struct UbTa {
     Answer *answers, **answers_end;
     bool answers_try;
     uint32_t answer_cookie;
+    CoreStreams loads, stores;  /* of memory of this process */
     uint64_t count[UB_TA_COUNTERS_NUM];
 };
 

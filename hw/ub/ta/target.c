@@ -88,6 +88,7 @@ static bool move_bytes(UbTa *ta, const UbSpan *s, uint32_t off, void *buf,
         return ta->ops->bus && ta->ops->bus(ta->opaque, s->bus + off, buf,
                                             len, write);
     }
+    core_stream(write ? &ta->stores : &ta->loads, s->host + off, len, write);
     if (write) {
         memcpy(s->host + off, buf, len);
     } else {

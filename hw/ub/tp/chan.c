@@ -12,9 +12,7 @@ Chan *chan_get(const UbTp *tp, uint32_t tpn)
     if (!ch) {
         return NULL;
     }
-    for (size_t at = 0; at < CHAN_HOT; at += CACHE_LINE) {
-        __builtin_prefetch((const char *)ch + at, 1);
-    }
+    core_prefetch(ch, CHAN_HOT, true);
     return ch->tpn == tpn ? ch : NULL;
 }
 

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
+#include "core/prefetch.h"
 #include "core/random.h"
 #include "core/serial.h"
 #include "core/table.h"
@@ -145,7 +146,6 @@ struct Chan {
 };
 
 #define CHAN_HOT offsetof(Chan, sack_count)
-enum { CACHE_LINE = 64 };
 
 enum { ON_NONE, ON_WORK, ON_STALLED };
 

@@ -7,7 +7,7 @@
  * Data are copied from memory into packets and from packets into memory; a packet
  * that RTP keeps is copied on the way, as a wire would.
  *
- *   bench-ub-node [milliseconds for each line]
+ *   bench-ub-node [milliseconds for each line [RTP|CTP bytes [channels [burst]]]]
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,6 +18,7 @@
 
 #include <glib.h>
 
+#include "core/prefetch.h"
 #include "ub/node.h"
 #include "ub/packet.h"
 #include "ub/host_segment.h"
@@ -36,6 +37,7 @@ typedef struct Side {
     UbTaRequest *spare[DEPTH];
     unsigned spares;
     uint64_t done;
+    CoreStreams streams;
 } Side;
 
 static int64_t now;
@@ -86,7 +88,11 @@ static const UbNetOps net_ops = { .room = op_room, .send = op_send,
 static UbTaData op_gather(void *opaque, const UbTaRequest *req, uint32_t off,
                           void *buf, uint32_t len)
 {
-    memcpy(buf, ((Side *)opaque)->mem + req->addr + off, len);
+    Side *s = opaque;
+    uint8_t *from = s->mem + req->addr + off;
+
+    core_stream(&s->streams, from, len, false);
+    memcpy(buf, from, len);
     return UB_TA_DATA_OK;
 }
 
@@ -331,6 +337,13 @@ int main(int argc, char **argv)
     static const uint32_t sizes[] = { 64, 1024, 4096, 65536 };
     int ms = argc > 1 ? atoi(argv[1]) : 1000;
 
+    if (argc > 3) {                 /* this line alone, as a profiler wants it */
+        bool rtp = !strcmp(argv[2], "RTP");
+
+        line(argv[2], rtp ? UB_TP_RTP : UB_TP_CTP, atoi(argv[3]),
+             argc > 4 ? atoi(argv[4]) : 1, argc > 5 ? atoi(argv[5]) : 1, ms);
+        return 0;
+    }
     for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
         line("RTP", UB_TP_RTP, sizes[i], 1, 1, ms);
         line("CTP", UB_TP_CTP, sizes[i], 0, 1, ms);
