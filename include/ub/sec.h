@@ -15,6 +15,7 @@
 #ifndef UB_SEC_H
 #define UB_SEC_H
 
+#include "core/bytes.h"
 #include "core/image.h"
 #include "core/packet.h"
 
@@ -119,8 +120,9 @@ static inline uint32_t ub_eid_short(const UbEid *e)
 
 static inline UbEid ub_eid_of_short(uint32_t v)
 {
-    UbEid e = { .b = { [13] = v >> 16 & 0xf, [14] = v >> 8, [15] = v } };
+    UbEid e = { { 0 } };
 
+    put_be64(e.b + 8, v & 0xfffff);     /* whole, as it is copied */
     return e;
 }
 

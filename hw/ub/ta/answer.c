@@ -337,10 +337,20 @@ UbTpAnswer ta_answer_below(Outcome out)
     return answer;
 }
 
+static void respond_packet(UbTa *ta, const Back *back, const UbTah *req,
+                           Outcome out)
+{
+    Answer a = { .last = true, .back = *back };
+
+    a.tah = response_of(ta, back, req, out);
+    if (make_packet(ta, &a, NULL, 0)) {
+        answer_go(ta, &a);
+    }
+}
+
 void ta_respond(UbTa *ta, Ctx *ctx, Back *back, const UbTah *req, Outcome out)
 {
     bool taack = ub_ta_op(req->opcode)->response == UB_TA_TAACK;
-    Answer a = { .last = true };
 
     if (back->dest.mode == UB_TP_UTP ||
         (ub_ta_op(req->opcode)->name && !ub_ta_op(req->opcode)->response)) {
@@ -358,16 +368,14 @@ void ta_respond(UbTa *ta, Ctx *ctx, Back *back, const UbTah *req, Outcome out)
     if (req->no_taack && taack && back->dest.mode == UB_TP_CTP) {
         return;
     }
-    a.back = *back;
-    a.tah = response_of(ta, back, req, out);
     if (ctx && taack && out.rspst == UB_TAH_OK && !back->form.compact &&
         !back->alloc && ta->cfg.aggregate > 1) {
-        owe(ctx, back, &a.tah);
+        UbTah tah = response_of(ta, back, req, out);
+
+        owe(ctx, back, &tah);
         return;
     }
-    if (make_packet(ta, &a, NULL, 0)) {
-        answer_go(ta, &a);
-    }
+    respond_packet(ta, back, req, out);
 }
 
 void ta_respond_data(UbTa *ta, Back *back, const UbTah *req, bool poison,

@@ -138,13 +138,17 @@ typedef struct Back {
     uint32_t rcid;
 } Back;
 
-/* What became of a request. */
+/*
+ * What became of a request.  It is made and handed on in registers: one that is put
+ * together in memory is read back only when all that the request wrote has left the
+ * store buffer.
+ */
 typedef struct Outcome {
-    uint8_t rspst, rspinfo;
-    bool silent;                /* no answer at all */
-    bool later;                 /* page fault, answered when resolved */
-    bool held;                  /* waits in an SC */
-    bool refused;               /* not even looked at: the transport says RNR */
+    uint32_t rspst : 8, rspinfo : 8;
+    bool silent : 1;            /* no answer at all */
+    bool later : 1;             /* page fault, answered when resolved */
+    bool held : 1;              /* waits in an SC */
+    bool refused : 1;           /* not even looked at: the transport says RNR */
     uint32_t ticket;            /* later: what it waits for */
 } Outcome;
 
@@ -165,6 +169,13 @@ typedef struct Arrival {
     Ctx *ctx;
 } Arrival;
 
+/* An outcome that waits for the end of its slice. */
+typedef struct Settled {
+    uint8_t rspst, rspinfo;
+    bool silent, later;
+    uint32_t ticket;
+} Settled;
+
 /* A slice of several packets, begun and not whole; RTP only. */
 typedef struct Partial {
     struct Partial *next;
@@ -172,7 +183,7 @@ typedef struct Partial {
     uint32_t tpn, msn;
     uint32_t got;               /* bytes */
     bool bad;                   /* outcome is settled: swallow the rest */
-    Outcome outcome;
+    Settled outcome;
     bool poison, alloc;
     bool rqe_taken;
     UbRecvBuf buf;

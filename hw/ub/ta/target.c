@@ -362,6 +362,13 @@ static Outcome execute_packet(UbTa *ta, Arrival *a, Partial *p)
     }
 }
 
+static Settled settled(Outcome out)
+{
+    return (Settled) { .rspst = out.rspst, .rspinfo = out.rspinfo,
+                       .silent = out.silent, .later = out.later,
+                       .ticket = out.ticket };
+}
+
 /* A packet of a slice of several (RTP).  Only the last has an outcome. */
 static Outcome execute_part(UbTa *ta, Arrival *a, Partial *p)
 {
@@ -376,7 +383,7 @@ static Outcome execute_part(UbTa *ta, Arrival *a, Partial *p)
         if (a->tah.order == UB_TA_SO && !a->ctx->sc &&
             ta_ctx_refused_before(a->ctx, a->tah.tassn)) {
             p->bad = true;
-            p->outcome = ta_outcome(UB_TAH_RNR, ta->cfg.rnr_timer);
+            p->outcome = settled(ta_outcome(UB_TAH_RNR, ta->cfg.rnr_timer));
         }
     }
     p->at = ta->now + ta_time(ta, ta->cfg.ack_timeout);
@@ -389,15 +396,17 @@ static Outcome execute_part(UbTa *ta, Arrival *a, Partial *p)
               ? unsupported(ta, "7.2.1", "an operation of one packet has more")
               : execute_packet(ta, a, p);
         p->bad = !is_good(out);
-        p->outcome = out;
+        p->outcome = settled(out);
     }
     if (!a->rx.last) {
         return (Outcome) { .silent = true };
     }
-    out = p->outcome;
     /* What a packet before waited for may have ended since, and nobody would tell:
      * the initiator asks again. */
-    out.later = out.later && !before;
+    out = (Outcome) { .rspst = p->outcome.rspst, .rspinfo = p->outcome.rspinfo,
+                      .silent = p->outcome.silent,
+                      .later = p->outcome.later && !before,
+                      .ticket = p->outcome.ticket };
     ta_partial_abort(ta, p);    /* a message that failed, or ends as another
                                  * operation */
     ta_ctx_partial_free(a->ctx, p);
@@ -537,7 +546,7 @@ static Outcome refuse(UbTa *ta, Arrival *a)
     p->msn = a->rx.msn;
     p->alloc = a->tah.alloc;
     p->bad = true;
-    p->outcome = out;
+    p->outcome = settled(out);
     p->at = ta->now + ta_time(ta, ta->cfg.ack_timeout);
     ta_ctx_timer(a->ctx);
     return (Outcome) { .silent = true };
