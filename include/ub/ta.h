@@ -84,6 +84,8 @@ typedef struct UbTaLower {
     void (*answer)(void *opaque, uint32_t tpn, uint32_t msn, UbTpAnswer answer,
                    int64_t now);
     void (*reply)(const UbTpRx *rx, UbTpDest *dest);
+    /* May be NULL.  A packet will soon go by this channel. */
+    void (*ahead)(void *opaque, uint32_t tpn);
 } UbTaLower;
 
 /* ub_tp_*(); opaque is the UbTp. */

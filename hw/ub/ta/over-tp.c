@@ -22,9 +22,15 @@ static void lower_answer(void *opaque, uint32_t tpn, uint32_t msn,
     ub_tp_answer(opaque, tpn, msn, answer, now);
 }
 
+static void lower_ahead(void *opaque, uint32_t tpn)
+{
+    ub_tp_ahead(opaque, tpn);
+}
+
 const UbTaLower ub_ta_over_tp = {
     .send = lower_send,
     .pick = lower_pick,
     .answer = lower_answer,
     .reply = ub_tp_reply,
+    .ahead = lower_ahead,
 };

@@ -320,6 +320,17 @@ static bool may_begin(const UbTaQueue *q, const UbTaRequest *req)
     return q->cfg.in_order && next;
 }
 
+/* With many channels each request finds those of its own in no cache: they are asked
+ * for while the one before goes. */
+static void ahead(UbTa *ta, const UbTaRequest *req)
+{
+    const UbTaDest *dest = req ? ub_ta_dest(ta, req->dest) : NULL;
+
+    if (dest && dest->tp.mode == UB_TP_RTP && ta->lower->ahead) {
+        ta->lower->ahead(ta->lower_opaque, dest->tp.tpn);
+    }
+}
+
 static Step queue_step(UbTaQueue *q)
 {
     UbTaRequest *req = q->urgent.head;
@@ -342,6 +353,9 @@ static Step queue_step(UbTaQueue *q)
         return STEP_DONE;
     }
     req = q->todo.head;
+    if (req) {
+        ahead(q->ta, req->next_todo);
+    }
     return req && may_begin(q, req) ? begin_one(q, req) : STEP_BLOCKED;
 }
 
@@ -390,6 +404,8 @@ void ta_queue_relist(UbTaQueue *q, UbTaRequest *req)
 
 bool ub_ta_post(UbTa *ta, UbTaQueue *q, UbTaRequest *req)
 {
+    const UbTaDest *dest;
+
     if (q->len >= ta->cfg.depth) {
         return false;
     }
@@ -406,6 +422,10 @@ bool ub_ta_post(UbTa *ta, UbTaQueue *q, UbTaRequest *req)
         append(&q->todo, req, IN_TODO);
     }
     ta_queue_ready(q);
+    dest = ub_ta_dest(ta, req->dest);
+    if (dest) {
+        core_prefetch(dest, sizeof(*dest), false);
+    }
     return true;
 }
 

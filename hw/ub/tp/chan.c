@@ -5,15 +5,27 @@
  */
 #include "internal.h"
 
-Chan *chan_get(const UbTp *tp, uint32_t tpn)
+/* What stands in the place of @tpn, and may have another number. */
+static Chan *chan_ask(const UbTp *tp, uint32_t tpn)
 {
     Chan *ch = tpn <= UB_TPN_MASK ? core_table_get(&tp->chans, tpn) : NULL;
 
-    if (!ch) {
-        return NULL;
+    if (ch) {
+        core_prefetch(ch, CHAN_HOT, true);
     }
-    core_prefetch(ch, CHAN_HOT, true);
-    return ch->tpn == tpn ? ch : NULL;
+    return ch;
+}
+
+Chan *chan_get(const UbTp *tp, uint32_t tpn)
+{
+    Chan *ch = chan_ask(tp, tpn);
+
+    return ch && ch->tpn == tpn ? ch : NULL;
+}
+
+void ub_tp_ahead(const UbTp *tp, uint32_t tpn)
+{
+    chan_ask(tp, tpn);
 }
 
 int64_t tp_clock(const UbTp *tp, UbTpClock clock, uint64_t us)
