@@ -79,6 +79,33 @@ static void test_classes(void)
     }
 }
 
+/* The examples of §6.4.1: with the first one unacknowledged the second is the last that
+ * can be meant as new; the one behind it is old. */
+static void test_psn_window(void)
+{
+    static const struct {
+        uint32_t first, last;
+    } known[] = {
+        { 0, 8388607 }, { 8388608, 16777215 }, { 10485760, 2097151 },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(known); i++) {
+        Pair p = pair_init(known[i].first);
+        UbRtph h = { .opcode = UB_TPOP_DATA, .last = true, .ack_req = true,
+                     .psn = known[i].last };
+
+        pair_open(&p);
+        inject(&p, p.b, h, 20);
+        g_assert_cmpuint(count(p.b)->rx_duplicate, ==, 0);
+        g_assert_cmpuint(count(p.b)->drop_invalid, ==, 1);
+        h.psn = (known[i].last + 1) & UB_PSN_MASK;
+        inject(&p, p.b, h, 20);
+        g_assert_cmpuint(count(p.b)->rx_duplicate, ==, 1);
+        g_assert_cmpuint(count(p.b)->drop_invalid, ==, 1);
+        lossy_free(p.l);
+    }
+}
+
 /* The whole window out of order, twice; the first fills the gap. */
 static void test_ooo_window(void)
 {
@@ -446,6 +473,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/tp/rtp/classes", test_classes);
+    g_test_add_func("/tp/rtp/psn-window", test_psn_window);
     g_test_add_func("/tp/rtp/ooo-window", test_ooo_window);
     g_test_add_func("/tp/rtp/tx-window", test_tx_window);
     g_test_add_func("/tp/rtp/operations", test_operations);
