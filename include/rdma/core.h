@@ -277,8 +277,6 @@ uint32_t rdma_mgid_to_ip(const uint8_t mgid[16]);
 /* False: the group table is full or the QP does not exist / is attached. */
 bool rdma_mcast_attach(RdmaDev *dev, const uint8_t mgid[16], uint32_t qpn);
 bool rdma_mcast_detach(RdmaDev *dev, const uint8_t mgid[16], uint32_t qpn);
-/* Detach all QPs of @mgid (a personality that rewrites whole entries). */
-void rdma_mcast_clear(RdmaDev *dev, const uint8_t mgid[16]);
 
 /* ---- counters ---- */
 #define RDMA_COUNTERS(X)                                                \

@@ -103,8 +103,6 @@ static inline bool bth_migreq(const uint8_t *h) { return h[1] & 0x40; }
 static inline unsigned bth_pad(const uint8_t *h) { return h[1] >> 4 & 3; }
 static inline unsigned bth_tver(const uint8_t *h) { return h[1] & 0xf; }
 static inline uint16_t bth_pkey(const uint8_t *h) { return get_be16(h + 2); }
-static inline bool bth_fecn(const uint8_t *h) { return h[4] & 0x80; }
-static inline bool bth_becn(const uint8_t *h) { return h[4] & 0x40; }
 static inline uint32_t bth_dqpn(const uint8_t *h) { return get_be24(h + 5); }
 static inline bool bth_ackreq(const uint8_t *h) { return h[8] & 0x80; }
 static inline uint32_t bth_psn(const uint8_t *h) { return get_be24(h + 9); }

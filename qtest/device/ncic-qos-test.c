@@ -65,6 +65,8 @@ static void test_send_receive(void *obj, void *data, QGuestAllocator *alloc)
     qncic_wire_send(w, frame, sizeof(frame));
     c = qncic_complete(d, QNCIC_RX, 0);
     g_assert_cmpuint(c.length, ==, 64);
+    qtest_bufread(d->qts, buf, got, 64);
+    g_assert_cmpmem(got, 64, frame, 64);
     g_assert_true(qncic_irq(d, 1));
     for (unsigned q = 0; q < 4; q++) {
         qncic_queue_down(d, QNCIC_TX, q);

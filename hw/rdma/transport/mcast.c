@@ -94,15 +94,6 @@ bool rdma_mcast_detach(RdmaDev *dev, const uint8_t mgid[16], uint32_t qpn)
     return group_find(dev, mgid, &pos) && group_leave(dev, pos, qpn);
 }
 
-void rdma_mcast_clear(RdmaDev *dev, const uint8_t mgid[16])
-{
-    guint pos;
-
-    if (group_find(dev, mgid, &pos)) {
-        group_free(dev, pos);
-    }
-}
-
 void mcast_forget_qp(RdmaDev *dev, uint32_t qpn)
 {
     for (guint i = dev->mcast->len; i-- > 0; ) {
