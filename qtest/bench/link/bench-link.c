@@ -8,6 +8,9 @@
  * time of a linked pair that rests.  Timings decide nothing.
  *
  *   bench-link [ROUNDS [SECONDS A ROUND [SECONDS AT REST [PACKET SIZE]]]]
+ *   bench-link raw [ROUNDS [SECONDS A ROUND [0 [PACKET SIZE]]]] [,PROPERTIES]
+ *
+ * raw: ubc alone, with further properties, for others to compare with.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -215,6 +218,31 @@ static void rest(End ub[2], double seconds)
            used[0] / seconds * 100, used[1] / seconds * 100);
 }
 
+static void alone(End ub[2], uint32_t len, unsigned rounds, double seconds)
+{
+    double mbs[ROUNDS_MAX];
+    Result r;
+
+    for (unsigned i = 0; i < rounds; i++) {
+        stream(&ub[0], &ub[1], len, seconds, &r);
+        mbs[i] = r.mbs;
+    }
+    printf("raw %u bytes: %.1f MB/s\n", len, median(mbs, rounds));
+}
+
+/* Two controllers, linked at the highest rate. */
+static void ub_link(End ub[2], char *const more[2], const char *props)
+{
+    g_autofree char *device = g_strconcat("chardev0=w", props, NULL);
+
+    for (unsigned i = 0; i < 2; i++) {
+        ub_open(&ub[i], qubc_start_attached(device, more[i]));
+    }
+    QUBC_WAIT(qubc_up(ub[0].raw.ubc, 0) && qubc_up(ub[1].raw.ubc, 0));
+    /* The rates climb one by one. */
+    QUBC_WAIT(qubc_link_int(ub[0].raw.ubc, 0, "lane-mbps") == 106250);
+}
+
 int main(int argc, char **argv)
 {
     static const uint32_t sizes[] = { 256, 1500, 4096, 8192 };
@@ -235,34 +263,44 @@ int main(int argc, char **argv)
     double given[] = { 5, 1, 30, 0 };
     double seconds, resting;
     unsigned rounds, only;
+    const char *props = "";
+    bool raw = false;
     End ub[2], net[2];
 
     numbers(argc, argv, given, G_N_ELEMENTS(given));
+    for (int i = 1; i < argc; i++) {
+        raw = raw || !strcmp(argv[i], "raw");
+        props = argv[i][0] == ',' ? argv[i] : props;
+    }
     rounds = CLAMP(given[0], 1, ROUNDS_MAX);
     seconds = given[1];
     resting = given[2];
     only = given[3];
     g_assert_cmpuint(only, <=, RAW_BUF);
-    ub_open(&ub[0], qubc_start_attached("chardev0=w", more[0]));
-    ub_open(&ub[1], qubc_start_attached("chardev0=w", more[1]));
-    for (unsigned i = 0; i < 2; i++) {
+    ub_link(ub, more, props);
+    for (unsigned i = 0; i < 2 && !raw; i++) {
         /* The sender is the client: in QEMU 10.0 the socket of a server's end
          * blocks, and its emulator with it, until the other end is read. */
         net[!i] = (End) { .kind = &kind_net, .net = qvnet_start(more[2 + i]) };
-        QUBC_WAIT(qubc_up(ub[0].raw.ubc, 0) && qubc_up(ub[1].raw.ubc, 0));
     }
-    /* The rates climb one by one. */
-    QUBC_WAIT(qubc_link_int(ub[0].raw.ubc, 0, "lane-mbps") == 106250);
     for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
         if (!only || only == sizes[i]) {
-            compare(ub, net, sizes[i], rounds, seconds);
+            if (raw) {
+                alone(ub, sizes[i], rounds, seconds);
+            } else {
+                compare(ub, net, sizes[i], rounds, seconds);
+            }
         }
     }
-    compare_ping(ub, net, rounds);
-    rest(ub, resting);
+    if (!raw) {
+        compare_ping(ub, net, rounds);
+        rest(ub, resting);
+    }
     for (unsigned i = 0; i < 2; i++) {
         qubc_stop(ub[i].raw.ubc);
-        qvnet_stop(net[i].net);
+        if (!raw) {
+            qvnet_stop(net[i].net);
+        }
     }
     unlink(wire);
     unlink(plain);
