@@ -160,7 +160,7 @@ static void compare(End ub[2], End net[2], uint32_t len, unsigned rounds,
 {
     double mbs[2][ROUNDS_MAX], cost[2][ROUNDS_MAX], ratio[ROUNDS_MAX];
     double typical;
-    Result u, n;
+    Result u = { 0 }, n = { 0 };
 
     for (unsigned i = 0; i < rounds; i++) {
         stream(&ub[0], &ub[1], len, seconds, &u);

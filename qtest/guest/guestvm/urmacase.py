@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two guests with URMA between them, which tests share."""
+
+import time
+import unittest
+
+from . import kernel, net
+from .clock import deadline
+from .guest import Guest, NotAvailable, driver_modules, has_device
+from .paths import BUILD
+from .ubswitch import Switch
+
+MODEL = 'ubc'
+NATIVE = BUILD / 'qtest' / 'guest' / 'native'
+ARCH_SUFFIX = {'x86_64': '', 'aarch64': '-aarch64'}
+HOSTS = {'left': '10.3.0.1', 'right': '10.3.0.2'}
+DRIVE = '/root/urma-drive'
+LANES = 4
+
+class TwoGuests(unittest.TestCase):
+    """Two guests on a wire of their own, or with a ub-switch between them; the left
+    one serves.  What traffic() starts goes on until finish()."""
+    arch = {'left': 'x86_64', 'right': 'x86_64'}
+    hotplug = 1
+    switched = False
+    props = ''          # further ones of the devices
+
+    @classmethod
+    def setUpClass(cls):
+        for arch in set(cls.arch.values()):
+            if not has_device(arch, MODEL):
+                raise NotAvailable(f'qemu-system-{arch} has no device {MODEL}')
+            if not any(p.name == 'ub_urma.ko' for p in driver_modules(arch)):
+                raise NotAvailable(f'ub_urma.ko is not built for {arch}')
+            if not cls.program(arch).exists():
+                raise NotAvailable(f'{cls.program(arch)} is not built')
+        if cls.switched:
+            cls.switch = Switch(2)
+            cls.addClassCleanup(cls.switch.close)
+            cls.switch_start()
+        cls.left = cls.make('left', 1)
+        cls.right = cls.make('right', 2)
+        for guest in (cls.left, cls.right):
+            guest.start()
+        for guest in (cls.left, cls.right):
+            guest.wait_ready()
+            cls.address(guest)
+        for guest in (cls.left, cls.right):
+            cls.ready(guest)
+        cls.serve()
+
+    @classmethod
+    def switch_start(cls):
+        cls.switch.start()
+        for port in range(2):
+            cls.switch.command('route-set', cna=port + 1, ports=[port])
+
+    @staticmethod
+    def address(guest):
+        guest.dev = net.interface(guest, MODEL)
+        guest.run(f'ip addr add {HOSTS[guest.name]}/24 dev {guest.dev}\n'
+                  f'ip link set {guest.dev} up')
+
+    @staticmethod
+    def ready(guest):
+        guest.wait_for(f'grep -q 1 /sys/class/net/{guest.dev}/carrier')
+        guest.wait_for('test -c /dev/uburma/ubc0')
+
+    @staticmethod
+    def program(arch):
+        return NATIVE / ('urma-drive' + ARCH_SUFFIX[arch])
+
+    @classmethod
+    def make(cls, name, number):
+        arch = cls.arch['left' if number == 1 else 'right']
+        guest = Guest(name, arch, smp=2, files={DRIVE: cls.program(arch)},
+                      kern=kernel.other(arch) if number == 2 else None)
+        cls.addClassCleanup(guest.close)
+        if cls.switched:
+            wire = cls.switch.chardev(number - 1)
+        elif number == 1:
+            cls.wire = f'{guest.dir}/ub'
+            wire = f'socket,id=ubwire,path={cls.wire},server=on,wait=off'
+        else:
+            wire = f'socket,id=ubwire,path={cls.wire},reconnect-ms=100'
+        guest.args = ['-chardev', wire, '-object', 'iothread,id=io']
+        guest.hotplug = cls.hotplug
+        place = ',bus=port0' if cls.hotplug else ''
+        # The EID ends in the CNA.
+        guest.devices = [f'{MODEL},id=ub{place},chardev0=ubwire,iothread=io,'
+                         f'cna={number},upi=1,eid=fd{number:030x},'
+                         f'lanes={LANES}{cls.props}']
+        return guest
+
+    @classmethod
+    def serve(cls):
+        cls.server = cls.left.spawn(f'exec {DRIVE} serve', 3600)
+
+    def drive(self, *names, guest=None, host=HOSTS['left'], timeout=600):
+        """Run cases; each says so when it has gone well."""
+        out = (guest or self.right).run(
+            f'{DRIVE} test {host} {" ".join(names)}', timeout).out
+        self.assertEqual(out.split('\n')[:-1], [f'ok {n}' for n in names])
+
+    def check_kernels(self):
+        for guest in (self.left, self.right):
+            self.assertEqual(guest.kernel_complaints(), [])
+
+    # ---- what goes on while something happens ----------------------------------------
+
+    def traffic(self, *names, host=HOSTS['left']):
+        """The right guest runs cases again and again, which compare each byte."""
+        guest = self.right
+        guest.run('rm -f /tmp/stop /tmp/rounds')
+        self.job = guest.spawn(
+            f'{DRIVE} until /tmp/stop {host} {" ".join(names)} > /tmp/rounds',
+            900)
+        self.progress()
+
+    def rounds(self):
+        out = self.right.out('grep -c round /tmp/rounds || true')
+        return int(out or 0)
+
+    def progress(self, more=1, timeout=180):
+        """Some more rounds come to their end."""
+        want = self.rounds() + more
+        until = deadline(timeout)
+        while self.rounds() < want:
+            if self.job.finished:
+                self.job.wait()
+            self.assertLess(time.monotonic(), until, 'traffic stands still')
+            time.sleep(0.1)
+
+    def finish(self):
+        self.progress()
+        self.right.run('touch /tmp/stop')
+        self.job.wait()
+        self.assertEqual(self.right.out('tail -n 1 /tmp/rounds'), 'good')
+        print(f'# {self.rounds()} rounds')
+        self.check_kernels()
