@@ -352,6 +352,8 @@ bool ub_net_ip_remove(UbNet *net, unsigned cfg, const uint8_t *ip);
 /* The @i-th of them, oldest first: its version, and @ip has 16 bytes.  False: there
  * are fewer. */
 bool ub_net_ip_at(const UbNet *net, unsigned i, unsigned *cfg, uint8_t *ip);
+/* Whether an address is one of them. */
+bool ub_net_ip_is_local(const UbNet *net, unsigned cfg, const uint8_t *ip);
 /* Whether a packet from a port is for the transport at one of these addresses:
  * what of CFG 3 and 4 is not the business of other software. */
 bool ub_net_ip_is_ours(const UbNet *net, CorePacket *pkt);

@@ -21,6 +21,7 @@
 #include "ub/port.h"
 #include "ub/shp.h"
 #include "ub/ubc_hw.h"
+#include "ub/uboe.h"
 #include "ub/ummu.h"
 #include "ub/urma.h"
 
@@ -49,6 +50,11 @@ typedef struct UbcOps {
     /* Close the byte stream of the port, but not from in here; _disconnected
      * follows. */
     void (*wire_close)(void *opaque, unsigned port);
+    /* Send a frame of the Ethernet port; false: it is lost. */
+    bool (*ethernet_send)(void *opaque, const uint8_t *frame, uint32_t len);
+    /* Whether it takes packets now; if not, ubc_ethernet_room() follows.  Both may
+     * be NULL without such a port. */
+    bool (*ethernet_room)(void *opaque);
     /* The guest broke the rule `what`; port is -1 where it names none. */
     void (*guest_error)(void *opaque, int port, const char *what);
     /* The peer of a port did. */
@@ -98,6 +104,20 @@ typedef enum UbcEntityKind {
     UBC_ENTITY_MEM,   /* memory of its own, in ERS1 */
 } UbcEntityKind;
 
+/* The port that is UB over Ethernet (UB 2.0 appendix E), behind the UB links. */
+#define UBC_ETHERNET_VLANS 64
+typedef struct UbcEthernet {
+    bool on;               /* there is one */
+    UbUboeConfig uboe;     /* icrc, plain, vlans and npi are filled in */
+    unsigned vlans;        /* 0: frames have no tag */
+    struct {
+        uint16_t vlan;
+        uint32_t npi;
+    } vlan[UBC_ETHERNET_VLANS];
+    unsigned routes;       /* prefixes behind a router, or on the link */
+    UbUboeRoute route[UB_UBOE_ROUTES];
+} UbcEthernet;
+
 typedef struct UbcConfig {
     unsigned ports;        /* 1-8 */
     uint8_t guid[16];      /* most significant byte first */
@@ -143,6 +163,7 @@ typedef struct UbcConfig {
     bool cip;              /* Entities have CFG1_CAP241, for CIP */
     /* The window for loads and stores; size 0: there is none. */
     UbLdsConfig lds;
+    UbcEthernet ethernet;
 } UbcConfig;
 
 /* Documented defaults: one port, x8, Mode-2 up to 106.25 Gb/s, FEC T=4
@@ -193,6 +214,13 @@ void ubc_wire_disconnected(Ubc *ubc, unsigned port, int64_t now);
 void ubc_wire_receive(Ubc *ubc, unsigned port, const uint8_t *data,
                          size_t len, int64_t now);
 void ubc_wire_room(Ubc *ubc, unsigned port, int64_t now);
+
+/* The Ethernet port, if there is one: its link, a frame that came, room for more.  It
+ * is port ubc_ports() of the network layer; NULL: there is none. */
+void ubc_ethernet_link(Ubc *ubc, bool up, int64_t now);
+void ubc_ethernet_rx(Ubc *ubc, const uint8_t *frame, uint32_t len, int64_t now);
+void ubc_ethernet_room(Ubc *ubc, int64_t now);
+UbUboe *ubc_ethernet(Ubc *ubc);
 
 /* Bus mastering: rings rest while it is off. */
 void ubc_bus_master(Ubc *ubc, bool on);

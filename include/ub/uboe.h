@@ -13,6 +13,8 @@
  *
  * What is no packet of UB (UDP port 4792) may pass too; on Ethernet it has no ICRC.
  *
+ * Faults may be injected into the frames of either direction (core/fault.h).
+ *
  * A core: no clock, no sockets, one thread at a time; `now` is in nanoseconds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -20,6 +22,8 @@
 #ifndef UB_UBOE_H
 #define UB_UBOE_H
 
+#include "core/fault.h"
+#include "core/image.h"
 #include "ub/net_format.h"
 #include "ub/packet.h"
 
@@ -80,7 +84,9 @@ typedef struct UbUboeConfig {
     X(DROP_TYPE, "drop-type")           /* another EtherType */ \
     X(DROP_SPOOF, "drop-spoof")         /* from an address that is behind us */ \
     X(DROP_QUESTION, "drop-question")   /* ARP or ND that breaks a rule */ \
-    X(DROP_NO_ROOM, "drop-no-room")     /* no buffer */
+    X(DROP_NO_ROOM, "drop-no-room")     /* no buffer */ \
+    X(DROP_RESTING, "drop-resting")     /* the node takes nothing now */ \
+    X(DROP_FAULT, "drop-fault")         /* an injected fault */
 
 typedef enum UbUboeCounter {
 #define UB_UBOE_X(id, name) UB_UBOE_##id,
@@ -105,6 +111,9 @@ typedef struct UbUboeOps {
     void (*kick)(void *opaque);
     /* Somebody on Ethernet broke a rule.  May be NULL. */
     void (*rule)(void *opaque, const char *text);
+    /* Whether the node takes no packets now: they are lost, but questions are
+     * answered.  May be NULL: never. */
+    bool (*rests)(void *opaque);
 } UbUboeOps;
 
 /* Defaults: MTU 9216, FECN to ECN, no VLANs, NPI UB_NPI_DEFAULT, all passes and is
@@ -132,8 +141,17 @@ void ub_uboe_link(UbUboe *u, bool up);
 void ub_uboe_send(UbUboe *u, int64_t now, CorePacket *pkt);
 /* A frame of Ethernet, without FCS. */
 void ub_uboe_rx(UbUboe *u, int64_t now, const uint8_t *frame, uint32_t len);
-/* Ask again, forget; when to call again, or INT64_MAX. */
+/* Ask again, forget, let go what a fault delays; when to call again, or
+ * INT64_MAX. */
 int64_t ub_uboe_run(UbUboe *u, int64_t now);
+
+/* ---- Faults ----------------------------------------------------------------------- */
+
+/* Of frames that leave (@out) or come, in front of every check, from now on; what
+ * former ones held is lost. */
+void ub_uboe_set_fault(UbUboe *u, bool out, const CoreFaultPlan *plan);
+/* What is set, and how often it was done. */
+const CoreFault *ub_uboe_fault(const UbUboe *u, bool out);
 
 /* ---- Tables ---------------------------------------------------------------------- */
 
@@ -180,5 +198,13 @@ bool ub_uboe_route_at(const UbUboe *u, unsigned i, UbUboeRoute *r);
 
 uint64_t ub_uboe_counter(const UbUboe *u, UbUboeCounter counter);
 bool ub_uboe_up(const UbUboe *u);
+
+/* ---- Migration -------------------------------------------------------------------- */
+
+#define UB_UBOE_TAG CORE_TAG('U', 'B', 'O', 'E')
+/* One section: neighbours that have a MAC, prefixes, VLANs, counters; settings must be the same.
+ * Questions under way and what waits for them are lost.  Whether the link is up, and
+ * faults, stay those of here.  An image that is refused leaves the tables empty. */
+void ub_uboe_image(UbUboe *u, CoreImage *im);
 
 #endif

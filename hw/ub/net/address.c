@@ -127,6 +127,11 @@ bool ub_net_ip_at(const UbNet *net, unsigned i, unsigned *cfg, uint8_t *ip)
     return true;
 }
 
+bool ub_net_ip_is_local(const UbNet *net, unsigned cfg, const uint8_t *ip)
+{
+    return find_ip(net, cfg, ip);
+}
+
 bool ub_net_ip_is_ours(const UbNet *net, CorePacket *pkt)
 {
     const unsigned cfg = ub_meta(pkt)->lph_cfg;
@@ -136,12 +141,7 @@ bool ub_net_ip_is_ours(const UbNet *net, CorePacket *pkt)
            !ub_ip_get(core_packet_data(pkt) + UB_IPEXT_SIZE,
                       pkt->len - UB_IPEXT_SIZE, cfg, &info) &&
            info.udp && info.dport == UB_UDP_PORT &&
-           net_own_ip(net, cfg, info.path.dst);
-}
-
-bool net_own_ip(const UbNet *net, unsigned cfg, const uint8_t *ip)
-{
-    return find_ip(net, cfg, ip);
+           ub_net_ip_is_local(net, cfg, info.path.dst);
 }
 
 const NetIp *net_first_ip(const UbNet *net, unsigned cfg)

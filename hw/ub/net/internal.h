@@ -123,7 +123,6 @@ NetOwn net_own_cna(const UbNet *net, unsigned cfg, unsigned port,
                    uint32_t dcna);
 /* A sender's address: one of ours, or there are none. */
 bool net_may_be_source(const UbNet *net, unsigned cfg, uint32_t scna);
-bool net_own_ip(const UbNet *net, unsigned cfg, const uint8_t *ip);
 /* The first local address of a version, or NULL. */
 const NetIp *net_first_ip(const UbNet *net, unsigned cfg);
 

@@ -354,7 +354,7 @@ static void take_ip(NetIn *in)
     if (!edge_npi(in, p)) {
         return;
     }
-    ours = net_own_ip(net, f->cfg, f->ip.dst);
+    ours = ub_net_ip_is_local(net, f->cfg, f->ip.dst);
     if (!ours && net->conf.forward) {
         NetKey key = { .cfg = f->cfg, .rt = f->rt, .ip = f->ip.dst,
                        .hash = hash_ip(net, f, &info) };

@@ -71,7 +71,7 @@ static UbSend place(UbNet *net, const UbFlow *f, NetTarget *t,
     key.vl = f->vl != UB_NET_ANY ? f->vl & 15
                                  : net->conf.sl_vl[f->sl & 15] & 15;
     if (f->port == UB_NET_ANY &&
-        (ip ? net_own_ip(net, f->cfg, f->ip.dst)
+        (ip ? ub_net_ip_is_local(net, f->cfg, f->ip.dst)
             : ub_net_is_own(net, f->dcna))) {
         t->loop = true;
         t->port = 0;
@@ -264,7 +264,7 @@ static bool push_ip(UbNet *net, const UbFlow *f, CorePacket *pkt,
     if (local) {
         memcpy(path.src, local->ip, sizeof(path.src));
     } else if (unset || (net->conf.anti_spoof && net->locals &&
-                         !net_own_ip(net, f->cfg, path.src))) {
+                         !ub_net_ip_is_local(net, f->cfg, path.src))) {
         *why = UB_NET_DROP_SPOOF;
         return false;
     }
@@ -361,7 +361,7 @@ static const char *read_ip(const UbNet *net, const CorePacket *pkt,
     f->lbf = info.sport;
     *why = UB_NET_DROP_SPOOF;
     if (net->conf.anti_spoof && net->locals &&
-        !net_own_ip(net, f->cfg, f->ip.src)) {
+        !ub_net_ip_is_local(net, f->cfg, f->ip.src)) {
         return "the source is no address of this node";
     }
     npi = net_npi_stamp(net, ub_ipext_npi(p), why);

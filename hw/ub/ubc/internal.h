@@ -11,6 +11,7 @@
  *   resource.c resource spaces of Entities
  *   window.c   loads and stores; whose requests of the transaction layer are
  *   net.c      the floors from the network layer up, above the ports
+ *   ethernet.c the port that is UB over Ethernet
  *   raw.c      packets between a port and its ring pairs
  *   manage.c   management, message queues
  *   cip.c      CIP of Entities
@@ -134,6 +135,7 @@ struct Ubc {
     UbLds *lds;         /* NULL: no window */
     UbNode *node;
     UbNet *net;         /* the node's */
+    UbUboe *uboe;       /* its last port; NULL: there is none */
     UbEid eid_told;     /* who Entity 0 is, as event queues were told … */
     uint32_t upi_told;
     bool identity_told; /* … if they were */
@@ -320,6 +322,17 @@ void ubc_net_drop(UbcEnd *e);
 void ubc_net_follow(Ubc *ubc);
 /* When to come again. */
 int64_t ubc_net_run(Ubc *ubc);
+
+/* A packet at the Ethernet port, for the capture. */
+void ubc_ethernet_capture(Ubc *ubc, bool sent, CorePacket *pkt);
+
+/* ---- ethernet.c ---- */
+/* Before the network layer.  False, and a sentence in *why: it cannot be. */
+bool ubc_ethernet_init(Ubc *ubc, const char **why);
+void ubc_ethernet_reset(Ubc *ubc);
+/* In each turn, behind the network layer; when to come again. */
+int64_t ubc_ethernet_run(Ubc *ubc);
+void ubc_ethernet_image(Ubc *ubc, CoreImage *im);
 
 /* ---- manage.c ---- */
 void ubc_manage_init(Ubc *ubc);

@@ -19,15 +19,34 @@
 
 /* ---- Below the network layer ------------------------------------------------------ */
 
+void ubc_ethernet_capture(Ubc *ubc, bool sent, CorePacket *pkt)
+{
+    if (ubc->capture.packet) {
+        ubc->ops.capture_packet(ubc->opaque, ubc->ports, sent,
+                                ub_meta(pkt)->lph_cfg, ub_meta(pkt)->vl,
+                                core_packet_data(pkt), pkt->len);
+    }
+}
+
 static bool net_room(void *opaque, unsigned port, unsigned vl)
 {
-    return ub_port_room(((Ubc *)opaque)->end[port].port, vl) == UB_PORT_SENT;
+    Ubc *ubc = opaque;
+
+    if (port == ubc->ports) {
+        return ubc->ops.ethernet_room(ubc->opaque);
+    }
+    return ub_port_room(ubc->end[port].port, vl) == UB_PORT_SENT;
 }
 
 static bool net_send(void *opaque, unsigned port, CorePacket *pkt)
 {
     Ubc *ubc = opaque;
 
+    if (port == ubc->ports) {
+        ubc_ethernet_capture(ubc, true, pkt);
+        ub_uboe_send(ubc->uboe, ubc->now, pkt);
+        return true;
+    }
     return ub_port_send(ubc->end[port].port, ubc->now, pkt) == UB_PORT_SENT;
 }
 
@@ -79,6 +98,19 @@ void ubc_net_claim(Ubc *ubc)
     }
 }
 
+/* What no other route has leaves by the Ethernet port. */
+static void default_routes(Ubc *ubc)
+{
+    static const uint8_t all[16];
+
+    if (ubc->uboe) {
+        ub_net_ip_route(ubc->net, UB_LPH_IPV4, all, 0,
+                        UINT64_C(1) << ubc->ports);
+        ub_net_ip_route(ubc->net, UB_LPH_IPV6, all, 0,
+                        UINT64_C(1) << ubc->ports);
+    }
+}
+
 /* What the registers announce. */
 static void announce(Ubc *ubc)
 {
@@ -108,7 +140,8 @@ bool ubc_net_init(Ubc *ubc, const char **why)
         .imported = ubc_engine_imported,
     };
 
-    conf.net.ports = ubc->ports;
+    conf.net.ethernet = ubc->uboe != NULL;
+    conf.net.ports = ubc->ports + conf.net.ethernet;
     conf.ta.entities = ubc->conf.entities;
     conf.net.forward = ubc->conf.forward;
     conf.net.route_entries = ubc->conf.route_entries;
@@ -128,6 +161,7 @@ bool ubc_net_init(Ubc *ubc, const char **why)
     for (unsigned i = 0; i < ubc->ports; i++) {
         ubc->end[i].came_tail = &ubc->end[i].came;
     }
+    default_routes(ubc);
     ubc_net_follow(ubc);
     return true;
 }
@@ -149,6 +183,7 @@ void ubc_net_free(Ubc *ubc)
         ubc_net_drop(&ubc->end[i]);
     }
     ub_node_free(ubc->node);
+    ub_uboe_free(ubc->uboe);
 }
 
 void ubc_net_reset(Ubc *ubc)
@@ -157,6 +192,7 @@ void ubc_net_reset(Ubc *ubc)
         ubc_net_drop(&ubc->end[i]);
     }
     ub_node_reset(ubc->node, ubc->now);
+    default_routes(ubc);
     ubc_net_follow(ubc);
 }
 

@@ -372,6 +372,7 @@ static void ubc_image(Ubc *ubc, CoreImage *im)
     came_image(ubc, im);
     ubc_space_image(ubc, im);
     ubc_usi_image(ubc, im);
+    ubc_ethernet_image(ubc, im);
     core_image_end(im);
     if (core_image_loading(im) && !core_image_error(im)) {
         const char *why = ubc_cip_loaded(ubc);

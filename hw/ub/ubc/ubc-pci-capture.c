@@ -54,7 +54,8 @@ bool ubc_pci_capture_start(UbcPci *s, UbcOps *ops, Error **errp)
         return true;
     }
     s->capture = ub_capture_new(s->pcap, ubc_pci_id(s),
-                                MIN(s->ports, UBC_MAX_PORTS),
+                                MIN(s->ports, UBC_MAX_PORTS) +
+                                s->cfg.ethernet.on,
                                 qemu_clock_get_ns(QEMU_CLOCK_HOST) -
                                 ubc_pci_now(s));
     if (!s->capture) {

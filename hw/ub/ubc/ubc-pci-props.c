@@ -229,6 +229,9 @@ bool ubc_pci_configure(UbcPci *s, Error **errp)
         !ubc_pci_slots(s, c, errp)) {
         return false;
     }
+    if (!ubc_ethernet_props_apply(&s->ether, &c->ethernet, errp)) {
+        return false;
+    }
     ubc_ummu_props_apply(&s->ummu, c);
     c->wire_features = UB_WIRE_GUID | (s->shm ? UB_WIRE_SHARED_MEMORY : 0);
     qemu_guest_getrandom_nofail(&c->session, sizeof(c->session));
@@ -364,6 +367,7 @@ static const Property ubc_properties[] = {
     UBC_ENGINE_PROPERTIES(UbcPci, engine),
     UBC_WINDOW_PROPERTIES(UbcPci, window_props),
     UBC_UMMU_PROPERTIES(UbcPci, ummu),
+    UBC_ETHERNET_PROPERTIES(UbcPci, ether),
     DEFINE_PROP_STRING("pcap", UbcPci, pcap),
     DEFINE_PROP_BOOL("pcap-blocks", UbcPci, pcap_blocks, false),
     DEFINE_PROP_LINK("iothread", UbcPci, iothread, TYPE_IOTHREAD,
@@ -393,5 +397,6 @@ void ubc_pci_props_init(ObjectClass *klass)
     ubc_pci_fault_props(klass);
     ubc_window_props_describe(klass);
     ubc_ummu_props_describe(klass);
+    ubc_ethernet_props(klass);
     ubc_pci_describe(klass);
 }

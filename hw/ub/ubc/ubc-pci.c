@@ -232,6 +232,8 @@ static const UbcOps ubc_ops = {
     .kick = on_kick,
     .wire_send = ubc_pci_wire_send,
     .wire_close = ubc_pci_wire_close,
+    .ethernet_send = ubc_pci_ethernet_send,
+    .ethernet_room = ubc_pci_ethernet_room,
     .guest_error = on_guest_error,
     .peer_error = ubc_pci_peer_error,
     .changed = on_changed,
@@ -305,8 +307,9 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
     GMainContext *gctx = NULL;
     const char *why;
 
-    if (!ubc_pci_configure(s, errp) || !ubc_pci_capture_start(s, &ops, errp)) {
-        return;
+    if (!ubc_pci_ethernet_check(s, errp) || !ubc_pci_configure(s, errp) ||
+        !ubc_pci_capture_start(s, &ops, errp)) {
+        goto free_ethernet;
     }
     s->ubc = ubc_new(&s->cfg, &ops, s, &why);
     if (!s->ubc) {
@@ -357,6 +360,7 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
     ubc_pci_fault_apply(s, true);
     ubc_pci_memory_take(s);
     ubc_pci_wires_new(s, gctx);
+    ubc_pci_ethernet_new(s);
     s->vm_running = runstate_is_running();
     ubc_pci_clock(s, s->vm_running);
     s->vm_change = qdev_add_vm_change_state_handler(DEVICE(s), ubc_pci_vm_state,
@@ -373,6 +377,8 @@ free_ctl:
     s->ubc = NULL;
 free_capture:
     g_clear_pointer(&s->capture, ub_capture_free);
+free_ethernet:
+    ubc_pci_ethernet_free(s);
 }
 
 /* In the IOThread, if there is one: nothing runs there afterwards. */
@@ -398,6 +404,7 @@ static void ubc_pci_exit(PCIDevice *pci)
     } else {
         ubc_pci_stop_bh(s);
     }
+    ubc_pci_ethernet_free(s);
     for (unsigned i = 0; i < s->ports; i++) {
         qemu_chr_fe_deinit(&s->port[i].chr, false);
     }

@@ -18,6 +18,7 @@
 #include "ub/ubc.h"
 #include "ubc-pci-dll.h"
 #include "ubc-pci-engine.h"
+#include "ubc-pci-ethernet.h"
 #include "ubc-pci-phy.h"
 #include "ubc-pci-ummu.h"
 #include "ubc-pci-window.h"
@@ -53,6 +54,7 @@ struct UbcPci {
 
     MemoryRegion bar, pages, window;
     UbcWire port[UBC_MAX_PORTS];
+    UbcEtherNic ether;
 
     /* The core and all of its state; vCPUs and the IOThread meet here.  Taken
      * inside the BQL; never the other way round, so DMA goes to RAM only. */
@@ -153,6 +155,19 @@ void ubc_pci_engine_bar(UbcPci *s);
 void ubc_pci_queue_trace(void *opaque, UbUrmaTrace what, uint32_t id,
                          uint32_t a, uint32_t b);
 
+/* ---- ubc-pci-ethernet.c ---- */
+/* First of all; whatever follows, _free() is the end. */
+bool ubc_pci_ethernet_check(UbcPci *s, Error **errp);
+/* The NIC, if a netdev is named; the core is there. */
+void ubc_pci_ethernet_new(UbcPci *s);
+/* Behind it nothing comes, and nothing may be sent. */
+void ubc_pci_ethernet_free(UbcPci *s);
+/* For the core. */
+bool ubc_pci_ethernet_send(void *opaque, const uint8_t *frame, uint32_t len);
+bool ubc_pci_ethernet_room(void *opaque);
+/* The faults of its properties are in force. */
+void ubc_pci_ethernet_fault(UbcPci *s, bool out);
+
 /* ---- ubc-pci-fault.c ---- */
 void ubc_pci_fault_props(ObjectClass *klass);
 /* The faults of its properties are in force. */
@@ -219,6 +234,10 @@ void ubc_pci_slot_bh(void *opaque);
 /* ---- ubc-qmp-engine.c ---- */
 /* The state of its engine, in words. */
 void ubc_pci_engine_text(UbcPci *s, GString *buf);
+
+/* ---- ubc-qmp-ethernet.c ---- */
+/* The state of its Ethernet port, if there is one, in words. */
+void ubc_pci_ethernet_text(UbcPci *s, GString *buf);
 
 /* The monitor's view: each realised controller. */
 void ubc_pci_foreach(void (*fn)(UbcPci *s, void *opaque), void *opaque);

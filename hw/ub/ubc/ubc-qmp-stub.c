@@ -41,6 +41,11 @@ void qmp_ub_inject_map(const char *device, bool has_port, uint8_t port,
     error_setg(errp, "there are no UB controllers here");
 }
 
+UbEthernetInfoList *qmp_query_ub_ethernet(Error **errp)
+{
+    return NULL;
+}
+
 UbSlotInfoList *qmp_query_ub_slots(Error **errp)
 {
     return NULL;

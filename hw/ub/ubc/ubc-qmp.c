@@ -209,6 +209,7 @@ HumanReadableText *qmp_x_query_ub_links(Error **errp)
 
 static void engine_words(UbcPci *s, void *opaque)
 {
+    ubc_pci_ethernet_text(s, opaque);
     ubc_pci_engine_text(s, opaque);
 }
 

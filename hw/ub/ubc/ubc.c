@@ -29,6 +29,7 @@ void ubc_config_init(UbcConfig *cfg)
     ub_urma_config_init(&cfg->urma);
     ub_ummu_config_init(&cfg->ummu);
     ub_lds_config_init(&cfg->lds);
+    ub_uboe_config_init(&cfg->ethernet.uboe);
 }
 
 /* ---- The ports' outside --------------------------------------------------------- */
@@ -249,7 +250,8 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
     }
     ubc_engine_init(ubc);
     ubc_ummu_init(ubc);
-    if (!ubc_window_init(ubc, why) || !ubc_net_init(ubc, why)) {
+    if (!ubc_window_init(ubc, why) || !ubc_ethernet_init(ubc, why) ||
+        !ubc_net_init(ubc, why)) {
         ubc_free(ubc);
         return NULL;
     }
@@ -311,6 +313,7 @@ void ubc_reset(Ubc *ubc, int64_t now)
         end_reset(&ubc->end[i]);
     }
     ubc_net_reset(ubc);
+    ubc_ethernet_reset(ubc);
     ubc_usi_reset(ubc);
     ubc_engine_reset(ubc);
     ub_ummu_reset(ubc->ummu);
@@ -359,6 +362,8 @@ int64_t ubc_run(Ubc *ubc, int64_t now)
     ubc_usi_run(ubc);
     ubc->above_kicked = false;
     at = ubc_net_run(ubc);
+    above = MIN(above, at);
+    at = ubc_ethernet_run(ubc);
     above = MIN(above, at);
     if (ubc->above_kicked || ubc->reset_pending) {
         above = now;        /* they had their turn before what came below */

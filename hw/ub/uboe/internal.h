@@ -5,6 +5,7 @@
  *   ether.c      frames, ARP, Neighbour Discovery
  *   neighbour.c  who has an address, and what waits for that
  *   uboe.c       packets and frames, life
+ *   image.c      migration
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -100,6 +101,8 @@ struct UbUboe {
     UbUboeRoute route[UB_UBOE_ROUTES];
     unsigned routes;
     uint64_t count[UB_UBOE_COUNTERS_NUM];
+    CoreFault fault[2];                 /* of frames that come, that leave */
+    int64_t now;                        /* of the last call */
     uint8_t frame[UB_UBOE_FRAME_MAX];   /* that is being made */
 };
 
@@ -124,6 +127,8 @@ const char *neighbour_set(UbUboe *u, const NeighbourKey *key,
                           const uint8_t *mac, CorePacket **held);
 const char *neighbour_remove(UbUboe *u, const NeighbourKey *key);
 int64_t neighbours_run(UbUboe *u, int64_t now);
+/* Known, for good or until @due; for an image.  False: there is no place. */
+bool neighbour_restore(UbUboe *u, const UbUboeNeighbour *n, int64_t due);
 /* A frame goes out. */
 void uboe_frame(UbUboe *u, const uint8_t *frame, uint32_t len);
 

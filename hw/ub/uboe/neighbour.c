@@ -280,6 +280,23 @@ const char *neighbour_set(UbUboe *u, const NeighbourKey *key,
     return NULL;
 }
 
+bool neighbour_restore(UbUboe *u, const UbUboeNeighbour *from, int64_t due)
+{
+    NeighbourKey key = { .vlan = from->vlan, .cfg = from->cfg };
+    Neighbour *n;
+
+    memcpy(key.ip, from->ip, ub_ip_bytes(from->cfg));
+    n = g_hash_table_contains(u->neighbours, &key) ? NULL : add(u, &key);
+    if (n) {
+        memcpy(n->mac, from->mac, UB_ETHER_MAC);
+        n->known = true;
+        n->fixed = from->fixed;
+        n->due = n->fixed ? INT64_MAX : due;
+        u->due = MIN(u->due, n->due);
+    }
+    return n;
+}
+
 void ub_uboe_neighbours(UbUboe *u,
                         void (*fn)(void *opaque, const UbUboeNeighbour *n),
                         void *opaque)

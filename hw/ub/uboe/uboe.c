@@ -35,8 +35,25 @@ static void broken(UbUboe *u, UbUboeCounter why, const char *rule)
     }
 }
 
-void uboe_frame(UbUboe *u, const uint8_t *frame, uint32_t len)
+/* A frame, to where it goes unless a fault keeps it. */
+static void pass(UbUboe *u, bool out, const uint8_t *frame, uint32_t len,
+                 CoreFaultSink *sink)
 {
+    CoreFault *f = &u->fault[out];
+    uint64_t lost = f->done[CORE_FAULT_DROP];
+
+    core_fault_pass(f, frame, len, 0, u->now, sink, u);
+    u->count[UB_UBOE_DROP_FAULT] += f->done[CORE_FAULT_DROP] - lost;
+    if (f->held) {
+        u->ops.kick(u->opaque);
+    }
+}
+
+/* Behind the faults. */
+static void frame_leaves(void *opaque, const uint8_t *frame, size_t len)
+{
+    UbUboe *u = opaque;
+
     if (!u->up) {
         uboe_count(u, UB_UBOE_DROP_DOWN);
     } else if (!u->ops.send(u->opaque, frame, len)) {
@@ -45,6 +62,11 @@ void uboe_frame(UbUboe *u, const uint8_t *frame, uint32_t len)
         uboe_count(u, UB_UBOE_TX_FRAMES);
         u->count[UB_UBOE_TX_BYTES] += len;
     }
+}
+
+void uboe_frame(UbUboe *u, const uint8_t *frame, uint32_t len)
+{
+    pass(u, true, frame, len, frame_leaves);
 }
 
 /* What a packet is, on its way to Ethernet. */
@@ -179,6 +201,7 @@ void ub_uboe_send(UbUboe *u, int64_t now, CorePacket *pkt)
     UbUboeCounter why = look(u, p, pkt->len, &o);
     Neighbour *n;
 
+    u->now = now;
     if (why != UB_UBOE_COUNTERS_NUM) {
         lose(u, why, pkt);
         return;
@@ -245,10 +268,15 @@ static void hand_on(UbUboe *u, int64_t now, unsigned cfg, uint32_t npi,
     bool seal = u->conf.icrc && !is_ub(info);
     uint16_t cci = UB_CCI_NO_CONTROL;
     unsigned ecn = info->tos & 3;
-    CorePacket *pkt = core_packet_alloc(u->pool, UB_IPEXT_SIZE + info->total +
-                                        (seal ? UB_ICRC_SIZE : 0));
+    CorePacket *pkt;
     uint8_t *p;
 
+    if (u->ops.rests && u->ops.rests(u->opaque)) {
+        uboe_count(u, UB_UBOE_DROP_RESTING);
+        return;
+    }
+    pkt = core_packet_alloc(u->pool, UB_IPEXT_SIZE + info->total +
+                            (seal ? UB_ICRC_SIZE : 0));
     if (!pkt) {
         uboe_count(u, UB_UBOE_DROP_NO_ROOM);
         return;
@@ -326,13 +354,14 @@ static void take_arp(UbUboe *u, int64_t now, const EtherHead *h,
     }
 }
 
-void ub_uboe_rx(UbUboe *u, int64_t now, const uint8_t *frame, uint32_t len)
+/* Behind the faults. */
+static void frame_comes(void *opaque, const uint8_t *frame, size_t len)
 {
+    UbUboe *u = opaque;
+    const int64_t now = u->now;
     EtherHead h;
     uint32_t head = ether_get(frame, len, &h), npi;
 
-    uboe_count(u, UB_UBOE_RX_FRAMES);
-    u->count[UB_UBOE_RX_BYTES] += len;
     if (!head) {
         broken(u, UB_UBOE_DROP_SHORT, "a frame that is cut short");
         return;
@@ -364,9 +393,37 @@ void ub_uboe_rx(UbUboe *u, int64_t now, const uint8_t *frame, uint32_t len)
     }
 }
 
+void ub_uboe_rx(UbUboe *u, int64_t now, const uint8_t *frame, uint32_t len)
+{
+    u->now = now;
+    uboe_count(u, UB_UBOE_RX_FRAMES);
+    u->count[UB_UBOE_RX_BYTES] += len;
+    pass(u, false, frame, len, frame_comes);
+}
+
 int64_t ub_uboe_run(UbUboe *u, int64_t now)
 {
-    return neighbours_run(u, now);
+    int64_t in, out, next;
+
+    u->now = now;
+    in = core_fault_timers(&u->fault[false], now, frame_comes, u);
+    next = neighbours_run(u, now);
+    out = core_fault_timers(&u->fault[true], now, frame_leaves, u);
+    next = MIN(next, in);
+    return MIN(next, out);
+}
+
+/* ---- Faults ------------------------------------------------------------------------------ */
+
+void ub_uboe_set_fault(UbUboe *u, bool out, const CoreFaultPlan *plan)
+{
+    core_fault_set(&u->fault[out], plan, UB_UBOE_FRAME_MAX);
+    memset(u->fault[out].done, 0, sizeof(u->fault[out].done));
+}
+
+const CoreFault *ub_uboe_fault(const UbUboe *u, bool out)
+{
+    return &u->fault[out];
 }
 
 /* ---- Tables ------------------------------------------------------------------------------ */
@@ -408,6 +465,7 @@ const char *ub_uboe_neighbour_set(UbUboe *u, int64_t now, unsigned vlan,
     CorePacket *held = NULL;
     const char *why;
 
+    u->now = now;
     if (vlan > UB_UBOE_VLAN_MAX || !ub_lph_is_ip(cfg) ||
         ub_ether_ip_is_group(cfg, ip)) {
         return "no such neighbour can be";
@@ -525,6 +583,8 @@ void ub_uboe_free(UbUboe *u)
         return;
     }
     neighbours_forget(u, true);
+    core_fault_free(&u->fault[false]);
+    core_fault_free(&u->fault[true]);
     g_hash_table_destroy(u->neighbours);
     g_hash_table_destroy(u->vlan_of);
     g_free(u);
@@ -533,6 +593,8 @@ void ub_uboe_free(UbUboe *u)
 void ub_uboe_reset(UbUboe *u)
 {
     neighbours_forget(u, false);
+    core_fault_drop(&u->fault[false]);
+    core_fault_drop(&u->fault[true]);
     memset(u->count, 0, sizeof(u->count));
 }
 
@@ -540,6 +602,8 @@ void ub_uboe_link(UbUboe *u, bool up)
 {
     if (u->up && !up) {
         neighbours_forget(u, false);
+        core_fault_drop(&u->fault[false]);
+        core_fault_drop(&u->fault[true]);
     }
     u->up = up;
 }
