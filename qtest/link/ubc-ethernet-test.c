@@ -14,7 +14,7 @@
 #define MAC "52:54:00:00:00:0"
 
 typedef struct Ether {
-    EngPlan plan;
+    EngPlan plan;       /* @ in its properties is a file of the node's own */
     char *dir;
     bool dgram;
     QUbc *q[2];
@@ -103,9 +103,11 @@ static QUbc *machine(const Ether *t, unsigned i, const char *kind,
     g_autofree char *net = netdev(t, i);
     g_autofree char *more = g_strjoin(" ", net, t->plan.more ?: "", words,
                                       NULL);
-    g_autofree char *props =
-        g_strdup_printf("netdev=n,mac=" MAC "%u%s%s", i + 1,
-                        t->plan.props ? "," : "", t->plan.props ?: "");
+    g_autofree char *file = g_strdup_printf("%s/%u", t->dir, i);
+    g_auto(GStrv) parts = g_strsplit(t->plan.props ?: "", "@", -1);
+    g_autofree char *rest = g_strjoinv(file, parts);
+    g_autofree char *props = g_strdup_printf("netdev=n,mac=" MAC "%u%s%s", i + 1,
+                                             *rest ? "," : "", rest);
 
     return qubc_start(kind, props, more);
 }
@@ -134,7 +136,8 @@ static void start(Ether *t, const EngPlan *plan, bool dgram)
 static void clean(Ether *t)
 {
     static const char *const names[] = {
-        "ether", "e0", "e1", "capture", "pcap", "migrate",
+        "ether", "e0", "e1", "0capture", "1capture", "0pcap", "1pcap",
+        "migrate",
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
@@ -206,44 +209,32 @@ static void test_plan(const void *opaque)
 /* The frames and the packets are in files, and the monitor tells of the port. */
 static void test_capture(void)
 {
-    g_autofree char *dir = g_dir_make_tmp("ubcap-XXXXXX", NULL);
-    g_autofree char *frames = g_build_filename(dir, "frames", NULL);
-    g_autofree char *packets = g_build_filename(dir, "packets", NULL);
-    g_autofree char *props = g_strdup_printf("ports=2,forward=on");
-    g_autofree char *more = g_strdup_printf(
-        "-global ubc.capture=%s -global ubc.pcap=%s", frames, packets);
-    g_autofree char *data = NULL, *text = NULL;
+    g_autofree char *frames = NULL, *packets = NULL, *text = NULL;
+    g_autofree char *data = NULL;
     gsize len = 0;
     Ether t;
 
     start(&t, &(EngPlan) { .carrier = ENG_RTP, .cfg = UB_LPH_IPV4,
-                           .props = props }, false);
-    both_ways(&t, 3000, 1);
-    qubc_stop(t.q[0]);
-    /* The same again, with files. */
-    t.plan.more = more;
-    node(&t, 0);
-    qtest_qmp_eventwait(t.q[0]->qts, "NETDEV_STREAM_CONNECTED");
-    eng_queue(&t.e[0], &t.plan);
-    eng_begin_anew(&t.e[1]);
-    eng_queue(&t.e[1], &t.plan);
+                           .props = "ports=2,forward=on,capture=@capture,"
+                                    "pcap=@pcap" }, false);
     both_ways(&t, 3000, 1);
     text = qtest_hmp(t.q[0]->qts, "info ub");
     g_assert_nonnull(strstr(text, "port 2: Ethernet up, " MAC "1, MTU 9216"));
     g_assert_nonnull(strstr(text, "10.0.0.2 at " MAC "2"));
-    stop(&t);
+    qubc_stop(t.q[0]);
+    qubc_stop(t.q[1]);
+    frames = g_build_filename(t.dir, "0capture", NULL);
+    packets = g_build_filename(t.dir, "0pcap", NULL);
     g_assert_true(g_file_get_contents(frames, &data, &len, NULL));
-    g_assert_cmpuint(len, >, 24 + 3000);
-    g_assert_cmphex(ldl_le_p(data), ==, 0xa1b23c4d);
+    g_assert_cmpuint(len, >, 24 + 2 * 3000);
+    g_assert_cmphex((uint32_t)ldl_le_p(data), ==, 0xa1b23c4d);
     /* The first of them all is a question: ARP to all. */
-    g_assert_cmphex(ldl_le_p(data + 40), ==, 0xffffffff);
+    g_assert_cmphex((uint32_t)ldl_le_p(data + 40), ==, 0xffffffff);
     g_assert_cmphex(lduw_be_p(data + 40 + 12), ==, 0x0806);
     g_free(g_steal_pointer(&data));
     g_assert_true(g_file_get_contents(packets, &data, &len, NULL));
-    g_assert_cmpuint(len, >, 3000);
-    unlink(frames);
-    unlink(packets);
-    rmdir(dir);
+    g_assert_cmpuint(len, >, 2 * 3000);
+    clean(&t);
 }
 
 /* ---- A bad wire --------------------------------------------------------------------------- */
