@@ -97,9 +97,11 @@ void ub_switch_ethernet_room(UbSwitch *sw, int64_t now, unsigned port);
 /* Train the link of a port, or end it. */
 void ub_switch_enable(UbSwitch *sw, int64_t now, unsigned port, bool on);
 
-/* Faults in what a port receives, packet by packet. */
-void ub_switch_fault(UbSwitch *sw, unsigned port, const CoreFaultPlan *plan);
-const CoreFault *ub_switch_faults(const UbSwitch *sw, unsigned port);
+/* Faults in what a port receives, packet by packet; of an Ethernet port frame by
+ * frame, and @out: in what it sends. */
+void ub_switch_fault(UbSwitch *sw, unsigned port, bool out,
+                     const CoreFaultPlan *plan);
+const CoreFault *ub_switch_faults(UbSwitch *sw, unsigned port, bool out);
 
 /* Tell the controller behind a port its NPI (NPIC, §F.2.5); 0 takes it away.
  * False: the port is down. */

@@ -623,6 +623,16 @@ static void test_gateway(void)
         eng_send_recv_to(&t.e[i], &t.e[!i], 4000);
         eng_fetch_add_to(&t.e[i], &t.e[!i]);
     }
+    qobject_unref(switch_command(&sw, "{\"execute\": \"fault-set\","
+                                 " \"arguments\": {\"port\": 1,"
+                                 " \"nth\": 2, \"every\": 20,"
+                                 " \"action\": \"drop\"}}"));
+    qobject_unref(switch_command(&sw, "{\"execute\": \"fault-set\","
+                                 " \"arguments\": {\"port\": 1,"
+                                 " \"out\": true, \"nth\": 3, \"every\": 20,"
+                                 " \"action\": \"drop\"}}"));
+    both_ways(&t, 200000, 3);
+    g_assert_cmpuint(switch_ether_counter(&sw, 1, "drop-fault"), >, 2);
     g_assert_cmpuint(count(t.q[0], "counters", "rx-packets"), >, 0);
     g_assert_cmpuint(count(t.q[0], "counters", "drop-vlan"), ==, 0);
     g_assert_cmpuint(switch_ether_counter(&sw, 1, "rx-packets"), >, 0);

@@ -81,5 +81,7 @@ json_t *admin_slot_event(UbSwitchAdmin *a);
 
 /* ---- ether-admin.c ---- */
 json_t *admin_ether_counters(const UbUboe *u);
+/* The Ethernet port of a number, or NULL. */
+UbUboe *admin_ethernet_port(UbSwitchAdmin *a, json_int_t n);
 
 #endif

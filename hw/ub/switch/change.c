@@ -201,9 +201,11 @@ static json_t *set_fault(UbSwitchAdmin *a, json_t *args)
     json_int_t every = 0, depth = 0, delay = 0, sum = 0;
     const char *action = "none";
     CoreFaultPlan plan = { 0 };
+    int out = 0;
 
-    if (!admin_args(a, args, "{s:I, s?:I, s?:I, s?:I, s?:I, s?:I, s?:I, s?:I,"
-                    " s?:I, s?:s, s?:I, s?:I}", "port", &port,
+    if (!admin_args(a, args, "{s:I, s?:b, s?:I, s?:I, s?:I, s?:I, s?:I, s?:I,"
+                    " s?:I, s?:I, s?:s, s?:I, s?:I}", "port", &port,
+                    "out", &out,
                     "drop-ppm", &ppm[CORE_FAULT_DROP],
                     "duplicate-ppm", &ppm[CORE_FAULT_DUPLICATE],
                     "reorder-ppm", &ppm[CORE_FAULT_REORDER],
@@ -212,7 +214,7 @@ static json_t *set_fault(UbSwitchAdmin *a, json_t *args)
                     "seed", &seed, "nth", &nth, "every", &every,
                     "action", &action, "reorder-depth", &depth,
                     "delay-us", &delay) ||
-        !admin_port(a, port) ||
+        !(out ? admin_ethernet_port(a, port) != NULL : admin_any_port(a, port)) ||
         !admin_range(a, "seed", seed, 0, UINT32_MAX) ||
         !admin_range(a, "nth", nth, 0, INT64_MAX) ||
         !admin_range(a, "every", every, 0, INT64_MAX) ||
@@ -238,7 +240,7 @@ static json_t *set_fault(UbSwitchAdmin *a, json_t *args)
             plan.every = every;
             plan.reorder_depth = depth;
             plan.delay_us = delay;
-            ub_switch_fault(a->sw, port, &plan);
+            ub_switch_fault(a->sw, port, out, &plan);
             return json_object();
         }
     }

@@ -13,8 +13,7 @@
 
 /* ---- Values ------------------------------------------------------------------------ */
 
-/* The Ethernet port of a number, or NULL. */
-static UbUboe *ether_port(UbSwitchAdmin *a, json_int_t n)
+UbUboe *admin_ethernet_port(UbSwitchAdmin *a, json_int_t n)
 {
     unsigned first = ub_switch_ports(a->sw);
     unsigned count = ub_switch_ethernet_ports(a->sw);
@@ -179,7 +178,7 @@ static json_t *query_neighbours(UbSwitchAdmin *a, json_t *args)
     if (!admin_args(a, args, "{s:I}", "port", &port)) {
         return NULL;
     }
-    u = ether_port(a, port);
+    u = admin_ethernet_port(a, port);
     if (!u) {
         return NULL;
     }
@@ -199,7 +198,7 @@ static json_t *configure_ethernet(UbSwitchAdmin *a, json_t *args)
     UbUboe *u;
 
     port = json_integer_value(json_object_get(args, "port"));
-    u = ether_port(a, port);
+    u = admin_ethernet_port(a, port);
     if (!u) {
         return NULL;
     }
@@ -246,7 +245,7 @@ static json_t *set_vlan(UbSwitchAdmin *a, json_t *args)
         !admin_range(a, "npi", npi, 0, UB_NPI_MASK)) {
         return NULL;
     }
-    u = ether_port(a, port);
+    u = admin_ethernet_port(a, port);
     return u ? answer(a, ub_uboe_vlan_set(u, vlan, npi)) : NULL;
 }
 
@@ -264,7 +263,7 @@ static json_t *set_neighbour(UbSwitchAdmin *a, json_t *args)
         !read_ip(a, text, &ip) || (mac_word && !read_mac(a, mac_word, mac))) {
         return NULL;
     }
-    u = ether_port(a, port);
+    u = admin_ethernet_port(a, port);
     return u ? answer(a, ub_uboe_neighbour_set(u, a->now, vlan, ip.cfg, ip.ip,
                                                mac_word ? mac : NULL)) : NULL;
 }
@@ -286,7 +285,7 @@ static json_t *set_prefix(UbSwitchAdmin *a, json_t *args)
     if (router && via.cfg != prefix.cfg) {
         return admin_error(a, "a router has an address of the same version");
     }
-    u = ether_port(a, port);
+    u = admin_ethernet_port(a, port);
     return u ? answer(a, ub_uboe_route_set(u, prefix.cfg, prefix.ip,
                                            prefix.prefix,
                                            router ? via.ip : NULL, on)) : NULL;

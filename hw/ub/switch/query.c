@@ -181,25 +181,40 @@ static json_t *query_settings(UbSwitchAdmin *a, json_t *args)
     return admin_settings(ub_net_config(ub_switch_net(a->sw)));
 }
 
+static void add_faults(UbSwitchAdmin *a, json_t *list, unsigned port, bool out)
+{
+    const CoreFault *f = ub_switch_faults(a->sw, port, out);
+    json_t *row;
+
+    if (!f->on) {
+        return;
+    }
+    row = json_pack("{s:i, s:I, s:I, s:I, s:I, s:I}", "port", (int)port,
+                    "dropped", (json_int_t)f->done[CORE_FAULT_DROP],
+                    "duplicated", (json_int_t)f->done[CORE_FAULT_DUPLICATE],
+                    "reordered", (json_int_t)f->done[CORE_FAULT_REORDER],
+                    "corrupted", (json_int_t)f->done[CORE_FAULT_CORRUPT],
+                    "delayed", (json_int_t)f->done[CORE_FAULT_DELAY]);
+    if (port >= ub_switch_ports(a->sw)) {
+        json_object_set_new(row, "out", json_boolean(out));
+    }
+    json_array_append_new(list, row);
+}
+
 static json_t *query_faults(UbSwitchAdmin *a, json_t *args)
 {
+    unsigned links = ub_switch_ports(a->sw);
+    unsigned all = links + ub_switch_ethernet_ports(a->sw);
     json_t *list;
 
     if (!admin_args(a, args, "{}")) {
         return NULL;
     }
     list = json_array();
-    for (unsigned i = 0; i < ub_switch_ports(a->sw); i++) {
-        const CoreFault *f = ub_switch_faults(a->sw, i);
-
-        if (f->on) {
-            json_array_append_new(list, json_pack(
-                "{s:i, s:I, s:I, s:I, s:I, s:I}", "port", (int)i,
-                "dropped", (json_int_t)f->done[CORE_FAULT_DROP],
-                "duplicated", (json_int_t)f->done[CORE_FAULT_DUPLICATE],
-                "reordered", (json_int_t)f->done[CORE_FAULT_REORDER],
-                "corrupted", (json_int_t)f->done[CORE_FAULT_CORRUPT],
-                "delayed", (json_int_t)f->done[CORE_FAULT_DELAY]));
+    for (unsigned i = 0; i < all; i++) {
+        add_faults(a, list, i, false);
+        if (i >= links) {
+            add_faults(a, list, i, true);
         }
     }
     return list;

@@ -384,15 +384,22 @@ void ub_switch_enable(UbSwitch *sw, int64_t now, unsigned port, bool on)
     ub_port_enable(sw->port[port].port, now, on);
 }
 
-void ub_switch_fault(UbSwitch *sw, unsigned port, const CoreFaultPlan *plan)
+void ub_switch_fault(UbSwitch *sw, unsigned port, bool out,
+                     const CoreFaultPlan *plan)
 {
+    if (port >= sw->conf.ports) {
+        ub_uboe_set_fault(ub_switch_ethernet_port(sw, port), out, plan);
+        return;
+    }
     core_fault_set(&sw->port[port].fault, plan,
                    UB_PAYLOAD_MAX_NON_CRC + FAULT_HEAD);
 }
 
-const CoreFault *ub_switch_faults(const UbSwitch *sw, unsigned port)
+const CoreFault *ub_switch_faults(UbSwitch *sw, unsigned port, bool out)
 {
-    return &sw->port[port].fault;
+    return port < sw->conf.ports
+           ? &sw->port[port].fault
+           : ub_uboe_fault(ub_switch_ethernet_port(sw, port), out);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

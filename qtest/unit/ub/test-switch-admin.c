@@ -367,9 +367,9 @@ static void test_faults(void)
             " \"delayed\": 0}]");
     ok(CMD("fault-set", "\"port\": 1, \"nth\": 3, \"action\": \"corrupt\","
            " \"every\": 10"));
-    g_assert_cmpint(ub_switch_faults(sw, 1)->plan.nth_action, ==,
+    g_assert_cmpint(ub_switch_faults(sw, 1, false)->plan.nth_action, ==,
                     CORE_FAULT_CORRUPT);
-    g_assert_cmpuint(ub_switch_faults(sw, 1)->plan.every, ==, 10);
+    g_assert_cmpuint(ub_switch_faults(sw, 1, false)->plan.every, ==, 10);
     ok(CMD("fault-set", "\"port\": 1"));
     returns(CMD("query-faults", ""), "[]");
     fails(CMD("fault-set", "\"port\": 4"));
@@ -565,7 +565,8 @@ static void test_ethernet(void)
         WITH("route-default", "\"ports\":[0,5]"),
         WITH("npi-allow", "\"port\":6,\"npi\":2"),
         WITH("port-enable", "\"port\":4,\"on\":true"),
-        WITH("fault-set", "\"port\":4"),
+        WITH("fault-set", "\"port\":6"),
+        WITH("fault-set", "\"port\":0,\"out\":true"),
         WITH("inject-lane", "\"port\":5,\"lane\":0"),
     };
     json_t *r;
@@ -575,6 +576,13 @@ static void test_ethernet(void)
            "\"vlans\":true,\"npi\":3,\"plain-ip\":false,\"answer\":false,"
            "\"retry-ms\":50,\"age-ms\":7000,\"mac\":\"02:00:00:00:0a:0B\""));
     ok(WITH("ethernet-vlan-set", "\"port\":4,\"vlan\":7,\"npi\":5"));
+    ok(WITH("fault-set", "\"port\":4,\"nth\":1,\"action\":\"drop\""));
+    ok(WITH("fault-set", "\"port\":5,\"out\":true,\"delay-ppm\":9"));
+    returns(WITH("query-faults", ""),
+            "[{\"port\":4,\"dropped\":0,\"duplicated\":0,\"reordered\":0,"
+            "\"corrupted\":0,\"delayed\":0,\"out\":false},"
+            "{\"port\":5,\"dropped\":0,\"duplicated\":0,\"reordered\":0,"
+            "\"corrupted\":0,\"delayed\":0,\"out\":true}]");
     ok(WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.1.9\","
            "\"mac\":\"02:00:00:00:00:09\",\"vlan\":7"));
     ok(WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.1.8\","

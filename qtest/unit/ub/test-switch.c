@@ -290,13 +290,13 @@ static void test_faults(void)
     CorePacket *pkt;
 
     setup(2, 2);
-    ub_switch_fault(sw, 0, &plan);
+    ub_switch_fault(sw, 0, false, &plan);
     send_to(0, &f, 100, 0);
     run(SECOND / 100);
     g_assert_cmpuint(hosts[1].got.length, ==, 0);
-    g_assert_cmpuint(ub_switch_faults(sw, 0)->done[CORE_FAULT_DROP], ==, 1);
+    g_assert_cmpuint(ub_switch_faults(sw, 0, false)->done[CORE_FAULT_DROP], ==, 1);
     plan = (CoreFaultPlan) { .ppm = { [CORE_FAULT_DUPLICATE] = 1000000 } };
-    ub_switch_fault(sw, 0, &plan);
+    ub_switch_fault(sw, 0, false, &plan);
     f.rt = 2;
     f.vl = 3;
     send_to(0, &f, 100, 7);
@@ -312,7 +312,7 @@ static void test_faults(void)
     /* Late: by a timer of the switch. */
     plan = (CoreFaultPlan) { .ppm = { [CORE_FAULT_DELAY] = 1000000 },
                              .delay_us = 50000 };
-    ub_switch_fault(sw, 0, &plan);
+    ub_switch_fault(sw, 0, false, &plan);
     send_to(0, &f, 100, 9);
     run(SECOND / 100);
     g_assert_cmpuint(hosts[1].got.length, ==, 0);
@@ -320,14 +320,14 @@ static void test_faults(void)
     g_assert_cmpuint(hosts[1].got.length, ==, 1);
     forget(&hosts[1]);
     plan = (CoreFaultPlan) { .ppm = { [CORE_FAULT_CORRUPT] = 1000000 } };
-    ub_switch_fault(sw, 0, &plan);
+    ub_switch_fault(sw, 0, false, &plan);
     for (unsigned i = 0; i < 50; i++) {
         send_to(0, &f, 100, 9);
     }
     run(SECOND / 100);
     g_assert_cmpuint(ub_net_total(hosts[1].net, UB_NET_DROP_ICRC), >, 30);
     plan = (CoreFaultPlan) { 0 };
-    ub_switch_fault(sw, 0, &plan);
+    ub_switch_fault(sw, 0, false, &plan);
     forget(&hosts[1]);
     send_to(0, &f, 100, 9);
     run(SECOND / 100);
