@@ -743,7 +743,7 @@ static void test_lite_slap(void)
         .format = RCL_LITE, .slap = true, .mac = 0x02000000000a,
         .tc1 = { 0x02, 0x06, 0x0a, 0x0e }, .tc2 = 0x1a, .vcs = 4,
     };
-    RclHead h = { .kind = RCL_TYPE1, .da = 0x02000000000b, .tc = 0x0a };
+    RclHead h = { .kind = RCL_TYPE1, .da = 0x02000000007b, .tc = 0x0a };
     uint8_t data[64], f[RCL_FRAME_MAX], scratch[RCL_FRAME_MAX];
     size_t len;
     RclView v;
