@@ -22,10 +22,11 @@ class Switch:
     connect   {port: path of another switch's socket}: these ports connect
               instead of listening
     slots     hot-plug slots, as the program's --slot has them
+    ethernet  Ethernet ports, numbered on from those
     """
 
     def __init__(self, ports, name='switch', guid=None, connect=None,
-                 slots=()):
+                 slots=(), ethernet=0):
         self.dir = Path(tempfile.mkdtemp(prefix=f'{name}-'))
         self.name = name
         self.guid = guid
@@ -35,6 +36,8 @@ class Switch:
             peer = (connect or {}).get(port)
             self.words += ['--port', f'connect:unix:{peer}' if peer else
                            f'unix:{self.path(port)}']
+        for port in range(ports, ports + ethernet):
+            self.words += ['--ethernet', f'unix:{self.path(port)}']
         for slot in slots:
             self.words += ['--slot', slot]
         if guid:
@@ -48,6 +51,11 @@ class Switch:
     def chardev(self, port, ident='ubwire'):
         """The -chardev value for the controller behind a port."""
         return f'socket,id={ident},path={self.path(port)},reconnect-ms=100'
+
+    def netdev(self, port, ident):
+        """The -netdev value for who is at an Ethernet port."""
+        return (f'stream,id={ident},server=off,addr.type=unix,'
+                f'addr.path={self.path(port)},reconnect-ms=100')
 
     def start(self):
         (self.dir / 'control').unlink(missing_ok=True)

@@ -21,11 +21,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +37,7 @@
 #include "ub/lds_hw.h"
 #include "ub/ubc_hw.h"
 #include "ub/urma_hw.h"
+#include "ubc-dev.h"
 
 #define PAGE 4096u
 #define TOKEN_ID 77u
@@ -57,17 +56,6 @@ static volatile uint8_t *regs, *pages, *window;
 static uint64_t window_at, window_size;
 static uint8_t *commands, *shared;
 static unsigned command_pi;
-
-static void die(const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputc('\n', stderr);
-    exit(1);
-}
 
 static int64_t now_us(void)
 {
@@ -102,90 +90,6 @@ static uint8_t *page_new(uint64_t *phys)
 }
 
 /* ---- The device ---- */
-
-static char device[300];
-
-static unsigned long number_of(const char *name)
-{
-    char path[400], line[64] = "";
-    FILE *f;
-
-    snprintf(path, sizeof(path), "%s/%s", device, name);
-    f = fopen(path, "r");
-    if (f) {
-        if (!fgets(line, sizeof(line), f)) {
-            line[0] = 0;
-        }
-        fclose(f);
-    }
-    return strtoul(line, NULL, 0);
-}
-
-static void find(void)
-{
-    static const char base[] = "/sys/bus/pci/devices";
-    DIR *d = opendir(base);
-    struct dirent *e;
-
-    while (d && (e = readdir(d))) {
-        snprintf(device, sizeof(device), "%s/%s", base, e->d_name);
-        if (number_of("vendor") == UBC_VENDOR_ID &&
-            number_of("device") == UBC_DEVICE_ID) {
-            closedir(d);
-            return;
-        }
-    }
-    die("there is no ubc");
-}
-
-static void put(const char *name, const char *text)
-{
-    char path[400];
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/%s", device, name);
-    fd = open(path, O_WRONLY);
-    if (fd < 0 || write(fd, text, strlen(text)) < 0) {
-        perror(path);
-    }
-    close(fd);
-}
-
-static void master(void)
-{
-    char path[400];
-    uint16_t command;
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/config", device);
-    fd = open(path, O_RDWR);
-    if (fd < 0 || pread(fd, &command, 2, 4) != 2) {
-        die("no configuration space");
-    }
-    command |= 6;
-    if (pwrite(fd, &command, 2, 4) != 2) {
-        die("no bus mastering");
-    }
-    close(fd);
-}
-
-static volatile uint8_t *map(unsigned bar, uint64_t size)
-{
-    char path[400];
-    void *p;
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/resource%u", device, bar);
-    fd = open(path, O_RDWR);
-    p = fd < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE,
-                                   MAP_SHARED, fd, 0);
-    if (p == MAP_FAILED) {
-        perror(path);
-        exit(1);
-    }
-    close(fd);
-    return p;
-}
 
 static void window_find(void)
 {
@@ -342,13 +246,13 @@ static void set_up(unsigned peer)
 {
     uint64_t at;
 
-    find();
-    put("enable", "1");
-    master();
+    device_find();
+    device_put("enable", "1");
+    device_master();
     window_find();
-    regs = map(0, UBC_BAR_SIZE);
-    pages = map(2, UBQ_PAGE);
-    window = map(4, window_size);
+    regs = device_map(0, UBC_BAR_SIZE);
+    pages = device_map(2, UBQ_PAGE);
+    window = device_map(4, window_size);
     commands = page_new(&at);
     wr(UBQ_CMD_WINDOW + UBQ_CMD_CTRL, 0);
     wr64(UBQ_CMD_WINDOW + UBQ_CMD_BASE_LO, at);
