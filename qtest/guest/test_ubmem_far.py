@@ -40,13 +40,13 @@ class Far(unittest.TestCase):
         cls.ends = (cls.guests, cls.guests[::-1])
 
     def perf(self, guest, words):
-        return guest.out(f'ubmem-perf {words}', 240)
+        return guest.out(f'ubmem-perf {words}', 600)
 
     def window(self):
         """Loads, stores and atomics of each on the memory of the other."""
         for here, there in self.ends:
             serve = Serve(there, f'serve {2 * PAGE}')
-            self.assertEqual(self.perf(here, f'check {serve.desc} 32'),
+            self.assertEqual(self.perf(here, f'check {serve.desc} 16'),
                              'checked')
             serve.kill()
 
