@@ -19,6 +19,7 @@
 #include "ub/lds.h"
 #include "ub/node.h"
 #include "ub/port.h"
+#include "ub/responder.h"
 #include "ub/shp.h"
 #include "ub/ubc_hw.h"
 #include "ub/uboe.h"
@@ -64,6 +65,8 @@ typedef struct UbcOps {
     void (*changed)(void *opaque, unsigned port);
     /* What a hot-plug slot shows is another; may be NULL. */
     void (*slot)(void *opaque, unsigned slot);
+    /* There are frames for the responder (ub/responder.h); may be NULL. */
+    void (*responder)(void *opaque);
     /* An access to the window that waited has ended; may be NULL. */
     void (*window_ended)(void *opaque, UbLdsWait *w);
     /* Traces; may be NULL. */
@@ -147,6 +150,8 @@ typedef struct UbcConfig {
      * pass as they are. */
     bool guard;
     UbShpConfig shp;       /* hot-plug slots */
+    uint32_t responder;    /* what a program beside us may speak, 1 << UbResponderKind;
+                            * 0: there is none */
     UbPhyConfig phy;
     UbDllConfig dll;
     /* Factor of the timers that wait for an answer of the peer: its host may
@@ -227,6 +232,10 @@ void ubc_bus_master(Ubc *ubc, bool on);
 
 /* Hot-plug slots; what somebody in front of the machine does to them is theirs. */
 UbShp *ubc_shp(Ubc *ubc);
+
+/* Management of the node, for views; who speaks for it, or NULL. */
+UbMgmt *ubc_mgmt(Ubc *ubc);
+UbResponder *ubc_responder(Ubc *ubc);
 
 /* Fault injection of a port; NULL if there is no such port. */
 UbInject *ubc_inject(Ubc *ubc, unsigned port);

@@ -31,6 +31,7 @@
 #include "ub/net.h"
 #include "ub/port.h"
 #include "ub/resource_hw.h"
+#include "ub/responder.h"
 #include "ub/ubc.h"
 
 /* LPH.CFG values. */
@@ -143,6 +144,7 @@ struct Ubc {
     uint32_t net_rest;  /* … and those of what no ring pair has */
     UbMgmt *mgmt;
     UbShp *shp;
+    UbResponder *responder; /* NULL: there is none */
     UbMsgqs *msgqs;
     bool pci_master;    /* bus mastering is on … */
     bool master;        /* … and Entity 0 may access, by BUS_EN */

@@ -39,6 +39,14 @@ static bool deliver(void *opaque, int queue, UbMgmtKind kind,
 {
     Ubc *ubc = opaque;
 
+    if (queue == UB_RESPONDER_QUEUE) {
+        return ubc->responder && ub_responder_answer(ubc->responder, a, data,
+                                                     len);
+    }
+    if (queue < 0 && kind == UB_MGMT_KIND_MESSAGE && ubc->responder &&
+        ub_responder_wants(ubc->responder, data, len)) {
+        return ub_responder_request(ubc->responder, ubc->now, a, data, len);
+    }
     return ubc->master && ub_msgqs_deliver(ubc->msgqs, queue, kind, a, data,
                                            len);
 }
@@ -48,6 +56,10 @@ static bool failed(void *opaque, unsigned queue, UbMgmtKind kind, uint16_t msn,
 {
     Ubc *ubc = opaque;
 
+    if (queue == UB_RESPONDER_QUEUE) {
+        return !ubc->responder || ub_responder_failed(ubc->responder, msn,
+                                                      code);
+    }
     return ubc->master && ub_msgqs_failed(ubc->msgqs, queue, kind, msn, code);
 }
 
@@ -131,6 +143,21 @@ static const UbMsgqOps msgq_ops = {
     .guest_error = queue_error,
 };
 
+/* ---- What a program beside us needs ---------------------------------------------------- */
+
+static void responder_frame(void *opaque)
+{
+    Ubc *ubc = opaque;
+
+    if (ubc->ops.responder) {
+        ubc->ops.responder(ubc->opaque);
+    }
+}
+
+static const UbResponderOps responder_ops = {
+    .frame = responder_frame, .rule = manage_rule,
+};
+
 /* ---- From the network layer ----------------------------------------------------------- */
 
 static void rx_scan(void *opaque, int64_t now, CorePacket *pkt,
@@ -160,11 +187,16 @@ void ubc_manage_init(Ubc *ubc)
     ubc->mgmt = ub_mgmt_new(&conf, ubc->space, &mgmt_ops, ubc);
     ub_msgqs_join(ubc->msgqs, ubc->mgmt);
     ubc->shp = ub_shp_new(&ubc->conf.shp, ubc->space, ubc->mgmt, &shp_ops, ubc);
+    if (ubc->conf.responder) {
+        ubc->responder = ub_responder_new(ubc->mgmt, ubc->conf.responder,
+                                          conf.timeout, &responder_ops, ubc);
+    }
     ub_net_set_upper(ubc->net, UB_NET_SCAN, &scan_upper, ubc);
 }
 
 void ubc_manage_free(Ubc *ubc)
 {
+    ub_responder_free(ubc->responder);
     ub_shp_free(ubc->shp);
     ub_msgqs_free(ubc->msgqs);
     ub_mgmt_free(ubc->mgmt);
@@ -174,6 +206,9 @@ void ubc_manage_reset(Ubc *ubc)
 {
     ub_msgqs_reset(ubc->msgqs);
     ub_mgmt_reset(ubc->mgmt);
+    if (ubc->responder) {
+        ub_responder_reset(ubc->responder);
+    }
     ub_shp_reset(ubc->shp, ubc->now);
     for (unsigned i = 0; i < ubc->ports; i++) {
         ubc->end[i].told_up = ubc->end[i].erred = false;
@@ -266,4 +301,8 @@ void ubc_manage_image(Ubc *ubc, CoreImage *im)
         core_image_flag(im, &ubc->end[i].told_up);
     }
     ub_shp_image(ubc->shp, im);
+    /* Another program is there, and has asked nothing. */
+    if (core_image_loading(im)) {
+        ub_mgmt_host_forget(ubc->mgmt, UB_RESPONDER_QUEUE);
+    }
 }

@@ -226,7 +226,8 @@ bool ubc_pci_configure(UbcPci *s, Error **errp)
         return false;
     }
     if (!ubc_pci_identify(s, c, errp) || !ubc_pci_entities(s, c, errp) ||
-        !ubc_pci_slots(s, c, errp)) {
+        !ubc_pci_slots(s, c, errp) ||
+        !ubc_pci_responder_configure(s, c, errp)) {
         return false;
     }
     if (!ubc_ethernet_props_apply(&s->ether, &c->ethernet, errp)) {
@@ -303,6 +304,10 @@ static const struct {
     { "slot-settle", "milliseconds from a slot's power to its ports' work" },
     { "slot-hold", "milliseconds that the wire of a slot may be away before its "
                    "device is" },
+    { "responder", "byte stream of a program that speaks for the node: vendor-defined "
+                   "messages, MCTP, device authentication" },
+    { "responder-kinds", "what it speaks, divided by colons: mctp, bus, vendor, "
+                         "spdm; default: all" },
     { "guard", "NPI, anti-spoof and NPIC also for packets of ring pairs" },
     { "dll-time-scale", "multiplies the times of the data link layer" },
     { "init-credit", "cells granted on each VL after power-on; 0: 4096 on "
@@ -359,6 +364,8 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_STRING("slots", UbcPci, slots),
     DEFINE_PROP_UINT32("slot-settle", UbcPci, slot_settle, 100),
     DEFINE_PROP_UINT32("slot-hold", UbcPci, slot_hold, 1000),
+    DEFINE_PROP_CHR("responder", UbcPci, responder_chr),
+    DEFINE_PROP_STRING("responder-kinds", UbcPci, responder_kinds),
     UBC_PHY_PROPERTIES(UbcPci, phy),
     DEFINE_PROP_UINT32("dll-time-scale", UbcPci, dll_time_scale, 1000),
     DEFINE_PROP_UINT32("init-credit", UbcPci, init_credit, 0),

@@ -238,6 +238,7 @@ static const UbcOps ubc_ops = {
     .peer_error = ubc_pci_peer_error,
     .changed = on_changed,
     .slot = on_slot,
+    .responder = ubc_pci_responder_frame,
     .window_ended = ubc_pci_window_ended,
     .transition = on_transition,
     .queue_trace = ubc_pci_queue_trace,
@@ -361,6 +362,7 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
     ubc_pci_memory_take(s);
     ubc_pci_wires_new(s, gctx);
     ubc_pci_ethernet_new(s);
+    ubc_pci_responder_new(s);
     s->vm_running = runstate_is_running();
     ubc_pci_clock(s, s->vm_running);
     s->vm_change = qdev_add_vm_change_state_handler(DEVICE(s), ubc_pci_vm_state,
@@ -398,6 +400,7 @@ static void ubc_pci_exit(PCIDevice *pci)
 
     qemu_del_vm_change_state_handler(s->vm_change);
     ubc_pci_window_leave(s);
+    ubc_pci_responder_free(s);
     if (s->iothread) {
         aio_wait_bh_oneshot(s->ctx, ubc_pci_stop_bh, s);
         object_unref(OBJECT(s->iothread));

@@ -23,6 +23,7 @@
 #include "ubc-pci-ummu.h"
 #include "ubc-pci-window.h"
 #include "wire/chr.h"
+#include "wire/stream.h"
 
 #define TYPE_UBC "ubc"
 OBJECT_DECLARE_SIMPLE_TYPE(UbcPci, UBC)
@@ -77,6 +78,8 @@ struct UbcPci {
     UbcLinkTold told[UBC_MAX_PORTS];
     QEMUBH *slot_bh;   /* the same of slots */
     uint32_t slots_changed;
+    WireStream *responder;  /* NULL: nobody speaks for the node */
+    QEMUBH *responder_bh;   /* gives it its frames */
     QEMUTimer *timer;
     QEMUTimer *stopped_timer; /* the same while the machine is stopped */
     VMChangeStateEntry *vm_change;
@@ -101,6 +104,8 @@ struct UbcPci {
     char *entities, *slots;
     int rights;                 /* UbcRights */
     uint32_t slot_settle, slot_hold;
+    CharFrontend responder_chr;
+    char *responder_kinds;
     HostMemoryBackend *memory[UBC_MAX_ENTITIES]; /* of memory Entities */
     uint8_t usi;
     bool bus_en;
@@ -192,6 +197,15 @@ void ubc_pci_window_leave(UbcPci *s);
 void ubc_pci_window_exit(UbcPci *s);
 /* For the core. */
 void ubc_pci_window_ended(void *opaque, UbLdsWait *w);
+
+/* ---- ubc-pci-responder.c ---- */
+bool ubc_pci_responder_configure(UbcPci *s, UbcConfig *c, Error **errp);
+/* The stream of the program that speaks for the node, if there is to be one; in
+ * the main loop. */
+void ubc_pci_responder_new(UbcPci *s);
+void ubc_pci_responder_free(UbcPci *s);
+/* For the core. */
+void ubc_pci_responder_frame(void *opaque);
 
 /* ---- ubc-pci-wire.c ---- */
 /* A wire for each port that has a character device. */

@@ -46,6 +46,11 @@ UbEthernetInfoList *qmp_query_ub_ethernet(Error **errp)
     return NULL;
 }
 
+UbManagementInfoList *qmp_query_ub_management(Error **errp)
+{
+    return NULL;
+}
+
 UbSlotInfoList *qmp_query_ub_slots(Error **errp)
 {
     return NULL;

@@ -445,6 +445,16 @@ UbShp *ubc_shp(Ubc *ubc)
     return ubc->shp;
 }
 
+UbMgmt *ubc_mgmt(Ubc *ubc)
+{
+    return ubc->mgmt;
+}
+
+UbResponder *ubc_responder(Ubc *ubc)
+{
+    return ubc->responder;
+}
+
 UbInject *ubc_inject(Ubc *ubc, unsigned port)
 {
     return port < ubc->ports ? ub_port_inject(ubc->end[port].port) : NULL;
