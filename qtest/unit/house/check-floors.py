@@ -65,6 +65,7 @@ OWNER = {
     'ub/space.h': 'ub/space', 'ub/cfg_regs.h': 'ub/space',
     'ub/errors.h': 'ub/space',
     'ub/mgmt*.h': 'ub/mgmt', 'ub/msgq.h': 'ub/mgmt',
+    'ub/responder.h': 'ub/mgmt',
     'ub/shp*.h': 'ub/mgmt',
     'ub/port.h': 'ub/port', 'ub/capture.h': 'ub/port',
     'ub/net*.h': 'ub/net', 'ub/uboe.h': 'ub/uboe', 'ub/switch*.h': 'ub/switch',
