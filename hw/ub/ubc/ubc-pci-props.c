@@ -387,9 +387,9 @@ const CoreProps ubc_core_props = {
     .n = ARRAY_SIZE(ubc_properties),
     .local = (const char *const []) {
         "chardev0", "chardev1", "chardev2", "chardev3", "chardev4", "chardev5",
-        "chardev6", "chardev7", "shm", "pcap", "pcap-blocks", "iothread",
-        "guid", "eid", "fm-eid", "entities", "cip-migrate-keys", "netdev",
-        "mac", "capture", NULL
+        "chardev6", "chardev7", "responder", "shm", "pcap", "pcap-blocks",
+        "iothread", "guid", "eid", "fm-eid", "entities", "cip-migrate-keys",
+        "netdev", "mac", "capture", NULL
     },
 };
 

@@ -720,6 +720,28 @@ static void test_nonces(void)
     world_free(&w);
 }
 
+/* All that have sealed are remembered, not the last one alone. */
+static void test_spent(void)
+{
+    uint8_t fresh[UB_CIP_KEY_MAX] = { 0 };
+    World w;
+
+    world_up(&w);
+    for (unsigned i = 0; i < 4; i++) {
+        fresh[0] = i;
+        g_assert_cmpint(try_key(&w, POLICY, UB_CIP_TX, 0, fresh), ==,
+                        UB_CIP_OK);
+        use(&w, 0);
+        core_packet_free(say_sealed(&w));
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        fresh[0] = i;
+        g_assert_cmpint(try_key(&w, POLICY, UB_CIP_TX, 0, fresh), ==,
+                        UB_CIP_REUSED);
+    }
+    world_free(&w);
+}
+
 static void test_config(void)
 {
     static const struct { uint32_t window, last; bool good; } all[] = {
@@ -776,6 +798,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/cip/rekey", test_rekey);
     g_test_add_func("/ub/cip/commands", test_commands);
     g_test_add_func("/ub/cip/nonces", test_nonces);
+    g_test_add_func("/ub/cip/spent", test_spent);
     g_test_add_func("/ub/cip/config", test_config);
     g_test_add_func("/ub/cip/room", test_room);
     return g_test_run();

@@ -219,6 +219,25 @@ static void test_forged(void)
     side_free(s);
 }
 
+/* What traces leave out: IV and KEY, by both ways to them, and nothing else. */
+static void test_secret(void)
+{
+    Side *s = &two[0];
+
+    begin(s, AES);
+    for (unsigned dw = 0; dw < UB_CFG_SLICE; dw++) {
+        bool secret = dw >= UB_CIP_IV && dw < UB_CIP_COMMAND;
+
+        g_assert_true(ubc_secret(s->ubc, UBC_CFG_WINDOW + 4 * (SLICE + dw)) ==
+                      secret);
+        g_assert_false(ubc_secret(s->ubc, UBC_CFG_WINDOW + 4 * dw));
+        wr(s, UBC_CFG_ADDR, SLICE + dw);
+        g_assert_true(ubc_secret(s->ubc, UBC_CFG_DATA) == secret);
+        g_assert_false(ubc_secret(s->ubc, UBC_CFG_ADDR));
+    }
+    side_free(s);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -226,5 +245,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ubc/cip/bytes", test_bytes);
     g_test_add_func("/ubc/cip/moved", test_moved);
     g_test_add_func("/ubc/cip/forged-image", test_forged);
+    g_test_add_func("/ubc/cip/secret", test_secret);
     return g_test_run();
 }
