@@ -1,88 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """URMA between two booted guests: our module, our provider, the real link."""
 
-import unittest
+from guestvm import tap, ublink
+from guestvm.urmacase import DRIVE, HOSTS, LANES, TwoGuests
 
-from guestvm import kernel, net, tap, ublink
-from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
-from guestvm.paths import BUILD
-
-MODEL = 'ubc'
-NATIVE = BUILD / 'qtest' / 'guest' / 'native'
-ARCH_SUFFIX = {'x86_64': '', 'aarch64': '-aarch64'}
-HOSTS = {'left': '10.3.0.1', 'right': '10.3.0.2'}
 CLASS = '/sys/class/ubcore/ubc0'
-DRIVE = '/root/urma-drive'
-LANES = 4
 # Mb/s of a lane: the library's code for the speed that it reaches.
 SPEEDS = {106250: 10, 53125: 9, 25781: 7, 2578: 3}
 
-
-class TwoGuests(unittest.TestCase):
-    arch = {'left': 'x86_64', 'right': 'x86_64'}
-    hotplug = 1
-
-    @classmethod
-    def setUpClass(cls):
-        for arch in set(cls.arch.values()):
-            if not has_device(arch, MODEL):
-                raise NotAvailable(f'qemu-system-{arch} has no device {MODEL}')
-            if not any(p.name == 'ub_urma.ko' for p in driver_modules(arch)):
-                raise NotAvailable(f'ub_urma.ko is not built for {arch}')
-            if not cls.program(arch).exists():
-                raise NotAvailable(f'{cls.program(arch)} is not built')
-        cls.left = cls.make('left', 1)
-        cls.right = cls.make('right', 2)
-        for guest in (cls.left, cls.right):
-            guest.start()
-        for guest in (cls.left, cls.right):
-            guest.wait_ready()
-            guest.dev = net.interface(guest, MODEL)
-            guest.run(f'ip addr add {HOSTS[guest.name]}/24 dev {guest.dev}\n'
-                      f'ip link set {guest.dev} up')
-        for guest in (cls.left, cls.right):
-            guest.wait_for(f'grep -q 1 /sys/class/net/{guest.dev}/carrier')
-            guest.wait_for('test -c /dev/uburma/ubc0')
-        cls.serve()
-
-    @staticmethod
-    def program(arch):
-        return NATIVE / ('urma-drive' + ARCH_SUFFIX[arch])
-
-    @classmethod
-    def make(cls, name, number):
-        arch = cls.arch[name]
-        guest = Guest(name, arch, smp=2, files={DRIVE: cls.program(arch)},
-                      kern=kernel.other(arch) if name == 'right' else None)
-        cls.addClassCleanup(guest.close)
-        if name == 'left':
-            cls.wire = f'{guest.dir}/ub'
-            end = 'server=on,wait=off'
-        else:
-            end = 'reconnect-ms=100'
-        guest.args = ['-chardev', f'socket,id=ubwire,path={cls.wire},{end}',
-                      '-object', 'iothread,id=io']
-        guest.hotplug = cls.hotplug
-        place = ',bus=port0' if cls.hotplug else ''
-        # The EID ends in the CNA.
-        guest.devices = [f'{MODEL},id=ub{place},chardev0=ubwire,iothread=io,'
-                         f'cna={number},upi=1,eid=fd{number:030x},'
-                         f'lanes={LANES}']
-        return guest
-
-    @classmethod
-    def serve(cls):
-        cls.server = cls.left.spawn(f'exec {DRIVE} serve', 3600)
-
-    def drive(self, *names, guest=None, host=HOSTS['left'], timeout=600):
-        """Run cases; each says so when it has gone well."""
-        out = (guest or self.right).run(
-            f'{DRIVE} test {host} {" ".join(names)}', timeout).out
-        self.assertEqual(out.split('\n')[:-1], [f'ok {n}' for n in names])
-
-    def check_kernels(self):
-        for guest in (self.left, self.right):
-            self.assertEqual(guest.kernel_complaints(), [])
 
 
 class Urma(TwoGuests):

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ubc.h"
 #include "urma-end.h"
 
 static uint64_t dice(uint64_t *state)
@@ -185,4 +186,53 @@ void end_abuse(uint64_t seed, unsigned long n)
         END_MUST(waitpid(child, &status, 0) == child && !status);
     }
     printf("abused\n");
+}
+
+/* ---- Rings ------------------------------------------------------------------------- */
+
+static void scribble(uint8_t *at, size_t bytes, uint64_t *rng)
+{
+    for (unsigned i = 0; i < 64; i++) {
+        uint32_t word = dice(rng) << 1;
+
+        memcpy(at + dice(rng) % (bytes / 4) * 4, &word, 4);
+    }
+}
+
+void end_corrupt(uint64_t seed, unsigned long n)
+{
+    const EndConfig cfg = { .trans_mode = URMA_RM, .plain = 1,
+                            .access = URMA_ACCESS_READ | URMA_ACCESS_WRITE };
+
+    for (unsigned long i = 0; i < n; i++) {
+        EndAddress self;
+        UbcJetty *jetty;
+        UbcJfr *jfr;
+        UbcJfc *jfc;
+        UbcCtx *ctx;
+        End end;
+
+        end_open(&end);
+        end_make(&end, &cfg);
+        end_address(&end, &self);
+        end_import(&end, &self, END_TOKEN);
+        ctx = (UbcCtx *)end.ctx;
+        jetty = (UbcJetty *)end.jetty;
+        jfr = (UbcJfr *)end.jfr;
+        jfc = (UbcJfc *)end.jfc;
+        for (unsigned k = 0; k < 16; k++) {
+            END_MUST(!end_post_recv(&end, 0, 4096, k));
+            end_write(&end, URMA_WR_WRITE, 0, 0, 65536, 30000);
+            end_send(&end, URMA_WR_SEND, 0, 0, 2000, 0);
+            scribble(jetty->sq.at, jetty->sq.bytes, &seed);
+            scribble(jfr->rq.at, jfr->rq.bytes, &seed);
+            scribble(jfc->at, jfc->bytes, &seed);
+            ubc_os_bell(ctx->bells, dice(&seed) % 4 * 8,
+                        (dice(&seed) << 32 | jetty->sq.id) ^
+                        dice(&seed) % 3);
+        }
+        /* What the engine does with it is nobody's to poll; all goes away. */
+        end_close(&end);
+    }
+    printf("corrupted\n");
 }

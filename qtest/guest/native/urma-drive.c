@@ -3,7 +3,10 @@
  *
  *   urma-drive serve                  do what clients say, one after another
  *   urma-drive test HOST NAME...      cases against a server; "self": with itself
+ *   urma-drive until FILE HOST NAME...  these cases again and again until there is FILE;
+ *                                     tells of each round
  *   urma-drive flood HOST             write for ever, until killed
+ *   urma-drive corrupt SEED N         N jetties whose rings the program writes over
  *   urma-drive abuse SEED N           N random commands and calls
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -824,19 +827,36 @@ static const struct {
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
+static void run_case(const char *name, const char *host)
+{
+    unsigned i = 0;
+
+    while (i < CASES && strcmp(cases[i].name, name)) {
+        i++;
+    }
+    END_MUST(i < CASES);
+    cases[i].run(host);
+}
+
 static void test(const char *host, char **names)
 {
     for (; *names; names++) {
-        unsigned i = 0;
-
-        while (i < CASES && strcmp(cases[i].name, *names)) {
-            i++;
-        }
-        END_MUST(i < CASES);
-        cases[i].run(host);
+        run_case(*names, host);
         printf("ok %s\n", *names);
         fflush(stdout);
     }
+}
+
+static void until(const char *file, const char *host, char **names)
+{
+    for (unsigned round = 0; access(file, F_OK); round++) {
+        for (char **name = names; *name; name++) {
+            run_case(*name, host);
+        }
+        printf("round %u\n", round);
+        fflush(stdout);
+    }
+    printf("good\n");
 }
 
 /* ---- Bad behaviour ------------------------------------------------------------------------- */
@@ -867,13 +887,18 @@ int main(int argc, char **argv)
         end_serve(PORT, serve_client);
     } else if (argc >= 3 && !strcmp(argv[1], "test")) {
         test(argv[2], argv + 3);
+    } else if (argc >= 5 && !strcmp(argv[1], "until")) {
+        until(argv[2], argv[3], argv + 4);
     } else if (argc == 3 && !strcmp(argv[1], "flood")) {
         flood(argv[2]);
+    } else if (argc == 4 && !strcmp(argv[1], "corrupt")) {
+        end_corrupt(atoll(argv[2]), atol(argv[3]));
     } else if (argc == 4 && !strcmp(argv[1], "abuse")) {
         end_abuse(atoll(argv[2]), atol(argv[3]));
     } else {
         fprintf(stderr, "usage: urma-drive serve | test HOST NAME... | "
-                "flood HOST | abuse SEED N\n");
+                "until FILE HOST NAME... | flood HOST | abuse SEED N | "
+                "corrupt SEED N\n");
         return 2;
     }
     return 0;

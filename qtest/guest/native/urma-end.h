@@ -100,5 +100,8 @@ uint32_t end_check(const uint8_t *p, uint32_t len, uint32_t seed);
 
 /* urma-abuse.c: @n random commands and calls, by two threads. */
 void end_abuse(uint64_t seed, unsigned long n);
+/* @n jetties, connected with themselves: what their rings hold is written over while
+ * the engine reads it, doorbells ring for what is not there. */
+void end_corrupt(uint64_t seed, unsigned long n);
 
 #endif
