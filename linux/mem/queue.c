@@ -14,7 +14,6 @@
 
 #define OP_READ		0x06
 #define OP_WRITEBACK	0x17
-#define BELL_BAR	2
 #define SQ_LOG2		8
 #define BLOCKS		4	/* of each entry: none wraps */
 #define SQ_BYTES	(UBQ_BLOCK << SQ_LOG2)
@@ -207,16 +206,19 @@ out:
 static int queue_alloc(struct mem_dev *dev)
 {
 	struct mem_queue *q = &dev->queue;
-	phys_addr_t bells = pci_resource_start(dev->core->pdev, BELL_BAR);
+	phys_addr_t bells = pci_resource_start(dev->core->pdev, UB_BELL_BAR);
 	struct ub_cmd cmd;
+	u32 pages;
 	int err;
 
 	ub_cmd_init(&cmd, 0, 0);
 	err = ub_cmd_run(dev->core, UBQ_OP_CAPS, &cmd);
 	if (err)
 		return err;
-	err = ida_alloc_max(&dev->core->cmdq->pages,
-			    ub_get32(&cmd, UBQ_CAP_PAGES) - 1, GFP_KERNEL);
+	pages = ub_bell_pages(dev->core, &cmd);
+	if (!pages)
+		return -EIO;
+	err = ida_alloc_max(&dev->core->cmdq->pages, pages - 1, GFP_KERNEL);
 	if (err < 0)
 		return err;
 	q->page = err;

@@ -48,6 +48,13 @@ u32 ub_cmd_object(const struct ub_cmd *cmd)
 }
 EXPORT_SYMBOL_GPL(ub_cmd_object);
 
+u32 ub_bell_pages(struct ub_core *core, const struct ub_cmd *caps)
+{
+	return min_t(u64, ub_get32(caps, UBQ_CAP_PAGES),
+		     pci_resource_len(core->pdev, UB_BELL_BAR) / UBQ_PAGE);
+}
+EXPORT_SYMBOL_GPL(ub_bell_pages);
+
 static int cmd_wait(struct ub_core *core, const u8 *at, u32 *result)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(CMD_TIMEOUT_MS);

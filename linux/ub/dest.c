@@ -69,8 +69,9 @@ EXPORT_SYMBOL_GPL(ub_dest_get);
 
 int ub_dest_add(struct ub_dests *t, struct ub_dest *d, u32 tpn)
 {
-	int row = ida_alloc_range(&t->core->cmdq->rows, 1, UB_ROW_MAX,
-				  GFP_KERNEL), err;
+	int row = ida_alloc_range(&t->core->cmdq->rows, 1,
+				  ub_share(UB_ROW_MAX), GFP_KERNEL_ACCOUNT);
+	int err;
 
 	if (row < 0)
 		return row;

@@ -12,6 +12,7 @@
 #ifndef UB_ENGINE_H
 #define UB_ENGINE_H
 
+#include <linux/capability.h>
 #include <linux/idr.h>
 #include <linux/interrupt.h>
 #include <linux/mm.h>
@@ -22,6 +23,17 @@
 #include "ub/urma_hw.h"
 
 #define UB_ROW_MAX ((1 << 20) - 1)
+#define UB_BELL_BAR 2
+
+/* Of @n numbers that the controller has, those that the caller may take.  Everybody may
+ * open a node: some are kept for who may go beyond limits, the parts among them.  A
+ * command of urma or mem asks, or the start of a part. */
+static inline u32 ub_share(u32 n)
+{
+	u32 kept = capable(CAP_SYS_RESOURCE) ? 0 : max_t(u32, n / 16, 1);
+
+	return n - min(n, kept);
+}
 
 /* ---- cmdq.c ---- */
 
@@ -44,6 +56,9 @@ void ub_cmd_init(struct ub_cmd *cmd, u32 object, u32 mask);
 /* 0 or an errno that stands for the result; answers are in @cmd. */
 int ub_cmd_run(struct ub_core *core, unsigned int opcode, struct ub_cmd *cmd);
 u32 ub_cmd_object(const struct ub_cmd *cmd);
+
+/* Pages of doorbells that there are: as CAPS says, and the BAR has; maybe none. */
+u32 ub_bell_pages(struct ub_core *core, const struct ub_cmd *caps);
 
 static inline void ub_put8(struct ub_cmd *cmd, unsigned int at, u8 v)
 {

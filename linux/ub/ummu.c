@@ -332,7 +332,8 @@ int ub_token_new(struct ub_core *core, struct ub_space *space, u32 *id)
 	if (!ub_ummu_on(core))
 		return -EOPNOTSUPP;
 	/* 0 stands for none in elements. */
-	n = ida_alloc_range(&u->tokens, 1, (1 << TOKENS_LOG2) - 1, GFP_KERNEL);
+	n = ida_alloc_range(&u->tokens, 1, ub_share(1 << TOKENS_LOG2) - 1,
+			    GFP_KERNEL_ACCOUNT);
 	if (n < 0)
 		return n;
 	mutex_lock(&u->lock);

@@ -60,9 +60,30 @@ static int event_call_put(const struct event_call *call, const void *args)
 
 /* ---- completions ---- */
 
+/* Of the lists of JFCEs: a descriptor may be closed behind its context. */
+static DEFINE_SPINLOCK(jfces_lock);
+
 static void jfce_release(struct kref *kref)
 {
-	kfree(container_of(kref, struct urma_jfce, kref));
+	struct urma_jfce *jfce = container_of(kref, struct urma_jfce, kref);
+
+	spin_lock(&jfces_lock);
+	list_del(&jfce->list);
+	spin_unlock(&jfces_lock);
+	kfree(jfce);
+}
+
+void urma_jfces_end(struct urma_file *f)
+{
+	struct urma_jfce *jfce, *next;
+
+	spin_lock(&jfces_lock);
+	list_for_each_entry_safe(jfce, next, &f->jfces, list) {
+		list_del_init(&jfce->list);
+		WRITE_ONCE(jfce->dead, true);
+		wake_up_interruptible(&jfce->wait);
+	}
+	spin_unlock(&jfces_lock);
 }
 
 void urma_jfce_put(struct urma_jfce *jfce)
@@ -106,6 +127,12 @@ static u32 jfce_take(struct urma_jfce *jfce, struct urma_wait_cmd *w)
 	return w->count;
 }
 
+/* There are some, or there never will be. */
+static bool jfce_done(struct urma_jfce *jfce, struct urma_wait_cmd *w)
+{
+	return jfce_take(jfce, w) || READ_ONCE(jfce->dead);
+}
+
 static long jfce_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct urma_jfce *jfce = file->private_data;
@@ -120,17 +147,19 @@ static long jfce_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	if (!w.max)
 		return -EINVAL;
 	if (!w.timeout) {
-		if (!jfce_take(jfce, &w))
+		if (!jfce_done(jfce, &w))
 			return -EAGAIN;
 	} else if (w.timeout < 0) {
-		err = wait_event_interruptible(jfce->wait, jfce_take(jfce, &w));
+		err = wait_event_interruptible(jfce->wait, jfce_done(jfce, &w));
 	} else {
 		left = wait_event_interruptible_timeout(jfce->wait,
-				jfce_take(jfce, &w),
+				jfce_done(jfce, &w),
 				msecs_to_jiffies(w.timeout));
 	}
 	if (err || left < 0)
 		return -EINTR;
+	if (!w.count && READ_ONCE(jfce->dead))
+		return -EIO;
 	return w.count ? event_call_put(&call, &w) : 0;
 }
 
@@ -139,7 +168,9 @@ static __poll_t jfce_poll(struct file *file, poll_table *wait)
 	struct urma_jfce *jfce = file->private_data;
 
 	poll_wait(file, &jfce->wait, wait);
-	return list_empty_careful(&jfce->ready) ? 0 : EPOLLIN | EPOLLRDNORM;
+	return (list_empty_careful(&jfce->ready) ? 0
+						 : EPOLLIN | EPOLLRDNORM) |
+	       (READ_ONCE(jfce->dead) ? EPOLLHUP : 0);
 }
 
 static int jfce_close(struct inode *inode, struct file *file)
@@ -169,9 +200,12 @@ int urma_jfce_fd(struct urma_file *f)
 	init_waitqueue_head(&jfce->wait);
 	INIT_LIST_HEAD(&jfce->ready);
 	jfce->file = f;
+	spin_lock(&jfces_lock);
+	list_add(&jfce->list, &f->jfces);
+	spin_unlock(&jfces_lock);
 	fd = anon_inode_getfd("[jfce]", &jfce_fops, jfce, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		kfree(jfce);
+		urma_jfce_put(jfce);
 	return fd;
 }
 

@@ -110,6 +110,7 @@ void urma_file_end(struct urma_file *f, bool engine)
 				obj_end(f, obj, engine);
 				cond_resched();
 			}
+	urma_jfces_end(f);
 	if (f->token)
 		ub_token_free(f->dev->core, f->token);
 	ub_space_free(f->dev->core, &f->space);
@@ -118,6 +119,15 @@ void urma_file_end(struct urma_file *f, bool engine)
 }
 
 /* ---- CREATE_CTX, GET_EID_LIST, QUERY_DEV_ATTR, CREATE_JFCE ---- */
+
+/* A page of doorbells. */
+static int page_alloc(struct urma_dev *dev)
+{
+	u32 pages = ub_share(dev->caps.pages);
+
+	return pages ? ida_alloc_max(&dev->core->cmdq->pages, pages - 1,
+				     GFP_KERNEL_ACCOUNT) : -ENOSPC;
+}
 
 static int create_ctx(struct urma_file *f, void *args)
 {
@@ -132,8 +142,7 @@ static int create_ctx(struct urma_file *f, void *args)
 		return -EEXIST;
 	if (a->eid_index)
 		return -EINVAL;
-	page = ida_alloc_max(&f->dev->core->cmdq->pages,
-			     f->dev->caps.pages - 1, GFP_KERNEL);
+	page = page_alloc(f->dev);
 	if (page < 0)
 		return page;
 	f->page = page;
@@ -335,14 +344,15 @@ static int file_open(struct inode *inode, struct file *file)
 
 	if (!dev)
 		return -ENXIO;
-	f = kzalloc(sizeof(*f), GFP_KERNEL);
+	f = kzalloc(sizeof(*f), GFP_KERNEL_ACCOUNT);
 	if (!f)
 		goto put;
-	f->sink = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	f->sink = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!f->sink)
 		goto free;
 	f->dev = dev;
 	mutex_init(&f->lock);
+	INIT_LIST_HEAD(&f->jfces);
 	xa_init_flags(&f->objs, XA_FLAGS_ALLOC1);
 	down_read(&dev->life);
 	if (dev->gone) {

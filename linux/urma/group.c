@@ -25,6 +25,8 @@ static int group_make(struct urma_file *f, struct urma_group *g,
 	if (err)
 		return err;
 	g->id = ub_cmd_object(&cmd);
+	if (g->id == UBQ_NEW)
+		return -EIO;
 	return xa_err(xa_store_irq(&f->dev->groups, g->id, g,
 				   GFP_KERNEL_ACCOUNT));
 }

@@ -131,7 +131,9 @@ static int caps_read(struct urma_dev *dev)
 		return err;
 	caps->queues = ub_get32(&cmd, UBQ_CAP_QUEUES);
 	caps->cqs = ub_get32(&cmd, UBQ_CAP_CQS);
-	caps->pages = ub_get32(&cmd, UBQ_CAP_PAGES);
+	caps->pages = ub_bell_pages(dev->core, &cmd);
+	if (!caps->pages)
+		return -EIO;
 	caps->inline_max = ub_get32(&cmd, UBQ_CAP_INLINE);
 	caps->elements = ub_get16(&cmd, UBQ_CAP_ELEMENTS);
 	caps->recv_elements = ub_get16(&cmd, UBQ_CAP_ELEMENTS + 2);

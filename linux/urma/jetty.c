@@ -141,6 +141,8 @@ static int queue_make(struct urma_file *f, struct urma_queue *q, int mode)
 	if (err)
 		return err;
 	q->id = ub_cmd_object(&cmd);
+	if (q->id == UBQ_NEW)
+		return -EIO;
 	err = xa_err(xa_store_irq(&f->dev->queues, q->id, q,
 				  GFP_KERNEL_ACCOUNT));
 	if (!err && q->group)

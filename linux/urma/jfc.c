@@ -23,6 +23,8 @@ static int jfc_make(struct urma_file *f, struct urma_jfc *jfc)
 	if (err)
 		return err;
 	jfc->id = ub_cmd_object(&cmd);
+	if (jfc->id == UBQ_NEW)
+		return -EIO;
 	return xa_err(xa_store_irq(&f->dev->jfcs, jfc->id, jfc,
 				   GFP_KERNEL_ACCOUNT));
 }

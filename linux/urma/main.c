@@ -12,8 +12,6 @@
 #include "ub_urma.h"
 #include "ub/cfg_regs.h"
 
-#define BELL_BAR	2
-
 static dev_t urma_devt;
 static DEFINE_XARRAY_ALLOC(urma_devs);
 
@@ -226,8 +224,8 @@ static int urma_probe(struct auxiliary_device *adev,
 
 	if (!dev)
 		return -ENOMEM;
-	dev->bells = pci_resource_start(core->pdev, BELL_BAR);
-	err = pci_request_region(core->pdev, BELL_BAR, KBUILD_MODNAME);
+	dev->bells = pci_resource_start(core->pdev, UB_BELL_BAR);
+	err = pci_request_region(core->pdev, UB_BELL_BAR, KBUILD_MODNAME);
 	if (err)
 		goto put;
 	err = dev_start(dev);
@@ -251,7 +249,7 @@ minor:
 stop:
 	dev_stop(dev);
 	urma_hw_free(dev);
-	pci_release_region(core->pdev, BELL_BAR);
+	pci_release_region(core->pdev, UB_BELL_BAR);
 put:
 	urma_dev_put(dev);
 	return err;
@@ -269,7 +267,7 @@ static void urma_remove(struct auxiliary_device *adev)
 	up_write(&dev->life);
 	urma_rings_empty(dev);
 	urma_hw_free(dev);
-	pci_release_region(dev->core->pdev, BELL_BAR);
+	pci_release_region(dev->core->pdev, UB_BELL_BAR);
 	urma_dev_put(dev);
 }
 

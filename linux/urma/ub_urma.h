@@ -93,6 +93,8 @@ struct urma_jfce {
 	wait_queue_head_t wait;
 	struct list_head ready;		/* JFCs that have events */
 	struct urma_file *file;		/* only to be compared */
+	struct list_head list;		/* of the context's */
+	bool dead;			/* nothing reports to it any more */
 };
 
 /* Asynchronous events of a context. */
@@ -107,6 +109,8 @@ struct urma_async {
 struct urma_obj;
 
 int urma_jfce_fd(struct urma_file *f);
+/* The context ends: who waits for completions is told. */
+void urma_jfces_end(struct urma_file *f);
 struct urma_jfce *urma_jfce_get(struct urma_file *f, int fd);
 void urma_jfce_put(struct urma_jfce *jfce);
 int urma_async_fd(struct urma_file *f);
@@ -203,6 +207,7 @@ struct urma_file {
 	bool dead;		/* it has ended */
 	bool cut;		/* mappings lead to sink; under map */
 	struct xarray objs;
+	struct list_head jfces;	/* under the lock of event.c */
 	struct urma_async *async;
 	u32 page;		/* of doorbells */
 	u32 token;		/* under which its queues find their memory */

@@ -182,6 +182,22 @@ class TwoGuests(unittest.TestCase):
                       f'/sys/class/net/{self.left.dev}/device/../reset')
         self.again(self.left)
 
+    def test_4d_reset_down(self):
+        """resets, and the interface goes down and up between their two halves"""
+        dev = self.left.dev
+        net_dir = f'/sys/class/net/{dev}'
+        pci = self.left.out(f'readlink -f {net_dir}/device/..')
+        # Its speed is not told between them.
+        self.left.run(f'''for i in 1 2 3 4; do
+            echo 1 > {pci}/reset & job=$!
+            while kill -0 $job && cat {net_dir}/speed; do :; done
+            ip link set {dev} down
+            wait
+            ip link set {dev} up
+            until cat {net_dir}/speed; do sleep 0.1; done
+        done > /dev/null 2>&1''', 120)
+        self.again(self.left)
+
     def test_5_bit_errors(self):
         """bit errors at 1e-6 on every lane: nothing is lost"""
         before = self.disturb(ber=1e-6)

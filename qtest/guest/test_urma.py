@@ -98,6 +98,16 @@ class Urma(TwoGuests):
         self.drive('rm', 'events')
         self.check_kernels()
 
+    def test_7b_reset(self):
+        """the device is reset under a program that waits: it is told"""
+        job = self.right.spawn(f'{DRIVE} bereft > /tmp/bereft', 120)
+        self.right.wait_for('grep -q waiting /tmp/bereft')
+        self.right.run(f'echo 1 > {CLASS}/device/reset')
+        self.assertEqual(job.wait().status, 0)
+        self.assertIn('told', self.right.out('cat /tmp/bereft'))
+        self.drive('rm', 'events', host='self')
+        self.check_kernels()
+
     def test_8_abuse(self):
         """random commands, calls and mappings: errors, and nothing else"""
         self.right.run(f'{DRIVE} abuse 1 20000', 300)

@@ -881,6 +881,27 @@ static void flood(const char *host)
     }
 }
 
+/* Wait for what never comes; the device goes meanwhile.  Its memory is not touched
+ * any more, so all is left to the end of the process. */
+static void bereft(void)
+{
+    EndConfig cfg = RM;
+    struct pollfd p;
+    urma_jfc *jfc;
+    Link l;
+
+    cfg.events = 1;
+    link_open(&l, "self", cfg);
+    printf("waiting\n");
+    fflush(stdout);
+    END_MUST(l.end.ops->wait_jfc(l.end.jfce, 1, -1, &jfc) < 0 && errno == EIO);
+    p = (struct pollfd) { .fd = l.end.jfce->fd, .events = POLLIN };
+    END_MUST(poll(&p, 1, -1) == 1 && p.revents == POLLHUP);
+    END_MUST(l.end.ops->wait_jfc(l.end.jfce, 1, 0, &jfc) < 0 && errno == EIO);
+    printf("told\n");
+    fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && !strcmp(argv[1], "serve")) {
@@ -893,12 +914,14 @@ int main(int argc, char **argv)
         flood(argv[2]);
     } else if (argc == 4 && !strcmp(argv[1], "corrupt")) {
         end_corrupt(atoll(argv[2]), atol(argv[3]));
+    } else if (argc == 2 && !strcmp(argv[1], "bereft")) {
+        bereft();
     } else if (argc == 4 && !strcmp(argv[1], "abuse")) {
         end_abuse(atoll(argv[2]), atol(argv[3]));
     } else {
         fprintf(stderr, "usage: urma-drive serve | test HOST NAME... | "
-                "until FILE HOST NAME... | flood HOST | abuse SEED N | "
-                "corrupt SEED N\n");
+                "until FILE HOST NAME... | flood HOST | bereft | "
+                "abuse SEED N | corrupt SEED N\n");
         return 2;
     }
     return 0;
