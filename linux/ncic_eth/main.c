@@ -328,10 +328,18 @@ static void ncic_error_resume(struct pci_dev *pdev)
 		netdev_err(priv->ndev, "cannot restart after an error\n");
 }
 
+/* A reset that somebody asked for (sysfs). */
+static void ncic_reset_prepare(struct pci_dev *pdev)
+{
+	ncic_detach(pci_get_drvdata(pdev));
+}
+
 static const struct pci_error_handlers ncic_error_handlers = {
 	.error_detected	= ncic_error_detected,
 	.slot_reset	= ncic_slot_reset,
 	.resume		= ncic_error_resume,
+	.reset_prepare	= ncic_reset_prepare,
+	.reset_done	= ncic_error_resume,
 };
 
 static struct pci_driver ncic_driver = {

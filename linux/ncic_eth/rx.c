@@ -141,7 +141,9 @@ int ncic_rx_poll(struct ncic_qp *qp, int budget)
 
 	u64_stats_update_begin(&rx->syncp);
 	rx->stats.polls++;
-	while (work < budget && (cpl = ncic_cpl_peek(&rx->r))) {
+	/* No more than there are buffers, whatever the device says. */
+	while (work < budget && rx->r.cpl_tail != rx->head &&
+	       (cpl = ncic_cpl_peek(&rx->r))) {
 		ncic_rx_frame(qp, cpl);
 		ncic_cpl_consume(&rx->r, cpl);
 		work++;

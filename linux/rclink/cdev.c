@@ -46,6 +46,8 @@ struct rclink_cdev {
 	char name[24];
 	struct rw_semaphore gone;	/* held for reading while rc is used */
 	struct rclink *rc;		/* NULL: the device is gone */
+	bool away;			/* the port is being reset */
+	bool over;			/* it was, under @file */
 	struct mutex lock;	/* QP_ID_SET and its windows, and @file */
 	struct file *file;
 	wait_queue_head_t wait;
@@ -174,7 +176,7 @@ static int rclink_cdev_begin(struct rclink_cdev *c, struct file *file)
 	unsigned int n;
 	int err;
 
-	if (!c->rc)
+	if (!c->rc || c->away)
 		return -ENODEV;
 	if (c->file)
 		return -EBUSY;
@@ -216,11 +218,13 @@ static int rclink_cdev_release(struct inode *inode, struct file *file)
 	down_read(&c->gone);
 	mutex_lock(&c->lock);
 	if (c->rc) {
-		rclink_cdev_reset(c);
+		if (!c->away)
+			rclink_cdev_reset(c);
 		rclink_unmap_pieces(c);
 	}
 	rclink_free_pieces(c, RCLINK_PIECES);
 	c->file = NULL;
+	c->over = false;
 	mutex_unlock(&c->lock);
 	up_read(&c->gone);
 	kref_put(&c->ref, rclink_cdev_free);
@@ -280,7 +284,7 @@ static long rclink_cdev_ioctl(struct file *file, unsigned int cmd,
 			return -EINVAL;
 	}
 	down_read(&c->gone);
-	there = c->rc;
+	there = c->rc && !c->over;
 	if (there && cmd == RCLINK_IOC_INFO)
 		rclink_cdev_info(c, &u.info);
 	else if (there)
@@ -298,7 +302,7 @@ static unsigned long rclink_pfn(struct rclink_cdev *c, unsigned long off)
 {
 	unsigned int n = off >> 24;
 
-	if (off == RCLINK_MAP_REGS && c->rc)
+	if (off == RCLINK_MAP_REGS && c->rc && !c->over)
 		return (pci_resource_start(c->rc->pdev, 0) + RCL_RING(0)) >>
 		       PAGE_SHIFT;
 	if (off == RCLINK_MAP_REGS)	/* the spare page of the rings' piece */
@@ -359,7 +363,7 @@ static __poll_t rclink_cdev_poll(struct file *file, poll_table *wait)
 	struct rclink_cdev *c = file->private_data;
 
 	poll_wait(file, &c->wait, wait);
-	if (!READ_ONCE(c->rc))
+	if (!READ_ONCE(c->rc) || READ_ONCE(c->over))
 		return EPOLLHUP | EPOLLERR;
 	return atomic_read(&c->rang) != atomic_read(&c->seen) ?
 	       EPOLLIN | EPOLLRDNORM : 0;
@@ -372,7 +376,7 @@ static ssize_t rclink_cdev_read(struct file *file, char __user *user,
 	u32 now = atomic_read(&c->rang);
 	u32 num = now - atomic_xchg(&c->seen, now);
 
-	if (!READ_ONCE(c->rc))
+	if (!READ_ONCE(c->rc) || READ_ONCE(c->over))
 		return -EIO;
 	if (len != sizeof(num))
 		return -EINVAL;
@@ -437,6 +441,22 @@ err_irqs:
 	rclink_free_ring_irqs(rc, n);
 	kref_put(&c->ref, rclink_cdev_free);
 	return err;
+}
+
+void rclink_cdev_away(struct rclink *rc, bool away)
+{
+	struct rclink_cdev *c = rc->cdev;
+
+	down_write(&c->gone);
+	c->away = away;
+	if (away && c->file) {
+		c->over = true;
+		unmap_mapping_range(c->file->f_mapping, RCLINK_MAP_REGS,
+				    PAGE_SIZE, 1);
+		rclink_cdev_reset(c);
+	}
+	up_write(&c->gone);
+	wake_up_interruptible(&c->wait);
 }
 
 void rclink_cdev_exit(struct rclink *rc)

@@ -63,11 +63,8 @@ static int rclink_request_irqs(struct rclink *rc)
 	return 0;
 }
 
-static int rclink_setup(struct rclink *rc)
+static int rclink_setup_port(struct rclink *rc)
 {
-	u64 mac;
-	u8 addr[ETH_ALEN];
-
 	if (rclink_get(rc, RCL_ID) != RCL_ID_VALUE) {
 		dev_err(&rc->pdev->dev, "no RC Link registers\n");
 		return -ENODEV;
@@ -76,6 +73,17 @@ static int rclink_setup(struct rclink *rc)
 	/* No format is an error, where the register is written. */
 	rclink_set(rc, RCL_AFH_CFG_EN, rclink_get(rc, RCL_AFH_CFG_EN) |
 				       BIT(RCL_CFG_STANDARD));
+	return 0;
+}
+
+static int rclink_setup(struct rclink *rc)
+{
+	int err = rclink_setup_port(rc);
+	u64 mac;
+	u8 addr[ETH_ALEN];
+
+	if (err)
+		return err;
 	mac = rclink_get(rc, RCL_MAC_ADDR) & GENMASK_ULL(47, 0);
 	u64_to_ether_addr(mac, addr);
 	if (is_valid_ether_addr(addr))
@@ -150,6 +158,32 @@ static void rclink_remove(struct pci_dev *pdev)
 	pci_free_irq_vectors(pdev);
 }
 
+/* ---- a reset that somebody asked for (sysfs) ---- */
+
+static void rclink_reset_prepare(struct pci_dev *pdev)
+{
+	struct rclink *rc = pci_get_drvdata(pdev);
+
+	rclink_netdev_detach(rc);
+	rclink_cdev_away(rc, true);
+}
+
+/* The interrupts are the core's to restore. */
+static void rclink_reset_done(struct pci_dev *pdev)
+{
+	struct rclink *rc = pci_get_drvdata(pdev);
+
+	if (rclink_setup_port(rc))
+		return;
+	rclink_cdev_away(rc, false);
+	rclink_netdev_attach(rc);
+}
+
+static const struct pci_error_handlers rclink_error_handlers = {
+	.reset_prepare = rclink_reset_prepare,
+	.reset_done = rclink_reset_done,
+};
+
 static const struct pci_device_id rclink_ids[] = {
 	{ PCI_DEVICE(RCL_PCI_VENDOR, RCL_PCI_DEVICE) },
 	{ }
@@ -161,6 +195,7 @@ static struct pci_driver rclink_driver = {
 	.id_table = rclink_ids,
 	.probe = rclink_probe,
 	.remove = rclink_remove,
+	.err_handler = &rclink_error_handlers,
 };
 module_pci_driver(rclink_driver);
 

@@ -28,6 +28,12 @@ static void rclink_arm(struct rclink *rc, u16 tx, u16 rx)
 	rclink_set(rc, RCL_TAIL_UP_CFG, tx | (u32)rx << 16);
 }
 
+static void rclink_tx_tell(struct rclink *rc)
+{
+	dma_wmb();
+	rclink_set(rc, RCL_TX_MD_HEAD_PTR, rc->tx_head);
+}
+
 static netdev_tx_t rclink_xmit(struct sk_buff *skb, struct net_device *ndev)
 {
 	struct rclink *rc = netdev_priv(ndev);
@@ -38,6 +44,9 @@ static netdev_tx_t rclink_xmit(struct sk_buff *skb, struct net_device *ndev)
 		ndev->stats.tx_dropped++;
 		if (skb->len > RCL_TX_FRAME_MAX)
 			dev_kfree_skb_any(skb);
+		/* It was to tell of those before it. */
+		if (!netdev_xmit_more())
+			rclink_tx_tell(rc);
 		return NETDEV_TX_OK;
 	}
 	len = skb->len;
@@ -51,10 +60,8 @@ static netdev_tx_t rclink_xmit(struct sk_buff *skb, struct net_device *ndev)
 	dev_consume_skb_any(skb);
 	if (!rclink_tx_room(rc) && !rclink_tx_look(rc))
 		netif_stop_queue(ndev);
-	if (!netdev_xmit_more() || netif_queue_stopped(ndev)) {
-		dma_wmb();
-		rclink_set(rc, RCL_TX_MD_HEAD_PTR, rc->tx_head);
-	}
+	if (!netdev_xmit_more() || netif_queue_stopped(ndev))
+		rclink_tx_tell(rc);
 	/* The poll wakes the queue; it may have gone by already. */
 	if (netif_queue_stopped(ndev))
 		napi_schedule(&rc->napi);
@@ -216,9 +223,9 @@ void rclink_link_changed(struct rclink *rc)
 		netif_carrier_off(rc->ndev);
 }
 
-static int rclink_open(struct net_device *ndev)
+static void rclink_start(struct rclink *rc)
 {
-	struct rclink *rc = netdev_priv(ndev);
+	struct net_device *ndev = rc->ndev;
 	unsigned int i;
 
 	rclink_set(rc, RCL_NONR_DMA_CTRL, RCL_NONR_TX_RESET |
@@ -236,31 +243,84 @@ static int rclink_open(struct net_device *ndev)
 	for (i = 0; i < RCLINK_MDS - 1; i++)
 		rclink_rx_give(rc);
 	rclink_rx_tell(rc);
+	rc->started = true;
 	napi_enable(&rc->napi);
 	rclink_set(rc, RCL_DMA_INT_MASK, BIT(RCL_ST0_RX_TAIL) |
 					 BIT(RCL_ST0_TX_TAIL));
 	rclink_link_changed(rc);
 	netif_start_queue(ndev);
 	napi_schedule(&rc->napi);
+}
+
+/* A port that a reset has halted may be stopped before it starts again. */
+static void rclink_halt(struct rclink *rc)
+{
+	if (!rc->started)
+		return;
+	rc->started = false;
+	/* The poll wakes the queue, so it ends first. */
+	napi_disable(&rc->napi);
+	netif_tx_disable(rc->ndev);
+	rclink_set(rc, RCL_DMA_INT_MASK, 0);
+	rclink_set(rc, RCL_NONR_DMA_CTRL, RCL_NONR_TX_RESET |
+					  (u64)RCL_NONR_RX_RESET);
+}
+
+static int rclink_open(struct net_device *ndev)
+{
+	rclink_start(netdev_priv(ndev));
 	return 0;
 }
 
 static int rclink_stop(struct net_device *ndev)
 {
+	rclink_halt(netdev_priv(ndev));
+	return 0;
+}
+
+void rclink_netdev_detach(struct rclink *rc)
+{
+	rtnl_lock();
+	netif_device_detach(rc->ndev);
+	rclink_halt(rc);
+	rtnl_unlock();
+}
+
+void rclink_netdev_attach(struct rclink *rc)
+{
+	rtnl_lock();
+	if (netif_running(rc->ndev))
+		rclink_start(rc);
+	netif_device_attach(rc->ndev);
+	rtnl_unlock();
+}
+
+static void rclink_restart(struct work_struct *work)
+{
+	struct rclink *rc = container_of(work, struct rclink, restart);
+
+	rtnl_lock();
+	if (rc->started) {
+		rclink_halt(rc);
+		rclink_start(rc);
+	}
+	rtnl_unlock();
+}
+
+static void rclink_tx_timeout(struct net_device *ndev, unsigned int queue)
+{
 	struct rclink *rc = netdev_priv(ndev);
 
-	netif_tx_disable(ndev);
-	napi_disable(&rc->napi);
-	rclink_set(rc, RCL_DMA_INT_MASK, 0);
-	rclink_set(rc, RCL_NONR_DMA_CTRL, RCL_NONR_TX_RESET |
-					  (u64)RCL_NONR_RX_RESET);
-	return 0;
+	netdev_warn(ndev, "transmit stalled: head %u, tail %llu\n",
+		    rc->tx_head, rclink_get(rc, RCL_TX_MD_TAIL_PTR));
+	schedule_work(&rc->restart);
 }
 
 static const struct net_device_ops rclink_netdev_ops = {
 	.ndo_open = rclink_open,
 	.ndo_stop = rclink_stop,
 	.ndo_start_xmit = rclink_xmit,
+	.ndo_tx_timeout = rclink_tx_timeout,
 	.ndo_set_mac_address = eth_mac_addr,
 	.ndo_validate_addr = eth_validate_addr,
 };
@@ -315,6 +375,8 @@ int rclink_netdev_init(struct rclink *rc)
 		return err;
 	}
 	ndev->netdev_ops = &rclink_netdev_ops;
+	/* The peer may withhold its credits for long. */
+	ndev->watchdog_timeo = 30 * HZ;
 	ndev->ethtool_ops = &rclink_ethtool_ops;
 	ndev->min_mtu = ETH_MIN_MTU;
 	ndev->max_mtu = RCLINK_MTU_MAX;
@@ -323,6 +385,7 @@ int rclink_netdev_init(struct rclink *rc)
 	ndev->features = ndev->hw_features;
 	ndev->vlan_features = ndev->features;
 	netif_carrier_off(ndev);
+	INIT_WORK(&rc->restart, rclink_restart);
 	netif_napi_add(ndev, &rc->napi, rclink_poll);
 	err = register_netdev(ndev);
 	if (err) {
@@ -337,6 +400,7 @@ void rclink_netdev_exit(struct rclink *rc)
 {
 	if (rc->ndev->reg_state == NETREG_REGISTERED)
 		unregister_netdev(rc->ndev);
+	cancel_work_sync(&rc->restart);
 	netif_napi_del(&rc->napi);
 	rclink_free_rings(rc);
 }

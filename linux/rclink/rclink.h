@@ -53,6 +53,8 @@ struct rclink {
 	dma_addr_t rx_md_addr;
 	struct rclink_rx_buf rx_buf[RCLINK_MDS];
 	u16 rx_head, rx_tail, rx_told;	/* told: head, as the port knows it */
+	bool started;		/* not halted; under RTNL */
+	struct work_struct restart;	/* after a transmit timeout */
 
 	struct rclink_cdev *cdev;	/* TYPE1 and TYPE2: for programs */
 };
@@ -70,6 +72,9 @@ static inline void rclink_set(struct rclink *rc, u32 reg, u64 val)
 /* netdev.c */
 int rclink_netdev_init(struct rclink *rc);
 void rclink_netdev_exit(struct rclink *rc);
+/* Around a reset of the function. */
+void rclink_netdev_detach(struct rclink *rc);
+void rclink_netdev_attach(struct rclink *rc);
 void rclink_link_changed(struct rclink *rc);
 irqreturn_t rclink_nonr_irq(int irq, void *data);
 /* ethtool.c */
@@ -77,5 +82,7 @@ extern const struct ethtool_ops rclink_ethtool_ops;
 /* cdev.c */
 int rclink_cdev_init(struct rclink *rc);
 void rclink_cdev_exit(struct rclink *rc);
+/* The port is about to be reset: who has it open is told, nobody opens it; or may. */
+void rclink_cdev_away(struct rclink *rc, bool away);
 
 #endif

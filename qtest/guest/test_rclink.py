@@ -115,6 +115,20 @@ class Ethernet(unittest.TestCase):
         net.static(self.left, self.left.dev, LEFT + '/24')
         net.reachable(self.left, RIGHT)
 
+    def test_8_reset(self):
+        """somebody resets the function, also while it goes down and up"""
+        dev = self.left.dev
+        reset = f'echo 1 > /sys/class/net/{dev}/device/reset'
+        self.left.run(reset)
+        net.reachable(self.left, RIGHT)
+        job = self.left.spawn(f'for i in $(seq 3); do {reset}; done', 300)
+        self.left.run(f'for i in $(seq 15); do ip link set {dev} down\n'
+                      f'ip link set {dev} up || :\ndone', 300)
+        job.wait()
+        net.static(self.left, dev, LEFT + '/24')
+        net.reachable(self.left, RIGHT)
+        self.compare()
+
     def test_9_kernels(self):
         """the kernels complain of nothing, the emulators neither"""
         for guest in (self.left, self.right):

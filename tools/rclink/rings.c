@@ -198,7 +198,7 @@ int rclink_recv(struct rclink *rc, int group, struct rclink_message *msg)
 	msg->len = get16(e + RCL_E_LEN);
 	msg->qp = get16(e + RCL_E_QP);
 	msg->truncated = !!(e[RCL_E_FLAGS] & RCL_E_TRUNCATED);
-	if (msg->truncated && msg->len > RCLINK_BUFFER)
+	if (msg->len > RCLINK_BUFFER)
 		msg->len = RCLINK_BUFFER;
 	rc->done[n]++;
 	rc->held[n] = 1;
