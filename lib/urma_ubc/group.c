@@ -21,7 +21,7 @@ urma_jetty_grp *ubc_create_jetty_grp(urma_context *ctx,
         .token = cfg->token.token, .id = cfg->id, .policy = cfg->policy,
         .flag = cfg->flag,
     };
-    urma_jetty_grp *g = calloc(1, sizeof(*g));
+    urma_jetty_grp *g = calloc(1, sizeof(UbcGroup));
 
     if (!g) {
         return NULL;
@@ -49,10 +49,8 @@ int ubc_delete_jetty_grp(urma_jetty_grp *g)
     if (result && errno != EIO) {
         return ubc_status(result);
     }
-    if (!result) {
-        ubc_events_wait(&g->event_mutex, &g->event_cond,
-                        &g->async_events_acked, a.async_events);
-    }
+    ubc_events_wait(&g->event_mutex, &g->event_cond, &g->async_events_acked,
+                    result ? ((UbcGroup *)g)->given.async : a.async_events);
     group_free(g);
     return 0;
 }

@@ -157,7 +157,10 @@ int ubc_delete_jetty(urma_jetty *jetty)
     if (result && errno != EIO) {
         return ubc_status(result);
     }
-    if (!result && !(jetty->cfg.flag & JETTY_NON_BLOCKING)) {
+    if (result) {
+        a.async_events = ((UbcJetty *)jetty)->given.async;
+    }
+    if (!(jetty->cfg.flag & JETTY_NON_BLOCKING)) {
         ubc_events_wait(&jetty->event_mutex, &jetty->event_cond,
                         &jetty->async_events_acked, a.async_events);
     }

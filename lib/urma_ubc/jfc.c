@@ -128,7 +128,11 @@ int ubc_delete_jfc(urma_jfc *jfc)
         return ubc_status(result);
     }
     jfc_unlist((UbcJfc *)jfc);
-    if (!result && !(jfc->cfg.flag & URMA_JFC_NON_BLOCKING)) {
+    if (result) {
+        a.comp_events = ((UbcJfc *)jfc)->given.comp;
+        a.async_events = ((UbcJfc *)jfc)->given.async;
+    }
+    if (!(jfc->cfg.flag & URMA_JFC_NON_BLOCKING)) {
         ubc_events_wait(&jfc->event_mutex, &jfc->event_cond,
                         &jfc->comp_events_acked, a.comp_events);
         ubc_events_wait(&jfc->event_mutex, &jfc->event_cond,
@@ -176,6 +180,16 @@ int ubc_delete_jfce(urma_jfce *jfce)
     return 0;
 }
 
+/* Some more were given, or acknowledged. */
+static void count_add(pthread_mutex_t *lock, pthread_cond_t *cond,
+                      uint32_t *count, uint32_t n)
+{
+    pthread_mutex_lock(lock);
+    *count += n;
+    pthread_cond_broadcast(cond);
+    pthread_mutex_unlock(lock);
+}
+
 int ubc_wait_jfc(urma_jfce *jfce, uint32_t n, int timeout, urma_jfc *jfc[])
 {
     struct urma_wait_cmd a = {
@@ -188,70 +202,83 @@ int ubc_wait_jfc(urma_jfce *jfce, uint32_t n, int timeout, urma_jfc *jfc[])
     }
     for (uint32_t i = 0; i < a.count; i++) {
         jfc[i] = (urma_jfc *)(uintptr_t)a.cookie[i];
+        count_add(&jfc[i]->event_mutex, &jfc[i]->event_cond,
+                  &((UbcJfc *)jfc[i])->given.comp, 1);
     }
     return a.count;
-}
-
-static void ack(pthread_mutex_t *lock, pthread_cond_t *cond, uint32_t *acked,
-                uint32_t n)
-{
-    pthread_mutex_lock(lock);
-    *acked += n;
-    pthread_cond_broadcast(cond);
-    pthread_mutex_unlock(lock);
 }
 
 void ubc_ack_jfc(urma_jfc *jfc[], uint32_t n_events[], uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (jfc[i] && n_events[i]) {
-            ack(&jfc[i]->event_mutex, &jfc[i]->event_cond,
-                &jfc[i]->comp_events_acked, n_events[i]);
+            count_add(&jfc[i]->event_mutex, &jfc[i]->event_cond,
+                      &jfc[i]->comp_events_acked, n_events[i]);
         }
     }
 }
 
 /* ---- Asynchronous events ------------------------------------------------------------ */
 
+/* What is counted for the object of an event. */
+typedef struct Counts {
+    pthread_mutex_t *lock;
+    pthread_cond_t *cond;
+    uint32_t *acked, *given;
+} Counts;
+
+#define COUNTS(object, Type) (Counts) {             \
+    &(object)->event_mutex, &(object)->event_cond,  \
+    &(object)->async_events_acked, &((Type *)(object))->given.async }
+
+/* False: the event is of no object. */
+static bool counts_of(const urma_async_event *event, Counts *c)
+{
+    switch (event->event_type) {
+    case URMA_EVENT_JFC_ERR:
+        *c = COUNTS(event->jfc, UbcJfc);
+        return true;
+    case URMA_EVENT_JFS_ERR:
+        *c = COUNTS(event->jfs, UbcJfs);
+        return true;
+    case URMA_EVENT_JFR_ERR:
+    case URMA_EVENT_JFR_LIMIT:
+        *c = COUNTS(event->jfr, UbcJfr);
+        return true;
+    case URMA_EVENT_JETTY_ERR:
+    case URMA_EVENT_JETTY_LIMIT:
+        *c = COUNTS(event->jetty, UbcJetty);
+        return true;
+    case URMA_EVENT_JETTY_GRP_ERR:
+        *c = COUNTS(event->jetty_grp, UbcGroup);
+        return true;
+    default:
+        return false;
+    }
+}
+
 int ubc_get_async_event(urma_context *ctx, urma_async_event *event)
 {
     struct urma_async_cmd a = { 0 };
     int result = ubc_event_call(ctx->async_fd, URMA_GET_ASYNC_EVENT, &a);
+    Counts c;
 
     if (result) {
         return ubc_status(result);
     }
     *event = (urma_async_event) { .urma_ctx = ctx, .event_type = a.type };
     event->jfc = (urma_jfc *)(uintptr_t)a.data;
+    if (counts_of(event, &c)) {
+        count_add(c.lock, c.cond, c.given, 1);
+    }
     return 0;
 }
 
 void ubc_ack_async_event(urma_async_event *event)
 {
-    switch (event->event_type) {
-    case URMA_EVENT_JFC_ERR:
-        ack(&event->jfc->event_mutex, &event->jfc->event_cond,
-            &event->jfc->async_events_acked, 1);
-        break;
-    case URMA_EVENT_JFS_ERR:
-        ack(&event->jfs->event_mutex, &event->jfs->event_cond,
-            &event->jfs->async_events_acked, 1);
-        break;
-    case URMA_EVENT_JFR_ERR:
-    case URMA_EVENT_JFR_LIMIT:
-        ack(&event->jfr->event_mutex, &event->jfr->event_cond,
-            &event->jfr->async_events_acked, 1);
-        break;
-    case URMA_EVENT_JETTY_ERR:
-    case URMA_EVENT_JETTY_LIMIT:
-        ack(&event->jetty->event_mutex, &event->jetty->event_cond,
-            &event->jetty->async_events_acked, 1);
-        break;
-    case URMA_EVENT_JETTY_GRP_ERR:
-        ack(&event->jetty_grp->event_mutex, &event->jetty_grp->event_cond,
-            &event->jetty_grp->async_events_acked, 1);
-        break;
-    default:
-        break;
+    Counts c;
+
+    if (counts_of(event, &c)) {
+        count_add(c.lock, c.cond, c.acked, 1);
     }
 }

@@ -12,12 +12,13 @@
 
 /* A queue that could not be set up here, or is to go. */
 static int queue_delete(urma_context *ctx, enum urma_command command,
-                        uint64_t handle, uint32_t *events)
+                        uint64_t handle, const UbcGiven *given,
+                        uint32_t *events)
 {
     struct urma_handle_cmd a = { .handle = handle };
     int result = ubc_call(ctx, command, &a);
 
-    *events = result ? 0 : a.async_events;
+    *events = result ? given->async : a.async_events;
     /* The device is gone, and the queue with it. */
     return result && errno != EIO ? ubc_status(result) : 0;
 }
@@ -62,7 +63,7 @@ static int jfs_open(UbcJfs *s, urma_context *ctx, const urma_jfs_cfg *cfg)
     if (ubc_ring_open(&s->sq, ctx, a.handle, a.id, &mine, UBQ_BLOCK,
                       cfg->flag & URMA_LOCK_FREE) ||
         ubc_owner_set((UbcCtx *)ctx, a.id, &s->owner)) {
-        queue_delete(ctx, URMA_DELETE_JFS, a.handle, &events);
+        queue_delete(ctx, URMA_DELETE_JFS, a.handle, &s->given, &events);
         return -1;
     }
     return 0;
@@ -141,7 +142,8 @@ int ubc_delete_jfs(urma_jfs *jfs)
     int status;
 
     ubc_ctx_lock(jfs->urma_ctx);
-    status = queue_delete(jfs->urma_ctx, URMA_DELETE_JFS, jfs->handle, &events);
+    status = queue_delete(jfs->urma_ctx, URMA_DELETE_JFS, jfs->handle,
+                          &((UbcJfs *)jfs)->given, &events);
     if (!status) {
         ubc_jfc_forget(jfs->cfg.jfc, jfs->jfs_id.id, UBC_FORGET_QUEUE);
         ubc_owner_clear((UbcCtx *)jfs->urma_ctx, jfs->jfs_id.id);
@@ -209,7 +211,7 @@ static int jfr_open(UbcJfr *r, urma_context *ctx, const urma_jfr_cfg *cfg)
     if (ubc_ring_open(&r->rq, ctx, a.handle, a.id, &mine, UBQ_ELEMENT,
                       cfg->flag & URMA_JFR_LOCK_FREE) ||
         ubc_owner_set((UbcCtx *)ctx, a.id, &r->owner)) {
-        queue_delete(ctx, URMA_DELETE_JFR, a.handle, &events);
+        queue_delete(ctx, URMA_DELETE_JFR, a.handle, &r->given, &events);
         return -1;
     }
     return 0;
@@ -286,7 +288,8 @@ int ubc_delete_jfr(urma_jfr *jfr)
     int status;
 
     ubc_ctx_lock(jfr->urma_ctx);
-    status = queue_delete(jfr->urma_ctx, URMA_DELETE_JFR, jfr->handle, &events);
+    status = queue_delete(jfr->urma_ctx, URMA_DELETE_JFR, jfr->handle,
+                          &((UbcJfr *)jfr)->given, &events);
     if (!status) {
         ubc_jfc_forget(jfr->cfg.jfc, jfr->jfr_id.id, UBC_FORGET_QUEUE);
         ubc_owner_clear((UbcCtx *)jfr->urma_ctx, jfr->jfr_id.id);

@@ -34,6 +34,12 @@ typedef struct UbcRing {
     pthread_mutex_t lock;
 } UbcRing;
 
+/* Events that the program was given.  The kernel counts them, too, but does not say
+ * how many when the device has gone. */
+typedef struct UbcGiven {
+    uint32_t comp, async;
+} UbcGiven;
+
 /* What a completion is of; looked up by the engine's number. */
 typedef struct UbcOwner {
     UbcRing *sq, *rq;
@@ -59,25 +65,34 @@ typedef struct UbcJfc {
     bool lock_free;
     pthread_mutex_t lock;
     struct UbcJfc *next;            /* in the context */
+    UbcGiven given;
 } UbcJfc;
 
 typedef struct UbcJfs {
     urma_jfs base;
     UbcRing sq;
     UbcOwner owner;
+    UbcGiven given;
 } UbcJfs;
 
 typedef struct UbcJfr {
     urma_jfr base;
     UbcRing rq;
     UbcOwner owner;
+    UbcGiven given;
 } UbcJfr;
 
 typedef struct UbcJetty {
     urma_jetty base;
     UbcRing sq;
     UbcOwner owner;
+    UbcGiven given;
 } UbcJetty;
+
+typedef struct UbcGroup {
+    urma_jetty_grp base;
+    UbcGiven given;
+} UbcGroup;
 
 typedef struct UbcTarget {
     urma_target_jetty base;

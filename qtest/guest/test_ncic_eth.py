@@ -385,13 +385,6 @@ class Driver(unittest.TestCase):
         self.transfer()
         self.check_guests()
 
-    def test_27_reset(self):
-        """somebody resets the function: traffic goes on"""
-        self.left.run(f'echo 1 > /sys/class/net/{self.left.dev}/device/reset')
-        self.both_ways()
-        self.transfer()
-        self.check_guests()
-
     # ---- hangs: last, because the kernel warns of them ------------------------
 
     def test_90_transmit_timeout(self):

@@ -38,6 +38,7 @@ static struct {
     struct urma_user_ctl_cmd control;
     uint64_t controlled;            /* handle */
     int control_errno;
+    bool gone;                      /* the device: nothing can be deleted */
     UbcCtx *ctx;                    /* whose lock … */
     unsigned calls, unlocked;       /* … these makings and deletions had, or not */
 } host;
@@ -107,6 +108,11 @@ static int command_run(unsigned command, void *args)
     const struct urma_target_private row = { .row = ROW };
 
     lock_look(command);
+    if (host.gone && (command == URMA_DELETE_JFC ||
+                      command == URMA_DELETE_JETTY)) {
+        errno = EIO;
+        return -1;
+    }
     switch (command) {
     case URMA_CREATE_CTX:
         udata_put(&ctx->udata, &page, sizeof(page));
@@ -847,12 +853,15 @@ static void test_doorbells(void)
     bed_close(&b);
 }
 
+static gint acked;
+
 static gpointer ack_later(gpointer jfc)
 {
     uint32_t one = 1;
     urma_jfc *list = jfc;
 
     g_usleep(20000);
+    g_atomic_int_set(&acked, 1);
     ubc_ack_jfc(&list, &one, 1);
     return NULL;
 }
@@ -873,6 +882,32 @@ static void test_events(void)
     thread = g_thread_new("ack", ack_later, b.jfc);
     bed_close(&b);
     g_thread_join(thread);
+}
+
+/* So it does when the device has gone, and the kernel does not say how many. */
+static void test_events_gone(void)
+{
+    urma_jfce jfce = { .fd = 8 };
+    urma_jfc *jfc = NULL;
+    GThread *thread;
+    Bed b;
+
+    bed_open(&b);
+    g_assert_cmpint(b.ops->wait_jfc(&jfce, 1, 9, &jfc), ==, 1);
+    host.gone = true;
+    acked = 0;
+    g_assert_cmpint(b.ops->delete_jetty(b.jetty), ==, 0);
+    g_assert_cmpint(b.ops->delete_jfr(b.jfr), ==, 0);
+    thread = g_thread_new("ack", ack_later, b.jfc);
+    g_assert_cmpint(b.ops->delete_jfc(b.jfc), ==, 0);
+    g_assert_cmpint(g_atomic_int_get(&acked), ==, 1);
+    g_thread_join(thread);
+    host.gone = false;
+    b.ops->unimport_seg(b.remote);
+    b.ops->unregister_seg(b.seg);
+    b.ops->free_token_id(b.token);
+    b.ops->unimport_jetty(b.target);
+    g_assert_cmpint(host.registered->delete_context(b.ctx), ==, 0);
 }
 
 /* A group's jetty names it; messages to a group say so, with their hint. */
@@ -1011,6 +1046,7 @@ int main(int argc, char **argv)
     g_test_add_func("/urma-provider/numbers", test_numbers);
     g_test_add_func("/urma-provider/doorbells", test_doorbells);
     g_test_add_func("/urma-provider/events", test_events);
+    g_test_add_func("/urma-provider/events-gone", test_events_gone);
     g_test_add_func("/urma-provider/group", test_group);
     g_test_add_func("/urma-provider/flush", test_flush);
     g_test_add_func("/urma-provider/control", test_control);
