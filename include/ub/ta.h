@@ -435,7 +435,9 @@ const UbTaConfig *ub_ta_config(const UbTa *ta);
 const char *ub_ta_configure(UbTa *ta, const UbTaConfig *cfg);
 
 /* Row @index of the table of destinations; NULL: none.  False: the row breaks a
- * rule (carrier and LPH.CFG, MTU).  What is in flight goes on by the old row. */
+ * rule (carrier and LPH.CFG, MTU).  An operation of several packets that has begun goes
+ * on by the old row; what is sent later, or again, goes by the new one if that leads to
+ * the same peer in the same form, and fails otherwise. */
 bool ub_ta_set_dest(UbTa *ta, uint32_t index, const UbTaDest *dest);
 const UbTaDest *ub_ta_dest(const UbTa *ta, uint32_t index);
 /* The first row from @from on, round the table, that is not set; UINT32_MAX: all
@@ -464,6 +466,9 @@ uint32_t ub_ta_queue_len(const UbTaQueue *q);
  * what comes before it), or it goes on. */
 void ub_ta_queue_stop(UbTaQueue *q, bool stop);
 bool ub_ta_queue_stopped(const UbTaQueue *q);
+/* Loaded: whether it is as its owner would make it from @cfg, and stopped or not as its
+ * owner says (or by an error that its owner has not heard of yet). */
+bool ub_ta_queue_fits(const UbTaQueue *q, const UbTaQueueConfig *cfg, bool stopped);
 /* Whether a request that has begun is not given back yet. */
 bool ub_ta_queue_begun(const UbTaQueue *q);
 /* Give back as flushed what has not begun; with @all also what has. */

@@ -207,49 +207,140 @@ bool ta_ctx_all_before(const Ctx *ctx, uint16_t tassn)
 
 /* ---- life ---- */
 
+static CtxList *list_of(Ctx *ctx, CtxOf of)
+{
+    return of == OF_ALL ? &ctx->ta->used : &ctx->peer->list;
+}
+
 static void unlink_use(Ctx *ctx)
 {
-    UbTa *ta = ctx->ta;
+    for (CtxOf of = OF_ALL; of < CTX_LISTS; of++) {
+        CtxList *list = list_of(ctx, of);
+        CtxLinks *at = &ctx->by[of];
 
-    *(ctx->newer ? &ctx->newer->older : &ta->newest) = ctx->older;
-    *(ctx->older ? &ctx->older->newer : &ta->oldest) = ctx->newer;
+        *(at->newer ? &at->newer->by[of].older : &list->newest) = at->older;
+        *(at->older ? &at->older->by[of].newer : &list->oldest) = at->newer;
+    }
 }
 
 static void link_use(Ctx *ctx)
 {
-    UbTa *ta = ctx->ta;
+    for (CtxOf of = OF_ALL; of < CTX_LISTS; of++) {
+        CtxList *list = list_of(ctx, of);
+        CtxLinks *at = &ctx->by[of];
 
-    ctx->newer = NULL;
-    ctx->older = ta->newest;
-    *(ta->newest ? &ta->newest->newer : &ta->oldest) = ctx;
-    ta->newest = ctx;
+        at->newer = NULL;
+        at->older = list->newest;
+        *(at->older ? &at->older->by[of].newer : &list->oldest) = ctx;
+        list->newest = ctx;
+    }
+}
+
+/* ---- fair shares: a peer that makes many does not push out those of others ---- */
+
+static Peer *find_peer(const UbTa *ta, uint64_t who)
+{
+    return g_hash_table_lookup(ta->peers, &who);
+}
+
+static void join_peer(Ctx *ctx)
+{
+    UbTa *ta = ctx->ta;
+    Peer *peer = find_peer(ta, ctx->key.who);
+
+    if (!peer) {
+        peer = g_new0(Peer, 1);
+        peer->who = ctx->key.who;
+        g_hash_table_insert(ta->peers, &peer->who, peer);
+    }
+    ctx->peer = peer;
+    peer->count++;
+    if (!ta->crowd || peer->count > ta->crowd->count) {
+        ta->crowd = peer;
+    }
+}
+
+static void leave_peer(Ctx *ctx)
+{
+    UbTa *ta = ctx->ta;
+    Peer *peer = ctx->peer;
+
+    if (!--peer->count) {
+        if (ta->crowd == peer) {
+            ta->crowd = NULL;
+        }
+        g_hash_table_remove(ta->peers, &peer->who);
+    }
+}
+
+/* Without it the order of what was refused and comes again would be lost. */
+static bool refuses(const Ctx *ctx)
+{
+    const UbTa *ta = ctx->ta;
+
+    return ctx->refusals && ta->now - ctx->due <= ta_time(ta, ta->cfg.hold_time);
 }
 
 static bool evictable(const Ctx *ctx)
 {
-    return !ctx->sc && !ctx->partial && !ctx->held && !ctx->held_done;
+    return !ctx->sc && !ctx->partial && !ctx->held && !ctx->held_done &&
+           !ctx->busy && !ctx->releasing;
 }
 
-static bool make_room(UbTa *ta)
+/* The oldest of a list that may go, of the peer with most of them if the list has
+ * several; NULL: none of those that were looked at.  @all: also those that refuse. */
+static Ctx *find_victim(UbTa *ta, CtxList *list, CtxOf of, bool all)
 {
     unsigned tries = 64;
+    Ctx *best = NULL, *next;
+
+    for (Ctx *ctx = list->oldest; ctx && tries--; ctx = next) {
+        next = ctx->by[of].newer;
+        if (evictable(ctx) && (all || !refuses(ctx))) {
+            if (of == OF_PEER) {
+                return ctx;
+            }
+            if (!best || ctx->peer->count > best->peer->count) {
+                best = ctx;
+            }
+        } else {
+            /* What cannot go now does not stand before those that can: whoever is
+             * refused comes again, and then others are looked at. */
+            unlink_use(ctx);
+            link_use(ctx);
+        }
+    }
+    return best;
+}
+
+static bool make_room(UbTa *ta, uint64_t who)
+{
+    Peer *own = find_peer(ta, who);
+    uint32_t peers = g_hash_table_size(ta->peers) + !own;
+    uint32_t share = MAX(ta->cfg.contexts / peers, 1);
+    Ctx *victim;
 
     if (g_hash_table_size(ta->contexts) < ta->cfg.contexts) {
         return true;
     }
-    for (Ctx *ctx = ta->oldest, *next; ctx && tries--; ctx = next) {
-        next = ctx->newer;
-        if (evictable(ctx)) {
-            ta_ctx_flush(ctx);
-            ta_ctx_free(ctx);
-            return true;
+    if (own && own->count >= share) {
+        victim = find_victim(ta, &own->list, OF_PEER, false);
+    } else if (ta->crowd && ta->crowd->count > share) {
+        victim = find_victim(ta, &ta->crowd->list, OF_PEER, false);
+        if (!victim) {
+            victim = find_victim(ta, &ta->crowd->list, OF_PEER, true);
         }
-        /* What cannot go now does not stand before those that can: whoever is
-         * refused comes again, and then others are looked at. */
-        unlink_use(ctx);
-        link_use(ctx);
+    } else {
+        victim = find_victim(ta, &ta->used, OF_ALL, false);
+        if (victim) {
+            ta->crowd = victim->peer;
+        }
     }
-    return false;
+    if (victim) {
+        ta_ctx_flush(victim);
+        ta_ctx_free(victim);
+    }
+    return victim;
 }
 
 Ctx *ta_ctx_find(UbTa *ta, const Key *key)
@@ -268,7 +359,7 @@ Ctx *ta_ctx(UbTa *ta, const Key *key)
     if (ctx) {
         unlink_use(ctx);
     } else {
-        if (!make_room(ta)) {
+        if (!make_room(ta, key->who)) {
             return NULL;
         }
         ctx = g_new0(Ctx, 1);
@@ -281,6 +372,7 @@ Ctx *ta_ctx(UbTa *ta, const Key *key)
         ctx->clock.of_ctx = true;
         ctx->used = ta->now;
         g_hash_table_insert(ta->contexts, &ctx->key, ctx);
+        join_peer(ctx);
     }
     link_use(ctx);
     ta->last_ctx = ctx;
@@ -314,6 +406,7 @@ void ta_ctx_free(Ctx *ctx)
     }
     core_timer_cancel(&ta->timers, &ctx->clock.t);
     unlink_use(ctx);
+    leave_peer(ctx);
     if (ta->last_ctx == ctx) {
         ta->last_ctx = NULL;
     }
@@ -445,6 +538,7 @@ void ta_ctx_expired(Ctx *ctx)
     int64_t due = ctx->due + ta_time(ta, ta->cfg.hold_time);
     Partial *p, *next;
 
+    ctx->busy = true;           /* what comes again may need a place */
     for (p = ctx->partial; p; p = next) {
         next = p->next;
         if (p->at <= ta->now) {
@@ -464,5 +558,6 @@ void ta_ctx_expired(Ctx *ctx)
         }
     }
     ta_sc_expired(ctx);
+    ctx->busy = false;
     ta_ctx_timer(ctx);
 }

@@ -357,6 +357,7 @@ static void image_slice(CoreImage *im, Slice *s)
 static bool slice_good(const Lane *lane, const Slice *s)
 {
     const UbTaRequest *r = s->req;
+    bool fresh = s->state == SLICE_NEW && !s->begun;
     bool atomic = ub_ta_op(s->opcode)->kind == UB_TA_ATOMIC;
 
     if (s->state == SLICE_FREE) {
@@ -365,7 +366,8 @@ static bool slice_good(const Lane *lane, const Slice *s)
     if (s->state > SLICE_WAIT || !ub_ta_op(s->opcode)->name ||
         s->sent / (1 + atomic) > s->len || s->got > s->len ||
         (s->begun && (s->state != SLICE_NEW || lane->begun)) ||
-        (s->ends && !s->begun) || (lane->compact && s->len > 8192) ||
+        (fresh && s->sent) ||
+        !ta_slice_possible(r, s, lane->compact) || (s->ends && !s->begun) || (lane->compact && s->len > 8192) ||
         (!r && s->state == SLICE_WAIT) ||
         (!r && s->state == SLICE_NEW && !s->ends)) {
         return false;
@@ -469,6 +471,13 @@ static void load_slices(Found *f, Lane *lane)
     }
 }
 
+/* Only a channel takes an operation in several packets. */
+static bool way_good(Lane *lane)
+{
+    return ta_dest_good(&lane->way) && lane->way.tp.mode == UB_TP_RTP &&
+           ta_slice_fits(lane, ta_lane_at(lane, lane->begun - 1), &lane->way);
+}
+
 static void load_lane(Found *f)
 {
     CoreImage *im = f->im;
@@ -500,6 +509,8 @@ static void load_lane(Found *f)
     load_slices(f, lane);
     if (lane->begun) {
         image_dest(im, &lane->way);
+        core_image_check(im, way_good(lane),
+                         "a slice of the image goes by an impossible way");
     }
     if (core_image_error(im)) {
         return;
@@ -663,6 +674,7 @@ static void image_helds(UbTa *ta, CoreImage *im, Ctx *ctx)
         n++;
     }
     core_image_count(im, &n, ta->cfg.sc_buffer, "too many packets held");
+    core_image_check(im, !n || ctx->sc, "packets are held by no SC");
     if (!core_image_loading(im)) {
         for (Held *h = ctx->held; h; h = h->next) {
             image_held(ta, im, h);
@@ -754,7 +766,8 @@ static void image_contexts(UbTa *ta, CoreImage *im, unsigned version)
     core_image_count(im, &n, ta->cfg.contexts, "too many contexts");
     if (!core_image_loading(im)) {
         /* The oldest first: loading makes each the newest. */
-        for (Ctx *ctx = ta->oldest; ctx; ctx = ctx->newer) {
+        for (Ctx *ctx = ta->used.oldest; ctx;
+             ctx = ctx->by[OF_ALL].newer) {
             image_context_key(im, version, &ctx->key);
             image_ctx(ta, im, ctx);
         }

@@ -30,6 +30,7 @@
 
 typedef struct Lane Lane;
 typedef struct Ctx Ctx;
+typedef struct Peer Peer;
 
 /* Names of lanes (as the peer's responses name them) and of contexts. */
 typedef struct Key {
@@ -57,6 +58,7 @@ typedef struct Slice {
     uint32_t sent;              /* bytes of it in packets that left */
     uint32_t got;               /* bytes of its response */
     uint32_t tpn;               /* RTP: the channel of this go */
+    uint32_t rows;              /* ta->rows when its row was looked at */
     uint8_t state, opcode, retries;
     bool begun;                 /* its first packet left, its last did not */
     bool ends;                  /* cut short: next is an empty, poisoned end */
@@ -211,11 +213,32 @@ typedef struct HeldDone {
     int64_t at;
 } HeldDone;
 
+/* Contexts by use. */
+typedef struct CtxList {
+    Ctx *newest, *oldest;
+} CtxList;
+
+typedef struct CtxLinks {
+    Ctx *newer, *older;
+} CtxLinks;
+
+/* A node that has contexts. */
+struct Peer {
+    uint64_t who;
+    uint32_t count;
+    CtxList list;
+};
+
+/* Which links and list of a context: of all, or of its peer. */
+typedef enum CtxOf { OF_ALL, OF_PEER, CTX_LISTS } CtxOf;
+
 struct Ctx {
     UbTa *ta;
     Key key;
-    Ctx *newer, *older;         /* by use */
+    CtxLinks by[CTX_LISTS];
+    Peer *peer;
     bool started, releasing;
+    bool busy;                  /* one that works on it has not returned */
     uint16_t base;              /* all before are done, or given up */
     uint16_t sc_base;           /* where its SC begins */
     uint64_t *done, *refused;   /* bit n % window */
@@ -274,6 +297,7 @@ struct UbTa {
     CorePacketPool *pool;
     CoreTable dests, queues;
     UbTaDest *own[UB_TA_OWN_DESTS]; /* rows behind those of @dests */
+    uint32_t rows;              /* counts what is written to them; from 1 */
     uint16_t start;             /* first TASSN of new lanes */
     GHashTable *lanes;          /* by key */
     GHashTable *lane_ids;
@@ -286,7 +310,10 @@ struct UbTa {
     uint32_t queue_count, requests;
     /* Target. */
     GHashTable *contexts;
-    Ctx *newest, *oldest, *last_ctx;
+    GHashTable *peers;          /* Peer, by who */
+    Peer *crowd;                /* one of many contexts, or NULL */
+    CtxList used;               /* contexts */
+    Ctx *last_ctx;
     Ctx *owing, **owing_end;
     Ctx **scs;                  /* by SCID */
     uint32_t sc_size;
@@ -389,9 +416,20 @@ bool ta_slice_cut(UbTa *ta, UbTaRequest *req, const UbTaDest *dest,
  * why. */
 CorePacket *ta_slice_packet(Lane *lane, uint32_t number, const UbTaDest *dest,
                             UbTpTx *tx, uint32_t *len, UbTaStatus *status);
+/* Whether @req (NULL: nobody knows it any more) may have been cut into @s, in that
+ * form. */
+bool ta_slice_possible(const UbTaRequest *req, const Slice *s, bool compact);
+/* Whether @s may go to @dest as it was cut and numbered: to the peer of its lane, in
+ * its form. */
+bool ta_slice_fits(const Lane *lane, const Slice *s, const UbTaDest *dest);
 /* Compact: bytes in front of the slice's in its block, and the block. */
 void ta_slice_block(const UbTaRequest *req, const Slice *s, uint32_t *lead,
                     uint32_t *block);
+
+/* ---- ta.c ---- */
+
+/* Whether a destination may be: its carrier, header and packet size. */
+bool ta_dest_good(const UbTaDest *d);
 
 /* ---- lane.c ---- */
 

@@ -502,13 +502,36 @@ static bool unanswered(const Lane *lane, const Slice *s, const UbTaDest *dest)
             ub_ta_op(s->opcode)->response == UB_TA_TAACK);
 }
 
+/* The status that a slice which has not begun fails with, or OK.  It was cut, and has
+ * a number, for what its row said then; packets made for that do not go elsewhere. */
+static UbTaStatus look_again(Lane *lane, uint32_t number, const UbTaDest *dest)
+{
+    UbTa *ta = lane->ta;
+    Slice *s = ta_lane_at(lane, number);
+    UbTaStatus status;
+
+    if (s->rows == ta->rows) {
+        return UB_TAS_OK;
+    }
+    status = ta_request_check(ta, s->req->queue, s->req, dest);
+    if (!status && !ta_slice_fits(lane, s, dest)) {
+        status = UB_TAS_OPCODE;
+    }
+    s->rows = ta->rows;
+    if (lane->stuck && lane->stuck_number == number) {
+        core_packet_free(lane->stuck);
+        lane->stuck = NULL;
+    }
+    return status;
+}
+
 /* One packet; false: no more now of this slice. */
 static bool send_packet(Lane *lane, uint32_t number)
 {
     UbTa *ta = lane->ta;
     Slice *s = ta_lane_at(lane, number);
     const UbTaDest *dest = s->begun ? &lane->way : ub_ta_dest(ta, s->dest);
-    UbTaStatus status = UB_TAS_OPCODE;
+    UbTaStatus status;
     CorePacket *pkt = NULL;
     UbTpDest to;
     uint32_t len;
@@ -519,7 +542,10 @@ static bool send_packet(Lane *lane, uint32_t number)
         ta_lane_close(lane, number, dest ? UB_TAS_TIMEOUT : UB_TAS_OPCODE);
         return false;
     }
-    if (lane->stuck && lane->stuck_number == number) {
+    status = s->begun ? UB_TAS_OK : look_again(lane, number, dest);
+    if (status) {
+        /* Closed below. */
+    } else if (lane->stuck && lane->stuck_number == number) {
         pkt = lane->stuck;
         tx = lane->stuck_tx;
         len = lane->stuck_len;
@@ -527,7 +553,8 @@ static bool send_packet(Lane *lane, uint32_t number)
     } else {
         pkt = ta_slice_packet(lane, number, dest, &tx, &len, &status);
     }
-    if (!pkt && !status) {
+    /* What ends an operation is sent some day: nothing may come in its place. */
+    if (!pkt && (!status || s->ends)) {
         stall(lane, UB_TP_NONE);        /* no packets left */
         return false;
     }

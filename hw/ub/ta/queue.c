@@ -232,7 +232,7 @@ static Step cut_one(UbTaQueue *q, UbTaRequest *req, Lane *lane,
     UbTaMode mode = ordered_below(q, req, lane) ? q->cfg.mode
                     : q->cfg.mode == UB_UNO ? UB_UNO : UB_ROI;
     uint32_t number = lane->next;
-    Slice part = { .req = req, .dest = req->dest }, *s;
+    Slice part = { .req = req, .dest = req->dest, .rows = q->ta->rows }, *s;
 
     if (!urgent && (lane->pending || (rot && lane->sc == SC_ASKED))) {
         wait_for(q, lane);
@@ -469,6 +469,29 @@ void ub_ta_queue_stop(UbTaQueue *q, bool stop)
 bool ub_ta_queue_stopped(const UbTaQueue *q)
 {
     return q->stopped;
+}
+
+/* An error that is told when what was posted before it has ended. */
+static bool fails_later(const UbTaQueue *q)
+{
+    const UbTaRequest *req = q->cfg.stop_on_error ? q->all.head : NULL;
+
+    while (req && !(req->finished && req->status)) {
+        req = req->next;
+    }
+    return req;
+}
+
+bool ub_ta_queue_fits(const UbTaQueue *q, const UbTaQueueConfig *cfg, bool stopped)
+{
+    const UbTaQueueConfig *own = &q->cfg;
+
+    return own->rcid == cfg->rcid && own->mode == cfg->mode &&
+           own->in_order == cfg->in_order &&
+           own->stop_on_error == cfg->stop_on_error &&
+           own->static_sc == cfg->static_sc && own->scid == cfg->scid &&
+           own->entity == cfg->entity &&
+           (q->stopped == stopped || (q->stopped && fails_later(q)));
 }
 
 bool ub_ta_queue_begun(const UbTaQueue *q)

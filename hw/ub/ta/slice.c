@@ -144,6 +144,51 @@ bool ta_slice_cut(UbTa *ta, UbTaRequest *req, const UbTaDest *dest,
     return true;
 }
 
+bool ta_slice_possible(const UbTaRequest *req, const Slice *s, bool compact)
+{
+    const UbTaOpInfo *op = ub_ta_op(s->opcode);
+
+    if (op->kind == UB_TA_ATOMIC && s->len > UB_TA_ATOMIC_MAX) {
+        return false;
+    }
+    if (!req) {
+        return true;
+    }
+    if (s->opcode != req->opcode) {
+        if (!compact) {
+            return s->opcode == UB_TA_WRITE &&
+                   (req->opcode == UB_TA_WRITE_IMM ||
+                    req->opcode == UB_TA_WRITE_NOTIFY);
+        }
+        return s->opcode == block_opcode(req->opcode, false) && s->len &&
+               ((req->addr + s->off) & 63) + s->len <= 64;
+    }
+    if (has_be(s->opcode) &&
+        (!ub_tah_be_size(s->len) || s->len > UB_TA_BE_MAX ||
+         (compact && req->addr % 64))) {
+        return false;
+    }
+    return (op->kind != UB_TA_ATOMIC && !has_be(s->opcode)) ||
+           (!s->off && s->len == req->len);
+}
+
+bool ta_slice_fits(const Lane *lane, const Slice *s, const UbTaDest *dest)
+{
+    const UbTaOpInfo *op = ub_ta_op(s->opcode);
+    UbEid eid = ta_eid(&dest->sec, &dest->sec.deid);
+    UbTpMode mode = dest->tp.mode;
+    bool compact = ta_form(lane->ta, mode, dest->tp.flow.cfg,
+                           s->opcode).compact;
+
+    if (compact != lane->compact || !ub_eid_same(&eid, &lane->key.eid) ||
+        ta_who(&dest->tp.flow, false) != lane->key.who) {
+        return false;
+    }
+    /* Only a channel puts packets together again. */
+    return mode == UB_TP_RTP || (!op->payload && op->kind != UB_TA_FETCH) ||
+           s->len <= dest->mtu;
+}
+
 /* ---- packets ---- */
 
 /* All packets of a slice but the last are plain. */
@@ -319,6 +364,10 @@ CorePacket *ta_slice_packet(Lane *lane, uint32_t number, const UbTaDest *dest,
         }
         t.be = be;
         t.be_len = ub_tah_be_size(room);
+        if (!t.be_len || room > UB_TA_BE_MAX) {
+            *status = UB_TAS_LOCAL_LENGTH;
+            return NULL;
+        }
         put_be_map(be, t.be_len, asked ? s->req->be : NULL, lead, *len);
     }
     t.ext = ub_tah_exts(&form, &t);

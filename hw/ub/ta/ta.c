@@ -130,6 +130,7 @@ static void make_state(UbTa *ta)
     ta->stalled = g_hash_table_new(NULL, NULL);
     ta->answers_by = g_hash_table_new(NULL, NULL);
     ta->contexts = g_hash_table_new(ta_key_hash, ta_key_equal);
+    ta->peers = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     ta->ready_end = &ta->ready;
     ta->sending_end = &ta->sending;
     ta->owing_end = &ta->owing;
@@ -161,10 +162,11 @@ static void drop_state(UbTa *ta)
     }
     ta->queue_count = ta->requests = 0;
     /* Contexts and lanes take themselves out of the lists. */
-    while (ta->newest) {
-        ta_ctx_free(ta->newest);
+    while (ta->used.newest) {
+        ta_ctx_free(ta->used.newest);
     }
     g_hash_table_destroy(ta->contexts);
+    g_hash_table_destroy(ta->peers);
     g_hash_table_destroy(ta->lanes);
     g_hash_table_destroy(ta->stalled);
     g_hash_table_destroy(ta->answers_by);
@@ -190,6 +192,7 @@ UbTa *ub_ta_new(const UbTaConfig *cfg, const UbTaOps *ops, void *opaque,
     ta->lower_opaque = lower_opaque;
     ta->sec = sec;
     ta->start = cfg->tassn_start;
+    ta->rows = 1;
     ta->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 0);
     make_state(ta);
     return ta;
@@ -214,7 +217,7 @@ void ub_ta_reset(UbTa *ta)
 
 /* ---- destinations ---- */
 
-static bool dest_good(const UbTaDest *d)
+bool ta_dest_good(const UbTaDest *d)
 {
     unsigned cfg = d->tp.flow.cfg;
     bool ip = cfg == UB_LPH_IPV4 || cfg == UB_LPH_IPV6;
@@ -243,9 +246,10 @@ bool ub_ta_set_dest(UbTa *ta, uint32_t index, const UbTaDest *dest)
 {
     UbTaDest *old;
 
-    if (dest && !dest_good(dest)) {
+    if (dest && !ta_dest_good(dest)) {
         return false;
     }
+    ta->rows += ta->rows == UINT32_MAX ? 2 : 1;     /* never 0 */
     if (index >= UB_TA_DESTS) {
         index -= UB_TA_DESTS;
         if (index >= UB_TA_OWN_DESTS) {

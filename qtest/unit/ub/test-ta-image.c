@@ -257,7 +257,7 @@ static void fill_ctx(UbTa *ta, Ctx *ctx, int number)
         ctx->held_done = h;
         ta->held_dones++;
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && ctx->sc; i++) {
         Held *h = g_new0(Held, 1);
 
         fill(of_held, h, ta->now);
@@ -419,8 +419,8 @@ static void test_target(void)
         same_ctx(p->end[1].ta, a, b);
     }
     /* The same one goes first, when room is needed. */
-    g_assert_cmpmem(&ta->oldest->key, sizeof(Key),
-                    &p->end[1].ta->oldest->key, sizeof(Key));
+    g_assert_cmpmem(&ta->used.oldest->key, sizeof(Key),
+                    &p->end[1].ta->used.oldest->key, sizeof(Key));
     same_answers(ta, p->end[1].ta);
     pair_free(p);
 }
@@ -646,6 +646,10 @@ static void too_held(UbTa *ta, Ctx *ctx)
         ta->helds++;
     }
 }
+static void held_by_none(UbTa *ta, Ctx *ctx)
+{
+    ctx->sc = false;
+}
 static void nothing_wrong(UbTa *ta, Ctx *ctx) { }
 /* At the edges all is well. */
 static void edges(UbTa *ta, Ctx *ctx)
@@ -688,6 +692,7 @@ static const struct {
     { "an answer of the image", nothing },
     { "too long", packet },
     { "too many packets held", too_held },
+    { "held by no SC", held_by_none },
 };
 
 /* One thing wrong in a state that would be good: refused, with that reason, and

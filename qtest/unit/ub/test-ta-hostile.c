@@ -1,0 +1,399 @@
+/*
+ * Transaction layer: a guest that writes rows of destinations under its requests,
+ * images and peers that want what is not theirs.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "ta-pair.h"
+
+#include "internal.h"
+
+static UbSegment *segment(Pair *p, unsigned node)
+{
+    return ub_segments_find(p->end[node].segments, 0, PAIR_TOKEN_ID, PAIR_UBA);
+}
+
+/* ---- rows that change under requests ---- */
+
+/* A request whose first go was refused by a page fault waits for its timer. */
+static Work *refused_once(Pair *p, uint32_t row, uint8_t opcode, uint64_t off,
+                          uint32_t len)
+{
+    Work *w = work_new(row, opcode, off, len);
+
+    memset(w->data, 0x5a, len);
+    memset(w->req.be, 0xff, sizeof(w->req.be));
+    pair_queue(p, 0, 7, UB_ROI);
+    segment(p, 1)->pages = UB_SEGMENT_FAULT;
+    segment(p, 1)->timer = 10;          /* 2 ms */
+    work_post(p, 0, 7, w);
+    pair_run_for(p, 100000);
+    g_assert_false(w->done);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_FAULT_RX), ==, 1);
+    segment(p, 1)->pages = UB_SEGMENT_THERE;
+    return w;
+}
+
+/* In compact form byte enables cover whole blocks, which these are not parts of. */
+static void test_row_form(void)
+{
+    static const struct {
+        uint64_t off;
+        uint32_t len;
+    } rows[] = { { 0x1001, 64 }, { 0x103f, 1024 }, { 0x1001, 512 } };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Pair *p = pair_new(2, NULL);
+        UbTaDest bypass = *ub_ta_dest(p->end[0].ta, ROW_BYPASS + 1);
+        Work *w = refused_once(p, ROW_CTP7 + 1, UB_TA_WRITE_BE, rows[i].off,
+                               rows[i].len);
+
+        g_assert_true(ub_ta_set_dest(p->end[0].ta, ROW_CTP7 + 1, &bypass));
+        pair_run(p);
+        g_assert_true(w->done);
+        g_assert_cmpint(w->status, ==, UB_TAS_LOCAL_LENGTH);
+        g_assert_cmpuint(pair_count(p, 0, UB_TAC_TX_REQUESTS), ==, 1);
+        work_free(w);
+        pair_idle(p);
+        pair_free(p);
+    }
+}
+
+/* What goes again has a number of its lane, which another peer, or another form, knows
+ * nothing of. */
+static void test_row_peer(void)
+{
+    static const struct {
+        uint32_t row;
+        UbTaStatus status;
+    } rows[] = {
+        { ROW_CTP7 + 2, UB_TAS_OPCODE }, { ROW_BYPASS + 1, UB_TAS_OPCODE },
+        { ROW_CTP7 + 1, UB_TAS_OK }, { ROW_RTP + 1, UB_TAS_OK },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Pair *p = pair_new(3, NULL);
+        UbTaDest to = *ub_ta_dest(p->end[0].ta, rows[i].row);
+        Work *w = refused_once(p, ROW_CTP7 + 1, UB_TA_WRITE, 0, 64);
+
+        to.tp.flow.sl = 3;
+        g_assert_true(ub_ta_set_dest(p->end[0].ta, ROW_CTP7 + 1, &to));
+        pair_run(p);
+        g_assert_true(w->done);
+        g_assert_cmpint(w->status, ==, rows[i].status);
+        g_assert_cmpuint(p->end[1].mem[0], ==,
+                         rows[i].status ? 0 : 0x5a);
+        g_assert_cmpuint(p->end[2].mem[0], ==, 0);
+        work_free(w);
+        pair_idle(p);
+        pair_free(p);
+    }
+}
+
+/* A slice of several packets has them put together by a channel alone. */
+static void test_row_long(void)
+{
+    Pair *p = pair_new(2, NULL);
+    UbTaDest ctp = *ub_ta_dest(p->end[0].ta, ROW_CTP7 + 1);
+    Work *w = refused_once(p, ROW_RTP + 1, UB_TA_WRITE, 0, 30000);
+
+    g_assert_true(ub_ta_set_dest(p->end[0].ta, ROW_RTP + 1, &ctp));
+    pair_run(p);
+    g_assert_true(w->done);
+    g_assert_cmpint(w->status, ==, UB_TAS_OPCODE);
+    work_free(w);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* A packet that is made and found no room is not sent where the row leads now. */
+static void test_row_stuck(void)
+{
+    static const struct {
+        uint32_t row;
+        UbTaStatus status;
+    } rows[] = {
+        { ROW_CTP7 + 2, UB_TAS_OPCODE }, { ROW_BYPASS + 1, UB_TAS_OPCODE },
+        { ROW_RTP + 1, UB_TAS_OK },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Pair *p = pair_new(3, NULL);
+        UbTaDest to = *ub_ta_dest(p->end[0].ta, rows[i].row);
+        Work *w = work_new(ROW_CTP7 + 1, UB_TA_WRITE, 0, 64);
+
+        memset(w->data, 0x5a, 64);
+        pair_queue(p, 0, 7, UB_ROI);
+        p->busy = 1000000;
+        work_post(p, 0, 7, w);
+        pair_run_for(p, 10000);
+        g_assert_cmpuint(pair_count(p, 0, UB_TAC_BUSY), >, 0);
+        g_assert_true(ub_ta_set_dest(p->end[0].ta, ROW_CTP7 + 1, &to));
+        pair_run_for(p, 10000);
+        p->busy = 0;
+        ub_ta_room(p->end[0].ta, UB_TP_NONE);
+        for (uint32_t tpn = 0; tpn < 64; tpn++) {
+            ub_ta_room(p->end[0].ta, tpn);
+        }
+        pair_run(p);
+        g_assert_true(w->done);
+        g_assert_cmpint(w->status, ==, rows[i].status);
+        g_assert_cmpuint(p->end[1].mem[0], ==, rows[i].status ? 0 : 0x5a);
+        g_assert_cmpuint(p->end[2].mem[0], ==, 0);
+        work_free(w);
+        pair_idle(p);
+        pair_free(p);
+    }
+}
+
+/* ---- an operation that is cut short ---- */
+
+/* With no packet for its end it waits for one. */
+static void test_end_waits(void)
+{
+    Pair *p = pair_new(2, NULL);
+    UbTa *ta = p->end[0].ta;
+    CorePacketPool *none = core_packet_pool_new(UB_PACKET_HEADROOM, 1), *own;
+    UbTaQueue *q = pair_queue(p, 0, 7, UB_ROI);
+    Work *w = work_new(ROW_RTP + 1, UB_TA_WRITE, 0, 30000);
+    CorePacket *last = core_packet_alloc(none, 0);
+
+    g_assert_null(core_packet_alloc(none, 0));
+    work_post(p, 0, 7, w);
+    ub_ta_run(ta, p->now, 2);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_TX_REQUESTS), ==, 2);
+    ub_ta_queue_flush(q, true);
+    g_assert_true(w->done);
+    own = ta->pool;
+    ta->pool = none;
+    ub_ta_run(ta, p->now, 100);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_BUSY), ==, 1);
+    ta->pool = own;
+    ub_ta_room(ta, UB_TP_NONE);
+    pair_run(p);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_TX_REQUESTS), ==, 3);
+    core_packet_free(last);
+    core_packet_pool_free(none);
+    work_free(w);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* ---- images of an initiator ---- */
+
+typedef void Spoil(Lane *lane, Slice *s);
+
+static void keep(Lane *lane, Slice *s) { }
+static void short_be(Lane *lane, Slice *s) { s->len = 10; }
+static void part_be(Lane *lane, Slice *s) { s->off = 1; s->len = 63; }
+static void odd_be(Lane *lane, Slice *s)
+{
+    s->len = s->req->len = s->req->made = 65;
+}
+static void long_atomic(Lane *lane, Slice *s)
+{
+    s->len = s->req->len = s->req->made = UB_TA_ATOMIC_MAX + 1;
+}
+static void lone_atomic(Lane *lane, Slice *s)
+{
+    s->state = SLICE_SENT;
+    s->req->open--;
+    s->req->finished = true;
+    s->req->where = IN_NONE;
+    s->req = NULL;
+    s->len = UB_TA_ATOMIC_MAX + 1;
+    lane->pending--;
+}
+static void other_opcode(Lane *lane, Slice *s) { s->opcode = UB_TA_FETCH_ADD; }
+static void sent_before(Lane *lane, Slice *s) { s->sent = 1; s->begun = false; }
+static void no_mtu(Lane *lane, Slice *s) { lane->way.mtu = 0; }
+static void no_mode(Lane *lane, Slice *s) { lane->way.tp.mode = UB_TP_CTP; }
+static void no_peer(Lane *lane, Slice *s) { lane->way.tp.flow.dcna++; }
+
+static const struct {
+    const char *says;
+    uint8_t opcode;
+    uint32_t row, len;
+    Spoil *spoil;
+} spoils[] = {
+    { NULL, UB_TA_WRITE_BE, ROW_CTP7, 64, keep },
+    { NULL, UB_TA_FETCH_ADD, ROW_CTP7, 8, keep },
+    { NULL, UB_TA_WRITE, ROW_RTP, 30000, keep },
+    { NULL, UB_TA_WRITE_NOTIFY, ROW_RTP, 100000, keep },
+    { NULL, UB_TA_WRITE, ROW_BYPASS, 100, keep },
+    { "a slice of the image is impossible", UB_TA_WRITE_BE, ROW_CTP7, 64,
+      short_be },
+    { "a slice of the image is impossible", UB_TA_WRITE_BE, ROW_CTP7, 64,
+      part_be },
+    { "a slice of the image is impossible", UB_TA_WRITE_BE, ROW_CTP7, 64,
+      odd_be },
+    { "a slice of the image is impossible", UB_TA_FETCH_ADD, ROW_CTP7, 8,
+      long_atomic },
+    { "a slice of the image is impossible", UB_TA_FETCH_ADD, ROW_CTP7, 8,
+      lone_atomic },
+    { "a slice of the image is impossible", UB_TA_WRITE, ROW_CTP7, 8,
+      other_opcode },
+    { "a slice of the image is impossible", UB_TA_WRITE, ROW_RTP, 30000,
+      sent_before },
+    { "an impossible way", UB_TA_WRITE, ROW_RTP, 30000, no_mtu },
+    { "an impossible way", UB_TA_WRITE, ROW_RTP, 30000, no_mode },
+    { "an impossible way", UB_TA_WRITE, ROW_RTP, 30000, no_peer },
+};
+
+static void test_image(void)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(spoils); i++) {
+        Pair *p = pair_new(2, NULL);
+        UbTa *ta = p->end[0].ta;
+        Work *w = work_new(spoils[i].row + 1, spoils[i].opcode, 64,
+                           spoils[i].len);
+        g_autofree uint8_t *data = NULL;
+        GHashTableIter it;
+        gpointer value;
+        const char *why;
+        size_t len;
+        Lane *lane;
+
+        pair_queue(p, 0, 7, UB_ROI);
+        w->req.ntf_addr = PAIR_UBA;
+        w->req.ntf_token_id = PAIR_TOKEN_ID;
+        work_post(p, 0, 7, w);
+        ub_ta_run(ta, p->now, 2);
+        g_assert_false(w->done);
+        g_hash_table_iter_init(&it, ta->lane_ids);
+        g_assert_true(g_hash_table_iter_next(&it, NULL, &value));
+        lane = value;
+        spoils[i].spoil(lane, ta_lane_at(lane, lane->next - 1));
+        data = pair_save(p, 0, &len);
+        why = pair_load(p, 0, data, len);
+        if (!spoils[i].says) {
+            g_assert_cmpstr(why, ==, NULL);
+        } else if (!why || !strstr(why, spoils[i].says)) {
+            g_error("%u %s: %s", i, spoils[i].says, why ? why : "taken");
+        }
+        pair_free(p);
+        work_free(w);
+    }
+}
+
+/* ---- peers that make many contexts ---- */
+
+static Ctx *ctx_of(UbTa *ta, uint64_t who, uint32_t rc)
+{
+    Key key = { .who = who, .rc = rc };
+
+    return ta_ctx(ta, &key);
+}
+
+static Ctx *known(UbTa *ta, uint64_t who, uint32_t rc)
+{
+    Key key = { .who = who, .rc = rc };
+
+    return ta_ctx_find(ta, &key);
+}
+
+static Pair *small_pair(uint32_t contexts)
+{
+    UbTaConfig cfg;
+
+    pair_config(&cfg);
+    cfg.contexts = contexts;
+    return pair_new(2, &cfg);
+}
+
+/* What one peer was refused, and what it had executed, is known still. */
+static void test_share(void)
+{
+    Pair *p = small_pair(16);
+    UbTa *ta = p->end[0].ta;
+    Ctx *a, *b;
+
+    a = ctx_of(ta, 1, 7);
+    g_assert_false(ta_ctx_seen(a, 0, false));
+    ta_ctx_refuse(a, 0, true, ta->now);
+    b = ctx_of(ta, 1, 8);
+    g_assert_false(ta_ctx_seen(b, 0, false));
+    ta_ctx_done(b, 0);
+    for (uint32_t i = 0; i < 1000; i++) {
+        g_assert_nonnull(ctx_of(ta, 2, i));
+    }
+    g_assert_true(known(ta, 1, 7) == a);
+    g_assert_true(ta_ctx_refused_before(a, 1));
+    g_assert_true(known(ta, 1, 8) == b);
+    g_assert_true(ta_ctx_seen(b, 0, false));
+    g_assert_cmpuint(g_hash_table_size(ta->contexts), ==, 16);
+    /* Who comes later has its share, of what the other has too many of. */
+    for (uint32_t i = 0; i < 5; i++) {
+        g_assert_nonnull(ctx_of(ta, 3, i));
+    }
+    for (uint32_t i = 0; i < 5; i++) {
+        g_assert_nonnull(known(ta, 3, i));
+    }
+    g_assert_true(known(ta, 1, 7) == a && known(ta, 1, 8) == b);
+    g_assert_cmpuint(g_hash_table_size(ta->contexts), ==, 16);
+    pair_free(p);
+}
+
+/* Those that refuse do not go, until that is over: but nobody keeps more than its share
+ * by that. */
+static void test_refusing(void)
+{
+    Pair *p = small_pair(8);
+    UbTa *ta = p->end[0].ta;
+
+    for (uint32_t i = 0; i < 8; i++) {
+        Ctx *ctx = ctx_of(ta, 2, i);
+
+        g_assert_false(ta_ctx_seen(ctx, 0, false));
+        ta_ctx_refuse(ctx, 0, true, ta->now);
+    }
+    g_assert_null(ctx_of(ta, 2, 100));
+    for (uint32_t i = 0; i < 4; i++) {
+        g_assert_nonnull(ctx_of(ta, 1, i));
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        Ctx *ctx = known(ta, 1, i);
+
+        g_assert_nonnull(ctx);
+        g_assert_false(ta_ctx_seen(ctx, 0, false));
+        ta_ctx_refuse(ctx, 0, true, ta->now);
+    }
+    g_assert_null(ctx_of(ta, 1, 100));
+    ub_ta_time(ta, ta->now + ta_time(ta, ta->cfg.hold_time) + 1);
+    g_assert_nonnull(ctx_of(ta, 2, 100));
+    g_assert_nonnull(ctx_of(ta, 1, 100));
+    for (uint32_t i = 1; i < 4; i++) {
+        g_assert_nonnull(known(ta, 1, i));
+    }
+    pair_free(p);
+}
+
+/* What is worked on does not go under it. */
+static void test_busy(void)
+{
+    Pair *p = small_pair(1);
+    UbTa *ta = p->end[0].ta;
+    Ctx *ctx = ctx_of(ta, 1, 7);
+
+    ctx->busy = true;
+    g_assert_null(ctx_of(ta, 1, 8));
+    g_assert_null(ctx_of(ta, 2, 8));
+    ctx->busy = false;
+    g_assert_nonnull(ctx_of(ta, 1, 8));
+    pair_free(p);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/ta/rows/form", test_row_form);
+    g_test_add_func("/ub/ta/rows/peer", test_row_peer);
+    g_test_add_func("/ub/ta/rows/long", test_row_long);
+    g_test_add_func("/ub/ta/rows/stuck", test_row_stuck);
+    g_test_add_func("/ub/ta/end-waits", test_end_waits);
+    g_test_add_func("/ub/ta/image/slices", test_image);
+    g_test_add_func("/ub/ta/contexts/share", test_share);
+    g_test_add_func("/ub/ta/contexts/refusing", test_refusing);
+    g_test_add_func("/ub/ta/contexts/busy", test_busy);
+    return g_test_run();
+}
