@@ -68,6 +68,7 @@ typedef struct UbUrmaConfig {
     uint32_t members;   /* of one group */
     uint32_t eqs;       /* 1 to UBQ_EQS */
     uint32_t segments;
+    uint32_t requests;  /* send queue entries under way, of all queues: memory */
     uint32_t pages;     /* of doorbells */
     uint32_t entities;  /* numbers that objects may name */
     uint32_t vectors;   /* MSI-X entries */
@@ -211,10 +212,11 @@ void ub_urma_foreach_group(UbUrma *u,
 /*
  * Migration.  The order is: ub_urma_image(), then ub_ta_image() with
  * ub_urma_adopt() and this engine as opaque, then, loading, ub_urma_loaded(),
- * which returns NULL or what is wrong.
+ * which returns NULL or what is wrong, and in @senders how many queues of the
+ * transaction layer are the engine's.
  */
 void ub_urma_image(UbUrma *u, CoreImage *im);
 UbTaRequest *ub_urma_adopt(void *opaque, uint32_t rcid, uint64_t id);
-const char *ub_urma_loaded(UbUrma *u);
+const char *ub_urma_loaded(UbUrma *u, uint32_t *senders);
 
 #endif

@@ -158,8 +158,14 @@ UbTaRequest *ub_lds_adopt(UbLds *l, uint64_t id)
 
 const char *ub_lds_loaded(UbLds *l)
 {
+    UbTaQueueConfig cfg = lds_queue_config(l);
+    UbTaQueue *q = ub_ta_queue(l->ta, cfg.rcid);
     uint64_t busy = 0;
     const char *why;
+
+    if (q && !ub_ta_queue_fits(q, &cfg, false)) {
+        return "accesses by a queue that is not the window's";
+    }
 
     for (LdsOp *op = l->first; op; op = op->next) {
         op->req.user = l;

@@ -144,6 +144,7 @@ unsigned lds_decode(UbLds *l, uint64_t pa, LdsTarget *to);
 void lds_invalidate(UbLds *l, uint32_t first, uint32_t last);
 
 /* ---- op.c ---- */
+UbTaQueueConfig lds_queue_config(const UbLds *l);
 UbTaQueue *lds_queue(UbLds *l);
 /* Whether @to names a row of destinations, and the same peer: 0, or
  * UB_LDS_EVENT_*. */

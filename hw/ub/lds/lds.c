@@ -165,7 +165,7 @@ static void link_down(UbLds *l, unsigned port)
 
     for (op = l->first; op; op = next) {
         next = op->next;
-        if (!l->links || leaves_by(l, op, port)) {
+        if (!op->told && (!l->links || leaves_by(l, op, port))) {
             lds_op_give_up(l, op, UB_LDS_EVENT_LINK);
         }
     }
@@ -214,6 +214,9 @@ static void expire_ops(UbLds *l, int64_t *next)
 
     for (op = l->first; op; op = after) {
         after = op->next;
+        if (op->told) {
+            continue;
+        }
         if (op->deadline <= l->now) {
             lds_op_give_up(l, op, l->links ? UB_LDS_EVENT_TIMEOUT
                                            : UB_LDS_EVENT_LINK);

@@ -8,9 +8,14 @@
  */
 #include "internal.h"
 
+UbTaQueueConfig lds_queue_config(const UbLds *l)
+{
+    return (UbTaQueueConfig) { .rcid = l->cfg.rcid, .mode = l->cfg.mode };
+}
+
 UbTaQueue *lds_queue(UbLds *l)
 {
-    UbTaQueueConfig cfg = { .rcid = l->cfg.rcid, .mode = l->cfg.mode };
+    UbTaQueueConfig cfg = lds_queue_config(l);
     UbTaQueue *q = ub_ta_queue(l->ta, l->cfg.rcid);
 
     return q ? q : ub_ta_queue_new(l->ta, &cfg);

@@ -173,6 +173,28 @@ static void told_image(Ubc *ubc, CoreImage *im)
     core_image_flag(im, &ubc->identity_told);
 }
 
+/* What the floors say of the transaction layer's part in them, when all are there. */
+static const char *loaded(Ubc *ubc)
+{
+    UbTa *ta = ub_node_ta(ubc->node);
+    uint32_t senders, usi;
+    const char *why;
+    UbTaState state;
+
+    why = ub_urma_loaded(ubc->urma, &senders);
+    why = why ? why : ubc_window_loaded(ubc);
+    why = why ? why : ubc_usi_loaded(ubc, &usi);
+    if (why) {
+        return why;
+    }
+    ub_ta_state(ta, &state);
+    if (ubc_window(ubc)) {
+        senders += !!ub_ta_queue(ta, ubc->conf.lds.rcid);
+    }
+    return state.queues == senders + usi
+           ? NULL : "a queue of the transaction layer that is nobody's";
+}
+
 void ubc_engine_image(Ubc *ubc, CoreImage *im)
 {
     unsigned version = core_image_begin(im, CORE_TAG('E', 'N', 'G', 'N'), 2);
@@ -188,8 +210,7 @@ void ubc_engine_image(Ubc *ubc, CoreImage *im)
     }
     core_image_end(im);
     if (core_image_loading(im) && !core_image_error(im)) {
-        why = ub_urma_loaded(ubc->urma);
-        why = why ? why : ubc_window_loaded(ubc);
+        why = loaded(ubc);
         core_image_check(im, !why, why);
     }
 }

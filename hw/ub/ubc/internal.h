@@ -267,6 +267,8 @@ void ubc_usi_reset_entity(Ubc *ubc, unsigned entity);
 /* Before an image is made: what is under way is pending again. */
 void ubc_usi_rest(Ubc *ubc);
 void ubc_usi_image(Ubc *ubc, CoreImage *im);
+/* What is wrong with its queue of the transaction layer, or NULL; how many it has. */
+const char *ubc_usi_loaded(Ubc *ubc, uint32_t *queues);
 
 /* ---- resource.c ---- */
 /* Regions of ubc_ta_ops: the interrupts of this host, and space @s of an Entity. */

@@ -328,12 +328,13 @@ static bool way_to(Ubc *ubc, unsigned entity, const UbEid *deid, UbTaDest *d)
     return true;
 }
 
+static const UbTaQueueConfig usi_config = { .rcid = USI_RCID, .mode = UB_ROI };
+
 static UbTaQueue *usi_queue(UbTa *ta)
 {
-    const UbTaQueueConfig cfg = { .rcid = USI_RCID, .mode = UB_ROI };
     UbTaQueue *q = ub_ta_queue(ta, USI_RCID);
 
-    return q ? q : ub_ta_queue_new(ta, &cfg);
+    return q ? q : ub_ta_queue_new(ta, &usi_config);
 }
 
 static bool tell_user(Ubc *ubc, unsigned entity, const Usi *m)
@@ -462,6 +463,16 @@ void ubc_usi_reset(Ubc *ubc)
         ubc_usi_reset_entity(ubc, i);
     }
     ubc->usi_host = (UbcUsiHost) { 0 };
+}
+
+const char *ubc_usi_loaded(Ubc *ubc, uint32_t *queues)
+{
+    UbTaQueue *q = ub_ta_queue(ub_node_ta(ubc->node), USI_RCID);
+
+    *queues = !!q;
+    return !q || (ubc->conf.entities > 1 &&
+                  ub_ta_queue_fits(q, &usi_config, false))
+           ? NULL : "a queue of interrupts that cannot be";
 }
 
 static void host_image(Ubc *ubc, CoreImage *im)

@@ -190,12 +190,43 @@ unsigned urma_group_leave(UbUrma *u, uint32_t *id, uint8_t *cmd)
     return UBQ_RESULT_OK;
 }
 
+typedef struct Watch {
+    UbUrma *u;
+    const UrmaQueue *q;
+} Watch;
+
+/* Whether a member has become deaf by @q's end, and was not before. */
+static bool deafened(UbUrma *u, const UrmaQueue *member, const UrmaQueue *q)
+{
+    const UrmaQueue *rq = urma_rq_of(u, member);
+
+    return member == q ? rq == q || !urma_queue_deaf(rq)
+                       : rq == q && !urma_queue_deaf(member);
+}
+
+static void watch_group(void *opaque, void *p)
+{
+    const Watch *w = opaque;
+    UrmaGroup *g = p;
+    bool hit = false;
+
+    for (unsigned i = 0; i < g->members->len && !hit; i++) {
+        hit = deafened(w->u, g->members->pdata[i], w->q);
+    }
+    if (hit && !urma_group_live(w->u, g)) {
+        ub_urma_event(w->u, g->eq, UBQ_EVENT_GROUP_ERROR, g->id, g->entity,
+                      w->q->id);
+    }
+}
+
 void urma_group_watch(UbUrma *u, const UrmaQueue *q)
 {
-    UrmaGroup *g = q->group;
+    Watch w = { u, q };
 
-    if (g && !urma_group_live(u, g)) {
-        ub_urma_event(u, g->eq, UBQ_EVENT_GROUP_ERROR, g->id, g->entity, q->id);
+    if (q->users) {
+        core_table_foreach(&u->groups, watch_group, &w);
+    } else if (q->group) {
+        watch_group(&w, q->group);
     }
 }
 

@@ -143,7 +143,7 @@ static void wrs_image(UrmaQueue *q, CoreImage *im)
 
 static void queue_image(UbUrma *u, CoreImage *im, UrmaQueue *q)
 {
-    bool ringing = q->ringing;
+    bool ringing = q->ringing || q->starved;
 
     core_image_int(im, &q->state);
     core_image_int(im, &q->mode);
@@ -461,6 +461,7 @@ UbTaRequest *ub_urma_adopt(void *opaque, uint32_t rcid, uint64_t id)
 typedef struct Check {
     UbUrma *u;
     const char *broken;
+    uint32_t senders;
 } Check;
 
 /* What could not be said before all objects were there. */
@@ -478,6 +479,14 @@ static void queue_loaded(void *opaque, void *p)
     if (!c->broken && !!q->ta != sends) {
         c->broken = "queue without its part in the transaction layer";
     }
+    if (!c->broken && sends) {
+        UbTaQueueConfig cfg = urma_queue_ta(q);
+
+        c->senders++;
+        if (!ub_ta_queue_fits(q->ta, &cfg, q->state != UBQ_STATE_READY)) {
+            c->broken = "queue that is another in the transaction layer";
+        }
+    }
     for (UrmaWr *wr = q->first; wr && !c->broken; wr = wr->next) {
         if (!wr->ended && !wr->adopted) {
             c->broken = "entry that the transaction layer does not know";
@@ -490,7 +499,7 @@ static void queue_counted(void *opaque, void *p)
     urma_queue_users(p, 1);
 }
 
-const char *ub_urma_loaded(UbUrma *u)
+const char *ub_urma_loaded(UbUrma *u, uint32_t *senders)
 {
     Check c = { .u = u };
 
@@ -498,5 +507,6 @@ const char *ub_urma_loaded(UbUrma *u)
     if (!c.broken) {
         core_table_foreach(&u->queues, queue_counted, NULL);
     }
+    *senders = c.senders;
     return c.broken;
 }

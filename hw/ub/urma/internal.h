@@ -124,7 +124,8 @@ struct UrmaQueue {
     uint64_t next_id;           /* of a request */
     UbTaQueue *ta;              /* NULL: it does not send, or is in Reset */
     bool ringing;               /* in the list of queues with work */
-    UrmaQueue *next_ringing;
+    bool starved;               /* in that of those that wait for memory */
+    UrmaQueue *next_ringing;    /* of the one list or the other */
     /* Receive. */
     uint64_t rq_base;
     uint8_t rq_log2;
@@ -158,6 +159,11 @@ typedef struct UrmaCmdRing {
 
 typedef struct UrmaBells UrmaBells;
 
+/* Queues, in their turn. */
+typedef struct UrmaRing {
+    UrmaQueue *first, *last;
+} UrmaRing;
+
 struct UbUrma {
     UbUrmaConfig cfg;
     UbUrmaOps ops;
@@ -174,7 +180,8 @@ struct UbUrma {
     CoreTimers timers;
     GHashTable *recvs;              /* UrmaRecv by name */
     uint64_t next_recv;
-    UrmaQueue *ringing, *last_ringing;
+    UrmaRing ringing, starved;
+    uint32_t entries;               /* UrmaWr, of all queues */
     uint64_t counter[UB_URMA_COUNTERS_NUM];
     unsigned image;                 /* version of the one that is being walked */
 };
@@ -251,7 +258,7 @@ void urma_group_add(UrmaGroup *g, UrmaQueue *q);
 void urma_group_remove(UrmaQueue *q);
 /* Who takes a message with @hint for the group; NULL: nobody can. */
 UrmaQueue *urma_group_pick(UbUrma *u, UrmaGroup *g, uint8_t hint);
-/* The member @q has gone to Error. */
+/* @q, a member or who has the receive entries of some, has gone to Error. */
 void urma_group_watch(UbUrma *u, const UrmaQueue *q);
 
 /* ---- reach.c ---- */
@@ -298,13 +305,24 @@ UbTaData urma_scatter(void *opaque, const UbTaRequest *req, uint32_t off,
                       const void *buf, uint32_t len);
 void urma_done(void *opaque, UbTaRequest *req, UbTaStatus status);
 void urma_sq_bell(UbUrma *u, uint32_t page, uint64_t value);
-/* Entries of the queue become requests, @budget at most; how many did. */
-unsigned urma_sq_serve(UrmaQueue *q, unsigned budget);
+/* Entries of the queue become requests, @budget at most; how many did.  @turn: others
+ * that wait for memory have had theirs. */
+unsigned urma_sq_serve(UrmaQueue *q, unsigned budget, bool turn);
 /* It has something to do: in its turn. */
 void urma_queue_ring(UrmaQueue *q);
+/* The first of a list leaves it. */
+UrmaQueue *urma_ring_take(UrmaRing *ring);
+/* A queue that goes leaves its list. */
+void urma_queue_unlist(UrmaQueue *q);
+/* Whether one entry more may be under way. */
+static inline bool urma_room(const UbUrma *u)
+{
+    return u->entries < u->cfg.requests;
+}
+
 /* In Suspended or Error: what has not begun (in Error all) completes as flushed,
- * at once. */
-void urma_sq_drain(UrmaQueue *q);
+ * at once.  False: there are more entries than may be under way. */
+bool urma_sq_drain(UrmaQueue *q);
 /* Say that nothing is under way any more, if it is so and was asked for. */
 void urma_queue_settled(UrmaQueue *q);
 UrmaWr *urma_wr_new(UrmaQueue *q, unsigned elements, unsigned inlined);
@@ -321,6 +339,8 @@ void urma_queue_free(UrmaQueue *q, UrmaTell tell);
 /* The objects that it names are in use by one more, or one less. */
 void urma_queue_users(UrmaQueue *q, int step);
 const char *urma_queue_check(UbUrma *u, const UrmaQueue *q);
+/* What it has made of it in the transaction layer, when it sends. */
+UbTaQueueConfig urma_queue_ta(const UrmaQueue *q);
 /* An entry of the queue failed: what §8.2.2.3 asks for. */
 void urma_queue_failed(UrmaQueue *q);
 /* Entries cannot be read: it goes to Error, with the event @why. */

@@ -197,15 +197,20 @@ static void queue_flush(UrmaQueue *q)
     urma_group_watch(q->urma, q);
 }
 
-static unsigned queue_start(UrmaQueue *q)
+UbTaQueueConfig urma_queue_ta(const UrmaQueue *q)
 {
-    UbTaQueueConfig cfg = {
+    return (UbTaQueueConfig) {
         .rcid = q->id,
         .mode = q->mode,
         .in_order = q->flags & UBQ_Q_IN_ORDER,
         .stop_on_error = q->flags & UBQ_Q_SUSPEND,
         .entity = q->entity,
     };
+}
+
+static unsigned queue_start(UrmaQueue *q)
+{
+    UbTaQueueConfig cfg = urma_queue_ta(q);
 
     if (q->sq_log2 && !q->ta) {
         q->ta = ub_ta_queue_new(q->urma->ta, &cfg);
@@ -220,12 +225,13 @@ static unsigned queue_start(UrmaQueue *q)
     return UBQ_RESULT_OK;
 }
 
-static void queue_drain(UrmaQueue *q)
+/* False: not all, for entries that have begun hold too many. */
+static bool queue_drain(UrmaQueue *q)
 {
-    if (q->ta) {
-        urma_sq_drain(q);
-    }
+    bool all = !q->ta || urma_sq_drain(q);
+
     urma_rq_flush(q, UINT_MAX);
+    return all;
 }
 
 static unsigned queue_go(UrmaQueue *q, unsigned state)
@@ -284,8 +290,8 @@ unsigned urma_queue_modify(UbUrma *u, uint32_t *id, uint8_t *cmd)
     if (mask & UBQ_QM_STATE && !may_go[q->state][cmd[UBQ_Q_STATE]]) {
         return UBQ_RESULT_STATE;
     }
-    if (mask & UBQ_QM_DRAIN) {
-        queue_drain(q);
+    if (mask & UBQ_QM_DRAIN && !queue_drain(q)) {
+        return UBQ_RESULT_FULL;
     }
     if (mask & UBQ_QM_RQ_LIMIT) {
         q->rq_limit = get_le16(cmd + UBQ_Q_RQ_LIMIT);
@@ -313,20 +319,10 @@ unsigned urma_queue_modify(UbUrma *u, uint32_t *id, uint8_t *cmd)
 void urma_queue_free(UrmaQueue *q, UrmaTell tell)
 {
     UbUrma *u = q->urma;
-    UrmaQueue **at = &u->ringing, *before = NULL;
 
     queue_quiet(q, tell);
     urma_group_remove(q);
-    while (*at && *at != q) {
-        before = *at;
-        at = &before->next_ringing;
-    }
-    if (*at) {
-        *at = q->next_ringing;
-        if (u->last_ringing == q) {
-            u->last_ringing = before;
-        }
-    }
+    urma_queue_unlist(q);
     urma_bells_queue(u->bells, q->id, -1);
     core_table_set(&u->queues, q->id, NULL);
     u->n_queues--;

@@ -51,6 +51,66 @@ UbTaData urma_scatter(void *opaque, const UbTaRequest *req, uint32_t off,
                           len, true) ? UB_TA_DATA_OK : UB_TA_DATA_FAULT;
 }
 
+/* ---- Turns ------------------------------------------------------------------------ */
+
+static void ring_add(UrmaRing *ring, UrmaQueue *q)
+{
+    q->next_ringing = NULL;
+    *(ring->last ? &ring->last->next_ringing : &ring->first) = q;
+    ring->last = q;
+}
+
+UrmaQueue *urma_ring_take(UrmaRing *ring)
+{
+    UrmaQueue *q = ring->first;
+
+    ring->first = q->next_ringing;
+    if (!ring->first) {
+        ring->last = NULL;
+    }
+    q->ringing = q->starved = false;
+    return q;
+}
+
+void urma_queue_unlist(UrmaQueue *q)
+{
+    UrmaRing *ring = q->starved ? &q->urma->starved : &q->urma->ringing;
+    UrmaQueue **at = &ring->first, *before = NULL;
+
+    while (*at && *at != q) {
+        before = *at;
+        at = &before->next_ringing;
+    }
+    if (*at) {
+        *at = q->next_ringing;
+        if (ring->last == q) {
+            ring->last = before;
+        }
+    }
+    q->ringing = q->starved = false;
+}
+
+void urma_queue_ring(UrmaQueue *q)
+{
+    if (q->starved && q->state != UBQ_STATE_READY) {
+        urma_queue_unlist(q);       /* what it has to do takes no memory */
+    }
+    if (!q->ringing && !q->starved) {
+        q->ringing = true;
+        ring_add(&q->urma->ringing, q);
+        urma_kick(q->urma);
+    }
+}
+
+/* Its entries wait in the guest's memory until others have ended. */
+static void starve(UrmaQueue *q)
+{
+    if (!q->ringing && !q->starved) {
+        q->starved = true;
+        ring_add(&q->urma->starved, q);
+    }
+}
+
 /* ---- Entries that are under way ---------------------------------------------------- */
 
 UrmaWr *urma_wr_new(UrmaQueue *q, unsigned elements, unsigned inlined)
@@ -58,6 +118,7 @@ UrmaWr *urma_wr_new(UrmaQueue *q, unsigned elements, unsigned inlined)
     UrmaWr *wr = g_malloc0(sizeof(*wr) + elements * sizeof(UrmaElement) +
                            inlined);
 
+    q->urma->entries++;
     wr->queue = q;
     wr->element = (UrmaElement *)(wr + 1);
     wr->data = (uint8_t *)(wr->element + elements);
@@ -87,6 +148,10 @@ static void wr_free(UrmaWr *wr)
     } else {
         q->last = wr->prev;
     }
+    if (!urma_room(q->urma) && q->urma->starved.first) {
+        urma_kick(q->urma);
+    }
+    q->urma->entries--;
     g_free(wr);
 }
 
@@ -368,48 +433,50 @@ static bool entry_begin(UrmaQueue *q)
     return true;
 }
 
-unsigned urma_sq_serve(UrmaQueue *q, unsigned budget)
+/* In Error an entry ends at once and leaves nothing. */
+static bool may_fetch(const UrmaQueue *q)
 {
-    uint32_t depth = ub_ta_config(q->urma->ta)->depth;
+    return q->sq_fetch != q->sq_pi && q->ta &&
+           (q->state == UBQ_STATE_ERROR ||
+            (q->state == UBQ_STATE_READY &&
+             ub_ta_queue_len(q->ta) < ub_ta_config(q->urma->ta)->depth));
+}
+
+unsigned urma_sq_serve(UrmaQueue *q, unsigned budget, bool turn)
+{
+    UbUrma *u = q->urma;
     unsigned n = 0;
 
     if (q->sq_fetch == q->sq_pi) {
         urma_record_read(q);
     }
-    while (n < budget && q->sq_fetch != q->sq_pi &&
-           (q->state == UBQ_STATE_READY || q->state == UBQ_STATE_ERROR) &&
-           q->ta && ub_ta_queue_len(q->ta) < depth && entry_begin(q)) {
+    while (n < budget && may_fetch(q)) {
+        if (q->state == UBQ_STATE_READY &&
+            (!urma_room(u) || (u->starved.first && !turn))) {
+            starve(q);
+            break;
+        }
+        if (!entry_begin(q)) {
+            break;
+        }
         n++;
     }
     urma_queue_settled(q);
     return n;
 }
 
-void urma_sq_drain(UrmaQueue *q)
+bool urma_sq_drain(UrmaQueue *q)
 {
+    bool room = true;
+
     ub_ta_queue_flush(q->ta, q->state == UBQ_STATE_ERROR);
     urma_record_read(q);
-    while (q->sq_fetch != q->sq_pi && entry_begin(q)) {
+    while (q->sq_fetch != q->sq_pi &&
+           (room = !q->first || urma_room(q->urma)) && entry_begin(q)) {
         continue;
     }
     urma_queue_settled(q);
-}
-
-void urma_queue_ring(UrmaQueue *q)
-{
-    UbUrma *u = q->urma;
-
-    if (!q->ringing) {
-        q->ringing = true;
-        q->next_ringing = NULL;
-        if (u->last_ringing) {
-            u->last_ringing->next_ringing = q;
-        } else {
-            u->ringing = q;
-        }
-        u->last_ringing = q;
-        urma_kick(u);
-    }
+    return room;
 }
 
 bool urma_sq_posted(UrmaQueue *q, uint16_t pi)

@@ -17,6 +17,7 @@ void ub_urma_config_init(UbUrmaConfig *cfg)
         .members = 256,
         .eqs = UBQ_EQS,
         .segments = 65536,
+        .requests = 1 << 18,
         .pages = 256,
         .entities = 1,
         .vectors = 1024,
@@ -111,7 +112,7 @@ static void segment_gone(void *opaque, void *p)
 void ub_urma_reset(UbUrma *u)
 {
     /* First, or each queue looks for itself in all of these. */
-    u->ringing = u->last_ringing = NULL;
+    u->ringing = u->starved = (UrmaRing) { NULL };
     g_hash_table_remove_all(u->recvs);
     core_table_foreach(&u->queues, queue_gone, u);
     core_table_foreach(&u->groups, group_gone, u);
@@ -186,23 +187,26 @@ void ub_urma_bell(UbUrma *u, uint32_t page, uint32_t offset, uint64_t value)
     }
 }
 
+static bool has_work(const UbUrma *u)
+{
+    return u->ringing.first || (u->starved.first && urma_room(u));
+}
+
 /* Queues in turn, each a few entries at a time; those that have more wait for the
- * next round, those that the transaction layer has no room for are rung by it. */
+ * next round, those that the transaction layer has no room for are rung by it.  Those
+ * that wait for memory come first when there is some, or those that end soonest would
+ * have all of it. */
 static unsigned queues_serve(UbUrma *u, unsigned budget)
 {
     unsigned n = 0;
 
-    while (u->ringing && n < budget) {
-        UrmaQueue *q = u->ringing;
+    while (n < budget && has_work(u)) {
+        bool turn = u->starved.first && urma_room(u);
+        UrmaQueue *q = urma_ring_take(turn ? &u->starved : &u->ringing);
         unsigned part = MIN(QUANTUM, budget - n), done;
 
-        u->ringing = q->next_ringing;
-        if (!u->ringing) {
-            u->last_ringing = NULL;
-        }
-        q->ringing = false;
         done = urma_rq_flush(q, part);
-        done += urma_sq_serve(q, part - done);
+        done += urma_sq_serve(q, part - done, turn);
         if (done == part) {
             urma_queue_ring(q);
         }
@@ -221,7 +225,7 @@ int64_t ub_urma_run(UbUrma *u, int64_t now, unsigned budget)
     }
     urma_cmd_serve(u, budget);
     queues_serve(u, budget);
-    if (u->ringing || (u->cmd.enabled && u->cmd.pi != u->cmd.ci)) {
+    if (has_work(u) || (u->cmd.enabled && u->cmd.pi != u->cmd.ci)) {
         return now;
     }
     return core_timers_deadline(&u->timers);

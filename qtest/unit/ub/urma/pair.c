@@ -135,6 +135,7 @@ const char *end_load(Ends *ends, End *e, const uint8_t *data,
                             size_t len)
 {
     CoreImage *im = core_image_load(data, len, ends->now);
+    uint32_t senders;
     const char *why;
 
     ub_node_reset(e->node, ends->now);
@@ -143,7 +144,7 @@ const char *end_load(Ends *ends, End *e, const uint8_t *data,
     why = core_image_done(im);
     core_image_free(im);
     if (!why) {
-        why = ub_urma_loaded(e->urma);
+        why = ub_urma_loaded(e->urma, &senders);
     }
     return why;
 }
