@@ -115,11 +115,42 @@ static void test_room(void)
     bed_free(b);
 }
 
+/* An image's queue is the window's: no other has its requests back at once. */
+static void test_queue(void)
+{
+    Bed *b = bed_new(ROW_CTP);
+    UbTa *ta = b->p->end[0].ta;
+    UbTaQueueConfig own;
+    UbTaQueue *q;
+
+    bed_store(b, AT, 8, 1);
+    g_assert_cmpuint(bed_fence(b), ==, 0);
+    q = ub_ta_queue(ta, b->cfg.rcid);
+    g_assert_nonnull(q);
+    g_assert_null(ub_lds_loaded(b->l));
+    ub_ta_queue_stop(q, true);
+    g_assert_nonnull(ub_lds_loaded(b->l));
+    own = *ub_ta_queue_config(q);
+    for (unsigned i = 0; i < 5; i++) {
+        UbTaQueueConfig cfg = own;
+
+        cfg.in_order = i == 1;
+        cfg.stop_on_error = i == 2;
+        cfg.static_sc = i == 3;
+        cfg.entity = i == 4;
+        ub_ta_queue_free(q);
+        q = ub_ta_queue_new(ta, &cfg);
+        g_assert_true(!ub_lds_loaded(b->l) == !i);
+    }
+    bed_free(b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/lds/late/store", test_store);
     g_test_add_func("/lds/late/sync", test_sync);
     g_test_add_func("/lds/late/room", test_room);
+    g_test_add_func("/lds/late/queue", test_queue);
     return g_test_run();
 }

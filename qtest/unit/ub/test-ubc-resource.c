@@ -762,6 +762,43 @@ static void test_config(void)
     }
 }
 
+/* Queues of the transaction layer are software's, the window's or those of
+ * interrupts; each is as its owner makes it. */
+static void test_queue_owners(void)
+{
+    static const struct {
+        uint32_t rcid;
+        bool in_order;
+        const char *says;
+    } rows[] = {
+        { UB_TA_IDS - 2, false, NULL },
+        { UB_TA_IDS - 2, true, "queue of interrupts" },
+        { 5, false, "nobody's" },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        UbTaQueueConfig cfg = { .rcid = rows[i].rcid, .mode = UB_ROI,
+                                .in_order = rows[i].in_order };
+        g_autofree uint8_t *image = NULL;
+        UbcConfig conf = config(1, UBC_USI_TYPE1);
+        const char *why;
+        size_t len;
+        Ubc *ubc = ubc_new(&conf, &ops, &two[0], &why);
+
+        g_assert_cmpstr(why, ==, NULL);
+        g_assert_nonnull(ub_ta_queue_new(ub_node_ta(ubc->node), &cfg));
+        image = ubc_save(ubc, now, &len);
+        why = ubc_load(ubc, now, image, len);
+        if (!rows[i].says) {
+            g_assert_cmpstr(why, ==, NULL);
+        } else {
+            g_assert_nonnull(why);
+            g_assert_nonnull(strstr(why, rows[i].says));
+        }
+        ubc_free(ubc);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -775,5 +812,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ubc/resource/silent-user", test_silent_user);
     g_test_add_func("/ubc/resource/migrate", test_migrate);
     g_test_add_func("/ubc/resource/config", test_config);
+    g_test_add_func("/ubc/queue-owners", test_queue_owners);
     return g_test_run();
 }
