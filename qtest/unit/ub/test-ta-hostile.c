@@ -334,6 +334,29 @@ static void test_share(void)
     pair_free(p);
 }
 
+/* Who has its share, and not the most, takes from nobody either. */
+static void test_own_share(void)
+{
+    static const unsigned count[] = { 6, 5, 1 };
+    Pair *p = small_pair(12);
+    UbTa *ta = p->end[0].ta;
+
+    for (unsigned who = 0; who < G_N_ELEMENTS(count); who++) {
+        for (uint32_t i = 0; i < count[who]; i++) {
+            g_assert_nonnull(ctx_of(ta, who, i));
+        }
+    }
+    for (uint32_t i = 5; i < 20; i++) {
+        g_assert_nonnull(ctx_of(ta, 1, i));
+        g_assert_null(known(ta, 1, i - 5));
+    }
+    for (uint32_t i = 0; i < 6; i++) {
+        g_assert_nonnull(known(ta, 0, i));
+    }
+    g_assert_nonnull(known(ta, 2, 0));
+    pair_free(p);
+}
+
 /* Those that refuse do not go, until that is over: but nobody keeps more than its share
  * by that. */
 static void test_refusing(void)
@@ -393,6 +416,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/end-waits", test_end_waits);
     g_test_add_func("/ub/ta/image/slices", test_image);
     g_test_add_func("/ub/ta/contexts/share", test_share);
+    g_test_add_func("/ub/ta/contexts/own-share", test_own_share);
     g_test_add_func("/ub/ta/contexts/refusing", test_refusing);
     g_test_add_func("/ub/ta/contexts/busy", test_busy);
     return g_test_run();
