@@ -43,6 +43,10 @@ bool ubc_pci_ethernet_room(void *opaque)
 {
     UbcPci *s = opaque;
 
+    /* Nobody takes what waits: the NIC is gone, the IOThread not yet. */
+    if (!s->ether.bh) {
+        return false;
+    }
     s->ether.full = s->ether.stopped || s->ether.out->len > OUT_MAX;
     return !s->ether.full;
 }
@@ -149,10 +153,22 @@ void ubc_pci_ethernet_new(UbcPci *s)
     }
 }
 
+void ubc_pci_ethernet_leave(UbcPci *s)
+{
+    QEMUBH *bh;
+
+    qemu_mutex_lock(&s->lock);
+    bh = g_steal_pointer(&s->ether.bh);
+    qemu_mutex_unlock(&s->lock);
+    if (bh) {
+        qemu_bh_delete(bh);
+    }
+    wire_end_free(&s->ether.end);
+}
+
 void ubc_pci_ethernet_free(UbcPci *s)
 {
-    wire_end_free(&s->ether.end);
-    g_clear_pointer(&s->ether.bh, qemu_bh_delete);
+    wire_end_free(&s->ether.end);   /* what _check() opened */
     g_clear_pointer(&s->ether.out, g_byte_array_unref);
 }
 

@@ -128,9 +128,14 @@ void ubc_pci_responder_new(UbcPci *s)
 
 void ubc_pci_responder_free(UbcPci *s)
 {
+    QEMUBH *bh;
+
     if (s->responder) {
-        qemu_bh_delete(s->responder_bh);
-        s->responder_bh = NULL;
+        /* The core in its IOThread schedules it under the lock. */
+        qemu_mutex_lock(&s->lock);
+        bh = g_steal_pointer(&s->responder_bh);
+        qemu_mutex_unlock(&s->lock);
+        qemu_bh_delete(bh);
         g_clear_pointer(&s->responder, wire_stream_free);
     }
     qemu_chr_fe_deinit(&s->responder_chr, false);

@@ -400,7 +400,10 @@ static void ubc_pci_exit(PCIDevice *pci)
 
     qemu_del_vm_change_state_handler(s->vm_change);
     ubc_pci_window_leave(s);
+    /* To wait for the IOThread runs bottom halves of the main loop: those that would
+     * wake the core are gone before. */
     ubc_pci_responder_free(s);
+    ubc_pci_ethernet_leave(s);
     if (s->iothread) {
         aio_wait_bh_oneshot(s->ctx, ubc_pci_stop_bh, s);
         object_unref(OBJECT(s->iothread));

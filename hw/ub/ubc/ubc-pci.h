@@ -165,7 +165,10 @@ void ubc_pci_queue_trace(void *opaque, UbUrmaTrace what, uint32_t id,
 bool ubc_pci_ethernet_check(UbcPci *s, Error **errp);
 /* The NIC, if a netdev is named; the core is there. */
 void ubc_pci_ethernet_new(UbcPci *s);
-/* Behind it nothing comes, and nothing may be sent. */
+/* Takes the NIC away, and no lock is held: nothing comes, what the core sends is lost.
+ * The core may still run. */
+void ubc_pci_ethernet_leave(UbcPci *s);
+/* The core runs no more, or never did. */
 void ubc_pci_ethernet_free(UbcPci *s);
 /* For the core. */
 bool ubc_pci_ethernet_send(void *opaque, const uint8_t *frame, uint32_t len);
