@@ -29,7 +29,6 @@ void address_keep_alive(int fd)
         { IPPROTO_TCP, TCP_KEEPIDLE, 10 },
         { IPPROTO_TCP, TCP_KEEPINTVL, 5 },
         { IPPROTO_TCP, TCP_KEEPCNT, 3 },
-        { IPPROTO_TCP, TCP_USER_TIMEOUT, 25000 },   /* ms */
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
