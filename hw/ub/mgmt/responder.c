@@ -29,7 +29,7 @@ struct UbResponder {
     unsigned kinds;
     int64_t patience;
     bool open;
-    uint32_t tag;       /* of the next request; its place is the tag's remainder */
+    uint32_t tag;       /* of the next request at least; its place is the remainder */
     Pending pending[UB_RESPONDER_FRAMES];
     GQueue out;         /* of Frame */
     uint64_t counter[UB_RESPONDER_CNT_NUM];
@@ -182,19 +182,33 @@ bool ub_responder_wants(const UbResponder *r, const uint8_t *data, size_t len)
     return r->open && len >= UB_MGMT_ETAH && !(data[0] & 1) && spoken(r, data);
 }
 
-/* The place of the next tag is free, or may be: who has it answers when it likes,
- * or has had its time. */
-static bool has_place(const UbResponder *r, const Pending *p, int64_t now)
+/* It is free, or may be: who has it answers when it likes, or has had its time. */
+static bool has_place(const Pending *p, int64_t now)
 {
     return !p->used || p->silent || p->at <= now;
+}
+
+/* The place of the next tag; tags whose places are taken are left out.  NULL: all
+ * are. */
+static Pending *next_place(UbResponder *r, int64_t now)
+{
+    for (unsigned i = 0; i < UB_RESPONDER_FRAMES; i++) {
+        Pending *p = &r->pending[(r->tag + i) % UB_RESPONDER_FRAMES];
+
+        if (has_place(p, now)) {
+            r->tag += i;
+            return p;
+        }
+    }
+    return NULL;
 }
 
 bool ub_responder_request(UbResponder *r, int64_t now, const UbMgmtAddr *a,
                           const uint8_t *data, size_t len)
 {
-    Pending *p = &r->pending[r->tag % UB_RESPONDER_FRAMES];
+    Pending *p = next_place(r, now);
 
-    if (!has_place(r, p, now) || !put_frame(r, r->tag, a, data, len)) {
+    if (!p || !put_frame(r, r->tag, a, data, len)) {
         count(r, UB_RESPONDER_CNT_FULL);
         return false;
     }

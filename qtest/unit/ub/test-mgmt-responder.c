@@ -194,6 +194,38 @@ static void test_bounds(void)
     bed_free(&b);
 }
 
+/* One that is slow keeps its own place, and no other. */
+static void test_slow(void)
+{
+    Bed b;
+
+    bed_init(&b, 15);
+    for (unsigned i = 0; i < UB_RESPONDER_FRAMES; i++) {
+        g_assert_true(asked(&b, SPDM_ASK, i, 8));
+        g_assert_true(take(&b));
+        if (i && i != 5) {
+            says(&b, i, SPDM_ANSWER, 0);
+        }
+    }
+    for (unsigned i = 0; i < 4 * UB_RESPONDER_FRAMES; i++) {
+        uint32_t tag;
+
+        g_assert_true(asked(&b, SPDM_ASK, 100 + i, 8));
+        g_assert_true(take(&b));
+        tag = get_be32(b.frame);
+        g_assert_cmpuint(tag % UB_RESPONDER_FRAMES, !=, 0);
+        g_assert_cmpuint(tag % UB_RESPONDER_FRAMES, !=, 5);
+        says(&b, tag, SPDM_ANSWER, 0);
+    }
+    says(&b, 0, SPDM_ANSWER, 0);
+    says(&b, 5, SPDM_ANSWER, 0);
+    g_assert_cmpuint(counted(&b, UB_RESPONDER_CNT_FULL), ==, 0);
+    g_assert_cmpuint(counted(&b, UB_RESPONDER_CNT_DROP_TAG), ==, 0);
+    g_assert_cmpuint(counted(&b, UB_RESPONDER_CNT_ANSWERED), ==,
+                     5 * UB_RESPONDER_FRAMES);
+    bed_free(&b);
+}
+
 static void test_asks(void)
 {
     UbMgmtAddr a = { .scna = 0x10, .seid = 0x20, .msn = 0xffff };
@@ -290,6 +322,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/mgmt/responder/kinds", test_kinds);
     g_test_add_func("/ub/mgmt/responder/asked", test_asked);
     g_test_add_func("/ub/mgmt/responder/bounds", test_bounds);
+    g_test_add_func("/ub/mgmt/responder/slow", test_slow);
     g_test_add_func("/ub/mgmt/responder/asks", test_asks);
     g_test_add_func("/ub/mgmt/responder/gone", test_gone);
     g_test_add_func("/ub/mgmt/responder/frames", test_frames);
