@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "core/bytes.h"
+#include "core/output.h"
 #include "wire/capture.h"
 
 enum {
@@ -33,7 +34,7 @@ static void put(WireCapture *c, const void *data, size_t len)
 WireCapture *wire_capture_new(const char *path)
 {
     uint8_t head[PCAP_HEAD] = { 0 };
-    FILE *file = fopen(path, "wb");
+    FILE *file = core_output_open(path);
     WireCapture *c;
 
     if (!file) {

@@ -7,12 +7,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/bytes.h"
+#include "core/output.h"
 #include "ub/capture.h"
 #include "ub/dll_format.h"
 
@@ -134,10 +134,7 @@ static void write_head(UbCapture *c, const char *name)
 UbCapture *ub_capture_new(const char *path, const char *name, unsigned ports,
                           int64_t base)
 {
-    /* Not for a pipe that nobody reads: everything would wait for that. */
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK,
-                  0666);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
+    FILE *file = core_output_open(path);
     UbCapture *c;
 
     if (!file) {

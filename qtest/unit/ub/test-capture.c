@@ -8,8 +8,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
 #include <glib/gstdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/bytes.h"
 #include "ub/capture.h"
@@ -315,6 +318,51 @@ static void test_errors(void)
     ub_capture_free(NULL);
 }
 
+static void *read_fifo(void *opaque)
+{
+    static uint8_t bytes[65536];
+    uint64_t total = 0;
+    ssize_t n;
+
+    while ((n = read(GPOINTER_TO_INT(opaque), bytes, sizeof(bytes))) > 0) {
+        total += n;
+    }
+    g_assert_cmpint(n, ==, 0);
+    return (void *)(uintptr_t)total;
+}
+
+/* Nobody reads: refused.  Somebody does: a burst that is longer than the FIFO has not
+ * an end before its end. */
+static void test_fifo(void)
+{
+    static const uint8_t data[4096];
+    g_autofree char *dir = g_dir_make_tmp("ub-capture-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(dir, "fifo", NULL);
+    GThread *reader;
+    UbCapture *c;
+    int fd;
+
+    g_assert_cmpint(mkfifo(path, 0600), ==, 0);
+    g_assert_null(ub_capture_new(path, "ub0", 1, 0));
+    g_assert_cmpint(errno, ==, ENXIO);
+    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    g_assert_cmpint(fd, >=, 0);
+    c = ub_capture_new(path, "ub0", 1, 0);
+    g_assert_nonnull(c);
+    /* It waits now, and the writer for it. */
+    g_assert_cmpint(fcntl(fd, F_SETFL, 0), ==, 0);
+    reader = g_thread_new("reader", read_fifo, GINT_TO_POINTER(fd));
+    for (unsigned i = 0; i < 2000; i++) {
+        ub_capture_packet(c, i, 0, true, 7, 0, data, sizeof(data));
+    }
+    g_assert_cmpint(ub_capture_flush(c), ==, 0);
+    ub_capture_free(c);
+    g_assert_cmpuint((uintptr_t)g_thread_join(reader), >, 2000 * sizeof(data));
+    close(fd);
+    g_unlink(path);
+    g_rmdir(dir);
+}
+
 /* ---- The sample ------------------------------------------------------------------ */
 
 static void sample_packets(UbCapture *c)
@@ -435,5 +483,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/capture/records", test_records);
     g_test_add_func("/ub/capture/place", test_place);
     g_test_add_func("/ub/capture/errors", test_errors);
+    g_test_add_func("/ub/capture/fifo", test_fifo);
     return g_test_run();
 }
