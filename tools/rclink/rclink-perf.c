@@ -328,10 +328,9 @@ static void latency(void)
 		printf("bytes=%zu us=%.2f us99=%.2f\n", opt.bytes,
 		       t[opt.num / 2] / 2e3, t[opt.num * 99 / 100] / 2e3);
 	else
-		while (sent_done < opt.num) {	/* the last one is theirs */
-			events();
-			idle(RCLINK_WAIT_EVENT);
-		}
+		while (sent_done < opt.num)	/* the last one is theirs */
+			if (!events())
+				idle(RCLINK_WAIT_EVENT);
 	free(data);
 	free(t);
 }
