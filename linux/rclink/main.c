@@ -116,6 +116,7 @@ static int rclink_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	rc->pdev = pdev;
 	rc->ndev = ndev;
 	rc->bar = pcim_iomap_table(pdev)[0];
+	spin_lock_init(&rc->link_lock);
 	pci_set_drvdata(pdev, rc);
 	pci_set_master(pdev);
 	err = rclink_setup(rc);

@@ -34,21 +34,28 @@ static void rclink_tx_tell(struct rclink *rc)
 	rclink_set(rc, RCL_TX_MD_HEAD_PTR, rc->tx_head);
 }
 
+/* A frame that is not sent, and is freed: it was to tell of those before it. */
+static netdev_tx_t rclink_xmit_drop(struct rclink *rc)
+{
+	rc->ndev->stats.tx_dropped++;
+	if (!netdev_xmit_more())
+		rclink_tx_tell(rc);
+	return NETDEV_TX_OK;
+}
+
 static netdev_tx_t rclink_xmit(struct sk_buff *skb, struct net_device *ndev)
 {
 	struct rclink *rc = netdev_priv(ndev);
 	u16 at = rc->tx_head;
 	unsigned int len;
 
-	if (skb->len > RCL_TX_FRAME_MAX || eth_skb_pad(skb)) {
-		ndev->stats.tx_dropped++;
-		if (skb->len > RCL_TX_FRAME_MAX)
-			dev_kfree_skb_any(skb);
-		/* It was to tell of those before it. */
-		if (!netdev_xmit_more())
-			rclink_tx_tell(rc);
-		return NETDEV_TX_OK;
+	if (skb->len > RCL_TX_FRAME_MAX) {
+		dev_kfree_skb_any(skb);
+		return rclink_xmit_drop(rc);
 	}
+	/* Frees the frame if it fails. */
+	if (eth_skb_pad(skb))
+		return rclink_xmit_drop(rc);
 	len = skb->len;
 	skb_copy_and_csum_dev(skb, rc->tx_buf[at]);
 	rc->tx_md[at].word = cpu_to_le64(len << RCL_MD_SIZE_SHIFT |
@@ -215,12 +222,18 @@ irqreturn_t rclink_nonr_irq(int irq, void *data)
 
 /* ---- life ---- */
 
+/* The interrupt, and whoever starts the port: whose look is the later has the last
+ * word. */
 void rclink_link_changed(struct rclink *rc)
 {
+	unsigned long flags;
+
+	spin_lock_irqsave(&rc->link_lock, flags);
 	if (rclink_get(rc, RCL_STATUS) & RCL_STATUS_LINK)
 		netif_carrier_on(rc->ndev);
 	else
 		netif_carrier_off(rc->ndev);
+	spin_unlock_irqrestore(&rc->link_lock, flags);
 }
 
 static void rclink_start(struct rclink *rc)

@@ -53,6 +53,7 @@ struct rclink {
 	dma_addr_t rx_md_addr;
 	struct rclink_rx_buf rx_buf[RCLINK_MDS];
 	u16 rx_head, rx_tail, rx_told;	/* told: head, as the port knows it */
+	spinlock_t link_lock;	/* carrier is what the link is */
 	bool started;		/* not halted; under RTNL */
 	struct work_struct restart;	/* after a transmit timeout */
 
