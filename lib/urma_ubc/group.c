@@ -9,6 +9,7 @@
 
 static void group_free(urma_jetty_grp *g)
 {
+    ubc_given_end(g->urma_ctx, &((UbcGroup *)g)->given);
     pthread_mutex_destroy(&g->event_mutex);
     pthread_cond_destroy(&g->event_cond);
     free(g);
@@ -32,6 +33,7 @@ urma_jetty_grp *ubc_create_jetty_grp(urma_context *ctx,
     g->cfg = *cfg;
     pthread_mutex_init(&g->event_mutex, NULL);
     pthread_cond_init(&g->event_cond, NULL);
+    ubc_given_add(ctx, &((UbcCtx *)ctx)->others, &((UbcGroup *)g)->given, g);
     if (ubc_call(ctx, URMA_CREATE_JETTY_GRP, &a)) {
         group_free(g);
         return NULL;
@@ -48,6 +50,9 @@ int ubc_delete_jetty_grp(urma_jetty_grp *g)
 
     if (result && errno != EIO) {
         return ubc_status(result);
+    }
+    if (result) {
+        ubc_given_end(g->urma_ctx, &((UbcGroup *)g)->given);
     }
     ubc_events_wait(&g->event_mutex, &g->event_cond, &g->async_events_acked,
                     result ? ((UbcGroup *)g)->given.async : a.async_events);

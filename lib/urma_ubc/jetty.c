@@ -12,6 +12,7 @@
 
 static void jetty_free(UbcJetty *j)
 {
+    ubc_given_end(j->base.urma_ctx, &j->given);
     ubc_ring_close(&j->sq);
     pthread_mutex_destroy(&j->base.event_mutex);
     pthread_cond_destroy(&j->base.event_cond);
@@ -82,6 +83,7 @@ urma_jetty *ubc_create_jetty(urma_context *ctx, urma_jetty_cfg *cfg)
     j->base.cfg = *cfg;
     pthread_mutex_init(&j->base.event_mutex, NULL);
     pthread_cond_init(&j->base.event_cond, NULL);
+    ubc_given_add(ctx, &((UbcCtx *)ctx)->others, &j->given, j);
     ubc_ctx_lock(ctx);
     err = jetty_open(j, ctx, cfg);
     ubc_ctx_unlock(ctx);
@@ -158,6 +160,7 @@ int ubc_delete_jetty(urma_jetty *jetty)
         return ubc_status(result);
     }
     if (result) {
+        ubc_given_end(jetty->urma_ctx, &((UbcJetty *)jetty)->given);
         a.async_events = ((UbcJetty *)jetty)->given.async;
     }
     if (!(jetty->cfg.flag & JETTY_NON_BLOCKING)) {

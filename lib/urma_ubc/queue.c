@@ -10,23 +10,30 @@
 #define QUEUE_NON_BLOCKING 0x2000u  /* in the flags of a JFS */
 #define JFR_NON_BLOCKING 0x4000u
 
-/* A queue that could not be set up here, or is to go. */
+/* A queue that could not be set up here, or is to go; with the context's lock. */
 static int queue_delete(urma_context *ctx, enum urma_command command,
-                        uint64_t handle, const UbcGiven *given,
+                        uint64_t handle, UbcGiven *given,
                         uint32_t *events)
 {
     struct urma_handle_cmd a = { .handle = handle };
     int result = ubc_call(ctx, command, &a);
 
+    if (result && errno != EIO) {
+        return ubc_status(result);
+    }
+    if (result) {
+        /* The device is gone, and the queue with it. */
+        ubc_given_remove(given);
+    }
     *events = result ? given->async : a.async_events;
-    /* The device is gone, and the queue with it. */
-    return result && errno != EIO ? ubc_status(result) : 0;
+    return 0;
 }
 
 /* ---- JFS ------------------------------------------------------------------------- */
 
 static void jfs_free(UbcJfs *s)
 {
+    ubc_given_end(s->base.urma_ctx, &s->given);
     ubc_ring_close(&s->sq);
     pthread_mutex_destroy(&s->base.event_mutex);
     pthread_cond_destroy(&s->base.event_cond);
@@ -81,6 +88,7 @@ urma_jfs *ubc_create_jfs(urma_context *ctx, urma_jfs_cfg *cfg)
     s->base.cfg = *cfg;
     pthread_mutex_init(&s->base.event_mutex, NULL);
     pthread_cond_init(&s->base.event_cond, NULL);
+    ubc_given_add(ctx, &((UbcCtx *)ctx)->others, &s->given, s);
     ubc_ctx_lock(ctx);
     err = jfs_open(s, ctx, cfg);
     ubc_ctx_unlock(ctx);
@@ -177,6 +185,7 @@ int ubc_delete_jfs_batch(urma_jfs **jfs, int n, urma_jfs **bad)
 
 static void jfr_free(UbcJfr *r)
 {
+    ubc_given_end(r->base.urma_ctx, &r->given);
     ubc_ring_close(&r->rq);
     pthread_mutex_destroy(&r->base.event_mutex);
     pthread_cond_destroy(&r->base.event_cond);
@@ -229,6 +238,7 @@ urma_jfr *ubc_create_jfr(urma_context *ctx, urma_jfr_cfg *cfg)
     r->base.cfg = *cfg;
     pthread_mutex_init(&r->base.event_mutex, NULL);
     pthread_cond_init(&r->base.event_cond, NULL);
+    ubc_given_add(ctx, &((UbcCtx *)ctx)->others, &r->given, r);
     ubc_ctx_lock(ctx);
     err = jfr_open(r, ctx, cfg);
     ubc_ctx_unlock(ctx);
@@ -245,8 +255,8 @@ static void jfr_reset(UbcJfr *r)
     urma_context *ctx = r->base.urma_ctx;
 
     ubc_ctx_lock(ctx);
-    for (UbcJfc *j = ((UbcCtx *)ctx)->jfcs; j; j = j->next) {
-        ubc_jfc_forget(&j->base, r->base.jfr_id.id, UBC_FORGET_RQ);
+    for (UbcGiven *j = ((UbcCtx *)ctx)->jfcs; j; j = j->next) {
+        ubc_jfc_forget(j->object, r->base.jfr_id.id, UBC_FORGET_RQ);
     }
     ubc_ring_reset(&r->rq);
     ubc_ctx_unlock(ctx);

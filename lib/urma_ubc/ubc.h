@@ -34,9 +34,11 @@ typedef struct UbcRing {
     pthread_mutex_t lock;
 } UbcRing;
 
-/* Events that the program was given.  The kernel counts them, too, but does not say
- * how many when the device has gone. */
+/* Events that the program was given, of an object that may have some.  The kernel
+ * counts them, too, but does not say how many when the device has gone. */
 typedef struct UbcGiven {
+    struct UbcGiven *next, **at;    /* in the context; at: NULL if in no list */
+    void *object;                   /* of liburma */
     uint32_t comp, async;
 } UbcGiven;
 
@@ -51,9 +53,9 @@ typedef struct UbcCtx {
     urma_context base;
     uint8_t *bells;
     size_t bell_bytes;
-    pthread_mutex_t lock;           /* of owners and JFCs */
+    pthread_mutex_t lock;           /* of owners and objects */
     UbcOwner **owner[UBC_IDS >> UBC_ID_LOW];
-    struct UbcJfc *jfcs;            /* all of them */
+    UbcGiven *jfcs, *others;        /* all objects that may have events */
 } UbcCtx;
 
 typedef struct UbcJfc {
@@ -64,7 +66,6 @@ typedef struct UbcJfc {
     uint16_t ci, told;              /* read; what the engine knows of */
     bool lock_free;
     pthread_mutex_t lock;
-    struct UbcJfc *next;            /* in the context */
     UbcGiven given;
 } UbcJfc;
 
@@ -178,6 +179,9 @@ typedef enum UbcForget {
     UBC_FORGET_RQ,      /* JFR @id was reset: all that took its entries */
 } UbcForget;
 
+/* Reads and marks entries of the ring under the JFC's lock, which one made with
+ * URMA_LOCK_FREE has not: its program must not poll it meanwhile.  The reset of a JFR
+ * does this to every JFC of the context. */
 void ubc_jfc_forget(urma_jfc *jfc, uint32_t id, UbcForget which);
 
 /* jfc.c */
@@ -185,13 +189,25 @@ urma_jfc *ubc_create_jfc(urma_context *ctx, urma_jfc_cfg *cfg);
 int ubc_modify_jfc(urma_jfc *jfc, urma_jfc_attr *attr);
 int ubc_delete_jfc(urma_jfc *jfc);
 int ubc_delete_jfc_batch(urma_jfc **jfc, int n, urma_jfc **bad);
+
+/* events.c.  The kernel names the object of an event by its address, which may have
+ * been freed meanwhile: an event of what is in no list is dropped. */
+/* Into a list of the context: before it may have events. */
+void ubc_given_add(urma_context *ctx, UbcGiven **list, UbcGiven *given,
+                   void *object);
+/* Out of it, if it is in one.  With the context's lock: no more are counted, so
+ * @given may be read, or freed. */
+void ubc_given_remove(UbcGiven *given);
+/* The same, without the lock. */
+void ubc_given_end(urma_context *ctx, UbcGiven *given);
 urma_jfce *ubc_create_jfce(urma_context *ctx);
 int ubc_delete_jfce(urma_jfce *jfce);
 int ubc_wait_jfc(urma_jfce *jfce, uint32_t n, int timeout, urma_jfc *jfc[]);
 void ubc_ack_jfc(urma_jfc *jfc[], uint32_t n_events[], uint32_t n);
 int ubc_get_async_event(urma_context *ctx, urma_async_event *event);
 void ubc_ack_async_event(urma_async_event *event);
-/* Until the program has acknowledged so many. */
+/* Until the program has acknowledged so many.  Where the kernel said how many, the
+ * object stays in its list as long: a thread may have one yet to count and return. */
 void ubc_events_wait(pthread_mutex_t *lock, pthread_cond_t *cond,
                      const uint32_t *acked, uint32_t reported);
 
