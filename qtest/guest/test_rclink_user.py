@@ -147,6 +147,8 @@ class Programs(unittest.TestCase):
         print(f"# one way {lat['us']} us, 99 % {lat['us99']} us")
         bw, _ = self.pair('bw', '-n 20000')
         print(f"# {bw['MBps']} MB/s")
+        # Who sleeps is woken for the last acknowledgement, too, at both ends.
+        self.pair('lat', '-n 200 -s 64 -w')
         # 65536 bytes in each window of 65.536 ms: 1 MB/s, or less on a host that
         # stands still meanwhile.
         slow, _ = self.pair('bw', '-n 1500 -r 65536')
@@ -216,6 +218,18 @@ class Programs(unittest.TestCase):
                        'insmod $(find / -name rclink.ko | head -n 1)')
         self.right.dev = net.interface(self.right, MODEL)
         net.static(self.right, self.right.dev, RIGHT + '/24')
+        net.reachable(self.right, LEFT)
+        self.pattern(1000)
+
+    def test_8_reset(self):
+        """a reset of the function is told to the program that has it open"""
+        server = Receiver(self.right, f'-p {MACS[0]} -n 1000 -w -t 100 '
+                          'pattern')
+        self.right.run('echo 1 > '
+                       f'/sys/class/net/{self.right.dev}/device/reset')
+        self.assertEqual(server.job.wait(check=False).status, 1)
+        self.assertIn('Input/output error',
+                      self.right.out(f'cat {server.log}'))
         net.reachable(self.right, LEFT)
         self.pattern(1000)
 

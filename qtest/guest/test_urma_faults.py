@@ -7,6 +7,9 @@ from guestvm import tap, ublink
 from guestvm.clock import deadline
 from guestvm.urmacase import DRIVE, TwoGuests
 
+# What query-faults counts of what a plan asks for.
+COUNTED = {'drop_ppm': 'dropped', 'duplicate_ppm': 'duplicated',
+           'reorder_ppm': 'reordered', 'corrupt_ppm': 'corrupted'}
 # A channel outlives what takes some seconds.
 PATIENT = ',tp-time-scale=25'
 
@@ -23,11 +26,22 @@ class Faults(TwoGuests):
                                 **{k.replace('_', '-'): v
                                    for k, v in plan.items()})
 
+    def happened(self, plan):
+        """Each kind, to either."""
+        ports = self.switch.command('query-faults')
+        return len(ports) == 2 and all(port[COUNTED[kind]] > 0
+                                       for port in ports for kind in plan)
+
     def faulty(self, **plan):
         """A whole round while the switch does that, and one after it."""
         self.traffic('rm')
         self.fault(**plan)
         self.progress(2)
+        until = deadline(180)
+        while not self.happened(plan):
+            self.assertLess(time.monotonic(), until,
+                            self.switch.command('query-faults'))
+            self.progress()
         self.fault()
         self.finish()
 
