@@ -177,9 +177,28 @@ static void test_unplug(void)
     rig_stop(&g);
 }
 
+/* The wire is a socket that holds what the host lets it: less than we can post? */
+static bool wire_stops(void)
+{
+    g_autofree char *text = NULL;
+
+    return !g_file_get_contents("/proc/sys/net/core/wmem_default", &text,
+                                NULL, NULL) ||
+           g_ascii_strtoull(text, NULL, 10) <= (SLOTS - 2 * MORE) * FRAME;
+}
+
+static void test_none(void)
+{
+    g_test_skip("net.core.wmem_default holds all that we can send");
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    if (!wire_stops()) {
+        qtest_add_func("/rclink-netdev/stall", test_none);
+        return g_test_run();
+    }
     qtest_add_func("/rclink-netdev/stall", test_stall);
     qtest_add_func("/rclink-netdev/vanish", test_vanish);
     qtest_add_func("/rclink-netdev/cut", test_cut);
