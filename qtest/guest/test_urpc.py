@@ -2,7 +2,7 @@
 """URPC between two booted guests, over jetties of the real link."""
 
 from guestvm import tap, ublink
-from test_urma import NATIVE, TwoGuests
+from guestvm.urmacase import NATIVE, TwoGuests
 
 
 class Urpc(TwoGuests):

@@ -233,7 +233,7 @@ static void test_hostile_peer(void)
 
 /* What a machine's process may have grown by, bytes: little; a sanitizer keeps what
  * is freed. */
-#ifdef __SANITIZE_ADDRESS__
+#ifdef QEMU_SANITIZE_ADDRESS
 #define MORE (1024u << 20)
 #else
 #define MORE (16u << 20)
