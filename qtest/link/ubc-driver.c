@@ -248,6 +248,18 @@ void qubc_bus_master(QUbc *d, bool on)
                           : cmd & ~PCI_COMMAND_MASTER);
 }
 
+bool qubc_migrated(QUbc *d)
+{
+    QDict *rsp = qtest_qmp(d->qts, "{ 'execute': 'query-migrate' }");
+    const char *status =
+        qdict_get_try_str(qdict_get_qdict(rsp, "return"), "status");
+    bool done = !g_strcmp0(status, "completed");
+
+    g_assert_cmpstr(status, !=, "failed");
+    qobject_unref(rsp);
+    return done;
+}
+
 /* ---- Rings -------------------------------------------------------------- */
 
 static uint8_t *descriptor(QUbc *d, unsigned port, uint32_t ring, uint16_t n)

@@ -130,6 +130,9 @@ void qubc_msix(QUbc *d, unsigned ports, bool masked);
 bool qubc_irq(QUbc *d, unsigned vector);
 void qubc_bus_master(QUbc *d, bool on);
 
+/* Whether the migration of the machine is over; it must not fail. */
+bool qubc_migrated(QUbc *d);
+
 /* Bind a pair whose rings are off. */
 void qubc_bind(QUbc *d, unsigned pair, unsigned port, uint32_t vls);
 /* Set up a ring (UBC_RING_TX or _RX) of a port and enable it: pair number

@@ -181,18 +181,6 @@ void eng_begin_anew(Eng *e)
     qubc_port_write(e->q, 0, UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
 }
 
-static bool migrated(QUbc *d)
-{
-    QDict *rsp = qtest_qmp(d->qts, "{ 'execute': 'query-migrate' }");
-    const char *status =
-        qdict_get_try_str(qdict_get_qdict(rsp, "return"), "status");
-    bool done = !g_strcmp0(status, "completed");
-
-    g_assert_cmpstr(status, !=, "failed");
-    qobject_unref(rsp);
-    return done;
-}
-
 void eng_migrate(EngPair *p)
 {
     g_autofree char *path = g_build_filename(p->link.dir, "migrate", NULL);
@@ -205,7 +193,7 @@ void eng_migrate(EngPair *p)
 
     qtest_qmp_assert_success(p->link.b->qts, "{ 'execute': 'migrate',"
                              " 'arguments': { 'uri': %s } }", uri);
-    QUBC_WAIT(migrated(p->link.b));
+    QUBC_WAIT(qubc_migrated(p->link.b));
     qtest_qmp_eventwait(c->qts, "RESUME");
     qubc_adopt(c, p->link.b);
     qubc_stop(p->link.b);

@@ -397,18 +397,6 @@ static void test_rests(void)
 
 /* ---- Migration ------------------------------------------------------------------------------ */
 
-static bool migrated(QUbc *d)
-{
-    QDict *rsp = qtest_qmp(d->qts, "{ 'execute': 'query-migrate' }");
-    const char *status =
-        qdict_get_try_str(qdict_get_qdict(rsp, "return"), "status");
-    bool done = !g_strcmp0(status, "completed");
-
-    g_assert_cmpstr(status, !=, "failed");
-    qobject_unref(rsp);
-    return done;
-}
-
 /* Node 2 moves with work under way; who its neighbours are it knows still. */
 static void test_migrate(void)
 {
@@ -426,7 +414,7 @@ static void test_migrate(void)
     ubq_post(&t.e[0].queue, eng_sqe(&t.e[0], UB_TA_WRITE, 0, 200000, 1), 1);
     qtest_qmp_assert_success(t.q[1]->qts, "{ 'execute': 'migrate',"
                              " 'arguments': { 'uri': %s } }", uri);
-    QUBC_WAIT(migrated(t.q[1]));
+    QUBC_WAIT(qubc_migrated(t.q[1]));
     qtest_qmp_eventwait(c->qts, "RESUME");
     qubc_adopt(c, t.q[1]);
     qubc_stop(t.q[1]);

@@ -278,18 +278,6 @@ static void test_stop_reset(void)
     both_stop(&t);
 }
 
-static bool migrated(QUbc *q)
-{
-    QDict *rsp = qtest_qmp(q->qts, "{ 'execute': 'query-migrate' }");
-    const char *status =
-        qdict_get_try_str(qdict_get_qdict(rsp, "return"), "status");
-    bool done = !g_strcmp0(status, "completed");
-
-    g_assert_cmpstr(status, !=, "failed");
-    qobject_unref(rsp);
-    return done;
-}
-
 /* It moves although a processor waits, which has all ones. */
 static void test_migrate(void)
 {
@@ -307,7 +295,7 @@ static void test_migrate(void)
     qtest_qmp_assert_success(t.f.q[0]->qts, "{ 'execute': 'migrate',"
                              " 'arguments': { 'uri': %s } }", uri);
     was_stopped(&t, &x);
-    QUBC_WAIT(migrated(t.f.q[0]));
+    QUBC_WAIT(qubc_migrated(t.f.q[0]));
     qtest_qmp_eventwait(q->qts, "RESUME");
     qubc_adopt(q, t.f.q[0]);
     qubc_stop(t.f.q[0]);

@@ -627,18 +627,6 @@ static uint64_t under_way(const Link *l)
     return qubc_counter(l->a, 0, UBC_CNT_TX_FLITS) - there;
 }
 
-static bool migrated(QUbc *d)
-{
-    QDict *rsp = qtest_qmp(d->qts, "{ 'execute': 'query-migrate' }");
-    const char *status =
-        qdict_get_try_str(qdict_get_qdict(rsp, "return"), "status");
-    bool done = !g_strcmp0(status, "completed");
-
-    g_assert_cmpstr(status, !=, "failed");
-    qobject_unref(rsp);
-    return done;
-}
-
 /* The migration is over, one way or the other. */
 static bool migration_over(QUbc *d)
 {
@@ -696,7 +684,7 @@ static void test_migration(void)
     c = qubc_start("q35", "chardev0=w", more);
     qtest_qmp_assert_success(l.b->qts, "{ 'execute': 'migrate',"
                              " 'arguments': { 'uri': %s } }", uri);
-    QUBC_WAIT(migrated(l.b));
+    QUBC_WAIT(qubc_migrated(l.b));
     qtest_qmp_eventwait(c->qts, "RESUME");
     qubc_adopt(c, l.b);
     qubc_stop(l.b);
@@ -775,7 +763,7 @@ static void test_migration_busy(void)
     do {
         qubc_send(l.a, 0, QUBC_RING);
         qubc_reap(l.a, 0);
-    } while (!migrated(l.b));
+    } while (!qubc_migrated(l.b));
     qtest_qmp_eventwait(c->qts, "RESUME");
     qubc_adopt(c, l.b);
     qubc_stop(l.b);

@@ -443,18 +443,6 @@ static void test_stop(void)
     bed_stop(&bed);
 }
 
-static bool migrated(QUbc *d)
-{
-    QDict *rsp = qtest_qmp(d->qts, "{ 'execute': 'query-migrate' }");
-    const char *status =
-        qdict_get_try_str(qdict_get_qdict(rsp, "return"), "status");
-    bool done = !g_strcmp0(status, "completed");
-
-    g_assert_cmpstr(status, !=, "failed");
-    qobject_unref(rsp);
-    return done;
-}
-
 /* On the other side there is another program: it was asked nothing, and what the
  * first one asked is not for it. */
 static void test_migrate(void)
@@ -483,7 +471,7 @@ static void test_migrate(void)
     c = qubc_start("q35", "chardev0=w," PATIENT ",responder=r", more);
     qtest_qmp_assert_success(bed.link.b->qts, "{ 'execute': 'migrate',"
                              " 'arguments': { 'uri': %s } }", uri);
-    QUBC_WAIT(migrated(bed.link.b));
+    QUBC_WAIT(qubc_migrated(bed.link.b));
     qtest_qmp_eventwait(c->qts, "RESUME");
     qubc_adopt(c, bed.link.b);
     qubc_stop(bed.link.b);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../lib/fifo.h"
 #include "core/bytes.h"
 #include "ub/capture.h"
 #include "ub/dll_format.h"
@@ -318,19 +319,6 @@ static void test_errors(void)
     ub_capture_free(NULL);
 }
 
-static void *read_fifo(void *opaque)
-{
-    static uint8_t bytes[65536];
-    uint64_t total = 0;
-    ssize_t n;
-
-    while ((n = read(GPOINTER_TO_INT(opaque), bytes, sizeof(bytes))) > 0) {
-        total += n;
-    }
-    g_assert_cmpint(n, ==, 0);
-    return (void *)(uintptr_t)total;
-}
-
 /* Nobody reads: refused.  Somebody does: a burst that is longer than the FIFO has not
  * an end before its end. */
 static void test_fifo(void)
@@ -351,7 +339,7 @@ static void test_fifo(void)
     g_assert_nonnull(c);
     /* It waits now, and the writer for it. */
     g_assert_cmpint(fcntl(fd, F_SETFL, 0), ==, 0);
-    reader = g_thread_new("reader", read_fifo, GINT_TO_POINTER(fd));
+    reader = g_thread_new("reader", fifo_read, GINT_TO_POINTER(fd));
     for (unsigned i = 0; i < 2000; i++) {
         ub_capture_packet(c, i, 0, true, 7, 0, data, sizeof(data));
     }

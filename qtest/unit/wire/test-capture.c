@@ -10,22 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../lib/fifo.h"
 #include "wire/capture.h"
 
 enum { FRAMES = 2000, HEAD = 24, RECORD = 16 };
-
-static void *read_all(void *opaque)
-{
-    static uint8_t bytes[65536];
-    uint64_t total = 0;
-    ssize_t n;
-
-    while ((n = read(GPOINTER_TO_INT(opaque), bytes, sizeof(bytes))) > 0) {
-        total += n;
-    }
-    g_assert_cmpint(n, ==, 0);
-    return (void *)(uintptr_t)total;
-}
 
 /* Nobody reads: refused at once.  Somebody does: all of a burst that is longer than the
  * FIFO gets there. */
@@ -46,7 +34,7 @@ static void test_fifo(void)
     c = wire_capture_new(path);
     g_assert_nonnull(c);
     g_assert_cmpint(fcntl(fd, F_SETFL, 0), ==, 0);
-    reader = g_thread_new("reader", read_all, GINT_TO_POINTER(fd));
+    reader = g_thread_new("reader", fifo_read, GINT_TO_POINTER(fd));
     for (unsigned i = 0; i < FRAMES; i++) {
         wire_capture_frame(c, i, frame, sizeof(frame));
     }
