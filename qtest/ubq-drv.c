@@ -165,6 +165,7 @@ void ubq_queue_create(UbqQueue *q, UbqCq *send, UbqCq *recv, uint32_t shared,
     put_le32(cmd + UBQ_Q_RQ_SHARED, shared);
     put_le32(cmd + UBQ_Q_FLAGS, flags);
     put_le32(cmd + UBQ_Q_LOCAL, q->local);
+    put_le16(cmd + UBQ_Q_ENTITY, q->entity);
     command_good(q->d, UBQ_OP_QUEUE_CREATE, cmd);
     q->id = get_le32(cmd + UBQ_CMD_OBJECT);
     ubq_queue_state(q, UBQ_STATE_READY, UBQ_RESULT_OK);
@@ -259,6 +260,7 @@ void ubq_dest(UbqDrv *d, uint32_t row, unsigned carrier, uint32_t tpn,
     put_le16(cmd + UBQ_DST_MTU, 4096);
     put_le32(cmd + UBQ_DST_CHANNEL, tpn);
     put_le32(cmd + UBQ_DST_UPI, peer->upi);
+    put_le16(cmd + UBQ_DST_ENTITY, peer->own);
     memcpy(cmd + UBQ_DST_DEID, peer->eid, sizeof(peer->eid));
     command_good(d, UBQ_OP_DEST_SET, cmd);
 }

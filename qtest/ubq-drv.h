@@ -44,6 +44,7 @@ typedef struct UbqQueue {
     unsigned sq_log2, rq_log2, stride;
     uint16_t sq_pi, rq_pi;
     uint32_t local;     /* UBQ_Q_TRANSLATE: TokenID of its elements */
+    uint16_t entity;    /* that it is of */
 } UbqQueue;
 
 /* Who a peer is. */
@@ -53,6 +54,7 @@ typedef struct UbqPeer {
     uint8_t ip[16];     /* IPv4: the first 4 */
     uint32_t upi;
     uint8_t cfg;        /* LPH.CFG of the way; 0: as the carrier has it */
+    uint16_t own;       /* Entity of ours that speaks to it */
 } UbqPeer;
 
 uint64_t ubq_alloc(UbqDrv *d, uint64_t bytes, uint64_t align);

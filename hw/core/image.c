@@ -282,8 +282,10 @@ void core_image_deadline(CoreImage *im, int64_t *p)
     int64_t wait = 0;
 
     if (im->out) {
+        /* What is due at once may say so by a time before all others. */
         wait = *p == INT64_MAX ? INT64_MAX
-                               : CLAMP(*p - im->now, -longest, longest);
+                               : CLAMP(*p, im->now - longest,
+                                       im->now + longest) - im->now;
         core_image_int(im, &wait);
         return;
     }

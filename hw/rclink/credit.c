@@ -77,31 +77,31 @@ void rcl_credit_sent(Rclink *d, RclFlow flow, uint32_t bytes)
     }
 }
 
-uint32_t rcl_credit_arrived(Rclink *d, RclFlow flow, uint32_t bytes)
+RclCredits rcl_credit_arrived(Rclink *d, RclFlow flow, uint32_t bytes)
 {
     RclVc *vc = vc_of(d, flow);
-    uint32_t n;
+    RclCredits c = { .vc = d->port.vc[flow] };
 
     if (!flow_counts(d, flow)) {
-        return 0;
+        return c;
     }
-    n = cost_of(vc, bytes);
-    vc->r_used = serial_add(vc->r_used, n, CBFC_BITS);
+    c.n = cost_of(vc, bytes);
+    vc->r_used = serial_add(vc->r_used, c.n, CBFC_BITS);
     if (!d->port.pfc_tx[flow]) {
         /* Nothing holds the frame back in the MAC. */
-        rcl_credit_freed(d, flow, n);
-        return 0;
+        rcl_credit_freed(d, c);
+        c.n = 0;
     }
-    return n;
+    return c;
 }
 
-void rcl_credit_freed(Rclink *d, RclFlow flow, uint32_t credits)
+void rcl_credit_freed(Rclink *d, RclCredits c)
 {
-    RclVc *vc = vc_of(d, flow);
+    RclVc *vc = &d->cbfc.vc[c.vc];
 
-    if (credits) {
-        vc->r_freed = serial_add(vc->r_freed, credits, CBFC_BITS);
-        d->cbfc.tell |= 1u << d->port.vc[flow];
+    if (c.n) {
+        vc->r_freed = serial_add(vc->r_freed, c.n, CBFC_BITS);
+        d->cbfc.tell |= 1u << c.vc;
     }
 }
 
@@ -146,6 +146,7 @@ void rcl_credit_setup(Rclink *d, uint8_t strobes)
 void rcl_credit_reset(Rclink *d)
 {
     d->cbfc = (RclCbfc) { 0 };
+    rcl_wait_uncount(d);
 }
 
 /* ---- frames between the two MACs ---- */

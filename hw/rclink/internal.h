@@ -118,10 +118,19 @@ typedef struct RclSet {
 
 /* ---- receive buffers ---- */
 
+/* Credits that a frame took of a VC: the map may be another when they go back. */
+typedef struct RclCredits {
+    uint16_t n;
+    uint8_t vc;
+} RclCredits;
+
+/* RCL_MD_CRC in an RclWait. */
+enum { MD_BAD_FCS = RCL_MD_CRC >> 16 };
+
 /* A packet that waits for the client; at the front of the packet's cb. */
 typedef struct RclWait {
-    uint16_t qp, sa;            /* 0 of TYPE3 */
-    uint32_t credits;           /* of the flow's VC, when it leaves */
+    uint16_t qp, sa;            /* of TYPE3: 0, MD_BAD_FCS */
+    RclCredits credits;         /* to give back when it leaves */
 } RclWait;
 
 static inline RclWait *wait_of(CorePacket *pkt)
@@ -237,6 +246,7 @@ struct Rclink {
     RclRegs reg;
     int64_t now;
     bool link, wire_stopped, running, kicked;
+    bool link_news;             /* the driver last saw another link */
     RclCounters cnt;
 
     RclRing ring[RCL_RINGS];
@@ -282,6 +292,7 @@ struct Rclink {
     uint8_t *gather;            /* a frame over several MDs */
     uint32_t gathered;
     bool gather_open;
+    bool gather_lost;           /* no frame until the next SF */
     uint32_t spread;            /* bytes of the first waiting frame in MDs */
 
     uint8_t turn;               /* whose packet is next: TYPE1, 2, 3 */
@@ -404,8 +415,8 @@ bool rcl_credit_open(Rclink *d, RclFlow flow);
 uint32_t credit_cost(Rclink *d, RclFlow flow, uint32_t bytes);
 void rcl_credit_sent(Rclink *d, RclFlow flow, uint32_t bytes);
 /* A frame arrived: the credits to give back when it leaves the buffer. */
-uint32_t rcl_credit_arrived(Rclink *d, RclFlow flow, uint32_t bytes);
-void rcl_credit_freed(Rclink *d, RclFlow flow, uint32_t credits);
+RclCredits rcl_credit_arrived(Rclink *d, RclFlow flow, uint32_t bytes);
+void rcl_credit_freed(Rclink *d, RclCredits c);
 void rcl_credit_setup(Rclink *d, uint8_t strobes);
 void rcl_credit_reset(Rclink *d);
 /* An update from the peer. */
@@ -447,10 +458,11 @@ static inline void rcl_flow_sent(Rclink *d, RclFlow flow, uint32_t bytes)
 }
 
 /* They arrived: the credits to give back when they leave the buffer. */
-static inline uint32_t rcl_flow_arrived(Rclink *d, RclFlow flow,
-                                        uint32_t bytes)
+static inline RclCredits rcl_flow_arrived(Rclink *d, RclFlow flow,
+                                          uint32_t bytes)
 {
-    return d->port.cbfc ? rcl_credit_arrived(d, flow, bytes) : 0;
+    return d->port.cbfc ? rcl_credit_arrived(d, flow, bytes)
+                        : (RclCredits) { 0 };
 }
 
 /* ---- mac.c ---- */
@@ -600,9 +612,11 @@ uint32_t rcl_wait_depth(const Rclink *d, RclFlow flow);
 bool rcl_wait_room(const Rclink *d, RclFlow flow, size_t len);
 /* Hand a packet to the client, now or later. */
 void rcl_wait_deliver(Rclink *d, RclFlow flow, uint16_t qp, uint64_t sa,
-                  const uint8_t *data, size_t len, uint32_t credits);
+                  const uint8_t *data, size_t len, RclCredits credits);
 /* The client may have room again. */
 void rcl_wait_run(Rclink *d);
+/* Nobody counts the credits of what waits any more. */
+void rcl_wait_uncount(Rclink *d);
 /* Drop what is in the buffer of @flow. */
 void rcl_wait_drop(Rclink *d, RclFlow flow);
 /* Whether the client stopped @flow. */
@@ -622,7 +636,9 @@ static inline bool rcl_type3_pending(const Rclink *d)
 }
 
 bool rcl_type3_turn(Rclink *d);
-void rcl_type3_rx(Rclink *d, const uint8_t *frame, size_t len, uint32_t credits);
+/* A frame arrived; @flags is 0 or MD_BAD_FCS. */
+void rcl_type3_rx(Rclink *d, const uint8_t *frame, size_t len, uint16_t flags,
+                  RclCredits credits);
 void rcl_type3_run(Rclink *d);
 /* Indices, BA, SIZE and CTRL, as written by the driver. */
 void rcl_md_head(Rclink *d, RclMdRing *r, uint32_t head);
@@ -641,6 +657,8 @@ bool rcl_tx_turn(Rclink *d, unsigned packets);
 
 void rcl_regs_reset(Rclink *d);
 void rcl_regs_decode(Rclink *d);
+/* Whether no register has a bit that it has not. */
+bool rcl_regs_right(Rclink *d);
 /* TX and RX idle, TX_WAIT_MAC_CRD and so on. */
 uint64_t rcl_regs_status(const Rclink *d);
 

@@ -90,7 +90,9 @@ void rcl_rate_set(Rclink *d, RclQp *q, uint32_t speed)
     q->acc = settle(d, q->acc, &q->window, q->speed);
     q->speed = speed;
     rate_judge(d, q);
-    if (q->cc_mask) {
+    if (!speed) {
+        mask_remove(d, q);      /* nobody wakes up for it */
+    } else if (q->cc_mask) {
         mask_add(d, q);
     }
     rcl_kick(d);

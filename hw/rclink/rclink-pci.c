@@ -18,13 +18,11 @@
 #include "hw/pci/msix.h"
 #include "hw/pci/pci_device.h"
 #include "hw/pci/pcie.h"
-#include "hw/qdev-properties.h"
-#include "hw/qdev-properties-system.h"
 #include "migration/vmstate.h"
-#include "system/dma.h"
 #include "system/runstate.h"
-#include "core/pci_store.h"
+#include "core/pci_master.h"
 #include "core/props.h"
+#include "core/qemu_qdev.h"
 #include "rclink/qmp.h"
 #include "rclink/rclink.h"
 #include "rclink/rclink_hw.h"
@@ -44,6 +42,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(RclinkState, RCLINK)
 
 struct RclinkState {
     PCIDevice parent_obj;
+    PciMaster master;
     MemoryRegion bar0;
     WireEnd end;
 
@@ -56,6 +55,9 @@ struct RclinkState {
     bool kicked;                /* while end.working: who is in the core looks
                                  * at this, instead of the bottom half */
     uint32_t inline_budget;
+    /* Before there is a core: what it begins with; plans in and out. */
+    CoreFaultPlan plan[2];
+    RclinkFaults faults;
 
     char *rh_order, *gen2_order, *lite_xpu, *cfg160, *icrc, *udp_csum;
 
@@ -80,14 +82,13 @@ static int64_t rclink_now(void)
 
 static bool rclink_op_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
-    return pci_dma_read(opaque, addr, buf, len) == MEMTX_OK;
+    return pci_master_read(&((RclinkState *)opaque)->master, addr, buf, len);
 }
 
 static bool rclink_op_write(void *opaque, uint64_t addr, const void *buf,
                             size_t len)
 {
-    return pci_store(opaque, addr, buf, len, MEMTXATTRS_UNSPECIFIED) ==
-           MEMTX_OK;
+    return pci_master_write(&((RclinkState *)opaque)->master, addr, buf, len);
 }
 
 static void rclink_op_wire_tx(void *opaque, const uint8_t *data, size_t len)
@@ -100,8 +101,10 @@ static void rclink_op_wire_tx(void *opaque, const uint8_t *data, size_t len)
 
 static void rclink_op_msix(void *opaque, unsigned vector)
 {
-    trace_rclink_msix(rclink_id(opaque), vector);
-    msix_notify(opaque, vector);
+    RclinkState *s = opaque;
+
+    trace_rclink_msix(rclink_id(s), vector);
+    pci_master_msix(&s->master, vector);
 }
 
 static void rclink_op_kick(void *opaque)
@@ -276,15 +279,16 @@ static const WireEndOps rclink_end_ops = {
 
 /* ---- properties that may change at run time --------------------------------------- */
 
-static bool rclink_plan_get(Object *obj, void *opaque, bool out,
+static void rclink_plan_get(Object *obj, void *opaque, bool out,
                             CoreFaultPlan *plan)
 {
     RclinkState *s = RCLINK(obj);
 
     if (s->core) {
         rclink_fault_get(s->core, out, plan);
+    } else {
+        *plan = s->plan[out];
     }
-    return s->core;
 }
 
 static void rclink_plan_set(Object *obj, void *opaque, bool out,
@@ -292,6 +296,10 @@ static void rclink_plan_set(Object *obj, void *opaque, bool out,
 {
     RclinkState *s = RCLINK(obj);
 
+    if (!s->core) {
+        s->plan[out] = *plan;
+        return;
+    }
     rclink_fault_set(s->core, out, plan);
     rclink_op_kick(s);
 }
@@ -311,13 +319,17 @@ static bool rclink_prop_get_shm(Object *obj, Error **errp)
     return wire_end_shared(&RCLINK(obj)->end);
 }
 
+static RclinkFaults *rclink_faults_of(RclinkState *s)
+{
+    return s->core ? rclink_faults(s->core) : &s->faults;
+}
+
 /* Faults of the port: bytes and bits of RclinkFaults. */
 static void rclink_prop_get_fault(Object *obj, Visitor *v, const char *name,
                                   void *opaque, Error **errp)
 {
     RclinkState *s = RCLINK(obj);
-    uint8_t val = s->core ? *((uint8_t *)rclink_faults(s->core) +
-                              (uintptr_t)opaque) : 0;
+    uint8_t val = *((uint8_t *)rclink_faults_of(s) + (uintptr_t)opaque);
 
     visit_type_uint8(v, name, &val, errp);
 }
@@ -332,13 +344,10 @@ static void rclink_prop_set_fault(Object *obj, Visitor *v, const char *name,
     if (!visit_type_uint8(v, name, &val, errp)) {
         return;
     }
-    if (!s->core) {
-        error_setg(errp, "%s can be set when the device exists", name);
-        return;
+    *((uint8_t *)rclink_faults_of(s) + (uintptr_t)opaque) = mask ? val : !!val;
+    if (s->core) {
+        rclink_faults_changed(s->core);
     }
-    *((uint8_t *)rclink_faults(s->core) + (uintptr_t)opaque) =
-        mask ? val : !!val;
-    rclink_faults_changed(s->core);
 }
 
 static void rclink_prop_mac_reset(Object *obj, bool value, Error **errp)
@@ -366,6 +375,8 @@ static const struct {
       "PFC classes, a bit each, that the peer is always told to stop" },
     { "fault-dma", offsetof(RclinkFaults, dma),
       "1: every access to the guest's memory fails" },
+    { "fault-fcs", offsetof(RclinkFaults, fcs),
+      "1: every frame that comes has a bad FCS" },
 };
 QEMU_BUILD_BUG_ON(sizeof(bool) != 1);
 
@@ -514,6 +525,7 @@ static void rclink_realize(PCIDevice *pci, Error **errp)
         wire_end_free(&s->end);
         return;
     }
+    pci_master_init(&s->master, pci);
     s->bh = qemu_bh_new_guarded(rclink_poll, s,
                                 &DEVICE(s)->mem_reentrancy_guard);
     s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, rclink_op_kick, s);
@@ -523,6 +535,11 @@ static void rclink_realize(PCIDevice *pci, Error **errp)
     wire_end_start(&s->end, DEVICE(s), &rclink_end_ops);
     rclink_wire_link(s, wire_end_link_up(&s->end));
     s->vmstate_entry = qemu_add_vm_change_state_handler(rclink_vm_state, s);
+    for (unsigned out = 0; out < 2; out++) {
+        rclink_fault_set(s->core, out, &s->plan[out]);
+    }
+    *rclink_faults(s->core) = s->faults;
+    rclink_faults_changed(s->core);
 }
 
 static void rclink_exit(PCIDevice *pci)
@@ -539,6 +556,7 @@ static void rclink_exit(PCIDevice *pci)
     rclink_free(s->core);
     s->core = NULL;
     pcie_cap_exit(pci);
+    pci_master_fini(&s->master);
     msix_uninit(pci, &s->bar0, &s->bar0);
     g_free(s->state);
 }

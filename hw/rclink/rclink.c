@@ -101,6 +101,7 @@ void rcl_life_reset(Rclink *d, uint32_t what)
         d->nocnp_next = d->age = 0;
         d->turn = 0;
         d->out_len = 0;
+        d->link_news = false;
         rcl_regs_decode(d);
     }
 }
@@ -179,7 +180,7 @@ void rclink_link(Rclink *d, bool up)
     core_fault_drop(&d->fault_in);
     core_fault_drop(&d->fault_out);
     rcl_pfc_reset(d);
-    d->cfg.ops->msix(d->cfg.opaque, RCL_VEC_MAC);
+    d->link_news = true;
     rcl_kick(d);
 }
 
@@ -188,7 +189,7 @@ void rclink_mac_reset(Rclink *d)
     rcl_credit_reset(d);
     rcl_pfc_reset(d);
     rcl_multi_returned(d);
-    d->cfg.ops->msix(d->cfg.opaque, RCL_VEC_MAC);
+    d->link_news = true;
     rcl_kick(d);
 }
 
@@ -205,6 +206,11 @@ static int64_t run_before(Rclink *d)
     int64_t next = rcl_mac_run(d);
     CoreTimer *t;
 
+    if (d->link_news) {
+        /* Not before: a machine that is still being loaded takes no message. */
+        d->link_news = false;
+        d->cfg.ops->msix(d->cfg.opaque, RCL_VEC_MAC);
+    }
     while ((t = core_timers_expired(&d->timers, d->now)) != NULL) {
         rcl_sender_timer(d, qp_of_timer(t));
     }

@@ -137,7 +137,7 @@ static void echo_note(RclQp *q, const RclRh *rh)
 
 /* Packet in order; false: it is dropped, and comes again. */
 static bool request_next(Rclink *d, RclQp *q, const RclView *v,
-                         RclFlow flow, uint32_t credits)
+                         RclFlow flow, RclCredits credits)
 {
     if (rcl_wait_stopped(d, flow) && d->port.rnr_en >> flow & 1) {
         owe(d, q, OWE_RNR);
@@ -160,7 +160,7 @@ static bool request_next(Rclink *d, RclQp *q, const RclView *v,
 }
 
 static bool request_rx(Rclink *d, RclQp *q, const RclView *v, RclFlow flow,
-                       uint32_t credits)
+                       RclCredits credits)
 {
     uint16_t ahead = serial_ahead(v->rh.psn, q->epsn, PSN_BITS);
     bool kept = false;
@@ -204,7 +204,7 @@ static void cnp_rx(Rclink *d, RclQp *q)
 
 /* Lite: the QP is the sender's number and the bank; nothing is answered. */
 static bool lite_rx(Rclink *d, const RclView *v, RclFlow flow,
-                    uint32_t credits)
+                    RclCredits credits)
 {
     unsigned shift = __builtin_ctz(d->cfg.vcs);
     uint16_t xpu = d->cfg.lite_high ? v->sa >> 30 & 0x3ff : v->sa;
@@ -225,7 +225,7 @@ static bool lite_rx(Rclink *d, const RclView *v, RclFlow flow,
 
 /* Whether the frame was kept, with its credits. */
 static bool type1_rx(Rclink *d, const RclView *v, RclFlow flow,
-                     uint32_t credits)
+                     RclCredits credits)
 {
     bool low = d->port.layout.format >= RCL_GEN2;
     uint64_t mask = low ? 0xffff : MASK48;
@@ -270,9 +270,9 @@ void rcl_receiver_rx(Rclink *d, const RclView *v, uint32_t bytes)
     RclFlow flow = d->port.layout.format == RCL_LITE ? v->bank :
                    v->rh.opcode != RCL_OP_SEND ? FLOW_ACK :
                    bank_of(d, v->rh.qp);
-    uint32_t credits = rcl_flow_arrived(d, flow, bytes);
+    RclCredits credits = rcl_flow_arrived(d, flow, bytes);
 
     if (!type1_rx(d, v, flow, credits)) {
-        rcl_credit_freed(d, flow, credits);
+        rcl_credit_freed(d, credits);
     }
 }

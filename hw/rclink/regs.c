@@ -708,6 +708,22 @@ void rcl_regs_reset(Rclink *d)
                  get_be32(d->cfg.mac + 2);
 }
 
+bool rcl_regs_right(Rclink *d)
+{
+    uint64_t odd = 0;
+
+    for (const RclReg *r = reg_table;
+         r < reg_table + G_N_ELEMENTS(reg_table); r++) {
+        /* Those without a place are not in RclRegs, whose first is RDMA_EN. */
+        bool placed = r->kept || r->at;
+
+        for (unsigned i = 0; placed && r->rw && i < MAX(r->count, 1); i++) {
+            odd |= *reg_place(d, r, i) & ~r->rw;
+        }
+    }
+    return !odd;
+}
+
 static uint64_t reg_value(Rclink *d, const RclReg *r, unsigned i)
 {
     if (r->qp && !qp_now(d)) {

@@ -6,18 +6,20 @@
 #include "internal.h"
 
 #define TAG_PORT CORE_TAG('R', 'C', 'L', 'K')
-enum { VERSION = 1 };
+/* 2: VCs of credits that wait; the rest of a lost frame; the link. */
+enum { VERSION = 2 };
 
-static void regs_image(RclRegs *g, CoreImage *im)
+static void regs_image(Rclink *d, CoreImage *im)
 {
-    uint64_t *r = (uint64_t *)g;
+    uint64_t *r = (uint64_t *)&d->reg;
 
-    G_STATIC_ASSERT(sizeof(*g) % 8 == 0);
-    for (size_t i = 0; i < sizeof(*g) / 8; i++) {
+    G_STATIC_ASSERT(sizeof(d->reg) % 8 == 0);
+    for (size_t i = 0; i < sizeof(d->reg) / 8; i++) {
         core_image_int(im, &r[i]);
     }
-    core_image_check(im, g->nocnp <= 256 && g->cc_window <= 4,
+    core_image_check(im, d->reg.nocnp <= 256 && d->reg.cc_window <= 4,
                      "rate control");
+    core_image_check(im, rcl_regs_right(d), "reserved bits of a register");
 }
 
 static void ring_image(RclRing *r, CoreImage *im)
@@ -39,6 +41,8 @@ static void ring_image(RclRing *r, CoreImage *im)
         core_image_check(im, (uint16_t)(r->head - r->tail) <= 1u << r->size,
                          "indices of a ring");
     }
+    core_image_check(im, !(r->base % 16) && !(r->shadow % 4),
+                     "alignment of a ring");
 }
 
 static void md_image(RclMdRing *r, CoreImage *im)
@@ -52,7 +56,7 @@ static void md_image(RclMdRing *r, CoreImage *im)
     core_image_flag(im, &r->stopped);
     core_image_int(im, &r->tail_up);
     r->cached = 0;
-    core_image_check(im, r->size <= 0xfff &&
+    core_image_check(im, r->size <= 0xfff && !(r->base % 64) &&
                      (r->size ? r->head < r->size && r->tail < r->size
                               : !r->head && !r->tail),
                      "indices of a descriptor ring");
@@ -185,7 +189,10 @@ static void qp_image(Rclink *d, RclQp *q, CoreImage *im)
                           q->epsn | q->tx_epsn) <= PSN_MASK &&
                          q->retry <= 15 && q->rnr <= 15 && q->owes <= 7 &&
                          q->speed < 1u << 22 && q->acc <= UINT32_MAX &&
-                         q->dmac <= MASK48, "registers of a QP");
+                         q->dmac <= MASK48 && q->dest_qp < 1u << 24,
+                     "registers of a QP");
+    core_image_check(im, !q->rnr_hold || timer != CORE_NEVER,
+                     "a QP that is held for ever");
     qp_slots_image(d, q, im);
     if (!core_image_loading(im) || core_image_error(im)) {
         return;
@@ -265,6 +272,21 @@ static void type2_image(Rclink *d, CoreImage *im)
 
 /* ---- receive buffers ---- */
 
+/* The VC on top, from 1; version 1 has none: it is the flow's. */
+static void credits_image(Rclink *d, RclFlow flow, RclCredits *c,
+                          CoreImage *im)
+{
+    uint32_t v = c->n | (c->vc + 1u) << 24, vc;
+
+    core_image_int(im, &v);
+    vc = v >> 24;
+    if (core_image_check(im, vc <= VCS && !(v >> 16 & 0xff),
+                         "credits of a packet")) {
+        c->n = v;
+        c->vc = vc ? vc - 1 : d->port.vc[flow];
+    }
+}
+
 static void wait_image(Rclink *d, RclFlow flow, CoreImage *im)
 {
     RclQueue *q = &d->wait[flow];
@@ -280,9 +302,13 @@ static void wait_image(Rclink *d, RclFlow flow, CoreImage *im)
 
         core_image_int(im, &w.qp);
         core_image_int(im, &w.sa);
-        core_image_int(im, &w.credits);
+        credits_image(d, flow, &w.credits, im);
         core_image_int(im, &len);
-        if (!core_image_check(im, len <= limit, "packet that waits")) {
+        if (!core_image_check(im, len <= limit &&
+                                  rcl_wait_room(d, flow, len) &&
+                                  (flow != FLOW_TYPE3 ||
+                                   !(w.sa & ~MD_BAD_FCS)),
+                              "packet that waits")) {
             return;
         }
         if (core_image_loading(im)) {
@@ -293,8 +319,6 @@ static void wait_image(Rclink *d, RclFlow flow, CoreImage *im)
             pkt = pkt->next;
         }
     }
-    core_image_check(im, q->level <= rcl_wait_depth(d, flow),
-                     "packets that wait");
 }
 
 static void type3_image(Rclink *d, CoreImage *im)
@@ -346,9 +370,20 @@ static void flow_image(Rclink *d, CoreImage *im)
     }
 }
 
+/* The driver saw another link before it came here: it will be told. */
+static void link_image(Rclink *d, CoreImage *im)
+{
+    bool link = d->link;
+
+    core_image_flag(im, &link);
+    core_image_flag(im, &d->link_news);
+    d->link_news |= link != d->link;
+}
+
 static void port_image(Rclink *d, CoreImage *im)
 {
-    core_image_begin(im, TAG_PORT, VERSION);
+    unsigned version = core_image_begin(im, TAG_PORT, VERSION);
+
     core_image_same(im, d->cfg.qps, "qps is another");
     core_image_same(im, d->cfg.vcs, "type1-vcs is another");
     core_image_same(im, d->cfg.ost1, "ost1 is another");
@@ -356,8 +391,9 @@ static void port_image(Rclink *d, CoreImage *im)
     core_image_same(im, d->cfg.payload, "payload is another");
     core_image_same(im, d->cfg.rx2_bytes, "rx2-bytes is another");
     core_image_same(im, d->cfg.time_scale, "time-scale is another");
-    regs_image(&d->reg, im);
+    regs_image(d, im);
     if (core_image_loading(im) && !core_image_error(im)) {
+        rcl_regs_decode(d);
         d->port.window_ns = (INT64_C(4096) << d->reg.cc_window) *
                             d->cfg.time_scale;
         rcl_rate_forget_windows(d);
@@ -380,6 +416,12 @@ static void port_image(Rclink *d, CoreImage *im)
     flow_image(d, im);
     core_image_int(im, &d->turn);
     core_image_check(im, d->turn < 3, "turn");
+    if (version >= 2) {
+        core_image_flag(im, &d->gather_lost);
+        link_image(d, im);
+    } else {
+        d->link_news = true;
+    }
     core_image_end(im);
 }
 

@@ -23,6 +23,7 @@ void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len)
 {
     uint32_t bytes = MAX(len, RCL_FRAME_MIN) + RCL_FCS_BYTES;
     RclVerdict verdict;
+    uint16_t flags = 0;
     RclView v;
 
     d->cnt.wire_bytes_rx += len;
@@ -30,6 +31,13 @@ void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len)
         d->cfg.ops->frame(d->cfg.opaque, false, frame, len);
     }
     verdict = rcl_frame_open(&d->port.layout, frame, len, d->scratch, &v);
+    if (d->faults.fcs) {
+        d->cnt.bad_fcs++;
+        flags = MD_BAD_FCS;
+        if (v.kind != RCL_TYPE3) {
+            return;
+        }
+    }
     if (verdict == RCL_TAKE && v.icrc_len) {
         /* Its state comes into the cache meanwhile. */
         rcl_qp_soon(d, v.rh.qp);
@@ -45,7 +53,8 @@ void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len)
         return;
     }
     if (v.kind == RCL_TYPE3) {
-        rcl_type3_rx(d, frame, len, rcl_flow_arrived(d, FLOW_TYPE3, bytes));
+        rcl_type3_rx(d, frame, len, flags,
+                     rcl_flow_arrived(d, FLOW_TYPE3, bytes));
         return;
     }
     if (!(d->reg.rdma_en & 1)) {

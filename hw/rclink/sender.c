@@ -145,6 +145,7 @@ static uint16_t sent_unacked(const RclQp *q)
 static void qp_fail(Rclink *d, RclQp *q)
 {
     q->fatal = true;
+    q->rnr_hold = false;
     d->cnt.qp_fatal++;
     core_timer_cancel(&d->timers, &q->timer);
     rcl_slots_mask(d, q);
@@ -192,14 +193,9 @@ static const uint32_t rnr_us[32] = {
     81920, 122880, 163840, 245760, 327680, 491520,
 };
 
-/* Everything below the @n-th packet has arrived. */
-static void sender_acked(Rclink *d, RclQp *q, uint16_t n)
+/* The oldest @n packets need their buffers no longer. */
+static void sender_done(Rclink *d, RclQp *q, uint16_t n)
 {
-    if (!n) {
-        d->cnt.rx_ack_stale++;
-        return;
-    }
-    d->cnt.rx_ack++;
     for (unsigned i = 0; i < n; i++) {
         rcl_slot_free_first(d, q, RCL_ETYPE1);
     }
@@ -208,6 +204,17 @@ static void sender_acked(Rclink *d, RclQp *q, uint16_t n)
                     PSN_BITS) > 0) {
         q->tx_last = serial_add(q->una, -1, PSN_BITS);
     }
+}
+
+/* Everything below the @n-th packet has arrived. */
+static void sender_acked(Rclink *d, RclQp *q, uint16_t n)
+{
+    if (!n) {
+        d->cnt.rx_ack_stale++;
+        return;
+    }
+    d->cnt.rx_ack++;
+    sender_done(d, q, n);
     q->retry = q->rnr = 0;
     if (q->rnr_hold) {
         return;         /* its time goes on */
@@ -301,9 +308,9 @@ static void sender_send(Rclink *d, RclFlow flow, uint16_t i)
     rcl_mac_send(d, n);
     rcl_flow_sent(d, flow, n + RCL_FCS_BYTES);
     if (d->port.layout.format == RCL_LITE) {
-        /* Nobody acknowledges. */
-        q->una = serial_add(q->una, 1, PSN_BITS);
-        rcl_slot_free_first(d, q, RCL_ETYPE1);
+        /* Nobody acknowledges, nor those that another format sent before. */
+        sender_done(d, q, serial_add(s->psn + 1, -q->una, PSN_BITS));
+        core_timer_cancel(&d->timers, &q->timer);
     } else if (!q->timer.place) {
         timer_start(d, q);
     }

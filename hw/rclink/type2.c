@@ -41,7 +41,7 @@ bool rcl_type2_turn(Rclink *d)
 
 void rcl_type2_rx(Rclink *d, const RclView *v, uint32_t bytes)
 {
-    uint32_t credits = rcl_flow_arrived(d, FLOW_TYPE2, bytes);
+    RclCredits credits = rcl_flow_arrived(d, FLOW_TYPE2, bytes);
 
     if (v->len > d->cfg.payload) {
         d->cnt.drop_oversize++;
@@ -56,7 +56,7 @@ void rcl_type2_rx(Rclink *d, const RclView *v, uint32_t bytes)
         rcl_wait_deliver(d, FLOW_TYPE2, 0, v->sa, v->data, v->len, credits);
         return;
     }
-    rcl_credit_freed(d, FLOW_TYPE2, credits);
+    rcl_credit_freed(d, credits);
 }
 
 void rcl_type2_reset(Rclink *d)

@@ -8,37 +8,69 @@
 
 /* ---- descriptor rings ---- */
 
-static const uint8_t *md_peek(Rclink *d, RclMdRing *r)
+/* What was gathered goes; @more: and what follows without SF. */
+static void gather_drop(Rclink *d, bool more)
 {
-    uint16_t n, in = r->tail - r->cache_first;
-
-    if (!r->en || r->reset || r->stopped || r->head == r->tail) {
-        return NULL;
-    }
-    if (in < r->cached) {
-        return r->cache + in * RCL_MD_BYTES;
-    }
-    n = (r->head > r->tail ? r->head : r->size) - r->tail;
-    n = MIN(n, CACHE);
-    if (!rcl_dma_read(d, r->base + r->tail * RCL_MD_BYTES, r->cache,
-                      n * RCL_MD_BYTES)) {
-        memset(r->cache, 0, n * RCL_MD_BYTES);
-        rcl_st1(d, RCL_ST1_MD_READ);
-    }
-    r->cache_first = r->tail;
-    r->cached = n;
-    return r->cache;
+    d->gather_open = false;
+    d->gather_lost = more;
+    d->gathered = 0;
 }
 
-static void md_next(Rclink *d, RclMdRing *r, unsigned tail_bit)
+/* The descriptor at the tail is done. */
+static void md_next(Rclink *d, RclMdRing *r)
 {
+    bool tx = r == &d->md_tx;
+
     r->tail = r->tail + 1 == r->size ? 0 : r->tail + 1;
     if (!r->tail) {
         r->cached = 0;
     }
     if (r->tail == r->tail_up) {
-        rcl_st0(d, tail_bit);
+        rcl_st0(d, tx ? RCL_ST0_TX_TAIL : RCL_ST0_RX_TAIL);
     }
+    if (tx && r->head == r->tail) {
+        rcl_st0(d, RCL_ST0_TX_EMPTY);
+    }
+}
+
+/* Read descriptors from the tail on: many, or where that fails the first. */
+static bool md_fill(Rclink *d, RclMdRing *r)
+{
+    uint16_t n = (r->head > r->tail ? r->head : r->size) - r->tail;
+    uint64_t at = r->base + r->tail * RCL_MD_BYTES;
+
+    n = MIN(n, CACHE);
+    if (!rcl_dma_read(d, at, r->cache, n * RCL_MD_BYTES)) {
+        if (n == 1 || !rcl_dma_read(d, at, r->cache, RCL_MD_BYTES)) {
+            return false;
+        }
+        n = 1;
+    }
+    r->cache_first = r->tail;
+    r->cached = n;
+    return true;
+}
+
+/* The next descriptor, or NULL.  One that cannot be read is told and passed over,
+ * with the frame that it is of (RC Link §12.14: "report", no reset). */
+static const uint8_t *md_peek(Rclink *d, RclMdRing *r)
+{
+    while (r->en && !r->reset && !r->stopped && r->head != r->tail) {
+        uint16_t in = r->tail - r->cache_first;
+
+        if (in < r->cached) {
+            return r->cache + in * RCL_MD_BYTES;
+        }
+        if (md_fill(d, r)) {
+            return r->cache;
+        }
+        rcl_st1(d, RCL_ST1_MD_READ);
+        if (r == &d->md_tx) {
+            gather_drop(d, true);
+        }
+        md_next(d, r);
+    }
+    return NULL;
 }
 
 /* That direction needs its reset. */
@@ -104,8 +136,7 @@ static void abnormal_follows(Rclink *d)
 void rcl_type3_reset_tx(Rclink *d)
 {
     md_reset(&d->md_tx);
-    d->gather_open = false;
-    d->gathered = 0;
+    gather_drop(d, false);
     d->reg.dma_st0 &= ~(UINT64_C(1) << RCL_ST0_TX_EMPTY |
                         UINT64_C(1) << RCL_ST0_TX_TAIL);
     d->reg.dma_st1 &= UINT64_C(1) << RCL_ST1_RX_OVERFLOW |
@@ -161,9 +192,14 @@ static bool md_out(Rclink *d, const uint8_t *md)
     uint32_t word = get_le32(md), size = md_size(md);
     uint64_t addr = get_le64(md + 8);
     bool whole = word & RCL_MD_SF && word & RCL_MD_LF;
-    unsigned wrong = md_check(d, word, size);
+    unsigned wrong;
     uint8_t *p;
 
+    if (d->gather_lost && !(word & RCL_MD_SF)) {
+        return false;       /* the rest of a frame whose front is not there */
+    }
+    d->gather_lost = false;
+    wrong = md_check(d, word, size);
     if (wrong) {
         md_fault(d, &d->md_tx, wrong);
         return false;
@@ -171,8 +207,7 @@ static bool md_out(Rclink *d, const uint8_t *md)
     p = whole ? rcl_mac_frame(d) : d->gather + d->gathered;
     if (!rcl_dma_read(d, addr, p, size)) {
         rcl_st1(d, RCL_ST1_DATA);
-        d->gather_open = false;
-        d->gathered = 0;
+        gather_drop(d, !(word & RCL_MD_LF));
         return false;
     }
     if (whole) {
@@ -215,10 +250,7 @@ bool rcl_type3_turn(Rclink *d)
         if (r->stopped) {
             break;
         }
-        md_next(d, r, RCL_ST0_TX_TAIL);
-        if (r->head == r->tail) {
-            rcl_st0(d, RCL_ST0_TX_EMPTY);
-        }
+        md_next(d, r);
     }
     return sent;
 }
@@ -234,13 +266,13 @@ static bool short_of_data(const uint8_t *frame, size_t len)
 }
 
 /* Put what is left of a frame into descriptors; false: there are too few. */
-static bool md_in(Rclink *d, const uint8_t *frame, size_t len)
+static bool md_in(Rclink *d, const uint8_t *frame, size_t len, uint16_t flags)
 {
     RclMdRing *r = &d->md_rx;
 
     while (d->spread < len) {
         const uint8_t *md = md_peek(d, r);
-        uint64_t addr, at = r->base + r->tail * RCL_MD_BYTES;
+        uint64_t addr;
         uint8_t done[8];
         uint32_t n, word;
 
@@ -263,6 +295,7 @@ static bool md_in(Rclink *d, const uint8_t *frame, size_t len)
         word = n << RCL_MD_SIZE_SHIFT | (d->spread ? 0 : RCL_MD_SF);
         if (d->spread + n == len) {
             word |= RCL_MD_LF;
+            word |= (uint32_t)flags << 16;
             word |= short_of_data(frame, len) ? RCL_MD_LENGTH : 0;
         }
         /* MD[47:0]; the rest of the word as it was. */
@@ -270,17 +303,19 @@ static bool md_in(Rclink *d, const uint8_t *frame, size_t len)
         if (!rcl_dma_write(d, addr, frame + d->spread, n)) {
             rcl_st1(d, RCL_ST1_DATA);
         }
-        if (!rcl_dma_write(d, at, done, sizeof(done))) {
+        if (!rcl_dma_write(d, r->base + r->tail * RCL_MD_BYTES, done,
+                           sizeof(done))) {
             rcl_st1(d, RCL_ST1_MD_WRITE);
         }
         d->spread += n;
-        md_next(d, r, RCL_ST0_RX_TAIL);
+        md_next(d, r);
     }
     d->spread = 0;
     return true;
 }
 
-void rcl_type3_rx(Rclink *d, const uint8_t *frame, size_t len, uint32_t credits)
+void rcl_type3_rx(Rclink *d, const uint8_t *frame, size_t len, uint16_t flags,
+                  RclCredits credits)
 {
     RclMdRing *r = &d->md_rx;
 
@@ -288,24 +323,25 @@ void rcl_type3_rx(Rclink *d, const uint8_t *frame, size_t len, uint32_t credits)
         d->cnt.drop_rx3_off++;
     } else if (len > RCL_RX_FRAME_MAX) {
         md_fault(d, r, RCL_ST1_RX_OVERSIZE);
-    } else if (!d->wait[FLOW_TYPE3].head && md_in(d, frame, len)) {
+    } else if (!d->wait[FLOW_TYPE3].head && md_in(d, frame, len, flags)) {
         d->cnt.rx_type3++;
     } else if (rcl_wait_room(d, FLOW_TYPE3, len)) {
-        rcl_wait_push(d, FLOW_TYPE3, (RclWait) { .credits = credits }, frame,
+        rcl_wait_push(d, FLOW_TYPE3, (RclWait) { 0, flags, credits }, frame,
                   len);
         return;
     } else {
         d->cnt.drop_rx3++;
         rcl_st1(d, RCL_ST1_RX_OVERFLOW);
     }
-    rcl_credit_freed(d, FLOW_TYPE3, credits);
+    rcl_credit_freed(d, credits);
 }
 
 void rcl_type3_run(Rclink *d)
 {
     RclQueue *q = &d->wait[FLOW_TYPE3];
 
-    while (q->head && md_in(d, core_packet_data(q->head), q->head->len)) {
+    while (q->head && md_in(d, core_packet_data(q->head), q->head->len,
+                            wait_of(q->head)->sa)) {
         d->cnt.rx_type3++;
         rcl_wait_pop(d, FLOW_TYPE3);
     }

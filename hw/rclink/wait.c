@@ -86,12 +86,12 @@ void rcl_wait_push(Rclink *d, RclFlow flow, RclWait w, const uint8_t *data,
 }
 
 void rcl_wait_deliver(Rclink *d, RclFlow flow, uint16_t qp, uint64_t sa,
-                  const uint8_t *data, size_t len, uint32_t credits)
+                  const uint8_t *data, size_t len, RclCredits credits)
 {
     RclQueue *q = &d->wait[flow];
 
     if (!q->head && client_put(d, flow, qp, sa, data, len)) {
-        rcl_credit_freed(d, flow, credits);
+        rcl_credit_freed(d, credits);
         return;
     }
     rcl_wait_push(d, flow, (RclWait) { qp, sa, credits }, data, len);
@@ -105,7 +105,7 @@ void rcl_wait_pop(Rclink *d, RclFlow flow)
     q->head = pkt->next;
     q->count--;
     q->level -= rcl_wait_entries(flow, pkt->len);
-    rcl_credit_freed(d, flow, wait_of(pkt)->credits);
+    rcl_credit_freed(d, wait_of(pkt)->credits);
     core_packet_free(pkt);
     rcl_pfc_level(d, flow, q->level);
 }
@@ -124,6 +124,15 @@ void rcl_wait_run(Rclink *d)
                 rcl_wait_pop(d, f);
                 any = true;
             }
+        }
+    }
+}
+
+void rcl_wait_uncount(Rclink *d)
+{
+    for (unsigned f = 0; f < FLOWS; f++) {
+        for (CorePacket *pkt = d->wait[f].head; pkt; pkt = pkt->next) {
+            wait_of(pkt)->credits.n = 0;
         }
     }
 }

@@ -16,9 +16,8 @@
 #include "hw/pci/msi.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
-#include "system/dma.h"
 #include "system/runstate.h"
-#include "core/pci_store.h"
+#include "rdma/fault_props.h"
 #include "mthca-pci.h"
 #include "trace.h"
 
@@ -32,14 +31,23 @@
 
 static bool mthca_op_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
-    return pci_dma_read(opaque, addr, buf, len) == MEMTX_OK;
+    return pci_master_read(&((NcicMthca *)opaque)->master, addr, buf, len);
 }
 
 static bool mthca_op_write(void *opaque, uint64_t addr, const void *buf,
                            size_t len)
 {
-    return pci_store(opaque, addr, buf, len, MEMTXATTRS_UNSPECIFIED) ==
-           MEMTX_OK;
+    return pci_master_write(&((NcicMthca *)opaque)->master, addr, buf, len);
+}
+
+static void *mthca_op_map(void *opaque, uint64_t addr, size_t *len, bool write)
+{
+    return pci_master_map(&((NcicMthca *)opaque)->master, addr, len, write);
+}
+
+static void mthca_op_unmap(void *opaque, void *p, size_t len, bool write)
+{
+    pci_master_unmap(&((NcicMthca *)opaque)->master, p, len, write);
 }
 
 static void mthca_op_kick(void *opaque)
@@ -78,8 +86,8 @@ static void mthca_op_packet(void *opaque, bool tx, uint8_t opcode,
 static const RdmaOps mthca_rdma_ops = {
     .read = mthca_op_read,
     .write = mthca_op_write,
-    .map = rdma_shell_map,
-    .unmap = rdma_shell_unmap,
+    .map = mthca_op_map,
+    .unmap = mthca_op_unmap,
     .wire_tx = mthca_wire_tx,
     .kick = mthca_op_kick,
     .log = mthca_op_log,
@@ -89,8 +97,10 @@ static const RdmaOps mthca_rdma_ops = {
 
 static void mthca_op_msix(void *opaque, unsigned vector)
 {
-    trace_mthca_interrupt(mthca_id(opaque), vector, 1);
-    msix_notify(opaque, vector);
+    NcicMthca *s = opaque;
+
+    trace_mthca_interrupt(mthca_id(s), vector, 1);
+    pci_master_msix(&s->master, vector);
 }
 
 static void mthca_op_intx(void *opaque, bool level)
@@ -101,7 +111,7 @@ static void mthca_op_intx(void *opaque, bool level)
     if (!msi_enabled(pci)) {
         pci_set_irq(pci, level);
     } else if (level) {
-        msi_notify(pci, 0);
+        pci_master_msi(&((NcicMthca *)opaque)->master, 0);
     }
 }
 
@@ -337,10 +347,12 @@ static void mthca_realize(PCIDevice *pci, Error **errp)
         wire_end_free(&s->end);
         return;
     }
+    pci_master_init(&s->master, pci);
     s->bh = qemu_bh_new_guarded(mthca_poll, s,
                                 &DEVICE(s)->mem_reentrancy_guard);
     s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, mthca_op_kick, s);
     s->core = mthca_new(&s->cfg);
+    rdma_fault_begin(mthca_rdma(s->core), s->fault);
     mthca_add_counters(s);
     mthca_wire_init(s);
     s->qmp = rdma_qmp_add(OBJECT(s), mthca_rdma(s->core), "mthca", mthca_port);
@@ -360,6 +372,7 @@ static void mthca_exit(PCIDevice *pci)
     mthca_remove_counters(s);
     mthca_free(s->core);
     s->core = NULL;
+    pci_master_fini(&s->master);
     msi_uninit(pci);
     msix_uninit(pci, &s->bar0, &s->bar0);
     g_free(s->state);

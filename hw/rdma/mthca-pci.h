@@ -9,6 +9,8 @@
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
 #include "hw/pci/pci_device.h"
+#include "core/fault.h"
+#include "core/pci_master.h"
 #include "core/props.h"
 #include "rdma/mthca.h"
 #include "rdma/props.h"
@@ -21,6 +23,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(NcicMthca, NCIC_MTHCA)
 
 struct NcicMthca {
     PCIDevice parent_obj;
+    PciMaster master;
     MemoryRegion bar0, bar2;
     WireEnd end;
 
@@ -45,6 +48,7 @@ struct NcicMthca {
     bool roce_gid;
     bool udp_csum_need, uar_check;
     RdmaSwitches sw;
+    CoreFaultPlan fault[2];     /* of the core that is to come: in, out */
     uint32_t inline_budget;
 
     /* migration: the core's block, while it travels */

@@ -6,8 +6,7 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
-#include "hw/qdev-properties.h"
-#include "hw/qdev-properties-system.h"
+#include "core/qemu_qdev.h"
 #include "rdma/fault_props.h"
 #include "mthca-pci.h"
 
@@ -18,6 +17,11 @@ static RdmaDev *mthca_rdma_of(Object *obj)
     NcicMthca *s = NCIC_MTHCA(obj);
 
     return s->core ? mthca_rdma(s->core) : NULL;
+}
+
+static CoreFaultPlan *mthca_faults_of(Object *obj)
+{
+    return NCIC_MTHCA(obj)->fault;
 }
 
 static bool mthca_prop_get_link(Object *obj, Error **errp)
@@ -75,7 +79,7 @@ static void mthca_prop_port_lid(Object *obj, Visitor *v, const char *name,
 
 static void add_run_time_props(ObjectClass *klass)
 {
-    rdma_fault_props(klass, "", mthca_rdma_of);
+    rdma_fault_props(klass, "", mthca_rdma_of, mthca_faults_of);
     object_class_property_add_bool(klass, "link-up", mthca_prop_get_link,
                                    mthca_prop_set_link);
     object_class_property_add_bool(klass, "wire-shm", mthca_prop_get_shm,

@@ -7,8 +7,8 @@
 #include "qemu/bswap.h"
 #include "qemu/error-report.h"
 #include "qapi/error.h"
-#include "hw/qdev-core.h"
 #include "system/runstate.h"
+#include "core/qemu_qdev.h"
 #include "wire/end.h"
 
 /* ---- capture ---- */

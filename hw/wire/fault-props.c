@@ -74,14 +74,11 @@ static void prop_set(Object *obj, Visitor *v, const char *name, void *opaque,
     if (!visit_type_uint64(v, name, &val, errp)) {
         return;
     }
-    if (!p->ops->get(obj, p->opaque, p->out, &f)) {
-        error_setg(errp, "%s can be set when the device exists", name);
-        return;
-    }
     if (val < p->field->min || val > p->field->max) {
         error_setg(errp, "%s: value out of range", name);
         return;
     }
+    p->ops->get(obj, p->opaque, p->out, &f);
     if (p->field->wide) {
         *(uint64_t *)at = val;
     } else {

@@ -4,8 +4,6 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "block/aio.h"
-#include "block/aio-wait.h"
 #include "chardev/char-fe.h"
 #include "chardev/char-socket.h"
 #include "io/channel.h"
@@ -14,6 +12,7 @@
 #include "qemu/units.h"
 #include "system/runstate.h"
 #include "system/runstate-action.h"
+#include "core/qemu_aio.h"
 #include "wire/chr.h"
 
 enum {

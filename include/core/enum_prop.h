@@ -9,7 +9,7 @@
 #include "qapi/error.h"
 #include "qapi/util.h"
 #include "qapi/visitor.h"
-#include "hw/qdev-properties.h"
+#include "core/qemu_qdev.h"
 
 /* Get or set, as the visitor is an output or an input one. */
 static inline void core_enum_prop_visit(Object *obj, Visitor *v,

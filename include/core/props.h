@@ -12,7 +12,7 @@
 #define CORE_PROPS_H
 
 #include "core/image.h"
-#include "hw/qdev-properties.h"
+#include "core/qemu_qdev.h"
 
 typedef struct CoreProps {
     const Property *list;

@@ -78,6 +78,7 @@ typedef struct RclinkFaults {
     bool lose_credits;          /* CBFC frames that arrive are lost */
     uint8_t pause_storm;        /* classes that this port always stops */
     bool dma;                   /* every access to guest memory fails */
+    bool fcs;                   /* every frame that arrives has a bad FCS */
 } RclinkFaults;
 
 /* The document's values. */

@@ -329,6 +329,7 @@
     X(fault_reorder, "frames reordered on purpose")                         \
     X(fault_corrupt, "frames corrupted on purpose")                         \
     X(fault_delay, "frames delayed on purpose")                             \
-    X(fault_credit, "CBFC frames lost on purpose")
+    X(fault_credit, "CBFC frames lost on purpose")                          \
+    X(bad_fcs, "frames with a bad FCS; TYPE3's are delivered")
 
 #endif

@@ -13,11 +13,16 @@
 /* The engine of a device, NULL while there is none. */
 typedef RdmaDev *RdmaDevOf(Object *obj);
 
+/* The two plans, in and out, that a device has been given before its engine. */
+typedef CoreFaultPlan *RdmaFaultsOf(Object *obj);
+
 /*
  * Add <prefix>fault-{in,out}-<field of CoreFaultPlan> to @klass, readable and
- * writable at run time (QMP qom-get, qom-set).
+ * writable at any time (-device, QMP qom-get, qom-set).
  */
 void rdma_fault_props(ObjectClass *klass, const char *prefix,
-                      RdmaDevOf *dev);
+                      RdmaDevOf *dev, RdmaFaultsOf *early);
+/* The engine is there: what it has been given before. */
+void rdma_fault_begin(RdmaDev *dev, const CoreFaultPlan early[2]);
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef RDMA_PROPS_H
 #define RDMA_PROPS_H
 
-#include "hw/qdev-properties.h"
+#include "core/qemu_qdev.h"
 #include "rdma/core.h"
 #include "rdma/native.h"
 

@@ -10,10 +10,6 @@
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
 
-/* RdmaOps.map and .unmap of an engine whose opaque pointer is the PCIDevice. */
-void *rdma_shell_map(void *pci, uint64_t addr, size_t *len, bool write);
-void rdma_shell_unmap(void *pci, void *p, size_t len, bool write);
-
 /* The engine's time. */
 int64_t rdma_shell_now(void);
 /* The engine wants to be polled again at @next, which may be at once (@now) or

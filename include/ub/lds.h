@@ -101,6 +101,8 @@ bool ub_lds_load(UbLds *l, int64_t now, uint64_t offset, unsigned len,
  * pause: then it is lost. */
 bool ub_lds_store(UbLds *l, int64_t now, uint64_t offset, unsigned len,
                   uint64_t value, UbLdsWait *w);
+/* Whether a store is taken now: nobody has to wait for it. */
+bool ub_lds_store_room(const UbLds *l);
 /* @w waits no longer: it ends, with all ones. */
 void ub_lds_cancel(UbLds *l, int64_t now, UbLdsWait *w);
 /* Nobody waits any longer. */

@@ -159,8 +159,10 @@ typedef struct UbNetOps {
     /* ub_net_run() has something to do. */
     void (*kick)(void *opaque);
     /* An error to record, of the port that the packet came by or was to leave
-     * by, or UB_NET_ANY: of none.  May be NULL. */
-    void (*error)(void *opaque, unsigned port, UbNetError error);
+     * by, or UB_NET_ANY: of none.  @pkt is there during the call alone; NULL: one of
+     * our own that never was whole.  May be NULL. */
+    void (*error)(void *opaque, unsigned port, UbNetError error,
+                  CorePacket *pkt);
     /* A peer (@own: our own software) broke the rule @text.  May be NULL. */
     void (*rule)(void *opaque, unsigned port, bool own, const char *text);
     /* The VL has no credits of the peer: with UbNetConfig.root_cause its queue is
@@ -295,6 +297,8 @@ UbSend ub_net_send_raw(UbNet *net, int64_t now, unsigned port,
  */
 const char *ub_net_guard_tx(UbNet *net, unsigned port, CorePacket *pkt);
 bool ub_net_guard_rx(UbNet *net, unsigned port, CorePacket *pkt);
+/* Such a packet says that it is another's: it is counted (drop-spoof), and is gone. */
+void ub_net_refuse(UbNet *net, unsigned port, CorePacket *pkt);
 /* What ub_net_send() would say of a flow now: UB_LOST without a way. */
 UbSend ub_net_ready(UbNet *net, const UbFlow *flow);
 

@@ -104,6 +104,10 @@ UbSecFault ub_sec_pull(UbSec *sec, unsigned nlp, bool ctp, bool mgmt,
 UbSecFault ub_sec_pull_opened(UbSec *sec, unsigned form, bool ctp, bool mgmt,
                               CorePacket *pkt, UbSecHead *head,
                               unsigned *entity);
+/* What the headers at @p say, of a packet that goes out as software wrote it: form, UPI
+ * and EIDs; false: they are not there, or not whole. */
+bool ub_sec_peek(unsigned nlp, bool ctp, const uint8_t *p, uint32_t len,
+                 UbSecHead *head);
 /* The head of an answer to a packet that came with @rx. */
 void ub_sec_reply(UbSecHead *tx, const UbSecHead *rx);
 

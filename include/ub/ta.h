@@ -140,6 +140,7 @@ struct UbTaRequest {
     uint16_t status;                /* UbTaStatus, the first that is not OK */
     uint8_t where;                  /* which list it is in */
     bool all_made, finished, counted, on_ordered, outside;
+    bool tainted;                   /* during ops->scatter: these data are poisoned */
     uint32_t slices;
 };
 
@@ -165,6 +166,7 @@ typedef struct UbAccess {
     bool e_bit;
     bool poison;                    /* a Write of poisoned data */
     bool bare;                      /* came without EIDs (CFG 9) */
+    bool ahead;                     /* of a Read: asked again when it is answered */
     uint8_t ee;
     uint8_t cfg;                    /* LPH.CFG that it came with */
     unsigned entity;                /* the local Entity that it is for */
@@ -514,6 +516,7 @@ void ub_ta_room(void *ta, uint32_t tpn);
 /* The acknowledgements of channel @tpn, or of none, bring responses
  * (UbTaDest.answers) of what comes by it. */
 void ub_ta_set_answers(UbTa *ta, uint32_t tpn, bool on);
+bool ub_ta_has_answers(const UbTa *ta, uint32_t tpn);
 
 /* ---- Views, migration ------------------------------------------------------------------ */
 

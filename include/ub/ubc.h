@@ -89,6 +89,8 @@ typedef struct UbcOps {
 
 #define UBC_MAX_ROUTES 65536
 #define UBC_MAX_ENTITIES 16
+#define UBC_MAX_ERR_INFO 1024
+#define UBC_MAX_EID_UPI 1024
 
 /* How Entities tell their Users of interrupts (UB 2.0 §10.3.4). */
 typedef enum UbcUsiType {
@@ -137,7 +139,7 @@ typedef struct UbcConfig {
     uint64_t entity_mem[UBC_MAX_ENTITIES]; /* bytes of a UBC_ENTITY_MEM */
     uint8_t usi;           /* UbcUsiType, where there are other Entities than 0 */
     bool read_only;        /* BAR0 has the rights of a User: CFG0 is read only */
-    bool bus_en;           /* power-on value of BUS_EN of Entity 0 */
+    bool bus_en;           /* power-on value of BUS_EN of each Entity */
     uint16_t wire_features; /* of HELLO: UB_WIRE_… */
     uint64_t session;      /* of HELLO: different at each start */
     bool manager;          /* the guest is the UBFM: it has Mgmt */
@@ -160,6 +162,11 @@ typedef struct UbcConfig {
     /* Power-on value of Port Correctable Error Severity: bit n set: C.(n + 1) is
      * correctable.  Table 10-14 and the register's reset value differ. */
     uint32_t err_severity;
+    uint32_t err_info;     /* headers of faulty packets that are kept: depth of the
+                            * queue, 2 to UBC_MAX_ERR_INFO; 0: there is none */
+    uint32_t eid_upi;      /* entries of the table of (EID, UPI) of virtual machines,
+                            * UBC_MAX_EID_UPI at most; 0: there is none, and UPIs
+                            * of packets that software writes are not looked at */
     /* The transaction engine; what follows from ports, GUID and interface is
      * filled in. */
     UbNodeConfig node;

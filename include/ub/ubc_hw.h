@@ -70,6 +70,9 @@
 #define UBC_CAPS_CONFIG (1u << 5)
 #define UBC_CAPS_UMMU (1u << 6)
 #define UBC_CAPS_USI (1u << 7)      /* UBC_USI_… */
+/* The NPI of IP packets is the controller's: it puts its own in the place of 0, and
+ * what comes to a ring pair has one that it accepts. */
+#define UBC_CAPS_GUARD (1u << 8)
 /*
  * Every source of interrupts has a VECTOR register: the entry of the MSI-X table
  * whose message it sends.  All are 0 after reset, so one vector is enough.
@@ -249,5 +252,20 @@ enum {
 #define UBC_DESC_DONE 0x8000
 #define UBC_DESC_ERROR 0x4000     /* TX: not sent; RX: marked ERROR_FLAG */
 #define UBC_DESC_TRUNCATED 0x2000 /* RX: longer than the buffer */
+
+/*
+ * The table that EID_UPI_TAB points to (UB 2.0 §D.3.16): as many entries as
+ * EID_UPI_TEN says, one for each virtual machine.  Its format is ours:
+ *
+ *   0  EID, most significant byte first
+ *  16  le32 UPI
+ *  20  le32 flags: [0] VALID, others 0
+ *  24  8 bytes of 0
+ */
+#define UBC_EID_UPI_ENTRY 32
+#define UBC_EID_UPI_EID 0
+#define UBC_EID_UPI_UPI 16
+#define UBC_EID_UPI_FLAGS 20
+#define UBC_EID_UPI_VALID 0x00000001u
 
 #endif

@@ -74,6 +74,7 @@ typedef struct UbUmmuAccess {
     bool e_bit;
     bool bare;                  /* came without EIDs (CFG 9) */
     bool local;                 /* of the owner itself: translation only */
+    bool ahead;                 /* comes again: monitors do not count it */
     bool tag_en;                /* the TECTE of @tag, whatever the EID */
     uint16_t tag;
     uint8_t ee;                 /* EE_bits */

@@ -233,7 +233,7 @@
 #define UBM_UCPL_OK 1u
 #define UBM_UCPL_TYPE 2u              /* no such command */
 #define UBM_UCPL_PROCESS 3u           /* it could not be read */
-#define UBM_UCPL_CI 0xffff0000u       /* index of the command */
+#define UBM_UCPL_CI 0xffff0000u       /* commands taken, this one included */
 /* Context of a queue, 64 bytes; indexes are the device's. */
 #define UBM_UCTX 64u
 #define UBM_UCTX_CMD 0                /* Q0: command ring [51:12], LOG2 [5:2] */

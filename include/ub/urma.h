@@ -43,7 +43,7 @@ typedef struct UbUrmaOps {
      * their number, are written by one store, after all before them. */
     bool (*read)(void *opaque, uint64_t addr, void *buf, uint32_t len);
     bool (*write)(void *opaque, uint64_t addr, const void *buf, uint32_t len);
-    /* Send the interrupt of an MSI-X entry. */
+    /* Send the interrupt of an MSI-X entry, or raise what UBQ_USI() names. */
     void (*interrupt)(void *opaque, unsigned vector);
     /* ub_urma_run() has something to do. */
     void (*kick)(void *opaque);
@@ -52,6 +52,9 @@ typedef struct UbUrmaOps {
     /* A command that is not of queues (channels, destinations, Entities ...): fills
      * in its answers and returns UBQ_RESULT_*; UBQ_RESULT_OPCODE: unknown. */
     unsigned (*command)(void *opaque, unsigned opcode, uint8_t cmd[UBQ_CMD]);
+    /* Whether an Entity may access memory (BUS_EN); ub_urma_entity() tells that it is
+     * another than before.  NULL: all may. */
+    bool (*may_access)(void *opaque, unsigned entity);
     /* A Management packet, as UbTaOps.message.  May be NULL. */
     void (*message)(void *opaque, int64_t now, const UbTaMessage *m);
     /* Something happened to object @id, for a trace; what @a, @b are depends on
@@ -72,6 +75,7 @@ typedef struct UbUrmaConfig {
     uint32_t pages;     /* of doorbells */
     uint32_t entities;  /* numbers that objects may name */
     uint32_t vectors;   /* MSI-X entries */
+    uint32_t usi;       /* vectors of each Entity's USIs, at most 32; 0: none */
     uint64_t seed;      /* of numbers that it chooses */
 } UbUrmaConfig;
 
@@ -112,6 +116,10 @@ int64_t ub_urma_run(UbUrma *u, int64_t now, unsigned budget);
 void ub_urma_event(UbUrma *u, unsigned eq, unsigned event, uint32_t object,
                    unsigned entity, uint32_t data);
 
+/* Whether Entity @entity may access memory is another than before: its queues go on,
+ * or are found to rest when they have their turn. */
+void ub_urma_entity(UbUrma *u, unsigned entity);
+
 /* An event of the device, for all event queues that ask for such. */
 void ub_urma_device_event(UbUrma *u, unsigned event, uint32_t object,
                           unsigned entity, uint32_t data);
@@ -131,7 +139,8 @@ void ub_urma_device_event(UbUrma *u, unsigned event, uint32_t object,
     X(DENIED, "messages-denied") \
     X(FLUSHED, "entries-flushed") \
     X(SEGMENT_DENIED, "accesses-denied") \
-    X(DMA_ERRORS, "dma-errors")
+    X(DMA_ERRORS, "dma-errors") \
+    X(POISON_FULL, "poison-not-marked")  /* and so not put down */
 
 typedef enum UbUrmaCounter {
 #define UB_URMA_X(id, name) UB_URMA_##id,

@@ -170,7 +170,13 @@
 #define UBQ_EQ_ENABLE (1u << 0) /* 0 -> 1: both counts 0 */
 #define UBQ_EQ_DEVICE (1u << 1) /* gets events of ports, EIDs and the device, too */
 #define UBQ_EQ_ERROR (1u << 31) /* RO: an entry could not be written */
-#define UBQ_EQ_VECTOR 0x10  /* RW: MSI-X entry */
+#define UBQ_EQ_VECTOR 0x10  /* RW: MSI-X entry, or UBQ_USI() */
+/* Of VECTOR: not an MSI-X entry, but vector @n of Entity @entity, which is told as a
+ * USI (UB 2.0 §10.3.4): to its User. */
+#define UBQ_USI(entity, n) (0x8000u | (entity) << 5 | (n))
+#define UBQ_USI_IS 0x8000u
+#define UBQ_USI_ENTITY(vector) ((vector) >> 5 & 0x3ffu)
+#define UBQ_USI_N(vector) ((vector) & 0x1fu)
 #define UBQ_EQ_PI 0x14      /* RO: entries written, 16 bits */
 #define UBQ_EQ_CI 0x18      /* RW: entries read, 16 bits */
 /* Writing n arms: interrupt as soon as PI differs from n (at once, if it does). */
@@ -188,7 +194,7 @@
 #define UBQ_CMD_CTRL 0x0c
 #define UBQ_CMD_ENABLE (1u << 0) /* 0 -> 1: both counts 0 */
 #define UBQ_CMD_ERROR (1u << 31) /* RO: a command could not be read or answered */
-#define UBQ_CMD_VECTOR 0x10
+#define UBQ_CMD_VECTOR 0x10  /* as UBQ_EQ_VECTOR */
 #define UBQ_CMD_PI 0x14      /* RW: commands written, 16 bits (the doorbell) */
 #define UBQ_CMD_CI 0x18      /* RO: commands answered, 16 bits */
 #define UBQ_CMD_ARM 0x1c     /* as UBQ_EQ_ARM, for CI */
@@ -227,6 +233,7 @@ enum {
     UBQ_OP_JGROUP_LEAVE = 0x2d,
     UBQ_OP_SEGMENT_SET = 0x30,
     UBQ_OP_SEGMENT_CLEAR = 0x31,
+    UBQ_OP_POISON = 0x32,       /* memory that is known to be bad */
     UBQ_OP_CHANNEL_CREATE = 0x40,
     UBQ_OP_CHANNEL_MODIFY = 0x41,
     UBQ_OP_CHANNEL_ACTIVATE = 0x42,
@@ -371,6 +378,18 @@ enum {
 #define UBQ_SEG_TOKEN_OLD 48        /* le32: still taken, while it is changed */
 #define UBQ_SEG_ENTITY 52           /* le16 */
 
+/* POISON: the object is 0. */
+#define UBQ_POISON_BASE 16      /* le64: of memory; QUERY answers the lowest bad byte */
+#define UBQ_POISON_LENGTH 24    /* le64; QUERY answers how many are bad from there on,
+                                 * 0: none is */
+#define UBQ_POISON_ACTION 32    /* le32 */
+enum {
+    UBQ_POISON_QUERY,
+    UBQ_POISON_SET,
+    UBQ_POISON_CLEAR,
+};
+#define UBQ_POISON_PIECES 256u  /* that can be bad at a time */
+
 /* CHANNEL_CREATE, _MODIFY, _QUERY: the object is a TPN. */
 #define UBQ_CH_WAY 16       /* 48 bytes, see UBQ_WAY_* */
 #define UBQ_CH_PEER 64      /* le32: TPN of the peer */
@@ -384,6 +403,7 @@ enum {
 #define UBQ_CH_OOO (1u << 3)
 #define UBQ_CH_SPRAY (1u << 4)
 #define UBQ_CH_RTO_DYNAMIC (1u << 5)
+#define UBQ_CH_ANSWERS (1u << 6) /* TPACKs bring the responses to what comes (ROL) */
 #define UBQ_CH_OOO_WINDOW 80 /* le16 */
 #define UBQ_CH_TX_WINDOW 82 /* le16 */
 #define UBQ_CH_ACK_EVERY 84 /* le16 */

@@ -11,16 +11,16 @@
 #include "qom/object.h"
 
 typedef struct WireFaultProps {
-    /* The plan of @obj for frames that leave (@out) or come; false: there is
-     * no device yet. */
-    bool (*get)(Object *obj, void *opaque, bool out, CoreFaultPlan *plan);
+    /* The plan of @obj for frames that leave (@out) or come; before the device
+     * exists, the one that it will begin with. */
+    void (*get)(Object *obj, void *opaque, bool out, CoreFaultPlan *plan);
     void (*set)(Object *obj, void *opaque, bool out,
                 const CoreFaultPlan *plan);
 } WireFaultProps;
 
 /*
  * Add <prefix>fault-{in,out}-<field of CoreFaultPlan> to @klass, readable and
- * writable at run time (QMP qom-get, qom-set).
+ * writable at any time (-device, QMP qom-get, qom-set).
  */
 void wire_fault_props(ObjectClass *klass, const char *prefix,
                       const WireFaultProps *ops, void *opaque);

@@ -146,6 +146,9 @@ static bool cr_get(UbcCtx *ctx, const uint8_t *e, urma_cr *cr)
         cr->status == URMA_CR_SUSPEND_DONE) {
         cr->flag |= cr->status == URMA_CR_FLUSH_DONE ? URMA_CR_FLUSH_ENDED
                                                      : URMA_CR_SUSPENDED;
+        if (cr->status == URMA_CR_FLUSH_DONE && owner->rq) {
+            ubc_recv_stop(&ctx->base, owner->rq);
+        }
         return true;
     }
     if (w0 & UBQ_CQE_RECEIVE) {

@@ -6,12 +6,6 @@
 #include "core/bytes.h"
 #include "ubc.h"
 
-static void bell(const urma_context *ctx, unsigned offset, const UbcRing *r)
-{
-    ubc_os_bell(((const UbcCtx *)ctx)->bells, offset,
-                r->id | (uint64_t)r->pi << 32);
-}
-
 /* Blocks from index @pi on, over the end of the ring. */
 static void blocks_copy(UbcRing *r, const uint8_t *e, unsigned blocks)
 {
@@ -59,7 +53,7 @@ static int send_post(const urma_context *ctx, UbcRing *r,
         err = send_put(r, wr, (UbcTarget *)(wr->tjetty ? wr->tjetty : bound));
     }
     if (r->pi != before) {
-        bell(ctx, UBQ_BELL_SQ, r);
+        ubc_sent_tell(ctx, r);
     }
     ubc_ring_unlock(r);
     if (err && bad) {
@@ -114,7 +108,7 @@ int ubc_post_jfr_wr(urma_jfr *jfr, urma_jfr_wr *wr, urma_jfr_wr **bad)
         err = recv_put(r, wr);
     }
     if (r->pi != before) {
-        bell(jfr->urma_ctx, UBQ_BELL_RQ, r);
+        ubc_recv_tell(jfr->urma_ctx, r);
     }
     ubc_ring_unlock(r);
     if (err && bad) {

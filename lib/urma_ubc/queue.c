@@ -268,11 +268,17 @@ int ubc_modify_jfr(urma_jfr *jfr, urma_recv_attr *attr)
         .handle = jfr->handle, .mask = attr->mask,
         .rx_threshold = attr->rx_threshold, .state = attr->state,
     };
+    UbcRing *rq = &((UbcJfr *)jfr)->rq;
     int result = ubc_call(jfr->urma_ctx, URMA_MODIFY_JFR, &a);
 
-    if (!result && attr->mask & URMA_MODIFY_STATE &&
-        attr->state == URMA_JFR_RESET) {
+    if (result || !(attr->mask & URMA_MODIFY_STATE)) {
+        return ubc_status(result);
+    }
+    if (attr->state == URMA_JFR_RESET) {
         jfr_reset((UbcJfr *)jfr);
+    } else if (attr->state == URMA_JFR_ERROR) {
+        /* What another thread posted meanwhile was not flushed yet. */
+        ubc_recv_stop(jfr->urma_ctx, rq);
     }
     return ubc_status(result);
 }

@@ -23,10 +23,16 @@ int ubc_ring_open(UbcRing *r, const urma_context *ctx, uint64_t handle,
         errno = EPROTO;
         return -1;
     }
+    if (shape->record % UBC_RECORD || (shape->record &&
+        (r->bytes < UBC_RECORD || shape->record > r->bytes - UBC_RECORD))) {
+        errno = EPROTO;
+        return -1;
+    }
     pthread_mutex_init(&r->lock, NULL);
     r->slot = calloc((size_t)1 << r->log2, sizeof(*r->slot));
     r->at = r->slot ? ubc_os_map(ctx->dev_fd, handle << URMA_MMAP_SHIFT,
                                  r->bytes) : NULL;
+    r->record = r->at && shape->record ? r->at + shape->record : NULL;
     return r->at ? 0 : -1;
 }
 
@@ -54,6 +60,10 @@ void ubc_ring_reset(UbcRing *r)
 {
     ubc_ring_lock(r);
     r->pi = r->ci = 0;
+    r->stopped = false;
+    if (r->record) {
+        memset(r->record, 0, UBC_RECORD);
+    }
     memset(r->slot, 0, sizeof(*r->slot) << r->log2);
     ubc_ring_unlock(r);
 }

@@ -13,6 +13,8 @@
 
 #define UBC_IDS (1u << 20)
 #define UBC_ID_LOW 10               /* bits of the second level */
+#define UBC_RECORD 8                /* bytes; le16 at … */
+#define UBC_RECORD_RQ 4             /* … this one: receive entries */
 
 /* What is posted and not completed. */
 typedef struct UbcSlot {
@@ -29,6 +31,8 @@ typedef struct UbcRing {
     uint32_t id;                    /* the queue's */
     unsigned log2, stride, max_blocks;
     uint16_t pi, ci;
+    uint8_t *record;                /* of a receive queue: pi for the engine, or NULL */
+    bool stopped;                   /* in Error: it does not look there unasked */
     UbcSlot *slot;
     bool lock_free;
     pthread_mutex_t lock;
@@ -152,6 +156,13 @@ static inline uint32_t ubc_ring_mask(const UbcRing *r)
 {
     return (1u << r->log2) - 1;
 }
+
+/* posted.c: how the engine hears of what was put into a ring.  With the ring's lock. */
+void ubc_sent_tell(const urma_context *ctx, const UbcRing *r);
+void ubc_recv_tell(const urma_context *ctx, const UbcRing *r);
+/* Receive entries of a queue in Error come back as flushed, but only when a doorbell
+ * says that there are some.  Without the ring's lock: it is in Error. */
+void ubc_recv_stop(const urma_context *ctx, UbcRing *r);
 
 /* sqe.c: an entry for @wr to @t in @e, of UBQ_SQE_BLOCKS_MAX blocks; *@blocks and
  * *@bytes.  0 or an errno. */

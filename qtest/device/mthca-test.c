@@ -10,6 +10,7 @@
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
 #include "libmthca.h"
+#include "../config_window.h"
 
 #define EQN        2
 #define EQ_LOG     4
@@ -252,6 +253,55 @@ static void consume(Hca *h, unsigned index)
     hca_wr(h, MTHCA_EQ_SET_CI + 8 * EQN, index + 1);
 }
 
+/* Mailboxes, an event queue and a message in the own configuration space, which no
+ * request of the function reaches: it is what it was. */
+static void test_config_space(void)
+{
+    Hca *h = hca_begin("");
+    ConfigWindow w = config_window_open(h->qts, h->pci);
+    uint64_t eq = h->eq, msi = h->msi;
+
+    g_assert_cmphex(hca_cmd_at(h, MTHCA_CMD_QUERY_FW, 0, 0, w.at), ==,
+                    MTHCA_ST_BAD_PARAM);
+    hca_expect(h, "there is no memory");
+    config_window_same(&w);
+    g_assert_cmphex(hca_cmd(h, MTHCA_CMD_RUN_FW, 0), ==, MTHCA_ST_OK);
+    g_assert_cmphex(hca_cmd_at(h, MTHCA_CMD_INIT_HCA, 0, w.at, 0), ==,
+                    MTHCA_ST_BAD_PARAM);
+    hca_expect(h, "INIT_HCA");
+    config_window_aborted(&w);
+    config_window_same(&w);
+
+    hca_wr(h, MTHCA_RESET, 1);
+    hca_init(h);
+    for (unsigned at = 0; at < CONFIG_WINDOW_BYTES; at += MTHCA_EQE_SIZE) {
+        h->eq = w.at + at;
+        make_eq(h, false, 0);
+        qpci_config_writew(h->pci, PCI_COMMAND, PCI_COMMAND_MEMORY |
+                           PCI_COMMAND_MASTER);
+        config_window_note(&w);
+        hca_issue(h, MTHCA_CMD_NOP, 0, 0, 0, MTHCA_HCR_EVENT);
+        hca_expect(h, "memory refused");
+        config_window_same(&w);
+        g_assert_cmphex(hca_cmd(h, MTHCA_CMD_HW2SW_EQ, EQN), ==, MTHCA_ST_OK);
+    }
+    h->eq = eq;
+    qpci_msix_enable(h->pci);
+    h->csr = h->pci->msix_table_bar;
+    h->msi = w.at + PCI_COMMAND;        /* all rights gone but MSI_DATA's */
+    set_vector(h, false);
+    make_eq(h, false, 0);
+    config_window_note(&w);
+    hca_issue(h, MTHCA_CMD_NOP, 0, 0, 0, MTHCA_HCR_EVENT);
+    check_event(h, 0, MTHCA_ST_OK);
+    config_window_same(&w);
+    g_assert_cmpuint(fixture_counter(h->f, "msi-refused"), ==, 1);
+    hca_expect(h, "no interrupt controller is there");
+    h->msi = msi;
+    qpci_msix_disable(h->pci);
+    hca_end(h);
+}
+
 static void test_interrupts(void)
 {
     Hca *h = hca_begin("");
@@ -465,6 +515,7 @@ int main(int argc, char **argv)
     qtest_add_func("/mthca/no-register", test_no_register);
     qtest_add_func("/mthca/doorbells", test_doorbells);
     qtest_add_func("/mthca/interrupts", test_interrupts);
+    qtest_add_func("/mthca/config-space", test_config_space);
     qtest_add_func("/mthca/event-misuse", test_event_misuse);
     qtest_add_func("/mthca/wire", test_wire);
     qtest_add_func("/mthca/query", test_query);

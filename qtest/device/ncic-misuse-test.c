@@ -9,11 +9,13 @@
 #include "hw/pci/pci_regs.h"
 #include "qobject/qdict.h"
 #include "ncic-fixture.h"
+#include "../config_window.h"
 #include "../deadline.h"
 
 typedef struct Case {
     Fixture *f;
     QNcic *d;
+    ConfigWindow window;
     uint64_t buf;
     uint8_t got[QNCIC_FRAME];
 } Case;
@@ -24,6 +26,7 @@ static Case *begin(void)
 
     c->f = fixture_start("", "");
     c->d = &c->f->nic;
+    c->window = config_window_open(c->f->qts, c->f->pci);
     c->buf = guest_alloc(&c->f->alloc, 4096);
     return c;
 }
@@ -209,6 +212,123 @@ static void test_msix_into_bar(void)
     g_assert_cmphex(qncic_read(d, qreg(QNCIC_TX, NCIC_Q_LOG_SIZE)), ==,
                     0x80000004);
     end(c);
+}
+
+/* ---- The own configuration space ------------------------------------------------------ */
+
+/*
+ * No function finds itself by a request of its own: rings, completions and frames
+ * in its configuration space do not reset it, nor take its rights away.
+ */
+static void test_rings_in_config(void)
+{
+    Case *c = begin();
+    ConfigWindow *w = &c->window;
+    uint64_t at = w->at;
+    uint8_t reset[60];
+    QNcicCpl cpl;
+
+    memset(reset, 0xff, sizeof(reset));
+
+    /* What is received is written over Device Control, and resets by it. */
+    qncic_queue_up(c->d, QNCIC_RX, 0, 4, 0);
+    qncic_post(c->d, QNCIC_RX, 0, config_window_control(w), 2048, 0, 0, true);
+    qncic_wire_send(&c->f->wire, reset, sizeof(reset));
+    cpl = qncic_complete(c->d, QNCIC_RX, 0);
+    g_assert_cmphex(cpl.status, ==, NCIC_CPL_ERROR);
+    g_assert_cmpuint(fixture_counter(c->f, "rx-drop-dma"), ==, 1);
+    g_assert_cmpuint(fixture_counter(c->f, "dma-refused"), >=, 1);
+    g_assert_true(fixture_logged(c->f, "there is no memory"));
+    config_window_same(w);
+    /* A frame that is there is not sent. */
+    qncic_queue_up(c->d, QNCIC_TX, 0, 4, 1);
+    qncic_post(c->d, QNCIC_TX, 0, at, 60, 0, 0, true);
+    cpl = qncic_complete(c->d, QNCIC_TX, 0);
+    g_assert_cmphex(cpl.status, ==, NCIC_CPL_ERROR);
+    config_window_aborted(w);
+    config_window_same(w);
+    end(c);
+    ring_at(at);
+    for (unsigned i = 0; i < CONFIG_WINDOW_BYTES; i += NCIC_CPL_SIZE) {
+        cpl_ring_at(at + i);
+    }
+}
+
+/* Messages that would reset the function and take its rights away; one to a
+ * device that may have it, and does. */
+static void test_msix_into_config(void)
+{
+    enum { HPET_CONFIG = 0xfed00010 };
+    Case *c = begin();
+    ConfigWindow *w = &c->window;
+    const struct { uint64_t to; uint32_t data; } bad[] = {
+        { config_window_control(w), PCI_EXP_DEVCTL_BCR_FLR },
+        { w->at + PCI_COMMAND, 0 }, { w->at + PCI_BASE_ADDRESS_0, 0 },
+        { NOWHERE, 1 },
+    };
+    QNcic *d = c->d;
+    gint64 limit;
+
+    qncic_msix_enable(d, 64);
+    config_window_note(w);
+    qncic_queue_up(d, QNCIC_TX, 0, 4, 1);
+    for (unsigned i = 0; i <= G_N_ELEMENTS(bad); i++) {
+        uint64_t to = i < G_N_ELEMENTS(bad) ? bad[i].to : HPET_CONFIG;
+        uint64_t before = fixture_counter(c->f, "msi-refused");
+
+        qncic_write(d, NCIC_MSIX_TABLE + 28, PCI_MSIX_ENTRY_CTRL_MASKBIT);
+        qncic_write(d, NCIC_MSIX_TABLE + 16, to);
+        qncic_write(d, NCIC_MSIX_TABLE + 20, to >> 32);
+        qncic_write(d, NCIC_MSIX_TABLE + 24,
+                    i < G_N_ELEMENTS(bad) ? bad[i].data : 1);
+        qncic_write(d, NCIC_MSIX_TABLE + 28, 0);
+        qncic_post(d, QNCIC_TX, 0, c->buf, 60, 0, 0, true);
+        qncic_complete(d, QNCIC_TX, 0);
+        config_window_same(w);
+        g_assert_cmphex(qncic_read(d, qreg(QNCIC_TX, NCIC_Q_LOG_SIZE)), ==,
+                        0x80000004);
+        /* One message at least: a second may come before the first is seen. */
+        if (i < G_N_ELEMENTS(bad)) {
+            g_assert_cmpuint(fixture_counter(c->f, "msi-refused"), >, before);
+        }
+    }
+    g_assert_true(fixture_logged(c->f, "no interrupt controller is there"));
+    limit = test_deadline(10);
+    while (!qtest_readl(c->f->qts, HPET_CONFIG)) {
+        g_assert_cmpint(g_get_monotonic_time(), <, limit);
+    }
+    g_assert_cmpuint(fixture_counter(c->f, "msi-late"), >=, 1);
+    end(c);
+}
+
+/* Memory that another function has in a BAR is memory. */
+static void test_memory_of_another(void)
+{
+    Fixture *f = fixture_start("", "-object memory-backend-ram,id=m,size=1M,share=on "
+                               "-device ivshmem-plain,memdev=m,addr=5");
+    QPCIDevice *other = qpci_device_find(f->bus, QPCI_DEVFN(5, 0));
+    uint8_t frame[60] = { 1, 2, 3 }, got[QNCIC_FRAME];
+    QNcicCpl cpl;
+    QPCIBar bar;
+
+    g_assert_nonnull(other);
+    qpci_device_enable(other);
+    bar = qpci_iomap(other, 2, NULL);
+    qtest_bufwrite(f->qts, bar.addr, frame, sizeof(frame));
+    qncic_queue_up(&f->nic, QNCIC_TX, 0, 4, 1);
+    qncic_queue_up(&f->nic, QNCIC_RX, 0, 4, 0);
+    qncic_post(&f->nic, QNCIC_TX, 0, bar.addr, 60, 0, 0, true);
+    g_assert_cmpuint(qncic_wire_recv(&f->wire, &f->nic, got, 10000), ==, 60);
+    g_assert_cmpmem(got, 60, frame, 60);
+    qncic_post(&f->nic, QNCIC_RX, 0, bar.addr + 4096, 2048, 0, 0, true);
+    qncic_wire_send(&f->wire, frame, sizeof(frame));
+    cpl = qncic_complete(&f->nic, QNCIC_RX, 0);
+    g_assert_cmphex(cpl.status, ==, 0);
+    qtest_bufread(f->qts, bar.addr + 4096, got, 60);
+    g_assert_cmpmem(got, 60, frame, 60);
+    g_assert_cmpuint(fixture_counter(f, "dma-refused"), ==, 0);
+    g_free(other);
+    fixture_stop(f);
 }
 
 /* ---- Register misuse --------------------------------------------------------------- */
@@ -426,6 +546,9 @@ int main(int argc, char **argv)
     qtest_add_func("/ncic-misuse/rings-nowhere", test_rings_nowhere);
     qtest_add_func("/ncic-misuse/rings-in-bar", test_rings_in_bar);
     qtest_add_func("/ncic-misuse/msix-into-bar", test_msix_into_bar);
+    qtest_add_func("/ncic-misuse/rings-in-config", test_rings_in_config);
+    qtest_add_func("/ncic-misuse/msix-into-config", test_msix_into_config);
+    qtest_add_func("/ncic-misuse/memory-of-another", test_memory_of_another);
     qtest_add_func("/ncic-misuse/ring-unaligned", test_ring_unaligned);
     qtest_add_func("/ncic-misuse/head-past-size", test_head_past_size);
     qtest_add_func("/ncic-misuse/index-out-of-range",

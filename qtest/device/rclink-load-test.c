@@ -10,6 +10,7 @@
 #include "qobject/qdict.h"
 #include <sys/un.h>
 #include "librcl.h"
+#include "../config_window.h"
 #include "../deadline.h"
 
 #define GEN1 (1 << RCL_CFG_GEN1 | 1 << RCL_CFG_GEN1_TC)
@@ -227,6 +228,141 @@ static void test_kill(void)
         strike_reset_all(p.r[0]);
         pair_works(&p);
     }
+    rcl_pair_stop(&p);
+}
+
+/* ---- the own configuration space ---- */
+
+static void ring_at(Rcl *r, unsigned n, uint64_t base, uint64_t shadow)
+{
+    uint64_t reg = RCL_RING(n);
+
+    rcl_set(r, reg + RCL_RING_CTRL, 0);
+    rcl_set(r, reg + RCL_RING_BASE_LO, base);
+    rcl_set(r, reg + RCL_RING_BASE_HI, base >> 32);
+    rcl_set(r, reg + RCL_RING_SHADOW_LO, shadow);
+    rcl_set(r, reg + RCL_RING_SHADOW_HI, shadow >> 32);
+    rcl_set(r, reg + RCL_RING_CTRL, RCL_RING_EN | (shadow ? RCL_RING_SHADOW : 0));
+}
+
+static void wait_stopped(Rcl *r, unsigned n)
+{
+    gint64 limit = test_deadline(20);
+
+    while (!(rcl_get(r, RCL_RING(n) + RCL_RING_CTRL) & RCL_RING_ERROR)) {
+        g_assert_cmpint(g_get_monotonic_time(), <, limit);
+    }
+}
+
+/* Both reset, and up. */
+static void anew(RclPair *p)
+{
+    strike_reset_all(p->r[0]);
+    strike_reset_all(p->r[1]);
+    pair_up(p);
+}
+
+/* Until more than *@before accesses were refused. */
+static void wait_refused(Rcl *r, uint64_t *before)
+{
+    fixture_wait_counter(r->f, "dma-refused", *before + 1);
+    *before = fixture_counter(r->f, "dma-refused");
+}
+
+/*
+ * Rings, indices and packets in the function's own configuration space, where what
+ * the peer sends would reset it in the middle of its turn: all are refused, and the
+ * space is what it was.
+ */
+static void test_config_space(void)
+{
+    RclPair p = rcl_pair_start(false, "", "");
+    Rcl *r = p.r[1];
+    ConfigWindow w = config_window_open(r->f->qts, r->f->pci);
+    uint64_t before = 0, entry;
+    uint8_t frame[200];
+
+    pair_works(&p);
+    config_window_note(&w);
+    /* A packet of TYPE1, one of TYPE2 and a frame into Device Control. */
+    for (unsigned t = 0; t < 2; t++) {
+        anew(&p);
+        entry = r->mem + (RCL_RING_RX1 + t) * 0x1000;
+        qtest_writeq(r->f->qts, entry, config_window_control(&w));
+        ring_at(r, RCL_RING_RX1 + t, entry, 0);
+        rcl_set(r, RCL_RING(RCL_RING_RX1 + t) + RCL_RING_HEAD, 16);
+        rcl_post(p.r[0], t ? 0 : 7, 100, 0x7f, t ? RCL_ETYPE2 : 0);
+        wait_refused(r, &before);
+        g_test_message("TYPE%u", t + 1);
+        config_window_same(&w);
+        g_assert_cmphex(rcl_get(r, RCL_RDMA_EN), ==, 1);
+    }
+    anew(&p);
+    memset(frame, 0x82, sizeof(frame));
+    qtest_writeq(r->f->qts, r->mem + 0x5008, config_window_control(&w));
+    rcl_md_post(p.r[0], frame, sizeof(frame));
+    wait_refused(r, &before);
+    config_window_same(&w);
+    /* Indices, and rings of all kinds, everywhere. */
+    for (unsigned n = 0; n < RCL_RINGS; n++) {
+        for (unsigned at = 0; at < CONFIG_WINDOW_BYTES; at += RCL_RING_ENTRY) {
+            g_test_message("ring %u at 0x%x", n, at);
+            anew(&p);
+            ring_at(r, n, n == RCL_RING_EVENT || at % 32 ? w.at + at
+                                                         : r->mem + n * 0x1000,
+                    w.at + at + 4);
+            if (n == RCL_RING_TX) {
+                rcl_post(r, 7, 100, 1, 0);
+            } else if (n == RCL_RING_EVENT) {
+                rcl_post(r, 0, 100, 1, RCL_ETYPE2);     /* "credit" */
+            } else {
+                rcl_set(r, RCL_RING(n) + RCL_RING_HEAD, 16);
+                rcl_post(p.r[0], n == RCL_RING_RX1 ? 7 : 0, 100, 1,
+                         n == RCL_RING_RX1 ? 0 : RCL_ETYPE2);
+            }
+            wait_stopped(r, n);
+            config_window_same(&w);
+        }
+    }
+    config_window_aborted(&w);
+    g_assert_true(fixture_logged(r->f, "there is no memory"));
+    strike_reset_all(p.r[0]);
+    strike_reset_all(r);
+    pair_works(&p);
+    rcl_pair_stop(&p);
+}
+
+/* Messages that reset the function, in the turn that sends them. */
+static void test_msix_into_config(void)
+{
+    RclPair p = rcl_pair_start(false, "", "");
+    Rcl *r = p.r[1];
+    ConfigWindow w = config_window_open(r->f->qts, r->f->pci);
+    uint64_t to = config_window_control(&w);
+
+    rcl_msix(r);
+    for (unsigned v = 0; v < RCL_VECTORS; v++) {
+        uint64_t e = RCL_BAR_MSIX_TABLE + v * PCI_MSIX_ENTRY_SIZE;
+
+        qpci_io_writel(r->f->pci, r->bar, e, to);
+        qpci_io_writel(r->f->pci, r->bar, e + 4, to >> 32);
+        qpci_io_writel(r->f->pci, r->bar, e + 8, PCI_EXP_DEVCTL_BCR_FLR);
+        qpci_io_writel(r->f->pci, r->bar, e + 12, 0);
+    }
+    config_window_note(&w);
+    pair_up(&p);
+    for (unsigned n = 0; n < RCL_RINGS; n++) {
+        rcl_set(r, RCL_RING(n) + RCL_RING_ARM,
+                rcl_get(r, RCL_RING(n) + (n == RCL_RING_EVENT ? RCL_RING_HEAD
+                                                               : RCL_RING_TAIL)));
+    }
+    load(&p);
+    fixture_wait_counter(r->f, "msi-refused", 2);
+    config_window_same(&w);
+    g_assert_cmphex(rcl_get(r, RCL_RDMA_EN), ==, 1);
+    strike_reset_all(p.r[0]);
+    strike_reset_all(r);
+    pair_works(&p);
     rcl_pair_stop(&p);
 }
 
@@ -454,6 +590,8 @@ int main(int argc, char **argv)
     qtest_add_func("/rclink-load/capture", test_capture);
     qtest_add_func("/rclink-load/strikes", test_strikes);
     qtest_add_func("/rclink-load/kill", test_kill);
+    qtest_add_func("/rclink-load/config-space", test_config_space);
+    qtest_add_func("/rclink-load/msix-into-config", test_msix_into_config);
     qtest_add_func("/rclink-load/replug", test_replug);
     qtest_add_func("/rclink-load/unplug-connecting", test_unplug_connecting);
     qtest_add_func("/rclink-load/anything", test_anything);

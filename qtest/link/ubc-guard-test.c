@@ -7,6 +7,9 @@
 #include "ubc-eng.h"
 #include "qapi/error.h"
 #include "qobject/qjson.h"
+#include "ub/cfg_regs.h"
+#include "ub/sec.h"
+#include "ub/tp_format.h"
 
 #define GUID_A "00112233445566778899aabbccddee01"
 #define GUID_B "00112233445566778899aabbccddee02"
@@ -169,6 +172,8 @@ static void test_spoof(void)
     Pair p;
 
     start(&p, "guard=on,cna=1", "guard=off,cna=2");
+    g_assert_true(qubc_read(p.a.q, UBC_CAPS) & UBC_CAPS_GUARD);
+    g_assert_false(qubc_read(p.b.q, UBC_CAPS) & UBC_CAPS_GUARD);
     ub_nth24_put(wide, &h);
     ub_nth16_put(narrow, &h);
     g_assert_cmphex(send_bytes(p.link.a, UB_LPH_CNA24, wide, 32), ==,
@@ -191,12 +196,150 @@ static void test_spoof(void)
     link_stop(&p.link);
 }
 
+/* ---- UPIs of virtual machines (§D.1.15, §D.3.16) ---- */
+
+#define TABLE 0x0e00000u    /* of the guest's memory, in front of its rings */
+#define VM_UPI 0x1234u
+#define CTP_LEN (UB_NTH16_SIZE + UB_CTPH_LEN + 40)
+
+static const uint8_t vm_eid[16] = { 0xfd, 0x01, [13] = 0x0a, 0xbc, 0xde };
+
+static void put_entry(QUbc *d, unsigned n, const uint8_t eid[16], uint32_t upi,
+                      uint32_t flags)
+{
+    uint8_t *p = d->ram->at + TABLE + n * UBC_EID_UPI_ENTRY;
+
+    memset(p, 0, UBC_EID_UPI_ENTRY);
+    memcpy(p + UBC_EID_UPI_EID, eid, 16);
+    stl_le_p(p + UBC_EID_UPI_UPI, upi);
+    stl_le_p(p + UBC_EID_UPI_FLAGS, flags);
+}
+
+/* Headers of 16 and 40 bits behind a CTPH. */
+static unsigned send_short(QUbc *d, uint32_t upi, const uint8_t eid[16])
+{
+    uint8_t p[CTP_LEN] = { 0 };
+    UbNth h = { .scna = 1, .dcna = 2, .nlp = UB_NLP_CTPH };
+    uint8_t *s = p + UB_NTH16_SIZE + UB_CTPH_LEN;
+
+    ub_nth16_put(p, &h);
+    p[UB_NTH16_SIZE] = UB_CTPOP_DATA << 6 | UB_TPH_UPI16;
+    put_be16(s, upi);
+    put_be16(s + 2, eid[13] << 12 | eid[14] << 4 | eid[15] >> 4);
+    s[4] = eid[15] << 4;
+    return send_bytes(d, UB_LPH_CNA16, p, sizeof(p));
+}
+
+/* Headers of 32 and 256 bits behind a RTPH; over UDP, or a NTH. */
+static unsigned send_wide(QUbc *d, bool ip, bool cip, uint32_t upi,
+                          const uint8_t eid[16])
+{
+    uint8_t p[160] = { 0 };
+    UbNth h = { .scna = 1, .dcna = 2, .nlp = UB_NLP_RTPH };
+    uint8_t *s = p + (ip ? UB_IPV6_PATH_SIZE : UB_NTH24_SIZE);
+
+    if (ip) {
+        ub_ipext_put(p, 0, 1);
+        p[UB_IPEXT_SIZE] = 0x60;
+        put_be16(p + UB_IPEXT_SIZE + 4, sizeof(p) - HEAD);
+        p[UB_IPEXT_SIZE + 6] = 17;
+        put_be16(p + HEAD + 2, UB_UDP_PORT);
+        put_be16(p + HEAD + 4, sizeof(p) - HEAD);
+    } else {
+        ub_nth24_put(p, &h);
+    }
+    s[0] = UB_TPOP_DATA;
+    s[1] = cip ? UB_TPH_CIP : UB_TPH_UPI32;
+    s += UB_RTPH_LEN + (cip ? UB_CIPH_LEN : 0);
+    put_be32(s, upi);
+    memcpy(s + 4, eid, 16);
+    return send_bytes(d, ip ? UB_LPH_IPV6 : UB_LPH_CNA24, p, sizeof(p));
+}
+
+/* All ways of it agree. */
+static void says(Pair *p, uint32_t upi, const uint8_t eid[16], bool may)
+{
+    unsigned want = may ? 0 : UBC_DESC_ERROR;
+    uint64_t before = eng_counter(&p->a, "network", "drop-spoof");
+
+    g_assert_cmphex(send_short(p->link.a, upi, eid), ==, want);
+    g_assert_cmphex(send_wide(p->link.a, false, false, upi, eid), ==, want);
+    g_assert_cmphex(send_wide(p->link.a, false, true, upi, eid), ==, want);
+    g_assert_cmphex(send_wide(p->link.a, true, false, upi, eid), ==, want);
+    g_assert_cmpuint(eng_counter(&p->a, "network", "drop-spoof"), ==,
+                     before + (may ? 0 : 4));
+}
+
+#define TRUST (UB_CFG0_BASE + UB_CFG0_TRUST_EN)
+#define TAB (UB_CFG1_BASE + UB_CFG1_EID_UPI_TAB)
+#define TEN (UB_CFG1_BASE + UB_CFG1_EID_UPI_TEN)
+
+static void test_partitions(void)
+{
+    uint8_t other[16] = { 0xfd, 0x01, [13] = 0x0a, 0xbc, 0xdf };
+    uint8_t p[CTP_LEN] = { 0 };
+    UbNth h = { .scna = 1, .dcna = 2, .nlp = 7 };
+    QUbc *a;
+    Pair pair;
+
+    start(&pair, "eid-upi=40,upi=7", "cna=2");
+    a = pair.link.a;
+    g_assert_cmphex(qubc_cfg_read(a, TEN), ==, 40);
+    qubc_cfg_write(a, TEN, 41);
+    g_assert_cmphex(qubc_cfg_read(a, TEN), ==, 40);
+    memset(a->ram->at + TABLE, 0, 64 * UBC_EID_UPI_ENTRY);
+    put_entry(a, 39, vm_eid, VM_UPI, UBC_EID_UPI_VALID);
+    put_entry(a, 40, other, VM_UPI, UBC_EID_UPI_VALID);     /* beyond it */
+    put_entry(a, 3, other, VM_UPI + 1, UBC_EID_UPI_VALID);
+    qubc_cfg_write(a, TAB, TABLE);
+    qubc_cfg_write(a, TAB + 1, 0);
+    /* Not trusted: its own UPI and nothing else. */
+    says(&pair, 7, vm_eid, true);
+    says(&pair, VM_UPI, vm_eid, false);
+    qubc_cfg_write(a, TRUST, 1);
+    g_assert_cmphex(qubc_cfg_read(a, TRUST), ==, 1);
+    says(&pair, 7, vm_eid, true);
+    says(&pair, VM_UPI, vm_eid, true);
+    says(&pair, VM_UPI + 1, other, true);
+    says(&pair, VM_UPI, other, false);      /* pairs, not numbers */
+    says(&pair, VM_UPI + 1, vm_eid, false);
+    says(&pair, 0, vm_eid, false);
+    /* What is taken out holds at once. */
+    put_entry(a, 39, vm_eid, VM_UPI, 0);
+    says(&pair, VM_UPI, vm_eid, false);
+    put_entry(a, 0, vm_eid, VM_UPI, UBC_EID_UPI_VALID);
+    says(&pair, VM_UPI, vm_eid, true);
+    qubc_cfg_write(a, TRUST, 0);
+    says(&pair, VM_UPI, vm_eid, false);
+    qubc_cfg_write(a, UB_CFG0_BASE + UB_CFG0_UPI, VM_UPI);
+    says(&pair, VM_UPI, vm_eid, true);
+    says(&pair, 7, vm_eid, false);
+    /* No table, or one that is nowhere. */
+    qubc_cfg_write(a, TRUST, 1);
+    qubc_cfg_write(a, TAB, 0);
+    qubc_cfg_write(a, TAB + 1, 0);
+    says(&pair, VM_UPI + 1, other, false);
+    qubc_cfg_write(a, TAB + 1, 0x40000000);
+    says(&pair, VM_UPI + 1, other, false);
+    /* The UBFM's, which has a rule of its own; and what has no UPI. */
+    g_assert_cmphex(send_short(a, UB_UPI_MANAGER, other), ==, 0);
+    ub_nth16_put(p, &h);
+    g_assert_cmphex(send_bytes(a, UB_LPH_CNA16, p, sizeof(p)), ==, 0);
+    /* Without a table nobody looks. */
+    g_assert_cmphex(qubc_cfg_read(pair.link.b, TEN), ==, 0);
+    qubc_cfg_write(pair.link.b, TRUST, 1);
+    g_assert_cmphex(qubc_cfg_read(pair.link.b, TRUST), ==, 0);
+    g_assert_cmphex(send_short(pair.link.b, VM_UPI, vm_eid), ==, 0);
+    link_stop(&pair.link);
+}
+
 static void test_properties(void)
 {
     static const struct {
         const char *set, *says;
     } bad[] = {
         { "'mgmt-timeout': 0", "answer to a management message" },
+        { "'eid-upi': 1025", "(EID, UPI)" },
         { "'npi-mode': 'tight'", "npi-mode" },
         { "'npi': 33554432", "npi" },
         { "'npis': '1:0'", "npis" },
@@ -226,6 +369,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-guard/strict", test_strict);
     qtest_add_func("/ubc-guard/loose", test_loose);
     qtest_add_func("/ubc-guard/spoof", test_spoof);
+    qtest_add_func("/ubc-guard/partitions", test_partitions);
     qtest_add_func("/ubc-guard/properties", test_properties);
     return g_test_run();
 }

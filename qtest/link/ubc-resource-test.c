@@ -238,6 +238,142 @@ static void test_migrate(void)
     eng_stop(&p);
 }
 
+/* ---- Queues of an Entity that is lent ---- */
+
+#define LENT 1u          /* the URMA Entity of b */
+#define LENT_EID 0x11u
+#define LENT_SEGMENT 78u
+#define ROW_USER 30u     /* leads it to its User */
+#define ROW_LENT 31u     /* leads the User to it */
+
+/* Its event queue is b's event queue 0, which tells vector 3 of the Entity. */
+static UbqQueue lent_start(EngPair *p)
+{
+    UbqPeer user = { .cna = 1, .eid = { [15] = 1 }, .upi = 1, .own = LENT };
+    UbqPeer peer = { .cna = 2, .eid = { [15] = LENT_EID }, .upi = 1 };
+    UbqQueue q = { .d = &p->b.drv, .sq_log2 = 4, .rq_log2 = 4, .stride = 2,
+                   .entity = LENT };
+    uint8_t cmd[UBQ_CMD];
+
+    start(p, PROPS ",usi=1");
+    put(&p->b, LENT, UB_CFG0_EID, LENT_EID);
+    put(&p->b, LENT, UB_CFG0_UPI, 1);
+    put(&p->b, LENT, UB_CFG0_UEID, 1);
+    put(&p->b, LENT, UB_CFG0_UCNA, 1);
+    put(&p->b, LENT, CFG1(UB_CFG1_DEV_TOKEN_ID), TOKEN);
+    put(&p->b, LENT, T1(UB_INT_TYPE1_INTERRUPT_DATA), FIRST);
+    put(&p->b, LENT, T1(UB_INT_TYPE1_INTERRUPT_ADDRESS), ADDRESS);
+    put(&p->b, LENT, T1(UB_INT_TYPE1_INTERRUPT_ADDRESS) + 1, ADDRESS >> 32);
+    put(&p->b, LENT, T1(UB_INT_TYPE1_INTERRUPT_ENABLE_NUMBER), 2);
+    put(&p->b, LENT, T1(UB_INT_TYPE1_INTERRUPT_ENABLE), 1);
+    ubq_dest(&p->b.drv, ROW_USER, 1, 0, &user);
+    ubq_dest(&p->a.drv, ROW_LENT, 1, 0, &peer);
+    ubq_queue_create(&q, &p->b.cq, &p->b.cq, UBQ_NEW, 0, 0);
+    ubq_cmd_init(cmd, LENT_SEGMENT, 0);
+    put_le64(cmd + UBQ_SEG_UBA, ENG_UBA);
+    put_le64(cmd + UBQ_SEG_BASE, p->b.room);
+    put_le64(cmd + UBQ_SEG_LENGTH, ENG_ROOM);
+    put_le32(cmd + UBQ_SEG_ACCESS, UBQ_SEG_READ | UBQ_SEG_WRITE);
+    put_le16(cmd + UBQ_SEG_ENTITY, LENT);
+    g_assert_cmpuint(ubq_command(&p->b.drv, UBQ_OP_SEGMENT_SET, cmd), ==,
+                     UBQ_RESULT_OK);
+    qubc_write(p->b.q, UBQ_EQ(0) + UBQ_EQ_VECTOR, UBQ_USI(LENT, 3));
+    return q;
+}
+
+/* It writes to its User's memory. */
+static void lent_write(EngPair *p, UbqQueue *q)
+{
+    uint8_t *e = ubq_sqe(q, 1);
+
+    ubq_sqe_put(e, UB_TA_WRITE | UBQ_SQE_TOKEN, ROW_USER, p->b.room, 4096);
+    put_le32(e + UBQ_SQE_TARGET, ENG_SEGMENT);
+    put_le32(e + UBQ_SQE_TOKEN_VALUE, ENG_TOKEN);
+    put_le64(e + UBQ_SQE_ADDR, ENG_UBA);
+    ubq_post(q, e, 1);
+}
+
+static void lent_arm(EngPair *p)
+{
+    ubq_cq_arm(&p->b.cq, 2);
+    qubc_write(p->b.q, UBQ_EQ(0) + UBQ_EQ_ARM,
+               qubc_read(p->b.q, UBQ_EQ(0) + UBQ_EQ_PI));
+}
+
+static uint32_t lent_pending(EngPair *p)
+{
+    return get(&p->b, LENT, T1(UB_INT_TYPE1_INTERRUPT_PENDING));
+}
+
+/* What its queues tell interrupts the User, also from another machine. */
+static void test_queue_events(void)
+{
+    EngPair p;
+    UbqQueue q = lent_start(&p);
+
+    eng_fill(&p.b, 4096, 5);
+    lent_arm(&p);
+    lent_write(&p, &q);
+    eng_complete(&p.b, UB_TAS_OK);
+    eng_check(&p.a, 4096, 5);
+    QUBC_WAIT(lent_pending(&p) == 1 << 3);
+    g_assert_false(qubc_irq(p.a.q, FIRST + 3));
+    eng_migrate(&p);
+    g_assert_cmphex(qubc_read(p.b.q, UBQ_EQ(0) + UBQ_EQ_VECTOR), ==,
+                    UBQ_USI(LENT, 3));
+    put(&p.b, LENT, T1(UB_INT_TYPE1_INTERRUPT_MASK), 0);
+    QUBC_WAIT(qubc_irq(p.a.q, FIRST + 3));
+    QUBC_WAIT(!lent_pending(&p));
+    lent_arm(&p);
+    lent_write(&p, &q);
+    eng_complete(&p.b, UB_TAS_OK);
+    QUBC_WAIT(qubc_irq(p.a.q, FIRST + 3));
+    g_assert_cmpuint(qubc_read(p.b.q, UBC_GUEST_ERRORS), ==, 0);
+    qubc_write(p.b.q, UBQ_EQ(0) + UBQ_EQ_VECTOR, UBQ_USI(3, 3));
+    g_assert_cmpuint(qubc_read(p.b.q, UBC_GUEST_ERRORS), ==, 1);
+    eng_stop(&p);
+}
+
+static unsigned lent_ask(EngPair *p, unsigned opcode)
+{
+    uint8_t *e = ubq_sqe(&p->a.queue, 1);
+
+    ubq_sqe_put(e, opcode, ROW_LENT, p->a.room, 64);
+    put_le32(e + UBQ_SQE_TARGET, LENT_SEGMENT);
+    put_le64(e + UBQ_SQE_ADDR, ENG_UBA);
+    ubq_post(&p->a.queue, e, 1);
+    return ubq_cqe_status(eng_next(&p->a));
+}
+
+/* Its BUS_EN is a gate of its own. */
+static void test_bus_en(void)
+{
+    EngPair p;
+    UbqQueue q = lent_start(&p);
+
+    g_assert_cmphex(lent_ask(&p, UB_TA_READ), ==, UB_TAS_OK);
+    put(&p.b, LENT, T1(UB_INT_TYPE1_INTERRUPT_MASK), 0);
+    put(&p.b, LENT, CFG1(UB_CFG1_BUS_EN), 0);
+    g_assert_cmphex(lent_ask(&p, UB_TA_READ), ==, UB_TAS_ABORT);
+    eng_fill(&p.a, 64, 8);
+    g_assert_cmphex(lent_ask(&p, UB_TA_WRITE), ==, UB_TAS_ABORT);
+    eng_fill(&p.b, 4096, 6);
+    lent_arm(&p);
+    lent_write(&p, &q);
+    /* b's own queue is served behind it, and reaches what is Entity 0's. */
+    eng_write_read_to(&p.b, &p.a, 4096, 9);
+    QUBC_WAIT(lent_pending(&p) == 1 << 3);
+    g_assert_false(qubc_irq(p.a.q, FIRST + 3));
+    eng_fill(&p.b, 4096, 6);
+    put(&p.b, LENT, CFG1(UB_CFG1_BUS_EN), 1);
+    eng_complete(&p.b, UB_TAS_OK);
+    eng_check(&p.a, 4096, 6);
+    QUBC_WAIT(qubc_irq(p.a.q, FIRST + 3));
+    g_assert_cmphex(lent_ask(&p, UB_TA_READ), ==, UB_TAS_OK);
+    eng_check(&p.a, 64, 6);
+    eng_stop(&p);
+}
+
 /* What a controller cannot be made of. */
 static void test_props(void)
 {
@@ -284,6 +420,8 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-resource/type1", test_type1);
     qtest_add_func("/ubc-resource/type2", test_type2);
     qtest_add_func("/ubc-resource/migrate", test_migrate);
+    qtest_add_func("/ubc-resource/queue-events", test_queue_events);
+    qtest_add_func("/ubc-resource/bus-en", test_bus_en);
     qtest_add_func("/ubc-resource/props", test_props);
     return g_test_run();
 }

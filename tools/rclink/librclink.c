@@ -243,9 +243,12 @@ static int credits_set(struct rclink *rc)
 				      BANKS | ANSWERS | TYPE2);
 }
 
-int rclink_port_set(struct rclink *rc, const struct rclink_port *port)
+static int port_write(struct rclink *rc, const struct rclink_port *port)
 {
 	const struct setting all[] = {
+		/* The marks may be of another flow control, and want a format. */
+		{ RCL_AFH_CFG_EN, port_config(port) |
+				  1ull << RCL_CFG_STOP_CBFC },
 		{ RCL_MAC_ADDR, (port->mac & MASK48) |
 				(uint64_t)port->ethertype1 << 48 },
 		{ RCL_DEST_MAC_MEM2, (uint64_t)port->ethertype2 << 48 },
@@ -260,6 +263,12 @@ int rclink_port_set(struct rclink *rc, const struct rclink_port *port)
 		{ RCL_AFH_CFG_EN, port_config(port) },
 		{ RCL_RDMA_EN, 1 },
 	};
+
+	return SET_ALL(rc, 0, all);
+}
+
+int rclink_port_set(struct rclink *rc, const struct rclink_port *port)
+{
 	int err = 0;
 
 	if (port->format > RCLINK_LITE || port->flow > RCLINK_CBFC)
@@ -268,7 +277,7 @@ int rclink_port_set(struct rclink *rc, const struct rclink_port *port)
 		err = rclink_set(rc, RCL_TYPE2_DA(g), 0,
 				 (port->group_mac + g) & MASK48);
 	if (!err)
-		err = SET_ALL(rc, 0, all);
+		err = port_write(rc, port);
 	if (!err && port->flow == RCLINK_CBFC)
 		err = credits_set(rc);
 	return err;

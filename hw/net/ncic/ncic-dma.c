@@ -11,18 +11,16 @@
 #include "qemu/main-loop.h"
 #include "qemu/rcu.h"
 #include "hw/pci/pci.h"
-#include "system/dma.h"
-#include "core/pci_store.h"
 #include "ncic-pci.h"
 #include "trace.h"
 
-static bool check(NcicState *s, MemTxResult res, bool is_write, uint64_t addr,
+static bool check(NcicState *s, bool ok, bool is_write, uint64_t addr,
                   size_t len)
 {
-    if (res != MEMTX_OK) {
+    if (!ok) {
         trace_ncic_dma_error(ncic_id(s), is_write, addr, len);
     }
-    return res == MEMTX_OK;
+    return ok;
 }
 
 bool ncic_dma_ok(void *opaque)
@@ -37,15 +35,18 @@ bool ncic_dma_ok(void *opaque)
 
 bool ncic_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
-    return check(opaque, pci_dma_read(opaque, addr, buf, len), false, addr,
+    NcicState *s = opaque;
+
+    return check(s, pci_master_read(&s->master, addr, buf, len), false, addr,
                  len);
 }
 
 bool ncic_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 {
-    return check(opaque, pci_store(opaque, addr, buf, len,
-                                   MEMTXATTRS_UNSPECIFIED),
-                 true, addr, len);
+    NcicState *s = opaque;
+
+    return check(s, pci_master_write(&s->master, addr, buf, len), true, addr,
+                 len);
 }
 
 /*
@@ -54,19 +55,14 @@ bool ncic_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
  */
 const void *ncic_dma_map(void *opaque, uint64_t addr, size_t len)
 {
-    hwaddr got = len, xlat;
-    MemoryRegion *mr;
+    const void *p;
 
     rcu_read_lock();
-    mr = address_space_translate(pci_get_address_space(opaque), addr, &xlat,
-                                 &got, false, MEMTXATTRS_UNSPECIFIED);
-    if (got < len ||
-        !memory_access_is_direct(mr, false, MEMTXATTRS_UNSPECIFIED)) {
+    p = pci_master_lend(&((NcicState *)opaque)->master, addr, len);
+    if (!p) {
         rcu_read_unlock();
-        return NULL;
     }
-    fuzz_dma_read_cb(addr, len, mr);
-    return qemu_map_ram_ptr(mr->ram_block, xlat);
+    return p;
 }
 
 void ncic_dma_unmap(void *opaque, const void *p, size_t len)

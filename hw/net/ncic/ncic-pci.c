@@ -17,11 +17,11 @@
 #include "hw/pci/msix.h"
 #include "hw/pci/pci.h"
 #include "hw/pci/pcie.h"
-#include "hw/qdev-properties.h"
 #include "migration/vmstate.h"
 #include "net/net.h"
 #include "system/runstate.h"
 #include "system/system.h"
+#include "core/qemu_qdev.h"
 #include "wire/qemu_names.h"
 #include "ncic-pci.h"
 #include "trace.h"
@@ -34,9 +34,9 @@ static void send_msix(NcicState *s, unsigned vector)
 
     trace_ncic_msix(ncic_id(s), vector);
     if (!msix_enabled(pci) && msi_enabled(pci)) {
-        msi_notify(pci, 0);
+        pci_master_msi(&s->master, 0);
     } else {
-        msix_notify(pci, vector);
+        pci_master_msix(&s->master, vector);
     }
 }
 
@@ -518,6 +518,7 @@ static void ncic_realize(PCIDevice *pci, Error **errp)
     pci_register_bar(pci, NCIC_BAR_UAR, PCI_BASE_ADDRESS_MEM_TYPE_64,
                      &s->bar2);
 
+    pci_master_init(&s->master, pci);
     s->tx_bh = qemu_bh_new_guarded(tx_bh, s, &dev->mem_reentrancy_guard);
     s->rx_bh = qemu_bh_new(rx_bh, s);
     ncic_dma_init(s);
@@ -568,6 +569,7 @@ static void ncic_exit(PCIDevice *pci)
     /* A subregion holds a reference to its owner: ourselves. */
     memory_region_del_subregion(&s->bar0, &s->csr);
     ncic_dma_fini(s);
+    pci_master_fini(&s->master);
     qemu_bh_delete(s->tx_bh);
     qemu_bh_delete(s->rx_bh);
     ncic_eth_fini(&s->eth);

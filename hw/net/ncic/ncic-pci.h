@@ -7,11 +7,13 @@
 #define HW_NET_NCIC_PCI_H
 
 #include "hw/pci/pci_device.h"
-#include "hw/qdev-properties.h"
 #include "net/net.h"
 #include "qemu/bitmap.h"
 #include "qom/object.h"
+#include "core/pci_master.h"
 #include "core/props.h"
+#include "core/qemu_memory.h"
+#include "core/qemu_qdev.h"
 #include "ncic/eth.h"
 #include "wire/backlog.h"
 #include "ncic-rdma.h"
@@ -30,6 +32,7 @@ enum { NCIC_RING_DESC, NCIC_RING_CPL, NCIC_RINGS };
 
 struct NcicState {
     PCIDevice parent_obj;
+    PciMaster master;
 
     const char *id;
     NICState *nic;

@@ -8,9 +8,9 @@
 #include "qapi/error.h"
 #include "qapi/qapi-commands-ncic.h"
 #include "qapi/type-helpers.h"
-#include "hw/qdev-core.h"
 #include "monitor/monitor.h"
 #include "ncic-pci.h"
+#include "core/qemu_qdev.h"
 
 static const char *const take_name[] = {
     [NCIC_TAKE_OK] = "ready",

@@ -34,6 +34,16 @@ static NcicRdma *rdma_of(void *nic)
 
 /* ---- outside of the cores ---- */
 
+static void *op_map(void *opaque, uint64_t addr, size_t *len, bool write)
+{
+    return pci_master_map(&((NcicState *)opaque)->master, addr, len, write);
+}
+
+static void op_unmap(void *opaque, void *p, size_t len, bool write)
+{
+    pci_master_unmap(&((NcicState *)opaque)->master, p, len, write);
+}
+
 static bool op_wire_tx(void *opaque, const struct iovec *f, unsigned n)
 {
     NcicRdma *r = rdma_of(opaque);
@@ -83,7 +93,7 @@ static void op_packet(void *opaque, bool tx, uint8_t opcode, uint32_t dqpn,
 
 static const RdmaOps rdma_ops = {
     .read = ncic_dma_read, .write = ncic_dma_write,
-    .map = rdma_shell_map, .unmap = rdma_shell_unmap, .wire_tx = op_wire_tx,
+    .map = op_map, .unmap = op_unmap, .wire_tx = op_wire_tx,
     .kick = op_kick, .log = op_log, .qp_state = op_qp_state,
     .packet = op_packet,
 };
@@ -216,6 +226,7 @@ NcicRdma *ncic_rdma_create(NcicState *nic)
     r->bh = qemu_bh_new_guarded(poll, r, &DEVICE(nic)->mem_reentrancy_guard);
     r->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, on_timer, r);
     r->core = native_new(&rdma, &cfg, &native_ops);
+    rdma_fault_begin(native_dev(r->core), s->fault);
     port_update(r);
 #define ADD(name)                                                           \
     object_property_add_uint64_ptr(OBJECT(nic), "rdma-counter-" #name,      \
@@ -273,6 +284,11 @@ static RdmaDev *dev_of(Object *obj)
     return r ? native_dev(r->core) : NULL;
 }
 
+static CoreFaultPlan *faults_of(Object *obj)
+{
+    return NCIC_NIC(obj)->rdma_conf.fault;
+}
+
 static bool link_get(Object *obj, Error **errp)
 {
     RdmaDev *dev = dev_of(obj);
@@ -294,7 +310,7 @@ static void link_set(Object *obj, bool up, Error **errp)
 
 void ncic_rdma_class_init(ObjectClass *klass)
 {
-    rdma_fault_props(klass, "rdma-", dev_of);
+    rdma_fault_props(klass, "rdma-", dev_of, faults_of);
     object_class_property_add_bool(klass, "rdma-link-up", link_get, link_set);
     object_class_property_set_description(klass, "rdma-link-up",
         "false cuts the engine off the wire");

@@ -9,6 +9,7 @@
 
 #include "qom/object.h"
 #include "ncic/roce.h"
+#include "rdma/fault_props.h"
 #include "rdma/props.h"
 
 typedef struct NcicState NcicState;
@@ -19,6 +20,7 @@ typedef struct NcicRdmaConf {
     uint32_t ip, lid;
     bool strict, eqe;
     RdmaSwitches sw;
+    CoreFaultPlan fault[2];     /* of the engine that is to come: in, out */
     NativeSwitches native;
 } NcicRdmaConf;
 

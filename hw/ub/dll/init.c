@@ -48,7 +48,6 @@ void init_start(UbDll *d)
     UbDllVars *v = &d->v;
 
     v->wish = d->cfg.wish;
-    v->wish.retry_buf_depth = v->depth;
     dll_set_state(d, UB_DLL_SM, UB_DLL_PARAM_INIT, "LinkUp");
 }
 

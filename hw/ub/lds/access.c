@@ -13,11 +13,19 @@ static bool load_failed(UbLds *l, unsigned event, uint64_t pa, uint64_t *value)
     return true;
 }
 
+/* The base that is taken from addresses may be odd: then what is aligned in the window
+ * is not in what is behind it, and would reach into the next line, page, MiB. */
+static bool straddles(uint64_t pa, unsigned len)
+{
+    return pa % len;
+}
+
 /* 0: the load goes to @to. */
 static unsigned load_check(UbLds *l, uint64_t pa, unsigned len, UbLdsWait *w,
                            LdsTarget *to)
 {
-    unsigned event = lds_decode(l, pa, to);
+    unsigned event = straddles(pa, len) ? UB_LDS_EVENT_RANGE
+                                        : lds_decode(l, pa, to);
 
     event = event ? event : lds_target_check(l, to);
     if (!event && (!w || !lds_room(l, LDS_LOAD))) {
@@ -81,10 +89,16 @@ static void store_put(UbLds *l, uint64_t pa, unsigned len, uint64_t value)
     unsigned event;
 
     put_le64(b, value);
-    event = lds_line_put(l, pa, b, len);
+    event = straddles(pa, len) ? UB_LDS_EVENT_RANGE
+                               : lds_line_put(l, pa, b, len);
     if (event) {
         lds_failed(l, event, pa, true, UB_TAS_OK);
     }
+}
+
+bool ub_lds_store_room(const UbLds *l)
+{
+    return lds_room(l, LDS_STORE);
 }
 
 bool ub_lds_store(UbLds *l, int64_t now, uint64_t offset, unsigned len,

@@ -46,10 +46,10 @@ void net_drop_rule(UbNet *net, unsigned port, bool own, UbNetCounter why,
     net_drop(net, port, why, pkt);
 }
 
-void net_error(UbNet *net, unsigned port, UbNetError error)
+void net_error(UbNet *net, unsigned port, UbNetError error, CorePacket *pkt)
 {
     if (net->ops.error) {
-        net->ops.error(net->opaque, port, error);
+        net->ops.error(net->opaque, port, error, pkt);
     }
 }
 

@@ -108,7 +108,7 @@ void net_drop(UbNet *net, unsigned port, UbNetCounter why, CorePacket *pkt);
 /* The same with the rule that was broken. */
 void net_drop_rule(UbNet *net, unsigned port, bool own, UbNetCounter why,
                    CorePacket *pkt, const char *rule);
-void net_error(UbNet *net, unsigned port, UbNetError error);
+void net_error(UbNet *net, unsigned port, UbNetError error, CorePacket *pkt);
 void net_kick(UbNet *net);
 
 /* ---- address.c ---- */

@@ -28,7 +28,7 @@ static void drop_in(NetIn *in, UbNetCounter why, const char *rule)
 /* What we sent ourselves came by no port. */
 static void in_error(NetIn *in, UbNetError error)
 {
-    net_error(in->net, in->looped ? UB_NET_ANY : in->flow.port, error);
+    net_error(in->net, in->looped ? UB_NET_ANY : in->flow.port, error, in->pkt);
 }
 
 /* Give it up, without @header bytes in front. */

@@ -298,7 +298,7 @@ UbSend ub_net_send(UbNet *net, int64_t now, const UbFlow *f, CorePacket *pkt)
         return lose(net, t.port, why, pkt);
     }
     if (pkt->len > net->conf.mtu + NET_UPPER_HEADERS) {
-        net_error(net, t.loop ? UB_NET_ANY : t.port, UB_NET_ERROR_LENGTH);
+        net_error(net, t.loop ? UB_NET_ANY : t.port, UB_NET_ERROR_LENGTH, NULL);
         return lose(net, t.port, UB_NET_DROP_LONG, pkt);
     }
     if (!(ip ? push_ip(net, f, pkt, &why)
@@ -408,6 +408,11 @@ const char *ub_net_guard_tx(UbNet *net, unsigned port, CorePacket *pkt)
         net_drop(net, port, why, pkt);
     }
     return rule;
+}
+
+void ub_net_refuse(UbNet *net, unsigned port, CorePacket *pkt)
+{
+    net_drop(net, port, UB_NET_DROP_SPOOF, pkt);
 }
 
 UbSend ub_net_send_raw(UbNet *net, int64_t now, unsigned port,

@@ -188,11 +188,18 @@ static void attr_put(uint8_t *cmd, const UbTpAttr *attr)
 static unsigned channel_create(Call *c)
 {
     UbTpAttr attr;
+    UbTpResult r;
 
     ub_tp_attr_init(ub_node_tp(c->node), &attr);
-    return attr_get(c->cmd, &attr)
-           ? result_of[ub_tp_create(ub_node_tp(c->node), &c->id, &attr)]
-           : UBQ_RESULT_PARAMETER;
+    if (!attr_get(c->cmd, &attr)) {
+        return UBQ_RESULT_PARAMETER;
+    }
+    r = ub_tp_create(ub_node_tp(c->node), &c->id, &attr);
+    if (r == UB_TPR_OK) {
+        ub_ta_set_answers(ub_node_ta(c->node), c->id,
+                          get_le16(c->cmd + UBQ_CH_FLAGS) & UBQ_CH_ANSWERS);
+    }
+    return result_of[r];
 }
 
 _Static_assert(UBQ_CHM_WAY == UB_TPA_FLOW && UBQ_CHM_PEER == UB_TPA_PEER &&
@@ -227,8 +234,16 @@ static unsigned channel_deactivate(Call *c)
 
 static unsigned channel_destroy(Call *c)
 {
-    return node_import_has_channel(c->node, c->id) ? UBQ_RESULT_IN_USE :
-           result_of[ub_tp_destroy(ub_node_tp(c->node), c->id, c->now)];
+    UbTpResult r;
+
+    if (node_import_has_channel(c->node, c->id)) {
+        return UBQ_RESULT_IN_USE;
+    }
+    r = ub_tp_destroy(ub_node_tp(c->node), c->id, c->now);
+    if (r == UB_TPR_OK) {
+        ub_ta_set_answers(ub_node_ta(c->node), c->id, false);
+    }
+    return result_of[r];
 }
 
 static unsigned channel_connect(Call *c)
@@ -244,6 +259,10 @@ static unsigned channel_query(Call *c)
 
     if (r == UB_TPR_OK) {
         attr_put(c->cmd, &attr);
+        if (ub_ta_has_answers(ub_node_ta(c->node), c->id)) {
+            put_le16(c->cmd + UBQ_CH_FLAGS,
+                     get_le16(c->cmd + UBQ_CH_FLAGS) | UBQ_CH_ANSWERS);
+        }
         c->cmd[UBQ_CH_STATE] = info.state;
         put_le32(c->cmd + UBQ_CH_GROUP, info.group);
         put_le32(c->cmd + UBQ_CH_UNA, info.una);

@@ -235,15 +235,17 @@ static UbSecFault admit(const UbSec *sec, const uint8_t *p, UbSecHead *h,
     return check_partition(sec, h, at);
 }
 
+/* What follows a CIPH, by its NLP. */
+static const uint8_t forms[] = {
+    [CIP_NLP_WIDE] = UB_SEC_WIDE,
+    [CIP_NLP_SHORT] = UB_SEC_SHORT,
+    [CIP_NLP_TAH] = UB_SEC_NONE,
+};
+
 /* A packet with a CIPH: the partition first, then what is sealed (§11.5.2.4). */
 static UbSecFault pull_sealed(UbSec *sec, bool ctp, CorePacket *pkt,
                               UbSecHead *h, unsigned *entity)
 {
-    static const uint8_t forms[] = {
-        [CIP_NLP_WIDE] = UB_SEC_WIDE,
-        [CIP_NLP_SHORT] = UB_SEC_SHORT,
-        [CIP_NLP_TAH] = UB_SEC_NONE,
-    };
     uint8_t *p = core_packet_data(pkt);
     UbSecFault fault;
     uint32_t body;
@@ -287,6 +289,27 @@ static UbSecFault pull_plain(UbSec *sec, unsigned form, CorePacket *pkt,
 static bool form_exists(unsigned nlp, bool ctp)
 {
     return nlp < UB_SEC_SHORT || (nlp == UB_SEC_SHORT && ctp);
+}
+
+bool ub_sec_peek(unsigned nlp, bool ctp, const uint8_t *p, uint32_t len,
+                 UbSecHead *h)
+{
+    *h = (UbSecHead) { 0 };
+    if (nlp == UB_SEC_CIPH) {
+        if (len < UB_CIPH_LEN || p[0] >> 4 >= G_N_ELEMENTS(forms)) {
+            return false;
+        }
+        nlp = forms[p[0] >> 4];
+        h->cip = true;
+        p += UB_CIPH_LEN;
+        len -= UB_CIPH_LEN;
+    }
+    if (nlp == UB_SEC_NONE || !form_exists(nlp, ctp) || len < body_size(nlp)) {
+        return false;
+    }
+    h->form = nlp;
+    get_body(p, h);
+    return true;
 }
 
 UbSecFault ub_sec_pull(UbSec *sec, unsigned nlp, bool ctp, bool mgmt,

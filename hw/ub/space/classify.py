@@ -39,14 +39,14 @@ SPACE = 'hw/ub/ubc/space.c:'
 NET = 'hw/ub/ubc/net.c:'
 ERS = 'hw/ub/ubc/resource.c:'
 USI = 'hw/ub/ubc/usi.c:'
+INFO = 'hw/ub/ubc/errinfo.c:'
+PARTITION = 'hw/ub/ubc/partition.c:'
 
 # (slice, register, field, class, value, place, shown, note); '' fits anything.
 RULES = [
     # What the device does not announce.
     ('CFG0_CAP2_SHP', '', '', 'absent', '', 'hw/ub/mgmt/shp.c:written',
      '/ubc/manage/slots', 'only with property slots'),
-    ('CFG0_CAP4_', '', '', 'absent', '', '', '',
-     'headers of faulty packets are not kept; the queue is optional'),
     ('PORT_CAP(4|9|12)_', '', '', 'absent', '', '', '',
      'neither PHY mode has Data Rate 1, 6 or 9'),
     # Reserved, whatever the access column says.
@@ -79,10 +79,16 @@ RULES = [
     ('CFG0_BASIC', 'MTU_CFG', '', 'rw', '1', NET + 'follow_layers', '',
      'reserved codes are refused'),
     ('CFG0_BASIC', 'CC_EN', '', 'rw', '', NET + 'follow_layers', '', ''),
-    ('CFG0_BASIC', 'Trust_EN', '', 'fixed', '0', SPACE + 'fix_missing', '',
-     'there is no table of (EID, UPI): no UPI of a virtual machine'),
+    ('CFG0_BASIC', 'Trust_EN', '', 'fixed', '0', PARTITION + 'ubc_partition_tx',
+     '/ubc-guard/partitions', 'rw with property eid-upi'),
     ('CFG0_BASIC', 'UEID', '', 'rw', '', USI + 'type1_get', '', ''),
     ('CFG0_BASIC', 'UCNA', '', 'rw', '', USI + 'way_to', '', ''),
+    # Headers of faulty packets.
+    ('CFG0_CAP4', '', 'Error Information Queue Depth', 'fixed', '10',
+     INFO + 'ubc_error_info_init', '', 'property err-info'),
+    ('CFG0_CAP4', '', '.*Consumer Pointer', 'state', '', INFO + 'written',
+     '/ubc-error/info', 'follows what software takes, never beyond the producer'),
+    ('CFG0_CAP4', '', '', 'state', '', INFO + 'show', '/ubc-error/info', ''),
     # EMQ.
     ('CFG0_CAP5', 'Error Message Queue Control', '', 'rw', '', EMQ_PUT, '', ''),
     ('CFG0_CAP5', '', '.*Queue Depth', 'fixed', '40',
@@ -112,8 +118,11 @@ RULES = [
      '/ubc-fields/resets', 'CFG1 is as after power-on'),
     ('CFG1_BASIC', 'SYS_PGS', '', 'rw', '', ERS + 'ubc_resource_refresh', '',
      ''),
-    ('CFG1_BASIC', 'EID_UPI', '', 'fixed', '0', SPACE + 'fix_missing', '',
-     'a table without entries: UPIs are those of Entities'),
+    ('CFG1_BASIC', 'EID_UPI_TAB', '', 'fixed', '0', PARTITION + 'in_table',
+     '/ubc-guard/partitions', 'rw with property eid-upi'),
+    ('CFG1_BASIC', 'EID_UPI_TEN', '', 'fixed', '0',
+     PARTITION + 'ubc_partition_init', '/ubc-guard/partitions',
+     'property eid-upi; 0: UPIs are those of Entities'),
     ('CFG1_BASIC', 'Class Code', '', 'fixed', '0', SPACE + 'init_entity', '',
      'a bus controller; others by property entities'),
     ('CFG1_BASIC', 'DEV_TOKEN_ID', '', 'rw', '',

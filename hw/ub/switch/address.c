@@ -12,6 +12,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -121,6 +122,13 @@ static int open_socket(const struct sockaddr *addr, socklen_t len, bool listens)
     return fd;
 }
 
+bool address_is_socket(const char *path)
+{
+    struct stat st;
+
+    return !lstat(path, &st) && S_ISSOCK(st.st_mode);
+}
+
 static int open_unix(const struct sockaddr_un *un, bool listens)
 {
     if (listens) {
@@ -133,7 +141,7 @@ static int open_unix(const struct sockaddr_un *un, bool listens)
             errno = EADDRINUSE;
             return -1;
         }
-        if (errno == ECONNREFUSED) {
+        if (errno == ECONNREFUSED && address_is_socket(un->sun_path)) {
             unlink(un->sun_path);
         }
     }

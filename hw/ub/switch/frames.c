@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/bytes.h"
@@ -292,9 +291,7 @@ static void listener_ready(Source *source, uint32_t events)
 /* What a former run has left behind makes room: a socket that nobody has. */
 static void remove_dead(int fd, const struct sockaddr_un *un)
 {
-    struct stat st;
-
-    if (!lstat(un->sun_path, &st) && S_ISSOCK(st.st_mode) &&
+    if (address_is_socket(un->sun_path) &&
         connect(fd, (const struct sockaddr *)un, sizeof(*un)) &&
         errno == ECONNREFUSED) {
         unlink(un->sun_path);

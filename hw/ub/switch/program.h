@@ -98,6 +98,8 @@ void target_free(Target *t);
  * -1: not now. */
 int target_connect(Target *t);
 bool address_valid(const char *address);
+/* What a former run has left behind may be removed, a file of somebody's not. */
+bool address_is_socket(const char *path);
 /* A host that vanished without a word is to be missed, whether we have something to
  * send or not: it has the port as long as its connection is there.  Of TCP. */
 void address_keep_alive(int fd);

@@ -68,7 +68,8 @@ static void net_kick(void *opaque)
     kick_owner(sw);
 }
 
-static void net_error(void *opaque, unsigned port, UbNetError error)
+static void net_error(void *opaque, unsigned port, UbNetError error,
+                      CorePacket *pkt)
 {
     UbSwitch *sw = opaque;
 

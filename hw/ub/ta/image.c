@@ -880,7 +880,7 @@ static void image_channels(UbTa *ta, CoreImage *im)
     GHashTableIter it;
     gpointer key;
 
-    core_image_count(im, &n, 1 << 24, "too many channels");
+    core_image_count(im, &n, 1 << 20, "too many channels");
     if (!core_image_loading(im)) {
         g_hash_table_iter_init(&it, ta->answers_by);
         while (g_hash_table_iter_next(&it, &key, NULL)) {

@@ -90,6 +90,9 @@ static bool take_read(Lane *lane, Slice *s, const Arrival *a,
     }
     s->got += len;
     *status = UB_TAS_OK;
+    if (s->req) {
+        s->req->tainted = t->poison;
+    }
     if (len && s->req &&
         ta->ops->scatter(ta->opaque, s->req, s->off + pos, a->data + lead,
                          len) != UB_TA_DATA_OK) {
@@ -121,6 +124,9 @@ static UbTaStatus take_atomic(UbTa *ta, Slice *s, const Arrival *a)
     }
     for (uint32_t i = 0; i < want; i++) {
         value[i] = a->data[want - 1 - i];
+    }
+    if (s->req) {
+        s->req->tainted = a->tah.poison;
     }
     if (want && s->req &&
         ta->ops->scatter(ta->opaque, s->req, 0, value, want) !=

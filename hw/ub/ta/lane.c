@@ -427,7 +427,10 @@ void ta_lane_forget(Lane *lane, const UbTaQueue *q, const UbTaRequest *req)
             continue;
         }
         s->req = NULL;
-        if (s->state == SLICE_WAIT || (s->state == SLICE_NEW && !s->begun)) {
+        /* Who takes one back has waited long enough: its number must not hold up
+         * the window that others go by.  An SC at the peer would wait for it. */
+        if (s->state == SLICE_WAIT || (s->state == SLICE_NEW && !s->begun) ||
+            (s->state == SLICE_SENT && req && !s->in_sc)) {
             ta_lane_close(lane, n, UB_TAS_OK);
         } else if (s->state == SLICE_NEW) {
             if (lane->stuck && lane->stuck_number == n) {

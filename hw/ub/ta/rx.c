@@ -140,8 +140,7 @@ static UbTpAnswer take_packet(UbTa *ta, const UbTpRx *rx, CorePacket *pkt,
         a.back.direct = direct;
         /* Only a response has SV (§7.3.3.3). */
         a.back.answers = rx->mode == UB_TP_RTP && !a.tah.alloc &&
-                         g_hash_table_contains(ta->answers_by,
-                                               GUINT_TO_POINTER(rx->tpn));
+                         ub_ta_has_answers(ta, rx->tpn);
         out = dispatch(ta, &a, pkt, fault, &keep);
     }
     if (keep) {
@@ -163,6 +162,11 @@ void ta_again(UbTa *ta, const Held *h, bool late)
 UbTpAnswer ub_ta_rx(void *opaque, const UbTpRx *rx, CorePacket *pkt)
 {
     return take_packet(opaque, rx, pkt, false, true, false);
+}
+
+bool ub_ta_has_answers(const UbTa *ta, uint32_t tpn)
+{
+    return g_hash_table_contains(ta->answers_by, GUINT_TO_POINTER(tpn));
 }
 
 void ub_ta_set_answers(UbTa *ta, uint32_t tpn, bool on)

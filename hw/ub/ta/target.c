@@ -233,6 +233,7 @@ static Outcome execute_read(UbTa *ta, Arrival *a)
     if (t->length) {
         probe = acc;
         probe.len = MIN(t->length, ta->cfg.mtu);
+        probe.ahead = true;
         r = translate(ta, &probe, span, &n);
         acc.timer = probe.timer;
         acc.ticket = probe.ticket;

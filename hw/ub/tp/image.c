@@ -301,7 +301,7 @@ static void cc_state_image(UbCcState *s, CoreImage *im)
 
 static void cc_image(Chan *ch, CoreImage *im)
 {
-    bool any = ch->cc;
+    bool any = ch->cc, window;
     ChanCc *cc;
 
     core_image_flag(im, &any);
@@ -316,7 +316,10 @@ static void cc_image(Chan *ch, CoreImage *im)
         }
     }
     cc = ch->cc;
+    window = cc->state.cw;
     cc_state_image(&cc->state, im);
+    core_image_check(im, !window || cc->state.cw,
+                     "a window of congestion control that is none");
     core_image_int(im, &cc->sent);
     core_image_int(im, &cc->rcvd);
     core_image_deadline(im, &cc->pace_at);
@@ -345,10 +348,15 @@ static void chan_image(Chan *ch, CoreImage *im)
     core_image_flag(im, &ch->in_band);
     core_image_int(im, &key);
     core_image_deadline(im, &ch->setup_at);
+    core_image_check(im, ch->setup_at == CORE_NEVER || ch->state == UB_TP_INIT,
+                     "a channel that is set up has a time for that");
     if (core_image_loading(im) && key && !core_image_error(im)) {
         setup_remember(ch, key);
     }
     if (ch->state != UB_TP_ACTIVE) {
+        if (core_image_loading(im) && !core_image_error(im)) {
+            chan_timer(ch);     /* tries of a set-up that are left */
+        }
         return;
     }
     core_image_deadline(im, &ch->rto_at);

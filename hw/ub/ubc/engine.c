@@ -25,6 +25,28 @@ static bool guest_write(void *opaque, uint64_t addr, const void *buf,
     return ubc_dma_write(opaque, addr, buf, len);
 }
 
+/* Of an event queue: this host's, or the User's of the Entity that it is for. */
+static void guest_interrupt(void *opaque, unsigned vector)
+{
+    Ubc *ubc = opaque;
+
+    if (vector & UBQ_USI_IS) {
+        ubc_usi_raise(ubc, UBQ_USI_ENTITY(vector), UBQ_USI_N(vector));
+    } else {
+        ubc->ops.interrupt(ubc->opaque, vector);
+    }
+}
+
+/* All rests while Entity 0 may not.  One that ENTITY_SET has made has no registers,
+ * and so no BUS_EN. */
+static bool guest_may_access(void *opaque, unsigned entity)
+{
+    const Ubc *ubc = opaque;
+
+    return !entity || entity >= ubc->conf.entities ||
+           ubc_entity_may_access(ubc, entity);
+}
+
 static unsigned guest_command(void *opaque, unsigned opcode,
                               uint8_t cmd[UBQ_CMD])
 {
@@ -56,10 +78,11 @@ static void guest_trace(void *opaque, UbUrmaTrace what, uint32_t id, uint32_t a,
 static const UbUrmaOps urma_ops = {
     .read = guest_read,
     .write = guest_write,
-    .interrupt = ubc_above_interrupt,
+    .interrupt = guest_interrupt,
     .kick = ubc_above_kick,
     .guest_error = ubc_above_error,
     .command = guest_command,
+    .may_access = guest_may_access,
     .message = guest_message,
     .trace = guest_trace,
 };
@@ -71,6 +94,8 @@ void ubc_engine_init(Ubc *ubc)
     UbUrmaConfig conf = ubc->conf.urma;
 
     conf.vectors = UBC_VECTORS;
+    conf.entities = ubc->conf.entities;
+    conf.usi = ubc_usi_there(ubc) ? UB_USI_VECTORS : 0;
     ubc->urma = ub_urma_new(&conf, &urma_ops, ubc);
 }
 

@@ -3,11 +3,12 @@
  * call those above it in this list, and none below.
  *
  *   event.c    errors, events, kicks, counters
+ *   errinfo.c  headers of packets that were dropped for an error
  *   ring.c     descriptor rings
  *   pair.c     ring pairs: which port and which packets they carry
+ *   usi.c      interrupts of Entities, and those of others that are for this host
  *   engine.c   the transaction engine: queues of the guest
  *   ummu.c     the UMMU
- *   usi.c      interrupts of Entities, and those of others that are for this host
  *   resource.c resource spaces of Entities
  *   window.c   loads and stores; whose requests of the transaction layer are
  *   net.c      the floors from the network layer up, above the ports
@@ -114,6 +115,14 @@ typedef struct UbcUsiHost {
     uint32_t received, refused;
 } UbcUsiHost;
 
+/* Headers of faulty packets (§D.2.3). */
+typedef struct UbcErrorInfo {
+    UbSlice *slice;     /* NULL: there are none */
+    uint32_t ci, pi;
+    bool overflow;      /* since CI moved last */
+    uint32_t *entry;
+} UbcErrorInfo;
+
 struct Ubc {
     UbcConfig conf;
     UbcOps ops;
@@ -131,6 +140,7 @@ struct Ubc {
     UbcUsiHost usi_host;
     UbErrorRecord errors; /* of no port */
     bool erred;         /* it may have something new for the UBFM */
+    UbcErrorInfo error_info;
     UbUrma *urma;
     UbUmmu *ummu;
     UbLds *lds;         /* NULL: no window */
@@ -182,6 +192,26 @@ bool ubc_dma_write(Ubc *ubc, uint64_t addr, const void *buf, uint32_t len);
 void ubc_event_mask(Ubc *ubc, uint32_t mask);
 void ubc_end_event_mask(UbcEnd *e, uint32_t mask);
 
+/* ---- partition.c ---- */
+/* NULL, or why there cannot be such a table. */
+const char *ubc_partition_check(const UbcConfig *conf);
+/* With the configuration space; false: there is no table. */
+bool ubc_partition_init(Ubc *ubc);
+/* Of a packet that software wrote whole: NULL, or the rule that its UPI breaks. */
+const char *ubc_partition_tx(Ubc *ubc, CorePacket *pkt);
+void ubc_partition_image(Ubc *ubc, CoreImage *im);
+
+/* ---- errinfo.c ---- */
+/* NULL, or why there cannot be such a queue. */
+const char *ubc_error_info_check(const UbcConfig *conf);
+/* With the configuration space. */
+void ubc_error_info_init(Ubc *ubc);
+void ubc_error_info_free(Ubc *ubc);
+void ubc_error_info_reset(Ubc *ubc);
+/* The errors @bits happened to a packet of a port (-1: of none), which is as it came. */
+void ubc_error_info_note(Ubc *ubc, uint32_t bits, int port, CorePacket *pkt);
+void ubc_error_info_image(Ubc *ubc, CoreImage *im);
+
 /* ---- pair.c ---- */
 void ubc_pair_init(UbcPair *p, Ubc *ubc, unsigned index);
 /* Rings disabled, registers as after power-on, nothing waits. */
@@ -212,36 +242,11 @@ bool ubc_raw_serve(UbcEnd *e);
 /* Behind it. */
 void ubc_raw_finish(UbcEnd *e);
 
-/* ---- engine.c ---- */
-/* Before the floors below it. */
-void ubc_engine_init(Ubc *ubc);
-void ubc_engine_free(Ubc *ubc);
-void ubc_engine_reset(Ubc *ubc);
-/* When to come again. */
-int64_t ubc_engine_run(Ubc *ubc);
-/* Registers by their offset in BAR0. */
-uint32_t ubc_engine_read(Ubc *ubc, uint32_t at);
-void ubc_engine_write(Ubc *ubc, uint32_t at, uint32_t value);
-/* What the node tells of channels; @opaque is the Ubc. */
-void ubc_engine_channel_error(void *opaque, uint32_t tpn, UbTpError error);
-void ubc_engine_channel_up(void *opaque, uint32_t tpn, UbTpResult result);
-void ubc_engine_imported(void *opaque, uint32_t row, unsigned result);
-/* With the floors below. */
-void ubc_engine_image(Ubc *ubc, CoreImage *im);
-
-/* ---- ummu.c ---- */
-/* Behind the engine. */
-void ubc_ummu_init(Ubc *ubc);
-void ubc_ummu_free(Ubc *ubc);
-/* When to come again. */
-int64_t ubc_ummu_run(Ubc *ubc);
-/* Registers by their offset in BAR0. */
-uint32_t ubc_ummu_read(Ubc *ubc, uint32_t at);
-void ubc_ummu_write(Ubc *ubc, uint32_t at, uint32_t value);
-
 /* ---- usi.c ---- */
 /* An EID that registers from @dw on have, the least dword first. */
 UbEid ubc_eid(const UbSlice *s, unsigned dw);
+/* Whether Entities have interrupts. */
+bool ubc_usi_there(const Ubc *ubc);
 /* The slices of an Entity for interrupts, if it has any. */
 void ubc_usi_init(Ubc *ubc, unsigned entity);
 /* A vector of an Entity is raised: told when it may be. */
@@ -269,6 +274,33 @@ void ubc_usi_rest(Ubc *ubc);
 void ubc_usi_image(Ubc *ubc, CoreImage *im);
 /* What is wrong with its queue of the transaction layer, or NULL; how many it has. */
 const char *ubc_usi_loaded(Ubc *ubc, uint32_t *queues);
+
+/* ---- engine.c ---- */
+/* Before the floors below it. */
+void ubc_engine_init(Ubc *ubc);
+void ubc_engine_free(Ubc *ubc);
+void ubc_engine_reset(Ubc *ubc);
+/* When to come again. */
+int64_t ubc_engine_run(Ubc *ubc);
+/* Registers by their offset in BAR0. */
+uint32_t ubc_engine_read(Ubc *ubc, uint32_t at);
+void ubc_engine_write(Ubc *ubc, uint32_t at, uint32_t value);
+/* What the node tells of channels; @opaque is the Ubc. */
+void ubc_engine_channel_error(void *opaque, uint32_t tpn, UbTpError error);
+void ubc_engine_channel_up(void *opaque, uint32_t tpn, UbTpResult result);
+void ubc_engine_imported(void *opaque, uint32_t row, unsigned result);
+/* With the floors below. */
+void ubc_engine_image(Ubc *ubc, CoreImage *im);
+
+/* ---- ummu.c ---- */
+/* Behind the engine. */
+void ubc_ummu_init(Ubc *ubc);
+void ubc_ummu_free(Ubc *ubc);
+/* When to come again. */
+int64_t ubc_ummu_run(Ubc *ubc);
+/* Registers by their offset in BAR0. */
+uint32_t ubc_ummu_read(Ubc *ubc, uint32_t at);
+void ubc_ummu_write(Ubc *ubc, uint32_t at, uint32_t value);
 
 /* ---- resource.c ---- */
 /* Regions of ubc_ta_ops: the interrupts of this host, and space @s of an Entity. */
@@ -371,6 +403,13 @@ static inline UbSlice *ubc_cfg0(const Ubc *ubc, unsigned entity)
 static inline UbSlice *ubc_cfg1(const Ubc *ubc, unsigned entity)
 {
     return entity ? ubc->entity[entity].cfg1 : ubc->cfg1;
+}
+
+/* Whether an Entity's own BUS_EN lets it access memory. */
+static inline bool ubc_entity_may_access(const Ubc *ubc, unsigned entity)
+{
+    return ub_slice_get(ubc_cfg1(ubc, entity), UB_CFG1_BUS_EN) &
+           UB_CFG1_BUS_EN__BUS_ACCESS_EN;
 }
 
 /* ---- space.c ---- */

@@ -66,10 +66,15 @@ static void net_rule(void *opaque, unsigned port, bool own, const char *text)
     }
 }
 
-static void net_error(void *opaque, unsigned port, UbNetError error)
+static void net_error(void *opaque, unsigned port, UbNetError error,
+                      CorePacket *pkt)
 {
     Ubc *ubc = opaque;
 
+    if (pkt) {
+        ubc_error_info_note(ubc, 1u << error, port < ubc->ports ? (int)port : -1,
+                            pkt);
+    }
     if (port < ubc->ports) {
         ub_port_record(ubc->end[port].port, error);
     } else {

@@ -195,6 +195,12 @@ static Sent send_one(UbcPair *p, const UbRingDesc *d)
         ubc_guest_error(ubc, e->index, broken);
         return SENT_ERROR;
     }
+    broken = ubc_partition_tx(ubc, pkt);
+    if (broken) {
+        ub_net_refuse(ubc->net, e->index, pkt);
+        ubc_guest_error(ubc, e->index, broken);
+        return SENT_ERROR;
+    }
     if (ub_port_send(e->port, ubc->now, pkt) != UB_PORT_SENT) {
         core_packet_free(pkt);
         ubc_guest_error(ubc, e->index,

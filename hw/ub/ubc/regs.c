@@ -79,7 +79,10 @@ static uint32_t ctl_ports(void *o)
 
 static uint32_t ctl_caps(void *o)
 {
-    return UBC_CAPS_PAIRS | UBC_CAPS_MSGQS | UBC_CAPS_EVENTS |
+    const UbcConfig *conf = &((Ubc *)o)->conf;
+
+    return (conf->guard && !conf->forward ? UBC_CAPS_GUARD : 0) |
+           UBC_CAPS_PAIRS | UBC_CAPS_MSGQS | UBC_CAPS_EVENTS |
            UBC_CAPS_COMMANDS | UBC_CAPS_CONFIG | UBC_CAPS_UMMU | UBC_CAPS_USI;
 }
 

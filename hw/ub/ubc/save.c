@@ -373,6 +373,8 @@ static void ubc_image(Ubc *ubc, CoreImage *im)
     ubc_space_image(ubc, im);
     ubc_usi_image(ubc, im);
     ubc_ethernet_image(ubc, im);
+    ubc_error_info_image(ubc, im);
+    ubc_partition_image(ubc, im);
     core_image_end(im);
     if (core_image_loading(im) && !core_image_error(im)) {
         const char *why = ubc_cip_loaded(ubc);

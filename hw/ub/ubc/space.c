@@ -75,6 +75,7 @@ static void written_entity1(void *opaque, UbSlice *s, const UbSliceWrite *w)
     UbcEntity *e = opaque;
 
     reset_entity(e->ubc, e->index, s, w);
+    ub_urma_entity(e->ubc->urma, e->index);     /* BUS_EN */
     ubc_above_kick(e->ubc);
 }
 
@@ -207,8 +208,8 @@ static void init_entity(Ubc *ubc, unsigned index)
     if (ubc->conf.entity[index] == UBC_ENTITY_URMA) {
         init_jetty(e->space, &ubc->conf.urma);
     }
-    /* Entity 0 has the only way to memory. */
-    ub_slice_fix(e->cfg1, UB_CFG1_BUS_EN, ~0u, UB_CFG1_BUS_EN__BUS_ACCESS_EN);
+    ub_slice_init(e->cfg1, UB_CFG1_BUS_EN, UB_CFG1_BUS_EN__BUS_ACCESS_EN,
+                  ubc->conf.bus_en);
     ubc_usi_init(ubc, index);
     ubc_resource_init(ubc, index);
 }
@@ -257,10 +258,13 @@ void ubc_space_init(Ubc *ubc)
                          ub_space_attach(space, UB_SPACE_CFG0, 0,
                                          UB_CAP_DEV_ERR, NULL, NULL),
                          ubc->conf.err_severity);
+    ubc_error_info_init(ubc);
     attach_inject(ubc);
     init_features(ubc);
     init_identity(ubc);
-    fix_missing(ubc->cfg0, ubc->cfg1);
+    if (!ubc_partition_init(ubc)) {
+        fix_missing(ubc->cfg0, ubc->cfg1);
+    }
     init_jetty(space, &ubc->conf.urma);
     ubc->usi = g_new0(UbcUsi, ubc->conf.entities);
     ubc_usi_init(ubc, 0);
@@ -275,6 +279,7 @@ void ubc_space_init(Ubc *ubc)
 void ubc_space_free(Ubc *ubc)
 {
     ubc_cip_free(ubc);
+    ubc_error_info_free(ubc);
     for (unsigned i = 1; i < ubc->conf.entities; i++) {
         ub_space_free(ubc->entity[i].space);
     }
@@ -289,6 +294,7 @@ void ubc_space_reset(Ubc *ubc)
     for (unsigned i = 0; i < ubc->conf.entities; i++) {
         ub_space_reset(ubc_space_of(ubc, i), UB_SPACE_RESET_DEVICE, 0);
     }
+    ubc_error_info_reset(ubc);
 }
 
 UbSpace *ubc_space_of(Ubc *ubc, unsigned entity)

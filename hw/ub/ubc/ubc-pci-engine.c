@@ -7,10 +7,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "hw/qdev-properties.h"
 #include "qapi/error.h"
 #include "trace.h"
 #include "ubc-pci.h"
+#include "core/qemu_qdev.h"
 
 #define NS_PER_US 1000
 
@@ -99,6 +99,7 @@ bool ubc_engine_props_apply(const UbcEngineProps *p, UbcConfig *c,
     c->node.ta.floor = p->ta_floor * (int64_t)NS_PER_US;
     c->node.net.icrc = p->icrc;
     c->node.accept = p->accept;
+    c->node.ta.poison_send = p->poison_send;
     c->cip = p->cip;
     c->node.cip = (UbCipConfig) {
         .window = p->cip_window, .sn_last = p->cip_sn_last,
@@ -124,6 +125,7 @@ static const struct {
                        "at least" },
     { "icrc", "packets carry an ICRC that is checked" },
     { "tp-accept", "channels that peers ask for in band are made" },
+    { "poison-send", "poisoned data go out marked; otherwise their request fails" },
     { "cip", "Entities have CFG1_CAP241: what they send can be encrypted" },
     { "cip-migrate-keys", "CIP keys are in the migration stream; without, the "
                           "destination needs keys anew; a stream with keys "

@@ -6,7 +6,7 @@
 #ifndef HW_UB_UBC_PCI_ENGINE_H
 #define HW_UB_UBC_PCI_ENGINE_H
 
-#include "hw/qdev-properties.h"
+#include "core/qemu_qdev.h"
 #include "ub/ubc.h"
 
 #define UBC_MAX_CONTEXTS 256
@@ -14,7 +14,7 @@
 typedef struct UbcEngineProps {
     uint32_t contexts;
     uint32_t tp_scale, tp_floor, ta_scale, ta_floor;
-    bool icrc, accept;
+    bool icrc, accept, poison_send;
     bool cip, cip_migrate, cip_icv_last;
     uint32_t cip_window, cip_sn_last;
     UbFaultPlan fault[2];   /* of packets that come, that leave */
@@ -29,6 +29,7 @@ typedef struct UbcEngineProps {
     DEFINE_PROP_UINT32("ta-time-floor", type, m.ta_floor, 2000),           \
     DEFINE_PROP_BOOL("icrc", type, m.icrc, true),                          \
     DEFINE_PROP_BOOL("tp-accept", type, m.accept, true),                   \
+    DEFINE_PROP_BOOL("poison-send", type, m.poison_send, false),           \
     DEFINE_PROP_BOOL("cip", type, m.cip, false),                           \
     DEFINE_PROP_BOOL("cip-migrate-keys", type, m.cip_migrate, false),      \
     DEFINE_PROP_BOOL("cip-icv-last", type, m.cip_icv_last, false),         \

@@ -184,10 +184,9 @@ void ubc_pci_ethernet_fault(UbcPci *s, bool out)
     }
 }
 
-static bool plan_get(Object *obj, void *opaque, bool out, CoreFaultPlan *plan)
+static void plan_get(Object *obj, void *opaque, bool out, CoreFaultPlan *plan)
 {
     *plan = UBC(obj)->ether.fault[out];
-    return true;
 }
 
 static void plan_set(Object *obj, void *opaque, bool out,

@@ -6,8 +6,7 @@
 #ifndef HW_UB_UBC_PCI_ETHERNET_H
 #define HW_UB_UBC_PCI_ETHERNET_H
 
-#include "hw/qdev-properties.h"
-#include "hw/qdev-properties-system.h"
+#include "core/qemu_qdev.h"
 #include "ub/ubc.h"
 #include "wire/end.h"
 

@@ -21,10 +21,9 @@ void ubc_pci_fault_apply(UbcPci *s, bool out)
     qemu_bh_schedule(s->run_bh);
 }
 
-static bool plan_get(Object *obj, void *opaque, bool out, CoreFaultPlan *plan)
+static void plan_get(Object *obj, void *opaque, bool out, CoreFaultPlan *plan)
 {
     *plan = UBC(obj)->engine.fault[out].plan;
-    return true;
 }
 
 static void plan_set(Object *obj, void *opaque, bool out,

@@ -11,8 +11,7 @@
 #include "qapi/error.h"
 #include "system/system.h"
 #include "core/enum_prop.h"
-#include "hw/qdev-properties.h"
-#include "hw/qdev-properties-system.h"
+#include "core/qemu_qdev.h"
 #include "ub/scrambler.h"
 #include "ubc-pci.h"
 
@@ -212,6 +211,8 @@ bool ubc_pci_configure(UbcPci *s, Error **errp)
     c->ports = s->ports;
     c->dll_time_scale = s->dll_time_scale;
     c->err_severity = s->err_severity;
+    c->err_info = s->err_info;
+    c->eid_upi = s->eid_upi;
     if (!ubc_phy_props_apply(&s->phy, &c->phy, errp)) {
         return false;
     }
@@ -287,7 +288,7 @@ static const struct {
              "registers), 1 (registers), 0 (none)" },
     { "rights", "what BAR0 may write of the configuration space: manager "
                 "(all), user (CFG1)" },
-    { "bus-en", "power-on value of BUS_EN of Entity 0" },
+    { "bus-en", "power-on value of BUS_EN of each Entity" },
     { "fm-eid", "power-on value of UBFM EID: 32 hexadecimal digits" },
     { "fm-cna", "power-on value of UBFM CNA, 24 bits" },
     { "mgmt-timeout", "milliseconds for the answer to a management message" },
@@ -313,6 +314,9 @@ static const struct {
     { "init-credit", "cells granted on each VL after power-on; 0: 4096 on "
                      "VL0, 512 on the others" },
     { "err-severity", "reset value of PORT_ERR_RECORD's severity" },
+    { "err-info", "depth of the queue of headers of faulty packets; 0: none" },
+    { "eid-upi", "entries of the table of (EID, UPI) of virtual machines; 0: "
+                 "none" },
     { "clock", "virtual (stops with the machine) or realtime" },
     { "pcap", "file that packets are captured to" },
     { "pcap-blocks", "capture blocks and training too" },
@@ -370,6 +374,8 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_UINT32("dll-time-scale", UbcPci, dll_time_scale, 1000),
     DEFINE_PROP_UINT32("init-credit", UbcPci, init_credit, 0),
     DEFINE_PROP_UINT32("err-severity", UbcPci, err_severity, 0xf04fffff),
+    DEFINE_PROP_UINT32("err-info", UbcPci, err_info, 16),
+    DEFINE_PROP_UINT32("eid-upi", UbcPci, eid_upi, 0),
     UBC_DLL_PROPERTIES(UbcPci, dll),
     UBC_ENGINE_PROPERTIES(UbcPci, engine),
     UBC_WINDOW_PROPERTIES(UbcPci, window_props),

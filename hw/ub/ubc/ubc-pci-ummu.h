@@ -6,7 +6,7 @@
 #ifndef HW_UB_UBC_PCI_UMMU_H
 #define HW_UB_UBC_PCI_UMMU_H
 
-#include "hw/qdev-properties.h"
+#include "core/qemu_qdev.h"
 #include "ub/ubc.h"
 
 typedef struct UbcUmmuProps {

@@ -197,11 +197,15 @@ static MemTxResult window_write(void *opaque, hwaddr addr, uint64_t value,
                                 unsigned size, MemTxAttrs attrs)
 {
     UbcPci *s = opaque;
-    Waiter how = who_waits(s);
+    Waiter how = CANNOT_WAIT;
     UbLdsWait w = { .user = s };
 
     if (!window_lock(s)) {
         return MEMTX_OK;
+    }
+    /* Nearly all need not; to find out costs more than a store. */
+    if (!ub_lds_store_room(ubc_window(s->ubc))) {
+        how = who_waits(s);
     }
     if (ubc_window_store(s->ubc, addr, size, value, how ? &w : NULL,
                          ubc_pci_now(s))) {

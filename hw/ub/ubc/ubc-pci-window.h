@@ -7,7 +7,7 @@
 #define HW_UB_UBC_PCI_WINDOW_H
 
 #include "qemu/units.h"
-#include "hw/qdev-properties.h"
+#include "core/qemu_qdev.h"
 #include "ub/ubc.h"
 
 typedef struct UbcWindowProps {

@@ -16,7 +16,6 @@
 #include "hw/pci/pci.h"
 #include "hw/pci/pcie.h"
 #include "system/runstate.h"
-#include "core/pci_store.h"
 #include "ubc-pci.h"
 #include "trace.h"
 
@@ -75,7 +74,6 @@ static void on_interrupt(void *opaque, unsigned vector)
     qemu_bh_schedule(s->irq_bh);
 }
 
-/* Guarded: a message to our own registers is refused. */
 static void ubc_pci_irq_bh(void *opaque)
 {
     UbcPci *s = opaque;
@@ -87,7 +85,7 @@ static void ubc_pci_irq_bh(void *opaque)
     qemu_mutex_unlock(&s->lock);
     for (unsigned i = 0; i < ARRAY_SIZE(irqs); i++) {
         for (; irqs[i]; irqs[i] &= irqs[i] - 1) {
-            msix_notify(PCI_DEVICE(s), 32 * i + ctz32(irqs[i]));
+            pci_master_msix(&s->master, 32 * i + ctz32(irqs[i]));
         }
     }
 }
@@ -95,42 +93,24 @@ static void ubc_pci_irq_bh(void *opaque)
 /* ---- Guest memory ---------------------------------------------------------- */
 
 /*
- * Rings and buffers are RAM.  An access to a register of a device would need
- * the BQL inside our lock, and could come back to our own BAR.
+ * Rings and buffers are memory.  An access to a register of a device would need
+ * the BQL inside our lock, and could come back to us.
  */
-static const MemTxAttrs ram_only = { .memory = true };
 
 static bool on_dma_peek(void *opaque, uint64_t addr, void *buf, uint32_t len)
 {
-    return pci_dma_rw(PCI_DEVICE(opaque), addr, buf, len,
-                      DMA_DIRECTION_TO_DEVICE, ram_only) == MEMTX_OK;
+    return pci_master_peek(&((UbcPci *)opaque)->master, addr, buf, len);
 }
 
 static bool on_dma_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
 {
-    UbcPci *s = opaque;
-
-    if (on_dma_peek(s, addr, buf, len)) {
-        return true;
-    }
-    qemu_log_mask(LOG_GUEST_ERROR,
-                  "%s: DMA read of %u bytes at 0x%" PRIx64 " failed\n",
-                  ubc_pci_id(s), len, addr);
-    return false;
+    return pci_master_read(&((UbcPci *)opaque)->master, addr, buf, len);
 }
 
 static bool on_dma_write(void *opaque, uint64_t addr, const void *buf,
                          uint32_t len)
 {
-    UbcPci *s = opaque;
-
-    if (pci_store(PCI_DEVICE(s), addr, buf, len, ram_only) == MEMTX_OK) {
-        return true;
-    }
-    qemu_log_mask(LOG_GUEST_ERROR,
-                  "%s: DMA write of %u bytes at 0x%" PRIx64 " failed\n",
-                  ubc_pci_id(s), len, addr);
-    return false;
+    return pci_master_write(&((UbcPci *)opaque)->master, addr, buf, len);
 }
 
 /* ---- BAR0 --------------------------------------------------------------------
@@ -192,9 +172,7 @@ static void on_changed(void *opaque, unsigned port)
 {
     UbcPci *s = opaque;
 
-    if (s->link_bh) {
-        qemu_bh_schedule(s->link_bh);
-    }
+    ubc_pci_news(&s->link_news);
 }
 
 static void on_slot(void *opaque, unsigned slot)
@@ -202,9 +180,7 @@ static void on_slot(void *opaque, unsigned slot)
     UbcPci *s = opaque;
 
     s->slots_changed |= 1u << slot;
-    if (s->slot_bh) {
-        qemu_bh_schedule(s->slot_bh);
-    }
+    ubc_pci_news(&s->slot_news);
 }
 
 static void on_transition(void *opaque, unsigned port, UbMachine machine,
@@ -348,9 +324,10 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
     } else {
         s->ctx = qemu_get_aio_context();
     }
+    pci_master_init(&s->master, pci);
     s->run_bh = aio_bh_new(s->ctx, ubc_pci_run, s);
-    s->link_bh = qemu_bh_new(ubc_pci_link_bh, s);
-    s->slot_bh = qemu_bh_new(ubc_pci_slot_bh, s);
+    ubc_pci_news_init(&s->link_news, ubc_pci_tell_links, s);
+    ubc_pci_news_init(&s->slot_news, ubc_pci_tell_slots, s);
     s->irq_bh = qemu_bh_new_guarded(ubc_pci_irq_bh, s,
                                     &DEVICE(s)->mem_reentrancy_guard);
     s->timer = aio_timer_new(s->ctx, s->clock, SCALE_NS, ubc_pci_run, s);
@@ -417,8 +394,9 @@ static void ubc_pci_exit(PCIDevice *pci)
     timer_free(s->timer);
     timer_free(s->stopped_timer);
     qemu_bh_delete(s->irq_bh);
-    qemu_bh_delete(s->link_bh);
-    qemu_bh_delete(s->slot_bh);
+    pci_master_fini(&s->master);
+    ubc_pci_news_free(&s->link_news);
+    ubc_pci_news_free(&s->slot_news);
     if (pci->exp.aer_cap) {
         pcie_aer_exit(pci);
     }

@@ -13,6 +13,7 @@
 #include "qom/object.h"
 #include "system/hostmem.h"
 #include "system/iothread.h"
+#include "core/pci_master.h"
 #include "core/props.h"
 #include "ub/capture.h"
 #include "ub/ubc.h"
@@ -45,6 +46,15 @@ typedef struct UbcLinkTold {
     uint8_t rate, tx_width, rx_width;
 } UbcLinkTold;
 
+/* News for a monitor that are told now and then. */
+typedef struct UbcNews {
+    QEMUBH *bh;         /* in the main loop */
+    QEMUTimer *timer;
+    int64_t next;       /* not before, in milliseconds of the host */
+    bool (*tell)(UbcPci *s);
+    UbcPci *owner;
+} UbcNews;
+
 /* What BAR0 may write of the configuration space: all, or CFG1. */
 typedef enum UbcRights {
     UBC_RIGHTS_MANAGER, UBC_RIGHTS_USER,
@@ -52,6 +62,7 @@ typedef enum UbcRights {
 
 struct UbcPci {
     PCIDevice parent_obj;
+    PciMaster master;
 
     MemoryRegion bar, pages, window;
     UbcWire port[UBC_MAX_PORTS];
@@ -74,9 +85,9 @@ struct UbcPci {
     AioContext *ctx;   /* where the core runs */
     QEMUBH *run_bh;
     QEMUBH *irq_bh;    /* in the main loop, as the next */
-    QEMUBH *link_bh;   /* tells what changed about the links */
+    UbcNews link_news; /* what changed about the links */
     UbcLinkTold told[UBC_MAX_PORTS];
-    QEMUBH *slot_bh;   /* the same of slots */
+    UbcNews slot_news; /* the same of slots */
     uint32_t slots_changed;
     WireStream *responder;  /* NULL: nobody speaks for the node */
     QEMUBH *responder_bh;   /* gives it its frames */
@@ -95,6 +106,8 @@ struct UbcPci {
     uint32_t ports;
     uint32_t dll_time_scale;
     uint32_t err_severity;
+    uint32_t err_info;
+    uint32_t eid_upi;
     uint32_t init_credit;
     UbcDllProps dll;
     UbcEngineProps engine;
@@ -235,18 +248,27 @@ bool ubc_pci_configure(UbcPci *s, Error **errp);
 bool ubc_pci_capture_start(UbcPci *s, UbcOps *ops, Error **errp);
 void ubc_pci_capture_flush(UbcPci *s);
 
+/* ---- ubc-pci-news.c ---- */
+/* @tell is called in the main loop for what changed; false: the core is busy, and it is
+ * to be called again.  It may be for as long as a reader of its capture likes, and the
+ * monitor does not wait for that. */
+void ubc_pci_news_init(UbcNews *n, bool (*tell)(UbcPci *s), UbcPci *s);
+void ubc_pci_news_free(UbcNews *n);
+/* There are some; from any thread. */
+void ubc_pci_news(UbcNews *n);
+
 /* ---- ubc-pci-save.c ---- */
 extern const VMStateDescription ubc_pci_vmstate;
 
 /* ---- ubc-qmp.c ---- */
 /* By id or QOM path; NULL and an error if there is none. */
 UbcPci *ubc_pci_find(const char *device, Error **errp);
-/* Send the events of links that changed; the bottom half link_bh. */
-void ubc_pci_link_bh(void *opaque);
+/* Send the events of links that changed. */
+bool ubc_pci_tell_links(UbcPci *s);
 
 /* ---- ubc-qmp-slot.c ---- */
-/* Send the events of slots that changed; the bottom half slot_bh. */
-void ubc_pci_slot_bh(void *opaque);
+/* Send the events of slots that changed. */
+bool ubc_pci_tell_slots(UbcPci *s);
 
 /* ---- ubc-qmp-engine.c ---- */
 /* The state of its engine, in words. */

@@ -102,23 +102,26 @@ void qmp_ub_slot_remove(const char *device, uint8_t slot, bool has_surprise,
     seat(device, slot, false, has_surprise && surprise, errp);
 }
 
-void ubc_pci_slot_bh(void *opaque)
+bool ubc_pci_tell_slots(UbcPci *s)
 {
-    UbcPci *s = opaque;
+    UbSlotInfo info[UB_SHP_SLOTS];
     uint32_t changed;
 
-    qemu_mutex_lock(&s->lock);
+    if (qemu_mutex_trylock(&s->lock)) {
+        return false;
+    }
     changed = s->slots_changed;
     s->slots_changed = 0;
+    for (uint32_t left = changed; left; left &= left - 1) {
+        slot_look(s, ctz32(left), &info[ctz32(left)]);
+    }
     qemu_mutex_unlock(&s->lock);
     for (; changed; changed &= changed - 1) {
-        UbSlotInfo info;
+        UbSlotInfo *slot = &info[ctz32(changed)];
 
-        qemu_mutex_lock(&s->lock);
-        slot_look(s, ctz32(changed), &info);
-        qemu_mutex_unlock(&s->lock);
-        info.device = object_get_canonical_path(OBJECT(s));
-        qapi_event_send_ub_slot_changed(&info);
-        g_free(info.device);
+        slot->device = object_get_canonical_path(OBJECT(s));
+        qapi_event_send_ub_slot_changed(slot);
+        g_free(slot->device);
     }
+    return true;
 }

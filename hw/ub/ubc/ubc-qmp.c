@@ -9,12 +9,12 @@
 #include "qapi/qapi-events-ub.h"
 #include "qapi/util.h"
 #include "qapi/type-helpers.h"
-#include "hw/qdev-core.h"
 #include "monitor/hmp.h"
 #include "monitor/monitor.h"
 #include "qobject/qdict.h"
 #include "qemu/module.h"
 #include "ubc-pci.h"
+#include "core/qemu_qdev.h"
 
 static char *guid_string(const uint8_t guid[16])
 {
@@ -252,24 +252,28 @@ static void hmp_info_ub(Monitor *mon, const QDict *args)
 
 /* ---- Events --------------------------------------------------------------- */
 
-void ubc_pci_link_bh(void *opaque)
+bool ubc_pci_tell_links(UbcPci *s)
 {
-    UbcPci *s = opaque;
     g_autofree char *path = object_get_canonical_path(OBJECT(s));
+    UbcPortInfo all[UBC_MAX_PORTS];
 
+    if (qemu_mutex_trylock(&s->lock)) {
+        return false;
+    }
+    for (unsigned port = 0; port < s->ports; port++) {
+        ubc_port_info(s->ubc, port, &all[port]);
+    }
+    qemu_mutex_unlock(&s->lock);
     for (unsigned port = 0; port < s->ports; port++) {
         UbcLinkTold *told = &s->told[port], now;
-        UbcPortInfo info;
+        const UbcPortInfo *info = &all[port];
 
-        qemu_mutex_lock(&s->lock);
-        ubc_port_info(s->ubc, port, &info);
-        qemu_mutex_unlock(&s->lock);
         now = (UbcLinkTold) {
-            .link_up = info.link_up,
-            .packets_pass = info.status.state == UB_DLL_NORMAL,
-            .rate = info.rate,
-            .tx_width = info.tx_width,
-            .rx_width = info.rx_width,
+            .link_up = info->link_up,
+            .packets_pass = info->status.state == UB_DLL_NORMAL,
+            .rate = info->rate,
+            .tx_width = info->tx_width,
+            .rx_width = info->rx_width,
         };
         /* What changes while nothing passes is training, not news. */
         if (now.link_up == told->link_up &&
@@ -284,6 +288,7 @@ void ubc_pci_link_bh(void *opaque)
                                         now.packets_pass, now.rate,
                                         now.tx_width, now.rx_width);
     }
+    return true;
 }
 
 /* ---- Faults --------------------------------------------------------------- */

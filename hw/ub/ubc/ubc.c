@@ -18,6 +18,7 @@ void ubc_config_init(UbcConfig *cfg)
     cfg->dll = port.dll;
     cfg->dll_time_scale = port.dll_time_scale;
     cfg->err_severity = port.err_severity;
+    cfg->err_info = 16;
     cfg->manager = true;
     cfg->mgmt_timeout = 1000;
     cfg->entities = 1;
@@ -211,6 +212,8 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
         }
     }
     *why = ubc_resource_check(cfg);
+    *why = *why ? *why : ubc_error_info_check(cfg);
+    *why = *why ? *why : ubc_partition_check(cfg);
     if (*why) {
         return NULL;
     }

@@ -162,6 +162,11 @@ static void tables_reset(UbcUsi *u)
     u->pending = 0;
 }
 
+bool ubc_usi_there(const Ubc *ubc)
+{
+    return ubc->conf.entities > 1 && ubc->conf.usi != UBC_USI_NONE;
+}
+
 void ubc_usi_init(Ubc *ubc, unsigned entity)
 {
     static const UbSliceOps ops1 = { usi_written, type1_refresh };
@@ -169,7 +174,7 @@ void ubc_usi_init(Ubc *ubc, unsigned entity)
     UbSpace *space = entity ? ubc->entity[entity].space : ubc->space;
     UbcUsi *u = &ubc->usi[entity];
 
-    if (ubc->conf.entities < 2 || ubc->conf.usi == UBC_USI_NONE) {
+    if (!ubc_usi_there(ubc)) {
         return;
     }
     if (!entity || ubc->conf.usi == UBC_USI_TYPE1) {
@@ -383,6 +388,9 @@ void ubc_usi_run(Ubc *ubc)
     for (unsigned i = 0; ubc->master && i < ubc->conf.entities; i++) {
         UbcUsi *u = &ubc->usi[i];
 
+        if (!ubc_entity_may_access(ubc, i)) {
+            continue;       /* a USI is an access of the Entity's */
+        }
         for (uint32_t left = u->pending; left && !u->flying; left &= left - 1) {
             unsigned v = __builtin_ctz(left);
 

@@ -342,7 +342,7 @@ static UbUmmuResult look(UbUmmu *u, UbUmmuAccess *a, UmmuSpans *s, bool quiet)
         return answer_refusal(&k);
     }
     if (!quiet) {
-        ummu_count(u, k.c->mtm, a->len);
+        ummu_count(u, a, k.c->mtm);
     }
     return UB_UMMU_OK;
 }

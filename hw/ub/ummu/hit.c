@@ -92,7 +92,7 @@ static bool pages_hit(UbUmmu *u, const UbUmmuAccess *a, uint64_t who,
     for (unsigned i = 0; i < n; i++) {
         line_count(u, found[i]);
     }
-    ummu_count(u, found[0]->mtm, a->len);
+    ummu_count(u, a, found[0]->mtm);
     return true;
 }
 
@@ -115,6 +115,6 @@ bool ummu_hit(UbUmmu *u, const UbUmmuAccess *a, UmmuSpans *s)
         return false;
     }
     line_count(u, l);
-    ummu_count(u, l->mtm, a->len);
+    ummu_count(u, a, l->mtm);
     return true;
 }

@@ -425,12 +425,12 @@ void ummu_line_put(const UmmuLook *k, const UmmuPiece *p, uint64_t pos);
 /* Whether it is allowed, by what is remembered, and then all that follows. */
 bool ummu_hit(UbUmmu *u, const UbUmmuAccess *a, UmmuSpans *s);
 /* An access was allowed. */
-static inline void ummu_count(UbUmmu *u, uint16_t mtm, uint32_t len)
+static inline void ummu_count(UbUmmu *u, const UbUmmuAccess *a, uint16_t mtm)
 {
     u->counter[UB_UMMU_CNT_ACCESSES]++;
-    if (mtm < UBM_MTMS) {
+    if (mtm < UBM_MTMS && !a->ahead) {
         u->mtm[mtm][0]++;
-        u->mtm[mtm][1] += len;
+        u->mtm[mtm][1] += a->len;
     }
 }
 

@@ -45,6 +45,7 @@ static UrmaCommand *const commands[] = {
     [UBQ_OP_JGROUP_LEAVE] = urma_group_leave,
     [UBQ_OP_SEGMENT_SET] = urma_segment_set,
     [UBQ_OP_SEGMENT_CLEAR] = urma_segment_clear,
+    [UBQ_OP_POISON] = urma_poison_command,
 };
 
 static unsigned command_run(UbUrma *u, uint8_t *cmd)
@@ -85,7 +86,7 @@ const char *urma_cmd_check(const UbUrma *u)
     if (!broken && c->enabled && (uint16_t)(c->pi - c->ci) > cmd_entries(c)) {
         broken = "command queue with more commands than it has";
     }
-    if (!broken && c->vector >= u->cfg.vectors) {
+    if (!broken && !urma_vector_good(u, c->vector)) {
         broken = "command queue with a vector beyond the table";
     }
     return broken;
@@ -221,7 +222,7 @@ void urma_cmd_reg_write(UbUrma *u, uint32_t reg, uint32_t value)
         cmd_enable(u, value & UBQ_CMD_ENABLE);
         break;
     case UBQ_CMD_VECTOR:
-        if (value >= u->cfg.vectors) {
+        if (!urma_vector_good(u, value)) {
             urma_guest_error(u, "command queue with a vector beyond the table");
             break;
         }

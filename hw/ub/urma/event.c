@@ -47,6 +47,21 @@ void urma_guest_error(UbUrma *u, const char *what)
     u->ops.guest_error(u->opaque, what);
 }
 
+bool urma_vector_good(const UbUrma *u, uint32_t value)
+{
+    if (value < u->cfg.vectors) {
+        return true;
+    }
+    return value <= UINT16_MAX && value & UBQ_USI_IS &&
+           UBQ_USI_ENTITY(value) < u->cfg.entities &&
+           UBQ_USI_N(value) < u->cfg.usi;
+}
+
+bool urma_may_access(const UbUrma *u, unsigned entity)
+{
+    return !u->ops.may_access || u->ops.may_access(u->opaque, entity);
+}
+
 void urma_kick(UbUrma *u)
 {
     u->ops.kick(u->opaque);
@@ -82,7 +97,7 @@ const char *urma_eq_check(const UbUrma *u, const UrmaEq *eq)
         (uint16_t)(eq->pi - eq->ci) > eq_entries(eq)) {
         broken = "event queue with more entries than it has";
     }
-    if (!broken && eq->vector >= u->cfg.vectors) {
+    if (!broken && !urma_vector_good(u, eq->vector)) {
         broken = "event queue with a vector beyond the table";
     }
     return broken;
@@ -211,7 +226,7 @@ void urma_eq_reg_write(UbUrma *u, UrmaEq *eq, uint32_t reg, uint32_t value)
         eq_enable(u, eq, value & UBQ_EQ_ENABLE);
         break;
     case UBQ_EQ_VECTOR:
-        if (value >= u->cfg.vectors) {
+        if (!urma_vector_good(u, value)) {
             urma_guest_error(u, "event queue with a vector beyond the table");
             break;
         }

@@ -13,8 +13,11 @@ UrmaQueue *urma_rq_of(UbUrma *u, const UrmaQueue *q)
 
 unsigned urma_rq_left(UbUrma *u, const UrmaQueue *q)
 {
-    const UrmaQueue *rq = urma_rq_of(u, q);
+    UrmaQueue *rq = urma_rq_of(u, q);
 
+    if (rq) {
+        urma_record_read(rq);
+    }
     return rq ? (uint16_t)(rq->rq_pi - rq->rq_ci) : 0;
 }
 

@@ -6,7 +6,7 @@
 #include "internal.h"
 
 #define URMA_TAG CORE_TAG('U', 'R', 'M', 'A')
-#define URMA_VERSION 2
+#define URMA_VERSION 3
 
 static void eq_image(UbUrma *u, CoreImage *im, UrmaEq *eq)
 {
@@ -433,6 +433,9 @@ void ub_urma_image(UbUrma *u, CoreImage *im)
     if (u->image >= 2) {
         table_image(u, im, &u->groups, u->n_groups, u->cfg.groups, group_save,
                     group_load);
+    }
+    if (u->image >= 3) {
+        urma_poison_image(u, im);
     }
     core_image_end(im);
     if (core_image_error(im)) {

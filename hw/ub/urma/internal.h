@@ -5,6 +5,7 @@
  *   event.c     event queues, errors, counters, guest memory
  *   bell.c      doorbells without a lock
  *   cq.c        completion queues
+ *   poison.c    memory that is known to be bad
  *   segment.c   plain segments: who may reach what
  *   reach.c     which memory peers and queues reach: segments, or the UMMU
  *   group.c     who receives: shared receive queues, groups
@@ -179,6 +180,8 @@ struct UbUrma {
     uint32_t hint_queue, hint_cq, hint_group;   /* where a free number may be */
     CoreTimers timers;
     GHashTable *recvs;              /* UrmaRecv by name */
+    GArray *poison;                 /* pieces of memory: poison.c's */
+    bool tainting;                  /* what a peer's access stores is poisoned */
     uint64_t next_recv;
     UrmaRing ringing, starved;
     uint32_t entries;               /* UrmaWr, of all queues */
@@ -195,6 +198,10 @@ typedef unsigned UrmaCommand(UbUrma *u, uint32_t *id, uint8_t *cmd);
 bool urma_read(UbUrma *u, uint64_t addr, void *buf, uint32_t len);
 bool urma_write(UbUrma *u, uint64_t addr, const void *buf, uint32_t len);
 void urma_guest_error(UbUrma *u, const char *what);
+/* Whether a VECTOR register can have this value. */
+bool urma_vector_good(const UbUrma *u, uint32_t value);
+/* Whether an Entity may access memory. */
+bool urma_may_access(const UbUrma *u, unsigned entity);
 void urma_kick(UbUrma *u);
 void urma_trace(UbUrma *u, UbUrmaTrace what, uint32_t id, uint32_t a,
                 uint32_t b);
@@ -234,6 +241,17 @@ typedef struct UrmaDone {
 
 void urma_complete(UbUrma *u, uint32_t cq, const UrmaDone *done);
 
+/* ---- poison.c ---- */
+void urma_poison_init(UbUrma *u);
+/* Whether any of these bytes is known to be bad. */
+bool urma_poisoned(const UbUrma *u, uint64_t addr, uint64_t len);
+/* They are bad from now on, are good again; false: there are too many pieces, and
+ * nothing is another. */
+bool urma_taint(UbUrma *u, uint64_t addr, uint64_t len);
+bool urma_heal(UbUrma *u, uint64_t addr, uint64_t len);
+UrmaCommand urma_poison_command;
+void urma_poison_image(UbUrma *u, CoreImage *im);
+
 /* ---- segment.c ---- */
 UbAccessResult urma_segment_access(UbUrma *u, UbAccess *a, UbSpan *out,
                                    unsigned max, unsigned *n);
@@ -264,12 +282,15 @@ void urma_group_watch(UbUrma *u, const UrmaQueue *q);
 /* ---- reach.c ---- */
 UbAccessResult urma_access(void *opaque, UbAccess *a, UbSpan *out,
                            unsigned max, unsigned *n);
+/* Memory of an access that urma_access() has let in last. */
 bool urma_bus(void *opaque, uint64_t addr, void *buf, uint32_t len,
               bool write);
 /* Copy between @buf and the bytes @off.. of a list of elements of @q; false: too
- * short, or memory that is not there or not the queue's. */
+ * short, or memory that is not there or not the queue's.  @poison: what is written is
+ * poisoned; of what was read, some was. */
 bool urma_list_copy(UrmaQueue *q, const UrmaElement *list, unsigned n,
-                    uint32_t off, void *buf, uint32_t len, bool write);
+                    uint32_t off, void *buf, uint32_t len, bool write,
+                    bool *poison);
 
 /* ---- rq.c ---- */
 UbRecvResult urma_receive(void *opaque, const UbRecvAsk *ask, UbRecvBuf *buf);
@@ -280,6 +301,14 @@ void urma_rq_bell(UbUrma *u, uint32_t page, uint64_t value);
 /* So many entries (blocks) are posted; false: that cannot be. */
 bool urma_rq_posted(UrmaQueue *q, uint16_t pi);
 bool urma_sq_posted(UrmaQueue *q, uint16_t pi);
+/* Whether the record has already said more than a doorbell that was on its way:
+ * @pi, where @known is what the queue knows of. */
+static inline bool urma_bell_late(const UrmaQueue *q, uint16_t known,
+                                  uint16_t pi)
+{
+    return q->record && (uint16_t)(known - pi) < 1u << URMA_LOG2_MAX;
+}
+
 /* Look into the queue's record, if it has one. */
 void urma_record_read(UrmaQueue *q);
 /* Entries that messages for the queue, or with its buffers, have taken are the

@@ -351,6 +351,7 @@ unsigned urma_queue_query(UbUrma *u, uint32_t *id, uint8_t *cmd)
     if (!q) {
         return UBQ_RESULT_NO_OBJECT;
     }
+    urma_record_read(q);
     put_le64(cmd + UBQ_Q_SQ_BASE, q->sq_base);
     put_le64(cmd + UBQ_Q_RQ_BASE, q->rq_base);
     cmd[UBQ_Q_SQ_LOG2] = q->sq_log2;

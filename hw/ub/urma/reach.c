@@ -8,11 +8,34 @@
 /* Pages that the UMMU is asked for at once. */
 #define PIECE (15 * 4096u)
 
+/* @poison: as of urma_list_copy().  Where bad data cannot be marked they are not put
+ * down; good ones in the middle of a bad piece that cannot become two stay marked. */
+static bool move(UbUrma *u, uint64_t addr, void *buf, uint32_t len, bool write,
+                 bool *poison)
+{
+    if (!write) {
+        *poison = *poison || urma_poisoned(u, addr, len);
+        return urma_read(u, addr, buf, len);
+    }
+    if (*poison && !urma_taint(u, addr, len)) {
+        u->counter[UB_URMA_POISON_FULL]++;
+        return false;
+    }
+    if (!urma_write(u, addr, buf, len)) {
+        return false;       /* what was bad there still is */
+    }
+    if (!*poison) {
+        urma_heal(u, addr, len);
+    }
+    return true;
+}
+
 bool urma_bus(void *opaque, uint64_t addr, void *buf, uint32_t len, bool write)
 {
     UbUrma *u = opaque;
+    bool poison = u->tainting;
 
-    return write ? urma_write(u, addr, buf, len) : urma_read(u, addr, buf, len);
+    return move(u, addr, buf, len, write, &poison);
 }
 
 /* ---- Peers ------------------------------------------------------------------------ */
@@ -37,6 +60,7 @@ static UbAccessResult ummu_access(UbUrma *u, UbAccess *a, UbSpan *out,
         .token_en = a->token_en,
         .e_bit = a->e_bit,
         .bare = a->bare,
+        .ahead = a->ahead,
         .ee = a->ee,
         .entity = a->entity,
         .token_id = a->token_id,
@@ -62,17 +86,32 @@ UbAccessResult urma_access(void *opaque, UbAccess *a, UbSpan *out,
                            unsigned max, unsigned *n)
 {
     UbUrma *u = opaque;
+    UbAccessResult r;
 
-    return u->ummu && ub_ummu_decides(u->ummu)
-           ? ummu_access(u, a, out, max, n)
-           : urma_segment_access(u, a, out, max, n);
+    if (!urma_may_access(u, a->entity)) {
+        u->counter[UB_URMA_SEGMENT_DENIED]++;
+        return UB_ACCESS_DENIED;
+    }
+    r = u->ummu && ub_ummu_decides(u->ummu)
+        ? ummu_access(u, a, out, max, n)
+        : urma_segment_access(u, a, out, max, n);
+    u->tainting = a->kind == UB_ACCESS_WRITE && a->poison;
+    for (unsigned i = 0; r == UB_ACCESS_OK && a->kind != UB_ACCESS_WRITE &&
+                         i < *n; i++) {
+        if (urma_poisoned(u, out[i].bus, out[i].len)) {
+            /* What an atomic makes of bad data is bad. */
+            u->tainting = a->kind == UB_ACCESS_ATOMIC;
+            return UB_ACCESS_POISON;
+        }
+    }
+    return r;
 }
 
 /* ---- Queues ------------------------------------------------------------------------ */
 
 /* Memory at an address of the queue's TokenID. */
 static bool local_copy(UrmaQueue *q, uint64_t addr, uint8_t *buf, uint32_t len,
-                       bool write)
+                       bool write, bool *poison)
 {
     UbUmmuAccess ask = {
         .kind = write ? UB_UMMU_WRITE : UB_UMMU_READ,
@@ -93,7 +132,7 @@ static bool local_copy(UrmaQueue *q, uint64_t addr, uint8_t *buf, uint32_t len,
             return false;
         }
         for (unsigned i = 0; i < n; p += span[i++].len) {
-            if (!urma_bus(q->urma, span[i].addr, p, span[i].len, write)) {
+            if (!move(q->urma, span[i].addr, p, span[i].len, write, poison)) {
                 return false;
             }
         }
@@ -102,18 +141,22 @@ static bool local_copy(UrmaQueue *q, uint64_t addr, uint8_t *buf, uint32_t len,
 }
 
 static bool element_copy(UrmaQueue *q, uint64_t addr, uint8_t *buf,
-                         uint32_t len, bool write)
+                         uint32_t len, bool write, bool *poison)
 {
     return q->flags & UBQ_Q_TRANSLATE
-           ? local_copy(q, addr, buf, len, write)
-           : urma_bus(q->urma, addr, buf, len, write);
+           ? local_copy(q, addr, buf, len, write, poison)
+           : move(q->urma, addr, buf, len, write, poison);
 }
 
 bool urma_list_copy(UrmaQueue *q, const UrmaElement *list, unsigned n,
-                    uint32_t off, void *buf, uint32_t len, bool write)
+                    uint32_t off, void *buf, uint32_t len, bool write,
+                    bool *poison)
 {
     uint8_t *p = buf;
 
+    if (len && !urma_may_access(q->urma, q->entity)) {
+        return false;
+    }
     for (unsigned i = 0; i < n && len; i++) {
         uint32_t part;
 
@@ -122,7 +165,7 @@ bool urma_list_copy(UrmaQueue *q, const UrmaElement *list, unsigned n,
             continue;
         }
         part = MIN(len, list[i].len - off);
-        if (!element_copy(q, list[i].addr + off, p, part, write)) {
+        if (!element_copy(q, list[i].addr + off, p, part, write, poison)) {
             return false;
         }
         p += part;

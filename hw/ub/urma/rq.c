@@ -144,6 +144,9 @@ UbRecvResult urma_receive(void *opaque, const UbRecvAsk *ask, UbRecvBuf *buf)
     UbUrma *u = opaque;
     UrmaQueue *q;
 
+    if (!urma_may_access(u, ask->entity)) {
+        return UB_RECV_SILENT;
+    }
     if (ask->tc_type == UB_TC_GROUP) {
         return group_receive(u, ask, buf);
     }
@@ -169,9 +172,10 @@ bool urma_place(void *opaque, uint64_t rqe, uint32_t off, const void *buf,
     UrmaRecv *r = g_hash_table_lookup(u->recvs, &rqe);
 
     UrmaQueue *rq = r ? urma_queue(u, r->rq) : NULL;
+    bool poison = false;    /* the completion says it (§10.6.2.2.2) */
 
     return rq && urma_list_copy(rq, r->element, r->elements, off, (void *)buf,
-                                len, true);
+                                len, true, &poison);
 }
 
 static void recv_end(UbUrma *u, UrmaRecv *r)
@@ -305,7 +309,9 @@ void urma_rq_bell(UbUrma *u, uint32_t page, uint64_t value)
     UrmaQueue *q = urma_queue(u, value & (URMA_IDS - 1));
 
     if (!q || q->page != page || !q->rq_log2 ||
-        q->state == UBQ_STATE_RESET || !urma_rq_posted(q, value >> 32)) {
+        q->state == UBQ_STATE_RESET ||
+        (!urma_rq_posted(q, value >> 32) &&
+         !urma_bell_late(q, q->rq_pi, value >> 32))) {
         u->counter[UB_URMA_BELLS_BAD]++;
         urma_guest_error(u, "doorbell of a receive queue that is not of the "
                          "page, in Reset, or for more entries than it has");

@@ -28,7 +28,7 @@ UbTaData urma_gather(void *opaque, const UbTaRequest *req, uint32_t off,
                      void *buf, uint32_t len)
 {
     UrmaWr *wr = (UrmaWr *)req;
-    bool good;
+    bool good, poison = false;
 
     if (wr->inlined && !has_enables(req)) {
         good = off <= wr->inlined && len <= wr->inlined - off;
@@ -37,18 +37,20 @@ UbTaData urma_gather(void *opaque, const UbTaRequest *req, uint32_t off,
         }
     } else {
         good = urma_list_copy(wr->queue, wr->element, wr->elements, off, buf, len,
-                              false);
+                              false, &poison);
     }
-    return good ? UB_TA_DATA_OK : UB_TA_DATA_FAULT;
+    return !good ? UB_TA_DATA_FAULT
+                 : poison ? UB_TA_DATA_POISON : UB_TA_DATA_OK;
 }
 
 UbTaData urma_scatter(void *opaque, const UbTaRequest *req, uint32_t off,
                       const void *buf, uint32_t len)
 {
     UrmaWr *wr = (UrmaWr *)req;
+    bool poison = req->tainted;
 
     return urma_list_copy(wr->queue, wr->element, wr->elements, off, (void *)buf,
-                          len, true) ? UB_TA_DATA_OK : UB_TA_DATA_FAULT;
+                          len, true, &poison) ? UB_TA_DATA_OK : UB_TA_DATA_FAULT;
 }
 
 /* ---- Turns ------------------------------------------------------------------------ */
@@ -439,6 +441,7 @@ static bool may_fetch(const UrmaQueue *q)
     return q->sq_fetch != q->sq_pi && q->ta &&
            (q->state == UBQ_STATE_ERROR ||
             (q->state == UBQ_STATE_READY &&
+             urma_may_access(q->urma, q->entity) &&
              ub_ta_queue_len(q->ta) < ub_ta_config(q->urma->ta)->depth));
 }
 
@@ -494,7 +497,9 @@ void urma_sq_bell(UbUrma *u, uint32_t page, uint64_t value)
     UrmaQueue *q = urma_queue(u, value & (URMA_IDS - 1));
 
     if (!q || q->page != page || !q->sq_log2 ||
-        q->state == UBQ_STATE_RESET || !urma_sq_posted(q, value >> 32)) {
+        q->state == UBQ_STATE_RESET ||
+        (!urma_sq_posted(q, value >> 32) &&
+         !urma_bell_late(q, q->sq_pi, value >> 32))) {
         u->counter[UB_URMA_BELLS_BAD]++;
         urma_guest_error(u, "doorbell of a send queue that is not of the page, "
                          "in Reset, or for more blocks than it has");

@@ -66,6 +66,7 @@ UbUrma *ub_urma_new(const UbUrmaConfig *cfg, const UbUrmaOps *ops,
                                      g_free);
     u->next_recv = 1;
     u->bells = urma_bells_new();
+    urma_poison_init(u);
     table_init(u);
     return u;
 }
@@ -121,6 +122,8 @@ void ub_urma_reset(UbUrma *u)
     memset(u->eq, 0, sizeof(u->eq));
     memset(&u->cmd, 0, sizeof(u->cmd));
     u->hint_queue = u->hint_cq = u->hint_group = 0;
+    g_array_set_size(u->poison, 0);
+    u->tainting = false;
 }
 
 void ub_urma_free(UbUrma *u)
@@ -134,6 +137,7 @@ void ub_urma_free(UbUrma *u)
         core_timers_free(&u->timers);
         urma_bells_free(u->bells);
         g_hash_table_unref(u->recvs);
+        g_array_free(u->poison, true);
         g_free(u);
     }
 }
@@ -184,6 +188,23 @@ void ub_urma_bell(UbUrma *u, uint32_t page, uint32_t offset, uint64_t value)
         u->counter[UB_URMA_BELLS_BAD]++;
         urma_guest_error(u, "doorbell that does not exist");
         break;
+    }
+}
+
+static void entity_ring(void *opaque, void *p)
+{
+    const unsigned *entity = opaque;
+    UrmaQueue *q = p;
+
+    if (q->entity == *entity && q->sq_log2) {
+        urma_queue_ring(q);
+    }
+}
+
+void ub_urma_entity(UbUrma *u, unsigned entity)
+{
+    if (urma_may_access(u, entity)) {
+        core_table_foreach(&u->queues, entity_ring, &entity);
     }
 }
 

@@ -113,6 +113,30 @@ static void test_round(void)
     g_assert_true(t.later);
 }
 
+/* However far off, what is due stays due, and what is not does not become it. */
+static void test_far(void)
+{
+    static const int64_t times[] = { INT64_MIN, INT64_MIN + 1, -1, 0, 899,
+                                     901, INT64_MAX - 1 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(times); i++) {
+        CoreImage *im = core_image_save(900);
+        int64_t at = times[i];
+        g_autofree uint8_t *data = NULL;
+        size_t len;
+
+        core_image_deadline(im, &at);
+        data = core_image_take(im, &len);
+        core_image_free(im);
+        im = core_image_load(data, len, 5000);
+        core_image_deadline(im, &at);
+        g_assert_null(core_image_done(im));
+        g_assert_cmpint(at <= 5000, ==, times[i] <= 900);
+        g_assert_cmpint(at, !=, INT64_MAX);
+        core_image_free(im);
+    }
+}
+
 static void test_versions(void)
 {
     size_t len;
@@ -278,6 +302,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/image/bytes", test_bytes);
     g_test_add_func("/image/round", test_round);
+    g_test_add_func("/image/far", test_far);
     g_test_add_func("/image/versions", test_versions);
     g_test_add_func("/image/truncated", test_truncated);
     g_test_add_func("/image/values", test_values);

@@ -83,7 +83,7 @@ OWNER = {
     'rdma/*': 'rdma/transport',
 }
 
-SHELLS = ('hw/*-pci.c', 'hw/*-qmp.c', 'hw/*-stub.c', 'hw/core/props.c',
+SHELLS = ('hw/*-pci.c', 'hw/*-qmp.c', 'hw/*-stub.c', 'hw/core/pci-master.c', 'hw/core/props.c',
           'hw/net/ncic/ncic-*.c', 'hw/rdma/*props.c', 'hw/rdma/shell.c',
           'hw/rdma/mthca-*.c', 'hw/ub/ubc/ubc-*.c', 'hw/wire/fault-props.c',
           'hw/wire/pipe-chr.c', 'hw/wire/backlog.c', 'hw/wire/end.c',

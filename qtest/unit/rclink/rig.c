@@ -7,12 +7,18 @@
 
 #include "rig.h"
 
+static bool access_fails(const RigEnd *e, uint64_t addr, size_t len)
+{
+    return e->dma_fails || addr > RIG_MEM || len > RIG_MEM - addr ||
+           (e->fail_at && addr == e->fail_at &&
+            (!e->fail_len || e->fail_len == len));
+}
+
 static bool op_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
     RigEnd *e = opaque;
 
-    if (e->dma_fails || addr > RIG_MEM || len > RIG_MEM - addr ||
-        (e->fail_at && addr == e->fail_at)) {
+    if (access_fails(e, addr, len)) {
         return false;
     }
     memcpy(buf, e->mem + addr, len);
@@ -23,8 +29,7 @@ static bool op_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 {
     RigEnd *e = opaque;
 
-    if (e->dma_fails || addr > RIG_MEM || len > RIG_MEM - addr ||
-        (e->fail_at && addr == e->fail_at)) {
+    if (access_fails(e, addr, len)) {
         return false;
     }
     memcpy(e->mem + addr, buf, len);

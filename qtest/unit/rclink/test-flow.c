@@ -3,65 +3,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "rig.h"
+#include "flow.h"
 
-#define GEN1 (UINT64_C(1) << RCL_CFG_GEN1 | UINT64_C(1) << RCL_CFG_GEN1_TC)
 #define STANDARD (UINT64_C(1) << RCL_CFG_STANDARD)
-#define CNT(e, name) (rclink_counters((e)->d)->name)
 #define WINDOW 4096
-
-/* AFH_CFG_EN with CBFC (RC Link §12.13), layout A, and UF limit @uf of all. */
-static uint64_t cbfc_cfg(uint64_t format, unsigned uf, bool dynamic)
-{
-    return format | UINT64_C(0x3f) << RCL_CFG_CBFC_BANK0 |
-           UINT64_C(0x1ac688) << RCL_CFG_VC_MAP |
-           UINT64_C(1) << RCL_CFG_CBFC_TYPE2 |
-           (uint64_t)(uf | uf << 3 | uf << 6 | uf << 9) << RCL_CFG_UF_TYPE1 |
-           (uint64_t)dynamic << RCL_CFG_DYNAMIC |
-           UINT64_C(0xff) << RCL_CFG_VC_OPEN;
-}
-
-static uint64_t credit_word(unsigned size, int ovhd, unsigned limit)
-{
-    return size | (uint64_t)(ovhd & 0x3ff) << RCL_CBFC_OVHD_SHIFT |
-           (uint64_t)limit << RCL_CBFC_LIMIT_SHIFT;
-}
-
-static void setup_credits(RigEnd *e, unsigned size, int ovhd, unsigned limit)
-{
-    for (unsigned v = 0; v < 8; v++) {
-        rig_set(e, RCL_MAC_CBFC_CFG(v), credit_word(size, ovhd, limit));
-    }
-    rig_set(e, RCL_CBFC_RST, 0xff);
-}
-
-static unsigned credits_left(RigEnd *e, unsigned vc)
-{
-    RclInfo info;
-
-    rclink_info(e->d, &info);
-    return info.vc[vc].left;
-}
-
-static void post(RigEnd *e, unsigned qp, unsigned n, size_t len)
-{
-    for (unsigned i = 0; i < n; i++) {
-        rig_post(e, qp, len, i, 0);
-    }
-    rig_settle(e->rig);
-}
-
-static unsigned frames(RigEnd *e)
-{
-    unsigned n = 0;
-    GBytes *b;
-
-    while ((b = rig_frame(e)) != NULL) {
-        n++;
-        g_bytes_unref(b);
-    }
-    return n;
-}
 
 /* ---- rate ---- */
 
@@ -77,15 +22,15 @@ static void test_rate_example(void)
     rig_set(e, RCL_TX_SPEED_MEM, 0xff * 4);
     rig_pass(r, WINDOW - r->now % WINDOW);
     rig_set(e, RCL_TX_SPEED_MEM, 0x30 * 4);
-    post(e, 2, 1, 0x10 * 4);
+    post_len(e, 2, 1, 0x10 * 4);
     g_assert_false(rig_event_of(e, RCL_EV_QP_EN, &ev) && !ev.flags);
     rig_events(e, 0);
-    post(e, 2, 1, 0x30 * 4);
+    post_len(e, 2, 1, 0x30 * 4);
     g_assert_cmpuint(frames(e), ==, 2);
     g_assert_true(rig_event_of(e, RCL_EV_QP_EN, &ev));
     g_assert_cmpuint(ev.flags, ==, 0);
     g_assert_cmpuint(ev.qp, ==, 2);
-    post(e, 2, 1, 0x20 * 4);
+    post_len(e, 2, 1, 0x20 * 4);
     g_assert_cmpuint(frames(e), ==, 0);
     rig_pass(r, WINDOW - 1);
     g_assert_cmpuint(frames(e), ==, 0);
@@ -118,9 +63,9 @@ static void test_rate_windows(void)
         rig_qp(e, 5, e, 5, 0);
         rig_set(e, RCL_TX_SPEED_MEM, 100000);
         rig_pass(r, window - r->now % window);
-        post(e, 4, 200, 100);
+        post_len(e, 4, 200, 100);
         g_assert_cmpuint(frames(e), ==, 10);
-        post(e, 5, 20, 100);
+        post_len(e, 5, 20, 100);
         g_assert_cmpuint(frames(e), ==, 20);
         for (unsigned i = 1; i < 10; i++) {
             rig_pass(r, window - 1);
@@ -143,7 +88,7 @@ static void test_rate_debt(void)
     rig_qp(e, 4, e, 4, 0);
     rig_set(e, RCL_TX_SPEED_MEM, 100);
     rig_pass(r, WINDOW - r->now % WINDOW);
-    post(e, 4, 3, 1000);
+    post_len(e, 4, 3, 1000);
     g_assert_cmpuint(frames(e), ==, 1);
     rig_pass(r, 9 * WINDOW);
     g_assert_cmpuint(frames(e), ==, 0);
@@ -168,7 +113,7 @@ static void test_rate_zero(void)
     rig_up(e, GEN1);
     rig_qp(e, 4, e, 4, 0);
     rig_set(e, RCL_TX_SPEED_MEM, 0);
-    post(e, 4, 1, 100);
+    post_len(e, 4, 1, 100);
     rig_pass(r, 10 * WINDOW);
     g_assert_cmpuint(frames(e), ==, 0);
     rig_set(e, RCL_TX_SPEED_MEM, 100);
@@ -176,7 +121,7 @@ static void test_rate_zero(void)
     g_assert_cmpuint(rig_get(e, RCL_TX_SPEED_MEM), ==, 0);
     rig_set(e, RCL_QP_CONTROL_STATUS, RCL_QP_EN | RCL_QP_FREE_BUF);
     rig_set(e, RCL_TX_SPEED_MEM, 100);
-    post(e, 4, 1, 100);
+    post_len(e, 4, 1, 100);
     g_assert_cmpuint(frames(e), ==, 1);
     rig_free(r);
 }
@@ -232,7 +177,7 @@ static void test_cost(void)
         rig_set(e, RCL_AFH_CFG_EN, cbfc_cfg(GEN1, 1, false));
         setup_credits(e, t[i].size, t[i].ovhd, 1000);
         rig_qp(e, 1, e, 1, 0);
-        post(e, 1, 1, t[i].payload);
+        post_len(e, 1, 1, t[i].payload);
         g_assert_cmpuint(credits_left(e, 1), ==, 1000 - t[i].n);
         g_assert_cmpuint(rig_get(e, RCL_CBFC_LEVEL0) >> 16 & 0xffff, ==,
                          1000 - t[i].n);
@@ -260,7 +205,7 @@ static void limits(bool dynamic)
     rig_connect(r, 0, 0);
     rig_settle(r);
     rig_set(f, RCL_RING(RCL_RING_RX1) + RCL_RING_CTRL, 0);
-    post(e, 0, 4, 1344);
+    post_len(e, 0, 4, 1344);
     g_assert_cmpuint(CNT(e, tx_type1), ==, dynamic ? 2 : 1);
     g_assert_cmpuint(credits_left(e, 0), ==, dynamic ? 1 : 7);
     g_assert_cmpuint(CNT(e, cbfc_blocked), >=, 1);
@@ -384,7 +329,7 @@ static void test_switches(void)
         rig_qp(e, 0, e, 0, 0);
         rig_settle(r);
         frames(e);
-        post(e, 0, 1, 64);
+        post_len(e, 0, 1, 64);
         g_assert_cmpuint(frames(e), ==, t[i].sent);
         rig_free(r);
     }
@@ -402,7 +347,7 @@ static void test_rules(void)
     setup_credits(e, 256, 0, 1);
     e->errors = 0;
     rig_qp(e, 0, e, 0, 0);
-    post(e, 0, 3, 1000);
+    post_len(e, 0, 3, 1000);
     g_assert_cmpuint(CNT(e, tx_type1), ==, 3);
     g_assert_cmpuint(credits_left(e, 0), ==, 0);
     rig_set(e, RCL_AFH_CFG_EN, cbfc_cfg(GEN1, 1, false));
@@ -435,7 +380,7 @@ static void test_rules(void)
     rig_qp(e, 3, e, 3, 0);
     rig_settle(r);
     frames(e);
-    post(e, 3, 1, 64);
+    post_len(e, 3, 1, 64);
     {
         GBytes *b = rig_frame(e);
 
@@ -461,12 +406,12 @@ static void test_cbfc_reset(void)
     rig_set(e, RCL_AFH_CFG_EN, cbfc_cfg(GEN1, 1, false));
     setup_credits(e, 256, 0, 100);
     rig_qp(e, 0, e, 0, 0);
-    post(e, 0, 1, 64);
+    post_len(e, 0, 1, 64);
     g_assert_cmpuint(credits_left(e, 0), ==, 99);
     rig_set(e, RCL_CBFC_RESET, 1);
     g_assert_cmpuint(rig_get(e, RCL_CBFC_LEVEL0), ==, 0);
     frames(e);
-    post(e, 0, 1, 64);
+    post_len(e, 0, 1, 64);
     g_assert_cmpuint(frames(e), ==, 0);
     rig_set(e, RCL_CBFC_RST, 1);
     rig_settle(r);
@@ -537,7 +482,7 @@ static void test_pfc_rx(void)
     g_assert_cmphex(rig_get(e, RCL_STATUS) >> RCL_STATUS_PFC_RX_SHIFT & 0xff,
                     ==, 6);
     for (unsigned q = 0; q < 4; q++) {
-        post(e, q, 1, 64);
+        post_len(e, q, 1, 64);
         g_assert_cmpuint(frames(e), ==, q != 1);
     }
     /* 100 quanta of 1.28 ns. */
@@ -547,19 +492,19 @@ static void test_pfc_rx(void)
     g_assert_cmpuint(frames(e), ==, 1);
     /* XON; the last word counts, shorter or longer. */
     pfc_frame(e, 1, 0xffff);
-    post(e, 0, 1, 64);
+    post_len(e, 0, 1, 64);
     g_assert_cmpuint(frames(e), ==, 0);
     pfc_frame(e, 1, 0);
     g_assert_cmpuint(frames(e), ==, 1);
     pfc_frame(e, 1, 0xffff);
     pfc_frame(e, 1, 10);
-    post(e, 0, 1, 64);
+    post_len(e, 0, 1, 64);
     rig_pass(r, 13);
     g_assert_cmpuint(frames(e), ==, 1);
     /* With CBFC nobody looks at it. */
     rig_set(e, RCL_XON_THR_RDMA, 0);
     pfc_frame(e, 0xff, 0xffff);
-    post(e, 0, 1, 64);
+    post_len(e, 0, 1, 64);
     g_assert_cmpuint(frames(e), ==, 1);
     rig_free(r);
 }
@@ -678,7 +623,7 @@ static void test_storm(void)
     rclink_faults(f->d)->pause_storm = 0xff;
     rclink_faults_changed(f->d);
     rig_settle(r);
-    post(e, 1, 3, 64);
+    post_len(e, 1, 3, 64);
     rig_pass(r, 50000000);
     g_assert_false(rig_take(f, 0, &p));
     g_assert_cmphex(rig_get(e, RCL_INTR_STATUS), ==, 0);
@@ -707,14 +652,14 @@ static void test_cnp(void)
         rig_set(f, RCL_CTRL, RCL_CTRL_ECN);
         rig_set(e, RCL_TRAFFIC_CLASS, 0x48 | ecn);
         rig_connect(r, 4, 0);
-        post(e, 4, 3, 64);
+        post_len(e, 4, 3, 64);
         g_assert_cmpuint(CNT(f, tx_cnp) > 0, ==, ecn == 3);
         g_assert_cmpuint(rig_event_of(e, RCL_EV_CNP, &ev), ==, ecn == 3);
         if (ecn == 3) {
             g_assert_cmpuint(ev.qp, ==, 4);
             rig_set(f, RCL_CTRL, 0);
             ecn = CNT(f, tx_cnp);
-            post(e, 4, 3, 64);
+            post_len(e, 4, 3, 64);
             g_assert_cmpuint(CNT(f, tx_cnp), ==, ecn);
             ecn = 3;
         }
@@ -781,8 +726,8 @@ static void test_nocnp(void)
     rig_qp(e, 6, e, 6, 0);
     rig_pass(r, 20000);
     g_assert_false(rig_event_of(e, RCL_EV_NOCNP, &ev));
-    post(e, 5, 3, 100);
-    post(e, 6, 1, 64);
+    post_len(e, 5, 3, 100);
+    post_len(e, 6, 1, 64);
     rig_set(e, RCL_QP_ID_SET, 5);
     g_assert_cmpuint(rig_get(e, RCL_TX_CC_BYTE_CNT_MEM), ==, 300);
     cnp_frame(e, 6);

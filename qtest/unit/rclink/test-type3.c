@@ -496,15 +496,156 @@ static void test_dma_faults(void)
     g_assert_cmpuint(rig_get(e, RCL_RX_MD_TAIL_PTR), ==, 3);
     e->md_rx_tail = 2;
     g_assert_cmpuint(rig_md_take(e, g), ==, 64);
-    /* Descriptors that cannot be read have no size. */
-    rig_set(e, RCL_NONR_DMA_CTRL, RCL_NONR_TX_EN | RCL_NONR_TX_RESET);
-    rig_set(e, RCL_NONR_DMA_CTRL, RCL_NONR_TX_EN);
-    e->md_tx = 0;
+    rig_free(r);
+}
+
+static unsigned frames_left(RigEnd *e)
+{
+    unsigned n = 0;
+
+    for (GBytes *b; (b = rig_frame(e)) != NULL; n++) {
+        g_bytes_unref(b);
+    }
+    return n;
+}
+
+/* Descriptors that cannot be read are told and passed over, with the frame that
+ * they are of; those beside them count. */
+static void test_md_unread(void)
+{
+    const uint64_t whole = 64 << 4 | RCL_MD_SF | RCL_MD_LF;
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+    uint8_t f[64], g[8192];
+
+    rig_up(e, GEN1);
+    fill(f, 64, 1);
+    /* One, alone and before others. */
     e->fail_at = RIG_MD_TX;
     rig_md_post(e, f, 64);
     rig_settle(r);
+    g_assert_cmphex(rig_get(e, RCL_DMA_INTR_ST1), ==, ST1(MD_READ));
+    g_assert_cmphex(rig_get(e, RCL_DMA_INTR_ST0), ==,
+                    ST0(ABNORMAL) | ST0(TX_EMPTY));
+    g_assert_cmpuint(rig_get(e, RCL_TX_MD_TAIL_PTR), ==, 1);
+    g_assert_cmpuint(e->msix[RCL_VEC_FAULT], ==, 1);
+    rig_set(e, RCL_DMA_INTR_ST1, ST1(MD_READ));
+    e->fail_at = RIG_MD_TX + 16;
+    put_md(e, 1, whole, RIG_MD_BUF);
+    put_md(e, 2, whole, RIG_MD_BUF);
+    rig_set(e, RCL_TX_MD_HEAD_PTR, 3);
+    rig_settle(r);
+    g_assert_cmphex(rig_get(e, RCL_DMA_INTR_ST1), ==, ST1(MD_READ));
+    g_assert_cmpuint(frames_left(e), ==, 1);
+    /* Read with others, the readable first one is sent. */
+    rig_set(e, RCL_DMA_INTR_ST1, ST1(MD_READ));
+    e->fail_len = 2 * 16;
+    e->fail_at = RIG_MD_TX + 3 * 16;
+    put_md(e, 3, whole, RIG_MD_BUF);
+    put_md(e, 4, whole, RIG_MD_BUF);
+    rig_set(e, RCL_TX_MD_HEAD_PTR, 5);
+    rig_settle(r);
+    g_assert_cmphex(rig_get(e, RCL_DMA_INTR_ST1), ==, 0);
+    g_assert_cmpuint(frames_left(e), ==, 2);
+    /* In the middle of a frame: nothing of it goes, nor is its end a fault. */
+    e->fail_len = 0;
+    e->fail_at = RIG_MD_TX + 6 * 16;
+    put_md(e, 5, 64 << 4 | RCL_MD_SF, RIG_MD_BUF);
+    rig_set(e, RCL_TX_MD_HEAD_PTR, 6);
+    rig_settle(r);
+    put_md(e, 6, 64 << 4, RIG_MD_BUF);
+    put_md(e, 7, 64 << 4, RIG_MD_BUF);
+    put_md(e, 8, 64 << 4 | RCL_MD_LF, RIG_MD_BUF);
+    put_md(e, 9, whole, RIG_MD_BUF);
+    rig_set(e, RCL_TX_MD_HEAD_PTR, 10);
+    rig_settle(r);
+    g_assert_cmphex(rig_get(e, RCL_DMA_INTR_ST1), ==, ST1(MD_READ));
+    g_assert_cmpuint(frames_left(e), ==, 1);
+    g_assert_cmpuint(rig_get(e, RCL_TX_MD_TAIL_PTR), ==, 10);
+    /* But an end without a front is one, after a whole frame. */
+    put_md(e, 10, 64 << 4 | RCL_MD_LF, RIG_MD_BUF);
+    rig_set(e, RCL_TX_MD_HEAD_PTR, 11);
+    rig_settle(r);
     g_assert_cmphex(rig_get(e, RCL_DMA_INTR_ST1), ==,
                     ST1(MD_READ) | ST1(TWO_EOP));
+    /* Received frames lie in the descriptors that can be read. */
+    rig_set(e, RCL_NONR_DMA_CTRL, RCL_NONR_RX_EN | RCL_NONR_TX_RESET);
+    g_assert_cmphex(rig_get(e, RCL_DMA_INTR_ST1), ==, 0);
+    e->fail_at = RIG_MD_RX;
+    rig_inject(e, f, 64);
+    g_assert_cmphex(rig_get(e, RCL_DMA_INTR_ST1), ==, ST1(MD_READ));
+    g_assert_cmpuint(CNT(e, rx_type3), ==, 1);
+    g_assert_cmpuint(rig_get(e, RCL_RX_MD_TAIL_PTR), ==, 2);
+    e->md_rx_tail = 1;
+    g_assert_cmpuint(rig_md_take(e, g), ==, 64);
+    rig_free(r);
+}
+
+/* A buffer in the middle of a frame that cannot be read: its end is no fault. */
+static void test_data_unread(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+
+    rig_up(e, GEN1);
+    e->fail_at = 0x300000;
+    put_md(e, 0, 64 << 4 | RCL_MD_SF, 0x300000);
+    put_md(e, 1, 64 << 4 | RCL_MD_LF, RIG_MD_BUF);
+    put_md(e, 2, 64 << 4 | RCL_MD_SF | RCL_MD_LF, RIG_MD_BUF);
+    rig_set(e, RCL_TX_MD_HEAD_PTR, 3);
+    rig_settle(r);
+    g_assert_cmphex(rig_get(e, RCL_DMA_INTR_ST1), ==, ST1(DATA));
+    g_assert_cmpuint(frames_left(e), ==, 1);
+    rig_free(r);
+}
+
+/* A bad FCS: the descriptor tells of it, at once or later; TYPE2's frame and the
+ * MAC's own go no further. */
+static void test_fcs(void)
+{
+    const uint32_t good = 60 << 4 | RCL_MD_SF | RCL_MD_LF;
+    Rig *r = rig_new(2, NULL);
+    RigEnd *e = &r->e[0];
+    uint8_t f[60] = { 0 }, pfc[60] = { 1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0,
+                                       0xb, 0x88, 0x08, 1, 1 };
+    RigPacket p;
+
+    rig_up(e, GEN1);
+    rig_up(&r->e[1], GEN1);
+    f[12] = 0x99;
+    rclink_faults(e->d)->fcs = true;
+    rclink_faults_changed(e->d);
+    rig_inject(e, f, 60);
+    g_assert_cmphex(get_le32(e->mem + RIG_MD_RX), ==, good | RCL_MD_CRC);
+    rig_inject(e, pfc, 60);
+    g_assert_cmpuint(CNT(e, pfc_rx), ==, 0);
+    rig_post(&r->e[1], 0, 64, 1, RCL_ETYPE2);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, rx_type2), ==, 0);
+    g_assert_false(rig_take(e, 1, &p));
+    g_assert_cmpuint(CNT(e, bad_fcs), ==, 3);
+    /* One that waits for a descriptor, also elsewhere, beside one that is good. */
+    rig_set(e, RCL_NONR_DMA_CTRL, RCL_NONR_RX_EN | RCL_NONR_RX_RESET);
+    rig_set(e, RCL_NONR_DMA_CTRL, RCL_NONR_RX_EN);
+    rig_inject(e, f, 60);
+    rclink_faults(e->d)->fcs = false;
+    rig_inject(e, f, 60);
+    g_assert_cmpuint(CNT(e, bad_fcs), ==, 4);
+    {
+        size_t len;
+        uint8_t *data = rclink_save(e->d, r->now, &len);
+
+        g_assert_cmpstr(rclink_load(e->d, r->now, data, len), ==, NULL);
+        g_free(data);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        put_le64(e->mem + RIG_MD_RX + i * 16,
+                 UINT64_C(2048) << RCL_MD_BUFFER_SHIFT);
+    }
+    rig_set(e, RCL_RX_MD_HEAD_PTR, 2);
+    rig_settle(r);
+    g_assert_cmphex(get_le32(e->mem + RIG_MD_RX), ==, good | RCL_MD_CRC);
+    g_assert_cmphex(get_le32(e->mem + RIG_MD_RX + 16), ==, good);
     rig_free(r);
 }
 
@@ -580,6 +721,9 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/type3/bad-md", test_bad_md);
     g_test_add_func("/rclink/type3/rx-faults", test_rx_faults);
     g_test_add_func("/rclink/type3/dma-faults", test_dma_faults);
+    g_test_add_func("/rclink/type3/md-unread", test_md_unread);
+    g_test_add_func("/rclink/type3/data-unread", test_data_unread);
+    g_test_add_func("/rclink/type3/fcs", test_fcs);
     g_test_add_func("/rclink/type3/length-flag", test_length_flag);
     g_test_add_func("/rclink/type3/turns", test_turns);
     return g_test_run();

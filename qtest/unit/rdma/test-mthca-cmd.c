@@ -44,6 +44,7 @@ static void test_states(void)
         g_assert_cmphex(mcmd_box(g, need_hca[i], 1, 0), ==,
                         MTHCA_ST_BAD_SYS_STATE);
     }
+    g_assert_cmphex(mcmd(g, MTHCA_CMD_SYS_DIS, 0, 0, 0, 0, NULL), ==, 0);
     /* Not commands: Tavor's, and numbers of none. */
     g_assert_cmphex(mcmd_box(g, MTHCA_CMD_SYS_EN, 0, 0), ==,
                     MTHCA_ST_BAD_OP);

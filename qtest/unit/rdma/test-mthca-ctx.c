@@ -223,6 +223,36 @@ static void test_region_rights(void)
     mend_free(&e);
 }
 
+/* A region of scattered pages: one access goes over several of its entries, each of
+ * which counts. */
+static void test_region_pages(void)
+{
+    static const uint32_t at[] = { ME_DATA + 0x3000, ME_DATA, ME_DATA + 0x2000 };
+    enum { MTT = 0x48000 };
+    MEnd e = mend_new(1);
+    uint8_t *in = min_box(e.g), got[0x1800];
+
+    mmap_icm(e.g, M_MTT, MTT, 1);
+    mtb_region(in, 0x20, 0, 0x7000, 0x3000);
+    put_be32(in, 0xf0000000 | MTHCA_MPT_REGION | MTHCA_MPT_LOCAL_READ);
+    put_be64(in + MTHCA_MPE_MTT, M_MTT + 0x10);
+    mok(e.g, MTHCA_CMD_SW2HW_MPT, 0x20, 0);
+    for (unsigned i = 0; i < G_N_ELEMENTS(at); i++) {
+        put_be64(e.g->mem + MTT + 0x10 + 8 * i, G_BUS + at[i] + 1);
+        memset(e.g->mem + at[i], 0x10 + i, 0x1000);
+    }
+    g_assert_cmpuint(rdma_mr_read(dev_of(&e), 0x2000, 0, 0x7c00, got,
+                                  sizeof(got), RDMA_ACC_LOCAL_READ), ==, 0);
+    for (unsigned i = 0; i < sizeof(got); i++) {
+        g_assert_cmphex(got[i], ==, 0x10 + (i + 0xc00) / 0x1000);
+    }
+    put_be64(e.g->mem + MTT + 0x20, G_BUS + at[2]);     /* not present */
+    mok(e.g, MTHCA_CMD_SYNC_TPT, 0, 0);
+    g_assert_cmpuint(rdma_mr_read(dev_of(&e), 0x2000, 0, 0x7c00, got,
+                                  sizeof(got), RDMA_ACC_LOCAL_READ), !=, 0);
+    mend_free(&e);
+}
+
 /* ---- queue pairs ---- */
 
 enum { R_RTR = 1, R_RTS = 2 };
@@ -706,6 +736,32 @@ static void test_eq_states(void)
     }
 }
 
+/* An event queue's PD has 24 bits, each of which its region has to have. */
+static void test_eq_pd(void)
+{
+    MEnd e = mend_new(1);
+    uint8_t *in = min_box(e.g);
+
+    mtb_region(in, 0x21, 0x123457, 0, ~0ull);
+    mok(e.g, MTHCA_CMD_SW2HW_MPT, 0x21, 0);
+    memset(in, 0, 0x40);
+    mtb_eq(in, G_BUS + ME_EQ + 0x1000, 6, 5, 0x2100);
+    put_be32(in, 1u << 18 | 0x900);
+    put_be32(in + MTHCA_EQC_PD, 0xff123457);
+    mok(e.g, MTHCA_CMD_SW2HW_EQ, 7, 0);
+    g_assert_cmphex(mcmd(e.g, MTHCA_CMD_MAP_EQ, 7, 0, 1 << 3, 0, NULL), ==, 0);
+    mthca_event_number(e.g->m, RDMA_EV_SQ_DRAINED, 0x55);
+    g_assert_cmpuint(mthca_counters(e.g->m)->eqes, ==, 1);
+    g_assert_cmphex(get_be32(e.g->mem + ME_EQ + 0x1004), ==, 0x55);
+    /* Read in part: what software has consumed is the context's. */
+    mthca_event_number(e.g->m, RDMA_EV_SQ_DRAINED, 0x56);
+    mthca_bar0_write(e.g->m, MTHCA_EQ_SET_CI + 8 * 7, 1);
+    mok(e.g, MTHCA_CMD_QUERY_EQ, 7, 0);
+    g_assert_cmpuint(get_be32(mout_box(e.g) + MTHCA_EQC_CI), ==, 1);
+    g_assert_cmpuint(get_be32(mout_box(e.g) + MTHCA_EQC_PI), ==, 2);
+    mend_free(&e);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -716,6 +772,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/ctx/map-icm", test_map_icm);
     g_test_add_func("/mthca/ctx/region-keys", test_region_keys);
     g_test_add_func("/mthca/ctx/region-rights", test_region_rights);
+    g_test_add_func("/mthca/ctx/region-pages", test_region_pages);
     g_test_add_func("/mthca/ctx/qp-states", test_qp_states);
     g_test_add_func("/mthca/ctx/qp-options", test_qp_options);
     g_test_add_func("/mthca/ctx/qp-path", test_qp_path);
@@ -725,5 +782,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/ctx/cqe", test_cqe);
     g_test_add_func("/mthca/ctx/srq-context", test_srq_context);
     g_test_add_func("/mthca/ctx/eq-states", test_eq_states);
+    g_test_add_func("/mthca/ctx/eq-pd", test_eq_pd);
     return g_test_run();
 }

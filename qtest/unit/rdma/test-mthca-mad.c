@@ -183,6 +183,15 @@ static void test_port_info(void)
     in[36] = 0x21;
     mok(e.g, MTHCA_CMD_MAD_IFC, 1, 3);
     g_assert_cmphex(mend_port_info(e.g)[36], ==, 0x21);
+    /* No MTU, no VLs: they stay; the service level is set. */
+    in = mend_mad(e.g, 1, 2, 0x15, 1) + 64;
+    memcpy(in, want, 64);
+    in[32] = 0;
+    in[35] = 0x50;
+    in[36] = 0x02;
+    mok(e.g, MTHCA_CMD_MAD_IFC, 1, 3);
+    g_assert_cmphex(mend_port_info(e.g)[35], ==, want[35]);
+    g_assert_cmphex(mend_port_info(e.g)[36], ==, 0x22);
     mend_free(&e);
 }
 

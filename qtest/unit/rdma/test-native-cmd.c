@@ -54,8 +54,11 @@ static void test_hcr(void)
                                  NRC_MAD_IFC, 1) >> 24, ==, 0);
         g_assert_cmphex(get_be32(o), ==, up ? 0x00010203 : 0x12340102);
     }
+    /* Behind them and between them there are none. */
+    native_hcr_write(s->n, NRH_IN_PARAM_H, 0x55);
     native_hcr_write(s->n, 0x1c, 1);
     native_hcr_write(s->n, 0x02, 1);
+    g_assert_cmphex(native_hcr_read(s->n, NRH_IN_PARAM_H), ==, 0x55);
     g_assert_cmphex(native_hcr_read(s->n, 0x1c), ==, 0);
     native_reset(s->n);
     for (int i = 0; i <= NRH_CMD; i += 4) {
@@ -163,7 +166,7 @@ static void test_write_mtt(void)
     side_init_hca(s);
     g_assert_cmpuint(side_mtt(s, 0x10, DATA, 5), ==, 3);     /* not mapped */
     g_assert_cmpuint(side_map(s, 2, MTT_BASE, ICM, 1), ==, 0);
-    memset(s->mem + ICM + 0x15 * 8, 0xee, 8);
+    memset(s->mem + ICM + 0x10 * 8, 0xee, 6 * 8);
     g_assert_cmpuint(side_mtt(s, 0x10, DATA, 5), ==, 0);
     g_assert_cmphex(s->mem[ICM + 0x15 * 8], ==, 0xee);
     g_assert_cmphex(get_be64(s->mem + IN_MBOX + 0x58), ==,

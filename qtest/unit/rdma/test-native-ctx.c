@@ -419,6 +419,69 @@ static void test_map_eq(void)
     side_free(s);
 }
 
+/* Events that nobody mapped go nowhere. */
+static void test_event_mask(void)
+{
+    Side *s = side_up(1, 0, NULL);
+    Eq *e = &s->n->s.eq[EQN];
+
+    side_eq(s, BUS + EQB, 0);
+    for (unsigned ev = 0; ev < 0x20; ev++) {
+        uint32_t pi = e->pi;
+
+        native_event(s->n, ev, 1);
+        g_assert_cmpuint(e->pi - pi, ==, e->mask >> ev & 1);
+    }
+    g_assert_cmpuint(e->pi, ==, 2);
+    side_free(s);
+}
+
+/* A completion queue is armed as its context says, and by its own number. */
+static void test_arming(void)
+{
+    static const uint32_t numbers[] = { 3, 6 };
+    Side *s = side_up(1, 0, NULL);
+
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t cqn = numbers[i / 2];
+        uint8_t *m = side_mbox(s);
+        NativeCq *q;
+
+        m[NR_CTX_LOG] = 4;
+        put_be32(m + NR_CTX_FLAGS, i % 2 ? NRX_ARMED : ~NRX_ARMED);
+        g_assert_cmpuint(side_cmd(s, NRC_SW2HW_CQ, cqn, 0), ==, 0);
+        q = rdma_cq_priv(rdma_cq_get(dev_of(s), cqn));
+        g_assert_cmpint(q->armed, ==, i % 2);
+        native_arm_cq(s->n, 0, cqn ^ 1);        /* none */
+        g_assert_cmpint(q->armed, ==, i % 2);
+        native_arm_cq(s->n, 0, cqn);
+        g_assert_true(q->armed);
+        g_assert_cmphex(side_hcr(s, 0, cqn, 0, NRC_HW2SW_CQ, 0) >> 24, ==, 0);
+    }
+    side_free(s);
+}
+
+/* ---- doorbells ---- */
+
+/* The list of those that wait is used again and again. */
+static void test_doorbells(void)
+{
+    Side *a = side_up(1, 0, NULL), *b = side_up(2, 0, NULL);
+
+    for (unsigned i = 0; i < 300; i++) {
+        Wqe w = wqe_begin(0);
+
+        wqe_raddr(&w, VA);
+        wqe_data(&w, VA, 16);
+        side_post(a, &w, RDMA_OP_WRITE);
+        side_run(a, b);
+        g_assert_nonnull(side_cqe(a));
+    }
+    g_assert_cmpuint(a->n->db->len, <=, 2);
+    side_free(a);
+    side_free(b);
+}
+
 /* ---- migration ---- */
 
 /* Every field of every object: filled with what it would not have of itself, it
@@ -583,6 +646,9 @@ int main(int argc, char **argv)
     TEST("state-codes", state_codes);
     TEST("resize", resize);
     TEST("map-eq", map_eq);
+    TEST("event-mask", event_mask);
+    TEST("arming", arming);
+    TEST("doorbells", doorbells);
     TEST("image-fields", image_fields);
     TEST("image-limits", image_limits);
     return g_test_run();

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The Ethernet ports of ub-switch at their sockets, as QEMU's netdevs have them.
+"""The Ethernet ports of ub-switch at their sockets, as QEMU's netdevs have them;
+its clients, as many as there may be.
 
 usage: check-ub-gateway.py UB_SWITCH
 """
 import json
 import os
+import select
 import shutil
 import socket
 import struct
@@ -66,6 +68,7 @@ class Gateway(unittest.TestCase):
             {'execute': 'ip-route-set',
              'arguments': {'prefix': '10.0.0.1', 'ports': [0]}},
             {'execute': 'query-ethernet'}]
+        self.options = ['--port=none']
 
     def path(self, name):
         return os.path.join(self.dir, name)
@@ -75,7 +78,7 @@ class Gateway(unittest.TestCase):
             for line in self.config:
                 f.write(json.dumps(line) + '\n')
         self.process = subprocess.Popen(
-            [PROGRAM, '--port=none', '--mac=02:00:00:00:00:77',
+            [PROGRAM, *self.options, '--mac=02:00:00:00:00:77',
              f'--control={self.path("control")}',
              f'--config={self.path("config")}',
              *(f'--ethernet={e}' for e in ethernet)])
@@ -238,6 +241,101 @@ class Gateway(unittest.TestCase):
                          'dgram')
         self.quit()
         self.assertFalse(os.path.exists(self.path('alive')))
+
+    def greeted(self):
+        """A client that is let in, or None."""
+        sock = self.connect('control')
+        lines = sock.makefile('r', encoding='utf-8')
+        try:
+            hello = lines.readline()
+        except ConnectionError:
+            hello = ''
+        if not hello:
+            return None
+        self.assertEqual(json.loads(hello)['ub-switch']['version'], 1)
+        return sock, lines
+
+    def test_clients(self):
+        """All hear of everything, their places are free again, and one that does
+        not read is thrown out."""
+        self.options = ['--port=none'] * 63
+        self.start(f'unix:{self.path("ether")}')
+        self.assertEqual(self.execute('query-status')['ports'], 63)
+        clients = [self.greeted() for _ in range(15)]
+        self.assertTrue(all(clients))
+        self.assertIsNone(self.greeted())
+        for sock, lines in clients:
+            lines.close()
+            sock.close()
+        end = time.monotonic() + PATIENCE
+        clients = []
+        while len(clients) < 15:
+            self.assertLess(time.monotonic(), end)
+            one = self.greeted()
+            clients += [one] if one else []
+        self.connect('ether')
+        for _, lines in clients:
+            event = json.loads(lines.readline())
+            self.assertEqual(event['event'], 'UB_LINK_CHANGED')
+            self.assertEqual(event['data'], {'port': 63, 'link-up': True,
+                                             'packets-pass': True})
+        deaf, _ = clients.pop()
+        deaf.setblocking(False)
+        poll = select.poll()
+        poll.register(deaf, 0)
+        while not poll.poll(5):
+            self.assertLess(time.monotonic(), end)
+            try:
+                deaf.send(b'{"execute": "query-counters"}\n')
+            except BlockingIOError:
+                pass
+            except ConnectionError:
+                break
+        self.assertEqual(self.execute('query-status')['up'], [63])
+        self.quit()
+        for sock, _ in clients:
+            self.assertTrue(ended(sock))
+        self.assertFalse(os.path.exists(self.path('control')))
+
+    def test_options(self):
+        """What is said at the start is so, up to the bounds."""
+        self.config = []
+        self.options = ['--port=none', '--mtu=1024', '--route-entries=7',
+                        '--guid=0123456789abcdefABCDEF9876543210',
+                        '--name=there', '--tls-patience=3600']
+        self.start(f'unix:{self.path("ether")}')
+        status = self.execute('query-status')
+        self.assertEqual(status['guid'], '0123456789abcdefabcdef9876543210')
+        self.assertEqual(status['name'], 'there')
+        self.assertEqual(self.execute('query-settings')['mtu'], 1024)
+        self.execute('route-set', cna=6, ports=[0])
+        with self.assertRaises(KeyError):
+            self.execute('route-set', cna=7, ports=[0])
+        self.quit()
+        # By itself it is an independent switch (§C.1), each another one.
+        guids = set()
+        for _ in range(2):
+            self.options = ['--port=none']
+            self.start(f'unix:{self.path("ether")}')
+            status = self.execute('query-status')
+            self.assertEqual(status['name'], 'ub-switch')
+            self.assertEqual(status['guid'][:16], '0000000003000000')
+            guids.add(status['guid'])
+            self.quit()
+        self.assertEqual(len(guids), 2)
+
+    def test_refused(self):
+        ether = f'--ethernet=unix:{self.path("ether")}'
+        for options in (['--port=none'] * 65, ['--port=none'] * 64 + [ether],
+                        ['--port=none'], [ether, ether],
+                        ['--port=none', ether, '--tls-patience=3601'],
+                        ['--port=none', ether, '--guid=' + '0' * 33],
+                        ['--port=none', ether, '--guid=' + '0' * 31 + 'g']):
+            done = subprocess.run([PROGRAM, *options], stderr=subprocess.PIPE,
+                                  timeout=PATIENCE, check=False)
+            self.assertEqual(done.returncode, 1, options)
+            self.assertIn(b'ub-switch: ', done.stderr)
+            self.assertFalse(os.path.exists(self.path('ether')))
 
 
 if __name__ == '__main__':

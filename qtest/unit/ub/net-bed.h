@@ -65,7 +65,8 @@ static void bed_kick(void *opaque)
     ((NetBed *)opaque)->kicks++;
 }
 
-static void bed_error(void *opaque, unsigned port, UbNetError error)
+static void bed_error(void *opaque, unsigned port, UbNetError error,
+                      CorePacket *pkt)
 {
     ((NetBed *)opaque)->errors[error]++;
 }

@@ -109,6 +109,41 @@ static void test_mode_change(gconstpointer data)
     pair_free(&p);
 }
 
+/* Both have said that they are ready: nothing leaves any more, not even credit that
+ * would be due. */
+static void test_silence(void)
+{
+    UbDllConfig cfg;
+    Pair p;
+
+    ub_dll_config_init(&cfg);
+    pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+    p.e[1].hold = true;
+    for (unsigned n = 0; n < 40; n++) {
+        g_assert_true(pair_send(&p, 0, 0, 9000, n));
+    }
+    pair_run(&p, 1000000);
+    p.manual = true;
+    g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+    for (unsigned n = 0; n < 50 && status(&p, 1).mode_change != UB_BMC_READY;
+         n++) {
+        pair_step(&p);
+    }
+    g_assert_cmpint(status(&p, 0).mode_change, ==, UB_BMC_READY);
+    g_assert_cmpint(status(&p, 1).mode_change, ==, UB_BMC_READY);
+    pair_release_all(&p.e[1]);
+    g_assert_cmpuint(pair_pull(&p, 0) + pair_pull(&p, 1), ==, 0);
+    p.manual = false;
+    p.next_mode = !p.mode;
+    pair_retrain_both(&p);
+    pair_run(&p, 1000000);
+    for (unsigned n = 0; n < 40; n++) {
+        pair_expect(&p, 1, 0, 9000, n);
+    }
+    pair_check_credits(&p);
+    pair_free(&p);
+}
+
 /* The blocks of the handshake that got lost are replayed in the new mode. */
 static unsigned lose_after;
 
@@ -652,6 +687,7 @@ int main(int argc, char **argv)
                          GUINT_TO_POINTER(UB_MODE_CRC), test_mode_change);
     g_test_add_data_func("/dll/mode/change/from-non-crc",
                          GUINT_TO_POINTER(UB_MODE_NON_CRC), test_mode_change);
+    g_test_add_func("/dll/control/silence", test_silence);
     g_test_add_func("/dll/mode/replay-in-new-mode", test_replay_in_new_mode);
     g_test_add_func("/dll/mode/both-ask", test_both_ask);
     g_test_add_func("/dll/mode/no-answer", test_no_answer);

@@ -537,6 +537,36 @@ static void test_rx_overflow(void)
     }
 }
 
+/* What was granted is taken to the last cell. */
+static void test_rx_full(void)
+{
+    uint8_t b[UB_DLLDP_FLITS * UB_FLIT_SIZE];
+    uint8_t payload[10142] = { 0 };
+    UbDllConfig cfg;
+    unsigned n;
+    Pair p;
+
+    for (unsigned beyond = 0; beyond < 2; beyond++) {
+        ub_dll_config_init(&cfg);
+        cfg.init_credit[0] = 128;
+        cfg.wish.rxbuf_vl_share = false;
+        pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+        p.e[1].hold = true;
+        for (unsigned i = 0; i < 2; i++) {  /* 64 cells each */
+            n = ub_pack_packet(f, 0, 6, 0, payload, 10142, false, b, 512);
+            give(&p, 1, b, n);
+        }
+        g_assert_false(p.e[1].fatal);
+        g_assert_cmpuint(status(&p, 1).rx_held[0], ==, 128);
+        if (beyond) {
+            n = ub_pack_packet(f, 0, 6, 0, payload, 1, false, b, 512);
+            give(&p, 1, b, n);
+            expect_fatal(&p, 1, UB_DLL_ERR_RX_OVERFLOW);
+        }
+        pair_free(&p);
+    }
+}
+
 static void test_fc_overflow(void)
 {
     uint8_t b[2 * UB_FLIT_SIZE], one = 0;
@@ -807,6 +837,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dll/vl/queue", test_queue);
     g_test_add_func("/dll/vl/interval", test_interval);
     g_test_add_func("/dll/exception/rx-overflow", test_rx_overflow);
+    g_test_add_func("/dll/exception/rx-full", test_rx_full);
     g_test_add_func("/dll/exception/fc-overflow", test_fc_overflow);
     g_test_add_func("/dll/exception/ack-overflow", test_ack_overflow);
     g_test_add_func("/dll/exception/credit-timeout", test_credit_timeout);

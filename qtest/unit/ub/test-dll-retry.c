@@ -750,6 +750,44 @@ static void test_bad_request(void)
     pair_free(&p);
 }
 
+/* A request for the flit behind the last one of a buffer in use up to its end. */
+static void test_behind_the_end(void)
+{
+    static const UbBlockFormat f = { UB_MODE_CRC, UB_CRC_COVER_INFO };
+    uint8_t set[2 * UB_FLIT_SIZE];
+    UbDllConfig cfg;
+    UbDllStatus st;
+    unsigned seq = 0;
+    Pair p;
+
+    ub_dll_config_init(&cfg);
+    cfg.wish.retry_buf_depth = 64;
+    pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+    do {        /* until what is in use reaches around the end */
+        for (unsigned n = 0; n < 3; n++) {
+            pair_send(&p, 0, 0, 1 + seq % 12, seq);
+            seq++;
+        }
+        pair_run(&p, 100000);
+        for (unsigned n = 0; n < 40; n++) {
+            pair_send(&p, 0, 0, 1, seq++);
+        }
+        pair_pull(&p, 0);           /* and nobody acknowledges */
+        st = status(&p, 0);
+        if (st.depth - st.tail_ptr <= st.depth - st.num_free_buf) {
+            break;
+        }
+        pair_run(&p, 1000000);
+    } while (seq < 100000);
+    g_assert_cmpuint(st.depth - st.tail_ptr, <=, st.depth - st.num_free_buf);
+    ub_put_simple(f, set, UB_CB_RETRY_IDLE);
+    ub_put_retry_req(f, set + UB_FLIT_SIZE, &(UbRetryReq) { 64, 0, 1 });
+    ub_dll_rx(p.e[0].dll, p.now, set, 2, NULL);
+    g_assert_cmpuint(p.e[0].peer_errors, ==, 1);
+    g_assert_cmpint(status(&p, 0).retry_ack, ==, UB_RETRY_ACK_NORMAL);
+    pair_free(&p);
+}
+
 /* Figure 4-40: TailPtr plus what is in use is WrPtr, through many wraps. */
 static void test_pointers(void)
 {
@@ -811,6 +849,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dll/retry/early-retrains", test_early_retrains);
     g_test_add_func("/dll/retry/open-block", test_open_block);
     g_test_add_func("/dll/retry/bad-request", test_bad_request);
+    g_test_add_func("/dll/retry/behind-the-end", test_behind_the_end);
     g_test_add_func("/dll/retry/pointers", test_pointers);
     return g_test_run();
 }

@@ -730,6 +730,36 @@ static void test_report(void)
     bed_free(b);
 }
 
+/* The manager's own registers are asked without a CNA: they need no route. */
+static void test_own(void)
+{
+    Bed *b = bed_new();
+    UbFmEntity e;
+
+    g_assert_cmpint(ub_fm_pool_look(&b->pool, MANAGER, 0, &e), ==, 0);
+    g_assert_cmphex(e.guid.w[0], ==, b->node[MANAGER].guid.w[0]);
+    b->node[MANAGER].cna = 0;
+    g_assert_cmpint(ub_fm_pool_look(&b->pool, MANAGER, 0, &e), ==, 0);
+    bed_free(b);
+}
+
+/* Of the prefix all but the 20 bits that name Entity and node is in the EID. */
+static void test_prefix(void)
+{
+    Bed *b = bed_new();
+    UbFmEntity e;
+
+    b->pool.eid_prefix = (UbId) { { 0x123fffffu, 0x456, 0x789, 0xab } };
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 2, USER, UPI), ==, 0);
+    g_assert_cmphex(g_array_index(b->has, uint32_t, 0), ==, 0x12320041);
+    g_assert_cmpint(ub_fm_pool_look(&b->pool, PROVIDER, 2, &e), ==, 0);
+    g_assert_cmphex(e.eid.w[0], ==, 0x12320041);
+    g_assert_cmphex(e.eid.w[1], ==, 0x456);
+    g_assert_cmphex(e.eid.w[2], ==, 0x789);
+    g_assert_cmphex(e.eid.w[3], ==, 0xab);
+    bed_free(b);
+}
+
 /* A provider that refuses, or says nonsense. */
 static void test_provider(void)
 {
@@ -767,6 +797,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-pool/quiet", test_quiet);
     g_test_add_func("/ub/fm-pool/conflict", test_conflict);
     g_test_add_func("/ub/fm-pool/report", test_report);
+    g_test_add_func("/ub/fm-pool/own", test_own);
+    g_test_add_func("/ub/fm-pool/prefix", test_prefix);
     g_test_add_func("/ub/fm-pool/provider", test_provider);
     return g_test_run();
 }

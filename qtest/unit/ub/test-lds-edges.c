@@ -232,6 +232,39 @@ static void test_full(void)
     bed_free(b);
 }
 
+/* ---- Registers ------------------------------------------------------------------------- */
+
+/* A base between the bytes of a line: accesses that lie across are refused, the others
+ * are where it says. */
+static void test_odd_base(void)
+{
+    Bed *b = bed_new(ROW_CTP);
+    uint8_t *mem = b->p->end[1].mem;
+
+    memset(mem, 0x5a, 4096);
+    bed_set64(b, UB_DECODER_MMIO_BA, BED_BASE - 4);
+    bed_store(b, AT + 1016, 8, UINT64_MAX);
+    g_assert_cmphex(bed_load(b, AT + MIB - 8, 8), ==, UINT64_MAX);
+    bed_count(b, UB_LDS_RANGE_COUNT, 2);
+    bed_event_is(b, 0, UB_LDS_EVENT_RANGE, AT + 1020, true, 0);
+    bed_store(b, AT + 1016, 4, 0x01020304);
+    g_assert_cmphex(bed_load(b, AT + 1012, 4), ==, 0x5a5a5a5a);
+    g_assert_cmphex(bed_load(b, AT + 1016, 4), ==, 0x01020304);
+    g_assert_cmphex(get_le64(mem + 1016), ==, 0x010203045a5a5a5aull);
+    g_assert_cmphex(mem[1024], ==, 0x5a);
+    /* Every base, with every size: never beyond a line. */
+    for (unsigned odd = 1; odd < 8; odd++) {
+        bed_set64(b, UB_DECODER_MMIO_BA, BED_BASE - odd);
+        for (unsigned len = 1; len <= 8; len *= 2) {
+            bed_store(b, AT + 1024 - len, len, 0);
+        }
+    }
+    /* 1 byte always, 2 by even ones, 4 by that of 4. */
+    bed_count(b, UB_LDS_RANGE_COUNT, 2 + 4 + 6 + 7);
+    g_assert_cmpuint(bed_fence(b), ==, 1 + 4 + 6 + 7);
+    bed_free(b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -244,5 +277,6 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/edges/fence/behind", test_behind);
     g_test_add_func("/lds/edges/last-port", test_last_port);
     g_test_add_func("/lds/edges/image/full", test_full);
+    g_test_add_func("/lds/edges/odd-base", test_odd_base);
     return g_test_run();
 }

@@ -110,6 +110,58 @@ static void test_forms(void)
     world_free(&w);
 }
 
+/* What a packet says of its sender, and nothing beyond its end. */
+static void test_peek(void)
+{
+    static const struct {
+        const char *bytes;
+        unsigned nlp;
+        bool ctp, there, cip;
+        uint32_t upi;
+    } rows[] = {
+        { "3456 daeafd1e1f", UB_SEC_SHORT, true, true, false, 0x3456 },
+        { "b456 daeafd1e1f", UB_SEC_SHORT, true, true, false, 0x3456 },
+        { "3456 daeafd1e1f", UB_SEC_SHORT, false, false, false, 0 },
+        { "3456 daeafd1e", UB_SEC_SHORT, true, false, false, 0 },
+        { "ff123456" EID_YOU EID_ME, UB_SEC_WIDE, false, true, false, 0x123456 },
+        { "00123456" EID_YOU EID_ME, UB_SEC_WIDE, true, true, false, 0x123456 },
+        { "00123456" EID_YOU "1011", UB_SEC_WIDE, true, false, false, 0 },
+        { "cafe", UB_SEC_NONE, true, false, false, 0 },
+        { "00abcdef 00000001 00123456" EID_YOU EID_ME, UB_SEC_CIPH, false, true,
+          true, 0x123456 },
+        { "10abcdef 00000001 3456 daeafd1e1f", UB_SEC_CIPH, true, true, true,
+          0x3456 },
+        { "10abcdef 00000001 3456 daeafd1e1f", UB_SEC_CIPH, false, false, false,
+          0 },
+        { "20abcdef 00000001 cafe", UB_SEC_CIPH, true, false, false, 0 },
+        { "30abcdef 00000001 3456 daeafd1e1f", UB_SEC_CIPH, true, false, false,
+          0 },
+        { "10abcdef 000000", UB_SEC_CIPH, true, false, false, 0 },
+        { "3456 daeafd1e1f", 4, true, false, false, 0 },
+    };
+    World w;
+
+    world_init(&w);
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        CorePacket *pkt = bytes(&w, rows[i].bytes);
+        g_autofree uint8_t *copy = g_memdup2(core_packet_data(pkt), pkt->len);
+        UbSecHead h;
+
+        g_assert_cmpint(ub_sec_peek(rows[i].nlp, rows[i].ctp, copy, pkt->len,
+                                    &h), ==, rows[i].there);
+        if (rows[i].there) {
+            g_assert_cmphex(h.upi, ==, rows[i].upi);
+            g_assert_cmpint(h.cip, ==, rows[i].cip);
+            g_assert_cmphex(ub_eid_short(&h.seid), ==, 0xdaeaf);
+            g_assert_cmphex(ub_eid_short(&h.deid), ==, 0xd1e1f);
+            g_assert_cmpint(h.form == UB_SEC_WIDE && ub_eid_same(&h.seid, &w.you),
+                            ==, h.form == UB_SEC_WIDE);
+        }
+        core_packet_free(pkt);
+    }
+    world_free(&w);
+}
+
 static UbSecFault pull(World *w, unsigned nlp, bool ctp, bool mgmt,
                        const char *hex)
 {
@@ -377,6 +429,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/sec/forms", test_forms);
+    g_test_add_func("/ub/sec/peek", test_peek);
     g_test_add_func("/ub/sec/rules", test_rules);
     g_test_add_func("/ub/sec/ciph", test_ciph);
     g_test_add_func("/ub/sec/borders", test_borders);

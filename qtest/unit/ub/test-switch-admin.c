@@ -633,6 +633,222 @@ static void test_ethernet(void)
     teardown();
 }
 
+/* A frame of IPv4 from a station to @port, which is of Ethernet. */
+static void rx_frame(unsigned port)
+{
+    uint8_t frame[60] = {
+        2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 9, 8, 0, 0x45, 0, 0, 28, 0, 0, 0x40, 0,
+        0x40, 17, 0x25, 0xc8, 10, 0, 1, 9, 10, 0, 0, 1, 0x0b, 0xb8, 0x0b, 0xb8,
+        0, 8,
+    };
+
+    ub_switch_ethernet_rx(sw, 6, port, frame, sizeof(frame));
+}
+
+static uint64_t counted(unsigned port, UbNetCounter c)
+{
+    return ub_net_counter(ub_switch_net(sw), port, c);
+}
+
+/* What the list and the replacement of a port do, and to it alone. */
+static void test_npi_effect(void)
+{
+    setup_ethernet(1);
+    ub_switch_ethernet_link(sw, 5, 4, true);
+    rx_frame(4);
+    g_assert_cmpuint(counted(4, UB_NET_RX_PACKETS), ==, 1);
+    g_assert_cmpuint(counted(4, UB_NET_DROP_NPI), ==, 0);
+    ok(CMD("npi-allow", "\"port\": 3, \"npi\": 5"));
+    rx_frame(4);
+    g_assert_cmpuint(counted(4, UB_NET_DROP_NPI), ==, 0);
+    ok(CMD("npi-allow", "\"port\": 4, \"npi\": 5"));
+    rx_frame(4);
+    g_assert_cmpuint(counted(4, UB_NET_DROP_NPI), ==, 1);
+    ok(CMD("npi-clear", "\"port\": 3"));
+    rx_frame(4);
+    g_assert_cmpuint(counted(4, UB_NET_DROP_NPI), ==, 2);
+    ok(CMD("npi-clear", "\"port\": 4"));
+    rx_frame(4);
+    g_assert_cmpuint(counted(4, UB_NET_DROP_NPI), ==, 2);
+    g_assert_cmpuint(counted(4, UB_NET_NPI_REPLACED), ==, 0);
+    ok(CMD("npi-replace", "\"port\": 3, \"npi\": 7"));
+    rx_frame(4);
+    g_assert_cmpuint(counted(4, UB_NET_NPI_REPLACED), ==, 0);
+    ok(CMD("npi-replace", "\"port\": 4, \"npi\": 33554431"));
+    rx_frame(4);
+    g_assert_cmpuint(counted(4, UB_NET_NPI_REPLACED), ==, 1);
+    ok(CMD("npi-replace", "\"port\": 4, \"npi\": 0"));
+    rx_frame(4);
+    g_assert_cmpuint(counted(4, UB_NET_NPI_REPLACED), ==, 1);
+    teardown();
+}
+
+/* The list of a port has an end, and is empty again. */
+static void test_npi_many(void)
+{
+    setup();
+    for (unsigned i = 1; i <= UB_NET_MAX_NPIS; i++) {
+        g_autofree char *line = g_strdup_printf(
+            CMD("npi-allow", "\"port\": 1, \"npi\": %u"), i);
+
+        ok(line);
+    }
+    fails(CMD("npi-allow", "\"port\": 1, \"npi\": 257"));
+    ok(CMD("npi-allow", "\"port\": 2, \"npi\": 257"));
+    ok(CMD("npi-clear", "\"port\": 1"));
+    ok(CMD("npi-allow", "\"port\": 1, \"npi\": 33554431"));
+    fails(CMD("npi-clear", "\"port\": 4"));
+    fails(CMD("npi-clear", "\"port\": -1"));
+    fails(CMD("npi-replace", "\"port\": 1, \"npi\": 33554432"));
+    fails(CMD("npi-replace", "\"port\": 1, \"npi\": -1"));
+    fails(CMD("npi-replace", "\"port\": 4, \"npi\": 1"));
+    fails(CMD("npi-clear", "\"npi\": 1"));
+    fails(CMD("npi-replace", "\"port\": 1"));
+    teardown();
+}
+
+/* Each value of a plan of faults is where it belongs, up to its bound. */
+static void test_fault_values(void)
+{
+    const CoreFaultPlan *plan;
+    const UbLaneFault *lane;
+
+    setup();
+    plan = &ub_switch_faults(sw, 3, false)->plan;
+    ok(CMD("fault-set", "\"port\": 3, \"drop-ppm\": 1, \"duplicate-ppm\": 2,"
+           " \"reorder-ppm\": 3, \"corrupt-ppm\": 4, \"delay-ppm\": 999990,"
+           " \"seed\": 4294967295, \"nth\": 9223372036854775807,"
+           " \"every\": 9223372036854775806, \"action\": \"delay\","
+           " \"reorder-depth\": 64, \"delay-us\": 60000000"));
+    g_assert_cmpuint(plan->ppm[CORE_FAULT_DROP], ==, 1);
+    g_assert_cmpuint(plan->ppm[CORE_FAULT_DUPLICATE], ==, 2);
+    g_assert_cmpuint(plan->ppm[CORE_FAULT_REORDER], ==, 3);
+    g_assert_cmpuint(plan->ppm[CORE_FAULT_CORRUPT], ==, 4);
+    g_assert_cmpuint(plan->ppm[CORE_FAULT_DELAY], ==, 999990);
+    g_assert_cmpuint(plan->seed, ==, UINT32_MAX);
+    g_assert_cmpuint(plan->nth, ==, INT64_MAX);
+    g_assert_cmpuint(plan->every, ==, INT64_MAX - 1);
+    g_assert_cmpint(plan->nth_action, ==, CORE_FAULT_DELAY);
+    g_assert_cmpuint(plan->reorder_depth, ==, 64);
+    g_assert_cmpuint(plan->delay_us, ==, 60000000);
+    g_assert_false(ub_switch_faults(sw, 2, false)->on);
+    ok(CMD("fault-set", "\"port\": 0, \"drop-ppm\": 1000000"));
+    fails(CMD("fault-set", "\"port\": 3, \"drop-ppm\": 1,"
+              " \"delay-ppm\": 1000000"));
+    fails(CMD("fault-set", "\"port\": 3, \"drop-ppm\": -1,"
+              " \"delay-ppm\": 5"));
+    fails(CMD("fault-set", "\"port\": 3, \"seed\": 4294967296"));
+    fails(CMD("fault-set", "\"port\": 3, \"seed\": -1"));
+    fails(CMD("fault-set", "\"port\": 3, \"nth\": -1"));
+    fails(CMD("fault-set", "\"port\": 3, \"every\": -1"));
+    fails(CMD("fault-set", "\"port\": 3, \"reorder-depth\": -1"));
+    fails(CMD("fault-set", "\"port\": 3, \"delay-us\": 60000001"));
+    fails(CMD("fault-set", "\"port\": -1"));
+    fails(CMD("fault-set", "\"drop-ppm\": 1"));
+    /* What was refused changed nothing. */
+    g_assert_cmpuint(plan->delay_us, ==, 60000000);
+    g_assert_cmpuint(plan->ppm[CORE_FAULT_DELAY], ==, 999990);
+    ok(CMD("inject-lane", "\"port\": 3, \"lane\": 7, \"ber\": 1.0,"
+           " \"burst\": 65535, \"lose-amctl\": 4294967295, \"invert\": true"));
+    lane = ub_inject_get(ub_port_inject(ub_switch_port(sw, 3)), 7);
+    g_assert_cmpfloat(lane->ber, ==, 1);
+    g_assert_cmpuint(lane->burst, ==, UINT16_MAX);
+    g_assert_cmpuint(lane->lose_amctl, ==, UINT32_MAX);
+    g_assert_true(lane->invert);
+    g_assert_false(lane->cut);
+    ok(CMD("inject-lane", "\"port\": 3, \"lane\": 0, \"cut\": true"));
+    lane = ub_inject_get(ub_port_inject(ub_switch_port(sw, 3)), 0);
+    g_assert_true(lane->cut);
+    g_assert_false(lane->invert);
+    fails(CMD("inject-lane", "\"port\": 3, \"lane\": 0, \"burst\": 65536"));
+    fails(CMD("inject-lane", "\"port\": 3, \"lane\": 0, \"burst\": -1"));
+    fails(CMD("inject-lane", "\"port\": 3, \"lane\": 0, \"lose-amctl\":"
+              " 4294967296"));
+    fails(CMD("inject-lane", "\"port\": 3, \"lane\": 0, \"lose-amctl\": -1"));
+    fails(CMD("inject-lane", "\"port\": 3, \"lane\": -1"));
+    fails(CMD("inject-lane", "\"port\": 4, \"lane\": 0"));
+    teardown();
+}
+
+/* Each setting is itself: with a value of its own it comes back, and no other
+ * changes; and at its bounds. */
+static void test_each_setting(void)
+{
+    static const struct { const char *name, *value; } rows[] = {
+        { "icrc", "false" }, { "icrc-scan", "false" }, { "icrc-transit", "true" },
+        { "mtu", "1024" },
+        { "sl-vl", "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,1]" },
+        { "dscp-sl", "[15,15,1,1,2,2,3,3,4,4,5,5,6,6,7,7,0,0,0,0,0,0,0,0,0,0,0,"
+          "0,0,0,0,0,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,9,9,9,9,9,9,9,9,9,9,9,9,9,"
+          "9,9,14]" },
+        { "vl-strict", "65535" }, { "watchdog", "1152921504606846976" },
+        { "vl-weight", "[65535,1,2,3,4,5,6,7,8,9,10,11,12,13,14,65535]" },
+        { "vl-out", "[1,1,2,3,4,5,6,7,8,9,10,11,12,13,14,0]" },
+        { "queue-limit", "4294967295" }, { "transit-limit", "4294967295" },
+        { "fecn", "true" }, { "fecn-light", "77" }, { "fecn-heavy", "4294967295" },
+        { "caqm", "true" }, { "caqm-congested", "4294967295" },
+        { "caqm-unit", "78" }, { "root-cause", "true" },
+        { "edge-ports", "[0, 3]" }, { "hops", "false" },
+    };
+    static const char *const beyond[] = {
+        CMD("configure", "\"watchdog\": 1152921504606846977"),
+        CMD("configure", "\"queue-limit\": 4294967296"),
+        CMD("configure", "\"queue-limit\": -1"),
+        CMD("configure", "\"vl-strict\": 65536"),
+        CMD("configure", "\"vl-strict\": -1"),
+        CMD("configure", "\"vl-weight\":"
+            " [65536,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]"),
+        CMD("configure", "\"vl-weight\":"
+            " [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]"),
+        CMD("configure", "\"sl-vl\": [0.5,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]"),
+        CMD("configure", "\"hops\": null"),
+        CMD("configure", "\"edge-ports\": 1"),
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *line = g_strdup_printf(
+            CMD("configure", "\"%s\": %s"), rows[i].name, rows[i].value);
+        json_t *want, *got;
+
+        setup();
+        want = good(CMD("query-settings", ""));
+        got = json_loads(rows[i].value, JSON_DECODE_ANY, NULL);
+        g_assert_nonnull(json_object_get(want, rows[i].name));
+        if (json_equal(json_object_get(want, rows[i].name), got)) {
+            g_error("%s is so by itself", rows[i].name);
+        }
+        json_object_set_new(want, rows[i].name, got);
+        ok(line);
+        got = good(CMD("query-settings", ""));
+        if (!json_equal(want, got)) {
+            char *text = json_dumps(got, 0);
+
+            g_error("%s: %s", line, text);
+        }
+        json_decref(want);
+        json_decref(got);
+        teardown();
+    }
+    setup();
+    for (unsigned i = 0; i < G_N_ELEMENTS(beyond); i++) {
+        fails(beyond[i]);
+    }
+    /* CNAs have 24 bits; a GUID 32 digits. */
+    ok(CMD("cna-set", "\"cna\": 16777215"));
+    g_assert_cmphex(ub_net_primary(ub_switch_net(sw)), ==, 0xffffff);
+    ok(CMD("cna-set", "\"cna\": 0"));
+    g_assert_cmphex(ub_net_primary(ub_switch_net(sw)), ==, 0);
+    ok(CMD("route-set", "\"cna\": 0, \"ports\": [3]"));
+    g_assert_cmphex(ub_net_route_get(ub_switch_net(sw), 0), ==, 8);
+    ok(CMD("ip-route-set", "\"prefix\": \"::/128\", \"ports\": [1]"));
+    ok(CMD("ip-route-set", "\"prefix\": \"0.0.0.0/0\", \"ports\": [1]"));
+    ok(CMD("route-exact", "\"on\": true"));
+    g_assert_true(ub_net_exact_get(ub_switch_net(sw)));
+    ok(CMD("route-exact", "\"on\": false"));
+    g_assert_false(ub_net_exact_get(ub_switch_net(sw)));
+    teardown();
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -646,6 +862,10 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/switch/admin/slots", test_slots);
     g_test_add_func("/ub/switch/admin/events", test_events);
     g_test_add_func("/ub/switch/admin/ethernet", test_ethernet);
+    g_test_add_func("/ub/switch/admin/npi/effect", test_npi_effect);
+    g_test_add_func("/ub/switch/admin/npi/many", test_npi_many);
+    g_test_add_func("/ub/switch/admin/fault-values", test_fault_values);
+    g_test_add_func("/ub/switch/admin/each-setting", test_each_setting);
     g_test_add_func("/ub/switch/admin/hostile", test_hostile);
     return g_test_run();
 }

@@ -175,6 +175,39 @@ static void test_cancel(void)
     }
 }
 
+static bool lose_all(Pair *p, Wire *w)
+{
+    return false;
+}
+
+/* One that was lost and is taken back holds up nobody: more than the window go by
+ * before its time would have been over. */
+static void test_cancel_window(void)
+{
+    Pair *p = pair_new(2, NULL);
+    Work *lost = work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 64);
+
+    pair_queue(p, 0, 7, UB_ROI);
+    p->filter = lose_all;
+    work_post(p, 0, 7, lost);
+    pair_run_for(p, 100000);
+    ub_ta_cancel(p->end[0].ta, &lost->req);
+    g_assert_true(lost->done);
+    p->filter = NULL;
+    for (unsigned n = 0; n < 1100; n++) {
+        Work *w = work_new(ROW_CTP + 1, UB_TA_WRITE, 64, 64);
+
+        work_post(p, 0, 7, w);
+        pair_run_for(p, 20000);
+        g_assert_true(w->done);
+        g_assert_cmpint(w->status, ==, UB_TAS_OK);
+        work_free(w);
+    }
+    pair_idle(p);
+    work_free(lost);
+    pair_free(p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -183,5 +216,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/meanwhile/ticket", test_ticket);
     g_test_add_func("/ub/ta/meanwhile/ends-early", test_ends_early);
     g_test_add_func("/ub/ta/meanwhile/cancel", test_cancel);
+    g_test_add_func("/ub/ta/meanwhile/cancel-window", test_cancel_window);
     return g_test_run();
 }

@@ -272,6 +272,56 @@ static void test_settings(void)
     unpair(a, b);
 }
 
+/* ---- The table of (EID, UPI) ---- */
+
+static uint32_t dword(Side *s, uint32_t dw)
+{
+    wr(s, UBC_CFG_ADDR, dw);
+    return rd(s, UBC_CFG_DATA);
+}
+
+static void set_dword(Side *s, uint32_t dw, uint32_t value)
+{
+    wr(s, UBC_CFG_ADDR, dw);
+    wr(s, UBC_CFG_DATA, value);
+}
+
+/* Its number of entries is the device's; what software wrote moves with it. */
+static void test_partitions(void)
+{
+    const uint32_t tab = UB_CFG1_BASE + UB_CFG1_EID_UPI_TAB;
+    const uint32_t ten = UB_CFG1_BASE + UB_CFG1_EID_UPI_TEN;
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf, more, none;
+    const char *why;
+
+    ubc_config_init(&conf);
+    none = more = conf;
+    conf.eid_upi = 8;
+    more.eid_upi = 9;
+    pair(a, b, &none);
+    g_assert_cmphex(dword(b, ten), ==, 0);
+    g_assert_cmpstr(moved(b, &conf), ==, NULL);     /* of an older device */
+    g_assert_cmphex(dword(b, ten), ==, 8);
+    g_assert_cmphex(cfg(b, UB_CFG0_TRUST_EN), ==, 0);
+    set_dword(b, UB_CFG0_TRUST_EN, 1);
+    set_dword(b, tab, 0x12345678);
+    set_dword(b, tab + 1, 0x9abc);
+    why = moved(b, &more);
+    g_assert_nonnull(why);
+    g_assert_nonnull(strstr(why, "(EID, UPI)"));
+    g_assert_nonnull(moved(b, &none));
+    g_assert_cmpstr(moved(b, &conf), ==, NULL);
+    g_assert_cmphex(cfg(b, UB_CFG0_TRUST_EN), ==, 1);
+    g_assert_cmphex(dword(b, tab), ==, 0x12345678);
+    g_assert_cmphex(dword(b, tab + 1), ==, 0x9abc);
+    wr(b, UBC_CTRL, UBC_CTRL_RESET);
+    g_assert_cmphex(cfg(b, UB_CFG0_TRUST_EN), ==, 0);
+    g_assert_cmphex(dword(b, tab), ==, 0);
+    g_assert_cmphex(dword(b, ten), ==, 8);
+    unpair(a, b);
+}
+
 static void check_sane(Side *s)
 {
     const uint32_t rings[] = { UBC_RING_TX, UBC_RING_RX };
@@ -423,6 +473,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ubc/migrate/retrain", test_retrain);
     g_test_add_func("/ub/ubc/migrate/held", test_held);
     g_test_add_func("/ub/ubc/migrate/settings", test_settings);
+    g_test_add_func("/ub/ubc/migrate/partitions", test_partitions);
     g_test_add_func("/ub/ubc/migrate/fixed", test_fixed);
     g_test_add_func("/ub/ubc/migrate/damaged", test_damaged);
     return g_test_run();

@@ -441,6 +441,35 @@ static void test_hostile(void)
     end(&b);
 }
 
+/* Addresses that no single station has (RFC 1122 §3.2.1.3, RFC 4291 §2.5). */
+static void test_groups(void)
+{
+    static const struct { unsigned cfg; uint8_t ip[16]; bool group; } rows[] = {
+        { UB_LPH_IPV4, { 0, 0, 0, 1 }, true },
+        { UB_LPH_IPV4, { 1, 0, 0, 0 }, false },
+        { UB_LPH_IPV4, { 126, 255, 255, 255 }, false },
+        { UB_LPH_IPV4, { 127, 0, 0, 1 }, true },
+        { UB_LPH_IPV4, { 128, 0, 0, 1 }, false },
+        { UB_LPH_IPV4, { 223, 255, 255, 255 }, false },
+        { UB_LPH_IPV4, { 224, 0, 0, 1 }, true },
+        { UB_LPH_IPV4, { 255, 255, 255, 255 }, true },
+        { UB_LPH_IPV6, { 0 }, true },
+        { UB_LPH_IPV6, { [15] = 1 }, true },
+        { UB_LPH_IPV6, { [15] = 2 }, false },
+        { UB_LPH_IPV6, { [14] = 1 }, false },
+        { UB_LPH_IPV6, { [0] = 1, [15] = 1 }, false },
+        { UB_LPH_IPV6, { 0xff, 2, [15] = 2 }, true },
+        { UB_LPH_IPV6, { 0xfe, 0x80, [15] = 1 }, false },
+        { UB_LPH_IPV6, { 224, [15] = 9 }, false },
+        { UB_LPH_IPV6, { 127, [15] = 9 }, false },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_assert_cmpint(ub_ether_ip_is_group(rows[i].cfg, rows[i].ip), ==,
+                        rows[i].group);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -449,6 +478,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/uboe-life/rests", test_rests);
     g_test_add_func("/ub/uboe-life/image", test_image);
     g_test_add_func("/ub/uboe-life/settings", test_settings);
+    g_test_add_func("/ub/uboe-life/groups", test_groups);
     g_test_add_func("/ub/uboe-life/hostile", test_hostile);
     return g_test_run();
 }

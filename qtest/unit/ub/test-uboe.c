@@ -873,6 +873,81 @@ static void test_settings(void)
     end();
 }
 
+/* The bounds of each value that is set. */
+static void test_values(void)
+{
+    static const uint8_t none[16] = { 0xfd };
+    uint8_t mac[6];
+    UbUboeRoute r;
+
+    begin();
+    g_assert_false(ub_ether_mac("", mac));
+    g_assert_false(ub_ether_mac("0", mac));
+    g_assert_false(ub_ether_mac("02-ab-00-00-00-fe", mac));
+    g_assert_false(ub_ether_mac("02:ab:00:00:00:f", mac));
+    g_assert_false(ub_ether_mac("02:ab:00:00:00:fe ", mac));
+    g_assert_true(ub_ether_mac("00:00:00:00:00:00", mac));
+    memset(conf.mac, 0, 6);
+    g_assert_nonnull(ub_uboe_configure(link_, &conf));
+    conf.mac[5] = 1;
+    g_assert_null(ub_uboe_configure(link_, &conf));
+    conf.mtu = 9216;
+    g_assert_null(ub_uboe_configure(link_, &conf));
+    conf.npi = 0x1ffffff;
+    g_assert_null(ub_uboe_configure(link_, &conf));
+    conf.npi = 0x2000001;
+    g_assert_nonnull(ub_uboe_configure(link_, &conf));
+    conf.npi = 0;
+    conf.retry = 0;
+    g_assert_nonnull(ub_uboe_configure(link_, &conf));
+    conf.retry = 1;
+    conf.age = 0;
+    g_assert_nonnull(ub_uboe_configure(link_, &conf));
+    conf.age = 1;
+    g_assert_null(ub_uboe_configure(link_, &conf));
+    g_assert_cmpint(ub_uboe_config(link_)->age, ==, 1);
+    /* VLANs */
+    g_assert_nonnull(ub_uboe_vlan_set(link_, 4095, 2));
+    g_assert_null(ub_uboe_vlan_set(link_, 4094, 2));
+    g_assert_null(ub_uboe_vlan_set(link_, 1, 0x1ffffff));
+    g_assert_nonnull(ub_uboe_vlan_set(link_, 2, 0x2000001));
+    g_assert_cmphex(ub_uboe_vlan_npi(link_, 4094), ==, 0); /* off */
+    conf.vlans = true;
+    g_assert_null(ub_uboe_configure(link_, &conf));
+    g_assert_cmphex(ub_uboe_vlan_npi(link_, 4094), ==, 2);
+    g_assert_cmphex(ub_uboe_vlan_npi(link_, 4095), ==, 0);
+    g_assert_cmphex(ub_uboe_vlan_npi(link_, 1), ==, 0x1ffffff);
+    g_assert_null(ub_uboe_vlan_set(link_, 4094, 2)); /* again */
+    /* Its NPI is another VLAN's when it has none any more, or another one. */
+    g_assert_null(ub_uboe_vlan_set(link_, 4094, 0));
+    g_assert_null(ub_uboe_vlan_set(link_, 3, 2));
+    g_assert_null(ub_uboe_vlan_set(link_, 3, 4));
+    g_assert_null(ub_uboe_vlan_set(link_, 5, 2));
+    g_assert_nonnull(ub_uboe_vlan_set(link_, 6, 4));
+    /* Neighbours and routers */
+    g_assert_null(ub_uboe_neighbour_set(link_, now, 4094, UB_LPH_IPV4, peer4,
+                                        peer_mac));
+    g_assert_null(ub_uboe_neighbour_set(link_, now, 4094, UB_LPH_IPV4, peer4,
+                                        NULL));
+    g_assert_nonnull(ub_uboe_neighbour_set(link_, now, 0, 5, peer4, peer_mac));
+    g_assert_null(ub_uboe_route_set(link_, UB_LPH_IPV4, peer4, 32, NULL, true));
+    g_assert_null(ub_uboe_route_set(link_, UB_LPH_IPV6, none, 128, peer6, true));
+    g_assert_nonnull(ub_uboe_route_set(link_, UB_LPH_IPV6, none, 129, NULL,
+                                       true));
+    g_assert_nonnull(ub_uboe_route_set(link_, 5, none, 8, NULL, true));
+    g_assert_nonnull(ub_uboe_route_set(link_, UB_LPH_IPV4, peer4, 8,
+                                       (uint8_t[16]) { 224 }, true));
+    /* The same bits of the other version are another prefix. */
+    g_assert_null(ub_uboe_route_set(link_, UB_LPH_IPV6, peer4, 32, NULL, true));
+    g_assert_true(ub_uboe_route_at(link_, 2, &r));
+    g_assert_cmpuint(r.cfg, ==, UB_LPH_IPV6);
+    g_assert_cmpuint(r.prefix, ==, 32);
+    g_assert_true(ub_uboe_route_at(link_, 1, &r));
+    g_assert_cmpmem(r.via, 16, peer6, 16);
+    g_assert_false(ub_uboe_route_at(link_, 3, &r));
+    end();
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -894,5 +969,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/uboe/bounds", test_bounds);
     g_test_add_func("/ub/uboe/prefixes", test_prefixes);
     g_test_add_func("/ub/uboe/settings", test_settings);
+    g_test_add_func("/ub/uboe/values", test_values);
     return g_test_run();
 }

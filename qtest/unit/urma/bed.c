@@ -29,10 +29,11 @@ static void udata_put(const struct urma_udata *u, const void *data, size_t n)
 }
 
 static uint64_t ring_make(const struct urma_udata *u, unsigned log2,
-                          unsigned stride)
+                          unsigned stride, uint32_t record)
 {
     struct urma_queue_private shape = { .log2 = log2, .stride = stride,
-                                        .bytes = RING_BYTES, .blocks = 2 };
+                                        .bytes = RING_BYTES, .blocks = 2,
+                                        .record = record };
 
     host.handles++;
     g_assert_cmpuint(host.handles, <, HANDLES);
@@ -90,7 +91,7 @@ static int command_run(unsigned command, void *args)
         jfc->depth = 1 << CQ_LOG2;
         jfc->id = 3;
         host.cookie = jfc->cookie;
-        jfc->handle = ring_make(&jfc->udata, CQ_LOG2, 0);
+        jfc->handle = ring_make(&jfc->udata, CQ_LOG2, 0, 0);
         return 0;
     case URMA_CREATE_JETTY_GRP:
         g->id = 0x999;
@@ -110,11 +111,12 @@ static int command_run(unsigned command, void *args)
     case URMA_CREATE_JETTY:
         host.jetty = *q;
         q->id = 2000 + host.ids++;
-        q->handle = ring_make(&q->udata, SQ_LOG2, 0);
+        q->handle = ring_make(&q->udata, SQ_LOG2, 0, 0);
         return 0;
     case URMA_CREATE_JFR:
         q->id = 2000 + host.ids++;
-        q->handle = ring_make(&q->udata, RQ_LOG2, RQ_STRIDE);
+        q->handle = ring_make(&q->udata, RQ_LOG2, RQ_STRIDE,
+                              host.record);
         return 0;
     case URMA_IMPORT_JETTY:
         udata_put(&t->udata, &row, sizeof(row));

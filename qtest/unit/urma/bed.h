@@ -31,6 +31,7 @@ typedef struct Host {
         uint64_t value;
     } bell;
     unsigned bells;
+    uint32_t record;                /* where JFRs have theirs; 0: none */
     uint32_t comp_events;           /* what DELETE_JFC says */
     uint64_t cookie;                /* of the JFC */
     unsigned commands;

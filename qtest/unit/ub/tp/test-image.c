@@ -178,7 +178,6 @@ static void test_fields(void)
     ch->ack_at = 1000002;
     ch->fake_at = 1000003;
     ch->fake_until = 1000004;
-    ch->setup_at = 1000005;
     ch->want_room = ch->room_due = true;
     ch->high_rtx = 20;
     ch->mark = 21;
@@ -243,7 +242,7 @@ static void test_fields(void)
     g_assert_cmpint(got->ack_at, ==, 5000002);
     g_assert_cmpint(got->fake_at, ==, 5000003);
     g_assert_cmpint(got->fake_until, ==, 5000004);
-    g_assert_cmpint(got->setup_at, ==, 5000005);
+    g_assert_cmpint(got->setup_at, ==, CORE_NEVER);
     g_assert_true(got->want_room && got->room_due);
     g_assert_cmpuint(got->una, ==, 11);
     g_assert_cmpuint(got->high_rtx, ==, 20);
@@ -362,6 +361,109 @@ static void test_goes_on(void)
     }
 }
 
+static void move(Lossy *l, unsigned n, const UbTpConfig *cfg)
+{
+    size_t len;
+    g_autofree uint8_t *a = save(l->node[n].tp, l->now, &len);
+
+    lossy_renew(l, n, cfg);
+    g_assert_cmpstr(load(l->node[n].tp, a, len, l->now), ==, NULL);
+}
+
+/* A set-up whose packets were lost on the way: who asked asks again, or hears that
+ * nobody answers; who was asked lets go of what nobody confirms. */
+static void test_setup(void)
+{
+    static const LossyRule lose[] = { { KIND_ANY, -1, 0, LOSE, 0 }, { 0 } };
+
+    for (unsigned gone = 0; gone < 2; gone++) {
+        uint32_t tpn = UB_TP_NONE, asked = 0;
+        UbTpConfig cfg;
+        UbTpAttr attr;
+        UbTpInfo info;
+        Lossy *l;
+
+        ub_tp_config_init(&cfg);
+        l = lossy_new(&cfg, 2);
+        ub_tp_attr_init(l->node[0].tp, &attr);
+        attr.flow = lossy_flow(0, 1, UB_LPH_CNA24);
+        lossy_script(l, 1, lose);
+        g_assert_cmpint(ub_tp_create(l->node[0].tp, &tpn, &attr), ==, 0);
+        g_assert_cmpint(ub_tp_connect(l->node[0].tp, tpn, l->now), ==, 0);
+        lossy_run(l, l->now + 10 * MS);
+        asked = l->node[1].tp->next_tpn;
+        g_assert_cmpint(ub_tp_query(l->node[1].tp, asked, NULL, &info), ==, 0);
+        g_assert_cmpint(info.state, ==, UB_TP_INIT);
+        if (gone) {
+            lossy_script(l, 0, lose);
+        } else {
+            lossy_script(l, 1, &lose[1]);
+        }
+        move(l, 0, &cfg);
+        move(l, 1, &cfg);
+        lossy_run(l, l->now + INT64_C(3000) * MS);
+        g_assert_cmpuint(l->node[0].connects, ==, 1);
+        g_assert_cmpint(l->node[0].connected, ==,
+                        gone ? UB_TPR_TIMEOUT : UB_TPR_OK);
+        g_assert_cmpint(ub_tp_query(l->node[1].tp, asked, NULL, &info), ==,
+                        gone ? UB_TPR_NO_CHANNEL : UB_TPR_OK);
+        lossy_free(l);
+    }
+}
+
+/* Algorithms divide by their window. */
+static void test_no_window(void)
+{
+    static const uint8_t kinds[] = { UB_CC_LDCP, UB_CC_CAQM };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        g_autofree uint8_t *a = NULL;
+        uint32_t tpn = 9;
+        UbTpConfig cfg;
+        UbTpAttr attr;
+        size_t len;
+        Lossy *l;
+
+        ub_tp_config_init(&cfg);
+        cfg.cc_on = true;
+        l = lossy_new(&cfg, 1);
+        ub_tp_attr_init(l->node[0].tp, &attr);
+        attr.cc = kinds[i];
+        g_assert_cmpint(ub_tp_create(l->node[0].tp, &tpn, &attr), ==, 0);
+        g_assert_cmpint(ub_tp_activate(l->node[0].tp, tpn), ==, 0);
+        chan_get(l->node[0].tp, tpn)->cc->state.cw = 0;
+        a = save(l->node[0].tp, l->now, &len);
+        lossy_renew(l, 0, &cfg);
+        g_assert_cmpstr(load(l->node[0].tp, a, len, l->now), ==,
+                        "a window of congestion control that is none");
+        lossy_free(l);
+    }
+}
+
+/* Nobody asks any more for a channel that is there: its time would end it with what
+ * it holds. */
+static void test_set_up_twice(void)
+{
+    g_autofree uint8_t *a = NULL;
+    uint32_t tpn = 9;
+    UbTpConfig cfg;
+    UbTpAttr attr;
+    size_t len;
+    Lossy *l;
+
+    ub_tp_config_init(&cfg);
+    l = lossy_new(&cfg, 1);
+    ub_tp_attr_init(l->node[0].tp, &attr);
+    g_assert_cmpint(ub_tp_create(l->node[0].tp, &tpn, &attr), ==, 0);
+    g_assert_cmpint(ub_tp_activate(l->node[0].tp, tpn), ==, 0);
+    chan_get(l->node[0].tp, tpn)->setup_at = 5;
+    a = save(l->node[0].tp, l->now, &len);
+    lossy_renew(l, 0, &cfg);
+    g_assert_cmpstr(load(l->node[0].tp, a, len, l->now), ==,
+                    "a channel that is set up has a time for that");
+    lossy_free(l);
+}
+
 static void test_other_config(void)
 {
     UbTpConfig cfg;
@@ -468,6 +570,9 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/image/same", test_same);
     g_test_add_func("/tp/image/fields", test_fields);
     g_test_add_func("/tp/image/goes-on", test_goes_on);
+    g_test_add_func("/tp/image/setup", test_setup);
+    g_test_add_func("/tp/image/no-window", test_no_window);
+    g_test_add_func("/tp/image/set-up-twice", test_set_up_twice);
     g_test_add_func("/tp/image/other-config", test_other_config);
     g_test_add_func("/tp/image/damaged", test_damaged);
     g_test_add_func("/tp/image/reset", test_reset);

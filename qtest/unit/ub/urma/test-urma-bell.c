@@ -184,13 +184,15 @@ static void record_set(Recorded *r)
     put_le16(r->p.a->memory + r->at + 4, r->q.rq_pi);
 }
 
-static void recorded_start(Recorded *r)
+/* Of the pair in @r: sends and receives. */
+static void recorded_make(Recorded *r)
 {
     uint8_t cmd[UBQ_CMD];
 
-    pair_start(&r->p, UB_TP_RTP, UB_ROI, 0);
     r->at = ubq_alloc(&r->p.a->drv, 8, 8);
+    put_le64(r->p.a->memory + r->at, 0);
     r->q = r->p.qa;
+    r->q.sq_pi = r->q.rq_pi = 0;
     ubq_cmd_init(cmd, UBQ_NEW, 0);
     r->q.sq = ubq_alloc(r->q.d, UBQ_BLOCK << 4, UBQ_BLOCK);
     r->q.rq = ubq_alloc(r->q.d, UBQ_ELEMENT << 4, UBQ_BLOCK);
@@ -213,6 +215,12 @@ static void recorded_start(Recorded *r)
     ubq_queue_state(&r->q, UBQ_STATE_READY, UBQ_RESULT_OK);
 }
 
+static void recorded_start(Recorded *r)
+{
+    pair_start(&r->p, UB_TP_RTP, UB_ROI, 0);
+    recorded_make(r);
+}
+
 /* Put an entry into the ring without a doorbell. */
 static void recorded_post(Recorded *r)
 {
@@ -223,6 +231,16 @@ static void recorded_post(Recorded *r)
     put_le32(e, get_le32(e) |
                 (r->q.sq_pi >> r->q.sq_log2 & 1 ? 0 : UBQ_SQE_OWNER));
     r->q.sq_pi++;
+    record_set(r);
+}
+
+static void recorded_recv(Recorded *r)
+{
+    uint8_t *at = r->p.a->memory + r->q.rq + (r->q.rq_pi & 15) * UBQ_ELEMENT;
+
+    put_le64(at, r->p.local);
+    put_le32(at + 8, 64);
+    r->q.rq_pi++;
     record_set(r);
 }
 
@@ -267,12 +285,7 @@ static void test_record_receive(void)
 
     recorded_start(&r);
     for (unsigned i = 0; i < 40; i++) {
-        uint8_t *at = r.p.a->memory + r.q.rq + (i & 15) * UBQ_ELEMENT;
-
-        put_le64(at, r.p.local);
-        put_le32(at + 8, 64);
-        r.q.rq_pi++;
-        record_set(&r);
+        recorded_recv(&r);
         e = ubq_sqe(&r.p.qb, 1);
         ubq_sqe_put(e, UB_TA_SEND, 9, r.p.remote, 64);
         put_le32(e + UBQ_SQE_TARGET, r.q.id);
@@ -294,6 +307,83 @@ static void test_record_receive(void)
     pair_stop(&r.p);
 }
 
+/* The record is what counts: a doorbell that was on its way says less, or nothing. */
+static void test_record_stale(void)
+{
+    Recorded r;
+    UbUrma *u;
+
+    recorded_start(&r);
+    u = r.p.a->urma;
+    for (unsigned i = 0; i < 3; i++) {
+        recorded_recv(&r);
+    }
+    g_assert_cmpuint(posted(&r.q, UBQ_Q_RQ_PI), ==, 3);
+    ub_urma_bell(u, 0, UBQ_BELL_RQ, r.q.id | 2ull << 32);
+    ub_urma_bell(u, 0, UBQ_BELL_SQ, r.q.id | 0xffffull << 32);
+    g_assert_cmpuint(posted(&r.q, UBQ_Q_RQ_PI), ==, 3);
+    recorded_recv(&r);
+    ub_urma_bell(u, 0, UBQ_BELL_RQ, r.q.id | 3ull << 32);
+    g_assert_cmpuint(posted(&r.q, UBQ_Q_RQ_PI), ==, 4);
+    g_assert_cmpuint(posted(&r.q, UBQ_Q_SQ_PI), ==, 0);
+    g_assert_cmpuint(ub_urma_counter(u, UB_URMA_BELLS_BAD), ==, 0);
+    /* In Error a doorbell says that there are more to be flushed. */
+    ubq_queue_state(&r.q, UBQ_STATE_ERROR, UBQ_RESULT_OK);
+    ends_run(&r.p.ends, SECOND);
+    for (unsigned i = 0; i < 4; i++) {
+        ubq_cq_expect(&r.p.cq_a, UBQ_STATUS_FLUSHED);
+    }
+    recorded_recv(&r);
+    ends_run(&r.p.ends, SECOND);
+    g_assert_null(ubq_cq_poll(&r.p.cq_a));
+    ub_urma_bell(u, 0, UBQ_BELL_RQ, r.q.id | 5ull << 32);
+    ends_run(&r.p.ends, SECOND);
+    ubq_cq_expect(&r.p.cq_a, UBQ_STATUS_FLUSHED);
+    pair_stop(&r.p);
+}
+
+/* A group looks into the records of its members before it chooses. */
+static void test_record_group(void)
+{
+    for (unsigned policy = 0; policy < UBQ_JG_POLICIES; policy++) {
+        uint8_t cmd[UBQ_CMD];
+        uint32_t group;
+        Recorded r, other;
+        uint8_t *e;
+
+        recorded_start(&r);
+        ubq_cmd_init(cmd, UBQ_NEW, 0);
+        cmd[UBQ_JG_POLICY] = policy;
+        g_assert_cmpuint(ubq_command(r.q.d, UBQ_OP_JGROUP_CREATE, cmd), ==,
+                         UBQ_RESULT_OK);
+        group = get_le32(cmd + UBQ_CMD_OBJECT);
+        other = r;
+        recorded_make(&other);
+        for (unsigned i = 0; i < 2; i++) {
+            ubq_cmd_init(cmd, i ? other.q.id : r.q.id, 0);
+            put_le32(cmd + UBQ_JG_GROUP, group);
+            g_assert_cmpuint(ubq_command(r.q.d, UBQ_OP_JGROUP_JOIN, cmd), ==,
+                             UBQ_RESULT_OK);
+        }
+        recorded_recv(&other);
+        if (policy == UBQ_JG_DEPTH) {
+            recorded_recv(&r);
+            recorded_recv(&other);
+        }
+        e = ubq_sqe(&r.p.qb, 1);
+        ubq_sqe_put(e, UB_TA_SEND | UBQ_SQE_GROUP, 9, r.p.remote, 64);
+        put_le32(e + UBQ_SQE_TARGET, group);
+        put_le32(e + UBQ_SQE_W5, 1 << 8);
+        ubq_post(&r.p.qb, e, 1);
+        ends_run(&r.p.ends, SECOND);
+        ubq_cq_expect(&r.p.cq_b, UBQ_STATUS_OK);
+        g_assert_cmpuint(get_le32(ubq_cq_expect(&r.p.cq_a, UBQ_STATUS_OK) +
+                                  UBQ_CQE_QUEUE), ==, other.q.id);
+        g_assert_cmpuint(ub_urma_counter(r.p.a->urma, UB_URMA_RNR), ==, 0);
+        pair_stop(&r.p);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -302,5 +392,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/urma/bell/arm", test_arm);
     g_test_add_func("/ub/urma/record/send", test_record_send);
     g_test_add_func("/ub/urma/record/receive", test_record_receive);
+    g_test_add_func("/ub/urma/record/stale", test_record_stale);
+    g_test_add_func("/ub/urma/record/group", test_record_group);
     return g_test_run();
 }

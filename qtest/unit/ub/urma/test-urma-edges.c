@@ -476,6 +476,90 @@ static void test_other_fields(void)
     pair_stop(&p);
 }
 
+/* What a channel is made with is what QUERY says, field by field, flag by flag; what
+ * is 0 has its default. */
+static void test_channel_fields(void)
+{
+    static const Field fields[] = {
+        { UBQ_CH_PEER, 4, 0x12345, true }, { UBQ_CH_TX_PSN, 4, 0xabcdef, true },
+        { UBQ_CH_RX_PSN, 4, 0xfedcba, true }, { UBQ_CH_MTU, 2, 8192, true },
+        { UBQ_CH_OOO_WINDOW, 2, 2048, true }, { UBQ_CH_TX_WINDOW, 2, 0x1234, true },
+        { UBQ_CH_ACK_EVERY, 2, 0x102, true }, { UBQ_CH_SACK_EVERY, 2, 0x304, true },
+        { UBQ_CH_SACK_BITS, 2, 1024, true }, { UBQ_CH_ASK, 1, 1, true },
+        { UBQ_CH_RETRIES, 1, 9, true }, { UBQ_CH_RTO_CODE, 1, 3, true },
+        { UBQ_CH_RTO_SHIFT, 1, 5, true }, { UBQ_CH_RTO_BASE, 4, 0x10203, true },
+        { UBQ_CH_CW_UNIT, 4, 0x40506, true },
+        { UBQ_CH_WAY + UBQ_WAY_SL, 1, 3, true },
+        { UBQ_CH_WAY + UBQ_WAY_RT, 1, 2, true },
+        { UBQ_CH_WAY + UBQ_WAY_DCNA, 4, 0xabcde, true },
+        { UBQ_CH_WAY + UBQ_WAY_SCNA, 4, 1, true },
+        { UBQ_CH_WAY + UBQ_WAY_LBF, 2, 0x77, true },
+        { UBQ_CH_FLAGS, 2, UBQ_CH_FAST, true },
+        { UBQ_CH_FLAGS, 2, UBQ_CH_OOO, true },
+        { UBQ_CH_FLAGS, 2, UBQ_CH_OOO | UBQ_CH_SELECTIVE, true },
+        { UBQ_CH_FLAGS, 2, UBQ_CH_OOO | UBQ_CH_SPRAY, true },
+        { UBQ_CH_FLAGS, 2, UBQ_CH_OOO | UBQ_CH_SELECTIVE | UBQ_CH_FAST |
+                           UBQ_CH_MARK, true },
+        { UBQ_CH_FLAGS, 2, UBQ_CH_FAST | UBQ_CH_RTO_DYNAMIC, true },
+        { UBQ_CH_FLAGS, 2, UBQ_CH_FAST | UBQ_CH_ANSWERS, true },
+        { UBQ_CH_FLAGS, 2, UBQ_CH_SELECTIVE, false },
+        { UBQ_CH_MTU, 2, 4095, false }, { UBQ_CH_RTO_BASE, 4, 3, false },
+        { UBQ_CH_RTO_CODE, 1, 4, false }, { UBQ_CH_TX_PSN, 4, 1 << 24, false },
+    };
+    uint8_t base[UBQ_CMD], plain[UBQ_CMD];
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    ubq_cmd_init(base, 77, 0);
+    base[UBQ_CH_WAY + UBQ_WAY_CFG] = UB_LPH_CNA24;
+    base[UBQ_CH_WAY + UBQ_WAY_PORT] = 0xff;
+    put_le16(base + UBQ_CH_FLAGS, UBQ_CH_FAST);
+    put_le32(base + UBQ_CH_TX_PSN, 5);
+    put_le32(base + UBQ_CH_RX_PSN, 6);
+    for (unsigned i = 0; i <= G_N_ELEMENTS(fields); i++) {
+        /* First, none is another. */
+        const Field *f = i ? &fields[i - 1] : NULL;
+        uint8_t cmd[UBQ_CMD];
+        unsigned result;
+
+        memcpy(cmd, base, UBQ_CMD);
+        if (f) {
+            field_put(cmd, f);
+        }
+        result = run(p.a, UBQ_OP_CHANNEL_CREATE, cmd);
+        g_assert_cmpuint(result, ==, !f || f->good ? UBQ_RESULT_OK
+                                                   : UBQ_RESULT_PARAMETER);
+        if (result) {
+            continue;
+        }
+        ubq_cmd_init(cmd, 77, 0);
+        g_assert_cmpuint(run(p.a, UBQ_OP_CHANNEL_QUERY, cmd), ==, UBQ_RESULT_OK);
+        if (!f) {
+            memcpy(plain, cmd, UBQ_CMD);
+        } else {
+            g_test_message("byte %u: 0x%" PRIx64, f->at, f->value);
+            field_put(plain, f);
+            g_assert_cmpmem(cmd + UBQ_CH_WAY, UBQ_CH_STATE - UBQ_CH_WAY,
+                            plain + UBQ_CH_WAY, UBQ_CH_STATE - UBQ_CH_WAY);
+            memcpy(plain, cmd, UBQ_CMD);
+        }
+        g_assert_cmpuint(run_on(p.a, UBQ_OP_CHANNEL_DESTROY, 77), ==,
+                         UBQ_RESULT_OK);
+        /* What was another once is as it was for the next one. */
+        if (f) {
+            memcpy(cmd, base, UBQ_CMD);
+            g_assert_cmpuint(run(p.a, UBQ_OP_CHANNEL_CREATE, cmd), ==,
+                             UBQ_RESULT_OK);
+            ubq_cmd_init(plain, 77, 0);
+            g_assert_cmpuint(run(p.a, UBQ_OP_CHANNEL_QUERY, plain), ==,
+                             UBQ_RESULT_OK);
+            g_assert_cmpuint(run_on(p.a, UBQ_OP_CHANNEL_DESTROY, 77), ==,
+                             UBQ_RESULT_OK);
+        }
+    }
+    pair_stop(&p);
+}
+
 /* As many as the limits say; a number that is free again is given again. */
 static void test_limits(void)
 {
@@ -809,6 +893,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/urma/nowhere", test_nowhere);
     g_test_add_func("/ub/urma/queue-fields", test_queue_fields);
     g_test_add_func("/ub/urma/other-fields", test_other_fields);
+    g_test_add_func("/ub/urma/channel-fields", test_channel_fields);
     g_test_add_func("/ub/urma/limits", test_limits);
     g_test_add_func("/ub/urma/query-moves", test_query_moves);
     g_test_add_func("/ub/urma/work-moves", test_work_moves);

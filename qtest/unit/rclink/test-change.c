@@ -1,0 +1,205 @@
+/*
+ * RC Link: settings that change while packets are under way: the format, the map
+ * of VCs, the rate.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "rig.h"
+
+#define GEN1 (UINT64_C(1) << RCL_CFG_GEN1 | UINT64_C(1) << RCL_CFG_GEN1_TC)
+#define CNT(e, name) (rclink_counters((e)->d)->name)
+
+enum { QP = 5 };
+
+/* A port with a QP that nobody answers. */
+static Rig *alone(void)
+{
+    Rig *r = rig_new(1, NULL);
+
+    rig_up(&r->e[0], GEN1);
+    rig_qp(&r->e[0], QP, &r->e[0] + 1, QP, 0);
+    return r;
+}
+
+static unsigned frames_left(RigEnd *e)
+{
+    unsigned n = 0;
+
+    for (GBytes *b; (b = rig_frame(e)) != NULL; n++) {
+        g_bytes_unref(b);
+    }
+    return n;
+}
+
+/* ---- the format ---- */
+
+/* Packets that wait for an answer when Lite begins, which has none, end with the
+ * first that Lite sends: each buffer is given back once, in order. */
+static void test_lite_begins(void)
+{
+    Rig *r = alone();
+    RigEnd *e = &r->e[0];
+    RigEvent ev;
+
+    rig_post(e, QP, 64, 0, 0);
+    rig_post(e, QP, 64, 1, 0);
+    rig_settle(r);
+    g_assert_cmpuint(frames_left(e), ==, 2);
+    g_assert_cmpuint(rig_get(e, RCL_OST_FREE) & 0xffff, ==, 510);
+    rig_events(e, 0);
+    rig_set(e, RCL_AFH_CFG_EN, UINT64_C(1) << RCL_CFG_LITE |
+                               UINT64_C(1) << RCL_CFG_STOP_CBFC);
+    rig_post(e, QP, 64, 2, 0);
+    rig_post(e, QP, 64, 3, 0);
+    rig_settle(r);
+    g_assert_cmpuint(frames_left(e), ==, 2);
+    g_assert_cmpuint(rig_get(e, RCL_OST_FREE) & 0xffff, ==, 512);
+    g_assert_cmpuint(rig_get(e, RCL_EXPECT_RESP_PSN), ==, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        g_assert_true(rig_event_of(e, RCL_EV_CREDIT, &ev));
+        g_assert_cmphex(ev.b, ==, 0x1000 | i);
+    }
+    g_assert_false(rig_event_of(e, RCL_EV_CREDIT, &ev));
+    /* Nothing is left to be sent again, and nothing to wake up for. */
+    g_assert_cmpint(rclink_run(e->d, r->now, 64), ==, INT64_MAX);
+    rig_pass(r, 10000000);
+    g_assert_cmpuint(CNT(e, timeouts), ==, 0);
+    rig_free(r);
+}
+
+/* ---- the rate ---- */
+
+/* A QP whose rate becomes 0 while it waits for a window waits for no other. */
+static void test_rate_zero(void)
+{
+    Rig *r = alone();
+    RigEnd *e = &r->e[0];
+
+    rig_set(e, RCL_RETRY_TIMER_CFG, 0);
+    rig_set(e, RCL_QP_ID_SET, QP);
+    rig_set(e, RCL_TX_SPEED_MEM, 64);
+    rig_post(e, QP, 640, 0, 0);
+    rig_post(e, QP, 64, 0, 0);
+    rig_settle(r);
+    g_assert_cmpuint(frames_left(e), ==, 1);
+    g_assert_cmpint(rclink_run(e->d, r->now, 64), <, r->now + 4097);
+    rig_set(e, RCL_TX_SPEED_MEM, 0);
+    g_assert_cmpint(rclink_run(e->d, r->now, 64), ==, INT64_MAX);
+    rig_pass(r, 10000000);
+    g_assert_cmpuint(frames_left(e), ==, 0);
+    rig_free(r);
+}
+
+/* ---- the map of VCs ---- */
+
+/* Credits on: bank n has VC n xor @turn. */
+static void credits_on(RigEnd *e, unsigned turn)
+{
+    uint64_t map = 0;
+
+    for (unsigned f = 0; f < 7; f++) {
+        map |= (uint64_t)(f < 4 ? f ^ turn : f) << 3 * f;
+    }
+    rig_set(e, RCL_AFH_CFG_EN, GEN1 | UINT64_C(0x3f) << RCL_CFG_CBFC_BANK0 |
+                               map << RCL_CFG_VC_MAP |
+                               UINT64_C(1) << RCL_CFG_CBFC_TYPE2 |
+                               UINT64_C(01111) << RCL_CFG_UF_TYPE1 |
+                               UINT64_C(0xff) << RCL_CFG_VC_OPEN);
+}
+
+static void credits_ready(RigEnd *e)
+{
+    /* What waits holds its credits back; bank 1 can be stopped. */
+    rig_set(e, RCL_XON_THR_RDMA, UINT64_C(0x7f) << 32 | UINT64_C(0xf) << 46);
+    for (unsigned v = 0; v < 8; v++) {
+        rig_set(e, RCL_MAC_CBFC_CFG(v), 256 |
+                                        UINT64_C(30) << RCL_CBFC_LIMIT_SHIFT);
+    }
+    rig_set(e, RCL_CBFC_RST, 0xff);
+}
+
+static unsigned left_of(RigEnd *e, unsigned bank)
+{
+    return rig_get(e, RCL_CBFC_LEVEL0) >> 16 * bank & 0xffff;
+}
+
+/* Two ports with credits, and three packets that wait in the second. */
+static Rig *three_wait(void)
+{
+    Rig *r = rig_new(2, NULL);
+
+    for (unsigned i = 0; i < 2; i++) {
+        rig_up(&r->e[i], GEN1);
+        credits_on(&r->e[i], 0);
+        credits_ready(&r->e[i]);
+    }
+    rig_connect(r, QP, 0);
+    rig_settle(r);
+    rig_set(&r->e[1], RCL_FLOW_STOP, RCL_STOP_BANK0 << QP % 4);
+    for (unsigned i = 0; i < 3; i++) {
+        rig_post(&r->e[0], QP, 64, i, 0);
+    }
+    rig_settle(r);
+    g_assert_cmpuint(CNT(&r->e[1], rx_type1), ==, 3);
+    g_assert_cmpuint(left_of(&r->e[0], QP % 4), ==, 27);
+    return r;
+}
+
+/* Credits go back to the VC that they were taken of. */
+static void test_map(void)
+{
+    for (unsigned moved = 0; moved < 2; moved++) {
+        Rig *r = three_wait();
+        RigEnd *e = &r->e[0], *f = &r->e[1];
+
+        credits_on(f, 1);
+        if (moved) {
+            size_t len;
+            uint8_t *data = rclink_save(f->d, r->now, &len);
+
+            g_assert_cmpstr(rclink_load(f->d, r->now, data, len), ==, NULL);
+            g_free(data);
+        }
+        rig_set(f, RCL_FLOW_STOP, 0);
+        f->kicked = true;
+        rig_settle(r);
+        for (unsigned b = 0; b < 4; b++) {
+            g_assert_cmpuint(left_of(e, b), ==, 30);
+        }
+        g_assert_cmpuint(CNT(e, cbfc_over), ==, 0);
+        rig_free(r);
+    }
+}
+
+/* What was taken before the MAC's reset is not given back after it. */
+static void test_mac_reset(void)
+{
+    Rig *r = three_wait();
+    RigEnd *e = &r->e[0], *f = &r->e[1];
+
+    for (unsigned i = 0; i < 2; i++) {
+        rig_set(&r->e[i], RCL_CBFC_RESET, 1);
+        credits_ready(&r->e[i]);
+    }
+    rig_settle(r);
+    rig_set(f, RCL_FLOW_STOP, 0);
+    rig_settle(r);
+    g_assert_cmpuint(left_of(e, QP % 4), ==, 30);
+    g_assert_cmpuint(CNT(e, cbfc_over), ==, 0);
+    /* So that each packet counts from the first on. */
+    rig_set(f, RCL_FLOW_STOP, RCL_STOP_BANK0 << QP % 4);
+    rig_post(e, QP, 64, 0, 0);
+    rig_settle(r);
+    g_assert_cmpuint(left_of(e, QP % 4), ==, 29);
+    rig_free(r);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/rclink/change/lite-begins", test_lite_begins);
+    g_test_add_func("/rclink/change/rate-zero", test_rate_zero);
+    g_test_add_func("/rclink/change/map", test_map);
+    g_test_add_func("/rclink/change/mac-reset", test_mac_reset);
+    return g_test_run();
+}

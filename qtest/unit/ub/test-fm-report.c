@@ -1,0 +1,172 @@
+/*
+ * What the fabric manager shows: a small fabric as text and as a picture, to the last
+ * character; and whether two looks at it are the same.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <glib.h>
+#include <stdlib.h>
+
+#include "ub/fm.h"
+
+/* We, a switch, and one that is not admitted. */
+enum { SELF, SWITCH, STRANGER, NODES };
+#define PORTS 4
+
+typedef struct Bed {
+    UbFm fm;
+    UbFmNode node[NODES];
+    UbFmPort port[NODES][PORTS];
+} Bed;
+
+static UbId guid(unsigned kind, uint32_t serial)
+{
+    return (UbId) { { serial, 0x89abcdefu, 0x10123456u | kind << 24,
+                      0xcc09b001u } };
+}
+
+static void join(Bed *b, unsigned i, unsigned p, unsigned j, unsigned q)
+{
+    b->port[i][p] = (UbFmPort) { .up = true, .peer = j, .peer_port = q,
+                                 .peer_guid = b->node[j].guid };
+    b->port[j][q] = (UbFmPort) { .up = true, .peer = i, .peer_port = p,
+                                 .peer_guid = b->node[i].guid };
+}
+
+static void bed_init(Bed *b)
+{
+    static const unsigned kinds[NODES] = { 2, 3, 2 };
+
+    *b = (Bed) { .fm = { .nodes = NODES, .node = b->node } };
+    for (unsigned i = 0; i < NODES; i++) {
+        b->node[i] = (UbFmNode) {
+            .guid = guid(kinds[i], 0x12340000u + i), .way.hops = i,
+            .cna = i == STRANGER ? 0 : 0x11 + i, .port = b->port[i],
+            .stranger = i == STRANGER,
+        };
+        for (unsigned p = 0; p < PORTS; p++) {
+            b->port[i][p].peer = UB_FM_NONE;
+        }
+    }
+    b->node[SELF].ports = 2;
+    b->node[SWITCH].ports = PORTS;
+    join(b, SELF, 1, SWITCH, 2);
+    b->port[SWITCH][1] = (UbFmPort) { .up = true, .peer = UB_FM_NONE,
+        .peer_port = 7, .peer_guid = b->node[STRANGER].guid };
+    b->port[SWITCH][3] = (UbFmPort) { .up = true, .peer = UB_FM_NONE,
+        .peer_port = 5, .peer_guid = guid(2, 0x9999) };
+}
+
+static char *print(const UbFm *fm, void (*how)(const UbFm *, FILE *))
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    how(fm, out);
+    fclose(out);
+    return text;
+}
+
+#define GUID(kind, serial) "cc09-b001-1-" kind "-123456-89abcdef" serial
+
+static void test_text(void)
+{
+    char *text;
+    Bed b;
+
+    bed_init(&b);
+    text = print(&b.fm, ub_fm_text);
+    g_assert_cmpstr(text, ==,
+        "controller " GUID("2", "12340000") " (this one)\n"
+        "    hops 0, CNA 0x11, class 0x0000, 1 of 2 ports up\n"
+        "    port 1: " GUID("3", "12340001") " port 2\n"
+        "switch " GUID("3", "12340001") "\n"
+        "    hops 1, CNA 0x12, class 0x0000, 3 of 4 ports up\n"
+        "    port 1: " GUID("2", "12340002") " port 7 (not admitted)\n"
+        "    port 2: " GUID("2", "12340000") " port 1\n"
+        "    port 3: " GUID("2", "00009999") " port 5 (no answer)\n"
+        "controller " GUID("2", "12340002") "\n"
+        "    hops 2, not admitted\n");
+    free(text);
+}
+
+static unsigned count(const char *text, const char *what)
+{
+    unsigned n = 0;
+
+    while ((text = strstr(text, what))) {
+        text++;
+        n++;
+    }
+    return n;
+}
+
+/* A second controller beside the switch: boxes do not lie on each other, and lines
+ * go from the middle of one to the middle of the other. */
+static void test_picture(void)
+{
+    char *text;
+    Bed b;
+
+    bed_init(&b);
+    b.node[STRANGER].way.hops = 1;
+    /* No port of a node: nothing may look at it. */
+    b.port[SELF][0].up = false;
+    text = print(&b.fm, ub_fm_svg);
+    g_assert_cmpuint(count(text, "<rect "), ==, NODES);
+    g_assert_cmpuint(count(text, "<line "), ==, 1);
+    g_assert_nonnull(strstr(text, "width=\"372\" height=\"272\""));
+    g_assert_nonnull(strstr(text, "<rect x=\"24\" y=\"24\" width=\"150\" "
+                                  "height=\"54\" rx=\"3\"/>"));
+    g_assert_nonnull(strstr(text, "<rect x=\"24\" y=\"148\" width=\"150\" "
+                                  "height=\"54\" rx=\"14\"/>"));
+    g_assert_nonnull(strstr(text, "<rect x=\"198\" y=\"148\" width=\"150\" "
+                                  "height=\"54\" rx=\"3\"/>"));
+    g_assert_nonnull(strstr(text, "<line x1=\"99\" y1=\"51\" x2=\"99\" "
+                                  "y2=\"175\"><title>port 1 to port 2"));
+    g_assert_nonnull(strstr(text, "<text x=\"273\" y=\"170\">controller<"));
+    free(text);
+}
+
+/* What another look may have found otherwise, of the first node and of the last. */
+static void test_same(void)
+{
+    static const unsigned who[] = { SELF, SWITCH, STRANGER };
+    Bed a, b;
+
+    bed_init(&a);
+    bed_init(&b);
+    g_assert_true(ub_fm_same(&a.fm, &b.fm));
+    for (unsigned i = 0; i < G_N_ELEMENTS(who); i++) {
+        bed_init(&b);
+        b.node[who[i]].cna++;
+        g_assert_false(ub_fm_same(&a.fm, &b.fm));
+        bed_init(&b);
+        b.node[who[i]].stranger ^= true;
+        g_assert_false(ub_fm_same(&a.fm, &b.fm));
+        bed_init(&b);
+        b.node[who[i]].guid.w[0] ^= 0x10;
+        g_assert_false(ub_fm_same(&a.fm, &b.fm));
+    }
+    bed_init(&b);
+    b.port[SELF][1].peer_port++;
+    g_assert_false(ub_fm_same(&a.fm, &b.fm));
+    bed_init(&b);
+    b.port[SWITCH][0].up = true;
+    g_assert_false(ub_fm_same(&a.fm, &b.fm));
+    /* The order they were found in does not count. */
+    bed_init(&b);
+    b.node[SELF] = a.node[SWITCH];
+    b.node[SWITCH] = a.node[SELF];
+    g_assert_true(ub_fm_same(&a.fm, &b.fm));
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/fm-report/text", test_text);
+    g_test_add_func("/ub/fm-report/picture", test_picture);
+    g_test_add_func("/ub/fm-report/same", test_same);
+    return g_test_run();
+}
