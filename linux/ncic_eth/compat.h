@@ -20,5 +20,9 @@
 
 /* Since 6.8 get_rxfh takes its arguments in a structure. */
 #define NCIC_RXFH_PARAM	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0))
+/* Since 6.17 the fields of the hash, and since 6.18 the number of rings, are asked for
+ * each by its own function, not by get_rxnfc. */
+#define NCIC_RXFH_FIELDS (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0))
+#define NCIC_RX_RING_COUNT (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0))
 
 #endif

@@ -208,6 +208,40 @@ static int ncic_get_rxfh(struct net_device *ndev, u32 *indir, u8 *key, u8 *func)
 }
 #endif
 
+/* What of a packet goes into its hash. */
+static u32 ncic_hash_fields(u32 flow_type)
+{
+	switch (flow_type) {
+	case TCP_V4_FLOW:
+	case UDP_V4_FLOW:
+		return RXH_L4_B_0_1 | RXH_L4_B_2_3 | RXH_IP_SRC | RXH_IP_DST;
+	case SCTP_V4_FLOW:
+	case AH_ESP_V4_FLOW:
+	case AH_V4_FLOW:
+	case ESP_V4_FLOW:
+	case IPV4_FLOW:
+		return RXH_IP_SRC | RXH_IP_DST;
+	}
+	return 0;
+}
+
+#if NCIC_RXFH_FIELDS
+static int ncic_get_rxfh_fields(struct net_device *ndev,
+				struct ethtool_rxfh_fields *fields)
+{
+	fields->data = ncic_hash_fields(fields->flow_type);
+	return 0;
+}
+#endif
+
+#if NCIC_RX_RING_COUNT
+static u32 ncic_get_rx_ring_count(struct net_device *ndev)
+{
+	struct ncic_priv *priv = netdev_priv(ndev);
+
+	return priv->size.num_qps;
+}
+#else
 static int ncic_get_rxnfc(struct net_device *ndev, struct ethtool_rxnfc *nfc,
 			  u32 *rules)
 {
@@ -218,24 +252,12 @@ static int ncic_get_rxnfc(struct net_device *ndev, struct ethtool_rxnfc *nfc,
 		nfc->data = priv->size.num_qps;
 		return 0;
 	case ETHTOOL_GRXFH:
-		nfc->data = 0;
-		switch (nfc->flow_type) {
-		case TCP_V4_FLOW:
-		case UDP_V4_FLOW:
-			nfc->data = RXH_L4_B_0_1 | RXH_L4_B_2_3;
-			fallthrough;
-		case SCTP_V4_FLOW:
-		case AH_ESP_V4_FLOW:
-		case AH_V4_FLOW:
-		case ESP_V4_FLOW:
-		case IPV4_FLOW:
-			nfc->data |= RXH_IP_SRC | RXH_IP_DST;
-			return 0;
-		}
+		nfc->data = ncic_hash_fields(nfc->flow_type);
 		return 0;
 	}
 	return -EOPNOTSUPP;
 }
+#endif
 
 static unsigned int ncic_num_hw_stats(struct ncic_priv *priv)
 {
@@ -352,7 +374,14 @@ const struct ethtool_ops ncic_ethtool_ops = {
 	.get_rxfh_key_size	= ncic_get_rxfh_key_size,
 	.get_rxfh_indir_size	= ncic_get_rxfh_indir_size,
 	.get_rxfh		= ncic_get_rxfh,
+#if NCIC_RXFH_FIELDS
+	.get_rxfh_fields	= ncic_get_rxfh_fields,
+#endif
+#if NCIC_RX_RING_COUNT
+	.get_rx_ring_count	= ncic_get_rx_ring_count,
+#else
 	.get_rxnfc		= ncic_get_rxnfc,
+#endif
 	.get_sset_count		= ncic_get_sset_count,
 	.get_strings		= ncic_get_strings,
 	.get_ethtool_stats	= ncic_get_ethtool_stats,

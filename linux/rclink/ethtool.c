@@ -9,6 +9,7 @@
 #define RCLINK_NAME_OF(name, text) #name,
 static const char rclink_stat[][ETH_GSTRING_LEN] = {
 	RCL_COUNTERS(RCLINK_NAME_OF)
+	"restarts",		/* the driver's own, the last */
 };
 #undef RCLINK_NAME_OF
 
@@ -38,8 +39,9 @@ static void rclink_stats(struct net_device *ndev, struct ethtool_stats *stats,
 	struct rclink *rc = netdev_priv(ndev);
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(rclink_stat); i++)
+	for (i = 0; i < ARRAY_SIZE(rclink_stat) - 1; i++)
 		data[i] = rclink_get(rc, RCL_COUNTER(i));
+	data[i] = rc->restarts;
 }
 
 static int rclink_link_ksettings(struct net_device *ndev,

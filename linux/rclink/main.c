@@ -13,17 +13,6 @@ static irqreturn_t rclink_link_irq(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
-static irqreturn_t rclink_fault_irq(int irq, void *data)
-{
-	struct rclink *rc = data;
-	u64 st1 = rclink_get(rc, RCL_DMA_INTR_ST1);
-
-	rclink_set(rc, RCL_DMA_INTR_ST1, st1);
-	if (net_ratelimit())
-		netdev_warn(rc->ndev, "TYPE3 fault %llx\n", st1);
-	return IRQ_HANDLED;
-}
-
 static int rclink_request(struct rclink *rc, unsigned int vector,
 			  irq_handler_t fn, const char *what)
 {
@@ -159,26 +148,48 @@ static void rclink_remove(struct pci_dev *pdev)
 	pci_free_irq_vectors(pdev);
 }
 
-/* ---- a reset that somebody asked for (sysfs) ---- */
+/* ---- a reset that somebody asked for (sysfs), and sleep, which ends with one ---- */
 
-static void rclink_reset_prepare(struct pci_dev *pdev)
+static void rclink_away(struct rclink *rc)
 {
-	struct rclink *rc = pci_get_drvdata(pdev);
-
 	rclink_netdev_detach(rc);
 	rclink_cdev_away(rc, true);
 }
 
-/* The interrupts are the core's to restore. */
-static void rclink_reset_done(struct pci_dev *pdev)
+/* Configuration space and interrupts are the core's to restore. */
+static int rclink_back(struct rclink *rc)
 {
-	struct rclink *rc = pci_get_drvdata(pdev);
+	int err = rclink_setup_port(rc);
 
-	if (rclink_setup_port(rc))
-		return;
+	if (err)
+		return err;
 	rclink_cdev_away(rc, false);
 	rclink_netdev_attach(rc);
+	return 0;
 }
+
+static void rclink_reset_prepare(struct pci_dev *pdev)
+{
+	rclink_away(pci_get_drvdata(pdev));
+}
+
+static void rclink_reset_done(struct pci_dev *pdev)
+{
+	rclink_back(pci_get_drvdata(pdev));
+}
+
+static int rclink_suspend(struct device *dev)
+{
+	rclink_away(dev_get_drvdata(dev));
+	return 0;
+}
+
+static int rclink_resume(struct device *dev)
+{
+	return rclink_back(dev_get_drvdata(dev));
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(rclink_pm_ops, rclink_suspend, rclink_resume);
 
 static const struct pci_error_handlers rclink_error_handlers = {
 	.reset_prepare = rclink_reset_prepare,
@@ -196,6 +207,7 @@ static struct pci_driver rclink_driver = {
 	.id_table = rclink_ids,
 	.probe = rclink_probe,
 	.remove = rclink_remove,
+	.driver.pm = pm_sleep_ptr(&rclink_pm_ops),
 	.err_handler = &rclink_error_handlers,
 };
 module_pci_driver(rclink_driver);

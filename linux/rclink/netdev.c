@@ -85,7 +85,7 @@ static int rclink_rx_alloc(struct rclink *rc, unsigned int i)
 
 	if (!page)
 		return -ENOMEM;
-	addr = dma_map_page(&rc->pdev->dev, page, 0, PAGE_SIZE,
+	addr = dma_map_page(&rc->pdev->dev, page, 0, RCLINK_BUF,
 			    DMA_FROM_DEVICE);
 	if (dma_mapping_error(&rc->pdev->dev, addr)) {
 		__free_page(page);
@@ -112,65 +112,98 @@ static void rclink_rx_tell(struct rclink *rc)
 	rclink_set(rc, RCL_RX_MD_HEAD_PTR, rc->rx_head);
 }
 
-/* What was received into buffer @i; the buffer is free again. */
-static struct sk_buff *rclink_rx_skb(struct rclink *rc, unsigned int i,
-				     unsigned int len)
+/* Put what the descriptor at the tail holds behind what came of its frame before;
+ * the buffer is free again.  False: there is no memory. */
+static bool rclink_rx_add(struct rclink *rc, unsigned int len)
 {
-	struct rclink_rx_buf *b = &rc->rx_buf[i], old = *b;
+	struct rclink_rx_buf *b = &rc->rx_buf[rc->rx_tail], old = *b;
 	struct device *dev = &rc->pdev->dev;
-	unsigned int head = min_t(unsigned int, len, RCLINK_COPY);
-	struct sk_buff *skb = napi_alloc_skb(&rc->napi, RCLINK_COPY);
+	struct sk_buff *skb = rc->rx_skb;
+	unsigned int head = 0;
 
 	if (!skb)
-		return NULL;
-	if (len > RCLINK_COPY && rclink_rx_alloc(rc, i)) {
-		dev_kfree_skb(skb);
-		return NULL;
-	}
+		skb = rc->rx_skb = napi_alloc_skb(&rc->napi, RCLINK_COPY);
+	if (!skb || skb_shinfo(skb)->nr_frags == MAX_SKB_FRAGS)
+		return false;
 	dma_sync_single_for_cpu(dev, old.addr, len, DMA_FROM_DEVICE);
-	if (len <= RCLINK_COPY) {
+	if (!skb->len && len <= RCLINK_COPY) {
 		skb_put_data(skb, page_address(old.page), len);
 		dma_sync_single_for_device(dev, old.addr, len,
 					   DMA_FROM_DEVICE);
-		return skb;
+		return true;
 	}
-	dma_unmap_page(dev, old.addr, PAGE_SIZE, DMA_FROM_DEVICE);
-	head = ETH_HLEN;
-	skb_put_data(skb, page_address(old.page), head);
-	skb_add_rx_frag(skb, 0, old.page, head, len - head, PAGE_SIZE);
-	return skb;
+	if (rclink_rx_alloc(rc, rc->rx_tail))
+		return false;
+	dma_unmap_page(dev, old.addr, RCLINK_BUF, DMA_FROM_DEVICE);
+	if (!skb->len) {
+		head = ETH_HLEN;
+		skb_put_data(skb, page_address(old.page), head);
+	}
+	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, old.page, head,
+			len - head, PAGE_SIZE);
+	return true;
 }
 
+/* A descriptor that was filled has a size.  One without LF is the front of a frame
+ * that goes on in the next. */
 static bool rclink_rx_pending(struct rclink *rc, u32 *word)
 {
 	*word = le64_to_cpu(READ_ONCE(rc->rx_md[rc->rx_tail].word));
-	return *word & RCL_MD_LF;
+	return *word;
+}
+
+static void rclink_rx_forget(struct rclink *rc)
+{
+	dev_kfree_skb(rc->rx_skb);
+	rc->rx_skb = NULL;
+}
+
+/* The last piece of a frame has come. */
+static void rclink_rx_end(struct rclink *rc, u32 word)
+{
+	struct net_device *ndev = rc->ndev;
+	struct sk_buff *skb = rc->rx_skb;
+
+	rc->rx_skb = NULL;
+	if (word & (RCL_MD_CRC | RCL_MD_LENGTH)) {
+		ndev->stats.rx_errors++;
+		ndev->stats.rx_crc_errors += !!(word & RCL_MD_CRC);
+		ndev->stats.rx_length_errors += !(word & RCL_MD_CRC);
+	} else if (rc->rx_bad || !skb || skb->len < ETH_HLEN) {
+		ndev->stats.rx_dropped++;
+	} else {
+		ndev->stats.rx_packets++;
+		ndev->stats.rx_bytes += skb->len;
+		skb->protocol = eth_type_trans(skb, ndev);
+		napi_gro_receive(&rc->napi, skb);
+		return;
+	}
+	dev_kfree_skb(skb);
 }
 
 static int rclink_rx(struct rclink *rc, int budget)
 {
-	struct net_device *ndev = rc->ndev;
 	int done = 0;
 	u32 word;
 
 	while (done < budget && rclink_rx_pending(rc, &word)) {
 		unsigned int len = word >> RCL_MD_SIZE_SHIFT & 0xffff;
-		struct sk_buff *skb = NULL;
 
 		dma_rmb();
 		done++;
-		if ((word & RCL_MD_SF) && len >= ETH_HLEN && len <= RCLINK_BUF)
-			skb = rclink_rx_skb(rc, rc->rx_tail, len);
+		if (word & RCL_MD_SF) {
+			rclink_rx_forget(rc);
+			rc->rx_bad = false;
+		} else if (!rc->rx_skb) {
+			rc->rx_bad = true;
+		}
+		if (!rc->rx_bad)
+			rc->rx_bad = len > RCLINK_BUF ||
+				     !rclink_rx_add(rc, len);
 		rc->rx_tail = (rc->rx_tail + 1) & (RCLINK_MDS - 1);
 		rclink_rx_give(rc);
-		if (!skb) {
-			ndev->stats.rx_dropped++;
-			continue;
-		}
-		ndev->stats.rx_packets++;
-		ndev->stats.rx_bytes += len;
-		skb->protocol = eth_type_trans(skb, ndev);
-		napi_gro_receive(&rc->napi, skb);
+		if (word & RCL_MD_LF)
+			rclink_rx_end(rc, word);
 	}
 	if (((rc->rx_head - rc->rx_told) & (RCLINK_MDS - 1)) >= RCLINK_TELL)
 		rclink_rx_tell(rc);
@@ -277,6 +310,7 @@ static void rclink_halt(struct rclink *rc)
 	rclink_set(rc, RCL_DMA_INT_MASK, 0);
 	rclink_set(rc, RCL_NONR_DMA_CTRL, RCL_NONR_TX_RESET |
 					  (u64)RCL_NONR_RX_RESET);
+	rclink_rx_forget(rc);
 }
 
 static int rclink_open(struct net_device *ndev)
@@ -310,14 +344,31 @@ void rclink_netdev_attach(struct rclink *rc)
 
 static void rclink_restart(struct work_struct *work)
 {
-	struct rclink *rc = container_of(work, struct rclink, restart);
+	struct rclink *rc = container_of(to_delayed_work(work), struct rclink,
+					 restart);
 
 	rtnl_lock();
 	if (rc->started) {
 		rclink_halt(rc);
 		rclink_start(rc);
+		rc->restarts++;
 	}
 	rtnl_unlock();
+}
+
+/* Faults that stop their direction are cured by its reset (RC Link §12.14).  Not at
+ * once: whoever sends what causes them can do it again. */
+irqreturn_t rclink_fault_irq(int irq, void *data)
+{
+	struct rclink *rc = data;
+	u64 st1 = rclink_get(rc, RCL_DMA_INTR_ST1);
+
+	rclink_set(rc, RCL_DMA_INTR_ST1, st1);
+	if (net_ratelimit())
+		netdev_warn(rc->ndev, "TYPE3 fault %llx\n", st1);
+	if (st1 & RCLINK_STOPPED)
+		schedule_delayed_work(&rc->restart, HZ / 10);
+	return IRQ_HANDLED;
 }
 
 static void rclink_tx_timeout(struct net_device *ndev, unsigned int queue)
@@ -326,7 +377,7 @@ static void rclink_tx_timeout(struct net_device *ndev, unsigned int queue)
 
 	netdev_warn(ndev, "transmit stalled: head %u, tail %llu\n",
 		    rc->tx_head, rclink_get(rc, RCL_TX_MD_TAIL_PTR));
-	schedule_work(&rc->restart);
+	schedule_delayed_work(&rc->restart, 0);
 }
 
 static const struct net_device_ops rclink_netdev_ops = {
@@ -348,7 +399,7 @@ static void rclink_free_rings(struct rclink *rc)
 			dma_free_coherent(dev, RCLINK_BUF, rc->tx_buf[i],
 					  rc->tx_addr[i]);
 		if (rc->rx_buf[i].page) {
-			dma_unmap_page(dev, rc->rx_buf[i].addr, PAGE_SIZE,
+			dma_unmap_page(dev, rc->rx_buf[i].addr, RCLINK_BUF,
 				       DMA_FROM_DEVICE);
 			__free_page(rc->rx_buf[i].page);
 		}
@@ -398,7 +449,7 @@ int rclink_netdev_init(struct rclink *rc)
 	ndev->features = ndev->hw_features;
 	ndev->vlan_features = ndev->features;
 	netif_carrier_off(ndev);
-	INIT_WORK(&rc->restart, rclink_restart);
+	INIT_DELAYED_WORK(&rc->restart, rclink_restart);
 	netif_napi_add(ndev, &rc->napi, rclink_poll);
 	err = register_netdev(ndev);
 	if (err) {
@@ -413,7 +464,7 @@ void rclink_netdev_exit(struct rclink *rc)
 {
 	if (rc->ndev->reg_state == NETREG_REGISTERED)
 		unregister_netdev(rc->ndev);
-	cancel_work_sync(&rc->restart);
+	cancel_delayed_work_sync(&rc->restart);
 	netif_napi_del(&rc->napi);
 	rclink_free_rings(rc);
 }

@@ -19,11 +19,19 @@
 
 enum {
 	RCLINK_MDS = 256,	/* of each direction */
-	RCLINK_BUF = PAGE_SIZE,	/* holds every frame that a peer can send */
+	/* Holds every frame that an RC Link can send; longer ones have several. */
+	RCLINK_BUF = RCL_TX_FRAME_MAX,
 	RCLINK_TELL = RCLINK_MDS / 4,	/* given back before the port knows */
 	RCLINK_COPY = 256,	/* frames up to this length are copied */
 	RCLINK_MTU_MAX = RCL_TX_FRAME_MAX - ETH_HLEN - VLAN_HLEN,
 };
+
+/* Faults after which a direction has stopped, or a descriptor will never say that it
+ * was filled: bits of DMA_INTR_ST1. */
+#define RCLINK_STOPPED	(BIT(RCL_ST1_MD_WRITE) | BIT(RCL_ST1_MD_READ) | \
+			 BIT(RCL_ST1_TWO_SOP) | BIT(RCL_ST1_TWO_EOP) | \
+			 BIT(RCL_ST1_TX_OVERSIZE) | BIT(RCL_ST1_RX_OVERSIZE) | \
+			 BIT(RCL_ST1_TX_ZERO) | BIT(RCL_ST1_RX_ZERO))
 
 /* A descriptor as it lies in memory. */
 struct rclink_md {
@@ -53,9 +61,12 @@ struct rclink {
 	dma_addr_t rx_md_addr;
 	struct rclink_rx_buf rx_buf[RCLINK_MDS];
 	u16 rx_head, rx_tail, rx_told;	/* told: head, as the port knows it */
+	struct sk_buff *rx_skb;	/* what has come of a frame over several */
+	bool rx_bad;		/* the rest of which is dropped */
 	spinlock_t link_lock;	/* carrier is what the link is */
 	bool started;		/* not halted; under RTNL */
-	struct work_struct restart;	/* after a transmit timeout */
+	struct delayed_work restart;	/* after a transmit timeout, a fault */
+	u64 restarts;
 
 	struct rclink_cdev *cdev;	/* TYPE1 and TYPE2: for programs */
 };
@@ -78,6 +89,7 @@ void rclink_netdev_detach(struct rclink *rc);
 void rclink_netdev_attach(struct rclink *rc);
 void rclink_link_changed(struct rclink *rc);
 irqreturn_t rclink_nonr_irq(int irq, void *data);
+irqreturn_t rclink_fault_irq(int irq, void *data);
 /* ethtool.c */
 extern const struct ethtool_ops rclink_ethtool_ops;
 /* cdev.c */

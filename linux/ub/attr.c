@@ -7,6 +7,7 @@
 #include <linux/sched/signal.h>
 
 #include "bus.h"
+#include "compat.h"
 
 #define CONFIG_MOST 4096	/* bytes of a read that are refused: a whole page */
 
@@ -115,7 +116,7 @@ static DEVICE_ATTR_RO(mue_list);
  * 2n bytes are n of data and n that say of each whether it could be read.
  */
 static ssize_t config_read(struct file *file, struct kobject *kobj,
-			   struct bin_attribute *attr, char *buf, loff_t off,
+			   UB_BIN_ATTR *attr, char *buf, loff_t off,
 			   size_t count)
 {
 	struct ub_entity *e = to_ub_entity(kobj_to_dev(kobj));
@@ -148,7 +149,7 @@ static ssize_t config_read(struct file *file, struct kobject *kobj,
 }
 
 static ssize_t config_write(struct file *file, struct kobject *kobj,
-			    struct bin_attribute *attr, char *buf, loff_t off,
+			    UB_BIN_ATTR *attr, char *buf, loff_t off,
 			    size_t count)
 {
 	struct ub_entity *e = to_ub_entity(kobj_to_dev(kobj));
@@ -182,7 +183,7 @@ static struct attribute *entity_attrs[] = {
 	&dev_attr_mue_list.attr, NULL
 };
 
-static struct bin_attribute *entity_bin_attrs[] = { &bin_attr_config, NULL };
+UB_BIN_ATTRS entity_bin_attrs[] = { &bin_attr_config, NULL };
 
 static umode_t entity_visible(struct kobject *kobj, struct attribute *attr,
 			      int n)

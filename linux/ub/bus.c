@@ -11,6 +11,8 @@
 
 #define NUMBER_MOST 0xfffff	/* five digits */
 #define ENTITIES_MOST 4096	/* of a fabric: other nodes say how many */
+#define NODE_TIME (10 * HZ)	/* for the Entities of a node, of which 255 may be */
+#define SCAN_TIME (60 * HZ)	/* for those of all nodes */
 
 static DEFINE_IDA(ub_numbers);
 static DEFINE_MUTEX(ub_fabrics_lock);
@@ -317,14 +319,17 @@ static void drop_gone(struct ub_fabric *fabric, struct list_head *nodes)
 	}
 }
 
-/* Devices become what a scan has found. */
+/* Devices become what a scan has found.  A node may claim Entities that answer
+ * late or never, while nothing else can change: it has a time for all of them. */
 static void merge_nodes(struct ub_fabric *fabric, struct list_head *nodes)
 {
+	unsigned long end = jiffies + SCAN_TIME;
 	struct ub_entity *e;
 	struct ub_node *n;
 
 	drop_gone(fabric, nodes);
 	list_for_each_entry(n, nodes, list) {
+		unsigned long own = jiffies + NODE_TIME;
 		unsigned int i;
 
 		e = ub_entity_find(fabric, n->info.guid, 0);
@@ -332,7 +337,9 @@ static void merge_nodes(struct ub_fabric *fabric, struct list_head *nodes)
 			renew_entity(e, n);
 		else
 			e = add_found(fabric, n, &n->info, 0);
-		for (i = 1; e && i < n->info.entities; i++)
+		for (i = 1; e && i < n->info.entities &&
+			    time_before(jiffies, own) &&
+			    time_before(jiffies, end); i++)
 			add_other(fabric, n, e, i);
 	}
 }

@@ -10,6 +10,7 @@
 #include <linux/bitfield.h>
 #include <linux/security.h>
 
+#include "compat.h"
 #include "ub_core.h"
 #include "ub/cfg_regs.h"
 
@@ -96,7 +97,7 @@ EXPORT_SYMBOL_GPL(ub_core_link);
 /* ---- The file ---- */
 
 static ssize_t config_read(struct file *file, struct kobject *kobj,
-			   struct bin_attribute *attr, char *buf, loff_t off,
+			   UB_BIN_ATTR *attr, char *buf, loff_t off,
 			   size_t count)
 {
 	struct ub_core *core = dev_get_drvdata(kobj_to_dev(kobj));
@@ -123,7 +124,7 @@ static ssize_t config_read(struct file *file, struct kobject *kobj,
 }
 
 static ssize_t config_write(struct file *file, struct kobject *kobj,
-			    struct bin_attribute *attr, char *buf, loff_t off,
+			    UB_BIN_ATTR *attr, char *buf, loff_t off,
 			    size_t count)
 {
 	struct ub_core *core = dev_get_drvdata(kobj_to_dev(kobj));
@@ -146,7 +147,7 @@ static ssize_t config_write(struct file *file, struct kobject *kobj,
 
 static BIN_ATTR(config, 0600, config_read, config_write, UBC_CFG_WINDOW_SIZE);
 
-static struct bin_attribute *config_attrs[] = { &bin_attr_config, NULL };
+UB_BIN_ATTRS config_attrs[] = { &bin_attr_config, NULL };
 
 const struct attribute_group ub_config_group = {
 	.name = "ub",

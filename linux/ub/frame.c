@@ -13,10 +13,11 @@
 
 #define UBC_NPI_ID	0xffffff
 #define UBC_NPI		0x1ffffff
+#define UBC_NPI_DEFAULT	1
 
-static u32 npi = 1;
+static u32 npi;
 module_param(npi, uint, 0644);
-MODULE_PARM_DESC(npi, "network partition of IP packets, 25 bits (default 1)");
+MODULE_PARM_DESC(npi, "network partition of IP packets, 25 bits (default 0: the controller's where it knows it, else 1)");
 
 /* By CFG: the protocol, and the shortest frame. */
 static const struct {
@@ -33,11 +34,12 @@ static u16 ubc_frame_protocol(u8 cfg)
 	return cfg < ARRAY_SIZE(ubc_kinds) ? ubc_kinds[cfg].protocol : 0;
 }
 
-/* No congestion mark yet, and the partition. */
-static void ubc_put_extension(u8 *p)
+/* The partition; 0: the controller puts its own in, and has looked at what comes. */
+static u32 ubc_npi(const struct ubc_port *port)
 {
-	memset(p, 0, 2);
-	*(__be32 *)(p + 2) = cpu_to_be32(READ_ONCE(npi) & UBC_NPI);
+	u32 own = READ_ONCE(npi) & UBC_NPI;
+
+	return own || port->guarded ? own : UBC_NPI_DEFAULT;
 }
 
 static int ubc_header_create(struct sk_buff *skb, struct net_device *netdev,
@@ -51,7 +53,8 @@ static int ubc_header_create(struct sk_buff *skb, struct net_device *netdev,
 		return -EPROTONOSUPPORT;
 	p = skb_push(skb, UBC_FRAME_HLEN);
 	p[0] = type == ETH_P_IP ? UBC_CFG_IPV4 : UBC_CFG_IPV6;
-	ubc_put_extension(p + UBC_FRAME_CFG);
+	/* No congestion mark yet; the partition when it is sent. */
+	memset(p + UBC_FRAME_CFG, 0, UBC_HLEN);
 	return UBC_FRAME_HLEN;
 }
 
@@ -65,7 +68,7 @@ const struct header_ops ubc_header_ops = {
 	.parse_protocol = ubc_header_protocol,
 };
 
-bool ubc_frame_send(struct sk_buff *skb)
+bool ubc_frame_send(const struct ubc_port *port, struct sk_buff *skb)
 {
 	u8 *p = skb->data;
 
@@ -73,21 +76,29 @@ bool ubc_frame_send(struct sk_buff *skb)
 	    skb->len < ubc_kinds[p[0]].least)
 		return false;
 	if (p[0] != UBC_CFG_CONTROL)
-		*(__be32 *)(p + 3) = cpu_to_be32(READ_ONCE(npi) & UBC_NPI);
+		*(__be32 *)(p + 3) = cpu_to_be32(ubc_npi(port));
 	return true;
 }
 
-bool ubc_frame_receive(struct sk_buff *skb, unsigned int cfg)
+/* Whether an IP packet is of our partition, and of its version. */
+static bool ubc_is_ours(const struct ubc_port *port, const u8 *p,
+			unsigned int cfg)
+{
+	u32 from = be32_to_cpu(*(const __be32 *)(p + 2)), own = ubc_npi(port);
+
+	return !(own && (from ^ own) & UBC_NPI_ID) &&
+	       p[UBC_HLEN] >> 4 == (cfg == UBC_CFG_IPV4 ? 4 : 6);
+}
+
+bool ubc_frame_receive(const struct ubc_port *port, struct sk_buff *skb,
+		       unsigned int cfg)
 {
 	bool control = cfg == UBC_CFG_CONTROL;
-	u8 *p = skb->data;
 
 	if (!ubc_frame_protocol(cfg) ||
 	    skb->len + UBC_FRAME_CFG < ubc_kinds[cfg].least)
 		return false;
-	if (!control &&
-	    (((be32_to_cpu(*(__be32 *)(p + 2)) ^ READ_ONCE(npi)) &
-	      UBC_NPI_ID) || p[UBC_HLEN] >> 4 != (cfg == UBC_CFG_IPV4 ? 4 : 6)))
+	if (!control && !ubc_is_ours(port, skb->data, cfg))
 		return false;
 	*(u8 *)skb_push(skb, UBC_FRAME_CFG) = cfg;
 	skb_reset_mac_header(skb);

@@ -11,6 +11,7 @@
 #include <linux/rtnetlink.h>
 
 #include "ub/cfg_regs.h"
+#include "compat.h"
 #include "ub_net.h"
 
 #define UBC_EVENTS_WANTED	(UBC_PORT_EVENT_LINK | \
@@ -120,21 +121,27 @@ static void ubc_bind(struct ubc_port *port)
 	      ub_core_vector(core, port->index, UB_TX));
 }
 
-/* From rings at rest to a port that trains; cannot fail. */
+/* From rings at rest to a port that trains; cannot fail.  NAPI comes after the receive
+ * ring was filled: another's interrupt by the same vector, or one on its way from
+ * before, would fill the same ring on another processor.
+ */
 static void ubc_start(struct ubc_port *port)
 {
 	struct net_device *netdev = port->netdev;
 
 	port->rx_room = netdev->mtu + UBC_HLEN;
+	port->guarded = ub_rd(port->core->bar, UBC_CAPS) & UBC_CAPS_GUARD;
 	port->stalled = false;
 	ubc_bind(port);
 	ubc_ring_start(&port->tx);
 	ubc_ring_start(&port->rx);
 	port->started = true;
-	napi_enable(&port->napi);
 	ubc_rx_refill(port, GFP_KERNEL);
-	ub_wr(port->tx.regs, UBC_RING_ARM, 0);
-	ub_wr(port->rx.regs, UBC_RING_ARM, 0);
+	napi_enable(&port->napi);
+	/* It arms the rings, and tries again where there was no memory. */
+	local_bh_disable();
+	napi_schedule(&port->napi);
+	local_bh_enable();
 	ub_wr(port->regs, UBC_PORT_EVENT, ~0u);
 	WRITE_ONCE(port->running, true);
 	ub_wr(port->regs, UBC_PORT_EVENT_MASK, UBC_EVENTS_WANTED);
@@ -160,7 +167,7 @@ static void ubc_halt(struct ubc_port *port)
 	/* The poll wakes the queue, so it ends first. */
 	napi_disable(&port->napi);
 	netif_tx_disable(netdev);
-	del_timer_sync(&port->refill);
+	timer_delete_sync(&port->refill);
 	ub_wr(port->regs, UBC_PORT_CTRL, 0);
 	ubc_ring_stop(&port->rx);
 	ubc_ring_stop(&port->tx);

@@ -117,7 +117,7 @@ netdev_tx_t ubc_xmit(struct sk_buff *skb, struct net_device *netdev)
 		return NETDEV_TX_BUSY;
 	}
 	if (skb_cow_head(skb, 0) || skb_linearize(skb) ||
-	    !ubc_frame_send(skb))
+	    !ubc_frame_send(port, skb))
 		goto drop;
 	cfg = skb->data[0];
 	skb_pull(skb, UBC_FRAME_CFG);
@@ -317,7 +317,7 @@ static int ubc_clean_rx(struct ubc_port *port, int budget)
 			continue;
 		}
 		skb->dev = netdev;
-		if (!ubc_frame_receive(skb, flags & UBC_DESC_CFG)) {
+		if (!ubc_frame_receive(port, skb, flags & UBC_DESC_CFG)) {
 			port->rx_foreign++;
 			netdev->stats.rx_dropped++;
 			dev_kfree_skb_any(skb);

@@ -87,6 +87,7 @@ struct ubc_port {
 	spinlock_t link_lock;		/* carrier is what the link is */
 	bool running;			/* its events count */
 	bool started;			/* not halted; under RTNL */
+	bool guarded;			/* the controller knows its NPI */
 	u16 stalled_at;			/* tail at the last timeout */
 	bool stalled;
 	struct ubc_stats tx_stats;
@@ -120,9 +121,10 @@ void ubc_notify_exit(void);
 /* frame.c */
 extern const struct header_ops ubc_header_ops;
 /* Whether a frame may be sent; one of IP has our partition then. */
-bool ubc_frame_send(struct sk_buff *skb);
+bool ubc_frame_send(const struct ubc_port *port, struct sk_buff *skb);
 /* A packet of the link becomes a frame; false: it is not for us. */
-bool ubc_frame_receive(struct sk_buff *skb, unsigned int cfg);
+bool ubc_frame_receive(const struct ubc_port *port, struct sk_buff *skb,
+		       unsigned int cfg);
 
 /* ethtool.c */
 extern const struct ethtool_ops ubc_ethtool_ops;

@@ -115,6 +115,9 @@ struct urma_queue_private {
 	u32 stride;		/* receive queues: log2 of the elements of one */
 	u32 bytes;		/* to be mapped */
 	u32 blocks;		/* send queues: of the longest entry */
+	u32 record;		/* receive queues: where in what is mapped the record
+				 * of what was posted is (UBQ_Q_RECORD); 0: none */
+	u32 pad;
 };
 
 /*

@@ -107,12 +107,13 @@ static irqreturn_t eq_irq(int irq, void *opaque)
 	}
 	if (!any)
 		return IRQ_NONE;
+	hw_wr(dev, UBQ_EQ(EQ) + UBQ_EQ_CI, dev->eq.ci);
+	/* After CI: what found no room until then is in it, and nothing might follow. */
 	lost = hw_rd(dev, UBQ_EQ(EQ) + UBQ_EQ_LOST);
 	if (lost != dev->eq.lost) {
 		dev->eq.lost = lost;
 		eq_lost(dev);
 	}
-	hw_wr(dev, UBQ_EQ(EQ) + UBQ_EQ_CI, dev->eq.ci);
 	hw_wr(dev, UBQ_EQ(EQ) + UBQ_EQ_ARM, dev->eq.ci);
 	return IRQ_HANDLED;
 }

@@ -5,6 +5,7 @@
  * All three are queues of the engine, in one space of numbers.
  */
 #include <linux/log2.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 
 #include "ub_urma.h"
@@ -128,6 +129,9 @@ static int queue_make(struct urma_file *f, struct urma_queue *q, int mode)
 		ub_put64(&cmd, UBQ_Q_RQ_BASE, q->obj.ring->dma);
 		ub_put8(&cmd, UBQ_Q_RQ_LOG2, q->shape.log2);
 		ub_put8(&cmd, UBQ_Q_RQ_STRIDE, q->shape.stride);
+		if (q->obj.ring->record)
+			ub_put64(&cmd, UBQ_Q_RECORD,
+				 urma_ring_record(q->obj.ring));
 	}
 	if (q->recv) {
 		ub_put32(&cmd, UBQ_Q_RECV_CQ, q->recv->id);
@@ -184,6 +188,19 @@ void urma_queue_end(struct urma_file *f, struct urma_queue *q, bool engine)
 	kfree(q);
 }
 
+static bool records = true;
+module_param(records, bool, 0644);
+MODULE_PARM_DESC(records,
+		 "receive queues made from now on need no doorbells (default: Y)");
+
+/* Whether the library will learn that there is a record, and keep it. */
+static bool record_known(const struct urma_jetty_cmd *a)
+{
+	return records && a->udata.out_addr &&
+	       a->udata.out_len >= offsetofend(struct urma_queue_private,
+					       record);
+}
+
 /* @q has what it refers to and its shape; on failure it is gone. */
 static int queue_finish(struct urma_file *f, struct urma_queue *q,
 			enum urma_kind kind, u32 order,
@@ -195,10 +212,12 @@ static int queue_finish(struct urma_file *f, struct urma_queue *q,
 	queue_refer(q, 1);
 	if (mode < 0)
 		goto end;
-	q->obj.ring = urma_ring_new(f->dev, q->shape.bytes);
+	q->obj.ring = urma_ring_new(f->dev, q->shape.bytes,
+				    kind == URMA_JFR && record_known(a));
 	if (!q->obj.ring)
 		goto end;
 	q->shape.bytes = q->obj.ring->bytes;
+	q->shape.record = q->obj.ring->record;
 	q->obj.kind = kind;
 	q->obj.cookie = a->cookie;
 	err = queue_make(f, q, mode);

@@ -68,7 +68,8 @@ int urma_create_jfc(struct urma_file *f, void *args)
 	jfc->async = f->async;
 	INIT_LIST_HEAD(&jfc->ready);
 	jfc->depth = max_t(u32, roundup_pow_of_two(a->depth), 1 << LOG2_MIN);
-	jfc->obj.ring = urma_ring_new(f->dev, (size_t)jfc->depth * UBQ_CQE);
+	jfc->obj.ring = urma_ring_new(f->dev, (size_t)jfc->depth * UBQ_CQE,
+				      false);
 	if (!jfc->obj.ring)
 		goto end;
 	jfc->obj.cookie = a->cookie;

@@ -14,7 +14,43 @@
 /* In units of which the offsets of mappings count. */
 #define MMAP_UNITS	(PAGE_SHIFT - URMA_MMAP_SHIFT)
 
-struct urma_ring *urma_ring_new(struct urma_dev *dev, size_t bytes)
+#define RECORD_BYTES	64	/* a line of its own */
+
+/* Behind the entries, or in one page more: the ring's size stays a power of 2. */
+static int record_place(struct urma_ring *ring, size_t behind)
+{
+	ring->record = ALIGN(behind, RECORD_BYTES);
+	if (ring->record + RECORD_BYTES <= ring->bytes)
+		return 0;
+	ring->tail = dma_alloc_coherent(ring->dev->dma, PAGE_SIZE,
+					&ring->tail_dma, GFP_KERNEL_ACCOUNT);
+	if (!ring->tail)
+		return -ENOMEM;
+	ring->record = ring->bytes;
+	ring->bytes += PAGE_SIZE;
+	return 0;
+}
+
+dma_addr_t urma_ring_record(const struct urma_ring *ring)
+{
+	return ring->tail ? ring->tail_dma : ring->dma + ring->record;
+}
+
+/* Give back the memory, which nobody maps. */
+static void ring_empty(struct urma_ring *ring)
+{
+	if (ring->cpu)
+		dma_free_coherent(ring->dev->dma, ring->entries, ring->cpu,
+				  ring->dma);
+	ring->cpu = NULL;
+	if (ring->tail)
+		dma_free_coherent(ring->dev->dma, PAGE_SIZE, ring->tail,
+				  ring->tail_dma);
+	ring->tail = NULL;
+}
+
+struct urma_ring *urma_ring_new(struct urma_dev *dev, size_t bytes,
+				bool record)
 {
 	struct urma_ring *ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
 
@@ -22,10 +58,11 @@ struct urma_ring *urma_ring_new(struct urma_dev *dev, size_t bytes)
 		return NULL;
 	kref_init(&ring->kref);
 	ring->dev = dev;
-	ring->bytes = PAGE_ALIGN(bytes);
+	ring->bytes = ring->entries = PAGE_ALIGN(bytes);
 	ring->cpu = dma_alloc_coherent(dev->dma, ring->bytes, &ring->dma,
 				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!ring->cpu) {
+	if (!ring->cpu || (record && record_place(ring, bytes))) {
+		ring_empty(ring);
 		kfree(ring);
 		return NULL;
 	}
@@ -34,15 +71,6 @@ struct urma_ring *urma_ring_new(struct urma_dev *dev, size_t bytes)
 	list_add(&ring->list, &dev->rings);
 	spin_unlock(&dev->rings_lock);
 	return ring;
-}
-
-/* Give back the memory, which nobody maps. */
-static void ring_empty(struct urma_ring *ring)
-{
-	if (ring->cpu)
-		dma_free_coherent(ring->dev->dma, ring->bytes, ring->cpu,
-				  ring->dma);
-	ring->cpu = NULL;
 }
 
 static void ring_release(struct kref *kref)
@@ -89,7 +117,7 @@ static void vma_open(struct vm_area_struct *vma)
 static unsigned long ring_pfn(const struct urma_ring *ring,
 			      unsigned long offset)
 {
-	void *at = ring->cpu + offset;
+	void *at = offset < ring->entries ? ring->cpu + offset : ring->tail;
 
 	return is_vmalloc_addr(at) ? vmalloc_to_pfn(at)
 				   : page_to_pfn(virt_to_page(at));

@@ -21,6 +21,7 @@ struct urma_channel {
 	struct list_head list;
 	unsigned int users;	/* rows, and who waits for it; under dests.lock */
 	u32 cna;
+	bool rested;		/* nobody needed it meanwhile; under dests.lock */
 	struct mutex lock;	/* tpn; one sets it up, others wait */
 	u32 tpn;		/* 0: there is none */
 };
@@ -102,13 +103,26 @@ static int channel_rows(struct urma_dev *dev, struct urma_channel *c)
 	return err;
 }
 
-/* With its lock.  One that broke is made anew. */
+static bool channel_rested(struct urma_dev *dev, struct urma_channel *c)
+{
+	bool rested;
+
+	mutex_lock(&dev->dests.lock);
+	rested = c->rested;
+	c->rested = false;
+	mutex_unlock(&dev->dests.lock);
+	return rested;
+}
+
+/* With its lock.  One that broke is made anew, and so is one at rest: nothing told us
+ * if the peer was reset meanwhile, and then nobody there knows of it. */
 static int channel_ready(struct urma_dev *dev, struct urma_channel *c)
 {
+	bool rested = channel_rested(dev, c);
 	u32 old = c->tpn;
 	int err;
 
-	if (old && channel_state(dev, old) == CHANNEL_ACTIVE)
+	if (old && !rested && channel_state(dev, old) == CHANNEL_ACTIVE)
 		return 0;
 	if (old) {
 		c->tpn = 0;
@@ -122,7 +136,10 @@ static int channel_ready(struct urma_dev *dev, struct urma_channel *c)
 /* With dests.lock: one less needs it; what never was set up goes. */
 static void channel_put(struct urma_channel *c)
 {
-	if (c && !--c->users && !c->tpn) {
+	if (!c || --c->users)
+		return;
+	c->rested = true;
+	if (!c->tpn) {
 		list_del(&c->list);
 		kfree(c);
 	}

@@ -71,11 +71,16 @@ struct urma_ring {
 	struct list_head list;		/* of the device's */
 	void *cpu;		/* NULL: the device is gone */
 	dma_addr_t dma;
-	size_t bytes;
+	void *tail;		/* the last page, if it is one of its own: the record */
+	dma_addr_t tail_dma;
+	size_t bytes, entries;	/* that are mapped; of them without the tail */
+	size_t record;		/* offset; 0: none */
 	bool kept;		/* until the device goes: it may still write */
 };
 
-struct urma_ring *urma_ring_new(struct urma_dev *dev, size_t bytes);
+struct urma_ring *urma_ring_new(struct urma_dev *dev, size_t bytes,
+				bool record);
+dma_addr_t urma_ring_record(const struct urma_ring *ring);
 void urma_ring_put(struct urma_ring *ring);
 /* Instead of the last put: the device did not let go of it. */
 void urma_ring_keep(struct urma_ring *ring);
