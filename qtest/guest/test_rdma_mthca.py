@@ -6,7 +6,7 @@ import re
 import unittest
 
 from guestvm import net, rocecap, tap
-from guestvm.guest import CommandFailed, Guest
+from guestvm.guest import Guest
 from guestvm.hostnet import stream_chardev
 from guestvm.rdma import PATIENT
 from guestvm.rdmacase import (MODEL, PORT, RdmaCase, counter, interface,
@@ -61,43 +61,14 @@ class Verbs(RdmaCase):
                     self.assertRegex(outs[1], r'\n\s*\d+\s+200\s+\d+\.\d')
         self.check_guests()
 
-    def pingpong_to_the_end(self, options, timeout, attempts=4):
-        """RC ping-pong on a wire that loses packets.  The client exits when
-        it has its last message: if its last acknowledgement is lost, nobody
-        is left to repeat it, and the server must see its retries exceeded.
-        That is one run in a hundred at 1 %; any other failure counts."""
-        for attempt in range(1, attempts + 1):
-            try:
-                return self.pingpong('rc', options, timeout)
-            except CommandFailed as err:
-                text = str(err)
-                if (attempt == attempts or not text.startswith(self.left.name + ':') or
-                        'transport retry counter exceeded' not in text):
-                    raise
-                print(f'# attempt {attempt} of {attempts}: the last '
-                      'acknowledgement was lost')
-
     def test_08_faults(self):
         """loss, duplication and reordering: the data is right"""
-        faults = {'fault-out-drop-ppm': 10000,
-                  'fault-out-duplicate-ppm': 10000,
-                  'fault-out-reorder-ppm': 10000, 'fault-out-seed': 7}
-        for guest in (self.left, self.right):
-            for name, value in faults.items():
-                self.prop(guest, name, value)
-        try:
+        with self.faulty((self.left, self.right), ('out',)) as lost:
             self.pingpong_to_the_end('-n 300', 300)
             self.pair('ib_read_bw -F -n 100 -u 12', 300)
-            dropped = sum(counter(g, 'fault_drop')
-                          for g in (self.left, self.right))
-            again = sum(counter(g, 'retransmits')
-                        for g in (self.left, self.right))
-            self.assertGreater(dropped, 0)
-            self.assertGreater(again, 0)
-        finally:
-            for guest in (self.left, self.right):
-                for name in faults:
-                    self.prop(guest, name, 0)
+            self.assertGreater(lost(), 0)
+            self.assertGreater(sum(counter(g, 'retransmits')
+                                   for g in (self.left, self.right)), 0)
 
     def test_09_link_flap(self):
         """the link goes down and up: the port follows"""
@@ -282,11 +253,21 @@ class SoftRoce(RdmaCase):
         self.pingpong('ud', '-n 200 -s 1000 -g 1')
 
     def test_4_perftest(self):
-        """Write, Read and Send of perftest"""
-        for verb in ('write', 'read', 'send'):
+        """Write, Read, Send and atomics of perftest"""
+        for verb in ('write', 'read', 'send', 'atomic'):
             with self.subTest(verb=verb):
                 self.pair(f'ib_{verb}_bw -F {PATIENT} -n 100 -m 1024 '
                           '-x 1')
+        self.check_guests()
+
+    def test_5_faults(self):
+        """loss, duplication and reordering by our adapter, both ways"""
+        with self.faulty([self.left], ('out', 'in')) as lost:
+            self.pingpong_to_the_end('-n 300 -m 1024 -g 1', 300)
+            for verb in ('write', 'read', 'atomic'):
+                with self.subTest(verb=verb):
+                    self.pair(f'ib_{verb}_bw -F -n 100 -m 1024 -u 14 -x 1', 300)
+            self.assertGreater(lost(), 0)
         self.check_guests()
 
 

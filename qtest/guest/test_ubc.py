@@ -19,6 +19,7 @@ HOSTS = {'left': '10.3.0.1', 'right': '10.3.0.2'}
 class TwoGuests(unittest.TestCase):
     arch = {'left': 'x86_64', 'right': 'x86_64'}
     module = 'ub_net.ko'
+    props = ''      # of both controllers
 
     @classmethod
     def setUpClass(cls):
@@ -53,7 +54,7 @@ class TwoGuests(unittest.TestCase):
             end = 'reconnect-ms=100'
         guest.args = cls.secrets(guest, server=name == 'left') + [
             '-chardev', f'socket,id=ubwire,{cls.wire},{end}']
-        device = f'{MODEL},id=ub,chardev0=ubwire'
+        device = f'{MODEL},id=ub,chardev0=ubwire{cls.props}'
         if name == 'right':
             # One end in the main loop, the other one in a thread of its own.
             guest.args += ['-object', 'iothread,id=io']
@@ -321,8 +322,10 @@ class TwoGuests(unittest.TestCase):
 
 
 class UnlikeEnds(TwoGuests):
-    """An arm64 and an x86_64 guest, the wire under TLS with a shared key."""
+    """An arm64 and an x86_64 guest, the wire under TLS with a shared key, controllers
+    that guard a partition of their own."""
     arch = {'left': 'aarch64', 'right': 'x86_64'}
+    props = ',guard=on,npi=0xb0b'
     test_1b_configuration_space = None
     test_5b_bursts = None
     test_5c_changes = None

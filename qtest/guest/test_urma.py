@@ -62,6 +62,11 @@ class Urma(TwoGuests):
         self.drive('events', 'limit', 'states', 'flush', 'control')
         self.check_kernels()
 
+    def test_5b_mutual(self):
+        """both sides flood one another, with empty receive queues and with full ones"""
+        self.drive('mutual')
+        self.check_kernels()
+
     def test_6_killed(self):
         """kill -9 under traffic: all is cleaned up, and the peer goes on"""
         for _ in range(3):
@@ -79,11 +84,26 @@ class Urma(TwoGuests):
         flood = self.right.spawn(f'{DRIVE} flood {HOSTS["left"]} > /tmp/flood',
                                  120)
         self.right.wait_for('grep -q flooding /tmp/flood')
-        self.left.run("kill -9 $(pidof urma-drive)")
+        self.server_end()
         self.assertEqual(flood.wait(check=False).status, 1)
-        self.server.wait(check=False)
         self.serve()
         self.drive('rm')
+        self.check_kernels()
+
+    def test_6c_receiver_killed(self):
+        """who sends and receives is killed with receive entries posted, not rung for"""
+        for guest in (self.right, self.left):
+            self.right.run('rm -f /tmp/rounds')
+            job = self.right.spawn(f'{DRIVE} until /tmp/never {HOSTS["left"]} '
+                                   'mutual > /tmp/rounds', 240)
+            self.right.wait_for('grep -q round /tmp/rounds')
+            guest.run('kill -9 $(pidof urma-drive)')
+            # What one had posted does not come to the other, which ends.
+            self.right.run('kill -9 $(pidof urma-drive) || true')
+            job.wait(check=False)
+            self.server_end()
+            self.serve()
+        self.drive('mutual', 'rm')
         self.check_kernels()
 
     def test_7_unload(self):
@@ -106,6 +126,18 @@ class Urma(TwoGuests):
         self.assertEqual(job.wait().status, 0)
         self.assertIn('told', self.right.out('cat /tmp/bereft'))
         self.drive('rm', 'events', host='self')
+        self.check_kernels()
+
+    def test_8b_peer_reset(self):
+        """a peer's device is reset: either side asks for its channel anew"""
+        self.drive('mutual')
+        for guest in (self.right, self.left):
+            self.server_end()
+            guest.run(f'echo 1 > {CLASS}/device/reset')
+            for each in (self.left, self.right):
+                self.ready(each)
+            self.serve()
+            self.drive('mutual', 'rm')
         self.check_kernels()
 
     def test_8_abuse(self):

@@ -121,7 +121,7 @@ class Moves(TwoGuests):
 
     def test_2_migrate(self):
         """the guest that writes, reads and sends moves in the midst of it"""
-        self.traffic('rm', 'rc')
+        self.traffic('rm', 'rc', 'mutual')
         self.move('moved')
         self.finish()
 

@@ -327,6 +327,23 @@ class Guest:
         self.spawn('poweroff -f')
         return self.proc.wait(timeout * SCALE)
 
+    def sleep_and_wake(self, meanwhile=lambda: None):
+        """Suspend to memory (S3); the machine is woken from outside.
+
+        Needs a packed kernel, see kernel.get(), and 'tsc=reliable'.  Once in a
+        boot: SeaBIOS on q35 does not set up the power management registers
+        again, so that a second time the kernel believes that it woke up at
+        once.
+        """
+        job = self.spawn('echo none > /sys/power/pm_test; '
+                         'echo deep > /sys/power/mem_sleep && '
+                         'echo mem > /sys/power/state', 120)
+        self.qmp.wait_event('SUSPEND', 60)
+        meanwhile()
+        self.qmp.command('system_wakeup')
+        self.qmp.wait_event('WAKEUP', 30)
+        job.wait()
+
     # ---- around the guest ----------------------------------------------------
 
     def hotplug_add(self, device, **options):

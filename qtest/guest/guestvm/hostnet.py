@@ -3,11 +3,14 @@
 
 import hashlib
 import http.server
+import socket
 import subprocess
 import tempfile
 import threading
+import time
 from pathlib import Path
 
+from .clock import deadline
 from .guest import Chardev, NotAvailable
 from .paths import emulator
 from .qmp import Qmp
@@ -146,6 +149,21 @@ class Gateway:
 
     def _path(self, port):
         return self.dir / f'port{port}'
+
+    def connect(self, port, timeout=30):
+        """A socket at a port that is open, or will be at once: QEMU listens a
+        moment after it has said that the port is there."""
+        end = deadline(timeout)
+        while True:
+            sock = socket.socket(socket.AF_UNIX)
+            try:
+                sock.connect(str(self._path(port)))
+                return sock
+            except (FileNotFoundError, ConnectionRefusedError):
+                sock.close()
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
 
     def netdev(self, port):
         """The guest's -netdev value; it attaches once the port is open."""

@@ -55,10 +55,17 @@ class Kernel:
         return deps, byname
 
 
+def _image(tree, release):
+    """The kernel itself, which later releases of Debian have among its modules."""
+    boot = tree / 'boot' / f'vmlinuz-{release}'
+    return boot if boot.exists() else (
+        tree / 'lib' / 'modules' / release / 'vmlinuz')
+
+
 def _stock(arch, suite, packed):
     tree = GUEST_BUILD / arch / f'kernel-{suite}'
     release = (tree / 'release').read_text().strip()
-    image = tree / 'boot' / f'vmlinuz-{release}'
+    image = _image(tree, release)
     # The same kernel without its decompressor: under TCG unpacking xz takes
     # longer than the whole rest of the boot.
     vmlinux = tree / 'vmlinux'
@@ -189,22 +196,22 @@ def get(arch, say=print, packed=False, suite=KERNEL_SUITE):
     apt = debs.Apt(info.debian, suite)
     apt.init()
     try:
-        package, deb = _fetch(apt, info, say)
+        release, parts = _fetch(apt, info, say)
     except debs.AptError:
         # The archive has moved on, and this one is no longer in it.
         apt.refresh()
-        package, deb = _fetch(apt, info, say)
-    release = package[len('linux-image-'):]
+        release, parts = _fetch(apt, info, say)
     if where.exists():
         shutil.rmtree(where)
-    say(f'unpacking {deb.name}')
-    debs.unpack(deb, where)
-    deb.unlink()
+    for deb in parts:
+        say(f'unpacking {deb.name}')
+        debs.unpack(deb, where)
+        deb.unlink()
     if not (where / 'lib').exists():
         (where / 'lib').symlink_to('usr/lib')
     depmod(where, release)
     if arch == 'x86_64':
-        vmlinux = _extract_vmlinux(where / 'boot' / f'vmlinuz-{release}')
+        vmlinux = _extract_vmlinux(_image(where, release))
         if vmlinux:
             (where / 'vmlinux').write_bytes(vmlinux)
     stamp.write_text(release + '\n')
@@ -229,6 +236,11 @@ def other(arch, say=print, packed=False):
 
 
 def _fetch(apt, info, say):
+    """The release of a stock kernel, and its packages: one, or what later releases
+    of Debian have cut it into."""
     package = _package(apt, f'linux-image-{info.kernel_suffix}')
+    release = package[len('linux-image-'):]
+    parts = [name for name in apt.depends(package)
+             if name.startswith('linux-') and name.endswith(f'-{release}')]
     say(f'fetching {package} ({info.debian})')
-    return package, apt.fetch([package])[package]
+    return release, list(apt.fetch([package, *parts]).values())

@@ -50,6 +50,20 @@ def fetch_sha256(guest, url, timeout=240):
     return words[0]
 
 
+def same_file(server, client, host, timeout=60):
+    """Have a client fetch a file of a server's and compare the two."""
+    server.run('[ -s /tmp/www/data ] || {\n  mkdir -p /tmp/www\n'
+               '  head -c 2000003 /dev/urandom > /tmp/www/data\n'
+               '  httpd -p 8080 -h /tmp/www\n}')
+    sent = server.out('md5sum < /tmp/www/data')
+    got = client.out('set -o pipefail; '
+                     f'wget -q -O - http://{host}:8080/data | md5sum',
+                     timeout)
+    if got != sent:
+        raise AssertionError(f'{server.name} sent {sent}, {client.name} '
+                             f'got {got}')
+
+
 # The echo replies, IPv4 and IPv6, that the kernel has seen.
 REPLIES = """awk '$1 == "Icmp:" && !at { for (i = 2; i <= NF; i++)
          if ($i == "InEchoReps") at = i; next }

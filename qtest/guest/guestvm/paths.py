@@ -18,7 +18,7 @@ GUEST_ROOT = ROOT / 'qtest' / 'guest' / 'root'
 # The Debian release of the guests' programs, and that of their stock kernel.
 SUITE = os.environ.get('FABRIC_GUEST_SUITE', 'bookworm')
 KERNEL_SUITE = os.environ.get('FABRIC_GUEST_KERNEL', SUITE)
-SUITES = ('bookworm', 'trixie')
+SUITES = ('bookworm', 'trixie', 'sid')
 
 
 class Arch(NamedTuple):

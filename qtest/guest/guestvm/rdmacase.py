@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The base of tests of ncic-mthca in two guests."""
 
+import contextlib
 import unittest
 
 from . import net
-from .guest import Guest, NotAvailable, has_device
+from .guest import CommandFailed, Guest, NotAvailable, has_device
 from .hostnet import stream
 
 MODEL = 'ncic-mthca'
@@ -104,6 +105,42 @@ class RdmaCase(unittest.TestCase):
                              **more):
             self.assertRegex(out, r'\d+ iters in')
             self.assertNotIn('invalid data', out)
+
+    def pingpong_to_the_end(self, options, timeout, attempts=4):
+        """RC ping-pong on a wire that loses packets.  The client exits when
+        it has its last message: if its last acknowledgement is lost, nobody
+        is left to repeat it, and the server must see its retries exceeded.
+        That is one run in a hundred at 1 %; any other failure counts."""
+        for attempt in range(1, attempts + 1):
+            try:
+                return self.pingpong('rc', options, timeout)
+            except CommandFailed as err:
+                text = str(err)
+                if (attempt == attempts or not text.startswith(self.left.name + ':') or
+                        'transport retry counter exceeded' not in text):
+                    raise
+                print(f'# attempt {attempt} of {attempts}: the last '
+                      'acknowledgement was lost')
+
+    @contextlib.contextmanager
+    def faulty(self, guests, ways):
+        """The adapters of these guests lose, double and reorder one frame of a
+        hundred, out or in or both; yields a function that tells how many they
+        have lost."""
+        faults = {f'fault-{way}-{what}-ppm': 10000 for way in ways
+                  for what in ('drop', 'duplicate', 'reorder')}
+        seeds = {f'fault-{way}-seed': 7 for way in ways}
+        before = sum(counter(g, 'fault_drop') for g in guests)
+        for guest in guests:
+            for name, value in (faults | seeds).items():
+                self.prop(guest, name, value)
+        try:
+            yield lambda: sum(counter(g, 'fault_drop')
+                              for g in guests) - before
+        finally:
+            for guest in guests:
+                for name in faults:
+                    self.prop(guest, name, 0)
 
     def check_guests(self):
         """No complaint of a kernel, no broken rule in QEMU's log."""

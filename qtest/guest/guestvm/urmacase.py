@@ -96,6 +96,11 @@ class TwoGuests(unittest.TestCase):
     def serve(cls):
         cls.server = cls.left.spawn(f'exec {DRIVE} serve', 3600)
 
+    @classmethod
+    def server_end(cls):
+        cls.left.run('kill -9 $(pidof urma-drive) || true')
+        cls.server.wait(check=False)
+
     def drive(self, *names, guest=None, host=HOSTS['left'], timeout=600):
         """Run cases; each says so when it has gone well."""
         out = (guest or self.right).run(

@@ -31,6 +31,7 @@ typedef enum Order {
     ORDER_MAKE,         /* cfg, address: of the client; answered: the server's */
     ORDER_FILL, ORDER_CHECK, ORDER_RECV, ORDER_RECEIVED, ORDER_SEND,
     ORDER_GET64, ORDER_PUT64, ORDER_UNREGISTER, ORDER_MARK,
+    ORDER_EMPTY, ORDER_OPEN, ORDER_FLOOD,   /* see urma-mutual.c */
 } Order;
 
 typedef struct Say {
@@ -98,6 +99,15 @@ static void serve_one(End *end, Say *s)
         break;
     case ORDER_MARK:
         memset(end->buf + s->off, s->seed, s->len);
+        break;
+    case ORDER_EMPTY:
+        end_mutual_empty(end);
+        break;
+    case ORDER_OPEN:
+        end_mutual_open(end);
+        break;
+    case ORDER_FLOOD:
+        end_mutual_flood(end, s->len);
         break;
     }
 }
@@ -812,6 +822,28 @@ static void case_many(const char *host)
     }
 }
 
+/* Client and server flood one another: while neither has receive entries, and while
+ * both do. */
+static void case_mutual(const char *host)
+{
+    Say s = { .order = ORDER_EMPTY, .len = 4000 };
+    Link l;
+
+    link_open(&l, host, RM);
+    END_MUST(l.fd >= 0);
+    end_say(l.fd, &s, sizeof(s));
+    end_mutual_empty(&l.end);
+    END_MUST(end_hear(l.fd, &s, sizeof(s)));
+    end_mutual_open(&l.end);
+    s.order = ORDER_OPEN;
+    s = ask(&l, s);
+    s.order = ORDER_FLOOD;
+    end_say(l.fd, &s, sizeof(s));
+    end_mutual_flood(&l.end, s.len);
+    END_MUST(end_hear(l.fd, &s, sizeof(s)));
+    link_close(&l);
+}
+
 static const struct {
     const char *name;
     void (*run)(const char *host);
@@ -822,7 +854,7 @@ static const struct {
     { "events", case_events }, { "limit", case_limit },
     { "states", case_states }, { "many", case_many },
     { "flush", case_flush }, { "control", case_control },
-    { "group", case_group },
+    { "group", case_group }, { "mutual", case_mutual },
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))

@@ -98,6 +98,15 @@ void end_fill(uint8_t *p, uint32_t len, uint32_t seed);
 /* The offset of the first that is wrong, or @len. */
 uint32_t end_check(const uint8_t *p, uint32_t len, uint32_t seed);
 
+/* urma-mutual.c: what both ends do at the same time, and only ever in this order.
+ * Messages to a peer without receive entries, which all come back. */
+void end_mutual_empty(End *end);
+/* Receive entries for the flood. */
+void end_mutual_open(End *end);
+/* @n messages there and @n back, each once and whole. */
+#define END_MUTUAL_MAX 65536u
+void end_mutual_flood(End *end, uint32_t n);
+
 /* urma-abuse.c: @n random commands and calls, by two threads. */
 void end_abuse(uint64_t seed, unsigned long n);
 /* @n jetties, connected with themselves: what their rings hold is written over while
