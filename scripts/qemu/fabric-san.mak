@@ -11,6 +11,9 @@ CONFIG_NCIC_MTHCA=y
 CONFIG_UBC=y
 CONFIG_RCLINK=y
 CONFIG_PCI_TESTDEV=y
+# A function whose BAR is memory, and a device that takes messages, for ncic-misuse-test.
+CONFIG_IVSHMEM_DEVICE=y
+CONFIG_HPET=y
 CONFIG_PCIE_PORT=y
 CONFIG_E1000E_PCI_EXPRESS=y
 # What a guest is driven by, and what its second wire is.
