@@ -165,7 +165,9 @@ void ta_ctx_refuse(Ctx *ctx, uint16_t tassn, bool ordered, int64_t due)
 }
 
 /* The peer has given @tassn up: it would have come again.  Each has its own time,
- * for what waits behind it is refused again and again. */
+ * for what waits behind it is refused again and again.  Twice hold_time: an answer in a
+ * TPACK waits for those before it (UB 2.0 §6.8.2), and what is held for its order keeps
+ * them back by as much. */
 static bool refusal_old(const Ctx *ctx, uint16_t tassn)
 {
     UbTa *ta = ctx->ta;
@@ -173,7 +175,7 @@ static bool refusal_old(const Ctx *ctx, uint16_t tassn)
                  ? ctx->refused_when[tassn & (ta->cfg.window - 1)]
                  : ctx->due;
 
-    return ta->now - at > ta_time(ta, ta->cfg.hold_time);
+    return ta->now - at > 2 * ta_time(ta, ta->cfg.hold_time);
 }
 
 bool ta_ctx_refused_before(Ctx *ctx, uint16_t tassn)
@@ -278,7 +280,8 @@ static bool refuses(const Ctx *ctx)
 {
     const UbTa *ta = ctx->ta;
 
-    return ctx->refusals && ta->now - ctx->due <= ta_time(ta, ta->cfg.hold_time);
+    return ctx->refusals &&
+           ta->now - ctx->due <= 2 * ta_time(ta, ta->cfg.hold_time);
 }
 
 static bool evictable(const Ctx *ctx)

@@ -407,14 +407,16 @@ void ack_cnp(Chan *ch, uint8_t ecn, uint16_t cci, int64_t now)
     }
 }
 
-void ack_fake(Chan *ch, int64_t now)
+bool ack_fake(Chan *ch, int64_t now)
 {
     UbRtph h = {
         .opcode = UB_TPOP_DATA, .last = true, .fake = true, .ack_req = true,
         .psn = ch->una & UB_PSN_MASK, .msn = ch->tx_msn,
     };
 
-    if (ch->on != ON_STALLED && ack_send(ch, &h, NULL, NULL, 0, now)) {
-        ch->tp->count.tx_fake++;
+    if (ch->on == ON_STALLED || !ack_send(ch, &h, NULL, NULL, 0, now)) {
+        return false;
     }
+    ch->tp->count.tx_fake++;
+    return true;
 }

@@ -278,7 +278,7 @@ bool result_full(const Chan *ch);
 void result_forget(Chan *ch, uint32_t psn);
 uint32_t ack_covered(const Chan *ch);
 void ack_cnp(Chan *ch, uint8_t ecn, uint16_t cci, int64_t now);
-void ack_fake(Chan *ch, int64_t now);
+bool ack_fake(Chan *ch, int64_t now);
 UbTpAnswer answer_of(uint8_t rspst, uint8_t rspinfo);
 /* The network layer's parameters of a channel's packets. */
 void chan_flow(const Chan *ch, UbFlow *flow);

@@ -473,9 +473,9 @@ static void fake_timer(Chan *ch, int64_t now)
         chan_fail(ch, UB_TP_E_RETRIES);
         return;
     }
-    ch->fakes++;
     ch->fake_at = now + tp_clock(tp, UB_TPC_FAKE, tp->cfg.fake_us);
-    ack_fake(ch, now);
+    /* The peer has nothing to answer while our own port takes nothing. */
+    ch->fakes += ack_fake(ch, now);
 }
 
 static void chan_expired(Chan *ch, int64_t now)

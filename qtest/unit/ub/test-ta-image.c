@@ -815,6 +815,8 @@ static void test_times(void)
     g_assert_nonnull(ctx[TABLES]->refused_when);
     /* All are given up; without a table all at the same time. */
     ub_ta_time(ta, ta->now + ta_time(ta, cfg.hold_time) + 1);
+    g_assert_true(ta_ctx_refused_before(ctx[1], 3));
+    ub_ta_time(ta, ta->now + ta_time(ta, cfg.hold_time));
     for (unsigned i = 0; i < CONTEXTS; i++) {
         g_assert_false(ta_ctx_refused_before(ctx[i], 3));
         g_assert_null(ctx[i]->refused_when);

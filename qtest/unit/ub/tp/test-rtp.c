@@ -454,6 +454,27 @@ static void test_fake(void)
     g_assert_cmpuint(p.a->errors->len, ==, 1);
     lossy_free(p.l);
 
+    /* Our own port is deaf: the peer is not to blame. */
+    p = pair_init(100);
+    p.cfg.fake_us = 100;
+    p.attr.retries = 2;
+    scripted[0].timer = 12;                             /* 8192 us */
+    pair_open(&p);
+    p.b->answer = answer_scripted;
+    lossy_send(p.a, TA, 64, 0, true, true, 1);
+    lossy_run(p.l, p.l->now + 50 * US);
+    p.a->down = true;
+    lossy_run(p.l, p.l->now + 5 * MS);
+    g_assert_cmpuint(count(p.a)->tx_fake, ==, 0);
+    g_assert_cmpuint(p.a->errors->len, ==, 0);
+    p.a->down = false;
+    ub_tp_space(p.a->tp, p.l->now);
+    lossy_run(p.l, p.l->now + 10 * MS);
+    g_assert_cmpuint(count(p.a)->tx_fake, >, 10);
+    g_assert_cmpuint(count(p.b)->rx_fake, ==, count(p.a)->tx_fake);
+    g_assert_cmpuint(p.a->errors->len, ==, 0);
+    lossy_free(p.l);
+
     /* New work makes them needless. */
     p = pair_init(100);
     p.cfg.fake_us = 100;
