@@ -169,6 +169,23 @@ static void ring_control(Rclink *d, RclRing *r, uint32_t val)
     r->use_shadow = val & RCL_RING_SHADOW;
 }
 
+/* Whether news of the driver's index give the device anything to do. */
+static bool ring_serves(const Rclink *d, unsigned n)
+{
+    RclFlow last = n == RCL_RING_RX1 ? FLOW_ACK - 1 : FLOW_TYPE2;
+
+    if (n == RCL_RING_TX) {
+        return true;
+    }
+    for (RclFlow f = n == RCL_RING_RX1 ? FLOW_BANK0 : FLOW_TYPE2; f <= last;
+         f++) {
+        if (d->wait[f].head) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The driver's own index: how far it is ahead of the device's must fit. */
 static void ring_move(Rclink *d, RclRing *r, unsigned off, uint32_t val)
 {
@@ -189,7 +206,9 @@ static void ring_move(Rclink *d, RclRing *r, unsigned off, uint32_t val)
         r->tail = val;
     } else {
         r->head = val;
-        rcl_kick(d);
+        if (ring_serves(d, ring_number(d, r))) {
+            rcl_kick(d);
+        }
     }
 }
 

@@ -137,6 +137,11 @@ static void timer_start(Rclink *d, RclQp *q)
                    d->port.retry_ns ? d->now + d->port.retry_ns : CORE_NEVER);
 }
 
+static bool timer_runs(const RclQp *q)
+{
+    return q->timer.place && q->timer.at != CORE_NEVER;
+}
+
 static uint16_t sent_unacked(const RclQp *q)
 {
     return serial_add(q->max_fwd + 1, -q->una, PSN_BITS);
@@ -219,10 +224,11 @@ static void sender_acked(Rclink *d, RclQp *q, uint16_t n)
     if (q->rnr_hold) {
         return;         /* its time goes on */
     }
+    /* It stays in the heap: the next packet would put it there again. */
     if (sent_unacked(q)) {
         timer_start(d, q);
     } else {
-        core_timer_cancel(&d->timers, &q->timer);
+        core_timer_set(&d->timers, &q->timer, CORE_NEVER);
     }
 }
 
@@ -311,7 +317,7 @@ static void sender_send(Rclink *d, RclFlow flow, uint16_t i)
         /* Nobody acknowledges, nor those that another format sent before. */
         sender_done(d, q, serial_add(s->psn + 1, -q->una, PSN_BITS));
         core_timer_cancel(&d->timers, &q->timer);
-    } else if (!q->timer.place) {
+    } else if (!timer_runs(q)) {
         timer_start(d, q);
     }
     rcl_rate_sent(d, q, len);

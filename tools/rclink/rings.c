@@ -12,7 +12,8 @@
 
 enum {
 	ENTRIES = 1 << RCLINK_LOG,
-	TELL_AFTER = ENTRIES / 4,	/* buffers given back before we ring */
+	TELL_AFTER = ENTRIES / 4,	/* buffers or events given back before
+					 * we ring: the device has the rest */
 };
 
 /* ---- memory that the device sees ---- */
@@ -97,6 +98,13 @@ static void tell(struct rclink *rc, unsigned n)
 	publish();
 	ring_write(rc, n, n == RCL_RING_EVENT ? RCL_RING_TAIL : RCL_RING_HEAD,
 		   rc->mine[n]);
+}
+
+/* The same where it can wait: a register costs more than a message. */
+static void tell_many(struct rclink *rc, unsigned n)
+{
+	if ((uint16_t)(rc->mine[n] - rc->told[n]) >= TELL_AFTER)
+		tell(rc, n);
 }
 
 /* Give a buffer to the device: entries keep theirs. */
@@ -187,12 +195,9 @@ int rclink_recv(struct rclink *rc, int group, struct rclink_message *msg)
 		rc->held[n] = 0;
 		give(rc, n);
 	}
-	if (theirs(rc, n) == at) {
-		tell(rc, n);
+	tell_many(rc, n);
+	if (theirs(rc, n) == at)
 		return 0;
-	}
-	if ((uint16_t)(rc->mine[n] - rc->told[n]) >= TELL_AFTER)
-		tell(rc, n);
 	e = entry_of(rc, n, at);
 	msg->data = buffer_of(rc, n, at);
 	msg->len = get16(e + RCL_E_LEN);
@@ -246,12 +251,10 @@ int rclink_poll(struct rclink *rc, struct rclink_event *ev)
 
 	while (theirs(rc, n) != rc->mine[n]) {
 		event_decode(entry_of(rc, n, rc->mine[n]++), ev);
-		if ((uint16_t)(rc->mine[n] - rc->told[n]) >= TELL_AFTER)
-			tell(rc, n);
+		tell_many(rc, n);
 		if (event_is_ours(ev))
 			return 1;
 	}
-	tell(rc, n);
 	return 0;
 }
 
@@ -270,11 +273,10 @@ static int happened(struct rclink *rc, unsigned what)
 
 int rclink_arm(struct rclink *rc, unsigned what)
 {
-	for (unsigned n = 0; n < RCL_RINGS; n++) {
-		tell(rc, n);
+	tell(rc, RCL_RING_TX);
+	for (unsigned n = 0; n < RCL_RINGS; n++)
 		if (what >> n & 1)
 			ring_write(rc, n, RCL_RING_ARM, theirs(rc, n));
-	}
 	settle();
 	return happened(rc, what);
 }

@@ -139,11 +139,14 @@ static void test_buffers(void)
     while (n < ENTRIES + 1) {
         take(p.rc[1], 0, n++);
     }
-    /* ... and the rest when no more is there. */
+    /* ... and one alone is no reason for a register: the device has others. */
+    cdev_settle();
+    cdev_writes = 0;
     g_assert_cmpint(rclink_recv(p.rc[1], 0, &m), ==, 0);
     cdev_settle();
     g_assert_cmpuint(rig_get(e, RCL_RING(RCL_RING_RX1) + RCL_RING_HEAD), ==,
-                     2 * ENTRIES + 1);
+                     2 * ENTRIES);
+    g_assert_cmpuint(cdev_writes, ==, 0);
     pair_close(&p);
 }
 
@@ -255,10 +258,12 @@ static void test_events(void)
             }
             cdev_settle();
             g_assert_cmpuint(n, ==, i + 1);
-            g_assert_cmpuint(rig_get(e, RCL_RING(RCL_RING_EVENT) +
-                                        RCL_RING_TAIL), ==,
-                             rig_get(e, RCL_RING(RCL_RING_EVENT) +
-                                        RCL_RING_HEAD));
+            /* The device knows of all but less than what is told at once. */
+            g_assert_cmpuint((uint16_t)(rig_get(e, RCL_RING(RCL_RING_EVENT) +
+                                                   RCL_RING_HEAD) -
+                                        rig_get(e, RCL_RING(RCL_RING_EVENT) +
+                                                   RCL_RING_TAIL)), <,
+                             ENTRIES / 4);
         }
     }
     g_assert_cmpuint(stat_of(p.rc[0], "events_lost"), ==, 0);

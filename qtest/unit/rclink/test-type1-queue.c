@@ -51,6 +51,38 @@ static void test_rnr(void)
     rig_free(r);
 }
 
+/*
+ * More buffers wake the device up where packets of that ring wait for them, and
+ * only there.
+ */
+static void test_kick(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+    RigPacket p;
+
+    rig_up(e, GEN1);
+    rig_qp(e, 0xa5, &r->e[0] + 1, 0xa5, 0);
+    rig_settle(r);
+    rig_set(e, RCL_RING(RCL_RING_RX1) + RCL_RING_HEAD, e->rx_head[0]);
+    rig_set(e, RCL_RING(RCL_RING_RX2) + RCL_RING_HEAD, e->rx_head[1]);
+    g_assert_false(e->kicked);
+    rig_set(e, RCL_RING(RCL_RING_TX) + RCL_RING_HEAD, e->tx_head);
+    g_assert_true(e->kicked);
+    /* One more than there are buffers. */
+    for (unsigned i = 0; i <= e->rx_head[0]; i++) {
+        peer_send(e, (RclRh) { .opcode = RCL_OP_SEND, .psn = i }, 64);
+        rig_settle(r);
+    }
+    g_assert_true(rig_take(e, 0, &p));
+    e->kicked = false;
+    rig_set(e, RCL_RING(RCL_RING_RX2) + RCL_RING_HEAD, e->rx_head[1]);
+    g_assert_false(e->kicked);
+    g_assert_true(rig_take(e, 0, &p));
+    g_assert_true(e->kicked);
+    rig_free(r);
+}
+
 /* ---- merge, FACK, time stamps ---- */
 
 static void test_merge(void)
@@ -524,6 +556,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rclink/type1/rnr", test_rnr);
+    g_test_add_func("/rclink/type1/kick", test_kick);
     g_test_add_func("/rclink/type1/merge", test_merge);
     g_test_add_func("/rclink/type1/scan", test_scan);
     g_test_add_func("/rclink/type1/fack", test_fack);
