@@ -210,7 +210,11 @@ int ubc_get_async_event(urma_context *ctx, urma_async_event *event)
         }
     } while (!async_count((UbcCtx *)ctx, &a));
     *event = (urma_async_event) { .urma_ctx = ctx, .event_type = a.type };
-    event->jfc = (urma_jfc *)(uintptr_t)a.data;
+    if (event_counts(a.type)) {
+        event->jfc = (urma_jfc *)(uintptr_t)a.data;
+    } else {
+        event->number = a.data;     /* of a port, or an EID's index */
+    }
     return 0;
 }
 

@@ -319,6 +319,16 @@ typedef struct urma_user_ctl_out {
     uint32_t len, reserved;
 } urma_user_ctl_out;
 
+/* Objects in steps: with options between what makes them and what has them work. */
+struct urma_steps {
+    int (*alloc)(urma_context *, void *, void **);
+    int (*set_opt)(void *, uint64_t, void *, uint32_t);
+    int (*active)(void *);
+    int (*get_opt)(void *, uint64_t, void *, uint32_t);
+    int (*deactive)(void *);
+    int (*free)(void *);
+};
+
 /* The table of operations; what is void * is not offered. */
 struct urma_ops {
     const char *name;
@@ -326,14 +336,14 @@ struct urma_ops {
     int (*modify_jfc)(urma_jfc *, urma_jfc_attr *);
     int (*delete_jfc)(urma_jfc *);
     int (*delete_jfc_batch)(urma_jfc **, int, urma_jfc **);
-    void *jfc_steps[6];             /* alloc, set_opt, active, ... free */
+    struct urma_steps jfc_steps;
     urma_jfs *(*create_jfs)(urma_context *, urma_jfs_cfg *);
     int (*modify_jfs)(urma_jfs *, urma_jfs_attr *);
     int (*query_jfs)(urma_jfs *, urma_jfs_cfg *, urma_jfs_attr *);
     int (*flush_jfs)(urma_jfs *, int, urma_cr *);
     int (*delete_jfs)(urma_jfs *);
     int (*delete_jfs_batch)(urma_jfs **, int, urma_jfs **);
-    void *jfs_steps[6];
+    struct urma_steps jfs_steps;
     urma_jfr *(*create_jfr)(urma_context *, urma_jfr_cfg *);
     int (*modify_jfr)(urma_jfr *, urma_recv_attr *);
     int (*query_jfr)(urma_jfr *, urma_jfr_cfg *, urma_recv_attr *);
@@ -343,7 +353,7 @@ struct urma_ops {
                                      urma_token *);
     int (*unimport_jfr)(urma_target_jetty *);
     void *advise_jfr[3];
-    void *jfr_steps[6];
+    struct urma_steps jfr_steps;
     urma_jetty *(*create_jetty)(urma_context *, urma_jetty_cfg *);
     int (*modify_jetty)(urma_jetty *, urma_recv_attr *);
     int (*query_jetty)(urma_jetty *, urma_jetty_cfg *, urma_recv_attr *);
@@ -356,7 +366,7 @@ struct urma_ops {
     void *advise_jetty[3];
     int (*bind_jetty)(urma_jetty *, urma_target_jetty *);
     int (*unbind_jetty)(urma_jetty *);
-    void *jetty_steps[6];
+    struct urma_steps jetty_steps;
     urma_jetty_grp *(*create_jetty_grp)(urma_context *, urma_jetty_grp_cfg *);
     int (*delete_jetty_grp)(urma_jetty_grp *);
     urma_jfce *(*create_jfce)(urma_context *);
@@ -514,10 +524,14 @@ UBC_AT(urma_cr, imm_data, 56);
 UBC_AT(urma_cr, user_data, 72);
 UBC_SIZE(urma_async_event, 32);
 UBC_SIZE(urma_ops, 800);
+UBC_AT(urma_ops, jfc_steps, 40);
 UBC_AT(urma_ops, create_jfs, 88);
+UBC_AT(urma_ops, jfs_steps, 136);
 UBC_AT(urma_ops, create_jfr, 184);
 UBC_AT(urma_ops, import_jfr, 224);
+UBC_AT(urma_ops, jfr_steps, 264);
 UBC_AT(urma_ops, create_jetty, 312);
+UBC_AT(urma_ops, jetty_steps, 416);
 UBC_AT(urma_ops, import_jetty, 360);
 UBC_AT(urma_ops, bind_jetty, 400);
 UBC_AT(urma_ops, create_jetty_grp, 464);

@@ -6,8 +6,42 @@
  */
 #include "ubc.h"
 
+/* ---- Objects in steps, which there are not ---------------------------------------- */
+
+static int step_none(void)
+{
+    errno = ENOSYS;
+    return ENOSYS;
+}
+
+static int step_alloc(urma_context *ctx, void *cfg, void **object)
+{
+    if (object) {
+        *object = NULL;
+    }
+    return step_none();
+}
+
+static int step_option(void *object, uint64_t option, void *buf, uint32_t len)
+{
+    return step_none();
+}
+
+static int step(void *object)
+{
+    return step_none();
+}
+
+#define STEPS { step_alloc, step_option, step, step_option, step, step }
+
+/* ---- The table --------------------------------------------------------------------- */
+
 static const urma_ops operations = {
     .name = "ubc",
+    .jfc_steps = STEPS,
+    .jfs_steps = STEPS,
+    .jfr_steps = STEPS,
+    .jetty_steps = STEPS,
     .create_jfc = ubc_create_jfc,
     .modify_jfc = ubc_modify_jfc,
     .delete_jfc = ubc_delete_jfc,

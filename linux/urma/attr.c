@@ -14,7 +14,7 @@
 #define ORDERS_RM	0x3	/* OT, OI */
 #define ORDERS_RC	0x5	/* OT, OL */
 #define CARRIERS_RM	0x3	/* RTP, CTP */
-#define CARRIERS_UM	0x6	/* CTP, and UTP, which is CTP here */
+#define CARRIERS_UM	0x2	/* CTP; who asks for UTP gets that, too */
 #define JETTY_GRP	(1u << 11)
 #define FEATURES	(1u << 12 | 1u << 18)	/* error_suspend, ctp_en */
 

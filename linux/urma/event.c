@@ -239,10 +239,19 @@ static void async_release(struct kref *kref)
 	kfree(async);
 }
 
-void urma_async_put(struct urma_async *async)
+static void async_put(struct urma_async *async)
 {
-	if (async)
-		kref_put(&async->kref, async_release);
+	kref_put(&async->kref, async_release);
+}
+
+void urma_async_end(struct urma_file *f)
+{
+	if (!f->async)
+		return;
+	spin_lock_irq(&f->dev->asyncs_lock);
+	list_del(&f->async->list);
+	spin_unlock_irq(&f->dev->asyncs_lock);
+	async_put(f->async);
 }
 
 void urma_async_event(struct urma_async *async, u32 type, u64 data,
@@ -265,6 +274,17 @@ void urma_async_event(struct urma_async *async, u32 type, u64 data,
 	async->n++;
 	spin_unlock_irqrestore(&async->lock, flags);
 	wake_up_interruptible(&async->wait);
+}
+
+void urma_async_all(struct urma_dev *dev, u32 type, u64 data)
+{
+	struct urma_async *async;
+	unsigned long flags;
+
+	spin_lock_irqsave(&dev->asyncs_lock, flags);
+	list_for_each_entry(async, &dev->asyncs, list)
+		urma_async_event(async, type, data, NULL);
+	spin_unlock_irqrestore(&dev->asyncs_lock, flags);
 }
 
 void urma_async_purge(struct urma_async *async, struct urma_obj *obj)
@@ -332,7 +352,7 @@ static __poll_t async_poll(struct file *file, poll_table *wait)
 
 static int async_close(struct inode *inode, struct file *file)
 {
-	urma_async_put(file->private_data);
+	async_put(file->private_data);
 	return 0;
 }
 
@@ -365,5 +385,8 @@ int urma_async_fd(struct urma_file *f)
 		return fd;
 	}
 	f->async = async;
+	spin_lock_irq(&f->dev->asyncs_lock);
+	list_add(&async->list, &f->dev->asyncs);
+	spin_unlock_irq(&f->dev->asyncs_lock);
 	return fd;
 }

@@ -390,7 +390,7 @@ static int file_close(struct inode *inode, struct file *file)
 	urma_file_end(f, !dev->gone && !dev->stopped);
 	up_read(&dev->life);
 	xa_destroy(&f->objs);
-	urma_async_put(f->async);
+	urma_async_end(f);
 	__free_page(f->sink);
 	kfree(f);
 	urma_dev_put(dev);

@@ -10,6 +10,7 @@
 #define EQ_LOG2		12
 #define EQ_BYTES	(UBQ_EQE << EQ_LOG2)
 #define EQ		0	/* channels report to this one, so all do */
+#define EID_INDEX	0	/* there is no other */
 
 static void hw_wr(struct urma_dev *dev, u32 reg, u32 value)
 {
@@ -59,6 +60,18 @@ static void eq_object(struct urma_dev *dev, unsigned int event, u32 id,
 			urma_async_event(g->async, URMA_EVENT_JETTY_GRP_ERR,
 					 g->obj.cookie, &g->obj);
 		xa_unlock_irqrestore(&dev->groups, flags);
+		break;
+	case UBQ_EVENT_PORT_UP:
+		urma_async_all(dev, URMA_EVENT_PORT_ACTIVE, id);
+		break;
+	case UBQ_EVENT_PORT_DOWN:
+		urma_async_all(dev, URMA_EVENT_PORT_DOWN, id);
+		break;
+	case UBQ_EVENT_EID:
+		urma_async_all(dev, URMA_EVENT_EID_CHANGE, EID_INDEX);
+		break;
+	case UBQ_EVENT_FATAL:
+		urma_async_all(dev, URMA_EVENT_DEV_FATAL, 0);
 		break;
 	default:
 		/* Channels are looked at when they are needed next. */
@@ -165,7 +178,8 @@ int urma_hw_start(struct urma_dev *dev)
 	hw_wr(dev, UBQ_EQ(EQ) + UBQ_EQ_BASE_HI, upper_32_bits(dev->eq.dma));
 	hw_wr(dev, UBQ_EQ(EQ) + UBQ_EQ_SIZE, EQ_LOG2);
 	hw_wr(dev, UBQ_EQ(EQ) + UBQ_EQ_VECTOR, vector);
-	hw_wr(dev, UBQ_EQ(EQ) + UBQ_EQ_CTRL, UBQ_EQ_ENABLE);
+	hw_wr(dev, UBQ_EQ(EQ) + UBQ_EQ_CTRL,
+	      UBQ_EQ_ENABLE | UBQ_EQ_DEVICE);
 	err = caps_read(dev);
 	if (err)
 		return err;

@@ -166,13 +166,35 @@ static void queue_refer(struct urma_queue *q, int step)
 		q->group->obj.users += step;
 }
 
+/* Who is told of @jfr's threshold; instead of @old only, if there is one.  The
+ * lock is that of events.
+ */
+static void limiter_set(struct urma_dev *dev, struct urma_queue *jfr,
+			struct urma_queue *q, const struct urma_queue *old)
+{
+	xa_lock_irq(&dev->queues);
+	if (!old || jfr->limiter == old)
+		jfr->limiter = q;
+	xa_unlock_irq(&dev->queues);
+}
+
+/* No event is the queue's any more. */
+static void queue_forget(struct urma_file *f, struct urma_queue *q)
+{
+	if (q->id != UBQ_NEW)
+		xa_erase_irq(&f->dev->queues, q->id);
+	if (q->jfr)
+		limiter_set(f->dev, q->jfr, NULL, q);
+	urma_async_purge(f->async, &q->obj);
+}
+
 /* Of a queue that may be half made. */
 void urma_queue_end(struct urma_file *f, struct urma_queue *q, bool engine)
 {
 	struct ub_cmd cmd;
 
+	queue_forget(f, q);
 	if (q->id != UBQ_NEW) {
-		xa_erase_irq(&f->dev->queues, q->id);
 		ub_cmd_init(&cmd, q->id, 0);
 		if (engine &&
 		    urma_cmd_run(f->dev, UBQ_OP_QUEUE_DESTROY, &cmd)) {
@@ -182,7 +204,6 @@ void urma_queue_end(struct urma_file *f, struct urma_queue *q, bool engine)
 	}
 	if (q->bound)
 		q->bound->obj.users--;
-	urma_async_purge(f->async, &q->obj);
 	queue_refer(q, -1);
 	urma_ring_put(q->obj.ring);
 	kfree(q);
@@ -340,13 +361,16 @@ int urma_create_jetty(struct urma_file *f, void *args)
 
 /* ---- changes ---- */
 
-static int limit_set(struct urma_dev *dev, struct urma_queue *jfr, u32 limit)
+/* By @q, the JFR itself or a jetty that receives by it: it is told. */
+static int limit_set(struct urma_dev *dev, struct urma_queue *jfr,
+		     struct urma_queue *q, u32 limit)
 {
 	struct ub_cmd cmd;
 	int err;
 
 	if (limit > jfr->cfg.recv_depth)
 		return -EINVAL;
+	limiter_set(dev, jfr, q == jfr ? NULL : q, NULL);
 	ub_cmd_init(&cmd, jfr->id, UBQ_QM_RQ_LIMIT);
 	ub_put16(&cmd, UBQ_Q_RQ_LIMIT, limit);
 	err = urma_cmd_run(dev, UBQ_OP_QUEUE_MODIFY, &cmd);
@@ -374,7 +398,7 @@ static int modify_recv(struct urma_file *f, struct urma_queue *q,
 	if (a->mask & ~(URMA_MODIFY_THRESHOLD | URMA_MODIFY_STATE))
 		return -EINVAL;
 	if (a->mask & URMA_MODIFY_THRESHOLD)
-		err = limit_set(f->dev, jfr, a->rx_threshold);
+		err = limit_set(f->dev, jfr, q, a->rx_threshold);
 	if (!err && a->mask & URMA_MODIFY_STATE)
 		err = state > URMA_ERROR ? -EINVAL
 					 : queue_state(f->dev, q, state);
@@ -392,7 +416,7 @@ int urma_modify_jfr(struct urma_file *f, void *args)
 			   UBQ_STATE_ERROR : a->state, a);
 }
 
-/* The threshold is that of its JFR, and so is the event. */
+/* The threshold is that of its JFR. */
 int urma_modify_jetty(struct urma_file *f, void *args)
 {
 	struct urma_jetty_cmd *a = args;
@@ -514,8 +538,7 @@ static int delete_queue(struct urma_file *f, enum urma_kind kind, void *args)
 	err = urma_obj_take(f, &q->obj);
 	if (err)
 		return err;
-	xa_erase_irq(&f->dev->queues, q->id);
-	urma_async_purge(f->async, &q->obj);
+	queue_forget(f, q);
 	a->async_events = q->obj.async_reported;
 	urma_queue_end(f, q, true);
 	return 0;
@@ -538,18 +561,42 @@ int urma_delete_jetty(struct urma_file *f, void *args)
 
 /* ---- events ---- */
 
-void urma_queue_event(struct urma_queue *q, unsigned int event, u32 data)
+#define NO_EVENT	(~0u)
+
+/* Checks of send entries have a change of state behind them, and so have those of
+ * receive entries: a JFR tells of the latter by its check alone.
+ */
+static u32 queue_event_type(const struct urma_queue *q, unsigned int event,
+			    u32 data)
 {
 	static const u32 broken[URMA_KINDS] = {
 		[URMA_JFS] = URMA_EVENT_JFS_ERR,
 		[URMA_JFR] = URMA_EVENT_JFR_ERR,
 		[URMA_JETTY] = URMA_EVENT_JETTY_ERR,
 	};
+	bool jfr = q->obj.kind == URMA_JFR;
 
-	if (event == UBQ_EVENT_RQ_LIMIT)
-		urma_async_event(q->async, URMA_EVENT_JFR_LIMIT, q->obj.cookie,
-				 &q->obj);
-	else if (event == UBQ_EVENT_RQ_ERROR || data == UBQ_STATE_ERROR)
-		urma_async_event(q->async, broken[q->obj.kind], q->obj.cookie,
-				 &q->obj);
+	switch (event) {
+	case UBQ_EVENT_RQ_LIMIT:
+		return jfr ? URMA_EVENT_JFR_LIMIT : URMA_EVENT_JETTY_LIMIT;
+	case UBQ_EVENT_RQ_ERROR:
+		return jfr ? broken[URMA_JFR] : NO_EVENT;
+	case UBQ_EVENT_QUEUE_STATE:
+		return jfr || (data != UBQ_STATE_ERROR &&
+			       data != UBQ_STATE_SUSPENDED) ?
+		       NO_EVENT : broken[q->obj.kind];
+	default:
+		return NO_EVENT;
+	}
+}
+
+void urma_queue_event(struct urma_queue *q, unsigned int event, u32 data)
+{
+	u32 type;
+
+	if (event == UBQ_EVENT_RQ_LIMIT && q->limiter)
+		q = q->limiter;
+	type = queue_event_type(q, event, data);
+	if (type != NO_EVENT)
+		urma_async_event(q->async, type, q->obj.cookie, &q->obj);
 }

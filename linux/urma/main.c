@@ -111,7 +111,9 @@ static struct urma_dev *dev_new(struct ub_core *core)
 	mutex_init(&dev->files_lock);
 	ub_dests_init(&dev->dests, core);
 	spin_lock_init(&dev->rings_lock);
+	spin_lock_init(&dev->asyncs_lock);
 	INIT_LIST_HEAD(&dev->files);
+	INIT_LIST_HEAD(&dev->asyncs);
 	INIT_LIST_HEAD(&dev->rings);
 	INIT_LIST_HEAD(&dev->channels);
 	xa_init_flags(&dev->jfcs, XA_FLAGS_LOCK_IRQ);
@@ -289,6 +291,8 @@ static int urma_resume(struct auxiliary_device *adev)
 		dev->stopped = dev->ending = false;
 	else
 		dev_err(dev->dma, "no restart: %d\n", err);
+	/* Contexts of before are told that they may be made anew, or not. */
+	urma_async_all(dev, err ? URMA_EVENT_ELR_ERR : URMA_EVENT_ELR_DONE, 0);
 	up_write(&dev->life);
 	return err;
 }

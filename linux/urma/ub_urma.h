@@ -105,6 +105,7 @@ struct urma_jfce {
 /* Asynchronous events of a context. */
 struct urma_async {
 	struct kref kref;
+	struct list_head list;	/* of the device's */
 	spinlock_t lock;
 	wait_queue_head_t wait;
 	struct list_head events;
@@ -119,10 +120,13 @@ void urma_jfces_end(struct urma_file *f);
 struct urma_jfce *urma_jfce_get(struct urma_file *f, int fd);
 void urma_jfce_put(struct urma_jfce *jfce);
 int urma_async_fd(struct urma_file *f);
-void urma_async_put(struct urma_async *async);
+/* The context's end of it: nothing reports to it any more. */
+void urma_async_end(struct urma_file *f);
 /* Any context. */
 void urma_async_event(struct urma_async *async, u32 type, u64 data,
 		      struct urma_obj *obj);
+/* The same, to all contexts of the device, also those that ended. */
+void urma_async_all(struct urma_dev *dev, u32 type, u64 data);
 /* Forget those of @obj that were not read. */
 void urma_async_purge(struct urma_async *async, struct urma_obj *obj);
 
@@ -172,6 +176,7 @@ struct urma_queue {
 	struct urma_queue *jfr;
 	struct urma_target *bound;
 	struct urma_group *group;
+	struct urma_queue *limiter;	/* JFR: the jetty that set its threshold */
 	struct urma_jetty_cmd cfg;
 	struct urma_queue_private shape;
 };
@@ -248,6 +253,8 @@ struct urma_dev {
 	bool stopped;		/* until resume; under life */
 	struct list_head files;
 	struct mutex files_lock;
+	struct list_head asyncs;	/* of contexts */
+	spinlock_t asyncs_lock;		/* outside those of the asyncs */
 	spinlock_t rings_lock;
 	struct list_head rings;
 	struct inode *inode;	/* ours: files map it, whatever node they opened */

@@ -236,6 +236,61 @@ static void test_control(void)
     bed_close(&b);
 }
 
+static void steps_refuse(const struct urma_steps *steps, urma_context *ctx)
+{
+    void *object = ctx;
+    uint32_t depth = 8;
+
+    errno = 0;
+    g_assert_cmpint(steps->alloc(ctx, &depth, &object), ==, ENOSYS);
+    g_assert_cmpint(errno, ==, ENOSYS);
+    g_assert_null(object);
+    g_assert_cmpint(steps->alloc(ctx, NULL, NULL), ==, ENOSYS);
+    g_assert_cmpint(steps->set_opt(ctx, 1, &depth, 4), ==, ENOSYS);
+    g_assert_cmpint(steps->get_opt(ctx, 1, &depth, 4), ==, ENOSYS);
+    g_assert_cmpuint(depth, ==, 8);
+    g_assert_cmpint(steps->active(ctx), ==, ENOSYS);
+    g_assert_cmpint(steps->deactive(ctx), ==, ENOSYS);
+    g_assert_cmpint(steps->free(ctx), ==, ENOSYS);
+}
+
+/* Objects in steps are refused, whichever way a program begins. */
+static void test_steps(void)
+{
+    Bed b;
+
+    bed_open(&b);
+    steps_refuse(&b.ops->jfc_steps, b.ctx);
+    steps_refuse(&b.ops->jfs_steps, b.ctx);
+    steps_refuse(&b.ops->jfr_steps, b.ctx);
+    steps_refuse(&b.ops->jetty_steps, b.ctx);
+    bed_close(&b);
+}
+
+/* What is of the device has a number, and belongs to no object. */
+static void test_async_device(void)
+{
+    static const uint32_t types[] = {
+        URMA_EVENT_PORT_ACTIVE, URMA_EVENT_PORT_DOWN, URMA_EVENT_EID_CHANGE,
+        URMA_EVENT_ELR_DONE,
+    };
+    urma_async_event event;
+    Bed b;
+
+    bed_open(&b);
+    for (unsigned i = 0; i < G_N_ELEMENTS(types); i++) {
+        async_say(types[i], (void *)(uintptr_t)(i + 1));
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(types); i++) {
+        g_assert_cmpint(b.ops->get_async_event(b.ctx, &event), ==, 0);
+        g_assert_cmpuint(event.event_type, ==, types[i]);
+        g_assert_cmpuint(event.number, ==, i + 1);
+        g_assert_true(event.urma_ctx == b.ctx);
+        b.ops->ack_async_event(&event);
+    }
+    bed_close(&b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -244,6 +299,8 @@ int main(int argc, char **argv)
     g_test_add_func("/urma-provider/events-late", test_events_late);
     g_test_add_func("/urma-provider/events-freed", test_events_freed);
     g_test_add_func("/urma-provider/async-freed", test_async_freed);
+    g_test_add_func("/urma-provider/async-device", test_async_device);
+    g_test_add_func("/urma-provider/steps", test_steps);
     g_test_add_func("/urma-provider/group", test_group);
     g_test_add_func("/urma-provider/control", test_control);
     return g_test_run();
