@@ -4,6 +4,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include <malloc.h>
+
 #include "internal.h"
 #include "pair.h"
 
@@ -193,11 +195,85 @@ static void test_image(void)
     }
 }
 
+/* ---- as many queues as there are numbers for ---- */
+
+enum { ALL = 65536, SOME = 4096, BYTES_OF_QUEUE = 2048 };
+
+static size_t heap(void)
+{
+    return mallinfo2().uordblks;
+}
+
+/* Each as a jetty: it sends, and receives by the entries of one queue that all share. */
+static void jetties_make(UbqQueue *q, unsigned n, UbqCq *cq, uint32_t shared)
+{
+    uint64_t brk = q->d->brk;
+
+    for (unsigned i = 0; i < n; i++) {
+        q->d->brk = brk;        /* in turn each has this memory */
+        q->sq_log2 = 2;
+        ubq_queue_create(q, cq, cq, shared, UB_ROI, 0);
+    }
+}
+
+static void test_all(void)
+{
+    unsigned made = 2, used = 0;
+    uint8_t cmd[UBQ_CMD];
+    size_t before, grown;
+    UbqQueue q, rq;
+    UbqCq cq;
+    UbUrma *u;
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    u = p.a->urma;
+    u->cfg.queues = ALL;        /* as a device has them */
+    ubq_cq_open(&cq, &p.a->drv, 10);
+    ubq_queue_open(&rq, &p.a->drv, NULL, &cq, UB_ROI, 0);
+    q = (UbqQueue){ .d = &p.a->drv };
+    before = heap();
+    while (made < ALL) {
+        unsigned n = MIN(SOME, ALL - made);
+
+        jetties_make(&q, n, &cq, rq.id);
+        made += n;
+        post(&q, UB_TA_WRITE, 0, p.local);
+        used++;
+        ends_run(&p.ends, SECOND);
+        ubq_cq_expect(&cq, UBQ_STATUS_OK);
+    }
+    g_assert_cmpuint(u->n_queues, ==, ALL);
+    grown = heap() - before;
+    g_test_message("%zu bytes a queue", grown / ALL);
+    g_assert_cmpuint(grown / ALL, <, BYTES_OF_QUEUE);
+    /* There is no room for another, and what is there works. */
+    ubq_cmd_init(cmd, UBQ_NEW, 0);
+    cmd[UBQ_Q_SQ_LOG2] = 2;
+    put_le64(cmd + UBQ_Q_SQ_BASE, q.sq);
+    put_le32(cmd + UBQ_Q_SEND_CQ, cq.id);
+    put_le32(cmd + UBQ_Q_RQ_SHARED, UBQ_NEW);
+    g_assert_cmpuint(ubq_command(&p.a->drv, UBQ_OP_QUEUE_CREATE, cmd), ==,
+                     UBQ_RESULT_FULL);
+    g_assert_cmpuint(used, ==, ALL / SOME);
+    post(&q, UB_TA_WRITE, 0, p.local);
+    ends_run(&p.ends, SECOND);
+    ubq_cq_expect(&cq, UBQ_STATUS_OK);
+    /* One goes, and there is room for one. */
+    ubq_cmd_init(cmd, q.id, 0);
+    g_assert_cmpuint(ubq_command(&p.a->drv, UBQ_OP_QUEUE_DESTROY, cmd), ==,
+                     UBQ_RESULT_OK);
+    jetties_make(&q, 1, &cq, rq.id);
+    g_assert_cmpuint(u->n_queues, ==, ALL);
+    pair_stop(&p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/urma/bounds/entries", test_bound);
     g_test_add_func("/ub/urma/bounds/group-shared", test_group_shared);
     g_test_add_func("/ub/urma/bounds/image", test_image);
+    g_test_add_func("/ub/urma/bounds/all-queues", test_all);
     return g_test_run();
 }
