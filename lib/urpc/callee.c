@@ -28,6 +28,7 @@ void urpc_call_settle(UrpcCall *call)
     free(call->inline_data);
     free(call->dma);
     free(call->data);
+    urpc_functions_drop(u->fns, call->deployed);
     memset(call, 0, sizeof(*call));
     call->u = u;
     call->seen = true;
@@ -77,6 +78,7 @@ static void call_run(UrpcCall *call, int64_t now)
     }
     call->state = CALL_RUNNING;
     call->owned = true;
+    call->deployed = urpc_functions_hold(call->u->fns, call->fn.function);
     call->u->n.executed++;
     if (!call->fn.reference) {
         urpc_args_done(call, now);

@@ -42,6 +42,7 @@ struct UrpcCall {
     bool ack_due, acked, ack_queued;
     UrpcRequest request;        /* its ID stays when it has ended */
     UrpcFunction fn;
+    struct Deployed *deployed;  /* of a function that a peer deployed */
     int64_t deadline, replied_at, acked_at;
     uint8_t *inline_data;
     uint32_t inline_len;
@@ -132,5 +133,9 @@ int64_t urpc_answers_run(Urpc *u, int64_t now);
 /* functions.c: URPC_OK and a copy, or why there is none. */
 UrpcStatus urpc_functions_lookup(const UrpcFunctions *fns, const UrpcRequest *r,
                                  UrpcFunction *out);
+/* A call begins to run a function, and has ended: until then what a peer has deployed
+ * stays.  NULL: it is nothing of the kind. */
+struct Deployed *urpc_functions_hold(UrpcFunctions *fns, uint64_t function);
+void urpc_functions_drop(UrpcFunctions *fns, struct Deployed *d);
 
 #endif

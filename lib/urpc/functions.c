@@ -18,9 +18,15 @@
 
 enum { FUNCTION_SIZE = 6, FUNCTION_MAX = 65536 };
 
+/* What a peer has deployed, which outlives its row while calls have it. */
+typedef struct Deployed {
+    UrpcFunction f;
+    uint32_t users;             /* the row, and calls */
+} Deployed;
+
 typedef struct Row {
     UrpcFunction f;
-    bool deployed;              /* by a peer */
+    Deployed *deployed;         /* by a peer; NULL: it is the program's */
 } Row;
 
 struct UrpcFunctions {
@@ -29,6 +35,7 @@ struct UrpcFunctions {
     void *opaque;
     bool (*deploy)(void *opaque, UrpcFunction *out, const void *code,
                    uint32_t len);
+    void (*undeploy)(void *opaque, const UrpcFunction *f);
 };
 
 UrpcFunctions *urpc_functions_new(uint32_t unit, uint32_t max)
@@ -51,9 +58,30 @@ UrpcFunctions *urpc_functions_new(uint32_t unit, uint32_t max)
     return fns;
 }
 
+void urpc_functions_drop(UrpcFunctions *fns, Deployed *d)
+{
+    if (d && !--d->users) {
+        if (fns->undeploy) {
+            fns->undeploy(fns->opaque, &d->f);
+        }
+        free(d);
+    }
+}
+
+static void row_remove(UrpcFunctions *fns, Row *r)
+{
+    Deployed *d = r->deployed;
+
+    *r = fns->rows[--fns->count];
+    urpc_functions_drop(fns, d);
+}
+
 void urpc_functions_free(UrpcFunctions *fns)
 {
     if (fns) {
+        while (fns->count) {
+            row_remove(fns, &fns->rows[0]);
+        }
         free(fns->rows);
         free(fns);
     }
@@ -70,6 +98,13 @@ void urpc_functions_deploy(UrpcFunctions *fns, void *opaque,
 {
     fns->opaque = opaque;
     fns->deploy = deploy;
+}
+
+void urpc_functions_undeploy(UrpcFunctions *fns,
+                             void (*undeploy)(void *opaque,
+                                              const UrpcFunction *f))
+{
+    fns->undeploy = undeploy;
 }
 
 /* ---- The table ---------------------------------------------------------------- */
@@ -107,7 +142,8 @@ static Row *row_named(const UrpcFunctions *fns, const void *name, size_t len)
     return NULL;
 }
 
-static int row_add(UrpcFunctions *fns, const UrpcFunction *f, bool deployed)
+static int row_add(UrpcFunctions *fns, const UrpcFunction *f,
+                   Deployed *deployed)
 {
     size_t len = strnlen(f->name, sizeof(f->name));
 
@@ -127,7 +163,7 @@ static int row_add(UrpcFunctions *fns, const UrpcFunction *f, bool deployed)
 
 int urpc_functions_add(UrpcFunctions *fns, const UrpcFunction *f)
 {
-    return row_add(fns, f, false);
+    return row_add(fns, f, NULL);
 }
 
 void urpc_functions_remove(UrpcFunctions *fns, uint64_t function)
@@ -135,8 +171,19 @@ void urpc_functions_remove(UrpcFunctions *fns, uint64_t function)
     Row *r = row_find(fns, function);
 
     if (r) {
-        *r = fns->rows[--fns->count];
+        row_remove(fns, r);
     }
+}
+
+Deployed *urpc_functions_hold(UrpcFunctions *fns, uint64_t function)
+{
+    const Row *r = row_find(fns, function);
+
+    if (!r || !r->deployed) {
+        return NULL;
+    }
+    r->deployed->users++;
+    return r->deployed;
 }
 
 const UrpcFunction *urpc_functions_find(const UrpcFunctions *fns,
@@ -192,6 +239,29 @@ static void run_find(void *opaque, UrpcCall *call, int64_t now)
     urpc_reply(call, now, r ? URPC_OK : URPC_NO_FUNCTION, out, r ? sizeof(out) : 0);
 }
 
+/* False: there is no room, or the owner does not want it. */
+static bool deployed_add(UrpcFunctions *fns, UrpcFunction *f, const void *code,
+                         uint32_t len)
+{
+    Deployed *d;
+
+    if (row_find(fns, f->function) || row_named(fns, f->name, strlen(f->name)) ||
+        fns->count == fns->max || !fns->deploy) {
+        return false;
+    }
+    d = malloc(sizeof(*d));
+    if (!d || !fns->deploy(fns->opaque, f, code, len)) {
+        free(d);
+        return false;
+    }
+    *d = (Deployed) { *f, 1 };
+    if (row_add(fns, f, d)) {
+        urpc_functions_drop(fns, d);
+        return false;
+    }
+    return true;
+}
+
 static void run_deploy(void *opaque, UrpcCall *call, int64_t now)
 {
     UrpcFunctions *fns = opaque;
@@ -214,10 +284,7 @@ static void run_deploy(void *opaque, UrpcCall *call, int64_t now)
         return;
     }
     memcpy(f.name, p, named);
-    if (row_find(fns, f.function) || row_named(fns, p, named) ||
-        fns->count == fns->max || !fns->deploy ||
-        !fns->deploy(fns->opaque, &f, p + named, len - named) ||
-        row_add(fns, &f, true)) {
+    if (!deployed_add(fns, &f, p + named, len - named)) {
         urpc_reply(call, now, URPC_REFUSED, NULL, 0);
         return;
     }
@@ -240,7 +307,7 @@ static void run_delete(void *opaque, UrpcCall *call, int64_t now)
         urpc_reply(call, now, r ? URPC_REFUSED : URPC_NO_FUNCTION, NULL, 0);
         return;
     }
-    *r = fns->rows[--fns->count];
+    row_remove(fns, r);
     urpc_reply(call, now, URPC_OK, NULL, 0);
 }
 

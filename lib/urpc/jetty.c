@@ -130,12 +130,13 @@ static void jetty_mem_put(void *opaque, void *p, uint32_t len)
 
 /* ---- Requests -------------------------------------------------------------------- */
 
-static bool post(UrpcJetty *j, urma_jfs_wr *wr, Work work, uint32_t number)
+static bool post(UrpcJetty *j, urma_jfs_wr *wr, urma_target_jetty *to,
+                 Work work, uint32_t number)
 {
     urma_jfs_wr *bad;
 
     wr->flag = URMA_WR_COMPLETE;
-    wr->tjetty = j->conf.peer;
+    wr->tjetty = to;
     wr->user_ctx = (uint64_t)work << 32 | number;
     return !j->conf.calls.post_send(j->conf.jetty, wr, &bad);
 }
@@ -153,11 +154,23 @@ static bool jetty_send(void *opaque, const void *msg, size_t len)
     i = j->idle[j->idle_count - 1];
     sge.addr = (uintptr_t)send_at(j, i);
     memcpy(send_at(j, i), msg, len);
-    if (!post(j, &wr, WORK_SEND, i)) {
+    if (!post(j, &wr, j->conf.peer, WORK_SEND, i)) {
         return false;
     }
     j->idle_count--;
     return true;
+}
+
+/* Whose memory it is; NULL: nobody's that is known here.  What tells no TokenID is the
+ * peer's. */
+static urma_target_jetty *target_of(const UrpcJetty *j, const UrpcRef *ref)
+{
+    if (!ref->eid_index) {
+        return j->conf.peer;
+    }
+    return ref->eid_index <= j->conf.others_count &&
+           ref->token_id != URPC_ANY_TOKEN_ID
+               ? j->conf.others[ref->eid_index - 1] : NULL;
 }
 
 static bool move(UrpcJetty *j, uint64_t ticket, uint32_t opcode, const void *local,
@@ -171,6 +184,7 @@ static bool move(UrpcJetty *j, uint64_t ticket, uint32_t opcode, const void *loc
     urma_sge far = { .addr = ref->address, .len = len, .user_tseg = &there };
     urma_sge near = { .addr = (uintptr_t)local, .len = len,
                       .tseg = j->conf.seg };
+    urma_target_jetty *to = target_of(j, ref);
     bool in = opcode == URMA_WR_READ;
     urma_jfs_wr wr = {
         .opcode = opcode,
@@ -178,8 +192,7 @@ static bool move(UrpcJetty *j, uint64_t ticket, uint32_t opcode, const void *loc
                 .notify_data = imm ? *imm : 0 },
     };
 
-    /* Third nodes are not imported here. */
-    if (ref->eid_index || !post(j, &wr, WORK_MOVE, ticket)) {
+    if (!to || !post(j, &wr, to, WORK_MOVE, ticket)) {
         return false;
     }
     j->n.moves++;

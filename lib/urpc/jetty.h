@@ -40,6 +40,11 @@ typedef struct UrpcJettyConfig {
     uint32_t receives, sends;   /* messages that there is room for; receives + sends + calls
                                  * that are executed must fit into the queues */
     uint32_t peer_token_id;     /* of arguments that tell no TokenID */
+    /* Third nodes, whose jetties are imported: EID Index n of DMA Redirect (§I.1.2.1) is
+     * the n-th of them.  They stay as long as what is made of this; reliable messages
+     * only, for a jetty of another mode has one peer. */
+    urma_target_jetty *const *others;
+    uint32_t others_count;
 } UrpcJettyConfig;
 
 typedef struct UrpcJettyCounters {

@@ -157,6 +157,7 @@ typedef struct UrpcFunction {
 
 /* Functions of a UBPU of Class and Subclass @unit, at most @max. */
 UrpcFunctions *urpc_functions_new(uint32_t unit, uint32_t max);
+/* After the ends that have it. */
 void urpc_functions_free(UrpcFunctions *fns);
 /* 0, EEXIST (Function or name), ENOSPC, EINVAL (reserved, or of another unit). */
 int urpc_functions_add(UrpcFunctions *fns, const UrpcFunction *f);
@@ -169,6 +170,12 @@ void urpc_functions_remove(UrpcFunctions *fns, uint64_t function);
 void urpc_functions_deploy(UrpcFunctions *fns, void *opaque,
                            bool (*deploy)(void *opaque, UrpcFunction *out,
                                           const void *code, uint32_t len));
+/* What a peer had deployed is nobody's any more: deleted, removed, or gone with the table,
+ * and no call has it.  Called once for each that the hook above said yes to, with that hook's
+ * @opaque; not from within the function itself. */
+void urpc_functions_undeploy(UrpcFunctions *fns,
+                             void (*undeploy)(void *opaque,
+                                              const UrpcFunction *f));
 const UrpcFunction *urpc_functions_find(const UrpcFunctions *fns,
                                         uint64_t function);
 /* How many there are. */

@@ -21,7 +21,8 @@ enum {
 typedef struct Side {
     urma_jetty jetty;
     urma_jfc jfc;
-    urma_target_jetty peer;
+    urma_target_jetty peer, third;
+    urma_target_jetty *others[2];
     urma_target_seg seg;
     uint8_t *buf;
     UrpcJetty *j;
@@ -117,7 +118,9 @@ static int post_send(urma_jetty *jetty, urma_jfs_wr *wr, urma_jfs_wr **bad)
     if (s->refuse_send) {
         return ENOMEM;
     }
-    g_assert(wr->tjetty == &s->peer && wr->flag == URMA_WR_COMPLETE);
+    g_assert(wr->flag == URMA_WR_COMPLETE);
+    g_assert(wr->tjetty == &s->peer ||
+             (wr->opcode != URMA_WR_SEND && wr->tjetty == &s->third));
     s->sent++;
     s->last = *wr;
     if (wr->opcode != URMA_WR_SEND) {
@@ -154,6 +157,7 @@ static UrpcJettyConfig jetty_conf(Side *s)
         .jfc = &s->jfc, .peer = &s->peer, .seg = &s->seg, .buf = s->buf,
         .len = LEN, .message_max = MESSAGE, .receives = RECEIVES,
         .sends = SENDS, .peer_token_id = TOKEN_ID,
+        .others = s->others, .others_count = 2,
     };
 }
 
@@ -167,6 +171,8 @@ static void sides_open(void)
         UrpcJettyConfig c;
 
         s->buf = g_malloc(LEN);
+        s->others[0] = &s->peer;
+        s->others[1] = &s->third;
         c = jetty_conf(s);
         s->j = urpc_jetty_new(&c);
         g_assert_nonnull(s->j);
@@ -363,9 +369,22 @@ static void test_refs(void)
     g_assert_cmpuint(urpc_jetty_counters(side[1].j)->immediates, ==, 2);
     g_assert_cmpuint(urpc_jetty_counters(side[1].j)->failed_receives, ==, 0);
     g_assert_cmpuint(side[1].recv_count, ==, RECEIVES);
-    /* A third node is none of ours. */
+    /* Third nodes: by their index, if that is one, and if a TokenID is told. */
+    ref.eid_index = 2;
+    g_assert(urpc_jetty_ops.read(side[0].j, 3, data, &ref, 3));
+    g_assert(side[0].last.tjetty == &side[0].third &&
+             side[0].last_tseg.token_id == 0x777);
+    g_assert(urpc_jetty_ops.write(side[0].j, 3, "ghi", &ref, 3, NULL));
+    g_assert(side[0].last.tjetty == &side[0].third);
     ref.eid_index = 1;
+    g_assert(urpc_jetty_ops.read(side[0].j, 3, data, &ref, 3));
+    g_assert(side[0].last.tjetty == &side[0].peer);
+    ref.eid_index = 3;
     g_assert(!urpc_jetty_ops.read(side[0].j, 3, data, &ref, 3));
+    ref.eid_index = 2;
+    ref.token_id = URPC_ANY_TOKEN_ID;
+    g_assert(!urpc_jetty_ops.read(side[0].j, 3, data, &ref, 3));
+    turns(0);
     sides_close();
 }
 

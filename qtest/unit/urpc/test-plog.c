@@ -633,6 +633,82 @@ static void test_deploy_many(void)
     rig_free(&r);
 }
 
+/* What each deployed function has of its owner's. */
+typedef struct Owned {
+    unsigned deployed, gone;
+    UrpcCall *held;
+} Owned;
+
+static void run_kept(void *opaque, UrpcCall *call, int64_t now)
+{
+    Owned *o = opaque;
+
+    o->held = call;
+}
+
+static bool deploy_owned(void *opaque, UrpcFunction *out, const void *code,
+                         uint32_t len)
+{
+    Owned *o = opaque;
+
+    out->opaque = o;
+    out->run = len ? run_kept : NULL;       /* which cannot be called */
+    o->deployed++;
+    return true;
+}
+
+static void undeploy_owned(void *opaque, const UrpcFunction *f)
+{
+    Owned *o = opaque;
+
+    g_assert(f->opaque == o && f->function >> 24 == BED_UNIT);
+    o->gone++;
+}
+
+/* What the owner has for a function comes back once: when it is deleted and no call has it
+ * any more, when it could not be taken, and with the table. */
+static void test_undeploy(void)
+{
+    enum { CUSTOM = 0x800010 };
+    const uint64_t function = (uint64_t)BED_UNIT << 24 | CUSTOM;
+    UrpcArgs args = { .function = function };
+    Owned o = { 0 };
+    Rig r = rig_new();
+    uint8_t p[100];
+    uint32_t len;
+    BedCall c;
+
+    urpc_functions_deploy(r.b->fns[1], &o, deploy_owned);
+    urpc_functions_undeploy(r.b->fns[1], undeploy_owned);
+    len = deploy_args(p, function, "mine", "");
+    g_assert_cmpuint(reserved(&r, URPC_DEPLOY, p, len).status, ==, URPC_REFUSED);
+    g_assert(o.deployed == 1 && o.gone == 1);
+    len = deploy_args(p, function, "mine", "code");
+    g_assert_cmpuint(reserved(&r, URPC_DEPLOY, p, len).status, ==, URPC_OK);
+    /* Not what is there already. */
+    g_assert_cmpuint(reserved(&r, URPC_DEPLOY, p, len).status, ==, URPC_REFUSED);
+    g_assert(o.deployed == 2 && o.gone == 1);
+    g_assert_cmpint(bed_call(r.b, 0, 1, args, &c), ==, 0);
+    bed_run(r.b);
+    g_assert_nonnull(o.held);
+    urpc_put_number(0, p, 6, function);
+    g_assert_cmpuint(reserved(&r, URPC_DELETE, p, 6).status, ==, URPC_OK);
+    /* Its name is free, and another has it. */
+    len = deploy_args(p, function, "mine", "code");
+    g_assert_cmpuint(reserved(&r, URPC_DEPLOY, p, len).status, ==, URPC_OK);
+    g_assert(o.deployed == 3 && o.gone == 1);
+    /* Its caller has given up meanwhile; the function has not. */
+    g_assert(c.done == 1 && c.status == URPC_TIMEOUT);
+    urpc_reply(o.held, r.b->now, URPC_OK, "end", 3);
+    bed_run(r.b);
+    g_assert_cmpuint(o.gone, ==, 2);
+    urpc_functions_remove(r.b->fns[1], function);
+    g_assert_cmpuint(o.gone, ==, 3);
+    g_assert_cmpuint(reserved(&r, URPC_DEPLOY, p, len).status, ==, URPC_OK);
+    rig_free(&r);
+    g_assert(o.deployed == 4 && o.gone == 4);
+}
+
 static void test_table(void)
 {
     UrpcFunctions *fns = urpc_functions_new(BED_UNIT, 1);
@@ -686,6 +762,7 @@ int main(int argc, char **argv)
     g_test_add_func("/urpc/methods/deploy", test_deploy);
     g_test_add_func("/urpc/methods/deploy-bad", test_deploy_bad);
     g_test_add_func("/urpc/methods/deploy-many", test_deploy_many);
+    g_test_add_func("/urpc/methods/undeploy", test_undeploy);
     g_test_add_func("/urpc/methods/table", test_table);
     return g_test_run();
 }
