@@ -2,12 +2,11 @@
 """URMA between two booted guests: our module, our provider, the real link."""
 
 from guestvm import tap, ublink
-from guestvm.urmacase import DRIVE, HOSTS, LANES, TwoGuests
+from guestvm.urmacase import DRIVE, HOSTS, LANES, ThreeGuests, TwoGuests
 
 CLASS = '/sys/class/ubcore/ubc0'
 # Mb/s of a lane: the library's code for the speed that it reaches.
 SPEEDS = {106250: 10, 53125: 9, 25781: 7, 2578: 3}
-
 
 
 class Urma(TwoGuests):
@@ -59,12 +58,21 @@ class Urma(TwoGuests):
 
     def test_5_events(self):
         """poll(2) on descriptors; limits; states"""
-        self.drive('events', 'limit', 'states', 'flush', 'control')
+        self.drive('events', 'limit', 'errors', 'states', 'flush', 'control')
         self.check_kernels()
 
     def test_5b_mutual(self):
         """both sides flood one another, with empty receive queues and with full ones"""
         self.drive('mutual')
+        self.check_kernels()
+
+    def test_5c_large(self):
+        """1 B to 64 MiB, not aligned, of many elements and into many"""
+        self.drive('large')
+
+    def test_5d_thousand(self):
+        """a thousand jetties on either side, which share a JFR and a JFC"""
+        self.drive('thousand')
         self.check_kernels()
 
     def test_6_killed(self):
@@ -125,6 +133,10 @@ class Urma(TwoGuests):
         self.right.run(f'echo 1 > {CLASS}/device/reset')
         self.assertEqual(job.wait().status, 0)
         self.assertIn('told', self.right.out('cat /tmp/bereft'))
+        # Of the end of what it had, and that all may be made anew.
+        job = self.awaited('dev-fatal', 'elr-done')
+        self.right.run(f'echo 1 > {CLASS}/device/reset')
+        self.assertEqual(self.told(job), ['dev-fatal 0', 'elr-done 0'])
         self.drive('rm', 'events', host='self')
         self.check_kernels()
 
@@ -155,6 +167,26 @@ class Urma(TwoGuests):
         # It polls a page that leads nowhere, until it is told to end.
         self.right.run('! test -e /dev/uburma/ubc0; kill $(pidof urma-drive)')
         flood.wait(check=False)
+        self.check_kernels()
+
+
+class Around(ThreeGuests):
+    """Three guests around a switch."""
+
+    def test_1_each_with_each(self):
+        """one serves both others, one after another"""
+        self.drive('rm', 'mutual')
+        self.drive('rm', 'mutual', guest=self.third)
+        self.check_kernels()
+
+    def test_2_gather(self):
+        """two send to a third at once, into one JFR: every byte of each is there"""
+        gather = self.left.spawn(f'{DRIVE} gather 2', 240)
+        jobs = [guest.spawn(f'{DRIVE} scatter {HOSTS["left"]}', 240)
+                for guest in (self.right, self.third)]
+        for job in jobs:
+            self.assertEqual(job.wait().out, 'scattered 512\n')
+        self.assertEqual(gather.wait().out, 'gathered 1024\n')
         self.check_kernels()
 
 

@@ -95,7 +95,8 @@ class Moves(TwoGuests):
     props = PATIENT
 
     def test_1_link_cut(self):
-        """the wire is cut under traffic, and joined again"""
+        """the wire is cut under traffic, and joined again: programs are told"""
+        events = self.awaited('port-down', 'port-active')
         self.traffic('rm')
         for lane in range(8):
             ublink.inject(self.left, lane, cut=True)
@@ -104,6 +105,9 @@ class Moves(TwoGuests):
         self.assertFalse(self.job.finished)
         for lane in range(8):
             ublink.inject(self.left, lane)
+        # Training may have had to begin again.
+        told = self.told(events)
+        self.assertEqual((told[0], told[-1]), ('port-down 0', 'port-active 0'))
         self.finish()
 
     def move(self, name):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two guests with URMA between them, which tests share."""
+"""Guests with URMA between them, which tests share."""
 
 import time
 import unittest
@@ -13,7 +13,7 @@ from .ubswitch import Switch
 MODEL = 'ubc'
 NATIVE = BUILD / 'qtest' / 'guest' / 'native'
 ARCH_SUFFIX = {'x86_64': '', 'aarch64': '-aarch64'}
-HOSTS = {'left': '10.3.0.1', 'right': '10.3.0.2'}
+HOSTS = {'left': '10.3.0.1', 'right': '10.3.0.2', 'third': '10.3.0.3'}
 DRIVE = '/root/urma-drive'
 LANES = 4
 
@@ -24,6 +24,7 @@ class TwoGuests(unittest.TestCase):
     hotplug = 1
     switched = False
     props = ''          # further ones of the devices
+    names = ('left', 'right')
 
     @classmethod
     def setUpClass(cls):
@@ -35,24 +36,28 @@ class TwoGuests(unittest.TestCase):
             if not cls.program(arch).exists():
                 raise NotAvailable(f'{cls.program(arch)} is not built')
         if cls.switched:
-            cls.switch = Switch(2)
+            cls.switch = Switch(len(cls.names))
             cls.addClassCleanup(cls.switch.close)
             cls.switch_start()
-        cls.left = cls.make('left', 1)
-        cls.right = cls.make('right', 2)
-        for guest in (cls.left, cls.right):
+        for number, name in enumerate(cls.names, 1):
+            setattr(cls, name, cls.make(name, number))
+        for guest in cls.guests():
             guest.start()
-        for guest in (cls.left, cls.right):
+        for guest in cls.guests():
             guest.wait_ready()
             cls.address(guest)
-        for guest in (cls.left, cls.right):
+        for guest in cls.guests():
             cls.ready(guest)
         cls.serve()
 
     @classmethod
+    def guests(cls):
+        return [getattr(cls, name) for name in cls.names]
+
+    @classmethod
     def switch_start(cls):
         cls.switch.start()
-        for port in range(2):
+        for port in range(len(cls.names)):
             cls.switch.command('route-set', cna=port + 1, ports=[port])
 
     @staticmethod
@@ -108,8 +113,20 @@ class TwoGuests(unittest.TestCase):
         self.assertEqual(out.split('\n')[:-1], [f'ok {n}' for n in names])
 
     def check_kernels(self):
-        for guest in (self.left, self.right):
+        for guest in self.guests():
             self.assertEqual(guest.kernel_complaints(), [])
+
+    def awaited(self, *names):
+        """A program that tells of asynchronous events until these were there."""
+        self.right.run('rm -f /tmp/events')
+        job = self.right.spawn(
+            f'{DRIVE} await {" ".join(names)} > /tmp/events', 120)
+        self.right.wait_for('grep -q waiting /tmp/events')
+        return job
+
+    def told(self, job):
+        self.assertEqual(job.wait().status, 0)
+        return self.right.out('cat /tmp/events').split('\n')[1:]
 
     # ---- what goes on while something happens ----------------------------------------
 
@@ -143,3 +160,10 @@ class TwoGuests(unittest.TestCase):
         self.assertEqual(self.right.out('tail -n 1 /tmp/rounds'), 'good')
         print(f'# {self.rounds()} rounds')
         self.check_kernels()
+
+
+class ThreeGuests(TwoGuests):
+    """Three of them around a ub-switch."""
+    names = ('left', 'right', 'third')
+    switched = True
+    hotplug = 0

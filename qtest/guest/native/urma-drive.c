@@ -5,6 +5,9 @@
  *   urma-drive test HOST NAME...      cases against a server; "self": with itself
  *   urma-drive until FILE HOST NAME...  these cases again and again until there is FILE;
  *                                     tells of each round
+ *   urma-drive await EVENT...         tell of asynchronous events until those were there
+ *   urma-drive gather N               receive from N clients at once, through one JFR
+ *   urma-drive scatter HOST           be such a client
  *   urma-drive flood HOST             write for ever, until killed
  *   urma-drive corrupt SEED N         N jetties whose rings the program writes over
  *   urma-drive abuse SEED N           N random commands and calls
@@ -19,176 +22,8 @@
 #include <unistd.h>
 
 #include "ub/urma_hw.h"
-#include "urma-end.h"
-
-#define PORT 7471
-#define ACCESS_ALL (URMA_ACCESS_READ | URMA_ACCESS_WRITE | URMA_ACCESS_ATOMIC)
-#define RECV_AT (2u << 20)      /* receive buffers are in the second half */
-
-/* ---- What client and server say ------------------------------------------------- */
-
-typedef enum Order {
-    ORDER_MAKE,         /* cfg, address: of the client; answered: the server's */
-    ORDER_FILL, ORDER_CHECK, ORDER_RECV, ORDER_RECEIVED, ORDER_SEND,
-    ORDER_GET64, ORDER_PUT64, ORDER_UNREGISTER, ORDER_MARK,
-    ORDER_EMPTY, ORDER_OPEN, ORDER_FLOOD,   /* see urma-mutual.c */
-} Order;
-
-typedef struct Say {
-    uint32_t order, status;
-    uint32_t off, len, seed, remote;
-    uint64_t value;
-    EndConfig cfg;
-    EndAddress address;
-} Say;
-
-/* ---- The server ------------------------------------------------------------------- */
-
-static void serve_received(End *end, Say *s)
-{
-    urma_cr cr;
-
-    end_poll(end, &cr);
-    END_MUST(cr.flag & URMA_CR_RECEIVE);
-    s->status = cr.status;
-    s->len = cr.completion_len;
-    s->value = cr.imm_data;
-    s->seed = cr.opcode;
-    s->off = cr.user_ctx;
-    s->remote = cr.remote_id.id;
-    END_MUST(!memcmp(cr.remote_id.eid.raw, end->peer->id.eid.raw, 16));
-}
-
-static void serve_one(End *end, Say *s)
-{
-    urma_cr cr;
-
-    s->status = 0;
-    switch ((Order)s->order) {
-    case ORDER_MAKE:
-        end_make(end, &s->cfg);
-        end_import(end, &s->address, END_TOKEN);
-        end_address(end, &s->address);
-        break;
-    case ORDER_FILL:
-        end_fill(end->buf + s->off, s->len, s->seed);
-        break;
-    case ORDER_CHECK:
-        s->value = end_check(end->buf + s->off, s->len, s->seed);
-        break;
-    case ORDER_RECV:
-        s->status = end_post_recv(end, s->off, s->len, s->off);
-        break;
-    case ORDER_RECEIVED:
-        serve_received(end, s);
-        break;
-    case ORDER_SEND:
-        end_send(end, URMA_WR_SEND, s->seed, s->off, s->len, 0);
-        end_poll(end, &cr);
-        s->status = cr.status;
-        break;
-    case ORDER_GET64:
-        memcpy(&s->value, end->buf + s->off, 8);
-        break;
-    case ORDER_PUT64:
-        memcpy(end->buf + s->off, &s->value, 8);
-        break;
-    case ORDER_UNREGISTER:
-        s->status = end->ops->unregister_seg(end->seg);
-        end->seg = NULL;
-        break;
-    case ORDER_MARK:
-        memset(end->buf + s->off, s->seed, s->len);
-        break;
-    case ORDER_EMPTY:
-        end_mutual_empty(end);
-        break;
-    case ORDER_OPEN:
-        end_mutual_open(end);
-        break;
-    case ORDER_FLOOD:
-        end_mutual_flood(end, s->len);
-        break;
-    }
-}
-
-static void serve_client(int fd)
-{
-    Say s;
-    End end;
-
-    end_open(&end);
-    while (end_hear(fd, &s, sizeof(s))) {
-        serve_one(&end, &s);
-        end_say(fd, &s, sizeof(s));
-    }
-    end_close(&end);
-    close(fd);
-}
-
-/* ---- The client --------------------------------------------------------------------- */
-
-/* Both ends in one process ("self"), or the other by its socket. */
-typedef struct Link {
-    End end, other;
-    int fd;
-} Link;
-
-static Say ask(Link *l, Say s)
-{
-    if (l->fd < 0) {
-        serve_one(&l->other, &s);
-    } else {
-        end_say(l->fd, &s, sizeof(s));
-        END_MUST(end_hear(l->fd, &s, sizeof(s)));
-    }
-    return s;
-}
-
-static void link_open(Link *l, const char *host, EndConfig cfg)
-{
-    Say s = { .order = ORDER_MAKE, .cfg = cfg };
-
-    end_open(&l->end);
-    end_make(&l->end, &cfg);
-    end_address(&l->end, &s.address);
-    l->fd = strcmp(host, "self") ? end_dial(host, PORT) : -1;
-    if (l->fd < 0) {
-        end_open(&l->other);
-    }
-    s.cfg.events = 0;
-    s = ask(l, s);
-    end_import(&l->end, &s.address, END_TOKEN);
-}
-
-static void link_close(Link *l)
-{
-    if (l->fd < 0) {
-        end_close(&l->other);
-    } else {
-        close(l->fd);
-    }
-    end_close(&l->end);
-}
-
-static void peer_check(Link *l, uint32_t off, uint32_t len, uint32_t seed)
-{
-    Say s = ask(l, (Say) { .order = ORDER_CHECK, .off = off, .len = len,
-                           .seed = seed });
-
-    if (s.value != len) {
-        end_die("peer: byte %u of %u at %u is wrong", (unsigned)s.value, len,
-                off);
-    }
-}
-
-static uint64_t peer_get(Link *l, uint32_t off)
-{
-    return ask(l, (Say) { .order = ORDER_GET64, .off = off }).value;
-}
-
-static const EndConfig RM = { .trans_mode = URMA_RM, .plain = 1,
-                              .access = ACCESS_ALL };
+#include "ubc.h"
+#include "urma-link.h"
 
 static const struct {
     uint32_t local, remote, len;
@@ -210,7 +45,7 @@ static void writes(Link *l)
                   spans[i].len);
         end_expect(&l->end, &cr, URMA_CR_SUCCESS);
         END_MUST(cr.user_ctx == 0x5e4d0000 + spans[i].len);
-        peer_check(l, spans[i].remote, spans[i].len, i);
+        link_peer_check(l, spans[i].remote, spans[i].len, i);
     }
 }
 
@@ -219,7 +54,7 @@ static void reads(Link *l)
     urma_cr cr;
 
     for (unsigned i = 0; i < SPANS; i++) {
-        ask(l, (Say) { .order = ORDER_FILL, .off = spans[i].remote,
+        link_ask(l, (Say) { .order = ORDER_FILL, .off = spans[i].remote,
                        .len = spans[i].len, .seed = 100 + i });
         memset(l->end.buf + spans[i].local, 0xee, spans[i].len + 1);
         end_read(&l->end, spans[i].local, spans[i].remote, spans[i].len);
@@ -242,18 +77,18 @@ static void sends_of(Link *l, uint32_t longest)
                                                             : 0;
         uint32_t to = RECV_AT + i;
 
-        END_MUST(!ask(l, (Say) { .order = ORDER_RECV, .off = to,
+        END_MUST(!link_ask(l, (Say) { .order = ORDER_RECV, .off = to,
                                  .len = spans[i].len + 10 }).status);
         end_fill(l->end.buf + spans[i].local, spans[i].len, 50 + i);
         end_send(&l->end, i & 1 ? URMA_WR_SEND_IMM : URMA_WR_SEND, flag,
                  spans[i].local, spans[i].len, 0xabcd00000000 + i);
         end_expect(&l->end, &cr, URMA_CR_SUCCESS);
-        s = ask(l, (Say) { .order = ORDER_RECEIVED });
+        s = link_ask(l, (Say) { .order = ORDER_RECEIVED });
         END_MUST(s.status == URMA_CR_SUCCESS && s.len == spans[i].len);
         END_MUST(s.seed == (i & 1 ? URMA_CR_SEND_IMM : URMA_CR_SEND));
         END_MUST(!(i & 1) || s.value == 0xabcd00000000 + i);
         END_MUST(s.remote == own && s.off == to);
-        peer_check(l, to, spans[i].len, 50 + i);
+        link_peer_check(l, to, spans[i].len, 50 + i);
     }
 }
 
@@ -276,15 +111,15 @@ static void atomics(Link *l)
     urma_cr cr;
 
     for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
-        ask(l, (Say) { .order = ORDER_PUT64, .off = 512,
+        link_ask(l, (Say) { .order = ORDER_PUT64, .off = 512,
                        .value = ops[i].before });
         end_atomic(&l->end, ops[i].opcode, 8, 512, ops[i].first,
                    ops[i].second);
         end_expect(&l->end, &cr, URMA_CR_SUCCESS);
         memcpy(&old, l->end.buf + 8, 8);
-        if (old != ops[i].before || peer_get(l, 512) != ops[i].after) {
+        if (old != ops[i].before || link_peer_get(l, 512) != ops[i].after) {
             end_die("atomic %u: %llx, %llx", i, (unsigned long long)old,
-                    (unsigned long long)peer_get(l, 512));
+                    (unsigned long long)link_peer_get(l, 512));
         }
     }
 }
@@ -294,18 +129,18 @@ static void immediates(Link *l)
     urma_cr cr;
     Say s;
 
-    ask(l, (Say) { .order = ORDER_RECV, .off = RECV_AT, .len = 64 });
+    link_ask(l, (Say) { .order = ORDER_RECV, .off = RECV_AT, .len = 64 });
     end_fill(l->end.buf, 5000, 9);
     end_write(&l->end, URMA_WR_WRITE_IMM, 0, 0, 8192, 5000);
     end_expect(&l->end, &cr, URMA_CR_SUCCESS);
-    s = ask(l, (Say) { .order = ORDER_RECEIVED });
+    s = link_ask(l, (Say) { .order = ORDER_RECEIVED });
     END_MUST(s.status == 0 && s.seed == URMA_CR_WRITE_IMM &&
              s.value == 0x1122334455667788);
-    peer_check(l, 8192, 5000, 9);
+    link_peer_check(l, 8192, 5000, 9);
     end_write(&l->end, URMA_WR_WRITE_NOTIFY, 0, 0, 20000, 5000);
     end_expect(&l->end, &cr, URMA_CR_SUCCESS);
-    END_MUST(peer_get(l, 0) == 0x1122334455667788);
-    peer_check(l, 20000, 5000, 9);
+    END_MUST(link_peer_get(l, 0) == 0x1122334455667788);
+    link_peer_check(l, 20000, 5000, 9);
 }
 
 /* Elements that are scattered, and inline data. */
@@ -337,12 +172,12 @@ static void lists(Link *l)
     END_MUST(!end_post(&l->end, &wr));
     end_expect(&l->end, &cr, URMA_CR_SUCCESS);
     END_MUST(cr.completion_len == at);
-    peer_check(l, 300000, at, 77);
+    link_peer_check(l, 300000, at, 77);
     end_fill(l->end.buf, END_INLINE, 5);
     end_write(&l->end, URMA_WR_WRITE, URMA_WR_INLINE, 0, 77, END_INLINE);
     memset(l->end.buf, 0, END_INLINE);      /* they were taken */
     end_expect(&l->end, &cr, URMA_CR_SUCCESS);
-    peer_check(l, 77, END_INLINE, 5);
+    link_peer_check(l, 77, END_INLINE, 5);
 }
 
 /* Queues run around many times, completions come in order. */
@@ -393,12 +228,12 @@ static void duplex(const char *host, EndConfig cfg)
 
 static void case_rm(const char *host)
 {
-    duplex(host, RM);
+    duplex(host, link_rm);
 }
 
 static void case_ctp(const char *host)
 {
-    EndConfig cfg = RM;
+    EndConfig cfg = link_rm;
     Link l;
 
     cfg.tp_type = URMA_CTP;
@@ -411,7 +246,7 @@ static void case_ctp(const char *host)
 
 static void case_rc(const char *host)
 {
-    EndConfig cfg = RM;
+    EndConfig cfg = link_rm;
 
     cfg.trans_mode = URMA_RC;
     duplex(host, cfg);
@@ -419,7 +254,7 @@ static void case_rc(const char *host)
 
 static void case_um(const char *host)
 {
-    EndConfig cfg = RM;
+    EndConfig cfg = link_rm;
     urma_cr cr;
     Link l;
 
@@ -436,7 +271,7 @@ static void case_um(const char *host)
 
 static void case_simplex(const char *host)
 {
-    EndConfig cfg = RM;
+    EndConfig cfg = link_rm;
     Link l;
 
     cfg.simplex = 1;
@@ -472,14 +307,14 @@ static void refused_beyond(Link *l, uint64_t remote, uint32_t len)
 
 static void case_refused(const char *host)
 {
-    EndConfig cfg = RM;
+    EndConfig cfg = link_rm;
     EndAddress peer = { 0 };
     uint64_t beyond = (uintptr_t)sbrk(0);
     urma_cr cr;
     Link l;
 
     link_open(&l, host, cfg);
-    ask(&l, (Say) { .order = ORDER_MARK, .len = 8192, .seed = 0x55 });
+    link_ask(&l, (Say) { .order = ORDER_MARK, .len = 8192, .seed = 0x55 });
     /* Past the end; memory of ours that was not registered. */
     refused_beyond(&l, END_BUF - 3, 4);
     refused_beyond(&l, (uint64_t)-8, 4);
@@ -495,17 +330,17 @@ static void case_refused(const char *host)
     END_MUST(!l.end.ops->unimport_seg(l.end.peer_seg));
     end_import(&l.end, &peer, END_TOKEN + 1);
     refused(&l, 0, 0, 64, URMA_CR_REMOTE_UNSUPPORTED);
-    ask(&l, (Say) { .order = ORDER_RECV, .off = RECV_AT, .len = 64 });
+    link_ask(&l, (Say) { .order = ORDER_RECV, .off = RECV_AT, .len = 64 });
     end_send(&l.end, URMA_WR_SEND, 0, 0, 64, 0);
     end_poll(&l.end, &cr);
     END_MUST(cr.status == URMA_CR_REMOTE_ABORT);
-    END_MUST(peer_get(&l, 0) == 0x5555555555555555);
+    END_MUST(link_peer_get(&l, 0) == 0x5555555555555555);
     /* The right one again, until the segment is gone. */
     END_MUST(!l.end.ops->unimport_jetty(l.end.peer));
     END_MUST(!l.end.ops->unimport_seg(l.end.peer_seg));
     end_import(&l.end, &peer, END_TOKEN);
     refused(&l, 0, 0, 64, URMA_CR_SUCCESS);
-    END_MUST(!ask(&l, (Say) { .order = ORDER_UNREGISTER }).status);
+    END_MUST(!link_ask(&l, (Say) { .order = ORDER_UNREGISTER }).status);
     refused_beyond(&l, 0, 64);
     end_quiet(&l.end);
     link_close(&l);
@@ -513,114 +348,25 @@ static void case_refused(const char *host)
 
 static void case_rights(const char *host)
 {
-    EndConfig cfg = RM;
+    EndConfig cfg = link_rm;
     urma_cr cr;
     Link l;
 
     cfg.access = URMA_ACCESS_READ;
     link_open(&l, host, cfg);
-    ask(&l, (Say) { .order = ORDER_FILL, .len = 64, .seed = 3 });
+    link_ask(&l, (Say) { .order = ORDER_FILL, .len = 64, .seed = 3 });
     end_read(&l.end, 0, 0, 64);
     end_expect(&l.end, &cr, URMA_CR_SUCCESS);
     refused(&l, 0, 0, 64, URMA_CR_REMOTE_UNSUPPORTED);
     end_atomic(&l.end, URMA_WR_FADD, 8, 512, 1, 0);
     end_expect(&l.end, &cr, URMA_CR_REMOTE_UNSUPPORTED);
-    peer_check(&l, 0, 64, 3);
+    link_peer_check(&l, 0, 64, 3);
     link_close(&l);
     cfg.access = URMA_ACCESS_LOCAL;
     link_open(&l, host, cfg);
     end_read(&l.end, 0, 0, 64);
     end_expect(&l.end, &cr, URMA_CR_REMOTE_UNSUPPORTED);
     sends_of(&l, 5000);
-    link_close(&l);
-}
-
-/* ---- Events ------------------------------------------------------------------------------ */
-
-static void event_wait(End *end)
-{
-    struct pollfd p = { .fd = end->jfce->fd, .events = POLLIN };
-    urma_jfc *jfc = NULL;
-    uint32_t one = 1;
-
-    END_MUST(poll(&p, 1, 60000) == 1 && p.revents & POLLIN);
-    END_MUST(end->ops->wait_jfc(end->jfce, 1, 60000, &jfc) == 1);
-    END_MUST(jfc == end->jfc);
-    end->ops->ack_jfc(&jfc, &one, 1);
-    END_MUST(poll(&p, 1, 0) == 0);
-}
-
-static void case_events(const char *host)
-{
-    urma_jfc_attr many = {
-        .mask = URMA_MODIFY_JFC_COUNT | URMA_MODIFY_JFC_PERIOD,
-        .moderate_count = 50,
-    };
-    EndConfig cfg = RM;
-    struct pollfd p;
-    urma_jfc *jfc;
-    urma_cr cr;
-    Link l;
-
-    cfg.events = 1;
-    link_open(&l, host, cfg);
-    for (unsigned i = 0; i < 20; i++) {
-        END_MUST(!l.end.ops->rearm_jfc(l.end.jfc, false));
-        end_write(&l.end, URMA_WR_WRITE, 0, 0, 0, 64);
-        event_wait(&l.end);
-        end_expect(&l.end, &cr, URMA_CR_SUCCESS);
-    }
-    /* Only what is solicited; nothing without arming. */
-    p = (struct pollfd) { .fd = l.end.jfce->fd, .events = POLLIN };
-    END_MUST(!end_post_recv(&l.end, RECV_AT, 64, 1));
-    END_MUST(!end_post_recv(&l.end, RECV_AT, 64, 2));
-    END_MUST(!l.end.ops->rearm_jfc(l.end.jfc, true));
-    ask(&l, (Say) { .order = ORDER_SEND, .len = 8 });
-    end_expect(&l.end, &cr, URMA_CR_SUCCESS);
-    END_MUST(poll(&p, 1, 300) == 0);
-    ask(&l, (Say) { .order = ORDER_SEND, .len = 8,
-                    .seed = URMA_WR_SOLICITED });
-    event_wait(&l.end);
-    end_expect(&l.end, &cr, URMA_CR_SUCCESS);
-    /* What fails is told at once, whatever was armed and moderated. */
-    for (unsigned solicited = 0; solicited < 2; solicited++) {
-        END_MUST(!l.end.ops->modify_jfc(l.end.jfc, &many));
-        END_MUST(!l.end.ops->rearm_jfc(l.end.jfc, solicited));
-        end_write(&l.end, URMA_WR_WRITE, 0, 0, END_BUF - 3, 64);
-        event_wait(&l.end);
-        end_poll(&l.end, &cr);
-        END_MUST(cr.status != URMA_CR_SUCCESS);
-    }
-    END_MUST(l.end.ops->wait_jfc(l.end.jfce, 1, 0, &jfc) == 0);
-    END_MUST(l.end.ops->wait_jfc(l.end.jfce, 1, 50, &jfc) == 0);
-    link_close(&l);
-}
-
-static void case_limit(const char *host)
-{
-    urma_recv_attr attr = { .mask = URMA_MODIFY_THRESHOLD,
-                            .rx_threshold = 3 };
-    urma_async_event event;
-    struct pollfd p;
-    urma_cr cr;
-    Link l;
-
-    link_open(&l, host, RM);
-    for (unsigned i = 0; i < 4; i++) {
-        END_MUST(!end_post_recv(&l.end, RECV_AT, 64, i));
-    }
-    END_MUST(!l.end.ops->modify_jfr(l.end.jfr, &attr));
-    p = (struct pollfd) { .fd = l.end.ctx->async_fd, .events = POLLIN };
-    ask(&l, (Say) { .order = ORDER_SEND, .len = 8 });
-    end_expect(&l.end, &cr, URMA_CR_SUCCESS);
-    END_MUST(poll(&p, 1, 0) == 0);
-    ask(&l, (Say) { .order = ORDER_SEND, .len = 8 });
-    end_expect(&l.end, &cr, URMA_CR_SUCCESS);
-    END_MUST(poll(&p, 1, 60000) == 1);
-    END_MUST(!l.end.ops->get_async_event(l.end.ctx, &event));
-    END_MUST(event.event_type == URMA_EVENT_JFR_LIMIT &&
-             event.jfr == l.end.jfr);
-    l.end.ops->ack_async_event(&event);
     link_close(&l);
 }
 
@@ -633,7 +379,7 @@ static void case_states(const char *host)
     urma_cr cr;
     Link l;
 
-    link_open(&l, host, RM);
+    link_open(&l, host, link_rm);
     END_MUST(!l.end.ops->modify_jetty(l.end.jetty, &attr));
     END_MUST(!l.end.ops->query_jetty(l.end.jetty, &cfg, &attr));
     END_MUST(attr.state == URMA_ERROR && cfg.jfs_cfg.depth == END_DEPTH);
@@ -657,7 +403,7 @@ static void case_states(const char *host)
 static void case_flush(const char *host)
 {
     urma_recv_attr ready = { .mask = URMA_MODIFY_STATE, .state = URMA_READY };
-    EndConfig cfg = RM;
+    EndConfig cfg = link_rm;
     urma_cr cr[8];
     Link l;
 
@@ -699,10 +445,14 @@ static int control(End *end, uint32_t opcode, uint64_t handle, uint32_t len,
 static void case_control(const char *host)
 {
     struct urma_progress p = { 0 };
+    struct urma_dev_attr attr = { 0 };
     urma_cr cr;
     Link l;
 
-    link_open(&l, host, RM);
+    link_open(&l, host, link_rm);
+    /* RTP and CTP; UM has CTP alone. */
+    END_MUST(!ubc_call(l.end.ctx, URMA_QUERY_DEV_ATTR, &attr));
+    END_MUST(attr.rm_tp_cap == 3 && attr.um_tp_cap == 2);
     for (unsigned i = 0; i < 3; i++) {
         end_write(&l.end, URMA_WR_WRITE, 0, 0, 0, 64);
         end_expect(&l.end, &cr, URMA_CR_SUCCESS);
@@ -795,7 +545,7 @@ static void case_group(const char *host)
     urma_jetty_grp_cfg bad = { .name = "bad", .policy = 9 };
     Link l;
 
-    link_open(&l, "self", RM);
+    link_open(&l, "self", link_rm);
     END_MUST(!l.end.ops->create_jetty_grp(l.end.ctx, &bad));
     group_run(&l, 0);
     group_run(&l, 1);
@@ -809,7 +559,7 @@ static void case_many(const char *host)
     urma_cr cr;
 
     for (unsigned i = 0; i < N; i++) {
-        link_open(&l[i], "self", RM);
+        link_open(&l[i], "self", link_rm);
     }
     for (unsigned i = 0; i < N; i++) {
         end_fill(l[i].end.buf, 10000, i);
@@ -817,7 +567,7 @@ static void case_many(const char *host)
     }
     for (unsigned i = 0; i < N; i++) {
         end_expect(&l[i].end, &cr, URMA_CR_SUCCESS);
-        peer_check(&l[i], 0, 10000, i);
+        link_peer_check(&l[i], 0, 10000, i);
         link_close(&l[i]);
     }
 }
@@ -829,14 +579,14 @@ static void case_mutual(const char *host)
     Say s = { .order = ORDER_EMPTY, .len = 4000 };
     Link l;
 
-    link_open(&l, host, RM);
+    link_open(&l, host, link_rm);
     END_MUST(l.fd >= 0);
     end_say(l.fd, &s, sizeof(s));
     end_mutual_empty(&l.end);
     END_MUST(end_hear(l.fd, &s, sizeof(s)));
     end_mutual_open(&l.end);
     s.order = ORDER_OPEN;
-    s = ask(&l, s);
+    s = link_ask(&l, s);
     s.order = ORDER_FLOOD;
     end_say(l.fd, &s, sizeof(s));
     end_mutual_flood(&l.end, s.len);
@@ -851,7 +601,9 @@ static const struct {
     { "rm", case_rm }, { "ctp", case_ctp }, { "rc", case_rc },
     { "um", case_um }, { "simplex", case_simplex },
     { "refused", case_refused }, { "rights", case_rights },
-    { "events", case_events }, { "limit", case_limit },
+    { "events", link_case_events }, { "limit", link_case_limit },
+    { "errors", link_case_errors }, { "large", link_case_large },
+    { "thousand", link_case_thousand },
     { "states", case_states }, { "many", case_many },
     { "flush", case_flush }, { "control", case_control },
     { "group", case_group }, { "mutual", case_mutual },
@@ -898,7 +650,7 @@ static void flood(const char *host)
     urma_cr cr;
     Link l;
 
-    link_open(&l, host, RM);
+    link_open(&l, host, link_rm);
     for (unsigned n = 0;; n++) {
         for (unsigned i = 0; i < 16; i++) {
             end_write(&l.end, URMA_WR_WRITE, 0, 0, 65536, 65536);
@@ -917,7 +669,7 @@ static void flood(const char *host)
  * any more, so all is left to the end of the process. */
 static void bereft(void)
 {
-    EndConfig cfg = RM;
+    EndConfig cfg = link_rm;
     struct pollfd p;
     urma_jfc *jfc;
     Link l;
@@ -937,11 +689,17 @@ static void bereft(void)
 int main(int argc, char **argv)
 {
     if (argc == 2 && !strcmp(argv[1], "serve")) {
-        end_serve(PORT, serve_client);
+        end_serve(LINK_PORT, link_serve);
     } else if (argc >= 3 && !strcmp(argv[1], "test")) {
         test(argv[2], argv + 3);
     } else if (argc >= 5 && !strcmp(argv[1], "until")) {
         until(argv[2], argv[3], argv + 4);
+    } else if (argc >= 3 && !strcmp(argv[1], "await")) {
+        link_await(argv + 2);
+    } else if (argc == 3 && !strcmp(argv[1], "gather")) {
+        link_gather(atol(argv[2]));
+    } else if (argc == 3 && !strcmp(argv[1], "scatter")) {
+        link_scatter(argv[2]);
     } else if (argc == 3 && !strcmp(argv[1], "flood")) {
         flood(argv[2]);
     } else if (argc == 4 && !strcmp(argv[1], "corrupt")) {
@@ -952,7 +710,8 @@ int main(int argc, char **argv)
         end_abuse(atoll(argv[2]), atol(argv[3]));
     } else {
         fprintf(stderr, "usage: urma-drive serve | test HOST NAME... | "
-                "until FILE HOST NAME... | flood HOST | bereft | "
+                "until FILE HOST NAME... | await EVENT... | gather N | "
+                "scatter HOST | flood HOST | bereft | "
                 "abuse SEED N | corrupt SEED N\n");
         return 2;
     }

@@ -157,11 +157,13 @@ static void queues_make(End *end)
 
 void end_make(End *end, const EndConfig *cfg)
 {
-    urma_seg_cfg seg = { .len = END_BUF, .token = { END_TOKEN } };
+    urma_seg_cfg seg = { .token = { END_TOKEN } };
 
     end->cfg = *cfg;
+    end->cfg.bytes = cfg->bytes ? cfg->bytes : END_BUF;
+    seg.len = end->cfg.bytes;
     queues_make(end);
-    end->buf = mmap(NULL, END_BUF, PROT_READ | PROT_WRITE,
+    end->buf = mmap(NULL, seg.len, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     END_MUST(end->buf != MAP_FAILED);
     end->token = end->ops->alloc_token_id(end->ctx);
@@ -194,7 +196,7 @@ void end_close(End *end)
     END_MUST(!end->provider->delete_context(end->ctx));
     close(fd);
     if (end->buf) {
-        munmap(end->buf, END_BUF);
+        munmap(end->buf, end->cfg.bytes);
     }
 }
 
@@ -242,17 +244,29 @@ static urma_sge local_sge(End *end, uint64_t off, uint32_t len)
                         .tseg = end->seg };
 }
 
+int end_post_recv(End *end, uint32_t off, uint32_t len, uint64_t user_ctx)
+{
+    return end_post_recv_list(end, off, len, 1, user_ctx);
+}
+
 static urma_sge remote_sge(End *end, uint64_t off, uint32_t len)
 {
     return (urma_sge) { .addr = end->peer_seg->seg.ubva.va + off, .len = len,
                         .tseg = end->peer_seg };
 }
 
-int end_post_recv(End *end, uint32_t off, uint32_t len, uint64_t user_ctx)
+int end_post_recv_list(End *end, uint32_t off, uint32_t len,
+                       uint32_t elements, uint64_t user_ctx)
 {
-    urma_sge sge = local_sge(end, off, len);
-    urma_jfr_wr wr = { .src = { &sge, 1 }, .user_ctx = user_ctx }, *bad;
+    uint32_t n = elements ? elements : 1, part = len / n;
+    urma_sge sge[END_SGE];
+    urma_jfr_wr wr = { .src = { sge, n }, .user_ctx = user_ctx }, *bad;
 
+    END_MUST(n <= END_SGE);
+    for (uint32_t i = 0; i < n; i++) {
+        sge[i] = local_sge(end, off + i * part,
+                           i + 1 < n ? part : len - i * part);
+    }
     return end->jetty ? end->ops->post_jetty_recv_wr(end->jetty, &wr, &bad)
                       : end->ops->post_jfr_wr(end->jfr, &wr, &bad);
 }

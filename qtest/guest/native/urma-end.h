@@ -26,6 +26,7 @@ typedef struct EndConfig {
     uint32_t access;            /* URMA_ACCESS_* of the segment */
     uint32_t events;            /* the JFC has a descriptor */
     uint32_t suspend;           /* an error stops the queue */
+    uint32_t bytes;             /* of the segment; 0: END_BUF */
 } EndConfig;
 
 /* What a peer must know; sent as it is. */
@@ -33,6 +34,12 @@ typedef struct EndAddress {
     urma_rjetty jetty;
     urma_seg seg;
 } EndAddress;
+
+/* A further jetty, by the same JFR and JFC, and whom it sends to. */
+typedef struct EndMany {
+    urma_jetty *jetty;
+    urma_target_jetty *peer;
+} EndMany;
 
 typedef struct End {
     const urma_provider_ops *provider;
@@ -47,7 +54,9 @@ typedef struct End {
     urma_jfs *jfs;
     urma_token_id *token;
     urma_target_seg *seg;
-    uint8_t *buf;               /* END_BUF bytes, the segment */
+    uint8_t *buf;               /* the segment */
+    EndMany *many;              /* end_many_make() */
+    uint32_t n_many;
     urma_target_jetty *peer;
     urma_target_seg *peer_seg;
 } End;
@@ -70,6 +79,9 @@ void end_import(End *end, const EndAddress *peer, uint32_t token);
 /* Post, all in the segments: local and remote offsets. */
 int end_post(End *end, urma_jfs_wr *wr);
 int end_post_recv(End *end, uint32_t off, uint32_t len, uint64_t user_ctx);
+/* The same of some elements, next to one another; none is one. */
+int end_post_recv_list(End *end, uint32_t off, uint32_t len,
+                       uint32_t elements, uint64_t user_ctx);
 void end_write(End *end, uint32_t opcode, uint32_t flag, uint64_t local,
                uint64_t remote, uint32_t len);
 void end_read(End *end, uint64_t local, uint64_t remote, uint32_t len);
@@ -106,6 +118,20 @@ void end_mutual_open(End *end);
 /* @n messages there and @n back, each once and whole. */
 #define END_MUTUAL_MAX 65536u
 void end_mutual_flood(End *end, uint32_t n);
+
+/* urma-many.c: @n jetties more, whose numbers are in the segment; whom each sends to,
+ * whose numbers the peer has put there. */
+#define END_MANY_MAX 4096u
+#define END_GATHER_MAX 4u
+void end_many_make(End *end, uint32_t n);
+void end_many_import(End *end, const urma_eid *eid);
+void end_many_free(End *end);
+/* Each sends @rounds messages as number @first and following; the receiver, by @fd, says
+ * when to go on. */
+void end_many_scatter(End *end, int fd, uint32_t first, uint32_t rounds);
+/* Receive all of them, each once, whole, from whom it should be; of @fds senders, who
+ * have the jetties by turns. */
+void end_many_gather(End *end, const int *fd, uint32_t fds, uint32_t rounds);
 
 /* urma-abuse.c: @n random commands and calls, by two threads. */
 void end_abuse(uint64_t seed, unsigned long n);
