@@ -12,8 +12,9 @@ class Urpc(TwoGuests):
 
     def test_1_self(self):
         """one guest with itself, without a link"""
-        self.drive('echo', 'many', 'both', 'methods', 'log', 'refused',
-                   'hostile', host='self')
+        self.drive('echo', 'many', 'both', 'methods', 'deploy', 'reference',
+                   'merge', 'ranges', 'late', 'lost', 'log', 'redirect',
+                   'refused', 'hostile', host='self')
         self.check_kernels()
 
     def test_2_calls(self):
@@ -24,12 +25,27 @@ class Urpc(TwoGuests):
         self.assertGreater(ublink.counters(self.left)['rx_flits'],
                            before + 3000)
 
+    def test_2b_methods(self):
+        """functions that a peer deploys and deletes, arguments by reference"""
+        self.drive('deploy', 'reference')
+        self.check_kernels()
+
+    def test_2c_messages(self):
+        """Acks with Responses, Responses of several calls, time-outs at either end"""
+        self.drive('merge', 'ranges', 'late', 'lost')
+        self.check_kernels()
+
     def test_3_log(self):
         """storage logs in all Data Modes"""
         before = ublink.counters(self.left)['rx_flits']
         self.drive('log')
         self.assertGreater(ublink.counters(self.left)['rx_flits'],
                            before + 20000)
+        self.check_kernels()
+
+    def test_3b_redirect(self):
+        """a log whose data are a third node's"""
+        self.drive('redirect')
         self.check_kernels()
 
     def test_4_refused(self):

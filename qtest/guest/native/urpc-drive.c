@@ -12,300 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "collective.h"
-#include "jetty.h"
-#include "samples.h"
-#include "urma-end.h"
+#include "urpc-node.h"
 
 #define PORT 7473
-#define UNIT URPC_UNIT_STORAGE
-#define CARRIER_AT (2u << 20)   /* the second half of the segment is the carrier's */
-#define MESSAGE_MAX 8192u
-#define DEPTH 8u
-#define RECEIVES 56u
-#define SENDS 32u
-#define ARGS_MAX (1u << 20)
-#define LOG_MAX (2u << 20)
-#define SECOND 1000000000ll
-
-enum { METHOD_BOTH = 0x30 };
-
-/* An end with all that it stands on. */
-typedef struct Node {
-    End end;
-    UrpcJetty *jetty;
-    Urpc *u;
-    UrpcFunctions *fns;
-    LogStore *logs;
-} Node;
-
-static int64_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * SECOND + t.tv_nsec;
-}
-
-/* ---- Functions -------------------------------------------------------------------- */
-
-/* Calls the caller's echo and says what it said. */
-typedef struct Both {
-    UrpcCall *call;
-} Both;
-
-static void both_done(void *opaque, const UrpcResult *r)
-{
-    Both *both = opaque;
-
-    urpc_reply(both->call, now(), r->status, r->data, r->len);
-    free(both);
-}
-
-static void both_run(void *opaque, UrpcCall *call, int64_t t)
-{
-    Both *both = malloc(sizeof(*both));
-    UrpcArgs args = { .function = URPC_FUNCTION(UNIT, 0, SAMPLE_ECHO),
-                      .data = "back and ", .len = 9, .done = both_done,
-                      .opaque = both };
-
-    END_MUST(both);
-    both->call = call;
-    END_MUST(!urpc_call(urpc_call_end(call), t, &args, NULL));
-}
-
-static void node_open(Node *n)
-{
-    static const EndConfig rm = {
-        .trans_mode = URMA_RM, .plain = 1,
-        .access = URMA_ACCESS_READ | URMA_ACCESS_WRITE,
-    };
-
-    memset(n, 0, sizeof(*n));
-    end_open(&n->end);
-    end_make(&n->end, &rm);
-}
-
-/* With functions of its own. */
-static void node_make(Node *n)
-{
-    UrpcFunction both = { .function = URPC_FUNCTION(UNIT, 0, METHOD_BOTH),
-                          .name = "both", .run = both_run };
-
-    node_open(n);
-    n->fns = urpc_functions_new(UNIT, 16);
-    n->logs = log_store_new(LOG_MAX, 4096);
-    END_MUST(n->fns && n->logs);
-    END_MUST(!sample_echo_add(n->fns, UNIT));
-    END_MUST(!log_store_add(n->logs, n->fns, UNIT));
-    END_MUST(!urpc_functions_add(n->fns, &both));
-}
-
-static void node_join(Node *n, const EndAddress *peer, uint32_t channel,
-                      UrpcFunctions *fns)
-{
-    UrpcJettyConfig c = {
-        .calls = { n->end.ops->post_jetty_send_wr,
-                   n->end.ops->post_jetty_recv_wr, n->end.ops->poll_jfc },
-        .jetty = n->end.jetty, .jfc = n->end.jfc, .seg = n->end.seg,
-        .buf = n->end.buf + CARRIER_AT, .len = END_BUF - CARRIER_AT,
-        .message_max = MESSAGE_MAX, .receives = RECEIVES, .sends = SENDS,
-        .peer_token_id = peer->seg.token_id,
-    };
-    UrpcConfig conf = {
-        .channel = channel, .depth = DEPTH, .message_max = MESSAGE_MAX,
-        .args_max = ARGS_MAX, .timeout = 100 * SECOND, .gather = 4,
-        .gather_time = SECOND / 10000,
-    };
-
-    end_import(&n->end, peer, END_TOKEN);
-    c.peer = n->end.peer;
-    n->jetty = urpc_jetty_new(&c);
-    END_MUST(n->jetty);
-    n->u = urpc_new(&conf, &urpc_jetty_ops, n->jetty, fns);
-    END_MUST(n->u);
-}
-
-static void node_turn(Node *n)
-{
-    END_MUST(urpc_jetty_poll(n->jetty, n->u, now()) >= 0);
-    urpc_run(n->u, now());
-}
-
-/* The queues go first: then nothing is under way. */
-static void node_close(Node *n)
-{
-    end_close(&n->end);
-    urpc_free(n->u);
-    urpc_jetty_free(n->jetty);
-    urpc_functions_free(n->fns);
-    log_store_free(n->logs);
-}
-
-/* ---- Four nodes together: two here, two there ----------------------------------------- */
-
-enum { HERE = 2, RANKS = 2 * HERE, ELEMENTS = 500, LAPS = 40 };
-
-typedef struct Group {
-    unsigned first;             /* our ranks: this one and the next */
-    UrpcFunctions *fns[HERE];
-    Node node[HERE][RANKS];
-    Coll *coll[HERE];
-    unsigned over;              /* operations of ours that have ended */
-} Group;
-
-static void group_open(Group *g, unsigned first, EndAddress mine[HERE][RANKS])
-{
-    memset(g, 0, sizeof(*g));
-    g->first = first;
-    for (unsigned i = 0; i < HERE; i++) {
-        g->fns[i] = urpc_functions_new(UNIT, 4);
-        END_MUST(g->fns[i]);
-        for (unsigned rank = 0; rank < RANKS; rank++) {
-            if (rank != first + i) {
-                node_open(&g->node[i][rank]);
-                end_address(&g->node[i][rank].end, &mine[i][rank]);
-            }
-        }
-    }
-}
-
-static void group_join(Group *g, EndAddress mine[HERE][RANKS],
-                       EndAddress peers[HERE][RANKS])
-{
-    for (unsigned i = 0; i < HERE; i++) {
-        Urpc *ends[RANKS] = { NULL };
-
-        for (unsigned rank = 0; rank < RANKS; rank++) {
-            bool local = rank / HERE == g->first / HERE;
-
-            if (rank != g->first + i) {
-                node_join(&g->node[i][rank],
-                          &(local ? mine : peers)[rank % HERE][g->first + i],
-                          (g->first + i) << 8 | rank, g->fns[i]);
-                ends[rank] = g->node[i][rank].u;
-            }
-        }
-        g->coll[i] = coll_new(UNIT, g->first + i, RANKS, ends, g->fns[i],
-                              ELEMENTS);
-        END_MUST(g->coll[i]);
-    }
-}
-
-static void group_turn(Group *g)
-{
-    for (unsigned i = 0; i < HERE; i++) {
-        for (unsigned rank = 0; rank < RANKS; rank++) {
-            if (rank != g->first + i) {
-                node_turn(&g->node[i][rank]);
-            }
-        }
-        coll_run(g->coll[i], now());
-    }
-}
-
-static void group_over(void *opaque, UrpcStatus status)
-{
-    Group *g = opaque;
-
-    if (status != URPC_OK) {
-        end_die("operation %u ended with status %u", g->over, status);
-    }
-    g->over++;
-}
-
-static void group_await(Group *g, unsigned over)
-{
-    while (g->over < over) {
-        group_turn(g);
-    }
-}
-
-static void group_close(Group *g)
-{
-    for (unsigned i = 0; i < HERE; i++) {
-        coll_free(g->coll[i]);
-        for (unsigned rank = 0; rank < RANKS; rank++) {
-            if (rank != g->first + i) {
-                node_close(&g->node[i][rank]);
-            }
-        }
-        urpc_functions_free(g->fns[i]);
-    }
-}
-
-/* What a member gives, and what all of them get. */
-static uint64_t element(unsigned lap, unsigned rank, unsigned k)
-{
-    return (lap + 1) * 0x123456789abcdefull + rank * 1000003ull + k;
-}
-
-static void group_lap(Group *g, unsigned lap, uint64_t data[HERE][ELEMENTS])
-{
-    unsigned root = lap % RANKS;
-
-    for (unsigned i = 0; i < HERE; i++) {
-        for (unsigned k = 0; k < ELEMENTS; k++) {
-            data[i][k] = element(lap, g->first + i, k);
-        }
-        END_MUST(!coll_all_reduce(g->coll[i], now(), data[i], ELEMENTS,
-                                  group_over, g));
-    }
-    group_await(g, 6 * lap + 2);
-    for (unsigned i = 0; i < HERE; i++) {
-        for (unsigned k = 0; k < ELEMENTS; k++) {
-            uint64_t sum = 0;
-
-            for (unsigned rank = 0; rank < RANKS; rank++) {
-                sum += element(lap, rank, k);
-            }
-            END_MUST(data[i][k] == sum);
-            data[i][k] = g->first + i == root ? element(lap, 9, k) : 0;
-        }
-        END_MUST(!coll_broadcast(g->coll[i], now(), root, data[i], ELEMENTS,
-                                 group_over, g));
-    }
-    group_await(g, 6 * lap + 4);
-    for (unsigned i = 0; i < HERE; i++) {
-        for (unsigned k = 0; k < ELEMENTS; k++) {
-            END_MUST(data[i][k] == element(lap, 9, k));
-        }
-        END_MUST(!coll_barrier(g->coll[i], now(), group_over, g));
-    }
-    group_await(g, 6 * lap + 6);
-}
-
-static void group_run(int fd, unsigned first)
-{
-    static Group g;
-    static EndAddress mine[HERE][RANKS], peers[HERE][RANKS];
-    static uint64_t data[HERE][ELEMENTS];
-    struct pollfd p = { .fd = fd, .events = POLLIN };
-    char joined;
-
-    group_open(&g, first, mine);
-    end_say(fd, mine, sizeof(mine));
-    END_MUST(end_hear(fd, peers, sizeof(peers)));
-    group_join(&g, mine, peers);
-    /* Nobody sends before there is a place for it at the other end: a message that
-     * finds none is tried again for no more than 60 ms. */
-    end_say(fd, "", 1);
-    END_MUST(end_hear(fd, &joined, 1));
-    for (unsigned lap = 0; lap < LAPS; lap++) {
-        group_lap(&g, lap, data);
-    }
-    /* What we have to answer is answered when the others say that they are through. */
-    end_say(fd, "", 1);
-    while (poll(&p, 1, 0) == 0) {
-        group_turn(&g);
-    }
-    END_MUST(coll_refused(g.coll[0]) == 0 && coll_refused(g.coll[1]) == 0);
-    group_close(&g);
-}
 
 /* ---- The server --------------------------------------------------------------------- */
 
@@ -313,21 +24,26 @@ static void serve_client(int fd)
 {
     struct pollfd p = { .fd = fd, .events = POLLIN };
     EndAddress mine, peer;
-    uint32_t together;
+    EndAddress third;
+    uint32_t mode;
     Node n;
 
-    if (!end_hear(fd, &together, sizeof(together))) {
+    if (!end_hear(fd, &mode, sizeof(mode))) {
         close(fd);
         return;
     }
-    if (together) {
-        group_run(fd, HERE);
+    if (mode == MODE_TOGETHER) {
+        group_run(fd, 2);
         close(fd);
         return;
     }
     END_MUST(end_hear(fd, &peer, sizeof(peer)));
     node_make(&n);
-    node_join(&n, &peer, 0x5e5e5e, n.fns);
+    if (mode == MODE_REDIRECT) {
+        END_MUST(end_hear(fd, &third, sizeof(third)));
+        node_third(&n, &third);
+    }
+    node_join(&n, &peer, 0x5e5e5e, n.fns, mode);
     end_address(&n.end, &mine);
     end_say(fd, &mine, sizeof(mine));
     while (poll(&p, 1, 0) == 0) {
@@ -336,6 +52,7 @@ static void serve_client(int fd)
         }
     }
     /* What is under way ends, with an error if need be. */
+    node_release(&n);
     while (urpc_serving(n.u)) {
         node_turn(&n);
     }
@@ -347,27 +64,46 @@ static void serve_client(int fd)
 
 /* Both ends in one process ("self"), or the other by its socket. */
 typedef struct Link {
-    Node n, other;
+    Node n, other, third;       /* the third: MODE_REDIRECT */
     int fd;
+    Mode mode;
 } Link;
 
-static void link_open(Link *l, const char *host)
+static void link_third(Link *l)
+{
+    EndAddress third;
+
+    if (l->mode == MODE_REDIRECT) {
+        node_open(&l->third);
+        end_address(&l->third.end, &third);
+        if (l->fd < 0) {
+            node_third(&l->other, &third);
+        } else {
+            end_say(l->fd, &third, sizeof(third));
+        }
+    }
+}
+
+static void link_open(Link *l, const char *host, Mode mode)
 {
     EndAddress mine, peer;
 
     l->fd = strcmp(host, "self") ? end_dial(host, PORT) : -1;
+    l->mode = mode;
     node_make(&l->n);
     end_address(&l->n.end, &mine);
     if (l->fd < 0) {
         node_make(&l->other);
         end_address(&l->other.end, &peer);
-        node_join(&l->other, &mine, 0x5e5e5e, l->other.fns);
+        link_third(l);
+        node_join(&l->other, &mine, 0x5e5e5e, l->other.fns, mode);
     } else {
-        end_say(l->fd, &(uint32_t) { 0 }, sizeof(uint32_t));
+        end_say(l->fd, &(uint32_t) { mode }, sizeof(uint32_t));
         end_say(l->fd, &mine, sizeof(mine));
+        link_third(l);
         END_MUST(end_hear(l->fd, &peer, sizeof(peer)));
     }
-    node_join(&l->n, &peer, 0xc11e47, l->n.fns);
+    node_join(&l->n, &peer, 0xc11e47, l->n.fns, mode);
 }
 
 static void link_turn(Link *l)
@@ -386,6 +122,9 @@ static void link_close(Link *l)
         close(l->fd);
     }
     node_close(&l->n);
+    if (l->mode == MODE_REDIRECT) {
+        end_close(&l->third.end);
+    }
 }
 
 typedef struct Outcome {
@@ -542,7 +281,7 @@ static void case_methods(Link *l)
                     URPC_FUNCTION(UNIT, 0, SAMPLE_LOG_READ));
     END_MUST(o.len == 6 && !memcmp(o.data, want, 6));
     ask(l, args_of(URPC_LIST_PUBLIC, NULL, 0), URPC_OK, &o);
-    END_MUST(o.len == 5 * 6);
+    END_MUST(o.len == 9 * 6);
     ask(l, (UrpcArgs) { .function = (uint64_t)UNIT << 24 | URPC_LIST_CUSTOM },
         URPC_OK, &o);
     END_MUST(o.len == 0);
@@ -699,13 +438,216 @@ static void case_hostile(Link *l)
     ask(l, args_of(SAMPLE_ECHO, "still", 5), URPC_OK, &o);
 }
 
+/* ---- Reserved Methods that change what there is ------------------------------------------ */
+
+/* Methods of a unit, not of a class of functions. */
+static UrpcArgs args_unit(uint32_t method, const void *data, uint32_t len)
+{
+    return (UrpcArgs) { .function = (uint64_t)UNIT << 24 | method,
+                        .data = data, .len = len };
+}
+
+static uint32_t owned(Link *l)
+{
+    static Outcome o;
+
+    ask(l, args_of(METHOD_OWNED, NULL, 0), URPC_OK, &o);
+    END_MUST(o.len == 4);
+    return urpc_get_number(URPC_LITTLE, o.data, 4);
+}
+
+static void case_deploy(Link *l)
+{
+    enum { CUSTOM = 0x800010 };
+    static Outcome o;
+    uint8_t p[20];
+
+    urpc_put_number(URPC_LITTLE, p, 6, (uint64_t)UNIT << 24 | CUSTOM);
+    memcpy(p + 6, "\5shift\7", 7);
+    for (unsigned lap = 0; lap < 3; lap++) {
+        ask(l, args_unit(CUSTOM, "abc", 3), URPC_NO_FUNCTION, &o);
+        ask(l, args_unit(URPC_DEPLOY, p, 12), URPC_REFUSED, &o);    /* no code */
+        ask(l, args_unit(URPC_DEPLOY, p, 13), URPC_OK, &o);
+        ask(l, args_unit(URPC_DEPLOY, p, 13), URPC_REFUSED, &o);
+        END_MUST(owned(l) == 1);
+        ask(l, args_unit(CUSTOM, "abc", 3), URPC_OK, &o);
+        END_MUST(o.len == 3 && !memcmp(o.data, "hij", 3));
+        ask(l, args_unit(URPC_LIST_CUSTOM, NULL, 0), URPC_OK, &o);
+        END_MUST(o.len == 6 && !memcmp(o.data, p, 6));
+        ask(l, args_unit(URPC_FIND, "shift", 5), URPC_OK, &o);
+        END_MUST(o.len == 6 && !memcmp(o.data, p, 6));
+        ask(l, args_unit(URPC_DELETE, p, 6), URPC_OK, &o);
+        END_MUST(owned(l) == 0);
+        ask(l, args_unit(URPC_DELETE, p, 6), URPC_NO_FUNCTION, &o);
+    }
+    /* What the program has stays. */
+    urpc_put_number(URPC_LITTLE, p, 6, URPC_FUNCTION(UNIT, 0, SAMPLE_ECHO));
+    ask(l, args_unit(URPC_DELETE, p, 6), URPC_REFUSED, &o);
+    case_echo(l);
+}
+
+/* ---- Arguments by reference ------------------------------------------------------------------ */
+
+static void case_reference(Link *l)
+{
+    static Outcome o;
+    UrpcDma dma[3] = { dma_of(l, 1, 65536), dma_of(l, 70001, 1),
+                       dma_of(l, 200000, 33333) };
+    UrpcArgs args = args_of(METHOD_SUM, NULL, 0);
+    uint64_t sum = 0;
+
+    end_fill(l->n.end.buf, 300000, 21);
+    for (unsigned i = 0; i < 3; i++) {
+        const uint8_t *p = (const uint8_t *)(uintptr_t)dma[i].address;
+
+        for (uint32_t k = 0; k < dma[i].size; k++) {
+            sum += p[k];
+        }
+    }
+    args.dma = dma;
+    args.dma_count = 3;
+    args.ack = true;
+    ask(l, args, URPC_OK, &o);
+    END_MUST(o.len == 8 && o.released &&
+             urpc_get_number(URPC_LITTLE, o.data, 8) == sum);
+    /* The function finds that it may not read. */
+    dma[2].token++;
+    ask(l, args, URPC_REFUSED, &o);
+    END_MUST(o.released);
+    case_echo(l);
+}
+
+/* ---- Messages that answer more than one thing, or call -------------------------------------------- */
+
+static uint64_t received(const Link *l)
+{
+    return urpc_jetty_counters(l->n.jetty)->received;
+}
+
+/* An Ack of its own, or not. */
+static void acks(Link *l, unsigned each)
+{
+    static Outcome o;
+    UrpcArgs args = args_of(SAMPLE_ECHO, "acked", 5);
+
+    args.ack = true;
+    for (unsigned i = 0; i < 20; i++) {
+        uint64_t before = received(l);
+
+        ask(l, args, URPC_OK, &o);
+        END_MUST(o.len == 5 && o.released && received(l) == before + each);
+    }
+}
+
+static void case_merge(Link *l)
+{
+    acks(l, 1);
+}
+
+/* Calls that are answered at the same time have one message, with an Ack too. */
+static void case_ranges(Link *l)
+{
+    static Outcome o[4];
+    static char text[4][20];
+
+    acks(l, 2);
+    for (unsigned lap = 0; lap < 20; lap++) {
+        uint64_t before = received(l);
+
+        for (unsigned i = 0; i < 4; i++) {
+            snprintf(text[i], sizeof(text[i]), "%u of lap %u", i, lap * lap);
+            post(l, args_of(METHOD_FOUR, text[i], strlen(text[i])), &o[i]);
+        }
+        for (unsigned i = 0; i < 4; i++) {
+            await(l, &o[i]);
+            END_MUST(o[i].status == URPC_OK && o[i].len == strlen(text[i]) &&
+                     !memcmp(o[i].data, text[i], o[i].len));
+        }
+        END_MUST(received(l) == before + 1);
+    }
+}
+
+/* ---- Time-outs -------------------------------------------------------------------------------------- */
+
+/* The server's: it says so, and its places come free. */
+static void case_late(Link *l)
+{
+    static Outcome o[2 * DEPTH];
+
+    for (unsigned i = 0; i < 2 * DEPTH; i++) {
+        if (i >= DEPTH) {
+            await(l, &o[i - DEPTH]);
+        }
+        post(l, args_of(METHOD_HOLD, "x", 1), &o[i]);
+    }
+    for (unsigned i = 0; i < 2 * DEPTH; i++) {
+        await(l, &o[i]);
+        END_MUST(o[i].status == URPC_TIMEOUT && !o[i].local && !o[i].len);
+    }
+}
+
+/* The client's own: nobody answers. */
+static void case_lost(Link *l)
+{
+    static Outcome o[3];
+
+    for (unsigned i = 0; i < 3; i++) {
+        post(l, args_of(METHOD_HOLD, "x", 1), &o[i]);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        await(l, &o[i]);
+        END_MUST(o[i].status == URPC_TIMEOUT && o[i].local);
+    }
+    END_MUST(urpc_counters(l->n.u)->timeouts == 3);
+}
+
+/* ---- A third node ------------------------------------------------------------------------------------- */
+
+static UrpcPlogSge sge_third(Link *l, uint32_t at, uint32_t len, uint8_t flag)
+{
+    UrpcPlogSge e = sge_of(l, at, len, flag);
+
+    e.address = (uintptr_t)l->third.end.buf + at;
+    e.token_id = l->third.end.seg->seg.token_id;
+    e.eid_index = 1;
+    return e;
+}
+
+/* What is appended comes from there, and goes there. */
+static void case_redirect(Link *l)
+{
+    enum { LEN = 100003, TO = 1 << 20 };
+    static Outcome o;
+    uint8_t *buf = l->third.end.buf;
+    UrpcPlogSge r = sge_third(l, 3, LEN, URPC_SGE_READ);
+    UrpcPlogSge w = sge_third(l, TO, LEN, URPC_SGE_WRITE);
+    UrpcPlogArgs p = { .mode = URPC_READ, .sge = &r, .count = 1,
+                       .redirect = true };
+
+    end_fill(buf + 3, LEN, 17);
+    memset(l->n.end.buf, 0x55, LEN + 3);
+    log_ask(l, SAMPLE_LOG_APPEND, (LogHead) { 7, 0, 0 }, p, &o);
+    END_MUST(o.head.log == LOG_OK && o.head.length == LEN);
+    memset(buf + TO, 0xee, LEN + 1);
+    p.mode = URPC_WRITE;
+    p.sge = &w;
+    log_ask(l, SAMPLE_LOG_READ, (LogHead) { 7, LEN, 0 }, p, &o);
+    END_MUST(o.head.log == LOG_OK && o.head.length == LEN);
+    END_MUST(end_check(buf + TO, LEN, 17) == LEN && buf[TO + LEN] == 0xee);
+}
+
 static const struct {
     const char *name;
     void (*run)(Link *l);
+    Mode mode;
 } cases[] = {
     { "echo", case_echo }, { "many", case_many }, { "both", case_both },
     { "methods", case_methods }, { "log", case_log },
     { "refused", case_refused }, { "hostile", case_hostile },
+    { "deploy", case_deploy }, { "reference", case_reference },
+    { "merge", case_merge, MODE_MERGE }, { "ranges", case_ranges },
+    { "late", case_late, MODE_LATE }, { "lost", case_lost, MODE_LOST },
+    { "redirect", case_redirect, MODE_REDIRECT },
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
@@ -715,11 +657,12 @@ static void case_run(const char *host, const char *name)
     static Link l;
     unsigned i = 0;
 
+    memset(&l, 0, sizeof(l));
     while (i < CASES && strcmp(cases[i].name, name)) {
         i++;
     }
     END_MUST(i < CASES);
-    link_open(&l, host);
+    link_open(&l, host, cases[i].mode);
     cases[i].run(&l);
     link_close(&l);
 }
@@ -728,7 +671,7 @@ static void case_collective(const char *host)
 {
     int fd = end_dial(host, PORT);
 
-    end_say(fd, &(uint32_t) { 1 }, sizeof(uint32_t));
+    end_say(fd, &(uint32_t) { MODE_TOGETHER }, sizeof(uint32_t));
     group_run(fd, 0);
     close(fd);
 }
