@@ -46,7 +46,7 @@ PARTITION = 'hw/ub/ubc/partition.c:'
 RULES = [
     # What the device does not announce.
     ('CFG0_CAP2_SHP', '', '', 'absent', '', 'hw/ub/mgmt/shp.c:written',
-     '/ubc/manage/slots', 'only with property slots'),
+     '/ubc-slot/registers', 'only with property slots'),
     ('PORT_CAP(4|9|12)_', '', '', 'absent', '', '', '',
      'neither PHY mode has Data Rate 1, 6 or 9'),
     # Reserved, whatever the access column says.
@@ -243,7 +243,7 @@ def classify(row):
                 return [kind, '', '-', f'not modelled: {note or kind}'.replace(
                     ',', ''), '-', note]
             return [kind, value, place or STORE, shown or WALK,
-                    'device' if not shown or shown.startswith(('/ubc', '/ub/ubc'))
+                    'device' if not shown or shown.startswith('/ubc')
                     else 'library', note]
     raise SystemExit(f"no rule for {row['space']} {row['register']} "
                      f"{row['field']}")
