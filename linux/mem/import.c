@@ -44,7 +44,7 @@ static struct mem_dest *dest_get(struct mem_dev *dev, const u8 eid[16],
 	if (err)
 		return ERR_PTR(err);
 	mutex_lock(&dev->dests.lock);
-	way = ub_dest_get(&dev->dests, eid, carrier);
+	way = ub_dest_get(&dev->dests, eid, carrier, cna);
 	d = way ? container_of(way, struct mem_dest, way)
 		: dest_new(dev, eid, carrier, cna);
 	mutex_unlock(&dev->dests.lock);

@@ -62,6 +62,9 @@ struct ub_entity *ub_entity_find(struct ub_fabric *fabric, const u32 *guid,
 int ub_pool_init(struct ub_fabric *fabric);
 /* After ub_msgs_del(). */
 void ub_pool_exit(struct ub_fabric *fabric);
+/* Where what is lent to us with an EID (most significant byte first) is, or
+ * -ENOENT.  A part calls it, which ends before the fabric does. */
+int ub_lent_cna(struct ub_core *core, const u8 eid[16], u32 *cna);
 
 /* attr.c */
 extern const struct attribute_group *ub_entity_groups[];

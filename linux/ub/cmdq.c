@@ -7,7 +7,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
 
-#include "msg.h"
+#include "bus.h"
 #include "ub_engine.h"
 #include "ub/cfg_regs.h"
 
@@ -136,6 +136,9 @@ int ub_eid_cna(struct ub_core *core, const u8 eid[16], u32 *cna)
 {
 	u8 own[16];
 
+	/* The EID of an Entity has its number where a CNA may have bits. */
+	if (!ub_lent_cna(core, eid, cna))
+		return 0;
 	ub_own_eid(core, own);
 	if (memcmp(own, eid, 16 - CNA_BYTES))
 		return -EHOSTUNREACH;

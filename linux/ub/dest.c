@@ -54,12 +54,14 @@ void ub_dest_clear(struct ub_dests *t, const struct ub_dest *d)
 }
 EXPORT_SYMBOL_GPL(ub_dest_clear);
 
-struct ub_dest *ub_dest_get(struct ub_dests *t, const u8 eid[16], u32 carrier)
+struct ub_dest *ub_dest_get(struct ub_dests *t, const u8 eid[16], u32 carrier,
+			    u32 cna)
 {
 	struct ub_dest *d;
 
 	list_for_each_entry(d, &t->list, list)
-		if (d->carrier == carrier && !memcmp(d->eid, eid, 16)) {
+		if (d->carrier == carrier && d->cna == cna &&
+		    !memcmp(d->eid, eid, 16)) {
 			d->users++;
 			return d;
 		}

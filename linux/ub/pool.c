@@ -42,6 +42,25 @@ static struct ub_entity *find_lent(struct ub_fabric *fabric, const u32 *eid)
 	return NULL;
 }
 
+int ub_lent_cna(struct ub_core *core, const u8 eid[16], u32 *cna)
+{
+	struct ub_fabric *fabric = READ_ONCE(core->fabric);
+	struct ub_entity *e;
+	unsigned int i;
+	u32 id[4];
+
+	if (!fabric)
+		return -ENOENT;
+	for (i = 0; i < 4; i++)
+		id[i] = get_unaligned_be32(eid + 12 - 4 * i);
+	mutex_lock(&fabric->lock);
+	e = find_lent(fabric, id);
+	if (e)
+		*cna = e->info.cna;
+	mutex_unlock(&fabric->lock);
+	return e ? 0 : -ENOENT;
+}
+
 /* It names us, and is in the partition that our messages are in. */
 static bool for_us(struct ub_core *core, const u32 *ueid, u16 upi)
 {

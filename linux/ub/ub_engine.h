@@ -98,7 +98,8 @@ static inline u64 ub_get64(const struct ub_cmd *cmd, unsigned int at)
 /* Who the controller is: Entity 0, EIDs with the most significant byte first. */
 void ub_own_eid(struct ub_core *core, u8 eid[16]);
 u32 ub_own_upi(struct ub_core *core);
-/* The address in the EID of a peer, which has our prefix, or -EHOSTUNREACH. */
+/* Where an EID is: of an Entity that is lent to us, as the UBFM says; else the
+ * address in it, if it has our prefix, or -EHOSTUNREACH. */
 int ub_eid_cna(struct ub_core *core, const u8 eid[16], u32 *cna);
 /* The way to @cna into a command, with the form of addresses @cfg. */
 void ub_put_way(struct ub_cmd *cmd, unsigned int at, u32 cfg, u32 cna);
@@ -124,8 +125,10 @@ struct ub_dests {
 };
 
 void ub_dests_init(struct ub_dests *t, struct ub_core *core);
-/* The row that leads there, with one more user, or NULL. */
-struct ub_dest *ub_dest_get(struct ub_dests *t, const u8 eid[16], u32 carrier);
+/* The row that leads there, with one more user, or NULL.  The EID of a lent Entity may
+ * have been at another address before. */
+struct ub_dest *ub_dest_get(struct ub_dests *t, const u8 eid[16], u32 carrier,
+			    u32 cna);
 /* A new one with one user, its carrier, address and EID are set; @tpn: of RTP. */
 int ub_dest_add(struct ub_dests *t, struct ub_dest *d, u32 tpn);
 /* One user less; true: it was the last one, and the row is gone. */

@@ -236,7 +236,7 @@ static struct urma_dest *dest_get(struct urma_dev *dev, const u8 eid[16],
 	if (IS_ERR(channel))
 		return ERR_CAST(channel);
 	mutex_lock(&dev->dests.lock);
-	way = ub_dest_get(&dev->dests, eid, carrier);
+	way = ub_dest_get(&dev->dests, eid, carrier, cna);
 	d = way ? container_of(way, struct urma_dest, way)
 		: dest_new(dev, eid, carrier, cna, channel);
 	/* A row that was there has it already. */

@@ -5,21 +5,12 @@ also lends Entities of its controller to the other one."""
 import json
 import unittest
 
-from guestvm import kernel, net, tap
-from guestvm.guest import Guest, NotAvailable, driver_modules, has_device
-from guestvm.paths import BUILD
-from guestvm.ubswitch import PROGRAM as SWITCH, Switch
+from guestvm import kernel, tap, ubfabric
+from guestvm.ubfabric import config, config_set, guid
+from guestvm.ubswitch import Switch
 
-TOOLS = BUILD / 'tools' / 'ub'
 SERIAL = {'one': 0x100, 'two': 0x200}
 DEVICE = {'one': 'entities=bus:urma:other', 'two': 'manager=off'}
-
-
-def guid(serial, kind=2):
-    """As a property and as programs print it."""
-    bits = f'cc08b0010{kind}000000{serial:016x}'
-    return bits, (f'{bits[:4]}-{bits[4:8]}-{bits[8]}-{bits[9]}-{bits[10:16]}-'
-                  f'{bits[16:]}')
 
 
 class Manager(unittest.TestCase):
@@ -27,13 +18,7 @@ class Manager(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        for program in (SWITCH, TOOLS / 'ubfm', TOOLS / 'ubscan'):
-            if not program.exists():
-                raise NotAvailable(f'{program.name} is not built')
-        if not has_device('x86_64', 'ubc'):
-            raise NotAvailable('qemu-system-x86_64 has no device ubc')
-        if not any(p.name == 'ub_net.ko' for p in driver_modules('x86_64')):
-            raise NotAvailable('ub_net.ko is not built')
+        ubfabric.needed()
         cls.near = Switch(3, 'near')
         cls.addClassCleanup(cls.near.close)
         cls.near.start()
@@ -43,23 +28,14 @@ class Manager(unittest.TestCase):
         cls.far.start()
         cls.guests = []
         for name, switch in zip(SERIAL, (cls.near, cls.far)):
-            guest = Guest(name, args=['-chardev', switch.chardev(0)],
-                          kern=kernel.other('x86_64') if switch is cls.far
-                          else None,
-                          devices=['ubc,id=ub,chardev0=ubwire,'
-                                   'mgmt-timeout=2500,guid=' +
-                                   guid(SERIAL[name])[0] + ',' + DEVICE[name]],
-                          files={f'/bin/{tool}': TOOLS / tool
-                                 for tool in ('ubfm', 'ubscan')})
+            guest = ubfabric.node(
+                name, switch.chardev(0),
+                f'guid={guid(SERIAL[name])[0]},{DEVICE[name]}',
+                kern=kernel.other('x86_64') if switch is cls.far else None)
             cls.addClassCleanup(guest.close)
             cls.guests.append(guest.start())
         cls.one, cls.two = cls.guests
-        for guest in cls.guests:
-            guest.wait_ready()
-            guest.dev = net.interface(guest, 'ubc')
-            guest.run(f'ip link set {guest.dev} up')
-        for guest in cls.guests:
-            guest.wait_for(f'grep -q 1 /sys/class/net/{guest.dev}/carrier')
+        ubfabric.ready(cls.guests)
 
     def scan(self):
         """Nodes by GUID, as the manager's ubscan finds them."""
@@ -148,13 +124,6 @@ class Manager(unittest.TestCase):
         self.assertEqual(set(self.devices()),
                          {e['guid'] for e in pool.values() if e['lent']})
 
-    def dword(self, guest, number, dword):
-        """A register of an Entity, in hex, once it answers."""
-        return guest.wait_for(
-            f'dd if=/sys/bus/ub/devices/{number}/config bs=8 count=1 '
-            f'iflag=skip_bytes skip={4 * dword} 2>/dev/null | '
-            "od -An -tx4 | tr -d ' ' | grep '00000000$'", 60)[:8]
-
     def test_1b_pool(self):
         """an Entity is lent, used by its User, taken back and replaced"""
         one, two = guid(SERIAL['one'])[1], self.cna('two')
@@ -178,14 +147,13 @@ class Manager(unittest.TestCase):
             ['1', f'0x{self.cna("one"):04x}', '0x0005', f'0x{eid[-5:]}'])
         self.assertIn(f'ub_entity {number}: bound', self.two.out('dmesg'))
         # A User's rights: CFG1, and CFG0 to read.
-        self.assertEqual(self.dword(self.two, number, 0xe),
-                         f'{SERIAL["one"] + 1:08x}')
-        where = f'/sys/bus/ub/devices/{number}/config'
-        write = "printf '\\x5\\0\\0\\0' | dd of={} bs=4 seek={} conv=notrunc"
-        self.two.wait_for(write.format(where, token) + ' 2>&1', 60)
-        self.assertEqual(self.dword(self.two, number, token), '00000005')
-        self.assertNotEqual(0, self.two.run(write.format(where, 0x1f),
-                                            check=False).status)
+        self.assertEqual(config(self.two, number, 0xe), SERIAL['one'] + 1)
+        config_set(self.two, number, token, 5)
+        self.assertEqual(config(self.two, number, token), 5)
+        self.assertNotEqual(0, self.two.run(
+            "printf '\\x5\\0\\0\\0' | dd of=/sys/bus/ub/devices/"
+            f'{number}/config bs=4 seek={0x1f} conv=notrunc', check=False
+            ).status)
         # It is somebody's; its place is nobody else's.
         self.ubfm(f'lend {one} 1 {two}', 3)
         pool = self.ubfm(f'replace {one} 1 {one} 2')
@@ -195,7 +163,7 @@ class Manager(unittest.TestCase):
         # What the User wrote is gone with the reset.
         local = self.one.out('grep -l "^1$" /sys/bus/ub/devices/*/entity_idx'
                              ).split('/')[-2]
-        self.assertEqual(self.dword(self.one, local, token), '0' * 8)
+        self.assertEqual(config(self.one, local, token), 0)
         pool = self.ubfm(f'take-back {one} 2')
         self.assertFalse(any(e['lent'] for e in pool.values()))
         self.check_user(pool)

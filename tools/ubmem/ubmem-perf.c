@@ -8,6 +8,7 @@
  *     ubmem-perf perf DESCRIPTOR                latencies
  *     ubmem-perf watch DESCRIPTOR               load until it fails, and say how
  *     ubmem-perf poke DESCRIPTOR AT VALUE       a store and a fence
+ *     ubmem-perf peek DESCRIPTOR AT             a load
  *     ubmem-perf cached DESCRIPTOR              test and measure cached memory
  *     ubmem-perf copy DESCRIPTOR                speed of writing all of it: by the
  *                      window, and cached, each page touched for the first time and
@@ -275,6 +276,15 @@ static int run_poke(int argc, char **argv)
     return 0;
 }
 
+static int run_peek(int argc, char **argv)
+{
+    UbMem m;
+
+    import(argv, "", &m);
+    printf("%" PRIx64 "\n", load(&m, strtoull(argv[DESC_WORDS], NULL, 0)));
+    return 0;
+}
+
 /* ---- cached ---- */
 
 static int run_cached(int argc, char **argv)
@@ -490,6 +500,7 @@ static const struct {
     { "perf", DESC_WORDS, run_perf },
     { "watch", DESC_WORDS, run_watch },
     { "poke", DESC_WORDS + 2, run_poke },
+    { "peek", DESC_WORDS + 1, run_peek },
     { "cached", DESC_WORDS, run_cached },
     { "copy", DESC_WORDS, run_copy },
     { "read", DESC_WORDS, run_read },
@@ -515,6 +526,6 @@ int main(int argc, char **argv)
     die("usage: ubmem-perf serve BYTES [RIGHTS [TOKEN [shared]]]\n"
         "       ubmem-perf receive BYTES N\n"
         "       ubmem-perf check|perf|cached|copy|read|touch|share|hold|try|dirty|"
-        "close|watch|send|poke "
+        "close|watch|send|poke|peek "
         "DESCRIPTOR ...");
 }
