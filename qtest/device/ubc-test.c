@@ -14,7 +14,7 @@
 #include "../config_window.h"
 #include "../link/ubc-driver.h"
 
-#define GUID "00112233445566778899aabbccddeeff"
+#define GUID "00112233425566778899aabbccddeeff"
 
 static QUbc *start(void)
 {
@@ -89,7 +89,7 @@ static void test_reset_values(void)
         /* CFG0_BASIC: header, entities and ports, GUID low half first. */
         { 0x100000, 0x2c0 }, { 0x100004, 0x00010002 },
         { 0x100038, 0xccddeeff }, { 0x10003c, 0x8899aabb },
-        { 0x100040, 0x44556677 }, { 0x100044, 0x00112233 },
+        { 0x100040, 0x42556677 }, { 0x100044, 0x00112233 },
         /* CFG1_BASIC, PORT_BASIC of both ports and their indices. */
         { 0x140000, 0x300 }, { 0x180000, 0x110 }, { 0x1c0000, 0x110 },
         { 0x180024, 0 }, { 0x1c0024, 1 },
@@ -682,7 +682,7 @@ static void test_default_guid(void)
                                       "cna=0x123,port-cna=7,upi=5", more[i]);
 
         guid[i] = guid_of(d);
-        g_assert_true(g_str_has_prefix(guid[i], "12340b0101000000"));
+        g_assert_true(g_str_has_prefix(guid[i], "12340b0102000000"));
         g_assert_cmphex(qubc_cfg_read(d, UB_CFG0_BASE + UB_CFG0_EID), ==,
                         0x0c0d0e0f);
         g_assert_cmphex(qubc_cfg_read(d, UB_CFG0_BASE + UB_CFG0_PRIMARY_CNA),

@@ -11,8 +11,8 @@
 #include "ub/sec.h"
 #include "ub/tp_format.h"
 
-#define GUID_A "00112233445566778899aabbccddee01"
-#define GUID_B "00112233445566778899aabbccddee02"
+#define GUID_A "00112233425566778899aabbccddee01"
+#define GUID_B "00112233425566778899aabbccddee02"
 #define LOW UB_NPI_LOW
 #define HEAD (UB_IPEXT_SIZE + UB_IPV6_SIZE)
 #define LEN (HEAD + 16 + UB_ICRC_SIZE)
@@ -105,7 +105,7 @@ static void refused(Pair *p, uint32_t written, const char *counter)
 static void configure(Eng *from, Eng *to, uint8_t last, unsigned opcode,
                       uint32_t npi)
 {
-    static const uint8_t guid[16] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66,
+    static const uint8_t guid[16] = { 0x00, 0x11, 0x22, 0x33, 0x42, 0x55, 0x66,
                                       0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd,
                                       0xee };
     uint8_t p[UB_CONTROL_SIZE + UB_NPIC_HEADER + UB_NPIC_PAIR] = { 0 };

@@ -33,6 +33,45 @@ static void test_contexts(void)
     qubc_stop(d);
 }
 
+/* A GUID is a controller's (UB 2.0 §C.1); the tenth digit is its type. */
+static void test_guid(void)
+{
+    static const struct { const char *guid; bool good; } cases[] = {
+        { "12340b01010000000000000000000001", true },
+        { "12340b01f20000000000000000000001", true },
+        { "00000000000000000000000000000000", false },
+        { "12340b01000000000000000000000001", false }, /* a bus instance */
+        { "12340b01030000000000000000000001", false }, /* switches */
+        { "12340b01040000000000000000000001", false },
+        { "12340b01050000000000000000000001", false }, /* reserved */
+        { "12340b010f0000000000000000000001", false },
+        { "ffffffffffffffffffffffffffff0100", false }, /* a group's */
+        { "12340b0102000000", false },
+    };
+    QUbc *d = qubc_start_attached("", "-device "
+                                  "pcie-root-port,id=rp0,chassis=1,slot=1");
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *args = g_strdup_printf(
+            "{ 'driver': 'ubc', 'id': 'ub%u', 'bus': 'rp0',"
+            "  'addr': '0.%u', 'guid': '%s' }", i + 1,
+            cases[i].good ? 7 - i : 1,
+            cases[i].guid);
+        QDict *rsp = qtest_qmp(
+            d->qts, "{ 'execute': 'device_add', 'arguments': %p }",
+            qobject_from_json(args, &error_abort));
+        QDict *error = qdict_get_qdict(rsp, "error");
+
+        g_test_message("%s: %s", cases[i].guid,
+                       error ? qdict_get_str(error, "desc") : "taken");
+        g_assert_true(!error == cases[i].good);
+        g_assert_true(!error ||
+                      strstr(qdict_get_str(error, "desc"), "guid must"));
+        qobject_unref(rsp);
+    }
+    qubc_stop(d);
+}
+
 /* How long a Write takes, the first packet of which is lost. */
 static gint64 resent_after(const char *props)
 {
@@ -156,6 +195,7 @@ static void test_accept(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/ubc-props/guid", test_guid);
     qtest_add_func("/ubc-props/contexts", test_contexts);
     qtest_add_func("/ubc-props/tp-times", test_tp_times);
     qtest_add_func("/ubc-props/ta-times", test_ta_times);

@@ -33,10 +33,24 @@ bool ubc_pci_parse_guid(const char *text, uint8_t guid[16])
     return n == 32;
 }
 
+/* Types of a GUID that a controller may have (UB 2.0 §C.1). */
+enum { GUID_CONTROLLER = 1, GUID_INTEGRATED_CONTROLLER = 2 };
+
+/* Whether a controller may have it: a group's (§F.2) has 14 bytes of ones. */
+static bool good_guid(const uint8_t guid[16])
+{
+    static const uint8_t group[14] = { [0 ... 13] = 0xff };
+    unsigned type = guid[4] & 0xf;
+
+    return memcmp(guid, group, sizeof(group)) &&
+           (type == GUID_CONTROLLER || type == GUID_INTEGRATED_CONTROLLER);
+}
+
 /*
- * GUID of appendix C: ids, type 1 (controller), version 0, and as the sequence
- * number what the machine's UUID and the device's name make of it: the same at
- * each start.  A machine without UUID cannot be told from others: random.
+ * GUID of appendix C: ids, type 2, version 0, and as the sequence number what the
+ * machine's UUID and the device's name make of it: the same at each start.  A machine
+ * without UUID cannot be told from others: random.  A bus controller has type 2 (§C.3);
+ * public tools begin their trees at one, and at nothing else.
  */
 static void default_guid(UbcPci *s, uint8_t guid[16])
 {
@@ -50,7 +64,7 @@ static void default_guid(UbcPci *s, uint8_t guid[16])
     g_checksum_get_digest(sum, digest, &len);
     stw_be_p(guid, s->vendor_id);
     stw_be_p(guid + 2, s->device_id);
-    guid[4] = 0x01; /* version 0, type 1 */
+    guid[4] = GUID_INTEGRATED_CONTROLLER; /* and version 0 */
     guid[5] = guid[6] = guid[7] = 0;
     memcpy(guid + 8, digest, 8);
     if (!qemu_uuid_set) {
@@ -114,6 +128,11 @@ static bool ubc_pci_identify(UbcPci *s, UbcConfig *c, Error **errp)
                        wide[i].name);
             return false;
         }
+    }
+    if (!good_guid(c->guid)) {
+        error_setg(errp, "guid must have the type of a controller, 1 or 2, in its "
+                   "tenth digit, and be none of a group");
+        return false;
     }
     c->cna = s->cna;
     c->fm_cna = s->fm_cna;
