@@ -147,9 +147,15 @@ static int nodes_add(struct urma_dev *dev)
 	}
 	dev->sysfs = device_create_with_groups(&sysfs_class, dev->dma, 0, dev,
 					       urma_groups, "%s", dev->name);
-	if (!IS_ERR(dev->sysfs))
+	if (IS_ERR(dev->sysfs)) {
+		err = PTR_ERR(dev->sysfs);
+		goto sysfs;
+	}
+	err = urma_priorities_add(dev);
+	if (!err)
 		return 0;
-	err = PTR_ERR(dev->sysfs);
+	device_unregister(dev->sysfs);
+sysfs:
 	device_unregister(dev->node);
 node:
 	cdev_del(dev->cdev);
@@ -158,6 +164,7 @@ node:
 
 static void nodes_del(struct urma_dev *dev)
 {
+	urma_priorities_del(dev);
 	device_unregister(dev->sysfs);
 	device_unregister(dev->node);
 	cdev_del(dev->cdev);

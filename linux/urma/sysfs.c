@@ -170,7 +170,7 @@ static const struct attribute_group eid_group = {
 	.name = "eids", .attrs = eid_attrs,
 };
 
-/* ---- ports and priorities: folders of the same files ---- */
+/* ---- ports: folders of the same files ---- */
 
 #define PORT_FIELD(n, label) \
 	NUMBER_AT(attr_port##n##_##label, label, \
@@ -211,3 +211,83 @@ const struct attribute_group *urma_groups[] = {
 	&port3_group, &port4_group, &port5_group, &port6_group, &port7_group,
 	NULL
 };
+
+/* ---- priorities: a folder of folders, which groups of a device do not make ---- */
+
+/* A file of a priority. */
+struct priority_attr {
+	struct kobj_attribute attr;
+	u8 priority;
+	bool carriers;
+};
+
+static ssize_t priority_show(struct kobject *kobj, struct kobj_attribute *attr,
+			     char *buf)
+{
+	const struct priority_attr *p =
+		container_of(attr, struct priority_attr, attr);
+	struct urma_dev_attr *a = attr_get(kobj_to_dev(kobj->parent));
+	u32 value;
+
+	if (!a)
+		return -ENOMEM;
+	value = p->carriers ? a->priority[p->priority].tp_type :
+			      a->priority[p->priority].sl;
+	kfree(a);
+	return sysfs_emit(buf, "%u\n", value);
+}
+
+#define PRIORITY(n) \
+	static struct priority_attr priority##n[] = { \
+		{ __ATTR(sl, 0444, priority_show, NULL), n, false }, \
+		{ __ATTR(tp_type, 0444, priority_show, NULL), n, true } }; \
+	static struct attribute *priority##n##_attrs[] = { \
+		&priority##n[0].attr.attr, &priority##n[1].attr.attr, NULL }; \
+	static const struct attribute_group priority##n##_group = { \
+		.name = "priority" #n, .attrs = priority##n##_attrs }
+
+PRIORITY(0);
+PRIORITY(1);
+PRIORITY(2);
+PRIORITY(3);
+PRIORITY(4);
+PRIORITY(5);
+PRIORITY(6);
+PRIORITY(7);
+PRIORITY(8);
+PRIORITY(9);
+PRIORITY(10);
+PRIORITY(11);
+PRIORITY(12);
+PRIORITY(13);
+PRIORITY(14);
+PRIORITY(15);
+
+static const struct attribute_group *priority_groups[] = {
+	&priority0_group, &priority1_group, &priority2_group,
+	&priority3_group, &priority4_group, &priority5_group,
+	&priority6_group, &priority7_group, &priority8_group,
+	&priority9_group, &priority10_group, &priority11_group,
+	&priority12_group, &priority13_group, &priority14_group,
+	&priority15_group, NULL
+};
+
+int urma_priorities_add(struct urma_dev *dev)
+{
+	int err;
+
+	dev->priorities = kobject_create_and_add("priority", &dev->sysfs->kobj);
+	if (!dev->priorities)
+		return -ENOMEM;
+	err = sysfs_create_groups(dev->priorities, priority_groups);
+	if (err)
+		urma_priorities_del(dev);
+	return err;
+}
+
+void urma_priorities_del(struct urma_dev *dev)
+{
+	kobject_del(dev->priorities);
+	kobject_put(dev->priorities);
+	dev->priorities = NULL;
+}

@@ -247,6 +247,7 @@ struct urma_dev {
 	char name[URMA_NAME_MAX];
 	struct cdev *cdev;
 	struct device *node, *sysfs;
+	struct kobject *priorities;	/* a folder of sysfs */
 	struct rw_semaphore life, map;
 	bool ending;		/* who waits shall not */
 	bool gone;		/* for good; under life */
@@ -283,6 +284,8 @@ void urma_dev_attr_fill(struct urma_dev *dev, struct urma_dev_attr *a);
 
 /* sysfs.c */
 extern const struct attribute_group *urma_groups[];
+int urma_priorities_add(struct urma_dev *dev);
+void urma_priorities_del(struct urma_dev *dev);
 
 /* file.c */
 extern const struct file_operations urma_fops;

@@ -20,6 +20,10 @@ class Urma(TwoGuests):
         self.assertEqual(show('transport_type'), '0')
         self.assertEqual(show('device/vendor'), '0x1234')
         self.assertEqual(show('device/device'), '0x0b01')
+        # What urma_admin lists: of each priority its SL, and by what it may go.
+        self.assertEqual(len(show('priority/priority*/sl').split()), 16)
+        for carriers in show('priority/priority*/tp_type').split():
+            self.assertTrue(int(carriers) & 3)
         self.assertEqual(show('eids/eid0'), 'fd00:' + '0000:' * 6 + '0002')
         self.assertEqual(show('port0/state'), '4')
         # What the link trained to: a lane of 106.25 Gb/s is one of 100.
