@@ -25,6 +25,7 @@
 
 #include "core/fault.h"
 #include "core/image.h"
+#include "core/option.h"
 #include "ub/net_format.h"
 #include "ub/packet.h"
 #include "ub/space.h"
@@ -250,6 +251,8 @@ typedef struct UbNetConfig {
 void ub_net_config_init(UbNetConfig *cfg);
 /* NULL, or the rule that is broken. */
 const char *ub_net_config_check(const UbNetConfig *cfg);
+/* Its members by name. */
+const CoreOption *ub_net_options(unsigned *n);
 
 typedef struct UbNet UbNet;
 

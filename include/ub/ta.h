@@ -21,6 +21,7 @@
 #define UB_TA_H
 
 #include "core/image.h"
+#include "core/option.h"
 #include "core/packet.h"
 #include "ub/sec.h"
 #include "ub/tah.h"
@@ -363,6 +364,8 @@ int64_t ub_ta_gear(unsigned gear);
 void ub_ta_config_init(UbTaConfig *cfg);
 /* NULL, or the rule that is broken. */
 const char *ub_ta_config_check(const UbTaConfig *cfg);
+/* Its members by name. */
+const CoreOption *ub_ta_options(unsigned *n);
 
 #define UB_TA_COUNTERS(X) \
     X(TX_REQUESTS, "tx-requests")           /* packets */ \

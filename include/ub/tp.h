@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "core/image.h"
+#include "core/option.h"
 #include "core/packet.h"
 #include "ub/net.h"
 #include "ub/tp_format.h"
@@ -358,6 +359,8 @@ typedef struct UbTpInfo {
 void ub_tp_config_init(UbTpConfig *cfg);
 /* NULL, or what is wrong with the configuration. */
 const char *ub_tp_config_fault(const UbTpConfig *cfg);
+/* Its members by name. */
+const CoreOption *ub_tp_options(unsigned *n);
 /* A new transport layer; the tables that @cfg names must outlive it. */
 UbTp *ub_tp_new(const UbTpConfig *cfg);
 /* Give it up with all that it keeps; nobody is called back. */

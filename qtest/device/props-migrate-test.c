@@ -61,7 +61,18 @@ static const Other ubc_other[] = {
     { "period0", "2560" }, { "period1", "1280" }, { "lanes", "4" },
     { "max-rate", "1" }, { "crc-cover", "bytes" }, { "cip-window", "64" },
     { "fec", "off" }, { "fec-min", "t2" }, { "port-type", "primary" },
-    { "scrambler", "off" }, { NULL }
+    { "scrambler", "off" },
+    { "net-mtu", "4096" }, { "net-sl-vl", "1=1" }, { "net-dscp-sl", "1=1" },
+    { "net-sl-dscp", "1=1" }, { "net-vl-weight", "1=2" },
+    { "net-vl-out", "1=2" }, { "net-route-default", "1" },
+    { "tp-rto-static", "0=600" }, { "tp-ooo-window", "2048" },
+    { "tp-mark", "on,tp-selective=on,tp-ooo=on" },
+    { "tp-selective", "on,tp-ooo=on" }, { "tp-fast", "off,tp-ooo=on" },
+    { "tp-spray", "on,tp-ooo=on" }, { "tp-results", "2048" },
+    { "tp-setup-nlp", "14" }, { "tp-sack-bits", "512" },
+    { "ta-slice", "8192" }, { "ta-max-len", "65536" }, { "ta-mtu", "8192" },
+    { "ta-window", "512" }, { "ta-aggregate", "31" },
+    { "ta-tassn-start", "4096" }, { NULL }
 };
 
 static const Kind kinds[] = {

@@ -156,123 +156,72 @@ bool admin_get_prefix(UbSwitchAdmin *a, const char *text, UbIpRoute *r)
 
 /* ---- Settings --------------------------------------------------------------------------- */
 
-typedef enum SettingKind { KIND_BOOL, KIND_U16, KIND_U32, KIND_TIME,
-                           KIND_BYTES, KIND_U16S, KIND_PORTS } SettingKind;
-
-static const struct {
-    const char *name;
-    SettingKind kind;
-    size_t at;
-    unsigned n;   /* of arrays */
-} settings[] = {
-#define SETTING(name, kind, member, n) \
-    { name, kind, offsetof(UbNetConfig, member), n }
-    SETTING("icrc", KIND_BOOL, icrc, 0),
-    SETTING("icrc-scan", KIND_BOOL, icrc_scan, 0),
-    SETTING("icrc-transit", KIND_BOOL, icrc_transit, 0),
-    SETTING("mtu", KIND_U32, mtu, 0),
-    SETTING("sl-vl", KIND_BYTES, sl_vl, 16),
-    SETTING("dscp-sl", KIND_BYTES, dscp_sl, 64),
-    SETTING("vl-strict", KIND_U16, vl_strict, 0),
-    SETTING("vl-weight", KIND_U16S, vl_weight, 16),
-    SETTING("vl-out", KIND_BYTES, vl_out, 16),
-    SETTING("watchdog", KIND_TIME, watchdog, 0),
-    SETTING("queue-limit", KIND_U32, queue_limit, 0),
-    SETTING("transit-limit", KIND_U32, transit_limit, 0),
-    SETTING("fecn", KIND_BOOL, fecn, 0),
-    SETTING("fecn-light", KIND_U32, fecn_light, 0),
-    SETTING("fecn-heavy", KIND_U32, fecn_heavy, 0),
-    SETTING("caqm", KIND_BOOL, caqm, 0),
-    SETTING("caqm-congested", KIND_U32, caqm_congested, 0),
-    SETTING("caqm-unit", KIND_U32, caqm_unit, 0),
-    SETTING("root-cause", KIND_BOOL, root_cause, 0),
-    SETTING("edge-ports", KIND_PORTS, edge_ports, 0),
-    SETTING("hops", KIND_BOOL, hops, 0),
-#undef SETTING
-};
-
-static json_t *list_of(const void *p, unsigned n, bool wide)
+/* One number of a setting. */
+static json_t *value_of(const CoreOption *o, uint64_t v)
 {
-    json_t *list = json_array();
-
-    for (unsigned i = 0; i < n; i++) {
-        json_array_append_new(list, json_integer(
-            wide ? ((const uint16_t *)p)[i] : ((const uint8_t *)p)[i]));
+    switch (o->kind) {
+    case CORE_OPTION_BOOL:
+        return json_boolean(v);
+    case CORE_OPTION_BITS:
+        return admin_ports(v);
+    default:
+        return json_integer(v);
     }
-    return list;
 }
 
 json_t *admin_settings(const UbNetConfig *c)
 {
     json_t *all = json_object();
+    unsigned n;
+    const CoreOption *o = ub_net_options(&n);
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(settings); i++) {
-        const void *p = (const char *)c + settings[i].at;
-        json_t *v;
+    for (; n--; o++) {
+        uint64_t v[CORE_OPTION_LONGEST];
+        json_t *list = json_array();
 
-        switch (settings[i].kind) {
-        case KIND_BOOL:
-            v = json_boolean(*(const bool *)p);
-            break;
-        case KIND_U16:
-            v = json_integer(*(const uint16_t *)p);
-            break;
-        case KIND_U32:
-            v = json_integer(*(const uint32_t *)p);
-            break;
-        case KIND_TIME:
-            v = json_integer(*(const int64_t *)p);
-            break;
-        case KIND_PORTS:
-            v = admin_ports(*(const uint64_t *)p);
-            break;
-        default:
-            v = list_of(p, settings[i].n, settings[i].kind == KIND_U16S);
+        if (o->start) {
+            json_decref(list);
+            continue;
         }
-        json_object_set_new(all, settings[i].name, v);
+        core_option_get(o, c, v);
+        for (unsigned i = 0; i < core_option_len(o); i++) {
+            json_array_append_new(list, value_of(o, v[i]));
+        }
+        json_object_set(all, o->name, o->n ? list : json_array_get(list, 0));
+        json_decref(list);
     }
     return all;
 }
 
-static bool set_list(void *p, unsigned n, bool wide, const json_t *v)
+/* One number from JSON.  False: it is not what the setting has. */
+static bool get_value(const CoreOption *o, const json_t *v, uint64_t *out)
 {
-    if (json_array_size(v) != n) {
-        return false;
+    if (o->kind == CORE_OPTION_BOOL) {
+        *out = json_is_true(v);
+        return json_is_boolean(v);
     }
-    for (unsigned i = 0; i < n; i++) {
-        const json_t *one = json_array_get(v, i);
-        json_int_t value = json_integer_value(one);
-
-        if (!json_is_integer(one) || value < 0 ||
-            value > (wide ? UINT16_MAX : UINT8_MAX)) {
-            return false;
-        }
-        if (wide) {
-            ((uint16_t *)p)[i] = value;
-        } else {
-            ((uint8_t *)p)[i] = value;
-        }
-    }
-    return true;
+    *out = json_integer_value(v);
+    return json_is_integer(v) && json_integer_value(v) >= 0;
 }
 
-static bool set_integer(void *p, SettingKind kind, const json_t *v)
+static bool set_value(UbSwitchAdmin *a, UbNetConfig *c, const CoreOption *o,
+                      const json_t *v)
 {
-    static const json_int_t most[] = {
-        [KIND_U16] = UINT16_MAX, [KIND_U32] = UINT32_MAX,
-        [KIND_TIME] = INT64_C(1) << 60,
-    };
-    json_int_t value = json_integer_value(v);
+    uint64_t in[CORE_OPTION_LONGEST];
+    unsigned n = core_option_len(o);
+    g_autofree char *why = NULL;
+    bool right = !o->n || json_array_size(v) == n;
 
-    if (!json_is_integer(v) || value < 0 || value > most[kind]) {
-        return false;
+    if (o->kind == CORE_OPTION_BITS) {
+        return admin_get_ports(a, v, in) && core_option_set(o, c, in, 1, &why);
     }
-    if (kind == KIND_U16) {
-        *(uint16_t *)p = value;
-    } else if (kind == KIND_U32) {
-        *(uint32_t *)p = value;
-    } else {
-        *(int64_t *)p = value;
+    for (unsigned i = 0; right && i < n; i++) {
+        right = get_value(o, o->n ? json_array_get(v, i) : v, &in[i]);
+    }
+    if (!right || !core_option_set(o, c, in, n, &why)) {
+        admin_error(a, "%s has a value that cannot be%s%s", o->name,
+                    why ? ": " : "", why ? why : "");
+        return false;
     }
     return true;
 }
@@ -280,33 +229,13 @@ static bool set_integer(void *p, SettingKind kind, const json_t *v)
 bool admin_set(UbSwitchAdmin *a, UbNetConfig *c, const char *name,
                const json_t *v)
 {
-    bool right = false;
+    unsigned n;
+    const CoreOption *o = ub_net_options(&n);
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(settings); i++) {
-        void *p = (char *)c + settings[i].at;
-
-        if (strcmp(settings[i].name, name)) {
-            continue;
+    for (; n--; o++) {
+        if (!o->start && !strcmp(o->name, name)) {
+            return set_value(a, c, o, v);
         }
-        switch (settings[i].kind) {
-        case KIND_BOOL:
-            right = json_is_boolean(v);
-            *(bool *)p = json_is_true(v);
-            break;
-        case KIND_PORTS:
-            return admin_get_ports(a, v, p);
-        case KIND_BYTES:
-        case KIND_U16S:
-            right = set_list(p, settings[i].n, settings[i].kind == KIND_U16S,
-                             v);
-            break;
-        default:
-            right = set_integer(p, settings[i].kind, v);
-        }
-        if (!right) {
-            admin_error(a, "%s has a value that cannot be", name);
-        }
-        return right;
     }
     admin_error(a, "no setting \"%.64s\"", name);
     return false;

@@ -10,7 +10,6 @@
 #endif
 #include <errno.h>
 #include <glib.h>
-#include <jansson.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,221 +19,28 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/bytes.h"
-#include "ub/node.h"
-#include "ub/port.h"
-#include "ub/host_segment.h"
-#include "ub/space.h"
-#include "wire/fd.h"
+#include "ub-node.h"
 
-enum {
-    ENDPOINTS = 64,
-    MEMORY = 1 << 20,           /* bytes of an endpoint's segment, TokenID 1 */
-    BUFFER = 1 << 16,           /* of a receive buffer */
-    BUFFERS = 16,
-    RCID = 1,
-    LINE = 4 << 20,             /* no command is longer */
-    ANSWERS = 16 << 20,         /* bytes that a client may leave unread */
-    /* Rows of the table of destinations: of a CNA, by the carrier. */
-    ROW_CTP = 0, ROW_BYPASS = 1 << 16, ROW_RTP = 2 << 16,
-    RETRY_MS = 100,
-};
+enum { RETRY_MS = 100 };
 
-#define ADVANCE_MS  INT64_C(1000000000000)  /* 30 years: no overflow of ns */
+Program prog = { .control = -1, .client = -1 };
 
-typedef struct Endpoint {
-    unsigned index;
-    char *path;
-    bool listens, open, touched;
-    int listener;
-    int64_t retry;              /* when to connect again */
-    WireFd *wire;
-    UbSpace *space;
-    CorePacketPool *pool;
-    UbPort *port;
-    UbNode *node;
-    UbSegments *segments;
-    UbTaQueue *queue;
-    uint32_t cna;
-    uint8_t *memory, *buffers;
-    uint64_t posted, taken;     /* receive buffers */
-    json_t *received;
-} Endpoint;
-
-typedef struct Work {
-    UbTaRequest req;
-    uint8_t *data;
-    json_t *id;
-} Work;
-
-static Endpoint *endpoint[ENDPOINTS];
-static unsigned endpoints;
-static int64_t now;
-static int64_t ahead;           /* what the layers above the ports have skipped */
-static int control = -1, client = -1;
-static GByteArray *input, *output;
 static int tp_scale = 1, ta_scale = 1000, dll_scale = 1000, phy_scale = 10;
-static bool kicked;
-static volatile sig_atomic_t stopped;
+static UbNodeConfig node_config;    /* but for the scales */
+static volatile sig_atomic_t told_to_stop;
 
+/* Virtual time goes on where it can, see go_on(). */
 static int64_t clock_now(void)
 {
     struct timespec t;
 
+    if (prog.virtual_time) {
+        return prog.now;
+    }
+
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
-
-static UbTa *layer(Endpoint *e)
-{
-    return ub_node_ta(e->node);
-}
-
-/* ---- answers ---- */
-
-static void drop_client(void)
-{
-    close(client);
-    client = -1;
-    g_byte_array_set_size(input, 0);
-    g_byte_array_set_size(output, 0);
-}
-
-/* What waits for the client, as far as it takes it. */
-static void flush_client(void)
-{
-    ssize_t n;
-
-    if (!output->len) {
-        return;
-    }
-    n = send(client, output->data, output->len, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n > 0) {
-        g_byte_array_remove_range(output, 0, n);
-    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-        drop_client();
-    }
-}
-
-/* Takes @answer; a client that does not read is let go. */
-static void say(json_t *answer, json_t *id)
-{
-    char *line;
-
-    if (id) {
-        json_object_set(answer, "id", id);
-    }
-    line = json_dumps(answer, JSON_COMPACT);
-    json_decref(answer);
-    if (client >= 0) {
-        g_byte_array_append(output, (uint8_t *)line, strlen(line));
-        g_byte_array_append(output, (const uint8_t *)"\n", 1);
-        if (output->len > ANSWERS) {
-            drop_client();
-        } else {
-            flush_client();
-        }
-    }
-    free(line);
-}
-
-static void say_error(const char *why, json_t *id)
-{
-    say(json_pack("{s:{s:s}}", "error", "desc", why), id);
-}
-
-static json_t *hex_of(const uint8_t *p, uint32_t len)
-{
-    g_autoptr(GString) s = g_string_sized_new(2 * len);
-
-    for (uint32_t i = 0; i < len; i++) {
-        g_string_append_printf(s, "%02x", p[i]);
-    }
-    return json_string(s->str);
-}
-
-/* ---- above the transaction layer ---- */
-
-static UbTaData op_gather(void *opaque, const UbTaRequest *req, uint32_t off,
-                          void *buf, uint32_t len)
-{
-    memcpy(buf, ((Work *)req->user)->data + off, len);
-    return UB_TA_DATA_OK;
-}
-
-static UbTaData op_scatter(void *opaque, const UbTaRequest *req, uint32_t off,
-                           const void *buf, uint32_t len)
-{
-    memcpy(((Work *)req->user)->data + off, buf, len);
-    return UB_TA_DATA_OK;
-}
-
-static void op_done(void *opaque, UbTaRequest *req, UbTaStatus status)
-{
-    Work *w = req->user;
-    uint8_t kind = ub_ta_op(req->opcode)->kind;
-    json_t *r = json_pack("{s:s}", "status", ub_ta_status_name(status));
-
-    if (!status && (kind == UB_TA_FETCH || kind == UB_TA_ATOMIC)) {
-        json_object_set_new(r, "data", hex_of(w->data, req->len));
-    }
-    say(json_pack("{s:o}", "return", r), w->id);
-    json_decref(w->id);
-    g_free(w->data);
-    g_free(w);
-}
-
-static UbAccessResult op_access(void *opaque, UbAccess *a, UbSpan *out,
-                                unsigned max, unsigned *n)
-{
-    return ub_segments_access(((Endpoint *)opaque)->segments, a, out, max, n);
-}
-
-static UbRecvResult op_receive(void *opaque, const UbRecvAsk *ask,
-                               UbRecvBuf *buf)
-{
-    Endpoint *e = opaque;
-
-    if (ask->tc_id) {
-        return UB_RECV_UNSUPPORTED;
-    }
-    if (e->taken == e->posted) {
-        return UB_RECV_EMPTY;
-    }
-    buf->rqe = e->taken++ % BUFFERS;
-    buf->len = BUFFER;
-    return UB_RECV_OK;
-}
-
-static bool op_place(void *opaque, uint64_t rqe, uint32_t off,
-                     const void *buf, uint32_t len)
-{
-    memcpy(((Endpoint *)opaque)->buffers + rqe * BUFFER + off, buf, len);
-    return true;
-}
-
-static void op_received(void *opaque, const UbRecvDone *done)
-{
-    Endpoint *e = opaque;
-    json_t *m = json_pack("{s:s, s:I}", "status",
-                          ub_ta_status_name(done->status), "from",
-                          (json_int_t)done->who);
-
-    json_object_set_new(m, "data", hex_of(e->buffers + done->rqe * BUFFER,
-                                          MIN(done->len, BUFFER)));
-    json_array_append_new(e->received, m);
-}
-
-static void op_kick(void *opaque)
-{
-    kicked = true;
-}
-
-static const UbTaOps ta_ops = {
-    .gather = op_gather, .scatter = op_scatter, .done = op_done,
-    .access = op_access, .receive = op_receive, .place = op_place,
-    .received = op_received, .kick = op_kick,
-};
 
 /* ---- port below the network ---- */
 
@@ -245,16 +51,21 @@ static bool net_room(void *opaque, unsigned port, unsigned vl)
 
 static bool net_send(void *opaque, unsigned port, CorePacket *pkt)
 {
-    return ub_port_send(((Endpoint *)opaque)->port, now, pkt) == UB_PORT_SENT;
+    return ub_port_send(((Endpoint *)opaque)->port, prog.now, pkt) == UB_PORT_SENT;
+}
+
+static void net_kick(void *opaque)
+{
+    prog.kicked = true;
 }
 
 static const UbNetOps net_ops = {
-    .room = net_room, .send = net_send, .kick = op_kick,
+    .room = net_room, .send = net_send, .kick = net_kick,
 };
 
 static void port_rx(void *opaque, CorePacket *pkt)
 {
-    ub_node_rx(((Endpoint *)opaque)->node, now + ahead, 0, pkt);
+    ub_node_rx(((Endpoint *)opaque)->node, prog.now + prog.ahead, 0, pkt);
 }
 
 static void port_event(void *opaque, UbPortEvent event)
@@ -262,15 +73,15 @@ static void port_event(void *opaque, UbPortEvent event)
     Endpoint *e = opaque;
 
     if (event == UB_PORT_LINK) {
-        ub_net_port_state(ub_node_net(e->node), now + ahead, 0,
+        ub_net_port_state(ub_node_net(e->node), prog.now + prog.ahead, 0,
                           ub_port_vls(e->port));
     }
-    kicked = true;
+    prog.kicked = true;
 }
 
 static void port_space(void *opaque, unsigned vl)
 {
-    ub_node_room(((Endpoint *)opaque)->node, now + ahead, 0, vl);
+    ub_node_room(((Endpoint *)opaque)->node, prog.now + prog.ahead, 0, vl);
 }
 
 static size_t port_wire_send(void *opaque, const uint8_t *data, size_t len)
@@ -296,10 +107,23 @@ static void port_rule(void *opaque, UbBreaker who, const char *text)
     g_printerr("endpoint %u: %s\n", ((Endpoint *)opaque)->index, text);
 }
 
+static void port_packet(void *opaque, bool sent, unsigned cfg, unsigned vl,
+                        const uint8_t *data, size_t len)
+{
+    if (prog.capture) {
+        ub_capture_packet(prog.capture, prog.now,
+                          ((Endpoint *)opaque)->index, sent, cfg, vl, data,
+                          len);
+    }
+}
+
+static const UbCaptureOps capture_ops = { .packet = port_packet };
+
 static const UbPortOps port_ops = {
     .rx = port_rx, .event = port_event, .tx_space = port_space,
-    .kick = op_kick, .wire_send = port_wire_send,
+    .kick = net_kick, .wire_send = port_wire_send,
     .wire_close = port_wire_close, .rule = port_rule,
+    .capture = &capture_ops,
 };
 
 /* ---- sockets ---- */
@@ -310,9 +134,9 @@ static void pipe_state(void *opaque, bool open)
 
     e->open = open;
     if (open) {
-        ub_port_wire_connected(e->port, now);
+        ub_port_wire_connected(e->port, prog.now);
     } else {
-        ub_port_wire_disconnected(e->port, now);
+        ub_port_wire_disconnected(e->port, prog.now);
     }
 }
 
@@ -320,13 +144,13 @@ static bool pipe_input(void *opaque, const uint8_t *data, size_t len)
 {
     Endpoint *e = opaque;
 
-    ub_port_wire_receive(e->port, now, data, len);
+    ub_port_wire_receive(e->port, prog.now, data, len);
     return e->open;
 }
 
 static void pipe_room(void *opaque)
 {
-    ub_port_wire_room(((Endpoint *)opaque)->port, now);
+    ub_port_wire_room(((Endpoint *)opaque)->port, prog.now);
 }
 
 static void pipe_broken(void *opaque, const char *rule)
@@ -362,7 +186,7 @@ static int open_socket(const char *path, bool listens)
 static void take_wire(Endpoint *e, int fd)
 {
     if (fd < 0) {
-        e->retry = now + RETRY_MS * INT64_C(1000000);
+        e->retry = prog.now + RETRY_MS * INT64_C(1000000);
     } else if (e->wire) {
         close(fd);
     } else {
@@ -378,252 +202,56 @@ static void run_wire(Endpoint *e)
     if (e->wire && !wire_fd_run(e->wire)) {
         wire_fd_free(e->wire);
         e->wire = NULL;
-        e->retry = e->listens ? INT64_MAX : now + RETRY_MS * INT64_C(1000000);
+        e->retry = e->listens ? INT64_MAX : prog.now + RETRY_MS * INT64_C(1000000);
     }
 }
 
-/* ---- commands ---- */
+/* ---- the client ---- */
 
-static bool get_hex(const char *text, uint8_t *out, size_t len)
+void node_drop_client(void)
 {
-    for (size_t i = 0; i < 2 * len; i++) {
-        int digit = g_ascii_xdigit_value(text[i]);
-
-        if (digit < 0) {
-            return false;
-        }
-        out[i / 2] = out[i / 2] << 4 | digit;
-    }
-    return true;
+    close(prog.client);
+    prog.client = -1;
+    g_byte_array_set_size(prog.input, 0);
+    g_byte_array_set_size(prog.output, 0);
 }
 
-/* The row of a peer, made if need be. */
-static bool find_row(Endpoint *e, const char *carrier, unsigned cna,
-                     uint32_t *row)
+/* What waits for the client, as far as it takes it. */
+void node_flush_client(void)
 {
-    UbTaDest d = { .sl_writeback = UB_TA_SAME_SL, .mtu = 4096 };
-    bool rtp = !strcmp(carrier, "rtp"), bypass = !strcmp(carrier, "bypass");
-    uint32_t upi;
+    ssize_t n;
 
-    if (!rtp && !bypass && strcmp(carrier, "ctp")) {
-        return false;
+    if (!prog.output->len) {
+        return;
     }
-    *row = cna + (bypass ? ROW_BYPASS : rtp ? ROW_RTP : ROW_CTP);
-    if (ub_ta_dest(layer(e), *row)) {
-        return true;
+    n = send(prog.client, prog.output->data, prog.output->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) {
+        g_byte_array_remove_range(prog.output, 0, n);
+    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+        node_drop_client();
     }
-    if (rtp) {
-        return false;           /* made by "channel" */
-    }
-    d.sec.seid = *ub_sec_entity(ub_node_sec(e->node), 0, &upi);
-    d.sec.deid = ub_eid_of_short(cna);
-    d.sec.upi = upi;
-    d.sec.form = bypass ? UB_SEC_NONE : UB_SEC_SHORT;
-    d.tp.mode = bypass ? UB_TP_BYPASS : UB_TP_CTP;
-    ub_flow_init(&d.tp.flow, bypass ? UB_LPH_BYPASS : UB_LPH_CNA16);
-    d.tp.flow.dcna = cna;
-    return ub_ta_set_dest(layer(e), *row, &d);
-}
-
-/* A channel to a peer; both ends are told. */
-static const char *do_channel(Endpoint *e, json_t *args, json_t *id)
-{
-    int cna = 0, tpn = 0, peer = 0;
-    UbTaDest d = { .sl_writeback = UB_TA_SAME_SL, .mtu = 4096 };
-    uint32_t number, upi;
-    UbTpAttr a;
-
-    if (json_unpack(args, "{s:i, s:i, s:i}", "to", &cna, "tpn", &tpn,
-                    "peer-tpn", &peer) || cna < 1 || cna > 0xffff) {
-        return "channel wants to, tpn, peer-tpn";
-    }
-    number = tpn;
-    ub_tp_attr_init(ub_node_tp(e->node), &a);
-    ub_flow_init(&a.flow, UB_LPH_CNA24);
-    a.flow.dcna = cna;
-    a.dst_tpn = peer;
-    a.tx_psn = a.rx_psn = 0;
-    a.mtu = 4096;
-    if (ub_tp_create(ub_node_tp(e->node), &number, &a) != UB_TPR_OK ||
-        ub_tp_activate(ub_node_tp(e->node), number) != UB_TPR_OK) {
-        return "no such channel can be";
-    }
-    d.tp.mode = UB_TP_RTP;
-    d.tp.tpn = number;
-    d.tp.flow = a.flow;
-    d.sec.form = UB_SEC_WIDE;
-    d.sec.seid = *ub_sec_entity(ub_node_sec(e->node), 0, &upi);
-    d.sec.deid = ub_eid_of_short(cna);
-    d.sec.upi = upi;
-    ub_ta_set_dest(layer(e), ROW_RTP + cna, &d);
-    say(json_pack("{s:{}}", "return"), id);
-    return NULL;
-}
-
-static const char *do_post(Endpoint *e, uint8_t opcode, json_t *args,
-                           json_t *id)
-{
-    const char *carrier = "ctp", *data = "";
-    int cna = 0, offset = 0, length = 0, sub = 0;
-    uint8_t kind = ub_ta_op(opcode)->kind;
-    uint32_t row;
-    Work *w;
-
-    if (json_unpack(args, "{s:i, s?:s, s?:i, s?:i, s?:s, s?:i}", "to", &cna,
-                    "carrier", &carrier, "offset", &offset, "length",
-                    &length, "data", &data, "sub", &sub) ||
-        cna < 1 || cna > 0xffff || offset < 0 || length < 0 ||
-        length > MEMORY || strlen(data) % 2 || strlen(data) > 2 * MEMORY) {
-        return "to, carrier, offset, length, data: of these one is wrong";
-    }
-    if (!find_row(e, carrier, cna, &row)) {
-        return "no way by this carrier";
-    }
-    w = g_new0(Work, 1);
-    w->req.len = kind == UB_TA_FETCH ? length
-                 : strlen(data) / (kind == UB_TA_ATOMIC ? 4 : 2);
-    w->data = g_malloc0(2 * w->req.len + 1);
-    if (kind != UB_TA_FETCH && !get_hex(data, w->data, strlen(data) / 2)) {
-        g_free(w->data);
-        g_free(w);
-        return "data are hexadecimal digits";
-    }
-    w->id = json_incref(id);
-    w->req.user = w;
-    w->req.dest = row;
-    w->req.opcode = opcode;
-    w->req.addr = offset;
-    w->req.token_id = 1;
-    w->req.sub = sub;
-    if (!ub_ta_post(layer(e), e->queue, &w->req)) {
-        json_decref(w->id);
-        g_free(w->data);
-        g_free(w);
-        return "the queue is full";
-    }
-    return NULL;                /* answered when it is done */
-}
-
-static const char *do_state(Endpoint *e, json_t *args, json_t *id)
-{
-    json_t *counters = json_object(), *messages = e->received;
-    UbTaState s;
-
-    ub_ta_state(layer(e), &s);
-    for (unsigned i = 0; i < UB_TA_COUNTERS_NUM; i++) {
-        json_object_set_new(counters, ub_ta_counter_name(i),
-                            json_integer(ub_ta_counter(layer(e), i)));
-    }
-    e->received = json_array();
-    say(json_pack("{s:{s:b, s:i, s:i, s:o, s:o}}", "return", "link",
-                  ub_port_dll_up(e->port), "cna", (int)e->cna, "requests",
-                  (int)s.requests, "received", messages, "counters",
-                  counters), id);
-    return NULL;
-}
-
-static const char *do_receive(Endpoint *e, json_t *args, json_t *id)
-{
-    int count = 1;
-
-    json_unpack(args, "{s?:i}", "count", &count);
-    if (count < 0 || count > BUFFERS ||
-        e->posted + count - e->taken > BUFFERS) {
-        return "there are 16 buffers";
-    }
-    e->posted += count;
-    say(json_pack("{s:{}}", "return"), id);
-    return NULL;
-}
-
-/* Time-outs of the layers above the ports come when the client says so. */
-static const char *do_advance(json_t *args, json_t *id)
-{
-    json_int_t ms = 0;
-
-    if (json_unpack(args, "{s:I}", "ms", &ms) || ms < 0 ||
-        ms > ADVANCE_MS - ahead / 1000000) {
-        return "advance wants ms, not above 10^12 in all";
-    }
-    ahead += ms * 1000000;
-    kicked = true;
-    say(json_pack("{s:{}}", "return"), id);
-    return NULL;
-}
-
-static const char *obey(json_t *cmd, json_t *id)
-{
-    const char *name = NULL;
-    json_t *args = NULL;
-    int index = 0;
-
-    if (json_unpack(cmd, "{s:s, s?:o}", "execute", &name, "arguments",
-                    &args)) {
-        return "a command is {\"execute\": NAME, \"arguments\": {...}}";
-    }
-    if (args && json_unpack(args, "{s?:i}", "endpoint", &index)) {
-        return "endpoint is a number";
-    }
-    if (index < 0 || (unsigned)index >= endpoints) {
-        return "there is no such endpoint";
-    }
-    if (!strcmp(name, "quit")) {
-        stopped = 1;
-        return NULL;
-    } else if (!strcmp(name, "state")) {
-        return do_state(endpoint[index], args, id);
-    } else if (!strcmp(name, "receive")) {
-        return do_receive(endpoint[index], args, id);
-    } else if (!strcmp(name, "channel")) {
-        return do_channel(endpoint[index], args, id);
-    } else if (!strcmp(name, "advance")) {
-        return do_advance(args, id);
-    }
-    for (unsigned op = 0; op < UB_TA_OPCODES; op++) {
-        const UbTaOpInfo *info = ub_ta_op(op);
-
-        if (info->name && info->modes & 1u << UB_ROI &&
-            !g_ascii_strcasecmp(name, info->name)) {
-            return do_post(endpoint[index], op, args, id);
-        }
-    }
-    return "no such command";
-}
-
-static void take_line(const char *line, size_t len)
-{
-    json_t *cmd = json_loadb(line, len, 0, NULL), *id;
-    const char *why;
-
-    id = cmd ? json_incref(json_object_get(cmd, "id")) : NULL;
-    why = cmd ? obey(cmd, id) : "no JSON";
-    if (why) {
-        say_error(why, id);
-    }
-    json_decref(id);
-    json_decref(cmd);
 }
 
 static void read_client(void)
 {
     uint8_t buf[65536], *end;
-    ssize_t n = recv(client, buf, sizeof(buf), MSG_DONTWAIT);
+    ssize_t n = recv(prog.client, buf, sizeof(buf), MSG_DONTWAIT);
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
-    if (n <= 0 || input->len + n > LINE) {
-        drop_client();
+    if (n <= 0 || prog.input->len + n > LINE) {
+        node_drop_client();
         return;
     }
-    g_byte_array_append(input, buf, n);
-    while (client >= 0 && input->len &&
-           (end = memchr(input->data, '\n', input->len))) {
-        size_t len = end - input->data;
-        g_autofree char *line = g_strndup((char *)input->data, len);
+    g_byte_array_append(prog.input, buf, n);
+    while (prog.client >= 0 && prog.input->len &&
+           (end = memchr(prog.input->data, '\n', prog.input->len))) {
+        size_t len = end - prog.input->data;
+        g_autofree char *line = g_strndup((char *)prog.input->data, len);
 
-        g_byte_array_remove_range(input, 0, len + 1);
-        take_line(line, strlen(line));
+        g_byte_array_remove_range(prog.input, 0, len + 1);
+        node_line(line, strlen(line));
     }
 }
 
@@ -631,17 +259,17 @@ static void read_client(void)
 
 static const char *make_endpoint(const char *spec, unsigned cna)
 {
-    Endpoint *e = endpoint[endpoints] = g_new0(Endpoint, 1);
-    UbTaQueueConfig queue = { .rcid = RCID, .mode = UB_ROI };
+    Endpoint *e = prog.endpoint[prog.endpoints] = g_new0(Endpoint, 1);
     UbSegment s = { .token_id = 1, .len = MEMORY, .rights = 7, .bare = true };
-    UbNodeOps ops = { .net = &net_ops, .net_opaque = e, .ta = &ta_ops,
+    UbNodeOps ops = { .net = &net_ops, .net_opaque = e, .ta = &node_ta_ops,
                       .ta_opaque = e };
     UbEid eid = ub_eid_of_short(cna);
     const char *why = NULL;
     UbPortConfig pc;
-    UbNodeConfig nc;
+    UbNodeConfig nc = node_config;
+    uint8_t ip[16];
 
-    e->index = endpoints++;
+    e->index = prog.endpoints++;
     e->cna = cna;
     e->listener = -1;
     e->listens = !g_str_has_prefix(spec, "connect:");
@@ -659,18 +287,19 @@ static const char *make_endpoint(const char *spec, unsigned cna)
     e->segments = ub_segments_new(4);
     s.host = e->memory;
     ub_segments_add(e->segments, &s);
-    ub_node_config_init(&nc);
-    nc.bare = true;
-    nc.net.ports = 1;
     nc.ta.scale = ta_scale;
-    for (unsigned i = 0; i < UB_TPC_NUM; i++) {
-        nc.tp.clock[i].scale = tp_scale;
-    }
+    ub_node_options_clocks(&nc, (UbTpScale) { tp_scale, 1000 });
+    why = ub_node_config_check(&nc);
     e->node = ub_node_new(&nc, &ops, e);
+    if (why) {
+        return why;
+    }
     e->space = ub_space_new(1);
     e->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 65536);
     ub_port_config_init(&pc);
-    if (getrandom(&pc.session, 8, 0) != 8) {
+    if (prog.virtual_time) {
+        pc.session = cna;       /* every run is the same */
+    } else if (getrandom(&pc.session, 8, 0) != 8) {
         return "no random numbers";
     }
     pc.phy.lmsm.seed = pc.session;
@@ -682,8 +311,13 @@ static const char *make_endpoint(const char *spec, unsigned cna)
     }
     ub_sec_set_entity(ub_node_sec(e->node), 0, &eid, 1);
     ub_net_set_primary(ub_node_net(e->node), cna);
-    e->queue = ub_ta_queue_new(layer(e), &queue);
-    ub_port_enable(e->port, now, true);
+    node_ip(cna, ip);
+    if (!node_queues(e) || !ub_net_ip_add(ub_node_net(e->node), UB_LPH_IPV4, ip)) {
+        return "the node cannot be";
+    }
+    ub_net_ip_route(ub_node_net(e->node), UB_LPH_IPV4, (uint8_t[16]) { 0 }, 0,
+                    1);
+    ub_port_enable(e->port, prog.now, true);
     return NULL;
 }
 
@@ -713,38 +347,64 @@ static int64_t turn(void)
 {
     int64_t next = INT64_MAX;
 
-    kicked = false;
-    for (unsigned i = 0; i < endpoints; i++) {
-        Endpoint *e = endpoint[i];
+    if (prog.capture) {
+        ub_capture_flush(prog.capture);
+    }
+    prog.kicked = false;
+    for (unsigned i = 0; i < prog.endpoints; i++) {
+        Endpoint *e = prog.endpoint[i];
         int64_t at;
 
-        if (e->retry <= now) {
+        if (e->retry <= prog.now) {
             take_wire(e, open_socket(e->path, false));
         }
         if (e->wire && (e->touched || wire_fd_busy(e->wire))) {
             run_wire(e);
         }
-        at = ub_node_run(e->node, now + ahead, 256);
-        next = MIN(next, at == INT64_MAX ? at : at - ahead);
-        at = ub_port_run(e->port, now);
+        at = ub_node_run(e->node, prog.now + prog.ahead, 256);
+        next = MIN(next, at == INT64_MAX ? at : at - prog.ahead);
+        at = ub_port_run(e->port, prog.now);
         next = MIN(next, at);
         next = MIN(next, e->retry);
         if (e->wire && (e->touched || wire_fd_busy(e->wire))) {
-            kicked = true;
+            prog.kicked = true;
         }
     }
-    return kicked ? now : next;
+    return prog.kicked ? prog.now : next;
+}
+
+/* Virtual time goes to what is next when nothing is at the sockets; the client
+ * says how far. */
+static void go_on(int64_t next, bool idle)
+{
+    if (!prog.arriving || !idle || next <= prog.now) {
+        return;
+    }
+    prog.now = MIN(next, prog.goal);
+    if (prog.now == prog.goal && next > prog.goal) {
+        node_arrived();
+    }
+}
+
+/* How long the sockets may be waited for. */
+static int64_t patience(int64_t next)
+{
+    if (prog.virtual_time) {
+        return prog.arriving || next <= prog.now ? 0 : 1000000000;
+    }
+    return next == INT64_MAX ? 1000000000 : MAX(next - clock_now(), 0);
 }
 
 static void wait_for_work(int64_t next)
 {
     struct pollfd p[2 * ENDPOINTS + 2];
     unsigned n = 0;
-    int64_t wait = next == INT64_MAX ? 1000000000 : MAX(next - clock_now(), 0);
+    int ready;
+    int64_t wait = patience(next);
     struct timespec ts = { wait / 1000000000, wait % 1000000000 };
 
-    for (unsigned i = 0; i < endpoints; i++) {
-        Endpoint *e = endpoint[i];
+    for (unsigned i = 0; i < prog.endpoints; i++) {
+        Endpoint *e = prog.endpoint[i];
 
         p[n++] = (struct pollfd) { e->listener, POLLIN, 0 };
         p[n++] = (struct pollfd) {
@@ -752,15 +412,17 @@ static void wait_for_work(int64_t next)
             e->wire ? wire_fd_events(e->wire) : 0, 0
         };
     }
-    p[n++] = (struct pollfd) { control, POLLIN, 0 };
-    p[n++] = (struct pollfd) { client, output->len ? POLLIN | POLLOUT
+    p[n++] = (struct pollfd) { prog.control, POLLIN, 0 };
+    p[n++] = (struct pollfd) { prog.client, prog.output->len ? POLLIN | POLLOUT
                                                    : POLLIN, 0 };
-    if (ppoll(p, n, &ts, NULL) < 0) {
+    ready = ppoll(p, n, &ts, NULL);
+    if (ready < 0) {
         return;
     }
-    now = clock_now();
-    for (unsigned i = 0; i < endpoints; i++) {
-        Endpoint *e = endpoint[i];
+    prog.now = clock_now();
+    go_on(next, !ready);
+    for (unsigned i = 0; i < prog.endpoints; i++) {
+        Endpoint *e = prog.endpoint[i];
 
         if (p[2 * i].revents) {
             take_wire(e, accept4(e->listener, NULL, NULL, SOCK_CLOEXEC));
@@ -769,32 +431,66 @@ static void wait_for_work(int64_t next)
             run_wire(e);
         }
     }
-    if (client >= 0 && p[n - 1].revents & POLLOUT) {
-        flush_client();
+    if (prog.client >= 0 && p[n - 1].revents & POLLOUT) {
+        node_flush_client();
     }
-    if (client >= 0 && p[n - 1].revents & ~POLLOUT) {
+    if (prog.client >= 0 && p[n - 1].revents & ~POLLOUT) {
         read_client();
     }
     if (p[n - 2].revents) {
-        int fd = accept4(control, NULL, NULL, SOCK_CLOEXEC);
+        int fd = accept4(prog.control, NULL, NULL, SOCK_CLOEXEC);
 
-        if (client >= 0) {
+        if (prog.client >= 0) {
             close(fd);
         } else {
-            client = fd;
+            prog.client = fd;
         }
     }
 }
 
 static void on_signal(int sig)
 {
-    stopped = 1;
+    told_to_stop = 1;
+}
+
+/* Name, default and meaning, with tabs between them. */
+static void print_settings(void)
+{
+    UbNodeConfig c;
+    unsigned n;
+    const CoreOption *o = ub_node_options(&n);
+
+    ub_node_config_init(&c);
+    ub_node_options_no_clocks(&c);
+    for (; n--; o++) {
+        g_autofree char *text = core_option_text(o, &c);
+
+        g_print("%s\t%s\t%s\n", o->name, text, o->text);
+    }
+}
+
+static bool take_settings(char **sets)
+{
+    ub_node_config_init(&node_config);
+    ub_node_options_no_clocks(&node_config);
+    node_config.bare = true;
+    node_config.net.ports = 1;
+    for (; sets && *sets; sets++) {
+        g_autofree char *why = NULL;
+
+        if (!ub_node_option_set(&node_config, *sets, &why)) {
+            g_printerr("ub-node: %s\n", why);
+            return false;
+        }
+    }
+    return true;
 }
 
 int main(int argc, char **argv)
 {
-    g_auto(GStrv) ports = NULL;
+    g_auto(GStrv) ports = NULL, sets = NULL;
     g_autofree char *path = NULL;
+    gboolean virtual_time = FALSE, list = FALSE;
     int cna = 1;
     const GOptionEntry entries[] = {
         { "port", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &ports,
@@ -813,6 +509,13 @@ int main(int argc, char **argv)
         { "ta-time-scale", 0, 0, G_OPTION_ARG_INT, &ta_scale,
           "Multiplies the times of the transaction layer, in thousandths "
           "(1000)", "N" },
+        { "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &sets,
+          "A setting of the layers, see --settings", "NAME=VALUE" },
+        { "settings", 0, 0, G_OPTION_ARG_NONE, &list,
+          "Say what settings there are, their defaults and their meanings",
+          NULL },
+        { "virtual", 0, 0, G_OPTION_ARG_NONE, &virtual_time,
+          "Time stands but for what the command \"advance\" says", NULL },
         { NULL },
     };
     g_autoptr(GOptionContext) c = g_option_context_new("- UB endpoints");
@@ -824,6 +527,15 @@ int main(int argc, char **argv)
         g_printerr("ub-node: %s\n", error->message);
         return 1;
     }
+    if (list) {
+        print_settings();
+        return 0;
+    }
+    if (!take_settings(sets)) {
+        return 1;
+    }
+    prog.virtual_time = virtual_time;
+    prog.now = 1;
     n = ports ? g_strv_length(ports) : 0;
     if (!n || n > ENDPOINTS || !path || cna < 1 || cna + n > 0x10000 ||
         phy_scale < 1 || dll_scale < 1 || tp_scale < 1 || ta_scale < 1) {
@@ -833,9 +545,9 @@ int main(int argc, char **argv)
     }
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    input = g_byte_array_new();
-    output = g_byte_array_new();
-    now = clock_now();
+    prog.input = g_byte_array_new();
+    prog.output = g_byte_array_new();
+    prog.now = clock_now();
     for (unsigned i = 0; i < n; i++) {
         const char *why = make_endpoint(ports[i], cna + i);
 
@@ -844,20 +556,21 @@ int main(int argc, char **argv)
             return 1;
         }
     }
-    control = open_socket(path, true);
-    if (control < 0) {
+    prog.control = open_socket(path, true);
+    if (prog.control < 0) {
         g_printerr("ub-node: no control socket at %s\n", path);
         return 1;
     }
-    while (!stopped) {
+    while (!prog.stopped && !told_to_stop) {
         wait_for_work(turn());
     }
-    for (unsigned i = 0; i < endpoints; i++) {
-        free_endpoint(endpoint[i]);
+    for (unsigned i = 0; i < prog.endpoints; i++) {
+        free_endpoint(prog.endpoint[i]);
     }
-    close(control);
+    ub_capture_free(prog.capture);
+    close(prog.control);
     unlink(path);
-    g_byte_array_unref(input);
-    g_byte_array_unref(output);
+    g_byte_array_unref(prog.input);
+    g_byte_array_unref(prog.output);
     return 0;
 }

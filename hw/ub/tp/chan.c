@@ -55,7 +55,7 @@ static bool among(uint32_t x, const uint32_t *set, unsigned n)
     return false;
 }
 
-bool attr_good(const UbTp *tp, const UbTpAttr *a)
+bool attr_good(const UbTpConfig *cfg, const UbTpAttr *a)
 {
     static const uint32_t windows[] = { 128, 256, 512, 1024, 2048 };
 
@@ -75,7 +75,7 @@ bool attr_good(const UbTp *tp, const UbTpAttr *a)
            a->ask < UB_TP_ASKS && a->ack_every && a->sack_every &&
            a->sack_bits >= UB_SACK_BITS_MIN &&
            a->sack_bits <= UB_SACK_BITS_MAX && a->cc < UB_CC_KINDS &&
-           (a->cc == UB_CC_NONE || tp->cfg.cc[a->cc]) && a->cw_unit;
+           (a->cc == UB_CC_NONE || cfg->cc[a->cc]) && a->cw_unit;
 }
 
 /* ---- lists ---- */
@@ -239,7 +239,7 @@ UbTpResult chan_new(UbTp *tp, uint32_t tpn, const UbTpAttr *attr, Chan **out)
 {
     Chan *ch;
 
-    if (!attr_good(tp, attr)) {
+    if (!attr_good(&tp->cfg, attr)) {
         return UB_TPR_BAD_ATTR;
     }
     if (tpn != UB_TP_NONE && (!tpn || tpn > UB_TPN_MASK)) {

@@ -202,7 +202,7 @@ struct UbTp {
 /* ---- chan.c: contexts and lists ---- */
 Chan *chan_get(const UbTp *tp, uint32_t tpn);
 UbTpResult chan_new(UbTp *tp, uint32_t tpn, const UbTpAttr *attr, Chan **out);
-bool attr_good(const UbTp *tp, const UbTpAttr *a);
+bool attr_good(const UbTpConfig *cfg, const UbTpAttr *a);
 void chan_free(Chan *ch);
 /* Sequence numbers as the attributes say; nothing kept. */
 void chan_begin(Chan *ch);

@@ -322,7 +322,7 @@ static void setup_answered(Chan *ch, const Setup *m, int64_t now)
     }
     setup_adopt(&attr, m);
     ch->setup_at = CORE_NEVER;
-    if (!attr_good(ch->tp, &attr)) {
+    if (!attr_good(&ch->tp->cfg, &attr)) {
         ch->state = UB_TP_RESET;
         chan_timer(ch);
         setup_up(ch, UB_TPR_REFUSED);

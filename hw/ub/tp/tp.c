@@ -93,6 +93,9 @@ const char *ub_tp_config_fault(const UbTpConfig *cfg)
         p->rate_max > UINT64_C(1) << 56) {
         return "a parameter of congestion control is out of range";
     }
+    if (!attr_good(cfg, &cfg->attr)) {
+        return "what channels have by default is out of range, or clashes";
+    }
     return NULL;
 }
 
@@ -267,7 +270,7 @@ UbTpResult ub_tp_modify(UbTp *tp, uint32_t tpn, const UbTpAttr *attr,
         a.cc = attr->cc;
         a.cw_unit = attr->cw_unit;
     }
-    if (mask & ~UB_TPA_ALL || !attr_good(tp, &a)) {
+    if (mask & ~UB_TPA_ALL || !attr_good(&tp->cfg, &a)) {
         return UB_TPR_BAD_ATTR;
     }
     ch->attr = a;

@@ -150,7 +150,9 @@ bool ubc_net_init(Ubc *ubc, const char **why)
     conf.ta.entities = ubc->conf.entities;
     conf.net.forward = ubc->conf.forward;
     conf.net.route_entries = ubc->conf.route_entries;
-    conf.net.exact_supported = ubc->conf.route_entries;
+    if (!conf.net.route_entries) {
+        conf.net.exact_supported = false;
+    }
     memcpy(conf.net.guid, ubc->conf.guid, sizeof(conf.net.guid));
     *why = ub_node_config_check(&conf);
     if (*why) {

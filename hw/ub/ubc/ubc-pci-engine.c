@@ -80,7 +80,8 @@ void ubc_pci_queue_trace(void *opaque, UbUrmaTrace what, uint32_t id,
     }
 }
 
-bool ubc_engine_props_apply(const UbcEngineProps *p, UbcConfig *c,
+bool ubc_engine_props_apply(const UbcEngineProps *p,
+                            const UbNodeConfig *options, UbcConfig *c,
                             Error **errp)
 {
     const char *broken;
@@ -91,15 +92,13 @@ bool ubc_engine_props_apply(const UbcEngineProps *p, UbcConfig *c,
         return false;
     }
     c->urma.pages = p->contexts;
-    for (unsigned i = 0; i < UB_TPC_NUM; i++) {
-        c->node.tp.clock[i].scale = p->tp_scale;
-        c->node.tp.clock[i].floor_ns = p->tp_floor * (int64_t)NS_PER_US;
-    }
+    ub_node_options_copy(&c->node, options);
+    ub_node_options_clocks(&c->node, (UbTpScale) {
+        p->tp_scale, p->tp_floor * (int64_t)NS_PER_US,
+    });
     c->node.ta.scale = p->ta_scale;
     c->node.ta.floor = p->ta_floor * (int64_t)NS_PER_US;
-    c->node.net.icrc = p->icrc;
     c->node.accept = p->accept;
-    c->node.ta.poison_send = p->poison_send;
     c->cip = p->cip;
     c->node.cip = (UbCipConfig) {
         .window = p->cip_window, .sn_last = p->cip_sn_last,
@@ -123,9 +122,7 @@ static const struct {
                        "1/1000" },
     { "ta-time-floor", "microseconds that a time of the transaction layer has "
                        "at least" },
-    { "icrc", "packets carry an ICRC that is checked" },
     { "tp-accept", "channels that peers ask for in band are made" },
-    { "poison-send", "poisoned data go out marked; otherwise their request fails" },
     { "cip", "Entities have CFG1_CAP241: what they send can be encrypted" },
     { "cip-migrate-keys", "CIP keys are in the migration stream; without, the "
                           "destination needs keys anew; a stream with keys "

@@ -7,6 +7,7 @@
 #define HW_UB_UBC_PCI_ENGINE_H
 
 #include "core/qemu_qdev.h"
+#include "ub/node_options.h"
 #include "ub/ubc.h"
 
 #define UBC_MAX_CONTEXTS 256
@@ -14,7 +15,7 @@
 typedef struct UbcEngineProps {
     uint32_t contexts;
     uint32_t tp_scale, tp_floor, ta_scale, ta_floor;
-    bool icrc, accept, poison_send;
+    bool accept;
     bool cip, cip_migrate, cip_icv_last;
     uint32_t cip_window, cip_sn_last;
     UbFaultPlan fault[2];   /* of packets that come, that leave */
@@ -27,9 +28,7 @@ typedef struct UbcEngineProps {
     DEFINE_PROP_UINT32("tp-time-floor", type, m.tp_floor, 2000),           \
     DEFINE_PROP_UINT32("ta-time-scale", type, m.ta_scale, 1000),           \
     DEFINE_PROP_UINT32("ta-time-floor", type, m.ta_floor, 2000),           \
-    DEFINE_PROP_BOOL("icrc", type, m.icrc, true),                          \
     DEFINE_PROP_BOOL("tp-accept", type, m.accept, true),                   \
-    DEFINE_PROP_BOOL("poison-send", type, m.poison_send, false),           \
     DEFINE_PROP_BOOL("cip", type, m.cip, false),                           \
     DEFINE_PROP_BOOL("cip-migrate-keys", type, m.cip_migrate, false),      \
     DEFINE_PROP_BOOL("cip-icv-last", type, m.cip_icv_last, false),         \
@@ -38,8 +37,14 @@ typedef struct UbcEngineProps {
     DEFINE_PROP_UINT32("cip-sn-last", type, m.cip_sn_last, UINT32_MAX)
 
 /* False: *errp says why not. */
-bool ubc_engine_props_apply(const UbcEngineProps *p, UbcConfig *c,
+bool ubc_engine_props_apply(const UbcEngineProps *p,
+                            const UbNodeConfig *options, UbcConfig *c,
                             Error **errp);
 void ubc_engine_props_describe(ObjectClass *klass);
+
+/* The @n rows of @before, and behind them a row for each of ub_node_options(), whose
+ * values are UbcPci.options; *@all are there. */
+Property *ubc_options_join(const Property *before, uint32_t n, uint32_t *all);
+void ubc_options_describe(ObjectClass *klass);
 
 #endif

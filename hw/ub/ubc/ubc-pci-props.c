@@ -240,7 +240,7 @@ bool ubc_pci_configure(UbcPci *s, Error **errp)
             c->dll.init_credit[i] = s->init_credit;
         }
     }
-    if (!ubc_engine_props_apply(&s->engine, c, errp) ||
+    if (!ubc_engine_props_apply(&s->engine, &s->options, c, errp) ||
         !ubc_window_props_apply(&s->window_props, c, errp) ||
         !ubc_dll_props_apply(&s->dll, &c->dll, errp)) {
         return false;
@@ -407,9 +407,7 @@ static const Property ubc_properties[] = {
 };
 
 /* The image has identities and kinds of Entities by value. */
-const CoreProps ubc_core_props = {
-    .list = ubc_properties,
-    .n = ARRAY_SIZE(ubc_properties),
+CoreProps ubc_core_props = {
     .local = (const char *const []) {
         "chardev0", "chardev1", "chardev2", "chardev3", "chardev4", "chardev5",
         "chardev6", "chardev7", "responder", "shm", "pcap", "pcap-blocks",
@@ -420,13 +418,19 @@ const CoreProps ubc_core_props = {
 
 void ubc_pci_props_init(ObjectClass *klass)
 {
-    device_class_set_props(DEVICE_CLASS(klass), ubc_properties);
+    Property *list = ubc_options_join(ubc_properties,
+                                      ARRAY_SIZE(ubc_properties),
+                                      &ubc_core_props.n);
+
+    ubc_core_props.list = list;
+    device_class_set_props_n(DEVICE_CLASS(klass), list, ubc_core_props.n);
     object_class_property_add_enum(klass, "clock", "UbcClock",
                                    &UbcClock_lookup, ubc_pci_get_clock,
                                    ubc_pci_set_clock);
     ubc_phy_props_describe(klass);
     ubc_dll_props_describe(klass);
     ubc_engine_props_describe(klass);
+    ubc_options_describe(klass);
     ubc_pci_fault_props(klass);
     ubc_window_props_describe(klass);
     ubc_ummu_props_describe(klass);

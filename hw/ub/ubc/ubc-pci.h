@@ -111,6 +111,7 @@ struct UbcPci {
     uint32_t init_credit;
     UbcDllProps dll;
     UbcEngineProps engine;
+    UbNodeConfig options;       /* of ub/node_options.h, and nothing else */
     UbcWindowProps window_props;
     UbcUmmuProps ummu;
     char *guid, *eid, *fm_eid;
@@ -239,7 +240,8 @@ void ubc_pci_peer_error(void *opaque, unsigned port, const char *what);
 bool ubc_pci_parse_guid(const char *text, uint8_t guid[16]);
 void ubc_pci_props_init(ObjectClass *klass);
 /* Those that the ends of a migration must agree on. */
-extern const CoreProps ubc_core_props;
+/* Filled in with the class. */
+extern CoreProps ubc_core_props;
 /* s->cfg and what else follows from properties; false: *errp says why not. */
 bool ubc_pci_configure(UbcPci *s, Error **errp);
 

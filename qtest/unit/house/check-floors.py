@@ -73,7 +73,7 @@ OWNER = {
     'ub/sec.h': 'ub/sec', 'ub/cip*.h': 'ub/sec',
     'ub/ta.h': 'ub/ta', 'ub/tah.h': 'ub/ta',
     'ub/fm*.h': 'ub/fm',
-    'ub/node.h': 'ub/node', 'ub/urma*.h': 'ub/urma',
+    'ub/node*.h': 'ub/node', 'ub/urma*.h': 'ub/urma',
     'ub/host_segment.h': 'ub/ta', 'ub/ummu*.h': 'ub/ummu',
     'ub/lds*.h': 'ub/lds',
     'ub/ubc.h': 'ub/ubc', 'ub/ubc_hw.h': 'ub/ubc', 'ub/resource_hw.h': 'ub/ubc',

@@ -316,6 +316,14 @@ static void test_settings(void)
     g_assert_false(c->fecn);
     fails(CMD("configure", "\"fecn\": true, \"no-such\": 5"));
     g_assert_false(c->fecn);
+    /* What the switch has of the network layer's list, and what does not change. */
+    fails(CMD("configure", "\"exact\": true"));
+    fails(CMD("configure", "\"route-default\": [1]"));
+    fails(CMD("configure", "\"ecn-copy\": 1"));
+    ok(CMD("configure", "\"ecn-copy\": true"));
+    g_assert_true(ub_net_config(ub_switch_net(sw))->ecn_copy);
+    ok(CMD("configure", "\"ecn-copy\": false"));
+    g_assert_false(ub_net_config(ub_switch_net(sw))->ecn_copy);
     fails(CMD("configure", "\"fecn\": 1"));
     fails(CMD("configure", "\"watchdog\": -1"));
     fails(CMD("configure", "\"watchdog\": true"));
