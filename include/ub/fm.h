@@ -141,6 +141,11 @@ unsigned ub_fm_program(UbFm *fm, const UbFm *before);
 #define UB_FM_GUID_TEXT 38
 /* "vvvv-dddd-V-T-rrrrrr-ssssssssssssssss". */
 const char *ub_fm_guid_text(UbId guid, char text[UB_FM_GUID_TEXT]);
+#define UB_FM_ERROR_TEXT 96
+/* An error message of class C (§10.4.3.3), MGMTETAH and PDU, from the node at @scna:
+ * which node, which of its ports, how severe.  NULL: it is no such message. */
+const char *ub_fm_error_text(const UbFm *fm, uint32_t scna, const uint8_t *data,
+                             size_t len, char text[UB_FM_ERROR_TEXT]);
 #define UB_FM_EID_TEXT 33
 /* 32 digits. */
 const char *ub_fm_eid_text(UbId id, char text[UB_FM_EID_TEXT]);

@@ -21,6 +21,7 @@
 #define UB_MGMT_H
 
 #include "core/image.h"
+#include "ub/errors.h"
 #include "ub/mgmt_format.h"
 #include "ub/space.h"
 
@@ -212,6 +213,8 @@ typedef enum UbMgmtSeverity { UB_MGMT_CE, UB_MGMT_NFUE, UB_MGMT_FUE }
 /* An error of class C (§10.6.2.2), of a port or with @port < 0 of the device:
  * into the error message queues, and told to the UBFM. */
 void ub_mgmt_error(UbMgmt *m, int64_t now, UbMgmtSeverity severity, int port);
+/* What a record has to report: one such event for each severity. */
+void ub_mgmt_errors(UbMgmt *m, int64_t now, UbErrors fresh, int port);
 
 /* ---- State ---------------------------------------------------------------- */
 

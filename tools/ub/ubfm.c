@@ -304,6 +304,24 @@ static int64_t serve_slots(UbmsgDev *d, UbfmPlug *plug, UbFm *fm)
     return next;
 }
 
+/* What nodes said of errors meanwhile. */
+static void tell_errors(UbmsgDev *d, const UbFm *fm)
+{
+    char text[UB_FM_ERROR_TEXT];
+    UbmsgPlug event;
+
+    while (ubmsg_error(d, &event)) {
+        if (ub_fm_error_text(fm, event.scna, event.data, sizeof(event.data),
+                             text)) {
+            fprintf(stderr, "ubfm: %s\n", text);
+        }
+    }
+    if (d->errors.lost) {
+        fprintf(stderr, "ubfm: %u more errors\n", d->errors.lost);
+        d->errors.lost = 0;
+    }
+}
+
 static int64_t earlier(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -319,6 +337,7 @@ static void wait_events(UbmsgDev *d, UbfmPlug *plug, UbFm *fm, unsigned seconds)
     do {
         d->events = 0;
         next = serve_slots(d, plug, fm);
+        tell_errors(d, fm);
         now = ubfm_now();
         if (ended || reread) {
             return;

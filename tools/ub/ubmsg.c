@@ -87,30 +87,54 @@ static bool is_event(const Frame *f)
            !ub_mgmt_etah_get(f->data).rsp;
 }
 
-/* Those of slots are kept: what they say is to be done, not only looked at. */
+static void keep(UbmsgList *l, const Frame *f)
+{
+    UbmsgPlug *to = &l->event[l->n];
+
+    if (l->n == UBMSG_KEPT) {
+        l->lost++;
+    } else if (f->msg.len == sizeof(to->data)) {
+        to->scna = f->msg.scna;
+        memcpy(to->data, f->data, sizeof(to->data));
+        l->n++;
+    }
+}
+
+static bool take(UbmsgList *l, UbmsgPlug *event)
+{
+    if (!l->n) {
+        return false;
+    }
+    *event = l->event[0];
+    memmove(l->event, l->event + 1, --l->n * sizeof(l->event[0]));
+    return true;
+}
+
+/* Those of slots are kept: what they say is to be done, not only looked at; and errors,
+ * which nothing else shows.  An error is no reason to look at the fabric anew. */
 static void note_event(UbmsgDev *d, const Frame *f)
 {
     UbMgmtEtah e = ub_mgmt_etah_get(f->data);
-    UbmsgPlug *to = &d->plug[d->plugs];
     unsigned id = e.code << 4 | e.sub;
 
+    if (e.code == UB_MGMT_MSG_ERROR_CE >> 4) {
+        keep(&d->errors, f);
+        return;
+    }
     d->events++;
-    if ((id == UB_MGMT_MSG_PLUG_BUTTON || id == UB_MGMT_MSG_PLUG_PRESENCE) &&
-        f->msg.len == sizeof(to->data) && d->plugs < UBMSG_KEPT) {
-        to->scna = f->msg.scna;
-        memcpy(to->data, f->data, sizeof(to->data));
-        d->plugs++;
+    if (id == UB_MGMT_MSG_PLUG_BUTTON || id == UB_MGMT_MSG_PLUG_PRESENCE) {
+        keep(&d->plugs, f);
     }
 }
 
 bool ubmsg_plug(UbmsgDev *d, UbmsgPlug *event)
 {
-    if (!d->plugs) {
-        return false;
-    }
-    *event = d->plug[0];
-    memmove(d->plug, d->plug + 1, --d->plugs * sizeof(d->plug[0]));
-    return true;
+    return take(&d->plugs, event);
+}
+
+bool ubmsg_error(UbmsgDev *d, UbmsgPlug *event)
+{
+    return take(&d->errors, event);
 }
 
 /* Once.  False: it cannot be sent, or nobody answered. */
@@ -193,6 +217,7 @@ bool ubmsg_event(UbmsgDev *d, int ms)
 {
     struct pollfd p = { .fd = d->fd, .events = POLLIN };
     struct timespec time = { ms / 1000, ms % 1000 * 1000000L };
+    unsigned before = d->events;
     Frame f;
 
     if (ppoll(&p, 1, &time, d->signals) <= 0 || !receive(d, &f) ||
@@ -200,7 +225,7 @@ bool ubmsg_event(UbmsgDev *d, int ms)
         return false;
     }
     note_event(d, &f);
-    return true;
+    return d->events != before;
 }
 
 /* ---- For the fabric ---- */

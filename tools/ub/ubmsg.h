@@ -11,14 +11,20 @@
 #include "../../linux/ub/ub_msg_uapi.h"
 #include "ub/fm.h"
 
-#define UBMSG_KEPT 32       /* events of slots */
+#define UBMSG_KEPT 32       /* events of slots; of errors */
 #define UBMSG_SILENT 8      /* nodes whose silence is waited for in full */
 
-/* An event of a hot-plug slot: MGMTETAH and PDU. */
+/* An event of a hot-plug slot, or an error: MGMTETAH and PDU. */
 typedef struct UbmsgPlug {
     uint32_t scna;
     uint8_t data[UB_MGMT_ETAH + 8];
 } UbmsgPlug;
+
+/* Some of them, the oldest first; more are lost, and counted. */
+typedef struct UbmsgList {
+    UbmsgPlug event[UBMSG_KEPT];
+    unsigned n, lost;
+} UbmsgList;
 
 typedef struct UbmsgDev {
     int fd;
@@ -27,8 +33,7 @@ typedef struct UbmsgDev {
     uint16_t msn;
     bool gone;          /* the controller is */
     unsigned events;    /* that came while an answer was waited for */
-    UbmsgPlug plug[UBMSG_KEPT]; /* of slots, the oldest first; more are lost */
-    unsigned plugs;
+    UbmsgList plugs, errors;
     /* Nodes that did not answer: they are asked once from then on. */
     uint32_t silent[UBMSG_SILENT];
     unsigned silences;
@@ -48,10 +53,12 @@ void ubmsg_lock(UbmsgDev *d, bool on);
 bool ubmsg_ask(UbmsgDev *d, struct ub_msg *msg, uint8_t *data);
 /* Those who were silent are asked as others again. */
 void ubmsg_fresh(UbmsgDev *d);
-/* Wait for an event for @ms milliseconds.  False: none came. */
+/* Wait for an event for @ms milliseconds.  False: none came, or an error alone. */
 bool ubmsg_event(UbmsgDev *d, int ms);
 /* The next event of a slot that has come; false: there is none. */
 bool ubmsg_plug(UbmsgDev *d, UbmsgPlug *event);
+/* The same of errors. */
+bool ubmsg_error(UbmsgDev *d, UbmsgPlug *event);
 
 /* What include/ub/fm.h needs; its opaque is a UbmsgDev. */
 extern const UbFmOps ubmsg_fm_ops;

@@ -29,6 +29,39 @@ const char *ub_fm_eid_text(UbId id, char text[UB_FM_EID_TEXT])
     return text;
 }
 
+const char *ub_fm_error_text(const UbFm *fm, uint32_t scna, const uint8_t *data,
+                             size_t len, char text[UB_FM_ERROR_TEXT])
+{
+    static const char *const severities[] = {
+        "correctable error", "non-fatal error", "fatal error",
+    };
+    char who[UB_FM_GUID_TEXT], where[16] = "";
+    const uint8_t *pdu = data + UB_MGMT_ETAH;
+    UbMgmtEtah e;
+
+    if (len != UB_MGMT_ETAH + 8) {
+        return NULL;
+    }
+    e = ub_mgmt_etah_get(data);
+    if (e.rsp || e.code != UB_MGMT_MSG_ERROR_CE >> 4 ||
+        e.sub >= sizeof(severities) / sizeof(severities[0])) {
+        return NULL;
+    }
+    snprintf(who, sizeof(who), "CNA %#x", scna);
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        if (scna && fm->node[i].cna == scna) {
+            ub_fm_guid_text(fm->node[i].guid, who);
+        }
+    }
+    if (!ub_mgmt_get(pdu, UB_MF_ERROR_EL)) {
+        snprintf(where, sizeof(where), " port %u",
+                 (unsigned)ub_mgmt_get(pdu, UB_MF_ERROR_PORT));
+    }
+    snprintf(text, UB_FM_ERROR_TEXT, "%s%s: %s", who, where,
+             severities[e.sub]);
+    return text;
+}
+
 /* Why no packets go there. */
 static const char *port_note(const UbFm *fm, const UbFmPort *p)
 {

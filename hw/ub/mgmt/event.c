@@ -196,3 +196,17 @@ void ub_mgmt_error(UbMgmt *m, int64_t now, UbMgmtSeverity severity, int port)
     }
     tell(m, now, UB_MGMT_MSG_ERROR_CE + severity, pdu);
 }
+
+void ub_mgmt_errors(UbMgmt *m, int64_t now, UbErrors fresh, int port)
+{
+    const uint32_t by_severity[] = {
+        [UB_MGMT_CE] = fresh.ce, [UB_MGMT_NFUE] = fresh.nfue,
+        [UB_MGMT_FUE] = fresh.fue,
+    };
+
+    for (unsigned i = 0; i < SEVERITIES; i++) {
+        if (by_severity[i]) {
+            ub_mgmt_error(m, now, i, port);
+        }
+    }
+}

@@ -42,6 +42,7 @@ struct UbSwitch {
     UbShp *shp;
     unsigned from;     /* the port that management hears now */
     uint64_t told_up;  /* ports that it knows to be up */
+    uint64_t erred;    /* ports with errors that it does not know of */
     SwitchPort *port;
     SwitchEther *ether;
     CoreTimers timers;

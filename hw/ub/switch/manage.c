@@ -1,6 +1,6 @@
 /*
  * Management of the switch (UB 2.0 §10.4): scans that pass by and end here,
- * configuration messages to its Primary CNA, link events to the UBFM.
+ * configuration messages to its Primary CNA, links and errors to the UBFM.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -136,6 +136,13 @@ int64_t switch_manage_run(UbSwitch *sw, int64_t now)
         ub_mgmt_link(sw->mgmt, now, port, up >> port & 1);
     }
     sw->told_up = up;
+    for (uint64_t left = sw->erred; left; left &= left - 1) {
+        unsigned port = __builtin_ctzll(left);
+
+        ub_mgmt_errors(sw->mgmt, now, ub_port_take_errors(sw->port[port].port),
+                       port);
+    }
+    sw->erred = 0;
     sw->shp_dirty = false;
     slots = ub_shp_run(sw->shp, now);
     next = ub_mgmt_run(sw->mgmt, now);

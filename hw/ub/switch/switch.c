@@ -172,6 +172,10 @@ static void on_event(void *opaque, UbPortEvent event)
     SwitchPort *p = opaque;
     UbSwitch *sw = p->sw;
 
+    if (event == UB_PORT_ERROR) {
+        sw->erred |= UINT64_C(1) << p->index;
+        kick_owner(sw);
+    }
     if (event == UB_PORT_LINK) {
         ub_net_port_state(sw->net, sw->now, p->index, ub_port_vls(p->port));
     }
@@ -269,9 +273,11 @@ static void make_space(UbSwitch *sw)
 static void reset_all(UbSwitch *sw)
 {
     sw->reset_pending = false;
+    sw->erred = 0;
     ub_space_reset(sw->space, UB_SPACE_RESET_DEVICE, 0);
     for (unsigned i = 0; i < sw->conf.ports; i++) {
         ub_port_reset(sw->port[i].port, sw->now);
+        ub_port_take_errors(sw->port[i].port);
         ub_port_enable(sw->port[i].port, sw->now, true);
     }
     ub_net_reset(sw->net, sw->now);
@@ -343,6 +349,7 @@ int64_t ub_switch_run(UbSwitch *sw, int64_t now)
     }
     sw->running = false;
     if (sw->dirty || sw->net_dirty || sw->ether_dirty || sw->shp_dirty ||
+        sw->erred ||
         (ub_net_ports_up(sw->net) & switch_links(sw)) != sw->told_up) {
         return now;
     }

@@ -261,15 +261,7 @@ void ubc_manage_device_errors(Ubc *ubc, uint32_t bits)
 static void tell_errors(Ubc *ubc, bool *erred, UbErrors fresh, int port)
 {
     *erred = false;
-    if (fresh.ce) {
-        ub_mgmt_error(ubc->mgmt, ubc->now, UB_MGMT_CE, port);
-    }
-    if (fresh.nfue) {
-        ub_mgmt_error(ubc->mgmt, ubc->now, UB_MGMT_NFUE, port);
-    }
-    if (fresh.fue) {
-        ub_mgmt_error(ubc->mgmt, ubc->now, UB_MGMT_FUE, port);
-    }
+    ub_mgmt_errors(ubc->mgmt, ubc->now, fresh, port);
 }
 
 int64_t ubc_manage_run(Ubc *ubc)

@@ -162,11 +162,43 @@ static void test_same(void)
     g_assert_true(ub_fm_same(&a.fm, &b.fm));
 }
 
+/* What a node says of its errors, and what is no such message. */
+static void test_error(void)
+{
+    /* Code 0, sub-code 1, 8 bytes; SCNA, EL, port 7. */
+    uint8_t m[UB_MGMT_ETAH + 8] = { 0x10, 0, 0, 8, 0, 0, 0, 0x33, 0, 0, 0, 7 };
+    char text[UB_FM_ERROR_TEXT], want[UB_FM_ERROR_TEXT],
+         guid[UB_FM_GUID_TEXT];
+    Bed b;
+
+    bed_init(&b);
+    b.node[SWITCH].cna = 0x77;
+    ub_mgmt_etah_put(m, (UbMgmtEtah) { .code = 0, .sub = 1, .len = 8 });
+    snprintf(want, sizeof(want), "%s port 7: non-fatal error",
+             ub_fm_guid_text(b.node[SWITCH].guid, guid));
+    g_assert_cmpstr(ub_fm_error_text(&b.fm, 0x77, m, sizeof(m), text), ==, want);
+    g_assert_cmpstr(ub_fm_error_text(&b.fm, 0x7777, m, sizeof(m), text), ==,
+                    "CNA 0x7777 port 7: non-fatal error");
+    ub_mgmt_put(m + UB_MGMT_ETAH, UB_MF_ERROR_EL, 1);
+    m[0] = 0x20;
+    g_assert_cmpstr(ub_fm_error_text(&b.fm, 0, m, sizeof(m), text), ==,
+                    "CNA 0: fatal error");
+    m[0] = 0x00;
+    g_assert_cmpstr(ub_fm_error_text(&b.fm, 0x7777, m, sizeof(m), text), ==,
+                    "CNA 0x7777: correctable error");
+    g_assert_null(ub_fm_error_text(&b.fm, 1, m, sizeof(m) - 1, text));
+    m[0] = 0x30;
+    g_assert_null(ub_fm_error_text(&b.fm, 1, m, sizeof(m), text));
+    m[0] = 0x01; /* an answer */
+    g_assert_null(ub_fm_error_text(&b.fm, 1, m, sizeof(m), text));
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/fm-report/text", test_text);
     g_test_add_func("/ub/fm-report/picture", test_picture);
     g_test_add_func("/ub/fm-report/same", test_same);
+    g_test_add_func("/ub/fm-report/error", test_error);
     return g_test_run();
 }

@@ -201,6 +201,83 @@ static void test_management(void)
     teardown();
 }
 
+/* ---- Errors ---------------------------------------------------------------- */
+
+static struct { unsigned n, severity, port; bool device; } errors_told;
+
+static bool on_error(void *opaque, int queue, UbMgmtKind kind,
+                     const UbMgmtAddr *a, const uint8_t *data, size_t len)
+{
+    if (kind == UB_MGMT_KIND_MESSAGE && !(data[0] & 0xf)) {
+        g_assert_cmpuint(len, ==, UB_MGMT_ETAH + 8);
+        g_assert_cmphex(a->scna, ==, 0x77);
+        errors_told.n++;
+        errors_told.severity = data[0] >> 4;
+        errors_told.device = ub_mgmt_get(data + UB_MGMT_ETAH, UB_MF_ERROR_EL);
+        errors_told.port = ub_mgmt_get(data + UB_MGMT_ETAH, UB_MF_ERROR_PORT);
+    }
+    return true;
+}
+
+static void error_write(unsigned reg, uint32_t value)
+{
+    ub_space_write(ub_switch_space(sw), now,
+                   UB_CFG_PORT_CAP(1, UB_CAP_PORT_ERR) + reg, value, 0xf);
+}
+
+/* Host 1 sends a packet that is too short, which is C.24; what was told then. */
+static unsigned told_of_short(void)
+{
+    CorePacket *pkt = packet(&hosts[1], 5, 0);
+
+    memset(&errors_told, 0, sizeof(errors_told));
+    ub_meta(pkt)->lph_cfg = UB_LPH_CNA16;
+    g_assert_cmpint(ub_port_send(hosts[1].port, now, pkt), ==, UB_PORT_SENT);
+    run(SECOND / 100);
+    g_assert_false(errors_told.device);
+    g_assert_cmpuint(errors_told.port, ==, errors_told.n ? 1 : 0);
+    return errors_told.n;
+}
+
+/* The UBFM hears of an error once until it clears it, as masks and severities say. */
+static void test_errors(void)
+{
+    static const UbMgmtOps ops = { .message = fm_message, .scan = fm_scan,
+                                   .port_up = fm_up, .deliver = on_error };
+    UbMgmtConfig conf;
+
+    setup(3, 2);
+    fm_init();
+    ub_mgmt_free(fm);
+    ub_mgmt_config_init(&conf);
+    conf.emq_depth = 0;
+    fm = ub_mgmt_new(&conf, hosts[0].space, &ops, NULL);
+    ub_space_write(ub_switch_space(sw), now, UB_CFG0_PRIMARY_CNA, 0x77, 0xf);
+    error_write(UB_PORT_ERR_CE_SEVERITY, ~0u);
+    run(SECOND / 100);
+    /* Nobody said who the UBFM is. */
+    g_assert_cmpuint(told_of_short(), ==, 0);
+    error_write(UB_PORT_ERR_CE_STATUS, ~0u);
+    ub_space_write(ub_switch_space(sw), now, UB_CFG0_UBFM_CNA, 1, 0xf);
+    g_assert_cmpuint(told_of_short(), ==, 1);
+    g_assert_cmpuint(errors_told.severity, ==, UB_MGMT_CE);
+    g_assert_cmpuint(told_of_short(), ==, 0);
+    error_write(UB_PORT_ERR_CE_STATUS, ~0u);
+    g_assert_cmpuint(told_of_short(), ==, 1);
+    error_write(UB_PORT_ERR_CE_STATUS, ~0u);
+    error_write(UB_PORT_ERR_CE_MASK, ~0u);
+    g_assert_cmpuint(told_of_short(), ==, 0);
+    error_write(UB_PORT_ERR_CE_SEVERITY, 0);
+    g_assert_cmpuint(told_of_short(), ==, 1);
+    g_assert_cmpuint(errors_told.severity, ==, UB_MGMT_NFUE);
+    error_write(UB_PORT_ERR_UCE_STATUS, ~0u);
+    error_write(UB_PORT_ERR_UCE_SEVERITY, ~0u);
+    g_assert_cmpuint(told_of_short(), ==, 1);
+    g_assert_cmpuint(errors_told.severity, ==, UB_MGMT_FUE);
+    ub_mgmt_free(fm);
+    teardown();
+}
+
 /* ---- Hot-plug slots --------------------------------------------------------- */
 
 static unsigned told[2];    /* hot-plug messages: button, presence */
@@ -384,6 +461,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/switch/registers", test_registers);
     g_test_add_func("/ub/switch/management", test_management);
+    g_test_add_func("/ub/switch/errors", test_errors);
     g_test_add_func("/ub/switch/slots", test_slots);
     g_test_add_func("/ub/switch/config", test_config);
     g_test_add_func("/ub/switch/hostile", test_hostile);
