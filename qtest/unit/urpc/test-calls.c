@@ -202,6 +202,16 @@ static void test_one_way(void)
     g_assert_cmpuint(bed_count(b, URPC_RESPONSE, 1), ==, 0);
     g_assert_cmpuint(bed_count(b, URPC_ACK, 1), ==, 1);
     g_assert_cmpuint(urpc_serving(b->end[1][0].u), ==, 0);
+    /* The Ack that is the end of it goes when the function is through. */
+    add(b, 1, SUM, "keep", true, run_hold);
+    args.function = fn(SUM);
+    g_assert_cmpint(bed_call(b, 0, 1, args, &c), ==, 0);
+    bed_run_to(b, b->now + 10 * BED_LATENCY);
+    g_assert(!c.done && holding == 3);
+    urpc_reply_none(held[2], b->now);
+    bed_run(b);
+    expect(&c, URPC_OK, "");
+    g_assert_cmpuint(urpc_serving(b->end[1][0].u), ==, 0);
     bed_free(b);
 }
 
@@ -252,20 +262,22 @@ static void test_ranges(void)
 static void test_ack_ranges(void)
 {
     Bed *b = bed_gather(3, 50000, false);
+    const int64_t begin = 1000000;
     const BedMessage *m;
     BedCall c[5];
     UrpcAck a;
 
+    bed_run_to(b, begin);
     for (unsigned i = 0; i < 5; i++) {
         UrpcArgs args = args_of(HOLD, "x");
 
         args.ack = true;
         g_assert_cmpint(bed_call(b, 0, 1, args, &c[i]), ==, 0);
     }
-    bed_run_to(b, 2 * BED_LATENCY + 100);
+    bed_run_to(b, begin + 2 * BED_LATENCY + 100);
     /* Three went at once, two wait for a third. */
     g_assert(c[2].released && !c[3].released);
-    bed_run_to(b, 100000);
+    bed_run_to(b, begin + 100000);
     g_assert_cmpuint(bed_count(b, URPC_ACK, 1), ==, 2);
     m = bed_last(b, URPC_ACK, 1);
     urpc_get(0, URPC_KIND_ACK, m->bytes, &a);
@@ -331,6 +343,30 @@ static void test_range_size(void)
         expect(&c[i], URPC_OK, text);
     }
     bed_free(b);
+}
+
+/* Just as much as there is room for, with the offset; and a byte more. */
+static void test_range_room(void)
+{
+    for (unsigned more = 0; more < 2; more++) {
+        Bed *b = bed_gather(16, 0, false);
+        unsigned half = (urpc_config(b->end[1][0].u)->message_max - 16 - 4) / 2;
+        g_autofree char *one = g_strnfill(half, 'a');
+        g_autofree char *two = g_strnfill(half + more, 'b');
+        BedCall c[2];
+
+        for (unsigned i = 0; i < 2; i++) {
+            g_assert_cmpint(bed_call(b, 0, 1, args_of(HOLD, ""), &c[i]), ==, 0);
+        }
+        bed_run_to(b, 10 * BED_LATENCY);
+        held_reply(b, 0, URPC_OK, one);
+        held_reply(b, 1, URPC_OK, two);
+        bed_run(b);
+        g_assert_cmpuint(bed_count(b, URPC_RESPONSE, 1), ==, 1 + more);
+        expect(&c[0], URPC_OK, one);
+        expect(&c[1], URPC_OK, two);
+        bed_free(b);
+    }
 }
 
 /* ---- Statuses (table H-6) -------------------------------------------------------- */
@@ -784,6 +820,7 @@ static void test_configs(void)
     BAD(gather, 0);
     BAD(gather, 65536);
     BAD(message_max, 255);
+    BAD(message_max, (1u << 30) + 1);
     BAD(order, 2);
     c = good;
     c.depth = 32768;
@@ -876,6 +913,7 @@ int main(int argc, char **argv)
     g_test_add_func("/urpc/calls/ack-ranges", test_ack_ranges);
     g_test_add_func("/urpc/calls/range-breaks", test_range_breaks);
     g_test_add_func("/urpc/calls/range-size", test_range_size);
+    g_test_add_func("/urpc/calls/range-room", test_range_room);
     g_test_add_func("/urpc/calls/functions", test_functions);
     g_test_add_func("/urpc/calls/said", test_said);
     g_test_add_func("/urpc/calls/buffer", test_buffer);

@@ -395,6 +395,45 @@ static void test_plog_modes(void)
     }
 }
 
+/* The head alone is a request. */
+static void test_plog_short(void)
+{
+    UrpcPlogArgs args = { .mode = URPC_PUSH };
+    uint8_t p[512];
+    uint8_t *exact;
+    UrpcPlogMessage m;
+
+    g_assert_cmpuint(urpc_plog_build(0, &args, p, sizeof(p)), >, 0);
+    p[1] = p[2] = URPC_PLOG_REQUEST_SIZE;       /* both offsets */
+    exact = g_memdup2(p, URPC_PLOG_REQUEST_SIZE);
+    g_assert_cmpint(urpc_plog_parse(0, exact, URPC_PLOG_REQUEST_SIZE, &m), ==,
+                    URPC_OK);
+    g_free(exact);
+    g_assert(!m.len && !m.user_head_len);
+}
+
+/* Of both orders of bytes, whose data begin behind those of the one before. */
+static void test_parts(void)
+{
+    for (UrpcOrder order = URPC_LITTLE; order <= URPC_BIG; order++) {
+        UrpcResponse h = { .version = 1, .type = URPC_RESPONSE, .range = 2,
+                           .id = 9, .total = URPC_RESPONSE_SIZE + 5 };
+        uint8_t p[URPC_RESPONSE_SIZE + 4 + 5];
+        const uint8_t *part;
+        UrpcMessage m;
+        uint32_t len;
+
+        urpc_put(order, URPC_KIND_RESPONSE, p, &h);
+        urpc_put_number(order, p + URPC_RESPONSE_SIZE, 4, 3);
+        memcpy(p + URPC_RESPONSE_SIZE + 4, "abcde", 5);
+        g_assert_cmpint(urpc_parse(order, p, sizeof(p), &m), ==, URPC_OK);
+        part = urpc_message_part(order, &m, 0, &len);
+        g_assert_cmpmem(part, len, "abc", 3);
+        part = urpc_message_part(order, &m, 1, &len);
+        g_assert_cmpmem(part, len, "de", 2);
+    }
+}
+
 static void test_plog_refused(void)
 {
     const UrpcPlogSge e = READS(5);
@@ -473,6 +512,8 @@ int main(int argc, char **argv)
     g_test_add_func("/urpc/format/parse-request", test_parse_request);
     g_test_add_func("/urpc/format/parse-ack", test_parse_ack);
     g_test_add_func("/urpc/format/parse-response", test_parse_response);
+    g_test_add_func("/urpc/format/parts", test_parts);
+    g_test_add_func("/urpc/format/plog-short", test_plog_short);
     g_test_add_func("/urpc/format/plog-modes", test_plog_modes);
     g_test_add_func("/urpc/format/plog-refused", test_plog_refused);
     g_test_add_func("/urpc/format/plog-answer", test_plog_answer);

@@ -353,6 +353,46 @@ static void test_late(void)
     rig_free(&r);
 }
 
+static UrpcPlogCall *kept;
+
+static void run_keep(void *opaque, UrpcPlogCall *pc, int64_t now)
+{
+    kept = pc;
+}
+
+/* A service that is late itself gives its call up all the same. */
+static void test_late_service(void)
+{
+    UrpcPlogService s = { .run = run_keep, .reserve = 4096 };
+    UrpcFunction f = { .function = URPC_FUNCTION(BED_UNIT, 0, 0x77),
+                       .name = "keep", .defined = URPC_PLOG, .reference = true,
+                       .run = urpc_plog_run, .opaque = &s };
+    UrpcPlogArgs args = { .mode = URPC_PUSH, .data = "x", .len = 1 };
+    UrpcArgs call = { .function = f.function, .defined = URPC_PLOG };
+    UrpcConfig conf;
+    uint8_t p[300];
+    BedCall c;
+    Rig r;
+
+    bed_conf(&conf);
+    conf.work_timeout = 2 * BED_LATENCY;
+    r = rig_conf(&conf);
+    g_assert_cmpint(urpc_functions_add(r.b->fns[1], &f), ==, 0);
+    call.data = p;
+    call.len = urpc_plog_build(0, &args, p, sizeof(p));
+    g_assert_cmpint(bed_call(r.b, 0, 1, call, &c), ==, 0);
+    bed_run(r.b);
+    g_assert_cmpuint(c.done, ==, 1);
+    g_assert_cmpuint(c.status, ==, URPC_TIMEOUT);
+    g_assert_false(c.local);
+    g_assert_cmpuint(urpc_serving(r.b->end[1][0].u), ==, 1);
+    urpc_plog_reply(kept, r.b->now, URPC_OK, NULL, 0, "late", 4);
+    bed_run(r.b);
+    g_assert_cmpuint(urpc_serving(r.b->end[1][0].u), ==, 0);
+    g_assert_cmpuint(c.done, ==, 1);
+    rig_free(&r);
+}
+
 /* ---- What logs refuse ------------------------------------------------------------ */
 
 static void test_log(void)
@@ -754,6 +794,7 @@ int main(int argc, char **argv)
     g_test_add_func("/urpc/plog/redirect", test_redirect);
     g_test_add_func("/urpc/plog/early", test_early);
     g_test_add_func("/urpc/plog/late", test_late);
+    g_test_add_func("/urpc/plog/late-service", test_late_service);
     g_test_add_func("/urpc/plog/log", test_log);
     g_test_add_func("/urpc/plog/channel", test_channel);
     g_test_add_func("/urpc/plog/heads", test_heads);

@@ -128,6 +128,40 @@ static Bed *bed_push(int64_t work_timeout, BedCall *c)
     return b;
 }
 
+/* One that answers while its Write is under way: the place is free when that has ended. */
+static void run_hasty_done(void *opaque, UrpcCall *call, int64_t now, bool good)
+{
+    pushes++;
+    push_good += good;
+}
+
+static void run_hasty(void *opaque, UrpcCall *call, int64_t now)
+{
+    uint32_t n;
+    const UrpcDma *d = urpc_call_dma(call, &n);
+    UrpcRef ref = { d->address, d->token, URPC_ANY_TOKEN_ID, 0 };
+    void *p = urpc_call_memory(call, d->size);
+
+    g_assert(p && urpc_push(call, p, &ref, d->size, NULL, run_hasty_done, NULL));
+    urpc_reply(call, now, URPC_OK, "hasty", 5);
+}
+
+static void test_hasty(void)
+{
+    Bed *b = bed_late(0);
+    UrpcDma dma = bed_dma(b, 0, 0, 10);
+    BedCall c;
+
+    add(b, PUSH, "push", true, run_hasty);
+    pushes = push_good = 0;
+    call(b, PUSH, &dma, &c);
+    bed_run(b);
+    expect(&c, URPC_OK, "hasty");
+    g_assert(pushes == 1 && push_good == 1);
+    g_assert_cmpuint(urpc_serving(b->end[1][0].u), ==, 0);
+    bed_free(b);
+}
+
 /* A caller that has its answer uses its memory again: it gets none before the Write has
  * ended, a round trip after the request came. */
 static void test_late_push(void)
@@ -242,6 +276,7 @@ static void test_sizes(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/urpc/under-way/hasty", test_hasty);
     g_test_add_func("/urpc/under-way/late-push", test_late_push);
     g_test_add_func("/urpc/under-way/late-push-held", test_late_push_held);
     g_test_add_func("/urpc/under-way/end-moving", test_end_moving);
