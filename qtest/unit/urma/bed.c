@@ -85,7 +85,7 @@ static int command_run(unsigned command, void *args)
     switch (command) {
     case URMA_CREATE_CTX:
         udata_put(&ctx->udata, &page, sizeof(page));
-        ctx->async_fd = 50;
+        ctx->async_fd = ASYNC_FD;
         return 0;
     case URMA_CREATE_JFC:
         jfc->depth = 1 << CQ_LOG2;
@@ -163,6 +163,23 @@ static int event_run(unsigned command, void *args)
     return 0;
 }
 
+/* Elements of an array are as far apart as the structure has them. */
+static void strides_look(const struct urma_spec *spec,
+                         const struct urma_attr *attr, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < spec->fields; k++) {
+            const struct urma_field *f = &spec->field[k];
+
+            if (f->type == attr[i].type && f->count) {
+                g_assert_cmpuint(attr[i].elements, ==,
+                                 f->count | (uint32_t)f->stride << 12);
+                host.arrays++;
+            }
+        }
+    }
+}
+
 int ubc_os_ioctl(int fd, unsigned long request, void *arg)
 {
     const struct urma_hdr *hdr = arg;
@@ -175,6 +192,7 @@ int ubc_os_ioctl(int fd, unsigned long request, void *arg)
     int result;
 
     host.commands++;
+    strides_look(spec, attr, n);
     g_assert_cmpint(urma_tlv_get(spec, attr, n, args), ==, 0);
     result = event ? event_run(hdr->command, args)
                    : command_run(hdr->command, args);
@@ -187,6 +205,7 @@ int ubc_os_ioctl(int fd, unsigned long request, void *arg)
 void *ubc_os_map(int fd, uint64_t offset, size_t bytes)
 {
     g_assert_cmpuint(bytes, ==, RING_BYTES);
+    host.maps++;
     if (!offset) {
         host.ring[0] = g_malloc0(RING_BYTES);
     }
@@ -195,11 +214,13 @@ void *ubc_os_map(int fd, uint64_t offset, size_t bytes)
 
 void ubc_os_unmap(void *at, size_t bytes)
 {
+    host.maps -= at != NULL;
     g_free(at);
 }
 
 void ubc_os_close(int fd)
 {
+    host.closed = fd;
 }
 
 void ubc_os_bell(uint8_t *page, unsigned offset, uint64_t value)
@@ -261,7 +282,10 @@ void bed_close(Bed *b)
     g_assert_cmpint(b->ops->delete_jetty(b->jetty), ==, 0);
     g_assert_cmpint(b->ops->delete_jfr(b->jfr), ==, 0);
     g_assert_cmpint(b->ops->delete_jfc(b->jfc), ==, 0);
+    host.closed = -1;
     g_assert_cmpint(host.registered->delete_context(b->ctx), ==, 0);
+    g_assert_cmpint(host.closed, ==, ASYNC_FD);
+    g_assert_cmpint(host.maps, ==, 0);
 }
 
 /* What the engine would write. */

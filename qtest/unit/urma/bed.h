@@ -19,12 +19,15 @@
 #define ROW 0x12345
 #define RING_BYTES 4096
 #define HANDLES 64
+#define ASYNC_FD 50
 
 /* Kernel and engine: what they were told, and what they are to say. */
 typedef struct Host {
     urma_provider_ops *registered;
     uint8_t *ring[HANDLES];         /* by handle; 0: doorbells */
     unsigned handles;
+    int maps, closed;               /* rings that are mapped; the last descriptor */
+    unsigned arrays;                /* among the attributes of commands */
     uint32_t ids;
     struct {
         unsigned offset;

@@ -214,6 +214,44 @@ static void test_group(void)
     bed_close(&b);
 }
 
+/* Many at a time, and no more; the first that cannot be deleted is told. */
+static void test_batch(void)
+{
+    urma_jetty *jetty[3], *bad = NULL;
+    urma_jfc *jfc[3], *bad_jfc = NULL;
+    urma_jfc_cfg cfg = { .depth = 10 };
+    Bed b;
+
+    bed_open(&b);
+    for (unsigned i = 0; i < 3; i++) {
+        jetty[i] = b.ops->create_jetty(b.ctx, &b.jetty->cfg);
+        jfc[i] = b.ops->create_jfc(b.ctx, &cfg);
+        g_assert(jetty[i] && jfc[i]);
+    }
+    g_assert_cmpint(b.ops->delete_jetty_batch(jetty, 2, &bad), ==, 0);
+    g_assert_cmpint(b.ops->delete_jfc_batch(jfc, 2, &bad_jfc), ==, 0);
+    g_assert(!bad && !bad_jfc);
+    /* The third ones are there still. */
+    g_assert_cmpint(b.ops->delete_jetty_batch(&jetty[2], 1, &bad), ==, 0);
+    g_assert_cmpint(b.ops->delete_jfc_batch(&jfc[2], 1, &bad_jfc), ==, 0);
+    g_assert_cmpint(b.ops->delete_jetty_batch(jetty, 0, &bad), ==, 0);
+    bed_close(&b);
+}
+
+/* Attributes that are arrays. */
+static void test_arrays(void)
+{
+    struct urma_dev_attr attr = { 0 };
+    Bed b;
+
+    bed_open(&b);
+    host.arrays = 0;
+    g_assert_cmpint(ubc_call(b.ctx, URMA_QUERY_DEV_ATTR, &attr), ==, 0);
+    g_assert_cmpuint(host.arrays, >, 0);
+    g_assert_cmpint(b.ctx->async_fd, ==, ASYNC_FD);
+    bed_close(&b);
+}
+
 static void test_control(void)
 {
     uint64_t handle = 0x123;
@@ -302,6 +340,8 @@ int main(int argc, char **argv)
     g_test_add_func("/urma-provider/async-device", test_async_device);
     g_test_add_func("/urma-provider/steps", test_steps);
     g_test_add_func("/urma-provider/group", test_group);
+    g_test_add_func("/urma-provider/batch", test_batch);
+    g_test_add_func("/urma-provider/arrays", test_arrays);
     g_test_add_func("/urma-provider/control", test_control);
     return g_test_run();
 }

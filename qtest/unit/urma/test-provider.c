@@ -54,7 +54,9 @@ static void test_notify(void)
     src[1] = local(&b, 9, 2);
     dst[0] = remote(&b, 0x1000, 3);
     dst[1] = (urma_sge) { .addr = 0x2000, .len = 8, .user_tseg = &user };
+    memset(b.sq + 8, 0xee, 120);    /* what was there in the lap before */
     g_assert_cmpint(post(&b, &wr), ==, 0);
+    g_assert_cmphex(get_le64(b.sq + 72), ==, 0);
     word0_check(b.sq, 0x05 | 1 << 8 | 2 << 12 | UBQ_SQE_TOKEN |
                       UBQ_SQE_OWNER);
     g_assert_cmphex(get_le64(b.sq + UBQ_SQE_IMM), ==, 0x99);
