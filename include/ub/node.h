@@ -102,6 +102,8 @@ typedef enum UbFaultKind {
 #define UB_FAULT_ANY 0xffffu
 /* All PSNs, and what has none. */
 #define UB_FAULT_NO_PSN UINT32_MAX
+/* All queues, and what has none. */
+#define UB_FAULT_NO_QUEUE UINT32_MAX
 
 typedef struct UbFaultPlan {
     CoreFaultPlan plan;
@@ -110,6 +112,8 @@ typedef struct UbFaultPlan {
     uint16_t ta_opcode;     /* UbTaOpcode */
     uint32_t psn, psn_last; /* of RTP: these and those between; with the last one
                              * UB_FAULT_NO_PSN: the first alone */
+    uint32_t queue;         /* INI_RC_ID of requests, and of their responses */
+    uint32_t target_queue;  /* TC ID of messages: a queue's, or a group's */
 } UbFaultPlan;
 
 /* No faults, of all packets. */

@@ -173,6 +173,48 @@ static void test_ctp_response(void)
     eng_stop(&p);
 }
 
+/* Of one queue alone, and of messages to one alone: others beside them have no faults. */
+static void test_queue(void)
+{
+    g_autofree char *plan = NULL, *target = NULL;
+    EngPair p;
+    Eng *a = &p.a, *b = &p.b;
+    UbqQueue sick;
+    uint8_t *message;
+
+    eng_start(&p, &(EngPlan){ .carrier = ENG_CTP, .props = QUBC_STEPPED });
+    ubq_queue_open(&sick, &a->drv, &a->cq, &a->cq, UB_ROI, 0);
+    plan = g_strdup_printf("'queue': %u, 'drop-ppm': 1000000", sick.id);
+    eng_set_faults(a, true, plan);
+    for (unsigned i = 1; i <= 3; i++) {
+        uint8_t *s = ubq_sqe(&sick, 1);
+
+        eng_write_read(&p, 4096, i);
+        memcpy(s, eng_sqe(a, UB_TA_WRITE, 0, 64, 1), UBQ_BLOCK);
+        ubq_post(&sick, s, 1);
+        QUBC_WAIT(eng_faults(a, true, "drop") == i);
+        qtest_clock_step(a->q->qts, TIMEOUT_NS);
+        eng_complete(a, UBQ_STATUS_TIMEOUT);
+    }
+    /* Requests of memory name no queue of the other end. */
+    target = g_strdup_printf("'target-queue': %u, 'drop-ppm': 1000000",
+                             b->queue.id);
+    eng_set_faults(a, true, target);
+    eng_write_read(&p, 4096, 9);
+    ubq_recv(&b->queue, b->room, 4096);
+    message = ubq_sqe(&sick, 1);
+    memcpy(message, eng_sqe(a, UB_TA_SEND, 0, 64, 1), UBQ_BLOCK);
+    put_le32(message + UBQ_SQE_TARGET, b->queue.id);
+    ubq_post(&sick, message, 1);
+    QUBC_WAIT(eng_faults(a, true, "drop") == 1);
+    qtest_clock_step(a->q->qts, TIMEOUT_NS);
+    eng_complete(a, UBQ_STATUS_TIMEOUT);
+    g_assert_null(ubq_cq_poll(&b->cq));
+    eng_set_faults(a, true, "'queue': 1");
+    eng_write_read(&p, 4096, 10);
+    eng_stop(&p);
+}
+
 /* UTP: what is lost is lost, what comes twice comes twice, nobody says so. */
 static void test_utp(void)
 {
@@ -243,6 +285,7 @@ static void test_views(void)
         "  'plan': { 'drop-ppm': 600000, 'delay-ppm': 600000 } }",
         "{ 'device': 'ub0', 'out': true, 'plan': { 'psn': 16777216 } }",
         "{ 'device': 'ub0', 'out': true, 'plan': { 'reorder-depth': 65 } }",
+        "{ 'device': 'ub0', 'out': true, 'plan': { 'queue': 1048576 } }",
         "{ 'device': 'ub7', 'out': true, 'plan': { } }",
     };
     g_autofree char *state = NULL, *peer = NULL, *mode = NULL, *done = NULL,
@@ -306,6 +349,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-fault/rtp-ip", test_rtp_ip);
     qtest_add_func("/ubc-fault/ctp", test_ctp);
     qtest_add_func("/ubc-fault/ctp-response", test_ctp_response);
+    qtest_add_func("/ubc-fault/queue", test_queue);
     qtest_add_func("/ubc-fault/utp", test_utp);
     qtest_add_func("/ubc-fault/psn", test_psn);
     qtest_add_func("/ubc-fault/views", test_views);

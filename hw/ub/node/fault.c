@@ -1,5 +1,5 @@
 /*
- * Which packets injected faults concern: by kind, opcode and PSN.
+ * Which packets injected faults concern: by kind, opcode, PSN and queue.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +10,7 @@
 /* What is known of a packet; UB_FAULT_ANY: it has none. */
 typedef struct Look {
     unsigned kind, tp_opcode, ta_opcode;
-    uint32_t psn;
+    uint32_t psn, queue, target_queue;
 } Look;
 
 /* Bytes in front of the TAH by TPH.NLP; -1: what follows cannot be read. */
@@ -36,12 +36,35 @@ static unsigned behind_ciph(unsigned nlp)
     return nlp < G_N_ELEMENTS(like) ? like[nlp] : UB_TPH_CIP;
 }
 
-/* Behind a CIPH, the opcode is what the policy lets be read of it. */
-static void look_tah(Look *l, unsigned nlp, const uint8_t *p, uint32_t len)
+/* A compact TAH has no queue.  What cannot be read behind BTAH or ATAH has no target. */
+static void look_queue(Look *l, const uint8_t *p, uint32_t len)
 {
+    const UbTahForm form = { 0 };
+    uint32_t hdr;
+    UbTah t;
+
+    switch (ub_tah_parse(&form, p, len, &t, &hdr)) {
+    case UB_TAH_GOOD:
+        if (t.ext & UB_EXT_BIT(UB_EXT_MT)) {
+            l->target_queue = t.tc_id;
+        }
+        /* fall through */
+    case UB_TAH_FIELD:
+        l->queue = t.rc_id;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Behind a CIPH, the opcode is what the policy lets be read of it. */
+static void look_tah(Look *l, unsigned nlp, const uint8_t *p, uint32_t len,
+                     bool compact)
+{
+    bool hidden = nlp == UB_TPH_CIP;
     int skip;
 
-    if (nlp == UB_TPH_CIP && len > UB_CIPH_LEN) {
+    if (hidden && len > UB_CIPH_LEN) {
         nlp = behind_ciph(p[0] >> 4);
         p += UB_CIPH_LEN;
         len -= UB_CIPH_LEN;
@@ -49,6 +72,9 @@ static void look_tah(Look *l, unsigned nlp, const uint8_t *p, uint32_t len)
     skip = before_tah(nlp);
     if (skip >= 0 && len > (uint32_t)skip) {
         l->ta_opcode = p[skip];
+        if (!hidden && !compact) {
+            look_queue(l, p + skip, len - skip);
+        }
     }
 }
 
@@ -71,7 +97,7 @@ static void look_rtph(Look *l, const uint8_t *p, uint32_t len)
     op = &ub_tp_ops[h.opcode];
     at += op->cetph;
     if (len > at) {
-        look_tah(l, h.nlp, p + at, len - at);
+        look_tah(l, h.nlp, p + at, len - at, false);
     }
 }
 
@@ -86,7 +112,7 @@ static void look_ctph(Look *l, const uint8_t *p, uint32_t len)
     l->kind = UB_FAULT_CTP;
     l->tp_opcode = h.opcode;
     if (h.opcode == UB_CTPOP_DATA) {
-        look_tah(l, h.nlp, p + UB_CTPH_LEN, len - UB_CTPH_LEN);
+        look_tah(l, h.nlp, p + UB_CTPH_LEN, len - UB_CTPH_LEN, false);
     }
 }
 
@@ -122,7 +148,7 @@ static void look_cna(Look *l, unsigned cfg, const uint8_t *p, uint32_t len)
     len -= size;
     if (cfg == UB_LPH_BYPASS) {
         l->kind = UB_FAULT_BYPASS;
-        look_tah(l, UB_TPH_TAH, p, len);
+        look_tah(l, UB_TPH_TAH, p, len, true);
     } else if (cfg == UB_LPH_CNA16 && h.nlp == UB_NLP_SCAN) {
         l->kind = UB_FAULT_SCAN;
     } else if (cfg == UB_LPH_CNA24 && h.nlp == UB_NLP_RTPH) {
@@ -134,7 +160,8 @@ static void look_cna(Look *l, unsigned cfg, const uint8_t *p, uint32_t len)
 
 static Look look_at(unsigned cfg, const uint8_t *p, uint32_t len)
 {
-    Look l = { UB_FAULT_ANY, UB_FAULT_ANY, UB_FAULT_ANY, UB_FAULT_NO_PSN };
+    Look l = { UB_FAULT_ANY, UB_FAULT_ANY, UB_FAULT_ANY, UB_FAULT_NO_PSN,
+               UB_FAULT_NO_QUEUE, UB_FAULT_NO_QUEUE };
 
     if (ub_lph_is_ip(cfg)) {
         look_ip(&l, cfg, p, len);
@@ -162,6 +189,9 @@ static bool fault_match(void *opaque, unsigned cfg, const uint8_t *p,
     return (f->kind == UB_FAULT_ANY || f->kind == l.kind) &&
            (f->tp_opcode == UB_FAULT_ANY || f->tp_opcode == l.tp_opcode) &&
            (f->ta_opcode == UB_FAULT_ANY || f->ta_opcode == l.ta_opcode) &&
+           (f->queue == UB_FAULT_NO_QUEUE || f->queue == l.queue) &&
+           (f->target_queue == UB_FAULT_NO_QUEUE ||
+            f->target_queue == l.target_queue) &&
            (f->psn == UB_FAULT_NO_PSN ||
             psn_within(l.psn, f->psn, f->psn_last));
 }
@@ -173,7 +203,8 @@ void ub_fault_plan_init(UbFaultPlan *plan)
     *plan = (UbFaultPlan){
         .kind = UB_FAULT_ANY, .tp_opcode = UB_FAULT_ANY,
         .ta_opcode = UB_FAULT_ANY, .psn = UB_FAULT_NO_PSN,
-        .psn_last = UB_FAULT_NO_PSN,
+        .psn_last = UB_FAULT_NO_PSN, .queue = UB_FAULT_NO_QUEUE,
+        .target_queue = UB_FAULT_NO_QUEUE,
     };
 }
 
@@ -189,6 +220,11 @@ const char *ub_fault_plan_check(const UbFaultPlan *plan)
     }
     if (plan->plan.reorder_depth > CORE_FAULT_HELD) {
         return "at most 64 packets overtake one";
+    }
+    if ((plan->queue != UB_FAULT_NO_QUEUE && plan->queue >= UB_TA_IDS) ||
+        (plan->target_queue != UB_FAULT_NO_QUEUE &&
+         plan->target_queue >= UB_TA_IDS)) {
+        return "a queue has 20 bits";
     }
     return (plan->psn != UB_FAULT_NO_PSN && plan->psn > UB_PSN_MASK) ||
            (plan->psn_last != UB_FAULT_NO_PSN && plan->psn_last > UB_PSN_MASK)

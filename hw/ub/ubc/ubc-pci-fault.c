@@ -51,6 +51,10 @@ static const Filter filters[] = {
     { "psn", "first PSN; 4294967295 all", offsetof(UbFaultPlan, psn), true },
     { "psn-last", "last PSN; 4294967295: the first alone",
       offsetof(UbFaultPlan, psn_last), true },
+    { "queue", "INI_RC_ID of requests, and of their responses; 4294967295 all",
+      offsetof(UbFaultPlan, queue), true },
+    { "target-queue", "TC ID of messages; 4294967295 all",
+      offsetof(UbFaultPlan, target_queue), true },
 };
 
 /* Lives as long as the class. */

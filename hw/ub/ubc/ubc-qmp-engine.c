@@ -89,6 +89,10 @@ static void put_plan(UbPacketFaultPlan *to, const UbFaultPlan *f)
     to->psn = f->psn;
     to->has_psn_last = f->psn_last != UB_FAULT_NO_PSN;
     to->psn_last = f->psn_last;
+    to->has_queue = f->queue != UB_FAULT_NO_QUEUE;
+    to->queue = f->queue;
+    to->has_target_queue = f->target_queue != UB_FAULT_NO_QUEUE;
+    to->target_queue = f->target_queue;
 #define PUT_PPM(name, action) \
     to->has_##name##_ppm = p->ppm[CORE_FAULT_##action] != 0; \
     to->name##_ppm = p->ppm[CORE_FAULT_##action]
@@ -356,6 +360,8 @@ static void get_plan(UbFaultPlan *f, const UbPacketFaultPlan *from)
     GET(ta_opcode, f->ta_opcode)
     GET(psn, f->psn)
     GET(psn_last, f->psn_last)
+    GET(queue, f->queue)
+    GET(target_queue, f->target_queue)
     GET(drop_ppm, p->ppm[CORE_FAULT_DROP])
     GET(duplicate_ppm, p->ppm[CORE_FAULT_DUPLICATE])
     GET(reorder_ppm, p->ppm[CORE_FAULT_REORDER])

@@ -335,6 +335,70 @@ static void test_ways(void)
     end();
 }
 
+/* A packet has the queue of the sender, and a message that of its target. */
+static void expect_queue(const Bytes *p, uint32_t queue, uint32_t target)
+{
+    static const uint32_t other[] = { 0, 1, 0xfffff, 0x7d7d7 };
+    UbFaultPlan plan;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(other); i++) {
+        plan = all();
+        plan.queue = other[i];
+        g_assert_cmpint(hits(p, &plan), ==, other[i] == queue);
+        plan = all();
+        plan.target_queue = other[i];
+        g_assert_cmpint(hits(p, &plan), ==, other[i] == target);
+    }
+    plan = all();
+    plan.queue = queue;
+    g_assert_cmpint(hits(p, &plan), ==, true);
+    plan.target_queue = target;
+    g_assert_cmpint(hits(p, &plan), ==, true);
+}
+
+static void add_built(Bytes *p, const UbTah *tah)
+{
+    const UbTahForm form = { 0 };
+    UbTah t = *tah;
+
+    t.ee = UB_EE_NORMAL;
+    t.mt_en = t.tc_id;
+    t.ext = ub_tah_exts(&form, &t);
+    p->len += ub_tah_build(&form, &t, p->b + p->len);
+}
+
+static void test_queue(void)
+{
+    static const UbTah request = { .opcode = UB_TA_WRITE, .rc_id = 0x12345 };
+    static const UbTah message = { .opcode = UB_TA_SEND, .rc_id = 0x12345,
+                                   .tc_id = 0xabcde };
+    static const UbTah answer = { .opcode = UB_TA_TAACK, .rc_id = 0xffffe };
+    Bytes p;
+
+    begin();
+    p = cna(UB_LPH_CNA24, UB_NLP_RTPH);
+    add_rtph(&p, UB_TPOP_DATA, UB_TPH_TAH, 5);
+    add_built(&p, &request);
+    expect_queue(&p, 0x12345, UB_FAULT_NO_QUEUE);
+    p = cna(UB_LPH_CNA16, UB_NLP_CTPH);
+    add_ctph(&p, UB_CTPOP_DATA, UB_TPH_TAH);
+    add_built(&p, &message);
+    expect_queue(&p, 0x12345, 0xabcde);
+    p.len--;        /* within the last header */
+    expect_queue(&p, UB_FAULT_NO_QUEUE, UB_FAULT_NO_QUEUE);
+    p = cna(UB_LPH_CNA16, UB_NLP_CTPH);
+    add_ctph(&p, UB_CTPOP_DATA, UB_TPH_TAH);
+    add_built(&p, &answer);
+    expect_queue(&p, 0xffffe, UB_FAULT_NO_QUEUE);
+    /* Compact; without a transport's payload. */
+    p = cna(UB_LPH_BYPASS, UB_NLP_TAH);
+    add_built(&p, &request);
+    expect_queue(&p, UB_FAULT_NO_QUEUE, UB_FAULT_NO_QUEUE);
+    p = cna(UB_LPH_CNA16, UB_NLP_CTPH);
+    expect_queue(&p, UB_FAULT_NO_QUEUE, UB_FAULT_NO_QUEUE);
+    end();
+}
+
 static void test_plans(void)
 {
     UbFaultPlan plan;
@@ -361,6 +425,14 @@ static void test_plans(void)
     plan.psn_last = 1 << 24;
     g_assert_nonnull(ub_fault_plan_check(&plan));
     plan.psn_last = UB_FAULT_NO_PSN;
+    plan.queue = plan.target_queue = 0xfffff;
+    g_assert_null(ub_fault_plan_check(&plan));
+    plan.queue = 1 << 20;
+    g_assert_nonnull(ub_fault_plan_check(&plan));
+    plan.queue = UB_FAULT_NO_QUEUE;
+    plan.target_queue = 1 << 20;
+    g_assert_nonnull(ub_fault_plan_check(&plan));
+    plan.target_queue = UB_FAULT_NO_QUEUE;
     g_assert_null(ub_fault_plan_check(&plan));
 }
 
@@ -407,6 +479,7 @@ int main(int argc, char **argv)
     g_test_add_func("/urma/fault/others", test_others);
     g_test_add_func("/urma/fault/ip", test_ip);
     g_test_add_func("/urma/fault/ways", test_ways);
+    g_test_add_func("/urma/fault/queue", test_queue);
     g_test_add_func("/urma/fault/plans", test_plans);
     g_test_add_func("/urma/fault/config", test_config);
     return g_test_run();
