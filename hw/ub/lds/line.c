@@ -8,15 +8,19 @@
  */
 #include "internal.h"
 
-static bool bit(const uint8_t *map, uint32_t i)
+/* The byte enables of @len bytes from @at on, which one byte of them holds. */
+static uint8_t enables(uint32_t at, uint32_t len)
 {
-    return map[i / 8] & 1 << i % 8;
+    return ((1u << len) - 1) << at % 8;
 }
 
 static bool whole(const LdsLine *n)
 {
-    for (uint32_t i = n->from; i < n->end; i++) {
-        if (!bit(n->be, i)) {
+    uint32_t len;
+
+    for (uint32_t at = n->from; at < n->end; at += len) {
+        len = MIN(8 - at % 8, n->end - at);
+        if (enables(at, len) & ~n->be[at / 8]) {
             return false;
         }
     }
@@ -76,9 +80,7 @@ void lds_line_push(UbLds *l)
 static void merge(LdsLine *n, uint32_t at, const uint8_t *data, unsigned len)
 {
     memcpy(n->data + at, data, len);
-    for (unsigned i = at; i < at + len; i++) {
-        n->be[i / 8] |= 1 << i % 8;
-    }
+    n->be[at / 8] |= enables(at, len); /* a store is aligned, of 8 bytes at most */
     n->from = MIN(n->from, at);
     n->end = MAX(n->end, at + len);
 }

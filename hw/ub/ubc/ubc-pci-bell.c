@@ -49,7 +49,7 @@ bool ubc_pci_bell(UbcPci *s, hwaddr addr, uint64_t value)
     return false;
 }
 
-static void bells_of_word(UbcPci *s, unsigned word)
+static void bells_of_word(UbcPci *s, unsigned word, int64_t now)
 {
     uint32_t rung = qatomic_xchg(&s->rung[word], 0);
 
@@ -59,32 +59,40 @@ static void bells_of_word(UbcPci *s, unsigned word)
 
         if (value & RUNG) {
             ubc_write(s->ubc, UBC_PAIR(n / BELLS) + bells[n % BELLS],
-                      value & ~RUNG, ubc_pci_now(s));
+                      value & ~RUNG, now);
         }
     }
 }
 
-static void bells_take(UbcPci *s)
+static void bells_take(UbcPci *s, int64_t now)
 {
     uint32_t words = qatomic_read(&s->rung_words)
                          ? qatomic_xchg(&s->rung_words, 0) : 0;
 
     for (; words; words &= words - 1) {
-        bells_of_word(s, ctz32(words));
+        bells_of_word(s, ctz32(words), now);
     }
-    ubc_rung(s->ubc, ubc_pci_now(s));
+    ubc_rung(s->ubc, now);
 }
 
-void ubc_pci_lock(UbcPci *s)
+int64_t ubc_pci_lock(UbcPci *s)
 {
+    int64_t now;
+
     qemu_mutex_lock(&s->lock);
-    bells_take(s);
+    now = ubc_pci_now(s);
+    bells_take(s, now);
+    return now;
 }
 
-void ubc_pci_lock_run(UbcPci *s)
+int64_t ubc_pci_lock_run(UbcPci *s)
 {
+    int64_t now;
+
     qemu_mutex_lock(&s->lock);
+    now = ubc_pci_now(s);
     s->runs = true;
-    bells_take(s);
+    bells_take(s, now);
     s->runs = false;
+    return now;
 }

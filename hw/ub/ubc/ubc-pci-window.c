@@ -162,13 +162,13 @@ static void window_wait(UbcPci *s, UbLdsWait *w, Waiter how)
 }
 
 /* The decoder takes addresses of the host.  False: the device is gone. */
-static bool window_lock(UbcPci *s)
+static bool window_lock(UbcPci *s, int64_t *now)
 {
     if (!s->ubc) {
         return false;
     }
-    ubc_pci_lock(s);
-    ub_lds_set_base(ubc_window(s->ubc), pci_get_bar_addr(PCI_DEVICE(s), 4));
+    *now = ubc_pci_lock(s);
+    ub_lds_set_base(ubc_window(s->ubc), pci_get_bar_addr(&s->parent_obj, 4));
     return true;
 }
 
@@ -178,13 +178,14 @@ static MemTxResult window_read(void *opaque, hwaddr addr, uint64_t *value,
     UbcPci *s = opaque;
     Waiter how = who_waits(s);
     UbLdsWait w = { .user = s };
+    int64_t now;
 
     *value = UINT64_MAX;
-    if (!window_lock(s)) {
+    if (!window_lock(s, &now)) {
         return MEMTX_OK;
     }
     if (ubc_window_load(s->ubc, addr, size, how ? &w : NULL, value,
-                        ubc_pci_now(s))) {
+                        now)) {
         qemu_mutex_unlock(&s->lock);
     } else {
         window_wait(s, &w, how);
@@ -199,8 +200,9 @@ static MemTxResult window_write(void *opaque, hwaddr addr, uint64_t value,
     UbcPci *s = opaque;
     Waiter how = CANNOT_WAIT;
     UbLdsWait w = { .user = s };
+    int64_t now;
 
-    if (!window_lock(s)) {
+    if (!window_lock(s, &now)) {
         return MEMTX_OK;
     }
     /* Nearly all need not; to find out costs more than a store. */
@@ -208,7 +210,7 @@ static MemTxResult window_write(void *opaque, hwaddr addr, uint64_t value,
         how = who_waits(s);
     }
     if (ubc_window_store(s->ubc, addr, size, value, how ? &w : NULL,
-                         ubc_pci_now(s))) {
+                         now)) {
         qemu_mutex_unlock(&s->lock);
     } else {
         window_wait(s, &w, how);

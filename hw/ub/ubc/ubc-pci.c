@@ -34,8 +34,8 @@ static void ubc_pci_run(void *opaque)
     QEMUTimer *timer;
     int64_t next, now;
 
-    ubc_pci_lock_run(s);
-    next = ubc_run(s->ubc, ubc_pci_now(s));
+    now = ubc_pci_lock_run(s);
+    next = ubc_run(s->ubc, now);
     ubc_pci_capture_flush(s);
     now = ubc_pci_now(s);
     timer = s->stopped_at < 0 ? s->timer : s->stopped_timer;
@@ -123,12 +123,13 @@ static uint64_t ubc_pci_mmio_read(void *opaque, hwaddr addr, unsigned size)
 {
     UbcPci *s = opaque;
     uint32_t value;
+    int64_t now;
 
     if (!s->ubc) {
         return UINT64_MAX;
     }
-    ubc_pci_lock(s);
-    value = ubc_read(s->ubc, addr, ubc_pci_now(s));
+    now = ubc_pci_lock(s);
+    value = ubc_read(s->ubc, addr, now);
     qemu_mutex_unlock(&s->lock);
     trace_ubc_read(ubc_pci_id(s), addr, value);
     return value;
@@ -138,6 +139,7 @@ static void ubc_pci_mmio_write(void *opaque, hwaddr addr, uint64_t value,
                            unsigned size)
 {
     UbcPci *s = opaque;
+    int64_t now;
 
     if (!s->ubc || !ubc_secret(s->ubc, addr)) {
         trace_ubc_write(ubc_pci_id(s), addr, value);
@@ -145,8 +147,8 @@ static void ubc_pci_mmio_write(void *opaque, hwaddr addr, uint64_t value,
     if (!s->ubc || ubc_pci_bell(s, addr, value)) {
         return;
     }
-    ubc_pci_lock(s);
-    ubc_write(s->ubc, addr, value, ubc_pci_now(s));
+    now = ubc_pci_lock(s);
+    ubc_write(s->ubc, addr, value, now);
     qemu_mutex_unlock(&s->lock);
 }
 

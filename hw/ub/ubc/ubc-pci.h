@@ -162,10 +162,10 @@ void ubc_pci_update_master(UbcPci *s);
 /* A write to a doorbell: noted, and the run that it asks for is under way.
  * False: it is none. */
 bool ubc_pci_bell(UbcPci *s, hwaddr addr, uint64_t value);
-/* The lock, after which doorbells that rang count. */
-void ubc_pci_lock(UbcPci *s);
+/* The lock, after which doorbells that rang count; and what time it is then. */
+int64_t ubc_pci_lock(UbcPci *s);
 /* The same, and ubc_run() follows. */
-void ubc_pci_lock_run(UbcPci *s);
+int64_t ubc_pci_lock_run(UbcPci *s);
 
 /* ---- ubc-pci-engine.c ---- */
 /* BAR2. */
