@@ -181,10 +181,11 @@ class Memory(unittest.TestCase):
 
     def test_7b_perf(self):
         """what it takes"""
-        serve = Serve(self.home, f'serve {16 * PAGE}')
+        serve = Serve(self.home, f'serve {128 * PAGE}')
         for options in ('', 'OPTIONS=strong '):
             done = self.user.run(f'{options}ubmem-perf perf {serve.desc}', 120)
             print(f'# {options}\n# ' + done.out.strip().replace('\n', '\n# '))
+            self.assertIn('\nfault ', done.out)
         serve.kill()
         self.clean()
 
