@@ -91,8 +91,8 @@ int64_t ubc_pci_lock_run(UbcPci *s)
 
     qemu_mutex_lock(&s->lock);
     now = ubc_pci_now(s);
-    s->runs = true;
+    ubc_pci_hold(s);
     bells_take(s, now);
-    s->runs = false;
+    s->holds = false; /* the turn follows */
     return now;
 }

@@ -147,11 +147,19 @@ static void wait_locked(UbcPci *s, UbLdsWait *w)
     bql_lock();
 }
 
-static void window_wait(UbcPci *s, UbLdsWait *w, Waiter how)
+/*
+ * The same.  Where the core runs in the main loop it has its turn here, which sends the
+ * question: no other thread, no other round of the loop has to come first.
+ */
+static void window_wait(UbcPci *s, UbLdsWait *w, Waiter how, int64_t now)
 {
     Object *obj = OBJECT(s);
 
     object_ref(obj);
+    if (s->kicked && s->ctx == qemu_get_aio_context()) {
+        ubc_pci_turn(s, now);
+    }
+    ubc_pci_let_go(s);
     if (how == WAITS) {
         wait_locked(s, w);
     } else {
@@ -168,8 +176,16 @@ static bool window_lock(UbcPci *s, int64_t *now)
         return false;
     }
     *now = ubc_pci_lock(s);
+    ubc_pci_hold(s);
     ub_lds_set_base(ubc_window(s->ubc), pci_get_bar_addr(&s->parent_obj, 4));
     return true;
+}
+
+/* It need not wait. */
+static void window_unlock(UbcPci *s)
+{
+    ubc_pci_let_go(s);
+    qemu_mutex_unlock(&s->lock);
 }
 
 static MemTxResult window_read(void *opaque, hwaddr addr, uint64_t *value,
@@ -186,9 +202,9 @@ static MemTxResult window_read(void *opaque, hwaddr addr, uint64_t *value,
     }
     if (ubc_window_load(s->ubc, addr, size, how ? &w : NULL, value,
                         now)) {
-        qemu_mutex_unlock(&s->lock);
+        window_unlock(s);
     } else {
-        window_wait(s, &w, how);
+        window_wait(s, &w, how, now);
         *value = w.value;
     }
     return MEMTX_OK;
@@ -211,9 +227,9 @@ static MemTxResult window_write(void *opaque, hwaddr addr, uint64_t value,
     }
     if (ubc_window_store(s->ubc, addr, size, value, how ? &w : NULL,
                          now)) {
-        qemu_mutex_unlock(&s->lock);
+        window_unlock(s);
     } else {
-        window_wait(s, &w, how);
+        window_wait(s, &w, how, now);
     }
     return MEMTX_OK;
 }

@@ -40,8 +40,22 @@ static void on_pipe_guard(void *opaque, bool on)
 
     if (on) {
         qemu_mutex_lock(&p->ubc->lock);
+        ubc_pci_hold(p->ubc);
     } else {
+        ubc_pci_let_go(p->ubc);
         qemu_mutex_unlock(&p->ubc->lock);
+    }
+}
+
+/* What came has its turn at once: an answer does not wait for another round of the
+ * loop. */
+static void on_pipe_turn_end(void *opaque)
+{
+    UbcWire *p = opaque;
+    UbcPci *s = p->ubc;
+
+    if (s->kicked) {
+        ubc_pci_turn(s, ubc_pci_now(s));
     }
 }
 
@@ -89,6 +103,7 @@ static const WirePipeOps ubc_pipe_ops = {
     .guard = on_pipe_guard,
     .state = on_pipe_state,
     .input = on_pipe_input,
+    .turn_end = on_pipe_turn_end,
     .room = on_pipe_room,
     .broken = on_pipe_broken,
 };

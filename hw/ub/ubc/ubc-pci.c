@@ -28,34 +28,54 @@ const char *ubc_pci_id(const UbcPci *s)
 
 /* ---- Work, time, interrupts ---------------------------------------------- */
 
-static void ubc_pci_run(void *opaque)
+void ubc_pci_turn(UbcPci *s, int64_t now)
 {
-    UbcPci *s = opaque;
-    QEMUTimer *timer;
-    int64_t next, now;
+    bool stopped = s->stopped_at >= 0;
+    QEMUTimer *timer = stopped ? s->stopped_timer : s->timer;
+    int64_t next = ubc_run(s->ubc, now);
 
-    now = ubc_pci_lock_run(s);
-    next = ubc_run(s->ubc, now);
+    s->kicked = false;
     ubc_pci_capture_flush(s);
-    now = ubc_pci_now(s);
-    timer = s->stopped_at < 0 ? s->timer : s->stopped_timer;
-    qemu_mutex_unlock(&s->lock);
-    timer_del(timer == s->timer ? s->stopped_timer : s->timer);
+    timer_del(stopped ? s->timer : s->stopped_timer);
     if (next == INT64_MAX) {
         timer_del(timer);
     } else {
-        QEMUClockType clock = timer == s->timer ? s->clock
-                                                : QEMU_CLOCK_REALTIME;
+        QEMUClockType clock = stopped ? QEMU_CLOCK_REALTIME : s->clock;
 
-        timer_mod_ns(timer, qemu_clock_get_ns(clock) + MAX(next - now, 0));
+        timer_mod_ns(timer, qemu_clock_get_ns(clock) +
+                            MAX(next - ubc_pci_now(s), 0));
     }
+}
+
+static void ubc_pci_run(void *opaque)
+{
+    UbcPci *s = opaque;
+
+    ubc_pci_turn(s, ubc_pci_lock_run(s));
+    qemu_mutex_unlock(&s->lock);
 }
 
 static void on_kick(void *opaque)
 {
     UbcPci *s = opaque;
 
-    if (!s->runs) {
+    if (s->holds) {
+        s->kicked = true;
+    } else {
+        qemu_bh_schedule(s->run_bh);
+    }
+}
+
+void ubc_pci_hold(UbcPci *s)
+{
+    s->holds = true;
+}
+
+void ubc_pci_let_go(UbcPci *s)
+{
+    s->holds = false;
+    if (s->kicked) {
+        s->kicked = false;
         qemu_bh_schedule(s->run_bh);
     }
 }

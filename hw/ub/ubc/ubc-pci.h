@@ -76,7 +76,8 @@ struct UbcPci {
     uint32_t rung_words; /* of the following, which to look at */
     uint32_t rung[UBC_BELLS / 32];
     uint32_t bell[UBC_BELLS];
-    bool runs;         /* what kicks now is about to run */
+    bool holds;        /* what kicks now is noted, and may have its turn at once */
+    bool kicked;       /* it did */
     QemuCond window_cond;    /* an access to the window has ended */
     unsigned window_waiting; /* threads that wait for it */
     bool window_nested;      /* one runs the main loop meanwhile */
@@ -157,6 +158,14 @@ static inline int64_t ubc_pci_now(const UbcPci *s)
 const char *ubc_pci_id(const UbcPci *s);
 /* Whether rings may be served: bus mastering, and the machine runs. */
 void ubc_pci_update_master(UbcPci *s);
+
+/* Under the lock, in the core's thread or, if that is the main loop's, with the BQL: the
+ * core has a turn, and its timer is set. */
+void ubc_pci_turn(UbcPci *s, int64_t now);
+/* Under the lock: what kicks the core from here on does not ask for a turn yet; whoever
+ * lets go asks, unless there was one meanwhile. */
+void ubc_pci_hold(UbcPci *s);
+void ubc_pci_let_go(UbcPci *s);
 
 /* ---- ubc-pci-bell.c ---- */
 /* A write to a doorbell: noted, and the run that it asks for is under way.
