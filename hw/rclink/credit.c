@@ -12,7 +12,6 @@
 #include "internal.h"
 
 enum {
-    OP_CBFC = 0xcbfc,           /* docs/specs/rclink.rst */
     CBFC_CF = 2,                /* receiver to sender: freed */
     CBFC_CC = 3,                /* sender to receiver: used */
     CBFC_BODY = 2 + VCS * 4,
@@ -146,7 +145,6 @@ void rcl_credit_setup(Rclink *d, uint8_t strobes)
 void rcl_credit_reset(Rclink *d)
 {
     d->cbfc = (RclCbfc) { 0 };
-    rcl_wait_uncount(d);
 }
 
 /* ---- frames between the two MACs ---- */
@@ -193,7 +191,7 @@ static void credit_tx(Rclink *d, uint8_t type, uint8_t vcs)
 
         put_be32(body + 2 + v * 4, vcs >> v & 1 ? n : 0);
     }
-    rcl_mac_control(d, OP_CBFC, body, sizeof(body));
+    rcl_mac_control(d, MAC_OP_CBFC, body, sizeof(body));
     d->cnt.cbfc_tx++;
 }
 

@@ -411,13 +411,13 @@ void rcl_ring_reset(RclRing *r);
 
 /* Whether @flow may send as far as CBFC is concerned, which is on. */
 bool rcl_credit_open(Rclink *d, RclFlow flow);
-/* Credits of @bytes on the VC of @flow; 0 where CBFC does not count. */
-uint32_t credit_cost(Rclink *d, RclFlow flow, uint32_t bytes);
 void rcl_credit_sent(Rclink *d, RclFlow flow, uint32_t bytes);
 /* A frame arrived: the credits to give back when it leaves the buffer. */
 RclCredits rcl_credit_arrived(Rclink *d, RclFlow flow, uint32_t bytes);
 void rcl_credit_freed(Rclink *d, RclCredits c);
 void rcl_credit_setup(Rclink *d, uint8_t strobes);
+/* All VCs are closed until the next setup; rcl_wait_credits_reset() is this, with
+ * what frames that wait had taken. */
 void rcl_credit_reset(Rclink *d);
 /* An update from the peer. */
 void rcl_credit_rx(Rclink *d, const uint8_t *p, size_t len);
@@ -443,6 +443,16 @@ void rcl_pfc_reset(Rclink *d);
 
 /* ---- flows: CBFC or PFC, which exclude each other (RC Link §9.5) ---- */
 
+/* Whether the client's pin stops @flow, a bank or TYPE2. */
+static inline bool rcl_flow_stopped(const Rclink *d, RclFlow flow)
+{
+    if (flow == FLOW_TYPE2) {
+        return d->reg.flow_stop & RCL_STOP_TYPE2;
+    }
+    /* Pins of banks have enables at XON_THR_RDMA[49:46]. */
+    return d->reg.flow_stop & d->reg.xon1 >> 46 & RCL_STOP_BANK0 << flow;
+}
+
 static inline bool rcl_flow_open(Rclink *d, RclFlow flow)
 {
     return d->port.cbfc ? rcl_credit_open(d, flow) :
@@ -467,6 +477,13 @@ static inline RclCredits rcl_flow_arrived(Rclink *d, RclFlow flow,
 
 /* ---- mac.c ---- */
 
+enum {
+    MAC_KEEP = 14,              /* bytes that faults leave alone */
+    MAC_CONTROL_HEAD = 16,
+    MAC_OP_PFC = 0x0101,        /* IEEE 802.1Qbb */
+    MAC_OP_CBFC = 0xcbfc,       /* ours: docs/specs/rclink.rst */
+};
+
 /* Whether a frame can be handed over now. */
 static inline bool mac_ready(const Rclink *d)
 {
@@ -482,10 +499,10 @@ void rcl_mac_flush(Rclink *d);
 /* A MAC control frame of @len bytes behind its opcode. */
 void rcl_mac_control(Rclink *d, uint16_t opcode, const uint8_t *body,
                  size_t len);
-/* A frame for the MAC itself. */
-void rcl_mac_control_rx(Rclink *d, const uint8_t *frame, size_t len);
-/* Frames that faults held back; the next time. */
+/* Frames that go out and that faults held back; the next time. */
 int64_t rcl_mac_run(Rclink *d);
+/* What faults of one direction did, into the counters. */
+void rcl_fault_count(Rclink *d, CoreFault *f);
 /* Time in the unit of timestamps. */
 static inline uint16_t mac_stamp(const Rclink *d)
 {
@@ -615,12 +632,10 @@ void rcl_wait_deliver(Rclink *d, RclFlow flow, uint16_t qp, uint64_t sa,
                   const uint8_t *data, size_t len, RclCredits credits);
 /* The client may have room again. */
 void rcl_wait_run(Rclink *d);
-/* Nobody counts the credits of what waits any more. */
-void rcl_wait_uncount(Rclink *d);
+/* The MAC's CBFC is reset: nobody counts the credits of what waits any more. */
+void rcl_wait_credits_reset(Rclink *d);
 /* Drop what is in the buffer of @flow. */
 void rcl_wait_drop(Rclink *d, RclFlow flow);
-/* Whether the client stopped @flow. */
-bool rcl_wait_stopped(const Rclink *d, RclFlow flow);
 /* To the end of a buffer, from its front. */
 void rcl_wait_push(Rclink *d, RclFlow flow, RclWait w, const uint8_t *data,
                size_t len);
@@ -649,7 +664,8 @@ void rcl_type3_reset_rx(Rclink *d);
 
 /* ---- sched.c: frames in, packets out ---- */
 
-void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len);
+/* Frames that come and that faults held back; the next time. */
+int64_t rcl_rx_run(Rclink *d);
 /* Send @packets at most; false: nothing is left that could be sent now. */
 bool rcl_tx_turn(Rclink *d, unsigned packets);
 

@@ -1,16 +1,10 @@
 /*
- * RC Link: the MAC: frames to the wire, its own control frames, faults.
+ * RC Link: the MAC: frames to the wire, its own control frames, faults.  What comes
+ * in is sched.c's.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
-
-enum {
-    OP_PFC = 0x0101,            /* IEEE 802.1Qbb */
-    OP_CBFC = 0xcbfc,           /* ours: docs/specs/rclink.rst */
-    CONTROL_HEAD = 16,
-    MAC_KEEP = 14,              /* bytes that faults leave alone */
-};
 
 void rcl_mac_flush(Rclink *d)
 {
@@ -43,7 +37,7 @@ static void sink_tx(void *opaque, const uint8_t *frame, size_t len)
     frame_sent(d, frame, len);
 }
 
-static void fault_count(Rclink *d, CoreFault *f)
+void rcl_fault_count(Rclink *d, CoreFault *f)
 {
     uint64_t *const counter[] = {
         [CORE_FAULT_DROP] = &d->cnt.fault_drop,
@@ -75,7 +69,7 @@ void rcl_mac_send(Rclink *d, size_t len)
     if (d->fault_out.on) {
         core_fault_pass(&d->fault_out, d->scratch_out, len, MAC_KEEP, d->now,
                         sink_tx, d);
-        fault_count(d, &d->fault_out);
+        rcl_fault_count(d, &d->fault_out);
     } else {
         frame_sent(d, d->out + d->out_len + RCL_WIRE_PREFIX, len);
     }
@@ -94,44 +88,8 @@ void rcl_mac_control(Rclink *d, uint16_t opcode, const uint8_t *body, size_t len
     put_be32(p + 8, d->port.layout.mac);
     put_be16(p + 12, 0x8808);
     put_be16(p + 14, opcode);
-    memcpy(p + CONTROL_HEAD, body, len);
+    memcpy(p + MAC_CONTROL_HEAD, body, len);
     rcl_mac_send(d, RCL_FRAME_MIN);
-}
-
-void rcl_mac_control_rx(Rclink *d, const uint8_t *frame, size_t len)
-{
-    uint16_t opcode = len >= CONTROL_HEAD ? get_be16(frame + 14) : 0;
-
-    if (opcode == OP_PFC) {
-        rcl_pfc_rx(d, frame + CONTROL_HEAD, len - CONTROL_HEAD);
-    } else if (opcode == OP_CBFC) {
-        rcl_credit_rx(d, frame + CONTROL_HEAD, len - CONTROL_HEAD);
-    } else {
-        d->cnt.drop_control++;
-    }
-}
-
-/* ---- frames in ---- */
-
-static void sink_rx(void *opaque, const uint8_t *frame, size_t len)
-{
-    rcl_rx_frame(opaque, frame, len);
-}
-
-void rclink_rx(Rclink *d, const uint8_t *frame, size_t len, int64_t now)
-{
-    d->now = now;
-    if (!d->link || len > RCL_WIRE_MAX) {
-        d->cnt.drop_short += len > RCL_WIRE_MAX;
-        return;
-    }
-    if (d->fault_in.on) {
-        core_fault_pass(&d->fault_in, frame, len, MAC_KEEP, now, sink_rx, d);
-        fault_count(d, &d->fault_in);
-    } else {
-        rcl_rx_frame(d, frame, len);
-    }
-    rcl_kick(d);
 }
 
 /* ---- faults ---- */
@@ -156,16 +114,7 @@ RclinkFaults *rclink_faults(Rclink *d)
     return &d->faults;
 }
 
-void rclink_faults_changed(Rclink *d)
-{
-    rcl_pfc_update(d);
-    rcl_kick(d);
-}
-
 int64_t rcl_mac_run(Rclink *d)
 {
-    int64_t next = core_fault_timers(&d->fault_in, d->now, sink_rx, d);
-    int64_t out = core_fault_timers(&d->fault_out, d->now, sink_tx, d);
-
-    return MIN(next, out);
+    return core_fault_timers(&d->fault_out, d->now, sink_tx, d);
 }

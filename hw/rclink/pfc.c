@@ -5,7 +5,7 @@
  */
 #include "internal.h"
 
-enum { OP_PFC = 0x0101, PFC_BODY = 2 + 8 * 2, QUANTA_MAX = 0xffff };
+enum { PFC_BODY = 2 + 8 * 2, QUANTA_MAX = 0xffff };
 
 /* 512 bit times each. */
 static int64_t quanta_ns(const Rclink *d, uint32_t quanta)
@@ -73,8 +73,7 @@ void rcl_pfc_update(Rclink *d)
     uint8_t want = d->faults.pause_storm;
 
     for (unsigned f = 0; f < FLOWS; f++) {
-        bool pin = f < FLOW_ACK ? rcl_wait_stopped(d, f) :
-                   f == FLOW_TYPE2 && d->reg.flow_stop & RCL_STOP_TYPE2;
+        bool pin = (f < FLOW_ACK || f == FLOW_TYPE2) && rcl_flow_stopped(d, f);
 
         if (d->port.pfc_tx[f] && (d->pfc.over[f] || pin)) {
             want |= 1u << d->port.vc[f];
@@ -107,7 +106,7 @@ int64_t rcl_pfc_run(Rclink *d)
         for (unsigned c = 0; c < 8; c++) {
             put_be16(body + 2 + c * 2, p->want >> c & 1 ? QUANTA_MAX : 0);
         }
-        rcl_mac_control(d, OP_PFC, body, sizeof(body));
+        rcl_mac_control(d, MAC_OP_PFC, body, sizeof(body));
         d->cnt.pfc_tx++;
         p->told = p->want;
         p->refresh = d->now + quanta_ns(d, QUANTA_MAX / 2);

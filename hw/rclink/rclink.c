@@ -91,7 +91,7 @@ void rcl_life_reset(Rclink *d, uint32_t what)
         reset_type3(d);
     }
     if (what & RCL_RESET_MAC) {
-        rcl_credit_reset(d);
+        rcl_wait_credits_reset(d);
         rcl_pfc_reset(d);
     }
     if (what & RCL_RESET_ALL) {
@@ -186,7 +186,7 @@ void rclink_link(Rclink *d, bool up)
 
 void rclink_mac_reset(Rclink *d)
 {
-    rcl_credit_reset(d);
+    rcl_wait_credits_reset(d);
     rcl_pfc_reset(d);
     rcl_multi_returned(d);
     d->link_news = true;
@@ -198,12 +198,18 @@ RclCounters *rclink_counters(Rclink *d)
     return &d->cnt;
 }
 
+void rclink_faults_changed(Rclink *d)
+{
+    rcl_pfc_update(d);
+    rcl_kick(d);
+}
+
 /* ---- turns ---- */
 
 /* What came of its own accord or waited for room. */
 static int64_t run_before(Rclink *d)
 {
-    int64_t next = rcl_mac_run(d);
+    int64_t in = rcl_rx_run(d), out = rcl_mac_run(d), next = MIN(in, out);
     CoreTimer *t;
 
     if (d->link_news) {

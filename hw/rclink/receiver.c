@@ -139,7 +139,7 @@ static void echo_note(RclQp *q, const RclRh *rh)
 static bool request_next(Rclink *d, RclQp *q, const RclView *v,
                          RclFlow flow, RclCredits credits)
 {
-    if (rcl_wait_stopped(d, flow) && d->port.rnr_en >> flow & 1) {
+    if (rcl_flow_stopped(d, flow) && d->port.rnr_en >> flow & 1) {
         owe(d, q, OWE_RNR);
         return false;
     }

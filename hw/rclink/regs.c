@@ -557,7 +557,7 @@ static void set_cbfc_rst(Rclink *d, unsigned i, uint64_t v)
 static void set_cbfc_reset(Rclink *d, unsigned i, uint64_t v)
 {
     if (v) {
-        rcl_credit_reset(d);
+        rcl_wait_credits_reset(d);
     }
 }
 

@@ -19,7 +19,21 @@ static void verdict_count(Rclink *d, RclVerdict verdict)
     ++*dropped[verdict];
 }
 
-void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len)
+/* One for the MAC itself. */
+static void control_rx(Rclink *d, const uint8_t *frame, size_t len)
+{
+    uint16_t opcode = len >= MAC_CONTROL_HEAD ? get_be16(frame + 14) : 0;
+
+    if (opcode == MAC_OP_PFC) {
+        rcl_pfc_rx(d, frame + MAC_CONTROL_HEAD, len - MAC_CONTROL_HEAD);
+    } else if (opcode == MAC_OP_CBFC) {
+        rcl_credit_rx(d, frame + MAC_CONTROL_HEAD, len - MAC_CONTROL_HEAD);
+    } else {
+        d->cnt.drop_control++;
+    }
+}
+
+static void frame_rx(Rclink *d, const uint8_t *frame, size_t len)
 {
     uint32_t bytes = MAX(len, RCL_FRAME_MIN) + RCL_FCS_BYTES;
     RclVerdict verdict;
@@ -49,7 +63,7 @@ void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len)
         return;
     }
     if (v.kind == RCL_CONTROL) {
-        rcl_mac_control_rx(d, frame, len);
+        control_rx(d, frame, len);
         return;
     }
     if (v.kind == RCL_TYPE3) {
@@ -66,6 +80,32 @@ void rcl_rx_frame(Rclink *d, const uint8_t *frame, size_t len)
     } else {
         rcl_type2_rx(d, &v, bytes);
     }
+}
+
+static void sink_rx(void *opaque, const uint8_t *frame, size_t len)
+{
+    frame_rx(opaque, frame, len);
+}
+
+void rclink_rx(Rclink *d, const uint8_t *frame, size_t len, int64_t now)
+{
+    d->now = now;
+    if (!d->link || len > RCL_WIRE_MAX) {
+        d->cnt.drop_short += len > RCL_WIRE_MAX;
+        return;
+    }
+    if (d->fault_in.on) {
+        core_fault_pass(&d->fault_in, frame, len, MAC_KEEP, now, sink_rx, d);
+        rcl_fault_count(d, &d->fault_in);
+    } else {
+        frame_rx(d, frame, len);
+    }
+    rcl_kick(d);
+}
+
+int64_t rcl_rx_run(Rclink *d)
+{
+    return core_fault_timers(&d->fault_in, d->now, sink_rx, d);
 }
 
 /* Packets that are taken in ahead: so few are still in the cache when they are

@@ -26,15 +26,6 @@ bool rcl_wait_room(const Rclink *d, RclFlow flow, size_t len)
            rcl_wait_depth(d, flow);
 }
 
-bool rcl_wait_stopped(const Rclink *d, RclFlow flow)
-{
-    if (flow == FLOW_TYPE2) {
-        return d->reg.flow_stop & RCL_STOP_TYPE2;
-    }
-    /* Pins of banks have enables at XON_THR_RDMA[49:46]. */
-    return d->reg.flow_stop & d->reg.xon1 >> 46 & RCL_STOP_BANK0 << flow;
-}
-
 /* Hand a packet to the driver; false: not now. */
 static bool client_put(Rclink *d, RclFlow flow, uint16_t qp, uint16_t sa,
                        const uint8_t *data, size_t len)
@@ -44,7 +35,7 @@ static bool client_put(Rclink *d, RclFlow flow, uint16_t qp, uint16_t sa,
     const uint8_t *e;
     size_t room;
 
-    if (rcl_wait_stopped(d, flow)) {
+    if (rcl_flow_stopped(d, flow)) {
         return false;
     }
     e = rcl_ring_peek(d, r);
@@ -128,8 +119,9 @@ void rcl_wait_run(Rclink *d)
     }
 }
 
-void rcl_wait_uncount(Rclink *d)
+void rcl_wait_credits_reset(Rclink *d)
 {
+    rcl_credit_reset(d);
     for (unsigned f = 0; f < FLOWS; f++) {
         for (CorePacket *pkt = d->wait[f].head; pkt; pkt = pkt->next) {
             wait_of(pkt)->credits.n = 0;
