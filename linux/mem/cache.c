@@ -69,7 +69,7 @@ static int pages_move(struct mem_cache *c, bool reads, struct page **pages,
 {
 	enum dma_data_direction way = reads ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 	struct device *dma = c->dev->dma;
-	dma_addr_t at[MEM_MOVE];
+	dma_addr_t *at = c->moved;
 	unsigned int mapped;
 	int err = 0;
 
@@ -127,7 +127,7 @@ static unsigned int pages_ahead(const struct mem_cache *c, unsigned long i)
 /* @n pages are there for whoever touches them, or none. */
 static int pages_read(struct mem_cache *c, unsigned long i, unsigned int n)
 {
-	struct page *pages[MEM_MOVE];
+	struct page **pages = c->read;
 	unsigned int k;
 	int err;
 

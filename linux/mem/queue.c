@@ -14,10 +14,10 @@
 
 #define OP_READ		0x06
 #define OP_WRITEBACK	0x17
-#define SQ_LOG2		8
+#define SQ_LOG2		10
 #define BLOCKS		4	/* of each entry: none wraps */
 #define SQ_BYTES	(UBQ_BLOCK << SQ_LOG2)
-#define CQ_LOG2		6	/* as many as requests */
+#define CQ_LOG2		8	/* as many as requests */
 #define CQ_BYTES	(UBQ_CQE << CQ_LOG2)
 #define CQE_STATUS(w0)	((w0) >> 8 & 0xffff)
 /* A peer that takes longer, or says RNR all the time, is silent: the queue is made
@@ -82,7 +82,6 @@ static int wait_done(struct mem_dev *dev, unsigned long begun, bool killable,
 	}
 	dma_rmb();
 	q->ci++;
-	bell(q, UBQ_BELL_CQ, q->cq_id, q->ci);
 	*status = CQE_STATUS(w0);
 	return 0;
 }
@@ -154,6 +153,8 @@ static int move_all(struct mem_dev *dev, bool reads,
 			if (!err && !*bad)
 				*bad = status;
 		}
+		/* There was room for all of them. */
+		bell(q, UBQ_BELL_CQ, q->cq_id, q->ci);
 	}
 	return err;
 }

@@ -110,7 +110,7 @@ struct mem_queue {
 int mem_queue_start(struct mem_dev *dev);
 void mem_queue_stop(struct mem_dev *dev);
 void mem_queue_free(struct mem_dev *dev);
-#define MEM_MOVE	64	/* pages, at most */
+#define MEM_MOVE	256	/* pages, at most */
 
 /* Reads or Writebacks of @n pages at @at of what @to leads to.  -EINTR: the program
  * was killed meanwhile, and it is @killable. */
@@ -147,6 +147,8 @@ struct mem_cache {
 	unsigned long *dirty;
 	struct mem_tries tries;	/* with state: faults whose next try is the last */
 	u64 epoch;		/* of the directory, as it was entered last */
+	struct page *read[MEM_MOVE];	/* with lock: pages that come, … */
+	dma_addr_t moved[MEM_MOVE];	/* … that are moved */
 };
 
 struct mem_cache *mem_cache_new(struct mem_dev *dev, u64 window, u64 len,
