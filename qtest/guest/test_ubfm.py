@@ -10,6 +10,8 @@ from guestvm.ubfabric import config, config_set, guid
 from guestvm.ubswitch import Switch
 
 SERIAL = {'one': 0x100, 'two': 0x200}
+# Of port 1: PORT_CAP21 (UB 2.0 §D.6.22), and a slice of our own.
+CE_STATUS, ERROR_INJECTION = 0x31518, 0x3f001
 DEVICE = {'one': 'entities=bus:urma:other', 'two': 'manager=off'}
 
 
@@ -227,6 +229,20 @@ class Manager(unittest.TestCase):
             self.says(f'{4 if on else 3} links', since)
             self.assertEqual(self.routes(self.near)[two], want)
             self.check_all()
+
+    def test_2a_error(self):
+        """a switch tells the service of an error of its port, once until it is cleared"""
+        near = next(n['guid'] for n in self.scan().values()
+                    if n['kind'] == 'switch' and n['hops'] == 1)
+        self.one.run('echo 1 > /sys/bus/ub/rescan', 60)
+        number = self.one.out(f'grep -l {near} /sys/bus/ub/devices/*/guid'
+                              ).split('/')[-2]
+        for _ in range(2):
+            config_set(self.one, number, CE_STATUS, 0xffffffff)
+            since = self.lines()
+            config_set(self.one, number, ERROR_INJECTION, 1 << 1)   # C.2
+            self.says(f'{near} port 1: correctable error', since)
+        self.assertEqual(config(self.one, number, CE_STATUS), 1 << 1)
 
     def allow(self, *patterns):
         """The service admits whom these name."""
