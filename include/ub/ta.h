@@ -87,6 +87,8 @@ typedef struct UbTaLower {
     void (*reply)(const UbTpRx *rx, UbTpDest *dest);
     /* May be NULL.  A packet will soon go by this channel. */
     void (*ahead)(void *opaque, uint32_t tpn);
+    /* May be NULL.  The longest payload that this channel's ends agreed on. */
+    uint32_t (*mtu)(void *opaque, uint32_t tpn);
 } UbTaLower;
 
 /* ub_tp_*(); opaque is the UbTp. */

@@ -160,6 +160,40 @@ void eng_start(EngPair *p, const EngPlan *plan)
     }
 }
 
+void eng_channel(Eng *e, const EngChannel *c)
+{
+    UbqPeer peer = eng_peer(3 - e->n, 0);
+    uint8_t cmd[UBQ_CMD];
+
+    ubq_cmd_init(cmd, ENG_TPN, 0);
+    cmd[UBQ_CH_WAY + UBQ_WAY_CFG] = UB_LPH_CNA24;
+    cmd[UBQ_CH_WAY + UBQ_WAY_PORT] = 0xff;
+    cmd[UBQ_CH_WAY + UBQ_WAY_RT] = c->rt;
+    put_le32(cmd + UBQ_CH_WAY + UBQ_WAY_DCNA, peer.cna);
+    put_le32(cmd + UBQ_CH_PEER, ENG_TPN);
+    put_le32(cmd + UBQ_CH_TX_PSN, c->tx);
+    put_le32(cmd + UBQ_CH_RX_PSN, c->rx);
+    put_le16(cmd + UBQ_CH_MTU, c->mtu);
+    put_le16(cmd + UBQ_CH_FLAGS, c->flags);
+    put_le16(cmd + UBQ_CH_OOO_WINDOW, c->ooo_window);
+    put_le16(cmd + UBQ_CH_TX_WINDOW, c->tx_window);
+    put_le16(cmd + UBQ_CH_ACK_EVERY, c->ack_every);
+    put_le16(cmd + UBQ_CH_SACK_EVERY, c->sack_every);
+    put_le16(cmd + UBQ_CH_SACK_BITS, c->sack_bits);
+    put_le32(cmd + UBQ_CH_RTO_BASE, c->rto);
+    cmd[UBQ_CH_ASK] = c->ask;
+    cmd[UBQ_CH_RETRIES] = c->retries;
+    cmd[UBQ_CH_RTO_CODE] = c->rto_code;
+    cmd[UBQ_CH_RTO_SHIFT] = c->rto_shift;
+    cmd[UBQ_CH_CC] = c->cc;
+    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_CHANNEL_CREATE, cmd), ==,
+                     UBQ_RESULT_OK);
+    ubq_cmd_init(cmd, ENG_TPN, 0);
+    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_CHANNEL_ACTIVATE, cmd), ==,
+                     UBQ_RESULT_OK);
+    ubq_dest(&e->drv, ENG_DEST, ENG_RTP, ENG_TPN, &peer);
+}
+
 void eng_hasty(Eng *e)
 {
     uint8_t cmd[UBQ_CMD];

@@ -47,6 +47,15 @@ typedef struct EngPlan {
     bool unplug;        /* b is a machine whose devices go by ACPI */
 } EngPlan;
 
+/* What a channel is asked for; 0 is the device's default, but for the flags. */
+typedef struct EngChannel {
+    uint32_t flags;     /* UBQ_CH_* */
+    uint32_t tx, rx;    /* first PSNs */
+    uint32_t rto;       /* microseconds, of UBQ_CH_RTO_DYNAMIC */
+    uint16_t mtu, ooo_window, tx_window, ack_every, sack_every, sack_bits;
+    uint8_t ask, retries, rto_code, rto_shift, cc, rt;
+} EngChannel;
+
 typedef struct EngPair {
     Link link;
     EngPlan plan;
@@ -60,6 +69,8 @@ void eng_stop(EngPair *p);
 void eng_open(Eng *e, QUbc *q, unsigned n);
 /* Its queue, segment, way to the peer. */
 void eng_queue(Eng *e, const EngPlan *plan);
+/* Channel ENG_TPN to the peer's of this number, active, and the row that leads there. */
+void eng_channel(Eng *e, const EngChannel *c);
 /* A channel that gives up after some 100 ms. */
 void eng_hasty(Eng *e);
 /* The engine of @e begins anew with the same identity: reset, port enabled. */

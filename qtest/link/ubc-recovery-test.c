@@ -7,6 +7,7 @@
  */
 #include "ubc-eng.h"
 #include "ub/tah.h"
+#include "ub/tp.h"
 
 #define FIRST_A 100u
 #define FIRST_B 7u
@@ -30,6 +31,8 @@ typedef struct Figure {
     const char *out, *back; /* faults of what a sends, what b sends */
     bool heal;              /* they go on until a time-out, then end */
     Count a[5], b[5];
+    unsigned drops;         /* or until so many are lost; then another Write goes */
+    EngChannel more;        /* what else the channel has */
 } Figure;
 
 #define ANY UINT64_MAX
@@ -46,12 +49,15 @@ enum {
     GBN_FAST_AGAIN,
     GBN_FAST_TAIL,
     GBN_FAST_ACKS,
+    GBN_FAST_ACK,
+    GBN_FAST_NAK,
     GBN_LATE,
     GBN_LOSS,
     SR_FAST_LOSS,
     SR_FAST_AGAIN,
     SR_FAST_TAIL,
     SR_FAST_SACK,
+    SR_FAST_MARK,
     SR_LATE,
     SR_LOSS,
     WRAP,
@@ -73,6 +79,16 @@ static const Figure figures[] = {
       "'kind': 'rtp', 'tp-opcode': 2, 'drop-ppm': 1000000", true,
       { { "timeouts", 1, ANY }, { "tx-resent", 1, ANY } },
       { { "rx-duplicate", 1, ANY } } },
+    [GBN_FAST_ACK] = { FAST, NEVER, 0, NULL, /* 6-21 */
+      "'kind': 'rtp', 'tp-opcode': 2, 'psn': 107, 'nth': 1, 'action': 'drop'", false,
+      { { "tx-resent", 0, 0 }, { "timeouts", 0, 0 },
+        { "rx-tpack", PACKETS - 1, ANY } },
+      { { "tx-tpack", PACKETS, ANY }, { "rx-duplicate", 0, 0 } },
+      .more = { .ask = UB_TP_ASK_ALL } },
+    [GBN_FAST_NAK] = { FAST, SOON, 0, ONCE(104), /* 6-23 */
+      "'kind': 'rtp', 'tp-opcode': 2, 'psn': 104, 'nth': 1, 'action': 'drop'", false,
+      { { "rx-tpnak", 0, 0 }, { "timeouts", 1, ANY },
+        { "tx-resent", 1, ANY } }, { { "tx-tpnak", 1, 1 } } },
     [GBN_LATE] = { UBQ_CH_OOO, NEVER, 0, LATE, NULL, false, /* 6-24 */
       { { "tx-resent", 0, 0 }, { "timeouts", 0, 0 }, { "rx-tpnak", 0, 0 } },
       { { "rx-held", 1, ANY }, { "tx-tpnak", 0, 0 } } },
@@ -93,6 +109,11 @@ static const Figure figures[] = {
       "'kind': 'rtp', 'tp-opcode': 5, 'nth': 1, 'action': 'drop'", false,
       { { "tx-resent", 1, ANY }, { "rx-tpnak", 0, 0 } },
       { { "tx-tpsack", 1, ANY } } },
+    [SR_FAST_MARK] = { SR | FAST | UBQ_CH_MARK, NEVER, 0, ALWAYS(104), /* 6-28 */
+      NULL, false,
+      { { "tx-resent", 2, 2 }, { "timeouts", 0, 0 }, { "rx-tpsack", 2, ANY } },
+      { { "rx-held", PACKETS - 5, ANY }, { "rx-duplicate", 0, 0 } },
+      .drops = 2 },
     [SR_LATE] = { SR, NEVER, 0, LATE, NULL, false, /* 6-31 */
       { { "tx-resent", 0, 0 }, { "timeouts", 0, 0 } },
       { { "rx-held", 1, ANY } } },
@@ -114,25 +135,14 @@ static const Figure figures[] = {
 
 static void channel(Eng *e, const Figure *f, uint32_t tx, uint32_t rx)
 {
-    UbqPeer peer = eng_peer(3 - e->n, 0);
-    uint8_t cmd[UBQ_CMD];
+    EngChannel c = f->more;
 
-    ubq_cmd_init(cmd, ENG_TPN, 0);
-    cmd[UBQ_CH_WAY + UBQ_WAY_CFG] = UB_LPH_CNA24;
-    cmd[UBQ_CH_WAY + UBQ_WAY_PORT] = 0xff;
-    put_le32(cmd + UBQ_CH_WAY + UBQ_WAY_DCNA, peer.cna);
-    put_le32(cmd + UBQ_CH_PEER, ENG_TPN);
-    put_le32(cmd + UBQ_CH_TX_PSN, tx);
-    put_le32(cmd + UBQ_CH_RX_PSN, rx);
-    put_le16(cmd + UBQ_CH_FLAGS, f->flags | UBQ_CH_RTO_DYNAMIC);
-    put_le32(cmd + UBQ_CH_RTO_BASE, f->rto);
-    cmd[UBQ_CH_RETRIES] = 7;
-    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_CHANNEL_CREATE, cmd), ==,
-                     UBQ_RESULT_OK);
-    ubq_cmd_init(cmd, ENG_TPN, 0);
-    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_CHANNEL_ACTIVATE, cmd), ==,
-                     UBQ_RESULT_OK);
-    ubq_dest(&e->drv, ENG_DEST, ENG_RTP, ENG_TPN, &peer);
+    c.flags = f->flags | UBQ_CH_RTO_DYNAMIC;
+    c.tx = tx;
+    c.rx = rx;
+    c.rto = f->rto;
+    c.retries = 7;
+    eng_channel(e, &c);
 }
 
 static void check_counts(Eng *e, const Count *c)
@@ -172,9 +182,15 @@ static void test_figure(const void *opaque)
         eng_set_faults(a, true, "");
         eng_set_faults(b, true, "");
     }
+    if (f->drops) {
+        QUBC_WAIT(eng_faults(a, true, "drop") == f->drops);
+        eng_set_faults(a, true, "");
+        ubq_post(&a->queue, eng_sqe(a, UB_TA_WRITE, 0, LEN, 1), 1);
+        eng_complete(a, UBQ_STATUS_OK);
+    }
     eng_complete(a, UBQ_STATUS_OK);
     eng_check(b, LEN, 3);
-    if (!f->heal && (f->out || f->back)) {
+    if (!f->heal && !f->drops && (f->out || f->back)) {
         g_assert_cmpuint(!f->out || eng_faults(a, true, "drop") ||
                          eng_faults(a, true, "reorder") ||
                          eng_faults(a, true, "duplicate"), ==, 1);
@@ -194,6 +210,12 @@ static void test_figure(const void *opaque)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    qtest_add_data_func("/ubc-recovery/gbn-fast-ack", &figures[GBN_FAST_ACK],
+                        test_figure);
+    qtest_add_data_func("/ubc-recovery/gbn-fast-nak", &figures[GBN_FAST_NAK],
+                        test_figure);
+    qtest_add_data_func("/ubc-recovery/sr-fast-mark", &figures[SR_FAST_MARK],
+                        test_figure);
     qtest_add_data_func("/ubc-recovery/gbn-fast-loss", &figures[GBN_FAST_LOSS],
                         test_figure);
     qtest_add_data_func("/ubc-recovery/gbn-fast-again", &figures[GBN_FAST_AGAIN],

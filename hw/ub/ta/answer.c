@@ -78,7 +78,9 @@ static bool make_packet(UbTa *ta, Answer *a, const uint8_t *data,
 /* The next packet of the data of a Read. */
 static bool make_read(UbTa *ta, Answer *a)
 {
-    uint32_t len = MIN(a->len - a->done, ta->cfg.mtu);
+    uint32_t len = MIN(a->len - a->done,
+                       ta_mtu(ta, a->back.dest.mode, a->back.dest.tpn,
+                              ta->cfg.mtu));
     UbAccess acc = a->access;
     g_autofree uint8_t *big = len > 8192 ? g_malloc(len) : NULL;
     uint8_t small[8192], *buf = big ? big : small;

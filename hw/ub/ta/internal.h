@@ -368,6 +368,15 @@ gboolean ta_key_equal(gconstpointer a, gconstpointer b);
 uint64_t ta_who(const UbFlow *flow, bool came);
 /* An EID as it comes back in a form. */
 UbEid ta_eid(const UbSecHead *head, const UbEid *eid);
+/* The payload of a packet: @most, or less if the ends of its channel agreed on less
+ * (UB 2.0 §6.3). */
+static inline uint32_t ta_mtu(const UbTa *ta, UbTpMode mode, uint32_t tpn,
+                              uint32_t most)
+{
+    return mode == UB_TP_RTP && ta->lower->mtu
+           ? MIN(most, ta->lower->mtu(ta->lower_opaque, tpn)) : most;
+}
+
 /* The form of packets of @cfg and @opcode. */
 static inline UbTahForm ta_form(const UbTa *ta, UbTpMode mode, unsigned cfg,
                                 uint8_t opcode)

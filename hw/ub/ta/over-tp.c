@@ -27,10 +27,16 @@ static void lower_ahead(void *opaque, uint32_t tpn)
     ub_tp_ahead(opaque, tpn);
 }
 
+static uint32_t lower_mtu(void *opaque, uint32_t tpn)
+{
+    return ub_tp_mtu(opaque, &(UbTpDest){ .mode = UB_TP_RTP, .tpn = tpn });
+}
+
 const UbTaLower ub_ta_over_tp = {
     .send = lower_send,
     .pick = lower_pick,
     .answer = lower_answer,
     .reply = ub_tp_reply,
     .ahead = lower_ahead,
+    .mtu = lower_mtu,
 };

@@ -349,7 +349,8 @@ CorePacket *ta_slice_packet(Lane *lane, uint32_t number, const UbTaDest *dest,
         *len = op->payload ? 2 * s->len : 0;
         last = true;
     } else {
-        *len = MIN(s->len - off, dest->mtu);
+        *len = MIN(s->len - off, op->single ? dest->mtu
+                                 : ta_mtu(ta, mode, s->tpn, dest->mtu));
         last = off + *len == s->len;
     }
     t.opcode = packet_opcode(s->opcode, last);

@@ -1,0 +1,83 @@
+/*
+ * Packets that software of one emulator makes whole, for the engine of another.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef UBC_RAW_H
+#define UBC_RAW_H
+
+#include "ubc-eng.h"
+#include "ub/tp_format.h"
+
+#define RAW_MAX 2048u
+
+/* The ring of pair 0 is for packets that are whole, of every CFG; the engine hears
+ * nothing meanwhile. */
+static inline void raw_open(Eng *e)
+{
+    qubc_pair_write(e->q, 0, UBC_PAIR_CFGS, 0xffff);
+    qubc_ring_open(e->q, 0, UBC_RING_TX, QUBC_TX_RING(0));
+}
+
+/* Packets are the engine's again. */
+static inline void raw_close(Eng *e)
+{
+    qubc_pair_write(e->q, 0, UBC_RING_TX + UBC_RING_CTRL, 0);
+    qubc_pair_write(e->q, 0, UBC_PAIR_CFGS, 0);
+}
+
+/* It leaves. */
+static inline void raw_send(Eng *e, unsigned cfg, const uint8_t *data, uint32_t len)
+{
+    QUbc *d = e->q;
+    uint16_t n = d->port[0].tx_head;
+    uint32_t at = QUBC_TX_BUF(0) + n % QUBC_RING * QUBC_BUF;
+
+    memcpy(d->ram->at + at, data, len);
+    qubc_post(d, 0, UBC_RING_TX, at, len, cfg);
+    qubc_doorbell(d, 0, UBC_RING_TX);
+    QUBC_WAIT(qubc_status(d, 0, UBC_RING_TX, n) & UBC_DESC_DONE);
+    g_assert_cmphex(qubc_status(d, 0, UBC_RING_TX, n) & ~UBC_DESC_DONE, ==, 0);
+}
+
+/* The ICRC of @len bytes behind a NTH of 16 or 24 bits (§5.3.6.1): CCI and LBF count
+ * as ones. */
+static inline void raw_seal(unsigned cfg, uint8_t *p, uint32_t len)
+{
+    uint32_t crc = ~0u, masked = cfg == UB_LPH_CNA24 ? 6 : 4;
+
+    for (uint32_t i = 0; i < len; i++) {
+        crc ^= p[i] | (i >= masked && i < masked + 3 ? 0xff : 0);
+        for (unsigned b = 0; b < 8; b++) {
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+        }
+    }
+    stl_le_p(p + len, ~crc);
+}
+
+/* The RTPH of §6.2.1, written down anew. */
+static inline void raw_rtph(uint8_t *p, const UbRtph *h)
+{
+    stl_be_p(p, (uint32_t)h->last << 31 | (uint32_t)h->opcode << 24 |
+                h->ver << 22 | h->pad << 20 | h->nlp << 16 | h->src >> 8);
+    stl_be_p(p + 4, h->src << 24 | h->dst);
+    stl_be_p(p + 8, (uint32_t)h->ack_req << 31 | h->fake << 30 | h->psn);
+    stl_be_p(p + 12, (uint32_t)h->rspst << 29 | h->rspinfo << 24 | h->msn);
+}
+
+/* A packet of RTP from @e to its peer: NTH of 24 bits, @h, @len bytes, ICRC. */
+static inline void raw_rtp(Eng *e, const UbRtph *h, const void *data, uint32_t len)
+{
+    UbNth nth = { .scna = e->n, .dcna = 3 - e->n, .nlp = UB_NLP_RTPH };
+    uint8_t p[RAW_MAX] = { 0 };
+
+    g_assert_cmpuint(UB_NTH24_SIZE + UB_RTPH_LEN + len + 4, <=, RAW_MAX);
+    ub_nth24_put(p, &nth);
+    raw_rtph(p + UB_NTH24_SIZE, h);
+    memcpy(p + UB_NTH24_SIZE + UB_RTPH_LEN, data, len);
+    len += UB_NTH24_SIZE + UB_RTPH_LEN;
+    raw_seal(UB_LPH_CNA24, p, len);
+    raw_send(e, UB_LPH_CNA24, p, len + 4);
+}
+
+#endif
