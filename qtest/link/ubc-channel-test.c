@@ -299,8 +299,6 @@ static void test_window(void)
 
 int main(int argc, char **argv)
 {
-    static const unsigned mtus[] = { 1024, 4096, 8192 };
-
     g_test_init(&argc, &argv, NULL);
     qtest_add_data_func("/ubc-channel/rto-dynamic", &table_6_8, test_times);
     qtest_add_data_func("/ubc-channel/rto-dynamic-late", &no_growth, test_times);
@@ -308,16 +306,14 @@ int main(int argc, char **argv)
     qtest_add_data_func("/ubc-channel/rto-static-long", &statically_long,
                         test_times);
     qtest_add_func("/ubc-channel/rto-progress", test_progress);
-    for (unsigned i = 0; i < G_N_ELEMENTS(acks); i++) {
-        g_autofree char *path = g_strdup_printf("/ubc-channel/acks/%u", i);
-
-        qtest_add_data_func(path, &acks[i], test_acks);
-    }
-    for (unsigned i = 0; i < G_N_ELEMENTS(mtus); i++) {
-        g_autofree char *path = g_strdup_printf("/ubc-channel/mtu/%u", mtus[i]);
-
-        qtest_add_data_func(path, GUINT_TO_POINTER(mtus[i]), test_mtu);
-    }
+    qtest_add_data_func("/ubc-channel/acks-asked", &acks[0], test_acks);
+    qtest_add_data_func("/ubc-channel/acks-each", &acks[1], test_acks);
+    qtest_add_data_func("/ubc-channel/acks-operations", &acks[2], test_acks);
+    qtest_add_data_func("/ubc-channel/acks-few", &acks[3], test_acks);
+    qtest_add_data_func("/ubc-channel/acks-turn", &acks[4], test_acks);
+    qtest_add_data_func("/ubc-channel/mtu-1024", GUINT_TO_POINTER(1024), test_mtu);
+    qtest_add_data_func("/ubc-channel/mtu-4096", GUINT_TO_POINTER(4096), test_mtu);
+    qtest_add_data_func("/ubc-channel/mtu-8192", GUINT_TO_POINTER(8192), test_mtu);
     qtest_add_func("/ubc-channel/window", test_window);
     return g_test_run();
 }

@@ -13,7 +13,6 @@
 
 /* RTPH as the table below says it: SrcTPN and DstTPN are put right where 0. */
 typedef struct Case {
-    const char *name;
     UbRtph h;
     uint32_t len;               /* behind the RTPH */
     const char *counter;        /* of a's transport: one more */
@@ -23,29 +22,44 @@ typedef struct Case {
 
 #define NOWHERE 99u     /* no such channel */
 
+enum {
+    VERSION,
+    OPCODE,
+    OPCODE_OTHER_PSN,
+    OPCODE_HIGH,
+    DESTINATION,
+    SOURCE,
+    TPMSN,
+    PADDING,
+    FAKE,
+    STATUS,
+    NOT_SENT,
+    MAP,
+};
+
 static const Case cases[] = {
-    { "version", { .opcode = UB_TPOP_DATA, .ver = 1, .psn = PSN_B }, 16,
+    [VERSION] = { { .opcode = UB_TPOP_DATA, .ver = 1, .psn = PSN_B }, 16,
       "drop-version" },
-    { "opcode", { .opcode = 0x0d, .psn = PSN_B }, 16, "drop-opcode",
+    [OPCODE] = { { .opcode = 0x0d, .psn = PSN_B }, 16, "drop-opcode",
       UBQ_EVENT_TP_OPCODE },
-    { "opcode-other-psn", { .opcode = 0x0d, .psn = PSN_B + 1 }, 16, "drop-opcode" },
-    { "opcode-high", { .opcode = 0x7f, .psn = PSN_B }, 16, "drop-opcode",
+    [OPCODE_OTHER_PSN] = { { .opcode = 0x0d, .psn = PSN_B + 1 }, 16, "drop-opcode" },
+    [OPCODE_HIGH] = { { .opcode = 0x7f, .psn = PSN_B }, 16, "drop-opcode",
       UBQ_EVENT_TP_OPCODE },
-    { "destination", { .opcode = UB_TPOP_DATA, .dst = NOWHERE, .psn = PSN_B }, 16,
+    [DESTINATION] = { { .opcode = UB_TPOP_DATA, .dst = NOWHERE, .psn = PSN_B }, 16,
       "drop-no-channel" },
-    { "source", { .opcode = UB_TPOP_DATA, .src = NOWHERE, .psn = PSN_B }, 16,
+    [SOURCE] = { { .opcode = UB_TPOP_DATA, .src = NOWHERE, .psn = PSN_B }, 16,
       "drop-peer" },
-    { "tpmsn", { .opcode = UB_TPOP_DATA, .last = true, .psn = PSN_B, .msn = 5 }, 16,
+    [TPMSN] = { { .opcode = UB_TPOP_DATA, .last = true, .psn = PSN_B, .msn = 5 }, 16,
       "drop-tpmsn", UBQ_EVENT_TP_MSN },
-    { "padding", { .opcode = UB_TPOP_DATA, .last = true, .pad = 3, .psn = PSN_B }, 0,
+    [PADDING] = { { .opcode = UB_TPOP_DATA, .last = true, .pad = 3, .psn = PSN_B }, 0,
       "drop-short" },
-    { "fake", { .opcode = UB_TPOP_DATA, .last = true, .fake = true,
+    [FAKE] = { { .opcode = UB_TPOP_DATA, .last = true, .fake = true,
                 .ack_req = true, .psn = PSN_B }, 0, "rx-fake", 0, 1 },
-    { "status", { .opcode = UB_TPOP_ACK, .psn = PSN_A, .rspst = 7 }, 0,
+    [STATUS] = { { .opcode = UB_TPOP_ACK, .psn = PSN_A, .rspst = 7 }, 0,
       "drop-bad-tpack" },
-    { "not-sent", { .opcode = UB_TPOP_ACK, .psn = PSN_A + 5 }, 0,
+    [NOT_SENT] = { { .opcode = UB_TPOP_ACK, .psn = PSN_A + 5 }, 0,
       "drop-bad-tpack" },
-    { "map", { .opcode = UB_TPOP_SACK, .psn = PSN_A - 1 }, 4, "drop-bad-tpsack" },
+    [MAP] = { { .opcode = UB_TPOP_SACK, .psn = PSN_A - 1 }, 4, "drop-bad-tpsack" },
 };
 
 static uint64_t tp(Eng *e, const char *name)
@@ -151,20 +165,24 @@ static void test_distances(const void *opaque)
 
 int main(int argc, char **argv)
 {
-    static const uint32_t first[] = { 7, 0x7fff80, 0xffffff };
-
     g_test_init(&argc, &argv, NULL);
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        g_autofree char *path = g_strdup_printf("/ubc-tp-hostile/%s",
-                                                cases[i].name);
-
-        qtest_add_data_func(path, &cases[i], test_case);
-    }
-    for (unsigned i = 0; i < G_N_ELEMENTS(first); i++) {
-        g_autofree char *path = g_strdup_printf("/ubc-tp-hostile/distances/%x",
-                                                first[i]);
-
-        qtest_add_data_func(path, GUINT_TO_POINTER(first[i]), test_distances);
-    }
+    qtest_add_data_func("/ubc-tp-hostile/version", &cases[VERSION], test_case);
+    qtest_add_data_func("/ubc-tp-hostile/opcode", &cases[OPCODE], test_case);
+    qtest_add_data_func("/ubc-tp-hostile/opcode-other-psn", &cases[OPCODE_OTHER_PSN], test_case);
+    qtest_add_data_func("/ubc-tp-hostile/opcode-high", &cases[OPCODE_HIGH], test_case);
+    qtest_add_data_func("/ubc-tp-hostile/destination", &cases[DESTINATION], test_case);
+    qtest_add_data_func("/ubc-tp-hostile/source", &cases[SOURCE], test_case);
+    qtest_add_data_func("/ubc-tp-hostile/tpmsn", &cases[TPMSN], test_case);
+    qtest_add_data_func("/ubc-tp-hostile/padding", &cases[PADDING], test_case);
+    qtest_add_data_func("/ubc-tp-hostile/fake", &cases[FAKE], test_case);
+    qtest_add_data_func("/ubc-tp-hostile/status", &cases[STATUS], test_case);
+    qtest_add_data_func("/ubc-tp-hostile/not-sent", &cases[NOT_SENT], test_case);
+    qtest_add_data_func("/ubc-tp-hostile/map", &cases[MAP], test_case);
+    qtest_add_data_func("/ubc-tp-hostile/distances", GUINT_TO_POINTER(7),
+                        test_distances);
+    qtest_add_data_func("/ubc-tp-hostile/distances-middle",
+                        GUINT_TO_POINTER(0x7fff80), test_distances);
+    qtest_add_data_func("/ubc-tp-hostile/distances-wrap",
+                        GUINT_TO_POINTER(0xffffff), test_distances);
     return g_test_run();
 }
