@@ -300,6 +300,9 @@ UbSend ub_net_send_raw(UbNet *net, int64_t now, unsigned port,
  */
 const char *ub_net_guard_tx(UbNet *net, unsigned port, CorePacket *pkt);
 bool ub_net_guard_rx(UbNet *net, unsigned port, CorePacket *pkt);
+/* With ecn_copy, of packets of IP: ECN to the FECN of what is sent (@tx), FECN to
+ * the ECN of what came (UB 2.0 §5.3.5.1). */
+void ub_net_copy_ecn(const UbNet *net, bool tx, CorePacket *pkt);
 /* Such a packet says that it is another's: it is counted (drop-spoof), and is gone. */
 void ub_net_refuse(UbNet *net, unsigned port, CorePacket *pkt);
 /* What ub_net_send() would say of a flow now: UB_LOST without a way. */

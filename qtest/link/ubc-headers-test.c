@@ -5,113 +5,17 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "ubc-eng.h"
+#include "ubc-watch.h"
 #include "ub/tah.h"
 #include "ub/tp_format.h"
 
 #define LEN 10000u      /* three packets of RTP */
 #define MTU 4096u
 #define UPI32 (4 + 32)  /* UPIH, EIDH of 256 bits */
-#define BLOCK_PACKET 6  /* Enhanced Packet Block of pcapng */
-
-/* ---- Capture ----------------------------------------------------------------------- */
-
-typedef struct Seen {
-    unsigned cfg, vl;
-    const uint8_t *p;
-    uint32_t len;       /* with the ICRC */
-} Seen;
-
-typedef struct Watch {
-    EngPair p;
-    char *dir, *path;
-    gchar *file;        /* when it has ended */
-    GArray *sent, *came;
-} Watch;
-
-static void watch(Watch *w, const EngPlan *plan, const char *more)
-{
-    EngPlan with = *plan;
-    g_autofree char *props = NULL;
-
-    *w = (Watch) { .dir = g_dir_make_tmp("ubh-XXXXXX", NULL) };
-    w->path = g_build_filename(w->dir, "a.pcap", NULL);
-    props = g_strdup_printf("pcap=%s%s", w->path, more);
-    /* One end only, or they would share the file. */
-    with.props = more[0] ? more + 1 : NULL;
-    memset(&w->p, 0, sizeof(w->p));
-    w->p.plan = with;
-    link_prepare(&w->p.link);
-    w->p.link.props = props;
-    w->p.link.a = start_server(&w->p.link);
-    w->p.link.props = with.props;
-    w->p.link.b = start_client(&w->p.link);
-    eng_open(&w->p.a, w->p.link.a, 1);
-    eng_open(&w->p.b, w->p.link.b, 2);
-    eng_link_up(&w->p);
-    eng_queue(&w->p.a, &with);
-    eng_queue(&w->p.b, &with);
-}
-
-static void look(Watch *w)
-{
-    gsize size;
-
-    eng_stop(&w->p);
-    g_assert_true(g_file_get_contents(w->path, &w->file, &size, NULL));
-    w->sent = g_array_new(false, false, sizeof(Seen));
-    w->came = g_array_new(false, false, sizeof(Seen));
-    for (uint32_t at = 0, all; at + 12 <= size; at += all) {
-        const uint8_t *b = (uint8_t *)w->file + at, *r = b + 28;
-
-        all = ldl_le_p(b + 4);
-        g_assert_cmpuint(all, >=, 12);
-        if (ldl_le_p(b) == BLOCK_PACKET && r[1] == 0) {
-            Seen s = { .cfg = r[5], .vl = r[4], .p = r + 8,
-                       .len = ldl_le_p(b + 20) - 8 };
-
-            g_array_append_val(r[2] & 1 ? w->sent : w->came, s);
-        }
-    }
-    unlink(w->path);
-    rmdir(w->dir);
-}
-
-static void end(Watch *w)
-{
-    g_array_free(w->sent, true);
-    g_array_free(w->came, true);
-    g_free(w->file);
-    g_free(w->path);
-    g_free(w->dir);
-}
 
 static uint32_t word(const uint8_t *p)
 {
     return ldl_be_p(p);     /* which is signed */
-}
-
-/* The @n-th packet of @cfg. */
-static const Seen *packet(const GArray *list, unsigned cfg, unsigned n)
-{
-    for (guint i = 0; i < list->len; i++) {
-        const Seen *s = &g_array_index(list, Seen, i);
-
-        if (s->cfg == cfg && !n--) {
-            return s;
-        }
-    }
-    g_assert_not_reached();
-}
-
-static unsigned packets(const GArray *list, unsigned cfg)
-{
-    unsigned n = 0;
-
-    for (guint i = 0; i < list->len; i++) {
-        n += g_array_index(list, Seen, i).cfg == cfg;
-    }
-    return n;
 }
 
 /* ---- What all have ----------------------------------------------------------------- */
@@ -265,14 +169,14 @@ static void test_ctp(void)
 {
     Watch w;
 
-    watch(&w, &(EngPlan){ .carrier = ENG_CTP }, "");
+    watch_start(&w, &(EngPlan){ .carrier = ENG_CTP }, "");
     eng_fill(&w.p.a, LEN, 1);
     write_once(&w.p.a, LEN - 1);
-    look(&w);
-    g_assert_cmpuint(packets(w.sent, UB_LPH_CNA16), ==, 3);
+    watch_look(&w);
+    g_assert_cmpuint(watch_packets(w.sent, UB_LPH_CNA16), ==, 3);
     for (unsigned i = 0; i < 3; i++) {
         uint32_t off = i * MTU, len = MIN(LEN - 1 - off, MTU);
-        const Seen *s = packet(w.sent, UB_LPH_CNA16, i);
+        const Seen *s = watch_packet(w.sent, UB_LPH_CNA16, i);
         const uint8_t *tph = check_nth(s, 1, 2, UB_NLP_CTPH), *p;
         unsigned pad = tph[0] >> 4 & 3;
 
@@ -280,7 +184,7 @@ static void test_ctp(void)
         g_assert_cmpuint(tph[0] >> 6, ==, UB_CTPOP_DATA);
         g_assert_cmpuint(tph[0] & 15, ==, UB_TPH_UPI32);
         p = check_wide(tph + 1, 1, 2);
-        g_assert_cmpuint(lduw_be_p(p + 2), ==, lduw_be_p(packet(
+        g_assert_cmpuint(lduw_be_p(p + 2), ==, lduw_be_p(watch_packet(
             w.sent, UB_LPH_CNA16, 0)->p + (p - s->p) + 2) + i);
         p = check_write(p, &w.p.a, ENG_UBA + off, len, false);
         check_data(p, off, len);
@@ -289,8 +193,8 @@ static void test_ctp(void)
         g_assert_cmpuint(s->len % 4, ==, 0);
     }
     /* TAACKs: to the source of the requests. */
-    for (unsigned i = 0; i < packets(w.came, UB_LPH_CNA16); i++) {
-        const Seen *s = packet(w.came, UB_LPH_CNA16, i);
+    for (unsigned i = 0; i < watch_packets(w.came, UB_LPH_CNA16); i++) {
+        const Seen *s = watch_packet(w.came, UB_LPH_CNA16, i);
         const uint8_t *p = check_nth(s, 2, 1, UB_NLP_CTPH);
 
         check_icrc(s);
@@ -300,7 +204,7 @@ static void test_ctp(void)
         g_assert_cmpuint(p[4] >> 5, ==, UB_TAH_OK);
         g_assert_cmphex(word(p + 4) & 0x2fffff, ==, w.p.a.queue.id);
     }
-    end(&w);
+    watch_end(&w);
 }
 
 /* RTPH over a carrier's path: @tph of each packet. */
@@ -308,8 +212,8 @@ static void check_rtp(Watch *w, unsigned cfg, uint32_t head)
 {
     unsigned acks = 0, data = 0;
 
-    for (unsigned i = 0; i < packets(w->sent, cfg); i++) {
-        const Seen *s = packet(w->sent, cfg, i);
+    for (unsigned i = 0; i < watch_packets(w->sent, cfg); i++) {
+        const Seen *s = watch_packet(w->sent, cfg, i);
         Rtph h = rtph(s->p + head);
 
         check_icrc(s);
@@ -323,7 +227,7 @@ static void check_rtp(Watch *w, unsigned cfg, uint32_t head)
         g_assert_cmpuint(h.last, ==, data == 2);
         g_assert_cmpuint(h.nlp, ==, UB_TPH_UPI32);
         g_assert_cmpuint(h.f, ==, 0);
-        g_assert_cmpuint(h.msn, ==, rtph(packet(w->sent, cfg, 0)->p + head).msn);
+        g_assert_cmpuint(h.msn, ==, rtph(watch_packet(w->sent, cfg, 0)->p + head).msn);
         check_padding(s, s->p + head, h.pad);
         if (!data) {
             const uint8_t *p = check_wide(s->p + head + 16, 1, 2);
@@ -335,8 +239,8 @@ static void check_rtp(Watch *w, unsigned cfg, uint32_t head)
     g_assert_cmpuint(data, ==, 3);
     g_assert_cmpuint(acks, >=, 1);
     data = acks = 0;
-    for (unsigned i = 0; i < packets(w->came, cfg); i++) {
-        const Seen *s = packet(w->came, cfg, i);
+    for (unsigned i = 0; i < watch_packets(w->came, cfg); i++) {
+        const Seen *s = watch_packet(w->came, cfg, i);
         Rtph h = rtph(s->p + head);
         const uint8_t *p;
 
@@ -365,19 +269,19 @@ static void test_rtp(void)
 {
     Watch w;
 
-    watch(&w, &(EngPlan){ .carrier = ENG_RTP }, "");
+    watch_start(&w, &(EngPlan){ .carrier = ENG_RTP }, "");
     eng_fill(&w.p.a, LEN, 1);
     write_once(&w.p.a, LEN - 1);
     QUBC_WAIT(all_answered(&w.p.b));
-    look(&w);
-    for (unsigned i = 0; i < packets(w.sent, UB_LPH_CNA24); i++) {
-        check_nth(packet(w.sent, UB_LPH_CNA24, i), 1, 2, UB_NLP_RTPH);
+    watch_look(&w);
+    for (unsigned i = 0; i < watch_packets(w.sent, UB_LPH_CNA24); i++) {
+        check_nth(watch_packet(w.sent, UB_LPH_CNA24, i), 1, 2, UB_NLP_RTPH);
     }
-    for (unsigned i = 0; i < packets(w.came, UB_LPH_CNA24); i++) {
-        check_nth(packet(w.came, UB_LPH_CNA24, i), 2, 1, UB_NLP_RTPH);
+    for (unsigned i = 0; i < watch_packets(w.came, UB_LPH_CNA24); i++) {
+        check_nth(watch_packet(w.came, UB_LPH_CNA24, i), 2, 1, UB_NLP_RTPH);
     }
     check_rtp(&w, UB_LPH_CNA24, UB_NTH24_SIZE);
-    end(&w);
+    watch_end(&w);
 }
 
 /* IP headers: no options, no fragments, lengths to the ICRC, UDP. */
@@ -417,20 +321,20 @@ static void test_rtp_ip(const void *opaque)
     unsigned cfg = GPOINTER_TO_UINT(opaque);
     Watch w;
 
-    watch(&w, &(EngPlan){ .carrier = ENG_RTP, .cfg = cfg }, "");
+    watch_start(&w, &(EngPlan){ .carrier = ENG_RTP, .cfg = cfg }, "");
     eng_fill(&w.p.a, LEN, 1);
     write_once(&w.p.a, LEN - 1);
     QUBC_WAIT(all_answered(&w.p.b));
-    look(&w);
-    for (unsigned i = 0; i < packets(w.sent, cfg); i++) {
-        check_ip(packet(w.sent, cfg, i), true);
+    watch_look(&w);
+    for (unsigned i = 0; i < watch_packets(w.sent, cfg); i++) {
+        check_ip(watch_packet(w.sent, cfg, i), true);
     }
-    for (unsigned i = 0; i < packets(w.came, cfg); i++) {
-        check_ip(packet(w.came, cfg, i), false);
+    for (unsigned i = 0; i < watch_packets(w.came, cfg); i++) {
+        check_ip(watch_packet(w.came, cfg, i), false);
     }
     check_rtp(&w, cfg, cfg == UB_LPH_IPV4 ? UB_IPV4_PATH_SIZE
                                           : UB_IPV6_PATH_SIZE);
-    end(&w);
+    watch_end(&w);
 }
 
 /* Its row says that responses ride in acknowledgements. */
@@ -480,14 +384,14 @@ static void test_rol(void)
     unsigned answers = 0;
     Watch w;
 
-    watch(&w, &(EngPlan){ .carrier = ENG_RTP, .mode = UB_ROL }, "");
+    watch_start(&w, &(EngPlan){ .carrier = ENG_RTP, .mode = UB_ROL }, "");
     ask_answers(&w.p.a);
     ask_answers(&w.p.b);
     eng_fill(&w.p.a, LEN, 1);
     write_once(&w.p.a, LEN - 1);
-    look(&w);
-    for (unsigned i = 0; i < packets(w.came, UB_LPH_CNA24); i++) {
-        Rtph h = rtph(packet(w.came, UB_LPH_CNA24, i)->p + UB_NTH24_SIZE);
+    watch_look(&w);
+    for (unsigned i = 0; i < watch_packets(w.came, UB_LPH_CNA24); i++) {
+        Rtph h = rtph(watch_packet(w.came, UB_LPH_CNA24, i)->p + UB_NTH24_SIZE);
 
         g_assert_cmpuint(h.opcode, ==, UB_TPOP_ACK);
         if (h.psn == 102) {
@@ -499,7 +403,7 @@ static void test_rol(void)
         }
     }
     g_assert_cmpuint(answers, ==, 1);
-    end(&w);
+    watch_end(&w);
 }
 
 /* UTPH: no numbers at all. */
@@ -511,7 +415,7 @@ static void test_utp(void)
     uint8_t *e;
     Watch w;
 
-    watch(&w, &(EngPlan){ .carrier = ENG_UTP, .mode = UB_UNO }, "");
+    watch_start(&w, &(EngPlan){ .carrier = ENG_UTP, .mode = UB_UNO }, "");
     eng_fill(&w.p.a, 1001, 1);
     ubq_recv(&w.p.b.queue, w.p.b.room, ENG_ROOM);
     e = ubq_sqe(&w.p.a.queue, 1);
@@ -520,10 +424,10 @@ static void test_utp(void)
     ubq_post(&w.p.a.queue, e, 1);
     eng_complete(&w.p.a, UBQ_STATUS_OK);
     eng_complete(&w.p.b, UBQ_STATUS_OK);
-    look(&w);
-    g_assert_cmpuint(packets(w.sent, UB_LPH_IPV4), ==, 1);
-    g_assert_cmpuint(packets(w.came, UB_LPH_IPV4), ==, 0);
-    s = packet(w.sent, UB_LPH_IPV4, 0);
+    watch_look(&w);
+    g_assert_cmpuint(watch_packets(w.sent, UB_LPH_IPV4), ==, 1);
+    g_assert_cmpuint(watch_packets(w.came, UB_LPH_IPV4), ==, 0);
+    s = watch_packet(w.sent, UB_LPH_IPV4, 0);
     check_ip(s, true);
     check_icrc(s);
     p = s->p + UB_IPV4_PATH_SIZE;
@@ -538,7 +442,7 @@ static void test_utp(void)
     g_assert_cmphex(word(p + 8) & 0xfffff, ==, w.p.b.queue.id);
     g_assert_cmphex(word(p + 12), ==, 0);
     check_data(p + 16 + (p[1] & 8 ? 4 : 0), 0, 1001);
-    end(&w);
+    watch_end(&w);
 }
 
 /* No TPH, no ICRC, compact headers. */
@@ -548,12 +452,12 @@ static void test_bypass(void)
     const Seen *s;
     Watch w;
 
-    watch(&w, &(EngPlan){ .carrier = ENG_BYPASS }, "");
+    watch_start(&w, &(EngPlan){ .carrier = ENG_BYPASS }, "");
     eng_fill(&w.p.a, 256, 1);
     ubq_post(&w.p.a.queue, eng_sqe(&w.p.a, UB_TA_WRITE, 0, 256, 1), 1);
     eng_complete(&w.p.a, UBQ_STATUS_OK);
-    look(&w);
-    s = packet(w.sent, UB_LPH_BYPASS, 0);
+    watch_look(&w);
+    s = watch_packet(w.sent, UB_LPH_BYPASS, 0);
     p = check_nth(s, 1, 2, UB_NLP_TAH);
     g_assert_cmphex(p[0], ==, UB_TA_WRITE);
     g_assert_cmphex(p[1], ==, 0x18);
@@ -564,12 +468,12 @@ static void test_bypass(void)
     g_assert_cmphex(word(p + 16), ==, ENG_TOKEN);
     check_data(p + 20, 0, 256);
     g_assert_true(p + 20 + 256 == s->p + s->len);
-    s = packet(w.came, UB_LPH_BYPASS, 0);
+    s = watch_packet(w.came, UB_LPH_BYPASS, 0);
     p = check_nth(s, 2, 1, UB_NLP_TAH);
     g_assert_cmphex(p[0], ==, UB_TA_TAACK);
     g_assert_cmphex(p[1], ==, 0);
     g_assert_cmpuint(s->len, ==, UB_NTH16_SIZE + 4);
-    end(&w);
+    watch_end(&w);
 }
 
 /* Read and its responses, an atomic, and the Poison of each. */
@@ -581,7 +485,7 @@ static void test_responses(void)
     Eng *a = &w.p.a, *b = &w.p.b;
     uint8_t *s;
 
-    watch(&w, &(EngPlan){ .carrier = ENG_RTP }, "");
+    watch_start(&w, &(EngPlan){ .carrier = ENG_RTP }, "");
     eng_fill(b, LEN, 1);
     ubq_cmd_init(cmd, 0, 0);
     put_le64(cmd + UBQ_POISON_BASE, b->room + MTU);
@@ -594,9 +498,9 @@ static void test_responses(void)
     eng_complete(a, UBQ_STATUS_OK);
     ubq_post(&a->queue, eng_sqe(a, UB_TA_READ, 0, LEN, 1), 1);
     eng_complete(a, UBQ_STATUS_REMOTE_POISON);
-    look(&w);
-    for (unsigned i = 0; i < packets(w.came, UB_LPH_CNA24); i++) {
-        const Seen *seen = packet(w.came, UB_LPH_CNA24, i);
+    watch_look(&w);
+    for (unsigned i = 0; i < watch_packets(w.came, UB_LPH_CNA24); i++) {
+        const Seen *seen = watch_packet(w.came, UB_LPH_CNA24, i);
         const uint8_t *p = seen->p + UB_NTH24_SIZE;
 
         if (rtph(p).opcode != UB_TPOP_DATA) {
@@ -615,7 +519,7 @@ static void test_responses(void)
     }
     g_assert_cmpuint(adds, ==, 1);
     g_assert_cmpuint(reads, ==, 3);
-    end(&w);
+    watch_end(&w);
 }
 
 /* A port with a CNA of its own: the source of requests, and where answers go. */
@@ -623,7 +527,7 @@ static void test_source(void)
 {
     Watch w;
 
-    watch(&w, &(EngPlan){ .carrier = ENG_CTP }, "");
+    watch_start(&w, &(EngPlan){ .carrier = ENG_CTP }, "");
     qubc_stop(w.p.link.b);
     w.p.link.props = "port-cna=0x22";
     w.p.link.b = start_client(&w.p.link);
@@ -632,10 +536,10 @@ static void test_source(void)
     eng_queue(&w.p.b, &w.p.plan);
     eng_fill(&w.p.b, 64, 1);
     write_once(&w.p.b, 64);
-    look(&w);
-    check_nth(packet(w.came, UB_LPH_CNA16, 0), 0x22, 1, UB_NLP_CTPH);
-    check_nth(packet(w.sent, UB_LPH_CNA16, 0), 1, 0x22, UB_NLP_CTPH);
-    end(&w);
+    watch_look(&w);
+    check_nth(watch_packet(w.came, UB_LPH_CNA16, 0), 0x22, 1, UB_NLP_CTPH);
+    check_nth(watch_packet(w.sent, UB_LPH_CNA16, 0), 1, 0x22, UB_NLP_CTPH);
+    watch_end(&w);
 }
 
 int main(int argc, char **argv)

@@ -339,6 +339,13 @@ static const char *read_cna(const UbNet *net, const CorePacket *pkt,
     return NULL;
 }
 
+/* The CCI of what a stack that relies on ECN sends (§5.3.5.1). */
+static uint16_t fecn_of(uint16_t cci, unsigned ecn)
+{
+    return ub_cci_has_fecn(cci) ? (cci & ~UB_CCI_FECN_BITS) | ecn
+                                : ub_cci_fecn(false, ecn);
+}
+
 static const char *read_ip(const UbNet *net, const CorePacket *pkt,
                            uint8_t *p, UbFlow *f, UbNetCounter *why)
 {
@@ -370,14 +377,29 @@ static const char *read_ip(const UbNet *net, const CorePacket *pkt,
     }
     f->cci = ub_ipext_cci(p);
     if (net->conf.ecn_copy) {
-        unsigned ecn = info.tos & 3;
-
-        f->cci = ub_cci_has_fecn(f->cci)
-                 ? (f->cci & ~UB_CCI_FECN_BITS) | ecn
-                 : ub_cci_fecn(false, ecn);
+        f->cci = fecn_of(f->cci, info.tos & 3);
     }
     ub_ipext_put(p, f->cci, npi);
     return NULL;
+}
+
+void ub_net_copy_ecn(const UbNet *net, bool tx, CorePacket *pkt)
+{
+    uint8_t *p = core_packet_data(pkt), *ip = p + UB_IPEXT_SIZE;
+    unsigned cfg = ub_meta(pkt)->lph_cfg;
+    UbIpInfo info;
+
+    if (!net->conf.ecn_copy || !ub_lph_is_ip(cfg) ||
+        pkt->len < UB_IPEXT_SIZE ||
+        ub_ip_get(ip, pkt->len - UB_IPEXT_SIZE, cfg, &info)) {
+        return;
+    }
+    if (tx) {
+        ub_ipext_put(p, fecn_of(ub_ipext_cci(p), info.tos & 3),
+                     ub_ipext_npi(p));
+    } else if (ub_cci_has_fecn(ub_ipext_cci(p))) {
+        ub_ip_set_ecn(ip, cfg, ub_ipext_cci(p) & UB_CCI_FECN_BITS);
+    }
 }
 
 /* CFG 5 goes to the neighbour. */

@@ -60,6 +60,7 @@ void ubc_raw_rx(UbcEnd *e, CorePacket *pkt)
         !ub_net_guard_rx(e->ubc->net, e->index, pkt)) {
         return;
     }
+    ub_net_copy_ecn(e->ubc->net, false, pkt);
     while ((p = ubc_pair_claim(e, pkt))) {
         if (!p->held && place(p, pkt)) {
             core_packet_free(pkt);
@@ -187,6 +188,7 @@ static Sent send_one(UbcPair *p, const UbRingDesc *d)
                         "a packet of the UBFM, which the guest is not");
         return SENT_ERROR;
     }
+    ub_net_copy_ecn(ubc->net, true, pkt);
     if (ubc->conf.guard) {
         ubc_net_follow(ubc); /* the addresses may have changed */
         broken = ub_net_guard_tx(ubc->net, e->index, pkt);
