@@ -2,6 +2,10 @@
 """Programs over RC Link: librclink, rclink-perf and the character device."""
 
 import re
+import select
+import socket
+import struct
+import threading
 import time
 import unittest
 
@@ -121,6 +125,8 @@ class Programs(unittest.TestCase):
         """messages arrive once and in order, in each format with QPs"""
         for form in ('standard', 'gen1', 'gen2'):
             self.pattern(4000, f'-f {form} -q 8')
+        # Nobody answers in AFH_Lite: credits alone see that nothing is lost.
+        self.pattern(4000, '-f lite -q 8 -c cbfc')
         self.pattern(1000, '-s 64')
         self.pattern(1000, '-w -q 3 -s 1001')
 
@@ -137,9 +143,31 @@ class Programs(unittest.TestCase):
 
     def test_3_flow(self):
         """PFC and credits hold back a sender whose receiver sleeps"""
-        for flow in ('pfc', 'cbfc'):
-            self.pattern(4000, f'-c {flow} -q 4 -w')
+        self.pattern(4000, '-c cbfc -q 4 -w')
         self.assertGreater(counter(self.left, 'cbfc_rx'), 0)
+        self.assertGreater(counter(self.right, 'cbfc_rx'), 0)
+        # One that stands still until its buffers are full to the mark.
+        options = '-c pfc -q 4 -n 8000 -R 8000,15 -t 60 pattern'
+        before = counter(self.left, 'pfc_rx')
+        server = Receiver(self.right, f'-p {MACS[0]} {options}')
+        self.right.run(f'kill -STOP {server.pid()}')
+        job = self.left.spawn(f'rclink-perf -p {MACS[1]} {options}', 120)
+        until = deadline(60)
+        while counter(self.left, 'pfc_rx') == before:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.05)
+        self.assertGreater(counter(self.right, 'pfc_tx'), 0)
+        self.right.run(f'kill -CONT {server.pid()}')
+        job.wait()
+        self.assertEqual(server.result()['received'], '8000')
+
+    def test_3_groups(self):
+        """multicast is held back by credits, and beside PFC"""
+        for flow in ('cbfc', 'cbfc -f lite', 'pfc -r 100000'):
+            options = f'-n 2000 -g 5 -c {flow} -s 700 group'
+            server = Receiver(self.right, options)
+            self.left.run(f'rclink-perf {options}', 120)
+            self.assertEqual(server.result()['received'], '2000')
 
     def test_4_figures(self):
         """latency and bandwidth; a rate is kept"""
@@ -241,6 +269,124 @@ class Programs(unittest.TestCase):
                              guest.qemu_output())
 
 
+class Relay(threading.Thread):
+    """Two chardevs' frames, each way; congested: those of TYPE1 that carry data
+    are marked on their way from the first."""
+
+    def __init__(self, paths):
+        super().__init__(daemon=True)
+        self.congested = False
+        self.marked = 0
+        self.listeners = []
+        for path in paths:
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(str(path))
+            listener.listen(1)
+            self.listeners.append(listener)
+        self.start()
+
+    def run(self):
+        ends = [listener.accept()[0] for listener in self.listeners]
+        buf = [b'', b'']
+        while True:
+            for end in select.select(ends, [], [])[0]:
+                i = ends.index(end)
+                data = end.recv(1 << 16)
+                if not data:
+                    return
+                buf[i] += data
+                out, buf[i] = self.frames(buf[i], i == 0)
+                try:
+                    ends[1 - i].sendall(out)
+                except OSError:
+                    return
+
+    def frames(self, data, first):
+        """What of @data is whole, marked; and the rest."""
+        out = []
+        while len(data) >= 4:
+            n = 4 + int.from_bytes(data[:4], 'big')
+            if len(data) < n:
+                break
+            frame, data = data[4:n], data[n:]
+            if self.congested and first:
+                frame = self.mark(frame)
+            out.append(len(frame).to_bytes(4, 'big') + frame)
+        return b''.join(out), data
+
+    def mark(self, frame):
+        # IPv4, UDP to 4791, opcode SEND (RC Link 4.9)
+        if frame[12:15] != b'\x08\x00E' or frame[23] != 17 or \
+                frame[36:38] != (4791).to_bytes(2, 'big') or frame[42] >> 6:
+            return frame
+        head = bytearray(frame[14:34])
+        head[1] |= 3
+        head[10:12] = b'\0\0'
+        total = sum(struct.unpack('>10H', head))
+        total = (total & 0xffff) + (total >> 16)
+        total = (total & 0xffff) + (total >> 16)
+        head[10:12] = (total ^ 0xffff).to_bytes(2, 'big')
+        self.marked += 1
+        return frame[:14] + bytes(head) + frame[34:]
+
+    def close(self):
+        for listener in self.listeners:
+            listener.close()
+
+
+class Wide(unittest.TestCase):
+    """Two guests; somebody between them looks at their frames."""
+
+    @classmethod
+    def setUpClass(cls):
+        need()
+        guests = [make(name, '', i, ',payload=4096,shm=off')
+                  for i, name in enumerate(('left', 'right'))]
+        cls.left, cls.right = guests
+        cls.relay = Relay([g.dir / 'wire' for g in guests])
+        cls.addClassCleanup(cls.relay.close)
+        for guest in guests:
+            wire = stream_chardev(guest.dir / 'wire', reconnect_ms=100)
+            guest.nics = [(wire, guest.nics[0][1])]
+            cls.addClassCleanup(guest.close)
+            guest.start()
+        for guest, ip in ((cls.left, LEFT), (cls.right, RIGHT)):
+            guest.wait_ready()
+            guest.dev = net.interface(guest, MODEL)
+            net.static(guest, guest.dev, ip + '/24')
+            guest.wait_for('ls /dev/rclink-*')
+        net.reachable(cls.left, RIGHT)
+
+    def pattern(self, num, options=''):
+        options = f'-n {num} -t 60 {options} pattern'
+        server = Receiver(self.right, f'-p {MACS[0]} {options}')
+        out = self.left.out(f'rclink-perf -p {MACS[1]} {options}')
+        self.assertEqual(int(server.result()['received']), num)
+        return values(out)
+
+    def test_1_mark(self):
+        """congestion on the way comes back as CNPs, and times as they are"""
+        sent = self.pattern(1600, '-a -q 4')
+        self.assertEqual(sent['cnps'], '0')
+        self.assertGreater(int(sent['rtts']), 0)
+        self.assertGreater(int(sent['rtt']), 0)
+        self.relay.congested = True
+        sent = self.pattern(1600, '-a -q 4')
+        self.relay.congested = False
+        self.assertGreaterEqual(self.relay.marked, 1600)
+        self.assertGreater(int(sent['cnps']), 0)
+        self.assertGreater(counter(self.right, 'tx_cnp'), 0)
+        sent = self.pattern(1600, '-a -q 4')
+        self.assertEqual(sent['cnps'], '0')
+
+    def test_9_kernels(self):
+        """the kernels complain of nothing, the devices of no rule"""
+        for guest in (self.left, self.right):
+            self.assertEqual(guest.kernel_complaints(), [])
+            self.assertEqual(counter(guest, 'guest_errors'), 0,
+                             guest.qemu_output())
+
+
 class Multicast(unittest.TestCase):
     """Four guests on an Ethernet."""
 
@@ -266,7 +412,7 @@ class Multicast(unittest.TestCase):
 
     def test_1_three(self):
         """what one sends to a group, three receive whole and in order"""
-        for form in ('standard', 'gen1', 'gen2'):
+        for form in ('standard', 'gen1', 'gen2', 'lite'):
             options = f'-n 500 -g 3 -f {form} -s 700 -r 100000 group'
             servers = [Receiver(g, options) for g in self.guests[1:]]
             self.guests[0].run(f'rclink-perf {options}', 120)

@@ -20,7 +20,9 @@ static const char usage_text[] =
 "usage: rclink-perf [OPTION...] TEST\n"
 "\n"
 "The same test and options at both ends, the receiver (-l) first; it prints\n"
-"\"ready\".  One line of NAME=VALUE is the result.\n"
+"\"ready\".  One line of NAME=VALUE is the result: cnps= are congestion\n"
+"notifications that came, rtt= the mean round trip in the document's ns of the\n"
+"answers that tell it.\n"
 "\n"
 "  lat       round trips: half of the median, and of the 99th percentile\n"
 "  bw        messages to the receiver until it has acknowledged all\n"
@@ -39,6 +41,7 @@ static const char usage_text[] =
 "  -r BYTES   rate limit: bytes in 65.536 us of the document's time\n"
 "  -R US,NUM  retry time-out and retries (100,15)\n"
 "  -g NUM     group (0)\n"
+"  -a         have each 16th message answered at once, with its time\n"
 "  -w         sleep while there is nothing to do (else: busy)\n"
 "  -t SEC     give up after this time without progress (20)\n";
 
@@ -50,7 +53,7 @@ static struct {
 	uint64_t peer;
 	size_t bytes;
 	unsigned long num;
-	unsigned qps, group, rate, patience;
+	unsigned qps, group, rate, patience, stamp;
 	struct rclink_port port;
 } opt = { .bytes = 1344, .num = 10000, .qps = 1, .patience = 20 };
 
@@ -165,7 +168,7 @@ static void check(const struct rclink_message *m, uint64_t *next, bool loss)
 
 /* ---- events ---- */
 
-static uint64_t sent_done, timeouts, dropped;
+static uint64_t sent_done, timeouts, dropped, cnps, rtt_sum, rtt_num;
 
 /* Whether there was any. */
 static bool events(void)
@@ -181,6 +184,11 @@ static bool events(void)
 			progress();
 		}
 		timeouts += ev.type == RCLINK_TIMEOUT;
+		cnps += ev.type == RCLINK_CONGESTED;
+		if (ev.type == RCLINK_ACKED) {
+			rtt_sum += ev.rtt;
+			rtt_num++;
+		}
 		if (ev.type == RCLINK_SENT && ev.error)
 			fail("QP %u: message dropped, reason %x", ev.qp,
 			     ev.error);
@@ -250,8 +258,9 @@ static void transmit(bool group, bool verify)
 
 		/* No more than fit into the ring of events. */
 		while (i < opt.num && i - sent_done < 768) {
+			/* Who rings wants to know the time, too. */
 			unsigned flags = i % 16 == 15 || i + 1 == opt.num ?
-					 0 : RCLINK_MORE;
+					 opt.stamp : RCLINK_MORE;
 			int err;
 
 			if (verify)
@@ -274,8 +283,10 @@ static void transmit(bool group, bool verify)
 	}
 	ns = now_ns() - start;
 	printf("sent=%lu bytes=%zu qps=%u ms=%.1f MBps=%.1f Mmsgps=%.4f "
-	       "timeouts=%" PRIu64 "\n", i, opt.bytes, opt.qps, ns / 1e6,
-	       i * opt.bytes * 1e3 / ns, i * 1e3 / ns, timeouts);
+	       "timeouts=%" PRIu64 " cnps=%" PRIu64 " rtts=%" PRIu64
+	       " rtt=%" PRIu64 "\n", i, opt.bytes, opt.qps, ns / 1e6,
+	       i * opt.bytes * 1e3 / ns, i * 1e3 / ns, timeouts, cnps, rtt_num,
+	       rtt_num ? rtt_sum / rtt_num : 0);
 	free(data);
 	free(next);
 }
@@ -399,7 +410,7 @@ static void options(int argc, char **argv)
 	unsigned retry_us = 100, retries = 15;
 	int c;
 
-	while ((c = getopt(argc, argv, "lp:d:s:n:q:f:c:r:R:g:wt:h")) != -1) {
+	while ((c = getopt(argc, argv, "lp:d:s:n:q:f:c:r:R:g:awt:h")) != -1) {
 		switch (c) {
 		case 'l': opt.listen = true; break;
 		case 'p': opt.peer = mac_of(optarg); break;
@@ -415,6 +426,7 @@ static void options(int argc, char **argv)
 				fail("-R US,NUM");
 			break;
 		case 'g': opt.group = strtoul(optarg, NULL, 0); break;
+		case 'a': opt.stamp = RCLINK_ACK_NOW; break;
 		case 'w': opt.sleep = true; break;
 		case 't': opt.patience = strtoul(optarg, NULL, 0); break;
 		case 'h': fputs(usage_text, stdout); exit(0);
