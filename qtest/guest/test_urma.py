@@ -156,6 +156,32 @@ class Urma(TwoGuests):
             self.drive('mutual', 'rm')
         self.check_kernels()
 
+    def booted(self, guest):
+        """A guest that was reset is as at its start."""
+        guest.wait_ready()
+        self.address(guest)
+        for each in self.guests():
+            self.ready(each)
+
+    def test_8c_guest_reset(self):
+        """the machine of either end is reset under traffic, and used again"""
+        for guest in (self.left, self.right):
+            flood = self.right.spawn(
+                f'{DRIVE} flood {HOSTS["left"]} > /tmp/flood', 240)
+            self.right.wait_for('grep -q flooding /tmp/flood')
+            guest.qmp.command('system_reset')
+            self.booted(guest)
+            if guest is self.left:
+                # What its requests were for is gone, and that they say.
+                self.assertIn('status 9 and not 0', flood.wait(check=False).err)
+            else:
+                # Whom it served is gone without a word, of which TCP hears late.
+                self.server_end()
+            self.serve()
+            self.drive('rm', 'mutual', timeout=120)
+        self.drive('rm', 'events', host='self')
+        self.check_kernels()
+
     def test_8_abuse(self):
         """random commands, calls and mappings: errors, and nothing else"""
         self.right.run(f'{DRIVE} abuse 1 20000', 300)
