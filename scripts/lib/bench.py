@@ -7,6 +7,7 @@ so that a host whose speed drifts disturbs all of them alike: only ratios within
 a round are compared.
 """
 
+import functools
 import os
 import random
 import statistics
@@ -86,8 +87,16 @@ def cpu_seconds(guests):
     return ticks / os.sysconf('SC_CLK_TCK')
 
 
+@functools.cache
+def order():
+    """What draws the order of measurements; BENCH_SEED repeats that of another run."""
+    seed = int(os.environ.get('BENCH_SEED') or random.randrange(1 << 32))
+    print(f'order of measurements: BENCH_SEED={seed}', file=sys.stderr)
+    return random.Random(seed)
+
+
 def shuffled(things):
-    return random.sample(things, len(things))
+    return order().sample(things, len(things))
 
 
 def spread(ratios):

@@ -194,8 +194,10 @@ def part_ub(show):
         wire = left.dir / 'ub'
         for guest, end in ((left, 'server=on,wait=off'),
                            (right, 'reconnect-ms=100')):
-            guest.args = ['-chardev', f'socket,id=ubwire,path={wire},{end}']
-            guest.devices = ['ubc,id=ub,chardev0=ubwire']
+            # In a thread of its own: no doorbell waits for coding.
+            guest.args = ['-object', 'iothread,id=ubio', '-chardev',
+                          f'socket,id=ubwire,path={wire},{end}']
+            guest.devices = ['ubc,id=ub,chardev0=ubwire,iothread=ubio']
         boot(show, left, right)
         for number, guest in enumerate((left, right), 1):
             guest.dev = net.interface(guest, 'ubc')

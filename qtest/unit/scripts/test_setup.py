@@ -74,6 +74,26 @@ class Tree(unittest.TestCase):
         self.assertIn('no QEMU tree', done.stderr)
 
 
+class Packages(unittest.TestCase):
+    # What every build of a Debian package has.
+    ESSENTIAL = {'gcc', 'libc6-dev', 'make', 'dpkg-dev', 'xz-utils', 'patch'}
+
+    def packages(self, *options):
+        return set(subprocess.run(
+            [ROOT / 'scripts/setup', '--print-packages', *options], check=True,
+            stdout=subprocess.PIPE, text=True).stdout.split())
+
+    def test_build_only(self):
+        """who installs for himself needs less, and debian/control names it"""
+        needed = self.packages('--no-install')
+        self.assertLess(needed, self.packages())
+        self.assertNotIn('tshark', needed)
+        control = (ROOT / 'debian/control').read_text(encoding='utf-8')
+        depends = control.partition('Build-Depends:')[2].partition('\nStandards')[0]
+        named = {d.split()[0] for d in depends.split(',')}
+        self.assertEqual(needed - self.ESSENTIAL - named, set())
+
+
 class Drivers(unittest.TestCase):
     def setUp(self):
         self.build = Path(tempfile.mkdtemp(prefix='build-'))
