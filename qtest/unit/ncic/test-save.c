@@ -6,6 +6,7 @@
  */
 #include <string.h>
 #include "harness.h"
+#include "../../lib/format.h"
 
 #define BUF (MEM_BASE + 0x200000)
 #define LOG 6
@@ -429,15 +430,12 @@ static void test_extremes(void)
 static void test_format(void)
 {
     g_autofree uint8_t *data = NULL;
-    g_autofree char *sum = NULL;
     size_t len;
     Rig a;
 
     make_busy(&a);
     data = save(&a, &len);
-    sum = g_compute_checksum_for_data(G_CHECKSUM_SHA256, data, len);
-    g_assert_cmpuint(len, ==, FORMAT_BYTES);
-    g_assert_cmpstr(sum, ==, FORMAT_SUM);
+    format_is(data, len, FORMAT_BYTES, FORMAT_SUM);
     rig_fini(&a);
 }
 

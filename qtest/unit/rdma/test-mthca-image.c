@@ -8,6 +8,7 @@
 
 #include "mthca-end.h"
 #include "rdma/objects.h"
+#include "../../lib/format.h"
 #include "../../lib/mutate.h"
 #include "../../../hw/rdma/mthca/internal.h"
 
@@ -106,6 +107,17 @@ static void same_answers(MGuest *g, MGuest *h)
         mok(h, MTHCA_CMD_MAD_IFC, 1, 3);
         g_assert_cmpmem(mout_box(g), 0x100, mout_box(h), 0x100);
     }
+}
+
+static void test_image_format(void)
+{
+    MEnd e = mend_busy();
+    size_t len;
+    g_autofree uint8_t *block = mthca_save(e.g->m, e.g->now, &len);
+
+    format_is(block, len, 6900, "be68e088789b826579073bb6d4352add"
+              "58ef6c0ca47800cd7e38067f4fdfd432");
+    mend_free(&e);
 }
 
 static void test_image_answers(void)
@@ -491,6 +503,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mthca/image/answers", test_image_answers);
     g_test_add_func("/mthca/image/same", test_image_same);
+    g_test_add_func("/mthca/image/format", test_image_format);
     g_test_add_func("/mthca/image/settings", test_image_settings);
     g_test_add_func("/mthca/image/damaged", test_image_damaged);
     g_test_add_func("/mthca/image/fields", test_image_fields);

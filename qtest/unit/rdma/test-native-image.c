@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "rdma/objects.h"
+#include "../../lib/format.h"
 #include "../../lib/mutate.h"
 #include "native-side.h"
 #include "native-tweak.h"
@@ -73,6 +74,17 @@ static void test_image_same(void)
     g_free(again);
     side_free(s);
     side_free(t);
+}
+
+static void test_image_format(void)
+{
+    Side *s = side_busy();
+    size_t len;
+    g_autofree uint8_t *block = native_save(s->n, s->now, &len);
+
+    format_is(block, len, 5380, "9b79b086544379d1530341ab40219aa2"
+              "1f3d106615d32d65fdd661d9145702ad");
+    side_free(s);
 }
 
 static void test_image_switches(void)
@@ -155,6 +167,7 @@ int main(int argc, char **argv)
 #define TEST(path, fn) g_test_add_func("/native/" path, test_##fn)
     TEST("migrate", migrate);
     TEST("image/same", image_same);
+    TEST("image/format", image_format);
     TEST("image/switches", image_switches);
     TEST("image/damaged", image_damaged);
     return g_test_run();

@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "../../lib/format.h"
 #include "ubc-pair.h"
 #include "ubc-busy.h"
 
@@ -109,10 +110,30 @@ static void test_damaged(void)
     busy_end(&busy);
 }
 
+/* Each end's, with all that it is in the middle of. */
+static void test_format(void)
+{
+    static const struct {
+        size_t len;
+        const char *sum;
+    } want[2] = {
+        { 184468, "943b5e79d4c422c5d14a4e76f3e98a0b"
+                  "55752bbc4ac6c7aa4b38a2e1bd791eed" },
+        { 184468, "3b8c65938bef73e0c004bfa6075b6961"
+                  "a44bb34fce9b3fb68ff1101ef44f8eca" },
+    };
+    busy_begin(&busy);
+    for (unsigned i = 0; i < 2; i++) {
+        format_is(busy.image[i], busy.len[i], want[i].len, want[i].sum);
+    }
+    busy_end(&busy);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/ubc/busy/goes-on", test_goes_on);
     g_test_add_func("/ub/ubc/busy/damaged", test_damaged);
+    g_test_add_func("/ub/ubc/busy/format", test_format);
     return g_test_run();
 }
