@@ -28,7 +28,7 @@ void urpc_call_settle(UrpcCall *call)
     free(call->inline_data);
     free(call->dma);
     free(call->data);
-    urpc_functions_drop(u->fns, call->deployed);
+    urpc_functions_let_go(u->fns, call->deployed);
     memset(call, 0, sizeof(*call));
     call->u = u;
     call->seen = true;

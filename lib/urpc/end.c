@@ -118,8 +118,11 @@ void urpc_moved(Urpc *u, int64_t now, uint64_t ticket, bool good)
 
 int64_t urpc_run(Urpc *u, int64_t now)
 {
-    int64_t next = urpc_caller_run(u, now), t = urpc_callee_late(u, now);
+    int64_t next, t;
 
+    urpc_functions_reap(u->fns);
+    next = urpc_caller_run(u, now);
+    t = urpc_callee_late(u, now);
     next = t < next ? t : next;
     t = urpc_answers_run(u, now);
     return t < next ? t : next;

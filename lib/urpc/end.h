@@ -137,5 +137,9 @@ UrpcStatus urpc_functions_lookup(const UrpcFunctions *fns, const UrpcRequest *r,
  * stays.  NULL: it is nothing of the kind. */
 struct Deployed *urpc_functions_hold(UrpcFunctions *fns, uint64_t function);
 void urpc_functions_drop(UrpcFunctions *fns, struct Deployed *d);
+/* The same for a call, which the function itself may end: nobody is told before
+ * urpc_functions_reap(). */
+void urpc_functions_let_go(UrpcFunctions *fns, struct Deployed *d);
+void urpc_functions_reap(UrpcFunctions *fns);
 
 #endif

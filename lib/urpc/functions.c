@@ -22,6 +22,7 @@ enum { FUNCTION_SIZE = 6, FUNCTION_MAX = 65536 };
 typedef struct Deployed {
     UrpcFunction f;
     uint32_t users;             /* the row, and calls */
+    struct Deployed *next;      /* of those that nobody has */
 } Deployed;
 
 typedef struct Row {
@@ -32,6 +33,7 @@ typedef struct Row {
 struct UrpcFunctions {
     uint32_t unit, max, count;
     Row *rows;
+    Deployed *unused;           /* since its last call ended */
     void *opaque;
     bool (*deploy)(void *opaque, UrpcFunction *out, const void *code,
                    uint32_t len);
@@ -68,6 +70,26 @@ void urpc_functions_drop(UrpcFunctions *fns, Deployed *d)
     }
 }
 
+void urpc_functions_let_go(UrpcFunctions *fns, Deployed *d)
+{
+    if (d && d->users > 1) {
+        d->users--;
+    } else if (d) {
+        d->next = fns->unused;
+        fns->unused = d;
+    }
+}
+
+void urpc_functions_reap(UrpcFunctions *fns)
+{
+    while (fns && fns->unused) {
+        Deployed *d = fns->unused;
+
+        fns->unused = d->next;
+        urpc_functions_drop(fns, d);
+    }
+}
+
 static void row_remove(UrpcFunctions *fns, Row *r)
 {
     Deployed *d = r->deployed;
@@ -79,6 +101,7 @@ static void row_remove(UrpcFunctions *fns, Row *r)
 void urpc_functions_free(UrpcFunctions *fns)
 {
     if (fns) {
+        urpc_functions_reap(fns);
         while (fns->count) {
             row_remove(fns, &fns->rows[0]);
         }

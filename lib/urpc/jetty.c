@@ -184,7 +184,8 @@ static bool move(UrpcJetty *j, uint64_t ticket, uint32_t opcode, const void *loc
     urma_sge far = { .addr = ref->address, .len = len, .user_tseg = &there };
     urma_sge near = { .addr = (uintptr_t)local, .len = len,
                       .tseg = j->conf.seg };
-    urma_target_jetty *to = target_of(j, ref);
+    /* Who waits for an immediate is the peer; another would take it for its own. */
+    urma_target_jetty *to = imm && ref->eid_index ? NULL : target_of(j, ref);
     bool in = opcode == URMA_WR_READ;
     urma_jfs_wr wr = {
         .opcode = opcode,

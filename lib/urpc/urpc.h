@@ -172,7 +172,7 @@ void urpc_functions_deploy(UrpcFunctions *fns, void *opaque,
                                           const void *code, uint32_t len));
 /* What a peer had deployed is nobody's any more: deleted, removed, or gone with the table,
  * and no call has it.  Called once for each that the hook above said yes to, with that hook's
- * @opaque; not from within the function itself. */
+ * @opaque; not from within the function itself, nor what that calls: by urpc_run(). */
 void urpc_functions_undeploy(UrpcFunctions *fns,
                              void (*undeploy)(void *opaque,
                                               const UrpcFunction *f));

@@ -262,8 +262,8 @@ void urma_async_event(struct urma_async *async, u32 type, u64 data,
 
 	spin_lock_irqsave(&async->lock, flags);
 	/* That all is over is not lost for what came before. */
-	if (!e || (async->n >= URMA_EVENTS_MAX &&
-		   type != URMA_EVENT_DEV_FATAL)) {
+	if (!e || async->n >= URMA_EVENTS_MAX +
+			      (type == URMA_EVENT_DEV_FATAL)) {
 		async->lost++;
 		spin_unlock_irqrestore(&async->lock, flags);
 		kfree(e);

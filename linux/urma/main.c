@@ -152,8 +152,11 @@ static int nodes_add(struct urma_dev *dev)
 		goto sysfs;
 	}
 	err = urma_priorities_add(dev);
-	if (!err)
+	if (!err) {
+		/* Who has looked at once has not seen all. */
+		kobject_uevent(&dev->sysfs->kobj, KOBJ_CHANGE);
 		return 0;
+	}
 	device_unregister(dev->sysfs);
 sysfs:
 	device_unregister(dev->node);

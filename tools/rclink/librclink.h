@@ -145,8 +145,9 @@ struct rclink_event {
 	int on;
 };
 
-/* The next event: 1, or 0: none is there.  They wait in a ring of 1024, those
- * that find it full are lost (and counted). */
+/* The next event: 1, or 0: none is there.  They wait in a ring of 1024, of
+ * which 63 may be taken by those read last; those that find it full are lost (and
+ * counted). */
 int rclink_poll(struct rclink *rc, struct rclink_event *ev);
 
 /* ---- waiting ---- */

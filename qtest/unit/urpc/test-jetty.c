@@ -379,6 +379,8 @@ static void test_refs(void)
     ref.eid_index = 1;
     g_assert(urpc_jetty_ops.read(side[0].j, 3, data, &ref, 3));
     g_assert(side[0].last.tjetty == &side[0].peer);
+    /* An immediate is for the peer alone. */
+    g_assert(!urpc_jetty_ops.write(side[0].j, 3, "jkl", &ref, 3, &imm));
     ref.eid_index = 3;
     g_assert(!urpc_jetty_ops.read(side[0].j, 3, data, &ref, 3));
     ref.eid_index = 2;

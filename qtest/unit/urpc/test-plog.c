@@ -740,6 +740,8 @@ static void test_undeploy(void)
     /* Its caller has given up meanwhile; the function has not. */
     g_assert(c.done == 1 && c.status == URPC_TIMEOUT);
     urpc_reply(o.held, r.b->now, URPC_OK, "end", 3);
+    /* Not from within what it may have called that from. */
+    g_assert_cmpuint(o.gone, ==, 1);
     bed_run(r.b);
     g_assert_cmpuint(o.gone, ==, 2);
     urpc_functions_remove(r.b->fns[1], function);
