@@ -160,7 +160,8 @@ static void rclink_work(RclinkState *s, unsigned packets)
     wire_end_resume(&s->end);
     if (next <= now || s->kicked) {
         qemu_bh_schedule(s->bh);
-    } else if (timer_expire_time_ns(s->timer) > (uint64_t)next) {
+    } else if (next != INT64_MAX &&
+               timer_expire_time_ns(s->timer) > (uint64_t)next) {
         /* May wake the main loop.  One that is due earlier is left as it is:
          * deadlines move with each packet, and it will look again. */
         timer_mod(s->timer, next);

@@ -127,7 +127,7 @@ void switch_manage_init(UbSwitch *sw)
 
 int64_t switch_manage_run(UbSwitch *sw, int64_t now)
 {
-    uint64_t up = ub_net_ports_up(sw->net) & switch_links(sw);
+    uint64_t up = ub_net_ports_up(sw->net) & switch_links(sw), erred;
     int64_t next, slots;
 
     for (uint64_t left = up ^ sw->told_up; left; left &= left - 1) {
@@ -136,13 +136,14 @@ int64_t switch_manage_run(UbSwitch *sw, int64_t now)
         ub_mgmt_link(sw->mgmt, now, port, up >> port & 1);
     }
     sw->told_up = up;
-    for (uint64_t left = sw->erred; left; left &= left - 1) {
-        unsigned port = __builtin_ctzll(left);
+    erred = sw->erred;
+    sw->erred = 0;              /* telling may find more, for the next turn */
+    for (; erred; erred &= erred - 1) {
+        unsigned port = __builtin_ctzll(erred);
 
         ub_mgmt_errors(sw->mgmt, now, ub_port_take_errors(sw->port[port].port),
                        port);
     }
-    sw->erred = 0;
     sw->shp_dirty = false;
     slots = ub_shp_run(sw->shp, now);
     next = ub_mgmt_run(sw->mgmt, now);

@@ -164,10 +164,16 @@ void ta_ctx_refuse(Ctx *ctx, uint16_t tassn, bool ordered, int64_t due)
     }
 }
 
-/* The peer has given @tassn up: it would have come again.  Each has its own time,
- * for what waits behind it is refused again and again.  Twice hold_time: an answer in a
+/* How long what was refused may take to come again.  Twice hold_time: an answer in a
  * TPACK waits for those before it (UB 2.0 §6.8.2), and what is held for its order keeps
  * them back by as much. */
+static int64_t refusal_time(const UbTa *ta)
+{
+    return 2 * ta_time(ta, ta->cfg.hold_time);
+}
+
+/* The peer has given @tassn up: it would have come again.  Each has its own time,
+ * for what waits behind it is refused again and again. */
 static bool refusal_old(const Ctx *ctx, uint16_t tassn)
 {
     UbTa *ta = ctx->ta;
@@ -175,7 +181,7 @@ static bool refusal_old(const Ctx *ctx, uint16_t tassn)
                  ? ctx->refused_when[tassn & (ta->cfg.window - 1)]
                  : ctx->due;
 
-    return ta->now - at > 2 * ta_time(ta, ta->cfg.hold_time);
+    return ta->now - at > refusal_time(ta);
 }
 
 bool ta_ctx_refused_before(Ctx *ctx, uint16_t tassn)
@@ -280,8 +286,7 @@ static bool refuses(const Ctx *ctx)
 {
     const UbTa *ta = ctx->ta;
 
-    return ctx->refusals &&
-           ta->now - ctx->due <= 2 * ta_time(ta, ta->cfg.hold_time);
+    return ctx->refusals && ta->now - ctx->due <= refusal_time(ta);
 }
 
 static bool evictable(const Ctx *ctx)
@@ -538,7 +543,8 @@ void ta_ctx_resume(Ctx *ctx)
 void ta_ctx_expired(Ctx *ctx)
 {
     UbTa *ta = ctx->ta;
-    int64_t due = ctx->due + ta_time(ta, ta->cfg.hold_time);
+    int64_t due = ctx->due + (ctx->refusals ? refusal_time(ta)
+                                            : ta_time(ta, ta->cfg.hold_time));
     Partial *p, *next;
 
     ctx->busy = true;           /* what comes again may need a place */

@@ -291,6 +291,13 @@ static void pass_free(Lane *lane)
     }
 }
 
+/* The packet that nobody took yet; it is made anew. */
+static void stuck_drop(Lane *lane)
+{
+    core_packet_free(lane->stuck);
+    lane->stuck = NULL;
+}
+
 /* It needs not be sent any more. */
 static void not_pending(Lane *lane, uint32_t number)
 {
@@ -299,8 +306,7 @@ static void not_pending(Lane *lane, uint32_t number)
         lane->begun = 0;
     }
     if (lane->stuck && lane->stuck_number == number) {
-        core_packet_free(lane->stuck);
-        lane->stuck = NULL;
+        stuck_drop(lane);
     }
 }
 
@@ -434,8 +440,7 @@ void ta_lane_forget(Lane *lane, const UbTaQueue *q, const UbTaRequest *req)
             ta_lane_close(lane, n, UB_TAS_OK);
         } else if (s->state == SLICE_NEW) {
             if (lane->stuck && lane->stuck_number == n) {
-                core_packet_free(lane->stuck);
-                lane->stuck = NULL;
+                stuck_drop(lane);
             }
             s->ends = true;             /* whoever begins an operation ends it */
             list_sending(lane);
@@ -522,8 +527,7 @@ static UbTaStatus look_again(Lane *lane, uint32_t number, const UbTaDest *dest)
     }
     s->rows = ta->rows;
     if (lane->stuck && lane->stuck_number == number) {
-        core_packet_free(lane->stuck);
-        lane->stuck = NULL;
+        stuck_drop(lane);
     }
     return status;
 }
@@ -546,6 +550,11 @@ static bool send_packet(Lane *lane, uint32_t number)
         return false;
     }
     status = s->begun ? UB_TAS_OK : look_again(lane, number, dest);
+    if (lane->stuck && lane->stuck_number == number && !s->ends &&
+        to.mode == UB_TP_RTP &&
+        lane->stuck_len > ta_mtu(lane->ta, to.mode, to.tpn, UINT32_MAX)) {
+        stuck_drop(lane);       /* made for another channel of a group */
+    }
     if (status) {
         /* Closed below. */
     } else if (lane->stuck && lane->stuck_number == number) {

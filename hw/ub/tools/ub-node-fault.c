@@ -60,6 +60,7 @@ static bool get_plan(json_t *args, UbFaultPlan *p)
     uint64_t seed = 0, nth = 0, every = 0, depth = 0, delay = 0, action = 0;
     uint64_t kind = p->kind, tp = p->tp_opcode, ta = p->ta_opcode;
     uint64_t psn = p->psn, last = p->psn_last;
+    uint64_t queue = p->queue, target = p->target_queue;
 
     if (!number(args, "seed", UINT32_MAX, &seed) ||
         !number(args, "nth", INT64_MAX, &nth) ||
@@ -70,6 +71,8 @@ static bool get_plan(json_t *args, UbFaultPlan *p)
         !number(args, "ta-opcode", UB_FAULT_ANY, &ta) ||
         !number(args, "psn", UINT32_MAX, &psn) ||
         !number(args, "psn-last", UINT32_MAX, &last) ||
+        !number(args, "queue", UINT32_MAX, &queue) ||
+        !number(args, "target-queue", UINT32_MAX, &target) ||
         !word(args, "action", actions, G_N_ELEMENTS(actions), &action) ||
         !word(args, "kind", kinds, G_N_ELEMENTS(kinds), &kind)) {
         return false;
@@ -94,6 +97,8 @@ static bool get_plan(json_t *args, UbFaultPlan *p)
     p->ta_opcode = ta;
     p->psn = psn;
     p->psn_last = last;
+    p->queue = queue;
+    p->target_queue = target;
     return true;
 }
 

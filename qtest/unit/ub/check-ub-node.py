@@ -134,10 +134,18 @@ def faults(control):
     got = control.good('fault-query', endpoint=1)
     assert got['on'] and got['duplicate'] >= 1 and not got['drop'], got
     for wrong in ({'drop-ppm': 1000001}, {'drop-ppm': -1}, {'kind': 'x'},
-                  {'action': 7}, {'psn': 'a'}, {'out': 1}, {'nth': -1},
+                  {'action': 7}, {'queue': 1 << 20}, {'target-queue': -1},
+                  {'psn': 'a'}, {'out': 1}, {'nth': -1},
                   {'reorder-depth': 65}, {'drop-ppm': 1000000,
                                           'delay-ppm': 1}):
         assert 'error' in control.ask('fault-set', **wrong), wrong
+    # Of a queue that nobody has: nothing happens.
+    control.good('fault-set', endpoint=0, out=True, queue=0xfffff,
+                 **{'drop-ppm': 1000000})
+    assert control.good('Write', to=2, carrier='rtp', offset=0,
+                        data=data) == {'status': 'ok'}
+    got = control.good('fault-query', endpoint=0, out=True)
+    assert got['on'] and not got['drop'], got
     for i in range(2):
         control.good('fault-set', endpoint=i, out=True)
         control.good('fault-set', endpoint=i, out=False)
