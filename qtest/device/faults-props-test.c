@@ -19,6 +19,12 @@ static bool until_reset(const char *name)
     return strstr(name, "fault-tx-");
 }
 
+/* Not those that have a "default". */
+static bool of_faults(const char *name)
+{
+    return g_str_has_prefix(name, "fault-") || strstr(name, "-fault-");
+}
+
 /* A value that each of them can have, and does not have by itself. */
 static unsigned value_of(const char *name, const char *type)
 {
@@ -42,7 +48,7 @@ static void test_device(const void *opaque)
         QDict *d = qobject_to(QDict, qlist_entry_obj(e));
         const char *name = qdict_get_str(d, "name");
 
-        if (strstr(name, "fault-") && !until_reset(name)) {
+        if (of_faults(name) && !until_reset(name)) {
             g_string_append_printf(props, ",%s=%u", name,
                                    value_of(name, qdict_get_str(d, "type")));
         }
@@ -53,7 +59,7 @@ static void test_device(const void *opaque)
         const char *name = qdict_get_str(d, "name");
         QDict *got;
 
-        if (!strstr(name, "fault-") || until_reset(name)) {
+        if (!of_faults(name) || until_reset(name)) {
             continue;
         }
         got = qtest_qmp(qts, "{ 'execute': 'qom-get', 'arguments': { 'path':"
