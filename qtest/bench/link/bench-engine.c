@@ -1,0 +1,259 @@
+/*
+ * Speed of Writes by the engines of two emulators, over RTP and CTP: through the
+ * whole port against raw packets of the same link and run, turn by turn, and through
+ * one ub-switch against a direct link.  Timings decide nothing.
+ *
+ *   bench-engine [ROUNDS [SECONDS A ROUND]]
+ *   bench-engine switch [ROUNDS [SECONDS A ROUND]]
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "measure.h"
+#include "raw-end.h"
+#include "../../link/switch-fabric.h"
+#include "ub/tah.h"
+
+#define SQ_LOG2 10
+#define CQ_LOG2 10
+/* Entries that a doorbell hands over; the last one has a completion. */
+#define BATCH 32u
+/* Bytes that may be under way. */
+#define AHEAD (4u << 20)
+
+static const uint32_t sizes[] = { 64, 4096, 8192, 65536 };
+static const struct { const char *name; unsigned carrier; } ways[] = {
+    { "RTP", ENG_RTP }, { "CTP", ENG_CTP },
+};
+
+/* One who writes to the other end's segment. */
+typedef struct Writer {
+    Eng *e;
+    UbqCq cq;
+    UbqQueue q;
+    unsigned row[G_N_ELEMENTS(ways)];
+    unsigned batches;           /* under way */
+    uint64_t done;              /* batches that were */
+} Writer;
+
+static void writer_open(Writer *w, Eng *e)
+{
+    UbqPeer peer = eng_peer(3 - e->n, 0);
+
+    *w = (Writer) { .e = e, .q = { .d = &e->drv, .sq_log2 = SQ_LOG2 } };
+    ubq_cq_open(&w->cq, &e->drv, CQ_LOG2);
+    ubq_queue_create(&w->q, &w->cq, NULL, UBQ_NEW, UB_ROI, 0);
+    ubq_channel(&e->drv, ENG_TPN, &peer, 99 + e->n, 102 - e->n);
+    for (unsigned i = 0; i < G_N_ELEMENTS(ways); i++) {
+        w->row[i] = ENG_DEST + i;
+        ubq_dest(&e->drv, w->row[i], ways[i].carrier, ENG_TPN, &peer);
+    }
+    ubq_segment(&e->drv, ENG_SEGMENT, e->room, ENG_ROOM,
+                UBQ_SEG_READ | UBQ_SEG_WRITE | UBQ_SEG_TOKEN, ENG_TOKEN);
+}
+
+/* A doorbell for several Writes of @len bytes, as ubq_post() would each. */
+static void post_batch(Writer *w, unsigned way, uint32_t len)
+{
+    for (unsigned i = 0; i < BATCH; i++) {
+        uint8_t *s = ubq_sqe(&w->q, 1);
+        bool odd = w->q.sq_pi >> SQ_LOG2 & 1;
+
+        ubq_sqe_put(s, UB_TA_WRITE | UBQ_SQE_TOKEN, w->row[way], w->e->room,
+                    len);
+        put_le32(s + UBQ_SQE_TARGET, ENG_SEGMENT);
+        put_le32(s + UBQ_SQE_TOKEN_VALUE, ENG_TOKEN);
+        put_le64(s + UBQ_SQE_ADDR, ENG_UBA);
+        __atomic_thread_fence(__ATOMIC_RELEASE);
+        put_le32(s, (get_le32(s) & ~(i + 1 < BATCH ? UBQ_SQE_CQE : 0)) |
+                    (odd ? 0 : UBQ_SQE_OWNER));
+        w->q.sq_pi++;
+    }
+    w->e->drv.bell(w->e->drv.opaque, 0, UBQ_BELL_SQ,
+                   w->q.id | (uint64_t)w->q.sq_pi << 32);
+    w->batches++;
+}
+
+/* Completions that are there; one doorbell for all. */
+static unsigned reap(Writer *w)
+{
+    unsigned n = 0;
+
+    for (;; n++) {
+        const uint8_t *e = w->e->drv.memory + w->cq.base +
+                           (w->cq.ci & ((1u << CQ_LOG2) - 1)) * UBQ_CQE;
+        uint32_t want = w->cq.ci >> CQ_LOG2 & 1 ? 0 : UBQ_CQE_OWNER;
+
+        if ((*(const volatile uint32_t *)e ^ want) & UBQ_CQE_OWNER) {
+            break;
+        }
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        g_assert_cmphex(ubq_cqe_status(e), ==, UBQ_STATUS_OK);
+        w->cq.ci++;
+    }
+    if (n) {
+        ubq_cq_arm(&w->cq, 0);
+    }
+    w->batches -= n;
+    w->done += n;
+    return n;
+}
+
+static void write_step(Writer *w, unsigned way, uint32_t len, bool more)
+{
+    unsigned most = CLAMP(AHEAD / len / BATCH, 2, (1u << SQ_LOG2) / BATCH - 1);
+    bool posted = false;
+
+    for (; more && w->batches < most; posted = true) {
+        post_batch(w, way, len);
+    }
+    if (!reap(w) && !posted) {
+        g_usleep(50);
+    }
+}
+
+/* MB/s of Writes for some time, after a start; nothing is under way then. */
+static double writes(Writer *w, unsigned way, uint32_t len, double seconds)
+{
+    double start, t;
+    uint64_t done;
+
+    for (t = now() + 0.05; now() < t;) {
+        write_step(w, way, len, true);
+    }
+    done = w->done;
+    start = now();
+    while ((t = now() - start) < seconds) {
+        write_step(w, way, len, true);
+    }
+    done = w->done - done;
+    while (w->batches) {
+        write_step(w, way, len, false);
+    }
+    return (double)done * BATCH * len / t / 1e6;
+}
+
+/* The same of raw packets. */
+static double packets(RawEnd ends[2], uint32_t len, double seconds)
+{
+    uint64_t bytes, seen;
+    double start, t, rate;
+
+    for (t = now() + 0.05; now() < t;) {
+        raw_send(&ends[0], UINT_MAX, len);
+        raw_reap(&ends[1]);
+    }
+    bytes = ends[1].bytes;
+    start = now();
+    while ((t = now() - start) < seconds) {
+        if (!(raw_send(&ends[0], UINT_MAX, len) | raw_reap(&ends[1]))) {
+            g_usleep(50);
+        }
+    }
+    rate = (ends[1].bytes - bytes) / t / 1e6;
+    do {                        /* what is still under way */
+        seen = ends[1].packets;
+        for (t = now() + 0.02; now() < t;) {
+            raw_send(&ends[0], 0, len);
+            raw_reap(&ends[1]);
+        }
+    } while (ends[1].packets != seen);
+    return rate;
+}
+
+static void full_speed(QUbc *a, QUbc *b)
+{
+    QUBC_WAIT(qubc_link_int(a, 0, "lane-mbps") == 106250 &&
+              qubc_link_int(b, 0, "lane-mbps") == 106250);
+}
+
+static void report(const char *what, const char *way, uint32_t len,
+                   double rate[2][ROUNDS_MAX], double *ratio, unsigned rounds)
+{
+    double typical = median(ratio, rounds);
+
+    printf("%5u bytes over %s: %8.1f MB/s, %s %8.1f MB/s, ratio %.2f (%.2f to "
+           "%.2f)\n", len, way, median(rate[0], rounds), what,
+           median(rate[1], rounds), typical, ratio[0], ratio[rounds - 1]);
+    fflush(stdout);
+}
+
+static void against_raw(EngPair *p, unsigned rounds, double seconds)
+{
+    RawEnd raw[2];
+    Writer w, other;
+
+    raw_open(&raw[0], p->link.a);
+    raw_open(&raw[1], p->link.b);
+    writer_open(&w, &p->a);
+    writer_open(&other, &p->b);
+    for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        for (unsigned way = 0; way < G_N_ELEMENTS(ways); way++) {
+            double rate[2][ROUNDS_MAX], ratio[ROUNDS_MAX];
+
+            for (unsigned n = 0; n < rounds; n++) {
+                rate[0][n] = writes(&w, way, sizes[i], seconds);
+                rate[1][n] = packets(raw, MIN(sizes[i], 8192), seconds);
+                ratio[n] = rate[0][n] / rate[1][n];
+            }
+            report("raw packets", ways[way].name, sizes[i], rate, ratio, rounds);
+        }
+    }
+}
+
+static void against_direct(EngPair *p, unsigned rounds, double seconds)
+{
+    Writer direct, far, other[2];
+    Fabric f;
+
+    fabric_start(&f, "");
+    full_speed(f.q[0], f.q[1]);
+    writer_open(&direct, &p->a);
+    writer_open(&other[0], &p->b);
+    writer_open(&far, &f.e[0]);
+    writer_open(&other[1], &f.e[1]);
+    for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        for (unsigned way = 0; way < G_N_ELEMENTS(ways); way++) {
+            double rate[2][ROUNDS_MAX], ratio[ROUNDS_MAX];
+
+            for (unsigned n = 0; n < rounds; n++) {
+                rate[0][n] = writes(&far, way, sizes[i], seconds);
+                rate[1][n] = writes(&direct, way, sizes[i], seconds);
+                ratio[n] = rate[0][n] / rate[1][n];
+            }
+            report("direct", ways[way].name, sizes[i], rate, ratio, rounds);
+        }
+    }
+    fabric_stop(&f);
+}
+
+int main(int argc, char **argv)
+{
+    double given[] = { 3, 1 };      /* rounds, seconds of each */
+    bool through = false;
+    unsigned rounds;
+    EngPair p = { 0 };
+
+    numbers(argc, argv, given, G_N_ELEMENTS(given));
+    for (int i = 1; i < argc; i++) {
+        through = through || !strcmp(argv[i], "switch");
+    }
+    rounds = CLAMP(given[0], 1, ROUNDS_MAX);
+    if (through && !switch_program()) {
+        printf("ub-switch is not built\n");
+        return 0;
+    }
+    link_prepare(&p.link);
+    p.link.a = start_server(&p.link);
+    p.link.b = start_client(&p.link);
+    eng_open(&p.a, p.link.a, 1);
+    eng_open(&p.b, p.link.b, 2);
+    eng_link_up(&p);
+    full_speed(p.link.a, p.link.b);
+    if (through) {
+        against_direct(&p, rounds, given[1]);
+    } else {
+        against_raw(&p, rounds, given[1]);
+    }
+    link_stop(&p.link);
+    return 0;
+}
