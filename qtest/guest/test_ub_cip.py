@@ -51,11 +51,11 @@ class Sealed(TwoGuests):
     # ---- what users do -----------------------------------------------------------------
 
     @property
-    def guests(self):
+    def named(self):
         return {'left': self.left, 'right': self.right}
 
     def ubcip(self, name, words, status=0):
-        done = self.guests[name].run(f'ubcip {words}', check=False)
+        done = self.named[name].run(f'ubcip {words}', check=False)
         self.assertEqual(done.status, status, done.err)
         return done
 
@@ -63,7 +63,7 @@ class Sealed(TwoGuests):
         """Keys of one channel, as a file that these guests have."""
         text = self.ubcip('left', f'make {EID["left"]} {EID["right"]}').out
         for name in names or OTHER:
-            self.guests[name].run(f'umask 77; echo "{text}" > /tmp/keys')
+            self.named[name].run(f'umask 77; echo "{text}" > /tmp/keys')
 
     def load(self, slot, *names):
         for name in names or OTHER:
@@ -88,7 +88,7 @@ class Sealed(TwoGuests):
     # ---- what is seen of it --------------------------------------------------------------
 
     def counter(self, name, what):
-        engine = self.guests[name].qmp.command('query-ub-engines')[0]
+        engine = self.named[name].qmp.command('query-ub-engines')[0]
         return next((c['value'] for c in engine['cip'] if c['name'] == what),
                     0)
 
