@@ -346,7 +346,8 @@ typedef struct UbTaConfig {
     bool rsp_type_keep;             /* responses to an SC: INI_RC_Type stays 10 */
     bool poison_send;               /* poisoned data go out with BTAH.Poison;
                                      * otherwise the request fails */
-    uint8_t retries;                /* of RNR and Page Fault; 255: for ever */
+    uint8_t retries;                /* of RNR and Page Fault; 255: for ever; a
+                                     * queue may say another for RNR */
     uint8_t rnr_timer;              /* what a full target says */
     /* ns; each is multiplied by scale / 1000 and then at least floor. */
     int64_t ack_timeout;            /* TA acknowledgement time-out */
@@ -360,6 +361,7 @@ typedef struct UbTaConfig {
                                      * images whose contexts name none are refused */
 } UbTaConfig;
 
+#define UB_TA_GEARS 4u
 /* Gears of the TA acknowledgement time-out: 128 ms, 1 s, 8 s, 64 s. */
 int64_t ub_ta_gear(unsigned gear);
 
@@ -459,6 +461,10 @@ typedef struct UbTaQueueConfig {
     bool static_sc;                 /* ROT: SCID is given, not asked for */
     uint32_t scid;
     unsigned entity;                /* whose it is: for SEID in traces and views */
+    uint8_t tries;                  /* of a message that finds no receive entry: 0:
+                                     * as UbTaConfig.retries says; 255: for ever */
+    uint8_t patience;               /* TA acknowledgement time-out: 0: that of
+                                     * UbTaConfig; else 1 + gear, 1 to 4 */
 } UbTaQueueConfig;
 
 /* A queue of requests.  NULL: RCID in use or out of range, mode unknown. */
@@ -466,6 +472,8 @@ UbTaQueue *ub_ta_queue_new(UbTa *ta, const UbTaQueueConfig *cfg);
 /* Its requests are given back as flushed, answers to them are forgotten. */
 void ub_ta_queue_free(UbTaQueue *q);
 const UbTaQueueConfig *ub_ta_queue_config(const UbTaQueue *q);
+/* Other tries and patience: of what is tried, or waits, from now on. */
+void ub_ta_queue_set_tries(UbTaQueue *q, uint8_t tries, uint8_t patience);
 UbTaQueue *ub_ta_queue(UbTa *ta, uint32_t rcid);
 /* Requests posted and not given back. */
 uint32_t ub_ta_queue_len(const UbTaQueue *q);

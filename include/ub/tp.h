@@ -444,6 +444,9 @@ uint32_t ub_tpg_pick(UbTp *tp, uint32_t tpgn);
 const UbTpCounters *ub_tp_counters(const UbTp *tp);
 /* The name of counter @i, from 0, and its value; NULL: there are no more. */
 const char *ub_tp_counter(const UbTp *tp, unsigned i, uint64_t *value);
+/* The MTU of channels that are made from now on, unless another is asked for: 1024, 4096
+ * or 8192. */
+void ub_tp_set_mtu(UbTp *tp, uint32_t mtu);
 /* CC_EN. */
 void ub_tp_cc_enable(UbTp *tp, bool on);
 /* Save or load all of it.  Loading into what ub_tp_new() made of the same

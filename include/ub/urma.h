@@ -177,6 +177,7 @@ typedef struct UbUrmaQueueInfo {
     uint32_t remote;            /* UBQ_Q_BOUND: queue of the only sender … */
     UbEid remote_eid;           /* … and its Entity */
     uint64_t record;            /* address, or 0 */
+    uint8_t tries, patience;    /* UBQ_Q_TRIES, UBQ_Q_ACK_TIMEOUT */
     uint32_t requests;          /* that the transaction layer has */
     UbUrmaQueueCounts counts;
 } UbUrmaQueueInfo;

@@ -307,9 +307,13 @@ enum {
                                     * which the UMMU translates */
 #define UBQ_Q_TOKEN_VALUE 56 /* le32 */
 #define UBQ_Q_RNR_TIMER 60  /* u8: RNR_Timer that senders are told, 0-19 */
+#define UBQ_Q_TRIES 61      /* u8: how often a message is sent that finds no receive
+                             * entry; 0: as the device does; 0xff: for ever */
 #define UBQ_Q_EQ 62         /* le16: of its asynchronous events */
 #define UBQ_Q_RQ_LIMIT 64   /* le16: fewer entries: UBQ_EVENT_RQ_LIMIT; 0: off */
 #define UBQ_Q_STATE 66      /* u8: UBQ_STATE_*; MODIFY, out of QUERY */
+#define UBQ_Q_ACK_TIMEOUT 67 /* u8: how long it waits for a response: 1: 128 ms,
+                             * 2: 1 s, 3: 8 s, 4: 64 s; 0: as the device does */
 #define UBQ_Q_REMOTE 68     /* le32 */
 #define UBQ_Q_REMOTE_EID 72 /* 16 bytes */
 #define UBQ_Q_LOCAL 88      /* le32: TokenID */
@@ -342,7 +346,8 @@ enum {
 #define UBQ_QM_BOUND (1u << 4)  /* REMOTE, REMOTE_EID and the flag */
 #define UBQ_QM_DRAIN (1u << 5)  /* Suspended, Error: what has not begun comes back
                                  * as flushed, before the state changes */
-#define UBQ_QM_ALL 0x3fu
+#define UBQ_QM_TRIES (1u << 6)  /* TRIES, ACK_TIMEOUT: of what waits from now on */
+#define UBQ_QM_ALL 0x7fu
 
 /* JGROUP_CREATE: a group of receive queues (jetty group), numbers of its own.
  * JGROUP_MODIFY: the token.  JOIN, LEAVE: the object is a queue; a queue is in one

@@ -132,6 +132,22 @@ u32 ub_own_upi(struct ub_core *core)
 }
 EXPORT_SYMBOL_GPL(ub_own_upi);
 
+/* MTU_CFG (UB 2.0, D.1.13). */
+u32 ub_mtu_bytes(u32 code)
+{
+	static const u32 bytes[] = { 1024, 4096, 8192 };
+
+	return bytes[code < ARRAY_SIZE(bytes) ? code : 0];
+}
+EXPORT_SYMBOL_GPL(ub_mtu_bytes);
+
+u32 ub_own_mtu(struct ub_core *core)
+{
+	return ub_mtu_bytes(ub_config_read(core, UB_CFG0_MTU_CFG) &
+			    UB_CFG0_MTU_CFG__ALL);
+}
+EXPORT_SYMBOL_GPL(ub_own_mtu);
+
 int ub_eid_cna(struct ub_core *core, const u8 eid[16], u32 *cna)
 {
 	u8 own[16];

@@ -6,7 +6,6 @@
  */
 #include "ub_engine.h"
 
-#define MTU		4096
 #define CFG_BYPASS	9
 #define CFG_CNA24	7
 #define CFG_CNA16	6
@@ -37,7 +36,7 @@ int ub_dest_set(struct ub_dests *t, const struct ub_dest *d, u32 tpn)
 	ub_put8(&cmd, UBQ_DST_CARRIER, d->carrier);
 	ub_put8(&cmd, UBQ_DST_FORM,
 		d->carrier == UB_BYPASS ? FORM_NONE : FORM_WIDE);
-	ub_put16(&cmd, UBQ_DST_MTU, MTU);
+	ub_put16(&cmd, UBQ_DST_MTU, d->mtu ? d->mtu : ub_own_mtu(t->core));
 	ub_put32(&cmd, UBQ_DST_CHANNEL, tpn);
 	ub_put32(&cmd, UBQ_DST_UPI, ub_own_upi(t->core));
 	memcpy(cmd.b + UBQ_DST_DEID, d->eid, sizeof(d->eid));

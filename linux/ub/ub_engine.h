@@ -98,6 +98,10 @@ static inline u64 ub_get64(const struct ub_cmd *cmd, unsigned int at)
 /* Who the controller is: Entity 0, EIDs with the most significant byte first. */
 void ub_own_eid(struct ub_core *core, u8 eid[16]);
 u32 ub_own_upi(struct ub_core *core);
+/* Bytes of payload that a packet has at most, as the fabric's management set it, and
+ * those of a code of that register. */
+u32 ub_own_mtu(struct ub_core *core);
+u32 ub_mtu_bytes(u32 code);
 /* Where an EID is: of an Entity that is lent to us, as the UBFM says; else the
  * address in it, if it has our prefix, or -EHOSTUNREACH. */
 int ub_eid_cna(struct ub_core *core, const u8 eid[16], u32 *cna);
@@ -114,6 +118,7 @@ struct ub_dest {
 	struct list_head list;
 	unsigned int users;
 	u32 row, carrier, cna;
+	u32 mtu;		/* 0: this node's */
 	u8 eid[16];
 };
 

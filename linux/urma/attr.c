@@ -2,12 +2,15 @@
 /*
  * URMA: what a device can do.
  */
+#include <linux/bitfield.h>
+#include <linux/log2.h>
+
 #include "ub_urma.h"
 #include "ub/cfg_regs.h"
 
 #define LOG2_MAX	15
 #define MSG_MAX		0x7fffffffu
-#define MTU_4096	5
+#define MTU_CODE_0	7	/* 256 bytes are code 1, and so on */
 #define PORT_DOWN	1
 #define PORT_ACTIVE	4
 #define ATOMIC_MAX	64
@@ -34,14 +37,21 @@ static u32 speed_code(u32 mbps)
 	return code;
 }
 
+static u32 mtu_code(u32 bytes)
+{
+	return ilog2(bytes) - MTU_CODE_0;
+}
+
 static void port_fill(struct urma_dev *dev, unsigned int i,
 		      struct urma_port *p)
 {
 	u32 status = ub_rd(dev->core->bar, UBC_PORT(i) + UBC_PORT_STATUS);
+	u32 features = ub_config_read(dev->core, UB_CFG0_SUPPORTED_FEATURE);
 	u32 mbps;
 
-	p->max_mtu = MTU_4096;
-	p->active_mtu = MTU_4096;
+	p->max_mtu = mtu_code(ub_mtu_bytes(
+		FIELD_GET(UB_CFG0_SUPPORTED_FEATURE__MTU_SUPPORTED, features)));
+	p->active_mtu = mtu_code(ub_own_mtu(dev->core));
 	p->state = status & UBC_PORT_STATUS_DLL_UP ? PORT_ACTIVE : PORT_DOWN;
 	ub_core_link(dev->core, i, &mbps, &p->active_width);
 	p->active_speed = speed_code(mbps);

@@ -92,6 +92,22 @@ static void recv_token(struct ub_cmd *cmd,
 		  min_t(u8, jfr->rnr_timer, RNR_TIMER_MAX));
 }
 
+#define TRIES_FOR_EVER	0xff
+#define RNR_RETRY_FOR_EVER	7
+#define TIMEOUTS_PER_GEAR	5
+#define TIMEOUT_OWN	14	/* from here on, the engine's */
+
+/* How often, and for how long: an err_timeout of 0 says nothing, the short ones are
+ * three gears, and no other ends a request before its channel is given up. */
+static void send_tries(struct ub_cmd *cmd, const struct urma_jetty_cmd *jfs)
+{
+	ub_put8(cmd, UBQ_Q_TRIES, jfs->rnr_retry < RNR_RETRY_FOR_EVER ?
+				  jfs->rnr_retry + 1 : TRIES_FOR_EVER);
+	if (jfs->err_timeout && jfs->err_timeout < TIMEOUT_OWN)
+		ub_put8(cmd, UBQ_Q_ACK_TIMEOUT,
+			1 + jfs->err_timeout / TIMEOUTS_PER_GEAR);
+}
+
 static int queue_state(struct urma_dev *dev, struct urma_queue *q, u32 state)
 {
 	struct ub_cmd cmd;
@@ -123,6 +139,7 @@ static int queue_make(struct urma_file *f, struct urma_queue *q, int mode)
 		ub_put64(&cmd, UBQ_Q_SQ_BASE, q->obj.ring->dma);
 		ub_put8(&cmd, UBQ_Q_SQ_LOG2, q->shape.log2);
 		ub_put32(&cmd, UBQ_Q_SEND_CQ, q->send->id);
+		send_tries(&cmd, &q->cfg);
 		if (q->cfg.send_flag & URMA_JFS_SUSPEND)
 			flags |= UBQ_Q_SUSPEND;
 	} else {

@@ -24,17 +24,19 @@ struct urma_channel {
 	bool rested;		/* nobody needed it meanwhile; under dests.lock */
 	struct mutex lock;	/* tpn; one sets it up, others wait */
 	u32 tpn;		/* 0: there is none */
+	u32 mtu;		/* that both ends agreed upon */
 };
 
 /* ---- channels ---- */
 
-static int channel_state(struct urma_dev *dev, u32 tpn)
+static int channel_state(struct urma_dev *dev, u32 tpn, u32 *mtu)
 {
 	struct ub_cmd cmd;
 	int err;
 
 	ub_cmd_init(&cmd, tpn, 0);
 	err = urma_cmd_run(dev, UBQ_OP_CHANNEL_QUERY, &cmd);
+	*mtu = ub_get16(&cmd, UBQ_CH_MTU);
 	return err ? err : cmd.b[UBQ_CH_STATE];
 }
 
@@ -51,10 +53,11 @@ static int channel_connect(struct urma_dev *dev, struct urma_channel *c)
 	unsigned long end = jiffies + msecs_to_jiffies(CONNECT_MS);
 	struct ub_cmd cmd;
 	int state, err;
-	u32 tpn;
+	u32 tpn, mtu;
 
 	ub_cmd_init(&cmd, UBQ_NEW, 0);
 	ub_put_way(&cmd, UBQ_CH_WAY, CFG_CNA24, c->cna);
+	ub_put16(&cmd, UBQ_CH_MTU, ub_own_mtu(dev->core));
 	ub_put32(&cmd, UBQ_CH_TX_PSN, UBQ_NEW);
 	ub_put32(&cmd, UBQ_CH_RX_PSN, UBQ_NEW);
 	ub_put16(&cmd, UBQ_CH_FLAGS, UBQ_CH_FAST);
@@ -65,9 +68,10 @@ static int channel_connect(struct urma_dev *dev, struct urma_channel *c)
 	ub_cmd_init(&cmd, tpn, 0);
 	err = urma_cmd_run(dev, UBQ_OP_CHANNEL_CONNECT, &cmd);
 	while (!err) {
-		state = channel_state(dev, tpn);
+		state = channel_state(dev, tpn, &mtu);
 		if (state == CHANNEL_ACTIVE) {
 			c->tpn = tpn;
+			c->mtu = mtu;
 			return 0;
 		}
 		if (state != CHANNEL_SETUP || time_after(jiffies, end))
@@ -94,6 +98,7 @@ static int channel_rows(struct urma_dev *dev, struct urma_channel *c)
 	list_for_each_entry(d, &dev->dests.list, way.list) {
 		if (err || d->channel != c)
 			continue;
+		d->way.mtu = c->mtu;
 		if (c->tpn)
 			err = ub_dest_set(&dev->dests, &d->way, c->tpn);
 		else
@@ -119,10 +124,10 @@ static bool channel_rested(struct urma_dev *dev, struct urma_channel *c)
 static int channel_ready(struct urma_dev *dev, struct urma_channel *c)
 {
 	bool rested = channel_rested(dev, c);
-	u32 old = c->tpn;
+	u32 old = c->tpn, mtu;
 	int err;
 
-	if (old && !rested && channel_state(dev, old) == CHANNEL_ACTIVE)
+	if (old && !rested && channel_state(dev, old, &mtu) == CHANNEL_ACTIVE)
 		return 0;
 	if (old) {
 		c->tpn = 0;
@@ -212,6 +217,8 @@ static struct urma_dest *dest_new(struct urma_dev *dev, const u8 eid[16],
 	d->way.cna = cna;
 	memcpy(d->way.eid, eid, sizeof(d->way.eid));
 	d->channel = channel;
+	if (channel)
+		d->way.mtu = channel->mtu;
 	err = ub_dest_add(&dev->dests, &d->way, channel ? channel->tpn : 0);
 	if (!err)
 		return d;

@@ -70,7 +70,7 @@ static const Other ubc_other[] = {
     { "tp-selective", "on,tp-ooo=on" }, { "tp-fast", "off,tp-ooo=on" },
     { "tp-spray", "on,tp-ooo=on" }, { "tp-results", "2048" },
     { "tp-setup-nlp", "14" }, { "tp-sack-bits", "512" },
-    { "ta-slice", "8192" }, { "ta-max-len", "65536" }, { "ta-mtu", "8192" },
+    { "ta-slice", "8192" }, { "ta-max-len", "65536" }, { "ta-mtu", "4096" },
     { "ta-window", "512" }, { "ta-aggregate", "31" },
     { "ta-tassn-start", "4096" }, { NULL }
 };

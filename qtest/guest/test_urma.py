@@ -66,8 +66,8 @@ class Urma(TwoGuests):
         self.check_kernels()
 
     def test_5b_mutual(self):
-        """both sides flood one another, with empty receive queues and with full ones"""
-        self.drive('mutual')
+        """messages wait for entries, and answers, or come back; both sides flood one another"""
+        self.drive('patient', 'hurried', 'mutual')
         self.check_kernels()
 
     def test_5c_large(self):

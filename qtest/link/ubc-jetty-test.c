@@ -120,6 +120,13 @@ static void says(Eng *e, const char *list, uint32_t number, const char *key,
     g_assert_cmpstr(value, ==, want);
 }
 
+static uint64_t empty_of(Eng *e)
+{
+    g_autofree char *value = jetty_of(e, "jettys", e->queue.id, "empty");
+
+    return g_ascii_strtoull(value, NULL, 10);
+}
+
 /* ---- Groups (§8.2.2.1) --------------------------------------------------------------- */
 
 typedef struct Group {
@@ -433,6 +440,37 @@ static void test_continue(void)
     says(&p.a, "jettys", p.a.queue.id, "failed", "3");
     says(&p.a, "jettys", p.a.queue.id, "done", "3");
     says(&p.a, "jfcs", p.a.cq.id, "failed", "3");
+    eng_stop(&p);
+}
+
+/* ---- Tries -------------------------------------------------------------------------------- */
+
+/* A message to a queue without entries ends when it was sent so often, or waits for one
+ * for as long as it takes. */
+static void test_tries(void)
+{
+    EngPair p;
+    Eng *a = &p.a, *b = &p.b;
+
+    start(&p, ENG_RTP, UB_ROI, 0);
+    says(a, "jettys", a->queue.id, "tries", "0");
+    says(a, "jettys", a->queue.id, "ack-timeout", "0");
+    modify(a, a->queue.id, UBQ_QM_TRIES, UBQ_Q_TRIES, 3);
+    says(a, "jettys", a->queue.id, "tries", "3");
+    send_by(a, &a->queue, b->queue.id, 0, 0);
+    eng_complete(a, UBQ_STATUS_RNR);
+    says(b, "jettys", b->queue.id, "empty", "3");
+    modify(a, a->queue.id, UBQ_QM_TRIES, UBQ_Q_TRIES, 0xff);
+    send_by(a, &a->queue, b->queue.id, 0, 0);
+    /* Thirteen times at least: more than any device does by itself. */
+    QUBC_WAIT(empty_of(b) > 16);
+    g_assert_null(ubq_cq_poll(&a->cq));
+    ubq_recv(&b->queue, b->room, BYTES);
+    eng_complete(a, UBQ_STATUS_OK);
+    modify(a, a->queue.id, UBQ_QM_TRIES, UBQ_Q_ACK_TIMEOUT, 2);
+    says(a, "jettys", a->queue.id, "ack-timeout", "1000");
+    g_assert_cmpuint(command(a, UBQ_OP_QUEUE_MODIFY, a->queue.id, UBQ_QM_TRIES,
+                             UBQ_Q_ACK_TIMEOUT, 5), ==, UBQ_RESULT_PARAMETER);
     eng_stop(&p);
 }
 
@@ -825,6 +863,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-jetty/unheard", test_unheard);
     qtest_add_func("/ubc-jetty/suspend", test_suspend);
     qtest_add_func("/ubc-jetty/continue", test_continue);
+    qtest_add_func("/ubc-jetty/tries", test_tries);
     qtest_add_func("/ubc-jetty/moderation", test_moderation);
     qtest_add_func("/ubc-jetty/events", test_events);
     qtest_add_func("/ubc-jetty/record", test_record);

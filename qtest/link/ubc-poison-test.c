@@ -7,9 +7,9 @@
 #include "switch-fabric.h"
 #include "ub/tah.h"
 
-#define SENDS "poison-send=on"
+#define SENDS "poison-send=on,ta-mtu=4096"
 #define LEN 20000u
-#define PACKET 4096u    /* bytes of a packet of LEN */
+#define PACKET 4096u    /* bytes of a packet of LEN, either way */
 #define FRESH 0xc3      /* in memory that nothing was written to */
 
 static unsigned poison_command(Eng *e, unsigned action, uint64_t at, uint64_t len,

@@ -18,9 +18,9 @@ int64_t ta_rnr_time(const UbTa *ta, unsigned timer)
 
 int64_t ub_ta_gear(unsigned gear)
 {
-    static const int64_t ms[] = { 128, 1000, 8000, 64000 };
+    static const int64_t ms[UB_TA_GEARS] = { 128, 1000, 8000, 64000 };
 
-    return ms[MIN(gear, 3)] * 1000000;
+    return ms[MIN(gear, UB_TA_GEARS - 1)] * 1000000;
 }
 
 guint ta_key_hash(gconstpointer key)

@@ -12,6 +12,7 @@
 typedef struct Found {
     UbTa *ta;
     CoreImage *im;
+    unsigned version;           /* of the image */
     GHashTable *requests;
 } Found;
 
@@ -265,7 +266,8 @@ static void load_request(Found *f, UbTaQueue *q,
     g_hash_table_insert(f->requests, g_memdup2(&key, sizeof(key)), r);
 }
 
-static void image_queue_head(CoreImage *im, UbTaQueueConfig *c)
+/* Before version 4 all queues tried as the layer does. */
+static void image_queue_head(CoreImage *im, unsigned version, UbTaQueueConfig *c)
 {
     core_image_int(im, &c->rcid);
     core_image_int(im, &c->mode);
@@ -274,6 +276,10 @@ static void image_queue_head(CoreImage *im, UbTaQueueConfig *c)
     core_image_flag(im, &c->static_sc);
     core_image_int(im, &c->scid);
     core_image_int(im, &c->entity);
+    if (version >= 4) {
+        core_image_int(im, &c->tries);
+        core_image_int(im, &c->patience);
+    }
 }
 
 static void image_queue_state(CoreImage *im, UbTaQueue *q)
@@ -290,7 +296,7 @@ static void save_queue(void *opaque, void *p)
     UbTaQueue *q = p;
     uint32_t n = q->len;
 
-    image_queue_head(f->im, &q->cfg);
+    image_queue_head(f->im, f->version, &q->cfg);
     image_queue_state(f->im, q);
     core_image_count(f->im, &n, UINT32_MAX, "");
     for (UbTaRequest *r = q->all.head; r; r = r->next) {
@@ -314,7 +320,7 @@ static void image_queues(Found *f,
     }
     while (n-- && !core_image_error(im)) {
         memset(&c, 0, sizeof(c));
-        image_queue_head(im, &c);
+        image_queue_head(im, f->version, &c);
         q = core_image_error(im) ? NULL : ub_ta_queue_new(f->ta, &c);
         if (!core_image_check(im, q, "a queue of the image cannot be")) {
             return;
@@ -907,7 +913,7 @@ void ub_ta_image(UbTa *ta, CoreImage *im,
 
     f.requests = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
                                        NULL);
-    version = core_image_begin(im, CORE_TAG('U', 'B', 'T', 'A'), 3);
+    f.version = version = core_image_begin(im, CORE_TAG('U', 'B', 'T', 'A'), 4);
     core_image_check(im, version >= 2, "the source has another version of the "
                      "transaction layer");
     /* What was executed is to be found by who asks again. */

@@ -355,10 +355,19 @@ static void send_again(Lane *lane, uint32_t number)
     list_sending(lane);
 }
 
+/* How often a slice is tried again.  What a queue says is of receive entries; pages
+ * come by the device's rule. */
+static uint8_t retries_of(const UbTaQueue *q, bool rnr)
+{
+    return !rnr || !q->cfg.tries ? q->ta->cfg.retries
+           : q->cfg.tries == UINT8_MAX ? UINT8_MAX : q->cfg.tries - 1;
+}
+
 void ta_lane_retry(Lane *lane, uint32_t number, unsigned timer, bool rnr)
 {
     UbTa *ta = lane->ta;
     Slice *s = ta_lane_at(lane, number);
+    uint8_t retries;
 
     ta_count(ta, rnr ? UB_TAC_RNR_RX : UB_TAC_FAULT_RX);
     if (!s->req) {
@@ -369,11 +378,12 @@ void ta_lane_retry(Lane *lane, uint32_t number, unsigned timer, bool rnr)
         ta_lane_close(lane, number, UB_TAS_TIMEOUT);
         return;
     }
-    if (s->retries == ta->cfg.retries && s->retries != UINT8_MAX) {
+    retries = retries_of(s->req->queue, rnr);
+    if (retries != UINT8_MAX && s->retries >= retries) {
         ta_lane_close(lane, number, UB_TAS_RNR);
         return;
     }
-    s->retries += ta->cfg.retries != UINT8_MAX;
+    s->retries += retries != UINT8_MAX;
     s->state = SLICE_WAIT;
     time_slice(lane, s, ta->now + ta_rnr_time(ta, timer));
 }
@@ -471,6 +481,15 @@ static bool aim(Lane *lane, Slice *s, const UbTaDest *dest, UbTpDest *to)
     return true;
 }
 
+/* How long a slice waits for its answer. */
+static int64_t ack_timeout(const UbTa *ta, const Slice *s)
+{
+    uint8_t patience = s->req ? s->req->queue->cfg.patience : 0;
+
+    return ta_time(ta, patience ? ub_ta_gear(patience - 1)
+                                : ta->cfg.ack_timeout);
+}
+
 /* A packet has left. */
 static void packet_left(Lane *lane, uint32_t number, bool last, uint32_t len)
 {
@@ -489,7 +508,7 @@ static void packet_left(Lane *lane, uint32_t number, bool last, uint32_t len)
     s->begun = s->ends = false;
     not_pending(lane, number);
     s->state = SLICE_SENT;
-    time_slice(lane, s, ta->now + ta_time(ta, ta->cfg.ack_timeout));
+    time_slice(lane, s, ta->now + ack_timeout(ta, s));
 }
 
 /* Nothing comes back: it is done when it is sent (§7.3.1.2). */

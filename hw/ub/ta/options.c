@@ -19,7 +19,8 @@ static const CoreOption options[] = {
            "bytes of a slice over RTP, a multiple of 8192"),
     NUMBER("max-len", max_len, 1, 1u << 31, "bytes of one request"),
     NUMBER("mtu", mtu, 1024, 8192,
-           "payload of a packet of responses: 1024, 4096 or 8192"),
+           "payload of a packet of responses: 1024, 4096 or 8192; of ubc 8192 by "
+           "default, and MTU_CFG at most"),
     NUMBER("window", window, 64, 4096,
            "slices in flight between a queue and a peer, a power of two; both "
            "ends should have the same"),

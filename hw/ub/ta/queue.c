@@ -434,7 +434,8 @@ UbTaQueue *ub_ta_queue_new(UbTa *ta, const UbTaQueueConfig *cfg)
     UbTaQueue *q;
 
     if (cfg->rcid >= UB_TA_IDS || cfg->mode >= UB_TA_MODES ||
-        cfg->scid >= UB_TA_IDS || core_table_get(&ta->queues, cfg->rcid)) {
+        cfg->scid >= UB_TA_IDS || cfg->patience > UB_TA_GEARS ||
+        core_table_get(&ta->queues, cfg->rcid)) {
         return NULL;
     }
     q = g_new0(UbTaQueue, 1);
@@ -448,6 +449,12 @@ UbTaQueue *ub_ta_queue_new(UbTa *ta, const UbTaQueueConfig *cfg)
 const UbTaQueueConfig *ub_ta_queue_config(const UbTaQueue *q)
 {
     return &q->cfg;
+}
+
+void ub_ta_queue_set_tries(UbTaQueue *q, uint8_t tries, uint8_t patience)
+{
+    q->cfg.tries = tries;
+    q->cfg.patience = MIN(patience, UB_TA_GEARS);
 }
 
 UbTaQueue *ub_ta_queue(UbTa *ta, uint32_t rcid)
@@ -490,7 +497,8 @@ bool ub_ta_queue_fits(const UbTaQueue *q, const UbTaQueueConfig *cfg, bool stopp
            own->in_order == cfg->in_order &&
            own->stop_on_error == cfg->stop_on_error &&
            own->static_sc == cfg->static_sc && own->scid == cfg->scid &&
-           own->entity == cfg->entity &&
+           own->entity == cfg->entity && own->tries == cfg->tries &&
+           own->patience == cfg->patience &&
            (q->stopped == stopped || (q->stopped && fails_later(q)));
 }
 

@@ -206,6 +206,11 @@ void ub_tp_cc_enable(UbTp *tp, bool on)
     }
 }
 
+void ub_tp_set_mtu(UbTp *tp, uint32_t mtu)
+{
+    tp->cfg.attr.mtu = mtu;
+}
+
 /* ---- commands ---- */
 
 UbTpResult ub_tp_create(UbTp *tp, uint32_t *tpn, const UbTpAttr *attr)

@@ -247,8 +247,19 @@ static void follow_entity(Ubc *ubc, unsigned entity, const UbSlice *cfg0)
 /* What CFG0_BASIC says of the layers. */
 static void follow_layers(Ubc *ubc)
 {
-    ub_net_set_mtu(ubc->net,
-                   ub_mtu_bytes(ub_slice_get(ubc->cfg0, UB_CFG0_MTU_CFG)));
+    uint32_t mtu = ub_mtu_bytes(ub_slice_get(ubc->cfg0, UB_CFG0_MTU_CFG));
+    UbTa *ta = ub_node_ta(ubc->node);
+    /* Less, if a property says less. */
+    uint32_t answers = MIN(mtu, ubc->conf.node.ta.mtu);
+
+    ub_net_set_mtu(ubc->net, mtu);
+    ub_tp_set_mtu(ub_node_tp(ubc->node), mtu);
+    if (ub_ta_config(ta)->mtu != answers) {
+        UbTaConfig c = *ub_ta_config(ta);
+
+        c.mtu = answers;
+        ub_ta_configure(ta, &c);
+    }
     ub_tp_cc_enable(ub_node_tp(ubc->node),
                     ub_slice_get(ubc->cfg0, UB_CFG0_CC_EN) &
                     UB_CFG0_CC_EN__ALL);

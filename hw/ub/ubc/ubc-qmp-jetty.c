@@ -67,6 +67,9 @@ static void add_jetty(void *opaque, const UbUrmaQueueInfo *info)
     q->send_done = info->sq_ci;
     q->requests = info->requests;
     PUT_NUMBER(q, send_jfc, info->send_cq);
+    q->tries = info->tries;
+    q->ack_timeout = info->patience
+        ? ub_ta_gear(info->patience - 1) / SCALE_MS : 0;
     q->receive_depth = info->rq_depth;
     q->receive_posted = info->rq_pi;
     q->receive_done = info->rq_ci;

@@ -27,6 +27,7 @@ void ubc_config_init(UbcConfig *cfg)
     cfg->usi = UBC_USI_TYPE2;
     ub_node_config_init(&cfg->node);
     cfg->node.net.exact_supported = true;
+    cfg->node.ta.mtu = cfg->node.net.mtu; /* MTU_CFG bounds it */
     cfg->node.bare = true; /* Bypass has no EIDs: they mean Entity 0 */
     ub_urma_config_init(&cfg->urma);
     ub_ummu_config_init(&cfg->ummu);

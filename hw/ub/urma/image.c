@@ -6,7 +6,7 @@
 #include "internal.h"
 
 #define URMA_TAG CORE_TAG('U', 'R', 'M', 'A')
-#define URMA_VERSION 3
+#define URMA_VERSION 4
 
 static void eq_image(UbUrma *u, CoreImage *im, UrmaEq *eq)
 {
@@ -176,6 +176,10 @@ static void queue_image(UbUrma *u, CoreImage *im, UrmaQueue *q)
     if (u->image >= 2) {
         core_image_flag(im, &q->told);
         core_image_int(im, &q->record);
+    }
+    if (u->image >= 4) {
+        core_image_int(im, &q->tries);
+        core_image_int(im, &q->patience);
     }
     core_image_flag(im, &ringing);
     if (!core_image_check(im, q->sq_log2 <= URMA_LOG2_MAX &&

@@ -101,6 +101,7 @@ struct UrmaQueue {
     UbUrma *urma;
     uint32_t id;
     uint8_t state, mode, rq_stride, rnr_timer;
+    uint8_t tries, patience;    /* as in UbTaQueueConfig */
     uint16_t page, eq;
     unsigned entity;
     uint32_t flags;

@@ -54,7 +54,8 @@ const char *urma_queue_check(UbUrma *u, const UrmaQueue *q)
     UrmaQueue *rq = shared ? urma_queue(u, q->rq_shared) : NULL;
 
     if (q->flags & ~Q_FLAGS || q->mode >= UB_TA_MODES ||
-        q->state >= UBQ_STATES || q->rnr_timer > RNR_TIMER_MAX) {
+        q->state >= UBQ_STATES || q->rnr_timer > RNR_TIMER_MAX ||
+        q->patience > UB_TA_GEARS) {
         return "queue with a flag, mode, state or timer that does not exist";
     }
     if (q->flags & UBQ_Q_TRANSLATE && (!u->ummu || q->local >= URMA_IDS)) {
@@ -124,6 +125,8 @@ unsigned urma_queue_create(UbUrma *u, uint32_t *id, uint8_t *cmd)
         .token = get_le32(cmd + UBQ_Q_TOKEN_VALUE),
         .local = get_le32(cmd + UBQ_Q_LOCAL),
         .rnr_timer = cmd[UBQ_Q_RNR_TIMER],
+        .tries = cmd[UBQ_Q_TRIES],
+        .patience = cmd[UBQ_Q_ACK_TIMEOUT],
         .eq = get_le16(cmd + UBQ_Q_EQ),
         .rq_limit = get_le16(cmd + UBQ_Q_RQ_LIMIT),
         .remote = get_le32(cmd + UBQ_Q_REMOTE),
@@ -205,6 +208,8 @@ UbTaQueueConfig urma_queue_ta(const UrmaQueue *q)
         .in_order = q->flags & UBQ_Q_IN_ORDER,
         .stop_on_error = q->flags & UBQ_Q_SUSPEND,
         .entity = q->entity,
+        .tries = q->tries,
+        .patience = q->patience,
     };
 }
 
@@ -263,6 +268,15 @@ static void flag_set(UrmaQueue *q, uint32_t flag, uint32_t from)
     q->flags = (q->flags & ~flag) | (from & flag);
 }
 
+static void queue_tries(UrmaQueue *q, uint8_t tries, uint8_t patience)
+{
+    q->tries = tries;
+    q->patience = patience;
+    if (q->ta) {
+        ub_ta_queue_set_tries(q->ta, tries, patience);
+    }
+}
+
 unsigned urma_queue_modify(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
     UrmaQueue *q = urma_queue(u, *id);
@@ -274,7 +288,8 @@ unsigned urma_queue_modify(UbUrma *u, uint32_t *id, uint8_t *cmd)
     }
     if (mask & ~UBQ_QM_ALL ||
         (mask & UBQ_QM_STATE && cmd[UBQ_Q_STATE] >= UBQ_STATES) ||
-        (mask & UBQ_QM_RNR_TIMER && cmd[UBQ_Q_RNR_TIMER] > RNR_TIMER_MAX)) {
+        (mask & UBQ_QM_RNR_TIMER && cmd[UBQ_Q_RNR_TIMER] > RNR_TIMER_MAX) ||
+        (mask & UBQ_QM_TRIES && cmd[UBQ_Q_ACK_TIMEOUT] > UB_TA_GEARS)) {
         urma_guest_error(u, "queue modified by a mask, state or timer that "
                          "does not exist");
         return UBQ_RESULT_PARAMETER;
@@ -302,6 +317,9 @@ unsigned urma_queue_modify(UbUrma *u, uint32_t *id, uint8_t *cmd)
     }
     if (mask & UBQ_QM_RNR_TIMER) {
         q->rnr_timer = cmd[UBQ_Q_RNR_TIMER];
+    }
+    if (mask & UBQ_QM_TRIES) {
+        queue_tries(q, cmd[UBQ_Q_TRIES], cmd[UBQ_Q_ACK_TIMEOUT]);
     }
     if (mask & UBQ_QM_TOKEN) {
         q->token = get_le32(cmd + UBQ_Q_TOKEN_VALUE);
@@ -366,6 +384,8 @@ unsigned urma_queue_query(UbUrma *u, uint32_t *id, uint8_t *cmd)
     put_le32(cmd + UBQ_Q_FLAGS, q->flags);
     put_le32(cmd + UBQ_Q_LOCAL, q->local);
     cmd[UBQ_Q_RNR_TIMER] = q->rnr_timer;
+    cmd[UBQ_Q_TRIES] = q->tries;
+    cmd[UBQ_Q_ACK_TIMEOUT] = q->patience;
     put_le16(cmd + UBQ_Q_EQ, q->eq);
     put_le16(cmd + UBQ_Q_RQ_LIMIT, q->rq_limit);
     cmd[UBQ_Q_STATE] = q->state;

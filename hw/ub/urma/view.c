@@ -36,6 +36,7 @@ static void show_queue(void *opaque, void *p)
         .group = q->group ? q->group->id : UBQ_NEW,
         .remote = q->remote, .remote_eid = q->remote_eid,
         .record = q->record,
+        .tries = q->tries, .patience = q->patience,
         .requests = q->ta ? ub_ta_queue_len(q->ta) : 0,
         .counts = q->counts,
     };

@@ -263,9 +263,9 @@ static void case_um(const char *host)
     link_open(&l, host, cfg);
     sends_of(&l, 3000);
     /* One packet has no room for it, and UM has no more than one. */
-    end_send(&l.end, URMA_WR_SEND, 0, 0, 5000, 0);
+    end_send(&l.end, URMA_WR_SEND, 0, 0, 8193, 0);
     end_expect(&l.end, &cr, URMA_CR_LOCAL_LENGTH);
-    sends_of(&l, 3000);
+    sends_of(&l, 8192);
     link_close(&l);
 }
 
@@ -572,14 +572,71 @@ static void case_many(const char *host)
     }
 }
 
+/* Far longer than all tries of a device that gives up take. */
+#define LONG_NS 100000000
+
+/* A message waits for its receive entry, however often it was told that there is none. */
+static void case_patient(const char *host)
+{
+    EndConfig cfg = link_rm;
+    struct timespec from, now;
+    urma_cr cr;
+    Link l;
+
+    cfg.rnr_timer = 1;
+    link_open(&l, host, cfg);
+    end_send(&l.end, URMA_WR_SEND, 0, 0, 100, 0);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    do {
+        link_ask(&l, (Say) { .order = ORDER_GET64 });
+        end_quiet(&l.end);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - from.tv_sec) * 1000000000LL + now.tv_nsec <
+             from.tv_nsec + LONG_NS);
+    link_ask(&l, (Say) { .order = ORDER_RECV, .off = 4096, .len = 100 });
+    end_expect(&l.end, &cr, URMA_CR_SUCCESS);
+    link_ask(&l, (Say) { .order = ORDER_RECEIVED });
+    link_close(&l);
+}
+
+/* A request that nobody answers ends after the time that the queue says, of which the
+ * typical one is longer than anything here takes. */
+static void case_hurried(const char *host)
+{
+    static const uint32_t timeouts[] = { 1, 4, 14, 17 };
+
+    for (unsigned i = 0; i < sizeof(timeouts) / sizeof(timeouts[0]); i++) {
+        EndConfig cfg = link_rm;
+        time_t from;
+        urma_cr cr;
+        Link l;
+
+        cfg.err_timeout = timeouts[i];
+        link_open(&l, host, cfg);
+        END_MUST(!link_ask(&l, (Say) { .order = ORDER_DEAF }).status);
+        from = time(NULL);
+        end_send(&l.end, URMA_WR_SEND, 0, 0, 100, 0);
+        if (timeouts[i] < 14) {
+            end_expect(&l.end, &cr, URMA_CR_ACK_TIMEOUT);
+            END_MUST(time(NULL) - from < 40);   /* not the engine's 64 s */
+        } else {
+            usleep(1000000);    /* far more than 128 ms */
+            end_quiet(&l.end);
+        }
+        link_close(&l);
+    }
+}
+
 /* Client and server flood one another: while neither has receive entries, and while
  * both do. */
 static void case_mutual(const char *host)
 {
     Say s = { .order = ORDER_EMPTY, .len = 4000 };
+    EndConfig cfg = link_rm;
     Link l;
 
-    link_open(&l, host, link_rm);
+    cfg.impatient = 1;
+    link_open(&l, host, cfg);
     END_MUST(l.fd >= 0);
     end_say(l.fd, &s, sizeof(s));
     end_mutual_empty(&l.end);
@@ -606,7 +663,8 @@ static const struct {
     { "thousand", link_case_thousand },
     { "states", case_states }, { "many", case_many },
     { "flush", case_flush }, { "control", case_control },
-    { "group", case_group }, { "mutual", case_mutual },
+    { "group", case_group }, { "patient", case_patient },
+    { "hurried", case_hurried }, { "mutual", case_mutual },
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))

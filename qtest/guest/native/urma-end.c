@@ -119,19 +119,29 @@ void end_open(End *end)
 
 /* ---- Making everything -------------------------------------------------------------- */
 
+static uint32_t either(uint32_t given, uint32_t otherwise)
+{
+    return given ? given : otherwise;
+}
+
 static void queues_make(End *end)
 {
     const EndConfig *c = &end->cfg;
-    urma_jfc_cfg jfc = { .depth = 4 * END_DEPTH };
+    urma_jfc_cfg jfc = { .depth = either(c->jfc_depth, 4 * END_DEPTH) };
     urma_jfr_cfg jfr = {
-        .depth = END_DEPTH, .trans_mode = c->trans_mode, .max_sge = END_SGE,
-        .min_rnr_timer = 12, .flag = c->plain, .token = { END_TOKEN },
+        .depth = either(c->recv_depth, END_DEPTH),
+        .trans_mode = c->trans_mode, .max_sge = END_SGE,
+        .min_rnr_timer = either(c->rnr_timer, END_RNR_TIMER),
+        .flag = c->plain, .token = { END_TOKEN },
     };
     urma_jetty_cfg jetty = {
         .flag = URMA_JETTY_SHARE_JFR,
-        .jfs_cfg = { .depth = END_DEPTH, .trans_mode = c->trans_mode,
+        .jfs_cfg = { .depth = either(c->send_depth, END_DEPTH),
+                     .trans_mode = c->trans_mode,
                      .max_sge = END_SGE, .max_rsge = 1,
-                     .max_inline_data = END_INLINE, .rnr_retry = 7,
+                     .max_inline_data = END_INLINE,
+                     .rnr_retry = c->impatient ? 2 : 7,
+                     .err_timeout = either(c->err_timeout, END_ERR_TIMEOUT),
                      .flag = c->suspend ? URMA_JFS_SUSPEND : 0 },
     };
 
@@ -269,6 +279,20 @@ int end_post_recv_list(End *end, uint32_t off, uint32_t len,
     }
     return end->jetty ? end->ops->post_jetty_recv_wr(end->jetty, &wr, &bad)
                       : end->ops->post_jfr_wr(end->jfr, &wr, &bad);
+}
+
+int end_post_recvs(End *end, uint32_t off, uint32_t len, unsigned n)
+{
+    urma_sge sge = local_sge(end, off, len);
+    urma_jfr_wr wr[END_RECVS_MAX], *bad;
+
+    END_MUST(n && n <= END_RECVS_MAX);
+    for (unsigned i = 0; i < n; i++) {
+        wr[i] = (urma_jfr_wr) { .src = { &sge, 1 },
+                                .next = i + 1 < n ? &wr[i + 1] : NULL };
+    }
+    return end->jetty ? end->ops->post_jetty_recv_wr(end->jetty, wr, &bad)
+                      : end->ops->post_jfr_wr(end->jfr, wr, &bad);
 }
 
 void end_write(End *end, uint32_t opcode, uint32_t flag, uint64_t local,

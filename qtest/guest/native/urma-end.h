@@ -13,6 +13,8 @@
 
 #define END_BUF (4u << 20)
 #define END_DEPTH 64u
+#define END_RNR_TIMER 12u       /* 8.2 ms */
+#define END_ERR_TIMEOUT 17u     /* what programs typically have */
 #define END_SGE 4u
 #define END_INLINE 128u
 #define END_TOKEN 0xabcdefu
@@ -27,6 +29,12 @@ typedef struct EndConfig {
     uint32_t events;            /* the JFC has a descriptor */
     uint32_t suspend;           /* an error stops the queue */
     uint32_t bytes;             /* of the segment; 0: END_BUF */
+    uint32_t impatient;         /* a message is sent three times at most that finds
+                                 * no receive entry; else until it finds one */
+    uint32_t send_depth, recv_depth;    /* 0: END_DEPTH */
+    uint32_t jfc_depth;         /* 0: four times END_DEPTH */
+    uint32_t rnr_timer;         /* 0: END_RNR_TIMER */
+    uint32_t err_timeout;       /* 0: END_ERR_TIMEOUT */
 } EndConfig;
 
 /* What a peer must know; sent as it is. */
@@ -82,6 +90,9 @@ int end_post_recv(End *end, uint32_t off, uint32_t len, uint64_t user_ctx);
 /* The same of some elements, next to one another; none is one. */
 int end_post_recv_list(End *end, uint32_t off, uint32_t len,
                        uint32_t elements, uint64_t user_ctx);
+/* @n receive entries, all the same, told of at once; END_RECVS_MAX at most. */
+#define END_RECVS_MAX 512u
+int end_post_recvs(End *end, uint32_t off, uint32_t len, unsigned n);
 void end_write(End *end, uint32_t opcode, uint32_t flag, uint64_t local,
                uint64_t remote, uint32_t len);
 void end_read(End *end, uint64_t local, uint64_t remote, uint32_t len);

@@ -30,6 +30,7 @@ static void serve_received(End *end, Say *s)
 
 static void serve_one(End *end, Say *s, int fd)
 {
+    urma_recv_attr deaf = { .mask = URMA_MODIFY_STATE, .state = URMA_ERROR };
     urma_cr cr;
 
     s->status = 0;
@@ -69,6 +70,9 @@ static void serve_one(End *end, Say *s, int fd)
         break;
     case ORDER_MARK:
         memset(end->buf + s->off, s->seed, s->len);
+        break;
+    case ORDER_DEAF:
+        s->status = end->ops->modify_jetty(end->jetty, &deaf);
         break;
     case ORDER_EMPTY:
         end_mutual_empty(end);

@@ -17,6 +17,7 @@ typedef enum Order {
     ORDER_MAKE,         /* cfg, address: of the client; answered: the server's */
     ORDER_FILL, ORDER_CHECK, ORDER_RECV, ORDER_RECEIVED, ORDER_SEND,
     ORDER_GET64, ORDER_PUT64, ORDER_UNREGISTER, ORDER_MARK,
+    ORDER_DEAF,         /* its jetty to Error: nothing is answered */
     ORDER_EMPTY, ORDER_OPEN, ORDER_FLOOD,   /* see urma-mutual.c */
     ORDER_MANY, ORDER_MANY_IMPORT, ORDER_GATHER, ORDER_SCATTER, /* urma-many.c */
 } Order;

@@ -19,8 +19,13 @@
 #include "urma-end.h"
 
 #define PORT 7472
-#define OUTSTANDING (END_DEPTH / 2)
-#define SIGNAL_EVERY 8u
+/* As urma_perftest has them. */
+#define SEND_DEPTH 128u
+#define RECV_DEPTH 512u
+#define JFC_DEPTH 4096u
+#define POLL 16
+#define RNR_TIMER 5u            /* 64 us: an entry is there soon */
+#define SIGNAL_EVERY 16u
 #define RECV_AT (2u << 20)
 #define BYTES_MAX (1u << 20)
 
@@ -35,6 +40,8 @@ typedef struct Order {
 static const EndConfig config = {
     .trans_mode = URMA_RM, .plain = 1,
     .access = URMA_ACCESS_READ | URMA_ACCESS_WRITE,
+    .send_depth = SEND_DEPTH, .recv_depth = RECV_DEPTH, .jfc_depth = JFC_DEPTH,
+    .rnr_timer = RNR_TIMER,
 };
 
 static double now(void)
@@ -99,28 +106,42 @@ static void complete(End *end, bool receive, unsigned *rest)
 
 /* ---- Bandwidth ---------------------------------------------------------------------- */
 
+/* How many completions there are, POLL at most; there is one within a minute. */
+static unsigned complete_some(End *end)
+{
+    time_t until = time(NULL) + 60;
+    urma_cr cr[POLL];
+    int n = 0;
+
+    for (unsigned spins = 0; !n; spins++) {
+        END_MUST(spins % 4096 || time(NULL) < until);
+        n = end->ops->poll_jfc(end->jfc, POLL, cr);
+    }
+    END_MUST(n > 0);
+    for (int i = 0; i < n; i++) {
+        END_MUST(cr[i].status == URMA_CR_SUCCESS);
+    }
+    return n;
+}
+
 static void bandwidth(End *end, const Order *o)
 {
     uint64_t posted = 0, done = 0;
-    unsigned none = 0;
 
     while (done < o->count) {
-        while (posted < o->count && posted - done < OUTSTANDING) {
+        while (posted < o->count && posted - done < SEND_DEPTH) {
             posted++;
             request(end, o, posted % SIGNAL_EVERY == 0 || posted == o->count);
         }
-        complete(end, false, &none);
-        done = done + SIGNAL_EVERY < o->count ? done + SIGNAL_EVERY : o->count;
+        done += (uint64_t)complete_some(end) * SIGNAL_EVERY;
     }
 }
 
 static void bandwidth_serve(End *end, const Order *o)
 {
-    unsigned none = 0;
-
-    for (uint64_t i = 0; o->verb == SEND && i < o->count; i++) {
-        complete(end, true, &none);
-        recv_post(end, o);
+    for (uint64_t i = 0, n; o->verb == SEND && i < o->count; i += n) {
+        n = complete_some(end);
+        END_MUST(!end_post_recvs(end, RECV_AT, o->bytes, n));
     }
 }
 
@@ -157,10 +178,11 @@ static void message_turn(End *end, const Order *o, bool first, bool signal)
         request(end, o, signal);
     }
     complete(end, true, &rest);
-    recv_post(end, o);
+    /* The peer waits for the answer, and there are entries enough. */
     if (!first) {
         request(end, o, signal);
     }
+    recv_post(end, o);
 }
 
 static void turns(End *end, const Order *o, bool first, double *us)
@@ -218,9 +240,8 @@ static void begin(End *end, Order *o)
     end_open(end);
     end_make(end, &config);
     memset(end->buf, 0, END_BUF);
-    for (unsigned i = 0; o->verb == SEND && i < END_DEPTH; i++) {
-        recv_post(end, o);
-    }
+    END_MUST(o->verb != SEND ||
+             !end_post_recvs(end, RECV_AT, o->bytes, RECV_DEPTH));
 }
 
 static void serve_client(int fd)

@@ -850,7 +850,7 @@ static void test_version(void)
         p = pair_new(2, &cfg);
         data = pair_save(p, 0, &len);
         g_assert_cmpstr(pair_load(p, 1, data, len), ==, NULL);
-        g_assert_cmpuint(get_be16(data + 4), ==, 3);
+        g_assert_cmpuint(get_be16(data + 4), ==, 4);
         put_be16(data + 4, 2);
         why = pair_load(p, 1, data, len);
         if (entities == 1) {
@@ -862,6 +862,41 @@ static void test_version(void)
     }
 }
 
+/* Before version 4 queues said nothing of tries. */
+static void test_tries(void)
+{
+    static const uint8_t mark[] = { 0x5a, 3 };
+    g_autofree uint8_t *data = NULL;
+    const UbTaQueueConfig *cfg;
+    Pair *p = pair_new(2, NULL);
+    size_t len, at = 0, found = 0;
+
+    ub_ta_queue_set_tries(pair_queue(p, 0, 7, UB_ROI), mark[0], mark[1]);
+    data = pair_save(p, 0, &len);
+    g_assert_cmpstr(pair_load(p, 1, data, len), ==, NULL);
+    cfg = ub_ta_queue_config(ub_ta_queue(p->end[1].ta, 7));
+    g_assert_cmpuint(cfg->tries, ==, mark[0]);
+    g_assert_cmpuint(cfg->patience, ==, mark[1]);
+    for (size_t i = 0; i + 1 < len; i++) {
+        if (!memcmp(data + i, mark, 2)) {
+            at = i;
+            found++;
+        }
+    }
+    g_assert_cmpuint(found, ==, 1);
+    data[at + 1] = UB_TA_GEARS + 1;
+    g_assert_cmpstr(pair_load(p, 1, data, len), ==,
+                    "a queue of the image cannot be");
+    memmove(data + at, data + at + 2, len - at - 2);
+    put_be16(data + 4, 3);
+    put_be32(data + 6, get_be32(data + 6) - 2);
+    g_assert_cmpstr(pair_load(p, 1, data, len - 2), ==, NULL);
+    cfg = ub_ta_queue_config(ub_ta_queue(p->end[1].ta, 7));
+    g_assert_cmpuint(cfg->tries, ==, 0);
+    g_assert_cmpuint(cfg->patience, ==, 0);
+    pair_free(p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -871,6 +906,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/image/refused", test_refused);
     g_test_add_func("/ub/ta/image/due", test_due);
     g_test_add_func("/ub/ta/image/version", test_version);
+    g_test_add_func("/ub/ta/image/tries", test_tries);
     g_test_add_func("/ub/ta/contexts/room", test_room);
     g_test_add_func("/ub/ta/contexts/times", test_times);
     return g_test_run();

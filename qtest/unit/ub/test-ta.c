@@ -236,6 +236,82 @@ static void test_rnr(void)
     pair_free(p);
 }
 
+static bool lose_all(Pair *p, Wire *w)
+{
+    return false;
+}
+
+/* A queue tries as often, and waits as long, as it says. */
+static void test_tries(void)
+{
+    static const uint32_t row[] = { ROW_RTP, ROW_CTP, ROW_ANSWERS };
+    UbTaQueueConfig wrong = { .rcid = 8, .mode = UB_ROI, .patience = 5 };
+    Pair *p = pair_new(2, NULL);
+    UbTaQueue *q = pair_queue(p, 0, 7, UB_ROI);
+    UbSegment *s = ub_segments_find(p->end[1].segments, 0, PAIR_TOKEN_ID,
+                                    PAIR_UBA);
+
+    g_assert_null(ub_ta_queue_new(p->end[0].ta, &wrong));
+    for (unsigned r = 0; r < G_N_ELEMENTS(row); r++) {
+        for (unsigned tries = 1; tries <= 12; tries++) {
+            uint64_t again = pair_count(p, 0, UB_TAC_RETRIES);
+
+            ub_ta_queue_set_tries(q, tries, 0);
+            work_all(p, 0, 7, work_new(row[r] + 1, UB_TA_SEND, 0, 100),
+                     UB_TAS_RNR);
+            g_assert_cmpuint(pair_count(p, 0, UB_TAC_RETRIES) - again, ==,
+                             tries - 1);
+        }
+    }
+    for (unsigned r = 0; r < G_N_ELEMENTS(row); r++) {
+        Work *w = work_new(row[r] + 1, UB_TA_SEND, 0, 100);
+
+        /* For ever: 3 s are more than 1,000 times; and fewer at once. */
+        ub_ta_queue_set_tries(q, UINT8_MAX, 0);
+        for (unsigned i = 0; i < 2; i++) {
+            work_post(p, 0, 7, w);
+            pair_run_for(p, INT64_C(3000000000));
+            g_assert_false(w->done);
+            if (i) {
+                ub_ta_queue_set_tries(q, 1, 0);
+            } else {
+                pair_recv(p, 1, 1);
+            }
+            pair_run(p);
+            g_assert_true(w->done);
+            g_assert_cmpint(w->status, ==, i ? UB_TAS_RNR : UB_TAS_OK);
+            w->done = false;
+        }
+        work_free(w);
+    }
+    /* Pages come by the layer's rule. */
+    s->pages = UB_SEGMENT_FAULT;
+    s->timer = 5;
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t again = pair_count(p, 0, UB_TAC_RETRIES);
+
+        ub_ta_queue_set_tries(q, i ? UINT8_MAX : 1, 0);
+        work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 8, 8),
+                 UB_TAS_RNR);
+        g_assert_cmpuint(pair_count(p, 0, UB_TAC_RETRIES) - again, ==, 7);
+    }
+    s->pages = UB_SEGMENT_THERE;
+    p->filter = lose_all;
+    for (unsigned patience = 0; patience <= UB_TA_GEARS; patience++) {
+        static const unsigned ms[] = { 100, 128, 1000, 8000, 64000 };
+        Work *w = work_new(ROW_CTP + 1, UB_TA_WRITE, 8, 8);
+        int64_t start = p->now;
+
+        ub_ta_queue_set_tries(q, 0, patience);
+        work_post(p, 0, 7, w);
+        pair_run(p);
+        g_assert_cmpint(w->status, ==, UB_TAS_TIMEOUT);
+        g_assert_cmpint(w->at - start, ==, ms[patience] * INT64_C(1000000));
+        work_free(w);
+    }
+    pair_free(p);
+}
+
 /* §7.2.2: page faults by both strategies. */
 static void test_fault(void)
 {
@@ -289,11 +365,6 @@ static void test_fault(void)
 }
 
 /* Lost by the network: a time-out, reported once, no repetition. */
-static bool lose_all(Pair *p, Wire *w)
-{
-    return false;
-}
-
 static bool lose_responses(Pair *p, Wire *w)
 {
     return w->from == 0;
@@ -812,6 +883,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/tokens", test_tokens);
     g_test_add_func("/ub/ta/exclusive", test_exclusive);
     g_test_add_func("/ub/ta/rnr", test_rnr);
+    g_test_add_func("/ub/ta/tries", test_tries);
     g_test_add_func("/ub/ta/fault", test_fault);
     g_test_add_func("/ub/ta/timeout", test_timeout);
     g_test_add_func("/ub/ta/taacks", test_taacks);

@@ -117,10 +117,10 @@ static void test_format(void)
         size_t len;
         const char *sum;
     } want[2] = {
-        { 184468, "943b5e79d4c422c5d14a4e76f3e98a0b"
-                  "55752bbc4ac6c7aa4b38a2e1bd791eed" },
-        { 184468, "3b8c65938bef73e0c004bfa6075b6961"
-                  "a44bb34fce9b3fb68ff1101ef44f8eca" },
+        { 184484, "7a359ae140871fa13864cd25a4cbb9e2"
+                  "7ed2b343608339096244c05431495c54" },
+        { 184484, "7c49751f19c710591b779f45355e8a81"
+                  "4add29cb7ac49dab2a3b5b1f7614c472" },
     };
     busy_begin(&busy);
     for (unsigned i = 0; i < 2; i++) {

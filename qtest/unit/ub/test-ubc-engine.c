@@ -32,8 +32,9 @@ static void drv_progress(void *opaque)
     run_until(&two[0], &two[1], never, 10000);
 }
 
-/* Node i has CNA and EID i + 1; by row 9 it reaches the other in CTP. */
-static void up(void)
+/* Node i has CNA and EID i + 1; by row 9 it reaches the other in CTP.  Node 1 answers
+ * with so many bytes in a packet, if it is not 0. */
+static void up_with(uint32_t answers)
 {
     now = 1000;
     for (unsigned i = 0; i < 2; i++) {
@@ -42,6 +43,9 @@ static void up(void)
         ubc_config_init(&conf);
         conf.cna = conf.eid[15] = i + 1;
         conf.upi = 1;
+        if (i && answers) {
+            conf.node.ta.mtu = answers;
+        }
         side_init(&two[i], &two[!i], &conf);
     }
     connect(&two[0], &two[1]);
@@ -60,6 +64,11 @@ static void up(void)
         ubq_cq_open(&cq[i], &drv[i], 8);
         ubq_dest(&drv[i], 9, 1, 0, &peer);
     }
+}
+
+static void up(void)
+{
+    up_with(0);
 }
 
 static void down(void)
@@ -224,11 +233,56 @@ static void test_migrate_waiting(void)
     down();
 }
 
+static const UbTaConfig *answers_of(Side *s)
+{
+    return ub_ta_config(ub_node_ta(ubc_node(s->ubc)));
+}
+
+/* MTU_CFG (UB 2.0 §D.1.13) bounds what responses carry, and a setting may say less. */
+static void test_mtu(void)
+{
+    static const struct {
+        uint32_t setting, code, want;
+    } rows[] = {
+        { 0, 2, 8192 }, { 0, 1, 4096 }, { 0, 0, 1024 },
+        { 4096, 2, 4096 }, { 4096, 1, 4096 }, { 4096, 0, 1024 },
+        { 1024, 2, 1024 }, { 1024, 0, 1024 },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        UbqQueue q;
+        uint64_t at, to;
+
+        up_with(rows[i].setting);
+        wr(&two[1], UBC_CFG_WINDOW + 4 * UB_CFG0_MTU_CFG, rows[i].code);
+        run_until(&two[0], &two[1], never, SECOND / 1000);
+        g_assert_cmpuint(answers_of(&two[1])->mtu, ==, rows[i].want);
+        /* A Read over CTP has one response, which must hold it. */
+        at = ubq_alloc(&drv[0], 8192, 4096);
+        to = ubq_alloc(&drv[1], 8192, 4096);
+        ubq_segment(&drv[1], 77, to, 8192, UBQ_SEG_READ, 0);
+        ubq_queue_open(&q, &drv[0], &cq[0], NULL, 0, 0);
+        for (uint32_t len = 1024; len <= 4096; len *= 4) {
+            uint8_t *e = ubq_sqe(&q, 1);
+
+            ubq_sqe_put(e, UB_TA_READ, 9, at, len);
+            put_le32(e + UBQ_SQE_TARGET, 77);
+            put_le64(e + UBQ_SQE_ADDR, 0x10000);
+            ubq_post(&q, e, 1);
+            run_until(&two[0], &two[1], never, SECOND / 100);
+            ubq_cq_expect(&cq[0], len <= rows[i].want
+                                  ? UB_TAS_OK : UB_TAS_UNSUPPORTED);
+        }
+        down();
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ubc/engine/moderation", test_moderation);
     g_test_add_func("/ubc/engine/device-events", test_device_events);
     g_test_add_func("/ubc/engine/migrate-waiting", test_migrate_waiting);
+    g_test_add_func("/ubc/engine/mtu", test_mtu);
     return g_test_run();
 }

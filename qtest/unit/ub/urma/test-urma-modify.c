@@ -23,6 +23,8 @@ static unsigned modify_all(UbqQueue *q, uint32_t mask, uint8_t timer)
     ubq_cmd_init(cmd, q->id, mask);
     put_le16(cmd + UBQ_Q_RQ_LIMIT, 3);
     cmd[UBQ_Q_RNR_TIMER] = timer;
+    cmd[UBQ_Q_TRIES] = 99;
+    cmd[UBQ_Q_ACK_TIMEOUT] = timer - 15;        /* as wrong, or the highest */
     put_le32(cmd + UBQ_Q_TOKEN_VALUE, TOKEN);
     put_le32(cmd + UBQ_Q_REMOTE, 77);
     memset(cmd + UBQ_Q_REMOTE_EID, 0x1f, 16);
@@ -38,23 +40,29 @@ static void test_mask(void)
     } bits[] = {
         { UBQ_QM_RQ_LIMIT, 0 }, { UBQ_QM_RNR_TIMER, 0 },
         { UBQ_QM_TOKEN, UBQ_Q_TOKEN }, { UBQ_QM_BOUND, UBQ_Q_BOUND },
+        { UBQ_QM_TRIES, 0 },
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(bits); i++) {
         uint8_t was[UBQ_CMD], now[UBQ_CMD];
         bool timer = bits[i].bit == UBQ_QM_RNR_TIMER;
+        bool tries = bits[i].bit == UBQ_QM_TRIES;
         Pair p;
 
         pair_start(&p, UB_TP_RTP, UB_ROI, 0);
         g_assert_cmpuint(query(&p.qb, was), ==, UBQ_RESULT_OK);
         g_assert_cmpuint(modify_all(&p.qb, bits[i].bit, 20), ==,
-                         timer ? UBQ_RESULT_PARAMETER : UBQ_RESULT_OK);
+                         timer || tries ? UBQ_RESULT_PARAMETER
+                                        : UBQ_RESULT_OK);
         g_assert_cmpuint(modify_all(&p.qb, bits[i].bit, 19), ==,
                          UBQ_RESULT_OK);
         if (bits[i].bit == UBQ_QM_RQ_LIMIT) {
             put_le16(was + UBQ_Q_RQ_LIMIT, 3);
         } else if (timer) {
             was[UBQ_Q_RNR_TIMER] = 19;
+        } else if (tries) {
+            was[UBQ_Q_TRIES] = 99;
+            was[UBQ_Q_ACK_TIMEOUT] = 4;
         } else if (bits[i].bit == UBQ_QM_TOKEN) {
             put_le32(was + UBQ_Q_TOKEN_VALUE, TOKEN);
         } else {
@@ -100,6 +108,48 @@ static void test_token_moves(void)
     send_token(&p, 0, UBQ_STATUS_ABORT);
     send_token(&p, TOKEN, UBQ_STATUS_OK);
     g_assert_cmpuint(ub_urma_counter(p.b->urma, UB_URMA_DENIED), ==, 2);
+    pair_stop(&p);
+}
+
+static void set_tries(UbqQueue *q, unsigned tries, unsigned timeout)
+{
+    uint8_t cmd[UBQ_CMD];
+
+    ubq_cmd_init(cmd, q->id, UBQ_QM_TRIES);
+    cmd[UBQ_Q_TRIES] = tries;
+    cmd[UBQ_Q_ACK_TIMEOUT] = timeout;
+    g_assert_cmpuint(ubq_command(q->d, UBQ_OP_QUEUE_MODIFY, cmd), ==,
+                     UBQ_RESULT_OK);
+}
+
+/* The entry comes when it comes, and a queue knows after a move, too, how often to ask;
+ * one of an image that says nothing asks as the device does. */
+static void test_tries_move(void)
+{
+    g_autofree uint8_t *data = NULL;
+    uint8_t cmd[UBQ_CMD];
+    UbTa *ta;
+    uint64_t again;
+    size_t len;
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    set_tries(&p.qa, 3, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        ta = ub_node_ta(p.a->node);
+        again = ub_ta_counter(ta, UB_TAC_RETRIES);
+        post_and_run(&p, message_op(&p, UB_TA_SEND, 0, p.local, 64), 1);
+        ubq_cq_expect(&p.cq_a, UBQ_STATUS_RNR);
+        g_assert_cmpuint(ub_ta_counter(ta, UB_TAC_RETRIES) - again, ==, 2);
+        g_assert_cmpuint(query(&p.qa, cmd), ==, UBQ_RESULT_OK);
+        g_assert_cmpuint(cmd[UBQ_Q_TRIES], ==, 3);
+        g_assert_cmpuint(cmd[UBQ_Q_ACK_TIMEOUT], ==, 2);
+        if (!i) {
+            data = end_save(&p.ends, p.a, &len);
+            g_assert_cmpstr(end_load(&p.ends, p.a, data, len), ==, NULL);
+            ub_net_port_state(ub_node_net(p.a->node), p.ends.now, 0, 0xffff);
+        }
+    }
     pair_stop(&p);
 }
 
@@ -295,6 +345,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/urma/modify/mask", test_mask);
     g_test_add_func("/ub/urma/modify/token-moves", test_token_moves);
+    g_test_add_func("/ub/urma/modify/tries-move", test_tries_move);
     g_test_add_func("/ub/urma/modify/group-token", test_group_token);
     g_test_add_func("/ub/urma/modify/limit-again", test_limit_again);
     g_test_add_func("/ub/urma/modify/cq-state", test_cq_state);
