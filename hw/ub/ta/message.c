@@ -6,13 +6,19 @@
  */
 #include "internal.h"
 
+/* Who sent it: with a sequence context a request names that in place of its queue. */
+static uint32_t sender(const Arrival *a)
+{
+    return a->back.rcid_set ? a->back.rcid : a->tah.rc_id;
+}
+
 static UbRecvResult ask_buffer(UbTa *ta, const Arrival *a, uint32_t token,
                                UbRecvBuf *buf)
 {
     const UbTah *t = &a->tah;
     UbRecvAsk ask = {
         .entity = a->entity, .seid = a->head.seid,
-        .who = ta_who(&a->flow, true), .rc_id = t->rc_id,
+        .who = ta_who(&a->flow, true), .rc_id = sender(a),
         .tc_type = t->tc_type, .hint = t->hint, .tc_id = t->tc_id,
         .token_en = t->tv_en, .token = token,
         .bare = a->head.form == UB_SEC_NONE,
@@ -46,7 +52,7 @@ static void tell_received(UbTa *ta, const Arrival *a, uint64_t rqe,
         .rqe = rqe, .status = status, .opcode = a->tah.opcode,
         .fce = a->tah.fce, .len = len, .imm = a->tah.imm,
         .tc_id = a->tah.tc_id,
-        .rc_id = a->back.rcid_set ? a->back.rcid : a->tah.rc_id,
+        .rc_id = sender(a),
         .seid = a->head.seid, .who = ta_who(&a->flow, true),
         .entity = a->entity,
     };

@@ -368,6 +368,29 @@ static void test_sender(void)
     pair_stop(&p);
 }
 
+/* With a sequence context requests name that, and not their queue: the sender is
+ * still the same (UB 2.0 §7.3.3.3). */
+static void test_sender_rot(void)
+{
+    uint8_t cmd[UBQ_CMD];
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROT, 0);
+    ubq_cmd_init(cmd, p.qb.id, UBQ_QM_BOUND);
+    put_le32(cmd + UBQ_Q_FLAGS, UBQ_Q_BOUND);
+    put_le32(cmd + UBQ_Q_REMOTE, p.qa.id);
+    cmd[UBQ_Q_REMOTE_EID + 15] = 1;
+    g_assert_cmpuint(ubq_command(&p.b->drv, UBQ_OP_QUEUE_MODIFY, cmd), ==,
+                     UBQ_RESULT_OK);
+    for (unsigned i = 0; i < 4; i++) {
+        ubq_recv(&p.qb, p.remote, 64);
+        post_and_run(&p, message_op(&p, UB_TA_SEND, 0, p.local, 64), 1);
+        ubq_cq_expect(&p.cq_a, UBQ_STATUS_OK);
+    }
+    g_assert_cmpuint(ub_urma_counter(p.b->urma, UB_URMA_DENIED), ==, 0);
+    pair_stop(&p);
+}
+
 /* ---- Completion and event queues ------------------------------------------------------- */
 
 static void test_events(void)
@@ -953,6 +976,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/urma/flush", test_flush);
     g_test_add_func("/ub/urma/peer-gone", test_peer_gone);
     g_test_add_func("/ub/urma/sender", test_sender);
+    g_test_add_func("/ub/urma/sender-rot", test_sender_rot);
     g_test_add_func("/ub/urma/events", test_events);
     g_test_add_func("/ub/urma/overflow", test_overflow);
     g_test_add_func("/ub/urma/limit", test_limit);
