@@ -43,7 +43,7 @@ static const char usage_text[] =
 "  -g NUM     group (0)\n"
 "  -a         have each 16th message answered at once, with its time\n"
 "  -w         sleep while there is nothing to do (else: busy)\n"
-"  -t SEC     give up after this time without progress (20)\n";
+"  -t SEC     give up after this time without progress (20); group: the end\n";
 
 enum { FIRST_PSN = 0xff0, HEAD = 16 };
 
@@ -97,13 +97,8 @@ static void progress(void)
 	idle_turns = 0;
 }
 
-static void __attribute__((noreturn)) gave_up(void)
-{
-	fail("nothing happened for %u seconds", opt.patience);
-}
-
-/* Nothing was there: wait for @what. */
-static void idle(unsigned what)
+/* Nothing was there: wait for @what; false: it has not come for too long. */
+static bool patient(unsigned what)
 {
 	if (opt.sleep) {
 		/* Multicast may have ended unseen.  Else nothing but what is
@@ -113,17 +108,23 @@ static void idle(unsigned what)
 
 		if (must(rclink_wait(rc, what, ms), "waiting")) {
 			idle_turns = 0;
-			return;
+			return true;
 		}
 		if (what != RCLINK_WAIT_GROUP)
-			gave_up();
+			return false;
 	}
 	if (!idle_turns++) {
 		last_progress = now_ns();
-	} else if ((opt.sleep || idle_turns % 1024 == 0) &&
-		   now_ns() - last_progress > opt.patience * 1000000000ull) {
-		gave_up();
+		return true;
 	}
+	return !(opt.sleep || idle_turns % 1024 == 0) ||
+	       now_ns() - last_progress <= opt.patience * 1000000000ull;
+}
+
+static void idle(unsigned what)
+{
+	if (!patient(what))
+		fail("nothing happened for %u seconds", opt.patience);
 }
 
 /* ---- messages ---- */
@@ -214,11 +215,12 @@ static void receive(bool group, bool verify)
 	ready();
 	while (cnt < opt.num) {
 		if (!must(rclink_recv(rc, group, &m), "receiving")) {
-			/* Multicast may lose: an end without the last one. */
-			if (group && cnt && idle_turns &&
-			    now_ns() - last_progress > 2000000000ull)
+			if (!group || !cnt)
+				idle(group ? RCLINK_WAIT_GROUP :
+					     RCLINK_WAIT_MESSAGE);
+			else if (!patient(RCLINK_WAIT_GROUP))
+				/* Multicast may lose the last one. */
 				break;
-			idle(group ? RCLINK_WAIT_GROUP : RCLINK_WAIT_MESSAGE);
 			continue;
 		}
 		if (!cnt++)
