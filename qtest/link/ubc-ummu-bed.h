@@ -94,6 +94,76 @@ static inline void access_ends(unsigned opcode, uint64_t uba, uint32_t value,
     eng_complete(&p.a, status);
 }
 
+/* ---- The decisions of §9.4.1 ---- */
+
+/* What makes a write of LEN bytes to a page be refused, and its event. */
+typedef struct UmmuRow {
+    unsigned decision, code;    /* code 0: no event */
+    bool abort;                 /* else it is an Unsupported Request */
+    uint64_t at, clear, set, at2, clear2, set2;
+    uint64_t was, was2;
+} UmmuRow;
+
+/* All but 3, which needs a UMMU without a stage. */
+#define UMMU_ROWS 19
+
+static inline void rows_make(UmmuRow *rows, uint64_t page)
+{
+    const uint64_t at = leaf(page), tect = ummu.tect;
+    const UmmuRow all[UMMU_ROWS] = {
+        { 1, UBM_EVT_BAD_TECTE, false, tect, UBM_TECTE_V, 0 },
+        { 2, 0, false, tect, UBM_TECTE_ST_MODE, 0 },
+        { 4, UBM_EVT_BAD_TOKEN, false, tect + 8, UBM_TECTE_TCT_NUM, 0 },
+        { 5, UBM_EVT_BAD_TOKEN, false, tect + 8, UBM_TECTE_TCT_NUM, 2 },
+        /* A table of zeroes is no first level. */
+        { 6, UBM_EVT_BAD_TOKEN, false, tect + 8, UBM_TECTE_TCT_PTR,
+          1ull << 52 | mapte },
+        { 7, UBM_EVT_BAD_TCTE, false, tcte, UBM_TCTE_V, 0 },
+        { 8, UBM_EVT_BAD_TCTE, false, tcte, 0, UBM_TCTE_FBS },
+        { 9, UBM_EVT_MAPT_CONFIG, false, tcte, UBM_TCTE_GPAS, 0, tcte + 24, 0,
+          1ull << 32 },
+        { 10, UBM_EVT_E_BIT, false, tcte, 0, UBM_TCTE_E_BIT },
+        { 11, UBM_EVT_TRANSLATION, true, tcte + 8, 0, UBM_TCTE_MATTWD },
+        { 12, UBM_EVT_SIZE, true, tcte, UBM_TCTE_GPAS, 0, at, 0, 1ull << 32 },
+        { 13, UBM_EVT_ACCESS_FLAG, true, at, UBM_PTE_AF, 0 },
+        { 14, UBM_EVT_TRANSLATION, true, at, UBM_PTE_VALID, 0 },
+        { 15, UBM_EVT_PERMISSION, false, at, 0, UBM_PTE_READONLY },
+        { 16, UBM_EVT_MAPT, false, mapte, UBM_MAPTE_V, 0 },
+        { 17, UBM_EVT_MAPT, false, mapte + 16, ~0ull, page + LEN - 2 },
+        /* Neither the one that it brings nor the other. */
+        { 18, UBM_EVT_MAPT, false },
+        { 19, UBM_EVT_E_BIT, false, mapte, 0, UBM_MAPTE_E_BIT },
+        { 20, UBM_EVT_MAPT, false, mapte, UBM_MAPTE_WRITE, 0 },
+    };
+
+    memcpy(rows, all, sizeof(all));
+}
+
+/* Its tables; the TokenValue of the write. */
+static inline uint32_t row_begin(UmmuRow *r)
+{
+    if (r->at2) {
+        r->was2 = ubm_word(&ummu, r->at2);
+        change(r->at2, r->clear2, r->set2);
+    }
+    if (r->at) {
+        r->was = ubm_word(&ummu, r->at);
+        change(r->at, r->clear, r->set);
+    }
+    return ENG_TOKEN + (r->decision == 18);
+}
+
+/* They are good again. */
+static inline void row_end(const UmmuRow *r)
+{
+    if (r->at2) {
+        ubm_word_put(&ummu, r->at2, r->was2);
+    }
+    if (r->at) {
+        ubm_word_put(&ummu, r->at, r->was);
+    }
+}
+
 /* ---- Nested worlds ---- */
 
 /* Stage 2 where all memory is where it is, and one block elsewhere, to which the

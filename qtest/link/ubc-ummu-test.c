@@ -148,74 +148,26 @@ static void hmp_has(const char *command, const char *text)
 static void test_decisions(void)
 {
     const uint64_t page = ENG_UBA + 4096;
-    uint64_t at, e = 0;
+    UmmuRow rows[UMMU_ROWS];
 
     start("");
-    at = leaf(page);
-    {
-        const struct {
-            unsigned decision, code;
-            uint64_t at, clear, set, at2, clear2, set2;
-            const char *answer;
-        } rows[] = {
-            { 1, UBM_EVT_BAD_TECTE, ummu.tect, UBM_TECTE_V, 0, e, 0, 0, UR },
-            { 2, 0, ummu.tect, UBM_TECTE_ST_MODE, 0, e, 0, 0, UR },
-            { 4, UBM_EVT_BAD_TOKEN, ummu.tect + 8, UBM_TECTE_TCT_NUM, 0, e, 0,
-              0, UR },
-            { 5, UBM_EVT_BAD_TOKEN, ummu.tect + 8, UBM_TECTE_TCT_NUM, 2, e, 0,
-              0, UR },
-            /* A table of zeroes is no first level. */
-            { 6, UBM_EVT_BAD_TOKEN, ummu.tect + 8, UBM_TECTE_TCT_PTR,
-              1ull << 52 | mapte, e, 0, 0, UR },
-            { 7, UBM_EVT_BAD_TCTE, tcte, UBM_TCTE_V, 0, e, 0, 0, UR },
-            { 8, UBM_EVT_BAD_TCTE, tcte, 0, UBM_TCTE_FBS, e, 0, 0, UR },
-            { 9, UBM_EVT_MAPT_CONFIG, tcte, UBM_TCTE_GPAS, 0, tcte + 24, 0,
-              1ull << 32, UR },
-            { 10, UBM_EVT_E_BIT, tcte, 0, UBM_TCTE_E_BIT, e, 0, 0, UR },
-            { 11, UBM_EVT_TRANSLATION, tcte + 8, 0, UBM_TCTE_MATTWD, e, 0, 0,
-              RA },
-            { 12, UBM_EVT_SIZE, tcte, UBM_TCTE_GPAS, 0, at, 0, 1ull << 32,
-              RA },
-            { 13, UBM_EVT_ACCESS_FLAG, at, UBM_PTE_AF, 0, e, 0, 0, RA },
-            { 14, UBM_EVT_TRANSLATION, at, UBM_PTE_VALID, 0, e, 0, 0, RA },
-            { 15, UBM_EVT_PERMISSION, at, 0, UBM_PTE_READONLY, e, 0, 0, UR },
-            { 16, UBM_EVT_MAPT, mapte, UBM_MAPTE_V, 0, e, 0, 0, UR },
-            { 17, UBM_EVT_MAPT, mapte + 16, ~0ull, page + LEN - 2, e, 0, 0,
-              UR },
-            { 18, UBM_EVT_MAPT, mapte + 24, 0, 0x100000001ull, e, 0, 0, UR },
-            { 19, UBM_EVT_E_BIT, mapte, 0, UBM_MAPTE_E_BIT, e, 0, 0, UR },
-            { 20, UBM_EVT_MAPT, mapte, UBM_MAPTE_WRITE, 0, e, 0, 0, UR },
-        };
+    rows_make(rows, page);
+    for (unsigned i = 0; i < UMMU_ROWS; i++) {
+        const char *answer = rows[i].abort ? RA : UR;
+        uint32_t token = row_begin(&rows[i]);
 
-        for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-            uint64_t was = ubm_word(&ummu, rows[i].at), was2 = 0;
-            uint32_t token = ENG_TOKEN;
-
-            if (rows[i].at2) {
-                was2 = ubm_word(&ummu, rows[i].at2);
-                change(rows[i].at2, rows[i].clear2, rows[i].set2);
-            }
-            change(rows[i].at, rows[i].clear, rows[i].set);
-            if (rows[i].decision == 18) {
-                token++;        /* neither it nor the one that is there now */
-                change(rows[i].at, ~0ull, was);
-            }
-            foretold("write", page, token, rows[i].answer, rows[i].decision);
-            access_ends(UB_TA_WRITE, page, token,
-                        strcmp(rows[i].answer, UR) ? UBQ_STATUS_ABORT
-                                                   : UBQ_STATUS_UNSUPPORTED);
-            if (rows[i].code) {
-                event(rows[i].code, rows[i].decision);
-            }
-            g_assert_null(ubm_event(&ummu));
-            g_assert_cmpuint(refused_by(rows[i].decision), ==, 1);
-            if (rows[i].at2) {
-                ubm_word_put(&ummu, rows[i].at2, was2);
-            }
-            ubm_word_put(&ummu, rows[i].at, was);
-            foretold("write", page, ENG_TOKEN, "ok", 0);
-            access_ends(UB_TA_WRITE, page, ENG_TOKEN, UBQ_STATUS_OK);
+        foretold("write", page, token, answer, rows[i].decision);
+        access_ends(UB_TA_WRITE, page, token,
+                    rows[i].abort ? UBQ_STATUS_ABORT
+                                  : UBQ_STATUS_UNSUPPORTED);
+        if (rows[i].code) {
+            event(rows[i].code, rows[i].decision);
         }
+        g_assert_null(ubm_event(&ummu));
+        g_assert_cmpuint(refused_by(rows[i].decision), ==, 1);
+        row_end(&rows[i]);
+        foretold("write", page, ENG_TOKEN, "ok", 0);
+        access_ends(UB_TA_WRITE, page, ENG_TOKEN, UBQ_STATUS_OK);
     }
     eng_stop(&p);
     /* A stage that is not there. */

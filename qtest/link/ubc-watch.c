@@ -7,28 +7,33 @@
 
 #define BLOCK_PACKET 6  /* Enhanced Packet Block of pcapng */
 
-void watch_start(Watch *w, const EngPlan *plan, const char *more)
+void watch_pair(Watch *w, EngPair *p, const EngPlan *plan, const char *more)
 {
     EngPlan with = *plan;
     g_autofree char *props = NULL;
 
-    *w = (Watch) { .dir = g_dir_make_tmp("ubh-XXXXXX", NULL) };
+    *w = (Watch) { .pair = p, .dir = g_dir_make_tmp("ubh-XXXXXX", NULL) };
     w->path = g_build_filename(w->dir, "a.pcap", NULL);
     props = g_strdup_printf("pcap=%s%s", w->path, more);
     /* One end only, or they would share the file. */
     with.props = more[0] ? more + 1 : NULL;
-    memset(&w->p, 0, sizeof(w->p));
-    w->p.plan = with;
-    link_prepare(&w->p.link);
-    w->p.link.props = props;
-    w->p.link.a = start_server(&w->p.link);
-    w->p.link.props = with.props;
-    w->p.link.b = start_client(&w->p.link);
-    eng_open(&w->p.a, w->p.link.a, 1);
-    eng_open(&w->p.b, w->p.link.b, 2);
-    eng_link_up(&w->p);
-    eng_queue(&w->p.a, &with);
-    eng_queue(&w->p.b, &with);
+    memset(p, 0, sizeof(*p));
+    p->plan = with;
+    link_prepare(&p->link);
+    p->link.props = props;
+    p->link.a = start_server(&p->link);
+    p->link.props = with.props;
+    p->link.b = start_client(&p->link);
+    eng_open(&p->a, p->link.a, 1);
+    eng_open(&p->b, p->link.b, 2);
+    eng_link_up(p);
+    eng_queue(&p->a, &with);
+    eng_queue(&p->b, &with);
+}
+
+void watch_start(Watch *w, const EngPlan *plan, const char *more)
+{
+    watch_pair(w, &w->p, plan, more);
 }
 
 void watch_read(const gchar *file, gsize size, unsigned port, GArray *sent,
@@ -52,7 +57,7 @@ void watch_look(Watch *w)
 {
     gsize size;
 
-    eng_stop(&w->p);
+    eng_stop(w->pair);
     g_assert_true(g_file_get_contents(w->path, &w->file, &size, NULL));
     w->sent = g_array_new(false, false, sizeof(Seen));
     w->came = g_array_new(false, false, sizeof(Seen));

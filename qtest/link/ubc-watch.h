@@ -15,7 +15,7 @@ typedef struct Seen {
 } Seen;
 
 typedef struct Watch {
-    EngPair p;
+    EngPair p, *pair;
     char *dir, *path;
     gchar *file;        /* when it has ended */
     GArray *sent, *came;
@@ -24,6 +24,8 @@ typedef struct Watch {
 /* Two machines as eng_start() has them; @more: properties of both, behind a comma, or
  * "". */
 void watch_start(Watch *w, const EngPlan *plan, const char *more);
+/* The same, of a pair that is not in @w. */
+void watch_pair(Watch *w, EngPair *p, const EngPlan *plan, const char *more);
 /* Both end; their packets are in sent and came. */
 void watch_look(Watch *w);
 /* The packets of a capture: those that port @port sent, and those that came. */

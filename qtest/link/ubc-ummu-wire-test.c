@@ -1,0 +1,235 @@
+/*
+ * What the owner of memory answers to a peer that it refuses, as it passes the wire: for
+ * each decision of UB 2.0 §9.4.1 the ATAH of the response (§7.2.2), in full and in
+ * compact form.  Its places and values are written down here anew: no code of the device
+ * reads or makes them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "ubc-ummu-bed.h"
+#include "ubc-watch.h"
+
+enum { GOOD = 0, UR = 1, RA = 2 };      /* RSPINFO of a Completer Error; 0: none */
+enum { RSPST_GOOD = 0, RSPST_PAGE_FAULT = 2, RSPST_COMPLETER = 3 };
+
+/* Unsupported Request for what was checked, Remote Abort for what could not be done. */
+static const uint8_t answers[21] = {
+    [1] = UR, [2] = UR, [3] = UR, [4] = UR, [5] = UR, [6] = UR, [7] = UR,
+    [8] = UR, [9] = UR, [10] = UR, [11] = RA, [12] = RA, [13] = RA, [14] = RA,
+    [15] = UR, [16] = UR, [17] = UR, [18] = UR, [19] = UR, [20] = UR,
+};
+
+/* Accesses, and their responses. */
+typedef struct Kind {
+    unsigned opcode, response, right;
+    unsigned len, blocks;
+} Kind;
+
+static const Kind kinds[] = {
+    { UB_TA_WRITE, 0x11, UBM_MAPTE_WRITE, LEN, 1 },
+    { UB_TA_READ, 0x12, UBM_MAPTE_READ, LEN, 1 },
+    { UB_TA_FETCH_ADD, 0x13, UBM_MAPTE_ATOMIC, 8, 2 },
+};
+
+/* What is to be found: one answer for each request. */
+typedef struct Wanted {
+    uint8_t opcode, info;
+    unsigned decision;
+} Wanted;
+
+static Watch watch;
+static GArray *wanted;
+
+static void begin(unsigned carrier, const char *props)
+{
+    watch_pair(&watch, &p, &(EngPlan){ .carrier = carrier }, props);
+    ummu_open();
+    wanted = g_array_new(false, false, sizeof(Wanted));
+}
+
+/* One access, which has this RSPINFO as its answer. */
+static void ask(const Kind *k, uint64_t uba, uint32_t value, unsigned decision,
+                bool compact)
+{
+    Wanted w = { k->response, answers[decision], decision };
+    uint8_t *s = eng_sqe(&p.a, k->opcode, k->blocks > 1 ? UBQ_SQE_INLINE : 0,
+                         k->len, k->blocks);
+
+    put_le64(s + UBQ_SQE_ADDR, uba);
+    put_le32(s + UBQ_SQE_TOKEN_VALUE, value);
+    if (k->blocks > 1) {
+        put_le64(s + UBQ_BLOCK, 1);
+    }
+    ubq_post(&p.a.queue, s, k->blocks);
+    /* The compact form has no more than that it was refused. */
+    eng_complete(&p.a, w.info == GOOD ? UBQ_STATUS_OK
+                       : w.info == RA || compact ? UBQ_STATUS_ABORT
+                                                 : UBQ_STATUS_UNSUPPORTED);
+    g_array_append_val(wanted, w);
+}
+
+/* Each decision by each kind of access, and the good one behind it. */
+static void refuse_all(unsigned n, bool compact)
+{
+    const uint64_t page = ENG_UBA + 4096;
+    UmmuRow rows[UMMU_ROWS];
+
+    rows_make(rows, page);
+    for (unsigned i = 0; i < n * UMMU_ROWS; i++) {
+        const Kind *k = &kinds[i % n];
+        UmmuRow row = rows[i / n];
+        uint64_t uba = page;
+        uint32_t value;
+
+        if (row.decision == 15 && k->opcode == UB_TA_READ) {
+            continue;           /* which a page of that kind allows */
+        }
+        if (row.decision == 17) {
+            row.set = page + k->len - 2;
+        }
+        if (row.decision == 20) {
+            row.clear = k->right;
+        }
+        value = row_begin(&row);
+        ask(k, uba, value, row.decision, compact);
+        if (row.code) {
+            event(row.code, row.decision);
+        }
+        g_assert_null(ubm_event(&ummu));
+        row_end(&row);
+        ask(k, uba, ENG_TOKEN, 0, compact);
+    }
+}
+
+/* Packets of @cfg have come, whose ATAH is at @at: one for each request, in order. */
+static void check_answers(unsigned cfg, uint32_t at, bool compact)
+{
+    watch_look(&watch);
+    g_assert_cmpuint(watch_packets(watch.came, cfg), ==, wanted->len);
+    g_assert_cmpuint(watch_packets(watch.sent, cfg), ==, wanted->len);
+    for (unsigned i = 0; i < wanted->len; i++) {
+        const Wanted *w = &g_array_index(wanted, Wanted, i);
+        const uint8_t *t = watch_packet(watch.came, cfg, i)->p + at;
+
+        g_assert_cmphex(t[0], ==, w->opcode);
+        /* The number of the request. */
+        g_assert_cmphex(lduw_be_p(t + 2), ==, lduw_be_p(
+            watch_packet(watch.sent, cfg, i)->p + at + 2));
+        /* TAver, Status, SV, Poison. */
+        g_assert_cmphex(t[1], ==, compact && w->info ? 0x10 : 0);
+        if (!compact) {
+            g_assert_cmpuint(t[4] >> 5, ==, w->info ? RSPST_COMPLETER
+                                                    : RSPST_GOOD);
+            g_assert_cmpuint(t[4] & 31, ==, w->info);
+        }
+        if (w->info && w->opcode == 0x12) {
+            /* Not a byte of what is there. */
+            g_assert_cmpuint(watch_packet(watch.came, cfg, i)->len, <,
+                             at + LEN);
+        }
+    }
+    g_array_free(wanted, true);
+    watch_end(&watch);
+}
+
+/* NTH of 16-bit CNAs, CTPH, UPIH, EIDH of 256 bits; the full form. */
+#define FULL_AT (UB_NTH16_SIZE + 1 + 4 + 32)
+
+static void test_full(void)
+{
+    begin(ENG_CTP, "");
+    refuse_all(G_N_ELEMENTS(kinds), false);
+    check_answers(UB_LPH_CNA16, FULL_AT, false);
+    /* A stage that is not there. */
+    begin(ENG_CTP, ",ummu-stage2=off");
+    change(ummu.tect, 0, 7 << 1);
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        ask(&kinds[i], ENG_UBA, ENG_TOKEN, 3, false);
+        event(UBM_EVT_BAD_TECTE, 3);
+    }
+    check_answers(UB_LPH_CNA16, FULL_AT, false);
+}
+
+/* CFG 9: the compact form, and the configuration entry of packets without EIDs. */
+static void test_compact(void)
+{
+    begin(ENG_BYPASS, "");
+    refuse_all(2, true);
+    check_answers(UB_LPH_BYPASS, UB_NTH16_SIZE, true);
+    begin(ENG_BYPASS, ",ummu-stage2=off");
+    change(ummu.tect, 0, 7 << 1);
+    for (unsigned i = 0; i < 2; i++) {
+        ask(&kinds[i], ENG_UBA, ENG_TOKEN, 3, true);
+        event(UBM_EVT_BAD_TECTE, 3);
+    }
+    check_answers(UB_LPH_BYPASS, UB_NTH16_SIZE, true);
+}
+
+/* Faults that the owner wants to be asked again: Page Fault with its timer, until it has
+ * mended its table, and the same number with Retry. */
+static void test_page_fault(void)
+{
+    static const struct {
+        unsigned decision, code;
+        uint64_t bit;
+    } faults[] = {
+        { 13, UBM_EVT_ACCESS_FLAG, UBM_PTE_AF },
+        { 14, UBM_EVT_TRANSLATION, UBM_PTE_VALID },
+    };
+    enum { TIMER = 14 };        /* 33 ms */
+    unsigned at = 0;
+
+    begin(ENG_CTP, ",ta-retries=255");
+    change(tcte, 0, UBM_TCTE_PF);
+    drv_write(NULL, UBM_PF_TIMER, TIMER);
+    for (unsigned i = 0; i < G_N_ELEMENTS(faults); i++) {
+        change(leaf(ENG_UBA), faults[i].bit, 0);
+        post(UB_TA_WRITE, ENG_UBA, ENG_TOKEN);
+        event(faults[i].code, faults[i].decision);
+        change(leaf(ENG_UBA), 0, faults[i].bit);
+        eng_complete(&p.a, UBQ_STATUS_OK);
+        while (ubm_event(&ummu)) {
+            /* It has been asked again meanwhile. */
+        }
+    }
+    watch_look(&watch);
+    for (unsigned i = 0; i < G_N_ELEMENTS(faults); i++) {
+        unsigned asked = 0;
+        uint16_t number = 0;
+
+        for (;; asked++, at++) {
+            const uint8_t *req = watch_packet(watch.sent, UB_LPH_CNA16, at)->p +
+                                 FULL_AT;
+            const uint8_t *t = watch_packet(watch.came, UB_LPH_CNA16, at)->p +
+                               FULL_AT;
+
+            if (!asked) {
+                number = lduw_be_p(req + 2);
+            }
+            g_assert_cmphex(req[0], ==, UB_TA_WRITE);
+            g_assert_cmphex(lduw_be_p(req + 2), ==, number);
+            g_assert_cmpuint(req[4] >> 1 & 1, ==, asked > 0);   /* Retry */
+            g_assert_cmphex(t[0], ==, 0x11);
+            g_assert_cmphex(lduw_be_p(t + 2), ==, number);
+            if (t[4] >> 5 == RSPST_GOOD) {
+                break;
+            }
+            g_assert_cmpuint(t[4] >> 5, ==, RSPST_PAGE_FAULT);
+            g_assert_cmpuint(t[4] & 31, ==, TIMER);
+        }
+        g_assert_cmpuint(asked, >=, 1);
+        at++;
+    }
+    g_assert_cmpuint(watch_packets(watch.came, UB_LPH_CNA16), ==, at);
+    g_array_free(wanted, true);
+    watch_end(&watch);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/ubc-ummu-wire/full", test_full);
+    qtest_add_func("/ubc-ummu-wire/compact", test_compact);
+    qtest_add_func("/ubc-ummu-wire/page-fault", test_page_fault);
+    return g_test_run();
+}
