@@ -49,13 +49,14 @@ def attr(guest, name):
 
 
 class Serve:
-    """ubmem-perf serve (or receive) in a guest, which takes commands."""
+    """ubmem-perf serve (or receive), or another program, in a guest, which takes
+    commands and answers each by a line."""
 
-    def __init__(self, guest, words):
+    def __init__(self, guest, words, program='ubmem-perf'):
         self.guest = guest
         self.lines = 0
         guest.run('rm -f /tmp/in /tmp/out; mkfifo /tmp/in; : > /tmp/out')
-        guest.run(f'(exec ubmem-perf {words} <> /tmp/in > /tmp/out 2>&1 & '
+        guest.run(f'(exec {program} {words} <> /tmp/in > /tmp/out 2>&1 & '
                   'echo $! > /tmp/pid)')
         self.desc = self.line()
 

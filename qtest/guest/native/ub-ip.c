@@ -11,31 +11,25 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "../../ubq-drv.h"
 #include "ub/net_format.h"
 #include "ub/tah.h"
 #include "ub/ubc_hw.h"
 #include "ubc-dev.h"
+#include "ubc-drv.h"
 
-#define HUGE (2u << 20)
 #define ROOM (512u << 10)
 #define SEGMENT 77u
 #define UBA 0x10000u
 #define TOKEN 0xfeed1234u
 #define MESSAGE 6000u
-#define PATIENCE 240    /* seconds */
 
-static volatile uint8_t *regs, *pages;
 static volatile sig_atomic_t ended;
 static UbqDrv drv;
 static UbqCq cq;
@@ -53,62 +47,6 @@ static void on_term(int sig)
     ended = 1;
 }
 
-/* ---- What the driver needs ---- */
-
-static uint32_t reg_read(void *opaque, uint32_t at)
-{
-    return *(volatile uint32_t *)(regs + at);
-}
-
-static void reg_write(void *opaque, uint32_t at, uint32_t value)
-{
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    *(volatile uint32_t *)(regs + at) = value;
-}
-
-static void bell(void *opaque, uint32_t page, uint32_t at, uint64_t value)
-{
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    *(volatile uint64_t *)(pages + page * UBQ_PAGE + at) = value;
-}
-
-static void progress(void *opaque)
-{
-    usleep(100);
-}
-
-/* A huge page: what the device sees in one piece. */
-static void memory(void)
-{
-    uint8_t *p = mmap(NULL, HUGE, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_POPULATE,
-                      -1, 0);
-    int fd = open("/proc/self/pagemap", O_RDONLY);
-    uint64_t entry, at;
-
-    if (p == MAP_FAILED || fd < 0 ||
-        pread(fd, &entry, 8, (uintptr_t)p / 4096 * 8) != 8 ||
-        !(entry >> 63)) {
-        die("no huge page");
-    }
-    close(fd);
-    at = (entry & ((UINT64_C(1) << 55) - 1)) * 4096;
-    drv = (UbqDrv) {
-        .memory = (uint8_t *)((uintptr_t)p - at), .brk = at, .end = at + HUGE,
-        .reg_read = reg_read, .reg_write = reg_write, .bell = bell,
-        .progress = progress,
-    };
-}
-
-static void attach(void)
-{
-    device_find();
-    device_put("enable", "1");
-    device_master();
-    regs = device_map(0, UBC_BAR_SIZE);
-    pages = device_map(2, UBQ_PAGE);
-}
-
 static UbqPeer node(unsigned n, unsigned cfg)
 {
     UbqPeer p = { .cna = n, .eid = { [15] = n }, .ip = { 10, 0, 0, n },
@@ -124,8 +62,8 @@ static UbqPeer node(unsigned n, unsigned cfg)
 
 static void open_all(unsigned own, unsigned peer)
 {
-    attach();
-    memory();
+    ubc_attach();
+    drv = ubc_drv();
     ubq_open(&drv);
     room = ubq_alloc(&drv, ROOM, 4096);
     ubq_cq_open(&cq, &drv, 8);
@@ -170,15 +108,8 @@ static void compare(const char *what, uint32_t at, uint32_t len, unsigned seed)
 /* The next completion; its length. */
 static uint32_t complete(const char *what)
 {
-    const time_t end = time(NULL) + PATIENCE;
-    const uint8_t *c;
+    const uint8_t *c = ubc_complete(&cq, what);
 
-    while (!(c = ubq_cq_poll(&cq))) {
-        if (time(NULL) > end) {
-            die("%s: no completion", what);
-        }
-        usleep(100);
-    }
     if (ubq_cqe_status(c) != UBQ_STATUS_OK) {
         die("%s: status %04x", what, ubq_cqe_status(c));
     }
@@ -270,21 +201,7 @@ static void serve(void)
         memset(drv.memory + room + ROOM - MESSAGE, 0, MESSAGE);
         ubq_recv(&queue, room + ROOM - MESSAGE, MESSAGE);
     }
-    reg_write(NULL, UBC_CTRL, UBC_CTRL_RESET);
-}
-
-static void link_up(void)
-{
-    attach();
-    reg_write(NULL, UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
-    for (unsigned i = 0; i < PATIENCE * 10; i++) {
-        if (reg_read(NULL, UBC_PORT(0) + UBC_PORT_STATUS) &
-            UBC_PORT_STATUS_DLL_UP) {
-            return;
-        }
-        usleep(100000);
-    }
-    die("the link does not come up");
+    ubc_write(NULL, UBC_CTRL, UBC_CTRL_RESET);
 }
 
 int main(int argc, char **argv)
@@ -298,7 +215,8 @@ int main(int argc, char **argv)
     own = strtoul(argv[1], NULL, 0);
     peer = strtoul(argv[2], NULL, 0);
     if (!strcmp(what, "link")) {
-        link_up();
+        ubc_attach();
+        ubc_link_up();
         return 0;
     }
     open_all(own, peer);
