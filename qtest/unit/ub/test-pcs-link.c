@@ -472,6 +472,82 @@ static void test_small_runs(void)
     }
 }
 
+/* An SDF that finds no room in the run changes nothing, and comes later. */
+static void test_sdf_room(void)
+{
+    UbPcsMode m = { .width = 4, .fec = UB_FEC_T4, .codecs = 2 };
+    Link *l = link_new(NULL);
+
+    ub_pcs_rx_enable(l->rx, 0xff, false, false);
+    ub_pcs_rx_set_fec(l->rx, m.fec, m.codecs);
+    g_assert_true(ub_pcs_tx_train(l->tx, 8, false, false, NULL));
+    train(l, 6 * 32);
+    l->run.cap = UB_AMCTL_SYMBOLS - 1;
+    g_assert_false(ub_pcs_tx_sdf(l->tx, &m, &l->run));
+    g_assert_cmpuint(l->run.n, ==, 0);
+    g_assert_cmpuint(ub_pcs_tx_lanes(l->tx), ==, 0xff);
+    l->run.cap = CAP;
+    g_assert_true(ub_pcs_tx_sdf(l->tx, &m, &l->run));
+    g_assert_cmpuint(ub_pcs_tx_lanes(l->tx), ==, 0x0f);
+    ship(l);
+    send(l, 200);
+    flush(l);
+    check_all(l);
+    link_free(l);
+}
+
+/* The SDF ends LIDs of a training that differ from the lanes' numbers: the
+ * receiver orders lanes by those (UB 2.0 §3.2.3.3). */
+static void test_lids_of_training(void)
+{
+    static const uint8_t lids[UB_LANES] = { 3, 2, 1, 0, 4, 5, 6, 7 };
+    UbPcsMode m = { .width = 4, .fec = UB_FEC_T4, .codecs = 2 };
+    Link *l = link_new(NULL);
+    UbPcsLane lane;
+
+    ub_pcs_rx_enable(l->rx, 0x0f, false, false);
+    ub_pcs_rx_set_fec(l->rx, m.fec, m.codecs);
+    g_assert_true(ub_pcs_tx_train(l->tx, 4, false, false, lids));
+    train(l, 6 * 32);
+    for (unsigned i = 0; i < 4; i++) {
+        ub_pcs_rx_lane(l->rx, i, &lane);
+        g_assert_cmpuint(lane.lid, ==, lids[i]);
+    }
+    g_assert_true(ub_pcs_tx_sdf(l->tx, &m, &l->run));
+    ship(l);
+    send(l, 200);
+    flush(l);
+    check_all(l);
+    link_free(l);
+}
+
+/* After data a training is one again: its lanes have blocks, not flits. */
+static void test_train_again(void)
+{
+    UbPcsMode m = { .width = 4, .fec = UB_FEC_T4, .codecs = 1 };
+    Link *l = link_new(NULL);
+    unsigned before[UB_LANES];
+
+    for (unsigned turn = 0; turn < 3; turn++) {
+        start(l, &m);
+        send(l, 100);
+        edf(l);
+        check_all(l);
+        g_byte_array_set_size(l->sent, 0);
+        g_byte_array_set_size(l->got, 0);
+        g_assert_cmpuint(count_events(l, UB_PCS_EDF), ==, turn + 1);
+        memcpy(before, l->ltbs, sizeof(before));
+        /* The next training, in part: blocks arrive at each lane. */
+        ub_pcs_rx_enable(l->rx, 0x0f, false, false);
+        g_assert_true(ub_pcs_tx_train(l->tx, 4, false, false, NULL));
+        train(l, 6 * 32);
+        for (unsigned i = 0; i < 4; i++) {
+            g_assert_cmpuint(l->ltbs[i], >=, before[i] + 2 * 32);
+        }
+    }
+    link_free(l);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -487,5 +563,8 @@ int main(int argc, char **argv)
     g_test_add_func("/pcs/low-power", test_low_power);
     g_test_add_func("/pcs/checks", test_checks);
     g_test_add_func("/pcs/small-runs", test_small_runs);
+    g_test_add_func("/pcs/sdf-room", test_sdf_room);
+    g_test_add_func("/pcs/lids-of-training", test_lids_of_training);
+    g_test_add_func("/pcs/train-again", test_train_again);
     return g_test_run();
 }
