@@ -64,8 +64,25 @@ static void op_log(void *opaque, const char *rule, const char *text,
     ((Double *)opaque)->rules++;
 }
 
+static void *op_map(void *opaque, uint64_t addr, size_t *len, bool write)
+{
+    Double *d = opaque;
+
+    if (!d->maps || !mem_ok(addr, *len)) {
+        return NULL;
+    }
+    d->mapped++;
+    return d->mem + (addr - MEM_BUS);
+}
+
+static void op_unmap(void *opaque, void *p, size_t len, bool write)
+{
+    ((Double *)opaque)->mapped--;
+}
+
 static const RdmaOps ops = {
-    .read = op_read, .write = op_write, .wire_tx = op_tx, .log = op_log,
+    .read = op_read, .write = op_write, .map = op_map, .unmap = op_unmap,
+    .wire_tx = op_tx, .log = op_log,
 };
 
 static DQueue *queue(Double *d, RdmaQp *qp)
@@ -173,6 +190,7 @@ Double *double_new(unsigned n, void (*tweak)(RdmaConfig *cfg))
         tweak(&d->cfg);
     }
     d->mem = g_malloc0(MEM_SIZE);
+    d->maps = n & 1;
     d->cqes = g_array_new(false, false, sizeof(RdmaCqe));
     d->events = g_array_new(false, false, sizeof(uint32_t));
     d->wire = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
@@ -192,6 +210,7 @@ Double *double_new(unsigned n, void (*tweak)(RdmaConfig *cfg))
 void double_free(Double *d)
 {
     rdma_free(d->dev);
+    g_assert_cmpint(d->mapped, ==, 0);
     for (int i = 0; i < G_N_ELEMENTS(d->q); i++) {
         g_free(d->q[i].send);
         g_free(d->q[i].recv);

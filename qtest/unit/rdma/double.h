@@ -39,6 +39,8 @@ typedef struct Double {
     GPtrArray *wire;            /* of GBytes, sent and not taken yet */
     unsigned wire_room;         /* with so many on it the wire stops; 0: never */
     bool cq_full, bad_sq, bad_rq, revoked;
+    bool maps;                  /* atomics find the memory itself: odd engines */
+    int mapped;
     struct Double *peer;
     uint64_t rules;
     unsigned changes;           /* of a QP's state by the engine */

@@ -259,6 +259,98 @@ static void test_established(void)
     }
 }
 
+/* Compare and swap, in memory that is mapped and in memory that is not: what
+ * was there is the answer, and it is replaced where it is what was asked for. */
+static void test_compare_swap(void)
+{
+    static const struct {
+        uint64_t compare, swap, before, after;
+    } rows[] = {
+        { 5, 7, 5, 7 },                     /* it is 5: now 7 */
+        { 5, 9, 7, 7 },                     /* it is not */
+        { 7, UINT64_MAX, 7, UINT64_MAX },
+        { 0, 1, UINT64_MAX, UINT64_MAX },
+    };
+
+    for (int maps = 0; maps < 2; maps++) {
+        T t = setup(RDMA_RC);
+        uint8_t *cell = double_ptr(t.d, 1, MEM + 8);
+
+        t.d->maps = maps;
+        put_le64(cell, 5);
+        for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+            uint8_t ext[ROCE_ATOMIC_BYTES];
+            GBytes *f;
+
+            atomic_put(ext, MEM + 8, t.key, rows[i].swap, rows[i].compare);
+            feed(&t, ROCE_CMP_SWAP, QPN, i, ext, sizeof(ext));
+            f = double_take(t.d);
+            g_assert_nonnull(f);
+            g_assert_cmphex(bth_opcode(frame_bth(f)), ==, ROCE_ATOMIC_ACK);
+            g_assert_cmphex(get_be64(frame_bth(f) +
+                                     roce_ops[ROCE_ATOMIC_ACK].atomack), ==,
+                            rows[i].before);
+            g_assert_cmphex(get_le64(cell), ==, rows[i].after);
+            g_bytes_unref(f);
+        }
+        teardown(&t);
+    }
+}
+
+/* To another state, by the driver, while a Read of 128 packets waits for a wire
+ * that stopped; how many it takes then. */
+static unsigned leave_read(RdmaQpState state)
+{
+    T t = setup(RDMA_RC);
+    RdmaQpAttr a = { .state = state };
+    unsigned n;
+
+    t.d->wire_room = 4;
+    read_request(&t, 0, 128 * MTU);
+    n = t.d->wire->len;
+    g_assert_cmpuint(n, >=, 4);
+    g_assert_cmpuint(n, <, 128);
+    rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_STATE);
+    t.d->wire_room = 0;
+    rdma_wire_stop(t.d->dev, false);
+    double_poll(t.d, 1000);
+    g_assert_cmpuint(t.qp->resp.reply_head, ==, t.qp->resp.reply_tail);
+    n = t.d->wire->len - n;
+    g_ptr_array_set_size(t.d->wire, 0);
+    teardown(&t);
+    return n;
+}
+
+/* In error nobody is answered any more; SQE is the sender's alone. */
+static void test_leave_read(void)
+{
+    unsigned rest = leave_read(RDMA_QPS_SQE);
+
+    g_assert_cmpuint(rest, >, 0);
+    g_assert_cmpuint(leave_read(RDMA_QPS_ERR), <, rest);
+}
+
+/* A receive that was half full is flushed. */
+static void test_leave_receive(void)
+{
+    T t = setup(RDMA_RC);
+    RdmaQpAttr a = { .state = RDMA_QPS_ERR };
+    uint8_t data[MTU] = { 0 };
+    RdmaCqe c;
+
+    double_recv(t.d, t.qp, MEM, 2 * MTU, t.key);
+    feed(&t, ROCE_SEND_FIRST, QPN, 0, data, MTU);
+    g_assert_cmpuint(t.d->cqes->len, ==, 0);
+    rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_STATE);
+    double_poll(t.d, 1000);
+    c = double_cqe(t.d);
+    g_assert_cmpuint(c.wqe_id, ==, 0);
+    g_assert_cmpuint(c.status, ==, RDMA_WC_FLUSH);
+    g_assert_cmpuint(t.d->cqes->len, ==, 0);
+    g_ptr_array_set_size(t.d->wire, 0);
+    teardown(&t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -269,6 +361,9 @@ int main(int argc, char **argv)
     g_test_add_func("/life/changed", test_changed);
     g_test_add_func("/life/msn", test_msn);
     g_test_add_func("/life/read-future", test_read_future);
+    g_test_add_func("/life/compare-swap", test_compare_swap);
+    g_test_add_func("/life/leave-read", test_leave_read);
+    g_test_add_func("/life/leave-receive", test_leave_receive);
     g_test_add_func("/life/established", test_established);
     return g_test_run();
 }
