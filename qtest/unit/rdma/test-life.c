@@ -351,6 +351,59 @@ static void test_leave_receive(void)
     teardown(&t);
 }
 
+/* What comes is counted with its bytes, at each address of the port: also at a
+ * GID that is an IPv4 address. */
+static void test_addresses(void)
+{
+    T t = setup(RDMA_UC);
+    RdmaPort port = *rdma_port(t.d->dev);
+    uint64_t bytes = 0;
+
+    memcpy(port.gid[3], (uint8_t[16]) { [10] = 0xff, 0xff, 10, 0, 0, 77 }, 16);
+    rdma_port_set(t.d->dev, &port);
+    double_poll(t.d, 0);
+    g_ptr_array_set_size(t.d->wire, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        GBytes *f = frame_make(PEER, i == 1 ? 77 : i == 2 ? 78 : US, UC_SEND,
+                               false, QPN, psn_add(EPSN, i), "abcd", 4);
+        gsize size;
+        uint8_t *p = g_memdup2(g_bytes_get_data(f, &size),
+                               g_bytes_get_size(f));
+
+        size = g_bytes_get_size(f);
+        p[5] = US;              /* the port's MAC all the same */
+        double_recv(t.d, t.qp, MEM, 100, t.key);
+        rdma_rx_frame(t.d->dev, p, size, 1000);
+        double_poll(t.d, 1000);
+        bytes += i < 2 ? size : 0;
+        g_assert_cmpuint(t.d->cqes->len, ==, MIN(i + 1, 2));
+        g_free(p);
+        g_bytes_unref(f);
+    }
+    g_assert_cmpuint(rdma_counters(t.d->dev)->rx_frames, ==, 2);
+    g_assert_cmpuint(rdma_counters(t.d->dev)->rx_bytes, ==, bytes);
+    teardown(&t);
+}
+
+/* A region of bus addresses, from the address itself. */
+static void test_physical(void)
+{
+    T t = setup(RDMA_UC);
+    RdmaMr mr = {
+        .key = 2 << 8 | 0x5a, .pd = 7, .access = RDMA_ACC_RIGHTS,
+        .physical = true, .start = 0, .length = UINT64_MAX,
+    };
+    uint8_t ext[ROCE_RETH_BYTES + 4];
+
+    rdma_mr_set(t.d->dev, 2, &mr);
+    reth_put(ext, MEM_BUS + 0x5004, mr.key, 4);
+    memcpy(ext + ROCE_RETH_BYTES, "wxyz", 4);
+    feed(&t, ROCE_OP(RDMA_UC, ROCE_WRITE_ONLY), QPN, 0, ext, sizeof(ext));
+    g_assert_cmpmem(t.d->mem + 0x5004, 4, "wxyz", 4);
+    g_assert_cmpuint(t.d->mem[0x5003] | t.d->mem[0x5008], ==, 0);
+    teardown(&t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -364,6 +417,8 @@ int main(int argc, char **argv)
     g_test_add_func("/life/compare-swap", test_compare_swap);
     g_test_add_func("/life/leave-read", test_leave_read);
     g_test_add_func("/life/leave-receive", test_leave_receive);
+    g_test_add_func("/life/addresses", test_addresses);
+    g_test_add_func("/life/physical", test_physical);
     g_test_add_func("/life/established", test_established);
     return g_test_run();
 }
