@@ -579,6 +579,22 @@ static void test_fc_overflow(void)
     expect_fatal(&p, 0, UB_DLL_ERR_FC_OVERFLOW);
     pair_free(&p);
 
+    /* The same where all VLs share a buffer: what each has in hand counts. */
+    {
+        UbDllConfig cfg;
+
+        ub_dll_config_init(&cfg);
+        cfg.wish.vl_enable = 3;
+        cfg.tx_share = 1;
+        cfg.share_quota[0] = cfg.share_quota[1] = 128;
+        pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+        g_assert_true(status(&p, 0).tx_shared);
+        n = ub_put_crd_ack(f, b, &(UbCrdAck) { .crd_num = { 1 } });
+        give(&p, 0, b, n);
+        expect_fatal(&p, 0, UB_DLL_ERR_FC_OVERFLOW);
+        pair_free(&p);
+    }
+
     /* More than 65535 cells granted. */
     {
         UbCrdAck all = { .initial = true };
