@@ -175,7 +175,8 @@ bool ub_port_send_param(UbPort *p, int64_t now, const uint32_t *words,
                         unsigned n);
 unsigned ub_port_param(const UbPort *p, const uint32_t **words);
 
-/* Fault injection on what this end sends. */
+/* Fault injection on what this end sends.  A run is asked for, which tells the far end
+ * of cables that are cut or mended then. */
 UbInject *ub_port_inject(UbPort *p);
 
 typedef struct UbPortStatus {

@@ -141,6 +141,10 @@ void ub_wire_sent(UbWire *link, size_t n);
 /* Bytes that came from the stream, in any pieces. */
 void ub_wire_receive(UbWire *link, const uint8_t *data, size_t len);
 
+/* Say which lanes are in electrical idle if faults, cables cut or mended, have changed
+ * that: a link at rest sends nothing else that would show it. */
+void ub_wire_cables(UbWire *link);
+
 /* Fault injection on what this end sends; see ub/inject.h. */
 UbInject *ub_wire_inject(UbWire *link);
 

@@ -620,6 +620,11 @@ static void device_events(EngPair *p)
     expect_event(b, UBQ_EVENT_PORT_DOWN, 0);
     qubc_port_write(b->q, 0, UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
     expect_event(b, UBQ_EVENT_PORT_UP, 0);
+    /* Nothing is under way: what would be seen of the cable is Null Blocks. */
+    qubc_inject_all(p->a.q, 0, "'cut': true");
+    expect_event(b, UBQ_EVENT_PORT_DOWN, 0);
+    qubc_inject_all(p->a.q, 0, "");
+    expect_event(b, UBQ_EVENT_PORT_UP, 0);
     /* An event queue where no memory is, which an event is for. */
     qubc_write(b->q, UBQ_EQ(1) + UBQ_EQ_BASE_HI, QUBC_NOWHERE >> 32);
     qubc_write(b->q, UBQ_EQ(1) + UBQ_EQ_SIZE, 4);

@@ -665,6 +665,7 @@ int64_t ub_port_run(UbPort *p, int64_t now)
     }
     /* What was asked for so far is done below. */
     p->kicked = false;
+    ub_wire_cables(p->wire);
     ub_dll_poll(p->dll, now);
     poll_phy(p);
     port_link_run(p);
@@ -720,6 +721,7 @@ void ub_port_wire_room(UbPort *p, int64_t now)
 
 UbInject *ub_port_inject(UbPort *p)
 {
+    port_kick(p);
     return ub_wire_inject(p->wire);
 }
 

@@ -411,6 +411,7 @@ void qmp_ub_inject_map(const char *device, bool has_port, uint8_t port,
         error_setg(errp, "map is not a permutation of 0 to 7");
     }
     qemu_mutex_unlock(&s->lock);
+    qemu_bh_schedule(s->run_bh);
 }
 
 static void ubc_pci_register_hmp(void)

@@ -182,6 +182,15 @@ void ub_wire_lanes(UbWire *link, uint8_t active, unsigned rate)
     queue_lanes(link);
 }
 
+void ub_wire_cables(UbWire *link)
+{
+    if ((link->active != link->sent_active ||
+         ub_inject_active(link->inject)) &&
+        ub_inject_mask(link->inject, link->active) != link->sent_active) {
+        queue_lanes(link); /* a cable was cut or mended */
+    }
+}
+
 void ub_wire_run(UbWire *link, const UbLaneRun *run)
 {
     const uint8_t *sym[UB_LANES];
@@ -195,6 +204,7 @@ void ub_wire_run(UbWire *link, const UbLaneRun *run)
     for (unsigned i = 0; i < UB_LANES; i++) {
         sym[i] = mask & 1u << i ? run->lane[i] : NULL;
     }
+    ub_wire_cables(link);
     if (ub_inject_active(link->inject)) {
         uint8_t *copy[UB_LANES] = { 0 };
 
@@ -209,14 +219,9 @@ void ub_wire_run(UbWire *link, const UbLaneRun *run)
         }
         ub_inject_apply(link->inject, mask, copy, n, sym);
         mask = ub_inject_mask(link->inject, mask);
-        if (ub_inject_mask(link->inject, link->active) != link->sent_active) {
-            queue_lanes(link); /* a cable was cut or mended */
-        }
         if (!mask) {
             return;
         }
-    } else if (link->active != link->sent_active) {
-        queue_lanes(link);
     }
     for (size_t at = 0, most = UB_WIRE_BODY_MAX / UB_LANES; at < n;) {
         size_t piece = MIN(n - at, most);

@@ -182,11 +182,45 @@ static void test_dll_error(void)
     stop(a);
 }
 
+/* ---- Cables that are cut ----------------------------------------------------------- */
+
+static void cut_all(End *e, bool cut)
+{
+    const UbLaneFault fault = { .cut = cut };
+
+    for (unsigned lane = 0; lane < UB_LANES; lane++) {
+        g_assert_true(ub_inject_lane(ub_port_inject(e->port), lane, &fault));
+    }
+}
+
+/* A link at rest, where no end has anything to send: it would carry Null Blocks all the
+ * time, so that both see at once that a cable is cut, whichever way. */
+static void test_cut_at_rest(void)
+{
+    End two[2], *a = &two[0];
+
+    start(&two[0], &two[1]);
+    link_up(a);
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t downs = two[i].events[UB_PORT_DOWN];
+
+        cut_all(&two[i], true);
+        g_assert_true(run_until(a, both_down, 60 * SECOND));
+        g_assert_cmpuint(two[i].events[UB_PORT_DOWN], >, downs);
+        cut_all(&two[i], false);
+        g_assert_true(run_until(a, both_up, 60 * SECOND));
+        run_until(a, never, 20 * SECOND);
+        g_assert_true(both_up(a));
+    }
+    stop(a);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/port/life/wish", test_wish);
     g_test_add_func("/ub/port/life/image-off", test_image_off);
     g_test_add_func("/ub/port/life/dll-error", test_dll_error);
+    g_test_add_func("/ub/port/life/cut-at-rest", test_cut_at_rest);
     return g_test_run();
 }
