@@ -16,7 +16,7 @@
 /* ---- ways ---- */
 
 static struct mem_dest *dest_new(struct mem_dev *dev, const u8 eid[16],
-				 u32 carrier, u32 cna)
+				 u32 carrier, const struct ub_place *place)
 {
 	struct mem_dest *d = kzalloc(sizeof(*d), GFP_KERNEL);
 	int err;
@@ -24,7 +24,7 @@ static struct mem_dest *dest_new(struct mem_dev *dev, const u8 eid[16],
 	if (!d)
 		return ERR_PTR(-ENOMEM);
 	d->way.carrier = carrier;
-	d->way.cna = cna;
+	d->way.place = *place;
 	memcpy(d->way.eid, eid, sizeof(d->way.eid));
 	err = ub_dest_add(&dev->dests, &d->way, 0);
 	if (!err)
@@ -38,15 +38,15 @@ static struct mem_dest *dest_get(struct mem_dev *dev, const u8 eid[16],
 {
 	struct ub_dest *way;
 	struct mem_dest *d;
-	u32 cna;
-	int err = ub_eid_cna(dev->core, eid, &cna);
+	struct ub_place place = { };
+	int err = ub_eid_cna(dev->core, eid, &place.cna);
 
 	if (err)
 		return ERR_PTR(err);
 	mutex_lock(&dev->dests.lock);
-	way = ub_dest_get(&dev->dests, eid, carrier, cna);
+	way = ub_dest_get(&dev->dests, eid, carrier, &place);
 	d = way ? container_of(way, struct mem_dest, way)
-		: dest_new(dev, eid, carrier, cna);
+		: dest_new(dev, eid, carrier, &place);
 	mutex_unlock(&dev->dests.lock);
 	return d;
 }

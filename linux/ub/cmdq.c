@@ -163,11 +163,49 @@ int ub_eid_cna(struct ub_core *core, const u8 eid[16], u32 *cna)
 }
 EXPORT_SYMBOL_GPL(ub_eid_cna);
 
-void ub_put_way(struct ub_cmd *cmd, unsigned int at, u32 cfg, u32 cna)
+static bool own_ends_in_cna(struct ub_core *core, const u8 own[16])
+{
+	u32 cna = ub_config_read(core, UB_CFG0_PRIMARY_CNA) &
+		  UB_CFG0_PRIMARY_CNA__ALL;
+
+	return (u32)(own[13] << 16 | own[14] << 8 | own[15]) == cna;
+}
+
+/* The form that an EID has as an address of IP, or 0. */
+static u8 ip_cfg_of(const u8 eid[16])
+{
+	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (!memcmp(eid, mapped, sizeof(mapped)))
+		return UB_CFG_IPV4;
+	return eid[0] >> 5 == 1 ? UB_CFG_IPV6 : 0;	/* 2000::/3 */
+}
+
+int ub_eid_place(struct ub_core *core, const u8 eid[16], struct ub_place *place)
+{
+	u8 own[16], cfg = ip_cfg_of(eid);
+
+	memset(place, 0, sizeof(*place));
+	ub_own_eid(core, own);
+	if (!cfg || cfg != ip_cfg_of(own) ||
+	    (cfg == UB_CFG_IPV6 && own_ends_in_cna(core, own)))
+		return ub_eid_cna(core, eid, &place->cna);
+	place->ip_cfg = cfg;
+	if (cfg == UB_CFG_IPV4)
+		memcpy(place->ip, eid + 12, 4);
+	else
+		memcpy(place->ip, eid, 16);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(ub_eid_place);
+
+void ub_put_way(struct ub_cmd *cmd, unsigned int at, u32 cfg,
+		const struct ub_place *place)
 {
 	ub_put8(cmd, at + UBQ_WAY_CFG, cfg);
 	ub_put8(cmd, at + UBQ_WAY_PORT, ANY_PORT);
-	ub_put32(cmd, at + UBQ_WAY_DCNA, cna);
+	ub_put32(cmd, at + UBQ_WAY_DCNA, place->cna);
+	memcpy(cmd->b + at + UBQ_WAY_DIP, place->ip, sizeof(place->ip));
 }
 EXPORT_SYMBOL_GPL(ub_put_way);
 

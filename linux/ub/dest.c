@@ -6,9 +6,6 @@
  */
 #include "ub_engine.h"
 
-#define CFG_BYPASS	9
-#define CFG_CNA24	7
-#define CFG_CNA16	6
 #define FORM_NONE	0
 #define FORM_WIDE	1
 
@@ -23,8 +20,11 @@ EXPORT_SYMBOL_GPL(ub_dests_init);
 static u32 cfg_of(const struct ub_dest *d)
 {
 	if (d->carrier == UB_BYPASS)
-		return CFG_BYPASS;
-	return d->carrier == UB_RTP || d->cna > U16_MAX ? CFG_CNA24 : CFG_CNA16;
+		return UB_CFG_BYPASS;
+	if (d->place.ip_cfg)
+		return d->place.ip_cfg;
+	return d->carrier == UB_RTP || d->place.cna > U16_MAX ? UB_CFG_CNA24
+							      : UB_CFG_CNA16;
 }
 
 int ub_dest_set(struct ub_dests *t, const struct ub_dest *d, u32 tpn)
@@ -32,7 +32,7 @@ int ub_dest_set(struct ub_dests *t, const struct ub_dest *d, u32 tpn)
 	struct ub_cmd cmd;
 
 	ub_cmd_init(&cmd, d->row, 0);
-	ub_put_way(&cmd, UBQ_DST_WAY, cfg_of(d), d->cna);
+	ub_put_way(&cmd, UBQ_DST_WAY, cfg_of(d), &d->place);
 	ub_put8(&cmd, UBQ_DST_CARRIER, d->carrier);
 	ub_put8(&cmd, UBQ_DST_FORM,
 		d->carrier == UB_BYPASS ? FORM_NONE : FORM_WIDE);
@@ -54,12 +54,13 @@ void ub_dest_clear(struct ub_dests *t, const struct ub_dest *d)
 EXPORT_SYMBOL_GPL(ub_dest_clear);
 
 struct ub_dest *ub_dest_get(struct ub_dests *t, const u8 eid[16], u32 carrier,
-			    u32 cna)
+			    const struct ub_place *place)
 {
 	struct ub_dest *d;
 
 	list_for_each_entry(d, &t->list, list)
-		if (d->carrier == carrier && d->cna == cna &&
+		if (d->carrier == carrier &&
+		    !memcmp(&d->place, place, sizeof(*place)) &&
 		    !memcmp(d->eid, eid, 16)) {
 			d->users++;
 			return d;

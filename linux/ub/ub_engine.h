@@ -105,8 +105,25 @@ u32 ub_mtu_bytes(u32 code);
 /* Where an EID is: of an Entity that is lent to us, as the UBFM says; else the
  * address in it, if it has our prefix, or -EHOSTUNREACH. */
 int ub_eid_cna(struct ub_core *core, const u8 eid[16], u32 *cna);
-/* The way to @cna into a command, with the form of addresses @cfg. */
-void ub_put_way(struct ub_cmd *cmd, unsigned int at, u32 cfg, u32 cna);
+
+/* Forms of addresses: LPH.CFG. */
+enum { UB_CFG_IPV4 = 3, UB_CFG_IPV6 = 4, UB_CFG_CNA16 = 6, UB_CFG_CNA24 = 7,
+       UB_CFG_BYPASS = 9 };
+
+/* An address, of a CNA path or of an IP path. */
+struct ub_place {
+	u32 ip_cfg;		/* UB_CFG_IPV4, _IPV6; 0: it has a CNA */
+	u32 cna;
+	u8 ip[16];		/* IPv4: the first 4 */
+};
+
+/* Where an EID is, if IP paths are gone as well: IPv4 if ours and it are addresses of
+ * IPv4 within IPv6, IPv6 if both are global addresses and ours does not end in our
+ * CNA, else as ub_eid_cna() says.  Or -EHOSTUNREACH. */
+int ub_eid_place(struct ub_core *core, const u8 eid[16], struct ub_place *place);
+/* The way there into a command, with the form of addresses @cfg. */
+void ub_put_way(struct ub_cmd *cmd, unsigned int at, u32 cfg,
+		const struct ub_place *place);
 
 /* ---- dest.c: rows of the table of destinations ---- */
 
@@ -117,7 +134,8 @@ enum { UB_RTP, UB_CTP, UB_UTP, UB_BYPASS };
 struct ub_dest {
 	struct list_head list;
 	unsigned int users;
-	u32 row, carrier, cna;
+	u32 row, carrier;
+	struct ub_place place;	/* compared as memory, and has no gaps */
 	u32 mtu;		/* 0: this node's */
 	u8 eid[16];
 };
@@ -133,7 +151,7 @@ void ub_dests_init(struct ub_dests *t, struct ub_core *core);
 /* The row that leads there, with one more user, or NULL.  The EID of a lent Entity may
  * have been at another address before. */
 struct ub_dest *ub_dest_get(struct ub_dests *t, const u8 eid[16], u32 carrier,
-			    u32 cna);
+			    const struct ub_place *place);
 /* A new one with one user, its carrier, address and EID are set; @tpn: of RTP. */
 int ub_dest_add(struct ub_dests *t, struct ub_dest *d, u32 tpn);
 /* One user less; true: it was the last one, and the row is gone. */

@@ -18,6 +18,8 @@
 #define ORDERS_RC	0x5	/* OT, OL */
 #define CARRIERS_RM	0x3	/* RTP, CTP */
 #define CARRIERS_UM	0x2	/* CTP; who asks for UTP gets that, too */
+#define CARRIERS_IP	0x1	/* the same on IP paths: RTP, */
+#define CARRIERS_IP_UM	0x4	/* UTP; who asks for CTP gets that, too */
 #define JETTY_GRP	(1u << 11)
 #define FEATURES	(1u << 12 | 1u << 18)	/* error_suspend, ctp_en */
 
@@ -61,6 +63,10 @@ static void port_fill(struct urma_dev *dev, unsigned int i,
 void urma_dev_attr_fill(struct urma_dev *dev, struct urma_dev_attr *a)
 {
 	const struct urma_caps *caps = &dev->caps;
+	struct ub_place own;
+	bool ip = urma_ip_paths(dev, &own);
+	u32 rm = ip ? CARRIERS_IP : CARRIERS_RM;
+	u32 um = ip ? CARRIERS_IP_UM : CARRIERS_UM;
 	u32 length = min_t(u64, caps->length, MSG_MAX);
 	unsigned int i;
 
@@ -93,8 +99,8 @@ void urma_dev_attr_fill(struct urma_dev *dev, struct urma_dev_attr *a)
 	a->reserved_jetty_max = URMA_WELL_KNOWN_MAX;
 	a->rm_order_cap = ORDERS_RM;
 	a->rc_order_cap = ORDERS_RC;
-	a->rm_tp_cap = a->rc_tp_cap = CARRIERS_RM;
-	a->um_tp_cap = CARRIERS_UM;
+	a->rm_tp_cap = a->rc_tp_cap = rm;
+	a->um_tp_cap = um;
 	for (i = 0; i < ARRAY_SIZE(a->priority); i++)
-		a->priority[i].tp_type = CARRIERS_RM | CARRIERS_UM;
+		a->priority[i].tp_type = rm | um;
 }

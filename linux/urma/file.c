@@ -156,6 +156,7 @@ static int create_ctx(struct urma_file *f, void *args)
 	err = a->async_fd;
 	if (err < 0)
 		goto token;
+	urma_own_ip(f->dev);
 	urma_private_put(a, &a->udata, &mine, sizeof(mine));
 	/* Who maps the doorbells sees the page that is ours. */
 	smp_store_release(&f->context, true);

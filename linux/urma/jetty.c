@@ -195,6 +195,19 @@ static void limiter_set(struct urma_dev *dev, struct urma_queue *jfr,
 	xa_unlock_irq(&dev->queues);
 }
 
+/* The threshold that @q asked for goes with it: its JFR never wanted to hear of one.
+ * What is on its way is dropped, see urma_queue_event(). */
+static void limit_end(struct urma_dev *dev, struct urma_queue *q)
+{
+	struct ub_cmd cmd;
+
+	if (!q->jfr || q->jfr->limiter != q)
+		return;
+	WRITE_ONCE(q->jfr->cfg.rx_threshold, 0);
+	ub_cmd_init(&cmd, q->jfr->id, UBQ_QM_RQ_LIMIT);
+	urma_cmd_run(dev, UBQ_OP_QUEUE_MODIFY, &cmd);
+}
+
 /* No event is the queue's any more. */
 static void queue_forget(struct urma_file *f, struct urma_queue *q)
 {
@@ -210,6 +223,8 @@ void urma_queue_end(struct urma_file *f, struct urma_queue *q, bool engine)
 {
 	struct ub_cmd cmd;
 
+	if (engine)
+		limit_end(f->dev, q);
 	queue_forget(f, q);
 	if (q->id != UBQ_NEW) {
 		ub_cmd_init(&cmd, q->id, 0);
@@ -382,17 +397,20 @@ int urma_create_jetty(struct urma_file *f, void *args)
 static int limit_set(struct urma_dev *dev, struct urma_queue *jfr,
 		     struct urma_queue *q, u32 limit)
 {
+	u32 old = jfr->cfg.rx_threshold;
 	struct ub_cmd cmd;
 	int err;
 
 	if (limit > jfr->cfg.recv_depth)
 		return -EINVAL;
 	limiter_set(dev, jfr, q == jfr ? NULL : q, NULL);
+	/* The event may come before the answer. */
+	WRITE_ONCE(jfr->cfg.rx_threshold, limit);
 	ub_cmd_init(&cmd, jfr->id, UBQ_QM_RQ_LIMIT);
 	ub_put16(&cmd, UBQ_Q_RQ_LIMIT, limit);
 	err = urma_cmd_run(dev, UBQ_OP_QUEUE_MODIFY, &cmd);
-	if (!err)
-		jfr->cfg.rx_threshold = limit;
+	if (err)
+		WRITE_ONCE(jfr->cfg.rx_threshold, old);
 	return err;
 }
 
@@ -555,6 +573,7 @@ static int delete_queue(struct urma_file *f, enum urma_kind kind, void *args)
 	err = urma_obj_take(f, &q->obj);
 	if (err)
 		return err;
+	limit_end(f->dev, q);
 	queue_forget(f, q);
 	a->async_events = q->obj.async_reported;
 	urma_queue_end(f, q, true);
@@ -611,8 +630,11 @@ void urma_queue_event(struct urma_queue *q, unsigned int event, u32 data)
 {
 	u32 type;
 
-	if (event == UBQ_EVENT_RQ_LIMIT && q->limiter)
-		q = q->limiter;
+	if (event == UBQ_EVENT_RQ_LIMIT) {
+		if (!READ_ONCE(q->cfg.rx_threshold))
+			return;		/* nobody asks any more */
+		q = q->limiter ?: q;
+	}
 	type = queue_event_type(q, event, data);
 	if (type != NO_EVENT)
 		urma_async_event(q->async, type, q->obj.cookie, &q->obj);

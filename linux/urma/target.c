@@ -12,7 +12,6 @@
 
 #include "ub_urma.h"
 
-#define CFG_CNA24	7
 #define CHANNEL_ACTIVE	2
 #define CHANNEL_SETUP	1
 #define CONNECT_MS	15000
@@ -20,7 +19,7 @@
 struct urma_channel {
 	struct list_head list;
 	unsigned int users;	/* rows, and who waits for it; under dests.lock */
-	u32 cna;
+	struct ub_place place;
 	bool rested;		/* nobody needed it meanwhile; under dests.lock */
 	struct mutex lock;	/* tpn; one sets it up, others wait */
 	u32 tpn;		/* 0: there is none */
@@ -56,7 +55,7 @@ static int channel_connect(struct urma_dev *dev, struct urma_channel *c)
 	u32 tpn, mtu;
 
 	ub_cmd_init(&cmd, UBQ_NEW, 0);
-	ub_put_way(&cmd, UBQ_CH_WAY, CFG_CNA24, c->cna);
+	ub_put_way(&cmd, UBQ_CH_WAY, c->place.ip_cfg ?: UB_CFG_CNA24, &c->place);
 	ub_put16(&cmd, UBQ_CH_MTU, ub_own_mtu(dev->core));
 	ub_put32(&cmd, UBQ_CH_TX_PSN, UBQ_NEW);
 	ub_put32(&cmd, UBQ_CH_RX_PSN, UBQ_NEW);
@@ -150,16 +149,17 @@ static void channel_put(struct urma_channel *c)
 	}
 }
 
-static struct urma_channel *channel_find(struct urma_dev *dev, u32 cna)
+static struct urma_channel *channel_find(struct urma_dev *dev,
+					 const struct ub_place *place)
 {
 	struct urma_channel *c;
 
 	list_for_each_entry(c, &dev->channels, list)
-		if (c->cna == cna)
+		if (!memcmp(&c->place, place, sizeof(*place)))
 			return c;
 	c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
 	if (c) {
-		c->cna = cna;
+		c->place = *place;
 		mutex_init(&c->lock);
 		list_add(&c->list, &dev->channels);
 	}
@@ -167,13 +167,14 @@ static struct urma_channel *channel_find(struct urma_dev *dev, u32 cna)
 }
 
 /* Set up, and with one more user.  Who wants others does not wait for it. */
-static struct urma_channel *channel_get(struct urma_dev *dev, u32 cna)
+static struct urma_channel *channel_get(struct urma_dev *dev,
+					const struct ub_place *place)
 {
 	struct urma_channel *c;
 	int err;
 
 	mutex_lock(&dev->dests.lock);
-	c = channel_find(dev, cna);
+	c = channel_find(dev, place);
 	if (c)
 		c->users++;
 	mutex_unlock(&dev->dests.lock);
@@ -205,7 +206,7 @@ static void dest_put(struct urma_dev *dev, struct urma_dest *d)
 }
 
 static struct urma_dest *dest_new(struct urma_dev *dev, const u8 eid[16],
-				  u32 carrier, u32 cna,
+				  u32 carrier, const struct ub_place *place,
 				  struct urma_channel *channel)
 {
 	struct urma_dest *d = kzalloc(sizeof(*d), GFP_KERNEL_ACCOUNT);
@@ -214,7 +215,7 @@ static struct urma_dest *dest_new(struct urma_dev *dev, const u8 eid[16],
 	if (!d)
 		return ERR_PTR(-ENOMEM);
 	d->way.carrier = carrier;
-	d->way.cna = cna;
+	d->way.place = *place;
 	memcpy(d->way.eid, eid, sizeof(d->way.eid));
 	d->channel = channel;
 	if (channel)
@@ -226,26 +227,40 @@ static struct urma_dest *dest_new(struct urma_dev *dev, const u8 eid[16],
 	return ERR_PTR(err);
 }
 
+/* By CTP: by UTP, which is of IP paths as CTP is of CNA paths (UB 2.0 §7.3.3), where
+ * UTP can bring it (UM). */
+static int carrier_at(const struct ub_place *place, u32 carrier, u32 trans_mode)
+{
+	if (!place->ip_cfg || carrier == UB_RTP)
+		return carrier;
+	return trans_mode == URMA_UM ? UB_UTP : -EINVAL;
+}
+
 static struct urma_dest *dest_get(struct urma_dev *dev, const u8 eid[16],
-				  u32 carrier)
+				  u32 asked, u32 trans_mode)
 {
 	struct urma_channel *channel = NULL;
 	struct urma_dest *d;
 	struct ub_dest *way;
-	u32 cna;
-	int err;
+	struct ub_place place;
+	int err, carrier;
 
-	err = ub_eid_cna(dev->core, eid, &cna);
+	err = ub_eid_place(dev->core, eid, &place);
 	if (err)
 		return ERR_PTR(err);
+	carrier = carrier_at(&place, asked, trans_mode);
+	if (carrier < 0)
+		return ERR_PTR(carrier);
+	if (place.ip_cfg)
+		urma_own_ip(dev);
 	if (carrier == UB_RTP)
-		channel = channel_get(dev, cna);
+		channel = channel_get(dev, &place);
 	if (IS_ERR(channel))
 		return ERR_CAST(channel);
 	mutex_lock(&dev->dests.lock);
-	way = ub_dest_get(&dev->dests, eid, carrier, cna);
+	way = ub_dest_get(&dev->dests, eid, carrier, &place);
 	d = way ? container_of(way, struct urma_dest, way)
-		: dest_new(dev, eid, carrier, cna, channel);
+		: dest_new(dev, eid, carrier, &place, channel);
 	/* A row that was there has it already. */
 	if (way || IS_ERR(d))
 		channel_put(channel);
@@ -253,11 +268,59 @@ static struct urma_dest *dest_get(struct urma_dev *dev, const u8 eid[16],
 	return d;
 }
 
+/* ---- our address on IP paths ---- */
+
+static int ip_command(struct urma_dev *dev, unsigned int opcode,
+		      const struct ub_place *ip)
+{
+	struct ub_cmd cmd;
+
+	ub_cmd_init(&cmd, UBQ_NEW, 0);
+	ub_put8(&cmd, UBQ_IP_CFG, ip->ip_cfg);
+	memcpy(cmd.b + UBQ_IP_ADDR, ip->ip, sizeof(ip->ip));
+	return urma_cmd_run(dev, opcode, &cmd);
+}
+
+/* With dests.lock: the engine hears at this one alone of ours. */
+static void ip_set(struct urma_dev *dev, const struct ub_place *ip)
+{
+	if (!memcmp(&dev->ip, ip, sizeof(*ip)))
+		return;
+	if (dev->ip.ip_cfg)
+		ip_command(dev, UBQ_OP_IP_REMOVE, &dev->ip);
+	memset(&dev->ip, 0, sizeof(dev->ip));
+	if (ip->ip_cfg && !ip_command(dev, UBQ_OP_IP_ADD, ip))
+		dev->ip = *ip;
+}
+
+bool urma_ip_paths(struct urma_dev *dev, struct ub_place *ip)
+{
+	u8 eid[16];
+
+	ub_own_eid(dev->core, eid);
+	if (!ub_eid_place(dev->core, eid, ip) && ip->ip_cfg)
+		return true;
+	memset(ip, 0, sizeof(*ip));
+	return false;
+}
+
+void urma_own_ip(struct urma_dev *dev)
+{
+	struct ub_place ip;
+
+	mutex_lock(&dev->dests.lock);
+	urma_ip_paths(dev, &ip);
+	ip_set(dev, &ip);
+	mutex_unlock(&dev->dests.lock);
+}
+
 void urma_paths_stop(struct urma_dev *dev)
 {
+	static const struct ub_place none;
 	struct urma_channel *c, *next;
 
 	mutex_lock(&dev->dests.lock);
+	ip_set(dev, &none);
 	list_for_each_entry_safe(c, next, &dev->channels, list) {
 		list_del(&c->list);
 		kfree(c);
@@ -267,7 +330,7 @@ void urma_paths_stop(struct urma_dev *dev)
 
 /* ---- targets ---- */
 
-/* UM has neither RTP, nor here UTP, which is of IP paths. */
+/* UM has no RTP; which of CTP and UTP the path says. */
 static int carrier_of(u32 trans_mode, u32 tp_type)
 {
 	if (trans_mode == URMA_UM)
@@ -299,7 +362,7 @@ static int import(struct urma_file *f, struct urma_target_cmd *a)
 	t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
 	if (!t)
 		return -ENOMEM;
-	t->dest = dest_get(f->dev, a->eid, carrier);
+	t->dest = dest_get(f->dev, a->eid, carrier, a->trans_mode);
 	if (IS_ERR(t->dest)) {
 		err = PTR_ERR(t->dest);
 		kfree(t);

@@ -234,6 +234,10 @@ struct urma_dest {
 	struct urma_channel *channel;
 };
 
+/* Whether our EID is an address of IP, which @ip becomes, and peers' are. */
+bool urma_ip_paths(struct urma_dev *dev, struct ub_place *ip);
+/* Then the engine hears at it, and no more at another that our EID was before. */
+void urma_own_ip(struct urma_dev *dev);
 /* The engine forgot all channels and destinations. */
 void urma_paths_stop(struct urma_dev *dev);
 
@@ -266,6 +270,7 @@ struct urma_dev {
 	struct xarray jfcs, queues, groups;	/* by number, for events */
 	struct ub_dests dests;
 	struct list_head channels;	/* under its lock */
+	struct ub_place ip;	/* that the engine hears at; under its lock */
 };
 
 /* main.c */

@@ -2,9 +2,11 @@
 """URMA between two booted guests: our module, our provider, the real link."""
 
 from guestvm import tap, ublink
-from guestvm.urmacase import DRIVE, HOSTS, LANES, ThreeGuests, TwoGuests
+from guestvm.urmacase import (DRIVE, HOSTS, LANES, OverGateway, OverIpv4,
+                              ThreeGuests, TwoGuests)
 
 CLASS = '/sys/class/ubcore/ubc0'
+EID = 4 * 0x12      # its lowest dword, in the configuration space
 # Mb/s of a lane: the library's code for the speed that it reaches.
 SPEEDS = {106250: 10, 53125: 9, 25781: 7, 2578: 3}
 
@@ -144,6 +146,19 @@ class Urma(TwoGuests):
         self.drive('rm', 'events', host='self')
         self.check_kernels()
 
+    def test_7c_eid(self):
+        """the EID is set anew: programs are told, and what asks next sees it"""
+        def lowest(value):
+            ublink.set_config(self.right, EID, value)
+            return self.right.out(f'cat {CLASS}/eids/eid0')[-4:]
+
+        job = self.awaited('eid-change', 'eid-change')
+        self.assertEqual(lowest(5), '0005')
+        self.assertEqual(lowest(2), '0002')
+        self.assertEqual(self.told(job), ['eid-change 0'] * 2)
+        self.drive('rm')
+        self.check_kernels()
+
     def test_8b_peer_reset(self):
         """a peer's device is reset: either side asks for its channel anew"""
         self.drive('mutual')
@@ -217,6 +232,45 @@ class Around(ThreeGuests):
         for job in jobs:
             self.assertEqual(job.wait().out, 'scattered 512\n')
         self.assertEqual(gather.wait().out, 'gathered 1024\n')
+        self.check_kernels()
+
+
+class Ipv4(OverIpv4):
+    """IP paths: RTP and UTP in packets of CFG 3."""
+
+    def utp(self, way):
+        engine = self.right.qmp.command('query-ub-engines')[0]
+        return next((c['value'] for c in engine['transport']
+                     if c['name'] == way + '-utp'), 0)
+
+    def test_1_all(self):
+        """RM and RC over RTP; UM is UTP, whatever the program asks for"""
+        self.drive('rm', 'rc')
+        before = self.utp('tx')
+        self.drive('um')
+        self.assertGreater(self.utp('tx'), before + 1)
+        self.check_kernels()
+
+    def test_2_self(self):
+        """one guest with itself"""
+        self.drive('rm', 'um', host='self')
+
+    def test_3_caps(self):
+        """what is announced: no CTP"""
+        for carriers in self.right.out(
+                f'cat {CLASS}/priority/priority*/tp_type').split():
+            self.assertEqual(int(carriers), 5)
+        self.assertNotEqual(self.right.run(
+            f'timeout 20 {DRIVE} test self ctp', check=False).status, 0)
+        self.check_kernels()
+
+
+class Gateway(OverGateway):
+    """IP paths through a gateway between UB and Ethernet: CFG 4."""
+
+    def test_1_all(self):
+        """every byte, RM, RC and UM"""
+        self.drive('rm', 'rc', 'um', 'refused', timeout=240)
         self.check_kernels()
 
 

@@ -4,7 +4,7 @@
 import time
 import unittest
 
-from . import kernel, net
+from . import hostnet, kernel, net
 from .clock import deadline
 from .guest import Guest, NotAvailable, driver_modules, has_device
 from .paths import BUILD
@@ -25,6 +25,8 @@ class TwoGuests(unittest.TestCase):
     switched = False
     props = ''          # further ones of the devices
     names = ('left', 'right')
+    # Of the controllers, with the number of the guest; they end in the CNA.
+    eid = 'fd{:030x}'
 
     @classmethod
     def setUpClass(cls):
@@ -81,6 +83,11 @@ class TwoGuests(unittest.TestCase):
         guest = Guest(name, arch, smp=2, files={DRIVE: cls.program(arch)},
                       kern=kernel.other(arch) if number == 2 else None)
         cls.addClassCleanup(guest.close)
+        cls.wired(guest, number)
+        return guest
+
+    @classmethod
+    def wired(cls, guest, number):
         if cls.switched:
             wire = cls.switch.chardev(number - 1)
         elif number == 1:
@@ -91,11 +98,9 @@ class TwoGuests(unittest.TestCase):
         guest.args = ['-chardev', wire, '-object', 'iothread,id=io']
         guest.hotplug = cls.hotplug
         place = ',bus=port0' if cls.hotplug else ''
-        # The EID ends in the CNA.
         guest.devices = [f'{MODEL},id=ub{place},chardev0=ubwire,iothread=io,'
-                         f'cna={number},upi=1,eid=fd{number:030x},'
+                         f'cna={number},upi=1,eid={cls.eid.format(number)},'
                          f'lanes={LANES}{cls.props}']
-        return guest
 
     @classmethod
     def serve(cls):
@@ -160,6 +165,56 @@ class TwoGuests(unittest.TestCase):
         self.assertEqual(self.right.out('tail -n 1 /tmp/rounds'), 'good')
         print(f'# {self.rounds()} rounds')
         self.check_kernels()
+
+
+class OverIpv4(TwoGuests):
+    """EIDs that are addresses of IPv4, on one wire."""
+    eid = '00000000000000000000ffff0a0900{:02x}'
+    hotplug = 0
+
+
+class OverGateway(TwoGuests):
+    """EIDs that are addresses of IPv6: the left guest behind a gateway, ub-switch with
+    an Ethernet port, the right one with a netdev of its controller.  Programs find each
+    other by a network of their own."""
+    eid = '20010db80000000000000000{:08x}'
+    hotplug = 0
+
+    @classmethod
+    def setUpClass(cls):
+        cls.switch = Switch(1, ethernet=1)
+        cls.addClassCleanup(cls.switch.close)
+        cls.switch.start()
+        for port in range(2):
+            cls.switch.command('ip-route-set', prefix=f'2001:db8::1:{port + 1}',
+                               ports=[port])
+        super().setUpClass()
+
+    @classmethod
+    def wired(cls, guest, number):
+        port = number - 1
+        if port:
+            guest.args = ['-netdev', cls.switch.netdev(port, 'ubwire')]
+            wire = 'netdev=ubwire,mac=52:54:00:00:00:02'
+        else:
+            guest.args = ['-chardev', cls.switch.chardev(port)]
+            wire = 'chardev0=ubwire'
+            cls.own_net = f'{guest.dir}/net'
+        guest.nics = [(hostnet.stream(cls.own_net, not port, 100 * port),
+                       f'virtio-net-pci,mac=52:54:00:00:01:0{number}')]
+        guest.devices = [f'{MODEL},id=ub,{wire},upi=1,'
+                         f'eid={cls.eid.format(0x10000 + number)}']
+
+    @staticmethod
+    def address(guest):
+        guest.dev = net.interface(guest, MODEL)
+        guest.run(f'ip link set {guest.dev} up')
+        net.static(guest, net.interface(guest, 'virtio-net-pci'),
+                   HOSTS[guest.name] + '/24')
+
+    @staticmethod
+    def ready(guest):
+        guest.wait_for('test -c /dev/uburma/ubc0')
 
 
 class ThreeGuests(TwoGuests):

@@ -101,6 +101,30 @@ static void message(Link *l)
     end_expect(&l->end, &cr, URMA_CR_SUCCESS);
 }
 
+/* The threshold that a jetty asked for goes with it: its JFR has none. */
+static void limit_gone(Link *l, const urma_recv_attr *attr)
+{
+    urma_jetty_cfg cfg = l->end.jetty->cfg;
+    urma_jetty *other = l->end.ops->create_jetty(l->end.ctx, &cfg);
+    urma_recv_attr now = { 0 };
+    urma_jfr_cfg was;
+
+    END_MUST(other);
+    for (unsigned i = 0; i < 2; i++) {
+        END_MUST(!end_post_recv(&l->end, RECV_AT, 64, i));
+    }
+    END_MUST(!l->end.ops->modify_jetty(other, (urma_recv_attr *)attr));
+    END_MUST(!l->end.ops->query_jfr(l->end.jfr, &was, &now));
+    END_MUST(now.rx_threshold == attr->rx_threshold);
+    END_MUST(!l->end.ops->delete_jetty(other));
+    END_MUST(!l->end.ops->query_jfr(l->end.jfr, &was, &now));
+    END_MUST(now.rx_threshold == 0);
+    for (unsigned i = 0; i < 4; i++) {
+        message(l);
+    }
+    async_none(&l->end);
+}
+
 /* Of a JFR, and of the jetty that receives by it: who set it is told. */
 void link_case_limit(const char *host)
 {
@@ -125,6 +149,7 @@ void link_case_limit(const char *host)
     async_none(&l.end);
     message(&l);
     async_expect(&l.end, URMA_EVENT_JETTY_LIMIT, l.end.jetty);
+    limit_gone(&l, &attr);
     link_close(&l);
 }
 
