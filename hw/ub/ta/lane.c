@@ -291,11 +291,19 @@ static void pass_free(Lane *lane)
     }
 }
 
-/* The packet that nobody took yet; it is made anew. */
-static void stuck_drop(Lane *lane)
+/* Whether the packet that nobody took yet is of this slice. */
+static bool is_stuck(const Lane *lane, uint32_t number)
 {
-    core_packet_free(lane->stuck);
-    lane->stuck = NULL;
+    return lane->stuck && lane->stuck_number == number;
+}
+
+/* If it is: it is made anew. */
+static void stuck_drop(Lane *lane, uint32_t number)
+{
+    if (is_stuck(lane, number)) {
+        core_packet_free(lane->stuck);
+        lane->stuck = NULL;
+    }
 }
 
 /* It needs not be sent any more. */
@@ -305,9 +313,7 @@ static void not_pending(Lane *lane, uint32_t number)
     if (lane->begun == number + 1) {
         lane->begun = 0;
     }
-    if (lane->stuck && lane->stuck_number == number) {
-        stuck_drop(lane);
-    }
+    stuck_drop(lane, number);
 }
 
 void ta_lane_close(Lane *lane, uint32_t number, UbTaStatus status)
@@ -449,9 +455,7 @@ void ta_lane_forget(Lane *lane, const UbTaQueue *q, const UbTaRequest *req)
             (s->state == SLICE_SENT && req && !s->in_sc)) {
             ta_lane_close(lane, n, UB_TAS_OK);
         } else if (s->state == SLICE_NEW) {
-            if (lane->stuck && lane->stuck_number == n) {
-                stuck_drop(lane);
-            }
+            stuck_drop(lane, n);
             s->ends = true;             /* whoever begins an operation ends it */
             list_sending(lane);
         }
@@ -545,9 +549,7 @@ static UbTaStatus look_again(Lane *lane, uint32_t number, const UbTaDest *dest)
         status = UB_TAS_OPCODE;
     }
     s->rows = ta->rows;
-    if (lane->stuck && lane->stuck_number == number) {
-        stuck_drop(lane);
-    }
+    stuck_drop(lane, number);
     return status;
 }
 
@@ -569,14 +571,13 @@ static bool send_packet(Lane *lane, uint32_t number)
         return false;
     }
     status = s->begun ? UB_TAS_OK : look_again(lane, number, dest);
-    if (lane->stuck && lane->stuck_number == number && !s->ends &&
-        to.mode == UB_TP_RTP &&
+    if (is_stuck(lane, number) && !s->ends && to.mode == UB_TP_RTP &&
         lane->stuck_len > ta_mtu(lane->ta, to.mode, to.tpn, UINT32_MAX)) {
-        stuck_drop(lane);       /* made for another channel of a group */
+        stuck_drop(lane, number);       /* made for another channel of a group */
     }
     if (status) {
         /* Closed below. */
-    } else if (lane->stuck && lane->stuck_number == number) {
+    } else if (is_stuck(lane, number)) {
         pkt = lane->stuck;
         tx = lane->stuck_tx;
         len = lane->stuck_len;

@@ -349,9 +349,12 @@ CorePacket *ta_slice_packet(Lane *lane, uint32_t number, const UbTaDest *dest,
         *len = op->payload ? 2 * s->len : 0;
         last = true;
     } else {
-        *len = MIN(s->len - off, op->single ? dest->mtu
-                                 : ta_mtu(ta, mode, s->tpn, dest->mtu));
+        *len = MIN(s->len - off, ta_mtu(ta, mode, s->tpn, dest->mtu));
         last = off + *len == s->len;
+        if (op->single && !last) {
+            *status = UB_TAS_LOCAL_LENGTH;  /* the channel has a smaller MTU */
+            return NULL;
+        }
     }
     t.opcode = packet_opcode(s->opcode, last);
     fill_base(lane, s, number, dest, off == 0, &t);

@@ -146,6 +146,101 @@ static void test_row_stuck(void)
     }
 }
 
+/* ---- channels of several MTUs ---- */
+
+static uint32_t picked;
+static UbTaLower several;
+static const UbTaLower *below;
+
+static uint32_t pick_one(void *opaque, uint32_t group)
+{
+    return picked;
+}
+
+/* Of the channels to node 1 the first has the MTU of the row. */
+static uint32_t mtu_of(void *opaque, uint32_t tpn)
+{
+    return tpn == 1 ? 4096 : 1024;
+}
+
+static UbSend send_fitting(void *opaque, const UbTpDest *dest, CorePacket *pkt,
+                           const UbTpTx *tx, int64_t now)
+{
+    const uint32_t headers = 200;
+
+    if (dest->mode == UB_TP_RTP) {
+        g_assert_cmpuint(pkt->len, <=, mtu_of(opaque, dest->tpn) + headers);
+    }
+    return below->send(opaque, dest, pkt, tx, now);
+}
+
+static Pair *pair_of_mtus(void)
+{
+    Pair *p = pair_new(2, NULL);
+
+    below = p->end[0].ta->lower;
+    several = *below;
+    several.pick = pick_one;
+    several.mtu = mtu_of;
+    several.send = send_fitting;
+    p->end[0].ta->lower = &several;
+    pair_queue(p, 0, 7, UB_ROI);
+    return p;
+}
+
+/* What a channel of a group had no room for is not sent by one whose MTU is less. */
+static void test_stuck_mtu(void)
+{
+    Pair *p = pair_of_mtus();
+    Work *w = work_new(ROW_GROUP + 1, UB_TA_WRITE, 0, 4096);
+
+    for (unsigned i = 0; i < 4096; i++) {
+        w->data[i] = i * 3 + (i >> 8);
+    }
+    picked = 1;
+    p->busy = 1000000;
+    work_post(p, 0, 7, w);
+    pair_run_for(p, 10000);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_BUSY), >, 0);
+    p->busy = 0;
+    picked = 17;
+    ub_ta_room(p->end[0].ta, 1);
+    pair_run(p);
+    g_assert_true(w->done);
+    g_assert_cmpint(w->status, ==, UB_TAS_OK);
+    g_assert_cmpmem(p->end[1].mem, 4096, w->data, 4096);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_TX_REQUESTS), ==, 4);
+    work_free(w);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* What is one packet by its nature is refused where it is longer than the channel's
+ * MTU, though the row allows it, and nothing is sent. */
+static void test_single_mtu(void)
+{
+    Pair *p = pair_of_mtus();
+    static const struct {
+        uint32_t tpn, len;
+        UbTaStatus status;
+    } rows[] = {
+        { 1, 4096, UB_TAS_OK }, { 17, 1024, UB_TAS_OK },
+        { 17, 1025, UB_TAS_LOCAL_LENGTH }, { 17, 2048, UB_TAS_LOCAL_LENGTH },
+        { 1, 2048, UB_TAS_OK },
+    };
+    unsigned sent = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        picked = rows[i].tpn;
+        work_all(p, 0, 7, work_new(ROW_GROUP + 1, UB_TA_WRITEBACK, 0, rows[i].len),
+                 rows[i].status);
+        sent += !rows[i].status;
+        g_assert_cmpuint(pair_count(p, 0, UB_TAC_TX_REQUESTS), ==, sent);
+    }
+    pair_idle(p);
+    pair_free(p);
+}
+
 /* ---- an operation that is cut short ---- */
 
 /* With no packet for its end it waits for one. */
@@ -415,6 +510,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/rows/peer", test_row_peer);
     g_test_add_func("/ub/ta/rows/long", test_row_long);
     g_test_add_func("/ub/ta/rows/stuck", test_row_stuck);
+    g_test_add_func("/ub/ta/mtus/stuck", test_stuck_mtu);
+    g_test_add_func("/ub/ta/mtus/single", test_single_mtu);
     g_test_add_func("/ub/ta/end-waits", test_end_waits);
     g_test_add_func("/ub/ta/image/slices", test_image);
     g_test_add_func("/ub/ta/contexts/share", test_share);

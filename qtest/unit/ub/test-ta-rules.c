@@ -374,6 +374,50 @@ static void test_hold_refused(void)
     pair_free(p);
 }
 
+/* What was put off may come late by as much as it is remembered: completions wait for
+ * it as long, and not only for what a loss is given. */
+static void test_hold_late(void)
+{
+    UbTaConfig cfg;
+    Pair *p;
+    Work *w[4];
+
+    pair_config(&cfg);
+    cfg.rnr_timer = 3;              /* 16 us */
+    p = pair_new(2, &cfg);
+    pair_queue(p, 0, 7, UB_ROI);
+    for (unsigned i = 0; i < 4; i++) {
+        w[i] = work_new(ROW_SPRAY + 1, UB_TA_SEND_IMM, 0, 64);
+        w[i]->req.imm = i;
+        w[i]->req.ordered_cqe = true;
+    }
+    w[0]->req.order = UB_TA_RO;     /* refusals of those are remembered */
+    work_post(p, 0, 7, w[0]);
+    while (!pair_count(p, 1, UB_TAC_RNR_TX)) {
+        g_assert_true(pair_step(p));
+    }
+    pair_recv(p, 1, 4);
+    for (unsigned i = 1; i < 4; i++) {
+        work_post(p, 0, 7, w[i]);
+    }
+    while (pair_count(p, 1, UB_TAC_RX_REQUESTS) < 4) {
+        g_assert_true(pair_step(p));
+    }
+    /* It is under way for one and a half times what a loss is given. */
+    p->delay = cfg.hold_time + cfg.hold_time / 2;
+    pair_run(p);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_RETRIES), ==, 1);
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_HELD_TOO_LONG), ==, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        g_assert_cmpint(w[i]->status, ==, UB_TAS_OK);
+        g_assert_cmpuint(g_array_index(p->end[1].recvs, Cqe, i).recv.imm, ==,
+                         i);
+    }
+    free_works(w, 4);
+    pair_idle(p);
+    pair_free(p);
+}
+
 /* ROL: nor is what was put off forgotten by those that are to come after it. */
 static void test_order_refused(void)
 {
@@ -868,6 +912,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/order/completions", test_completion_order);
     g_test_add_func("/ub/ta/order/hold-time", test_hold_time);
     g_test_add_func("/ub/ta/order/hold-refused", test_hold_refused);
+    g_test_add_func("/ub/ta/order/hold-late", test_hold_late);
     g_test_add_func("/ub/ta/order/refused", test_order_refused);
     g_test_add_func("/ub/ta/sc/given", test_sc);
     g_test_add_func("/ub/ta/sc/none", test_sc_none);

@@ -373,6 +373,45 @@ static void test_dcqcn(void)
     g_assert_cmpuint(steps, >, 10);
 }
 
+/* The longest periods that there are, by the slowest clock, when it has run for two
+ * centuries: later, not long ago. */
+static void test_dcqcn_bounds(void)
+{
+    static const char *const names[] = { "dcqcn-alpha", "dcqcn-rate", "cc-scale" };
+    UbCcState s = { .tick = INT64_MAX };
+    UbCetph c = { .ecn = 3 };
+    int64_t now = INT64_C(3) << 61;
+    UbTpConfig cfg;
+    unsigned n, found = 0;
+    const CoreOption *o = ub_tp_options(&n);
+
+    ub_tp_config_init(&cfg);
+    for (unsigned i = 0; i < n; i++) {
+        for (unsigned k = 0; k < G_N_ELEMENTS(names); k++) {
+            g_autofree char *most = g_strdup_printf("%" G_GUINT64_FORMAT, o[i].max),
+                            *more = g_strdup_printf("%" G_GUINT64_FORMAT,
+                                                       o[i].max + 1),
+                            *why = NULL;
+
+            if (!strcmp(o[i].name, names[k])) {
+                g_assert_true(core_option_parse(&o[i], &cfg, most, &why));
+                g_assert_false(core_option_parse(&o[i], &cfg, more, &why));
+                found++;
+            }
+        }
+    }
+    g_assert_cmpuint(found, ==, G_N_ELEMENTS(names));
+    s.scale_ns = 1000 * (int64_t)cfg.clock[UB_TPC_CC].scale;
+    ub_cc_dcqcn.init(&s, &cfg.cc_param, now);
+    ub_cc_dcqcn.cnp(&s, &cfg.cc_param, &c, now);
+    g_assert_cmpint(s.tick, >, now);
+    for (unsigned i = 0; i < 4; i++) {
+        now = s.tick;
+        ub_cc_dcqcn.tick(&s, &cfg.cc_param, now);
+        g_assert_cmpint(s.tick, >, now);
+    }
+}
+
 /* Over a channel: marked packets make CNPs, which slow it down; not one for
  * each mark. */
 static void test_dcqcn_across(void)
@@ -554,6 +593,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/cc/caqm-feedback", test_caqm_feedback);
     g_test_add_func("/tp/cc/across", test_across);
     g_test_add_func("/tp/cc/dcqcn", test_dcqcn);
+    g_test_add_func("/tp/cc/dcqcn-bounds", test_dcqcn_bounds);
     g_test_add_func("/tp/cc/dcqcn-across", test_dcqcn_across);
     g_test_add_func("/tp/cc/user", test_user);
     g_test_add_func("/tp/cc/rate", test_rate);
