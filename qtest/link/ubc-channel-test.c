@@ -270,6 +270,90 @@ static void test_mtu(const void *opaque)
     eng_stop(&p);
 }
 
+/* ---- Packet sequence numbers (§6.4.1) ------------------------------------------------------ */
+
+typedef struct Psns {
+    uint32_t next, expected;
+} Psns;
+
+static Psns psns(Eng *e, uint32_t tpn)
+{
+    uint8_t cmd[UBQ_CMD];
+
+    ubq_cmd_init(cmd, tpn, 0);
+    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_CHANNEL_QUERY, cmd), ==,
+                     UBQ_RESULT_OK);
+    return (Psns){ get_le32(cmd + UBQ_CH_NEXT), get_le32(cmd + UBQ_CH_EPSN) };
+}
+
+/* Set up in band: each direction has its own first PSN, drawn at random, which the
+ * other end knows. */
+static void test_initial_psns(void)
+{
+    enum { CHANNELS = 4 };
+    uint32_t first[2 * CHANNELS];
+    UbqPeer peer = eng_peer(2, 0);
+    unsigned same = 0;
+    EngPair p;
+
+    eng_start(&p, &(EngPlan){ .carrier = ENG_CTP, .props = ENG_SLOW_SETUP });
+    for (unsigned i = 0; i < CHANNELS; i++) {
+        uint8_t cmd[UBQ_CMD];
+        uint32_t tpn = 20 + i;
+        Psns a, b;
+
+        ubq_channel_connect(&p.a.drv, tpn, &peer);
+        g_assert_cmpuint(get_le32(eng_event(&p.a, UBQ_EVENT_CHANNEL_UP) + 12), ==,
+                         UBQ_RESULT_OK);
+        ubq_cmd_init(cmd, tpn, 0);
+        g_assert_cmpuint(ubq_command(&p.a.drv, UBQ_OP_CHANNEL_QUERY, cmd), ==,
+                         UBQ_RESULT_OK);
+        a = psns(&p.a, tpn);
+        b = psns(&p.b, get_le32(cmd + UBQ_CH_PEER));
+        g_assert_cmphex(a.next & ~0xffffffu, ==, 0);
+        g_assert_cmphex(a.next, ==, b.expected);
+        g_assert_cmphex(b.next, ==, a.expected);
+        first[2 * i] = a.next;
+        first[2 * i + 1] = b.next;
+    }
+    for (unsigned i = 0; i < 2 * CHANNELS; i++) {
+        for (unsigned k = 0; k < i; k++) {
+            same += first[i] == first[k];
+        }
+    }
+    g_assert_cmpuint(same, <=, 1);
+    eng_stop(&p);
+}
+
+/* Requests of one end and its responses to the other's share its numbers (figure
+ * 6-17). */
+static void test_both_ways(void)
+{
+    static const EngChannel c = { .flags = UBQ_CH_FAST | UBQ_CH_RTO_DYNAMIC,
+                                  .rto = 2097152 };
+    const unsigned rounds = 5;
+    EngPair p;
+    Eng *e[2] = { &p.a, &p.b };
+
+    start(&p, &c, PATIENT);
+    for (unsigned i = 0; i < rounds; i++) {
+        eng_write_read_to(e[0], e[1], 3 * 4096, i);
+        eng_write_read_to(e[1], e[0], 3 * 4096, i + 1);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        Psns own = psns(e[i], ENG_TPN), other = psns(e[!i], ENG_TPN);
+
+        /* Three packets of a Write, a Read's request; a TAACK, the Read's answers,
+         * as many as the responder's MTU (8192) gives. */
+        QUBC_WAIT(psns(e[!i], ENG_TPN).expected == own.next);
+        g_assert_cmpuint(own.next - (i ? FIRST_B : FIRST_A), ==,
+                         tp(e[i], "tx-rtp"));
+        g_assert_cmpuint(tp(e[i], "tx-rtp"), ==, rounds * (3 + 1 + 1 + 2));
+        g_assert_cmpuint(other.expected, ==, own.next);
+    }
+    eng_stop(&p);
+}
+
 /* ---- Windows ------------------------------------------------------------------------------ */
 
 /* Not more than TX_WINDOW packets are under way (§6.4.1, §6.5.1.4.1). */
@@ -315,6 +399,8 @@ int main(int argc, char **argv)
     qtest_add_data_func("/ubc-channel/mtu-1024", GUINT_TO_POINTER(1024), test_mtu);
     qtest_add_data_func("/ubc-channel/mtu-4096", GUINT_TO_POINTER(4096), test_mtu);
     qtest_add_data_func("/ubc-channel/mtu-8192", GUINT_TO_POINTER(8192), test_mtu);
+    qtest_add_func("/ubc-channel/initial-psns", test_initial_psns);
+    qtest_add_func("/ubc-channel/both-ways", test_both_ways);
     qtest_add_func("/ubc-channel/window", test_window);
     return g_test_run();
 }

@@ -6,6 +6,7 @@
  */
 #include "ubc-watch.h"
 #include "switch-fabric.h"
+#include "ubc-msg.h"
 #include "ub/tah.h"
 #include "ub/tp_format.h"
 
@@ -252,6 +253,78 @@ static void test_ecn_copy(void)
     ecn_pair(true, true);
 }
 
+/* ---- Sealing (§5.3.7, §10.4.3.1) --------------------------------------------------------- */
+
+/* Enumeration messages have an ICRC, or none; other packets have theirs. */
+static void test_icrc_scan(void)
+{
+    uint32_t len[2] = { 0 }, other[2];
+
+    for (unsigned on = 0; on < 2; on++) {
+        Guest g;
+        Watch w;
+
+        watch_start(&w, &(EngPlan){ .carrier = ENG_CTP },
+                    on ? ",net-icrc-scan=on," PATIENT
+                       : ",net-icrc-scan=off," PATIENT);
+        guest_open(&g, w.p.link.a);
+        g_assert_cmphex(scan(&g, 1, 0, 1, NULL, 0), !=, 0x100);
+        eng_fill(&w.p.a, LEN, 1);
+        write_once(&w.p.a, 0);
+        watch_look(&w);
+        other[on] = 0;
+        for (unsigned i = 0; i < watch_packets(w.sent, UB_LPH_CNA16); i++) {
+            const Seen *s = watch_packet(w.sent, UB_LPH_CNA16, i);
+
+            *((s->p[UB_NTH16_SIZE - 1] & 7) == UB_NLP_SCAN ? &len[on]
+                                                            : &other[on]) = s->len;
+        }
+        watch_end(&w);
+    }
+    g_assert_cmpuint(len[0], >, 0);
+    g_assert_cmpuint(len[1], ==, len[0] + UB_ICRC_SIZE);
+    g_assert_cmpuint(other[0], ==, other[1]);
+}
+
+/* ---- Balance (§6.5.1.3, §6.5.2) -------------------------------------------------------------- */
+
+/* How many values LBF has in packets of data. */
+static unsigned factors(const GArray *list, unsigned cfg, unsigned at)
+{
+    bool seen[256] = { false };
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < watch_packets(list, cfg); i++) {
+        uint8_t lbf = watch_packet(list, cfg, i)->p[at];
+
+        n += !seen[lbf];
+        seen[lbf] = true;
+    }
+    return n;
+}
+
+/* CTP: LBF by destination, or by packet. */
+static void test_ctp_spray(void)
+{
+    for (unsigned on = 0; on < 2; on++) {
+        Watch w;
+
+        watch_start(&w, &(EngPlan){ .carrier = ENG_CTP },
+                    on ? ",tp-ctp-spray=on" : ",tp-ctp-spray=off");
+        eng_write_read(&w.p, 16 * 4096, 1);
+        watch_look(&w);
+        g_assert_cmpuint(watch_packets(w.sent, UB_LPH_CNA16), >=, 16);
+        if (on) {
+            g_assert_cmpuint(factors(w.sent, UB_LPH_CNA16, UB_NTH16_SIZE - 2), >=,
+                             8);
+        } else {
+            g_assert_cmpuint(factors(w.sent, UB_LPH_CNA16, UB_NTH16_SIZE - 2), ==,
+                             1);
+        }
+        watch_end(&w);
+    }
+}
+
 /* ---- Answers of the transaction layer (§7.3.1.1) --------------------------------------- */
 
 /* The BTAH of a packet of CTP. */
@@ -426,6 +499,8 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-settings/vl-out", test_vl_out);
     qtest_add_func("/ubc-settings/watchdog", test_watchdog);
     qtest_add_func("/ubc-settings/ecn-copy", test_ecn_copy);
+    qtest_add_func("/ubc-settings/icrc-scan", test_icrc_scan);
+    qtest_add_func("/ubc-settings/ctp-spray", test_ctp_spray);
     qtest_add_func("/ubc-settings/no-taack", test_no_taack);
     qtest_add_func("/ubc-settings/aggregate", test_aggregate);
     qtest_add_func("/ubc-settings/sc-none", test_sc_none);

@@ -9,7 +9,6 @@
 
 #define PSN_A 100u      /* of what a sends */
 #define PSN_B 7u        /* that a expects */
-#define WINDOW 256u     /* what a holds out of order */
 
 /* RTPH as the table below says it: SrcTPN and DstTPN are put right where 0. */
 typedef struct Case {
@@ -113,16 +112,22 @@ static void test_case(const void *opaque)
 /* ---- Classes of PSNs (§6.4.1) ---- */
 
 typedef struct Distance {
-    uint32_t ahead;     /* of what is expected */
+    uint32_t ahead;     /* of what is expected, or of the window's end */
     const char *counter;
+    bool windows;
 } Distance;
+
+typedef struct Windows {
+    uint32_t first;     /* that is expected */
+    uint16_t size;      /* what is held out of order */
+} Windows;
 
 static const Distance distances[] = {
     { 1, "rx-held" },
     { 2, "rx-held" },
-    { WINDOW - 1, "rx-held" },
-    { WINDOW, "rx-held" },
-    { WINDOW + 1, "drop-invalid-psn" },
+    { -1u, "rx-held", true },
+    { 0, "rx-held", true },
+    { 1, "drop-invalid-psn", true },
     { 0x7ffffe, "drop-invalid-psn" },
     { 0x7fffff, "drop-invalid-psn" },
     { 0x800000, "rx-duplicate" },
@@ -134,23 +139,25 @@ static const Distance distances[] = {
 
 static void test_distances(const void *opaque)
 {
-    uint32_t first = GPOINTER_TO_UINT(opaque);
+    const Windows *t = opaque;
+    uint32_t first = t->first;
     static const uint8_t junk[16] = { 0xff };
     g_autofree char *held = NULL, *expected = NULL, *want = NULL;
     EngPair p;
     Eng *a = &p.a;
 
     start(&p, &(EngChannel){ .flags = UBQ_CH_SELECTIVE | UBQ_CH_OOO, .tx = PSN_A,
-                             .rx = first, .ooo_window = WINDOW });
+                             .rx = first, .ooo_window = t->size });
     for (unsigned i = 0; i < G_N_ELEMENTS(distances); i++) {
         const Distance *d = &distances[i];
         uint64_t before = tp(a, d->counter);
+        uint32_t ahead = d->ahead + (d->windows ? t->size : 0);
         UbRtph h = { .opcode = UB_TPOP_DATA, .nlp = UB_TPH_UPI32, .src = ENG_TPN,
-                     .dst = ENG_TPN, .psn = (first + d->ahead) & 0xffffff };
+                     .dst = ENG_TPN, .psn = (first + ahead) & 0xffffff };
 
         raw_rtp(&p.b, &h, junk, sizeof(junk));
         /* The last one brings the two held behind it along. */
-        QUBC_WAIT(tp(a, d->counter) == before + (d->ahead ? 1 : 3));
+        QUBC_WAIT(tp(a, d->counter) == before + (ahead ? 1 : 3));
     }
     held = eng_object(a, "channels", ENG_TPN, "held");
     g_assert_cmpstr(held, ==, "2");
@@ -162,6 +169,11 @@ static void test_distances(const void *opaque)
     g_assert_cmpuint(tp(a, "rx-duplicate"), ==, 4);
     eng_stop(&p);
 }
+
+static const Windows windows[] = {
+    { 7, 256 }, { 0x7fff80, 256 }, { 0xffffff, 256 },
+    { 0xffffff, 128 }, { 7, 512 }, { 0xfffc00, 1024 }, { 0xfff900, 2048 },
+};
 
 int main(int argc, char **argv)
 {
@@ -178,11 +190,15 @@ int main(int argc, char **argv)
     qtest_add_data_func("/ubc-tp-hostile/status", &cases[STATUS], test_case);
     qtest_add_data_func("/ubc-tp-hostile/not-sent", &cases[NOT_SENT], test_case);
     qtest_add_data_func("/ubc-tp-hostile/map", &cases[MAP], test_case);
-    qtest_add_data_func("/ubc-tp-hostile/distances", GUINT_TO_POINTER(7),
+    qtest_add_data_func("/ubc-tp-hostile/distances", &windows[0],
                         test_distances);
     qtest_add_data_func("/ubc-tp-hostile/distances-middle",
-                        GUINT_TO_POINTER(0x7fff80), test_distances);
+                        &windows[1], test_distances);
     qtest_add_data_func("/ubc-tp-hostile/distances-wrap",
-                        GUINT_TO_POINTER(0xffffff), test_distances);
+                        &windows[2], test_distances);
+    qtest_add_data_func("/ubc-tp-hostile/window-128", &windows[3], test_distances);
+    qtest_add_data_func("/ubc-tp-hostile/window-512", &windows[4], test_distances);
+    qtest_add_data_func("/ubc-tp-hostile/window-1024", &windows[5], test_distances);
+    qtest_add_data_func("/ubc-tp-hostile/window-2048", &windows[6], test_distances);
     return g_test_run();
 }

@@ -379,6 +379,22 @@ static void ask_answers(Eng *e)
                      UBQ_RESULT_OK);
 }
 
+/* ROL by acknowledgements, over a channel whose clocks the test moves. */
+static void start_rol(Watch *w, uint8_t retries)
+{
+    EngChannel c = { .flags = UBQ_CH_FAST | UBQ_CH_RTO_DYNAMIC | UBQ_CH_ANSWERS,
+                     .rto = 2097152, .tx = 100, .rx = 7, .retries = retries };
+
+    watch_start(w, &(EngPlan){ .carrier = ENG_CTP, .mode = UB_ROL },
+                "," QUBC_STEPPED);
+    eng_channel(&w->p.a, &c);
+    c.tx = 7;
+    c.rx = 100;
+    eng_channel(&w->p.b, &c);
+    ask_answers(&w->p.a);
+    ask_answers(&w->p.b);
+}
+
 /* Statuses of the transaction layer that TPACKs have: RNR and its timer, twice the
  * errors, success; TAACKs do not come.  An acknowledgement that brings an answer to the
  * last packet says so of those before it with its number only. */
@@ -391,21 +407,12 @@ static void test_rol_statuses(void)
         { UB_RTPH_NAK, UB_NAK_ABORT }, { UB_RTPH_NAK, UB_NAK_UNSUPPORTED },
         { UB_RTPH_TA, UB_RTPH_TA_GOOD },
     };
-    EngChannel c = { .flags = UBQ_CH_FAST | UBQ_CH_RTO_DYNAMIC | UBQ_CH_ANSWERS,
-                     .rto = 2097152, .tx = 100, .rx = 7 };
     unsigned n = 0;
     uint8_t *s;
     Watch w;
     Eng *a = &w.p.a, *b = &w.p.b;
 
-    watch_start(&w, &(EngPlan){ .carrier = ENG_CTP, .mode = UB_ROL },
-                "," QUBC_STEPPED);
-    eng_channel(a, &c);
-    c.tx = 7;
-    c.rx = 100;
-    eng_channel(b, &c);
-    ask_answers(a);
-    ask_answers(b);
+    start_rol(&w, 0);
     modify_queue(b, UBQ_QM_RNR_TIMER, UBQ_Q_RNR_TIMER, RNR_TIMER, 0);
     eng_fill(a, LEN, 6);
     ubq_post(&a->queue, send_sqe(&w.p, UB_TA_SEND, LEN), 1);
@@ -435,6 +442,88 @@ static void test_rol_statuses(void)
         n++;
     }
     g_assert_cmpuint(n, ==, G_N_ELEMENTS(want));
+    watch_end(&w);
+}
+
+#define LONG_TIMER 19u              /* 1.05 s */
+#define FAKE_NS (50 * 1000000ll)    /* of tp-fake-period */
+
+static uint64_t tp(Eng *e, const char *name)
+{
+    return eng_counter(e, "transport", name);
+}
+
+/* While a long RNR_Timer runs, Fake packets keep the channel alive (§6.2.1): they have
+ * the next PSN and take none, ask for a TPACK, and are delivered to nobody. */
+static void test_fake(void)
+{
+    unsigned fakes = 0, data = 0;
+    Watch w;
+    Eng *a = &w.p.a, *b = &w.p.b;
+
+    start_rol(&w, 0);
+    modify_queue(b, UBQ_QM_RNR_TIMER, UBQ_Q_RNR_TIMER, LONG_TIMER, 0);
+    eng_fill(a, LEN, 6);
+    ubq_post(&a->queue, send_sqe(&w.p, UB_TA_SEND, LEN), 1);
+    QUBC_WAIT(ta(a, "rnr-rx") == 1);
+    for (unsigned i = 1; i <= 3; i++) {
+        qtest_clock_step(a->q->qts, FAKE_NS - 1);
+        g_assert_cmpuint(tp(a, "tx-fake"), ==, i - 1);
+        qtest_clock_step(a->q->qts, 1);
+        QUBC_WAIT(tp(b, "rx-fake") == i);
+        QUBC_WAIT(tp(a, "rx-tpack") == i + 1);
+    }
+    ubq_recv(&b->queue, b->room, 4096);
+    while (!ta(a, "retries")) {
+        qtest_clock_step(a->q->qts, FAKE_NS);
+    }
+    eng_complete(a, UBQ_STATUS_OK);
+    eng_complete(b, UBQ_STATUS_OK);
+    eng_check(b, LEN, 6);
+    g_assert_cmpuint(ta(b, "rx-requests"), ==, 2);
+    g_assert_cmpuint(tp(a, "gave-up"), ==, 0);
+    watch_look(&w);
+    for (unsigned i = 0; i < watch_packets(w.sent, UB_LPH_CNA24); i++) {
+        const Seen *seen = watch_packet(w.sent, UB_LPH_CNA24, i);
+        const uint8_t *p = seen->p + UB_NTH24_SIZE;
+
+        if ((p[0] & 0x7f) != UB_TPOP_DATA) {
+            continue;
+        }
+        g_assert_cmpuint(p[9] << 16 | p[10] << 8 | p[11], ==, 100 + data);
+        if (!(p[8] & 0x40)) {
+            data++;
+        } else {
+            g_assert_cmphex(p[8] >> 6, ==, 3);
+            g_assert_cmpuint(seen->len, ==, UB_NTH24_SIZE + UB_RTPH_LEN + 4);
+            fakes++;
+        }
+    }
+    g_assert_cmpuint(fakes, >=, 3);
+    g_assert_cmpuint(data, ==, 2);
+    watch_end(&w);
+}
+
+/* Nobody answers them: the peer is given up. */
+static void test_fake_silence(void)
+{
+    Watch w;
+    Eng *a = &w.p.a, *b = &w.p.b;
+
+    start_rol(&w, 2);
+    modify_queue(b, UBQ_QM_RNR_TIMER, UBQ_Q_RNR_TIMER, LONG_TIMER, 0);
+    ubq_post(&a->queue, send_sqe(&w.p, UB_TA_SEND, LEN), 1);
+    QUBC_WAIT(ta(a, "rnr-rx") == 1);
+    eng_set_faults(b, true, "'drop-ppm': 1000000");
+    for (unsigned i = 1; i <= 2; i++) {
+        qtest_clock_step(a->q->qts, FAKE_NS);
+        QUBC_WAIT(tp(b, "rx-fake") == i);
+        g_assert_cmpuint(tp(a, "gave-up"), ==, 0);
+    }
+    qtest_clock_step(a->q->qts, FAKE_NS);
+    QUBC_WAIT(tp(a, "gave-up") == 1);
+    eng_event(a, UBQ_EVENT_TP_RETRIES);
+    watch_look(&w);
     watch_end(&w);
 }
 
@@ -704,6 +793,8 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-transaction/rights", test_rights);
     qtest_add_func("/ubc-transaction/long-message", test_long_message);
     qtest_add_func("/ubc-transaction/rol-statuses", test_rol_statuses);
+    qtest_add_func("/ubc-transaction/fake", test_fake);
+    qtest_add_func("/ubc-transaction/fake-silence", test_fake_silence);
     qtest_add_func("/ubc-transaction/uno", test_uno);
     qtest_add_func("/ubc-transaction/no-place", test_no_place);
     qtest_add_func("/ubc-transaction/answer-lost", test_answer_lost);
