@@ -174,7 +174,6 @@ bool ta_answers_run(UbTa *ta)
     if (!ta->answers_try) {
         return false;
     }
-    ta->answers_try = false;
     while ((a = *p) && ta->budget > 0) {
         uint32_t way = a->back.dest.mode == UB_TP_RTP ? a->back.dest.tpn
                                                       : UB_TP_NONE;

@@ -91,7 +91,12 @@ static void test_policies(void)
     uint32_t gen = ub_net_route_gen(b->net);
 
     ub_net_route_set(b->net, 5, 0x3e);
+    g_assert_cmphex(ub_net_shortest_get(b->net, 5), ==, 0);
+    g_assert_cmphex(ub_net_shortest_get(b->net, 16), ==, 0);
     ub_net_route_shortest(b->net, 5, 0x0c);
+    g_assert_cmphex(ub_net_shortest_get(b->net, 5), ==, 0x0c);
+    g_assert_cmphex(ub_net_shortest_get(b->net, 6), ==, 0);
+    g_assert_cmphex(ub_net_shortest_get(b->net, 16), ==, 0);
     g_assert_cmpuint(ub_net_route_gen(b->net), ==, gen + 2);
     f.rt = UB_RT_FLOW;
     g_assert_cmpint(__builtin_popcountll(spread(b, f, 0, 50, false, NULL)),

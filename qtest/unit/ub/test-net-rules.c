@@ -126,6 +126,26 @@ static void test_raw(void)
     g_assert_cmpint(send_raw(b, 0, 7, UB_NET_ANY,
                              "010001 000020 0000 30 38 AA"), ==, UB_SENT);
     core_packet_free(bed_sent(b, 0));
+    /* Enumeration messages alone are those of CFG 6 and NLP 1. */
+    b->conf.icrc_scan = false;
+    g_assert_null(ub_net_configure(b->net, &b->conf));
+    for (unsigned scan = 0; scan < 2; scan++) {
+        g_assert_cmpint(send_raw(b, 0, 6, UB_NET_ANY,
+                                 scan ? "0001002000003039 AABBCCDD"
+                                      : "0001002000003038 AABBCCDD"), ==, UB_SENT);
+        pkt = bed_sent(b, 0);
+        g_assert_cmpuint(pkt->len, ==, scan ? 12 : 16);
+        core_packet_free(pkt);
+        g_assert_cmpint(send_raw(b, 0, 7, UB_NET_ANY,
+                                 scan ? "010001 000020 0000 30 39 AABB"
+                                      : "010001 000020 0000 30 38 AABB"), ==,
+                        UB_SENT);
+        pkt = bed_sent(b, 0);
+        g_assert_cmpuint(pkt->len, ==, 16);
+        core_packet_free(pkt);
+    }
+    b->conf.icrc_scan = true;
+    g_assert_null(ub_net_configure(b->net, &b->conf));
     g_assert_cmpint(send_raw(b, 0, 9, UB_NET_ANY, "0001002000003038 AA"), ==,
                     UB_SENT);
     g_assert_cmpuint(((CorePacket *)g_queue_peek_head(&b->sent[0]))->len, ==,

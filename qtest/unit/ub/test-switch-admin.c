@@ -134,6 +134,20 @@ static void fails(const char *line)
     json_decref(o);
 }
 
+/* The same, and why. */
+static void fails_with(const char *line, const char *why)
+{
+    json_t *o = answer(line);
+    const char *desc = json_string_value(json_object_get(json_object_get(o, "error"),
+                                                         "desc"));
+
+    g_assert_nonnull(desc);
+    if (!strstr(desc, why)) {
+        g_error("%s: %s", line, desc);
+    }
+    json_decref(o);
+}
+
 /* What a command returned, as text. */
 static void returns(const char *line, const char *want)
 {
@@ -357,11 +371,15 @@ static void test_npi(void)
     ok(CMD("npi-replace", "\"port\": 1, \"npi\": 0"));
     fails(CMD("npi-replace", "\"port\": 255, \"npi\": 0"));
     fails(CMD("npi-configure", "\"port\": 1, \"npi\": 7, \"guid\": \"12\""));
-    fails(CMD("npi-configure", "\"port\": 1, \"npi\": 7, \"guid\":"
-              " \"zz00000000000000000000000000000c\""));
+    fails_with(CMD("npi-configure", "\"port\": 1, \"npi\": 7, \"guid\":"
+                   " \"zz00000000000000000000000000000c\""), "hexadecimal");
+    fails_with(CMD("npi-configure", "\"port\": 1, \"npi\": 7, \"guid\":"
+                   " \"ab0000000000000000000000000000c\""), "hexadecimal");
+    fails_with(CMD("npi-configure", "\"port\": 1, \"npi\": 7, \"guid\":"
+                   " \"ab00000000000000000000000000000cc\""), "hexadecimal");
     /* nobody is there */
-    fails(CMD("npi-configure", "\"port\": 1, \"npi\": 7, \"guid\":"
-              " \"ab00000000000000000000000000000c\""));
+    fails_with(CMD("npi-configure", "\"port\": 1, \"npi\": 7, \"guid\":"
+                   " \"ab00000000000000000000000000000c\""), "takes no packet");
     teardown();
 }
 

@@ -308,6 +308,7 @@ static void test_faults(void)
         g_assert_cmpuint(core_packet_data(pkt)[0], ==, 7);
         core_packet_free(pkt);
         g_assert_cmpuint(hosts[1].flow.rt, ==, 2);
+        g_assert_cmpuint(hosts[1].flow.vl, ==, 3);
     }
     /* Late: by a timer of the switch. */
     plan = (CoreFaultPlan) { .ppm = { [CORE_FAULT_DELAY] = 1000000 },
@@ -318,6 +319,8 @@ static void test_faults(void)
     g_assert_cmpuint(hosts[1].got.length, ==, 0);
     run(SECOND / 20);
     g_assert_cmpuint(hosts[1].got.length, ==, 1);
+    g_assert_cmpuint(hosts[1].flow.rt, ==, 2);
+    g_assert_cmpuint(hosts[1].flow.vl, ==, 3);
     forget(&hosts[1]);
     plan = (CoreFaultPlan) { .ppm = { [CORE_FAULT_CORRUPT] = 1000000 } };
     ub_switch_fault(sw, 0, false, &plan);

@@ -274,6 +274,122 @@ static void test_end_waits(void)
     pair_free(p);
 }
 
+/* ---- memory that is not there as a whole ---- */
+
+static const UbTaOps *above;
+
+static UbAccessResult access_part(void *opaque, UbAccess *a, UbSpan *span,
+                                  unsigned max, unsigned *n)
+{
+    UbAccessResult r = above->access(opaque, a, span, max, n);
+
+    if (r == UB_ACCESS_OK && *n && span[0].len > 8) {
+        span[0].len -= 8;
+    }
+    return r;
+}
+
+/* Who translates says less than was asked for: nothing is touched. */
+static void test_part(void)
+{
+    Pair *p = pair_new(2, NULL);
+    UbTa *ta = p->end[1].ta;
+    UbTaOps part = *ta->ops;
+    Work *w = work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 64);
+
+    above = ta->ops;
+    part.access = access_part;
+    ta->ops = &part;
+    pair_queue(p, 0, 7, UB_ROI);
+    memset(w->data, 0x5a, 64);
+    work_all(p, 0, 7, w, UB_TAS_ABORT);
+    g_assert_cmphex(p->end[1].mem[0], ==, 0);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_READ, 0, 64), UB_TAS_ABORT);
+    ta->ops = above;
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* ---- what a packet has beside its data ---- */
+
+static bool look_at_zeroes(Pair *p, Wire *w)
+{
+    const uint8_t *data = core_packet_data(w->pkt);
+
+    /* BTAH, MAETAH, TVETAH, BEETAH in compact form; a block of 64 bytes. */
+    if (w->from == 0 && data[0] == UB_TA_WRITE_BE) {
+        g_assert_cmpuint(w->pkt->len, ==, 4 + 12 + 4 + 8 + 64);
+        for (unsigned i = 0; i < 64; i++) {
+            g_assert_cmphex(data[28 + i], ==, i >= 3 && i < 13 ? 0x5a : 0);
+        }
+        p->end[0].rules += 1000;
+    }
+    return true;
+}
+
+/* A block that is sent for a part of it has zeroes beside that, not what was in memory
+ * before. */
+static void test_zeroes(void)
+{
+    Pair *p = pair_new(2, NULL);
+    uint64_t before;
+    Work *w;
+
+    pair_queue(p, 0, 7, UB_ROI);
+    for (unsigned i = 0; i < 20; i++) {
+        w = work_new(ROW_BYPASS + 1, UB_TA_WRITE, 0, 1024);
+        memset(w->data, 0xee, 1024);
+        work_all(p, 0, 7, w, UB_TAS_OK);
+    }
+    before = p->end[0].rules;
+    p->filter = look_at_zeroes;
+    w = work_new(ROW_BYPASS + 1, UB_TA_WRITE, 3, 10);
+    memset(w->data, 0x5a, 10);
+    work_all(p, 0, 7, w, UB_TAS_OK);
+    g_assert_cmpuint(p->end[0].rules, ==, before + 1000);
+    g_assert_cmphex(p->end[1].mem[2], ==, 0xee);
+    g_assert_cmphex(p->end[1].mem[3], ==, 0x5a);
+    g_assert_cmphex(p->end[1].mem[13], ==, 0xee);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* ---- as many peers as there may be ---- */
+
+/* A pair of queue and peer that nothing is under way of gives way to another; one that
+ * waits for an answer does not. */
+static bool lose_requests(Pair *p, Wire *w)
+{
+    return w->from != 0 || w->to != 1;
+}
+
+static void test_peers(void)
+{
+    UbTaConfig cfg;
+    Pair *p;
+    Work *w;
+
+    pair_config(&cfg);
+    cfg.peers = 1;
+    p = pair_new(3, &cfg);
+    pair_queue(p, 0, 7, UB_ROI);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    work_all(p, 0, 7, work_new(ROW_CTP + 2, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    p->filter = lose_requests;
+    w = work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8);
+    work_post(p, 0, 7, w);
+    pair_run_for(p, 100000);
+    g_assert_false(w->done);
+    work_all(p, 0, 7, work_new(ROW_CTP + 2, UB_TA_WRITE, 0, 8), UB_TAS_OPCODE);
+    pair_run(p);
+    g_assert_true(w->done);
+    g_assert_cmpint(w->status, ==, UB_TAS_TIMEOUT);
+    work_free(w);
+    work_all(p, 0, 7, work_new(ROW_CTP + 2, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    pair_idle(p);
+    pair_free(p);
+}
+
 /* ---- images of an initiator ---- */
 
 typedef void Spoil(Lane *lane, Slice *s);
@@ -316,6 +432,7 @@ static const struct {
     { NULL, UB_TA_WRITE, ROW_RTP, 30000, keep },
     { NULL, UB_TA_WRITE_NOTIFY, ROW_RTP, 100000, keep },
     { NULL, UB_TA_WRITE, ROW_BYPASS, 100, keep },
+    { NULL, UB_TA_WRITE, ROW_CTP7, 0, keep },
     { "a slice of the image is impossible", UB_TA_WRITE_BE, ROW_CTP7, 64,
       short_be },
     { "a slice of the image is impossible", UB_TA_WRITE_BE, ROW_CTP7, 64,
@@ -510,6 +627,9 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/rows/peer", test_row_peer);
     g_test_add_func("/ub/ta/rows/long", test_row_long);
     g_test_add_func("/ub/ta/rows/stuck", test_row_stuck);
+    g_test_add_func("/ub/ta/part", test_part);
+    g_test_add_func("/ub/ta/zeroes", test_zeroes);
+    g_test_add_func("/ub/ta/peers", test_peers);
     g_test_add_func("/ub/ta/mtus/stuck", test_stuck_mtu);
     g_test_add_func("/ub/ta/mtus/single", test_single_mtu);
     g_test_add_func("/ub/ta/end-waits", test_end_waits);

@@ -871,7 +871,14 @@ static void test_words(void)
     WRONG(scale, 0);
     WRONG(floor, -1);
     WRONG(hold_time, INT64_MAX);
+    WRONG(floor, (INT64_C(1) << 40) + 1);
+    WRONG(ack_timeout, (INT64_C(1) << 40) + 1);
+    WRONG(dup_life, (INT64_C(1) << 40) + 1);
+    WRONG(scale, 1000001);
     WRONG(tassn_start, 1);
+    cfg.floor = cfg.ack_timeout = cfg.dup_life = cfg.hold_time = INT64_C(1) << 40;
+    cfg.scale = 1000000;
+    g_assert_null(ub_ta_config_check(&cfg));
 }
 
 int main(int argc, char **argv)
