@@ -51,6 +51,9 @@ static void test_config(void)
         qubc_send(l.b, 0, 4);
         g_assert_cmphex(config(&a, 0x22, 1, UB_CFG0_UEID, i), ==, 0);
         g_assert_cmphex(config(&b, 0x11, 1, UB_CFG0_UEID, ~i), ==, 0);
+        /* Each answer has the MSN of its question. */
+        g_assert_cmphex(a.answered, ==, a.msn);
+        g_assert_cmphex(b.answered, ==, b.msn);
         g_assert_cmphex(qubc_cfg_read(l.b, UB_CFG0_UEID), ==, i);
         g_assert_cmphex(qubc_cfg_read(l.a, UB_CFG0_UEID), ==, ~i);
     }

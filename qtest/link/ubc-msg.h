@@ -26,6 +26,7 @@ typedef struct Guest {
     QUbc *d;
     unsigned pi, ci;
     uint16_t msn;
+    uint16_t answered;    /* MSN of the last completion */
     uint32_t packet[512]; /* the last one received */
     unsigned status;
     bool event;           /* it answers nothing */
@@ -87,6 +88,7 @@ static inline void take(Guest *g)
     len = ldl_le_p(cqe) >> 16 & 0xfff;
     slot = lduw_le_p(cqe + 8) & 0x3ff;
     g->status = cqe[10];
+    g->answered = lduw_le_p(cqe + 4);
     g->event = !(cqe[0] & 3) && !(cqe[1] & 1);
     for (unsigned i = 0; i < (len + 3) / 4; i++) {
         g->packet[i] = ldl_le_p(g->d->ram->at + RQ + 2048 * slot + 4 * i);

@@ -226,6 +226,17 @@ static void test_routes(void)
     g_assert_cmphex(ub_net_route_get(ub_switch_net(sw), 5), ==, 9);
     ok(CMD("ip-route-set", "\"prefix\": \"10.0.0.0/8\", \"ports\": []"));
     ok(CMD("route-set", "\"cna\": 99, \"ports\": []"));
+    ok(CMD("route-set", "\"cna\": 0, \"ports\": [2]"));
+    g_assert_cmphex(ub_net_route_get(ub_switch_net(sw), 0), ==, 4);
+    {
+        json_t *r = good(CMD("query-routes", ""));
+
+        g_assert_cmpint(json_integer_value(json_object_get(json_array_get(
+            json_object_get(r, "cna"), 0), "cna")), ==, 0);
+        g_assert_cmpuint(json_array_size(json_object_get(r, "cna")), ==, 2);
+        json_decref(r);
+    }
+    ok(CMD("route-set", "\"cna\": 0, \"ports\": []"));
     fails(CMD("route-set", "\"cna\": 100, \"ports\": [0]"));
     fails(CMD("route-set", "\"cna\": -1, \"ports\": [0]"));
     fails(CMD("route-set", "\"cna\": 1, \"ports\": [4]"));
