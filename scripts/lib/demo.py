@@ -16,6 +16,7 @@ from guestvm.clock import SCALE  # noqa: E402
 from guestvm.guest import (Guest, NotAvailable, driver_modules,  # noqa: E402
                            end_on_sigterm, has_device)
 from guestvm.hostnet import HttpServer, payload, stream  # noqa: E402
+from guestvm.paths import BUILD  # noqa: E402
 
 MIB = 1 << 20
 # Mbit/s below which something is wrong, on the slowest host.
@@ -233,11 +234,76 @@ def part_ub(show):
         sound(show, left, right)
 
 
+def urma_figure(client, host, shape):
+    """What urma-perf measured: its names and numbers."""
+    out = client.out(f'urma-perf {host} {shape}', 180)
+    return {k: float(v) for k, v in (w.split('=') for w in out.split())}
+
+
+def part_urma(show):
+    need('ubc', 'ub_urma')
+    programs = {f'/bin/{name}': BUILD / 'qtest/guest/native' / name
+                for name in ('urma-drive', 'urma-perf')}
+    for path in programs.values():
+        if not path.exists():
+            raise NotAvailable(f'{path.name} is not built')
+    host = '10.3.0.1'
+    with Guest('left', smp=2, files=programs) as left, \
+            Guest('right', smp=2, files=programs) as right:
+        wire = left.dir / 'ub'
+        for number, (guest, end) in enumerate(
+                ((left, 'server=on,wait=off'), (right, 'reconnect-ms=100')), 1):
+            guest.args = ['-object', 'iothread,id=ubio', '-chardev',
+                          f'socket,id=ubwire,path={wire},{end}']
+            guest.devices = ['ubc,id=ub,chardev0=ubwire,iothread=ubio,upi=1,'
+                             f'cna={number},eid=fd{number:030x}']
+        boot(show, left, right)
+        for number, guest in enumerate((left, right), 1):
+            guest.dev = net.interface(guest, 'ubc')
+            guest.run(f'ip addr add 10.3.0.{number}/24 dev {guest.dev}\n'
+                      f'ip link set {guest.dev} up')
+        net.reachable(right, host)
+        for guest in (left, right):
+            guest.wait_for('test -c /dev/uburma/ubc0')
+        show.step('what liburma looks for', right.out(
+            'cd /sys/class/ubcore/ubc0; echo $(cat driver_name), '
+            'EID $(cat eids/eid0)'))
+        left.spawn('exec urma-drive serve', 3600)
+        left.spawn('exec urma-perf serve', 3600)
+        left.wait_for("test $(ss -Hltn | grep -c -e ':7471 ' -e ':7472 ') = 2")
+
+        def cases(what, *names):
+            out = right.run(f'urma-drive test {host} {" ".join(names)}', 300,
+                            check=False).out
+            good = out.split('\n')[:-1] == [f'ok {n}' for n in names]
+            show.step(what, 'every byte is there' if good else out, good)
+
+        cases('RM: send, write, read, atomics', 'rm')
+        cases('RC, UM', 'rc', 'um')
+        for guest in (left, right):
+            guest.qmp.command('ub-packet-faults', device='ub', out=True,
+                              plan={'seed': 1, 'drop-ppm': 5000})
+            ublink.disturb(guest, ber=1e-7)
+        cases('5000 packets of a million lost', 'rm')
+        for guest in (left, right):
+            guest.qmp.command('ub-packet-faults', device='ub', out=True,
+                              plan={})
+            ublink.disturb(guest)
+        for verb in ('send', 'write', 'read'):
+            took = urma_figure(right, host, f'lat {verb} 2 2000')['median_us']
+            rate = urma_figure(right, host, f'bw {verb} 65536 4000')['mib_s']
+            show.step(f'{verb}: 2 bytes; 64 KiB', f'half take {took:.0f} us '
+                      f'or less; {rate:.0f} MiB/s',
+                      rate * 8 * MIB / 1e6 > LEAST)
+        sound(show, left, right)
+
+
 PARTS = [
     Part('net', 'A stock kernel on ncic-nic: address, download', part_net),
     Part('pair', 'Two guests on a wire', part_pair),
     Part('rdma', 'Two guests, the stock RDMA stack on ncic-mthca', part_rdma),
     Part('ub', 'Two guests on a UnifiedBus link', part_ub),
+    Part('urma', 'URMA between two guests, over the same link', part_urma),
 ]
 
 
