@@ -112,10 +112,17 @@ void ub_fm_plan_init(UbFmPlan *plan);
 /*
  * Addresses, routes and identities for what ub_fm_discover() has found, the
  * nearest first, so that routes are there when a node is asked.  @before: the
- * fabric as it was brought up last, whose routes are not written again, or NULL.
+ * fabric as it was brought up last, whose routes are not written again, or NULL: then
+ * tables of nodes that have a manager are read, and what is right is not written.
  * Returns the nodes that refused, or cannot be reached.
  */
 unsigned ub_fm_bring_up(UbFm *fm, const UbFmPlan *plan, const UbFm *before);
+
+/*
+ * A node of a fabric that ub_fm_discover() has found says that it does not know its
+ * manager: it was reset since it was brought up, and may look as it did before.
+ */
+bool ub_fm_forgotten(UbFm *fm);
 
 /*
  * A CNA for each node that has none or another one's, by scans; those that have

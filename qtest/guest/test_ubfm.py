@@ -3,6 +3,7 @@
 also lends Entities of its controller to the other one."""
 
 import json
+import time
 import unittest
 
 from guestvm import kernel, tap, ubfabric
@@ -90,9 +91,12 @@ class Manager(unittest.TestCase):
         two = self.cna('two')
         self.assertEqual(self.routes(self.near)[two], [1, 2])
         self.assertEqual(self.routes(self.far)[two], [0])
-        # A second time there is nothing to be done.
+        # A second time there is nothing to be done, whatever CNA it would begin with.
         before = self.routes(self.near)
-        self.one.run('ubfm', 60)
+        begin = time.monotonic()
+        done = self.one.run('ubfm -c 0x40', 120)
+        print(f'# {done.err.strip()}, {time.monotonic() - begin:.2f} s')
+        self.assertIn(' 0 registers written', done.err)
         self.assertEqual(self.routes(self.near), before)
 
     # ---- Pooling ----

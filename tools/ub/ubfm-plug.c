@@ -15,6 +15,19 @@ int64_t ubfm_now(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
+bool ubfm_may_print(UbfmPace *p)
+{
+    unsigned left_out;
+
+    if (!ubfm_pace(p, ubfm_now(), &left_out)) {
+        return false;
+    }
+    if (left_out) {
+        fprintf(stderr, "ubfm: %u lines left out\n", left_out);
+    }
+    return true;
+}
+
 static void log_slot(void *opaque, const UbFmSlot *s, const char *what,
                      int status)
 {
@@ -22,6 +35,9 @@ static void log_slot(void *opaque, const UbFmSlot *s, const char *what,
     char guid[UB_FM_GUID_TEXT];
 
     p->acted = true;
+    if (!ubfm_may_print(&p->pace)) {
+        return;
+    }
     fprintf(stderr, "ubfm: %s slot %u: %s%s%s\n",
             ub_fm_guid_text(s->guid, guid), s->slot, what, status ? ": " : "",
             !status ? "" : status < 0 ? "no answer"
@@ -50,6 +66,7 @@ void ubfm_plug_init(UbfmPlug *p, UbmsgDev *d, const UbfmPool *pool,
     p->dev = d;
     p->pool = pool;
     p->acted = false;
+    p->pace = (UbfmPace) { 0 };
 }
 
 void ubfm_plug_free(UbfmPlug *p)

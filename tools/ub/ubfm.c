@@ -305,18 +305,18 @@ static int64_t serve_slots(UbmsgDev *d, UbfmPlug *plug, UbFm *fm)
 }
 
 /* What nodes said of errors meanwhile. */
-static void tell_errors(UbmsgDev *d, const UbFm *fm)
+static void tell_errors(UbmsgDev *d, UbfmPlug *plug, const UbFm *fm)
 {
     char text[UB_FM_ERROR_TEXT];
     UbmsgPlug event;
 
     while (ubmsg_error(d, &event)) {
         if (ub_fm_error_text(fm, event.scna, event.data, sizeof(event.data),
-                             text)) {
+                             text) && ubfm_may_print(&plug->pace)) {
             fprintf(stderr, "ubfm: %s\n", text);
         }
     }
-    if (d->errors.lost) {
+    if (d->errors.lost && ubfm_may_print(&plug->pace)) {
         fprintf(stderr, "ubfm: %u more errors\n", d->errors.lost);
         d->errors.lost = 0;
     }
@@ -337,7 +337,7 @@ static void wait_events(UbmsgDev *d, UbfmPlug *plug, UbFm *fm, unsigned seconds)
     do {
         d->events = 0;
         next = serve_slots(d, plug, fm);
-        tell_errors(d, fm);
+        tell_errors(d, plug, fm);
         now = ubfm_now();
         if (ended || reread) {
             return;
@@ -383,10 +383,12 @@ static int manage(UbmsgDev *d, const Options *o, UbfmAllow *allow)
             status = o->service && ended ? status : 1;
             break;
         }
-        changed = !before || !ub_fm_same(fm, before);
+        changed = !before || !ub_fm_same(fm, before) || ub_fm_forgotten(fm);
         if (changed || status) {
             refused = ub_fm_bring_up(fm, &o->plan, before);
-            tell_changes(fm, before, refused);
+            if (ubfm_may_print(&plug.pace)) {
+                tell_changes(fm, before, refused);
+            }
             if (o->service) {
                 refused += ubfm_pool_recover(d, fm, &o->pool);
                 refused += ubfm_plug_survey(&plug, fm);

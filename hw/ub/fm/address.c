@@ -80,9 +80,11 @@ static bool put_register(UbFm *fm, uint32_t cna, uint32_t dw, uint32_t value)
     return !fm->ops->write(fm->opaque, cna, dw, value);
 }
 
+/* The part that packets carry is the last: whoever dies in the middle leaves an EID
+ * that is nobody's. */
 static bool put_id(UbFm *fm, uint32_t cna, uint32_t dw, UbId id)
 {
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 4; i-- > 0;) {
         if (!put_register(fm, cna, dw + i, id.w[i])) {
             return false;
         }
@@ -99,7 +101,7 @@ static bool identify(UbFm *fm, unsigned i, const UbFmPlan *plan)
     if (!n->reached) {
         return false;
     }
-    if (ub_id_zero(n->eid)) {
+    if (!(n->eid.w[0] & EID_SHORT)) {
         eid.w[0] = (eid.w[0] & ~EID_SHORT) | n->cna;
         if (!put_id(fm, cna, UB_CFG0_EID, eid)) {
             return false;

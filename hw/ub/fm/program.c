@@ -22,12 +22,36 @@ static bool write_entry(UbFm *fm, unsigned i, unsigned cna)
     uint32_t at = entry_at(n, cna, &dwords);
 
     for (unsigned k = 0; k < dwords; k++) {
-        uint32_t value = k < 2 ? n->route[cna] >> 32 * k : 0;
+        uint32_t value = k < 2 && cna < fm->cnas ? n->route[cna] >> 32 * k : 0;
 
         fm->written++;
         if (fm->ops->write(fm->opaque, i ? n->cna : 0, at + k, value)) {
             return false;
         }
+    }
+    return true;
+}
+
+/* Behind the highest CNA: so many empty entries in a row are taken for the end of what
+ * was written.  CNAs are given without gaps; a table of thousands takes long to read. */
+#define GAP 32
+
+/* Whether the node's entry is the one that it should have; false: it does not say. */
+static bool read_entry(UbFm *fm, unsigned i, unsigned cna, bool *good)
+{
+    const UbFmNode *n = &fm->node[i];
+    uint64_t want = cna < fm->cnas ? n->route[cna] : 0;
+    unsigned dwords;
+    uint32_t at = entry_at(n, cna, &dwords);
+
+    *good = true;
+    for (unsigned k = 0; k < dwords && *good; k++) {
+        uint32_t value = 0;
+
+        if (fm->ops->read(fm->opaque, i ? n->cna : 0, at + k, &value)) {
+            return false;
+        }
+        *good = value == (k < 2 ? (uint32_t)(want >> 32 * k) : 0);
     }
     return true;
 }
@@ -45,36 +69,48 @@ static bool was_route(const UbFm *before, UbId guid, unsigned cna,
     return true;
 }
 
-/* The table of a node; false: it does not have all that it should. */
+/*
+ * The table of a node; false: it does not have all that it should.  A node that has a
+ * manager may have been brought up by one that is not there any more, or by half of
+ * one: its table is looked at, and behind it what nodes have left that are gone; what is
+ * right is not written.
+ */
 static bool program_node(UbFm *fm, unsigned i, const UbFm *before)
 {
     const UbFmNode *n = &fm->node[i];
     unsigned cnas = fm->cnas;
+    unsigned empty = 0;
+    bool reads;
     uint64_t was;
 
     /* A node that does not know its manager any more was reset. */
-    if (n->fm_cna != fm->node[0].cna) {
+    if (n->fm_cna != fm->node[0].cna || !was_route(before, n->guid, 0, &was)) {
         before = NULL;
     }
+    reads = !before && n->fm_cna;
     /* Nodes that are gone leave their entries. */
     if (before && before->cnas > cnas) {
         cnas = before->cnas;
     }
-    for (unsigned cna = 1; cna < cnas; cna++) {
+    if (reads && n->routes > cnas) {
+        cnas = n->routes;
+    }
+    for (unsigned cna = 1; cna < cnas && empty < GAP; cna++) {
         uint64_t want = cna < fm->cnas ? n->route[cna] : 0;
+        bool good = before && was_route(before, n->guid, cna, &was) &&
+                    was == want;
 
-        if (was_route(before, n->guid, cna, &was) && was == want) {
-            continue;
-        }
         if (cna >= n->routes) {
-            if (want) {
+            if (want && !good) {
                 return false;
             }
             continue;
         }
-        if (!write_entry(fm, i, cna)) {
+        if ((reads && !read_entry(fm, i, cna, &good)) ||
+            (!good && !write_entry(fm, i, cna))) {
             return false;
         }
+        empty = reads && cna >= fm->cnas && good ? empty + 1 : 0;
     }
     return true;
 }
@@ -128,4 +164,20 @@ unsigned ub_fm_bring_up(UbFm *fm, const UbFmPlan *plan, const UbFm *before)
         refused = ub_fm_program(fm, before);
     } while (count_switches(fm) != switches);
     return refused + ub_fm_give_identities(fm, plan);
+}
+
+bool ub_fm_forgotten(UbFm *fm)
+{
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        const UbFmNode *n = &fm->node[i];
+        uint32_t cna;
+
+        if (!n->stranger && (!i || n->cna) &&
+            !fm->ops->read(fm->opaque, i ? n->cna : 0, UB_CFG0_UBFM_CNA,
+                           &cna) &&
+            (cna & UB_CFG0_UBFM_CNA__ALL) != fm->node[0].cna) {
+            return true;
+        }
+    }
+    return false;
 }

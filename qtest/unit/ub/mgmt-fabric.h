@@ -60,6 +60,7 @@ struct Fabric {
     int64_t now;
     bool lossy;         /* what is sent is lost */
     bool jammed;        /* what is below takes nothing */
+    int64_t hop;        /* time that a packet takes from node to node */
     /* Where a message gets to, and by which port, or NULL: it is lost; without
      * this, to whom has the CNA. */
     Node *(*route)(Node *from, const UbMgmtAddr *a, unsigned *port);
@@ -123,6 +124,7 @@ static inline bool fabric_scan(void *opaque, int64_t now, unsigned port,
     Node *n = opaque;
 
     g_assert_false(a->local);
+    n->fabric->now += n->fabric->hop;
     return fabric_fly(n, UB_MGMT_KIND_SCAN, n->link[port].node,
                       n->link[port].port, a, data, len);
 }
