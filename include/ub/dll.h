@@ -147,6 +147,13 @@ typedef struct UbDllOps {
  * Performance Optimization Cfg (appendix D.6.2.2), what has no register, and
  * the switches for doubtful places (docs/decisions/ub-dll.rst).
  */
+/* Rules of credits that an end breaks, so that the other one can be seen to notice. */
+typedef enum UbDllFault {
+    UB_DLL_FAULT_NONE,
+    UB_DLL_FAULT_OVERRUN,   /* packets without credit (C.29 of the peer) */
+    UB_DLL_FAULT_OVERGRANT, /* Crd_Acks return more than was used (C.30) */
+} UbDllFault;
+
 typedef struct UbDllConfig {
     UbDllParams wish;              /* goes into the Init Block as it is */
     uint16_t init_credit[UB_VLS];  /* cells granted to the peer */
@@ -198,6 +205,7 @@ typedef struct UbDllConfig {
     uint8_t undefined_fatal;      /* peer errors without a rule stop the
                                    * layer as DL Protocol Error */
     uint8_t down_recovers;        /* link down ends a fatal state */
+    uint8_t fault_credit;         /* UbDllFault: what we do wrong to the peer */
 } UbDllConfig;
 
 /* Documented defaults with usable credits: register resets where they work

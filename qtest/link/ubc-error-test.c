@@ -25,6 +25,7 @@ typedef struct Case {
     unsigned severity;
     const char *props;
     void (*provoke)(Link *l, const struct Case *c);
+    const char *first;      /* more properties of a */
 } Case;
 
 /* The guests at both ends, and the severities of the port's errors that each has heard
@@ -187,6 +188,33 @@ static void no_credit(Link *l, const Case *c)
     qtest_qmp_assert_success(l->a->qts, "{ 'execute': 'cont' }");
 }
 
+/* AMCTLs that cannot be decoded. */
+static void lost_amctl(Link *l, const Case *c)
+{
+    qubc_inject_all(l->a, 0, "'lose-amctl': 1");
+    traffic(l, c);
+}
+
+/* Half the lanes are asked for, and nobody answers. */
+static void unanswered(Link *l, const Case *c)
+{
+    QUbc *d = primary(l), *peer = d == l->a ? l->b : l->a;
+
+    qdlws_enable(l);
+    /* A machine that is paused would still answer: its port goes on. */
+    g_assert_cmpint(kill(qtest_pid(peer->qts), SIGSTOP), ==, 0);
+    QUBC_WAIT((set_targets(d, 8, 4, QUICK), has(d, c)));
+    g_assert_cmpint(kill(qtest_pid(peer->qts), SIGCONT), ==, 0);
+}
+
+/* One packet has more cells than b grants. */
+static void overrun(Link *l, const Case *c)
+{
+    l->a->port[0].lossy = l->b->port[0].lossy = true;
+    qubc_send(l->a, 0, 9000);
+    QUBC_WAIT((qubc_reap(l->a, 0), hear(), has(l->b, c)));
+}
+
 /* b's guest sends @len bytes for a's network layer as they are. */
 static void raw(Link *l, unsigned len)
 {
@@ -218,10 +246,13 @@ static void bad_icrc(Link *l, const Case *c)
 
 /* By n. */
 static const Case cases[] = {
+    [5] = { C(5), CE, "", lost_amctl },
     [6] = { C(6), CE, "", noisy_retrain },
     [7] = { C(7), CE, "", slower },
     [8] = { C(8), CE, STEADY, cut },
     [12] = { C(12), CE, "", half_found },
+    [15] = { C(15), CE, "timeout-min=300,keepalive=0,mode-timeout=60000,"
+           "retry-threshold=254", unanswered },
     [16] = { C(16), CE, STEADY, too_wide },
     [18] = { C(18), CE, "", cut_all },
     [19] = { C(19), CE, "", noise },
@@ -232,6 +263,8 @@ static const Case cases[] = {
           "retry-threshold=2,reinit-threshold=1,dll-recovery=off", loud },
     [24] = { C(24), NFUE, NETWORK, too_short },
     [28] = { C(28), NFUE, NETWORK, bad_icrc },
+    [29] = { C(29), NFUE, "init-credit=32", overrun, ",fault-credit=overrun" },
+    [30] = { C(30), NFUE, "tx-share=off", traffic, ",fault-credit=overgrant" },
 };
 
 static void test_case(const void *opaque)
@@ -240,11 +273,15 @@ static void test_case(const void *opaque)
     unsigned status = c->severity == CE ? UB_PORT_ERR_CE_STATUS
                                         : UB_PORT_ERR_UCE_STATUS;
     bool stepped = strstr(c->props, QUBC_STEPPED);
-    Link l = { .props = c->props };
+    g_autofree char *first = NULL;
+    Link l = { 0 };
     QUbc *d;
 
     link_prepare(&l);
+    first = g_strconcat(c->props, c->first, NULL);
+    l.props = first;
     l.a = start_server(&l);
+    l.props = c->props;
     l.b = start_client(&l);
     if (strstr(c->props, NETWORK)) {
         qubc_port_write(l.a, 0, UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
@@ -400,10 +437,12 @@ static void test_info(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    qtest_add_data_func("/ubc-error/c5-amctl", &cases[5], test_case);
     qtest_add_data_func("/ubc-error/c6-ltb-crc", &cases[6], test_case);
     qtest_add_data_func("/ubc-error/c7-speed", &cases[7], test_case);
     qtest_add_data_func("/ubc-error/c8-width", &cases[8], test_case);
     qtest_add_data_func("/ubc-error/c12-discovery", &cases[12], test_case);
+    qtest_add_data_func("/ubc-error/c15-qdlws", &cases[15], test_case);
     qtest_add_data_func("/ubc-error/c16-lw-switch", &cases[16], test_case);
     qtest_add_data_func("/ubc-error/c18-retrain", &cases[18], test_case);
     qtest_add_data_func("/ubc-error/c19-retry-ack", &cases[19], test_case);
@@ -412,6 +451,8 @@ int main(int argc, char **argv)
     qtest_add_data_func("/ubc-error/c22-retry", &cases[22], test_case);
     qtest_add_data_func("/ubc-error/c24-length", &cases[24], test_case);
     qtest_add_data_func("/ubc-error/c28-icrc", &cases[28], test_case);
+    qtest_add_data_func("/ubc-error/c29-overrun", &cases[29], test_case);
+    qtest_add_data_func("/ubc-error/c30-overgrant", &cases[30], test_case);
     qtest_add_func("/ubc-error/info", test_info);
     return g_test_run();
 }

@@ -70,6 +70,9 @@ uint32_t credit_most(const UbDll *d, unsigned vl)
     const UbDllVars *v = &d->v;
     uint32_t most = v->crd_total;
 
+    if (d->cfg.fault_credit == UB_DLL_FAULT_OVERRUN) {
+        return UINT32_MAX;
+    }
     if (!v->shared) {
         return v->crd_init[vl];
     }
@@ -81,7 +84,8 @@ uint32_t credit_most(const UbDll *d, unsigned vl)
 
 bool credit_enough(const UbDll *d, unsigned vl, unsigned cells)
 {
-    return d->v.crd[vl] + d->v.crd_share >= cells;
+    return d->cfg.fault_credit == UB_DLL_FAULT_OVERRUN ||
+           d->v.crd[vl] + d->v.crd_share >= cells;
 }
 
 /* Shared credit first, the missing part from the VL's own (§4.6.1.3). */
@@ -91,7 +95,8 @@ void credit_take(UbDll *d, unsigned vl, unsigned cells)
     uint32_t from_share = MIN(cells, v->crd_share);
 
     v->crd_share -= from_share;
-    v->crd[vl] -= cells - from_share;
+    /* Less than it costs is there with a fault of ours alone. */
+    v->crd[vl] -= MIN(cells - from_share, v->crd[vl]);
 }
 
 /* Credit back that a packet was given but did not use. */
@@ -291,6 +296,9 @@ unsigned credit_crd_ack_block(UbDll *d, uint8_t *out)
         ca.crd_num[vl] = MIN(63, v->pending[vl] / grain);
         if (ca.crd_num[vl]) {
             give_back(d, vl, ca.crd_num[vl] * grain);
+            if (d->cfg.fault_credit == UB_DLL_FAULT_OVERGRANT) {
+                ca.crd_num[vl] = 63;
+            }
         }
     }
     v->keepalive_due = false;

@@ -72,6 +72,9 @@ const char *ub_dll_config_check_values(const UbDllConfig *cfg)
     if (cfg->retry_set_run < 2 || cfg->retry_set_run > UB_RETRY_SET) {
         return "retry_set_run is not within 2 … 33";
     }
+    if (cfg->fault_credit > UB_DLL_FAULT_OVERGRANT) {
+        return "faults of credits are none, overrun or overgrant";
+    }
     if (cfg->crc_cover > UB_CRC_COVER_BYTES) {
         return "the CRC coverage is unknown";
     }

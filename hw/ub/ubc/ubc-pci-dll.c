@@ -11,6 +11,8 @@
 #include "ubc-pci-dll.h"
 
 CORE_ENUM_PROP(ubc_crc_cover, "UbcCrcCover", "info", "bytes")
+/* As UbDllFault. */
+CORE_ENUM_PROP(ubc_fault_credit, "UbcFaultCredit", "none", "overrun", "overgrant")
 
 static const struct {
     const char *name, *text;
@@ -38,6 +40,8 @@ static const struct {
       "that are not named have 1" },
     { "vl-strict", "bit n: VL n is served before those with weights, highest "
       "first" },
+    { "fault-credit", "what this end does wrong to its peer: 'overrun', packets "
+      "without credit; 'overgrant', more credit returned than was used" },
 };
 
 void ubc_dll_props_describe(ObjectClass *klass)
@@ -77,6 +81,7 @@ bool ubc_dll_props_apply(const UbcDllProps *props, UbDllConfig *dll,
     dll->retry_set_run = props->retry_set_run;
     dll->tx_share = props->tx_share;
     dll->vl_strict = props->vl_strict;
+    dll->fault_credit = props->fault_credit;
     for (unsigned vl = 0; vl < UB_VLS; vl++) {
         dll->share_quota[vl] = props->share_quota;
     }

@@ -17,9 +17,10 @@ typedef struct UbcDllProps {
     bool tx_share;
     uint16_t share_quota, vl_strict;
     char *vl_weights;
+    int fault_credit;
 } UbcDllProps;
 
-extern const PropertyInfo ubc_crc_cover_info;
+extern const PropertyInfo ubc_crc_cover_info, ubc_fault_credit_info;
 
 #define UBC_DLL_PROPERTIES(type, member)                                    \
     DEFINE_PROP_UINT32("credit-timeout", type, member.credit_timeout, 0),   \
@@ -35,7 +36,9 @@ extern const PropertyInfo ubc_crc_cover_info;
     DEFINE_PROP_BOOL("tx-share", type, member.tx_share, false),             \
     DEFINE_PROP_UINT16("share-quota", type, member.share_quota, 0),         \
     DEFINE_PROP_STRING("vl-weights", type, member.vl_weights),              \
-    DEFINE_PROP_UINT16("vl-strict", type, member.vl_strict, 0)
+    DEFINE_PROP_UINT16("vl-strict", type, member.vl_strict, 0),             \
+    DEFINE_PROP_CORE_ENUM("fault-credit", type, member.fault_credit,        \
+                          ubc_fault_credit, UB_DLL_FAULT_NONE)
 
 void ubc_dll_props_describe(ObjectClass *klass);
 /* Into the layer's configuration; false: *errp says what is wrong. */

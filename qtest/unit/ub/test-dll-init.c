@@ -385,6 +385,7 @@ static void test_config_check(void)
     BAD(init_flits, 33);
     BAD(retry_set_run, 34);
     BAD(crc_cover, 2);
+    BAD(fault_credit, 3);
 #undef BAD
     ub_dll_config_init(&cfg);
     cfg.init_flits = 1;

@@ -353,6 +353,7 @@ static void test_bounds(void)
     BOUND(retry_set_run, 2, 1);
     BOUND(retry_set_run, 33, 34);
     BOUND(crc_cover, 1, 2);
+    BOUND(fault_credit, 2, 3);
 #undef BOUND
     /* 65535 cells in all, and what each VL has by itself is no fault. */
     ub_dll_config_init(&cfg);
