@@ -30,6 +30,8 @@ typedef struct Field {
     bool walked;            /* a change must be seen here */
     bool port;
     bool known;             /* `first` is filled in */
+    bool sticky;            /* only a device reset resets it */
+    uint32_t power_on[WORDS], before[WORDS];
     bool changed, there;
     uint32_t first[PORTS][WORDS];
 } Field;
@@ -110,17 +112,28 @@ static void load_table(void)
     const char *docs = g_getenv("FABRIC_DOCS");
     g_autofree char *path = g_build_filename(docs ?: "docs", "conformance",
                                              "ub-appD-fields.csv", NULL);
-    g_autofree char *text = NULL;
-    g_auto(GStrv) line = NULL;
+    g_autofree char *document = g_build_filename(docs ?: "docs", "..", "hw",
+                                                 "ub", "space",
+                                                 "registers.csv", NULL);
+    g_autofree char *text = NULL, *more = NULL;
+    g_auto(GStrv) line = NULL, theirs = NULL;
 
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    g_assert_true(g_file_get_contents(document, &more, NULL, NULL));
     line = g_strsplit(text, "\n", 0);
+    theirs = g_strsplit(more, "\n", 0);
     fields = g_new0(Field, g_strv_length(line));
     for (unsigned i = 1; line[i] && *line[i]; i++) {
         g_auto(GStrv) column = g_strsplit(line[i], ",", 12);
+        g_auto(GStrv) access = g_strsplit(theirs[i], ",", 9);
 
         g_assert_cmpuint(g_strv_length(column), ==, 12);
-        load_field(&fields[n_fields++], column);
+        /* The attribute of the same field: RWS, RW1CS, ROS (Table 10-7). */
+        g_assert_cmpstr(access[0], ==, column[0]);
+        g_assert_cmpstr(access[4], ==, column[3]);
+        load_field(&fields[n_fields], column);
+        fields[n_fields++].sticky = g_str_has_prefix(access[7], "RWS") ||
+                                    g_str_has_prefix(access[7], "RW1CS");
     }
     /* All of the document's. */
     g_assert_cmpuint(n_fields, ==, 1046);
@@ -553,6 +566,14 @@ static void test_walk(void)
 
 /* ---- Resets -------------------------------------------------------------------------- */
 
+enum { ELR, PORT, DEVICE, RESETS };
+
+static const uint32_t reset_trigger[RESETS] = {
+    [ELR] = UB_CFG1_BASE + UB_CFG1_ELR,
+    [PORT] = UB_CFG_PORT_BASE(0) + UB_PORT_RST,
+    [DEVICE] = UB_CFG0_DEV_RST,
+};
+
 static void scribble(QUbc *d)
 {
     put(d, UB_CFG0_UEID, 0x77);
@@ -567,7 +588,6 @@ static void scribble(QUbc *d)
 /* What each kind of reset leaves: Table 10-7, §10.6.1. */
 static void test_resets(void)
 {
-    enum { ELR, PORT, DEVICE, RESETS };
     static const struct {
         const char *what;
         uint32_t dw;
@@ -586,19 +606,14 @@ static void test_resets(void)
         { "errors of the device", DEVICE_RECORD + UB_PORT_ERR_CE_STATUS,
           { true, true, false } },
     };
-    static const uint32_t trigger[RESETS] = {
-        [ELR] = UB_CFG1_BASE + UB_CFG1_ELR,
-        [PORT] = UB_CFG_PORT_BASE(0) + UB_PORT_RST,
-        [DEVICE] = UB_CFG0_DEV_RST,
-    };
     QUbc *d = qubc_start_attached(COMMON, "");
 
     for (unsigned r = 0; r < RESETS; r++) {
         scribble(d);
-        put(d, trigger[r], 1);
+        put(d, reset_trigger[r], 1);
         /* A device reset is done by the next turn. */
         QUBC_WAIT(r != DEVICE || !get(d, UB_CFG0_UEID));
-        g_assert_cmphex(get(d, trigger[r]), ==, 0);
+        g_assert_cmphex(get(d, reset_trigger[r]), ==, 0);
         for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
             if (!!get(d, rows[i].dw) != rows[i].left[r]) {
                 g_error("%s is %x after reset %u", rows[i].what,
@@ -606,6 +621,162 @@ static void test_resets(void)
             }
         }
     }
+    qubc_stop(d);
+}
+
+/* All that software can change, of Entity 0, of port 0 and of the route table, and all
+ * that it clears. */
+static bool in_sweep(const Field *f)
+{
+    return !f->entity && (f->class == RW || f->class == W1C);
+}
+
+static void take_all(QUbc *d, size_t where)
+{
+    for (unsigned k = 0; k < n_fields; k++) {
+        Field *f = &fields[k];
+        uint32_t *to = (uint32_t *)((char *)f + where);
+
+        for (unsigned i = 0; i < words_of(f) && in_sweep(f); i++) {
+            to[i] = read_field(d, f, 0, i);
+        }
+    }
+}
+
+/* Everything is another than at power-on, as far as it lets itself be. */
+static void change_all(QUbc *d)
+{
+    for (unsigned k = 0; k < n_fields; k++) {
+        Field *f = &fields[k];
+
+        for (unsigned i = 0; i < words_of(f) && in_sweep(f) && f->class == RW;
+             i++) {
+            uint32_t mask = mask_of(f, i);
+
+            write_field(d, f, i, f->has_value ? f->value << f->lsb & mask
+                                              : ~f->power_on[i] & mask);
+        }
+    }
+    put(d, DEVICE_INJECT, ~0u);
+    put(d, PORT_INJECT(0), ~0u);
+}
+
+static bool reset_reaches(const Field *f, unsigned kind)
+{
+    return kind == DEVICE ||
+           (!f->sticky && f->base >= UB_CFG1_BASE &&
+            (kind == ELR ? f->base < UB_CFG_PORT_BASE(0)
+                         : f->port));
+}
+
+/* Each kind of reset puts back what is in its domain, but for sticky bits, and leaves the
+ * rest: of every field. */
+static void test_sweep(void)
+{
+    QUbc *d = qubc_start_attached(COMMON, "");
+    unsigned changed = 0, sticky = 0;
+
+    take_all(d, offsetof(Field, power_on));
+    for (unsigned r = 0; r < RESETS; r++) {
+        change_all(d);
+        take_all(d, offsetof(Field, before));
+        put(d, reset_trigger[r], 1);
+        QUBC_WAIT(r != DEVICE || !get(d, UB_CFG0_UEID));
+        for (unsigned k = 0; k < n_fields; k++) {
+            const Field *f = &fields[k];
+
+            for (unsigned i = 0; i < words_of(f) && in_sweep(f); i++) {
+                uint32_t now = read_field(d, f, 0, i);
+                uint32_t want = reset_reaches(f, r) ? f->power_on[i]
+                                                    : f->before[i];
+
+                changed += f->before[i] != f->power_on[i];
+                sticky += f->sticky && f->before[i] != f->power_on[i];
+                if (now != want) {
+                    wrong("%s is %x after reset %u, not %x", f->name, now, r,
+                          want);
+                }
+            }
+        }
+        put(d, reset_trigger[DEVICE], 1);
+        QUBC_WAIT(!get(d, UB_CFG0_UEID));
+    }
+    g_assert_cmpuint(changed, >, 3 * 250);
+    g_assert_cmpuint(sticky, >, 3 * 20);
+    g_assert_cmpuint(mistakes, ==, 0);
+    qubc_stop(d);
+}
+
+/* ---- Properties that make more of it ----------------------------------------------------- */
+
+/* What fields are with slots=1+ and eid-upi=8 that are fixed or absent without. */
+static const struct {
+    const char *space, *field;
+    Class class;
+    int value;              /* -1: any */
+} with[] = {
+    { "CFG0_BASIC", "Trust_EN", RW, -1 },
+    { "CFG1_BASIC", "EID_UPI_TAB", RW, -1 },
+    { "CFG1_BASIC", "EID_UPI_TEN", FIXED, 8 },
+    { "CFG0_CAP2_SHP", "Slice Used Size", FIXED, -1 },
+    { "CFG0_CAP2_SHP", "Slice Version", FIXED, 0 },
+    { "CFG0_CAP2_SHP", "Slot Number", FIXED, 1 },
+    { "CFG0_CAP2_SHP", "PWCS", FIXED, 1 },
+    { "CFG0_CAP2_SHP", "PDSS", FIXED, 1 },
+    { "CFG0_CAP2_SHP", "PLPS", FIXED, 1 },
+    { "CFG0_CAP2_SHP", "WLPS", FIXED, 1 },
+    { "CFG0_CAP2_SHP", "PPS", FIXED, 1 },
+    { "CFG0_CAP2_SHP", "Slot End Port Index", FIXED, 1 },
+    { "CFG0_CAP2_SHP", "Slot Start Port Index", FIXED, 1 },
+    { "CFG0_CAP2_SHP", "PP_CTRL", RW, -1 },
+    { "CFG0_CAP2_SHP", "WL_CTRL", RW, 1 },
+    { "CFG0_CAP2_SHP", "PL_CTRL", RW, 1 },
+    { "CFG0_CAP2_SHP", "MS_CTRL", RW, -1 },
+    { "CFG0_CAP2_SHP", "PD_CTRL", RW, -1 },
+    { "CFG0_CAP2_SHP", "PDS_CTRL", RW, -1 },
+    { "CFG0_CAP2_SHP", "PW_CTRL", RW, -1 },
+    { "CFG0_CAP2_SHP", "PP_ST", STATE, -1 },
+    { "CFG0_CAP2_SHP", "PD_ST", STATE, -1 },
+    { "CFG0_CAP2_SHP", "PDSC_ST", STATE, -1 },
+    { "CFG0_CAP2_SHP", "RSVD", RESERVED, -1 },
+};
+
+static void test_with(void)
+{
+    QUbc *d = qubc_start_attached(COMMON ",slots=1+,eid-upi=8", "");
+    unsigned walked = 0;
+
+    check_bitmaps(d);
+    for (unsigned k = 0; k < n_fields; k++) {
+        Field f = fields[k];
+        unsigned w = 0;
+
+        while (w < G_N_ELEMENTS(with) &&
+               (strcmp(f.space, with[w].space) ||
+                !g_str_has_suffix(f.name, with[w].field))) {
+            w++;
+        }
+        if (w == G_N_ELEMENTS(with)) {
+            /* Nothing else of that slice. */
+            g_assert_cmpstr(f.space, !=, "CFG0_CAP2_SHP");
+            continue;
+        }
+        if (f.class != ABSENT && with[w].class == RESERVED) {
+            continue;       /* of another slice */
+        }
+        walked++;
+        f.class = with[w].class;
+        f.has_value = with[w].value >= 0;
+        f.value = with[w].value;
+        g_assert_true(is_there(d, &f));
+        if (f.class == RW) {
+            check_written(d, &f);
+        } else {
+            check_still(d, &f);
+        }
+    }
+    g_assert_cmpuint(walked, >=, G_N_ELEMENTS(with));
+    g_assert_cmpuint(mistakes, ==, 0);
     qubc_stop(d);
 }
 
@@ -697,6 +868,8 @@ int main(int argc, char **argv)
     load_table();
     qtest_add_func("/ubc-fields/walk", test_walk);
     qtest_add_func("/ubc-fields/resets", test_resets);
+    qtest_add_func("/ubc-fields/reset-sweep", test_sweep);
+    qtest_add_func("/ubc-fields/with", test_with);
     qtest_add_func("/ubc-fields/entities", test_entities);
     qtest_add_func("/ubc-fields/rights", test_rights);
     return g_test_run();
