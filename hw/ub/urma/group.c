@@ -158,10 +158,20 @@ void urma_group_remove(UrmaQueue *q)
     }
 }
 
+const char *urma_member_check(UbUrma *u, const UrmaGroup *g,
+                              const UrmaQueue *q)
+{
+    return q->entity == g->entity && !(q->flags & UBQ_Q_BOUND) &&
+           urma_rq_of(u, q) ? NULL :
+           "group of queues joined by one of another Entity, a bound one, or one "
+           "that does not receive";
+}
+
 unsigned urma_group_join(UbUrma *u, uint32_t *id, uint8_t *cmd)
 {
     UrmaQueue *q = urma_queue(u, *id);
     UrmaGroup *g = urma_group(u, get_le32(cmd + UBQ_JG_GROUP));
+    const char *broken;
 
     if (!q || !g) {
         return UBQ_RESULT_NO_OBJECT;
@@ -169,10 +179,9 @@ unsigned urma_group_join(UbUrma *u, uint32_t *id, uint8_t *cmd)
     if (q->group) {
         return UBQ_RESULT_IN_USE;
     }
-    if (q->entity != g->entity || q->flags & UBQ_Q_BOUND ||
-        !urma_rq_of(u, q)) {
-        urma_guest_error(u, "group of queues joined by one of another Entity, a "
-                         "bound one, or one that does not receive");
+    broken = urma_member_check(u, g, q);
+    if (broken) {
+        urma_guest_error(u, broken);
         return UBQ_RESULT_PARAMETER;
     }
     if (g->members->len >= u->cfg.members) {

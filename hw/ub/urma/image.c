@@ -231,7 +231,7 @@ static void group_image(UbUrma *u, CoreImage *im, UrmaGroup *g)
         core_image_int(im, &id);
         q = urma_queue(u, id);
         if (core_image_loading(im) &&
-            core_image_check(im, q && !q->group && urma_rq_of(u, q),
+            core_image_check(im, q && !q->group && !urma_member_check(u, g, q),
                              "member of a group that cannot be one")) {
             urma_group_add(g, q);
         }

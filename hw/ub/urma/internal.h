@@ -273,6 +273,9 @@ void urma_group_free(UbUrma *u, UrmaGroup *g);
 /* Members that can receive. */
 unsigned urma_group_live(UbUrma *u, const UrmaGroup *g);
 const char *urma_group_check(const UbUrma *u, const UrmaGroup *g);
+/* Why a queue, of none yet, cannot be a member, or NULL. */
+const char *urma_member_check(UbUrma *u, const UrmaGroup *g,
+                              const UrmaQueue *q);
 void urma_group_add(UrmaGroup *g, UrmaQueue *q);
 void urma_group_remove(UrmaQueue *q);
 /* Who takes a message with @hint for the group; NULL: nobody can. */

@@ -17,6 +17,13 @@
 #define POISON 0x7000ull
 #define LATEST 4u
 
+/* What is wrong with the queue, in turn. */
+typedef enum Wrong { NOTHING, BOUND, SENDER, WRONGS } Wrong;
+
+/* The queue is a member of the group, and @wrong. */
+static bool member;
+static Wrong wrong;
+
 #define PUT(im, type, v) \
     do { type put_ = (v); core_image_int(im, &put_); } while (0)
 
@@ -92,7 +99,7 @@ static void put_queue(CoreImage *im, unsigned version)
     PUT(im, uint16_t, 3);               /* page */
     PUT(im, uint16_t, 0);               /* event queue */
     PUT(im, unsigned, 0);               /* Entity */
-    PUT(im, uint32_t, UBQ_Q_IN_ORDER);
+    PUT(im, uint32_t, UBQ_Q_IN_ORDER | (wrong == BOUND ? UBQ_Q_BOUND : 0));
     PUT(im, uint32_t, 0);               /* token */
     PUT(im, uint32_t, 0);               /* the only sender */
     core_image_bytes(im, none.b, UB_EID_LEN);
@@ -105,7 +112,7 @@ static void put_queue(CoreImage *im, unsigned version)
     PUT(im, uint16_t, 0);
     PUT(im, uint64_t, 1);               /* id of the next request */
     PUT(im, uint64_t, 0x30000);         /* receive */
-    PUT(im, uint8_t, 7);
+    PUT(im, uint8_t, wrong == SENDER ? 0 : 7);
     PUT(im, uint16_t, 0);
     PUT(im, uint16_t, 0);
     PUT(im, uint16_t, 13);              /* limit */
@@ -131,7 +138,10 @@ static void put_group(CoreImage *im)
     PUT(im, uint32_t, 0);
     PUT(im, uint32_t, 0);
     PUT(im, uint32_t, 0);
-    put_count(im, 0);
+    put_count(im, member);
+    if (member) {
+        PUT(im, uint32_t, QUEUE);
+    }
 }
 
 /* As an engine of that version wrote it. */
@@ -259,6 +269,31 @@ static void test_later(void)
     pair_stop(&p);
 }
 
+/* A member of a group is what may join one, in an image, too. */
+static void test_member(void)
+{
+    uint32_t group = UBQ_NEW;
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    for (wrong = NOTHING; wrong < WRONGS; wrong++) {
+        member = false;
+        g_assert_cmpstr(load(&p, LATEST), ==, NULL);
+        member = true;
+        if (wrong == NOTHING) {
+            g_assert_cmpstr(load(&p, LATEST), ==, NULL);
+        } else {
+            g_assert_cmpstr(load(&p, LATEST), ==,
+                            "member of a group that cannot be one");
+        }
+    }
+    member = false;
+    wrong = NOTHING;
+    ub_urma_foreach_group(p.b->urma, one_group, &group);
+    g_assert_cmpuint(group, ==, UBQ_NEW);
+    pair_stop(&p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -268,5 +303,6 @@ int main(int argc, char **argv)
         g_test_add_data_func(name, GUINT_TO_POINTER(v), test_older);
     }
     g_test_add_func("/ub/urma/versions/later", test_later);
+    g_test_add_func("/ub/urma/versions/member", test_member);
     return g_test_run();
 }
