@@ -159,6 +159,21 @@ class Urma(TwoGuests):
         self.drive('rm')
         self.check_kernels()
 
+    def test_7d_no_return(self):
+        """a device whose registers are gone after a reset: programs are told"""
+        config = f'{CLASS}/device/config'
+        self.right.run(f'dd if={config} bs=1 skip=4 count=2 of=/tmp/command')
+        job = self.awaited('dev-fatal', 'elr-err')
+        # Nobody decodes their addresses: what is read is all ones.
+        self.right.run('head -c 2 /dev/zero | dd bs=1 seek=4 conv=notrunc '
+                       f'of={config}; echo 1 > {CLASS}/device/reset', 120)
+        self.assertEqual(self.told(job), ['dev-fatal 0', 'elr-err 0'])
+        self.right.run('dd if=/tmp/command bs=1 seek=4 conv=notrunc '
+                       f'of={config}; echo 1 > {CLASS}/device/reset', 120)
+        self.ready(self.right)
+        self.drive('rm', 'events', host='self')
+        self.check_kernels()
+
     def test_8b_peer_reset(self):
         """a peer's device is reset: either side asks for its channel anew"""
         self.drive('mutual')
