@@ -164,6 +164,44 @@ static void test_moderation_moves(void)
     pair_stop(&p);
 }
 
+/* What a completion queue has, as its owner asks. */
+static void cq_is(Pair *p, unsigned pi, unsigned ci)
+{
+    uint8_t cmd[UBQ_CMD];
+
+    ubq_cmd_init(cmd, p->cq_a.id, 0);
+    g_assert_cmpuint(ubq_command(&p->a->drv, UBQ_OP_CQ_QUERY, cmd), ==,
+                     UBQ_RESULT_OK);
+    g_assert_cmpuint(get_le32(cmd + UBQ_CQ_PI), ==, pi);
+    g_assert_cmpuint(get_le32(cmd + UBQ_CQ_CI), ==, ci);
+}
+
+/* A message waits at the peer as its sender moves: the completion is of its entry. */
+static void test_index_moves(void)
+{
+    const uint8_t *c;
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    ubq_recv(&p.qb, p.remote, 64);
+    for (unsigned i = 0; i < 2; i++) {
+        post_and_run(&p, message_op(&p, UB_TA_SEND, 0, p.local, 64), 1);
+        cq_is(&p, 1, i);
+        if (!i) {
+            ubq_cq_expect(&p.cq_a, UBQ_STATUS_OK);
+            ends_run(&p.ends, 1000);
+        }
+    }
+    move(&p, p.a);
+    cq_is(&p, 1, 1);
+    ubq_recv(&p.qb, p.remote, 64);
+    ends_run(&p.ends, 60ll * 1000000000);
+    c = ubq_cq_expect(&p.cq_a, UBQ_STATUS_OK);
+    g_assert_cmpuint(get_le32(c + UBQ_CQE_INDEX), ==, 1);
+    cq_is(&p, 2, 2);
+    pair_stop(&p);
+}
+
 /* A queue goes while it waits for its turn: those before and behind it have theirs. */
 static void test_gone_in_turn(gconstpointer which)
 {
@@ -313,6 +351,7 @@ int main(int argc, char **argv)
         g_test_add_data_func(name, GUINT_TO_POINTER(i), test_gone_in_turn);
     }
     g_test_add_func("/ub/urma/told/query", test_query);
+    g_test_add_func("/ub/urma/told/index-moves", test_index_moves);
     g_test_add_func("/ub/urma/told/half-other", test_half_other);
     g_test_add_func("/ub/urma/told/half-image", test_half_image);
     return g_test_run();
