@@ -80,8 +80,8 @@ static void test_slices(void)
     unsigned packets = 0, first = 0;
     Watch w;
 
-    watch_start(&w, &(EngPlan){ .carrier = ENG_RTP, .props = NULL },
-                ",ta-slice=16384," PATIENT);
+    watch_start(&w, &(EngPlan){ .carrier = ENG_RTP },
+                ",ta-slice=16384," QUBC_STEPPED);
     eng_fill(&w.p.a, ENG_ROOM, 1);
     post(&w.p.a, eng_sqe(&w.p.a, UB_TA_WRITE, 0, ENG_ROOM, 1), 1, UBQ_STATUS_OK);
     eng_check(&w.p.b, ENG_ROOM, 1);
@@ -655,7 +655,7 @@ static void test_immediates(void)
     Watch w;
     Eng *a = &w.p.a, *b = &w.p.b;
 
-    watch_start(&w, &(EngPlan){ .carrier = ENG_RTP }, "," PATIENT);
+    watch_start(&w, &(EngPlan){ .carrier = ENG_RTP }, "," QUBC_STEPPED);
     eng_fill(a, len, 9);
     for (unsigned write = 0; write < 2; write++) {
         memset(b->drv.memory + b->room, 0, ENG_ROOM);
