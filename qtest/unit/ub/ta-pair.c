@@ -41,11 +41,12 @@ static bool chance(Pair *p, uint32_t ppm)
     return ppm && core_random(&p->rng) % 1000000 < ppm;
 }
 
-static CorePacket *copy_packet(Pair *p, CorePacket *pkt)
+CorePacket *pair_copy(Pair *p, CorePacket *pkt)
 {
     CorePacket *c = core_packet_alloc(p->pool, pkt->len);
 
     memcpy(core_packet_data(c), core_packet_data(pkt), pkt->len);
+    *ub_meta(c) = *ub_meta(pkt);
     return c;
 }
 
@@ -56,8 +57,7 @@ static unsigned far_end(const End *e, const UbTpDest *dest)
 
 /* ---- the network below the real transport ---- */
 
-/* Onto the wire, or not. */
-static void wire_lossy(Pair *p, End *e, Wire *w, bool spray)
+void pair_wire(Pair *p, int64_t *last, Wire *w, bool spray)
 {
     if (chance(p, p->loss) || (p->filter && !p->filter(p, w))) {
         core_packet_free(w->pkt);
@@ -66,8 +66,8 @@ static void wire_lossy(Pair *p, End *e, Wire *w, bool spray)
     }
     if (!spray) {
         /* One way for all: they keep their order, unless something is wrong. */
-        w->due = MAX(w->due, e->last_due[48 + w->to]);
-        e->last_due[48 + w->to] = w->due;
+        w->due = MAX(w->due, *last);
+        *last = w->due;
     }
     if (chance(p, p->reorder)) {
         w->due += 5 * p->delay + core_random(&p->rng) % (20 * p->delay + 1);
@@ -75,7 +75,7 @@ static void wire_lossy(Pair *p, End *e, Wire *w, bool spray)
     if (chance(p, p->dup)) {
         Wire *d = g_memdup2(w, sizeof(*w));
 
-        d->pkt = copy_packet(p, w->pkt);
+        d->pkt = pair_copy(p, w->pkt);
         d->due += core_random(&p->rng) % (10 * p->delay + 1);
         wire_put(p, d);
     }
@@ -93,6 +93,9 @@ static UbSend net_send(void *opaque, int64_t now, const UbFlow *flow,
         return UB_BUSY;
     }
     p->packets++;
+    if (p->sw) {
+        return pair_switch_send(e, flow, pkt);
+    }
     w = g_new0(Wire, 1);
     w->from = e->index;
     w->to = flow->dcna - 1;
@@ -102,9 +105,9 @@ static UbSend net_send(void *opaque, int64_t now, const UbFlow *flow,
     if (p->jitter) {
         w->due += core_random(&p->rng) % p->jitter;
     }
-    w->pkt = copy_packet(p, pkt);
+    w->pkt = pair_copy(p, pkt);
     core_packet_free(pkt);
-    wire_lossy(p, e, w, flow->rt & 1);
+    pair_wire(p, &e->last_due[48 + w->to], w, flow->rt & 1);
     return UB_SENT;
 }
 
@@ -175,6 +178,10 @@ static void deliver_real(Pair *p, Wire *w)
     End *to = &p->end[w->to];
     UbFlow flow = w->dest.flow;
 
+    if (w->hop) {
+        pair_switch_deliver(p, w);
+        return;
+    }
     flow.scna = w->from + 1;
     memset(&flow.ip, 0, sizeof(flow.ip));
     flow.ip.src[3] = w->from + 1;
@@ -220,7 +227,7 @@ static UbSend wire_send(void *opaque, const UbTpDest *dest, CorePacket *pkt,
     if (p->jitter) {
         w->due += core_random(&p->rng) % p->jitter;
     }
-    w->pkt = copy_packet(p, pkt);
+    w->pkt = pair_copy(p, pkt);
     core_packet_free(pkt);
     if (rtp) {
         w->due = MAX(w->due, e->last_due[dest->tpn]);
@@ -230,7 +237,7 @@ static UbSend wire_send(void *opaque, const UbTpDest *dest, CorePacket *pkt,
         wire_put(p, w);
         return UB_SENT;
     }
-    wire_lossy(p, e, w, dest->flow.rt & 1);
+    pair_wire(p, &e->last_due[48 + w->to], w, dest->flow.rt & 1);
     return UB_SENT;
 }
 
@@ -644,7 +651,7 @@ static Pair *make_pair(unsigned n, const UbTaConfig *cfg, bool real)
     p->n = n;
     p->rng = 1;
     p->delay = 1000;
-    p->pool = core_packet_pool_new(64, 0);
+    p->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 0);
     for (unsigned i = 0; i < n; i++) {
         End *e = &p->end[i];
         UbSegment s = {
@@ -692,6 +699,14 @@ Pair *pair_new_real(unsigned n, const UbTaConfig *cfg)
     return make_pair(n, cfg, true);
 }
 
+Pair *pair_new_switched(unsigned n, const UbTaConfig *cfg)
+{
+    Pair *p = make_pair(n, cfg, true);
+
+    pair_switch_new(p);
+    return p;
+}
+
 void pair_free(Pair *p)
 {
     Wire *w;
@@ -718,6 +733,7 @@ void pair_free(Pair *p)
         g_array_free(e->recvs, true);
         g_ptr_array_free(e->sent, true);
     }
+    pair_switch_free(p);
     core_packet_pool_free(p->pool);
     g_free(p);
 }

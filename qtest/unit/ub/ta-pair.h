@@ -33,6 +33,7 @@ enum {
 
 typedef struct Pair Pair;
 typedef struct End End;
+typedef struct PairSwitch PairSwitch;
 
 /* A packet between two nodes. */
 typedef struct Wire {
@@ -40,6 +41,7 @@ typedef struct Wire {
     int64_t due;
     uint64_t order;
     unsigned from, to;
+    unsigned hop;               /* of a way by a switch */
     UbTpTx tx;
     UbTpDest dest;
     uint32_t msn;
@@ -117,6 +119,7 @@ struct Pair {
     CorePacketPool *pool;
     /* The script. */
     bool real;                          /* over the transport of tp.h */
+    PairSwitch *sw;                     /* and the network layer, by a switch */
     uint32_t loss, dup, reorder;        /* ppm of unreliable packets */
     int64_t delay;                      /* of all, ns */
     int64_t jitter;
@@ -132,6 +135,8 @@ Pair *pair_new(unsigned n, const UbTaConfig *cfg);
 /* The same over the real transport layer; what the script does to packets it does
  * to those of channels, too. */
 Pair *pair_new_real(unsigned n, const UbTaConfig *cfg);
+/* The same by way of a switch, whose links do what the script says. */
+Pair *pair_new_switched(unsigned n, const UbTaConfig *cfg);
 void pair_free(Pair *p);
 /* One turn of everything; false: nothing happens any more. */
 bool pair_step(Pair *p);
@@ -161,6 +166,21 @@ const char *pair_load(Pair *p, unsigned node, const uint8_t *data, size_t len);
 uint64_t pair_count(Pair *p, unsigned node, UbTaCounter c);
 /* Nothing is left of requests, packets, contexts that wait. */
 void pair_idle(Pair *p);
+
+/* Packets of ta-pair.c, for whoever puts some on wires: a copy; onto a wire, or not, in
+ * the order of others that were due by *@last unless each goes its own way. */
+CorePacket *pair_copy(Pair *p, CorePacket *pkt);
+void pair_wire(Pair *p, int64_t *last, Wire *w, bool spray);
+
+/* ---- ta-pair-switch.c ---- */
+
+/* Made when all nodes are there. */
+void pair_switch_new(Pair *p);
+void pair_switch_free(Pair *p);
+UbSend pair_switch_send(End *e, const UbFlow *flow, CorePacket *pkt);
+void pair_switch_deliver(Pair *p, Wire *w);
+/* A counter of the switch (UbNetCounter). */
+uint64_t pair_switch_count(const Pair *p, unsigned counter);
 
 /* ---- ta-pair-cip.c ---- */
 
