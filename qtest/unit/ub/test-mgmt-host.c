@@ -404,6 +404,8 @@ static void events_emq(void)
     g_assert_cmpuint(ub_space_read(s, emq + UB_EMQ_CE_PI), ==, 3);
     g_assert_cmphex(ub_space_read(s, emq + UB_EMQ_CE_STATUS), ==, 0x101);
     g_assert_cmpuint(ub_mgmt_counter(n->m, UB_MGMT_CNT_EMQ_OVERFLOW), ==, 1);
+    ub_space_write(s, 0, emq + UB_EMQ_CE_CI, 4, 0xf);   /* no entry of a ring of 4 */
+    g_assert_cmpuint(ub_space_read(s, emq + UB_EMQ_CE_CI), ==, 0);
     for (unsigned i = 0; i < 3; i++) {
         g_assert_cmphex(ub_space_read(s, emq + UB_EMQ_CE_INFO), ==, 0x10 + i);
         g_assert_cmphex(ub_space_read(s, emq + UB_EMQ_CE_INFO + 1), ==, i);

@@ -49,6 +49,15 @@ static void config_remote(void)
                                   UB_CFG1_BASE + UB_CFG1_BUS_EN), ==, 1);
     g_assert_true(ub_mgmt_own_cna(f.node[3].m, 0x77));
     g_assert_false(ub_mgmt_own_cna(f.node[3].m, 0));
+    /* CFG1 begins with its first register, and ends where ports begin. */
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t dw = i ? UB_CFG_PORT_BASE(0) : UB_CFG1_BASE;
+
+        g_assert_true(ub_mgmt_read(m, f.now, &fm_to_3, 0, dw, fabric_answer, &a));
+        fabric_pump(&f);
+        g_assert_cmpuint(a.status, ==, UB_MGMT_OK);
+        g_assert_cmphex(get_be32(a.data), ==, ub_space_read(f.node[3].space, dw));
+    }
     /* What is not defined reads 0, is not written, and both succeed. */
     g_assert_true(ub_mgmt_write(m, f.now, &fm_to_3, 0, 0x22, ~0u, 0xf,
                                 fabric_answer, &a));
