@@ -782,6 +782,73 @@ static void test_rtp_single(void)
     eng_stop(&p);
 }
 
+/* ---- Partitions and Entities (§B.3, §B.4) --------------------------------------------------------- */
+
+static void set_form(Eng *e, unsigned form, uint8_t deid)
+{
+    uint8_t cmd[UBQ_CMD];
+
+    ubq_cmd_init(cmd, ENG_DEST, 0);
+    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_QUERY, cmd), ==,
+                     UBQ_RESULT_OK);
+    put_le32(cmd + UBQ_CMD_RESULT, 0);
+    cmd[UBQ_DST_FORM] = form;
+    cmd[UBQ_DST_DEID + 15] = deid;
+    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_SET, cmd), ==,
+                     UBQ_RESULT_OK);
+}
+
+/* A Write that nobody hears: it is dropped for @why. */
+static void unheard(EngPair *p, const char *why)
+{
+    uint64_t before = ta(&p->b, why);
+
+    ubq_post(&p->a.queue, eng_sqe(&p->a, UB_TA_WRITE, 0, 64, 1), 1);
+    QUBC_WAIT(ta(&p->b, why) == before + 1);
+    qtest_clock_step(p->a.q->qts, TIMEOUT_NS);
+    eng_complete(&p->a, UBQ_STATUS_TIMEOUT);
+}
+
+/* @form: 1 is UPIH of 32 bits and EIDH of 256, 2 is 16 and 40. */
+static void partitions(unsigned form)
+{
+    const uint8_t *p;
+    Watch w;
+    Eng *a = &w.p.a, *b = &w.p.b;
+
+    watch_start(&w, &(EngPlan){ .carrier = ENG_CTP }, "," QUBC_STEPPED);
+    set_form(a, form, 2);
+    eng_fill(a, 64, 1);
+    post(a, eng_sqe(a, UB_TA_WRITE, 0, 64, 1), 1, UBQ_STATUS_OK);
+    eng_check(b, 64, 1);
+    /* Another partition, none at all, and back in the first one. */
+    qubc_cfg_write(b->q, UB_CFG0_UPI, 2);
+    unheard(&w.p, "drop-upi");
+    qubc_cfg_write(b->q, UB_CFG0_UPI, 0);
+    unheard(&w.p, "drop-upi");
+    qubc_cfg_write(b->q, UB_CFG0_UPI, 1);
+    post(a, eng_sqe(a, UB_TA_WRITE, 0, 64, 1), 1, UBQ_STATUS_OK);
+    /* To an Entity that is not there. */
+    set_form(a, form, 9);
+    unheard(&w.p, "drop-entity");
+    watch_look(&w);
+    p = watch_packet(w.sent, UB_LPH_CNA16, 0)->p + UB_NTH16_SIZE;
+    g_assert_cmpuint(p[0] & 15, ==, form == 1 ? UB_TPH_UPI32 : UB_TPH_UPI16);
+    if (form == 2) {
+        g_assert_cmphex(lduw_be_p(p + 1), ==, 1);
+        g_assert_cmphex(ldl_be_p(p + 3), ==, 1 << 12);   /* SEID, 20 bits */
+        g_assert_cmphex(p[7], ==, 2);                    /* DEID, the lowest 8 */
+        g_assert_cmphex(p[8], ==, UB_TA_WRITE);
+    }
+    watch_end(&w);
+}
+
+static void test_partitions(void)
+{
+    partitions(1);
+    partitions(2);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -801,5 +868,6 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-transaction/immediates", test_immediates);
     qtest_add_func("/ubc-transaction/ctp-mtu", test_ctp_mtu);
     qtest_add_func("/ubc-transaction/rtp-single", test_rtp_single);
+    qtest_add_func("/ubc-transaction/partitions", test_partitions);
     return g_test_run();
 }
