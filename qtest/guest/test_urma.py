@@ -7,11 +7,18 @@ from guestvm.urmacase import (DRIVE, HOSTS, LANES, OverGateway, OverIpv4,
 
 CLASS = '/sys/class/ubcore/ubc0'
 EID = 4 * 0x12      # its lowest dword, in the configuration space
+EQ_1 = 0x30040       # registers of event queue 1,
+EQ_ON = 0x1 | 0x2    # for faults of the device, too
 # Mb/s of a lane: the library's code for the speed that it reaches.
 SPEEDS = {106250: 10, 53125: 9, 25781: 7, 2578: 3}
 
 
 class Urma(TwoGuests):
+    @classmethod
+    def wired(cls, guest, number):
+        super().wired(guest, number)
+        guest.append += ' iomem=relaxed'    # for registers by /dev/mem
+
     def test_1_sysfs(self):
         """the public library finds the device and what it can do"""
         def show(name):
@@ -156,6 +163,20 @@ class Urma(TwoGuests):
         self.assertEqual(lowest(5), '0005')
         self.assertEqual(lowest(2), '0002')
         self.assertEqual(self.told(job), ['eid-change 0'] * 2)
+        self.drive('rm')
+        self.check_kernels()
+
+    def test_7c_fatal(self):
+        """an event queue that is not in memory: programs are told that it is broken"""
+        base = int(self.right.out(
+            f'head -n 1 {CLASS}/device/resource').split()[0], 0)
+        job = self.awaited('eid-change', 'dev-fatal', 'eid-change')
+        for at, value in ((0x4, 0xf0000000), (0x8, 4), (0xc, EQ_ON)):
+            self.right.run(f'busybox devmem {base + EQ_1 + at:#x} 32 {value:#x}')
+        ublink.set_config(self.right, EID, 5)
+        ublink.set_config(self.right, EID, 2)
+        self.assertEqual(self.told(job),
+                         ['eid-change 0', 'dev-fatal 0', 'eid-change 0'])
         self.drive('rm')
         self.check_kernels()
 
