@@ -187,6 +187,53 @@ static void test_acks(const void *opaque)
     eng_stop(&p);
 }
 
+/* Packets under way. */
+static unsigned flight(Eng *e)
+{
+    g_autofree char *n = eng_object(e, "channels", ENG_TPN, "in-flight");
+
+    return g_ascii_strtoull(n, NULL, 10);
+}
+
+/* One packet of sixteen never comes: a TPSACK after so many that are out of order
+ * (§6.4.2.3.2), none after fewer. */
+static void test_sacks(void)
+{
+    static const uint16_t every[] = { 1, 4, 11, 12 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(every); i++) {
+        const uint64_t held = PACKETS - 5, most = held / every[i];
+        const uint32_t len = (PACKETS - 4) * 4096;
+        const EngChannel c = {
+            .flags = UBQ_CH_SELECTIVE | UBQ_CH_OOO | UBQ_CH_FAST |
+                     UBQ_CH_RTO_DYNAMIC,
+            .rto = 2097152, .sack_every = every[i],
+        };
+        EngPair p;
+        Eng *a = &p.a, *b = &p.b;
+
+        start(&p, &c, STEPPED);
+        eng_set_faults(a, true, "'kind': 'rtp', 'psn': 104, 'nth': 1, 'every': 1, "
+                       "'action': 'drop'");
+        eng_fill(a, len, 2);
+        /* Four that come, and are acknowledged; then none is in order. */
+        ubq_post(&a->queue, eng_sqe(a, UB_TA_WRITE, 0, 4 * 4096, 1), 1);
+        eng_complete(a, UBQ_STATUS_OK);
+        QUBC_WAIT(flight(a) == 0);
+        ubq_post(&a->queue, eng_sqe(a, UB_TA_WRITE, 0, len, 1), 1);
+        QUBC_WAIT(tp(b, "rx-held") == held);
+        /* One for all that a turn brings. */
+        QUBC_WAIT(!most || tp(a, "rx-tpsack") > 0);
+        g_assert_cmpuint(tp(b, "tx-tpsack"), <=, most);
+        g_assert_null(ubq_cq_poll(&a->cq));
+        eng_set_faults(a, true, "");
+        qtest_clock_step(a->q->qts, 4000000000ll);
+        eng_complete(a, UBQ_STATUS_OK);
+        eng_check(b, len, 2);
+        eng_stop(&p);
+    }
+}
+
 /* ---- Segmentation ------------------------------------------------------------------------ */
 
 #define BIG (1u << 20)
@@ -396,6 +443,7 @@ int main(int argc, char **argv)
     qtest_add_data_func("/ubc-channel/acks-operations", &acks[2], test_acks);
     qtest_add_data_func("/ubc-channel/acks-few", &acks[3], test_acks);
     qtest_add_data_func("/ubc-channel/acks-turn", &acks[4], test_acks);
+    qtest_add_func("/ubc-channel/sacks", test_sacks);
     qtest_add_data_func("/ubc-channel/mtu-1024", GUINT_TO_POINTER(1024), test_mtu);
     qtest_add_data_func("/ubc-channel/mtu-4096", GUINT_TO_POINTER(4096), test_mtu);
     qtest_add_data_func("/ubc-channel/mtu-8192", GUINT_TO_POINTER(8192), test_mtu);
