@@ -137,6 +137,9 @@ static void test_peek(void)
         { "30abcdef 00000001 3456 daeafd1e1f", UB_SEC_CIPH, true, false, false,
           0 },
         { "10abcdef 000000", UB_SEC_CIPH, true, false, false, 0 },
+        { "10abcdef 00000001 3456 daeafd1e", UB_SEC_CIPH, true, false, false, 0 },
+        { "00abcdef 00000001 00123456" EID_YOU "1011", UB_SEC_CIPH, true, false,
+          false, 0 },
         { "3456 daeafd1e1f", 4, true, false, false, 0 },
     };
     World w;

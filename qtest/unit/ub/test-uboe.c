@@ -510,6 +510,11 @@ static void test_nd_talk(void)
         "fd0100000000000000000000000a0b0c fd000000000000000000000000000001"
         "87 00 7283 00000000 fd0000000000000000000000000000fe"
         "01 00 020000000009",
+        /* A byte behind the option, which is none: 21, and the sum one more. */
+        "020000000001 020000000009 86dd 60000000 0021 3a ff"
+        "fd0100000000000000000000000a0b0c fd000000000000000000000000000001"
+        "87 00 7281 00000000 fd0000000000000000000000000000fe"
+        "01 01 020000000009 00",
     };
 
     begin();
@@ -526,6 +531,13 @@ static void test_nd_talk(void)
         g_assert_cmpuint(count(UB_UBOE_DROP_QUESTION), ==, i);
     }
     drop_frames(0);
+    /* Who looks whether it has the address for itself has no option: ff02 + 1 + ff00 +
+     * fe + 18 + 3a + 8700 + fd00 + fe = 38451, folded 8454. */
+    rx_hex("3333ff0000fe 020000000009 86dd 60000000 0018 3a ff"
+           "00000000000000000000000000000000 ff0200000000000000000001ff0000fe"
+           "87 00 7bab 00000000 fd0000000000000000000000000000fe");
+    g_assert_cmpuint(count(UB_UBOE_ANSWERED), ==, 2);
+    drop_frames(1);
     /* Who asked is known now. */
     ub_uboe_send(link_, now, ub_packet(UB_LPH_IPV6, 0, 1, our6, peer6));
     expect_bytes(0, "020000000009 020000000001 86dd");

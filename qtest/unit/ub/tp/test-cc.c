@@ -412,6 +412,36 @@ static void test_dcqcn_bounds(void)
     }
 }
 
+/* Each clock has a floor of up to an hour and a scale of up to a million, and such a
+ * transport can be made. */
+static void test_clocks(void)
+{
+    UbTpConfig cfg;
+    unsigned n, floors = 0, scales = 0;
+    const CoreOption *o = ub_tp_options(&n);
+    Lossy *l;
+
+    ub_tp_config_init(&cfg);
+    for (unsigned i = 0; i < n; i++) {
+        bool floor = g_str_has_suffix(o[i].name, "-floor");
+        g_autofree char *why = NULL;
+
+        if (floor || g_str_has_suffix(o[i].name, "-scale")) {
+            g_assert_false(core_option_parse(&o[i], &cfg, floor ? "3600000001"
+                                                                : "1000001", &why));
+            g_clear_pointer(&why, g_free);
+            g_assert_true(core_option_parse(&o[i], &cfg, floor ? "3600000000"
+                                                               : "1000000", &why));
+            *(floor ? &floors : &scales) += 1;
+        }
+    }
+    g_assert_cmpuint(floors, ==, UB_TPC_NUM);
+    g_assert_cmpuint(scales, ==, UB_TPC_NUM);
+    l = lossy_new(&cfg, 2);
+    g_assert_nonnull(l->node[0].tp);
+    lossy_free(l);
+}
+
 /* Over a channel: marked packets make CNPs, which slow it down; not one for
  * each mark. */
 static void test_dcqcn_across(void)
@@ -594,6 +624,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/cc/across", test_across);
     g_test_add_func("/tp/cc/dcqcn", test_dcqcn);
     g_test_add_func("/tp/cc/dcqcn-bounds", test_dcqcn_bounds);
+    g_test_add_func("/tp/settings/clocks", test_clocks);
     g_test_add_func("/tp/cc/dcqcn-across", test_dcqcn_across);
     g_test_add_func("/tp/cc/user", test_user);
     g_test_add_func("/tp/cc/rate", test_rate);
