@@ -208,6 +208,33 @@ static void test_cancel_window(void)
     pair_free(p);
 }
 
+/* An SC that misses what timed out would wait for ever: what follows goes without it, and
+ * by another one when that is given. */
+static void test_leaves_sc(void)
+{
+    Pair *p = pair_new(2, NULL);
+    const char *last;
+
+    p->tracing = true;
+    pair_queue(p, 0, 7, UB_ROT);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    last = p->end[0].sent->pdata[p->end[0].sent->len - 1];
+    g_assert_nonnull(strstr(last, "rc=2:"));
+    p->filter = lose_all;
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_TIMEOUT);
+    p->filter = NULL;
+    for (unsigned i = 0; i < 2; i++) {
+        work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+        last = p->end[0].sent->pdata[p->end[0].sent->len - 1];
+        g_assert_cmpint(strstr(last, "rc=2:") != NULL, ==, i);
+    }
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_SC_GRANTED), ==, 2);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_TIMEOUTS), ==, 1);
+    pair_idle(p);
+    pair_free(p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -217,5 +244,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/meanwhile/ends-early", test_ends_early);
     g_test_add_func("/ub/ta/meanwhile/cancel", test_cancel);
     g_test_add_func("/ub/ta/meanwhile/cancel-window", test_cancel_window);
+    g_test_add_func("/ub/ta/meanwhile/leaves-sc", test_leaves_sc);
     return g_test_run();
 }
