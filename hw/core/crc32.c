@@ -19,11 +19,12 @@
 /* @head_len is a multiple of 16, or 0. */
 typedef uint32_t CrcFn(uint32_t crc, const uint8_t *head, size_t head_len,
                        const uint8_t *p, size_t len);
-/* Without a head; @p goes to @dst meanwhile, and @len is not below COPY_MIN. */
-typedef uint32_t CrcCopyFn(uint32_t crc, uint8_t *dst, const uint8_t *p,
-                           size_t len);
+/* Behind the eight bytes @ahead, or NULL; @p goes to @dst meanwhile, and @len is
+ * not below COPY_MIN. */
+typedef uint32_t CrcCopyFn(uint32_t crc, const uint8_t *ahead, uint8_t *dst,
+                           const uint8_t *p, size_t len);
 
-enum { COPY_MIN = 256 };
+enum { COPY_MIN = 256, AHEAD = 8 };
 
 static uint32_t crc_table[8][256];
 static CrcFn *crc_fn;
@@ -56,10 +57,11 @@ static uint32_t crc32_tables(uint32_t crc, const uint8_t *head,
     return core_crc32_generic(crc, p, len);
 }
 
-static uint32_t copy_tables(uint32_t crc, uint8_t *dst, const uint8_t *p,
-                            size_t len)
+static uint32_t copy_tables(uint32_t crc, const uint8_t *ahead, uint8_t *dst,
+                            const uint8_t *p, size_t len)
 {
     memcpy(dst, p, len);
+    crc = core_crc32_generic(crc, ahead, ahead ? AHEAD : 0);
     return core_crc32_generic(crc, dst, len);
 }
 
@@ -132,6 +134,21 @@ __m128i prefix(uint32_t crc, const uint8_t *head, size_t head_len)
 
     for (; head_len; head += 16, head_len -= 16) {
         x = fold(_mm_xor_si128(x, load(head)), k, _mm_setzero_si128());
+    }
+    return x;
+}
+
+/* The same for eight bytes or none: zeros in front of them count for nothing, so
+ * they are the end of 128 bits. */
+static inline __attribute__((always_inline)) CLMUL
+__m128i prefix_ahead(uint32_t crc, const uint8_t *ahead)
+{
+    __m128i x = _mm_cvtsi32_si128(crc);
+
+    if (ahead) {
+        x = _mm_xor_si128(x, _mm_loadl_epi64((const __m128i *)ahead));
+        x = fold(_mm_slli_si128(x, 8), distance(over_128),
+                 _mm_setzero_si128());
     }
     return x;
 }
@@ -211,13 +228,12 @@ uint32_t short_tail(uint32_t crc, const uint8_t *head, size_t head_len,
 
 /* 64 bytes at least. */
 static inline __attribute__((always_inline)) CLMUL
-uint32_t way_clmul(uint32_t crc, const uint8_t *head, size_t head_len,
-                   CrcWay way, const uint8_t *p, size_t len)
+uint32_t way_clmul(__m128i before, CrcWay way, const uint8_t *p, size_t len)
 {
     const __m128i k4 = distance(over_512), k1 = distance(over_128);
     __m128i x0, x1, x2, x3;
 
-    x0 = _mm_xor_si128(take(way, p), prefix(crc, head, head_len));
+    x0 = _mm_xor_si128(take(way, p), before);
     x1 = take(way, p + 16);
     x2 = take(way, p + 32);
     x3 = take(way, p + 48);
@@ -238,16 +254,16 @@ static uint32_t crc32_clmul(uint32_t crc, const uint8_t *head,
                             size_t head_len, const uint8_t *p, size_t len)
 {
     return len < 64 ? short_tail(crc, head, head_len, p, len) :
-           way_clmul(crc, head, head_len, (CrcWay) { 0 }, p, len);
+           way_clmul(prefix(crc, head, head_len), (CrcWay) { 0 }, p, len);
 }
 
 CLMUL
-static uint32_t copy_clmul(uint32_t crc, uint8_t *dst, const uint8_t *p,
-                           size_t len)
+static uint32_t copy_clmul(uint32_t crc, const uint8_t *ahead, uint8_t *dst,
+                           const uint8_t *p, size_t len)
 {
     CrcWay way = { true, (uintptr_t)dst - (uintptr_t)p };
 
-    return way_clmul(crc, NULL, 0, way, p, len);
+    return way_clmul(prefix_ahead(crc, ahead), way, p, len);
 }
 
 static inline __attribute__((always_inline)) VPCLMUL
@@ -272,15 +288,13 @@ __m256i fold_wide(__m256i x, __m256i k, __m256i next)
 
 /* 128 bytes at least. */
 static inline __attribute__((always_inline)) VPCLMUL
-uint32_t way_vpclmul(uint32_t crc, const uint8_t *head, size_t head_len,
-                     CrcWay way, const uint8_t *p, size_t len)
+uint32_t way_vpclmul(__m128i before, CrcWay way, const uint8_t *p, size_t len)
 {
     const __m256i k8 = _mm256_broadcastsi128_si256(distance(over_1024));
     const __m256i k2 = _mm256_broadcastsi128_si256(distance(over_256));
     __m256i y0, y1, y2, y3;
 
-    y0 = _mm256_xor_si256(load_wide(way, p), _mm256_zextsi128_si256(
-                                            prefix(crc, head, head_len)));
+    y0 = _mm256_xor_si256(load_wide(way, p), _mm256_zextsi128_si256(before));
     y1 = load_wide(way, p + 32);
     y2 = load_wide(way, p + 64);
     y3 = load_wide(way, p + 96);
@@ -305,16 +319,16 @@ static uint32_t crc32_vpclmul(uint32_t crc, const uint8_t *head,
                               size_t head_len, const uint8_t *p, size_t len)
 {
     return len < 128 ? crc32_clmul(crc, head, head_len, p, len) :
-           way_vpclmul(crc, head, head_len, (CrcWay) { 0 }, p, len);
+           way_vpclmul(prefix(crc, head, head_len), (CrcWay) { 0 }, p, len);
 }
 
 VPCLMUL
-static uint32_t copy_vpclmul(uint32_t crc, uint8_t *dst, const uint8_t *p,
-                             size_t len)
+static uint32_t copy_vpclmul(uint32_t crc, const uint8_t *ahead, uint8_t *dst,
+                             const uint8_t *p, size_t len)
 {
     CrcWay way = { true, (uintptr_t)dst - (uintptr_t)p };
 
-    return way_vpclmul(crc, NULL, 0, way, p, len);
+    return way_vpclmul(prefix_ahead(crc, ahead), way, p, len);
 }
 
 static inline __attribute__((always_inline)) ZPCLMUL
@@ -355,15 +369,13 @@ uint32_t finish_512(__m512i z0, CrcWay way, const uint8_t *p, size_t len)
 
 /* 256 bytes at least. */
 static inline __attribute__((always_inline)) ZPCLMUL
-uint32_t way_zpclmul(uint32_t crc, const uint8_t *head, size_t head_len,
-                     CrcWay way, const uint8_t *p, size_t len)
+uint32_t way_zpclmul(__m128i before, CrcWay way, const uint8_t *p, size_t len)
 {
     const __m512i k16 = _mm512_broadcast_i32x4(distance(over_2048));
     const __m512i k4 = _mm512_broadcast_i32x4(distance(over_512));
     __m512i z0, z1, z2, z3;
 
-    z0 = _mm512_xor_si512(load_512(way, p), _mm512_zextsi128_si512(
-                                           prefix(crc, head, head_len)));
+    z0 = _mm512_xor_si512(load_512(way, p), _mm512_zextsi128_si512(before));
     z1 = load_512(way, p + 64);
     z2 = load_512(way, p + 128);
     z3 = load_512(way, p + 192);
@@ -387,16 +399,16 @@ static uint32_t crc32_zpclmul(uint32_t crc, const uint8_t *head,
                               size_t head_len, const uint8_t *p, size_t len)
 {
     return len < 256 ? crc32_vpclmul(crc, head, head_len, p, len) :
-           way_zpclmul(crc, head, head_len, (CrcWay) { 0 }, p, len);
+           way_zpclmul(prefix(crc, head, head_len), (CrcWay) { 0 }, p, len);
 }
 
 ZPCLMUL
-static uint32_t copy_zpclmul(uint32_t crc, uint8_t *dst, const uint8_t *p,
-                             size_t len)
+static uint32_t copy_zpclmul(uint32_t crc, const uint8_t *ahead, uint8_t *dst,
+                             const uint8_t *p, size_t len)
 {
     CrcWay way = { true, (uintptr_t)dst - (uintptr_t)p };
 
-    return way_zpclmul(crc, NULL, 0, way, p, len);
+    return way_zpclmul(prefix_ahead(crc, ahead), way, p, len);
 }
 
 /*
@@ -433,11 +445,9 @@ __m512i fold_blocks(__m512i x, unsigned blocks, __m512i next)
 
 /* 704 bytes at least. */
 static inline __attribute__((always_inline)) GFNI
-uint32_t way_gfni(uint32_t crc, const uint8_t *head, size_t head_len,
-                  CrcWay way, const uint8_t *p, size_t len)
+uint32_t way_gfni(__m128i before, CrcWay way, const uint8_t *p, size_t len)
 {
-    __m512i y0 = _mm512_xor_si512(load_512(way, p), _mm512_zextsi128_si512(
-                                      prefix(crc, head, head_len)));
+    __m512i y0 = _mm512_xor_si512(load_512(way, p), _mm512_zextsi128_si512(before));
     __m512i y1 = load_512(way, p + 64), y2 = load_512(way, p + 128);
     __m512i y3 = XOR3(load_512(way, p + 192), spread_by(y0, 0),
                       _mm512_setzero_si512());
@@ -482,17 +492,17 @@ static uint32_t crc32_gfni(uint32_t crc, const uint8_t *head,
                            size_t head_len, const uint8_t *p, size_t len)
 {
     return len < SPREAD_MIN ? crc32_zpclmul(crc, head, head_len, p, len) :
-           way_gfni(crc, head, head_len, (CrcWay) { 0 }, p, len);
+           way_gfni(prefix(crc, head, head_len), (CrcWay) { 0 }, p, len);
 }
 
 GFNI
-static uint32_t copy_gfni(uint32_t crc, uint8_t *dst, const uint8_t *p,
-                          size_t len)
+static uint32_t copy_gfni(uint32_t crc, const uint8_t *ahead, uint8_t *dst,
+                          const uint8_t *p, size_t len)
 {
     CrcWay way = { true, (uintptr_t)dst - (uintptr_t)p };
 
-    return len < SPREAD_MIN ? copy_zpclmul(crc, dst, p, len) :
-           way_gfni(crc, NULL, 0, way, p, len);
+    return len < SPREAD_MIN ? copy_zpclmul(crc, ahead, dst, p, len) :
+           way_gfni(prefix_ahead(crc, ahead), way, p, len);
 }
 
 /* What @byte with so many zeros behind it is of the CRC. */
@@ -668,11 +678,13 @@ uint32_t core_crc32_head(uint32_t crc, const void *head, size_t head_len,
     return crc_fn(crc, head, head_len, buf, len);
 }
 
-uint32_t core_crc32_copy(uint32_t crc, void *dst, const void *src, size_t len)
+uint32_t core_crc32_copy(uint32_t crc, const void *ahead, void *dst,
+                         const void *src, size_t len)
 {
     if (len < COPY_MIN) {
         memcpy(dst, src, len);
+        crc = core_crc32_generic(crc, ahead, ahead ? AHEAD : 0);
         return core_crc32(crc, dst, len);
     }
-    return crc_copy_fn(crc, dst, src, len);
+    return crc_copy_fn(crc, ahead, dst, src, len);
 }

@@ -222,10 +222,15 @@ static uint8_t *put_payload(const RclLayout *l, bool icrc, const uint8_t *ip,
         payload = p;    /* answers have none */
     }
     if (icrc && !roce) {
-        /* Read in words, as RH was written. */
-        crc = core_crc32_generic(UINT32_MAX, p - RCL_RH_BYTES, RCL_RH_BYTES);
-        crc = core_crc32_generic(crc, payload, moved);
-        crc = core_crc32_copy(crc, p, payload + moved, len - moved);
+        const uint8_t *rh = p - RCL_RH_BYTES;
+
+        crc = UINT32_MAX;
+        if (moved) {
+            crc = core_crc32_generic(crc, rh, RCL_RH_BYTES);
+            crc = core_crc32_generic(crc, payload, moved);
+            rh = NULL;
+        }
+        crc = core_crc32_copy(crc, rh, p, payload + moved, len - moved);
     } else {
         memcpy(p, payload + moved, len - moved);
     }
@@ -242,42 +247,81 @@ static uint8_t *put_payload(const RclLayout *l, bool icrc, const uint8_t *ip,
     return p;
 }
 
+/* All in front of the payload; @*ip becomes the IP header or NULL. */
+static uint8_t *put_head(const RclLayout *l, RclHead *h, const uint8_t *payload,
+                         size_t len, uint8_t *out, uint8_t **ip)
+{
+    uint8_t *p = put_addresses(l, h, payload, len, out);
+    unsigned pad = -len & 3;
+
+    *ip = NULL;
+    if (l->format == RCL_LITE) {
+        return p;
+    }
+    if (l->vlan) {
+        put_be16(p, l->tpid);
+        put_be16(p + 2, l->tci | (l->vlan_pri ? h->pri << 13 : 0));
+        p += VLAN_BYTES;
+    }
+    put_be16(p, l->format == RCL_STANDARD ? 0x0800 :
+                h->kind == RCL_TYPE1 ? l->mac_type1 : l->mac_type2);
+    p += 2;
+    if (l->format == RCL_STANDARD) {
+        *ip = p;
+        p = put_ip_udp(l, h, RCL_RH_BYTES + len + pad +
+                             (has_icrc(l, h->kind) ? RCL_ICRC_BYTES : 0), p);
+    }
+    if (h->rh.opcode == RCL_OP_SEND) {
+        h->rh.pad = pad;
+        h->rh.len = RCL_RH_BYTES + len <= PKT_LEN_MAX ? RCL_RH_BYTES + len : 0;
+    }
+    rcl_rh_put(p, &h->rh, l->rh_order);
+    return p + RCL_RH_BYTES;
+}
+
+/* The length of a frame whose last byte is in front of @p. */
+static size_t frame_end(uint8_t *out, uint8_t *p)
+{
+    if (p - out < RCL_FRAME_MIN) {
+        memset(p, 0, RCL_FRAME_MIN - (p - out));
+        return RCL_FRAME_MIN;
+    }
+    return p - out;
+}
+
 size_t rcl_frame_put(const RclLayout *l, RclHead *h, const uint8_t *payload,
                      size_t len, uint8_t *out)
 {
-    unsigned moved = len ? rcl_moved(l) : 0;
-    uint8_t *p = put_addresses(l, h, payload, len, out), *ip = NULL;
-    unsigned pad = l->format == RCL_LITE ? 0 : -len & 3;
-    bool icrc = has_icrc(l, h->kind);
+    uint8_t *ip, *p = put_head(l, h, payload, len, out, &ip);
 
-    if (l->format != RCL_LITE) {
-        if (l->vlan) {
-            put_be16(p, l->tpid);
-            put_be16(p + 2, l->tci | (l->vlan_pri ? h->pri << 13 : 0));
-            p += VLAN_BYTES;
-        }
-        put_be16(p, l->format == RCL_STANDARD ? 0x0800 :
-                    h->kind == RCL_TYPE1 ? l->mac_type1 : l->mac_type2);
-        p += 2;
-        if (l->format == RCL_STANDARD) {
-            ip = p;
-            p = put_ip_udp(l, h, RCL_RH_BYTES + len + pad +
-                                 (icrc ? RCL_ICRC_BYTES : 0), p);
-        }
-        if (h->rh.opcode == RCL_OP_SEND) {
-            h->rh.pad = pad;
-            h->rh.len = RCL_RH_BYTES + len <= PKT_LEN_MAX ?
-                        RCL_RH_BYTES + len : 0;
-        }
-        rcl_rh_put(p, &h->rh, l->rh_order);
-        p += RCL_RH_BYTES;
+    return frame_end(out, put_payload(l, has_icrc(l, h->kind), ip, p, payload,
+                                      len, len ? rcl_moved(l) : 0,
+                                      l->format == RCL_LITE ? 0 : -len & 3));
+}
+
+bool rcl_stencil_cut(const RclLayout *l, RclHead *h, size_t len, RclStencil *s)
+{
+    uint8_t *ip;
+
+    if (rcl_moved(l)) {
+        return false;   /* its addresses are another with each payload */
     }
-    p = put_payload(l, icrc, ip, p, payload, len, moved, pad);
-    if (p - out < RCL_FRAME_MIN) {
-        memset(p, 0, RCL_FRAME_MIN - (p - out));
-        p = out + RCL_FRAME_MIN;
-    }
-    return p - out;
+    s->bytes = put_head(l, h, s->head, len, s->head, &ip) - s->head;
+    s->ip = ip ? ip - s->head : 0;
+    s->len = len;
+    s->rh = h->rh;
+    s->icrc = has_icrc(l, h->kind);
+    return true;
+}
+
+size_t rcl_stencil_put(const RclLayout *l, const RclStencil *s,
+                       const uint8_t *payload, uint8_t *out)
+{
+    memcpy(out, s->head, sizeof(s->head));
+    rcl_rh_put(out + s->bytes - RCL_RH_BYTES, &s->rh, l->rh_order);
+    return frame_end(out, put_payload(l, s->icrc, s->ip ? out + s->ip : NULL,
+                                      out + s->bytes, payload, s->len, 0,
+                                      -s->len & 3));
 }
 
 /* ---- taking apart ---- */

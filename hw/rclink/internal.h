@@ -303,6 +303,9 @@ struct Rclink {
     RclinkFaults faults;
     uint8_t *out;               /* frames of this turn */
     size_t out_len;
+    /* Of the QP that sent last, no part of the state; NO_SLOT: of none. */
+    RclStencil stencil;
+    uint16_t stencil_qp;
     uint8_t *scratch, *scratch_out;
 };
 

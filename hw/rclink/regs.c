@@ -809,6 +809,7 @@ void rclink_write(Rclink *d, uint64_t addr, uint64_t val, unsigned size,
         rcl_guest_error(d, "12.13", "no such register", addr);
         return;
     }
+    d->stencil_qp = NO_SLOT;    /* whatever it was made of */
     if (size == 8) {
         reg_store(d, r, i, val, UINT64_MAX);
     } else {

@@ -286,22 +286,40 @@ void rcl_sender_ack(Rclink *d, RclQp *q, const RclRh *rh)
 
 /* ---- grants ---- */
 
+/* The frame of slot @i, at @p; its length. */
+static size_t frame_build(Rclink *d, const RclQp *q, RclFlow flow, uint16_t i,
+                          uint8_t *p)
+{
+    const RclSlot *s = &d->slot[i];
+    RclStencil *st = &d->stencil;
+    RclHead h;
+
+    if (d->stencil_qp != q->id || st->len != s->len) {
+        h = (RclHead) { .rh = { .opcode = RCL_OP_SEND, .ts_en = true } };
+        rcl_head_fill(d, q, flow, d->port.tc1[flow], &h);
+        if (!rcl_stencil_cut(&d->port.layout, &h, s->len, st)) {
+            h.rh.fack = s->fack;
+            h.rh.ts = mac_stamp(d);
+            h.rh.psn = s->psn;
+            return rcl_frame_put(&d->port.layout, &h, slot_payload(d, i),
+                                 s->len, p);
+        }
+        d->stencil_qp = q->id;
+    }
+    st->rh.fack = s->fack;
+    st->rh.ts = mac_stamp(d);
+    st->rh.psn = s->psn;
+    return rcl_stencil_put(&d->port.layout, st, slot_payload(d, i), p);
+}
+
 static void sender_send(Rclink *d, RclFlow flow, uint16_t i)
 {
     RclSlot *s = &d->slot[i];
     RclQp *q = &d->qp[s->qp];
-    RclHead h = {
-        .rh = {
-            .opcode = RCL_OP_SEND, .fack = s->fack, .ts_en = true,
-            .ts = mac_stamp(d), .psn = s->psn,
-        },
-    };
     uint8_t *p = rcl_mac_frame(d);
     uint16_t len = s->len;
-    size_t n;
+    size_t n = frame_build(d, q, flow, i, p);
 
-    rcl_head_fill(d, q, flow, d->port.tc1[flow], &h);
-    n = rcl_frame_put(&d->port.layout, &h, slot_payload(d, i), len, p);
     rcl_slot_granted(d, i);
     if (!sent_unacked(q) ||
         serial_diff(s->psn, q->max_fwd, PSN_BITS) > 0) {

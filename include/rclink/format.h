@@ -151,6 +151,22 @@ unsigned rcl_moved(const RclLayout *l);
  */
 size_t rcl_frame_put(const RclLayout *l, RclHead *h, const uint8_t *payload,
                      size_t len, uint8_t *out);
+
+/* What frames of one sender and one length have in common. */
+typedef struct RclStencil {
+    uint8_t head[64];           /* all in front of the payload */
+    uint8_t bytes, ip;          /* of that; where the IP header begins, or 0 */
+    bool icrc;
+    uint16_t len;               /* of the payload */
+    RclRh rh;                   /* FACK, time and PSN are each frame's own */
+} RclStencil;
+
+/* Make one of @h, as rcl_frame_put() would; false: frames of this format have
+ * none. */
+bool rcl_stencil_cut(const RclLayout *l, RclHead *h, size_t len, RclStencil *s);
+/* The frame that rcl_frame_put() would build, with what @s->rh is now. */
+size_t rcl_stencil_put(const RclLayout *l, const RclStencil *s,
+                       const uint8_t *payload, uint8_t *out);
 /*
  * Take a frame apart.  @scratch has room for RCL_FRAME_MAX bytes.  Of TYPE3 and
  * control frames, and of what is not RCL_TAKE, only the kind is told.

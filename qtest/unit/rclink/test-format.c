@@ -494,6 +494,48 @@ static void test_fuzz(void)
     }
 }
 
+/* A stencil makes the frames that are made without one, whatever else it was
+ * used for before. */
+static void test_stencil(void)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(3);
+    uint8_t payload[RCL_PAYLOAD_MAX], want[RCL_FRAME_MAX], got[RCL_FRAME_MAX];
+
+    for (size_t i = 0; i < sizeof(payload); i++) {
+        payload[i] = g_rand_int(rand);
+    }
+    for (unsigned i = 0; i < 2000; i++) {
+        RclLayout l = layout_of(i % RCL_FORMATS, false);
+        size_t len = g_rand_int_range(rand, 64, i & 1 ? 140 : RCL_PAYLOAD_MAX);
+        RclHead h = head_of(&req), first = h;
+        RclStencil s;
+
+        l.vlan = g_rand_boolean(rand);
+        l.icrc = g_rand_boolean(rand);
+        l.icrc_roce = g_rand_boolean(rand);
+        l.gen1_tc = g_rand_boolean(rand);
+        l.rh_order = g_rand_int_range(rand, RCL_RH_BE, RCL_RH_RFC + 1);
+        first.rh.psn = first.rh.ts = 0;
+        first.rh.fack = false;
+        if (!rcl_stencil_cut(&l, &first, len, &s)) {
+            g_assert_cmpuint(l.format, >=, RCL_GEN2);
+            continue;
+        }
+        g_assert_cmpuint(l.format, <, RCL_GEN2);
+        for (unsigned k = 0; k < 3; k++) {
+            size_t n, m;
+
+            s.rh.psn = h.rh.psn = g_rand_int_range(rand, 0, 4096);
+            s.rh.ts = h.rh.ts = g_rand_int(rand);
+            s.rh.fack = h.rh.fack = g_rand_boolean(rand);
+            n = rcl_frame_put(&l, &h, payload + k, len, want);
+            memset(got, 0xa5, sizeof(got));
+            m = rcl_stencil_put(&l, &s, payload + k, got);
+            g_assert_cmpmem(got, m, want, n);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -508,5 +550,6 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/format/ecn", test_ecn);
     g_test_add_func("/rclink/format/variants", test_variants);
     g_test_add_func("/rclink/format/fuzz", test_fuzz);
+    g_test_add_func("/rclink/format/stencil", test_stencil);
     return g_test_run();
 }

@@ -242,6 +242,64 @@ static void test_rate(void)
     rig_free(r);
 }
 
+/* ---- a receiver that is overrun ---- */
+
+/*
+ * The longest packets and no flow control: 512 packets of 64 entries each meet 16
+ * places in each of four buffers, and a client that takes them now and then, every
+ * @ns.  The wire loses nothing.  Nobody may wait for ever, nor give up.
+ */
+static void overrun(unsigned qps, int64_t ns, unsigned num)
+{
+    g_autofree uint16_t *next = g_new0(uint16_t, RCL_QPS_MAX);
+    unsigned sent = 0, got = 0, idle = 0;
+    RclinkConfig cfg;
+    Rig *r;
+
+    rclink_config_init(&cfg);
+    cfg.payload = RCL_PAYLOAD_MAX;
+    r = rig_new(2, &cfg);
+    for (unsigned i = 0; i < 2; i++) {
+        rig_up(&r->e[i], formats[0]);
+        rig_set(&r->e[i], RCL_RETRY_TIMER_CFG, 15 << 13 | 100);
+    }
+    for (unsigned q = 0; q < qps; q++) {
+        rig_connect(r, q, 0xff0);
+    }
+    rig_set(&r->e[1], RCL_XON_THR_RDMA, UINT64_C(0xf) << 46);
+    while (got < num) {
+        unsigned was = got;
+        RigPacket p;
+
+        for (; sent < num && sent - got < 1000; sent++) {
+            rig_post(&r->e[0], sent % qps, RCL_PAYLOAD_MAX, sent / qps, 0);
+        }
+        rig_set(&r->e[1], RCL_FLOW_STOP, 0xf);
+        rig_pass(r, ns);
+        rig_set(&r->e[1], RCL_FLOW_STOP, 0);
+        rig_settle(r);
+        while (rig_take(&r->e[1], 0, &p)) {
+            g_assert_true(rig_is(&p, RCL_PAYLOAD_MAX, next[p.qp]++));
+            got++;
+        }
+        rig_events(&r->e[0], 0);
+        idle = got == was ? idle + 1 : 0;
+        g_assert_cmpuint(idle, <, 200);
+        g_assert_cmphex(rig_get(&r->e[0], RCL_INTR_STATUS), ==, 0);
+    }
+    g_assert_cmpuint(rclink_counters(r->e[1].d)->drop_rx1, >, 0);
+    g_assert_cmpuint(rclink_counters(r->e[0].d)->timeouts, >, 0);
+    rig_free(r);
+}
+
+static void test_overrun(void)
+{
+    overrun(1024, 5000, 3000);
+    overrun(1024, 99000, 3000);
+    overrun(1024, 150000, 3000);
+    overrun(16, 30000, 3000);
+}
+
 /* ---- frames of any kind ---- */
 
 static void test_frames_fuzz(void)
@@ -298,6 +356,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/model/pfc", test_pfc);
     g_test_add_func("/rclink/model/cbfc", test_cbfc);
     g_test_add_func("/rclink/model/rate", test_rate);
+    g_test_add_func("/rclink/model/overrun", test_overrun);
     g_test_add_func("/rclink/model/frames-fuzz", test_frames_fuzz);
     return g_test_run();
 }

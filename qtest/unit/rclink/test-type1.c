@@ -64,6 +64,33 @@ static void test_data(void)
     }
 }
 
+/* The peer's address moves between two packets, and so do the traffic class and the
+ * size: no packet has anything of the one before. */
+static void test_moved(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+
+    for (unsigned i = 0; i < 8; i++) {
+        g_autoptr(GBytes) frame = NULL;
+        const uint8_t *f;
+        size_t n;
+
+        rig_set(e, RCL_QP_ID_SET, 0xa5);
+        rig_set(e, RCL_DEST_MAC_MEM, UINT64_C(0x020000000100) + i / 2);
+        rig_set(e, RCL_TRAFFIC_CLASS, UINT64_C(0x01010101) * (4 * i + 4));
+        rig_post(e, 0xa5, 64 + i / 4 * 4, i, 0);
+        rig_settle(r);
+        frame = rig_frame(e);
+        g_assert_nonnull(frame);
+        f = g_bytes_get_data(frame, &n);
+        g_assert_cmpuint(f[5], ==, i / 2);
+        g_assert_cmphex(f[6], ==, 4 * i + 4);
+        g_assert_cmpuint(n, ==, 14 + 8 + 64 + i / 4 * 4 + 4);
+    }
+    rig_free(r);
+}
+
 /* 5000 packets: PSNs wrap. */
 static void test_wrap(void)
 {
@@ -410,6 +437,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rclink/type1/data", test_data);
+    g_test_add_func("/rclink/type1/moved", test_moved);
     g_test_add_func("/rclink/type1/wrap", test_wrap);
     g_test_add_func("/rclink/type1/receiver", test_receiver);
     g_test_add_func("/rclink/type1/half-window", test_half_window);

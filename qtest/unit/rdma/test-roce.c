@@ -98,8 +98,11 @@ static void check_crc(void)
                             bitwise_crc(bitwise_crc(seed, buf, head), p,
                                         len));
             memset(copy, 0xa5, sizeof(copy));
-            g_assert_cmphex(core_crc32_copy(seed, copy + off, p, len), ==,
+            g_assert_cmphex(core_crc32_copy(seed, NULL, copy + off, p, len), ==,
                             bitwise_crc(seed, p, len));
+            g_assert_cmphex(core_crc32_copy(seed, buf + 3, copy + off, p, len),
+                            ==, bitwise_crc(bitwise_crc(seed, buf + 3, 8), p,
+                                            len));
             g_assert_cmpmem(copy + off, len, p, len);
             g_assert_cmphex(copy[off + len], ==, 0xa5);
             g_assert_true(!off || copy[off - 1] == 0xa5);
@@ -131,7 +134,11 @@ static void check_long_crc(void)
                         core_crc32_generic(core_crc32_generic(seed, buf, head),
                                            p, len));
         memset(copy, 0xa5, BYTES + 1);
-        g_assert_cmphex(core_crc32_copy(seed, copy + off, p, len), ==, want);
+        g_assert_cmphex(core_crc32_copy(seed, NULL, copy + off, p, len), ==,
+                        want);
+        g_assert_cmphex(core_crc32_copy(seed, buf + 5, copy + off, p, len), ==,
+                        core_crc32_generic(core_crc32_generic(seed, buf + 5, 8),
+                                           p, len));
         g_assert_cmpmem(copy + off, len, p, len);
         g_assert_cmphex(copy[off + len], ==, 0xa5);
         g_assert_true(!off || copy[off - 1] == 0xa5);
