@@ -44,14 +44,26 @@ bool rcl_dma_write(Rclink *d, uint64_t addr, const void *buf, size_t len)
 
 /* ---- events ---- */
 
+/*
+ * Whether there is room for one of @type.  CREDIT has all of the ring: who loses one
+ * waits for ever.  Of the others a peer, or the absence of one, can cause as many as
+ * it likes, so that they have an eighth.
+ */
+static bool event_room(const RclRing *r, uint8_t type)
+{
+    uint32_t size = 1u << r->size;
+
+    return (uint16_t)(r->head - r->tail) <
+           (type == RCL_EV_CREDIT ? size : size / 8);
+}
+
 void rcl_event_put(Rclink *d, uint8_t type, uint8_t flags, uint16_t qp,
                    uint32_t a, uint64_t b)
 {
     RclRing *r = &d->ring[RCL_RING_EVENT];
     uint8_t e[RCL_RING_ENTRY];
 
-    if (!r->en || r->error ||
-        (uint16_t)(r->head - r->tail) >= 1u << r->size) {
+    if (!r->en || r->error || !event_room(r, type)) {
         d->cnt.events_lost++;
         return;
     }

@@ -311,7 +311,7 @@
     X(drop_tx, "entries of TX_S that were dropped")                         \
     X(drop_control, "MAC control frames that are not understood")           \
     X(rx_truncated, "packets longer than the driver's buffer")              \
-    X(events_lost, "events while the event ring was full or off")           \
+    X(events_lost, "events without room in the event ring, or while off")    \
     X(dma_errors, "accesses to guest memory that failed")                   \
     X(guest_errors, "rules that the driver broke")                          \
     X(cc_masked, "times that rate control stopped a QP or TYPE2")           \

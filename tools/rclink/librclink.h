@@ -147,7 +147,8 @@ struct rclink_event {
 
 /* The next event: 1, or 0: none is there.  They wait in a ring of 1024, of
  * which 63 may be taken by those read last; those that find it full are lost (and
- * counted). */
+ * counted), and others than RCLINK_SENT where 128 wait.  So a program with no more
+ * than 768 messages under way is told of each of them. */
 int rclink_poll(struct rclink *rc, struct rclink_event *ev);
 
 /* ---- waiting ---- */

@@ -258,7 +258,7 @@ static void transmit(bool group, bool verify)
 	while (sent_done < opt.num) {
 		bool any = false;
 
-		/* No more than fit into the ring of events. */
+		/* No more than are all told of: rclink_poll(). */
 		while (i < opt.num && i - sent_done < 768) {
 			/* Who rings wants to know the time, too. */
 			unsigned flags = i % 16 == 15 || i + 1 == opt.num ?

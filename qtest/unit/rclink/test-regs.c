@@ -340,6 +340,51 @@ static void test_events_full(void)
     rig_free(r);
 }
 
+static bool pass_none(Rig *r, unsigned from, const uint8_t *frame, size_t len)
+{
+    return false;
+}
+
+/* A packet under way of each of 512 QPs, and a peer that is not there for four
+ * time-outs: who has not looked meanwhile is told of the end of each packet. */
+static void test_events_credit(void)
+{
+    enum { QPS = 512 };
+    Rig *r = rig_new(2, NULL);
+    RigEnd *e = &r->e[0];
+    unsigned other = 0, credit = 0;
+    uint64_t lost;
+    RigEvent ev;
+
+    rig_up(e, GEN1);
+    rig_up(&r->e[1], GEN1);
+    for (unsigned q = 0; q < QPS; q++) {
+        rig_connect(r, q, 0);
+    }
+    rig_set(e, RCL_RETRY_TIMER_CFG, 15 << 13 | 10);
+    rig_events(e, 0);
+    lost = CNT(e, events_lost);
+    r->pass = pass_none;
+    for (unsigned q = 0; q < QPS; q++) {
+        rig_post(e, q, 64, q, 0);
+    }
+    for (unsigned i = 0; i < 5; i++) {
+        rig_pass(r, 10000);
+    }
+    g_assert_cmpuint(CNT(e, timeouts), >=, 4 * QPS);
+    g_assert_cmpuint(CNT(e, events_lost) - lost, ==,
+                     CNT(e, timeouts) - 128);
+    r->pass = NULL;
+    rig_pass(r, 20000);
+    while (rig_event(e, &ev)) {
+        credit += ev.type == RCL_EV_CREDIT;
+        other += ev.type != RCL_EV_CREDIT;
+    }
+    g_assert_cmpuint(credit, ==, QPS);
+    g_assert_cmpuint(other, ==, 128);
+    rig_free(r);
+}
+
 /* What one bit or byte beside would show. */
 static void test_fields(void)
 {
@@ -728,6 +773,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/rings/rules", test_rings);
     g_test_add_func("/rclink/rings/arm", test_arm);
     g_test_add_func("/rclink/rings/events-full", test_events_full);
+    g_test_add_func("/rclink/rings/events-credit", test_events_credit);
     g_test_add_func("/rclink/port/fields", test_fields);
     g_test_add_func("/rclink/port/forget", test_forget);
     g_test_add_func("/rclink/port/intr", test_intr);
