@@ -119,6 +119,7 @@ void rcl_regs_decode(Rclink *d)
     const RclRegs *g = &d->reg;
     RclPort *p = &d->port;
 
+    d->stencil_qp = NO_SLOT;
     decode_layout(d);
     decode_flows(d);
     p->bank_rr = g->ctrl & RCL_CTRL_BANK_RR;
