@@ -1,0 +1,168 @@
+/*
+ * RC Link: what happens at the last place of a buffer, the first moment of a time
+ * and the lowest bit of a field.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "flow.h"
+
+/* The numbers of the last CF that @e sent; of VCs that it does not name, 0. */
+static bool last_cf(RigEnd *e, uint32_t vc[8])
+{
+    bool any = false;
+    GBytes *b;
+
+    while ((b = rig_frame(e)) != NULL) {
+        const uint8_t *f = g_bytes_get_data(b, NULL);
+
+        if (get_be32(f + 12) == 0x8808cbfc && f[16] == 2) {
+            any = true;
+            for (unsigned v = 0; v < 8; v++) {
+                vc[v] = get_be32(f + 18 + 4 * v);
+                g_assert_true(f[17] >> v & 1 || !vc[v]);
+            }
+        }
+        g_bytes_unref(b);
+    }
+    return any;
+}
+
+/* A packet that finds the buffer full gives its credits back as it is dropped, and
+ * those that wait keep theirs. */
+static void test_full(void)
+{
+    enum { FIT = 1024 / 21, MORE = 12, COST = 6 };
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+    uint32_t vc[8] = { 0 };
+
+    rig_set(e, RCL_XON_THR_RDMA, UINT64_C(0x7f) << 32);
+    rig_set(e, RCL_AFH_CFG_EN, cbfc_cfg(GEN1, 1, false));
+    setup_credits(e, 256, 0, 1000);
+    rig_set(e, RCL_RING(RCL_RING_RX1) + RCL_RING_CTRL, 0);
+    for (unsigned i = 0; i < FIT; i++) {
+        peer_send(e, (RclRh) { .psn = i }, 1344);
+    }
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, rx_type1), ==, FIT);
+    last_cf(e, vc);
+    g_assert_cmpuint(vc[1], ==, 0);
+    for (unsigned i = 0; i < MORE; i++) {
+        peer_send(e, (RclRh) { .psn = FIT }, 1344);
+    }
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, drop_rx1), ==, MORE);
+    g_assert_true(last_cf(e, vc));
+    g_assert_cmpuint(vc[1], ==, MORE * COST);
+    rig_free(r);
+}
+
+/* More multicast in one turn than the MAC has cells for: what is left goes on in
+ * the next, which the port asks for. */
+static void test_cells(void)
+{
+    enum { NUM = 400, CELLS = 11 };
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+    unsigned turns = 0;
+
+    rig_set(e, RCL_CTRL, RCL_CTRL_MULTI_CREDIT);
+    rig_settle(r);
+    for (unsigned i = 0; i < NUM; i++) {
+        rig_post(e, 0, 1344, i, RCL_ETYPE2);
+    }
+    while (CNT(e, tx_type2) < NUM) {
+        int64_t next = rclink_run(e->d, r->now, 1000);
+
+        turns++;
+        g_assert_cmpuint(CNT(e, tx_type2), <=, turns * (2048 / CELLS));
+        g_assert_true(next == r->now || CNT(e, tx_type2) == NUM);
+    }
+    g_assert_cmpuint(turns, >=, 3);
+    rig_free(r);
+}
+
+/* Marks that come when the buffer is beyond them already, and go again. */
+static void test_marks(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+    uint64_t enable = UINT64_C(0x7f) << 32;
+
+    rig_set(e, RCL_AFH_CFG_EN, rig_get(e, RCL_AFH_CFG_EN) |
+                               UINT64_C(0x1ac688) << RCL_CFG_VC_MAP);
+    rig_set(e, RCL_XON_THR_RDMA, enable);
+    rig_set(e, RCL_RING(RCL_RING_RX1) + RCL_RING_CTRL, 0);
+    peer_send(e, (RclRh) { .psn = 0 }, 5 * 64);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, pfc_tx), ==, 0);
+    rig_set(e, RCL_XON_THR_RDMA, enable | 5 << 16 | 2);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, pfc_tx), ==, 1);
+    g_assert_cmphex(rig_get(e, RCL_STATUS) >> RCL_STATUS_PFC_TX_SHIFT & 0xff,
+                    ==, 1 << 1);
+    rig_set(e, RCL_XON_THR_RDMA, enable | 9 << 16 | 5);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, pfc_tx), ==, 2);
+    g_assert_cmphex(rig_get(e, RCL_STATUS) >> RCL_STATUS_PFC_TX_SHIFT & 0xff,
+                    ==, 0);
+    rig_free(r);
+}
+
+/* NOCNP: 256 is the longest, and its time runs from when it was set. */
+static void test_nocnp(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+    RigEvent ev;
+
+    rig_set(e, RCL_NOCNP, 256);
+    g_assert_cmpuint(rig_get(e, RCL_NOCNP), ==, 256);
+    rig_expect_errors(e, 0);
+    rig_set(e, RCL_NOCNP, 257);
+    g_assert_cmpuint(rig_get(e, RCL_NOCNP), ==, 256);
+    rig_expect_errors(e, 1);
+    rig_set(e, RCL_NOCNP, 10);
+    rig_pass(r, 4000);
+    rig_post(e, 0xa5, 64, 0, 0);
+    rig_settle(r);
+    rig_events(e, 0);
+    rig_pass(r, 5999);
+    g_assert_false(rig_event_of(e, RCL_EV_NOCNP, &ev));
+    rig_pass(r, 1);
+    g_assert_true(rig_event_of(e, RCL_EV_NOCNP, &ev));
+    g_assert_cmpuint(ev.a, ==, 64);
+    rig_free(r);
+}
+
+/* An odd address of a sender, whole; buffers on lines of 64 bytes, no complaint. */
+static void test_low_bits(void)
+{
+    Rig *r = pair_up(GEN1, NULL);
+    uint8_t frame[700] = { 0x82 }, back[RIG_BUFFER];
+    RigPacket p;
+
+    rig_connect(r, 3, 0);
+    rig_post(&r->e[1], 3, 64, 0, 0);
+    rig_settle(r);
+    g_assert_true(rig_take(&r->e[0], 0, &p));
+    g_assert_cmphex(p.sa, ==, 0x0b);
+    for (unsigned i = 0; i < 3; i++) {
+        rig_md_post(&r->e[1], frame, sizeof(frame));
+        rig_settle(r);
+        g_assert_cmpuint(rig_md_take(&r->e[0], back), ==, sizeof(frame));
+    }
+    rig_expect_errors(&r->e[0], 0);
+    rig_free(r);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/rclink/bounds/full", test_full);
+    g_test_add_func("/rclink/bounds/cells", test_cells);
+    g_test_add_func("/rclink/bounds/marks", test_marks);
+    g_test_add_func("/rclink/bounds/nocnp", test_nocnp);
+    g_test_add_func("/rclink/bounds/low-bits", test_low_bits);
+    return g_test_run();
+}
