@@ -513,6 +513,37 @@ static Pair *small_pair(uint32_t contexts)
     return pair_new(2, &cfg);
 }
 
+/* A peer's first number of a numbering that begins at a multiple of 4096: earlier ones may
+ * be under way, unless it is a window ahead. */
+static void test_first(void)
+{
+    static const struct {
+        uint16_t first;
+        uint16_t before;        /* the window less */
+        bool known;
+    } rows[] = {
+        { 0x2000, 0, false }, { 0x2005, 0x2001, false }, { 0x203f, 0x2000, false },
+        { 0x2040, 0x203f, true }, { 0x2041, 0x2040, true },
+    };
+    UbTaConfig cfg;
+
+    pair_config(&cfg);
+    cfg.window = 64;
+    cfg.reserve = 8;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Pair *p = pair_new(2, &cfg);
+        Ctx *ctx = ctx_of(p->end[1].ta, 1, 7);
+
+        g_assert_false(ta_ctx_seen(ctx, rows[i].first, false));
+        if (rows[i].before) {
+            g_assert_cmpint(ta_ctx_seen(ctx, rows[i].before, false), ==,
+                            rows[i].known);
+        }
+        g_assert_cmphex(ctx->base, ==, rows[i].known ? rows[i].first : 0x2000);
+        pair_free(p);
+    }
+}
+
 /* What one peer was refused, and what it had executed, is known still. */
 static void test_share(void)
 {
@@ -634,6 +665,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/mtus/single", test_single_mtu);
     g_test_add_func("/ub/ta/end-waits", test_end_waits);
     g_test_add_func("/ub/ta/image/slices", test_image);
+    g_test_add_func("/ub/ta/contexts/first", test_first);
     g_test_add_func("/ub/ta/contexts/share", test_share);
     g_test_add_func("/ub/ta/contexts/own-share", test_own_share);
     g_test_add_func("/ub/ta/contexts/refusing", test_refusing);

@@ -235,6 +235,47 @@ static void test_leaves_sc(void)
     pair_free(p);
 }
 
+static unsigned losing;
+
+static bool lose_one(Pair *p, Wire *w)
+{
+    return w->from != 0 || losing++;
+}
+
+/* What an SC holds for one that is lost is refused after hold_time, by a clock of its own:
+ * nothing else comes until its sender tries again. */
+static void test_sc_too_late(void)
+{
+    UbTaConfig cfg;
+    UbTaState s;
+    Work *w[2];
+    Pair *p;
+
+    pair_config(&cfg);
+    p = pair_new(2, &cfg);
+    pair_queue(p, 0, 7, UB_ROT);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    losing = 0;
+    p->filter = lose_one;
+    for (unsigned i = 0; i < 2; i++) {
+        w[i] = work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8);
+        w[i]->req.order = UB_TA_SO;
+        work_post(p, 0, 7, w[i]);
+    }
+    pair_run_for(p, cfg.hold_time / 2);
+    ub_ta_state(p->end[1].ta, &s);
+    g_assert_cmpuint(s.held, ==, 1);
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_HELD_TOO_LONG), ==, 0);
+    pair_run_for(p, cfg.hold_time);
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_HELD_TOO_LONG), ==, 1);
+    pair_run(p);
+    g_assert_cmpint(w[0]->status, ==, UB_TAS_TIMEOUT);
+    work_free(w[0]);
+    work_free(w[1]);
+    pair_idle(p);
+    pair_free(p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -245,5 +286,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/meanwhile/cancel", test_cancel);
     g_test_add_func("/ub/ta/meanwhile/cancel-window", test_cancel_window);
     g_test_add_func("/ub/ta/meanwhile/leaves-sc", test_leaves_sc);
+    g_test_add_func("/ub/ta/meanwhile/sc-too-late", test_sc_too_late);
     return g_test_run();
 }
