@@ -235,6 +235,27 @@ static void test_leaves_sc(void)
     pair_free(p);
 }
 
+/* What acknowledgements bring of a request that was refused: each by its name. */
+static void test_refused_below(void)
+{
+    Pair *p = pair_new(2, NULL);
+    Work *w;
+
+    pair_queue(p, 0, 7, UB_ROL);
+    pair_recv(p, 1, 1);
+    w = work_new(ROW_ANSWERS + 1, UB_TA_SEND, 0, 8);
+    w->req.tc_id = PAIR_TCID + 1;
+    work_all(p, 0, 7, w, UB_TAS_UNSUPPORTED);
+    w = work_new(ROW_ANSWERS + 1, UB_TA_WRITE, 0, 8);
+    w->req.token++;
+    work_all(p, 0, 7, w, UB_TAS_ABORT);
+    work_all(p, 0, 7, work_new(ROW_ANSWERS + 1, UB_TA_SEND, 0, 8), UB_TAS_OK);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_ANSWERS_BELOW), ==, 3);
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_TX_RESPONSES), ==, 0);
+    pair_idle(p);
+    pair_free(p);
+}
+
 static unsigned losing;
 
 static bool lose_one(Pair *p, Wire *w)
@@ -287,5 +308,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/meanwhile/cancel-window", test_cancel_window);
     g_test_add_func("/ub/ta/meanwhile/leaves-sc", test_leaves_sc);
     g_test_add_func("/ub/ta/meanwhile/sc-too-late", test_sc_too_late);
+    g_test_add_func("/ub/ta/meanwhile/refused-below", test_refused_below);
     return g_test_run();
 }
