@@ -6,101 +6,14 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include "ubc-eng.h"
+#include "ubc-cip-drv.h"
 #include "qapi/error.h"
 #include "qobject/qdict.h"
 #include "qobject/qjson.h"
-#include "ub/cip_hw.h"
 #include "ub/tah.h"
 
-#define SLICE UB_CFG_CAP(UB_CFG1_BASE, UB_CIP_CAP)
-#define NUMBER 3u           /* of the policy, at both ends */
-#define AES 1u
-#define SM4 2u
-#define WORD 0xc0de0000u    /* words of keys begin so */
 /* CTP does not send again what a link takes with it when an end has no turn. */
 #define PATIENT "cip=on," STEADY
-
-/* ---- registers ------------------------------------------------------------------- */
-
-static void put(Eng *e, unsigned dw, uint32_t value)
-{
-    qubc_cfg_write(e->q, SLICE + dw, value);
-}
-
-static uint32_t get(Eng *e, unsigned dw)
-{
-    return qubc_cfg_read(e->q, SLICE + dw);
-}
-
-static unsigned command(Eng *e, unsigned code)
-{
-    put(e, UB_CIP_COMMAND, code);
-    return get(e, UB_CIP_RESULT);
-}
-
-static void choose(Eng *e, bool tx, unsigned slot)
-{
-    put(e, UB_CIP_SELECT, NUMBER | (slot ? UB_CIP_SELECT__SLOT : 0) |
-                          (tx ? UB_CIP_SELECT__TX : 0));
-}
-
-/* A policy for the other end. */
-static void set_policy(Eng *e, unsigned suite)
-{
-    choose(e, false, 0);
-    put(e, UB_CIP_PEER_EID, 3 - e->n);
-    for (unsigned i = 1; i < 4; i++) {
-        put(e, UB_CIP_PEER_EID + i, 0);
-    }
-    put(e, UB_CIP_PEER_POLICY, NUMBER);
-    put(e, UB_CIP_POLICY, suite | UB_CIP_POLICY__HIDE | 1u << 8);
-    g_assert_cmpuint(command(e, UB_CIP_CMD_SET_POLICY), ==, UB_CIP_R_OK);
-}
-
-/* What is staged is not to be read; @from: whose packets the key is for. */
-static unsigned set_key(Eng *e, bool tx, unsigned slot, uint32_t serial)
-{
-    unsigned from = tx ? e->n : 3 - e->n;
-
-    choose(e, tx, slot);
-    for (unsigned i = 0; i < 8; i++) {
-        put(e, UB_CIP_KEY + i, WORD + (from << 12) + (i << 8) + serial);
-        g_assert_cmphex(get(e, UB_CIP_KEY + i), ==, 0);
-    }
-    for (unsigned i = 0; i < 3; i++) {
-        put(e, UB_CIP_IV + i, 0x12345678u * (i + 1) + serial);
-        g_assert_cmphex(get(e, UB_CIP_IV + i), ==, 0);
-    }
-    return command(e, UB_CIP_CMD_SET_KEY);
-}
-
-static unsigned use_slot(Eng *e, unsigned slot)
-{
-    choose(e, true, slot);
-    return command(e, UB_CIP_CMD_USE);
-}
-
-/* Both ends, receiving first (§11.5.2.1). */
-static void key_both(EngPair *p, unsigned slot, uint32_t serial)
-{
-    for (unsigned tx = 0; tx < 2; tx++) {
-        g_assert_cmpuint(set_key(&p->a, tx, slot, serial), ==, UB_CIP_R_OK);
-        g_assert_cmpuint(set_key(&p->b, tx, slot, serial), ==, UB_CIP_R_OK);
-    }
-}
-
-static void use_both(EngPair *p, unsigned slot)
-{
-    g_assert_cmpuint(use_slot(&p->a, slot), ==, UB_CIP_R_OK);
-    g_assert_cmpuint(use_slot(&p->b, slot), ==, UB_CIP_R_OK);
-}
-
-static void turn_on(Eng *e, unsigned suite)
-{
-    put(e, UB_CIP_CTRL, UB_CIP_CTRL__ON);
-    set_policy(e, suite);
-}
 
 /* As eng_start(), but that a has more than b. */
 static void start_watched(EngPair *p, const EngPlan *plan, const char *props,
@@ -121,22 +34,13 @@ static void start_watched(EngPair *p, const EngPlan *plan, const char *props,
     eng_queue(&p->b, plan);
 }
 
-/* Both ends are on and have keys. */
-static void bring_up(EngPair *p, unsigned suite)
-{
-    turn_on(&p->a, suite);
-    turn_on(&p->b, suite);
-    key_both(p, 0, 1);
-    use_both(p, 0);
-}
-
 static void start(EngPair *p, unsigned carrier, unsigned suite,
                   const char *props)
 {
     EngPlan plan = { .carrier = carrier, .props = props };
 
     eng_start(p, &plan);
-    bring_up(p, suite);
+    cip_bring_up(p, suite);
 }
 
 static uint64_t counter(Eng *e, const char *name)
@@ -187,7 +91,7 @@ static void test_traffic(void)
         EngPair p;
 
         start_watched(&p, &plan, props, NULL);
-        bring_up(&p, all[i].suite);
+        cip_bring_up(&p, all[i].suite);
         for (unsigned round = 0; round < 4; round++) {
             eng_write_read(&p, 65536, round);
         }
@@ -222,7 +126,7 @@ static void test_refused(void)
 
     eng_start(&p, &plan);
     eng_write_read(&p, 8192, 1);
-    turn_on(&p.a, AES);
+    cip_turn_on(&p.a, AES);
     ubq_post(&p.a.queue, eng_sqe(&p.a, UB_TA_WRITE, 0, 4096, 1), 1);
     eng_complete(&p.a, UBQ_STATUS_OPCODE);
     g_assert_cmpuint(counter(&p.a, "cip-tx-no-key"), >=, 1);
@@ -235,11 +139,11 @@ static void test_refused(void)
         g_assert_cmphex(p.a.drv.memory[p.a.room + i], ==, 0);
     }
     /* ... and so is what is sealed, where CIP is off. */
-    g_assert_cmpuint(set_key(&p.a, true, 0, 1), ==, UB_CIP_R_OK);
-    g_assert_cmpuint(use_slot(&p.a, 0), ==, UB_CIP_R_RX_FIRST);
-    g_assert_cmpuint(set_key(&p.a, false, 0, 1), ==, UB_CIP_R_OK);
-    g_assert_cmpuint(set_key(&p.a, false, 0, 1), ==, UB_CIP_R_REUSED);
-    g_assert_cmpuint(use_slot(&p.a, 0), ==, UB_CIP_R_OK);
+    g_assert_cmpuint(cip_set_key(&p.a, true, 0, 1), ==, UB_CIP_R_OK);
+    g_assert_cmpuint(cip_use_slot(&p.a, 0), ==, UB_CIP_R_RX_FIRST);
+    g_assert_cmpuint(cip_set_key(&p.a, false, 0, 1), ==, UB_CIP_R_OK);
+    g_assert_cmpuint(cip_set_key(&p.a, false, 0, 1), ==, UB_CIP_R_REUSED);
+    g_assert_cmpuint(cip_use_slot(&p.a, 0), ==, UB_CIP_R_OK);
     ubq_post(&p.a.queue, eng_sqe(&p.a, UB_TA_WRITE, 0, 4096, 1), 1);
     QUBC_WAIT(counter(&p.b, "cip-rx-off") == 1);
     eng_stop(&p);
@@ -341,8 +245,8 @@ static void test_rekey(void)
             put_le64(s + UBQ_SQE_ADDR, ENG_UBA + i * 16384);
             ubq_post(&p.a.queue, s, 1);
             if (i == 3) {
-                key_both(&p, slot, 10 + round);
-                use_both(&p, slot);
+                cip_key_both(&p, slot, 10 + round);
+                cip_use_both(&p, slot);
             }
         }
         for (unsigned i = 0; i < 8; i++) {
@@ -366,13 +270,13 @@ static void test_exhausted(void)
         ubq_post(&p.a.queue, eng_sqe(&p.a, UB_TA_WRITE, 0, 64, 1), 1);
         eng_complete(&p.a, UBQ_STATUS_OK);
     }
-    choose(&p.a, true, 0);
-    g_assert_cmphex(get(&p.a, UB_CIP_SN), ==, UINT32_MAX);
+    cip_choose(&p.a, true, 0);
+    g_assert_cmphex(cip_get(&p.a, UB_CIP_SN), ==, UINT32_MAX);
     ubq_post(&p.a.queue, eng_sqe(&p.a, UB_TA_WRITE, 0, 64, 1), 1);
     eng_complete(&p.a, UBQ_STATUS_OPCODE);
     g_assert_cmpuint(counter(&p.a, "cip-tx-exhausted"), >=, 1);
-    key_both(&p, 1, 2);
-    use_both(&p, 1);
+    cip_key_both(&p, 1, 2);
+    cip_use_both(&p, 1);
     ubq_post(&p.a.queue, eng_sqe(&p.a, UB_TA_WRITE, 0, 64, 1), 1);
     eng_complete(&p.a, UBQ_STATUS_OK);
     eng_stop(&p);
@@ -380,8 +284,8 @@ static void test_exhausted(void)
 
 static uint32_t state(Eng *e)
 {
-    choose(e, false, 0);
-    return get(e, UB_CIP_STATE);
+    cip_choose(e, false, 0);
+    return cip_get(e, UB_CIP_STATE);
 }
 
 /* A reset leaves no key: of the Entity, of the device. */
@@ -396,13 +300,13 @@ static void test_reset(void)
                                      UB_CIP_STATE__SENDS);
     qubc_cfg_write(p.b.q, UB_CFG1_BASE + UB_CFG1_ELR, 1);
     g_assert_cmphex(state(&p.b), ==, 0);
-    g_assert_cmphex(get(&p.b, UB_CIP_CTRL), ==, 0);
+    g_assert_cmphex(cip_get(&p.b, UB_CIP_CTRL), ==, 0);
     g_assert_cmpuint(counter(&p.b, "cip-keys-erased"), ==, 2);
-    turn_on(&p.b, AES);
+    cip_turn_on(&p.b, AES);
     for (unsigned tx = 0; tx < 2; tx++) {
-        g_assert_cmpuint(set_key(&p.b, tx, 0, 1), ==, UB_CIP_R_OK);
+        g_assert_cmpuint(cip_set_key(&p.b, tx, 0, 1), ==, UB_CIP_R_OK);
     }
-    g_assert_cmpuint(use_slot(&p.b, 0), ==, UB_CIP_R_OK);
+    g_assert_cmpuint(cip_use_slot(&p.b, 0), ==, UB_CIP_R_OK);
     qubc_write(p.b.q, UBC_CTRL, UBC_CTRL_RESET);
     g_assert_cmphex(state(&p.b), ==, 0);
     g_assert_cmpuint(counter(&p.b, "cip-keys-erased"), ==, 4);
@@ -411,10 +315,10 @@ static void test_reset(void)
     eng_link_up(&p);
     eng_queue(&p.a, &plan);
     eng_queue(&p.b, &plan);
-    turn_on(&p.a, SM4);
-    turn_on(&p.b, SM4);
-    key_both(&p, 1, 5);
-    use_both(&p, 1);
+    cip_turn_on(&p.a, SM4);
+    cip_turn_on(&p.b, SM4);
+    cip_key_both(&p, 1, 5);
+    cip_use_both(&p, 1);
     eng_write_read(&p, 65536, 2);
     eng_stop(&p);
 }
@@ -427,15 +331,15 @@ static void test_migrate_cold(void)
     start(&p, ENG_RTP, AES, "cip=on");
     eng_write_read(&p, 65536, 1);
     eng_migrate(&p);
-    g_assert_cmphex(get(&p.b, UB_CIP_CTRL), ==, UB_CIP_CTRL__ON);
+    g_assert_cmphex(cip_get(&p.b, UB_CIP_CTRL), ==, UB_CIP_CTRL__ON);
     g_assert_cmphex(state(&p.b), ==, UB_CIP_STATE__SET);
     ubq_post(&p.b.queue, eng_sqe(&p.b, UB_TA_WRITE, 0, 4096, 1), 1);
     eng_complete(&p.b, UBQ_STATUS_OPCODE);
     g_assert_cmpuint(counter(&p.b, "cip-tx-no-key"), >=, 1);
     ubq_post(&p.a.queue, eng_sqe(&p.a, UB_TA_WRITE, 0, 4096, 1), 1);
     QUBC_WAIT(counter(&p.b, "cip-rx-no-key") >= 1);
-    key_both(&p, 1, 7);
-    use_both(&p, 1);
+    cip_key_both(&p, 1, 7);
+    cip_use_both(&p, 1);
     eng_write_read(&p, 65536, 2);
     eng_stop(&p);
 }
@@ -467,9 +371,9 @@ static void test_secret(void)
     GString *json;
 
     start_watched(&p, &plan, plan.props, "-trace ubc_*");
-    bring_up(&p, AES);
+    cip_bring_up(&p, AES);
     /* By the other way to the space. */
-    qubc_write(p.a.q, UBC_CFG_ADDR, SLICE + UB_CIP_KEY);
+    qubc_write(p.a.q, UBC_CFG_ADDR, CIP_SLICE + UB_CIP_KEY);
     qubc_write(p.a.q, UBC_CFG_DATA, WORD + 0xaaa);
     g_assert_cmphex(qubc_read(p.a.q, UBC_CFG_DATA), ==, 0);
     rsp = qtest_qmp(p.a.q->qts, "{ 'execute': 'query-ub-engines' }");
@@ -499,32 +403,32 @@ static void test_announced(void)
 
     eng_start(&p, &plan);
     g_assert_false(shown(&p.a));
-    put(&p.a, UB_CIP_CTRL, UB_CIP_CTRL__ON);
-    g_assert_cmphex(get(&p.a, UB_CIP_CTRL), ==, 0);
+    cip_put(&p.a, UB_CIP_CTRL, UB_CIP_CTRL__ON);
+    g_assert_cmphex(cip_get(&p.a, UB_CIP_CTRL), ==, 0);
     eng_write_read(&p, 8192, 1);
     eng_stop(&p);
     plan.props = "cip=on";
     eng_start(&p, &plan);
     g_assert_true(shown(&p.a));
-    g_assert_cmphex(get(&p.a, UB_CIP_HEADER), ==, UB_CIP_USED << 4);
-    g_assert_cmphex(get(&p.a, UB_CIP_LIMITS), ==, 0x10060210);
-    g_assert_cmpuint(command(&p.a, 99), ==, UB_CIP_R_NO_COMMAND);
+    g_assert_cmphex(cip_get(&p.a, UB_CIP_HEADER), ==, UB_CIP_USED << 4);
+    g_assert_cmphex(cip_get(&p.a, UB_CIP_LIMITS), ==, 0x10060210);
+    g_assert_cmpuint(cip_command(&p.a, 99), ==, UB_CIP_R_NO_COMMAND);
     /* A key that nobody wrote is none, and none is like another but for the end of
      * its IV. */
-    set_policy(&p.a, AES);
-    g_assert_cmpuint(command(&p.a, UB_CIP_CMD_SET_KEY), ==,
+    cip_set_policy(&p.a, AES);
+    g_assert_cmpuint(cip_command(&p.a, UB_CIP_CMD_SET_KEY), ==,
                      UB_CIP_R_INCOMPLETE);
-    g_assert_cmpuint(set_key(&p.a, true, 0, 1), ==, UB_CIP_R_OK);
-    g_assert_cmpuint(command(&p.a, UB_CIP_CMD_SET_KEY), ==,
+    g_assert_cmpuint(cip_set_key(&p.a, true, 0, 1), ==, UB_CIP_R_OK);
+    g_assert_cmpuint(cip_command(&p.a, UB_CIP_CMD_SET_KEY), ==,
                      UB_CIP_R_INCOMPLETE);
-    choose(&p.a, true, 1);
+    cip_choose(&p.a, true, 1);
     for (unsigned i = 0; i < 8; i++) {
-        put(&p.a, UB_CIP_KEY + i, WORD + (p.a.n << 12) + (i << 8) + 1);
+        cip_put(&p.a, UB_CIP_KEY + i, WORD + (p.a.n << 12) + (i << 8) + 1);
     }
-    put(&p.a, UB_CIP_IV, 0x12345678u + 1);
-    put(&p.a, UB_CIP_IV + 1, 0x12345678u * 2 + 1);
-    put(&p.a, UB_CIP_IV + 2, 0x12345678u * 3 + 2);
-    g_assert_cmpuint(command(&p.a, UB_CIP_CMD_SET_KEY), ==, UB_CIP_R_REUSED);
+    cip_put(&p.a, UB_CIP_IV, 0x12345678u + 1);
+    cip_put(&p.a, UB_CIP_IV + 1, 0x12345678u * 2 + 1);
+    cip_put(&p.a, UB_CIP_IV + 2, 0x12345678u * 3 + 2);
+    g_assert_cmpuint(cip_command(&p.a, UB_CIP_CMD_SET_KEY), ==, UB_CIP_R_REUSED);
     eng_stop(&p);
 }
 

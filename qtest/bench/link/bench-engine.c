@@ -5,12 +5,14 @@
  *
  *   bench-engine [ROUNDS [SECONDS A ROUND]]
  *   bench-engine switch [ROUNDS [SECONDS A ROUND]]
+ *   bench-engine cip [ROUNDS [SECONDS A ROUND]]    sealed by CIP against plain
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "measure.h"
 #include "raw-end.h"
 #include "../../link/switch-fabric.h"
+#include "../../link/ubc-cip-drv.h"
 #include "ub/tah.h"
 
 #define SQ_LOG2 10
@@ -226,16 +228,50 @@ static void against_direct(EngPair *p, unsigned rounds, double seconds)
     fabric_stop(&f);
 }
 
+/* Sealed and plain by turns, on one pair. */
+static void against_plain(EngPair *p, unsigned rounds, double seconds)
+{
+    static const struct { const char *name; unsigned suite; } ciphers[] = {
+        { "AES-256-GCM", AES }, { "SM4-GCM", SM4 },
+    };
+    Writer w, other;
+    uint32_t serial = 0;
+
+    writer_open(&w, &p->a);
+    writer_open(&other, &p->b);
+    for (unsigned c = 0; c < G_N_ELEMENTS(ciphers); c++) {
+        for (unsigned i = 1; i < G_N_ELEMENTS(sizes); i++) {
+            double rate[2][ROUNDS_MAX], ratio[ROUNDS_MAX];
+
+            for (unsigned n = 0; n < rounds; n++) {
+                cip_turn_on(&p->a, ciphers[c].suite);
+                cip_turn_on(&p->b, ciphers[c].suite);
+                /* A nonce is never used twice. */
+                serial++;
+                cip_key_both(p, 0, serial);
+                cip_use_both(p, 0);
+                rate[0][n] = writes(&w, 0, sizes[i], seconds);
+                cip_put(&p->a, UB_CIP_CTRL, 0);
+                cip_put(&p->b, UB_CIP_CTRL, 0);
+                rate[1][n] = writes(&w, 0, sizes[i], seconds);
+                ratio[n] = rate[0][n] / rate[1][n];
+            }
+            report("plain", ciphers[c].name, sizes[i], rate, ratio, rounds);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     double given[] = { 3, 1 };      /* rounds, seconds of each */
-    bool through = false;
+    bool through = false, sealed = false;
     unsigned rounds;
     EngPair p = { 0 };
 
     numbers(argc, argv, given, G_N_ELEMENTS(given));
     for (int i = 1; i < argc; i++) {
         through = through || !strcmp(argv[i], "switch");
+        sealed = sealed || !strcmp(argv[i], "cip");
     }
     rounds = CLAMP(given[0], 1, ROUNDS_MAX);
     if (through && !switch_program()) {
@@ -243,13 +279,16 @@ int main(int argc, char **argv)
         return 0;
     }
     link_prepare(&p.link);
+    p.link.props = sealed ? "cip=on" : NULL;
     p.link.a = start_server(&p.link);
     p.link.b = start_client(&p.link);
     eng_open(&p.a, p.link.a, 1);
     eng_open(&p.b, p.link.b, 2);
     eng_link_up(&p);
     full_speed(p.link.a, p.link.b);
-    if (through) {
+    if (sealed) {
+        against_plain(&p, rounds, given[1]);
+    } else if (through) {
         against_direct(&p, rounds, given[1]);
     } else {
         against_raw(&p, rounds, given[1]);
