@@ -11,6 +11,8 @@
 typedef struct Look {
     unsigned kind, tp_opcode, ta_opcode;
     uint32_t psn, queue, target_queue;
+    unsigned cfg;
+    bool compact6;      /* memory operations of CFG 6 are compact */
 } Look;
 
 /* Bytes in front of the TAH by TPH.NLP; -1: what follows cannot be read. */
@@ -58,8 +60,7 @@ static void look_queue(Look *l, const uint8_t *p, uint32_t len)
 }
 
 /* Behind a CIPH, the opcode is what the policy lets be read of it. */
-static void look_tah(Look *l, unsigned nlp, const uint8_t *p, uint32_t len,
-                     bool compact)
+static void look_tah(Look *l, unsigned nlp, const uint8_t *p, uint32_t len)
 {
     bool hidden = nlp == UB_TPH_CIP;
     int skip;
@@ -72,7 +73,7 @@ static void look_tah(Look *l, unsigned nlp, const uint8_t *p, uint32_t len,
     skip = before_tah(nlp);
     if (skip >= 0 && len > (uint32_t)skip) {
         l->ta_opcode = p[skip];
-        if (!hidden && !compact) {
+        if (!hidden && !ub_tah_compact(l->cfg, l->ta_opcode, l->compact6)) {
             look_queue(l, p + skip, len - skip);
         }
     }
@@ -97,7 +98,7 @@ static void look_rtph(Look *l, const uint8_t *p, uint32_t len)
     op = &ub_tp_ops[h.opcode];
     at += op->cetph;
     if (len > at) {
-        look_tah(l, h.nlp, p + at, len - at, false);
+        look_tah(l, h.nlp, p + at, len - at);
     }
 }
 
@@ -112,7 +113,7 @@ static void look_ctph(Look *l, const uint8_t *p, uint32_t len)
     l->kind = UB_FAULT_CTP;
     l->tp_opcode = h.opcode;
     if (h.opcode == UB_CTPOP_DATA) {
-        look_tah(l, h.nlp, p + UB_CTPH_LEN, len - UB_CTPH_LEN, false);
+        look_tah(l, h.nlp, p + UB_CTPH_LEN, len - UB_CTPH_LEN);
     }
 }
 
@@ -148,7 +149,7 @@ static void look_cna(Look *l, unsigned cfg, const uint8_t *p, uint32_t len)
     len -= size;
     if (cfg == UB_LPH_BYPASS) {
         l->kind = UB_FAULT_BYPASS;
-        look_tah(l, UB_TPH_TAH, p, len, true);
+        look_tah(l, UB_TPH_TAH, p, len);
     } else if (cfg == UB_LPH_CNA16 && h.nlp == UB_NLP_SCAN) {
         l->kind = UB_FAULT_SCAN;
     } else if (cfg == UB_LPH_CNA24 && h.nlp == UB_NLP_RTPH) {
@@ -158,10 +159,10 @@ static void look_cna(Look *l, unsigned cfg, const uint8_t *p, uint32_t len)
     }
 }
 
-static Look look_at(unsigned cfg, const uint8_t *p, uint32_t len)
+static Look look_at(unsigned cfg, const uint8_t *p, uint32_t len, bool compact6)
 {
     Look l = { UB_FAULT_ANY, UB_FAULT_ANY, UB_FAULT_ANY, UB_FAULT_NO_PSN,
-               UB_FAULT_NO_QUEUE, UB_FAULT_NO_QUEUE };
+               UB_FAULT_NO_QUEUE, UB_FAULT_NO_QUEUE, cfg, compact6 };
 
     if (ub_lph_is_ip(cfg)) {
         look_ip(&l, cfg, p, len);
@@ -183,8 +184,9 @@ static bool psn_within(uint32_t psn, uint32_t first, uint32_t last)
 static bool fault_match(void *opaque, unsigned cfg, const uint8_t *p,
                         uint32_t len)
 {
-    const UbFaultPlan *f = opaque;
-    const Look l = look_at(cfg, p, len);
+    const NodeFault *own = opaque;
+    const UbFaultPlan *f = &own->plan;
+    const Look l = look_at(cfg, p, len, own->compact6);
 
     return (f->kind == UB_FAULT_ANY || f->kind == l.kind) &&
            (f->tp_opcode == UB_FAULT_ANY || f->tp_opcode == l.tp_opcode) &&
@@ -233,13 +235,13 @@ const char *ub_fault_plan_check(const UbFaultPlan *plan)
 
 void ub_node_set_fault(UbNode *node, bool out, const UbFaultPlan *plan)
 {
-    UbFaultPlan *own = &node->fault[out];
+    NodeFault *own = &node->fault[out];
     UbNetFault fault = { .plan = plan->plan, .match = fault_match,
                          .opaque = own };
 
-    *own = *plan;
-    if (own->psn_last == UB_FAULT_NO_PSN) {
-        own->psn_last = own->psn; /* that one alone */
+    *own = (NodeFault){ .plan = *plan, .compact6 = node->cfg.ta.compact6 };
+    if (own->plan.psn_last == UB_FAULT_NO_PSN) {
+        own->plan.psn_last = own->plan.psn; /* that one alone */
     }
     ub_net_set_fault(node->net, out, &fault);
 }
@@ -249,6 +251,6 @@ bool ub_node_fault(UbNode *node, bool out, UbFaultPlan *plan,
 {
     UbNetFault fault;
 
-    *plan = node->fault[out];
+    *plan = node->fault[out].plan;
     return ub_net_fault(node->net, out, &fault, done);
 }

@@ -15,6 +15,12 @@ typedef struct NodeImports NodeImports;
 
 NodeImports *node_imports(UbNode *node);
 
+/* Which packets an injected fault concerns. */
+typedef struct NodeFault {
+    UbFaultPlan plan;
+    bool compact6;  /* how TAHs of CFG 6 are to be read */
+} NodeFault;
+
 struct UbNode {
     UbNodeConfig cfg;
     UbNodeOps ops;
@@ -25,7 +31,7 @@ struct UbNode {
     UbTa *ta;
     NodeImports *imports;
     bool stirred;   /* a floor has called one that had its turn */
-    UbFaultPlan fault[2];   /* of what comes, of what leaves */
+    NodeFault fault[2];   /* of what comes, of what leaves */
 };
 
 /* ---- path.c ---- */

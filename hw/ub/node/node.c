@@ -155,8 +155,8 @@ UbNode *ub_node_new(const UbNodeConfig *cfg, const UbNodeOps *ops,
     node->cfg.tp = tp_config(cfg, node);
     node->ops = *ops;
     node->opaque = opaque;
-    ub_fault_plan_init(&node->fault[0]);
-    ub_fault_plan_init(&node->fault[1]);
+    ub_fault_plan_init(&node->fault[0].plan);
+    ub_fault_plan_init(&node->fault[1].plan);
     node->net = ub_net_new(&node->cfg.net, ops->net, ops->net_opaque);
     node->tp = ub_tp_new(&node->cfg.tp);
     node->sec = ub_sec_new(cfg->bare);

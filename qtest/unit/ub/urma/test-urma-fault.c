@@ -399,6 +399,38 @@ static void test_queue(void)
     end();
 }
 
+/* Compact TAHs of CFG 6 have no queue either, where memory operations are compact; what
+ * has no compact form has one. */
+static void test_compact6(void)
+{
+    static const struct { uint8_t opcode; bool compact; } rows[] = {
+        { UB_TA_WRITE, true }, { UB_TA_READ, true }, { UB_TA_TAACK, true },
+        { UB_TA_SEND, false }, { UB_TA_WRITE_NOTIFY, false },
+    };
+
+    for (unsigned on = 0; on < 2; on++) {
+        begin();
+        for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+            for (unsigned wide = 0; wide < 2; wide++) {
+                bool hidden = on && !wide && rows[i].compact;
+                UbFaultPlan plan = all();
+                UbNodeConfig *cfg = (UbNodeConfig *)ub_node_config(ends.end[0].node);
+                UbTah t = { .opcode = rows[i].opcode, .rc_id = 0x12345 };
+                Bytes p = cna(wide ? UB_LPH_CNA24 : UB_LPH_CNA16, UB_NLP_CTPH);
+
+                cfg->ta.compact6 = on;
+                add_ctph(&p, UB_CTPOP_DATA, UB_TPH_TAH);
+                add_built(&p, &t);
+                plan.ta_opcode = rows[i].opcode;
+                g_assert_true(hits(&p, &plan));
+                plan.queue = 0x12345;
+                g_assert_cmpint(hits(&p, &plan), ==, !hidden);
+            }
+        }
+        end();
+    }
+}
+
 static void test_plans(void)
 {
     UbFaultPlan plan;
@@ -480,6 +512,7 @@ int main(int argc, char **argv)
     g_test_add_func("/urma/fault/ip", test_ip);
     g_test_add_func("/urma/fault/ways", test_ways);
     g_test_add_func("/urma/fault/queue", test_queue);
+    g_test_add_func("/urma/fault/compact6", test_compact6);
     g_test_add_func("/urma/fault/plans", test_plans);
     g_test_add_func("/urma/fault/config", test_config);
     return g_test_run();
