@@ -30,6 +30,7 @@ struct ub_fabric {
 	struct mutex lock;		/* the list, and what is in it */
 	struct list_head entities;
 	unsigned int count;		/* of entities */
+	const struct ub_entity_info *coming;	/* is about to be lent, or NULL */
 	u32 root;			/* number of the controller */
 	struct mutex change;		/* whoever adds and drops entities */
 	struct delayed_work scan;

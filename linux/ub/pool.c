@@ -47,6 +47,7 @@ int ub_lent_cna(struct ub_core *core, const u8 eid[16], u32 *cna)
 	struct ub_fabric *fabric = READ_ONCE(core->fabric);
 	struct ub_entity *e;
 	unsigned int i;
+	int err = 0;
 	u32 id[4];
 
 	if (!fabric)
@@ -57,8 +58,23 @@ int ub_lent_cna(struct ub_core *core, const u8 eid[16], u32 *cna)
 	e = find_lent(fabric, id);
 	if (e)
 		*cna = e->info.cna;
+	else if (fabric->coming && !memcmp(fabric->coming->eid, id, sizeof(id)))
+		*cna = fabric->coming->cna;
+	else
+		err = -ENOENT;
 	mutex_unlock(&fabric->lock);
-	return e ? 0 : -ENOENT;
+	return err;
+}
+
+/* Who asks for an EID while the Entity that has it is replaced is told of the new
+ * one: what it stands for answers already.
+ */
+static void set_coming(struct ub_fabric *fabric,
+		       const struct ub_entity_info *info)
+{
+	mutex_lock(&fabric->lock);
+	fabric->coming = info;
+	mutex_unlock(&fabric->lock);
 }
 
 /* It names us, and is in the partition that our messages are in. */
@@ -102,6 +118,21 @@ static u8 confirm(struct ub_fabric *fabric, struct ub_entity_info *info)
 	return OK;
 }
 
+static u8 replace_lent(struct ub_fabric *fabric,
+		       const struct ub_entity_info *info)
+{
+	/* A manager's own scans may have found it before. */
+	struct ub_entity *e = ub_entity_find(fabric, info->guid, info->index);
+
+	if (e)
+		ub_entity_drop(e);
+	e = ub_entity_new(fabric, info);
+	if (!e)
+		return NO_RESOURCE;
+	e->lent = true;
+	return ub_entity_add(e) ? NO_RESOURCE : OK;
+}
+
 static u8 take_registration(struct ub_fabric *fabric, const u8 *pdu)
 {
 	struct ub_entity_info info = {
@@ -130,17 +161,12 @@ static u8 take_registration(struct ub_fabric *fabric, const u8 *pdu)
 	/* The name of one that is replaced, and that we were not told of; nobody
 	 * takes its place who does not answer.
 	 */
+	set_coming(fabric, &info);
 	if (e)
 		ub_entity_drop(e);
-	/* A manager's own scans may have found it before. */
-	e = ub_entity_find(fabric, info.guid, info.index);
-	if (e)
-		ub_entity_drop(e);
-	e = ub_entity_new(fabric, &info);
-	if (!e)
-		return NO_RESOURCE;
-	e->lent = true;
-	return ub_entity_add(e) ? NO_RESOURCE : OK;
+	status = replace_lent(fabric, &info);
+	set_coming(fabric, NULL);
+	return status;
 }
 
 static u8 take_deregistration(struct ub_fabric *fabric, const u8 *pdu)
