@@ -19,6 +19,7 @@
 #define UB_SWITCH_H
 
 #include "core/fault.h"
+#include "core/option.h"
 #include "ub/mgmt.h"
 #include "ub/net.h"
 #include "ub/port.h"
@@ -70,6 +71,9 @@ typedef struct UbSwitchOps {
                     unsigned vl, const uint8_t *data, size_t len);
 } UbSwitchOps;
 
+/* Settings by name that are not the network layer's: members of UbSwitchConfig. */
+const CoreOption *ub_switch_options(unsigned *n);
+
 /* Defaults: two ports, routes of 4096 CNAs, nothing routed, no NPI checked. */
 void ub_switch_config_init(UbSwitchConfig *cfg);
 /* NULL and a sentence in *why when the configuration cannot be.  All ports are
@@ -80,6 +84,11 @@ void ub_switch_free(UbSwitch *sw);
 
 /* Do what is to be done; when to call again at the latest, or INT64_MAX. */
 int64_t ub_switch_run(UbSwitch *sw, int64_t now);
+
+/* What it is set to now, the network layer too; and set what settings name, which are
+ * its own and those of the network layer: NULL, or why nothing has changed. */
+UbSwitchConfig ub_switch_settings(const UbSwitch *sw);
+const char *ub_switch_configure(UbSwitch *sw, const UbSwitchConfig *cfg);
 
 /* The byte stream of a port: there, gone, brought bytes, takes more. */
 void ub_switch_wire_connected(UbSwitch *sw, int64_t now, unsigned port);

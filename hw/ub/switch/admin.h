@@ -69,10 +69,10 @@ bool admin_get_prefix(UbSwitchAdmin *a, const char *text, UbIpRoute *r);
 /* An integer of @min to @max. */
 bool admin_range(UbSwitchAdmin *a, const char *what, json_int_t n,
                  json_int_t min, json_int_t max);
-/* Settings of the network layer by name. */
-json_t *admin_settings(const UbNetConfig *c);
+/* Settings by name, of the network layer too. */
+json_t *admin_settings(const UbSwitchConfig *c);
 /* False: no such setting, or a wrong type. */
-bool admin_set(UbSwitchAdmin *a, UbNetConfig *c, const char *name,
+bool admin_set(UbSwitchAdmin *a, UbSwitchConfig *c, const char *name,
                const json_t *value);
 
 /* ---- slots.c ---- */

@@ -91,8 +91,7 @@ static json_t *set_ip_route(UbSwitchAdmin *a, json_t *args)
 
 static json_t *configure_net(UbSwitchAdmin *a, json_t *args)
 {
-    UbNet *net = ub_switch_net(a->sw);
-    UbNetConfig conf = *ub_net_config(net);
+    UbSwitchConfig conf = ub_switch_settings(a->sw);
     const char *name, *why;
     json_t *value;
 
@@ -101,7 +100,7 @@ static json_t *configure_net(UbSwitchAdmin *a, json_t *args)
             return NULL;
         }
     }
-    why = ub_net_configure(net, &conf);
+    why = ub_switch_configure(a->sw, &conf);
     return why ? admin_error(a, "%s", why) : json_object();
 }
 

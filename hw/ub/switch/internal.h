@@ -3,6 +3,7 @@
  *
  *   control.c   what it takes and sends of CFG 5
  *   manage.c    scans and configuration messages
+ *   options.c   its settings by name
  *   ethernet.c  Ethernet ports
  *   switch.c    ports, work, life
  *

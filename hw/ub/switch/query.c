@@ -175,10 +175,12 @@ static json_t *query_routes(UbSwitchAdmin *a, json_t *args)
 
 static json_t *query_settings(UbSwitchAdmin *a, json_t *args)
 {
+    const UbSwitchConfig now = ub_switch_settings(a->sw);
+
     if (!admin_args(a, args, "{}")) {
         return NULL;
     }
-    return admin_settings(ub_net_config(ub_switch_net(a->sw)));
+    return admin_settings(&now);
 }
 
 static void add_faults(UbSwitchAdmin *a, json_t *list, unsigned port, bool out)

@@ -155,9 +155,6 @@ static void look_at_neighbour(SwitchPort *p)
     UbPortStatus st;
     unsigned type;
 
-    if (!p->sw->conf.edge_auto) {
-        return;
-    }
     ub_port_status(p->port, &st);
     type = st.dll.neighbor_valid ? st.dll.neighbor_guid[4] & 15 : 0;
     conf.edge_ports &= ~bit;
@@ -180,7 +177,9 @@ static void on_event(void *opaque, UbPortEvent event)
         ub_net_port_state(sw->net, sw->now, p->index, ub_port_vls(p->port));
     }
     if (event == UB_PORT_LINK || event == UB_PORT_PARAM) {
-        look_at_neighbour(p);
+        if (sw->conf.edge_auto) {
+            look_at_neighbour(p);
+        }
         if (sw->ops.link) {
             sw->ops.link(sw->opaque, p->index);
         }
@@ -429,6 +428,31 @@ void ub_switch_config_init(UbSwitchConfig *cfg)
     cfg->edge_auto = true;
     cfg->ip_notify = true;
     cfg->pass_dhcp = true;
+}
+
+UbSwitchConfig ub_switch_settings(const UbSwitch *sw)
+{
+    UbSwitchConfig cfg = sw->conf;
+
+    cfg.net = *ub_net_config(sw->net);
+    return cfg;
+}
+
+const char *ub_switch_configure(UbSwitch *sw, const UbSwitchConfig *cfg)
+{
+    const char *why = ub_net_configure(sw->net, &cfg->net);
+    bool look = !why && cfg->edge_auto && !sw->conf.edge_auto;
+
+    if (why) {
+        return why;
+    }
+    sw->conf.edge_auto = cfg->edge_auto;
+    sw->conf.ip_notify = cfg->ip_notify;
+    sw->conf.pass_dhcp = cfg->pass_dhcp;
+    for (unsigned i = 0; look && i < sw->conf.ports; i++) {
+        look_at_neighbour(&sw->port[i]);
+    }
+    return NULL;
 }
 
 static bool make_port(UbSwitch *sw, unsigned index, const char **why)

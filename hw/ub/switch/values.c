@@ -169,12 +169,18 @@ static json_t *value_of(const CoreOption *o, uint64_t v)
     }
 }
 
-json_t *admin_settings(const UbNetConfig *c)
-{
-    json_t *all = json_object();
-    unsigned n;
-    const CoreOption *o = ub_net_options(&n);
+/* Whose settings there are, and where they are. */
+static const struct {
+    size_t at;
+    const CoreOption *(*list)(unsigned *n);
+} layers[] = {
+    { 0, ub_switch_options },
+    { offsetof(UbSwitchConfig, net), ub_net_options },
+};
 
+static void add_settings(json_t *all, const CoreOption *o, unsigned n,
+                         const void *c)
+{
     for (; n--; o++) {
         uint64_t v[CORE_OPTION_LONGEST];
         json_t *list = json_array();
@@ -190,6 +196,18 @@ json_t *admin_settings(const UbNetConfig *c)
         json_object_set(all, o->name, o->n ? list : json_array_get(list, 0));
         json_decref(list);
     }
+}
+
+json_t *admin_settings(const UbSwitchConfig *c)
+{
+    json_t *all = json_object();
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(layers); i++) {
+        unsigned n;
+        const CoreOption *o = layers[i].list(&n);
+
+        add_settings(all, o, n, (const char *)c + layers[i].at);
+    }
     return all;
 }
 
@@ -204,7 +222,7 @@ static bool get_value(const CoreOption *o, const json_t *v, uint64_t *out)
     return json_is_integer(v) && json_integer_value(v) >= 0;
 }
 
-static bool set_value(UbSwitchAdmin *a, UbNetConfig *c, const CoreOption *o,
+static bool set_value(UbSwitchAdmin *a, void *c, const CoreOption *o,
                       const json_t *v)
 {
     uint64_t in[CORE_OPTION_LONGEST];
@@ -226,15 +244,17 @@ static bool set_value(UbSwitchAdmin *a, UbNetConfig *c, const CoreOption *o,
     return true;
 }
 
-bool admin_set(UbSwitchAdmin *a, UbNetConfig *c, const char *name,
+bool admin_set(UbSwitchAdmin *a, UbSwitchConfig *c, const char *name,
                const json_t *v)
 {
-    unsigned n;
-    const CoreOption *o = ub_net_options(&n);
+    for (unsigned i = 0; i < G_N_ELEMENTS(layers); i++) {
+        unsigned n;
+        const CoreOption *o = layers[i].list(&n);
 
-    for (; n--; o++) {
-        if (!o->start && !strcmp(o->name, name)) {
-            return set_value(a, c, o, v);
+        for (; n--; o++) {
+            if (!o->start && !strcmp(o->name, name)) {
+                return set_value(a, (char *)c + layers[i].at, o, v);
+            }
         }
     }
     admin_error(a, "no setting \"%.64s\"", name);

@@ -336,6 +336,36 @@ static void test_settings(void)
     g_assert_true(json_equal(before, after));
     json_decref(before);
     json_decref(after);
+    /* The switch's own. */
+    {
+        static const char *const own[] = { "edge-auto", "ip-notify", "pass-dhcp" };
+
+        for (unsigned i = 0; i < G_N_ELEMENTS(own); i++) {
+            g_autofree char *off = g_strdup_printf(CMD("configure", "\"%s\": false"),
+                                                   own[i]);
+            json_t *now = good(CMD("query-settings", ""));
+
+            g_assert_true(json_is_true(json_object_get(now, own[i])));
+            json_decref(now);
+            ok(off);
+            now = good(CMD("query-settings", ""));
+            for (unsigned n = 0; n < G_N_ELEMENTS(own); n++) {
+                g_assert_cmpint(json_is_true(json_object_get(now, own[n])), ==, n > i);
+            }
+            json_decref(now);
+        }
+        fails(CMD("configure", "\"edge-auto\": 1"));
+        /* With what is wrong beside it nothing changes. */
+        fails(CMD("configure", "\"ip-notify\": true, \"fecn-light\": 0"));
+        g_assert_false(ub_switch_settings(sw).ip_notify);
+        /* By hand, until it looks at its neighbours again, of which there are none. */
+        ok(CMD("configure", "\"edge-ports\": [0]"));
+        g_assert_cmphex(c->edge_ports, ==, 1);
+        ok(CMD("configure", "\"edge-auto\": true, \"ip-notify\": true,"
+               " \"pass-dhcp\": true"));
+        g_assert_cmphex(c->edge_ports, ==, 0);
+        g_assert_true(ub_switch_settings(sw).pass_dhcp);
+    }
     /* All or nothing. */
     fails(CMD("configure", "\"fecn\": true, \"mtu\": 5"));
     g_assert_false(c->fecn);

@@ -172,6 +172,50 @@ static void test_ip_notify(void)
     teardown();
 }
 
+/* Settings while it runs: no IP notify makes a route, no neighbour an edge port. */
+static void test_own_settings(void)
+{
+    UbSwitchConfig c;
+    UbFlow f;
+
+    setup(HOSTS, HOSTS);
+    c = ub_switch_settings(sw);
+    g_assert_cmphex(c.net.edge_ports, ==, (1u << HOSTS) - 1);
+    c.ip_notify = c.edge_auto = false;
+    c.net.edge_ports = 2;
+    g_assert_null(ub_switch_configure(sw, &c));
+    ub_flow_init(&f, UB_LPH_IPV4);
+    put_be32(f.ip.dst, 0x0a000003);
+    notify(2, 3, 6);
+    run(SECOND / 100);
+    send_to(0, &f, 100, 0);
+    run(SECOND / 100);
+    g_assert_cmpuint(ub_net_total(ub_switch_net(sw), UB_NET_DROP_NO_ROUTE),
+                     ==, 1);
+    g_assert_cmpuint(hosts[2].got.length, ==, 0);
+    /* A link that comes up again changes nothing by itself. */
+    plug(&hosts[0], false);
+    run(SECOND);
+    plug(&hosts[0], true);
+    run(SECOND);
+    g_assert_cmphex(ub_switch_settings(sw).net.edge_ports, ==, 2);
+    /* What the network layer refuses is refused whole. */
+    c.ip_notify = true;
+    c.net.fecn_light = 0;
+    g_assert_nonnull(ub_switch_configure(sw, &c));
+    g_assert_false(ub_switch_settings(sw).ip_notify);
+    c.net.fecn_light = 1;
+    c.edge_auto = true;
+    g_assert_null(ub_switch_configure(sw, &c));
+    g_assert_cmphex(ub_switch_settings(sw).net.edge_ports, ==, (1u << HOSTS) - 1);
+    notify(2, 3, 6);
+    run(SECOND / 100);
+    send_to(0, &f, 100, 0);
+    run(SECOND / 100);
+    g_assert_cmpuint(hosts[2].got.length, ==, 1);
+    teardown();
+}
+
 /* Who names many addresses leaves room for those of others. */
 static void test_ip_notify_many(void)
 {
@@ -371,6 +415,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/switch/port-down", test_port_down);
     g_test_add_func("/ub/switch/ip-notify", test_ip_notify);
     g_test_add_func("/ub/switch/ip-notify/many", test_ip_notify_many);
+    g_test_add_func("/ub/switch/settings", test_own_settings);
     g_test_add_func("/ub/switch/dhcp", test_dhcp);
     g_test_add_func("/ub/switch/npic", test_npic);
     g_test_add_func("/ub/switch/faults", test_faults);
