@@ -234,8 +234,10 @@ unsigned net_route_choose(UbNet *net, const NetKey *key, uint64_t ports)
     if (!(key->rt & UB_RT__PACKET)) {
         return nth_port(ports, key->hash % n);
     }
-    /* In turn, but where less waits first. */
-    from = net->routes.spray++ % n;
+    /* Where less waits first, else by turns that no rhythm of the traffic meets: of
+     * requests and answers that alternate, the one kind must not have one port and
+     * the other another.  Steps of the golden ratio do that. */
+    from = (uint64_t)(net->routes.spray++ * 0x9e3779b9u) * n >> 32;
     best = nth_port(ports, from);
     for (unsigned i = 1; i < n; i++) {
         unsigned port = nth_port(ports, (from + i) % n);
