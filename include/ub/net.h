@@ -296,10 +296,11 @@ UbSend ub_net_send_raw(UbNet *net, int64_t now, unsigned port,
  * of IP forms is put in or checked.  NULL, or the rule that it breaks: then the
  * packet is counted, and is gone.
  * ub_net_guard_rx(): false: the packet's NPI is not accepted, or it was an NPIC,
- * which ends here; it is gone.
+ * which ends here; it is gone.  ub_net_npic_rx(): true: it was one, and is gone.
  */
 const char *ub_net_guard_tx(UbNet *net, unsigned port, CorePacket *pkt);
 bool ub_net_guard_rx(UbNet *net, unsigned port, CorePacket *pkt);
+bool ub_net_npic_rx(UbNet *net, unsigned port, CorePacket *pkt);
 /* With ecn_copy, of packets of IP: ECN to the FECN of what is sent (@tx), FECN to
  * the ECN of what came (UB 2.0 §5.3.5.1). */
 void ub_net_copy_ecn(const UbNet *net, bool tx, CorePacket *pkt);

@@ -108,15 +108,20 @@ bool net_npi_accepts(const UbNet *net, uint32_t npi, UbNetCounter *why)
 
 /* ---- Beside the net ----------------------------------------------------------- */
 
+bool ub_net_npic_rx(UbNet *net, unsigned port, CorePacket *pkt)
+{
+    /* Data marked as erroneous are void (UB 2.0 §4.8.3): the guest sees. */
+    return ub_meta(pkt)->lph_cfg == UB_LPH_CONTROL && !ub_meta(pkt)->error &&
+           pkt->len >= UB_CONTROL_SIZE && net_control(net, port, pkt);
+}
+
 bool ub_net_guard_rx(UbNet *net, unsigned port, CorePacket *pkt)
 {
     unsigned cfg = ub_meta(pkt)->lph_cfg;
     UbNetCounter why = UB_NET_DROP_SHORT;
 
     if (cfg == UB_LPH_CONTROL) {
-        /* Data marked as erroneous are void (UB 2.0 §4.8.3): the guest sees. */
-        return ub_meta(pkt)->error || pkt->len < UB_CONTROL_SIZE ||
-               !net_control(net, port, pkt);
+        return !ub_net_npic_rx(net, port, pkt);
     }
     if (!ub_lph_is_ip(cfg) ||
         (pkt->len >= UB_IPEXT_SIZE &&

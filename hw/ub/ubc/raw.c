@@ -48,6 +48,13 @@ static bool place(UbcPair *p, CorePacket *pkt)
     return true;
 }
 
+/* Whether software may see it.  NPIC ends here (UB 2.0 §F.2.5). */
+static bool guarded(UbcEnd *e, CorePacket *pkt)
+{
+    return e->ubc->conf.guard ? ub_net_guard_rx(e->ubc->net, e->index, pkt)
+                              : !ub_net_npic_rx(e->ubc->net, e->index, pkt);
+}
+
 void ubc_raw_rx(UbcEnd *e, CorePacket *pkt)
 {
     UbcPair *p;
@@ -56,8 +63,7 @@ void ubc_raw_rx(UbcEnd *e, CorePacket *pkt)
         ubc_net_rx(e, pkt); /* the engine has given itself the address */
         return;
     }
-    if (e->ubc->conf.guard && !e->ubc->conf.forward &&
-        !ub_net_guard_rx(e->ubc->net, e->index, pkt)) {
+    if (!e->ubc->conf.forward && !guarded(e, pkt)) {
         return;
     }
     ub_net_copy_ecn(e->ubc->net, false, pkt);

@@ -328,7 +328,7 @@ static const struct {
                    "messages, MCTP, device authentication" },
     { "responder-kinds", "what it speaks, divided by colons: mctp, bus, vendor, "
                          "spdm; default: all" },
-    { "guard", "NPI, anti-spoof and NPIC also for packets of ring pairs" },
+    { "guard", "NPI and anti-spoof also for packets of ring pairs" },
     { "dll-time-scale", "multiplies the times of the data link layer" },
     { "init-credit", "cells granted on each VL after power-on; 0: 4096 on "
                      "VL0, 512 on the others" },
