@@ -1,0 +1,718 @@
+/*
+ * Congestion (UB 2.0 §5.3.5, §6.6): what a switch whose way out is full marks reaches the
+ * sender, and changes how it sends; TPSACKs of each size (§6.2.3).  The clocks of both
+ * controllers stand but where the test moves them, and the congestion lasts as long as the
+ * receiver stands still.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "ubc-raw.h"
+#include "ubc-watch.h"
+#include "switch-fabric.h"
+#include "ub/tah.h"
+
+#define FIRST_A 100u
+#define FIRST_B 7u
+#define PROPS "," QUBC_STEPPED ",init-credit=64,tp-cc-on=on,tp-cw-init=1048576"
+#define BIG 65536u
+#define MANY 16u        /* of these fill what a link has room for */
+
+static uint64_t number(Eng *e, const char *key)
+{
+    g_autofree char *text = eng_object(e, "channels", ENG_TPN, key);
+
+    return g_ascii_strtoull(text, NULL, 10);
+}
+
+static uint64_t tp(Eng *e, const char *name)
+{
+    return eng_counter(e, "transport", name);
+}
+
+static void tell(Fabric *f, const char *text)
+{
+    qobject_unref(switch_command(&f->sw, text));
+}
+
+static void configure(Fabric *f, const char *settings)
+{
+    g_autofree char *text = g_strdup_printf(
+        "{ 'execute': 'configure', 'arguments': { %s } }", settings);
+
+    tell(f, text);
+}
+
+/* ---- A switch that is full ------------------------------------------------------------ */
+
+typedef struct Jam {
+    Fabric f;
+    char *file;         /* of what passes the switch */
+    gchar *seen;
+    GArray *in, *out;   /* of its port 1: what b sent, what it got */
+} Jam;
+
+static void start(Jam *j, const char *props, unsigned cc, const char *settings)
+{
+    const EngChannel a = { .flags = UBQ_CH_SELECTIVE | UBQ_CH_OOO, .tx = FIRST_A,
+                           .rx = FIRST_B, .cc = cc, .ask = 2 };
+    EngChannel b = a;
+    g_autofree char *text = NULL;
+
+    memset(j, 0, sizeof(*j));
+    b.tx = a.rx;
+    b.rx = a.tx;
+    fabric_start(&j->f, props);
+    fabric_engines(&j->f, &(EngPlan){ .carrier = ENG_CTP });
+    if (cc) {
+        eng_channel(&j->f.e[0], &a);
+        eng_channel(&j->f.e[1], &b);
+    }
+    configure(&j->f, settings);
+    j->file = g_strdup_printf("%s/capture", j->f.dir);
+    text = g_strdup_printf("{ 'execute': 'capture-start', 'arguments':"
+                           " { 'file': '%s' } }", j->file);
+    tell(&j->f, text);
+}
+
+static void look(Jam *j)
+{
+    gsize size;
+
+    tell(&j->f, "{ 'execute': 'capture-stop' }");
+    g_assert_true(g_file_get_contents(j->file, &j->seen, &size, NULL));
+    j->in = g_array_new(false, false, sizeof(Seen));
+    j->out = g_array_new(false, false, sizeof(Seen));
+    watch_read(j->seen, size, 1, j->out, j->in);
+    unlink(j->file);
+}
+
+static void stop(Jam *j)
+{
+    g_array_free(j->in, true);
+    g_array_free(j->out, true);
+    g_free(j->seen);
+    g_free(j->file);
+    fabric_stop(&j->f);
+}
+
+static void post_writes(Jam *j, unsigned n, uint32_t len)
+{
+    for (unsigned i = 0; i < n; i++) {
+        ubq_post(&j->f.e[0].queue, eng_sqe(&j->f.e[0], UB_TA_WRITE, 0, len, 1), 1);
+    }
+}
+
+static void complete(Jam *j, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const uint8_t *c = NULL;
+
+        /* Who is paced goes on with its clock. */
+        QUBC_WAIT((c = ubq_cq_poll(&j->f.e[0].cq)) ||
+                  (qtest_clock_step(j->f.q[0]->qts, 1000000), false));
+        g_assert_cmphex(ubq_cqe_status(c), ==, UBQ_STATUS_OK);
+    }
+}
+
+/* b stands while a sends: @counter of the switch's way out says when it was marked. */
+static void jam(Jam *j, unsigned writes, uint32_t len, const char *counter)
+{
+    uint64_t before = switch_counter(&j->f.sw, 1, counter);
+
+    qtest_qmp_assert_success(j->f.q[1]->qts, "{ 'execute': 'stop' }");
+    post_writes(j, writes, len);
+    QUBC_WAIT(switch_counter(&j->f.sw, 1, counter) > before);
+    qtest_qmp_assert_success(j->f.q[1]->qts, "{ 'execute': 'cont' }");
+}
+
+/* Bytes that wait for b in the switch. */
+static uint64_t waiting(Jam *j)
+{
+    QDict *answer = switch_command(&j->f.sw, "{ 'execute': 'query-ports' }");
+    const QListEntry *row = qlist_next(qlist_first(qdict_get_qlist(answer, "return")));
+    QObject *vl = qlist_peek(qdict_get_qlist(
+        qobject_to(QDict, qlist_entry_obj(row)), "queues"));
+    uint64_t bytes = vl ? qdict_get_int(qobject_to(QDict, vl), "bytes") : 0;
+
+    qobject_unref(answer);
+    return bytes;
+}
+
+/* The CCI of a packet with a NTH. */
+static uint16_t cci_of(const Seen *s)
+{
+    return lduw_be_p(s->p + (s->cfg == UB_LPH_CNA24 ? 6 : 4));
+}
+
+/* How many packets of @cfg in @list have these bits. */
+static unsigned marked(const GArray *list, unsigned cfg, uint16_t mask, uint16_t bits)
+{
+    unsigned n = 0;
+
+    for (guint i = 0; i < list->len; i++) {
+        const Seen *s = &g_array_index(list, Seen, i);
+
+        n += s->cfg == cfg && (cci_of(s) & mask) == bits;
+    }
+    return n;
+}
+
+/* ... and of those with a RTPH of an opcode, its first one. */
+static const Seen *rtp_of(const GArray *list, unsigned opcode, unsigned *n)
+{
+    const Seen *first = NULL;
+
+    *n = 0;
+    for (guint i = 0; i < list->len; i++) {
+        const Seen *s = &g_array_index(list, Seen, i);
+
+        if (s->cfg == UB_LPH_CNA24 && (s->p[UB_NTH24_SIZE] & 0x7f) == opcode) {
+            first = first ? first : s;
+            ++*n;
+        }
+    }
+    return first;
+}
+
+/* LDCP: FECN of the packets, Ce_Seq of the acknowledgements, the window. */
+static void test_ldcp(void)
+{
+    uint64_t before, grown;
+    unsigned acks, ce = 0;
+    Jam j;
+
+    start(&j, PROPS, 1, "'fecn': true, 'fecn-light': 1, 'fecn-heavy': 2");
+    g_assert_cmpuint(number(&j.f.e[0], "window"), ==, 1048576);
+    post_writes(&j, 1, 4096);
+    complete(&j, 1);
+    QUBC_WAIT(number(&j.f.e[0], "window") >= 1048576);
+    before = number(&j.f.e[0], "window");
+    eng_fill(&j.f.e[0], BIG, 3);
+    jam(&j, MANY, BIG, "fecn-marked");
+    complete(&j, MANY);
+    eng_check(&j.f.e[1], BIG, 3);
+    QUBC_WAIT(!number(&j.f.e[0], "in-flight"));
+    g_assert_cmpuint(number(&j.f.e[0], "window"), <, before);
+    /* Without marks it grows again. */
+    configure(&j.f, "'fecn': false");
+    before = number(&j.f.e[0], "window");
+    for (unsigned i = 0; i < 8; i++) {
+        post_writes(&j, 1, BIG);
+        complete(&j, 1);
+    }
+    QUBC_WAIT(!number(&j.f.e[0], "in-flight"));
+    grown = number(&j.f.e[0], "window");
+    g_assert_cmpuint(grown, >, before);
+    look(&j);
+    /* Mode FECN: 10 without congestion, 11 with much of it; Loc, as b is a controller. */
+    g_assert_cmpuint(marked(j.out, UB_LPH_CNA24, 0xffff, UB_CCI_FECN << 13 | 2), >, 0);
+    g_assert_cmpuint(marked(j.out, UB_LPH_CNA24, 0xffff,
+                            UB_CCI_FECN << 13 | UB_CCI_LOC | 3), >, 0);
+    for (guint i = 0; i < j.in->len; i++) {
+        const Seen *s = &g_array_index(j.in, Seen, i);
+        const uint8_t *h = s->p + UB_NTH24_SIZE;
+
+        if (s->cfg == UB_LPH_CNA24 && ((h[0] & 0x7f) == UB_TPOP_ACK_CC ||
+                                       (h[0] & 0x7f) == UB_TPOP_SACK_CC)) {
+            uint32_t all = ldl_be_p(h + 16), seen = ldl_be_p(h + 20);
+
+            g_assert_cmpuint(seen, <=, all);
+            g_assert_cmpuint(seen, >=, ce);
+            ce = seen;
+        }
+    }
+    g_assert_cmpuint(ce, >, 0);
+    g_assert_nonnull(rtp_of(j.in, UB_TPOP_ACK_CC, &acks));
+    rtp_of(j.in, UB_TPOP_ACK, &acks);
+    g_assert_cmpuint(acks, ==, 0);
+    rtp_of(j.in, UB_TPOP_CNP, &acks);
+    g_assert_cmpuint(acks, ==, 0);
+    stop(&j);
+}
+
+/* DCQCN: a CNP comes back, the rate is cut, and time brings it back. */
+static void test_dcqcn(void)
+{
+    const uint64_t most = 100000000;
+    uint64_t rate, later = 0;
+    const uint8_t *h;
+    unsigned cnps;
+    Jam j;
+
+    start(&j, PROPS ",tp-rate-max=100000000", 2,
+          "'fecn': true, 'fecn-light': 1, 'fecn-heavy': 2");
+    g_assert_cmpuint(number(&j.f.e[0], "rate"), ==, 0);
+    eng_fill(&j.f.e[0], BIG, 4);
+    jam(&j, MANY, BIG, "fecn-marked");
+    QUBC_WAIT(tp(&j.f.e[0], "rx-cnp") > 0);
+    QUBC_WAIT((rate = number(&j.f.e[0], "rate")));
+    g_assert_cmpuint(rate, <=, most / 2);
+    complete(&j, MANY);
+    eng_check(&j.f.e[1], BIG, 4);
+    /* No limit any more, after some 30 periods of 0.6 s. */
+    QUBC_WAIT((qtest_clock_step(j.f.q[0]->qts, 1000000000),
+               !(later = number(&j.f.e[0], "rate"))));
+    look(&j);
+    g_assert_cmpuint(marked(j.out, UB_LPH_CNA24, 0xffff,
+                            UB_CCI_FECN << 13 | UB_CCI_LOC | 3), >, 0);
+    h = rtp_of(j.in, UB_TPOP_CNP, &cnps)->p + UB_NTH24_SIZE + 16;
+    g_assert_cmphex(h[0], ==, 3 << 6 | 0x20);   /* ECN, Loc */
+    for (unsigned i = 1; i < UB_CETPH_CNP_LEN; i++) {
+        g_assert_cmphex(h[i], ==, 0);
+    }
+    /* b's clock stands: not one for each packet (§6.6.1.2). */
+    g_assert_cmpuint(cnps, ==, 1);
+    g_assert_cmpuint(tp(&j.f.e[1], "tx-cnp"), ==, cnps);
+    stop(&j);
+}
+
+/* CAQM: the window grows by what is granted, and shrinks where there is congestion. */
+static void test_caqm(void)
+{
+    uint64_t first, before;
+    unsigned n;
+    Jam j;
+
+    start(&j, PROPS, 3, "'caqm': true, 'caqm-congested': 1, 'caqm-unit': 1");
+    /* Nothing waits, and 16 steps of 1 byte would: refused. */
+    first = number(&j.f.e[0], "window");
+    post_writes(&j, 1, 4096);
+    complete(&j, 1);
+    QUBC_WAIT(!number(&j.f.e[0], "in-flight"));
+    g_assert_cmpuint(number(&j.f.e[0], "window"), ==, first);
+    g_assert_cmpuint(switch_counter(&j.f.sw, 1, "caqm-denied"), >, 0);
+    configure(&j.f, "'caqm-congested': 4096, 'caqm-unit': 256");
+    for (unsigned i = 0; i < 8; i++) {
+        post_writes(&j, 1, 4096);
+        complete(&j, 1);
+    }
+    QUBC_WAIT(!number(&j.f.e[0], "in-flight"));
+    before = number(&j.f.e[0], "window");
+    g_assert_cmpuint(before, ==, first + 8 * 16 * 64);
+    configure(&j.f, "'caqm-congested': 1");
+    eng_fill(&j.f.e[0], BIG, 5);
+    jam(&j, MANY, BIG, "caqm-marked");
+    complete(&j, MANY);
+    eng_check(&j.f.e[1], BIG, 5);
+    QUBC_WAIT(!number(&j.f.e[0], "in-flight"));
+    g_assert_cmpuint(number(&j.f.e[0], "window"), <, before);
+    look(&j);
+    g_assert_cmpuint(marked(j.out, UB_LPH_CNA24, 0xe000 | UB_CCI_ENABLE | UB_CCI_C |
+                            UB_CCI_I | UB_CCI_LOC, UB_CCI_CAQM << 13 | UB_CCI_ENABLE |
+                            UB_CCI_C | UB_CCI_LOC), >, 0);
+    g_assert_cmpuint(marked(j.out, UB_LPH_CNA24, 0xffff, UB_CCI_CAQM << 13 |
+                            UB_CCI_ENABLE | UB_CCI_I | 16), ==, 8);
+    rtp_of(j.in, UB_TPOP_CNP, &n);
+    g_assert_cmpuint(n, ==, 0);
+    stop(&j);
+}
+
+/* A row to b of SL 5, which is another flow. */
+#define OTHER_DEST (ENG_DEST + 1)
+
+static void other_flow(Eng *a)
+{
+    UbqPeer peer = eng_peer(2, 0);
+    uint8_t cmd[UBQ_CMD];
+
+    ubq_dest(&a->drv, OTHER_DEST, ENG_CTP, 0, &peer);
+    ubq_cmd_init(cmd, OTHER_DEST, 0);
+    g_assert_cmpuint(ubq_command(&a->drv, UBQ_OP_DEST_QUERY, cmd), ==,
+                     UBQ_RESULT_OK);
+    put_le32(cmd + UBQ_CMD_RESULT, 0);
+    cmd[UBQ_DST_WAY + UBQ_WAY_SL] = 5;
+    g_assert_cmpuint(ubq_command(&a->drv, UBQ_OP_DEST_SET, cmd), ==, UBQ_RESULT_OK);
+}
+
+/* CTP: what goes to that destination waits for its turn, others do not (§6.6.3). */
+static void test_ctp(void)
+{
+    const unsigned few = 4;
+    uint64_t sent;
+    UbqQueue first;
+    Jam j;
+    Eng *a = &j.f.e[0];
+
+    start(&j, PROPS ",tp-rate-max=1000000,tp-rate-min=1000", 0,
+          "'fecn': true, 'fecn-light': 1, 'fecn-heavy': 2");
+    eng_fill(a, BIG, 6);
+    jam(&j, MANY, BIG, "fecn-marked");
+    QUBC_WAIT(tp(a, "rx-cnp") > 0);
+    complete(&j, MANY);
+    eng_check(&j.f.e[1], BIG, 6);
+    /* Half a megabyte a second, or less: 4 KiB take 8 ms, and the clock stands. */
+    post_writes(&j, few, 4096);
+    QUBC_WAIT(eng_counter(a, "transaction", "tx-requests") > MANY * 16);
+    sent = eng_counter(a, "transaction", "tx-requests");
+    g_assert_cmpuint(sent, <, MANY * 16 + few);
+    other_flow(a);
+    first = a->queue;
+    ubq_queue_open(&a->queue, &a->drv, &a->cq, &a->cq, UB_ROI, 0);
+    for (unsigned i = 0; i < few; i++) {
+        uint8_t *s = eng_sqe(a, UB_TA_WRITE, 0, 4096, 1);
+
+        put_le32(s + UBQ_SQE_DEST, OTHER_DEST);
+        ubq_post(&a->queue, s, 1);
+    }
+    for (unsigned n = 0; n < few;) {
+        const uint8_t *c = eng_complete(a, UBQ_STATUS_OK);
+
+        n += get_le32(c + UBQ_CQE_QUEUE) != first.id;
+    }
+    g_assert_cmpuint(eng_counter(a, "transaction", "tx-requests"), <,
+                     MANY * 16 + 2 * few);
+    QUBC_WAIT((qtest_clock_step(a->q->qts, 10000000),
+               eng_counter(a, "transaction", "done") == MANY + 2 * few));
+    look(&j);
+    g_assert_cmpuint(marked(j.out, UB_LPH_CNA16, 0xffff,
+                            UB_CCI_FECN << 13 | UB_CCI_LOC | 3), >, 0);
+    stop(&j);
+}
+
+/* The window framework (§6.6.1): what is under way fits the window; a time-out takes it
+ * back, and makes it smaller. */
+static void test_window(void)
+{
+    const uint32_t cw = 20000;          /* four packets with their headers */
+    EngChannel c = { .flags = UBQ_CH_FAST | UBQ_CH_OOO | UBQ_CH_RTO_DYNAMIC,
+                     .tx = FIRST_A, .rx = FIRST_B, .cc = 1, .ask = 2 };
+    EngPair p;
+    Eng *a = &p.a, *b = &p.b;
+
+    eng_start(&p, &(EngPlan){ .carrier = ENG_CTP, .props = QUBC_STEPPED
+                              ",tp-cc-on=on,tp-cw-init=20000" });
+    eng_channel(a, &c);
+    c.tx = FIRST_B;
+    c.rx = FIRST_A;
+    eng_channel(b, &c);
+    eng_set_faults(a, false, "'kind': 'rtp', 'drop-ppm': 1000000");
+    eng_fill(a, BIG, 9);
+    ubq_post(&a->queue, eng_sqe(a, UB_TA_WRITE, 0, BIG, 1), 1);
+    QUBC_WAIT(tp(b, "rx-rtp") == 4);
+    g_assert_cmpuint(tp(a, "tx-rtp"), ==, 4);
+    g_assert_cmpuint(number(a, "window"), ==, cw);
+    qtest_clock_step(a->q->qts, 20 * 1000000ll);        /* the first time-out */
+    QUBC_WAIT(tp(a, "timeouts") == 1);
+    g_assert_cmpuint(number(a, "window"), ==, cw / 2);
+    eng_set_faults(a, false, "");
+    for (const uint8_t *done = NULL; !done;) {
+        QUBC_WAIT((done = ubq_cq_poll(&a->cq)) ||
+                  (qtest_clock_step(a->q->qts, 100 * 1000000ll), false));
+        g_assert_cmphex(ubq_cqe_status(done), ==, UBQ_STATUS_OK);
+    }
+    eng_check(b, BIG, 9);
+    eng_stop(&p);
+}
+
+/* CC_EN: without, nothing says that it can be marked, and nothing is (§D.1.16). */
+static void test_off(void)
+{
+    Jam j;
+
+    start(&j, "," QUBC_STEPPED ",init-credit=64", 1,
+          "'fecn': true, 'fecn-light': 1, 'fecn-heavy': 2");
+    g_assert_cmpuint(number(&j.f.e[0], "window"), ==, 0);
+    qtest_qmp_assert_success(j.f.q[1]->qts, "{ 'execute': 'stop' }");
+    post_writes(&j, MANY, BIG);
+    QUBC_WAIT(waiting(&j) > 4 * 4096);
+    qtest_qmp_assert_success(j.f.q[1]->qts, "{ 'execute': 'cont' }");
+    complete(&j, MANY);
+    g_assert_cmpuint(switch_counter(&j.f.sw, 1, "fecn-marked"), ==, 0);
+    look(&j);
+    g_assert_cmpuint(marked(j.out, UB_LPH_CNA24, 0xffff, 0), ==,
+                     watch_packets(j.out, UB_LPH_CNA24));
+    stop(&j);
+}
+
+/* The worst hop stays, 00 is not touched (§5.3.5.2): what a peer made by hand says, as a
+ * switch without congestion and one with it lets it pass. */
+static void test_worst(void)
+{
+    static const struct { uint16_t says, calm; } rows[] = {
+        { 0, 0 },
+        { UB_CCI_FECN << 13, UB_CCI_FECN << 13 },                   /* 00 */
+        { UB_CCI_FECN << 13 | 2, UB_CCI_FECN << 13 | 2 },
+        { UB_CCI_FECN << 13 | 1, UB_CCI_FECN << 13 | 1 },
+        { UB_CCI_FECN << 13 | 3, UB_CCI_FECN << 13 | 3 },
+        { UB_CCI_FECN_RTT << 13 | 0x155 << 2 | 3, UB_CCI_FECN_RTT << 13 | 0x155 << 2 | 3 },
+        { UB_CCI_FECN_RTT << 13 | 0x2aa << 2, UB_CCI_FECN_RTT << 13 | 0x2aa << 2 },
+    };
+    Jam j;
+
+    start(&j, PROPS, 0, "'fecn': true, 'fecn-light': 1, 'fecn-heavy': 2");
+    /* The rings that the fabric has opened are for IP. */
+    qubc_pair_write(j.f.q[0], 0, UBC_RING_RX + UBC_RING_CTRL, 0);
+    raw_close(&j.f.e[0]);
+    raw_open(&j.f.e[0]);
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        UbNth nth = { .scna = 1, .dcna = 2, .nlp = UB_NLP_CTPH, .cci = rows[i].says };
+        uint8_t p[64] = { 0 };
+
+        ub_nth16_put(p, &nth);
+        p[UB_NTH16_SIZE] = UB_TPH_UPI32;
+        raw_seal(UB_LPH_CNA16, p, 48);
+        raw_send(&j.f.e[0], UB_LPH_CNA16, p, 52);
+        QUBC_WAIT(switch_counter(&j.f.sw, 1, "forwarded") == i + 1);
+    }
+    raw_close(&j.f.e[0]);
+    look(&j);
+    g_assert_cmpuint(j.out->len, ==, G_N_ELEMENTS(rows));
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_assert_cmphex(cci_of(&g_array_index(j.out, Seen, i)), ==, rows[i].calm);
+    }
+    stop(&j);
+}
+
+/* ---- FECN_RTT (§5.3.5.1) ----------------------------------------------------------------- */
+
+/* A marked packet of a peer that measures: the CNP has its Timestamp. */
+static void test_rtt(void)
+{
+    static const uint16_t times[] = { 0, 0x155, 0x2aa, 0x3ff };
+    const EngChannel c = { .flags = UBQ_CH_FAST, .tx = FIRST_A, .rx = FIRST_B, .cc = 2 };
+    unsigned n = 0;
+    Watch w;
+
+    watch_start(&w, &(EngPlan){ .carrier = ENG_CTP },
+                "," QUBC_STEPPED ",tp-cc-on=on");
+    eng_channel(&w.p.a, &c);
+    raw_open(&w.p.b);
+    for (unsigned i = 0; i < G_N_ELEMENTS(times); i++) {
+        for (unsigned rtp = 0; rtp < 2; rtp++) {
+            unsigned cfg = rtp ? UB_LPH_CNA24 : UB_LPH_CNA16;
+            UbNth nth = { .scna = 2, .dcna = 1,
+                          .nlp = rtp ? UB_NLP_RTPH : UB_NLP_CTPH,
+                          .cci = ub_cci_fecn_rtt(i & 1, times[i],
+                                                 i & 1 ? UB_FECN_HEAVY
+                                                       : UB_FECN_LIGHT) };
+            const UbRtph h = { .opcode = UB_TPOP_DATA, .nlp = UB_TPH_UPI32,
+                               .src = ENG_TPN, .dst = ENG_TPN, .psn = FIRST_B + i };
+            uint8_t p[96] = { 0 };
+            uint32_t len = 80;
+
+            if (rtp) {
+                ub_nth24_put(p, &nth);
+                raw_rtph(p + UB_NTH24_SIZE, &h);
+                len += 2;   /* words behind 10 bytes */
+            } else {
+                ub_nth16_put(p, &nth);
+                p[UB_NTH16_SIZE] = UB_TPH_UPI32;
+            }
+            raw_seal(cfg, p, len);
+            raw_send(&w.p.b, cfg, p, len + 4);
+            n++;
+            QUBC_WAIT(tp(&w.p.a, "tx-cnp") == n);
+            qtest_clock_step(w.p.a.q->qts, 1000000);    /* the next one may be sent */
+        }
+    }
+    raw_close(&w.p.b);
+    watch_look(&w);
+    n = 0;
+    for (guint i = 0; i < w.sent->len; i++) {
+        const Seen *s = &g_array_index(w.sent, Seen, i);
+        bool rtp = s->cfg == UB_LPH_CNA24;
+        uint8_t op = rtp ? s->p[UB_NTH24_SIZE] & 0x7f : s->p[UB_NTH16_SIZE] >> 6;
+        const uint8_t *h = rtp ? s->p + UB_NTH24_SIZE + 16
+                               : s->p + UB_NTH16_SIZE + 1;
+        unsigned t = n / 2;
+
+        if (op != (rtp ? UB_TPOP_CNP : UB_CTPOP_CNP)) {
+            continue;
+        }
+        g_assert_cmphex(cci_of(s), ==, UB_CCI_FECN_RTT << 13 | times[t] << 2);
+        g_assert_cmphex(h[0], ==, (t & 1 ? 3 : 1) << 6 | (t & 1 ? 0x20 : 0));
+        n++;
+    }
+    g_assert_cmpuint(n, ==, 2 * G_N_ELEMENTS(times));
+    watch_end(&w);
+}
+
+/* ---- SAETPH (§6.2.3, §6.4.2.3) ----------------------------------------------------------- */
+
+#define WRITE_PACKETS 40u
+#define WRITE_LEN (WRITE_PACKETS * 1024)
+
+static void sack_start(Watch *w, uint32_t bits, const char *props)
+{
+    const EngChannel a = { .flags = UBQ_CH_SELECTIVE | UBQ_CH_FAST | UBQ_CH_OOO |
+                                    UBQ_CH_RTO_DYNAMIC,
+                           .tx = FIRST_A, .rx = FIRST_B, .mtu = 1024,
+                           .ooo_window = 2048, .tx_window = 2048, .sack_bits = bits };
+    EngChannel b = a;
+
+    b.tx = a.rx;
+    b.rx = a.tx;
+    watch_start(w, &(EngPlan){ .carrier = ENG_CTP }, props);
+    eng_channel(&w->p.a, &a);
+    eng_channel(&w->p.b, &b);
+    eng_fill(&w->p.a, WRITE_LEN, bits);
+}
+
+static void sack_post(Watch *w, unsigned writes)
+{
+    for (unsigned i = 0; i < writes; i++) {
+        ubq_post(&w->p.a.queue, eng_sqe(&w->p.a, UB_TA_WRITE, 0, WRITE_LEN, 1), 1);
+    }
+}
+
+/* A map of so many bits, whose first is the last PSN in order: the next one alone is
+ * missing; MaxRcvPSN. */
+static uint32_t check_map(const uint8_t *e, uint32_t bits)
+{
+    uint32_t max = e[1] << 16 | e[2] << 8 | e[3], behind = max - (FIRST_A - 1);
+
+    for (uint32_t i = 0; i < bits; i++) {
+        uint32_t word = ldl_be_p(e + 4 + i / 32 * 4);
+
+        g_assert_cmpuint(word >> i % 32 & 1, ==, i != 1 && i <= behind);
+    }
+    return max;
+}
+
+/* The first packet is missing, and more behind it are there than a map has bits. */
+static void test_sack(const void *opaque)
+{
+    uint32_t bits = GPOINTER_TO_UINT(opaque), most = 0, largest = 0;
+    unsigned writes = (bits + 2 * WRITE_PACKETS) / WRITE_PACKETS;
+    uint32_t packets = writes * WRITE_PACKETS;
+    Watch w;
+    Eng *a = &w.p.a, *b = &w.p.b;
+
+    sack_start(&w, bits, "," QUBC_STEPPED);
+    /* a is told nothing, so that it sends nothing again. */
+    eng_set_faults(b, false, "'kind': 'rtp', 'psn': 100, 'drop-ppm': 1000000");
+    eng_set_faults(a, false, "'kind': 'rtp', 'tp-opcode': 5, 'drop-ppm': 1000000");
+    sack_post(&w, writes);
+    QUBC_WAIT(tp(b, "rx-held") == packets - 1);
+    QUBC_WAIT(tp(b, "tx-tpsack") && eng_faults(a, false, "drop") ==
+              tp(b, "tx-tpsack"));
+    g_assert_cmpuint(tp(a, "tx-resent"), ==, 0);
+    g_assert_null(ubq_cq_poll(&a->cq));
+    eng_set_faults(b, false, "");
+    eng_set_faults(a, false, "");
+    /* The time-out sends the first one again. */
+    for (unsigned i = 0; i < writes; i++) {
+        const uint8_t *done = NULL;
+
+        QUBC_WAIT((done = ubq_cq_poll(&a->cq)) ||
+                  (qtest_clock_step(a->q->qts, 20 * 1000000ll), false));
+        g_assert_cmphex(ubq_cqe_status(done), ==, UBQ_STATUS_OK);
+    }
+    eng_check(b, WRITE_LEN, bits);
+    watch_look(&w);
+    for (guint i = 0; i < w.came->len; i++) {
+        const Seen *s = &g_array_index(w.came, Seen, i);
+        const uint8_t *h = s->p + UB_NTH24_SIZE, *e = h + 16;
+        uint32_t n;
+
+        if (s->cfg != UB_LPH_CNA24 || (h[0] & 0x7f) != UB_TPOP_SACK ||
+            (h[9] << 16 | h[10] << 8 | h[11]) != FIRST_A - 1) {
+            continue;
+        }
+        g_assert_cmpuint(e[0], <=, 4);
+        n = 64u << e[0];
+        g_assert_cmpuint(n, <=, bits);
+        g_assert_cmpuint(s->len, ==, UB_NTH24_SIZE + 16 + 4 + n / 8 + 4);
+        most = MAX(most, check_map(e, n));
+        largest = MAX(largest, n);
+    }
+    g_assert_cmpuint(largest, ==, bits);
+    g_assert_cmpuint(most, ==, FIRST_A + packets - 1);
+    watch_end(&w);
+}
+
+/* No room to hold what is out of order: it is dropped, and MaxRcvPSN says that it was
+ * there (§6.4.2.3): all of it is taken for lost, and sent again. */
+static void test_sack_hold(void)
+{
+    uint32_t most = 0, ones = 0;
+    Watch w;
+    Eng *a = &w.p.a, *b = &w.p.b;
+
+    sack_start(&w, 1024, "," QUBC_STEPPED ",tp-hold-bytes=40000");
+    eng_set_faults(b, false, "'kind': 'rtp', 'psn': 100, 'drop-ppm': 1000000");
+    eng_set_faults(a, false, "'kind': 'rtp', 'tp-opcode': 5, 'drop-ppm': 1000000");
+    sack_post(&w, 2);
+    QUBC_WAIT(tp(b, "rx-held") + tp(b, "drop-hold") == 2 * WRITE_PACKETS - 1);
+    g_assert_cmpuint(tp(b, "drop-hold"), >, 0);
+    g_assert_cmpuint(tp(b, "rx-held"), >, 0);
+    QUBC_WAIT(eng_faults(a, false, "drop") == tp(b, "tx-tpsack"));
+    eng_set_faults(b, false, "");
+    eng_set_faults(a, false, "");
+    for (unsigned i = 0; i < 2; i++) {
+        const uint8_t *done = NULL;
+
+        QUBC_WAIT((done = ubq_cq_poll(&a->cq)) ||
+                  (qtest_clock_step(a->q->qts, 20 * 1000000ll), false));
+        g_assert_cmphex(ubq_cqe_status(done), ==, UBQ_STATUS_OK);
+    }
+    eng_check(b, WRITE_LEN, 1024);
+    watch_look(&w);
+    for (guint i = 0; i < w.came->len; i++) {
+        const Seen *s = &g_array_index(w.came, Seen, i);
+        const uint8_t *h = s->p + UB_NTH24_SIZE, *e = h + 16;
+        uint32_t max = e[1] << 16 | e[2] << 8 | e[3];
+
+        if (s->cfg != UB_LPH_CNA24 || (h[0] & 0x7f) != UB_TPOP_SACK ||
+            (h[9] << 16 | h[10] << 8 | h[11]) != FIRST_A - 1 || max < most) {
+            continue;
+        }
+        most = max;
+        ones = 0;
+        for (unsigned n = 0; n < 8u << e[0]; n++) {
+            ones += __builtin_popcount(e[4 + n]);
+        }
+    }
+    g_assert_cmpuint(most, ==, FIRST_A + 2 * WRITE_PACKETS - 1);
+    g_assert_cmpuint(ones, >, 1);
+    g_assert_cmpuint(ones, <, 2 * WRITE_PACKETS - 1);
+    watch_end(&w);
+}
+
+/* Many TPSACKs say that one is missing: it goes once (HighRtxPSN, §6.4.2.3.1), and no
+ * clock has to. */
+static void test_sack_once(void)
+{
+    Watch w;
+    Eng *a = &w.p.a, *b = &w.p.b;
+
+    sack_start(&w, 1024, "," QUBC_STEPPED);
+    eng_set_faults(b, false, "'kind': 'rtp', 'psn': 103, 'nth': 1, 'action': 'drop'");
+    sack_post(&w, 8);
+    for (unsigned i = 0; i < 8; i++) {
+        eng_complete(a, UBQ_STATUS_OK);
+    }
+    eng_check(b, WRITE_LEN, 1024);
+    g_assert_cmpuint(eng_faults(b, false, "drop"), ==, 1);
+    g_assert_cmpuint(tp(a, "tx-resent"), ==, 1);
+    g_assert_cmpuint(tp(a, "timeouts"), ==, 0);
+    g_assert_cmpuint(tp(b, "tx-tpsack"), >, 0);
+    watch_look(&w);
+    watch_end(&w);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/ubc-congestion/rtt", test_rtt);
+    qtest_add_data_func("/ubc-congestion/sack-64", GUINT_TO_POINTER(64), test_sack);
+    qtest_add_data_func("/ubc-congestion/sack-128", GUINT_TO_POINTER(128), test_sack);
+    qtest_add_data_func("/ubc-congestion/sack-256", GUINT_TO_POINTER(256), test_sack);
+    qtest_add_data_func("/ubc-congestion/sack-512", GUINT_TO_POINTER(512), test_sack);
+    qtest_add_data_func("/ubc-congestion/sack-1024", GUINT_TO_POINTER(1024),
+                        test_sack);
+    qtest_add_func("/ubc-congestion/sack-hold", test_sack_hold);
+    qtest_add_func("/ubc-congestion/sack-once", test_sack_once);
+    qtest_add_func("/ubc-congestion/window", test_window);
+    if (!switch_program()) {
+        g_test_message("ub-switch is not built: some tests alone");
+        return g_test_run();
+    }
+    qtest_add_func("/ubc-congestion/ldcp", test_ldcp);
+    qtest_add_func("/ubc-congestion/dcqcn", test_dcqcn);
+    qtest_add_func("/ubc-congestion/caqm", test_caqm);
+    qtest_add_func("/ubc-congestion/ctp", test_ctp);
+    qtest_add_func("/ubc-congestion/off", test_off);
+    qtest_add_func("/ubc-congestion/untouched", test_worst);
+    return g_test_run();
+}
