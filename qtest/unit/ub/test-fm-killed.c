@@ -294,6 +294,33 @@ static void test_banned(void)
     world_free(w);
 }
 
+/* What is known is not asked for again: a look at a fabric that is up, and a run with
+ * what the last one knew, take a fraction of one that knows nothing. */
+static void test_known(void)
+{
+    World *w = small_world();
+    UbFm *fm, *now, *anew;
+    unsigned looked, known;
+
+    g_assert_cmpuint(run_once(w, &fm, NULL), ==, 0);
+    w->steps = 0;
+    now = look(w);
+    looked = w->steps;
+    w->steps = 0;
+    g_assert_cmpuint(ub_fm_bring_up(now, &plan, fm), ==, 0);
+    known = w->steps;
+    /* Features, EID, UPI, the manager, totals of each; of switches the table's size. */
+    g_assert_cmpuint(known, ==, 8 * now->nodes + 4);
+    g_assert_cmpuint(now->written, ==, 0);
+    g_assert_cmpuint(run_once(w, &anew, NULL), ==, 0);
+    g_assert_cmpuint(w->steps, >, looked + known + 4 * 8);
+    g_assert_cmpuint(anew->written, ==, 0);
+    ub_fm_free(fm);
+    ub_fm_free(now);
+    ub_fm_free(anew);
+    world_free(w);
+}
+
 /* ---- Time ---- */
 
 /* Virtual time until all of a fabric is up; its links. */
@@ -360,6 +387,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-killed/nodes", test_nodes);
     g_test_add_func("/ub/fm-killed/forgotten", test_forgotten);
     g_test_add_func("/ub/fm-killed/banned", test_banned);
+    g_test_add_func("/ub/fm-killed/known", test_known);
     g_test_add_func("/ub/fm-killed/time", test_time);
     return g_test_run();
 }

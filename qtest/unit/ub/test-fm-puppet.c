@@ -11,6 +11,7 @@
 #include "ub/fm.h"
 
 #define CNA 0x31
+#define ROUTES 0x80u     /* entries of its table, if it has one */
 
 typedef struct Puppet {
     uint8_t tlv[64];    /* of its topology */
@@ -20,6 +21,7 @@ typedef struct Puppet {
     int refused;        /* access that it refuses, counted from 0; -1: none */
     int accesses;
     uint32_t registers[UB_CFG0_UBFM_CNA + 64];
+    uint32_t table[UB_ROUTE_DEFAULT_ROUTING_TABLE + ROUTES + 1];
 } Puppet;
 
 static const UbId puppet_guid = { { 1, 0, 0x02000000, 0xcc080001 } };
@@ -49,6 +51,19 @@ static int puppet_scan(void *opaque, const UbScanWay *way,
     }
 }
 
+/* A register, or a dword of the table. */
+static uint32_t *place(Puppet *p, uint32_t cna, uint32_t dw)
+{
+    g_assert_cmphex(cna, ==, 0);
+    if (dw >= UB_CFG_ROUTE_BASE) {
+        dw -= UB_CFG_ROUTE_BASE;
+        g_assert_cmphex(dw, <, G_N_ELEMENTS(p->table));
+        return &p->table[dw];
+    }
+    g_assert_cmphex(dw, <, G_N_ELEMENTS(p->registers));
+    return &p->registers[dw];
+}
+
 static bool refuses(Puppet *p)
 {
     return p->accesses++ == p->refused;
@@ -58,9 +73,7 @@ static int puppet_read(void *opaque, uint32_t cna, uint32_t dw, uint32_t *value)
 {
     Puppet *p = opaque;
 
-    g_assert_cmphex(cna, ==, 0);
-    g_assert_cmphex(dw, <, G_N_ELEMENTS(p->registers));
-    *value = p->registers[dw];
+    *value = *place(p, cna, dw);
     return refuses(p) ? UB_MGMT_BUSY : 0;
 }
 
@@ -68,12 +81,12 @@ static int puppet_write(void *opaque, uint32_t cna, uint32_t dw, uint32_t value)
 {
     Puppet *p = opaque;
 
-    g_assert_cmphex(cna, ==, 0);
-    g_assert_cmphex(dw, <, G_N_ELEMENTS(p->registers));
+    uint32_t *to = place(p, cna, dw);
+
     if (refuses(p)) {
         return UB_MGMT_BUSY;
     }
-    p->registers[dw] = value;
+    *to = value;
     return 0;
 }
 
@@ -219,11 +232,64 @@ static void test_address(void)
     g_free(p);
 }
 
+/* Bring up our own node, which has a table: what was written, and whether all was well. */
+static unsigned route_own(Puppet *p, bool *good)
+{
+    UbFm *fm = ub_fm_new(&puppet_ops, p);
+    unsigned written;
+    UbFmPlan plan;
+
+    ub_fm_plan_init(&plan);
+    g_assert_true(ub_fm_discover(fm));
+    *good = !ub_fm_bring_up(fm, &plan, NULL);
+    written = fm->written;
+    ub_fm_free(fm);
+    return written;
+}
+
+/* Entries that somebody has left: our own, and up to a gap behind the highest CNA; each
+ * that is refused is told. */
+static void test_table(void)
+{
+    const unsigned first = UB_ROUTE_DEFAULT_ROUTING_TABLE + 1;
+    Puppet *p = puppet_new();
+    bool good;
+    int all;
+
+    ub_mgmt_put(p->tlv + UB_TLV_SLICE_INFO_SIZE, UB_MF_PORTS_TOTAL, 2);
+    p->registers[UB_CFG0_SUPPORTED_FEATURE] =
+        UB_CFG0_SUPPORTED_FEATURE__ROUTE_TABLE_SUPPORTED;
+    p->table[UB_ROUTE_TABLE_CAP] = ROUTES - 1;
+    p->registers[UB_CFG0_EID] = p->registers[UB_CFG0_UBFM_EID] = CNA;
+    p->registers[UB_CFG0_UBFM_CNA] = CNA;
+    g_assert_cmpuint(route_own(p, &good), ==, 0);
+    g_assert_true(good);
+    all = p->accesses;
+    p->table[first + 7] = 1;
+    p->table[first + CNA] = 2;
+    p->table[first + CNA + 32] = 3;             /* the last before the gap's end */
+    p->table[first + CNA + 32 + 33] = 3;        /* beyond it */
+    p->accesses = 0;
+    g_assert_cmpuint(route_own(p, &good), ==, 3);
+    g_assert_true(good);
+    g_assert_cmphex(p->table[first + 7] | p->table[first + CNA] |
+                    p->table[first + CNA + 32], ==, 0);
+    g_assert_cmphex(p->table[first + CNA + 32 + 33], ==, 3);
+    for (int i = 0; i < all; i++) {
+        p->accesses = 0;
+        p->refused = i;
+        g_assert_cmpuint(route_own(p, &good), ==, 0);
+        g_assert_false(good);
+    }
+    g_free(p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/fm-puppet/answers", test_answers);
     g_test_add_func("/ub/fm-puppet/address", test_address);
+    g_test_add_func("/ub/fm-puppet/table", test_table);
     g_test_add_func("/ub/fm-puppet/refused", test_refused);
     return g_test_run();
 }
