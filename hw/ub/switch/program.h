@@ -52,6 +52,7 @@ struct Stream {
     char *host;        /* tls, to connect: whose certificate it must be */
     Target *target;    /* to connect */
     Source listener;
+    bool waits;        /* somebody connects, and has no place yet */
     Connection conn[HANDSHAKES];    /* without tls the first alone */
     Connection *peer;  /* the one that the switch knows of; NULL: none */
     int64_t retry;     /* when to connect again; INT64_MAX: not */

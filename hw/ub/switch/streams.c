@@ -157,6 +157,15 @@ const UbSwitchOps streams_ops = {
 
 /* ---- Connections ---------------------------------------------------------------------- */
 
+/* Whoever waits to be accepted is looked at again. */
+static void listen_again(Stream *s)
+{
+    if (s->waits) {
+        s->waits = false;
+        source_watch(s->prog, &s->listener, EPOLLIN);
+    }
+}
+
 static void drop(Connection *c)
 {
     Stream *s = c->stream;
@@ -172,6 +181,7 @@ static void drop(Connection *c)
     if (!s->listens) {
         s->retry = s->prog->now + RETRY;
     }
+    listen_again(s);
 }
 
 static void run(Connection *c)
@@ -244,17 +254,19 @@ static Connection *make_place(Stream *s)
 static void listener_ready(Source *source, uint32_t events)
 {
     Stream *s = (Stream *)((char *)source - offsetof(Stream, listener));
-    int fd = accept4(s->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    Connection *c;
+    Connection *c = make_place(s);
+    int fd;
 
-    if (fd < 0) {
+    if (!c) {
+        /* One at a time.  The next one waits, as before a socket of QEMU's: hung up on, it
+         * would come again and again. */
+        s->waits = true;
+        source_watch(s->prog, &s->listener, 0);
         return;
     }
-    c = make_place(s);
-    if (c) {
+    fd = accept4(s->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) {
         take(c, fd);
-    } else {
-        close(fd); /* one at a time */
     }
 }
 
@@ -344,6 +356,9 @@ void streams_turn(Program *p)
         if (s->retry <= p->now) {
             connect_stream(s);
         }
+        if (s->peer && mute(s->peer)) {
+            listen_again(s);
+        }
     }
 }
 
@@ -382,6 +397,9 @@ int64_t streams_deadline(const Program *p)
         const Stream *s = &p->stream[i];
 
         next = MIN(next, s->retry);
+        if (s->waits && s->peer && !s->peer->heard) {
+            next = MIN(next, s->peer->since + p->patience);
+        }
         for (unsigned k = 0; k < HANDSHAKES; k++) {
             next = MIN(next, s->conn[k].until);
         }
