@@ -215,7 +215,7 @@ void eng_begin_anew(Eng *e)
     qubc_port_write(e->q, 0, UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
 }
 
-void eng_migrate(EngPair *p)
+void eng_move(EngPair *p)
 {
     g_autofree char *path = g_build_filename(p->link.dir, "migrate", NULL);
     g_autofree char *uri = g_strdup_printf("unix:%s", path);
@@ -233,8 +233,13 @@ void eng_migrate(EngPair *p)
     qubc_stop(p->link.b);
     p->link.b = p->b.q = c;
     p->b.drv.memory = c->ram->at;
-    wait_up(&p->link);
     unlink(path);
+}
+
+void eng_migrate(EngPair *p)
+{
+    eng_move(p);
+    wait_up(&p->link);
 }
 
 void eng_stop(EngPair *p)

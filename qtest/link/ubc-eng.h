@@ -77,6 +77,8 @@ void eng_hasty(Eng *e);
 void eng_begin_anew(Eng *e);
 /* b moves to another machine, and the link comes up again. */
 void eng_migrate(EngPair *p);
+/* The same, but for the link: a is left alone. */
+void eng_move(EngPair *p);
 /* Both ports are enabled and up. */
 void eng_link_up(EngPair *p);
 UbqPeer eng_peer(unsigned n, unsigned cfg);

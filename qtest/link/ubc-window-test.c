@@ -259,6 +259,74 @@ static void test_both_iothread(void)
     both_load(IOTHREAD, IO_OBJECT);
 }
 
+/* ---- A machine that moves ---------------------------------------------------------------- */
+
+/* Loads one after the other, until it is told to end. */
+typedef struct Stream {
+    Win *w;
+    int end;
+    unsigned good, lost, wrong;
+} Stream;
+
+static gpointer load_on(gpointer opaque)
+{
+    Stream *s = opaque;
+
+    while (!qatomic_read(&s->end)) {
+        uint64_t v = win_load(s->w, 0);
+
+        s->good += v == 5;
+        s->lost += v == UINT64_MAX;
+        s->wrong += v != 5 && v != UINT64_MAX;
+    }
+    return NULL;
+}
+
+/* What is lost with the link costs this. */
+#define MOVES_PROPS "window=64M,window-timeout=3000"
+
+/* Its peer loads all the time, and waits, as its link goes and comes; itself it has its
+ * window as before. */
+static void moves(const char *props, const char *more)
+{
+    Two t;
+
+    two_start(&t, ENG_CTP, props, more);
+    put_le64(t.p.a.drv.memory + t.p.a.room, 7);
+    g_assert_cmphex(win_load(&t.b, 0), ==, 7);
+    for (unsigned i = 0; i < 3; i++) {
+        Stream s = { .w = &t.a };
+        GThread *thread;
+
+        put_le64(there(&t), 5);
+        QUBC_WAIT(win_load(&t.a, 0) == 5);
+        thread = g_thread_new("loads", load_on, &s);
+        QUBC_WAIT(qatomic_read(&s.good) > 10);
+        eng_move(&t.p);
+        /* By its own machine's: nobody else talks to it meanwhile. */
+        QUBC_WAIT(qubc_up(t.p.link.b, 0));
+        qatomic_set(&s.end, 1);
+        g_thread_join(thread);
+        g_assert_cmpuint(s.wrong, ==, 0);
+        QUBC_WAIT(win_load(&t.a, 0) == 5);
+        QUBC_WAIT(win_load(&t.b, 0) == 7);
+        win_store(&t.b, 8, i);
+        g_assert_cmphex(win_fence(&t.b) & ~0xffffull, ==, 0);
+        g_assert_cmphex(win_load(&t.b, 8), ==, i);
+    }
+    two_stop(&t);
+}
+
+static void test_moves(void)
+{
+    moves(MOVES_PROPS, NULL);
+}
+
+static void test_moves_iothread(void)
+{
+    moves(MOVES_PROPS ",iothread=io", IO_OBJECT);
+}
+
 /* ---- Who is no processor ----------------------------------------------------------------- */
 
 /* What comes to the window, and does not wait: so many words of it are refused. */
@@ -470,6 +538,8 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-window/deaf-peer/iothread", test_deaf_peer_iothread);
     qtest_add_func("/ubc-window/both", test_both);
     qtest_add_func("/ubc-window/both/iothread", test_both_iothread);
+    qtest_add_func("/ubc-window/moves", test_moves);
+    qtest_add_func("/ubc-window/moves/iothread", test_moves_iothread);
     /* The sanitizers' emulator has not all devices. */
     if (qtest_has_device("e1000")) {
         qtest_add_func("/ubc-window/others/nested", test_nested);
