@@ -320,6 +320,11 @@ static void test_reset_domains(void)
     g_assert_cmphex(ub_slice_get(cfg0, 0x1a), ==, 0x1234);
     g_assert_cmphex(ub_slice_get(err, at), ==, sticky);
     g_assert_cmphex(ub_slice_get(cfg1, 0x10), ==, 77);
+    /* Port 0 is not what has no port. */
+    ub_space_reset(cfg, UB_SPACE_RESET_PORT, 0);
+    g_assert_cmphex(ub_slice_get(link[0], 0x68), ==, 0x40);
+    g_assert_cmphex(ub_slice_get(cfg0, 0x1a), ==, 0x1234);
+    g_assert_cmphex(ub_slice_get(cfg1, 0x10), ==, 77);
     ub_space_reset(cfg, UB_SPACE_RESET_ENTITY, 0);
     g_assert_cmphex(ub_slice_get(cfg1, 0x10), !=, 77);
     g_assert_cmphex(ub_slice_get(cfg0, 0x1a), ==, 0x1234);

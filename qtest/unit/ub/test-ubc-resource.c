@@ -293,6 +293,24 @@ static void test_type2(void)
     put1(MEMORY, T2(UB_INT_TYPE2_INTERRUPT_ENABLE), 1);
     pass();
     g_assert_cmpuint(taken(0, 9), ==, 3);
+    /* Several registers by one Write: the one that rings is among them. */
+    for (unsigned i = 0; i < 4; i++) {
+        put_le32(drv[0].memory + room[0] + 4 * i, i == 1 ? 5 : 6);
+    }
+    g_assert_cmphex(ask(0, UB_TA_WRITE, ROW_MEM, uba(MEMORY, 2) +
+                        UB_ERS2_RING - 4, 16, NULL), ==, UB_TAS_OK);
+    pass();
+    g_assert_cmpuint(taken(0, 9), ==, 4);
+    g_assert_cmpuint(taken(0, 10), ==, 2);
+    /* And what they show by one Read. */
+    g_assert_cmphex(ask(0, UB_TA_READ, ROW_MEM, uba(MEMORY, 2), 32, NULL), ==,
+                    UB_TAS_OK);
+    g_assert_cmphex(get_le32(drv[0].memory + room[0] + UB_ERS2_ID), ==,
+                    UB_ERS2_ID_VALUE);
+    g_assert_cmphex(get_le32(drv[0].memory + room[0] + UB_ERS2_VECTORS), ==,
+                    UB_USI_VECTORS);
+    g_assert_cmphex(get_le32(drv[0].memory + room[0] + UB_ERS2_SIZE_LO), ==,
+                    STORE);
     /* No address, or none of the table: it waits. */
     set_address(3, ADDRESS, TOKEN, 1);
     ring(5);
@@ -302,7 +320,7 @@ static void test_type2(void)
     set_address(3, ADDRESS, TOKEN | UB_USI_ADDRESS_VALID, 1);
     pass();
     g_assert_cmphex(pending(), ==, 1 << 6);
-    g_assert_cmpuint(taken(0, 9), ==, 4);
+    g_assert_cmpuint(taken(0, 9), ==, 5);
     /* The pending table is the Entity's to write. */
     set32(ROW_MEM, uba(MEMORY, 0) + UB_USI_PENDING_TABLE, 0);
     g_assert_cmphex(pending(), ==, 1 << 6);
@@ -311,7 +329,7 @@ static void test_type2(void)
     g_assert_cmphex(pending(), ==, 0);
     g_assert_cmpuint(look32(ROW_MEM, uba(MEMORY, 2) + UB_ERS2_SENT), ==, 0);
     g_assert_cmpuint(lost(), ==, 0);
-    g_assert_cmpuint(rd(&two[0], UBC_USI_RECEIVED), ==, 6);
+    g_assert_cmpuint(rd(&two[0], UBC_USI_RECEIVED), ==, 7);
     g_assert_cmpuint(rd(&two[0], UBC_USI_REFUSED), ==, 0);
     down();
 }
