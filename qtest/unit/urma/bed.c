@@ -78,7 +78,8 @@ static int command_run(unsigned command, void *args)
     lock_look(command);
     g_atomic_int_add(&host.deleted, command == URMA_DELETE_JFC);
     if (host.gone && (command == URMA_DELETE_JFC ||
-                      command == URMA_DELETE_JETTY)) {
+                      command == URMA_DELETE_JETTY ||
+                      command == URMA_DESTROY_JETTY_GRP)) {
         errno = EIO;
         return -1;
     }

@@ -41,6 +41,8 @@ static void test_events(void)
 /* So it does when the device has gone, and the kernel does not say how many. */
 static void test_events_gone(void)
 {
+    urma_jetty_grp_cfg few = { .name = "few", .flag = 1 };
+    urma_jetty_grp *group;
     urma_jfce jfce = { .fd = 8 };
     urma_jfc *jfc = NULL;
     GThread *thread;
@@ -49,9 +51,12 @@ static void test_events_gone(void)
     bed_open(&b);
     jfce.urma_ctx = b.ctx;
     g_assert_cmpint(b.ops->wait_jfc(&jfce, 1, 9, &jfc), ==, 1);
+    group = b.ops->create_jetty_grp(b.ctx, &few);
+    g_assert_nonnull(group);
     host.gone = true;
     acked = 0;
     g_assert_cmpint(b.ops->delete_jetty(b.jetty), ==, 0);
+    g_assert_cmpint(b.ops->delete_jetty_grp(group), ==, 0);
     g_assert_cmpint(b.ops->delete_jfr(b.jfr), ==, 0);
     thread = g_thread_new("ack", ack_later, b.jfc);
     g_assert_cmpint(b.ops->delete_jfc(b.jfc), ==, 0);
@@ -219,6 +224,7 @@ static void test_batch(void)
 {
     urma_jetty *jetty[3], *bad = NULL;
     urma_jfc *jfc[3], *bad_jfc = NULL;
+    urma_jfr *jfr, *bad_jfr = NULL;
     urma_jfc_cfg cfg = { .depth = 10 };
     Bed b;
 
@@ -235,6 +241,9 @@ static void test_batch(void)
     g_assert_cmpint(b.ops->delete_jetty_batch(&jetty[2], 1, &bad), ==, 0);
     g_assert_cmpint(b.ops->delete_jfc_batch(&jfc[2], 1, &bad_jfc), ==, 0);
     g_assert_cmpint(b.ops->delete_jetty_batch(jetty, 0, &bad), ==, 0);
+    jfr = b.ops->create_jfr(b.ctx, &b.jfr->cfg);
+    g_assert_nonnull(jfr);
+    g_assert_cmpint(b.ops->delete_jfr_batch(&jfr, 1, &bad_jfr), ==, 0);
     bed_close(&b);
 }
 

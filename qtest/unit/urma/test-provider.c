@@ -70,6 +70,7 @@ static void test_notify(void)
                             UBQ_SQE_OWNER);
     g_assert_cmphex(get_le64(b.sq + 128 + UBQ_SQE_NOTIFY), ==,
                     0x4242 | 0xfeedull << 32);
+    g_assert_cmphex(get_le64(b.sq + 128 + UBQ_SQE_IMM), ==, 0x99);
     bed_close(&b);
 }
 
@@ -421,6 +422,33 @@ static void test_reset_jetty(void)
     bed_close(&b);
 }
 
+/* A JFS that is reset begins with its first block again; one that goes to Error does
+ * not. */
+static void test_reset_jfs(void)
+{
+    urma_jfs_attr attr = { .mask = URMA_MODIFY_JFS_STATE };
+    urma_jfs_wr wr = { .opcode = URMA_WR_NOP }, *bad;
+    const uint8_t *sq;
+    urma_jfs *jfs;
+    Bed b;
+
+    bed_open(&b);
+    jfs = b.ops->create_jfs(b.ctx, &b.jetty->cfg.jfs_cfg);
+    g_assert_nonnull(jfs);
+    sq = host.ring[jfs->handle];
+    wr.tjetty = b.target;
+    for (unsigned i = 0; i < 3; i++) {
+        memset(host.ring[jfs->handle], 0, 4 * UBQ_BLOCK);
+        g_assert_cmpint(b.ops->post_jfs_wr(jfs, &wr, &bad), ==, 0);
+        g_assert_cmphex(get_le32(sq + (i == 1) * UBQ_BLOCK), !=, 0);
+        g_assert_cmphex(get_le32(sq + (i != 1) * UBQ_BLOCK), ==, 0);
+        attr.state = i ? URMA_RESET : URMA_ERROR;
+        g_assert_cmpint(b.ops->modify_jfs(jfs, &attr), ==, 0);
+    }
+    g_assert_cmpint(b.ops->delete_jfs(jfs), ==, 0);
+    bed_close(&b);
+}
+
 /* A JFR that is reset: what was told of its entries is of no use in any JFC, also
  * where another JFC came later and has gone. */
 static void test_reset_jfr(void)
@@ -573,6 +601,7 @@ int main(int argc, char **argv)
     g_test_add_func("/urma-provider/forget", test_forget);
     g_test_add_func("/urma-provider/forget-receive", test_forget_receive);
     g_test_add_func("/urma-provider/reset-jetty", test_reset_jetty);
+    g_test_add_func("/urma-provider/reset-jfs", test_reset_jfs);
     g_test_add_func("/urma-provider/reset-jfr", test_reset_jfr);
     g_test_add_func("/urma-provider/numbers", test_numbers);
     g_test_add_func("/urma-provider/doorbells", test_doorbells);
