@@ -467,11 +467,12 @@ static void test_sc_taken(void)
 static void test_sc_early(void)
 {
     for (unsigned buffer = 0; buffer < 2; buffer++) {
+        const uint8_t *c = NULL;
         EngPair p;
 
         eng_start(&p, &(EngPlan){ .carrier = ENG_CTP, .mode = UB_ROT,
-                                  .props = buffer ? "ta-rnr-timer=0"
-                                      : "ta-rnr-timer=0,ta-sc-buffer=0" });
+                                  .props = buffer ? QUBC_STEPPED
+                                      : QUBC_STEPPED ",ta-sc-buffer=0" });
         write_once(&p.a, 0);
         eng_set_faults(&p.b, false, "'kind': 'ctp', 'nth': 1, "
                        "'action': 'reorder', 'reorder-depth': 2");
@@ -479,8 +480,13 @@ static void test_sc_early(void)
             ubq_post(&p.a.queue, eng_sqe(&p.a, UB_TA_WRITE,
                                          i & 1 ? 2 << 20 : 0, LEN, 1), 1);
         }
+        /* All have come while the clock stood: what is late is so by its order. */
+        QUBC_WAIT(eng_counter(&p.b, "transaction", buffer ? "sc-held" : "rnr-tx"));
         for (unsigned i = 0; i < 4; i++) {
-            eng_complete(&p.a, UBQ_STATUS_OK);
+            QUBC_WAIT((c = ubq_cq_poll(&p.a.cq)) ||
+                      (qtest_clock_step(p.a.q->qts, 1000000),
+                       qtest_clock_step(p.b.q->qts, 1000000), false));
+            g_assert_cmphex(ubq_cqe_status(c), ==, UBQ_STATUS_OK);
         }
         g_assert_cmpuint(eng_faults(&p.b, false, "reorder"), ==, 1);
         g_assert_cmpint(eng_counter(&p.b, "transaction", "sc-held") > 0, ==,
