@@ -146,6 +146,26 @@ static void test_row_stuck(void)
     }
 }
 
+/* Rows of the device's own lie behind those of software, and there are so many. */
+static void test_own_rows(void)
+{
+    Pair *p = pair_new(2, NULL);
+    UbTa *ta = p->end[0].ta;
+    UbTaDest d = *ub_ta_dest(ta, ROW_CTP + 1);
+
+    for (unsigned i = 0; i < UB_TA_OWN_DESTS; i++) {
+        g_assert_null(ub_ta_dest(ta, UB_TA_DESTS + i));
+        g_assert_true(ub_ta_set_dest(ta, UB_TA_DESTS + i, &d));
+        g_assert_nonnull(ub_ta_dest(ta, UB_TA_DESTS + i));
+    }
+    g_assert_false(ub_ta_set_dest(ta, UB_TA_DESTS + UB_TA_OWN_DESTS, &d));
+    pair_queue(p, 0, 7, UB_ROI);
+    work_all(p, 0, 7, work_new(UB_TA_DESTS, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    g_assert_true(ub_ta_set_dest(ta, UB_TA_DESTS, NULL));
+    work_all(p, 0, 7, work_new(UB_TA_DESTS, UB_TA_WRITE, 0, 8), UB_TAS_OPCODE);
+    pair_free(p);
+}
+
 /* ---- channels of several MTUs ---- */
 
 static uint32_t picked;
@@ -657,6 +677,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/rows/form", test_row_form);
     g_test_add_func("/ub/ta/rows/peer", test_row_peer);
     g_test_add_func("/ub/ta/rows/long", test_row_long);
+    g_test_add_func("/ub/ta/rows/own", test_own_rows);
     g_test_add_func("/ub/ta/rows/stuck", test_row_stuck);
     g_test_add_func("/ub/ta/part", test_part);
     g_test_add_func("/ub/ta/zeroes", test_zeroes);
