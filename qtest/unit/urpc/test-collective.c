@@ -243,6 +243,7 @@ static void test_limits(void)
 {
     Over o[COLL_UNDER_WAY + 1] = { 0 };
     uint64_t data[ELEMENTS + 1] = { 0 };
+    Urpc *ends[COLL_NODES + 1] = { NULL };
     Rig r = rig_new(2);
 
     g_assert_cmpint(coll_broadcast(r.c[0], 0, 2, data, 1, over, o), ==, EINVAL);
@@ -259,6 +260,14 @@ static void test_limits(void)
             g_assert(rig_step(&r));
         }
         g_assert(o[i].done == 1 && o[i].status == URPC_TIMEOUT);
+    }
+    coll_free(r.c[0]);
+    r.c[0] = NULL;
+    for (unsigned n = COLL_NODES; n <= COLL_NODES + 1; n++) {
+        Coll *many = coll_new(BED_UNIT, 0, n, ends, r.b->fns[0], 1);
+
+        g_assert(!many == (n > COLL_NODES));
+        coll_free(many);
     }
     rig_free(&r);
 }
