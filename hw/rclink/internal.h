@@ -306,6 +306,7 @@ struct Rclink {
     /* Of the QP that sent last, no part of the state; NO_SLOT: of none. */
     RclStencil stencil;
     uint16_t stencil_qp;
+    uint16_t stencil_next;      /* who sent last, without one */
     uint8_t *scratch, *scratch_out;
 };
 

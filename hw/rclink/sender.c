@@ -286,21 +286,26 @@ void rcl_sender_ack(Rclink *d, RclQp *q, const RclRh *rh)
 
 /* ---- grants ---- */
 
-/* The frame of slot @i, at @p; its length. */
+/* The frame of slot @i, at @p; its length.  A stencil pays from the third packet in
+ * a row on: the second one makes it. */
 static size_t frame_build(Rclink *d, const RclQp *q, RclFlow flow, uint16_t i,
                           uint8_t *p)
 {
     const RclSlot *s = &d->slot[i];
     RclStencil *st = &d->stencil;
-    RclHead h;
 
     if (d->stencil_qp != q->id || st->len != s->len) {
-        h = (RclHead) { .rh = { .opcode = RCL_OP_SEND, .ts_en = true } };
+        bool again = d->stencil_next == q->id;
+        RclHead h = {
+            .rh = {
+                .opcode = RCL_OP_SEND, .fack = s->fack, .ts_en = true,
+                .ts = mac_stamp(d), .psn = s->psn,
+            },
+        };
+
+        d->stencil_next = q->id;
         rcl_head_fill(d, q, flow, d->port.tc1[flow], &h);
-        if (!rcl_stencil_cut(&d->port.layout, &h, s->len, st)) {
-            h.rh.fack = s->fack;
-            h.rh.ts = mac_stamp(d);
-            h.rh.psn = s->psn;
+        if (!again || !rcl_stencil_cut(&d->port.layout, &h, s->len, st)) {
             return rcl_frame_put(&d->port.layout, &h, slot_payload(d, i),
                                  s->len, p);
         }

@@ -71,22 +71,22 @@ static void test_moved(void)
     Rig *r = alone(0);
     RigEnd *e = &r->e[0];
 
-    for (unsigned i = 0; i < 8; i++) {
+    for (unsigned i = 0; i < 12; i++) {
         g_autoptr(GBytes) frame = NULL;
         const uint8_t *f;
         size_t n;
 
         rig_set(e, RCL_QP_ID_SET, 0xa5);
-        rig_set(e, RCL_DEST_MAC_MEM, UINT64_C(0x020000000100) + i / 2);
+        rig_set(e, RCL_DEST_MAC_MEM, UINT64_C(0x020000000100) + i / 3);
         rig_set(e, RCL_TRAFFIC_CLASS, UINT64_C(0x01010101) * (4 * i + 4));
-        rig_post(e, 0xa5, 64 + i / 4 * 4, i, 0);
+        rig_post(e, 0xa5, 64 + i / 6 * 4, i, 0);
         rig_settle(r);
         frame = rig_frame(e);
         g_assert_nonnull(frame);
         f = g_bytes_get_data(frame, &n);
-        g_assert_cmpuint(f[5], ==, i / 2);
+        g_assert_cmpuint(f[5], ==, i / 3);
         g_assert_cmphex(f[6], ==, 4 * i + 4);
-        g_assert_cmpuint(n, ==, 14 + 8 + 64 + i / 4 * 4 + 4);
+        g_assert_cmpuint(n, ==, 14 + 8 + 64 + i / 6 * 4 + 4);
     }
     rig_free(r);
 }
