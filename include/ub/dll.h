@@ -265,6 +265,7 @@ typedef struct UbDllStatus {
     uint32_t wr_ptr, tail_ptr, rd_ptr, rcv_ptr, num_free_buf, depth;
     uint8_t num_retry, num_phy_reinit;
     uint32_t queued[UB_VLS];         /* packets */
+    uint32_t starved;                /* bit v: the first of VL v lacks credits */
     bool neighbor_valid;             /* Neighbor Port Info, D.5.4 */
     uint16_t neighbor_port;
     uint8_t neighbor_guid[16];

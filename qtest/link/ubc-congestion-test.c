@@ -104,10 +104,17 @@ static void post_writes(Jam *j, unsigned n, uint32_t len)
 
 static void complete(Jam *j, unsigned n)
 {
-    for (unsigned i = 0; i < n; i++) {
+    while (n--) {
+        eng_complete(&j->f.e[0], UBQ_STATUS_OK);
+    }
+}
+
+/* Who is paced goes on with its clock. */
+static void complete_paced(Jam *j, unsigned n)
+{
+    while (n--) {
         const uint8_t *c = NULL;
 
-        /* Who is paced goes on with its clock. */
         QUBC_WAIT((c = ubq_cq_poll(&j->f.e[0].cq)) ||
                   (qtest_clock_step(j->f.q[0]->qts, 1000000), false));
         g_assert_cmphex(ubq_cqe_status(c), ==, UBQ_STATUS_OK);
@@ -247,7 +254,7 @@ static void test_dcqcn(void)
     QUBC_WAIT(tp(&j.f.e[0], "rx-cnp") > 0);
     QUBC_WAIT((rate = number(&j.f.e[0], "rate")));
     g_assert_cmpuint(rate, <=, most / 2);
-    complete(&j, MANY);
+    complete_paced(&j, MANY);
     eng_check(&j.f.e[1], BIG, 4);
     /* No limit any more, after some 30 periods of 0.6 s. */
     QUBC_WAIT((qtest_clock_step(j.f.q[0]->qts, 1000000000),
@@ -333,12 +340,12 @@ static void test_ctp(void)
     Jam j;
     Eng *a = &j.f.e[0];
 
-    start(&j, PROPS ",tp-rate-max=1000000,tp-rate-min=1000", 0,
+    start(&j, PROPS ",tp-rate-max=1000000,tp-rate-min=1000,tp-cc-scale=1000000", 0,
           "'fecn': true, 'fecn-light': 1, 'fecn-heavy': 2");
     eng_fill(a, BIG, 6);
     jam(&j, MANY, BIG, "fecn-marked");
     QUBC_WAIT(tp(a, "rx-cnp") > 0);
-    complete(&j, MANY);
+    complete_paced(&j, MANY);
     eng_check(&j.f.e[1], BIG, 6);
     /* Half a megabyte a second, or less: 4 KiB take 8 ms, and the clock stands. */
     post_writes(&j, few, 4096);
@@ -367,6 +374,74 @@ static void test_ctp(void)
     g_assert_cmpuint(marked(j.out, UB_LPH_CNA16, 0xffff,
                             UB_CCI_FECN << 13 | UB_CCI_LOC | 3), >, 0);
     stop(&j);
+}
+
+#define RAW_LEN 3000u
+#define RAW_MANY (QUBC_RING - 8)
+
+/* Packets of IPv4 of node 1's software to that of node 2, which say that they may be
+ * marked. */
+static void post_raw(Fabric *f, unsigned n)
+{
+    QUbc *d = f->q[0];
+
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t at = QUBC_TX_BUF(0) + d->port[0].tx_head % QUBC_RING * QUBC_BUF;
+        uint8_t *p = d->ram->at + at, *ip = p + UB_IPEXT_SIZE;
+        uint32_t sum = 0;
+
+        memset(p, 0, RAW_LEN);
+        ub_ipext_put(p, ub_cci_fecn(false, UB_FECN_NONE), UB_NPI_DEFAULT);
+        ip[0] = 0x45;
+        put_be16(ip + 2, RAW_LEN - UB_IPEXT_SIZE);
+        ip[8] = 64;
+        ip[9] = 253;            /* for experiments */
+        put_be32(ip + 12, 0x0a000001);
+        put_be32(ip + 16, 0x0a000002);
+        for (unsigned w = 0; w < UB_IPV4_SIZE; w += 2) {
+            sum += get_be16(ip + w);
+        }
+        put_be16(ip + 10, ~(sum % 0xffff));
+        qubc_post(d, 0, UBC_RING_TX, at, RAW_LEN, UB_LPH_IPV4);
+    }
+    qubc_doorbell(d, 0, UBC_RING_TX);
+}
+
+/* Who has no buffers gives no credits: this is congestion that spreads, which need not be
+ * marked (§5.3.5.2). */
+static void test_spread(void)
+{
+    for (unsigned root = 0; root < 2; root++) {
+        uint64_t marks, came;
+        Jam j = { 0 };
+        Fabric *f = &j.f;
+
+        fabric_start(f, ",init-credit=64");
+        configure(f, root ? "'fecn': true, 'fecn-light': 1, 'fecn-heavy': 2,"
+                            " 'root-cause': true"
+                          : "'fecn': true, 'fecn-light': 1, 'fecn-heavy': 2");
+        /* What there is room for at the other end, one by one. */
+        for (unsigned i = 0; i < RAW_MANY; i++) {
+            post_raw(f, 1);
+            QUBC_WAIT(qubc_counter(f->q[1], 0, UBC_CNT_RX_PACKETS) == i + 1);
+        }
+        QUBC_WAIT(qubc_status(f->q[0], 0, UBC_RING_TX, RAW_MANY - 1) & UBC_DESC_DONE);
+        g_assert_cmpuint(switch_counter(&f->sw, 1, "fecn-marked"), ==, 0);
+        /* More than that: one by one again, as far as the switch can hand them on. */
+        for (came = RAW_MANY; waiting(&j) < 2 * RAW_LEN; came++) {
+            post_raw(f, 1);
+            QUBC_WAIT(switch_counter(&f->sw, 0, "rx-packets") == came + 1);
+        }
+        marks = switch_counter(&f->sw, 1, "fecn-marked");
+        for (unsigned i = 0; i < 4; i++, came++) {
+            post_raw(f, 1);
+            QUBC_WAIT(switch_counter(&f->sw, 0, "rx-packets") == came + 1);
+        }
+        g_assert_cmpuint(switch_counter(&f->sw, 1, "fecn-marked"), ==,
+                         root ? marks : marks + 4);
+        g_assert_cmpuint(marks > 0, ==, !root);
+        fabric_stop(f);
+    }
 }
 
 /* The window framework (§6.6.1): what is under way fits the window; a time-out takes it
@@ -712,6 +787,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-congestion/dcqcn", test_dcqcn);
     qtest_add_func("/ubc-congestion/caqm", test_caqm);
     qtest_add_func("/ubc-congestion/ctp", test_ctp);
+    qtest_add_func("/ubc-congestion/spread", test_spread);
     qtest_add_func("/ubc-congestion/off", test_off);
     qtest_add_func("/ubc-congestion/untouched", test_worst);
     return g_test_run();

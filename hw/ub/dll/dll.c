@@ -361,6 +361,7 @@ void ub_dll_status(const UbDll *d, UbDllStatus *st)
     memcpy(st->rx_pending, v->pending, sizeof(st->rx_pending));
     for (unsigned vl = 0; vl < UB_VLS; vl++) {
         st->queued[vl] = d->vlq[vl].count;
+        st->starved |= (uint32_t)vl_starved(d, vl) << vl;
     }
 }
 

@@ -261,6 +261,8 @@ bool credit_may_starve(const UbDll *d);
 void vl_append(UbDll *d, CorePacket *pkt);
 void vl_flush(UbDll *d);
 bool vl_next(UbDll *d);
+/* Whether the first packet of a VL waits for credits. */
+bool vl_starved(const UbDll *d, unsigned vl);
 void vl_done(UbDll *d);
 void vl_undo(UbDll *d);
 

@@ -131,6 +131,15 @@ static CorePacket *ready(UbDll *d, unsigned vl, UbPlength *shape)
     return NULL;
 }
 
+bool vl_starved(const UbDll *d, unsigned vl)
+{
+    const CorePacket *pkt = d->vlq[vl].head;
+    UbPlength shape;
+
+    return pkt && ub_plength_of(d->v.mode, pkt->len, &shape) &&
+           !credit_enough(d, vl, dll_cells(d, ub_plength_flits(shape)));
+}
+
 static void start(UbDll *d, unsigned vl, UbPlength shape)
 {
     UbDllVars *v = &d->v;

@@ -96,8 +96,7 @@ static bool net_starved(void *opaque, unsigned port, unsigned vl)
         return false; /* Ethernet has no credits */
     }
     ub_port_status(sw->port[port].port, &st);
-    return st.dll.queued[vl] && !st.dll.tx_credit[vl] &&
-           !(st.dll.tx_shared && st.dll.tx_credit_shared);
+    return st.dll.starved >> vl & 1;
 }
 
 static const UbNetOps net_ops = {

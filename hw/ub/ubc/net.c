@@ -38,6 +38,18 @@ static bool net_room(void *opaque, unsigned port, unsigned vl)
     return ub_port_room(ubc->end[port].port, vl) == UB_PORT_SENT;
 }
 
+static bool net_starved(void *opaque, unsigned port, unsigned vl)
+{
+    Ubc *ubc = opaque;
+    UbPortStatus st;
+
+    if (port == ubc->ports) {
+        return false;   /* Ethernet has no credits */
+    }
+    ub_port_status(ubc->end[port].port, &st);
+    return st.dll.starved >> vl & 1;
+}
+
 static bool net_send(void *opaque, unsigned port, CorePacket *pkt)
 {
     Ubc *ubc = opaque;
@@ -84,7 +96,7 @@ static void net_error(void *opaque, unsigned port, UbNetError error,
 
 static const UbNetOps net_ops = {
     .room = net_room, .send = net_send, .kick = net_kick, .rule = net_rule,
-    .error = net_error,
+    .error = net_error, .starved = net_starved,
 };
 
 /* ---- Life --------------------------------------------------------------------------- */
