@@ -16,7 +16,8 @@
 /* ---- ways ---- */
 
 static struct mem_dest *dest_new(struct mem_dev *dev, const u8 eid[16],
-				 u32 carrier, const struct ub_place *place)
+				 u32 carrier, const struct ub_place *place,
+				 struct ub_channel *channel)
 {
 	struct mem_dest *d = kzalloc(sizeof(*d), GFP_KERNEL);
 	int err;
@@ -26,7 +27,8 @@ static struct mem_dest *dest_new(struct mem_dev *dev, const u8 eid[16],
 	d->way.carrier = carrier;
 	d->way.place = *place;
 	memcpy(d->way.eid, eid, sizeof(d->way.eid));
-	err = ub_dest_add(&dev->dests, &d->way, 0);
+	d->way.channel = channel;
+	err = ub_dest_add(&dev->dests, &d->way);
 	if (!err)
 		return d;
 	kfree(d);
@@ -36,6 +38,7 @@ static struct mem_dest *dest_new(struct mem_dev *dev, const u8 eid[16],
 static struct mem_dest *dest_get(struct mem_dev *dev, const u8 eid[16],
 				 u32 carrier)
 {
+	struct ub_channel *channel = NULL;
 	struct ub_dest *way;
 	struct mem_dest *d;
 	struct ub_place place = { };
@@ -43,10 +46,17 @@ static struct mem_dest *dest_get(struct mem_dev *dev, const u8 eid[16],
 
 	if (err)
 		return ERR_PTR(err);
+	if (carrier == UB_RTP)
+		channel = ub_channel_get(&dev->dests, &place);
+	if (IS_ERR(channel))
+		return ERR_CAST(channel);
 	mutex_lock(&dev->dests.lock);
 	way = ub_dest_get(&dev->dests, eid, carrier, &place);
 	d = way ? container_of(way, struct mem_dest, way)
-		: dest_new(dev, eid, carrier, &place);
+		: dest_new(dev, eid, carrier, &place, channel);
+	/* A row that was there has it already. */
+	if (way || IS_ERR(d))
+		ub_channel_put(channel);
 	mutex_unlock(&dev->dests.lock);
 	return d;
 }
@@ -77,11 +87,12 @@ struct wish {
 
 static const struct {
 	const char *word;
-	u32 carrier, order;
+	u32 carriers, order;	/* carriers: a bit of one */
 	bool cached, shared;
 } options[] = {
-	{ "ctp", .carrier = UB_CTP },
-	{ "bypass", .carrier = UB_BYPASS },
+	{ "ctp", .carriers = BIT(UB_CTP) },
+	{ "rtp", .carriers = BIT(UB_RTP) },
+	{ "bypass", .carriers = BIT(UB_BYPASS) },
 	{ "relaxed", .order = 1 },
 	{ "strong", .order = 2 },
 	{ "cached", .cached = true },
@@ -94,7 +105,8 @@ static int option_get(const char *word, struct wish *w)
 
 	for (i = 0; i < ARRAY_SIZE(options); i++)
 		if (!strcmp(word, options[i].word)) {
-			w->carrier = options[i].carrier ?: w->carrier;
+			if (options[i].carriers)
+				w->carrier = __ffs(options[i].carriers);
 			w->to.order = options[i].order ?: w->to.order;
 			w->cached |= options[i].cached;
 			w->shared |= options[i].shared;
@@ -198,7 +210,7 @@ static int import_set(struct mem_dev *dev, struct mem_import *im,
 	return mem_window_set(dev, im->first, im->mibs, &w->to);
 }
 
-/* import EID TOKENID UBA BYTES TOKEN [ctp|bypass] [relaxed|strong]
+/* import EID TOKENID UBA BYTES TOKEN [ctp|rtp|bypass] [relaxed|strong]
  * [cached|shared] */
 int mem_import(struct mem_file *f, unsigned int argc, char **argv)
 {

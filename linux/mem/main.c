@@ -148,6 +148,7 @@ static void dev_stop(struct mem_dev *dev)
 {
 	struct mem_file *f;
 
+	WRITE_ONCE(dev->dests.ending, true);
 	down_write(&dev->life);
 	if (!dev->stopped) {
 		dev->stopped = true;
@@ -158,6 +159,7 @@ static void dev_stop(struct mem_dev *dev)
 		mutex_unlock(&dev->files_lock);
 		mem_queue_stop(dev);
 		mem_decoder_stop(dev);
+		ub_channels_stop(&dev->dests);
 	}
 	up_write(&dev->life);
 }
@@ -247,7 +249,7 @@ static int mem_resume(struct auxiliary_device *adev)
 	down_write(&dev->life);
 	err = dev_start(dev);
 	if (!err)
-		dev->stopped = false;
+		dev->stopped = dev->dests.ending = false;
 	else
 		dev_err(dev->dma, "no restart: %d\n", err);
 	up_write(&dev->life);

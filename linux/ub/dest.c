@@ -14,6 +14,7 @@ void ub_dests_init(struct ub_dests *t, struct ub_core *core)
 	t->core = core;
 	mutex_init(&t->lock);
 	INIT_LIST_HEAD(&t->list);
+	INIT_LIST_HEAD(&t->channels);
 }
 EXPORT_SYMBOL_GPL(ub_dests_init);
 
@@ -27,8 +28,9 @@ static u32 cfg_of(const struct ub_dest *d)
 							      : UB_CFG_CNA16;
 }
 
-int ub_dest_set(struct ub_dests *t, const struct ub_dest *d, u32 tpn)
+int ub_dest_set(struct ub_dests *t, const struct ub_dest *d)
 {
+	u32 mtu = d->channel ? ub_channel_mtu(d->channel) : 0;
 	struct ub_cmd cmd;
 
 	ub_cmd_init(&cmd, d->row, 0);
@@ -36,8 +38,9 @@ int ub_dest_set(struct ub_dests *t, const struct ub_dest *d, u32 tpn)
 	ub_put8(&cmd, UBQ_DST_CARRIER, d->carrier);
 	ub_put8(&cmd, UBQ_DST_FORM,
 		d->carrier == UB_BYPASS ? FORM_NONE : FORM_WIDE);
-	ub_put16(&cmd, UBQ_DST_MTU, d->mtu ? d->mtu : ub_own_mtu(t->core));
-	ub_put32(&cmd, UBQ_DST_CHANNEL, tpn);
+	ub_put16(&cmd, UBQ_DST_MTU, mtu ? mtu : ub_own_mtu(t->core));
+	ub_put32(&cmd, UBQ_DST_CHANNEL,
+		 d->channel ? ub_channel_tpn(d->channel) : 0);
 	ub_put32(&cmd, UBQ_DST_UPI, ub_own_upi(t->core));
 	memcpy(cmd.b + UBQ_DST_DEID, d->eid, sizeof(d->eid));
 	return ub_cmd_run(t->core, UBQ_OP_DEST_SET, &cmd);
@@ -69,7 +72,7 @@ struct ub_dest *ub_dest_get(struct ub_dests *t, const u8 eid[16], u32 carrier,
 }
 EXPORT_SYMBOL_GPL(ub_dest_get);
 
-int ub_dest_add(struct ub_dests *t, struct ub_dest *d, u32 tpn)
+int ub_dest_add(struct ub_dests *t, struct ub_dest *d)
 {
 	int row = ida_alloc_range(&t->core->cmdq->rows, 1,
 				  ub_share(UB_ROW_MAX), GFP_KERNEL_ACCOUNT);
@@ -78,7 +81,7 @@ int ub_dest_add(struct ub_dests *t, struct ub_dest *d, u32 tpn)
 	if (row < 0)
 		return row;
 	d->row = row;
-	err = ub_dest_set(t, d, tpn);
+	err = ub_dest_set(t, d);
 	if (err) {
 		ida_free(&t->core->cmdq->rows, d->row);
 		return err;
@@ -96,6 +99,7 @@ bool ub_dest_put(struct ub_dests *t, struct ub_dest *d)
 	ub_dest_clear(t, d);
 	list_del(&d->list);
 	ida_free(&t->core->cmdq->rows, d->row);
+	ub_channel_put(d->channel);
 	return true;
 }
 EXPORT_SYMBOL_GPL(ub_dest_put);

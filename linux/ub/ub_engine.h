@@ -130,13 +130,15 @@ void ub_put_way(struct ub_cmd *cmd, unsigned int at, u32 cfg,
 /* UBQ_DST_CARRIER. */
 enum { UB_RTP, UB_CTP, UB_UTP, UB_BYPASS };
 
+struct ub_channel;
+
 /* A row, within a structure of its part's. */
 struct ub_dest {
 	struct list_head list;
 	unsigned int users;
 	u32 row, carrier;
 	struct ub_place place;	/* compared as memory, and has no gaps */
-	u32 mtu;		/* 0: this node's */
+	struct ub_channel *channel;	/* of RTP */
 	u8 eid[16];
 };
 
@@ -144,7 +146,8 @@ struct ub_dest {
 struct ub_dests {
 	struct ub_core *core;
 	struct mutex lock;
-	struct list_head list;
+	struct list_head list, channels;
+	bool ending;		/* who waits for a channel shall not */
 };
 
 void ub_dests_init(struct ub_dests *t, struct ub_core *core);
@@ -152,13 +155,29 @@ void ub_dests_init(struct ub_dests *t, struct ub_core *core);
  * have been at another address before. */
 struct ub_dest *ub_dest_get(struct ub_dests *t, const u8 eid[16], u32 carrier,
 			    const struct ub_place *place);
-/* A new one with one user, its carrier, address and EID are set; @tpn: of RTP. */
-int ub_dest_add(struct ub_dests *t, struct ub_dest *d, u32 tpn);
-/* One user less; true: it was the last one, and the row is gone. */
+/* A new one with one user, its carrier, address and EID, and of RTP the channel, are
+ * set. */
+int ub_dest_add(struct ub_dests *t, struct ub_dest *d);
+/* One user less; true: it was the last one, and the row is gone, of RTP with its use of
+ * the channel. */
 bool ub_dest_put(struct ub_dests *t, struct ub_dest *d);
 /* The row leads there now, or nowhere. */
-int ub_dest_set(struct ub_dests *t, const struct ub_dest *d, u32 tpn);
+int ub_dest_set(struct ub_dests *t, const struct ub_dest *d);
 void ub_dest_clear(struct ub_dests *t, const struct ub_dest *d);
+
+/* ---- channel.c: channels of RTP ---- */
+
+/* The channel to @place, set up, with one more user; it may take seconds, and whoever
+ * wants others does not wait for it: without the lock. */
+struct ub_channel *ub_channel_get(struct ub_dests *t,
+				  const struct ub_place *place);
+/* With the lock: one less needs it; NULL is none. */
+void ub_channel_put(struct ub_channel *c);
+/* Its number, and its MTU. */
+u32 ub_channel_tpn(const struct ub_channel *c);
+u32 ub_channel_mtu(const struct ub_channel *c);
+/* The engine has forgotten all channels, and there are no rows any more. */
+void ub_channels_stop(struct ub_dests *t);
 
 /* ---- ummu.c: tables of the UMMU ---- */
 

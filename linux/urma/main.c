@@ -115,7 +115,6 @@ static struct urma_dev *dev_new(struct ub_core *core)
 	INIT_LIST_HEAD(&dev->files);
 	INIT_LIST_HEAD(&dev->asyncs);
 	INIT_LIST_HEAD(&dev->rings);
-	INIT_LIST_HEAD(&dev->channels);
 	xa_init_flags(&dev->jfcs, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->queues, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->groups, XA_FLAGS_LOCK_IRQ);
@@ -214,7 +213,7 @@ static void dev_cut(struct urma_dev *dev)
 
 static void dev_stop(struct urma_dev *dev)
 {
-	WRITE_ONCE(dev->ending, true);
+	WRITE_ONCE(dev->dests.ending, true);
 	down_write(&dev->life);
 	if (!dev->stopped) {
 		dev->stopped = true;
@@ -298,7 +297,7 @@ static int urma_resume(struct auxiliary_device *adev)
 	down_write(&dev->life);
 	err = dev_start(dev);
 	if (!err)
-		dev->stopped = dev->ending = false;
+		dev->stopped = dev->dests.ending = false;
 	else
 		dev_err(dev->dma, "no restart: %d\n", err);
 	/* Contexts of before are told that they may be made anew, or not. */

@@ -6,208 +6,23 @@
  * up in band.  Rows and channels are shared by all contexts; what a row leads to
  * is guarded by the peer's tokens.
  */
-#include <linux/delay.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "ub_urma.h"
-
-#define CHANNEL_ACTIVE	2
-#define CHANNEL_SETUP	1
-#define CONNECT_MS	15000
-
-struct urma_channel {
-	struct list_head list;
-	unsigned int users;	/* rows, and who waits for it; under dests.lock */
-	struct ub_place place;
-	bool rested;		/* nobody needed it meanwhile; under dests.lock */
-	struct mutex lock;	/* tpn; one sets it up, others wait */
-	u32 tpn;		/* 0: there is none */
-	u32 mtu;		/* that both ends agreed upon */
-};
-
-/* ---- channels ---- */
-
-static int channel_state(struct urma_dev *dev, u32 tpn, u32 *mtu)
-{
-	struct ub_cmd cmd;
-	int err;
-
-	ub_cmd_init(&cmd, tpn, 0);
-	err = urma_cmd_run(dev, UBQ_OP_CHANNEL_QUERY, &cmd);
-	*mtu = ub_get16(&cmd, UBQ_CH_MTU);
-	return err ? err : cmd.b[UBQ_CH_STATE];
-}
-
-static void channel_destroy(struct urma_dev *dev, u32 tpn)
-{
-	struct ub_cmd cmd;
-
-	ub_cmd_init(&cmd, tpn, 0);
-	urma_cmd_run(dev, UBQ_OP_CHANNEL_DESTROY, &cmd);
-}
-
-static int channel_connect(struct urma_dev *dev, struct urma_channel *c)
-{
-	unsigned long end = jiffies + msecs_to_jiffies(CONNECT_MS);
-	struct ub_cmd cmd;
-	int state, err;
-	u32 tpn, mtu;
-
-	ub_cmd_init(&cmd, UBQ_NEW, 0);
-	ub_put_way(&cmd, UBQ_CH_WAY, c->place.ip_cfg ?: UB_CFG_CNA24, &c->place);
-	ub_put16(&cmd, UBQ_CH_MTU, ub_own_mtu(dev->core));
-	ub_put32(&cmd, UBQ_CH_TX_PSN, UBQ_NEW);
-	ub_put32(&cmd, UBQ_CH_RX_PSN, UBQ_NEW);
-	ub_put16(&cmd, UBQ_CH_FLAGS, UBQ_CH_FAST);
-	err = urma_cmd_run(dev, UBQ_OP_CHANNEL_CREATE, &cmd);
-	if (err)
-		return err;
-	tpn = ub_cmd_object(&cmd);
-	ub_cmd_init(&cmd, tpn, 0);
-	err = urma_cmd_run(dev, UBQ_OP_CHANNEL_CONNECT, &cmd);
-	while (!err) {
-		state = channel_state(dev, tpn, &mtu);
-		if (state == CHANNEL_ACTIVE) {
-			c->tpn = tpn;
-			c->mtu = mtu;
-			return 0;
-		}
-		if (state != CHANNEL_SETUP || time_after(jiffies, end))
-			err = -EHOSTUNREACH;
-		else if (READ_ONCE(dev->ending))
-			err = -EIO;
-		else if (fatal_signal_pending(current))
-			err = -EINTR;
-		else
-			usleep_range(200, 2000);
-	}
-	channel_destroy(dev, tpn);
-	return err;
-}
-
-/* Rows lead to the channel as it is now; nowhere, if there is none: its number
- * may become another's. */
-static int channel_rows(struct urma_dev *dev, struct urma_channel *c)
-{
-	struct urma_dest *d;
-	int err = 0;
-
-	mutex_lock(&dev->dests.lock);
-	list_for_each_entry(d, &dev->dests.list, way.list) {
-		if (err || d->channel != c)
-			continue;
-		d->way.mtu = c->mtu;
-		if (c->tpn)
-			err = ub_dest_set(&dev->dests, &d->way, c->tpn);
-		else
-			ub_dest_clear(&dev->dests, &d->way);
-	}
-	mutex_unlock(&dev->dests.lock);
-	return err;
-}
-
-static bool channel_rested(struct urma_dev *dev, struct urma_channel *c)
-{
-	bool rested;
-
-	mutex_lock(&dev->dests.lock);
-	rested = c->rested;
-	c->rested = false;
-	mutex_unlock(&dev->dests.lock);
-	return rested;
-}
-
-/* With its lock.  One that broke is made anew, and so is one at rest: nothing told us
- * if the peer was reset meanwhile, and then nobody there knows of it. */
-static int channel_ready(struct urma_dev *dev, struct urma_channel *c)
-{
-	bool rested = channel_rested(dev, c);
-	u32 old = c->tpn, mtu;
-	int err;
-
-	if (old && !rested && channel_state(dev, old, &mtu) == CHANNEL_ACTIVE)
-		return 0;
-	if (old) {
-		c->tpn = 0;
-		channel_rows(dev, c);
-		channel_destroy(dev, old);
-	}
-	err = channel_connect(dev, c);
-	return err ? err : channel_rows(dev, c);
-}
-
-/* With dests.lock: one less needs it; what never was set up goes. */
-static void channel_put(struct urma_channel *c)
-{
-	if (!c || --c->users)
-		return;
-	c->rested = true;
-	if (!c->tpn) {
-		list_del(&c->list);
-		kfree(c);
-	}
-}
-
-static struct urma_channel *channel_find(struct urma_dev *dev,
-					 const struct ub_place *place)
-{
-	struct urma_channel *c;
-
-	list_for_each_entry(c, &dev->channels, list)
-		if (!memcmp(&c->place, place, sizeof(*place)))
-			return c;
-	c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
-	if (c) {
-		c->place = *place;
-		mutex_init(&c->lock);
-		list_add(&c->list, &dev->channels);
-	}
-	return c;
-}
-
-/* Set up, and with one more user.  Who wants others does not wait for it. */
-static struct urma_channel *channel_get(struct urma_dev *dev,
-					const struct ub_place *place)
-{
-	struct urma_channel *c;
-	int err;
-
-	mutex_lock(&dev->dests.lock);
-	c = channel_find(dev, place);
-	if (c)
-		c->users++;
-	mutex_unlock(&dev->dests.lock);
-	if (!c)
-		return ERR_PTR(-ENOMEM);
-	err = mutex_lock_killable(&c->lock);
-	if (!err) {
-		err = channel_ready(dev, c);
-		mutex_unlock(&c->lock);
-	}
-	if (!err)
-		return c;
-	mutex_lock(&dev->dests.lock);
-	channel_put(c);
-	mutex_unlock(&dev->dests.lock);
-	return ERR_PTR(err);
-}
 
 /* ---- destinations ---- */
 
 static void dest_put(struct urma_dev *dev, struct urma_dest *d)
 {
 	mutex_lock(&dev->dests.lock);
-	if (ub_dest_put(&dev->dests, &d->way)) {
-		channel_put(d->channel);
+	if (ub_dest_put(&dev->dests, &d->way))
 		kfree(d);
-	}
 	mutex_unlock(&dev->dests.lock);
 }
 
 static struct urma_dest *dest_new(struct urma_dev *dev, const u8 eid[16],
 				  u32 carrier, const struct ub_place *place,
-				  struct urma_channel *channel)
+				  struct ub_channel *channel)
 {
 	struct urma_dest *d = kzalloc(sizeof(*d), GFP_KERNEL_ACCOUNT);
 	int err;
@@ -217,10 +32,8 @@ static struct urma_dest *dest_new(struct urma_dev *dev, const u8 eid[16],
 	d->way.carrier = carrier;
 	d->way.place = *place;
 	memcpy(d->way.eid, eid, sizeof(d->way.eid));
-	d->channel = channel;
-	if (channel)
-		d->way.mtu = channel->mtu;
-	err = ub_dest_add(&dev->dests, &d->way, channel ? channel->tpn : 0);
+	d->way.channel = channel;
+	err = ub_dest_add(&dev->dests, &d->way);
 	if (!err)
 		return d;
 	kfree(d);
@@ -239,7 +52,7 @@ static int carrier_at(const struct ub_place *place, u32 carrier, u32 trans_mode)
 static struct urma_dest *dest_get(struct urma_dev *dev, const u8 eid[16],
 				  u32 asked, u32 trans_mode)
 {
-	struct urma_channel *channel = NULL;
+	struct ub_channel *channel = NULL;
 	struct urma_dest *d;
 	struct ub_dest *way;
 	struct ub_place place;
@@ -254,7 +67,7 @@ static struct urma_dest *dest_get(struct urma_dev *dev, const u8 eid[16],
 	if (place.ip_cfg)
 		urma_own_ip(dev);
 	if (carrier == UB_RTP)
-		channel = channel_get(dev, &place);
+		channel = ub_channel_get(&dev->dests, &place);
 	if (IS_ERR(channel))
 		return ERR_CAST(channel);
 	mutex_lock(&dev->dests.lock);
@@ -263,7 +76,7 @@ static struct urma_dest *dest_get(struct urma_dev *dev, const u8 eid[16],
 		: dest_new(dev, eid, carrier, &place, channel);
 	/* A row that was there has it already. */
 	if (way || IS_ERR(d))
-		channel_put(channel);
+		ub_channel_put(channel);
 	mutex_unlock(&dev->dests.lock);
 	return d;
 }
@@ -317,15 +130,11 @@ void urma_own_ip(struct urma_dev *dev)
 void urma_paths_stop(struct urma_dev *dev)
 {
 	static const struct ub_place none;
-	struct urma_channel *c, *next;
 
 	mutex_lock(&dev->dests.lock);
 	ip_set(dev, &none);
-	list_for_each_entry_safe(c, next, &dev->channels, list) {
-		list_del(&c->list);
-		kfree(c);
-	}
 	mutex_unlock(&dev->dests.lock);
+	ub_channels_stop(&dev->dests);
 }
 
 /* ---- targets ---- */

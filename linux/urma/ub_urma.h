@@ -227,11 +227,8 @@ struct urma_file {
 
 /* ---- target.c: ways to peers ---- */
 
-struct urma_channel;
-
 struct urma_dest {
 	struct ub_dest way;
-	struct urma_channel *channel;
 };
 
 /* Whether our EID is an address of IP, which @ip becomes, and peers' are. */
@@ -253,7 +250,6 @@ struct urma_dev {
 	struct device *node, *sysfs;
 	struct kobject *priorities;	/* a folder of sysfs */
 	struct rw_semaphore life, map;
-	bool ending;		/* who waits shall not */
 	bool gone;		/* for good; under life */
 	bool stopped;		/* until resume; under life */
 	struct list_head files;
@@ -269,7 +265,6 @@ struct urma_dev {
 	phys_addr_t bells;
 	struct xarray jfcs, queues, groups;	/* by number, for events */
 	struct ub_dests dests;
-	struct list_head channels;	/* under its lock */
 	struct ub_place ip;	/* that the engine hears at; under its lock */
 };
 

@@ -46,6 +46,10 @@ class Memory(unittest.TestCase):
         """How many accesses of peers the guest's UMMU has refused."""
         return int(guest.out(f'cat {SYSFS}/device/ummu/{name}'))
 
+    def channels(self, guest):
+        """Channels of RTP that its engine has."""
+        return len(guest.qmp.command('query-ub-engines')[0]['channels'])
+
     def told(self, guest, name, before, count):
         """Its owner hears of @count refusals of a class, and of no more."""
         guest.wait_for(f'test $(cat {SYSFS}/device/ummu/{name}) -ge '
@@ -91,6 +95,29 @@ class Memory(unittest.TestCase):
         self.user.run('kill -9 $(cat /tmp/pid1 /tmp/pid2)')
         self.user.wait_for(f'grep -qx 0 {SYSFS}/used')
         serve.kill()
+        self.clean()
+
+    def test_2b_rtp(self):
+        """the same over a channel of RTP, uncached and cached"""
+        serve = Serve(self.home, f'serve {64 * PAGE}')
+        before = self.channels(self.home)
+        for words, said in ((f'check {serve.desc} 64', 'checked'),
+                            (f'poke {serve.desc} 0x1008 0xabcdef', 'stored')):
+            done = self.user.out(f'OPTIONS=rtp ubmem-perf {words}', 120)
+            self.assertEqual(done, said)
+        self.assertEqual(serve.tell('word 0x1008'), 'abcdef')
+        # All imports of a peer share its channel.
+        self.assertEqual(self.channels(self.home), before + 1)
+        self.user.out(f'OPTIONS=rtp ubmem-perf cached {serve.desc}', 120)
+        self.assertEqual(int(serve.tell(f'word {PAGE:#x}'), 16),
+                         (PAGE + 1) * 0x9e3779b97f4a7c15 % (1 << 64))
+        serve.kill()
+        # Nobody is there: it ends, and says so.
+        eid, *rest = serve.desc.split()
+        nobody = ' '.join([eid[:-2] + '4d', *rest])
+        done = self.user.run(f'OPTIONS=rtp ubmem-perf peek {nobody} 0', 120,
+                             check=False)
+        self.assertIn('No route to host', done.err)
         self.clean()
 
     def test_3_refused(self):
@@ -177,6 +204,13 @@ class Memory(unittest.TestCase):
             serve = Serve(there, f'receive {8 * PAGE} 1000')
             print('#', self.perf(f'send {serve.desc} 1000', here))
             self.assertEqual(serve.line(), 'received')
+        # Cached: one owner after the other.
+        serve = Serve(self.home, f'serve {8 * PAGE} rw random shared')
+        jobs = [guest.spawn(f'ubmem-perf {what} {serve.desc} 1000', 200)
+                for guest, what in ((self.third, 'take'), (self.user, 'put'))]
+        for job, said in zip(jobs, ('took', 'put')):
+            self.assertRegex(job.wait().out, f'^{said} 1000 in ')
+        serve.kill()
         self.clean()
 
     def test_7b_perf(self):
