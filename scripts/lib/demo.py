@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The parts of scripts/demo: what the devices do, done before one's eyes."""
 
+import contextlib
 import json
 import os
 import sys
@@ -11,12 +12,13 @@ from typing import Callable, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'qtest/guest'))
 sys.dont_write_bytecode = True
-from guestvm import net, rdma, ublink  # noqa: E402
+from guestvm import net, rdma, ublink, ubmem  # noqa: E402
 from guestvm.clock import SCALE  # noqa: E402
 from guestvm.guest import (Guest, NotAvailable, driver_modules,  # noqa: E402
                            end_on_sigterm, has_device)
 from guestvm.hostnet import HttpServer, payload, stream  # noqa: E402
 from guestvm.paths import BUILD  # noqa: E402
+from guestvm.ubswitch import Switch  # noqa: E402
 
 MIB = 1 << 20
 # Mbit/s below which something is wrong, on the slowest host.
@@ -298,12 +300,63 @@ def part_urma(show):
         sound(show, left, right)
 
 
+def ring(show, what, receiver, sender, count):
+    """A job at either end; each checks every word."""
+    lines = [job.wait().out.split('\n')[0] for job in (receiver, sender)]
+    took = lines[1].split()
+    show.step(what, f'{count} messages in {took[-2]} ms, every word checked',
+              str(count) in took)
+
+
+def part_mem(show):
+    ubmem.needed()
+    pages, count = 64, 5000
+    with contextlib.ExitStack() as stack:
+        switch = stack.enter_context(contextlib.closing(Switch(2)))
+        switch.start()
+        for port in range(2):
+            switch.command('route-set', cna=port + 1, ports=[port])
+        home, user = (stack.enter_context(ubmem.node(n, switch.chardev(n)))
+                      for n in range(2))
+        boot(show, home, user)
+        for guest in (home, user):
+            ubmem.ready(guest)
+        serve = ubmem.Serve(home, f'serve {pages * ubmem.PAGE}')
+        show.step('memory of another guest, by a switch',
+                  f'{pages} pages, EID {serve.desc.split()[0]}')
+        said = user.out(f'ubmem-perf check {serve.desc}', 240)
+        show.step('memory test, uncached',
+                  'each value of each byte, widths, atomics',
+                  said == 'checked')
+        said = user.out(f'ubmem-perf perf {serve.desc}', 240)
+        show.step('a load, as a processor does it',
+                  said.splitlines()[0].split(None, 1)[1])
+        said = user.out(f'ubmem-perf cached {serve.desc}', 240)
+        show.step('memory test, cached', said.split(' (')[0])
+        left = serve.desc.rsplit(' ', 1)[0]
+        said = user.out(f'ubmem-perf poke {left} 0x1 0 1')
+        show.step('with a wrong token', said, said == 'Input/output error')
+        serve.kill()
+        serve = ubmem.Serve(home, f'receive {16 * ubmem.PAGE} {count}')
+        sent = user.out(f'ubmem-perf send {serve.desc} {count}', 240)
+        show.step('ring of messages, uncached',
+                  f'{sent}, every word checked',
+                  serve.line() == 'received')
+        serve = ubmem.Serve(home, f'serve {16 * ubmem.PAGE} rw random shared')
+        jobs = [guest.spawn(f'ubmem-perf {what} {serve.desc} {count}', 240)
+                for guest, what in ((home, 'take'), (user, 'put'))]
+        ring(show, 'the same, cached, by Ownership', *jobs, count)
+        serve.kill()
+        sound(show, home, user)
+
+
 PARTS = [
     Part('net', 'A stock kernel on ncic-nic: address, download', part_net),
     Part('pair', 'Two guests on a wire', part_pair),
     Part('rdma', 'Two guests, the stock RDMA stack on ncic-mthca', part_rdma),
     Part('ub', 'Two guests on a UnifiedBus link', part_ub),
     Part('urma', 'URMA between two guests, over the same link', part_urma),
+    Part('mem', 'Loads and stores on the memory of another guest', part_mem),
 ]
 
 

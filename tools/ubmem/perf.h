@@ -49,5 +49,8 @@ double read_through(const UbMem *m, uint64_t *sum);
  * @len bytes, zeroed; the sender has imported it with strong order. */
 void ring_receive(void *memory, size_t len, unsigned messages);
 void ring_send(const UbMem *m, unsigned messages);
+/* The same by an import with the option shared, at both ends. */
+void ring_put(const UbMem *m, unsigned messages);
+void ring_take(const UbMem *m, unsigned messages);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * A ring of messages in the receiver's memory, which the sender writes from another
- * node: it loads from there only when the ring seems full.
+ * A ring of messages in the receiver's memory.  Uncached the sender writes it from
+ * another node, and loads from there only when the ring seems full; cached each end does
+ * what it can while it is the owner of all of it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -31,6 +32,15 @@ static uint64_t word_of(unsigned message, unsigned word)
 static void pause_us(long us)
 {
     nanosleep(&(struct timespec){ .tv_nsec = us * 1000 }, NULL);
+}
+
+static void slot_put(const UbMem *m, unsigned n)
+{
+    size_t at = SLOTS + (size_t)(n % slots_of(m->len)) * SLOT;
+
+    for (unsigned i = 0; i < WORDS; i++) {
+        store(m, at + i * 8, word_of(n, i));
+    }
 }
 
 void ring_receive(void *memory, size_t len, unsigned messages)
@@ -73,13 +83,60 @@ void ring_send(const UbMem *m, unsigned messages)
                 die("message %u finds no room", n);
             }
         }
-        for (unsigned i = 0; i < WORDS; i++) {
-            store(m, SLOTS + (size_t)(n % slots) * SLOT + i * 8, word_of(n, i));
-        }
+        slot_put(m, n);
         /* Strong order: it is not there before the message. */
         store(m, SENT, n + 1);
     }
     if (ubmem_fence(m)) {
         die("messages were lost");
+    }
+}
+
+void ring_put(const UbMem *m, unsigned messages)
+{
+    int64_t end = now_ns() + PATIENCE_NS;
+
+    for (unsigned n = 0; n < messages;) {
+        unsigned before = n;
+
+        own(m, "write");
+        while (n < messages && n - load(m, RECEIVED) < slots_of(m->len)) {
+            slot_put(m, n++);
+        }
+        store(m, SENT, n);
+        own(m, "invalid");
+        if (n == before) {
+            if (now_ns() > end) {
+                die("message %u finds no room", n);
+            }
+            pause_us(1000);
+        }
+    }
+}
+
+void ring_take(const UbMem *m, unsigned messages)
+{
+    int64_t end = now_ns() + PATIENCE_NS;
+
+    for (unsigned n = 0; n < messages;) {
+        unsigned before = n;
+
+        own(m, "write");
+        while (n < load(m, SENT)) {
+            size_t at = SLOTS + (size_t)(n % slots_of(m->len)) * SLOT;
+
+            for (unsigned i = 0; i < WORDS; i++) {
+                is("message", load(m, at + i * 8), word_of(n, i));
+            }
+            n++;
+        }
+        store(m, RECEIVED, n);
+        own(m, "invalid");
+        if (n == before) {
+            if (now_ns() > end) {
+                die("message %u does not come", n);
+            }
+            pause_us(1000);
+        }
     }
 }

@@ -7,6 +7,9 @@
  *     ubmem-perf check DESCRIPTOR [BYTES]       test each byte of so many
  *     ubmem-perf perf DESCRIPTOR                latencies
  *     ubmem-perf watch DESCRIPTOR               load until it fails, and say how
+ *     ubmem-perf steady DESCRIPTOR              store and load for ever, whatever fails;
+ *                      each line says how often it did since the one before, and how
+ *                      often it failed
  *     ubmem-perf poke DESCRIPTOR AT VALUE       a store and a fence
  *     ubmem-perf peek DESCRIPTOR AT             a load
  *     ubmem-perf cached DESCRIPTOR              test and measure cached memory
@@ -23,6 +26,8 @@
  *     ubmem-perf close DESCRIPTOR               cache it, store, close when a line comes
  *     ubmem-perf receive BYTES N                export a ring, take N messages
  *     ubmem-perf send DESCRIPTOR N              send N
+ *     ubmem-perf put DESCRIPTOR N, take DESCRIPTOR N   the same in shared memory, as
+ *                      one owner after the other
  *
  * A descriptor is five words.  UBMEM says which device, if not /dev/ubmem0; OPTIONS
  * are words of the command import.
@@ -31,6 +36,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -306,6 +312,51 @@ static int run_watch(int argc, char **argv)
     return 0;
 }
 
+/* Whether somebody has written a line, or has gone. */
+static bool line_there(void)
+{
+    struct pollfd p = { .fd = 0, .events = POLLIN };
+
+    return poll(&p, 1, 0) > 0;
+}
+
+/* Words in turn, each with a number of its own.  What is loaded is what was stored, but
+ * after a failure, which the fence tells of a store, and all ones of a load. */
+static int run_steady(int argc, char **argv)
+{
+    uint64_t n = 0, rounds = 0, failed = 0, got;
+    char line[8];
+    UbMem m;
+
+    import(argv, "", &m);
+    say("steady");
+    for (;;) {
+        size_t at = 8 * (++n % 512);
+
+        store(&m, at, n);
+        if (n % 64 == 0 && ubmem_fence(&m)) {
+            failed++;
+            continue;
+        }
+        got = load(&m, at);
+        if (got == n) {
+            rounds++;
+        } else if (got == UINT64_MAX || ubmem_fence(&m)) {
+            failed++;
+        } else {
+            is("word", got, n);
+        }
+        if (n % 16 == 0 && line_there()) {
+            if (!fgets(line, sizeof(line), stdin)) {
+                return 0;
+            }
+            printf("%" PRIu64 " %" PRIu64 "\n", rounds, failed);
+            fflush(stdout);
+            rounds = failed = 0;
+        }
+    }
+}
+
 static int run_poke(int argc, char **argv)
 {
     UbMem m;
@@ -531,6 +582,31 @@ static int run_send(int argc, char **argv)
     return 0;
 }
 
+static int ring_shared(char **argv, const char *said,
+                       void (*run)(const UbMem *m, unsigned messages))
+{
+    unsigned messages = strtoul(argv[DESC_WORDS], NULL, 0);
+    int64_t begun;
+    UbMem m;
+
+    import(argv, "shared", &m);
+    begun = now_ns();
+    run(&m, messages);
+    printf("%s %u in %.1f ms\n", said, messages, (now_ns() - begun) / 1e6);
+    ubmem_unimport(&m);
+    return 0;
+}
+
+static int run_put(int argc, char **argv)
+{
+    return ring_shared(argv, "put", ring_put);
+}
+
+static int run_take(int argc, char **argv)
+{
+    return ring_shared(argv, "took", ring_take);
+}
+
 static const struct {
     const char *name;
     int words;
@@ -540,6 +616,7 @@ static const struct {
     { "check", DESC_WORDS, run_check },
     { "perf", DESC_WORDS, run_perf },
     { "watch", DESC_WORDS, run_watch },
+    { "steady", DESC_WORDS, run_steady },
     { "poke", DESC_WORDS + 2, run_poke },
     { "peek", DESC_WORDS + 1, run_peek },
     { "cached", DESC_WORDS, run_cached },
@@ -553,6 +630,8 @@ static const struct {
     { "close", DESC_WORDS, run_close },
     { "receive", 2, run_receive },
     { "send", DESC_WORDS + 1, run_send },
+    { "put", DESC_WORDS + 1, run_put },
+    { "take", DESC_WORDS + 1, run_take },
 };
 
 int main(int argc, char **argv)
@@ -567,6 +646,6 @@ int main(int argc, char **argv)
     die("usage: ubmem-perf serve BYTES [RIGHTS [TOKEN [shared]]]\n"
         "       ubmem-perf receive BYTES N\n"
         "       ubmem-perf check|perf|cached|copy|read|touch|share|hold|try|dirty|"
-        "close|watch|send|poke|peek "
+        "close|watch|steady|send|put|take|poke|peek "
         "DESCRIPTOR ...");
 }
