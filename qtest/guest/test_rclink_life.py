@@ -17,6 +17,7 @@ from guestvm.paths import BUILD
 
 MODEL = 'rclink'
 PERF = BUILD / 'tools' / 'rclink' / 'rclink-perf'
+PERF_ARM = BUILD / 'tools' / 'rclink' / 'rclink-perf-aarch64'
 LEFT, RIGHT = '10.3.0.1', '10.3.0.2'
 MACS = {'left': '02:00:00:00:00:0a', 'right': '02:00:00:00:00:0b'}
 # What is behind the hub: slirp would answer for our addresses.
@@ -31,6 +32,10 @@ def need(*arches):
             raise NotAvailable(f'qemu-system-{arch} has no device {MODEL}')
         if not any('rclink' in str(m) for m in driver_modules(arch)):
             raise NotAvailable(f'rclink.ko is not built for {arch}')
+
+
+def program(perf):
+    return {'/usr/bin/rclink-perf': perf} if perf.exists() else None
 
 
 def nic(name):
@@ -86,8 +91,9 @@ class UnlikeEnds(Case):
     def setUpClass(cls):
         need('aarch64', 'x86_64')
         cls.chardev_pair(
-            Guest('left', 'aarch64', smp=2, kern=kernel.other('aarch64')),
-            Guest('right', smp=2))
+            Guest('left', 'aarch64', smp=2, kern=kernel.other('aarch64'),
+                  files=program(PERF_ARM)),
+            Guest('right', smp=2, files=program(PERF)))
 
     def test_1_frames(self):
         """frames of all sizes, files both ways"""
@@ -117,6 +123,56 @@ class UnlikeEnds(Case):
         self.address(self.left)
         net.reachable(self.left, RIGHT)
         self.compare()
+
+    def perf(self, sender, receiver, test, options):
+        """rclink-perf from one to the other; what the receiver says."""
+        if not (PERF.exists() and PERF_ARM.exists()):
+            self.skipTest('rclink-perf is not built for both machines')
+        peer = ('' if test == 'group' else
+                f'-p {MACS[sender.name]} ', f'-p {MACS[receiver.name]} ')
+        receiver.run('rm -f /tmp/log')
+        server = receiver.spawn(f'rclink-perf -l {peer[0]} {options} -t 60 {test} '
+                                '> /tmp/log 2>&1', 180)
+        receiver.wait_for('grep -q ready /tmp/log')
+        sender.run(f'rclink-perf {peer[1] if peer[0] else ""} {options} -t 60 '
+                   f'{test}', 180)
+        done = server.wait(check=False)
+        out = receiver.out('cat /tmp/log')
+        self.assertEqual(done.status, 0, out)
+        return out
+
+    def test_4_messages(self):
+        """TYPE1 both ways, in each format, with credits and with pauses"""
+        for guest in (self.left, self.right):
+            guest.wait_for('ls /dev/rclink-*')
+        for sender, receiver in ((self.left, self.right),
+                                 (self.right, self.left)):
+            for options in ('-f standard -q 8', '-f gen1 -q 4 -c cbfc',
+                            '-f gen2 -q 64 -s 333 -c pfc', '-w -q 3 -s 64',
+                            '-f lite -q 4 -c cbfc'):
+                with self.subTest(sender=sender.name, options=options):
+                    self.assertIn('received=2000', self.perf(
+                        sender, receiver, 'pattern', f'-n 2000 {options}'))
+
+    def test_5_groups(self):
+        """TYPE2 both ways: no more than the ring has, so nobody loses any"""
+        for sender, receiver in ((self.left, self.right),
+                                 (self.right, self.left)):
+            for form in ('standard', 'gen1', 'gen2', 'lite'):
+                with self.subTest(sender=sender.name, form=form):
+                    self.assertIn('received=256', self.perf(
+                        sender, receiver, 'group',
+                        f'-n 256 -g 2 -s 700 -f {form}'))
+
+    def test_6_loss(self):
+        """1 % of the frames is lost both ways, and no message"""
+        for value in (10000, 0):
+            for guest in (self.left, self.right):
+                guest.qmp.command('qom-set', path='/machine/peripheral/nic',
+                                  property='fault-out-drop-ppm', value=value)
+            if value:
+                self.assertIn('received=4000', self.perf(
+                    self.left, self.right, 'pattern', '-n 4000 -q 8'))
 
     def test_9_kernels(self):
         """the kernels complain of nothing, the devices of no rule"""
@@ -190,6 +246,27 @@ class Moves(Case):
         server.wait()
         self.assertIn(f'received={num}', self.right.out('cat /tmp/log'))
         self.assertEqual(counter(self.right, 'rx_type1'), num)
+        self.check_kernels()
+
+
+    def test_stream(self):
+        """a TCP connection over TYPE3 goes on where the guest has moved to"""
+        self.right.run('mkdir -p /tmp/www; head -c 64000003 /dev/urandom > '
+                       '/tmp/www/big; httpd -p 8080 -h /tmp/www')
+        sent = self.right.out('md5sum < /tmp/www/big')
+        # Up to a fifth is read as the guest moves, the rest where it has got to.
+        job = self.left.spawn(
+            f'set -o pipefail; wget -q -O - http://{RIGHT}:8080/big | '
+            '{ n=0; while [ ! -e /tmp/go ]; do if [ $n -lt 200 ]; then '
+            'dd bs=64k count=1 2>/dev/null; n=$((n + 1)); echo $n > /tmp/n; '
+            'else sleep 0.1; fi; done; cat; } | md5sum', 900)
+        self.left.wait_for('[ "$(cat /tmp/n)" -gt 10 ]')
+        target = self.move(job)
+        connection = 'ss -Htn state established "dport = :8080" | wc -l'
+        self.assertEqual(target.out(connection).strip(), '1')
+        self.assertFalse(job.finished)
+        target.run('touch /tmp/go')
+        self.assertEqual(job.wait().out.strip(), sent.strip())
         self.check_kernels()
 
 
