@@ -251,13 +251,13 @@ class Moves(Case):
 
     def test_stream(self):
         """a TCP connection over TYPE3 goes on where the guest has moved to"""
-        self.right.run('mkdir -p /tmp/www; head -c 64000003 /dev/urandom > '
+        self.right.run('mkdir -p /tmp/www; head -c 24000003 /dev/urandom > '
                        '/tmp/www/big; httpd -p 8080 -h /tmp/www')
         sent = self.right.out('md5sum < /tmp/www/big')
-        # Up to a fifth is read as the guest moves, the rest where it has got to.
+        # Up to a tenth is read as the guest moves, the rest where it has got to.
         job = self.left.spawn(
             f'set -o pipefail; wget -q -O - http://{RIGHT}:8080/big | '
-            '{ n=0; while [ ! -e /tmp/go ]; do if [ $n -lt 200 ]; then '
+            '{ n=0; while [ ! -e /tmp/go ]; do if [ $n -lt 40 ]; then '
             'dd bs=64k count=1 2>/dev/null; n=$((n + 1)); echo $n > /tmp/n; '
             'else sleep 0.1; fi; done; cat; } | md5sum', 900)
         self.left.wait_for('[ "$(cat /tmp/n)" -gt 10 ]')

@@ -383,6 +383,10 @@ class Wide(unittest.TestCase):
         sent = self.pattern(1600, '-a -q 4')
         self.assertEqual(sent['cnps'], '0')
 
+    def test_2_overrun(self):
+        """all QPs at once, long messages, and nothing that holds them back"""
+        self.pattern(3000, '-q 1024 -s 4096 -R 400,15')
+
     def test_9_kernels(self):
         """the kernels complain of nothing, the devices of no rule"""
         for guest in (self.left, self.right):
