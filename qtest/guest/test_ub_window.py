@@ -132,19 +132,29 @@ class Window(unittest.TestCase):
         print('#', self.program(self.right, 'bench'))
         self.stop(self.left)
 
+    def test_5b_reset(self):
+        """a controller is reset while a load waits, which gets all ones"""
+        for guest in (self.left, self.right):
+            self.assertEqual(self.program(guest, 'reset'), 'reset')
+        for job in [guest.spawn(self.words(guest, 'link'), 240)
+                    for guest in (self.left, self.right)]:
+            job.wait()
+
     def test_6_ejected(self):
         """a processor comes to a window that has gone while it waited"""
-        job = self.left.spawn(self.words(self.left, 'eject'), 120)
-        self.left.qmp.wait_event('DEVICE_DELETED', 60,
+        for number, guest in ((2, self.right), (1, self.left)):
+            job = guest.spawn(self.words(guest, 'eject'), 120)
+            guest.qmp.wait_event('DEVICE_DELETED', 60,
                                  lambda data: data.get('device') == 'ub')
-        print('#', ' '.join(job.wait().out.split()))
-        self.assertEqual(self.left.out('echo alive'), 'alive')
-        # Firmware finds room for the next one.
-        self.left.qmp.command(
-            'device_add', driver='ubc', id='ub', bus='port0',
-            chardev0='ubwire', upi=1, cna=1, eid=f'{1:032x}',
-            **{'window-timeout': 600000, 'ta-time-scale': 10000})
-        self.left.reboot()
+            print('#', ' '.join(job.wait().out.split()))
+            self.assertEqual(guest.out('echo alive'), 'alive')
+            # Firmware finds room for the next one.
+            more = {'iothread': 'io'} if number == 2 else {}
+            guest.qmp.command(
+                'device_add', driver='ubc', id='ub', bus='port0',
+                chardev0='ubwire', upi=1, cna=number, eid=f'{number:032x}',
+                **{'window-timeout': 600000, 'ta-time-scale': 10000}, **more)
+            guest.reboot()
 
     def test_7_killed(self):
         """a peer that is killed costs a bounded time"""

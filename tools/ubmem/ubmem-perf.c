@@ -8,8 +8,8 @@
  *     ubmem-perf perf DESCRIPTOR                latencies
  *     ubmem-perf watch DESCRIPTOR               load until it fails, and say how
  *     ubmem-perf steady DESCRIPTOR              store and load for ever, whatever fails;
- *                      each line says how often it did since the one before, and how
- *                      often it failed
+ *                      each line says how often it did since the one before, how often
+ *                      it failed, and the status of the import
  *     ubmem-perf poke DESCRIPTOR AT VALUE       a store and a fence
  *     ubmem-perf peek DESCRIPTOR AT             a load
  *     ubmem-perf cached DESCRIPTOR              test and measure cached memory
@@ -325,6 +325,7 @@ static bool line_there(void)
 static int run_steady(int argc, char **argv)
 {
     uint64_t n = 0, rounds = 0, failed = 0, got;
+    UbMemStatus s;
     char line[8];
     UbMem m;
 
@@ -350,8 +351,12 @@ static int run_steady(int argc, char **argv)
             if (!fgets(line, sizeof(line), stdin)) {
                 return 0;
             }
-            printf("%" PRIu64 " %" PRIu64 "\n", rounds, failed);
-            fflush(stdout);
+            printf("%" PRIu64 " %" PRIu64, rounds, failed);
+            if (!ubmem_status(&m, &s)) {
+                printf(" loads %" PRIu64 " stores %" PRIu64 " event %#x "
+                       "status %#x", s.loads, s.stores, s.event, s.status);
+            }
+            say("");
             rounds = failed = 0;
         }
     }

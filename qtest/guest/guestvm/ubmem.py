@@ -24,15 +24,16 @@ def needed():
         raise NotAvailable('ub_mem.ko is not built')
 
 
-def node(n, chardev, kern=None):
+def node(n, chardev, kern=None, props='', hotplug=1):
     """Node @n, from 0 on, whose controller, with CNA n + 1, has a wire; its EID ends
-    in the CNA."""
-    guest = Guest(f'mem{n}', smp=2, hotplug=1, kern=kern,
+    in the CNA.  Without hotplug it can be migrated."""
+    guest = Guest(f'mem{n}', smp=2, hotplug=hotplug, kern=kern,
                   files={'/usr/bin/ubmem-perf': PERF})
     guest.args = ['-chardev', chardev]
-    guest.devices = [f'{MODEL},id=ub,bus=port0,chardev0=ubwire,'
+    bus = 'bus=port0,' if hotplug else ''
+    guest.devices = [f'{MODEL},id=ub,{bus}chardev0=ubwire,'
                      f'cna={n + 1},upi=1,eid=fd{n + 1:030x},window=64M,'
-                     'window-timeout=15000']
+                     f'{props or "window-timeout=15000"}']
     return guest
 
 
@@ -66,9 +67,9 @@ class Serve:
         return self.guest.wait_for(f'sed -n {self.lines}p /tmp/out | grep .',
                                    timeout)
 
-    def tell(self, command):
+    def tell(self, command, timeout=60):
         self.guest.run(f'echo {command} > /tmp/in')
-        return self.line()
+        return self.line(timeout)
 
     def kill(self):
         self.guest.run('kill -9 $(cat /tmp/pid)')

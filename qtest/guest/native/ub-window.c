@@ -11,6 +11,7 @@
  *     ub-window PEER deaf        one load that nobody answers
  *     ub-window PEER until       load and store until a load brings all ones
  *     ub-window PEER eject       two loads, the device goes during the first
+ *     ub-window PEER reset       a load, and a reset of the controller ends it
  *     ub-window PEER bench       latency and rate
  *
  * A page that was shared is not, when the program ends: peers would write to memory
@@ -522,6 +523,17 @@ static void eject(void)
     _exit(0);
 }
 
+/* The controller is reset while a load waits. */
+static void reset(void)
+{
+    pthread_t t = begin_waiting(wait_deaf);
+
+    wr(UBC_CTRL, UBC_CTRL_RESET);
+    pthread_join(t, NULL);
+    say("reset");
+    _exit(0);
+}
+
 static void deaf(void)
 {
     printf("%llx\n", (unsigned long long)load(DEAF));
@@ -572,7 +584,7 @@ static const struct {
     { "link", linked }, { "serve", serve }, { "check", check },
     { "both", NULL, both },
     { "doorbells", NULL, doorbells }, { "deaf", deaf }, { "until", until },
-    { "eject", eject }, { "bench", bench },
+    { "eject", eject }, { "reset", reset }, { "bench", bench },
 };
 
 int main(int argc, char **argv)
