@@ -28,10 +28,7 @@ class Window(unittest.TestCase):
             guest.start()
         for guest in (cls.left, cls.right):
             guest.wait_ready()
-        # Either end comes up when both are enabled.
-        for job in [guest.spawn(cls.command(number, 'link'), 240)
-                    for number, guest in ((1, cls.left), (2, cls.right))]:
-            job.wait()
+        cls.link()
 
     @classmethod
     def make(cls, name, number):
@@ -48,6 +45,13 @@ class Window(unittest.TestCase):
             device += ',iothread=io'
         guest.devices = [device]
         return guest
+
+    @classmethod
+    def link(cls):
+        """Either end comes up when both are enabled."""
+        for job in [guest.spawn(cls.command(number, 'link'), 240)
+                    for number, guest in ((1, cls.left), (2, cls.right))]:
+            job.wait()
 
     @staticmethod
     def command(number, what):
@@ -136,9 +140,7 @@ class Window(unittest.TestCase):
         """a controller is reset while a load waits, which gets all ones"""
         for guest in (self.left, self.right):
             self.assertEqual(self.program(guest, 'reset'), 'reset')
-        for job in [guest.spawn(self.words(guest, 'link'), 240)
-                    for guest in (self.left, self.right)]:
-            job.wait()
+            self.link()
 
     def test_6_ejected(self):
         """a processor comes to a window that has gone while it waited"""
@@ -155,6 +157,7 @@ class Window(unittest.TestCase):
                 chardev0='ubwire', upi=1, cna=number, eid=f'{number:032x}',
                 **{'window-timeout': 600000, 'ta-time-scale': 10000}, **more)
             guest.reboot()
+            self.link()
 
     def test_7_killed(self):
         """a peer that is killed costs a bounded time"""
