@@ -324,7 +324,7 @@ def part_mem(show):
         serve = ubmem.Serve(home, f'serve {pages * ubmem.PAGE}')
         show.step('memory of another guest, by a switch',
                   f'{pages} pages, EID {serve.desc.split()[0]}')
-        said = user.out(f'ubmem-perf check {serve.desc}', 240)
+        said = user.out(f'ubmem-perf check {serve.desc} 512', 240)
         show.step('memory test, uncached',
                   'each value of each byte, widths, atomics',
                   said == 'checked')
