@@ -310,7 +310,7 @@ def ring(show, what, receiver, sender, count):
 
 def part_mem(show):
     ubmem.needed()
-    pages, count = 64, 5000
+    pages, count = 64, 2000
     with contextlib.ExitStack() as stack:
         switch = stack.enter_context(contextlib.closing(Switch(2)))
         switch.start()
