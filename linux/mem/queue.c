@@ -27,7 +27,6 @@
 #define SILENT_MS	30000
 /* So long a program that was killed waits nevertheless, for a peer that answers. */
 #define KILLED_MS	1000
-#define WRITEBACK_BYTES	4096	/* one packet (UB 2.0 table 7-2) */
 #define READ_PAGES	8		/* of a request */
 #define ROOM		((1 << SQ_LOG2) / BLOCKS)	/* requests at a time */
 #define SPINS		200
@@ -130,7 +129,9 @@ static int move_all(struct mem_dev *dev, bool reads,
 		    const dma_addr_t *pages, unsigned int n, bool killable,
 		    u32 *bad)
 {
-	u32 most = reads ? READ_PAGES * PAGE_SIZE : WRITEBACK_BYTES;
+	/* A Writeback is one packet (UB 2.0 table 7-2). */
+	u32 most = reads ? READ_PAGES * PAGE_SIZE :
+		   min_t(u32, ub_own_mtu(dev->core), READ_PAGES * PAGE_SIZE);
 	u32 len = n * PAGE_SIZE, step;
 	struct mem_queue *q = &dev->queue;
 	unsigned long begun = jiffies;

@@ -7,6 +7,7 @@ from guestvm import kernel, tap, ubmem
 from guestvm.ubmem import NODE, PAGE, SYSFS, Serve
 from guestvm.ubswitch import Switch
 
+MTU_CFG = 0x23
 EVENT_REMOTE = '0x12'
 # Processes that touch one page at once.
 TOUCHERS = 24
@@ -253,6 +254,31 @@ class Memory(unittest.TestCase):
         self.assertEqual(self.perf(f'touch {serve.desc} {TOUCHERS}'),
                          f'touched {TOUCHERS}')
         serve.kill()
+        self.clean()
+
+    def mtu(self, code):
+        """Write MTU_CFG of the user's controller (UB 2.0, D.1.13); what it was."""
+        files = f'{SYSFS}/device/ub/config {SYSFS}/device/../ub/config'
+        name = self.user.out(f'ls {files} 2>/dev/null | head -n 1')
+        read = f'dd if={name} bs=4 count=1 skip={MTU_CFG} | od -An -tu4'
+        was = int(self.user.out(read))
+        self.user.run(rf"printf '\{code}\0\0\0' | dd of={name} bs=4 count=1 "
+                      f'seek={MTU_CFG} conv=notrunc')
+        self.assertEqual(int(self.user.out(read)), code)
+        return was
+
+    def test_7c_mtu(self):
+        """pages go back in packets of the MTU, whatever it is"""
+        was = self.mtu(0)
+        for code in (0, 1, 2):          # 1024, 4096 and 8192 bytes
+            self.mtu(code)
+            serve = Serve(self.home, f'serve {128 * PAGE}')
+            self.perf(f'cached {serve.desc}')
+            for at in (0, 1024, PAGE - 8, PAGE, 128 * PAGE - 8):
+                self.assertEqual(int(serve.tell(f'word {at:#x}'), 16),
+                                 (at + 1) * 0x9e3779b97f4a7c15 % (1 << 64))
+            serve.kill()
+        self.mtu(was)
         self.clean()
 
     def test_7d_shared(self):
