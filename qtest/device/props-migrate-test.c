@@ -61,7 +61,7 @@ static const Other ubc_other[] = {
     { "period0", "2560" }, { "period1", "1280" }, { "lanes", "4" },
     { "max-rate", "1" }, { "crc-cover", "bytes" }, { "cip-window", "64" },
     { "fec", "off" }, { "fec-min", "t2" }, { "port-type", "primary" },
-    { "scrambler", "off" },
+    { "scrambler", "off" }, { "fault-credit", "overrun" },
     { "net-mtu", "4096" }, { "net-sl-vl", "1=1" }, { "net-dscp-sl", "1=1" },
     { "net-sl-dscp", "1=1" }, { "net-vl-weight", "1=2" },
     { "net-vl-out", "1=2" }, { "net-route-default", "1" },

@@ -91,12 +91,14 @@ static char *traffic(const char *name, uint64_t format, const Variant *v)
     return path;
 }
 
-/* tshark's lines about a file; words are its further arguments. */
+/* tshark's lines about a file; words are its further arguments.  Truth values are
+ * 1 and 0, for which newer ones say True and False. */
 static GStrv dissect(const char *path, const char *words)
 {
     g_autofree char *cmd = g_strdup_printf("tshark -r %s %s", path, words);
     g_autofree char *out = NULL, *err = NULL;
     g_autoptr(GError) error = NULL;
+    g_autoptr(GString) said = NULL;
     int status;
 
     if (!g_spawn_command_line_sync(cmd, &out, &err, &status, &error)) {
@@ -105,8 +107,10 @@ static GStrv dissect(const char *path, const char *words)
     }
     g_test_message("%s\n%s%s", cmd, out, err);
     g_assert_cmpint(status, ==, 0);
-    g_strchomp(out);
-    return g_strsplit(out, "\n", -1);
+    said = g_string_new(g_strchomp(out));
+    g_string_replace(said, "True", "1", 0);
+    g_string_replace(said, "False", "0", 0);
+    return g_strsplit(said->str, "\n", -1);
 }
 
 static void expect(GStrv lines, const char *const *want, unsigned n)
