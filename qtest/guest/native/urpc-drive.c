@@ -569,7 +569,8 @@ static void case_ranges(Link *l)
 
 /* ---- Time-outs -------------------------------------------------------------------------------------- */
 
-/* The server's: it says so, and its places come free. */
+/* The server's: it says so, and its places come free, once the function has given up the
+ * call: who is quicker is refused, and asks again. */
 static void case_late(Link *l)
 {
     static Outcome o[2 * DEPTH];
@@ -582,6 +583,10 @@ static void case_late(Link *l)
     }
     for (unsigned i = 0; i < 2 * DEPTH; i++) {
         await(l, &o[i]);
+        while (i >= DEPTH && o[i].status == URPC_REFUSED) {
+            post(l, args_of(METHOD_HOLD, "x", 1), &o[i]);
+            await(l, &o[i]);
+        }
         END_MUST(o[i].status == URPC_TIMEOUT && !o[i].local && !o[i].len);
     }
 }
