@@ -277,6 +277,19 @@ const uint8_t *eng_event(Eng *e, unsigned event)
 
 /* ---- Data ------------------------------------------------------------------------------- */
 
+void eng_ask_answers(Eng *e)
+{
+    uint8_t cmd[UBQ_CMD];
+
+    ubq_cmd_init(cmd, ENG_DEST, 0);
+    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_QUERY, cmd), ==,
+                     UBQ_RESULT_OK);
+    put_le32(cmd + UBQ_CMD_RESULT, 0);
+    put_le32(cmd + UBQ_DST_FLAGS, UBQ_DST_ANSWERS);
+    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_SET, cmd), ==,
+                     UBQ_RESULT_OK);
+}
+
 void eng_fill(Eng *e, uint32_t len, uint32_t seed)
 {
     for (uint32_t i = 0; i < len; i++) {

@@ -97,6 +97,9 @@ char *eng_object(Eng *e, const char *list, unsigned number, const char *key);
 /* Faults of packets that leave or come: members of UbPacketFaultPlan. */
 void eng_set_faults(Eng *e, bool out, const char *plan);
 
+/* Its row says that responses ride in acknowledgements; the channel must, too. */
+void eng_ask_answers(Eng *e);
+
 /* The first bytes of the room, made from a seed; and that they are so. */
 void eng_fill(Eng *e, uint32_t len, uint32_t seed);
 void eng_check(Eng *e, uint32_t len, uint32_t seed);

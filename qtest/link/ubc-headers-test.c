@@ -337,18 +337,12 @@ static void test_rtp_ip(const void *opaque)
     watch_end(&w);
 }
 
-/* Its row says that responses ride in acknowledgements. */
+/* Its row and its channel say that responses ride in acknowledgements. */
 static void ask_answers(Eng *e)
 {
     uint8_t cmd[UBQ_CMD];
 
-    ubq_cmd_init(cmd, ENG_DEST, 0);
-    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_QUERY, cmd), ==,
-                     UBQ_RESULT_OK);
-    put_le32(cmd + UBQ_CMD_RESULT, 0);
-    put_le32(cmd + UBQ_DST_FLAGS, UBQ_DST_ANSWERS);
-    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_SET, cmd), ==,
-                     UBQ_RESULT_OK);
+    eng_ask_answers(e);
     /* A channel of the same numbers, that brings them. */
     ubq_cmd_init(cmd, ENG_TPN, 0);
     g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_CHANNEL_QUERY, cmd), ==,

@@ -365,20 +365,6 @@ static void test_long_message(void)
 
 /* ---- Responses in acknowledgements (§6.7.2, ROL) --------------------------------------------- */
 
-/* Both ends' channels and rows say that TPACKs bring the answers. */
-static void ask_answers(Eng *e)
-{
-    uint8_t cmd[UBQ_CMD];
-
-    ubq_cmd_init(cmd, ENG_DEST, 0);
-    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_QUERY, cmd), ==,
-                     UBQ_RESULT_OK);
-    put_le32(cmd + UBQ_CMD_RESULT, 0);
-    put_le32(cmd + UBQ_DST_FLAGS, UBQ_DST_ANSWERS);
-    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_SET, cmd), ==,
-                     UBQ_RESULT_OK);
-}
-
 /* ROL by acknowledgements, over a channel whose clocks the test moves. */
 static void start_rol(Watch *w, uint8_t retries)
 {
@@ -391,8 +377,8 @@ static void start_rol(Watch *w, uint8_t retries)
     c.tx = 7;
     c.rx = 100;
     eng_channel(&w->p.b, &c);
-    ask_answers(&w->p.a);
-    ask_answers(&w->p.b);
+    eng_ask_answers(&w->p.a);
+    eng_ask_answers(&w->p.b);
 }
 
 /* Statuses of the transaction layer that TPACKs have: RNR and its timer, twice the
