@@ -51,6 +51,8 @@ static Source *source_new(void)
     Source *s = g_new0(Source, 1);
 
     s->refuse = -1;
+    /* whatever the memory had */
+    memset(&s->f, 0xff, sizeof(s->f));
     ncic_fetch_init(&s->f, &ops, s);
     return s;
 }
@@ -92,10 +94,10 @@ static void test_order(void)
         }
         g_assert_cmpuint(out, ==, NCIC_FETCH_SLOTS);
         g_assert_cmpuint(ncic_fetch_count(&s->f), ==, 0);
-    /* no answer before the question */
-    g_assert_true(ncic_fetch_request(&s->f, 1));
-    g_assert_false(ncic_fetch_done(&s->f, s->f.start - 1, NULL));
-    g_assert_null(ncic_fetch_peek(&s->f));
+        /* no answer before the question */
+        g_assert_true(ncic_fetch_request(&s->f, 1));
+        g_assert_false(ncic_fetch_done(&s->f, s->f.start - 1, NULL));
+        g_assert_null(ncic_fetch_peek(&s->f));
         g_free(s);
     }
 }

@@ -120,6 +120,29 @@ static void test_traffic(void)
     rig_fini(&b);
 }
 
+/* Nothing to do there, nothing to do here: nobody is woken, whatever was pending
+ * on this side before. */
+static void test_idle(void)
+{
+    g_autofree uint8_t *data = NULL;
+    size_t len;
+    Rig a, b;
+
+    rig_init(&a, NULL);
+    rig_queue(&a, NCIC_TX, 0, LOG);
+    data = save(&a, &len);
+    make_busy(&b);
+    rig_wire_done(&b, true);
+    b.kicks_tx = b.kicks_rx = 0;
+    g_assert_cmpstr(load(&b, data, len), ==, NULL);
+    ncic_eth_restart(&b.eth);
+    g_assert_cmphex(b.eth.tx_pending, ==, 0);
+    g_assert_cmpuint(b.kicks_tx, ==, 0);
+    g_assert_cmpuint(b.kicks_rx, ==, 0);
+    rig_fini(&a);
+    rig_fini(&b);
+}
+
 /* Descriptors that were posted and not taken: the other side looks for them, in
  * every queue. */
 static void test_posted(void)
@@ -506,6 +529,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ncic/save/registers", test_registers);
     g_test_add_func("/ncic/save/traffic", test_traffic);
+    g_test_add_func("/ncic/save/idle", test_idle);
     g_test_add_func("/ncic/save/posted", test_posted);
     g_test_add_func("/ncic/save/unanswered", test_unanswered);
     g_test_add_func("/ncic/save/interrupts", test_interrupts);

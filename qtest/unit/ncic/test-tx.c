@@ -388,6 +388,14 @@ static void test_table_full(void)
     rig_answer(&r, 0);
     g_assert_cmpuint(rig_read(&r, 0x10134), ==, 2);
     g_assert_cmpuint(rig_read(&r, 0x10140), ==, 0);
+    /* places that become free are taken in the same turn */
+    for (unsigned i = 1; i < 64; i++) {
+        rig_answer(&r, i);
+    }
+    r.async = false;
+    r.n_wait = 0;
+    g_assert_false(ncic_eth_tx_run(&r.eth, 256));
+    g_assert_cmpuint(r.n_sent, ==, 100);
     rig_fini(&r);
 }
 
