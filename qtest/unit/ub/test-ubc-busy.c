@@ -27,11 +27,11 @@ static bool something_ends(Side *a, Side *b)
 
 /* The picture itself: it is of something busy, it is taken, and the work goes on
  * where it was. */
-static void test_goes_on(void)
+static void test_goes_on(gconstpointer moment)
 {
     Side *a = &two[0], *b = &two[1];
 
-    busy_begin(&busy);
+    busy_begin(&busy, GPOINTER_TO_UINT(moment));
     g_test_message("image of %zu bytes", busy.len[1]);
     g_assert_null(ubc_load(a->ubc, now, busy.image[0], busy.len[0]));
     g_assert_null(ubc_load(b->ubc, now, busy.image[1], busy.len[1]));
@@ -76,15 +76,15 @@ static size_t place(const GArray *begin, size_t len)
 
 /* Changed in one to four places, now and then cut short: refused or harmless, alone
  * and beside a peer that believes in it. */
-static void test_damaged(void)
+static void test_damaged(gconstpointer moment)
 {
     static const uint32_t odd[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff,
                                     0xffff, 0x10000, 0x100 };
-    const unsigned tries = g_test_slow() ? 20000 : 3000;
+    const unsigned tries = g_test_slow() ? 20000 : 1500;
     g_autoptr(GArray) begin = NULL;
     unsigned taken = 0;
 
-    busy_begin(&busy);
+    busy_begin(&busy, GPOINTER_TO_UINT(moment));
     begin = sections(busy.image[1], busy.len[1]);
     g_assert_cmpuint(begin->len, >, 20);
     for (unsigned i = 0; i < tries; i++) {
@@ -111,29 +111,92 @@ static void test_damaged(void)
 }
 
 /* Each end's, with all that it is in the middle of. */
-static void test_format(void)
+static void test_format(gconstpointer moment)
 {
     static const struct {
         size_t len;
         const char *sum;
-    } want[2] = {
-        { 184484, "7a359ae140871fa13864cd25a4cbb9e2"
-                  "7ed2b343608339096244c05431495c54" },
-        { 184484, "7c49751f19c710591b779f45355e8a81"
-                  "4add29cb7ac49dab2a3b5b1f7614c472" },
+    } want[BUSY_MOMENTS][2] = {
+        { { 184484, "7a359ae140871fa13864cd25a4cbb9e2"
+                    "7ed2b343608339096244c05431495c54" },
+          { 184484, "7c49751f19c710591b779f45355e8a81"
+                    "4add29cb7ac49dab2a3b5b1f7614c472" } },
+        { { 167428, "12200d515c64aca39e7426eda47a4578"
+                    "c4a7e44f39db517f42b715b6e14a02e7" },
+          { 218246, "32f03883906631ad918cc20516159b72"
+                    "b932a3acd46850d374b1d2032910bd82" } },
     };
-    busy_begin(&busy);
+    unsigned m = GPOINTER_TO_UINT(moment);
+
+    busy_begin(&busy, m);
     for (unsigned i = 0; i < 2; i++) {
-        format_is(busy.image[i], busy.len[i], want[i].len, want[i].sum);
+        format_is(busy.image[i], busy.len[i], want[m][i].len, want[m][i].sum);
     }
+    busy_end(&busy);
+}
+
+/* Whether @image has a section. */
+static bool has(const uint8_t *image, size_t len, const char *tag)
+{
+    for (size_t i = 0; i + 4 <= len; i++) {
+        if (!memcmp(image + i, tag, 4)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The second moment is of what it says: sections that the first has not, faults and
+ * commands of the UMMU that wait, an interrupt that is masked, and packets that came
+ * to a function that may not write. */
+static void test_translated(void)
+{
+    static const char *const tags[] = { "UMMU", "CAME", "MSGQ", "MGMT", "USI ",
+                                        "CIP ", "ENTS" };
+    const uint32_t t1 = UB_CFG_CAP(UB_CFG1_BASE, UB_CAP_INT_TYPE1);
+    Side *s = &two[1];
+    uint32_t cmdq;
+
+    busy_begin(&busy, BUSY_TRANSLATED);
+    for (unsigned t = 0; t < G_N_ELEMENTS(tags); t++) {
+        g_test_message("%s", tags[t]);
+        g_assert_true(has(busy.image[1], busy.len[1], tags[t]));
+    }
+    g_assert_null(ubc_load(s->ubc, now, busy.image[1], busy.len[1]));
+    cmdq = rd(s, UBM_WINDOW + UBM_CMDQ(0) + UBM_CMDQ_PROD) ^
+           rd(s, UBM_WINDOW + UBM_CMDQ(0) + UBM_CMDQ_CONS);
+    g_assert_cmphex(cmdq & UBM_Q_INDEX, !=, 0);
+    g_assert_cmphex(rd(s, UBM_WINDOW + UBM_EVTQ_PROD), !=,
+                    rd(s, UBM_WINDOW + UBM_EVTQ_CONS));
+    wr(s, UBC_CFG_ENTITY, 1);
+    wr(s, UBC_CFG_ADDR, t1 + UB_INT_TYPE1_INTERRUPT_PENDING);
+    g_assert_cmphex(rd(s, UBC_CFG_DATA), ==, 1 << 3);
+    g_assert_cmphex(rd(s, BUSY_MSGQ + UB_MSGQ_SQ_PI), ==, 3);
     busy_end(&busy);
 }
 
 int main(int argc, char **argv)
 {
+    static const char *const moments[] = { "plain", "translated" };
+
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/ub/ubc/busy/goes-on", test_goes_on);
-    g_test_add_func("/ub/ubc/busy/damaged", test_damaged);
-    g_test_add_func("/ub/ubc/busy/format", test_format);
+    for (unsigned m = 0; m < BUSY_MOMENTS; m++) {
+        static const struct {
+            const char *name;
+            void (*run)(gconstpointer moment);
+        } tests[] = {
+            { "goes-on", test_goes_on },
+            { "damaged", test_damaged },
+            { "format", test_format },
+        };
+
+        for (unsigned t = 0; t < G_N_ELEMENTS(tests); t++) {
+            g_autofree char *path = g_strdup_printf("/ub/ubc/busy/%s/%s",
+                                                    moments[m], tests[t].name);
+
+            g_test_add_data_func(path, GUINT_TO_POINTER(m), tests[t].run);
+        }
+    }
+    g_test_add_func("/ub/ubc/busy/translated/holds", test_translated);
     return g_test_run();
 }
