@@ -343,10 +343,3 @@ uint8_t mthca_conf_special_qp(Mthca *m, MthcaCmd *c)
     m->special_qpn[c->op_mod] = c->mod;
     return MTHCA_ST_OK;
 }
-
-void mthca_qp_changed(void *p, RdmaQp *qp)
-{
-    MthcaQp *q = rdma_qp_priv(qp);
-
-    q->ctx[0] = (q->ctx[0] & 0x0f) | rdma_qp_attr(qp)->state << 4;
-}

@@ -141,7 +141,7 @@ static uint8_t mthca_cmd_exec(Mthca *m, MthcaCmd *c)
     }
     memset(c->out, 0, d->out_size);
     st = d->fn(m, c);
-    if (st == MTHCA_ST_OK && mthca_cmd_has_out(c) && !c->out_none) {
+    if (st == MTHCA_ST_OK && mthca_cmd_has_out(c)) {
         size_t n = MIN(d->out_size, MTHCA_MAILBOX_SIZE -
                        (c->out_param & (MTHCA_MAILBOX_SIZE - 1)));
 
@@ -167,7 +167,6 @@ void mthca_cmd_run(Mthca *m)
     c->op_mod = cmd >> 12 & 0xf;
     c->d = mthca_cmd_find(c->op);
     c->imm = c->out_param;
-    c->out_none = false;
 
     st = mthca_cmd_exec(m, c);
 

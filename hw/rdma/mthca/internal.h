@@ -135,7 +135,6 @@ struct MthcaCmd {
     uint32_t mod;
     uint16_t op;
     uint8_t op_mod;
-    bool out_none;          /* handler: do not write the outbox */
     uint64_t imm;           /* immediate result */
     uint8_t in[MTHCA_MAILBOX_SIZE];
     uint8_t out[MTHCA_MAILBOX_SIZE];
@@ -256,7 +255,6 @@ uint8_t mthca_modify_qp(Mthca *m, MthcaCmd *c);
 uint8_t mthca_reset_qp(Mthca *m, MthcaCmd *c);
 uint8_t mthca_query_qp(Mthca *m, MthcaCmd *c);
 uint8_t mthca_conf_special_qp(Mthca *m, MthcaCmd *c);
-void mthca_qp_changed(void *p, RdmaQp *qp);
 
 /* srq.c */
 uint8_t mthca_sw2hw_srq(Mthca *m, MthcaCmd *c);

@@ -16,7 +16,6 @@ static const RdmaPersOps mthca_pers = {
     .event = mthca_event_number,
     .key_index = mthca_key_index,
     .mtt_read = mthca_mtt_read,
-    .qp_changed = mthca_qp_changed,
     .qp_image = mthca_qp_image,
     .cq_image = mthca_cq_image,
     .srq_image = mthca_srq_image,

@@ -272,6 +272,14 @@ static void test_mtt(void)
     put_be64(min_box(g), M_MTT + 0x1000);
     g_assert_cmphex(mcmd_box(g, MTHCA_CMD_WRITE_MTT, 1, 0), ==,
                     MTHCA_ST_BAD_PARAM);
+    /* Two pages by one entry, whose size is no part of their address. */
+    mtb_map_icm(min_box(g), 0, M_MTT + 0x2000, (G_BUS + 0xa000) | 1);
+    mok(g, MTHCA_CMD_MAP_ICM, 1, 0);
+    in = min_box(g);
+    put_be64(in, M_MTT + 0x3008);
+    put_be64(in + 16, 0x123001);
+    mok(g, MTHCA_CMD_WRITE_MTT, 1, 0);
+    g_assert_cmphex(get_be64(g->mem + 0xb008), ==, 0x123001);
     g_assert_cmphex(mcmd_box(g, MTHCA_CMD_WRITE_MTT, 0, 0), ==,
                     MTHCA_ST_BAD_SIZE);
     g_assert_cmphex(mcmd_box(g, MTHCA_CMD_WRITE_MTT, 511, 0), ==,
@@ -462,6 +470,15 @@ static void test_mgm(void)
                     MTHCA_ST_BAD_INDEX);
     g_assert_cmphex(mcmd_box(g, MTHCA_CMD_WRITE_MGM, 1 << 13, 0), ==,
                     MTHCA_ST_BAD_INDEX);
+    /* Each QP of a list is looked at, and none that is not on it. */
+    in = min_box(g);
+    memset(in + 0x10, 0xff, 16);
+    for (unsigned i = 0; i < 5; i++) {
+        put_be32(in + 0x20 + 4 * i, 1u << 31 | (0x8181 + i));
+    }
+    g->rules = 0;
+    mok(g, MTHCA_CMD_WRITE_MGM, 6, 0);
+    g_assert_cmpuint(g->rules, ==, 5);          /* there are no such QPs */
     /* Eight words, each counts, modulo the size that INIT_HCA gave (1000). */
     for (unsigned i = 0; i < 8; i++) {
         in = min_box(g);
@@ -505,11 +522,48 @@ static void test_registers(void)
     mguest_free(g);
 }
 
+static void make_cq(MGuest *g)
+{
+    uint8_t *in = min_box(g);
+
+    put_be32(in + 0x0c, 6u << 24 | 2);
+    put_be32(in + 0x1c, 0x1000);
+    mok(g, MTHCA_CMD_SW2HW_CQ, 1, 0);
+}
+
+/* Half a doorbell ends with CLOSE_HCA. */
+static void test_doorbell_half(void)
+{
+    MGuest *g = mguest_new(1, false);
+
+    for (unsigned close = 0; close < 2; close++) {
+        mthca_reset(g->m);
+        mguest_init_hca(g);
+        make_cq(g);
+        g->rules = 0;
+        mthca_uar_write(g->m, 0x2020, 2u << 24 | 1, 4);
+        if (close) {
+            g_assert_cmphex(mcmd(g, MTHCA_CMD_CLOSE_HCA, 0, 0, 0, 0, NULL),
+                            ==, 0);
+            mtb_init_hca(min_box(g), M_UARC, M_MTT);
+            g->mem[G_IN + 0xfb] = g->log_mpts;
+            mok(g, MTHCA_CMD_INIT_HCA, 0, 0);
+            make_cq(g);
+        }
+        mthca_uar_write(g->m, 0x2024, 0, 4);
+        g_assert_cmpuint(g->rules, ==, close);
+        g_assert_cmpuint(mthca_counters(g->m)->cq_arms, ==, 1);
+    }
+    mguest_free(g);
+}
+
 /* EQs above 31 are armed by the first word of the register. */
 static void test_eq_high(void)
 {
-    MGuest *g = mguest_new(1, false);
+    MGuest *g = mguest_new(1, false), *h;
+    g_autofree uint8_t *block = NULL;
     uint32_t key;
+    size_t len;
 
     mguest_init_hca(g);
     mok(g, MTHCA_CMD_QUERY_DEV_LIM, 0, 0);
@@ -540,6 +594,14 @@ static void test_eq_high(void)
     mok(g, MTHCA_CMD_QUERY_EQ, 63, 0);
     g_assert_cmpuint(get_be32(mout_box(g) + 0x28), ==, 2);
     g_assert_cmphex(mthca_bar0_read(g->m, MTHCA_CATAS), ==, 0);
+    /* As many as there may be move, too. */
+    block = mthca_save(g->m, 0, &len);
+    h = mguest_new(1, false);
+    memcpy(h->mem, g->mem, G_SIZE);
+    g_assert_null(mthca_load(h->m, 0, block, len));
+    mok(h, MTHCA_CMD_QUERY_EQ, 63, 0);
+    g_assert_cmpuint(get_be32(mout_box(h) + 0x28), ==, 2);
+    mguest_free(h);
     mguest_free(g);
 }
 
@@ -606,6 +668,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/cmd/cq-srq", test_cq_srq);
     g_test_add_func("/mthca/cmd/mgm", test_mgm);
     g_test_add_func("/mthca/registers", test_registers);
+    g_test_add_func("/mthca/doorbell-half", test_doorbell_half);
     g_test_add_func("/mthca/migration", test_migration);
     return g_test_run();
 }

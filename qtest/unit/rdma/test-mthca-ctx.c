@@ -186,6 +186,23 @@ static void test_region_keys(void)
     mend_free(&e);
 }
 
+/* A table of fewer entries: the bits above its numbers are the generation. */
+static void test_region_small(void)
+{
+    MGuest *g = mguest_new(1, false);
+    uint8_t b;
+
+    g->log_mpts = 10;
+    mguest_init_hca(g);
+    mtb_region(min_box(g), 0x420, 0, 0, ~0ull);
+    mok(g, MTHCA_CMD_SW2HW_MPT, 0x20, 0);
+    g_assert_cmpint(rdma_mr_read(mthca_rdma(g->m), 0x42000, 0, G_BUS, &b, 1,
+                                 RDMA_ACC_LOCAL_READ), ==, 0);
+    g_assert_cmpint(rdma_mr_read(mthca_rdma(g->m), 0x2000, 0, G_BUS, &b, 1,
+                                 RDMA_ACC_LOCAL_READ), !=, 0);
+    mguest_free(g);
+}
+
 /* Each right is its own flag. */
 static void test_region_rights(void)
 {
@@ -736,6 +753,24 @@ static void test_eq_states(void)
     }
 }
 
+/* A send queue that has drained is told of to who asked for it. */
+static void test_sqd_event(void)
+{
+    for (unsigned asked = 0; asked < 2; asked++) {
+        MEnd e = end_in(3);
+
+        mtb_eq(min_box(e.g), G_BUS + ME_EQ + 0x1000, 6, 5, e.key);
+        mok(e.g, MTHCA_CMD_SW2HW_EQ, 7, 0);
+        g_assert_cmphex(mcmd(e.g, MTHCA_CMD_MAP_EQ, 7, 0,
+                             1 << RDMA_EV_SQ_DRAINED, 0, NULL), ==, 0);
+        g_assert_cmphex(mcmd(e.g, MTHCA_CMD_RTS2SQD_QP, asked << 31 | ME_QPN, 0,
+                             0, 0, NULL), ==, 0);
+        rdma_poll(dev_of(&e), e.g->now);
+        g_assert_cmpuint(mthca_counters(e.g->m)->eqes, ==, asked);
+        mend_free(&e);
+    }
+}
+
 /* An event queue's PD has 24 bits, each of which its region has to have. */
 static void test_eq_pd(void)
 {
@@ -771,6 +806,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/ctx/init-hca-limits", test_init_hca_limits);
     g_test_add_func("/mthca/ctx/map-icm", test_map_icm);
     g_test_add_func("/mthca/ctx/region-keys", test_region_keys);
+    g_test_add_func("/mthca/ctx/region-small", test_region_small);
     g_test_add_func("/mthca/ctx/region-rights", test_region_rights);
     g_test_add_func("/mthca/ctx/region-pages", test_region_pages);
     g_test_add_func("/mthca/ctx/qp-states", test_qp_states);
@@ -782,6 +818,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/ctx/cqe", test_cqe);
     g_test_add_func("/mthca/ctx/srq-context", test_srq_context);
     g_test_add_func("/mthca/ctx/eq-states", test_eq_states);
+    g_test_add_func("/mthca/ctx/sqd-event", test_sqd_event);
     g_test_add_func("/mthca/ctx/eq-pd", test_eq_pd);
     return g_test_run();
 }

@@ -192,6 +192,29 @@ static void test_port_info(void)
     mok(e.g, MTHCA_CMD_MAD_IFC, 1, 3);
     g_assert_cmphex(mend_port_info(e.g)[35], ==, want[35]);
     g_assert_cmphex(mend_port_info(e.g)[36], ==, 0x22);
+    /* Half bytes that are set, others that stay: whose other half says nothing. */
+    in = mend_mad(e.g, 1, 2, 0x15, 1) + 64;
+    memcpy(in, want, 64);
+    in[32] = 0;
+    in[33] = 0xa1;
+    in[35] = 0x04;
+    in[42] = 0x20;
+    in[43] = 0x15;
+    mok(e.g, MTHCA_CMD_MAD_IFC, 1, 3);
+    g_assert_cmphex(mend_port_info(e.g)[33], ==, 0x51);
+    g_assert_cmphex(mend_port_info(e.g)[35], ==, 0x24);
+    g_assert_cmphex(mend_port_info(e.g)[43], ==, 0x15);
+    in = mend_mad(e.g, 1, 2, 0x15, 1) + 64;
+    memcpy(in, want, 64);
+    in[32] = 0;
+    in[33] = 0xa0;
+    in[35] = 0x5f;
+    in[42] = 0x10;
+    in[43] = 0x2a;
+    mok(e.g, MTHCA_CMD_MAD_IFC, 1, 3);
+    g_assert_cmphex(mend_port_info(e.g)[33], ==, 0x51);
+    g_assert_cmphex(mend_port_info(e.g)[35], ==, 0x24);
+    g_assert_cmphex(mend_port_info(e.g)[43], ==, 0x15);
     mend_free(&e);
 }
 

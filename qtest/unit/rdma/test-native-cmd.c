@@ -178,8 +178,12 @@ static void test_write_mtt(void)
     g_assert_cmpuint(side_mtt(s, 1 << NR_LOG_MTTS, DATA, 1), ==, 3);
     /* A longer list than a mailbox holds is cut, not overrun. */
     g_assert_cmpuint(side_map(s, 2, MTT_BASE, ICM, 8), ==, 0);
+    memset(s->mem + ICM, 0xee, 0x1000);
     side_mbox(s);
     g_assert_cmpuint(side_cmd(s, NRC_WRITE_MTT, 100000, 0), ==, 0);
+    g_assert_cmphex(get_be64(s->mem + ICM + 507 * 8), ==, 0);
+    g_assert_cmphex(get_be64(s->mem + ICM + 508 * 8), ==,
+                    UINT64_C(0xeeeeeeeeeeeeeeee));
     side_free(s);
 }
 
@@ -252,6 +256,30 @@ static void test_lax(void)
     /* A list longer than any mailbox ends with the mailbox. */
     side_mbox(s);
     g_assert_cmpuint(side_cmd(s, NRC_MAP_ICM, UINT32_MAX, 1), ==, 0);
+    /* Begun anew, it has nothing of what was. */
+    g_assert_nonnull(rdma_qp_get(native_dev(s->n), QPN));
+    side_init_hca(s);
+    g_assert_null(rdma_qp_get(native_dev(s->n), QPN));
+    g_assert_null(rdma_cq_get(native_dev(s->n), CQN));
+    side_free(s);
+}
+
+/* Of tables that begin at the same address the last one is meant. */
+static void test_same_base(void)
+{
+    Side *s = side_new(1, NULL);
+    uint8_t *m = side_mbox(s);
+
+    put_be64(m + 0x08, QPC_BASE | NR_LOG_QPS);
+    put_be64(m + 0x10, QPC_BASE | NR_LOG_CQS);
+    put_be64(m + 0x18, EQC_BASE | NR_LOG_EQS);
+    put_be64(m + 0x30, MPT_BASE | NR_LOG_MPTS);
+    put_be64(m + 0x38, MTT_BASE);
+    g_assert_cmpuint(side_cmd(s, NRC_INIT_HCA, 0, 0), ==, 0);
+    g_assert_cmpuint(side_map(s, 1, QPC_BASE, ICM, 1), ==, 0);
+    g_assert_cmpuint(side_cq(s, CQN, 2), ==, 0);
+    side_qp_mbox(s, 1, 0);
+    g_assert_cmpuint(side_cmd(s, NRC_RST2INIT_QP, QPN, 0), ==, 3);
     side_free(s);
 }
 
@@ -491,6 +519,7 @@ int main(int argc, char **argv)
     TEST("write-mtt", write_mtt);
     TEST("qp/psn", qp_psn);
     TEST("lax", lax);
+    TEST("same-base", same_base);
     TEST("qp/attributes", qp_attributes);
     TEST("qp/in-flight", qp_in_flight);
     TEST("qp/far-qpn", far_qpn);

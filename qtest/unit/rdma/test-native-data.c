@@ -533,6 +533,29 @@ static void test_events(void)
     }
 }
 
+/* Event queue 0 is one like the others. */
+static void test_events_first(void)
+{
+    Side *a = side_up(1, 0, NULL), *b = side_up(2, 0, NULL);
+    uint8_t *m = side_mbox(b), *eqe = b->mem + EQB;
+    Wqe w = wqe_begin(0);
+
+    put_be32(m, 0x01000000);
+    put_be64(m + NR_CTX_START, BUS + EQB);
+    m[NR_CTX_LOG] = 3;
+    g_assert_cmpuint(side_cmd(b, NRC_SW2HW_EQ, 0, 0), ==, 0);
+    g_assert_cmphex(side_hcr(b, 1 << RDMA_EV_WQ_ACCESS, 0, 0, NRC_MAP_EQ, 0) >>
+                    24, ==, 0);
+    wqe_raddr(&w, VA - 100);
+    wqe_data(&w, VA, 4);
+    side_post(a, &w, RDMA_OP_WRITE);
+    side_run(a, b);
+    g_assert_cmphex(eqe[NRE_TYPE], ==, RDMA_EV_WQ_ACCESS);
+    g_assert_cmphex(get_le32(eqe + NRE_NUMBER), ==, QPN);
+    side_free(a);
+    side_free(b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -552,5 +575,6 @@ int main(int argc, char **argv)
     TEST("doorbell/quota", doorbell_quota);
     TEST("doorbell/shared", doorbell_shared);
     TEST("events", events);
+    TEST("events-first", events_first);
     return g_test_run();
 }

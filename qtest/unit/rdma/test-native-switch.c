@@ -135,6 +135,23 @@ static void test_switch_uar(void)
     }
 }
 
+/* A completion queue is armed on its own page, which need not be the first. */
+static void test_switch_uar_cq(void)
+{
+    Side *s = side_up(1, 0, tweak_uar_check);
+    uint8_t *m = side_mbox(s);
+
+    put_be32(m + NR_CQC_LOG_UAR, 5u << 24 | 0x7);
+    put_be32(m + NR_CQC_PD, PD);
+    put_be32(m + NR_CQC_LKEY, MR_CQ);
+    g_assert_cmpuint(side_cmd(s, NRC_SW2HW_CQ, CQN + 1, 0), ==, 0);
+    native_uar_write(s->n, 7 * 4096 + NRU_ARM_CQ, CQN + 1, 4);
+    g_assert_cmpuint(s->rules, ==, 0);
+    native_uar_write(s->n, NRU_ARM_CQ, CQN + 1, 4);
+    g_assert_cmpuint(s->rules, ==, 1);
+    side_free(s);
+}
+
 /* Where an error is told, and which: a refused Write, a bad local key. */
 static void test_switch_errors(void)
 {
@@ -198,6 +215,7 @@ int main(int argc, char **argv)
     TEST("switch/rnr0-none", switch_rnr);
     TEST("switch/mpt-phys", switch_phys);
     TEST("switch/uar-check", switch_uar);
+    TEST("switch/uar-cq", switch_uar_cq);
     TEST("switch/errors", switch_errors);
     TEST("switch/eqe", switch_eqe);
     return g_test_run();
