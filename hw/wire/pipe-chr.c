@@ -6,7 +6,7 @@
 #include "qemu/osdep.h"
 #include "chardev/char-fe.h"
 #include "chardev/char-socket.h"
-#include "io/channel.h"
+#include "io/channel-socket.h"
 #include "qemu/main-loop.h"
 #include "qemu/notify.h"
 #include "qemu/units.h"
@@ -29,6 +29,7 @@ struct WireChr {
     bool ended;      /* the emulator ends: @be is not touched any more */
     QEMUBH *turn_bh, *close_bh;
     guint watch;
+    int wake_fd;     /* the socket again, -1: it is none */
     uint8_t *piece;
 };
 
@@ -87,6 +88,29 @@ static bool chr_passes_fds(void *opaque)
     return ioc && qio_channel_has_feature(ioc, QIO_CHANNEL_FEATURE_FD_PASS);
 }
 
+/*
+ * A character device belongs to one thread, which takes it apart when a write finds
+ * nobody at the other end.  A byte by a descriptor of our own comes from any, and who
+ * reads finds that out.
+ */
+static void chr_wake(void *opaque)
+{
+    static const uint8_t byte;
+    WireChr *c = opaque;
+
+    if (c->wake_fd >= 0) {
+        (void)!send(c->wake_fd, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+}
+
+static void chr_forget_wake(WireChr *c)
+{
+    if (c->wake_fd >= 0) {
+        close(c->wake_fd);
+        c->wake_fd = -1;
+    }
+}
+
 static gboolean chr_room(void *do_not_use, GIOCondition cond, void *opaque)
 {
     WireChr *c = opaque;
@@ -126,12 +150,26 @@ static void chr_close(void *opaque)
 static const WirePipeBackend chr_backend = {
     .write = chr_write,
     .passes_fds = chr_passes_fds,
+    .wake = chr_wake,
     .await_room = chr_await_room,
     .again = chr_again,
     .close = chr_close,
 };
 
 /* ---- What the character device tells ---- */
+
+static void chr_opened(WireChr *c)
+{
+    QIOChannel *ioc = chr_channel(c);
+
+    if (!wire_pipe_is_open(c->pipe)) {
+        chr_forget_wake(c);
+        if (ioc && object_dynamic_cast(OBJECT(ioc), TYPE_QIO_CHANNEL_SOCKET)) {
+            c->wake_fd = fcntl(QIO_CHANNEL_SOCKET(ioc)->fd, F_DUPFD_CLOEXEC, 0);
+        }
+    }
+    wire_pipe_opened(c->pipe);
+}
 
 static void chr_turn_bh(void *opaque)
 {
@@ -207,7 +245,7 @@ static void chr_read(void *opaque, const uint8_t *buf, int size)
     wire_pipe_guard(c->pipe, true);
     /* A thread that connects it for us watches it before it says so. */
     if (chr_channel(c)) {
-        wire_pipe_opened(c->pipe);
+        chr_opened(c);
     }
     if (qemu_chr_fe_get_msgfds(c->be, &fd, 1) != 1) {
         fd = -1;
@@ -247,9 +285,10 @@ static void chr_event(void *opaque, QEMUChrEvent event)
         if (ioc) {
             qio_channel_set_delay(ioc, false);
         }
-        wire_pipe_opened(c->pipe);
+        chr_opened(c);
     } else if (event == CHR_EVENT_CLOSED) {
         chr_unwatch(c);
+        chr_forget_wake(c);
         wire_pipe_closed(c->pipe);
     }
     if (!within) {
@@ -268,6 +307,7 @@ static void chr_let_go(void *opaque)
         qemu_chr_fe_set_handlers(c->be, NULL, NULL, NULL, NULL, NULL, NULL,
                                  false);
         chr_unwatch(c);
+        chr_forget_wake(c);
         c->ended = true;
     }
 }
@@ -296,6 +336,7 @@ WireChr *wire_chr_new(CharFrontend *be, AioContext *ctx, GMainContext *gctx,
     c->gctx = gctx;
     c->pipe = wire_pipe_new(&chr_backend, c, ops, opaque, shm);
     c->piece = g_malloc(WIRE_PIPE_PIECE);
+    c->wake_fd = -1;
     c->turn_bh = aio_bh_new(ctx, chr_turn_bh, c);
     c->close_bh = aio_bh_new(ctx, chr_close_bh, c);
     if (ctx != qemu_get_aio_context()) {

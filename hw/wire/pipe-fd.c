@@ -66,6 +66,13 @@ static bool fd_passes_fds(void *opaque)
     return ((WireFd *)opaque)->unix_socket;
 }
 
+static void fd_wake(void *opaque)
+{
+    static const uint8_t byte;
+
+    fd_write(opaque, &byte, 1, -1);
+}
+
 static bool fd_await_room(void *opaque)
 {
     return ((WireFd *)opaque)->await_room = true;
@@ -84,6 +91,7 @@ static void fd_close(void *opaque)
 static const WirePipeBackend fd_backend = {
     .write = fd_write,
     .passes_fds = fd_passes_fds,
+    .wake = fd_wake,
     .await_room = fd_await_room,
     .again = fd_again,
     .close = fd_close,

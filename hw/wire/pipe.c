@@ -148,11 +148,9 @@ static bool begin(WirePipe *p)
  */
 static void wake(WirePipe *p)
 {
-    static const uint8_t byte;
-
     if (p->open && begin(p)) {
         p->stats.wakes++;
-        p->be->write(p->be_opaque, &byte, 1, -1);
+        p->be->wake(p->be_opaque);
     }
 }
 

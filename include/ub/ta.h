@@ -543,6 +543,8 @@ typedef struct UbTaState {
 } UbTaState;
 
 void ub_ta_state(const UbTa *ta, UbTaState *state);
+/* Requests of all queues that have not ended. */
+uint32_t ub_ta_requests(const UbTa *ta);
 
 /*
  * Migration: queues, requests in flight, destinations, everything of the target.

@@ -201,6 +201,8 @@ bool ubc_secret(const Ubc *ubc, uint32_t offset);
  * any thread, without a lock; ubc_rung() takes those that rang. */
 void ubc_ring(Ubc *ubc, uint32_t page, uint32_t offset, uint64_t value);
 void ubc_rung(Ubc *ubc, int64_t now);
+/* No request of this node waits for an answer. */
+bool ubc_resting(const Ubc *ubc);
 
 /*
  * The window: NULL if there is none.  Loads and stores of it are those of lds.h, by

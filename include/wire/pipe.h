@@ -58,6 +58,10 @@ typedef struct WirePipeBackend {
     ssize_t (*write)(void *opaque, const uint8_t *data, size_t len, int fd);
     /* Whether descriptors can be passed: it is a plain unix socket. */
     bool (*passes_fds)(void *opaque);
+    /* Such a one, when shared memory carries the stream: write one byte that wakes
+     * the other end, unless there is no room or nobody.  Unlike the other ops this one
+     * may be called by any thread that has the owner's lock. */
+    void (*wake)(void *opaque);
     /* Call wire_pipe_writable() once when there is room.  False: nothing can
      * ever tell; then what is not taken is lost. */
     bool (*await_room)(void *opaque);
@@ -90,7 +94,8 @@ bool wire_pipe_is_open(const WirePipe *p);
 size_t wire_pipe_send(WirePipe *p, const uint8_t *data, size_t len);
 /* Read no more, and close the stream; the op state tells when it is. */
 void wire_pipe_close(WirePipe *p);
-/* Which directions go through shared memory now. */
+/* Which directions go through shared memory now.  Where it is that of `out`, any thread
+ * that has the owner's lock may send. */
 void wire_pipe_shared(const WirePipe *p, bool *out, bool *in);
 const WirePipeStats *wire_pipe_stats(const WirePipe *p);
 

@@ -583,7 +583,7 @@ static void test_query_faults(void)
 static void test_descriptions(void)
 {
     static const char *const ours[] = {
-        "ports", "chardev0", "chardev7", "shm", "vendor-id", "device-id",
+        "ports", "chardev0", "chardev7", "shm", "inline-turn", "vendor-id", "device-id",
         "guid", "eid", "cna", "port-cna", "upi", "fm-eid", "fm-cna", "manager",
         "mgmt-timeout", "forward", "route-entries", "lanes", "phy-mode", "max-rate", "fec", "interleave",
         "scrambler", "equalization", "probe", "time-scale", "timeout-min",

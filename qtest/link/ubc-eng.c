@@ -134,7 +134,8 @@ static QUbc *start_unplug(const Link *l)
 {
     g_autofree char *chardev = client(l->path);
     g_autofree char *props = props_of(l);
-    QUbc *d = qubc_start("pc", props, chardev);
+    g_autofree char *more = g_strdup_printf("%s %s", chardev, l->more ?: "");
+    QUbc *d = qubc_start("pc", props, more);
 
     qubc_attach(d);
     return d;

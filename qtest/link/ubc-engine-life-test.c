@@ -8,6 +8,11 @@
 #include "hw/pci/pci_regs.h"
 #include "ub/tah.h"
 
+/* In the main loop, which has its turns in a test's own doorbells; and beside it. */
+static const EngPlan main_loop = { .carrier = ENG_RTP };
+static const EngPlan iothread = { .carrier = ENG_RTP, .props = "iothread=io",
+                                  .more = "-object iothread,id=io" };
+
 #define PIECE 8192u
 #define PIECES 24u          /* of the room, each way */
 #define BACK (PIECE * PIECES / 2)
@@ -79,9 +84,9 @@ static void expect_given_up(Eng *e)
 }
 
 /* The other machine is killed in the middle; what takes its place works. */
-static void test_kill(void)
+static void test_kill(const void *data)
 {
-    EngPlan plan = { .carrier = ENG_RTP };
+    EngPlan plan = *(const EngPlan *)data;
     EngPair p;
 
     eng_start(&p, &plan);
@@ -121,9 +126,8 @@ static void function_reset(QUbc *d)
                        ctl | PCI_EXP_DEVCTL_BCR_FLR);
 }
 
-static void reset_under_load(void (*reset)(EngPair *p))
+static void reset_under_load(EngPlan plan, void (*reset)(EngPair *p))
 {
-    EngPlan plan = { .carrier = ENG_RTP };
     EngPair p;
 
     eng_start(&p, &plan);
@@ -174,23 +178,23 @@ static void by_system(EngPair *p)
     place_bars(p);
 }
 
-static void test_flr(void)
+static void test_flr(const void *plan)
 {
-    reset_under_load(by_function);
+    reset_under_load(*(const EngPlan *)plan, by_function);
 }
 
-static void test_system_reset(void)
+static void test_system_reset(const void *plan)
 {
-    reset_under_load(by_system);
+    reset_under_load(*(const EngPlan *)plan, by_system);
 }
 
 /* A machine moves with queues, channels and requests both ways under way: RTP
  * brings all of it. */
-static void test_migrate(void)
+static void test_migrate(const void *plan)
 {
     EngPair p;
 
-    eng_start(&p, &(EngPlan){ .carrier = ENG_RTP });
+    eng_start(&p, plan);
     /* Each packet is held, so that there is something under way to move. */
     eng_set_faults(&p.b, true, "'delay-ppm': 1000000, 'delay-us': 200000");
     fill_pieces(&p.a, 1);
@@ -214,11 +218,11 @@ static void test_migrate(void)
 
 /* A machine that stands for longer than the link and the channel wait between
  * tries: its peer's requests wait, and are carried out when it goes on. */
-static void test_stop(void)
+static void test_stop(const void *plan)
 {
     EngPair p;
 
-    eng_start(&p, &(EngPlan){ .carrier = ENG_RTP });
+    eng_start(&p, plan);
     fill_pieces(&p.a, 3);
     fill_pieces(&p.b, 4);
     qtest_qmp_assert_success(p.b.q->qts, "{ 'execute': 'stop' }");
@@ -237,11 +241,13 @@ static void test_stop(void)
 
 /* The device goes while its queues work, by ACPI; the machine and the peer go
  * on. */
-static void test_unplug(void)
+static void test_unplug(const void *data)
 {
+    EngPlan plan = *(const EngPlan *)data;
     EngPair p;
 
-    eng_start(&p, &(EngPlan){ .carrier = ENG_RTP, .unplug = true });
+    plan.unplug = true;
+    eng_start(&p, &plan);
     eng_hasty(&p.a);
     fill_pieces(&p.a, 1);
     fill_pieces(&p.b, 2);
@@ -256,14 +262,24 @@ static void test_unplug(void)
     eng_stop(&p);
 }
 
+static const struct {
+    const char *name;
+    void (*fn)(const void *plan);
+} tests[] = {
+    { "kill", test_kill }, { "flr", test_flr },
+    { "system-reset", test_system_reset }, { "migrate", test_migrate },
+    { "stop", test_stop }, { "unplug", test_unplug },
+};
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    qtest_add_func("/ubc-life/kill", test_kill);
-    qtest_add_func("/ubc-life/flr", test_flr);
-    qtest_add_func("/ubc-life/system-reset", test_system_reset);
-    qtest_add_func("/ubc-life/migrate", test_migrate);
-    qtest_add_func("/ubc-life/stop", test_stop);
-    qtest_add_func("/ubc-life/unplug", test_unplug);
+    for (unsigned i = 0; i < G_N_ELEMENTS(tests); i++) {
+        g_autofree char *name = g_strdup_printf("/ubc-life/%s", tests[i].name);
+        g_autofree char *beside = g_strconcat(name, "-iothread", NULL);
+
+        qtest_add_data_func(name, &main_loop, tests[i].fn);
+        qtest_add_data_func(beside, &iothread, tests[i].fn);
+    }
     return g_test_run();
 }

@@ -193,6 +193,34 @@ static void test_bit_errors(void)
     eng_stop(&p);
 }
 
+/* A doorbell that finds the engine at rest has its turn itself: what needs no peer is done
+ * when it returns. */
+static void test_inline_turn(void)
+{
+    EngPair p;
+
+    eng_start(&p, &(EngPlan){ .carrier = ENG_RTP });
+    for (unsigned i = 0; i < 50; i++) {
+        ubq_post(&p.a.queue, eng_sqe(&p.a, UBQ_OP_NOP, 0, 0, 1), 1);
+        ubq_cq_expect(&p.a.cq, UBQ_STATUS_OK);
+    }
+    eng_write_read(&p, 4096, 1);
+    eng_stop(&p);
+}
+
+/* Beside the main loop, in shared memory and without. */
+static void test_iothread(void)
+{
+    EngPlan plan = { .carrier = ENG_RTP, .props = "iothread=io",
+                     .more = "-object iothread,id=io" };
+
+    carry(&plan, 10000);
+    plan.props = "iothread=io,shm=off";
+    carry(&plan, 10000);
+    plan.props = "iothread=io,inline-turn=off";
+    carry(&plan, 10000);
+}
+
 /* A device reset forgets all objects; the driver begins anew. */
 static void test_reset(void)
 {
@@ -231,5 +259,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-engine/refused", test_refused);
     qtest_add_func("/ubc-engine/bit-errors", test_bit_errors);
     qtest_add_func("/ubc-engine/reset", test_reset);
+    qtest_add_func("/ubc-engine/inline-turn", test_inline_turn);
+    qtest_add_func("/ubc-engine/iothread", test_iothread);
     return g_test_run();
 }

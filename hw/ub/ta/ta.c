@@ -362,6 +362,11 @@ void ub_ta_state(const UbTa *ta, UbTaState *state)
     g_hash_table_foreach(ta->lane_ids, count_slices, &state->slices);
 }
 
+uint32_t ub_ta_requests(const UbTa *ta)
+{
+    return ta->requests;
+}
+
 bool ub_ta_target_idle(const UbTa *ta, unsigned entity, uint32_t token_id)
 {
     for (const Answer *a = ta->answers; a; a = a->next) {

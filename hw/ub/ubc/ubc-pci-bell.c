@@ -12,6 +12,7 @@
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
 #include "qemu/host-utils.h"
+#include "qemu/main-loop.h"
 #include "ubc-pci.h"
 
 /* Doorbells of a ring pair, and where they are in it. */
@@ -75,6 +76,48 @@ static void bells_take(UbcPci *s, int64_t now)
     ubc_rung(s->ubc, now);
 }
 
+/* Under the lock; a turn follows. */
+static int64_t bells_now(UbcPci *s)
+{
+    int64_t now = ubc_pci_now(s);
+
+    ubc_pci_hold(s);
+    bells_take(s, now);
+    s->holds = false;
+    return now;
+}
+
+/*
+ * To wake another thread takes longer than most messages, and a processor of the guest
+ * that waits for one has nothing better to do.  Where requests are under way already the
+ * other thread is awake soon, and takes many doorbells in one turn.  While the processor
+ * works no other waits for it: the big lock is free, unless the core is a matter of the
+ * main loop's, which needs it.
+ */
+void ubc_pci_bell_turn(UbcPci *s)
+{
+    bool main_loop = s->ctx == qemu_get_aio_context();
+
+    if (!s->inline_turn || !ubc_pci_first_hand(s) ||
+        qemu_mutex_trylock(&s->lock)) {
+        qemu_bh_schedule(s->run_bh);
+        return;
+    }
+    if (!ubc_resting(s->ubc) || (!main_loop && !ubc_pci_wires_shared(s))) {
+        qemu_mutex_unlock(&s->lock);
+        qemu_bh_schedule(s->run_bh);
+        return;
+    }
+    if (!main_loop) {
+        bql_unlock(); /* who takes the device away waits for the lock */
+    }
+    ubc_pci_turn(s, bells_now(s));
+    qemu_mutex_unlock(&s->lock);
+    if (!main_loop) {
+        bql_lock();
+    }
+}
+
 int64_t ubc_pci_lock(UbcPci *s)
 {
     int64_t now;
@@ -87,12 +130,6 @@ int64_t ubc_pci_lock(UbcPci *s)
 
 int64_t ubc_pci_lock_run(UbcPci *s)
 {
-    int64_t now;
-
     qemu_mutex_lock(&s->lock);
-    now = ubc_pci_now(s);
-    ubc_pci_hold(s);
-    bells_take(s, now);
-    s->holds = false; /* the turn follows */
-    return now;
+    return bells_now(s);
 }

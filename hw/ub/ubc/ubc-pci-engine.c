@@ -2,7 +2,7 @@
  * ubc: doorbells and properties of the transaction engine.
  *
  * A doorbell does not wait for the lock (see ubc-pci-bell.c): it is left where
- * the next holder of the lock finds it first.
+ * the next holder of the lock, often the one that rang, finds it first.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -28,7 +28,7 @@ static void page_write(void *opaque, hwaddr addr, uint64_t value,
         return; /* the device is gone, see ubc_pci_mmio_read() */
     }
     ubc_ring(s->ubc, addr / UBQ_PAGE, addr % UBQ_PAGE, value);
-    qemu_bh_schedule(s->run_bh);
+    ubc_pci_bell_turn(s);
 }
 
 /* A doorbell is 8 bytes at once. */
@@ -44,6 +44,8 @@ void ubc_pci_engine_bar(UbcPci *s)
 {
     memory_region_init_io(&s->pages, OBJECT(s), &page_ops, s, "ubc-doorbells",
                           (uint64_t)s->engine.contexts * UBQ_PAGE);
+    /* Other processors ring while one has a turn without the big lock. */
+    s->pages.disable_reentrancy_guard = true;
     pci_register_bar(PCI_DEVICE(s), 2, PCI_BASE_ADDRESS_SPACE_MEMORY |
                      PCI_BASE_ADDRESS_MEM_TYPE_64, &s->pages);
 }

@@ -292,6 +292,7 @@ static const struct {
     { "chardev6", "byte stream of port 6's wire" },
     { "chardev7", "byte stream of port 7's wire" },
     { "shm", "wires between processes of one host go through shared memory" },
+    { "inline-turn", "a doorbell has the engine's turn in the processor's own thread" },
     { "vendor-id", "of PCI and of the default GUID" },
     { "device-id", "of PCI and of the default GUID" },
     { "guid", "of Entity 0: 32 hexadecimal digits, most significant first; "
@@ -361,6 +362,7 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_CHR("chardev6", UbcPci, port[6].chr),
     DEFINE_PROP_CHR("chardev7", UbcPci, port[7].chr),
     DEFINE_PROP_BOOL("shm", UbcPci, shm, true),
+    DEFINE_PROP_BOOL("inline-turn", UbcPci, inline_turn, true),
     DEFINE_PROP_UINT16("vendor-id", UbcPci, vendor_id, UBC_VENDOR_ID),
     DEFINE_PROP_UINT16("device-id", UbcPci, device_id, UBC_DEVICE_ID),
     DEFINE_PROP_STRING("guid", UbcPci, guid),
@@ -410,7 +412,7 @@ static const Property ubc_properties[] = {
 CoreProps ubc_core_props = {
     .local = (const char *const []) {
         "chardev0", "chardev1", "chardev2", "chardev3", "chardev4", "chardev5",
-        "chardev6", "chardev7", "responder", "shm", "pcap", "pcap-blocks",
+        "chardev6", "chardev7", "responder", "shm", "inline-turn", "pcap", "pcap-blocks",
         "iothread", "guid", "eid", "fm-eid", "entities", "cip-migrate-keys",
         "netdev", "mac", "capture", NULL
     },

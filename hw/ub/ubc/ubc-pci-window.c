@@ -65,18 +65,18 @@ static bool is_test(void)
     return qtest_enabled() && now && now != halves && now != handlers;
 }
 
+bool ubc_pci_first_hand(const UbcPci *s)
+{
+    return at_first_hand() && (current_cpu || (!s->window_nested && is_test()));
+}
+
 static Waiter who_waits(const UbcPci *s)
 {
-    if (!at_first_hand()) {
+    if (!ubc_pci_first_hand(s)) {
         return CANNOT_WAIT;
     }
-    if (current_cpu) {
-        return WAITS;
-    }
-    if (s->window_nested || !is_test()) {
-        return CANNOT_WAIT;
-    }
-    return s->ctx == qemu_get_aio_context() ? RUNS_MAIN_LOOP : WAITS;
+    return current_cpu || s->ctx != qemu_get_aio_context() ? WAITS
+                                                           : RUNS_MAIN_LOOP;
 }
 
 /* Whether the machine is to stop, which waits for its processors; a test's access

@@ -108,6 +108,22 @@ static const WirePipeOps ubc_pipe_ops = {
     .broken = on_pipe_broken,
 };
 
+bool ubc_pci_wires_shared(const UbcPci *s)
+{
+    for (unsigned i = 0; i < s->ports; i++) {
+        const UbcWire *p = &s->port[i];
+        bool out = false, in = false;
+
+        if (p->open) {
+            wire_pipe_shared(wire_chr_pipe(p->chr_wire), &out, &in);
+            if (!out) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* ---- Life ------------------------------------------------------------------ */
 
 void ubc_pci_wires_new(UbcPci *s, GMainContext *gctx)

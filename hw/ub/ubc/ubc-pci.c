@@ -28,6 +28,17 @@ const char *ubc_pci_id(const UbcPci *s)
 
 /* ---- Work, time, interrupts ---------------------------------------------- */
 
+/*
+ * At @at or before.  To set a timer may wake its thread, which most turns need not: one
+ * that comes early has a turn that finds the next time.
+ */
+static void timer_until(QEMUTimer *timer, int64_t at)
+{
+    if (!timer_pending(timer) || timer_expire_time_ns(timer) > at) {
+        timer_mod_ns(timer, at);
+    }
+}
+
 void ubc_pci_turn(UbcPci *s, int64_t now)
 {
     bool stopped = s->stopped_at >= 0;
@@ -42,8 +53,8 @@ void ubc_pci_turn(UbcPci *s, int64_t now)
     } else {
         QEMUClockType clock = stopped ? QEMU_CLOCK_REALTIME : s->clock;
 
-        timer_mod_ns(timer, qemu_clock_get_ns(clock) +
-                            MAX(next - ubc_pci_now(s), 0));
+        timer_until(timer, qemu_clock_get_ns(clock) +
+                           MAX(next - ubc_pci_now(s), 0));
     }
 }
 

@@ -135,6 +135,7 @@ struct UbcPci {
     char *pcap;
     bool pcap_blocks;
     bool shm;
+    bool inline_turn;
     IOThread *iothread;
     UbcClock clock_kind;
     QEMUClockType clock;
@@ -171,6 +172,10 @@ void ubc_pci_let_go(UbcPci *s);
 /* A write to a doorbell: noted, and the run that it asks for is under way.
  * False: it is none. */
 bool ubc_pci_bell(UbcPci *s, hwaddr addr, uint64_t value);
+/* A doorbell has rung, in an access that may let go of the BQL: the core has its turn at
+ * once if it rests, nobody else is at work and the thread may do all that a turn does; else
+ * soon. */
+void ubc_pci_bell_turn(UbcPci *s);
 /* The lock, after which doorbells that rang count; and what time it is then. */
 int64_t ubc_pci_lock(UbcPci *s);
 /* The same, and ubc_run() follows. */
@@ -221,6 +226,9 @@ void ubc_pci_window_bar(UbcPci *s);
 /* Nobody waits any longer; before the device goes. */
 void ubc_pci_window_leave(UbcPci *s);
 void ubc_pci_window_exit(UbcPci *s);
+/* Whether this thread is in an access of a processor's own, or of a test's, and not in one
+ * that a device makes: it holds nothing but the BQL. */
+bool ubc_pci_first_hand(const UbcPci *s);
 /* For the core. */
 void ubc_pci_window_ended(void *opaque, UbLdsWait *w);
 
@@ -236,6 +244,8 @@ void ubc_pci_responder_frame(void *opaque);
 /* ---- ubc-pci-wire.c ---- */
 /* A wire for each port that has a character device. */
 void ubc_pci_wires_new(UbcPci *s, GMainContext *gctx);
+/* Under the lock: whether any thread may send, since no character device takes part. */
+bool ubc_pci_wires_shared(const UbcPci *s);
 /* In the IOThread, if there is one: a bottom half. */
 void ubc_pci_wires_free(void *opaque);
 /* For the core. */

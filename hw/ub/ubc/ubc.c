@@ -399,6 +399,11 @@ void ubc_rung(Ubc *ubc, int64_t now)
     ub_urma_rung(ubc->urma);
 }
 
+bool ubc_resting(const Ubc *ubc)
+{
+    return !ub_ta_requests(ub_node_ta(ubc->node));
+}
+
 UbUmmu *ubc_ummu(Ubc *ubc)
 {
     return ubc->ummu;

@@ -2,9 +2,9 @@
  * How fast URMA is between two guests.
  *
  *   urma-perf serve                            one client after another
- *   urma-perf HOST bw|lat send|write|read BYTES COUNT
+ *   urma-perf HOST bw|bw-events|lat send|write|read BYTES COUNT
  *
- * bw prints "mib_s=… msg_s=…": client to server, read server to client.  lat prints
+ * bw-events sleeps until there are completions, at both ends.  bw prints "mib_s=… msg_s=…": client to server, read server to client.  lat prints
  * "median_us=… average_us=…": send and write one way (half of there and back), read
  * there and back.
  *
@@ -32,7 +32,7 @@
 enum { SEND, WRITE, READ, VERBS };
 
 typedef struct Order {
-    uint32_t verb, lat, bytes, pad;
+    uint32_t verb, lat, bytes, events;
     uint64_t count;
     EndAddress address;
 } Order;
@@ -106,6 +106,25 @@ static void complete(End *end, bool receive, unsigned *rest)
 
 /* ---- Bandwidth ---------------------------------------------------------------------- */
 
+/* As poll_jfc(), and if there are none wait for an event; one that came may have told of
+ * completions that are read already. */
+static int complete_slept(End *end, urma_cr *cr)
+{
+    int n = end->ops->poll_jfc(end->jfc, POLL, cr);
+    urma_jfc *jfc;
+    uint32_t one = 1;
+
+    if (!n) {
+        END_MUST(!end->ops->rearm_jfc(end->jfc, false));
+        n = end->ops->poll_jfc(end->jfc, POLL, cr);
+    }
+    if (!n) {
+        END_MUST(end->ops->wait_jfc(end->jfce, 1, 60000, &jfc) == 1);
+        end->ops->ack_jfc(&jfc, &one, 1);
+    }
+    return n;
+}
+
 /* How many completions there are, POLL at most; there is one within a minute. */
 static unsigned complete_some(End *end)
 {
@@ -115,7 +134,8 @@ static unsigned complete_some(End *end)
 
     for (unsigned spins = 0; !n; spins++) {
         END_MUST(spins % 4096 || time(NULL) < until);
-        n = end->ops->poll_jfc(end->jfc, POLL, cr);
+        n = end->jfce ? complete_slept(end, cr)
+                      : end->ops->poll_jfc(end->jfc, POLL, cr);
     }
     END_MUST(n > 0);
     for (int i = 0; i < n; i++) {
@@ -237,8 +257,11 @@ static void latency(End *end, const Order *o)
 
 static void begin(End *end, Order *o)
 {
+    EndConfig cfg = config;
+
+    cfg.events = o->events;
     end_open(end);
-    end_make(end, &config);
+    end_make(end, &cfg);
     memset(end->buf, 0, END_BUF);
     END_MUST(o->verb != SEND ||
              !end_post_recvs(end, RECV_AT, o->bytes, RECV_DEPTH));
@@ -310,12 +333,14 @@ int main(int argc, char **argv)
         o.verb++;
     }
     if (argc != 6 || o.verb == VERBS ||
-        (strcmp(argv[2], "bw") && strcmp(argv[2], "lat"))) {
-        fprintf(stderr, "usage: urma-perf serve | HOST bw|lat "
+        (strcmp(argv[2], "bw") && strcmp(argv[2], "bw-events") &&
+         strcmp(argv[2], "lat"))) {
+        fprintf(stderr, "usage: urma-perf serve | HOST bw|bw-events|lat "
                 "send|write|read BYTES COUNT\n");
         return 2;
     }
     o.lat = !strcmp(argv[2], "lat");
+    o.events = !strcmp(argv[2], "bw-events");
     o.bytes = strtoul(argv[4], NULL, 0);
     o.count = strtoull(argv[5], NULL, 0);
     END_MUST(o.bytes && o.bytes <= BYTES_MAX && o.count);

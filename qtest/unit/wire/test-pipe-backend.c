@@ -61,6 +61,11 @@ static bool back_passes_fds(void *opaque)
     return ((Bench *)opaque)->fds;
 }
 
+static void back_wake(void *opaque)
+{
+    back_write(opaque, zeros, 1, -1);
+}
+
 static bool back_await_room(void *opaque)
 {
     Bench *b = opaque;
@@ -82,6 +87,7 @@ static void back_close(void *opaque)
 static const WirePipeBackend backend = {
     .write = back_write,
     .passes_fds = back_passes_fds,
+    .wake = back_wake,
     .await_room = back_await_room,
     .again = back_again,
     .close = back_close,
