@@ -42,6 +42,13 @@ bool rcl_dma_write(Rclink *d, uint64_t addr, const void *buf, size_t len)
     return false;
 }
 
+bool rcl_dma_reach(Rclink *d, uint64_t addr, size_t len, bool write,
+                   void (*fn)(void *ctx, void *data), void *ctx)
+{
+    return !d->faults.dma && d->cfg.ops->reach &&
+           d->cfg.ops->reach(d->cfg.opaque, addr, len, write, fn, ctx);
+}
+
 /* ---- events ---- */
 
 /*

@@ -319,6 +319,10 @@ void rcl_guest_error(Rclink *d, const char *rule, const char *text,
 /* Guest memory, through faults and counters. */
 bool rcl_dma_read(Rclink *d, uint64_t addr, void *buf, size_t len);
 bool rcl_dma_write(Rclink *d, uint64_t addr, const void *buf, size_t len);
+/* The same where it lies, in @fn; false: it cannot be had so, and perhaps not at
+ * all. */
+bool rcl_dma_reach(Rclink *d, uint64_t addr, size_t len, bool write,
+                   void (*fn)(void *ctx, void *data), void *ctx);
 /* An event for the driver. */
 void rcl_event_put(Rclink *d, uint8_t type, uint8_t flags, uint16_t qp,
                    uint32_t a, uint64_t b);
@@ -556,9 +560,9 @@ static inline uint8_t *slot_payload(Rclink *d, uint16_t i)
 }
 
 void rcl_slots_init(Rclink *d);
-/* A free slot for a packet of @q, the last of its QP: NO_SLOT if there is
- * none. */
-uint16_t rcl_slot_fill(Rclink *d, RclQp *q);
+/* A free slot for a packet of @q, the last of its QP, that is still to be sent or
+ * @sent already: NO_SLOT if there is none. */
+uint16_t rcl_slot_fill(Rclink *d, RclQp *q, bool sent);
 /* Free the first slot of @q. */
 void rcl_slot_free_first(Rclink *d, RclQp *q, uint32_t credit);
 /* Put in or out of arbitration what @q's masks say. */
@@ -594,6 +598,12 @@ int64_t rcl_nocnp_run(Rclink *d);
 
 /* Send one packet, if one may be. */
 bool rcl_sender_turn(Rclink *d);
+/*
+ * Where no packet waits: send what the next entry of TX_S is about from where the
+ * driver has it; the packet buffer gets its copy on the way.  False: there is none,
+ * or it has to go through the buffer.
+ */
+bool rcl_sender_through(Rclink *d);
 void rcl_sender_ack(Rclink *d, RclQp *q, const RclRh *rh);
 void rcl_sender_timer(Rclink *d, RclQp *q);
 void rcl_sender_enable(Rclink *d, RclQp *q, bool en);
@@ -606,6 +616,14 @@ bool rcl_tx_fetch(Rclink *d, unsigned enough);
 /* ---- receiver.c: TYPE1, the other direction ---- */
 
 void rcl_receiver_rx(Rclink *d, const RclView *v, uint32_t bytes);
+/*
+ * The same for a packet that comes in order and can go to the client at once, and
+ * whose ICRC nobody has looked at: @right tells.  The payload is copied meanwhile; a
+ * buffer is the driver's when its entry is done, so what a bad frame leaves in it
+ * is nobody's.  False: it is not such a one.
+ */
+bool rcl_receiver_through(Rclink *d, const RclView *v, uint32_t bytes,
+                          bool *right);
 /* Send an ACK, NAK or CNP that is owed and may be. */
 bool rcl_receiver_turn(Rclink *d);
 void rcl_receiver_forget(Rclink *d, RclQp *q);
@@ -634,6 +652,11 @@ bool rcl_wait_room(const Rclink *d, RclFlow flow, size_t len);
 /* Hand a packet to the client, now or later. */
 void rcl_wait_deliver(Rclink *d, RclFlow flow, uint16_t qp, uint64_t sa,
                   const uint8_t *data, size_t len, RclCredits credits);
+/* Whether a packet for @flow can be handed over without waiting; then its payload
+ * is, and @right tells of its ICRC. */
+bool rcl_wait_through(Rclink *d, RclFlow flow, const RclView *v, bool *right);
+/* It was right: it is the client's. */
+void rcl_wait_through_done(Rclink *d, RclFlow flow, const RclView *v);
 /* The client may have room again. */
 void rcl_wait_run(Rclink *d);
 /* The MAC's CBFC is reset: nobody counts the credits of what waits any more. */

@@ -91,6 +91,35 @@ static bool rclink_op_write(void *opaque, uint64_t addr, const void *buf,
     return pci_master_write(&((RclinkState *)opaque)->master, addr, buf, len);
 }
 
+static bool rclink_op_reach(void *opaque, uint64_t addr, size_t len, bool write,
+                            void (*fn)(void *ctx, void *data), void *ctx)
+{
+    PciMaster *m = &((RclinkState *)opaque)->master;
+    size_t got = len;
+    void *p;
+
+    if (!write) {
+        const void *data;
+
+        dma_barrier(pci_get_address_space(m->pci), DMA_DIRECTION_TO_DEVICE);
+        RCU_READ_LOCK_GUARD();
+        data = pci_master_lend(m, addr, len);
+        if (data) {
+            fn(ctx, (void *)data);
+        }
+        return data;
+    }
+    p = pci_master_map(m, addr, &got, true);
+    if (!p) {
+        return false;
+    }
+    if (got == len) {
+        fn(ctx, p);
+    }
+    pci_master_unmap(m, p, got, true);
+    return got == len;
+}
+
 static void rclink_op_wire_tx(void *opaque, const uint8_t *data, size_t len)
 {
     RclinkState *s = opaque;
@@ -137,6 +166,7 @@ static void rclink_op_frame(void *opaque, bool tx, const uint8_t *frame,
 static const RclinkOps rclink_ops = {
     .read = rclink_op_read,
     .write = rclink_op_write,
+    .reach = rclink_op_reach,
     .wire_tx = rclink_op_wire_tx,
     .msix = rclink_op_msix,
     .kick = rclink_op_kick,

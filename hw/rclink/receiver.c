@@ -135,6 +135,31 @@ static void echo_note(RclQp *q, const RclRh *rh)
     }
 }
 
+/* It was the next one, and is kept; who asked for an answer at once gets it when it
+ * has gone to the client. */
+static void request_taken(Rclink *d, RclQp *q, const RclView *v)
+{
+    q->epsn = q->tx_epsn = serial_add(q->epsn, 1, PSN_BITS);
+    q->nak_sent = false;
+    d->cnt.rx_type1++;
+    echo_note(q, &v->rh);
+    owe(d, q, OWE_ACK);
+}
+
+static void request_answer(Rclink *d, RclQp *q, const RclView *v)
+{
+    if (v->rh.fack && mac_ready(d) && rcl_flow_open(d, FLOW_ACK)) {
+        ack_send(d, q);
+    }
+}
+
+static void request_congested(Rclink *d, RclQp *q, const RclView *v)
+{
+    if (v->ce && d->port.ecn) {
+        rcl_set_add(&d->owe_cnp, q->id);
+    }
+}
+
 /* Packet in order; false: it is dropped, and comes again. */
 static bool request_next(Rclink *d, RclQp *q, const RclView *v,
                          RclFlow flow, RclCredits credits)
@@ -147,15 +172,9 @@ static bool request_next(Rclink *d, RclQp *q, const RclView *v,
         d->cnt.drop_rx1++;
         return false;
     }
-    q->epsn = q->tx_epsn = serial_add(q->epsn, 1, PSN_BITS);
-    q->nak_sent = false;
-    d->cnt.rx_type1++;
-    echo_note(q, &v->rh);
-    owe(d, q, OWE_ACK);
+    request_taken(d, q, v);
     rcl_wait_deliver(d, flow, q->id, v->sa, v->data, v->len, credits);
-    if (v->rh.fack && mac_ready(d) && rcl_flow_open(d, FLOW_ACK)) {
-        ack_send(d, q);
-    }
+    request_answer(d, q, v);
     return true;
 }
 
@@ -185,9 +204,7 @@ static bool request_rx(Rclink *d, RclQp *q, const RclView *v, RclFlow flow,
         d->cnt.rx_duplicate++;
         owe(d, q, OWE_ACK);
     }
-    if (v->ce && d->port.ecn) {
-        rcl_set_add(&d->owe_cnp, q->id);
-    }
+    request_congested(d, q, v);
     return kept;
 }
 
@@ -223,15 +240,21 @@ static bool lite_rx(Rclink *d, const RclView *v, RclFlow flow,
     return true;
 }
 
+/* Whether DA is that of another port. */
+static bool elsewhere(const Rclink *d, const RclView *v)
+{
+    uint64_t mask = d->port.layout.format >= RCL_GEN2 ? 0xffff : MASK48;
+
+    return (v->da ^ d->port.layout.mac) & mask;
+}
+
 /* Whether the frame was kept, with its credits. */
 static bool type1_rx(Rclink *d, const RclView *v, RclFlow flow,
                      RclCredits credits)
 {
-    bool low = d->port.layout.format >= RCL_GEN2;
-    uint64_t mask = low ? 0xffff : MASK48;
     RclQp *q;
 
-    if ((v->da ^ d->port.layout.mac) & mask) {
+    if (elsewhere(d, v)) {
         d->cnt.drop_da++;
         return false;
     }
@@ -275,4 +298,33 @@ void rcl_receiver_rx(Rclink *d, const RclView *v, uint32_t bytes)
     if (!type1_rx(d, v, flow, credits)) {
         rcl_credit_freed(d, credits);
     }
+}
+
+bool rcl_receiver_through(Rclink *d, const RclView *v, uint32_t bytes,
+                          bool *right)
+{
+    RclCredits credits;
+    RclFlow flow;
+    RclQp *q;
+
+    if (d->port.layout.format == RCL_LITE || v->rh.opcode != RCL_OP_SEND ||
+        v->rh.qp >= d->cfg.qps || elsewhere(d, v) || !v->len ||
+        v->len > d->cfg.payload || !(d->reg.rdma_en & 1)) {
+        return false;
+    }
+    q = &d->qp[v->rh.qp];
+    flow = bank_of(d, q->id);
+    if (!q->en || v->rh.pkey != q->rx_pkey || v->rh.psn != q->epsn ||
+        !rcl_wait_through(d, flow, v, right)) {
+        return false;
+    }
+    if (*right) {
+        credits = rcl_flow_arrived(d, flow, bytes);
+        request_taken(d, q, v);
+        rcl_wait_through_done(d, flow, v);
+        rcl_credit_freed(d, credits);
+        request_answer(d, q, v);
+        request_congested(d, q, v);
+    }
+    return true;
 }

@@ -87,7 +87,7 @@ static void slot_image(Rclink *d, RclQp *q, uint16_t *at, CoreImage *im)
     }
     if (core_image_loading(im)) {
         d->age = s.age;
-        i = rcl_slot_fill(d, q);
+        i = rcl_slot_fill(d, q, false);
         if (!core_image_check(im, i != NO_SLOT, "too many packets")) {
             return;
         }

@@ -52,6 +52,14 @@ static void frame_rx(Rclink *d, const uint8_t *frame, size_t len)
             return;
         }
     }
+    if (verdict == RCL_TAKE && v.kind == RCL_TYPE1) {
+        bool right;
+
+        if (rcl_receiver_through(d, &v, bytes, &right)) {
+            d->cnt.drop_icrc += !right;
+            return;
+        }
+    }
     if (verdict == RCL_TAKE && v.icrc_len) {
         /* Its state comes into the cache meanwhile. */
         rcl_qp_soon(d, v.rh.qp);
@@ -139,6 +147,11 @@ bool rcl_tx_turn(Rclink *d, unsigned packets)
             return true;
         }
         if (rcl_receiver_owes(d) && rcl_receiver_turn(d)) {
+            packets--;
+            continue;
+        }
+        if (!d->queued && !d->used2 && !rcl_type3_pending(d) &&
+            rcl_sender_through(d)) {
             packets--;
             continue;
         }

@@ -32,10 +32,21 @@ static void tx_refuse2(Rclink *d, const uint8_t *e, unsigned code,
     tx_drop(d, e, code);
 }
 
+/* The slot for an entry. */
+static uint16_t slot_take(Rclink *d, RclQp *q, const uint8_t *e, bool sent)
+{
+    uint16_t i = rcl_slot_fill(d, q, sent);
+
+    d->slot[i].len = get_le16(e + RCL_E_LEN);
+    d->slot[i].cookie = get_le16(e + RCL_E_COOKIE);
+    d->slot[i].fack = !!(e[RCL_E_FLAGS] & RCL_E_FACK);
+    return i;
+}
+
 /* An entry of TYPE1; false: it has to wait. */
 static bool tx_type1(Rclink *d, const uint8_t *e)
 {
-    uint16_t qp = get_le16(e + RCL_E_QP), len = get_le16(e + RCL_E_LEN), i;
+    uint16_t qp = get_le16(e + RCL_E_QP), len = get_le16(e + RCL_E_LEN);
     RclQp *q;
 
     if (qp >= d->cfg.qps) {
@@ -67,10 +78,7 @@ static bool tx_type1(Rclink *d, const uint8_t *e)
         tx_drop(d, e, RCL_DROP_DMA);
         return true;
     }
-    i = rcl_slot_fill(d, q);
-    d->slot[i].len = len;
-    d->slot[i].cookie = get_le16(e + RCL_E_COOKIE);
-    d->slot[i].fack = !!(e[RCL_E_FLAGS] & RCL_E_FACK);
+    slot_take(d, q, e, false);
     return true;
 }
 
@@ -286,65 +294,130 @@ void rcl_sender_ack(Rclink *d, RclQp *q, const RclRh *rh)
 
 /* ---- grants ---- */
 
-/* The frame of slot @i, at @p; its length.  A stencil pays from the third packet in
- * a row on: the second one makes it. */
-static size_t frame_build(Rclink *d, const RclQp *q, RclFlow flow, uint16_t i,
-                          uint8_t *p)
+/* A frame to be built. */
+typedef struct Build {
+    Rclink *d;
+    const RclQp *q;
+    RclFlow flow;
+    uint16_t psn, len;
+    bool fack;
+    uint8_t *keep;              /* as in RclHead */
+    uint8_t *out;
+    size_t bytes;               /* of the frame */
+} Build;
+
+/* A stencil pays from the third packet in a row on: the second one makes it. */
+static void frame_build(void *opaque, void *payload)
 {
-    const RclSlot *s = &d->slot[i];
+    Build *b = opaque;
+    Rclink *d = b->d;
+    const RclQp *q = b->q;
     RclStencil *st = &d->stencil;
 
-    if (d->stencil_qp != q->id || st->len != s->len) {
+    if (d->stencil_qp != q->id || st->len != b->len) {
         bool again = d->stencil_next == q->id;
         RclHead h = {
             .rh = {
-                .opcode = RCL_OP_SEND, .fack = s->fack, .ts_en = true,
-                .ts = mac_stamp(d), .psn = s->psn,
+                .opcode = RCL_OP_SEND, .fack = b->fack, .ts_en = true,
+                .ts = mac_stamp(d), .psn = b->psn,
             },
+            .keep = b->keep,
         };
 
         d->stencil_next = q->id;
-        rcl_head_fill(d, q, flow, d->port.tc1[flow], &h);
-        if (!again || !rcl_stencil_cut(&d->port.layout, &h, s->len, st)) {
-            return rcl_frame_put(&d->port.layout, &h, slot_payload(d, i),
-                                 s->len, p);
+        rcl_head_fill(d, q, b->flow, d->port.tc1[b->flow], &h);
+        if (!again || !rcl_stencil_cut(&d->port.layout, &h, b->len, st)) {
+            b->bytes = rcl_frame_put(&d->port.layout, &h, payload, b->len,
+                                     b->out);
+            return;
         }
         d->stencil_qp = q->id;
     }
-    st->rh.fack = s->fack;
+    st->rh.fack = b->fack;
     st->rh.ts = mac_stamp(d);
-    st->rh.psn = s->psn;
-    return rcl_stencil_put(&d->port.layout, st, slot_payload(d, i), p);
+    st->rh.psn = b->psn;
+    st->keep = b->keep;
+    b->bytes = rcl_stencil_put(&d->port.layout, st, payload, b->out);
 }
 
-static void sender_send(Rclink *d, RclFlow flow, uint16_t i)
+/* Slot @i was granted, its frame of @n bytes is where rcl_mac_frame() was. */
+static void sender_sent(Rclink *d, RclQp *q, RclFlow flow, uint16_t i, size_t n)
 {
-    RclSlot *s = &d->slot[i];
-    RclQp *q = &d->qp[s->qp];
-    uint8_t *p = rcl_mac_frame(d);
-    uint16_t len = s->len;
-    size_t n = frame_build(d, q, flow, i, p);
+    uint16_t psn = d->slot[i].psn, len = d->slot[i].len;
 
-    rcl_slot_granted(d, i);
-    if (!sent_unacked(q) ||
-        serial_diff(s->psn, q->max_fwd, PSN_BITS) > 0) {
-        q->max_fwd = s->psn;
+    if (!sent_unacked(q) || serial_diff(psn, q->max_fwd, PSN_BITS) > 0) {
+        q->max_fwd = psn;
         d->cnt.tx_type1++;
     } else {
         d->cnt.tx_type1_again++;
     }
-    q->tx_last = s->psn;
+    q->tx_last = psn;
     rcl_mac_send(d, n);
     rcl_flow_sent(d, flow, n + RCL_FCS_BYTES);
     if (d->port.layout.format == RCL_LITE) {
         /* Nobody acknowledges, nor those that another format sent before. */
-        sender_done(d, q, serial_add(s->psn + 1, -q->una, PSN_BITS));
+        sender_done(d, q, serial_add(psn + 1, -q->una, PSN_BITS));
         core_timer_cancel(&d->timers, &q->timer);
     } else if (!timer_runs(q)) {
         timer_start(d, q);
     }
     rcl_rate_sent(d, q, len);
     rcl_nocnp_sent(d, q, len);
+}
+
+static void sender_send(Rclink *d, RclFlow flow, uint16_t i)
+{
+    const RclSlot *s = &d->slot[i];
+    RclQp *q = &d->qp[s->qp];
+    Build b = {
+        .d = d, .q = q, .flow = flow, .psn = s->psn, .len = s->len,
+        .fack = s->fack, .out = rcl_mac_frame(d),
+    };
+
+    frame_build(&b, slot_payload(d, i));
+    rcl_slot_granted(d, i);
+    sender_sent(d, q, flow, i, b.bytes);
+}
+
+bool rcl_sender_through(Rclink *d)
+{
+    RclRing *r = &d->ring[RCL_RING_TX];
+    /* Banks take turns among packets in the buffers. */
+    const uint8_t *e = d->reg.rdma_en & 1 && d->free1 && !d->port.bank_rr
+                       ? rcl_ring_peek(d, r) : NULL;
+    uint16_t qp, len;
+    RclFlow flow;
+    RclQp *q;
+
+    if (!e) {
+        return false;
+    }
+    qp = get_le16(e + RCL_E_QP);
+    len = get_le16(e + RCL_E_LEN);
+    if ((e[RCL_E_FLAGS] & RCL_E_TYPE) != RCL_ETYPE1 || qp >= d->cfg.qps ||
+        len < RCL_PAYLOAD_MIN || len > d->cfg.payload) {
+        return false;
+    }
+    q = &d->qp[qp];
+    flow = bank_of(d, qp);
+    if (!q->en || q->fatal || q->rnr_hold || q->cc_mask ||
+        !rcl_flow_open(d, flow)) {
+        return false;
+    }
+
+    Build b = {
+        .d = d, .q = q, .flow = flow, .psn = q->tx_psn, .len = len,
+        .fack = e[RCL_E_FLAGS] & RCL_E_FACK, .out = rcl_mac_frame(d),
+        .keep = slot_payload(d, d->free_slot),
+    };
+
+    if (!rcl_dma_reach(d, get_le64(e), len, false, frame_build, &b)) {
+        return false;
+    }
+    d->last_bank = flow;
+    sender_sent(d, q, flow, slot_take(d, q, e, true), b.bytes);
+    rcl_ring_take(r);
+    return true;
 }
 
 bool rcl_sender_turn(Rclink *d)

@@ -89,7 +89,7 @@ void rcl_slots_mask(Rclink *d, RclQp *q)
 
 /* ---- life of a slot ---- */
 
-uint16_t rcl_slot_fill(Rclink *d, RclQp *q)
+uint16_t rcl_slot_fill(Rclink *d, RclQp *q, bool sent)
 {
     uint16_t i = d->free_slot;
     RclSlot *s;
@@ -101,14 +101,18 @@ uint16_t rcl_slot_fill(Rclink *d, RclQp *q)
     d->free_slot = s->qp_next;
     d->free1--;
     *s = (RclSlot) {
-        .state = q->cc_mask ? SLOT_WAIT_CRD : SLOT_WAIT_GRANT,
+        .state = sent ? SLOT_WAIT_ACK :
+                 q->cc_mask ? SLOT_WAIT_CRD : SLOT_WAIT_GRANT,
+        .sent = sent,
         .qp = q->id, .psn = q->tx_psn, .age = d->age++, .qp_next = NO_SLOT,
     };
     q->tx_psn = serial_add(q->tx_psn, 1, PSN_BITS);
     *(q->last == NO_SLOT ? &q->first : &d->slot[q->last].qp_next) = i;
     q->last = i;
     q->slots++;
-    slot_place(d, q, i);
+    if (!sent) {
+        slot_place(d, q, i);
+    }
     return i;
 }
 

@@ -26,11 +26,24 @@ bool rcl_wait_room(const Rclink *d, RclFlow flow, size_t len)
            rcl_wait_depth(d, flow);
 }
 
+static RclRing *client_ring(Rclink *d, RclFlow flow)
+{
+    return &d->ring[flow == FLOW_TYPE2 ? RCL_RING_RX2 : RCL_RING_RX1];
+}
+
+/* Bytes 8 to 15 of an entry that is done. */
+static uint64_t done_word(RclFlow flow, uint16_t qp, uint16_t sa, size_t len)
+{
+    return (uint64_t)(sa & 0x3ff) << 48 |
+           (uint64_t)(flow == FLOW_TYPE2 ? RCL_ETYPE2 : RCL_ETYPE1) << 32 |
+           (uint64_t)qp << 16 | (uint16_t)len;
+}
+
 /* Hand a packet to the driver; false: not now. */
 static bool client_put(Rclink *d, RclFlow flow, uint16_t qp, uint16_t sa,
                        const uint8_t *data, size_t len)
 {
-    RclRing *r = &d->ring[flow == FLOW_TYPE2 ? RCL_RING_RX2 : RCL_RING_RX1];
+    RclRing *r = client_ring(d, flow);
     uint64_t done;
     const uint8_t *e;
     size_t room;
@@ -43,10 +56,7 @@ static bool client_put(Rclink *d, RclFlow flow, uint16_t qp, uint16_t sa,
         return false;
     }
     room = get_le16(e + RCL_E_LEN);
-    /* Bytes 8 to 15 of the entry, at once. */
-    done = (uint64_t)(sa & 0x3ff) << 48 |
-           (uint64_t)(flow == FLOW_TYPE2 ? RCL_ETYPE2 : RCL_ETYPE1) << 32 |
-           (uint64_t)qp << 16 | (uint16_t)len;
+    done = done_word(flow, qp, sa, len);
     if (len > room) {
         done |= (uint64_t)RCL_E_TRUNCATED << 32;
         d->cnt.rx_truncated++;
@@ -58,6 +68,42 @@ static bool client_put(Rclink *d, RclFlow flow, uint16_t qp, uint16_t sa,
     }
     rcl_ring_fulfil(r, done);
     return true;
+}
+
+typedef struct Through {
+    const RclLayout *layout;
+    const RclView *v;
+    bool right;
+} Through;
+
+static void through_copy(void *opaque, void *data)
+{
+    Through *t = opaque;
+
+    t->right = rcl_frame_copy(t->layout, t->v, data);
+}
+
+bool rcl_wait_through(Rclink *d, RclFlow flow, const RclView *v, bool *right)
+{
+    Through t = { &d->port.layout, v, false };
+    const uint8_t *e;
+
+    if (d->wait[flow].head || rcl_flow_stopped(d, flow)) {
+        return false;
+    }
+    e = rcl_ring_peek(d, client_ring(d, flow));
+    if (!e || get_le16(e + RCL_E_LEN) < v->len ||
+        !rcl_dma_reach(d, get_le64(e), v->len, true, through_copy, &t)) {
+        return false;
+    }
+    *right = t.right;
+    return true;
+}
+
+void rcl_wait_through_done(Rclink *d, RclFlow flow, const RclView *v)
+{
+    rcl_ring_fulfil(client_ring(d, flow),
+                    done_word(flow, v->rh.qp, v->sa, v->len));
 }
 
 void rcl_wait_push(Rclink *d, RclFlow flow, RclWait w, const uint8_t *data,

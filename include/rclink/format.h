@@ -99,6 +99,7 @@ typedef struct RclHead {
     uint16_t sport, dport;
     RclRh rh;                   /* of a SEND, rcl_frame_put() fills in pad
                                  * and len */
+    uint8_t *keep;              /* gets the payload as well, or NULL */
 } RclHead;
 
 /* Why a frame is dropped. */
@@ -159,6 +160,7 @@ typedef struct RclStencil {
     bool icrc;
     uint16_t len;               /* of the payload */
     RclRh rh;                   /* FACK, time and PSN are each frame's own */
+    uint8_t *keep;              /* and so is this: as in RclHead */
 } RclStencil;
 
 /* Make one of @h, as rcl_frame_put() would; false: frames of this format have
@@ -178,5 +180,7 @@ RclVerdict rcl_frame_get(const RclLayout *l, const uint8_t *frame, size_t len,
 RclVerdict rcl_frame_open(const RclLayout *l, const uint8_t *frame,
                           size_t len, uint8_t *scratch, RclView *v);
 bool rcl_frame_right(const RclLayout *l, const RclView *v);
+/* The second step, and the payload goes to @dst meanwhile, right or not. */
+bool rcl_frame_copy(const RclLayout *l, const RclView *v, void *dst);
 
 #endif

@@ -44,6 +44,11 @@ typedef struct RclinkOps {
     /* Guest memory; false: the access failed. */
     bool (*read)(void *opaque, uint64_t addr, void *buf, size_t len);
     bool (*write)(void *opaque, uint64_t addr, const void *buf, size_t len);
+    /* Call @fn with @len bytes of guest memory where they lie, to be read or, with
+     * @write, written before it returns; others may do so as well.  False: @fn was
+     * not called, and the two above are to be tried.  May be NULL. */
+    bool (*reach)(void *opaque, uint64_t addr, size_t len, bool write,
+                  void (*fn)(void *ctx, void *data), void *ctx);
     /* Frames leave: each behind its length (32 bits, big-endian). */
     void (*wire_tx)(void *opaque, const uint8_t *data, size_t len);
     /* Send the message of an MSI-X vector. */

@@ -55,6 +55,13 @@ static bool mem_write(void *opaque, uint64_t addr, const void *buf,
     return true;
 }
 
+static bool mem_reach(void *opaque, uint64_t addr, size_t len, bool write,
+                      void (*fn)(void *ctx, void *data), void *ctx)
+{
+    fn(ctx, ((End *)opaque)->mem + addr);
+    return true;
+}
+
 static void wire_tx(void *opaque, const uint8_t *data, size_t len)
 {
     End *e = opaque;
@@ -95,7 +102,7 @@ static void no_error(void *opaque, const char *rule, const char *text,
 }
 
 static const RclinkOps ops = {
-    .read = mem_read, .write = mem_write, .wire_tx = wire_tx,
+    .read = mem_read, .write = mem_write, .reach = mem_reach, .wire_tx = wire_tx,
     .msix = no_msix, .kick = no_kick, .guest_error = no_error,
 };
 

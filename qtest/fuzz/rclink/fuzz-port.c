@@ -72,6 +72,17 @@ static bool op_write(void *opaque, uint64_t addr, const void *buf, size_t len)
     return addr >> 63 == 0;
 }
 
+/* Half of the memory. */
+static bool op_reach(void *opaque, uint64_t addr, size_t len, bool write,
+                     void (*fn)(void *ctx, void *data), void *ctx)
+{
+    if (addr >> 63 || addr % MEM > MEM / 2 || len > MEM / 2) {
+        return false;
+    }
+    fn(ctx, ((Port *)opaque)->mem + addr % MEM);
+    return true;
+}
+
 static void op_wire_tx(void *opaque, const uint8_t *data, size_t len)
 {
     Port *p = opaque;
@@ -106,7 +117,8 @@ static void op_guest_error(void *opaque, const char *rule, const char *text,
 }
 
 static const RclinkOps ops = {
-    .read = op_read, .write = op_write, .wire_tx = op_wire_tx,
+    .read = op_read, .write = op_write, .reach = op_reach,
+    .wire_tx = op_wire_tx,
     .msix = op_msix, .kick = op_kick, .guest_error = op_guest_error,
 };
 

@@ -36,6 +36,19 @@ static bool op_write(void *opaque, uint64_t addr, const void *buf, size_t len)
     return true;
 }
 
+static bool op_reach(void *opaque, uint64_t addr, size_t len, bool write,
+                     void (*fn)(void *ctx, void *data), void *ctx)
+{
+    RigEnd *e = opaque;
+
+    if (e->unreachable || access_fails(e, addr, len)) {
+        return false;
+    }
+    e->reached++;
+    fn(ctx, e->mem + addr);
+    return true;
+}
+
 static void op_wire_tx(void *opaque, const uint8_t *data, size_t len)
 {
     RigEnd *e = opaque;
@@ -77,7 +90,8 @@ static void op_guest_error(void *opaque, const char *rule, const char *text,
 }
 
 static const RclinkOps rig_ops = {
-    .read = op_read, .write = op_write, .wire_tx = op_wire_tx,
+    .read = op_read, .write = op_write, .reach = op_reach,
+    .wire_tx = op_wire_tx,
     .msix = op_msix, .kick = op_kick, .guest_error = op_guest_error,
 };
 

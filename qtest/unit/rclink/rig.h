@@ -57,6 +57,8 @@ typedef struct RigEnd {
     uint32_t errors;
     char error[128];            /* the last one of the driver */
     bool dma_fails;
+    bool unreachable;           /* all goes by copies */
+    unsigned reached;           /* pieces that did not */
     uint64_t fail_at;           /* this address alone, if not 0 ... */
     size_t fail_len;            /* ... and with this length, if not 0 */
     GQueue *out;                /* GBytes: frames on the wire */
