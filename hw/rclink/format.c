@@ -375,12 +375,24 @@ static const uint8_t *udp_of(const uint8_t *ip, size_t len)
            !(get_be16(ip + 6) & 0x3fff) ? ip + IP_BYTES : NULL;
 }
 
+/* Whether the ones-complement sum of a header is all ones: its words are a multiple
+ * of 0xffff, in whatever order their bytes are, and not all 0. */
+static bool ip_sum_right(const uint8_t *ip)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < IP_BYTES; i += 4) {
+        sum += get_le32(ip + i);
+    }
+    return sum % 0xffff == 0;
+}
+
 /* Checks of the Standard format; *@len becomes the bytes from RH on. */
 static RclVerdict standard_check(const uint8_t *ip, size_t *len)
 {
     size_t total = get_be16(ip + 2), udp = get_be16(ip + IP_BYTES + 4);
 
-    if (core_csum(ip, IP_BYTES) != 0xffff) {
+    if (!ip_sum_right(ip)) {
         return RCL_BAD_IP_CSUM;
     }
     if (total > *len || total != IP_BYTES + udp ||
@@ -542,8 +554,9 @@ bool rcl_frame_copy(const RclLayout *l, const RclView *v, void *dst)
     }
     /* RH, payload and pad lie in one piece. */
     crc = core_crc32_copy(UINT32_MAX, v->rh_at, dst, NULL, v->data, v->len);
-    crc = core_crc32_generic(crc, v->data + v->len,
-                             v->icrc_len - RCL_RH_BYTES - v->len);
+    if (v->rh.pad) {
+        crc = core_crc32_generic(crc, v->data + v->len, v->rh.pad);
+    }
     return get_le32(v->rh_at + v->icrc_len) == ~crc;
 }
 
