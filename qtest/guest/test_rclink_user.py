@@ -22,6 +22,8 @@ PERF = BUILD / 'tools' / 'rclink' / 'rclink-perf'
 RING = 256
 MACS = [f'02:00:00:00:00:0{c}' for c in 'abcd']
 LEFT, RIGHT = '10.3.0.1', '10.3.0.2'
+# What is behind the hub: slirp is a host of its own, which answers.
+NOBODY = 'socket,udp=127.0.0.1:9,localaddr=127.0.0.1:0'
 
 
 def need():
@@ -163,6 +165,31 @@ class Programs(unittest.TestCase):
         self.right.run(f'kill -CONT {server.pid()}')
         job.wait()
         self.assertEqual(server.result()['received'], '8000')
+
+    def test_3_network(self):
+        """frames of the network wait for credits as programs do"""
+        options = '-n 1 -t 600 -w -c cbfc pattern'
+        programs = [Receiver(guest, f'-p {MACS[1 - i]} {options}', 600)
+                    for i, guest in enumerate((self.left, self.right))]
+        net.reachable(self.left, RIGHT)
+        self.assertEqual(net.ping(self.left, RIGHT, '-f -c 300 -s 1400'),
+                         (300, 300))
+        # Without news of its credits a port stops where they end.
+        fault = {'path': '/machine/peripheral/nic',
+                 'property': 'fault-lose-credits'}
+        self.left.qmp.command('qom-set', value=1, **fault)
+        sent, received = net.ping(self.left, RIGHT, '-f -c 100 -s 1400 -w 3')
+        self.assertLess(received, sent)
+        self.assertGreater(counter(self.left, 'cbfc_blocked'), 0)
+        sent = counter(self.left, 'tx_type3')
+        self.assertEqual(net.ping(self.left, RIGHT, '-c 3 -i 0.2 -w 2')[1], 0)
+        self.assertEqual(counter(self.left, 'tx_type3'), sent)
+        self.left.qmp.command('qom-set', value=0, **fault)
+        net.reachable(self.left, RIGHT)
+        for program in programs:
+            program.guest.run(f'kill {program.pid()}')
+            program.job.wait(check=False)
+        net.reachable(self.left, RIGHT)
 
     def test_3_groups(self):
         """multicast is held back by credits, and beside PFC"""
@@ -401,7 +428,7 @@ class Multicast(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         need()
-        cls.hub = Gateway()
+        cls.hub = Gateway(NOBODY)
         cls.addClassCleanup(cls.hub.close)
         cls.guests = []
         for i, name in enumerate(('one', 'two', 'three', 'four')):
@@ -434,6 +461,24 @@ class Multicast(unittest.TestCase):
         one.run(f'rclink-perf -p {MACS[1]} -n 1000 -q 4 pattern', 120)
         self.assertEqual(server.result()['received'], '1000')
         self.assertEqual(counter(three, 'rx_type1'), 0)
+
+    def test_3_frames(self):
+        """each reaches each by TYPE3, and no frame is lost"""
+        for i, guest in enumerate(self.guests):
+            net.static(guest, guest.dev, f'10.3.0.{i + 1}/24')
+        for guest in self.guests:
+            for i, other in enumerate(self.guests):
+                if other is guest:
+                    continue
+                address = f'10.3.0.{i + 1}'
+                net.reachable(guest, address)
+                self.assertEqual(net.ping(guest, address, '-c 20 -i 0.01 -s 1000'),
+                                 (20, 20), self.losses())
+
+    def losses(self):
+        names = ('tx_type3', 'rx_type3', 'drop_rx3', 'drop_rx3_off', 'drop_short',
+                 'dma_errors', 'wire_full')
+        return [{n: counter(guest, n) for n in names} for guest in self.guests]
 
     def test_9_kernels(self):
         """the kernels complain of nothing, the devices of no rule"""

@@ -196,7 +196,7 @@ void rclink_port_init(const struct rclink *rc, struct rclink_port *port)
 
 /* Flows in the order of the map: banks 0 to 3, answers, TYPE2, TYPE3; each has
  * the VC and the class of its place. */
-enum { BANKS = 0xf, ANSWERS = 1 << 4, TYPE2 = 1 << 5 };
+enum { BANKS = 0xf, ANSWERS = 1 << 4, TYPE2 = 1 << 5, TYPE3 = 1 << 6, FLOWS = 7 };
 
 static uint64_t port_config(const struct rclink_port *port)
 {
@@ -208,39 +208,46 @@ static uint64_t port_config(const struct rclink_port *port)
 	};
 	uint64_t v = format[port->format];
 
-	for (unsigned f = 0; f < 7; f++)
+	for (unsigned f = 0; f < FLOWS; f++)
 		v |= (uint64_t)f << (RCL_CFG_VC_MAP + 3 * f);
 	for (unsigned n = 0; n < 4; n++)
 		v |= 1ull << (RCL_CFG_UF_TYPE1 + 3 * n);
 	v |= 0xffull << RCL_CFG_VC_OPEN;
 	if (port->flow == RCLINK_CBFC)
 		return v | 0xfull << RCL_CFG_CBFC_BANK0 |
-		       1ull << RCL_CFG_CBFC_ACK | 1ull << RCL_CFG_CBFC_TYPE2;
+		       1ull << RCL_CFG_CBFC_ACK | 1ull << RCL_CFG_CBFC_TYPE2 |
+		       1ull << RCL_CFG_CBFC_TYPE3;
 	return v | 1ull << RCL_CFG_STOP_CBFC;
 }
+
+/* XON and XOFF of the banks; and of TYPE3, whose buffer, 64 entries of 128 bytes, is
+ * in use only where the network's driver is late. */
+static const uint64_t marks_rdma = 512 | 768u << 16;
+static const uint64_t marks_type3 = 0 | 1u << 16;
 
 /* Marks and enables of PFC; with CBFC, what holds credits back. */
 static uint64_t port_marks(const struct rclink_port *port)
 {
-	uint64_t v = 512 | 768u << 16;
+	uint64_t flows = BANKS | TYPE2 | TYPE3;
 
-	if (port->flow == RCLINK_NO_FLOW)
-		return v;
-	v |= (uint64_t)(BANKS | TYPE2) << 32;
-	return port->flow == RCLINK_PFC ? v | (uint64_t)(BANKS | TYPE2) << 39 : v;
+	return marks_rdma | (port->flow == RCLINK_NO_FLOW ? 0 : flows << 32) |
+	       (port->flow == RCLINK_PFC ? flows << 39 : 0);
 }
 
-/* As many credits as the receive buffers have entries of 64 bytes. */
+/* As many credits as the receive buffers have entries, of as many bytes. */
 static int credits_set(struct rclink *rc)
 {
 	int err = 0;
 
-	for (unsigned v = 0; v < 6 && !err; v++)
+	for (unsigned v = 0; v < FLOWS && !err; v++) {
+		int type3 = TYPE3 >> v & 1;
+
 		err = rclink_set(rc, RCL_MAC_CBFC_CFG(v), 0,
-				 64 << RCL_CBFC_SIZE_SHIFT |
-				 1024ull << RCL_CBFC_LIMIT_SHIFT);
+				 (type3 ? 128 : 64) << RCL_CBFC_SIZE_SHIFT |
+				 (type3 ? 64ull : 1024) << RCL_CBFC_LIMIT_SHIFT);
+	}
 	return err ? err : rclink_set(rc, RCL_CBFC_RST, 0,
-				      BANKS | ANSWERS | TYPE2);
+				      BANKS | ANSWERS | TYPE2 | TYPE3);
 }
 
 static int port_write(struct rclink *rc, const struct rclink_port *port)
@@ -259,6 +266,7 @@ static int port_write(struct rclink *rc, const struct rclink_port *port)
 				       (uint64_t)(port->retries & 0xf) << 13 },
 		{ RCL_TRAFFIC_CLASS, 0x1a120e0a0602ull },
 		{ RCL_CTRL, port->ecn ? RCL_CTRL_ECN : 0 },
+		{ RCL_XON_THR_NON_RDMA, marks_type3 },
 		{ RCL_XON_THR_RDMA, port_marks(port) },
 		{ RCL_AFH_CFG_EN, port_config(port) },
 		{ RCL_RDMA_EN, 1 },

@@ -164,12 +164,117 @@ static void test_port_again(void)
                             64 << RCL_CBFC_SIZE_SHIFT |
                             UINT64_C(1024) << RCL_CBFC_LIMIT_SHIFT);
         }
-        g_assert_cmphex(reg(p.rc[0], RCL_MAC_CBFC_CFG(6), 0), ==, 0);
+        if (n % 3 == RCLINK_CBFC) {
+            g_assert_cmphex(reg(p.rc[0], RCL_MAC_CBFC_CFG(6), 0), ==,
+                            128 << RCL_CBFC_SIZE_SHIFT |
+                            UINT64_C(64) << RCL_CBFC_LIMIT_SHIFT);
+        }
+        g_assert_cmphex(reg(p.rc[0], RCL_MAC_CBFC_CFG(7), 0), ==, 0);
         g_assert_cmphex(reg(p.rc[0], RCL_XON_THR_RDMA, 0), ==,
-                        (n % 3 == RCLINK_NO_FLOW ? 0 : UINT64_C(0x2f) << 32) |
-                        (n % 3 == RCLINK_PFC ? UINT64_C(0x2f) << 39 : 0) |
+                        (n % 3 == RCLINK_NO_FLOW ? 0 : UINT64_C(0x6f) << 32) |
+                        (n % 3 == RCLINK_PFC ? UINT64_C(0x6f) << 39 : 0) |
                         768 << 16 | 512);
+        g_assert_cmphex(reg(p.rc[0], RCL_XON_THR_NON_RDMA, 0), ==, 1 << 16);
     }
+    pair_close(&p);
+}
+
+/* ---- the network beside it ---- */
+
+enum {
+    NET_MDS = 16, NET_FRAME = 1500,
+    /* Behind what programs have in the memory. */
+    NET_TX = RIG_MEM - 0x100000, NET_RX = NET_TX + 0x1000,
+    NET_BUF = NET_TX + 0x10000,
+};
+
+/* TYPE3 of end @i, as the network's driver has it. */
+static RigEnd *net_up(Pair *p, unsigned i)
+{
+    RigEnd *e = cdev_end(rclink_fd(p->rc[i]));
+
+    rig_set(e, RCL_NONR_DMA_CTRL, RCL_NONR_TX_RESET | RCL_NONR_RX_RESET);
+    rig_set(e, RCL_TX_MDQ_SIZE, NET_MDS);
+    rig_set(e, RCL_TX_MDQ_BA, NET_TX);
+    rig_set(e, RCL_RX_MDQ_SIZE, NET_MDS);
+    rig_set(e, RCL_RX_MDQ_BA, NET_RX);
+    rig_set(e, RCL_NONR_DMA_CTRL, RCL_NONR_TX_EN | RCL_NONR_RX_EN);
+    for (unsigned n = 0; n < NET_MDS; n++) {
+        uint8_t *tx = e->mem + NET_TX + n * RCL_MD_BYTES;
+        uint8_t *rx = e->mem + NET_RX + n * RCL_MD_BYTES;
+
+        put_le64(tx, NET_FRAME << RCL_MD_SIZE_SHIFT | RCL_MD_SF | RCL_MD_LF);
+        put_le64(tx + 8, NET_BUF);
+        put_le64(rx, UINT64_C(0x1000) << RCL_MD_BUFFER_SHIFT);
+        put_le64(rx + 8, NET_BUF + (1 + n) * 0x1000);
+    }
+    memset(e->mem + NET_BUF, 0x55, NET_FRAME);
+    return e;
+}
+
+/* Ten frames for a driver that has no descriptors ready for a while; how many of them
+ * left meanwhile. */
+static unsigned net_late(RigEnd *e, RigEnd *f)
+{
+    uint64_t sent;
+
+    for (unsigned n = 1; n <= 10; n++) {
+        rig_set(e, RCL_TX_MD_HEAD_PTR, n);
+        cdev_settle();
+    }
+    sent = rclink_counters(e->d)->tx_type3;
+    rig_set(f, RCL_RX_MD_HEAD_PTR, NET_MDS - 1);
+    cdev_settle();
+    rig_pass(e->rig, 1000000);
+    return sent;
+}
+
+/* Frames of the network wait for the peer, too; without flow control they are lost. */
+static void test_network(void)
+{
+    static const unsigned sent[] = {
+        [RCLINK_NO_FLOW] = 10, [RCLINK_PFC] = 1, [RCLINK_CBFC] = 3,
+    };
+
+    for (unsigned flow = 0; flow < G_N_ELEMENTS(sent); flow++) {
+        Pair p = pair_open();
+        RigEnd *e, *f;
+
+        pair_set(&p, RCLINK_STANDARD, flow);
+        e = net_up(&p, 0);
+        f = net_up(&p, 1);
+        g_assert_cmpuint(net_late(e, f), ==, sent[flow]);
+        g_assert_cmpuint(rclink_counters(f->d)->rx_type3, ==, flow ? 10 : 5);
+        g_assert_cmpuint(rclink_counters(f->d)->drop_rx3, ==, flow ? 0 : 5);
+        pair_close(&p);
+    }
+}
+
+/* A peer that stops all classes stops this one. */
+static void test_network_storm(void)
+{
+    Pair p = pair_open();
+    RigEnd *e, *f;
+
+    pair_set(&p, RCLINK_STANDARD, RCLINK_PFC);
+    e = net_up(&p, 0);
+    f = net_up(&p, 1);
+    rig_set(f, RCL_RX_MD_HEAD_PTR, NET_MDS - 1);
+    rclink_faults(f->d)->pause_storm = 1 << 6;
+    rclink_faults_changed(f->d);
+    cdev_settle();
+    rig_set(e, RCL_TX_MD_HEAD_PTR, 1);
+    cdev_settle();
+    g_assert_cmpuint(rclink_counters(e->d)->tx_type3, ==, 0);
+    /* The classes of programs are others. */
+    pair_connect(&p, 5);
+    g_assert_cmpint(put(p.rc[0], 5, 1, 0), ==, 0);
+    cdev_settle();
+    take(p.rc[1], 0, 1);
+    rclink_faults(f->d)->pause_storm = 0;
+    rclink_faults_changed(f->d);
+    cdev_settle();
+    g_assert_cmpuint(rclink_counters(f->d)->rx_type3, ==, 1);
     pair_close(&p);
 }
 
@@ -450,6 +555,8 @@ int main(int argc, char **argv)
     TEST(port);
     TEST(port_refused);
     TEST(port_again);
+    TEST(network);
+    TEST(network_storm);
     TEST(formats);
     TEST(flow);
     TEST(connect);

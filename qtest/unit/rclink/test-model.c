@@ -102,6 +102,7 @@ static void model(uint64_t format, bool cbfc, unsigned seed, unsigned steps)
     g_rand_set_seed(m.r->rand, seed);
     for (unsigned i = 0; i < 2; i++) {
         end_up(&m, i, format, cbfc);
+        m.r->e[i].unreachable = seed >> i & 1;
         plan.seed = seed * 2 + i;
         rclink_fault_set(m.r->e[i].d, true, &plan);
     }
