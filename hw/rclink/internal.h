@@ -267,7 +267,7 @@ struct Rclink {
     RclSet owe_ack, owe_cnp;
     uint16_t ack_at, cnp_send_at;       /* group of four that is next */
     uint16_t masked[RCL_QPS_MAX], masked_num;
-    uint64_t mask_window;       /* in which the masked were looked at */
+    uint64_t mask_until;        /* no window before it opens one of them */
     uint16_t counted[RCL_QPS_MAX], counted_num;
     int64_t nocnp_next;
     RclCnp cnp[CNP_PLACES];

@@ -10,6 +10,8 @@
  */
 #include "internal.h"
 
+enum { WINDOWS_AHEAD = 1 << 16 };
+
 /* The number of the window; divided only where another one begins. */
 static uint64_t window_now(Rclink *d)
 {
@@ -38,10 +40,21 @@ static uint64_t settle(Rclink *d, uint64_t acc, uint64_t *window,
 
 /* ---- QPs in an array, each knowing its place ---- */
 
+/* What has @acc in @window may send again when so many more have passed that less
+ * than @speed is left; until then nobody needs to look. */
+static void mask_opens(Rclink *d, uint64_t window, uint64_t acc, uint32_t speed)
+{
+    d->mask_until = MIN(d->mask_until, window + acc / speed);
+}
+
 static void mask_add(Rclink *d, RclQp *q)
 {
     /* At rate 0 no window helps. */
-    if (!q->mask_at && q->speed) {
+    if (!q->speed) {
+        return;
+    }
+    mask_opens(d, q->window, q->acc, q->speed);
+    if (!q->mask_at) {
         d->masked[d->masked_num++] = q->id;
         q->mask_at = d->masked_num;
     }
@@ -106,6 +119,9 @@ static void rate_judge2(Rclink *d)
 
     d->cnt.cc_masked += mask && !d->mask2;
     d->mask2 = mask;
+    if (mask) {
+        mask_opens(d, d->window2, d->acc2, d->reg.type2_rate);
+    }
 }
 
 void rcl_rate_sent2(Rclink *d, uint32_t bytes)
@@ -137,7 +153,8 @@ void rcl_rate_forget_windows(Rclink *d)
     for (unsigned i = 0; i < d->cfg.qps; i++) {
         d->qp[i].window = window_now(d);
     }
-    d->window2 = d->mask_window = window_now(d);
+    d->window2 = window_now(d);
+    d->mask_until = 0;
 }
 
 void rcl_rate_set_window(Rclink *d, int64_t ns)
@@ -150,20 +167,27 @@ void rcl_rate_set_window(Rclink *d, int64_t ns)
 
 int64_t rcl_rate_run(Rclink *d)
 {
-    if (d->mask_window != window_now(d)) {
-        d->mask_window = window_now(d);
+    if (window_now(d) >= d->mask_until) {
+        d->mask_until = UINT64_MAX;
         for (unsigned i = d->masked_num; i--;) {
             RclQp *q = &d->qp[d->masked[i]];
 
             q->acc = settle(d, q->acc, &q->window, q->speed);
             rate_judge(d, q);
+            if (q->cc_mask) {
+                mask_add(d, q);
+            }
         }
         if (d->mask2) {
             rcl_rate_sent2(d, 0);
         }
     }
-    return d->masked_num || d->mask2 ?
-           (int64_t)(window_now(d) + 1) * d->port.window_ns : CORE_NEVER;
+    if (!d->masked_num && !d->mask2) {
+        return CORE_NEVER;
+    }
+    /* A debt from elsewhere may be for longer than time has numbers. */
+    return (int64_t)MIN(d->mask_until, window_now(d) + WINDOWS_AHEAD) *
+           d->port.window_ns;
 }
 
 /* ---- CNP merge (RC Link §9.4, data_filter) ---- */

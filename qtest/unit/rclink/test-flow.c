@@ -105,6 +105,51 @@ static void test_rate_debt(void)
     rig_free(r);
 }
 
+/* Nobody wakes up for windows that open nothing, however short they are. */
+static void test_rate_wakes(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+    int64_t start;
+
+    rig_up(e, GEN1);
+    rig_set(e, RCL_RETRY_TIMER_CFG, 7 << 13);
+    rig_qp(e, 4, e, 4, 0);
+    rig_set(e, RCL_TX_SPEED_MEM, 100);
+    rig_qp(e, 5, e, 5, 0);
+    rig_set(e, RCL_TX_SPEED_MEM, 10);
+    rig_pass(r, WINDOW - r->now % WINDOW);
+    start = r->now;
+    g_assert_cmpint(e->next, ==, INT64_MAX);
+    post_len(e, 4, 1, 1000);
+    post_len(e, 5, 1, 1200);
+    g_assert_cmpint(e->next, ==, start + 10 * WINDOW);
+    /* A look in between changes nothing. */
+    rig_pass(r, 5 * WINDOW + 1);
+    e->kicked = true;
+    rig_settle(r);
+    g_assert_cmpint(e->next, ==, start + 10 * WINDOW);
+    rig_pass(r, 5 * WINDOW);
+    g_assert_cmpint(e->next, ==, start + 120 * WINDOW);
+    /* TYPE2 among them, and another rate. */
+    rig_set(e, RCL_TYPE2_RATE, 100);
+    rig_post(e, 0, 400, 0, RCL_ETYPE2);
+    rig_settle(r);
+    g_assert_cmpint(e->next, ==, start + 14 * WINDOW);
+    rig_set(e, RCL_TYPE2_RATE, 300);
+    rig_settle(r);
+    g_assert_cmpint(e->next, ==, start + 11 * WINDOW);
+    rig_pass(r, WINDOW);
+    rig_set(e, RCL_QP_ID_SET, 5);
+    rig_set(e, RCL_TX_SPEED_MEM, 20);
+    rig_settle(r);
+    /* What is left, 1200 less 11 times 10, at 20. */
+    g_assert_cmpint(e->next, ==, start + (11 + 1090 / 20) * WINDOW);
+    rig_pass(r, e->next - r->now);
+    g_assert_cmpint(e->next, ==, INT64_MAX);
+    rig_free(r);
+}
+
 static void test_rate_zero(void)
 {
     Rig *r = rig_new(1, NULL);
@@ -752,6 +797,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/rate/example", test_rate_example);
     g_test_add_func("/rclink/rate/windows", test_rate_windows);
     g_test_add_func("/rclink/rate/debt", test_rate_debt);
+    g_test_add_func("/rclink/rate/wakes", test_rate_wakes);
     g_test_add_func("/rclink/rate/zero", test_rate_zero);
     g_test_add_func("/rclink/rate/type2", test_rate_type2);
     g_test_add_func("/rclink/cbfc/cost", test_cost);
