@@ -546,6 +546,15 @@ static void test_pfc_rx(void)
     post_len(e, 0, 1, 64);
     rig_pass(r, 13);
     g_assert_cmpuint(frames(e), ==, 1);
+    /* A frame says nothing of the classes that it does not name. */
+    pfc_frame(e, 3, 0xffff);
+    pfc_frame(e, 1, 0);
+    g_assert_cmphex(rig_get(e, RCL_STATUS) >> RCL_STATUS_PFC_RX_SHIFT & 0xff,
+                    ==, 2);
+    post_len(e, 1, 1, 64);
+    g_assert_cmpuint(frames(e), ==, 0);
+    pfc_frame(e, 2, 0);
+    g_assert_cmpuint(frames(e), ==, 1);
     /* With CBFC nobody looks at it. */
     rig_set(e, RCL_XON_THR_RDMA, 0);
     pfc_frame(e, 0xff, 0xffff);

@@ -199,6 +199,44 @@ static void test_dest_qp(void)
     rig_free(r);
 }
 
+/* QPs that wait for a window go on at their new place; those of rate 0 do not. */
+static void test_masked(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+    GByteArray *im;
+
+    rig_up(e, GEN1);
+    rig_set(e, RCL_RETRY_TIMER_CFG, 7 << 13);
+    for (unsigned q = 4; q < 8; q++) {
+        rig_qp(e, q, e + 1, q, 0);
+        if (q < 6) {
+            rig_set(e, RCL_TX_SPEED_MEM, 64 << (q - 4));
+        }
+        for (unsigned n = 0; n < 3; n++) {
+            rig_post(e, q, 64, n, 0);
+        }
+        rig_settle(r);
+    }
+    rig_set(e, RCL_QP_ID_SET, 7);
+    rig_set(e, RCL_TX_SPEED_MEM, 0);
+    /* One of 4 and two of 5 were sent, all of the others. */
+    g_assert_cmpuint(CNT(e, tx_type1), ==, 1 + 2 + 3 + 3);
+    g_assert_cmpuint(e->next, <=, r->now + 4096);
+    im = save(e);
+    renew(e, true);
+    g_assert_cmpstr(load(e, im), ==, NULL);
+    e->kicked = true;
+    rig_pass(r, 4096);
+    g_assert_cmpuint(CNT(e, tx_type1), ==, 1 + 1);
+    rig_pass(r, 4096);
+    g_assert_cmpuint(CNT(e, tx_type1), ==, 2 + 1);
+    rig_pass(r, 2 * 4096);
+    g_assert_cmpuint(e->next, ==, INT64_MAX);
+    g_byte_array_unref(im);
+    rig_free(r);
+}
+
 /* A QP that RNR holds has a time to go on, or it would never. */
 static void test_held(void)
 {
@@ -328,6 +366,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/image/alignment", test_alignment);
     g_test_add_func("/rclink/image/dest-qp", test_dest_qp);
     g_test_add_func("/rclink/image/held", test_held);
+    g_test_add_func("/rclink/image/masked", test_masked);
     g_test_add_func("/rclink/image/full", test_full);
     g_test_add_func("/rclink/image/version-1", test_version_1);
     return g_test_run();
