@@ -123,20 +123,22 @@ class RdmaCase(unittest.TestCase):
                       'acknowledgement was lost')
 
     @contextlib.contextmanager
-    def faulty(self, guests, ways):
-        """The adapters of these guests lose, double and reorder one frame of a
-        hundred, out or in or both; yields a function that tells how many they
-        have lost."""
+    def faulty(self, guests, ways, kinds=('drop', 'duplicate', 'reorder')):
+        """The adapters of these guests lose, double and reorder (or what else
+        there is) one frame of a hundred, out or in or both; yields a function
+        that tells how many they have lost, or had of another kind."""
         faults = {f'fault-{way}-{what}-ppm': 10000 for way in ways
-                  for what in ('drop', 'duplicate', 'reorder')}
+                  for what in kinds}
         seeds = {f'fault-{way}-seed': 7 for way in ways}
-        before = sum(counter(g, 'fault_drop') for g in guests)
+
+        def done(kind):
+            return sum(counter(g, f'fault_{kind}') for g in guests)
+        before = {kind: done(kind) for kind in kinds}
         for guest in guests:
             for name, value in (faults | seeds).items():
                 self.prop(guest, name, value)
         try:
-            yield lambda: sum(counter(g, 'fault_drop')
-                              for g in guests) - before
+            yield lambda kind='drop': done(kind) - before[kind]
         finally:
             for guest in guests:
                 for name in faults:
