@@ -98,12 +98,18 @@ static void finish(Reader *r, UbCapture *c, unsigned ports)
     g_assert_cmphex(type, ==, 0x0a0d0d0a);
     g_assert_cmphex(get_le32(b + 8), ==, 0x1a2b3c4d);
     g_assert_cmpuint(get_le16(b + 12), ==, 1);
+    g_assert_cmpuint(get_le16(b + 14), ==, 0);
+    g_assert_cmphex(get_le64(b + 16), ==, UINT64_MAX);  /* not said */
+    o = option(b + 24, b + len - 4, 4, &n);
+    g_assert_cmpmem(o, n, "UnifiedBus controller model", 27);
     for (unsigned i = 0; i < ports; i++) {
         g_autofree char *name = g_strdup_printf("ub0 port %u", i);
 
         b = next(r, &type, &len);
         g_assert_cmpuint(type, ==, 1);
         g_assert_cmpuint(get_le16(b + 8), ==, 147);
+        g_assert_cmpuint(get_le16(b + 10), ==, 0);
+        g_assert_cmpuint(get_le32(b + 12), ==, 0);      /* no limit */
         o = option(b + 16, b + len - 4, 2, &n);
         g_assert_cmpmem(o, n, name, strlen(name));
         o = option(b + 16, b + len - 4, 9, &n);

@@ -182,6 +182,58 @@ static void test_dll_error(void)
     stop(a);
 }
 
+static void impatient(UbPortConfig *conf)
+{
+    conf->dll.credit_timeout = 10 * (SECOND / 1000);
+}
+
+/* Credits that do not come back are the end of the link; it begins anew by itself, as
+ * often as it takes. */
+static void test_dll_stops(void)
+{
+    End two[2], *a = &two[0], *b = &two[1];
+    UbPortStats stats;
+
+    adjust = impatient;
+    start(a, b);
+    link_up(a);
+    b->hold = ~0u;
+    for (unsigned ms = 0; !has_dll_error(a); ms++) {
+        g_assert_cmpuint(ms, <, 1000);
+        while (ub_port_room(a->port, 0) == UB_PORT_SENT) {
+            CorePacket *pkt = packet(a, 0, a->sent[0]++);
+
+            g_assert_cmpint(ub_port_send(a->port, now, pkt), ==, UB_PORT_SENT);
+        }
+        run_until(a, has_dll_error, SECOND / 1000);
+    }
+    g_assert_false(ub_port_dll_up(a->port));
+    ub_port_stats(a->port, &stats);
+    let_go(b);
+    g_assert_true(run_until(a, both_up, 60 * SECOND));
+    run_until(a, never, SECOND);
+    g_assert_true(both_up(a));
+    ub_port_stats(a->port, &stats);
+    g_assert_cmpuint(stats.link_downs, >, 0);
+    adjust = NULL;
+    stop(a);
+}
+
+/* What the owner found wrong with a packet is an error of the port. */
+static void test_record(void)
+{
+    End two[2], *a = &two[0];
+    UbErrors err;
+
+    start(&two[0], &two[1]);
+    ub_port_take_errors(a->port);
+    ub_port_record(a->port, 6);
+    g_assert_cmpuint(a->events[UB_PORT_ERROR], ==, 1);
+    err = ub_port_take_errors(a->port);
+    g_assert_cmphex(err.ce | err.nfue | err.fue, ==, 1 << 6);
+    stop(a);
+}
+
 /* ---- Cables that are cut ----------------------------------------------------------- */
 
 static void cut_all(End *e, bool cut)
@@ -198,19 +250,122 @@ static void cut_all(End *e, bool cut)
 static void test_cut_at_rest(void)
 {
     End two[2], *a = &two[0];
+    uint32_t errors = 0;
 
     start(&two[0], &two[1]);
     link_up(a);
     for (unsigned i = 0; i < 2; i++) {
         uint32_t downs = two[i].events[UB_PORT_DOWN];
+        UbErrors err;
 
+        ub_port_take_errors(two[i].port);
         cut_all(&two[i], true);
         g_assert_true(run_until(a, both_down, 60 * SECOND));
         g_assert_cmpuint(two[i].events[UB_PORT_DOWN], >, downs);
+        err = ub_port_take_errors(two[i].port);
+        errors |= err.ce | err.nfue | err.fue;
         cut_all(&two[i], false);
         g_assert_true(run_until(a, both_up, 60 * SECOND));
         run_until(a, never, 20 * SECOND);
         g_assert_true(both_up(a));
+    }
+    g_assert_cmphex(errors, !=, 0);
+    stop(a);
+}
+
+/* An end that is switched on when nothing else happens. */
+static void test_enable_later(void)
+{
+    End two[2], *a = &two[0];
+
+    start(&two[0], &two[1]);
+    plug(a, true);
+    run_until(a, never, 10 * SECOND);
+    for (unsigned i = 0; i < 2; i++) {
+        two[i].asked = false;
+        ub_port_enable(two[i].port, now, true);
+        g_assert_true(two[i].asked);
+    }
+    g_assert_true(run_until(a, both_up, 60 * SECOND));
+    stop(a);
+}
+
+static void wide(UbPortConfig *conf)
+{
+    conf->dll.init_credit[0] = 16384;
+    conf->dll.queue_limit = 1 << 20;
+}
+
+/* Turns of @a alone, with more to send than one of them does; how many of them
+ * asked for another one at once. */
+static unsigned send_alone(End *a)
+{
+    unsigned turns = 0;
+
+    while (ub_port_room(a->port, 0) == UB_PORT_SENT) {
+        CorePacket *pkt = packet(a, 0, a->sent[0]++);
+
+        g_assert_cmpint(ub_port_send(a->port, now, pkt), ==, UB_PORT_SENT);
+    }
+    a->asked = false;
+    while (ub_port_run(a->port, now) <= now) {
+        a->asked = false;
+        turns++;
+        g_assert_cmpuint(turns, <, 100);
+    }
+    return turns;
+}
+
+/* A turn has an end, so that receiving has its own, and another one follows. */
+static void test_turn(void)
+{
+    End two[2], *a = &two[0];
+
+    adjust = wide;
+    start(&two[0], &two[1]);
+    link_up(a);
+    g_assert_cmpuint(send_alone(a), >, 0);
+    a->next = now;
+    run_until(a, never, SECOND);
+    g_assert_cmpuint(a->peer->got[0], ==, a->sent[0]);
+    adjust = NULL;
+    stop(a);
+}
+
+/* A byte stream that took no more is gone; the next one takes all. */
+static void test_stream_full(void)
+{
+    End two[2], *a = &two[0];
+
+    adjust = wide;
+    start(&two[0], &two[1]);
+    link_up(a);
+    a->peer->hold = ~0u;
+    send_alone(a);
+    g_assert_cmpuint(a->out->len, ==, PIPE);
+    plug(a, false);
+    g_assert_true(run_until(a, both_down, 60 * SECOND));
+    plug(a, true);
+    g_assert_true(run_until(a, both_up, 60 * SECOND));
+    adjust = NULL;
+    stop(a);
+}
+
+/* The layers agree on how blocks are made. */
+static void test_mode(void)
+{
+    End two[2], *a = &two[0];
+
+    start(&two[0], &two[1]);
+    link_up(a);
+    for (unsigned i = 0; i < 2; i++) {
+        UbPortStatus st = { 0 };
+
+        ub_port_status(two[i].port, &st);
+        g_assert_true(st.connected && st.link_up && st.dll_up);
+        g_assert_false(st.back_pressure);
+        g_assert_cmpint(st.dll.mode, ==, st.phy.crc == UB_LTB_CRC30
+                                         ? UB_MODE_CRC : UB_MODE_NON_CRC);
     }
     stop(a);
 }
@@ -221,6 +376,12 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/port/life/wish", test_wish);
     g_test_add_func("/ub/port/life/image-off", test_image_off);
     g_test_add_func("/ub/port/life/dll-error", test_dll_error);
+    g_test_add_func("/ub/port/life/dll-stops", test_dll_stops);
+    g_test_add_func("/ub/port/life/record", test_record);
     g_test_add_func("/ub/port/life/cut-at-rest", test_cut_at_rest);
+    g_test_add_func("/ub/port/life/enable-later", test_enable_later);
+    g_test_add_func("/ub/port/life/turn", test_turn);
+    g_test_add_func("/ub/port/life/stream-full", test_stream_full);
+    g_test_add_func("/ub/port/life/mode", test_mode);
     return g_test_run();
 }
