@@ -421,6 +421,67 @@ static void test_eyes(void)
     end_free(b);
 }
 
+static void slow(UbPortConfig *conf)
+{
+    conf->dll_time_scale = 3;
+}
+
+/* What waits for an answer waits longer where hosts take longer; the register says
+ * what it is without. */
+static void test_scale(void)
+{
+    End two[2];
+    const UbDllConfig *dll;
+    UbPortConfig conf;
+
+    ub_port_config_init(&conf);
+    adjust = slow;
+    end_init(&two[0], &two[1], 0);
+    end_init(&two[1], &two[0], 0);
+    adjust = NULL;
+    dll = ub_dll_config(two[0].port->dll);
+    g_assert_cmpint(dll->block_timeout, ==, 3 * conf.dll.block_timeout);
+    g_assert_cmpint(dll->wait_timeout, ==,
+                    3000 * (conf.dll.wait_timeout / 1000));
+    g_assert_cmpint(get(&two[0], LINK + UB_LINK_DL_RETRY_CFG), ==,
+                    conf.dll.wait_timeout / 1000);
+    end_free(&two[0]);
+    end_free(&two[1]);
+}
+
+static void other_phy(UbPortConfig *conf)
+{
+    UbLmsmConfig *l = &conf->phy.lmsm;
+
+    l->phy_mode = UB_PHY_MODE_1;
+    l->rates = 1;
+    l->target_rate = 0;
+    l->qdlws = l->qdlws_tx = l->qdlws_rx = true;
+}
+
+/* What most ports are not, and what they do not do at power-on. */
+static void test_other_phy(void)
+{
+    End two[2];
+    const UbLmsmConfig *l;
+
+    adjust = other_phy;
+    end_init(&two[0], &two[1], 0);
+    adjust = NULL;
+    g_assert_cmphex(get(&two[0], LINK + UB_LINK_PHY_CTL_1) &
+                    UB_LINK_PHY_CTL_1__PHY_MODE_CTL, ==, 0);
+    g_assert_cmphex(get(&two[0], QDLWS + UB_QDLWS_CTL), ==,
+                    UB_QDLWS_CTL__GLOBAL_ENABLE_FOR_QDLWS |
+                    UB_QDLWS_CTL__TX_QDLWS_ENABLE |
+                    UB_QDLWS_CTL__RX_QDLWS_ENABLE);
+    /* A reset keeps it, and what the registers say is what there is. */
+    ub_port_restart(two[0].port, now);
+    l = ub_phy_config(two[0].port->phy);
+    g_assert_cmpint(l->phy_mode, ==, UB_PHY_MODE_1);
+    g_assert_true(l->qdlws && l->qdlws_tx && l->qdlws_rx);
+    end_free(&two[0]);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -429,5 +490,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/port/regs/writes", test_writes);
     g_test_add_func("/ub/port/regs/requests", test_requests);
     g_test_add_func("/ub/port/regs/eyes", test_eyes);
+    g_test_add_func("/ub/port/regs/scale", test_scale);
+    g_test_add_func("/ub/port/regs/other-phy", test_other_phy);
     return g_test_run();
 }
