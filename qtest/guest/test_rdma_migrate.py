@@ -96,7 +96,7 @@ class Migrate(RdmaCase):
         with self.faulty(self.guests, ('out', 'in'), kinds) as done:
             self.right.run('rm /tmp/hold')
             # Five completions a round.
-            self.progress(self.right, 300)
+            self.progress(self.right, 200)
             counts = {kind: done(kind) for kind in kinds}
         print('# ' + ', '.join(f'{n} {kind}' for kind, n in counts.items()))
         for kind, n in counts.items():

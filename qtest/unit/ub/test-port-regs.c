@@ -7,6 +7,7 @@
  */
 #include "internal.h"
 #include "port-pair.h"
+#include "ub/inject.h"
 
 /* Offsets of a port's slices (Table 10-6). */
 enum {
@@ -421,6 +422,71 @@ static void test_eyes(void)
     end_free(b);
 }
 
+/* ---- LINK_LOG ------------------------------------------------------------------ */
+
+enum { LOG = 0x200, LOGS = 4 };
+
+/* Training blocks that came damaged up to now, as the logs count them. */
+static void errors_of(End *e, uint64_t n[LOGS])
+{
+    static const unsigned kind[] = { UB_PHY_DLTB, UB_PHY_CLTB, UB_PHY_ELTB,
+                                     UB_PHY_RLTB };
+    UbPortStats st;
+
+    ub_port_stats(e->port, &st);
+    for (unsigned i = 0; i < LOGS; i++) {
+        n[i] = st.phy.ltb_errors[kind[i]];
+    }
+}
+
+static void train_anew(End *e)
+{
+    ub_port_restart(e->port, now);
+    ub_port_restart(e->peer->port, now);
+    run_until(e, never, 20 * (SECOND / 1000));
+}
+
+/* Training blocks of each kind have a log and an enable bit of their own; one
+ * counts from when it is enabled until it is not, whether anybody looks or not. */
+static void test_logs(void)
+{
+    const UbLaneFault noise = { .ber = 1e-3 };
+
+    for (unsigned k = 0; k < LOGS; k++) {
+        uint64_t before[LOGS], after[LOGS];
+        End two[2], *b = &two[1];
+
+        now = 1000;
+        adjust = NULL;
+        end_init(&two[0], b, 0);
+        end_init(b, &two[0], 0);
+        for (unsigned lane = 0; lane < UB_LANES; lane++) {
+            g_assert_true(ub_inject_lane(ub_port_inject(two[0].port), lane,
+                                         &noise));
+        }
+        plug(b, true);
+        for (unsigned i = 0; i < 2; i++) {
+            ub_port_enable(two[i].port, now, true);
+        }
+        train_anew(b);
+        errors_of(b, before);
+        set(b, LOG + UB_LINK_LOG_LTB_ERROR_COUNT_CTL, 2 << k);
+        train_anew(b);
+        errors_of(b, after);
+        set(b, LOG + UB_LINK_LOG_LTB_ERROR_COUNT_CTL, 0);
+        train_anew(b);
+        for (unsigned i = 0; i < LOGS; i++) {
+            uint32_t v = get(b, LOG + UB_LINK_LOG_LTB_ERROR_LOG_1 + i);
+
+            g_assert_cmpuint(before[i], >, 0);
+            g_assert_cmpuint(after[i], >, before[i]);
+            g_assert_cmpuint(v, ==, i == k ? after[i] - before[i] : 0);
+        }
+        end_free(&two[0]);
+        end_free(b);
+    }
+}
+
 static void slow(UbPortConfig *conf)
 {
     conf->dll_time_scale = 3;
@@ -490,6 +556,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/port/regs/writes", test_writes);
     g_test_add_func("/ub/port/regs/requests", test_requests);
     g_test_add_func("/ub/port/regs/eyes", test_eyes);
+    g_test_add_func("/ub/port/regs/logs", test_logs);
     g_test_add_func("/ub/port/regs/scale", test_scale);
     g_test_add_func("/ub/port/regs/other-phy", test_other_phy);
     return g_test_run();
