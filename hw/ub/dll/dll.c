@@ -204,7 +204,7 @@ void ub_dll_phy_up(UbDll *d, int64_t now)
 void ub_dll_phy_down(UbDll *d, int64_t now)
 {
     d->now = now;
-    if (d->v.state != UB_DLL_DISABLED || d->v.link_up) {
+    if (d->v.link_up) {
         disable(d, "LinkUp lost");
     }
     if (d->cfg.down_recovers) {

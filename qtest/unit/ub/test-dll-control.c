@@ -57,7 +57,9 @@ static void test_mode_change(gconstpointer data)
         g_string_truncate(trail, 0);
         p.see = follow;
         p.manual = true;
+        p.e[0].kicks = 0;
         g_assert_true(ub_dll_mode_change(p.e[0].dll, p.now));
+        g_assert_cmpuint(p.e[0].kicks, >, 0);
         g_assert_false(ub_dll_mode_change(p.e[0].dll, p.now));
         g_assert_true(p.e[0].pressed);
         for (unsigned i = 0; i < 2; i++) {

@@ -427,6 +427,13 @@ static void test_queue(void)
     g_assert_cmpuint(p.e[0].kicks, >, 0);
     pair_run(&p, 1000000);
     g_assert_cmphex(p.e[0].tx_space, ==, 1 << 2);
+    /* Who was told is not told again. */
+    p.e[0].tx_space = 0;
+    for (unsigned n = 10; n < 15; n++) {
+        g_assert_true(pair_send(&p, 0, 2, 10, n));
+    }
+    pair_run(&p, 1000000);
+    g_assert_cmphex(p.e[0].tx_space, ==, 0);
     pair_free(&p);
 }
 
