@@ -262,24 +262,22 @@ static void test_unplug(const void *data)
     eng_stop(&p);
 }
 
-static const struct {
-    const char *name;
-    void (*fn)(const void *plan);
-} tests[] = {
-    { "kill", test_kill }, { "flr", test_flr },
-    { "system-reset", test_system_reset }, { "migrate", test_migrate },
-    { "stop", test_stop }, { "unplug", test_unplug },
-};
-
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    for (unsigned i = 0; i < G_N_ELEMENTS(tests); i++) {
-        g_autofree char *name = g_strdup_printf("/ubc-life/%s", tests[i].name);
-        g_autofree char *beside = g_strconcat(name, "-iothread", NULL);
-
-        qtest_add_data_func(name, &main_loop, tests[i].fn);
-        qtest_add_data_func(beside, &iothread, tests[i].fn);
-    }
+    qtest_add_data_func("/ubc-life/kill", &main_loop, test_kill);
+    qtest_add_data_func("/ubc-life/kill-iothread", &iothread, test_kill);
+    qtest_add_data_func("/ubc-life/flr", &main_loop, test_flr);
+    qtest_add_data_func("/ubc-life/flr-iothread", &iothread, test_flr);
+    qtest_add_data_func("/ubc-life/system-reset", &main_loop,
+                        test_system_reset);
+    qtest_add_data_func("/ubc-life/system-reset-iothread", &iothread,
+                        test_system_reset);
+    qtest_add_data_func("/ubc-life/migrate", &main_loop, test_migrate);
+    qtest_add_data_func("/ubc-life/migrate-iothread", &iothread, test_migrate);
+    qtest_add_data_func("/ubc-life/stop", &main_loop, test_stop);
+    qtest_add_data_func("/ubc-life/stop-iothread", &iothread, test_stop);
+    qtest_add_data_func("/ubc-life/unplug", &main_loop, test_unplug);
+    qtest_add_data_func("/ubc-life/unplug-iothread", &iothread, test_unplug);
     return g_test_run();
 }

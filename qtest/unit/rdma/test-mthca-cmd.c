@@ -172,6 +172,8 @@ static void test_icm(void)
     g_assert_cmphex(mcmd(g, MTHCA_CMD_UNMAP_FA, 0, 0, 0, 0, NULL), ==, 0);
     g_assert_cmphex(mcmd(g, MTHCA_CMD_UNMAP_ICM_AUX, 0, 0, 0, 0, NULL), ==,
                     0);
+    /* Without its memory the firmware does not run, and can be run again. */
+    g_assert_cmphex(mcmd(g, MTHCA_CMD_RUN_FW, 0, 0, 0, 0, NULL), ==, 0);
     mguest_free(g);
 }
 
@@ -531,6 +533,37 @@ static void make_cq(MGuest *g)
     mok(g, MTHCA_CMD_SW2HW_CQ, 1, 0);
 }
 
+/* Nothing that was made is left by CLOSE_HCA. */
+static void test_close(void)
+{
+    MGuest *g = mguest_new(1, false);
+    uint32_t key;
+
+    mguest_init_hca(g);
+    key = mregion_all(g, 0x10, 0);
+    mmake_eq(g, 3, EQ_OFF, 2, key);
+    make_cq(g);
+    g_assert_cmphex(mcmd(g, MTHCA_CMD_MAP_EQ, 3, 0, 0x400, 0, NULL), ==, 0);
+    g_assert_cmphex(mcmd(g, MTHCA_CMD_CLOSE_HCA, 0, 0, 0, 0, NULL), ==, 0);
+    mtb_init_hca(min_box(g), M_UARC, M_MTT);
+    g->mem[G_IN + 0xfb] = g->log_mpts;
+    mok(g, MTHCA_CMD_INIT_HCA, 0, 0);
+    g_assert_cmphex(mcmd_box(g, MTHCA_CMD_QUERY_EQ, 3, 0), ==,
+                    MTHCA_ST_BAD_RES_STATE);
+    g_assert_cmphex(mcmd_box(g, MTHCA_CMD_QUERY_CQ, 1, 0), ==,
+                    MTHCA_ST_BAD_RES_STATE);
+    g_assert_cmphex(mcmd_box(g, MTHCA_CMD_QUERY_MPT, 0x10, 0), ==,
+                    MTHCA_ST_BAD_RES_STATE);
+    /* Nor are events of the new queue of that number, before it asks for any. */
+    mregion_all(g, 0x10, 0);
+    mmake_eq(g, 3, EQ_OFF, 2, key);
+    mthca_bar0_write(g->m, MTHCA_HCR_BASE + MTHCA_HCR_CMD,
+                     MTHCA_HCR_GO | MTHCA_HCR_EVENT | MTHCA_CMD_NOP);
+    g_assert_cmphex(g->mem[EQ_OFF + 31], ==, MTHCA_OWNER_HW);
+    g_assert_cmpuint(g->msix[2], ==, 0);
+    mguest_free(g);
+}
+
 /* Half a doorbell ends with CLOSE_HCA. */
 static void test_doorbell_half(void)
 {
@@ -668,6 +701,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/cmd/cq-srq", test_cq_srq);
     g_test_add_func("/mthca/cmd/mgm", test_mgm);
     g_test_add_func("/mthca/registers", test_registers);
+    g_test_add_func("/mthca/close", test_close);
     g_test_add_func("/mthca/doorbell-half", test_doorbell_half);
     g_test_add_func("/mthca/migration", test_migration);
     return g_test_run();

@@ -171,6 +171,9 @@ static void test_region_keys(void)
                                          RDMA_ACC_LOCAL_READ), !=, 0);
             mok(e.g, MTHCA_CMD_HW2SW_MPT, 0x20, 0);
             g_assert_cmphex(mout_box(e.g)[0] >> 4, ==, 0xf);
+            g_assert_cmphex(get_be32(mout_box(e.g) + 8), ==, key);
+            g_assert_cmpint(rdma_mr_read(dev_of(&e), rotated, 0, G_BUS, &b, 1,
+                                         RDMA_ACC_LOCAL_READ), !=, 0);
         }
     }
     /* Pages up to 2^31. */
