@@ -125,6 +125,9 @@ unsigned lds_decode(UbLds *l, uint64_t pa, LdsTarget *to)
         return UB_LDS_EVENT_RANGE;
     }
     if (!c->valid || c->mib != mib) {
+        if (l->paused) {
+            return UB_LDS_EVENT_REFUSED; /* tables cannot be read either */
+        }
         l->counter[UB_LDS_MISSES_COUNT]++;
         *to = (LdsTarget){ 0 };
         event = walk(l, mib, to);

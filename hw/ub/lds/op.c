@@ -79,8 +79,17 @@ void lds_op_link(UbLds *l, LdsOp *op)
     l->unposted += !op->posted;
 }
 
+/* What was to wait for all before @op still is. */
+static void barrier_pass(UbLds *l, const LdsOp *op)
+{
+    *(op->next ? &op->next->barrier : &l->barrier) = true;
+}
+
 static void op_free(UbLds *l, LdsOp *op)
 {
+    if (op->barrier && !op->posted) {
+        barrier_pass(l, op);
+    }
     *(op->prev ? &op->prev->next : &l->first) = op->next;
     *(op->next ? &op->next->prev : &l->last) = op->prev;
     l->of_kind[op->kind]--;

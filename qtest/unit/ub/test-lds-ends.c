@@ -445,6 +445,12 @@ static void test_paused(void)
     g_assert_true(ub_lds_load(b->l, b->p->now, BED_CONTROL, 8, &w, &value));
     g_assert_cmphex(value, ==, UINT64_MAX);
     bed_count(b, UB_LDS_REFUSED_COUNT, 2);
+    /* Tables cannot be looked at either. */
+    g_assert_true(ub_lds_load(b->l, b->p->now, MIB, 8, &w, &value));
+    g_assert_cmphex(value, ==, UINT64_MAX);
+    bed_store(b, MIB, 8, 1);
+    bed_count(b, UB_LDS_REFUSED_COUNT, 4);
+    bed_count(b, UB_LDS_RANGE_COUNT, 0);
     ub_lds_link(b->l, b->p->now, 0, false);
     b->p->filter = bed_lose_all;
     bed_run(b, BED_TIMEOUT / 4);

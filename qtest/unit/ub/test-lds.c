@@ -364,9 +364,11 @@ static void test_room(void)
 /* ---- Order --------------------------------------------------------------------------- */
 
 static bool hold_writes;
+static unsigned left;           /* packets of node 0 */
 
 static bool filter(Pair *p, Wire *w)
 {
+    left += !w->from;
     if (hold_writes && w->from == 0) {
         w->due += 1000000;
     }
@@ -398,6 +400,7 @@ static void test_fence(void)
     int64_t limit;
 
     b->p->filter = filter;
+    left = 0;
     hold_writes = true;
     bed_store(b, AT, 8, 1);
     bed_store(b, BED_CONTROL + UB_LDS_FENCE, 8, 0);
@@ -409,8 +412,7 @@ static void test_fence(void)
     limit = b->p->now + 500000;
     while (b->p->now < limit) {
         bed_run(b, 1000);
-        g_assert_cmphex(get_le64(mem + 4096), ==, 0);
-        g_assert_cmphex(get_le64(mem + 8192), ==, 0);
+        g_assert_cmpuint(left, ==, 1);
         g_assert_false(w.ended);
     }
     g_assert_cmpuint(bed_load(b, BED_CONTROL + UB_LDS_PENDING, 8), ==, 4);
@@ -419,6 +421,49 @@ static void test_fence(void)
     g_assert_cmphex(get_le64(mem + 8192), ==, 3);
     g_assert_cmpuint(bed_load(b, BED_CONTROL + UB_LDS_PENDING, 8), ==, 0);
     bed_free(b);
+}
+
+/* The first access behind a fence ends before its turn: those after it still wait, here
+ * and where the machine has moved to. */
+static void test_fence_first(void)
+{
+    for (unsigned moves = 0; moves < 3; moves++) {
+        Bed *b = bed_new(ROW_BYPASS);
+        uint8_t *mem = b->p->end[1].mem;
+        UbLdsWait w = { 0 }, other = { 0 };
+        uint64_t value;
+        int64_t limit;
+
+        b->p->filter = filter;
+        left = 0;
+        hold_writes = true;
+        bed_store(b, AT, 8, 1);
+        bed_store(b, BED_CONTROL + UB_LDS_FENCE, 8, 0);
+        g_assert_false(ub_lds_load(b->l, b->p->now, AT + 12288, 8, &w, &value));
+        bed_run(b, 5000);
+        hold_writes = false;
+        if (moves == 2) {       /* one is there that takes its place */
+            g_assert_false(ub_lds_load(b->l, b->p->now, AT + 16384, 8, &other,
+                                       &value));
+        }
+        ub_lds_cancel(b->l, b->p->now, &w);
+        g_assert_true(w.ended);
+        if (moves == 1) {
+            g_assert_null(bed_migrate(b));
+        }
+        bed_store(b, AT + 4096, 8, 2);
+        limit = b->p->now + 500000;
+        while (b->p->now < limit) {
+            bed_run(b, 1000);
+            g_assert_cmpuint(left, ==, 1);
+        }
+        g_assert_cmphex(get_le64(mem), ==, 0);
+        g_assert_cmpuint(bed_fence(b), ==, 0);
+        g_assert_cmphex(get_le64(mem), ==, 1);
+        g_assert_cmphex(get_le64(mem + 4096), ==, 2);
+        g_assert_cmpint(other.ended, ==, moves == 2);
+        bed_free(b);
+    }
 }
 
 /* Entries that ask for strong order: stores to several places come as they were
@@ -506,6 +551,7 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/room", test_room);
     g_test_add_func("/lds/order/own-stores", test_own_stores);
     g_test_add_func("/lds/order/fence", test_fence);
+    g_test_add_func("/lds/order/fence/first", test_fence_first);
     g_test_add_func("/lds/order/strong", test_strong);
     g_test_add_func("/lds/order/random", test_random);
     return g_test_run();
