@@ -143,6 +143,47 @@ static inline bool pci_master_write(PciMaster *m, dma_addr_t addr,
     return true;
 }
 
+#define PCI_MASTER_EXCHANGE(bits) do { \
+        uint##bits##_t pci_was_, pci_now_; \
+        memcpy(&pci_was_, was, sizeof(pci_was_)); \
+        memcpy(&pci_now_, now, sizeof(pci_now_)); \
+        *same = __atomic_compare_exchange_n((uint##bits##_t *)p, &pci_was_, \
+                                            pci_now_, false, __ATOMIC_SEQ_CST, \
+                                            __ATOMIC_SEQ_CST); \
+        memcpy(was, &pci_was_, sizeof(pci_was_)); \
+    } while (0)
+
+/*
+ * 1, 2, 4 or 8 bytes at @addr, aligned to their number, in one step for processors,
+ * too: where they are as @was they become @now and *@same is true; otherwise @was
+ * becomes what they are.  If they are no memory, that is as for a write.
+ */
+static inline bool pci_master_exchange(PciMaster *m, dma_addr_t addr, void *was,
+                                       const void *now, dma_addr_t len, bool *same)
+{
+    AddressSpace *as = pci_get_address_space(m->pci);
+    hwaddr n = len;
+    void *p = address_space_map(as, addr, &n, true, PCI_MASTER_ATTRS);
+    bool good = p && n == len && !((uintptr_t)p % len);
+
+    if (!good) {
+        pci_master_refused(m, true, addr, len);
+    } else if (len == 8) {
+        PCI_MASTER_EXCHANGE(64);
+    } else if (len == 4) {
+        PCI_MASTER_EXCHANGE(32);
+    } else if (len == 2) {
+        PCI_MASTER_EXCHANGE(16);
+    } else {
+        PCI_MASTER_EXCHANGE(8);
+    }
+    if (p) {
+        address_space_unmap(as, p, n, true, n);
+    }
+    return good;
+}
+#undef PCI_MASTER_EXCHANGE
+
 /* Memory at @addr, up to @len bytes and as many as are left in @len; NULL, and 0, if
  * it is no memory.  With the big lock held. */
 static inline void *pci_master_map(PciMaster *m, dma_addr_t addr, size_t *len,

@@ -282,7 +282,12 @@ typedef struct UbTaOps {
      * NULL where all have one. */
     bool (*bus)(void *opaque, uint64_t addr, void *buf, uint32_t len,
                 bool write);
-    /* The same for what is at @at of a region that access() named.  May be NULL
+    /* 1, 2, 4 or 8 bytes of it, aligned to their number, in one step for whoever else
+     * has the memory: where they are as @was they become @now, *@same; otherwise @was
+     * becomes what they are.  False: not there.  NULL: nobody else has it. */
+    bool (*exchange)(void *opaque, uint64_t addr, void *was, const void *now,
+                     uint32_t len, bool *same);
+    /* The same as bus() for what is at @at of a region that access() named.  May be NULL
      * where it names none. */
     bool (*region)(void *opaque, uint32_t region, uint64_t at, void *buf,
                    uint32_t len, bool write);

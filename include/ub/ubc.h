@@ -36,6 +36,11 @@ typedef struct UbcOps {
     bool (*dma_peek)(void *opaque, uint64_t addr, void *buf, uint32_t len);
     bool (*dma_write)(void *opaque, uint64_t addr, const void *buf,
                       uint32_t len);
+    /* 1, 2, 4 or 8 bytes, aligned to their number, in one step for processors, too:
+     * where they are as @was they become @now, *@same; otherwise @was becomes what
+     * they are.  May be NULL where nobody else writes them. */
+    bool (*dma_exchange)(void *opaque, uint64_t addr, void *was, const void *now,
+                         uint32_t len, bool *same);
     /* Memory of an Entity, within its entity_mem bytes.  May be NULL where there
      * is none. */
     void (*memory)(void *opaque, unsigned entity, uint64_t at, void *buf,

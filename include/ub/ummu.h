@@ -29,6 +29,11 @@ typedef struct UbUmmuOps {
     /* The same for ub_ummu_probe(), without a trace of failures; NULL: read. */
     bool (*peek)(void *opaque, uint64_t addr, void *buf, uint32_t len);
     bool (*write)(void *opaque, uint64_t addr, const void *buf, uint32_t len);
+    /* Eight bytes, aligned, in one step for processors, too: where they are as @was
+     * they become @now, *@same; otherwise @was becomes what they are.  False: no
+     * memory. */
+    bool (*exchange)(void *opaque, uint64_t addr, void *was, const void *now,
+                     uint32_t len, bool *same);
     /* The EID of a local Entity, most significant byte first; false: it has none. */
     bool (*eid)(void *opaque, unsigned entity, uint8_t eid[16]);
     /* Send the interrupt of an MSI-X entry. */

@@ -342,6 +342,7 @@ enum { UBM_WHY_NONE, UBM_WHYS(UBM_WHY_X) };
 #define UBM_TECTE_S2_VMID UBM_MASK(47, 32)
 /* Q1 */
 #define UBM_TECTE_TCT_NUM UBM_MASK(4, 0) /* log2 of the number of TokenIDs, 1-20 */
+#define UBM_TECTE_TCT_NUM_MAX 20u
 #define UBM_TECTE_TCT_PTR UBM_MASK(51, 6)
 #define UBM_TECTE_TCT_FMT UBM_MASK(53, 52) /* 0 linear, 1 two-level of 64 */
 #define UBM_TECTE_TCT_STALL_EN (1ull << 56)

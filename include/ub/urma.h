@@ -43,6 +43,9 @@ typedef struct UbUrmaOps {
      * their number, are written by one store, after all before them. */
     bool (*read)(void *opaque, uint64_t addr, void *buf, uint32_t len);
     bool (*write)(void *opaque, uint64_t addr, const void *buf, uint32_t len);
+    /* As UbTaOps.exchange. */
+    bool (*exchange)(void *opaque, uint64_t addr, void *was, const void *now,
+                     uint32_t len, bool *same);
     /* Send the interrupt of an MSI-X entry, or raise what UBQ_USI() names. */
     void (*interrupt)(void *opaque, unsigned vector);
     /* ub_urma_run() has something to do. */

@@ -314,6 +314,52 @@ static void enable(EngPair *p, uint32_t len)
     }
 }
 
+/* ---- Memory that processors have, too ---------------------------------------------- */
+
+typedef struct Processor {
+    uint64_t *at;
+    uint64_t added;
+    int stop;
+} Processor;
+
+static gpointer processor(gpointer opaque)
+{
+    Processor *cpu = opaque;
+
+    while (!__atomic_load_n(&cpu->stop, __ATOMIC_ACQUIRE)) {
+        __atomic_fetch_add(cpu->at, 1, __ATOMIC_SEQ_CST);
+        cpu->added++;
+    }
+    return NULL;
+}
+
+/* §7.4.2.3: what a processor of the Home adds while peers add is not lost. */
+static void test_shared(void)
+{
+    const uint64_t grain = 1ull << 40;
+    const unsigned n = 400;
+    Processor cpu = { 0 };
+    GThread *thread;
+    EngPair p;
+
+    eng_start(&p, &(EngPlan){ .carrier = ENG_RTP });
+    cpu.at = (uint64_t *)(p.b.drv.memory + p.b.room);
+    *cpu.at = 0;
+    thread = g_thread_new("processor", processor, &cpu);
+    for (unsigned i = 0; i < n; i++) {
+        uint8_t *s = eng_sqe(&p.a, UB_TA_FETCH_ADD, UBQ_SQE_INLINE, 8, 2);
+
+        put_le64(s + UBQ_BLOCK, grain);
+        ubq_post(&p.a.queue, s, 2);
+        eng_complete(&p.a, UBQ_STATUS_OK);
+        g_assert_cmpuint(get_le64(p.a.drv.memory + p.a.room) / grain, ==, i);
+    }
+    __atomic_store_n(&cpu.stop, 1, __ATOMIC_RELEASE);
+    g_thread_join(thread);
+    g_assert_cmpuint(get_le64(cpu.at), ==, n * grain + cpu.added);
+    eng_stop(&p);
+}
+
 /* §7.4.2.1, §7.4.2.3: seven sizes of atomics; byte enables of 64 to 1024 bytes. */
 static void test_sizes(void)
 {
@@ -483,6 +529,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-ops/ctp-wide", test_ctp_wide);
     qtest_add_func("/ubc-ops/utp", test_utp);
     qtest_add_func("/ubc-ops/bypass", test_bypass);
+    qtest_add_func("/ubc-ops/shared", test_shared);
     qtest_add_func("/ubc-ops/sizes", test_sizes);
     qtest_add_func("/ubc-ops/rnr", test_rnr);
     qtest_add_func("/ubc-ops/segment-clear", test_segment_clear);

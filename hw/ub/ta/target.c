@@ -7,6 +7,8 @@
 #include "core/bytes.h"
 #include "internal.h"
 
+#define ATOMIC_TRIES 65536
+
 static Outcome unsupported(UbTa *ta, const char *section, const char *text)
 {
     ta_rule(ta, false, section, text);
@@ -281,6 +283,54 @@ static bool atomic_in_place(const UbTaConfig *cfg, const UbTah *t, uint8_t *p,
     }
 }
 
+/* The same where memory has no host address.  Whoever else writes it without end must
+ * not keep us. */
+static bool atomic_by_exchange(UbTa *ta, const UbTah *t, const UbSpan *s,
+                               const uint8_t *op, uint8_t *old)
+{
+    uint8_t was[sizeof(uint64_t)], now[sizeof(uint64_t)];
+    bool same = false;
+
+    if (!move_bytes(ta, s, 0, was, s->len, false)) {
+        return false;
+    }
+    for (unsigned i = 0; i < ATOMIC_TRIES && !same; i++) {
+        memcpy(now, was, s->len);
+        ta_atomic(&ta->cfg, t, now, op, old, s->len);
+        if (!ta->ops->exchange(ta->opaque, s->bus, was, now, s->len, &same)) {
+            return false;
+        }
+    }
+    return same;
+}
+
+/* What is longer than a processor's own is in one step for other peers alone. */
+static bool atomic_by_copy(UbTa *ta, const UbTah *t, const UbSpan *span,
+                           unsigned n, const uint8_t *op, uint8_t *old,
+                           uint32_t len)
+{
+    uint8_t mem[UB_TA_ATOMIC_MAX];
+
+    if (!move_spans(ta, span, n, mem, false)) {
+        return false;
+    }
+    ta_atomic(&ta->cfg, t, mem, op, old, len);
+    return move_spans(ta, span, n, mem, true);
+}
+
+static bool atomic_do(UbTa *ta, const UbTah *t, const UbSpan *span, unsigned n,
+                      const uint8_t *op, uint8_t *old, uint32_t len)
+{
+    if (n == 1 && span->host &&
+        atomic_in_place(&ta->cfg, t, span->host, op, old, len)) {
+        return true;
+    }
+    return n == 1 && !span->host && !span->region && ta->ops->exchange &&
+           len <= sizeof(uint64_t)
+           ? atomic_by_exchange(ta, t, span, op, old)
+           : atomic_by_copy(ta, t, span, n, op, old, len);
+}
+
 static Outcome execute_atomic(UbTa *ta, Arrival *a)
 {
     const UbTah *t = &a->tah;
@@ -308,15 +358,8 @@ static Outcome execute_atomic(UbTa *ta, Arrival *a)
     if (!is_good(out)) {
         return out;
     }
-    if (n != 1 || !span[0].host ||
-        !atomic_in_place(&ta->cfg, t, span[0].host, a->data, old, len)) {
-        if (!move_spans(ta, span, n, mem, false)) {
-            return ta_outcome(UB_TAH_COMPLETER, UB_TAH_ABORT);
-        }
-        ta_atomic(&ta->cfg, t, mem, a->data, old, len);
-        if (!move_spans(ta, span, n, mem, true)) {
-            return ta_outcome(UB_TAH_COMPLETER, UB_TAH_ABORT);
-        }
+    if (!atomic_do(ta, t, span, n, a->data, old, len)) {
+        return ta_outcome(UB_TAH_COMPLETER, UB_TAH_ABORT);
     }
     for (uint32_t i = 0; i < len; i++) {
         mem[i] = old[len - 1 - i];  /* most significant byte first */

@@ -25,6 +25,12 @@ static bool guest_write(void *opaque, uint64_t addr, const void *buf,
     return ubc_dma_write(opaque, addr, buf, len);
 }
 
+static bool guest_exchange(void *opaque, uint64_t addr, void *was, const void *now,
+                           uint32_t len, bool *same)
+{
+    return ubc_dma_exchange(opaque, addr, was, now, len, same);
+}
+
 /* Of an event queue: this host's, or the User's of the Entity that it is for. */
 static void guest_interrupt(void *opaque, unsigned vector)
 {
@@ -78,6 +84,7 @@ static void guest_trace(void *opaque, UbUrmaTrace what, uint32_t id, uint32_t a,
 static const UbUrmaOps urma_ops = {
     .read = guest_read,
     .write = guest_write,
+    .exchange = guest_exchange,
     .interrupt = guest_interrupt,
     .kick = ubc_above_kick,
     .guest_error = ubc_above_error,

@@ -193,3 +193,26 @@ bool ubc_dma_write(Ubc *ubc, uint64_t addr, const void *buf, uint32_t len)
 {
     return dma_done(ubc, ubc->ops.dma_write(ubc->opaque, addr, buf, len));
 }
+
+/* By read and write: nobody else has the memory. */
+static bool exchange_alone(Ubc *ubc, uint64_t addr, void *was, const void *now,
+                           uint32_t len, bool *same)
+{
+    uint8_t there[8];
+
+    if (!ubc->ops.dma_read(ubc->opaque, addr, there, len)) {
+        return false;
+    }
+    *same = !memcmp(there, was, len);
+    memcpy(was, there, len);
+    return !*same || ubc->ops.dma_write(ubc->opaque, addr, now, len);
+}
+
+bool ubc_dma_exchange(Ubc *ubc, uint64_t addr, void *was, const void *now,
+                      uint32_t len, bool *same)
+{
+    return dma_done(ubc, ubc->ops.dma_exchange
+                         ? ubc->ops.dma_exchange(ubc->opaque, addr, was, now, len,
+                                                 same)
+                         : exchange_alone(ubc, addr, was, now, len, same));
+}

@@ -188,6 +188,8 @@ void ubc_end_counter_set(UbcEnd *e, unsigned counter, uint64_t value);
 /* Guest memory; a failure is counted and false. */
 bool ubc_dma_read(Ubc *ubc, uint64_t addr, void *buf, uint32_t len);
 bool ubc_dma_write(Ubc *ubc, uint64_t addr, const void *buf, uint32_t len);
+bool ubc_dma_exchange(Ubc *ubc, uint64_t addr, void *was, const void *now,
+                      uint32_t len, bool *same);
 /* Unmasked: what was noted while masked interrupts now. */
 void ubc_event_mask(Ubc *ubc, uint32_t mask);
 void ubc_end_event_mask(UbcEnd *e, uint32_t mask);

@@ -144,6 +144,13 @@ static bool on_dma_write(void *opaque, uint64_t addr, const void *buf,
     return pci_master_write(&((UbcPci *)opaque)->master, addr, buf, len);
 }
 
+static bool on_dma_exchange(void *opaque, uint64_t addr, void *was,
+                            const void *now, uint32_t len, bool *same)
+{
+    return pci_master_exchange(&((UbcPci *)opaque)->master, addr, was, now, len,
+                               same);
+}
+
 /* ---- BAR0 --------------------------------------------------------------------
  *
  * A processor that waited for the big lock in an access of its own may come when the
@@ -236,6 +243,7 @@ static const UbcOps ubc_ops = {
     .dma_read = on_dma_read,
     .dma_peek = on_dma_peek,
     .dma_write = on_dma_write,
+    .dma_exchange = on_dma_exchange,
     .memory = ubc_pci_memory,
     .interrupt = on_interrupt,
     .kick = on_kick,

@@ -30,6 +30,12 @@ static bool ummu_write(void *opaque, uint64_t addr, const void *buf,
     return ubc_dma_write(opaque, addr, buf, len);
 }
 
+static bool ummu_exchange(void *opaque, uint64_t addr, void *was, const void *now,
+                          uint32_t len, bool *same)
+{
+    return ubc_dma_exchange(opaque, addr, was, now, len, same);
+}
+
 static bool ummu_eid(void *opaque, unsigned entity, uint8_t eid[16])
 {
     Ubc *ubc = opaque;
@@ -52,6 +58,7 @@ static const UbUmmuOps ummu_ops = {
     .read = ummu_read,
     .peek = ummu_peek,
     .write = ummu_write,
+    .exchange = ummu_exchange,
     .eid = ummu_eid,
     .interrupt = ubc_above_interrupt,
     .kick = ubc_above_kick,

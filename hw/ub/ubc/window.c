@@ -107,6 +107,12 @@ static bool ta_bus(void *opaque, uint64_t addr, void *buf, uint32_t len,
     return queues_ops->bus(((Ubc *)opaque)->urma, addr, buf, len, write);
 }
 
+static bool ta_exchange(void *opaque, uint64_t addr, void *was, const void *now,
+                        uint32_t len, bool *same)
+{
+    return queues_ops->exchange(((Ubc *)opaque)->urma, addr, was, now, len, same);
+}
+
 static UbRecvResult ta_receive(void *opaque, const UbRecvAsk *ask,
                                UbRecvBuf *buf)
 {
@@ -135,6 +141,7 @@ const UbTaOps ubc_ta_ops = {
     .done = ta_done,
     .access = ta_access,
     .bus = ta_bus,
+    .exchange = ta_exchange,
     .region = ta_region,
     .receive = ta_receive,
     .place = ta_place,

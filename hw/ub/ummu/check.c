@@ -71,20 +71,22 @@ static UbUmmuResult answer_fault(UmmuLook *k)
 {
     const UmmuStage *s = k->s2 ? &k->c->s2 : &k->c->s1;
     UbUmmuResult r = UB_UMMU_LATER;
+    bool untold = false;
     int stag = -1;
 
     if (s->stall && !k->a->local) {
         if (!k->quiet) {
             r = ummu_stall(k, &stag);
         }
-        if (stag >= 0) {
-            ummu_event(k, rules[k->why].code, stag);
-        }
-        if (r != UB_UMMU_FAULT) {
+        untold = stag >= 0 && !ummu_event(k, rules[k->why].code, stag);
+        if (r != UB_UMMU_FAULT && !untold) {
             return r;
         }
     }
-    if (s->record && !k->quiet) {
+    /* Who waits for software that was not told waits for ever. */
+    if (untold) {
+        ummu_stall_undo(k->u, stag);
+    } else if (s->record && !k->quiet) {
         ummu_event(k, rules[k->why].code, -1);
     }
     if (s->fault && !k->a->local) {

@@ -48,18 +48,16 @@ static UmmuKey key_of(const uint64_t *q, unsigned which)
 
         key.page = ummu_get(q[1], UBM_CMD_ADDR);
         key.last = key.page + ((1ull << MIN(range, 52)) - 1);
-        /* Beyond the end of addresses there is nothing. */
-        key.last = MAX(key.last, key.page);
     }
     return key;
 }
 
-static unsigned do_nothing(UbUmmu *u, const uint64_t *q)
+static unsigned do_nothing(UbUmmu *u, UmmuRing *r, const uint64_t *q)
 {
     return 1;
 }
 
-static unsigned sync_all(UbUmmu *u, const uint64_t *q)
+static unsigned sync_all(UbUmmu *u, UmmuRing *r, const uint64_t *q)
 {
     uint8_t word[4];
 
@@ -72,7 +70,7 @@ static unsigned sync_all(UbUmmu *u, const uint64_t *q)
     return 1;
 }
 
-static unsigned stall_resume(UbUmmu *u, const uint64_t *q)
+static unsigned stall_resume(UbUmmu *u, UmmuRing *r, const uint64_t *q)
 {
     ummu_stall_resume(u, ummu_get(q[1], UBM_RESUME_STAG),
                       ummu_get(q[2], UBM_CMD_TAG),
@@ -80,14 +78,14 @@ static unsigned stall_resume(UbUmmu *u, const uint64_t *q)
     return UMMU_COST_STALL;
 }
 
-static unsigned stall_term(UbUmmu *u, const uint64_t *q)
+static unsigned stall_term(UbUmmu *u, UmmuRing *r, const uint64_t *q)
 {
-    unsigned n = ummu_stall_end(u, ummu_get(q[2], UBM_CMD_TAG), TERM_MAX);
+    unsigned n = ummu_stall_end(u, ummu_get(q[2], UBM_CMD_TAG), &r->done, TERM_MAX);
 
-    return n * UMMU_COST_STALL + (n < TERM_MAX ? 1 : AGAIN);
+    return n * UMMU_COST_STALL + (r->done == UMMU_STALLS ? 1 : AGAIN);
 }
 
-static unsigned cfgi_range(UbUmmu *u, const uint64_t *q)
+static unsigned cfgi_range(UbUmmu *u, UmmuRing *r, const uint64_t *q)
 {
     unsigned n = ummu_get(q[0], UBM_CFGI_RANGE);
     uint32_t low = n < 16 ? (2u << n) - 1 : 0xffff;
@@ -102,13 +100,13 @@ static unsigned cfgi_range(UbUmmu *u, const uint64_t *q)
     return ummu_context_invalidate(u, &key);
 }
 
-static unsigned tlbi_all(UbUmmu *u, const uint64_t *q)
+static unsigned tlbi_all(UbUmmu *u, UmmuRing *r, const uint64_t *q)
 {
     ummu_drop_tlb(u);
     return 1;
 }
 
-static unsigned plbi_all(UbUmmu *u, const uint64_t *q)
+static unsigned plbi_all(UbUmmu *u, UmmuRing *r, const uint64_t *q)
 {
     ummu_drop_plb(u);
     return 1;
@@ -120,7 +118,7 @@ static void eid_get(uint8_t eid[16], const uint64_t *q)
     put_be64(eid + 8, q[2]);
 }
 
-static unsigned eid_map(UbUmmu *u, const uint64_t *q)
+static unsigned eid_map(UbUmmu *u, UmmuRing *r, const uint64_t *q)
 {
     uint32_t tag = ummu_get(q[0], UBM_MAP_TAG);
     uint8_t eid[16];
@@ -132,7 +130,7 @@ static unsigned eid_map(UbUmmu *u, const uint64_t *q)
     return 1;
 }
 
-static unsigned eid_unmap(UbUmmu *u, const uint64_t *q)
+static unsigned eid_unmap(UbUmmu *u, UmmuRing *r, const uint64_t *q)
 {
     uint8_t eid[16];
 
@@ -146,7 +144,7 @@ static unsigned eid_unmap(UbUmmu *u, const uint64_t *q)
 /* A command, which tells what it cost: its own, or one of those that take out of
  * a cache what some parts of the command name. */
 typedef struct Command {
-    unsigned (*run)(UbUmmu *u, const uint64_t *q);
+    unsigned (*run)(UbUmmu *u, UmmuRing *r, const uint64_t *q);
     unsigned (*invalidate)(UbUmmu *u, const UmmuKey *key);
     unsigned by;
 } Command;
@@ -234,7 +232,7 @@ static unsigned command_run(UbUmmu *u, UmmuRing *q)
         return 0;
     }
     if (c->run) {
-        cost = c->run(u, words);
+        cost = c->run(u, q, words);
     } else {
         key = key_of(words, c->by);
         cost = c->invalidate(u, &key);
@@ -243,6 +241,7 @@ static unsigned command_run(UbUmmu *u, UmmuRing *q)
         return cost & ~AGAIN;
     }
     u->counter[UB_UMMU_CNT_COMMANDS]++;
+    q->done = 0;
     q->cons = (q->cons & ~UBM_Q_INDEX) |
               ((q->cons + 1) & ummu_ring_mask(q));
     return cost;
@@ -298,6 +297,7 @@ static void prod_write(UbUmmu *u, UmmuRing *q, uint32_t value)
     q->prod = value & (UBM_Q_ENABLE | UBM_Q_ERROR | UBM_Q_INDEX);
     if (on && !was) {
         q->cons = (q->cons & UBM_Q_INDEX) | (q->prod & UBM_Q_ERROR);
+        q->done = 0;
     }
     if (on && queue_len(q) > ummu_ring_size(q)) {
         ummu_guest_error(u, "more UMMU commands than the queue has");

@@ -152,7 +152,10 @@ static bool tcte_read(UmmuLook *k, const UmmuContext *c, const uint64_t *tecte,
     if (!num) {
         return ummu_refuse(k, UBM_WHY_TCT_NUM);
     }
-    if (num < 20 && c->token_id >> num) {
+    if (num > UBM_TECTE_TCT_NUM_MAX) {
+        return ummu_refuse(k, UBM_WHY_TECTE_FIELD);
+    }
+    if (c->token_id >> num) {
         return ummu_refuse(k, UBM_WHY_TOKEN_ID);
     }
     if (low) {

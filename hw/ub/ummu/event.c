@@ -29,6 +29,15 @@ bool ummu_write(UbUmmu *u, uint64_t addr, const void *buf, uint32_t len)
     return good;
 }
 
+bool ummu_exchange(UbUmmu *u, uint64_t addr, void *was, const void *now,
+                   uint32_t len, bool *same)
+{
+    bool good = u->ops.exchange(u->opaque, addr, was, now, len, same);
+
+    u->counter[UB_UMMU_CNT_DMA_ERRORS] += !good;
+    return good;
+}
+
 void ummu_guest_error(UbUmmu *u, const char *what)
 {
     u->ops.guest_error(u->opaque, what);
@@ -173,7 +182,7 @@ static void eid_put(uint8_t *evt, const uint8_t eid[16])
     put_le64(evt + UBM_EVT_EID + 8, get_be64(eid));
 }
 
-void ummu_event(const UmmuLook *k, unsigned code, int stag)
+bool ummu_event(const UmmuLook *k, unsigned code, int stag)
 {
     UbUmmu *u = k->u;
     const UbUmmuAccess *a = k->a;
@@ -184,7 +193,7 @@ void ummu_event(const UmmuLook *k, unsigned code, int stag)
                   (uint64_t)k->step << 14;
 
     if (merge && merged(k, code)) {
-        return;
+        return true;
     }
     q0 |= a->kind == UB_UMMU_READ ? UBM_EVT_READ : 0;
     q0 |= k->c && k->c->privileged ? UBM_EVT_PRIV : 0;
@@ -202,9 +211,13 @@ void ummu_event(const UmmuLook *k, unsigned code, int stag)
     }
     put_le64(evt + UBM_EVT_FETCH, k->fetch);
     put_le64(evt + 56, a->entity & UBM_EVT_ENTITY);
-    if (event_put(u, evt) && merge) {
+    if (!event_put(u, evt)) {
+        return false;
+    }
+    if (merge) {
         merge_note(k, code, index);
     }
+    return true;
 }
 
 void ummu_event_map(UbUmmu *u, unsigned code, uint32_t tag,

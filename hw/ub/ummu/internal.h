@@ -117,6 +117,7 @@ enum {
 typedef struct UmmuRing {
     uint64_t base;              /* as written */
     uint32_t prod, cons;
+    uint32_t done;              /* of the command at @cons: stalls it has seen */
 } UmmuRing;
 
 /* A queue of unprivileged software; its rings are where its context says. */
@@ -283,12 +284,15 @@ bool ummu_read(UbUmmu *u, uint64_t addr, void *buf, uint32_t len);
 /* The same of a table, for @k: a probe leaves no trace. */
 bool ummu_fetch(const UmmuLook *k, uint64_t addr, void *buf, uint32_t len);
 bool ummu_write(UbUmmu *u, uint64_t addr, const void *buf, uint32_t len);
+bool ummu_exchange(UbUmmu *u, uint64_t addr, void *was, const void *now,
+                   uint32_t len, bool *same);
 void ummu_guest_error(UbUmmu *u, const char *what);
 void ummu_kick(UbUmmu *u);
 /* Toggle bits of GERROR that are not pending. */
 void ummu_gerror(UbUmmu *u, uint32_t bits);
-/* An event about @k; @stag: of a stall, or -1. */
-void ummu_event(const UmmuLook *k, unsigned code, int stag);
+/* An event about @k; @stag: of a stall, or -1.  Whether software will find it, or one
+ * like it. */
+bool ummu_event(const UmmuLook *k, unsigned code, int stag);
 /* One about a command: its EID. */
 void ummu_event_map(UbUmmu *u, unsigned code, uint32_t tag,
                     const uint8_t eid[16]);
@@ -415,9 +419,12 @@ bool ummu_mapt_find(UmmuLook *k, UmmuGrant *g);
 /* The answer to a fault that stalls: LATER; FAULT: no room, as if it did not stall.
  * @stag: of a new stall, or -1. */
 UbUmmuResult ummu_stall(UmmuLook *k, int *stag);
+/* The stall that has just begun is none: nobody knows of it. */
+void ummu_stall_undo(UbUmmu *u, int stag);
 void ummu_stall_resume(UbUmmu *u, uint32_t stag, uint32_t tag, bool retry);
-/* Refuse those of a tag, @max of them; how many there were. */
-unsigned ummu_stall_end(UbUmmu *u, uint32_t tag, unsigned max);
+/* Refuse those of a tag, from the place *@from on, @max of them; how many there were.
+ * *@from is UMMU_STALLS when there are no more. */
+unsigned ummu_stall_end(UbUmmu *u, uint32_t tag, uint32_t *from, unsigned max);
 
 /* ---- hit.c ---- */
 /* The page at @pos is as the decisions on k->a said. */

@@ -55,6 +55,13 @@ UbUmmuResult ummu_stall(UmmuLook *k, int *stag)
     return UB_UMMU_LATER;
 }
 
+void ummu_stall_undo(UbUmmu *u, int stag)
+{
+    u->stall[stag].waits = false;
+    u->stalls--;
+    u->counter[UB_UMMU_CNT_STALLS]--;
+}
+
 /* All that wait for it have their answer with it: who comes later stalls anew. */
 static void stall_end(UbUmmu *u, UmmuStall *s, bool abort)
 {
@@ -78,13 +85,15 @@ void ummu_stall_resume(UbUmmu *u, uint32_t stag, uint32_t tag, bool retry)
     stall_end(u, s, !retry);
 }
 
-unsigned ummu_stall_end(UbUmmu *u, uint32_t tag, unsigned max)
+unsigned ummu_stall_end(UbUmmu *u, uint32_t tag, uint32_t *from, unsigned max)
 {
     unsigned n = 0;
 
-    for (unsigned i = 0; i < UMMU_STALLS && n < max; i++) {
-        if (u->stall[i].waits && u->stall[i].tag == tag) {
-            stall_end(u, &u->stall[i], true);
+    for (; *from < UMMU_STALLS && n < max; ++*from) {
+        UmmuStall *s = &u->stall[*from];
+
+        if (s->waits && s->tag == tag) {
+            stall_end(u, s, true);
             n++;
         }
     }

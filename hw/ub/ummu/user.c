@@ -67,7 +67,7 @@ static unsigned user_command(UbUmmu *u, const UserContext *c, uint64_t at,
         range = ummu_get(get_le64(raw), UBM_CMD_RANGE);
         key.which |= UMMU_BY_PAGE;
         key.page = ummu_get(get_le64(raw + 8), UBM_CMD_ADDR);
-        key.last = MAX(key.page, key.page + ((1ull << MIN(range, 52)) - 1));
+        key.last = key.page + ((1ull << MIN(range, 52)) - 1);
         /* fall through */
     case UBM_UCMD_PLBI_ALL:
         *cost = ummu_plb_invalidate(u, &key);

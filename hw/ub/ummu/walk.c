@@ -72,16 +72,13 @@ static bool desc_read(const UmmuLook *k, uint64_t at, bool big, uint64_t *desc)
     return true;
 }
 
-static bool desc_write(UbUmmu *u, uint64_t at, bool big, uint64_t desc)
+static void desc_put(uint8_t raw[8], bool big, uint64_t desc)
 {
-    uint8_t raw[8];
-
     if (big) {
         put_be64(raw, desc);
     } else {
         put_le64(raw, desc);
     }
-    return ummu_write(u, at, raw, sizeof(raw));
 }
 
 typedef struct Leaf {
@@ -164,12 +161,14 @@ static uint64_t leaf_touch(const Walk *w, uint64_t desc, Leaf *leaf)
     return desc;
 }
 
-/* Write a descriptor back if it is still what it was; true and *@again: it is
- * not. */
+/* Write a descriptor back if it is still what it was, in one step: what software takes
+ * away meanwhile must not come back.  True and *@again: it is not. */
 static bool desc_change(UmmuLook *k, const Walk *w, uint64_t at, uint64_t old,
                         uint64_t desc, bool *again)
 {
-    uint64_t pa, now;
+    uint8_t was[8], now[8];
+    uint64_t pa;
+    bool same;
 
     *again = false;
     if (k->quiet) {
@@ -178,15 +177,13 @@ static bool desc_change(UmmuLook *k, const Walk *w, uint64_t at, uint64_t old,
     if (!desc_place(k, w, at, true, &pa)) {
         return false;
     }
-    if (!desc_read(k, pa, w->s->big, &now)) {
+    desc_put(was, w->s->big, old);
+    desc_put(now, w->s->big, desc);
+    if (!ummu_exchange(k->u, pa, was, now, sizeof(now), &same)) {
         return walk_refuse(k, w, UBM_WHY_WALK, at);
     }
-    if (now != old) {
-        *again = true;
-        return true;
-    }
-    return desc_write(k->u, pa, w->s->big, desc) ||
-           walk_refuse(k, w, UBM_WHY_WALK, at);
+    *again = !same;
+    return true;
 }
 
 /* A block or page. */

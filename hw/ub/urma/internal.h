@@ -289,6 +289,9 @@ UbAccessResult urma_access(void *opaque, UbAccess *a, UbSpan *out,
 /* Memory of an access that urma_access() has let in last. */
 bool urma_bus(void *opaque, uint64_t addr, void *buf, uint32_t len,
               bool write);
+/* ... and in one step. */
+bool urma_exchange(void *opaque, uint64_t addr, void *was, const void *now,
+                   uint32_t len, bool *same);
 /* Copy between @buf and the bytes @off.. of a list of elements of @q; false: too
  * short, or memory that is not there or not the queue's.  @poison: what is written is
  * poisoned; of what was read, some was. */

@@ -38,6 +38,25 @@ bool urma_bus(void *opaque, uint64_t addr, void *buf, uint32_t len, bool write)
     return move(u, addr, buf, len, write, &poison);
 }
 
+bool urma_exchange(void *opaque, uint64_t addr, void *was, const void *now,
+                   uint32_t len, bool *same)
+{
+    UbUrma *u = opaque;
+
+    if (u->tainting && !urma_taint(u, addr, len)) {
+        u->counter[UB_URMA_POISON_FULL]++;
+        return false;
+    }
+    if (!u->ops.exchange(u->opaque, addr, was, now, len, same)) {
+        u->counter[UB_URMA_DMA_ERRORS]++;
+        return false;
+    }
+    if (*same && !u->tainting) {
+        urma_heal(u, addr, len);
+    }
+    return true;
+}
+
 /* ---- Peers ------------------------------------------------------------------------ */
 
 static UbAccessResult ummu_access(UbUrma *u, UbAccess *a, UbSpan *out,

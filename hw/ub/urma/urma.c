@@ -40,6 +40,7 @@ const UbTaOps ub_urma_ta_ops = {
     .done = urma_done,
     .access = urma_access,
     .bus = urma_bus,
+    .exchange = urma_exchange,
     .receive = urma_receive,
     .place = urma_place,
     .received = urma_received,

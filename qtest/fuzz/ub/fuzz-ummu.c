@@ -65,6 +65,19 @@ static bool op_write(void *opaque, uint64_t addr, const void *buf,
     return true;
 }
 
+static bool op_exchange(void *opaque, uint64_t addr, void *was, const void *now,
+                        uint32_t len, bool *same)
+{
+    uint8_t there[8];
+
+    if (!op_read(opaque, addr, there, len)) {
+        return false;
+    }
+    *same = !memcmp(there, was, len);
+    memcpy(was, there, len);
+    return !*same || op_write(opaque, addr, now, len);
+}
+
 static bool op_eid(void *opaque, unsigned entity, uint8_t eid[16])
 {
     memset(eid, entity, 16);
@@ -90,7 +103,8 @@ static void op_error(void *opaque, const char *what)
 }
 
 static const UbUmmuOps ops = {
-    .read = op_read, .write = op_write, .eid = op_eid,
+    .read = op_read, .write = op_write,
+    .exchange = op_exchange, .eid = op_eid,
     .interrupt = op_interrupt, .kick = op_kick, .resolved = op_resolved,
     .guest_error = op_error,
 };

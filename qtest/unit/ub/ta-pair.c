@@ -482,6 +482,26 @@ static bool op_bus(void *opaque, uint64_t addr, void *buf, uint32_t len,
     }
     memcpy(write ? (void *)(e->mem + addr) : buf,
            write ? buf : (void *)(e->mem + addr), len);
+    if (!write && e->meanwhile) {
+        e->meanwhile(e, addr, len);
+    }
+    return true;
+}
+
+static bool op_exchange(void *opaque, uint64_t addr, void *was, const void *now,
+                        uint32_t len, bool *same)
+{
+    End *e = opaque;
+
+    if (addr + len > PAIR_MEM) {
+        return false;
+    }
+    g_assert_true(len <= 8 && !(len & (len - 1)) && !(addr % len));
+    if (e->rival) {
+        e->rival(e, addr, len);
+    }
+    *same = !memcmp(e->mem + addr, was, len);
+    memcpy(*same ? e->mem + addr : was, *same ? now : e->mem + addr, len);
     return true;
 }
 
@@ -569,7 +589,7 @@ static void op_trace(void *opaque, bool tx, const UbFlow *flow,
 
 static const UbTaOps end_ops = {
     .gather = op_gather, .scatter = op_scatter, .done = op_done,
-    .access = op_access, .bus = op_bus, .receive = op_receive,
+    .access = op_access, .bus = op_bus, .exchange = op_exchange, .receive = op_receive,
     .place = op_place, .received = op_received, .message = op_message,
     .rule = op_rule, .trace = op_trace,
 };

@@ -91,6 +91,10 @@ struct End {
     UbTaData place_result;
     /* Called when the target executes for it; may be NULL. */
     void (*accessed)(End *e, const UbAccess *a);
+    /* A processor with the same memory: when some of it was read for an operation, and
+     * just before some is exchanged; may be NULL. */
+    void (*meanwhile)(End *e, uint64_t addr, uint32_t len);
+    void (*rival)(End *e, uint64_t addr, uint32_t len);
     uint32_t ticket;            /* of the faults that accesses meet */
     void (*done)(End *e, Work *w);
     void (*received)(End *e, const UbRecvDone *done);

@@ -131,6 +131,63 @@ static void test_atomics_wide(void)
     pair_free(p);
 }
 
+/* ---- memory that processors have, too ---- */
+
+static unsigned processors;
+
+static void add_one(End *e, uint64_t addr, uint32_t len)
+{
+    processors++;
+    for (uint32_t i = 0; i < len && !++e->mem[addr + i]; i++) {
+    }
+}
+
+/* What a processor adds between an atomic's read and its write is not lost; one that
+ * never stops does not keep the target. */
+static void test_atomic_shared(void)
+{
+    Pair *p = pair_new(2, NULL);
+    End *e = &p->end[1];
+    uint8_t rest[16] = { 0 };
+
+    pair_queue(p, 0, 7, UB_ROI);
+    ub_segments_find(e->segments, 0, PAIR_TOKEN_ID, PAIR_UBA)->host = NULL;
+    e->meanwhile = add_one;
+    for (unsigned len = 1; len <= 8; len *= 2) {
+        memset(e->mem, 0, 16);
+        processors = 0;
+        for (unsigned i = 0; i < 9; i++) {
+            Work *w = work_new((i & 1 ? ROW_RTP : ROW_CTP) + 1, UB_TA_FETCH_ADD,
+                               0, len);
+
+            w->data[0] = 10;
+            work_post(p, 0, 7, w);
+            pair_run(p);
+            g_assert_cmpint(w->status, ==, UB_TAS_OK);
+            g_assert_cmpuint(w->data[0], ==, 10 * i + processors);
+            work_free(w);
+        }
+        g_assert_cmpuint(processors, ==, 9);
+        g_assert_cmpuint(e->mem[0], ==, 99);
+        g_assert_cmpmem(e->mem + 1, 15, rest, 15);
+    }
+    e->meanwhile = NULL;
+    e->rival = add_one;
+    processors = 0;
+    memset(e->mem, 0, 16);
+    work_all(p, 0, 7, work_new(ROW_RTP + 1, UB_TA_ATOMIC_SWAP, 0, 8),
+             UB_TAS_ABORT);
+    g_assert_cmpuint(processors, >, 1000);
+    g_assert_cmpuint(get_le64(e->mem), ==, processors);
+    /* Longer ones are in one step for peers alone. */
+    processors = 0;
+    work_all(p, 0, 7, work_new(ROW_RTP + 1, UB_TA_ATOMIC_SWAP, 0, 16),
+             UB_TAS_OK);
+    g_assert_cmpuint(processors, ==, 0);
+    g_assert_cmpmem(e->mem, 16, rest, 16);
+    pair_free(p);
+}
+
 static void test_atomic_rules(void)
 {
     Pair *p = pair_new(2, NULL);
@@ -223,6 +280,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/ta/atomics/reference", test_atomics);
     g_test_add_func("/ub/ta/atomics/wide", test_atomics_wide);
+    g_test_add_func("/ub/ta/atomics/shared", test_atomic_shared);
     g_test_add_func("/ub/ta/atomics/rules", test_atomic_rules);
     g_test_add_func("/ub/ta/atomics/bytes", test_atomic_bytes);
     return g_test_run();

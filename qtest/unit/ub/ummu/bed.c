@@ -19,9 +19,13 @@ static bool ram_copy(const Bed *b, uint64_t addr, void *buf, uint32_t len)
 static bool ram_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
 {
     Bed *b = opaque;
+    bool good = ram_copy(b, addr, buf, len);
 
     b->reads++;
-    return ram_copy(b, addr, buf, len);
+    if (b->meanwhile.reads && addr == b->meanwhile.at && !--b->meanwhile.reads) {
+        put_le64(b->ram + addr, b->meanwhile.value);
+    }
+    return good;
 }
 
 static bool ram_peek(void *opaque, uint64_t addr, void *buf, uint32_t len)
@@ -41,6 +45,22 @@ static bool ram_write(void *opaque, uint64_t addr, const void *buf,
         return false;
     }
     memcpy(b->ram + addr, buf, len);
+    return true;
+}
+
+static bool ram_exchange(void *opaque, uint64_t addr, void *was, const void *now,
+                         uint32_t len, bool *same)
+{
+    Bed *b = opaque;
+
+    if (addr > BED_RAM || len > BED_RAM - addr) {
+        return false;
+    }
+    g_assert_cmpuint(len, ==, 8);
+    g_assert_cmpuint(addr % len, ==, 0);
+    b->ram[addr + 6] ^= b->rival << 7;
+    *same = !memcmp(b->ram + addr, was, len);
+    memcpy(*same ? b->ram + addr : was, *same ? now : b->ram + addr, len);
     return true;
 }
 
@@ -82,6 +102,7 @@ static const UbUmmuOps ops = {
     .read = ram_read,
     .peek = ram_peek,
     .write = ram_write,
+    .exchange = ram_exchange,
     .eid = bed_eid,
     .interrupt = bed_interrupt,
     .kick = bed_kick,

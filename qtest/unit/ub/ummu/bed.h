@@ -22,6 +22,13 @@ typedef struct Bed {
     uint32_t stall;             /* the last that ended … */
     bool aborted;               /* … and how */
     uint64_t reads, peeks;
+    /* A processor: after so many more reads of the word at an address it writes it. */
+    struct {
+        unsigned reads;         /* 0: it does not */
+        uint64_t at, value;
+    } meanwhile;
+    /* One that writes each word just before it is exchanged. */
+    bool rival;
     /* The answer to the last access. */
     UbUmmuAccess a;
     UbUmmuSpan span[16];

@@ -479,6 +479,8 @@ static void test_stall(void)
     for (unsigned i = 0; i < 300; i++) {
         g_assert_cmpint(ask(0x100000 + i * 4096), ==,
                         i < 256 ? UB_UMMU_LATER : RA);
+        while (ubm_event(&b.d)) {
+        }
     }
     /* The end of them all takes some turns, and SYNC waits for it. */
     b.resolved = 0;
@@ -487,7 +489,7 @@ static void test_stall(void)
     ubm_word_put(&b.d, b.d.cmdq + UBM_CMD * (b.d.cmd_pi & 15) + 16, 0);
     reg_put(UBM_CMDQ(0) + UBM_CMDQ_PROD, UBM_Q_ENABLE |
             ((b.d.cmd_pi + 1) & 31));
-    for (unsigned turn = 1; turn <= 8; turn++) {
+    for (unsigned turn = 1; turn < 8; turn++) {
         g_assert_true(ub_ummu_run(b.u, 512));
         g_assert_cmpuint(b.resolved, ==, 32 * turn);
         g_assert_cmpuint(stall_count(), ==, 256 - 32 * turn);
@@ -495,10 +497,74 @@ static void test_stall(void)
                          b.d.cmd_pi);
     }
     g_assert_false(ub_ummu_run(b.u, 512));
+    g_assert_cmpuint(b.resolved, ==, 256);
     b.d.cmd_pi = (b.d.cmd_pi + 1) & 31;
     g_assert_cmpuint(reg(UBM_CMDQ(0) + UBM_CMDQ_CONS) & UBM_Q_INDEX, ==,
                      b.d.cmd_pi);
     g_assert_cmpint(ask(0x100000), ==, UB_UMMU_LATER);
+    bed_free(&b);
+}
+
+/* Who waits has an event that software can find; where there is no room for one, or no
+ * queue, it does not wait. */
+static void test_stall_untold(void)
+{
+    const uint64_t tcte = UBM_TCTE_FBS | UBM_TCTE_PF;
+    UbUmmuAccess bad = bed_access(UB_UMMU_READ, BED_UBA, 8);
+    uint32_t cr0;
+
+    bed_open(&b, NULL);
+    bed_change(&b, bed_tcte(&b, BED_TOKEN), UBM_TCTE_PF, UBM_TCTE_FBS);
+    bed_change(&b, b.d.tect + 8, 0, UBM_TECTE_TCT_STALL_EN);
+    bad.token++;
+    while (!(reg(UBM_EVTQ_PROD) & UBM_EVTQ_OVERFLOW)) {
+        g_assert_cmpint(bed_ask(&b, &bad), ==, UR);
+    }
+    g_assert_cmpint(ask(0x5000), ==, RA);
+    g_assert_cmpuint(stall_count(), ==, 0);
+    g_assert_cmpuint(ub_ummu_counter(b.u, UB_UMMU_CNT_STALLS), ==, 0);
+    g_assert_cmpuint(reg(UBM_LOST), ==, 2);
+    bed_change(&b, bed_tcte(&b, BED_TOKEN), 0, tcte);
+    g_assert_cmpint(ask(0x5000), ==, UB_UMMU_FAULT);
+    g_assert_nonnull(ubm_event(&b.d));
+    g_assert_cmpint(ask(0x5000), ==, UB_UMMU_LATER);
+    g_assert_cmpuint(stall_count(), ==, 1);
+    /* Of one that has begun nothing more is told. */
+    g_assert_cmpint(ask(0x5000), ==, UB_UMMU_LATER);
+    cr0 = reg(UBM_CR0);
+    reg_put(UBM_CR0, cr0 & ~UBM_CR0_EVTQ);
+    g_assert_cmpint(ask(0x6000), ==, UB_UMMU_FAULT);
+    g_assert_cmpuint(stall_count(), ==, 1);
+    bed_free(&b);
+}
+
+/* The end of all that wait now is not put off by those that come meanwhile. */
+static void test_term_ends(void)
+{
+    unsigned turns = 0, next = 0;
+
+    bed_open(&b, NULL);
+    bed_change(&b, bed_tcte(&b, BED_TOKEN), 0, UBM_TCTE_FBS);
+    bed_change(&b, b.d.tect + 8, 0, UBM_TECTE_TCT_STALL_EN);
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t pi = b.d.cmd_pi;
+
+        while (stall_count() < 40) {
+            stalled(0x100000 + next++ * 4096);
+        }
+        b.resolved = 0;
+        ubm_word_put(&b.d, b.d.cmdq + UBM_CMD * (pi & 15), UBM_CMD_STALL_TERM);
+        ubm_word_put(&b.d, b.d.cmdq + UBM_CMD * (pi & 15) + 16, 0);
+        b.d.cmd_pi = (pi + 1) & 31;
+        reg_put(UBM_CMDQ(0) + UBM_CMDQ_PROD, UBM_Q_ENABLE | b.d.cmd_pi);
+        for (turns = 0; ub_ummu_run(b.u, 1) && turns < 100; turns++) {
+            while (stall_count() < 40) {
+                stalled(0x100000 + next++ * 4096);
+            }
+        }
+        g_assert_cmpuint(turns, <, 100);
+        g_assert_cmpuint(b.resolved, >=, 40);
+    }
     bed_free(&b);
 }
 
@@ -831,6 +897,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ummu/events/merge", test_merge);
     g_test_add_func("/ub/ummu/faults/page-fault", test_page_fault);
     g_test_add_func("/ub/ummu/faults/stall", test_stall);
+    g_test_add_func("/ub/ummu/faults/untold", test_stall_untold);
+    g_test_add_func("/ub/ummu/faults/term-ends", test_term_ends);
     g_test_add_func("/ub/ummu/faults/resume-nothing", test_resume_nothing);
     g_test_add_func("/ub/ummu/queues/budget", test_budget);
     g_test_add_func("/ub/ummu/queues/user", test_user);

@@ -716,6 +716,52 @@ static void test_empty(void)
     bed_free(&b);
 }
 
+/* A page that software takes away while the device sets its flags stays away; and who
+ * writes descriptors without end does not keep the device. */
+static void test_meanwhile(void)
+{
+    UbUmmuAccess a = bed_access(UB_UMMU_WRITE, BED_UBA, 8);
+    uint64_t at, good;
+
+    bed_open(&b, NULL);
+    bed_change(&b, bed_tcte(&b, BED_TOKEN), 0, UBM_TCTE_HAF | UBM_TCTE_HDF);
+    at = ubm_desc(&b.d, ubm_word(&b.d, bed_tcte(&b, BED_TOKEN) + 16), BED_UBA,
+                  3);
+    good = (ubm_word(&b.d, at) & ~UBM_PTE_AF) | UBM_PTE_READONLY | UBM_PTE_DBM;
+    for (unsigned n = 1; n <= 3; n++) {
+        UbUmmuResult r;
+
+        bed_change(&b, at, ~0ull, good);
+        b.meanwhile.at = at;
+        b.meanwhile.value = 0;
+        b.meanwhile.reads = n;
+        r = bed_ask(&b, &a);
+        if (b.meanwhile.reads) {
+            g_assert_cmpint(r, ==, UB_UMMU_OK);
+            g_assert_cmphex(ubm_word(&b.d, at), ==,
+                            (good | UBM_PTE_AF) & ~UBM_PTE_READONLY);
+        } else {
+            g_assert_cmphex(ubm_word(&b.d, at), ==, 0);
+        }
+        if (n == 1) {
+            g_assert_cmpint(r, ==, UB_UMMU_ABORT);
+            g_assert_cmpuint(b.a.why, ==, UBM_WHY_TRANSLATION);
+            g_assert_nonnull(ubm_event(&b.d));
+        }
+    }
+    b.meanwhile.reads = 0;
+    b.rival = true;
+    bed_change(&b, at, ~0ull, good);
+    b.reads = 0;
+    g_assert_cmpint(bed_ask(&b, &a), ==, UB_UMMU_ABORT);
+    g_assert_cmpuint(b.a.why, ==, UBM_WHY_WALK);
+    g_assert_cmpuint(b.reads, <, 64);
+    b.rival = false;
+    ub_ummu_turn(b.u);
+    g_assert_cmpint(bed_ask(&b, &a), ==, UB_UMMU_OK);
+    bed_free(&b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -728,6 +774,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ummu/tables/lenient", test_lenient);
     g_test_add_func("/ub/ummu/tables/large", test_large);
     g_test_add_func("/ub/ummu/tables/flags", test_flags);
+    g_test_add_func("/ub/ummu/tables/meanwhile", test_meanwhile);
     g_test_add_func("/ub/ummu/tables/stage2", test_stage2);
     g_test_add_func("/ub/ummu/tables/nested-mapt", test_nested_mapt);
     g_test_add_func("/ub/ummu/tables/stage-cached", test_stage_cached);

@@ -61,6 +61,14 @@ static void test_token_id(void)
     bed_open(&b, NULL);
     refused_with(b.d.tect + 8, UBM_TECTE_TCT_NUM, 0, UR, 4, UBM_EVT_BAD_TOKEN);
     refused_with(b.d.tect + 8, UBM_TECTE_TCT_NUM, 2, UR, 5, UBM_EVT_BAD_TOKEN);
+    /* No TokenID has more bits. */
+    for (unsigned num = 21; num < 32; num++) {
+        refused_with(b.d.tect + 8, UBM_TECTE_TCT_NUM, num, UR,
+                     UBM_WHY_TECTE_FIELD, UBM_EVT_BAD_TECTE);
+    }
+    bed_change(&b, b.d.tect + 8, UBM_TECTE_TCT_NUM, 20);
+    g_assert_cmpint(bed_read(&b, BED_UBA), ==, UB_UMMU_OK);
+    bed_change(&b, b.d.tect + 8, UBM_TECTE_TCT_NUM, 8);
     a.token_id = 256;
     bed_refused(&b, &a, UR, 5, UBM_EVT_BAD_TOKEN);
     /* Two levels: TokenID 5 + 64 is entry 5 behind the second pointer. */

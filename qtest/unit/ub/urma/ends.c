@@ -43,6 +43,19 @@ static bool memory_write(void *opaque, uint64_t addr, const void *buf,
     return true;
 }
 
+static bool memory_exchange(void *opaque, uint64_t addr, void *was, const void *now,
+                            uint32_t len, bool *same)
+{
+    uint8_t there[8];
+
+    if (!memory_read(opaque, addr, there, len)) {
+        return false;
+    }
+    *same = !memcmp(there, was, len);
+    memcpy(was, there, len);
+    return !*same || memory_write(opaque, addr, now, len);
+}
+
 static void end_interrupt(void *opaque, unsigned vector)
 {
     End *e = opaque;
@@ -90,6 +103,7 @@ static void end_trace(void *opaque, UbUrmaTrace what, uint32_t id, uint32_t a,
 static const UbUrmaOps urma_ops = {
     .read = memory_read,
     .write = memory_write,
+    .exchange = memory_exchange,
     .interrupt = end_interrupt,
     .kick = end_kick,
     .guest_error = end_guest_error,
