@@ -241,7 +241,7 @@ static unsigned channel_destroy(Call *c)
     }
     r = ub_tp_destroy(ub_node_tp(c->node), c->id, c->now);
     if (r == UB_TPR_OK) {
-        ub_ta_set_answers(ub_node_ta(c->node), c->id, false);
+        ub_ta_channel_gone(ub_node_ta(c->node), c->id);
     }
     return result_of[r];
 }

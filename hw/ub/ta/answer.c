@@ -446,3 +446,17 @@ void ub_ta_resolve(UbTa *ta, uint32_t ticket, bool abort)
         }
     }
 }
+
+void ub_ta_channel_gone(UbTa *ta, uint32_t tpn)
+{
+    ub_ta_set_answers(ta, tpn, false);
+    for (Parked **at = &ta->parked, *k; (k = *at);) {
+        if (k->back.dest.mode == UB_TP_RTP && k->back.tpn == tpn) {
+            *at = k->next;
+            ta->parkeds--;
+            g_free(k);
+        } else {
+            at = &k->next;
+        }
+    }
+}

@@ -122,6 +122,41 @@ static void test_ends_early(void)
     pair_free(p);
 }
 
+/* Who waits for a fault is forgotten with the channel that it asked by: the next one of
+ * that number has no part in it. */
+static void test_channel_gone(void)
+{
+    static const unsigned rows[] = { ROW_RTP + 1, ROW_CTP + 1 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        bool rtp = rows[i] == ROW_RTP + 1;
+        Pair *p = pair_new_real(2, NULL);
+        Work *w = work_new(rows[i], UB_TA_WRITE, 0, 8);
+        unsigned dropped = 0;
+
+        pair_queue(p, 0, 7, UB_ROI);
+        p->end[1].ticket = 5;
+        segment(p)->pages = UB_SEGMENT_LATER;
+        work_post(p, 0, 7, w);
+        pair_run_for(p, 20000);
+        g_assert_cmpuint(parked(p), ==, 1);
+        for (uint32_t tpn = 0; tpn < 4096; tpn++) {
+            unsigned was = parked(p);
+
+            ub_ta_channel_gone(p->end[1].ta, tpn);
+            dropped += was - parked(p);
+        }
+        g_assert_cmpuint(dropped, ==, rtp);
+        segment(p)->pages = UB_SEGMENT_THERE;
+        ub_ta_resolve(p->end[1].ta, 5, true);
+        pair_run(p);
+        /* Nobody answers it any more; in truth its end hears that the channel is gone. */
+        g_assert_cmpint(w->status, ==, rtp ? UB_TAS_TIMEOUT : UB_TAS_ABORT);
+        work_free(w);
+        pair_free(p);
+    }
+}
+
 /* ---- Taken back ------------------------------------------------------------------- */
 
 /* One of several is taken back, wherever it stands: what has not happened does not
@@ -300,6 +335,7 @@ static void test_sc_too_late(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/ta/meanwhile/channel-gone", test_channel_gone);
     g_test_add_func("/ub/ta/meanwhile/begins-anew", test_begins_anew);
     g_test_add_func("/ub/ta/meanwhile/begins-anew-sc", test_begins_anew_sc);
     g_test_add_func("/ub/ta/meanwhile/ticket", test_ticket);
