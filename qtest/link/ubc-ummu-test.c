@@ -640,6 +640,34 @@ static void test_stall_nested(void)
     eng_stop(&p);
 }
 
+/* A peer does not wait for software that cannot have heard of it: the event queue is full
+ * of others, or off. */
+static void test_untold(void)
+{
+    uint64_t stag;
+
+    start("");
+    eng_fill(&p.a, LEN, 8);
+    change(ummu.tect + 8, 0, UBM_TECTE_TCT_STALL_EN);
+    change(tcte, 0, UBM_TCTE_FBS);
+    while (!(drv_read(NULL, UBM_EVTQ_PROD) & UBM_EVTQ_OVERFLOW)) {
+        access_ends(UB_TA_WRITE, ENG_UBA, 1, UBQ_STATUS_UNSUPPORTED);
+    }
+    change(leaf(ENG_UBA), UBM_PTE_VALID, 0);
+    access_ends(UB_TA_WRITE, ENG_UBA, ENG_TOKEN, UBQ_STATUS_ABORT);
+    drv_write(NULL, UBM_CR0, UBM_CR0_ENABLE | UBM_CR0_MAPT);
+    access_ends(UB_TA_WRITE, ENG_UBA, ENG_TOKEN, UBQ_STATUS_ABORT);
+    drv_write(NULL, UBM_CR0, UBM_CR0_ENABLE | UBM_CR0_MAPT | UBM_CR0_EVTQ);
+    g_assert_cmpint(state_int("stalls"), ==, 0);
+    while (ubm_event(&ummu)) {
+    }
+    stag = stall(1);
+    mend(stag);
+    eng_complete(&p.a, UBQ_STATUS_OK);
+    eng_check(&p.b, LEN, 8);
+    eng_stop(&p);
+}
+
 /* A machine whose device is reset while peers wait for its software. */
 static void test_reset(void)
 {
@@ -745,6 +773,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-ummu/hostile", test_hostile);
     qtest_add_func("/ubc-ummu/stall", test_stall);
     qtest_add_func("/ubc-ummu/stall/nested", test_stall_nested);
+    qtest_add_func("/ubc-ummu/untold", test_untold);
     qtest_add_func("/ubc-ummu/reset", test_reset);
     qtest_add_func("/ubc-ummu/migrate", test_migrate);
     qtest_add_func("/ubc-ummu/stop", test_stop);
