@@ -232,6 +232,37 @@ static void test_full(void)
     bed_free(b);
 }
 
+/* Another window takes it: with what is under way, and what is to be told by the next
+ * fence. */
+static void test_other(void)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        Bed *from = bed_new(ROW_BYPASS), *to = bed_new(ROW_BYPASS);
+        g_autofree uint8_t *data = NULL;
+        UbLdsState s;
+        size_t len;
+
+        bed_store(from, MIB, 8, 1);         /* leads nowhere */
+        bed_store(from, 2 * MIB, 8, 1);
+        from->p->filter = bed_lose_all;
+        if (i) {
+            bed_store(from, AT, 8, 1);
+            bed_store(from, AT + 4096, 8, 1);
+        }
+        data = bed_save(from, &len);
+        g_assert_cmpstr(bed_restore(to, data, len), ==, NULL);
+        ub_lds_state(to->l, &s);
+        g_assert_cmpuint(s.under_way, ==, 2 * i);
+        if (i) {
+            ub_lds_reset(to->l, to->p->now);
+        }
+        /* A reset forgets it. */
+        g_assert_cmpuint(bed_fence(to), ==, i ? 0 : 2);
+        bed_free(to);
+        bed_free(from);
+    }
+}
+
 /* ---- Registers ------------------------------------------------------------------------- */
 
 /* A base between the bytes of a line: accesses that lie across are refused, the others
@@ -265,6 +296,54 @@ static void test_odd_base(void)
     bed_free(b);
 }
 
+/* Either half of the table's address is another table. */
+static void test_table(void)
+{
+    Bed *b = bed_new(ROW_CTP);
+
+    for (unsigned half = 0; half < 3; half++) {
+        uint64_t misses = ub_lds_counter(b->l, UB_LDS_MISSES_COUNT);
+
+        bed_load(b, AT, 8);
+        bed_count(b, UB_LDS_MISSES_COUNT, misses + (half < 1));
+        misses = ub_lds_counter(b->l, UB_LDS_MISSES_COUNT);
+        if (half < 2) {
+            uint32_t was = bed_get(b, UB_DECODER_MATT_BA + half);
+
+            bed_set(b, UB_DECODER_MATT_BA + half, was ^ 0x8000);
+            bed_load(b, AT, 8);
+            bed_count(b, UB_LDS_MISSES_COUNT, misses + 1);
+            bed_set(b, UB_DECODER_MATT_BA + half, was);
+            bed_load(b, AT, 8);
+            bed_count(b, UB_LDS_MISSES_COUNT, misses + 2);
+        }
+    }
+    bed_free(b);
+}
+
+/* What is counted; a store asks for a turn when its neighbours' time is over. */
+static void test_counts(void)
+{
+    Bed *b = bed_new(ROW_CTP);
+
+    for (unsigned i = 0; i < 3; i++) {
+        bed_load(b, AT + 8 * i, 8);
+    }
+    bed_count(b, UB_LDS_LOADS_COUNT, 3);
+    bed_fence(b);
+    bed_store(b, BED_CONTROL + UB_LDS_FENCE, 8, 0);
+    bed_count(b, UB_LDS_FENCES_COUNT, 2);
+    bed_count(b, UB_LDS_LOADS_COUNT, 3);
+    bed_run(b, 1000000);
+    g_assert_false(b->kicked);
+    bed_store(b, AT, 8, 1);
+    bed_count(b, UB_LDS_STORES_COUNT, 1);
+    g_assert_true(b->kicked);
+    bed_run(b, b->cfg.combine + 1);
+    bed_count(b, UB_LDS_WRITES_COUNT, 1);
+    bed_free(b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -277,6 +356,9 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/edges/fence/behind", test_behind);
     g_test_add_func("/lds/edges/last-port", test_last_port);
     g_test_add_func("/lds/edges/image/full", test_full);
+    g_test_add_func("/lds/edges/image/other", test_other);
+    g_test_add_func("/lds/edges/table", test_table);
+    g_test_add_func("/lds/edges/counts", test_counts);
     g_test_add_func("/lds/edges/odd-base", test_odd_base);
     return g_test_run();
 }

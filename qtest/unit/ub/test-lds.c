@@ -375,18 +375,42 @@ static bool filter(Pair *p, Wire *w)
     return true;
 }
 
-/* A load waits for a store to the same bytes, not for one to others. */
+/* A load waits for a store to the same bytes of the same TokenID, not for one to
+ * others: it does not leave before. */
 static void test_own_stores(void)
 {
     Bed *b = bed_new(ROW_BYPASS);
+    UbLdsWait same = { 0 }, other = { 0 }, third = { 0 };
+    uint8_t *e = bed_page(b, 20, PAIR_UBA, ROW_BYPASS + 1);
+    uint64_t value;
 
+    put_le64(e + 32, (PAIR_TOKEN_ID + 1) | (uint64_t)PAIR_TOKEN << 32);
     b->p->filter = filter;
     hold_writes = true;
+    left = 0;
     bed_store(b, AT, 8, 0x1234);
     bed_store(b, AT + 4096, 8, 1);
-    hold_writes = false;
     g_assert_cmphex(bed_load(b, AT + 8192, 8), ==, 0);
+    hold_writes = false;
     g_assert_cmphex(bed_load(b, AT, 8), ==, 0x1234);
+    hold_writes = true;
+    bed_store(b, AT, 8, 0x5678);
+    bed_run(b, 100000);
+    hold_writes = false;
+    left = 0;
+    g_assert_false(ub_lds_load(b->l, b->p->now, AT + 4, 4, &same, &value));
+    bed_run(b, 100000);
+    g_assert_cmpuint(left, ==, 0);
+    g_assert_false(ub_lds_load(b->l, b->p->now, AT + 64, 4, &other, &value));
+    bed_run(b, 100000);
+    g_assert_cmpuint(left, ==, 1);
+    g_assert_false(ub_lds_load(b->l, b->p->now, 20 * MIB, 8, &third, &value));
+    bed_run(b, 100000);
+    g_assert_cmpuint(left, ==, 2);
+    bed_wait(b, &same);
+    bed_wait(b, &other);
+    bed_wait(b, &third);
+    g_assert_cmphex(bed_load(b, AT, 8), ==, 0x5678);
     bed_free(b);
 }
 
