@@ -220,6 +220,8 @@ static void test_fields(void)
             { tect, 0, 3ull << 52, UBM_EVT_BAD_TECTE, UBM_WHY_TECTE_FIELD },
             { tect, 0, 1ull << 51, UBM_EVT_BAD_TECTE, UBM_WHY_TECTE_FIELD },
             { tect, 0, 1ull << 48, UBM_EVT_BAD_TECTE, UBM_WHY_TECTE_FIELD },
+            { tect, UBM_TECTE_TCT_NUM, 21, UBM_EVT_BAD_TECTE,
+              UBM_WHY_TECTE_FIELD },
             { tcte, 0, 6 << 3, UBM_EVT_BAD_TCTE, UBM_WHY_TCTE_FIELD },
             { tcte, 0, UBM_TCTE_MAC_EN, UBM_EVT_BAD_TCTE,
               UBM_WHY_TCTE_FIELD },

@@ -137,6 +137,10 @@ static void test_image(void)
     g_assert_cmpstr(core_image_done(im), ==, NULL);
     core_image_free(im);
     from = b.u;
+    for (unsigned why = 64; why < 256; why++) {
+        g_assert_cmpuint(ub_ummu_refused(from, why), ==, 0);
+        g_assert_null(ub_ummu_why(why));
+    }
     for (uint32_t at = 0; at < 0x6000; at += 4) {
         g_assert_cmphex(ub_ummu_reg_read(from, at), ==,
                         ub_ummu_reg_read(other.u, at));
@@ -187,14 +191,25 @@ static void test_costs(void)
     g_assert_cmpuint(cons(), ==, n - 1);
     g_assert_false(ub_ummu_run(b.u, 1));
     g_assert_cmpuint(cons(), ==, n);
-    /* So is to look at a queue that was rung for nothing. */
-    for (unsigned q = 0; q < 8; q++) {
-        reg_put(UBM_UQ(q) + UBM_UQ_CMD_PI, 0);
+    /* So is to look at a queue that was rung for nothing, if it has a context or not. */
+    for (unsigned good = 0; good < 2; good++) {
+        uint64_t ctx = ubm_alloc(&b.d, 64 * 8, 64);
+
+        for (unsigned q = 0; q < 8; q++) {
+            ubm_word_put(&b.d, ctx + 64 * q, good ? 0x10000 | 2 << 2 : 0);
+            ubm_word_put(&b.d, ctx + 64 * q + 8, good ? 0x20000 | 2 << 2 : 0);
+        }
+        ubm_write64(&b.d, UBM_UQ_CTX, ctx | 3);
+        b.errors = 0;
+        for (unsigned q = 0; q < 8; q++) {
+            reg_put(UBM_UQ(q) + UBM_UQ_CMD_PI, 0);
+        }
+        for (unsigned turn = 0; turn < 3; turn++) {
+            g_assert_true(ub_ummu_run(b.u, 2));
+        }
+        g_assert_false(ub_ummu_run(b.u, 2));
+        g_assert_cmpuint(b.errors, ==, good ? 0 : 8);
     }
-    for (unsigned turn = 0; turn < 3; turn++) {
-        g_assert_true(ub_ummu_run(b.u, 2));
-    }
-    g_assert_false(ub_ummu_run(b.u, 2));
     bed_free(&b);
 }
 
