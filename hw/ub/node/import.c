@@ -265,7 +265,7 @@ static unsigned import_again(UbNode *node, int64_t now, Import *i)
     if (result != UBQ_RESULT_OK) {
         return result;
     }
-    ub_tp_destroy(ub_node_tp(node), ch->tpn, now);
+    node_channel_destroy(node, ch->tpn, now);
     g_hash_table_steal(all->tpns, GUINT_TO_POINTER(ch->tpn));
     ch->tpn = tpn;
     ch->up = false;
@@ -372,7 +372,7 @@ unsigned node_unimport(UbNode *node, int64_t now, uint32_t row)
         uint32_t tpn = ch->tpn;
 
         channel_free(all, ch);
-        ub_tp_destroy(ub_node_tp(node), tpn, now);
+        node_channel_destroy(node, tpn, now);
     }
     return UBQ_RESULT_OK;
 }

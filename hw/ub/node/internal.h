@@ -39,6 +39,8 @@ struct UbNode {
 bool node_way_get(const uint8_t *p, UbFlow *f);
 /* The row that DEST_SET describes; false: it cannot be one. */
 bool node_dest_get(UbNode *node, const uint8_t *cmd, UbTaDest *dest);
+/* A channel goes, and what the floors above have of it. */
+UbTpResult node_channel_destroy(UbNode *node, uint32_t tpn, int64_t now);
 
 /* ---- import.c ---- */
 NodeImports *node_imports_new(void);

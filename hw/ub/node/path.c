@@ -232,18 +232,21 @@ static unsigned channel_deactivate(Call *c)
            result_of[ub_tp_deactivate(ub_node_tp(c->node), c->id)];
 }
 
+UbTpResult node_channel_destroy(UbNode *node, uint32_t tpn, int64_t now)
+{
+    UbTpResult r = ub_tp_destroy(ub_node_tp(node), tpn, now);
+
+    if (r == UB_TPR_OK) {
+        ub_ta_channel_gone(ub_node_ta(node), tpn);
+    }
+    return r;
+}
+
 static unsigned channel_destroy(Call *c)
 {
-    UbTpResult r;
-
-    if (node_import_has_channel(c->node, c->id)) {
-        return UBQ_RESULT_IN_USE;
-    }
-    r = ub_tp_destroy(ub_node_tp(c->node), c->id, c->now);
-    if (r == UB_TPR_OK) {
-        ub_ta_channel_gone(ub_node_ta(c->node), c->id);
-    }
-    return result_of[r];
+    return node_import_has_channel(c->node, c->id)
+           ? UBQ_RESULT_IN_USE
+           : result_of[node_channel_destroy(c->node, c->id, c->now)];
 }
 
 static unsigned channel_connect(Call *c)
