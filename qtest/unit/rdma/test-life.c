@@ -189,6 +189,35 @@ static void test_changed(void)
     teardown(&t);
 }
 
+/* The same of a send queue that stands still. */
+static void test_changed_sqe(void)
+{
+    T t = setup(RDMA_UC);
+    RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 8, t.key + 1);
+
+    double_send(t.d, t.qp, &w);
+    double_poll(t.d, 1000);
+    g_assert_cmpint(double_cqe(t.d).status, !=, RDMA_WC_SUCCESS);
+    g_assert_cmpint(rdma_qp_attr(t.qp)->state, ==, RDMA_QPS_SQE);
+    g_assert_cmpuint(t.d->changes, ==, 1);
+    teardown(&t);
+}
+
+/* Reads and atomics at a time: what is none is the usual, and there is a most. */
+static void test_rd_atomic(void)
+{
+    T t = setup(RDMA_RC);
+    RdmaQpAttr a = *rdma_qp_attr(t.qp);
+
+    a.max_rd_atomic = 255;
+    a.max_dest_rd_atomic = 0;
+    rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_RD_ATOMIC | RDMA_QPA_DEST_RD);
+    g_assert_cmpuint(rdma_qp_attr(t.qp)->max_rd_atomic, ==, 128);
+    g_assert_cmpuint(rdma_qp_attr(t.qp)->max_dest_rd_atomic, >, 0);
+    g_assert_cmpuint(rdma_qp_attr(t.qp)->max_dest_rd_atomic, <=, 128);
+    teardown(&t);
+}
+
 /* Message numbers in answers: of Sends, Reads, and repeated ones. */
 static void test_msn(void)
 {
@@ -393,7 +422,7 @@ static void test_physical(void)
         .key = 2 << 8 | 0x5a, .pd = 7, .access = RDMA_ACC_RIGHTS,
         .physical = true, .start = 0, .length = UINT64_MAX,
     };
-    uint8_t ext[ROCE_RETH_BYTES + 4];
+    uint8_t ext[ROCE_RETH_BYTES + 4], read[4];
 
     rdma_mr_set(t.d->dev, 2, &mr);
     reth_put(ext, MEM_BUS + 0x5004, mr.key, 4);
@@ -401,6 +430,11 @@ static void test_physical(void)
     feed(&t, ROCE_OP(RDMA_UC, ROCE_WRITE_ONLY), QPN, 0, ext, sizeof(ext));
     g_assert_cmpmem(t.d->mem + 0x5004, 4, "wxyz", 4);
     g_assert_cmpuint(t.d->mem[0x5003] | t.d->mem[0x5008], ==, 0);
+    g_assert_cmpuint(rdma_mr_read(t.d->dev, mr.key, 7, MEM_BUS + 0x5004, read, 4,
+                                  RDMA_ACC_LOCAL_READ), ==, 0);
+    g_assert_cmpmem(read, 4, "wxyz", 4);
+    g_assert_cmpuint(rdma_mr_read(t.d->dev, mr.key, 7, MEM_BUS + MEM_SIZE, read,
+                                  4, RDMA_ACC_LOCAL_READ), !=, 0);
     teardown(&t);
 }
 
@@ -412,6 +446,8 @@ int main(int argc, char **argv)
     g_test_add_func("/life/alias", test_alias);
     g_test_add_func("/life/reset-in-message", test_reset_in_message);
     g_test_add_func("/life/changed", test_changed);
+    g_test_add_func("/life/changed-sqe", test_changed_sqe);
+    g_test_add_func("/life/rd-atomic", test_rd_atomic);
     g_test_add_func("/life/msn", test_msn);
     g_test_add_func("/life/read-future", test_read_future);
     g_test_add_func("/life/compare-swap", test_compare_swap);

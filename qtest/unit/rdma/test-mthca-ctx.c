@@ -48,6 +48,9 @@ static void test_outboxes(void)
         g_assert_cmphex(mcmd(e.g, t[i].op, t[i].mod, 0, 0,
                              G_BUS + G_OUT + 0xff0, NULL), ==, 0);
         g_assert_cmphex(mout_box(e.g)[0x1000], ==, 0xa7);
+        g_assert_cmphex(mcmd(e.g, t[i].op, t[i].mod, 0, 0,
+                             G_BUS + G_OUT + 0xff1, NULL), ==, 0);
+        g_assert_cmphex(mout_box(e.g)[0x1000], ==, 0xa7);
         g_assert_cmphex(mout_box(e.g)[0xfef], ==, 0xa7);
     }
     mend_free(&e);

@@ -61,6 +61,10 @@ static void test_send(void)
     g_assert_cmpuint(get_be32(c + 0x14), ==, 1000);
     g_assert_cmphex(get_be32(c + 0x18), ==, ME_RQ);
     g_assert_cmpmem(b.g->mem + ME_DATA, 1000, a.g->mem + ME_DATA, 1000);
+    /* Four packets on. */
+    mok(b.g, MTHCA_CMD_QUERY_QP, ME_QPN, 0);
+    g_assert_cmphex(get_be32(mout_box(b.g) + 8 + MTHCA_QPC_RNR_PSN) & 0xffffff,
+                    ==, (PSN_A + 4) & 0xffffff);
     eqe = b.g->mem + ME_EQ;
     g_assert_cmphex(eqe[1], ==, MTHCA_EV_COMP);
     g_assert_cmpuint(get_be32(eqe + 4), ==, ME_CQN);

@@ -53,6 +53,28 @@ static void test_limit(void)
     icm_clear(&icm);
 }
 
+/* Extents of an image: in order, touching or not, never one in another. */
+static void test_append(void)
+{
+    static const struct { IcmExtent e; bool good; } t[] = {
+        { { 0, 4, 0x1000 }, true }, { { 3, 1, 0x9000 }, false },
+        { { 4, 1, 0x9000 }, true }, { { 4, 1, 0xa000 }, false },
+        { { 9, 0, 0xa000 }, false }, { { 9, 2, 0xa001 }, false },
+        { { 9, 2, 0xa000 }, true }, { { 5, 1, 0x2000 }, false },
+        { { 11, ICM_MAX_PAGES - 10, 0xb000 }, false },
+        { { 11, ICM_MAX_PAGES - 11, 0xb000 }, true },
+    };
+    Icm icm = { 0 };
+    uint32_t n = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(t); i++) {
+        g_assert_cmpint(icm_append(&icm, t[i].e), ==, t[i].good);
+        n += t[i].good;
+        g_assert_cmpuint(icm.num, ==, n);
+    }
+    icm_clear(&icm);
+}
+
 static void test_random(void)
 {
     Icm icm = { 0 };
@@ -96,6 +118,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mthca/icm/edges", test_edges);
     g_test_add_func("/mthca/icm/limit", test_limit);
+    g_test_add_func("/mthca/icm/append", test_append);
     g_test_add_func("/mthca/icm/random", test_random);
     return g_test_run();
 }

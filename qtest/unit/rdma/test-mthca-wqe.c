@@ -428,8 +428,17 @@ static void test_receive(void)
     }
     mok(e.g, MTHCA_CMD_QUERY_QP, ME_QPN, 0);
     g_assert_cmpuint(get_be16(mout_box(e.g) + 8 + MTHCA_QPC_RQ_COUNT), ==, 40);
-    put_be32(priv_of(&e)->ctx + MTHCA_QPC_WQE_LKEY, 0x7700);
+    /* Slots of 128 bytes. */
+    priv_of(&e)->ctx[MTHCA_QPC_RQ_SIZE]++;
+    memcpy(e.g->mem + ME_RQ + 8 * 128, e.g->mem + ME_RQ + 7 * ME_RQ_STRIDE,
+           ME_RQ_STRIDE);
     mend_db(&e, ME_RQ_DB, 41);
+    g_assert_cmpint(mthca_fetch_recv(e.g->m, qp_of(&e), &w), ==,
+                    RDMA_FETCH_OK);
+    g_assert_cmphex(w.id, ==, G_BUS + ME_RQ + 8 * 128);
+    g_assert_cmphex(w.sge[0].addr, ==, G_BUS + ME_DATA + 39);
+    put_be32(priv_of(&e)->ctx + MTHCA_QPC_WQE_LKEY, 0x7700);
+    mend_db(&e, ME_RQ_DB, 42);
     g_assert_cmpint(mthca_fetch_recv(e.g->m, qp_of(&e), &w), ==,
                     RDMA_FETCH_BAD);
 
