@@ -458,6 +458,26 @@ static void test_refused(void)
     REFUSED(d->dev->port.num_pkeys = 65);
 }
 
+/* As many segments as a request may have. */
+static void test_most(void)
+{
+    Double *d = busy_new(), *e = double_new(US, small);
+    RdmaWqe *w = rdma_qp_get(d->dev, 4)->req.tail;
+    uint32_t each = w->length / RDMA_MAX_SGE;
+
+    w->num_sge = RDMA_MAX_SGE;
+    for (unsigned i = 0; i < RDMA_MAX_SGE; i++) {
+        w->sge[i] = w->sge[0];
+        w->sge[i].len = i ? each : w->length - each * (RDMA_MAX_SGE - 1);
+    }
+    g_assert_true(takes_back(e, d));
+    w = rdma_qp_get(e->dev, 4)->req.tail;
+    g_assert_cmpuint(w->num_sge, ==, RDMA_MAX_SGE);
+    g_assert_cmpuint(w->sge[RDMA_MAX_SGE - 1].len, ==, each);
+    double_free(e);
+    double_free(d);
+}
+
 /* Two of one number, and members and special QPs that are none. */
 static void test_numbers(void)
 {
@@ -483,6 +503,7 @@ int main(int argc, char **argv)
     g_test_add_func("/image/goes-on", test_goes_on);
     g_test_add_func("/image/cut", test_cut);
     g_test_add_func("/image/refused", test_refused);
+    g_test_add_func("/image/most", test_most);
     g_test_add_func("/image/numbers", test_numbers);
     g_test_add_func("/image/damaged", test_damaged);
     return g_test_run();
