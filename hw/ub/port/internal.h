@@ -70,7 +70,7 @@ void port_kick(UbPort *p);
 void port_link_forget(UbPort *p);
 /* LinkUp: see that the encapsulation mode is the registers'. */
 void port_link_up(UbPort *p);
-/* Retrain Link was written. */
+/* Retrain Link was written; who says so kicks. */
 void port_link_retrain(UbPort *p);
 /* The data link layer came to a fatal error. */
 void port_link_stopped(UbPort *p);

@@ -28,7 +28,6 @@ void port_link_up(UbPort *p)
 void port_link_retrain(UbPort *p)
 {
     p->link_wish = PORT_WISH_RETRAIN;
-    port_kick(p);
 }
 
 void port_link_stopped(UbPort *p)

@@ -433,8 +433,6 @@ void ub_port_config_init(UbPortConfig *cfg)
     ub_dll_config_init(&cfg->dll);
     /* Null frames behind the last one, for lanes that lag (§3.2.3.1). */
     cfg->phy.rest_frames = 4;
-    cfg->phy.lmsm.auto_speed = true;
-    cfg->phy.lmsm.port_nego = true;
     cfg->dll.advertise = true;
     cfg->dll_time_scale = 1;
     /* What Table 10-14 calls not fatal is not correctable. */

@@ -218,6 +218,53 @@ static void test_rd_atomic(void)
     teardown(&t);
 }
 
+/* What leaves while there is no link is lost, and counted; with a link the port says
+ * who it is. */
+static void test_link(void)
+{
+    T t = setup(RDMA_UC);
+    RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 8, t.key);
+    uint64_t frames;
+
+    double_poll(t.d, 1000);
+    g_ptr_array_set_size(t.d->wire, 0);
+    frames = rdma_counters(t.d->dev)->tx_frames;
+    rdma_link_set(t.d->dev, false);
+    double_poll(t.d, 1000);
+    g_assert_cmpuint(rdma_counters(t.d->dev)->tx_frames, ==, frames);
+    double_send(t.d, t.qp, &w);
+    double_poll(t.d, 1000);
+    g_assert_cmpuint(rdma_counters(t.d->dev)->tx_frames, ==, frames + 1);
+    g_assert_cmpuint(rdma_counters(t.d->dev)->tx_dropped, ==, 1);
+    g_assert_cmpuint(t.d->wire->len, ==, 0);
+    rdma_link_set(t.d->dev, true);
+    double_poll(t.d, 1000);
+    g_assert_cmpuint(t.d->wire->len, >, 0);
+    g_assert_cmpuint(rdma_counters(t.d->dev)->tx_dropped, ==, 1);
+    g_ptr_array_set_size(t.d->wire, 0);
+    teardown(&t);
+}
+
+/* No bytes are always there; bytes are where the right is. */
+static void test_refused_access(void)
+{
+    T t = setup(RDMA_RC);
+    uint32_t key = double_mr(t.d, 3, MEM + 0x100000, 0x40000, 0x1000,
+                             RDMA_ACC_LOCAL_READ);
+    uint8_t b[4] = "new";
+
+    g_assert_cmpuint(rdma_mr_write(t.d->dev, key, 7, MEM + 0x100000, b, 4,
+                                   RDMA_ACC_LOCAL_WRITE), !=, 0);
+    g_assert_cmpuint(t.d->mem[0x40000], ==, 0);
+    g_assert_cmpuint(rdma_mr_write(t.d->dev, key + 1, 7, MEM + 0x100000, b, 0,
+                                   RDMA_ACC_LOCAL_WRITE), ==, 0);
+    g_assert_cmpuint(rdma_mr_read(t.d->dev, key + 1, 7, MEM + 0x100000, b, 0,
+                                  RDMA_ACC_LOCAL_READ), ==, 0);
+    g_assert_cmpuint(rdma_mr_read(t.d->dev, key + 1, 7, MEM + 0x100000, b, 4,
+                                  RDMA_ACC_LOCAL_READ), !=, 0);
+    teardown(&t);
+}
+
 /* Message numbers in answers: of Sends, Reads, and repeated ones. */
 static void test_msn(void)
 {
@@ -448,6 +495,8 @@ int main(int argc, char **argv)
     g_test_add_func("/life/changed", test_changed);
     g_test_add_func("/life/changed-sqe", test_changed_sqe);
     g_test_add_func("/life/rd-atomic", test_rd_atomic);
+    g_test_add_func("/life/link", test_link);
+    g_test_add_func("/life/refused-access", test_refused_access);
     g_test_add_func("/life/msn", test_msn);
     g_test_add_func("/life/read-future", test_read_future);
     g_test_add_func("/life/compare-swap", test_compare_swap);

@@ -187,6 +187,49 @@ static void test_write_mtt(void)
     side_free(s);
 }
 
+/* A list ends where its entries do, not behind: here with guest memory. */
+static void test_map_icm_end(void)
+{
+    Side *s = side_new(1, NULL);
+    uint8_t *m = s->mem + MEM_SIZE - 2 * NR_MAP_ENTRY;
+
+    side_init_hca(s);
+    put_be64(m + NR_MAP_ENTRY + NR_MAP_VIRT, CQC_BASE);
+    put_be64(m + NR_MAP_ENTRY + NR_MAP_PAGE, (BUS + ICM) | 1);
+    put_be64(m + NR_MAP_VIRT, CQC_BASE + 0x1000);
+    put_be64(m + NR_MAP_PAGE, (BUS + ICM + 0x1000) | 1);
+    g_assert_cmphex(side_hcr(s, BUS + MEM_SIZE - 2 * NR_MAP_ENTRY, 2, 0,
+                             NRC_MAP_ICM, 1) >> 24, ==, 0);
+    g_assert_cmpuint(side_cq(s, 65, 2), ==, 0);
+    g_assert_cmphex(side_hcr(s, BUS + MEM_SIZE - 2 * NR_MAP_ENTRY, 3, 0,
+                             NRC_MAP_ICM, 1) >> 24, ==, 3);
+    side_free(s);
+}
+
+/* Pages of a region are entries of the table, from its first to its last. */
+static void test_mtt_ends(void)
+{
+    const uint64_t last = (UINT64_C(1) << NR_LOG_MTTS) - 1;
+    Side *s = side_up(1, 0, NULL);
+    uint8_t b[4];
+
+    g_assert_cmpuint(side_mtt(s, 0, DATA2, 1), ==, 0);
+    g_assert_cmpuint(side_mpt(s, 9, 0, 0, 0x1000, 0), ==, 0);
+    memcpy(s->mem + DATA2, "zero", 4);
+    g_assert_cmpuint(rdma_mr_read(native_dev(s->n), 9, PD, 0, b, 4,
+                                  RDMA_ACC_LOCAL_READ), ==, 0);
+    g_assert_cmpmem(b, 4, "zero", 4);
+    g_assert_cmpuint(side_map(s, 2, MTT_BASE + (last * 8 & ~UINT64_C(0xfff)),
+                              ICM + 0x1a000, 1), ==, 0);
+    g_assert_cmpuint(side_mtt(s, last, DATA2, 1), ==, 0);
+    g_assert_cmpuint(side_mpt(s, 10, 0, 0, 0x2000, last), ==, 0);
+    g_assert_cmpuint(rdma_mr_read(native_dev(s->n), 10, PD, 0, b, 4,
+                                  RDMA_ACC_LOCAL_READ), ==, 0);
+    g_assert_cmpuint(rdma_mr_read(native_dev(s->n), 10, PD, 0x1000, b, 4,
+                                  RDMA_ACC_LOCAL_READ), !=, 0);
+    side_free(s);
+}
+
 /* ---- QP commands ---- */
 
 /* PSNs of old images do not come back (G13). */
@@ -516,7 +559,9 @@ int main(int argc, char **argv)
     TEST("hcr", hcr);
     TEST("hcr/errors", hcr_errors);
     TEST("map-icm", map_icm);
+    TEST("map-icm/end", map_icm_end);
     TEST("write-mtt", write_mtt);
+    TEST("mtt/ends", mtt_ends);
     TEST("qp/psn", qp_psn);
     TEST("lax", lax);
     TEST("same-base", same_base);

@@ -351,6 +351,48 @@ static void test_stream_full(void)
     stop(a);
 }
 
+/* Room on a stream that stands still is worth a turn when there is much of it. */
+static void test_room(void)
+{
+    End two[2], *a = &two[0];
+    unsigned before = 0;
+
+    adjust = wide;
+    start(&two[0], &two[1]);
+    link_up(a);
+    send_alone(a);
+    a->asked = false;
+    for (;;) {
+        g_assert_cmpuint(a->out->len, ==, PIPE);
+        g_byte_array_set_size(a->out, 0);
+        ub_port_wire_room(a->port, now);
+        if (a->asked) {
+            break;
+        }
+        before++;
+        g_assert_cmpuint(before, <, 100);
+    }
+    g_assert_cmpuint(before, >, 0);
+    g_assert_cmpuint(a->out->len, >, 0);
+    adjust = NULL;
+    stop(a);
+}
+
+/* Who an end is, as an image has it, is what its peer is told. */
+static void test_guid(void)
+{
+    const uint8_t guid[16] = { 1, 2, 3, [15] = 0x77 };
+    End two[2], *a = &two[0];
+    UbPortStatus st;
+
+    start(&two[0], &two[1]);
+    ub_port_set_guid(a->port, guid);
+    link_up(a);
+    ub_port_status(a->peer->port, &st);
+    g_assert_cmpmem(st.peer->guid, 16, guid, 16);
+    stop(a);
+}
+
 /* The layers agree on how blocks are made. */
 static void test_mode(void)
 {
@@ -382,6 +424,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/port/life/enable-later", test_enable_later);
     g_test_add_func("/ub/port/life/turn", test_turn);
     g_test_add_func("/ub/port/life/stream-full", test_stream_full);
+    g_test_add_func("/ub/port/life/room", test_room);
+    g_test_add_func("/ub/port/life/guid", test_guid);
     g_test_add_func("/ub/port/life/mode", test_mode);
     return g_test_run();
 }
