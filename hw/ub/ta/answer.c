@@ -75,6 +75,18 @@ static bool make_packet(UbTa *ta, Answer *a, const uint8_t *data,
     return true;
 }
 
+static void count_outcome(UbTa *ta, Outcome out)
+{
+    if (out.rspst == UB_TAH_RNR) {
+        ta_count(ta, UB_TAC_RNR_TX);
+    } else if (out.rspst == UB_TAH_PAGE_FAULT) {
+        ta_count(ta, UB_TAC_FAULT_TX);
+    } else if (out.rspst == UB_TAH_COMPLETER) {
+        ta_count(ta, out.rspinfo == UB_TAH_ABORT ? UB_TAC_ABORT_TX
+                                                 : UB_TAC_UNSUPPORTED_TX);
+    }
+}
+
 /* The next packet of the data of a Read. */
 static bool make_read(UbTa *ta, Answer *a)
 {
@@ -100,6 +112,7 @@ static bool make_read(UbTa *ta, Answer *a)
     }
     if (out.rspst != UB_TAH_OK) {
         /* Gone since it was begun. */
+        count_outcome(ta, out);
         a->tah.rspst = out.rspst;
         a->tah.rspinfo = out.rspinfo;
         a->tah.status = 1;
@@ -215,18 +228,6 @@ void ta_answers_clear(UbTa *ta)
 }
 
 /* ---- what is said ---- */
-
-static void count_outcome(UbTa *ta, Outcome out)
-{
-    if (out.rspst == UB_TAH_RNR) {
-        ta_count(ta, UB_TAC_RNR_TX);
-    } else if (out.rspst == UB_TAH_PAGE_FAULT) {
-        ta_count(ta, UB_TAC_FAULT_TX);
-    } else if (out.rspst == UB_TAH_COMPLETER) {
-        ta_count(ta, out.rspinfo == UB_TAH_ABORT ? UB_TAC_ABORT_TX
-                                                 : UB_TAC_UNSUPPORTED_TX);
-    }
-}
 
 /* Headers of the response to @req. */
 static UbTah response_of(UbTa *ta, const Back *back, const UbTah *req,

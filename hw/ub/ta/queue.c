@@ -409,7 +409,6 @@ bool ub_ta_post(UbTa *ta, UbTaQueue *q, UbTaRequest *req)
     if (q->len >= ta->cfg.depth) {
         return false;
     }
-    req->next_ordered = req->prev_ordered = NULL;
     req->made = req->open = req->slices = 0;
     req->status = UB_TAS_OK;
     req->all_made = req->finished = req->counted = false;

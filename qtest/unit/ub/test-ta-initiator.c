@@ -1,0 +1,209 @@
+/*
+ * Transaction layer: the initiator by itself.  What of a request is in its headers,
+ * readings of the document, the way of Writebacks, lanes that nobody owns.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "ta-pair.h"
+
+#include "internal.h"
+
+/* ---- readings of the document ---- */
+
+static bool any_sent(Pair *p, unsigned node, const char *prefix, const char *part)
+{
+    GPtrArray *a = p->end[node].sent;
+
+    for (guint i = 0; i < a->len; i++) {
+        if (g_str_has_prefix(a->pdata[i], prefix) && strstr(a->pdata[i], part)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void test_readings(void)
+{
+    for (unsigned on = 0; on < 2; on++) {
+        UbTaConfig cfg;
+        Pair *p;
+        Work *w;
+
+        pair_config(&cfg);
+        cfg.accepted = cfg.rsp_type_keep = cfg.notify_be = on;
+        cfg.uno_no_taack = cfg.dedupe = !on;
+        p = pair_new(2, &cfg);
+        p->tracing = true;
+        pair_queue(p, 0, 7, UB_ROT);
+        pair_queue(p, 0, 8, UB_UNO);
+        pair_queue(p, 0, 9, UB_ROI);
+        for (unsigned i = 0; i < 2; i++) {
+            work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+        }
+        work_all(p, 0, 9, work_new(ROW_CTP + 1, UB_TA_READ, 0, 8), UB_TAS_OK);
+        g_assert_cmpint(any_sent(p, 1, "TAACK", "rspst=5/0"), ==, on);
+        g_assert_cmpint(any_sent(p, 1, "TAACK", "rspst=0/0"), ==, !on);
+        g_assert_true(any_sent(p, 1, "Read_response", "rspst=0/0"));
+        g_assert_cmpint(any_sent(p, 1, "TAACK", "rc=2:7"), ==, on);
+        pair_recv(p, 1, 1);
+        work_all(p, 0, 8, work_new(ROW_CTP + 1, UB_TA_SEND, 0, 8), UB_TAS_OK);
+        g_assert_cmpint(any_sent(p, 0, "Send", "no-taack"), ==, !on);
+        g_assert_false(any_sent(p, 0, "Write", "no-taack"));
+        w = work_new(ROW_CTP + 1, UB_TA_WRITE_NOTIFY, 0, 8);
+        w->req.ntf_addr = PAIR_UBA + 64;
+        w->req.ntf_token_id = PAIR_TOKEN_ID;
+        w->req.ntf_token = PAIR_TOKEN;
+        w->req.ntf_data = 0x0102030405060708;
+        work_all(p, 0, 9, w, UB_TAS_OK);
+        g_assert_cmphex(p->end[1].mem[64], ==, on ? 1 : 8);
+        g_assert_cmphex(p->end[1].mem[71], ==, on ? 8 : 1);
+        /* A request that comes twice. */
+        put_le64(p->end[1].mem + 128, 0);
+        p->dup = 1000000;
+        w = work_new(ROW_CTP + 1, UB_TA_FETCH_ADD, 128, 8);
+        w->data[0] = 1;
+        work_all(p, 0, 9, w, UB_TAS_OK);
+        g_assert_cmpuint(get_le64(p->end[1].mem + 128), ==, 1 + on);
+        pair_free(p);
+    }
+}
+
+/* What of a request is in its headers. */
+static void test_headers(void)
+{
+    Pair *p = pair_new(2, NULL);
+    Work *w = work_new(ROW_CTP + 1, UB_TA_SEND, 0, 8);
+
+    p->tracing = true;
+    pair_queue(p, 0, 7, UB_ROI);
+    pair_recv(p, 1, 1);
+    w->req.hint = 5;
+    w->req.tc_type = 1;
+    w->req.fce = w->req.ordered_cqe = w->req.e_bit = true;
+    w->req.order = UB_TA_RO;
+    w->req.ud_en = true;
+    w->req.ud = 0xabc;
+    work_all(p, 0, 7, w, UB_TAS_OK);
+    g_assert_cmpstr(p->end[0].sent->pdata[0], ==,
+                    "Send tassn=0 ee=1 rc=0:7 RO cqe-order fce exclusive ud=00000abc "
+                    "tc=1:9 hint=5 offset=0 token=00005eed +8");
+    /* What has no receive entry has no completion there. */
+    w = work_new(ROW_CTP + 1, UB_TA_WRITE, 0x40, 8);
+    w->req.fce = true;
+    w->req.ee = UB_EE_TEE;
+    ub_segments_find(p->end[1].segments, 0, PAIR_TOKEN_ID, PAIR_UBA)->ee = 0;
+    work_all(p, 0, 7, w, UB_TAS_OK);
+    g_assert_cmpstr(p->end[0].sent->pdata[1], ==,
+                    "Write tassn=1 ee=3 rc=0:7 NO addr=100040 token-id=1 length=8 "
+                    "token=00005eed +8");
+    pair_free(p);
+}
+
+/* ---- the way of Writebacks ---- */
+
+static uint8_t sl_of[UB_TA_OPCODES];
+
+static bool look_sl(Pair *p, Wire *w)
+{
+    if (w->from == 0) {
+        sl_of[core_packet_data(w->pkt)[7]] = w->dest.flow.sl;
+    }
+    return true;
+}
+
+static void test_writeback(void)
+{
+    static const uint8_t opcodes[] = { UB_TA_WRITE, UB_TA_WRITE_BE, UB_TA_WRITEBACK,
+                                       UB_TA_WRITEBACK_BE };
+    Pair *p = pair_new(2, NULL);
+    UbTaDest d = *ub_ta_dest(p->end[0].ta, ROW_CTP + 1);
+
+    pair_queue(p, 0, 7, UB_ROI);
+    p->filter = look_sl;
+    d.tp.flow.sl = 3;
+    for (unsigned own = 0; own < 2; own++) {
+        d.sl_writeback = own ? 9 : UB_TA_SAME_SL;
+        g_assert_true(ub_ta_set_dest(p->end[0].ta, ROW_CTP + 1, &d));
+        for (unsigned i = 0; i < G_N_ELEMENTS(opcodes); i++) {
+            work_all(p, 0, 7, work_new(ROW_CTP + 1, opcodes[i], 0, 64), UB_TAS_OK);
+            g_assert_cmpuint(sl_of[opcodes[i]], ==, own && i >= 2 ? 9 : 3);
+        }
+    }
+    pair_free(p);
+}
+
+/* ---- lanes that nobody owns ---- */
+
+static bool lose_all(Pair *p, Wire *w)
+{
+    return false;
+}
+
+static unsigned lanes(Pair *p)
+{
+    UbTaState s;
+
+    ub_ta_state(p->end[0].ta, &s);
+    return s.lanes;
+}
+
+/* They go with their last slice: by a time-out, by the transport's word. */
+static void test_orphans(void)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        Pair *p = pair_new(2, NULL);
+        Work *w = work_new((i ? ROW_ANSWERS : ROW_CTP) + 1, UB_TA_WRITE, 0, 8);
+
+        pair_queue(p, 0, 7, UB_ROI);
+        p->filter = i ? NULL : lose_all;
+        work_post(p, 0, 7, w);
+        ub_ta_run(p->end[0].ta, p->now, 64);
+        ub_ta_queue_free(ub_ta_queue(p->end[0].ta, 7));
+        g_assert_cmpint(w->status, ==, UB_TAS_FLUSHED);
+        g_assert_cmpuint(lanes(p), ==, 1);
+        pair_run_for(p, 50000);
+        g_assert_cmpuint(lanes(p), ==, !i);
+        pair_run(p);
+        g_assert_cmpuint(lanes(p), ==, 0);
+        work_free(w);
+        pair_idle(p);
+        pair_free(p);
+    }
+}
+
+/* In compact form a response acknowledges one request. */
+static bool lose_second(Pair *p, Wire *w)
+{
+    return w->from != 0 || p->packets != 2;
+}
+
+static void test_compact(void)
+{
+    Pair *p = pair_new(2, NULL);
+    Work *w[3];
+
+    pair_queue(p, 0, 7, UB_ROI);
+    p->filter = lose_second;
+    for (unsigned i = 0; i < 3; i++) {
+        w[i] = work_new(ROW_BYPASS + 1, UB_TA_WRITE, 64 * i, 64);
+        work_post(p, 0, 7, w[i]);
+    }
+    pair_run(p);
+    for (unsigned i = 0; i < 3; i++) {
+        g_assert_cmpint(w[i]->status, ==, i == 1 ? UB_TAS_TIMEOUT : UB_TAS_OK);
+        work_free(w[i]);
+    }
+    g_assert_null(ub_ta_queue(p->end[0].ta, 7)->last);  /* of others as well */
+    pair_free(p);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/ta/initiator/readings", test_readings);
+    g_test_add_func("/ub/ta/initiator/headers", test_headers);
+    g_test_add_func("/ub/ta/initiator/writeback", test_writeback);
+    g_test_add_func("/ub/ta/initiator/orphans", test_orphans);
+    g_test_add_func("/ub/ta/initiator/compact", test_compact);
+    return g_test_run();
+}
