@@ -412,6 +412,10 @@ static void test_peers(void)
 
 /* ---- images of an initiator ---- */
 
+#define SLICE "a slice of the image is impossible"
+#define REQUEST "a request of the image is impossible"
+#define TWO_PLACES "a request of the image is in two places"
+
 typedef void Spoil(Lane *lane, Slice *s);
 
 static void keep(Lane *lane, Slice *s) { }
@@ -440,6 +444,64 @@ static void sent_before(Lane *lane, Slice *s) { s->sent = 1; s->begun = false; }
 static void no_mtu(Lane *lane, Slice *s) { lane->way.mtu = 0; }
 static void no_mode(Lane *lane, Slice *s) { lane->way.tp.mode = UB_TP_CTP; }
 static void no_peer(Lane *lane, Slice *s) { lane->way.tp.flow.dcna++; }
+
+static void no_state(Lane *lane, Slice *s) { s->state = SLICE_WAIT + 1; }
+static void no_opcode(Lane *lane, Slice *s) { s->opcode = 2; }
+static void sent_all(Lane *lane, Slice *s) { s->sent = s->len + 1; }
+static void got_all(Lane *lane, Slice *s) { s->got = s->len + 1; }
+static void got_none(Lane *lane, Slice *s) { s->got = s->len; }
+static void begun_sent(Lane *lane, Slice *s) { s->state = SLICE_SENT; }
+static void ends_early(Lane *lane, Slice *s) { s->ends = true; }
+static void off_behind(Lane *lane, Slice *s) { s->off = s->req->len + 1; }
+static void len_behind(Lane *lane, Slice *s) { s->off++; }
+static void not_made(Lane *lane, Slice *s)
+{
+    s->req->made--;
+    s->req->all_made = false;
+    s->req->where = IN_WORK;
+}
+static void waits_for_none(Lane *lane, Slice *s)
+{
+    s->state = SLICE_WAIT;
+    s->req->open--;
+    s->req->finished = true;
+    s->req = NULL;
+}
+static void too_many(Lane *lane, Slice *s) { lane->next = lane->una + 1025; }
+static void no_sc_state(Lane *lane, Slice *s) { lane->sc = SC_REFUSED + 1; }
+static void last_sc_state(Lane *lane, Slice *s) { lane->sc = SC_REFUSED; }
+static void no_scid(Lane *lane, Slice *s) { lane->scid = UB_TA_IDS; }
+static void last_scid(Lane *lane, Slice *s) { lane->scid = UB_TA_IDS - 1; }
+static void no_id(Lane *lane, Slice *s) { lane->id = 0; }
+static void no_queue(Lane *lane, Slice *s) { lane->key.rc = 8; }
+/* Requests. */
+static void req_opcode(Lane *lane, Slice *s) { s->req->opcode = UB_TA_OPCODES; }
+static void req_order(Lane *lane, Slice *s) { s->req->order = UB_TA_SO + 1; }
+static void req_last_order(Lane *lane, Slice *s) { s->req->order = UB_TA_SO; }
+static void req_len(Lane *lane, Slice *s) { s->req->len = (1u << 31) + 1; }
+static void req_longest(Lane *lane, Slice *s)
+{
+    s->req->len = 1u << 31;
+    s->req->all_made = false;
+    s->req->where = IN_WORK;
+}
+static void req_made(Lane *lane, Slice *s) { s->req->made = s->req->len + 1; }
+static void req_where(Lane *lane, Slice *s)
+{
+    s->req->where = IN_WORK + 1;
+    s->req->all_made = false;
+}
+static void req_nowhere(Lane *lane, Slice *s) { s->req->all_made = false; }
+static void req_here(Lane *lane, Slice *s) { s->req->where = IN_HELD; }
+static void req_both(Lane *lane, Slice *s)
+{
+    s->req->finished = s->req->on_ordered = true;
+}
+static void req_ends(Lane *lane, Slice *s)
+{
+    s->req->finished = true;            /* and has a slice */
+}
+static void req_lost(Lane *lane, Slice *s) { s->state = SLICE_FREE; }
 
 static const struct {
     const char *says;
@@ -470,6 +532,36 @@ static const struct {
     { "an impossible way", UB_TA_WRITE, ROW_RTP, 30000, no_mtu },
     { "an impossible way", UB_TA_WRITE, ROW_RTP, 30000, no_mode },
     { "an impossible way", UB_TA_WRITE, ROW_RTP, 30000, no_peer },
+    { NULL, UB_TA_WRITE, ROW_CTP7, 8, got_none },
+    { NULL, UB_TA_WRITE, ROW_CTP7, 8, last_sc_state },
+    { NULL, UB_TA_WRITE, ROW_CTP7, 8, last_scid },
+    { NULL, UB_TA_WRITE, ROW_CTP7, 8, req_last_order },
+    { NULL, UB_TA_WRITE, ROW_CTP7, 8, req_longest },
+    { SLICE, UB_TA_WRITE, ROW_CTP7, 8, no_state },
+    { SLICE, UB_TA_WRITE, ROW_CTP7, 8, no_opcode },
+    { SLICE, UB_TA_WRITE, ROW_CTP7, 8, sent_all },
+    { SLICE, UB_TA_WRITE, ROW_CTP7, 8, got_all },
+    { SLICE, UB_TA_WRITE, ROW_RTP, 30000, begun_sent },
+    { SLICE, UB_TA_WRITE, ROW_CTP7, 8, ends_early },
+    { SLICE, UB_TA_WRITE, ROW_CTP7, 8, off_behind },
+    { SLICE, UB_TA_WRITE, ROW_CTP7, 8, len_behind },
+    { SLICE, UB_TA_WRITE, ROW_CTP7, 8, not_made },
+    { SLICE, UB_TA_WRITE, ROW_CTP7, 8, waits_for_none },
+    { "too many slices", UB_TA_WRITE, ROW_CTP7, 8, too_many },
+    { "an impossible state", UB_TA_WRITE, ROW_CTP7, 8, no_sc_state },
+    { "an impossible state", UB_TA_WRITE, ROW_CTP7, 8, no_scid },
+    { "a lane of the image cannot be", UB_TA_WRITE, ROW_CTP7, 8, no_id },
+    { "a lane of the image cannot be", UB_TA_WRITE, ROW_CTP7, 8, no_queue },
+    { REQUEST, UB_TA_WRITE, ROW_CTP7, 8, req_opcode },
+    { REQUEST, UB_TA_WRITE, ROW_CTP7, 8, req_order },
+    { REQUEST, UB_TA_WRITE, ROW_CTP7, 8, req_len },
+    { REQUEST, UB_TA_WRITE, ROW_CTP7, 8, req_made },
+    { TWO_PLACES, UB_TA_WRITE, ROW_CTP7, 8, req_where },
+    { TWO_PLACES, UB_TA_WRITE, ROW_CTP7, 8, req_nowhere },
+    { TWO_PLACES, UB_TA_WRITE, ROW_CTP7, 8, req_here },
+    { TWO_PLACES, UB_TA_WRITE, ROW_CTP7, 8, req_both },
+    { SLICE, UB_TA_WRITE, ROW_CTP7, 8, req_ends },
+    { "would never end", UB_TA_WRITE, ROW_CTP7, 8, req_lost },
 };
 
 static void test_image(void)

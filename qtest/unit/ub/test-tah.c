@@ -371,6 +371,87 @@ static void test_print(void)
     g_assert_cmpstr(out, ==, "TAACK tassn=9 status=1");
 }
 
+/* Every header in words. */
+static void test_print_headers(void)
+{
+    static const uint8_t be[] = { 0x80, 0, 0, 0, 0, 0, 0x12, 0x0f };
+    static const struct {
+        const UbTahForm *form;
+        UbTah t;
+        const char *want;
+    } rows[] = {
+        { &full, { .opcode = UB_TA_SEND_IMM, .ud_flag = true, .tv_en = true, .ee = 3,
+                   .tassn = 65535, .order = UB_TA_RO, .ordered_cqe = true,
+                   .no_taack = true, .fce = true, .alloc = true, .e_bit = true,
+                   .poison = true, .rc_type = 2, .rc_id = 0xfffff, .ud = 0xabc,
+                   .tc_type = 2, .tc_id = 0x1f, .hint = 255, .offset = 4,
+                   .imm = 0x1122334455667788, .imm_token = 0xbeef, .msg_len = 77,
+                   .token = 0x5eed },
+          "Send_with_immediate tassn=65535 ee=3 rc=2:fffff RO cqe-order no-taack fce "
+          "alloc exclusive poison ud=00000abc tc=2:1f hint=255 offset=4 "
+          "imm=1122334455667788 imm-token=0000beef msg-len=77 token=00005eed" },
+        { &full, { .opcode = UB_TA_READ, .taid = 9, .offset = 64, .addr = 0x10,
+                   .length = 3 },
+          "Read tassn=0 ee=0 rc=0:0 NO taid=9 offset=64 addr=10 token-id=0 length=3" },
+        { &full, { .opcode = UB_TA_WRITE_NOTIFY, .order = 3, .ntf_data = 0xab,
+                   .ntf_addr = 0xcd, .ntf_token_id = 0xe, .ntf_token = 0xf },
+          "Write_with_notify tassn=0 ee=0 rc=0:0 ? addr=0 token-id=0 length=0 "
+          "notify=ab@cd token-id=e token=0000000f" },
+        { &full, { .opcode = UB_TA_MANAGEMENT, .mgmt_code = 2, .mgmt_sub = 9,
+                   .mgmt_rsp = true, .mgmt_status = 0x22, .pdu_len = 16 },
+          "Management tassn=0 ee=0 rc=0:0 NO code=2 sub=9 response status=22 pdu=16" },
+        { &full, { .opcode = UB_TA_MANAGEMENT, .mgmt_code = 1 },
+          "Management tassn=0 ee=0 rc=0:0 NO code=1 sub=0 request status=00 pdu=0" },
+        { &compact, { .opcode = UB_TA_WRITE_BE, .order = UB_TA_SO, .be = be,
+                      .be_len = 8, .length = 64 },
+          "Write_with_be tassn=0 ee=0 SO addr=0 token-id=0 length=64 "
+          "be=800000000000120f" },
+        { &full, { .opcode = UB_TA_TAACK, .sv = true, .tassn = 7, .rc_type = 1,
+                   .rc_id = 0x42, .poison = true },
+          "TAACK tassn=7 rspst=0/0 sv rc=1:42 poison" },
+        { &full, { .opcode = 0x02 }, "Reserved tassn=0 ee=0 rc=0:0 NO" },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        UbTah t = rows[i].t;
+        char out[512];
+
+        t.ext = ub_tah_exts(rows[i].form, &t);
+        ub_tah_print(rows[i].form, &t, out, sizeof(out));
+        g_assert_cmpstr(out, ==, rows[i].want);
+    }
+}
+
+static void test_ext_sizes(void)
+{
+    static const struct { const char *name; uint8_t full, compact; } ext[UB_EXTS] = {
+        { "UDETAH", 4, 4 }, { "MTETAH", 4, 4 }, { "TAIDETAH", 4, 4 },
+        { "OFSTETAH", 4, 4 }, { "MAETAH", 16, 12 }, { "IMMETAH", 16, 16 },
+        { "NTFETAH", 24, 24 }, { "MGMTETAH", 4, 4 }, { "TVETAH", 4, 4 },
+        { "BEETAH", 0, 0 },
+    };
+
+    for (unsigned i = 0; i < UB_EXTS; i++) {
+        g_assert_cmpstr(ub_tah_ext_name(i), ==, ext[i].name);
+        g_assert_cmpuint(ub_tah_ext_size(i, false), ==, ext[i].full);
+        g_assert_cmpuint(ub_tah_ext_size(i, true), ==, ext[i].compact);
+    }
+    for (uint32_t n = 0; n < 3000; n++) {
+        uint32_t most = MIN(n, 1024);
+
+        g_assert_cmpuint(ub_tah_be_size(n), ==,
+                         most >= 64 && !(most & (most - 1)) ? most / 8 : 0);
+    }
+    for (int code = 0; code < 8; code++) {
+        g_assert_cmpint(ub_tah_block_code(64 << code), ==, code);
+        g_assert_cmpint(ub_tah_block_code((64 << code) + 1), ==, -1);
+        g_assert_cmpuint(ub_tah_block(code), ==, 64u << code);
+    }
+    g_assert_cmpint(ub_tah_block_code(32), ==, -1);
+    g_assert_cmpint(ub_tah_block_code(16384), ==, -1);
+    g_assert_null(ub_tah_fault_name(UB_TAH_FAULTS));
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -382,5 +463,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/tah/round", test_round);
     g_test_add_func("/ub/tah/faults", test_faults);
     g_test_add_func("/ub/tah/print", test_print);
+    g_test_add_func("/ub/tah/print-headers", test_print_headers);
+    g_test_add_func("/ub/tah/ext-sizes", test_ext_sizes);
     return g_test_run();
 }
