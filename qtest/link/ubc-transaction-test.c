@@ -222,6 +222,18 @@ static void test_tokens(void)
 
 #define RNR_TIMER 12u               /* 2 us * 2^12 */
 #define RNR_NS (8192 * 1000ll)
+#define RNR_FILL 6
+
+/* The target's queue has no receive entry, and says @timer: a message is refused once. */
+static void refuse_message(EngPair *p, unsigned timer)
+{
+    Eng *a = &p->a, *b = &p->b;
+
+    modify_queue(b, UBQ_QM_RNR_TIMER, UBQ_Q_RNR_TIMER, timer, 0);
+    eng_fill(a, LEN, RNR_FILL);
+    ubq_post(&a->queue, send_sqe(p, UB_TA_SEND, LEN), 1);
+    QUBC_WAIT(ta(a, "rnr-rx") == 1);
+}
 
 /* RNR, and when its time is over the same number once more, with Retry; a receive entry
  * that comes meanwhile takes it.  Each try waits for as long as the queue says. */
@@ -232,9 +244,7 @@ static void rnr(unsigned carrier)
     unsigned n = 0;
 
     watch_start(&w, &(EngPlan){ .carrier = carrier }, "," QUBC_STEPPED);
-    modify_queue(b, UBQ_QM_RNR_TIMER, UBQ_Q_RNR_TIMER, RNR_TIMER, 0);
-    eng_fill(a, LEN, 6);
-    ubq_post(&a->queue, send_sqe(&w.p, UB_TA_SEND, LEN), 1);
+    refuse_message(&w.p, RNR_TIMER);
     for (unsigned i = 1; i <= 3; i++) {
         QUBC_WAIT(ta(a, "rnr-rx") == i);
         g_assert_cmpuint(ta(b, "rnr-tx"), ==, i);
@@ -248,7 +258,7 @@ static void rnr(unsigned carrier)
     }
     eng_complete(a, UBQ_STATUS_OK);
     eng_complete(b, UBQ_STATUS_OK);
-    eng_check(b, LEN, 6);
+    eng_check(b, LEN, RNR_FILL);
     g_assert_null(ubq_cq_poll(&a->cq));
     g_assert_null(ubq_cq_poll(&b->cq));
     watch_look(&w);
@@ -399,15 +409,12 @@ static void test_rol_statuses(void)
     Eng *a = &w.p.a, *b = &w.p.b;
 
     start_rol(&w, 0);
-    modify_queue(b, UBQ_QM_RNR_TIMER, UBQ_Q_RNR_TIMER, RNR_TIMER, 0);
-    eng_fill(a, LEN, 6);
-    ubq_post(&a->queue, send_sqe(&w.p, UB_TA_SEND, LEN), 1);
-    QUBC_WAIT(ta(a, "rnr-rx") == 1);
+    refuse_message(&w.p, RNR_TIMER);
     ubq_recv(&b->queue, b->room, 4096);
     qtest_clock_step(a->q->qts, RNR_NS);
     eng_complete(a, UBQ_STATUS_OK);
     eng_complete(b, UBQ_STATUS_OK);
-    eng_check(b, LEN, 6);
+    eng_check(b, LEN, RNR_FILL);
     s = eng_sqe(a, UB_TA_WRITE, 0, 64, 1);
     put_le32(s + UBQ_SQE_TOKEN_VALUE, ENG_TOKEN + 1);
     post(a, s, 1, UBQ_STATUS_ABORT);
@@ -448,10 +455,7 @@ static void test_fake(void)
     Eng *a = &w.p.a, *b = &w.p.b;
 
     start_rol(&w, 0);
-    modify_queue(b, UBQ_QM_RNR_TIMER, UBQ_Q_RNR_TIMER, LONG_TIMER, 0);
-    eng_fill(a, LEN, 6);
-    ubq_post(&a->queue, send_sqe(&w.p, UB_TA_SEND, LEN), 1);
-    QUBC_WAIT(ta(a, "rnr-rx") == 1);
+    refuse_message(&w.p, LONG_TIMER);
     for (unsigned i = 1; i <= 3; i++) {
         qtest_clock_step(a->q->qts, FAKE_NS - 1);
         g_assert_cmpuint(tp(a, "tx-fake"), ==, i - 1);
@@ -465,7 +469,7 @@ static void test_fake(void)
     }
     eng_complete(a, UBQ_STATUS_OK);
     eng_complete(b, UBQ_STATUS_OK);
-    eng_check(b, LEN, 6);
+    eng_check(b, LEN, RNR_FILL);
     g_assert_cmpuint(ta(b, "rx-requests"), ==, 2);
     g_assert_cmpuint(tp(a, "gave-up"), ==, 0);
     watch_look(&w);
@@ -497,9 +501,7 @@ static void test_fake_silence(void)
     Eng *a = &w.p.a, *b = &w.p.b;
 
     start_rol(&w, 2);
-    modify_queue(b, UBQ_QM_RNR_TIMER, UBQ_Q_RNR_TIMER, LONG_TIMER, 0);
-    ubq_post(&a->queue, send_sqe(&w.p, UB_TA_SEND, LEN), 1);
-    QUBC_WAIT(ta(a, "rnr-rx") == 1);
+    refuse_message(&w.p, LONG_TIMER);
     eng_set_faults(b, true, "'drop-ppm': 1000000");
     for (unsigned i = 1; i <= 2; i++) {
         qtest_clock_step(a->q->qts, FAKE_NS);

@@ -17,16 +17,9 @@
 
 #include "ub/dll.h"
 
+#include "input.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-typedef struct Input {
-    const uint8_t *p, *end;
-} Input;
-
-static unsigned next(Input *in)
-{
-    return in->p < in->end ? *in->p++ : 0;
-}
 
 /* Every other packet is kept to the end, some of them. */
 static CorePacket *kept[32];
@@ -206,18 +199,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             break;
         }
         ub_dll_status(dll, &st);
-        if (st.num_free_buf > st.depth || st.wr_ptr >= st.depth ||
-            st.tail_ptr >= st.depth) {
-            abort(); /* an invariant of ours, not of the peer */
-        }
+        /* An invariant of ours, not of the peer. */
+        demand(st.num_free_buf <= st.depth && st.wr_ptr < st.depth &&
+               st.tail_ptr < st.depth);
     }
     ub_dll_free(dll);
     while (keeps) {
         core_packet_free(kept[--keeps]);
     }
-    if (core_packet_pool_used(pool)) {
-        abort();
-    }
+    demand(!core_packet_pool_used(pool));
     core_packet_pool_free(pool);
     return 0;
 }

@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,35 +19,13 @@
 #include "ub/fm_plug.h"
 #include "ub/fm_pool.h"
 
+#include "input.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define NODES 16u /* that there are names for */
 
-typedef struct Input {
-    const uint8_t *p, *end;
-    FILE *out;
-} Input;
-
-static unsigned next(Input *in)
-{
-    return in->p < in->end ? *in->p++ : 0;
-}
-
-static uint32_t next32(Input *in)
-{
-    uint32_t v = next(in);
-
-    v = v << 8 | next(in);
-    v = v << 8 | next(in);
-    return v << 8 | next(in);
-}
-
-static void demand(bool good)
-{
-    if (!good) {
-        abort();
-    }
-}
+static FILE *nowhere;
 
 /* Nobody answers, or with a status, or 0: an answer follows. */
 static int status_of(Input *in)
@@ -249,9 +228,9 @@ static UbFm *bring_up(Input *in, UbFm *before, const unsigned *banned)
     ub_fm_bring_up(fm, &plan, before);
     check_fabric(fm);
     check_routes(fm);
-    ub_fm_text(fm, in->out);
-    ub_fm_json(fm, in->out);
-    ub_fm_svg(fm, in->out);
+    ub_fm_text(fm, nowhere);
+    ub_fm_json(fm, nowhere);
+    ub_fm_svg(fm, nowhere);
     ub_fm_free(before);
     return fm;
 }
@@ -287,10 +266,10 @@ static void pool(Input *in, UbFm *fm)
         ub_fm_pool_release(&p, leaves, how & 1);
         break;
     case 6:
-        ub_fm_pool_text(&p, in->out);
+        ub_fm_pool_text(&p, nowhere);
         break;
     default:
-        ub_fm_pool_json(&p, in->out);
+        ub_fm_pool_json(&p, nowhere);
         break;
     }
     g_free(leaves);
@@ -331,7 +310,6 @@ static void events(Input *in, UbFmPlug *plug, UbFm *fm, int64_t *now)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static FILE *nowhere;
     Input in = { data, data + size };
     unsigned banned = next(&in) & 15;
     int64_t now = 1;
@@ -339,7 +317,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     UbFmPlug plug;
 
     nowhere = nowhere ? nowhere : fopen("/dev/null", "w");
-    in.out = nowhere;
     ub_fm_plug_init(&plug);
     plug.release = release;
     while (in.p < in.end) {

@@ -18,14 +18,12 @@
 #include "ub/msgq.h"
 #include "ub/shp.h"
 
+#include "input.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MEMORY 0x8000u
 #define PORTS 3
-
-typedef struct Input {
-    const uint8_t *p, *end;
-} Input;
 
 typedef struct World {
     UbSpace *space;
@@ -37,20 +35,6 @@ typedef struct World {
     int64_t now;
     unsigned answers;
 } World;
-
-static unsigned next(Input *in)
-{
-    return in->p < in->end ? *in->p++ : 0;
-}
-
-static uint32_t next32(Input *in)
-{
-    uint32_t v = next(in);
-
-    v = v << 8 | next(in);
-    v = v << 8 | next(in);
-    return v << 8 | next(in);
-}
 
 static unsigned take(Input *in, uint8_t *buf, unsigned max)
 {
@@ -67,10 +51,8 @@ static unsigned take(Input *in, uint8_t *buf, unsigned max)
 static bool message(void *opaque, int64_t now, const UbMgmtAddr *a,
                     const uint8_t *data, size_t len)
 {
-    if (len < UB_MGMT_ETAH || len > UB_MGMT_MAX ||
-        ub_mgmt_etah_get(data).len != len - UB_MGMT_ETAH) {
-        abort();
-    }
+    demand(len >= UB_MGMT_ETAH && len <= UB_MGMT_MAX &&
+           ub_mgmt_etah_get(data).len == len - UB_MGMT_ETAH);
     return a->dcna & 1;
 }
 
@@ -79,9 +61,7 @@ static bool scan(void *opaque, int64_t now, unsigned port, const UbMgmtAddr *a,
 {
     UbScan s;
 
-    if (port >= PORTS || ub_scan_parse(&s, data, len)) {
-        abort();
-    }
+    demand(port < PORTS && !ub_scan_parse(&s, data, len));
     return port;
 }
 
@@ -261,9 +241,7 @@ static void slot_power(void *opaque, int64_t now, unsigned port, bool on)
     World *w = opaque;
 
     /* Each change is one, of a port of a slot. */
-    if (!port || port >= PORTS || (w->power >> port & 1) == on) {
-        abort();
-    }
+    demand(port && port < PORTS && (w->power >> port & 1) != on);
     w->power ^= 1u << port;
 }
 
@@ -272,11 +250,9 @@ static void slot_changed(void *opaque, unsigned slot)
     World *w = opaque;
     UbShpInfo info;
 
-    if (!ub_shp_info(w->shp, slot, &info) ||
-        info.work_led >= UB_SHP_LED_RESERVED ||
-        info.power_led >= UB_SHP_LED_RESERVED) {
-        abort();
-    }
+    demand(ub_shp_info(w->shp, slot, &info) &&
+           info.work_led < UB_SHP_LED_RESERVED &&
+           info.power_led < UB_SHP_LED_RESERVED);
 }
 
 static const UbShpOps shp_ops = { slot_power, kick, slot_changed };
@@ -301,9 +277,7 @@ static void step_slot(World *w, Input *in)
         ub_space_write(w->space, w->now, UB_CFG_CAP(UB_CFG0_BASE, UB_CAP_SHP) +
                        next(in) % UB_SHP_USED(3), next(in), 0xf);
     }
-    if (ub_shp_run(w->shp, w->now) <= w->now) {
-        abort();
-    }
+    demand(ub_shp_run(w->shp, w->now) > w->now);
 }
 
 static void step_image(World *w, Input *in)
@@ -378,9 +352,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     w->shp = ub_shp_new(&slots, w->space, w->m, &shp_ops, w);
     while (in.p < in.end) {
         steps[next(&in) % G_N_ELEMENTS(steps)](w, &in);
-        if (ub_mgmt_waiting(w->m) > cfg.outstanding) {
-            abort();
-        }
+        demand(ub_mgmt_waiting(w->m) <= cfg.outstanding);
     }
     ub_shp_free(w->shp);
     ub_mgmt_free(w->m);

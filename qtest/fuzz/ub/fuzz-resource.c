@@ -16,32 +16,9 @@
 
 #include "../../unit/ub/ubc-resource-bed.h"
 
+#include "input.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-typedef struct Input {
-    const uint8_t *p, *end;
-} Input;
-
-static unsigned next(Input *in)
-{
-    return in->p < in->end ? *in->p++ : 0;
-}
-
-static uint32_t next32(Input *in)
-{
-    uint32_t v = next(in);
-
-    v = v << 8 | next(in);
-    v = v << 8 | next(in);
-    return v << 8 | next(in);
-}
-
-static void demand(bool good)
-{
-    if (!good) {
-        abort();
-    }
-}
 
 /* A place near the beginning or the end of a space, or anywhere. */
 static uint64_t place(Input *in, unsigned entity)
