@@ -42,6 +42,15 @@ static int64_t sw_next;
 static unsigned links, closes;
 static const char *broken;
 static unsigned captured[2];
+/* The last packet that was captured on its way out. */
+static struct {
+    unsigned port, cfg, vl;
+    size_t len;
+    uint8_t data[512];
+} last_sent;
+static unsigned kicks;      /* of the switch */
+/* GUID Type of hosts; 0: a controller's. */
+static uint8_t host_type[UB_SWITCH_MAX_PORTS];
 /* Frames that Ethernet ports sent, GByteArray; more than ether_room do not fit. */
 static GQueue ether_out = G_QUEUE_INIT;
 static unsigned ether_room = 100;
@@ -157,7 +166,7 @@ static const UbNetUpper tp = { up_tp, NULL }, scan = { up_scan, NULL },
 static inline void guid_of(unsigned index, uint8_t guid[16])
 {
     memset(guid, 0, 16);
-    guid[4] = 1; /* a controller */
+    guid[4] = host_type[index] ? host_type[index] : 1; /* a controller */
     guid[15] = index + 1;
 }
 
@@ -222,6 +231,7 @@ static inline void host_free(Host *h)
 static inline void sw_kick(void *opaque)
 {
     sw_next = now;
+    kicks++;
 }
 
 static inline size_t sw_send(void *opaque, unsigned port, const uint8_t *data,
@@ -253,6 +263,13 @@ static inline void sw_capture(void *opaque, unsigned port, bool sent, unsigned c
                        unsigned vl, const uint8_t *data, size_t len)
 {
     captured[sent]++;
+    if (sent) {
+        last_sent.port = port;
+        last_sent.cfg = cfg;
+        last_sent.vl = vl;
+        last_sent.len = MIN(len, sizeof(last_sent.data));
+        memcpy(last_sent.data, data, last_sent.len);
+    }
 }
 
 static inline bool sw_ether_room(void *opaque, unsigned port)

@@ -13,10 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ub/switch_admin.h"
+#include "switch-admin.h"
 
 static UbSwitch *sw;
-static UbSwitchAdmin *admin;
 
 static void no_kick(void *opaque)
 {
@@ -86,83 +85,6 @@ static void teardown(void)
     ub_switch_free(sw);
 }
 
-/* The answer to a line, parsed. */
-static json_t *answer(const char *line)
-{
-    char *text = ub_switch_admin_line(admin, 5, line, strlen(line));
-    json_t *o;
-
-    g_assert_nonnull(text);
-    g_assert_true(g_str_has_suffix(text, "\n"));
-    o = json_loads(text, 0, NULL);
-    g_assert_nonnull(o);
-    free(text);
-    return o;
-}
-
-/* What a command returned; it must not fail. */
-static json_t *good(const char *line)
-{
-    json_t *o = answer(line), *r = json_object_get(o, "return");
-
-    if (!r) {
-        char *text = json_dumps(o, 0);
-
-        g_error("%s: %s", line, text);
-    }
-    g_assert_false(ub_switch_admin_failed(admin));
-    json_incref(r);
-    json_decref(o);
-    return r;
-}
-
-static void ok(const char *line)
-{
-    json_decref(good(line));
-}
-
-static void fails(const char *line)
-{
-    json_t *o = answer(line);
-
-    if (!json_object_get(o, "error")) {
-        g_error("%s is taken", line);
-    }
-    g_assert_nonnull(json_string_value(json_object_get(
-        json_object_get(o, "error"), "desc")));
-    g_assert_true(ub_switch_admin_failed(admin));
-    json_decref(o);
-}
-
-/* The same, and why. */
-static void fails_with(const char *line, const char *why)
-{
-    json_t *o = answer(line);
-    const char *desc = json_string_value(json_object_get(json_object_get(o, "error"),
-                                                         "desc"));
-
-    g_assert_nonnull(desc);
-    if (!strstr(desc, why)) {
-        g_error("%s: %s", line, desc);
-    }
-    json_decref(o);
-}
-
-/* What a command returned, as text. */
-static void returns(const char *line, const char *want)
-{
-    json_t *r = good(line), *w = json_loads(want, JSON_DECODE_ANY, NULL);
-
-    g_assert_nonnull(w);
-    if (!json_equal(r, w)) {
-        char *text = json_dumps(r, 0);
-
-        g_error("%s: %s", line, text);
-    }
-    json_decref(r);
-    json_decref(w);
-}
-
 static void test_lines(void)
 {
     json_t *o;
@@ -202,8 +124,6 @@ static void test_lines(void)
     g_assert_true(ub_switch_admin_quit(admin));
     teardown();
 }
-
-#define CMD(name, args) "{\"execute\": \"" name "\", \"arguments\": {" args "}}"
 
 static void test_routes(void)
 {
@@ -596,69 +516,67 @@ static void test_hostile(void)
 
 /* ---- Ethernet ports -------------------------------------------------------------- */
 
-#define WITH(name, args) "{\"execute\":\"" name "\",\"arguments\":{" args "}}"
-
 static void test_ethernet(void)
 {
     static const char *const bad[] = {
-        WITH("ethernet-configure", "\"port\":3,\"mtu\":1500"),
-        WITH("ethernet-configure", "\"port\":6,\"mtu\":1500"),
-        WITH("ethernet-configure", "\"mtu\":1500"),
-        WITH("ethernet-configure", "\"port\":4,\"mtu\":9217"),
-        WITH("ethernet-configure", "\"port\":4,\"mac\":\"03:00:00:00:00:01\""),
-        WITH("ethernet-configure", "\"port\":4,\"mac\":\"2\""),
-        WITH("ethernet-configure", "\"port\":4,\"npi\":16777216"),
-        WITH("ethernet-configure", "\"port\":4,\"colour\":1"),
-        WITH("ethernet-configure", "\"port\":4,\"age-ms\":0"),
-        WITH("ethernet-vlan-set", "\"port\":4,\"vlan\":4095,\"npi\":2"),
-        WITH("ethernet-vlan-set", "\"port\":4,\"vlan\":0,\"npi\":2"),
-        WITH("ethernet-vlan-set", "\"port\":4,\"vlan\":8,\"npi\":5"),
-        WITH("ethernet-vlan-set", "\"port\":0,\"vlan\":8,\"npi\":6"),
-        WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.0.0/8\""),
-        WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.9.9.9\""),
-        WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"224.0.0.1\","
+        CMD("ethernet-configure", "\"port\":3,\"mtu\":1500"),
+        CMD("ethernet-configure", "\"port\":6,\"mtu\":1500"),
+        CMD("ethernet-configure", "\"mtu\":1500"),
+        CMD("ethernet-configure", "\"port\":4,\"mtu\":9217"),
+        CMD("ethernet-configure", "\"port\":4,\"mac\":\"03:00:00:00:00:01\""),
+        CMD("ethernet-configure", "\"port\":4,\"mac\":\"2\""),
+        CMD("ethernet-configure", "\"port\":4,\"npi\":16777216"),
+        CMD("ethernet-configure", "\"port\":4,\"colour\":1"),
+        CMD("ethernet-configure", "\"port\":4,\"age-ms\":0"),
+        CMD("ethernet-vlan-set", "\"port\":4,\"vlan\":4095,\"npi\":2"),
+        CMD("ethernet-vlan-set", "\"port\":4,\"vlan\":0,\"npi\":2"),
+        CMD("ethernet-vlan-set", "\"port\":4,\"vlan\":8,\"npi\":5"),
+        CMD("ethernet-vlan-set", "\"port\":0,\"vlan\":8,\"npi\":6"),
+        CMD("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.0.0/8\""),
+        CMD("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.9.9.9\""),
+        CMD("ethernet-neighbour-set", "\"port\":4,\"ip\":\"224.0.0.1\","
             "\"mac\":\"02:00:00:00:00:09\""),
-        WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.1.9\","
+        CMD("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.1.9\","
             "\"mac\":\"02:00:00:00:00\""),
-        WITH("ethernet-prefix-set", "\"port\":4,\"prefix\":\"10.0.0.0/33\""),
-        WITH("ethernet-prefix-set", "\"port\":4,\"prefix\":\"10.0.0.0/8\","
+        CMD("ethernet-prefix-set", "\"port\":4,\"prefix\":\"10.0.0.0/33\""),
+        CMD("ethernet-prefix-set", "\"port\":4,\"prefix\":\"10.0.0.0/8\","
             "\"via\":\"fe80::1\""),
-        WITH("ethernet-prefix-set", "\"port\":4,\"prefix\":\"11.0.0.0/8\","
+        CMD("ethernet-prefix-set", "\"port\":4,\"prefix\":\"11.0.0.0/8\","
             "\"on\":false"),
-        WITH("query-ethernet", "\"port\":4"),
-        WITH("query-neighbours", "\"port\":0"),
-        WITH("query-counters", "\"port\":6"),
-        WITH("route-set", "\"cna\":1,\"ports\":[4]"),
-        WITH("route-default", "\"ports\":[0,5]"),
-        WITH("npi-allow", "\"port\":6,\"npi\":2"),
-        WITH("port-enable", "\"port\":4,\"on\":true"),
-        WITH("fault-set", "\"port\":6"),
-        WITH("fault-set", "\"port\":0,\"out\":true"),
-        WITH("inject-lane", "\"port\":5,\"lane\":0"),
+        CMD("query-ethernet", "\"port\":4"),
+        CMD("query-neighbours", "\"port\":0"),
+        CMD("query-counters", "\"port\":6"),
+        CMD("route-set", "\"cna\":1,\"ports\":[4]"),
+        CMD("route-default", "\"ports\":[0,5]"),
+        CMD("npi-allow", "\"port\":6,\"npi\":2"),
+        CMD("port-enable", "\"port\":4,\"on\":true"),
+        CMD("fault-set", "\"port\":6"),
+        CMD("fault-set", "\"port\":0,\"out\":true"),
+        CMD("inject-lane", "\"port\":5,\"lane\":0"),
     };
     json_t *r;
 
     setup_ethernet(2);
-    ok(WITH("ethernet-configure", "\"port\":4,\"mtu\":1500,\"ecn\":false,"
+    ok(CMD("ethernet-configure", "\"port\":4,\"mtu\":1500,\"ecn\":false,"
            "\"vlans\":true,\"npi\":3,\"plain-ip\":false,\"answer\":false,"
            "\"retry-ms\":50,\"age-ms\":7000,\"mac\":\"02:00:00:00:0a:0B\""));
-    ok(WITH("ethernet-vlan-set", "\"port\":4,\"vlan\":7,\"npi\":5"));
-    ok(WITH("fault-set", "\"port\":4,\"nth\":1,\"action\":\"drop\""));
-    ok(WITH("fault-set", "\"port\":5,\"out\":true,\"delay-ppm\":9"));
-    returns(WITH("query-faults", ""),
+    ok(CMD("ethernet-vlan-set", "\"port\":4,\"vlan\":7,\"npi\":5"));
+    ok(CMD("fault-set", "\"port\":4,\"nth\":1,\"action\":\"drop\""));
+    ok(CMD("fault-set", "\"port\":5,\"out\":true,\"delay-ppm\":9"));
+    returns(CMD("query-faults", ""),
             "[{\"port\":4,\"dropped\":0,\"duplicated\":0,\"reordered\":0,"
             "\"corrupted\":0,\"delayed\":0,\"out\":false},"
             "{\"port\":5,\"dropped\":0,\"duplicated\":0,\"reordered\":0,"
             "\"corrupted\":0,\"delayed\":0,\"out\":true}]");
-    ok(WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.1.9\","
+    ok(CMD("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.1.9\","
            "\"mac\":\"02:00:00:00:00:09\",\"vlan\":7"));
-    ok(WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.1.8\","
+    ok(CMD("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.1.8\","
            "\"mac\":\"02:00:00:00:00:08\""));
-    ok(WITH("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.1.8\""));
-    ok(WITH("ethernet-prefix-set", "\"port\":4,\"prefix\":\"10.0.0.0/8\""));
-    ok(WITH("ethernet-prefix-set", "\"port\":4,\"prefix\":\"::/0\","
+    ok(CMD("ethernet-neighbour-set", "\"port\":4,\"ip\":\"10.0.1.8\""));
+    ok(CMD("ethernet-prefix-set", "\"port\":4,\"prefix\":\"10.0.0.0/8\""));
+    ok(CMD("ethernet-prefix-set", "\"port\":4,\"prefix\":\"::/0\","
            "\"via\":\"fe80::1\""));
-    returns(WITH("query-ethernet", ""),
+    returns(CMD("query-ethernet", ""),
             "[{\"port\":4,\"up\":false,\"mac\":\"02:00:00:00:0a:0b\","
             "\"mtu\":1500,\"ecn\":false,\"vlans\":true,\"npi\":3,"
             "\"plain-ip\":false,\"answer\":false,\"retry-ms\":50,"
@@ -669,23 +587,23 @@ static void test_ethernet(void)
             "\"mtu\":9216,\"ecn\":true,\"vlans\":false,\"npi\":1,"
             "\"plain-ip\":true,\"answer\":true,\"retry-ms\":1000,"
             "\"age-ms\":60000,\"npi-vlans\":[],\"prefixes\":[]}]");
-    returns(WITH("query-neighbours", "\"port\":4"),
+    returns(CMD("query-neighbours", "\"port\":4"),
             "[{\"vlan\":7,\"ip\":\"10.0.1.9\",\"fixed\":true,\"waiting\":0,"
             "\"mac\":\"02:00:00:00:00:09\"}]");
-    ok(WITH("ip-route-set", "\"prefix\":\"10.0.1.0/24\",\"ports\":[4,5]"));
-    ok(WITH("npi-allow", "\"port\":5,\"npi\":2"));
-    ok(WITH("npi-replace", "\"port\":5,\"npi\":2"));
-    ok(WITH("npi-clear", "\"port\":5"));
+    ok(CMD("ip-route-set", "\"prefix\":\"10.0.1.0/24\",\"ports\":[4,5]"));
+    ok(CMD("npi-allow", "\"port\":5,\"npi\":2"));
+    ok(CMD("npi-replace", "\"port\":5,\"npi\":2"));
+    ok(CMD("npi-clear", "\"port\":5"));
     for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
         fails(bad[i]);
     }
-    r = good(WITH("query-counters", "\"port\":5"));
+    r = good(CMD("query-counters", "\"port\":5"));
     g_assert_cmpint(json_integer_value(json_object_get(json_object_get(
         json_array_get(r, 0), "ethernet"), "drop-unresolved")), ==, 0);
     g_assert_true(json_is_integer(json_object_get(json_object_get(
         json_array_get(r, 0), "ethernet"), "tx-frames")));
     json_decref(r);
-    r = good(WITH("query-counters", ""));
+    r = good(CMD("query-counters", ""));
     g_assert_cmpuint(json_array_size(r), ==, 6);
     json_decref(r);
     ub_switch_ethernet_link(sw, 6, 4, true);
