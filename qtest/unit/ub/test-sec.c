@@ -357,9 +357,11 @@ static void test_borders(void)
     g_assert_cmpint(back.form, ==, UB_SEC_SHORT);
     core_packet_free(pkt);
     back.sn = 7;
+    back.cip_id = 8;
+    back.cip = true;
     ub_sec_reply(&tx, &back);
-    g_assert_false(tx.mgmt);
-    g_assert_cmpuint(tx.sn, ==, 0);
+    g_assert_false(tx.mgmt || tx.cip);
+    g_assert_cmpuint(tx.sn + tx.cip_id, ==, 0);
     pkt = bytes(&w, "7fff daeaf00000");
     g_assert_cmpint(ub_sec_pull(w.sec, UB_SEC_SHORT, true, true, pkt, &back,
                                 &entity), ==, UB_SEC_GOOD);
@@ -413,6 +415,8 @@ static void test_image(void)
     uint32_t upi;
 
     world_init(&w);
+    ub_sec_set_entity(w.sec, 0, &w.you, 7);
+    ub_sec_set_entity(w.sec, UB_SEC_ENTITIES - 1, &w.you, 0xffffff);
     ub_sec_image(w.sec, im);
     data = core_image_take(im, &len);
     core_image_free(im);
@@ -422,6 +426,10 @@ static void test_image(void)
     core_image_free(im);
     g_assert_true(ub_eid_same(ub_sec_entity(other, 3, &upi), &w.me));
     g_assert_cmpuint(upi, ==, 0x123456);
+    g_assert_true(ub_eid_same(ub_sec_entity(other, 0, &upi), &w.you));
+    g_assert_cmpuint(upi, ==, 7);
+    g_assert_nonnull(ub_sec_entity(other, UB_SEC_ENTITIES - 1, &upi));
+    g_assert_cmpuint(upi, ==, 0xffffff);
     g_assert_null(ub_sec_entity(other, 2, NULL));
     g_assert_null(ub_sec_entity(other, 3 + UB_SEC_ENTITIES, NULL));
     ub_sec_free(other);

@@ -197,6 +197,36 @@ static void test_compact(void)
     pair_free(p);
 }
 
+/* The row goes when a part of a request has left: it ends with that part, in another
+ * process too. */
+static void test_row_goes(void)
+{
+    for (unsigned migrate = 0; migrate < 2; migrate++) {
+        Pair *p = pair_new(2, NULL);
+        Work *w = work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 12000);
+        UbTa *ta = p->end[0].ta;
+
+        pair_queue(p, 0, 7, UB_ROI);
+        work_post(p, 0, 7, w);
+        ub_ta_run(ta, p->now, 1);
+        g_assert_cmpuint(pair_count(p, 0, UB_TAC_TX_REQUESTS), ==, 1);
+        g_assert_true(ub_ta_set_dest(ta, ROW_CTP + 1, NULL));
+        ub_ta_run(ta, p->now, 1);
+        g_assert_false(w->done);
+        g_assert_cmpint(w->req.status, ==, UB_TAS_OPCODE);
+        if (migrate) {
+            g_assert_null(pair_migrate(p, 0));
+        }
+        pair_run(p);
+        g_assert_true(w->done);
+        g_assert_cmpint(w->status, ==, UB_TAS_OPCODE);
+        g_assert_cmpuint(pair_count(p, 0, UB_TAC_TX_REQUESTS), ==, 1);
+        work_free(w);
+        pair_idle(p);
+        pair_free(p);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -205,5 +235,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/initiator/writeback", test_writeback);
     g_test_add_func("/ub/ta/initiator/orphans", test_orphans);
     g_test_add_func("/ub/ta/initiator/compact", test_compact);
+    g_test_add_func("/ub/ta/initiator/row-goes", test_row_goes);
     return g_test_run();
 }

@@ -802,6 +802,33 @@ static void test_parked(void)
     pair_free(p);
 }
 
+/* A fault that ends is counted when it is answered, however that is. */
+static void test_parked_count(void)
+{
+    static const uint32_t rows[] = { ROW_CTP, ROW_ANSWERS };
+
+    for (unsigned i = 0; i < 2 * G_N_ELEMENTS(rows); i++) {
+        bool abort = i & 1;
+        Pair *p = pair_new(2, NULL);
+        Work *w = work_new(rows[i / 2] + 1, UB_TA_WRITE, 0, 8);
+
+        pair_queue(p, 0, 7, UB_ROL);
+        segment(p)->pages = UB_SEGMENT_LATER;
+        work_post(p, 0, 7, w);
+        pair_run_for(p, 20000);
+        g_assert_cmpuint(pair_count(p, 1, UB_TAC_FAULT_TX), ==, 0);
+        segment(p)->pages = UB_SEGMENT_THERE;
+        ub_ta_resolve(p->end[1].ta, 0, abort);
+        g_assert_cmpuint(pair_count(p, 1, UB_TAC_FAULT_TX), ==, !abort);
+        g_assert_cmpuint(pair_count(p, 1, UB_TAC_ABORT_TX), ==, abort);
+        pair_run(p);
+        g_assert_cmpint(w->status, ==, abort ? UB_TAS_ABORT : UB_TAS_OK);
+        work_free(w);
+        pair_idle(p);
+        pair_free(p);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -823,5 +850,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/target/partials", test_partials);
     g_test_add_func("/ub/ta/target/abort", test_abort);
     g_test_add_func("/ub/ta/target/parked", test_parked);
+    g_test_add_func("/ub/ta/target/parked-count", test_parked_count);
     return g_test_run();
 }

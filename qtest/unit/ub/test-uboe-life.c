@@ -9,7 +9,7 @@
 
 #include "core/bytes.h"
 #include "core/inet.h"
-#include "ub/uboe.h"
+#include "../../../hw/ub/uboe/internal.h"
 
 #define SECOND INT64_C(1000000000)
 #define MILLISECOND INT64_C(1000000)
@@ -371,6 +371,11 @@ static void test_settings(void)
         unsigned off;
         uint8_t flip;
     } rows[] = {
+        { offsetof(UbUboeConfig, mac), 4 },
+        { offsetof(UbUboeConfig, mac) + 1, 1 },
+        { offsetof(UbUboeConfig, mac) + 2, 1 },
+        { offsetof(UbUboeConfig, mac) + 3, 1 },
+        { offsetof(UbUboeConfig, mac) + 4, 1 },
         { offsetof(UbUboeConfig, mac) + 5, 2 },
         { offsetof(UbUboeConfig, mtu), 1 },
         { offsetof(UbUboeConfig, ecn), 1 },
@@ -470,6 +475,251 @@ static void test_groups(void)
     }
 }
 
+/* ---- Time ------------------------------------------------------------------------------ */
+
+/* A fault delays from when the frame comes, or leaves, by whatever call. */
+static void test_now(void)
+{
+    const int64_t at = 7 * SECOND, later = 5 * MILLISECOND;
+    Bed b;
+
+    begin(&b);
+    fault(&b, false, CORE_FAULT_DELAY, 1);
+    rx(&b, at, 9);
+    g_assert_cmpint(ub_uboe_run(b.u, at), ==, at + later);
+    g_assert_cmpint(ub_uboe_run(b.u, at + later), ==, INT64_MAX);
+    g_assert_cmpuint(b.packets, ==, 1);
+    /* A question, whose packet goes when its neighbour is set. */
+    tx(&b, at, 77);
+    fault(&b, true, CORE_FAULT_DELAY, 1);
+    g_assert_null(ub_uboe_neighbour_set(b.u, 2 * at, 0, UB_LPH_IPV4,
+                                        (uint8_t[16]) { 10, 0, 0, 77 }, fixed_mac));
+    g_assert_cmpuint(b.frames, ==, 1);
+    g_assert_cmpint(ub_uboe_run(b.u, 2 * at), ==, 2 * at + later);
+    ub_uboe_run(b.u, 2 * at + later);
+    g_assert_cmpuint(b.frames, ==, 2);
+    /* And it is not asked for any more. */
+    g_assert_cmpint(ub_uboe_run(b.u, 1000 * SECOND), ==, INT64_MAX);
+    g_assert_cmpuint(b.frames, ==, 2);
+    fault(&b, true, CORE_FAULT_DELAY, 1);
+    tx(&b, 1001 * SECOND, 77);
+    g_assert_cmpint(ub_uboe_run(b.u, 1001 * SECOND), ==, 1001 * SECOND + later);
+    end(&b);
+}
+
+/* What is forgotten wakes nobody. */
+static void test_forgotten(void)
+{
+    Bed b;
+
+    begin(&b);
+    tx(&b, 0, 77);
+    g_assert_cmpint(ub_uboe_run(b.u, 0), ==, SECOND);
+    ub_uboe_reset(b.u);
+    g_assert_cmpint(ub_uboe_run(b.u, 0), ==, INT64_MAX);
+    tx(&b, 0, 77);
+    g_assert_cmpint(ub_uboe_run(b.u, 0), ==, SECOND);
+    ub_uboe_link(b.u, false);
+    g_assert_cmpint(ub_uboe_run(b.u, 0), ==, INT64_MAX);
+    g_assert_cmpuint(neighbours(&b), ==, 0);
+    end(&b);
+}
+
+/* Of a full table the one goes first that nobody sends to, then the oldest. */
+static void test_displaced(void)
+{
+    enum { IDLE = 500 };
+    uint64_t asked;
+    Bed b;
+
+    begin(&b);
+    for (unsigned i = 0; i < UB_UBOE_NEIGHBOURS; i++) {
+        rx_arp(&b, i, i == 1 ? IDLE : i + 0x1000);
+    }
+    rx_arp(&b, 2000, IDLE);     /* the youngest, and idle */
+    for (unsigned i = 0; i < UB_UBOE_NEIGHBOURS; i++) {
+        if (i != 1) {
+            tx(&b, 3000, i + 0x1000);
+        }
+    }
+    g_assert_cmpuint(neighbours(&b), ==, UB_UBOE_NEIGHBOURS);
+    g_assert_cmpuint(count(&b, UB_UBOE_ASKED), ==, 0);
+    tx(&b, 4000, 0x3000);       /* takes its place, and asks */
+    asked = count(&b, UB_UBOE_ASKED);
+    g_assert_cmpuint(asked, ==, 1);
+    tx(&b, 4000, 0x1000);
+    tx(&b, 4000, 0x1002);
+    tx(&b, 4000, 0x1000 + UB_UBOE_NEIGHBOURS - 1);
+    g_assert_cmpuint(count(&b, UB_UBOE_ASKED), ==, asked);
+    tx(&b, 4000, IDLE);         /* a stranger again, for the oldest: the question */
+    g_assert_cmpuint(count(&b, UB_UBOE_ASKED), ==, asked + 1);
+    g_assert_cmpuint(count(&b, UB_UBOE_DROP_UNRESOLVED), ==, 1);
+    g_assert_cmpuint(neighbours(&b), ==, UB_UBOE_NEIGHBOURS);
+    end(&b);
+}
+
+/* ---- Formats ------------------------------------------------------------------------------ */
+
+/* A prefix of the other version leads nowhere, however long it is. */
+static void test_versions(void)
+{
+    static const uint8_t other[16] = { 10, 0, 0, 77 };
+    static const uint8_t six[16] = { 0xfd, 1, [15] = 1 };
+    Bed b;
+
+    begin(&b);
+    g_assert_null(ub_uboe_route_set(b.u, UB_LPH_IPV4, other, 8, router, true));
+    g_assert_null(ub_uboe_route_set(b.u, UB_LPH_IPV6, other, 32, six, true));
+    tx(&b, 0, 77);
+    g_assert_cmphex(get_be16(b.last + 12), ==, 0x0806);
+    g_assert_cmpmem(b.last + 38, 4, router, 4);
+    end(&b);
+}
+
+/* Frames that just have what they must. */
+static void test_short(void)
+{
+    static const struct { uint8_t len, taken; bool tag; } rows[] = {
+        { 13, 0, false }, { 14, 14, false }, { 15, 14, false }, { 17, 0, true },
+        { 18, 18, true }, { 60, 18, true },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        uint8_t f[60] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 9 };
+        EtherHead h;
+
+        put_be16(f + 12, rows[i].tag ? ETHER_VLAN : 0x88cc);
+        put_be16(f + 14, 0xb123);
+        put_be16(f + 16, 0x88cc);
+        g_assert_cmpuint(ether_get(f, rows[i].len, &h), ==, rows[i].taken);
+        if (rows[i].taken) {
+            g_assert_cmphex(h.type, ==, 0x88cc);
+            g_assert_cmphex(h.vlan, ==, rows[i].tag ? 0x123 : 0);
+            g_assert_cmphex(h.pcp, ==, rows[i].tag ? 5 : 0);
+            g_assert_cmphex(h.src[5], ==, 9);
+            g_assert_cmphex(h.dst[5], ==, 1);
+        }
+    }
+}
+
+/* ARP, one field after the other. */
+static void test_arp_fields(void)
+{
+    static const uint8_t good[28] = {
+        0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 9, 10, 0, 0, 9, 0, 0, 0, 0, 0, 0,
+        10, 0, 0, 1,
+    };
+    static const struct { uint8_t at, value; bool good; } rows[] = {
+        { 0, 0, true }, { 0, 1, false }, { 1, 6, false }, { 2, 9, false },
+        { 3, 1, false }, { 4, 5, false }, { 5, 16, false }, { 6, 1, false },
+        { 7, 0, false }, { 7, 2, true }, { 7, 3, false }, { 8, 3, false },
+        { 14, 127, false }, { 14, 224, false },
+    };
+    EtherTalk t;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        uint8_t p[28];
+
+        memcpy(p, good, 28);
+        p[rows[i].at] = rows[i].value;
+        g_assert_cmpint(ether_arp_get(p, 28, &t) == NULL, ==, rows[i].good);
+        g_assert_nonnull(ether_arp_get(p, 27, &t));
+    }
+    memset(&t, 0xee, sizeof(t));
+    g_assert_null(ether_arp_get(good, 28, &t));
+    g_assert_false(t.answer || t.probe);
+    g_assert_cmpmem(t.mac, 6, good + 8, 6);
+    g_assert_cmpmem(t.ip, 4, good + 14, 4);
+    g_assert_cmpmem(t.target, 4, good + 24, 4);
+    g_assert_cmphex(t.ip[4] | t.target[4] | t.to[0], ==, 0);
+}
+
+/* Neighbour Discovery of @n bytes of ICMPv6 at @p, its checksum put right. */
+static uint32_t nd(uint8_t *ip, unsigned type, const uint8_t *options, uint32_t n)
+{
+    static const uint8_t from[16] = { 0xfd, 1, [15] = 9 }, to[16] = { 0xfd, [15] = 1 };
+    uint32_t len = 24 + n;
+    uint8_t *p = ip + 40;
+
+    memset(ip, 0, 40 + len);
+    ip[0] = 0x60;
+    put_be16(ip + 4, len);
+    ip[6] = 58;
+    ip[7] = 255;
+    memcpy(ip + 8, from, 16);
+    memcpy(ip + 24, to, 16);
+    p[0] = type;
+    memcpy(p + 8, type == 136 ? from : to, 16);
+    memcpy(p + 24, options, n);
+    put_be16(p + 2, (uint16_t)~core_csum_join(
+        core_csum_join(core_csum(ip + 8, 32), len + 58), core_csum(p, len)));
+    return 40 + len;
+}
+
+/* The MAC is in the option that is of it, wherever that stands. */
+static void test_nd_options(void)
+{
+    static const struct {
+        unsigned type, len;
+        uint8_t options[32];
+        int mac;                /* last byte; -1: a rule is broken */
+    } rows[] = {
+        { 135, 0, { 0 }, 0 },
+        { 135, 8, { 1, 1, 2, 0, 0, 0, 0, 7 }, 7 },
+        { 135, 16, { 14, 1, 9, 9, 9, 9, 9, 9, 1, 1, 2, 0, 0, 0, 0, 8 }, 8 },
+        { 135, 16, { 1, 1, 2, 0, 0, 0, 0, 7, 14, 1, 9, 9, 9, 9, 9, 9 }, 7 },
+        { 135, 24, { 14, 2, [16] = 1, 1, 2, 0, 0, 0, 0, 6 }, 6 },
+        { 135, 8, { 2, 1, 2, 0, 0, 0, 0, 7 }, 0 },
+        { 136, 8, { 2, 1, 2, 0, 0, 0, 0, 5 }, 5 },
+        { 136, 8, { 1, 1, 2, 0, 0, 0, 0, 5 }, 0 },
+        { 135, 16, { 1, 2, 2, 0, 0, 0, 0, 7 }, 0 },     /* no MAC is so long */
+        { 135, 8, { 1, 2, 2, 0, 0, 0, 0, 7 }, -1 },
+        { 135, 16, { 1, 1, 2, 0, 0, 0, 0, 7, 14, 0 }, -1 },
+        { 135, 9, { 1, 1, 2, 0, 0, 0, 0, 7, 14 }, -1 },
+        { 135, 8, { 1, 1, 3, 0, 0, 0, 0, 7 }, -1 },     /* of many */
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        uint8_t ip[128];
+        uint32_t len = nd(ip, rows[i].type, rows[i].options, rows[i].len);
+        const char *rule;
+        EtherTalk t;
+        bool is = false;
+
+        memset(&t, 0xee, sizeof(t));
+        rule = ether_nd_get(ip, len, &is, &t);
+        g_assert_true(is);
+        g_assert_true(!rule == (rows[i].mac >= 0));
+        if (rule) {
+            continue;
+        }
+        g_assert_cmphex(t.mac[5], ==, rows[i].mac);
+        g_assert_cmphex(t.mac[0], ==, rows[i].mac ? 2 : 0);
+        g_assert_cmpint(t.answer, ==, rows[i].type == 136);
+        g_assert_cmphex(t.ip[15], ==, 9);
+        g_assert_cmphex(t.target[15], ==, 1);
+        g_assert_false(t.probe);
+        /* Other messages are nobody's business here. */
+        ip[40] = 134;
+        g_assert_null(ether_nd_get(ip, len, &is, &t));
+        g_assert_false(is);
+        ip[40] = rows[i].type;
+        ip[6] = 17;
+        g_assert_null(ether_nd_get(ip, len, &is, &t));
+        g_assert_false(is);
+        ip[6] = 58;
+        g_assert_null(ether_nd_get(ip, 40, &is, &t));
+        g_assert_false(is);
+        g_assert_nonnull(ether_nd_get(ip, len - 1, &is, &t));
+        g_assert_true(is);
+        ip[41] = 1;
+        g_assert_nonnull(ether_nd_get(ip, len, &is, &t));
+        ip[41] = 0;
+        ip[7] = 254;
+        g_assert_nonnull(ether_nd_get(ip, len, &is, &t));
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -480,5 +730,12 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/uboe-life/settings", test_settings);
     g_test_add_func("/ub/uboe-life/groups", test_groups);
     g_test_add_func("/ub/uboe-life/hostile", test_hostile);
+    g_test_add_func("/ub/uboe-life/now", test_now);
+    g_test_add_func("/ub/uboe-life/forgotten", test_forgotten);
+    g_test_add_func("/ub/uboe-life/displaced", test_displaced);
+    g_test_add_func("/ub/uboe-life/versions", test_versions);
+    g_test_add_func("/ub/uboe-life/short", test_short);
+    g_test_add_func("/ub/uboe-life/arp-fields", test_arp_fields);
+    g_test_add_func("/ub/uboe-life/nd-options", test_nd_options);
     return g_test_run();
 }
