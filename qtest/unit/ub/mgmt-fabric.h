@@ -43,6 +43,8 @@ typedef struct Node {
     uint8_t data[UB_MGMT_MAX];
     size_t len;
     uint16_t failed_msn;
+    uint8_t failed_code;
+    unsigned kicks;
     const char *rule;
 } Node;
 
@@ -157,7 +159,9 @@ static inline bool fabric_failed(void *opaque, unsigned queue, UbMgmtKind kind,
     }
     n->failed++;
     n->queue = queue;
+    n->kind = kind;
     n->failed_msn = msn;
+    n->failed_code = code;
     return true;
 }
 
@@ -183,10 +187,16 @@ static inline UbSpace *fabric_entity(void *opaque, unsigned entity)
     return entity < FABRIC_ENTITIES ? n->other[entity] : NULL;
 }
 
+static inline void fabric_kick(void *opaque)
+{
+    ((Node *)opaque)->kicks++;
+}
+
 static const UbMgmtOps fabric_ops = {
     .message = fabric_message, .scan = fabric_scan,
     .deliver = fabric_deliver, .failed = fabric_failed,
     .port_up = fabric_port_up, .space = fabric_entity, .rule = fabric_rule,
+    .kick = fabric_kick,
 };
 
 static inline UbId fabric_guid(unsigned node)
@@ -396,6 +406,36 @@ static inline unsigned ask(Fabric *f, UbMgmtId id, const void *pdu, size_t len,
     g_assert_cmpuint(a->calls, ==, 1);
     g_assert_false(a->in_vain);
     return a->status;
+}
+
+static inline uint64_t fabric_counted(const Fabric *f, unsigned node,
+                                      UbMgmtCounter counter)
+{
+    return ub_mgmt_counter(f->node[node].m, counter);
+}
+
+/* Migrate a node's management into @m; NULL, or why not. */
+static inline const char *fabric_load(UbMgmt *m, const uint8_t *data,
+                                      size_t len, int64_t now)
+{
+    CoreImage *im = core_image_load(data, len, now);
+    const char *why;
+
+    ub_mgmt_image(m, im);
+    why = core_image_done(im);
+    core_image_free(im);
+    return why;
+}
+
+static inline uint8_t *fabric_save(UbMgmt *m, size_t *len, int64_t now)
+{
+    CoreImage *im = core_image_save(now);
+    uint8_t *data;
+
+    ub_mgmt_image(m, im);
+    data = core_image_take(im, len);
+    core_image_free(im);
+    return data;
 }
 
 /* A read of CFG0 of node 3 as software would ask for it. */

@@ -811,17 +811,6 @@ static void config_check(void)
     g_assert_null(ub_mgmt_counter_name(UB_MGMT_CNT_NUM));
 }
 
-static const char *load(UbMgmt *m, const uint8_t *data, size_t len, int64_t now)
-{
-    CoreImage *im = core_image_load(data, len, now);
-    const char *why;
-
-    ub_mgmt_image(m, im);
-    why = core_image_done(im);
-    core_image_free(im);
-    return why;
-}
-
 static void image(void)
 {
     UbMgmtConfig cfg;
@@ -829,7 +818,6 @@ static void image(void)
     Answer a;
     UbMgmtAddr to;
     uint8_t pdu[36] = { 0 }, data[20];
-    CoreImage *im;
     g_autofree uint8_t *bytes = NULL;
     size_t len;
     uint32_t id, value, other;
@@ -855,26 +843,23 @@ static void image(void)
                                         UB_MGMT_KIND_MESSAGE, &to, data, 20));
         g_assert_true(n || ub_mgmt_read(f.node[0].m, f.now, &fm_to_3, 0, 0,
                                         fabric_answer, &a));
-        im = core_image_save(f.now);
-        ub_mgmt_image(f.node[n].m, im);
-        bytes = core_image_take(im, &len);
-        core_image_free(im);
-        g_assert_null(load(g.node[n].m, bytes, len, g.now + 5 * SECOND));
+        bytes = fabric_save(f.node[n].m, &len, f.now);
+        g_assert_null(fabric_load(g.node[n].m, bytes, len, g.now + 5 * SECOND));
         g_assert_cmpuint(ub_mgmt_waiting(g.node[n].m), ==, !n);
         g_assert_cmpint(ub_mgmt_run(g.node[n].m, g.now + 5 * SECOND), ==,
                         n ? INT64_MAX : g.now + 6 * SECOND);
         /* Every shorter one is refused, and harms nothing. */
         for (size_t i = 0; i < len; i++) {
-            g_assert_nonnull(load(g.node[n].m, bytes, i, g.now));
+            g_assert_nonnull(fabric_load(g.node[n].m, bytes, i, g.now));
         }
         /* So is what is not right; whatever it is, the node lives on. */
         for (size_t i = 0; i < 8 * len; i++) {
             bytes[i / 8] ^= 1u << i % 8;
-            load(g.node[n].m, bytes, len, g.now);
+            fabric_load(g.node[n].m, bytes, len, g.now);
             ub_mgmt_run(g.node[n].m, g.now + 1000 * SECOND);
             bytes[i / 8] ^= 1u << i % 8;
         }
-        g_assert_null(load(g.node[n].m, bytes, len, g.now));
+        g_assert_null(fabric_load(g.node[n].m, bytes, len, g.now));
         if (!n) {
             g_clear_pointer(&bytes, g_free);
         }
@@ -898,7 +883,7 @@ static void image(void)
     ub_mgmt_config_init(&cfg);
     cfg.emq_depth = 8;
     fabric_add(&g, &cfg);
-    g_assert_nonnull(load(g.node[4].m, bytes, len, g.now));
+    g_assert_nonnull(fabric_load(g.node[4].m, bytes, len, g.now));
     fabric_free(&f);
     fabric_free(&g);
 }

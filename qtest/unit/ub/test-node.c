@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "../../../hw/ub/node/internal.h"
+#include "internal.h"
 
 #include "core/bytes.h"
 #include "ub/node_options.h"

@@ -9,7 +9,7 @@
 
 #include "core/bytes.h"
 #include "core/inet.h"
-#include "../../../hw/ub/uboe/internal.h"
+#include "internal.h"
 
 #define SECOND INT64_C(1000000000)
 #define MILLISECOND INT64_C(1000000)
