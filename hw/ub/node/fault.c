@@ -81,8 +81,6 @@ static void look_tah(Look *l, unsigned nlp, const uint8_t *p, uint32_t len)
 
 static void look_rtph(Look *l, const uint8_t *p, uint32_t len)
 {
-    const UbTpOpInfo *op;
-    uint32_t at = UB_RTPH_LEN;
     UbRtph h;
 
     if (len < UB_RTPH_LEN) {
@@ -92,13 +90,9 @@ static void look_rtph(Look *l, const uint8_t *p, uint32_t len)
     l->tp_opcode = h.opcode;
     l->kind = h.opcode == UB_TPOP_UNRELIABLE ? UB_FAULT_UTP : UB_FAULT_RTP;
     l->psn = l->kind == UB_FAULT_RTP ? h.psn : UB_FAULT_NO_PSN;
-    if (h.opcode >= UB_TPOPS || !ub_tp_ops[h.opcode].payload) {
-        return;
-    }
-    op = &ub_tp_ops[h.opcode];
-    at += op->cetph;
-    if (len > at) {
-        look_tah(l, h.nlp, p + at, len - at);
+    /* What has a payload has no other header in front of it. */
+    if (h.opcode < UB_TPOPS && ub_tp_ops[h.opcode].payload) {
+        look_tah(l, h.nlp, p + UB_RTPH_LEN, len - UB_RTPH_LEN);
     }
 }
 

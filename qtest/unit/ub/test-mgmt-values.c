@@ -45,21 +45,24 @@ static void entity_resources(void)
     uint8_t pdu[28] = { 0 };
 
     entities_line(&f);
-    for (unsigned e = 1; e < FABRIC_ENTITIES; e++) {
+    for (unsigned e = 0; e < FABRIC_ENTITIES; e++) {
+        UbSlice *cfg1 = e ? f.node[3].other1[e] : f.node[3].cfg1;
+
         for (unsigned i = 0; i < 3; i++) {
-            ub_slice_set(f.node[3].other1[e], UB_CFG1_ERS0_SS + i, ~0u,
-                         0x100 * e + i);
-            ub_slice_set(f.node[3].other1[e], UB_CFG1_ERS0_SA + 2 * i, ~0u,
-                         0x1000 * e + i);
-            ub_slice_set(f.node[3].other1[e], UB_CFG1_ERS0_SA + 2 * i + 1, ~0u,
-                         0x2000 * e + i);
+            ub_slice_set(cfg1, UB_CFG1_ERS0_SS + i, ~0u, 0x100 * e + i);
+            ub_slice_set(cfg1, UB_CFG1_ERS0_SA + 2 * i, ~0u, 0x1000 * e + i);
+            ub_slice_set(cfg1, UB_CFG1_ERS0_SA + 2 * i + 1, ~0u, 0x2000 * e + i);
         }
     }
-    for (unsigned e = 0; e < FABRIC_ENTITIES; e++) {
-        g_assert_cmphex(ask_at(&f, e ? 0x30 + e : 0x23, false,
-                               UB_MGMT_MSG_RESOURCE, pdu, 4, &a), ==, 0);
+    /* The UBFM's without a DEID are Entity 0's. */
+    for (unsigned asked = 0; asked <= FABRIC_ENTITIES; asked++) {
+        unsigned e = asked % FABRIC_ENTITIES;
+        uint32_t deid = e ? 0x30 + e : asked ? 0 : 0x23;
+
+        g_assert_cmphex(ask_at(&f, deid, !deid, UB_MGMT_MSG_RESOURCE, pdu, 4, &a),
+                        ==, 0);
         g_assert_cmpuint(a.len, ==, 36);
-        for (unsigned i = 0; e && i < 3; i++) {
+        for (unsigned i = 0; i < 3; i++) {
             g_assert_cmphex(get_be32(a.data + 12 * i), ==, 0x100 * e + i);
             g_assert_cmphex(get_be32(a.data + 12 * i + 4), ==, 0x1000 * e + i);
             g_assert_cmphex(get_be32(a.data + 12 * i + 8), ==, 0x2000 * e + i);
@@ -429,6 +432,14 @@ static void severities(void)
                 g_assert_cmpuint(ub_space_read(s, EMQ + ci[j]), ==,
                                  j <= i && enable >> j & 1);
             }
+        }
+        /* After a reset each is empty, and begins again. */
+        ub_mgmt_reset(f.node[0].m);
+        for (unsigned i = 0; i < 3; i++) {
+            g_assert_cmpuint(ub_space_read(s, EMQ + pi[i]), ==, 0);
+            g_assert_cmpuint(ub_space_read(s, EMQ + ci[i]), ==, 0);
+            ub_mgmt_error(f.node[0].m, f.now, i, 0);
+            g_assert_cmpuint(ub_space_read(s, EMQ + pi[i]), ==, enable >> i & 1);
         }
         fabric_free(&f);
     }

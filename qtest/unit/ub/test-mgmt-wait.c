@@ -65,6 +65,31 @@ static void wait_times(void)
     fabric_free(&f);
 }
 
+/* Times that are over together are over in one run. */
+static void wait_together(void)
+{
+    Fabric f;
+    Answer a = { 0 };
+
+    line(&f);
+    f.lossy = true;
+    for (unsigned i = 0; i < 5; i++) {
+        g_assert_true(ub_mgmt_read(f.node[0].m, f.now, &fm_to_3, 0, i,
+                                   fabric_answer, &a));
+        g_assert_null(host_ask(&f, 0, &(UbMgmtAddr) { .queue = 1, .msn = i }, 4,
+                               2, 0));
+    }
+    fabric_run(&f, SECOND);
+    g_assert_cmpuint(f.node[0].failed, ==, 5);
+    fabric_run(&f, SECOND);
+    g_assert_cmpuint(a.calls, ==, 0);
+    f.now += SECOND;
+    g_assert_cmpint(ub_mgmt_run(f.node[0].m, f.now), ==, INT64_MAX);
+    g_assert_cmpuint(a.calls, ==, 5);
+    g_assert_cmpuint(ub_mgmt_waiting(f.node[0].m), ==, 0);
+    fabric_free(&f);
+}
+
 /* What is sent again is what was sent, by the same way. */
 static void sent_again(void)
 {
@@ -560,6 +585,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/mgmt/wait/times", wait_times);
+    g_test_add_func("/ub/mgmt/wait/together", wait_together);
     g_test_add_func("/ub/mgmt/wait/sent-again", sent_again);
     g_test_add_func("/ub/mgmt/wait/msn-again", msn_again);
     g_test_add_func("/ub/mgmt/wait/longest", longest);

@@ -915,6 +915,11 @@ static void image(void)
             unsigned at;
             uint32_t value;
         } bad[] = { { 8, 8 }, { 12, 8 }, { 16, 1025 }, { 16, 0 } };
+        static const uint16_t regs[3][3] = {
+            { UB_MSGQ_SQ_PI, UB_MSGQ_SQ_CI, UB_MSGQ_SQ_DEPTH },
+            { UB_MSGQ_RQ_PI, UB_MSGQ_RQ_CI, UB_MSGQ_RQ_DEPTH },
+            { UB_MSGQ_CQ_PI, UB_MSGQ_CQ_CI, UB_MSGQ_CQ_DEPTH },
+        };
 
         g_assert_cmpuint(get_be32(r + 16), ==, DEPTH);
         for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
@@ -924,6 +929,10 @@ static void image(void)
             g_assert_true(bad[i].value == 0 && !get_be32(r + 8) &&
                           !get_be32(r + 12)
                           ? !load(c, bytes, len) : !!load(c, bytes, len));
+            /* A ring that is refused is none. */
+            for (unsigned reg = 0; reg < 3; reg++) {
+                g_assert_cmpuint(rd(c, 6, regs[ring][reg]), ==, 0);
+            }
             put_be32(r + bad[i].at, was);
         }
     }

@@ -383,8 +383,10 @@ static void test_channel_life(void)
     /* States. */
     g_assert_cmpuint(simple(UBQ_OP_CHANNEL_ACTIVATE, 3), ==, UBQ_RESULT_OK);
     init(got, 3, 0);
+    memset(got + UBQ_CH_WAY, 0xa5, UBQ_CMD - UBQ_CH_WAY);
     OK(UBQ_OP_CHANNEL_QUERY, got);
     g_assert_cmpuint(got[UBQ_CH_STATE], ==, 2);
+    g_assert_cmphex(get_le32(got + UBQ_CH_GROUP), ==, UB_TP_NONE);
     g_assert_cmphex(get_le32(got + UBQ_CH_UNA), ==, get_le32(got + UBQ_CH_TX_PSN));
     g_assert_cmphex(get_le32(got + UBQ_CH_NEXT), ==, get_le32(got + UBQ_CH_TX_PSN));
     g_assert_cmphex(get_le32(got + UBQ_CH_EPSN), ==, get_le32(got + UBQ_CH_RX_PSN));
@@ -639,6 +641,33 @@ static void test_import_full(void)
     end();
 }
 
+/* Imports of one way and mode share a channel; of any other byte of it they do not. */
+static void test_import_ways(void)
+{
+    static const uint8_t bytes[] = { 4, 5, 6, 8, 9, 12, 13, 14, 16, 17, 30, 31, 32,
+                                     33, 46, 47 };
+    uint8_t cmd[UBQ_CMD];
+    uint32_t seen[G_N_ELEMENTS(bytes)];
+
+    begin();
+    for (unsigned again = 0; again < 2; again++) {
+        for (unsigned i = 0; i < G_N_ELEMENTS(bytes); i++) {
+            put_row(cmd, UBQ_NEW, UB_TP_RTP);
+            cmd[UBQ_DST_DEID] = again;
+            cmd[UBQ_IMP_MODE] = UB_ROI;
+            cmd[UBQ_DST_WAY + UBQ_WAY_CFG] = UB_LPH_IPV6;
+            cmd[UBQ_DST_WAY + bytes[i]] ^= 1;
+            OK(UBQ_OP_IMPORT, cmd);
+            for (unsigned j = 0; j < i; j++) {
+                g_assert_cmpuint(get_le32(cmd + UBQ_IMP_CHANNEL), !=, seen[j]);
+            }
+            g_assert_true(!again || seen[i] == get_le32(cmd + UBQ_IMP_CHANNEL));
+            seen[i] = get_le32(cmd + UBQ_IMP_CHANNEL);
+        }
+    }
+    end();
+}
+
 /* Who is told of a channel: each row that goes by it, and of no other one. */
 static void tell(UbNode *n, uint32_t row, unsigned result)
 {
@@ -675,6 +704,86 @@ static void test_told(void)
     g_assert_false(node_import_has_row(node, 999));
     g_assert_true(node_import_has_channel(node, tpn));
     g_assert_false(node_import_has_channel(node, tpn + 100));
+    end();
+}
+
+/* ---- Faults ---------------------------------------------------------------------------- */
+
+/* Whether the plan of a node's faults takes a packet of @len bytes. */
+static bool taken(UbFaultPlan *plan, unsigned cfg, const uint8_t *p, uint32_t len)
+{
+    uint64_t done[CORE_FAULT_NUM];
+    UbNetFault fault;
+
+    plan->plan.ppm[CORE_FAULT_DROP] = 1;
+    ub_node_set_fault(node, true, plan);
+    g_assert_true(ub_net_fault(ub_node_net(node), true, &fault, done));
+    return fault.match(fault.opaque, cfg, p, len);
+}
+
+/* The TAOpcode is behind the TPH, UPIH and EIDH; of a packet that ends before it there
+ * is none. */
+static void test_fault_opcode(void)
+{
+    static const struct {
+        unsigned nlp, skip;
+    } next[] = {
+        { UB_TPH_TAH, 0 }, { UB_TPH_UPI16, 7 }, { UB_TPH_UPI32, 36 },
+    };
+    begin();
+    for (unsigned op = 0; op < UB_TPOPS; op++) {
+        for (unsigned i = 0; i < G_N_ELEMENTS(next); i++) {
+            uint8_t p[160] = { 0 };
+            UbNth nth = { .nlp = UB_NLP_RTPH };
+            UbRtph tph = { .opcode = op, .nlp = next[i].nlp, .psn = 77 };
+            uint32_t at = UB_NTH24_SIZE + UB_RTPH_LEN + next[i].skip;
+            UbFaultPlan plan;
+
+            g_assert_false(ub_tp_ops[op].payload && ub_tp_ops[op].cetph);
+            ub_nth24_put(p, &nth);
+            ub_rtph_put(p + UB_NTH24_SIZE, &tph);
+            p[at] = UB_TA_READ;
+            for (uint32_t len = 0; len <= at + 8; len++) {
+                ub_fault_plan_init(&plan);
+                plan.ta_opcode = UB_TA_READ;
+                g_assert_true(taken(&plan, UB_LPH_CNA24, p, len) ==
+                              (ub_tp_ops[op].payload && len > at));
+                ub_fault_plan_init(&plan);
+                plan.tp_opcode = op;
+                g_assert_true(taken(&plan, UB_LPH_CNA24, p, len) ==
+                              (len >= UB_NTH24_SIZE + UB_RTPH_LEN));
+                plan.psn = 77;
+                g_assert_true(taken(&plan, UB_LPH_CNA24, p, len) ==
+                              (len >= UB_NTH24_SIZE + UB_RTPH_LEN &&
+                               op != UB_TPOP_UNRELIABLE));
+            }
+        }
+    }
+    end();
+}
+
+/* What has not been set concerns nothing in particular, in either direction. */
+static void test_fault_unset(void)
+{
+    UbFaultPlan none, plan;
+    uint64_t done[CORE_FAULT_NUM];
+
+    begin();
+    ub_fault_plan_init(&none);
+    for (unsigned out = 0; out < 2; out++) {
+        g_assert_false(ub_node_fault(node, out, &plan, done));
+        g_assert_cmpmem(&plan, sizeof(plan), &none, sizeof(none));
+        g_assert_cmpuint(plan.kind, ==, UB_FAULT_ANY);
+    }
+    plan.ta_opcode = UB_TA_READ;
+    plan.psn = 5;
+    plan.plan.ppm[CORE_FAULT_DROP] = 1;
+    ub_node_set_fault(node, true, &plan);
+    g_assert_true(ub_node_fault(node, true, &plan, done));
+    g_assert_cmpuint(plan.ta_opcode, ==, UB_TA_READ);
+    g_assert_cmpuint(plan.psn_last, ==, 5);
+    g_assert_false(ub_node_fault(node, false, &plan, done));
+    g_assert_cmpuint(plan.ta_opcode, ==, UB_FAULT_ANY);
     end();
 }
 
@@ -878,6 +987,9 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/node/addresses", test_addresses);
     g_test_add_func("/ub/node/all", test_all);
     g_test_add_func("/ub/node/reset", test_reset);
+    g_test_add_func("/ub/node/import/ways", test_import_ways);
+    g_test_add_func("/ub/node/fault/opcode", test_fault_opcode);
+    g_test_add_func("/ub/node/fault/unset", test_fault_unset);
     g_test_add_func("/ub/node/import-rows", test_import_rows);
     g_test_add_func("/ub/node/import-full", test_import_full);
     g_test_add_func("/ub/node/told", test_told);
