@@ -3,6 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include <glib/gstdio.h>
+
+#include "core/bytes.h"
 #include "switch-admin.h"
 
 static UbSwitch *sw;
@@ -288,6 +291,70 @@ static void test_kicks(void)
     teardown();
 }
 
+/* What a plan of faults does not name is 0. */
+static void test_fault_unnamed(void)
+{
+    const CoreFaultPlan *plan;
+
+    setup();
+    ok(CMD("fault-set", "\"port\": 1, \"drop-ppm\": 7, \"seed\": 8, \"nth\": 9,"
+           " \"every\": 10, \"action\": \"delay\", \"reorder-depth\": 11,"
+           " \"delay-us\": 12"));
+    ok(CMD("fault-set", "\"port\": 1, \"corrupt-ppm\": 1"));
+    plan = &ub_switch_faults(sw, 1, false)->plan;
+    for (unsigned i = 0; i < CORE_FAULT_NUM; i++) {
+        g_assert_cmpuint(plan->ppm[i], ==, i == CORE_FAULT_CORRUPT);
+    }
+    g_assert_cmpuint(plan->nth_action, ==, CORE_FAULT_NONE);
+    g_assert_cmpuint(plan->seed, ==, 0);
+    g_assert_cmpuint(plan->nth, ==, 0);
+    g_assert_cmpuint(plan->every, ==, 0);
+    g_assert_cmpuint(plan->reorder_depth, ==, 4); /* what 0 stands for */
+    g_assert_cmpuint(plan->delay_us, ==, 0);
+    teardown();
+}
+
+/* Packets of a capture have the time of the day, whatever the switch's clock says. */
+static void test_capture_time(void)
+{
+    const int64_t hour = INT64_C(3600000000000), now = 40 * hour;
+    g_autofree char *dir = g_dir_make_tmp("ub-XXXXXX", NULL);
+    g_autofree char *file = g_build_filename(dir, "a.pcapng", NULL);
+    g_autofree char *line = g_strdup_printf(CMD("capture-start",
+                                                "\"file\": \"%s\""), file);
+    g_autofree char *bytes = NULL;
+    unsigned packets = 0;
+    int64_t real;
+    size_t len;
+
+    setup();
+    free(ub_switch_admin_line(admin, now, line, strlen(line)));
+    g_assert_false(ub_switch_admin_failed(admin));
+    real = g_get_real_time() * 1000;
+    for (unsigned i = 0; i < 2; i++) {
+        ub_switch_admin_capture(admin, now + 2 * i * hour, 1, true, 6, 0,
+                                (uint8_t *)"abc", 3);
+    }
+    ok(CMD("capture-stop", ""));
+    g_assert_true(g_file_get_contents(file, &bytes, &len, NULL));
+    for (size_t at = 0; at + 28 <= len;) {
+        const uint8_t *b = (uint8_t *)bytes + at;
+
+        if (get_le32(b) == 6) {
+            int64_t time = (uint64_t)get_le32(b + 12) << 32 | get_le32(b + 16);
+
+            time -= real + 2 * packets++ * hour;
+            g_assert_cmpint(time, >, -hour);
+            g_assert_cmpint(time, <, hour);
+        }
+        at += get_le32(b + 4);
+    }
+    g_assert_cmpuint(packets, ==, 2);
+    g_unlink(file);
+    g_rmdir(dir);
+    teardown();
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -298,5 +365,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/switch/values/prefixes", test_prefixes);
     g_test_add_func("/ub/switch/values/link", test_link);
     g_test_add_func("/ub/switch/values/kicks", test_kicks);
+    g_test_add_func("/ub/switch/values/fault-unnamed", test_fault_unnamed);
+    g_test_add_func("/ub/switch/values/capture-time", test_capture_time);
     return g_test_run();
 }
