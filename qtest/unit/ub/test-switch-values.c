@@ -314,6 +314,30 @@ static void test_fault_unnamed(void)
     teardown();
 }
 
+/* Faults of each port are told, of the first, the last and those between. */
+static void test_faults_told(void)
+{
+    json_t *list, *o;
+    size_t i;
+
+    setup();
+    for (unsigned port = 0; port < 4; port++) {
+        g_autofree char *line = g_strdup_printf(
+            CMD("fault-set", "\"port\": %u, \"drop-ppm\": 1"), port);
+
+        ok(line);
+    }
+    ok(CMD("fault-set", "\"port\": 3, \"out\": true, \"drop-ppm\": 1"));
+    list = good(CMD("query-faults", ""));
+    g_assert_cmpuint(json_array_size(list), ==, 5);
+    json_array_foreach(list, i, o) {
+        g_assert_cmpint(json_integer_value(json_object_get(o, "port")), ==,
+                        MIN(i, 3));
+    }
+    json_decref(list);
+    teardown();
+}
+
 /* Packets of a capture have the time of the day, whatever the switch's clock says. */
 static void test_capture_time(void)
 {
@@ -366,6 +390,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/switch/values/link", test_link);
     g_test_add_func("/ub/switch/values/kicks", test_kicks);
     g_test_add_func("/ub/switch/values/fault-unnamed", test_fault_unnamed);
+    g_test_add_func("/ub/switch/values/faults-told", test_faults_told);
     g_test_add_func("/ub/switch/values/capture-time", test_capture_time);
     return g_test_run();
 }
