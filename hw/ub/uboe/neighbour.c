@@ -109,7 +109,6 @@ static Neighbour *add(UbUboe *u, const NeighbourKey *key)
     }
     n = g_new0(Neighbour, 1);
     n->key = *key;
-    n->due = INT64_MAX;
     n->held_tail = &n->held;
     g_hash_table_insert(u->neighbours, &n->key, n);
     return n;

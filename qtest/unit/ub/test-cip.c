@@ -606,7 +606,11 @@ static void test_commands(void)
     g_assert_cmpint(view.use, ==, 0);
     g_assert_cmpuint(view.sn[UB_CIP_TX][0], ==, 1);
     g_assert_cmpuint(view.sn[UB_CIP_RX][0], ==, 0);
-    /* Erasing what is used leaves nothing to send by. */
+    /* Erasing what is used leaves nothing to send by, erasing another does not. */
+    g_assert_cmpint(ub_cip_erase_key(cip, 0, POLICY, UB_CIP_TX, 1), ==,
+                    UB_CIP_OK);
+    g_assert_true(ub_cip_view(cip, 0, POLICY, &view));
+    g_assert_cmpint(view.use, ==, 0);
     g_assert_cmpint(ub_cip_erase_key(cip, 0, POLICY, UB_CIP_TX, 0), ==,
                     UB_CIP_OK);
     g_assert_cmpint(ub_cip_erase_key(cip, 0, POLICY, UB_CIP_TX, 0), ==,

@@ -241,6 +241,8 @@ static void scan_addresses(void)
     q = (UbScanAsk) { .guid = fabric_guid(3), .cmd = UB_SCAN_NA_CONFIG,
                       .opcode = UB_SCAN_OP_ALL, .cna = 0x111111 };
     scan(&f, 3, q, &a);
+    g_assert_cmphex(ub_slice_get(f.node[3].cfg0, UB_CFG0_PRIMARY_CNA), ==,
+                    0x111111);
     for (unsigned i = 0; i < 2; i++) {
         g_assert_cmphex(ub_slice_get(f.node[3].port[i], UB_PORT_CNA), ==,
                         0x111111);

@@ -480,6 +480,10 @@ static void test_offsets(void)
         g_assert_cmpuint(pair_count(p, 1, UB_TAC_TX_BYTES), ==, len);
         g_assert_cmpuint(pair_count(p, 0, UB_TAC_RX_BYTES), ==, len);
         work_free(w);
+        /* The other way it is the target's to count. */
+        w = work_new(ROW_RTP + 1, UB_TA_WRITE, 0, 5000);
+        work_all(p, 0, 7, w, UB_TAS_OK);
+        g_assert_cmpuint(pair_count(p, 1, UB_TAC_RX_BYTES), ==, 5000);
         pair_idle(p);
         pair_free(p);
     }

@@ -807,6 +807,7 @@ static void test_prefixes(void)
     static const uint8_t all[16], net[16] = { 10, 0, 0, 0 };
     static const uint8_t router[16] = { 10, 0, 1, 1 };
     static const uint8_t far_away[16] = { 192, 0, 2, 5 };
+    static const uint8_t beside[16] = { 10, 128, 0, 5 };
     UbUboeRoute r;
 
     begin();
@@ -816,8 +817,9 @@ static void test_prefixes(void)
                     ==, NULL);
     g_assert_cmpstr(ub_uboe_route_set(link_, UB_LPH_IPV4, net, 33, NULL, true),
                     !=, NULL);
-    ub_uboe_send(link_, now, ub_packet(UB_LPH_IPV4, 0, 1, our4, far_away));
-    expect_bytes(38, "0a000101"); /* ARP asks for the router */
+    /* ARP asks for the router: the ninth bit is another. */
+    ub_uboe_send(link_, now, ub_packet(UB_LPH_IPV4, 0, 1, our4, beside));
+    expect_bytes(38, "0a000101");
     drop_frames(1);
     send_ub(0, 1);
     expect_bytes(38, "0a000109");
