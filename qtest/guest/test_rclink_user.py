@@ -22,7 +22,7 @@ PERF = BUILD / 'tools' / 'rclink' / 'rclink-perf'
 RING = 256
 MACS = [f'02:00:00:00:00:0{c}' for c in 'abcd']
 LEFT, RIGHT = '10.3.0.1', '10.3.0.2'
-# What is behind the hub: slirp is a host of its own, which answers.
+# What is behind the hub: slirp would answer pings that are for others.
 NOBODY = 'socket,udp=127.0.0.1:9,localaddr=127.0.0.1:0'
 
 

@@ -114,6 +114,10 @@ class HttpServer:
 class Gateway:
     """slirp and a hub in a QEMU of their own (no machine in it).
 
+    slirp looks at no MAC address: it answers each ping on the hub, for whomever
+    it is, with other data.  Guests that have addresses of their own there want
+    another @user, such as a socket that nobody is at.
+
     Guests attach with -netdev stream to a port.  So a connection through
     slirp outlives the QEMU that runs the guest: after a live migration the
     other QEMU is on another port of the same hub.
