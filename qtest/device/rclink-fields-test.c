@@ -180,6 +180,40 @@ static void test_entries(void)
     rig_stop(&g);
 }
 
+/* A buffer whose second half is no memory: neither way goes on there. */
+static void test_edge(void)
+{
+    Rig g = rig_start("", GEN1);
+    const uint64_t edge = (128 << 20) - 128;    /* the machine has 128 MiB */
+    Rcl *r = g.r;
+    uint8_t ev[RCL_RING_ENTRY];
+    RclGot got;
+
+    qtest_writeq(r->f->qts, r->mem, edge);
+    qtest_writeq(r->f->qts, r->mem + 8, 256 | QP << 16 | 0x77ull << 48);
+    rcl_set(r, RCL_RING(RCL_RING_TX) + RCL_RING_HEAD, ++r->tx_head);
+    rcl_event_wait(r, RCL_EV_CREDIT, ev);
+    g_assert_cmphex(ldl_le_p(ev + 4), ==, RCL_EV_DROPPED + RCL_DROP_DMA);
+    g_assert_cmphex(ldq_le_p(ev + 8), ==, 0x77);
+    g_assert_cmpuint(counter(&g, "dma_errors"), ==, 1);
+    g_assert_cmpuint(counter(&g, "tx_type1"), ==, 0);
+    qtest_writeq(r->f->qts, r->mem + RCL_RING_RX1 * 0x1000, edge);
+    request(&g, 0, 0, 128);
+    rcl_take(r, 0, &got);
+    g_assert_true(rcl_is(&got, 128, 0));
+    qtest_writeq(r->f->qts, r->mem + RCL_RING_RX1 * 0x1000 + RCL_RING_ENTRY * 16, edge);
+    for (unsigned psn = 1; psn < 17; psn++) {
+        request(&g, psn, 0, 256);
+    }
+    wait_counter(&g, "dma_errors", 2);
+    g_assert_cmphex(rcl_get(r, RCL_ERR_STATUS), ==, 1 << RCL_RING_RX1);
+    for (unsigned psn = 1; psn < 16; psn++) {
+        rcl_take(r, 0, &got);
+        g_assert_true(rcl_is(&got, 256, psn));
+    }
+    rig_stop(&g);
+}
+
 /* ---- registers of QPs ---- */
 
 static void expect_psns(Rig *g, unsigned una, unsigned next, unsigned last,
@@ -483,6 +517,7 @@ int main(int argc, char **argv)
     qtest_add_func("/rclink-fields/groups", test_groups);
     qtest_add_func("/rclink-fields/icrc-cfi", test_icrc_cfi);
     qtest_add_func("/rclink-fields/entries", test_entries);
+    qtest_add_func("/rclink-fields/edge", test_edge);
     qtest_add_func("/rclink-fields/psns", test_psns);
     qtest_add_func("/rclink-fields/off", test_off);
     qtest_add_func("/rclink-fields/depth", test_depth);
