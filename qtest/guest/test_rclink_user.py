@@ -474,6 +474,10 @@ class Multicast(unittest.TestCase):
                 net.reachable(guest, address)
                 self.assertEqual(net.ping(guest, address, '-c 20 -i 0.01 -s 1000'),
                                  (20, 20), self.losses())
+                # Who is asked answers, once, with what it was sent.
+                out = guest.run(f'ping -n -c 20 -i 0.01 -s 1400 {address}',
+                                check=False).out
+                self.assertNotRegex(out, 'wrong|DUP|duplicates|Unreachable')
 
     def losses(self):
         names = ('tx_type3', 'rx_type3', 'drop_rx3', 'drop_rx3_off', 'drop_short',
