@@ -105,6 +105,9 @@ bool ub_lds_store(UbLds *l, int64_t now, uint64_t offset, unsigned len,
 bool ub_lds_store_room(const UbLds *l);
 /* @w waits no longer: it ends, with all ones. */
 void ub_lds_cancel(UbLds *l, int64_t now, UbLdsWait *w);
+/* The same, and nobody hears of it: whoever waits makes the same access again later,
+ * for which everything is as it was before this one. */
+void ub_lds_withdraw(UbLds *l, int64_t now, UbLdsWait *w);
 /* Nobody waits any longer. */
 void ub_lds_cancel_all(UbLds *l, int64_t now);
 
@@ -139,6 +142,7 @@ void ub_lds_done(void *opaque, UbTaRequest *req, UbTaStatus status);
     X(COMMANDS, "slot-commands") \
     X(FENCES, "fences") \
     X(ROOM_WAITS, "stores-that-waited") \
+    X(WITHDRAWN, "withdrawn")           /* waited, and were to be made again */ \
     X(HITS, "cache-hits") \
     X(MISSES, "cache-misses") \
     X(QUEUE_COMMANDS, "decoder-commands") \

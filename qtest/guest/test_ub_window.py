@@ -40,7 +40,10 @@ class Window(unittest.TestCase):
         device = (f'ubc,id=ub,bus=port0,chardev0=ubwire,upi=1,cna={number},'
                   f'eid={number:032x},{PATIENCE}')
         guest.args = ['-chardev', f'socket,id=ubwire,path={wire}/ub,{end}']
-        if number == 2:
+        # One has what there is where an instruction cannot begin again.
+        if number == 1:
+            device += ',window-again=off'
+        else:
             guest.args += ['-object', 'iothread,id=io']
             device += ',iothread=io'
         guest.devices = [device]
@@ -86,16 +89,25 @@ class Window(unittest.TestCase):
         guest.run('kill $(cat /tmp/pid)')
         guest.wait_for('test -e /tmp/ended', 60)
 
+    def counters(self, guest):
+        """Of its window, those that are not 0."""
+        window = guest.qmp.command('query-ub-engines')[0]['window']
+        return {c['name']: c['value'] for c in window}
+
     def waiting(self, guest):
         """Loads that wait, as the emulator has it."""
-        window = guest.qmp.command('query-ub-engines')[0]['window']
-        return {c['name']: c['value'] for c in window}.get('waiting', 0)
+        return self.counters(guest).get('waiting', 0)
+
+    def wait_counter(self, guest, name, least):
+        """Not by a program: one that a processor has to answer would not end while
+        that waits."""
+        until = deadline(120)
+        while self.counters(guest).get(name, 0) < least:
+            self.assertLess(time.monotonic(), until, f'{name}: too few')
+            time.sleep(0.01)
 
     def wait_waiting(self, guest):
-        until = deadline(60)
-        while not self.waiting(guest):
-            self.assertLess(time.monotonic(), until, 'nobody waits')
-            time.sleep(0.01)
+        self.wait_counter(guest, 'waiting', 1)
 
     def test_1_memory(self):
         """loads, stores and atomics reach the memory of a program there"""
@@ -121,14 +133,31 @@ class Window(unittest.TestCase):
             self.assertTrue(out.startswith(f'doorbells {NUMBER} '), out)
 
     def test_4_stop(self):
-        """a machine stops though a load waits, which gets all ones"""
-        for guest in (self.left, self.right):
-            job = guest.spawn(self.words(guest, 'deaf'), 120)
-            self.wait_waiting(guest)
-            guest.qmp.command('stop')
-            self.assertEqual(self.waiting(guest), 0)
-            guest.qmp.command('cont')
-            self.assertEqual(job.wait().out.strip(), 'f' * 16)
+        """a machine stops though a load waits, which gets all ones, if it is so set"""
+        job = self.left.spawn(self.words(self.left, 'deaf'), 120)
+        self.wait_waiting(self.left)
+        self.left.qmp.command('stop')
+        self.assertEqual(self.waiting(self.left), 0)
+        self.left.qmp.command('cont')
+        self.assertEqual(job.wait().out.strip(), 'f' * 16)
+        self.assertEqual(self.counters(self.left).get('stopped'), 1)
+
+    def test_4b_again(self):
+        """else it is made again when the machine goes on, by the tables of then"""
+        self.serve(self.left)
+        before = self.counters(self.right)
+        job = self.right.spawn(self.words(self.right, 'again'), 240)
+        self.wait_counter(self.right, 'slot-commands',
+                          before.get('slot-commands', 0) + 1)
+        self.assertEqual(self.waiting(self.right), 1)
+        self.right.qmp.command('stop')
+        self.assertEqual(self.waiting(self.right), 0)
+        self.right.qmp.command('cont')
+        self.assertEqual(job.wait().out.strip(), 'again')
+        after = self.counters(self.right)
+        self.assertEqual(after.get('stopped', 0), before.get('stopped', 0))
+        self.assertEqual(after['withdrawn'], before.get('withdrawn', 0) + 1)
+        self.stop(self.left)
 
     def test_5_bench(self):
         """latency of a load, rate of stores"""

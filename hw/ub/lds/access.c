@@ -181,8 +181,10 @@ void lds_wait_give_up(UbLds *l, UbLdsWait *w, unsigned event)
         lds_op_give_up(l, w->op, event);
         return;
     }
-    lds_failed(l, event, w->kind == LDS_WAIT_ROOM ? w->pa : 0,
-               w->kind == LDS_WAIT_ROOM, UB_TAS_OK);
+    if (event) {
+        lds_failed(l, event, w->kind == LDS_WAIT_ROOM ? w->pa : 0,
+                   w->kind == LDS_WAIT_ROOM, UB_TAS_OK);
+    }
     lds_wait_remove(l, w);
     lds_wait_end(l, w, UINT64_MAX);
 }
@@ -192,6 +194,15 @@ void ub_lds_cancel(UbLds *l, int64_t now, UbLdsWait *w)
     lds_clock(l, now);
     if (!w->ended) {
         lds_wait_give_up(l, w, UB_LDS_EVENT_STOPPED);
+    }
+}
+
+void ub_lds_withdraw(UbLds *l, int64_t now, UbLdsWait *w)
+{
+    lds_clock(l, now);
+    if (!w->ended) {
+        l->counter[UB_LDS_WITHDRAWN_COUNT]++;
+        lds_wait_give_up(l, w, 0);
     }
 }
 

@@ -156,7 +156,7 @@ LdsOp *lds_op_new(UbLds *l, LdsKind kind, const LdsTarget *to, uint64_t pa,
 void lds_op_begin(UbLds *l, LdsOp *op);
 /* Loading: as it was. */
 void lds_op_link(UbLds *l, LdsOp *op);
-/* End it, because of UB_LDS_EVENT_*; it is gone. */
+/* End it, because of UB_LDS_EVENT_*, or 0: nobody is told; it is gone. */
 void lds_op_give_up(UbLds *l, LdsOp *op, unsigned event);
 /* All of them; the transaction layer has none any more. */
 void lds_ops_drop(UbLds *l);
@@ -191,7 +191,7 @@ void lds_control_store(UbLds *l, uint32_t at, unsigned len, uint64_t value);
 /* ---- access.c ---- */
 /* Those that wait for room, fences and commands: who may go on. */
 void lds_waits_serve(UbLds *l);
-/* @w ends because of UB_LDS_EVENT_*. */
+/* @w ends because of UB_LDS_EVENT_*, or 0: nobody is told. */
 void lds_wait_give_up(UbLds *l, UbLdsWait *w, unsigned event);
 
 /* ---- command.c ---- */

@@ -16,7 +16,9 @@
  * Their loads bring all ones, their stores are lost if there is no room.
  *
  * Who waits looks up now and then, since nobody tells it that the machine is to
- * stop: who stops it waits for the processor.
+ * stop: who stops it waits for the processor.  A processor whose code is translated
+ * goes back to before the instruction, which makes the same access again when the
+ * machine goes on, here or where it has moved to; another one gets all ones.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,11 +26,16 @@
 #include "qemu/coroutine.h"
 #include "qemu/main-loop.h"
 #include "qemu/rcu.h"
+#include "exec/cpu-common.h"
+#if defined(__has_include) && __has_include("accel/tcg/cpu-loop.h")
+#include "accel/tcg/cpu-loop.h"
+#endif
 #include "hw/core/cpu.h"
 #include "hw/pci/pci.h"
 #include "qapi/error.h"
 #include "system/qtest.h"
 #include "system/runstate.h"
+#include "system/tcg.h"
 #include "ubc-pci.h"
 
 /* How often who waits looks up. */
@@ -89,6 +96,14 @@ static bool stop_asked(void)
                          qemu_shutdown_requested_get();
 }
 
+/* Where in translated code the access is made, whose instruction can begin anew, since
+ * it is a processor's at first hand; else 0. */
+static uintptr_t access_pc(const UbcPci *s)
+{
+    return s->window_props.again && current_cpu && tcg_enabled()
+           ? current_cpu->mem_io_pc : 0;
+}
+
 /* Whether it must go on without an answer. */
 static bool must_end(const UbcPci *s, int64_t begun, int64_t *stop)
 {
@@ -128,16 +143,24 @@ static void run_main_loop(UbcPci *s, UbLdsWait *w)
     g_source_remove(tick);
 }
 
-/* The same, with the lock when it begins. */
-static void wait_locked(UbcPci *s, UbLdsWait *w)
+/* The same, with the lock when it begins.  True: the machine is to stop, and the
+ * access, which is made at @pc, was withdrawn. */
+static bool wait_locked(UbcPci *s, UbLdsWait *w, uintptr_t pc)
 {
     int64_t begun = g_get_monotonic_time(), stop = begun + STOP_US;
+    bool again = false;
 
     s->window_waiting++;
     bql_unlock();
     while (!w->ended) {
         qemu_cond_timedwait(&s->window_cond, &s->lock, LOOK_MS);
-        if (!w->ended && must_end(s, begun, &stop)) {
+        if (w->ended) {
+            break;
+        }
+        if (pc && stop_asked()) {
+            again = true;
+            ub_lds_withdraw(ubc_window(s->ubc), ubc_pci_now(s), w);
+        } else if (must_end(s, begun, &stop)) {
             ub_lds_cancel(ubc_window(s->ubc), ubc_pci_now(s), w);
         }
     }
@@ -145,15 +168,19 @@ static void wait_locked(UbcPci *s, UbLdsWait *w)
     qemu_cond_broadcast(&s->window_cond); /* who takes the device away */
     qemu_mutex_unlock(&s->lock);
     bql_lock();
+    return again;
 }
 
 /*
  * The same.  Where the core runs in the main loop it has its turn here, which sends the
  * question: no other thread, no other round of the loop has to come first.
+ * It does not return, if the instruction is to begin anew.
  */
 static void window_wait(UbcPci *s, UbLdsWait *w, Waiter how, int64_t now)
 {
+    uintptr_t pc = access_pc(s);
     Object *obj = OBJECT(s);
+    bool again = false;
 
     object_ref(obj);
     if (s->kicked && s->ctx == qemu_get_aio_context()) {
@@ -161,12 +188,16 @@ static void window_wait(UbcPci *s, UbLdsWait *w, Waiter how, int64_t now)
     }
     ubc_pci_let_go(s);
     if (how == WAITS) {
-        wait_locked(s, w);
+        again = wait_locked(s, w, pc);
     } else {
         qemu_mutex_unlock(&s->lock);
         run_main_loop(s, w);
     }
     object_unref(obj);
+    if (again) {
+        /* It gives the big lock up. */
+        cpu_loop_exit_restore(current_cpu, pc);
+    }
 }
 
 /* The decoder takes addresses of the host.  False: the device is gone. */
@@ -316,6 +347,8 @@ static const struct {
     { "window-rol", "accesses to the window are ROL, otherwise ROI" },
     { "window-uba-literal", "UBA is UBA_BASE + PA[34:0], otherwise + the place "
                             "in what the entry covers" },
+    { "window-again", "a load that waits when the machine stops is made again when "
+                      "it goes on, otherwise gets all ones" },
     { "window-tee", "entries of the decoder may be of a TEE" },
 };
 

@@ -13,7 +13,7 @@
 typedef struct UbcWindowProps {
     uint64_t window;
     uint32_t timeout, grace, combine;
-    bool rol, literal, tee;
+    bool rol, literal, again, tee;
 } UbcWindowProps;
 
 /* Rows of a table of properties, of the member @m of @type. */
@@ -24,6 +24,7 @@ typedef struct UbcWindowProps {
     DEFINE_PROP_UINT32("window-combine", type, m.combine, 50000),          \
     DEFINE_PROP_BOOL("window-rol", type, m.rol, false),                    \
     DEFINE_PROP_BOOL("window-uba-literal", type, m.literal, false),        \
+    DEFINE_PROP_BOOL("window-again", type, m.again, true),                 \
     DEFINE_PROP_BOOL("window-tee", type, m.tee, false)
 
 /* False: *errp says why not. */

@@ -9,6 +9,7 @@
  *                                store N times; then share until SIGTERM
  *     ub-window PEER doorbells N one thread waits for a deaf peer, one rings N times
  *     ub-window PEER deaf        one load that nobody answers
+ *     ub-window PEER again       one load that nobody answers; made again, the peer does
  *     ub-window PEER until       load and store until a load brings all ones
  *     ub-window PEER eject       two loads, the device goes during the first
  *     ub-window PEER reset       a load, and a reset of the controller ends it
@@ -216,11 +217,14 @@ static void page_put(uint8_t *l1, unsigned mib, unsigned row)
     put_le64(e + 32, TOKEN_ID | (uint64_t)TOKEN << 32);
 }
 
+static uint8_t *l1;
+
 static void tables(void)
 {
     uint64_t l0_at, l1_at;
-    uint8_t *l0 = page_new(&l0_at), *l1 = page_new(&l1_at);
+    uint8_t *l0 = page_new(&l0_at);
 
+    l1 = page_new(&l1_at);
     put_le64(l0, UB_LDS_TYPE_TABLE | l1_at);
     page_put(l1, 0, ROW);
     page_put(l1, DEAF >> 20, DEAF_ROW);
@@ -310,7 +314,9 @@ static uint64_t go(unsigned opcode, uint64_t at, uint64_t a, uint64_t b)
 /* ---- What it can do ---- */
 
 /* Words of the shared page. */
-enum { QUESTION = 0, ANSWER = 8, MEETING = 16 };
+enum { QUESTION = 0, ANSWER = 8, MEETING = 16, STORED = 64 };
+
+#define NUMBER 0x0123456789abcdefull
 
 static sigset_t term;
 
@@ -539,6 +545,34 @@ static void deaf(void)
     printf("%llx\n", (unsigned long long)load(DEAF));
 }
 
+static uint64_t deaf_value;
+
+static void *load_deaf(void *opaque)
+{
+    deaf_value = load(DEAF + STORED);
+    return NULL;
+}
+
+/* The tables lead to the peer while the load is under way by what they were.  That it is
+ * so the device's counter of commands says: a processor that waits answers nobody, so
+ * others cannot be asked for much. */
+static void again(void)
+{
+    pthread_t t;
+
+    store(STORED, NUMBER);
+    is("fence", fence(), 0);
+    t = begin_waiting(load_deaf);
+    page_put(l1, DEAF >> 20, ROW);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    wr(decoder(UB_DECODER_CTRL), 1);
+    store(slot(UB_LDS_SLOT_ADDR), MEETING);
+    store(slot(UB_LDS_SLOT_GO), OP_READ | 8 << 8);
+    pthread_join(t, NULL);
+    is("made again", deaf_value, NUMBER);
+    say("again");
+}
+
 static int compare(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -583,7 +617,7 @@ static const struct {
 } actions[] = {
     { "link", linked }, { "serve", serve }, { "check", check },
     { "both", NULL, both },
-    { "doorbells", NULL, doorbells }, { "deaf", deaf }, { "until", until },
+    { "doorbells", NULL, doorbells }, { "deaf", deaf }, { "again", again }, { "until", until },
     { "eject", eject }, { "reset", reset }, { "bench", bench },
 };
 

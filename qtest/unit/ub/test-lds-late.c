@@ -145,6 +145,91 @@ static void test_queue(void)
     bed_free(b);
 }
 
+/* Who makes an access again later withdraws it: nobody hears of that, and nothing of it
+ * happens. */
+static void test_withdrawn(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+    UbLdsWait w = { 0 }, v = { 0 }, room = { 0 };
+    uint8_t *mem = b->p->end[1].mem;
+    UbLdsState s;
+    uint64_t value;
+
+    put_le64(mem + 4096, 0x77);
+    bed_store(b, AT, 8, 1);
+    b->p->filter = bed_lose_all;
+    g_assert_false(ub_lds_load(b->l, b->p->now, AT + 4096, 8, &w, &value));
+    g_assert_false(ub_lds_load(b->l, b->p->now, BED_CONTROL, 8, &v, &value));
+    bed_run(b, 10000);
+    ub_lds_withdraw(b->l, b->p->now, &v);
+    ub_lds_withdraw(b->l, b->p->now, &w);
+    ub_lds_withdraw(b->l, b->p->now, &w);
+    g_assert_true(w.ended && v.ended);
+    bed_count(b, UB_LDS_WITHDRAWN_COUNT, 2);
+    bed_count(b, UB_LDS_STOPPED_COUNT, 0);
+    g_assert_cmpuint(bed_events(b), ==, 0);
+    b->p->filter = NULL;
+    g_assert_cmphex(bed_load(b, AT + 4096, 8), ==, 0x77);
+    /* The store was lost, and who asks again hears of it. */
+    g_assert_cmpuint(bed_fence(b), ==, 1);
+    b->p->filter = bed_lose_all;
+    for (unsigned i = 0; i < b->cfg.stores; i++) {
+        bed_store(b, AT + 8192 + 1024 * i, 8, 1);
+        bed_run(b, b->cfg.combine + 1);
+    }
+    g_assert_false(ub_lds_store(b->l, b->p->now, AT + 64, 8, 5, &room));
+    ub_lds_withdraw(b->l, b->p->now, &room);
+    g_assert_true(room.ended);
+    b->p->filter = NULL;
+    bed_run(b, 2 * BED_TIMEOUT);
+    g_assert_cmphex(get_le64(mem + 64), ==, 0);
+    bed_count(b, UB_LDS_STOPPED_COUNT, 0);
+    ub_lds_state(b->l, &s);
+    g_assert_cmpuint(s.under_way + s.waiting, ==, 0);
+    bed_free(b);
+}
+
+/* A store that no answer comes to, and a fence behind it. */
+static Bed *fenced(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+
+    b->p->filter = bed_lose_all;
+    bed_store(b, AT, 8, 1);
+    bed_store(b, BED_CONTROL + UB_LDS_FENCE, 8, 0);
+    bed_run(b, 1000);
+    b->p->filter = NULL;
+    return b;
+}
+
+/* What a fence keeps back does not go because the first that it keeps has ended: not
+ * what is behind it, not what comes later. */
+static void test_fence(void)
+{
+    for (unsigned behind = 0; behind < 2; behind++) {
+        Bed *b = fenced();
+        uint8_t *mem = b->p->end[1].mem;
+        UbLdsWait w = { 0 };
+        uint64_t value;
+
+        g_assert_false(ub_lds_load(b->l, b->p->now, AT + 4096, 8, &w, &value));
+        if (behind) {
+            bed_store(b, AT + 8192, 8, 2);
+            bed_run(b, 2 * b->cfg.combine);
+        }
+        ub_lds_withdraw(b->l, b->p->now, &w);
+        if (!behind) {
+            bed_store(b, AT + 8192, 8, 2);
+        }
+        bed_run(b, BED_TIMEOUT / 2);
+        g_assert_cmphex(get_le64(mem + 8192), ==, 0);
+        bed_run(b, BED_TIMEOUT);
+        g_assert_cmphex(get_le64(mem + 8192), ==, 2);
+        bed_count(b, UB_LDS_TIMEOUT_COUNT, 1);
+        bed_free(b);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -152,5 +237,7 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/late/sync", test_sync);
     g_test_add_func("/lds/late/room", test_room);
     g_test_add_func("/lds/late/queue", test_queue);
+    g_test_add_func("/lds/late/withdrawn", test_withdrawn);
+    g_test_add_func("/lds/late/fence", test_fence);
     return g_test_run();
 }
