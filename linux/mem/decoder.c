@@ -352,7 +352,7 @@ static int decoder_find(struct mem_dev *dev)
 
 int mem_decoder_start(struct mem_dev *dev)
 {
-	u32 vector = ub_core_engine_vector(dev->core);
+	u32 vector = ub_core_engine_vector(dev->core, UB_MEM);
 	struct mem_decoder *d = &dev->decoder;
 	int err = d->control ? 0 : decoder_find(dev);
 

@@ -68,6 +68,15 @@ static ssize_t spared_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(spared);
 
+/* Interrupts that told of moves of pages that were over. */
+static ssize_t woken_show(struct device *dev, struct device_attribute *attr,
+			  char *buf)
+{
+	return sysfs_emit(buf, "%u\n",
+			  atomic_read(&dev_of(dev)->queue.eq.events));
+}
+static DEVICE_ATTR_RO(woken);
+
 static ssize_t eid_show(struct device *dev, struct device_attribute *attr,
 			char *buf)
 {
@@ -84,6 +93,7 @@ static struct attribute *mem_attrs[] = {
 	&dev_attr_exports.attr,
 	&dev_attr_failed.attr,
 	&dev_attr_spared.attr,
+	&dev_attr_woken.attr,
 	&dev_attr_eid.attr,
 	NULL
 };
@@ -126,6 +136,7 @@ static struct mem_dev *dev_new(struct ub_core *core)
 	mutex_init(&dev->decoder.lock);
 	mutex_init(&dev->decoder.slot);
 	mutex_init(&dev->queue.lock);
+	init_waitqueue_head(&dev->queue.eq.wait);
 	dev->queue.page = -1;
 	dev->queue.id = dev->queue.cq_id = UBQ_NEW;
 	dev->queue.broken = true;

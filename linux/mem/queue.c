@@ -4,7 +4,6 @@
  *
  * One move at a time: who waits for a page has nothing else to do.
  */
-#include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
 #include <linux/pci.h>
@@ -30,11 +29,13 @@
 #define READ_PAGES	8		/* of a request */
 #define ROOM		((1 << SQ_LOG2) / BLOCKS)	/* requests at a time */
 #define SPINS		200
-#define GONE_SPINS	1024
+#define LOOK_MS		50
+#define ARM_NEXT	2u	/* of the doorbell of completions */
 
-static void bell(struct mem_queue *q, unsigned int reg, u32 object, u16 count)
+static void bell(struct mem_queue *q, unsigned int reg, u32 object, u16 count,
+		 u32 arm)
 {
-	writeq(object | (u64)count << 32, q->bells + reg);
+	writeq(object | (u64)count << 32 | (u64)arm << 48, q->bells + reg);
 }
 
 /* The entry at an index, empty. */
@@ -49,40 +50,82 @@ static __le32 *entry(struct mem_queue *q, u16 index)
 	return (__le32 *)at;
 }
 
-/* The next completion of a move that has begun then; its status. */
-static int wait_done(struct mem_dev *dev, unsigned long begun, bool killable,
-		     u32 *status)
+/* The next completion, if it is there. */
+static bool cqe_next(struct mem_queue *q, u32 *w0)
 {
-	struct mem_queue *q = &dev->queue;
 	const __le32 *e = (const __le32 *)(q->cq +
 		(q->ci & ((1 << CQ_LOG2) - 1)) * UBQ_CQE);
-	u32 want = q->ci >> CQ_LOG2 & 1 ? 0 : UBQ_CQE_OWNER, w0;
-	unsigned int spins;
+	u32 want = q->ci >> CQ_LOG2 & 1 ? 0 : UBQ_CQE_OWNER;
 
-	for (spins = 0;; spins++) {
-		w0 = le32_to_cpu(READ_ONCE(e[0]));
-		if (!((w0 ^ want) & UBQ_CQE_OWNER))
-			break;
-		if (time_after(jiffies, begun + msecs_to_jiffies(ANSWER_MS)))
-			return -ETIMEDOUT;
-		if (killable && fatal_signal_pending(current) &&
-		    time_after(jiffies, begun + msecs_to_jiffies(KILLED_MS)))
-			return -EINTR;
+	*w0 = le32_to_cpu(READ_ONCE(e[0]));
+	return !((*w0 ^ want) & UBQ_CQE_OWNER);
+}
+
+/* Take those that are there of @n; how many, and the first status that is bad. */
+static unsigned int cqes_take(struct mem_queue *q, unsigned int n, u32 *bad)
+{
+	unsigned int taken = 0;
+	u32 w0;
+
+	for (; taken < n && cqe_next(q, &w0); taken++) {
+		dma_rmb();
+		q->ci++;
+		if (!*bad)
+			*bad = CQE_STATUS(w0);
+	}
+	return taken;
+}
+
+/* Until an event, which the next completion has, or one that is there already.  False:
+ * there was none for a while, and it is time to look up. */
+static bool sleep_done(struct mem_queue *q)
+{
+	int seen = atomic_read(&q->eq.events);
+	u32 w0;
+
+	bell(q, UBQ_BELL_CQ, q->cq_id, q->ci, ARM_NEXT);
+	return wait_event_timeout(q->eq.wait,
+				  atomic_read(&q->eq.events) != seen ||
+				  cqe_next(q, &w0), msecs_to_jiffies(LOOK_MS));
+}
+
+/* Why not to wait any longer, for a move that has begun then. */
+static int wait_ends(unsigned long begun, bool killable)
+{
+	if (time_after(jiffies, begun + msecs_to_jiffies(ANSWER_MS)))
+		return -ETIMEDOUT;
+	if (killable && fatal_signal_pending(current) &&
+	    time_after(jiffies, begun + msecs_to_jiffies(KILLED_MS)))
+		return -EINTR;
+	return 0;
+}
+
+/* The next @n completions of a move that has begun then; the first status that is
+ * bad. */
+static int wait_done(struct mem_dev *dev, unsigned long begun, bool killable,
+		     unsigned int n, u32 *bad)
+{
+	struct mem_queue *q = &dev->queue;
+	unsigned int spins = 0, taken;
+	int err = 0;
+
+	while (n && !err) {
+		taken = cqes_take(q, n, bad);
+		n -= taken;
+		spins = taken ? 0 : spins + 1;
+		if (spins < SPINS) {
+			cpu_relax();
+			continue;
+		}
+		err = wait_ends(begun, killable);
 		/* The device may have gone without a word. */
-		if (spins % GONE_SPINS == GONE_SPINS - 1 &&
+		if (!err && !sleep_done(q) &&
 		    ub_rd(dev->core->bar, UBC_ID) != UBC_ID_VALUE) {
 			dev_err(dev->dma, "a queue is not answered\n");
-			return -EIO;
+			err = -EIO;
 		}
-		if (spins < SPINS)
-			cpu_relax();
-		else
-			usleep_range(20, 100);
 	}
-	dma_rmb();
-	q->ci++;
-	*status = CQE_STATUS(w0);
-	return 0;
+	return err;
 }
 
 /* Bytes @off to @off + @len of the pages. */
@@ -136,7 +179,7 @@ static int move_all(struct mem_dev *dev, bool reads,
 	struct mem_queue *q = &dev->queue;
 	unsigned long begun = jiffies;
 	unsigned int posted;
-	u32 off = 0, status;
+	u32 off = 0;
 	int err = 0;
 
 	*bad = UBQ_STATUS_OK;
@@ -147,15 +190,10 @@ static int move_all(struct mem_dev *dev, bool reads,
 			     off, step);
 			off += step;
 		}
-		bell(q, UBQ_BELL_SQ, q->id, q->pi);
-		for (; !err && posted; posted--) {
-			err = wait_done(dev, begun, killable,
-					&status);
-			if (!err && !*bad)
-				*bad = status;
-		}
+		bell(q, UBQ_BELL_SQ, q->id, q->pi, 0);
+		err = wait_done(dev, begun, killable, posted, bad);
 		/* There was room for all of them. */
-		bell(q, UBQ_BELL_CQ, q->cq_id, q->ci);
+		bell(q, UBQ_BELL_CQ, q->cq_id, q->ci, 0);
 	}
 	return err;
 }
@@ -240,6 +278,7 @@ static int queue_make(struct mem_dev *dev)
 	ub_put64(&cmd, UBQ_CQ_BASE, q->cq_dma);
 	ub_put8(&cmd, UBQ_CQ_LOG2, CQ_LOG2);
 	ub_put16(&cmd, UBQ_CQ_PAGE, q->page);
+	ub_put16(&cmd, UBQ_CQ_EQ, MEM_EQ);
 	err = ub_cmd_run(dev->core, UBQ_OP_CQ_CREATE, &cmd);
 	if (err)
 		return err;
@@ -251,6 +290,7 @@ static int queue_make(struct mem_dev *dev)
 	ub_put32(&cmd, UBQ_Q_RQ_SHARED, UBQ_NEW);
 	ub_put16(&cmd, UBQ_Q_PAGE, q->page);
 	ub_put32(&cmd, UBQ_Q_FLAGS, UBQ_Q_IN_ORDER);
+	ub_put16(&cmd, UBQ_Q_EQ, MEM_EQ);
 	err = ub_cmd_run(dev->core, UBQ_OP_QUEUE_CREATE, &cmd);
 	if (err)
 		return err;
@@ -294,6 +334,8 @@ int mem_queue_start(struct mem_dev *dev)
 	int err = q->cq ? 0 : queue_alloc(dev);
 
 	if (!err)
+		err = mem_eq_start(dev);
+	if (!err)
 		err = queue_begin(dev);
 	q->broken = err;
 	return err;
@@ -307,6 +349,7 @@ void mem_queue_stop(struct mem_dev *dev)
 	queue_end(dev);
 	q->id = q->cq_id = UBQ_NEW;
 	q->broken = true;
+	mem_eq_stop(dev);
 	mutex_unlock(&q->lock);
 }
 
@@ -314,6 +357,7 @@ void mem_queue_free(struct mem_dev *dev)
 {
 	struct mem_queue *q = &dev->queue;
 
+	mem_eq_free(dev);
 	if (q->cq)
 		dma_free_coherent(dev->dma, CQ_BYTES, q->cq, q->cq_dma);
 	if (q->sq)

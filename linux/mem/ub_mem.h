@@ -26,6 +26,7 @@
 #include <linux/path.h>
 #include <linux/rwsem.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/xarray.h>
 
 #include "tries.h"
@@ -94,6 +95,24 @@ int mem_fence(struct mem_dev *dev);
 int mem_slot(struct mem_dev *dev, u64 offset, u32 opcode, unsigned int bytes,
 	     const u64 *a, const u64 *b, u64 *result);
 
+/* ---- eq.c: an event queue of the engine ---- */
+
+#define MEM_EQ	1		/* its number: another one than urma's */
+
+struct mem_eq {
+	u8 *ring;
+	dma_addr_t dma;
+	u16 ci;
+	int irq;
+	wait_queue_head_t wait;
+	atomic_t events;	/* so many interrupts have brought some */
+};
+
+int mem_eq_start(struct mem_dev *dev);
+/* The registers may be gone with the device. */
+void mem_eq_stop(struct mem_dev *dev);
+void mem_eq_free(struct mem_dev *dev);
+
 /* ---- queue.c: a queue of the engine ---- */
 
 struct mem_queue {
@@ -105,6 +124,7 @@ struct mem_queue {
 	u32 id, cq_id;
 	u16 pi, ci;
 	bool broken;
+	struct mem_eq eq;	/* of its completions */
 };
 
 int mem_queue_start(struct mem_dev *dev);

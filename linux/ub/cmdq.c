@@ -249,7 +249,7 @@ int ub_cmdq_start(struct ub_core *core)
 	      upper_32_bits(q->dma));
 	ub_wr(core->bar, UBQ_CMD_WINDOW + UBQ_CMD_SIZE, CMD_LOG2);
 	ub_wr(core->bar, UBQ_CMD_WINDOW + UBQ_CMD_VECTOR,
-	      ub_core_engine_vector(core));
+	      ub_core_engine_vector(core, UB_URMA));
 	ub_wr(core->bar, UBQ_CMD_WINDOW + UBQ_CMD_CTRL, UBQ_CMD_ENABLE);
 	q->broken = false;
 	mutex_unlock(&q->lock);

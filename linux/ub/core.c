@@ -29,9 +29,10 @@ unsigned int ub_core_vector(struct ub_core *core, unsigned int port,
 }
 EXPORT_SYMBOL_GPL(ub_core_vector);
 
-unsigned int ub_core_engine_vector(struct ub_core *core)
+unsigned int ub_core_engine_vector(struct ub_core *core,
+				   enum ub_engine_part part)
 {
-	return (1 + UB_PORT_SOURCES * core->ports) % core->vectors;
+	return (1 + UB_PORT_SOURCES * core->ports + part) % core->vectors;
 }
 EXPORT_SYMBOL_GPL(ub_core_engine_vector);
 
@@ -265,7 +266,7 @@ static int ubc_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		return err;
 
-	ubc->vectors = 1 + UB_PORT_SOURCES * ubc->ports + 1;
+	ubc->vectors = 1 + UB_PORT_SOURCES * ubc->ports + UB_ENGINE_PARTS;
 	if (max_vectors)
 		ubc->vectors = min(ubc->vectors, max_vectors);
 	err = pci_alloc_irq_vectors(pdev, 1, ubc->vectors, PCI_IRQ_MSIX);

@@ -6,7 +6,7 @@
  * space.  Each part is a device on the auxiliary bus, so that a driver binds to
  * it by name: a port is "ub_core.net"; of the transaction engine "ub_core.urma" is
  * queues, with their event queue 0 and doorbells (BAR2), and "ub_core.mem" the
- * window (BAR4).  What both of them need is in ub_engine.h.
+ * window (BAR4), with event queue 1.  What both of them need is in ub_engine.h.
  */
 #ifndef UB_CORE_H
 #define UB_CORE_H
@@ -83,8 +83,9 @@ static inline void ub_wr(void __iomem *regs, u32 reg, u32 value)
  * register; with few vectors sources share them. */
 unsigned int ub_core_vector(struct ub_core *core, unsigned int port,
 			    enum ub_source source);
-/* The entry of the transaction engine. */
-unsigned int ub_core_engine_vector(struct ub_core *core);
+/* The entry of a part of the transaction engine. */
+unsigned int ub_core_engine_vector(struct ub_core *core,
+				   enum ub_engine_part part);
 /* The Linux interrupt of an entry; request it as shared. */
 int ub_core_irq(struct ub_core *core, unsigned int vector);
 

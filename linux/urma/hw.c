@@ -162,7 +162,7 @@ static int caps_read(struct urma_dev *dev)
 /* The device was reset before. */
 int urma_hw_start(struct urma_dev *dev)
 {
-	u32 vector = ub_core_engine_vector(dev->core);
+	u32 vector = ub_core_engine_vector(dev->core, UB_URMA);
 	int err;
 
 	if (!dev->eq.ring)

@@ -256,6 +256,29 @@ class Memory(unittest.TestCase):
         serve.kill()
         self.clean()
 
+    def test_7c_asleep(self):
+        """who waits for pages sleeps, and an interrupt wakes it"""
+        serve = Serve(self.home, f'serve {128 * PAGE}')
+        before = ubmem.attr(self.user, 'woken')
+        self.perf(f'cached {serve.desc}')
+        self.assertGreater(ubmem.attr(self.user, 'woken'), before)
+        serve.kill()
+        # Nobody answers for 15 s: who waits has slept nearly all the time.  Who polled
+        # each 100 us would have been at it 150,000 times, with a look each 50 ms it
+        # is 300, and some for its start.
+        eid, *rest = serve.desc.split()
+        nobody = ' '.join([eid[:-2] + '4c', *rest])
+        self.user.run(f'(exec ubmem-perf cached {nobody} > /dev/null 2>&1 & '
+                      'echo $! > /tmp/pid)')
+        self.user.wait_for('P=$(cat /tmp/pid); while grep '
+                           '"^voluntary" /proc/$P/status > /tmp/next; do '
+                           'mv /tmp/next /tmp/turns; sleep 1; done; true', 120)
+        turns = int(self.user.out('cut -f 2 /tmp/turns'))
+        print(f'# slept {turns} times')
+        self.assertGreater(turns, 10)
+        self.assertLess(turns, 3000)
+        self.clean()
+
     def mtu(self, code):
         """Write MTU_CFG of the user's controller (UB 2.0, D.1.13); what it was."""
         files = f'{SYSFS}/device/ub/config {SYSFS}/device/../ub/config'
