@@ -581,7 +581,7 @@ static void wrapped(void)
 {
     Bench *b = bench_new();
     UbMgmtAddr a = { .msn = 1 };
-    uint8_t data[UB_MGMT_MAX];
+    uint8_t data[UB_MGMT_MAX], was[6 * 128];
 
     ub_mgmt_etah_put(data, (UbMgmtEtah) { .code = 5, .sub = 1, .len = 333 });
     for (unsigned i = 0; i < 333; i++) {
@@ -598,6 +598,7 @@ static void wrapped(void)
             g_assert_false(ub_msgqs_deliver(b->q, -1, UB_MGMT_KIND_MESSAGE, &a,
                                             data, 337));
             wr(b, 0, UB_MSGQ_RQ_CI, 6);
+            memcpy(was, b->memory + RQ, sizeof(was));
         }
     }
     g_assert_cmphex(get_le32(cqe(b, 2) + 8), ==, 6);
@@ -605,6 +606,9 @@ static void wrapped(void)
     /* Byte 224 of the PDU is the first behind the end. */
     g_assert_cmphex(get_le32(b->memory + RQ), ==, 0xe0e1e2e3);
     g_assert_cmphex(get_le32(b->memory + RQ + 4), ==, 0xe4e5e6e7);
+    /* And behind its own end, 112 bytes from there, nothing is touched. */
+    g_assert_cmpmem(b->memory + RQ + 112, sizeof(was) - 112, was + 112,
+                    sizeof(was) - 112);
     g_assert_cmpuint(rd(b, 0, UB_MSGQ_RQ_PI), ==, 1);
     bench_free(b);
 }

@@ -10,7 +10,7 @@
 #include "ub/node_options.h"
 
 static UbNode *node;
-static unsigned told, kicked;
+static unsigned told, kicked, sent;
 static uint32_t told_row;
 static unsigned told_result;
 
@@ -21,6 +21,7 @@ static bool wire_room(void *opaque, unsigned port, unsigned vl)
 
 static bool wire_send(void *opaque, unsigned port, CorePacket *pkt)
 {
+    sent++;
     core_packet_free(pkt);
     return true;
 }
@@ -641,6 +642,34 @@ static void test_import_full(void)
     end();
 }
 
+/* A row for a channel that is dead, and that nothing can take the place of: it is not
+ * left behind. */
+static void test_import_dead(void)
+{
+    uint8_t cmd[UBQ_CMD];
+    uint32_t tpn;
+
+    begin();
+    g_assert_cmpuint(import(10, UB_TP_RTP, UB_ROI, 0, 1, cmd), ==, UBQ_RESULT_OK);
+    tpn = get_le32(cmd + UBQ_IMP_CHANNEL);
+    for (unsigned i = 1; i < 64; i++) {
+        g_assert_cmpuint(import(100 + i, UB_TP_RTP, UB_ROI, UBQ_IMP_OWN, i, cmd), ==,
+                         UBQ_RESULT_OK);
+    }
+    g_assert_cmpint(ub_tp_deactivate(ub_node_tp(node), tpn), ==, UB_TPR_OK);
+    g_assert_cmpuint(import(11, UB_TP_RTP, UB_ROI, 0, 2, cmd), ==, UBQ_RESULT_FULL);
+    g_assert_false(node_import_has_row(node, 11));
+    g_assert_null(ub_ta_dest(ub_node_ta(node), 11));
+    g_assert_true(node_import_has_row(node, 10));
+    /* With a place there is another channel, for both. */
+    g_assert_cmpuint(simple(UBQ_OP_UNIMPORT, 101), ==, UBQ_RESULT_OK);
+    g_assert_cmpuint(import(11, UB_TP_RTP, UB_ROI, 0, 2, cmd), ==, UBQ_RESULT_OK);
+    g_assert_cmpuint(get_le32(cmd + UBQ_IMP_CHANNEL), !=, tpn);
+    g_assert_cmpuint(ub_ta_dest(ub_node_ta(node), 10)->tp.tpn, ==,
+                     get_le32(cmd + UBQ_IMP_CHANNEL));
+    end();
+}
+
 /* Imports of one way and mode share a channel; of any other byte of it they do not. */
 static void test_import_ways(void)
 {
@@ -759,6 +788,33 @@ static void test_fault_opcode(void)
             }
         }
     }
+    end();
+}
+
+/* What the network layer holds leaves in a turn of the node, at its time. */
+static void test_fault_delay(void)
+{
+    uint8_t cmd[UBQ_CMD];
+    UbFaultPlan plan;
+
+    begin();
+    ub_fault_plan_init(&plan);
+    plan.plan.ppm[CORE_FAULT_DELAY] = 1000000;
+    plan.plan.delay_us = 5;
+    ub_node_set_fault(node, true, &plan);
+    sent = 0;
+    put_row(cmd, UBQ_NEW, UB_TP_RTP);
+    memset(cmd + UBQ_DST_WAY, 0, 48);
+    cmd[UBQ_DST_WAY + UBQ_WAY_CFG] = UB_LPH_CNA24;
+    cmd[UBQ_DST_WAY + UBQ_WAY_PORT] = 0xff;
+    cmd[UBQ_DST_WAY + UBQ_WAY_DCNA] = 2;
+    cmd[UBQ_IMP_MODE] = UB_ROI;
+    OK(UBQ_OP_IMPORT, cmd);
+    g_assert_cmpint(ub_node_run(node, 1000, 64), ==, 6000);
+    g_assert_cmpint(ub_node_run(node, 5999, 64), ==, 6000);
+    g_assert_cmpuint(sent, ==, 0);
+    g_assert_cmpint(ub_node_run(node, 6000, 64), >, 6000);
+    g_assert_cmpuint(sent, ==, 1);
     end();
 }
 
@@ -989,6 +1045,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/node/reset", test_reset);
     g_test_add_func("/ub/node/import/ways", test_import_ways);
     g_test_add_func("/ub/node/fault/opcode", test_fault_opcode);
+    g_test_add_func("/ub/node/import/dead", test_import_dead);
+    g_test_add_func("/ub/node/fault/delay", test_fault_delay);
     g_test_add_func("/ub/node/fault/unset", test_fault_unset);
     g_test_add_func("/ub/node/import-rows", test_import_rows);
     g_test_add_func("/ub/node/import-full", test_import_full);

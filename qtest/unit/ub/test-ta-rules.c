@@ -250,8 +250,10 @@ static void test_sc_static(void)
     Pair *p = pair_new(2, NULL);
 
     g_assert_nonnull(ub_ta_queue_new(p->end[0].ta, &cfg));
+    p->tracing = true;
     work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8),
              UB_TAS_TIMEOUT);
+    g_assert_nonnull(strstr(p->end[0].sent->pdata[0], " rc=2:4d "));
     g_assert_cmpuint(pair_count(p, 1, UB_TAC_UNSUPPORTED_TX), ==, 1);
     pair_idle(p);
     pair_free(p);

@@ -799,6 +799,7 @@ static void test_management(void)
                         .mgmt_sub = 9, .len = 16 };
     uint8_t pdu[UB_TA_PDU_MAX + 1];
     End *e = &p->end[1];
+    UbTaDest bare;
 
     fill(pdu, sizeof(pdu), 1);
     g_assert_cmpint(ub_ta_message(p->end[0].ta, p->now, dest, &req, pdu), ==,
@@ -825,6 +826,13 @@ static void test_management(void)
     req.len++;
     g_assert_cmpint(ub_ta_message(e->ta, p->now, dest, &req, pdu), ==,
                     UB_LOST);
+    /* In nobody's name. */
+    bare = *dest;
+    bare.sec.form = UB_SEC_NONE;
+    req.len = 4;
+    g_assert_cmpint(ub_ta_message(e->ta, p->now, &bare, &req, pdu), ==,
+                    UB_SENT);
+    pair_run(p);
     req.len = 0;
     p->busy = 1000000;
     g_assert_cmpint(ub_ta_message(e->ta, p->now, dest, &req, NULL), ==,
