@@ -149,6 +149,7 @@ static void test_sc(void)
                         strchr(trail->str, 'd') - trail->str);
         g_assert_cmpint(pair_count(p, 1, UB_TAC_SC_HELD) > 0, ==, buffer);
         g_assert_cmpint(pair_count(p, 1, UB_TAC_RNR_TX) > 0, ==, !buffer);
+        g_assert_cmpuint(pair_count(p, 0, UB_TAC_DROP_RESPONSE), ==, 0);
         free_works(w, 4);
         g_string_free(trail, true);
         pair_idle(p);
@@ -357,6 +358,7 @@ static void test_hold_refused(void)
         pair_run_for(p, 50000);
         if (!i) {
             g_assert_cmpuint(pair_count(p, 1, UB_TAC_RNR_TX), ==, 1);
+            g_assert_cmpuint(pair_count(p, 0, UB_TAC_DROP_RESPONSE), ==, 0);
             pair_recv(p, 1, 4);
         }
     }
