@@ -70,6 +70,17 @@ static char *file_of(const SwitchProgram *s, const char *name)
                     : g_build_filename(s->dir, name, NULL);
 }
 
+static void add_address(GPtrArray *argv, const SwitchProgram *s, const char *option,
+                        const char *address)
+{
+    g_auto(GStrv) parts = g_strsplit(address ? address : "", "@", -1);
+    g_autofree char *whole = g_strjoinv(s->dir, parts);
+
+    if (address) {
+        g_ptr_array_add(argv, g_strconcat(option, whole, NULL));
+    }
+}
+
 void switch_again(SwitchProgram *s)
 {
     g_autoptr(GPtrArray) argv = g_ptr_array_new_with_free_func(g_free);
@@ -85,12 +96,8 @@ void switch_again(SwitchProgram *s)
                         : g_strdup_printf("--port=unix:%s/port%u", s->dir,
                                           s->first + i));
     }
-    if (s->ethernet) {
-        g_auto(GStrv) parts = g_strsplit(s->ethernet, "@", -1);
-        g_autofree char *address = g_strjoinv(s->dir, parts);
-
-        g_ptr_array_add(argv, g_strconcat("--ethernet=", address, NULL));
-    }
+    add_address(argv, s, "--port=", s->link);
+    add_address(argv, s, "--ethernet=", s->ethernet);
     if (s->tls) {
         g_ptr_array_add(argv, g_strdup_printf("--tls-creds=psk:%s/keys",
                                               s->dir));

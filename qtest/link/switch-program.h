@@ -14,6 +14,7 @@ typedef struct SwitchProgram {
     const char *config; /* commands to begin with, or NULL */
     unsigned first;     /* its port p listens at DIR/port(first + p) */
     const char *ethernet; /* address of an Ethernet port, @ is DIR; or NULL */
+    const char *link;   /* of one more port, to another switch; the same */
     bool tls;           /* port 0 is TLS with the key of DIR/keys, on TCP */
     GPid pid;           /* 0: it does not run */
     int control;

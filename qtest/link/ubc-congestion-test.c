@@ -314,6 +314,167 @@ static void test_caqm(void)
     stop(&j);
 }
 
+/* ---- Two switches that both are full --------------------------------------------------- */
+
+#define WAY(near, far)                                                      \
+    "{\"execute\": \"route-set\", \"arguments\":"                           \
+    " {\"cna\": " near ", \"ports\": [0]}}\n"                              \
+    "{\"execute\": \"route-set\", \"arguments\":"                           \
+    " {\"cna\": " far ", \"ports\": [1]}}\n"
+
+/* a behind the fabric's switch, b behind the other, which is linked to port 1 of it. */
+typedef struct Chain {
+    Jam j;
+    SwitchProgram far;
+    char *file;
+    gchar *seen;
+    GArray *in, *out;   /* of the near switch's port 1, to the other */
+} Chain;
+
+static void chain_capture(SwitchProgram *s, const char *file)
+{
+    g_autofree char *text = g_strdup_printf("{ 'execute': 'capture-start', 'arguments':"
+                                            " { 'file': '%s' } }", file);
+
+    qobject_unref(switch_command(s, text));
+}
+
+static void chain_marks(SwitchProgram *s, bool heavy)
+{
+    g_autofree char *text = g_strdup_printf(
+        "{ 'execute': 'configure', 'arguments': { 'fecn': true, 'fecn-light': 1,"
+        " 'fecn-heavy': %u } }", heavy ? 2 : 1u << 30);
+
+    qobject_unref(switch_command(s, text));
+}
+
+static void chain_start(Chain *c)
+{
+    Fabric *f = &c->j.f;
+
+    *c = (Chain) { .j.f.props = PROPS };
+    f->dir = g_dir_make_tmp("ubsw-XXXXXX", NULL);
+    g_assert_nonnull(f->dir);
+    f->sw = (SwitchProgram) { .dir = g_strdup(f->dir), .ports = 1,
+                              .config = WAY("1", "2"), .link = "unix:@/link" };
+    c->far = (SwitchProgram) { .dir = g_strdup(f->dir), .first = 1, .ports = 1,
+                               .config = WAY("2", "1"),
+                               .link = "connect:unix:@/link" };
+    switch_again(&f->sw);
+    switch_again(&c->far);
+    fabric_node(f, 0);
+    fabric_node(f, 1);
+    QUBC_WAIT((qubc_pass(f->q[0]), qubc_pass(f->q[1]),
+               qubc_up(f->q[0], 0) && qubc_up(f->q[1], 0) &&
+               switch_ports_up(&f->sw) == 2 && switch_ports_up(&c->far) == 2));
+    fabric_engines(f, &(EngPlan){ .carrier = ENG_CTP });
+    c->file = g_build_filename(f->dir, "near", NULL);
+    c->j.file = g_build_filename(f->dir, "capture", NULL);
+    chain_capture(&f->sw, c->file);
+    chain_capture(&c->far, c->j.file);
+}
+
+/* What passed: @c->out from switch to switch, @c->j.out to b, @c->j.in what b sent. */
+static void chain_look(Chain *c)
+{
+    gsize size;
+
+    qobject_unref(switch_command(&c->far, "{ 'execute': 'capture-stop' }"));
+    tell(&c->j.f, "{ 'execute': 'capture-stop' }");
+    c->in = g_array_new(false, false, sizeof(Seen));
+    c->out = g_array_new(false, false, sizeof(Seen));
+    c->j.in = g_array_new(false, false, sizeof(Seen));
+    c->j.out = g_array_new(false, false, sizeof(Seen));
+    g_assert_true(g_file_get_contents(c->file, &c->seen, &size, NULL));
+    watch_read(c->seen, size, 1, c->out, c->in);
+    g_assert_true(g_file_get_contents(c->j.file, &c->j.seen, &size, NULL));
+    watch_read(c->j.seen, size, 0, c->j.out, c->j.in);
+    unlink(c->file);
+    unlink(c->j.file);
+}
+
+static void chain_stop(Chain *c)
+{
+    Fabric *f = &c->j.f;
+
+    g_array_free(c->in, true);
+    g_array_free(c->out, true);
+    g_array_free(c->j.in, true);
+    g_array_free(c->j.out, true);
+    g_free(c->seen);
+    g_free(c->file);
+    g_free(c->j.seen);
+    g_free(c->j.file);
+    qubc_stop(f->q[0]);
+    qubc_stop(f->q[1]);
+    switch_stop(&c->far);
+    switch_stop(&f->sw);
+    g_assert_cmpint(rmdir(f->dir), ==, 0);
+    g_free(f->dir);
+}
+
+/* Packet by packet: the worse mark of two hops stays, with its Loc (§5.3.5.2); the
+ * target tells the sender of the first one.  The switch at b, whose port is an edge, has
+ * marks from the first on; the other one begins later. */
+static void test_hops(const void *near_is_heavy)
+{
+    const uint16_t none = UB_CCI_FECN << 13 | UB_FECN_NONE;
+    const bool heavy = near_is_heavy;
+    const uint16_t hop = UB_CCI_FECN << 13 | (heavy ? UB_FECN_HEAVY : UB_FECN_LIGHT);
+    const uint16_t edge = UB_CCI_FECN << 13 | UB_CCI_LOC |
+                          (heavy ? UB_FECN_LIGHT : UB_FECN_HEAVY);
+    unsigned both = 0, cnps = 0;
+    Chain c;
+    Fabric *f = &c.j.f;
+
+    chain_start(&c);
+    chain_marks(&c.far, !heavy);
+    eng_fill(&f->e[0], ENG_ROOM, 8);
+    qtest_qmp_assert_success(f->q[1]->qts, "{ 'execute': 'stop' }");
+    /* More than both switches and what is between take. */
+    post_writes(&c.j, MANY, ENG_ROOM);
+    QUBC_WAIT(switch_counter(&c.far, 0, "fecn-marked"));
+    chain_marks(&f->sw, heavy);
+    qtest_qmp_assert_success(f->q[1]->qts, "{ 'execute': 'cont' }");
+    complete_paced(&c.j, MANY);
+    eng_check(&f->e[1], ENG_ROOM, 8);
+    QUBC_WAIT(tp(&f->e[0], "rx-cnp"));
+    g_assert_cmpuint(tp(&f->e[1], "tx-cnp"), ==, 1);    /* b's clock stands */
+    chain_look(&c);
+    /* Nothing is lost, and one VL keeps the order: they are the same packets. */
+    g_assert_cmpuint(c.out->len, ==, c.j.out->len);
+    for (guint i = 0; i < c.out->len; i++) {
+        const Seen *at_hop = &g_array_index(c.out, Seen, i);
+        const Seen *at_b = &g_array_index(c.j.out, Seen, i);
+        uint16_t first = cci_of(at_hop), last = cci_of(at_b);
+
+        g_assert_cmpuint(at_hop->cfg, ==, UB_LPH_CNA16);
+        g_assert_cmpuint(at_hop->len, ==, at_b->len);
+        g_assert_cmpmem(at_hop->p + UB_NTH16_SIZE, 64, at_b->p + UB_NTH16_SIZE, 64);
+        g_assert_true(first == none || first == hop);
+        if (first == hop && heavy) {
+            g_assert_cmphex(last, ==, hop);
+            both++;
+        } else {
+            g_assert_true(last == first || last == edge);
+            both += first == hop && last == edge;
+        }
+    }
+    g_assert_cmpuint(both, >, 0);
+    g_assert_cmpuint(marked(c.j.out, UB_LPH_CNA16, 0xffff, edge), >, 0);
+    for (guint i = 0; i < c.j.in->len; i++) {
+        const Seen *s = &g_array_index(c.j.in, Seen, i);
+        const uint8_t *h = s->p + UB_NTH16_SIZE;
+
+        if (s->cfg == UB_LPH_CNA16 && h[0] >> 6 == UB_CTPOP_CNP) {
+            g_assert_cmphex(h[1], ==, (edge & UB_CCI_FECN_BITS) << 6 | 0x20);
+            cnps++;
+        }
+    }
+    g_assert_cmpuint(cnps, ==, 1);
+    chain_stop(&c);
+}
+
 /* A row to b of SL 5, which is another flow. */
 #define OTHER_DEST (ENG_DEST + 1)
 
@@ -787,6 +948,8 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-congestion/dcqcn", test_dcqcn);
     qtest_add_func("/ubc-congestion/caqm", test_caqm);
     qtest_add_func("/ubc-congestion/ctp", test_ctp);
+    qtest_add_data_func("/ubc-congestion/hops-worse", NULL, test_hops);
+    qtest_add_data_func("/ubc-congestion/hops-stays", "near", test_hops);
     qtest_add_func("/ubc-congestion/spread", test_spread);
     qtest_add_func("/ubc-congestion/off", test_off);
     qtest_add_func("/ubc-congestion/untouched", test_worst);
