@@ -257,7 +257,7 @@ void ubq_dest(UbqDrv *d, uint32_t row, unsigned carrier, uint32_t tpn,
     way_put(cmd + UBQ_DST_WAY, carrier, peer);
     cmd[UBQ_DST_CARRIER] = carrier;
     cmd[UBQ_DST_FORM] = carrier == 3 ? 0 : 1;
-    put_le16(cmd + UBQ_DST_MTU, 4096);
+    put_le16(cmd + UBQ_DST_MTU, peer->mtu ? peer->mtu : 4096);
     put_le32(cmd + UBQ_DST_CHANNEL, tpn);
     put_le32(cmd + UBQ_DST_UPI, peer->upi);
     put_le16(cmd + UBQ_DST_ENTITY, peer->own);

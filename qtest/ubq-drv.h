@@ -55,6 +55,7 @@ typedef struct UbqPeer {
     uint32_t upi;
     uint8_t cfg;        /* LPH.CFG of the way; 0: as the carrier has it */
     uint16_t own;       /* Entity of ours that speaks to it */
+    uint16_t mtu;       /* of destination rows; 0: 4096 */
 } UbqPeer;
 
 uint64_t ubq_alloc(UbqDrv *d, uint64_t bytes, uint64_t align);
