@@ -118,6 +118,9 @@ typedef enum UbTpState {
 enum { UB_CC_NONE, UB_CC_LDCP, UB_CC_DCQCN, UB_CC_CAQM, UB_CC_USER,
        UB_CC_KINDS };
 
+/* Algorithms of users that are compiled in: numbers of UbTpConfig.cc_user. */
+enum { UB_CC_USER_NONE, UB_CC_USER_AIMD, UB_CC_USERS };
+
 /* A bits: for which packets the receiver must answer each by itself. */
 typedef enum UbTpAskAck {
     UB_TP_ASK_HALF,     /* one in half a window, and on resending */
@@ -324,7 +327,8 @@ typedef struct UbTpConfig {
     bool cc_on;                 /* CC_EN */
     const UbCc *cc[UB_CC_KINDS];
     UbCcParam cc_param;
-    const void *cc_user_param;
+    const void *cc_user_param;  /* of cc[UB_CC_USER] */
+    uint8_t cc_user;            /* UB_CC_USER_*, where cc[UB_CC_USER] is NULL */
     bool ctp_spray;             /* LBF by packet, else by destination */
     bool ctp_throttle;          /* heed CNPs of CTP */
     uint32_t ctp_flows;         /* throttled destinations kept at most */
@@ -359,6 +363,9 @@ typedef struct UbTpInfo {
 void ub_tp_config_init(UbTpConfig *cfg);
 /* NULL, or what is wrong with the configuration. */
 const char *ub_tp_config_fault(const UbTpConfig *cfg);
+/* The algorithm of a user that is compiled in under a number, or NULL: none is.  Its
+ * parameters are UbTpConfig.cc_param. */
+const UbCc *ub_cc_user(unsigned n);
 /* Its members by name. */
 const CoreOption *ub_tp_options(unsigned *n);
 /* A new transport layer; the tables that @cfg names must outlive it. */

@@ -250,6 +250,9 @@ UbShp *ubc_shp(Ubc *ubc);
 /* Management of the node, for views; who speaks for it, or NULL. */
 UbMgmt *ubc_mgmt(Ubc *ubc);
 UbResponder *ubc_responder(Ubc *ubc);
+/* Ports of a CNA's entry that are on shortest paths, bit i for port i, until a reset; 0:
+ * all of it.  NULL, or why that cannot be. */
+const char *ubc_route_shortest(Ubc *ubc, uint32_t cna, uint64_t ports);
 
 /* Fault injection of a port; NULL if there is no such port. */
 UbInject *ubc_inject(Ubc *ubc, unsigned port);

@@ -10,6 +10,7 @@
 #include "ubc-watch.h"
 #include "switch-fabric.h"
 #include "ub/tah.h"
+#include "ub/tp.h"
 
 #define FIRST_A 100u
 #define FIRST_B 7u
@@ -234,6 +235,42 @@ static void test_ldcp(void)
     g_assert_cmpuint(acks, ==, 0);
     rtp_of(j.in, UB_TPOP_CNP, &acks);
     g_assert_cmpuint(acks, ==, 0);
+    stop(&j);
+}
+
+/* A user's algorithm that is compiled in: its window, where LDCP's would not move. */
+static void test_user(void)
+{
+    const uint64_t half = 524288;
+    uint64_t window, grown;
+    unsigned acks;
+    Jam j;
+
+    start(&j, PROPS ",tp-cc-user=1,tp-ldcp-add=0,tp-ldcp-cut=0", UB_CC_USER,
+          "'fecn': true, 'fecn-light': 1, 'fecn-heavy': 2");
+    g_assert_cmpuint(number(&j.f.e[0], "window"), ==, 2 * half);
+    eng_fill(&j.f.e[0], BIG, 7);
+    jam(&j, MANY, BIG, "fecn-marked");
+    complete(&j, MANY);
+    eng_check(&j.f.e[1], BIG, 7);
+    QUBC_WAIT(!number(&j.f.e[0], "in-flight"));
+    /* Halved once for what was under way, and a few packets without a mark. */
+    window = number(&j.f.e[0], "window");
+    g_assert_cmpuint(window, >=, half);
+    g_assert_cmpuint(window, <, half + half / 4);
+    configure(&j.f, "'fecn': false");
+    for (unsigned i = 0; i < 8; i++) {
+        post_writes(&j, 1, BIG);
+        complete(&j, 1);
+    }
+    QUBC_WAIT(!number(&j.f.e[0], "in-flight"));
+    grown = number(&j.f.e[0], "window");
+    g_assert_cmpuint(grown, >, window);
+    g_assert_cmpuint(grown, <, window + half / 16);
+    look(&j);
+    g_assert_cmpuint(marked(j.out, UB_LPH_CNA24, 0xffff,
+                            UB_CCI_FECN << 13 | UB_CCI_LOC | 3), >, 0);
+    g_assert_nonnull(rtp_of(j.in, UB_TPOP_ACK_CC, &acks));
     stop(&j);
 }
 
@@ -945,6 +982,7 @@ int main(int argc, char **argv)
         return g_test_run();
     }
     qtest_add_func("/ubc-congestion/ldcp", test_ldcp);
+    qtest_add_func("/ubc-congestion/user", test_user);
     qtest_add_func("/ubc-congestion/dcqcn", test_dcqcn);
     qtest_add_func("/ubc-congestion/caqm", test_caqm);
     qtest_add_func("/ubc-congestion/ctp", test_ctp);

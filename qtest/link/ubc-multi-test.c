@@ -291,6 +291,71 @@ static void test_rt(void)
     stop(&m);
 }
 
+static void shortest(Eng *e, unsigned cna, unsigned ports)
+{
+    qtest_qmp_assert_success(e->q->qts, "{ 'execute': 'ub-route-shortest',"
+                             " 'arguments': { 'device': 'ub0', 'cna': %u,"
+                             " 'ports': %u } }", cna, ports);
+}
+
+/* The same of a controller that knows which ports of an entry are on shortest paths. */
+static void test_rt_controller(void)
+{
+    const unsigned n = 48;
+    uint64_t all;
+    Multi m;
+    Eng *a = &m.e[0];
+    QDict *rsp;
+
+    start(&m, "");
+    entry(a, 2, ALL);
+    shortest(a, 2, 6);
+    for (unsigned rt = 0; rt < 4; rt++) {
+        unsigned ports = rt & UB_RT__SHORTEST ? 6 : ALL;
+        Counts was;
+
+        g_test_message("RT %u", rt);
+        lead(a, &(Way){ .rt = rt, .lbf = 1 });
+        if (rt & UB_RT__PACKET) {
+            leave_by(&m, n, ports);
+        } else {
+            unsigned left;
+
+            was = counts(&m, 0);
+            for (unsigned i = 0; i < n; i++) {
+                write_once(&m, i + 1);
+            }
+            left = used(&m, 0, &was, false, &all);
+            g_assert_cmpuint(__builtin_popcount(left), ==, 1);
+            g_assert_cmphex(left & ~ports, ==, 0);
+        }
+        was = counts(&m, 0);
+        for (unsigned i = 0; i < n; i++) {
+            lead(a, &(Way){ .rt = rt, .lbf = 5 * i });
+            write_once(&m, i + 1);
+        }
+        g_assert_cmphex(used(&m, 0, &was, false, &all), ==, ports);
+        g_assert_cmpuint(all, ==, n);
+    }
+    /* One port, then none of its own: all of the entry. */
+    lead(a, &(Way){ .rt = UB_RT__SHORTEST | UB_RT__PACKET });
+    shortest(a, 2, 1);
+    leave_by(&m, 6, 1);
+    entry(a, 2, 3);
+    leave_by(&m, 6, 1);
+    shortest(a, 2, 0);
+    leave_by(&m, 6, 3);
+    rsp = qtest_qmp(a->q->qts, "{ 'execute': 'ub-route-shortest', 'arguments':"
+                    " { 'device': 'ub0', 'cna': 64, 'ports': 1 } }");
+    g_assert_true(qdict_haskey(rsp, "error"));
+    qobject_unref(rsp);
+    rsp = qtest_qmp(a->q->qts, "{ 'execute': 'ub-route-shortest', 'arguments':"
+                    " { 'device': 'ub0', 'cna': 2, 'ports': 8 } }");
+    g_assert_true(qdict_haskey(rsp, "error"));
+    qobject_unref(rsp);
+    stop(&m);
+}
+
 /* Flows are told apart by their LBF, which is another one for each packet where that is
  * asked for: of CTP for all (§6.5.2), of RTP for a channel (§6.5.1.3). */
 static void test_spray(void)
@@ -495,6 +560,57 @@ static void test_source(void)
     lead(a, &(Way){ .scna = CNA_OF(1, 0) });
     write_lost(&m);
     g_assert_cmpuint(eng_counter(a, "network", "drop-spoof"), ==, spoofed + 1);
+    stop(&m);
+}
+
+#define HOLD_US 100000      /* much less than a target waits for what is missing */
+
+/* Packets of one queue that are spread over ports with a CNA each are one sender's: their
+ * completions at the target are in the order that they were posted in (ODR[2], §7.3.2),
+ * though the first one comes last. */
+static void test_spread_order(const void *how)
+{
+    const bool by_lbf = how;
+    const unsigned n = 12;
+    unsigned ports;
+    uint64_t all;
+    Counts was;
+    Multi m;
+    Eng *a = &m.e[0], *b = &m.e[1];
+
+    start(&m, by_lbf ? ",tp-ctp-spray=on" : "");
+    for (unsigned p = 0; p < PORTS; p++) {
+        port_cna(a, p, CNA_OF(0, p));
+    }
+    lead(a, &(Way){ .rt = by_lbf ? 0 : UB_RT__PACKET });
+    eng_set_faults(b, false, "'ta-opcode': 1, 'nth': 1, 'action': 'delay',"
+                   " 'delay-us': " G_STRINGIFY(HOLD_US));
+    was = counts(&m, 0);
+    for (unsigned i = 0; i < n; i++) {
+        uint8_t *s = ubq_sqe(&a->queue, 1);
+
+        ubq_recv(&b->queue, b->room + i * 4096, 4096);
+        ubq_sqe_put(s, UB_TA_SEND_IMM | UBQ_SQE_ORDERED_CQE, ENG_DEST, a->room, LEN);
+        put_le32(s + UBQ_SQE_TARGET, b->queue.id);
+        put_le64(s + UBQ_SQE_IMM, i);
+        ubq_post(&a->queue, s, 1);
+        if (!i) {
+            QUBC_WAIT(eng_faults(b, false, "delay") == 1);
+        }
+    }
+    QUBC_WAIT(eng_counter(b, "transaction", "rx-requests") == n - 1);
+    g_assert_null(ubq_cq_poll(&b->cq));
+    qtest_clock_step(b->q->qts, HOLD_US * 1000ll);
+    for (unsigned i = 0; i < n; i++) {
+        const uint8_t *c = eng_complete(b, UBQ_STATUS_OK);
+
+        g_assert_cmpuint(get_le64(c + UBQ_CQE_IMMEDIATE), ==, i);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        eng_complete(a, UBQ_STATUS_OK);
+    }
+    ports = used(&m, 0, &was, false, &all);
+    g_assert_cmpuint(__builtin_popcount(ports), >, 1);
     stop(&m);
 }
 
@@ -797,10 +913,13 @@ int main(int argc, char **argv)
         return g_test_run();
     }
     qtest_add_func("/ubc-multi/rt", test_rt);
+    qtest_add_func("/ubc-multi/rt-controller", test_rt_controller);
     qtest_add_func("/ubc-multi/spray", test_spray);
     qtest_add_func("/ubc-multi/routes", test_routes);
     qtest_add_func("/ubc-multi/addresses", test_addresses);
     qtest_add_func("/ubc-multi/source", test_source);
+    qtest_add_data_func("/ubc-multi/spread-order", NULL, test_spread_order);
+    qtest_add_data_func("/ubc-multi/spray-order", "LBF", test_spread_order);
     qtest_add_func("/ubc-multi/port-down", test_port_down);
     qtest_add_func("/ubc-multi/group", test_group);
     qtest_add_func("/ubc-multi/group-least", test_group_least);

@@ -212,14 +212,22 @@ static UbSend lose(UbNet *net, unsigned port, UbNetCounter why,
 
 /* ---- From the layers above ------------------------------------------------------ */
 
+/* Who a packet by CNA is from. */
+static uint32_t source_of(const UbNet *net, const UbFlow *f, unsigned port)
+{
+    bool one = net->primary && (f->steady || f->rt & UB_RT__PACKET);
+
+    return f->scna ? f->scna
+           : net->port[port].cna && !one ? net->port[port].cna : net->primary;
+}
+
 /* CNA headers.  False: *why. */
 static bool push_cna(UbNet *net, const UbFlow *f, unsigned port,
                      CorePacket *pkt, UbNetCounter *why)
 {
     bool wide = f->cfg == UB_LPH_CNA24;
     UbNth h = {
-        .scna = f->scna ? f->scna
-                : net->port[port].cna ? net->port[port].cna : net->primary,
+        .scna = source_of(net, f, port),
         .dcna = f->dcna, .cci = f->cci, .lbf = f->lbf, .sl = f->sl,
         .nlp = f->nlp, .mgmt = f->mgmt,
     };

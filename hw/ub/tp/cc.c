@@ -28,9 +28,9 @@ void cc_attach(Chan *ch, int64_t now)
         return;
     }
     cc = ch->cc = g_new0(ChanCc, 1);
-    cc->algo = cfg->cc[ch->attr.cc];
-    cc->param = ch->attr.cc == UB_CC_USER ? cfg->cc_user_param
-                                          : &cfg->cc_param;
+    cc->algo = cc_algo(cfg, ch->attr.cc);
+    cc->param = ch->attr.cc == UB_CC_USER && cfg->cc[UB_CC_USER]
+                    ? cfg->cc_user_param : &cfg->cc_param;
     cc->state.unit = ch->attr.cw_unit;
     cc->state.mtu = ch->attr.mtu;
     cc->state.scale_ns = tp_clock(ch->tp, UB_TPC_CC, 1);

@@ -75,7 +75,7 @@ bool attr_good(const UbTpConfig *cfg, const UbTpAttr *a)
            a->ask < UB_TP_ASKS && a->ack_every && a->sack_every &&
            a->sack_bits >= UB_SACK_BITS_MIN &&
            a->sack_bits <= UB_SACK_BITS_MAX && a->cc < UB_CC_KINDS &&
-           (a->cc == UB_CC_NONE || cfg->cc[a->cc]) && a->cw_unit;
+           (a->cc == UB_CC_NONE || cc_algo(cfg, a->cc)) && a->cw_unit;
 }
 
 /* ---- lists ---- */
@@ -191,6 +191,7 @@ void chan_clear(Chan *ch)
     ch->sack_due = ch->nak_due = ch->nak_done = ch->ack_now = false;
     ch->msn_told = ch->op_told = false;
     ch->refusing = ch->open = ch->room_due = ch->want_room = false;
+    ch->behind = false;
     ch->bytes = ch->out = 0;
     ch->rto_at = ch->ack_at = ch->fake_at = ch->setup_at = CORE_NEVER;
     cc_detach(ch);

@@ -137,6 +137,7 @@ UbSend ctp_send(UbTp *tp, const UbFlow *to, CorePacket *pkt, uint8_t nlp,
     flow.nlp = UB_NLP_CTPH;
     if (tp->cfg.ctp_spray) {
         flow.lbf = ++tp->ctp_lbf & 0xff;
+        flow.steady = true;
     }
     if (ctp_algo(tp)) {
         flow.cci = ctp_algo(tp)->cci;

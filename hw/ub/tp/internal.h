@@ -87,6 +87,7 @@ struct Chan {
     uint8_t times;          /* consecutive time-outs */
     uint8_t fakes;          /* Fake packets without an answer */
     bool open;              /* an operation has begun and not ended */
+    bool behind;            /* a packet was refused, for others wait below */
     ChanCc *cc;             /* NULL: none */
 
     /* Sender. */
@@ -259,7 +260,9 @@ int64_t cc_deadline(const Chan *ch);
 uint32_t cc_size(uint32_t bytes);
 /* What a CCI says of congestion: ECN of a CNP. */
 uint8_t cci_ecn(uint16_t cci);
-extern const UbCc ub_cc_ldcp, ub_cc_dcqcn, ub_cc_caqm;
+extern const UbCc ub_cc_ldcp, ub_cc_dcqcn, ub_cc_caqm, ub_cc_aimd;
+/* The algorithm of a kind, or NULL: there is none. */
+const UbCc *cc_algo(const UbTpConfig *cfg, unsigned kind);
 /* A pause after @bytes at @rate bytes a second. */
 int64_t cc_pace(uint64_t rate, uint32_t bytes);
 
@@ -291,6 +294,8 @@ void rtp_rx_ack(Chan *ch, const UbRtph *h, const UbCetph *c, const UbSaetph *s,
                 int64_t now);
 void rtp_timeout(Chan *ch, int64_t now);
 bool rtp_has_room(const Chan *ch);
+/* As many packets as may wait here while the network takes none. */
+bool rtp_waits(const Chan *ch);
 
 /* ---- rtp-rx.c ---- */
 void rtp_rx(UbTp *tp, const UbFlow *flow, CorePacket *pkt, int64_t now);

@@ -85,6 +85,8 @@ static const CoreOption options[] = {
            "CAQM: steps that are asked for"),
     MEMBER("caqm-cut", U32, 0, cc_param.caqm_cut, 0, UINT32_MAX,
            "CAQM: bytes less for a marked packet"),
+    MEMBER("cc-user", U8, 0, cc_user, 0, UB_CC_USERS - 1,
+           "a user's algorithm: none (0), AIMD (1)"),
     FLAG("ctp-spray", ctp_spray, "CTP: LBF by packet, not by destination"),
     FLAG("ctp-throttle", ctp_throttle, "CTP: CNPs are heeded"),
     MEMBER("ctp-flows", U32, 0, ctp_flows, 0, 1u << 20,
@@ -117,9 +119,9 @@ static const CoreOption options[] = {
            "channels: packets out of order for one TPSACK"),
     MEMBER("sack-bits", U16, 0, attr.sack_bits, UB_SACK_BITS_MIN,
            UB_SACK_BITS_MAX, "channels: longest map of a TPSACK"),
-    MEMBER("cc", U8, 0, attr.cc, 0, UB_CC_CAQM,
+    MEMBER("cc", U8, 0, attr.cc, 0, UB_CC_USER,
            "channels: congestion control: none (0), LDCP (1), DCQCN (2), CAQM "
-           "(3)"),
+           "(3), as tp-cc-user says (4)"),
     MEMBER("cw-unit", U32, 0, attr.cw_unit, 1, UINT32_MAX,
            "channels: bytes that windows are counted in"),
 };

@@ -76,6 +76,9 @@ const char *ub_tp_config_fault(const UbTpConfig *cfg)
             return "a congestion algorithm does not fit its place";
         }
     }
+    if (cfg->cc_user && !ub_cc_user(cfg->cc_user)) {
+        return "no such algorithm of a user is compiled in";
+    }
     if (!cfg->max_channels || cfg->max_channels > 1u << 20 ||
         cfg->max_groups > 1u << 20) {
         return "there are 1 to 2^20 channels and as many groups";
@@ -424,7 +427,8 @@ bool ub_tp_ready(const UbTp *tp, uint32_t tpn)
 {
     const Chan *ch = chan_get(tp, tpn);
 
-    return ch && ch->state == UB_TP_ACTIVE && !ch->open && rtp_has_room(ch);
+    return ch && ch->state == UB_TP_ACTIVE && !ch->open && rtp_has_room(ch) &&
+           !rtp_waits(ch);
 }
 
 void ub_tp_reply(const UbTpRx *rx, UbTpDest *dest)
@@ -539,8 +543,11 @@ static void chan_turn(Chan *ch, int64_t now, unsigned *budget)
         rtp_push(ch, now, budget);
     }
     chan_timer(ch);
+    if (ch->behind && ch->on != ON_STALLED) {
+        ch->room_due = true;
+    }
     if (ch->room_due) {
-        ch->room_due = ch->want_room = false;
+        ch->room_due = ch->want_room = ch->behind = false;
         tp->cfg.upper->room(tp->cfg.upper_opaque, ch->tpn);
     }
 }

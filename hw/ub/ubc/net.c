@@ -215,6 +215,15 @@ void ubc_net_reset(Ubc *ubc)
     ubc_net_follow(ubc);
 }
 
+const char *ubc_route_shortest(Ubc *ubc, uint32_t cna, uint64_t ports)
+{
+    if (ports >> ubc->ports) {
+        return "there is no such port";
+    }
+    return ub_net_route_shortest(ubc->net, cna, ports)
+           ? NULL : "the route table has no such entry";
+}
+
 /* ---- From the ports ------------------------------------------------------------------ */
 
 void ubc_net_rx(UbcEnd *e, CorePacket *pkt)
@@ -358,14 +367,17 @@ static void take_packets(UbcEnd *e)
     }
 }
 
+void ubc_net_take(UbcEnd *e)
+{
+    follow_link(e);
+    take_room(e);
+    take_packets(e);
+}
+
 int64_t ubc_net_run(Ubc *ubc)
 {
     for (unsigned i = 0; i < ubc->ports; i++) {
-        UbcEnd *e = &ubc->end[i];
-
-        follow_link(e);
-        take_room(e);
-        take_packets(e);
+        ubc_net_take(&ubc->end[i]);
     }
     return ubc->master ? ub_node_run(ubc->node, ubc->now, NET_BUDGET)
                        : ub_net_run(ubc->net, ubc->now, NET_BUDGET);

@@ -395,3 +395,22 @@ void qmp_ub_packet_faults(const char *device, bool out,
     s->engine.fault[out] = f;
     ubc_pci_fault_apply(s, out);
 }
+
+/* ---- Routes --------------------------------------------------------------------------- */
+
+void qmp_ub_route_shortest(const char *device, uint32_t cna, uint64_t ports,
+                           Error **errp)
+{
+    UbcPci *s = ubc_pci_find(device, errp);
+    const char *broken;
+
+    if (!s) {
+        return;
+    }
+    ubc_pci_lock(s);
+    broken = ubc_route_shortest(s->ubc, cna, ports);
+    qemu_mutex_unlock(&s->lock);
+    if (broken) {
+        error_setg(errp, "%s", broken);
+    }
+}

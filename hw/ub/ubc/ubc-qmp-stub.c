@@ -110,6 +110,12 @@ void qmp_ub_packet_faults(const char *device, bool out,
     error_setg(errp, "there are no UB controllers here");
 }
 
+void qmp_ub_route_shortest(const char *device, uint32_t cna, uint64_t ports,
+                           Error **errp)
+{
+    error_setg(errp, "there are no UB controllers here");
+}
+
 UbJettysInfoList *qmp_query_ub_jettys(const char *device, bool has_number,
                                       uint32_t number, Error **errp)
 {

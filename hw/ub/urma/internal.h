@@ -186,6 +186,8 @@ struct UbUrma {
     uint64_t next_recv;
     UrmaRing ringing, starved;
     uint32_t entries;               /* UrmaWr, of all queues */
+    UrmaWr *spare;                  /* small ones for the next entries, by next */
+    uint32_t spares;
     uint64_t counter[UB_URMA_COUNTERS_NUM];
     unsigned image;                 /* version of the one that is being walked */
 };
@@ -362,6 +364,8 @@ bool urma_sq_drain(UrmaQueue *q);
 /* Say that nothing is under way any more, if it is so and was asked for. */
 void urma_queue_settled(UrmaQueue *q);
 UrmaWr *urma_wr_new(UrmaQueue *q, unsigned elements, unsigned inlined);
+/* Give up what is kept for entries to come. */
+void urma_sq_spares_free(UbUrma *u);
 /* Forget all entries without a word. */
 void urma_sq_drop(UrmaQueue *q);
 /* Index of the oldest block that is not finished. */

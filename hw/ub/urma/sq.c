@@ -115,12 +115,30 @@ static void starve(UrmaQueue *q)
 
 /* ---- Entries that are under way ---------------------------------------------------- */
 
+/* Small ones that are kept for the next entries. */
+#define SPARES 1024
+
+static bool wr_small(unsigned elements, unsigned inlined)
+{
+    return elements <= 1 && !inlined;
+}
+
 UrmaWr *urma_wr_new(UrmaQueue *q, unsigned elements, unsigned inlined)
 {
-    UrmaWr *wr = g_malloc0(sizeof(*wr) + elements * sizeof(UrmaElement) +
-                           inlined);
+    UbUrma *u = q->urma;
+    bool small = wr_small(elements, inlined);
+    size_t size = sizeof(UrmaWr) + inlined +
+                  (small ? 1 : elements) * sizeof(UrmaElement);
+    UrmaWr *wr = small ? u->spare : NULL;
 
-    q->urma->entries++;
+    if (wr) {
+        u->spare = wr->next;
+        u->spares--;
+        memset(wr, 0, size);
+    } else {
+        wr = g_malloc0(size);
+    }
+    u->entries++;
     wr->queue = q;
     wr->element = (UrmaElement *)(wr + 1);
     wr->data = (uint8_t *)(wr->element + elements);
@@ -154,7 +172,24 @@ static void wr_free(UrmaWr *wr)
         urma_kick(q->urma);
     }
     q->urma->entries--;
-    g_free(wr);
+    if (wr_small(wr->elements, wr->inlined) && q->urma->spares < SPARES) {
+        wr->next = q->urma->spare;
+        q->urma->spare = wr;
+        q->urma->spares++;
+    } else {
+        g_free(wr);
+    }
+}
+
+void urma_sq_spares_free(UbUrma *u)
+{
+    while (u->spare) {
+        UrmaWr *wr = u->spare;
+
+        u->spare = wr->next;
+        g_free(wr);
+    }
+    u->spares = 0;
 }
 
 void urma_sq_drop(UrmaQueue *q)
@@ -265,6 +300,38 @@ static bool blocks_read(UrmaQueue *q, uint16_t at, unsigned n, uint8_t *buf)
                      part * UBQ_BLOCK) &&
            (part == n || urma_read(q->urma, q->sq_base, buf + part * UBQ_BLOCK,
                                    (n - part) * UBQ_BLOCK));
+}
+
+/* Blocks that were read together, for small entries come in rows. */
+typedef struct Fetched {
+    uint16_t at;                /* index of the first */
+    unsigned blocks;
+    bool singly;                /* what is behind an entry may be no memory */
+    uint8_t block[UBQ_SQE_BLOCKS_MAX * UBQ_BLOCK];
+} Fetched;
+
+static void fetched_init(Fetched *f)
+{
+    f->at = 0;
+    f->blocks = 0;
+    f->singly = false;
+}
+
+/* Blocks from the fetch index on: @n of them, and those behind that there are. */
+static bool fetch(UrmaQueue *q, Fetched *f, unsigned n)
+{
+    unsigned there = (uint16_t)(q->sq_pi - q->sq_fetch);
+
+    f->at = q->sq_fetch;
+    f->blocks = MIN(there, UBQ_SQE_BLOCKS_MAX);
+    if (f->blocks > n && !f->singly) {
+        if (blocks_read(q, f->at, f->blocks, f->block)) {
+            return true;
+        }
+        f->singly = true;
+    }
+    f->blocks = n;
+    return blocks_read(q, f->at, n, f->block);
 }
 
 /* Where the parts of an entry lie. */
@@ -385,20 +452,39 @@ static unsigned entry_blocks(const UrmaQueue *q, const uint8_t *e)
     return blocks;
 }
 
-/* Begin the entry at the fetch index.  False: the queue cannot go on. */
-static bool entry_begin(UrmaQueue *q)
+/* The entry at the fetch index, whole, or NULL: it is none, or not to be read. */
+static const uint8_t *entry_fetch(UrmaQueue *q, Fetched *f, unsigned *blocks)
 {
-    uint8_t e[UBQ_SQE_BLOCKS_MAX * UBQ_BLOCK];
+    unsigned pos = (uint16_t)(q->sq_fetch - f->at);
+
+    if (pos >= f->blocks) {
+        if (!fetch(q, f, 1)) {
+            return NULL;
+        }
+        pos = 0;
+    }
+    *blocks = entry_blocks(q, f->block + pos * UBQ_BLOCK);
+    if (pos + *blocks > f->blocks) {
+        if (!fetch(q, f, *blocks)) {
+            return NULL;
+        }
+        pos = 0;
+    }
+    return *blocks ? f->block + pos * UBQ_BLOCK : NULL;
+}
+
+/* Begin the entry at the fetch index.  False: the queue cannot go on. */
+static bool entry_begin(UrmaQueue *q, Fetched *f)
+{
     UbUrma *u = q->urma;
+    const uint8_t *e;
     const char *broken;
     unsigned blocks;
     Parts parts;
     UrmaWr *wr;
 
-    if (!blocks_read(q, q->sq_fetch, 1, e) ||
-        !(blocks = entry_blocks(q, e)) ||
-        (blocks > 1 && !blocks_read(q, q->sq_fetch + 1, blocks - 1,
-                                    e + UBQ_BLOCK))) {
+    e = entry_fetch(q, f, &blocks);
+    if (!e) {
         urma_guest_error(u, "send queue entry that is not there, or not the "
                          "device's");
         /* Where the next one begins cannot be known. */
@@ -449,7 +535,9 @@ unsigned urma_sq_serve(UrmaQueue *q, unsigned budget, bool turn)
 {
     UbUrma *u = q->urma;
     unsigned n = 0;
+    Fetched f;
 
+    fetched_init(&f);
     if (q->sq_fetch == q->sq_pi) {
         urma_record_read(q);
     }
@@ -459,7 +547,7 @@ unsigned urma_sq_serve(UrmaQueue *q, unsigned budget, bool turn)
             starve(q);
             break;
         }
-        if (!entry_begin(q)) {
+        if (!entry_begin(q, &f)) {
             break;
         }
         n++;
@@ -471,11 +559,13 @@ unsigned urma_sq_serve(UrmaQueue *q, unsigned budget, bool turn)
 bool urma_sq_drain(UrmaQueue *q)
 {
     bool room = true;
+    Fetched f;
 
+    fetched_init(&f);
     ub_ta_queue_flush(q->ta, q->state == UBQ_STATE_ERROR);
     urma_record_read(q);
     while (q->sq_fetch != q->sq_pi &&
-           (room = !q->first || urma_room(q->urma)) && entry_begin(q)) {
+           (room = !q->first || urma_room(q->urma)) && entry_begin(q, &f)) {
         continue;
     }
     urma_queue_settled(q);

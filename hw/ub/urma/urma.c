@@ -131,6 +131,7 @@ void ub_urma_free(UbUrma *u)
 {
     if (u) {
         ub_urma_reset(u);
+        urma_sq_spares_free(u);
         core_table_free(&u->queues);
         core_table_free(&u->cqs);
         core_table_free(&u->groups);
