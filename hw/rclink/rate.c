@@ -3,8 +3,8 @@
  * sent without any (§9.4).
  *
  * Windows follow each other from time 0.  What has to happen at the end of each
- * happens when it is next looked at, or at the end of the window for QPs that
- * wait for it.
+ * happens when it is next looked at, or for QPs that wait at the end of the first window
+ * that lets them send.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

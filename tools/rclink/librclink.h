@@ -40,8 +40,9 @@ enum rclink_format {
 	RCLINK_LITE,		/* AFH_Lite: TYPE1 is unreliable */
 };
 
-/* Flow control; both ends alike, or nothing passes.  It is the port's: the network's
- * frames (TYPE3) wait for the peer as well. */
+/* Flow control; both ends alike: with CBFC nothing passes otherwise, with PFC a peer that
+ * has none loses what comes too fast.  It is the port's: the network's frames (TYPE3) wait
+ * for the peer as well. */
 enum rclink_flow { RCLINK_NO_FLOW, RCLINK_PFC, RCLINK_CBFC };
 
 struct rclink_port {

@@ -326,7 +326,7 @@ static bool atomic_do(UbTa *ta, const UbTah *t, const UbSpan *span, unsigned n,
         return true;
     }
     return n == 1 && !span->host && !span->region && ta->ops->exchange &&
-           len <= sizeof(uint64_t)
+           len <= sizeof(uint64_t) && !(span->bus % len)
            ? atomic_by_exchange(ta, t, span, op, old)
            : atomic_by_copy(ta, t, span, n, op, old, len);
 }

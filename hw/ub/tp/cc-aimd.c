@@ -39,9 +39,7 @@ static void aimd_ack(UbCcState *s, const void *param, const UbCetph *c,
     if (marked) {
         aimd_cut(s, param);
     } else {
-        s->var[GROWN] += (uint64_t)s->mtu * bytes;
-        s->cw += s->var[GROWN] / s->cw;
-        s->var[GROWN] %= s->cw;
+        cc_grow(s, GROWN, (uint64_t)s->mtu * bytes);
         aimd_bound(s, param);
     }
 }
@@ -50,7 +48,7 @@ static void aimd_lost(UbCcState *s, const void *param, bool timeout, int64_t now
 {
     aimd_cut(s, param);
     if (timeout) {
-        s->cw = 0;
+        s->cw = s->var[CUT] = 0;    /* nothing is under way any more */
         aimd_bound(s, param);
     }
 }

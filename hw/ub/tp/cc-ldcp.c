@@ -35,9 +35,7 @@ static void ldcp_ack(UbCcState *s, const void *param, const UbCetph *c,
         marked = MIN(marked, bytes);
         s->cw -= MIN(s->cw, marked * p->ldcp_cut / 1024);
     } else {
-        s->var[GROWN] += (uint64_t)p->ldcp_add * bytes;
-        s->cw += s->var[GROWN] / s->cw;
-        s->var[GROWN] %= s->cw;
+        cc_grow(s, GROWN, (uint64_t)p->ldcp_add * bytes);
     }
     ldcp_bound(s, p);
 }

@@ -19,6 +19,14 @@ uint32_t cc_size(uint32_t bytes)
     return cc_units(bytes) * 2;
 }
 
+void cc_grow(UbCcState *s, unsigned grown, uint64_t n)
+{
+    uint64_t sum = s->var[grown] + MIN(n, UINT64_MAX - s->var[grown]);
+
+    s->cw += MIN(sum / s->cw, UINT64_MAX - s->cw);
+    s->var[grown] = sum % s->cw;
+}
+
 void cc_attach(Chan *ch, int64_t now)
 {
     const UbTpConfig *cfg = &ch->tp->cfg;

@@ -258,6 +258,9 @@ void cc_take(Chan *ch, UbCetph *c);
 int64_t cc_deadline(const Chan *ch);
 /* Bytes that a packet counts for. */
 uint32_t cc_size(uint32_t bytes);
+/* The window grows by @n parts of itself, which are kept in var[@grown] until they are a
+ * byte; what an image brought there does not make it 0. */
+void cc_grow(UbCcState *s, unsigned grown, uint64_t n);
 /* What a CCI says of congestion: ECN of a CNP. */
 uint8_t cci_ecn(uint16_t cci);
 extern const UbCc ub_cc_ldcp, ub_cc_dcqcn, ub_cc_caqm, ub_cc_aimd;

@@ -360,8 +360,6 @@ void ubc_net_drop(UbcEnd *e);
 void ubc_net_follow(Ubc *ubc);
 /* When to come again. */
 int64_t ubc_net_run(Ubc *ubc);
-/* The part of it that what a port brought has; not from within a port's callbacks. */
-void ubc_net_take(UbcEnd *e);
 
 /* A packet at the Ethernet port, for the capture. */
 void ubc_ethernet_capture(Ubc *ubc, bool sent, CorePacket *pkt);

@@ -367,17 +367,14 @@ static void take_packets(UbcEnd *e)
     }
 }
 
-void ubc_net_take(UbcEnd *e)
-{
-    follow_link(e);
-    take_room(e);
-    take_packets(e);
-}
-
 int64_t ubc_net_run(Ubc *ubc)
 {
     for (unsigned i = 0; i < ubc->ports; i++) {
-        ubc_net_take(&ubc->end[i]);
+        UbcEnd *e = &ubc->end[i];
+
+        follow_link(e);
+        take_room(e);
+        take_packets(e);
     }
     return ubc->master ? ub_node_run(ubc->node, ubc->now, NET_BUDGET)
                        : ub_net_run(ubc->net, ubc->now, NET_BUDGET);

@@ -438,15 +438,8 @@ void ubc_wire_disconnected(Ubc *ubc, unsigned port, int64_t now)
 void ubc_wire_receive(Ubc *ubc, unsigned port, const uint8_t *data,
                          size_t len, int64_t now)
 {
-    UbcEnd *e = &ubc->end[port];
-
     ubc->now = now;
-    ub_port_wire_receive(e->port, now, data, len);
-    /* More may come before the turn; what is here is still in a cache. */
-    if (e->came && !ubc->reset_pending) {
-        follow_master(ubc);
-        ubc_net_take(e);
-    }
+    ub_port_wire_receive(ubc->end[port].port, now, data, len);
 }
 
 void ubc_wire_room(Ubc *ubc, unsigned port, int64_t now)

@@ -520,6 +520,60 @@ static void user_tick(UbCcState *s, const void *param, int64_t now)
     }
 }
 
+/* What an image may bring does not end the window, nor the process. */
+static void test_grown(void)
+{
+    const UbCc *const algo[] = { &ub_cc_ldcp, &ub_cc_aimd };
+    const UbCcParam p = { .cw_init = 10000, .cw_min = 1000, .cw_max = 20000,
+                          .ldcp_add = 1, .ldcp_cut = 512 };
+    const UbCetph c = { 0 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(algo); i++) {
+        static const uint64_t cw[] = { 1, 2, UINT64_MAX };
+
+        for (unsigned j = 0; j < G_N_ELEMENTS(cw); j++) {
+            for (uint32_t bytes = 0; bytes < 3; bytes++) {
+                UbCcState s = { .mtu = 1, .unit = 1, .cw = cw[j],
+                                .var = { 0, UINT64_MAX - 1 } };
+
+                algo[i]->ack(&s, &p, &c, bytes, 0);
+                algo[i]->ack(&s, &p, &c, 2, 0);
+                g_assert_cmpuint(s.cw, >=, 1000);
+                g_assert_cmpuint(s.cw, <=, 20000);
+            }
+        }
+    }
+}
+
+/* A packet for each window without a mark, half for a mark, once a window; behind a
+ * time-out the least, and then each mark counts anew. */
+static void test_aimd(void)
+{
+    UbCcParam p = { .cw_init = 10000, .cw_min = 1000, .cw_max = 20000 };
+    UbCcState s = { .mtu = 1024, .unit = 1 };
+    UbCetph c = { 0 };
+
+    ub_cc_aimd.init(&s, &p, 0);
+    g_assert_cmpuint(s.cw, ==, 10000);
+    ub_cc_aimd.ack(&s, &p, &c, 10000, 0);
+    g_assert_cmpuint(s.cw, ==, 11024);
+    c.ce_seq = 1;
+    ub_cc_aimd.ack(&s, &p, &c, 100, 0);
+    g_assert_cmpuint(s.cw, ==, 5512);
+    c.ce_seq = 2;
+    ub_cc_aimd.ack(&s, &p, &c, 11023, 0);       /* of the window that was cut */
+    g_assert_cmpuint(s.cw, ==, 5512);
+    c.ce_seq = 3;
+    ub_cc_aimd.ack(&s, &p, &c, 1, 0);
+    g_assert_cmpuint(s.cw, ==, 2756);
+    ub_cc_aimd.lost(&s, &p, true, 0);
+    g_assert_cmpuint(s.cw, ==, 1000);
+    s.cw = 8000;
+    c.ce_seq = 4;
+    ub_cc_aimd.ack(&s, &p, &c, 1, 0);
+    g_assert_cmpuint(s.cw, ==, 4000);
+}
+
 static void test_user(void)
 {
     static const UbCc mine = {
@@ -619,6 +673,8 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/cc/losses", test_losses);
     g_test_add_func("/tp/cc/drift", test_drift);
     g_test_add_func("/tp/cc/ldcp", test_ldcp);
+    g_test_add_func("/tp/cc/grown", test_grown);
+    g_test_add_func("/tp/cc/aimd", test_aimd);
     g_test_add_func("/tp/cc/caqm", test_caqm);
     g_test_add_func("/tp/cc/caqm-feedback", test_caqm_feedback);
     g_test_add_func("/tp/cc/across", test_across);
