@@ -85,7 +85,8 @@ static bool chr_passes_fds(void *opaque)
     WireChr *c = opaque;
     QIOChannel *ioc = c->ended ? NULL : chr_channel(c);
 
-    return ioc && qio_channel_has_feature(ioc, QIO_CHANNEL_FEATURE_FD_PASS);
+    return ioc && c->wake_fd >= 0 &&
+           qio_channel_has_feature(ioc, QIO_CHANNEL_FEATURE_FD_PASS);
 }
 
 /*
@@ -307,7 +308,9 @@ static void chr_let_go(void *opaque)
         qemu_chr_fe_set_handlers(c->be, NULL, NULL, NULL, NULL, NULL, NULL,
                                  false);
         chr_unwatch(c);
+        wire_pipe_guard(c->pipe, true);
         chr_forget_wake(c);
+        wire_pipe_guard(c->pipe, false);
         c->ended = true;
     }
 }

@@ -13,6 +13,7 @@
 #include "qemu/atomic.h"
 #include "qemu/host-utils.h"
 #include "qemu/main-loop.h"
+#include "qemu/rcu.h"
 #include "ubc-pci.h"
 
 /* Doorbells of a ring pair, and where they are in it. */
@@ -103,18 +104,22 @@ void ubc_pci_bell_turn(UbcPci *s)
         qemu_bh_schedule(s->run_bh);
         return;
     }
-    if (!ubc_resting(s->ubc) || (!main_loop && !ubc_pci_wires_shared(s))) {
+    /* The reader of a capture may be late. */
+    if (!ubc_resting(s->ubc) || s->capture ||
+        (!main_loop && !ubc_pci_wires_shared(s))) {
         qemu_mutex_unlock(&s->lock);
         qemu_bh_schedule(s->run_bh);
         return;
     }
     if (!main_loop) {
+        rcu_read_lock(); /* its memory stays until the access returns */
         bql_unlock(); /* who takes the device away waits for the lock */
     }
     ubc_pci_turn(s, bells_now(s));
     qemu_mutex_unlock(&s->lock);
     if (!main_loop) {
         bql_lock();
+        rcu_read_unlock();
     }
 }
 

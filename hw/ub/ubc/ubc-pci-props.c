@@ -412,9 +412,10 @@ static const Property ubc_properties[] = {
 CoreProps ubc_core_props = {
     .local = (const char *const []) {
         "chardev0", "chardev1", "chardev2", "chardev3", "chardev4", "chardev5",
-        "chardev6", "chardev7", "responder", "shm", "inline-turn", "pcap", "pcap-blocks",
-        "iothread", "guid", "eid", "fm-eid", "entities", "cip-migrate-keys",
-        "netdev", "mac", "capture", NULL
+        "chardev6", "chardev7", "responder", "shm", "inline-turn",
+        "window-again", "pcap", "pcap-blocks", "iothread", "guid", "eid",
+        "fm-eid", "entities", "cip-migrate-keys", "netdev", "mac", "capture",
+        NULL
     },
 };
 

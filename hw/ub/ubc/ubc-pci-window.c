@@ -33,6 +33,7 @@
 #include "hw/core/cpu.h"
 #include "hw/pci/pci.h"
 #include "qapi/error.h"
+#include "system/replay.h"
 #include "system/qtest.h"
 #include "system/runstate.h"
 #include "system/tcg.h"
@@ -96,12 +97,16 @@ static bool stop_asked(void)
                          qemu_shutdown_requested_get();
 }
 
-/* Where in translated code the access is made, whose instruction can begin anew, since
- * it is a processor's at first hand; else 0. */
+/*
+ * Where in translated code the access is made, whose instruction can begin anew, since
+ * it is a processor's at first hand; else 0.  One that is alone in the machine is left by
+ * another way, on which its flags would be lost, and a recorded run counts instructions.
+ */
 static uintptr_t access_pc(const UbcPci *s)
 {
-    return s->window_props.again && current_cpu && tcg_enabled()
-           ? current_cpu->mem_io_pc : 0;
+    return s->window_props.again && current_cpu && tcg_enabled() &&
+           current_cpu->running && !cpu_in_exclusive_context(current_cpu) &&
+           replay_mode == REPLAY_MODE_NONE ? current_cpu->mem_io_pc : 0;
 }
 
 /* Whether it must go on without an answer. */
@@ -151,6 +156,7 @@ static bool wait_locked(UbcPci *s, UbLdsWait *w, uintptr_t pc)
     bool again = false;
 
     s->window_waiting++;
+    rcu_read_lock(); /* the device may go, its memory not before the access returns */
     bql_unlock();
     while (!w->ended) {
         qemu_cond_timedwait(&s->window_cond, &s->lock, LOOK_MS);
@@ -168,6 +174,7 @@ static bool wait_locked(UbcPci *s, UbLdsWait *w, uintptr_t pc)
     qemu_cond_broadcast(&s->window_cond); /* who takes the device away */
     qemu_mutex_unlock(&s->lock);
     bql_lock();
+    rcu_read_unlock();
     return again;
 }
 

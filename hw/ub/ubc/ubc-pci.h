@@ -160,8 +160,8 @@ const char *ubc_pci_id(const UbcPci *s);
 /* Whether rings may be served: bus mastering, and the machine runs. */
 void ubc_pci_update_master(UbcPci *s);
 
-/* Under the lock, in the core's thread or, if that is the main loop's, with the BQL: the
- * core has a turn, and its timer is set. */
+/* Under the lock, in the core's thread or, if that is the main loop's, with the BQL, or
+ * where ubc_pci_bell_turn() may: the core has a turn, and its timer is set. */
 void ubc_pci_turn(UbcPci *s, int64_t now);
 /* Under the lock: what kicks the core from here on does not ask for a turn yet; whoever
  * lets go asks, unless there was one meanwhile. */
