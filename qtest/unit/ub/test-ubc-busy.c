@@ -117,14 +117,14 @@ static void test_format(gconstpointer moment)
         size_t len;
         const char *sum;
     } want[BUSY_MOMENTS][2] = {
-        { { 66415, "557b069c92385f78fd8b286515d61bd9"
-                    "5daa74c74e8d27a1da9a3d86a1aaee89" },
-          { 66415, "760ce17d778425f9a4df202b0b926909"
-                    "6cc9fa91d60091695bba5634b02e633a" } },
-        { { 189245, "32d465f747f67bf7050c6c470d1a8003"
-                    "abb57d85dff87a7c8a78c516bb43aca2" },
-          { 98676, "d15e1b52991f0e2dc160ef141b6cd751"
-                    "8d25defedbe070f7c620d4e34da58d7f" } },
+        { { 184484, "7a359ae140871fa13864cd25a4cbb9e2"
+                    "7ed2b343608339096244c05431495c54" },
+          { 184484, "7c49751f19c710591b779f45355e8a81"
+                    "4add29cb7ac49dab2a3b5b1f7614c472" } },
+        { { 167428, "12200d515c64aca39e7426eda47a4578"
+                    "c4a7e44f39db517f42b715b6e14a02e7" },
+          { 218246, "32f03883906631ad918cc20516159b72"
+                    "b932a3acd46850d374b1d2032910bd82" } },
     };
     unsigned m = GPOINTER_TO_UINT(moment);
 
