@@ -7,7 +7,7 @@ from guestvm.urmacase import (DRIVE, HOSTS, LANES, OverGateway, OverIpv4,
 
 CLASS = '/sys/class/ubcore/ubc0'
 EID = 4 * 0x12      # its lowest dword, in the configuration space
-EQ_1 = 0x30040       # registers of event queue 1,
+EQ_2 = 0x30080       # registers of event queue 2, which no driver has,
 EQ_ON = 0x1 | 0x2    # for faults of the device, too
 # Mb/s of a lane: the library's code for the speed that it reaches.
 SPEEDS = {106250: 10, 53125: 9, 25781: 7, 2578: 3}
@@ -176,7 +176,7 @@ class Urma(TwoGuests):
             f'head -n 1 {CLASS}/device/resource').split()[0], 0)
         job = self.awaited('eid-change', 'dev-fatal', 'eid-change')
         for at, value in ((0x4, 0xf0000000), (0x8, 4), (0xc, EQ_ON)):
-            self.right.run(f'busybox devmem {base + EQ_1 + at:#x} 32 {value:#x}')
+            self.right.run(f'busybox devmem {base + EQ_2 + at:#x} 32 {value:#x}')
         ublink.set_config(self.right, EID, 5)
         ublink.set_config(self.right, EID, 2)
         self.assertEqual(self.told(job),

@@ -64,11 +64,16 @@ class Switch:
                                          stdin=subprocess.DEVNULL)
         atexit.register(self.kill)
         until = deadline(20)
-        while not (self.dir / 'control').is_socket():
+        while not self._listens():
             if self.proc.poll() is not None or time.monotonic() > until:
                 raise RuntimeError(f'{self.name} did not start: {self.log()}')
             time.sleep(0.05)
         return self
+
+    def _listens(self):
+        # The socket is there a moment before anybody listens.
+        with socket.socket(socket.AF_UNIX) as s:
+            return not s.connect_ex(str(self.dir / 'control'))
 
     def command(self, name, **arguments):
         """A command by its JSON socket; returns its answer."""

@@ -521,7 +521,7 @@ static void image_errors(void)
     Fabric f;
     g_autofree uint8_t *bytes = NULL;
     size_t len;
-    Node *n[2];
+    Node *n[2], *big;
 
     line(&f);
     ub_mgmt_config_init(&cfg);
@@ -563,18 +563,18 @@ static void image_errors(void)
     g_assert_cmphex(ub_space_read(n[1]->space, EMQ + UB_EMQ_CE_INFO), ==, 0x52);
     g_assert_cmphex(ub_space_read(n[1]->space, EMQ + UB_EMQ_CE_INFO + 1), ==,
                     0x80000000);
-    /* Indices of an image are below the depth. */
+    /* Indices of an image are below the depth, which that of another node need not be. */
+    cfg.emq_depth = 5;
+    big = fabric_add(&f, &cfg);
+    fabric_identity(big, 0x30, 0x40, 5);
     for (unsigned i = 0; i < 6; i++) {
-        uint32_t *at = i & 1 ? &n[0]->m->ring[i / 2].pi : &n[0]->m->ring[i / 2].ci;
-        uint32_t was = *at;
+        UbMgmtRing *r = &big->m->ring[i / 2];
 
-        *at = 4;
+        r->pi = r->ci = 0;
+        *(i & 1 ? &r->pi : &r->ci) = 4;
         g_free(bytes);
-        /* Saving follows the ring: it must not run for ever. */
-        n[0]->m->cfg.emq_depth = 5;
-        bytes = fabric_save(n[0]->m, &len, f.now);
-        n[0]->m->cfg.emq_depth = 4;
-        *at = was;
+        bytes = fabric_save(big->m, &len, f.now);
+        r->pi = r->ci = 0;
         g_assert_nonnull(fabric_load(n[1]->m, bytes, len, f.now));
         ub_mgmt_error(n[1]->m, f.now, i / 2, 0);
     }
