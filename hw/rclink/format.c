@@ -375,24 +375,12 @@ static const uint8_t *udp_of(const uint8_t *ip, size_t len)
            !(get_be16(ip + 6) & 0x3fff) ? ip + IP_BYTES : NULL;
 }
 
-/* Whether the ones-complement sum of a header is all ones: its words are a multiple
- * of 0xffff, in whatever order their bytes are, and not all 0. */
-static bool ip_sum_right(const uint8_t *ip)
-{
-    uint64_t sum = 0;
-
-    for (unsigned i = 0; i < IP_BYTES; i += 4) {
-        sum += get_le32(ip + i);
-    }
-    return sum % 0xffff == 0;
-}
-
 /* Checks of the Standard format; *@len becomes the bytes from RH on. */
 static RclVerdict standard_check(const uint8_t *ip, size_t *len)
 {
     size_t total = get_be16(ip + 2), udp = get_be16(ip + IP_BYTES + 4);
 
-    if (!ip_sum_right(ip)) {
+    if (!core_csum_ipv4_right(ip)) {
         return RCL_BAD_IP_CSUM;
     }
     if (total > *len || total != IP_BYTES + udp ||

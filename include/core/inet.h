@@ -7,8 +7,10 @@
 #ifndef CORE_INET_H
 #define CORE_INET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Ones-complement sum of @len bytes added to @sum, not folded; start with 0.
  * Sums chain if all parts but the last have even length. */
@@ -29,6 +31,18 @@ static inline uint16_t core_csum_done(uint64_t sum)
 static inline uint16_t core_csum(const void *p, size_t len)
 {
     return core_csum_fold(core_csum_add(0, p, len));
+}
+
+/* Whether core_csum() of the 20-byte IPv4 header at @ip is 0xffff.  Such a sum is a
+ * multiple of 0xffff, in whatever order the bytes of its words are, and not 0. */
+static inline bool core_csum_ipv4_right(const void *ip)
+{
+    uint32_t w[5];
+    uint64_t sum;
+
+    memcpy(w, ip, sizeof(w));
+    sum = (uint64_t)w[0] + w[1] + w[2] + w[3] + w[4];
+    return sum && sum % 0xffff == 0;
 }
 
 /* Ones-complement addition of two folded sums. */

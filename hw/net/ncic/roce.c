@@ -34,7 +34,7 @@ bool ncic_roce_check(const uint8_t *frame, size_t len, bool need_csum)
 
     if (udp_len < UDP_HLEN || total != udp_len + IP_HLEN_MIN ||
         len < IP_OFF + (size_t)total ||
-        core_csum(ip, IP_HLEN_MIN) != 0xffff) {
+        !core_csum_ipv4_right(ip)) {
         return false;
     }
     return (!need_csum && !get_be16(udp + UDP_CSUM_OFF)) ||

@@ -21,7 +21,7 @@ static uint32_t check_net(RdmaDev *dev, const uint8_t *frame, size_t len,
     total = get_be16(ip + 2);
     udp_len = get_be16(udp + 4);
     if (total > len - ROCE_ETH_BYTES || total < ROCE_IP_BYTES + udp_len ||
-        core_csum_done(core_csum_add(0, ip, ROCE_IP_BYTES))) {
+        !core_csum_ipv4_right(ip)) {
         dev->cnt.rx_bad_ip++;
         return 0;
     }

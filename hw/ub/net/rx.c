@@ -265,8 +265,7 @@ static const char *check_ub_ip(const NetIn *in, const uint8_t *ip,
         return "IP or UDP length of a UB packet is not its length";
     }
     if (in->flow.cfg == UB_LPH_IPV4 &&
-        (info->header != UB_IPV4_SIZE ||
-         core_csum(ip, UB_IPV4_SIZE) != 0xffff)) {
+        (info->header != UB_IPV4_SIZE || !core_csum_ipv4_right(ip))) {
         return "IPv4 header of a UB packet has options or a wrong checksum";
     }
     return NULL;

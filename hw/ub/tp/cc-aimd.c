@@ -9,15 +9,10 @@
 
 enum { LAST_CE, GROWN, CUT };   /* CUT: bytes to come until a mark counts again */
 
-static void aimd_bound(UbCcState *s, const UbCcParam *p)
-{
-    s->cw = CLAMP(s->cw, MAX(p->cw_min, s->unit), p->cw_max);
-}
-
 static void aimd_init(UbCcState *s, const void *param, int64_t now)
 {
     s->cw = ((const UbCcParam *)param)->cw_init;
-    aimd_bound(s, param);
+    cc_bound(s, param);
 }
 
 static void aimd_cut(UbCcState *s, const UbCcParam *p)
@@ -25,7 +20,7 @@ static void aimd_cut(UbCcState *s, const UbCcParam *p)
     if (!s->var[CUT]) {
         s->var[CUT] = s->cw;
         s->cw /= 2;
-        aimd_bound(s, p);
+        cc_bound(s, p);
     }
 }
 
@@ -40,7 +35,7 @@ static void aimd_ack(UbCcState *s, const void *param, const UbCetph *c,
         aimd_cut(s, param);
     } else {
         cc_grow(s, GROWN, (uint64_t)s->mtu * bytes);
-        aimd_bound(s, param);
+        cc_bound(s, param);
     }
 }
 
@@ -49,7 +44,7 @@ static void aimd_lost(UbCcState *s, const void *param, bool timeout, int64_t now
     aimd_cut(s, param);
     if (timeout) {
         s->cw = s->var[CUT] = 0;    /* nothing is under way any more */
-        aimd_bound(s, param);
+        cc_bound(s, param);
     }
 }
 

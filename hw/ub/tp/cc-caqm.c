@@ -32,7 +32,7 @@ static void caqm_ack(UbCcState *s, const void *param, const UbCetph *c,
         s->cw += (uint64_t)c->hint * p->caqm_unit;
     }
     s->cw -= MIN(s->cw, (uint64_t)c->c * p->caqm_cut);
-    s->cw = CLAMP(s->cw, MAX(p->cw_min, s->unit), p->cw_max);
+    cc_bound(s, p);
 }
 
 static void caqm_lost(UbCcState *s, const void *param, bool timeout,

@@ -15,11 +15,6 @@ static void ldcp_init(UbCcState *s, const void *param, int64_t now)
     s->cw = MAX(p->cw_init, s->mtu);
 }
 
-static void ldcp_bound(UbCcState *s, const UbCcParam *p)
-{
-    s->cw = CLAMP(s->cw, MAX(p->cw_min, s->unit), p->cw_max);
-}
-
 static void ldcp_ack(UbCcState *s, const void *param, const UbCetph *c,
                      uint32_t bytes, int64_t now)
 {
@@ -37,7 +32,7 @@ static void ldcp_ack(UbCcState *s, const void *param, const UbCetph *c,
     } else {
         cc_grow(s, GROWN, (uint64_t)p->ldcp_add * bytes);
     }
-    ldcp_bound(s, p);
+    cc_bound(s, p);
 }
 
 static void ldcp_lost(UbCcState *s, const void *param, bool timeout,
@@ -45,7 +40,7 @@ static void ldcp_lost(UbCcState *s, const void *param, bool timeout,
 {
     if (timeout) {
         s->cw /= 2;
-        ldcp_bound(s, param);
+        cc_bound(s, param);
     }
 }
 

@@ -19,6 +19,11 @@ uint32_t cc_size(uint32_t bytes)
     return cc_units(bytes) * 2;
 }
 
+void cc_bound(UbCcState *s, const UbCcParam *p)
+{
+    s->cw = CLAMP(s->cw, MAX(p->cw_min, s->unit), p->cw_max);
+}
+
 void cc_grow(UbCcState *s, unsigned grown, uint64_t n)
 {
     uint64_t sum = s->var[grown] + MIN(n, UINT64_MAX - s->var[grown]);

@@ -191,7 +191,6 @@ void chan_clear(Chan *ch)
     ch->sack_due = ch->nak_due = ch->nak_done = ch->ack_now = false;
     ch->msn_told = ch->op_told = false;
     ch->refusing = ch->open = ch->room_due = ch->want_room = false;
-    ch->behind = false;
     ch->bytes = ch->out = 0;
     ch->rto_at = ch->ack_at = ch->fake_at = ch->setup_at = CORE_NEVER;
     cc_detach(ch);

@@ -368,7 +368,6 @@ static void chan_image(Chan *ch, CoreImage *im)
     cc_image(ch, im);
     if (core_image_loading(im) && !core_image_error(im)) {
         chan_timer(ch);
-        ch->behind = ch->want_room;
         chan_work(ch);          /* whatever it has to do */
     }
 }

@@ -87,7 +87,6 @@ struct Chan {
     uint8_t times;          /* consecutive time-outs */
     uint8_t fakes;          /* Fake packets without an answer */
     bool open;              /* an operation has begun and not ended */
-    bool behind;            /* a packet was refused, for others wait below */
     ChanCc *cc;             /* NULL: none */
 
     /* Sender. */
@@ -261,6 +260,8 @@ uint32_t cc_size(uint32_t bytes);
 /* The window grows by @n parts of itself, which are kept in var[@grown] until they are a
  * byte; what an image brought there does not make it 0. */
 void cc_grow(UbCcState *s, unsigned grown, uint64_t n);
+/* The window within its bounds. */
+void cc_bound(UbCcState *s, const UbCcParam *p);
 /* What a CCI says of congestion: ECN of a CNP. */
 uint8_t cci_ecn(uint16_t cci);
 extern const UbCc ub_cc_ldcp, ub_cc_dcqcn, ub_cc_caqm, ub_cc_aimd;
@@ -297,8 +298,6 @@ void rtp_rx_ack(Chan *ch, const UbRtph *h, const UbCetph *c, const UbSaetph *s,
                 int64_t now);
 void rtp_timeout(Chan *ch, int64_t now);
 bool rtp_has_room(const Chan *ch);
-/* As many packets as may wait here while the network takes none. */
-bool rtp_waits(const Chan *ch);
 
 /* ---- rtp-rx.c ---- */
 void rtp_rx(UbTp *tp, const UbFlow *flow, CorePacket *pkt, int64_t now);

@@ -7,21 +7,11 @@
  */
 #include "internal.h"
 
-enum {
-    RING_MIN = 8,
-    /* Packets of a channel that wait for the network: data that are fetched long
-     * before they can go have left the cache when they do. */
-    WAITING_MAX = 8,
-};
+enum { RING_MIN = 8 };
 
 bool rtp_has_room(const Chan *ch)
 {
     return ch->next - ch->una < ch->attr.tx_window;
-}
-
-bool rtp_waits(const Chan *ch)
-{
-    return ch->on == ON_STALLED && ch->next - ch->high >= WAITING_MAX;
 }
 
 static void ring_grow(Chan *ch)
@@ -202,10 +192,6 @@ UbSend rtp_send(Chan *ch, CorePacket *pkt, const UbTpTx *tx, int64_t now)
     }
     if ((ch->open && ch->open_cookie != tx->cookie) || !rtp_has_room(ch)) {
         ch->want_room = true;
-        return UB_BUSY;
-    }
-    if (rtp_waits(ch)) {
-        ch->want_room = ch->behind = true;
         return UB_BUSY;
     }
     pad = core_packet_put(pkt, h.pad);

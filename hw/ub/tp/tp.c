@@ -427,8 +427,7 @@ bool ub_tp_ready(const UbTp *tp, uint32_t tpn)
 {
     const Chan *ch = chan_get(tp, tpn);
 
-    return ch && ch->state == UB_TP_ACTIVE && !ch->open && rtp_has_room(ch) &&
-           !rtp_waits(ch);
+    return ch && ch->state == UB_TP_ACTIVE && !ch->open && rtp_has_room(ch);
 }
 
 void ub_tp_reply(const UbTpRx *rx, UbTpDest *dest)
@@ -543,11 +542,8 @@ static void chan_turn(Chan *ch, int64_t now, unsigned *budget)
         rtp_push(ch, now, budget);
     }
     chan_timer(ch);
-    if (ch->behind && ch->on != ON_STALLED) {
-        ch->room_due = true;
-    }
     if (ch->room_due) {
-        ch->room_due = ch->want_room = ch->behind = false;
+        ch->room_due = ch->want_room = false;
         tp->cfg.upper->room(tp->cfg.upper_opaque, ch->tpn);
     }
 }

@@ -88,6 +88,22 @@ static int64_t bells_now(UbcPci *s)
     return now;
 }
 
+/* Whether this thread may have the turn; then it has the lock. */
+static bool bell_lock(UbcPci *s)
+{
+    if (!s->inline_turn || !ubc_pci_first_hand(s) ||
+        qemu_mutex_trylock(&s->lock)) {
+        return false;
+    }
+    /* The reader of a capture may be late. */
+    if (ubc_resting(s->ubc) && !s->capture &&
+        (s->ctx == qemu_get_aio_context() || ubc_pci_wires_shared(s))) {
+        return true;
+    }
+    qemu_mutex_unlock(&s->lock);
+    return false;
+}
+
 /*
  * To wake another thread takes longer than most messages, and a processor of the guest
  * that waits for one has nothing better to do.  Where requests are under way already the
@@ -99,15 +115,7 @@ void ubc_pci_bell_turn(UbcPci *s)
 {
     bool main_loop = s->ctx == qemu_get_aio_context();
 
-    if (!s->inline_turn || !ubc_pci_first_hand(s) ||
-        qemu_mutex_trylock(&s->lock)) {
-        qemu_bh_schedule(s->run_bh);
-        return;
-    }
-    /* The reader of a capture may be late. */
-    if (!ubc_resting(s->ubc) || s->capture ||
-        (!main_loop && !ubc_pci_wires_shared(s))) {
-        qemu_mutex_unlock(&s->lock);
+    if (!bell_lock(s)) {
         qemu_bh_schedule(s->run_bh);
         return;
     }

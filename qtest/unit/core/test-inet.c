@@ -58,6 +58,27 @@ static void test_all_lengths(void)
     }
 }
 
+/* The short way says of each header what the sum does. */
+static void test_ipv4_right(void)
+{
+    uint8_t ip[20] = { 0 };
+
+    g_assert_false(core_csum_ipv4_right(ip));
+    memset(ip, 0xff, sizeof(ip));
+    g_assert_true(core_csum_ipv4_right(ip));
+    for (unsigned i = 0; i < 2000; i++) {
+        for (unsigned k = 0; k < sizeof(ip); k++) {
+            ip[k] = g_test_rand_int();
+        }
+        ip[10] = ip[11] = 0;
+        put_be16(ip + 10, ~slow(ip, sizeof(ip)));
+        g_assert_true(core_csum_ipv4_right(ip));
+        ip[g_test_rand_int_range(0, 20)] ^= 1 << g_test_rand_int_range(0, 8);
+        g_assert_cmpint(core_csum_ipv4_right(ip), ==,
+                        slow(ip, sizeof(ip)) == 0xffff);
+    }
+}
+
 static void test_zero(void)
 {
     uint8_t buf[64] = { 0 };
@@ -73,5 +94,6 @@ int main(int argc, char **argv)
     g_test_add_func("/inet/examples", test_examples);
     g_test_add_func("/inet/all-lengths", test_all_lengths);
     g_test_add_func("/inet/zero", test_zero);
+    g_test_add_func("/inet/ipv4-right", test_ipv4_right);
     return g_test_run();
 }

@@ -79,19 +79,27 @@ static inline void fails_with(const char *line, const char *why)
     json_decref(o);
 }
 
+/* @value, which @what brought, is as the text. */
+static inline void reads(const char *what, json_t *value, const char *want)
+{
+    json_t *w = json_loads(want, JSON_DECODE_ANY, NULL);
+
+    g_assert_nonnull(w);
+    if (!json_equal(value, w)) {
+        char *text = json_dumps(value, JSON_ENCODE_ANY);
+
+        g_error("%s: %s", what, text);
+    }
+    json_decref(w);
+}
+
 /* What a command returned, as text. */
 static inline void returns(const char *line, const char *want)
 {
-    json_t *r = good(line), *w = json_loads(want, JSON_DECODE_ANY, NULL);
+    json_t *r = good(line);
 
-    g_assert_nonnull(w);
-    if (!json_equal(r, w)) {
-        char *text = json_dumps(r, 0);
-
-        g_error("%s: %s", line, text);
-    }
+    reads(line, r, want);
     json_decref(r);
-    json_decref(w);
 }
 
 #endif

@@ -414,6 +414,16 @@ static void test_own_stores(void)
     bed_free(b);
 }
 
+/* A store that is slow, and a fence behind it. */
+static void fence_begin(Bed *b)
+{
+    b->p->filter = filter;
+    left = 0;
+    hold_writes = true;
+    bed_store(b, AT, 8, 1);
+    bed_store(b, BED_CONTROL + UB_LDS_FENCE, 8, 0);
+}
+
 /* Behind a fence nothing goes before all is done. */
 static void test_fence(void)
 {
@@ -423,11 +433,7 @@ static void test_fence(void)
     uint64_t value;
     int64_t limit;
 
-    b->p->filter = filter;
-    left = 0;
-    hold_writes = true;
-    bed_store(b, AT, 8, 1);
-    bed_store(b, BED_CONTROL + UB_LDS_FENCE, 8, 0);
+    fence_begin(b);
     bed_run(b, 5000);
     hold_writes = false;
     bed_store(b, AT + 4096, 8, 2);
@@ -458,11 +464,7 @@ static void test_fence_first(void)
         uint64_t value;
         int64_t limit;
 
-        b->p->filter = filter;
-        left = 0;
-        hold_writes = true;
-        bed_store(b, AT, 8, 1);
-        bed_store(b, BED_CONTROL + UB_LDS_FENCE, 8, 0);
+        fence_begin(b);
         g_assert_false(ub_lds_load(b->l, b->p->now, AT + 12288, 8, &w, &value));
         bed_run(b, 5000);
         hold_writes = false;

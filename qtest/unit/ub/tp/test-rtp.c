@@ -163,35 +163,6 @@ static void test_tx_window(void)
     lossy_free(p.l);
 }
 
-/* While the network takes nothing a few packets wait, and the user keeps the rest; it
- * hears when it is to come again. */
-static void test_waiting(void)
-{
-    Pair p = pair_init(7);
-    unsigned n = 0;
-
-    pair_open(&p);
-    p.a->down = true;
-    while (lossy_send(p.a, TA, 10, n, true, false, n) == UB_SENT) {
-        g_assert_cmpuint(++n, <, p.attr.tx_window);
-    }
-    g_assert_cmpuint(n, >, 0);
-    g_assert_false(ub_tp_ready(p.a->tp, TA));
-    lossy_run(p.l, p.l->now + 100 * US);
-    g_assert_cmpuint(p.a->rooms, ==, 0);
-    g_assert_cmpuint(p.b->got->len, ==, 0);
-    p.a->down = false;
-    ub_tp_space(p.a->tp, p.l->now);
-    lossy_run(p.l, p.l->now + US);
-    g_assert_cmpuint(p.a->rooms, ==, 1);
-    g_assert_true(ub_tp_ready(p.a->tp, TA));
-    g_assert_cmpint(lossy_send(p.a, TA, 10, n, true, false, n), ==, UB_SENT);
-    lossy_run(p.l, p.l->now + 100 * US);
-    g_assert_cmpuint(p.a->rooms, ==, 1);
-    g_assert_cmpuint(p.b->got->len, ==, n + 1);
-    lossy_free(p.l);
-}
-
 /* One operation at a time on a channel; TPMSN counts them; NLP and padding. */
 static void test_operations(void)
 {
@@ -526,7 +497,6 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/rtp/psn-window", test_psn_window);
     g_test_add_func("/tp/rtp/ooo-window", test_ooo_window);
     g_test_add_func("/tp/rtp/tx-window", test_tx_window);
-    g_test_add_func("/tp/rtp/waiting", test_waiting);
     g_test_add_func("/tp/rtp/operations", test_operations);
     g_test_add_func("/tp/rtp/both-ways", test_both_ways);
     g_test_add_func("/tp/rtp/flows", test_flows);
