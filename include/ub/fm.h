@@ -15,8 +15,16 @@
 
 #include "ub/mgmt_format.h"
 
-#define UB_FM_NODES 4096 /* of a fabric; more are not looked at */
-#define UB_FM_PORTS 1024 /* of a node */
+/*
+ * What is kept of a fabric is bounded, whatever its nodes say of themselves: an
+ * admitted switch may make up neighbours without end.  What is beyond is not looked
+ * at, and counted (UbFm.beyond).
+ */
+#define UB_FM_NODES 1024      /* of a fabric, where UbFm.most says nothing else */
+#define UB_FM_NODES_MOST 4096 /* that UbFm.most may say */
+#define UB_FM_PORTS 1024      /* of a node */
+#define UB_FM_PORTS_ALL 65536 /* of all nodes */
+#define UB_FM_NEIGHBOURS 256  /* that are asked behind one node */
 #define UB_FM_NONE (-1)
 
 /* Asking a node.  Negative: nobody answered; else the status, UB_MGMT_OK with
@@ -38,6 +46,7 @@ typedef struct UbFmOps {
 typedef struct UbFmPort {
     bool up;
     bool boundary;      /* enumeration goes no further */
+    bool beyond;        /* the neighbour is not looked at: there are too many */
     uint16_t peer_port; /* what the node says of its neighbour, when up */
     UbId peer_guid;
     int peer;           /* node that packets may go to, or UB_FM_NONE: it did not
@@ -52,6 +61,8 @@ typedef struct UbFmNode {
     uint8_t mtu;        /* code of §D.2.1.13 */
     unsigned ports;
     UbFmPort *port;
+    unsigned asked;     /* neighbours behind it */
+    unsigned beyond;    /* ports of it whose neighbours are not looked at */
     uint32_t cna;       /* Primary CNA, 0: none */
     /* By configuration messages: */
     bool reached;       /* they were answered */
@@ -62,9 +73,15 @@ typedef struct UbFmNode {
     uint32_t fm_cna;    /* the UBFM it knows */
     unsigned entities;
     unsigned routes;    /* entries of its table, 0: it has none */
-    /* By ub_fm_paths(): the ports that lead to each CNA of the fabric. */
+    /* By ub_fm_paths(): the ports that lead to each node of the fabric. */
     uint64_t *route;
 } UbFmNode;
+
+/* What was found and is not kept. */
+typedef struct UbFmBeyond {
+    unsigned neighbours; /* ports with neighbours that are not looked at */
+    unsigned ports;      /* nodes that claim more ports than there is room for */
+} UbFmBeyond;
 
 typedef struct UbFm {
     const UbFmOps *ops;
@@ -73,10 +90,15 @@ typedef struct UbFm {
      * no address, no identity and no routes, and nothing is looked for behind it. */
     bool (*admit)(void *admitting, UbId guid);
     void *admitting;
+    unsigned most;      /* nodes, 0: UB_FM_NODES */
     unsigned nodes;
     UbFmNode *node;     /* 0: our own controller */
     unsigned unanswered; /* neighbours that say nothing */
-    unsigned cnas;      /* entries of UbFmNode.route: the highest CNA and one */
+    unsigned ports;     /* of all nodes */
+    unsigned asked;     /* neighbours, whether they answered or not */
+    UbFmBeyond beyond;
+    unsigned cnas;      /* the highest CNA and one, by ub_fm_paths() */
+    uint16_t *by_cna;   /* which node has a CNA, and one; 0: nobody */
     bool tree;          /* routes go up a tree and down, not all shortest ways */
     unsigned written;   /* registers, by the last ub_fm_bring_up() */
 } UbFm;
@@ -95,6 +117,8 @@ bool ub_fm_inquire_node(UbFm *fm, unsigned i);
 int ub_fm_find(const UbFm *fm, UbId guid);
 /* It is a switch by its GUID's type, or forwards by its registers. */
 bool ub_fm_is_switch(const UbFmNode *n);
+/* Bytes that it keeps. */
+size_t ub_fm_bytes(const UbFm *fm);
 /* Both find the same nodes, addresses and links. */
 bool ub_fm_same(const UbFm *a, const UbFm *b);
 
@@ -138,6 +162,9 @@ unsigned ub_fm_give_identities(UbFm *fm, const UbFmPlan *plan);
  * first and then down instead, which cannot (docs/decisions/ub-fm.rst).
  */
 void ub_fm_paths(UbFm *fm);
+/* The ports of node @i that lead to @cna; 0: none do, or ub_fm_paths() was not
+ * called. */
+uint64_t ub_fm_route(const UbFm *fm, unsigned i, uint32_t cna);
 /* The routes as they are have no ring of links that wait for one another. */
 bool ub_fm_is_ring_free(const UbFm *fm);
 /* Write the routes into the nodes' tables.  Returns as above. */

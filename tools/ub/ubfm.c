@@ -33,6 +33,8 @@ static const char usage[] =
     "                        is lent (its User's)\n"
     "  -a, --allow=FILE      patterns of GUIDs, one in a line: others get neither\n"
     "                        address nor routes; SIGHUP has it read again\n"
+    "  -n, --nodes=N         no more than so many nodes are looked at (1024; 4096 at\n"
+    "                        most)\n"
     "  -w, --window=S        a second press of a slot's button calls off the first\n"
     "                        (5)\n"
     "  -t, --timeout=S       a User that says nothing for so long is silent (10)\n"
@@ -40,7 +42,7 @@ static const char usage[] =
     "\n"
     "Exit status: 0; 1 the device or its controller does not answer, or there is\n"
     "no place for the output; 2 usage; 3 a node refused something, or does not\n"
-    "answer.\n";
+    "answer, or there is more than is looked at.\n";
 
 #define MS INT64_C(1000000)
 #define SECOND (1000 * MS)
@@ -53,7 +55,7 @@ typedef void Print(const UbFm *fm, FILE *out);
 
 typedef struct Options {
     bool service;
-    unsigned interval, window;
+    unsigned interval, window, nodes;
     Print *print;
     const char *output, *device, *allow;
     UbFmPlan plan;
@@ -124,6 +126,7 @@ static int take_options(int argc, char **argv, Options *o)
         { "allow", required_argument, NULL, 'a' },
         { "timeout", required_argument, NULL, 't' },
         { "window", required_argument, NULL, 'w' },
+        { "nodes", required_argument, NULL, 'n' },
         { "help", no_argument, NULL, 'h' },
         { 0 },
     };
@@ -132,7 +135,7 @@ static int take_options(int argc, char **argv, Options *o)
     int c;
 
     while (good &&
-           (c = getopt_long(argc, argv, "si:f:o:c:e:u:a:t:w:h", options, NULL)) != -1) {
+           (c = getopt_long(argc, argv, "si:f:o:c:e:u:a:t:w:n:h", options, NULL)) != -1) {
         switch (c) {
         case 's':
             o->service = true;
@@ -164,6 +167,9 @@ static int take_options(int argc, char **argv, Options *o)
             break;
         case 'w':
             good = take_number(optarg, 3600, &o->window);
+            break;
+        case 'n':
+            good = take_number(optarg, UB_FM_NODES_MOST, &o->nodes) && o->nodes;
             break;
         case 'h':
             fputs(usage, stdout);
@@ -252,6 +258,31 @@ static unsigned count_strangers(const UbFm *fm)
     return n;
 }
 
+/* What is not kept, and who has brought the most of it. */
+static void tell_beyond(const UbFm *fm)
+{
+    char guid[UB_FM_GUID_TEXT];
+    unsigned who = 0;
+
+    for (unsigned i = 1; i < fm->nodes; i++) {
+        who = fm->node[i].beyond > fm->node[who].beyond ? i : who;
+    }
+    if (fm->beyond.neighbours) {
+        fprintf(stderr, "ubfm: %u neighbours are not looked at, there are too many: "
+                "%u of %s\n", fm->beyond.neighbours, fm->node[who].beyond,
+                ub_fm_guid_text(fm->node[who].guid, guid));
+    }
+    if (fm->beyond.ports) {
+        fprintf(stderr, "ubfm: %u nodes claim more ports than there is room for\n",
+                fm->beyond.ports);
+    }
+}
+
+static unsigned all_beyond(const UbFm *fm)
+{
+    return fm->beyond.neighbours + fm->beyond.ports;
+}
+
 static void tell_changes(const UbFm *fm, const UbFm *before, unsigned refused)
 {
     if (before) {
@@ -265,6 +296,7 @@ static void tell_changes(const UbFm *fm, const UbFm *before, unsigned refused)
         fprintf(stderr, "ubfm: %u nodes are not admitted\n",
                 count_strangers(fm));
     }
+    tell_beyond(fm);
     if (refused || fm->unanswered) {
         fprintf(stderr, "ubfm: %u nodes refused something, %u do not answer\n",
                 refused, fm->unanswered);
@@ -274,10 +306,11 @@ static void tell_changes(const UbFm *fm, const UbFm *before, unsigned refused)
 /* ---- Work ---- */
 
 /* A fabric to look at, of those who are allowed. */
-static UbFm *new_fabric(UbmsgDev *d, UbfmAllow *allow)
+static UbFm *new_fabric(UbmsgDev *d, const Options *o, UbfmAllow *allow)
 {
     UbFm *fm = ub_fm_new(&ubmsg_fm_ops, d);
 
+    fm->most = o->nodes;
     fm->admit = ubfm_admits;
     fm->admitting = allow;
     return fm;
@@ -376,7 +409,7 @@ static int manage(UbmsgDev *d, const Options *o, UbfmAllow *allow)
         }
         ubmsg_lock(d, true);
         ubmsg_fresh(d);
-        fm = new_fabric(d, allow);
+        fm = new_fabric(d, o, allow);
         if (!ub_fm_discover(fm)) {
             fputs(ended ? cut_short : deaf, stderr);
             ub_fm_free(fm);
@@ -395,7 +428,7 @@ static int manage(UbmsgDev *d, const Options *o, UbfmAllow *allow)
             }
             /* A service that is told to end did what it could. */
             if (!ended || !o->service) {
-                status = refused || fm->unanswered ? 3 : 0;
+                status = refused || fm->unanswered || all_beyond(fm) ? 3 : 0;
             }
             if (!print_fabric(fm, o)) {
                 fprintf(stderr, "ubfm: %s: %s\n", o->output, strerror(errno));
@@ -422,7 +455,7 @@ static int manage(UbmsgDev *d, const Options *o, UbfmAllow *allow)
 /* What was said of a fabric that is managed already. */
 static int obey(UbmsgDev *d, const Options *o, UbfmAllow *allow)
 {
-    UbFm *fm = new_fabric(d, allow);
+    UbFm *fm = new_fabric(d, o, allow);
     int status = 1;
 
     ubmsg_lock(d, true);

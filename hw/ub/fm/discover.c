@@ -36,8 +36,11 @@ static void forget_nodes(UbFm *fm)
         free(fm->node[i].route);
     }
     free(fm->node);
+    free(fm->by_cna);
     fm->node = NULL;
-    fm->nodes = fm->unanswered = fm->cnas = 0;
+    fm->by_cna = NULL;
+    fm->nodes = fm->unanswered = fm->cnas = fm->ports = fm->asked = 0;
+    fm->beyond = (UbFmBeyond) { 0 };
 }
 
 void ub_fm_free(UbFm *fm)
@@ -56,6 +59,19 @@ int ub_fm_find(const UbFm *fm, UbId guid)
         }
     }
     return UB_FM_NONE;
+}
+
+size_t ub_fm_bytes(const UbFm *fm)
+{
+    size_t bytes = sizeof(*fm) + fm->nodes * sizeof(*fm->node);
+
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        const UbFmNode *n = &fm->node[i];
+
+        bytes += n->ports * sizeof(*n->port);
+        bytes += n->route ? fm->nodes * sizeof(*n->route) : 0;
+    }
+    return bytes + fm->cnas * sizeof(*fm->by_cna);
 }
 
 bool ub_fm_is_switch(const UbFmNode *n)
@@ -83,12 +99,18 @@ static void take_port(UbFmNode *n, const uint8_t *p)
     }
 }
 
-/* The number of ports is what the first slice says. */
-static bool take_ports(UbFmNode *n, const uint8_t *p)
+/* The number of ports is what the first slice says.  Nothing is set aside for more
+ * than there is room for: such a node is not taken. */
+static bool take_ports(UbFm *fm, UbFmNode *n, const uint8_t *p)
 {
     unsigned ports = ub_mgmt_get(p, UB_MF_PORTS_TOTAL);
 
-    if (!n->port && ports <= UB_FM_PORTS) {
+    if (!n->port && (ports > UB_FM_PORTS ||
+                     ports > UB_FM_PORTS_ALL - fm->ports)) {
+        fm->beyond.ports++;
+        return false;
+    }
+    if (!n->port) {
         n->port = calloc(ports + 1, sizeof(*n->port));
         n->ports = ports;
     }
@@ -96,7 +118,8 @@ static bool take_ports(UbFmNode *n, const uint8_t *p)
 }
 
 /* The TLVs of a slice; 0: it is not one.  Else how many there are. */
-static unsigned take_slice(UbFmNode *n, const uint8_t *pdu, unsigned len)
+static unsigned take_slice(UbFm *fm, UbFmNode *n, const uint8_t *pdu,
+                           unsigned len)
 {
     static const uint8_t size[] = {
         [UB_TLV_SLICE_INFO] = UB_TLV_SLICE_INFO_SIZE,
@@ -120,7 +143,7 @@ static unsigned take_slice(UbFmNode *n, const uint8_t *pdu, unsigned len)
             total = ub_mgmt_get(p, UB_MF_SLICE_TOTAL);
             break;
         case UB_TLV_PORT_NUM:
-            if (!take_ports(n, p)) {
+            if (!take_ports(fm, n, p)) {
                 return 0;
             }
             break;
@@ -157,7 +180,7 @@ static bool ask_node(UbFm *fm, UbFmNode *n)
             return false;
         }
         n->guid = guid;
-        total = take_slice(n, pdu, len);
+        total = take_slice(fm, n, pdu, len);
         if (!total || total > 255) {
             return false;
         }
@@ -181,10 +204,11 @@ static bool add_node(UbFm *fm, const UbFmNode *fresh)
     UbFmNode *more;
 
     n.stranger = n.way.hops && fm->admit && !fm->admit(fm->admitting, n.guid);
-    if (fm->nodes == UB_FM_NODES || (!n.stranger && !ask_node(fm, &n))) {
+    if (!n.stranger && !ask_node(fm, &n)) {
         free(n.port);
         return false;
     }
+    fm->ports += n.ports;
     more = realloc(fm->node, (fm->nodes + 1) * sizeof(n));
     if (!more) {
         abort();
@@ -194,11 +218,27 @@ static bool add_node(UbFm *fm, const UbFmNode *fresh)
     return true;
 }
 
+/* How many nodes there may be. */
+static unsigned most_nodes(const UbFm *fm)
+{
+    unsigned most = fm->most ? fm->most : UB_FM_NODES;
+
+    return most < UB_FM_NODES_MOST ? most : UB_FM_NODES_MOST;
+}
+
+/* Whether one more neighbour of @n may be asked: those who answer are kept, and who
+ * makes them up, or answers by halves, is not to keep us asking for ever. */
+static bool may_ask(const UbFm *fm, const UbFmNode *n)
+{
+    return fm->nodes < most_nodes(fm) && fm->asked < 4 * most_nodes(fm) &&
+           n->asked < UB_FM_NEIGHBOURS;
+}
+
 /* What is behind a port of node @i; whether it was new. */
 static bool look_behind(UbFm *fm, unsigned i, unsigned port)
 {
-    const UbFmNode *n = &fm->node[i];
-    const UbFmPort *p = &n->port[port];
+    UbFmNode *n = &fm->node[i];
+    UbFmPort *p = &n->port[port];
     UbFmNode fresh = { .guid = p->peer_guid, .from = i };
     UbScanWay *way = &fresh.way;
 
@@ -206,6 +246,12 @@ static bool look_behind(UbFm *fm, unsigned i, unsigned port)
         ub_fm_find(fm, p->peer_guid) >= 0 || n->way.hops == 255) {
         return false;
     }
+    if (!may_ask(fm, n)) {
+        p->beyond = true;
+        return false;
+    }
+    n->asked++;
+    fm->asked++;
     *way = n->way;
     way->forward[way->hops++] = port;
     memmove(way->back + 1, way->back, n->way.hops * sizeof(way->back[0]));
@@ -240,7 +286,7 @@ static int peer_of(const UbFm *fm, const UbFmPort *p, bool *answers)
     const UbFmNode *n = peer < 0 ? NULL : &fm->node[peer];
 
     *answers = !p->up || (n ? n->stranger || p->peer_port < n->ports
-                            : p->boundary);
+                            : p->boundary || p->beyond);
     return n && p->peer_port < n->ports ? peer : UB_FM_NONE;
 }
 
@@ -249,10 +295,15 @@ static void join_ends(UbFm *fm)
 {
     for (unsigned i = 0; i < fm->nodes; i++) {
         for (unsigned port = 0; port < fm->node[i].ports; port++) {
-            UbFmPort *p = &fm->node[i].port[port];
+            UbFmNode *n = &fm->node[i];
+            UbFmPort *p = &n->port[port];
             bool answers;
 
             p->peer = peer_of(fm, p, &answers);
+            /* Another way may have led there before there were too many. */
+            p->beyond &= p->peer < 0 && ub_fm_find(fm, p->peer_guid) < 0;
+            n->beyond += p->beyond;
+            fm->beyond.neighbours += p->beyond;
             fm->unanswered += !answers;
         }
     }

@@ -15,6 +15,7 @@
 
 #define FAR 0xffffu
 #define MASK_PORTS 64 /* that an entry has bits for */
+#define CNA_MOST 0xffffu /* that has routes (address.c) */
 
 /* What is worked out for one fabric; arrays by node. */
 typedef struct Paths {
@@ -108,7 +109,7 @@ static void route_shortest(Paths *p, unsigned dest)
     measure(p, dest);
     for (unsigned i = 0; i < fm->nodes; i++) {
         if (i != dest && p->cost[i] != FAR) {
-            fm->node[i].route[fm->node[dest].cna] =
+            fm->node[i].route[dest] =
                 ports_to(p, i, dest, p->cost[i] - 1, p->cost, 0);
         }
     }
@@ -177,7 +178,6 @@ static unsigned least(const Paths *p, unsigned i, unsigned dest,
 static void route_tree(Paths *p, unsigned dest)
 {
     UbFm *fm = p->fm;
-    uint32_t cna = fm->node[dest].cna;
 
     /* From the bottom up: ways that only go down. */
     for (unsigned k = fm->nodes; k-- > 0;) {
@@ -194,14 +194,14 @@ static void route_tree(Paths *p, unsigned dest)
             continue;
         }
         if (p->down[i] != FAR) {
-            fm->node[i].route[cna] = ports_to(p, i, dest, p->down[i] - 1,
-                                              p->down, 1);
+            fm->node[i].route[dest] = ports_to(p, i, dest, p->down[i] - 1,
+                                               p->down, 1);
             continue;
         }
         best = least(p, i, dest, p->cost, false);
         if (best != FAR) {
             p->cost[i] = best + 1;
-            fm->node[i].route[cna] = ports_to(p, i, dest, best, p->cost, -1);
+            fm->node[i].route[dest] = ports_to(p, i, dest, best, p->cost, -1);
         }
     }
 }
@@ -227,10 +227,10 @@ static void note_links(Links *l)
         for (unsigned port = 0; port < mask_ports(n); port++) {
             int peer = behind(fm, i, port);
 
-            for (unsigned cna = 0; peer >= 0 && cna < fm->cnas; cna++) {
-                if (n->route[cna] >> port & 1 &&
+            for (unsigned d = 0; peer >= 0 && d < fm->nodes; d++) {
+                if (n->route[d] >> port & 1 &&
                     ub_fm_is_switch(&fm->node[peer])) {
-                    l->after[l->first[i] + port] |= fm->node[peer].route[cna];
+                    l->after[l->first[i] + port] |= fm->node[peer].route[d];
                 }
             }
         }
@@ -306,25 +306,46 @@ bool ub_fm_is_ring_free(const UbFm *fm)
 
 /* ---- All ---- */
 
+/* Routes are kept by node, not by CNA: one node with the highest of all CNAs is not to
+ * have the others keep room for what is below. */
 static void clear_routes(UbFm *fm)
 {
     fm->cnas = 0;
     for (unsigned i = 0; i < fm->nodes; i++) {
-        if (fm->node[i].cna >= fm->cnas) {
-            fm->cnas = fm->node[i].cna + 1;
+        uint32_t cna = fm->node[i].cna;
+
+        if (cna >= fm->cnas && cna <= CNA_MOST) {
+            fm->cnas = cna + 1;
         }
     }
+    free(fm->by_cna);
+    fm->by_cna = new_array(fm->cnas, sizeof(*fm->by_cna));
     for (unsigned i = 0; i < fm->nodes; i++) {
+        uint32_t cna = fm->node[i].cna;
+
         free(fm->node[i].route);
-        fm->node[i].route = new_array(fm->cnas, sizeof(uint64_t));
+        fm->node[i].route = new_array(fm->nodes, sizeof(uint64_t));
+        if (cna && cna < fm->cnas) {
+            fm->by_cna[cna] = i + 1;
+        }
     }
+}
+
+uint64_t ub_fm_route(const UbFm *fm, unsigned i, uint32_t cna)
+{
+    const uint64_t *route = fm->node[i].route;
+
+    return route && cna < fm->cnas && fm->by_cna[cna]
+           ? route[fm->by_cna[cna] - 1] : 0;
 }
 
 static void route_all(Paths *p, void (*route)(Paths *p, unsigned dest))
 {
     clear_routes(p->fm);
     for (unsigned dest = 0; dest < p->fm->nodes; dest++) {
-        if (p->fm->node[dest].cna) {
+        uint32_t cna = p->fm->node[dest].cna;
+
+        if (cna && cna <= CNA_MOST) {
             route(p, dest);
         }
     }

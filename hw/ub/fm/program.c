@@ -22,7 +22,7 @@ static bool write_entry(UbFm *fm, unsigned i, unsigned cna)
     uint32_t at = entry_at(n, cna, &dwords);
 
     for (unsigned k = 0; k < dwords; k++) {
-        uint32_t value = k < 2 && cna < fm->cnas ? n->route[cna] >> 32 * k : 0;
+        uint32_t value = k < 2 ? ub_fm_route(fm, i, cna) >> 32 * k : 0;
 
         fm->written++;
         if (fm->ops->write(fm->opaque, i ? n->cna : 0, at + k, value)) {
@@ -40,7 +40,7 @@ static bool write_entry(UbFm *fm, unsigned i, unsigned cna)
 static bool read_entry(UbFm *fm, unsigned i, unsigned cna, bool *good)
 {
     const UbFmNode *n = &fm->node[i];
-    uint64_t want = cna < fm->cnas ? n->route[cna] : 0;
+    uint64_t want = ub_fm_route(fm, i, cna);
     unsigned dwords;
     uint32_t at = entry_at(n, cna, &dwords);
 
@@ -56,35 +56,33 @@ static bool read_entry(UbFm *fm, unsigned i, unsigned cna, bool *good)
     return true;
 }
 
-/* What the node's entry was, or that it is not known. */
-static bool was_route(const UbFm *before, UbId guid, unsigned cna,
-                      uint64_t *route)
+/* The node as it was, if all of its table is known; else UB_FM_NONE. */
+static int was_node(const UbFm *before, UbId guid)
 {
     int j = before ? ub_fm_find(before, guid) : UB_FM_NONE;
 
-    if (j < 0 || !before->node[j].reached || !before->node[j].route) {
-        return false;
-    }
-    *route = cna < before->cnas ? before->node[j].route[cna] : 0;
-    return true;
+    return j >= 0 && before->node[j].reached && before->node[j].route
+           ? j : UB_FM_NONE;
 }
 
 /*
- * The table of a node; false: it does not have all that it should.  A node that has a
+ * The table of a node; false: an entry was refused.  *fits: it has room for all CNAs; one
+ * beyond it is to cost that node its routes, and nobody else.  A node that has a
  * manager may have been brought up by one that is not there any more, or by half of
  * one: its table is looked at, and behind it what nodes have left that are gone; what is
  * right is not written.
  */
-static bool program_node(UbFm *fm, unsigned i, const UbFm *before)
+static bool program_node(UbFm *fm, unsigned i, const UbFm *before, bool *fits)
 {
     const UbFmNode *n = &fm->node[i];
     unsigned cnas = fm->cnas;
     unsigned empty = 0;
+    int was = was_node(before, n->guid);
     bool reads;
-    uint64_t was;
 
+    *fits = true;
     /* A node that does not know its manager any more was reset. */
-    if (n->fm_cna != fm->node[0].cna || !was_route(before, n->guid, 0, &was)) {
+    if (n->fm_cna != fm->node[0].cna || was < 0) {
         before = NULL;
     }
     reads = !before && n->fm_cna;
@@ -96,14 +94,11 @@ static bool program_node(UbFm *fm, unsigned i, const UbFm *before)
         cnas = n->routes;
     }
     for (unsigned cna = 1; cna < cnas && empty < GAP; cna++) {
-        uint64_t want = cna < fm->cnas ? n->route[cna] : 0;
-        bool good = before && was_route(before, n->guid, cna, &was) &&
-                    was == want;
+        uint64_t want = ub_fm_route(fm, i, cna);
+        bool good = before && ub_fm_route(before, was, cna) == want;
 
         if (cna >= n->routes) {
-            if (want && !good) {
-                return false;
-            }
+            *fits &= !want;
             continue;
         }
         if ((reads && !read_entry(fm, i, cna, &good)) ||
@@ -121,16 +116,19 @@ unsigned ub_fm_program(UbFm *fm, const UbFm *before)
 
     for (unsigned i = 0; i < fm->nodes; i++) {
         UbFmNode *n = &fm->node[i];
+        bool fits = true;
 
         if (n->stranger) {
             continue;
         }
         if (!n->reached && !ub_fm_inquire_node(fm, i)) {
             refused++;
-        } else if (n->routes && !program_node(fm, i, before)) {
+        } else if (n->routes && !program_node(fm, i, before, &fits)) {
             /* Next time all of it is written again. */
             n->reached = false;
             refused++;
+        } else {
+            refused += !fits;
         }
     }
     return refused;

@@ -69,7 +69,9 @@ static const char *port_note(const UbFm *fm, const UbFmPort *p)
 
     return p->peer >= 0 ? ""
            : peer >= 0 && fm->node[peer].stranger ? " (not admitted)"
-           : p->boundary ? " (boundary)" : " (no answer)";
+           : p->boundary ? " (boundary)"
+           : p->beyond ? " (not looked at: there are too many)"
+           : " (no answer)";
 }
 
 static void text_port(const UbFm *fm, unsigned i, const UbFmPort *p, FILE *out)
@@ -130,15 +132,17 @@ static void json_port(unsigned i, const UbFmPort *p, bool first, FILE *out)
     fputc('}', out);
 }
 
-static void json_route(const UbFm *fm, const UbFmNode *n, FILE *out)
+static void json_route(const UbFm *fm, unsigned i, FILE *out)
 {
     const char *comma = "";
 
     fputs(",\n    \"routes\": {", out);
     for (unsigned cna = 0; cna < fm->cnas; cna++) {
-        if (n->route[cna]) {
+        uint64_t ports = ub_fm_route(fm, i, cna);
+
+        if (ports) {
             fprintf(out, "%s\"%u\": \"0x%llx\"", comma, cna,
-                    (unsigned long long)n->route[cna]);
+                    (unsigned long long)ports);
             comma = ", ";
         }
     }
@@ -167,7 +171,7 @@ void ub_fm_json(const UbFm *fm, FILE *out)
                     n->forwards ? "true" : "false");
         }
         if (n->route) {
-            json_route(fm, n, out);
+            json_route(fm, i, out);
         }
         fputs(",\n    \"ports\": [", out);
         for (unsigned p = 0; p < n->ports; p++) {
@@ -175,5 +179,6 @@ void ub_fm_json(const UbFm *fm, FILE *out)
         }
         fputs("]}", out);
     }
-    fputs("\n]}\n", out);
+    fprintf(out, "\n],\n \"beyond\": {\"neighbours\": %u, \"ports\": %u}}\n",
+            fm->beyond.neighbours, fm->beyond.ports);
 }

@@ -426,7 +426,7 @@ static inline void judge(World *w, const UbFm *fm)
     }
     /* The manager's own node would know the way, too. */
     for (unsigned i = 1; i < fm->nodes; i++) {
-        g_assert_cmphex(fm->node[0].route[fm->node[i].cna], !=, 0);
+        g_assert_cmphex(ub_fm_route(fm, 0, fm->node[i].cna), !=, 0);
     }
     g_assert_cmpuint(fm->nodes, ==, there);
     g_assert_false(has_ring(w));
