@@ -287,8 +287,9 @@ static bool turned(WirePipe *p, size_t *len)
     return true;
 }
 
-/* True: the budget ran out, there is more. */
-static bool drain_ring(WirePipe *p)
+/* True: the budget ran out, there is more.  Else the reader sleeps from here on, if it
+ * is to. */
+static bool drain_ring(WirePipe *p, bool sleep)
 {
     WireRing *r = p->rx;
 
@@ -300,7 +301,7 @@ static bool drain_ring(WirePipe *p)
             return false;
         }
         if (!n) {
-            if (wire_ring_waits(&r->shared->reader_sleeps)) {
+            if (!sleep || wire_ring_waits(&r->shared->reader_sleeps)) {
                 return false;
             }
             /* Sleep, unless something came while we said so. */
@@ -423,7 +424,7 @@ void wire_pipe_turn(WirePipe *p)
         return;
     }
     tell(p);
-    if (p->open && !p->closing && turned(p, &none) && drain_ring(p)) {
+    if (p->open && !p->closing && turned(p, &none) && drain_ring(p, true)) {
         p->be->again(p->be_opaque);
     }
     if (p->open && !p->closing && p->waits && !p->asked) {
@@ -431,5 +432,22 @@ void wire_pipe_turn(WirePipe *p)
     }
     if (p->ops->turn_end) {
         p->ops->turn_end(p->opaque);
+    }
+}
+
+void wire_pipe_look(WirePipe *p, bool again)
+{
+    if (!p->told || !p->open || p->closing || !p->rx_on ||
+        !wire_pipe_ready(p)) {
+        return;
+    }
+    if (again && wire_ring_waits(&p->rx->shared->reader_sleeps)) {
+        wire_ring_wait(&p->rx->shared->reader_sleeps, false);
+    }
+    if (drain_ring(p, !again)) {
+        p->be->again(p->be_opaque);
+    }
+    if (p->open && !p->closing && p->waits && !p->asked) {
+        tell_room(p);
     }
 }

@@ -510,6 +510,8 @@ enum {
 #define UBQ_BELL_SQ 0x00    /* queue [19:0], count of blocks posted [47:32] */
 #define UBQ_BELL_RQ 0x08    /* queue [19:0], count of entries posted [47:32] */
 #define UBQ_BELL_CQ 0x10    /* completion queue [19:0], count of entries read
-                             * [47:32], arm [49:48]: 1 next solicited, 2 next */
+                             * [47:32], arm [49:48]: 1 next solicited, 2 next;
+                             * 0: software polls, whether it found any or not */
+#define UBQ_BELL_ARM (3ull << 48)
 
 #endif

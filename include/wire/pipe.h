@@ -65,7 +65,7 @@ typedef struct WirePipeBackend {
     /* Call wire_pipe_writable() once when there is room.  False: nothing can
      * ever tell; then what is not taken is lost. */
     bool (*await_room)(void *opaque);
-    /* Call wire_pipe_turn() soon. */
+    /* Call wire_pipe_turn() soon; may be called by any thread, too. */
     void (*again)(void *opaque);
     /* Close it soon, not from within; wire_pipe_closed() follows. */
     void (*close)(void *opaque);
@@ -97,6 +97,11 @@ void wire_pipe_close(WirePipe *p);
 /* Which directions go through shared memory now.  Where it is that of `out`, any thread
  * that has the owner's lock may send. */
 void wire_pipe_shared(const WirePipe *p, bool *out, bool *in);
+/* By an owner that looks by itself, in any thread that has its lock: the input in the
+ * shared memory is handed over, if that carries the stream.  `again`: it looks soon again,
+ * and from now on the other end wakes nobody; who looks no more has wire_pipe_turn()
+ * called. */
+void wire_pipe_look(WirePipe *p, bool again);
 const WirePipeStats *wire_pipe_stats(const WirePipe *p);
 
 /* ---- for the backend, between guard(true) and guard(false) ---- */

@@ -7,6 +7,8 @@
 #include "ubc.h"
 
 #define NO_TPN UINT32_MAX
+/* Empty polls from one doorbell that says so to the next. */
+#define LOOK_AFTER 8
 
 static const struct {
     uint16_t from;
@@ -183,6 +185,16 @@ static void jfc_tell(UbcJfc *j, unsigned arm)
                 (uint64_t)arm << 48);
 }
 
+/* Who polls in vain has time that the engine can use. */
+static void poll_on(UbcJfc *j)
+{
+    if (__atomic_add_fetch(&j->vain, 1, __ATOMIC_RELAXED) % LOOK_AFTER == 0) {
+        jfc_lock(j);
+        jfc_tell(j, 0);
+        jfc_unlock(j);
+    }
+}
+
 int ubc_poll_jfc(urma_jfc *jfc, int cr_cnt, urma_cr *cr)
 {
     UbcJfc *j = (UbcJfc *)jfc;
@@ -191,6 +203,7 @@ int ubc_poll_jfc(urma_jfc *jfc, int cr_cnt, urma_cr *cr)
     int n = 0;
 
     if (!entry_ready(j, __atomic_load_n(&j->ci, __ATOMIC_RELAXED))) {
+        poll_on(j);
         return 0;
     }
     jfc_lock(j);

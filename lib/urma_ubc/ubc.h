@@ -68,6 +68,7 @@ typedef struct UbcJfc {
     size_t bytes;
     unsigned log2;
     uint16_t ci, told;              /* read; what the engine knows of */
+    unsigned vain;                  /* polls that found nothing */
     bool lock_free;
     pthread_mutex_t lock;
     UbcGiven given;

@@ -77,6 +77,11 @@ static void bells_take(UbcPci *s, int64_t now)
     ubc_rung(s->ubc, now);
 }
 
+static bool main_loops(const UbcPci *s)
+{
+    return s->ctx == qemu_get_aio_context();
+}
+
 /* Under the lock; a turn follows. */
 static int64_t bells_now(UbcPci *s)
 {
@@ -88,48 +93,143 @@ static int64_t bells_now(UbcPci *s)
     return now;
 }
 
-/* Whether this thread may have the turn; then it has the lock. */
-static bool bell_lock(UbcPci *s)
+/* Whether this thread may have a turn; then it has the lock. */
+static bool turn_begin(UbcPci *s)
 {
     if (!s->inline_turn || !ubc_pci_first_hand(s) ||
         qemu_mutex_trylock(&s->lock)) {
         return false;
     }
     /* The reader of a capture may be late. */
-    if (ubc_resting(s->ubc) && !s->capture &&
-        (s->ctx == qemu_get_aio_context() || ubc_pci_wires_shared(s))) {
+    if (!s->capture && (main_loops(s) || ubc_pci_wires_shared(s))) {
         return true;
     }
     qemu_mutex_unlock(&s->lock);
     return false;
 }
 
-/*
- * To wake another thread takes longer than most messages, and a processor of the guest
- * that waits for one has nothing better to do.  Where requests are under way already the
- * other thread is awake soon, and takes many doorbells in one turn.  While the processor
- * works no other waits for it: the big lock is free, unless the core is a matter of the
- * main loop's, which needs it.
- */
-void ubc_pci_bell_turn(UbcPci *s)
+/* Other processors go on meanwhile, unless the core is a matter of the main loop's,
+ * which needs the big lock. */
+static void turn_alone(UbcPci *s)
 {
-    bool main_loop = s->ctx == qemu_get_aio_context();
-
-    if (!bell_lock(s)) {
-        qemu_bh_schedule(s->run_bh);
-        return;
-    }
-    if (!main_loop) {
+    if (!main_loops(s)) {
         rcu_read_lock(); /* its memory stays until the access returns */
         bql_unlock(); /* who takes the device away waits for the lock */
     }
-    ubc_pci_turn(s, bells_now(s));
+}
+
+static void turn_end(UbcPci *s)
+{
     qemu_mutex_unlock(&s->lock);
-    if (!main_loop) {
+    if (!main_loops(s)) {
         bql_lock();
         rcu_read_unlock();
     }
 }
+
+/*
+ * To wake another thread takes longer than most messages, and a processor of the guest
+ * that waits for one has nothing better to do.  Where requests are under way already the
+ * other thread is awake soon, or the processor looks again, and takes many doorbells in
+ * one turn.
+ */
+void ubc_pci_bell_turn(UbcPci *s)
+{
+    if (turn_begin(s)) {
+        if (ubc_resting(s->ubc)) {
+            turn_alone(s);
+            ubc_pci_turn(s, bells_now(s));
+            turn_end(s);
+            return;
+        }
+        qemu_mutex_unlock(&s->lock);
+    }
+    if (!qatomic_read(&s->looking)) {
+        qemu_bh_schedule(s->run_bh);
+    }
+}
+
+/* ---- Processors that poll ------------------------------------------------------ */
+
+/* After this time without a look nobody polls any more, in nanoseconds. */
+#define LOOK_NS 200000
+/* A program that only polls looks as often in a row, with no longer pauses: one that has
+ * other things to do, or waits for a word in its memory, does not. */
+#define LOOKS 100
+#define PAUSE_NS 20000
+
+static int64_t look_now(void)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+}
+
+/* A test's accesses come one by one, and it tells the time. */
+static bool may_poll(const UbcPci *s)
+{
+    return current_cpu || !main_loops(s);
+}
+
+static void look_begin(UbcPci *s, int64_t now)
+{
+    s->looks = now - s->looked < PAUSE_NS ? MIN(s->looks + 1, LOOKS) : 0;
+    if (s->looks == LOOKS && !s->looking) {
+        qatomic_set(&s->looking, true);
+        timer_mod_ns(s->look_timer, now + LOOK_NS);
+    }
+}
+
+/* One that cannot look wakes nobody each time that it finds nothing. */
+static void look_later(UbcPci *s)
+{
+    if (!timer_pending(s->look_timer)) {
+        timer_mod_ns(s->look_timer, look_now() + LOOK_NS);
+    }
+}
+
+void ubc_pci_bell_look(UbcPci *s)
+{
+    if (!may_poll(s)) {
+        qemu_bh_schedule(s->run_bh);
+        return;
+    }
+    if (!turn_begin(s)) {
+        look_later(s);
+        return;
+    }
+    look_begin(s, look_now());
+    turn_alone(s);
+    ubc_pci_hold(s);
+    bells_take(s, ubc_pci_now(s));
+    ubc_pci_wires_look(s);
+    s->holds = false;
+    if (s->kicked) {
+        ubc_pci_turn(s, ubc_pci_now(s));
+    }
+    s->looked = look_now();
+    turn_end(s);
+}
+
+/* A doorbell that still found us looking rang before this, and is taken. */
+void ubc_pci_look_over(void *opaque)
+{
+    UbcPci *s = opaque;
+    bool over;
+
+    qemu_mutex_lock(&s->lock);
+    over = look_now() - s->looked >= LOOK_NS;
+    if (over) {
+        qatomic_set_mb(&s->looking, false);
+    } else {
+        timer_mod_ns(s->look_timer, s->looked + LOOK_NS);
+    }
+    qemu_mutex_unlock(&s->lock);
+    if (over) {
+        ubc_pci_wires_wake(s);
+        qemu_bh_schedule(s->run_bh);
+    }
+}
+
+/* ---- The lock ------------------------------------------------------------------- */
 
 int64_t ubc_pci_lock(UbcPci *s)
 {

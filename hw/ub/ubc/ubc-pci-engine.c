@@ -28,7 +28,11 @@ static void page_write(void *opaque, hwaddr addr, uint64_t value,
         return; /* the device is gone, see ubc_pci_mmio_read() */
     }
     ubc_ring(s->ubc, addr / UBQ_PAGE, addr % UBQ_PAGE, value);
-    ubc_pci_bell_turn(s);
+    if (addr % UBQ_PAGE == UBQ_BELL_CQ && !(value & UBQ_BELL_ARM)) {
+        ubc_pci_bell_look(s);
+    } else {
+        ubc_pci_bell_turn(s);
+    }
 }
 
 /* A doorbell is 8 bytes at once. */

@@ -124,6 +124,24 @@ bool ubc_pci_wires_shared(const UbcPci *s)
     return true;
 }
 
+void ubc_pci_wires_look(UbcPci *s)
+{
+    for (unsigned i = 0; i < s->ports; i++) {
+        if (s->port[i].open) {
+            wire_pipe_look(wire_chr_pipe(s->port[i].chr_wire), s->looking);
+        }
+    }
+}
+
+void ubc_pci_wires_wake(UbcPci *s)
+{
+    for (unsigned i = 0; i < s->ports; i++) {
+        if (s->port[i].chr_wire) {
+            wire_chr_wake(s->port[i].chr_wire);
+        }
+    }
+}
+
 /* ---- Life ------------------------------------------------------------------ */
 
 void ubc_pci_wires_new(UbcPci *s, GMainContext *gctx)

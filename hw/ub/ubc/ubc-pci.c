@@ -374,6 +374,8 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
     s->timer = aio_timer_new(s->ctx, s->clock, SCALE_NS, ubc_pci_run, s);
     s->stopped_timer = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS,
                                      ubc_pci_run, s);
+    s->look_timer = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS,
+                                  ubc_pci_look_over, s);
     /* The run that these ask for needs all of the above. */
     ubc_pci_fault_apply(s, false);
     ubc_pci_fault_apply(s, true);
@@ -408,6 +410,7 @@ static void ubc_pci_stop_bh(void *opaque)
 
     timer_del(s->timer);
     timer_del(s->stopped_timer);
+    timer_del(s->look_timer);
     ubc_pci_wires_free(s);
     qemu_bh_delete(s->run_bh);
 }
@@ -434,6 +437,7 @@ static void ubc_pci_exit(PCIDevice *pci)
     }
     timer_free(s->timer);
     timer_free(s->stopped_timer);
+    timer_free(s->look_timer);
     qemu_bh_delete(s->irq_bh);
     pci_master_fini(&s->master);
     ubc_pci_news_free(&s->link_news);

@@ -78,6 +78,12 @@ struct UbcPci {
     uint32_t bell[UBC_BELLS];
     bool holds;        /* what kicks now is noted, and may have its turn at once */
     bool kicked;       /* it did */
+    /* A processor polls without a pause, and has the core's turns itself: nobody else
+     * is woken. */
+    bool looking;
+    unsigned looks;    /* in a row */
+    int64_t looked;    /* when the last was over, by the host's clock */
+    QEMUTimer *look_timer;
     QemuCond window_cond;    /* an access to the window has ended */
     unsigned window_waiting; /* threads that wait for it */
     bool window_nested;      /* one runs the main loop meanwhile */
@@ -176,6 +182,12 @@ bool ubc_pci_bell(UbcPci *s, hwaddr addr, uint64_t value);
  * once if it rests, nobody else is at work and the thread may do all that a turn does; else
  * soon. */
 void ubc_pci_bell_turn(UbcPci *s);
+/* Software found nothing in a completion queue and polls on, in such an access: what came
+ * and what it asked for has its turn now.  When it has done so for a while nothing wakes the
+ * core's thread, which looks after it now and then. */
+void ubc_pci_bell_look(UbcPci *s);
+/* The core's thread: whether a processor still polls; else work goes on as ever. */
+void ubc_pci_look_over(void *opaque);
 /* The lock, after which doorbells that rang count; and what time it is then. */
 int64_t ubc_pci_lock(UbcPci *s);
 /* The same, and ubc_run() follows. */
@@ -246,6 +258,11 @@ void ubc_pci_responder_frame(void *opaque);
 void ubc_pci_wires_new(UbcPci *s, GMainContext *gctx);
 /* Under the lock: whether any thread may send, since no character device takes part. */
 bool ubc_pci_wires_shared(const UbcPci *s);
+/* Under the lock: what is in the shared memory of the wires is taken, and while a
+ * processor polls their other ends wake nobody. */
+void ubc_pci_wires_look(UbcPci *s);
+/* In the core's thread: they do again. */
+void ubc_pci_wires_wake(UbcPci *s);
 /* In the IOThread, if there is one: a bottom half. */
 void ubc_pci_wires_free(void *opaque);
 /* For the core. */

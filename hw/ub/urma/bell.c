@@ -21,7 +21,6 @@
 
 /* A word: the value without the number, the page in its place. */
 #define RUNG (1ull << 63)
-#define ARMED (3ull << 48)
 #define NUMBER (URMA_IDS - 1ull)
 
 enum { BELL_SQ, BELL_RQ, BELL_CQ, BELLS };
@@ -96,8 +95,8 @@ void ub_urma_ring(UbUrma *u, uint32_t page, uint32_t offset, uint64_t value)
     old = __atomic_load_n(&b->word[kind][id], __ATOMIC_RELAXED);
     do {
         next = value;
-        if (kind == BELL_CQ && old & RUNG && !(value & ARMED)) {
-            next |= old & ARMED;
+        if (kind == BELL_CQ && old & RUNG && !(value & UBQ_BELL_ARM)) {
+            next |= old & UBQ_BELL_ARM;
         }
     } while (!__atomic_compare_exchange_n(&b->word[kind][id], &old, next, true,
                                           __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));

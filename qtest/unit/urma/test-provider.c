@@ -545,6 +545,13 @@ static void test_doorbells(void)
     g_assert_cmphex(host.bell.value, ==, 3 | 4ull << 32 | 1ull << 48);
     g_assert_cmpint(b.ops->rearm_jfc(b.jfc, false), ==, 0);
     g_assert_cmphex(host.bell.value, ==, 3 | 4ull << 32 | 2ull << 48);
+    host.bells = 0;
+    for (unsigned i = 1; i <= 16; i++) {    /* the engine hears of who polls in vain */
+        g_assert_cmpint(b.ops->poll_jfc(b.jfc, 16, cr), ==, 0);
+        g_assert_cmpuint(host.bells, ==, i / 8);
+    }
+    g_assert_cmpuint(host.bell.offset, ==, UBQ_BELL_CQ);
+    g_assert_cmphex(host.bell.value, ==, 3 | 4ull << 32);
     g_assert_cmpuint(host.commands, ==, 0); /* no call of the kernel */
     bed_close(&b);
 }

@@ -344,6 +344,41 @@ static void test_wakes(void)
     end_stop(&b);
 }
 
+/* Who looks by itself finds what came, and is woken only if it does not look again. */
+static void test_look(void)
+{
+    uint64_t wakes;
+    End a, b;
+
+    join_shared(&a, &b);
+    wakes = wire_pipe_stats(a.pipe)->wakes;
+    for (unsigned i = 1; i < 4; i++) {
+        put(&a, 10);
+        g_assert_cmpuint(wire_pipe_stats(a.pipe)->wakes, ==, wakes + i);
+        wire_pipe_look(b.pipe, i == 3);
+        g_assert_cmpuint(b.received, ==, a.sent);
+    }
+    put(&a, 10);
+    wire_pipe_look(b.pipe, true);
+    g_assert_cmpuint(b.received, ==, a.sent);
+    put(&a, 10);
+    g_assert_cmpuint(wire_pipe_stats(a.pipe)->wakes, ==, wakes + 3);
+    b.not_ready = true;
+    wire_pipe_look(b.pipe, true);
+    g_assert_cmpuint(b.received, ==, a.sent - 10);
+    b.not_ready = false;
+    settle(&a, &b);     /* it has its turn for the bytes that woke it */
+    g_assert_cmpuint(b.received, ==, a.sent);
+    put(&a, 10);
+    g_assert_cmpuint(wire_pipe_stats(a.pipe)->wakes, ==, wakes + 4);
+    end_stop(&a);
+    wire_pipe_look(b.pipe, true);       /* nor by a peer that has gone */
+    settle(&b, &b);
+    g_assert_cmpuint(b.closed, ==, 1);
+    wire_pipe_look(b.pipe, true);
+    end_stop(&b);
+}
+
 /* What was written before a death is read, from shared memory too. */
 static void test_death(gconstpointer shm)
 {
@@ -822,6 +857,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/wire/pipe/not-ready/socket", NULL, test_not_ready);
     g_test_add_data_func("/wire/pipe/not-ready/shared", yes, test_not_ready);
     g_test_add_func("/wire/pipe/wakes", test_wakes);
+    g_test_add_func("/wire/pipe/look", test_look);
     g_test_add_data_func("/wire/pipe/death/socket", NULL, test_death);
     g_test_add_data_func("/wire/pipe/death/shared", yes, test_death);
     g_test_add_func("/wire/pipe/stale-errno", test_stale_errno);
