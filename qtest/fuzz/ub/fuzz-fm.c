@@ -180,8 +180,8 @@ static void check_routes(const UbFm *fm)
     for (unsigned i = 0; i < fm->nodes; i++) {
         const UbFmNode *n = &fm->node[i];
 
-        for (unsigned cna = 0; n->route && cna < fm->cnas; cna++) {
-            uint64_t ports = n->route[cna];
+        for (unsigned cna = 0; cna < fm->cnas; cna++) {
+            uint64_t ports = ub_fm_route(fm, i, cna);
 
             for (; ports; ports &= ports - 1) {
                 unsigned p = __builtin_ctzll(ports);
