@@ -535,9 +535,9 @@ void ub_ta_room(void *ta, uint32_t tpn);
  * (UbTaDest.answers) of what comes by it. */
 void ub_ta_set_answers(UbTa *ta, uint32_t tpn, bool on);
 bool ub_ta_has_answers(const UbTa *ta, uint32_t tpn);
-/* Channel @tpn of the transport is no more: another one of that number owes nothing to
- * who waited for an answer by it. */
-void ub_ta_channel_gone(UbTa *ta, uint32_t tpn);
+/* Channel @tpn of the transport has ended, whether it is to begin anew or not: what
+ * waits to be answered by it, a page fault or a response without room, is forgotten. */
+void ub_ta_ended(void *ta, uint32_t tpn);
 
 /* ---- Views, migration ------------------------------------------------------------------ */
 

@@ -215,6 +215,10 @@ typedef struct UbTpUpper {
      * peer gave it up (UB_TPR_REFUSED, channel in UB_TP_ERROR).  May be
      * NULL. */
     void (*connected)(void *opaque, uint32_t tpn, UbTpResult result);
+    /* Channel @tpn has ended, or its peer has: what is owed to the peer can be
+     * said no more, not by another channel of that number, nor by this one when
+     * it begins anew.  May be NULL. */
+    void (*ended)(void *opaque, uint32_t tpn);
 } UbTpUpper;
 
 /* What is below, ub_net_send() outside tests. */

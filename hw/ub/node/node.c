@@ -98,6 +98,13 @@ static void tp_connected(void *opaque, uint32_t tpn, UbTpResult result)
     }
 }
 
+static void tp_ended(void *opaque, uint32_t tpn)
+{
+    UbNode *node = opaque;
+
+    ub_ta_ended(node->ta, tpn);
+}
+
 static const UbTpUpper tp_upper = {
     .rx = tp_rx,
     .acked = tp_acked,
@@ -105,6 +112,7 @@ static const UbTpUpper tp_upper = {
     .room = tp_room,
     .accept = tp_accept,
     .connected = tp_connected,
+    .ended = tp_ended,
 };
 
 /* ---- Life --------------------------------------------------------------------------- */

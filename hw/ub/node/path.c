@@ -237,7 +237,7 @@ UbTpResult node_channel_destroy(UbNode *node, uint32_t tpn, int64_t now)
     UbTpResult r = ub_tp_destroy(ub_node_tp(node), tpn, now);
 
     if (r == UB_TPR_OK) {
-        ub_ta_channel_gone(ub_node_ta(node), tpn);
+        ub_ta_set_answers(ub_node_ta(node), tpn, false);
     }
     return r;
 }

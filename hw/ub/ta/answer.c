@@ -448,11 +448,29 @@ void ub_ta_resolve(UbTa *ta, uint32_t ticket, bool abort)
     }
 }
 
-void ub_ta_channel_gone(UbTa *ta, uint32_t tpn)
+static bool goes_by(const Back *back, uint32_t tpn)
 {
-    ub_ta_set_answers(ta, tpn, false);
+    return back->dest.mode == UB_TP_RTP && back->dest.tpn == tpn;
+}
+
+void ub_ta_ended(void *opaque, uint32_t tpn)
+{
+    UbTa *ta = opaque;
+    Answer **p = &ta->answers;
+
+    for (Answer *a; (a = *p);) {
+        if (goes_by(&a->back, tpn)) {
+            *p = a->next;
+            ta->answer_count--;
+            core_packet_free(a->pkt);
+            g_free(a);
+        } else {
+            p = &a->next;
+        }
+    }
+    ta->answers_end = p;
     for (Parked **at = &ta->parked, *k; (k = *at);) {
-        if (k->back.dest.mode == UB_TP_RTP && k->back.tpn == tpn) {
+        if (goes_by(&k->back, tpn)) {
             *at = k->next;
             ta->parkeds--;
             g_free(k);

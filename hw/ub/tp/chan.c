@@ -219,6 +219,9 @@ void chan_flush(Chan *ch)
         tp->cfg.upper->acked(tp->cfg.upper_opaque, ch->tpn,
                              g_array_index(cookies, uint64_t, i), flushed);
     }
+    if (tp->cfg.upper->ended) {
+        tp->cfg.upper->ended(tp->cfg.upper_opaque, ch->tpn);
+    }
     /* Who waits for room hears that there is no channel any more. */
     if (wanted) {
         tp->cfg.upper->room(tp->cfg.upper_opaque, ch->tpn);

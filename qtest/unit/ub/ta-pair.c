@@ -131,8 +131,14 @@ static void up_room(void *opaque, uint32_t tpn)
     ub_ta_room(((End *)opaque)->ta, tpn);
 }
 
+static void up_ended(void *opaque, uint32_t tpn)
+{
+    ub_ta_ended(((End *)opaque)->ta, tpn);
+}
+
 static const UbTpUpper tp_upper = {
     .rx = up_rx, .acked = up_acked, .error = up_error, .room = up_room,
+    .ended = up_ended,
 };
 static const UbTpLower tp_lower = { net_send };
 

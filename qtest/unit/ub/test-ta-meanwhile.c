@@ -122,9 +122,9 @@ static void test_ends_early(void)
     pair_free(p);
 }
 
-/* Who waits for a fault is forgotten with the channel that it asked by: the next one of
- * that number has no part in it. */
-static void test_channel_gone(void)
+/* Who waits for a fault is forgotten with the channel that it asked by: the same channel
+ * begun anew has no part in it, nor the next one of that number. */
+static void test_channel_ends(void)
 {
     static const unsigned rows[] = { ROW_RTP + 1, ROW_CTP + 1 };
 
@@ -132,6 +132,7 @@ static void test_channel_gone(void)
         bool rtp = rows[i] == ROW_RTP + 1;
         Pair *p = pair_new_real(2, NULL);
         Work *w = work_new(rows[i], UB_TA_WRITE, 0, 8);
+        UbTp *tp = p->end[1].tp;
         unsigned dropped = 0;
 
         pair_queue(p, 0, 7, UB_ROI);
@@ -143,16 +144,68 @@ static void test_channel_gone(void)
         for (uint32_t tpn = 0; tpn < 4096; tpn++) {
             unsigned was = parked(p);
 
-            ub_ta_channel_gone(p->end[1].ta, tpn);
+            if (ub_tp_deactivate(tp, tpn) == UB_TPR_OK) {
+                g_assert_cmpint(ub_tp_activate(tp, tpn), ==, UB_TPR_OK);
+            }
             dropped += was - parked(p);
         }
         g_assert_cmpuint(dropped, ==, rtp);
         segment(p)->pages = UB_SEGMENT_THERE;
         ub_ta_resolve(p->end[1].ta, 5, true);
         pair_run(p);
+        g_assert_cmpuint(pair_count(p, 1, UB_TAC_ABORT_TX), ==, !rtp);
         /* Nobody answers it any more; in truth its end hears that the channel is gone. */
         g_assert_cmpint(w->status, ==, rtp ? UB_TAS_TIMEOUT : UB_TAS_ABORT);
         work_free(w);
+        pair_free(p);
+    }
+}
+
+static unsigned waiting(Pair *p)
+{
+    UbTaState state;
+
+    ub_ta_state(p->end[1].ta, &state);
+    return state.answers;
+}
+
+/* So is a response that waits for room, wherever it stands among others. */
+static void test_channel_ends_full(void)
+{
+    static const unsigned rows[] = { ROW_RTP + 1, ROW_CTP + 1, ROW_RTP + 1 };
+
+    for (unsigned order = 1; order < 8; order++) {
+        Pair *p = pair_new(2, NULL);
+        Work *w[3] = { NULL };
+        unsigned ours = 0, others = 0;
+
+        pair_queue(p, 0, 7, UB_ROI);
+        for (unsigned i = 0; i < 3; i++) {
+            if (order & 1u << i) {
+                w[i] = work_new(rows[i], UB_TA_READ, 64 * i, 8);
+                work_post(p, 0, 7, w[i]);
+                *(i == 1 ? &others : &ours) += 1;
+            }
+        }
+        ub_ta_run(p->end[0].ta, p->now, 64);
+        p->busy = 1000000;
+        pair_run_for(p, 5000);
+        g_assert_cmpuint(waiting(p), ==, ours + others);
+        for (uint32_t tpn = 0; tpn < 64; tpn++) {
+            ub_ta_ended(p->end[1].ta, tpn);
+        }
+        g_assert_cmpuint(waiting(p), ==, others);
+        p->busy = 0;
+        ub_ta_room(p->end[1].ta, UB_TP_NONE);
+        pair_run(p);
+        g_assert_cmpuint(pair_count(p, 1, UB_TAC_TX_RESPONSES), ==, others);
+        for (unsigned i = 0; i < 3; i++) {
+            if (w[i]) {
+                g_assert_cmpint(w[i]->status, ==, i == 1 ? UB_TAS_OK
+                                                         : UB_TAS_TIMEOUT);
+                work_free(w[i]);
+            }
+        }
         pair_free(p);
     }
 }
@@ -335,7 +388,8 @@ static void test_sc_too_late(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/ub/ta/meanwhile/channel-gone", test_channel_gone);
+    g_test_add_func("/ub/ta/meanwhile/channel-ends", test_channel_ends);
+    g_test_add_func("/ub/ta/meanwhile/channel-ends-full", test_channel_ends_full);
     g_test_add_func("/ub/ta/meanwhile/begins-anew", test_begins_anew);
     g_test_add_func("/ub/ta/meanwhile/begins-anew-sc", test_begins_anew_sc);
     g_test_add_func("/ub/ta/meanwhile/ticket", test_ticket);

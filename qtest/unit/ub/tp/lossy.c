@@ -312,9 +312,18 @@ static void user_connected(void *opaque, uint32_t tpn, UbTpResult result)
     node->connected_tpn = tpn;
 }
 
+static void user_ended(void *opaque, uint32_t tpn)
+{
+    LossyNode *node = opaque;
+
+    node->ends++;
+    node->ended_tpn = tpn;
+}
+
 static const UbTpUpper upper = {
     .rx = user_rx, .acked = user_acked, .error = user_error,
     .room = user_room, .accept = user_accept, .connected = user_connected,
+    .ended = user_ended,
 };
 
 /* ---- life ---- */

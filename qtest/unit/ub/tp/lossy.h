@@ -51,7 +51,8 @@ typedef struct LossyNode {
     uint32_t psn;               /* what scripts count from */
     GArray *got, *acked;        /* LossyGot, LossyAcked */
     GArray *errors;             /* UbTpError */
-    unsigned rooms, connects, accepts;
+    unsigned rooms, connects, accepts, ends;
+    uint32_t ended_tpn;
     UbTpResult connected;
     uint32_t connected_tpn;
     bool refuse;                /* in-band requests */

@@ -215,6 +215,8 @@ static void test_flush(void)
             ub_tp_reset(a->tp);
         }
         g_assert_cmpuint(a->acked->len, ==, how == 2 ? 0 : 3);
+        g_assert_cmpuint(a->ends, ==, how < 2);
+        g_assert_cmpuint(a->ended_tpn, ==, how < 2);
         for (guint i = 0; i < a->acked->len; i++) {
             g_assert_cmpuint(lossy_acked(a, i)->cookie, ==, 100 + i);
             g_assert_cmpint(lossy_acked(a, i)->answer.status, ==,
@@ -389,6 +391,8 @@ static void test_setup(void)
                         UB_TPR_OK);
         lossy_run(l, l->now + 50 * US);
         g_assert_cmpint(l->node[1].connected, ==, UB_TPR_REFUSED);
+        g_assert_cmpuint(l->node[1].ends, ==, 1);
+        g_assert_cmpuint(l->node[1].ended_tpn, ==, tb);
         g_assert_cmpint(lossy_acked(&l->node[1], 20)->answer.status, ==,
                         UB_TP_FLUSHED);
         g_assert_cmpint(ub_tp_destroy(l->node[1].tp, tb, l->now), ==,
@@ -520,8 +524,11 @@ static void test_setup_vanish(void)
     g_assert_cmpint(state(&l->node[1], tb), ==, UB_TP_ACTIVE);
     cfg.seed += 100;
     lossy_renew(l, 0, &cfg);
+    g_assert_cmpuint(l->node[1].ends, ==, 0);
     ask(l, UB_LPH_CNA24, &attr);
     lossy_run(l, l->now + 500 * US);
+    g_assert_cmpuint(l->node[1].ends, ==, 1);
+    g_assert_cmpuint(l->node[1].ended_tpn, ==, tb);
     g_assert_cmpint(ub_tp_query(l->node[1].tp, tb, NULL, NULL), ==,
                     UB_TPR_NO_CHANNEL);
     g_assert_cmpuint(l->node[1].connects, ==, 3);
@@ -616,6 +623,8 @@ static void test_setup_given_up(void)
         g_assert_cmpuint(i, <, 1000);
     }
     g_assert_cmpuint(channels(l->node[1].tp), ==, 0);
+    g_assert_cmpuint(l->node[1].ends, ==, 1);
+    g_assert_cmpuint(l->node[1].ended_tpn, ==, tb);
     l->lose_ppm = 0;
     g_assert_cmpint(asked(l, 0, 1), ==, UB_TPR_OK);
     g_assert_cmpuint(channels(l->node[1].tp), ==, 1);

@@ -146,6 +146,18 @@ static const UbNetOps net_ops = {
     .kick = wire_kick,
 };
 
+bool ends_late;
+
+static UbAccessResult late_access(void *opaque, UbAccess *a, UbSpan *out,
+                                  unsigned max, unsigned *n)
+{
+    a->ticket = 5;
+    return ends_late ? UB_ACCESS_LATER
+                     : ub_urma_ta_ops.access(opaque, a, out, max, n);
+}
+
+static UbTaOps ta_ops;
+
 static void channel_error(void *opaque, uint32_t tpn, UbTpError error)
 {
     End *e = opaque;
@@ -174,7 +186,7 @@ static void end_open(Ends *ends, End *e, unsigned n)
     UbUrmaConfig urma;
     UbNodeOps ops = {
         .net = &net_ops, .net_opaque = e,
-        .ta = &ub_urma_ta_ops,
+        .ta = &ta_ops,
         .tp_error = channel_error,
         .tp_connected = channel_up,
         .imported = imported,
@@ -248,6 +260,9 @@ static void driver_open(Ends *ends, End *e)
 
 void ends_start(Ends *ends)
 {
+    ends_late = false;
+    ta_ops = ub_urma_ta_ops;
+    ta_ops.access = late_access;
     memset(ends, 0, sizeof(*ends));
     ends->now = 1000000;
     for (unsigned i = 0; i < 2; i++) {

@@ -39,6 +39,9 @@ struct End {
     UbqDrv drv;
 };
 
+/* What any end is asked for has pages that are not there yet. */
+extern bool ends_late;
+
 typedef struct Ends {
     End end[2];
     int64_t now;

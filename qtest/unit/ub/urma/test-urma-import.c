@@ -379,6 +379,72 @@ static void test_move(void)
     pair_stop(&p);
 }
 
+static unsigned parked(End *e)
+{
+    UbTaState state;
+
+    ub_ta_state(ub_node_ta(e->node), &state);
+    return state.parked;
+}
+
+static uint64_t answered(End *e)
+{
+    return ub_ta_counter(ub_node_ta(e->node), UB_TAC_TX_RESPONSES);
+}
+
+/* A Write by @row, whose page is not there when it comes. */
+static void write_late(Pair *p, uint32_t row)
+{
+    uint8_t *e = memory_op(p, UB_TA_WRITE, 0, 0, p->local, 8, 1);
+
+    put_le32(e + UBQ_SQE_DEST, row);
+    ends_late = true;
+    ubq_post(&p->qa, e, 1);
+    ends_run(&p->ends, SECOND / 100);
+    ends_late = false;
+    g_assert_cmpuint(parked(p->b), ==, 1);
+}
+
+/* A peer that gives up its channel takes along what waits here for its page: software
+ * that never resumes it does not have it kept. */
+static void test_late_peer_leaves(void)
+{
+    uint8_t cmd[UBQ_CMD];
+    uint32_t row;
+    Pair p;
+
+    start(&p);
+    want(p.a, cmd, UB_TP_RTP, UB_ROI);
+    row = import_good(p.a, cmd);
+    ends_run(&p.ends, SECOND / 100);
+    write_late(&p, row);
+    g_assert_cmpuint(other(p.a, UBQ_OP_UNIMPORT, row), ==, UBQ_RESULT_OK);
+    ends_run(&p.ends, SECOND / 100);
+    g_assert_cmpuint(parked(p.b), ==, 0);
+    pair_stop(&p);
+}
+
+/* A channel that is deactivated and active again brings no answer to what came before. */
+static void test_late_channel_anew(void)
+{
+    uint64_t before;
+    Pair p;
+
+    ci[0] = ci[1] = 0;
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    write_late(&p, 9);
+    before = answered(p.b);
+    g_assert_cmpuint(other(p.b, UBQ_OP_CHANNEL_DEACTIVATE, 5), ==,
+                     UBQ_RESULT_OK);
+    g_assert_cmpuint(parked(p.b), ==, 0);
+    g_assert_cmpuint(other(p.b, UBQ_OP_CHANNEL_ACTIVATE, 5), ==,
+                     UBQ_RESULT_OK);
+    ub_ta_resolve(ub_node_ta(p.b->node), 5, true);
+    ends_run(&p.ends, SECOND / 1000);
+    g_assert_cmpuint(answered(p.b), ==, before);
+    pair_stop(&p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -390,5 +456,9 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/urma/import/many", test_many);
     g_test_add_func("/ub/urma/import/full", test_full);
     g_test_add_func("/ub/urma/import/move", test_move);
+    g_test_add_func("/ub/urma/import/late-peer-leaves",
+                    test_late_peer_leaves);
+    g_test_add_func("/ub/urma/import/late-channel-anew",
+                    test_late_channel_anew);
     return g_test_run();
 }
