@@ -105,7 +105,11 @@ bool ub_lds_store(UbLds *l, int64_t now, uint64_t offset, unsigned len,
 bool ub_lds_store_room(const UbLds *l);
 /* @w waits no longer: it ends, with all ones. */
 void ub_lds_cancel(UbLds *l, int64_t now, UbLdsWait *w);
-/* The same, and nobody hears of it: whoever waits makes the same access again later,
+/* The machine stops: a store that waits for room is taken though there is none, since an
+ * instruction that begins anew would make again what it has stored before this one.
+ * False: it is a load, or too many were taken so. */
+bool ub_lds_store_anyway(UbLds *l, int64_t now, UbLdsWait *w);
+/* The same as ub_lds_cancel(), and nobody hears of it: whoever waits makes the same access again later,
  * for which everything is as it was before this one. */
 void ub_lds_withdraw(UbLds *l, int64_t now, UbLdsWait *w);
 /* Nobody waits any longer. */

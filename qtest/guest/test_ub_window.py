@@ -13,6 +13,8 @@ PROGRAM = BUILD / 'qtest' / 'guest' / 'native' / 'ub-window'
 # A load that is not answered waits until something is done about it.
 PATIENCE = 'window-timeout=600000,ta-time-scale=10000'
 NUMBER = 2000
+# Of `ub-window parts`: one fewer than may be under way, and 8 bytes one by one.
+PARTS_STORES = 127 + 8
 
 
 class Window(unittest.TestCase):
@@ -158,6 +160,25 @@ class Window(unittest.TestCase):
         self.assertEqual(after.get('stopped', 0), before.get('stopped', 0))
         self.assertEqual(after['withdrawn'], before.get('withdrawn', 0) + 1)
         self.stop(self.left)
+
+    def test_4c_parts(self):
+        """a store that the processor makes in parts is made once, though the machine
+        stops when some have no room"""
+        for guest in (self.left, self.right):
+            before = self.counters(guest)
+            self.start(guest, 'parts')
+            self.wait_waiting(guest)
+            guest.qmp.command('stop')
+            self.assertEqual(self.waiting(guest), 0)
+            guest.qmp.command('cont')
+            self.wait_said(guest, 'parts')
+            after = self.counters(guest)
+            self.assertEqual(after['stores'] - before.get('stores', 0),
+                             PARTS_STORES)
+            for name in ('withdrawn', 'stopped'):
+                self.assertEqual(after.get(name, 0), before.get(name, 0))
+            self.stop(guest)
+            self.link()
 
     def test_5_bench(self):
         """latency of a load, rate of stores"""

@@ -131,6 +131,13 @@ bool ub_lds_store(UbLds *l, int64_t now, uint64_t offset, unsigned len,
 
 /* ---- Those that wait -------------------------------------------------------------------- */
 
+/* The store that waited for room. */
+static void wait_store(UbLds *l, const UbLdsWait *w)
+{
+    l->counter[UB_LDS_STORES_COUNT]++;
+    store_put(l, w->pa, w->len, w->data);
+}
+
 /* It waits for nothing any more: true, and it has ended. */
 static bool wait_serve(UbLds *l, UbLdsWait *w)
 {
@@ -141,8 +148,7 @@ static bool wait_serve(UbLds *l, UbLdsWait *w)
         if (!lds_room(l, LDS_STORE)) {
             return false;
         }
-        l->counter[UB_LDS_STORES_COUNT]++;
-        store_put(l, w->pa, w->len, w->data);
+        wait_store(l, w);
         break;
     case LDS_WAIT_FENCE:
         if (!lds_fenced(l, w->serial)) {
@@ -195,6 +201,19 @@ void ub_lds_cancel(UbLds *l, int64_t now, UbLdsWait *w)
     if (!w->ended) {
         lds_wait_give_up(l, w, UB_LDS_EVENT_STOPPED);
     }
+}
+
+bool ub_lds_store_anyway(UbLds *l, int64_t now, UbLdsWait *w)
+{
+    lds_clock(l, now);
+    if (w->ended || w->kind != LDS_WAIT_ROOM ||
+        l->of_kind[LDS_STORE] >= lds_stores_most(l)) {
+        return false;
+    }
+    lds_wait_remove(l, w);
+    wait_store(l, w);
+    lds_wait_end(l, w, 0);
+    return true;
 }
 
 void ub_lds_withdraw(UbLds *l, int64_t now, UbLdsWait *w)

@@ -131,7 +131,7 @@ void ub_lds_image(UbLds *l, CoreImage *im)
     }
     n = l->all;
     /* The line that was open is one store more. */
-    core_image_count(im, &n, l->cfg.loads + l->cfg.stores + 1,
+    core_image_count(im, &n, l->cfg.loads + lds_stores_most(l) + 1,
                      "more accesses under way than there may be");
     for (op = l->first; n-- && !core_image_error(im);) {
         LdsOp *next = op ? op->next : NULL;

@@ -166,6 +166,12 @@ bool lds_ops_before(const UbLds *l, uint64_t epoch);
 void lds_ops_pump(UbLds *l);
 /* Whether there may be another of @kind. */
 bool lds_room(const UbLds *l, LdsKind kind);
+/* So many stores are there at most: those that there is room for, and of those that
+ * waited when the machine had to stop as many again. */
+static inline uint32_t lds_stores_most(const UbLds *l)
+{
+    return 2 * l->cfg.stores;
+}
 /* @w waits. */
 void lds_wait_add(UbLds *l, UbLdsWait *w, LdsWaitKind kind);
 /* @w is no more in the list of those that wait. */

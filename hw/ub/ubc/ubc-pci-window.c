@@ -16,9 +16,10 @@
  * Their loads bring all ones, their stores are lost if there is no room.
  *
  * Who waits looks up now and then, since nobody tells it that the machine is to
- * stop: who stops it waits for the processor.  A processor whose code is translated
- * goes back to before the instruction, which makes the same access again when the
- * machine goes on, here or where it has moved to; another one gets all ones.
+ * stop: who stops it waits for the processor.  Stores are then taken, room or not.  A
+ * processor that loads, if its code is translated, goes back to before the instruction,
+ * which makes the same access again when the machine goes on, here or where it has moved
+ * to; another one gets all ones.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -121,6 +122,13 @@ static bool must_end(const UbcPci *s, int64_t begun, int64_t *stop)
            now >= begun + s->window_props.timeout * INT64_C(1000) + LATE_US;
 }
 
+/* With the lock: whether it is a store, which is taken before the machine stops. */
+static bool stored_anyway(UbcPci *s, UbLdsWait *w)
+{
+    return stop_asked() &&
+           ub_lds_store_anyway(ubc_window(s->ubc), ubc_pci_now(s), w);
+}
+
 static gboolean look_up(gpointer opaque)
 {
     return G_SOURCE_CONTINUE;
@@ -140,7 +148,9 @@ static void run_main_loop(UbcPci *s, UbLdsWait *w)
         main_loop_wait(false);
         if (!w->ended && must_end(s, begun, &stop)) {
             ubc_pci_lock(s);
-            ub_lds_cancel(ubc_window(s->ubc), ubc_pci_now(s), w);
+            if (!stored_anyway(s, w)) {
+                ub_lds_cancel(ubc_window(s->ubc), ubc_pci_now(s), w);
+            }
             qemu_mutex_unlock(&s->lock);
         }
     }
@@ -160,7 +170,7 @@ static bool wait_locked(UbcPci *s, UbLdsWait *w, uintptr_t pc)
     bql_unlock();
     while (!w->ended) {
         qemu_cond_timedwait(&s->window_cond, &s->lock, LOOK_MS);
-        if (w->ended) {
+        if (w->ended || stored_anyway(s, w)) {
             break;
         }
         if (pc && stop_asked()) {

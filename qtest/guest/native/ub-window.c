@@ -10,6 +10,8 @@
  *     ub-window PEER doorbells N one thread waits for a deaf peer, one rings N times
  *     ub-window PEER deaf        one load that nobody answers
  *     ub-window PEER again       one load that nobody answers; made again, the peer does
+ *     ub-window PEER parts       a store in parts, the last of which wait for room, then
+ *                                nothing until SIGTERM, and a reset of the controller
  *     ub-window PEER until       load and store until a load brings all ones
  *     ub-window PEER eject       two loads, the device goes during the first
  *     ub-window PEER reset       a load, and a reset of the controller ends it
@@ -50,6 +52,7 @@
 #define DEAF (2u << 20) /* MiB of the window */
 #define CFG_BYPASS 9
 #define CFG_CNA16 6
+#define STORES 128u /* under way at most */
 #define OP_READ 0x06
 #define OP_FETCH_ADD 0x0b
 #define OP_CAS 0x07
@@ -573,6 +576,25 @@ static void again(void)
     say("again");
 }
 
+/* As many stores as there may be but one are under way to a deaf peer, so that what the
+ * processor makes of one that is not aligned finds room for two at most: one that goes
+ * out when the next is to another KiB, and that. */
+static void parts(void)
+{
+    volatile uint8_t *odd = window + DEAF + (STORES << 10) - 1;
+    int got;
+
+    for (unsigned i = 0; i < STORES - 1; i++) {
+        store(DEAF + (i << 10), i);
+    }
+    store(control(UB_LDS_FENCE), 0);
+    *(volatile uint64_t *)odd = NUMBER;
+    say("parts");
+    sigwait(&term, &got);
+    wr(UBC_CTRL, UBC_CTRL_RESET);
+    _exit(0);
+}
+
 static int compare(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -617,7 +639,8 @@ static const struct {
 } actions[] = {
     { "link", linked }, { "serve", serve }, { "check", check },
     { "both", NULL, both },
-    { "doorbells", NULL, doorbells }, { "deaf", deaf }, { "again", again }, { "until", until },
+    { "doorbells", NULL, doorbells }, { "deaf", deaf }, { "again", again },
+    { "parts", parts }, { "until", until },
     { "eject", eject }, { "reset", reset }, { "bench", bench },
 };
 

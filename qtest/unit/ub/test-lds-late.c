@@ -150,7 +150,7 @@ static void test_queue(void)
 static void test_withdrawn(void)
 {
     Bed *b = bed_new(ROW_BYPASS);
-    UbLdsWait w = { 0 }, v = { 0 }, room = { 0 };
+    UbLdsWait w = { 0 }, v = { 0 };
     uint8_t *mem = b->p->end[1].mem;
     UbLdsState s;
     uint64_t value;
@@ -172,21 +172,90 @@ static void test_withdrawn(void)
     g_assert_cmphex(bed_load(b, AT + 4096, 8), ==, 0x77);
     /* The store was lost, and who asks again hears of it. */
     g_assert_cmpuint(bed_fence(b), ==, 1);
+    ub_lds_state(b->l, &s);
+    g_assert_cmpuint(s.under_way + s.waiting, ==, 0);
+    bed_free(b);
+}
+
+/* As many stores as there may be, none of which is answered. */
+static Bed *full(void)
+{
+    UbLdsConfig cfg;
+    Bed *b;
+
+    bed_config(&cfg);
+    cfg.loads = 4;
+    b = bed_new_with(&cfg, pair_new(2, NULL), ROW_BYPASS);
     b->p->filter = bed_lose_all;
     for (unsigned i = 0; i < b->cfg.stores; i++) {
         bed_store(b, AT + 8192 + 1024 * i, 8, 1);
         bed_run(b, b->cfg.combine + 1);
     }
+    return b;
+}
+
+/* Nor of a store. */
+static void test_withdrawn_store(void)
+{
+    Bed *b = full();
+    UbLdsWait room = { 0 };
+    UbLdsState s;
+
     g_assert_false(ub_lds_store(b->l, b->p->now, AT + 64, 8, 5, &room));
     ub_lds_withdraw(b->l, b->p->now, &room);
     g_assert_true(room.ended);
     b->p->filter = NULL;
     bed_run(b, 2 * BED_TIMEOUT);
-    g_assert_cmphex(get_le64(mem + 64), ==, 0);
+    g_assert_cmphex(get_le64(b->p->end[1].mem + 64), ==, 0);
     bed_count(b, UB_LDS_STOPPED_COUNT, 0);
     ub_lds_state(b->l, &s);
     g_assert_cmpuint(s.under_way + s.waiting, ==, 0);
     bed_free(b);
+}
+
+/* A store that waits when the machine stops is made, once, though there is no room; as
+ * many as there may be, again, but no more, and they are in an image. */
+static void test_anyway(void)
+{
+    for (unsigned move = 0; move < 2; move++) {
+        Bed *b = full();
+        UbLdsWait w = { 0 }, load = { 0 }, last = { 0 };
+        unsigned most = 2 * b->cfg.stores;
+        uint64_t stores = ub_lds_counter(b->l, UB_LDS_STORES_COUNT), value;
+        UbLdsState s;
+
+        g_assert_false(ub_lds_load(b->l, b->p->now, AT, 8, &load, &value));
+        g_assert_false(ub_lds_store_anyway(b->l, b->p->now, &load));
+        g_assert_false(load.ended);
+        ub_lds_cancel(b->l, b->p->now, &load);
+        /* Each store is in a line of its own; the last one is open. */
+        for (unsigned i = 0; i <= b->cfg.stores; i++) {
+            g_assert_false(ub_lds_store(b->l, b->p->now, AT + 1024 * i, 8,
+                                        i + 7, &w));
+            ub_lds_state(b->l, &s);
+            g_assert_cmpuint(s.waiting, ==, 1);
+            g_assert_true(ub_lds_store_anyway(b->l, b->p->now, &w));
+            g_assert_true(w.ended);
+            g_assert_false(ub_lds_store_anyway(b->l, b->p->now, &w));
+        }
+        ub_lds_state(b->l, &s);
+        g_assert_cmpuint(s.waiting, ==, 0);
+        g_assert_cmpuint(s.under_way, ==, most);
+        g_assert_true(s.line);
+        bed_count(b, UB_LDS_STORES_COUNT, stores + b->cfg.stores + 1);
+        g_assert_false(ub_lds_store(b->l, b->p->now, AT, 8, 1, &last));
+        g_assert_false(ub_lds_store_anyway(b->l, b->p->now, &last));
+        ub_lds_withdraw(b->l, b->p->now, &last);
+        bed_count(b, UB_LDS_WITHDRAWN_COUNT, 1);
+        b->p->filter = NULL;
+        if (move) {
+            g_assert_cmpstr(bed_migrate(b), ==, NULL);
+        }
+        bed_run(b, 4 * BED_TIMEOUT);
+        ub_lds_state(b->l, &s);
+        g_assert_cmpuint(s.under_way, ==, 0);
+        bed_free(b);
+    }
 }
 
 /* A store that no answer comes to, and a fence behind it. */
@@ -238,6 +307,8 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/late/room", test_room);
     g_test_add_func("/lds/late/queue", test_queue);
     g_test_add_func("/lds/late/withdrawn", test_withdrawn);
+    g_test_add_func("/lds/late/withdrawn-store", test_withdrawn_store);
+    g_test_add_func("/lds/late/anyway", test_anyway);
     g_test_add_func("/lds/late/fence", test_fence);
     return g_test_run();
 }
