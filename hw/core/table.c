@@ -13,17 +13,30 @@ void core_table_init(CoreTable *t, unsigned log)
     t->mask = (1u << log) - 1;
     t->page = g_new0(void **, t->mask / CORE_TABLE_PAGE + 1);
     t->used = g_new0(uint16_t, t->mask / CORE_TABLE_PAGE + 1);
+    t->from = t->end = 0;
+}
+
+void core_table_clear(CoreTable *t)
+{
+    for (uint32_t i = t->from; i < t->end; i++) {
+        g_clear_pointer(&t->page[i], g_free);
+        t->used[i] = 0;
+    }
+    t->from = t->end = 0;
 }
 
 void core_table_free(CoreTable *t)
 {
-    for (uint32_t i = 0; t->page && i <= t->mask / CORE_TABLE_PAGE; i++) {
-        g_free(t->page[i]);
-    }
-    g_free(t->page);
-    g_free(t->used);
-    t->page = NULL;
-    t->used = NULL;
+    core_table_clear(t);
+    g_clear_pointer(&t->page, g_free);
+    g_clear_pointer(&t->used, g_free);
+}
+
+static void **page_new(CoreTable *t, uint32_t number)
+{
+    t->from = t->end ? MIN(t->from, number) : number;
+    t->end = MAX(t->end, number + 1);
+    return g_new0(void *, CORE_TABLE_PAGE);
 }
 
 void core_table_set(CoreTable *t, uint32_t n, void *p)
@@ -35,7 +48,7 @@ void core_table_set(CoreTable *t, uint32_t n, void *p)
         if (!p) {
             return;
         }
-        *page = g_new0(void *, CORE_TABLE_PAGE);
+        *page = page_new(t, number);
     }
     place = &(*page)[n & t->mask & (CORE_TABLE_PAGE - 1)];
     t->used[number] += !!p - !!*place;
@@ -63,8 +76,8 @@ uint32_t core_table_vacant(const CoreTable *t, uint32_t from)
 
 void core_table_foreach(CoreTable *t, void (*fn)(void *opaque, void *p), void *opaque)
 {
-    for (uint32_t i = 0; i <= t->mask / CORE_TABLE_PAGE; i++) {
-        for (uint32_t k = 0; t->page[i] && k < CORE_TABLE_PAGE; k++) {
+    for (uint32_t i = t->from; i < t->end; i++) {
+        for (uint32_t k = 0; t->used[i] && k < CORE_TABLE_PAGE; k++) {
             if (t->page[i][k]) {
                 fn(opaque, t->page[i][k]);
             }

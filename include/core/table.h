@@ -16,6 +16,8 @@ typedef struct CoreTable {
     void ***page;
     uint16_t *used;     /* places of each page that are not empty */
     uint32_t mask;
+    uint32_t from, end; /* pages that have been made are among these: of the many of a
+                         * large table that is nearly empty nobody looks at the others */
 } CoreTable;
 
 /* An empty table of 2^@log places (@log <= 24); higher bits of a number are
@@ -24,6 +26,8 @@ void core_table_init(CoreTable *t, unsigned log);
 /* Give the pages up; what the pointers name stays its owner's.  A table of
  * zeroes is ignored. */
 void core_table_free(CoreTable *t);
+/* The same, and it is an empty table of its size. */
+void core_table_clear(CoreTable *t);
 /* Put @p at @n; NULL empties the place. */
 void core_table_set(CoreTable *t, uint32_t n, void *p);
 /* Call @fn for every pointer, by ascending number; it may empty the place that

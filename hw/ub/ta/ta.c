@@ -123,8 +123,6 @@ static void lane_leaves(gpointer lane)
 /* Empty of all that comes and goes. */
 static void make_state(UbTa *ta)
 {
-    core_table_init(&ta->dests, 20);
-    core_table_init(&ta->queues, 20);
     ta->lanes = g_hash_table_new(ta_key_hash, ta_key_equal);
     ta->lane_ids = g_hash_table_new_full(NULL, NULL, NULL, lane_leaves);
     ta->stalled = g_hash_table_new(NULL, NULL);
@@ -154,9 +152,9 @@ static void drop_state(UbTa *ta)
     /* Lanes name queues, and queues the lanes that they wait for. */
     g_hash_table_destroy(ta->lane_ids);
     core_table_foreach(&ta->queues, free_queue, ta);
-    core_table_free(&ta->queues);
+    core_table_clear(&ta->queues);
     core_table_foreach(&ta->dests, free_dest, ta);
-    core_table_free(&ta->dests);
+    core_table_clear(&ta->dests);
     for (unsigned i = 0; i < UB_TA_OWN_DESTS; i++) {
         g_clear_pointer(&ta->own[i], g_free);
     }
@@ -194,6 +192,8 @@ UbTa *ub_ta_new(const UbTaConfig *cfg, const UbTaOps *ops, void *opaque,
     ta->start = cfg->tassn_start;
     ta->rows = 1;
     ta->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 0);
+    core_table_init(&ta->dests, 20);
+    core_table_init(&ta->queues, 20);
     make_state(ta);
     return ta;
 }
@@ -202,6 +202,8 @@ void ub_ta_free(UbTa *ta)
 {
     if (ta) {
         drop_state(ta);
+        core_table_free(&ta->queues);
+        core_table_free(&ta->dests);
         core_packet_pool_free(ta->pool);
         g_free(ta);
     }

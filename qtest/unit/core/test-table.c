@@ -60,9 +60,63 @@ static void test_vacant(void)
     }
 }
 
+static uint32_t seen;
+
+/* Numbers are what is pointed to: they ascend. */
+static void see(void *opaque, void *p)
+{
+    uint32_t *last = opaque, n = GPOINTER_TO_UINT(p);
+
+    g_assert_cmpuint(n, >, *last);
+    *last = n;
+    seen++;
+}
+
+static unsigned see_all(CoreTable *t)
+{
+    uint32_t last = 0;
+
+    seen = 0;
+    core_table_foreach(t, see, &last);
+    return seen;
+}
+
+/* Each pointer once, wherever the few that there are stand, and none when they have
+ * gone; then it is as new. */
+static void test_foreach(void)
+{
+    static const uint32_t at[] = { 70000, 70001, 3, 1048575, 512, 65535, 255, 256 };
+    const uint32_t n = G_N_ELEMENTS(at);
+    CoreTable t;
+
+    core_table_init(&t, 20);
+    g_assert_cmpuint(see_all(&t), ==, 0);
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < n; i++) {
+            core_table_set(&t, at[i], GUINT_TO_POINTER(at[i]));
+            g_assert_cmpuint(see_all(&t), ==, i + 1);
+        }
+        if (round == 1) {
+            core_table_clear(&t);
+        }
+        for (unsigned i = 0; round != 1 && i < n; i++) {
+            core_table_set(&t, at[n - 1 - i], NULL);
+            g_assert_cmpuint(see_all(&t), ==, n - 1 - i);
+        }
+        for (unsigned i = 0; i < n; i++) {
+            g_assert_null(core_table_get(&t, at[i]));
+            g_assert_cmpuint(core_table_vacant(&t, at[i]), ==, at[i]);
+        }
+        g_assert_cmpuint(see_all(&t), ==, 0);
+    }
+    core_table_free(&t);
+    core_table_free(&t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/core/table/vacant", test_vacant);
+    g_test_add_func("/core/table/foreach", test_foreach);
     return g_test_run();
 }
