@@ -93,6 +93,7 @@ struct UbNet {
     NetNpis allowed;   /* of own senders */
     CorePacket *loop, **loop_tail;
     unsigned looped;
+    bool loop_refused;  /* somebody was told UB_BUSY of the loop */
     bool running;
     bool resting;      /* nothing that waits here goes up */
     NetFault *fault[2]; /* of what comes, of what leaves; NULL: none was set */
@@ -165,6 +166,8 @@ void net_mark(UbNet *net, unsigned port, unsigned vl, CorePacket *pkt);
 void net_queues_init(NetPort *p);
 /* Whether one more packet of own senders fits; else room is told. */
 bool net_queue_room(UbNet *net, unsigned port, unsigned vl);
+/* All above may send again on a VL of a port. */
+void net_tell_room(UbNet *net, int64_t now, unsigned port, unsigned vl);
 /* Out by the port or into its queue. */
 void net_queue_put(UbNet *net, int64_t now, unsigned port, unsigned vl,
                    CorePacket *pkt);

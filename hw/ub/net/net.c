@@ -265,6 +265,15 @@ void ub_net_rest(UbNet *net, bool rest)
     net->resting = rest;
 }
 
+/* Who was told UB_BUSY of the loop may come again. */
+static void tell_loop_room(UbNet *net, int64_t now)
+{
+    if (net->loop_refused && net->looped <= NET_LOOP_MAX / 2) {
+        net->loop_refused = false;
+        net_tell_room(net, now, 0, 0);
+    }
+}
+
 /* Loops of what loops wait for the next turn. */
 static unsigned run_loop(UbNet *net, int64_t now, unsigned budget)
 {
@@ -279,6 +288,7 @@ static unsigned run_loop(UbNet *net, int64_t now, unsigned budget)
         pkt->next = NULL;
         net_rx_loop(net, now, pkt);
     }
+    tell_loop_room(net, now);
     return budget;
 }
 

@@ -43,6 +43,15 @@ bool net_queue_room(UbNet *net, unsigned port, unsigned vl)
     return false;
 }
 
+void net_tell_room(UbNet *net, int64_t now, unsigned port, unsigned vl)
+{
+    for (unsigned i = 0; i < UB_NET_UPPERS; i++) {
+        if (net->upper[i].ops && net->upper[i].ops->room) {
+            net->upper[i].ops->room(net->upper[i].opaque, now, port, vl);
+        }
+    }
+}
+
 /* Who was told UB_BUSY may come again. */
 static void tell_room(UbNet *net, int64_t now, unsigned port, unsigned vl)
 {
@@ -52,11 +61,7 @@ static void tell_room(UbNet *net, int64_t now, unsigned port, unsigned vl)
         return;
     }
     q->refused = false;
-    for (unsigned i = 0; i < UB_NET_UPPERS; i++) {
-        if (net->upper[i].ops && net->upper[i].ops->room) {
-            net->upper[i].ops->room(net->upper[i].opaque, now, port, vl);
-        }
-    }
+    net_tell_room(net, now, port, vl);
 }
 
 static void send_now(UbNet *net, unsigned port, unsigned vl, CorePacket *pkt)

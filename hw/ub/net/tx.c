@@ -76,6 +76,7 @@ static UbSend place(UbNet *net, const UbFlow *f, NetTarget *t,
         t->loop = true;
         t->port = 0;
         t->vl = key.vl;
+        net->loop_refused = net->loop_refused || net->looped >= NET_LOOP_MAX;
         return net->looped < NET_LOOP_MAX ? UB_SENT : UB_BUSY;
     }
     if (f->port == UB_NET_ANY) {

@@ -65,6 +65,39 @@ static void test_loop(void)
     bed_free(b);
 }
 
+/* Who found the loop full comes again when half of it is empty, once. */
+static void test_loop_room(void)
+{
+    NetBed *b = controller(1);
+    UbFlow f = flow_cna(UB_LPH_CNA24, 2, 0, 0x010001);
+    CorePacket *more = bed_packet(b, 4, 0);
+
+    for (unsigned i = 0; i < 1024; i++) {
+        g_assert_cmpint(ub_net_send(b->net, 0, &f, bed_packet(b, 4, 0)), ==,
+                        UB_SENT);
+    }
+    ub_net_run(b->net, 0, 512);
+    g_assert_cmpuint(b->rooms, ==, 0);          /* nobody was refused */
+    for (unsigned i = 0; i < 512; i++) {
+        g_assert_cmpint(ub_net_send(b->net, 0, &f, bed_packet(b, 4, 0)), ==,
+                        UB_SENT);
+    }
+    g_assert_cmpint(ub_net_send(b->net, 0, &f, more), ==, UB_BUSY);
+    ub_net_run(b->net, 0, 511);
+    g_assert_cmpuint(b->rooms, ==, 0);
+    ub_net_run(b->net, 0, 1);
+    g_assert_cmpuint(b->rooms, ==, 1);
+    g_assert_cmpint(ub_net_send(b->net, 0, &f, more), ==, UB_SENT);
+    while (b->got.length < 1537) {
+        ub_net_run(b->net, 0, 100);
+    }
+    g_assert_cmpuint(b->rooms, ==, 1);
+    while (b->got.length) {
+        got_free(bed_got(b));
+    }
+    bed_free(b);
+}
+
 /* ---- As software wrote it ------------------------------------------------------- */
 
 static UbSend send_raw(NetBed *b, unsigned port, unsigned cfg, unsigned vl,
@@ -512,6 +545,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/net/loop", test_loop);
+    g_test_add_func("/ub/net/loop-room", test_loop_room);
     g_test_add_func("/ub/net/raw", test_raw);
     g_test_add_func("/ub/net/ecn", test_ecn);
     g_test_add_func("/ub/net/npi-strict", test_npi_strict);
