@@ -26,7 +26,8 @@ int64_t ub_ta_gear(unsigned gear)
 guint ta_key_hash(gconstpointer key)
 {
     const Key *k = key;
-    uint64_t h = k->who ^ (uint64_t)k->rc << 40;
+    uint64_t h = k->who ^ (uint64_t)k->rc << 40 ^
+                 (k->local << 20 | k->local >> 44);
 
     h = (h ^ get_le64(k->eid.b)) * UINT64_C(0x9e3779b97f4a7c15);
     h = (h ^ h >> 29 ^ get_le64(k->eid.b + 8)) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -356,6 +356,23 @@ Ctx *ta_ctx_find(UbTa *ta, const Key *key)
     return g_hash_table_lookup(ta->contexts, key);
 }
 
+/* One of an image that did not tell the addresses of this node apart: its peer has
+ * most likely used one, and what it asks again is to be found. */
+static Ctx *find_any_local(UbTa *ta, const Key *key)
+{
+    Key any = *key;
+    Ctx *ctx;
+
+    any.local = KEY_ANY_LOCAL;
+    ctx = ta->any_local ? ta_ctx_find(ta, &any) : NULL;
+    if (ctx) {
+        g_hash_table_remove(ta->contexts, &any);
+        ctx->key.local = key->local;
+        g_hash_table_insert(ta->contexts, &ctx->key, ctx);
+    }
+    return ctx;
+}
+
 Ctx *ta_ctx(UbTa *ta, const Key *key)
 {
     Ctx *ctx = ta->last_ctx;
@@ -364,6 +381,9 @@ Ctx *ta_ctx(UbTa *ta, const Key *key)
         return ctx;
     }
     ctx = ta_ctx_find(ta, key);
+    if (!ctx) {
+        ctx = find_any_local(ta, key);
+    }
     if (ctx) {
         unlink_use(ctx);
     } else {

@@ -755,18 +755,25 @@ static void image_ctx(UbTa *ta, CoreImage *im, Ctx *ctx)
     }
 }
 
-/* Before version 3 contexts were those of no Entity in particular. */
+/* Before version 3 contexts were those of no Entity in particular, before version 5 of
+ * no address of this node. */
 static void image_context_key(CoreImage *im, unsigned version, Key *k)
 {
     image_key(im, k);
     if (version >= 3) {
         core_image_int(im, &k->entity);
     }
+    if (version >= 5) {
+        core_image_int(im, &k->local);
+    } else {
+        k->local = KEY_ANY_LOCAL;
+    }
 }
 
 static void image_contexts(UbTa *ta, CoreImage *im, unsigned version)
 {
     uint32_t n = g_hash_table_size(ta->contexts);
+    bool any = false;
     Key key = { 0 };
 
     core_image_count(im, &n, ta->cfg.contexts, "too many contexts");
@@ -779,10 +786,12 @@ static void image_contexts(UbTa *ta, CoreImage *im, unsigned version)
         }
         return;
     }
+    ta->any_local = false;      /* none is another's while they come */
     while (n-- && !core_image_error(im)) {
         Ctx *ctx;
 
         image_context_key(im, version, &key);
+        any = any || key.local == KEY_ANY_LOCAL;
         if (!core_image_check(im, !ta_ctx_find(ta, &key),
                               "a context of the image is there twice")) {
             return;
@@ -793,6 +802,7 @@ static void image_contexts(UbTa *ta, CoreImage *im, unsigned version)
         }
         image_ctx(ta, im, ctx);
     }
+    ta->any_local = any;
 }
 
 static void image_answer(UbTa *ta, CoreImage *im, Answer *a)
@@ -913,7 +923,7 @@ void ub_ta_image(UbTa *ta, CoreImage *im,
 
     f.requests = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
                                        NULL);
-    f.version = version = core_image_begin(im, CORE_TAG('U', 'B', 'T', 'A'), 4);
+    f.version = version = core_image_begin(im, CORE_TAG('U', 'B', 'T', 'A'), 5);
     core_image_check(im, version >= 2, "the source has another version of the "
                      "transaction layer");
     /* What was executed is to be found by who asks again. */

@@ -39,9 +39,13 @@ typedef struct Key {
     uint32_t rc;                /* RCID, or KEY_COMPACT */
     uint32_t entity;            /* of contexts: the local Entity; a queue numbers
                                  * what it sends to each apart */
+    uint64_t local;             /* of contexts: the address of this node that was
+                                 * asked; lanes are apart by it, too */
 } Key;
 
 #define KEY_COMPACT UINT32_MAX
+/* Key.local of a context whose image did not say it: that of who asks first. */
+#define KEY_ANY_LOCAL UINT64_MAX
 
 typedef enum SliceState {
     SLICE_FREE,
@@ -314,6 +318,7 @@ struct UbTa {
     Peer *crowd;                /* one of many contexts, or NULL */
     CtxList used;               /* contexts */
     Ctx *last_ctx;
+    bool any_local;             /* some contexts may have KEY_ANY_LOCAL */
     Ctx *owing, **owing_end;
     Ctx **scs;                  /* by SCID */
     uint32_t sc_size;
@@ -366,6 +371,11 @@ guint ta_key_hash(gconstpointer key);
 gboolean ta_key_equal(gconstpointer a, gconstpointer b);
 /* The name of the node at the far end of a flow that is sent, or came. */
 uint64_t ta_who(const UbFlow *flow, bool came);
+/* The address of this node that a flow came to. */
+static inline uint64_t ta_local(const UbFlow *flow)
+{
+    return ta_who(flow, false);
+}
 /* An EID as it comes back in a form. */
 UbEid ta_eid(const UbSecHead *head, const UbEid *eid);
 /* The payload of a packet: @most, or less if the ends of its channel agreed on less

@@ -82,6 +82,8 @@ Ctx *ta_sc_find(UbTa *ta, uint32_t scid, const Key *key)
 
     return ctx && ctx->key.who == key->who &&
            ctx->key.entity == key->entity &&
+           (ctx->key.local == key->local ||
+            ctx->key.local == KEY_ANY_LOCAL) &&
            ub_eid_same(&ctx->key.eid, &key->eid) ? ctx : NULL;
 }
 

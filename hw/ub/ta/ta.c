@@ -214,7 +214,7 @@ void ub_ta_reset(UbTa *ta)
     drop_state(ta);
     make_state(ta);
     ta->start += 4096;
-    ta->answers_try = false;
+    ta->answers_try = ta->any_local = false;
 }
 
 /* ---- destinations ---- */

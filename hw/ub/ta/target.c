@@ -484,6 +484,7 @@ static bool find_context(UbTa *ta, Arrival *a, Outcome *out)
         .eid = ta_eid(&a->head, &a->head.seid),
         .rc = compact ? KEY_COMPACT : a->tah.rc_id,
         .entity = a->entity,
+        .local = ta_local(&a->flow),
     };
 
     if (!compact && a->tah.rc_type == UB_RC_SC) {

@@ -850,7 +850,7 @@ static void test_version(void)
         p = pair_new(2, &cfg);
         data = pair_save(p, 0, &len);
         g_assert_cmpstr(pair_load(p, 1, data, len), ==, NULL);
-        g_assert_cmpuint(get_be16(data + 4), ==, 4);
+        g_assert_cmpuint(get_be16(data + 4), ==, 5);
         put_be16(data + 4, 2);
         why = pair_load(p, 1, data, len);
         if (entities == 1) {
@@ -860,6 +860,47 @@ static void test_version(void)
         }
         pair_free(p);
     }
+}
+
+/* Before version 5 contexts did not say which address of their node was asked: who asks
+ * first is the one whose numbers they know. */
+static void test_any_local(void)
+{
+    static const uint64_t local = UINT64_C(0x0123456789abcdef);
+    g_autofree uint8_t *data = NULL;
+    Key key = some_key(), other;
+    Pair *p = pair_new(2, NULL);
+    UbTa *ta = p->end[0].ta;
+    uint8_t mark[8];
+    size_t len, at = 0, found = 0;
+    Ctx *ctx;
+
+    key.local = local;
+    g_assert_false(ta_ctx_seen(ta_ctx(ta, &key), 7, false));
+    ta_ctx_done(ta_ctx(ta, &key), 7);
+    data = pair_save(p, 0, &len);
+    put_be64(mark, local);
+    for (size_t i = 0; i + sizeof(mark) <= len; i++) {
+        if (!memcmp(data + i, mark, sizeof(mark))) {
+            at = i;
+            found++;
+        }
+    }
+    g_assert_cmpuint(found, ==, 1);
+    memmove(data + at, data + at + 8, len - at - 8);
+    put_be16(data + 4, 4);
+    put_be32(data + 6, get_be32(data + 6) - 8);
+    g_assert_cmpstr(pair_load(p, 1, data, len - 8), ==, NULL);
+    ta = p->end[1].ta;
+    other = key;
+    other.local = local + 1;
+    g_assert_null(ta_ctx_find(ta, &key));
+    ctx = ta_ctx(ta, &key);
+    g_assert_true(ta_ctx_seen(ctx, 7, false));
+    g_assert_true(ta_ctx_find(ta, &key) == ctx);
+    g_assert_false(ta_ctx_seen(ta_ctx(ta, &other), 7, false));
+    g_assert_true(ta_ctx(ta, &key) == ctx);
+    pair_free(p);
 }
 
 /* Before version 4 queues said nothing of tries. */
@@ -907,6 +948,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/image/due", test_due);
     g_test_add_func("/ub/ta/image/version", test_version);
     g_test_add_func("/ub/ta/image/tries", test_tries);
+    g_test_add_func("/ub/ta/image/any-local", test_any_local);
     g_test_add_func("/ub/ta/contexts/room", test_room);
     g_test_add_func("/ub/ta/contexts/times", test_times);
     return g_test_run();

@@ -506,11 +506,14 @@ static void test_stop(void)
     pair_free(p);
 }
 
+/* Which of its CNAs the target is asked by. */
+static uint32_t inject_dcna = 2;
+
 static void inject(Pair *p, UbTpMode mode, unsigned cfg, unsigned nlp,
                    uint32_t tpn, bool last, const uint8_t *data, uint32_t len)
 {
     CorePacket *pkt = core_packet_alloc(p->pool, len);
-    UbFlow flow = { .cfg = cfg, .scna = 1, .dcna = 2 };
+    UbFlow flow = { .cfg = cfg, .scna = 1, .dcna = inject_dcna };
     static uint32_t msn;
     UbTpRx rx = { .mode = mode, .tpn = tpn, .msn = msn += last, .last = last,
                   .nlp = nlp, .flow = &flow };
@@ -645,6 +648,28 @@ static void test_window(void)
     g_assert_cmphex(p->end[1].mem[0], ==, 0x77);
     pair_run(p);
     pair_idle(p);
+    pair_free(p);
+}
+
+/* A queue that asks two CNAs of a target numbers what it asks each apart, and neither
+ * series is the other's repetition; an image keeps them apart. */
+static void test_own_addresses(void)
+{
+    g_autofree uint8_t *data = NULL;
+    Pair *p = pair_new(2, NULL);
+    size_t len;
+
+    for (unsigned i = 0; i < 6; i++) {
+        inject_dcna = 2 + (i & 1);
+        inject_write(p, 5);
+        g_assert_cmpuint(pair_count(p, 1, UB_TAC_DROP_DUPLICATE), ==,
+                         i < 2 ? 0 : i - 1);
+        if (i == 3) {
+            data = pair_save(p, 1, &len);
+            g_assert_cmpstr(pair_load(p, 1, data, len), ==, NULL);
+        }
+    }
+    inject_dcna = 2;
     pair_free(p);
 }
 
@@ -929,6 +954,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/window", test_window);
     g_test_add_func("/ub/ta/anew", test_anew);
     g_test_add_func("/ub/ta/duplicates", test_duplicates);
+    g_test_add_func("/ub/ta/own-addresses", test_own_addresses);
     g_test_add_func("/ub/ta/hostile/fuzz", test_fuzz);
     g_test_add_func("/ub/ta/hostile/responses", test_false_responses);
     g_test_add_func("/ub/ta/hostile/requests", test_false_requests);

@@ -117,14 +117,14 @@ static void test_format(gconstpointer moment)
         size_t len;
         const char *sum;
     } want[BUSY_MOMENTS][2] = {
-        { { 184484, "7a359ae140871fa13864cd25a4cbb9e2"
-                    "7ed2b343608339096244c05431495c54" },
-          { 184484, "7c49751f19c710591b779f45355e8a81"
-                    "4add29cb7ac49dab2a3b5b1f7614c472" } },
-        { { 167428, "12200d515c64aca39e7426eda47a4578"
-                    "c4a7e44f39db517f42b715b6e14a02e7" },
-          { 218246, "32f03883906631ad918cc20516159b72"
-                    "b932a3acd46850d374b1d2032910bd82" } },
+        { { 184484, "3544cc3d5ff751cbc27bb42e3c2e31a0"
+                    "f4711686a7fb232d07d408dab7d067bb" },
+          { 184484, "4c93f761d04544c314216e0c0f0ebd8d"
+                    "b789450e806f3b15ba5948e116bc133b" } },
+        { { 167452, "6b906501b65fd62bc462300750287689"
+                    "881f0f30f83520ca94ccd211880d3ec6" },
+          { 218270, "b748af00d98c5facb0be745effa6c8e1"
+                    "809564f17c93dfbe9c52455663c54cbf" } },
     };
     unsigned m = GPOINTER_TO_UINT(moment);
 
