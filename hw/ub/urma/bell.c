@@ -114,6 +114,13 @@ static void word_take(UbUrma *u, unsigned kind, uint32_t id)
     }
 }
 
+void urma_bell_take_rq(UbUrma *u, uint32_t id)
+{
+    if (__atomic_load_n(&u->bells->word[BELL_RQ][id], __ATOMIC_RELAXED)) {
+        word_take(u, BELL_RQ, id);
+    }
+}
+
 static unsigned first_bit(uint64_t *bits)
 {
     unsigned bit = __builtin_ctzll(*bits);

@@ -16,7 +16,7 @@ unsigned urma_rq_left(UbUrma *u, const UrmaQueue *q)
     UrmaQueue *rq = urma_rq_of(u, q);
 
     if (rq) {
-        urma_record_read(rq);
+        urma_rq_look(rq);
     }
     return rq ? (uint16_t)(rq->rq_pi - rq->rq_ci) : 0;
 }

@@ -216,6 +216,9 @@ const char *urma_eq_check(const UbUrma *u, const UrmaEq *eq);
 /* ---- bell.c ---- */
 UrmaBells *urma_bells_new(void);
 void urma_bells_free(UrmaBells *b);
+/* What the doorbell of a receive queue has said and nobody has looked at: a message
+ * that comes now finds the entry. */
+void urma_bell_take_rq(UbUrma *u, uint32_t id);
 /* Whose the doorbells of a number are: a page, or -1. */
 void urma_bells_queue(UrmaBells *b, uint32_t id, int page);
 void urma_bells_cq(UrmaBells *b, uint32_t id, int page);
@@ -307,6 +310,8 @@ bool urma_place(void *opaque, uint64_t rqe, uint32_t off, const void *buf,
                 uint32_t len);
 void urma_received(void *opaque, const UbRecvDone *done);
 void urma_rq_bell(UbUrma *u, uint32_t page, uint64_t value);
+/* What was posted by now, whether its doorbell had a turn or not. */
+void urma_rq_look(UrmaQueue *rq);
 /* So many entries (blocks) are posted; false: that cannot be. */
 bool urma_rq_posted(UrmaQueue *q, uint16_t pi);
 bool urma_sq_posted(UrmaQueue *q, uint16_t pi);

@@ -105,7 +105,7 @@ static UbRecvResult queue_receive(UbUrma *u, UrmaQueue *q, UbRecvBuf *buf)
         return UB_RECV_SILENT;
     }
     if (rq->rq_pi == rq->rq_ci) {
-        urma_record_read(rq);
+        urma_rq_look(rq);
     }
     if (rq->rq_pi == rq->rq_ci) {
         u->counter[UB_URMA_RNR]++;
@@ -302,6 +302,12 @@ void urma_record_read(UrmaQueue *q)
         urma_guest_error(u, "record of a queue that is not in memory, or of more "
                          "entries than it has");
     }
+}
+
+void urma_rq_look(UrmaQueue *rq)
+{
+    urma_bell_take_rq(rq->urma, rq->id);
+    urma_record_read(rq);
 }
 
 void urma_rq_bell(UbUrma *u, uint32_t page, uint64_t value)

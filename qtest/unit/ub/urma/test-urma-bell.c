@@ -171,6 +171,29 @@ static void test_arm(void)
 
 /* ---- Records ---------------------------------------------------------------------------- */
 
+/* A doorbell that rang before a message came, and had no turn yet: the message finds
+ * the entry. */
+static void test_receive(void)
+{
+    uint8_t *at, *e;
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    at = p.b->memory + p.qb.rq;
+    put_le64(at, p.remote);
+    put_le32(at + 8, 64);
+    ub_urma_ring(p.b->urma, 0, UBQ_BELL_RQ, p.qb.id | 1ull << 32);
+    e = message_op(&p, UB_TA_SEND, 0, p.local, 64);
+    post_and_run(&p, e, 1);
+    ubq_cq_expect(&p.cq_a, UBQ_STATUS_OK);
+    ubq_cq_expect(&p.cq_b, UBQ_STATUS_OK);
+    g_assert_cmpuint(ub_urma_counter(p.b->urma, UB_URMA_RNR), ==, 0);
+    /* It is not heard twice. */
+    ub_urma_rung(p.b->urma);
+    g_assert_cmpuint(ub_urma_counter(p.b->urma, UB_URMA_BELLS_BAD), ==, 0);
+    pair_stop(&p);
+}
+
 typedef struct Recorded {
     Pair p;
     UbqCq cq;
@@ -390,6 +413,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/urma/bell/threads", test_threads);
     g_test_add_func("/ub/urma/bell/foreign", test_foreign);
     g_test_add_func("/ub/urma/bell/arm", test_arm);
+    g_test_add_func("/ub/urma/bell/receive", test_receive);
     g_test_add_func("/ub/urma/record/send", test_record_send);
     g_test_add_func("/ub/urma/record/receive", test_record_receive);
     g_test_add_func("/ub/urma/record/stale", test_record_stale);
