@@ -216,7 +216,8 @@ typedef struct UbNetConfig {
     uint16_t vl_strict;   /* bit v: VL v goes before all that are weighted, higher
                            * ones first */
     uint16_t vl_weight[UB_NET_VLS]; /* 0 counts as 1 */
-    /* §5.3.6: what came by VL v leaves by vl_out[v]; default the same. */
+    /* §5.3.6: what came by VL v leaves by vl_out[v]; default the same.  A manager may
+     * have other maps for groups of ports (ub/net_hw.h). */
     uint8_t vl_out[UB_NET_VLS];
     int64_t watchdog;     /* ns after which a queue that was not served is thrown
                            * away; 0: never */
@@ -402,16 +403,29 @@ uint32_t ub_net_route_gen(const UbNet *net);
 /* The registers of ROUTE_TABLE in @space, if there are entries; they are the
  * net's from now on.  False: the space has no place for them. */
 bool ub_net_attach(UbNet *net, UbSpace *space);
+/* CFG0_CAP242 in @space (ub/net_hw.h): partitions and maps of VLs for a manager. */
+bool ub_net_attach_policy(UbNet *net, UbSpace *space);
 
 /* ---- Isolation ------------------------------------------------------------------ */
 
 void ub_net_set_npi(UbNet *net, uint32_t npi);
+/* The same by somebody who may: NPIC, a manager.  The op npi is called. */
+void ub_net_change_npi(UbNet *net, uint32_t npi);
 uint32_t ub_net_npi(const UbNet *net);
 /* NPIs that may pass a port (edge check of a switch), or in loose mode with
  * UB_NET_ANY that own senders may use; none: all. */
 #define UB_NET_MAX_NPIS 256
 bool ub_net_npi_allow(UbNet *net, unsigned port, uint32_t npi);
 void ub_net_npi_clear(UbNet *net, unsigned port);
+/* One of them no more.  False: it was none. */
+bool ub_net_npi_disallow(UbNet *net, unsigned port, uint32_t npi);
+/* An empty list of a port lets all pass, or nothing where it is closed. */
+void ub_net_npi_close(UbNet *net, unsigned port, bool closed);
+bool ub_net_npi_closed(const UbNet *net, unsigned port);
+/* The list of a port or of own senders, which stays the net's; how long it is. */
+unsigned ub_net_npi_list(const UbNet *net, unsigned port,
+                         const uint32_t **npis);
+uint32_t ub_net_npi_replaced(const UbNet *net, unsigned port);
 /* What comes in by a port gets this NPI; 0: it keeps its own. */
 void ub_net_npi_replace(UbNet *net, unsigned port, uint32_t npi);
 

@@ -52,11 +52,6 @@ bool net_control(UbNet *net, unsigned port, CorePacket *pkt)
     }
     net_count(net, port, UB_NET_NPIC);
     core_packet_free(pkt);
-    if (npi != net->npi) {
-        ub_net_set_npi(net, npi);
-        if (net->ops.npi) {
-            net->ops.npi(net->opaque, npi);
-        }
-    }
+    ub_net_change_npi(net, npi);
     return true;
 }

@@ -115,6 +115,22 @@ static void image_port(UbNet *net, CoreImage *im, unsigned i)
     ub_net_npi_replace(net, i, p->npi_replace);
 }
 
+/* What a manager decided of ports and VLs; version 1 did not have it. */
+static void image_policy(UbNet *net, CoreImage *im)
+{
+    uint8_t *out = &net->vl.out[0][0][0];
+
+    for (unsigned i = 0; i < net->conf.ports; i++) {
+        core_image_flag(im, &net->port[i].npi_closed);
+        core_image_int(im, &net->vl.group[i]);
+        net->vl.group[i] &= 15;
+    }
+    for (unsigned i = 0; i < sizeof(net->vl.out); i++) {
+        core_image_int(im, &out[i]);
+        out[i] &= 15;
+    }
+}
+
 void ub_flow_image(UbFlow *f, CoreImage *im)
 {
     core_image_int(im, &f->cfg);
@@ -139,11 +155,12 @@ void ub_flow_image(UbFlow *f, CoreImage *im)
 void ub_net_image(UbNet *net, CoreImage *im)
 {
     uint32_t locals = net->locals;
+    unsigned version;
 
     if (core_image_loading(im)) {
         ub_net_reset(net, core_image_now(im));
     }
-    core_image_begin(im, CORE_TAG('U', 'N', 'E', 'T'), 1);
+    version = core_image_begin(im, CORE_TAG('U', 'N', 'E', 'T'), 2);
     core_image_same(im, net->conf.ports, "another number of ports");
     core_image_same(im, net->conf.route_entries,
                     "another number of route entries");
@@ -159,6 +176,9 @@ void ub_net_image(UbNet *net, CoreImage *im)
         image_port(net, im, i);
     }
     image_routes(net, im);
+    if (version >= 2) {
+        image_policy(net, im);
+    }
     core_image_end(im);
     if (!core_image_loading(im)) {
         return;

@@ -13,6 +13,7 @@
  *   control.c  what of CFG 5 ends here
  *   rx.c       upward, forwarding
  *   regs.c     ROUTE_TABLE
+ *   policy.c   CFG0_CAP242: partitions and maps of VLs
  *   net.c      life, work
  *   image.c    migration
  *
@@ -48,6 +49,7 @@ typedef struct NetPort {
     uint32_t cna;
     unsigned turn;   /* VL whose weighted turn it is */
     uint32_t npi_replace;
+    bool npi_closed; /* an empty list lets nothing pass */
     NetNpis allowed;
     NetQueue queue[UB_NET_VLS];
     uint64_t count[UB_NET_COUNTERS_NUM];
@@ -72,6 +74,14 @@ typedef struct NetRoutes {
     UbSlice *slice;     /* NULL: not attached */
 } NetRoutes;
 
+/* Maps of VLs by groups of ports: bits 1:0 of a port's are the in-group, 3:2 the
+ * out-group. */
+#define NET_VL_GROUPS 4
+typedef struct NetVlMaps {
+    uint8_t group[UB_NET_MAX_PORTS];
+    uint8_t out[NET_VL_GROUPS][NET_VL_GROUPS][UB_NET_VLS];
+} NetVlMaps;
+
 typedef struct NetFault NetFault;
 
 struct UbNet {
@@ -91,6 +101,7 @@ struct UbNet {
     NetRoutes routes;
     uint32_t npi;
     NetNpis allowed;   /* of own senders */
+    NetVlMaps vl;
     CorePacket *loop, **loop_tail;
     unsigned looped;
     bool loop_refused;  /* somebody was told UB_BUSY of the loop */
@@ -149,8 +160,18 @@ static inline unsigned net_links(const UbNet *net)
 }
 uint64_t net_link_ports(const UbNet *net);
 
+/* The VL by which what came by a port and VL leaves by another port. */
+static inline unsigned net_vl_out(const UbNet *net, unsigned in, unsigned out,
+                                  unsigned vl)
+{
+    return net->vl.out[net->vl.group[in] & 3][net->vl.group[out] >> 2 & 3]
+                      [vl & 15];
+}
+
 /* ---- npi.c ---- */
 bool net_npi_listed(const NetNpis *list, uint32_t npi);
+/* Whether a port lets an NPI pass, which way ever. */
+bool net_npi_passes(const NetPort *port, uint32_t npi);
 /* Own NPI and list as configured. */
 void net_npi_power_on(UbNet *net);
 /* The NPI of what an own sender sends with @npi, or 0: not allowed, *why. */
@@ -228,5 +249,9 @@ void net_regs_load(UbNet *net);
 void net_regs_entry(UbNet *net, int64_t entry);
 void net_regs_exact(UbNet *net);
 void net_regs_free(UbNet *net);
+
+/* ---- policy.c ---- */
+/* Maps of VLs as configured, all ports in one group. */
+void net_vl_power_on(UbNet *net);
 
 #endif

@@ -106,6 +106,10 @@ const char *ub_net_configure(UbNet *net, const UbNetConfig *cfg)
         cfg->forward != net->conf.forward) {
         return "ports, route entries and forwarding do not change";
     }
+    if (memcmp(cfg->vl_out, net->conf.vl_out, sizeof(cfg->vl_out))) {
+        net->conf = *cfg;
+        net_vl_power_on(net); /* a manager's maps are not any more */
+    }
     net->conf = *cfg;
     net_kick(net); /* the watchdog's time may be another */
     return NULL;
@@ -152,6 +156,7 @@ UbNet *ub_net_new(const UbNetConfig *cfg, const UbNetOps *ops, void *opaque)
     net->loop_tail = &net->loop;
     net->routes.entry = g_new0(uint64_t, cfg->route_entries);
     net_npi_power_on(net);
+    net_vl_power_on(net);
     reset_routes(net);
     return net;
 }
@@ -211,9 +216,11 @@ void ub_net_reset(UbNet *net, int64_t now)
         net_queue_flush(net, now, i, UB_NET_DROP_FLUSHED);
         ub_net_npi_clear(net, i);
         ub_net_npi_replace(net, i, 0);
+        ub_net_npi_close(net, i, false);
         ub_net_set_port_cna(net, i, 0);
     }
     net_npi_power_on(net);
+    net_vl_power_on(net);
     ub_net_set_primary(net, 0);
     net->locals = 0;
     reset_routes(net);

@@ -12,6 +12,16 @@ void ub_net_set_npi(UbNet *net, uint32_t npi)
     net->npi = npi & UB_NPI_MASK;
 }
 
+void ub_net_change_npi(UbNet *net, uint32_t npi)
+{
+    uint32_t before = net->npi;
+
+    ub_net_set_npi(net, npi);
+    if (net->npi != before && net->ops.npi) {
+        net->ops.npi(net->opaque, net->npi);
+    }
+}
+
 uint32_t ub_net_npi(const UbNet *net)
 {
     return net->npi;
@@ -32,6 +42,12 @@ bool net_npi_listed(const NetNpis *list, uint32_t npi)
     return false;
 }
 
+bool net_npi_passes(const NetPort *port, uint32_t npi)
+{
+    return (!port->allowed.n && !port->npi_closed) ||
+           net_npi_listed(&port->allowed, npi);
+}
+
 bool ub_net_npi_allow(UbNet *net, unsigned port, uint32_t npi)
 {
     NetNpis *list = list_of(net, port);
@@ -46,6 +62,43 @@ bool ub_net_npi_allow(UbNet *net, unsigned port, uint32_t npi)
     list->npi = g_renew(uint32_t, list->npi, list->n + 1);
     list->npi[list->n++] = npi;
     return true;
+}
+
+bool ub_net_npi_disallow(UbNet *net, unsigned port, uint32_t npi)
+{
+    NetNpis *list = list_of(net, port);
+
+    for (unsigned i = 0; i < list->n; i++) {
+        if (list->npi[i] == (npi & UB_NPI_MASK)) {
+            list->npi[i] = list->npi[--list->n];
+            return true;
+        }
+    }
+    return false;
+}
+
+void ub_net_npi_close(UbNet *net, unsigned port, bool closed)
+{
+    net->port[port].npi_closed = closed;
+}
+
+unsigned ub_net_npi_list(const UbNet *net, unsigned port, const uint32_t **npis)
+{
+    const NetNpis *list = port == UB_NET_ANY ? &net->allowed
+                                             : &net->port[port].allowed;
+
+    *npis = list->npi;
+    return list->n;
+}
+
+bool ub_net_npi_closed(const UbNet *net, unsigned port)
+{
+    return net->port[port].npi_closed;
+}
+
+uint32_t ub_net_npi_replaced(const UbNet *net, unsigned port)
+{
+    return net->port[port].npi_replace;
 }
 
 void ub_net_npi_clear(UbNet *net, unsigned port)

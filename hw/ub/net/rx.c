@@ -141,16 +141,17 @@ static void pass_on(NetIn *in, NetKey *key)
         net_drop(net, in->flow.port, UB_NET_DROP_NOT_OURS, in->pkt);
         return;
     }
-    key->vl = net->conf.vl_out[in->flow.vl] & 15;
+    /* The port that is chosen decides; until then the way that most go. */
+    key->vl = net_vl_out(net, in->flow.port, in->flow.port, in->flow.vl);
     if (!passes_icrc(in) || !way_out(in, key, &port)) {
         return;
     }
-    vl = net_queue_vl(net, port, key->vl);
+    vl = net_queue_vl(net, port, net_vl_out(net, in->flow.port, port,
+                                            in->flow.vl));
     if (ub_lph_is_ip(in->flow.cfg)) {
         uint8_t *p = core_packet_data(in->pkt);
 
-        if (net->port[port].allowed.n &&
-            !net_npi_listed(&net->port[port].allowed, in->flow.npi)) {
+        if (!net_npi_passes(&net->port[port], in->flow.npi)) {
             net_drop(net, port, UB_NET_DROP_NPI, in->pkt);
             return;
         }
@@ -307,7 +308,7 @@ static bool edge_npi(NetIn *in, uint8_t *p)
     if (in->looped) {
         return true;
     }
-    if (port->allowed.n && !net_npi_listed(&port->allowed, in->flow.npi)) {
+    if (!net_npi_passes(port, in->flow.npi)) {
         net_drop(in->net, in->flow.port, UB_NET_DROP_NPI, in->pkt);
         return false;
     }

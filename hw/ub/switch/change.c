@@ -132,6 +132,19 @@ static json_t *npi_clear(UbSwitchAdmin *a, json_t *args)
     return json_object();
 }
 
+static json_t *npi_close(UbSwitchAdmin *a, json_t *args)
+{
+    json_int_t port;
+    int on;
+
+    if (!admin_args(a, args, "{s:I, s:b}", "port", &port, "on", &on) ||
+        !admin_any_port(a, port)) {
+        return NULL;
+    }
+    ub_net_npi_close(ub_switch_net(a->sw), port, on);
+    return json_object();
+}
+
 static json_t *npi_replace(UbSwitchAdmin *a, json_t *args)
 {
     json_int_t port, npi;
@@ -321,6 +334,7 @@ const AdminRow admin_changes[] = {
     { "configure", configure_net },
     { "npi-allow", npi_allow },
     { "npi-clear", npi_clear },
+    { "npi-close", npi_close },
     { "npi-replace", npi_replace },
     { "npi-configure", npi_configure },
     { "port-enable", enable_port },

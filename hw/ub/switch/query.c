@@ -173,6 +173,33 @@ static json_t *query_routes(UbSwitchAdmin *a, json_t *args)
                      "exact", ub_net_exact_get(net), "cna", cnas, "ip", ips);
 }
 
+/* What passes each port, and what comes in gets. */
+static json_t *query_npis(UbSwitchAdmin *a, json_t *args)
+{
+    UbNet *net = ub_switch_net(a->sw);
+    json_t *list;
+
+    if (!admin_args(a, args, "{}")) {
+        return NULL;
+    }
+    list = json_array();
+    for (unsigned i = 0; i < ub_switch_ports(a->sw) +
+         ub_switch_ethernet_ports(a->sw); i++) {
+        json_t *npis = json_array();
+        const uint32_t *npi;
+        unsigned n = ub_net_npi_list(net, i, &npi);
+
+        for (unsigned k = 0; k < n; k++) {
+            json_array_append_new(npis, json_integer(npi[k]));
+        }
+        json_array_append_new(list, json_pack(
+            "{s:i, s:o, s:b, s:I}", "port", (int)i, "npis", npis,
+            "closed", ub_net_npi_closed(net, i),
+            "replace", (json_int_t)ub_net_npi_replaced(net, i)));
+    }
+    return list;
+}
+
 static json_t *query_settings(UbSwitchAdmin *a, json_t *args)
 {
     const UbSwitchConfig now = ub_switch_settings(a->sw);
@@ -227,6 +254,7 @@ const AdminRow admin_queries[] = {
     { "query-ports", query_ports },
     { "query-counters", query_counters },
     { "query-routes", query_routes },
+    { "query-npis", query_npis },
     { "query-settings", query_settings },
     { "query-faults", query_faults },
     { NULL, NULL },

@@ -509,6 +509,7 @@ UbSwitch *ub_switch_new(const UbSwitchConfig *cfg, const UbSwitchOps *ops,
     ub_net_set_upper(sw->net, UB_NET_CONTROL, &switch_control, sw);
     make_space(sw);
     ub_net_attach(sw->net, sw->space);
+    ub_net_attach_policy(sw->net, sw->space);
     switch_manage_init(sw);
     sw->port = g_new0(SwitchPort, cfg->ports);
     if (!switch_ether_init(sw, why)) {

@@ -15,6 +15,7 @@
 #include "core/bytes.h"
 #include "core/image.h"
 #include "internal.h"
+#include "ub/net_hw.h"
 
 /* ---- Settings ------------------------------------------------------------------- */
 
@@ -325,12 +326,14 @@ static void ubc_image(Ubc *ubc, CoreImage *im)
 {
     uint32_t *words = ub_space_state(ubc->space);
     unsigned n = ub_space_state_words(ubc->space);
+    unsigned version;
     uint8_t guid[16];
 
     memcpy(guid, ubc->conf.guid, sizeof(guid));
-    core_image_check(im, core_image_begin(im, CORE_TAG('U', 'B', 'C', ' '),
-                                          3) == 3,
+    version = core_image_begin(im, CORE_TAG('U', 'B', 'C', ' '), 4);
+    core_image_check(im, version >= 3,
                      "the source has version 1 of the interface");
+    n -= version < 4 ? UB_NETR_USED : 0; /* CFG0_CAP242, which is the last */
     settings_image(&ubc->conf, im);
     core_image_bytes(im, guid, sizeof(guid));
     if (core_image_loading(im) && !core_image_error(im)) {

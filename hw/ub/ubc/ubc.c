@@ -266,6 +266,8 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
         return NULL;
     }
     ubc_manage_init(ubc);
+    /* The last, so that images from before it have the words of all others. */
+    ub_net_attach_policy(ubc->net, ubc->space);
     return ubc;
 }
 
