@@ -51,7 +51,17 @@ typedef struct UbFmPort {
     UbId peer_guid;
     int peer;           /* node that packets may go to, or UB_FM_NONE: it did not
                          * answer, is not admitted, or behind a boundary */
+    /* Of a switch, by ub_fm_give_partitions(): what it was told of the port. */
+    uint32_t npi;       /* of what is behind it, 0: of nobody */
+    uint8_t gate;       /* UbFmGate */
 } UbFmPort;
+
+/* What passes a switch's port of packets with NPI (UB 2.0 §5.3.3). */
+typedef enum UbFmGate {
+    UB_FM_GATE_UNKNOWN, /* it was not told, or not all of it */
+    UB_FM_GATE_OPEN,    /* all: another switch is behind it */
+    UB_FM_GATE_CLOSED,  /* the NPI of who is behind it, or nothing */
+} UbFmGate;
 
 typedef struct UbFmNode {
     UbId guid;
@@ -73,9 +83,22 @@ typedef struct UbFmNode {
     uint32_t fm_cna;    /* the UBFM it knows */
     unsigned entities;
     unsigned routes;    /* entries of its table, 0: it has none */
+    uint32_t npi;       /* its own, where it was given or read; else 0 */
+    uint8_t policy;     /* UbFmPolicy */
+    uint8_t vls;        /* of its links to other switches that maps may use; 0: that
+                         * is not known */
+    /* By ub_fm_paths(): in-group and out-group of each port (ub/net_hw.h). */
+    uint32_t vl_group[8];
     /* By ub_fm_paths(): the ports that lead to each node of the fabric. */
     uint64_t *route;
 } UbFmNode;
+
+/* Whether a node has CFG0_CAP242 (ub/net_hw.h). */
+typedef enum UbFmPolicy {
+    UB_FM_POLICY_UNKNOWN,
+    UB_FM_POLICY_ABSENT,
+    UB_FM_POLICY_THERE,
+} UbFmPolicy;
 
 /* What was found and is not kept. */
 typedef struct UbFmBeyond {
@@ -99,7 +122,11 @@ typedef struct UbFm {
     UbFmBeyond beyond;
     unsigned cnas;      /* the highest CNA and one, by ub_fm_paths() */
     uint16_t *by_cna;   /* which node has a CNA, and one; 0: nobody */
-    bool tree;          /* routes go up a tree and down, not all shortest ways */
+    bool ringed;        /* on all shortest ways, links would wait in a ring */
+    bool tree;          /* all routes go up a tree and down instead */
+    unsigned layers;    /* VLs that a packet goes through at most; 1: no maps */
+    unsigned classes;   /* VLs of senders, each of which has so many layers */
+    unsigned trees;     /* nodes to which routes are by a tree for want of VLs */
     unsigned written;   /* registers, by the last ub_fm_bring_up() */
 } UbFm;
 
@@ -128,6 +155,12 @@ typedef struct UbFmPlan {
     uint32_t first_cna;  /* of those that are given */
     uint16_t upi;        /* of all nodes; 0: as it is */
     UbId eid_prefix;     /* its low 20 bits are the CNA */
+    /*
+     * The NPI of a node (@port UB_FM_NONE), or of who is behind a port of a switch; 0:
+     * none is said.  NULL: NPIs stay as they are.
+     */
+    uint32_t (*npi)(void *opaque, UbId guid, int port);
+    void *npi_opaque;
 } UbFmPlan;
 
 /* Defaults. */
@@ -153,15 +186,34 @@ bool ub_fm_forgotten(UbFm *fm);
  * one keep it (address.c).  Returns the nodes that refused.
  */
 unsigned ub_fm_give_addresses(UbFm *fm, const UbFmPlan *plan);
+/* NPIs of nodes and of ports of switches, as the plan says (partition.c): a node's
+ * ports let pass its partition alone, whoever it says it is; who is in none passes
+ * nothing.  What @before was told is not told again.  Returns as above. */
+unsigned ub_fm_give_partitions(UbFm *fm, const UbFmPlan *plan,
+                               const UbFm *before);
+/* The NPI of a node by the plan, or by that of a port that it is behind; 0: none. */
+uint32_t ub_fm_npi_of(const UbFm *fm, const UbFmPlan *plan, unsigned i);
+/* Whether it has CFG0_CAP242, by asking it once. */
+bool ub_fm_has_policy(UbFm *fm, unsigned i);
 /* EID where there is none, UPI, and who the UBFM is.  Returns as above. */
 unsigned ub_fm_give_identities(UbFm *fm, const UbFmPlan *plan);
 
 /*
  * Work out the routes of all nodes (paths.c): all shortest paths.  Where packets
- * of different ways could wait for one another in a ring, paths go up a tree
- * first and then down instead, which cannot (docs/decisions/ub-fm.rst).
+ * of different ways could wait for one another in a ring, switches' maps of VLs let
+ * them go up one VL wherever they turn up again (layers.c), if there are so many VLs;
+ * else paths go up a tree first and then down, which cannot form one
+ * (docs/decisions/ub-fm.rst).
  */
 void ub_fm_paths(UbFm *fm);
+/* The VL map of switches for ports of these groups: by @vl. */
+unsigned ub_fm_vl_out(const UbFm *fm, unsigned in, unsigned out, unsigned vl);
+/* Ask a switch of a fabric with rings for its VLs.  False: it does not say. */
+bool ub_fm_inquire_vls(UbFm *fm, unsigned i);
+/* Write groups and maps of a switch; @was: the node as it was brought up last, with
+ * the fabric @before, or NULL.  False: a register was refused. */
+bool ub_fm_program_vls(UbFm *fm, unsigned i, const UbFm *before,
+                       const UbFmNode *was);
 /* The ports of node @i that lead to @cna; 0: none do, or ub_fm_paths() was not
  * called. */
 uint64_t ub_fm_route(const UbFm *fm, unsigned i, uint32_t cna);

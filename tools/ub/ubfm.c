@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "ubfm-allow.h"
+#include "ubfm-part.h"
 #include "ubfm-plug.h"
 
 static const char usage[] =
@@ -33,6 +34,9 @@ static const char usage[] =
     "                        is lent (its User's)\n"
     "  -a, --allow=FILE      patterns of GUIDs, one in a line: others get neither\n"
     "                        address nor routes; SIGHUP has it read again\n"
+    "  -p, --partitions=FILE lines with a pattern of GUIDs, or one, / and a port of a\n"
+    "                        switch, and an NPI: others pass nothing of packets with\n"
+    "                        NPI; SIGHUP has it read again\n"
     "  -n, --nodes=N         no more than so many nodes are looked at (1024; 4096 at\n"
     "                        most)\n"
     "  -w, --window=S        a second press of a slot's button calls off the first\n"
@@ -57,8 +61,9 @@ typedef struct Options {
     bool service;
     unsigned interval, window, nodes;
     Print *print;
-    const char *output, *device, *allow;
+    const char *output, *device, *allow, *partitions;
     UbFmPlan plan;
+    UbfmParts parts;
     UbfmPool pool;
     char **command;         /* words, or NULL */
     int words;
@@ -127,6 +132,7 @@ static int take_options(int argc, char **argv, Options *o)
         { "timeout", required_argument, NULL, 't' },
         { "window", required_argument, NULL, 'w' },
         { "nodes", required_argument, NULL, 'n' },
+        { "partitions", required_argument, NULL, 'p' },
         { "help", no_argument, NULL, 'h' },
         { 0 },
     };
@@ -135,7 +141,7 @@ static int take_options(int argc, char **argv, Options *o)
     int c;
 
     while (good &&
-           (c = getopt_long(argc, argv, "si:f:o:c:e:u:a:t:w:n:h", options, NULL)) != -1) {
+           (c = getopt_long(argc, argv, "si:f:o:c:e:u:a:t:w:n:p:h", options, NULL)) != -1) {
         switch (c) {
         case 's':
             o->service = true;
@@ -167,6 +173,9 @@ static int take_options(int argc, char **argv, Options *o)
             break;
         case 'w':
             good = take_number(optarg, 3600, &o->window);
+            break;
+        case 'p':
+            o->partitions = optarg;
             break;
         case 'n':
             good = take_number(optarg, UB_FM_NODES_MOST, &o->nodes) && o->nodes;
@@ -292,6 +301,10 @@ static void tell_changes(const UbFm *fm, const UbFm *before, unsigned refused)
     fprintf(stderr, "ubfm: %u nodes, %u links, %u registers written%s\n",
             fm->nodes, count_links(fm), fm->written,
             fm->tree ? ", routes by a tree" : "");
+    if (fm->layers > 1) {
+        fprintf(stderr, "ubfm: maps of VLs: %u layers of %u, %u nodes by a tree\n",
+                fm->layers, fm->classes, fm->trees);
+    }
     if (count_strangers(fm)) {
         fprintf(stderr, "ubfm: %u nodes are not admitted\n",
                 count_strangers(fm));
@@ -317,10 +330,17 @@ static UbFm *new_fabric(UbmsgDev *d, const Options *o, UbfmAllow *allow)
 }
 
 /* A list that cannot be read leaves the one before. */
-static bool read_list(UbfmAllow *allow, const char *file)
+static bool read_lists(Options *o, UbfmAllow *allow)
 {
+    const char *file = o->allow;
+
     if (!file || ubfm_allow_read(allow, file)) {
-        return true;
+        file = o->partitions;
+        if (!file || ubfm_parts_read(&o->parts, file)) {
+            o->plan.npi = o->parts.listed ? ubfm_npi : NULL;
+            o->plan.npi_opaque = &o->parts;
+            return true;
+        }
     }
     fprintf(stderr, "ubfm: %s: %s\n", file, strerror(errno));
     return false;
@@ -392,9 +412,10 @@ static void wait_events(UbmsgDev *d, UbfmPlug *plug, UbFm *fm, unsigned seconds)
 }
 
 /* One manager at a time does something: others of this guest wait. */
-static int manage(UbmsgDev *d, const Options *o, UbfmAllow *allow)
+static int manage(UbmsgDev *d, Options *o, UbfmAllow *allow)
 {
     UbFm *before = NULL, *fm;
+    bool again = false;     /* lists are others */
     UbfmPlug plug;
     int status = 0;
 
@@ -405,7 +426,7 @@ static int manage(UbmsgDev *d, const Options *o, UbfmAllow *allow)
 
         if (reread) {
             reread = 0;
-            read_list(allow, o->allow);
+            again = read_lists(o, allow);
         }
         ubmsg_lock(d, true);
         ubmsg_fresh(d);
@@ -416,7 +437,9 @@ static int manage(UbmsgDev *d, const Options *o, UbfmAllow *allow)
             status = o->service && ended ? status : 1;
             break;
         }
-        changed = !before || !ub_fm_same(fm, before) || ub_fm_forgotten(fm);
+        changed = again || !before || !ub_fm_same(fm, before) ||
+                  ub_fm_forgotten(fm);
+        again = false;
         if (changed || status) {
             refused = ub_fm_bring_up(fm, &o->plan, before);
             if (ubfm_may_print(&plug.pace)) {
@@ -486,7 +509,7 @@ int main(int argc, char **argv)
     if (status) {
         return status - 1;
     }
-    if (!read_list(&allow, o.allow)) {
+    if (!read_lists(&o, &allow)) {
         return 1;
     }
     if (!ubmsg_open(&d, o.device, o.service)) {
@@ -507,5 +530,6 @@ int main(int argc, char **argv)
     status = o.command ? obey(&d, &o, &allow) : manage(&d, &o, &allow);
     ubmsg_close(&d);
     ubfm_allow_free(&allow);
+    ubfm_parts_free(&o.parts);
     return status;
 }

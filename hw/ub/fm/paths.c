@@ -3,25 +3,35 @@
  *
  * First all shortest paths.  A packet holds a buffer of the link it came by until
  * the next link takes it, so links depend on one another; where those
- * dependencies form a ring, all of it can stand still for ever.  Then each path
- * goes up a spanning tree's levels first and down afterwards: a ring would need a
- * link upwards after one downwards.
+ * dependencies form a ring, all of it can stand still for ever.  A ring needs a link
+ * upwards after one downwards, by the levels of a spanning tree.  So either packets
+ * change to a higher VL there, as many times as there are VLs, or each path goes up
+ * first and down afterwards.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <stdlib.h>
 
-#include "ub/fm.h"
+#include "layers.h"
 
 #define FAR 0xffffu
 #define MASK_PORTS 64 /* that an entry has bits for */
 #define CNA_MOST 0xffffu /* that has routes (address.c) */
+
+/* Turns upwards behind a way downwards that packets make from a node on, at most: of
+ * those that came up or from a controller, and of those that came down. */
+typedef struct Turns {
+    unsigned up, down;
+} Turns;
 
 /* What is worked out for one fabric; arrays by node. */
 typedef struct Paths {
     UbFm *fm;
     unsigned *level;    /* order: a smaller one is further up */
     unsigned *queue;
+    unsigned *order;    /* nodes by level, from the top down */
+    unsigned passing;   /* nodes in `queue` after measure() */
+    Turns *turns;
     uint16_t *cost;     /* hops to the destination in hand */
     uint16_t *down;     /* those by ways that only go down */
 } Paths;
@@ -82,6 +92,7 @@ static void measure(Paths *p, unsigned dest)
             }
         }
     }
+    p->passing = tail;
 }
 
 /* Ports of @i to neighbours that are at @best from @dest; @below: and lower. */
@@ -100,6 +111,19 @@ static uint64_t ports_to(const Paths *p, unsigned i, unsigned dest,
         }
     }
     return mask;
+}
+
+/* Nobody is routed to who has no address, or one beyond what packets carry. */
+static bool has_routes(const UbFmNode *n)
+{
+    return n->cna && n->cna <= CNA_MOST;
+}
+
+static void forget_dest(UbFm *fm, unsigned dest)
+{
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        fm->node[i].route[dest] = 0;
+    }
 }
 
 static void route_shortest(Paths *p, unsigned dest)
@@ -152,9 +176,8 @@ static void order_nodes(Paths *p)
             p->level[i] = next++;
         }
     }
-    /* From the top down. */
     for (unsigned i = 0; i < fm->nodes; i++) {
-        p->queue[p->level[i]] = i;
+        p->order[p->level[i]] = i;
     }
 }
 
@@ -181,13 +204,13 @@ static void route_tree(Paths *p, unsigned dest)
 
     /* From the bottom up: ways that only go down. */
     for (unsigned k = fm->nodes; k-- > 0;) {
-        unsigned i = p->queue[k], best = least(p, i, dest, p->down, true);
+        unsigned i = p->order[k], best = least(p, i, dest, p->down, true);
 
         p->down[i] = i == dest ? 0 : best == FAR ? FAR : best + 1;
     }
     /* From the top down: those, or a neighbour further up. */
     for (unsigned k = 0; k < fm->nodes; k++) {
-        unsigned i = p->queue[k], best;
+        unsigned i = p->order[k], best;
 
         p->cost[i] = p->down[i];
         if (i == dest) {
@@ -304,6 +327,62 @@ bool ub_fm_is_ring_free(const UbFm *fm)
     return !ring;
 }
 
+/* ---- Layers ---- */
+
+/* Those that shortest ways to @dest need, which were just worked out. */
+static unsigned layers_to(Paths *p, unsigned dest)
+{
+    const UbFm *fm = p->fm;
+    unsigned most = 0;
+
+    for (unsigned c = 0; c < fm->nodes; c++) {
+        p->turns[c].up = p->turns[c].down = 0;
+    }
+    /* queue: from the destination on, the nearest first. */
+    for (unsigned k = 1; k < p->passing; k++) {
+        unsigned i = p->queue[k];
+        Turns *t = &p->turns[i];
+
+        for (uint64_t left = fm->node[i].route[dest]; left; left &= left - 1) {
+            unsigned peer = behind(fm, i, __builtin_ctzll(left));
+            bool up = p->level[peer] < p->level[i];
+            unsigned on = up ? p->turns[peer].up : p->turns[peer].down;
+
+            if (ub_fm_is_switch(&fm->node[peer])) {
+                t->up = on > t->up ? on : t->up;
+                t->down = on + up > t->down ? on + up : t->down;
+            }
+        }
+        most = t->up > most ? t->up : most;
+    }
+    return most + 1;
+}
+
+/* All shortest ways, by as many layers as there are VLs; to whom they would need more,
+ * by a tree. */
+static void route_layers(Paths *p, unsigned vls)
+{
+    UbFm *fm = p->fm;
+
+    for (unsigned dest = 0; dest < fm->nodes; dest++) {
+        unsigned need;
+
+        if (!has_routes(&fm->node[dest])) {
+            continue;
+        }
+        route_shortest(p, dest);
+        need = layers_to(p, dest);
+        if (need > vls) {
+            forget_dest(fm, dest);
+            route_tree(p, dest);
+            fm->trees++;
+        } else if (need > fm->layers) {
+            fm->layers = need;
+        }
+    }
+    fm->classes = vls / fm->layers;
+}
+
 /* ---- All ---- */
 
 /* Routes are kept by node, not by CNA: one node with the highest of all CNAs is not to
@@ -343,9 +422,7 @@ static void route_all(Paths *p, void (*route)(Paths *p, unsigned dest))
 {
     clear_routes(p->fm);
     for (unsigned dest = 0; dest < p->fm->nodes; dest++) {
-        uint32_t cna = p->fm->node[dest].cna;
-
-        if (cna && cna <= CNA_MOST) {
+        if (has_routes(&p->fm->node[dest])) {
             route(p, dest);
         }
     }
@@ -357,18 +434,32 @@ void ub_fm_paths(UbFm *fm)
         .fm = fm,
         .level = new_array(fm->nodes, sizeof(*p.level)),
         .queue = new_array(fm->nodes, sizeof(*p.queue)),
+        .order = new_array(fm->nodes, sizeof(*p.order)),
+        .turns = new_array(fm->nodes, sizeof(*p.turns)),
         .cost = new_array(fm->nodes, sizeof(*p.cost)),
         .down = new_array(fm->nodes, sizeof(*p.down)),
     };
+    unsigned vls = fm_least_vls(fm);
 
     route_all(&p, route_shortest);
-    fm->tree = !ub_fm_is_ring_free(fm);
-    if (fm->tree) {
+    fm->ringed = !ub_fm_is_ring_free(fm);
+    fm->layers = fm->classes = 1;
+    fm->trees = 0;
+    fm->tree = fm->ringed && vls < 2;
+    if (fm->ringed) {
         order_nodes(&p);
-        route_all(&p, route_tree);
+        clear_routes(fm);
     }
+    if (fm->tree) {
+        route_all(&p, route_tree);
+    } else if (fm->ringed) {
+        route_layers(&p, vls);
+    }
+    fm_group_ports(fm, p.level);
     free(p.level);
     free(p.queue);
+    free(p.order);
+    free(p.turns);
     free(p.cost);
     free(p.down);
 }

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "ub/cfg_regs.h"
-#include "ub/fm.h"
+#include "layers.h"
 
 /* Where the entry of a CNA begins; an entry has a bit for each port. */
 static uint32_t entry_at(const UbFmNode *n, unsigned cna, unsigned *dwords)
@@ -110,6 +110,32 @@ static bool program_node(UbFm *fm, unsigned i, const UbFm *before, bool *fits)
     return true;
 }
 
+/* Maps of VLs, where they are needed or were; first of all whether there can be any:
+ * then paths are worked out once more. */
+static bool program_vls(UbFm *fm, unsigned i, const UbFm *before)
+{
+    const UbFmNode *n = &fm->node[i];
+    int j = n->fm_cna == fm->node[0].cna ? was_node(before, n->guid)
+                                         : UB_FM_NONE;
+    bool mapped = before && before->layers > 1;
+
+    if (!ub_fm_is_switch(n) || (!fm->ringed && !mapped && before)) {
+        return true;
+    }
+    if (fm->ringed && !ub_fm_inquire_vls(fm, i)) {
+        return false;
+    }
+    /* Nobody has written maps of a node that has no manager; what another one has
+     * written does no harm to routes by a tree, and may be wanted in a moment. */
+    if (fm->layers < 2 && (!n->fm_cna || fm->ringed)) {
+        return true;
+    }
+    if (!ub_fm_has_policy(fm, i)) {
+        return fm->layers < 2;
+    }
+    return ub_fm_program_vls(fm, i, before, j < 0 ? NULL : &before->node[j]);
+}
+
 unsigned ub_fm_program(UbFm *fm, const UbFm *before)
 {
     unsigned refused = 0;
@@ -123,7 +149,8 @@ unsigned ub_fm_program(UbFm *fm, const UbFm *before)
         }
         if (!n->reached && !ub_fm_inquire_node(fm, i)) {
             refused++;
-        } else if (n->routes && !program_node(fm, i, before, &fits)) {
+        } else if (!program_vls(fm, i, before) ||
+                   (n->routes && !program_node(fm, i, before, &fits))) {
             /* Next time all of it is written again. */
             n->reached = false;
             refused++;
@@ -144,23 +171,72 @@ static unsigned count_switches(const UbFm *fm)
     return n;
 }
 
+/*
+ * Switches of a fabric with rings that had their addresses before we came: the VLs that
+ * they have, so that what a manager before us has written is right at once.  Whoever
+ * does not answer ends it: it has no routes yet.
+ */
+static void learn_vls(UbFm *fm, bool addressed)
+{
+    if (!addressed || !fm->ringed) {
+        return;
+    }
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        const UbFmNode *n = &fm->node[i];
+
+        if (!n->stranger && ub_fm_is_switch(n) && !n->vls &&
+            ((!n->reached && !ub_fm_inquire_node(fm, i)) ||
+             !ub_fm_inquire_vls(fm, i))) {
+            return;
+        }
+    }
+}
+
+/* All switches have addresses. */
+static bool is_addressed(const UbFm *fm)
+{
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        if (ub_fm_is_switch(&fm->node[i]) && !fm->node[i].stranger &&
+            !fm->node[i].cna) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What nodes say of themselves may be another each time: so often it is believed. */
+#define PASSES 4
+
 unsigned ub_fm_bring_up(UbFm *fm, const UbFmPlan *plan, const UbFm *before)
 {
-    unsigned refused, switches;
+    unsigned refused, switches, vls, passes = 0;
+    bool addressed = is_addressed(fm);
 
     fm->written = 0;
     refused = ub_fm_give_addresses(fm, plan);
-    /* Controllers that forward are known once they were asked. */
+    /* Controllers that forward are known once they were asked, and so are VLs. */
     for (unsigned i = 0; before && i < fm->nodes; i++) {
         int j = ub_fm_find(before, fm->node[i].guid);
 
-        fm->node[i].forwards |= j >= 0 && before->node[j].forwards;
+        if (j >= 0) {
+            fm->node[i].forwards |= before->node[j].forwards;
+            fm->node[i].policy = before->node[j].policy;
+            fm->node[i].vls = before->node[j].vls;
+        }
     }
+    ub_fm_paths(fm);
+    learn_vls(fm, addressed);
     do {
         switches = count_switches(fm);
         ub_fm_paths(fm);
-        refused = ub_fm_program(fm, before);
-    } while (count_switches(fm) != switches);
+        vls = fm_least_vls(fm);
+        /* What a first pass has written is not what was there before. */
+        refused = ub_fm_program(fm, passes ? NULL : before);
+        passes++;
+    } while (passes < PASSES &&
+             (count_switches(fm) != switches ||
+              (fm->ringed && fm_least_vls(fm) != vls)));
+    refused += ub_fm_give_partitions(fm, plan, before);
     return refused + ub_fm_give_identities(fm, plan);
 }
 
