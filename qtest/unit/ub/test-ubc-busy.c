@@ -117,14 +117,14 @@ static void test_format(gconstpointer moment)
         size_t len;
         const char *sum;
     } want[BUSY_MOMENTS][2] = {
-        { { 184484, "3544cc3d5ff751cbc27bb42e3c2e31a0"
-                    "f4711686a7fb232d07d408dab7d067bb" },
-          { 184484, "4c93f761d04544c314216e0c0f0ebd8d"
-                    "b789450e806f3b15ba5948e116bc133b" } },
-        { { 167452, "6b906501b65fd62bc462300750287689"
-                    "881f0f30f83520ca94ccd211880d3ec6" },
-          { 218270, "b748af00d98c5facb0be745effa6c8e1"
-                    "809564f17c93dfbe9c52455663c54cbf" } },
+        { { 184998, "9873225683966f06e1fa3f6a9ba60333"
+                    "009c6ffa506a21d28f57c86149e1ee3c" },
+          { 184998, "2a9e4e96fed11dc5689b5e23611b171a"
+                    "9a9ae94c9c6ee5bc938fe0185f37c5a5" } },
+        { { 167966, "7475628a0f988dd59bc7b92becf35e5b"
+                    "5a2ddeb7d71617895047acfeb15b8968" },
+          { 218784, "9fc69bae98639e7400d6d7a28eb97963"
+                    "61bb399c9d205f15233877298de1e4d5" } },
     };
     unsigned m = GPOINTER_TO_UINT(moment);
 
