@@ -44,24 +44,44 @@ uint32_t rcl_credit_left(const RclVc *vc)
            (uint32_t)out > vc->limit ? 0 : vc->limit - out;
 }
 
-bool rcl_credit_open(Rclink *d, RclFlow flow)
+/* Whether the credits of @flow, which counts some, suffice. */
+static bool credit_enough(const Rclink *d, RclFlow flow)
 {
     const RclPort *p = &d->port;
-    RclVc *vc = vc_of(d, flow);
+    const RclVc *vc = &d->cbfc.vc[p->vc[flow]];
     uint32_t units = p->uf[flow];
-    bool open;
 
-    if (!(p->vc_open >> p->vc[flow] & 1)) {
-        return false;
-    }
-    if (!p->cbfc_en[flow]) {
-        return true;
-    }
     if (units && flow < FLOW_ACK && p->dynamic1) {
         units = 1;
     }
-    open = vc->ready &&
+    return vc->ready &&
            rcl_credit_left(vc) >= units * cost_of(vc, p->cmax_bytes[flow]);
+}
+
+/* Software lets the VC of @flow send (RC Link §9.5). */
+static bool vc_open(const Rclink *d, RclFlow flow)
+{
+    return d->port.vc_open >> d->port.vc[flow] & 1;
+}
+
+bool rcl_credit_held(const Rclink *d, RclFlow flow)
+{
+    return !vc_open(d, flow) ||
+           (d->port.cbfc_en[flow] && !credit_enough(d, flow));
+}
+
+bool rcl_credit_open(Rclink *d, RclFlow flow)
+{
+    RclVc *vc = vc_of(d, flow);
+    bool open;
+
+    if (!vc_open(d, flow)) {
+        return false;
+    }
+    if (!d->port.cbfc_en[flow]) {
+        return true;
+    }
+    open = credit_enough(d, flow);
     d->cnt.cbfc_blocked += !open && !vc->blocked;
     vc->blocked = !open;
     return open;

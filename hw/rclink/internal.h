@@ -419,6 +419,8 @@ void rcl_ring_reset(RclRing *r);
 
 /* Whether @flow may send as far as CBFC is concerned, which is on. */
 bool rcl_credit_open(Rclink *d, RclFlow flow);
+/* The contrary, for those who only ask: nothing is counted. */
+bool rcl_credit_held(const Rclink *d, RclFlow flow);
 void rcl_credit_sent(Rclink *d, RclFlow flow, uint32_t bytes);
 /* A frame arrived: the credits to give back when it leaves the buffer. */
 RclCredits rcl_credit_arrived(Rclink *d, RclFlow flow, uint32_t bytes);
@@ -465,6 +467,12 @@ static inline bool rcl_flow_open(Rclink *d, RclFlow flow)
 {
     return d->port.cbfc ? rcl_credit_open(d, flow) :
            !d->pfc.paused || rcl_pfc_open(d, flow);
+}
+
+/* Whether flow control is why @flow does not send. */
+static inline bool rcl_flow_held(const Rclink *d, RclFlow flow)
+{
+    return d->port.cbfc ? rcl_credit_held(d, flow) : !rcl_pfc_open(d, flow);
 }
 
 /* @bytes of @flow were sent, with FCS. */

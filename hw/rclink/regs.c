@@ -499,6 +499,7 @@ uint64_t rcl_regs_status(const Rclink *d)
 
     for (unsigned f = 0; f < FLOWS; f++) {
         rx |= d->wait[f].head != NULL;
+        v |= (uint64_t)rcl_flow_held(d, f) << (RCL_STATUS_HELD_SHIFT + f);
     }
     v |= rx ? 0 : RCL_STATUS_RX_IDLE;
     v |= d->free1 == d->cfg.ost1 && !d->used2 && !rcl_receiver_owes(d) &&

@@ -188,6 +188,9 @@
 #define RCL_STATUS_LINK         (1u << 3)
 #define RCL_STATUS_PFC_TX_SHIFT 8               /* classes asked to stop */
 #define RCL_STATUS_PFC_RX_SHIFT 16              /* classes that are stopped */
+/* Flows that credits or a pause hold back: banks 0 to 3, ACK, TYPE2, TYPE3. */
+#define RCL_STATUS_HELD_SHIFT   24
+#define RCL_STATUS_HELD_TYPE3   (1u << 30)
 
 /* FLOW_STOP: the client's pins. */
 #define RCL_STOP_BANK0          (1u << 0)       /* TYPE1_FLOW_STOP_I */

@@ -174,6 +174,86 @@ static void test_limit_right(void)
     rig_free(r);
 }
 
+/* ---- STATUS: flows that are held back ---- */
+
+enum { ALL_FLOWS = 0x7f };
+
+static unsigned held(RigEnd *e)
+{
+    return rig_get(e, RCL_STATUS) >> RCL_STATUS_HELD_SHIFT & 0xff;
+}
+
+/* By credits, each flow by its own; asking counts nothing. */
+static void test_held(void)
+{
+    /* Of the longest packet: banks, ACK, TYPE2, TYPE3. */
+    static const unsigned least[] = { COST, COST, COST, COST, 1, COST, 17 };
+    Rig *r = counted(1, false, 1000);
+    uint64_t cfg = cbfc_cfg(GEN1, 1, false);
+    RigEnd *e = &r->e[0];
+
+    g_assert_cmphex(held(e), ==, 0);
+    for (unsigned f = 0; f < G_N_ELEMENTS(least); f++) {
+        setup_one(e, f, 256, 0, least[f]);
+        g_assert_cmphex(held(e), ==, 0);
+        setup_one(e, f, 256, 0, least[f] - 1);
+        g_assert_cmphex(held(e), ==, 1 << f);
+        setup_one(e, f, 256, 0, 1000);
+    }
+    e->errors = 0;
+    g_assert_cmpuint(CNT(e, cbfc_blocked), ==, 0);
+    /* What was used up, until the peer tells. */
+    setup_one(e, 1, 256, 0, COST);
+    post_len(e, 0xa5, 1, 1344);
+    g_assert_cmphex(held(e), ==, 1 << 1);
+    freed(e, 1, COST);
+    g_assert_cmphex(held(e), ==, 0);
+    g_assert_cmphex(RCL_STATUS_HELD_TYPE3, ==,
+                    1u << (RCL_STATUS_HELD_SHIFT + 6));
+    /* By software; by a reset of the MAC, those alone that have credits. */
+    rig_set(e, RCL_AFH_CFG_EN, cfg & ~(UINT64_C(1) << (RCL_CFG_VC_OPEN + 6)));
+    g_assert_cmphex(held(e), ==, 1 << 6);
+    rig_set(e, RCL_AFH_CFG_EN, cfg);
+    rig_set(e, RCL_CBFC_RESET, 1);
+    g_assert_cmphex(held(e), ==, ALL_FLOWS);
+    rig_set(e, RCL_AFH_CFG_EN,
+            cfg & ~(UINT64_C(1) << (RCL_CFG_CBFC_BANK0 + 2)));
+    g_assert_cmphex(held(e), ==, ALL_FLOWS & ~(1 << 2));
+    rig_set(e, RCL_AFH_CFG_EN, cfg | UINT64_C(1) << RCL_CFG_STOP_CBFC);
+    g_assert_cmphex(held(e), ==, 0);
+    rig_free(r);
+}
+
+/* By pauses, those that obey, to the end of each. */
+static void test_held_paused(void)
+{
+    Rig *r = counted(1, false, 1000);
+    uint8_t f[RCL_FRAME_MIN] = { 0 };
+    RigEnd *e = &r->e[0];
+
+    rig_set(e, RCL_AFH_CFG_EN, cbfc_cfg(GEN1, 1, false) |
+                               UINT64_C(1) << RCL_CFG_STOP_CBFC);
+    rig_set(e, RCL_XON_THR_RDMA, UINT64_C(0x51) << 39);
+    rig_hex("0180c2000001 02000000000b 8808 0101 00ff"
+            "0064 0064 0064 0064 0064 0064 00c8 0064", f);
+    rig_inject(e, f, sizeof(f));
+    g_assert_cmphex(held(e), ==, 0x51);
+    /* 100 and 200 quanta of 1.28 ns. */
+    rig_pass(r, 127);
+    g_assert_cmphex(held(e), ==, 0x51);
+    rig_pass(r, 1);
+    g_assert_cmphex(held(e), ==, 0x40);
+    rig_pass(r, 128);
+    g_assert_cmphex(held(e), ==, 0);
+    /* XON ends it, too. */
+    rig_inject(e, f, sizeof(f));
+    memset(f + 18, 0, 16);
+    g_assert_cmphex(held(e), ==, 0x51);
+    rig_inject(e, f, sizeof(f));
+    g_assert_cmphex(held(e), ==, 0);
+    rig_free(r);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -185,5 +265,7 @@ int main(int argc, char **argv)
     TEST(again);
     TEST(told);
     TEST(limit_right);
+    TEST(held);
+    TEST(held_paused);
     return g_test_run();
 }
