@@ -9,7 +9,7 @@
 #define RCLINK_NAME_OF(name, text) #name,
 static const char rclink_stat[][ETH_GSTRING_LEN] = {
 	RCL_COUNTERS(RCLINK_NAME_OF)
-	"restarts",		/* the driver's own, the last */
+	"restarts", "held",	/* the driver's own, the last */
 };
 #undef RCLINK_NAME_OF
 
@@ -39,9 +39,10 @@ static void rclink_stats(struct net_device *ndev, struct ethtool_stats *stats,
 	struct rclink *rc = netdev_priv(ndev);
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(rclink_stat) - 1; i++)
+	for (i = 0; i < ARRAY_SIZE(rclink_stat) - 2; i++)
 		data[i] = rclink_get(rc, RCL_COUNTER(i));
-	data[i] = rc->restarts;
+	data[i++] = rc->restarts;
+	data[i] = rc->held;
 }
 
 static int rclink_link_ksettings(struct net_device *ndev,

@@ -70,8 +70,10 @@ static netdev_tx_t rclink_xmit(struct sk_buff *skb, struct net_device *ndev)
 	if (!netdev_xmit_more() || netif_queue_stopped(ndev))
 		rclink_tx_tell(rc);
 	/* The poll wakes the queue; it may have gone by already. */
-	if (netif_queue_stopped(ndev))
+	if (netif_queue_stopped(ndev)) {
 		napi_schedule(&rc->napi);
+		schedule_delayed_work(&rc->look, RCLINK_LOOK);
+	}
 	return NETDEV_TX_OK;
 }
 
@@ -244,6 +246,35 @@ static int rclink_poll(struct napi_struct *napi, int budget)
 	return done;
 }
 
+/* Whether the port waits as it should: for credits of the peer or the end of a pause
+ * (RC Link §9.5, §9.7), or for room in the MAC. */
+static bool rclink_tx_held(struct rclink *rc)
+{
+	return rclink_get(rc, RCL_STATUS) & (RCL_STATUS_HELD_TYPE3 |
+					     RCL_STATUS_WAIT_MAC);
+}
+
+/* While the queue is full.  What is held is no fault, however long: the watchdog's time
+ * begins when it may go on.  Where descriptors trickle away, too few for their
+ * interrupt, the poll finds out. */
+static void rclink_look(struct work_struct *work)
+{
+	struct rclink *rc = container_of(to_delayed_work(work), struct rclink,
+					 look);
+	struct net_device *ndev = rc->ndev;
+
+	if (!netif_queue_stopped(ndev))
+		return;
+	if (rclink_tx_held(rc)) {
+		netif_trans_update(ndev);
+		rc->held++;
+	}
+	local_bh_disable();
+	napi_schedule(&rc->napi);
+	local_bh_enable();
+	schedule_delayed_work(&rc->look, RCLINK_LOOK);
+}
+
 /* A message during a poll is remembered until its end. */
 irqreturn_t rclink_nonr_irq(int irq, void *data)
 {
@@ -307,6 +338,7 @@ static void rclink_halt(struct rclink *rc)
 	/* The poll wakes the queue, so it ends first. */
 	napi_disable(&rc->napi);
 	netif_tx_disable(rc->ndev);
+	cancel_delayed_work_sync(&rc->look);
 	rclink_set(rc, RCL_DMA_INT_MASK, 0);
 	rclink_set(rc, RCL_NONR_DMA_CTRL, RCL_NONR_TX_RESET |
 					  (u64)RCL_NONR_RX_RESET);
@@ -375,6 +407,9 @@ static void rclink_tx_timeout(struct net_device *ndev, unsigned int queue)
 {
 	struct rclink *rc = netdev_priv(ndev);
 
+	/* It was not for the whole time, but is again. */
+	if (rclink_tx_held(rc))
+		return;
 	netdev_warn(ndev, "transmit stalled: head %u, tail %llu\n",
 		    rc->tx_head, rclink_get(rc, RCL_TX_MD_TAIL_PTR));
 	schedule_delayed_work(&rc->restart, 0);
@@ -439,8 +474,7 @@ int rclink_netdev_init(struct rclink *rc)
 		return err;
 	}
 	ndev->netdev_ops = &rclink_netdev_ops;
-	/* The peer may withhold its credits for long. */
-	ndev->watchdog_timeo = 30 * HZ;
+	ndev->watchdog_timeo = RCLINK_STALL;
 	ndev->ethtool_ops = &rclink_ethtool_ops;
 	ndev->min_mtu = ETH_MIN_MTU;
 	ndev->max_mtu = RCLINK_MTU_MAX;
@@ -450,6 +484,7 @@ int rclink_netdev_init(struct rclink *rc)
 	ndev->vlan_features = ndev->features;
 	netif_carrier_off(ndev);
 	INIT_DELAYED_WORK(&rc->restart, rclink_restart);
+	INIT_DELAYED_WORK(&rc->look, rclink_look);
 	netif_napi_add(ndev, &rc->napi, rclink_poll);
 	err = register_netdev(ndev);
 	if (err) {

@@ -23,6 +23,8 @@ enum {
 	RCLINK_BUF = RCL_TX_FRAME_MAX,
 	RCLINK_TELL = RCLINK_MDS / 4,	/* given back before the port knows */
 	RCLINK_COPY = 256,	/* frames up to this length are copied */
+	RCLINK_LOOK = HZ,	/* how often a full queue is looked at */
+	RCLINK_STALL = 10 * HZ,	/* for so long nothing went that might have */
 	RCLINK_MTU_MAX = RCL_TX_FRAME_MAX - ETH_HLEN - VLAN_HLEN,
 };
 
@@ -67,6 +69,8 @@ struct rclink {
 	bool started;		/* not halted; under RTNL */
 	struct delayed_work restart;	/* after a transmit timeout, a fault */
 	u64 restarts;
+	struct delayed_work look;	/* while the transmit queue is full */
+	u64 held;		/* looks that found it held by flow control */
 
 	struct rclink_cdev *cdev;	/* TYPE1 and TYPE2: for programs */
 };

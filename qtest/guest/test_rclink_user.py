@@ -47,6 +47,34 @@ def counter(guest, name):
                              property=f'counter-{name}')
 
 
+# As librclink maps flows: the class and the VC of the network's frames.
+VC_TYPE3 = 6
+# Registers of docs/specs/rclink.rst.
+RX_MD_HEAD, RX_MD_TAIL, NONR_DMA_CTRL, STATUS = 0x1020, 0x1060, 0x1140, 0x3050
+NONR_RX_EN = 0x100
+# A full queue is looked at each second, and is stuck after ten (linux/rclink).
+STUCK = 10
+
+
+def stat(guest, name):
+    """A counter as the driver shows it."""
+    out = guest.out(f'ethtool -S {guest.dev}')
+    return int(re.search(rf'^\s*{name}: (\d+)$', out, re.M).group(1))
+
+
+def wait_stat(guest, name, what):
+    """Wait until a counter is as test(1) wants it."""
+    guest.wait_for(f'[ $(ethtool -S {guest.dev} | sed -n "s/^ *{name}: //p") '
+                   f'{what} ]', 60)
+
+
+def register(guest, at, value=''):
+    """A register's place and value for busybox devmem."""
+    base = int(guest.out(f'head -n 1 /sys/class/net/{guest.dev}/device/'
+                         'resource').split()[0], 0)
+    return f'busybox devmem {base + at:#x} 32 {value}'
+
+
 class Receiver:
     """rclink-perf -l in a guest, ready."""
     number = 0
@@ -101,11 +129,12 @@ class Programs(unittest.TestCase):
             guest = make(name, wire, index)
         else:
             guest.nics = [(wire, guest.nics[0][1])]
+        guest.append += ' iomem=relaxed'    # for registers by /dev/mem
         cls.addClassCleanup(guest.close)
         return guest.start()
 
-    def set(self, name, value):
-        for guest in (self.left, self.right):
+    def set(self, name, value, guests=None):
+        for guest in guests or (self.left, self.right):
             guest.qmp.command('qom-set', path='/machine/peripheral/nic',
                               property=name, value=value)
 
@@ -168,10 +197,7 @@ class Programs(unittest.TestCase):
 
     def test_3_network(self):
         """frames of the network wait for credits as programs do"""
-        options = '-n 1 -t 600 -w -c cbfc pattern'
-        programs = [Receiver(guest, f'-p {MACS[1 - i]} {options}', 600)
-                    for i, guest in enumerate((self.left, self.right))]
-        net.reachable(self.left, RIGHT)
+        programs = self.flow('cbfc')
         self.assertEqual(net.ping(self.left, RIGHT, '-f -c 300 -s 1400'),
                          (300, 300))
         # Without news of its credits a port stops where they end.
@@ -186,10 +212,94 @@ class Programs(unittest.TestCase):
         self.assertEqual(counter(self.left, 'tx_type3'), sent)
         self.left.qmp.command('qom-set', value=0, **fault)
         net.reachable(self.left, RIGHT)
+        self.end(programs)
+
+    def flow(self, flow):
+        """Flow control at both ends, by programs that do nothing else."""
+        options = f'-n 1 -t 600 -w -c {flow} pattern'
+        programs = [Receiver(guest, f'-p {MACS[1 - i]} {options}', 600)
+                    for i, guest in enumerate((self.left, self.right))]
+        net.reachable(self.left, RIGHT)
+        return programs
+
+    def end(self, programs):
         for program in programs:
             program.guest.run(f'kill {program.pid()}')
             program.job.wait(check=False)
         net.reachable(self.left, RIGHT)
+
+    def flood(self):
+        """More than the left guest's ring takes, until /tmp/stop is there; a job."""
+        return self.left.spawn('rm -f /tmp/stop; while [ ! -e /tmp/stop ]; do\n'
+                               f'ping -n -q -f -c 400 -s 18 -W 1 {RIGHT}\ndone; :',
+                               600)
+
+    def test_3_pause(self):
+        """frames of the network wait for the end of a pause, however long, and
+        nobody takes that for a fault; so for credits"""
+        for flow, fault, guest, value in (
+                ('pfc', 'fault-pause-storm', self.right, 1 << VC_TYPE3),
+                ('cbfc', 'fault-lose-credits', self.left, 1)):
+            with self.subTest(flow=flow):
+                programs = self.flow(flow)
+                net.same_file(self.right, self.left, RIGHT)
+                # Files go all the time: before, meanwhile and afterwards.
+                want = self.right.out('md5sum < /tmp/www/data')
+                flood = self.flood()
+                files = self.left.spawn(
+                    'while [ ! -e /tmp/stop ]; do\n'
+                    f'wget -q -O - http://{RIGHT}:8080/data | md5sum; done', 600)
+                restarts, held = (stat(self.left, name)
+                                  for name in ('restarts', 'held'))
+                self.set(fault, value, (guest,))
+                wait_stat(self.left, 'held', f'-gt {held}')
+                sent = counter(self.left, 'tx_type3')
+                wait_stat(self.left, 'held', f'-ge {held + STUCK + 5}')
+                if flow == 'cbfc':      # a pause ends if nobody renews it
+                    self.assertEqual(counter(self.left, 'tx_type3'), sent)
+                sent = counter(self.left, 'tx_type3')
+                self.set(fault, 0, (guest,))
+                self.left.run('touch /tmp/stop')
+                flood.wait()
+                sums = files.wait().out.split('\n')
+                self.assertEqual(set(filter(None, sums)), {want})
+                self.assertGreater(counter(self.left, 'tx_type3'), sent + 200)
+                self.assertEqual(stat(self.left, 'restarts'), restarts)
+                if flow == 'pfc':
+                    self.assertGreater(counter(self.right, 'pfc_tx'), 0)
+                    self.assertGreater(counter(self.left, 'pfc_rx'), 0)
+                self.end(programs)
+
+    def test_3_late(self):
+        """a driver that gives no buffers has the peer pause (XOFF), and goes on
+        where it was (XON): no frame is lost"""
+        programs = self.flow('pfc')
+        for guest in (self.left, self.right):
+            # Nobody speaks unasked, nor asks.
+            guest.run(f'echo 1 > /proc/sys/net/ipv6/conf/{guest.dev}/disable_ipv6')
+        status = f'$({register(self.left, STATUS)})'
+        head = register(self.right, RX_MD_HEAD)
+        tail = register(self.right, RX_MD_TAIL)
+        old = self.right.out(head)
+        # Unless a frame came meanwhile.
+        self.right.wait_for(f't=$({tail}); {head} $t; [ $({tail}) = $t ]')
+        before = counter(self.left, 'pfc_rx')
+        lost = counter(self.right, 'drop_rx3')
+        jobs = [self.left.spawn(f'ping -n -q -c 1 -W 600 {RIGHT}', 600)]
+        until = deadline(60)
+        while counter(self.left, 'pfc_rx') == before:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.05)
+        jobs.append(self.left.spawn(f'ping -n -q -c 40 -i 0.01 -W 600 {RIGHT}',
+                                    600))
+        self.left.wait_for(f'[ $(({status} >> 30 & 1)) = 1 ]')
+        seen = counter(self.left, 'pfc_rx')
+        self.right.run(f'{head} {old}')
+        for job in jobs:
+            self.assertIn(' 0% packet loss', job.wait().out)
+        self.assertGreater(counter(self.left, 'pfc_rx'), seen)
+        self.assertEqual(counter(self.right, 'drop_rx3'), lost)
+        self.end(programs)
 
     def test_3_groups(self):
         """multicast is held back by credits, and beside PFC"""
@@ -298,6 +408,19 @@ class Programs(unittest.TestCase):
             self.assertEqual(guest.kernel_complaints(), [])
             self.assertEqual(counter(guest, 'guest_errors'), 0,
                              guest.qemu_output())
+
+    def test_9b_stuck(self):
+        """a port that sends nothing though nothing holds it is started anew; of that
+        the kernel complains"""
+        restarts = stat(self.left, 'restarts')
+        self.left.run(register(self.left, NONR_DMA_CTRL, NONR_RX_EN))
+        flood = self.flood()
+        wait_stat(self.left, 'restarts', f'-eq {restarts + 1}')
+        self.left.run('touch /tmp/stop')
+        flood.wait()
+        net.reachable(self.left, RIGHT)
+        self.assertIn('NETDEV WATCHDOG', ' '.join(self.left.kernel_complaints()))
+        self.assertEqual(counter(self.left, 'guest_errors'), 0)
 
 
 class Relay(threading.Thread):
