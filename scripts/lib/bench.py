@@ -37,9 +37,10 @@ def set_up(options):
         raise SystemExit('the set-up failed')
 
 
-def boot(nics, workdir, **options):
+def boot(nics, workdir, append='', **options):
     """Two guests.  nics(end) are the adapters of end 0 and of end 1; all of end
-    0 listen on sockets workdir/wire*.  Options are those of Guest."""
+    0 listen on sockets workdir/wire*.  append are words for the kernels' command
+    lines; options are those of Guest."""
     guests = []
     try:
         for end in range(2):
@@ -47,7 +48,8 @@ def boot(nics, workdir, **options):
             # The watchdog of the time stamp counter mistakes a busy host for a
             # broken counter and falls back to a slow clock in mid-measurement.
             guests.append(Guest('ab'[end], nics=mine,
-                                append='quiet tsc=reliable', **options))
+                                append=f'quiet tsc=reliable {append}',
+                                **options))
             guests[-1].start()
             if end == 0:
                 wait_for_sockets(workdir, len(mine))
