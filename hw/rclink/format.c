@@ -194,9 +194,12 @@ static uint8_t *put_ip_udp(const RclLayout *l, const RclHead *h, size_t len,
                   (IP_BYTES + UDP_BYTES + len);
     uint32_t w1 = (uint32_t)l->ip_id << 16 | 0x4000;
     uint32_t w2 = (uint32_t)l->ttl << 24 | 17 << 16;
+    uint64_t sum;
 
-    /* The house sums memory; here the words are numbers. */
-    w2 |= CORE_BE(16, core_csum_done((uint64_t)w0 + w1 + w2 + l->ip + h->dip));
+    /* The house sums memory; here the words are numbers.  Their ones-complement sum is
+     * what is left of them by 0xffff, and 0xffff where that is 0, as they are not. */
+    sum = (uint64_t)w0 + w1 + w2 + l->ip + h->dip;
+    w2 |= 0xffff - ((sum - 1) % 0xffff + 1);
     put_be64(p, (uint64_t)w0 << 32 | w1);
     put_be64(p + 8, (uint64_t)w2 << 32 | l->ip);
     put_be32(p + 16, h->dip);

@@ -257,6 +257,7 @@ struct Rclink {
     void *qp_room;
     RclSlot *slot;
     uint8_t *payload;           /* of slots, payload_step bytes each */
+    void *payload_room;
     uint32_t payload_step;
     uint16_t free_slot, free1;  /* list by qp_next */
     uint16_t queued;            /* slots that may be granted */

@@ -46,6 +46,8 @@ const char *rclink_config_check(const RclinkConfig *cfg)
 
 /* ---- life ---- */
 
+enum { LINE = 128 };            /* of the cache, and what is fetched with it */
+
 static void reset_type1(Rclink *d)
 {
     core_timers_free(&d->timers);
@@ -106,17 +108,28 @@ void rcl_life_reset(Rclink *d, uint32_t what)
     }
 }
 
+/* Memory of which blocks of 2^n bytes lie on lines of the cache: @bytes at *@p within
+ * the result. */
+static void *lines_new(size_t bytes, void **p)
+{
+    uint8_t *room = g_malloc0(bytes + LINE);
+
+    *p = room + (-(uintptr_t)room & (LINE - 1));
+    return room;
+}
+
 Rclink *rclink_new(const RclinkConfig *cfg)
 {
     Rclink *d = g_new0(Rclink, 1);
+    void *p;
 
     d->cfg = *cfg;
-    d->qp_room = g_malloc0((cfg->qps + 1) * sizeof(*d->qp));
-    d->qp = (RclQp *)(((uintptr_t)d->qp_room + sizeof(*d->qp) - 1) &
-                      ~(uintptr_t)(sizeof(*d->qp) - 1));
+    d->qp_room = lines_new(cfg->qps * sizeof(*d->qp), &p);
+    d->qp = p;
     d->slot = g_new0(RclSlot, cfg->ost1);
     d->payload_step = cfg->payload;
-    d->payload = g_malloc(cfg->ost1 * d->payload_step);
+    d->payload_room = lines_new(cfg->ost1 * d->payload_step, &p);
+    d->payload = p;
     d->payload2 = g_malloc(cfg->ost2 * d->payload_step);
     d->pool = core_packet_pool_new(0, 0);
     d->gather = g_malloc(RCL_TX_FRAME_MAX);
@@ -142,7 +155,7 @@ void rclink_free(Rclink *d)
     core_fault_free(&d->fault_in);
     g_free(d->qp_room);
     g_free(d->slot);
-    g_free(d->payload);
+    g_free(d->payload_room);
     g_free(d->payload2);
     g_free(d->gather);
     g_free(d->out);

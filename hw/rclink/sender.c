@@ -379,6 +379,17 @@ static void sender_send(Rclink *d, RclFlow flow, uint16_t i)
     sender_sent(d, q, flow, i, b.bytes);
 }
 
+/* The state of the next entry's QP comes into the cache while this one's frame goes
+ * its way. */
+static void next_soon(const Rclink *d, const RclRing *r)
+{
+    uint16_t in = r->tail - r->cache_first;
+
+    if (in < r->cached) {
+        rcl_qp_soon(d, get_le16(r->cache + in * RCL_RING_ENTRY + RCL_E_QP));
+    }
+}
+
 bool rcl_sender_through(Rclink *d)
 {
     RclRing *r = &d->ring[RCL_RING_TX];
@@ -417,6 +428,7 @@ bool rcl_sender_through(Rclink *d)
     d->last_bank = flow;
     sender_sent(d, q, flow, slot_take(d, q, e, true), b.bytes);
     rcl_ring_take(r);
+    next_soon(d, r);
     return true;
 }
 
