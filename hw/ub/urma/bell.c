@@ -114,11 +114,21 @@ static void word_take(UbUrma *u, unsigned kind, uint32_t id)
     }
 }
 
+static void waiting_take(UbUrma *u, unsigned kind, uint32_t id)
+{
+    if (__atomic_load_n(&u->bells->word[kind][id], __ATOMIC_RELAXED)) {
+        word_take(u, kind, id);
+    }
+}
+
 void urma_bell_take_rq(UbUrma *u, uint32_t id)
 {
-    if (__atomic_load_n(&u->bells->word[BELL_RQ][id], __ATOMIC_RELAXED)) {
-        word_take(u, BELL_RQ, id);
-    }
+    waiting_take(u, BELL_RQ, id);
+}
+
+void urma_bell_take_cq(UbUrma *u, uint32_t id)
+{
+    waiting_take(u, BELL_CQ, id);
 }
 
 static unsigned first_bit(uint64_t *bits)

@@ -207,6 +207,20 @@ static void cqe_put(const UrmaCq *cq, uint8_t e[UBQ_CQE], const UrmaDone *d)
     memcpy(e + UBQ_CQE_EID, d->eid.b, UB_EID_LEN);
 }
 
+static bool cq_full(const UrmaCq *cq)
+{
+    return (uint16_t)(cq->pi - cq->ci) >= cq_entries(cq);
+}
+
+/* Whether there is room; the doorbell that tells of it may still wait for its turn. */
+static bool cq_room(UbUrma *u, UrmaCq *cq)
+{
+    if (cq_full(cq)) {
+        urma_bell_take_cq(u, cq->id);
+    }
+    return !cq_full(cq);
+}
+
 void urma_complete(UbUrma *u, uint32_t id, const UrmaDone *d)
 {
     UrmaCq *cq = urma_cq(u, id);
@@ -220,8 +234,7 @@ void urma_complete(UbUrma *u, uint32_t id, const UrmaDone *d)
     }
     cqe_put(cq, e, d);
     at = cq->base + (uint64_t)(cq->pi & (cq_entries(cq) - 1)) * UBQ_CQE;
-    if ((uint16_t)(cq->pi - cq->ci) >= cq_entries(cq) ||
-        !urma_write(u, at + 8, e + 8, UBQ_CQE - 8) ||
+    if (!cq_room(u, cq) || !urma_write(u, at + 8, e + 8, UBQ_CQE - 8) ||
         !urma_write(u, at, e, 8)) {
         cq->error = true;
         u->counter[UB_URMA_CQES_LOST]++;

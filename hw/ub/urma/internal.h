@@ -219,6 +219,8 @@ void urma_bells_free(UrmaBells *b);
 /* What the doorbell of a receive queue has said and nobody has looked at: a message
  * that comes now finds the entry. */
 void urma_bell_take_rq(UbUrma *u, uint32_t id);
+/* The same of a completion queue: what was read makes room. */
+void urma_bell_take_cq(UbUrma *u, uint32_t id);
 /* Whose the doorbells of a number are: a page, or -1. */
 void urma_bells_queue(UrmaBells *b, uint32_t id, int page);
 void urma_bells_cq(UrmaBells *b, uint32_t id, int page);

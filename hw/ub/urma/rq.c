@@ -64,8 +64,8 @@ void urma_rq_watch(UbUrma *u, UrmaQueue *rq)
 {
     uint16_t left = rq->rq_pi - rq->rq_ci;
 
-    if (rq->rq_limit && left < rq->rq_limit && rq->record) {
-        urma_record_read(rq);
+    if (rq->rq_limit && left < rq->rq_limit) {
+        urma_rq_look(rq);
         left = rq->rq_pi - rq->rq_ci;
     }
     if (rq->rq_limit && left < rq->rq_limit && !rq->rq_low) {

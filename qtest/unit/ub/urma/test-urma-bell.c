@@ -194,6 +194,63 @@ static void test_receive(void)
     pair_stop(&p);
 }
 
+/* So does a completion: what was read makes room, though the doorbell that says so waits,
+ * and what it armed is armed. */
+static void test_room(void)
+{
+    const unsigned all = 16;
+    uint64_t bell;
+    UbqQueue q;
+    UbqCq cq;
+    Pair p;
+
+    pair_start(&p, UB_TP_CTP, UB_ROI, 0);
+    ubq_cq_open(&cq, &p.a->drv, 4);
+    ubq_queue_open(&q, &p.a->drv, &cq, NULL, UB_ROI, 0);
+    for (unsigned n = 0; n < all + 2; n++) {
+        uint8_t *e = ubq_sqe(&q, 1);
+
+        ubq_sqe_put(e, UBQ_OP_NOP, 0, 0, 0);
+        if (n == all) {
+            bell = cq.id | 1ull << 32 | 2ull << 48; /* one of them is read */
+            ub_urma_ring(p.a->urma, 0, UBQ_BELL_CQ, bell);
+        }
+        ubq_post(&q, e, 1);
+        ends_run(&p.ends, 1000);
+        g_assert_cmpuint(ub_urma_counter(p.a->urma, UB_URMA_CQES_LOST), ==,
+                         n > all);
+        /* The event of the others, and then that of the overflow. */
+        g_assert_cmpuint(eq_pi(p.a), ==, n < all ? 0 : n - all + 1);
+    }
+    ub_urma_rung(p.a->urma);
+    g_assert_cmpuint(ub_urma_counter(p.a->urma, UB_URMA_BELLS_BAD), ==, 0);
+    pair_stop(&p);
+}
+
+/* And who is told of few entries: those of a doorbell that waits are not missing. */
+static void test_limit(void)
+{
+    uint8_t cmd[UBQ_CMD];
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    ubq_recv(&p.qb, p.remote, 64);
+    ubq_recv(&p.qb, p.remote, 64);
+    ubq_cmd_init(cmd, p.qb.id, UBQ_QM_RQ_LIMIT);
+    put_le16(cmd + UBQ_Q_RQ_LIMIT, 2);
+    g_assert_cmpuint(ubq_command(&p.b->drv, UBQ_OP_QUEUE_MODIFY, cmd), ==,
+                     UBQ_RESULT_OK);
+    for (unsigned n = 0; n < 2; n++) {
+        if (!n) {
+            ub_urma_ring(p.b->urma, 0, UBQ_BELL_RQ, p.qb.id | 3ull << 32);
+        }
+        post_and_run(&p, message_op(&p, UB_TA_SEND, 0, p.local, 64), 1);
+        ubq_cq_expect(&p.cq_b, UBQ_STATUS_OK);
+        g_assert_cmpuint(eq_pi(p.b), ==, n);
+    }
+    pair_stop(&p);
+}
+
 typedef struct Recorded {
     Pair p;
     UbqCq cq;
@@ -414,6 +471,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/urma/bell/foreign", test_foreign);
     g_test_add_func("/ub/urma/bell/arm", test_arm);
     g_test_add_func("/ub/urma/bell/receive", test_receive);
+    g_test_add_func("/ub/urma/bell/room", test_room);
+    g_test_add_func("/ub/urma/bell/limit", test_limit);
     g_test_add_func("/ub/urma/record/send", test_record_send);
     g_test_add_func("/ub/urma/record/receive", test_record_receive);
     g_test_add_func("/ub/urma/record/stale", test_record_stale);
