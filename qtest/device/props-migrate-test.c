@@ -53,7 +53,7 @@ static const Other rclink_other[] = {
 };
 
 static const char *const ubc_local[] = {
-    "shm", "inline-turn", "window-again", "pcap-blocks", "cip-migrate-keys", NULL
+    "shm", "inline-turn", "poll-looks", "poll-pause", "poll-time", "window-again", "pcap-blocks", "cip-migrate-keys", NULL
 };
 static const Other ubc_other[] = {
     { "contexts", "16" }, { "phy-mode", "1" }, { "usi", "1" },

@@ -584,6 +584,7 @@ static void test_descriptions(void)
 {
     static const char *const ours[] = {
         "ports", "chardev0", "chardev7", "shm", "inline-turn", "vendor-id", "device-id",
+        "poll-looks", "poll-pause", "poll-time",
         "guid", "eid", "cna", "port-cna", "upi", "fm-eid", "fm-cna", "manager",
         "mgmt-timeout", "forward", "route-entries", "lanes", "phy-mode", "max-rate", "fec", "interleave",
         "scrambler", "equalization", "probe", "time-scale", "timeout-min",

@@ -33,6 +33,32 @@ static void test_contexts(void)
     qubc_stop(d);
 }
 
+/* How long something may wait for one who has ceased to poll. */
+static void test_poll_time(void)
+{
+    static const unsigned values[] = { 0, 1000001, 1, 1000000 };
+    QUbc *d = qubc_start_attached("", "-device "
+                                  "pcie-root-port,id=rp0,chassis=1,slot=1");
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(values); i++) {
+        g_autofree char *args = g_strdup_printf(
+            "{ 'driver': 'ubc', 'id': 'ub%u', 'bus': 'rp0',"
+            "  'addr': '0.%u', 'poll-time': %u }", i + 1, i < 2 ? 1 : 4 - i,
+            values[i]);
+        QDict *rsp = qtest_qmp(d->qts, "{ 'execute': 'device_add',"
+                               " 'arguments': %p }",
+                               qobject_from_json(args, &error_abort));
+
+        g_assert_cmpint(qdict_haskey(rsp, "error"), ==, i < 2);
+        if (i < 2) {
+            g_assert_nonnull(strstr(qdict_get_str(qdict_get_qdict(rsp, "error"), "desc"),
+                                    "poll-time"));
+        }
+        qobject_unref(rsp);
+    }
+    qubc_stop(d);
+}
+
 /* A GUID is a controller's (UB 2.0 §C.1); the tenth digit is its type. */
 static void test_guid(void)
 {
@@ -197,6 +223,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/ubc-props/guid", test_guid);
     qtest_add_func("/ubc-props/contexts", test_contexts);
+    qtest_add_func("/ubc-props/poll-time", test_poll_time);
     qtest_add_func("/ubc-props/tp-times", test_tp_times);
     qtest_add_func("/ubc-props/ta-times", test_ta_times);
     qtest_add_func("/ubc-props/icrc", test_icrc);

@@ -82,8 +82,7 @@ static bool main_loops(const UbcPci *s)
     return s->ctx == qemu_get_aio_context();
 }
 
-/* Under the lock; a turn follows. */
-static int64_t bells_now(UbcPci *s)
+int64_t ubc_pci_bells(UbcPci *s)
 {
     int64_t now = ubc_pci_now(s);
 
@@ -138,25 +137,19 @@ void ubc_pci_bell_turn(UbcPci *s)
     if (turn_begin(s)) {
         if (ubc_resting(s->ubc)) {
             turn_alone(s);
-            ubc_pci_turn(s, bells_now(s));
+            s->inline_turns++;
+            ubc_pci_turn(s, ubc_pci_bells(s));
             turn_end(s);
             return;
         }
         qemu_mutex_unlock(&s->lock);
     }
-    if (!qatomic_read(&s->looking)) {
+    if (!ubc_look_on(&s->look)) {
         qemu_bh_schedule(s->run_bh);
     }
 }
 
 /* ---- Processors that poll ------------------------------------------------------ */
-
-/* After this time without a look nobody polls any more, in nanoseconds. */
-#define LOOK_NS 200000
-/* A program that only polls looks as often in a row, with no longer pauses: one that has
- * other things to do, or waits for a word in its memory, does not. */
-#define LOOKS 100
-#define PAUSE_NS 20000
 
 static int64_t look_now(void)
 {
@@ -171,10 +164,8 @@ static bool may_poll(const UbcPci *s)
 
 static void look_begin(UbcPci *s, int64_t now)
 {
-    s->looks = now - s->looked < PAUSE_NS ? MIN(s->looks + 1, LOOKS) : 0;
-    if (s->looks == LOOKS && !s->looking) {
-        qatomic_set(&s->looking, true);
-        timer_mod_ns(s->look_timer, now + LOOK_NS);
+    if (ubc_look_begin(&s->look, now)) {
+        timer_mod_ns(s->look_timer, now + s->look.conf.time);
     }
 }
 
@@ -182,7 +173,7 @@ static void look_begin(UbcPci *s, int64_t now)
 static void look_later(UbcPci *s)
 {
     if (!timer_pending(s->look_timer)) {
-        timer_mod_ns(s->look_timer, look_now() + LOOK_NS);
+        timer_mod_ns(s->look_timer, look_now() + s->look.conf.time);
     }
 }
 
@@ -205,25 +196,22 @@ void ubc_pci_bell_look(UbcPci *s)
     if (s->kicked) {
         ubc_pci_turn(s, ubc_pci_now(s));
     }
-    s->looked = look_now();
+    ubc_look_end(&s->look, look_now());
     turn_end(s);
 }
 
-/* A doorbell that still found us looking rang before this, and is taken. */
 void ubc_pci_look_over(void *opaque)
 {
     UbcPci *s = opaque;
-    bool over;
+    int64_t again;
 
     qemu_mutex_lock(&s->lock);
-    over = look_now() - s->looked >= LOOK_NS;
-    if (over) {
-        qatomic_set_mb(&s->looking, false);
-    } else {
-        timer_mod_ns(s->look_timer, s->looked + LOOK_NS);
+    again = ubc_look_watch(&s->look, look_now());
+    if (again) {
+        timer_mod_ns(s->look_timer, again);
     }
     qemu_mutex_unlock(&s->lock);
-    if (over) {
+    if (!again) {
         ubc_pci_wires_wake(s);
         qemu_bh_schedule(s->run_bh);
     }
@@ -244,5 +232,5 @@ int64_t ubc_pci_lock(UbcPci *s)
 int64_t ubc_pci_lock_run(UbcPci *s)
 {
     qemu_mutex_lock(&s->lock);
-    return bells_now(s);
+    return ubc_pci_bells(s);
 }

@@ -13,6 +13,8 @@
 #include "core/qemu_qdev.h"
 
 #define NS_PER_US 1000
+/* What waits for one who polls no more waits no longer than this. */
+#define POLL_TIME_MAX 1000000u
 
 static uint64_t page_read(void *opaque, hwaddr addr, unsigned size)
 {
@@ -97,6 +99,10 @@ bool ubc_engine_props_apply(const UbcEngineProps *p,
                    UBC_MAX_CONTEXTS);
         return false;
     }
+    if (!p->poll_time || p->poll_time > POLL_TIME_MAX) {
+        error_setg(errp, "poll-time is 1 to %u microseconds", POLL_TIME_MAX);
+        return false;
+    }
     c->urma.pages = p->contexts;
     ub_node_options_copy(&c->node, options);
     ub_node_options_clocks(&c->node, (UbTpScale) {
@@ -137,6 +143,11 @@ static const struct {
     { "cip-window", "packets that one may come behind others by, a power of "
                     "two from 64 to 65536" },
     { "cip-sn-last", "SN after which a CIP key is exhausted" },
+    { "poll-looks", "looks in a row by software that polls, from which on nobody else is "
+                    "woken; 0: always somebody is" },
+    { "poll-pause", "microseconds between two looks in a row, at most" },
+    { "poll-time", "microseconds without a look after which nobody polls any more, at "
+                   "most 1000000" },
 };
 
 void ubc_engine_props_describe(ObjectClass *klass)

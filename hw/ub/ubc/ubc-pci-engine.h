@@ -18,6 +18,7 @@ typedef struct UbcEngineProps {
     bool accept;
     bool cip, cip_migrate, cip_icv_last;
     uint32_t cip_window, cip_sn_last;
+    uint32_t poll_looks, poll_pause, poll_time; /* see look.h; in microseconds */
     UbFaultPlan fault[2];   /* of packets that come, that leave */
 } UbcEngineProps;
 
@@ -34,7 +35,10 @@ typedef struct UbcEngineProps {
     DEFINE_PROP_BOOL("cip-icv-last", type, m.cip_icv_last, false),         \
     DEFINE_PROP_UINT32("cip-window", type, m.cip_window,                   \
                        UB_CIP_WINDOW_MAX),                                 \
-    DEFINE_PROP_UINT32("cip-sn-last", type, m.cip_sn_last, UINT32_MAX)
+    DEFINE_PROP_UINT32("cip-sn-last", type, m.cip_sn_last, UINT32_MAX),    \
+    DEFINE_PROP_UINT32("poll-looks", type, m.poll_looks, 100),             \
+    DEFINE_PROP_UINT32("poll-pause", type, m.poll_pause, 20),              \
+    DEFINE_PROP_UINT32("poll-time", type, m.poll_time, 200)
 
 /* False: *errp says why not. */
 bool ubc_engine_props_apply(const UbcEngineProps *p,

@@ -412,8 +412,8 @@ static const Property ubc_properties[] = {
 CoreProps ubc_core_props = {
     .local = (const char *const []) {
         "chardev0", "chardev1", "chardev2", "chardev3", "chardev4", "chardev5",
-        "chardev6", "chardev7", "responder", "shm", "inline-turn",
-        "window-again", "pcap", "pcap-blocks", "iothread", "guid", "eid",
+        "chardev6", "chardev7", "responder", "shm", "inline-turn", "poll-looks",
+        "poll-pause", "poll-time", "window-again", "pcap", "pcap-blocks", "iothread", "guid", "eid",
         "fm-eid", "entities", "cip-migrate-keys", "netdev", "mac", "capture",
         NULL
     },

@@ -55,7 +55,7 @@ static void on_pipe_turn_end(void *opaque)
     UbcPci *s = p->ubc;
 
     if (s->kicked) {
-        ubc_pci_turn(s, ubc_pci_now(s));
+        ubc_pci_turn(s, ubc_pci_bells(s));
     }
 }
 
@@ -128,7 +128,7 @@ void ubc_pci_wires_look(UbcPci *s)
 {
     for (unsigned i = 0; i < s->ports; i++) {
         if (s->port[i].open) {
-            wire_pipe_look(wire_chr_pipe(s->port[i].chr_wire), s->looking);
+            wire_pipe_look(wire_chr_pipe(s->port[i].chr_wire), s->look.on);
         }
     }
 }

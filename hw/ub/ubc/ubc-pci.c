@@ -374,6 +374,11 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
     s->timer = aio_timer_new(s->ctx, s->clock, SCALE_NS, ubc_pci_run, s);
     s->stopped_timer = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS,
                                      ubc_pci_run, s);
+    s->look.conf = (UbcLookConfig) {
+        .looks = s->engine.poll_looks,
+        .pause = s->engine.poll_pause * (int64_t)SCALE_US,
+        .time = s->engine.poll_time * (int64_t)SCALE_US,
+    };
     s->look_timer = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS,
                                   ubc_pci_look_over, s);
     /* The run that these ask for needs all of the above. */

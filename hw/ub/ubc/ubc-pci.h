@@ -17,6 +17,7 @@
 #include "core/props.h"
 #include "ub/capture.h"
 #include "ub/ubc.h"
+#include "look.h"
 #include "ubc-pci-dll.h"
 #include "ubc-pci-engine.h"
 #include "ubc-pci-ethernet.h"
@@ -78,12 +79,11 @@ struct UbcPci {
     uint32_t bell[UBC_BELLS];
     bool holds;        /* what kicks now is noted, and may have its turn at once */
     bool kicked;       /* it did */
-    /* A processor polls without a pause, and has the core's turns itself: nobody else
-     * is woken. */
-    bool looking;
-    unsigned looks;    /* in a row */
-    int64_t looked;    /* when the last was over, by the host's clock */
+    /* A processor that polls without a pause has the core's turns itself: nobody else
+     * is woken.  By the host's clock. */
+    UbcLook look;
     QEMUTimer *look_timer;
+    uint64_t inline_turns; /* that doorbells had in a processor's thread */
     QemuCond window_cond;    /* an access to the window has ended */
     unsigned window_waiting; /* threads that wait for it */
     bool window_nested;      /* one runs the main loop meanwhile */
@@ -183,12 +183,14 @@ bool ubc_pci_bell(UbcPci *s, hwaddr addr, uint64_t value);
  * soon. */
 void ubc_pci_bell_turn(UbcPci *s);
 /* Software found nothing in a completion queue and polls on, in such an access: what came
- * and what it asked for has its turn now.  When it has done so for a while nothing wakes the
- * core's thread, which looks after it now and then. */
+ * and what it asked for has its turn now.  When it has done so for a while (look.h) nothing
+ * wakes the core's thread, which looks after it now and then. */
 void ubc_pci_bell_look(UbcPci *s);
 /* The core's thread: whether a processor still polls; else work goes on as ever. */
 void ubc_pci_look_over(void *opaque);
-/* The lock, after which doorbells that rang count; and what time it is then. */
+/* Under the lock, before a turn: doorbells that rang count; and what time it is then. */
+int64_t ubc_pci_bells(UbcPci *s);
+/* The lock, and so do they. */
 int64_t ubc_pci_lock(UbcPci *s);
 /* The same, and ubc_run() follows. */
 int64_t ubc_pci_lock_run(UbcPci *s);

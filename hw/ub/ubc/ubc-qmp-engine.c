@@ -200,6 +200,13 @@ static void add_cip(const UbCip *cip, UbEngineInfo *e)
     }
 }
 
+static void add_inline(const UbcPci *s, UbcCounterList ***tail)
+{
+    add_count(tail, "turns", s->inline_turns);
+    add_count(tail, "looks", s->look.looks);
+    add_count(tail, "looks-alone", s->look.begun);
+}
+
 /* The monitor's enumerations are numbered as the cores' are. */
 #define SAME(a, b) QEMU_BUILD_BUG_ON((int)(a) != (int)(b))
 SAME(UB_FAULT_ACTION_DELAY, CORE_FAULT_DELAY);
@@ -216,7 +223,7 @@ static UbEngineInfo *engine_info(UbcPci *s)
     UbEngineInfo *e = g_new0(UbEngineInfo, 1);
     UbcCounterList **network = &e->network, **transport = &e->transport,
                    **transaction = &e->transaction, **work = &e->work,
-                   **window = &e->window;
+                   **window = &e->window, **turns = &e->q_inline;
     UbQueueInfoList **queues = &e->queues;
     UbPacketFaultsList **faults = &e->faults;
     Channels channels = { .tail = &e->channels };
@@ -245,6 +252,7 @@ static UbEngineInfo *engine_info(UbcPci *s)
         add_count(&work, ub_urma_counter_name(i),
                   ub_urma_counter(ubc_urma(s->ubc), i));
     }
+    add_inline(s, &turns);
     if (ubc_window(s->ubc)) {
         add_window(ubc_window(s->ubc), &window);
     }
@@ -312,6 +320,7 @@ static void engine_text(GString *buf, const UbEngineInfo *e)
     counters_text(buf, "transport", e->transport);
     counters_text(buf, "transaction", e->transaction);
     counters_text(buf, "queues", e->work);
+    counters_text(buf, "inline", e->q_inline);
     counters_text(buf, "window", e->window);
     counters_text(buf, "CIP", e->cip);
     for (UbCipPolicyInfoList *l = e->policies; l; l = l->next) {
