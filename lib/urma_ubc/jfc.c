@@ -17,11 +17,30 @@ static void jfc_free(UbcJfc *j)
     free(j);
 }
 
+#define DEPTH_MAX 32768u
+
+/* Of what was read the engine hears a quarter late, so entries are a third more than were
+ * asked for, where there can be as many. */
+static uint32_t depth_with_room(uint32_t depth)
+{
+    return depth < DEPTH_MAX ? (depth + depth / 3 + 1 < DEPTH_MAX ? depth + depth / 3 + 1
+                                                                  : DEPTH_MAX) : depth;
+}
+
+/* How many it has to hear of, so that it never finds the queue full though there is room for
+ * those that were asked for. */
+static unsigned late_of(unsigned log2, uint32_t depth)
+{
+    unsigned all = 1u << log2, spare = depth < all ? all - depth : 1;
+
+    return spare < all / 4 ? spare : all / 4;
+}
+
 static int jfc_open(UbcJfc *j, urma_context *ctx, const urma_jfc_cfg *cfg)
 {
     struct urma_queue_private mine = { 0 };
     struct urma_jfc_cmd a = {
-        .depth = cfg->depth,
+        .depth = depth_with_room(cfg->depth),
         .flag = cfg->flag,
         .jfce_fd = cfg->jfce ? cfg->jfce->fd : -1,
         .cookie = (uintptr_t)j,
@@ -34,10 +53,11 @@ static int jfc_open(UbcJfc *j, urma_context *ctx, const urma_jfc_cfg *cfg)
     }
     j->base.handle = a.handle;
     j->base.jfc_id = (urma_jetty_id) { ctx->eid, 0, a.id };
-    j->base.cfg.depth = a.depth;
     j->log2 = mine.log2;
     j->bytes = mine.bytes;
     if (j->log2 <= 15 && (size_t)UBQ_CQE << j->log2 <= j->bytes) {
+        j->late = late_of(j->log2, cfg->depth);
+        j->base.cfg.depth = (1u << j->log2) - j->late + 1;
         j->at = ubc_os_map(ctx->dev_fd, a.handle << URMA_MMAP_SHIFT, j->bytes);
     }
     if (!j->at) {

@@ -212,7 +212,7 @@ int ubc_poll_jfc(urma_jfc *jfc, int cr_cnt, urma_cr *cr)
         __atomic_store_n(&j->ci, j->ci + 1, __ATOMIC_RELAXED);
     }
     /* Not for each: the engine stops only when it is full. */
-    if ((uint16_t)(j->ci - j->told) >= 1u << (j->log2 - 2)) {
+    if ((uint16_t)(j->ci - j->told) >= j->late) {
         jfc_tell(j, 0);
     }
     jfc_unlock(j);

@@ -67,6 +67,7 @@ typedef struct UbcJfc {
     uint8_t *at;
     size_t bytes;
     unsigned log2;
+    unsigned late;                  /* so many read that the engine is told */
     uint16_t ci, told;              /* read; what the engine knows of */
     unsigned vain;                  /* polls that found nothing */
     bool lock_free;

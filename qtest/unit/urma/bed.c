@@ -89,6 +89,7 @@ static int command_run(unsigned command, void *args)
         ctx->async_fd = ASYNC_FD;
         return 0;
     case URMA_CREATE_JFC:
+        host.jfc_depth = jfc->depth;
         jfc->depth = 1 << CQ_LOG2;
         jfc->id = 3;
         host.cookie = jfc->cookie;

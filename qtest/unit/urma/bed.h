@@ -37,6 +37,7 @@ typedef struct Host {
     uint32_t record;                /* where JFRs have theirs; 0: none */
     uint32_t comp_events;           /* what DELETE_JFC says */
     uint64_t cookie;                /* of the JFC */
+    uint32_t jfc_depth;             /* asked for by the last JFC */
     unsigned commands;
     struct urma_jetty_cmd jetty;    /* the last one made */
     struct urma_group_cmd group;

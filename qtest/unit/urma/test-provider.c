@@ -556,6 +556,41 @@ static void test_doorbells(void)
     bed_close(&b);
 }
 
+/* Where a JFC has no more entries than were asked for, the engine hears of each that was
+ * read: with as many requests under way again it would find the queue full. */
+static void test_room(void)
+{
+    static const struct { uint32_t depth, asked, late; } cases[] = {
+        { 1, 2, 4 }, { 12, 17, 4 }, { 13, 18, 3 }, { 14, 19, 2 }, { 15, 21, 1 },
+        { 16, 22, 1 }, { 24576, 32768, 1 }, { 24575, 32767, 1 }, { 32768, 32768, 1 },
+        { 32769, 32769, 1 },
+    };
+    urma_jfs_wr wr = { .opcode = URMA_WR_NOP }, *bad = NULL;
+    Bed b, elsewhere;
+    urma_cr cr[16];
+
+    bed_open(&b);
+    g_assert_cmpint(b.ops->post_jetty_send_wr(b.jetty, &wr, &bad), ==, 0);
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        urma_jfc_cfg cfg = { .depth = cases[i].depth };
+        urma_jfc *jfc = b.ops->create_jfc(b.ctx, &cfg);
+
+        g_assert_cmpuint(host.jfc_depth, ==, cases[i].asked);
+        g_assert_cmpuint(jfc->cfg.depth, ==, 17 - cases[i].late);
+        elsewhere = b;
+        elsewhere.cq = host.ring[host.handles];
+        elsewhere.cq_pi = 0;
+        host.bells = 0;
+        for (unsigned n = 1; n <= 12; n++) {
+            complete(&elsewhere, UBQ_OP_NOP, UBQ_STATUS_OK, 2001, 0, 0);
+            g_assert_cmpint(b.ops->poll_jfc(jfc, 1, cr), ==, 1);
+            g_assert_cmpuint(host.bells, ==, n / cases[i].late);
+        }
+        g_assert_cmpint(b.ops->delete_jfc(jfc), ==, 0);
+    }
+    bed_close(&b);
+}
+
 /* What was flushed is taken out of the JFC, in order; the rest stays. */
 static void test_flush(void)
 {
@@ -612,6 +647,7 @@ int main(int argc, char **argv)
     g_test_add_func("/urma-provider/reset-jfr", test_reset_jfr);
     g_test_add_func("/urma-provider/numbers", test_numbers);
     g_test_add_func("/urma-provider/doorbells", test_doorbells);
+    g_test_add_func("/urma-provider/room", test_room);
     g_test_add_func("/urma-provider/flush", test_flush);
     return g_test_run();
 }
