@@ -193,6 +193,9 @@ static void test_gen2(void)
     wire_put(&g, f, n);
     rcl_take(g.r, 0, &got);
     g_assert_true(rcl_is(&got, 64, 0));
+    /* An answer has nothing to put there. */
+    wire_get(&g, &out);
+    g_assert_cmpmem(out.frame, 12, "\x12\0\0\0\0\x0b\x82\0\0\0\0\x0a", 12);
     rig_stop(&g);
 }
 
