@@ -122,7 +122,8 @@ typedef enum UbSend {
     X(DROP_NO_UPPER, "drop-no-upper")   /* nobody takes such packets */ \
     X(DROP_NO_ROOM, "drop-no-room")     /* no headroom for the headers */ \
     X(DROP_CONTROL, "drop-control")     /* CFG 5 that breaks a rule */ \
-    X(DROP_FAULT, "drop-fault")         /* an injected fault */
+    X(DROP_FAULT, "drop-fault")         /* an injected fault */ \
+    X(DROP_BORDER, "drop-border")       /* may not enter the Domain */
 
 typedef enum UbNetCounter {
 #define UB_NET_X(id, name) UB_NET_##id,
@@ -173,6 +174,9 @@ typedef struct UbNetOps {
     bool (*starved)(void *opaque, unsigned port, unsigned vl);
     /* The NPI was changed by NPIC.  May be NULL. */
     void (*npi)(void *opaque, uint32_t npi);
+    /* What ub_border_judge() says (ub/border.h): NULL, or why a packet may not enter the
+     * Domain.  May be NULL: then no UB packet enters by a port with a border. */
+    const char *(*border)(const uint8_t *p, uint32_t len);
 } UbNetOps;
 
 /* Who takes packets, by LPH.CFG and NTH.NLP. */
@@ -241,6 +245,9 @@ typedef struct UbNetConfig {
     unsigned npis_len;
     bool npic;            /* NPIC of the neighbour ends here and is obeyed */
     bool anti_spoof;      /* own senders have only own addresses */
+    /* Power-on ports with a border, whether plain IP enters by them, too. */
+    uint64_t border_ports;
+    bool border_plain;
     uint8_t guid[16];     /* for NPIC; most significant byte first */
     /* Routes (§D.7). */
     uint32_t route_entries; /* N + 1; 0: no ROUTE_TABLE */
@@ -304,6 +311,8 @@ UbSend ub_net_send_raw(UbNet *net, int64_t now, unsigned port,
 const char *ub_net_guard_tx(UbNet *net, unsigned port, CorePacket *pkt);
 bool ub_net_guard_rx(UbNet *net, unsigned port, CorePacket *pkt);
 bool ub_net_npic_rx(UbNet *net, unsigned port, CorePacket *pkt);
+/* The same of the border of the Domain.  False: it does not enter, and is gone. */
+bool ub_net_border_rx(UbNet *net, unsigned port, CorePacket *pkt);
 /* With ecn_copy, of packets of IP: ECN to the FECN of what is sent (@tx), FECN to
  * the ECN of what came (UB 2.0 §5.3.5.1). */
 void ub_net_copy_ecn(const UbNet *net, bool tx, CorePacket *pkt);
@@ -428,6 +437,15 @@ unsigned ub_net_npi_list(const UbNet *net, unsigned port,
 uint32_t ub_net_npi_replaced(const UbNet *net, unsigned port);
 /* What comes in by a port gets this NPI; 0: it keeps its own. */
 void ub_net_npi_replace(UbNet *net, unsigned port, uint32_t npi);
+/*
+ * Border of the UB Domain (§11.4.2): with UB_NET_BORDER, of packets of IP only those
+ * enter by the port that the op border lets in; with UB_NET_BORDER_PLAIN besides, IP that
+ * is no UB packet does, too.  The rest is counted (drop-border).
+ */
+#define UB_NET_BORDER 1u
+#define UB_NET_BORDER_PLAIN 2u
+void ub_net_set_border(UbNet *net, unsigned port, unsigned border);
+unsigned ub_net_border(const UbNet *net, unsigned port);
 
 /* ---- Views ------------------------------------------------------------------------ */
 

@@ -1,6 +1,7 @@
 /*
  * CFG0_CAP242: what a manager decides of a node's network layer and appendix D has no
- * register for: partitions (NPI, UB 2.0 §5.3.3) and maps of VLs (§5.3.6).
+ * register for: partitions (NPI, UB 2.0 §5.3.3), maps of VLs (§5.3.6) and borders of the
+ * UB Domain (§11.4.2).
  *
  * Registers are written as whole dwords; a part of one is not taken.  Those of a port
  * are of the port that SELECT names.  This file is for software, too: plain C, no
@@ -37,13 +38,19 @@
 #define UB_NETR_ENTRY 9         /* RO: that; 0: there are fewer */
 #define UB_NETR_ADD 10          /* WO: an NPI for the list */
 #define UB_NETR_REMOVE 11       /* WO */
-#define UB_NETR_RESULT 12       /* RO: of the last write of ADD, REMOVE or PORT */
+#define UB_NETR_RESULT 12       /* RO: of the last write of ADD, REMOVE, PORT or BORDER */
 #define UB_NETR_R_OK 0u
 #define UB_NETR_R_NO_PORT 1u
 #define UB_NETR_R_BAD_NPI 2u    /* its ID is 0 */
 #define UB_NETR_R_FULL 3u
 #define UB_NETR_R_ABSENT 4u
 #define UB_NETR_R_PART 5u       /* not a whole dword */
+
+/* Border of the UB Domain (§11.4.2). */
+#define UB_NETR_BORDER 24       /* RW: of the port */
+#define UB_NETR_BORDER__TOKEN 0x1u /* of packets of IP, those alone enter that have E_Bit
+                                 * 0 and a TokenValue, and those that ask for nothing */
+#define UB_NETR_BORDER__PLAIN 0x2u /* and IP that is no UB packet */
 
 /*
  * Maps of VLs, of what is forwarded: a packet that came by a port of in-group g and VL

@@ -6,9 +6,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "ubc-raw.h"
+#include "ubc-msg.h"
 #include "qobject/qjson.h"
 #include "ubc-watch.h"
 #include "switch-fabric.h"
+#include "ub/net_hw.h"
 #include "ub/tah.h"
 
 #define LEN 64u
@@ -17,10 +19,12 @@
 typedef struct Bed {
     Fabric f;
     uint64_t sent;      /* messages from node 1 to node 2, each with its number */
+    uint32_t flags;     /* UBQ_SQE_* of them */
+    Guest fm;           /* node 1's software manages */
 } Bed;
 
 G_GNUC_PRINTF(2, 3)
-static QDict *ask(Bed *b, const char *format, ...)
+static QDict *ask_switch(Bed *b, const char *format, ...)
 {
     g_autofree char *text = NULL;
     va_list va;
@@ -31,7 +35,7 @@ static QDict *ask(Bed *b, const char *format, ...)
     return switch_command(&b->f.sw, text);
 }
 
-#define TELL(b, ...) qobject_unref(ask(b, __VA_ARGS__))
+#define TELL(b, ...) qobject_unref(ask_switch(b, __VA_ARGS__))
 
 static void start(Bed *b, const char *props)
 {
@@ -53,6 +57,7 @@ static void send_one(Bed *b)
     ubq_sqe_put(s, UB_TA_SEND_IMM, ENG_DEST, a->room, LEN);
     put_le32(s + UBQ_SQE_TARGET, b->f.e[1].queue.id);
     put_le64(s + UBQ_SQE_IMM, ++b->sent);
+    put_le32(s, get_le32(s) | b->flags);
     ubq_post(&a->queue, s, 1);
     eng_complete(a, UBQ_STATUS_OK);
 }
@@ -69,13 +74,18 @@ static void arrives(Bed *b)
 }
 
 /* The switch drops it at this port. */
-static void filtered(Bed *b, unsigned port)
+static void dropped(Bed *b, unsigned port, const char *counter)
 {
-    uint64_t was = switch_counter(&b->f.sw, port, "drop-npi");
+    uint64_t was = switch_counter(&b->f.sw, port, counter);
 
     send_one(b);
-    QUBC_WAIT(switch_counter(&b->f.sw, port, "drop-npi") == was + 1);
+    QUBC_WAIT(switch_counter(&b->f.sw, port, counter) == was + 1);
     g_assert_null(ubq_cq_poll(&b->f.e[1].cq));
+}
+
+static void filtered(Bed *b, unsigned port)
+{
+    dropped(b, port, "drop-npi");
 }
 
 /* The receiver drops it. */
@@ -108,7 +118,7 @@ static uint64_t software(Bed *b, unsigned node)
 /* The GUID of the neighbour at a port. */
 static char *guid_of(Bed *b, unsigned port)
 {
-    QDict *answer = ask(b, "{ 'execute': 'query-ports' }");
+    QDict *answer = ask_switch(b, "{ 'execute': 'query-ports' }");
     const QListEntry *row = qlist_first(qdict_get_qlist(answer, "return"));
     char *guid;
 
@@ -303,11 +313,149 @@ static void test_spoof(void)
     fabric_stop(&b.f);
 }
 
+/* ---- By a manager's messages (CFG0_CAP242) ------------------------------------------------ */
+
+#define SWITCH_CNA 0x33u
+
+static void manage(Bed *b, const char *props)
+{
+    start(b, props);
+    TELL(b, "{ 'execute': 'cna-set', 'arguments': { 'cna': %u } }", SWITCH_CNA);
+    guest_open(&b->fm, b->f.q[0]);
+}
+
+static uint32_t reg_read(Bed *b, uint32_t cna, unsigned dw)
+{
+    g_assert_cmphex(config(&b->fm, cna, 0,
+                           UB_CFG_CAP(UB_CFG0_BASE, UB_NETR_CAP) + dw, 0), ==, 0);
+    return b->fm.packet[8];
+}
+
+static void reg_write(Bed *b, uint32_t cna, unsigned dw, uint32_t value)
+{
+    g_assert_cmphex(config(&b->fm, cna, 1,
+                           UB_CFG_CAP(UB_CFG0_BASE, UB_NETR_CAP) + dw, value), ==,
+                    0);
+}
+
+/* A port of the switch, what is to be done there, and that it was. */
+static void of_port(Bed *b, unsigned port, unsigned dw, uint32_t value)
+{
+    reg_write(b, SWITCH_CNA, UB_NETR_SELECT, port);
+    reg_write(b, SWITCH_CNA, dw, value);
+    g_assert_cmphex(reg_read(b, SWITCH_CNA, UB_NETR_RESULT), ==, UB_NETR_R_OK);
+}
+
+/* Node @node, 0 or 1, is in partition @npi, as ubfm puts it there; it was in @was. */
+static void into_partition(Bed *b, unsigned node, uint32_t npi, uint32_t was)
+{
+    of_port(b, node, UB_NETR_PORT, UB_NETR_PORT__CLOSED);
+    if (was) {
+        of_port(b, node, UB_NETR_REMOVE, was);
+        of_port(b, node, UB_NETR_REMOVE, was | LOW);
+    }
+    of_port(b, node, UB_NETR_ADD, npi);
+    of_port(b, node, UB_NETR_ADD, npi | LOW);
+    of_port(b, node, UB_NETR_PORT, UB_NETR_PORT__CLOSED | npi);
+    reg_write(b, node + 1, UB_NETR_NPI, npi);
+    g_assert_cmphex(reg_read(b, node + 1, UB_NETR_NPI), ==, npi);
+}
+
+/* Two partitions are apart, whatever a node says of itself; closed ports refuse; who is
+ * moved is where it was moved to. */
+static void test_managed(void)
+{
+    Bed b;
+
+    manage(&b, "," PATIENT);
+    arrives(&b);
+    g_assert_cmphex(reg_read(&b, SWITCH_CNA, UB_NETR_MAGIC), ==,
+                    UB_NETR_MAGIC__VALUE);
+    /* Nothing is known of who is there yet. */
+    for (unsigned port = 2; port--;) {
+        of_port(&b, port, UB_NETR_PORT, UB_NETR_PORT__CLOSED);
+        filtered(&b, port);
+    }
+    into_partition(&b, 0, 5, 0);
+    filtered(&b, 1);
+    into_partition(&b, 1, 6, 0);
+    filtered(&b, 1);
+    /* Node 1 says that it is in the other one: its port does not let it. */
+    reg_write(&b, 1, UB_NETR_NPI, 6);
+    filtered(&b, 0);
+    reg_write(&b, 1, UB_NETR_NPI, 5);
+    filtered(&b, 1);
+    into_partition(&b, 1, 5, 6);
+    arrives(&b);
+    into_partition(&b, 0, 7, 5);
+    filtered(&b, 1);
+    into_partition(&b, 1, 7, 5);
+    arrives(&b);
+    /* Of two low members neither hears the other, though both ports let it pass. */
+    reg_write(&b, 1, UB_NETR_NPI, 7 | LOW);
+    arrives(&b);
+    of_port(&b, 0, UB_NETR_PORT, UB_NETR_PORT__CLOSED | 7 | LOW);
+    reg_write(&b, 2, UB_NETR_NPI, 7 | LOW);
+    refused(&b);
+    fabric_stop(&b.f);
+}
+
+/* A border of the Domain at a port: what brings no TokenValue does not enter by it. */
+static void test_border(void)
+{
+    Bed b;
+
+    manage(&b, "," PATIENT);
+    arrives(&b);
+    of_port(&b, 0, UB_NETR_BORDER, UB_NETR_BORDER__TOKEN);
+    dropped(&b, 0, "drop-border");
+    b.flags = UBQ_SQE_TOKEN | UBQ_SQE_EXCLUSIVE;
+    dropped(&b, 0, "drop-border");
+    b.flags = UBQ_SQE_TOKEN;
+    arrives(&b);
+    /* Out of the Domain by it goes all. */
+    of_port(&b, 0, UB_NETR_BORDER, 0);
+    of_port(&b, 1, UB_NETR_BORDER, UB_NETR_BORDER__TOKEN);
+    b.flags = 0;
+    arrives(&b);
+    /* By the switch's own commands the same. */
+    TELL(&b, "{ 'execute': 'border-set', 'arguments': { 'port': 0, 'on': true } }");
+    g_assert_cmphex((reg_write(&b, SWITCH_CNA, UB_NETR_SELECT, 0),
+                     reg_read(&b, SWITCH_CNA, UB_NETR_BORDER)), ==,
+                    UB_NETR_BORDER__TOKEN);
+    dropped(&b, 0, "drop-border");
+    TELL(&b, "{ 'execute': 'border-set', 'arguments': { 'port': 0, 'on': false,"
+         " 'plain': true } }");
+    arrives(&b);
+    fabric_stop(&b.f);
+}
+
+/* The same where it arrives: a controller has a border, by its setting and by a message. */
+static void test_border_node(void)
+{
+    uint64_t was;
+    Bed b;
+
+    manage(&b, ",net-border-ports=1," PATIENT);
+    b.flags = UBQ_SQE_TOKEN;
+    arrives(&b);
+    b.flags = 0;
+    was = net(&b, 1, "drop-border");
+    send_one(&b);
+    QUBC_WAIT(net(&b, 1, "drop-border") == was + 1);
+    g_assert_null(ubq_cq_poll(&b.f.e[1].cq));
+    reg_write(&b, 2, UB_NETR_SELECT, 0);
+    g_assert_cmphex(reg_read(&b, 2, UB_NETR_BORDER), ==, UB_NETR_BORDER__TOKEN);
+    reg_write(&b, 2, UB_NETR_BORDER, 0);
+    arrives(&b);
+    fabric_stop(&b.f);
+}
+
 /* ---- CFG 5 at a switch (§F.2) ------------------------------------------------------------ */
 
 static bool has_route(Bed *b, const char *prefix)
 {
-    QDict *answer = ask(b, "{ 'execute': 'query-routes' }");
+    QDict *answer = ask_switch(b, "{ 'execute': 'query-routes' }");
     g_autoptr(GString) text = qobject_to_json(QOBJECT(answer));
     bool is = strstr(text->str, prefix);
 
@@ -393,6 +541,9 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-isolation/replace", test_replace);
     qtest_add_func("/ubc-isolation/loose", test_loose);
     qtest_add_func("/ubc-isolation/spoof", test_spoof);
+    qtest_add_func("/ubc-isolation/managed", test_managed);
+    qtest_add_func("/ubc-isolation/border", test_border);
+    qtest_add_func("/ubc-isolation/border-node", test_border_node);
     qtest_add_func("/ubc-isolation/ip-notify", test_ip_notify);
     qtest_add_func("/ubc-isolation/pass-dhcp", test_pass_dhcp);
     return g_test_run();

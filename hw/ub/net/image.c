@@ -131,6 +131,15 @@ static void image_policy(UbNet *net, CoreImage *im)
     }
 }
 
+/* Borders of the Domain; versions before 3 did not have them: they are as configured. */
+static void image_borders(UbNet *net, CoreImage *im)
+{
+    for (unsigned i = 0; i < net->conf.ports; i++) {
+        core_image_int(im, &net->port[i].border);
+        ub_net_set_border(net, i, net->port[i].border);
+    }
+}
+
 void ub_flow_image(UbFlow *f, CoreImage *im)
 {
     core_image_int(im, &f->cfg);
@@ -160,7 +169,7 @@ void ub_net_image(UbNet *net, CoreImage *im)
     if (core_image_loading(im)) {
         ub_net_reset(net, core_image_now(im));
     }
-    version = core_image_begin(im, CORE_TAG('U', 'N', 'E', 'T'), 2);
+    version = core_image_begin(im, CORE_TAG('U', 'N', 'E', 'T'), 3);
     core_image_same(im, net->conf.ports, "another number of ports");
     core_image_same(im, net->conf.route_entries,
                     "another number of route entries");
@@ -178,6 +187,9 @@ void ub_net_image(UbNet *net, CoreImage *im)
     image_routes(net, im);
     if (version >= 2) {
         image_policy(net, im);
+    }
+    if (version >= 3) {
+        image_borders(net, im);
     }
     core_image_end(im);
     if (!core_image_loading(im)) {

@@ -11,9 +11,10 @@
  *   fault.c    injected faults
  *   tx.c       downward
  *   control.c  what of CFG 5 ends here
+ *   border.c   what of IP enters the Domain
  *   rx.c       upward, forwarding
  *   regs.c     ROUTE_TABLE
- *   policy.c   CFG0_CAP242: partitions and maps of VLs
+ *   policy.c   CFG0_CAP242: partitions, borders and maps of VLs
  *   net.c      life, work
  *   image.c    migration
  *
@@ -50,6 +51,7 @@ typedef struct NetPort {
     unsigned turn;   /* VL whose weighted turn it is */
     uint32_t npi_replace;
     bool npi_closed; /* an empty list lets nothing pass */
+    uint8_t border;  /* UB_NET_BORDER... */
     NetNpis allowed;
     NetQueue queue[UB_NET_VLS];
     uint64_t count[UB_NET_COUNTERS_NUM];
@@ -249,6 +251,13 @@ void net_regs_load(UbNet *net);
 void net_regs_entry(UbNet *net, int64_t entry);
 void net_regs_exact(UbNet *net);
 void net_regs_free(UbNet *net);
+
+/* ---- border.c ---- */
+/* Whether a packet of IP, which begins with CCI and NPI, enters by a port; else *rule. */
+bool net_border_admits(const UbNet *net, unsigned port, const CorePacket *pkt,
+                       const UbIpInfo *info, const char **rule);
+/* Borders as configured. */
+void net_border_power_on(UbNet *net);
 
 /* ---- policy.c ---- */
 /* Maps of VLs as configured, all ports in one group. */

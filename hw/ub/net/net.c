@@ -110,6 +110,11 @@ const char *ub_net_configure(UbNet *net, const UbNetConfig *cfg)
         net->conf = *cfg;
         net_vl_power_on(net); /* a manager's maps are not any more */
     }
+    if (cfg->border_ports != net->conf.border_ports ||
+        cfg->border_plain != net->conf.border_plain) {
+        net->conf = *cfg;
+        net_border_power_on(net); /* nor its borders */
+    }
     net->conf = *cfg;
     net_kick(net); /* the watchdog's time may be another */
     return NULL;
@@ -157,6 +162,7 @@ UbNet *ub_net_new(const UbNetConfig *cfg, const UbNetOps *ops, void *opaque)
     net->routes.entry = g_new0(uint64_t, cfg->route_entries);
     net_npi_power_on(net);
     net_vl_power_on(net);
+    net_border_power_on(net);
     reset_routes(net);
     return net;
 }
@@ -221,6 +227,7 @@ void ub_net_reset(UbNet *net, int64_t now)
     }
     net_npi_power_on(net);
     net_vl_power_on(net);
+    net_border_power_on(net);
     ub_net_set_primary(net, 0);
     net->locals = 0;
     reset_routes(net);

@@ -60,6 +60,11 @@ static const CoreOption options[] = {
            "of the hash that spreads flows over ports"),
     FLAG("npic", npic, "NPIC of the neighbour is obeyed, and ends here"),
     FLAG("anti-spoof", anti_spoof, "own senders have own addresses only"),
+    MEMBER("border-ports", BITS, 0, border_ports, 0, UINT64_MAX,
+           "bit p: port p is at the border of the Domain: of packets of IP, "
+           "those alone enter that have E_Bit 0 and a TokenValue"),
+    FLAG("border-plain", border_plain,
+         "IP that is no UB packet enters there, too"),
     { "exact", CORE_OPTION_BOOL, 0, false, true,
       offsetof(UbNetConfig, exact_supported), 0, 1,
       "ROUTE_TABLE has Exact Route Enable" },

@@ -1,5 +1,6 @@
 /*
- * CFG0_CAP242: partitions and maps of VLs as a manager sees them (ub/net_hw.h).
+ * CFG0_CAP242: partitions, borders and maps of VLs as a manager sees them
+ * (ub/net_hw.h).
  *
  * What is shown is the net's, so that commands, NPIC and registers cannot differ; of
  * the slice itself are SELECT, INDEX and RESULT.
@@ -13,6 +14,8 @@
 #include "ub/net_hw.h"
 
 _Static_assert(UB_NETR_GROUPS == NET_VL_GROUPS, "groups of ports");
+_Static_assert(UB_NETR_VL_GROUP_DW(UB_NET_MAX_PORTS) == UB_NETR_BORDER,
+               "dwords of groups");
 
 /* ---- Maps of VLs ---- */
 
@@ -109,6 +112,30 @@ static uint32_t set_port(UbNet *net, const UbSlice *s, uint32_t v)
     return UB_NETR_R_OK;
 }
 
+/* ---- Borders ---- */
+
+_Static_assert(UB_NETR_BORDER__TOKEN == UB_NET_BORDER &&
+               UB_NETR_BORDER__PLAIN == UB_NET_BORDER_PLAIN, "borders");
+
+static uint32_t get_border(const UbNet *net, const UbSlice *s)
+{
+    unsigned port;
+
+    return !selected(net, s, &port) || port == UB_NET_ANY
+           ? 0 : ub_net_border(net, port);
+}
+
+static uint32_t set_border(UbNet *net, const UbSlice *s, uint32_t v)
+{
+    unsigned port;
+
+    if (!selected(net, s, &port) || port == UB_NET_ANY) {
+        return UB_NETR_R_NO_PORT;
+    }
+    ub_net_set_border(net, port, v);
+    return UB_NETR_R_OK;
+}
+
 static const NetNpis *list_of(const UbNet *net, const UbSlice *s)
 {
     static const NetNpis none;
@@ -160,10 +187,10 @@ static void refresh(void *opaque, UbSlice *s, unsigned dw)
     case UB_NETR_ENTRY:
         v = i < list->n ? list->npi[i] : 0;
         break;
-    case UB_NETR_VL_GROUP ... UB_NETR_VL_MAP - 1:
-        if (dw >= UB_NETR_VL_GROUP_DW(UB_NET_MAX_PORTS)) {
-            return;
-        }
+    case UB_NETR_BORDER:
+        v = get_border(net, s);
+        break;
+    case UB_NETR_VL_GROUP ... UB_NETR_BORDER - 1:
         v = get_groups(net, (dw - UB_NETR_VL_GROUP) * 8);
         break;
     case UB_NETR_VL_MAP ... UB_NETR_USED - 1:
@@ -183,7 +210,9 @@ static void written(void *opaque, UbSlice *s, const UbSliceWrite *w)
 
     if (w->dw >= UB_NETR_VL_MAP && whole) {
         set_map(net, w->dw - UB_NETR_VL_MAP, w->value);
-    } else if (w->dw >= UB_NETR_VL_GROUP && whole) {
+    } else if (w->dw == UB_NETR_BORDER) {
+        result = whole ? set_border(net, s, w->value) : UB_NETR_R_PART;
+    } else if (w->dw >= UB_NETR_VL_GROUP && w->dw < UB_NETR_BORDER && whole) {
         set_groups(net, (w->dw - UB_NETR_VL_GROUP) * 8, w->value);
     } else if (w->dw == UB_NETR_NPI && whole) {
         ub_net_change_npi(net, w->value);
@@ -220,6 +249,8 @@ static const UbSpaceDword dwords[] = {
     { .dw = UB_NETR_REMOVE, .trigger = UB_NPI_MASK, .name = "Remove" },
     { .dw = UB_NETR_RESULT, .name = "Result" },
     GROUPS(0), GROUPS(4),
+    { .dw = UB_NETR_BORDER,
+      .rw = UB_NETR_BORDER__TOKEN | UB_NETR_BORDER__PLAIN, .name = "Border" },
     MAPS(0), MAPS(4), MAPS(8), MAPS(12), MAPS(16), MAPS(20), MAPS(24),
     MAPS(28),
 };

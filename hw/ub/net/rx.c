@@ -320,6 +320,19 @@ static bool edge_npi(NetIn *in, uint8_t *p)
     return true;
 }
 
+/* The border of the Domain.  False: dropped. */
+static bool enters(NetIn *in, const UbIpInfo *info)
+{
+    const char *rule;
+
+    if (in->looped ||
+        net_border_admits(in->net, in->flow.port, in->pkt, info, &rule)) {
+        return true;
+    }
+    drop_in(in, UB_NET_DROP_BORDER, rule);
+    return false;
+}
+
 static uint32_t hash_ip(const UbNet *net, const UbFlow *f,
                         const UbIpInfo *info)
 {
@@ -351,7 +364,7 @@ static void take_ip(NetIn *in)
     f->ip = info.path;
     f->sl = net->conf.dscp_sl[info.tos >> 2];
     f->lbf = info.sport;
-    if (!edge_npi(in, p)) {
+    if (!edge_npi(in, p) || !enters(in, &info)) {
         return;
     }
     ours = ub_net_ip_is_local(net, f->cfg, f->ip.dst);

@@ -145,6 +145,22 @@ static json_t *npi_close(UbSwitchAdmin *a, json_t *args)
     return json_object();
 }
 
+static json_t *set_border(UbSwitchAdmin *a, json_t *args)
+{
+    json_int_t port;
+    int on, plain = false;
+
+    if (!admin_args(a, args, "{s:I, s:b, s?b}", "port", &port, "on", &on,
+                    "plain", &plain) ||
+        !admin_any_port(a, port)) {
+        return NULL;
+    }
+    ub_net_set_border(ub_switch_net(a->sw), port,
+                      (on ? UB_NET_BORDER : 0) |
+                      (plain ? UB_NET_BORDER_PLAIN : 0));
+    return json_object();
+}
+
 static json_t *npi_replace(UbSwitchAdmin *a, json_t *args)
 {
     json_int_t port, npi;
@@ -335,6 +351,7 @@ const AdminRow admin_changes[] = {
     { "npi-allow", npi_allow },
     { "npi-clear", npi_clear },
     { "npi-close", npi_close },
+    { "border-set", set_border },
     { "npi-replace", npi_replace },
     { "npi-configure", npi_configure },
     { "port-enable", enable_port },

@@ -193,9 +193,11 @@ static json_t *query_npis(UbSwitchAdmin *a, json_t *args)
             json_array_append_new(npis, json_integer(npi[k]));
         }
         json_array_append_new(list, json_pack(
-            "{s:i, s:o, s:b, s:I}", "port", (int)i, "npis", npis,
+            "{s:i, s:o, s:b, s:I, s:b, s:b}", "port", (int)i, "npis", npis,
             "closed", ub_net_npi_closed(net, i),
-            "replace", (json_int_t)ub_net_npi_replaced(net, i)));
+            "replace", (json_int_t)ub_net_npi_replaced(net, i),
+            "border", !!(ub_net_border(net, i) & UB_NET_BORDER),
+            "border-plain", !!(ub_net_border(net, i) & UB_NET_BORDER_PLAIN)));
     }
     return list;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "ub/border.h"
 
 /* UB switch (UB 2.0 §C.2). */
 #define CLASS_SWITCH 0x0003
@@ -101,7 +102,7 @@ static bool net_starved(void *opaque, unsigned port, unsigned vl)
 
 static const UbNetOps net_ops = {
     .room = net_room, .send = net_send, .kick = net_kick, .error = net_error,
-    .rule = net_rule, .starved = net_starved,
+    .rule = net_rule, .starved = net_starved, .border = ub_border_judge,
 };
 
 /* ---- The ports' outside -------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include <glib.h>
 
 #include "internal.h"
+#include "ub/border.h"
 #include "ub/mgmt_net.h"
 
 /* Packets of one turn. */
@@ -96,7 +97,7 @@ static void net_error(void *opaque, unsigned port, UbNetError error,
 
 static const UbNetOps net_ops = {
     .room = net_room, .send = net_send, .kick = net_kick, .rule = net_rule,
-    .error = net_error, .starved = net_starved,
+    .error = net_error, .starved = net_starved, .border = ub_border_judge,
 };
 
 /* ---- Life --------------------------------------------------------------------------- */

@@ -51,8 +51,9 @@ static bool place(UbcPair *p, CorePacket *pkt)
 /* Whether software may see it.  NPIC ends here (UB 2.0 §F.2.5). */
 static bool guarded(UbcEnd *e, CorePacket *pkt)
 {
-    return e->ubc->conf.guard ? ub_net_guard_rx(e->ubc->net, e->index, pkt)
-                              : !ub_net_npic_rx(e->ubc->net, e->index, pkt);
+    return (e->ubc->conf.guard ? ub_net_guard_rx(e->ubc->net, e->index, pkt)
+                               : !ub_net_npic_rx(e->ubc->net, e->index, pkt)) &&
+           ub_net_border_rx(e->ubc->net, e->index, pkt);
 }
 
 void ubc_raw_rx(UbcEnd *e, CorePacket *pkt)

@@ -105,6 +105,16 @@ static void bed_up(NetBed *b, UbNetTo to, CorePacket *pkt, const UbFlow *flow)
     g_queue_push_tail(&b->got, g);
 }
 
+/* The judge of the border: what it refuses begins so; bytes that it was asked about. */
+#define BED_REFUSED 0xee
+static uint32_t bed_asked;
+
+static const char *bed_border(const uint8_t *p, uint32_t len)
+{
+    bed_asked = len;
+    return *p == BED_REFUSED ? "refused" : NULL;
+}
+
 #define BED_UPPER(name, to)                                                  \
     static void bed_##name(void *opaque, int64_t now, CorePacket *pkt,       \
                            const UbFlow *flow)                               \
@@ -141,7 +151,7 @@ static NetBed *bed_new(const UbNetConfig *conf)
     static const UbNetOps ops = {
         .room = bed_room, .send = bed_out, .kick = bed_kick,
         .error = bed_error, .rule = bed_rule, .starved = bed_starved,
-        .npi = bed_npi,
+        .npi = bed_npi, .border = bed_border,
     };
     NetBed *b = g_new0(NetBed, 1);
 
