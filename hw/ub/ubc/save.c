@@ -322,9 +322,30 @@ static void came_image(Ubc *ubc, CoreImage *im)
 
 /* ---- All ---------------------------------------------------------------------- */
 
-static void ubc_image(Ubc *ubc, CoreImage *im)
+#define UBC_CAP_WORDS 8     /* of the bitmap of CFG0_CAPs */
+
+
+/* The words of the configuration space, the first @n of them.  Which slices there are is
+ * the destination's: an older build did not have the last one. */
+static void words_image(Ubc *ubc, CoreImage *im, unsigned n)
 {
     uint32_t *words = ub_space_state(ubc->space);
+    uint32_t caps[UBC_CAP_WORDS];
+
+    for (unsigned i = 0; i < UBC_CAP_WORDS; i++) {
+        caps[i] = ub_slice_get(ubc->cfg0, UB_CFG0_CAP_BITMAP + i);
+    }
+    core_image_same(im, n, OTHER "configuration space");
+    for (unsigned i = 0; i < n && !core_image_error(im); i++) {
+        core_image_int(im, &words[i]);
+    }
+    for (unsigned i = 0; i < UBC_CAP_WORDS; i++) {
+        ub_slice_set(ubc->cfg0, UB_CFG0_CAP_BITMAP + i, ~0u, caps[i]);
+    }
+}
+
+static void ubc_image(Ubc *ubc, CoreImage *im)
+{
     unsigned n = ub_space_state_words(ubc->space);
     unsigned version;
     uint8_t guid[16];
@@ -349,10 +370,7 @@ static void ubc_image(Ubc *ubc, CoreImage *im)
     core_image_int(im, &ubc->cfg_addr);
     core_image_int(im, &ubc->guest_errors);
     core_image_int(im, &ubc->dma_errors);
-    core_image_same(im, n, OTHER "configuration space");
-    for (unsigned i = 0; i < n && !core_image_error(im); i++) {
-        core_image_int(im, &words[i]);
-    }
+    words_image(ubc, im, n);
     core_image_check(im, ub_slice_get(ubc->cfg0, UB_CFG0_TOTAL_NUMBER_OF_PORTS)
                      == (ubc->conf.entities << 16 | ubc->ports),
                      "registers of other Entities or ports");

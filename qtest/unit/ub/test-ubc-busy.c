@@ -5,6 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "../../lib/format.h"
+#include "net-older.h"
+#include "ub/net_hw.h"
 #include "ubc-pair.h"
 #include "ubc-busy.h"
 
@@ -117,14 +119,14 @@ static void test_format(gconstpointer moment)
         size_t len;
         const char *sum;
     } want[BUSY_MOMENTS][2] = {
-        { { 184998, "9873225683966f06e1fa3f6a9ba60333"
-                    "009c6ffa506a21d28f57c86149e1ee3c" },
-          { 184998, "2a9e4e96fed11dc5689b5e23611b171a"
-                    "9a9ae94c9c6ee5bc938fe0185f37c5a5" } },
-        { { 167966, "7475628a0f988dd59bc7b92becf35e5b"
-                    "5a2ddeb7d71617895047acfeb15b8968" },
-          { 218784, "9fc69bae98639e7400d6d7a28eb97963"
-                    "61bb399c9d205f15233877298de1e4d5" } },
+        { { 185007, "f9e564e7d4bb34dfdcc6be1203dd5db8"
+                    "c1eb7600e3bdb4a8d6c74d523eebe95c" },
+          { 185007, "a52b2ecf934a2970755e8924f163cee9"
+                    "09dbf23daf9a027e9aeea01df5d7ca81" } },
+        { { 167975, "d6d8eaa5afabb020c237a32fdbba6b2f"
+                    "e9b3952e35a1d8e140521054fdea0d1b" },
+          { 218793, "fb5b8ea415bcad27cc65712ce5c21477"
+                    "b28637e3e2ab21eab20c3ac744268570" } },
     };
     unsigned m = GPOINTER_TO_UINT(moment);
 
@@ -132,6 +134,147 @@ static void test_format(gconstpointer moment)
     for (unsigned i = 0; i < 2; i++) {
         format_is(busy.image[i], busy.len[i], want[m][i].len, want[m][i].sum);
     }
+    busy_end(&busy);
+}
+
+/* ---- A build before this one ---- */
+
+#define UBC_OLDER 3u    /* without CFG0_CAP242, whose section of the net was version 1 */
+
+/* Sections that have all of @len bytes at @at of @all: they get smaller by @less. */
+static void shrink_around(uint8_t *image, size_t all, size_t at, size_t len,
+                          size_t less)
+{
+    for (size_t i = 0; i < at; i++) {
+        uint32_t size = get_be32(image + i + 6);
+        bool named = true;
+
+        for (unsigned n = 0; n < 4; n++) {
+            named = named && (g_ascii_isupper(image[i + n]) ||
+                              image[i + n] == ' ');
+        }
+        if (named && get_be16(image + i + 4) && i + OLDER_HEADER <= at &&
+            size <= all - i - OLDER_HEADER &&
+            i + OLDER_HEADER + size >= at + len) {
+            put_be32(image + i + 6, size - less);
+        }
+    }
+}
+
+/* Where a big-endian word is, the only one. */
+static size_t find_word(const uint8_t *image, size_t len, uint32_t word)
+{
+    size_t at = 0;
+    unsigned found = 0;
+
+    for (size_t i = 0; i + 4 <= len; i++) {
+        if (get_be32(image + i) == word) {
+            at = i;
+            found++;
+        }
+    }
+    g_assert_cmpuint(found, ==, 1);
+    return at;
+}
+
+/* Where the words of the configuration space begin, of which that at @at is one of the
+ * last slice: a number of 64 bits is in front, which is theirs. */
+static size_t words_begin(const uint8_t *image, size_t at)
+{
+    size_t end = at - 4 * UB_NETR_MAGIC + 4 * UB_NETR_USED;
+
+    for (size_t i = at - 4; i >= 8; i -= 4) {
+        if (get_be64(image + i - 8) == (end - i) / 4) {
+            return i;
+        }
+    }
+    g_assert_not_reached();
+}
+
+/* The image becomes one of version 3 of the controller; returns its length. */
+static size_t ubc_older(uint8_t *image, size_t len)
+{
+    const uint32_t bitmap = UB_CFG0_CAP_BITMAP + UB_NETR_CAP / 32;
+    size_t at = find_word(image, len, CORE_TAG('U', 'N', 'E', 'T')), first, less;
+    g_autofree uint8_t *net = g_memdup2(image + at, len - at);
+    uint32_t caps;
+
+    g_assert_cmpuint(get_be16(image + 4), ==, 4);
+    less = len - at - net_older(net, len - at, 1);
+    shrink_around(image, len, at, OLDER_HEADER + get_be32(image + at + 6), less);
+    len -= less;
+    memcpy(image + at, net, len - at);
+    at = find_word(image, len, UB_NETR_MAGIC__VALUE);
+    first = words_begin(image, at);
+    put_be64(image + first - 8, get_be64(image + first - 8) - UB_NETR_USED);
+    /* CFG0 is the first slice. */
+    caps = get_be32(image + first + 4 * bitmap);
+    g_assert_cmphex(caps >> UB_NETR_CAP % 32 & 1, ==, 1);
+    put_be32(image + first + 4 * bitmap, caps & ~(1u << UB_NETR_CAP % 32));
+    put_be32(image + 6, get_be32(image + 6) - 4 * UB_NETR_USED);
+    put_be16(image + 4, UBC_OLDER);
+    return older_cut(image, len, at - 4 * UB_NETR_MAGIC, 4 * UB_NETR_USED);
+}
+
+static uint32_t of_entity_0(Side *s, uint32_t dw)
+{
+    wr(s, UBC_CFG_ENTITY, 0);
+    wr(s, UBC_CFG_ADDR, dw);
+    return rd(s, UBC_CFG_DATA);
+}
+
+static uint32_t cap242(Side *s, unsigned dw)
+{
+    return of_entity_0(s, UB_CFG_CAP(UB_CFG0_BASE, UB_NETR_CAP) + dw);
+}
+
+/* It is byte for byte what that build wrote at this moment; it is taken, the work goes
+ * on, and what it did not say is as after a reset. */
+static void test_older(gconstpointer moment)
+{
+    static const struct {
+        size_t len;
+        const char *sum;
+    } want[BUSY_MOMENTS][2] = {
+        { { 184484, "3544cc3d5ff751cbc27bb42e3c2e31a0"
+                    "f4711686a7fb232d07d408dab7d067bb" },
+          { 184484, "4c93f761d04544c314216e0c0f0ebd8d"
+                    "b789450e806f3b15ba5948e116bc133b" } },
+        { { 167452, "6b906501b65fd62bc462300750287689"
+                    "881f0f30f83520ca94ccd211880d3ec6" },
+          { 218270, "b748af00d98c5facb0be745effa6c8e1"
+                    "809564f17c93dfbe9c52455663c54cbf" } },
+    };
+    unsigned m = GPOINTER_TO_UINT(moment);
+    Side *a = &two[0], *b = &two[1];
+
+    busy_begin(&busy, m);
+    for (unsigned i = 0; i < 2; i++) {
+        busy.len[i] = ubc_older(busy.image[i], busy.len[i]);
+        format_is(busy.image[i], busy.len[i], want[m][i].len, want[m][i].sum);
+    }
+    busy_cfg(b, 0, UB_CFG_CAP(UB_CFG0_BASE, UB_NETR_CAP) + UB_NETR_BORDER,
+             UB_NETR_BORDER__TOKEN);
+    g_assert_cmphex(cap242(b, UB_NETR_BORDER), ==, UB_NETR_BORDER__TOKEN);
+    g_assert_cmpstr(ubc_load(a->ubc, now, busy.image[0], busy.len[0]), ==,
+                    NULL);
+    g_assert_cmpstr(ubc_load(b->ubc, now, busy.image[1], busy.len[1]), ==,
+                    NULL);
+    g_assert_cmphex(of_entity_0(b, UB_CFG0_CAP_BITMAP + UB_NETR_CAP / 32) >>
+                    UB_NETR_CAP % 32 & 1, ==, 1);
+    g_assert_cmphex(cap242(b, UB_NETR_MAGIC), ==, UB_NETR_MAGIC__VALUE);
+    g_assert_cmphex(cap242(b, UB_NETR_NPI), ==, 1);
+    g_assert_cmphex(cap242(b, UB_NETR_BORDER) | cap242(b, UB_NETR_COUNT) |
+                    cap242(b, UB_NETR_PORT), ==, 0);
+    g_assert_cmphex(cap242(b, UB_NETR_VL_MAP_DW(2, 1, 0)), ==, 0x76543210);
+    ubc_bus_master(b->ubc, true);
+    completions();
+    connect(a, b);
+    g_assert_true(run_until(a, b, something_ends, 10 * SECOND));
+    g_assert_cmpuint(b->guest_errors, ==, 0);
+    /* What came before is not taken. */
+    put_be16(busy.image[1] + 4, UBC_OLDER - 1);
+    g_assert_nonnull(ubc_load(b->ubc, now, busy.image[1], busy.len[1]));
     busy_end(&busy);
 }
 
@@ -188,6 +331,7 @@ int main(int argc, char **argv)
             { "goes-on", test_goes_on },
             { "damaged", test_damaged },
             { "format", test_format },
+            { "older", test_older },
         };
 
         for (unsigned t = 0; t < G_N_ELEMENTS(tests); t++) {
