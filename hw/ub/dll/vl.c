@@ -49,7 +49,8 @@ bool ub_dll_send(UbDll *d, CorePacket *pkt)
         ub_dll_full(d, ub_meta(pkt)->vl)) {
         return false;
     }
-    if (!d->queued) {
+    /* Those of other VLs may lack credits, and wait for them. */
+    if (!(d->queued >> ub_meta(pkt)->vl & 1)) {
         dll_kick(d);
     }
     vl_append(d, pkt);

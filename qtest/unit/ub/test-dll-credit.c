@@ -63,6 +63,7 @@ static void test_cost(void)
 static void test_stall(void)
 {
     UbDllConfig cfg;
+    unsigned kicks;
     Pair p;
 
     ub_dll_config_init(&cfg);
@@ -78,8 +79,11 @@ static void test_stall(void)
     g_assert_cmpuint(status(&p, 0).tx_credit[0], ==, 0);
     g_assert_cmpuint(status(&p, 0).queued[0], ==, 50);
     g_assert_cmpuint(ub_dll_stats(p.e[0].dll)->tx_blocked_credit, >, 0);
+    /* Who sleeps until there are credits is woken, once, for whom they are not needed. */
+    kicks = p.e[0].kicks;
     for (unsigned n = 0; n < 20; n++) {
         g_assert_true(pair_send(&p, 0, 1, 10, n));
+        g_assert_cmpuint(p.e[0].kicks, ==, kicks + 1);
     }
     pair_run(&p, 1000000);
     g_assert_cmpuint(g_queue_get_length(p.e[1].got), ==, 120);
