@@ -156,6 +156,76 @@ static void test_low_bits(void)
     rig_free(r);
 }
 
+/* A packet of TYPE2 that is in a buffer when the port goes off stays there. */
+static void test_type2_off(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+
+    rig_set(e, RCL_TYPE2_RATE, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        rig_post(e, 0, 64, i, RCL_ETYPE2);
+    }
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, tx_type2), ==, 1);
+    rig_set(e, RCL_RDMA_EN, 0);
+    rig_set(e, RCL_TYPE2_RATE, 0);
+    rig_pass(r, 1000000);
+    g_assert_cmpuint(CNT(e, tx_type2), ==, 1);
+    rig_set(e, RCL_RDMA_EN, 1);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, tx_type2), ==, 2);
+    rig_free(r);
+}
+
+/* A reset of TYPE2 forgives what was sent beyond its rate. */
+static void test_type2_debt(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+
+    rig_set(e, RCL_TYPE2_RATE, 200);
+    rig_post(e, 0, 1000, 0, RCL_ETYPE2);
+    rig_post(e, 0, 64, 0, RCL_ETYPE2);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, tx_type2), ==, 1);
+    rig_set(e, RCL_SOFT_RESET, RCL_RESET_TYPE2);
+    for (unsigned i = 0; i < 4; i++) {
+        rig_post(e, 0, 64, i, RCL_ETYPE2);
+    }
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, tx_type2), ==, 1 + 4);
+    rig_post(e, 0, 64, 0, RCL_ETYPE2);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, tx_type2), ==, 1 + 4);
+    rig_free(r);
+}
+
+/* An answer that is owed travels with the time of what asked for it. */
+static void test_owed_time(void)
+{
+    for (unsigned fack = 0; fack < 2; fack++) {
+        Rig *r = alone(0);
+        RigEnd *e = &r->e[0];
+        g_autofree uint8_t *data = NULL;
+        size_t len;
+        RclRh rh;
+
+        rclink_wire_stop(e->d, true);
+        peer_send(e, (RclRh) { .fack = fack, .ts_en = true, .ts = 0x4321 }, 64);
+        rig_settle(r);
+        data = rclink_save(e->d, r->now, &len);
+        g_assert_cmpstr(rclink_load(e->d, r->now, data, len), ==, NULL);
+        rclink_wire_stop(e->d, false);
+        rig_settle(r);
+        g_assert_true(next_rh(e, &rh));
+        g_assert_cmpuint(rh.opcode, ==, RCL_OP_ACK);
+        g_assert_cmpuint(rh.ts_en, ==, fack);
+        g_assert_cmphex(rh.ts, ==, fack ? 0x4321 : 0);
+        rig_free(r);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -164,5 +234,8 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/bounds/marks", test_marks);
     g_test_add_func("/rclink/bounds/nocnp", test_nocnp);
     g_test_add_func("/rclink/bounds/low-bits", test_low_bits);
+    g_test_add_func("/rclink/bounds/type2-off", test_type2_off);
+    g_test_add_func("/rclink/bounds/type2-debt", test_type2_debt);
+    g_test_add_func("/rclink/bounds/owed-time", test_owed_time);
     return g_test_run();
 }

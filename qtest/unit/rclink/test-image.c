@@ -357,6 +357,29 @@ static void test_version_1(void)
     rig_free(r);
 }
 
+/* More numbers under way than packets: of a QP that is off nobody looks at them. */
+static void test_window(void)
+{
+    for (unsigned en = 0; en < 2; en++) {
+        Rig *r = rig_new(1, NULL);
+        RigEnd *e = &r->e[0];
+        GByteArray *im;
+        size_t at;
+
+        rig_up(e, GEN1);
+        rig_qp(e, QP, e, QP, 0x345);
+        rig_set(e, RCL_QP_CONTROL_STATUS, en ? RCL_QP_EN : 0);
+        im = save(e);
+        /* The next, the oldest, the last one and the highest. */
+        at = find(im, 0x0345034503440344, 8);
+        g_assert_cmpstr(load(e, im), ==, NULL);
+        put_be16(im->data + at + 6, 0x345);
+        g_assert_cmpstr(load(e, im), ==, en ? "order of a QP's packets" : NULL);
+        g_byte_array_unref(im);
+        rig_free(r);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -369,5 +392,6 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/image/masked", test_masked);
     g_test_add_func("/rclink/image/full", test_full);
     g_test_add_func("/rclink/image/version-1", test_version_1);
+    g_test_add_func("/rclink/image/window", test_window);
     return g_test_run();
 }
