@@ -226,6 +226,27 @@ static void test_owed_time(void)
     }
 }
 
+/* Bytes of frames as they are counted; an entry that is none as it is told. */
+static void test_told(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+
+    rig_post(e, 0xa5, 64, 0, 0);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, wire_bytes_tx), ==, 22 + 64 + 4);
+    rig_post(e, 0xa5, 100, 0, 0);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, wire_bytes_tx), ==, 22 + 64 + 4 + 22 + 100 + 4);
+    rig_post(e, 0xa5, 63, 0x11, 0);
+    rig_settle(r);
+    rig_expect_errors(e, 1);
+    g_assert_cmpstr(e->error, ==,
+                    "TX_S: type or length of an entry (1011000000a5003f)");
+    g_assert_cmpuint(CNT(e, drop_tx), ==, 1);
+    rig_free(r);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -237,5 +258,6 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/bounds/type2-off", test_type2_off);
     g_test_add_func("/rclink/bounds/type2-debt", test_type2_debt);
     g_test_add_func("/rclink/bounds/owed-time", test_owed_time);
+    g_test_add_func("/rclink/bounds/told", test_told);
     return g_test_run();
 }
