@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "ubc-pair.h"
+#include "ub/net_hw.h"
 
 /* The state of `s` in another controller, in its place. */
 static const char *moved(Side *s, const UbcConfig *conf)
@@ -322,6 +323,69 @@ static void test_partitions(void)
     unpair(a, b);
 }
 
+/* ---- What a manager decided ---- */
+
+static uint32_t policy(Side *s, unsigned dw)
+{
+    return dword(s, UB_CFG_CAP(UB_CFG0_BASE, UB_NETR_CAP) + dw);
+}
+
+static void set_policy(Side *s, unsigned dw, uint32_t value)
+{
+    set_dword(s, UB_CFG_CAP(UB_CFG0_BASE, UB_NETR_CAP) + dw, value);
+}
+
+/* Whom a manager lets a node talk to (routes, partitions, closed ports, borders), and by
+ * which VLs, moves with it; after a reset it is to be said again. */
+static void test_policy(void)
+{
+    const uint32_t row = UB_CFG_ROUTE_BASE + UB_ROUTE_DEFAULT_ROUTING_TABLE;
+    Side *a = &two[0], *b = &two[1];
+    UbcConfig conf;
+
+    ubc_config_init(&conf);
+    conf.forward = true;
+    conf.route_entries = 8;
+    pair(a, b, &conf);
+    /* Allowed are 3 and 5 alone, and not who is not known. */
+    set_dword(b, row, 0);
+    set_dword(b, row + 4, 1);
+    set_dword(b, row + 6, 1);
+    set_policy(b, UB_NETR_NPI, 7);
+    set_policy(b, UB_NETR_SELECT, 0);
+    set_policy(b, UB_NETR_PORT, UB_NETR_PORT__CLOSED | 9);
+    set_policy(b, UB_NETR_ADD, 7);
+    set_policy(b, UB_NETR_ADD, UB_NPI_LOW | 7);
+    set_policy(b, UB_NETR_BORDER, UB_NETR_BORDER__TOKEN);
+    set_policy(b, UB_NETR_VL_GROUP_DW(0), 5);
+    set_policy(b, UB_NETR_VL_MAP_DW(1, 1, 0), 0x76543311);
+    for (unsigned moves = 0; moves < 2; moves++) {
+        for (unsigned i = 0; i < 8; i++) {
+            g_assert_cmphex(dword(b, row + 1 + i), ==, i == 3 || i == 5);
+        }
+        g_assert_cmphex(dword(b, row), ==, 0);
+        g_assert_cmphex(policy(b, UB_NETR_NPI), ==, 7);
+        g_assert_cmphex(policy(b, UB_NETR_SELECT), ==, 0);
+        g_assert_cmphex(policy(b, UB_NETR_PORT), ==, UB_NETR_PORT__CLOSED | 9);
+        g_assert_cmphex(policy(b, UB_NETR_COUNT), ==, 2);
+        g_assert_cmphex(policy(b, UB_NETR_ENTRY), ==, 7);
+        g_assert_cmphex(policy(b, UB_NETR_BORDER), ==, UB_NETR_BORDER__TOKEN);
+        g_assert_cmphex(policy(b, UB_NETR_VL_GROUP_DW(0)), ==, 5);
+        g_assert_cmphex(policy(b, UB_NETR_VL_MAP_DW(1, 1, 0)), ==, 0x76543311);
+        g_assert_cmpstr(moved(b, &conf), ==, NULL);
+    }
+    wr(b, UBC_CTRL, UBC_CTRL_RESET);
+    for (unsigned i = 0; i < 8; i++) {
+        g_assert_cmphex(dword(b, row + 1 + i), ==, 0);
+    }
+    g_assert_cmphex(policy(b, UB_NETR_NPI), ==, UB_NPI_DEFAULT);
+    g_assert_cmphex(policy(b, UB_NETR_PORT) | policy(b, UB_NETR_COUNT) |
+                    policy(b, UB_NETR_BORDER) |
+                    policy(b, UB_NETR_VL_GROUP_DW(0)), ==, 0);
+    g_assert_cmphex(policy(b, UB_NETR_VL_MAP_DW(1, 1, 0)), ==, 0x76543210);
+    unpair(a, b);
+}
+
 static void check_sane(Side *s)
 {
     const uint32_t rings[] = { UBC_RING_TX, UBC_RING_RX };
@@ -474,6 +538,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ubc/migrate/held", test_held);
     g_test_add_func("/ub/ubc/migrate/settings", test_settings);
     g_test_add_func("/ub/ubc/migrate/partitions", test_partitions);
+    g_test_add_func("/ub/ubc/migrate/policy", test_policy);
     g_test_add_func("/ub/ubc/migrate/fixed", test_fixed);
     g_test_add_func("/ub/ubc/migrate/damaged", test_damaged);
     return g_test_run();

@@ -444,6 +444,33 @@ static void test_type1(void)
     down();
 }
 
+/* A USI is a Write of eight bytes (figure 10-12), where software has said: where memory
+ * is, it has the interrupt's ID and its number, which is that of the first vector more. */
+static void test_payload(void)
+{
+    static const uint8_t want[] = { 0, 0, 0, 0x55, 0, 0, 0, 0x23 };
+    uint8_t *at;
+
+    up(UBC_USI_TYPE1);
+    ubq_segment(&drv[0], 77, room[0], 4096, UBQ_SEG_READ | UBQ_SEG_WRITE, 0);
+    at = drv[0].memory + room[0] + 0x40;
+    memset(at - 8, 0xee, 24);
+    put1(MEMORY, UB_CFG1_DEV_TOKEN_ID, 77);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_ID), 0x55);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_DATA), 0x20);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_ADDRESS), 0x10040);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_ADDRESS) + 1, 0);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_ENABLE_NUMBER), 2);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_MASK), ~0xfu);
+    put1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_ENABLE), 1);
+    ring(3);
+    g_assert_cmpmem(at, 8, want, 8);
+    g_assert_cmphex(at[-1] & at[8], ==, 0xee);
+    g_assert_cmpuint(lost(), ==, 0);
+    g_assert_cmphex(get1(MEMORY, T1(UB_INT_TYPE1_INTERRUPT_PENDING)), ==, 0);
+    down();
+}
+
 /* A User that does not answer is told again, and then given up. */
 static void test_silent_user(void)
 {
@@ -630,6 +657,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ubc/resource/type2", test_type2);
     g_test_add_func("/ubc/resource/refused", test_refused);
     g_test_add_func("/ubc/resource/type1", test_type1);
+    g_test_add_func("/ubc/resource/payload", test_payload);
     g_test_add_func("/ubc/resource/silent-user", test_silent_user);
     g_test_add_func("/ubc/resource/migrate", test_migrate);
     g_test_add_func("/ubc/resource/config", test_config);
