@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "ub-node.h"
+#include "ub/border.h"
 
 enum { RETRY_MS = 100 };
 
@@ -61,6 +62,7 @@ static void net_kick(void *opaque)
 
 static const UbNetOps net_ops = {
     .room = net_room, .send = net_send, .kick = net_kick,
+    .border = ub_border_judge,
 };
 
 static void port_rx(void *opaque, CorePacket *pkt)

@@ -222,6 +222,48 @@ static void test_status(void)
     teardown();
 }
 
+/* What passes each port: what commands set is what is said, of the port alone. */
+static void test_gates(void)
+{
+    json_t *list, *want;
+
+    setup();
+    ok(CMD("npi-allow", "\"port\": 1, \"npi\": 5"));
+    ok(CMD("npi-allow", "\"port\": 1, \"npi\": 16777221"));
+    ok(CMD("npi-close", "\"port\": 1, \"on\": true"));
+    ok(CMD("npi-replace", "\"port\": 1, \"npi\": 6"));
+    ok(CMD("border-set", "\"port\": 2, \"on\": true"));
+    ok(CMD("border-set", "\"port\": 3, \"on\": true, \"plain\": true"));
+    list = good(CMD("query-npis", ""));
+    g_assert_cmpuint(json_array_size(list), ==, 4);
+    for (int i = 0; i < 4; i++) {
+        want = json_pack("{s:i, s:o, s:b, s:i, s:b, s:b}", "port", i, "npis",
+                         i == 1 ? json_pack("[i, i]", 5, 16777221)
+                                : json_array(),
+                         "closed", i == 1, "replace", i == 1 ? 6 : 0, "border",
+                         i >= 2, "border-plain", i == 3);
+        g_assert_true(json_equal(json_array_get(list, i), want));
+        json_decref(want);
+    }
+    json_decref(list);
+    ok(CMD("npi-close", "\"port\": 1, \"on\": false"));
+    ok(CMD("border-set", "\"port\": 3, \"on\": false"));
+    g_assert_false(ub_net_npi_closed(ub_switch_net(sw), 1));
+    g_assert_cmphex(ub_net_border(ub_switch_net(sw), 3), ==, 0);
+    g_assert_cmphex(ub_net_border(ub_switch_net(sw), 2), ==, UB_NET_BORDER);
+    fails(CMD("npi-close", "\"port\": 4, \"on\": true"));
+    fails(CMD("npi-close", "\"port\": 1"));
+    fails(CMD("border-set", "\"port\": 4, \"on\": true"));
+    fails(CMD("border-set", "\"port\": -1, \"on\": true"));
+    fails(CMD("border-set", "\"port\": 1"));
+    fails(CMD("border-set", "\"port\": 1, \"on\": 1"));
+    fails(CMD("query-npis", "\"port\": 1"));
+    ok(CMD("configure", "\"border-ports\": [0], \"border-plain\": true"));
+    g_assert_cmphex(ub_net_border(ub_switch_net(sw), 0), ==, 3);
+    g_assert_cmphex(ub_net_border(ub_switch_net(sw), 2), ==, 0);
+    teardown();
+}
+
 static void test_settings(void)
 {
     json_t *before, *after;
@@ -840,6 +882,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/switch/admin/lines", test_lines);
     g_test_add_func("/ub/switch/admin/routes", test_routes);
     g_test_add_func("/ub/switch/admin/status", test_status);
+    g_test_add_func("/ub/switch/admin/gates", test_gates);
     g_test_add_func("/ub/switch/admin/settings", test_settings);
     g_test_add_func("/ub/switch/admin/npi", test_npi);
     g_test_add_func("/ub/switch/admin/faults", test_faults);
