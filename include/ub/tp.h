@@ -72,7 +72,8 @@ typedef struct UbTpRx {
     uint32_t msn;       /* RTP: TPMSN, the number of its operation */
     bool last;          /* of its operation; always so except in RTP */
     uint8_t nlp;        /* what it begins with; UB_TPH_TAH in Bypass */
-    const UbFlow *flow; /* how it came; for the time of the call */
+    const UbFlow *flow; /* how it came, in RTP from where its channel leads; for the
+                         * time of the call */
 } UbTpRx;
 
 /*
@@ -443,7 +444,8 @@ void ub_tp_foreach(UbTp *tp, void (*fn)(void *opaque, uint32_t tpn),
 UbTpResult ub_tpg_create(UbTp *tp, uint32_t *tpgn, UbTpgPolicy policy);
 /* The group goes, its channels stay. */
 UbTpResult ub_tpg_destroy(UbTp *tp, uint32_t tpgn);
-/* A channel joins the group; it can be in one only. */
+/* A channel joins the group; it can be in one only.  All of a group have the same source and
+ * destination (UB_TPR_BAD_ATTR), also after ub_tp_modify(). */
 UbTpResult ub_tpg_join(UbTp *tp, uint32_t tpgn, uint32_t tpn);
 UbTpResult ub_tpg_leave(UbTp *tp, uint32_t tpn);
 /* The channel that a new operation of the group goes to: ready if any is, in

@@ -778,6 +778,52 @@ static void test_group(void)
     stop(&m);
 }
 
+/* Ports with CNAs of their own: what goes by all channels of a group is one sender's, in the
+ * order that it was posted in, though the first comes last; and its answers are of the peer
+ * that was asked. */
+static void test_group_cnas(void)
+{
+    const unsigned n = PORTS;       /* one each: no gap tells of the first */
+    Multi m;
+    Eng *a = &m.e[0], *b = &m.e[1];
+
+    start(&m, "");
+    for (unsigned p = 0; p < PORTS; p++) {
+        port_cna(a, p, CNA_OF(0, p));
+        port_cna(b, p, CNA_OF(1, p));
+    }
+    open_group(&m, UB_TPG_ROUND);
+    eng_set_faults(b, false, "'ta-opcode': 1, 'nth': 1, 'action': 'delay',"
+                   " 'delay-us': " G_STRINGIFY(HOLD_US));
+    for (unsigned i = 0; i < n; i++) {
+        uint8_t *s = ubq_sqe(&a->queue, 1);
+
+        ubq_recv(&b->queue, b->room + i * 4096, 4096);
+        ubq_sqe_put(s, UB_TA_SEND_IMM | UBQ_SQE_ORDERED_CQE, ENG_DEST, a->room, LEN);
+        put_le32(s + UBQ_SQE_TARGET, b->queue.id);
+        put_le64(s + UBQ_SQE_IMM, i);
+        ubq_post(&a->queue, s, 1);
+        if (!i) {
+            QUBC_WAIT(eng_faults(b, false, "delay") == 1);
+        }
+    }
+    QUBC_WAIT(eng_counter(b, "transaction", "rx-requests") == n - 1);
+    g_assert_null(ubq_cq_poll(&b->cq));
+    qtest_clock_step(b->q->qts, HOLD_US * 1000ll);
+    for (unsigned i = 0; i < n; i++) {
+        g_assert_cmpuint(get_le64(eng_complete(b, UBQ_STATUS_OK) + UBQ_CQE_IMMEDIATE),
+                         ==, i);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        eng_complete(a, UBQ_STATUS_OK);
+    }
+    for (unsigned c = 0; c < PORTS; c++) {
+        g_assert_cmpuint(sent_by(&m, c), ==, 1);
+    }
+    g_assert_cmpuint(eng_counter(a, "transaction", "late-responses"), ==, 0);
+    stop(&m);
+}
+
 /* The channel with least under way: one that is not answered gets no more. */
 static void test_group_least(void)
 {
@@ -922,6 +968,7 @@ int main(int argc, char **argv)
     qtest_add_data_func("/ubc-multi/spray-order", "LBF", test_spread_order);
     qtest_add_func("/ubc-multi/port-down", test_port_down);
     qtest_add_func("/ubc-multi/group", test_group);
+    qtest_add_func("/ubc-multi/group-cnas", test_group_cnas);
     qtest_add_func("/ubc-multi/group-least", test_group_least);
     return g_test_run();
 }

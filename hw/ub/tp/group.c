@@ -75,10 +75,30 @@ UbTpResult ub_tpg_destroy(UbTp *tp, uint32_t tpgn)
     return UB_TPR_OK;
 }
 
+static bool addresses_same(const UbFlow *a, const UbFlow *b)
+{
+    if (ub_lph_is_ip(a->cfg) || ub_lph_is_ip(b->cfg)) {
+        return a->cfg == b->cfg && !memcmp(a->ip.dst, b->ip.dst, sizeof(a->ip.dst)) &&
+               !memcmp(a->ip.src, b->ip.src, sizeof(a->ip.src));
+    }
+    return a->dcna == b->dcna && a->scna == b->scna;
+}
+
+/* The peer knows by the addresses whose numbers in order a request has. */
+bool group_takes(const Group *g, const Chan *ch, const UbFlow *flow)
+{
+    const Chan *other = g->first;
+
+    if (other && other == ch) {
+        other = ch->peer_next;
+    }
+    return !other || addresses_same(&other->attr.flow, flow);
+}
+
 UbTpResult ub_tpg_join(UbTp *tp, uint32_t tpgn, uint32_t tpn)
 {
     Group *g = group_get(tp, tpgn);
-    Chan *ch = chan_get(tp, tpn), **at;
+    Chan *ch = chan_get(tp, tpn);
 
     if (!g || !ch) {
         return UB_TPR_NO_CHANNEL;
@@ -86,12 +106,22 @@ UbTpResult ub_tpg_join(UbTp *tp, uint32_t tpgn, uint32_t tpn)
     if (ch->group) {
         return UB_TPR_IN_USE;
     }
+    if (!group_takes(g, NULL, &ch->attr.flow)) {
+        return UB_TPR_BAD_ATTR;
+    }
+    group_add(g, ch);
+    return UB_TPR_OK;
+}
+
+void group_add(Group *g, Chan *ch)
+{
+    Chan **at;
+
     for (at = &g->first; *at; at = &(*at)->peer_next) {
         ch->peer_prev = *at;
     }
     *at = ch;
     ch->group = g;
-    return UB_TPR_OK;
 }
 
 UbTpResult ub_tpg_leave(UbTp *tp, uint32_t tpn)

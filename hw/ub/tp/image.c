@@ -401,6 +401,17 @@ static void chan_load(UbTp *tp, CoreImage *im)
     core_image_end(im);
 }
 
+/* Whatever addresses it has: an older version asked nothing of them. */
+static void member_load(UbTp *tp, CoreImage *im, Group *g, uint32_t tpn)
+{
+    Chan *ch = chan_get(tp, tpn);
+
+    if (core_image_check(im, ch && !ch->group,
+                         "a group's channel is another's, or none")) {
+        group_add(g, ch);
+    }
+}
+
 static void group_image(UbTp *tp, uint32_t number, CoreImage *im)
 {
     Group *g = core_image_loading(im) ? NULL : tp->groups[number];
@@ -434,9 +445,9 @@ static void group_image(UbTp *tp, uint32_t number, CoreImage *im)
             ch = ch->peer_next;
         }
         core_image_int(im, &tpn);
-        core_image_check(im, !core_image_loading(im) ||
-                         ub_tpg_join(tp, number, tpn) == UB_TPR_OK,
-                         "a group's channel is another's, or none");
+        if (core_image_loading(im)) {
+            member_load(tp, im, g, tpn);
+        }
     }
     if (core_image_loading(im) && g && !core_image_error(im)) {
         Chan *ch = chan_get(tp, turn);

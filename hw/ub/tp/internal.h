@@ -221,6 +221,10 @@ void chan_fail(Chan *ch, UbTpError error);
 /* @us microseconds of the document, scaled. */
 int64_t tp_clock(const UbTp *tp, UbTpClock clock, uint64_t us);
 void group_remove(Chan *ch);
+/* It is in none. */
+void group_add(Group *g, Chan *ch);
+/* Whether channel @ch, or one that is no member (NULL), may have the addresses of @flow. */
+bool group_takes(const Group *g, const Chan *ch, const UbFlow *flow);
 
 static inline Slot *slot_at(Chan *ch, uint32_t psn)
 {

@@ -19,6 +19,20 @@ static void rtp_event(Chan *ch, bool *told, UbTpError error)
 
 /* ---- delivery ---- */
 
+/* Who sent it is at the other end of the channel, by whichever of its ports, and so by
+ * whichever of their addresses, it came. */
+static UbFlow flow_of_peer(const Chan *ch, const UbFlow *flow)
+{
+    const UbFlow *to = &ch->attr.flow;
+    UbFlow from = *flow;
+
+    if (ub_lph_is_ip(to->cfg) ? to->cfg == flow->cfg : !ub_lph_is_ip(flow->cfg)) {
+        from.scna = to->dcna;
+        memcpy(from.ip.src, to->ip.dst, sizeof(from.ip.src));
+    }
+    return from;
+}
+
 /* The packet that epsn waits for goes up; it begins with its RTPH and is used
  * up.  False: it cannot be taken, and so was lost. */
 static bool rtp_deliver(Chan *ch, CorePacket *pkt, const UbFlow *flow)
@@ -26,7 +40,8 @@ static bool rtp_deliver(Chan *ch, CorePacket *pkt, const UbFlow *flow)
     UbTp *tp = ch->tp;
     UbTpAnswer answer = { UB_TP_ACK, 0 };
     uint32_t psn = ch->epsn;
-    UbTpRx rx = { .mode = UB_TP_RTP, .tpn = ch->tpn, .flow = flow };
+    UbFlow from = flow_of_peer(ch, flow);
+    UbTpRx rx = { .mode = UB_TP_RTP, .tpn = ch->tpn, .flow = &from };
     UbRtph h;
 
     ub_rtph_get(core_packet_data(pkt), &h);

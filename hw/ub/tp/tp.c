@@ -278,7 +278,8 @@ UbTpResult ub_tp_modify(UbTp *tp, uint32_t tpn, const UbTpAttr *attr,
         a.cc = attr->cc;
         a.cw_unit = attr->cw_unit;
     }
-    if (mask & ~UB_TPA_ALL || !attr_good(&tp->cfg, &a)) {
+    if (mask & ~UB_TPA_ALL || !attr_good(&tp->cfg, &a) ||
+        (ch->group && !group_takes(ch->group, ch, &a.flow))) {
         return UB_TPR_BAD_ATTR;
     }
     ch->attr = a;

@@ -232,6 +232,84 @@ static void test_flush(void)
 
 /* ---- groups ---- */
 
+/* A flow as members' of @g are, but for one byte; whether it may be one's. */
+static void group_address(UbTp *tp, uint32_t g, UbFlow f, bool good)
+{
+    uint32_t tpn = UB_TP_NONE;
+    UbTpAttr attr;
+
+    ub_tp_attr_init(tp, &attr);
+    attr.flow = f;
+    g_assert_cmpint(ub_tp_create(tp, &tpn, &attr), ==, UB_TPR_OK);
+    g_assert_cmpint(ub_tpg_join(tp, g, tpn), ==, good ? UB_TPR_OK : UB_TPR_BAD_ATTR);
+    if (good) {
+        g_assert_cmpint(ub_tpg_leave(tp, tpn), ==, UB_TPR_OK);
+    } else {
+        g_assert_cmpint(ub_tpg_leave(tp, tpn), ==, UB_TPR_NO_CHANNEL);
+    }
+    ub_tp_destroy(tp, tpn, 0);
+    for (uint32_t t = 1; t <= 3; t += 2) {      /* the first and the last */
+        UbTpAttr was;
+
+        ub_tp_query(tp, t, &was, NULL);
+        g_assert_cmpint(ub_tp_modify(tp, t, &attr, UB_TPA_FLOW), ==,
+                        good ? UB_TPR_OK : UB_TPR_BAD_ATTR);
+        g_assert_cmpint(ub_tp_modify(tp, t, &was, UB_TPA_FLOW), ==, UB_TPR_OK);
+    }
+}
+
+/* The peer would take requests by another address for another sender's, or to another. */
+static void group_addresses(Lossy *l, uint32_t g)
+{
+    UbTp *tp = l->node[0].tp;
+    UbFlow f = lossy_flow(0, 1, UB_LPH_CNA24);
+    uint32_t alone = 2;
+    UbTpAttr attr;
+
+    group_address(tp, g, f, true);
+    f.port = 1;
+    f.sl = 3;
+    group_address(tp, g, f, true);
+    f.dcna++;
+    group_address(tp, g, f, false);
+    f.dcna--;
+    f.scna++;
+    group_address(tp, g, f, false);
+    f.scna--;
+    f.cfg = UB_LPH_IPV4;
+    group_address(tp, g, f, false);
+    g_assert_cmpint(ub_tpg_destroy(tp, alone), ==, UB_TPR_OK);
+    g_assert_cmpint(ub_tpg_create(tp, &alone, UB_TPG_ROUND), ==, UB_TPR_OK);
+    for (uint32_t t = 1; t <= 3; t++) {
+        ub_tpg_leave(tp, t);
+    }
+    /* One that is alone may have any; then others have its. */
+    ub_tp_query(tp, 1, &attr, NULL);
+    f = lossy_flow(0, 1, UB_LPH_IPV6);
+    attr.flow = f;
+    g_assert_cmpint(ub_tpg_join(tp, alone, 1), ==, UB_TPR_OK);
+    g_assert_cmpint(ub_tp_modify(tp, 1, &attr, UB_TPA_FLOW), ==, UB_TPR_OK);
+    for (unsigned i = 0; i < 5; i++) {
+        uint32_t tpn = UB_TP_NONE;
+
+        attr.flow = f;
+        attr.flow.cfg = i == 1 ? UB_LPH_IPV4 : i == 2 ? UB_LPH_CNA24 : UB_LPH_IPV6;
+        attr.flow.ip.dst[15] ^= i == 3;
+        attr.flow.ip.src[15] ^= i == 4;
+        g_assert_cmpint(ub_tp_create(tp, &tpn, &attr), ==, UB_TPR_OK);
+        g_assert_cmpint(ub_tpg_join(tp, alone, tpn), ==,
+                        i ? UB_TPR_BAD_ATTR : UB_TPR_OK);
+        ub_tpg_leave(tp, tpn);
+        ub_tp_destroy(tp, tpn, 0);
+    }
+    attr.flow = lossy_flow(0, 1, UB_LPH_CNA24);
+    g_assert_cmpint(ub_tp_modify(tp, 1, &attr, UB_TPA_FLOW), ==, UB_TPR_OK);
+    ub_tpg_leave(tp, 1);
+    for (uint32_t t = 1; t <= 3; t++) {
+        g_assert_cmpint(ub_tpg_join(tp, g, t), ==, UB_TPR_OK);
+    }
+}
+
 static void test_groups(void)
 {
     UbTpConfig cfg;
@@ -273,6 +351,7 @@ static void test_groups(void)
     g_assert_cmpint(ub_tpg_join(tp, 77, 1), ==, UB_TPR_NO_CHANNEL);
     ub_tp_query(tp, 5, NULL, &i);
     g_assert_cmpuint(i.group, ==, 3);
+    group_addresses(l, g);
     /* In turn. */
     for (unsigned n = 0; n < 6; n++) {
         g_assert_cmpuint(ub_tpg_pick(tp, g), ==, n % 3 + 1);
