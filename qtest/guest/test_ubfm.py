@@ -6,14 +6,17 @@ import json
 import time
 import unittest
 
-from guestvm import kernel, tap, ubfabric
+from guestvm import kernel, net, tap, ubfabric
+from guestvm.clock import deadline
 from guestvm.ubfabric import config, config_set, guid
 from guestvm.ubswitch import Switch
 
 SERIAL = {'one': 0x100, 'two': 0x200}
 # Of port 1: PORT_CAP21 (UB 2.0 §D.6.22), and a slice of our own.
 CE_STATUS, ERROR_INJECTION = 0x31518, 0x3f001
-DEVICE = {'one': 'entities=bus:urma:other', 'two': 'manager=off'}
+DEVICE = {'one': 'entities=bus:urma:other,guard=on', 'two': 'manager=off,guard=on'}
+IP = {'one': '10.4.0.1', 'two': '10.4.0.2'}
+LOW = 1 << 24       # of an NPI: a member that hears no other such member
 
 
 class Manager(unittest.TestCase):
@@ -216,6 +219,72 @@ class Manager(unittest.TestCase):
             # A new node behind it would get no address, and no route.
             self.assertEqual(self.one.run('ubscan', 60).out.count('boundary'),
                              2 if on else 0)
+
+    # ---- Partitions ----
+
+    def partitions(self, **npis):
+        """The manager puts these into partitions, and others into none."""
+        lines = ' '.join(f"'{guid(SERIAL[name])[1]} {npi:#x}'"
+                         for name, npi in npis.items())
+        done = self.one.run(f'printf "%s\\n" {lines} > /tmp/parts; '
+                            'ubfm -p /tmp/parts', 120)
+        print('# ' + done.err.strip())
+        self.assertNotIn('refused', done.err)
+        return done.err
+
+    def gates(self, switch):
+        """Of each port of a switch: whether it is closed, what passes, what it gives."""
+        return [(p['closed'], sorted(p['npis']), p['replace'])
+                for p in switch.command('query-npis')]
+
+    def dropped(self):
+        return sum(c['counters']['drop-npi']
+                   for switch in (self.near, self.far)
+                   for c in switch.command('query-counters'))
+
+    def apart(self):
+        """Nothing of one comes to the other, either way: the switches drop it."""
+        for a, ip in ((self.one, IP['two']), (self.two, IP['one'])):
+            before = self.dropped()
+            self.assertEqual(net.ping(a, ip, '-c 3 -i 0.2 -W 1'), (3, 0), ip)
+            until = deadline(60)
+            while self.dropped() < before + 3:
+                self.assertLess(time.monotonic(), until, ip)
+                time.sleep(0.1)
+
+    def together(self):
+        for a, ip in ((self.one, IP['two']), (self.two, IP['one'])):
+            self.assertEqual(net.ping(a, ip, '-f -c 20'), (20, 20), ip)
+
+    def test_1e_partitions(self):
+        """guests of two partitions do not hear each other, those of one do"""
+        self.one.run('ubfm -u 5 -e fd000000000000000000000000000000', 120)
+        for name, guest, switch in (('one', self.one, self.far),
+                                    ('two', self.two, self.near)):
+            guest.run(f'ip addr add {IP[name]}/24 dev {guest.dev}')
+            switch.command('ip-route-set', prefix=f'{IP[name]}/32', ports=[1, 2])
+        self.together()
+        self.partitions(one=5, two=6)
+        for switch, npi in ((self.near, 5), (self.far, 6)):
+            self.assertEqual(self.gates(switch),
+                             [(True, [npi, npi | LOW], npi)] + 2 * [(False, [], 0)])
+        self.apart()
+        self.assertIn(' 0 registers written', self.partitions(one=5, two=6))
+        self.partitions(one=5, two=5)
+        self.together()
+        # Two low members of a partition have nobody to talk to but its high ones.
+        self.partitions(one=5 | LOW, two=5)
+        self.together()
+        self.partitions(one=5 | LOW, two=5 | LOW)
+        for a, ip in ((self.one, IP['two']), (self.two, IP['one'])):
+            self.assertEqual(net.ping(a, ip, '-c 2 -i 0.2 -W 1'), (2, 0), ip)
+        # Who is in none passes nothing.
+        self.partitions(one=5)
+        self.assertEqual(self.gates(self.far)[0], (True, [], 0))
+        self.apart()
+        self.partitions(one=7, two=7)
+        self.together()
+        self.check_kernels()
 
     # ---- As a service ----
 

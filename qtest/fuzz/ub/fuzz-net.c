@@ -14,6 +14,7 @@
 
 #include <glib.h>
 
+#include "ub/border.h"
 #include "ub/net.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -53,7 +54,7 @@ static void op_kick(void *opaque)
 }
 
 static const UbNetOps ops = { .room = op_room, .send = op_send,
-                              .kick = op_kick };
+                              .kick = op_kick, .border = ub_border_judge };
 
 /* Some answer where they came from, in the bytes that came. */
 static void up_rx(void *opaque, int64_t now, CorePacket *pkt,
@@ -204,6 +205,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     conf.queue_limit = 500;
     conf.transit_limit = options & 128 ? 1000 : 0;
     conf.route_entries = 32;
+    conf.border_ports = 1u << (PORTS - 1);
+    conf.border_plain = options & 4;
     pool = core_packet_pool_new(UB_PACKET_HEADROOM, 0);
     net = ub_net_new(&conf, &ops, NULL);
     ub_net_attach(net, space);
