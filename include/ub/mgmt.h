@@ -105,6 +105,8 @@ typedef struct UbMgmtOps {
     bool (*port_up)(void *opaque, unsigned port);
     /* The space of another Entity than 0, or NULL.  May be NULL. */
     UbSpace *(*space)(void *opaque, unsigned entity);
+    /* The bus instance at place @i was created or destroyed.  May be NULL. */
+    void (*instance)(void *opaque, unsigned i);
     /* ub_mgmt_run() has something to do.  May be NULL. */
     void (*kick)(void *opaque);
     /* A peer broke the rule @text.  May be NULL. */
@@ -230,7 +232,7 @@ typedef struct UbBusInstance {
     uint16_t upi;
 } UbBusInstance;
 
-/* Bus instances (§10.4.3.3): the @i-th, or NULL. */
+/* Bus instances (§10.4.3.3): that at place @i, which it keeps, or NULL. */
 const UbBusInstance *ub_mgmt_bus_instance(const UbMgmt *m, unsigned i);
 
 /* The CNA is the Primary CNA or that of a port. */

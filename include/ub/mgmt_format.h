@@ -22,6 +22,7 @@
 
 #define UB_MGMT_TAOPCODE 0x10 /* BTAH.TAOpcode of a management message */
 #define UB_MGMT_UPI 0x7fff    /* partition of the UBFM */
+#define UB_MGMT_EID_SHORT 0xfffffu /* of an EID: what messages have of it */
 #define UB_MGMT_ETAH 4        /* bytes of MGMTETAH */
 #define UB_MGMT_PDU_MAX 1024
 #define UB_MGMT_MAX (UB_MGMT_ETAH + UB_MGMT_PDU_MAX)

@@ -28,8 +28,19 @@ enum {
     UB_EIDH40_LEN = 5,
     UB_EIDH256_LEN = 32,
     UB_CIPH_LEN = 8,
+    UB_SEC_UPI_MASK = 0xffffff, /* of the 32 bits of UPIH32 */
     UB_SEC_ENTITIES = 64,
+    UB_SEC_INSTANCES = 16,      /* bus instances (§10.5.1), behind the Entities */
+    UB_SEC_TARGETS = UB_SEC_ENTITIES + UB_SEC_INSTANCES,
 };
+
+/* The number that a bus instance has where an Entity is named. */
+#define UB_SEC_INSTANCE(i) (UB_SEC_ENTITIES + (i))
+
+static inline bool ub_sec_is_instance(unsigned index)
+{
+    return index >= UB_SEC_ENTITIES && index < UB_SEC_TARGETS;
+}
 
 /* EIDs are most significant byte first; the short form has the last 20 bits. */
 typedef struct UbEid {
@@ -51,6 +62,9 @@ typedef struct UbSecHead {
     bool no_ciph;               /* goes by what has no place for one (CFG 9) */
     bool cip;                   /* came with a CIPH */
     uint32_t cip_id, sn;        /* which had these */
+    uint8_t from;               /* whose it is to be sent as, or was received by:
+                                 * 1 + number of an Entity or bus instance; 0:
+                                 * nobody asks */
     uint32_t upi;
     UbEid seid, deid;
 } UbSecHead;
@@ -78,20 +92,26 @@ UbSec *ub_sec_new(bool bare);
 void ub_sec_free(UbSec *sec);
 /* Of its Entities; NULL: the library of ciphers is not usable. */
 UbCip *ub_sec_cip(UbSec *sec);
-/* Entity @index has this EID and UPI; UPI 0: it hears nothing.  NULL: it is
- * gone. */
+/* Entity @index, or bus instance, has this EID and UPI; UPI 0: it hears nothing.
+ * NULL: it is gone. */
 void ub_sec_set_entity(UbSec *sec, unsigned index, const UbEid *eid,
                        uint32_t upi);
 /* The EID and UPI of an Entity; NULL: there is none. */
 const UbEid *ub_sec_entity(const UbSec *sec, unsigned index, uint32_t *upi);
 
+/* Entities say their own UPI and no other (§D.1.15), as bus instances always do. */
+void ub_sec_guard(UbSec *sec, bool on);
+/* Whether who is to send (UbSecHead.from) is there, and has this SEID and UPI. */
+bool ub_sec_may_send(const UbSec *sec, const UbSecHead *head);
+
 /* Bytes in front of the TAH. */
 uint32_t ub_sec_size(const UbSecHead *head);
 /* Put the headers in front of a TAH, and seal it if its Entity has to; returns
- * TPH.NLP, or -1: no room, or it cannot be sealed and must not go. */
+ * TPH.NLP, or -1: no room, or it cannot be sealed and must not go, or its sender
+ * may not send it. */
 int ub_sec_push(UbSec *sec, const UbSecHead *head, CorePacket *pkt);
-/* The same without sealing, for what has nothing to hide and ends an operation
- * below: a peer that expects a CIPH drops it. */
+/* The same without sealing and whoever sends, for what has nothing to say and ends an
+ * operation below: a peer that expects a CIPH drops it. */
 int ub_sec_push_plain(UbSec *sec, const UbSecHead *head, CorePacket *pkt);
 /*
  * Take them off.  @nlp is TPH.NLP, @ctp that it was a CTPH, @mgmt NTH.Mgmt.

@@ -151,6 +151,7 @@
 #define UBQ_EVENT_PORT_UP 0x1301    /* object: port */
 #define UBQ_EVENT_PORT_DOWN 0x1302
 #define UBQ_EVENT_EID 0x1401        /* object: Entity, whose EID or UPI is another */
+#define UBQ_EVENT_INSTANCE 0x1402   /* object: bus instance; data: 1 created, 0 gone */
 #define UBQ_EVENT_FATAL 0x1501      /* data: what is in memory that is not there: 1
                                      * the command queue, 2 event queue @object */
 #define UBQ_EVENT_IMPORTED 0x1202   /* object: row, instead of CHANNEL_UP; data:
@@ -251,6 +252,7 @@ enum {
     UBQ_OP_IMPORT = 0x54,       /* a row and what it needs, shared */
     UBQ_OP_UNIMPORT = 0x55,
     UBQ_OP_ENTITY_SET = 0x60,
+    UBQ_OP_INSTANCE_QUERY = 0x61,
     UBQ_OP_IP_ADD = 0x70,
     UBQ_OP_IP_REMOVE = 0x71,
     UBQ_OP_IP_QUERY = 0x72,
@@ -483,6 +485,16 @@ enum {
 /* ENTITY_SET: the object is an Entity. */
 #define UBQ_ENT_EID 16      /* 16 bytes; zeroes: none */
 #define UBQ_ENT_UPI 32      /* le32; 0: it hears nothing */
+
+/* INSTANCE_QUERY: the object is a place of bus instances (UB 2.0 §10.5.1); out.  Where an
+ * Entity is named, as in DEST_SET, its number is UBQ_INS_ENTITY. */
+#define UBQ_INSTANCES 16u
+#define UBQ_INS_GUID 16     /* 16 bytes, most significant first, as all */
+#define UBQ_INS_EID 32      /* 16 bytes */
+#define UBQ_INS_UPI 48      /* le32 */
+#define UBQ_INS_ENTITY 52   /* le16 */
+#define UBQ_INS_FLAGS 54    /* le16 */
+#define UBQ_INS_ALIVE (1u << 0) /* it sends and receives: see Trust_EN */
 
 /* IP_ADD, IP_REMOVE: an address of this node; the object does not count.  IP_QUERY:
  * the object is a place in the table, 0 and on; out. */

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "ubc-msg.h"
+#include "qobject/qlist.h"
 
 static void test_scan(void)
 {
@@ -171,6 +172,58 @@ static void test_pool(void)
     link_stop(&l);
 }
 
+/* ---- Bus instances ---- */
+
+/* What the monitor says of those of a controller: how many, and of the last. */
+static unsigned monitor_says(QUbc *d, char **eid, bool *alive)
+{
+    QDict *rsp = qtest_qmp(d->qts, "{ 'execute': 'query-ub-management' }");
+    QDict *info = qobject_to(QDict, qlist_peek(qdict_get_qlist(rsp, "return")));
+    QList *list = qdict_get_qlist(info, "bus-instances");
+    unsigned n = qlist_size(list);
+    const QListEntry *e;
+
+    QLIST_FOREACH_ENTRY(list, e) {
+        QDict *b = qobject_to(QDict, qlist_entry_obj(e));
+
+        g_free(*eid);
+        *eid = g_strdup(qdict_get_str(b, "eid"));
+        *alive = qdict_get_bool(b, "alive");
+    }
+    qobject_unref(rsp);
+    return n;
+}
+
+/* The manager makes one at another node, and lets it speak. */
+static void test_instances(void)
+{
+    static const uint32_t pdu[9] = { 5, 0, 0, 0xcc080001, 0x12345, 0, 0,
+                                     0xfd000000, 7 };
+    const To node = { 0x22 };
+    uint32_t neighbor[4];
+    Link l = { .props = "eid-upi=8," PATIENT };
+    g_autofree char *eid = NULL;
+    bool alive = true;
+    Guest g;
+
+    link_start(&l);
+    guest_open(&g, l.a);
+    meet(&g, l.b, neighbor);
+    g_assert_cmpuint(monitor_says(l.b, &eid, &alive), ==, 0);
+    g_assert_cmphex(ask(&g, node, UB_MGMT_MSG_BI_CREATE, pdu, 36), ==, 0);
+    g_assert_cmpuint(monitor_says(l.b, &eid, &alive), ==, 1);
+    g_assert_cmpstr(eid, ==, "fd000000000000000000000000012345");
+    g_assert_false(alive);
+    g_assert_cmphex(config(&g, 0x22, 1, UB_CFG0_TRUST_EN, 1), ==, 0);
+    QUBC_WAIT(monitor_says(l.b, &eid, &alive) == 1 && alive);
+    g_assert_cmphex(config(&g, 0x22, 1, UB_CFG0_TRUST_EN, 0), ==, 0);
+    QUBC_WAIT(monitor_says(l.b, &eid, &alive) == 1 && !alive);
+    g_assert_cmpuint(monitor_says(l.a, &eid, &alive), ==, 0);
+    g_assert_cmphex(ask(&g, node, UB_MGMT_MSG_BI_DESTROY, pdu, 16), ==, 0);
+    g_assert_cmpuint(monitor_says(l.b, &eid, &alive), ==, 0);
+    link_stop(&l);
+}
+
 /* ---- Codes ---- */
 
 static bool is_message(unsigned id)
@@ -311,6 +364,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-manage/config", test_config);
     qtest_add_func("/ubc-manage/links", test_links);
     qtest_add_func("/ubc-manage/pool", test_pool);
+    qtest_add_func("/ubc-manage/instances", test_instances);
     qtest_add_func("/ubc-manage/codes", test_codes);
     qtest_add_func("/ubc-manage/hostile", test_hostile);
     return g_test_run();

@@ -159,14 +159,44 @@ void ub_mgmt_reset_entity(UbMgmt *m, unsigned entity)
 
 /* ---- Bus instances ---- */
 
+/* The place of a GUID; of that of 0: one that is free.  -1: there is none. */
 static int find_instance(const UbMgmt *m, UbId guid)
 {
-    for (unsigned i = 0; i < m->instances; i++) {
+    for (unsigned i = 0; i < UB_MGMT_BUS_INSTANCES; i++) {
         if (ub_id_same(m->instance[i].guid, guid)) {
             return i;
         }
     }
     return -1;
+}
+
+/* Whether an EID is somebody's here, as 20 bits show it. */
+static bool eid_taken(const UbMgmt *m, UbId eid)
+{
+    uint32_t low = eid.w[0] & UB_MGMT_EID_SHORT;
+
+    for (unsigned i = 0; i < UB_MGMT_BUS_INSTANCES; i++) {
+        const UbBusInstance *b = ub_mgmt_bus_instance(m, i);
+
+        if (b && (b->eid.w[0] & UB_MGMT_EID_SHORT) == low) {
+            return true;
+        }
+    }
+    return ub_mgmt_entity_of(m, low) >= 0;
+}
+
+/* A GUID of type 0 (§C.3); an EID that packets can name; a partition that is one. */
+static bool instance_good(const UbBusInstance *b)
+{
+    return !ub_id_zero(b->guid) && !(b->guid.w[2] >> 24 & 0xf) &&
+           b->eid.w[0] & UB_MGMT_EID_SHORT && b->upi && b->upi != UB_MGMT_UPI;
+}
+
+static void tell_instance(UbMgmt *m, unsigned i)
+{
+    if (m->ops->instance) {
+        m->ops->instance(m->opaque, i);
+    }
 }
 
 static UbMgmtStatus create_instance(UbMgmt *m, UbMgmtCall *c)
@@ -176,34 +206,40 @@ static UbMgmtStatus create_instance(UbMgmt *m, UbMgmtCall *c)
         .eid = ub_mgmt_get_id(c->pdu, UB_MF_BI_CREATE_EID),
         .upi = ub_mgmt_get(c->pdu, UB_MF_BI_CREATE_UPI),
     };
+    int i;
 
-    if (ub_id_zero(b.guid)) {
+    if (!instance_good(&b)) {
         return UB_MGMT_BAD_PARAMETER;
     }
-    if (find_instance(m, b.guid) >= 0) {
+    if (find_instance(m, b.guid) >= 0 || eid_taken(m, b.eid)) {
         return UB_MGMT_EXISTS;
     }
-    if (m->instances == UB_MGMT_BUS_INSTANCES) {
+    i = find_instance(m, (UbId) { 0 });
+    if (i < 0) {
         return UB_MGMT_NO_RESOURCE;
     }
-    m->instance[m->instances++] = b;
+    m->instance[i] = b;
+    tell_instance(m, i);
     return UB_MGMT_OK;
 }
 
 static UbMgmtStatus destroy_instance(UbMgmt *m, UbMgmtCall *c)
 {
-    int i = find_instance(m, ub_mgmt_get_id(c->pdu, UB_MF_BI_DESTROY_GUID));
+    UbId guid = ub_mgmt_get_id(c->pdu, UB_MF_BI_DESTROY_GUID);
+    int i = ub_id_zero(guid) ? -1 : find_instance(m, guid);
 
     if (i < 0) {
         return UB_MGMT_ABSENT;
     }
-    m->instance[i] = m->instance[--m->instances];
+    m->instance[i] = (UbBusInstance) { 0 };
+    tell_instance(m, i);
     return UB_MGMT_OK;
 }
 
 const UbBusInstance *ub_mgmt_bus_instance(const UbMgmt *m, unsigned i)
 {
-    return i < m->instances ? &m->instance[i] : NULL;
+    return i < UB_MGMT_BUS_INSTANCES && !ub_id_zero(m->instance[i].guid)
+           ? &m->instance[i] : NULL;
 }
 
 /* ---- The table ---- */

@@ -52,8 +52,7 @@ struct UbMgmt {
         uint32_t value;
     } token[UB_MGMT_TOKENS];    /* by Entity */
     uint64_t random;
-    UbBusInstance instance[UB_MGMT_BUS_INSTANCES];
-    unsigned instances;
+    UbBusInstance instance[UB_MGMT_BUS_INSTANCES];  /* GUID 0: none */
     UbSlice *emq;
     UbMgmtRing ring[3]; /* by UbMgmtSeverity */
     uint64_t counter[UB_MGMT_CNT_NUM];

@@ -76,7 +76,7 @@ void ub_mgmt_reset(UbMgmt *m)
 {
     ub_mgmt_wait_all_end(m);
     ub_mgmt_emq_reset(m);
-    m->instances = 0;
+    memset(m->instance, 0, sizeof(m->instance));
     memset(m->token, 0, sizeof(m->token));
     m->msn = 0;
 }
@@ -149,23 +149,34 @@ static void image_token(UbMgmt *m, CoreImage *im, unsigned entity)
     core_image_int(im, &m->token[entity].value);
 }
 
+/* As far as the last of them; what has gone in their midst has GUID 0. */
+static void image_instances(UbMgmt *m, CoreImage *im)
+{
+    uint32_t n = UB_MGMT_BUS_INSTANCES;
+
+    while (n && ub_id_zero(m->instance[n - 1].guid)) {
+        n--;
+    }
+    core_image_count(im, &n, UB_MGMT_BUS_INSTANCES,
+                     "more bus instances than there can be");
+    if (core_image_loading(im)) {
+        memset(m->instance, 0, sizeof(m->instance));
+    }
+    for (unsigned i = 0; i < n; i++) {
+        image_id(im, &m->instance[i].guid);
+        image_id(im, &m->instance[i].eid);
+        core_image_int(im, &m->instance[i].upi);
+    }
+}
+
 void ub_mgmt_image(UbMgmt *m, CoreImage *im)
 {
-    uint32_t instances = m->instances;
-
     unsigned version = core_image_begin(im, CORE_TAG('M', 'G', 'M', 'T'), 2);
 
     core_image_int(im, &m->msn);
     image_token(m, im, 0);
     core_image_int(im, &m->random);
-    core_image_count(im, &instances, UB_MGMT_BUS_INSTANCES,
-                     "more bus instances than there can be");
-    m->instances = instances;
-    for (unsigned i = 0; i < instances; i++) {
-        image_id(im, &m->instance[i].guid);
-        image_id(im, &m->instance[i].eid);
-        core_image_int(im, &m->instance[i].upi);
-    }
+    image_instances(m, im);
     image_waits(m, im);
     image_rings(m, im);
     for (unsigned i = 1; version >= 2 && i < UB_MGMT_TOKENS; i++) {

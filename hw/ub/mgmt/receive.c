@@ -68,9 +68,11 @@ static bool find_target(UbMgmt *m, const UbMgmtAddr *a, uint32_t *upi)
         *upi = ub_space_read(ub_mgmt_entity(m, entity), UB_CFG0_UPI);
         return true;
     }
-    for (unsigned i = 0; i < m->instances; i++) {
-        if ((m->instance[i].eid.w[0] & 0xfffffu) == a->deid) {
-            *upi = m->instance[i].upi;
+    for (unsigned i = 0; i < UB_MGMT_BUS_INSTANCES; i++) {
+        const UbBusInstance *b = ub_mgmt_bus_instance(m, i);
+
+        if (b && (b->eid.w[0] & UB_MGMT_EID_SHORT) == a->deid) {
+            *upi = b->upi;
             return true;
         }
     }

@@ -197,7 +197,7 @@ void ub_node_reset(UbNode *node, int64_t now)
     ub_ta_reset(node->ta);
     ub_tp_reset(node->tp);
     ub_net_reset(node->net, now);
-    for (unsigned i = 0; i < UB_SEC_ENTITIES; i++) {
+    for (unsigned i = 0; i < UB_SEC_TARGETS; i++) {
         ub_sec_set_entity(node->sec, i, NULL, 0);
     }
     if (ub_sec_cip(node->sec)) {

@@ -306,9 +306,9 @@ static unsigned group_destroy(Call *c)
 /* The carrier's number is that of UbTpMode. */
 bool node_dest_get(UbNode *node, const uint8_t *cmd, UbTaDest *dest)
 {
-    uint32_t bits = get_le32(cmd + UBQ_DST_FLAGS), upi;
-    const UbEid *own = ub_sec_entity(ub_node_sec(node),
-                                     get_le16(cmd + UBQ_DST_ENTITY), &upi);
+    uint32_t bits = get_le32(cmd + UBQ_DST_FLAGS);
+    unsigned from = get_le16(cmd + UBQ_DST_ENTITY);
+    const UbEid *own = ub_sec_entity(ub_node_sec(node), from, NULL);
 
     *dest = (UbTaDest){
         .tp = { .mode = cmd[UBQ_DST_CARRIER],
@@ -325,8 +325,11 @@ bool node_dest_get(UbNode *node, const uint8_t *cmd, UbTaDest *dest)
         return false;
     }
     dest->sec.seid = *own;
+    dest->sec.from = 1 + from;
     memcpy(dest->sec.deid.b, cmd + UBQ_DST_DEID, UB_EID_LEN);
-    return true;
+    /* A virtual machine manages nothing. */
+    return ub_sec_may_send(ub_node_sec(node), &dest->sec) &&
+           !(ub_sec_is_instance(from) && dest->sec.upi == UB_UPI_MANAGER);
 }
 
 static unsigned dest_set(Call *c)

@@ -426,11 +426,19 @@ static bool is_manager(const UbSecHead *h, CorePacket *pkt, uint32_t tah)
            core_packet_data(pkt)[tah] == UB_SEC_OP_MANAGEMENT;
 }
 
+/* That of an Entity; NULL: nothing was ever set, or it is a bus instance, which has
+ * no registers that could. */
+static Entity *entity_at(const UbCip *cip, int entity)
+{
+    return cip && entity >= 0 && entity < UB_SEC_ENTITIES ? cip->entity[entity]
+                                                          : NULL;
+}
+
 /* The Entity, if such packets have to be sealed there. */
 static Entity *entity_on(const UbCip *cip, int entity, const UbSecHead *h,
                          CorePacket *pkt, uint32_t tah)
 {
-    Entity *e = cip && entity >= 0 ? cip->entity[entity] : NULL;
+    Entity *e = entity_at(cip, entity);
 
     return e && e->mode & UB_CIP_ON &&
            (e->mode & UB_CIP_MANAGER || !is_manager(h, pkt, tah)) ? e : NULL;
@@ -608,7 +616,7 @@ static UbCipCounter open_by(UbCip *cip, Policy *p, Key *k, const UbSecHead *h,
 UbSecFault cip_open(UbCip *cip, int entity, const UbSecHead *h, uint32_t body,
                     CorePacket *pkt)
 {
-    Entity *e = cip && entity >= 0 ? cip->entity[entity] : NULL;
+    Entity *e = entity_at(cip, entity);
     UbCipCounter verdict;
     Policy *p;
 

@@ -16,8 +16,9 @@ typedef struct Entity {
 
 struct UbSec {
     bool bare;
+    bool guard;             /* Entities are asked what they may say */
     UbCip *cip;
-    Entity entity[UB_SEC_ENTITIES];
+    Entity entity[UB_SEC_TARGETS];
 };
 
 enum {
@@ -66,7 +67,7 @@ UbCip *ub_sec_cip(UbSec *sec)
 void ub_sec_set_entity(UbSec *sec, unsigned index, const UbEid *eid,
                        uint32_t upi)
 {
-    Entity *e = &sec->entity[index % UB_SEC_ENTITIES];
+    Entity *e = &sec->entity[index % UB_SEC_TARGETS];
 
     e->used = eid;
     if (eid) {
@@ -77,9 +78,9 @@ void ub_sec_set_entity(UbSec *sec, unsigned index, const UbEid *eid,
 
 const UbEid *ub_sec_entity(const UbSec *sec, unsigned index, uint32_t *upi)
 {
-    const Entity *e = &sec->entity[index % UB_SEC_ENTITIES];
+    const Entity *e = &sec->entity[index % UB_SEC_TARGETS];
 
-    if (index >= UB_SEC_ENTITIES || !e->used) {
+    if (index >= UB_SEC_TARGETS || !e->used) {
         return NULL;
     }
     if (upi) {
@@ -117,6 +118,36 @@ static void put_body(uint8_t *p, const UbSecHead *h)
     }
 }
 
+void ub_sec_guard(UbSec *sec, bool on)
+{
+    sec->guard = on;
+}
+
+bool ub_sec_may_send(const UbSec *sec, const UbSecHead *h)
+{
+    const Entity *e = &sec->entity[(h->from - 1) % UB_SEC_TARGETS];
+    bool narrow = h->form == UB_SEC_SHORT, instance;
+    uint32_t upi;
+
+    if (!h->from) {
+        return true;
+    }
+    instance = ub_sec_is_instance(h->from - 1);
+    if (!sec->guard && !instance) {
+        return true;
+    }
+    if (h->form == UB_SEC_NONE) {
+        return !instance;       /* says nothing, which is Entity 0's */
+    }
+    if (narrow && h->upi == UB_UPI_MANAGER) {
+        return true;            /* an answer to the UBFM; the ports see to others */
+    }
+    upi = narrow ? e->upi & ((1u << UPI_BITS_SHORT) - 1) : e->upi;
+    return e->used && upi && h->upi == upi &&
+           (narrow ? ub_eid_short(&e->eid) == ub_eid_short(&h->seid)
+                   : ub_eid_same(&e->eid, &h->seid));
+}
+
 int ub_sec_push_plain(UbSec *sec, const UbSecHead *h, CorePacket *pkt)
 {
     uint8_t *p = h->form > UB_SEC_SHORT
@@ -134,7 +165,7 @@ static int find_entity(const UbSec *sec, unsigned form, const UbEid *eid)
 {
     uint32_t low = ub_eid_short(eid);
 
-    for (unsigned i = 0; i < UB_SEC_ENTITIES; i++) {
+    for (unsigned i = 0; i < UB_SEC_TARGETS; i++) {
         const Entity *e = &sec->entity[i];
 
         if (e->used && (form == UB_SEC_WIDE
@@ -149,7 +180,7 @@ static int find_entity(const UbSec *sec, unsigned form, const UbEid *eid)
 
 int ub_sec_push(UbSec *sec, const UbSecHead *h, CorePacket *pkt)
 {
-    int nlp = ub_sec_push_plain(sec, h, pkt);
+    int nlp = ub_sec_may_send(sec, h) ? ub_sec_push_plain(sec, h, pkt) : -1;
 
     if (nlp < 0 || !sec->cip || !ub_cip_touched(sec->cip)) {
         return nlp;
@@ -232,6 +263,7 @@ static UbSecFault admit(const UbSec *sec, const uint8_t *p, UbSecHead *h,
         return UB_SEC_NO_ENTITY;
     }
     *entity = at;
+    h->from = 1 + at;
     return check_partition(sec, h, at);
 }
 
@@ -341,10 +373,15 @@ UbSecFault ub_sec_pull_opened(UbSec *sec, unsigned form, bool ctp, bool mgmt,
 
 void ub_sec_image(UbSec *sec, CoreImage *im)
 {
-    core_image_begin(im, CORE_TAG('S', 'E', 'C', ' '), 1);
-    for (unsigned i = 0; i < UB_SEC_ENTITIES; i++) {
+    unsigned version = core_image_begin(im, CORE_TAG('S', 'E', 'C', ' '), 2);
+
+    for (unsigned i = 0; i < UB_SEC_TARGETS; i++) {
         Entity *e = &sec->entity[i];
 
+        if (version < 2 && ub_sec_is_instance(i)) {
+            e->used = false;
+            continue;
+        }
         core_image_flag(im, &e->used);
         core_image_bytes(im, &e->eid, sizeof(e->eid));
         core_image_int(im, &e->upi);

@@ -28,7 +28,8 @@ static void image_eid(CoreImage *im, UbEid *eid)
     core_image_bytes(im, eid, sizeof(*eid));
 }
 
-static void image_sec(CoreImage *im, UbSecHead *h)
+/* Before version 6 nobody looked again who had said it. */
+static void image_sec(CoreImage *im, unsigned version, UbSecHead *h)
 {
     core_image_int(im, &h->form);
     core_image_check(im, h->form <= UB_SEC_SHORT,
@@ -40,6 +41,11 @@ static void image_sec(CoreImage *im, UbSecHead *h)
     core_image_int(im, &h->upi);
     image_eid(im, &h->seid);
     image_eid(im, &h->deid);
+    if (version >= 6) {
+        core_image_int(im, &h->from);
+        core_image_check(im, h->from <= UB_SEC_TARGETS,
+                         "a sender of the image does not exist");
+    }
 }
 
 static void image_tp_dest(CoreImage *im, UbTpDest *d)
@@ -54,14 +60,14 @@ static void image_tp_dest(CoreImage *im, UbTpDest *d)
     ub_flow_image(&d->flow, im);
 }
 
-static void image_dest(CoreImage *im, UbTaDest *d)
+static void image_dest(CoreImage *im, unsigned version, UbTaDest *d)
 {
     image_tp_dest(im, &d->tp);
     core_image_flag(im, &d->group);
     core_image_flag(im, &d->answers);
     core_image_int(im, &d->sl_writeback);
     core_image_int(im, &d->mtu);
-    image_sec(im, &d->sec);
+    image_sec(im, version, &d->sec);
 }
 
 /* Of a request or response that is to be answered or sent: no payload, no byte
@@ -84,10 +90,10 @@ static void image_tah(CoreImage *im, UbTah *t)
                      "a response of the image has impossible fields");
 }
 
-static void image_back(CoreImage *im, Back *b)
+static void image_back(CoreImage *im, unsigned version, Back *b)
 {
     image_tp_dest(im, &b->dest);
-    image_sec(im, &b->sec);
+    image_sec(im, version, &b->sec);
     core_image_flag(im, &b->form.compact);
     core_image_flag(im, &b->form.tasks);
     core_image_flag(im, &b->form.token_high);
@@ -124,7 +130,7 @@ static void save_dest(void *opaque, void *p)
 {
     Found *f = opaque;
 
-    image_dest(f->im, p);
+    image_dest(f->im, f->version, p);
 }
 
 static void count_dest(void *opaque, void *p)
@@ -154,7 +160,7 @@ static void image_dests(Found *f)
     while (n-- && !core_image_error(f->im)) {
         memset(&d, 0, sizeof(d));
         core_image_int(f->im, &index);
-        image_dest(f->im, &d);
+        image_dest(f->im, f->version, &d);
         if (!core_image_error(f->im)) {
             core_image_check(f->im, index < UB_TA_DESTS &&
                              ub_ta_set_dest(f->ta, index, &d),
@@ -416,7 +422,7 @@ static void save_lane(gpointer key, gpointer value, gpointer opaque)
         core_image_int(im, &serial);
     }
     if (lane->begun) {
-        image_dest(im, &lane->way);
+        image_dest(im, f->version, &lane->way);
     }
 }
 
@@ -514,7 +520,7 @@ static void load_lane(Found *f)
     lane->scan = lane->una;
     load_slices(f, lane);
     if (lane->begun) {
-        image_dest(im, &lane->way);
+        image_dest(im, f->version, &lane->way);
         core_image_check(im, way_good(lane),
                          "a slice of the image goes by an impossible way");
     }
@@ -722,7 +728,7 @@ static void image_window(UbTa *ta, CoreImage *im, Ctx *ctx)
     }
 }
 
-static void image_ctx(UbTa *ta, CoreImage *im, Ctx *ctx)
+static void image_ctx(UbTa *ta, CoreImage *im, unsigned version, Ctx *ctx)
 {
     image_window(ta, im, ctx);
     core_image_int(im, &ctx->owed);
@@ -730,7 +736,7 @@ static void image_ctx(UbTa *ta, CoreImage *im, Ctx *ctx)
                      "an acknowledgement of the image is for too many");
     if (ctx->owed) {
         image_tah(im, &ctx->owed_tah);
-        image_back(im, &ctx->owed_back);
+        image_back(im, version, &ctx->owed_back);
     }
     core_image_flag(im, &ctx->sc);
     core_image_int(im, &ctx->scid);
@@ -782,7 +788,7 @@ static void image_contexts(UbTa *ta, CoreImage *im, unsigned version)
         for (Ctx *ctx = ta->used.oldest; ctx;
              ctx = ctx->by[OF_ALL].newer) {
             image_context_key(im, version, &ctx->key);
-            image_ctx(ta, im, ctx);
+            image_ctx(ta, im, version, ctx);
         }
         return;
     }
@@ -800,17 +806,17 @@ static void image_contexts(UbTa *ta, CoreImage *im, unsigned version)
         if (!core_image_check(im, ctx, "too many contexts")) {
             return;
         }
-        image_ctx(ta, im, ctx);
+        image_ctx(ta, im, version, ctx);
     }
     ta->any_local = any;
 }
 
-static void image_answer(UbTa *ta, CoreImage *im, Answer *a)
+static void image_answer(UbTa *ta, CoreImage *im, unsigned version, Answer *a)
 {
     UbAccess *acc = &a->access;
     bool made = a->pkt;
 
-    image_back(im, &a->back);
+    image_back(im, version, &a->back);
     image_tah(im, &a->tah);
     core_image_int(im, &acc->kind);
     core_image_flag(im, &acc->token_en);
@@ -841,7 +847,7 @@ static void image_answer(UbTa *ta, CoreImage *im, Answer *a)
     }
 }
 
-static void image_answers(UbTa *ta, CoreImage *im)
+static void image_answers(UbTa *ta, CoreImage *im, unsigned version)
 {
     uint32_t n = ta->answer_count;
 
@@ -850,14 +856,14 @@ static void image_answers(UbTa *ta, CoreImage *im)
                      "too many answers wait");
     if (!core_image_loading(im)) {
         for (Answer *a = ta->answers; a; a = a->next) {
-            image_answer(ta, im, a);
+            image_answer(ta, im, version, a);
         }
         return;
     }
     while (n-- && !core_image_error(im)) {
         Answer *a = g_new0(Answer, 1);
 
-        image_answer(ta, im, a);
+        image_answer(ta, im, version, a);
         *ta->answers_end = a;
         ta->answers_end = &a->next;
         ta->answer_count++;
@@ -865,7 +871,7 @@ static void image_answers(UbTa *ta, CoreImage *im)
     ta->answers_try = true;
 }
 
-static void image_parked(UbTa *ta, CoreImage *im)
+static void image_parked(UbTa *ta, CoreImage *im, unsigned version)
 {
     uint32_t n = ta->parkeds;
     Parked tmp;
@@ -873,7 +879,7 @@ static void image_parked(UbTa *ta, CoreImage *im)
     core_image_count(im, &n, ta->cfg.parked, "too many page faults");
     if (!core_image_loading(im)) {
         for (Parked *k = ta->parked; k; k = k->next) {
-            image_back(im, &k->back);
+            image_back(im, version, &k->back);
             image_tah(im, &k->tah);
             core_image_int(im, &k->ticket);
         }
@@ -881,7 +887,7 @@ static void image_parked(UbTa *ta, CoreImage *im)
     }
     while (n-- && !core_image_error(im)) {
         memset(&tmp, 0, sizeof(tmp));
-        image_back(im, &tmp.back);
+        image_back(im, version, &tmp.back);
         image_tah(im, &tmp.tah);
         core_image_int(im, &tmp.ticket);
         if (!core_image_error(im)) {
@@ -923,7 +929,7 @@ void ub_ta_image(UbTa *ta, CoreImage *im,
 
     f.requests = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
                                        NULL);
-    f.version = version = core_image_begin(im, CORE_TAG('U', 'B', 'T', 'A'), 5);
+    f.version = version = core_image_begin(im, CORE_TAG('U', 'B', 'T', 'A'), 6);
     core_image_check(im, version >= 2, "the source has another version of the "
                      "transaction layer");
     /* What was executed is to be found by who asks again. */
@@ -937,8 +943,8 @@ void ub_ta_image(UbTa *ta, CoreImage *im,
     g_hash_table_foreach(f.requests, check_requests, im);
     image_channels(ta, im);
     image_contexts(ta, im, version);
-    image_answers(ta, im);
-    image_parked(ta, im);
+    image_answers(ta, im, version);
+    image_parked(ta, im, version);
     for (unsigned i = 0; i < UB_TA_COUNTERS_NUM; i++) {
         core_image_int(im, &ta->count[i]);
     }

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <glib.h>
+#include <string.h>
 
 #include "core/bytes.h"
 #include "internal.h"
@@ -53,16 +54,35 @@ static bool guest_may_access(void *opaque, unsigned entity)
            ubc_entity_may_access(ubc, entity);
 }
 
+/* Entities that have registers are what CFG0_BASIC says; others not everybody. */
+static bool may_make_up(Ubc *ubc, const uint8_t *cmd)
+{
+    UbEid eid;
+
+    memcpy(eid.b, cmd + UBQ_ENT_EID, UB_EID_LEN);
+    if (get_le32(cmd + UBQ_CMD_OBJECT) < ubc->conf.entities) {
+        return false;
+    }
+    if (!ubc_partition_may_be(ubc, &eid, get_le32(cmd + UBQ_ENT_UPI))) {
+        ubc_guest_error(ubc, -1, "ENTITY_SET with a UPI that is not the "
+                                 "controller's");
+        return false;
+    }
+    return true;
+}
+
 static unsigned guest_command(void *opaque, unsigned opcode,
                               uint8_t cmd[UBQ_CMD])
 {
     Ubc *ubc = opaque;
 
-    if (opcode == UBQ_OP_ENTITY_SET &&
-        get_le32(cmd + UBQ_CMD_OBJECT) < ubc->conf.entities) {
-        return UBQ_RESULT_PARAMETER; /* these are what CFG0_BASIC says */
-    }
     ubc_net_follow(ubc);
+    if (opcode == UBQ_OP_INSTANCE_QUERY) {
+        return ubc_partition_query(ubc, cmd);
+    }
+    if (opcode == UBQ_OP_ENTITY_SET && !may_make_up(ubc, cmd)) {
+        return UBQ_RESULT_PARAMETER;
+    }
     return ub_node_command(ubc->node, ubc->now, opcode, cmd);
 }
 
@@ -244,5 +264,6 @@ void ubc_engine_image(Ubc *ubc, CoreImage *im)
     if (core_image_loading(im) && !core_image_error(im)) {
         why = loaded(ubc);
         core_image_check(im, !why, why);
+        ubc_partition_loaded(ubc);
     }
 }

@@ -150,6 +150,8 @@ struct Ubc {
     UbEid eid_told;     /* who Entity 0 is, as event queues were told … */
     uint32_t upi_told;
     bool identity_told; /* … if they were */
+    uint32_t instances; /* bus instances that the manager has made, by place */
+    bool made_up;       /* software has made Entities of others' UPIs */
     uint32_t net_cfgs;  /* its LPH.CFGs, unless a ring pair names them … */
     uint32_t net_rest;  /* … and those of what no ring pair has */
     UbMgmt *mgmt;
@@ -201,6 +203,17 @@ const char *ubc_partition_check(const UbcConfig *conf);
 bool ubc_partition_init(Ubc *ubc);
 /* Of a packet that software wrote whole: NULL, or the rule that its UPI breaks. */
 const char *ubc_partition_tx(Ubc *ubc, CorePacket *pkt);
+/* Whether software may make up an Entity of this name. */
+bool ubc_partition_may_be(Ubc *ubc, const UbEid *eid, uint32_t upi);
+/* The bus instance at place @i has come or gone. */
+void ubc_partition_instance(Ubc *ubc, unsigned i);
+/* Bus instances are as Trust_EN and the UPIs of Entities are. */
+void ubc_partition_follow(Ubc *ubc);
+/* Whether that at place @i is there for packets; UBQ_OP_INSTANCE_QUERY. */
+bool ubc_partition_is_there(Ubc *ubc, unsigned i);
+unsigned ubc_partition_query(Ubc *ubc, uint8_t *cmd);
+/* An image was loaded. */
+void ubc_partition_loaded(Ubc *ubc);
 void ubc_partition_image(Ubc *ubc, CoreImage *im);
 
 /* ---- errinfo.c ---- */

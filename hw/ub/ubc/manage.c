@@ -73,6 +73,11 @@ static UbSpace *manage_space(void *opaque, unsigned entity)
     return ubc_space_of(opaque, entity);
 }
 
+static void bus_instance(void *opaque, unsigned i)
+{
+    ubc_partition_instance(opaque, i);
+}
+
 static void manage_rule(void *opaque, const char *text)
 {
     Ubc *ubc = opaque;
@@ -84,7 +89,7 @@ static void manage_rule(void *opaque, const char *text)
 static const UbMgmtOps mgmt_ops = {
     .message = send_message, .scan = send_scan, .deliver = deliver,
     .failed = failed, .port_up = port_up, .space = manage_space,
-    .kick = ubc_above_kick,
+    .instance = bus_instance, .kick = ubc_above_kick,
     .rule = manage_rule,
 };
 

@@ -173,6 +173,7 @@ bool ubc_net_init(Ubc *ubc, const char **why)
     }
     ubc->node = ub_node_new(&conf, &ops, ubc);
     ubc->net = ub_node_net(ubc->node);
+    ub_sec_guard(ub_node_sec(ubc->node), ubc->conf.eid_upi);
     ub_urma_bind(ubc->urma, ub_node_ta(ubc->node));
     ubc_window_bind(ubc);
     ub_net_attach(ubc->net, ubc->space);
@@ -295,6 +296,7 @@ void ubc_net_follow(Ubc *ubc)
     for (unsigned i = 1; i < ubc->conf.entities; i++) {
         follow_entity(ubc, i, ubc->entity[i].cfg0);
     }
+    ubc_partition_follow(ubc);
     follow_layers(ubc);
     if (cna != ub_net_primary(ubc->net)) {
         ub_net_set_primary(ubc->net, cna);

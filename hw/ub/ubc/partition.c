@@ -1,10 +1,11 @@
 /*
  * UPIs of virtual machines: Trust_EN and the table of (EID, UPI) (UB 2.0 §D.1.15,
- * §D.3.16, §D.3.17).
+ * §D.3.16, §D.3.17); bus instances, their entries into the fabric (§10.5.1).
  *
  * A packet that software writes whole leaves with a UPI of one of the controller's
  * Entities; where software is trusted, also with a pair of the table, which is in its
- * memory and is read for each such packet, so that what it takes out holds at once.
+ * memory and is read for each such packet, so that what it takes out holds at once; or
+ * as a bus instance, whose pair came from the manager and is not in its memory.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,6 +18,7 @@
 #include "ub/sec.h"
 #include "ub/tp_format.h"
 #include "ub/ubc_hw.h"
+#include "ub/urma_hw.h"
 
 /* Entries that are read at once. */
 #define BATCH 32u
@@ -129,12 +131,32 @@ static uint32_t upi_as(const UbSecHead *h, uint32_t upi)
     return h->form == UB_SEC_SHORT ? upi & UB_CFG0_UPI__ALL : upi;
 }
 
-static bool is_own(Ubc *ubc, const UbSecHead *h)
+static bool is_own(Ubc *ubc, uint32_t upi)
 {
     for (unsigned i = 0; i < ubc->conf.entities; i++) {
         const UbSlice *cfg0 = i ? ubc->entity[i].cfg0 : ubc->cfg0;
 
-        if (h->upi == (ub_slice_get(cfg0, UB_CFG0_UPI) & UB_CFG0_UPI__ALL)) {
+        if (upi == (ub_slice_get(cfg0, UB_CFG0_UPI) & UB_CFG0_UPI__ALL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether others' UPIs may leave at all; without the property nothing is asked. */
+static bool is_trusted(Ubc *ubc)
+{
+    return !ubc->conf.eid_upi ||
+           ub_slice_get(ubc->cfg0, UB_CFG0_TRUST_EN) & UB_CFG0_TRUST_EN__ALL;
+}
+
+static bool is_instance(Ubc *ubc, const UbSecHead *h)
+{
+    for (unsigned i = 0; i < UB_SEC_INSTANCES; i++) {
+        UbSecHead as = *h;
+
+        as.from = 1 + UB_SEC_INSTANCE(i);
+        if (ub_sec_may_send(ub_node_sec(ubc->node), &as)) {
             return true;
         }
     }
@@ -181,15 +203,117 @@ const char *ubc_partition_tx(Ubc *ubc, CorePacket *pkt)
 {
     UbSecHead h = { 0 };
 
-    if (!ubc->conf.eid_upi || !read_sender(pkt, &h) || is_own(ubc, &h) ||
+    if (!ubc->conf.eid_upi || !read_sender(pkt, &h) || is_own(ubc, h.upi) ||
         (h.form == UB_SEC_SHORT && h.upi == UB_UPI_MANAGER)) {
         return NULL;
     }
-    if (!(ub_slice_get(ubc->cfg0, UB_CFG0_TRUST_EN) & UB_CFG0_TRUST_EN__ALL)) {
+    if (!is_trusted(ubc)) {
         return "a UPI of another, of software that is not trusted";
     }
-    return h.upi && in_table(ubc, &h)
+    return h.upi && (in_table(ubc, &h) || is_instance(ubc, &h))
            ? NULL : "a UPI of another, which is not in the table for that EID";
+}
+
+/* ---- Who the engine is ---- */
+
+/* An Entity that software makes up has a UPI of the controller, or with Trust_EN a pair
+ * of the table. */
+bool ubc_partition_may_be(Ubc *ubc, const UbEid *eid, uint32_t upi)
+{
+    UbSecHead h = { .form = UB_SEC_WIDE, .upi = upi & UB_SEC_UPI_MASK,
+                    .seid = *eid };
+
+    if (!ubc->conf.eid_upi || !h.upi || is_own(ubc, h.upi)) {
+        return true;
+    }
+    if (!is_trusted(ubc) || !in_table(ubc, &h)) {
+        return false;
+    }
+    ubc->made_up = true;
+    return true;
+}
+
+/* Those of another UPI are gone when software is not trusted any longer. */
+static void drop_made_up(Ubc *ubc)
+{
+    UbSec *sec = ub_node_sec(ubc->node);
+    uint32_t upi = 0;
+
+    ubc->made_up = false;
+    for (unsigned i = ubc->conf.entities; i < UB_SEC_ENTITIES; i++) {
+        if (ub_sec_entity(sec, i, &upi) && upi && !is_own(ubc, upi)) {
+            ub_sec_set_entity(sec, i, NULL, 0);
+        }
+    }
+}
+
+/* An instance of another partition could not say what it did while Trust_EN is 0: it is
+ * not there.  One of ours is (§10.4.3.3: of F, the UPI of the controller). */
+static void follow_instance(Ubc *ubc, unsigned i, bool trusted)
+{
+    const UbBusInstance *b = ub_mgmt_bus_instance(ubc->mgmt, i);
+    UbEid eid;
+
+    ubc->instances |= b ? 1u << i : 0;
+    if (!b || !(trusted || is_own(ubc, b->upi))) {
+        ub_sec_set_entity(ub_node_sec(ubc->node), UB_SEC_INSTANCE(i), NULL, 0);
+        return;
+    }
+    for (unsigned w = 0; w < 4; w++) {
+        put_be32(eid.b + 4 * w, b->eid.w[3 - w]);
+    }
+    ub_sec_set_entity(ub_node_sec(ubc->node), UB_SEC_INSTANCE(i), &eid, b->upi);
+}
+
+void ubc_partition_instance(Ubc *ubc, unsigned i)
+{
+    follow_instance(ubc, i, is_trusted(ubc));
+    ub_urma_device_event(ubc->urma, UBQ_EVENT_INSTANCE, i, 0,
+                         ub_mgmt_bus_instance(ubc->mgmt, i) ? 1 : 0);
+}
+
+void ubc_partition_follow(Ubc *ubc)
+{
+    uint32_t todo = ubc->instances;
+
+    ubc->instances = 0;
+    for (; todo; todo &= todo - 1) {
+        follow_instance(ubc, __builtin_ctz(todo), is_trusted(ubc));
+    }
+    if (ubc->made_up && !is_trusted(ubc)) {
+        drop_made_up(ubc);
+    }
+}
+
+unsigned ubc_partition_query(Ubc *ubc, uint8_t *cmd)
+{
+    uint32_t i = get_le32(cmd + UBQ_CMD_OBJECT);
+    const UbBusInstance *b = ub_mgmt_bus_instance(ubc->mgmt, i);
+
+    if (!b) {
+        return UBQ_RESULT_NO_OBJECT;
+    }
+    for (unsigned w = 0; w < 4; w++) {
+        put_be32(cmd + UBQ_INS_GUID + 4 * w, b->guid.w[3 - w]);
+        put_be32(cmd + UBQ_INS_EID + 4 * w, b->eid.w[3 - w]);
+    }
+    put_le32(cmd + UBQ_INS_UPI, b->upi);
+    put_le16(cmd + UBQ_INS_ENTITY, UB_SEC_INSTANCE(i));
+    put_le16(cmd + UBQ_INS_FLAGS, ubc_partition_is_there(ubc, i) ? UBQ_INS_ALIVE
+                                                                 : 0);
+    return UBQ_RESULT_OK;
+}
+
+bool ubc_partition_is_there(Ubc *ubc, unsigned i)
+{
+    return ub_sec_entity(ub_node_sec(ubc->node), UB_SEC_INSTANCE(i), NULL);
+}
+
+/* What the manager made, of what there may be. */
+void ubc_partition_loaded(Ubc *ubc)
+{
+    ubc->instances = (1u << UB_SEC_INSTANCES) - 1;
+    ubc->made_up = true;
 }
 
 void ubc_partition_image(Ubc *ubc, CoreImage *im)

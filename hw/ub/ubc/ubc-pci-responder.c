@@ -153,6 +153,32 @@ static void add_counter(UbcCounterList ***tail, const char *name,
     QAPI_LIST_APPEND(*tail, c);
 }
 
+static char *id_text(const UbId *id)
+{
+    return g_strdup_printf("%08x%08x%08x%08x", id->w[3], id->w[2], id->w[1],
+                           id->w[0]);
+}
+
+static void add_instances(Ubc *ubc, UbBusInstanceInfoList **tail)
+{
+    for (unsigned i = 0; i < UB_MGMT_BUS_INSTANCES; i++) {
+        const UbBusInstance *b = ub_mgmt_bus_instance(ubc_mgmt(ubc), i);
+        UbBusInstanceInfo *info;
+
+        if (!b) {
+            continue;
+        }
+        info = g_new0(UbBusInstanceInfo, 1);
+        info->place = i;
+        info->guid = id_text(&b->guid);
+        info->eid = id_text(&b->eid);
+        info->upi = b->upi;
+        info->alive = ub_sec_entity(ub_node_sec(ubc_node(ubc)),
+                                    UB_SEC_INSTANCE(i), NULL);
+        QAPI_LIST_APPEND(tail, info);
+    }
+}
+
 static void add_management(UbcPci *s, void *opaque)
 {
     UbManagementInfoList ***list = opaque;
@@ -169,6 +195,7 @@ static void add_management(UbcPci *s, void *opaque)
         add_counter(&messages, ub_mgmt_counter_name(i),
                     ub_mgmt_counter(ubc_mgmt(s->ubc), i));
     }
+    add_instances(s->ubc, &info->bus_instances);
     for (unsigned i = 0; r && i < UB_RESPONDER_CNT_NUM; i++) {
         add_counter(&responder, ub_responder_counter_name(i),
                     ub_responder_counter(r, i));

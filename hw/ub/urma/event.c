@@ -57,6 +57,11 @@ bool urma_vector_good(const UbUrma *u, uint32_t value)
            UBQ_USI_N(value) < u->cfg.usi;
 }
 
+bool urma_entity_there(const UbUrma *u, unsigned entity)
+{
+    return entity < u->cfg.entities || ub_sec_is_instance(entity);
+}
+
 bool urma_may_access(const UbUrma *u, unsigned entity)
 {
     return !u->ops.may_access || u->ops.may_access(u->opaque, entity);

@@ -36,7 +36,7 @@ const char *urma_group_check(const UbUrma *u, const UrmaGroup *g)
     if (g->policy >= UBQ_JG_POLICIES || g->flags & ~UBQ_Q_TOKEN) {
         return "group of queues with a policy or flag that does not exist";
     }
-    return g->eq >= u->cfg.eqs || g->entity >= u->cfg.entities ?
+    return g->eq >= u->cfg.eqs || !urma_entity_there(u, g->entity) ?
            "group of queues of an event queue or Entity that does not exist" :
            NULL;
 }

@@ -203,7 +203,8 @@ bool urma_write(UbUrma *u, uint64_t addr, const void *buf, uint32_t len);
 void urma_guest_error(UbUrma *u, const char *what);
 /* Whether a VECTOR register can have this value. */
 bool urma_vector_good(const UbUrma *u, uint32_t value);
-/* Whether an Entity may access memory. */
+/* Whether there is such an Entity or bus instance; and whether it may access memory. */
+bool urma_entity_there(const UbUrma *u, unsigned entity);
 bool urma_may_access(const UbUrma *u, unsigned entity);
 void urma_kick(UbUrma *u);
 void urma_trace(UbUrma *u, UbUrmaTrace what, uint32_t id, uint32_t a,

@@ -70,7 +70,7 @@ const char *urma_queue_check(UbUrma *u, const UrmaQueue *q)
         return "queue with an unaligned base or record";
     }
     if (q->page >= u->cfg.pages || q->eq >= u->cfg.eqs ||
-        q->entity >= u->cfg.entities) {
+        !urma_entity_there(u, q->entity)) {
         return "queue of a doorbell page, event queue or Entity that does not "
                "exist";
     }

@@ -56,8 +56,8 @@ const char *urma_segment_check(const UbUrma *u, const UrmaSegment *s)
         s->base + s->length - 1 < s->base) {
         return "segment that is empty or wraps";
     }
-    return s->entity >= u->cfg.entities ?
-           "segment of an Entity that does not exist" : NULL;
+    return urma_entity_there(u, s->entity) ?
+           NULL : "segment of an Entity that does not exist";
 }
 
 unsigned urma_segment_set(UbUrma *u, uint32_t *id, uint8_t *cmd)

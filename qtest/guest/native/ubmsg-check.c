@@ -334,7 +334,7 @@ static void test_pool(void)
 
 static void test_instances(void)
 {
-    uint8_t pdu[36] = { 0, 0, 0, 7 };
+    uint8_t pdu[36] = { [3] = 7, [17] = 5, [35] = 9 };
     int fd = open_it(0);
     Frame f;
 

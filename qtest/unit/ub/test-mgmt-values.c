@@ -187,6 +187,7 @@ static void instances_move(void)
         for (unsigned byte = 0; byte < sizeof(pdu); byte++) {
             pdu[byte] = 0x10 * (i + 1) + byte % 16;
         }
+        pdu[8] &= 0xf0;         /* type 0 (§C.3) */
         g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_CREATE, pdu, 36, &a), ==, 0);
     }
     bytes = fabric_save(f.node[3].m, &len, f.now);
@@ -197,30 +198,37 @@ static void instances_move(void)
         for (unsigned w = 0; w < 4; w++) {
             uint32_t want = 0x10101010 * (i + 1) + 0x00010203 + 0x04040404 * w;
 
-            g_assert_cmphex(b->guid.w[w], ==, want);
+            g_assert_cmphex(b->guid.w[w], ==, w == 2 ? want & ~0x0f000000u
+                                                     : want);
             g_assert_cmphex(b->eid.w[w], ==, want);
         }
         g_assert_cmphex(b->upi, ==,
                         ub_mgmt_bus_instance(f.node[3].m, i)->upi);
         g_assert_cmphex(b->upi, !=, 0);
     }
-    /* The first goes: the last has its place. */
+    /* The first goes: the others stay where they are. */
     for (unsigned byte = 0; byte < 16; byte++) {
         pdu[byte] = 0x10 + byte;
     }
+    pdu[8] &= 0xf0;
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_DESTROY, pdu, 16, &a), ==, 0);
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_DESTROY, pdu, 16, &a), ==,
                     UB_MGMT_ABSENT);
-    g_assert_null(ub_mgmt_bus_instance(f.node[3].m, 3));
-    g_assert_cmphex(ub_mgmt_bus_instance(f.node[3].m, 0)->guid.w[0] >> 28, ==, 4);
-    g_assert_cmphex(ub_mgmt_bus_instance(f.node[3].m, 1)->guid.w[0] >> 28, ==, 2);
-    g_assert_cmphex(ub_mgmt_bus_instance(f.node[3].m, 2)->guid.w[0] >> 28, ==, 3);
+    g_assert_null(ub_mgmt_bus_instance(f.node[3].m, 0));
+    for (unsigned i = 1; i < 4; i++) {
+        g_assert_cmphex(ub_mgmt_bus_instance(f.node[3].m, i)->guid.w[0] >> 28, ==,
+                        i + 1);
+    }
     /* The node there that is loaded with fewer has fewer. */
     g_free(bytes);
     bytes = fabric_save(f.node[3].m, &len, f.now);
     g_assert_null(fabric_load(g.node[3].m, bytes, len, g.now));
-    g_assert_nonnull(ub_mgmt_bus_instance(g.node[3].m, 2));
-    g_assert_null(ub_mgmt_bus_instance(g.node[3].m, 3));
+    g_assert_null(ub_mgmt_bus_instance(g.node[3].m, 0));
+    g_assert_nonnull(ub_mgmt_bus_instance(g.node[3].m, 3));
+    /* And the next has the place that is free. */
+    pdu[19] = 0x77;
+    g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_CREATE, pdu, 36, &a), ==, 0);
+    g_assert_cmphex(ub_mgmt_bus_instance(f.node[3].m, 0)->guid.w[0] >> 28, ==, 1);
     fabric_free(&f);
     fabric_free(&g);
 }

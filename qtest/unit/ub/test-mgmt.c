@@ -537,16 +537,18 @@ static void bus_instances(void)
     for (unsigned i = 0; i < UB_MGMT_BUS_INSTANCES; i++) {
         put_be32(pdu, i + 1);
         put_be32(pdu + 16, 0x40000 + i);
-        put_be16(pdu + 34, 0x8000 | i);
+        put_be16(pdu + 34, 0x8000 | (i + 1));
         g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_CREATE, pdu, 36, &a), ==, 0);
         g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_CREATE, pdu, 36, &a), ==, 0x24);
     }
     b = ub_mgmt_bus_instance(f.node[3].m, 3);
     g_assert_cmphex(b->guid.w[0], ==, 4);
     g_assert_cmphex(b->eid.w[0], ==, 0x40003);
-    g_assert_cmphex(b->upi, ==, 3);
+    g_assert_cmphex(b->upi, ==, 4);
     g_assert_null(ub_mgmt_bus_instance(f.node[3].m, UB_MGMT_BUS_INSTANCES));
     put_be32(pdu, 99);
+    g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_CREATE, pdu, 36, &a), ==, 0x24);
+    put_be32(pdu + 16, 0x40099);
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_CREATE, pdu, 36, &a), ==, 0x20);
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_DESTROY, pdu, 16, &a), ==, 0x25);
     /* Its EID is one of the node. */
@@ -562,7 +564,7 @@ static void bus_instances(void)
                                   fabric_answer, &a));
     fabric_pump(&f);
     g_assert_cmphex(a.status, ==, 2);
-    g_assert_null(ub_mgmt_bus_instance(f.node[3].m, 15));
+    g_assert_null(ub_mgmt_bus_instance(f.node[3].m, 3));
     ub_mgmt_reset(f.node[3].m);
     g_assert_null(ub_mgmt_bus_instance(f.node[3].m, 0));
     fabric_free(&f);
@@ -828,6 +830,7 @@ static void image(void)
     /* Node 3 has an instance, a token and an error; node 0 waits. */
     pdu[0] = 1;
     put_be32(pdu + 16, 0x51525354);
+    pdu[35] = 9;
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_CREATE, pdu, 36, &a), ==, 0);
     pdu[3] = 1;
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_TOKEN_CHECK, pdu, 4, &a), ==, 0);

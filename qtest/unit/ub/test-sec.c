@@ -9,6 +9,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "core/bytes.h"
 #include "ub/sec.h"
 
 typedef struct World {
@@ -405,6 +406,94 @@ static void test_bad_image(void)
     world_free(&w);
 }
 
+/* What goes as a bus instance, or under guard as an Entity, is of who is there. */
+static void test_senders(void)
+{
+    static const struct {
+        unsigned form;
+        uint32_t upi;
+        int way;            /* without and with guard: of Entity 3, of the instance */
+    } rows[] = {
+        { UB_SEC_WIDE, 0x123456, 3 }, { UB_SEC_WIDE, 0x123457, 1 },
+        { UB_SEC_SHORT, 0x3456, 3 }, { UB_SEC_SHORT, 0x3457, 1 },
+        { UB_SEC_NONE, 0, 3 }, { UB_SEC_SHORT, UB_UPI_MANAGER, 3 },
+    };
+    World w;
+    CorePacket *pkt;
+    UbSecHead h, back;
+    unsigned entity;
+    UbEid vm;
+
+    world_init(&w);
+    vm = w.you;
+    ub_sec_set_entity(w.sec, UB_SEC_INSTANCE(15), &vm, 0x123456);
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        for (int guard = 0; guard < 2; guard++) {
+            ub_sec_guard(w.sec, guard);
+            h = (UbSecHead) { .form = rows[i].form, .upi = rows[i].upi,
+                              .seid = w.me, .from = 1 + 3 };
+            g_assert_cmpint(ub_sec_may_send(w.sec, &h), ==,
+                            rows[i].way >> guard & 1);
+            h.from = 0;
+            g_assert_true(ub_sec_may_send(w.sec, &h));
+            h.seid = vm;
+            h.from = 1 + UB_SEC_INSTANCE(15);
+            g_assert_cmpint(ub_sec_may_send(w.sec, &h), ==,
+                            rows[i].way == 3 && rows[i].form != UB_SEC_NONE);
+        }
+    }
+    ub_sec_guard(w.sec, false);
+    /* Nobody of that name is there; and it says nothing but the end of what began. */
+    h = (UbSecHead) { .form = UB_SEC_WIDE, .upi = 0x123456, .seid = w.me,
+                      .from = 1 + UB_SEC_INSTANCE(15) };
+    pkt = bytes(&w, "cafe");
+    g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, -1);
+    same(pkt, &w, "cafe");
+    h.from = 1 + UB_SEC_INSTANCE(14);
+    h.seid = vm;
+    g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, -1);
+    g_assert_cmpint(ub_sec_push_plain(w.sec, &h, pkt), ==, UB_SEC_WIDE);
+    core_packet_free(pkt);
+
+    /* What is for it is answered by it, while it is there. */
+    for (unsigned form = UB_SEC_WIDE; form <= UB_SEC_SHORT; form++) {
+        h = (UbSecHead) { .form = form, .upi = form == UB_SEC_WIDE ? 0x123456 : 0x3456,
+                          .seid = w.me, .deid = vm, .from = 1 + 3 };
+        pkt = bytes(&w, "cafe");
+        g_assert_cmpint(ub_sec_push(w.sec, &h, pkt), ==, form);
+        g_assert_cmpint(ub_sec_pull(w.sec, form, true, false, pkt, &back, &entity),
+                        ==, UB_SEC_GOOD);
+        g_assert_cmpuint(entity, ==, UB_SEC_INSTANCE(15));
+        g_assert_cmpuint(back.from, ==, 1 + UB_SEC_INSTANCE(15));
+        ub_sec_reply(&h, &back);
+        g_assert_true(ub_sec_may_send(w.sec, &h));
+        ub_sec_set_entity(w.sec, UB_SEC_INSTANCE(15), &w.me, 0x123456);
+        g_assert_false(ub_sec_may_send(w.sec, &h));
+        ub_sec_set_entity(w.sec, UB_SEC_INSTANCE(15), &vm, 0);
+        g_assert_false(ub_sec_may_send(w.sec, &h));
+        ub_sec_set_entity(w.sec, UB_SEC_INSTANCE(15), NULL, 0);
+        g_assert_false(ub_sec_may_send(w.sec, &h));
+        ub_sec_set_entity(w.sec, UB_SEC_INSTANCE(15), &vm, 0x123456);
+        core_packet_free(pkt);
+    }
+    world_free(&w);
+}
+
+/* Before version 2 there were no bus instances. */
+static void old_image(UbSec *sec, const uint8_t *data, size_t len)
+{
+    g_autofree uint8_t *old = g_memdup2(data, len);
+    CoreImage *im;
+
+    len -= UB_SEC_INSTANCES * (1 + UB_EID_LEN + 4);
+    put_be16(old + 4, 1);
+    put_be32(old + 6, len - 10);
+    im = core_image_load(old, len, 0);
+    ub_sec_image(sec, im);
+    g_assert_null(core_image_done(im));
+    core_image_free(im);
+}
+
 static void test_image(void)
 {
     World w;
@@ -417,6 +506,7 @@ static void test_image(void)
     world_init(&w);
     ub_sec_set_entity(w.sec, 0, &w.you, 7);
     ub_sec_set_entity(w.sec, UB_SEC_ENTITIES - 1, &w.you, 0xffffff);
+    ub_sec_set_entity(w.sec, UB_SEC_TARGETS - 1, &w.me, 6);
     ub_sec_image(w.sec, im);
     data = core_image_take(im, &len);
     core_image_free(im);
@@ -432,6 +522,14 @@ static void test_image(void)
     g_assert_cmpuint(upi, ==, 0xffffff);
     g_assert_null(ub_sec_entity(other, 2, NULL));
     g_assert_null(ub_sec_entity(other, 3 + UB_SEC_ENTITIES, NULL));
+    g_assert_true(ub_eid_same(ub_sec_entity(other, UB_SEC_TARGETS - 1, &upi), &w.me));
+    g_assert_cmpuint(upi, ==, 6);
+    ub_sec_free(other);
+    other = ub_sec_new(true);
+    ub_sec_set_entity(other, UB_SEC_TARGETS - 1, &w.me, 6);
+    old_image(other, data, len);
+    g_assert_nonnull(ub_sec_entity(other, UB_SEC_ENTITIES - 1, NULL));
+    g_assert_null(ub_sec_entity(other, UB_SEC_TARGETS - 1, NULL));
     ub_sec_free(other);
     world_free(&w);
 }
@@ -444,6 +542,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/sec/rules", test_rules);
     g_test_add_func("/ub/sec/ciph", test_ciph);
     g_test_add_func("/ub/sec/borders", test_borders);
+    g_test_add_func("/ub/sec/senders", test_senders);
     g_test_add_func("/ub/sec/image", test_image);
     g_test_add_func("/ub/sec/image-bad", test_bad_image);
     return g_test_run();

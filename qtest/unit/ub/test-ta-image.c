@@ -834,6 +834,48 @@ static void test_times(void)
     pair_free(p);
 }
 
+/* An image as before version 6: no header says whose it is.  Its length. */
+static size_t without_from(const Pair *p, uint8_t *data, size_t len)
+{
+    size_t was = len;
+
+    for (unsigned i = 0; i < 4; i++) {
+        const UbEid names[2] = { p->end[i / 2].eid, p->end[i % 2].eid };
+
+        for (size_t at = 0; at + sizeof(names) < len; at++) {
+            if (!memcmp(data + at, names, sizeof(names))) {
+                at += sizeof(names);
+                memmove(data + at, data + at + 1, --len - at);
+            }
+        }
+    }
+    put_be32(data + 6, get_be32(data + 6) - (was - len));
+    return len;
+}
+
+/* Whose a header is comes along; who cannot be is refused; older ones say nothing. */
+static void test_from(void)
+{
+    Pair *p = pair_new(2, NULL);
+    UbTaDest d = *ub_ta_dest(p->end[0].ta, 0);
+
+    for (unsigned more = 0; more < 2; more++) {
+        g_autofree uint8_t *data = NULL;
+        size_t len;
+
+        d.sec.from = UB_SEC_TARGETS + more;
+        g_assert_true(ub_ta_set_dest(p->end[0].ta, 0, &d));
+        data = pair_save(p, 0, &len);
+        g_assert_cmpstr(pair_load(p, 1, data, len), ==, more
+                        ? "a sender of the image does not exist" : NULL);
+        g_assert_true(more || ub_ta_dest(p->end[1].ta, 0)->sec.from == d.sec.from);
+        put_be16(data + 4, 5);
+        g_assert_null(pair_load(p, 1, data, without_from(p, data, len)));
+        g_assert_cmpuint(ub_ta_dest(p->end[1].ta, 0)->sec.from, ==, 0);
+    }
+    pair_free(p);
+}
+
 /* Contexts of version 2 name no Entity: where there are several, what was executed
  * would be so again. */
 static void test_version(void)
@@ -850,9 +892,9 @@ static void test_version(void)
         p = pair_new(2, &cfg);
         data = pair_save(p, 0, &len);
         g_assert_cmpstr(pair_load(p, 1, data, len), ==, NULL);
-        g_assert_cmpuint(get_be16(data + 4), ==, 5);
+        g_assert_cmpuint(get_be16(data + 4), ==, 6);
         put_be16(data + 4, 2);
-        why = pair_load(p, 1, data, len);
+        why = pair_load(p, 1, data, without_from(p, data, len));
         if (entities == 1) {
             g_assert_cmpstr(why, ==, NULL);
         } else {
@@ -890,7 +932,7 @@ static void test_any_local(void)
     memmove(data + at, data + at + 8, len - at - 8);
     put_be16(data + 4, 4);
     put_be32(data + 6, get_be32(data + 6) - 8);
-    g_assert_cmpstr(pair_load(p, 1, data, len - 8), ==, NULL);
+    g_assert_null(pair_load(p, 1, data, without_from(p, data, len - 8)));
     ta = p->end[1].ta;
     other = key;
     other.local = local + 1;
@@ -931,7 +973,7 @@ static void test_tries(void)
     memmove(data + at, data + at + 2, len - at - 2);
     put_be16(data + 4, 3);
     put_be32(data + 6, get_be32(data + 6) - 2);
-    g_assert_cmpstr(pair_load(p, 1, data, len - 2), ==, NULL);
+    g_assert_null(pair_load(p, 1, data, without_from(p, data, len - 2)));
     cfg = ub_ta_queue_config(ub_ta_queue(p->end[1].ta, 7));
     g_assert_cmpuint(cfg->tries, ==, 0);
     g_assert_cmpuint(cfg->patience, ==, 0);
@@ -948,6 +990,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/image/due", test_due);
     g_test_add_func("/ub/ta/image/version", test_version);
     g_test_add_func("/ub/ta/image/tries", test_tries);
+    g_test_add_func("/ub/ta/image/from", test_from);
     g_test_add_func("/ub/ta/image/any-local", test_any_local);
     g_test_add_func("/ub/ta/contexts/room", test_room);
     g_test_add_func("/ub/ta/contexts/times", test_times);

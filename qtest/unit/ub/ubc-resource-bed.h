@@ -27,6 +27,7 @@ static UbqDrv drv[2];
 static UbqCq cq[2];
 static UbqQueue queue[2];
 static uint64_t room[2];
+static uint32_t bed_table;  /* node 1's table of (EID, UPI) */
 
 static inline uint32_t drv_read(void *opaque, uint32_t offset)
 {
@@ -87,6 +88,7 @@ static inline UbcConfig config(unsigned node, unsigned usi)
     conf.cna = conf.eid[15] = node + 1;
     conf.upi = 1;
     if (node) {
+        conf.eid_upi = bed_table;
         conf.entities = 3;
         conf.entity[URMA] = UBC_ENTITY_URMA;
         conf.entity[MEMORY] = UBC_ENTITY_MEM;
