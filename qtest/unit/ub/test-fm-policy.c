@@ -602,6 +602,78 @@ static void test_strangers(void)
     policy_free(p);
 }
 
+/* ---- Nodes that refuse ---- */
+
+static UbId refuser;        /* of an address... */
+static unsigned refuses;    /* ... or of so many writes of PORT of any node */
+
+static int refuse_scan(void *opaque, const UbScanWay *way,
+                       const UbScanAsk *ask, uint8_t *pdu, unsigned *len)
+{
+    return ask->cmd == UB_SCAN_NA_CONFIG && ub_id_same(ask->guid, refuser)
+           ? UB_MGMT_NO_RESOURCE : world_scan(opaque, way, ask, pdu, len);
+}
+
+static int refuse_write(void *opaque, uint32_t cna, uint32_t dw,
+                        uint32_t value)
+{
+    if (refuses && dw == UB_CFG_CAP(UB_CFG0_BASE, UB_NETR_CAP) + UB_NETR_PORT) {
+        refuses--;
+        return UB_MGMT_NO_RESOURCE;
+    }
+    return world_write(opaque, cna, dw, value);
+}
+
+static const UbFmOps refuse_ops = {
+    .scan = refuse_scan, .read = world_read, .write = refuse_write,
+};
+
+/* Who has no address is counted, and nobody has a way to CNA 0. */
+static void test_no_address(void)
+{
+    World *w = world_new();
+    unsigned s = add_switch(w, 8);
+    UbFmPlan plan;
+    UbFm *fm;
+
+    join(w, 0, s);
+    join(w, s, add_leaf(w));
+    join(w, s, add_leaf(w));
+    refuser = w->f.node[w->f.nodes - 1].guid;
+    ub_fm_plan_init(&plan);
+    fm = ub_fm_new(&refuse_ops, w);
+    g_assert_true(ub_fm_discover(fm));
+    g_assert_cmpuint(ub_fm_give_addresses(fm, &plan), ==, 1);
+    g_assert_cmphex(fm->node[ub_fm_find(fm, refuser)].cna, ==, 0);
+    ub_fm_paths(fm);
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        g_assert_cmphex(ub_fm_route(fm, i, 0), ==, 0);
+    }
+    ub_fm_free(fm);
+    refuser = (UbId) { { 0 } };
+    world_free(w);
+}
+
+/* A port that refused is told again, whoever knows of the others. */
+static void test_refused_port(void)
+{
+    Parts t;
+    UbFmPlan plan;
+    Policy *p = two_parts(&t, &plan, 12);
+    UbFm *fm = ub_fm_new(&refuse_ops, p->w), *now;
+
+    refuses = 1;
+    g_assert_true(ub_fm_discover(fm));
+    g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 1);
+    g_assert_cmpuint(refuses, ==, 0);
+    now = bring_up(p, &plan, fm);
+    g_assert_cmpuint(now->written, >, 0);
+    judge_parts(p, &t);
+    ub_fm_free(fm);
+    ub_fm_free(now);
+    policy_free(p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -613,5 +685,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-policy/parts", test_parts);
     g_test_add_func("/ub/fm-policy/moves", test_moves);
     g_test_add_func("/ub/fm-policy/strangers", test_strangers);
+    g_test_add_func("/ub/fm-policy/no-address", test_no_address);
+    g_test_add_func("/ub/fm-policy/refused-port", test_refused_port);
     return g_test_run();
 }

@@ -127,6 +127,11 @@ static void test_picture(void)
                                   "y2=\"175\"><title>port 1 to port 2"));
     g_assert_nonnull(strstr(text, "<text x=\"273\" y=\"170\">controller<"));
     free(text);
+    /* One more row below. */
+    b.node[STRANGER].way.hops = 2;
+    text = print(&b.fm, ub_fm_svg);
+    g_assert_nonnull(strstr(text, "height=\"396\""));
+    free(text);
 }
 
 /* What another look may have found otherwise, of the first node and of the last. */
