@@ -247,6 +247,78 @@ static void test_told(void)
     rig_free(r);
 }
 
+/* TYPE2's ToS: with CBFC its traffic class, else DEST_IP_MEM2[63:48]. */
+static void test_tos(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+
+    rig_up(e, FORMAT(RCL_CFG_STANDARD));
+    rig_set(e, RCL_DEST_IP_MEM2, 0xe0000101 | UINT64_C(0x2a) << 48);
+    rig_set(e, RCL_TRAFFIC_CLASS, UINT64_C(0x3d) << 40);
+    for (unsigned cbfc = 0; cbfc < 2; cbfc++) {
+        GBytes *b;
+
+        if (cbfc) {
+            rig_set(e, RCL_AFH_CFG_EN,
+                    cbfc_cfg(FORMAT(RCL_CFG_STANDARD), 1, false));
+            setup_credits(e, 256, 0, 1000);
+            rig_settle(r);
+            frames(e);
+        }
+        rig_post(e, 0, 64, 0, RCL_ETYPE2);
+        rig_settle(r);
+        b = rig_frame(e);
+        g_assert_nonnull(b);
+        g_assert_cmphex(((const uint8_t *)g_bytes_get_data(b, NULL))[15], ==,
+                        cbfc ? 0x3d : 0x2a);
+        g_bytes_unref(b);
+    }
+    rig_free(r);
+}
+
+/* A PFC frame needs all of its words. */
+static void test_pfc_short(void)
+{
+    enum { WHOLE = 16 + 2 + 8 * 2 };
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+
+    for (unsigned len = 16; len <= WHOLE; len++) {
+        g_autofree uint8_t *f = g_malloc0(len);
+
+        memcpy(f, "\x01\x80\xc2\0\0\x01\x02\0\0\0\0\x0b\x88\x08\x01\x01", 16);
+        rig_inject(e, f, len);
+        g_assert_cmpuint(CNT(e, pfc_rx), ==, len == WHOLE);
+        g_assert_cmpuint(CNT(e, drop_control), ==, MIN(len, WHOLE - 1) - 15);
+    }
+    rig_free(r);
+}
+
+/* A frame whose second piece is not in memory is lost, and the next one is sent. */
+static void test_gather_lost(void)
+{
+    static const uint64_t flags[] = {
+        RCL_MD_SF, 0, RCL_MD_LF, RCL_MD_SF | RCL_MD_LF,
+    };
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(flags); i++) {
+        uint8_t *md = e->mem + RIG_MD_TX + i * RCL_MD_BYTES;
+
+        put_le64(md, UINT64_C(100) << RCL_MD_SIZE_SHIFT | flags[i]);
+        put_le64(md + 8, RIG_TX_BUF + i * RIG_BUFFER);
+    }
+    e->fail_at = RIG_TX_BUF + RIG_BUFFER;
+    rig_set(e, RCL_TX_MD_HEAD_PTR, G_N_ELEMENTS(flags));
+    rig_settle(r);
+    g_assert_cmphex(rig_get(e, RCL_DMA_INTR_ST1), ==, 1 << RCL_ST1_DATA);
+    g_assert_cmpuint(CNT(e, tx_type3), ==, 1);
+    g_assert_cmpuint(CNT(e, wire_bytes_tx), ==, 100);
+    rig_free(r);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -259,5 +331,8 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/bounds/type2-debt", test_type2_debt);
     g_test_add_func("/rclink/bounds/owed-time", test_owed_time);
     g_test_add_func("/rclink/bounds/told", test_told);
+    g_test_add_func("/rclink/bounds/tos", test_tos);
+    g_test_add_func("/rclink/bounds/pfc-short", test_pfc_short);
+    g_test_add_func("/rclink/bounds/gather-lost", test_gather_lost);
     return g_test_run();
 }

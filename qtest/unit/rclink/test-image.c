@@ -306,6 +306,15 @@ static void test_full(void)
     /* QP, SA, credits, length, bytes. */
     at = find(im, (uint64_t)LEN << 32 | 0x5c5d5e5f, 8) - 8;
     g_assert_cmpuint(get_be32(im->data + at - 4), ==, PACKETS);
+    /* Credits of a VC that there is not, and with a bit beyond their number. */
+    for (unsigned k = 0; k < 2; k++) {
+        uint8_t *credits = im->data + at + 4 + k, was = *credits;
+
+        *credits = k ? 1 : 9;
+        g_assert_cmpstr(load(e, im), ==, "credits of a packet");
+        *credits = was;
+    }
+    g_assert_cmpstr(load(e, im), ==, NULL);
     for (unsigned n = 1; n <= 4; n++) {
         g_autofree uint8_t *record = g_memdup2(im->data + at, RECORD);
         size_t tail = im->len - at;
