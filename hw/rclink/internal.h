@@ -615,6 +615,8 @@ bool rcl_sender_turn(Rclink *d);
 bool rcl_sender_through(Rclink *d);
 void rcl_sender_ack(Rclink *d, RclQp *q, const RclRh *rh);
 void rcl_sender_timer(Rclink *d, RclQp *q);
+/* An answer to @q has a time-out, if there is any and one is due. */
+void rcl_sender_await(Rclink *d, RclQp *q);
 void rcl_sender_enable(Rclink *d, RclQp *q, bool en);
 /* Give all slots back. */
 void rcl_sender_free(Rclink *d, RclQp *q, uint32_t credit);

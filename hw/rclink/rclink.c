@@ -50,6 +50,12 @@ enum { LINE = 128 };            /* of the cache, and what is fetched with it */
 
 static void reset_type1(Rclink *d)
 {
+    for (unsigned i = 0; i < d->cfg.qps; i++) {
+        while (d->qp[i].slots) {
+            rcl_slot_free_first(d, &d->qp[i],
+                                RCL_EV_DROPPED + RCL_DROP_RESET);
+        }
+    }
     core_timers_free(&d->timers);
     d->timers = (CoreTimers) { 0 };
     d->owe_ack = d->owe_cnp = (RclSet) { { 0 }, 0 };
@@ -82,6 +88,7 @@ void rcl_life_reset(Rclink *d, uint32_t what)
         for (unsigned i = 0; i < RCL_RINGS; i++) {
             rcl_ring_reset(&d->ring[i]);
         }
+        d->reg.event_mask = 0;
     }
     if (what & RCL_RESET_TYPE1) {
         reset_type1(d);
@@ -169,6 +176,7 @@ void rclink_reset(Rclink *d)
     rcl_life_reset(d, RCL_RESET_ALL);
     core_fault_drop(&d->fault_in);
     core_fault_drop(&d->fault_out);
+    rcl_kick(d);
 }
 
 /* ---- the wire's state ---- */

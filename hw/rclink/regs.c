@@ -187,6 +187,16 @@ static void set_layout(Rclink *d, unsigned i, uint64_t v)
     rcl_kick(d);
 }
 
+/* Time-out 0 is none: what was sent under it has one from now on. */
+static void set_retry_timer(Rclink *d, unsigned i, uint64_t v)
+{
+    rcl_regs_decode(d);
+    for (unsigned n = 0; n < d->cfg.qps; n++) {
+        rcl_sender_await(d, &d->qp[n]);
+    }
+    rcl_kick(d);
+}
+
 /* ---- TYPE3 ---- */
 
 static RclMdRing *md_of(Rclink *d, unsigned rx)
@@ -482,6 +492,8 @@ static uint64_t get_zero(Rclink *d, unsigned i)
 static void set_soft_reset(Rclink *d, unsigned i, uint64_t v)
 {
     rcl_life_reset(d, v);
+    /* Room, credits and ends of pauses have to be told, or were waited for. */
+    rcl_kick(d);
 }
 
 static void set_intr_mask(Rclink *d, unsigned i, uint64_t v)
@@ -599,7 +611,7 @@ static const RclReg reg_table[] = {
     { RCL_VLAN_CTRL, .rw = UINT64_MAX & ~REG_BITS(3, 2),
       .reset = 0x81000000, KEPT(vlan), .set = set_layout },
     { RCL_RETRY_TIMER_CFG, .rw = REG_BITS(16, 0), .reset = 7 << 13 | 1000,
-      KEPT(retry), .set = set_layout },
+      KEPT(retry), .set = set_retry_timer },
     { RCL_INTR_STATUS, .rw = REG_BITS(15, 0), KEPT(intr), .w1c = true },
     { RCL_DEST_IP_MEM2, .rw = REG_BITS(31, 0) | REG_BITS(63, 48),
       KEPT(dest_ip2), .set = set_layout },
@@ -748,6 +760,9 @@ static void reg_store(Rclink *d, const RclReg *r, unsigned i, uint64_t v,
         return;
     }
     mask &= r->rw;
+    if (!mask) {
+        return;     /* the half that has nothing */
+    }
     v = r->w1c ? was & ~(v & mask) : (was & ~mask) | (v & mask);
     if (r->kept) {
         *reg_place(d, r, i) = v;

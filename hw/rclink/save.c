@@ -81,7 +81,8 @@ static void slot_image(Rclink *d, RclQp *q, uint16_t *at, CoreImage *im)
     core_image_int(im, &s.age);
     if (!core_image_check(im, s.state != SLOT_EMPTY &&
                               s.state < SLOT_STATES && s.len &&
-                              s.len <= d->cfg.payload && s.fack <= 1,
+                              s.len <= d->cfg.payload && s.fack <= 1 &&
+                              !(s.age >> 63),
                           "packet of TYPE1")) {
         return;
     }
@@ -101,10 +102,11 @@ static void slot_image(Rclink *d, RclQp *q, uint16_t *at, CoreImage *im)
     *at = d->slot[i].qp_next;
 }
 
-/* What was sent comes before what was not, and the rest fits to it. */
+/* What was sent comes before what was not, and the rest fits to it: for an answer to
+ * what was never sent nobody would wait. */
 static bool slots_right(const Rclink *d, const RclQp *q)
 {
-    uint16_t window = serial_add(q->max_fwd + 1, -q->una, PSN_BITS);
+    uint16_t window = serial_add(q->max_fwd + 1, -q->una, PSN_BITS), sent = 0;
     bool waits = false;
     uint64_t age = 0;
 
@@ -112,13 +114,14 @@ static bool slots_right(const Rclink *d, const RclQp *q)
         const RclSlot *s = &d->slot[i];
 
         waits |= s->state != SLOT_WAIT_ACK;
+        sent += !waits;
         if ((waits && s->state == SLOT_WAIT_ACK) ||
             (i != q->first && s->age <= age)) {
             return false;
         }
         age = s->age;
     }
-    return window <= q->slots || (!q->slots && !q->en);
+    return (sent <= window && window <= q->slots) || (!q->slots && !q->en);
 }
 
 static void qp_slots_image(Rclink *d, RclQp *q, CoreImage *im)
@@ -193,6 +196,8 @@ static void qp_image(Rclink *d, RclQp *q, CoreImage *im)
                      "registers of a QP");
     core_image_check(im, !q->rnr_hold || timer != CORE_NEVER,
                      "a QP that is held for ever");
+    core_image_check(im, q->cc_mask || q->acc < q->speed, "rate of a QP");
+    core_image_check(im, ack == (q->owes != 0), "answers of a QP");
     qp_slots_image(d, q, im);
     if (!core_image_loading(im) || core_image_error(im)) {
         return;
@@ -226,6 +231,7 @@ static void type1_image(Rclink *d, CoreImage *im)
         qp_image(d, &d->qp[i], im);
     }
     d->age = MAX(age, d->age);
+    core_image_check(im, !(age >> 63), "age of packets");
     core_image_int(im, &d->last_bank);
     core_image_int(im, &d->ack_at);
     core_image_int(im, &d->cnp_send_at);
@@ -365,6 +371,11 @@ static void flow_image(Rclink *d, CoreImage *im)
     core_image_int(im, &d->pfc.told);
     core_image_int(im, &d->pfc.paused);
     core_image_deadline(im, &d->pfc.refresh);
+    for (unsigned c = 0; c < 8; c++) {
+        core_image_check(im, !(d->pfc.paused >> c & 1) ||
+                             d->pfc.until[c] != CORE_NEVER,
+                         "a pause without an end");
+    }
     for (unsigned f = 0; f < FLOWS; f++) {
         core_image_flag(im, &d->pfc.over[f]);
     }

@@ -155,6 +155,13 @@ static uint16_t sent_unacked(const RclQp *q)
     return serial_add(q->max_fwd + 1, -q->una, PSN_BITS);
 }
 
+void rcl_sender_await(Rclink *d, RclQp *q)
+{
+    if (q->en && !q->fatal && q->slots && sent_unacked(q) && !timer_runs(q)) {
+        timer_start(d, q);
+    }
+}
+
 static void qp_fail(Rclink *d, RclQp *q)
 {
     q->fatal = true;

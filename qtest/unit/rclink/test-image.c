@@ -281,6 +281,57 @@ static void test_held(void)
     rig_free(r);
 }
 
+/* The image in which @size bytes, found by the @want of them, are followed at @off by
+ * others: @why it is refused. */
+static void expect_refused(RigEnd *e, uint64_t want, unsigned size, int off,
+                           unsigned bytes, uint64_t value, const char *why)
+{
+    GByteArray *im = save(e);
+    size_t at = find(im, want, size) + off;
+    uint8_t was[8];
+
+    memcpy(was, im->data + at, bytes);
+    for (unsigned i = 0; i < bytes; i++) {
+        im->data[at + i] = value >> 8 * (bytes - 1 - i);
+    }
+    g_assert_cmpstr(load(e, im), ==, why);
+    memcpy(im->data + at, was, bytes);
+    g_assert_cmpstr(load(e, im), ==, NULL);
+    g_byte_array_unref(im);
+}
+
+/* What contradicts itself, and would wait for ever or send out of turn. */
+static void test_contradictions(void)
+{
+    static const uint8_t pause[60] = {
+        1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 0xb, 0x88, 8, 1, 1,
+        0, 1 << 3, [18 + 2 * 3] = 0x12, 0x34,
+    };
+    const uint64_t packet = 64 << 16 | 0x10a7;      /* length, cookie */
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+
+    rig_up(e, GEN1);
+    rig_qp(e, QP, e + 1, QP, 0);
+    rig_set(e, RCL_QP_CONTROL_STATUS, 0);
+    rig_set(e, RCL_RX_REQ_EPSN, 0x7b5);
+    rig_set(e, RCL_TX_EPSN, 0x3d9);
+    rig_set(e, RCL_TX_CC_BYTE_CNT_MEM, 0x5a5b5c5d);
+    rig_set(e, RCL_QP_CONTROL_STATUS, RCL_QP_EN);
+    rclink_wire_stop(e->d, true);
+    rig_post(e, QP, 64, 0xa7, 0);
+    rig_inject(e, pause, sizeof(pause));
+    rig_settle(r);
+    /* State, FACK, sent; age. */
+    expect_refused(e, packet, 4, -3, 1, 2, "order of a QP's packets");
+    expect_refused(e, packet, 4, 4, 1, 0x80, "packet of TYPE1");
+    expect_refused(e, 0x07b503d9, 4, 4, 1, 2, "answers of a QP");
+    expect_refused(e, 0x5a5b5c5d, 4, -8, 8, 0x320000, "rate of a QP");
+    expect_refused(e, 0x1234 * 512 / 400, 8, 0, 8, INT64_MAX,
+                   "a pause without an end");
+    rig_free(r);
+}
+
 /* Receive buffers hold as much as they do here, and not one packet more. */
 static void test_full(void)
 {
@@ -399,6 +450,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/image/dest-qp", test_dest_qp);
     g_test_add_func("/rclink/image/held", test_held);
     g_test_add_func("/rclink/image/masked", test_masked);
+    g_test_add_func("/rclink/image/contradictions", test_contradictions);
     g_test_add_func("/rclink/image/full", test_full);
     g_test_add_func("/rclink/image/version-1", test_version_1);
     g_test_add_func("/rclink/image/window", test_window);
