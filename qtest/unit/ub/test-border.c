@@ -85,6 +85,7 @@ static void test_headers(void)
 
             if (rows[i].nlp == UB_TPH_CIP) {
                 p.byte[UB_RTPH_LEN] = rows[i].ciph << 4;
+                p.byte[UB_RTPH_LEN + 1] = 0xf0; /* of the CIP ID */
             }
             g_assert_true(enters(&p) == (rows[i].skip >= 0 && token));
             /* What is behind the BTAH may be hidden, or short. */

@@ -237,29 +237,41 @@ static void judge_layers(Policy *p, const UbFm *fm, unsigned vls)
     g_assert_true(!fm->ringed || fm->tree || fm->layers > 1 || fm->trees);
 }
 
-/* Cut links between switches, one at a time, as long as all stays together. */
+/* Whether all are together without a link, which is cut else no longer. */
+static bool cut(World *w, unsigned i, unsigned port)
+{
+    Node *n = &w->f.node[i], *peer;
+    unsigned from_us[FABRIC_NODES];
+    bool whole = true;
+
+    if (!w->routes[i] || !link_up(n, port) || !w->routes[n->link[port].node]) {
+        return false;
+    }
+    peer = &w->f.node[n->link[port].node];
+    n->link[port].down = peer->link[n->link[port].port].down = true;
+    distances(w, 0, from_us);
+    for (unsigned k = 0; k < w->f.nodes; k++) {
+        whole &= from_us[k] != 1000;
+    }
+    if (!whole) {
+        n->link[port].down = peer->link[n->link[port].port].down = false;
+    }
+    return whole;
+}
+
+/* Cut some link between switches without which all stay together.  False: there is
+ * none. */
 static bool cut_some(World *w)
 {
-    for (unsigned tries = 0; tries < 100; tries++) {
-        unsigned i = g_rand_int_range(w->rand, 0, w->f.nodes), from_us[FABRIC_NODES];
-        unsigned port = g_rand_int_range(w->rand, 0, FABRIC_PORTS);
-        Node *n = &w->f.node[i], *peer;
-        bool whole = true;
+    unsigned links = w->f.nodes * FABRIC_PORTS;
+    unsigned first = g_rand_int_range(w->rand, 0, links);
 
-        if (!w->routes[i] || !link_up(n, port) ||
-            !w->routes[n->link[port].node]) {
-            continue;
-        }
-        peer = &w->f.node[n->link[port].node];
-        n->link[port].down = peer->link[n->link[port].port].down = true;
-        distances(w, 0, from_us);
-        for (unsigned k = 0; k < w->f.nodes; k++) {
-            whole &= from_us[k] != 1000;
-        }
-        if (whole) {
+    for (unsigned k = 0; k < links; k++) {
+        unsigned at = (first + k) % links;
+
+        if (cut(w, at / FABRIC_PORTS, at % FABRIC_PORTS)) {
             return true;
         }
-        n->link[port].down = peer->link[n->link[port].port].down = false;
     }
     return false;
 }
@@ -605,7 +617,8 @@ static void test_strangers(void)
 /* ---- Nodes that refuse ---- */
 
 static UbId refuser;        /* of an address... */
-static unsigned refuses;    /* ... or of so many writes of PORT of any node */
+static unsigned refuses;    /* ... or of so many writes... */
+static uint32_t refused;    /* ... of this register of CFG0_CAP242, of any node */
 
 static int refuse_scan(void *opaque, const UbScanWay *way,
                        const UbScanAsk *ask, uint8_t *pdu, unsigned *len)
@@ -617,7 +630,7 @@ static int refuse_scan(void *opaque, const UbScanWay *way,
 static int refuse_write(void *opaque, uint32_t cna, uint32_t dw,
                         uint32_t value)
 {
-    if (refuses && dw == UB_CFG_CAP(UB_CFG0_BASE, UB_NETR_CAP) + UB_NETR_PORT) {
+    if (refuses && dw == UB_CFG_CAP(UB_CFG0_BASE, UB_NETR_CAP) + refused) {
         refuses--;
         return UB_MGMT_NO_RESOURCE;
     }
@@ -663,12 +676,36 @@ static void test_refused_port(void)
     UbFm *fm = ub_fm_new(&refuse_ops, p->w), *now;
 
     refuses = 1;
+    refused = UB_NETR_PORT;
     g_assert_true(ub_fm_discover(fm));
     g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 1);
     g_assert_cmpuint(refuses, ==, 0);
     now = bring_up(p, &plan, fm);
     g_assert_cmpuint(now->written, >, 0);
     judge_parts(p, &t);
+    ub_fm_free(fm);
+    ub_fm_free(now);
+    policy_free(p);
+}
+
+/* So is a switch whose groups of ports were refused: else there would be a ring. */
+static void test_refused_map(void)
+{
+    Policy *p = policy_new(grid(4, 4, 2), 4);
+    UbFm *fm = ub_fm_new(&refuse_ops, p->w), *now;
+    UbFmPlan plan;
+
+    ub_fm_plan_init(&plan);
+    refuses = 1;
+    refused = UB_NETR_VL_GROUP_DW(0);
+    g_assert_true(ub_fm_discover(fm));
+    /* It is not asked for its identity then, either. */
+    g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 2);
+    g_assert_cmpuint(fm->layers, ==, 2);
+    g_assert_cmpuint(refuses, ==, 0);
+    now = bring_up(p, &plan, fm);
+    g_assert_cmpuint(now->written, >, 0);
+    judge_layers(p, now, 4);
     ub_fm_free(fm);
     ub_fm_free(now);
     policy_free(p);
@@ -687,5 +724,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-policy/strangers", test_strangers);
     g_test_add_func("/ub/fm-policy/no-address", test_no_address);
     g_test_add_func("/ub/fm-policy/refused-port", test_refused_port);
+    g_test_add_func("/ub/fm-policy/refused-map", test_refused_map);
     return g_test_run();
 }

@@ -238,6 +238,14 @@ static void test_maps(void)
             }
         }
     }
+    /* Ports that are not there have groups, too. */
+    for (unsigned port = 8; port < UB_NET_MAX_PORTS; port += 8) {
+        put(&t, UB_NETR_VL_GROUP_DW(port), 0x12345678 + port);
+    }
+    for (unsigned port = 8; port < UB_NET_MAX_PORTS; port += 8) {
+        g_assert_cmphex(get(&t, UB_NETR_VL_GROUP_DW(port)), ==,
+                        0x12345678 + port);
+    }
     /* A part of a dword is not taken. */
     ub_space_write(t.space, 0, BASE + UB_NETR_VL_GROUP_DW(0), 0, 3);
     g_assert_cmphex(get(&t, UB_NETR_VL_GROUP_DW(0)), ==, 0x369c);
@@ -250,6 +258,8 @@ static void test_maps(void)
     g_assert_null(ub_net_configure(t.b->net, &conf));
     g_assert_cmphex(get(&t, UB_NETR_VL_GROUP_DW(0)), ==, 0);
     g_assert_cmpuint(leaves_by(t.b, 0, 1, 0), ==, 2);
+    g_assert_cmphex(get(&t, UB_NETR_VL_GROUP_DW(63)), ==, 0);
+    g_assert_cmphex(get(&t, UB_NETR_VL_MAP_DW(3, 3, 8)), ==, 0xfedcba98);
     bed_end(&t);
 }
 
