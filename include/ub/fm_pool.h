@@ -97,6 +97,13 @@ unsigned ub_fm_pool_recover_all(UbFmPool *p, unsigned *reclaimed);
  */
 unsigned ub_fm_pool_release(UbFmPool *p, const bool *leaves, bool gone);
 
+/* A bus instance at a node, with a GUID of type 0; the end of it (§10.5.1, instance.c). */
+int ub_fm_instance_create(UbFmPool *p, unsigned node, UbId guid, UbId eid,
+                          uint16_t upi);
+int ub_fm_instance_destroy(UbFmPool *p, unsigned node, UbId guid);
+/* Trust_EN of a node: whether it may send as one of another partition. */
+int ub_fm_trust(UbFmPool *p, unsigned node, bool trusted);
+
 /* Entities of a node that can be lent are 1 to this less one. */
 unsigned ub_fm_pool_entities(const UbFm *fm, unsigned node);
 

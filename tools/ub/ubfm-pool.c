@@ -1,5 +1,6 @@
 /*
- * The commands of ubfm that lend Entities and take them back (UB 2.0 §10.4.5).
+ * The commands of ubfm that lend Entities and take them back, and make bus instances
+ * (UB 2.0 §10.4.5, §10.5.1).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,6 +14,7 @@
 /* A command's words as what they name. */
 typedef struct Words {
     unsigned v[WORDS];
+    UbId id[WORDS];
 } Words;
 
 static void log_step(void *opaque, const char *what, int status)
@@ -72,6 +74,52 @@ static bool take_node(const UbFm *fm, const char *text, unsigned *node)
     return false;
 }
 
+/* A GUID as ub_fm_guid_text() writes it. */
+static bool take_guid(const char *text, UbId *id)
+{
+    unsigned vendor, device, version, type, rest;
+    char again[UB_FM_GUID_TEXT];
+
+    if (sscanf(text, "%4x-%4x-%1x-%1x-%6x-%8x%8x", &vendor, &device, &version,
+               &type, &rest, &id->w[1], &id->w[0]) != 7) {
+        return false;
+    }
+    id->w[3] = vendor << 16 | device;
+    id->w[2] = version << 28 | type << 24 | rest;
+    return !strcmp(ub_fm_guid_text(*id, again), text);
+}
+
+/* All of an EID, or what messages have of it behind the prefix. */
+static bool take_eid(const UbFmPool *p, const char *text, UbId *id)
+{
+    char *rest;
+    unsigned long n;
+
+    if (strlen(text) == 32 && strspn(text, "0123456789abcdefABCDEF") == 32) {
+        return sscanf(text, "%8x%8x%8x%8x", &id->w[3], &id->w[2], &id->w[1],
+                      &id->w[0]) == 4;
+    }
+    n = strtoul(text, &rest, 0);
+    *id = p->eid_prefix;
+    id->w[0] = (id->w[0] & ~EID_SHORT) | n;
+    return *text && !*rest && n <= EID_SHORT;
+}
+
+static bool take_word(const UbFmPool *p, char kind, const char *text, unsigned k,
+                      Words *w)
+{
+    switch (kind) {
+    case 'n':
+        return take_node(p->fm, text, &w->v[k]);
+    case 'g':
+        return take_guid(text, &w->id[k]);
+    case 'i':
+        return take_eid(p, text, &w->id[k]);
+    default:
+        return take_number(text, &w->v[k]);
+    }
+}
+
 /* ---- Commands ---- */
 
 static int do_nothing(UbFmPool *p, const UbfmPool *pool, const Words *w)
@@ -103,7 +151,22 @@ static int do_reclaim(UbFmPool *p, const UbfmPool *pool, const Words *w)
     return ub_fm_pool_recover_all(p, &reclaimed) ? UB_MGMT_EXECUTION : 0;
 }
 
-/* n: a node, e: the number of an Entity. */
+static int do_instance(UbFmPool *p, const UbfmPool *pool, const Words *w)
+{
+    return ub_fm_instance_create(p, w->v[0], w->id[1], w->id[2], w->v[3]);
+}
+
+static int do_end_instance(UbFmPool *p, const UbfmPool *pool, const Words *w)
+{
+    return ub_fm_instance_destroy(p, w->v[0], w->id[1]);
+}
+
+static int do_trust(UbFmPool *p, const UbfmPool *pool, const Words *w)
+{
+    return w->v[1] < 2 ? ub_fm_trust(p, w->v[0], w->v[1]) : UB_MGMT_BAD_PARAMETER;
+}
+
+/* n: a node, e: a number, g: a GUID, i: an EID. */
 static const struct {
     const char *name, *words;
     int (*work)(UbFmPool *p, const UbfmPool *pool, const Words *w);
@@ -113,6 +176,9 @@ static const struct {
     { "take-back", "ne", do_take_back },
     { "replace", "nene", do_replace },
     { "reclaim", "", do_reclaim },
+    { "instance", "ngie", do_instance },
+    { "end-instance", "ng", do_end_instance },
+    { "trust", "ne", do_trust },
 };
 
 static int find_command(int words, char *const *word)
@@ -139,10 +205,7 @@ int ubfm_pool_command(UbmsgDev *d, UbFm *fm, const UbfmPool *pool, int words,
     Words w = { 0 };
 
     for (int k = 0; k < words - 1; k++) {
-        const char *text = word[k + 1];
-
-        if (commands[i].words[k] == 'n' ? !take_node(fm, text, &w.v[k])
-                                        : !take_number(text, &w.v[k])) {
+        if (!take_word(&p, commands[i].words[k], word[k + 1], k, &w)) {
             return 2;
         }
     }

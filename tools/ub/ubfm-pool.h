@@ -15,7 +15,12 @@
     "  take-back NODE ENTITY             its User is told, then it is reset\n" \
     "  replace NODE ENTITY NODE ENTITY   the second one takes the place of the first\n" \
     "  reclaim                           what was left in the middle, or whose User\n" \
-    "                                    is gone; --service does that by itself\n"
+    "                                    is gone; --service does that by itself\n" \
+    "  instance NODE GUID EID UPI        a bus instance, the entry of a virtual\n" \
+    "                                    machine; EID: 32 digits, or the last 20 bits\n" \
+    "  end-instance NODE GUID            it is no more\n" \
+    "  trust NODE 0|1                    Trust_EN: whether the node may send as\n" \
+    "                                    instances of other partitions than its own\n"
 
 typedef struct UbfmPool {
     unsigned timeout;   /* seconds that a User has for its answer */

@@ -743,6 +743,43 @@ static void test_own(void)
     bed_free(b);
 }
 
+/* Bus instances at a node, and its own; Trust_EN. */
+static void test_instances(void)
+{
+    const UbId guid = { { 5, 0, 0, 0xcc080001 } }, eid = { { 0x12345, 0, 0, 0xfd } };
+    const UbId wrong = { { 5, 0, 1 << 24, 0xcc080001 } };
+    const UbBusInstance *b0;
+    Bed *b = bed_new();
+
+    for (unsigned node = 0; node < 2; node++) {
+        UbMgmt *m = b->f.node[node].m;
+
+        g_assert_cmpint(ub_fm_instance_create(&b->pool, node, guid, eid, 9), ==, 0);
+        b0 = ub_mgmt_bus_instance(m, 0);
+        g_assert_cmpmem(&b0->guid, sizeof(guid), &guid, sizeof(guid));
+        g_assert_cmpmem(&b0->eid, sizeof(eid), &eid, sizeof(eid));
+        g_assert_cmpuint(b0->upi, ==, 9);
+        g_assert_cmpint(ub_fm_instance_create(&b->pool, node, guid, eid, 9), ==,
+                        UB_MGMT_EXISTS);
+        g_assert_cmpint(ub_fm_instance_create(&b->pool, node, wrong, eid, 9), ==,
+                        UB_MGMT_BAD_PARAMETER);
+        g_assert_cmpint(ub_fm_instance_destroy(&b->pool, node, guid), ==, 0);
+        g_assert_null(ub_mgmt_bus_instance(m, 0));
+        g_assert_cmpint(ub_fm_instance_destroy(&b->pool, node, guid), ==,
+                        UB_MGMT_ABSENT);
+    }
+    g_string_truncate(b->log, 0);
+    for (unsigned on = 2; on--; ) {
+        g_assert_cmpint(ub_fm_trust(&b->pool, PROVIDER, on), ==, 0);
+        g_assert_cmphex(ub_space_read(b->f.node[PROVIDER].space, UB_CFG0_TRUST_EN),
+                        ==, on);
+    }
+    b->left = 0;
+    g_assert_cmpint(ub_fm_instance_destroy(&b->pool, 0, guid), ==, UB_FM_SILENT);
+    expect_log(b, " trust:0 trust:0 end-instance:-1");
+    bed_free(b);
+}
+
 /* Of the prefix all but the 20 bits that name Entity and node is in the EID. */
 static void test_prefix(void)
 {
@@ -798,6 +835,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-pool/conflict", test_conflict);
     g_test_add_func("/ub/fm-pool/report", test_report);
     g_test_add_func("/ub/fm-pool/own", test_own);
+    g_test_add_func("/ub/fm-pool/instances", test_instances);
     g_test_add_func("/ub/fm-pool/prefix", test_prefix);
     g_test_add_func("/ub/fm-pool/provider", test_provider);
     return g_test_run();
