@@ -212,15 +212,14 @@ const struct attribute_group *ub_entity_groups[] = { &entity_group, NULL };
 #define BUS_TYPE const struct bus_type
 #endif
 
-/* Bus instances are the device's; the driver has none of its own. */
 static ssize_t instance_show(BUS_TYPE *bus, char *buf)
 {
-	return sysfs_emit(buf, "count 0x0, from 0x0, show 0x0\n");
+	return ub_instances_show(buf);
 }
 
 static ssize_t instance_store(BUS_TYPE *bus, const char *buf, size_t count)
 {
-	return -EINVAL;		/* no index is below the count */
+	return ub_instances_store(buf, count);
 }
 static BUS_ATTR_RW(instance);
 

@@ -385,6 +385,17 @@ void ub_fabric_rescan_all(void)
 	mutex_unlock(&ub_fabrics_lock);
 }
 
+void ub_fabrics_each(void (*fn)(struct ub_fabric *fabric, void *opaque),
+		     void *opaque)
+{
+	struct ub_fabric *fabric;
+
+	mutex_lock(&ub_fabrics_lock);
+	list_for_each_entry(fabric, &ub_fabrics, list)
+		fn(fabric, opaque);
+	mutex_unlock(&ub_fabrics_lock);
+}
+
 int ub_fabric_add(struct ub_core *core)
 {
 	struct ub_fabric *fabric;

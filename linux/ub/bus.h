@@ -45,6 +45,9 @@ int ub_fabric_add(struct ub_core *core);
 /* After ub_msgs_del(). */
 void ub_fabric_del(struct ub_core *core);
 void ub_fabric_rescan_all(void);
+/* Of each fabric; it stays there meanwhile. */
+void ub_fabrics_each(void (*fn)(struct ub_fabric *fabric, void *opaque),
+		     void *opaque);
 /* Soon. */
 void ub_fabric_look(struct ub_fabric *fabric);
 /* An Entity of a fabric, whose fields may be set until it is added; NULL: there
@@ -66,6 +69,10 @@ void ub_pool_exit(struct ub_fabric *fabric);
 /* Where what is lent to us with an EID (most significant byte first) is, or
  * -ENOENT.  A part calls it, which ends before the fabric does. */
 int ub_lent_cna(struct ub_core *core, const u8 eid[16], u32 *cna);
+
+/* instance.c: the attribute "instance" of the bus */
+ssize_t ub_instances_show(char *buf);
+ssize_t ub_instances_store(const char *buf, size_t count);
 
 /* attr.c */
 extern const struct attribute_group *ub_entity_groups[];

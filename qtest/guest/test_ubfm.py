@@ -184,6 +184,45 @@ class Manager(unittest.TestCase):
         self.ubfm(f'lend {one} 0 {two}', 3)
         self.check_kernels()
 
+    def instances(self, guest):
+        """What lsub -b reads: the first line, and a list."""
+        lines = guest.out('cat /sys/bus/ub/instance').splitlines()
+        return lines[0], lines[1:]
+
+    def test_1b_instances(self):
+        """bus instances are made at nodes, and sysfs there lists them"""
+        two = guid(SERIAL['two'])[1]
+        guids = [f'cc08-0001-0-0-000000-{5 + i:016x}' for i in range(3)]
+        lines = [f'guid:{g} type:2 eid:{0x1234 + i:05x} upi:{7 + i:04x}'
+                 for i, g in enumerate(guids)]
+        for i, text in enumerate(guids):
+            self.ubfm(f'instance {two} {text} {0x1234 + i} {7 + i}')
+        self.assertEqual(self.instances(self.two),
+                         ('count 0x3, from 0x0, show 0x3', lines))
+        self.assertEqual(self.instances(self.one)[1], [])
+        # The next read begins where it is told to, once.
+        self.two.run('printf 1 > /sys/bus/ub/instance')
+        self.assertEqual(self.instances(self.two),
+                         ('count 0x3, from 0x1, show 0x2', lines[1:]))
+        self.assertEqual(self.instances(self.two)[1], lines)
+        for bad in ('3', '0x1', 'one'):
+            self.assertNotEqual(self.two.run(
+                f'printf {bad} | dd of=/sys/bus/ub/instance', check=False
+                ).status, 0, bad)
+        # Its EID is somebody's; its GUID is an Entity's; there is no such node.
+        self.ubfm(f'instance {two} {guids[0][:-1]}9 0x1234 7', 3)
+        self.ubfm(f'instance {two} {two} 0x1240 7', 3)
+        self.assertEqual(self.one.run(f'ubfm instance {two[:-1]}f {guids[0]} 1 7',
+                                      200, check=False).status, 2)
+        self.ubfm(f'end-instance {two} {guids[1]}')
+        self.ubfm(f'end-instance {two} {guids[1]}', 3)
+        self.assertEqual(self.instances(self.two)[1], [lines[0], lines[2]])
+        for text in (guids[0], guids[2]):
+            self.ubfm(f'end-instance {two} {text}')
+        self.assertEqual(self.instances(self.two),
+                         ('count 0x0, from 0x0, show 0x0', []))
+        self.check_kernels()
+
     def kill_ubfm(self, command):
         """End it after its first step, wherever it is by then."""
         self.one.run(f'rm -f /tmp/steps; ubfm {command} >/dev/null '
