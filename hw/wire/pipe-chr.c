@@ -177,6 +177,7 @@ static void chr_turn_bh(void *opaque)
     WireChr *c = opaque;
 
     wire_pipe_guard(c->pipe, true);
+    wire_pipe_look(c->pipe, false);     /* the owner may have, until now */
     wire_pipe_turn(c->pipe);
     wire_pipe_guard(c->pipe, false);
 }

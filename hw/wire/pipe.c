@@ -34,6 +34,7 @@ struct WirePipe {
     bool gone;             /* it was closed since then */
     bool closing;          /* nothing is read or sent until it is closed */
     bool waits;            /* the owner does, for room */
+    bool looks;            /* it looks whether there is, and asks nobody to tell it */
     bool asked;            /* the backend was asked to tell of room */
     uint64_t out, in;      /* bytes that the socket's streams carried */
     WireRing *tx, *rx;     /* NULL: there is none */
@@ -69,7 +70,7 @@ static void forget(WirePipe *p)
     }
     p->offered = p->accepted = p->tx_on = p->rx_on = false;
     p->out = p->in = 0;
-    p->waits = p->asked = p->closing = false;
+    p->waits = p->looks = p->asked = p->closing = false;
 }
 
 void wire_pipe_free(WirePipe *p)
@@ -179,7 +180,7 @@ static size_t send_ring(WirePipe *p, const uint8_t *data, size_t len)
             return done;
         }
         done += n;
-        wire_ring_wait(&r->shared->writer_waits, done < len);
+        wire_ring_wait(&r->shared->writer_waits, done < len && !p->looks);
     }
     p->waits = done < len;
     if (done && wire_ring_wanted(&r->shared->reader_sleeps)) {
@@ -287,6 +288,13 @@ static bool turned(WirePipe *p, size_t *len)
     return true;
 }
 
+static void wait_no_more(uint32_t *flag)
+{
+    if (wire_ring_waits(flag)) {
+        wire_ring_wait(flag, false);
+    }
+}
+
 /* True: the budget ran out, there is more.  Else the reader sleeps from here on, if it
  * is to. */
 static bool drain_ring(WirePipe *p, bool sleep)
@@ -308,9 +316,7 @@ static bool drain_ring(WirePipe *p, bool sleep)
             wire_ring_wait(&r->shared->reader_sleeps, true);
             continue;
         }
-        if (wire_ring_waits(&r->shared->reader_sleeps)) {
-            wire_ring_wait(&r->shared->reader_sleeps, false);
-        }
+        wait_no_more(&r->shared->reader_sleeps);
         if (wire_ring_wanted(&r->shared->writer_waits)) {
             wake(p);
         }
@@ -437,14 +443,16 @@ void wire_pipe_turn(WirePipe *p)
 
 void wire_pipe_look(WirePipe *p, bool again)
 {
+    p->looks = false;
     if (!p->told || !p->open || p->closing || !p->rx_on ||
         !wire_pipe_ready(p)) {
         return;
     }
-    if (again && wire_ring_waits(&p->rx->shared->reader_sleeps)) {
-        wire_ring_wait(&p->rx->shared->reader_sleeps, false);
+    p->looks = again;
+    if (again) {
+        wait_no_more(&p->rx->shared->reader_sleeps);
     }
-    if (drain_ring(p, !again)) {
+    if (drain_ring(p, !again) && !again) {
         p->be->again(p->be_opaque);
     }
     if (p->open && !p->closing && p->waits && !p->asked) {

@@ -98,9 +98,10 @@ void wire_pipe_close(WirePipe *p);
  * that has the owner's lock may send. */
 void wire_pipe_shared(const WirePipe *p, bool *out, bool *in);
 /* By an owner that looks by itself, in any thread that has its lock: the input in the
- * shared memory is handed over, if that carries the stream.  `again`: it looks soon again,
- * and from now on the other end wakes nobody; who looks no more has wire_pipe_turn()
- * called. */
+ * shared memory is handed over, if that carries the stream, and the op room called if there
+ * is some again.  `again`: it looks soon again, and from now on the other end wakes nobody,
+ * neither for input nor for room; who looks no more says so by a last look, and has
+ * wire_pipe_turn() called. */
 void wire_pipe_look(WirePipe *p, bool again);
 const WirePipeStats *wire_pipe_stats(const WirePipe *p);
 

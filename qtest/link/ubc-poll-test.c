@@ -99,6 +99,63 @@ static void test_asks(void)
     eng_stop(&p);
 }
 
+typedef struct Turns {
+    uint64_t look, thread;
+} Turns;
+
+static Turns turns(Eng *e)
+{
+    return (Turns){ eng_counter(e, "inline", "look-turns"),
+                    eng_counter(e, "inline", "thread-turns") };
+}
+
+/* 16 MiB by one that polls, and the turns that they took.  False: a machine at work
+ * elsewhere did not let it poll without a pause, and others were woken. */
+static bool poll_much(EngPair *p, Turns *took)
+{
+    uint64_t begun, last;
+    Turns before;
+
+    poll_alone(&p->a);
+    begun = alone(&p->a);
+    before = turns(&p->a);
+    for (unsigned i = 0; i < 8; i++) {
+        const uint8_t *c = NULL;
+
+        for (unsigned n = 0; n < 8; n++) {
+            ubq_post(&p->a.queue, eng_sqe(&p->a, UB_TA_WRITE, 0, ENG_ROOM, 1), 1);
+        }
+        for (unsigned n = 0; n < 8; n++) {
+            QUBC_WAIT((look(&p->a), c = ubq_cq_poll(&p->a.cq)));
+            g_assert_cmphex(ubq_cqe_status(c), ==, UBQ_STATUS_OK);
+        }
+    }
+    *took = turns(&p->a);
+    took->look -= before.look;
+    took->thread -= before.thread;
+    /* If it was over just now it begins anew. */
+    last = looks(&p->a);
+    QUBC_WAIT((look(&p->a), looks(&p->a) > last + 40));
+    return alone(&p->a) == begun;
+}
+
+/* What takes many turns has them by looks: the device's own thread would have every other,
+ * and meet who looks at the lock. */
+static void test_much(void)
+{
+    Turns took;
+    EngPair p;
+
+    start(&p, ENG_RTP, "iothread=io,poll-looks=20,poll-pause=600000000,"
+                       "poll-time=1000000");
+    QUBC_WAIT(poll_much(&p, &took));
+    g_test_message("%" PRIu64 " turns by looks, %" PRIu64 " of the thread", took.look,
+                   took.thread);
+    g_assert_cmpuint(took.look, >, 32);
+    g_assert_cmpuint(took.thread, <, 10);
+    eng_stop(&p);
+}
+
 /* Both ends poll, and messages go by looks. */
 static void test_both(void)
 {
@@ -254,6 +311,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/ubc-poll/stops", test_stops);
     qtest_add_func("/ubc-poll/asks", test_asks);
+    qtest_add_func("/ubc-poll/much", test_much);
     qtest_add_func("/ubc-poll/both", test_both);
     qtest_add_func("/ubc-poll/endless", test_endless);
     qtest_add_func("/ubc-poll/never", test_never);

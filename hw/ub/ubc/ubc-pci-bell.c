@@ -177,8 +177,16 @@ static void look_later(UbcPci *s)
     }
 }
 
+/* Under the lock: the core has something to do, or somebody has to be told when. */
+static bool turn_due(const UbcPci *s, int64_t now)
+{
+    return s->kicked || s->due <= now || (s->due_looked && !s->look.on);
+}
+
 void ubc_pci_bell_look(UbcPci *s)
 {
+    int64_t now;
+
     if (!may_poll(s)) {
         qemu_bh_schedule(s->run_bh);
         return;
@@ -193,8 +201,10 @@ void ubc_pci_bell_look(UbcPci *s)
     bells_take(s, ubc_pci_now(s));
     ubc_pci_wires_look(s);
     s->holds = false;
-    if (s->kicked) {
-        ubc_pci_turn(s, ubc_pci_now(s));
+    now = ubc_pci_now(s);
+    if (turn_due(s, now)) {
+        s->look_turns++;
+        ubc_pci_turn(s, now);
     }
     ubc_look_end(&s->look, look_now());
     turn_end(s);

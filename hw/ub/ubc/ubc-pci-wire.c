@@ -56,6 +56,7 @@ static void on_pipe_turn_end(void *opaque)
 
     if (s->kicked) {
         ubc_pci_turn(s, ubc_pci_bells(s));
+        s->thread_turns++;
     }
 }
 

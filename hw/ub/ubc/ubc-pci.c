@@ -39,6 +39,13 @@ static void timer_until(QEMUTimer *timer, int64_t at)
     }
 }
 
+/* Who looks soon has what is due soon: no other thread is woken for it, and meets the
+ * first one at the lock. */
+static bool look_has(const UbcPci *s, int64_t next)
+{
+    return s->look.on && next < ubc_pci_now(s) + s->look.conf.time;
+}
+
 void ubc_pci_turn(UbcPci *s, int64_t now)
 {
     bool stopped = s->stopped_at >= 0;
@@ -48,7 +55,9 @@ void ubc_pci_turn(UbcPci *s, int64_t now)
     s->kicked = false;
     ubc_pci_capture_flush(s);
     timer_del(stopped ? s->timer : s->stopped_timer);
-    if (next == INT64_MAX) {
+    s->due = next;
+    s->due_looked = look_has(s, next);
+    if (next == INT64_MAX || s->due_looked) {
         timer_del(timer);
     } else {
         QEMUClockType clock = stopped ? QEMU_CLOCK_REALTIME : s->clock;
@@ -63,6 +72,7 @@ static void ubc_pci_run(void *opaque)
     UbcPci *s = opaque;
 
     ubc_pci_turn(s, ubc_pci_lock_run(s));
+    s->thread_turns++;
     qemu_mutex_unlock(&s->lock);
 }
 

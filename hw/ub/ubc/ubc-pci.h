@@ -82,8 +82,12 @@ struct UbcPci {
     /* A processor that polls without a pause has the core's turns itself: nobody else
      * is woken.  By the host's clock. */
     UbcLook look;
+    int64_t due;       /* when the core has something to do, by its own clock */
+    bool due_looked;   /* no timer is set for it: the next look finds it */
     QEMUTimer *look_timer;
-    uint64_t inline_turns; /* that doorbells had in a processor's thread */
+    /* Turns that doorbells and looks had in a processor's thread, and the core's own
+     * thread. */
+    uint64_t inline_turns, look_turns, thread_turns;
     QemuCond window_cond;    /* an access to the window has ended */
     unsigned window_waiting; /* threads that wait for it */
     bool window_nested;      /* one runs the main loop meanwhile */

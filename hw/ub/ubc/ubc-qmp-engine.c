@@ -205,6 +205,8 @@ static void add_inline(const UbcPci *s, UbcCounterList ***tail)
     add_count(tail, "turns", s->inline_turns);
     add_count(tail, "looks", s->look.looks);
     add_count(tail, "looks-alone", s->look.begun);
+    add_count(tail, "look-turns", s->look_turns);
+    add_count(tail, "thread-turns", s->thread_turns);
 }
 
 /* The monitor's enumerations are numbered as the cores' are. */

@@ -379,6 +379,47 @@ static void test_look(void)
     end_stop(&b);
 }
 
+/* The same of room: who looks asks nobody to tell it, and who looks no more does. */
+static void test_look_room(void)
+{
+    unsigned rooms;
+    uint64_t wakes;
+    End a, b;
+
+    join_shared(&a, &b);
+    settle(&b, &a);
+    while (put(&a, 50000)) {
+        continue;
+    }
+    wakes = wire_pipe_stats(b.pipe)->wakes;
+    wire_pipe_look(a.pipe, true);
+    g_assert_cmpuint(put(&a, 10), ==, 0); /* takes back what it had asked for */
+    wire_fd_run(b.w);
+    g_assert_cmpuint(b.received, ==, a.sent);
+    g_assert_cmpuint(wire_pipe_stats(b.pipe)->wakes, ==, wakes);
+    rooms = a.rooms;
+    wire_pipe_look(a.pipe, true);
+    g_assert_cmpuint(a.rooms, ==, rooms + 1);
+    while (put(&a, 50000)) {            /* asks for nothing */
+        continue;
+    }
+    wire_fd_run(b.w);
+    g_assert_cmpuint(b.received, ==, a.sent);
+    g_assert_cmpuint(wire_pipe_stats(b.pipe)->wakes, ==, wakes);
+    rooms = a.rooms;
+    wire_pipe_look(a.pipe, false);
+    g_assert_cmpuint(a.rooms, ==, rooms + 1);
+    while (put(&a, 50000)) {
+        continue;
+    }
+    wire_fd_run(b.w);
+    g_assert_cmpuint(wire_pipe_stats(b.pipe)->wakes, ==, wakes + 1);
+    settle(&a, &b);
+    g_assert_cmpuint(b.received, ==, a.sent);
+    end_stop(&a);
+    end_stop(&b);
+}
+
 /* What was written before a death is read, from shared memory too. */
 static void test_death(gconstpointer shm)
 {
@@ -858,6 +899,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/wire/pipe/not-ready/shared", yes, test_not_ready);
     g_test_add_func("/wire/pipe/wakes", test_wakes);
     g_test_add_func("/wire/pipe/look", test_look);
+    g_test_add_func("/wire/pipe/look-room", test_look_room);
     g_test_add_data_func("/wire/pipe/death/socket", NULL, test_death);
     g_test_add_data_func("/wire/pipe/death/shared", yes, test_death);
     g_test_add_func("/wire/pipe/stale-errno", test_stale_errno);
