@@ -389,6 +389,33 @@ static void test_groups(void)
     lossy_free(l);
 }
 
+/* The first leaves, then who is first after it: the last is there, and alone. */
+static void test_group_leave(void)
+{
+    uint32_t g = UB_TP_NONE;
+    UbTpAttr attr;
+    UbTpConfig cfg;
+    Lossy *l;
+    UbTp *tp;
+
+    ub_tp_config_init(&cfg);
+    l = lossy_new(&cfg, 2);
+    tp = l->node[0].tp;
+    ub_tp_attr_init(tp, &attr);
+    g_assert_cmpint(ub_tpg_create(tp, &g, UB_TPG_ROUND), ==, UB_TPR_OK);
+    for (uint32_t t = 1; t <= 3; t++) {
+        lossy_channel(l, 0, 1, t, t, &attr);
+        g_assert_cmpint(ub_tpg_join(tp, g, t), ==, UB_TPR_OK);
+    }
+    for (uint32_t t = 1; t <= 2; t++) {
+        g_assert_cmpint(ub_tpg_leave(tp, t), ==, UB_TPR_OK);
+        for (unsigned n = 0; n < 4; n++) {
+            g_assert_cmpuint(ub_tpg_pick(tp, g), ==, t == 1 ? 2 + n % 2 : 3);
+        }
+    }
+    lossy_free(l);
+}
+
 /* ---- set up in band ---- */
 
 static uint32_t ask(Lossy *l, UbLphCfg cfg, const UbTpAttr *attr)
@@ -979,6 +1006,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/chan/commands", test_commands);
     g_test_add_func("/tp/chan/flush", test_flush);
     g_test_add_func("/tp/chan/groups", test_groups);
+    g_test_add_func("/tp/chan/groups-leave", test_group_leave);
     g_test_add_func("/tp/chan/setup", test_setup);
     g_test_add_func("/tp/chan/setup-refused", test_setup_refused);
     g_test_add_func("/tp/chan/setup-timeout", test_setup_timeout);
