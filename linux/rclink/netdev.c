@@ -325,7 +325,8 @@ static void rclink_start(struct rclink *rc)
 	rclink_set(rc, RCL_DMA_INT_MASK, BIT(RCL_ST0_RX_TAIL) |
 					 BIT(RCL_ST0_TX_TAIL));
 	rclink_link_changed(rc);
-	netif_start_queue(ndev);
+	/* What was queued before a restart goes on without anybody sending more. */
+	netif_wake_queue(ndev);
 	napi_schedule(&rc->napi);
 }
 

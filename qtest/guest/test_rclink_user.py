@@ -51,6 +51,7 @@ def counter(guest, name):
 VC_TYPE3 = 6
 # Registers of docs/specs/rclink.rst.
 RX_MD_HEAD, RX_MD_TAIL, NONR_DMA_CTRL, STATUS = 0x1020, 0x1060, 0x1140, 0x3050
+MAC_CBFC_CFG = 0x3100
 NONR_RX_EN = 0x100
 # A full queue is looked at each second, and is stuck after ten (linux/rclink).
 STUCK = 10
@@ -272,6 +273,11 @@ class Programs(unittest.TestCase):
                     self.assertGreater(counter(self.right, 'pfc_tx'), 0)
                     self.assertGreater(counter(self.left, 'pfc_rx'), 0)
                 self.end(programs)
+        # The programs' credits went with them.
+        for guest in (self.left, self.right):
+            for vc in range(8):
+                self.assertEqual(int(guest.out(register(
+                    guest, MAC_CBFC_CFG + 8 * vc)), 0), 0)
 
     def test_3_late(self):
         """a driver that gives no buffers has the peer pause (XOFF), and goes on
@@ -424,6 +430,23 @@ class Programs(unittest.TestCase):
         net.reachable(self.left, RIGHT)
         self.assertIn('NETDEV WATCHDOG', ' '.join(self.left.kernel_complaints()))
         self.assertEqual(counter(self.left, 'guest_errors'), 0)
+
+    def test_9c_behind(self):
+        """what waits behind the ring of such a port goes when that is started anew,
+        though nobody sends more"""
+        for guest, ip, mac in ((self.left, RIGHT, MACS[1]),
+                               (self.right, LEFT, MACS[0])):
+            # Nobody speaks unasked, nor asks.
+            guest.run(f'echo 1 > /proc/sys/net/ipv6/conf/{guest.dev}/disable_ipv6; '
+                      f'ip neigh replace {ip} lladdr {mac} dev {guest.dev} '
+                      'nud permanent')
+        restarts = stat(self.left, 'restarts')
+        self.left.run(register(self.left, NONR_DMA_CTRL, NONR_RX_EN))
+        self.left.run(f'ping -n -q -f -c 400 -s 18 -W 1 {RIGHT}; :', 120)
+        wait_stat(self.left, 'restarts', f'-eq {restarts + 1}')
+        self.left.wait_for(f'tc -s qdisc show dev {self.left.dev} | '
+                           'grep -q "backlog 0b 0p"', 60)
+        net.reachable(self.left, RIGHT)
 
 
 class Relay(threading.Thread):
