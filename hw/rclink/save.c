@@ -81,8 +81,7 @@ static void slot_image(Rclink *d, RclQp *q, uint16_t *at, CoreImage *im)
     core_image_int(im, &s.age);
     if (!core_image_check(im, s.state != SLOT_EMPTY &&
                               s.state < SLOT_STATES && s.len &&
-                              s.len <= d->cfg.payload && s.fack <= 1 &&
-                              !(s.age >> 63),
+                              s.len <= d->cfg.payload && s.fack <= 1,
                           "packet of TYPE1")) {
         return;
     }
@@ -230,7 +229,12 @@ static void type1_image(Rclink *d, CoreImage *im)
     for (unsigned i = 0; i < d->cfg.qps && !core_image_error(im); i++) {
         qp_image(d, &d->qp[i], im);
     }
-    d->age = MAX(age, d->age);
+    d->age = age;
+    /* The next packet is the youngest. */
+    for (unsigned i = 0; i < d->cfg.ost1; i++) {
+        core_image_check(im, d->slot[i].state == SLOT_EMPTY ||
+                             d->slot[i].age < age, "age of packets");
+    }
     core_image_check(im, !(age >> 63), "age of packets");
     core_image_int(im, &d->last_bank);
     core_image_int(im, &d->ack_at);

@@ -324,7 +324,8 @@ static void test_contradictions(void)
     rig_settle(r);
     /* State, FACK, sent; age. */
     expect_refused(e, packet, 4, -3, 1, 2, "order of a QP's packets");
-    expect_refused(e, packet, 4, 4, 1, 0x80, "packet of TYPE1");
+    expect_refused(e, packet, 4, 4, 1, 0x80, "age of packets");
+    expect_refused(e, packet, 4, 11, 1, 1, "age of packets");
     expect_refused(e, 0x07b503d9, 4, 4, 1, 2, "answers of a QP");
     expect_refused(e, 0x5a5b5c5d, 4, -8, 8, 0x320000, "rate of a QP");
     expect_refused(e, 0x1234 * 512 / 400, 8, 0, 8, INT64_MAX,
