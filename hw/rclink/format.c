@@ -338,7 +338,11 @@ size_t rcl_stencil_put(const RclLayout *l, const RclStencil *s,
 
 /* ---- taking apart ---- */
 
-/* TYPE1, TYPE2 or TYPE3 by a Lite frame's traffic class. */
+/*
+ * TYPE1, TYPE2 or TYPE3 by a Lite frame's traffic class.  That is the first byte of
+ * anybody's address, so that it needs Key_words' W, too, which is in AFH_GEN2_16b's
+ * addresses always (RC Link §12.3.1): a network's frames are TYPE3's (§12.10).
+ */
 static RclVerdict lite_get(const RclLayout *l, const uint8_t *frame,
                            size_t len, uint8_t *scratch, RclView *v)
 {
@@ -350,13 +354,11 @@ static RclVerdict lite_get(const RclLayout *l, const uint8_t *frame,
             break;
         }
     }
-    if (v->bank == l->vcs && tc >> 2 != l->tc2 >> 2) {
+    if (!(key & RCL_KEY_W) ||
+        (v->bank == l->vcs && tc >> 2 != l->tc2 >> 2)) {
         return RCL_TAKE;
     }
     v->kind = v->bank < l->vcs ? RCL_TYPE1 : RCL_TYPE2;
-    if (!(key & RCL_KEY_W)) {
-        return RCL_BAD_KEY;
-    }
     if (rest > RCL_PAYLOAD_MAX) {
         return RCL_BAD_LENGTH;
     }

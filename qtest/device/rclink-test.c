@@ -77,7 +77,7 @@ static void test_data(void)
         }
         for (unsigned len = 60; len <= 1514; len += 727) {
             memset(frame, len, len);
-            frame[0] = 0x82;
+            frame[0] = frame[6] = 0x02; /* of a network; a class of Lite, too */
             rcl_md_post(p.r[0], frame, len);
             g_assert_cmpuint(rcl_md_take(p.r[1], back), ==, len);
             g_assert_cmpmem(back, len, frame, len);

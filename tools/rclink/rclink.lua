@@ -110,8 +110,8 @@ local function classify(buf, format)
     if buf:len() < 14 then return nil end
     local at, ethertype = 12, buf(12, 2):uint()
     if format == LITE then
-        return ethertype ~= 0x8808 and kind_of_class(buf(0, 1):uint()) or nil,
-               12
+        return ethertype ~= 0x8808 and buf(6, 1):uint() >= 0x80 and
+               kind_of_class(buf(0, 1):uint()) or nil, 12
     end
     if (ethertype == 0x8100 or ethertype == 0x88a8) and buf:len() >= 18 then
         at, ethertype = 16, buf(16, 2):uint()

@@ -755,7 +755,8 @@ static void test_lite_slap(void)
     g_assert_cmpmem(v.data, v.len, data, sizeof(data));
     f[0] &= ~RCL_KEY_W;
     f[1] |= RCL_KEY_W;
-    g_assert_cmpint(rcl_frame_get(&l, f, len, scratch, &v), ==, RCL_BAD_KEY);
+    g_assert_cmpint(rcl_frame_get(&l, f, len, scratch, &v), ==, RCL_TAKE);
+    g_assert_cmpint(v.kind, ==, RCL_TYPE3);
 }
 
 /* ---- what a monitor and another machine are told ---- */

@@ -339,8 +339,10 @@ static const struct {
       RCL_TAKE },
     { "lite other", "ff000102000b 82030405000a 0000", RCL_LITE, RCL_TYPE3,
       RCL_TAKE },
-    { "lite no key", "4a000102000b 02030405000a 0000", RCL_LITE, RCL_TYPE1,
-      RCL_BAD_KEY },
+    { "lite no key", "4a000102000b 02030405000a 0000", RCL_LITE, RCL_TYPE3,
+      RCL_TAKE },
+    { "lite no key, type2", "38000102000b 7f030405000a 0000", RCL_LITE, RCL_TYPE3,
+      RCL_TAKE },
     { "runt", "4a000102000b 02030405000a 00", RCL_LITE, RCL_TYPE3,
       RCL_BAD_LENGTH },
 };
