@@ -162,6 +162,16 @@ void rcl_credit_setup(Rclink *d, uint8_t strobes)
     rcl_kick(d);
 }
 
+uint8_t rcl_credit_ready(const Rclink *d)
+{
+    uint8_t ready = 0;
+
+    for (unsigned v = 0; v < VCS; v++) {
+        ready |= d->cbfc.vc[v].ready << v;
+    }
+    return ready;
+}
+
 void rcl_credit_reset(Rclink *d)
 {
     d->cbfc = (RclCbfc) { 0 };
@@ -218,13 +228,12 @@ static void credit_tx(Rclink *d, uint8_t type, uint8_t vcs)
 int64_t rcl_credit_run(Rclink *d)
 {
     RclCbfc *c = &d->cbfc;
-    uint8_t ready = 0, owing = 0;
+    uint8_t ready = rcl_credit_ready(d), owing = 0;
 
     if (!c->ran || !d->port.cbfc || !mac_ready(d)) {
         return CORE_NEVER;
     }
     for (unsigned v = 0; v < VCS; v++) {
-        ready |= c->vc[v].ready << v;
         owing |= (c->vc[v].used != c->vc[v].freed) << v;
     }
     if (c->tell & ready) {

@@ -427,6 +427,8 @@ void rcl_credit_sent(Rclink *d, RclFlow flow, uint32_t bytes);
 RclCredits rcl_credit_arrived(Rclink *d, RclFlow flow, uint32_t bytes);
 void rcl_credit_freed(Rclink *d, RclCredits c);
 void rcl_credit_setup(Rclink *d, uint8_t strobes);
+/* VCs that were set up since the last reset. */
+uint8_t rcl_credit_ready(const Rclink *d);
 /* All VCs are closed until the next setup; rcl_wait_credits_reset() is this, with
  * what frames that wait had taken. */
 void rcl_credit_reset(Rclink *d);

@@ -80,10 +80,27 @@ static void reset_type3(Rclink *d)
     d->md_tx.en = d->md_rx.en = false;
 }
 
+/*
+ * What is downstream of the port (RC Link §12.15.4): its credits go with it, and the
+ * port resumes by itself, with the credits that the MAC sets up anew.  TYPE2's cells are
+ * not concerned (§12.6).
+ */
+static void reset_mac(Rclink *d)
+{
+    uint8_t ready = rcl_credit_ready(d);
+
+    rcl_wait_credits_reset(d);
+    rcl_pfc_reset(d);
+    rcl_credit_setup(d, ready);
+    rcl_event(d, RCL_EV_MAC, 0, 0, 0, 0);
+    d->link_news = true;
+    rcl_kick(d);
+}
+
 void rcl_life_reset(Rclink *d, uint32_t what)
 {
     if (what & RCL_RESET_ALL) {
-        what = UINT32_MAX;
+        what = UINT32_MAX & ~RCL_RESET_MAC;
         /* First, so that nobody is told of what goes. */
         for (unsigned i = 0; i < RCL_RINGS; i++) {
             rcl_ring_reset(&d->ring[i]);
@@ -100,10 +117,11 @@ void rcl_life_reset(Rclink *d, uint32_t what)
         reset_type3(d);
     }
     if (what & RCL_RESET_MAC) {
-        rcl_wait_credits_reset(d);
-        rcl_pfc_reset(d);
+        reset_mac(d);
     }
     if (what & RCL_RESET_ALL) {
+        rcl_wait_credits_reset(d);
+        rcl_pfc_reset(d);
         d->md_tx = d->md_rx = (RclMdRing) { .reset = true };
         rcl_regs_reset(d);
         d->port.window_ns = INT64_C(4096) * d->cfg.time_scale;
@@ -207,11 +225,7 @@ void rclink_link(Rclink *d, bool up)
 
 void rclink_mac_reset(Rclink *d)
 {
-    rcl_wait_credits_reset(d);
-    rcl_pfc_reset(d);
-    rcl_multi_returned(d);
-    d->link_news = true;
-    rcl_kick(d);
+    reset_mac(d);
 }
 
 RclCounters *rclink_counters(Rclink *d)

@@ -679,7 +679,7 @@ static const RclReg reg_table[] = {
     { RCL_FLOW_STOP, .rw = REG_BITS(4, 0), KEPT(flow_stop),
       .set = set_flow_stop },
     { RCL_ERR_STATUS, .rw = REG_BITS(3, 0), KEPT(err), .w1c = true },
-    { RCL_EVENT_MASK, .rw = REG_BITS(7, 1), .reset = REG_BITS(7, 1),
+    { RCL_EVENT_MASK, .rw = REG_BITS(8, 1), .reset = REG_BITS(8, 1),
       KEPT(event_mask) },
     { RCL_LIMITS, .get = get_limits },
     { RCL_SPEED, .get = get_line_rate },

@@ -115,7 +115,8 @@ int64_t rclink_run(Rclink *d, int64_t now, unsigned packets);
 void rclink_wire_stop(Rclink *d, bool stop);
 /* The peer came or went. */
 void rclink_link(Rclink *d, bool up);
-/* The MAC was reset: credits, pauses and control frames. */
+/* The MAC was reset: credits and pauses.  The port goes on with VCs set up anew from
+ * their registers, and the driver is told (vector 7, event 8). */
 void rclink_mac_reset(Rclink *d);
 
 RclCounters *rclink_counters(Rclink *d);

@@ -248,6 +248,7 @@
 #define RCL_EV_RETRY_TMO        5
 #define RCL_EV_NOCNP            6
 #define RCL_EV_QP_EN            7
+#define RCL_EV_MAC              8       /* the MAC was reset */
 #define RCL_EV_PHASE            0x80    /* flags: turns with each round */
 #define RCL_EV_NAK              0x01    /* flags of RCL_EV_ACK */
 #define RCL_EV_SET              0x01    /* flags of RCL_EV_QP_EN; 0 = clear */

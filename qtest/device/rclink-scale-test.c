@@ -542,6 +542,7 @@ static void leak_link(RclPair *p)
     rcl_wait_link(p->r[1], true);
 }
 
+/* It resumes by itself. */
 static void leak_mac(RclPair *p)
 {
     all_flows(p, 3);
@@ -550,7 +551,6 @@ static void leak_mac(RclPair *p)
             "{ 'execute': 'qom-set', 'arguments': { 'path': "
             "'/machine/peripheral/nic', 'property': 'mac-reset', "
             "'value': true } }");
-        rcl_set(p->r[e], RCL_CBFC_RST, 0xff);
     }
 }
 

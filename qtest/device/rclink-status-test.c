@@ -515,6 +515,14 @@ static void ev_qp_en(Rig *g)
     rcl_set(g->r, RCL_TX_SPEED_MEM, 0);
 }
 
+static void ev_mac(Rig *g)
+{
+    qtest_qmp_assert_success(g->r->f->qts,
+        "{ 'execute': 'qom-set', 'arguments': { 'path': "
+        "'/machine/peripheral/nic', 'property': 'mac-reset', "
+        "'value': true } }");
+}
+
 static const struct {
     uint8_t type;
     void (*cause)(Rig *g);
@@ -522,7 +530,7 @@ static const struct {
     { RCL_EV_IRQ, ev_irq }, { RCL_EV_CREDIT, ev_credit },
     { RCL_EV_CNP, ev_cnp }, { RCL_EV_ACK, ev_ack },
     { RCL_EV_RETRY_TMO, ev_retry }, { RCL_EV_NOCNP, ev_nocnp },
-    { RCL_EV_QP_EN, ev_qp_en },
+    { RCL_EV_QP_EN, ev_qp_en }, { RCL_EV_MAC, ev_mac },
 };
 
 /* Each kind comes, and comes not where EVENT_MASK has no bit for it: what comes
@@ -535,7 +543,7 @@ static void test_events(void)
         uint64_t head = RCL_RING(RCL_RING_EVENT) + RCL_RING_HEAD;
 
         g_test_message("event %u, masked: %u", type, i % 2);
-        rcl_set(g.r, RCL_EVENT_MASK, i % 2 ? 0xfe & ~(1 << type) : 1 << type);
+        rcl_set(g.r, RCL_EVENT_MASK, i % 2 ? 0x1fe & ~(1 << type) : 1 << type);
         g.r->ev_tail = rcl_get(g.r, head);
         event[i / 2].cause(&g);
         if (i % 2) {

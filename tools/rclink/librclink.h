@@ -134,6 +134,8 @@ enum rclink_event_type {
 	RCLINK_TIMEOUT,		/* @qp sends again */
 	RCLINK_UNCONGESTED,	/* @value bytes of @qp without a CNP */
 	RCLINK_RATE,		/* rate control stopped @qp, or @on let it go on */
+	RCLINK_MAC_RESET,	/* the MAC was reset, and the port goes on: frames of that
+				 * time may be lost */
 };
 
 struct rclink_event {

@@ -62,6 +62,9 @@ static void op_wire_tx(void *opaque, const uint8_t *data, size_t len)
         len -= RCL_WIRE_PREFIX + n;
     }
     g_assert_cmpuint(g_queue_get_length(e->out), <, 100000);
+    if (e->full) {
+        rclink_wire_stop(e->d, true);
+    }
 }
 
 static void op_msix(void *opaque, unsigned vector)

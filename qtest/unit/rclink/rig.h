@@ -56,6 +56,7 @@ typedef struct RigEnd {
     uint32_t msix[RCL_VECTORS];
     uint32_t errors;
     char error[128];            /* the last one of the driver */
+    bool full;                  /* the wire, with what it takes next */
     bool dma_fails;
     bool unreachable;           /* all goes by copies */
     unsigned reached;           /* pieces that did not */

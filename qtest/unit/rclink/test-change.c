@@ -194,6 +194,86 @@ static void test_mac_reset(void)
     rig_free(r);
 }
 
+/* The port resumes by itself, whichever end's MAC it was, and who told it to; the
+ * driver and the program hear of it. */
+static void test_mac_resumes(void)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        Rig *r = three_wait();
+        RigEnd *e = &r->e[0], *f = &r->e[1], *it = &r->e[i & 1];
+        uint32_t told = it->msix[RCL_VEC_MAC];
+
+        rig_events(it, 0);
+        if (i & 2) {
+            rclink_mac_reset(it->d);
+        } else {
+            rig_set(it, RCL_SOFT_RESET, RCL_RESET_MAC);
+        }
+        rig_settle(r);
+        g_assert_cmpuint(it->msix[RCL_VEC_MAC], ==, told + 1);
+        g_assert_cmpuint(rig_events(it, RCL_EV_MAC), ==, 1);
+        rig_set(f, RCL_FLOW_STOP, 0);
+        /* More than there are credits. */
+        for (unsigned n = 0; n < 60; n++) {
+            rig_post(e, QP, 1344, n, 0);
+        }
+        rig_pass(r, 10000000);
+        g_assert_cmpuint(CNT(f, rx_type1), ==, 63);
+        g_assert_cmpuint(CNT(e, timeouts), ==, 0);
+        for (unsigned b = 0; b < 4; b++) {
+            g_assert_cmpuint(left_of(e, b), ==, 30);
+            g_assert_cmpuint(left_of(f, b), ==, 30);
+        }
+        rig_free(r);
+    }
+}
+
+/* What was never set up is not set up by it; nor after a reset of all. */
+static void test_mac_idle(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+
+    rig_up(e, GEN1);
+    credits_on(e, 0);
+    credits_ready(e);
+    rig_set(e, RCL_CBFC_RESET, 1);
+    rig_set(e, RCL_CBFC_RST, 1 << 2);
+    rig_set(e, RCL_SOFT_RESET, RCL_RESET_MAC);
+    g_assert_cmpuint(left_of(e, 1), ==, 0);
+    g_assert_cmpuint(left_of(e, 2), ==, 30);
+    rig_set(e, RCL_SOFT_RESET, RCL_RESET_ALL);
+    g_assert_cmphex(rig_get(e, RCL_CBFC_LEVEL0), ==, 0);
+    rig_settle(r);
+    g_assert_cmpuint(e->msix[RCL_VEC_MAC], <=, 1);
+    g_assert_cmphex(rig_get(e, RCL_EVENT_MASK), ==, 0x1fe);
+    rig_free(r);
+}
+
+/* TYPE2's cells are the MAC's transmit buffer, which its forced reset leaves. */
+static void test_mac_cells(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+
+    rig_up(e, GEN1);
+    rig_set(e, RCL_CTRL, RCL_CTRL_MULTI_CREDIT);
+    rig_settle(r);
+    e->full = true;
+    rig_post(e, 0, 1344, 0, RCL_ETYPE2);
+    rig_settle(r);
+    g_assert_cmpuint(rig_get(e, RCL_MULTI_CREDIT), ==, 2048 - 11);
+    rclink_mac_reset(e->d);
+    rig_set(e, RCL_SOFT_RESET, RCL_RESET_MAC);
+    rig_set(e, RCL_CBFC_RESET, 1);
+    rig_settle(r);
+    g_assert_cmpuint(rig_get(e, RCL_MULTI_CREDIT), ==, 2048 - 11);
+    /* MAC2TX_TYPE2_CREDIT_RST_I. */
+    rig_set(e, RCL_MULTI_CREDIT, 1);
+    g_assert_cmpuint(rig_get(e, RCL_MULTI_CREDIT), ==, 2048);
+    rig_free(r);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -201,5 +281,8 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/change/rate-zero", test_rate_zero);
     g_test_add_func("/rclink/change/map", test_map);
     g_test_add_func("/rclink/change/mac-reset", test_mac_reset);
+    g_test_add_func("/rclink/change/mac-resumes", test_mac_resumes);
+    g_test_add_func("/rclink/change/mac-idle", test_mac_idle);
+    g_test_add_func("/rclink/change/mac-cells", test_mac_cells);
     return g_test_run();
 }

@@ -441,7 +441,7 @@ static void test_rules(void)
     rig_free(r);
 }
 
-/* The MAC's reset closes all VCs; TYPE2's cells are untouched by it. */
+/* MAC2TX_CBFC_RESET_I closes all VCs until the next setup. */
 static void test_cbfc_reset(void)
 {
     Rig *r = rig_new(1, NULL);

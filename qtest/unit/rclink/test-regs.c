@@ -66,7 +66,7 @@ static const struct {
     { RCL_STATUS, 0xb, 0xb },
     { RCL_OST_FREE, 512 | 16 << 16, 512 | 16 << 16 },
     { RCL_FLOW_STOP, 0, 0x1f },
-    { RCL_EVENT_MASK, 0xfe, 0xfe },
+    { RCL_EVENT_MASK, 0x1fe, 0x1fe },
     { RCL_LIMITS, UINT64_C(0x0540010200040400) | 0, 0 },
     { RCL_SPEED, 400, 400 },
     { RCL_MAC_CBFC_CFG(0), 0, UINT64_C(0x3ffffffffff) },
@@ -557,7 +557,7 @@ static void test_resets(void)
         g_assert_cmphex(rig_get(e, RCL_NONR_DMA_CTRL), ==,
                         what == 2 || what == 4 ? 0x80010000 : 0x101);
         g_assert_cmphex(rig_get(e, RCL_CBFC_LEVEL0) & 0xffff, ==,
-                        what == 3 || what == 4 ? 0 : 100);
+                        what == 4 ? 0 : 100);
         g_assert_cmphex(rig_get(e, RCL_RDMA_EN), ==, what != 4);
         g_assert_cmphex(rig_get(e, RCL_RING(0) + RCL_RING_CTRL), ==,
                         what == 4 ? 0 : RCL_RING_EN | RCL_RING_SHADOW);
