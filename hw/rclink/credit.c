@@ -124,6 +124,20 @@ void rcl_credit_freed(Rclink *d, RclCredits c)
     }
 }
 
+void rcl_credit_check(Rclink *d, uint8_t vcs)
+{
+    for (unsigned f = 0; f < FLOWS; f++) {
+        const RclVc *vc = vc_of(d, f);
+
+        if (rcl_flow_there(d, f) && vcs >> d->port.vc[f] & 1 && vc->ready &&
+            d->port.cbfc_en[f] &&
+            vc->limit < d->port.uf[f] * cost_of(vc, d->port.cmax_bytes[f])) {
+            rcl_guest_error(d, "12.5", "CREDIT_LIMIT lets nothing pass",
+                            vc->limit);
+        }
+    }
+}
+
 void rcl_credit_setup(Rclink *d, uint8_t strobes)
 {
     for (unsigned v = 0; v < VCS; v++) {
@@ -150,15 +164,8 @@ void rcl_credit_setup(Rclink *d, uint8_t strobes)
         vc->used = vc->freed = 0;
         d->cbfc.ran = true;
         d->cbfc.next_cc = d->now;
-        for (unsigned f = 0; f < FLOWS; f++) {
-            if (d->port.vc[f] == v && d->port.cbfc_en[f] &&
-                vc->limit < d->port.uf[f] *
-                            cost_of(vc, d->port.cmax_bytes[f])) {
-                rcl_guest_error(d, "9.5", "CREDIT_LIMIT lets nothing pass",
-                                vc->limit);
-            }
-        }
     }
+    rcl_credit_check(d, strobes);
     rcl_kick(d);
 }
 

@@ -164,8 +164,16 @@ static uint8_t *put_addresses(const RclLayout *l, const RclHead *h,
 {
     uint8_t key = h->kind == RCL_TYPE1 ? RCL_KEY_TYPE1 : RCL_KEY_TYPE2;
 
+    uint64_t sa = l->mac;
+    bool xpu = l->format == RCL_LITE && h->kind == RCL_TYPE1;
+    unsigned id = xpu ? h->rh.qp / l->vcs : l->mac & 0xffff;
+
+    /* Of Dest_qpid, {XPU_ID, BANK} (RC Link §12.10), whose BANK the class tells. */
+    if (xpu && !l->lite_high) {
+        sa = (sa & ~UINT64_C(0xffff)) | id;
+    }
     put_be48(p, h->da);
-    put_be48(p + 6, l->mac);
+    put_be48(p + 6, sa);
     if (l->format == RCL_GEN1 && l->gen1_tc) {
         p[6] = h->tc;
     } else if (l->format >= RCL_GEN2) {
@@ -177,7 +185,7 @@ static uint8_t *put_addresses(const RclLayout *l, const RclHead *h,
             memcpy(p + 1, payload, 3);
         }
         if (l->format == RCL_LITE && l->lite_high) {
-            put_be16(p + 7, l->mac << 6);               /* SA[39:30] */
+            put_be16(p + 7, id << 6);                   /* SA[39:30] */
         } else if (len) {
             memcpy(p + 7, payload + 3, 3);
         }
@@ -359,6 +367,7 @@ static RclVerdict lite_get(const RclLayout *l, const uint8_t *frame,
         return RCL_TAKE;
     }
     v->kind = v->bank < l->vcs ? RCL_TYPE1 : RCL_TYPE2;
+    v->short_da = true;
     if (rest > RCL_PAYLOAD_MAX) {
         return RCL_BAD_LENGTH;
     }
@@ -448,6 +457,7 @@ static RclVerdict gen2_get(const RclLayout *l, const uint8_t *frame,
 {
     bool send;
 
+    v->short_da = true;
     if (!(frame[l->slap ? 0 : 6] & RCL_KEY_W)) {
         return RCL_BAD_KEY;
     }
@@ -503,7 +513,7 @@ RclVerdict rcl_frame_open(const RclLayout *l, const uint8_t *frame,
         }
         if (get_be16(udp + 2) == RCL_UDP_PORT) {
             v->kind = RCL_TYPE1;
-        } else if (get_be16(udp + 2) == l->type2_dport) {
+        } else if (l->type2_dport && get_be16(udp + 2) == l->type2_dport) {
             v->kind = RCL_TYPE2;
         } else {
             return RCL_TAKE;

@@ -427,6 +427,8 @@ void rcl_credit_sent(Rclink *d, RclFlow flow, uint32_t bytes);
 RclCredits rcl_credit_arrived(Rclink *d, RclFlow flow, uint32_t bytes);
 void rcl_credit_freed(Rclink *d, RclCredits c);
 void rcl_credit_setup(Rclink *d, uint8_t strobes);
+/* Report flows with credits whose VC among @vcs has a limit that lets nothing pass. */
+void rcl_credit_check(Rclink *d, uint8_t vcs);
 /* VCs that were set up since the last reset. */
 uint8_t rcl_credit_ready(const Rclink *d);
 /* All VCs are closed until the next setup; rcl_wait_credits_reset() is this, with
@@ -455,6 +457,12 @@ int64_t rcl_pfc_run(Rclink *d);
 void rcl_pfc_reset(Rclink *d);
 
 /* ---- flows: CBFC or PFC, which exclude each other (RC Link §9.5) ---- */
+
+/* Whether the port has @flow: a port of fewer banks has fewer. */
+static inline bool rcl_flow_there(const Rclink *d, RclFlow flow)
+{
+    return flow >= FLOW_ACK || flow < d->cfg.vcs;
+}
 
 /* Whether the client's pin stops @flow, a bank or TYPE2. */
 static inline bool rcl_flow_stopped(const Rclink *d, RclFlow flow)

@@ -252,7 +252,10 @@ int64_t rcl_nocnp_run(Rclink *d)
         while (d->counted_num) {
             RclQp *q = &d->qp[d->counted[d->counted_num - 1]];
 
-            rcl_event(d, RCL_EV_NOCNP, 0, q->id, q->byte_cnt, 0);
+            /* 0 is not reported (RC Link §12.11.7): software may have written it. */
+            if (q->byte_cnt) {
+                rcl_event(d, RCL_EV_NOCNP, 0, q->id, q->byte_cnt, 0);
+            }
             rcl_nocnp_cleared(d, q);
         }
         d->nocnp_next = d->now + scaled_us(d, d->reg.nocnp);

@@ -50,6 +50,7 @@ enum { LINE = 128 };            /* of the cache, and what is fetched with it */
 
 static void reset_type1(Rclink *d)
 {
+    /* Each packet's credit goes back (RC Link §12.11.1). */
     for (unsigned i = 0; i < d->cfg.qps; i++) {
         while (d->qp[i].slots) {
             rcl_slot_free_first(d, &d->qp[i],

@@ -126,6 +126,7 @@ static void owe(Rclink *d, RclQp *q, uint8_t what)
 
 /* ---- requests ---- */
 
+/* What the answer to this request tells of its time (RC Link §12.3.5). */
 static void echo_note(RclQp *q, const RclRh *rh)
 {
     if (rh->ts_en && (rh->fack || !q->echo_fack)) {
@@ -164,7 +165,10 @@ static void request_congested(Rclink *d, RclQp *q, const RclView *v)
 static bool request_next(Rclink *d, RclQp *q, const RclView *v,
                          RclFlow flow, RclCredits credits)
 {
-    if (rcl_flow_stopped(d, flow) && d->port.rnr_en >> flow & 1) {
+    /* With credits the pin asks for a pause alone (RC Link §12.5). */
+    if (rcl_flow_stopped(d, flow) && d->port.rnr_en >> flow & 1 &&
+        !(d->port.cbfc && d->port.cbfc_en[flow])) {
+        echo_note(q, &v->rh);
         owe(d, q, OWE_RNR);
         return false;
     }
@@ -197,11 +201,13 @@ static bool request_rx(Rclink *d, RclQp *q, const RclView *v, RclFlow flow,
         d->cnt.rx_gap++;
         if (!q->nak_sent) {
             q->nak_sent = true;
+            echo_note(q, &v->rh);
             owe(d, q, OWE_NAK);
         }
         return false;
     } else {
         d->cnt.rx_duplicate++;
+        echo_note(q, &v->rh);
         owe(d, q, OWE_ACK);
     }
     request_congested(d, q, v);
@@ -219,14 +225,31 @@ static void cnp_rx(Rclink *d, RclQp *q)
     }
 }
 
-/* Lite: the QP is the sender's number and the bank; nothing is answered. */
+static bool qp_disabled(Rclink *d, const RclQp *q)
+{
+    if (!q->en) {
+        d->cnt.drop_disabled++;
+        rcl_intr(d, RCL_INTR_RX_DISABLED);
+        rcl_irq1(d, RCL_IRQ1_RX_DISABLED, q->id);
+    }
+    return !q->en;
+}
+
+/* Lite: the QP is XPU_ID and the bank (RC Link §12.10); nothing is answered. */
 static bool lite_rx(Rclink *d, const RclView *v, RclFlow flow,
                     RclCredits credits)
 {
     unsigned shift = __builtin_ctz(d->cfg.vcs);
     uint16_t xpu = d->cfg.lite_high ? v->sa >> 30 & 0x3ff : v->sa;
-    uint16_t qp = (xpu << shift | v->bank) & (d->cfg.qps - 1);
+    uint32_t qp = (uint32_t)xpu << shift | v->bank;
 
+    if (qp >= d->cfg.qps) {
+        d->cnt.drop_qp++;
+        return false;
+    }
+    if (qp_disabled(d, &d->qp[qp])) {
+        return false;
+    }
     if (v->len > d->cfg.payload) {
         d->cnt.drop_oversize++;
         return false;
@@ -243,7 +266,7 @@ static bool lite_rx(Rclink *d, const RclView *v, RclFlow flow,
 /* Whether DA is that of another port. */
 static bool elsewhere(const Rclink *d, const RclView *v)
 {
-    uint64_t mask = d->port.layout.format >= RCL_GEN2 ? 0xffff : MASK48;
+    uint64_t mask = v->short_da ? 0xffff : MASK48;
 
     return (v->da ^ d->port.layout.mac) & mask;
 }
@@ -266,10 +289,7 @@ static bool type1_rx(Rclink *d, const RclView *v, RclFlow flow,
         return false;
     }
     q = &d->qp[v->rh.qp];
-    if (!q->en) {
-        d->cnt.drop_disabled++;
-        rcl_intr(d, RCL_INTR_RX_DISABLED);
-        rcl_irq1(d, RCL_IRQ1_RX_DISABLED, q->id);
+    if (qp_disabled(d, q)) {
         return false;
     }
     if (v->rh.pkey != q->rx_pkey) {

@@ -136,41 +136,72 @@ void rcl_regs_decode(Rclink *d)
     rcl_pfc_update(d);
 }
 
-/* What the document forbids but hardware cannot refuse. */
-static void config_check(Rclink *d)
+/* Flows of one VC or priority; with PFC, those alone that it concerns (RC Link
+ * §12.5). */
+static bool flows_share(const Rclink *d)
+{
+    const RclPort *p = &d->port;
+    unsigned used = 0, twice = 0;
+
+    for (unsigned f = 0; f < FLOWS; f++) {
+        if (rcl_flow_there(d, f) &&
+            (p->cbfc || p->pfc_tx[f] || p->pfc_rx[f])) {
+            twice |= used & 1u << p->vc[f];
+            used |= 1u << p->vc[f];
+        }
+    }
+    return twice;
+}
+
+/* What the document says of CBFC alone (RC Link §12.5, §12.14.4). */
+static void cbfc_check(Rclink *d)
 {
     const RclPort *p = &d->port;
     uint64_t cfg = d->reg.cfg;
-    unsigned formats = (cfg & 1) + (cfg >> RCL_CFG_GEN1 & 1) +
-                       (cfg >> RCL_CFG_GEN2 & 1) + (cfg >> RCL_CFG_LITE & 1);
-    unsigned used = 0, twice = 0, zero = 0, pfc = 0;
+    unsigned zero = 0, pfc = 0, free = 0;
 
     for (unsigned f = 0; f < FLOWS; f++) {
-        twice |= used & 1u << p->vc[f];
-        used |= 1u << p->vc[f];
-        zero |= p->cbfc_en[f] && !p->uf[f];
+        bool there = rcl_flow_there(d, f);
+
+        zero |= there && p->cbfc_en[f] && !p->uf[f];
         pfc |= p->pfc_rx[f];
-    }
-    if (formats != 1) {
-        rcl_guest_error(d, "3", "not one format", cfg);
-    }
-    if (!p->cbfc) {
-        return;
+        /* Answers wait nowhere. */
+        free |= there && p->cbfc_en[f] && !p->pfc_tx[f] && f != FLOW_ACK;
     }
     if (p->layout.vlan && !(d->reg.vlan & 1)) {
-        rcl_guest_error(d, "3", "AFH_GEN1 without TC needs a tag", cfg);
-    }
-    if (twice) {
-        rcl_guest_error(d, "9.5", "two flows on one VC", cfg);
+        rcl_guest_error(d, "12.3", "AFH_GEN1 without TC needs a tag", cfg);
     }
     if (zero) {
-        rcl_guest_error(d, "9.5", "CREDIT_UF_LIMIT 0", cfg);
+        rcl_guest_error(d, "12.5", "CREDIT_UF_LIMIT 0", cfg);
     }
     if (pfc) {
-        rcl_guest_error(d, "9.5", "CBFC and PFC together", cfg);
+        rcl_guest_error(d, "12.5", "CBFC and PFC together", cfg);
+    }
+    if (free) {
+        rcl_guest_error(d, "12.5", "CBFC without tx_pfc_en holds nothing back",
+                        d->reg.xon1);
     }
     if (cfg >> (RCL_CFG_DYNAMIC + 1) & 7) {
-        rcl_guest_error(d, "9.5", "dynamic limit beside TYPE1", cfg);
+        rcl_guest_error(d, "12.5", "dynamic limit beside TYPE1", cfg);
+    }
+    rcl_credit_check(d, UINT8_MAX);
+}
+
+/* What the document forbids but hardware cannot refuse. */
+static void config_check(Rclink *d)
+{
+    uint64_t cfg = d->reg.cfg;
+    unsigned formats = (cfg & 1) + (cfg >> RCL_CFG_GEN1 & 1) +
+                       (cfg >> RCL_CFG_GEN2 & 1) + (cfg >> RCL_CFG_LITE & 1);
+
+    if (formats != 1) {
+        rcl_guest_error(d, "12.3", "not one format", cfg);
+    }
+    if (flows_share(d)) {
+        rcl_guest_error(d, "12.5", "two flows on one VC", cfg);
+    }
+    if (d->port.cbfc) {
+        cbfc_check(d);
     }
 }
 
@@ -178,6 +209,16 @@ static void set_config(Rclink *d, unsigned i, uint64_t v)
 {
     rcl_regs_decode(d);
     config_check(d);
+    rcl_kick(d);
+}
+
+/* The longest frame may be another: tags, ICRC. */
+static void set_sizes(Rclink *d, unsigned i, uint64_t v)
+{
+    rcl_regs_decode(d);
+    if (d->port.cbfc) {
+        cbfc_check(d);
+    }
     rcl_kick(d);
 }
 
@@ -284,6 +325,14 @@ static uint64_t get_dma_ctrl(Rclink *d, unsigned i)
 static void set_dma_ctrl(Rclink *d, unsigned i, uint64_t v)
 {
     rcl_md_control(d, v);
+}
+
+/* Bit 4 tells that DMA_INTR_ST1 has one, as long as it has (RC Link §12.12.3). */
+static void set_st0(Rclink *d, unsigned i, uint64_t v)
+{
+    if (d->reg.dma_st1) {
+        d->reg.dma_st0 |= UINT64_C(1) << RCL_ST0_ABNORMAL;
+    }
 }
 
 static void set_st1(Rclink *d, unsigned i, uint64_t v)
@@ -609,7 +658,7 @@ static const RclReg reg_table[] = {
     { RCL_IP_ADDR, .rw = REG_BITS(55, 0), .reset = UINT64_C(64) << 48,
       KEPT(ip), .set = set_layout },
     { RCL_VLAN_CTRL, .rw = UINT64_MAX & ~REG_BITS(3, 2),
-      .reset = 0x81000000, KEPT(vlan), .set = set_layout },
+      .reset = 0x81000000, KEPT(vlan), .set = set_sizes },
     { RCL_RETRY_TIMER_CFG, .rw = REG_BITS(16, 0), .reset = 7 << 13 | 1000,
       KEPT(retry), .set = set_retry_timer },
     { RCL_INTR_STATUS, .rw = REG_BITS(15, 0), KEPT(intr), .w1c = true },
@@ -635,7 +684,8 @@ static const RclReg reg_table[] = {
     { RCL_RX_MDQ_SIZE, .rw = 0xfff, CALLS(rx_size) },
     { RCL_NONR_DMA_CTRL, .rw = RCL_NONR_TX_EN | RCL_NONR_RX_EN |
       RCL_NONR_TX_RESET | RCL_NONR_RX_RESET, CALLS(dma_ctrl) },
-    { RCL_DMA_INTR_ST0, .rw = REG_BITS(4, 0), KEPT(dma_st0), .w1c = true },
+    { RCL_DMA_INTR_ST0, .rw = REG_BITS(4, 0), KEPT(dma_st0), .w1c = true,
+      .set = set_st0 },
     { RCL_DMA_INTR_ST1, .rw = REG_BITS(10, 0), KEPT(dma_st1), .w1c = true,
       .set = set_st1 },
     { RCL_DMA_INT_MASK, .rw = REG_BITS(4, 0), .at = offsetof(RclRegs,
@@ -660,7 +710,7 @@ static const RclReg reg_table[] = {
     { RCL_QP_ID_SET, .rw = REG_BITS(31, 0), KEPT(qp_id) },
 
     { RCL_ID, 2, .get = get_id },
-    { RCL_CTRL, .rw = REG_BITS(6, 0), KEPT(ctrl), .set = set_layout },
+    { RCL_CTRL, .rw = REG_BITS(6, 0), KEPT(ctrl), .set = set_sizes },
     { RCL_CC_WINDOW, .rw = REG_BITS(31, 0), .at = offsetof(RclRegs,
       cc_window), .set = set_window },
     { RCL_CNP_THR, .rw = REG_BITS(31, 0), KEPT(cnp_thr) },

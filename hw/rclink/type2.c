@@ -49,7 +49,7 @@ void rcl_type2_rx(Rclink *d, const RclView *v, uint32_t bytes)
         rcl_irq2(d, RCL_IRQ2_RX_OVERSIZE, 0);
     } else if (!rcl_wait_room(d, FLOW_TYPE2, v->len)) {
         d->cnt.drop_rx2++;
-        rcl_intr(d, RCL_INTR_RX2_OVERFLOW);
+        /* INTR_STATUS has no bit for it: 13 is reserved (RC Link §12.12.2). */
         rcl_irq2(d, RCL_IRQ2_RX_OVERFLOW, 1);
     } else {
         d->cnt.rx_type2++;

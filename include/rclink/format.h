@@ -119,6 +119,7 @@ typedef struct RclView {
     bool ce;                    /* congestion experienced */
     uint8_t bank;               /* Lite TYPE1 */
     uint64_t da, sa;
+    bool short_da;              /* the address is DA[15:0]: GEN2 and Lite */
     RclRh rh;                   /* all 0 in Lite */
     const uint8_t *data;        /* payload: in the frame or the scratch */
     size_t len;

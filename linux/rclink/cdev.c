@@ -91,6 +91,9 @@ static void rclink_cdev_reset(struct rclink_cdev *c)
 		writel(0, rc->bar + RCL_RING(n) + RCL_RING_CTRL);
 	rclink_set(rc, RCL_SOFT_RESET, RCL_RESET_TYPE1 | RCL_RESET_TYPE2);
 	rclink_set(rc, RCL_CBFC_RESET, 1);
+	/* One after the other, what they say together is none of CBFC's. */
+	rclink_set(rc, RCL_AFH_CFG_EN, rclink_get(rc, RCL_AFH_CFG_EN) |
+				       BIT(RCL_CFG_STOP_CBFC));
 	for (n = 0; n < ARRAY_SIZE(rclink_kept); n++)
 		if (rclink_get(rc, rclink_kept[n]) != c->kept[n])
 			rclink_set(rc, rclink_kept[n], c->kept[n]);

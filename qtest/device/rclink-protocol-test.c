@@ -142,7 +142,7 @@ static void test_ecn(void)
 /* ---- AFH_Lite (RC Link §4.4, §10) ---- */
 
 /* No transport header, no tag, no answer: a packet is gone when it was sent, and whose it
- * is say the source's number and the class. */
+ * is say XPU_ID, of Dest_qpid, and the class. */
 static void test_lite(void)
 {
     Rig g = rig_start(",time-scale=1", LITE);
@@ -155,7 +155,7 @@ static void test_lite(void)
     rcl_post(g.r, QP, 64, 7, 0);
     wire_get(&g, &out);
     g_assert_cmpuint(out.len, ==, 12 + 58);
-    g_assert_cmpmem(out.frame, 12, "\x06\x07\x08\x09\0\x0b\x82\x0a\x0b\x0c\0\x0a",
+    g_assert_cmpmem(out.frame, 12, "\x06\x07\x08\x09\0\x0b\x82\x0a\x0b\x0c\0\x01",
                     12);
     for (unsigned i = 0; i < 58; i++) {
         g_assert_cmphex(out.frame[12 + i], ==, 7 + 6 + i);
@@ -174,9 +174,20 @@ static void test_lite(void)
     }
     memcpy(f, "\x0e\0\1\2\0\x0a\x82\3\4\5\1\2", 12);
     wire_put(&g, f, sizeof(f));
+    wait_counter(&g, "drop_qp", 1);
+    /* XPU_ID 1: a QP that is off, and on. */
+    f[10] = 0;
+    f[11] = 1;
+    wire_put(&g, f, sizeof(f));
+    wait_counter(&g, "drop_disabled", 1);
+    g_assert_cmphex(rcl_get(g.r, RCL_INTR_STATUS), ==,
+                    1 << RCL_INTR_RX_DISABLED);
+    g_assert_cmphex(rcl_get(g.r, RCL_IRQ_INFO), ==, 1ull << 31 | 7 << 5 | 5);
+    rcl_qp(g.r, 1 << 2 | 3, 1, 3, 0);
+    wire_put(&g, f, sizeof(f));
     rcl_take(g.r, 0, &got);
     g_assert_true(rcl_is(&got, 64, 0));
-    g_assert_cmpuint(got.qp, ==, (0x102 << 2 | 3) & 1023);
+    g_assert_cmpuint(got.qp, ==, 1 << 2 | 3);
     f[0] = TC_TYPE2;
     f[6] = 0x83;
     wire_put(&g, f, sizeof(f));
@@ -380,15 +391,17 @@ static void test_domains(void)
                     RCL_NONR_TX_RESET | RCL_NONR_RX_RESET);
     g_assert_cmpuint(rcl_get(r, RCL_TX_MDQ_SIZE), ==, RCL_MDS);
     g_assert_true(enabled(&g));
-    /* The MAC's: credits go, packets stay. */
+    /* The MAC's: its credits are set up anew, packets stay. */
     rcl_set(r, RCL_MAC_CBFC_CFG(1), 64 | 50ull << RCL_CBFC_LIMIT_SHIFT);
     rcl_set(r, RCL_CBFC_RST, 0xff);
     g_assert_cmphex(rcl_get(r, RCL_CBFC_LEVEL0) & 0xffff, ==, 0);
     rcl_set(r, RCL_AFH_CFG_EN, rcl_get(r, RCL_AFH_CFG_EN) |
                                1ull << RCL_CFG_VC_MAP);
     g_assert_cmphex(rcl_get(r, RCL_CBFC_LEVEL0) & 0xffff, ==, 50);
+    rcl_set(r, RCL_MAC_CBFC_CFG(1), 64 | 40ull << RCL_CBFC_LIMIT_SHIFT);
+    g_assert_cmphex(rcl_get(r, RCL_CBFC_LEVEL0) & 0xffff, ==, 50);
     rcl_set(r, RCL_SOFT_RESET, RCL_RESET_MAC);
-    g_assert_cmphex(rcl_get(r, RCL_CBFC_LEVEL0) & 0xffff, ==, 0);
+    g_assert_cmphex(rcl_get(r, RCL_CBFC_LEVEL0) & 0xffff, ==, 40);
     g_assert_cmphex(rcl_get(r, RCL_OST_FREE), ==, 511 | 16 << 16);
     /* The function's, as the bus has it. */
     qpci_config_writew(r->f->pci, 0x60 + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_BCR_FLR);

@@ -89,15 +89,6 @@ static void rx2_oversize(Rig *g)
     wait_counter(g, "drop_oversize", 1);
 }
 
-static void rx2_overflow(Rig *g)
-{
-    rcl_set(g->r, RCL_RING(RCL_RING_RX2) + RCL_RING_CTRL, 0);
-    for (unsigned i = 0; i < 5; i++) {
-        type2_put(g, 1024);
-    }
-    wait_counter(g, "drop_rx2", 1);
-}
-
 static void tx_disabled(Rig *g)
 {
     rcl_post(g->r, QP + 1, 64, 0, 0);
@@ -127,7 +118,6 @@ static const struct {
     { RCL_INTR_TX2_OVERSIZE, tx2_oversize, INFO2(0, 1) },
     { RCL_INTR_TX2_CREDIT, tx2_credit, INFO2(0, 1) },
     { RCL_INTR_RX2_OVERSIZE, rx2_oversize, INFO2(0, 2) },
-    { RCL_INTR_RX2_OVERFLOW, rx2_overflow, INFO2(1, 4) },
     { RCL_INTR_TX_DISABLED, tx_disabled, INFO1(QP + 1, 4) },
     { RCL_INTR_RX_DISABLED, rx_disabled, INFO1(QP + 1, 5) },
 };

@@ -52,7 +52,7 @@ struct rclink_port {
 	uint32_t ip;		/* own address */
 	uint16_t ethertype1, ethertype2;	/* of TYPE1, TYPE2: not Standard */
 	uint16_t retry_us;	/* time-out, document's time, to 8191; 0: none */
-	uint8_t retries;	/* before a QP fails, 0 to 15 */
+	uint8_t retries;	/* a QP fails at this time-out in a row, 0 to 15; 0 is 1 */
 	uint8_t ecn;		/* answer marked packets with CNPs */
 	uint32_t group_ip;	/* destination of TYPE2 */
 	uint64_t group_mac;	/* address of group 0; group n has n added */

@@ -39,7 +39,7 @@ static const char usage_text[] =
 "  -f FORMAT  standard, gen1, gen2, lite (standard)\n"
 "  -c FLOW    none, pfc, cbfc (none)\n"
 "  -r BYTES   rate limit: bytes in 65.536 us of the document's time\n"
-"  -R US,NUM  retry time-out and retries (100,15)\n"
+"  -R US,NUM  time-out, and at how many a QP fails (100,15)\n"
 "  -g NUM     group (0)\n"
 "  -a         have each 16th message answered at once, with its time\n"
 "  -w         sleep while there is nothing to do (else: busy)\n"

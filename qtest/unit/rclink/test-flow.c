@@ -387,6 +387,8 @@ static void test_rules(void)
     RigEnd *e = &r->e[0];
 
     rig_up(e, GEN1);
+    rig_set(e, RCL_XON_THR_RDMA, UINT64_C(0x7f) << 32);
+    rig_expect_errors(e, 1);    /* all of one class */
     rig_set(e, RCL_AFH_CFG_EN, cbfc_cfg(GEN1, 0, false));
     rig_expect_errors(e, 1);
     setup_credits(e, 256, 0, 1);
@@ -396,10 +398,12 @@ static void test_rules(void)
     g_assert_cmpuint(CNT(e, tx_type1), ==, 3);
     g_assert_cmpuint(credits_left(e, 0), ==, 0);
     rig_set(e, RCL_AFH_CFG_EN, cbfc_cfg(GEN1, 1, false));
-    rig_expect_errors(e, 0);
+    rig_expect_errors(e, 6);    /* ACKs need one alone */
     /* A CL below the limit. */
     setup_credits(e, 256, 0, 5);
-    rig_expect_errors(e, 6);    /* ACKs need one alone */
+    rig_expect_errors(e, 6);
+    setup_credits(e, 256, 0, 100);
+    rig_expect_errors(e, 0);
     rig_set(e, RCL_MAC_CBFC_CFG(0), credit_word(48, 0, 100));
     rig_set(e, RCL_CBFC_RST, 1);
     rig_expect_errors(e, 1);
@@ -413,9 +417,10 @@ static void test_rules(void)
                                UINT64_C(1) << RCL_CFG_VC_MAP);
     rig_expect_errors(e, 1);
     rig_set(e, RCL_AFH_CFG_EN, cbfc_cfg(GEN1, 1, false));
-    rig_set(e, RCL_XON_THR_RDMA, UINT64_C(1) << 39);
+    rig_set(e, RCL_XON_THR_RDMA, UINT64_C(0xff) << 32);
     rig_expect_errors(e, 1);
-    rig_set(e, RCL_XON_THR_RDMA, 0);
+    rig_set(e, RCL_XON_THR_RDMA, UINT64_C(0x7f) << 32);
+    rig_expect_errors(e, 0);
     /* GEN1 without TC has a tag, wanted or not. */
     rig_set(e, RCL_AFH_CFG_EN,
             cbfc_cfg(UINT64_C(1) << RCL_CFG_GEN1, 1, false) |

@@ -160,7 +160,7 @@ static const struct {
       "4a000000000b 82000000000a 88b5 41beef5a3e2460a5 b40a1f89"
       "00000000000000000000000000000000000000000000000000000000000000000000" },
     { "lite", RCL_LITE, .icrc = true, .hex =
-      "4a000102000b 82030405000a" REST },
+      "4a000102000b 820304050029" REST },       /* Dest_QP a5 in four banks */
 };
 
 static void test_frames(void)
@@ -284,6 +284,7 @@ static const struct {
     RclFormat format;
     RclKind kind;
     RclVerdict verdict;
+    bool no_port;               /* UDP_PORT_MEM2 is 0 */
 } kinds[] = {
     { "4791", "ffffffffffff 02000000000a 0800 450000280000400040110000"
       "0a0000010a000002 c00012b700140000 8000005a000000a5 00000000",
@@ -341,6 +342,9 @@ static const struct {
       RCL_TAKE },
     { "lite no key", "4a000102000b 02030405000a 0000", RCL_LITE, RCL_TYPE3,
       RCL_TAKE },
+    { "udp port 0", "02000000000b 02000000000a 0800"
+      "4500002400004000401100000a0000010a000002 0000000000100000"
+      "0000005a000000a5", RCL_STANDARD, RCL_TYPE3, RCL_TAKE, .no_port = true },
     { "lite no key, type2", "38000102000b 7f030405000a 0000", RCL_LITE, RCL_TYPE3,
       RCL_TAKE },
     { "runt", "4a000102000b 02030405000a 00", RCL_LITE, RCL_TYPE3,
@@ -357,6 +361,7 @@ static void test_kinds(void)
         RclView v;
 
         g_test_message("%s", kinds[i].name);
+        l.type2_dport = kinds[i].no_port ? 0 : l.type2_dport;
         if (n > 34 && get_be16(frame + 12) == 0x0800 &&
             kinds[i].verdict != RCL_BAD_IP_CSUM) {
             put_be16(frame + 24, core_csum_done(core_csum_add(0, frame + 14,
@@ -455,11 +460,11 @@ static void test_variants(void)
     l.lite_high = true;
     l.mac = 0x2a5;
     n = rcl_frame_put(&l, &h, payload, 64, out);
-    assert_frame(out, 12, "4a000102000b 82a9400002a5");
+    assert_frame(out, 12, "4a000102000b 820a400002a5");
     g_assert_cmpuint(n, ==, 12 + 61);
     g_assert_cmpint(rcl_frame_get(&l, out, n, scratch, &v), ==, RCL_TAKE);
     g_assert_cmpmem(v.data, v.len, payload, 64);
-    g_assert_cmphex(v.sa >> 30 & 0x3ff, ==, 0x2a5);
+    g_assert_cmphex(v.sa >> 30 & 0x3ff, ==, 0xa5 >> 2);
     /* TYPE2: multicast key, no ICRC. */
     l = layout_of(RCL_GEN2, false);
     h.kind = RCL_TYPE2;

@@ -164,6 +164,7 @@ static void test_layouts(void)
         r = rig_new(1, &cfg);
         e = &r->e[0];
         rig_up(e, 0);
+        rig_set(e, RCL_XON_THR_RDMA, UINT64_C(0x7f) << 32);
         e->errors = 0;
         rig_set(e, RCL_AFH_CFG_EN, packed ? UINT64_C(0x0ff1249358d11fc1)
                                           : UINT64_C(0x0ff12493ac688fc1));

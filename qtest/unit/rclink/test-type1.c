@@ -39,7 +39,7 @@ static void test_data(void)
         bool lite = format[f] == FORMAT(RCL_CFG_LITE);
         RigPacket p;
 
-        /* In Lite the QP is 10 * 4 + bank: the sender's address is 0a. */
+        /* In Lite SA is XPU_ID, 42 / 4. */
         rig_connect(r, 42, 0xff0);
         for (unsigned i = 0; i < 100; i++) {
             rig_post(&r->e[0], 42, 64 + i * 13 % 1281, i, 0);

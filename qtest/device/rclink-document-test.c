@@ -1,0 +1,136 @@
+/*
+ * rclink: single sentences of the document, as a driver and a peer meet them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "rclink-peer.h"
+
+/* The byte count that a set-up makes 0 is not reported (RC Link §12.11.7). */
+static void test_nocnp_zero(void)
+{
+    Rig g = rig_start(",time-scale=1", GEN1);
+    uint8_t ev[RCL_RING_ENTRY];
+    Got got;
+
+    rcl_set(g.r, RCL_RETRY_TIMER_CFG, 0);
+    rcl_set(g.r, RCL_EVENT_MASK, 1 << RCL_EV_NOCNP);
+    g.r->ev_tail = rcl_get(g.r, RCL_RING(RCL_RING_EVENT) + RCL_RING_HEAD);
+    rcl_set(g.r, RCL_NOCNP, 10);
+    rcl_post(g.r, QP, 64, 0, 0);
+    wire_get(&g, &got);
+    rcl_set(g.r, RCL_TX_CC_BYTE_CNT_MEM, 0);
+    qtest_clock_step(g.r->f->qts, 20000);
+    rcl_post(g.r, QP, 100, 0, 0);
+    wire_get(&g, &got);
+    qtest_clock_step(g.r->f->qts, 20000);
+    rcl_event_wait(g.r, RCL_EV_NOCNP, ev);
+    g_assert_cmpuint(ldl_le_p(ev + 4), ==, 100);
+    rig_stop(&g);
+}
+
+/* TYPE1's reset by software gives each packet's credit back (§12.1, §12.11.1). */
+static void test_type1_dropped(void)
+{
+    Rig g = rig_start("", GEN1);
+    Got got;
+
+    for (unsigned i = 0; i < 3; i++) {
+        rcl_post(g.r, QP, 64, i, 0);
+        wire_get(&g, &got);
+    }
+    g_assert_cmpuint(rcl_get(g.r, RCL_OST_FREE) & 0xffff, ==, 509);
+    rcl_set(g.r, RCL_SOFT_RESET, RCL_RESET_TYPE1);
+    for (unsigned i = 0; i < 3; i++) {
+        uint8_t ev[RCL_RING_ENTRY];
+
+        rcl_event_wait(g.r, RCL_EV_CREDIT, ev);
+        g_assert_cmpuint(lduw_le_p(ev + 2), ==, QP);
+        g_assert_cmphex(ldl_le_p(ev + 4), ==, RCL_EV_DROPPED + RCL_DROP_RESET);
+    }
+    g_assert_cmpuint(rcl_get(g.r, RCL_OST_FREE) & 0xffff, ==, 512);
+    rig_stop(&g);
+}
+
+/* tx_ack_time_en: the answers to a duplicate and to a gap have a time, too (§12.3.5). */
+static void test_all_acks(void)
+{
+    static const struct { unsigned psn, syndrome; } step[] = {
+        { 0, SYN_ACK }, { 0, SYN_ACK }, { 2, SYN_NAK },
+    };
+    Rig g = rig_start("", GEN1);
+
+    rcl_set(g.r, RCL_CTRL, RCL_CTRL_ACK_TIME);
+    for (unsigned i = 0; i < ARRAY_SIZE(step); i++) {
+        Got got;
+
+        request(&g, step[i].psn, 0, 64);
+        wire_get(&g, &got);
+        g_assert_cmpuint(got.opcode, ==, ACK);
+        g_assert_cmphex(got.field, ==, step[i].syndrome);
+        g_assert_cmpuint(got.ts_en, ==, 1);
+        g_assert_cmphex(got.ts, ==, 0x1234);
+    }
+    rig_stop(&g);
+}
+
+/* DMA_INTR_ST0[4] is there as long as DMA_INTR_ST1 has a bit (§12.12.3). */
+static void test_abnormal(void)
+{
+    Rig g = rig_start("", GEN1);
+
+    rcl_md_post(g.r, "", 0);
+    g_assert_cmphex(rcl_get(g.r, RCL_DMA_INTR_ST1), ==, 1 << RCL_ST1_TX_ZERO);
+    rcl_set(g.r, RCL_DMA_INTR_ST0, 0x1f);
+    g_assert_cmphex(rcl_get(g.r, RCL_DMA_INTR_ST0), ==, 1 << RCL_ST0_ABNORMAL);
+    rcl_set(g.r, RCL_DMA_INTR_ST1, 1 << RCL_ST1_TX_ZERO);
+    g_assert_cmphex(rcl_get(g.r, RCL_DMA_INTR_ST0), ==, 0);
+    rig_stop(&g);
+}
+
+/* What hardware cannot refuse is told when a register makes it so (§12.5). */
+static void test_constraints(void)
+{
+    Rig g = rig_start("", GEN1);
+    uint64_t cfg = GEN1 | 0x3full << RCL_CFG_CBFC_BANK0 |
+                   0x1ac688ull << RCL_CFG_VC_MAP | 1ull << RCL_CFG_CBFC_TYPE2 |
+                   01111ull << RCL_CFG_UF_TYPE1 | 0xffull << RCL_CFG_VC_OPEN;
+    uint64_t stop = 1ull << RCL_CFG_STOP_CBFC, hold = 0x7full << 32, was;
+
+    /* The MAC first: a limit of one longest frame, which a tag makes too small. */
+    for (unsigned v = 0; v < 8; v++) {
+        rcl_set(g.r, RCL_MAC_CBFC_CFG(v), 32 | (v == 1 ? 43ull : 1000) << 22);
+    }
+    rcl_set(g.r, RCL_CBFC_RST, 0xff);
+    rcl_set(g.r, RCL_XON_THR_RDMA, hold);
+    rcl_set(g.r, RCL_AFH_CFG_EN, cfg);
+    was = counter(&g, "guest_errors");
+    rcl_set(g.r, RCL_VLAN_CTRL, 0x81000001);
+    g_assert_cmpuint(counter(&g, "guest_errors"), ==, ++was);
+    rcl_set(g.r, RCL_VLAN_CTRL, 0x81000000);
+    g_assert_cmpuint(counter(&g, "guest_errors"), ==, was);
+    rcl_set(g.r, RCL_AFH_CFG_EN, cfg | 2ull << RCL_CFG_UF_TYPE1);
+    g_assert_cmpuint(counter(&g, "guest_errors"), ==, ++was);
+    rcl_set(g.r, RCL_AFH_CFG_EN, cfg);
+    rcl_set(g.r, RCL_XON_THR_RDMA, hold & ~(1ull << 32));
+    g_assert_cmpuint(counter(&g, "guest_errors"), ==, ++was);
+    /* One priority of two flows, with PFC. */
+    rcl_set(g.r, RCL_AFH_CFG_EN, cfg | stop);
+    rcl_set(g.r, RCL_XON_THR_RDMA, 3ull << 39);
+    g_assert_cmpuint(counter(&g, "guest_errors"), ==, was);
+    rcl_set(g.r, RCL_AFH_CFG_EN, (cfg | stop) & ~(7ull << (RCL_CFG_VC_MAP + 3)));
+    g_assert_cmpuint(counter(&g, "guest_errors"), ==, ++was);
+    rig_stop(&g);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/rclink-document/nocnp-zero", test_nocnp_zero);
+    qtest_add_func("/rclink-document/type1-dropped", test_type1_dropped);
+    qtest_add_func("/rclink-document/all-acks", test_all_acks);
+    qtest_add_func("/rclink-document/abnormal", test_abnormal);
+    qtest_add_func("/rclink-document/constraints", test_constraints);
+    return g_test_run();
+}
