@@ -52,7 +52,7 @@ static void test_told(void)
             g_assert_cmphex(ev.b, ==, 0x1000 | i);
         }
         g_assert_false(rig_event(e, &ev));
-        g_assert_cmphex(rig_get(e, RCL_EVENT_MASK), ==, 0xfe);
+        g_assert_cmphex(rig_get(e, RCL_EVENT_MASK), ==, 0x1fe);
         rclink_wire_stop(e->d, false);
         rig_settle(r);
         g_assert_cmpuint(CNT(e, tx_type1), ==, 0);
