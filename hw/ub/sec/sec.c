@@ -125,13 +125,14 @@ void ub_sec_guard(UbSec *sec, bool on)
 
 bool ub_sec_may_send(const UbSec *sec, const UbSecHead *h)
 {
-    const Entity *e = &sec->entity[(h->from - 1) % UB_SEC_TARGETS];
     bool narrow = h->form == UB_SEC_SHORT, instance;
+    const Entity *e;
     uint32_t upi;
 
     if (!h->from) {
         return true;
     }
+    e = &sec->entity[(h->from - 1) % UB_SEC_TARGETS];
     instance = ub_sec_is_instance(h->from - 1);
     if (!sec->guard && !instance) {
         return true;

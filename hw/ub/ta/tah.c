@@ -169,7 +169,9 @@ static void put_ext(const UbTahForm *form, const UbTah *t, UbTahExt ext,
         put_be32(p, t->token);
         break;
     case UB_EXT_BE:
-        memcpy(p, t->be, t->be_len);
+        if (t->be_len) {
+            memcpy(p, t->be, t->be_len);
+        }
         break;
     case UB_EXTS:
         break;

@@ -487,10 +487,7 @@ static void ubc_pci_reset(Object *obj, ResetType type)
 static void ubc_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
                              int len)
 {
-    /* All BARs come or go at once: the machine's map is made anew once. */
-    memory_region_transaction_begin();
     pci_default_write_config(pci, addr, value, len);
-    memory_region_transaction_commit();
     if (pci_is_express(pci)) {
         pcie_aer_write_config(pci, addr, value, len);
         pcie_cap_flr_write_config(pci, addr, value, len);
