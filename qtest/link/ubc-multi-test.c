@@ -565,27 +565,14 @@ static void test_source(void)
 
 #define HOLD_US 100000      /* much less than a target waits for what is missing */
 
-/* Packets of one queue that are spread over ports with a CNA each are one sender's: their
- * completions at the target are in the order that they were posted in (ODR[2], §7.3.2),
- * though the first one comes last. */
-static void test_spread_order(const void *how)
+/* Messages of one queue, of which the first comes last: they complete at the target in the
+ * order that they were posted in (ODR[2], §7.3.2). */
+static void first_last(Multi *m, unsigned n)
 {
-    const bool by_lbf = how;
-    const unsigned n = 12;
-    unsigned ports;
-    uint64_t all;
-    Counts was;
-    Multi m;
-    Eng *a = &m.e[0], *b = &m.e[1];
+    Eng *a = &m->e[0], *b = &m->e[1];
 
-    start(&m, by_lbf ? ",tp-ctp-spray=on" : "");
-    for (unsigned p = 0; p < PORTS; p++) {
-        port_cna(a, p, CNA_OF(0, p));
-    }
-    lead(a, &(Way){ .rt = by_lbf ? 0 : UB_RT__PACKET });
     eng_set_faults(b, false, "'ta-opcode': 1, 'nth': 1, 'action': 'delay',"
                    " 'delay-us': " G_STRINGIFY(HOLD_US));
-    was = counts(&m, 0);
     for (unsigned i = 0; i < n; i++) {
         uint8_t *s = ubq_sqe(&a->queue, 1);
 
@@ -609,6 +596,28 @@ static void test_spread_order(const void *how)
     for (unsigned i = 0; i < n; i++) {
         eng_complete(a, UBQ_STATUS_OK);
     }
+}
+
+/* Packets of one queue that are spread over ports with a CNA each are one sender's: their
+ * completions at the target are in the order that they were posted in (ODR[2], §7.3.2),
+ * though the first one comes last. */
+static void test_spread_order(const void *how)
+{
+    const bool by_lbf = how;
+    const unsigned n = 12;
+    unsigned ports;
+    uint64_t all;
+    Counts was;
+    Multi m;
+    Eng *a = &m.e[0];
+
+    start(&m, by_lbf ? ",tp-ctp-spray=on" : "");
+    for (unsigned p = 0; p < PORTS; p++) {
+        port_cna(a, p, CNA_OF(0, p));
+    }
+    lead(a, &(Way){ .rt = by_lbf ? 0 : UB_RT__PACKET });
+    was = counts(&m, 0);
+    first_last(&m, n);
     ports = used(&m, 0, &was, false, &all);
     g_assert_cmpuint(__builtin_popcount(ports), >, 1);
     stop(&m);
@@ -793,30 +802,7 @@ static void test_group_cnas(void)
         port_cna(b, p, CNA_OF(1, p));
     }
     open_group(&m, UB_TPG_ROUND);
-    eng_set_faults(b, false, "'ta-opcode': 1, 'nth': 1, 'action': 'delay',"
-                   " 'delay-us': " G_STRINGIFY(HOLD_US));
-    for (unsigned i = 0; i < n; i++) {
-        uint8_t *s = ubq_sqe(&a->queue, 1);
-
-        ubq_recv(&b->queue, b->room + i * 4096, 4096);
-        ubq_sqe_put(s, UB_TA_SEND_IMM | UBQ_SQE_ORDERED_CQE, ENG_DEST, a->room, LEN);
-        put_le32(s + UBQ_SQE_TARGET, b->queue.id);
-        put_le64(s + UBQ_SQE_IMM, i);
-        ubq_post(&a->queue, s, 1);
-        if (!i) {
-            QUBC_WAIT(eng_faults(b, false, "delay") == 1);
-        }
-    }
-    QUBC_WAIT(eng_counter(b, "transaction", "rx-requests") == n - 1);
-    g_assert_null(ubq_cq_poll(&b->cq));
-    qtest_clock_step(b->q->qts, HOLD_US * 1000ll);
-    for (unsigned i = 0; i < n; i++) {
-        g_assert_cmpuint(get_le64(eng_complete(b, UBQ_STATUS_OK) + UBQ_CQE_IMMEDIATE),
-                         ==, i);
-    }
-    for (unsigned i = 0; i < n; i++) {
-        eng_complete(a, UBQ_STATUS_OK);
-    }
+    first_last(&m, n);
     for (unsigned c = 0; c < PORTS; c++) {
         g_assert_cmpuint(sent_by(&m, c), ==, 1);
     }
