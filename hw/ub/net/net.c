@@ -96,6 +96,7 @@ const UbNetConfig *ub_net_config(const UbNet *net)
 const char *ub_net_configure(UbNet *net, const UbNetConfig *cfg)
 {
     const char *why = ub_net_config_check(cfg);
+    bool maps, borders;
 
     if (why) {
         return why;
@@ -106,16 +107,16 @@ const char *ub_net_configure(UbNet *net, const UbNetConfig *cfg)
         cfg->forward != net->conf.forward) {
         return "ports, route entries and forwarding do not change";
     }
-    if (memcmp(cfg->vl_out, net->conf.vl_out, sizeof(cfg->vl_out))) {
-        net->conf = *cfg;
-        net_vl_power_on(net); /* a manager's maps are not any more */
-    }
-    if (cfg->border_ports != net->conf.border_ports ||
-        cfg->border_plain != net->conf.border_plain) {
-        net->conf = *cfg;
-        net_border_power_on(net); /* nor its borders */
-    }
+    maps = memcmp(cfg->vl_out, net->conf.vl_out, sizeof(cfg->vl_out));
+    borders = cfg->border_ports != net->conf.border_ports ||
+              cfg->border_plain != net->conf.border_plain;
     net->conf = *cfg;
+    if (maps) {
+        net_vl_power_on(net); /* a manager's are not any more */
+    }
+    if (borders) {
+        net_border_power_on(net);
+    }
     net_kick(net); /* the watchdog's time may be another */
     return NULL;
 }
