@@ -545,7 +545,9 @@ static void test_ctp(void)
     QUBC_WAIT(tp(a, "rx-cnp") > 0);
     complete_paced(&j, MANY);
     eng_check(&j.f.e[1], BIG, 6);
-    /* Half a megabyte a second, or less: 4 KiB take 8 ms, and the clock stands. */
+    /* Half a megabyte a second, by one CNP: 4 KiB take 8 ms, those of the last packet
+     * are over, and then the clock stands. */
+    qtest_clock_step(a->q->qts, 10000000);
     post_writes(&j, few, 4096);
     QUBC_WAIT(eng_counter(a, "transaction", "tx-requests") > MANY * 16);
     sent = eng_counter(a, "transaction", "tx-requests");
