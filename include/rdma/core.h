@@ -78,8 +78,8 @@ typedef struct RdmaPersOps {
     /*
      * Migration: describe the private area of an object, within the section
      * of that object and behind what the core has of it (attributes, state,
-     * work).  All CQs come before all SRQs, these before all QPs.  Without
-     * one, the area travels as raw bytes.
+     * work).  All CQs come before all SRQs, these before all QPs.  NULL where
+     * there is no such area.
      */
     void (*qp_image)(void *p, RdmaQp *qp, CoreImage *im);
     void (*cq_image)(void *p, RdmaCq *cq, CoreImage *im);

@@ -70,8 +70,7 @@ static void drop_srq(void *opaque, void *srq)
 
 void rdma_reset(RdmaDev *dev)
 {
-    mcast_reset(dev);
-    core_table_foreach(&dev->qps, drop_qp, dev);
+    core_table_foreach(&dev->qps, drop_qp, dev);     /* and their groups */
     core_table_foreach(&dev->cqs, drop_cq, dev);
     core_table_foreach(&dev->srqs, drop_srq, dev);
     memset(&dev->held, 0, sizeof(dev->held));

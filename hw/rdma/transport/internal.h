@@ -397,7 +397,6 @@ bool rx_pkey_fits(RdmaQp *qp, RxPacket *pkt);
 /* ---- mcast.c ---- */
 void mcast_rx(RdmaDev *dev, RxPacket *pkt);
 bool mcast_own(const RdmaDev *dev, uint32_t ip);
-void mcast_reset(RdmaDev *dev);
 void mcast_forget_qp(RdmaDev *dev, uint32_t qpn);
 
 /* ---- fault.c ---- */

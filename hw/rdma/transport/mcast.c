@@ -101,13 +101,6 @@ void mcast_forget_qp(RdmaDev *dev, uint32_t qpn)
     }
 }
 
-void mcast_reset(RdmaDev *dev)
-{
-    while (dev->mcast->len) {
-        group_free(dev, dev->mcast->len - 1);
-    }
-}
-
 bool mcast_own(const RdmaDev *dev, uint32_t ip)
 {
     for (guint i = 0; i < dev->mcast->len; i++) {

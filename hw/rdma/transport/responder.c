@@ -439,9 +439,7 @@ static Check check_length(RdmaQp *qp, const RxPacket *pkt)
     uint16_t f = pkt->op->flags;
     uint64_t total;
 
-    if (!(f & ROCE_F_PAYLOAD)) {
-        return PASS;
-    }
+    /* What has no payload is First and Last, and passes as empty. */
     if (f & ROCE_F_LAST ? pkt->paylen > qp->mtu ||
                           (!(f & ROCE_F_FIRST) && !pkt->paylen) :
                           pkt->paylen != qp->mtu) {

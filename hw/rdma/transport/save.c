@@ -357,14 +357,6 @@ static void image_responder(RdmaQp *qp, CoreImage *im)
 
 /* ---- objects ---- */
 
-/* The private area, by the personality. */
-static void image_priv(CoreImage *im, void *priv, size_t size)
-{
-    if (size) {
-        core_image_bytes(im, priv, size);
-    }
-}
-
 static void image_cq(RdmaDev *dev, CoreImage *im, void *object)
 {
     const RdmaPersOps *pers = dev->cfg.pers;
@@ -379,8 +371,6 @@ static void image_cq(RdmaDev *dev, CoreImage *im, void *object)
     if (core_image_check(im, cq, "two CQs have one number")) {
         if (pers->cq_image) {
             pers->cq_image(dev->cfg.pers_opaque, cq, im);
-        } else {
-            image_priv(im, rdma_cq_priv(cq), pers->cq_priv);
         }
     }
     core_image_end(im);
@@ -400,8 +390,6 @@ static void image_srq(RdmaDev *dev, CoreImage *im, void *object)
     if (core_image_check(im, srq, "two SRQs have one number")) {
         if (pers->srq_image) {
             pers->srq_image(dev->cfg.pers_opaque, srq, im);
-        } else {
-            image_priv(im, rdma_srq_priv(srq), pers->srq_priv);
         }
     }
     core_image_end(im);
@@ -432,8 +420,6 @@ static void qp_parts(RdmaQp *qp, CoreImage *im)
     }
     if (pers->qp_image) {
         pers->qp_image(qp->dev->cfg.pers_opaque, qp, im);
-    } else {
-        image_priv(im, qp->priv, pers->qp_priv);
     }
 }
 

@@ -68,6 +68,7 @@ static void *op_map(void *opaque, uint64_t addr, size_t *len, bool write)
 {
     Double *d = opaque;
 
+    d->map_asked = *len;
     if (!d->maps || !mem_ok(addr, *len)) {
         return NULL;
     }

@@ -41,6 +41,7 @@ typedef struct Double {
     bool cq_full, bad_sq, bad_rq, revoked;
     bool maps;                  /* atomics find the memory itself: odd engines */
     int mapped;
+    size_t map_asked;           /* bytes, the last time */
     struct Double *peer;
     uint64_t rules;
     unsigned changes;           /* of a QP's state by the engine */

@@ -353,6 +353,7 @@ static void test_compare_swap(void)
         uint8_t *cell = double_ptr(t.d, 1, MEM + 8);
 
         t.d->maps = maps;
+        t.d->map_asked = 0;
         put_le64(cell, 5);
         for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
             uint8_t ext[ROCE_ATOMIC_BYTES];
@@ -367,6 +368,7 @@ static void test_compare_swap(void)
                                      roce_ops[ROCE_ATOMIC_ACK].atomack), ==,
                             rows[i].before);
             g_assert_cmphex(get_le64(cell), ==, rows[i].after);
+            g_assert_cmpuint(t.d->map_asked, ==, 8);
             g_bytes_unref(f);
         }
         teardown(&t);
@@ -485,6 +487,141 @@ static void test_physical(void)
     teardown(&t);
 }
 
+/* Other attributes of a QP do not make it ask anew where its peer is: with a wire
+ * that stopped, nothing leaves. */
+static void test_modify_stopped(void)
+{
+    T t = setup(RDMA_UC);
+    RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 8, t.key);
+    RdmaQpAttr a = *rdma_qp_attr(t.qp);
+
+    double_send(t.d, t.qp, &w);
+    double_poll(t.d, 1000);
+    g_bytes_unref(double_take(t.d));
+    rdma_wire_stop(t.d->dev, true);
+    rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_ACCESS | RDMA_QPA_TIMEOUT);
+    double_send(t.d, t.qp, &w);
+    double_poll(t.d, 1000);
+    g_assert_cmpuint(t.d->wire->len, ==, 0);
+    rdma_wire_stop(t.d->dev, false);
+    double_poll(t.d, 1000);
+    g_bytes_unref(double_take(t.d));
+    teardown(&t);
+}
+
+/* A region of all bus addresses. */
+static uint32_t all_memory(T *t)
+{
+    RdmaMr mr = {
+        .key = 2 << 8 | 0x5a, .pd = 7, .access = RDMA_ACC_RIGHTS,
+        .physical = true, .length = UINT64_MAX,
+    };
+
+    rdma_mr_set(t->d->dev, 2, &mr);
+    return mr.key;
+}
+
+/* 2 GiB can be read at once, and not a byte more (IB 1.3 §9.7.4.1.6). */
+static void test_longest_read(void)
+{
+    for (unsigned more = 0; more < 2; more++) {
+        T t = setup(RDMA_RC);
+        uint32_t key = all_memory(&t);
+        uint8_t ext[ROCE_RETH_BYTES];
+
+        t.d->wire_room = 1;
+        reth_put(ext, MEM_BUS, key, (1u << 31) + more);
+        feed(&t, ROCE_READ_REQ, QPN, 0, ext, sizeof(ext));
+        if (more) {
+            g_assert_cmphex(answer(&t, ROCE_ACK) >> 24, ==,
+                            AETH_NAK | NAK_INVALID_REQUEST);
+        } else {
+            answer(&t, ROCE_READ_FIRST);
+            answer(&t, ROCE_READ_MIDDLE);
+        }
+        g_ptr_array_set_size(t.d->wire, 0);
+        teardown(&t);
+    }
+}
+
+/* The same of a Write, of which the last bytes come. */
+static void test_longest_write(void)
+{
+    for (unsigned more = 0; more < 2; more++) {
+        T t = setup(RDMA_RC);
+        uint32_t key = all_memory(&t), len = (1u << 31) + more * MTU;
+        uint8_t ext[ROCE_RETH_BYTES + MTU] = { 0 };
+        Responder *r = &t.qp->resp;
+
+        reth_put(ext, MEM_BUS, key, len);
+        feed(&t, ROCE_WRITE_FIRST, QPN, 0, ext, sizeof(ext));
+        g_assert_cmphex(answer(&t, ROCE_ACK) >> 24, ==, AETH_CREDITS_NONE);
+        r->got = len - MTU;             /* as if all between had come */
+        r->va = MEM_BUS + 0x1000 - r->got;
+        memset(ext, 0x77, MTU);
+        feed(&t, ROCE_WRITE_LAST, QPN, 1, ext, MTU);
+        g_assert_cmphex(answer(&t, ROCE_ACK) >> 24, ==, more ?
+                        AETH_NAK | NAK_INVALID_REQUEST : AETH_CREDITS_NONE);
+        g_assert_cmphex(t.d->mem[0x1000 + MTU - 1], ==, more ? 0 : 0x77);
+        teardown(&t);
+    }
+}
+
+/* An answer to a QP that has asked nothing yet. */
+static void test_answer_early(void)
+{
+    T t = setup(RDMA_RC);
+    RdmaQpAttr a = *rdma_qp_attr(t.qp);
+    uint8_t aeth[ROCE_AETH_BYTES];
+
+    a.state = RDMA_QPS_RESET;
+    rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_STATE);
+    for (a.state = RDMA_QPS_INIT; a.state <= RDMA_QPS_RTR; a.state++) {
+        rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_ALL);
+    }
+    aeth_put(aeth, AETH_ACK, 1);
+    feed(&t, ROCE_ACK, QPN, 0, aeth, sizeof(aeth));
+    g_assert_cmpuint(rdma_counters(t.d->dev)->rx_qp_state, ==, 1);
+    g_assert_cmpuint(rdma_counters(t.d->dev)->rx_ghost, ==, 0);
+    teardown(&t);
+}
+
+/* A message that cannot be repeated, for its region is gone, ends the repetition:
+ * what is behind it is of no use to the peer. */
+static void test_repeat_fails(void)
+{
+    T t = setup(RDMA_RC);
+    uint32_t gone = double_mr(t.d, 3, MEM, 0x10000, 0x1000, RDMA_ACC_RIGHTS);
+    uint8_t aeth[ROCE_AETH_BYTES];
+    GBytes *f;
+
+    for (unsigned i = 0; i < 3; i++) {
+        RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 8, i == 1 ? gone : t.key);
+
+        double_send(t.d, t.qp, &w);
+    }
+    double_poll(t.d, 1000);
+    g_assert_cmpuint(t.d->wire->len, ==, 3);
+    g_ptr_array_set_size(t.d->wire, 0);
+    rdma_mr_clear(t.d->dev, 3);
+    double_poll(t.d, 1000 + (INT64_C(4096) << 14));
+    g_assert_cmpuint(t.d->wire->len, ==, 1);
+    f = double_take(t.d);
+    g_assert_cmphex(bth_psn(frame_bth(f)), ==, PSN);
+    g_bytes_unref(f);
+    g_assert_cmpuint(t.d->cqes->len, ==, 0);
+    aeth_put(aeth, AETH_ACK, 1);
+    f = frame_make(PEER, US, ROCE_ACK, false, QPN, PSN, aeth, sizeof(aeth));
+    rdma_rx_frame(t.d->dev, g_bytes_get_data(f, NULL), g_bytes_get_size(f),
+                  2000 + (INT64_C(4096) << 14));
+    g_bytes_unref(f);
+    double_poll(t.d, 2000 + (INT64_C(4096) << 14));
+    g_assert_cmpint(double_cqe(t.d).status, ==, RDMA_WC_SUCCESS);
+    g_assert_cmpint(double_cqe(t.d).status, ==, RDMA_WC_LOC_PROT);
+    g_assert_cmpint(double_cqe(t.d).status, ==, RDMA_WC_FLUSH);
+    teardown(&t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -505,5 +642,10 @@ int main(int argc, char **argv)
     g_test_add_func("/life/addresses", test_addresses);
     g_test_add_func("/life/physical", test_physical);
     g_test_add_func("/life/established", test_established);
+    g_test_add_func("/life/modify-stopped", test_modify_stopped);
+    g_test_add_func("/life/longest-read", test_longest_read);
+    g_test_add_func("/life/longest-write", test_longest_write);
+    g_test_add_func("/life/answer-early", test_answer_early);
+    g_test_add_func("/life/repeat-fails", test_repeat_fails);
     return g_test_run();
 }

@@ -225,6 +225,7 @@ static void test_destinations(void)
         RdmaAv av;
         uint8_t mac[6];
         uint32_t dip, sip;
+        uint8_t ttl;
     } t[] = {
         { { .has_grh = true, .dgid = { 0xff, 0x0e, [10] = 0xff, 0xff, 239,
                                        0x81, 2, 3 } },
@@ -234,10 +235,38 @@ static void test_destinations(void)
         { { .dip = 0x0a000002, .sip = 0x01020304,
             .dmac = { 2, 9, 9, 9, 9, 9 }, .smac = { 4, 4, 4, 4, 4, 4 } },
           { 2, 9, 9, 9, 9, 9 }, 0x0a000002, 0x01020304 },
+        { { .dip = 0x0a000002, .dmac = { 2, 9, 9, 9, 9, 9 }, .hop_limit = 7,
+            .tclass = 0x5c },
+          { 2, 9, 9, 9, 9, 9 }, 0x0a000002, 0x0a000001, 7 },
+        /* A GID that is an IPv4 address: from the GID of the path, if it is one. */
+        { { .has_grh = true, .dgid = { [10] = 0xff, 0xff, 10, 0, 0, 2 },
+            .dmac = { 2, 9, 9, 9, 9, 9 } },
+          { 2, 9, 9, 9, 9, 9 }, 0x0a000002, 0x0a000001 },
+        { { .has_grh = true, .dgid = { [10] = 0xff, 0xff, 10, 0, 0, 2 },
+            .sgid_index = 31, .dmac = { 2, 9, 9, 9, 9, 9 } },
+          { 2, 9, 9, 9, 9, 9 }, 0x0a000002, 0x0a00004d },
+        { { .has_grh = true, .dgid = { [10] = 0xff, 0xff, 10, 0, 0, 2 },
+            .sgid_index = 31, .sip = 0x01020304, .dmac = { 2, 9, 9, 9, 9, 9 } },
+          { 2, 9, 9, 9, 9, 9 }, 0x0a000002, 0x01020304 },
+        { { .has_grh = true, .dgid = { 0xff, 0x0e, [10] = 0xff, 0xff, 224, 0,
+                                       0, 9 }, .sip = 0x01020304 },
+          { 1, 0, 0x5e, 0, 0, 9 }, 0xe0000009, 0x01020304 },
+        /* By LIDs: each of ours is an address. */
+        { { .dlid = 2, .path_bits = 2, .dmac = { 2, 9, 9, 9, 9, 9 } },
+          { 2, 9, 9, 9, 9, 9 }, 0x0a4c0002, 0x0a4c0003 },
+        { { .dlid = 0xbfff, .sip = 0x01020304, .dmac = { 2, 9, 9, 9, 9, 9 } },
+          { 2, 9, 9, 9, 9, 9 }, 0x0a4cbfff, 0x01020304 },
+        { { .dip = 0xffffffff }, { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
+          0xffffffff, 0x0a000001 },
     };
     Double *d = engine(NULL);
     RdmaQp *qp = double_qp(d, QPN, RDMA_UD, PEER, 9, 0, 0, 1);
+    RdmaPort port = *rdma_port(d->dev);
 
+    memcpy(port.gid[31], (uint8_t[16]) { [10] = 0xff, 0xff, 10, 0, 0, 77 }, 16);
+    rdma_port_set(d->dev, &port);
+    double_poll(d, 0);
+    g_assert_cmpuint(d->wire->len, ==, 0);
     for (int i = 0; i < G_N_ELEMENTS(t); i++) {
         RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 3, 0x15a);
         GBytes *f;
@@ -253,21 +282,27 @@ static void test_destinations(void)
         g_assert_cmpmem(p, 6, t[i].mac, 6);
         g_assert_cmphex(get_be32(p + 26), ==, t[i].sip);
         g_assert_cmphex(get_be32(p + 30), ==, t[i].dip);
-        g_assert_cmphex(p[22], ==, 64);
+        g_assert_cmphex(p[22], ==, t[i].ttl ? t[i].ttl : 64);
+        g_assert_cmphex(p[15], ==, t[i].av.tclass);
+        g_assert_cmphex(p[11], ==, t[i].av.smac[0] ? 4 : US);
+        g_assert_true(core_csum_ipv4_right(p + 14));
         /* The pad byte behind three is 0. */
         g_assert_cmphex(get_be32(frame_bth(f) + 20), ==, 0x77777700);
         g_bytes_unref(f);
         double_cqe(d);
     }
-    /* A LID of a group has no address. */
-    {
+    /* A LID of a group has no address, nor has nobody. */
+    for (unsigned i = 0; i < 4; i++) {
         RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 3, 0x15a);
 
-        w.av.dlid = 0xc000;
+        w.av.dlid = i ? 0 : 0xc000;
+        w.av.has_grh = i > 1;
+        w.av.dgid[10] = w.av.dgid[11] = 0xff;   /* of address 0.0.0.0 */
+        w.av.dgid[0] = i > 2;
         double_send(d, qp, &w);
         double_poll(d, 1000);
         g_assert_cmpuint(d->wire->len, ==, 0);
-        g_assert_cmpuint(rdma_counters(d->dev)->tx_dropped, ==, 1);
+        g_assert_cmpuint(rdma_counters(d->dev)->tx_dropped, ==, i + 1);
         double_cqe(d);
     }
     double_free(d);
@@ -302,6 +337,9 @@ static void test_grh(void)
         f = frame_make(PEER, US, ROCE_OP(RDMA_UD, ROCE_SEND_ONLY), false, QPN,
                        0, ext, sizeof(ext));
         p = g_bytes_unref_to_data(f, &len);
+        p[15] = 0x5c;                   /* traffic class */
+        put_be16(p + 24, 0);
+        put_be16(p + 24, core_csum_done(core_csum_add(0, p + 14, 20)));
         if (lid) {
             put_be32(p + 26, 0x0a4c0002);
             put_be32(p + 30, 0x0a4c0001);
@@ -312,7 +350,7 @@ static void test_grh(void)
         rdma_rx_frame(d->dev, p, len, 1000);
         g_free(p);
         g_assert_cmpint(double_cqe(d).has_grh, ==, !lid);
-        g_assert_cmphex(get_be32(g), ==, 0x60000000);
+        g_assert_cmphex(get_be32(g), ==, 0x65c00000);
         g_assert_cmphex(get_be16(g + 4), ==, 12 + 8 + 12 + 4);
         g_assert_cmphex(g[6], ==, 0x1b);
         g_assert_cmphex(g[7], ==, 64);
@@ -352,6 +390,118 @@ static void test_no_icrc(void)
     double_free(e);
 }
 
+/* Which addresses are ours, and what LIDs and GIDs of groups are in IPv4. */
+static void test_own(void)
+{
+    static const struct {
+        uint32_t ip;
+        bool own;
+    } rows[] = {
+        { 0, false }, { 0x0a000001, true }, { 0x0a000002, false },
+        { 0x0a4c0003, false }, { 0x0a4c0004, true }, { 0x0a4c0007, true },
+        { 0x0a4c0008, false }, { 0x0a4c0000, false }, { 0x0a4d0004, false },
+        { 0x0a00004d, true }, { 0x0a00004e, false }, { 0x0a00004f, false },
+        { 0xffffffff, false },
+    };
+    static const uint8_t groups[][16] = {
+        { 0xff, 0x0e, [10] = 0xff, 0xff, 0xe0, 1, 2, 3 },
+        { 0xff, 0x0e, [10] = 0xff, 0xff, 0xef, 1, 2, 3 },
+        { 0xff, 0x0e, [10] = 0xff, 0xff, 0xd0, 1, 2, 3 },
+        { 0xff, 0x0e, [10] = 0xff, 0xfe, 0xe0, 1, 2, 3 },
+        { 0xff, 0x0e, [10] = 0xfe, 0xff, 0xe0, 1, 2, 3 },
+        { 0xff, 0x0e, [2] = 1, [10] = 0xff, 0xff, 0xe0, 1, 2, 3 },
+        { 0xff, 0x0e, [9] = 1, [10] = 0xff, 0xff, 0xe0, 1, 2, 3 },
+    };
+    Double *d = engine(NULL);
+    RdmaPort p = *rdma_port(d->dev);
+
+    p.lid = 4;
+    p.lmc = 2;
+    memcpy(p.gid[31], (uint8_t[16]) { [10] = 0xff, 0xff, 10, 0, 0, 77 }, 16);
+    memcpy(p.gid[1], (uint8_t[16]) { [9] = 1, 0xff, 0xff, 10, 0, 0, 78 }, 16);
+    memcpy(p.gid[2], (uint8_t[16]) { [10] = 0xfe, 0xff, 10, 0, 0, 79 }, 16);
+    rdma_port_set(d->dev, &p);
+    double_poll(d, 0);
+    g_ptr_array_set_size(d->wire, 0);
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_assert_cmpint(net_is_own(d->dev, rows[i].ip), ==, rows[i].own);
+    }
+    g_assert_cmphex(rdma_lid_to_ip(d->dev, 0), ==, 0);
+    g_assert_cmphex(rdma_lid_to_ip(d->dev, 1), ==, 0x0a4c0001);
+    g_assert_cmphex(rdma_lid_to_ip(d->dev, 0xfffe), ==, 0x0a4cfffe);
+    g_assert_cmphex(rdma_lid_to_ip(d->dev, 0xffff), ==, 0xffffffff);
+    g_assert_cmphex(rdma_ip_to_lid(d->dev, 0), ==, 0xffff);
+    g_assert_cmphex(rdma_ip_to_lid(d->dev, 0x0a4c1234), ==, 0x1234);
+    g_assert_cmphex(rdma_ip_to_lid(d->dev, 0x0a4d1234), ==, 0);
+    g_assert_cmphex(rdma_ip_to_lid(d->dev, 0x8a4c1234), ==, 0);
+    p.lid = 0;                  /* without a LID, none is ours */
+    rdma_port_set(d->dev, &p);
+    g_assert_false(net_is_own(d->dev, 0x0a4c0001));
+    for (unsigned i = 0; i < G_N_ELEMENTS(groups); i++) {
+        uint32_t ip = i < 2 ? get_be32(groups[i] + 12) :
+                      0xef000000 | (~core_crc32(UINT32_MAX, groups[i], 16) &
+                                    0xffffff);
+
+        g_assert_cmphex(rdma_mgid_to_ip(groups[i]), ==, ip);
+    }
+    double_free(d);
+}
+
+/* What is no question or answer of ARP over Ethernet teaches nothing. */
+static void test_arp_odd(void)
+{
+    static const struct {
+        uint8_t at, value;
+    } odd[] = { { 15, 2 }, { 14, 1 }, { 16, 9 }, { 17, 1 }, { 18, 5 },
+                { 19, 5 } };
+    Double *d = engine(NULL);
+    const RdmaCounters *c = rdma_counters(d->dev);
+    unsigned known = 0;
+    uint8_t f[42];
+
+    for (unsigned i = 0; i <= G_N_ELEMENTS(odd); i++) {
+        arp(f, 1, PEER, 0x0a000002, NULL, 0x0a000001);
+        if (i < G_N_ELEMENTS(odd)) {
+            f[odd[i].at] = odd[i].value;
+        }
+        rdma_rx_frame(d->dev, f, i < G_N_ELEMENTS(odd) ? 42 : 41, 0);
+        double_poll(d, 0);
+        g_assert_cmpuint(d->wire->len, ==, 0);
+        g_assert_cmpuint(c->arp_rx, ==, 0);
+    }
+    /* Of our own address; an answer that nobody asked for; one to others. */
+    arp(f, 1, PEER, 0x0a000001, NULL, 0x0a000001);
+    rdma_rx_frame(d->dev, f, 42, 0);
+    arp(f, 1, PEER, 0x0a000002, NULL, 0x0a000003);
+    rdma_rx_frame(d->dev, f, 42, 0);
+    double_poll(d, 0);
+    g_assert_cmpuint(d->wire->len, ==, 0);
+    g_assert_cmpuint(c->arp_rx, ==, 2);
+    for (int i = 0; i < NEIGH_SLOTS; i++) {
+        g_assert_cmpint(d->dev->neigh[i].state, ==, NEIGH_FREE);
+    }
+    /* An answer to us is learnt, and then a change, whoever it is told. */
+    arp(f, 2, PEER, 0x0a000002, (const uint8_t[6]) { 2, 0, 0, 0, 0, US },
+        0x0a000001);
+    rdma_rx_frame(d->dev, f, 42, 0);
+    arp(f, 1, 9, 0x0a000002, NULL, 0x0a000002);
+    rdma_rx_frame(d->dev, f, 42, 0);
+    double_poll(d, 0);
+    g_assert_cmpuint(d->wire->len, ==, 0);
+    for (int i = 0; i < NEIGH_SLOTS; i++) {
+        const Neigh *k = &d->dev->neigh[i];
+
+        if (k->state != NEIGH_FREE) {
+            g_assert_cmpint(k->state, ==, NEIGH_KNOWN);
+            g_assert_cmphex(k->ip, ==, 0x0a000002);
+            g_assert_cmphex(k->mac[5], ==, 9);
+            known++;
+        }
+    }
+    g_assert_cmpuint(known, ==, 1);
+    double_free(d);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -365,5 +515,7 @@ int main(int argc, char **argv)
     TEST("destinations", destinations);
     TEST("grh", grh);
     TEST("no-icrc", no_icrc);
+    TEST("own", own);
+    TEST("arp/odd", arp_odd);
     return g_test_run();
 }
