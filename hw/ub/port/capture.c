@@ -82,12 +82,12 @@ static void append32(GByteArray *b, uint32_t v)
 static void append_option(GByteArray *b, uint16_t code, const void *value,
                           uint16_t len)
 {
-    static const uint8_t zero[4];
+    const uint32_t zero = 0;
 
     append16(b, code);
     append16(b, len);
     g_byte_array_append(b, value, len);
-    g_byte_array_append(b, zero, -len & 3);
+    g_byte_array_append(b, (const uint8_t *)&zero, -len & 3);
 }
 
 /* End the options and put the block's length where it belongs. */

@@ -32,6 +32,8 @@ typedef struct End {
     unsigned events[16];
     unsigned software, peers;
     unsigned captured[2];
+    const char *causes[64]; /* of what the LMSM did last, the first ones */
+    unsigned moves;
 } End;
 
 static int64_t now;
@@ -136,6 +138,27 @@ static inline void capture(void *opaque, bool sent, unsigned cfg, unsigned vl,
     ((End *)opaque)->captured[sent]++;
 }
 
+static inline void transition(void *opaque, UbMachine machine, const char *from,
+                              const char *to, const char *cause)
+{
+    End *e = opaque;
+
+    if (machine == UB_MACHINE_LMSM && e->moves < G_N_ELEMENTS(e->causes)) {
+        e->causes[e->moves++] = cause;
+    }
+}
+
+/* Has the LMSM moved for @cause since e->moves was cleared? */
+static inline bool moved_for(const End *e, const char *cause)
+{
+    for (unsigned i = 0; i < e->moves; i++) {
+        if (!strcmp(e->causes[i], cause)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const UbCaptureOps capture_ops = { .packet = capture };
 
 static const UbPortOps ops = {
@@ -146,6 +169,7 @@ static const UbPortOps ops = {
     .wire_send = wire_send,
     .wire_close = wire_close,
     .rule = rule,
+    .transition = transition,
     .capture = &capture_ops,
 };
 

@@ -76,6 +76,9 @@ static const uint8_t *option(const uint8_t *at, const uint8_t *end,
     *len = 0;
     while (at + 4 <= end && get_le16(at)) {
         *len = get_le16(at + 2);
+        for (unsigned k = *len; k % 4; k++) {
+            g_assert_cmphex(at[4 + k], ==, 0);          /* padding */
+        }
         if (get_le16(at) == code) {
             return at + 4;
         }
@@ -254,6 +257,9 @@ static void test_place(void)
         { S | B | F, 7, 32 }, { S | B | L, 7, 32 }, { S | B | L, 7, 2 },
         /* A new link begins inside a DLLDP of the old one. */
         { S | B | F, 7, 32 }, { S | B, 0, 5 }, { S | B | F, 7, 1 },
+        /* A replay from within a DLLDP that had begun: the rest of that is void. */
+        { S | B | F, 7, 32 }, { S | B, 0, 1 }, { S | B, 7, 2 },
+        { S | B | F, 7, 1 },
         { F, 7, 32 }, { L, 7, 1 },
     };
     static const uint8_t payload[2000];
@@ -285,6 +291,11 @@ static void test_place(void)
     ub_pack_dlldb(crc, lph, shape, 0, payload, 1300, false, block);
     ub_capture_block(c, 1, 0, true, block, 32);
     put_control(c, true, UB_CB_INIT);
+    put_packet(c, crc, true, 10, 0);
+    ub_pack_dlldb(crc, lph, shape, 0, payload, 1300, false, block);
+    ub_capture_block(c, 1, 0, true, block, 32);
+    put_control(c, true, UB_CB_RETRY_ACK);
+    put_packet(c, crc, true, 1300, 2);
     put_packet(c, crc, true, 10, 0);
     put_packet(c, non_crc, false, 636, 0);
     finish(&r, c, 1);

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "core/image.h"
+#include "internal.h"
 #include "port-pair.h"
 #include "ub/inject.h"
 
@@ -412,6 +413,120 @@ static void test_mode(void)
     stop(a);
 }
 
+/* ---- Peers that are replaced ------------------------------------------------------- */
+
+static uint64_t session;    /* of the ends that are made next */
+static unsigned width[2];   /* of ports 0 and 1 */
+
+static void by_turns(UbPortConfig *conf)
+{
+    conf->session = session;
+    conf->phy.lmsm.max_width = width[conf->index];
+    conf->phy.lmsm.target_tx = conf->phy.lmsm.target_rx = width[conf->index];
+}
+
+/* Another process takes the place of @a's peer; it comes to be in @b. */
+static void replace(End *a, End *b)
+{
+    plug(a, false);
+    end_free(a->peer);
+    session++;
+    end_init(b, a, 1);
+    a->peer = b;
+    plug(a, true);
+    ub_port_enable(b->port, now, true);
+}
+
+static uint64_t restarts(End *e)
+{
+    UbPortStats stats;
+
+    ub_port_stats(e->port, &stats);
+    return stats.link_restarts;
+}
+
+static bool restarted(End *a)
+{
+    return restarts(a) > 0;
+}
+
+/* A port knows the lanes of who came anew as it knew those of the first one. */
+static void test_replaced(void)
+{
+    End two[2], third, *a = &two[0];
+
+    adjust = by_turns;
+    session = 1;
+    width[0] = 2;
+    width[1] = 1;
+    now = 1000;
+    end_init(a, &two[1], 0);
+    end_init(&two[1], a, 1);
+    link_up(a);
+    g_assert_true(moved_for(a, "same lanes found twice"));
+    g_assert_false(moved_for(a, "receivers on all lanes"));
+    replace(a, &third);
+    g_assert_true(run_until(a, restarted, SECOND));
+    a->moves = 0;
+    g_assert_true(run_until(a, both_up, 60 * SECOND));
+    g_assert_true(moved_for(a, "same lanes found twice"));
+    g_assert_false(moved_for(a, "receivers on all lanes"));
+    adjust = NULL;
+    stop(a);
+}
+
+/* Who comes anew too soon is not listened to for a while, but for its lanes: when the
+ * while is over, the port knows at once that they are not idle. */
+static void test_replaced_soon(void)
+{
+    End two[2], third, fourth, *a = &two[0];
+
+    adjust = by_turns;
+    session = 1;
+    width[0] = width[1] = 4;
+    now = 1000;
+    end_init(a, &two[1], 0);
+    end_init(&two[1], a, 1);
+    link_up(a);
+    replace(a, &third);
+    g_assert_true(run_until(a, restarted, SECOND));
+    replace(a, &fourth);
+    run_until(a, never, SECOND / 1000 * 5);
+    g_assert_cmpuint(restarts(a), ==, 1);
+    g_assert_cmphex(a->port->peer_active, !=, 0);
+    now = a->port->restart_at;
+    a->moves = 0;
+    a->asked = false;
+    a->next = ub_port_run(a->port, now);
+    g_assert_cmpuint(restarts(a), ==, 2);
+    g_assert_true(moved_for(a, "electrical idle exit"));
+    g_assert_true(run_until(a, both_up, 60 * SECOND));
+    adjust = NULL;
+    stop(a);
+}
+
+/* A stream that is gone leaves no lane alive, be it the only one. */
+static void test_unplugged(void)
+{
+    End two[2], *a = &two[0];
+    uint64_t before;
+
+    adjust = by_turns;
+    width[0] = width[1] = 1;
+    now = 1000;
+    end_init(a, &two[1], 0);
+    end_init(&two[1], a, 1);
+    before = link_up(a);
+    a->moves = 0;
+    plug(a, false);
+    a->asked = false;
+    a->next = ub_port_run(a->port, now);
+    g_assert_cmpuint(retrains(a), ==, before + 1);
+    g_assert_true(moved_for(a, "electrical idle without EEI"));
+    adjust = NULL;
+    stop(a);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -427,5 +542,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/port/life/room", test_room);
     g_test_add_func("/ub/port/life/guid", test_guid);
     g_test_add_func("/ub/port/life/mode", test_mode);
+    g_test_add_func("/ub/port/life/replaced", test_replaced);
+    g_test_add_func("/ub/port/life/replaced-soon", test_replaced_soon);
+    g_test_add_func("/ub/port/life/unplugged", test_unplugged);
     return g_test_run();
 }

@@ -209,6 +209,30 @@ static void test_linked(void)
     end_free(b);
 }
 
+static void precode_8(UbPortConfig *c)
+{
+    c->phy.lmsm.precode = 0x0100;
+}
+
+static void precode_not_8(UbPortConfig *c)
+{
+    c->phy.lmsm.precode = 0xfef0;
+}
+
+/* PHY Link Status 2 says whether the rate that the link has is precoded. */
+static void test_precode(void)
+{
+    for (unsigned on = 0; on < 2; on++) {
+        End two[2], *a = &two[0], *b = &two[1];
+
+        up(a, b, on ? precode_8 : precode_not_8);
+        g_assert_cmphex(get(b, LINK + 0xc1) & 0xf, ==, 8);     /* Data Rate */
+        g_assert_cmphex(get(b, LINK + 0xc2) & 0xc, ==, on ? 0xc : 0);
+        end_free(a);
+        end_free(b);
+    }
+}
+
 /* ---- What a write does ---------------------------------------------------- */
 
 typedef enum Of { DLL, PHY } Of;
@@ -553,6 +577,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/port/regs/power-on", test_power_on);
     g_test_add_func("/ub/port/regs/linked", test_linked);
+    g_test_add_func("/ub/port/regs/precode", test_precode);
     g_test_add_func("/ub/port/regs/writes", test_writes);
     g_test_add_func("/ub/port/regs/requests", test_requests);
     g_test_add_func("/ub/port/regs/eyes", test_eyes);
