@@ -13,6 +13,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/module.h"
 #include "qemu/timer.h"
+#include "qemu/units.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "hw/pci/msix.h"
@@ -659,6 +660,12 @@ static int rclink_post_load(void *opaque, int version_id)
     return ok ? 0 : -EINVAL;
 }
 
+/* Receive buffers of 16 MiB, with what is told of each packet, are less. */
+static bool rclink_state_len_valid(void *opaque, int version_id)
+{
+    return ((RclinkState *)opaque)->state_len <= 64 * MiB;
+}
+
 static bool rclink_frames_needed(void *opaque)
 {
     RclinkState *s = opaque;
@@ -689,6 +696,7 @@ static const VMStateDescription rclink_vmstate = {
         VMSTATE_PCI_DEVICE(parent_obj, RclinkState),
         VMSTATE_MSIX(parent_obj, RclinkState),
         VMSTATE_UINT32(state_len, RclinkState),
+        VMSTATE_VALIDATE("image is too long", rclink_state_len_valid),
         VMSTATE_VBUFFER_ALLOC_UINT32(state, RclinkState, 1, NULL, state_len),
         VMSTATE_END_OF_LIST()
     },

@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
+#include "qemu/units.h"
 #include "hw/pci/msix.h"
 #include "migration/vmstate.h"
 #include "mthca-pci.h"
@@ -52,6 +53,12 @@ static int mthca_post_load(void *opaque, int version_id)
     return ok ? 0 : -EINVAL;
 }
 
+/* All objects with all that they can have are less. */
+static bool mthca_state_len_valid(void *opaque, int version_id)
+{
+    return ((NcicMthca *)opaque)->state_len <= 1 * GiB;
+}
+
 static bool mthca_frames_needed(void *opaque)
 {
     NcicMthca *s = opaque;
@@ -82,6 +89,7 @@ const VMStateDescription mthca_vmstate = {
         VMSTATE_PCI_DEVICE(parent_obj, NcicMthca),
         VMSTATE_MSIX(parent_obj, NcicMthca),
         VMSTATE_UINT32(state_len, NcicMthca),
+        VMSTATE_VALIDATE("image is too long", mthca_state_len_valid),
         VMSTATE_VBUFFER_ALLOC_UINT32(state, NcicMthca, 1, NULL, state_len),
         VMSTATE_END_OF_LIST()
     },

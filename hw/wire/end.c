@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/error-report.h"
+#include "qemu/units.h"
 #include "qapi/error.h"
 #include "system/runstate.h"
 #include "core/qemu_qdev.h"
@@ -374,3 +375,21 @@ bool wire_end_frames_needed(const WireEnd *e)
 {
     return e->wire && wire_stream_blocked(e->wire);
 }
+
+/* A device that heeds that it is blocked has little more than one batch waiting. */
+static bool frames_len_valid(void *opaque, int version_id)
+{
+    return ((WireEnd *)opaque)->frames_len <= 16 * MiB;
+}
+
+const VMStateDescription wire_end_vmstate_frames = {
+    .name = "wire-end-frames",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(frames_len, WireEnd),
+        VMSTATE_VALIDATE("frames are too long", frames_len_valid),
+        VMSTATE_VBUFFER_ALLOC_UINT32(frames, WireEnd, 1, NULL, frames_len),
+        VMSTATE_END_OF_LIST()
+    },
+};

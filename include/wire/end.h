@@ -117,8 +117,10 @@ void wire_end_load_link(WireEnd *e, bool up);
 /* Frames that a stalled peer at a character device did not take yet. */
 bool wire_end_frames_needed(const WireEnd *e);
 
+/* Those frames. */
+extern const VMStateDescription wire_end_vmstate_frames;
+
 #define VMSTATE_WIRE_END_FRAMES(end, state)                                 \
-    VMSTATE_UINT32(end.frames_len, state),                                  \
-    VMSTATE_VBUFFER_ALLOC_UINT32(end.frames, state, 1, NULL, end.frames_len)
+    VMSTATE_STRUCT(end, state, 1, wire_end_vmstate_frames, WireEnd)
 
 #endif

@@ -1,11 +1,13 @@
 /*
  * Properties and migration: a destination that was given another value than the
  * source refuses, and names the property.  Every property with a default is
- * tried, so that a new one is compared, or is said here to be the host's own.
+ * tried, so that a new one is compared, or is said here to be the host's own.  And
+ * streams whose lengths are none.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "libqtest.h"
 #include "qobject/qbool.h"
 #include "qobject/qdict.h"
@@ -27,6 +29,8 @@ typedef struct Kind {
     const char *device;
     const char *const *local;
     const Other *other;
+    const char *tag;            /* that its image begins with */
+    const char *frames;         /* the section of frames that wait */
 } Kind;
 
 static const char *const mthca_local[] = {
@@ -76,10 +80,10 @@ static const Other ubc_other[] = {
 };
 
 static const Kind kinds[] = {
-    { "ncic-nic", ncic_local, ncic_other },
-    { "ncic-mthca", mthca_local, mthca_other },
-    { "rclink", rclink_local, rclink_other },
-    { "ubc", ubc_local, ubc_other },
+    { "ncic-nic", ncic_local, ncic_other, "NCIC" },
+    { "ncic-mthca", mthca_local, mthca_other, "PROP", "ncic-mthca/frames" },
+    { "rclink", rclink_local, rclink_other, "PROP", "rclink/frames" },
+    { "ubc", ubc_local, ubc_other, "PROP" },
 };
 
 static QList *properties(QTestState *qts, const char *device)
@@ -185,19 +189,25 @@ static void load(const Kind *k, const char *file)
     qtest_quit(qts);
 }
 
-/* What the emulator says that is given @props and should not take @file. */
+/* What the emulator says that is given @props and should not take @file.  It says so,
+ * and ends in order. */
 static char *refused(const Kind *k, const char *file, const char *props)
 {
     g_autofree char *line = g_strdup_printf(
-        "timeout %d %s " MACHINE "-accel qtest -S -device %s,id=d,%s "
+        "timeout %d %s " MACHINE "-accel qtest -S -device %s,id=d%s%s "
         "-incoming file:%s", (int)(test_patience(120) / G_USEC_PER_SEC),
-        getenv("QTEST_QEMU_BINARY"), k->device, props, file);
+        getenv("QTEST_QEMU_BINARY"), k->device, *props ? "," : "", props, file);
     g_auto(GStrv) argv = g_strsplit(line, " ", 0);
     char *said = NULL;
+    int status;
 
     g_assert_true(g_spawn_sync(NULL, argv, NULL,
                                G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL,
-                               NULL, NULL, NULL, &said, NULL, NULL));
+                               NULL, NULL, NULL, &said, &status, NULL));
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_FAILURE) {
+        g_test_message("%s: status %x: %s", k->device, status, said);
+        g_test_fail();
+    }
     return said;
 }
 
@@ -241,14 +251,89 @@ static void test_kind(const void *opaque)
     qtest_quit(qts);
 }
 
+/* ---- lengths ---- */
+
+static void expect_too_long(const Kind *k, const char *file, const char *data,
+                            size_t len)
+{
+    g_autofree char *said = NULL;
+
+    g_assert_true(g_file_set_contents(file, data, len, NULL));
+    said = refused(k, file, "");
+    if (!strstr(said, "too long")) {
+        g_test_message("%s: %s", k->device, said);
+        g_test_fail();
+    }
+}
+
+/* Have a section of @len bytes of waiting frames, of which 4 are there, follow what
+ * ends at @at. */
+static char *with_frames(const Kind *k, const char *data, size_t *total,
+                         size_t at, uint32_t len)
+{
+    size_t name = strlen(k->frames), more = 2 + name + 4 + 4 + 4;
+    char *all = g_malloc0(*total + more), *p = all + at;
+
+    memcpy(all, data, at);
+    p[0] = 5;                           /* a subsection */
+    p[1] = name;
+    memcpy(p + 2, k->frames, name);
+    stl_be_p(p + 2 + name, 1);          /* version */
+    stl_be_p(p + 6 + name, len);
+    memcpy(p + more, data + at, *total - at);
+    *total += more;
+    return all;
+}
+
+/* What a stream says is so long that nobody has memory for it, or that it is
+ * negative: it is refused, before there is memory for it. */
+static void test_lengths(const void *opaque)
+{
+    static const uint32_t lengths[] = {
+        INT32_MAX, UINT32_C(1) << 31, UINT32_MAX,
+    };
+    const Kind *k = opaque;
+    g_autofree char *file = save(k), *data = NULL;
+    size_t total, at;
+    uint32_t len;
+
+    g_assert_true(g_file_get_contents(file, &data, &total, NULL));
+    for (at = 0; memcmp(data + at, k->tag, 4); at++) {
+        g_assert_cmpuint(at + 4, <, total);
+    }
+    len = ldl_be_p(data + at - 4);
+    g_assert_cmpuint(len, <, total - at);
+    for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+        stl_be_p(data + at - 4, lengths[i]);
+        expect_too_long(k, file, data, total);
+    }
+    stl_be_p(data + at - 4, len);
+    for (size_t i = 0; k->frames && i < ARRAY_SIZE(lengths); i++) {
+        size_t size = total;
+        g_autofree char *all = with_frames(k, data, &size, at + len,
+                                           lengths[i]);
+
+        expect_too_long(k, file, all, size);
+    }
+    if (k->frames) {
+        g_autofree char *all = with_frames(k, data, &total, at + len, 4);
+
+        g_assert_true(g_file_set_contents(file, all, total, NULL));
+        load(k, file);
+    }
+    unlink(file);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         g_autofree char *path = g_strdup_printf("/props-migrate/%s",
                                                 kinds[i].device);
+        g_autofree char *lengths = g_strdup_printf("%s/lengths", path);
 
         qtest_add_data_func(path, &kinds[i], test_kind);
+        qtest_add_data_func(lengths, &kinds[i], test_lengths);
     }
     return g_test_run();
 }
