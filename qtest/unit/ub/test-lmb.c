@@ -250,13 +250,21 @@ static void test_rates(void)
         g_assert_cmphex(ltb[6], ==, 0x80 | (dr == 8));
         g_assert_cmphex(ub_ltb_rates(ltb), ==, 1u << dr);
     }
+    for (unsigned dr = 0; dr <= 8; dr++) {
+        static const uint32_t kbps[2][9] = {
+            { 4000000, 0, 0, 8000000, 0, 16000000, 0, 32000000, 0 },
+            { 2578125, 0, 25781250, 0, 53125000, 0, 0, 0, 106250000 },
+        };
+        const UbDataRate *one = ub_data_rate(UB_PHY_MODE_1, dr);
+        const UbDataRate *two = ub_data_rate(UB_PHY_MODE_2, dr);
+
+        g_assert_cmpuint(one->kbps, ==, kbps[0][dr]);
+        g_assert_cmpuint(two->kbps, ==, kbps[1][dr]);
+        g_assert_false(one->pam4);
+        g_assert_cmpint(two->pam4, ==, dr == 4 || dr == 8);
+    }
+    g_assert_null(ub_data_rate(UB_PHY_MODE_1, 9));
     g_assert_null(ub_data_rate(UB_PHY_MODE_2, 9));
-    g_assert_cmpuint(ub_data_rate(UB_PHY_MODE_1, 0)->kbps, ==, 4000000);
-    g_assert_cmpuint(ub_data_rate(UB_PHY_MODE_2, 0)->kbps, ==, 2578125);
-    g_assert_cmpuint(ub_data_rate(UB_PHY_MODE_2, 2)->kbps, ==, 25781250);
-    g_assert_cmpuint(ub_data_rate(UB_PHY_MODE_2, 4)->kbps, ==, 53125000);
-    g_assert_cmpuint(ub_data_rate(UB_PHY_MODE_2, 8)->kbps, ==, 106250000);
-    g_assert_cmpuint(ub_data_rate(UB_PHY_MODE_2, 6)->kbps, ==, 0);
 }
 
 static void test_codes(void)

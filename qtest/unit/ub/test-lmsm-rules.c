@@ -206,6 +206,37 @@ static void test_adopt_width(void)
     dut_free(d);
 }
 
+/* Two ends that drew the same number draw again, and what was sent before that is
+ * not judged (§3.4.2.1). */
+static void test_equal_numbers(void)
+{
+    Dut *d = dut_new();
+    uint8_t b[UB_LMB_SYMBOLS];
+    unsigned first;
+
+    d->cfg.port_nego = true;
+    disc_active(d);
+    make_dltb(d, UB_LTB_DISC_ACTIVE, b);
+    ub_ltb_set_port_type(b, d->l->port_type);
+    feed(d, b, ALL, 1);
+    first = d->l->random;
+    g_assert_cmpuint(first, >, 0);
+    ub_ltb_set_random(b, first);
+    feed(d, b, ALL, 3);
+    g_assert_cmpuint(d->l->random, !=, first);
+    g_assert_cmpuint(d->l->random, >, 0);
+    g_assert_cmpuint(d->l->peer_random, ==, 0);
+    for (unsigned more = 0; more < 2; more++) {
+        unsigned theirs = d->l->random + (more ? 1 : -1);
+
+        ub_ltb_set_random(b, theirs);
+        feed(d, b, ALL, 1);
+        g_assert_cmpuint(d->l->peer_random, ==, theirs);
+        g_assert_cmpuint(d->l->port_type, ==, !more);
+    }
+    dut_free(d);
+}
+
 /* Port_Type that was negotiated is compared in Confirm. */
 static void test_confirm_role(void)
 {
@@ -795,6 +826,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/lmsm/rules/interleave-reject",
                     test_interleave_reject);
     g_test_add_func("/ub/lmsm/rules/late-speed", test_late_speed);
+    g_test_add_func("/ub/lmsm/rules/equal-numbers", test_equal_numbers);
     g_test_add_func("/ub/lmsm/rules/discovery-afresh", test_discovery_afresh);
     return g_test_run();
 }
