@@ -349,7 +349,7 @@ static bool retx_step(RdmaQp *qp)
     }
     w = end <= under_way(r) && end > psn_ahead(r->retx_psn, r->upsn) ?
         wqe_of_psn(r, r->retx_psn) : NULL;
-    if (!w || (w->state == WQE_DONE && w->status != RDMA_WC_SUCCESS)) {
+    if (!w || w->state == WQE_DONE) {   /* one that failed */
         r->retx = false;
         return true;
     }

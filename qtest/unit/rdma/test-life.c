@@ -622,6 +622,81 @@ static void test_repeat_fails(void)
     teardown(&t);
 }
 
+static void often(RdmaConfig *cfg)
+{
+    cfg->err_repoll_us = 1000;
+}
+
+/* A QP in error that has come to rest looks for receives again when it is rung. */
+static void test_rung_at_rest(void)
+{
+    Double *d = double_new(US, often);
+    RdmaQp *qp = double_qp(d, QPN, RDMA_RC, PEER, DQPN, PSN, EPSN, 1);
+    RdmaQpAttr a = { .state = RDMA_QPS_ERR };
+    int64_t now = 1000, next;
+
+    rdma_qp_modify(d->dev, qp, &a, RDMA_QPA_STATE);
+    while ((next = double_poll(d, now)) != NEVER) {
+        g_assert_cmpint(next, >=, now + 1000000);
+        g_assert_cmpint(next, <=, 1000 + ERR_REST_NS);
+        now = next;
+    }
+    rdma_qp_kick(d->dev, qp);
+    g_assert_cmpint(double_poll(d, now), ==, now + 1000000);
+    rdma_qp_kick_recv(d->dev, qp);
+    g_assert_cmpint(double_poll(d, now), ==, now + 1000000);
+    g_assert_cmpuint(d->cqes->len, ==, 0);
+    double_free(d);
+}
+
+/* A completion names the P_Key by which the packet came: the QP's, or, for a QP of
+ * management, the one of the table that fits. */
+static void test_pkey_index(void)
+{
+    T t = setup(RDMA_UD);
+    RdmaPort port = *rdma_port(t.d->dev);
+    uint8_t ext[ROCE_DETH_BYTES + 256] = { 0 };
+    RdmaQpAttr a = *rdma_qp_attr(t.qp);
+
+    port.num_pkeys = 4;
+    port.pkey[0] = port.pkey[1] = port.pkey[3] = 0x8001;
+    port.pkey[2] = 0xffff;
+    rdma_port_set(t.d->dev, &port);
+    put_be32(ext, 0x11111111);
+    for (unsigned special = 0; special < 2; special++) {
+        a.special = special;
+        a.pkey_index = special ? 3 : 2;
+        rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_PKEY | RDMA_QPA_SPECIAL);
+        double_recv(t.d, t.qp, MEM, 300, t.key);
+        feed(&t, UD_SEND, QPN, 0, ext, sizeof(ext));
+        g_assert_cmpuint(double_cqe(t.d).pkey_index, ==, 2);
+    }
+    g_assert_cmpuint(rdma_counters(t.d->dev)->rx_pkey, ==, 0);
+    g_ptr_array_set_size(t.d->wire, 0);
+    teardown(&t);
+}
+
+/* Groups are told apart by every byte of their names, though some have one address
+ * on the wire. */
+static void test_groups(void)
+{
+    T t = setup(RDMA_UD);
+    uint8_t mgid[16] = { 0xff, 0x0e, [10] = 0xff, 0xff, 0xe0, 1, 2, 3 };
+
+    g_assert_true(rdma_mcast_attach(t.d->dev, mgid, QPN));
+    for (unsigned i = 0; i < 16; i++) {
+        mgid[i] ^= 1;
+        g_assert_false(rdma_mcast_detach(t.d->dev, mgid, QPN));
+        g_assert_true(rdma_mcast_attach(t.d->dev, mgid, QPN));
+        g_assert_false(rdma_mcast_attach(t.d->dev, mgid, QPN));
+        g_assert_true(rdma_mcast_detach(t.d->dev, mgid, QPN));
+        mgid[i] ^= 1;
+    }
+    g_assert_true(rdma_mcast_detach(t.d->dev, mgid, QPN));
+    g_assert_cmpuint(t.d->dev->mcast->len, ==, 0);
+    teardown(&t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -647,5 +722,8 @@ int main(int argc, char **argv)
     g_test_add_func("/life/longest-write", test_longest_write);
     g_test_add_func("/life/answer-early", test_answer_early);
     g_test_add_func("/life/repeat-fails", test_repeat_fails);
+    g_test_add_func("/life/rung-at-rest", test_rung_at_rest);
+    g_test_add_func("/life/pkey-index", test_pkey_index);
+    g_test_add_func("/life/groups", test_groups);
     return g_test_run();
 }

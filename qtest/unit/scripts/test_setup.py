@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """scripts/setup in somebody's QEMU tree, and drivers that do not fit."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -72,6 +73,16 @@ class Tree(unittest.TestCase):
         done = self.unlink()
         self.assertNotEqual(done.returncode, 0)
         self.assertIn('no QEMU tree', done.stderr)
+
+    def test_relative(self):
+        """a tree may be named from where one stands"""
+        (self.tree / 'VERSION').write_text('9.0.0\n')
+        done = subprocess.run([SETUP, '--no-install'], cwd=self.tree.parent,
+                              env={**os.environ, 'QEMU_SRC': self.tree.name},
+                              text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(f'{self.tree.resolve()} is not QEMU', done.stderr)
 
 
 class Packages(unittest.TestCase):
