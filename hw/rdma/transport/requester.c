@@ -276,7 +276,7 @@ static RdmaStatus send_packet(RdmaQp *qp, RdmaWqe *w, uint32_t psn,
                    w->compare);
     }
     if (op->imm) {
-        memcpy(bth + op->imm, w->imm, 4);
+        memcpy(bth + op->imm, w->imm, sizeof(w->imm));
     }
     if (w->flags & RDMA_WQE_INLINE) {
         memcpy(p, w->inl + off, len);

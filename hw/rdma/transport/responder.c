@@ -512,7 +512,7 @@ static void complete_recv(RdmaQp *qp, const RxPacket *pkt, RdmaStatus status,
     }
     if (pkt->op->flags & ROCE_F_IMM) {
         cqe.has_imm = true;
-        memcpy(cqe.imm, pkt->bth + pkt->op->imm, 4);
+        memcpy(cqe.imm, pkt->bth + pkt->op->imm, sizeof(cqe.imm));
     }
     r->have_wqe = r->in_msg = false;
     qp_complete(qp, false, &cqe);

@@ -31,10 +31,10 @@ static uint32_t check_net(RdmaDev *dev, const uint8_t *frame, size_t len,
         return 0;
     }
     if (get_be16(udp + 6) || dev->cfg.udp_csum_need) {
-        uint8_t pseudo[4] = { 0, 17, udp_len >> 8, udp_len };
+        const uint8_t pseudo[] = { 0, 17, udp_len >> 8, udp_len };
         uint64_t sum = core_csum_add(0, ip + 12, 8);
 
-        sum = core_csum_add(sum, pseudo, 4);
+        sum = core_csum_add(sum, pseudo, sizeof(pseudo));
         if (core_csum_done(core_csum_add(sum, udp, udp_len))) {
             dev->cnt.rx_bad_udp++;
             return 0;

@@ -164,7 +164,6 @@ static void chain_wqes(RdmaQp *qp, CoreImage *im)
         if (qp->attr.state == RDMA_QPS_ERR) {
             w->has_psn = false;
             w->state = WQE_DONE;
-            w->status = RDMA_WC_FLUSH;
             continue;
         }
         right &= !partly || !w->next;

@@ -80,11 +80,11 @@ void tx_end(RdmaDev *dev, const Path *path, uint8_t *bth, uint32_t len,
                                           len));
     }
     if (cfg->udp_csum) {
-        uint8_t pseudo[4] = { 0, 17, udp_len >> 8, udp_len };
+        const uint8_t pseudo[] = { 0, 17, udp_len >> 8, udp_len };
         uint64_t sum = core_csum_add(0, ip + 12, 8);
         uint16_t c;
 
-        sum = core_csum_add(sum, pseudo, 4);
+        sum = core_csum_add(sum, pseudo, sizeof(pseudo));
         c = core_csum_done(core_csum_add(sum, udp, udp_len));
         put_be16(udp + 6, c ? c : 0xffff);
     }

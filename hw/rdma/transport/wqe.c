@@ -115,7 +115,6 @@ void wqe_hold(RdmaQp *qp, RdmaWqe *w)
         to = r->npsn;
     }
     n = psn_ahead(to, from);
-    n = n <= PSN_WINDOW ? n : 0;
     account_put(qp, w, n, n ? (n - 1) * payload_units(qp->mtu) +
                 payload_units(wqe_packet_len(qp, w, psn_add(to, -1))) : 0);
 }

@@ -495,6 +495,55 @@ static void test_numbers(void)
     }
 }
 
+/* Each section says of which version it is: older and newer builds rely on it. */
+static void test_versions(void)
+{
+    static const char *const tags[] = { "Rdma", "RdCq", "RdSr", "RdQp" };
+    static const unsigned number[] = { 1, 2, 1, NQP };
+    Double *d = busy_new();
+    size_t len;
+    g_autofree uint8_t *one = saved(d, &len);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(tags); i++) {
+        unsigned found = 0;
+
+        for (size_t at = 0; at + 6 <= len; at++) {
+            if (!memcmp(one + at, tags[i], 4)) {
+                g_assert_cmpuint(get_be16(one + at + 4), ==, 1);
+                found++;
+            }
+        }
+        g_assert_cmpuint(found, ==, number[i]);
+    }
+    double_free(d);
+}
+
+/* As a section of a greater image, a wrong one leaves the device empty by itself. */
+static void test_section(void)
+{
+    Double *d = busy_new(), *e = double_new(US, small);
+    RdmaQp *qp = rdma_qp_get(d->dev, 8);
+    g_autofree uint8_t *one = NULL;
+    CoreImage *im;
+    size_t len;
+
+    qp->qpn = 31;               /* a group's member is none: found late */
+    one = saved(d, &len);
+    qp->qpn = 8;
+    im = core_image_load(one, len, 3000);
+    rdma_image(e->dev, im);
+    g_assert_nonnull(core_image_error(im));
+    core_image_free(im);
+    for (unsigned i = 0; i < NQP; i++) {
+        g_assert_null(rdma_qp_get(e->dev, 4 + i));
+    }
+    g_assert_null(rdma_cq_get(e->dev, 3));
+    g_assert_cmpuint(e->dev->wqe_used, ==, 0);
+    g_assert_cmpuint(e->rules, ==, 1);
+    double_free(d);
+    double_free(e);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -505,6 +554,8 @@ int main(int argc, char **argv)
     g_test_add_func("/image/refused", test_refused);
     g_test_add_func("/image/most", test_most);
     g_test_add_func("/image/numbers", test_numbers);
+    g_test_add_func("/image/versions", test_versions);
+    g_test_add_func("/image/section", test_section);
     g_test_add_func("/image/damaged", test_damaged);
     return g_test_run();
 }
