@@ -406,7 +406,7 @@ static RclVerdict standard_check(const uint8_t *ip, size_t *len)
 }
 
 /* Payload and ICRC of @len bytes from RH at @p on; @exact: there is no padding
- * of the MAC behind them. */
+ * of the MAC behind them.  RH.Opcode is TYPE1's: TYPE2 has nothing but requests. */
 static RclVerdict rh_get(const RclLayout *l, const uint8_t *ip,
                          const uint8_t *p, size_t len, bool exact,
                          RclView *v)
@@ -419,7 +419,8 @@ static RclVerdict rh_get(const RclLayout *l, const uint8_t *ip,
     }
     rcl_rh_get(p, &v->rh, l->rh_order);
     region = len - RCL_RH_BYTES - tail;
-    if (v->rh.opcode == RCL_OP_RESERVED) {
+    if (v->rh.opcode == RCL_OP_RESERVED ||
+        (v->kind == RCL_TYPE2 && v->rh.opcode != RCL_OP_SEND)) {
         return RCL_BAD_OPCODE;
     }
     if (v->rh.opcode != RCL_OP_SEND) {
@@ -436,6 +437,8 @@ static RclVerdict rh_get(const RclLayout *l, const uint8_t *ip,
             return RCL_BAD_LENGTH;
         }
         region = want;
+    } else if (RCL_RH_BYTES + region <= PKT_LEN_MAX + v->rh.pad) {
+        return RCL_BAD_LENGTH;      /* 0 is more than 127 (RC Link §12.3.5) */
     }
     if (region % 4 || region < v->rh.pad) {
         return RCL_BAD_LENGTH;
@@ -452,8 +455,8 @@ static RclVerdict rh_get(const RclLayout *l, const uint8_t *ip,
 
 /* GEN2: what is inside DA and SA goes where it belongs. */
 static RclVerdict gen2_get(const RclLayout *l, const uint8_t *frame,
-                           const uint8_t *rh, size_t len, uint8_t *scratch,
-                           RclView *v)
+                           const uint8_t *rh, size_t len, bool exact,
+                           uint8_t *scratch, RclView *v)
 {
     bool send;
 
@@ -473,7 +476,7 @@ static RclVerdict gen2_get(const RclLayout *l, const uint8_t *frame,
     }
     memcpy(scratch + (send ? 14 : 8), rh + RCL_RH_BYTES,
            len - RCL_RH_BYTES);
-    return rh_get(l, NULL, scratch, len + (send ? RCL_MOVED_MAX : 0), false,
+    return rh_get(l, NULL, scratch, len + (send ? RCL_MOVED_MAX : 0), exact,
                   v);
 }
 
@@ -484,6 +487,7 @@ RclVerdict rcl_frame_open(const RclLayout *l, const uint8_t *frame,
     RclVerdict verdict;
     uint16_t type;
     size_t left;
+    bool exact;
 
     *v = (RclView) { .kind = RCL_TYPE3 };
     if (len < ETH_BYTES) {
@@ -536,9 +540,11 @@ RclVerdict rcl_frame_open(const RclLayout *l, const uint8_t *frame,
     if (left > RCL_FRAME_MAX - RCL_MOVED_MAX) {
         return RCL_BAD_LENGTH;
     }
+    /* The MAC pads to its least length, a switch perhaps what has a tag, too. */
+    exact = len > RCL_FRAME_MIN + VLAN_BYTES;
     return l->format == RCL_GEN2 ?
-           gen2_get(l, frame, p, left, scratch, v) :
-           rh_get(l, NULL, p, left, false, v);
+           gen2_get(l, frame, p, left, exact, scratch, v) :
+           rh_get(l, NULL, p, left, exact, v);
 }
 
 bool rcl_frame_right(const RclLayout *l, const RclView *v)

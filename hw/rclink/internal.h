@@ -628,6 +628,8 @@ void rcl_sender_timer(Rclink *d, RclQp *q);
 /* An answer to @q has a time-out, if there is any and one is due. */
 void rcl_sender_await(Rclink *d, RclQp *q);
 void rcl_sender_enable(Rclink *d, RclQp *q, bool en);
+/* Report a peer's QP in another bank (RC Link §12.5). */
+void rcl_sender_check(Rclink *d, const RclQp *q);
 /* Give all slots back. */
 void rcl_sender_free(Rclink *d, RclQp *q, uint32_t credit);
 /* Take entries of TX_S until @enough packets may be sent; whether there was

@@ -75,7 +75,8 @@ void rcl_pfc_update(Rclink *d)
     for (unsigned f = 0; f < FLOWS; f++) {
         bool pin = (f < FLOW_ACK || f == FLOW_TYPE2) && rcl_flow_stopped(d, f);
 
-        if (d->port.pfc_tx[f] && (d->pfc.over[f] || pin)) {
+        if (rcl_flow_there(d, f) && d->port.pfc_tx[f] &&
+            (d->pfc.over[f] || pin)) {
             want |= 1u << d->port.vc[f];
         }
     }

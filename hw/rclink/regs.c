@@ -372,8 +372,14 @@ static uint64_t get_dest_ip(Rclink *d, unsigned i)
 
 static void set_dest_ip(Rclink *d, unsigned i, uint64_t v)
 {
-    qp_now(d)->dip = v;
-    qp_now(d)->dest_qp = v >> 32;
+    RclQp *q = qp_now(d);
+    uint32_t was = q->dest_qp;
+
+    q->dip = v;
+    q->dest_qp = v >> 32;
+    if (q->en && q->dest_qp != was) {
+        rcl_sender_check(d, q);
+    }
 }
 
 static uint64_t get_dest_mac(Rclink *d, unsigned i)
@@ -476,7 +482,15 @@ static uint64_t get_byte_cnt(Rclink *d, unsigned i)
 
 static void set_byte_cnt(Rclink *d, unsigned i, uint64_t v)
 {
-    qp_now(d)->byte_cnt = v;
+    RclQp *q = qp_now(d);
+
+    /* "All of its CC configuration" (RC Link §12.15.3). */
+    if (q->cc_locked) {
+        rcl_guest_error(d, "12.15", "byte counter of a QP that was stopped",
+                        q->id);
+        return;
+    }
+    q->byte_cnt = v;
 }
 
 static uint64_t get_retry(Rclink *d, unsigned i)
@@ -560,7 +574,8 @@ uint64_t rcl_regs_status(const Rclink *d)
 
     for (unsigned f = 0; f < FLOWS; f++) {
         rx |= d->wait[f].head != NULL;
-        v |= (uint64_t)rcl_flow_held(d, f) << (RCL_STATUS_HELD_SHIFT + f);
+        v |= (uint64_t)(rcl_flow_there(d, f) && rcl_flow_held(d, f))
+             << (RCL_STATUS_HELD_SHIFT + f);
     }
     v |= rx ? 0 : RCL_STATUS_RX_IDLE;
     v |= d->free1 == d->cfg.ost1 && !d->used2 && !rcl_receiver_owes(d) &&

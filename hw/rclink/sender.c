@@ -196,10 +196,14 @@ void rcl_sender_timer(Rclink *d, RclQp *q)
         return;         /* nobody could have answered */
     }
     d->cnt.timeouts++;
-    rcl_event(d, RCL_EV_RETRY_TMO, 0, q->id, 0, 0);
     rcl_slots_rewind(d, q);
+    if (!retry_counted(d, q, &q->retry)) {
+        return;
+    }
+    /* It is sent again (RC Link §12.11.7). */
+    rcl_event(d, RCL_EV_RETRY_TMO, 0, q->id, 0, 0);
     /* The next grant starts it again; while the link is down there is none. */
-    if (retry_counted(d, q, &q->retry) && !d->link) {
+    if (!d->link) {
         timer_start(d, q);
     }
 }
@@ -464,6 +468,14 @@ bool rcl_sender_turn(Rclink *d)
 
 /* ---- life ---- */
 
+void rcl_sender_check(Rclink *d, const RclQp *q)
+{
+    if (bank_of(d, q->dest_qp) != bank_of(d, q->id)) {
+        rcl_guest_error(d, "12.5", "the peer's QP is in another bank",
+                        q->dest_qp);
+    }
+}
+
 void rcl_sender_enable(Rclink *d, RclQp *q, bool en)
 {
     uint16_t before = serial_add(q->tx_psn, -1, PSN_BITS);
@@ -477,9 +489,13 @@ void rcl_sender_enable(Rclink *d, RclQp *q, bool en)
         q->una = q->tx_psn;
         q->tx_last = q->max_fwd = before;
     }
-    if (en && bank_of(d, q->dest_qp) != bank_of(d, q->id)) {
-        rcl_guest_error(d, "9.5", "the peer's QP is in another bank",
-                        q->dest_qp);
+    if (en && !q->en && q->tx_epsn != q->epsn) {
+        rcl_guest_error(d, "12.14", "REQ_CHK_SN and TX_ACK_SN of a QP differ",
+                        q->id);
+        q->tx_epsn = q->epsn;
+    }
+    if (en) {
+        rcl_sender_check(d, q);
     }
     if (!en) {
         core_timer_cancel(&d->timers, &q->timer);

@@ -124,6 +124,77 @@ static void test_constraints(void)
     rig_stop(&g);
 }
 
+/* Pkt_len is the frame's (§12.3.5): neither less than there is nor 0 for what is not
+ * above 127; TYPE2 has no opcode but 0. */
+static void test_lengths(void)
+{
+    Rig g = rig_start("", GEN1);
+    uint8_t f[2048] = { 0 };
+    size_t n;
+
+    n = frame_make(f, SEND, TS, 0, 0, QP, 64);
+    wire_put(&g, f, n);
+    wait_counter(&g, "drop_short", 1);
+    memset(f, 0, sizeof(f));
+    frame_make(f, SEND, TS, 32 + 8, 0, QP, 32);
+    wire_put(&g, f, 65);
+    wait_counter(&g, "drop_short", 2);
+    g_assert_cmpuint(counter(&g, "rx_type1"), ==, 0);
+    wire_put(&g, f, 64);
+    wait_counter(&g, "rx_type1", 1);
+    n = frame_make(f, ACK, 0, SYN_ACK, 0, QP, 0);
+    stw_be_p(f + 12, 0x88b6);
+    wire_put(&g, f, n);
+    wait_counter(&g, "drop_opcode", 1);
+    g_assert_cmpuint(counter(&g, "rx_type2"), ==, 0);
+    rig_stop(&g);
+}
+
+/* RETRY_TMO is of what is sent again (§12.11.7). */
+static void test_retry_told(void)
+{
+    Rig g = rig_start(",time-scale=1", GEN1);
+    uint64_t head = RCL_RING(RCL_RING_EVENT) + RCL_RING_HEAD, was;
+    Got got;
+
+    rcl_set(g.r, RCL_EVENT_MASK, 1 << RCL_EV_RETRY_TMO);
+    rcl_set(g.r, RCL_RETRY_TIMER_CFG, 2 << 13 | 100);
+    was = rcl_get(g.r, head);
+    rcl_post(g.r, QP, 64, 0, 0);
+    wire_get(&g, &got);
+    qtest_clock_step(g.r->f->qts, 100000);
+    wire_get(&g, &got);
+    g_assert_cmpuint(rcl_get(g.r, head), ==, was + 1);
+    qtest_clock_step(g.r->f->qts, 100000);
+    wait_counter(&g, "qp_fatal", 1);
+    g_assert_cmpuint(rcl_get(g.r, head), ==, was + 1);
+    rig_stop(&g);
+}
+
+/* What a QP's registers say together (§12.5, §12.14.1, §12.15.3). */
+static void test_qp_rules(void)
+{
+    Rig g = rig_start("", GEN1);
+    uint64_t was = counter(&g, "guest_errors"), dest;
+
+    rcl_set(g.r, RCL_QP_ID_SET, QP);
+    dest = rcl_get(g.r, RCL_DEST_IP_MEM);
+    rcl_set(g.r, RCL_DEST_IP_MEM, dest ^ 1ull << 32);
+    g_assert_cmpuint(counter(&g, "guest_errors"), ==, ++was);
+    rcl_set(g.r, RCL_DEST_IP_MEM, dest);
+    rcl_set(g.r, RCL_QP_CONTROL_STATUS, 0);
+    rcl_set(g.r, RCL_TX_SPEED_MEM, 0);
+    g_assert_cmpuint(counter(&g, "guest_errors"), ==, was);
+    rcl_set(g.r, RCL_TX_CC_BYTE_CNT_MEM, 1);
+    g_assert_cmpuint(counter(&g, "guest_errors"), ==, ++was);
+    rcl_set(g.r, RCL_RX_REQ_EPSN, 5);
+    rcl_set(g.r, RCL_TX_EPSN, 9);
+    rcl_set(g.r, RCL_QP_CONTROL_STATUS, RCL_QP_EN);
+    g_assert_cmpuint(counter(&g, "guest_errors"), ==, ++was);
+    g_assert_cmpuint(rcl_get(g.r, RCL_TX_EPSN), ==, 5);
+    rig_stop(&g);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -132,5 +203,8 @@ int main(int argc, char **argv)
     qtest_add_func("/rclink-document/all-acks", test_all_acks);
     qtest_add_func("/rclink-document/abnormal", test_abnormal);
     qtest_add_func("/rclink-document/constraints", test_constraints);
+    qtest_add_func("/rclink-document/lengths", test_lengths);
+    qtest_add_func("/rclink-document/retry-told", test_retry_told);
+    qtest_add_func("/rclink-document/qp-rules", test_qp_rules);
     return g_test_run();
 }

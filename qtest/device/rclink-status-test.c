@@ -38,7 +38,7 @@ static void ether_put(Rig *g, size_t len)
 static void type2_put(Rig *g, size_t len)
 {
     uint8_t f[2048];
-    size_t n = frame_make(f, SEND, 0, 0, 0, 0, len);
+    size_t n = frame_make(f, SEND, 0, len + RH < 128 ? len + RH : 0, 0, 0, len);
 
     stw_be_p(f + 12, 0x88b6);
     wire_put(g, f, n - ICRC);

@@ -317,6 +317,128 @@ static void test_hold(void)
     rig_free(r);
 }
 
+/* ---- single QPs ---- */
+
+/* RETRY_TMO tells of a packet that is sent again (§12.11.7): not of the time-out that
+ * ends the QP. */
+static void test_retry_told(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+
+    rig_set(e, RCL_RETRY_TIMER_CFG, 3 << 13 | 100);
+    rig_set(e, RCL_EVENT_MASK, 1 << RCL_EV_RETRY_TMO);
+    post(e, 0xa5, 1);
+    assert_sent(e, 0, 1);
+    for (unsigned i = 1; i <= 3; i++) {
+        rig_pass(r, 100000);
+        g_assert_cmpuint(rig_events(e, RCL_EV_RETRY_TMO), ==, i < 3);
+        g_assert_cmpuint(frames(e), ==, i < 3);
+        g_assert_cmpuint(CNT(e, timeouts), ==, i);
+    }
+    g_assert_cmpuint(CNT(e, qp_fatal), ==, 1);
+    rig_free(r);
+}
+
+/* Both numbers of a receiver are REMOTE_INIT_PSN (§12.14.1): where they are not, what
+ * is checked is what is acknowledged. */
+static void test_receive_numbers(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+    RclRh rh;
+
+    rig_set(e, RCL_QP_ID_SET, 0xa5);
+    rig_set(e, RCL_QP_CONTROL_STATUS, 0);
+    rig_set(e, RCL_RX_REQ_EPSN, 5);
+    rig_set(e, RCL_TX_EPSN, 9);
+    rig_expect_errors(e, 0);
+    rig_set(e, RCL_QP_CONTROL_STATUS, RCL_QP_EN);
+    rig_expect_errors(e, 1);
+    g_assert_cmpuint(rig_get(e, RCL_TX_EPSN), ==, 5);
+    g_assert_cmpuint(rig_get(e, RCL_RX_REQ_EPSN), ==, 5);
+    peer_send(e, (RclRh) { .psn = 4 }, 64);
+    rig_settle(r);
+    g_assert_true(next_rh(e, &rh));
+    g_assert_cmphex(rh.len, ==, RCL_SYN_ACK);
+    g_assert_cmpuint(rh.psn, ==, 4);
+    rig_set(e, RCL_QP_CONTROL_STATUS, RCL_QP_EN);
+    rig_expect_errors(e, 0);
+    rig_free(r);
+}
+
+/* A peer's QP in another bank (§12.5) is told whichever register makes it so, of a QP
+ * that is enabled. */
+static void test_bank_moved(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+
+    rig_set(e, RCL_QP_ID_SET, 0xa5);
+    rig_set(e, RCL_DEST_IP_MEM, UINT64_C(0xa6) << 32);
+    rig_expect_errors(e, 1);
+    rig_set(e, RCL_DEST_IP_MEM, UINT64_C(0xa6) << 32 | 1);
+    rig_expect_errors(e, 0);
+    rig_set(e, RCL_DEST_IP_MEM, UINT64_C(0xa1) << 32);
+    rig_expect_errors(e, 0);
+    rig_set(e, RCL_QP_CONTROL_STATUS, 0);
+    rig_set(e, RCL_DEST_IP_MEM, UINT64_C(0xa4) << 32);
+    rig_expect_errors(e, 0);
+    rig_set(e, RCL_QP_CONTROL_STATUS, RCL_QP_EN);
+    rig_expect_errors(e, 1);
+    rig_free(r);
+}
+
+/* Rate 0 locks all of a QP's CC configuration (§12.15.3), until its buffers were freed. */
+static void test_counter_locked(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+
+    rig_set(e, RCL_QP_ID_SET, 0xa5);
+    rig_set(e, RCL_TX_CC_BYTE_CNT_MEM, 7);
+    rig_set(e, RCL_QP_CONTROL_STATUS, 0);
+    rig_set(e, RCL_TX_SPEED_MEM, 0);
+    rig_expect_errors(e, 0);
+    rig_set(e, RCL_TX_CC_BYTE_CNT_MEM, 8);
+    rig_expect_errors(e, 1);
+    g_assert_cmpuint(rig_get(e, RCL_TX_CC_BYTE_CNT_MEM), ==, 7);
+    rig_set(e, RCL_QP_CONTROL_STATUS, RCL_QP_FREE_BUF);
+    rig_set(e, RCL_TX_CC_BYTE_CNT_MEM, 0);
+    rig_expect_errors(e, 0);
+    g_assert_cmpuint(rig_get(e, RCL_TX_CC_BYTE_CNT_MEM), ==, 0);
+    rig_free(r);
+}
+
+/* A bank that the port has not asks for no pause, and nothing holds it back. */
+static void test_pins_there(void)
+{
+    for (unsigned vcs = 1; vcs <= 4; vcs *= 2) {
+        RclinkConfig c;
+        RigEnd *e;
+        Rig *r;
+
+        rclink_config_init(&c);
+        c.vcs = vcs;
+        r = rig_new(1, &c);
+        e = &r->e[0];
+        rig_up(e, GEN1);
+        rig_set(e, RCL_AFH_CFG_EN, cbfc_cfg(GEN1, 1, false) |
+                                   1 << RCL_CFG_STOP_CBFC);
+        rig_set(e, RCL_XON_THR_RDMA, UINT64_C(0xf) << 46 | held_back);
+        rig_set(e, RCL_FLOW_STOP, 0xf);
+        rig_settle(r);
+        g_assert_cmphex(rig_get(e, RCL_STATUS) >> RCL_STATUS_PFC_TX_SHIFT & 0xff, ==,
+                        (1 << vcs) - 1);
+        g_assert_cmpuint(frames(e), ==, 1);
+        /* No VC has credits. */
+        rig_set(e, RCL_AFH_CFG_EN, cbfc_cfg(GEN1, 1, false));
+        g_assert_cmphex(rig_get(e, RCL_STATUS) >> RCL_STATUS_HELD_SHIFT & 0x7f, ==,
+                        0x70 | ((1 << vcs) - 1));
+        rig_free(r);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -331,5 +453,10 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/document/priorities", test_priorities);
     g_test_add_func("/rclink/document/banks-there", test_banks_there);
     g_test_add_func("/rclink/document/hold", test_hold);
+    g_test_add_func("/rclink/document/retry-told", test_retry_told);
+    g_test_add_func("/rclink/document/receive-numbers", test_receive_numbers);
+    g_test_add_func("/rclink/document/bank-moved", test_bank_moved);
+    g_test_add_func("/rclink/document/counter-locked", test_counter_locked);
+    g_test_add_func("/rclink/document/pins-there", test_pins_there);
     return g_test_run();
 }

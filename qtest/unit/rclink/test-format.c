@@ -290,41 +290,41 @@ static const struct {
       "0a0000010a000002 c00012b700140000 8000005a000000a5 00000000",
       RCL_STANDARD, RCL_TYPE1, RCL_BAD_ICRC },
     { "type2 port", "ffffffffffff 02000000000a 0800 450000240000400040110000"
-      "0a0000010a000002 c00012b800100000 0000005a000000a5 00000000",
+      "0a0000010a000002 c00012b800100000 0000005a100000a5 00000000",
       RCL_STANDARD, RCL_TYPE2, RCL_TAKE },
     { "type2 port in gen1", "ffffffffffff 02000000000a 0800"
       "4500002400004000401100000a0000010a000002 c00012b800100000"
-      "0000005a000000a5 00000000", RCL_GEN1, RCL_TYPE2, RCL_TAKE },
+      "0000005a100000a5 00000000", RCL_GEN1, RCL_TYPE2, RCL_TAKE },
     { "bad checksum", "ffffffffffff 02000000000a 0800"
       "45000024000040004011bad00a0000010a000002 c00012b800100000"
-      "0000005a000000a5 00000000", RCL_STANDARD, RCL_TYPE2,
+      "0000005a100000a5 00000000", RCL_STANDARD, RCL_TYPE2,
       RCL_BAD_IP_CSUM },
     { "total length", "ffffffffffff 02000000000a 0800"
       "4500012400004000401100000a0000010a000002 c00012b801100000"
-      "0000005a000000a5 00000000", RCL_STANDARD, RCL_TYPE2,
+      "0000005a100000a5 00000000", RCL_STANDARD, RCL_TYPE2,
       RCL_BAD_LENGTH },
     { "other port", "ffffffffffff 02000000000a 0800 450000240000400040110000"
-      "0a0000010a000002 c00012b900100000 0000005a000000a5",
+      "0a0000010a000002 c00012b900100000 0000005a100000a5",
       RCL_STANDARD, RCL_TYPE3, RCL_TAKE },
     { "tcp", "ffffffffffff 02000000000a 0800 450000240000400040060000"
-      "0a0000010a000002 c00012b700100000 0000005a000000a5",
+      "0a0000010a000002 c00012b700100000 0000005a100000a5",
       RCL_STANDARD, RCL_TYPE3, RCL_TAKE },
     { "fragment", "ffffffffffff 02000000000a 0800 450000240000200040110000"
-      "0a0000010a000002 c00012b700100000 0000005a000000a5",
+      "0a0000010a000002 c00012b700100000 0000005a100000a5",
       RCL_STANDARD, RCL_TYPE3, RCL_TAKE },
     { "offset", "ffffffffffff 02000000000a 0800 450000240000000140110000"
-      "0a0000010a000002 c00012b700100000 0000005a000000a5",
+      "0a0000010a000002 c00012b700100000 0000005a100000a5",
       RCL_STANDARD, RCL_TYPE3, RCL_TAKE },
     { "options", "ffffffffffff 02000000000a 0800 460000280000400040110000"
-      "0a0000010a00000200000000 c00012b700100000 0000005a000000a5",
+      "0a0000010a00000200000000 c00012b700100000 0000005a100000a5",
       RCL_STANDARD, RCL_TYPE3, RCL_TAKE },
     { "arp", "ffffffffffff 02000000000a 0806 0001", RCL_STANDARD, RCL_TYPE3,
       RCL_TAKE },
-    { "type1", "02000000000b 02000000000a 88b5 0000005a000000a5 00000000",
+    { "type1", "02000000000b 02000000000a 88b5 0000005a100000a5 00000000",
       RCL_GEN1, RCL_TYPE1, RCL_BAD_ICRC },
     { "tagged type1", "02000000000b 02000000000a 81000001 88b5"
       "c000005a000000a5 00000000", RCL_GEN1, RCL_TYPE1, RCL_BAD_OPCODE },
-    { "type2", "02000000000b 02000000000a 88b6 0000005a000000a5 00000000",
+    { "type2", "02000000000b 02000000000a 88b6 0000005a100000a5 00000000",
       RCL_GEN1, RCL_TYPE2, RCL_TAKE },
     { "short", "02000000000b 02000000000a 88b5 000000", RCL_GEN1, RCL_TYPE1,
       RCL_BAD_LENGTH },
@@ -344,7 +344,7 @@ static const struct {
       RCL_TAKE },
     { "udp port 0", "02000000000b 02000000000a 0800"
       "4500002400004000401100000a0000010a000002 0000000000100000"
-      "0000005a000000a5", RCL_STANDARD, RCL_TYPE3, RCL_TAKE, .no_port = true },
+      "0000005a100000a5", RCL_STANDARD, RCL_TYPE3, RCL_TAKE, .no_port = true },
     { "lite no key, type2", "38000102000b 7f030405000a 0000", RCL_LITE, RCL_TYPE3,
       RCL_TAKE },
     { "runt", "4a000102000b 02030405000a 00", RCL_LITE, RCL_TYPE3,
@@ -373,10 +373,21 @@ static void test_kinds(void)
     }
 }
 
-/* A Pkt_len that the frame contradicts; an ACK with a payload. */
+static void expect(const RclLayout *l, const uint8_t *frame, size_t n, const RclRh *rh,
+                   RclVerdict want)
+{
+    uint8_t copy[RCL_FRAME_MAX], scratch[RCL_FRAME_MAX];
+    RclView v;
+
+    memcpy(copy, frame, n);
+    rcl_rh_put(copy + rcl_header_bytes(l) - RCL_RH_BYTES, rh, RCL_RH_BE);
+    g_assert_cmpint(rcl_frame_get(l, copy, n, scratch, &v), ==, want);
+}
+
+/* A Pkt_len that the frame contradicts; an ACK with a payload (RC Link §12.3.5). */
 static void test_contradictions(void)
 {
-    uint8_t payload[64], out[RCL_FRAME_MAX], scratch[RCL_FRAME_MAX];
+    uint8_t payload[1344], out[RCL_FRAME_MAX], scratch[RCL_FRAME_MAX];
     RclLayout l = layout_of(RCL_GEN1, false);
     RclHead h = head_of(&req);
     RclView v;
@@ -387,18 +398,34 @@ static void test_contradictions(void)
     l.icrc = false;
     n = rcl_frame_put(&l, &h, payload, 64, out);
     rcl_rh_get(out + 14, &rh, RCL_RH_BE);
-    for (unsigned len = 1; len < 128; len++) {
-        RclVerdict want = len >= 8 && len <= 72 && !(len % 4) ? RCL_TAKE
-                                                              : RCL_BAD_LENGTH;
+    for (unsigned len = 0; len < 128; len++) {
         rh.len = len;
-        rcl_rh_put(out + 14, &rh, RCL_RH_BE);
-        g_assert_cmpint(rcl_frame_get(&l, out, n, scratch, &v), ==, want);
+        expect(&l, out, n, &rh, len == 72 ? RCL_TAKE : RCL_BAD_LENGTH);
     }
-    rh.len = 0;
-    rh.pad = 3;
-    rcl_rh_put(out + 14, &rh, RCL_RH_BE);
+    /* Padded by the MAC to 60, and a tagged one perhaps to 64 bytes: the rest of it
+     * is nothing.  0 is more than 127. */
+    for (unsigned size = 60; size <= 65; size++) {
+        for (unsigned len = 0; len < 128; len++) {
+            rh.len = len;
+            expect(&l, out, size, &rh,
+                   size < 65 && len >= 8 && len <= size - 14 && !(len % 4)
+                   ? RCL_TAKE : RCL_BAD_LENGTH);
+        }
+        rh = ack;
+        expect(&l, out, size, &rh, size < 65 ? RCL_TAKE : RCL_BAD_LENGTH);
+        rcl_rh_get(out + 14, &rh, RCL_RH_BE);
+    }
+    for (unsigned len = 117; len <= 124; len++) {
+        n = rcl_frame_put(&l, &h, payload, len, out);
+        rcl_rh_get(out + 14, &rh, RCL_RH_BE);
+        g_assert_cmpuint(rh.len, ==, len <= 119 ? len + 8 : 0);
+        expect(&l, out, n, &rh, RCL_TAKE);
+        rh.len = 0;
+        expect(&l, out, n, &rh, len <= 119 ? RCL_BAD_LENGTH : RCL_TAKE);
+    }
+    n = rcl_frame_put(&l, &h, payload, 1341, out);
     g_assert_cmpint(rcl_frame_get(&l, out, n, scratch, &v), ==, RCL_TAKE);
-    g_assert_cmpuint(v.len, ==, 61);
+    g_assert_cmpuint(v.len, ==, 1341);
     g_assert_cmpint(rcl_frame_get(&l, out, n - 1, scratch, &v), ==,
                     RCL_BAD_LENGTH);
     g_assert_cmpint(rcl_frame_get(&l, out, 22, scratch, &v), ==,
@@ -416,6 +443,29 @@ static void test_contradictions(void)
     rcl_rh_put(out + 42, &rh, RCL_RH_BE);
     g_assert_cmpint(rcl_frame_get(&l, out, n, scratch, &v), ==,
                     RCL_BAD_LENGTH);
+}
+
+/* The opcodes are TYPE1's: a frame of TYPE2 is a request (RC Link §12.3.5). */
+static void test_type2_opcode(void)
+{
+    uint8_t payload[64], out[RCL_FRAME_MAX];
+
+    fill(payload, sizeof(payload));
+    for (int f = 0; f < RCL_LITE; f++) {
+        RclLayout l = layout_of(f, true);
+        RclHead h = head_of(&req);
+        RclRh rh;
+        size_t n;
+
+        h.kind = RCL_TYPE2;
+        h.dport = 4792;
+        n = rcl_frame_put(&l, &h, payload, 64, out);
+        rh = h.rh;
+        expect(&l, out, n, &rh, RCL_TAKE);
+        for (rh.opcode = RCL_OP_ACK; rh.opcode <= RCL_OP_RESERVED; rh.opcode++) {
+            expect(&l, out, n, &rh, RCL_BAD_OPCODE);
+        }
+    }
 }
 
 /* Congestion is seen in Standard alone. */
@@ -579,6 +629,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/format/icrc-bits", test_icrc_bits);
     g_test_add_func("/rclink/format/kinds", test_kinds);
     g_test_add_func("/rclink/format/contradictions", test_contradictions);
+    g_test_add_func("/rclink/format/type2-opcode", test_type2_opcode);
     g_test_add_func("/rclink/format/ecn", test_ecn);
     g_test_add_func("/rclink/format/variants", test_variants);
     g_test_add_func("/rclink/format/fuzz", test_fuzz);

@@ -315,7 +315,7 @@ static void test_contradictions(void)
     rig_qp(e, QP, e + 1, QP, 0);
     rig_set(e, RCL_QP_CONTROL_STATUS, 0);
     rig_set(e, RCL_RX_REQ_EPSN, 0x7b5);
-    rig_set(e, RCL_TX_EPSN, 0x3d9);
+    rig_set(e, RCL_TX_EPSN, 0x7b5);
     rig_set(e, RCL_TX_CC_BYTE_CNT_MEM, 0x5a5b5c5d);
     rig_set(e, RCL_QP_CONTROL_STATUS, RCL_QP_EN);
     rclink_wire_stop(e->d, true);
@@ -326,7 +326,7 @@ static void test_contradictions(void)
     expect_refused(e, packet, 4, -3, 1, 2, "order of a QP's packets");
     expect_refused(e, packet, 4, 4, 1, 0x80, "age of packets");
     expect_refused(e, packet, 4, 11, 1, 1, "age of packets");
-    expect_refused(e, 0x07b503d9, 4, 4, 1, 2, "answers of a QP");
+    expect_refused(e, 0x07b507b5, 4, 4, 1, 2, "answers of a QP");
     expect_refused(e, 0x5a5b5c5d, 4, -8, 8, 0x320000, "rate of a QP");
     expect_refused(e, 0x1234 * 512 / 400, 8, 0, 8, INT64_MAX,
                    "a pause without an end");
