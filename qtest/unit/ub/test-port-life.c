@@ -147,6 +147,20 @@ static void damage(End *e, double ber)
     }
 }
 
+/* Only end @a runs, its frames go nowhere. */
+static void run_alone(End *a, bool (*done)(End *a))
+{
+    for (int64_t end = now + SECOND; !done(a);) {
+        g_assert_cmpint(now, <, end);
+        if (a->next <= now) {
+            a->asked = false;
+            a->next = INT64_MAX;
+            a->next = MIN(a->next, ub_port_run(a->port, now));
+        }
+        now = CLAMP(a->next, now + 1, end);
+    }
+}
+
 /* A peer that does not answer a Retry_Req_Set: counted, told, recorded, and over
  * when it does. */
 static void test_dll_error(void)
@@ -165,15 +179,7 @@ static void test_dll_error(void)
     g_assert_cmpint(ub_port_send(b->port, now, pkt), ==, UB_PORT_SENT);
     g_assert_true(run_until(a, asks_again, SECOND));
     damage(b, 0);
-    /* Only end a runs, its frames go nowhere. */
-    for (int64_t end = now + SECOND; !has_dll_error(a) && now < end;) {
-        if (a->next <= now) {
-            a->asked = false;
-            a->next = INT64_MAX;
-            a->next = MIN(a->next, ub_port_run(a->port, now));
-        }
-        now = CLAMP(a->next, now + 1, end);
-    }
+    run_alone(a, has_dll_error);
     ub_port_stats(a->port, &stats);
     g_assert_cmpuint(stats.dll_errors, >, 0);
     g_assert_cmpuint(a->events[UB_PORT_DLL_ERROR], ==, stats.dll_errors);
@@ -193,14 +199,15 @@ static void impatient(UbPortConfig *conf)
 static void test_dll_stops(void)
 {
     End two[2], *a = &two[0], *b = &two[1];
+    unsigned given_up = 0;
     UbPortStats stats;
 
     adjust = impatient;
     start(a, b);
     link_up(a);
+    a->moves = 0;
     b->hold = ~0u;
-    for (unsigned ms = 0; !has_dll_error(a); ms++) {
-        g_assert_cmpuint(ms, <, 1000);
+    for (unsigned ms = 0; ms < 5; ms++) {
         while (ub_port_room(a->port, 0) == UB_PORT_SENT) {
             CorePacket *pkt = packet(a, 0, a->sent[0]++);
 
@@ -208,8 +215,18 @@ static void test_dll_stops(void)
         }
         run_until(a, has_dll_error, SECOND / 1000);
     }
+    run_alone(a, has_dll_error);
     g_assert_false(ub_port_dll_up(a->port));
-    ub_port_stats(a->port, &stats);
+    /* The link is given up, and not again at each turn. */
+    for (unsigned i = 0; i < 10; i++) {
+        now += SECOND / 1000;
+        a->asked = false;
+        a->next = ub_port_run(a->port, now);
+    }
+    for (unsigned i = 0; i < a->moves; i++) {
+        given_up += !strcmp(a->causes[i], "reset or link disable");
+    }
+    g_assert_cmpuint(given_up, ==, 1);
     let_go(b);
     g_assert_true(run_until(a, both_up, 60 * SECOND));
     run_until(a, never, SECOND);
@@ -394,6 +411,27 @@ static void test_guid(void)
     stop(a);
 }
 
+static bool link_alone(End *a)
+{
+    return ub_port_link_up(a->port) && !ub_port_dll_up(a->port);
+}
+
+/* The owner is told of the link, and then of the layer above. */
+static void test_told(void)
+{
+    End two[2], *a = &two[0];
+
+    start(&two[0], &two[1]);
+    plug(a, true);
+    ub_port_enable(a->port, now, true);
+    ub_port_enable(a->peer->port, now, true);
+    g_assert_true(run_until(a, link_alone, 60 * SECOND));
+    g_assert_cmpuint(a->events[UB_PORT_LINK], ==, 1);
+    g_assert_true(run_until(a, both_up, 60 * SECOND));
+    g_assert_cmpuint(a->events[UB_PORT_LINK], >=, 2);
+    stop(a);
+}
+
 /* The layers agree on how blocks are made. */
 static void test_mode(void)
 {
@@ -541,6 +579,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/port/life/stream-full", test_stream_full);
     g_test_add_func("/ub/port/life/room", test_room);
     g_test_add_func("/ub/port/life/guid", test_guid);
+    g_test_add_func("/ub/port/life/told", test_told);
     g_test_add_func("/ub/port/life/mode", test_mode);
     g_test_add_func("/ub/port/life/replaced", test_replaced);
     g_test_add_func("/ub/port/life/replaced-soon", test_replaced_soon);

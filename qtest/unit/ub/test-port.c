@@ -227,6 +227,13 @@ static void test_config(void)
 
     ub_port_config_init(&conf);
     g_assert_null(ub_port_config_check(&conf));
+    g_assert_cmpuint(conf.phy.rest_frames, ==, 4);
+    g_assert_cmpuint(conf.dll_time_scale, ==, 1);
+    g_assert_cmphex(conf.err_severity, ==, 0xf04fffff);
+    g_assert_true(conf.dll.advertise && conf.dll.down_recovers);
+    g_assert_cmpint(conf.dll.credit_timeout, ==, 0);
+    g_assert_cmpuint(conf.dll.wish.retry_buf_depth, ==, 32768);
+    g_assert_cmpuint(conf.dll.queue_limit, ==, 256 * 1024);
     conf.dll_time_scale = 0;
     g_assert_nonnull(ub_port_config_check(&conf));
     ub_port_config_init(&conf);
