@@ -98,6 +98,14 @@ static void test_iothread(void)
     all_of_it(ENG_BYPASS, IOTHREAD, IO_OBJECT);
 }
 
+/* Nobody has the core's turns but its own thread: who waits sleeps at once. */
+static void test_asleep(void)
+{
+    all_of_it(ENG_BYPASS, WIN_PROPS ",shm=off", NULL);
+    all_of_it(ENG_BYPASS, WIN_PROPS ",inline-turn=off", NULL);
+    all_of_it(ENG_BYPASS, IOTHREAD ",inline-turn=off", IO_OBJECT);
+}
+
 static void test_lossy(void)
 {
     Two t;
@@ -530,6 +538,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-window/ctp", test_ctp);
     qtest_add_func("/ubc-window/rtp", test_rtp);
     qtest_add_func("/ubc-window/iothread", test_iothread);
+    qtest_add_func("/ubc-window/asleep", test_asleep);
     qtest_add_func("/ubc-window/lossy", test_lossy);
     qtest_add_func("/ubc-window/refused", test_refused);
     qtest_add_func("/ubc-window/dead-peer", test_dead_peer);

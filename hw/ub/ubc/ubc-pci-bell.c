@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include <sched.h>
 #include "qemu/atomic.h"
 #include "qemu/host-utils.h"
 #include "qemu/main-loop.h"
@@ -92,6 +93,12 @@ int64_t ubc_pci_bells(UbcPci *s)
     return now;
 }
 
+/* The reader of a capture may be late. */
+bool ubc_pci_anybodys_turn(const UbcPci *s)
+{
+    return s->inline_turn && !s->capture && ubc_pci_wires_shared(s);
+}
+
 /* Whether this thread may have a turn; then it has the lock. */
 static bool turn_begin(UbcPci *s)
 {
@@ -99,8 +106,7 @@ static bool turn_begin(UbcPci *s)
         qemu_mutex_trylock(&s->lock)) {
         return false;
     }
-    /* The reader of a capture may be late. */
-    if (!s->capture && (main_loops(s) || ubc_pci_wires_shared(s))) {
+    if (ubc_pci_anybodys_turn(s) || (!s->capture && main_loops(s))) {
         return true;
     }
     qemu_mutex_unlock(&s->lock);
@@ -183,10 +189,26 @@ static bool turn_due(const UbcPci *s, int64_t now)
     return s->kicked || s->due <= now || (s->due_looked && !s->look.on);
 }
 
-void ubc_pci_bell_look(UbcPci *s)
+/* Under the lock: what came and what was asked for has its turn; @again: this thread looks
+ * again soon, and need not be woken.  Whether there was one. */
+static bool look(UbcPci *s, bool again)
 {
     int64_t now;
 
+    ubc_pci_hold(s);
+    bells_take(s, ubc_pci_now(s));
+    ubc_pci_wires_look(s, again);
+    s->holds = false;
+    now = ubc_pci_now(s);
+    if (!turn_due(s, now)) {
+        return false;
+    }
+    ubc_pci_turn(s, now);
+    return true;
+}
+
+void ubc_pci_bell_look(UbcPci *s)
+{
     if (!may_poll(s)) {
         qemu_bh_schedule(s->run_bh);
         return;
@@ -197,15 +219,7 @@ void ubc_pci_bell_look(UbcPci *s)
     }
     look_begin(s, look_now());
     turn_alone(s);
-    ubc_pci_hold(s);
-    bells_take(s, ubc_pci_now(s));
-    ubc_pci_wires_look(s);
-    s->holds = false;
-    now = ubc_pci_now(s);
-    if (turn_due(s, now)) {
-        s->look_turns++;
-        ubc_pci_turn(s, now);
-    }
+    s->look_turns += look(s, s->look.on);
     ubc_look_end(&s->look, look_now());
     turn_end(s);
 }
@@ -225,6 +239,24 @@ void ubc_pci_look_over(void *opaque)
         ubc_pci_wires_wake(s);
         qemu_bh_schedule(s->run_bh);
     }
+}
+
+/* ---- Processors that wait ------------------------------------------------------ */
+
+/* So long it looks before it sleeps: to be woken, and to wake the core's thread first,
+ * takes as long as most answers. */
+#define WAIT_NS 100000
+
+void ubc_pci_wait_look(UbcPci *s, const bool *ended)
+{
+    int64_t end = look_now() + WAIT_NS;
+
+    for (look(s, true); !*ended && look_now() < end; look(s, true)) {
+        qemu_mutex_unlock(&s->lock);
+        sched_yield(); /* the peer may be on this core */
+        qemu_mutex_lock(&s->lock);
+    }
+    look(s, s->look.on);
 }
 
 /* ---- The lock ------------------------------------------------------------------- */

@@ -292,7 +292,8 @@ static const struct {
     { "chardev6", "byte stream of port 6's wire" },
     { "chardev7", "byte stream of port 7's wire" },
     { "shm", "wires between processes of one host go through shared memory" },
-    { "inline-turn", "a doorbell has the engine's turn in the processor's own thread" },
+    { "inline-turn", "a doorbell, or a load that waits, has the core's turn in the processor's "
+      "own thread" },
     { "vendor-id", "of PCI and of the default GUID" },
     { "device-id", "of PCI and of the default GUID" },
     { "guid", "of Entity 0: 32 hexadecimal digits, most significant first; "

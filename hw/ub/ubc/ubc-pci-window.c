@@ -15,6 +15,9 @@
  * processor that wrote to their register, bottom halves, timers, the monitor, gdb.
  * Their loads bring all ones, their stores are lost if there is no room.
  *
+ * For a short while who loads looks for the answer itself, where any thread may have the
+ * core's turns; then it sleeps.
+ *
  * Who waits looks up now and then, since nobody tells it that the machine is to
  * stop: who stops it waits for the processor.  Stores are then taken, room or not.  A
  * processor that loads, if its code is translated, goes back to before the instruction,
@@ -160,7 +163,7 @@ static void run_main_loop(UbcPci *s, UbLdsWait *w)
 
 /* The same, with the lock when it begins.  True: the machine is to stop, and the
  * access, which is made at @pc, was withdrawn. */
-static bool wait_locked(UbcPci *s, UbLdsWait *w, uintptr_t pc)
+static bool wait_locked(UbcPci *s, UbLdsWait *w, uintptr_t pc, bool looks)
 {
     int64_t begun = g_get_monotonic_time(), stop = begun + STOP_US;
     bool again = false;
@@ -168,6 +171,9 @@ static bool wait_locked(UbcPci *s, UbLdsWait *w, uintptr_t pc)
     s->window_waiting++;
     rcu_read_lock(); /* the device may go, its memory not before the access returns */
     bql_unlock();
+    if (looks) {
+        ubc_pci_wait_look(s, &w->ended);
+    }
     while (!w->ended) {
         qemu_cond_timedwait(&s->window_cond, &s->lock, LOOK_MS);
         if (w->ended || stored_anyway(s, w)) {
@@ -189,24 +195,32 @@ static bool wait_locked(UbcPci *s, UbLdsWait *w, uintptr_t pc)
 }
 
 /*
- * The same.  Where the core runs in the main loop it has its turn here, which sends the
- * question: no other thread, no other round of the loop has to come first.
+ * The same.  Where any thread may have the core's turns, or the core runs in the main loop,
+ * it has one here, which sends the question: no other thread, no other round of the loop
+ * has to come first.
  * It does not return, if the instruction is to begin anew.
  */
-static void window_wait(UbcPci *s, UbLdsWait *w, Waiter how, int64_t now)
+static void window_wait(UbcPci *s, UbLdsWait *w, Waiter how, bool looks,
+                        int64_t now)
 {
     uintptr_t pc = access_pc(s);
     Object *obj = OBJECT(s);
     bool again = false;
 
     object_ref(obj);
-    if (s->kicked && s->ctx == qemu_get_aio_context()) {
-        ubc_pci_turn(s, now);
+    looks = looks && ubc_pci_anybodys_turn(s);
+    if (!looks) {
+        if (s->kicked && s->ctx == qemu_get_aio_context()) {
+            ubc_pci_turn(s, now);
+        }
+        ubc_pci_let_go(s);
     }
-    ubc_pci_let_go(s);
     if (how == WAITS) {
-        again = wait_locked(s, w, pc);
+        again = wait_locked(s, w, pc, looks);
     } else {
+        if (looks) {
+            ubc_pci_wait_look(s, &w->ended);
+        }
         qemu_mutex_unlock(&s->lock);
         run_main_loop(s, w);
     }
@@ -252,7 +266,7 @@ static MemTxResult window_read(void *opaque, hwaddr addr, uint64_t *value,
                         now)) {
         window_unlock(s);
     } else {
-        window_wait(s, &w, how, now);
+        window_wait(s, &w, how, true, now);
         *value = w.value;
     }
     return MEMTX_OK;
@@ -277,7 +291,8 @@ static MemTxResult window_write(void *opaque, hwaddr addr, uint64_t value,
                          now)) {
         window_unlock(s);
     } else {
-        window_wait(s, &w, how, now);
+        /* Others are under way: to look for room brings them back no sooner. */
+        window_wait(s, &w, how, false, now);
     }
     return MEMTX_OK;
 }

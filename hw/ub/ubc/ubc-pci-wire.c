@@ -125,11 +125,11 @@ bool ubc_pci_wires_shared(const UbcPci *s)
     return true;
 }
 
-void ubc_pci_wires_look(UbcPci *s)
+void ubc_pci_wires_look(UbcPci *s, bool again)
 {
     for (unsigned i = 0; i < s->ports; i++) {
         if (s->port[i].open) {
-            wire_pipe_look(wire_chr_pipe(s->port[i].chr_wire), s->look.on);
+            wire_pipe_look(wire_chr_pipe(s->port[i].chr_wire), again);
         }
     }
 }

@@ -190,6 +190,11 @@ void ubc_pci_bell_turn(UbcPci *s);
  * and what it asked for has its turn now.  When it has done so for a while (look.h) nothing
  * wakes the core's thread, which looks after it now and then. */
 void ubc_pci_bell_look(UbcPci *s);
+/* Under the lock: whether any thread may have the core's turns, without the big lock. */
+bool ubc_pci_anybodys_turn(const UbcPci *s);
+/* The same, where it may, in one that waits for *ended: for a while it has them, and peers
+ * wake nobody.  The lock is given up now and then. */
+void ubc_pci_wait_look(UbcPci *s, const bool *ended);
 /* The core's thread: whether a processor still polls; else work goes on as ever. */
 void ubc_pci_look_over(void *opaque);
 /* Under the lock, before a turn: doorbells that rang count; and what time it is then. */
@@ -264,9 +269,9 @@ void ubc_pci_responder_frame(void *opaque);
 void ubc_pci_wires_new(UbcPci *s, GMainContext *gctx);
 /* Under the lock: whether any thread may send, since no character device takes part. */
 bool ubc_pci_wires_shared(const UbcPci *s);
-/* Under the lock: what is in the shared memory of the wires is taken, and while a
- * processor polls their other ends wake nobody. */
-void ubc_pci_wires_look(UbcPci *s);
+/* Under the lock: what is in the shared memory of the wires is taken; @again: until a look
+ * without it their other ends wake nobody. */
+void ubc_pci_wires_look(UbcPci *s, bool again);
 /* In the core's thread: they do again. */
 void ubc_pci_wires_wake(UbcPci *s);
 /* In the IOThread, if there is one: a bottom half. */
