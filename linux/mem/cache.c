@@ -18,9 +18,6 @@
 
 #include "ub_mem.h"
 
-#define OP_CAS		0x07
-#define TRIES		64
-
 static void cache_release(struct kref *ref)
 {
 	struct mem_cache *c = container_of(ref, struct mem_cache, ref);
@@ -223,72 +220,6 @@ static int clean_all(struct mem_cache *c)
 	return err;
 }
 
-/* ---- the directory; with c->lock ---- */
-
-static int directory(struct mem_cache *c, u32 opcode, u64 a, u64 b, u64 *old)
-{
-	return mem_slot(c->dev, c->window, opcode, sizeof(u64), &a, &b, old);
-}
-
-/* Who owns something owns something else, or -EAGAIN: others do. */
-static int directory_swap(struct mem_cache *c, u64 from, u64 to)
-{
-	u64 old;
-	int err = directory(c, OP_CAS, c->epoch | from, c->epoch | to, &old);
-
-	return err ? err : old == (c->epoch | from) ? 0 : -EAGAIN;
-}
-
-/* A writer, who is alone, or one reader more; in the epoch that it is now. */
-static int directory_enter(struct mem_cache *c, bool writes)
-{
-	unsigned long end = jiffies + 20 * HZ;
-	u64 guess = c->epoch, old;
-	unsigned int tries;
-	int err;
-
-	for (tries = 0; tries < TRIES; tries++) {
-		/* The owner may answer as late, and as often otherwise, as it likes. */
-		if (fatal_signal_pending(current) || time_after(jiffies, end))
-			break;
-		err = directory(c, OP_CAS, guess,
-				writes ? guess | MEM_DIR_WRITER : guess + 1,
-				&old);
-		if (err)
-			return err;
-		if (old == guess) {
-			c->epoch = guess & MEM_DIR_EPOCH;
-			return 0;
-		}
-		if (old & MEM_DIR_WRITER || (writes && old & MEM_DIR_READERS) ||
-		    (old & MEM_DIR_READERS) == MEM_DIR_READERS)
-			return -EAGAIN;
-		guess = old;
-	}
-	return -EAGAIN;
-}
-
-/* No writer, or one reader less.  What was reclaimed cannot be left, and needs not. */
-static int directory_leave(struct mem_cache *c, enum mem_owns owns)
-{
-	u64 guess = c->epoch | (owns == MEM_WRITE ? MEM_DIR_WRITER : 1), old;
-	unsigned long end = jiffies + 20 * HZ;
-	unsigned int tries;
-	int err;
-
-	for (tries = 0; tries < TRIES && !time_after(jiffies, end); tries++) {
-		err = directory(c, OP_CAS, guess,
-				owns == MEM_WRITE ? c->epoch : guess - 1, &old);
-		if (err || old == guess)
-			return err;
-		if ((old & MEM_DIR_EPOCH) != c->epoch || owns == MEM_WRITE ||
-		    old & MEM_DIR_WRITER || !(old & MEM_DIR_READERS))
-			return 0;
-		guess = old;
-	}
-	return -EIO;
-}
-
 /* ---- Ownership; with c->lock ---- */
 
 static void owns_set(struct mem_cache *c, enum mem_owns owns)
@@ -320,7 +251,12 @@ static int to_invalid(struct mem_cache *c)
 		return err;
 	owns_set(c, MEM_INVALID);
 	drop_all(c);
-	return directory_leave(c, was);
+	err = mem_dir_leave(c, was);
+	/* It still counts us: the program asks once more.  After EIO it does so perhaps,
+	 * and to leave twice could throw others out: the owner reclaims. */
+	if (err == -EAGAIN)
+		owns_set(c, was);
+	return err;
 }
 
 static int to_read(struct mem_cache *c)
@@ -328,11 +264,11 @@ static int to_read(struct mem_cache *c)
 	int err;
 
 	if (c->owns == MEM_INVALID)
-		return directory_enter(c, false);
+		return mem_dir_enter(c, false);
 	err = write_ends(c);
 	if (err)
 		return err;
-	err = directory_swap(c, MEM_DIR_WRITER, 1);
+	err = mem_dir_swap(c, MEM_DIR_WRITER, 1);
 	if (err)
 		owns_set(c, MEM_WRITE);
 	return err;
@@ -341,8 +277,8 @@ static int to_read(struct mem_cache *c)
 static int to_write(struct mem_cache *c)
 {
 	/* The only reader may become the writer, and what it has is good. */
-	return c->owns == MEM_READ ? directory_swap(c, 1, MEM_DIR_WRITER)
-				   : directory_enter(c, true);
+	return c->owns == MEM_READ ? mem_dir_swap(c, 1, MEM_DIR_WRITER)
+				   : mem_dir_enter(c, true);
 }
 
 int mem_cache_own(struct mem_cache *c, enum mem_owns want)
@@ -388,7 +324,7 @@ void mem_cache_end(struct mem_cache *c)
 	/* Who had come before the mappings went may have mapped pages since. */
 	drop_all(c);
 	if (!err && c->shared && c->owns != MEM_INVALID)
-		directory_leave(c, c->owns);
+		mem_dir_leave(c, c->owns);
 	mutex_unlock(&c->lock);
 }
 

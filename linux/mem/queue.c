@@ -90,8 +90,12 @@ static bool sleep_done(struct mem_queue *q)
 }
 
 /* Why not to wait any longer, for a move that has begun then. */
-static int wait_ends(unsigned long begun, bool killable)
+static int wait_ends(const struct mem_queue *q, unsigned long begun,
+		     bool killable)
 {
+	/* It may never say more. */
+	if (READ_ONCE(q->eq.stopped))
+		return -EIO;
 	if (time_after(jiffies, begun + msecs_to_jiffies(ANSWER_MS)))
 		return -ETIMEDOUT;
 	if (killable && fatal_signal_pending(current) &&
@@ -117,7 +121,7 @@ static int wait_done(struct mem_dev *dev, unsigned long begun, bool killable,
 			cpu_relax();
 			continue;
 		}
-		err = wait_ends(begun, killable);
+		err = wait_ends(q, begun, killable);
 		/* The device may have gone without a word. */
 		if (!err && !sleep_done(q) &&
 		    ub_rd(dev->core->bar, UBC_ID) != UBC_ID_VALUE) {
@@ -211,6 +215,17 @@ static int queue_anew(struct mem_dev *dev, int why)
 	return why == -EINTR ? why : -EIO;
 }
 
+/* Before a move: one that has stopped, or may have, is made anew. */
+static int queue_mend(struct mem_dev *dev)
+{
+	struct mem_queue *q = &dev->queue;
+
+	if (!READ_ONCE(q->eq.stopped) && !READ_ONCE(q->eq.doubtful))
+		return 0;
+	queue_anew(dev, -EIO);
+	return q->broken ? -EIO : 0;
+}
+
 int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
 	     u64 at, const dma_addr_t *pages, unsigned int n, bool killable)
 {
@@ -221,7 +236,7 @@ int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
 
 	if (queue_lock(q, killable))
 		return -EINTR;
-	if (q->broken)
+	if (q->broken || queue_mend(dev))
 		goto out;
 	if (d->silent && time_before(jiffies, d->silent_end)) {
 		atomic64_inc(&dev->spared);
@@ -306,6 +321,8 @@ static int queue_begin(struct mem_dev *dev)
 
 	memset(q->cq, 0, CQ_BYTES);
 	q->pi = q->ci = 0;
+	WRITE_ONCE(q->eq.stopped, false);
+	WRITE_ONCE(q->eq.doubtful, false);
 	q->id = q->cq_id = UBQ_NEW;
 	return queue_make(dev);
 }

@@ -106,6 +106,9 @@ struct mem_eq {
 	int irq;
 	wait_queue_head_t wait;
 	atomic_t events;	/* so many interrupts have brought some */
+	u32 lost;		/* events, so far */
+	bool stopped;		/* the device has stopped the queue, … */
+	bool doubtful;		/* … or may have said so in one that was lost */
 };
 
 int mem_eq_start(struct mem_dev *dev);
@@ -183,6 +186,16 @@ vm_fault_t mem_cache_fault(struct mem_cache *c, struct vm_fault *vmf,
 			   unsigned long i);
 vm_fault_t mem_cache_mkwrite(struct mem_cache *c, struct vm_fault *vmf,
 			     unsigned long i);
+
+/* ---- directory.c; with the lock of the cache ---- */
+
+/* Who owns something owns something else: 0; -EAGAIN: others do; -EIO. */
+int mem_dir_swap(struct mem_cache *c, u64 from, u64 to);
+/* The same of a writer, who is alone, or one reader more; in the epoch that it is now. */
+int mem_dir_enter(struct mem_cache *c, bool writes);
+/* No writer, or one reader less.  What was reclaimed cannot be left, and needs not.
+ * -EAGAIN: it still counts us; -EIO: perhaps. */
+int mem_dir_leave(struct mem_cache *c, enum mem_owns owns);
 
 /* ---- objects ---- */
 

@@ -1,0 +1,382 @@
+/*
+ * linux/mem/queue.c, eq.c: pages that move, by an engine that stops, says so, or loses
+ * what it says.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "mem-shim.h"
+
+#include "ub/ubc_hw.h"
+
+/* ---- The kernel ---- */
+
+#define KBUILD_MODNAME "test"
+#define PAGE_SIZE 4096u
+#define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
+#define min MIN
+#define BUILD_BUG_ON(x) G_STATIC_ASSERT(!(x))
+#define container_of container
+#define lower_32_bits(x) (uint32_t)(x)
+#define upper_32_bits(x) (uint32_t)((x) >> 32)
+#define le32_to_cpu(x) (x)
+#define cpu_to_le32(x) (x)
+#define cpu_to_le64(x) (x)
+#define dma_rmb() ((void)0)
+#define dma_wmb() ((void)0)
+#define cpu_relax() ((void)0)
+#define msecs_to_jiffies(ms) ((ms) * HZ / 1000)
+#define dev_err(dev, ...) g_test_message(__VA_ARGS__)
+#define dma_alloc_coherent(dev, n, at, gfp) (*(at) = 0, calloc(1, n))
+#define dma_free_coherent(dev, n, at, dma) free(at)
+#define pci_resource_start(pdev, bar) UINT64_C(0)
+#define ioremap(at, n) ((void)(at), calloc(1, n))
+#define iounmap free
+#define ida_alloc_max(ida, max, gfp) 0
+#define ida_free(ida, n) ((void)0)
+#define IRQF_SHARED 0
+#define request_irq(irq, f, flags, name, opaque) (0 * (f)(irq, opaque))
+#define free_irq(irq, opaque) ((void)(opaque))
+#define wake_up(wait) ((void)(wait))
+/* Nobody else is there who could do something. */
+#define wait_event_timeout(wait, condition, n) \
+    ((condition) ? 1 : (jiffies += (n), sleeps++, (condition)))
+
+typedef enum { IRQ_NONE, IRQ_HANDLED } irqreturn_t;
+typedef int wait_queue_head_t;
+typedef uint64_t phys_addr_t;
+typedef int atomic_t;
+typedef int64_t atomic64_t;
+#define atomic_inc(x) (++*(x))
+#define atomic64_inc(x) (++*(x))
+#define atomic_read(x) (*(x))
+
+struct mutex {
+    unsigned held;
+};
+
+static unsigned sleeps;
+
+static void mutex_lock(struct mutex *m)
+{
+    g_assert_cmpuint(m->held++, ==, 0);
+}
+
+static int mutex_lock_killable(struct mutex *m)
+{
+    mutex_lock(m);
+    return 0;
+}
+
+static void mutex_unlock(struct mutex *m)
+{
+    g_assert_cmpuint(m->held--, ==, 1);
+}
+
+static bool time_before(unsigned long a, unsigned long b)
+{
+    return time_after(b, a);
+}
+
+/* ---- ub_core and ub_mem ---- */
+
+#define UB_BELL_BAR 2
+#define UB_MEM 1
+#define MEM_EQ 1
+#define ub_core_irq(core, vector) 1
+#define ub_core_engine_vector(core, part) 1
+#define ub_bell_pages(core, cmd) 1
+#define ub_own_mtu(core) PAGE_SIZE
+
+struct ub_cmdq {
+    int pages;
+};
+
+struct ub_core {
+    u8 *bar;
+    void *pdev;
+    struct ub_cmdq *cmdq;
+};
+
+struct ub_cmd {
+    u8 b[UBQ_CMD];
+};
+
+struct mem_dest {
+    bool silent;
+    unsigned long silent_end;
+};
+
+struct mem_target {
+    struct mem_dest *dest;
+    u64 uba;
+    u32 row, order, token_id;
+    bool check;
+    u32 value;
+};
+
+struct mem_eq {
+    u8 *ring;
+    dma_addr_t dma;
+    u16 ci;
+    int irq;
+    wait_queue_head_t wait;
+    atomic_t events;
+    u32 lost;
+    bool stopped, doubtful;
+};
+
+struct mem_queue {
+    struct mutex lock;
+    int page;
+    u8 *bells, *sq, *cq;
+    dma_addr_t sq_dma, cq_dma;
+    u32 id, cq_id;
+    u16 pi, ci;
+    bool broken;
+    struct mem_eq eq;
+};
+
+struct mem_dev {
+    struct ub_core *core;
+    void *dma;
+    struct mem_queue queue;
+    atomic64_t spared;
+};
+
+/* ---- The engine ---- */
+
+static struct {
+    struct mem_dev *dev;
+    bool deaf;              /* what is posted stays */
+    unsigned stops;         /* it says so, if it is not 0: an event */
+    int refuses;            /* instead of UBQ_OP_QUEUE_DESTROY */
+    unsigned queues, sends; /* that were made; entries that were there */
+    u32 eq[UBQ_EQ_STRIDE / 4];
+    u16 fetch, cq_pi, eq_pi;
+} hw;
+
+static u32 ub_rd(const u8 *bar, unsigned reg)
+{
+    if (reg == UBC_ID) {
+        return UBC_ID_VALUE;
+    }
+    g_assert_cmphex(reg, >=, UBQ_EQ(MEM_EQ));
+    g_assert_cmphex(reg, <, UBQ_EQ(MEM_EQ + 1));
+    return hw.eq[(reg - UBQ_EQ(MEM_EQ)) / 4];
+}
+
+static void ub_wr(u8 *bar, unsigned reg, u32 value)
+{
+    g_assert_cmphex(reg, >=, UBQ_EQ(MEM_EQ));
+    g_assert_cmphex(reg, <, UBQ_EQ(MEM_EQ + 1));
+    hw.eq[(reg - UBQ_EQ(MEM_EQ)) / 4] = value;
+}
+
+static void ub_cmd_init(struct ub_cmd *cmd, u32 object, u32 mask)
+{
+    memset(cmd, 0, sizeof(*cmd));
+}
+
+static void ub_put8(struct ub_cmd *cmd, unsigned at, u8 v) {}
+static void ub_put16(struct ub_cmd *cmd, unsigned at, u16 v) {}
+static void ub_put32(struct ub_cmd *cmd, unsigned at, u32 v) {}
+static void ub_put64(struct ub_cmd *cmd, unsigned at, u64 v) {}
+
+static u32 ub_cmd_object(const struct ub_cmd *cmd)
+{
+    return hw.queues;
+}
+
+static int ub_cmd_run(struct ub_core *core, unsigned opcode, struct ub_cmd *cmd)
+{
+    if (opcode == UBQ_OP_QUEUE_DESTROY && hw.refuses) {
+        return hw.refuses;
+    }
+    if (opcode == UBQ_OP_QUEUE_CREATE) {
+        hw.queues++;
+        hw.fetch = hw.cq_pi = 0;
+    }
+    return 0;
+}
+
+static void tell(unsigned event);
+
+static void writeq(u64 value, u8 *at)
+{
+    struct mem_queue *q = &hw.dev->queue;
+    u16 pi = value >> 32;
+
+    if (at != q->bells + UBQ_BELL_SQ) {
+        return;
+    }
+    if (hw.stops) {
+        tell(hw.stops);
+    }
+    if (hw.deaf) {
+        return;
+    }
+    while (hw.fetch != pi) {
+        const u8 *e = q->sq + hw.fetch % 1024 * UBQ_BLOCK;
+        u32 *cqe = (u32 *)(q->cq + hw.cq_pi % 256 * UBQ_CQE);
+
+        *cqe = hw.cq_pi++ / 256 % 2 ? 0 : UBQ_CQE_OWNER;
+        hw.fetch += 1 + (get_le32(e) >> 8 & 15);
+        hw.sends++;
+    }
+}
+
+int mem_eq_start(struct mem_dev *dev);
+void mem_eq_stop(struct mem_dev *dev);
+void mem_eq_free(struct mem_dev *dev);
+int mem_queue_start(struct mem_dev *dev);
+void mem_queue_stop(struct mem_dev *dev);
+void mem_queue_free(struct mem_dev *dev);
+int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
+             u64 at, const dma_addr_t *pages, unsigned n, bool killable);
+
+#include "../../../linux/mem/eq.c"
+#include "../../../linux/mem/queue.c"
+
+/* An event, and its interrupt. */
+static void tell(unsigned event)
+{
+    struct mem_eq *eq = &hw.dev->queue.eq;
+
+    *(u32 *)(eq->ring + hw.eq_pi % 64 * UBQ_EQE) =
+        event >> 8 | (event & 0xff) << 8 |
+        (hw.eq_pi / 64 % 2 ? 0 : UBQ_EQE_OWNER);
+    hw.eq_pi++;
+    g_assert_cmpint(eq_irq(0, eq), ==, IRQ_HANDLED);
+    g_assert_cmpuint(hw.eq[UBQ_EQ_CI / 4], ==, hw.eq_pi);
+}
+
+/* ---- Tests ---- */
+
+static struct mem_dev dev;
+static struct ub_core core;
+static struct mem_dest dest;
+static dma_addr_t pages[16];
+
+static void begin(void)
+{
+    static struct ub_cmdq cmdq;
+
+    memset(&dev, 0, sizeof(dev));
+    memset(&dest, 0, sizeof(dest));
+    memset(&hw, 0, sizeof(hw));
+    core.cmdq = &cmdq;
+    dev.core = &core;
+    dev.queue.page = -1;
+    dev.queue.id = dev.queue.cq_id = UBQ_NEW;
+    hw.dev = &dev;
+    sleeps = 0;
+    g_assert_cmpint(mem_queue_start(&dev), ==, 0);
+    g_assert_cmpuint(hw.queues, ==, 1);
+}
+
+static int move(void)
+{
+    const struct mem_target to = { .dest = &dest };
+
+    return mem_move(&dev, true, &to, 0, pages, G_N_ELEMENTS(pages), false);
+}
+
+static void end(void)
+{
+    mem_queue_stop(&dev);
+    mem_queue_free(&dev);
+}
+
+/* Laps of both rings; completions that are told cost nothing. */
+static void test_goes_on(void)
+{
+    begin();
+    for (unsigned i = 0; i < 300; i++) {
+        g_assert_cmpint(move(), ==, 0);
+        tell(UBQ_EVENT_COMPLETION);
+    }
+    g_assert_cmpint(dev.queue.eq.events, ==, 300);
+    g_assert_cmpuint(hw.sends, ==, 600);
+    g_assert_cmpuint(hw.queues, ==, 1);
+    g_assert_cmpuint(sleeps, ==, 0);
+    g_assert_cmpint(eq_irq(0, &dev.queue.eq), ==, IRQ_NONE);
+    end();
+}
+
+/* One that has stopped is made anew before the next move, which succeeds. */
+static void test_stopped_before(void)
+{
+    static const unsigned events[] = { UBQ_EVENT_QUEUE_STATE,
+                                       UBQ_EVENT_JFS_CHECK,
+                                       UBQ_EVENT_JFC_CHECK };
+
+    begin();
+    for (unsigned i = 0; i < G_N_ELEMENTS(events); i++) {
+        tell(events[i]);
+        g_assert_cmpint(move(), ==, 0);
+        g_assert_cmpint(move(), ==, 0);
+        g_assert_cmpuint(hw.queues, ==, 2 + i);
+    }
+    end();
+}
+
+/* One that stops meanwhile: nobody waits for what does not come, nor blames the peer. */
+static void test_stops(void)
+{
+    begin();
+    hw.deaf = true;
+    hw.stops = UBQ_EVENT_JFC_CHECK;
+    g_assert_cmpint(move(), ==, -EIO);
+    g_assert_cmpuint(sleeps, ==, 0);
+    g_assert_false(dest.silent);
+    g_assert_cmpuint(hw.queues, ==, 2);
+    /* Without a word it has 15 s, and then the peer is to blame. */
+    hw.stops = 0;
+    g_assert_cmpint(move(), ==, -EIO);
+    g_assert_cmpuint(sleeps, >, 15000 / LOOK_MS);
+    g_assert_true(dest.silent);
+    g_assert_cmpuint(hw.queues, ==, 3);
+    end();
+}
+
+/* Events were lost, one of which might have said so: anew, once for each loss. */
+static void test_lost(void)
+{
+    begin();
+    for (unsigned i = 1; i < 4; i++) {
+        hw.eq[UBQ_EQ_LOST / 4] = 5 * i;
+        tell(UBQ_EVENT_COMPLETION);
+        tell(UBQ_EVENT_COMPLETION);
+        g_assert_cmpint(move(), ==, 0);
+        g_assert_cmpuint(hw.queues, ==, 1 + i);
+        tell(UBQ_EVENT_COMPLETION);
+        g_assert_cmpint(move(), ==, 0);
+        g_assert_cmpuint(hw.queues, ==, 1 + i);
+    }
+    end();
+}
+
+/* What cannot be taken away is not used any more. */
+static void test_stays(void)
+{
+    begin();
+    tell(UBQ_EVENT_QUEUE_STATE);
+    hw.refuses = -EIO;
+    g_assert_cmpint(move(), ==, -EIO);
+    g_assert_cmpint(move(), ==, -EIO);
+    g_assert_true(dev.queue.broken);
+    g_assert_cmpuint(hw.sends, ==, 0);
+    g_assert_cmpuint(hw.queues, ==, 1);
+    end();
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/mem-queue/goes-on", test_goes_on);
+    g_test_add_func("/mem-queue/stopped-before", test_stopped_before);
+    g_test_add_func("/mem-queue/stops", test_stops);
+    g_test_add_func("/mem-queue/lost", test_lost);
+    g_test_add_func("/mem-queue/stays", test_stays);
+    return g_test_run();
+}
