@@ -120,7 +120,11 @@ static void test_flags(void)
     plain = ubm_word(&ummu, at);
     ubm_word_put(&ummu, at, plain & ~UBM_PTE_AF);
     bad(UBQ_STATUS_ABORT, UBM_EVT_ACCESS_FLAG, UBM_WHY_ACCESS_FLAG);
-    change(tcte, 0, UBM_TCTE_AFFD);
+    /* The peer hears of a fault that is not recorded here. */
+    change(tcte, UBM_TCTE_FBR, 0);
+    access_ends(UB_TA_WRITE, ENG_UBA, ENG_TOKEN, UBQ_STATUS_ABORT);
+    g_assert_null(ubm_event(&ummu));
+    change(tcte, 0, UBM_TCTE_FBR | UBM_TCTE_AFFD);
     good();
     g_assert_cmphex(ubm_word(&ummu, at), ==, plain & ~UBM_PTE_AF);
     change(tcte, UBM_TCTE_AFFD, UBM_TCTE_HAF);
