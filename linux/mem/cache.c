@@ -18,6 +18,8 @@
 
 #include "ub_mem.h"
 
+#define AHEAD_LEAST	8u	/* pages */
+
 static void cache_release(struct kref *ref)
 {
 	struct mem_cache *c = container_of(ref, struct mem_cache, ref);
@@ -108,15 +110,18 @@ static void pages_unmap(struct mem_cache *c, struct page **pages,
 		unlock_page(pages[k]);
 }
 
-/* How many pages to read: as many as are there in front of it, for who goes through
- * them in order. */
+/* How many pages to read: for who goes through them in order four times as many as are
+ * there in front of it, so that few questions, each of which takes its time whatever it
+ * asks for, bring the most of them. */
 static unsigned int pages_ahead(const struct mem_cache *c, unsigned long i)
 {
-	unsigned int before = 0, n = 1;
+	unsigned int before = 0, most = 1, n = 1;
 
 	while (before < MEM_MOVE && before < i && c->pages[i - before - 1])
 		before++;
-	while (n < before && i + n < c->n && !c->pages[i + n])
+	if (before)
+		most = clamp(4 * before, AHEAD_LEAST, MEM_MOVE);
+	while (n < most && i + n < c->n && !c->pages[i + n])
 		n++;
 	return n;
 }

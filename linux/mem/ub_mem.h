@@ -133,7 +133,7 @@ struct mem_queue {
 int mem_queue_start(struct mem_dev *dev);
 void mem_queue_stop(struct mem_dev *dev);
 void mem_queue_free(struct mem_dev *dev);
-#define MEM_MOVE	256	/* pages, at most */
+#define MEM_MOVE	256u	/* pages, at most */
 
 /* Reads or Writebacks of @n pages at @at of what @to leads to.  -EINTR: the program
  * was killed meanwhile, and it is @killable. */
