@@ -95,10 +95,12 @@ static void event_take(struct mem_dev *dev, u64 q0, u64 q1)
 	atomic64_inc(&dev->failed);
 	if (!im)
 		return;
-	if (q1 & UB_LDS_EVENT_STORE)
+	if (q1 & UB_LDS_EVENT_STORE) {
 		im->failed_stores++;
-	else
+		im->file->failed_stores++;
+	} else {
 		im->failed_loads++;
+	}
 	im->last_event = q0 & 0xff;
 	im->last_status = q1 & 0xffff;
 }

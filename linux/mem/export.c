@@ -26,8 +26,9 @@ static struct mem_export *export_of(struct mem_file *f, const char *token_id)
 	return NULL;
 }
 
-/* The descriptor: what who imports it writes. */
-static void tell(struct mem_file *f, const struct mem_export *ex, u32 value)
+/* What who imports it writes. */
+int mem_export_text(struct mem_file *f, const struct mem_export *ex, u32 value,
+		    char *to, size_t size)
 {
 	char token[16] = "-";
 	u8 eid[16];
@@ -35,8 +36,13 @@ static void tell(struct mem_file *f, const struct mem_export *ex, u32 value)
 	ub_own_eid(f->dev->core, eid);
 	if (ex->grant.check)
 		snprintf(token, sizeof(token), "%#x", value);
-	mem_answer(f, "%*phN %#x %#llx %#llx %s\n", 16, eid, ex->token_id,
-		   ex->region.uba, ex->region.len, token);
+	return scnprintf(to, size, "%*phN %#x %#llx %#llx %s\n", 16, eid,
+			 ex->token_id, ex->region.uba, ex->region.len, token);
+}
+
+static void tell(struct mem_file *f, const struct mem_export *ex, u32 value)
+{
+	f->len = mem_export_text(f, ex, value, f->answer, sizeof(f->answer));
 }
 
 static int rights_get(const char *word, u32 *rights)

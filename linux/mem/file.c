@@ -52,8 +52,7 @@ static bool file_there(const struct mem_file *f)
 	return !f->dev->gone && !f->dev->stopped && !f->dead;
 }
 
-/* With the device and the file locked, which is there: 0 or an error. */
-static int file_lock(struct mem_file *f)
+int mem_file_lock(struct mem_file *f)
 {
 	if (down_read_killable(&f->dev->life))
 		return -EINTR;
@@ -82,19 +81,12 @@ int mem_file_relock(struct mem_file *f)
 
 /* ---- calls ---- */
 
-static ssize_t file_write(struct file *file, const char __user *from,
-			  size_t bytes, loff_t *pos)
+int mem_command(struct mem_file *f, char *text)
 {
-	struct mem_file *f = file->private_data;
-	char text[MEM_TEXT], *rest = text, *word, *argv[WORDS];
+	char *rest = text, *word, *argv[WORDS];
 	unsigned int argc = 0;
 	int err;
 
-	if (bytes >= sizeof(text))
-		return -EINVAL;
-	if (copy_from_user(text, from, bytes))
-		return -EFAULT;
-	text[bytes] = 0;
 	while ((word = strsep(&rest, " \t\n")))
 		if (*word) {
 			if (argc == WORDS)
@@ -103,12 +95,28 @@ static ssize_t file_write(struct file *file, const char __user *from,
 		}
 	if (!argc)
 		return -EINVAL;
-	err = file_lock(f);
+	err = mem_file_lock(f);
 	if (err)
 		return err;
 	f->len = 0;
 	err = command_run(f, argc, argv);
 	mem_file_unlock(f);
+	return err;
+}
+
+static ssize_t file_write(struct file *file, const char __user *from,
+			  size_t bytes, loff_t *pos)
+{
+	struct mem_file *f = file->private_data;
+	char text[MEM_TEXT];
+	int err;
+
+	if (bytes >= sizeof(text))
+		return -EINVAL;
+	if (copy_from_user(text, from, bytes))
+		return -EFAULT;
+	text[bytes] = 0;
+	err = mem_command(f, text);
 	/* The answer is read from its begin. */
 	*pos = 0;
 	return err ? err : bytes;
@@ -134,11 +142,13 @@ static ssize_t file_read(struct file *file, char __user *to, size_t bytes,
 static int file_fsync(struct file *file, loff_t from, loff_t to, int datasync)
 {
 	struct mem_file *f = file->private_data;
-	int err = file_lock(f);
+	int err = mem_file_lock(f);
 
 	if (err)
 		return err;
 	err = mem_imports_clean(f);
+	if (!err)
+		err = mem_text_clean(f->dev);
 	if (mem_fence(f->dev) | mem_imports_failed(f))
 		err = -EIO;
 	mem_file_unlock(f);
@@ -146,6 +156,14 @@ static int file_fsync(struct file *file, loff_t from, loff_t to, int datasync)
 }
 
 /* ---- life ---- */
+
+void mem_file_init(struct mem_file *f, struct mem_dev *dev)
+{
+	f->dev = dev;
+	mutex_init(&f->lock);
+	INIT_LIST_HEAD(&f->exports);
+	INIT_LIST_HEAD(&f->imports);
+}
 
 void mem_file_end(struct mem_file *f)
 {
@@ -164,10 +182,7 @@ static int file_open(struct inode *inode, struct file *file)
 
 	if (!f)
 		return -ENOMEM;
-	f->dev = dev;
-	mutex_init(&f->lock);
-	INIT_LIST_HEAD(&f->exports);
-	INIT_LIST_HEAD(&f->imports);
+	mem_file_init(f, dev);
 	/* The node is taken away before the device goes. */
 	mem_dev_get(dev);
 	down_read(&dev->life);
@@ -181,6 +196,7 @@ static int file_open(struct inode *inode, struct file *file)
 	file->f_mapping = dev->inode->i_mapping;
 	spin_lock_irq(&dev->decoder.event_lock);
 	f->told_lost = dev->decoder.lost;
+	f->told_text = dev->text.failed_stores;
 	spin_unlock_irq(&dev->decoder.event_lock);
 	list_add(&f->list, &dev->files);
 	mutex_unlock(&dev->files_lock);

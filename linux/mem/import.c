@@ -327,6 +327,8 @@ bool mem_imports_failed(struct mem_file *f)
 	spin_lock_irq(&d->event_lock);
 	failed = f->told_lost != d->lost;
 	f->told_lost = d->lost;
+	failed |= f->told_text != f->dev->text.failed_stores;
+	f->told_text = f->dev->text.failed_stores;
 	list_for_each_entry(im, &f->imports, list) {
 		failed |= im->told_stores != im->failed_stores;
 		im->told_stores = im->failed_stores;

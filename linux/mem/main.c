@@ -97,7 +97,16 @@ static struct attribute *mem_attrs[] = {
 	&dev_attr_eid.attr,
 	NULL
 };
-ATTRIBUTE_GROUPS(mem);
+
+static const struct attribute_group mem_group = {
+	.attrs = mem_attrs,
+};
+
+static const struct attribute_group *mem_groups[] = {
+	&mem_group,
+	&mem_text_group,
+	NULL
+};
 
 /* ---- life of the structure ---- */
 
@@ -142,6 +151,7 @@ static struct mem_dev *dev_new(struct ub_core *core)
 	dev->queue.broken = true;
 	spin_lock_init(&dev->decoder.event_lock);
 	INIT_LIST_HEAD(&dev->files);
+	mem_file_init(&dev->text, dev);
 	xa_init_flags(&dev->imports, XA_FLAGS_LOCK_IRQ);
 	dev->misc.minor = MISC_DYNAMIC_MINOR;
 	dev->misc.name = dev->name;
@@ -168,6 +178,7 @@ static void dev_stop(struct mem_dev *dev)
 			if (!f->dead)
 				mem_file_end(f);
 		mutex_unlock(&dev->files_lock);
+		mem_file_end(&dev->text);
 		mem_queue_stop(dev);
 		mem_decoder_stop(dev);
 		ub_channels_stop(&dev->dests);
@@ -260,7 +271,7 @@ static int mem_resume(struct auxiliary_device *adev)
 	down_write(&dev->life);
 	err = dev_start(dev);
 	if (!err)
-		dev->stopped = dev->dests.ending = false;
+		dev->stopped = dev->text.dead = dev->dests.ending = false;
 	else
 		dev_err(dev->dma, "no restart: %d\n", err);
 	up_write(&dev->life);

@@ -10,6 +10,12 @@
 
 #include "ub_mem.h"
 
+/* Those of sysfs are everybody's that has the device. */
+static bool may_map(const struct mem_file *f, const struct mem_import *im)
+{
+	return im->file == f || im->file == &f->dev->text;
+}
+
 /* With dev->map: the import that was mapped there, if it still is. */
 static struct mem_import *import_of(struct vm_fault *vmf)
 {
@@ -21,7 +27,7 @@ static struct mem_import *import_of(struct vm_fault *vmf)
 		return NULL;
 	im = xa_load(&f->dev->imports,
 		     ((u64)vmf->pgoff << PAGE_SHIFT) / MEM_MIB);
-	return im && im->file == f &&
+	return im && may_map(f, im) &&
 	       im->id == (uintptr_t)vma->vm_private_data ? im : NULL;
 }
 
@@ -102,7 +108,7 @@ int mem_mmap(struct file *file, struct vm_area_struct *vma)
 		return -EINVAL;
 	down_read(&dev->map);
 	im = f->dead ? NULL : xa_load(&dev->imports, from / MEM_MIB);
-	if (im && im->file == f && im->id &&
+	if (im && may_map(f, im) && im->id &&
 	    end <= im->first * MEM_MIB + im->len) {
 		/* Another import that comes there is another one. */
 		vma->vm_private_data = (void *)(uintptr_t)im->id;

@@ -229,13 +229,16 @@ struct mem_import {
 	u32 last_event, last_status;
 };
 
+/* An open file; or, one of each device, what is exported and imported by text in sysfs,
+ * which is not in the list. */
 struct mem_file {
 	struct list_head list;	/* of the device's */
 	struct mem_dev *dev;
 	struct mutex lock;	/* commands, one at a time */
 	bool dead;		/* it has ended; under life, and map for faults */
 	struct list_head exports, imports;
-	u64 told_lost;
+	u64 failed_stores;	/* of all its imports, so far */
+	u64 told_lost, told_text;
 	size_t len;		/* of the last answer */
 	char answer[MEM_TEXT];
 };
@@ -256,17 +259,26 @@ __printf(2, 3) void mem_answer(struct mem_file *f, const char *format, ...);
 
 /* Ends; nobody else has the file. */
 void mem_exports_end(struct mem_file *f);
+/* The descriptor of an export as text, with the end of a line. */
+int mem_export_text(struct mem_file *f, const struct mem_export *ex, u32 value,
+		    char *to, size_t size);
 void mem_imports_end(struct mem_file *f);
 /* With event_lock: the import that has a MiB of the window, or NULL. */
 struct mem_import *mem_import_at(struct mem_dev *dev, unsigned int mib);
 /* Clean what the file has cached. */
 int mem_imports_clean(struct mem_file *f);
-/* Stores by the file's imports have failed since it was asked last. */
+/* Stores by the file's imports, or by those of sysfs, have failed since it was asked
+ * last. */
 bool mem_imports_failed(struct mem_file *f);
 
 /* ---- file.c, map.c ---- */
 
 extern const struct file_operations mem_fops;
+void mem_file_init(struct mem_file *f, struct mem_dev *dev);
+/* A line of words, which is changed. */
+int mem_command(struct mem_file *f, char *text);
+/* With the device and the file locked, which is there: 0 or an error. */
+int mem_file_lock(struct mem_file *f);
 /* No more commands, no more mappings; under life for writing or at close. */
 void mem_file_end(struct mem_file *f);
 int mem_mmap(struct file *file, struct vm_area_struct *vma);
@@ -276,6 +288,13 @@ void mem_file_unlock(struct mem_file *f);
 int mem_file_relock(struct mem_file *f);
 /* What of [@from, @from + @len) of the window is mapped goes. */
 void mem_unmap(struct mem_dev *dev, u64 from, u64 len);
+
+/* ---- text.c: export and import in sysfs ---- */
+
+extern const struct attribute_group mem_text_group;
+/* Clean what is cached by imports that were made there; for who has locked another
+ * file. */
+int mem_text_clean(struct mem_dev *dev);
 
 /* ---- main.c: the device ---- */
 
@@ -290,6 +309,7 @@ struct mem_dev {
 	bool gone, stopped;	/* under life */
 	struct mutex files_lock;
 	struct list_head files;
+	struct mem_file text;
 	struct path path;	/* of the first of them, … */
 	struct inode *inode;	/* whose mappings are all ours */
 	struct mem_decoder decoder;

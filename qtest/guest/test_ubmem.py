@@ -164,6 +164,49 @@ class Memory(unittest.TestCase):
             self.assertNotEqual(done.status, 0, text)
         self.clean()
 
+    def test_4b_sysfs(self):
+        """export and import by text in sysfs: both outlive who wrote"""
+        # A shell's own heap, whose first words stay; not its last command, for which it
+        # would be another program.
+        self.home.run(
+            'sh -c \'a=0x$(sed -n "s/^\\([0-9a-f]*\\)-.*\\[heap\\]$/\\1/p" '
+            f'/proc/$$/maps); echo $a {PAGE} rwa 0x77 > {SYSFS}/export && '
+            f'dd if=/proc/$$/mem bs={PAGE} skip=$((a / {PAGE})) count=1 '
+            'of=/tmp/heap && true\'')
+        desc = self.home.out(f'cat {SYSFS}/export')
+        self.assertRegex(desc, f'^fd{1:030x} 0x[0-9a-f]+ 0x[0-9a-f]+ 0x1000 '
+                               '0x77$')
+        first = self.home.out('od -An -tx8 -j8 -N8 /tmp/heap').strip()
+        self.assertNotEqual(int(first, 16), 0)
+        self.user.run(f'echo {desc} > {SYSFS}/import')
+        where = self.user.out(f'cat {SYSFS}/import')
+        self.assertEqual(self.user.out(f'cat {SYSFS}/command'), where)
+        self.assertEqual(ubmem.attr(self.user, 'used'), 1)
+        self.assertEqual(int(self.perf(f'map {where} 8'), 16), int(first, 16))
+        self.assertEqual(self.perf(f'map {where} 0x808 0xabcdef'), 'stored')
+        # By another program, which maps nothing of it in sysfs.
+        self.assertEqual(self.perf(f'peek {desc} 0x808', self.third), 'abcdef')
+        # The other commands, on the same objects.
+        offset, token_id = where.split()[0], desc.split()[1]
+        self.user.run(f'echo atomic {offset} add 8 0 > {SYSFS}/command')
+        self.home.run(f'echo rotate {token_id} 0x78 > {SYSFS}/command')
+        self.assertEqual(self.home.out(f'cat {SYSFS}/export').split()[4],
+                         '0x78')
+        # What is refused to a program's file is refused here.
+        for name, text in (('export', f'0 {PAGE} r'), ('import', '1 2 3'),
+                           ('unexport', '77'), ('unimport', '0x3f00000'),
+                           ('command', 'nothing'), ('import', 'x' * 300)):
+            done = self.user.run(f'echo {text} > {SYSFS}/{name}', check=False)
+            self.assertNotEqual(done.status, 0, name)
+        # Taken back: the store fails, and a fence of another file says so.
+        self.home.run(f'echo {token_id} > {SYSFS}/unexport')
+        self.assertEqual(self.home.out(f'cat {SYSFS}/export'), '')
+        self.assertEqual(self.perf(f'map {where} 0 1'), 'Input/output error')
+        self.user.run(f'echo {offset} > {SYSFS}/unimport')
+        self.assertEqual(self.perf(f'map {where} 0', status=1),
+                         'map: Invalid argument')
+        self.clean()
+
     def test_5_revoked(self):
         """what is taken back is taken from who uses it"""
         serve = Serve(self.home, f'serve {PAGE}')

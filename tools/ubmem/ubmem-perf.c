@@ -12,6 +12,8 @@
  *                      it failed, and the status of the import
  *     ubmem-perf poke DESCRIPTOR AT VALUE       a store and a fence
  *     ubmem-perf peek DESCRIPTOR AT             a load
+ *     ubmem-perf map OFFSET BYTES AT [VALUE]    the same by an import that there is, as
+ *                      in sysfs; a store and a fence with VALUE
  *     ubmem-perf cached DESCRIPTOR              test and measure cached memory
  *     ubmem-perf copy DESCRIPTOR                speed of writing all of it: by the
  *                      window, and cached, each page touched for the first time and
@@ -382,6 +384,26 @@ static int run_peek(int argc, char **argv)
     return 0;
 }
 
+static int run_map(int argc, char **argv)
+{
+    UbMem m = { .fd = device(), .offset = strtoull(argv[0], NULL, 0),
+                .len = strtoull(argv[1], NULL, 0) };
+    uint64_t at = strtoull(argv[2], NULL, 0);
+
+    m.base = mmap(NULL, m.len, PROT_READ | PROT_WRITE, MAP_SHARED, m.fd,
+                  (off_t)m.offset);
+    if (m.base == MAP_FAILED) {
+        die("map: %s", strerror(errno));
+    }
+    if (argc > 3) {
+        store(&m, at, strtoull(argv[3], NULL, 0));
+        puts(ubmem_fence(&m) ? strerror(errno) : "stored");
+    } else {
+        printf("%" PRIx64 "\n", load(&m, at));
+    }
+    return 0;
+}
+
 /* ---- cached ---- */
 
 static int run_cached(int argc, char **argv)
@@ -624,6 +646,7 @@ static const struct {
     { "steady", DESC_WORDS, run_steady },
     { "poke", DESC_WORDS + 2, run_poke },
     { "peek", DESC_WORDS + 1, run_peek },
+    { "map", 3, run_map },
     { "cached", DESC_WORDS, run_cached },
     { "copy", DESC_WORDS, run_copy },
     { "read", DESC_WORDS, run_read },
@@ -650,6 +673,7 @@ int main(int argc, char **argv)
     }
     die("usage: ubmem-perf serve BYTES [RIGHTS [TOKEN [shared]]]\n"
         "       ubmem-perf receive BYTES N\n"
+        "       ubmem-perf map OFFSET BYTES AT [VALUE]\n"
         "       ubmem-perf check|perf|cached|copy|read|touch|share|hold|try|dirty|"
         "close|watch|steady|send|put|take|poke|peek "
         "DESCRIPTOR ...");
