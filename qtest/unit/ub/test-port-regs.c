@@ -572,6 +572,34 @@ static void test_other_phy(void)
     end_free(&two[0]);
 }
 
+static void mode_1(UbPortConfig *conf)
+{
+    UbLmsmConfig *l = &conf->phy.lmsm;
+
+    l->phy_mode = UB_PHY_MODE_1;
+    l->rates = ub_phy_rates(UB_PHY_MODE_1);
+    l->target_rate = 7;
+}
+
+/* A link of PHY Mode-1 at its highest rate, which has an odd number. */
+static void test_mode_1(void)
+{
+    End two[2], *a = &two[0], *b = &two[1];
+
+    up(a, b, mode_1);
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t st = get(&two[i], LINK + UB_LINK_PHY_STATUS_1);
+
+        g_assert_cmpuint(UB_SPACE_GET(UB_LINK_PHY_STATUS_1__CUR_LINK_SPEED,
+                                      st), ==, 7);
+        g_assert_cmpuint(UB_SPACE_GET(UB_LINK_PHY_STATUS_1__CUR_TX_LINK_WIDTH,
+                                      st), ==, 8);
+        g_assert_cmphex(get(&two[i], LINK + UB_LINK_PORT_LINK_STATUS_0), ==, 3);
+    }
+    end_free(a);
+    end_free(b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -584,5 +612,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/port/regs/logs", test_logs);
     g_test_add_func("/ub/port/regs/scale", test_scale);
     g_test_add_func("/ub/port/regs/other-phy", test_other_phy);
+    g_test_add_func("/ub/port/regs/mode-1", test_mode_1);
     return g_test_run();
 }
