@@ -55,7 +55,9 @@ static const char *judge_tah(const uint8_t *p, uint32_t len)
     if (t.e_bit) {
         return "E_Bit of a packet at the border of a Domain";
     }
-    return t.tv_en ? NULL : "no TokenValue in a packet at the border of a Domain";
+    /* The bit alone is none: some requests have no place for a TokenValue. */
+    return t.ext & UB_EXT_BIT(UB_EXT_TV)
+           ? NULL : "no TokenValue in a packet at the border of a Domain";
 }
 
 const char *ub_border_judge(const uint8_t *p, uint32_t len)

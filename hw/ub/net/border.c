@@ -30,7 +30,7 @@ void net_border_power_on(UbNet *net)
     }
 }
 
-bool net_border_admits(const UbNet *net, unsigned port, const CorePacket *pkt,
+bool net_border_admits(const UbNet *net, unsigned port, CorePacket *pkt,
                        const UbIpInfo *info, const char **rule)
 {
     uint32_t skip = UB_IPEXT_SIZE + info->header + UB_UDP_SIZE;
@@ -45,7 +45,7 @@ bool net_border_admits(const UbNet *net, unsigned port, const CorePacket *pkt,
     }
     *rule = "nobody judges UB packets at the border of a Domain";
     if (net->ops.border && pkt->len >= skip + UB_ICRC_SIZE) {
-        *rule = net->ops.border(core_packet_data((CorePacket *)pkt) + skip,
+        *rule = net->ops.border(core_packet_data(pkt) + skip,
                                 pkt->len - skip - UB_ICRC_SIZE);
     }
     return !*rule;

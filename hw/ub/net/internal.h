@@ -254,7 +254,7 @@ void net_regs_free(UbNet *net);
 
 /* ---- border.c ---- */
 /* Whether a packet of IP, which begins with CCI and NPI, enters by a port; else *rule. */
-bool net_border_admits(const UbNet *net, unsigned port, const CorePacket *pkt,
+bool net_border_admits(const UbNet *net, unsigned port, CorePacket *pkt,
                        const UbIpInfo *info, const char **rule);
 /* Borders as configured. */
 void net_border_power_on(UbNet *net);

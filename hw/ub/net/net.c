@@ -74,6 +74,9 @@ const char *ub_net_config_check(const UbNetConfig *cfg)
     if (cfg->route_entries > 0x10000) {
         return "there are at most 65536 route entries";
     }
+    if (cfg->ports < 64 && cfg->border_ports >> cfg->ports) {
+        return "there is no such port at the border of the Domain";
+    }
     for (unsigned i = 0; i < 16; i++) {
         if (cfg->sl_vl[i] >= UB_NET_VLS || cfg->vl_out[i] >= UB_NET_VLS ||
             cfg->sl_dscp[i] >= 64) {

@@ -345,6 +345,11 @@ static void test_border(void)
     g_assert_null(ub_net_configure(net, &conf));
     g_assert_cmphex(ub_net_border(net, 0), ==, 0);
     g_assert_cmphex(ub_net_border(net, 2), ==, UB_NET_BORDER);
+    /* A border that nobody would keep is not taken for one. */
+    conf.border_ports = 0x10;
+    g_assert_nonnull(ub_net_configure(net, &conf));
+    g_assert_cmphex(ub_net_border(net, 2), ==, UB_NET_BORDER);
+    conf.border_ports = 0xc;
     conf.border_plain = true;
     g_assert_null(ub_net_configure(net, &conf));
     g_assert_cmphex(ub_net_border(net, 3), ==, 3);
