@@ -27,6 +27,10 @@ int ub_fm_instance_create(UbFmPool *p, unsigned node, UbId guid, UbId eid,
 {
     uint8_t pdu[36] = { 0 };
 
+    /* The message has 15 bits: more would be another partition. */
+    if (!upi || upi >= UB_MGMT_UPI) {
+        return UB_MGMT_BAD_PARAMETER;
+    }
     ub_mgmt_put_id(pdu, UB_MF_BI_CREATE_GUID, guid);
     ub_mgmt_put_id(pdu, UB_MF_BI_CREATE_EID, eid);
     ub_mgmt_put(pdu, UB_MF_BI_CREATE_UPI, upi);

@@ -748,6 +748,7 @@ static void test_instances(void)
 {
     const UbId guid = { { 5, 0, 0, 0xcc080001 } }, eid = { { 0x12345, 0, 0, 0xfd } };
     const UbId wrong = { { 5, 0, 1 << 24, 0xcc080001 } };
+    const uint16_t none[] = { 0, 0x7fff, 0x8009, 0xffff };
     const UbBusInstance *b0;
     Bed *b = bed_new();
 
@@ -769,6 +770,13 @@ static void test_instances(void)
                         UB_MGMT_ABSENT);
     }
     g_string_truncate(b->log, 0);
+    /* More than 15 bits would be another partition, of which nobody is told. */
+    for (unsigned i = 0; i < G_N_ELEMENTS(none); i++) {
+        g_assert_cmpint(ub_fm_instance_create(&b->pool, 1, guid, eid, none[i]), ==,
+                        UB_MGMT_BAD_PARAMETER);
+        g_assert_null(ub_mgmt_bus_instance(b->f.node[1].m, 0));
+    }
+    expect_log(b, "");
     for (unsigned on = 2; on--; ) {
         g_assert_cmpint(ub_fm_trust(&b->pool, PROVIDER, on), ==, 0);
         g_assert_cmphex(ub_space_read(b->f.node[PROVIDER].space, UB_CFG0_TRUST_EN),
