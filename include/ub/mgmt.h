@@ -105,8 +105,12 @@ typedef struct UbMgmtOps {
     bool (*port_up)(void *opaque, unsigned port);
     /* The space of another Entity than 0, or NULL.  May be NULL. */
     UbSpace *(*space)(void *opaque, unsigned entity);
-    /* The bus instance at place @i was created or destroyed.  May be NULL. */
+    /* The bus instance at place @i was created or destroyed.  NULL: the node is no
+     * bus controller and has none. */
     void (*instance)(void *opaque, unsigned i);
+    /* Whether something is left of who was at place @i: nobody else comes there.
+     * May be NULL. */
+    bool (*instance_busy)(void *opaque, unsigned i);
     /* ub_mgmt_run() has something to do.  May be NULL. */
     void (*kick)(void *opaque);
     /* A peer broke the rule @text.  May be NULL. */

@@ -122,6 +122,8 @@ void ub_urma_event(UbUrma *u, unsigned eq, unsigned event, uint32_t object,
 /* Whether Entity @entity may access memory is another than before: its queues go on,
  * or are found to rest when they have their turn. */
 void ub_urma_entity(UbUrma *u, unsigned entity);
+/* Whether a queue, group or segment is of Entity @entity. */
+bool ub_urma_entity_used(UbUrma *u, unsigned entity);
 
 /* An event of the device, for all event queues that ask for such. */
 void ub_urma_device_event(UbUrma *u, unsigned event, uint32_t object,

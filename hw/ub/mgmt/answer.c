@@ -16,19 +16,26 @@ static uint32_t cfg1(uint32_t dw)
     return UB_CFG1_BASE + dw;
 }
 
-/* The Entity that is asked, by its DEID; Entity 0 where that is none yet, or a bus
- * instance's. */
-static unsigned asked(const UbMgmt *m, const UbMgmtCall *c)
+/* The Entity that is asked, by its DEID; Entity 0 where that is none yet.  -1: a bus
+ * instance, which has no resource spaces: Entity 0's are another partition's. */
+static int asked(const UbMgmt *m, const UbMgmtCall *c)
 {
     int entity = c->from->deid ? ub_mgmt_entity_of(m, c->from->deid) : 0;
 
+    if (entity < 0 && ub_mgmt_instance_of(m, c->from->deid)) {
+        return -1;
+    }
     return MAX(entity, 0);
 }
 
 static UbMgmtStatus get_resource(UbMgmt *m, UbMgmtCall *c)
 {
-    UbSpace *space = ub_mgmt_entity(m, asked(m, c));
+    int entity = asked(m, c);
+    UbSpace *space = entity < 0 ? NULL : ub_mgmt_entity(m, entity);
 
+    if (!space) {
+        return UB_MGMT_NO_TARGET;
+    }
     for (unsigned i = 0; i < SPACES; i++) {
         uint8_t *p = c->out + 12 * i;
 
@@ -47,6 +54,9 @@ static UbMgmtStatus set_resource(UbMgmt *m, UbMgmtCall *c)
 {
     if (!c->from->mgmt) {
         return UB_MGMT_NO_PERMISSION;
+    }
+    if (asked(m, c) < 0) {
+        return UB_MGMT_NO_TARGET;
     }
     if (asked(m, c) ||
         !(ub_mgmt_reg(m, cfg1(UB_CFG1_SUPPORTED_FEATURE)) &
@@ -120,8 +130,11 @@ static UbMgmtStatus neighbor(UbMgmt *m, UbMgmtCall *c)
 
 static UbMgmtStatus token_check(UbMgmt *m, UbMgmtCall *c)
 {
-    unsigned entity = asked(m, c);
+    int entity = asked(m, c);
 
+    if (entity < 0) {
+        return UB_MGMT_NO_TARGET;
+    }
     if (entity >= UB_MGMT_TOKENS) {
         return UB_MGMT_NO_RESOURCE;
     }
@@ -159,7 +172,7 @@ void ub_mgmt_reset_entity(UbMgmt *m, unsigned entity)
 
 /* ---- Bus instances ---- */
 
-/* The place of a GUID; of that of 0: one that is free.  -1: there is none. */
+/* The place of a GUID, or -1. */
 static int find_instance(const UbMgmt *m, UbId guid)
 {
     for (unsigned i = 0; i < UB_MGMT_BUS_INSTANCES; i++) {
@@ -170,33 +183,43 @@ static int find_instance(const UbMgmt *m, UbId guid)
     return -1;
 }
 
+/* A place that is free, and of whose last instance nothing is left; or -1. */
+static int free_place(const UbMgmt *m)
+{
+    for (unsigned i = 0; i < UB_MGMT_BUS_INSTANCES; i++) {
+        if (!ub_mgmt_bus_instance(m, i) &&
+            !(m->ops->instance_busy && m->ops->instance_busy(m->opaque, i))) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+const UbBusInstance *ub_mgmt_instance_of(const UbMgmt *m, uint32_t eid)
+{
+    for (unsigned i = 0; i < UB_MGMT_BUS_INSTANCES; i++) {
+        const UbBusInstance *b = ub_mgmt_bus_instance(m, i);
+
+        if (b && (b->eid.w[0] & UB_MGMT_EID_SHORT) == eid) {
+            return b;
+        }
+    }
+    return NULL;
+}
+
 /* Whether an EID is somebody's here, as 20 bits show it. */
 static bool eid_taken(const UbMgmt *m, UbId eid)
 {
     uint32_t low = eid.w[0] & UB_MGMT_EID_SHORT;
 
-    for (unsigned i = 0; i < UB_MGMT_BUS_INSTANCES; i++) {
-        const UbBusInstance *b = ub_mgmt_bus_instance(m, i);
-
-        if (b && (b->eid.w[0] & UB_MGMT_EID_SHORT) == low) {
-            return true;
-        }
-    }
-    return ub_mgmt_entity_of(m, low) >= 0;
+    return ub_mgmt_instance_of(m, low) || ub_mgmt_entity_of(m, low) >= 0;
 }
 
 /* A GUID of type 0 (§C.3); an EID that packets can name; a partition that is one. */
-static bool instance_good(const UbBusInstance *b)
+bool ub_mgmt_instance_good(const UbBusInstance *b)
 {
     return !ub_id_zero(b->guid) && !(b->guid.w[2] >> 24 & 0xf) &&
-           b->eid.w[0] & UB_MGMT_EID_SHORT && b->upi && b->upi != UB_MGMT_UPI;
-}
-
-static void tell_instance(UbMgmt *m, unsigned i)
-{
-    if (m->ops->instance) {
-        m->ops->instance(m->opaque, i);
-    }
+           b->eid.w[0] & UB_MGMT_EID_SHORT && b->upi && b->upi < UB_MGMT_UPI;
 }
 
 static UbMgmtStatus create_instance(UbMgmt *m, UbMgmtCall *c)
@@ -208,18 +231,21 @@ static UbMgmtStatus create_instance(UbMgmt *m, UbMgmtCall *c)
     };
     int i;
 
-    if (!instance_good(&b)) {
+    if (!m->ops->instance) {
+        return UB_MGMT_BAD_CODE;    /* no bus controller, as a switch */
+    }
+    if (!ub_mgmt_instance_good(&b)) {
         return UB_MGMT_BAD_PARAMETER;
     }
     if (find_instance(m, b.guid) >= 0 || eid_taken(m, b.eid)) {
         return UB_MGMT_EXISTS;
     }
-    i = find_instance(m, (UbId) { 0 });
+    i = free_place(m);
     if (i < 0) {
         return UB_MGMT_NO_RESOURCE;
     }
     m->instance[i] = b;
-    tell_instance(m, i);
+    m->ops->instance(m->opaque, i);
     return UB_MGMT_OK;
 }
 
@@ -228,11 +254,14 @@ static UbMgmtStatus destroy_instance(UbMgmt *m, UbMgmtCall *c)
     UbId guid = ub_mgmt_get_id(c->pdu, UB_MF_BI_DESTROY_GUID);
     int i = ub_id_zero(guid) ? -1 : find_instance(m, guid);
 
+    if (!m->ops->instance) {
+        return UB_MGMT_BAD_CODE;
+    }
     if (i < 0) {
         return UB_MGMT_ABSENT;
     }
     m->instance[i] = (UbBusInstance) { 0 };
-    tell_instance(m, i);
+    m->ops->instance(m->opaque, i);
     return UB_MGMT_OK;
 }
 

@@ -120,6 +120,10 @@ UbMgmtHandler *ub_mgmt_handler(UbMgmtId id);
 UbMgmtHandler ub_mgmt_config_access;
 /* A message about one register. */
 bool ub_mgmt_is_config(const UbMgmtMessage *row);
+/* The bus instance that has this EID of 20 bits, or NULL; whether there can be one
+ * like this. */
+const UbBusInstance *ub_mgmt_instance_of(const UbMgmt *m, uint32_t eid);
+bool ub_mgmt_instance_good(const UbBusInstance *b);
 
 /* ---- topology.c ---- */
 

@@ -149,6 +149,17 @@ static void image_token(UbMgmt *m, CoreImage *im, unsigned entity)
     core_image_int(im, &m->token[entity].value);
 }
 
+/* Whether another has its GUID, or its EID as 20 bits show it. */
+static bool is_known(const UbMgmt *m, const UbBusInstance *is)
+{
+    for (unsigned i = 0; i < UB_MGMT_BUS_INSTANCES; i++) {
+        if (ub_id_same(m->instance[i].guid, is->guid)) {
+            return true;
+        }
+    }
+    return ub_mgmt_instance_of(m, is->eid.w[0] & UB_MGMT_EID_SHORT);
+}
+
 /* As far as the last of them; what has gone in their midst has GUID 0. */
 static void image_instances(UbMgmt *m, CoreImage *im)
 {
@@ -163,9 +174,21 @@ static void image_instances(UbMgmt *m, CoreImage *im)
         memset(m->instance, 0, sizeof(m->instance));
     }
     for (unsigned i = 0; i < n; i++) {
-        image_id(im, &m->instance[i].guid);
-        image_id(im, &m->instance[i].eid);
-        core_image_int(im, &m->instance[i].upi);
+        UbBusInstance *b = &m->instance[i], is;
+
+        image_id(im, &b->guid);
+        image_id(im, &b->eid);
+        core_image_int(im, &b->upi);
+        if (!core_image_loading(im) || ub_id_zero(b->guid)) {
+            continue;
+        }
+        is = *b;
+        *b = (UbBusInstance) { 0 };
+        if (core_image_check(im, m->ops->instance &&
+                             ub_mgmt_instance_good(&is) && !is_known(m, &is),
+                             "a bus instance that cannot be")) {
+            *b = is;
+        }
     }
 }
 

@@ -57,6 +57,7 @@ void ub_mgmt_answered(UbMgmt *m, UbMgmtKind kind, const UbMgmtAddr *a,
  * none yet, and Entity 0's: the UBFM has to begin. */
 static bool find_target(UbMgmt *m, const UbMgmtAddr *a, uint32_t *upi)
 {
+    const UbBusInstance *b;
     int entity;
 
     *upi = ub_mgmt_reg(m, UB_CFG0_UPI);
@@ -68,15 +69,11 @@ static bool find_target(UbMgmt *m, const UbMgmtAddr *a, uint32_t *upi)
         *upi = ub_space_read(ub_mgmt_entity(m, entity), UB_CFG0_UPI);
         return true;
     }
-    for (unsigned i = 0; i < UB_MGMT_BUS_INSTANCES; i++) {
-        const UbBusInstance *b = ub_mgmt_bus_instance(m, i);
-
-        if (b && (b->eid.w[0] & UB_MGMT_EID_SHORT) == a->deid) {
-            *upi = b->upi;
-            return true;
-        }
+    b = ub_mgmt_instance_of(m, a->deid);
+    if (b) {
+        *upi = b->upi;
     }
-    return false;
+    return b;
 }
 
 /* Each Entity is in a partition of its own, and judged by it; a configuration

@@ -63,6 +63,10 @@ static bool may_make_up(Ubc *ubc, const uint8_t *cmd)
     if (get_le32(cmd + UBQ_CMD_OBJECT) < ubc->conf.entities) {
         return false;
     }
+    if (ubc_partition_is_instance(ubc, &eid)) {
+        ubc_guest_error(ubc, -1, "ENTITY_SET with the EID of a bus instance");
+        return false;
+    }
     if (!ubc_partition_may_be(ubc, &eid, get_le32(cmd + UBQ_ENT_UPI))) {
         ubc_guest_error(ubc, -1, "ENTITY_SET with a UPI that is not the "
                                  "controller's");

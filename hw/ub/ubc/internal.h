@@ -205,6 +205,8 @@ bool ubc_partition_init(Ubc *ubc);
 const char *ubc_partition_tx(Ubc *ubc, CorePacket *pkt);
 /* Whether software may make up an Entity of this name. */
 bool ubc_partition_may_be(Ubc *ubc, const UbEid *eid, uint32_t upi);
+/* Whether a bus instance has this EID, as 20 bits show it. */
+bool ubc_partition_is_instance(Ubc *ubc, const UbEid *eid);
 /* The bus instance at place @i has come or gone. */
 void ubc_partition_instance(Ubc *ubc, unsigned i);
 /* Bus instances are as Trust_EN and the UPIs of Entities are. */

@@ -78,6 +78,11 @@ static void bus_instance(void *opaque, unsigned i)
     ubc_partition_instance(opaque, i);
 }
 
+static bool instance_busy(void *opaque, unsigned i)
+{
+    return ub_urma_entity_used(((Ubc *)opaque)->urma, UB_SEC_INSTANCE(i));
+}
+
 static void manage_rule(void *opaque, const char *text)
 {
     Ubc *ubc = opaque;
@@ -89,8 +94,8 @@ static void manage_rule(void *opaque, const char *text)
 static const UbMgmtOps mgmt_ops = {
     .message = send_message, .scan = send_scan, .deliver = deliver,
     .failed = failed, .port_up = port_up, .space = manage_space,
-    .instance = bus_instance, .kick = ubc_above_kick,
-    .rule = manage_rule,
+    .instance = bus_instance, .instance_busy = instance_busy,
+    .kick = ubc_above_kick, .rule = manage_rule,
 };
 
 /* ---- What slots need ------------------------------------------------------------------ */

@@ -233,6 +233,33 @@ bool ubc_partition_may_be(Ubc *ubc, const UbEid *eid, uint32_t upi)
     return true;
 }
 
+/* Whose EIDs, as 20 bits show them, nobody else here has. */
+bool ubc_partition_is_instance(Ubc *ubc, const UbEid *eid)
+{
+    for (unsigned i = 0; i < UB_SEC_INSTANCES; i++) {
+        const UbBusInstance *b = ub_mgmt_bus_instance(ubc->mgmt, i);
+
+        if (b && (b->eid.w[0] & UB_MGMT_EID_SHORT) == ub_eid_short(eid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The manager's word stands above what software has made up. */
+static void drop_rivals(Ubc *ubc)
+{
+    UbSec *sec = ub_node_sec(ubc->node);
+
+    for (unsigned i = ubc->conf.entities; i < UB_SEC_ENTITIES; i++) {
+        const UbEid *eid = ub_sec_entity(sec, i, NULL);
+
+        if (eid && ubc_partition_is_instance(ubc, eid)) {
+            ub_sec_set_entity(sec, i, NULL, 0);
+        }
+    }
+}
+
 /* Those of another UPI are gone when software is not trusted any longer. */
 static void drop_made_up(Ubc *ubc)
 {
@@ -268,6 +295,7 @@ static void follow_instance(Ubc *ubc, unsigned i, bool trusted)
 void ubc_partition_instance(Ubc *ubc, unsigned i)
 {
     follow_instance(ubc, i, is_trusted(ubc));
+    drop_rivals(ubc);
     ub_urma_device_event(ubc->urma, UBQ_EVENT_INSTANCE, i, 0,
                          ub_mgmt_bus_instance(ubc->mgmt, i) ? 1 : 0);
 }

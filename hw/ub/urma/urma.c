@@ -203,6 +203,33 @@ static void entity_ring(void *opaque, void *p)
     }
 }
 
+typedef struct Search {
+    unsigned entity;
+    bool found;
+} Search;
+
+#define SEEK(name, type)                                                \
+    static void name(void *opaque, void *p)                             \
+    {                                                                   \
+        Search *s = opaque;                                             \
+                                                                        \
+        s->found |= ((const type *)p)->entity == s->entity;             \
+    }
+
+SEEK(seek_queue, UrmaQueue)
+SEEK(seek_group, UrmaGroup)
+SEEK(seek_segment, UrmaSegment)
+
+bool ub_urma_entity_used(UbUrma *u, unsigned entity)
+{
+    Search s = { .entity = entity };
+
+    core_table_foreach(&u->queues, seek_queue, &s);
+    core_table_foreach(&u->groups, seek_group, &s);
+    core_table_foreach(&u->segments, seek_segment, &s);
+    return s.found;
+}
+
 void ub_urma_entity(UbUrma *u, unsigned entity)
 {
     if (urma_may_access(u, entity)) {

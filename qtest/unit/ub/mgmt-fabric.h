@@ -192,11 +192,26 @@ static inline void fabric_kick(void *opaque)
     ((Node *)opaque)->kicks++;
 }
 
+/* Places of bus instances that are not free. */
+static uint32_t fabric_busy;
+static unsigned fabric_told;
+
+static void fabric_instance(void *opaque, unsigned i)
+{
+    fabric_told++;
+}
+
+static bool fabric_instance_busy(void *opaque, unsigned i)
+{
+    return fabric_busy >> i & 1;
+}
+
 static const UbMgmtOps fabric_ops = {
     .message = fabric_message, .scan = fabric_scan,
     .deliver = fabric_deliver, .failed = fabric_failed,
     .port_up = fabric_port_up, .space = fabric_entity, .rule = fabric_rule,
-    .kick = fabric_kick,
+    .kick = fabric_kick, .instance = fabric_instance,
+    .instance_busy = fabric_instance_busy,
 };
 
 static inline UbId fabric_guid(unsigned node)

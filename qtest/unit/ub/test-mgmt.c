@@ -528,9 +528,20 @@ static void bus_instances(void)
 {
     Fabric f;
     Answer a;
+    static const struct {
+        UbMgmtId id;
+        uint8_t pdu[28];
+        size_t len;
+    } spaces[] = {
+        { UB_MGMT_MSG_RESOURCE, { 0 }, 4 },
+        { UB_MGMT_MSG_RESOURCE, { 0, 0, 0, 1 }, 28 },
+        { UB_MGMT_MSG_TOKEN_CHECK, { 0, 0, 0, 1 }, 4 },
+        { UB_MGMT_MSG_TOKEN_CHECK, { 0, 0, 0, 0 }, 4 },
+    };
     uint8_t pdu[36] = { 0 };
     UbMgmtAddr to = { .dcna = 0x13, .deid = 0x40003, .mgmt = true };
     const UbBusInstance *b;
+    uint32_t id, value;
 
     line(&f);
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_CREATE, pdu, 36, &a), ==, 0x26);
@@ -557,8 +568,29 @@ static void bus_instances(void)
                                   fabric_answer, &a));
     fabric_pump(&f);
     g_assert_cmphex(a.status, ==, 0);
+    /* But it has no resource spaces: those of the Entities are not its. */
+    for (unsigned i = 0; i < G_N_ELEMENTS(spaces); i++) {
+        g_assert_true(ub_mgmt_request(f.node[0].m, f.now, &to, spaces[i].id,
+                                      spaces[i].pdu, spaces[i].len,
+                                      fabric_answer, &a));
+        fabric_pump(&f);
+        g_assert_cmphex(a.status, ==, 2);
+    }
+    g_assert_false(ub_mgmt_token(f.node[3].m, 0, &id, &value));
+    /* A place is nobody's while something of the last one is left. */
     put_be32(pdu, 4);
+    put_be32(pdu + 16, 0x40003);
     g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_DESTROY, pdu, 16, &a), ==, 0);
+    fabric_busy = 1 << 3;
+    g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_CREATE, pdu, 36, &a), ==, 0x20);
+    g_assert_null(ub_mgmt_bus_instance(f.node[3].m, 3));
+    fabric_busy = ~(1u << 3);
+    g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_CREATE, pdu, 36, &a), ==, 0);
+    g_assert_nonnull(ub_mgmt_bus_instance(f.node[3].m, 3));
+    fabric_busy = 0;
+    fabric_told = 0;
+    g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_DESTROY, pdu, 16, &a), ==, 0);
+    g_assert_cmpuint(fabric_told, ==, 1);
     g_assert_true(ub_mgmt_request(f.node[0].m, f.now, &to,
                                   UB_MGMT_MSG_ENTITY_INFO, NULL, 0,
                                   fabric_answer, &a));
@@ -568,6 +600,52 @@ static void bus_instances(void)
     ub_mgmt_reset(f.node[3].m);
     g_assert_null(ub_mgmt_bus_instance(f.node[3].m, 0));
     fabric_free(&f);
+}
+
+/* Those of an image are what a manager could have made. */
+static void instances_image(void)
+{
+    static const struct {
+        uint8_t at;     /* of GUID, EID and UPI of one, in an image's order */
+        uint8_t value;
+    } broken[] = {
+        { 8, 1 },                       /* a GUID of another type */
+        { 18, 0x40 },                   /* the EID of the first */
+        { 33, 0 },                      /* no UPI */
+        { 32, 0x80 }, { 32, 0xff },     /* more than 15 bits */
+        { 3, 0xa1 },                    /* the GUID of the first */
+    };
+    const uint8_t second[] = { 0, 0, 0xbb, 0xa2 };
+    uint8_t pdu[36] = { 0 }, was;
+    g_autofree uint8_t *bytes = NULL;
+    Fabric f, g;
+    Answer a;
+    size_t len;
+    uint8_t *b;
+
+    line(&f);
+    line(&g);
+    for (unsigned i = 0; i < 2; i++) {
+        put_be32(pdu, 0xbba1 + i);
+        put_be32(pdu + 16, 0x51504000 + 0x100 * i);
+        put_be16(pdu + 34, 0x56);
+        g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_CREATE, pdu, 36, &a), ==, 0);
+    }
+    bytes = fabric_save(f.node[3].m, &len, f.now);
+    g_assert_null(fabric_load(g.node[3].m, bytes, len, g.now));
+    for (b = bytes; memcmp(b, second, sizeof(second)); b++) {
+        g_assert_cmpuint(b - bytes + 36, <, len);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(broken); i++) {
+        was = b[broken[i].at];
+        b[broken[i].at] = broken[i].value;
+        g_assert_nonnull(fabric_load(g.node[3].m, bytes, len, g.now));
+        b[broken[i].at] = was;
+    }
+    g_assert_null(fabric_load(g.node[3].m, bytes, len, g.now));
+    g_assert_cmphex(ub_mgmt_bus_instance(g.node[3].m, 1)->eid.w[0], ==, 0x51504100);
+    fabric_free(&f);
+    fabric_free(&g);
 }
 
 /* What the software of a node answers, and what it does not. */
@@ -907,6 +985,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/mgmt/message/neighbors", neighbors);
     g_test_add_func("/ub/mgmt/message/tokens", tokens);
     g_test_add_func("/ub/mgmt/message/bus-instances", bus_instances);
+    g_test_add_func("/ub/mgmt/message/instances-image", instances_image);
     g_test_add_func("/ub/mgmt/message/software", for_software);
     g_test_add_func("/ub/mgmt/wait/retry", wait_retry);
     g_test_add_func("/ub/mgmt/wait/bound", wait_bound);

@@ -163,6 +163,7 @@ static void test_management(void)
     UbScanWay way = { .hops = 2, .forward = { 0, 1 }, .back = { 0, 0 } };
     UbScanAsk ask = { .cmd = UB_SCAN_TOPOLOGY, .opcode = UB_SCAN_OP_TOPOLOGY };
     UbFlow f = cna(0, 8);
+    uint8_t pdu[36] = { 0 };
 
     setup(20, 3);
     fm_init();
@@ -187,6 +188,20 @@ static void test_management(void)
     g_assert_cmpint(asked(ub_mgmt_read(fm, now, &to, 0,
                                        UB_CFG_ROUTE_BASE + 0x10 + 10, fm_done,
                                        NULL)), ==, 0);
+    /* It is no bus controller, and has no bus instances. */
+    put_be32(pdu, 0x101);
+    put_be32(pdu + 12, 0xcc080001);
+    put_be32(pdu + 16, 0x30001);
+    put_be16(pdu + 34, 5);
+    answer_status = -1;
+    g_assert_cmpint(asked(ub_mgmt_request(fm, now, &to, UB_MGMT_MSG_BI_CREATE, pdu,
+                                          36, fm_done, NULL)), ==,
+                    UB_MGMT_BAD_CODE);
+    g_assert_null(ub_mgmt_bus_instance(ub_switch_mgmt(sw), 0));
+    answer_status = -1;
+    g_assert_cmpint(asked(ub_mgmt_request(fm, now, &to, UB_MGMT_MSG_BI_DESTROY,
+                                          pdu, 16, fm_done, NULL)), ==,
+                    UB_MGMT_BAD_CODE);
     send_to(0, &f, 100, 0);
     run(SECOND / 100);
     g_assert_cmpuint(ub_net_total(hosts[2].net, UB_NET_DROP_NOT_OURS), ==, 1);

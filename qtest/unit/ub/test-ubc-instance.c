@@ -252,6 +252,9 @@ static void test_gone(void)
     g_assert_false(arrived(0, 2));
     g_assert_cmpuint(vm_dest(0, UB_SEC_WIDE), ==, UBQ_RESULT_PARAMETER);
     /* Another in its place. */
+    ubq_cmd_init(cmd, SEGMENT, 0);
+    g_assert_cmpuint(ubq_command(&drv[0], UBQ_OP_SEGMENT_CLEAR, cmd), ==,
+                     UBQ_RESULT_OK);
     g_assert_cmphex(create(0, 0x102, VM_EID(2), VM_UPI), ==, UB_MGMT_OK);
     g_assert_cmphex(write_by(0, ROW_VM, 3), ==, UB_TAS_OPCODE);
     g_assert_cmpuint(vm_dest(0, UB_SEC_WIDE), ==, UBQ_RESULT_OK);
@@ -260,6 +263,76 @@ static void test_gone(void)
     g_assert_cmphex(destroy(1, 0x101), ==, UB_MGMT_OK);
     g_assert_cmphex(write_by(0, ROW_VM, 4), ==, UB_TAS_TIMEOUT);
     g_assert_false(arrived(0, 4));
+    down();
+}
+
+/* Nobody comes where something of another is left: who speaks to the new one does not
+ * reach that one's memory. */
+static void test_left(void)
+{
+    uint8_t cmd[UBQ_CMD];
+
+    machines_up(0);
+    g_assert_cmphex(destroy(1, 0x101), ==, UB_MGMT_OK);
+    g_assert_cmphex(create(1, 0x111, VM_EID(1), 6), ==, UB_MGMT_OK);
+    g_assert_cmpuint(query(1, 0, cmd), ==, UBQ_RESULT_NO_OBJECT);
+    g_assert_true(alive(1, 1));
+    put(0, 0, UB_CFG0_UPI, 6);
+    g_assert_cmpuint(dest(0, ROW_HOST, 0, UB_SEC_WIDE, 6), ==, UBQ_RESULT_OK);
+    g_assert_cmphex(write_by(0, ROW_HOST, 7), ==, UB_TAS_ABORT);
+    g_assert_false(arrived(0, 7));
+    /* Its own is. */
+    g_assert_cmpuint(segment(1, SEGMENT, UB_SEC_INSTANCE(1)), ==, UBQ_RESULT_OK);
+    g_assert_cmphex(write_by(0, ROW_HOST, 8), ==, UB_TAS_OK);
+    g_assert_true(arrived(0, 8));
+
+    /* So it is with groups and queues; the lowest place that is free is next. */
+    ubq_cmd_init(cmd, 0, 0);
+    put_le16(cmd + UBQ_JG_ENTITY, UB_SEC_INSTANCE(0));
+    g_assert_cmpuint(ubq_command(&drv[1], UBQ_OP_JGROUP_CREATE, cmd), ==,
+                     UBQ_RESULT_OK);
+    g_assert_cmphex(create(1, 0x112, VM_EID(2), 6), ==, UB_MGMT_OK);
+    g_assert_cmpuint(query(1, 0, cmd), ==, UBQ_RESULT_NO_OBJECT);
+    g_assert_true(alive(1, 2));
+    ubq_cmd_init(cmd, 0, 0);
+    g_assert_cmpuint(ubq_command(&drv[1], UBQ_OP_JGROUP_DESTROY, cmd), ==,
+                     UBQ_RESULT_OK);
+    g_assert_false(ub_urma_entity_used(two[1].ubc->urma, UB_SEC_INSTANCE(0)));
+    g_assert_true(ub_urma_entity_used(two[1].ubc->urma, 0)); /* the bed's queue */
+    g_assert_cmphex(create(1, 0x113, VM_EID(3), 6), ==, UB_MGMT_OK);
+    g_assert_true(alive(1, 0));
+    down();
+}
+
+/* Software does not make up an Entity that has the EID of an instance; when the manager
+ * gives an instance the EID of one, that one is gone. */
+static void test_rivals(void)
+{
+    UbSec *sec;
+    uint8_t cmd[UBQ_CMD];
+    unsigned errors;
+
+    machines_up(0);
+    sec = ub_node_sec(two[1].ubc->node);
+    ubq_cmd_init(cmd, 9, 0);
+    cmd[UBQ_ENT_EID] = 0xee;    /* the same in 20 bits alone */
+    put_be32(cmd + UBQ_ENT_EID + 12, 0xabc00000 | VM_EID(1));
+    put_le32(cmd + UBQ_ENT_UPI, VM_UPI);
+    errors = two[1].guest_errors;
+    g_assert_cmpuint(ubq_command(&drv[1], UBQ_OP_ENTITY_SET, cmd), ==,
+                     UBQ_RESULT_PARAMETER);
+    g_assert_cmpuint(two[1].guest_errors, ==, errors + 1);
+    ubq_cmd_init(cmd, 9, 0);
+    put_be32(cmd + UBQ_ENT_EID + 12, VM_EID(4));
+    put_le32(cmd + UBQ_ENT_UPI, VM_UPI);
+    g_assert_cmpuint(ubq_command(&drv[1], UBQ_OP_ENTITY_SET, cmd), ==,
+                     UBQ_RESULT_OK);
+    g_assert_nonnull(ub_sec_entity(sec, 9, NULL));
+    g_assert_cmphex(create(1, 0x121, VM_EID(5), VM_UPI), ==, UB_MGMT_OK);
+    g_assert_nonnull(ub_sec_entity(sec, 9, NULL));
+    g_assert_cmphex(create(1, 0x122, VM_EID(4), VM_UPI), ==, UB_MGMT_OK);
+    g_assert_null(ub_sec_entity(sec, 9, NULL));
+    g_assert_nonnull(ub_sec_entity(sec, 0, NULL));
     down();
 }
 
@@ -482,6 +555,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ubc/instance/machines", test_machines);
     g_test_add_func("/ubc/instance/own-partition", test_own_partition);
     g_test_add_func("/ubc/instance/gone", test_gone);
+    g_test_add_func("/ubc/instance/left", test_left);
+    g_test_add_func("/ubc/instance/rivals", test_rivals);
     g_test_add_func("/ubc/instance/refused", test_refused);
     g_test_add_func("/ubc/instance/trust", test_trust);
     g_test_add_func("/ubc/instance/entities", test_entities);
