@@ -1,6 +1,6 @@
 /*
- * RC Link: credit-based flow control (RC Link §9.5) and TYPE2's space in the
- * MAC.
+ * RC Link: credit-based flow control (RC Link §12.5) and TYPE2's space in the
+ * MAC (§12.6).
  *
  * The sender counts what it used of a VC; the receiver counts what it got and
  * what has left its buffer since, and tells the latter in a CF frame.  A CC
@@ -58,7 +58,7 @@ static bool credit_enough(const Rclink *d, RclFlow flow)
            rcl_credit_left(vc) >= units * cost_of(vc, p->cmax_bytes[flow]);
 }
 
-/* Software lets the VC of @flow send (RC Link §9.5). */
+/* Software lets the VC of @flow send (RC Link §12.5). */
 static bool vc_open(const Rclink *d, RclFlow flow)
 {
     return d->port.vc_open >> d->port.vc[flow] & 1;
@@ -150,7 +150,7 @@ void rcl_credit_setup(Rclink *d, uint8_t strobes)
             continue;
         }
         if (size < 32 || size > 2048 || (size & (size - 1))) {
-            rcl_guest_error(d, "9.5", "CREDIT_SIZE", size);
+            rcl_guest_error(d, "12.5", "CREDIT_SIZE", size);
             continue;
         }
         vc->ready = true;
@@ -158,7 +158,7 @@ void rcl_credit_setup(Rclink *d, uint8_t strobes)
         vc->ovhd = MAX(ovhd, -16);
         vc->limit = cfg >> RCL_CBFC_LIMIT_SHIFT & 0xfffff;
         if (vc->limit > LIMIT_MAX) {
-            rcl_guest_error(d, "9.5", "CREDIT_LIMIT", vc->limit);
+            rcl_guest_error(d, "12.5", "CREDIT_LIMIT", vc->limit);
             vc->limit = LIMIT_MAX;
         }
         vc->used = vc->freed = 0;
@@ -258,7 +258,7 @@ int64_t rcl_credit_run(Rclink *d)
     return c->next_cc;
 }
 
-/* ---- TYPE2's space in the MAC (RC Link §9.6) ---- */
+/* ---- TYPE2's space in the MAC (RC Link §12.6) ---- */
 
 static uint32_t cells_of(uint32_t bytes)
 {

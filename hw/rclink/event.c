@@ -1,6 +1,6 @@
 /*
  * RC Link: guest memory, errors of the driver, interrupts and events (RC Link
- * §12.15, §13).  The cellar: it calls nobody but the rings.
+ * §12.12).  The cellar: it calls nobody but the rings.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * RC Link: frames (RC Link §4-5, §12.10).
+ * RC Link: frames (RC Link §12.3, §12.10).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -163,7 +163,6 @@ static uint8_t *put_addresses(const RclLayout *l, const RclHead *h,
                               uint8_t *p)
 {
     uint8_t key = h->kind == RCL_TYPE1 ? RCL_KEY_TYPE1 : RCL_KEY_TYPE2;
-
     uint64_t sa = l->mac;
     bool xpu = l->format == RCL_LITE && h->kind == RCL_TYPE1;
     unsigned id = xpu ? h->rh.qp / l->vcs : l->mac & 0xffff;

@@ -456,7 +456,7 @@ void rcl_pfc_update(Rclink *d);
 int64_t rcl_pfc_run(Rclink *d);
 void rcl_pfc_reset(Rclink *d);
 
-/* ---- flows: CBFC or PFC, which exclude each other (RC Link §9.5) ---- */
+/* ---- flows: CBFC or PFC, which exclude each other (RC Link §12.5) ---- */
 
 /* Whether the port has @flow: a port of fewer banks has fewer. */
 static inline bool rcl_flow_there(const Rclink *d, RclFlow flow)

@@ -1,5 +1,5 @@
 /*
- * RC Link: priority flow control (RC Link §9.7; IEEE 802.1Qbb).
+ * RC Link: priority flow control (RC Link §12.11.7, §12.14.4; IEEE 802.1Qbb).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

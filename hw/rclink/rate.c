@@ -1,6 +1,6 @@
 /*
- * RC Link: rate control (RC Link §9.2), merging of CNPs and reports of bytes
- * sent without any (§9.4).
+ * RC Link: rate control (RC Link §12.4), merging of CNPs and reports of bytes
+ * sent without any (§12.8, §12.11.7).
  *
  * Windows follow each other from time 0.  What has to happen at the end of each
  * happens when it is next looked at, or for QPs that wait at the end of the first window
@@ -190,7 +190,7 @@ int64_t rcl_rate_run(Rclink *d)
            d->port.window_ns;
 }
 
-/* ---- CNP merge (RC Link §9.4, data_filter) ---- */
+/* ---- CNP merge (RC Link §12.8, data_filter) ---- */
 
 bool rcl_cnp_pass(Rclink *d, uint16_t qp)
 {

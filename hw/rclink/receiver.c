@@ -1,6 +1,6 @@
 /*
- * RC Link: TYPE1 packets that arrive, and what is answered (RC Link §9.1, §9.3,
- * §9.4).
+ * RC Link: TYPE1 packets that arrive, and what is answered (RC Link §12.2, §12.3.5,
+ * §12.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

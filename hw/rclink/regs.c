@@ -1,5 +1,5 @@
 /*
- * RC Link: registers (RC Link §12.13-12.15) and what they mean together.
+ * RC Link: registers (RC Link §12.14 and appendix) and what they mean together.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -248,7 +248,7 @@ static RclMdRing *md_of(Rclink *d, unsigned rx)
 static bool md_locked(Rclink *d, RclMdRing *r)
 {
     if (r->en && !r->reset) {
-        rcl_guest_error(d, "12.14", "a ring in use was changed", 0);
+        rcl_guest_error(d, "12.14.3", "a ring in use was changed", 0);
         return true;
     }
     return false;
@@ -273,7 +273,7 @@ static void md_set_base(Rclink *d, RclMdRing *r, uint64_t v)
 {
     if (!md_locked(d, r)) {
         if (v % 64) {
-            rcl_guest_error(d, "12.14", "alignment of a ring", v);
+            rcl_guest_error(d, "12.2", "alignment of a ring", v);
         }
         r->base = v & ~UINT64_C(63);
     }
@@ -435,7 +435,7 @@ static void psn_set(Rclink *d, unsigned which, uint64_t v)
     RclQp *q = qp_now(d);
 
     if (q->en || q->slots) {
-        rcl_guest_error(d, "9.1", "PSN of a QP in use", q->id);
+        rcl_guest_error(d, "12.14.1", "PSN of a QP in use", q->id);
     } else {
         *psn_of(q, which) = v;
     }
@@ -468,7 +468,7 @@ static void set_speed(Rclink *d, unsigned i, uint64_t v)
     RclQp *q = qp_now(d);
 
     if (q->cc_locked) {
-        rcl_guest_error(d, "13", "rate of a QP that was stopped", q->id);
+        rcl_guest_error(d, "12.15.3", "rate of a QP that was stopped", q->id);
         return;
     }
     q->cc_locked = q->speed && !v;
@@ -486,7 +486,7 @@ static void set_byte_cnt(Rclink *d, unsigned i, uint64_t v)
 
     /* "All of its CC configuration" (RC Link §12.15.3). */
     if (q->cc_locked) {
-        rcl_guest_error(d, "12.15", "byte counter of a QP that was stopped",
+        rcl_guest_error(d, "12.15.3", "byte counter of a QP that was stopped",
                         q->id);
         return;
     }
@@ -524,7 +524,7 @@ static uint64_t get_id(Rclink *d, unsigned i)
 static void set_window(Rclink *d, unsigned i, uint64_t v)
 {
     if (v > 4) {
-        rcl_guest_error(d, "9.2", "CC_WINDOW", v);
+        rcl_guest_error(d, "12.4", "CC_WINDOW", v);
         return;
     }
     d->reg.cc_window = v;
@@ -534,7 +534,7 @@ static void set_window(Rclink *d, unsigned i, uint64_t v)
 static void set_nocnp(Rclink *d, unsigned i, uint64_t v)
 {
     if (v > 256) {
-        rcl_guest_error(d, "9.4", "NOCNP interval", v);
+        rcl_guest_error(d, "12.11.7", "NOCNP interval", v);
         return;
     }
     d->reg.nocnp = v;
@@ -817,11 +817,11 @@ static void reg_store(Rclink *d, const RclReg *r, unsigned i, uint64_t v,
     uint64_t was = reg_value(d, r, i);
 
     if (!r->rw) {
-        rcl_guest_error(d, "12.13", "read-only register written", r->off);
+        rcl_guest_error(d, "appendix", "read-only register written", r->off);
         return;
     }
     if (r->qp && !qp_now(d)) {
-        rcl_guest_error(d, "12.15", "QP_ID_SET", d->reg.qp_id);
+        rcl_guest_error(d, "12.14.1", "QP_ID_SET", d->reg.qp_id);
         return;
     }
     mask &= r->rw;
@@ -851,7 +851,7 @@ static uint64_t block_read(Rclink *d, uint64_t addr)
 
     r = addr < 0x4000 ? reg_find(addr, &i) : NULL;
     if (!r) {
-        rcl_guest_error(d, "12.13", "no such register", addr);
+        rcl_guest_error(d, "appendix", "no such register", addr);
         return 0;
     }
     return reg_value(d, r, i);
@@ -888,7 +888,7 @@ void rclink_write(Rclink *d, uint64_t addr, uint64_t val, unsigned size,
     }
     r = addr < 0x4000 ? reg_find(addr, &i) : NULL;
     if (!r) {
-        rcl_guest_error(d, "12.13", "no such register", addr);
+        rcl_guest_error(d, "appendix", "no such register", addr);
         return;
     }
     d->stencil_qp = NO_SLOT;    /* whatever it was made of */

@@ -1,6 +1,6 @@
 /*
- * RC Link: TYPE1 requests, from TX_S to the last acknowledgement (RC Link §9.1,
- * §12.8).
+ * RC Link: TYPE1 requests, from TX_S to the last acknowledgement (RC Link §12.2,
+ * §12.9).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -483,14 +483,14 @@ void rcl_sender_enable(Rclink *d, RclQp *q, bool en)
     if (en && !q->en && !q->slots) {
         if (q->una != q->tx_psn || q->tx_last != before ||
             q->max_fwd != before) {
-            rcl_guest_error(d, "9.1", "PSNs of a QP do not fit each other",
+            rcl_guest_error(d, "12.14.1", "PSNs of a QP do not fit each other",
                             q->id);
         }
         q->una = q->tx_psn;
         q->tx_last = q->max_fwd = before;
     }
     if (en && !q->en && q->tx_epsn != q->epsn) {
-        rcl_guest_error(d, "12.14", "REQ_CHK_SN and TX_ACK_SN of a QP differ",
+        rcl_guest_error(d, "12.14.1", "REQ_CHK_SN and TX_ACK_SN of a QP differ",
                         q->id);
         q->tx_epsn = q->epsn;
     }

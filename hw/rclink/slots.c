@@ -1,5 +1,5 @@
 /*
- * RC Link: TYPE1's packet buffers and who of them is next (RC Link §12.8).
+ * RC Link: TYPE1's packet buffers and who of them is next (RC Link §12.9).
  *
  * Slots that may be granted stand in a list of their bank by age, which a slot
  * keeps when it is sent again.  What masks a whole bank (credits, a pause) is

@@ -1,5 +1,5 @@
 /*
- * RC Link: TYPE2, unreliable multicast (RC Link §9.6).
+ * RC Link: TYPE2, unreliable multicast (RC Link §12.2, §12.6).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

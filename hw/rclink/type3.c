@@ -1,6 +1,6 @@
 /*
  * RC Link: TYPE3, Ethernet frames and the memory descriptors that they lie in
- * (RC Link §7, §12.14).
+ * (RC Link §12.2, §12.14.3).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -52,7 +52,7 @@ static bool md_fill(Rclink *d, RclMdRing *r)
 }
 
 /* The next descriptor, or NULL.  One that cannot be read is told and passed over,
- * with the frame that it is of (RC Link §12.14: "report", no reset). */
+ * with the frame that it is of (RC Link §12.12.3: "report", no reset). */
 static const uint8_t *md_peek(Rclink *d, RclMdRing *r)
 {
     while (r->en && !r->reset && !r->stopped && r->head != r->tail) {
@@ -88,7 +88,7 @@ static uint32_t md_size(const uint8_t *md)
 void rcl_md_head(Rclink *d, RclMdRing *r, uint32_t head)
 {
     if (head >= r->size) {
-        rcl_guest_error(d, "12.14", "head beyond the ring", head);
+        rcl_guest_error(d, "12.14.3", "head beyond the ring", head);
         return;
     }
     r->head = head;
@@ -243,7 +243,7 @@ bool rcl_type3_turn(Rclink *d)
             break;
         }
         if (get_le32(md) & 3) {
-            rcl_guest_error(d, "7", "type of a descriptor", get_le32(md));
+            rcl_guest_error(d, "12.2", "type of a descriptor", get_le32(md));
         } else {
             sent = md_out(d, md);
         }
@@ -289,7 +289,7 @@ static bool md_in(Rclink *d, const uint8_t *frame, size_t len, uint16_t flags)
             return false;
         }
         if (n % 64 || addr % 64) {
-            rcl_guest_error(d, "7", "alignment of a receive buffer", addr);
+            rcl_guest_error(d, "12.2", "alignment of a receive buffer", addr);
         }
         n = MIN(n, len - d->spread);
         word = n << RCL_MD_SIZE_SHIFT | (d->spread ? 0 : RCL_MD_SF);

@@ -1,6 +1,6 @@
 /*
  * RC Link: frames of TYPE1 and TYPE2 in the four formats, and what a received
- * frame is (RC Link §4-5, §12.10).  No state, no allocation.
+ * frame is (RC Link §12.3, §12.10).  No state, no allocation.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -45,7 +45,7 @@ enum {
     RCL_SYN_NAK_PSN = 0x60,
 };
 
-/* Key_words (RC Link §4.4) */
+/* Key_words (RC Link §12.3.1) */
 enum { RCL_KEY_W = 0x80, RCL_KEY_TYPE1 = 0x82, RCL_KEY_TYPE2 = 0x83 };
 
 /* The transport header. */

@@ -25,7 +25,7 @@
 #define RCL_VEC_MAC             7
 #define RCL_VECTORS             8
 
-/* ---- port registers (RC Link §12.13) ---- */
+/* ---- port registers (RC Link, appendix) ---- */
 #define RCL_RDMA_EN             0x0000
 #define RCL_XON_THR_RDMA        0x0008
 #define RCL_MAC_ADDR            0x0010
@@ -69,7 +69,7 @@
 #define RCL_INTR_TX_DISABLED    14
 #define RCL_INTR_RX_DISABLED    15
 
-/* ---- TYPE3 (RC Link §12.14) ---- */
+/* ---- TYPE3 (RC Link §12.2, §12.12.3, §12.14.3) ---- */
 #define RCL_TX_MD_HEAD_PTR      0x1000
 #define RCL_RX_MD_HEAD_PTR      0x1020
 #define RCL_TX_MD_TAIL_PTR      0x1040
@@ -118,7 +118,7 @@
 #define RCL_TX_FRAME_MAX        4096
 #define RCL_RX_FRAME_MAX        8192
 
-/* ---- per QP, through QP_ID_SET (RC Link §12.15) ---- */
+/* ---- per QP, through QP_ID_SET (RC Link §12.14.1) ---- */
 #define RCL_DEST_IP_MEM         0x2008
 #define RCL_DEST_MAC_MEM        0x2010
 #define RCL_UDP_SRC_PORT_MEM    0x2018

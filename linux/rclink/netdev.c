@@ -247,7 +247,7 @@ static int rclink_poll(struct napi_struct *napi, int budget)
 }
 
 /* Whether the port waits as it should: for credits of the peer or the end of a pause
- * (RC Link §9.5, §9.7), or for room in the MAC. */
+ * (RC Link §12.5, §12.11.7), or for room in the MAC. */
 static bool rclink_tx_held(struct rclink *rc)
 {
 	return rclink_get(rc, RCL_STATUS) & (RCL_STATUS_HELD_TYPE3 |
@@ -389,7 +389,7 @@ static void rclink_restart(struct work_struct *work)
 	rtnl_unlock();
 }
 
-/* Faults that stop their direction are cured by its reset (RC Link §12.14).  Not at
+/* Faults that stop their direction are cured by its reset (RC Link §12.12.3).  Not at
  * once: whoever sends what causes them can do it again. */
 irqreturn_t rclink_fault_irq(int irq, void *data)
 {

@@ -139,7 +139,7 @@ static void test_ecn(void)
     rig_stop(&g);
 }
 
-/* ---- AFH_Lite (RC Link §4.4, §10) ---- */
+/* ---- AFH_Lite (RC Link §12.3, §12.10) ---- */
 
 /* No transport header, no tag, no answer: a packet is gone when it was sent, and whose it
  * is say XPU_ID, of Dest_qpid, and the class. */

@@ -102,7 +102,7 @@ static void rx_disabled(Rig *g)
     wait_counter(g, "drop_disabled", 1);
 }
 
-/* IRQ_INFO (RC Link §12.15): type at [31], for TYPE1 the QP and a code, for TYPE2
+/* IRQ_INFO (RC Link §12.12.1): type at [31], for TYPE1 the QP and a code, for TYPE2
  * a kind and a code. */
 #define INFO1(qp, code) (1ull << 31 | (qp) << 5 | (code))
 #define INFO2(kind, code) (2ull << 31 | (kind) << 5 | (code))
@@ -244,7 +244,7 @@ static void rx_zero(Rig *g)
     wait_counter(g, "drop_rx3_off", 1);
 }
 
-/* Whether the direction stops until its reset (RC Link §12.14: "reset"). */
+/* Whether the direction stops until its reset (RC Link §12.12.3: "reset"). */
 enum { TX_STOPS = 1, RX_STOPS = 2 };
 
 static const struct {

@@ -166,7 +166,7 @@ static void test_flow(void)
 
     rcl_pair_up(&p, GEN1);
     for (unsigned i = 0; i < 2; i++) {
-        /* CBFC, VCs 0-6, limits 1 (RC Link §12.13). */
+        /* CBFC, VCs 0-6, limits 1 (RC Link §12.14.4). */
         rcl_set(p.r[i], RCL_AFH_CFG_EN, 0x0ff02493ac688fc0ull | GEN1);
         rcl_set(p.r[i], RCL_XON_THR_RDMA, 0x7full << 32);
         for (unsigned v = 0; v < 8; v++) {

@@ -8,7 +8,7 @@
 
 #include "type1.h"
 
-/* AFH_CFG_EN with CBFC (RC Link §12.13), layout A, and UF limit @uf of all. */
+/* AFH_CFG_EN with CBFC (RC Link §12.14.4), layout A, and UF limit @uf of all. */
 static inline uint64_t cbfc_cfg(uint64_t format, unsigned uf, bool dynamic)
 {
     return format | UINT64_C(0x3f) << RCL_CFG_CBFC_BANK0 |

@@ -1,6 +1,6 @@
 /*
  * RC Link: CBFC where a credit, a nanosecond or a flag makes the difference
- * (RC Link §9.5).
+ * (RC Link §12.5).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

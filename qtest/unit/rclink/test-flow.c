@@ -1,5 +1,5 @@
 /*
- * RC Link: rate control, CBFC, PFC, CNPs (RC Link §9.2-9.7).
+ * RC Link: rate control, CBFC, PFC, CNPs (RC Link §12.4-12.6, §12.8).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,6 +1,6 @@
 /*
- * RC Link: masks of interrupts, and how often a message is sent (RC Link §12.14,
- * §12.15).
+ * RC Link: masks of interrupts, and how often a message is sent (RC Link §12.12.2,
+ * §12.12.3).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,6 +1,6 @@
 /*
- * RC Link: what a reset of one domain sets free goes on, and is told (RC Link §6,
- * §9.5, §9.7).
+ * RC Link: what a reset of one domain sets free goes on, and is told (RC Link §12.1,
+ * §12.5, §12.11.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,6 +1,6 @@
 /*
  * RC Link: TYPE1 when there is not enough of something or too much: receive buffers,
- * slots, time, and a client that is late (RC Link §9.1, §9.3, §12.8).
+ * slots, time, and a client that is late (RC Link §12.2, §12.7, §12.9).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * RC Link: TYPE1, reliable unicast (RC Link §9.1, §9.3, §12.8): data there and back,
+ * RC Link: TYPE1, reliable unicast (RC Link §12.2, §12.7, §12.9): data there and back,
  * acknowledgements, time-outs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -369,7 +369,7 @@ static void test_timer_needs_a_packet(void)
     rig_free(r);
 }
 
-/* Steps of RC Link §13: what software does with a QP that has failed. */
+/* Steps of RC Link §12.15.3: what software does with a QP that has failed. */
 /* While the link is down nobody grants: the timer alone counts, to its end. */
 static void test_link_down(void)
 {

@@ -1,5 +1,5 @@
 /*
- * RC Link: TYPE2 and TYPE3 (RC Link §7, §9.6, §12.14).
+ * RC Link: TYPE2 and TYPE3 (RC Link §12.2, §12.6, §12.14.3).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
