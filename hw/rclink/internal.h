@@ -245,7 +245,9 @@ struct Rclink {
     RclPort port;
     RclRegs reg;
     int64_t now;
-    bool link, wire_stopped, running, kicked;
+    bool link, running, kicked;
+    bool wire_stopped;          /* the MAC gives no credit */
+    bool mac_holds;             /* frames that the wire has not taken */
     bool link_news;             /* the driver last saw another link */
     RclCounters cnt;
 

@@ -83,8 +83,9 @@ static void reset_type3(Rclink *d)
 
 /*
  * What is downstream of the port (RC Link §12.15.4): its credits go with it, and the
- * port resumes by itself, with the credits that the MAC sets up anew.  TYPE2's cells are
- * not concerned (§12.6).
+ * port resumes by itself, with the credits that the MAC sets up anew, and with all of
+ * those for frames (MAC2TX_CREDIT_RST_I, §12.11.5): it takes some more, whatever the
+ * wire still has to take of it.  TYPE2's cells are not concerned (§12.6).
  */
 static void reset_mac(Rclink *d)
 {
@@ -93,6 +94,7 @@ static void reset_mac(Rclink *d)
     rcl_wait_credits_reset(d);
     rcl_pfc_reset(d);
     rcl_credit_setup(d, ready);
+    d->wire_stopped = false;
     rcl_event(d, RCL_EV_MAC, 0, 0, 0, 0);
     d->link_news = true;
     rcl_kick(d);
@@ -202,9 +204,9 @@ void rclink_reset(Rclink *d)
 
 void rclink_wire_stop(Rclink *d, bool stop)
 {
-    bool was = d->wire_stopped;
+    bool was = d->mac_holds;
 
-    d->wire_stopped = stop;
+    d->mac_holds = d->wire_stopped = stop;
     if (was && !stop) {
         rcl_multi_returned(d);
         rcl_kick(d);
@@ -272,7 +274,7 @@ static int64_t run_after(Rclink *d)
     int64_t next = MIN(MIN(pfc, credit), MIN(rate, nocnp));
 
     rcl_mac_flush(d);
-    if (!d->wire_stopped && d->multi_used) {
+    if (!d->mac_holds && d->multi_used) {
         rcl_multi_returned(d);
         d->kicked |= d->used2 > 0;
     }
@@ -307,7 +309,7 @@ void rclink_info(Rclink *d, RclInfo *info)
 {
     *info = (RclInfo) {
         .link = d->link, .enabled = d->reg.rdma_en & 1,
-        .wire_stopped = d->wire_stopped, .format = d->port.layout.format,
+        .wire_stopped = d->mac_holds, .format = d->port.layout.format,
         .free1 = d->free1, .free2 = d->cfg.ost2 - d->used2,
         .multicast_left = MULTI_CELLS - d->multi_used,
     };

@@ -577,10 +577,13 @@ uint64_t rcl_regs_status(const Rclink *d)
         v |= (uint64_t)(rcl_flow_there(d, f) && rcl_flow_held(d, f))
              << (RCL_STATUS_HELD_SHIFT + f);
     }
+    /* Data that wait for a credit of the MAC, and a MAC without any (§12.11). */
+    v |= d->wire_stopped && (d->queued || d->used2 || rcl_receiver_owes(d) ||
+         rcl_type3_pending(d)) ? RCL_STATUS_WAIT_MAC : 0;
+    v |= d->mac_holds || d->out_len ? 0 : RCL_STATUS_MAC_FREE;
     v |= rx ? 0 : RCL_STATUS_RX_IDLE;
     v |= d->free1 == d->cfg.ost1 && !d->used2 && !rcl_receiver_owes(d) &&
          !rcl_type3_pending(d) && !d->out_len ? RCL_STATUS_TX_IDLE : 0;
-    v |= d->wire_stopped ? RCL_STATUS_WAIT_MAC : 0;
     v |= d->link ? RCL_STATUS_LINK : 0;
     return v | (uint64_t)d->pfc.want << RCL_STATUS_PFC_TX_SHIFT |
            (uint64_t)d->pfc.paused << RCL_STATUS_PFC_RX_SHIFT;
@@ -743,7 +746,7 @@ static const RclReg reg_table[] = {
     { RCL_CBFC_LEVEL0, 2, .get = get_levels },
     { RCL_FLOW_STOP, .rw = REG_BITS(4, 0), KEPT(flow_stop),
       .set = set_flow_stop },
-    { RCL_ERR_STATUS, .rw = REG_BITS(3, 0), KEPT(err), .w1c = true },
+    { RCL_ERR_STATUS, .rw = REG_BITS(4, 0), KEPT(err), .w1c = true },
     { RCL_EVENT_MASK, .rw = REG_BITS(8, 1), .reset = REG_BITS(8, 1),
       KEPT(event_mask) },
     { RCL_LIMITS, .get = get_limits },

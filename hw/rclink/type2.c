@@ -39,6 +39,18 @@ bool rcl_type2_turn(Rclink *d)
     return true;
 }
 
+/* INTR_STATUS has no bit for it: 13 is reserved (RC Link §12.12.2).  Ours stays until
+ * it is cleared, and IRQ_INFO comes when it rises: what a peer sends without end tells
+ * nothing new. */
+static void overflow(Rclink *d)
+{
+    d->cnt.drop_rx2++;
+    if (!(d->reg.err & RCL_ERR_RX2_OVERFLOW)) {
+        d->reg.err |= RCL_ERR_RX2_OVERFLOW;
+        rcl_irq2(d, RCL_IRQ2_RX_OVERFLOW, 1);
+    }
+}
+
 void rcl_type2_rx(Rclink *d, const RclView *v, uint32_t bytes)
 {
     RclCredits credits = rcl_flow_arrived(d, FLOW_TYPE2, bytes);
@@ -48,9 +60,7 @@ void rcl_type2_rx(Rclink *d, const RclView *v, uint32_t bytes)
         rcl_intr(d, RCL_INTR_RX2_OVERSIZE);
         rcl_irq2(d, RCL_IRQ2_RX_OVERSIZE, 0);
     } else if (!rcl_wait_room(d, FLOW_TYPE2, v->len)) {
-        d->cnt.drop_rx2++;
-        /* INTR_STATUS has no bit for it: 13 is reserved (RC Link §12.12.2). */
-        rcl_irq2(d, RCL_IRQ2_RX_OVERFLOW, 1);
+        overflow(d);
     } else {
         d->cnt.rx_type2++;
         rcl_wait_deliver(d, FLOW_TYPE2, 0, v->sa, v->data, v->len, credits);
@@ -71,5 +81,6 @@ void rcl_type2_reset(Rclink *d)
     d->acc2 = 0;
     d->mask2 = false;
     d->multi_used = 0;
+    d->reg.err &= ~(uint64_t)RCL_ERR_RX2_OVERFLOW;
     rcl_wait_drop(d, FLOW_TYPE2);
 }

@@ -185,6 +185,7 @@
 #define RCL_STATUS_TX_IDLE      (1u << 1)
 #define RCL_STATUS_WAIT_MAC     (1u << 2)       /* TX_WAIT_MAC_CRD_O */
 #define RCL_STATUS_LINK         (1u << 3)
+#define RCL_STATUS_MAC_FREE     (1u << 4)       /* TX_MAC_FREE_O */
 #define RCL_STATUS_PFC_TX_SHIFT 8               /* classes asked to stop */
 #define RCL_STATUS_PFC_RX_SHIFT 16              /* classes that are stopped */
 /* Flows that credits or a pause hold back: banks 0 to 3, ACK, TYPE2, TYPE3. */
@@ -194,6 +195,9 @@
 /* FLOW_STOP: the client's pins. */
 #define RCL_STOP_BANK0          (1u << 0)       /* TYPE1_FLOW_STOP_I */
 #define RCL_STOP_TYPE2          (1u << 4)       /* TYPE2_PFC_REQ_I */
+
+/* ERR_STATUS: [3:0] rings that stopped */
+#define RCL_ERR_RX2_OVERFLOW    (1u << 4)       /* TYPE2's receive buffer */
 
 /* MAC_CBFC_CFG */
 #define RCL_CBFC_SIZE_SHIFT     0       /* [11:0] */

@@ -195,6 +195,98 @@ static void test_qp_rules(void)
     rig_stop(&g);
 }
 
+/* With CBFC the client's pin makes a pause alone, whatever the RNR enables say (§12.5): the
+ * packet waits, and so do its credits. */
+static void test_no_rnr(void)
+{
+    uint64_t cfg = GEN1 | 0x3full << RCL_CFG_CBFC_BANK0 |
+                   0x1ac688ull << RCL_CFG_VC_MAP | 1ull << RCL_CFG_CBFC_TYPE2 |
+                   01111ull << RCL_CFG_UF_TYPE1 | 0xffull << RCL_CFG_VC_OPEN |
+                   0xfull << RCL_CFG_RNR;
+
+    for (unsigned cbfc = 0; cbfc < 2; cbfc++) {
+        Rig g = rig_start("", GEN1);
+        RclGot in;
+        Got got;
+
+        rcl_set(g.r, RCL_XON_THR_RDMA, 0x7full << 32 | 0xfull << 46);
+        for (unsigned v = 0; v < 8; v++) {
+            rcl_set(g.r, RCL_MAC_CBFC_CFG(v), 256 | 1000ull << 22);
+        }
+        rcl_set(g.r, RCL_CBFC_RST, 0xff);
+        rcl_set(g.r, RCL_AFH_CFG_EN, cfg | (uint64_t)!cbfc << RCL_CFG_STOP_CBFC);
+        rcl_set(g.r, RCL_FLOW_STOP, 0xf);
+        request(&g, 0, 0, 64);
+        if (!cbfc) {
+            wait_counter(&g, "tx_rnr", 1);
+            g_assert_cmpuint(counter(&g, "rx_type1"), ==, 0);
+            rig_stop(&g);
+            continue;
+        }
+        wait_counter(&g, "rx_type1", 1);
+        wait_counter(&g, "tx_ack", 1);
+        g_assert_cmpuint(counter(&g, "tx_rnr"), ==, 0);
+        do {
+            wire_get(&g, &got);         /* which answers, and tells no credit back */
+            g_assert_false(got.type == 0x8808 && got.frame[16] == 2);
+        } while (got.type == 0x8808);
+        g_assert_cmpuint(got.opcode, ==, ACK);
+        rcl_set(g.r, RCL_FLOW_STOP, 0);
+        rcl_take(g.r, 0, &in);
+        g_assert_true(rcl_is(&in, 64, 0));
+        do {
+            wire_get(&g, &got);
+        } while (got.type != 0x8808 || got.frame[16] != 2);
+        g_assert_cmphex(got.frame[17], ==, 1 << QP % 4);
+        rig_stop(&g);
+    }
+}
+
+static uint64_t mac_status(Rig *g)
+{
+    return rcl_get(g->r, RCL_STATUS) & (RCL_STATUS_WAIT_MAC | RCL_STATUS_MAC_FREE);
+}
+
+/* A reset of the MAC gives all its credits for frames (MAC2TX_CREDIT_RST_I, §12.11.5): the
+ * port goes on, though the peer reads nothing.  The cells of multicast are not concerned
+ * (§12.6): they come back by their own pin, or when the MAC has passed the packets on. */
+static void test_mac_credits(void)
+{
+    Rig g = rig_start("", GEN1);
+    unsigned n = 0, cells;
+    Got got;
+
+    rcl_set(g.r, RCL_CTRL, RCL_CTRL_MULTI_CREDIT);
+    g_assert_cmphex(mac_status(&g), ==, RCL_STATUS_MAC_FREE);
+    while (!(mac_status(&g) & RCL_STATUS_WAIT_MAC)) {
+        rcl_post(g.r, 0, 1344, n, RCL_ETYPE2);
+        g_assert_cmpuint(++n, <, 100000);
+    }
+    g_assert_cmphex(mac_status(&g), ==, RCL_STATUS_WAIT_MAC);
+    g_assert_cmpuint(counter(&g, "tx_type2"), ==, n - 1);
+    cells = rcl_get(g.r, RCL_MULTI_CREDIT);
+    g_assert_cmpuint(cells, <, 2048);
+    rcl_set(g.r, RCL_SOFT_RESET, RCL_RESET_MAC);
+    wait_counter(&g, "tx_type2", n);
+    g_assert_cmphex(mac_status(&g), ==, 0);
+    /* 22 bytes, payload, FCS: 1370, in cells of 128. */
+    g_assert_cmpuint(rcl_get(g.r, RCL_MULTI_CREDIT), ==, cells - 11);
+    rcl_set(g.r, RCL_SOFT_RESET, RCL_RESET_MAC);
+    g_assert_cmpuint(rcl_get(g.r, RCL_MULTI_CREDIT), ==, cells - 11);
+    /* MAC2TX_TYPE2_CREDIT_RST_I. */
+    rcl_set(g.r, RCL_MULTI_CREDIT, 1);
+    g_assert_cmpuint(rcl_get(g.r, RCL_MULTI_CREDIT), ==, 2048);
+    for (unsigned i = 0; i < n; i++) {
+        wire_get(&g, &got);
+        g_assert_cmphex(got.data[0], ==, (uint8_t)i);
+    }
+    while (mac_status(&g) != RCL_STATUS_MAC_FREE) {
+        g_usleep(1000);
+    }
+    g_assert_cmpuint(counter(&g, "wire_full"), ==, 0);
+    rig_stop(&g);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -206,5 +298,7 @@ int main(int argc, char **argv)
     qtest_add_func("/rclink-document/lengths", test_lengths);
     qtest_add_func("/rclink-document/retry-told", test_retry_told);
     qtest_add_func("/rclink-document/qp-rules", test_qp_rules);
+    qtest_add_func("/rclink-document/no-rnr", test_no_rnr);
+    qtest_add_func("/rclink-document/mac-credits", test_mac_credits);
     return g_test_run();
 }

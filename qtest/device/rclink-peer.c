@@ -184,6 +184,29 @@ void answer(Rig *g, unsigned field, unsigned psn)
     wire_put(g, f, frame_make(f, ACK, 0, field, psn, QP, 0));
 }
 
+void expect_irq(Rig *g, uint64_t info)
+{
+    uint8_t ev[RCL_RING_ENTRY];
+
+    rcl_event_wait(g->r, RCL_EV_IRQ, ev);
+    g_assert_cmphex(ldq_le_p(ev + 8), ==, info);
+}
+
+void recover(Rig *g, unsigned psn)
+{
+    Got got;
+
+    rcl_set(g->r, RCL_QP_ID_SET, QP);
+    rcl_set(g->r, RCL_TX_SPEED_MEM, 0);
+    rcl_set(g->r, RCL_QP_CONTROL_STATUS, RCL_QP_FREE_BUF);
+    g_assert_cmphex(rcl_get(g->r, RCL_QP_CONTROL_STATUS), ==, 0);
+    g_assert_cmpuint(rcl_get(g->r, RCL_OST_FREE) & 0xffff, ==, 512);
+    rcl_qp(g->r, QP, 1, QP, psn);
+    rcl_post(g->r, QP, 64, 0, 0);
+    wire_get(g, &got);
+    g_assert_cmphex(got.psn, ==, psn);
+}
+
 void expect_answer(Rig *g, unsigned field, unsigned psn)
 {
     Got got;

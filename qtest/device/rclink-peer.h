@@ -58,5 +58,10 @@ size_t frame_make(uint8_t *f, unsigned opcode, unsigned flags,
 void request(Rig *g, unsigned psn, unsigned flags, size_t len);
 void answer(Rig *g, unsigned field, unsigned psn);
 void expect_answer(Rig *g, unsigned field, unsigned psn);
+/* The next IRQ_INFO word that is told. */
+void expect_irq(Rig *g, uint64_t info);
+/* The document's way back for QP, which has failed and alone has packets: it sends again,
+ * from @psn on. */
+void recover(Rig *g, unsigned psn);
 
 #endif

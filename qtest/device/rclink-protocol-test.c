@@ -139,6 +139,60 @@ static void test_ecn(void)
     rig_stop(&g);
 }
 
+/* A port that is not one of UDP's: TYPE2's before it is set; and RDMA_EN, which decides
+ * whether the port's packets pass, not whose a frame is. */
+static void test_ports(void)
+{
+    static const struct { Shape s; bool off; const char *counter; } step[] = {
+        { { "TYPE1, off", "rx_type1", UDP(UDP_TYPE1) }, true, "drop_off" },
+        { { "TYPE2, off", "rx_type2", UDP(UDP_TYPE2) }, true, "drop_off" },
+        { { "another, off", "rx_type3", UDP(UDP_TYPE1 + 9) }, true, "rx_type3" },
+        { { "port 0", "rx_type3", UDP(0) }, false, "rx_type3" },
+        { { "TYPE2's no more", "rx_type3", UDP(UDP_TYPE2) }, false, "rx_type3" },
+        { { "TYPE1's is fixed", "rx_type1", UDP(UDP_TYPE1) }, false, "rx_type1" },
+    };
+    Rig g = rig_start("", STANDARD);
+
+    for (unsigned i = 0; i < ARRAY_SIZE(step); i++) {
+        uint64_t was = counter(&g, step[i].counter);
+        uint8_t f[256];
+
+        g_test_message("%s", step[i].s.name);
+        if (!step[i].off) {
+            rcl_set(g.r, RCL_UDP_PORT_MEM2, 0xc100);
+        }
+        rcl_set(g.r, RCL_RDMA_EN, !step[i].off);
+        wire_put(&g, f, shape_make(f, &step[i].s, 0));
+        wait_counter(&g, step[i].counter, was + 1);
+    }
+    g_assert_cmpuint(counter(&g, "drop_off"), ==, 2);
+    g_assert_cmpuint(counter(&g, "rx_type3"), ==, 3);
+    g_assert_cmpuint(counter(&g, "rx_type2"), ==, 0);
+    rig_stop(&g);
+}
+
+/* As much of DA is compared as the frame's format has: a Standard frame on a port of
+ * AFH_GEN2_16b is another's where any of 48 bits differ. */
+static void test_da_of_frame(void)
+{
+    static const Shape s = { .counter = "rx_type1", UDP(UDP_TYPE1) };
+    Rig g = rig_start("", 1 << RCL_CFG_GEN2);
+    size_t n;
+
+    for (unsigned i = 0; i < 7; i++) {
+        uint8_t f[256];
+
+        n = shape_make(f, &s, 0);
+        if (i < 6) {
+            f[i] ^= 0x10;
+        }
+        wire_put(&g, f, n);
+        wait_counter(&g, i < 6 ? "drop_da" : "rx_type1", i < 6 ? i + 1 : 1);
+    }
+    g_assert_cmpuint(counter(&g, "drop_da"), ==, 6);
+    rig_stop(&g);
+}
+
 /* ---- AFH_Lite (RC Link §12.3, §12.10) ---- */
 
 /* No transport header, no tag, no answer: a packet is gone when it was sent, and whose it
@@ -319,7 +373,6 @@ static void test_cnp_places(void)
 static void test_cut(void)
 {
     Rig g = rig_start(",time-scale=1", GEN1);
-    uint8_t ev[RCL_RING_ENTRY];
     Got got;
 
     rcl_set(g.r, RCL_RETRY_TIMER_CFG, 3 << 13 | 100);
@@ -340,16 +393,9 @@ static void test_cut(void)
             g_assert_cmpuint(counter(&g, "qp_fatal"), ==, 0);
         }
     }
-    rcl_event_wait(g.r, RCL_EV_IRQ, ev);
-    g_assert_cmphex(ldq_le_p(ev + 8), ==, 0x80000000 | QP << 5 | 2);
+    expect_irq(&g, 0x80000000 | QP << 5 | 2);
     g_assert_true(wire_quiet(&g));
-    rcl_set(g.r, RCL_TX_SPEED_MEM, 0);
-    rcl_set(g.r, RCL_QP_CONTROL_STATUS, RCL_QP_FREE_BUF);
-    g_assert_cmphex(rcl_get(g.r, RCL_QP_CONTROL_STATUS), ==, 0);
-    rcl_qp(g.r, QP, 1, QP, 2);
-    rcl_post(g.r, QP, 64, 0, 0);
-    wire_get(&g, &got);
-    g_assert_cmpuint(got.psn, ==, 2);
+    recover(&g, 2);
     rig_stop(&g);
 }
 
@@ -422,6 +468,8 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/rclink-protocol/kinds", test_kinds);
+    qtest_add_func("/rclink-protocol/ports", test_ports);
+    qtest_add_func("/rclink-protocol/da-of-frame", test_da_of_frame);
     qtest_add_func("/rclink-protocol/ecn", test_ecn);
     qtest_add_func("/rclink-protocol/lite", test_lite);
     qtest_add_func("/rclink-protocol/rnr", test_rnr);

@@ -377,50 +377,51 @@ static void test_status(void)
 {
     Rig g = rig_start(",time-scale=1", GEN1);
     const uint64_t idle = RCL_STATUS_RX_IDLE | RCL_STATUS_TX_IDLE;
+    const uint64_t rest = RCL_STATUS_LINK | RCL_STATUS_MAC_FREE;
     uint8_t pfc[MIN_FRAME] = { 1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 0xb,
                                0x88, 0x08, 1, 1, 0, 0xff };
 
-    g_assert_cmphex(status(&g), ==, idle | RCL_STATUS_LINK);
+    g_assert_cmphex(status(&g), ==, idle | rest);
     /* A packet that nobody acknowledges. */
     rcl_post(g.r, QP, 64, 0, 0);
-    g_assert_cmphex(status(&g), ==, RCL_STATUS_RX_IDLE | RCL_STATUS_LINK);
+    g_assert_cmphex(status(&g), ==, RCL_STATUS_RX_IDLE | rest);
     g_assert_cmphex(rcl_get(g.r, RCL_OST_FREE), ==, 511 | 16 << 16);
     answer(&g, SYN_ACK, 0);
     wait_counter(&g, "rx_ack", 1);
-    g_assert_cmphex(status(&g), ==, idle | RCL_STATUS_LINK);
+    g_assert_cmphex(status(&g), ==, idle | rest);
     /* One of TYPE2 that its rate holds. */
     rcl_set(g.r, RCL_TYPE2_RATE, 1);
     rcl_post(g.r, 0, 64, 0, RCL_ETYPE2);
     rcl_post(g.r, 0, 64, 0, RCL_ETYPE2);
     g_assert_cmphex(rcl_get(g.r, RCL_OST_FREE), ==, 512 | 15 << 16);
-    g_assert_cmphex(status(&g), ==, RCL_STATUS_RX_IDLE | RCL_STATUS_LINK);
+    g_assert_cmphex(status(&g), ==, RCL_STATUS_RX_IDLE | rest);
     rcl_set(g.r, RCL_TYPE2_RATE, 0);
     wait_counter(&g, "tx_type2", 2);
     /* One that the client has not taken. */
     rcl_set(g.r, RCL_RING(RCL_RING_RX2) + RCL_RING_CTRL, 0);
     type2_put(&g, 256);
     wait_counter(&g, "rx_type2", 1);
-    g_assert_cmphex(status(&g), ==, RCL_STATUS_TX_IDLE | RCL_STATUS_LINK);
+    g_assert_cmphex(status(&g), ==, RCL_STATUS_TX_IDLE | rest);
     rcl_set(g.r, RCL_SOFT_RESET, RCL_RESET_TYPE2);
-    g_assert_cmphex(status(&g), ==, idle | RCL_STATUS_LINK);
+    g_assert_cmphex(status(&g), ==, idle | rest);
     /* Classes that the peer has stopped, and that it is to stop. */
     for (unsigned c = 0; c < 8; c += 2) {
         stw_be_p(pfc + 18 + 2 * c, 0xffff);
     }
     wire_put(&g, pfc, sizeof(pfc));
     wait_counter(&g, "pfc_rx", 1);
-    g_assert_cmphex(status(&g), ==, idle | RCL_STATUS_LINK |
+    g_assert_cmphex(status(&g), ==, idle | rest |
                                     0x55 << RCL_STATUS_PFC_RX_SHIFT);
     rcl_prop_set(g.r, "fault-pause-storm", 0xa3);
-    g_assert_cmphex(status(&g), ==, idle | RCL_STATUS_LINK |
+    g_assert_cmphex(status(&g), ==, idle | rest |
                                     0x55 << RCL_STATUS_PFC_RX_SHIFT |
                                     0xa3 << RCL_STATUS_PFC_TX_SHIFT);
     rcl_prop_set(g.r, "fault-pause-storm", 0);
     qtest_clock_step(g.r->f->qts, 1000000);
-    g_assert_cmphex(status(&g), ==, idle | RCL_STATUS_LINK);
+    g_assert_cmphex(status(&g), ==, idle | rest);
     rcl_link_set(g.r, false);
     rcl_wait_link(g.r, false);
-    g_assert_cmphex(status(&g), ==, idle);
+    g_assert_cmphex(status(&g), ==, idle | RCL_STATUS_MAC_FREE);
     rig_stop(&g);
 }
 

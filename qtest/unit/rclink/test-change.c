@@ -274,6 +274,40 @@ static void test_mac_cells(void)
     rig_free(r);
 }
 
+/* Its credits for frames are all there again (MAC2TX_CREDIT_RST_I): the port sends on,
+ * though the wire has taken nothing; what waits for one is seen (TX_WAIT_MAC_CRD_O), and
+ * what the MAC still has (TX_MAC_FREE_O). */
+static void test_mac_credits(void)
+{
+    const uint64_t mask = RCL_STATUS_WAIT_MAC | RCL_STATUS_MAC_FREE;
+    Rig *r = alone();
+    RigEnd *e = &r->e[0];
+
+    g_assert_cmphex(rig_get(e, RCL_STATUS) & mask, ==, RCL_STATUS_MAC_FREE);
+    e->full = true;
+    rig_post(e, QP, 64, 0, 0);
+    rig_settle(r);
+    g_assert_cmphex(rig_get(e, RCL_STATUS) & mask, ==, 0);
+    rig_post(e, QP, 64, 1, 0);
+    rig_settle(r);
+    g_assert_cmphex(rig_get(e, RCL_STATUS) & mask, ==, RCL_STATUS_WAIT_MAC);
+    g_assert_cmpuint(CNT(e, tx_type1), ==, 1);
+    rig_set(e, RCL_SOFT_RESET, RCL_RESET_MAC);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, tx_type1), ==, 2);
+    g_assert_cmphex(rig_get(e, RCL_STATUS) & mask, ==, 0);
+    /* One frame's worth of them, and no more. */
+    rig_post(e, QP, 64, 2, 0);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, tx_type1), ==, 2);
+    e->full = false;
+    rclink_wire_stop(e->d, false);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, tx_type1), ==, 3);
+    g_assert_cmphex(rig_get(e, RCL_STATUS) & mask, ==, RCL_STATUS_MAC_FREE);
+    rig_free(r);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -284,5 +318,6 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/change/mac-resumes", test_mac_resumes);
     g_test_add_func("/rclink/change/mac-idle", test_mac_idle);
     g_test_add_func("/rclink/change/mac-cells", test_mac_cells);
+    g_test_add_func("/rclink/change/mac-credits", test_mac_credits);
     return g_test_run();
 }

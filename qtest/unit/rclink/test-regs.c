@@ -63,7 +63,7 @@ static const struct {
     { RCL_RNR_CODE, 1, 0x1f },
     { RCL_TYPE2_RATE, 0, 0x3fffff },
     { RCL_INTR_MASK, 0, 0xffff },
-    { RCL_STATUS, 0xb, 0xb },
+    { RCL_STATUS, 0x1b, 0x1b },
     { RCL_OST_FREE, 512 | 16 << 16, 512 | 16 << 16 },
     { RCL_FLOW_STOP, 0, 0x1f },
     { RCL_EVENT_MASK, 0x1fe, 0x1fe },
