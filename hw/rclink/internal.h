@@ -168,6 +168,9 @@ typedef struct RclPfc {
     int64_t refresh;
     int64_t until[8];           /* classes that the peer stopped */
     uint8_t paused;
+    /* Since when without a break; those that are a storm.  Not part of the state. */
+    int64_t since[8];
+    uint8_t storm;
     bool over[FLOWS];           /* beyond XOFF and not yet below XON */
 } RclPfc;
 

@@ -5,7 +5,10 @@
  */
 #include "internal.h"
 
-enum { PFC_BODY = 2 + 8 * 2, QUANTA_MAX = 0xffff };
+enum {
+    PFC_BODY = 2 + 8 * 2, QUANTA_MAX = 0xffff,
+    STORM_PAUSES = 8,           /* longest ones on end are a storm */
+};
 
 /* 512 bit times each. */
 static int64_t quanta_ns(const Rclink *d, uint32_t quanta)
@@ -19,6 +22,21 @@ bool rcl_pfc_open(const Rclink *d, RclFlow flow)
            !(d->pfc.paused >> d->port.vc[flow] & 1);
 }
 
+/* The peer stops class @c, which it had stopped already if @was. */
+static void storm_watch(Rclink *d, unsigned c, bool was)
+{
+    RclPfc *p = &d->pfc;
+
+    if (!was) {
+        p->since[c] = d->now;
+        p->storm &= ~(1u << c);
+    } else if (!(p->storm >> c & 1) &&
+               d->now - p->since[c] >= STORM_PAUSES * quanta_ns(d, QUANTA_MAX)) {
+        p->storm |= 1u << c;
+        d->cnt.pfc_storms++;
+    }
+}
+
 void rcl_pfc_rx(Rclink *d, const uint8_t *p, size_t len)
 {
     if (len < PFC_BODY) {
@@ -30,6 +48,8 @@ void rcl_pfc_rx(Rclink *d, const uint8_t *p, size_t len)
         uint16_t quanta = get_be16(p + 2 + c * 2);
 
         if (p[1] >> c & 1) {
+            storm_watch(d, c, d->pfc.paused >> c & 1 &&
+                              d->now < d->pfc.until[c]);
             d->pfc.until[c] = d->now + quanta_ns(d, quanta);
             d->pfc.paused &= ~(1u << c);
             d->pfc.paused |= !!quanta << c;

@@ -368,6 +368,9 @@ static void flow_image(Rclink *d, CoreImage *im)
                            vc->r_freed) <= 0xfffff),
                          "credits of a VC");
         core_image_deadline(im, &d->pfc.until[v]);
+        if (core_image_loading(im)) {
+            d->pfc.since[v] = d->now;
+        }
     }
     core_image_int(im, &d->cbfc.tell);
     core_image_deadline(im, &d->cbfc.next_cc);

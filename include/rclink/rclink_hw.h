@@ -337,6 +337,7 @@
     X(fault_corrupt, "frames corrupted on purpose")                         \
     X(fault_delay, "frames delayed on purpose")                             \
     X(fault_credit, "CBFC frames lost on purpose")                          \
-    X(bad_fcs, "frames with a bad FCS; TYPE3's are delivered")
+    X(bad_fcs, "frames with a bad FCS; TYPE3's are delivered")              \
+    X(pfc_storms, "classes that the peer kept stopped for eight longest pauses")
 
 #endif

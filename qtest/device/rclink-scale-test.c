@@ -278,6 +278,7 @@ static void test_pause_storm(void)
         fixture_wait_counter(p.r[0]->f, "counter-pfc_rx", told + 1);
         qtest_clock_step(p.r[0]->f->qts, 42000);
     }
+    g_assert_cmpuint(rcl_counter(p.r[0], "pfc_storms"), ==, 8);
     g_assert_cmpuint(rcl_counter(p.r[0], "tx_type1"), ==, 0);
     g_assert_cmpuint(rcl_counter(p.r[0], "tx_type2"), ==, 0);
     g_assert_cmpuint(rcl_counter(p.r[0], "tx_type3"), ==, 0);

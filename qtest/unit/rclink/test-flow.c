@@ -683,7 +683,11 @@ static void test_storm(void)
     rclink_faults_changed(f->d);
     rig_settle(r);
     post_len(e, 1, 3, 64);
+    /* 65535 quanta are 83.9 us: a storm is one after eight, and is one for as long. */
+    rig_pass(r, 600000);
+    g_assert_cmpuint(CNT(e, pfc_storms), ==, 0);
     rig_pass(r, 50000000);
+    g_assert_cmpuint(CNT(e, pfc_storms), ==, 8);
     g_assert_false(rig_take(f, 0, &p));
     g_assert_cmphex(rig_get(e, RCL_INTR_STATUS), ==, 0);
     g_assert_cmphex(rig_get(e, RCL_STATUS) >> RCL_STATUS_PFC_RX_SHIFT & 0xff,
@@ -694,6 +698,17 @@ static void test_storm(void)
     for (unsigned i = 0; i < 3; i++) {
         g_assert_true(rig_take(f, 0, &p));
     }
+    /* Pauses with breaks are none; the next storm is another. */
+    for (unsigned i = 0; i < 40; i++) {
+        rclink_faults(f->d)->pause_storm = i % 2 ? 0 : 1;
+        rclink_faults_changed(f->d);
+        rig_pass(r, 70000);
+    }
+    g_assert_cmpuint(CNT(e, pfc_storms), ==, 8);
+    rclink_faults(f->d)->pause_storm = 1;
+    rclink_faults_changed(f->d);
+    rig_pass(r, 1000000);
+    g_assert_cmpuint(CNT(e, pfc_storms), ==, 9);
     rig_free(r);
 }
 
