@@ -325,7 +325,8 @@ static bool way_to(Ubc *ubc, unsigned entity, const UbEid *deid, UbTaDest *d)
         .tp.mode = UB_TP_CTP, .sl_writeback = UB_TA_SAME_SL, .mtu = USI_MTU,
         .sec = { .form = is_short(seid) && is_short(deid) ? UB_SEC_SHORT
                                                           : UB_SEC_WIDE,
-                 .upi = upi, .seid = *seid, .deid = *deid },
+                 .from = 1 + entity, .upi = upi, .seid = *seid,
+                 .deid = *deid },
     };
     ub_flow_init(&d->tp.flow, (cna | own) >> 16 ? UB_LPH_CNA24 : UB_LPH_CNA16);
     d->tp.flow.scna = own;

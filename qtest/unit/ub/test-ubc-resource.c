@@ -485,6 +485,36 @@ static void test_silent_user(void)
     down();
 }
 
+static bool at_rest(Side *a, Side *b)
+{
+    return !b->ubc->usi[MEMORY].flying;
+}
+
+/* One that waits to leave while the manager gives its Entity another partition does not
+ * go by the one before. */
+static void test_moved_entity(void)
+{
+    for (unsigned moved = 0; moved < 2; moved++) {
+        UbcUsi *u;
+
+        bed_table = 4;
+        type2_up();
+        bed_table = 0;
+        u = &two[1].ubc->usi[MEMORY];
+        u->pending |= 1 << 5;
+        ubc_usi_run(two[1].ubc);
+        g_assert_true(u->flying);
+        put(1, MEMORY, UB_CFG0_UPI, moved ? 3 : 1);
+        two[1].next = now;
+        g_assert_true(run_until(&two[0], &two[1], at_rest, 100 * SECOND));
+        g_assert_cmpuint(u->sent, ==, !moved);
+        g_assert_cmpuint(u->lost, ==, moved);
+        g_assert_cmphex(u->pending, ==, 0);
+        g_assert_cmpuint(taken(0, 9), ==, !moved);
+        down();
+    }
+}
+
 /* ---- Migration ---- */
 
 static void move_over(unsigned usi)
@@ -659,6 +689,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ubc/resource/type1", test_type1);
     g_test_add_func("/ubc/resource/payload", test_payload);
     g_test_add_func("/ubc/resource/silent-user", test_silent_user);
+    g_test_add_func("/ubc/resource/moved-entity", test_moved_entity);
     g_test_add_func("/ubc/resource/migrate", test_migrate);
     g_test_add_func("/ubc/resource/config", test_config);
     g_test_add_func("/ubc/resource/two-memories", test_two_memories);
