@@ -201,6 +201,8 @@ void ubc_end_event_mask(UbcEnd *e, uint32_t mask);
 const char *ubc_partition_check(const UbcConfig *conf);
 /* With the configuration space; false: there is no table. */
 bool ubc_partition_init(Ubc *ubc);
+/* Whether a packet says the UPI of the UBFM, whatever is in front of its UPIH. */
+bool ubc_partition_is_manager(CorePacket *pkt);
 /* Of a packet that software wrote whole: NULL, or the rule that its UPI breaks. */
 const char *ubc_partition_tx(Ubc *ubc, CorePacket *pkt);
 /* Whether software may make up an Entity of this name. */

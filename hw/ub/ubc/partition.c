@@ -124,6 +124,14 @@ static bool read_sender(CorePacket *pkt, UbSecHead *h)
     return false;
 }
 
+bool ubc_partition_is_manager(CorePacket *pkt)
+{
+    UbSecHead h;
+
+    return read_sender(pkt, &h) && h.form == UB_SEC_SHORT &&
+           h.upi == UB_UPI_MANAGER;
+}
+
 /* ---- Who it may be ---- */
 
 static uint32_t upi_as(const UbSecHead *h, uint32_t upi)

@@ -137,6 +137,9 @@ static bool is_manager(CorePacket *pkt)
     UbMgmtAddr a = { 0 };
     UbNth nth;
 
+    if (ubc_partition_is_manager(pkt)) {
+        return true;
+    }
     if (ub_meta(pkt)->lph_cfg != UB_LPH_CNA16 || pkt->len < UB_NTH16_SIZE) {
         return false;
     }

@@ -299,7 +299,7 @@ static void test_claim(void)
 static void test_manager(void)
 {
     static const struct {
-        uint8_t cfg, bytes[11]; /* NTH, then CTPH and UPI or UPI */
+        uint8_t cfg, bytes[20]; /* NTH, then CTPH and UPI or UPI */
         bool manages;
     } rows[] = {
         { 6, { [7] = 0x08, [10] = 5 }, true },
@@ -308,6 +308,13 @@ static void test_manager(void)
         { 6, { [10] = 5 }, false },
         { 6, { [7] = 0x01, [9] = 5 }, false },
         { 3, { [7] = 0x08, [9] = 0x7f, [10] = 0xff }, false },
+        /* Behind an NTH of 24 bits, and behind a CIPH. */
+        { 7, { [10] = 0x02, [11] = 0x7f, [12] = 0xff }, true },
+        { 7, { [10] = 0x02, [11] = 0x7f, [12] = 0xfe }, false },
+        { 7, { [10] = 0x00, [11] = 0x7f, [12] = 0xff }, false },
+        { 7, { [10] = 0x03, [11] = 0x10, [19] = 0x7f }, false },
+        { 6, { [8] = 0x03, [9] = 0x10, [17] = 0x7f, [18] = 0xff }, true },
+        { 6, { [8] = 0x03, [9] = 0x00, [19] = 0x7f }, false },
     };
     Side *a = &two[0], *b = &two[1];
     UbcConfig conf;
