@@ -257,6 +257,9 @@ static void sender_again(Rclink *d, RclQp *q, uint8_t syndrome)
 
     d->cnt.rx_nak += !rnr;
     d->cnt.rx_rnr += rnr;
+    if (!sent_unacked(q)) {
+        return;         /* there is nothing that it could be about */
+    }
     if (!rnr && syndrome != RCL_SYN_NAK_PSN) {
         qp_fail(d, q);
         return;

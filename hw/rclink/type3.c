@@ -103,10 +103,18 @@ uint32_t rcl_md_control_read(const Rclink *d)
            (d->md_rx.reset ? RCL_NONR_RX_RESET : 0);
 }
 
+static void md_enable(RclMdRing *r, bool en)
+{
+    if (en != r->en) {
+        r->cached = 0;      /* meanwhile the ring is the driver's */
+    }
+    r->en = en;
+}
+
 void rcl_md_control(Rclink *d, uint32_t val)
 {
-    d->md_tx.en = val & RCL_NONR_TX_EN;
-    d->md_rx.en = val & RCL_NONR_RX_EN;
+    md_enable(&d->md_tx, val & RCL_NONR_TX_EN);
+    md_enable(&d->md_rx, val & RCL_NONR_RX_EN);
     if (val & RCL_NONR_TX_RESET && !d->md_tx.reset) {
         rcl_type3_reset_tx(d);
     }

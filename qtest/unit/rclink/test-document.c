@@ -410,6 +410,78 @@ static void test_counter_locked(void)
     rig_free(r);
 }
 
+/* A NAK is about what is on its way: a QP that sends nothing is ended by none. */
+static void test_nak_idle(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+
+    for (unsigned code = 0x61; code < 0x80; code++) {
+        peer_ack(e, code, 0);
+    }
+    g_assert_cmpuint(CNT(e, rx_nak), ==, 0x1f);
+    g_assert_cmpuint(CNT(e, qp_fatal), ==, 0);
+    post(e, 0xa5, 2);
+    assert_sent(e, 0, 2);
+    peer_ack(e, RCL_SYN_ACK, 1);
+    peer_ack(e, 0x61, 2);
+    g_assert_cmpuint(CNT(e, qp_fatal), ==, 0);
+    post(e, 0xa5, 1);
+    assert_sent(e, 2, 1);
+    peer_ack(e, 0x61, 2);
+    g_assert_cmpuint(CNT(e, qp_fatal), ==, 1);
+    g_assert_cmphex(rig_get(e, RCL_INTR_STATUS), ==, 1 << RCL_INTR_RETRY);
+    rig_free(r);
+}
+
+/* What the driver changes while TYPE3 is not enabled (§12.14.3) is what counts then,
+ * descriptors that had been read before as well. */
+static void test_ring_changed(void)
+{
+    enum { OTHER = RIG_TX_BUF };
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+    uint8_t f[60] = { 0 }, g[RIG_BUFFER];
+    const uint64_t out = UINT64_C(60) << RCL_MD_SIZE_SHIFT | RCL_MD_SF | RCL_MD_LF;
+
+    rig_up(e, GEN1);
+    /* Two frames to send, one of which goes; the other is then another. */
+    for (unsigned i = 0; i < 4; i++) {
+        uint64_t ring = i < 2 ? RIG_MD_TX : OTHER;
+
+        memset(e->mem + OTHER + 0x1000 + i * 64, i, 64);
+        put_le64(e->mem + ring + i % 2 * RCL_MD_BYTES, out);
+        put_le64(e->mem + ring + i % 2 * RCL_MD_BYTES + 8, OTHER + 0x1000 + i * 64);
+    }
+    rig_set(e, RCL_TX_MD_HEAD_PTR, 2);
+    rclink_run(e->d, r->now, 1);
+    g_assert_cmpuint(CNT(e, tx_type3), ==, 1);
+    rig_set(e, RCL_NONR_DMA_CTRL, RCL_NONR_RX_EN);
+    rig_set(e, RCL_TX_MDQ_BA, OTHER);
+    rig_expect_errors(e, 0);
+    rig_set(e, RCL_NONR_DMA_CTRL, RCL_NONR_TX_EN | RCL_NONR_RX_EN);
+    rig_settle(r);
+    for (unsigned i = 0; i < 4; i += 3) {
+        GBytes *b = rig_frame(e);
+
+        g_assert_nonnull(b);
+        g_assert_cmpuint(*(const uint8_t *)g_bytes_get_data(b, NULL), ==, i);
+        g_bytes_unref(b);
+    }
+    /* The next buffer to receive is elsewhere. */
+    f[12] = 0x90;
+    rig_inject(e, f, sizeof(f));
+    g_assert_cmpuint(rig_md_take(e, g), ==, 60);
+    rig_set(e, RCL_NONR_DMA_CTRL, 0);
+    put_le64(e->mem + RIG_MD_RX + RCL_MD_BYTES + 8, OTHER + 0x2000);
+    rig_set(e, RCL_NONR_DMA_CTRL, RCL_NONR_RX_EN);
+    f[0] = 0x66;
+    rig_inject(e, f, sizeof(f));
+    g_assert_cmpuint(CNT(e, rx_type3), ==, 2);
+    g_assert_cmphex(e->mem[OTHER + 0x2000], ==, 0x66);
+    rig_free(r);
+}
+
 /* A bank that the port has not asks for no pause, and nothing holds it back. */
 static void test_pins_there(void)
 {
@@ -457,6 +529,8 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/document/receive-numbers", test_receive_numbers);
     g_test_add_func("/rclink/document/bank-moved", test_bank_moved);
     g_test_add_func("/rclink/document/counter-locked", test_counter_locked);
+    g_test_add_func("/rclink/document/nak-idle", test_nak_idle);
+    g_test_add_func("/rclink/document/ring-changed", test_ring_changed);
     g_test_add_func("/rclink/document/pins-there", test_pins_there);
     return g_test_run();
 }
