@@ -368,7 +368,7 @@ static RclVerdict lite_get(const RclLayout *l, const uint8_t *frame,
     v->kind = v->bank < l->vcs ? RCL_TYPE1 : RCL_TYPE2;
     v->short_da = true;
     if (rest > RCL_PAYLOAD_MAX) {
-        return RCL_BAD_LENGTH;
+        return RCL_TOO_LONG;
     }
     memcpy(scratch, frame + 1, 3);
     memcpy(scratch + 3, frame + 7, moved - 3);
@@ -526,7 +526,7 @@ RclVerdict rcl_frame_open(const RclLayout *l, const uint8_t *frame,
             return verdict;
         }
         v->ce = (p[1] & 3) == 3;
-        return left > RCL_FRAME_MAX ? RCL_BAD_LENGTH :
+        return left > RCL_FRAME_MAX ? RCL_TOO_LONG :
                rh_get(l, p, udp + UDP_BYTES, left, true, v);
     }
     if (type && type == l->mac_type1) {
@@ -537,7 +537,7 @@ RclVerdict rcl_frame_open(const RclLayout *l, const uint8_t *frame,
         return RCL_TAKE;
     }
     if (left > RCL_FRAME_MAX - RCL_MOVED_MAX) {
-        return RCL_BAD_LENGTH;
+        return RCL_TOO_LONG;
     }
     /* The MAC pads to its least length, a switch perhaps what has a tag, too. */
     exact = len > RCL_FRAME_MIN + VLAN_BYTES;

@@ -668,6 +668,8 @@ void rcl_set_remove(RclSet *s, uint32_t n);
 
 bool rcl_type2_turn(Rclink *d);
 void rcl_type2_rx(Rclink *d, const RclView *v, uint32_t bytes);
+/* A packet came that is longer than any may be (RC Link §12.12). */
+void rcl_type2_oversize(Rclink *d);
 void rcl_type2_reset(Rclink *d);
 
 /* ---- wait.c: receive buffers and RX_M ---- */

@@ -5,18 +5,24 @@
  */
 #include "internal.h"
 
-/* Why a frame was not taken. */
-static void verdict_count(Rclink *d, RclVerdict verdict)
+/* Why a frame of @kind was not taken. */
+static void verdict_count(Rclink *d, RclKind kind, RclVerdict verdict)
 {
+    bool type2 = verdict == RCL_TOO_LONG && kind == RCL_TYPE2;
     uint64_t *const dropped[RCL_VERDICTS] = {
         [RCL_BAD_LENGTH] = &d->cnt.drop_short,
         [RCL_BAD_IP_CSUM] = &d->cnt.drop_ip_csum,
         [RCL_BAD_KEY] = &d->cnt.drop_key,
         [RCL_BAD_OPCODE] = &d->cnt.drop_opcode,
         [RCL_BAD_ICRC] = &d->cnt.drop_icrc,
+        [RCL_TOO_LONG] = &d->cnt.drop_oversize,
     };
 
-    ++*dropped[verdict];
+    if (type2 && d->reg.rdma_en & 1) {
+        rcl_type2_oversize(d);
+    } else {
+        ++*dropped[verdict];
+    }
 }
 
 /* One for the MAC itself. */
@@ -67,7 +73,7 @@ static void frame_rx(Rclink *d, const uint8_t *frame, size_t len)
                                                        : RCL_BAD_ICRC;
     }
     if (verdict != RCL_TAKE) {
-        verdict_count(d, verdict);
+        verdict_count(d, v.kind, verdict);
         return;
     }
     if (v.kind == RCL_CONTROL) {

@@ -51,14 +51,19 @@ static void overflow(Rclink *d)
     }
 }
 
+void rcl_type2_oversize(Rclink *d)
+{
+    d->cnt.drop_oversize++;
+    rcl_intr(d, RCL_INTR_RX2_OVERSIZE);
+    rcl_irq2(d, RCL_IRQ2_RX_OVERSIZE, 0);
+}
+
 void rcl_type2_rx(Rclink *d, const RclView *v, uint32_t bytes)
 {
     RclCredits credits = rcl_flow_arrived(d, FLOW_TYPE2, bytes);
 
     if (v->len > d->cfg.payload) {
-        d->cnt.drop_oversize++;
-        rcl_intr(d, RCL_INTR_RX2_OVERSIZE);
-        rcl_irq2(d, RCL_IRQ2_RX_OVERSIZE, 0);
+        rcl_type2_oversize(d);
     } else if (!rcl_wait_room(d, FLOW_TYPE2, v->len)) {
         overflow(d);
     } else {

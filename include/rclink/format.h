@@ -110,6 +110,7 @@ typedef enum RclVerdict {
     RCL_BAD_KEY,                /* Key_words.W = 0 */
     RCL_BAD_OPCODE,
     RCL_BAD_ICRC,
+    RCL_TOO_LONG,               /* beyond any payload; nothing else was looked at */
     RCL_VERDICTS
 } RclVerdict;
 

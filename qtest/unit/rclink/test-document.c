@@ -410,6 +410,46 @@ static void test_counter_locked(void)
     rig_free(r);
 }
 
+/* A packet of TYPE2 that is longer than TYPE2_PKT_LEN is told (§12.12), however much
+ * longer it is and in whichever format. */
+static void test_far_too_long(void)
+{
+    static const uint64_t bits[] = {
+        [RCL_STANDARD] = STANDARD, [RCL_GEN1] = GEN1,
+        [RCL_GEN2] = FORMAT(RCL_CFG_GEN2), [RCL_LITE] = LITE,
+    };
+    static const unsigned len[] = { 1345, 4096, 4097, 8000, 9000 };
+    uint8_t f[RCL_WIRE_MAX], zero[9000] = { 0 };
+
+    for (unsigned format = 0; format < RCL_FORMATS; format++) {
+        for (unsigned i = 0; i < 2 * G_N_ELEMENTS(len); i++) {
+            bool type2 = i % 2;
+            Rig *r = rig_new(1, NULL);
+            RigEnd *e = &r->e[0];
+            RclLayout l = peer_layout();
+            RclHead h = {
+                .kind = type2 ? RCL_TYPE2 : RCL_TYPE1, .da = 0x02000000000a,
+                .tc = type2 ? 0x1a : 6, .dport = type2 ? 4792 : RCL_UDP_PORT,
+                .rh = { .pkey = 0x5a, .qp = 0xa5 },
+            };
+
+            rig_up(e, bits[format]);
+            rig_set(e, RCL_UDP_PORT_MEM2, 4792u << 16);
+            rig_qp(e, 0xa5, e + 1, 0xa5, 0);
+            l.format = format;
+            rig_inject(e, f, rcl_frame_put(&l, &h, zero, len[i / 2], f));
+            rig_settle(r);
+            g_test_message("format %u, %u bytes", format, len[i / 2]);
+            g_assert_cmpuint(CNT(e, drop_oversize), ==, 1);
+            g_assert_cmphex(rig_get(e, RCL_INTR_STATUS), ==,
+                            type2 ? 1 << RCL_INTR_RX2_OVERSIZE : 0);
+            g_assert_cmphex(rig_get(e, RCL_IRQ_INFO), ==,
+                            type2 ? UINT64_C(0x100000002) : 0);
+            rig_free(r);
+        }
+    }
+}
+
 /* A NAK is about what is on its way: a QP that sends nothing is ended by none. */
 static void test_nak_idle(void)
 {
@@ -529,6 +569,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/document/receive-numbers", test_receive_numbers);
     g_test_add_func("/rclink/document/bank-moved", test_bank_moved);
     g_test_add_func("/rclink/document/counter-locked", test_counter_locked);
+    g_test_add_func("/rclink/document/far-too-long", test_far_too_long);
     g_test_add_func("/rclink/document/nak-idle", test_nak_idle);
     g_test_add_func("/rclink/document/ring-changed", test_ring_changed);
     g_test_add_func("/rclink/document/pins-there", test_pins_there);
