@@ -171,6 +171,23 @@ static void test_retry_told(void)
     rig_stop(&g);
 }
 
+/* A NAK that ends a QP is about a packet; so is its interrupt (§12.12). */
+static void test_nak_idle(void)
+{
+    Rig g = rig_start("", GEN1);
+    Got got;
+
+    answer(&g, 0x61, 0);
+    wait_counter(&g, "rx_nak", 1);
+    g_assert_cmpuint(counter(&g, "qp_fatal"), ==, 0);
+    rcl_post(g.r, QP, 64, 0, 0);
+    wire_get(&g, &got);
+    answer(&g, 0x61, 0);
+    wait_counter(&g, "qp_fatal", 1);
+    g_assert_cmphex(rcl_get(g.r, RCL_INTR_STATUS), ==, 1 << RCL_INTR_RETRY);
+    rig_stop(&g);
+}
+
 /* What a QP's registers say together (§12.5, §12.14.1, §12.15.3). */
 static void test_qp_rules(void)
 {
@@ -297,6 +314,7 @@ int main(int argc, char **argv)
     qtest_add_func("/rclink-document/constraints", test_constraints);
     qtest_add_func("/rclink-document/lengths", test_lengths);
     qtest_add_func("/rclink-document/retry-told", test_retry_told);
+    qtest_add_func("/rclink-document/nak-idle", test_nak_idle);
     qtest_add_func("/rclink-document/qp-rules", test_qp_rules);
     qtest_add_func("/rclink-document/no-rnr", test_no_rnr);
     qtest_add_func("/rclink-document/mac-credits", test_mac_credits);
