@@ -187,18 +187,11 @@ static void cbfc_check(Rclink *d)
     rcl_credit_check(d, UINT8_MAX);
 }
 
-/* What the document forbids but hardware cannot refuse. */
-static void config_check(Rclink *d)
+/* What the document forbids of flows, but hardware cannot refuse. */
+static void flow_check(Rclink *d)
 {
-    uint64_t cfg = d->reg.cfg;
-    unsigned formats = (cfg & 1) + (cfg >> RCL_CFG_GEN1 & 1) +
-                       (cfg >> RCL_CFG_GEN2 & 1) + (cfg >> RCL_CFG_LITE & 1);
-
-    if (formats != 1) {
-        rcl_guest_error(d, "12.3", "not one format", cfg);
-    }
     if (flows_share(d)) {
-        rcl_guest_error(d, "12.5", "two flows on one VC", cfg);
+        rcl_guest_error(d, "12.5", "two flows on one VC", d->reg.cfg);
     }
     if (d->port.cbfc) {
         cbfc_check(d);
@@ -207,8 +200,22 @@ static void config_check(Rclink *d)
 
 static void set_config(Rclink *d, unsigned i, uint64_t v)
 {
+    unsigned formats = (v & 1) + (v >> RCL_CFG_GEN1 & 1) +
+                       (v >> RCL_CFG_GEN2 & 1) + (v >> RCL_CFG_LITE & 1);
+
     rcl_regs_decode(d);
-    config_check(d);
+    if (formats != 1) {
+        rcl_guest_error(d, "12.3", "not one format", v);
+    }
+    flow_check(d);
+    rcl_kick(d);
+}
+
+/* Marks and enables of PFC: a port of TYPE3 alone may have no format. */
+static void set_flows(Rclink *d, unsigned i, uint64_t v)
+{
+    rcl_regs_decode(d);
+    flow_check(d);
     rcl_kick(d);
 }
 
@@ -669,7 +676,7 @@ static uint64_t get_counter(Rclink *d, unsigned i)
 static const RclReg reg_table[] = {
     { RCL_RDMA_EN, .rw = 1, KEPT(rdma_en), .set = set_layout },
     { RCL_XON_THR_RDMA, .rw = REG_BITS(49, 0), KEPT(xon1),
-      .set = set_config },
+      .set = set_flows },
     { RCL_MAC_ADDR, .rw = UINT64_MAX, KEPT(mac), .set = set_layout },
     { RCL_XON_THR_NON_RDMA, .rw = UINT64_MAX, KEPT(xon3),
       .set = set_layout },

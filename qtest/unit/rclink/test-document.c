@@ -265,6 +265,25 @@ static void test_priorities(void)
     rig_free(r);
 }
 
+/* A format is wrong where it is written (§12.3): PFC of a port that has TYPE3 alone is
+ * set up without one. */
+static void test_format_told(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+
+    rig_set(e, RCL_XON_THR_RDMA, UINT64_C(1) << 38 | UINT64_C(1) << 45);
+    rig_set(e, RCL_VLAN_CTRL, 0x81000000);
+    rig_expect_errors(e, 0);
+    rig_set(e, RCL_AFH_CFG_EN, rig_get(e, RCL_AFH_CFG_EN));
+    rig_expect_errors(e, 1);
+    g_assert_nonnull(strstr(e->error, "format"));
+    rig_set(e, RCL_XON_THR_RDMA, UINT64_C(3) << 38);
+    rig_expect_errors(e, 1);
+    g_assert_nonnull(strstr(e->error, "VC"));
+    rig_free(r);
+}
+
 /* A port of fewer banks has fewer flows that need a VC, a limit, a hold. */
 static void test_banks_there(void)
 {
@@ -563,6 +582,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/document/da-of-frame", test_da_of_frame);
     g_test_add_func("/rclink/document/limits-told", test_limits_told);
     g_test_add_func("/rclink/document/priorities", test_priorities);
+    g_test_add_func("/rclink/document/format-told", test_format_told);
     g_test_add_func("/rclink/document/banks-there", test_banks_there);
     g_test_add_func("/rclink/document/hold", test_hold);
     g_test_add_func("/rclink/document/retry-told", test_retry_told);
