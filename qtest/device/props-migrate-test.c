@@ -293,7 +293,7 @@ static void test_lengths(const void *opaque)
         INT32_MAX, UINT32_C(1) << 31, UINT32_MAX,
     };
     const Kind *k = opaque;
-    g_autofree char *file = save(k), *data = NULL;
+    g_autofree char *file = save(k), *data = NULL, *none = NULL, *said = NULL;
     size_t total, at;
     uint32_t len;
 
@@ -307,6 +307,13 @@ static void test_lengths(const void *opaque)
         stl_be_p(data + at - 4, lengths[i]);
         expect_too_long(k, file, data, total);
     }
+    /* Nor is there a state of no bytes. */
+    stl_be_p(data + at - 4, 0);
+    none = g_memdup2(data, total);
+    memmove(none + at, none + at + len, total - at - len);
+    g_assert_true(g_file_set_contents(file, none, total - len, NULL));
+    said = refused(k, file, "");
+    g_assert_cmpuint(strlen(said), >, 0);
     stl_be_p(data + at - 4, len);
     for (size_t i = 0; k->frames && i < ARRAY_SIZE(lengths); i++) {
         size_t size = total;
