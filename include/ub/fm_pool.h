@@ -101,7 +101,8 @@ unsigned ub_fm_pool_release(UbFmPool *p, const bool *leaves, bool gone);
 int ub_fm_instance_create(UbFmPool *p, unsigned node, UbId guid, UbId eid,
                           uint16_t upi);
 int ub_fm_instance_destroy(UbFmPool *p, unsigned node, UbId guid);
-/* Trust_EN of a node: whether it may send as one of another partition. */
+/* Trust_EN of a node: whether it may send as one of another partition.
+ * UB_MGMT_BAD_PARAMETER: it has none. */
 int ub_fm_trust(UbFmPool *p, unsigned node, bool trusted);
 
 /* Entities of a node that can be lent are 1 to this less one. */

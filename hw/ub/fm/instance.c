@@ -49,10 +49,22 @@ int ub_fm_instance_destroy(UbFmPool *p, unsigned node, UbId guid)
 
 int ub_fm_trust(UbFmPool *p, unsigned node, bool trusted)
 {
-    uint8_t pdu[16] = { 0 };
+    uint8_t pdu[16] = { 0 }, answer[UB_MGMT_PDU_MAX] = { 0 };
+    unsigned len = 0;
+    UbFm *fm = p->fm;
+    int status;
 
     ub_mgmt_put(pdu, UB_MF_CFG_BYTE_EN, 0xf);
     ub_mgmt_put(pdu, UB_MF_CFG_ADDRESS, UB_CFG0_TRUST_EN);
     ub_mgmt_put(pdu, UB_MF_CFG_DATA, trusted);
-    return tell(p, node, UB_MGMT_MSG_CFG0_WRITE, pdu, sizeof(pdu), "trust");
+    status = tell(p, node, UB_MGMT_MSG_CFG0_WRITE, pdu, sizeof(pdu), "trust");
+    if (status) {
+        return status;
+    }
+    /* A write of what is not there succeeds, too (§10.4.1). */
+    status = fm->ops->message(fm->opaque, node ? fm->node[node].cna : 0,
+                              UB_MGMT_MSG_CFG0_READ, pdu, sizeof(pdu), answer,
+                              &len);
+    return status || ub_mgmt_get(answer, UB_MF_CFG_DONE_DATA) == trusted
+           ? status : UB_MGMT_BAD_PARAMETER;
 }

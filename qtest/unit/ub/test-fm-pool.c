@@ -782,9 +782,17 @@ static void test_instances(void)
         g_assert_cmphex(ub_space_read(b->f.node[PROVIDER].space, UB_CFG0_TRUST_EN),
                         ==, on);
     }
+    /* One that has no such register says that it has written it. */
+    ub_slice_fix(b->f.node[PROVIDER].cfg0, UB_CFG0_TRUST_EN, ~0u, 0);
+    for (unsigned on = 2; on--; ) {
+        g_assert_cmpint(ub_fm_trust(&b->pool, PROVIDER, on), ==,
+                        on ? UB_MGMT_BAD_PARAMETER : 0);
+    }
+    b->left = 1;
+    g_assert_cmpint(ub_fm_trust(&b->pool, PROVIDER, 0), ==, UB_FM_SILENT);
     b->left = 0;
     g_assert_cmpint(ub_fm_instance_destroy(&b->pool, 0, guid), ==, UB_FM_SILENT);
-    expect_log(b, " trust:0 trust:0 end-instance:-1");
+    expect_log(b, " trust:0 trust:0 trust:0 trust:0 trust:0 end-instance:-1");
     bed_free(b);
 }
 
