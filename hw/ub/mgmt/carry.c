@@ -5,6 +5,7 @@
  */
 #include "internal.h"
 #include "ub/mgmt_net.h"
+#include "ub/net_format.h"
 
 /* ---- Headers ---- */
 
@@ -143,9 +144,22 @@ static void rx_packet(UbMgmt *m, int64_t now, CorePacket *pkt,
     core_packet_free(pkt);
 }
 
+/* Behind IP and UDP, or an NTH that says RTPH, is no CTPH, though it may look like one:
+ * borders let in what asks for nothing as a transport packet. */
+static bool is_by_ctp(const UbFlow *flow)
+{
+    return (flow->cfg == UB_LPH_CNA16 || flow->cfg == UB_LPH_CNA24) &&
+           flow->nlp == UB_NLP_CTPH;
+}
+
 void ub_mgmt_net_rx_message(UbMgmt *m, int64_t now, CorePacket *pkt,
                             const UbFlow *flow)
 {
+    if (!is_by_ctp(flow)) {
+        ub_mgmt_blame(m, UB_MGMT_CNT_DROP_HEADER, "a message that is not by CTP");
+        core_packet_free(pkt);
+        return;
+    }
     rx_packet(m, now, pkt, flow, UB_MGMT_KIND_MESSAGE);
 }
 

@@ -297,7 +297,12 @@ static void broken(void)
     static const struct {
         unsigned at, value, len;
         bool good;
+        unsigned cfg, nlp;
     } rows[] = {
+        { 0, 2, 36, true, UB_LPH_CNA24 },
+        { 0, 2, 36, false, UB_LPH_CNA24, UB_NLP_RTPH },
+        { 0, 2, 36, false, UB_LPH_CNA16, UB_NLP_RTPH },
+        { 0, 2, 36, false, UB_LPH_IPV4 }, { 0, 2, 36, false, UB_LPH_IPV6 },
         { 0, 2, 36, true }, { 0, 0x82, 36, false }, { 0, 3, 36, false },
         { 0, 1, 36, false }, { 8, 0x11, 36, false }, { 9, 0x18, 36, false },
         { 9, 0x11, 36, false }, { 9, 0x36, 36, true }, { 0, 2, 15, false },
@@ -311,7 +316,8 @@ static void broken(void)
         CorePacket *pkt = core_packet_alloc(w->pool, 36);
         uint8_t *p = core_packet_data(pkt);
 
-        ub_flow_init(&f, UB_LPH_CNA16);
+        ub_flow_init(&f, rows[i].cfg ? rows[i].cfg : UB_LPH_CNA16);
+        f.nlp = rows[i].nlp;
         f.scna = 0x10;
         f.dcna = 0x11;
         f.port = 0;
