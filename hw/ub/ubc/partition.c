@@ -40,48 +40,30 @@ bool ubc_partition_init(Ubc *ubc)
 
 /* ---- Who the sender is ---- */
 
-/* Behind a RTPH or UTPH. */
+/* Behind a RTPH or UTPH.  Nothing is between these and a payload: CETPH and SAETPH
+ * belong to packets that have none. */
 static bool behind_rtph(const uint8_t *p, uint32_t len, UbSecHead *h)
 {
-    const UbTpOpInfo *op;
-    uint32_t head;
-    UbSaetph s;
     UbRtph r;
 
     if (len < UB_RTPH_LEN) {
         return false;
     }
     ub_rtph_get(p, &r);
-    op = r.opcode < UB_TPOPS ? &ub_tp_ops[r.opcode] : NULL;
-    if (!op || !op->payload) {
-        return false;
-    }
-    head = UB_RTPH_LEN + op->cetph;
-    if (op->saetph) {
-        if (len < head || !ub_saetph_get(p + head, len - head, &s)) {
-            return false;
-        }
-        head += ub_saetph_len(s.size);
-    }
-    return len >= head && ub_sec_peek(r.nlp, false, p + head, len - head, h);
+    return r.opcode < UB_TPOPS && ub_tp_ops[r.opcode].payload &&
+           ub_sec_peek(r.nlp, false, p + UB_RTPH_LEN, len - UB_RTPH_LEN, h);
 }
 
 static bool behind_ctph(const uint8_t *p, uint32_t len, UbSecHead *h)
 {
-    const UbTpOpInfo *op;
-    uint32_t head;
     UbCtph c;
 
     if (len < UB_CTPH_LEN) {
         return false;
     }
     ub_ctph_get(p, &c);
-    op = c.opcode < UB_CTPOPS ? &ub_ctp_ops[c.opcode] : NULL;
-    if (!op || !op->payload) {
-        return false;
-    }
-    head = UB_CTPH_LEN + op->cetph;
-    return len >= head && ub_sec_peek(c.nlp, true, p + head, len - head, h);
+    return ub_ctp_ops[c.opcode].payload &&
+           ub_sec_peek(c.nlp, true, p + UB_CTPH_LEN, len - UB_CTPH_LEN, h);
 }
 
 static bool behind_ip(unsigned cfg, const uint8_t *p, uint32_t len, UbSecHead *h)

@@ -398,6 +398,120 @@ static const char *raw_says(uint32_t upi, uint32_t eid)
     return why;
 }
 
+/* Packets of all carriers that say who sends them, up to their UPIH and EIDH. */
+typedef struct Raw {
+    uint8_t byte[160];
+    uint32_t len;
+    uint32_t tph, sec;      /* where these begin */
+} Raw;
+
+static const struct {
+    uint8_t cfg, nlp, tph, sec;
+} carriers[] = {
+    { UB_LPH_CNA16, UB_NLP_CTPH, UB_TPH_UPI16, UB_TPH_UPI16 },
+    { UB_LPH_CNA16, UB_NLP_CTPH, UB_TPH_UPI32, UB_TPH_UPI32 },
+    { UB_LPH_CNA24, UB_NLP_CTPH, UB_TPH_UPI32, UB_TPH_UPI32 },
+    { UB_LPH_CNA24, UB_NLP_CTPH, UB_TPH_CIP, UB_TPH_UPI16 },
+    { UB_LPH_CNA24, UB_NLP_RTPH, UB_TPH_UPI32, UB_TPH_UPI32 },
+    { UB_LPH_CNA24, UB_NLP_RTPH, UB_TPH_CIP, UB_TPH_UPI32 },
+    { UB_LPH_IPV4, UB_NLP_CTPH, UB_TPH_UPI32, UB_TPH_UPI32 },
+    { UB_LPH_IPV6, UB_NLP_CTPH, UB_TPH_UPI32, UB_TPH_UPI32 },
+};
+
+static Raw raw_by(unsigned i, uint32_t upi)
+{
+    unsigned cfg = carriers[i].cfg;
+    UbNth nth = { .scna = 2, .dcna = 1, .nlp = carriers[i].nlp };
+    bool ip = ub_lph_is_ip(cfg), ctp = !ip && nth.nlp == UB_NLP_CTPH;
+    UbRtph rtph = { .opcode = i % 2 ? UB_TPOP_DATA : UB_TPOP_UNRELIABLE,
+                    .nlp = carriers[i].tph };
+    UbCtph ctph = { .opcode = UB_CTPOP_DATA, .nlp = carriers[i].tph };
+    UbIpPath path = { .src = { 10, 0, 0, 1 }, .dst = { 10, 0, 0, 2 } };
+    Raw r = { .tph = cfg == UB_LPH_CNA16 ? UB_NTH16_SIZE
+                     : cfg == UB_LPH_CNA24 ? UB_NTH24_SIZE
+                     : cfg == UB_LPH_IPV4 ? UB_IPV4_PATH_SIZE
+                                          : UB_IPV6_PATH_SIZE };
+    uint8_t *p = r.byte;
+
+    if (cfg == UB_LPH_CNA16) {
+        ub_nth16_put(p, &nth);
+    } else if (cfg == UB_LPH_CNA24) {
+        ub_nth24_put(p, &nth);
+    } else {
+        ub_ip_put(p + UB_IPEXT_SIZE, cfg, &path, 0, 7,
+                  UB_RTPH_LEN + UB_UPIH32_LEN + UB_EIDH256_LEN + 4);
+    }
+    if (ctp) {
+        ub_ctph_put(p + r.tph, &ctph);
+    } else {
+        ub_rtph_put(p + r.tph, &rtph);
+    }
+    r.sec = r.tph + (ctp ? UB_CTPH_LEN : UB_RTPH_LEN);
+    if (carriers[i].tph == UB_TPH_CIP) {
+        p[r.sec] = (carriers[i].sec == UB_TPH_UPI16) << 4;
+        r.sec += UB_CIPH_LEN;
+    }
+    if (carriers[i].sec == UB_TPH_UPI16) {
+        put_be16(p + r.sec, upi);
+        r.len = r.sec + UB_UPIH16_LEN + UB_EIDH40_LEN;
+    } else {
+        put_be32(p + r.sec, upi);
+        r.len = r.sec + UB_UPIH32_LEN + UB_EIDH256_LEN;
+    }
+    return r;
+}
+
+static bool leaves(unsigned i, const Raw *r, uint32_t len)
+{
+    CorePacket *pkt = core_packet_alloc(two[1].ubc->pool, r->len);
+    bool good;
+
+    memcpy(core_packet_data(pkt), r->byte, r->len);
+    core_packet_trim(pkt, r->len - len);
+    ub_meta(pkt)->lph_cfg = carriers[i].cfg;
+    good = !ubc_partition_tx(two[1].ubc, pkt);
+    core_packet_free(pkt);
+    return good;
+}
+
+/* Whatever it goes by, a packet of another's UPI does not leave; what does not say one is
+ * not asked. */
+static void test_carriers(void)
+{
+    machines_up(4);
+    for (unsigned i = 0; i < G_N_ELEMENTS(carriers); i++) {
+        Raw own = raw_by(i, 1), other = raw_by(i, VM_UPI), r;
+
+        g_assert_true(leaves(i, &own, own.len));
+        g_assert_false(leaves(i, &other, other.len));
+        /* One that ends before the end of its EIDH says nothing. */
+        for (uint32_t len = other.tph; len < other.len; len++) {
+            g_assert_true(leaves(i, &other, len));
+        }
+        /* Neither does an acknowledgement or CNP, nor a reserved code. */
+        for (unsigned code = 2; code < 128; code++) {
+            bool ctp = other.sec - other.tph < UB_RTPH_LEN;
+
+            r = other;
+            r.byte[r.tph] = ctp ? (code & 3) << 6 | (r.byte[r.tph] & 15) : code;
+            if (!ctp || code & 3) {
+                g_assert_true(leaves(i, &r, r.len));
+            }
+        }
+        if (ub_lph_is_ip(carriers[i].cfg)) {
+            r = other;
+            r.byte[r.tph - 5] ^= 1;         /* another UDP port */
+            g_assert_true(leaves(i, &r, r.len));
+        }
+        if (carriers[i].cfg == UB_LPH_IPV4) {
+            r = other;
+            r.byte[UB_IPEXT_SIZE + 6] = 0x20;   /* the first of fragments */
+            g_assert_true(leaves(i, &r, r.len));
+        }
+    }
+    down();
+}
+
 static void test_trust(void)
 {
     machines_up(4);
@@ -423,6 +537,16 @@ static void test_trust(void)
     g_assert_cmphex(write_by(0, ROW_VM, 3), ==, UB_TAS_TIMEOUT);
     g_assert_false(arrived(0, 3));
     g_assert_false(alive(1, 0));
+    /* The last one is asked, too. */
+    for (unsigned i = 1; i < UB_SEC_INSTANCES; i++) {
+        g_assert_cmphex(create(1, 0x500 + i, 0x50000 + i, 9), ==, UB_MGMT_OK);
+    }
+    g_assert_nonnull(raw_says(9, 0x5000f));
+    put(1, 0, TRUST, 1);
+    g_assert_true(alive(1, UB_SEC_INSTANCES - 1));
+    g_assert_null(raw_says(9, 0x5000f));
+    g_assert_nonnull(raw_says(9, 0x50010));
+    put(1, 0, TRUST, 0);
     /* Of the controller's own UPI it asks for no trust. */
     put(1, URMA, UB_CFG0_UPI, VM_UPI);
     g_assert_true(alive(1, 0));
@@ -538,6 +662,7 @@ static void test_life(void)
     /* Its rows are asked there, too. */
     put(1, 0, TRUST, 0);
     g_assert_cmphex(write_by(1, ROW_VM, 0x32), ==, UB_TAS_OPCODE);
+    g_assert_false(alive(1, 2));
     put(1, 0, TRUST, 1);
     wr(&two[1], UBC_CTRL, UBC_CTRL_RESET);
     pass();
@@ -558,6 +683,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ubc/instance/left", test_left);
     g_test_add_func("/ubc/instance/rivals", test_rivals);
     g_test_add_func("/ubc/instance/refused", test_refused);
+    g_test_add_func("/ubc/instance/carriers", test_carriers);
     g_test_add_func("/ubc/instance/trust", test_trust);
     g_test_add_func("/ubc/instance/entities", test_entities);
     g_test_add_func("/ubc/instance/life", test_life);
