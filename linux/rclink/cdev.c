@@ -379,14 +379,22 @@ static ssize_t rclink_cdev_read(struct file *file, char __user *user,
 				size_t len, loff_t *off)
 {
 	struct rclink_cdev *c = file->private_data;
-	u32 now = atomic_read(&c->rang);
-	u32 num = now - atomic_xchg(&c->seen, now);
+	int now, seen;
+	u32 num;
 
 	if (!READ_ONCE(c->rc) || READ_ONCE(c->over))
 		return -EIO;
-	if (len != sizeof(num))
+	if (len < sizeof(num))
 		return -EINVAL;
-	return copy_to_user(user, &num, sizeof(num)) ? -EFAULT : sizeof(num);
+	/* Messages were seen when the program has their number. */
+	do {
+		seen = atomic_read(&c->seen);
+		now = atomic_read(&c->rang);
+		num = (u32)now - seen;
+		if (copy_to_user(user, &num, sizeof(num)))
+			return -EFAULT;
+	} while (atomic_cmpxchg(&c->seen, seen, now) != seen);
+	return sizeof(num);
 }
 
 static const struct file_operations rclink_fops = {

@@ -8,7 +8,8 @@
  * mmap() at RCLINK_MAP(piece) maps a piece of memory whole, at
  * RCLINK_MAP_REGS the page with the rings' registers; MAP_SHARED.  poll() tells
  * of messages of rings that were armed (POLLIN) until read() has fetched their
- * number, 4 bytes; POLLHUP and EIO: the device is gone.
+ * number, 4 bytes: EINVAL where there is room for fewer, and as after any other
+ * error none is lost.  POLLHUP and EIO: the device is gone.
  */
 #ifndef RCLINK_UAPI_H
 #define RCLINK_UAPI_H

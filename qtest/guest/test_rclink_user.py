@@ -52,6 +52,7 @@ VC_TYPE3 = 6
 # Registers of docs/specs/rclink.rst.
 RX_MD_HEAD, RX_MD_TAIL, NONR_DMA_CTRL, STATUS = 0x1020, 0x1060, 0x1140, 0x3050
 MAC_CBFC_CFG = 0x3100
+TX_ARM = 0x4018
 NONR_RX_EN = 0x100
 # A full queue is looked at each second, and is stuck after ten (linux/rclink).
 STUCK = 10
@@ -337,6 +338,35 @@ class Programs(unittest.TestCase):
         """who sleeps until there is room or a message is always woken"""
         for flow in ('pfc', 'cbfc'):
             self.pair('bw', f'-n 20000 -w -c {flow} -t 60')
+
+    def test_4_read(self):
+        """a read() with too little room fetches no messages of rings, the next one all"""
+        count = ("awk '/rclink-ring0/ { for (i = 2; i <= NF; i++) n += $i } "
+                 "END { print n + 0 }' /proc/interrupts")
+        arm = register(self.left, TX_ARM, 1)    # its index is 0: a message at once
+        out = self.left.out(f'''(
+            exec 3< $(ls /dev/rclink-*)
+            for message in 1 2; do
+                was=$({count})
+                {arm}
+                for i in $(seq 100); do
+                    [ $({count}) -gt $was ] && break
+                    sleep 0.1
+                done
+            done
+            for bytes in 1 3; do
+                dd bs=$bytes count=1 <&3 2>&1 | grep -o 'Invalid argument'
+            done
+            n=0
+            for i in $(seq 100); do
+                n=$((n + $(dd bs=8 count=1 <&3 2>/dev/null | od -An -tu4)))
+                [ $n -ge 2 ] && break
+                sleep 0.1
+            done
+            echo $n
+            )''', 60)
+        self.assertEqual(out.split('\n'),
+                         ['Invalid argument', 'Invalid argument', '2'])
 
     def test_5_two(self):
         """a port belongs to one program; TYPE3 goes on beside it"""
