@@ -54,7 +54,7 @@ typedef struct UbFlow {
      * the Primary CNA; the latter first where packets of one sender leave by several
      * ports, by RT or because they are @steady: the peer knows him by it. */
     uint32_t scna, dcna;
-    bool steady;  /* to be sent */
+    bool steady;  /* to be sent: sprayed, or of a group of channels */
     uint16_t lbf; /* LBF (8 bits), with IP the UDP source port */
     uint32_t npi; /* with IP: 25 bits; to be sent: or UB_NET_OWN_NPI */
     UbIpPath ip;  /* with IP; to be sent: a source of zeroes is the first address

@@ -447,7 +447,7 @@ enum {
 #define UBQ_WAY_PORT 3      /* u8: or 0xff */
 #define UBQ_WAY_DCNA 4      /* le32 */
 #define UBQ_WAY_LBF 8       /* le16 */
-#define UBQ_WAY_SCNA 12     /* le32: 0: that of the port */
+#define UBQ_WAY_SCNA 12     /* le32: 0: that of the port, of a group the Primary CNA */
 #define UBQ_WAY_DIP 16      /* 16 bytes; IPv4: the first 4 */
 #define UBQ_WAY_SIP 32      /* the same; zeroes: the first local one */
 

@@ -686,6 +686,26 @@ static void test_port_down(void)
 #define FIRST_PSN(c) (1000u * ((c) + 1))
 #define TPN(c) (20u + (c))
 
+static uint32_t make_group(Multi *m, unsigned policy)
+{
+    uint8_t cmd[UBQ_CMD];
+
+    ubq_cmd_init(cmd, UBQ_NEW, 0);
+    cmd[UBQ_GRP_POLICY] = policy;
+    g_assert_cmpuint(ubq_command(&m->e[0].drv, UBQ_OP_GROUP_CREATE, cmd), ==,
+                     UBQ_RESULT_OK);
+    return get_le32(cmd + UBQ_CMD_OBJECT);
+}
+
+static void join(Multi *m, uint32_t group, unsigned c, unsigned result)
+{
+    uint8_t cmd[UBQ_CMD];
+
+    ubq_cmd_init(cmd, TPN(c), 0);
+    put_le32(cmd + UBQ_GRP_GROUP, group);
+    g_assert_cmpuint(ubq_command(&m->e[0].drv, UBQ_OP_GROUP_JOIN, cmd), ==, result);
+}
+
 /* A channel by each port, both ends; at a all in a group. */
 static void open_group(Multi *m, unsigned policy)
 {
@@ -713,18 +733,10 @@ static void open_group(Multi *m, unsigned policy)
                                          cmd), ==, UBQ_RESULT_OK);
         }
     }
-    ubq_cmd_init(cmd, UBQ_NEW, 0);
-    cmd[UBQ_GRP_POLICY] = policy;
-    g_assert_cmpuint(ubq_command(&m->e[0].drv, UBQ_OP_GROUP_CREATE, cmd), ==,
-                     UBQ_RESULT_OK);
-    group = get_le32(cmd + UBQ_CMD_OBJECT);
+    group = make_group(m, policy);
     for (unsigned c = 0; c < PORTS; c++) {
-        for (unsigned again = 0; again < 2; again++) {
-            ubq_cmd_init(cmd, TPN(c), 0);
-            put_le32(cmd + UBQ_GRP_GROUP, group);
-            g_assert_cmpuint(ubq_command(&m->e[0].drv, UBQ_OP_GROUP_JOIN, cmd), ==,
-                             again ? UBQ_RESULT_IN_USE : UBQ_RESULT_OK);
-        }
+        join(m, group, c, UBQ_RESULT_OK);
+        join(m, group, c, UBQ_RESULT_IN_USE);
     }
     lead(&m->e[0], &(Way){ .group = group, .grouped = true });
 }
@@ -807,6 +819,45 @@ static void test_group_cnas(void)
         g_assert_cmpuint(sent_by(&m, c), ==, 1);
     }
     g_assert_cmpuint(eng_counter(a, "transaction", "late-responses"), ==, 0);
+    stop(&m);
+}
+
+/* Channels that are set up in band by such ports: the peer knows all of them by the Primary
+ * CNA, though no way names it. */
+static void test_group_in_band(void)
+{
+    uint8_t cmd[UBQ_CMD];
+    uint32_t group;
+    Multi m;
+    Eng *a = &m.e[0];
+
+    start(&m, "");
+    for (unsigned p = 0; p < PORTS; p++) {
+        port_cna(a, p, CNA_OF(0, p));
+    }
+    group = make_group(&m, UB_TPG_ROUND);
+    for (unsigned c = 0; c < PORTS; c++) {
+        ubq_cmd_init(cmd, TPN(c), 0);
+        cmd[UBQ_CH_WAY + UBQ_WAY_CFG] = UB_LPH_CNA24;
+        cmd[UBQ_CH_WAY + UBQ_WAY_PORT] = c;
+        put_le32(cmd + UBQ_CH_WAY + UBQ_WAY_DCNA, 2);
+        put_le32(cmd + UBQ_CH_TX_PSN, FIRST_PSN(c));
+        put_le32(cmd + UBQ_CH_RX_PSN, UBQ_NEW);
+        put_le16(cmd + UBQ_CH_FLAGS, UBQ_CH_FAST | UBQ_CH_RTO_DYNAMIC);
+        g_assert_cmpuint(ubq_command(&a->drv, UBQ_OP_CHANNEL_CREATE, cmd), ==,
+                         UBQ_RESULT_OK);
+        join(&m, group, c, UBQ_RESULT_OK);
+        ubq_cmd_init(cmd, TPN(c), 0);
+        g_assert_cmpuint(ubq_command(&a->drv, UBQ_OP_CHANNEL_CONNECT, cmd), ==,
+                         UBQ_RESULT_OK);
+        g_assert_cmpuint(get_le32(eng_event(a, UBQ_EVENT_CHANNEL_UP) + 12), ==,
+                         UBQ_RESULT_OK);
+    }
+    lead(a, &(Way){ .group = group, .grouped = true });
+    first_last(&m, PORTS);
+    for (unsigned c = 0; c < PORTS; c++) {
+        g_assert_cmpuint(sent_by(&m, c), ==, 1);
+    }
     stop(&m);
 }
 
@@ -955,6 +1006,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-multi/port-down", test_port_down);
     qtest_add_func("/ubc-multi/group", test_group);
     qtest_add_func("/ubc-multi/group-cnas", test_group_cnas);
+    qtest_add_func("/ubc-multi/group-in-band", test_group_in_band);
     qtest_add_func("/ubc-multi/group-least", test_group_least);
     return g_test_run();
 }

@@ -285,8 +285,32 @@ static unsigned group_create(Call *c)
            : UBQ_RESULT_PARAMETER;
 }
 
+/* Whether all channels by @way are one sender's: the net chooses the Primary CNA for the
+ * members of a group, and a port's own CNA where there is none. */
+static bool way_has_source(const UbNode *node, const UbFlow *way)
+{
+    const UbNet *net = ub_node_net((UbNode *)node);
+    unsigned ports = ub_node_config(node)->net.ports;
+
+    if (ub_lph_is_ip(way->cfg) || way->scna || ub_net_primary(net)) {
+        return true;
+    }
+    for (unsigned p = 0; p < ports; p++) {
+        if (ub_net_port_cna(net, p)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static unsigned group_join(Call *c)
 {
+    UbTpAttr attr;
+
+    if (ub_tp_query(ub_node_tp(c->node), c->id, &attr, NULL) == UB_TPR_OK &&
+        !way_has_source(c->node, &attr.flow)) {
+        return UBQ_RESULT_PARAMETER;
+    }
     return result_of[ub_tpg_join(ub_node_tp(c->node),
                                  get_le32(c->cmd + UBQ_GRP_GROUP), c->id)];
 }

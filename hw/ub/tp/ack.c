@@ -43,6 +43,8 @@ void chan_flow(const Chan *ch, UbFlow *flow)
 {
     *flow = ch->attr.flow;
     flow->nlp = UB_NLP_RTPH;
+    /* One sender's, by whichever ports the channels of a group leave (§6.5.1.1). */
+    flow->steady = ch->group;
 }
 
 static bool ack_send(Chan *ch, UbRtph *h, const UbCetph *cnp,

@@ -103,8 +103,10 @@ static void setup_say(const Chan *ch, uint8_t type, int64_t now)
         .results = ch->tp->cfg.results, .sack_bits = a->sack_bits,
         .cc = a->cc, .cw_unit = a->cw_unit,
     };
+    UbFlow flow;
 
-    setup_send(ch->tp, &a->flow, &m, now);
+    chan_flow(ch, &flow);
+    setup_send(ch->tp, &flow, &m, now);
 }
 
 /* ---- agreeing ---- */

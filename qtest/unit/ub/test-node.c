@@ -11,6 +11,7 @@
 
 static UbNode *node;
 static unsigned told, kicked, sent;
+static uint32_t sent_scna;          /* of the last by a CNA of 24 bits */
 static uint32_t told_row;
 static unsigned told_result;
 
@@ -21,7 +22,13 @@ static bool wire_room(void *opaque, unsigned port, unsigned vl)
 
 static bool wire_send(void *opaque, unsigned port, CorePacket *pkt)
 {
+    UbNth h;
+
     sent++;
+    if (ub_meta(pkt)->lph_cfg == UB_LPH_CNA24) {
+        ub_nth24_get(core_packet_data(pkt), &h);
+        sent_scna = h.scna;
+    }
     core_packet_free(pkt);
     return true;
 }
@@ -448,6 +455,68 @@ static void test_groups(void)
     end();
 }
 
+/* A channel by a way without a port; then what it sent. */
+static uint32_t connect_from(uint32_t tpn, uint32_t scna, bool grouped, unsigned join)
+{
+    uint8_t cmd[UBQ_CMD];
+
+    put_channel(cmd, tpn);
+    cmd[UBQ_CH_WAY + UBQ_WAY_RT] = 0;
+    cmd[UBQ_CH_WAY + UBQ_WAY_PORT] = 0;
+    put_le32(cmd + UBQ_CH_WAY + UBQ_WAY_SCNA, scna);
+    OK(UBQ_OP_CHANNEL_CREATE, cmd);
+    if (grouped) {
+        init(cmd, tpn, 0);
+        put_le32(cmd + UBQ_GRP_GROUP, 2);
+        g_assert_cmpuint(command(UBQ_OP_GROUP_JOIN, cmd), ==, join);
+    }
+    sent_scna = 0;
+    g_assert_cmpuint(simple(UBQ_OP_CHANNEL_CONNECT, tpn), ==, UBQ_RESULT_OK);
+    ub_net_run(ub_node_net(node), 1000, 16);
+    g_assert_cmpuint(simple(UBQ_OP_CHANNEL_DESTROY, tpn), ==, UBQ_RESULT_OK);
+    return sent_scna;
+}
+
+/* Ports with CNAs of their own: what channels of a group send is from the Primary CNA or
+ * from the one that their ways name; where there is neither they do not join. */
+static void test_group_source(void)
+{
+    const unsigned ok = UBQ_RESULT_OK;
+    uint8_t cmd[UBQ_CMD];
+
+    begin();
+    init(cmd, 2, 0);
+    OK(UBQ_OP_GROUP_CREATE, cmd);
+    g_assert_cmphex(connect_from(3, 0, true, ok), ==, 1);
+    ub_net_set_port_cna(ub_node_net(node), 0, 0x21);
+    g_assert_cmphex(connect_from(3, 0, false, ok), ==, 0x21);
+    g_assert_cmphex(connect_from(3, 0, true, ok), ==, 1);
+    g_assert_cmphex(connect_from(3, 0x21, true, ok), ==, 0x21);
+    ub_net_set_primary(ub_node_net(node), 0);
+    g_assert_cmphex(connect_from(3, 0, true, UBQ_RESULT_PARAMETER), ==, 0x21);
+    g_assert_cmphex(connect_from(3, 0x21, true, ok), ==, 0x21);
+    /* The last port has one. */
+    ub_net_set_port_cna(ub_node_net(node), 0, 0);
+    ub_net_set_port_cna(ub_node_net(node), ub_node_config(node)->net.ports - 1, 0x22);
+    connect_from(3, 0, true, UBQ_RESULT_PARAMETER);
+    /* A node without addresses, and what has IP addresses. */
+    put_channel(cmd, 4);
+    put_way(cmd + UBQ_CH_WAY, UB_LPH_IPV4);
+    put_le32(cmd + UBQ_CH_WAY + UBQ_WAY_SCNA, 0);
+    OK(UBQ_OP_CHANNEL_CREATE, cmd);
+    init(cmd, 4, 0);
+    put_le32(cmd + UBQ_GRP_GROUP, 2);
+    OK(UBQ_OP_GROUP_JOIN, cmd);
+    g_assert_cmpuint(simple(UBQ_OP_CHANNEL_DESTROY, 4), ==, UBQ_RESULT_OK);
+    ub_net_set_port_cna(ub_node_net(node), ub_node_config(node)->net.ports - 1, 0);
+    connect_from(3, 0, true, ok);
+    /* No channel at all. */
+    init(cmd, 9, 0);
+    put_le32(cmd + UBQ_GRP_GROUP, 2);
+    g_assert_cmpuint(command(UBQ_OP_GROUP_JOIN, cmd), ==, UBQ_RESULT_NO_OBJECT);
+    end();
+}
+
 /* ---- Entities, addresses, all ------------------------------------------------------------ */
 
 static void test_entities(void)
@@ -538,6 +607,21 @@ static void test_all(void)
 }
 
 /* A reset leaves nothing of any floor. */
+static void tell(UbNode *n, uint32_t row, unsigned result)
+{
+    on_imported(NULL, row, result);
+}
+
+static unsigned import(uint32_t row, unsigned carrier, unsigned mode, unsigned flags,
+                       uint8_t who, uint8_t cmd[UBQ_CMD])
+{
+    put_row(cmd, row, carrier);
+    cmd[UBQ_DST_DEID] = who;
+    cmd[UBQ_IMP_MODE] = mode;
+    cmd[UBQ_IMP_FLAGS] = flags;
+    return command(UBQ_OP_IMPORT, cmd);
+}
+
 static void test_reset(void)
 {
     static const uint8_t key[32] = { 1 };
@@ -568,21 +652,15 @@ static void test_reset(void)
     g_assert_null(ub_sec_entity(ub_node_sec(node), UB_SEC_ENTITIES - 1, NULL));
     g_assert_cmpuint(ub_net_primary(ub_node_net(node)), ==, 0);
     g_assert_true(!cip || !ub_cip_touched(cip));
+    /* Rows are found from the first one on. */
+    ub_sec_set_entity(ub_node_sec(node), 0, &own, 1);
+    g_assert_cmpuint(import(UBQ_NEW, UB_TP_CTP, UB_ROI, 0, 1, cmd), ==, UBQ_RESULT_OK);
+    g_assert_cmpuint(get_le32(cmd + UBQ_CMD_OBJECT), ==, 0);
     ub_node_free(NULL);
     end();
 }
 
 /* ---- Imports ------------------------------------------------------------------------- */
-
-static unsigned import(uint32_t row, unsigned carrier, unsigned mode, unsigned flags,
-                       uint8_t who, uint8_t cmd[UBQ_CMD])
-{
-    put_row(cmd, row, carrier);
-    cmd[UBQ_DST_DEID] = who;
-    cmd[UBQ_IMP_MODE] = mode;
-    cmd[UBQ_IMP_FLAGS] = flags;
-    return command(UBQ_OP_IMPORT, cmd);
-}
 
 /* A row that is named must be the import's own, or nobody's. */
 static void test_import_rows(void)
@@ -667,6 +745,17 @@ static void test_import_dead(void)
     g_assert_cmpuint(get_le32(cmd + UBQ_IMP_CHANNEL), !=, tpn);
     g_assert_cmpuint(ub_ta_dest(ub_node_ta(node), 10)->tp.tpn, ==,
                      get_le32(cmd + UBQ_IMP_CHANNEL));
+    g_assert_cmpuint(cmd[UBQ_IMP_STATE], ==, 1);
+    /* One that was up, too: the other one is not yet. */
+    tpn = get_le32(cmd + UBQ_IMP_CHANNEL);
+    g_assert_true(node_import_connected(node, tpn, UB_TPR_OK, tell));
+    g_assert_cmpuint(import(12, UB_TP_RTP, UB_ROI, 0, 3, cmd), ==, UBQ_RESULT_OK);
+    g_assert_cmpuint(cmd[UBQ_IMP_STATE], ==, 0);
+    g_assert_cmpuint(simple(UBQ_OP_UNIMPORT, 102), ==, UBQ_RESULT_OK);
+    g_assert_cmpint(ub_tp_deactivate(ub_node_tp(node), tpn), ==, UB_TPR_OK);
+    g_assert_cmpuint(import(13, UB_TP_RTP, UB_ROI, 0, 4, cmd), ==, UBQ_RESULT_OK);
+    g_assert_cmpuint(get_le32(cmd + UBQ_IMP_CHANNEL), !=, tpn);
+    g_assert_cmpuint(cmd[UBQ_IMP_STATE], ==, 1);
     end();
 }
 
@@ -698,11 +787,6 @@ static void test_import_ways(void)
 }
 
 /* Who is told of a channel: each row that goes by it, and of no other one. */
-static void tell(UbNode *n, uint32_t row, unsigned result)
-{
-    on_imported(NULL, row, result);
-}
-
 static void test_told(void)
 {
     uint8_t a[UBQ_CMD], b[UBQ_CMD], c[UBQ_CMD];
@@ -1039,6 +1123,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/node/channel-flags", test_channel_flags);
     g_test_add_func("/ub/node/channel-life", test_channel_life);
     g_test_add_func("/ub/node/groups", test_groups);
+    g_test_add_func("/ub/node/group-source", test_group_source);
     g_test_add_func("/ub/node/entities", test_entities);
     g_test_add_func("/ub/node/addresses", test_addresses);
     g_test_add_func("/ub/node/all", test_all);
