@@ -147,22 +147,19 @@ static bool make_end(UbTa *ta, Answer *a)
 static bool answer_step(UbTa *ta, Answer *a)
 {
     for (;;) {
+        UbSend sent;
+
         if (!a->pkt && !make_read(ta, a) && !make_end(ta, a)) {
             return true;
         }
-        switch (send_now(ta, a)) {
-        case UB_BUSY:
+        sent = send_now(ta, a);
+        if (sent == UB_BUSY) {
             return false;
-        case UB_LOST:
-            a->pkt = NULL;
-            if (a->back.dest.mode == UB_TP_RTP) {
-                return true;        /* the channel is gone */
-            }
-            break;
-        case UB_SENT:
-            break;
         }
         a->pkt = NULL;
+        if (sent == UB_LOST && a->back.dest.mode == UB_TP_RTP) {
+            return true;            /* the channel is gone */
+        }
         a->done += a->step;
         if (a->last) {
             return true;

@@ -235,6 +235,9 @@ static UbSend wire_send(void *opaque, const UbTpDest *dest, CorePacket *pkt,
     }
     w->pkt = pair_copy(p, pkt);
     core_packet_free(pkt);
+    if (p->alter) {
+        p->alter(p, w);
+    }
     if (rtp) {
         w->due = MAX(w->due, e->last_due[dest->tpn]);
         e->last_due[dest->tpn] = w->due;
@@ -440,6 +443,7 @@ static UbTaData op_scatter(void *opaque, const UbTaRequest *req, uint32_t off,
         return e->guest_ops->scatter(e->guest, req, off, buf, len);
     }
     if (e->scatter_result == UB_TA_DATA_OK) {
+        g_assert_cmpuint((uint64_t)off + len, <=, req->len);
         memcpy(w->data + off, buf, len);
     }
     return e->scatter_result;

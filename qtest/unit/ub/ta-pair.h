@@ -129,6 +129,7 @@ struct Pair {
     int64_t jitter;
     uint32_t busy;                      /* ppm of sends */
     bool (*filter)(Pair *p, Wire *w);   /* false: lose it */
+    void (*alter)(Pair *p, Wire *w);    /* of a channel, too */
     bool tracing, was_busy;
     uint32_t packets;
 };

@@ -227,6 +227,138 @@ static void test_row_goes(void)
     }
 }
 
+/* ---- answers that are too long ---- */
+
+/* The last packet of a Read has more than was asked for. */
+static void lengthen_last(Pair *p, Wire *w)
+{
+    if (w->from == 1 && w->tx.last) {
+        memset(core_packet_put(w->pkt, 8), 0xee, 8);
+    }
+}
+
+/* None of it comes where nobody has asked for it. */
+static void test_too_long(void)
+{
+    static const uint32_t rows[] = { ROW_RTP + 1, ROW_CTP + 1 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Pair *p = pair_new(2, NULL);
+
+        pair_queue(p, 0, 7, UB_ROI);
+        p->alter = lengthen_last;
+        work_all(p, 0, 7, work_new(rows[i], UB_TA_READ, 0, 12000), UB_TAS_REMOTE_LENGTH);
+        pair_idle(p);
+        pair_free(p);
+    }
+}
+
+/* ---- poison ---- */
+
+static bool poisoned;
+
+static void poison_answers(Pair *p, Wire *w)
+{
+    if (w->from == 1 && poisoned) {
+        core_packet_data(w->pkt)[7 + 1] |= 4;   /* behind UPIH and EIDH of CFG 6 */
+    }
+}
+
+/* What brings poisoned data says so to who puts them down, of Reads and atomics. */
+static void test_poison(void)
+{
+    static const uint8_t opcodes[] = { UB_TA_READ, UB_TA_FETCH_ADD };
+
+    for (unsigned i = 0; i < 2 * G_N_ELEMENTS(opcodes); i++) {
+        Work *w = work_new(ROW_CTP + 1, opcodes[i / 2], 0, 8);
+        Pair *p = pair_new(2, NULL);
+
+        poisoned = i % 2;
+        p->alter = poison_answers;
+        pair_queue(p, 0, 7, UB_ROI);
+        work_post(p, 0, 7, w);
+        pair_run(p);
+        g_assert_true(w->done);
+        g_assert_cmpint(w->req.tainted, ==, poisoned);
+        g_assert_cmpint(w->status, ==, poisoned ? UB_TAS_REMOTE_POISON : UB_TAS_OK);
+        work_free(w);
+        pair_idle(p);
+        pair_free(p);
+    }
+}
+
+/* ---- what a stopped queue ends ---- */
+
+/* A Writeback overtakes what was posted before it.  Where completions are in order that is
+ * begun for its sake when the queue has stopped, however much it is; what was posted behind
+ * is not. */
+static void test_stop_behind(void)
+{
+    for (unsigned in_order = 0; in_order < 2; in_order++) {
+        UbTaQueueConfig cfg = { .rcid = 7, .mode = UB_ROI, .in_order = in_order };
+        Pair *p = pair_new(2, NULL);
+        UbTaQueue *q = ub_ta_queue_new(p->end[0].ta, &cfg);
+        Work *w[5];
+
+        for (unsigned i = 0; i < G_N_ELEMENTS(w); i++) {
+            w[i] = work_new(ROW_CTP + 1, i == 3 ? UB_TA_WRITEBACK : UB_TA_WRITE, 64 * i,
+                            64);
+            if (i < 4) {
+                work_post(p, 0, 7, w[i]);
+            }
+        }
+        ub_ta_run(p->end[0].ta, p->now, 1);
+        g_assert_cmpuint(w[3]->req.slices, ==, 1);
+        g_assert_cmpuint(w[0]->req.slices, ==, 0);
+        ub_ta_queue_stop(q, true);
+        work_post(p, 0, 7, w[4]);
+        pair_run(p);
+        for (unsigned i = 0; i < 3; i++) {
+            g_assert_cmpint(w[i]->done, ==, in_order);
+        }
+        g_assert_true(w[3]->done);
+        g_assert_false(w[4]->done);
+        ub_ta_queue_stop(q, false);
+        pair_run(p);
+        for (unsigned i = 0; i < G_N_ELEMENTS(w); i++) {
+            g_assert_true(w[i]->done);
+            g_assert_cmpint(w[i]->status, ==, UB_TAS_OK);
+            work_free(w[i]);
+        }
+        pair_idle(p);
+        pair_free(p);
+    }
+}
+
+/* ---- compact forms with CNAs of 16 bits ---- */
+
+/* Memory operations are compact both ways; messages, which have no such form, and what
+ * acknowledges them are not. */
+static void test_compact6(void)
+{
+    UbTaConfig cfg;
+    Pair *p;
+
+    pair_config(&cfg);
+    cfg.compact6 = true;
+    p = pair_new(2, &cfg);
+    p->tracing = true;
+    pair_queue(p, 0, 7, UB_ROI);
+    pair_recv(p, 1, 1);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 64), UB_TAS_OK);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_READ, 0, 64), UB_TAS_OK);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_SEND, 0, 64), UB_TAS_OK);
+    g_assert_cmpuint(p->end[0].recvs->len, ==, 0);
+    g_assert_cmpuint(p->end[1].recvs->len, ==, 1);
+    /* Only what is full names the queue. */
+    g_assert_false(any_sent(p, 0, "Write", " rc="));
+    g_assert_false(any_sent(p, 0, "Read", " rc="));
+    g_assert_true(any_sent(p, 0, "Send", " rc=0:7 "));
+    g_assert_true(any_sent(p, 1, "TAACK", "rc=0:7"));
+    pair_idle(p);
+    pair_free(p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -236,5 +368,9 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/initiator/orphans", test_orphans);
     g_test_add_func("/ub/ta/initiator/compact", test_compact);
     g_test_add_func("/ub/ta/initiator/row-goes", test_row_goes);
+    g_test_add_func("/ub/ta/initiator/too-long", test_too_long);
+    g_test_add_func("/ub/ta/initiator/poison", test_poison);
+    g_test_add_func("/ub/ta/initiator/stop-behind", test_stop_behind);
+    g_test_add_func("/ub/ta/initiator/compact6", test_compact6);
     return g_test_run();
 }
