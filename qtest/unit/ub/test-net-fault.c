@@ -112,6 +112,51 @@ static void test_out(void)
     bed_free(b);
 }
 
+/* What stands in the LPH stays with a packet that a fault has in hand. */
+static void test_lph(void)
+{
+    static const CoreFaultAction actions[] = { CORE_FAULT_DUPLICATE, CORE_FAULT_DELAY };
+    NetBed *b = controller();
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(actions); i++) {
+        for (unsigned rt = 0; rt < 4; rt++) {
+            UbFlow f = way(9);
+            CorePacket *pkt;
+
+            f.rt = rt;
+            f.vl = 3;
+            faults(b, true, actions[i], 1000000, 0);
+            g_assert_cmpint(ub_net_send(b->net, b->now, &f, bed_packet(b, 32, 1)), ==,
+                            UB_SENT);
+            b->now += 20000;
+            ub_net_run(b->net, b->now, 16);
+            for (unsigned n = 0; n < 2 - i; n++) {
+                pkt = bed_sent(b, 0);
+                g_assert_nonnull(pkt);
+                g_assert_cmpuint(ub_meta(pkt)->rt, ==, rt);
+                g_assert_cmpuint(ub_meta(pkt)->vl, ==, 3);
+                g_assert_cmpuint(ub_meta(pkt)->lph_cfg, ==, UB_LPH_CNA16);
+                core_packet_free(pkt);
+            }
+        }
+    }
+    /* And that it was marked as wrong below. */
+    faults(b, false, CORE_FAULT_DUPLICATE, 1000000, 0);
+    for (unsigned wrong = 0; wrong < 2; wrong++) {
+        UbFlow f = way(5);
+        CorePacket *pkt = bed_wire(b, &f, 100);
+
+        ub_meta(pkt)->error = wrong;
+        ub_net_rx(b->net, 0, 0, pkt);
+        g_assert_cmpuint(b->got.length, ==, wrong ? 0 : 2);
+        g_assert_cmpuint(bed_count(b, UB_NET_DROP_ERROR_FLAG), ==, 2 * wrong);
+        while (b->got.length) {
+            got_free(bed_got(b));
+        }
+    }
+    bed_free(b);
+}
+
 static bool odd(void *opaque, unsigned cfg, const uint8_t *p, uint32_t len)
 {
     unsigned *asked = opaque;
@@ -184,6 +229,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/net/fault/out", test_out);
+    g_test_add_func("/ub/net/fault/lph", test_lph);
     g_test_add_func("/ub/net/fault/in", test_in);
     g_test_add_func("/ub/net/fault/rest", test_rest);
     return g_test_run();

@@ -471,6 +471,50 @@ static void test_npic(void)
     bed_free(b);
 }
 
+/* What passes by the net to software, or from it, all the same is looked at: an NPIC ends
+ * here, packets of IP have an NPI that is accepted; others are not the net's affair. */
+static void test_guard(void)
+{
+    UbNetConfig conf;
+    CorePacket *pkt;
+    UbFlow f;
+    NetBed *b;
+
+    ub_net_config_init(&conf);
+    memset(conf.guid, 1, sizeof(conf.guid));
+    b = bed_new(&conf);
+    g_assert_false(ub_net_guard_rx(b->net, 0, bed_hex(b, 5, "0106" G1 G2 "02000000")));
+    g_assert_cmpuint(bed_count(b, UB_NET_NPIC), ==, 1);
+    pkt = bed_hex(b, 5, "0106" G1 G2 "02000000");
+    ub_meta(pkt)->error = 1;
+    g_assert_true(ub_net_guard_rx(b->net, 0, pkt));
+    core_packet_free(pkt);
+    pkt = bed_hex(b, 5, "0102" G1 G2 "1018");
+    g_assert_true(ub_net_guard_rx(b->net, 0, pkt));
+    core_packet_free(pkt);
+    pkt = bed_hex(b, 5, "0106");
+    g_assert_true(ub_net_guard_rx(b->net, 0, pkt));
+    core_packet_free(pkt);
+    f = flow_cna(UB_LPH_CNA16, UB_NLP_CTPH, 1, 2);
+    pkt = bed_wire(b, &f, 8);
+    g_assert_true(ub_net_guard_rx(b->net, 0, pkt));
+    core_packet_free(pkt);
+    for (unsigned good = 0; good < 2; good++) {
+        f = flow_ip(UB_LPH_IPV4);
+        f.npi = good ? ub_net_npi(b->net) : 77;
+        f.ip.src[0] = 10;
+        pkt = bed_wire(b, &f, 8);
+        g_assert_cmpint(ub_net_guard_rx(b->net, 0, pkt), ==, good);
+        if (good) {
+            core_packet_free(pkt);
+        }
+    }
+    g_assert_cmpuint(bed_count(b, UB_NET_DROP_NPI), ==, 1);
+    g_assert_false(ub_net_guard_rx(b->net, 0, bed_hex(b, UB_LPH_IPV6, "0000000000")));
+    g_assert_cmpuint(bed_count(b, UB_NET_DROP_SHORT), ==, 1);
+    bed_free(b);
+}
+
 /* ---- Life ------------------------------------------------------------------------- */
 
 static void test_config(void)
@@ -498,6 +542,7 @@ static void test_config(void)
         g_assert_cmpuint(ok.dscp_sl[i], ==, i / 4);
         g_assert_cmpuint(ok.sl_dscp[i / 4], ==, i / 4 * 4);
         g_assert_cmpuint(ok.vl_out[i / 4], ==, i / 4);
+        g_assert_cmpuint(ok.vl_weight[i / 4], ==, 1);
         g_assert_cmpuint(ok.sl_vl[i / 4], ==, 0);
     }
 #define BAD(field, value) c = ok; c.field = value; bad(c)
@@ -552,6 +597,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/net/npi-loose", test_npi_loose);
     g_test_add_func("/ub/net/npi-open", test_npi_open);
     g_test_add_func("/ub/net/npic", test_npic);
+    g_test_add_func("/ub/net/guard", test_guard);
     g_test_add_func("/ub/net/config", test_config);
     return g_test_run();
 }

@@ -155,6 +155,15 @@ static void test_source(void)
     g_assert_cmpint(ub_net_send(b->net, 0, &f, bed_packet(b, 4, 0)), ==,
                     UB_SENT);
     core_packet_free(bed_sent(b, 0) ?: bed_sent(b, 1));
+    {
+        uint8_t ip[16] = { 0 };
+        unsigned cfg = 0;
+
+        g_assert_true(ub_net_ip_at(b->net, 0, &cfg, ip));
+        g_assert_cmpuint(cfg, ==, UB_LPH_IPV4);
+        g_assert_cmpmem(ip, 4, f.ip.src, 4);
+        g_assert_false(ub_net_ip_at(b->net, 2, &cfg, ip));
+    }
     /* Without any address there is none to be had. */
     g_assert_true(ub_net_ip_remove(b->net, UB_LPH_IPV4, f.ip.src));
     g_assert_false(ub_net_ip_remove(b->net, UB_LPH_IPV4, f.ip.src));

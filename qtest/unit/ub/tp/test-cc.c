@@ -354,6 +354,14 @@ static void test_dcqcn(void)
     g_assert_cmpuint(s.rate, >, 495000);
     g_assert_cmpuint(s.rate, <, 505000);
     g_assert_cmpint(s.tick, ==, now + 55000);
+    /* ALPHA, which was one, by half in each period; nothing of it is rounded up. */
+    for (uint64_t alpha = 512; alpha; alpha /= 2) {
+        now = s.tick;
+        ub_cc_dcqcn.tick(&s, &p, now);
+        g_assert_cmpuint(s.var[0], ==, alpha);
+        s.at[1] = INT64_MAX;
+        s.tick = s.at[0];
+    }
     for (unsigned i = 0; i < 30; i++) {
         ub_cc_dcqcn.cnp(&s, &p, &c, now);
     }

@@ -464,6 +464,89 @@ static void test_set_up_twice(void)
     lossy_free(l);
 }
 
+/* ---- states that cannot be ---- */
+
+/* A channel that has sent two of four packets, changed, in an image; why that is refused. */
+#define STATE(change, want) do { \
+        g_autofree uint8_t *image = NULL; \
+        Lossy *l = half_sent(&cfg); \
+        Chan *ch = chan_get(l->node[0].tp, 9); \
+        size_t len; \
+        \
+        change; \
+        image = save(l->node[0].tp, l->now, &len); \
+        lossy_renew(l, 1, &cfg); \
+        g_assert_cmpstr(load(l->node[1].tp, image, len, l->now), ==, want); \
+        lossy_free(l); \
+    } while (0)
+#define SLOT(i) slot_at(ch, ch->una + (i))
+
+static Lossy *half_sent(const UbTpConfig *cfg)
+{
+    Lossy *l = lossy_new(cfg, 2);
+    UbTpAttr attr;
+
+    ub_tp_attr_init(l->node[0].tp, &attr);
+    lossy_channel(l, 0, 1, 9, 9, &attr);
+    for (unsigned i = 0; i < 4; i++) {
+        l->node[0].down = i >= 2;
+        g_assert_cmpint(lossy_send(&l->node[0], 9, 8, i, true, true, i), ==, UB_SENT);
+    }
+    g_assert_cmpuint(chan_get(l->node[0].tp, 9)->high - chan_get(l->node[0].tp, 9)->una,
+                     ==, 2);
+    return l;
+}
+
+static void test_states(void)
+{
+    static const char packet[] = "a packet of a channel is in no state";
+    static const char sender[] = "a channel's sender is in no state";
+    static const char receiver[] = "a channel's receiver is in no state";
+    static const char withheld[] = "a channel withholds what it does not have";
+    static const UbTpAnswer wait = { UB_TP_WITHHOLD };
+    UbTpConfig cfg;
+
+    ub_tp_config_init(&cfg);
+    STATE(ch->times = 1, NULL);
+    /* What has not gone has not been lost, nor answered, nor is it under way. */
+    STATE(SLOT(1)->flags |= SLOT_RESEND, NULL);
+    STATE(SLOT(2)->flags |= SLOT_RESEND, packet);
+    STATE(SLOT(2)->flags |= SLOT_OUT, packet);
+    STATE(SLOT(3)->flags |= SLOT_RECEIVED, packet);
+    STATE(SLOT(3)->flags |= SLOT_ANSWERED, packet);
+    STATE(SLOT(3)->flags &= ~SLOT_WANT, NULL);
+    /* What is behind the cumulative point has come. */
+    STATE(ch->cum++, packet);
+    STATE(ch->cum++; SLOT(0)->flags |= SLOT_RECEIVED, NULL);
+    STATE(SLOT(0)->flags |= SLOT_FLAGS, packet);
+    STATE(SLOT(0)->status = UB_TP_FLUSHED - 1, NULL);
+    STATE(SLOT(0)->status = UB_TP_FLUSHED, packet);
+    STATE(SLOT(0)->timer = UB_RNR_TIMER_MAX, NULL);
+    STATE(SLOT(0)->timer = UB_RNR_TIMER_MAX + 1, packet);
+    STATE(ch->high = ch->una, "a channel sent what it has not");
+    STATE(ch->mark_phase = MARK_RESEND, NULL);
+    STATE(ch->mark_phase = MARK_RESEND + 1, sender);
+    STATE(ch->tx_msn = UB_PSN_MASK, NULL);
+    STATE(ch->tx_msn = UB_PSN_MASK + 1, sender);
+    STATE(ch->rx_msn = ch->ack_msn = UB_PSN_MASK, NULL);
+    STATE(ch->rx_msn = UB_PSN_MASK + 1, receiver);
+    STATE(ch->ack_msn = UB_PSN_MASK + 1, receiver);
+    STATE(ch->refusal.status = UB_TP_FLUSHED - 1, NULL);
+    STATE(ch->refusal.status = UB_TP_FLUSHED, receiver);
+    STATE(ch->max_rcv = ch->epsn - 1 + UB_PSN_SPAN, NULL);
+    STATE(ch->max_rcv = ch->epsn + UB_PSN_SPAN, receiver);
+    STATE(ch->max_rcv = ch->epsn - 2, receiver);
+    /* As many answers as are remembered, and one more. */
+    STATE(result_put(ch, ch->epsn - cfg.results, 0, wait), NULL);
+    STATE(result_put(ch, ch->epsn - cfg.results - 1, 0, wait), withheld);
+    STATE(result_put(ch, ch->epsn - 1, 0, wait), NULL);
+    STATE(result_put(ch, ch->epsn, 0, wait), withheld);
+    STATE(result_put(ch, ch->epsn - 1, 0, wait); result_put(ch, ch->epsn - 2, 0, wait),
+          withheld);
+    STATE(result_put(ch, ch->epsn - 1, 0, wait); result_forget(ch, ch->epsn - 1), withheld);
+    STATE(ch->state = UB_TP_STATES, "a channel is in no state");
+}
+
 static void test_other_config(void)
 {
     UbTpConfig cfg;
@@ -573,6 +656,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/image/setup", test_setup);
     g_test_add_func("/tp/image/no-window", test_no_window);
     g_test_add_func("/tp/image/set-up-twice", test_set_up_twice);
+    g_test_add_func("/tp/image/states", test_states);
     g_test_add_func("/tp/image/other-config", test_other_config);
     g_test_add_func("/tp/image/damaged", test_damaged);
     g_test_add_func("/tp/image/reset", test_reset);

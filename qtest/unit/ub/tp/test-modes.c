@@ -369,6 +369,32 @@ static void test_flows_bound(void)
     lossy_free(l);
 }
 
+/* One that has recovered makes room for another. */
+static void test_flows_again(void)
+{
+    static const uint8_t cnp[20] = { 0x70, 0xc0 };
+    UbTpConfig cfg;
+    Lossy *l;
+
+    ub_tp_config_init(&cfg);
+    cfg.cc_on = true;
+    cfg.ctp_flows = 1;
+    cfg.cc_param.rate_max = 100000000;
+    cfg.cc_param.dcqcn_ai = cfg.cc_param.dcqcn_hai = 10000000;
+    l = lossy_new(&cfg, 2);
+    for (unsigned sl = 0; sl < 6; sl++) {
+        UbFlow f = lossy_flow(1, 0, UB_LPH_CNA16), to = lossy_flow(0, 1, UB_LPH_CNA16);
+
+        f.sl = to.sl = sl;
+        lossy_inject(l, 0, &f, cnp, sizeof(cnp));
+        send_plain(&l->node[0], UB_TP_CTP, to, 1000, sl, UB_TPH_UPI16);
+        g_assert_cmpint(send_plain(&l->node[0], UB_TP_CTP, to, 1000, sl, UB_TPH_UPI16),
+                        ==, UB_BUSY);
+        lossy_run(l, l->now + 20000 * US);
+    }
+    lossy_free(l);
+}
+
 /* CNP over CTP: opcode 1, padding 3, severity and place; the Timestamp of
  * FECN_RTT comes back in its CCI. */
 static UbFlow cnp_flow;
@@ -467,6 +493,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/modes/spray", test_spray);
     g_test_add_func("/tp/modes/throttle", test_throttle);
     g_test_add_func("/tp/modes/flows", test_flows_bound);
+    g_test_add_func("/tp/modes/flows-again", test_flows_again);
     g_test_add_func("/tp/modes/cnp", test_cnp);
     return g_test_run();
 }
