@@ -31,7 +31,7 @@ static const u16 rclink_kept[] = {
 	RCL_TYPE2_DA(4), RCL_TYPE2_DA(5), RCL_TYPE2_DA(6), RCL_TYPE2_DA(7),
 	RCL_TRAFFIC_CLASS, RCL_CTRL, RCL_CC_WINDOW, RCL_CNP_THR, RCL_NOCNP,
 	RCL_RNR_CODE, RCL_TYPE2_RATE, RCL_INTR_MASK, RCL_FLOW_STOP,
-	RCL_EVENT_MASK,
+	RCL_EVENT_MASK, RCL_QP_ID_SET,
 	RCL_MAC_CBFC_CFG(0), RCL_MAC_CBFC_CFG(1), RCL_MAC_CBFC_CFG(2),
 	RCL_MAC_CBFC_CFG(3), RCL_MAC_CBFC_CFG(4), RCL_MAC_CBFC_CFG(5),
 	RCL_MAC_CBFC_CFG(6), RCL_MAC_CBFC_CFG(7),
@@ -98,6 +98,7 @@ static void rclink_cdev_reset(struct rclink_cdev *c)
 		if (rclink_get(rc, rclink_kept[n]) != c->kept[n])
 			rclink_set(rc, rclink_kept[n], c->kept[n]);
 	rclink_set(rc, RCL_INTR_STATUS, rclink_get(rc, RCL_INTR_STATUS));
+	rclink_set(rc, RCL_ERR_STATUS, rclink_get(rc, RCL_ERR_STATUS));
 }
 
 static void rclink_ring_set(struct rclink_cdev *c, unsigned int n)
