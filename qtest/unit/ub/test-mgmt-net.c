@@ -299,6 +299,7 @@ static void broken(void)
         bool good;
         unsigned cfg, nlp;
     } rows[] = {
+        { 1, 0x80, 36, true },          /* the reserved bit of UPIH */
         { 0, 2, 36, true, UB_LPH_CNA24 },
         { 0, 2, 36, false, UB_LPH_CNA24, UB_NLP_RTPH },
         { 0, 2, 36, false, UB_LPH_CNA16, UB_NLP_RTPH },
@@ -332,6 +333,13 @@ static void broken(void)
                          !rows[i].good);
         g_assert_cmpuint(g_queue_get_length(&w->under_way[0]), ==,
                          rows[i].good);
+        if (rows[i].good) {
+            /* An answer, in the partition of the request. */
+            pkt = g_queue_peek_head(&w->under_way[0]);
+            p = core_packet_data(pkt) + UB_NTH16_SIZE;
+            g_assert_cmphex(get_be16(p + 1), ==, 5);
+            g_assert_cmphex(get_be32(p + 16) >> 16, ==, 0x0500);
+        }
         wire_free(w);
     }
     Wire *w = wire_new(false);

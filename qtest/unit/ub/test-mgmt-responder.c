@@ -239,6 +239,8 @@ static void test_asks(void)
     g_assert_nonnull(fl);
     g_assert_cmphex(fl->addr.queue, ==, UB_RESPONDER_QUEUE);
     g_assert_cmphex(fl->addr.msn, ==, 0xffff);
+    g_assert_cmphex(fl->addr.dcna, ==, 0x10);
+    g_assert_cmphex(fl->addr.deid, ==, 0x20);
     g_assert_cmphex(fl->addr.upi, ==, 5);
     g_assert_false(fl->addr.mgmt);
     g_assert_true(ub_responder_answer(b.r, &a, answer, 4));
