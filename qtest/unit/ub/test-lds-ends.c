@@ -213,6 +213,42 @@ static void test_peer(void)
     bed_free(b);
 }
 
+/* The window says what the Entity of the row may say when an access leaves, no more
+ * (§D.1.15); a bus instance that is gone says nothing. */
+static void test_sender(void)
+{
+    Bed *b = bed_new(ROW_CTP);
+    UbTa *ta = b->p->end[0].ta;
+    UbSec *sec = b->p->end[0].sec;
+    UbTaDest d = *ub_ta_dest(ta, ROW_CTP + 1);
+    unsigned events = 0;
+
+    ub_sec_guard(sec, true);
+    for (unsigned instance = 0; instance < 2; instance++) {
+        unsigned who = instance ? UB_SEC_INSTANCE(3) : 0;
+        UbEid eid = d.sec.seid;
+
+        if (instance) {
+            ub_sec_set_entity(sec, 0, NULL, 0);
+        }
+        ub_sec_set_entity(sec, who, &eid, PAIR_UPI);
+        d.sec.from = 1 + who;
+        g_assert_true(ub_ta_set_dest(ta, ROW_CTP + 1, &d));
+        put_le64(b->p->end[1].mem, 5);
+        g_assert_cmphex(bed_load(b, AT, 8), ==, 5);
+        ub_sec_set_entity(sec, who, instance ? NULL : &eid, PAIR_UPI + 1);
+        g_assert_cmphex(bed_load(b, AT, 8), ==, UINT64_MAX);
+        bed_event_is(b, events++, UB_LDS_EVENT_REMOTE, AT, false, UB_TAS_OPCODE);
+        bed_store(b, AT, 8, 6);
+        bed_fence(b);
+        bed_event_is(b, events++, UB_LDS_EVENT_REMOTE, AT, true, UB_TAS_OPCODE);
+        g_assert_cmpuint(get_le64(b->p->end[1].mem), ==, 5);
+        ub_sec_set_entity(sec, who, &eid, PAIR_UPI);
+        g_assert_cmphex(bed_load(b, AT, 8), ==, 5);
+    }
+    bed_free(b);
+}
+
 /* ---- Time, links, resets --------------------------------------------------------------- */
 
 static void test_timeout(void)
@@ -895,6 +931,7 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/slot/rules", test_slot_rules);
     g_test_add_func("/lds/refused", test_refused);
     g_test_add_func("/lds/peer", test_peer);
+    g_test_add_func("/lds/sender", test_sender);
     g_test_add_func("/lds/timeout", test_timeout);
     g_test_add_func("/lds/dead-peer", test_dead_peer);
     g_test_add_func("/lds/link", test_link);
