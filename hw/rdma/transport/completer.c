@@ -201,9 +201,6 @@ static void rx_data(RdmaQp *qp, const RxPacket *pkt)
         fatal_end(qp, RDMA_WC_BAD_RESP, "response does not fit the request");
         return;
     }
-    if (psn_diff(psn, w->first_psn) < 0) {
-        return;
-    }
     if (atomic) {
         put_le64(val, get_be64(pkt->bth + pkt->op->atomack));
         bad = sge_scatter(qp, w->sge, w->num_sge, 0, val, 8);

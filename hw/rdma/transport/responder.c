@@ -333,8 +333,8 @@ static void repeat_read(RdmaQp *qp, const RxPacket *pkt)
     }
     s = reply_at(r, pos);
     off = psn_ahead(pkt->psn, s->first_psn) * qp->mtu;
-    if (last != s->last_psn || len != s->len - off ||
-        reth_va(reth) != s->va + off || reth_rkey(reth) != s->rkey) {
+    if (len != s->len - off || reth_va(reth) != s->va + off ||
+        reth_rkey(reth) != s->rkey) {
         return;                 /* not a part of that Read up to its end */
     }
     if (s->due && psn_diff(s->psn, pkt->psn) <= 0 &&
