@@ -82,9 +82,22 @@ static bool port_up(void *opaque, unsigned port)
     return port < 2;
 }
 
+/* A place that is told is that of one that has come or gone. */
+static void instance(void *opaque, unsigned i)
+{
+    if (i >= UB_MGMT_BUS_INSTANCES) {
+        abort();
+    }
+}
+
+static bool instance_busy(void *opaque, unsigned i)
+{
+    return i == 1;
+}
+
 static const UbMgmtOps mgmt_ops = {
     .message = message, .scan = scan, .deliver = deliver, .failed = failed,
-    .port_up = port_up,
+    .port_up = port_up, .instance = instance, .instance_busy = instance_busy,
 };
 
 static bool dma_read(void *opaque, uint64_t addr, void *buf, uint32_t len)
