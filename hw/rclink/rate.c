@@ -234,7 +234,7 @@ void rcl_nocnp_cleared(Rclink *d, RclQp *q)
 void rcl_nocnp_sent(Rclink *d, RclQp *q, uint32_t bytes)
 {
     q->byte_cnt += bytes;
-    if (d->reg.nocnp && !q->nocnp_at) {
+    if (q->byte_cnt && d->reg.nocnp && !q->nocnp_at) {
         if (!d->counted_num && d->now >= d->nocnp_next) {
             d->nocnp_next = d->now + scaled_us(d, d->reg.nocnp);
         }

@@ -203,6 +203,11 @@ static bool request_rx(Rclink *d, RclQp *q, const RclView *v, RclFlow flow,
             q->nak_sent = true;
             echo_note(q, &v->rh);
             owe(d, q, OWE_NAK);
+        } else if (v->rh.fack) {
+            /* FACK has an answer always (RC Link §12.3.5); that again the same is
+             * missing would have it all sent again. */
+            echo_note(q, &v->rh);
+            owe(d, q, OWE_ACK);
         }
         return false;
     } else {

@@ -235,7 +235,8 @@ static void set_layout(Rclink *d, unsigned i, uint64_t v)
     rcl_kick(d);
 }
 
-/* Time-out 0 is none: what was sent under it has one from now on. */
+/* Time-out 0 is none: what was sent under it has one from now on, and what was sent with
+ * one has none where it becomes 0. */
 static void set_retry_timer(Rclink *d, unsigned i, uint64_t v)
 {
     rcl_regs_decode(d);
@@ -498,6 +499,8 @@ static void set_byte_cnt(Rclink *d, unsigned i, uint64_t v)
         return;
     }
     q->byte_cnt = v;
+    rcl_nocnp_sent(d, q, 0);
+    rcl_kick(d);
 }
 
 static uint64_t get_retry(Rclink *d, unsigned i)
@@ -546,6 +549,11 @@ static void set_nocnp(Rclink *d, unsigned i, uint64_t v)
     }
     d->reg.nocnp = v;
     d->nocnp_next = d->now + scaled_us(d, v);
+    /* What was sent before is of the first report. */
+    for (unsigned n = 0; n < d->cfg.qps; n++) {
+        rcl_nocnp_sent(d, &d->qp[n], 0);
+    }
+    rcl_kick(d);
 }
 
 static void set_type2_rate(Rclink *d, unsigned i, uint64_t v)

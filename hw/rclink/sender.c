@@ -157,6 +157,10 @@ static uint16_t sent_unacked(const RclQp *q)
 
 void rcl_sender_await(Rclink *d, RclQp *q)
 {
+    if (!d->port.retry_ns && !q->rnr_hold) {
+        core_timer_cancel(&d->timers, &q->timer);
+        return;
+    }
     if (q->en && !q->fatal && q->slots && sent_unacked(q) && !timer_runs(q)) {
         timer_start(d, q);
     }

@@ -171,6 +171,20 @@ static void test_retry_told(void)
     rig_stop(&g);
 }
 
+/* FACK has its answer behind a gap, too (§12.3.5). */
+static void test_fack_in_gap(void)
+{
+    Rig g = rig_start("", GEN1);
+
+    request(&g, 1, 0, 64);
+    expect_answer(&g, SYN_NAK, 0);
+    request(&g, 2, FACK, 64);
+    expect_answer(&g, SYN_ACK, 0xfff);
+    g_assert_cmpuint(counter(&g, "rx_gap"), ==, 2);
+    g_assert_cmpuint(counter(&g, "rx_type1"), ==, 0);
+    rig_stop(&g);
+}
+
 /* A NAK that ends a QP is about a packet; so is its interrupt (§12.12). */
 static void test_nak_idle(void)
 {
@@ -315,6 +329,7 @@ int main(int argc, char **argv)
     qtest_add_func("/rclink-document/lengths", test_lengths);
     qtest_add_func("/rclink-document/retry-told", test_retry_told);
     qtest_add_func("/rclink-document/nak-idle", test_nak_idle);
+    qtest_add_func("/rclink-document/fack-in-gap", test_fack_in_gap);
     qtest_add_func("/rclink-document/qp-rules", test_qp_rules);
     qtest_add_func("/rclink-document/no-rnr", test_no_rnr);
     qtest_add_func("/rclink-document/mac-credits", test_mac_credits);

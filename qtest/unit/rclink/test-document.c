@@ -469,6 +469,86 @@ static void test_far_too_long(void)
     }
 }
 
+/* A request with FACK is answered (§12.3.5) behind a gap, too, which is told once. */
+static void test_fack_in_gap(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+    RclRh rh;
+
+    peer_send(e, (RclRh) { .psn = 1 }, 64);
+    rig_settle(r);
+    g_assert_true(next_rh(e, &rh));
+    g_assert_cmphex(rh.len, ==, RCL_SYN_NAK_PSN);
+    peer_send(e, (RclRh) { .psn = 2 }, 64);
+    rig_settle(r);
+    assert_silence(e);
+    peer_send(e, (RclRh) { .psn = 3, .fack = true, .ts_en = true, .ts = 99 }, 64);
+    rig_settle(r);
+    g_assert_true(next_rh(e, &rh));
+    g_assert_cmphex(rh.len, ==, RCL_SYN_ACK);
+    g_assert_cmphex(rh.psn, ==, 0xfff);
+    g_assert_true(rh.ts_en);
+    g_assert_cmpuint(rh.ts, ==, 99);
+    assert_silence(e);
+    g_assert_cmpuint(CNT(e, rx_type1), ==, 0);
+    rig_free(r);
+}
+
+/* Time-out 0 is none, for what is on its way as well. */
+static void test_no_timeout(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+
+    rig_set(e, RCL_RETRY_TIMER_CFG, 7 << 13 | 100);
+    post(e, 0xa5, 1);
+    assert_sent(e, 0, 1);
+    rig_pass(r, 50000);
+    rig_set(e, RCL_RETRY_TIMER_CFG, 7 << 13);
+    rig_pass(r, 1000000);
+    g_assert_cmpuint(CNT(e, timeouts), ==, 0);
+    rig_set(e, RCL_RETRY_TIMER_CFG, 7 << 13 | 100);
+    rig_pass(r, 100000);
+    g_assert_cmpuint(CNT(e, timeouts), ==, 1);
+    assert_sent(e, 0, 1);
+    /* The peer's time (§12.12) is another. */
+    peer_ack(e, RCL_SYN_RNR | 1, 0);
+    rig_set(e, RCL_RETRY_TIMER_CFG, 7 << 13);
+    rig_pass(r, 9999);
+    assert_silence(e);
+    rig_pass(r, 1);
+    assert_sent(e, 0, 1);
+    rig_free(r);
+}
+
+/* Bytes that were sent, or written, before reports began are of the first one
+ * (§12.11.7). */
+static void test_nocnp_before(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+    RigEvent ev;
+
+    post_len(e, 0xa5, 1, 64);
+    rig_set(e, RCL_NOCNP, 10);
+    rig_pass(r, 9999);
+    g_assert_false(rig_event_of(e, RCL_EV_NOCNP, &ev));
+    rig_pass(r, 1);
+    g_assert_true(rig_event_of(e, RCL_EV_NOCNP, &ev));
+    g_assert_cmpuint(ev.qp, ==, 0xa5);
+    g_assert_cmpuint(ev.a, ==, 64);
+    rig_set(e, RCL_QP_ID_SET, 0xa5);
+    g_assert_cmpuint(rig_get(e, RCL_TX_CC_BYTE_CNT_MEM), ==, 0);
+    rig_set(e, RCL_TX_CC_BYTE_CNT_MEM, 7);
+    rig_pass(r, 20000);
+    g_assert_true(rig_event_of(e, RCL_EV_NOCNP, &ev));
+    g_assert_cmpuint(ev.a, ==, 7);
+    rig_pass(r, 20000);
+    g_assert_false(rig_event_of(e, RCL_EV_NOCNP, &ev));
+    rig_free(r);
+}
+
 /* A NAK is about what is on its way: a QP that sends nothing is ended by none. */
 static void test_nak_idle(void)
 {
@@ -590,6 +670,9 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/document/bank-moved", test_bank_moved);
     g_test_add_func("/rclink/document/counter-locked", test_counter_locked);
     g_test_add_func("/rclink/document/far-too-long", test_far_too_long);
+    g_test_add_func("/rclink/document/fack-in-gap", test_fack_in_gap);
+    g_test_add_func("/rclink/document/no-timeout", test_no_timeout);
+    g_test_add_func("/rclink/document/nocnp-before", test_nocnp_before);
     g_test_add_func("/rclink/document/nak-idle", test_nak_idle);
     g_test_add_func("/rclink/document/ring-changed", test_ring_changed);
     g_test_add_func("/rclink/document/pins-there", test_pins_there);
