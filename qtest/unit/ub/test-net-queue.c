@@ -341,6 +341,34 @@ static void test_weights(void)
     bed_free(b);
 }
 
+/* What a queue had left of its share is gone when it is empty: it saves nothing. */
+static void test_share_ends(void)
+{
+    NetBed *b = forwarder(2);
+    static const unsigned order[] = { 3, 0 };
+
+    b->takes[1] = 0;
+    fill(b, 0, 1, 100);
+    b->takes[1] = 1;
+    ub_net_run(b->net, 0, 1);
+    drop_sent(b, 1);
+    /* A packet that is longer than a share waits for the next one, the other's goes. */
+    b->takes[1] = 0;
+    fill(b, 0, 1, 2049);
+    fill(b, 3, 1, 2048);
+    for (unsigned i = 0; i < G_N_ELEMENTS(order); i++) {
+        CorePacket *pkt;
+
+        b->takes[1] = 1;
+        ub_net_run(b->net, 0, 1);
+        pkt = bed_sent(b, 1);
+        g_assert_nonnull(pkt);
+        g_assert_cmpuint(ub_meta(pkt)->vl, ==, order[i]);
+        core_packet_free(pkt);
+    }
+    bed_free(b);
+}
+
 /* ---- Marks ---------------------------------------------------------------------- */
 
 static uint16_t mark_of(NetBed *b, uint16_t cci)
@@ -717,6 +745,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/net/queue/ethernet-limit", test_ethernet_limit);
     g_test_add_func("/ub/net/queue/strict", test_strict);
     g_test_add_func("/ub/net/queue/weights", test_weights);
+    g_test_add_func("/ub/net/queue/share-ends", test_share_ends);
     g_test_add_func("/ub/net/queue/fecn", test_fecn);
     g_test_add_func("/ub/net/queue/fecn-forms", test_fecn_forms);
     g_test_add_func("/ub/net/queue/caqm", test_caqm);

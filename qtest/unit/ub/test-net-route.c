@@ -344,6 +344,27 @@ static void test_ip_routes(void)
     g_assert_true(route4(b, 0x0a018000, 17, 8));
     g_assert_true(route4(b, 0x0a018001, 32, 16));
     g_assert_true(route4(b, 0x0b000000, 8, 32));
+    {
+        static const struct {
+            uint32_t ip;
+            unsigned prefix, ports;
+        } want[] = {
+            { 0x0a018001, 32, 16 }, { 0x0a018000, 17, 8 }, { 0x0a010000, 16, 4 },
+            { 0x0a000000, 8, 2 }, { 0x0b000000, 8, 32 },
+        };
+        unsigned seen = 0;
+        UbIpRoute r;
+
+        for (unsigned i = 0; ub_net_ip_route_at(b->net, i, &r); i++) {
+            g_assert_cmpuint(r.cfg, ==, UB_LPH_IPV4);
+            for (unsigned j = 0; j < G_N_ELEMENTS(want); j++) {
+                seen += get_be32(r.ip) == want[j].ip && r.prefix == want[j].prefix &&
+                        r.ports == want[j].ports;
+            }
+            g_assert_cmpuint(seen, ==, i + 1);
+        }
+        g_assert_cmpuint(seen, ==, G_N_ELEMENTS(want));
+    }
     g_assert_false(route4(b, 0, 33, 1));
     g_assert_false(ub_net_ip_route(b->net, 5, six, 8, 1));
     g_assert_true(ub_net_ip_route(b->net, UB_LPH_IPV6, six, 10, 64));

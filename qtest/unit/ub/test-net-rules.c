@@ -247,11 +247,11 @@ static void test_ecn(void)
         pkt = bed_sent(b, 0);
         g_assert_cmphex(get_be16(core_packet_data(pkt)), ==, rows[i].out);
         /* A switch marks it; here it comes back. */
-        put_be16(core_packet_data(pkt), ub_cci_fecn(true, 3));
+        put_be16(core_packet_data(pkt), ub_cci_fecn(true, i % 4));
         ub_net_rx(b->net, 0, 0, pkt);
         g = bed_got(b);
         g_assert_cmpint(g->to, ==, UB_NET_IP);
-        g_assert_cmpuint(ub_ip_ecn(core_packet_data(g->pkt) + 6, 3), ==, 3);
+        g_assert_cmpuint(ub_ip_ecn(core_packet_data(g->pkt) + 6, 3), ==, i % 4);
         g_assert_cmphex(core_csum(core_packet_data(g->pkt) + 6, 20), ==,
                         0xffff);
         got_free(g);
@@ -510,6 +510,9 @@ static void test_guard(void)
         }
     }
     g_assert_cmpuint(bed_count(b, UB_NET_DROP_NPI), ==, 1);
+    f = flow_cna(UB_LPH_CNA16, UB_NLP_CTPH, 1, 2);
+    ub_net_refuse(b->net, 0, bed_wire(b, &f, 8));
+    g_assert_cmpuint(bed_count(b, UB_NET_DROP_SPOOF), ==, 1);
     g_assert_false(ub_net_guard_rx(b->net, 0, bed_hex(b, UB_LPH_IPV6, "0000000000")));
     g_assert_cmpuint(bed_count(b, UB_NET_DROP_SHORT), ==, 1);
     bed_free(b);
