@@ -275,6 +275,59 @@ static void test_source(void)
     down_free(&d);
 }
 
+/* The size of the map of a TPSACK for a packet that is @ahead of the one that is missing,
+ * where a channel may have @bits. */
+static unsigned map_size(unsigned bits, unsigned ahead)
+{
+    UbRtph h = { .opcode = UB_TPOP_DATA, .last = true, .ack_req = true, .src = 9,
+                 .dst = 5, .psn = 500 + ahead };
+    UbFlow f = lossy_flow(0, 1, UB_LPH_CNA24);
+    uint32_t tpn = 5;
+    CorePacket *pkt;
+    UbTpConfig cfg;
+    UbTpAttr attr;
+    unsigned size;
+    Down d;
+
+    ub_tp_config_init(&cfg);
+    down_init(&d, &cfg);
+    ub_tp_attr_init(d.tp, &attr);
+    attr.flow = f;
+    attr.dst_tpn = 9;
+    attr.rx_psn = 500;
+    attr.selective = attr.ooo = true;
+    attr.sack_bits = bits;
+    g_assert_cmpint(ub_tp_create(d.tp, &tpn, &attr), ==, UB_TPR_OK);
+    g_assert_cmpint(ub_tp_activate(d.tp, 5), ==, UB_TPR_OK);
+    pkt = packet(&d, UB_RTPH_LEN);
+    ub_rtph_put(core_packet_data(pkt), &h);
+    ub_tp_rx(d.tp, &f, pkt, 1000);
+    ub_tp_run(d.tp, 1000, 10);
+    g_assert_cmpuint(d.packets, ==, 1);
+    g_assert_cmphex(d.bytes[0], ==, UB_TPOP_SACK);
+    size = d.bytes[UB_RTPH_LEN];
+    g_assert_cmpuint(d.len, ==, UB_RTPH_LEN + ub_saetph_len(size));
+    down_free(&d);
+    return size;
+}
+
+/* As small as it has all, and no larger than the channel may have; what does not fill a
+ * size does not get it. */
+static void test_map_size(void)
+{
+    static const struct {
+        unsigned bits, ahead, size;
+    } all[] = {
+        { 1024, 1, 0 }, { 1024, 62, 0 }, { 1024, 63, 1 }, { 1024, 126, 1 },
+        { 1024, 127, 2 }, { 1024, 511, 4 }, { 64, 500, 0 }, { 128, 500, 1 },
+        { 100, 90, 0 }, { 127, 500, 0 }, { 129, 500, 1 }, { 1023, 900, 3 },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(all); i++) {
+        g_assert_cmpuint(map_size(all[i].bits, all[i].ahead), ==, all[i].size);
+    }
+}
+
 /* Whatever is sent ends with a whole word, with zeroes (§6.2.3). */
 static void test_padding(void)
 {
@@ -431,6 +484,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/peers/asked", test_asked);
     g_test_add_func("/tp/peers/kinds", test_kinds);
     g_test_add_func("/tp/peers/source", test_source);
+    g_test_add_func("/tp/peers/map-size", test_map_size);
     g_test_add_func("/tp/peers/padding", test_padding);
     g_test_add_func("/tp/peers/marks", test_marks);
     g_test_add_func("/tp/peers/turn", test_turn);
