@@ -634,12 +634,22 @@ class Multicast(unittest.TestCase):
                 self.assertEqual(server.result()['received'], str(RING))
 
     def test_2_beside(self):
-        """reliable messages on the same Ethernet reach their port alone"""
-        one, two, three = self.guests[:3]
-        server = Receiver(two, f'-p {MACS[0]} -n 1000 -q 4 pattern')
-        one.run(f'rclink-perf -p {MACS[1]} -n 1000 -q 4 pattern', 120)
-        self.assertEqual(server.result()['received'], '1000')
-        self.assertEqual(counter(three, 'rx_type1'), 0)
+        """reliable messages of two pairs in each format reach their port alone"""
+        one, two, three, four = self.guests
+        for form, num in (('standard', 1000), ('gen1', 1000), ('gen2', 1000),
+                          ('lite', RING)):
+            before = [counter(g, 'rx_type1') for g in self.guests]
+            options = f'-n {num} -q 4 -R 4000,15 -f {form} pattern'
+            servers = [Receiver(two, f'-p {MACS[0]} {options}'),
+                       Receiver(four, f'-p {MACS[2]} {options}')]
+            job = three.spawn(f'rclink-perf -p {MACS[3]} {options}', 120)
+            one.run(f'rclink-perf -p {MACS[1]} {options}', 120)
+            job.wait()
+            for server in servers:
+                self.assertEqual(server.result()['received'], str(num), form)
+            self.assertEqual([counter(g, 'rx_type1') - n
+                              for g, n in zip(self.guests, before)],
+                             [0, num, 0, num], form)
 
     def test_3_frames(self):
         """each reaches each by TYPE3, and no frame is lost"""
