@@ -237,6 +237,23 @@ static void test_equal_numbers(void)
     dut_free(d);
 }
 
+/* The peer's lane 0 is another one of ours: believed after eight equal blocks. */
+static void test_reversed_after_eight(void)
+{
+    Dut *d = dut_new();
+    uint8_t b[UB_LMB_SYMBOLS];
+
+    disc_active(d);
+    make_dltb(d, UB_LTB_DISC_ACTIVE, b);
+    ub_ltb_set_rx_lane0_id(b, ub_lane0_code(3));
+    ub_ltb_set_lane_id(b, 0);
+    feed_lane(d, b, 0, 7);
+    g_assert_false(d->l->reversed);
+    feed_lane(d, b, 0, 1);
+    g_assert_true(d->l->reversed);
+    dut_free(d);
+}
+
 /* Port_Type that was negotiated is compared in Confirm. */
 static void test_confirm_role(void)
 {
@@ -826,6 +843,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/lmsm/rules/interleave-reject",
                     test_interleave_reject);
     g_test_add_func("/ub/lmsm/rules/late-speed", test_late_speed);
+    g_test_add_func("/ub/lmsm/rules/reversed-after-eight",
+                    test_reversed_after_eight);
     g_test_add_func("/ub/lmsm/rules/equal-numbers", test_equal_numbers);
     g_test_add_func("/ub/lmsm/rules/discovery-afresh", test_discovery_afresh);
     return g_test_run();
