@@ -151,7 +151,7 @@ struct Ubc {
     uint32_t upi_told;
     bool identity_told; /* … if they were */
     uint32_t instances; /* bus instances that the manager has made, by place */
-    bool made_up;       /* software has made Entities of others' UPIs */
+    bool made_up;       /* software may have made up Entities */
     uint32_t net_cfgs;  /* its LPH.CFGs, unless a ring pair names them … */
     uint32_t net_rest;  /* … and those of what no ring pair has */
     UbMgmt *mgmt;

@@ -213,13 +213,11 @@ bool ubc_partition_may_be(Ubc *ubc, const UbEid *eid, uint32_t upi)
     UbSecHead h = { .form = UB_SEC_WIDE, .upi = upi & UB_SEC_UPI_MASK,
                     .seid = *eid };
 
-    if (!ubc->conf.eid_upi || !h.upi || is_own(ubc, h.upi)) {
-        return true;
-    }
-    if (!is_trusted(ubc) || !in_table(ubc, &h)) {
+    if (ubc->conf.eid_upi && h.upi && !is_own(ubc, h.upi) &&
+        !(is_trusted(ubc) && in_table(ubc, &h))) {
         return false;
     }
-    ubc->made_up = true;
+    ubc->made_up = ubc->conf.eid_upi;
     return true;
 }
 
@@ -250,7 +248,8 @@ static void drop_rivals(Ubc *ubc)
     }
 }
 
-/* Those of another UPI are gone when software is not trusted any longer. */
+/* Those of another UPI are gone when software is not trusted any longer, or when the
+ * controller has left their partition. */
 static void drop_made_up(Ubc *ubc)
 {
     UbSec *sec = ub_node_sec(ubc->node);
@@ -258,8 +257,13 @@ static void drop_made_up(Ubc *ubc)
 
     ubc->made_up = false;
     for (unsigned i = ubc->conf.entities; i < UB_SEC_ENTITIES; i++) {
-        if (ub_sec_entity(sec, i, &upi) && upi && !is_own(ubc, upi)) {
+        if (!ub_sec_entity(sec, i, &upi)) {
+            continue;
+        }
+        if (upi && !is_own(ubc, upi)) {
             ub_sec_set_entity(sec, i, NULL, 0);
+        } else {
+            ubc->made_up = true;
         }
     }
 }

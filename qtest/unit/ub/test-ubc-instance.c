@@ -609,8 +609,17 @@ static void test_entities(void)
     g_assert_true(made_up());
     put(1, 0, TRUST, 0);
     g_assert_false(made_up());
-    /* Of our own partition they stay. */
+    /* Of our own partition they stay, until no Entity of ours is in it. */
     g_assert_cmpuint(make_up(1, 1, 0x44), ==, UBQ_RESULT_OK);
+    for (unsigned e = 3; e--;) {
+        g_assert_true(made_up());
+        g_assert_true(made_up());
+        put(1, e, UB_CFG0_UPI, 3);
+    }
+    g_assert_false(made_up());
+    g_assert_cmpuint(make_up(1, 1, 0x44), ==, UBQ_RESULT_PARAMETER);
+    g_assert_cmpuint(make_up(1, 0, 0x44), ==, UBQ_RESULT_OK);
+    g_assert_cmpuint(make_up(1, 3, 0x44), ==, UBQ_RESULT_OK);
     g_assert_true(made_up());
     down();
 }
