@@ -361,6 +361,33 @@ static void test_padding(void)
     down_free(&d);
 }
 
+/* What follows the NTH, whatever the flow says. */
+static void test_next(void)
+{
+    static const struct {
+        UbTpMode mode;
+        UbLphCfg cfg;
+        uint8_t nlp;
+    } ways[] = {
+        { UB_TP_CTP, UB_LPH_CNA16, UB_NLP_CTPH }, { UB_TP_CTP, UB_LPH_CNA24, UB_NLP_CTPH },
+        { UB_TP_BYPASS, UB_LPH_BYPASS, UB_NLP_TAH },
+    };
+    UbTpConfig cfg;
+    Down d;
+
+    ub_tp_config_init(&cfg);
+    down_init(&d, &cfg);
+    for (unsigned w = 0; w < G_N_ELEMENTS(ways); w++) {
+        UbTpDest dest = { .mode = ways[w].mode, .flow = lossy_flow(0, 1, ways[w].cfg) };
+        const UbTpTx tx = { .last = true };
+
+        dest.flow.nlp = 15;
+        g_assert_cmpint(ub_tp_send(d.tp, &dest, packet(&d, 8), &tx, 1000), ==, UB_SENT);
+        g_assert_cmpuint(d.flow.nlp, ==, ways[w].nlp);
+    }
+    down_free(&d);
+}
+
 /* What tells the network that a channel's packets may be marked (table 5-7). */
 static void test_marks(void)
 {
@@ -486,6 +513,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/peers/source", test_source);
     g_test_add_func("/tp/peers/map-size", test_map_size);
     g_test_add_func("/tp/peers/padding", test_padding);
+    g_test_add_func("/tp/peers/next", test_next);
     g_test_add_func("/tp/peers/marks", test_marks);
     g_test_add_func("/tp/peers/turn", test_turn);
     g_test_add_func("/tp/peers/held", test_held);
