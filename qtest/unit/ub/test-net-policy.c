@@ -242,6 +242,7 @@ static void test_maps(void)
     for (unsigned port = 8; port < UB_NET_MAX_PORTS; port += 8) {
         put(&t, UB_NETR_VL_GROUP_DW(port), 0x12345678 + port);
     }
+    put(&t, UB_NETR_VL_GROUP_DW(0), 0x369c);    /* not the next dword's */
     for (unsigned port = 8; port < UB_NET_MAX_PORTS; port += 8) {
         g_assert_cmphex(get(&t, UB_NETR_VL_GROUP_DW(port)), ==,
                         0x12345678 + port);

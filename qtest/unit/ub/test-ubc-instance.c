@@ -555,6 +555,36 @@ static void test_trust(void)
     down();
 }
 
+static void pair_put(unsigned i, uint32_t upi, uint32_t flags)
+{
+    uint8_t *e = two[1].mem + TABLE + i * UBC_EID_UPI_ENTRY;
+
+    memset(e, 0, UBC_EID_UPI_ENTRY);
+    put_be32(e + UBC_EID_UPI_EID + 12, VM_EID(7));
+    put_le32(e + UBC_EID_UPI_UPI, upi);
+    put_le32(e + UBC_EID_UPI_FLAGS, flags);
+}
+
+/* All entries of a table count that are valid, and none behind it. */
+static void test_table(void)
+{
+    const unsigned entries = 70;
+
+    machines_up(entries);
+    put(1, 0, TRUST, 1);
+    g_assert_nonnull(raw_says(9, VM_EID(7)));
+    put1(0, UB_CFG1_EID_UPI_TAB, TABLE);
+    for (unsigned i = 0; i <= entries; i++) {
+        pair_put(i, 9, UBC_EID_UPI_VALID);
+        g_assert_true(!raw_says(9, VM_EID(7)) == (i < entries));
+        g_assert_nonnull(raw_says(10, VM_EID(7)));
+        g_assert_nonnull(raw_says(9, VM_EID(8)));
+        pair_put(i, 9, ~UBC_EID_UPI_VALID);
+        g_assert_nonnull(raw_says(9, VM_EID(7)));
+    }
+    down();
+}
+
 static unsigned make_up(unsigned node, uint32_t upi, uint8_t last)
 {
     uint8_t cmd[UBQ_CMD];
@@ -694,6 +724,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ubc/instance/refused", test_refused);
     g_test_add_func("/ubc/instance/carriers", test_carriers);
     g_test_add_func("/ubc/instance/trust", test_trust);
+    g_test_add_func("/ubc/instance/table", test_table);
     g_test_add_func("/ubc/instance/entities", test_entities);
     g_test_add_func("/ubc/instance/life", test_life);
     return g_test_run();
