@@ -42,6 +42,12 @@ typedef struct UbLdsWait {
     int64_t deadline;
 } UbLdsWait;
 
+/* Whom an entry of the UBFM's names. */
+typedef struct UbLdsPeer {
+    uint32_t cna, upi;      /* upi 0: our own */
+    UbEid deid;
+} UbLdsPeer;
+
 typedef struct UbLdsOps {
     /* Guest memory; false where there is none. */
     bool (*read)(void *opaque, uint64_t addr, void *buf, uint32_t len);
@@ -54,6 +60,9 @@ typedef struct UbLdsOps {
     void (*guest_error)(void *opaque, const char *what);
     /* @w has ended. */
     void (*ended)(void *opaque, UbLdsWait *w);
+    /* A row of destinations that leads to @peer, of UbLdsConfig.managed; false: no
+     * packets can go there. */
+    bool (*way)(void *opaque, const UbLdsPeer *peer, UbTaDest *dest);
 } UbLdsOps;
 
 typedef struct UbLdsConfig {
@@ -69,6 +78,8 @@ typedef struct UbLdsConfig {
     bool uba_literal;       /* UBA is UBA_BASE + PA[34:0] (§9.5); otherwise + what
                              * the entry does not cover */
     bool tee;               /* entries may say that they are of a TEE */
+    bool managed;           /* the table is the UBFM's and in the device (§10.4.7),
+                             * otherwise the driver's and in memory */
 } UbLdsConfig;
 
 void ub_lds_config_init(UbLdsConfig *cfg);
@@ -78,7 +89,8 @@ const char *ub_lds_config_check(const UbLdsConfig *cfg);
 UbLds *ub_lds_new(const UbLdsConfig *cfg, const UbLdsOps *ops, void *opaque);
 /* NULL is ignored. */
 void ub_lds_free(UbLds *l);
-/* Registers into the DECODER slice and CFG1_CAP240 of @space. */
+/* Registers into the DECODER slice, CFG1_CAP240 and, of a table of the UBFM's,
+ * CFG1_CAP242 of @space. */
 void ub_lds_attach(UbLds *l, UbSpace *space);
 /* The transaction layer that its requests go to; before anything else. */
 void ub_lds_bind(UbLds *l, UbTa *ta);
@@ -153,6 +165,7 @@ void ub_lds_done(void *opaque, UbTaRequest *req, UbTaStatus status);
     X(QUEUE_ERRORS, "decoder-command-errors") \
     X(EVENTS, "events") \
     X(EVENTS_LOST, "events-lost") \
+    X(TABLE_WRITES, "table-writes")     /* by the UBFM, of dwords */ \
     /* Accesses that failed, by reason. */ \
     X(RANGE, "out-of-range") \
     X(TABLE, "table-not-readable") \
@@ -178,6 +191,7 @@ typedef struct UbLdsState {
     uint32_t under_way;     /* requests */
     uint32_t waiting;       /* processors */
     bool line;              /* stores wait for neighbours */
+    uint32_t maps;          /* entries of the UBFM's table that are not empty */
 } UbLdsState;
 
 void ub_lds_state(const UbLds *l, UbLdsState *state);
@@ -190,6 +204,16 @@ typedef struct UbLdsRoute {
 } UbLdsRoute;
 
 void ub_lds_route(UbLds *l, uint64_t offset, UbLdsRoute *route);
+
+/* Entry @i of the UBFM's table; false: there is none, or it is empty. */
+typedef struct UbLdsMap {
+    uint32_t first, last;   /* MiBs */
+    uint32_t cna, upi, token_id;
+    uint64_t uba;
+    UbEid deid;
+} UbLdsMap;
+
+bool ub_lds_map(const UbLds *l, unsigned i, UbLdsMap *map);
 
 /*
  * Migration.  The order is: ub_lds_image(), then ub_ta_image() with ub_lds_adopt()

@@ -82,6 +82,20 @@
 #define UB_LDS_VD_VECTOR 5      /* RW: MSI-X entry of decoder events */
 #define UB_LDS_VD_USED 6
 
+/* ---- CFG1_CAP242: the table where the decoder is the UBFM's (§10.4.7), by dwords ----------
+ *
+ * An entry has the 64 bytes of an L0 PTRE, but MiBs are PA[43:20], and the peer is
+ * named by its CNA, DEID and UPI (0: our own) and not by a row.  The first entry that
+ * has an address counts.
+ */
+#define UB_LDS_MATT_CAP 242
+#define UB_LDS_MATT_SIZE 1      /* RO: entries */
+#define UB_LDS_MATT_ENTRIES 64u
+#define UB_LDS_MATT_ENTRY(n) (16u + 16u * (n))
+#define UB_LDS_MATT_USED UB_LDS_MATT_ENTRY(UB_LDS_MATT_ENTRIES)
+#define UB_LDS_MATT_MIB 0xffffffu   /* Q1: first MiB [23:0], last [55:32] */
+#define UB_LDS_MATT_CNA 0xffffffu   /* Q3 [23:0], in the place of a row */
+
 /* ---- The control page, the last 64 KiB of the window ------------------------------------
  *
  * Registers are 8 bytes and accessed as such.

@@ -129,6 +129,11 @@ uint32_t ub_space_read(UbSpace *space, uint32_t dw);
 bool ub_space_write(UbSpace *space, int64_t now, uint32_t dw, uint32_t value,
                     uint8_t byte_en);
 
+/* Whether the dword at @dw is of a slice that only the UBFM may write; and the bits of
+ * it that only the UBFM may read.  Who asks is the caller's to know. */
+bool ub_space_managed(const UbSpace *space, uint32_t dw);
+uint32_t ub_space_hidden(const UbSpace *space, uint32_t dw);
+
 /* The whole state as ub_space_state_words() dwords in the order of attachment,
  * for migration. */
 uint32_t *ub_space_state(UbSpace *space);
@@ -151,6 +156,11 @@ void ub_slice_init(UbSlice *slice, unsigned dw, uint32_t mask,
 /* As ub_slice_init(), and no guest may write the bits of @mask: what they govern is
  * not there (§10.4.1.4). */
 void ub_slice_fix(UbSlice *slice, unsigned dw, uint32_t mask, uint32_t value);
+
+/* The slice is the UBFM's (§10.4.7): ub_space_managed(). */
+void ub_slice_manage(UbSlice *slice);
+/* And the bits of @mask are for nobody else to read: ub_space_hidden(). */
+void ub_slice_hide(UbSlice *slice, unsigned dw, uint32_t mask);
 
 /*
  * Fields of a slice that are members of a structure: @n elements of @bits bits,

@@ -70,8 +70,9 @@ typedef struct UbTaDest {
 
 enum {
     UB_TA_DESTS = 1 << 20,          /* rows */
-    UB_TA_OWN_DESTS = 64,           /* behind them, for the device itself: set when
+    UB_TA_OWN_DESTS = 128,          /* behind them, for the device itself: set when
                                      * they are used, in no image */
+    UB_TA_LDS_DESTS = 64,           /* from this one on of entries of the decoder */
     UB_TA_SAME_SL = 0xff,
 };
 

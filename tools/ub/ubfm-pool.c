@@ -1,19 +1,22 @@
 /*
- * The commands of ubfm that lend Entities and take them back, and make bus instances
- * (UB 2.0 §10.4.5, §10.5.1).
+ * The commands of ubfm that lend Entities and take them back, make bus instances, and
+ * write the tables of decoders (UB 2.0 §10.4.5, §10.5.1, §10.4.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include <errno.h>
 #include <stdlib.h>
 
+#include "ub/fm_matt.h"
 #include "ubfm-pool.h"
 
 #define EID_SHORT 0xfffffu
-#define WORDS 4 /* of a command, at most, behind its name */
+#define WORDS 8 /* of a command, at most, behind its name */
 
 /* A command's words as what they name. */
 typedef struct Words {
     unsigned v[WORDS];
+    unsigned long long wide[WORDS];
     UbId id[WORDS];
 } Words;
 
@@ -105,6 +108,15 @@ static bool take_eid(const UbFmPool *p, const char *text, UbId *id)
     return *text && !*rest && n <= EID_SHORT;
 }
 
+static bool take_wide(const char *text, unsigned long long *value)
+{
+    char *rest;
+
+    errno = 0;
+    *value = strtoull(text, &rest, 0);
+    return *text >= '0' && *text <= '9' && !*rest && !errno;
+}
+
 static bool take_word(const UbFmPool *p, char kind, const char *text, unsigned k,
                       Words *w)
 {
@@ -115,6 +127,11 @@ static bool take_word(const UbFmPool *p, char kind, const char *text, unsigned k
         return take_guid(text, &w->id[k]);
     case 'i':
         return take_eid(p, text, &w->id[k]);
+    case 'x':
+        return take_wide(text, &w->wide[k]);
+    case 't':
+        w->v[k] = !!strcmp(text, "-");
+        return !w->v[k] || take_wide(text, &w->wide[k]);
     default:
         return take_number(text, &w->v[k]);
     }
@@ -166,19 +183,45 @@ static int do_trust(UbFmPool *p, const UbfmPool *pool, const Words *w)
     return w->v[1] < 2 ? ub_fm_trust(p, w->v[0], w->v[1]) : UB_MGMT_BAD_PARAMETER;
 }
 
-/* n: a node, e: a number, g: a GUID, i: an EID. */
+static int do_map(UbFmPool *p, const UbfmPool *pool, const Words *w)
+{
+    const unsigned long long mibs = 1 << 24;
+    UbFmMap map = {
+        .first = w->wide[1], .last = w->wide[1] + w->wide[2] - 1,
+        .cna = p->fm->node[w->v[3]].cna, .eid = w->id[4], .uba = w->wide[5],
+        .token_id = w->wide[6], .token = w->wide[7], .check = w->v[7],
+    };
+
+    /* What is cut off above is no other entry. */
+    return w->wide[1] < mibs && w->wide[2] && w->wide[2] <= mibs - w->wide[1] &&
+           w->wide[6] <= UINT32_MAX && w->wide[7] <= UINT32_MAX
+           ? ub_fm_map_add(p->fm, w->v[0], &map) : UB_MGMT_BAD_PARAMETER;
+}
+
+static int do_unmap(UbFmPool *p, const UbfmPool *pool, const Words *w)
+{
+    return w->wide[1] <= UINT32_MAX
+           ? ub_fm_map_remove(p->fm, w->v[0], w->wide[1]) : UB_MGMT_ABSENT;
+}
+
+/* n: a node, e: a number, g: a GUID, i: an EID, x: a number of 64 bits, t: the same, or
+ * "-" for none.  What is printed then: the pool, or the table of the first node. */
 static const struct {
     const char *name, *words;
     int (*work)(UbFmPool *p, const UbfmPool *pool, const Words *w);
+    bool maps;
 } commands[] = {
-    { "pool", "", do_nothing },
-    { "lend", "nen", do_lend },
-    { "take-back", "ne", do_take_back },
-    { "replace", "nene", do_replace },
-    { "reclaim", "", do_reclaim },
-    { "instance", "ngie", do_instance },
-    { "end-instance", "ng", do_end_instance },
-    { "trust", "ne", do_trust },
+    { "pool", "", do_nothing, false },
+    { "lend", "nen", do_lend, false },
+    { "take-back", "ne", do_take_back, false },
+    { "replace", "nene", do_replace, false },
+    { "reclaim", "", do_reclaim, false },
+    { "instance", "ngie", do_instance, false },
+    { "end-instance", "ng", do_end_instance, false },
+    { "trust", "ne", do_trust, false },
+    { "maps", "n", do_nothing, true },
+    { "map", "nxxnixxt", do_map, true },
+    { "unmap", "nx", do_unmap, true },
 };
 
 static int find_command(int words, char *const *word)
@@ -201,8 +244,9 @@ int ubfm_pool_command(UbmsgDev *d, UbFm *fm, const UbfmPool *pool, int words,
 {
     UbFmPool p = ubfm_pool_start(d, fm, pool);
     int i = find_command(words, word), status;
-    unsigned silent;
+    unsigned silent = 0;
     Words w = { 0 };
+    int shown;
 
     for (int k = 0; k < words - 1; k++) {
         if (!take_word(&p, commands[i].words[k], word[k + 1], k, &w)) {
@@ -214,8 +258,17 @@ int ubfm_pool_command(UbmsgDev *d, UbFm *fm, const UbfmPool *pool, int words,
         fprintf(stderr, "ubfm: %s: %s\n", word[0],
                 status < 0 ? "no answer" : ub_mgmt_status_name(status));
     }
-    silent = pool->json ? ub_fm_pool_json(&p, stdout)
-                        : ub_fm_pool_text(&p, stdout);
+    if (commands[i].maps) {
+        shown = (pool->json ? ub_fm_maps_json : ub_fm_maps_text)(fm, w.v[0], stdout);
+        if (shown && !status) {
+            fprintf(stderr, "ubfm: %s: %s\n", word[0],
+                    shown < 0 ? "no answer" : ub_mgmt_status_name(shown));
+        }
+        silent = !!shown;
+    } else {
+        silent = pool->json ? ub_fm_pool_json(&p, stdout)
+                            : ub_fm_pool_text(&p, stdout);
+    }
     if (fflush(stdout)) {
         return 1;
     }

@@ -1,5 +1,5 @@
 /*
- * The commands of ubfm that lend Entities and take them back.
+ * The commands of ubfm that lend Entities and take them back, and others of single nodes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,7 +20,12 @@
     "                                    machine; EID: 32 digits, or the last 20 bits\n" \
     "  end-instance NODE GUID            it is no more\n" \
     "  trust NODE 0|1                    Trust_EN: whether the node may send as\n" \
-    "                                    instances of other partitions than its own\n"
+    "                                    instances of other partitions than its own\n" \
+    "  maps NODE                         the table of its decoder, if it is the UBFM's\n" \
+    "  map NODE MIB MIBS HOME EID UBA TOKENID TOKEN\n" \
+    "                                    so many MiBs of its window, from MIB on, are\n" \
+    "                                    memory of HOME's Entity EID; TOKEN: or -\n" \
+    "  unmap NODE MIB                    those from MIB on lead nowhere\n"
 
 typedef struct UbfmPool {
     unsigned timeout;   /* seconds that a User has for its answer */

@@ -90,6 +90,29 @@ static unsigned range_get(UbLds *l, const uint8_t *e, uint32_t mib,
            : page_get(l, word(e, 0), mib, mib, to);
 }
 
+unsigned lds_matt_target(UbLds *l, unsigned i, const LdsMattEntry *e, uint32_t mib,
+                         LdsTarget *to)
+{
+    uint32_t off = l->cfg.uba_literal ? mib & MIBS_OF_RANGE : mib - e->first;
+    unsigned event = entry_get(l, e->bytes, &range_layout, off, 0, to);
+
+    to->managed = true;
+    to->cna = e->cna;
+    to->dest = LDS_MATT_ROW(i);
+    return event ? event
+           : (word(e->bytes, 0) & UB_LDS_TYPE) == UB_LDS_TYPE_RANGE && to->cna
+           ? 0 : UB_LDS_EVENT_ENTRY;
+}
+
+/* The same, by the UBFM's table. */
+static unsigned walk_managed(UbLds *l, uint32_t mib, LdsTarget *to)
+{
+    LdsMattEntry e;
+    int i = lds_matt_find(l, mib, &e);
+
+    return i < 0 ? UB_LDS_EVENT_RANGE : lds_matt_target(l, i, &e, mib, to);
+}
+
 /* Where the first byte of MiB @mib leads. */
 static unsigned walk(UbLds *l, uint32_t mib, LdsTarget *to)
 {
@@ -130,7 +153,7 @@ unsigned lds_decode(UbLds *l, uint64_t pa, LdsTarget *to)
         }
         l->counter[UB_LDS_MISSES_COUNT]++;
         *to = (LdsTarget){ 0 };
-        event = walk(l, mib, to);
+        event = (l->matt ? walk_managed : walk)(l, mib, to);
         if (event) {
             return event;
         }
@@ -164,4 +187,22 @@ void ub_lds_route(UbLds *l, uint64_t offset, UbLdsRoute *route)
         route->token_id = to.token_id;
         route->uba = to.uba;
     }
+}
+
+bool ub_lds_map(const UbLds *l, unsigned i, UbLdsMap *map)
+{
+    LdsMattEntry e;
+
+    if (!l->matt || i >= UB_LDS_MATT_ENTRIES || !lds_matt_entry(l, i, &e)) {
+        return false;
+    }
+    *map = (UbLdsMap){
+        .first = e.first, .last = e.last, .cna = e.cna,
+        .upi = word(e.bytes, range_layout.upi),
+        .token_id = word(e.bytes, range_layout.token),
+        .uba = word(e.bytes, range_layout.uba),
+    };
+    put_be64(map->deid.b, word(e.bytes, range_layout.deid + 1));
+    put_be64(map->deid.b + 8, word(e.bytes, range_layout.deid));
+    return true;
 }

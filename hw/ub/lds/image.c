@@ -26,6 +26,28 @@ static void request_image(CoreImage *im, UbTaRequest *r)
     core_image_bytes(im, r->be, sizeof(r->be));
 }
 
+static bool row_of_entry(const UbLds *l, uint32_t row)
+{
+    return l->matt && row >= LDS_MATT_ROW(0) &&
+           row < LDS_MATT_ROW(UB_LDS_MATT_ENTRIES);
+}
+
+/* Rows of the UBFM's entries are in no image: those that are used are made anew.  An
+ * entry that is no more has none, and its accesses fail. */
+static void make_rows(UbLds *l)
+{
+    for (const LdsOp *op = l->first; op; op = op->next) {
+        LdsMattEntry e;
+        LdsTarget to = { 0 };
+        unsigned i = op->req.dest - LDS_MATT_ROW(0);
+
+        if (row_of_entry(l, op->req.dest) && lds_matt_entry(l, i, &e) &&
+            !lds_matt_target(l, i, &e, e.first, &to)) {
+            lds_target_check(l, &to);
+        }
+    }
+}
+
 /* NULL, or the rule that an operation breaks. */
 static const char *op_check(const UbLds *l, const LdsOp *op)
 {
@@ -46,8 +68,8 @@ static const char *op_check(const UbLds *l, const LdsOp *op)
     if (!right || !r->len || r->len > longest[op->kind] || need > op->room) {
         return "access of a kind or length that does not exist";
     }
-    return op->posted || r->dest < UB_TA_DESTS
-           ? NULL : "access to a destination that does not exist";
+    right = l->matt ? row_of_entry(l, r->dest) : op->posted || r->dest < UB_TA_DESTS;
+    return right ? NULL : "access to a destination that does not exist";
 }
 
 /* What is left of it, by our clock; at most what one has that begins now. */
@@ -117,6 +139,7 @@ void ub_lds_image(UbLds *l, CoreImage *im)
         ub_lds_reset(l, core_image_now(im));
     } else {
         ub_lds_cancel_all(l, core_image_now(im));
+        lds_matt_sweep(l);
         lds_line_push(l);
     }
     core_image_begin(im, LDS_TAG, LDS_VERSION);
@@ -185,6 +208,7 @@ const char *ub_lds_loaded(UbLds *l)
             return "a slot is busy without a command, or has one and is not";
         }
     }
+    make_rows(l);
     lds_ops_pump(l);
     return NULL;
 }

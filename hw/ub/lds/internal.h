@@ -3,6 +3,7 @@
  * those above it in this list, and none below.
  *
  *   event.c    events, errors, counters
+ *   matt.c     the UBFM's table
  *   decode.c   tables and their cache
  *   op.c       requests under way, who waits for them
  *   line.c     stores that wait for neighbours
@@ -33,9 +34,26 @@ typedef struct LdsTarget {
     uint64_t uba;
     uint32_t dest, token_id, token, upi, seid;
     UbEid deid;
-    bool token_en;
+    bool token_en, managed;     /* by an entry of the UBFM's, which names the peer: */
+    uint32_t cna;
     uint8_t order, ee;
 } LdsTarget;
+
+/* The row of destinations that belongs to an entry of the UBFM's. */
+#define LDS_MATT_ROW(i) (UB_TA_DESTS + UB_TA_LDS_DESTS + (i))
+
+/* The UBFM's table. */
+typedef struct LdsMatt {
+    UbSlice *slice;
+    UbSpaceSlice table;
+    UbSpaceDword dword[2 + UB_LDS_MATT_ENTRIES * UB_LDS_ENTRY / 4];
+    uint64_t changed;           /* entries; what is under way by them is to end */
+} LdsMatt;
+
+typedef struct LdsMattEntry {
+    uint8_t bytes[UB_LDS_ENTRY];
+    uint32_t first, last, cna;
+} LdsMattEntry;
 
 /* A MiB that was translated. */
 typedef struct LdsCached {
@@ -92,6 +110,7 @@ struct UbLds {
     void *opaque;
     UbTa *ta;
     UbSlice *decoder, *vendor, *mem;
+    LdsMatt *matt;              /* NULL: tables are in memory */
     int64_t now;                /* by its own clock, which stands while it does */
     int64_t lag;                /* of that, behind the caller's */
     uint64_t base;
@@ -135,11 +154,23 @@ void lds_failed(UbLds *l, unsigned event, uint64_t pa, bool store,
 void lds_bad_command(UbLds *l, unsigned opcode);
 uint64_t lds_all_failed(const UbLds *l);
 
+/* ---- matt.c ---- */
+/* The slice, behind that of the decoder. */
+void lds_matt_attach(UbLds *l, UbSpace *space);
+/* Entry @i; false: it is empty. */
+bool lds_matt_entry(const UbLds *l, unsigned i, LdsMattEntry *e);
+/* The entry that has @mib, -1: none. */
+int lds_matt_find(const UbLds *l, uint32_t mib, LdsMattEntry *e);
+
 /* ---- decode.c ---- */
 /* The decoder's input for a byte of the window. */
 uint64_t lds_pa(const UbLds *l, uint64_t offset);
 /* 0, or UB_LDS_EVENT_*. */
 unsigned lds_decode(UbLds *l, uint64_t pa, LdsTarget *to);
+/* Where entry @i of the UBFM's table leads, with its first byte: 0, or
+ * UB_LDS_EVENT_*. */
+unsigned lds_matt_target(UbLds *l, unsigned i, const LdsMattEntry *e, uint32_t mib,
+                         LdsTarget *to);
 /* Forget MiBs @first to @last. */
 void lds_invalidate(UbLds *l, uint32_t first, uint32_t last);
 
@@ -149,6 +180,8 @@ UbTaQueue *lds_queue(UbLds *l);
 /* Whether @to names a row of destinations, and the same peer: 0, or
  * UB_LDS_EVENT_*. */
 unsigned lds_target_check(UbLds *l, const LdsTarget *to);
+/* What is under way by entries of the UBFM's that have changed ends. */
+void lds_matt_sweep(UbLds *l);
 /* A request for @len bytes at @to, with @room bytes of data. */
 LdsOp *lds_op_new(UbLds *l, LdsKind kind, const LdsTarget *to, uint64_t pa,
                   uint8_t opcode, uint32_t len, uint32_t room);

@@ -94,6 +94,9 @@ void ub_lds_attach(UbLds *l, UbSpace *space)
                                UB_LDS_QUEUE_LOG2_MAX));
     put_pair(l->vendor, UB_LDS_VD_WINDOW, l->cfg.window);
     put_pair(l->vendor, UB_LDS_VD_CONTROL, l->cfg.window - UB_LDS_CONTROL);
+    if (l->cfg.managed) {
+        lds_matt_attach(l, space);
+    }
 }
 
 void ub_lds_bind(UbLds *l, UbTa *ta)
@@ -119,6 +122,7 @@ void ub_lds_free(UbLds *l)
 {
     if (l) {
         let_all_go(l);
+        g_free(l->matt);
         g_free(l);
     }
 }
@@ -132,6 +136,9 @@ void ub_lds_reset(UbLds *l, int64_t now)
     memset(l->slot, 0, sizeof(l->slot));
     l->barrier = false;
     l->failed_stores = 0;
+    if (l->matt) {
+        l->matt->changed = 0;
+    }
 }
 
 void ub_lds_state(const UbLds *l, UbLdsState *state)
@@ -143,6 +150,11 @@ void ub_lds_state(const UbLds *l, UbLdsState *state)
     };
     for (const UbLdsWait *w = l->waits; w; w = w->next) {
         state->waiting++;
+    }
+    for (unsigned i = 0; i < UB_LDS_MATT_ENTRIES; i++) {
+        UbLdsMap map;
+
+        state->maps += ub_lds_map(l, i, &map);
     }
     for (const LdsOp *op = l->first; op; op = op->next) {
         state->waiting += !!op->wait;
@@ -249,6 +261,7 @@ int64_t ub_lds_run(UbLds *l, int64_t now)
     if (l->paused) {
         return INT64_MAX;
     }
+    lds_matt_sweep(l);
     if (l->line.open && l->line.due <= l->now) {
         lds_line_push(l);
     }

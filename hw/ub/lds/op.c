@@ -227,6 +227,30 @@ void lds_ops_drop(UbLds *l)
     }
 }
 
+/* Not another byte to whom an entry named before: what it leads to may be somebody
+ * else's by now. */
+void lds_matt_sweep(UbLds *l)
+{
+    uint64_t changed = l->matt ? l->matt->changed : 0;
+    LdsOp *op, *next;
+
+    if (!changed) {
+        return;
+    }
+    l->matt->changed = 0;
+    if (l->line.open && changed >> (l->line.to.dest - LDS_MATT_ROW(0)) & 1) {
+        l->line.open = false;
+        lds_failed(l, UB_LDS_EVENT_STOPPED, l->line.pa + l->line.from, true,
+                   UB_TAS_OK);
+    }
+    for (op = l->first; op; op = next) {
+        next = op->next;
+        if (!op->told && changed >> (op->req.dest - LDS_MATT_ROW(0)) & 1) {
+            lds_op_give_up(l, op, UB_LDS_EVENT_STOPPED);
+        }
+    }
+}
+
 /* ---- Begin ---------------------------------------------------------------------------- */
 
 /* What an entry says of the peer is what the row of destinations says. */
@@ -241,9 +265,39 @@ static bool row_fits(UbLds *l, const UbTaDest *row, const LdsTarget *to)
            (!to->seid || to->seid == ub_eid_short(&h->seid));
 }
 
+static bool same_way(const UbTaDest *a, const UbTaDest *b)
+{
+    const UbSecHead *h = &a->sec, *i = &b->sec;
+
+    return a->tp.flow.cfg == b->tp.flow.cfg && a->tp.flow.scna == b->tp.flow.scna &&
+           a->tp.flow.dcna == b->tp.flow.dcna && h->form == i->form &&
+           h->upi == i->upi && ub_eid_same(&h->seid, &i->seid) &&
+           ub_eid_same(&h->deid, &i->deid);
+}
+
+/* The row of an entry of the UBFM's is as the entry says, and as we are called now. */
+static bool row_make(UbLds *l, const LdsTarget *to)
+{
+    const UbLdsPeer peer = { to->cna, to->upi, to->deid };
+    const UbTaDest *row;
+    UbTaDest dest;
+
+    lds_matt_sweep(l);
+    if (!l->ops.way(l->opaque, &peer, &dest)) {
+        return false;
+    }
+    row = ub_ta_dest(l->ta, to->dest);
+    return (row && same_way(row, &dest)) || ub_ta_set_dest(l->ta, to->dest, &dest);
+}
+
 unsigned lds_target_check(UbLds *l, const LdsTarget *to)
 {
-    const UbTaDest *row = ub_ta_dest(l->ta, to->dest);
+    const UbTaDest *row;
+
+    if (to->managed && !row_make(l, to)) {
+        return UB_LDS_EVENT_ENTRY;
+    }
+    row = ub_ta_dest(l->ta, to->dest);
 
     return row && row_fits(l, row, to) ? 0 : UB_LDS_EVENT_ENTRY;
 }

@@ -24,6 +24,15 @@ static bool is_reset(unsigned entity, uint32_t dw, uint32_t value,
            value & UB_CFG0_DEV_RST__ALL;
 }
 
+/* The UBFM is who has Mgmt and the CNA that we were told is its (§D.2.1): another
+ * manager may have the rest of the node, and not what is the UBFM's alone. */
+static bool is_ubfm(UbMgmt *m, const UbMgmtAddr *a)
+{
+    uint32_t cna = ub_mgmt_reg(m, UB_CFG0_UBFM_CNA);
+
+    return a->mgmt && cna && a->scna == cna;
+}
+
 UbMgmtStatus ub_mgmt_config_access(UbMgmt *m, UbMgmtCall *c)
 {
     unsigned entity = ub_mgmt_get(c->pdu, UB_MF_CFG_ENTITY);
@@ -39,6 +48,9 @@ UbMgmtStatus ub_mgmt_config_access(UbMgmt *m, UbMgmtCall *c)
     }
     if (is_cfg1(dw) != cfg1) {
         return UB_MGMT_BAD_ADDRESS;
+    }
+    if (ub_space_managed(space, dw) && !is_ubfm(m, c->from)) {
+        return UB_MGMT_NO_PERMISSION;
     }
     c->out_len = 16;
     if (c->row->id == UB_MGMT_MSG_CFG0_READ ||

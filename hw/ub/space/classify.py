@@ -99,8 +99,9 @@ RULES = [
      'follows what software takes, never beyond the producer'),
     ('CFG0_CAP5', '', '', 'state', '', 'hw/ub/mgmt/event.c:show_ring', '', ''),
     # CFG1_BASIC.
-    ('CFG1_BASIC', '', 'Decoder MATT jurisdiction', 'fixed', '0', '', '',
-     'the driver owns the table'),
+    ('CFG1_BASIC', '', 'Decoder MATT jurisdiction', 'fixed', '0',
+     'hw/ub/ubc/window.c:ubc_window_init', '/ubc-matt/others',
+     'the driver owns the table; 1 with property window-managed'),
     ('CFG1_BASIC', 'Supported Feature', '(MGS.*|RSVD)', 'fixed', '0', '', '',
      'no migration of Entities'),
     ('CFG1_BASIC', 'Supported Feature', '', 'fixed', 'any',

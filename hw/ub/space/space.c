@@ -13,6 +13,7 @@ struct UbSlice {
     const UbSpaceSlice *table;
     uint32_t base;
     int port;       /* -1: of the device */
+    bool managed;   /* only the UBFM may write it */
     unsigned first; /* index of its dword 0 in `value` */
     const UbSliceOps *ops;
     void *opaque;
@@ -25,6 +26,7 @@ struct UbSpace {
     uint32_t *value;
     uint32_t *reset; /* what a reset returns to */
     uint32_t *fixed; /* not the guest's, whatever the table says */
+    uint32_t *hidden; /* for the UBFM alone to read */
 };
 
 /* Dword of the capability bitmap in each BASIC slice, and its bits' number. */
@@ -135,6 +137,7 @@ void ub_space_free(UbSpace *space)
         g_free(space->value);
         g_free(space->reset);
         g_free(space->fixed);
+        g_free(space->hidden);
         g_free(space);
     }
 }
@@ -165,8 +168,10 @@ static UbSlice *slice_new(UbSpace *space, uint32_t base, int port,
     space->value = g_renew(uint32_t, space->value, space->words);
     space->reset = g_renew(uint32_t, space->reset, space->words);
     space->fixed = g_renew(uint32_t, space->fixed, space->words);
+    space->hidden = g_renew(uint32_t, space->hidden, space->words);
     memset(space->reset + s->first, 0, t->used * sizeof(uint32_t));
     memset(space->fixed + s->first, 0, t->used * sizeof(uint32_t));
+    memset(space->hidden + s->first, 0, t->used * sizeof(uint32_t));
     for (unsigned i = 0; i < t->count; i++) {
         const UbSpaceDword *d = &t->dwords[i];
         uint32_t missing = space->ports ? 0 : d->first;
@@ -312,6 +317,20 @@ bool ub_space_write(UbSpace *space, int64_t now, uint32_t dw, uint32_t value,
     return true;
 }
 
+bool ub_space_managed(const UbSpace *space, uint32_t dw)
+{
+    const UbSlice *s = slice_at(space, dw);
+
+    return s && s->managed;
+}
+
+uint32_t ub_space_hidden(const UbSpace *space, uint32_t dw)
+{
+    const UbSlice *s = slice_at(space, dw);
+
+    return s ? space->hidden[s->first + dw - s->base] : 0;
+}
+
 uint32_t *ub_space_state(UbSpace *space)
 {
     for (unsigned i = 0; i < space->slices; i++) {
@@ -366,6 +385,18 @@ void ub_slice_fix(UbSlice *s, unsigned dw, uint32_t mask, uint32_t value)
     ub_slice_init(s, dw, mask, value);
     if (dw < s->table->used) {
         s->space->fixed[s->first + dw] |= mask;
+    }
+}
+
+void ub_slice_manage(UbSlice *s)
+{
+    s->managed = true;
+}
+
+void ub_slice_hide(UbSlice *s, unsigned dw, uint32_t mask)
+{
+    if (dw < s->table->used) {
+        s->space->hidden[s->first + dw] |= mask;
     }
 }
 

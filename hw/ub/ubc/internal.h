@@ -264,6 +264,9 @@ void ubc_raw_finish(UbcEnd *e);
 /* ---- usi.c ---- */
 /* An EID that registers from @dw on have, the least dword first. */
 UbEid ubc_eid(const UbSlice *s, unsigned dw);
+/* A row that leads from an Entity to another node by CTP; false: one of them has no
+ * address yet. */
+bool ubc_way(Ubc *ubc, unsigned entity, uint32_t cna, const UbEid *deid, UbTaDest *d);
 /* Whether Entities have interrupts. */
 bool ubc_usi_there(const Ubc *ubc);
 /* The slices of an Entity for interrupts, if it has any. */

@@ -307,7 +307,9 @@ UbSpace *ubc_space_of(Ubc *ubc, unsigned entity)
 
 uint32_t ubc_space_read(Ubc *ubc, unsigned entity, uint32_t dw)
 {
-    return ub_space_read(ubc_space_of(ubc, entity), dw);
+    UbSpace *space = ubc_space_of(ubc, entity);
+
+    return ub_space_read(space, dw) & ~ub_space_hidden(space, dw);
 }
 
 void ubc_space_write(Ubc *ubc, unsigned entity, uint32_t dw, uint32_t value)
@@ -315,6 +317,8 @@ void ubc_space_write(Ubc *ubc, unsigned entity, uint32_t dw, uint32_t value)
     if (ubc->conf.read_only &&
         (dw < UB_CFG1_BASE || dw >= UB_CFG_PORT_BASE(0))) {
         ubc_guest_error(ubc, -1, "CFG0 is the manager's to write");
+    } else if (ub_space_managed(ubc_space_of(ubc, entity), dw)) {
+        ubc_guest_error(ubc, -1, "the decoder's table is the UBFM's to write");
     } else {
         ub_space_write(ubc_space_of(ubc, entity), ubc->now, dw, value, 0xf);
     }

@@ -361,6 +361,7 @@ bool ubc_window_props_apply(const UbcWindowProps *p, UbcConfig *c,
     c->lds.mode = p->rol ? UB_ROL : UB_ROI;
     c->lds.uba_literal = p->literal;
     c->lds.tee = p->tee;
+    c->lds.managed = p->managed;
     why = p->window ? ub_lds_config_check(&c->lds) : NULL;
     if (why) {
         error_setg(errp, "%s", why);
@@ -382,6 +383,8 @@ static const struct {
     { "window-again", "a load that waits when the machine stops is made again when "
                       "it goes on, otherwise gets all ones" },
     { "window-tee", "entries of the decoder may be of a TEE" },
+    { "window-managed", "the decoder's table is in the device, for the UBFM alone to "
+                        "write, otherwise in memory and the driver's" },
 };
 
 void ubc_window_props_describe(ObjectClass *klass)

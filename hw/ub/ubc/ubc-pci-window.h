@@ -13,7 +13,7 @@
 typedef struct UbcWindowProps {
     uint64_t window;
     uint32_t timeout, grace, combine;
-    bool rol, literal, again, tee;
+    bool rol, literal, again, tee, managed;
 } UbcWindowProps;
 
 /* Rows of a table of properties, of the member @m of @type. */
@@ -25,7 +25,8 @@ typedef struct UbcWindowProps {
     DEFINE_PROP_BOOL("window-rol", type, m.rol, false),                    \
     DEFINE_PROP_BOOL("window-uba-literal", type, m.literal, false),        \
     DEFINE_PROP_BOOL("window-again", type, m.again, true),                 \
-    DEFINE_PROP_BOOL("window-tee", type, m.tee, false)
+    DEFINE_PROP_BOOL("window-tee", type, m.tee, false),                    \
+    DEFINE_PROP_BOOL("window-managed", type, m.managed, false)
 
 /* False: *errp says why not. */
 bool ubc_window_props_apply(const UbcWindowProps *p, UbcConfig *c,

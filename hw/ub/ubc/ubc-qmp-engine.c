@@ -150,6 +150,7 @@ static void add_window(const UbLds *l, UbcCounterList ***tail)
     ub_lds_state(l, &s);
     add_count(tail, "waiting", s.waiting);
     add_count(tail, "under-way", s.under_way);
+    add_count(tail, "table-entries", s.maps);
 }
 
 static UbCipPolicyInfo *policy_info(const UbCipView *v, unsigned entity,

@@ -20,7 +20,7 @@
 #define USI_TRIES 4
 /* Codes of the numbers of vectors, 2^n. */
 #define USI_CODE 5
-#define USI_MTU 1024
+#define WAY_MTU 1024
 
 _Static_assert(1 << USI_CODE == UB_USI_VECTORS, "a bit for each vector");
 _Static_assert(USI_RCID >= UB_URMA_QUEUE_IDS, "no queue of software");
@@ -309,20 +309,16 @@ static bool is_short(const UbEid *eid)
     return ub_eid_same(eid, &low);
 }
 
-/* The User is the only one whose CNA an Entity knows. */
-static bool way_to(Ubc *ubc, unsigned entity, const UbEid *deid, UbTaDest *d)
+bool ubc_way(Ubc *ubc, unsigned entity, uint32_t cna, const UbEid *deid, UbTaDest *d)
 {
-    const UbSlice *cfg0 = ubc_cfg0(ubc, entity);
-    uint32_t cna = ub_slice_get(cfg0, UB_CFG0_UCNA);
     uint32_t own = ub_net_primary(ubc->net), upi = 0;
-    UbEid user = ubc_eid(cfg0, UB_CFG0_UEID);
     const UbEid *seid = ub_sec_entity(ub_node_sec(ubc->node), entity, &upi);
 
-    if (!cna || !own || !upi || !seid || !ub_eid_same(deid, &user)) {
+    if (!cna || !own || !upi || !seid) {
         return false;
     }
     *d = (UbTaDest) {
-        .tp.mode = UB_TP_CTP, .sl_writeback = UB_TA_SAME_SL, .mtu = USI_MTU,
+        .tp.mode = UB_TP_CTP, .sl_writeback = UB_TA_SAME_SL, .mtu = WAY_MTU,
         .sec = { .form = is_short(seid) && is_short(deid) ? UB_SEC_SHORT
                                                           : UB_SEC_WIDE,
                  .from = 1 + entity, .upi = upi, .seid = *seid,
@@ -332,6 +328,16 @@ static bool way_to(Ubc *ubc, unsigned entity, const UbEid *deid, UbTaDest *d)
     d->tp.flow.scna = own;
     d->tp.flow.dcna = cna;
     return true;
+}
+
+/* The User is the only one whose CNA an Entity knows. */
+static bool way_to(Ubc *ubc, unsigned entity, const UbEid *deid, UbTaDest *d)
+{
+    const UbSlice *cfg0 = ubc_cfg0(ubc, entity);
+    UbEid user = ubc_eid(cfg0, UB_CFG0_UEID);
+
+    return ub_eid_same(deid, &user) &&
+           ubc_way(ubc, entity, ub_slice_get(cfg0, UB_CFG0_UCNA), deid, d);
 }
 
 static const UbTaQueueConfig usi_config = { .rcid = USI_RCID, .mode = UB_ROI };

@@ -34,6 +34,15 @@ static void window_ended(void *opaque, UbLdsWait *w)
     }
 }
 
+/* As Entity 0 is called now, for whom the node's packets are. */
+static bool window_way(void *opaque, const UbLdsPeer *peer, UbTaDest *dest)
+{
+    Ubc *ubc = opaque;
+
+    ubc_net_follow(ubc);
+    return ubc_way(ubc, 0, peer->cna, &peer->deid, dest);
+}
+
 static const UbLdsOps window_ops = {
     .read = window_read,
     .write = window_write,
@@ -41,6 +50,7 @@ static const UbLdsOps window_ops = {
     .kick = ubc_above_kick,
     .guest_error = ubc_above_error,
     .ended = window_ended,
+    .way = window_way,
 };
 
 /* ---- Whose a request is ------------------------------------------------------------------ */
@@ -175,6 +185,10 @@ bool ubc_window_init(Ubc *ubc, const char **why)
     }
     ubc->lds = ub_lds_new(conf, &window_ops, ubc);
     ub_lds_attach(ubc->lds, ubc->space);
+    if (conf->managed) {
+        ub_slice_init(ubc->cfg1, UB_CFG1_SUPPORTED_FEATURE,
+                      UB_CFG1_SUPPORTED_FEATURE__DECODER_MATT_JURISDICTION, ~0u);
+    }
     ub_lds_pause(ubc->lds, ubc->now, true);
     return true;
 }

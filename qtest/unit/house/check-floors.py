@@ -67,6 +67,7 @@ OWNER = {
     'ub/wire.h': 'ub/wire', 'ub/inject.h': 'ub/wire',
     'ub/space.h': 'ub/space', 'ub/cfg_regs.h': 'ub/space',
     'ub/net_hw.h': 'ub/space',  # registers, as cfg_regs.h
+    'ub/lds_hw.h': 'ub/space',  # the same
     'ub/errors.h': 'ub/space',
     'ub/mgmt*.h': 'ub/mgmt', 'ub/msgq.h': 'ub/mgmt',
     'ub/responder.h': 'ub/mgmt',

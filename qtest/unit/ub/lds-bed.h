@@ -85,9 +85,26 @@ static inline void bed_ended(void *opaque, UbLdsWait *w)
     ((Bed *)opaque)->ended++;
 }
 
+/* Node n has CNA n + 1; all are in one partition. */
+static inline bool bed_way(void *opaque, const UbLdsPeer *peer, UbTaDest *dest)
+{
+    Bed *b = opaque;
+
+    *dest = (UbTaDest){
+        .tp.mode = UB_TP_CTP, .sl_writeback = UB_TA_SAME_SL, .mtu = 1024,
+        .sec = { .form = UB_SEC_SHORT, .upi = PAIR_UPI, .seid = b->p->end[0].eid,
+                 .deid = peer->deid },
+    };
+    dest->tp.flow.cfg = UB_LPH_CNA16;
+    dest->tp.flow.scna = 1;
+    dest->tp.flow.dcna = peer->cna;
+    return peer->cna <= b->p->n;
+}
+
 static const UbLdsOps bed_ops = {
     .read = bed_read, .write = bed_write, .interrupt = bed_interrupt,
     .kick = bed_kick, .guest_error = bed_guest_error, .ended = bed_ended,
+    .way = bed_way,
 };
 
 static const UbTaOps bed_ta_ops = {

@@ -72,6 +72,53 @@ static void config_remote(void)
     fabric_free(&f);
 }
 
+/* A slice that is the UBFM's: who has Mgmt is it by the CNA that the node was told. */
+static void config_managed(void)
+{
+    static const UbSpaceDword row = { .dw = 1, .rw = ~0u, .name = "row" };
+    static const UbSpaceSlice table = { "OURS", UB_SPACE_CFG1, 242, 2, &row, 1 };
+    static const struct {
+        uint32_t ubfm;
+        bool user;
+        unsigned status;
+    } asked[] = {
+        { 0, false, UB_MGMT_NO_PERMISSION },
+        { 0x11, false, UB_MGMT_NO_PERMISSION },
+        { 0x10, true, UB_MGMT_NO_PERMISSION },
+        { 0x10, false, UB_MGMT_OK },
+    };
+    const uint32_t at = UB_CFG_CAP(UB_CFG1_BASE, 242) + 1;
+    Fabric f;
+    UbSlice *s;
+
+    line(&f);
+    s = ub_space_attach_at(f.node[3].space, at - 1, &table, NULL, NULL);
+    ub_slice_set(s, 1, ~0u, 7);
+    ub_slice_manage(s);
+    /* The same partition, so that it is the right alone that lacks. */
+    ub_slice_set(f.node[0].cfg0, UB_CFG0_UPI, ~0u,
+                 ub_slice_get(f.node[3].cfg0, UB_CFG0_UPI));
+    for (unsigned i = 0; i < G_N_ELEMENTS(asked); i++) {
+        UbMgmtAddr to = fm_to_3;
+        Answer a = { 0 };
+
+        to.mgmt = !asked[i].user;
+        to.upi = ub_slice_get(f.node[3].cfg0, UB_CFG0_UPI);
+        ub_slice_set(f.node[3].cfg0, UB_CFG0_UBFM_CNA, ~0u, asked[i].ubfm);
+        g_assert_true(ub_mgmt_read(f.node[0].m, f.now, &to, 0, at, fabric_answer, &a));
+        fabric_pump(&f);
+        g_assert_cmpuint(a.status, ==, asked[i].status);
+        g_assert_true(ub_mgmt_write(f.node[0].m, f.now, &to, 0, at, 9, 0xf,
+                                    fabric_answer, &a));
+        fabric_pump(&f);
+        g_assert_cmpuint(a.calls, ==, 2);
+        g_assert_cmpuint(a.status, ==, asked[i].status);
+        g_assert_cmphex(ub_slice_get(s, 1), ==, asked[i].status ? 7 : 9);
+    }
+    g_assert_cmpuint(fabric_counted(&f, 3, UB_MGMT_CNT_REFUSED), ==, 6);
+    fabric_free(&f);
+}
+
 /* Sixteen reads, answered in the other order. */
 static void config_many(void)
 {
@@ -973,6 +1020,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/mgmt/config/remote", config_remote);
+    g_test_add_func("/ub/mgmt/config/managed", config_managed);
     g_test_add_func("/ub/mgmt/config/many", config_many);
     g_test_add_func("/ub/mgmt/config/rights", config_rights);
     g_test_add_func("/ub/mgmt/config/no-partition", config_no_partition);

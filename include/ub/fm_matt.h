@@ -1,0 +1,47 @@
+/*
+ * A fabric manager and the decoders that are its to administer: where loads and stores
+ * of a node go (UB 2.0 §10.4.7, ub/lds_hw.h).
+ *
+ * The table is in the node, so that a manager that starts anew finds what the one
+ * before it has written.
+ *
+ * libc only.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef UB_FM_MATT_H
+#define UB_FM_MATT_H
+
+#include "ub/fm.h"
+
+/* MiBs of a decoder's input that are memory of a node. */
+typedef struct UbFmMap {
+    uint32_t first, last;
+    uint32_t cna;           /* of the node that has the memory */
+    UbId eid;               /* of its Entity */
+    uint64_t uba;
+    uint32_t token_id, token;
+    bool check;             /* the token counts */
+} UbFmMap;
+
+/*
+ * These return a UbMgmtStatus, or something negative: nobody answered.  NO_PERMISSION:
+ * the decoder is its driver's, or the node has another UBFM.
+ */
+
+/* How many entries the table of @node has. */
+int ub_fm_map_size(UbFm *fm, unsigned node, unsigned *entries);
+/* Entry @i.  ABSENT: it is empty. */
+int ub_fm_map_get(UbFm *fm, unsigned node, unsigned i, UbFmMap *map);
+/* One more.  EXISTS: an entry has some of these MiBs; NO_RESOURCE: there is no room;
+ * BAD_PARAMETER: it leads nowhere. */
+int ub_fm_map_add(UbFm *fm, unsigned node, const UbFmMap *map);
+/* The one that begins with MiB @first is no more, and its token is forgotten.
+ * ABSENT: there is none. */
+int ub_fm_map_remove(UbFm *fm, unsigned node, uint32_t first);
+
+/* All of @node's, as text and as JSON.  Returns as above. */
+int ub_fm_maps_text(UbFm *fm, unsigned node, FILE *out);
+int ub_fm_maps_json(UbFm *fm, unsigned node, FILE *out);
+
+#endif

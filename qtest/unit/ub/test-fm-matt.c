@@ -1,0 +1,319 @@
+/*
+ * A fabric manager and decoders whose tables are its own (UB 2.0 §10.4.7): what it
+ * writes is what a real decoder then does.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <unistd.h>
+
+#include "fm-world.h"
+#include "ub/fm_matt.h"
+#include "ub/lds.h"
+#include "ubfm-pool.h"
+
+#define MIB (1ull << 20)
+#define WINDOW (1024 * MIB)
+
+/* A manager (node 0), a switch, and two leaves; node 2 has a decoder that is the
+ * manager's, node 3 one of its driver's. */
+enum { MANAGER, SWITCH, USER, OTHER };
+
+typedef struct Bed {
+    World *w;
+    UbFm *fm;
+    UbLds *lds;
+} Bed;
+
+static void nothing(void *opaque)
+{
+}
+
+static void open_bed(Bed *b)
+{
+    static const UbLdsOps ops = { .kick = nothing };
+    UbLdsConfig cfg;
+    UbFmPlan plan;
+    Node *n;
+
+    b->w = world_new();
+    g_assert_cmpuint(add_switch(b->w, 4), ==, SWITCH);
+    g_assert_cmpuint(add_leaf(b->w), ==, USER);
+    g_assert_cmpuint(add_leaf(b->w), ==, OTHER);
+    for (unsigned i = 0; i < 4; i++) {
+        g_assert_true(i == SWITCH || join(b->w, i, SWITCH));
+    }
+    n = &b->w->f.node[USER];
+    ub_lds_config_init(&cfg);
+    cfg.window = WINDOW;
+    cfg.managed = true;
+    b->lds = ub_lds_new(&cfg, &ops, NULL);
+    ub_lds_attach(b->lds, n->space);
+    ub_slice_init(n->cfg1, UB_CFG1_SUPPORTED_FEATURE,
+                  UB_CFG1_SUPPORTED_FEATURE__DECODER_MATT_JURISDICTION, ~0u);
+    ub_space_write(n->space, 0,
+                   UB_CFG_CAP(UB_CFG1_BASE, UB_CAP_DECODER) + UB_DECODER_CTRL, 1, 15);
+    b->fm = look(b->w);
+    ub_fm_plan_init(&plan);
+    plan.upi = 5;
+    g_assert_cmpuint(ub_fm_bring_up(b->fm, &plan, NULL), ==, 0);
+}
+
+static void close_bed(Bed *b)
+{
+    ub_fm_free(b->fm);
+    world_free(b->w);
+    ub_lds_free(b->lds);
+}
+
+/* By the manager's number of a node. */
+static unsigned node_of(Bed *b, unsigned i)
+{
+    int node = ub_fm_find(b->fm, b->w->f.node[i].guid);
+
+    g_assert_cmpint(node, >=, 0);
+    return node;
+}
+
+static UbFmMap map_to(Bed *b, unsigned home, uint32_t first, uint32_t last)
+{
+    const UbFmNode *n = &b->fm->node[node_of(b, home)];
+
+    return (UbFmMap){
+        .first = first, .last = last, .cna = n->cna, .eid = n->eid,
+        .uba = 0x123400000 + first * MIB, .token_id = 0xabcde, .token = 0x89abcdef,
+        .check = true,
+    };
+}
+
+static void leads(Bed *b, uint64_t at, uint64_t uba)
+{
+    UbLdsRoute route;
+
+    ub_lds_route(b->lds, at, &route);
+    g_assert_cmphex(route.event, ==, uba ? 0 : UB_LDS_EVENT_RANGE);
+    if (uba) {
+        g_assert_cmphex(route.uba, ==, uba);
+        g_assert_cmphex(route.token_id, ==, 0xabcde);
+    }
+}
+
+static void test_entries(void)
+{
+    UbFmMap map, has, odd;
+    UbLdsMap seen;
+    unsigned user, entries;
+    Bed b;
+
+    open_bed(&b);
+    user = node_of(&b, USER);
+    g_assert_cmpint(ub_fm_map_size(b.fm, user, &entries), ==, UB_MGMT_OK);
+    g_assert_cmpuint(entries, ==, UB_LDS_MATT_ENTRIES);
+    leads(&b, 5 * MIB, 0);
+    map = map_to(&b, OTHER, 5, 8);
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &map), ==, UB_MGMT_OK);
+    leads(&b, 6 * MIB + 0x1238, 0x123400000 + 6 * MIB + 0x1238);
+    leads(&b, 9 * MIB, 0);
+    g_assert_true(ub_lds_map(b.lds, 0, &seen));
+    g_assert_cmphex(seen.cna, ==, cna_of(b.w, OTHER));
+    g_assert_cmphex(get_be32(seen.deid.b + 12), ==, map.eid.w[0]);
+    g_assert_cmphex(get_be32(seen.deid.b), ==, map.eid.w[3]);
+    /* What the manager reads is what it wrote. */
+    g_assert_cmpint(ub_fm_map_get(b.fm, user, 0, &has), ==, UB_MGMT_OK);
+    g_assert_cmpuint(has.first, ==, 5);
+    g_assert_cmpuint(has.last, ==, 8);
+    g_assert_cmphex(has.uba, ==, map.uba);
+    g_assert_cmphex(has.token, ==, map.token);
+    g_assert_true(has.check && ub_id_same(has.eid, map.eid));
+    g_assert_cmpint(ub_fm_map_get(b.fm, user, 1, &has), ==, UB_MGMT_ABSENT);
+    /* MiBs are of one entry. */
+    for (unsigned i = 0; i < 3; i++) {
+        static const uint32_t at[][2] = { { 8, 20 }, { 0, 5 }, { 6, 7 } };
+
+        odd = map_to(&b, OTHER, at[i][0], at[i][1]);
+        g_assert_cmpint(ub_fm_map_add(b.fm, user, &odd), ==, UB_MGMT_EXISTS);
+    }
+    for (unsigned i = 0; i < 6; i++) {
+        odd = map_to(&b, OTHER, 100, 100);
+        odd.first += i == 0;
+        odd.last = i == 1 ? 0x1000000 : odd.last;
+        odd.cna = i == 2 ? 0 : i == 3 ? 0x1000000 : odd.cna;
+        odd.uba += i == 4;
+        odd.token_id = i == 5 ? 0x100000 : odd.token_id;
+        g_assert_cmpint(ub_fm_map_add(b.fm, user, &odd), ==, UB_MGMT_BAD_PARAMETER);
+    }
+    for (unsigned i = 1; i < UB_LDS_MATT_ENTRIES; i++) {
+        map = map_to(&b, OTHER, 99 + i, 99 + i);
+        map.check = i & 1;
+        g_assert_cmpint(ub_fm_map_add(b.fm, user, &map), ==, UB_MGMT_OK);
+    }
+    map = map_to(&b, OTHER, 50, 50);
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &map), ==, UB_MGMT_NO_RESOURCE);
+    /* One goes, with its token. */
+    g_assert_cmpint(ub_fm_map_remove(b.fm, user, 6), ==, UB_MGMT_ABSENT);
+    g_assert_cmpint(ub_fm_map_remove(b.fm, user, 5), ==, UB_MGMT_OK);
+    g_assert_cmpint(ub_fm_map_remove(b.fm, user, 5), ==, UB_MGMT_ABSENT);
+    leads(&b, 6 * MIB, 0);
+    leads(&b, 100 * MIB, 0x123400000 + 100 * MIB);
+    g_assert_cmphex(ub_space_read(b.w->f.node[USER].space,
+                                  UB_CFG_CAP(UB_CFG1_BASE, UB_LDS_MATT_CAP) +
+                                  UB_LDS_MATT_ENTRY(0) + 13), ==, 0);
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &map), ==, UB_MGMT_OK);
+    leads(&b, 50 * MIB, 0x123400000 + 50 * MIB);
+    close_bed(&b);
+}
+
+/* A decoder of its driver's, a node with another UBFM, one that says nothing. */
+static void test_refused(void)
+{
+    UbFmMap map;
+    unsigned user, other, entries;
+    Bed b;
+
+    open_bed(&b);
+    user = node_of(&b, USER);
+    other = node_of(&b, OTHER);
+    map = map_to(&b, MANAGER, 0, 0);
+    g_assert_cmpint(ub_fm_map_add(b.fm, other, &map), ==, UB_MGMT_NO_PERMISSION);
+    g_assert_cmpint(ub_fm_map_remove(b.fm, other, 0), ==, UB_MGMT_NO_PERMISSION);
+    ub_slice_set(b.w->f.node[USER].cfg0, UB_CFG0_UBFM_CNA, ~0u,
+                 cna_of(b.w, MANAGER) + 1);
+    g_assert_cmpint(ub_fm_map_size(b.fm, user, &entries), ==, UB_MGMT_NO_PERMISSION);
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &map), ==, UB_MGMT_NO_PERMISSION);
+    ub_slice_set(b.w->f.node[USER].cfg0, UB_CFG0_UBFM_CNA, ~0u, 0);
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &map), ==, UB_MGMT_NO_PERMISSION);
+    ub_slice_set(b.w->f.node[USER].cfg0, UB_CFG0_UBFM_CNA, ~0u,
+                 cna_of(b.w, MANAGER));
+    leads(&b, 0, 0);
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &map), ==, UB_MGMT_OK);
+    leads(&b, 0, map.uba);
+    b.w->f.node[USER].link[0].down = true;
+    g_assert_cmpint(ub_fm_map_remove(b.fm, user, 0), <, 0);
+    close_bed(&b);
+}
+
+static void test_print(void)
+{
+    g_autofree char *text = NULL;
+    size_t len;
+    UbFmMap map;
+    unsigned user;
+    FILE *out;
+    Bed b;
+
+    open_bed(&b);
+    user = node_of(&b, USER);
+    for (unsigned i = 0; i < 2; i++) {
+        map = map_to(&b, OTHER, 4 + i, 4 + i);
+        map.check = i;
+        map.eid = (UbId){ .w = { 0x12, 0, 0, 0xfd000000 } };
+        map.cna = 0x12;
+        g_assert_cmpint(ub_fm_map_add(b.fm, user, &map), ==, UB_MGMT_OK);
+    }
+    out = open_memstream(&text, &len);
+    g_assert_cmpint(ub_fm_maps_text(b.fm, user, out), ==, UB_MGMT_OK);
+    g_assert_cmpint(ub_fm_maps_json(b.fm, user, out), ==, UB_MGMT_OK);
+    fclose(out);
+    g_assert_cmpstr(text, ==,
+        "MiB 4 to 4: CNA 0x12, EID fd000000000000000000000000000012, "
+        "UBA 0x123800000, TokenID 703710\n"
+        "MiB 5 to 5: CNA 0x12, EID fd000000000000000000000000000012, "
+        "UBA 0x123900000, TokenID 703710, with token\n"
+        "{\"maps\": [\n"
+        "  {\"first\": 4, \"last\": 4, \"cna\": 18, "
+        "\"eid\": \"fd000000000000000000000000000012\", \"uba\": 4890558464, "
+        "\"token-id\": 703710, \"token\": false},\n"
+        "  {\"first\": 5, \"last\": 5, \"cna\": 18, "
+        "\"eid\": \"fd000000000000000000000000000012\", \"uba\": 4891607040, "
+        "\"token-id\": 703710, \"token\": true}\n"
+        "]}\n");
+    close_bed(&b);
+}
+
+/* ---- Commands of ubfm ---- */
+
+/* Its exit status, by words behind a name. */
+static int command(Bed *b, const char *text)
+{
+    g_auto(GStrv) word = g_strsplit(text, " ", -1);
+    const UbfmPool pool = { .timeout = 1 };
+    UbmsgDev d = { 0 };
+    int n = g_strv_length(word), keep, status = -1;
+
+    /* What it prints is no TAP. */
+    fflush(stdout);
+    keep = dup(STDOUT_FILENO);
+    g_assert_cmpint(dup2(STDERR_FILENO, STDOUT_FILENO), >=, 0);
+    if (ubfm_pool_knows(n, word)) {
+        status = ubfm_pool_command(&d, b->fm, &pool, n, word);
+    }
+    fflush(stdout);
+    g_assert_cmpint(dup2(keep, STDOUT_FILENO), >=, 0);
+    close(keep);
+    return status;
+}
+
+static void test_commands(void)
+{
+    static const char *const bad[] = {
+        "map U 0 0 H 7 0x1000 5 -", "map U 0x1000000 1 H 7 0x1000 5 -",
+        "map U 1 0x1000000 H 7 0x1000 5 -", "map U 0 1 H 7 0x1001 5 -",
+        "map U 0 1 H 7 0x1000 0x100000 -", "map U 0 1 H 7 0x1000 0x100000005 -",
+        "map U 0 1 H 7 0x1000 5 0x100000000", "unmap U 0", "unmap U 0x100000000",
+        "maps H", "map H 0 1 U 7 0x1000 5 -", "unmap H 0",
+    }, *const worse[] = {
+        "map U x 1 H 7 0x1000 5 -", "map U 0 1 H 7 -4096 5 -",
+        "map U 0 1 H 7 99999999999999999999999 5 -", "map U 0 1 H 7 0x1000 5 x",
+        "map Z 0 1 H 7 0x1000 5 -", "maps Z",
+    };
+    g_autoptr(GString) text = NULL;
+    char user[16], home[16];
+    UbFmMap map;
+    Bed b;
+
+    open_bed(&b);
+    snprintf(user, sizeof(user), "%#x", cna_of(b.w, USER));
+    snprintf(home, sizeof(home), "%#x", cna_of(b.w, OTHER));
+    for (unsigned i = 0; i < G_N_ELEMENTS(bad) + G_N_ELEMENTS(worse); i++) {
+        unsigned k = i - G_N_ELEMENTS(bad);
+
+        text = g_string_new(i < G_N_ELEMENTS(bad) ? bad[i] : worse[k]);
+        g_string_replace(text, "U", user, 0);
+        g_string_replace(text, "H", home, 0);
+        g_assert_cmpint(command(&b, text->str), ==, i < G_N_ELEMENTS(bad) ? 3 : 2);
+        g_string_free(g_steal_pointer(&text), true);
+    }
+    g_assert_cmpint(command(&b, "map 1 2 3"), ==, -1);
+    text = g_string_new("map U 4 2 H 7 0x5000 0x12 0xfedcba98");
+    g_string_replace(text, "U", user, 0);
+    g_string_replace(text, "H", home, 0);
+    g_assert_cmpint(command(&b, text->str), ==, 0);
+    g_assert_cmpint(command(&b, text->str), ==, 3);
+    g_assert_cmpint(ub_fm_map_get(b.fm, node_of(&b, USER), 0, &map), ==, UB_MGMT_OK);
+    g_assert_cmpuint(map.first, ==, 4);
+    g_assert_cmpuint(map.last, ==, 5);
+    g_assert_cmphex(map.cna, ==, cna_of(b.w, OTHER));
+    g_assert_cmphex(map.eid.w[0] & 0xfffff, ==, 7);
+    g_assert_cmphex(map.uba, ==, 0x5000);
+    g_assert_cmphex(map.token_id, ==, 0x12);
+    g_assert_true(map.check);
+    g_assert_cmphex(map.token, ==, 0xfedcba98);
+    g_string_printf(text, "unmap %s 4", user);
+    g_assert_cmpint(command(&b, text->str), ==, 0);
+    g_string_printf(text, "maps %s", user);
+    g_assert_cmpint(command(&b, text->str), ==, 0);
+    g_string_printf(text, "map %s 0xffffff 1 %s 7 0 0 -", user, home);
+    g_assert_cmpint(command(&b, text->str), ==, 0);
+    g_assert_cmpint(ub_fm_map_get(b.fm, node_of(&b, USER), 0, &map), ==, UB_MGMT_OK);
+    g_assert_false(map.check);
+    close_bed(&b);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/fm-matt/entries", test_entries);
+    g_test_add_func("/ub/fm-matt/refused", test_refused);
+    g_test_add_func("/ub/fm-matt/print", test_print);
+    g_test_add_func("/ub/fm-matt/commands", test_commands);
+    return g_test_run();
+}
