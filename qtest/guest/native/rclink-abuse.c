@@ -251,7 +251,10 @@ static void fuzz_call(struct fuzz *f)
         f->piece[3] + RCLINK_BUFFERS_BYTES - dice(&f->rng) % 48,
         (void *)(f->regs + PAGE - dice(&f->rng) % 16),
     };
-    struct rclink_reg r = { .reg = RCL_CNP_THR };
+    /* No address of memory, neither before nor afterwards. */
+    struct rclink_reg r = {
+        .reg = RCL_ID, .qp = 0x70000000, .value = nowhere(&f->rng),
+    };
     uint32_t num;
 
     memcpy(args[0], &r, sizeof(r));
