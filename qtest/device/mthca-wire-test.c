@@ -205,10 +205,13 @@ static Rig rig_begin_netdev(const char *more)
                             "addr.path=%s,reconnect-ms=10 "
                             "-device ncic-mthca,id=nic,addr=4,netdev=w,lid=1,"
                             "mac=52:54:00:12:34:56%s", r.path, more);
-    fd = fixture_listen(r.path);
     r.h = hca_begin_on(fixture_start_words(words, false));
+    fd = fixture_listen(r.path);
     r.fd = fixture_accept(fd);
     close(fd);
+    /* Until then the netdev throws away what it is given; and the monitor has to be there
+     * before, or does not tell. */
+    qtest_qmp_eventwait(r.h->f->qts, "NETDEV_STREAM_CONNECTED");
     hca_init(r.h);
     hca_port_up(r.h);
     wait_port(r.h->f, PORT_ACTIVE);

@@ -188,13 +188,16 @@ static Fixture *start_stream(const char *path, const char *more)
         "-netdev stream,id=hs0,server=off,addr.type=unix,addr.path=%s,"
         "reconnect-ms=50 -device ncic-nic,id=nic,netdev=hs0,addr=4 %s", path,
         more);
-    int fd = fixture_listen(path);
     Fixture *f = fixture_start_words(words, false);
+    int fd = fixture_listen(path);
 
     qncic_wire_close(&f->wire);
     f->wire.theirs = -1;
     f->wire.ours = fixture_accept(fd);
     close(fd);
+    /* Until then the netdev throws away what it is given; and the monitor has to be there
+     * before, or does not tell. */
+    qtest_qmp_eventwait(f->qts, "NETDEV_STREAM_CONNECTED");
     qncic_init(&f->nic, f->qts, f->pci, &f->alloc);
     return f;
 }

@@ -38,10 +38,13 @@ Rig rig_start_netdev(const char *props, uint64_t format)
     int fd;
 
     g.path = g_build_filename(g.dir, "wire", NULL);
-    fd = fixture_listen(g.path);
     g.r = rcl_start_netdev(g.path, false, 0, props);
+    fd = fixture_listen(g.path);
     g.fd = fixture_accept(fd);
     close(fd);
+    /* Until then the netdev throws away what it is given; and the monitor has to be there
+     * before, or does not tell. */
+    qtest_qmp_eventwait(g.r->f->qts, "NETDEV_STREAM_CONNECTED");
     rcl_wait_link(g.r, true);
     rcl_up(g.r, format);
     rcl_qp(g.r, QP, 1, QP, 0);
