@@ -142,6 +142,11 @@ void ub_fm_inquire(UbFm *fm);
 bool ub_fm_inquire_node(UbFm *fm, unsigned i);
 /* The node with this GUID, or UB_FM_NONE. */
 int ub_fm_find(const UbFm *fm, UbId guid);
+/* Where its registers and messages are, for UbFmOps: its CNA, 0: node 0 is our own. */
+static inline uint32_t ub_fm_at(const UbFm *fm, unsigned i)
+{
+    return i ? fm->node[i].cna : 0;
+}
 /* It is a switch by its GUID's type, or forwards by its registers. */
 bool ub_fm_is_switch(const UbFmNode *n);
 /* Bytes that it keeps. */

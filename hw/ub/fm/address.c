@@ -95,7 +95,7 @@ static bool put_id(UbFm *fm, uint32_t cna, uint32_t dw, UbId id)
 static bool identify(UbFm *fm, unsigned i, const UbFmPlan *plan)
 {
     UbFmNode *n = &fm->node[i];
-    uint32_t cna = i ? n->cna : 0;
+    uint32_t cna = ub_fm_at(fm, i);
     UbId eid = plan->eid_prefix;
 
     if (!n->reached) {

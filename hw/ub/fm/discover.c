@@ -361,7 +361,7 @@ static bool inquire_routes(UbFm *fm, UbFmNode *n, uint32_t cna)
 bool ub_fm_inquire_node(UbFm *fm, unsigned i)
 {
     UbFmNode *n = &fm->node[i];
-    uint32_t cna = i ? n->cna : 0, upi, fm_cna, totals;
+    uint32_t cna = ub_fm_at(fm, i), upi, fm_cna, totals;
 
     if (i && !cna) {
         return false;

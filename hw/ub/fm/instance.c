@@ -13,7 +13,7 @@ static int tell(UbFmPool *p, unsigned node, UbMgmtId id, const uint8_t *pdu,
     uint8_t answer[UB_MGMT_PDU_MAX];
     unsigned answer_len = 0;
     UbFm *fm = p->fm;
-    int status = fm->ops->message(fm->opaque, node ? fm->node[node].cna : 0, id,
+    int status = fm->ops->message(fm->opaque, ub_fm_at(fm, node), id,
                                   pdu, len, answer, &answer_len);
 
     if (p->step) {
@@ -62,7 +62,7 @@ int ub_fm_trust(UbFmPool *p, unsigned node, bool trusted)
         return status;
     }
     /* A write of what is not there succeeds, too (§10.4.1). */
-    status = fm->ops->message(fm->opaque, node ? fm->node[node].cna : 0,
+    status = fm->ops->message(fm->opaque, ub_fm_at(fm, node),
                               UB_MGMT_MSG_CFG0_READ, pdu, sizeof(pdu), answer,
                               &len);
     return status || ub_mgmt_get(answer, UB_MF_CFG_DONE_DATA) == trusted

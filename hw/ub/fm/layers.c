@@ -82,11 +82,6 @@ static uint32_t place(uint32_t dw)
     return UB_CFG_CAP(UB_CFG0_BASE, UB_NETR_CAP) + dw;
 }
 
-static uint32_t cna_of(const UbFm *fm, unsigned i)
-{
-    return i ? fm->node[i].cna : 0;
-}
-
 bool ub_fm_has_policy(UbFm *fm, unsigned i)
 {
     UbFmNode *n = &fm->node[i];
@@ -94,9 +89,9 @@ bool ub_fm_has_policy(UbFm *fm, unsigned i)
     uint32_t caps = 0, magic = 0;
 
     if (n->policy == UB_FM_POLICY_UNKNOWN &&
-        !fm->ops->read(fm->opaque, cna_of(fm, i), bitmap, &caps) &&
+        !fm->ops->read(fm->opaque, ub_fm_at(fm, i), bitmap, &caps) &&
         (!(caps >> UB_NETR_CAP % 32 & 1) ||
-         !fm->ops->read(fm->opaque, cna_of(fm, i), place(UB_NETR_MAGIC),
+         !fm->ops->read(fm->opaque, ub_fm_at(fm, i), place(UB_NETR_MAGIC),
                         &magic))) {
         n->policy = magic == UB_NETR_MAGIC__VALUE ? UB_FM_POLICY_THERE
                                                   : UB_FM_POLICY_ABSENT;
@@ -129,7 +124,7 @@ bool ub_fm_inquire_vls(UbFm *fm, unsigned i)
         if (peer < 0 || !ub_fm_is_switch(&fm->node[peer])) {
             continue;
         }
-        if (fm->ops->read(fm->opaque, cna_of(fm, i),
+        if (fm->ops->read(fm->opaque, ub_fm_at(fm, i),
                           UB_CFG_PORT_CAP(p, UB_CAP_LINK) +
                           UB_LINK_DL_STATUS_DW10, &status)) {
             n->vls = 1;
@@ -150,7 +145,7 @@ static bool put(UbFm *fm, unsigned i, uint32_t dw, uint32_t value,
 
     if (!known) {
         known = &is;
-        if (fm->ops->read(fm->opaque, cna_of(fm, i), place(dw), &is)) {
+        if (fm->ops->read(fm->opaque, ub_fm_at(fm, i), place(dw), &is)) {
             return false;
         }
     }
@@ -158,7 +153,7 @@ static bool put(UbFm *fm, unsigned i, uint32_t dw, uint32_t value,
         return true;
     }
     fm->written++;
-    return !fm->ops->write(fm->opaque, cna_of(fm, i), place(dw), value);
+    return !fm->ops->write(fm->opaque, ub_fm_at(fm, i), place(dw), value);
 }
 
 static uint32_t eight_vls(const UbFm *fm, unsigned in, unsigned out,
@@ -179,7 +174,7 @@ static bool is_mapped(UbFm *fm, unsigned i, bool *good)
 
     *good = true;
     for (unsigned p = 0; p < fm->node[i].ports && p < 64 && *good; p += 8) {
-        *good = !fm->ops->read(fm->opaque, cna_of(fm, i),
+        *good = !fm->ops->read(fm->opaque, ub_fm_at(fm, i),
                                place(UB_NETR_VL_GROUP_DW(p)), &v);
         all |= v;
     }

@@ -21,12 +21,12 @@ static uint32_t place(uint32_t dw)
 
 static int get(UbFm *fm, unsigned node, uint32_t dw, uint32_t *value)
 {
-    return fm->ops->read(fm->opaque, node ? fm->node[node].cna : 0, dw, value);
+    return fm->ops->read(fm->opaque, ub_fm_at(fm, node), dw, value);
 }
 
 static int put(UbFm *fm, unsigned node, uint32_t dw, uint32_t value)
 {
-    return fm->ops->write(fm->opaque, node ? fm->node[node].cna : 0, dw, value);
+    return fm->ops->write(fm->opaque, ub_fm_at(fm, node), dw, value);
 }
 
 /* ---- Entries as registers ---- */

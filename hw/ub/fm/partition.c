@@ -28,13 +28,13 @@ static uint32_t place(uint32_t dw)
 
 static bool get(UbFm *fm, unsigned i, uint32_t dw, uint32_t *value)
 {
-    return !fm->ops->read(fm->opaque, i ? fm->node[i].cna : 0, place(dw),
+    return !fm->ops->read(fm->opaque, ub_fm_at(fm, i), place(dw),
                           value);
 }
 
 static bool put(UbFm *fm, unsigned i, uint32_t dw, uint32_t value)
 {
-    return !fm->ops->write(fm->opaque, i ? fm->node[i].cna : 0, place(dw),
+    return !fm->ops->write(fm->opaque, ub_fm_at(fm, i), place(dw),
                            value);
 }
 

@@ -42,7 +42,7 @@ static bool find_cna(const UbFm *fm, const UbFmSlot *s, uint32_t *cna)
     if (i < 0 || (i && !fm->node[i].cna)) {
         return false;
     }
-    *cna = i ? fm->node[i].cna : 0;
+    *cna = ub_fm_at(fm, i);
     return true;
 }
 
@@ -422,7 +422,7 @@ unsigned ub_fm_plug_survey(UbFmPlug *plug, UbFm *fm, int64_t now)
     forget(plug, fm);
     for (unsigned i = 0; i < fm->nodes; i++) {
         const UbFmNode *n = &fm->node[i];
-        uint32_t cna = i ? n->cna : 0, caps = 0, slots = 0;
+        uint32_t cna = ub_fm_at(fm, i), caps = 0, slots = 0;
 
         if (!n->reached || n->stranger) {
             continue;

@@ -26,7 +26,7 @@ static int tell(UbFmPool *p, unsigned node, UbMgmtId id, const uint8_t *pdu,
 {
     UbFm *fm = p->fm;
 
-    return fm->ops->message(fm->opaque, node ? fm->node[node].cna : 0, id, pdu,
+    return fm->ops->message(fm->opaque, ub_fm_at(fm, node), id, pdu,
                             len, answer, answer_len);
 }
 

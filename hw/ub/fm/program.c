@@ -25,7 +25,7 @@ static bool write_entry(UbFm *fm, unsigned i, unsigned cna)
         uint32_t value = k < 2 ? ub_fm_route(fm, i, cna) >> 32 * k : 0;
 
         fm->written++;
-        if (fm->ops->write(fm->opaque, i ? n->cna : 0, at + k, value)) {
+        if (fm->ops->write(fm->opaque, ub_fm_at(fm, i), at + k, value)) {
             return false;
         }
     }
@@ -48,7 +48,7 @@ static bool read_entry(UbFm *fm, unsigned i, unsigned cna, bool *good)
     for (unsigned k = 0; k < dwords && *good; k++) {
         uint32_t value = 0;
 
-        if (fm->ops->read(fm->opaque, i ? n->cna : 0, at + k, &value)) {
+        if (fm->ops->read(fm->opaque, ub_fm_at(fm, i), at + k, &value)) {
             return false;
         }
         *good = value == (k < 2 ? (uint32_t)(want >> 32 * k) : 0);
@@ -247,7 +247,7 @@ bool ub_fm_forgotten(UbFm *fm)
         uint32_t cna;
 
         if (!n->stranger && (!i || n->cna) &&
-            !fm->ops->read(fm->opaque, i ? n->cna : 0, UB_CFG0_UBFM_CNA,
+            !fm->ops->read(fm->opaque, ub_fm_at(fm, i), UB_CFG0_UBFM_CNA,
                            &cna) &&
             (cna & UB_CFG0_UBFM_CNA__ALL) != fm->node[0].cna) {
             return true;
