@@ -145,6 +145,9 @@ def main(module='__main__'):
     total = sum(map(len, classes.values())) + len(classes)
     print(f'1..{total}\n# FABRIC_SEED={SEED}', flush=True)
     tap = _Tap()
-    for cls, cases in classes.items():
-        _run_class(tap, cls, cases)
+    try:
+        for cls, cases in classes.items():
+            _run_class(tap, cls, cases)
+    except KeyboardInterrupt:
+        sys.exit('terminated')
     sys.exit(1 if tap.failed else 0)
