@@ -136,10 +136,17 @@ static bool clash(const LdsOp *a, const LdsOp *b)
            b->req.addr < a->req.addr + a->req.len;
 }
 
+/* Whether @b, which is to come behind all with an order (§7.3.2), must wait for @a: of
+ * what the transaction layer does not have yet it knows nothing. */
+static bool comes_behind(const LdsOp *a, const LdsOp *b)
+{
+    return b->req.order == UB_TA_SO && !a->posted && a->req.order != UB_TA_NO;
+}
+
 static bool clear(const LdsOp *op)
 {
     for (const LdsOp *a = op->prev; a; a = a->prev) {
-        if (op->barrier || clash(a, op)) {
+        if (op->barrier || clash(a, op) || comes_behind(a, op)) {
             return false;
         }
     }

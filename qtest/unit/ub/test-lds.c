@@ -521,6 +521,32 @@ static void test_strong(void)
     }
 }
 
+/* A store that waits for an earlier one to the same bytes, which is slow: what asks for
+ * strong order behind it waits, too. */
+static void test_strong_behind(void)
+{
+    for (unsigned r = 0; r < 2; r++) {
+        Bed *b = bed_new(rows[r]);
+        uint8_t *e = bed_page(b, 16, PAIR_UBA, rows[r] + 1);
+        uint8_t *mem = b->p->end[1].mem;
+
+        put_way(e + 8, rows[r] + 1, UB_TA_SO);
+        b->p->filter = filter;
+        hold_writes = true;
+        bed_store(b, AT, 8, 1);
+        bed_run(b, 100000);
+        hold_writes = false;
+        bed_store(b, AT, 8, 2);
+        bed_store(b, AT + 4096, 8, 3);
+        while (get_le64(mem + 4096) != 3) {
+            bed_run(b, 1000);
+            g_assert_true(get_le64(mem) == 2 || !get_le64(mem + 4096));
+        }
+        g_assert_cmpuint(bed_fence(b), ==, 0);
+        bed_free(b);
+    }
+}
+
 /* Random accesses of one processor against a model, over a network that changes the
  * order of everything. */
 static void test_random(void)
@@ -579,6 +605,7 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/order/fence", test_fence);
     g_test_add_func("/lds/order/fence/first", test_fence_first);
     g_test_add_func("/lds/order/strong", test_strong);
+    g_test_add_func("/lds/order/strong/behind", test_strong_behind);
     g_test_add_func("/lds/order/random", test_random);
     return g_test_run();
 }
