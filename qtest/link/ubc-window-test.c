@@ -456,6 +456,45 @@ static void test_reset(void)
     two_stop(&t);
 }
 
+/* It goes while stores and a command are under way to a peer that does not answer: no
+ * event of them comes into memory that may be somebody else's by now. */
+static void unplug(const char *props, const char *more)
+{
+    const EngPlan plan = { .carrier = ENG_CTP, .props = props, .more = more,
+                           .unplug = true };
+    const uint8_t *events;
+    EngPair p;
+    Win w;
+
+    eng_start(&p, &plan);
+    win_open(&w, &p.b);
+    events = p.b.drv.memory + w.eventq;
+    win_store(&w, 0, 7);
+    g_assert_cmphex(win_load(&w, 0), ==, 7);
+    qubc_cfg_write(p.link.a, UB_CFG0_UPI, 2);
+    for (unsigned i = 0; i < 8; i++) {
+        win_store(&w, 4096 * i, i);
+    }
+    win_store(&w, win_slot(0, UB_LDS_SLOT_ADDR), 128);
+    win_store(&w, win_slot(0, UB_LDS_SLOT_GO), UB_TA_READ | 8 << 8);
+    qpci_unplug_acpi_device_test(p.b.q->qts, "ub0", QUBC_SLOT);
+    for (unsigned i = 0; i < 16 * UB_LDS_QUEUE_ENTRY; i++) {
+        g_assert_cmphex(events[i], ==, 0);
+    }
+    qtest_qmp_assert_success(p.b.q->qts, "{ 'execute': 'query-ub-engines' }");
+    eng_stop(&p);
+}
+
+static void test_unplug(void)
+{
+    unplug(WIN_PROPS, NULL);
+}
+
+static void test_unplug_iothread(void)
+{
+    unplug(IOTHREAD, IO_OBJECT);
+}
+
 /* The size is a property, up to 256 GiB and none; CAP240 tells it. */
 static void test_sizes(void)
 {
@@ -558,6 +597,8 @@ int main(int argc, char **argv)
     }
     qtest_add_func("/ubc-window/others/monitor", test_monitor);
     qtest_add_func("/ubc-window/reset", test_reset);
+    qtest_add_func("/ubc-window/unplug", test_unplug);
+    qtest_add_func("/ubc-window/unplug/iothread", test_unplug_iothread);
     qtest_add_func("/ubc-window/sizes", test_sizes);
     qtest_add_func("/ubc-window/large", test_large);
     return g_test_run();

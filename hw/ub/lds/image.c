@@ -189,7 +189,10 @@ const char *ub_lds_loaded(UbLds *l)
     if (q && !ub_ta_queue_fits(q, &cfg, false)) {
         return "accesses by a queue that is not the window's";
     }
-
+    /* Registers come as they are, with those of all others. */
+    if (ub_slice_get(l->vendor, UB_LDS_VD_VECTOR) >= l->cfg.vectors) {
+        return "events of the window have a vector beyond the MSI-X table";
+    }
     for (LdsOp *op = l->first; op; op = op->next) {
         op->req.user = l;
         why = op_check(l, op);

@@ -193,6 +193,8 @@ void lds_op_link(UbLds *l, LdsOp *op);
 void lds_op_give_up(UbLds *l, LdsOp *op, unsigned event);
 /* All of them; the transaction layer has none any more. */
 void lds_ops_drop(UbLds *l);
+/* The same, and nobody is told but who waits. */
+void lds_ops_free(UbLds *l);
 /* Requests that are not done and translated by tables before @epoch. */
 bool lds_ops_before(const UbLds *l, uint64_t epoch);
 /* Post what may be posted now. */

@@ -118,10 +118,14 @@ static void let_all_go(UbLds *l)
     }
 }
 
+/* There is no memory, interrupt nor turn of ours any more: only who waits is told. */
 void ub_lds_free(UbLds *l)
 {
     if (l) {
-        let_all_go(l);
+        lds_ops_free(l);
+        while (l->waits) {
+            lds_wait_give_up(l, l->waits, 0);
+        }
         g_free(l->matt);
         g_free(l);
     }

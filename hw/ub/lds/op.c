@@ -234,6 +234,18 @@ void lds_ops_drop(UbLds *l)
     }
 }
 
+void lds_ops_free(UbLds *l)
+{
+    while (l->first) {
+        UbLdsWait *w = l->first->wait;
+
+        if (w) {
+            lds_wait_end(l, w, UINT64_MAX);
+        }
+        op_free(l, l->first);
+    }
+}
+
 /* Not another byte to whom an entry named before: what it leads to may be somebody
  * else's by now. */
 void lds_matt_sweep(UbLds *l)

@@ -344,6 +344,58 @@ static void test_counts(void)
     bed_free(b);
 }
 
+/* Registers of an image are not written one by one: a vector that there is not ends it. */
+static void test_vector(void)
+{
+    const uint32_t dw = UB_CFG_CAP(UB_CFG1_BASE, UB_LDS_CAP) + UB_LDS_VD_VECTOR;
+    Bed *b = bed_new(ROW_BYPASS);
+    uint32_t *words = ub_space_state(b->space), n = 0;
+
+    ub_space_write(b->space, b->p->now, dw, 1023, 15);
+    g_assert_null(bed_migrate(b));
+    for (unsigned i = 0; i < ub_space_state_words(b->space); i++) {
+        if (words[i] == 1023) {
+            words[i] = 1024;
+            n += ub_space_read(b->space, dw) == 1024;
+        }
+    }
+    g_assert_cmpuint(n, >=, 1);
+    g_assert_nonnull(bed_migrate(b));
+    bed_free(b);
+}
+
+/* The device is taken away while stores and a command are under way: whoever waits is
+ * told, and memory, interrupts and turns, which may be gone, are left alone. */
+static void test_free(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+    UbLdsWait w[2] = { 0 };
+    uint64_t value;
+
+    b->p->filter = bed_lose_all;
+    bed_store(b, AT + 4096, 8, 1);
+    bed_store(b, bed_slot(0, UB_LDS_SLOT_ADDR), 8, AT);
+    bed_store(b, bed_slot(0, UB_LDS_SLOT_GO), 8, UB_TA_READ | 8 << 8);
+    g_assert_false(ub_lds_load(b->l, b->p->now, AT, 8, &w[0], &value));
+    g_assert_false(ub_lds_load(b->l, b->p->now, BED_CONTROL + UB_LDS_FENCE, 8,
+                               &w[1], &value));
+    bed_run(b, 1000);
+    bed_store(b, AT + 8192, 8, 1);
+    b->p->end[0].guest = NULL;
+    b->kicked = false;
+    ub_lds_free(b->l);
+    b->l = NULL;
+    for (unsigned i = 0; i < 2; i++) {
+        g_assert_true(w[i].ended);
+        g_assert_cmphex(w[i].value, ==, UINT64_MAX);
+    }
+    g_assert_cmpuint(b->ended, ==, 2);
+    g_assert_false(b->kicked);
+    g_assert_cmpuint(b->interrupts, ==, 0);
+    g_assert_cmphex(bed_event(b, 0, 0), ==, 0);
+    bed_free(b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -360,5 +412,7 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/edges/table", test_table);
     g_test_add_func("/lds/edges/counts", test_counts);
     g_test_add_func("/lds/edges/odd-base", test_odd_base);
+    g_test_add_func("/lds/edges/free", test_free);
+    g_test_add_func("/lds/edges/image/vector", test_vector);
     return g_test_run();
 }
