@@ -232,6 +232,54 @@ static void test_full(void)
     bed_free(b);
 }
 
+/* The same with the stores that were taken without room, as the machine stops, and the
+ * line that is open. */
+static void test_fullest(void)
+{
+    g_autofree uint8_t *data = NULL;
+    UbLdsWait w = { 0 };
+    UbLdsConfig cfg;
+    UbLdsState s;
+    size_t len;
+    Bed *b;
+
+    bed_config(&cfg);
+    cfg.loads = cfg.stores = 1;
+    b = bed_new_with(&cfg, pair_new(2, NULL), ROW_CTP);
+    b->p->filter = bed_lose_all;
+    bed_store(b, bed_slot(1, UB_LDS_SLOT_ADDR), 8, AT + 8192);
+    bed_store(b, bed_slot(1, UB_LDS_SLOT_GO), 8, UB_TA_READ | 8 << 8);
+    bed_store(b, AT, 8, 1);
+    bed_store(b, AT + 4096, 8, 2);
+    g_assert_false(ub_lds_store(b->l, b->p->now, AT + 16384, 8, 3, &w));
+    g_assert_true(ub_lds_store_anyway(b->l, b->p->now, &w));
+    data = bed_save(b, &len);
+    ub_ta_reset(b->p->end[0].ta);
+    g_assert_cmpstr(bed_restore(b, data, len), ==, NULL);
+    ub_lds_state(b->l, &s);
+    g_assert_cmpuint(s.under_way, ==, 4);
+    ub_lds_reset(b->l, b->p->now);
+    bed_free(b);
+}
+
+/* An atomic under way is done once, wherever it ends. */
+static void test_atomic_moves(void)
+{
+    Bed *b = bed_new(ROW_CTP);
+    uint8_t *mem = b->p->end[1].mem;
+
+    put_le64(mem + 128, 40);
+    bed_store(b, bed_slot(3, UB_LDS_SLOT_DATA), 8, 2);
+    bed_store(b, bed_slot(3, UB_LDS_SLOT_ADDR), 8, AT + 128);
+    bed_store(b, bed_slot(3, UB_LDS_SLOT_GO), 8, UB_TA_FETCH_ADD | 8 << 8);
+    g_assert_cmpstr(bed_migrate(b), ==, NULL);
+    g_assert_cmphex(bed_load(b, bed_slot(3, UB_LDS_SLOT_WAIT), 8), ==,
+                    UB_LDS_SLOT_DONE);
+    g_assert_cmphex(bed_load(b, bed_slot(3, UB_LDS_SLOT_RESULT), 8), ==, 40);
+    g_assert_cmphex(get_le64(mem + 128), ==, 42);
+    bed_free(b);
+}
+
 /* Another window takes it: with what is under way, and what is to be told by the next
  * fence. */
 static void test_other(void)
@@ -344,6 +392,40 @@ static void test_counts(void)
     bed_free(b);
 }
 
+/* Of an entry whose TokenValue does not count none is sent, though it has one. */
+static void test_no_token(void)
+{
+    Bed *b = bed_new(ROW_CTP);
+    uint8_t *e = bed_page(b, 16, PAIR_UBA, ROW_CTP + 1);
+
+    put_le64(e, UB_LDS_TYPE_PAGE | PAIR_UBA);
+    g_assert_cmphex(bed_load(b, AT, 8), ==, UINT64_MAX);
+    bed_event_is(b, 0, UB_LDS_EVENT_REMOTE, AT, false, UB_TAS_ABORT);
+    bed_count(b, UB_LDS_HITS_COUNT, 0);
+    g_assert_cmphex(bed_load(b, AT, 8), ==, UINT64_MAX);
+    bed_count(b, UB_LDS_HITS_COUNT, 1);
+    bed_free(b);
+}
+
+/* A hole in the last eight bytes of what is stored stays one. */
+static void test_last_hole(void)
+{
+    Bed *b = bed_new(ROW_CTP);
+    uint8_t *mem = b->p->end[1].mem;
+
+    memset(mem, 0xee, 128);
+    for (unsigned at = 0; at < 64; at += 8) {
+        bed_store(b, AT + at, 8, 0);
+    }
+    bed_store(b, AT + 64, 2, 0);
+    bed_store(b, AT + 68, 4, 0);
+    g_assert_cmpuint(bed_fence(b), ==, 0);
+    for (unsigned i = 0; i < 128; i++) {
+        g_assert_cmphex(mem[i], ==, i == 66 || i == 67 || i >= 72 ? 0xee : 0);
+    }
+    bed_free(b);
+}
+
 /* Registers of an image are not written one by one: a vector that there is not ends it. */
 static void test_vector(void)
 {
@@ -414,5 +496,9 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/edges/odd-base", test_odd_base);
     g_test_add_func("/lds/edges/free", test_free);
     g_test_add_func("/lds/edges/image/vector", test_vector);
+    g_test_add_func("/lds/edges/image/fullest", test_fullest);
+    g_test_add_func("/lds/edges/image/atomic", test_atomic_moves);
+    g_test_add_func("/lds/edges/no-token", test_no_token);
+    g_test_add_func("/lds/edges/last-hole", test_last_hole);
     return g_test_run();
 }

@@ -213,6 +213,55 @@ static void test_costs(void)
     bed_free(&b);
 }
 
+/* What a program's commands cost is of the turn's budget: it keeps nobody waiting. */
+static void test_user_costs(void)
+{
+    uint64_t ctx, cmd, cpl;
+
+    bed_open(&b, NULL);
+    ctx = ubm_alloc(&b.d, 64, 64);
+    cmd = ubm_alloc(&b.d, 4096, 4096);
+    cpl = ubm_alloc(&b.d, 4096, 4096);
+    ubm_word_put(&b.d, ctx, cmd | 3 << 2);
+    ubm_word_put(&b.d, ctx + 8, cpl | 3 << 2);
+    ubm_word_put(&b.d, ctx + 32, BED_TOKEN);
+    for (unsigned i = 0; i < 6; i++) {
+        ubm_word_put(&b.d, cmd + 16 * i, UBM_UCMD_PLBI_ALL);
+    }
+    ubm_write64(&b.d, UBM_UQ_CTX, ctx);
+    reg_put(UBM_UQ(0) + UBM_UQ_CMD_PI, 6);
+    for (unsigned n = 2; n <= 6; n += 2) {
+        g_assert_cmpint(ub_ummu_run(b.u, 100), ==, n < 6);
+        g_assert_cmpuint(reg(UBM_UQ(0) + UBM_UQ_CMD_CI), ==, n);
+    }
+    bed_free(&b);
+}
+
+/* An event says where a table is that is not in memory. */
+static void test_fetched(void)
+{
+    const uint64_t away = 1ull << 40;
+    uint32_t on;
+    const uint8_t *e;
+
+    bed_open(&b, NULL);
+    bed_change(&b, b.d.tect + 8, UBM_TECTE_TCT_PTR, away);
+    g_assert_cmpint(bed_read(&b, BED_UBA), ==, UB_UMMU_ABORT);
+    e = ubm_event(&b.d);
+    g_assert_cmphex(e[0], ==, UBM_EVT_TCT_FETCH);
+    g_assert_cmphex(get_le64(e + UBM_EVT_FETCH), ==,
+                    away + BED_TOKEN * UBM_TCTE);
+    on = reg(UBM_CR0);
+    reg_put(UBM_CR0, on & ~UBM_CR0_ENABLE);
+    ubm_write64(&b.d, UBM_TECT_BASE, away);
+    reg_put(UBM_CR0, on);
+    g_assert_cmpint(bed_read(&b, BED_UBA), ==, UB_UMMU_ABORT);
+    e = ubm_event(&b.d);
+    g_assert_cmphex(e[0], ==, UBM_EVT_TECT_FETCH);
+    g_assert_cmphex(get_le64(e + UBM_EVT_FETCH), ==, away);
+    bed_free(&b);
+}
+
 /* A queue that is given up in the middle of STALL_TERM begins the next one anew. */
 static void test_term_anew(void)
 {
@@ -339,6 +388,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ummu/kept/bits", test_bits);
     g_test_add_func("/ub/ummu/kept/image", test_image);
     g_test_add_func("/ub/ummu/kept/costs", test_costs);
+    g_test_add_func("/ub/ummu/kept/user-costs", test_user_costs);
+    g_test_add_func("/ub/ummu/kept/fetched", test_fetched);
     g_test_add_func("/ub/ummu/kept/term-anew", test_term_anew);
     g_test_add_func("/ub/ummu/kept/errors", test_errors);
     g_test_add_func("/ub/ummu/kept/bounds", test_bounds);
