@@ -85,6 +85,8 @@ static void test_control(void)
     g_assert_cmphex(bed_go(b, 0, BED_CONTROL, UB_TA_READ, 8, 0), ==, range);
     g_assert_cmphex(bed_go(b, 0, BED_CONTROL - 8, UB_TA_READ, 8, 0), ==,
                     UB_LDS_SLOT_DONE);
+    /* Nor into the next MiB, which leads elsewhere. */
+    g_assert_cmphex(bed_go(b, 0, AT + MIB - 1, UB_TA_READ, 2, 0), ==, range);
     bed_free(b);
 }
 
@@ -236,7 +238,7 @@ static void test_full(void)
  * line that is open. */
 static void test_fullest(void)
 {
-    g_autofree uint8_t *data = NULL;
+    g_autofree uint8_t *data = NULL, *more = NULL;
     UbLdsWait w = { 0 };
     UbLdsConfig cfg;
     UbLdsState s;
@@ -259,6 +261,25 @@ static void test_fullest(void)
     ub_lds_state(b->l, &s);
     g_assert_cmpuint(s.under_way, ==, 4);
     ub_lds_reset(b->l, b->p->now);
+    bed_free(b);
+    /* One command more. */
+    cfg.loads = 2;
+    b = bed_new_with(&cfg, pair_new(2, NULL), ROW_CTP);
+    b->p->filter = bed_lose_all;
+    for (unsigned i = 0; i < 2; i++) {
+        bed_store(b, bed_slot(i, UB_LDS_SLOT_ADDR), 8, AT + 8192);
+        bed_store(b, bed_slot(i, UB_LDS_SLOT_GO), 8, UB_TA_READ | 8 << 8);
+    }
+    bed_store(b, AT, 8, 1);
+    bed_store(b, AT + 4096, 8, 2);
+    g_assert_false(ub_lds_store(b->l, b->p->now, AT + 16384, 8, 3, &w));
+    g_assert_true(ub_lds_store_anyway(b->l, b->p->now, &w));
+    more = bed_save(b, &len);
+    bed_free(b);
+    cfg.loads = 1;
+    b = bed_new_with(&cfg, pair_new(2, NULL), ROW_CTP);
+    g_assert_cmpstr(bed_restore(b, more, len), ==,
+                    "more accesses under way than there may be");
     bed_free(b);
 }
 

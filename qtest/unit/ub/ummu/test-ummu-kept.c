@@ -237,6 +237,52 @@ static void test_user_costs(void)
     bed_free(&b);
 }
 
+/* A block of 4 KiB has the first 128 entries of the first table, and not one more. */
+static void test_last_entry(void)
+{
+    const uint64_t last = 127ull << 39;
+    UbmMapt m;
+
+    bed_open(&b, NULL);
+    ubm_multi(&m, &b.d, BED_TOKEN, 1, 4);
+    bed_change(&b, bed_tcte(&b, BED_TOKEN) + 24, UBM_TCTE_MAPT_BB_SZ, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t uba = last + ((uint64_t)i << 39);
+
+        ubm_map(&b.d, BED_TOKEN, uba, BED_PA, 4096, 0);
+        ubm_mapte(&b.d, m.block + UBM_MAPTE * (127 + i), UBM_MAPTE_V | UBM_RWA, 0,
+                  4095, BED_VALUE);
+    }
+    ub_ummu_turn(b.u);
+    g_assert_cmpint(bed_read(&b, last), ==, UB_UMMU_OK);
+    g_assert_cmpint(bed_read(&b, last + (1ull << 39)), ==, UB_UMMU_UNSUPPORTED);
+    g_assert_cmpuint(b.a.why, ==, UBM_WHY_MAPT_BLOCK);
+    bed_free(&b);
+}
+
+/* Who takes events up, or no longer, has the caches as they were; who turns off what they
+ * are made of has not. */
+static void test_cr0(void)
+{
+    UbUmmuConfig cfg;
+
+    ub_ummu_config_init(&cfg);
+    cfg.strict = true;
+    for (unsigned part = 0; part < 2; part++) {
+        uint32_t on;
+
+        bed_open(&b, &cfg);
+        g_assert_cmpint(bed_read(&b, BED_UBA), ==, UB_UMMU_OK);
+        bed_change(&b, bed_tcte(&b, BED_TOKEN), UBM_TCTE_V, 0);
+        on = reg(UBM_CR0);
+        reg_put(UBM_CR0, on ^ (part ? UBM_CR0_MAPT : UBM_CR0_EVTQ));
+        reg_put(UBM_CR0, on);
+        g_assert_cmpint(bed_read(&b, BED_UBA), ==,
+                        part ? UB_UMMU_UNSUPPORTED : UB_UMMU_OK);
+        bed_free(&b);
+    }
+}
+
 /* An event says where a table is that is not in memory. */
 static void test_fetched(void)
 {
@@ -389,6 +435,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ummu/kept/image", test_image);
     g_test_add_func("/ub/ummu/kept/costs", test_costs);
     g_test_add_func("/ub/ummu/kept/user-costs", test_user_costs);
+    g_test_add_func("/ub/ummu/kept/last-entry", test_last_entry);
+    g_test_add_func("/ub/ummu/kept/cr0", test_cr0);
     g_test_add_func("/ub/ummu/kept/fetched", test_fetched);
     g_test_add_func("/ub/ummu/kept/term-anew", test_term_anew);
     g_test_add_func("/ub/ummu/kept/errors", test_errors);
