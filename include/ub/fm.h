@@ -116,6 +116,7 @@ typedef struct UbFm {
     unsigned most;      /* nodes, 0: UB_FM_NODES */
     unsigned nodes;
     UbFmNode *node;     /* 0: our own controller */
+    uint16_t *by_guid;  /* the same, in the order of the bytes of their GUIDs */
     unsigned unanswered; /* neighbours that say nothing */
     unsigned ports;     /* of all nodes */
     unsigned asked;     /* neighbours, whether they answered or not */
@@ -146,6 +147,14 @@ int ub_fm_find(const UbFm *fm, UbId guid);
 static inline uint32_t ub_fm_at(const UbFm *fm, unsigned i)
 {
     return i ? fm->node[i].cna : 0;
+}
+/* A message to a node, as UbFmOps.message. */
+static inline int ub_fm_message(const UbFm *fm, unsigned i, UbMgmtId id,
+                                const uint8_t *pdu, unsigned len, uint8_t *answer,
+                                unsigned *answer_len)
+{
+    return fm->ops->message(fm->opaque, ub_fm_at(fm, i), id, pdu, len, answer,
+                            answer_len);
 }
 /* It is a switch by its GUID's type, or forwards by its registers. */
 bool ub_fm_is_switch(const UbFmNode *n);

@@ -37,8 +37,9 @@ static void forget_nodes(UbFm *fm)
     }
     free(fm->node);
     free(fm->by_cna);
+    free(fm->by_guid);
     fm->node = NULL;
-    fm->by_cna = NULL;
+    fm->by_cna = fm->by_guid = NULL;
     fm->nodes = fm->unanswered = fm->cnas = fm->ports = fm->asked = 0;
     fm->beyond = (UbFmBeyond) { 0 };
 }
@@ -51,14 +52,30 @@ void ub_fm_free(UbFm *fm)
     }
 }
 
-int ub_fm_find(const UbFm *fm, UbId guid)
+/* Where in UbFm.by_guid the first is that is not before @guid.  By order and not by a
+ * hash: GUIDs are what nodes say, and could be chosen to meet in one place of it. */
+static unsigned place_of(const UbFm *fm, UbId guid)
 {
-    for (unsigned i = 0; i < fm->nodes; i++) {
-        if (ub_id_same(fm->node[i].guid, guid)) {
-            return i;
+    unsigned lo = 0, hi = fm->nodes;
+
+    while (lo < hi) {
+        unsigned mid = (lo + hi) / 2;
+
+        if (memcmp(&fm->node[fm->by_guid[mid]].guid, &guid, sizeof(guid)) < 0) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
         }
     }
-    return UB_FM_NONE;
+    return lo;
+}
+
+int ub_fm_find(const UbFm *fm, UbId guid)
+{
+    unsigned at = place_of(fm, guid);
+
+    return at < fm->nodes && ub_id_same(fm->node[fm->by_guid[at]].guid, guid)
+           ? fm->by_guid[at] : UB_FM_NONE;
 }
 
 size_t ub_fm_bytes(const UbFm *fm)
@@ -71,7 +88,7 @@ size_t ub_fm_bytes(const UbFm *fm)
         bytes += n->ports * sizeof(*n->port);
         bytes += n->route ? fm->nodes * sizeof(*n->route) : 0;
     }
-    return bytes + fm->cnas * sizeof(*fm->by_cna);
+    return bytes + fm->cnas * sizeof(*fm->by_cna) + fm->nodes * sizeof(*fm->by_guid);
 }
 
 bool ub_fm_is_switch(const UbFmNode *n)
@@ -197,11 +214,33 @@ static bool ask_node(UbFm *fm, UbFmNode *n)
 
 /* ---- The fabric ---- */
 
+/* What @array becomes with room for @n of @size bytes. */
+static void *enlarge(void *array, unsigned n, size_t size)
+{
+    void *more = realloc(array, n * size);
+
+    if (!more) {
+        abort();
+    }
+    return more;
+}
+
+static void keep_node(UbFm *fm, const UbFmNode *n)
+{
+    unsigned at = place_of(fm, n->guid), more = fm->nodes + 1;
+
+    fm->node = enlarge(fm->node, more, sizeof(*fm->node));
+    fm->by_guid = enlarge(fm->by_guid, more, sizeof(*fm->by_guid));
+    memmove(fm->by_guid + at + 1, fm->by_guid + at,
+            (fm->nodes - at) * sizeof(*fm->by_guid));
+    fm->by_guid[at] = fm->nodes;
+    fm->node[fm->nodes++] = *n;
+}
+
 /* Ask a node that was not known, if it may be there; false: it is not added. */
 static bool add_node(UbFm *fm, const UbFmNode *fresh)
 {
     UbFmNode n = *fresh;
-    UbFmNode *more;
 
     n.stranger = n.way.hops && fm->admit && !fm->admit(fm->admitting, n.guid);
     if (!n.stranger && !ask_node(fm, &n)) {
@@ -209,12 +248,7 @@ static bool add_node(UbFm *fm, const UbFmNode *fresh)
         return false;
     }
     fm->ports += n.ports;
-    more = realloc(fm->node, (fm->nodes + 1) * sizeof(n));
-    if (!more) {
-        abort();
-    }
-    fm->node = more;
-    fm->node[fm->nodes++] = n;
+    keep_node(fm, &n);
     return true;
 }
 

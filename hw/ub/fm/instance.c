@@ -12,9 +12,7 @@ static int tell(UbFmPool *p, unsigned node, UbMgmtId id, const uint8_t *pdu,
 {
     uint8_t answer[UB_MGMT_PDU_MAX];
     unsigned answer_len = 0;
-    UbFm *fm = p->fm;
-    int status = fm->ops->message(fm->opaque, ub_fm_at(fm, node), id,
-                                  pdu, len, answer, &answer_len);
+    int status = ub_fm_message(p->fm, node, id, pdu, len, answer, &answer_len);
 
     if (p->step) {
         p->step(p->opaque, what, status);
@@ -51,7 +49,6 @@ int ub_fm_trust(UbFmPool *p, unsigned node, bool trusted)
 {
     uint8_t pdu[16] = { 0 }, answer[UB_MGMT_PDU_MAX] = { 0 };
     unsigned len = 0;
-    UbFm *fm = p->fm;
     int status;
 
     ub_mgmt_put(pdu, UB_MF_CFG_BYTE_EN, 0xf);
@@ -62,9 +59,8 @@ int ub_fm_trust(UbFmPool *p, unsigned node, bool trusted)
         return status;
     }
     /* A write of what is not there succeeds, too (§10.4.1). */
-    status = fm->ops->message(fm->opaque, ub_fm_at(fm, node),
-                              UB_MGMT_MSG_CFG0_READ, pdu, sizeof(pdu), answer,
-                              &len);
+    status = ub_fm_message(p->fm, node, UB_MGMT_MSG_CFG0_READ, pdu, sizeof(pdu),
+                           answer, &len);
     return status || ub_mgmt_get(answer, UB_MF_CFG_DONE_DATA) == trusted
            ? status : UB_MGMT_BAD_PARAMETER;
 }

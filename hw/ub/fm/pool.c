@@ -20,16 +20,6 @@ static int step(const UbFmPool *p, const char *what, int status)
     return status;
 }
 
-/* A message to a node; 0: our own. */
-static int tell(UbFmPool *p, unsigned node, UbMgmtId id, const uint8_t *pdu,
-                unsigned len, uint8_t *answer, unsigned *answer_len)
-{
-    UbFm *fm = p->fm;
-
-    return fm->ops->message(fm->opaque, ub_fm_at(fm, node), id, pdu,
-                            len, answer, answer_len);
-}
-
 /* ---- Registers of an Entity --------------------------------------------------------- */
 
 static int access_register(UbFmPool *p, unsigned node, unsigned entity,
@@ -46,7 +36,7 @@ static int access_register(UbFmPool *p, unsigned node, unsigned entity,
     ub_mgmt_put(pdu, UB_MF_CFG_BYTE_EN, 0xf);
     ub_mgmt_put(pdu, UB_MF_CFG_ADDRESS, dw);
     ub_mgmt_put(pdu, UB_MF_CFG_DATA, write ? *value : 0);
-    status = tell(p, node, id, pdu, sizeof(pdu), answer, &len);
+    status = ub_fm_message(p->fm, node, id, pdu, sizeof(pdu), answer, &len);
     if (!status && !write) {
         if (len < 4) {
             return UB_MGMT_UNKNOWN;
@@ -219,8 +209,8 @@ static int deregister(UbFmPool *p, const UbFmEntity *e, UbFmReason reason)
     ub_mgmt_put_id(pdu, UB_MF_DEREGISTER_EID, e->eid);
     ub_mgmt_put(pdu, UB_MF_DEREGISTER_REASON, reason);
     if (user >= 0) {
-        status = tell(p, user, UB_MGMT_MSG_DEREGISTER, pdu, sizeof(pdu), answer,
-                      &len);
+        status = ub_fm_message(p->fm, user, UB_MGMT_MSG_DEREGISTER, pdu, sizeof(pdu),
+                               answer, &len);
     }
     /* It did not have it, or an answer was lost. */
     return step(p, "deregister", status == UB_MGMT_ABSENT ? 0 : status);
@@ -270,7 +260,8 @@ static int register_with(UbFmPool *p, unsigned node, unsigned entity,
         ub_mgmt_put(pdu, UB_MF_REGISTER_SA0_HI + 3 * i, start[2 * i + 1]);
     }
     *asked = true;
-    status = tell(p, user, UB_MGMT_MSG_REGISTER, pdu, sizeof(pdu), answer, &len);
+    status = ub_fm_message(p->fm, user, UB_MGMT_MSG_REGISTER, pdu, sizeof(pdu), answer,
+                           &len);
     /* That it has it already is no failure by itself. */
     step(p, "register", status == UB_MGMT_EXISTS ? 0 : status);
     return status;

@@ -22,6 +22,7 @@ enum { MANAGER, SWITCH, ONE, TWO, NODES };
 typedef struct Bed {
     Fabric f;
     UbFm fm;
+    uint16_t by_guid[NODES];
     UbFmNode node[NODES];
     UbFmPort port[NODES][PORTS];
     UbFmPlug plug;
@@ -153,6 +154,7 @@ static Bed *bed_of(bool on, int64_t settle)
         b->node[i] = (UbFmNode) { .guid = n->guid, .cna = CNA(i),
                                   .reached = true, .ports = PORTS,
                                   .port = b->port[i] };
+        b->by_guid[i] = i;      /* they ascend */
         for (unsigned p = 0; p < PORTS; p++) {
             b->port[i][p].peer = UB_FM_NONE;
             b->power[p] = true;
@@ -163,7 +165,7 @@ static Bed *bed_of(bool on, int64_t settle)
     join(b, SWITCH, 2, TWO, 0);
     join(b, SWITCH, 3, TWO, 1);
     b->fm = (UbFm) { .ops = &fm_ops, .opaque = b, .nodes = NODES,
-                     .node = b->node };
+                     .node = b->node, .by_guid = b->by_guid };
     ub_shp_config_init(&b->cfg);
     b->cfg.settle = settle;
     g_assert_true(ub_shp_config_add(&b->cfg, on ? "1+" : "1"));

@@ -16,6 +16,7 @@ enum { SELF, SWITCH, STRANGER, NODES };
 typedef struct Bed {
     UbFm fm;
     UbFmNode node[NODES];
+    uint16_t by_guid[NODES];
     UbFmPort port[NODES][PORTS];
 } Bed;
 
@@ -37,13 +38,14 @@ static void bed_init(Bed *b)
 {
     static const unsigned kinds[NODES] = { 2, 3, 2 };
 
-    *b = (Bed) { .fm = { .nodes = NODES, .node = b->node } };
+    *b = (Bed) { .fm = { .nodes = NODES, .node = b->node, .by_guid = b->by_guid } };
     for (unsigned i = 0; i < NODES; i++) {
         b->node[i] = (UbFmNode) {
             .guid = guid(kinds[i], 0x12340000u + i), .way.hops = i,
             .cna = i == STRANGER ? 0 : 0x11 + i, .port = b->port[i],
             .stranger = i == STRANGER,
         };
+        b->by_guid[i] = i;      /* they ascend */
         for (unsigned p = 0; p < PORTS; p++) {
             b->port[i][p].peer = UB_FM_NONE;
         }
@@ -164,6 +166,8 @@ static void test_same(void)
     bed_init(&b);
     b.node[SELF] = a.node[SWITCH];
     b.node[SWITCH] = a.node[SELF];
+    b.by_guid[SELF] = SWITCH;
+    b.by_guid[SWITCH] = SELF;
     g_assert_true(ub_fm_same(&a.fm, &b.fm));
 }
 
