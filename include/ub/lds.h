@@ -97,6 +97,9 @@ void ub_lds_bind(UbLds *l, UbTa *ta);
 /* As after power-on: everything under way ends.  The transaction layer is reset by
  * its owner, before, and the registers with their space. */
 void ub_lds_reset(UbLds *l, int64_t now);
+/* Entity 0 was reset, and with it the registers: what is under way by entries of the
+ * UBFM's ends. */
+void ub_lds_reset_entity(UbLds *l);
 
 /* Where the window is among the host's addresses, from which the decoder takes
  * DECODER_MMIO_BA away. */

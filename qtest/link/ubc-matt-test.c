@@ -169,6 +169,27 @@ static void test_others(void)
     eng_stop(&p);
 }
 
+/* A load that nobody answers ends when the UBFM takes its entry away. */
+static void test_under_way(void)
+{
+    EngPair p = { 0 };
+    WinWait x;
+    Bed b;
+
+    start(&p, &b);
+    introduce(&b);
+    give(&b, 7, 0);
+    reaches(&b);
+    g_assert_cmphex(set_entry(&b, 7, 6, 0x77), ==, UB_MGMT_OK);
+    win_wait_begin(&x, &b.w, 8);
+    g_assert_cmphex(set_entry(&b, 7, 0, 0), ==, UB_MGMT_OK);
+    g_assert_cmphex(win_wait_end(&x), ==, UINT64_MAX);
+    g_assert_cmphex(win_event(&b.w), ==, UB_LDS_EVENT_STOPPED);
+    give(&b, 7, 0);
+    reaches(&b);
+    eng_stop(&p);
+}
+
 /* The table moves with its device. */
 static void test_moved(void)
 {
@@ -210,6 +231,51 @@ static void test_reset(void)
     eng_stop(&p);
 }
 
+/* And with ELR of Entity 0, after which it is still known who the UBFM is. */
+static void test_elr(void)
+{
+    EngPair p = { 0 };
+    WinWait x;
+    Bed b;
+
+    start(&p, &b);
+    introduce(&b);
+    give(&b, 63, 0);
+    reaches(&b);
+    g_assert_cmphex(set_entry(&b, 63, 6, 0x77), ==, UB_MGMT_OK);
+    win_wait_begin(&x, &b.w, 8);
+    g_assert_cmphex(tell(&b, true, UB_CFG1_BASE + UB_CFG1_ELR, 1), ==, UB_MGMT_OK);
+    g_assert_cmphex(win_wait_end(&x), ==, UINT64_MAX);
+    g_assert_cmphex(eng_counter(b.user, "window", "stopped"), ==, 1);
+    g_assert_cmphex(eng_counter(b.user, "window", "table-entries"), ==, 0);
+    g_assert_cmphex(win_load(&b.w, 8), ==, UINT64_MAX);
+    win_alloc(&b.w, b.user, 64);
+    win_enable(&b.w);
+    reaches_nothing(&b);
+    give(&b, 0, 0);
+    reaches(&b);
+    eng_stop(&p);
+}
+
+/* A host that may write CFG0 can forget who its UBFM is; then nobody writes the table, and
+ * what it says holds. */
+static void test_forgetful(void)
+{
+    EngPair p = { 0 };
+    Bed b;
+
+    start(&p, &b);
+    introduce(&b);
+    give(&b, 3, 0);
+    qubc_cfg_write(p.b.q, UB_CFG0_UBFM_CNA, 0);
+    g_assert_cmphex(set_entry(&b, 3, 0, 0), ==, UB_MGMT_NO_PERMISSION);
+    reaches(&b);
+    introduce(&b);
+    g_assert_cmphex(set_entry(&b, 3, 0, 0), ==, UB_MGMT_OK);
+    reaches_nothing(&b);
+    eng_stop(&p);
+}
+
 /* Without the property nothing of it is there. */
 static void test_driver(void)
 {
@@ -236,8 +302,11 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/ubc-matt/switch", test_switch);
     qtest_add_func("/ubc-matt/others", test_others);
+    qtest_add_func("/ubc-matt/under-way", test_under_way);
     qtest_add_func("/ubc-matt/moved", test_moved);
     qtest_add_func("/ubc-matt/reset", test_reset);
+    qtest_add_func("/ubc-matt/elr", test_elr);
+    qtest_add_func("/ubc-matt/forgetful", test_forgetful);
     qtest_add_func("/ubc-matt/driver", test_driver);
     return g_test_run();
 }

@@ -145,6 +145,15 @@ void ub_lds_reset(UbLds *l, int64_t now)
     }
 }
 
+void ub_lds_reset_entity(UbLds *l)
+{
+    lds_invalidate(l, 0, UINT32_MAX);
+    if (l->matt) {
+        l->matt->changed = UINT64_MAX;
+    }
+    l->ops.kick(l->opaque);
+}
+
 void ub_lds_state(const UbLds *l, UbLdsState *state)
 {
     *state = (UbLdsState){

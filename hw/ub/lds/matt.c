@@ -76,13 +76,14 @@ bool lds_matt_entry(const UbLds *l, unsigned i, LdsMattEntry *e)
     const UbSlice *s = l->matt->slice;
     unsigned at = UB_LDS_MATT_ENTRY(i);
 
+    /* A migration stream may have put there what no write can. */
     for (unsigned k = 0; k < ENTRY_DWORDS; k++) {
-        put_le32(e->bytes + 4 * k, ub_slice_get(s, at + k));
+        put_le32(e->bytes + 4 * k, ub_slice_get(s, at + k) & entry_rw[k]);
     }
-    e->first = ub_slice_get(s, at + 2);
-    e->last = ub_slice_get(s, at + 3);
-    e->cna = ub_slice_get(s, at + 6);
-    return ub_slice_get(s, at) & UB_LDS_TYPE;
+    e->first = get_le32(e->bytes + 8);
+    e->last = get_le32(e->bytes + 12);
+    e->cna = get_le32(e->bytes + 24);
+    return get_le32(e->bytes) & UB_LDS_TYPE;
 }
 
 int lds_matt_find(const UbLds *l, uint32_t mib, LdsMattEntry *e)

@@ -353,6 +353,7 @@ void ubc_window_bind(Ubc *ubc);
 void ubc_window_free(Ubc *ubc);
 /* Behind the floors below. */
 void ubc_window_reset(Ubc *ubc);
+void ubc_window_reset_entity(Ubc *ubc, unsigned entity);
 /* Bus mastering is off or on. */
 void ubc_window_pause(Ubc *ubc);
 /* The link of a port may have come or gone. */

@@ -43,6 +43,7 @@ static void reset_entity(Ubc *ubc, unsigned entity, UbSlice *cfg1,
 {
     if (w->dw == UB_CFG1_ELR && w->trigger) {
         ub_space_reset(ubc_space_of(ubc, entity), UB_SPACE_RESET_ENTITY, 0);
+        ubc_window_reset_entity(ubc, entity);
         ubc_cip_reset_entity(ubc, entity);
         ubc_usi_reset_entity(ubc, entity);
         ub_mgmt_reset_entity(ubc->mgmt, entity);

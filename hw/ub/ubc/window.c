@@ -213,6 +213,13 @@ void ubc_window_reset(Ubc *ubc)
     }
 }
 
+void ubc_window_reset_entity(Ubc *ubc, unsigned entity)
+{
+    if (ubc->lds && !entity) {
+        ub_lds_reset_entity(ubc->lds);
+    }
+}
+
 void ubc_window_pause(Ubc *ubc)
 {
     if (ubc->lds) {

@@ -279,6 +279,96 @@ static void test_migrate(void)
     }
 }
 
+/* A reset of Entity 0 empties the table, and what is under way by it ends. */
+static void test_elr(void)
+{
+    Bed *b = managed_bed(2);
+    UbLdsWait w = { 0 };
+    uint64_t value;
+
+    put_entry(b, 3, FIRST, FIRST, 1, PAIR_UBA);
+    g_assert_cmphex(bed_load(b, AT, 8), !=, UINT64_MAX);
+    b->p->filter = bed_lose_all;
+    g_assert_false(ub_lds_load(b->l, b->p->now, AT + 64, 8, &w, &value));
+    bed_store(b, AT + 0x1000, 8, 7);        /* not yet gone */
+    bed_turn(b);
+    ub_space_reset(b->space, UB_SPACE_RESET_ENTITY, 0);
+    ub_lds_reset_entity(b->l);
+    g_assert_true(b->kicked);
+    bed_turn(b);
+    g_assert_true(w.ended);
+    g_assert_cmphex(w.value, ==, UINT64_MAX);
+    bed_count(b, UB_LDS_STOPPED_COUNT, 2);
+    b->p->filter = NULL;
+    bed_run(b, 4 * BED_TIMEOUT);
+    g_assert_cmphex(get_le64(memory(b, 1) + 0x1000), ==, 0);
+    g_assert_cmphex(bed_fence(b), ==, 1);
+    bed_enable(b);
+    g_assert_cmphex(bed_load(b, AT + 64, 8), ==, UINT64_MAX);
+    bed_event_is(b, 0, UB_LDS_EVENT_RANGE, AT + 64, false, 0);
+    bed_free(b);
+}
+
+/* The words of entry @n as a migration stream loads them, past all rules of writes. */
+static uint32_t *words(Bed *b, unsigned n)
+{
+    const uint32_t mark = 0x5ca1ab1e;
+    uint32_t *w = ub_space_state(b->space);
+    unsigned i = 0;
+
+    put(b, place(n, 4), mark);
+    while (w[i] != mark) {
+        g_assert_cmpuint(++i, <, ub_space_state_words(b->space));
+    }
+    return w + i - 8;
+}
+
+/* What is reserved in an entry is nothing, whatever a stream says. */
+static void test_stream(void)
+{
+    Bed *b = managed_bed(2);
+    uint32_t *w, is[16];
+    UbLdsMap map;
+
+    w = words(b, 0);
+    put_entry(b, 0, FIRST, FIRST, 1, PAIR_UBA);
+    memcpy(is, w, sizeof(is));
+    for (unsigned k = 0; k < 16; k++) {
+        static const uint32_t more[16] = {
+            0xfffffefc, ~0u, 0xff000000, 0xff000000, 0xfff, 0, 0xff000000, 0x3fcfffff,
+            0, 0, 0, 0, 0xfff00000, 0, 0xffff0000, ~0u,
+        };
+
+        w[k] = is[k] | more[k];
+        ub_lds_reset(b->l, b->p->now);
+        put_le64(memory(b, 1) + 8, 0x100 + k);
+        g_assert_cmphex(bed_load(b, AT + 8, 8), ==, 0x100 + k);
+        w[k] = is[k];
+    }
+    for (unsigned k = 0; k < 16; k++) {
+        w[k] = ~0u;
+    }
+    ub_lds_reset(b->l, b->p->now);
+    g_assert_cmphex(bed_load(b, AT, 8), ==, UINT64_MAX);
+    g_assert_true(ub_lds_map(b->l, 0, &map));
+    g_assert_cmphex(map.first, ==, 0xffffff);
+    g_assert_cmphex(map.last, ==, 0xffffff);
+    g_assert_cmphex(map.cna, ==, 0xffffff);
+    g_assert_cmphex(map.uba, ==, 0xfffffffffffff000);
+    /* All of the window, and addresses that wrap. */
+    w[2] = 0;
+    memcpy(w + 6, is + 6, 10 * sizeof(*w));
+    for (unsigned i = 0; i < 4; i++) {
+        w[0] = i;
+        ub_lds_reset(b->l, b->p->now);
+        g_assert_cmphex(bed_load(b, AT, 8), ==, UINT64_MAX);
+        bed_event_is(b, 1 + i, i == UB_LDS_TYPE_RANGE ? UB_LDS_EVENT_REMOTE :
+                     i ? UB_LDS_EVENT_ENTRY : UB_LDS_EVENT_RANGE, AT, false,
+                     i == UB_LDS_TYPE_RANGE ? UB_TAS_ABORT : 0);
+    }
+    bed_free(b);
+}
+
 /* An access by a row of the driver's is no access of such a device. */
 static void test_images(void)
 {
@@ -305,6 +395,8 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/matt/registers", test_registers);
     g_test_add_func("/lds/matt/changed", test_changed);
     g_test_add_func("/lds/matt/migrate", test_migrate);
+    g_test_add_func("/lds/matt/elr", test_elr);
+    g_test_add_func("/lds/matt/stream", test_stream);
     g_test_add_func("/lds/matt/images", test_images);
     return g_test_run();
 }
