@@ -29,7 +29,7 @@ typedef struct UbFmMap {
  * the decoder is its driver's, or the node has another UBFM.
  */
 
-/* How many entries the table of @node has. */
+/* How many entries the table of @node has; 0: it is none that is known here. */
 int ub_fm_map_size(UbFm *fm, unsigned node, unsigned *entries);
 /* Entry @i.  ABSENT: it is empty. */
 int ub_fm_map_get(UbFm *fm, unsigned node, unsigned i, UbFmMap *map);
@@ -39,6 +39,14 @@ int ub_fm_map_add(UbFm *fm, unsigned node, const UbFmMap *map);
 /* The one that begins with MiB @first is no more, and its token is forgotten.
  * ABSENT: there is none. */
 int ub_fm_map_remove(UbFm *fm, unsigned node, uint32_t first);
+
+/*
+ * Entries of all nodes that lead to one that is gone are no more, for its CNA and EID
+ * become another's: to a CNA that nobody has, or that another one had in the fabric
+ * @before, which may be NULL.  Nothing is done while somebody does not say who it is.
+ * Returns how many entries it could not look at or remove.
+ */
+unsigned ub_fm_maps_drop(UbFm *fm, const UbFm *before);
 
 /* All of @node's, as text and as JSON.  Returns as above. */
 int ub_fm_maps_text(UbFm *fm, unsigned node, FILE *out);

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "ub/fm_matt.h"
 #include "ubfm-allow.h"
 #include "ubfm-part.h"
 #include "ubfm-plug.h"
@@ -447,6 +448,7 @@ static int manage(UbmsgDev *d, Options *o, UbfmAllow *allow)
             }
             if (o->service) {
                 refused += ubfm_pool_recover(d, fm, &o->pool);
+                refused += ub_fm_maps_drop(fm, before);
                 refused += ubfm_plug_survey(&plug, fm);
             }
             /* A service that is told to end did what it could. */

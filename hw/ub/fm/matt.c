@@ -53,11 +53,12 @@ static UbFmMap unpack(const uint32_t e[DWORDS])
     };
 }
 
-/* What registers keep of it is what was asked for. */
+/* What registers keep of it is what was asked for, and its addresses ascend. */
 static bool good(const UbFmMap *map)
 {
     return map->first <= map->last && map->last <= UB_LDS_MATT_MIB && map->cna &&
            map->cna <= UB_LDS_MATT_CNA && !(map->uba & ~UB_LDS_UBA) &&
+           map->uba <= -((uint64_t)(map->last - map->first + 1) << UB_LDS_PAGE_BITS) &&
            map->token_id <= 0xfffff;
 }
 
@@ -65,14 +66,18 @@ static bool good(const UbFmMap *map)
 
 int ub_fm_map_size(UbFm *fm, unsigned node, unsigned *entries)
 {
-    uint32_t features, size = 0;
+    uint32_t features, header = 0, size = 0;
     int status = get(fm, node, UB_CFG1_BASE + UB_CFG1_SUPPORTED_FEATURE, &features);
 
     if (!status && !(features &
                      UB_CFG1_SUPPORTED_FEATURE__DECODER_MATT_JURISDICTION)) {
         status = UB_MGMT_NO_PERMISSION;
     }
-    status = status ? status : get(fm, node, place(UB_LDS_MATT_SIZE), &size);
+    /* A slice of vendors: of another maker's something else may be there. */
+    status = status ? status : get(fm, node, place(0), &header);
+    if (!status && header == UB_LDS_MATT_USED << 4) {
+        status = get(fm, node, place(UB_LDS_MATT_SIZE), &size);
+    }
     /* What a node says of itself bounds nothing. */
     *entries = size < UB_LDS_MATT_ENTRIES ? size : UB_LDS_MATT_ENTRIES;
     return status;
@@ -128,6 +133,13 @@ int ub_fm_map_add(UbFm *fm, unsigned node, const UbFmMap *map)
     return status;
 }
 
+static int clear(UbFm *fm, unsigned node, unsigned i)
+{
+    int status = put(fm, node, place(UB_LDS_MATT_ENTRY(i)), 0);
+
+    return status ? status : put(fm, node, place(UB_LDS_MATT_ENTRY(i) + TOKEN), 0);
+}
+
 int ub_fm_map_remove(UbFm *fm, unsigned node, uint32_t first)
 {
     unsigned entries;
@@ -138,13 +150,68 @@ int ub_fm_map_remove(UbFm *fm, unsigned node, uint32_t first)
 
         status = ub_fm_map_get(fm, node, i, &has);
         if (!status && has.first == first) {
-            status = put(fm, node, place(UB_LDS_MATT_ENTRY(i)), 0);
-            return status ? status
-                          : put(fm, node, place(UB_LDS_MATT_ENTRY(i) + TOKEN), 0);
+            return clear(fm, node, i);
         }
         status = status == UB_MGMT_ABSENT ? UB_MGMT_OK : status;
     }
     return status ? status : UB_MGMT_ABSENT;
+}
+
+/* ---- Homes that are gone ---- */
+
+static int with_cna(const UbFm *fm, uint32_t cna)
+{
+    for (unsigned i = 0; fm && i < fm->nodes; i++) {
+        if (fm->node[i].cna == cna && !fm->node[i].stranger) {
+            return i;
+        }
+    }
+    return UB_FM_NONE;
+}
+
+/* Nobody has it any more, or another one than before. */
+static bool is_lost(const UbFm *fm, const UbFm *before, uint32_t cna)
+{
+    int was = with_cna(before, cna);
+
+    return with_cna(fm, cna) < 0 ||
+           (was >= 0 && ub_fm_find(fm, before->node[was].guid) < 0);
+}
+
+static unsigned drop_at(UbFm *fm, const UbFm *before, unsigned node)
+{
+    unsigned entries, failed = 0;
+    int size = ub_fm_map_size(fm, node, &entries);
+
+    if (size) {
+        return size < 0;    /* or there are none that are ours */
+    }
+    for (unsigned i = 0; i < entries; i++) {
+        UbFmMap map;
+        int status = ub_fm_map_get(fm, node, i, &map);
+
+        if (!status && is_lost(fm, before, map.cna)) {
+            status = clear(fm, node, i);
+        }
+        failed += status && status != UB_MGMT_ABSENT;
+        if (status < 0) {
+            break;          /* the others would only take as long */
+        }
+    }
+    return failed;
+}
+
+unsigned ub_fm_maps_drop(UbFm *fm, const UbFm *before)
+{
+    unsigned failed = 0;
+
+    /* Somebody who is linked and does not say who it is may be a home. */
+    for (unsigned i = 0; i < fm->nodes && !fm->unanswered; i++) {
+        if (fm->node[i].reached) {
+            failed += drop_at(fm, before, i);
+        }
+    }
+    return failed;
 }
 
 /* ---- Output ---- */

@@ -141,6 +141,14 @@ static void test_entries(void)
         odd.token_id = i == 5 ? 0x100000 : odd.token_id;
         g_assert_cmpint(ub_fm_map_add(b.fm, user, &odd), ==, UB_MGMT_BAD_PARAMETER);
     }
+    /* Addresses end with the last one. */
+    odd = map_to(&b, OTHER, 90, 91);
+    odd.uba = -2 * MIB + 4096;
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &odd), ==, UB_MGMT_BAD_PARAMETER);
+    odd.uba -= 4096;
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &odd), ==, UB_MGMT_OK);
+    leads(&b, 92 * MIB - 8, -8ull);
+    g_assert_cmpint(ub_fm_map_remove(b.fm, user, 90), ==, UB_MGMT_OK);
     for (unsigned i = 1; i < UB_LDS_MATT_ENTRIES; i++) {
         map = map_to(&b, OTHER, 99 + i, 99 + i);
         map.check = i & 1;
@@ -188,6 +196,107 @@ static void test_refused(void)
     leads(&b, 0, map.uba);
     b.w->f.node[USER].link[0].down = true;
     g_assert_cmpint(ub_fm_map_remove(b.fm, user, 0), <, 0);
+    close_bed(&b);
+}
+
+/* What another maker has in the place of the table is not written. */
+static void test_foreign(void)
+{
+    const uint32_t at = UB_CFG_CAP(UB_CFG1_BASE, UB_LDS_MATT_CAP);
+    UbSpaceDword dword[0x20] = { 0 };
+    UbSpaceSlice slice = { "VD", UB_SPACE_CFG1, UB_LDS_MATT_CAP, 0x20, dword, 0x20 };
+    unsigned other, entries;
+    UbFmMap map;
+    Node *n;
+    Bed b;
+
+    open_bed(&b);
+    other = node_of(&b, OTHER);
+    n = &b.w->f.node[OTHER];
+    for (unsigned i = 0; i < 0x20; i++) {
+        dword[i] = (UbSpaceDword){ .dw = i, .rw = i ? ~0u : 0,
+                                   .reset = i ? UB_LDS_MATT_ENTRIES : 0x20 << 4 };
+    }
+    g_assert_nonnull(ub_space_attach_at(n->space, at, &slice, NULL, NULL));
+    ub_slice_init(n->cfg1, UB_CFG1_SUPPORTED_FEATURE,
+                  UB_CFG1_SUPPORTED_FEATURE__DECODER_MATT_JURISDICTION, ~0u);
+    map = map_to(&b, USER, 0, 0);
+    g_assert_cmpint(ub_fm_map_size(b.fm, other, &entries), ==, UB_MGMT_OK);
+    g_assert_cmpuint(entries, ==, 0);
+    g_assert_cmpint(ub_fm_map_add(b.fm, other, &map), ==, UB_MGMT_NO_RESOURCE);
+    g_assert_cmpint(ub_fm_map_remove(b.fm, other, UB_LDS_MATT_ENTRIES), ==,
+                    UB_MGMT_ABSENT);
+    for (unsigned i = 1; i < 0x20; i++) {
+        g_assert_cmphex(ub_space_read(n->space, at + i), ==, UB_LDS_MATT_ENTRIES);
+    }
+    close_bed(&b);
+}
+
+/* A node's only link. */
+static void plug(Bed *b, unsigned i, bool in)
+{
+    Node *n = &b->w->f.node[i];
+
+    n->link[0].down = b->w->f.node[SWITCH].link[n->link[0].port].down = !in;
+}
+
+static UbFm *once_more(Bed *b, const UbFm *before)
+{
+    UbFm *fm = look(b->w);
+    UbFmPlan plan;
+
+    ub_fm_plan_init(&plan);
+    plan.upi = 5;
+    g_assert_cmpuint(ub_fm_bring_up(fm, &plan, before), ==, 0);
+    return fm;
+}
+
+/* What leads to a node that is gone leads nowhere before another one has its CNA. */
+static void test_lost(void)
+{
+    UbFm *now, *before;
+    UbFmMap map, far;
+    unsigned user;
+    Bed b;
+
+    open_bed(&b);
+    user = node_of(&b, USER);
+    map = map_to(&b, OTHER, 1, 2);
+    far = map_to(&b, MANAGER, 3, 3);
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &map), ==, UB_MGMT_OK);
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &far), ==, UB_MGMT_OK);
+    g_assert_cmpuint(ub_fm_maps_drop(b.fm, NULL), ==, 0);
+    g_assert_cmpuint(ub_fm_maps_drop(b.fm, b.fm), ==, 0);
+    leads(&b, 1 * MIB, map.uba);
+    plug(&b, OTHER, false);
+    now = once_more(&b, b.fm);
+    now->unanswered = 1;
+    g_assert_cmpuint(ub_fm_maps_drop(now, b.fm), ==, 0);
+    leads(&b, 1 * MIB, map.uba);
+    now->unanswered = 0;
+    g_assert_cmpuint(ub_fm_maps_drop(now, NULL), ==, 0);
+    leads(&b, 1 * MIB, 0);
+    leads(&b, 3 * MIB, far.uba);
+    g_assert_cmphex(ub_space_read(b.w->f.node[USER].space,
+                                  UB_CFG_CAP(UB_CFG1_BASE, UB_LDS_MATT_CAP) +
+                                  UB_LDS_MATT_ENTRY(0) + 13), ==, 0);
+    ub_fm_free(now);
+    /* It had the CNA of one that is gone. */
+    plug(&b, OTHER, true);
+    now = once_more(&b, NULL);
+    before = once_more(&b, now);
+    g_assert_cmpint(ub_fm_map_add(now, user, &map), ==, UB_MGMT_OK);
+    g_assert_cmpuint(ub_fm_maps_drop(now, before), ==, 0);
+    leads(&b, 1 * MIB, map.uba);
+    before->node[ub_fm_find(now, b.w->f.node[OTHER].guid)].guid.w[0] ^= 0x8000;
+    g_assert_cmpuint(ub_fm_maps_drop(now, before), ==, 0);
+    leads(&b, 1 * MIB, 0);
+    leads(&b, 3 * MIB, far.uba);
+    /* Who says nothing may have some. */
+    plug(&b, USER, false);
+    g_assert_cmpuint(ub_fm_maps_drop(now, before), ==, 1);
+    ub_fm_free(now);
+    ub_fm_free(before);
     close_bed(&b);
 }
 
@@ -313,6 +422,8 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/fm-matt/entries", test_entries);
     g_test_add_func("/ub/fm-matt/refused", test_refused);
+    g_test_add_func("/ub/fm-matt/foreign", test_foreign);
+    g_test_add_func("/ub/fm-matt/lost", test_lost);
     g_test_add_func("/ub/fm-matt/print", test_print);
     g_test_add_func("/ub/fm-matt/commands", test_commands);
     return g_test_run();
