@@ -99,6 +99,19 @@ static inline bool pci_master_read(PciMaster *m, dma_addr_t addr, void *buf,
 }
 
 /*
+ * @len bytes at @p, @at of @mr, were written: who follows changes is told, and code of
+ * theirs forgotten.  As address_space_unmap() does, which looks for the block anew, by
+ * the place in the host, in a list of all: that took longer than the copy of an entry.
+ */
+static inline void pci_master_written(MemoryRegion *mr, void *p, hwaddr at,
+                                      hwaddr len)
+{
+    MemoryRegionCache it = { .ptr = p, .mrs.mr = mr, .xlat = at, .is_write = true };
+
+    address_space_cache_invalidate(&it, 0, len);
+}
+
+/*
  * Write @len bytes at @addr.  If they are no memory, that is counted and logged.
  *
  * Four or eight bytes, aligned to their number, are one store that everything
@@ -119,15 +132,18 @@ static inline bool pci_master_write(PciMaster *m, dma_addr_t addr,
     } else {
         dma_barrier(as, DMA_DIRECTION_FROM_DEVICE);
     }
+    RCU_READ_LOCK_GUARD();
     while (len) {
-        hwaddr n = len;
-        /* No copy is lent: pci_master_init() has seen to that. */
-        void *p = address_space_map(as, addr, &n, true, PCI_MASTER_ATTRS);
+        hwaddr n = len, at;
+        MemoryRegion *mr = address_space_translate(as, addr, &at, &n, true,
+                                                   PCI_MASTER_ATTRS);
+        void *p;
 
-        if (unlikely(!p)) {
+        if (unlikely(!memory_access_is_direct(mr, true, PCI_MASTER_ATTRS))) {
             pci_master_refused(m, true, addr, len);
             return false;
         }
+        p = qemu_map_ram_ptr(mr->ram_block, at);
         if (word && n == 8) {
             stq_le_p(p, ldq_le_p(from));
         } else if (word && n == 4) {
@@ -135,7 +151,7 @@ static inline bool pci_master_write(PciMaster *m, dma_addr_t addr,
         } else {
             memcpy(p, from, n);
         }
-        address_space_unmap(as, p, n, true, n);
+        pci_master_written(mr, p, at, n);
         addr += n;
         from += n;
         len -= n;
