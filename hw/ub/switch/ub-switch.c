@@ -113,6 +113,19 @@ static bool parse_options(Options *o, int *argc, char ***argv)
     return true;
 }
 
+static void free_options(Options *o)
+{
+    g_strfreev(o->ports);
+    g_strfreev(o->slots);
+    g_strfreev(o->ethernet);
+    g_free(o->mac);
+    g_free(o->tls);
+    g_free(o->control);
+    g_free(o->config);
+    g_free(o->guid);
+    g_free(o->name);
+}
+
 static bool hex_guid(const char *text, uint8_t guid[16])
 {
     for (unsigned i = 0; i < 32; i++) {
@@ -303,19 +316,14 @@ static const char *start(Program *p, const Options *o)
     return NULL;
 }
 
-int main(int argc, char **argv)
+static int serve(const Options *o)
 {
-    Options o = { .time_scale = 10, .dll_time_scale = 1000, .entries = 4096,
-                  .mtu = 8192, .patience = 10, .settle = 100, .hold = 1000 };
     Program *p = g_new0(Program, 1);
     const char *why;
     Source signals;
 
-    if (!parse_options(&o, &argc, &argv)) {
-        return 2;
-    }
-    p->shm = !o.no_shm;
-    p->verbose = o.verbose;
+    p->shm = !o->no_shm;
+    p->verbose = o->verbose;
     p->control.fd = -1;
     for (unsigned i = 0; i < CLIENTS_MAX; i++) {
         p->client[i].source.fd = -1;
@@ -324,7 +332,7 @@ int main(int argc, char **argv)
     p->now = program_now();
     signals = watch_signals(p);
     source_watch(p, &signals, EPOLLIN);
-    why = start(p, &o);
+    why = start(p, o);
     if (!why) {
         run_loop(p);
     } else {
@@ -338,15 +346,16 @@ int main(int argc, char **argv)
     ub_switch_free(p->sw);
     close(signals.fd);
     close(p->epoll);
-    g_strfreev(o.ports);
-    g_strfreev(o.slots);
-    g_strfreev(o.ethernet);
-    g_free(o.mac);
-    g_free(o.control);
-    g_free(o.config);
-    g_free(o.guid);
-    g_free(o.name);
-    g_free(o.tls);
     g_free(p);
     return why ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    Options o = { .time_scale = 10, .dll_time_scale = 1000, .entries = 4096,
+                  .mtu = 8192, .patience = 10, .settle = 100, .hold = 1000 };
+    int status = parse_options(&o, &argc, &argv) ? serve(&o) : 2;
+
+    free_options(&o);
+    return status;
 }
