@@ -87,24 +87,25 @@ static const UbMgmtOps mgmt_ops = {
     .rule = manage_rule,
 };
 
+/* What came may have been about the port that it came by, or have given an address. */
+static void receive(UbSwitch *sw, int64_t now, CorePacket *pkt, const UbFlow *flow,
+                    void (*take)(UbMgmt *, int64_t, CorePacket *, const UbFlow *))
+{
+    sw->from = flow->port;
+    take(sw->mgmt, now, pkt, flow);
+    follow_cna(sw);
+}
+
 static void rx_message(void *opaque, int64_t now, CorePacket *pkt,
                        const UbFlow *flow)
 {
-    UbSwitch *sw = opaque;
-
-    sw->from = flow->port;
-    ub_mgmt_net_rx_message(sw->mgmt, now, pkt, flow);
-    follow_cna(sw);
+    receive(opaque, now, pkt, flow, ub_mgmt_net_rx_message);
 }
 
 static void rx_scan(void *opaque, int64_t now, CorePacket *pkt,
                     const UbFlow *flow)
 {
-    UbSwitch *sw = opaque;
-
-    sw->from = flow->port;
-    ub_mgmt_net_rx_scan(sw->mgmt, now, pkt, flow);
-    follow_cna(sw);
+    receive(opaque, now, pkt, flow, ub_mgmt_net_rx_scan);
 }
 
 void switch_manage_init(UbSwitch *sw)
