@@ -24,6 +24,151 @@ static const char *host_ask(Fabric *f, unsigned n, UbMgmtAddr *a, unsigned code,
 
 /* ---- Waiting ---- */
 
+static void wait_retry(void)
+{
+    Fabric f;
+    Answer a = { 0 };
+    UbMgmt *m;
+
+    line(&f);
+    m = f.node[0].m;
+    g_assert_cmpint(ub_mgmt_run(m, f.now), ==, INT64_MAX);
+    f.lossy = true;
+    g_assert_true(ub_mgmt_read(m, f.now, &fm_to_3, 0, 0xe, fabric_answer, &a));
+    g_assert_cmpint(ub_mgmt_run(m, f.now), ==, f.now + SECOND);
+    fabric_run(&f, SECOND - 1);
+    g_assert_cmpuint(ub_mgmt_counter(m, UB_MGMT_CNT_RETRIES), ==, 0);
+    f.lossy = false;
+    fabric_run(&f, 1);
+    g_assert_cmpuint(ub_mgmt_counter(m, UB_MGMT_CNT_RETRIES), ==, 1);
+    g_assert_cmpint(ub_mgmt_run(m, f.now), ==, f.now + SECOND);
+    fabric_pump(&f);
+    g_assert_cmpuint(a.calls, ==, 1);
+    g_assert_cmphex(get_be32(a.data), ==, 0x103);
+    g_assert_cmpint(ub_mgmt_run(m, f.now), ==, INT64_MAX);
+    fabric_free(&f);
+}
+
+/* As many as configured; a place is free again after the answer. */
+static void wait_bound(void)
+{
+    UbMgmtConfig cfg;
+    Fabric f;
+    Answer a = { 0 };
+    Node *n;
+
+    line(&f);
+    ub_mgmt_config_init(&cfg);
+    cfg.outstanding = 3;
+    n = fabric_add(&f, &cfg);
+    for (unsigned i = 0; i < 3; i++) {
+        g_assert_true(ub_mgmt_read(n->m, f.now, &fm_to_3, 0, 0, fabric_answer,
+                                   &a));
+    }
+    g_assert_false(ub_mgmt_read(n->m, f.now, &fm_to_3, 0, 0, fabric_answer,
+                                &a));
+    g_assert_cmpuint(ub_mgmt_waiting(n->m), ==, 3);
+    ub_mgmt_reset(n->m);
+    g_assert_cmpuint(ub_mgmt_waiting(n->m), ==, 0);
+    g_assert_true(ub_mgmt_read(n->m, f.now, &fm_to_3, 0, 0, fabric_answer,
+                               &a));
+    g_assert_cmpuint(a.calls, ==, 0);
+    fabric_free(&f);
+}
+
+/* Answers that nobody waits for, twice, from elsewhere, of another kind. */
+static void wait_forged(void)
+{
+    Fabric f;
+    Answer a = { 0 };
+    Flight *fl, again;
+    UbMgmt *m;
+
+    line(&f);
+    m = f.node[0].m;
+    g_assert_true(ub_mgmt_read(m, f.now, &fm_to_3, 0, 0xe, fabric_answer, &a));
+    fabric_land(&f, g_queue_pop_head(&f.under_way));
+    fl = g_queue_peek_head(&f.under_way);
+    again = *fl;
+    again.addr.msn++;
+    ub_mgmt_receive(m, f.now, &again.addr, again.data, again.len);
+    again = *fl;
+    again.addr.queue--;
+    ub_mgmt_receive(m, f.now, &again.addr, again.data, again.len);
+    again = *fl;
+    again.addr.scna = 0x12;
+    ub_mgmt_receive(m, f.now, &again.addr, again.data, again.len);
+    again = *fl;
+    again.data[0] ^= 0x10;
+    ub_mgmt_receive(m, f.now, &again.addr, again.data, again.len);
+    g_assert_cmpuint(a.calls, ==, 0);
+    g_assert_cmpuint(ub_mgmt_counter(m, UB_MGMT_CNT_DROP_UNASKED), ==, 4);
+    again = *fl;
+    fabric_pump(&f);
+    g_assert_cmpuint(a.calls, ==, 1);
+    ub_mgmt_receive(m, f.now, &again.addr, again.data, again.len);
+    g_assert_cmpuint(a.calls, ==, 1);
+    g_assert_cmpuint(ub_mgmt_counter(m, UB_MGMT_CNT_DROP_UNASKED), ==, 5);
+    g_assert_cmpuint(ub_mgmt_counter(m, UB_MGMT_CNT_RESPONSES), ==, 1);
+    g_assert_cmpuint(f.node[0].rules, ==, 5);
+    fabric_free(&f);
+}
+
+/* An answer's callback asks again. */
+static void ask_again(void *opaque, const uint8_t *data, size_t len,
+                      unsigned status)
+{
+    Fabric *f = opaque;
+
+    if (f->node[5].delivered++ < 3) {
+        g_assert_true(ub_mgmt_read(f->node[0].m, f->now, &fm_to_3, 0, 0,
+                                   ask_again, f));
+    }
+}
+
+static void wait_again(void)
+{
+    Fabric f;
+
+    line(&f);
+    g_assert_true(ub_mgmt_read(f.node[0].m, f.now, &fm_to_3, 0, 0, ask_again,
+                               &f));
+    fabric_pump(&f);
+    g_assert_cmpuint(f.node[5].delivered, ==, 4);
+    /* In vain, too. */
+    f.node[5].delivered = 0;
+    f.lossy = true;
+    g_assert_true(ub_mgmt_read(f.node[0].m, f.now, &fm_to_3, 0, 0, ask_again,
+                               &f));
+    for (unsigned i = 0; i < 12; i++) {
+        fabric_run(&f, SECOND);
+    }
+    g_assert_cmpuint(f.node[5].delivered, ==, 4);
+    g_assert_cmpuint(ub_mgmt_waiting(f.node[0].m), ==, 0);
+    fabric_free(&f);
+}
+
+/* Of ourselves. */
+static void ask_ourselves(void)
+{
+    Fabric f;
+    Answer a = { 0 };
+    UbMgmtAddr to = { .dcna = 0x10, .deid = 0x20, .mgmt = true };
+    UbMgmtAddr local = { .local = true, .mgmt = true };
+
+    line(&f);
+    g_assert_true(ub_mgmt_read(f.node[0].m, f.now, &to, 0, 0xe, fabric_answer,
+                               &a));
+    g_assert_cmpuint(a.calls, ==, 1);
+    g_assert_cmphex(get_be32(a.data), ==, 0x100);
+    g_assert_true(ub_mgmt_read(f.node[0].m, f.now, &local, 0, 0xf,
+                               fabric_answer, &a));
+    g_assert_cmpuint(a.calls, ==, 2);
+    g_assert_cmpuint(a.status, ==, 0);
+    g_assert_true(g_queue_is_empty(&f.under_way));
+    fabric_free(&f);
+}
+
 /* Of two that wait the earlier says when to come again; each has its tries. */
 static void wait_times(void)
 {
@@ -584,6 +729,11 @@ static void image_errors(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/mgmt/wait/retry", wait_retry);
+    g_test_add_func("/ub/mgmt/wait/bound", wait_bound);
+    g_test_add_func("/ub/mgmt/wait/forged", wait_forged);
+    g_test_add_func("/ub/mgmt/wait/again", wait_again);
+    g_test_add_func("/ub/mgmt/wait/ourselves", ask_ourselves);
     g_test_add_func("/ub/mgmt/wait/times", wait_times);
     g_test_add_func("/ub/mgmt/wait/together", wait_together);
     g_test_add_func("/ub/mgmt/wait/sent-again", sent_again);
