@@ -57,7 +57,7 @@ static void test_rtph(void)
             .psn = 11, .rspst = UB_RTPH_NAK, .rspinfo = UB_NAK_PSN },
           "0200abcdef1234560000000b60000000" },
         { { .opcode = UB_TPOP_SACK, .src = 0xabcdef, .dst = 0x123456,
-            .psn = 13 }, "0500abcdef1234560000000d00000000" },
+            .psn = 10 }, "0500abcdef1234560000000a00000000" },
         { { .opcode = UB_TPOP_CNP, .src = 1, .dst = 2 },
           "08000000010000020000000000000000" },
         { { .opcode = UB_TPOP_DATA, .ver = 2, .pad = 3, .nlp = 3, .src = 1,
