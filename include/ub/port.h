@@ -214,6 +214,11 @@ typedef struct UbPortStats {
 
 void ub_port_stats(const UbPort *p, UbPortStats *stats);
 
+/* How the floor above wants VLs served (§5.3.4): bit v of @strict, VL v before those with
+ * weights; shares of the others, 0 counts as 1.  What UbPortConfig.dll says besides, stays:
+ * a VL is strict by either, and shares multiply. */
+void ub_port_schedule(UbPort *p, uint16_t strict, const uint16_t weight[UB_VLS]);
+
 /* Another identity from the next HELLO and Param_Exchg on. */
 void ub_port_set_guid(UbPort *p, const uint8_t guid[16]);
 

@@ -33,6 +33,7 @@ typedef enum PortWish {
 
 struct UbPort {
     UbPortConfig conf;
+    uint16_t vl_strict, vl_weight[UB_VLS];  /* of the floor above; 0: 1 */
     UbPortOps ops;
     void *opaque;
     UbSpace *space;
@@ -64,6 +65,8 @@ struct UbPort {
 
 /* ---- port.c ---- */
 void port_kick(UbPort *p);
+/* What the floor above says of VLs, with what the configuration says. */
+void port_schedule(const UbPort *p, UbDllConfig *dll);
 
 /* ---- link.c ---- */
 /* Nothing is asked for any more. */

@@ -572,6 +572,28 @@ bool ub_port_enabled(const UbPort *p)
 
 /* ---- Packets ------------------------------------------------------------------ */
 
+void port_schedule(const UbPort *p, UbDllConfig *dll)
+{
+    const UbDllConfig *conf = &p->conf.dll;
+
+    dll->vl_strict = conf->vl_strict | p->vl_strict;
+    for (unsigned vl = 0; vl < UB_VLS; vl++) {
+        uint32_t share = MAX(conf->vl_weight[vl], 1u) * MAX(p->vl_weight[vl], 1u);
+
+        dll->vl_weight[vl] = MIN(share, UINT16_MAX);
+    }
+}
+
+void ub_port_schedule(UbPort *p, uint16_t strict, const uint16_t weight[UB_VLS])
+{
+    UbDllConfig dll = *ub_dll_config(p->dll);
+
+    p->vl_strict = strict;
+    memcpy(p->vl_weight, weight, sizeof(p->vl_weight));
+    port_schedule(p, &dll);
+    ub_dll_configure(p->dll, &dll);
+}
+
 UbPortSent ub_port_room(UbPort *p, unsigned vl)
 {
     return !p->dll_up ? UB_PORT_DOWN

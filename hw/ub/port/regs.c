@@ -81,6 +81,7 @@ const char *port_regs_dll(UbPort *p, UbDllConfig *dll)
     dll->block_timeout = conf->dll.block_timeout * conf->dll_time_scale;
     dll->port_idx = p->index;
     memcpy(dll->guid, conf->guid, sizeof(dll->guid));
+    port_schedule(p, dll);
     return ub_dll_config_check_values(dll);
 }
 

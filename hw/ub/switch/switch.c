@@ -438,6 +438,17 @@ UbSwitchConfig ub_switch_settings(const UbSwitch *sw)
     return cfg;
 }
 
+/* Packets leave for the wire by the data link layer's queues, one for each VL: what is to
+ * go first there is what is to go first here. */
+static void schedule_vls(UbSwitch *sw)
+{
+    const UbNetConfig *net = ub_net_config(sw->net);
+
+    for (unsigned i = 0; i < sw->conf.ports; i++) {
+        ub_port_schedule(sw->port[i].port, net->vl_strict, net->vl_weight);
+    }
+}
+
 const char *ub_switch_configure(UbSwitch *sw, const UbSwitchConfig *cfg)
 {
     const char *why = ub_net_configure(sw->net, &cfg->net);
@@ -446,6 +457,7 @@ const char *ub_switch_configure(UbSwitch *sw, const UbSwitchConfig *cfg)
     if (why) {
         return why;
     }
+    schedule_vls(sw);
     sw->conf.edge_auto = cfg->edge_auto;
     sw->conf.ip_notify = cfg->ip_notify;
     sw->conf.pass_dhcp = cfg->pass_dhcp;
@@ -523,6 +535,7 @@ UbSwitch *ub_switch_new(const UbSwitchConfig *cfg, const UbSwitchOps *ops,
             return NULL;
         }
     }
+    schedule_vls(sw);
     sw->running = false;
     return sw;
 }

@@ -311,6 +311,7 @@ static const char *make_endpoint(const char *spec, unsigned cna)
     if (!e->port || !e->node) {
         return why ? why : "the node cannot be";
     }
+    ub_port_schedule(e->port, nc.net.vl_strict, nc.net.vl_weight);
     ub_sec_set_entity(ub_node_sec(e->node), 0, &eid, 1);
     ub_net_set_primary(ub_node_net(e->node), cna);
     node_ip(cna, ip);

@@ -181,6 +181,7 @@ bool ubc_net_init(Ubc *ubc, const char **why)
     announce(ubc);
     for (unsigned i = 0; i < ubc->ports; i++) {
         ubc->end[i].came_tail = &ubc->end[i].came;
+        ub_port_schedule(ubc->end[i].port, conf.net.vl_strict, conf.net.vl_weight);
     }
     default_routes(ubc);
     ubc_net_follow(ubc);

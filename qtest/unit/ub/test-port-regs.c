@@ -539,6 +539,48 @@ static void test_scale(void)
     end_free(&two[1]);
 }
 
+static void shares(UbPortConfig *conf)
+{
+    conf->dll.vl_strict = 1 << 2;
+    conf->dll.vl_weight[1] = 3;
+    conf->dll.vl_weight[4] = 1000;
+}
+
+/* What the floor above says of VLs, with what the port has of its own; writes of other
+ * registers and a reset leave it. */
+static void test_schedule(void)
+{
+    uint16_t weight[UB_VLS] = { 5, 2, [4] = 1000 }, zeroes[UB_VLS] = { 0 };
+    const UbDllConfig *dll;
+    End two[2];
+
+    adjust = shares;
+    end_init(&two[0], &two[1], 0);
+    adjust = NULL;
+    dll = ub_dll_config(two[0].port->dll);
+    g_assert_cmphex(dll->vl_strict, ==, 4);
+    g_assert_cmpuint(dll->vl_weight[1], ==, 3);
+    ub_port_schedule(two[0].port, 1 << 7, weight);
+    for (unsigned i = 0; i < 3; i++) {
+        g_assert_cmphex(dll->vl_strict, ==, 0x84);
+        g_assert_cmpuint(dll->vl_weight[0], ==, 5);
+        g_assert_cmpuint(dll->vl_weight[1], ==, 6);
+        g_assert_cmpuint(dll->vl_weight[2], ==, 1);
+        g_assert_cmpuint(dll->vl_weight[4], ==, UINT16_MAX);
+        if (i == 0) {
+            set(&two[0], LINK + UB_LINK_DL_RETRY_CFG, 99);
+        } else {
+            ub_port_reset(two[0].port, now);
+        }
+    }
+    ub_port_schedule(two[0].port, 0, zeroes);
+    g_assert_cmphex(dll->vl_strict, ==, 4);
+    g_assert_cmpuint(dll->vl_weight[0], ==, 1);
+    g_assert_cmpuint(dll->vl_weight[1], ==, 3);
+    g_assert_cmpuint(dll->vl_weight[4], ==, 1000);
+    end_free(&two[0]);
+}
+
 static void other_phy(UbPortConfig *conf)
 {
     UbLmsmConfig *l = &conf->phy.lmsm;
@@ -611,6 +653,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/port/regs/eyes", test_eyes);
     g_test_add_func("/ub/port/regs/logs", test_logs);
     g_test_add_func("/ub/port/regs/scale", test_scale);
+    g_test_add_func("/ub/port/regs/schedule", test_schedule);
     g_test_add_func("/ub/port/regs/other-phy", test_other_phy);
     g_test_add_func("/ub/port/regs/mode-1", test_mode_1);
     return g_test_run();

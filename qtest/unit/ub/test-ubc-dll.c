@@ -532,16 +532,17 @@ static void test_mark_err(void)
     unpair(a, b);
 }
 
-/* A strict VL overtakes what waits on another; weights divide the rest. */
-static void test_scheduling(void)
+/* A strict VL overtakes what waits on another; weights divide the rest: by the settings of
+ * the data link layer, or of the network layer above it. */
+static void test_scheduling(gconstpointer network)
 {
     Side *a = &two[0], *b = &two[1];
     unsigned order[40] = { 0 }, first[3] = { 0 };
     UbcConfig conf;
 
     ubc_config_init(&conf);
-    conf.dll.vl_strict = 1 << 2;
-    conf.dll.vl_weight[1] = 4;
+    *(network ? &conf.node.net.vl_strict : &conf.dll.vl_strict) = 1 << 2;
+    (network ? conf.node.net.vl_weight : conf.dll.vl_weight)[1] = 4;
     pair(a, b, &conf);
     g_assert_true(run_until(a, b, both_up, 60 * SECOND));
     run_until(a, b, never, SECOND / 10);
@@ -638,7 +639,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ubc/dll/tx-share", test_tx_share);
     g_test_add_func("/ub/ubc/dll/thresholds", test_thresholds);
     g_test_add_func("/ub/ubc/dll/mark-err", test_mark_err);
-    g_test_add_func("/ub/ubc/dll/scheduling", test_scheduling);
+    g_test_add_data_func("/ub/ubc/dll/scheduling", NULL, test_scheduling);
+    g_test_add_data_func("/ub/ubc/dll/scheduling-above", "", test_scheduling);
     g_test_add_func("/ub/ubc/dll/crc-cover", test_crc_cover);
     g_test_add_func("/ub/ubc/dll/counters", test_counters);
     return g_test_run();
