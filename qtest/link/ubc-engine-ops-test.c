@@ -168,14 +168,23 @@ static void run_send(EngPair *p, const Op *op, unsigned status)
     }
 }
 
+/* Nobody answers, nor says that the token is wrong (§7.4.4.1). */
 static void run_prefetch(EngPair *p, const Op *op, unsigned status)
 {
     uint64_t before = eng_counter(&p->b, "transaction", "prefetches");
+    uint64_t answers = eng_counter(&p->b, "transaction", "tx-responses");
 
-    finish(p, entry(p, op, 0, LEN & ~63), status);
-    if (!status) {
-        QUBC_WAIT(eng_counter(&p->b, "transaction", "prefetches") ==
-                  before + 1);
+    for (unsigned wrong = 0; wrong < 2; wrong++) {
+        uint8_t *s = entry(p, op, 0, LEN & ~63);
+
+        put_le32(s + UBQ_SQE_TOKEN_VALUE, ENG_TOKEN + wrong);
+        finish(p, s, status);
+        if (!status) {
+            QUBC_WAIT(eng_counter(&p->b, "transaction", "prefetches") ==
+                      before + 1 + wrong);
+            g_assert_cmpuint(eng_counter(&p->b, "transaction", "tx-responses"), ==,
+                             answers);
+        }
     }
 }
 

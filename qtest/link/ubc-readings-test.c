@@ -1,12 +1,12 @@
 /*
  * Where documents contradict themselves: each reading that a property chooses, as the wire
- * and the memory of two machines have it (docs/decisions/ub-ta.rst).
+ * and the memory of two machines have it (docs/decisions/ub-ta.rst, ub-tp.rst).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "ubc-raw.h"
 #include "ubc-watch.h"
 #include "ub/tah.h"
-#include "ub/tp_format.h"
 
 #define UPI32 (4 + 32)      /* UPIH, EIDH of 256 bits */
 #define HEAD16 (UB_NTH16_SIZE + UB_CTPH_LEN + UPI32)
@@ -267,6 +267,49 @@ static void test_atomics(void)
     }
 }
 
+/* Atomic_store without UDETAH, which no engine sends: refused, or it adds. */
+static void test_store_default(void)
+{
+    const UbNth nth = { .scna = 1, .dcna = 2, .nlp = UB_NLP_CTPH };
+    const uint32_t tah = UB_NTH16_SIZE + UB_CTPH_LEN + UPI32, all = tah + 8 + 4 + 16 + 4 + 16;
+
+    for (unsigned on = 0; on < 2; on++) {
+        uint8_t p[128] = { 0 }, *t = p + tah, *at;
+        uint32_t pad = -(all - UB_NTH16_SIZE) & 3, len;
+        const uint8_t *r;
+        Watch w;
+
+        begin(&w, &(EngPlan){ .carrier = ENG_CTP }, "ta-store-default-add=on", on);
+        at = w.p.b.drv.memory + w.p.b.room;
+        put_le64(at, WAS);
+        ub_nth16_put(p, &nth);
+        p[UB_NTH16_SIZE] = UB_CTPOP_DATA << 6 | pad << 4 | UB_TPH_UPI32;
+        p[UB_NTH16_SIZE + UB_CTPH_LEN + 3] = 1;             /* UPI */
+        p[UB_NTH16_SIZE + UB_CTPH_LEN + 4 + 15] = 1;        /* SEID, DEID */
+        p[UB_NTH16_SIZE + UB_CTPH_LEN + 4 + 31] = 2;
+        t[0] = UB_TA_ATOMIC_STORE;
+        t[1] = 0x18;                                        /* EE_bits 01, TV_EN */
+        stl_be_p(t + 4, w.p.a.queue.id);
+        stq_be_p(t + 12, ENG_UBA);                          /* behind TAIDETAH */
+        stl_be_p(t + 20, ENG_SEGMENT << 8);
+        stl_be_p(t + 24, 8);
+        stl_be_p(t + 28, ENG_TOKEN);
+        put_le64(t + 32, ONE);
+        raw_seal(UB_LPH_CNA16, p, all + pad);
+        raw_open(&w.p.a);
+        raw_send(&w.p.a, UB_LPH_CNA16, p, all + pad + UB_ICRC_SIZE);
+        QUBC_WAIT(eng_counter(&w.p.b, "transaction", "tx-responses") == 1);
+        g_assert_cmphex(ldq_le_p(at), ==, on ? WAS + ONE : WAS);
+        raw_close(&w.p.a);
+        watch_look(&w);
+        r = tah16(w.came, 0, &len);
+        g_assert_cmphex(r[0], ==, UB_TA_ATOMIC_RESPONSE);
+        /* Completer Error, Unsupported Request. */
+        g_assert_cmphex(r[4], ==, on ? 0 : 3 << 5 | 1);
+        watch_end(&w);
+    }
+}
+
 /* A request that comes twice by CTP is executed once, or each time. */
 static void test_dedupe(void)
 {
@@ -291,6 +334,90 @@ static void test_dedupe(void)
     }
 }
 
+/* ---- The transport --------------------------------------------------------------------------- */
+
+#define FIRST_A 100u
+#define FIRST_B 7u
+#define PACKETS 40u
+#define LOST 3u         /* of them */
+
+/* Maps of TPSACKs: bit 0 is the last bit of the first word, or of the first byte (§6.2.3). */
+static void test_sack_order(void)
+{
+    for (unsigned on = 0; on < 2; on++) {
+        EngChannel c = { .flags = UBQ_CH_SELECTIVE | UBQ_CH_FAST | UBQ_CH_OOO,
+                         .mtu = 1024, .tx = FIRST_A, .rx = FIRST_B };
+        unsigned maps = 0;
+        Watch w;
+
+        begin(&w, &(EngPlan){ .carrier = ENG_CTP }, "tp-sack-lsb-first=on", on);
+        eng_channel(&w.p.a, &c);
+        c.tx = FIRST_B;
+        c.rx = FIRST_A;
+        eng_channel(&w.p.b, &c);
+        eng_set_faults(&w.p.b, false, "'kind': 'rtp', 'psn': 103, 'nth': 1,"
+                       " 'action': 'drop'");
+        eng_fill(&w.p.a, PACKETS * 1024, 3);
+        do_one(&w, UB_TA_WRITE, 0, PACKETS * 1024);
+        eng_check(&w.p.b, PACKETS * 1024, 3);
+        /* The map is understood: none but the lost one is sent again. */
+        g_assert_cmpuint(eng_counter(&w.p.a, "transport", "tx-resent"), ==, 1);
+        watch_look(&w);
+        for (unsigned i = 0; i < watch_packets(w.came, UB_LPH_CNA24); i++) {
+            const uint8_t *h = watch_packet(w.came, UB_LPH_CNA24, i)->p + UB_NTH24_SIZE;
+            const uint8_t *e = h + UB_RTPH_LEN;
+            uint32_t behind = (ldl_be_p(e) & 0xffffff) - (FIRST_A + LOST - 1);
+
+            if ((h[0] & 0x7f) != UB_TPOP_SACK ||
+                (ldl_be_p(h + 8) & 0xffffff) != FIRST_A + LOST - 1) {
+                continue;
+            }
+            for (unsigned n = 0; n < 64; n++) {
+                bool bit = (on ? e[4 + n / 8] : e[4 + (n / 8 ^ 3)]) >> n % 8 & 1;
+
+                g_assert_cmpint(bit, ==, n != 1 && n <= behind);
+            }
+            maps++;
+        }
+        g_assert_cmpuint(maps, >, 0);
+        watch_end(&w);
+    }
+}
+
+/* A PSN that is expected, with a TPMSN that is not: dropped, or received (B.2.3). */
+static void test_msn(void)
+{
+    static const uint8_t zeroes[16];
+    const UbRtph h = { .opcode = UB_TPOP_DATA, .last = true, .ack_req = true,
+                       .src = ENG_TPN, .dst = ENG_TPN, .psn = FIRST_B, .msn = 5 };
+
+    for (unsigned off = 0; off < 2; off++) {
+        unsigned acks = 0;
+        Watch w;
+
+        begin(&w, &(EngPlan){ .carrier = ENG_CTP }, "tp-msn-check=off", off);
+        eng_channel(&w.p.a, &(EngChannel){ .flags = UBQ_CH_FAST, .tx = FIRST_A,
+                                           .rx = FIRST_B });
+        raw_open(&w.p.b);
+        raw_rtp(&w.p.b, &h, zeroes, sizeof(zeroes));
+        QUBC_WAIT(eng_counter(&w.p.a, "transport", off ? "tx-tpack" : "drop-tpmsn") == 1);
+        g_assert_cmpuint(eng_counter(&w.p.a, "transport", "rx-rtp"), ==, off);
+        raw_close(&w.p.b);
+        watch_look(&w);
+        for (unsigned i = 0; i < watch_packets(w.sent, UB_LPH_CNA24); i++) {
+            const uint8_t *p = watch_packet(w.sent, UB_LPH_CNA24, i)->p + UB_NTH24_SIZE;
+
+            if ((p[0] & 0x7f) == UB_TPOP_ACK) {
+                g_assert_cmphex(ldl_be_p(p + 8) & 0xffffff, ==, FIRST_B);
+                g_assert_cmphex(ldl_be_p(p + 12) & 0xffffff, ==, 5);
+                acks++;
+            }
+        }
+        g_assert_cmpuint(acks, ==, off);
+        watch_end(&w);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -303,6 +430,9 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-readings/uno", test_uno);
     qtest_add_func("/ubc-readings/notify", test_notify);
     qtest_add_func("/ubc-readings/atomics", test_atomics);
+    qtest_add_func("/ubc-readings/store-default", test_store_default);
     qtest_add_func("/ubc-readings/dedupe", test_dedupe);
+    qtest_add_func("/ubc-readings/sack-order", test_sack_order);
+    qtest_add_func("/ubc-readings/msn", test_msn);
     return g_test_run();
 }

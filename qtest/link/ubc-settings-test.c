@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "ubc-raw.h"
 #include "ubc-watch.h"
 #include "switch-fabric.h"
 #include "ubc-msg.h"
@@ -99,6 +100,144 @@ static void test_dscp_sl(void)
         g_assert_cmpuint(s->vl, ==, 3);
     }
     watch_end(&w);
+}
+
+#define EACH 20u        /* packets of a VL; none of them waits for credits */
+
+/* VL0 and VL1 have as much to send at the same time: how much of VL0 has come when the
+ * last of VL1 has. */
+static unsigned before_last(const char *props)
+{
+    Link l = { .props = props };
+    unsigned zeroes = 0, left = EACH;
+
+    link_start(&l);
+    for (unsigned n = 0; n < 2 * EACH; n++) {
+        qubc_post(l.a, 0, UBC_RING_TX, QUBC_TX_BUF(0), 3000,
+                  3 | (n >= EACH) << UBC_DESC_VL_SHIFT);
+    }
+    qubc_doorbell(l.a, 0, UBC_RING_TX);
+    QUBC_WAIT(qubc_status(l.b, 0, UBC_RING_RX, 2 * EACH - 1));
+    for (unsigned n = 0; left; n++) {
+        const uint8_t *desc = l.b->ram->at + QUBC_RX_RING(0) + n * UBC_DESC_SIZE;
+        bool one = lduw_le_p(desc + 12) & UBC_DESC_VL;
+
+        g_assert_cmpuint(n, <, 2 * EACH);
+        left -= one;
+        zeroes += !one;
+    }
+    link_stop(&l);
+    return zeroes;
+}
+
+/* By turns; by weight, in turns of three packets of one and twelve of the other; strictly. */
+static void test_vl_order(void)
+{
+    g_assert_cmpuint(before_last(NULL), >=, EACH - 5);
+    g_assert_cmpuint(before_last("net-vl-weight=1=4"), <=, EACH / 2 + 3);
+    g_assert_cmpuint(before_last("net-vl-strict=2"), <=, 3);
+}
+
+#define CROWD 32u               /* Writes of CROWD_LEN in each VL */
+#define CROWD_LEN 65536u
+#define CROWD_PACKETS (CROWD * CROWD_LEN / 4096)
+#define OTHER_DEST (ENG_DEST + 1)   /* by SL 4 */
+/* Of which a switch takes the same; a sends them by turns. */
+#define TWO_VLS ",net-sl-vl=0=1:4=2,ta-quantum=1"
+
+/* The switch takes no more from a. */
+static bool is_full(Fabric *f, uint64_t *was)
+{
+    uint64_t now = switch_counter(&f->sw, 0, "rx-packets");
+    bool same = now == *was;
+
+    *was = now;
+    g_usleep(300000);
+    return same;
+}
+
+/* What a has for b by VL1 and VL2 while b stands, and what comes then: by how many packets
+ * VL @first is before the other at most. */
+static int crowd(const char *setting, unsigned first)
+{
+    g_autoptr(GArray) sent = g_array_new(false, false, sizeof(Seen));
+    g_autoptr(GArray) came = g_array_new(false, false, sizeof(Seen));
+    g_autofree char *pcap = NULL, *props = NULL, *text = NULL;
+    g_autofree gchar *seen = NULL;
+    int ahead = 0, most = 0;
+    uint64_t took = UINT64_MAX;
+    UbqQueue queue[2];
+    uint8_t cmd[UBQ_CMD];
+    UbqPeer peer = eng_peer(2, 0);
+    gsize size;
+    Fabric f;
+    Eng *a = &f.e[0];
+
+    g_test_message("%s", setting);
+    fabric_start(&f, TWO_VLS);
+    qubc_stop(f.q[1]);
+    pcap = g_strdup_printf("%s/b", f.dir);
+    props = g_strdup_printf(TWO_VLS ",init-credit=4000,pcap=%s", pcap);
+    f.props = props;
+    fabric_node(&f, 1);
+    fabric_wait(&f);
+    fabric_engines(&f, &(EngPlan){ .carrier = ENG_CTP });
+    text = g_strdup_printf("{ 'execute': 'configure', 'arguments': { %s } }", setting);
+    qobject_unref(switch_command(&f.sw, text));
+    ubq_dest(&a->drv, OTHER_DEST, ENG_CTP, 0, &peer);
+    ubq_cmd_init(cmd, OTHER_DEST, 0);
+    g_assert_cmpuint(ubq_command(&a->drv, UBQ_OP_DEST_QUERY, cmd), ==, UBQ_RESULT_OK);
+    put_le32(cmd + UBQ_CMD_RESULT, 0);
+    cmd[UBQ_DST_WAY + UBQ_WAY_SL] = 4;
+    g_assert_cmpuint(ubq_command(&a->drv, UBQ_OP_DEST_SET, cmd), ==, UBQ_RESULT_OK);
+    queue[0] = a->queue;
+    ubq_queue_open(&queue[1], &a->drv, &a->cq, &a->cq, UB_ROI, 0);
+    qtest_qmp_assert_success(f.q[0]->qts, "{ 'execute': 'stop' }");
+    qtest_qmp_assert_success(f.q[1]->qts, "{ 'execute': 'stop' }");
+    for (unsigned i = 0; i < 2 * CROWD; i++) {
+        uint8_t *s;
+
+        a->queue = queue[i & 1];
+        s = eng_sqe(a, UB_TA_WRITE, 0, CROWD_LEN, 1);
+        put_le32(s + UBQ_SQE_DEST, i & 1 ? OTHER_DEST : ENG_DEST);
+        ubq_post(&a->queue, s, 1);
+        queue[i & 1] = a->queue;
+    }
+    qtest_qmp_assert_success(f.q[0]->qts, "{ 'execute': 'cont' }");
+    QUBC_WAIT(is_full(&f, &took));
+    qtest_qmp_assert_success(f.q[1]->qts, "{ 'execute': 'cont' }");
+    for (unsigned i = 0; i < 2 * CROWD; i++) {
+        eng_complete(a, UBQ_STATUS_OK);
+    }
+    qubc_stop(f.q[1]);
+    g_assert_true(g_file_get_contents(pcap, &seen, &size, NULL));
+    watch_read(seen, size, 0, sent, came);
+    unlink(pcap);
+    qubc_stop(f.q[0]);
+    switch_stop(&f.sw);
+    g_assert_cmpint(rmdir(f.dir), ==, 0);
+    g_free(f.dir);
+    for (unsigned i = 0; i < 2 * CROWD_PACKETS; i++) {
+        ahead += watch_packet(came, UB_LPH_CNA16, i)->vl == first ? 1 : -1;
+        most = MAX(most, ahead);
+    }
+    g_assert_cmpint(ahead, ==, 0);
+    g_test_message("VL%u: %d", first, most);
+    return most;
+}
+
+/* The same at a switch, which is told while it runs.  Of each VL its links have room for
+ * some 20 packets, which wait in it: they go by turns of two or three, by weight, strictly. */
+static void test_vl_switch(void)
+{
+    if (!switch_program()) {
+        g_test_skip("ub-switch is not built");
+        return;
+    }
+    g_assert_cmpint(crowd("'vl-strict': 0", 1), <, 10);
+    g_assert_cmpint(crowd("'vl-weight': [1,8,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", 1), >, 12);
+    g_assert_cmpint(crowd("'vl-weight': [1,1,8,1,1,1,1,1,1,1,1,1,1,1,1,1]", 2), >, 12);
+    g_assert_cmpint(crowd("'vl-strict': 4", 2), >, 12);
 }
 
 /* ---- Deadlocks (§5.3.6) ------------------------------------------------------------ */
@@ -284,6 +423,53 @@ static void test_icrc_scan(void)
     g_assert_cmpuint(len[0], >, 0);
     g_assert_cmpuint(len[1], ==, len[0] + UB_ICRC_SIZE);
     g_assert_cmpuint(other[0], ==, other[1]);
+}
+
+/* What is wrong already: who it is for finds out, or a switch on the way (§5.3.7). */
+static void test_icrc_transit(void)
+{
+    static const char *const on[] = {
+        "{ 'execute': 'configure', 'arguments': { 'icrc-transit': false } }",
+        "{ 'execute': 'configure', 'arguments': { 'icrc-transit': true } }",
+    };
+    UbNth nth = { .scna = 1, .dcna = 2, .nlp = UB_NLP_CTPH };
+    uint8_t p[64] = { 0 };
+    uint64_t ends = 0;
+    Fabric f;
+
+    if (!switch_program()) {
+        g_test_skip("ub-switch is not built");
+        return;
+    }
+    fabric_start(&f, "");
+    fabric_engines(&f, &(EngPlan){ .carrier = ENG_CTP });
+    ub_nth16_put(p, &nth);
+    p[UB_NTH16_SIZE] = UB_TPH_UPI32;
+    raw_seal(UB_LPH_CNA16, p, 48);
+    p[40] ^= 1;
+    /* The rings that the fabric has opened are for IP. */
+    qubc_pair_write(f.q[0], 0, UBC_RING_RX + UBC_RING_CTRL, 0);
+    raw_close(&f.e[0]);
+    for (unsigned i = 0; i < 4; i++) {
+        uint64_t gone = switch_counter(&f.sw, 0, "drop-icrc");
+
+        qobject_unref(switch_command(&f.sw, on[i & 1]));
+        raw_open(&f.e[0]);
+        raw_send(&f.e[0], UB_LPH_CNA16, p, 52);
+        raw_close(&f.e[0]);
+        if (i & 1) {
+            QUBC_WAIT(switch_counter(&f.sw, 0, "drop-icrc") == gone + 1);
+        } else {
+            ends++;
+            QUBC_WAIT(eng_counter(&f.e[1], "network", "drop-icrc") == ends);
+            g_assert_cmpuint(switch_counter(&f.sw, 0, "drop-icrc"), ==, gone);
+        }
+        /* What is right passes, and whatever came before it has been seen. */
+        eng_fill(&f.e[0], LEN, i);
+        write_once(&f.e[0], 0);
+        g_assert_cmpuint(eng_counter(&f.e[1], "network", "drop-icrc"), ==, ends);
+    }
+    fabric_stop(&f);
 }
 
 /* ---- Balance (§6.5.1.3, §6.5.2) -------------------------------------------------------------- */
@@ -502,10 +688,13 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/ubc-settings/sl-vl", test_sl_vl);
     qtest_add_func("/ubc-settings/dscp-sl", test_dscp_sl);
+    qtest_add_func("/ubc-settings/vl-order", test_vl_order);
+    qtest_add_func("/ubc-settings/vl-switch", test_vl_switch);
     qtest_add_func("/ubc-settings/vl-out", test_vl_out);
     qtest_add_func("/ubc-settings/watchdog", test_watchdog);
     qtest_add_func("/ubc-settings/ecn-copy", test_ecn_copy);
     qtest_add_func("/ubc-settings/icrc-scan", test_icrc_scan);
+    qtest_add_func("/ubc-settings/icrc-transit", test_icrc_transit);
     qtest_add_func("/ubc-settings/ctp-spray", test_ctp_spray);
     qtest_add_func("/ubc-settings/no-taack", test_no_taack);
     qtest_add_func("/ubc-settings/aggregate", test_aggregate);

@@ -554,31 +554,6 @@ static void test_hostile(void)
 
 /* ---- Accesses that wait -------------------------------------------------------------------- */
 
-/* b's page is away: a's Writes wait for software, all @n of them; one that came after
- * software's answer would wait for another. */
-static uint64_t stall(unsigned n)
-{
-    uint64_t came = eng_counter(&p.b, "transaction", "rx-requests"), stag;
-
-    change(ummu.tect + 8, 0, UBM_TECTE_TCT_STALL_EN);
-    change(tcte, 0, UBM_TCTE_FBS);
-    ubm_flush(&ummu, ENG_SEGMENT);
-    change(leaf(ENG_UBA), UBM_PTE_VALID, 0);
-    ubm_command(&ummu, UBM_CMD_TLBI_NS_ALL, 0, 0, 0);
-    for (unsigned i = 0; i < n; i++) {
-        post(UB_TA_WRITE, ENG_UBA + i * LEN, ENG_TOKEN);
-    }
-    stag = get_le64(event(UBM_EVT_TRANSLATION, 14) + 8) & UBM_EVT_STAG;
-    QUBC_WAIT(eng_counter(&p.b, "transaction", "rx-requests") == came + n);
-    return stag;
-}
-
-static void mend(uint64_t stag)
-{
-    change(leaf(ENG_UBA), 0, UBM_PTE_VALID);
-    ubm_command(&ummu, UBM_CMD_STALL_RESUME | UBM_RESUME_RETRY, stag, 0, 0);
-}
-
 /* All that wait have the end of software's choice, and no one else. */
 static void test_stall(void)
 {
