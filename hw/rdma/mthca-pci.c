@@ -61,8 +61,8 @@ static void mthca_op_kick(void *opaque)
     }
 }
 
-void mthca_op_log(void *opaque, const char *rule, const char *text,
-                         uint32_t number)
+void mthca_op_log(void *opaque, uint32_t number, const char *rule,
+                  const char *text)
 {
     NcicMthca *s = opaque;
 

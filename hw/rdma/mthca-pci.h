@@ -78,8 +78,8 @@ static inline const char *mthca_id(NcicMthca *s)
 /* The engine works, for @packets at most, and says when it wants to again. */
 void mthca_work(NcicMthca *s, unsigned packets);
 /* RdmaOps.log. */
-void mthca_op_log(void *opaque, const char *rule, const char *text,
-                  uint32_t number);
+void mthca_op_log(void *opaque, uint32_t number, const char *rule,
+                  const char *text);
 
 /* ---- mthca-wire.c ---- */
 

@@ -89,7 +89,7 @@ static void mthca_end_work(void *opaque)
 
 static void mthca_end_broken(void *opaque, const char *text, uint32_t value)
 {
-    mthca_op_log(opaque, "wire", text, value);
+    mthca_op_log(opaque, value, "wire", text);
 }
 
 static const WireEndOps mthca_end_ops = {

@@ -56,9 +56,10 @@ typedef struct RdmaOps {
     bool (*wire_tx)(void *opaque, const struct iovec *frames, unsigned n);
     /* Optional: work was queued, call rdma_poll() soon (bottom half). */
     void (*kick)(void *opaque);
-    /* Optional: a guest or the peer broke @rule ("RDMA §2.4.3.1.2", ...). */
-    void (*log)(void *opaque, const char *rule, const char *text,
-                uint32_t qpn);
+    /* Optional: a guest or the peer broke @rule ("RDMA §2.4.3.1.2", ...) at
+     * object @number, mostly a QP. */
+    void (*log)(void *opaque, uint32_t number, const char *rule,
+                const char *text);
     /* Optional trace hook: a QP changed state. */
     void (*qp_state)(void *opaque, uint32_t qpn, RdmaQpState from,
                      RdmaQpState to, const char *cause);

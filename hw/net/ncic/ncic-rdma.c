@@ -69,8 +69,8 @@ static void on_timer(void *opaque)
     qemu_bh_schedule(((NcicRdma *)opaque)->bh);
 }
 
-static void op_log(void *opaque, const char *rule, const char *text,
-                   uint32_t number)
+static void op_log(void *opaque, uint32_t number, const char *rule,
+                   const char *text)
 {
     const char *id = ncic_id(opaque);
 

@@ -54,6 +54,6 @@ void mthca_rule(Mthca *m, uint32_t number, const char *rule,
 {
     m->counters.guest_errors++;
     if (m->cfg.rdma.ops->log) {
-        m->cfg.rdma.ops->log(m->cfg.rdma.ops_opaque, rule, text, number);
+        m->cfg.rdma.ops->log(m->cfg.rdma.ops_opaque, number, rule, text);
     }
 }

@@ -21,6 +21,6 @@ void native_rule(NativeRdma *n, uint32_t number, const char *rule,
 {
     rdma_counters(n->dev)->broken_rules++;
     if (n->rdma.ops->log) {
-        n->rdma.ops->log(n->rdma.ops_opaque, rule, text, number);
+        n->rdma.ops->log(n->rdma.ops_opaque, number, rule, text);
     }
 }

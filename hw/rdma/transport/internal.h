@@ -241,12 +241,12 @@ static inline const RdmaOps *dev_ops(const RdmaDev *dev)
 }
 
 /* A guest or the peer broke @rule. */
-static inline void rdma_rule(RdmaDev *dev, const char *rule,
-                             const char *text, uint32_t qpn)
+static inline void rdma_rule(RdmaDev *dev, uint32_t qpn, const char *rule,
+                             const char *text)
 {
     dev->cnt.broken_rules++;
     if (dev_ops(dev)->log) {
-        dev_ops(dev)->log(dev->cfg.ops_opaque, rule, text, qpn);
+        dev_ops(dev)->log(dev->cfg.ops_opaque, qpn, rule, text);
     }
 }
 

@@ -193,8 +193,8 @@ bool rdma_qp_modify(RdmaDev *dev, RdmaQp *qp, const RdmaQpAttr *a,
     uint32_t refused = refused_attrs(qp, a, mask);
 
     if (refused) {
-        rdma_rule(dev, "IB 1.3 §11.2.4.2", "service, completion queues or "
-                  "path MTU changed in flight", qp->qpn);
+        rdma_rule(dev, qp->qpn, "IB 1.3 §11.2.4.2", "service, completion "
+                  "queues or path MTU changed in flight");
         mask &= ~refused;
     }
 #define TAKE(bit, field) if (mask & RDMA_QPA_##bit) { q->field = a->field; }

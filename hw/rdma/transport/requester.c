@@ -156,7 +156,7 @@ static RdmaStatus check_wqe(RdmaQp *qp, RdmaWqe *w)
     }
     why = wqe_fault(qp, w, &status);
     if (why) {
-        rdma_rule(qp->dev, "RDMA §2.4.3.1", why, qp->qpn);
+        rdma_rule(qp->dev, qp->qpn, "RDMA §2.4.3.1", why);
         return status;
     }
     if (w->flags & RDMA_WQE_INLINE) {
@@ -166,8 +166,8 @@ static RdmaStatus check_wqe(RdmaQp *qp, RdmaWqe *w)
         if (rdma_mr_check(qp->dev, w->sge[i].key, qp->attr.pd,
                           w->sge[i].addr, w->sge[i].len,
                           wqe_is_rd(w) ? RDMA_ACC_LOCAL_WRITE : 0)) {
-            rdma_rule(qp->dev, "RDMA §2.4.3.1.2", "local access refused",
-                      qp->qpn);
+            rdma_rule(qp->dev, qp->qpn, "RDMA §2.4.3.1.2",
+                      "local access refused");
             return RDMA_WC_LOC_PROT;
         }
     }
@@ -281,7 +281,7 @@ static RdmaStatus send_packet(RdmaQp *qp, RdmaWqe *w, uint32_t psn,
     if (w->flags & RDMA_WQE_INLINE) {
         memcpy(p, w->inl + off, len);
     } else if (len && sge_gather(qp, w->sge, w->num_sge, off, p, len)) {
-        rdma_rule(dev, "RDMA §2.4.3.1.2", "local access refused", qp->qpn);
+        rdma_rule(dev, qp->qpn, "RDMA §2.4.3.1.2", "local access refused");
         return RDMA_WC_LOC_PROT;
     }
     memset(p + len, 0, pad);
@@ -406,7 +406,7 @@ static bool next_wqe(RdmaQp *qp)
     w->next = NULL;
     r->tail = w;
     if (f == RDMA_FETCH_BAD) {
-        rdma_rule(dev, "RDMA §2.4.1", "send queue cannot be read", qp->qpn);
+        rdma_rule(dev, qp->qpn, "RDMA §2.4.1", "send queue cannot be read");
         dev->cfg.pers->event(dev->cfg.pers_opaque, RDMA_EV_WQ_CATAS,
                              qp->qpn);
         end_locally(qp, w, w->error ? w->error : RDMA_WC_FLUSH);

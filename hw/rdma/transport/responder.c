@@ -485,7 +485,7 @@ static Check get_wqe(RdmaQp *qp, const RxPacket *pkt)
     case RDMA_FETCH_BAD:
         break;
     }
-    rdma_rule(dev, "RDMA §4.4.2", "receive queue cannot be read", qp->qpn);
+    rdma_rule(dev, qp->qpn, "RDMA §4.4.2", "receive queue cannot be read");
     return NAK_OP;
 }
 

@@ -608,8 +608,8 @@ void rdma_image(RdmaDev *dev, CoreImage *im)
     }
     if (core_image_error(im)) {
         if (dev_ops(dev)->log) {
-            dev_ops(dev)->log(dev->cfg.ops_opaque, "migration",
-                              core_image_error(im), 0);
+            dev_ops(dev)->log(dev->cfg.ops_opaque, 0, "migration",
+                              core_image_error(im));
         }
         rdma_reset(dev);
     } else {

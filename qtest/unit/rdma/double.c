@@ -58,8 +58,8 @@ static bool op_tx(void *opaque, const struct iovec *f, unsigned n)
     return true;
 }
 
-static void op_log(void *opaque, const char *rule, const char *text,
-                   uint32_t qpn)
+static void op_log(void *opaque, uint32_t number, const char *rule,
+                   const char *text)
 {
     ((Double *)opaque)->rules++;
 }

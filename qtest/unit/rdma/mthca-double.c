@@ -45,7 +45,7 @@ static bool op_tx(void *o, const struct iovec *f, unsigned n)
     return true;
 }
 
-static void op_log(void *o, const char *rule, const char *text, uint32_t n)
+static void op_log(void *o, uint32_t n, const char *rule, const char *text)
 {
     ((MGuest *)o)->rules++;
 }

@@ -39,8 +39,8 @@ static bool op_tx(void *o, const struct iovec *f, unsigned num)
     return true;
 }
 
-static void op_log(void *o, const char *rule, const char *text,
-                   uint32_t number)
+static void op_log(void *o, uint32_t number, const char *rule,
+                   const char *text)
 {
     ((Side *)o)->rules++;
 }
