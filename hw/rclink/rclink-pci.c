@@ -21,6 +21,7 @@
 #include "hw/pci/pcie.h"
 #include "migration/vmstate.h"
 #include "system/runstate.h"
+#include "core/enum_prop.h"
 #include "core/pci_master.h"
 #include "core/props.h"
 #include "core/qemu_qdev.h"
@@ -60,7 +61,7 @@ struct RclinkState {
     CoreFaultPlan plan[2];
     RclinkFaults faults;
 
-    char *rh_order, *gen2_order, *lite_xpu, *cfg160, *icrc, *udp_csum;
+    int rh_order, gen2_order, lite_xpu, cfg160, icrc, udp_csum;
 
     /* migration: the core's state, while it travels */
     uint32_t state_len;
@@ -468,44 +469,16 @@ static void rclink_remove_counters(RclinkState *s)
 
 /* ---- life -------------------------------------------------------------------------- */
 
-/* The place of @value among @choices, which end with NULL. */
-static bool rclink_choice(const char *name, const char *value,
-                          const char *const *choices, int *out, Error **errp)
-{
-    for (*out = 0; choices[*out]; ++*out) {
-        if (!value || !strcmp(value, choices[*out])) {
-            return true;
-        }
-    }
-    error_setg(errp, "%s cannot be '%s'", name, value);
-    return false;
-}
-
 static bool rclink_config(RclinkState *s, Error **errp)
 {
-    static const char *const order[] = { "be", "le", "rfc", NULL };
-    static const char *const gen2[] = { "doc", "slap", NULL };
-    static const char *const lite[] = { "low", "high", NULL };
-    static const char *const cfg160[] = { "doc", "packed", NULL };
-    static const char *const icrc[] = { "crc32", "roce", NULL };
-    static const char *const csum[] = { "0", "ffff", NULL };
     const char *wrong;
-    int at[6];
 
-    if (!rclink_choice("rh-order", s->rh_order, order, &at[0], errp) ||
-        !rclink_choice("gen2-order", s->gen2_order, gen2, &at[1], errp) ||
-        !rclink_choice("lite-xpu", s->lite_xpu, lite, &at[2], errp) ||
-        !rclink_choice("cfg160", s->cfg160, cfg160, &at[3], errp) ||
-        !rclink_choice("icrc", s->icrc, icrc, &at[4], errp) ||
-        !rclink_choice("udp-csum", s->udp_csum, csum, &at[5], errp)) {
-        return false;
-    }
-    s->cfg.rh_order = at[0];
-    s->cfg.slap = at[1];
-    s->cfg.lite_high = at[2];
-    s->cfg.cfg_packed = at[3];
-    s->cfg.icrc_roce = at[4];
-    s->cfg.udp_csum_ffff = at[5];
+    s->cfg.rh_order = s->rh_order;
+    s->cfg.slap = s->gen2_order;
+    s->cfg.lite_high = s->lite_xpu;
+    s->cfg.cfg_packed = s->cfg160;
+    s->cfg.icrc_roce = s->icrc;
+    s->cfg.udp_csum_ffff = s->udp_csum;
     s->cfg.ops = &rclink_ops;
     s->cfg.opaque = s;
     memcpy(s->cfg.mac, s->end.conf.macaddr.a, 6);
@@ -708,6 +681,16 @@ static const VMStateDescription rclink_vmstate = {
 
 /* ---- class --------------------------------------------------------------------------- */
 
+CORE_ENUM_PROP(rclink_rh_order, "RclinkRhOrder", "be", "le", "rfc")
+CORE_ENUM_PROP(rclink_gen2_order, "RclinkGen2Order", "doc", "slap")
+CORE_ENUM_PROP(rclink_lite_xpu, "RclinkLiteXpu", "low", "high")
+CORE_ENUM_PROP(rclink_cfg160, "RclinkCfg160", "doc", "packed")
+CORE_ENUM_PROP(rclink_icrc, "RclinkIcrc", "crc32", "roce")
+CORE_ENUM_PROP(rclink_udp_csum, "RclinkUdpCsum", "0", "ffff")
+
+#define RCLINK_ENUM(name, field) \
+    DEFINE_PROP_CORE_ENUM(name, RclinkState, field, rclink_##field, 0)
+
 static const Property rclink_props[] = {
     DEFINE_WIRE_END_PROPERTIES(RclinkState, end),
     DEFINE_PROP_UINT32("inline-budget", RclinkState, inline_budget, 64),
@@ -719,12 +702,12 @@ static const Property rclink_props[] = {
     DEFINE_PROP_UINT32("payload", RclinkState, cfg.payload, RCL_PAYLOAD),
     DEFINE_PROP_UINT32("rx2-bytes", RclinkState, cfg.rx2_bytes, 64 << 10),
     DEFINE_PROP_UINT32("time-scale", RclinkState, cfg.time_scale, 1000),
-    DEFINE_PROP_STRING("rh-order", RclinkState, rh_order),
-    DEFINE_PROP_STRING("gen2-order", RclinkState, gen2_order),
-    DEFINE_PROP_STRING("lite-xpu", RclinkState, lite_xpu),
-    DEFINE_PROP_STRING("cfg160", RclinkState, cfg160),
-    DEFINE_PROP_STRING("icrc", RclinkState, icrc),
-    DEFINE_PROP_STRING("udp-csum", RclinkState, udp_csum),
+    RCLINK_ENUM("rh-order", rh_order),
+    RCLINK_ENUM("gen2-order", gen2_order),
+    RCLINK_ENUM("lite-xpu", lite_xpu),
+    RCLINK_ENUM("cfg160", cfg160),
+    RCLINK_ENUM("icrc", icrc),
+    RCLINK_ENUM("udp-csum", udp_csum),
 };
 
 /* Those that the ends of a migration must agree on. */

@@ -579,49 +579,74 @@ static void test_query_faults(void)
     qubc_stop(d);
 }
 
-/* Each of our properties says what it is. */
+/* What QMP says of the properties of a type. */
+static QDict *properties(QUbc *d, const char *command, const char *type)
+{
+    QDict *rsp = qtest_qmp(d->qts, "{ 'execute': %s, 'arguments': "
+                           "{ 'typename': %s } }", command, type);
+
+    g_assert_nonnull(qdict_get_qlist(rsp, "return"));
+    return rsp;
+}
+
+/* Each property of ours says what it is, and one that has a few values names them by
+ * its type. */
 static void test_descriptions(void)
 {
-    static const char *const ours[] = {
-        "ports", "chardev0", "chardev7", "shm", "inline-turn", "vendor-id", "device-id",
-        "poll-looks", "poll-pause", "poll-time",
-        "guid", "eid", "cna", "port-cna", "upi", "fm-eid", "fm-cna", "manager",
-        "mgmt-timeout", "forward", "route-entries", "lanes", "phy-mode", "max-rate", "fec", "interleave",
-        "scrambler", "equalization", "probe", "time-scale", "timeout-min",
-        "dll-time-scale", "init-credit", "clock", "pcap", "pcap-blocks",
-        "iothread",
+    static const char *const devices[] = {
+        "ubc", "rclink", "ncic-nic", "ncic-mthca",
     };
     static const struct { const char *name, *type; } enums[] = {
         { "clock", "UbcClock" }, { "fec", "UbcFec" }, { "fec-min", "UbcFec" },
         { "scrambler", "UbcScrambler" }, { "port-type", "UbcPortType" },
-        { "crc-cover", "UbcCrcCover" },
+        { "crc-cover", "UbcCrcCover" }, { "npi-mode", "UbcNpiMode" },
+        { "rights", "UbcRights" }, { "rh-order", "RclinkRhOrder" },
+        { "gen2-order", "RclinkGen2Order" }, { "lite-xpu", "RclinkLiteXpu" },
+        { "cfg160", "RclinkCfg160" }, { "udp-csum", "RclinkUdpCsum" },
+        { "rdma-ud-grh", "RdmaGrh" }, { "ud-grh", "RdmaGrh" },
+        { "sm", "RdmaSm" },
     };
+    g_autoptr(GHashTable) pci = g_hash_table_new_full(g_str_hash, g_str_equal,
+                                                      g_free, NULL);
     QUbc *d = start();
-    QDict *rsp = qtest_qmp(d->qts, "{ 'execute': 'device-list-properties',"
-                           " 'arguments': { 'typename': 'ubc' } }");
+    QDict *rsp = properties(d, "qom-list-properties", "pci-device");
+    bool seen[G_N_ELEMENTS(enums)] = { false };
     const QListEntry *e;
-    unsigned found = 0;
 
     QLIST_FOREACH_ENTRY(qdict_get_qlist(rsp, "return"), e) {
         QDict *prop = qobject_to(QDict, qlist_entry_obj(e));
-        const char *name = qdict_get_str(prop, "name");
 
-        for (unsigned i = 0; i < G_N_ELEMENTS(ours); i++) {
-            if (!strcmp(name, ours[i])) {
-                g_test_message("%s", name);
-                g_assert_nonnull(qdict_get_try_str(prop, "description"));
-                found++;
-            }
-        }
-        for (unsigned i = 0; i < G_N_ELEMENTS(enums); i++) {
-            if (!strcmp(name, enums[i].name)) {
-                g_assert_cmpstr(qdict_get_str(prop, "type"), ==,
-                                enums[i].type);
-            }
-        }
+        g_hash_table_add(pci, g_strdup(qdict_get_str(prop, "name")));
     }
-    g_assert_cmpuint(found, ==, G_N_ELEMENTS(ours));
     qobject_unref(rsp);
+    for (unsigned n = 0; n < G_N_ELEMENTS(devices); n++) {
+        unsigned ours = 0;
+
+        rsp = properties(d, "device-list-properties", devices[n]);
+        QLIST_FOREACH_ENTRY(qdict_get_qlist(rsp, "return"), e) {
+            QDict *prop = qobject_to(QDict, qlist_entry_obj(e));
+            const char *name = qdict_get_str(prop, "name");
+
+            if (g_hash_table_contains(pci, name)) {
+                continue;
+            }
+            g_test_message("%s: %s", devices[n], name);
+            g_assert_nonnull(qdict_get_try_str(prop, "description"));
+            ours++;
+            for (unsigned i = 0; i < G_N_ELEMENTS(enums); i++) {
+                if (!strcmp(name, enums[i].name)) {
+                    g_assert_cmpstr(qdict_get_str(prop, "type"), ==,
+                                    enums[i].type);
+                    seen[i] = true;
+                }
+            }
+        }
+        g_assert_cmpuint(ours, >, 15);
+        qobject_unref(rsp);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(enums); i++) {
+        g_assert_true(seen[i]);
+    }
     qubc_stop(d);
 }
 
