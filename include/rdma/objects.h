@@ -163,8 +163,6 @@ void rdma_qp_alias(RdmaDev *dev, uint32_t wire_qpn, RdmaQp *qp);
 
 /* Send work was posted (doorbell): the requester will call fetch_send(). */
 void rdma_qp_kick(RdmaDev *dev, RdmaQp *qp);
-/* Receive work was posted to a QP in ERR: flush it. */
-void rdma_qp_kick_recv(RdmaDev *dev, RdmaQp *qp);
 
 /* Call @fn for each QP. */
 void rdma_qp_foreach(RdmaDev *dev, void (*fn)(void *opaque, RdmaQp *qp),

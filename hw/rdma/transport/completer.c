@@ -13,9 +13,6 @@ static void progress(RdmaQp *qp, uint32_t upsn)
 {
     Requester *r = &qp->req;
 
-    if (r->upsn == upsn) {
-        return;
-    }
     r->upsn = upsn;
     r->retry_left = qp->attr.retry_cnt;
     r->rnr_left = qp->attr.rnr_retry;

@@ -411,10 +411,8 @@ static bool flush_receive(RdmaQp *qp, int *n)
     }
     if (qp->attr.has_srq) {
         /* The WQEs belong to the SRQ; this QP takes none any more. */
-        if (qp->flush_recv) {
-            dev->cfg.pers->event(dev->cfg.pers_opaque, RDMA_EV_SRQ_LAST_WQE,
-                                 qp->qpn);
-        }
+        dev->cfg.pers->event(dev->cfg.pers_opaque, RDMA_EV_SRQ_LAST_WQE,
+                             qp->qpn);
         qp->flush_recv = false;
         return false;
     }
@@ -481,14 +479,4 @@ void rdma_qp_kick(RdmaDev *dev, RdmaQp *qp)
         qp_run(qp);
     }
     dev_kick(dev);
-}
-
-void rdma_qp_kick_recv(RdmaDev *dev, RdmaQp *qp)
-{
-    if (qp->attr.state == RDMA_QPS_ERR) {
-        qp->flush_recv = true;
-        qp->repoll_ns = 0;
-        qp_run(qp);
-        dev_kick(dev);
-    }
 }

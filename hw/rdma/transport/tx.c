@@ -90,7 +90,8 @@ void tx_end(RdmaDev *dev, const Path *path, uint8_t *bth, uint32_t len,
     }
     if (dev_ops(dev)->packet) {
         dev_ops(dev)->packet(cfg->ops_opaque, true, bth[0], bth_dqpn(bth),
-                             bth_psn(bth), len);
+                             bth_psn(bth), len - bth_pad(bth) -
+                             roce_ops[bth[0]].hdr_len);
     }
     if (path->loop) {
         loop_put(dev, frame, total);

@@ -81,9 +81,35 @@ static void op_unmap(void *opaque, void *p, size_t len, bool write)
     ((Double *)opaque)->mapped--;
 }
 
+static void op_kick(void *opaque)
+{
+    ((Double *)opaque)->kicks++;
+}
+
+static void op_qp_state(void *opaque, uint32_t qpn, RdmaQpState from,
+                        RdmaQpState to, const char *cause)
+{
+    uint8_t move = from << 4 | to;
+
+    g_array_append_val(((Double *)opaque)->moves, move);
+}
+
+static void op_packet(void *opaque, bool tx, uint8_t opcode, uint32_t dqpn,
+                      uint32_t psn, uint32_t payload)
+{
+    Double *d = opaque;
+
+    d->packets[tx]++;
+    d->packet[0] = opcode;
+    d->packet[1] = dqpn;
+    d->packet[2] = psn;
+    d->packet[3] = payload;
+}
+
 static const RdmaOps ops = {
     .read = op_read, .write = op_write, .map = op_map, .unmap = op_unmap,
-    .wire_tx = op_tx, .log = op_log,
+    .wire_tx = op_tx, .log = op_log, .kick = op_kick,
+    .qp_state = op_qp_state, .packet = op_packet,
 };
 
 static DQueue *queue(Double *d, RdmaQp *qp)
@@ -194,6 +220,7 @@ Double *double_new(unsigned n, void (*tweak)(RdmaConfig *cfg))
     d->maps = n & 1;
     d->cqes = g_array_new(false, false, sizeof(RdmaCqe));
     d->events = g_array_new(false, false, sizeof(uint32_t));
+    d->moves = g_array_new(false, false, sizeof(uint8_t));
     d->wire = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
     for (int i = 0; i < G_N_ELEMENTS(d->q); i++) {
         d->q[i].send = g_new0(RdmaWqe, D_QUEUE);
@@ -220,6 +247,7 @@ void double_free(Double *d)
     g_ptr_array_free(d->wire, true);
     g_array_free(d->cqes, true);
     g_array_free(d->events, true);
+    g_array_free(d->moves, true);
     g_free(d->mem);
     g_free(d);
 }

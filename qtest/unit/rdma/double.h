@@ -45,6 +45,10 @@ typedef struct Double {
     struct Double *peer;
     uint64_t rules;
     unsigned changes;           /* of a QP's state by the engine */
+    unsigned kicks;             /* calls for a poll */
+    GArray *moves;              /* of uint8_t: states of QPs, from << 4 | to */
+    unsigned packets[2];        /* traced: received, sent; the last one: */
+    uint32_t packet[4];         /* opcode, destination QP, PSN, payload */
 } Double;
 
 /* @n numbers the engine: MAC 02:..:n, IP 10.0.0.n, LID n. */

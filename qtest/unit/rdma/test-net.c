@@ -502,6 +502,178 @@ static void test_arp_odd(void)
     double_free(d);
 }
 
+/* A port that has a LID alone asks and answers by that; one that has neither twice the
+ * same is announced once. */
+static void test_one_address(void)
+{
+    Double *d = engine(NULL);
+    RdmaQp *qp = double_qp(d, QPN, RDMA_UD, PEER, 9, 0, 0, 1);
+    RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 4, 0x15a);
+    RdmaPort p = *rdma_port(d->dev);
+    uint8_t f[42];
+
+    p.ip = 0;
+    rdma_port_set(d->dev, &p);
+    double_poll(d, 0);
+    arp(f, 1, US, 0x0a4c0001, NULL, 0x0a4c0001);
+    expect_bytes(d, f, 42);
+    g_assert_cmpuint(d->wire->len, ==, 0);
+    w.av.dip = 0x0a000007;
+    double_send(d, qp, &w);
+    for (int i = 0; i < 2; i++) {
+        double_poll(d, 1000 + i * ARP_RETRY_NS);
+        arp(f, 1, US, 0x0a4c0001, NULL, 0x0a000007);
+        expect_bytes(d, f, 42);
+    }
+    p.ip = 0x0a4c0001;          /* the LID's */
+    rdma_port_set(d->dev, &p);
+    double_poll(d, 1000 + ARP_RETRY_NS);
+    arp(f, 1, US, 0x0a4c0001, NULL, 0x0a4c0001);
+    expect_bytes(d, f, 42);
+    p.lid = 0;
+    rdma_port_set(d->dev, &p);
+    double_poll(d, 1000 + ARP_RETRY_NS);
+    expect_bytes(d, f, 42);
+    g_assert_cmpuint(d->wire->len, ==, 0);
+    double_free(d);
+}
+
+/* Paths are built anew when a neighbour has moved or lost its place, not before. */
+static void test_moved(void)
+{
+    Double *d = engine(NULL);
+    uint8_t mac[6] = { 2, 1, 0, 0, 0, 1 };
+    uint32_t gen = d->dev->path_gen, next;
+
+    net_learn(d->dev, 0x0a000007, mac);
+    net_learn(d->dev, 0x0a000007, mac);
+    g_assert_cmpuint(d->dev->path_gen, ==, gen);
+    mac[5]++;
+    net_learn(d->dev, 0x0a000007, mac);
+    g_assert_cmpuint(d->dev->path_gen, ==, gen + 1);
+    /* All places that a newcomer may have are taken: one loses its own. */
+    for (int i = 0; i < NEIGH_SLOTS; i++) {
+        d->dev->neigh[i] = (Neigh) { .ip = i + 1, .state = NEIGH_KNOWN };
+    }
+    next = d->dev->path_gen;
+    net_learn(d->dev, 0x0b000007, mac);
+    g_assert_cmpuint(d->dev->path_gen, ==, next + 1);
+    double_free(d);
+}
+
+/* Two questions at different times: each is asked again at its own, and when none is
+ * left there is nothing to wait for. */
+static void test_deadlines(void)
+{
+    Double *d = engine(NULL);
+    RdmaQp *qp = double_qp(d, QPN, RDMA_UD, PEER, 9, 0, 0, 1);
+    RdmaQp *other = double_qp(d, QPN + 1, RDMA_UD, PEER, 9, 0, 0, 1);
+    RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 4, 0x15a);
+    const int64_t half = ARP_RETRY_NS / 2;
+    int64_t now = 1000;
+
+    w.av.dip = 0x0a000007;
+    double_send(d, qp, &w);
+    g_assert_cmpint(double_poll(d, now), ==, now + 2 * half);
+    w.av.dip = 0x0a000008;
+    double_send(d, other, &w);
+    g_assert_cmpint(double_poll(d, now + half), ==, now + 2 * half);
+    for (int i = 2; i < 2 * ARP_TRIES; i++) {
+        g_assert_cmpint(double_poll(d, now + i * half), ==,
+                        now + (i + 1) * half);
+        g_assert_cmpuint(d->wire->len, ==, i + 1);
+    }
+    g_assert_cmpuint(d->wire->len, ==, 2 * ARP_TRIES);
+    g_ptr_array_set_size(d->wire, 0);
+    g_assert_cmpint(double_poll(d, now + 2 * ARP_TRIES * half), ==,
+                    now + (2 * ARP_TRIES + 1) * half);
+    g_assert_cmpuint(d->cqes->len, ==, 1);
+    g_assert_cmpint(double_poll(d, now + (2 * ARP_TRIES + 1) * half), ==, NEVER);
+    g_assert_cmpuint(d->cqes->len, ==, 2);
+    g_assert_cmpuint(d->wire->len, ==, 0);
+    double_free(d);
+}
+
+/* To ourselves: by an address of ours, or by any that is the sender's as well. From a
+ * port without a LID: its address also to a group. */
+static void test_self(void)
+{
+    static const struct {
+        RdmaAv av;
+        uint32_t sip;           /* 0: stays here */
+    } rows[] = {
+        { { .dip = 0x0a000001 }, 0 },
+        { { .dip = 0x01020304, .sip = 0x01020304 }, 0 },
+        { { .dip = 0x01020304, .sip = 0x01020305,
+            .dmac = { 2, 9, 9, 9, 9, 9 } }, 0x01020305 },
+        { { .has_grh = true, .dgid = { 0xff, 0x0e, [10] = 0xff, 0xff, 239, 1, 2,
+                                       3 } }, 0x0a000001 },
+        { { .dlid = 2, .path_bits = 3, .dmac = { 2, 9, 9, 9, 9, 9 } }, 0 },
+    };
+    Double *d = engine(NULL);
+    RdmaQp *qp = double_qp(d, QPN, RDMA_UD, PEER, 9, 0, 0, 1);
+    RdmaPort p = *rdma_port(d->dev);
+
+    p.lid = 0;
+    rdma_port_set(d->dev, &p);
+    double_poll(d, 1000);
+    g_ptr_array_set_size(d->wire, 0);
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 4, 0x15a);
+        bool here = !rows[i].sip && !rows[i].av.dlid;
+
+        w.av = rows[i].av;
+        double_send(d, qp, &w);
+        double_poll(d, 1000);
+        g_assert_cmpuint(d->wire->len, ==, !here);
+        if (!here) {
+            const uint8_t *f = g_bytes_get_data(d->wire->pdata[0], NULL);
+
+            g_assert_cmphex(get_be32(f + 26), ==, rows[i].sip);
+        }
+        g_ptr_array_set_size(d->wire, 0);
+    }
+    g_assert_cmpuint(rdma_counters(d->dev)->loopback, ==, 2);
+    double_free(d);
+}
+
+static void grh_none(RdmaConfig *cfg)
+{
+    cfg->ud_grh = RDMA_GRH_NONE;
+}
+
+static void grh_ipv4(RdmaConfig *cfg)
+{
+    cfg->ud_grh = RDMA_GRH_IPV4;
+}
+
+/* The header of IPv4 itself in front of a datagram, or nothing. */
+static void test_grh_other(void)
+{
+    for (unsigned v4 = 0; v4 < 2; v4++) {
+        Double *d = engine(v4 ? grh_ipv4 : grh_none);
+        RdmaQp *qp = double_qp(d, QPN, RDMA_UD, PEER, 9, 0, 0, 1);
+        uint8_t ext[8 + 4] = { 0 }, none[20] = { 0 };
+        const uint8_t *f;
+        GBytes *b;
+        gsize len;
+
+        double_recv(d, qp, MEM, 200, 0x15a);
+        deth_put(ext, 0x11111111, 7);
+        b = frame_make(PEER, US, ROCE_OP(RDMA_UD, ROCE_SEND_ONLY), false, QPN, 0,
+                       ext, sizeof(ext));
+        f = g_bytes_get_data(b, &len);
+        rdma_rx_frame(d->dev, f, len, 1000);
+        g_assert_cmpint(double_cqe(d).has_grh, ==, v4);
+        if (v4) {
+            g_assert_cmpmem(double_ptr(d, 1, MEM), 20, none, 20);
+            g_assert_cmpmem(double_ptr(d, 1, MEM) + 20, 20, f + 14, 20);
+        }
+        g_bytes_unref(b);
+        double_free(d);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -517,5 +689,10 @@ int main(int argc, char **argv)
     TEST("no-icrc", no_icrc);
     TEST("own", own);
     TEST("arp/odd", arp_odd);
+    TEST("one-address", one_address);
+    TEST("moved", moved);
+    TEST("deadlines", deadlines);
+    TEST("self", self);
+    TEST("grh/other", grh_other);
     return g_test_run();
 }
