@@ -544,6 +544,31 @@ static void test_longest_read(void)
     }
 }
 
+/* The same of what is asked for here. */
+static void test_longest_asked(void)
+{
+    for (unsigned more = 0; more < 2; more++) {
+        T t = setup(RDMA_RC);
+        RdmaWqe w = double_wqe(RDMA_OP_READ, 0, 1u << 31, all_memory(&t));
+
+        w.num_sge = 1 + more;
+        w.sge[1] = (RdmaSge) { 0, 1, w.sge[0].key };
+        double_send(t.d, t.qp, &w);
+        double_poll(t.d, 1000);
+        g_assert_cmpuint(t.d->wire->len, ==, !more);
+        if (more) {
+            g_assert_cmpint(double_cqe(t.d).status, ==, RDMA_WC_LOC_LEN);
+        } else {
+            GBytes *f = double_take(t.d);
+
+            g_assert_cmpuint(reth_len(frame_bth(f) + ROCE_BTH_BYTES), ==,
+                             1u << 31);
+            g_bytes_unref(f);
+        }
+        teardown(&t);
+    }
+}
+
 /* The same of a Write, of which the last bytes come. */
 static void test_longest_write(void)
 {
@@ -647,6 +672,32 @@ static void test_rung_at_rest(void)
     double_free(d);
 }
 
+/* A QP that ends again is looked at as often as the first time. */
+static void test_error_again(void)
+{
+    Double *d = double_new(US, often);
+    RdmaQp *qp = double_qp(d, QPN, RDMA_RC, PEER, DQPN, PSN, EPSN, 1);
+    RdmaQpAttr a = *rdma_qp_attr(qp);
+    int64_t now = 1000;
+
+    for (unsigned round = 0; round < 2; round++) {
+        a.state = RDMA_QPS_ERR;
+        rdma_qp_modify(d->dev, qp, &a, RDMA_QPA_STATE);
+        for (unsigned i = 0; i < 5; i++) {
+            int64_t next = double_poll(d, now);
+
+            g_assert_cmpint(next, ==, now + (INT64_C(1000000) << i));
+            now = next;
+        }
+        a.state = RDMA_QPS_RESET;
+        rdma_qp_modify(d->dev, qp, &a, RDMA_QPA_STATE);
+        for (a.state = RDMA_QPS_INIT; a.state <= RDMA_QPS_RTS; a.state++) {
+            rdma_qp_modify(d->dev, qp, &a, RDMA_QPA_ALL);
+        }
+    }
+    double_free(d);
+}
+
 /* A completion names the P_Key by which the packet came: the QP's, or, for a QP of
  * management, the one of the table that fits. */
 static void test_pkey_index(void)
@@ -717,7 +768,9 @@ int main(int argc, char **argv)
     g_test_add_func("/life/established", test_established);
     g_test_add_func("/life/modify-stopped", test_modify_stopped);
     g_test_add_func("/life/longest-read", test_longest_read);
+    g_test_add_func("/life/longest-asked", test_longest_asked);
     g_test_add_func("/life/longest-write", test_longest_write);
+    g_test_add_func("/life/error-again", test_error_again);
     g_test_add_func("/life/answer-early", test_answer_early);
     g_test_add_func("/life/repeat-fails", test_repeat_fails);
     g_test_add_func("/life/rung-at-rest", test_rung_at_rest);

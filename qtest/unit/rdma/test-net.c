@@ -674,6 +674,73 @@ static void test_grh_other(void)
     }
 }
 
+/* A checksum of UDP that comes to 0 is sent as ffff: 0 says that there is none. */
+static void test_checksum_zero(void)
+{
+    Double *d = engine(no_icrc);
+    RdmaQp *qp = double_qp(d, QPN, RDMA_UC, PEER, 9, 0, 0, 1);
+    unsigned zero = 0;
+
+    for (unsigned i = 0; i < 0x10000; i++) {
+        RdmaWqe w = double_wqe(RDMA_OP_SEND, 0, 0, 0);
+        const uint8_t *p;
+        uint16_t sum;
+        GBytes *f;
+
+        w.flags = RDMA_WQE_INLINE;
+        w.inl_len = 4;
+        put_be32(w.inl, i);
+        qp->req.npsn = qp->req.upsn = 0;
+        double_send(d, qp, &w);
+        double_poll(d, 1000);
+        f = double_take(d);
+        g_assert_nonnull(f);
+        p = g_bytes_get_data(f, NULL);
+        sum = get_be16(p + 40);
+        g_assert_cmphex(sum, !=, 0);
+        zero += sum == 0xffff;
+        g_assert_cmphex(core_csum_join(core_csum_pseudo4(p + 14, 17,
+                                                         get_be16(p + 38)),
+                                       core_csum(p + 34, get_be16(p + 38))),
+                        ==, 0xffff);
+        g_bytes_unref(f);
+    }
+    g_assert_cmpuint(zero, >, 0);
+    double_free(d);
+}
+
+/* Lengths in IP and UDP that are not those of the frame, with right checksums. */
+static void test_frame_lengths(void)
+{
+    static const struct {
+        int total, udp;         /* differences */
+        uint64_t bad_ip, taken;
+    } rows[] = {
+        { 0, 0, 0, 1 }, { 1, 0, 1, 0 }, { -1, 0, 1, 0 }, { 0, 1, 1, 0 },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Double *d = engine(NULL);
+        RdmaQp *qp = double_qp(d, QPN, RDMA_UC, PEER, 9, 0, 0, 1);
+        gsize len;
+        uint8_t *p;
+
+        double_recv(d, qp, MEM, 200, 0x15a);
+        p = g_bytes_unref_to_data(frame_make(PEER, US, ROCE_OP(RDMA_UC,
+                                             ROCE_SEND_ONLY), false, QPN, 0,
+                                             "1234", 4), &len);
+        put_be16(p + 16, get_be16(p + 16) + rows[i].total);
+        put_be16(p + 38, get_be16(p + 38) + rows[i].udp);
+        put_be16(p + 24, 0);
+        put_be16(p + 24, core_csum_done(core_csum_add(0, p + 14, 20)));
+        rdma_rx_frame(d->dev, p, len, 1000);
+        g_free(p);
+        g_assert_cmpuint(rdma_counters(d->dev)->rx_bad_ip, ==, rows[i].bad_ip);
+        g_assert_cmpuint(d->cqes->len, ==, rows[i].taken);
+        double_free(d);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -694,5 +761,7 @@ int main(int argc, char **argv)
     TEST("deadlines", deadlines);
     TEST("self", self);
     TEST("grh/other", grh_other);
+    TEST("checksum-zero", checksum_zero);
+    TEST("frame-lengths", frame_lengths);
     return g_test_run();
 }
