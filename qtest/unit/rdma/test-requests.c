@@ -284,23 +284,29 @@ static void test_pad(void)
     teardown(&t);
 }
 
-/* Atomics count as messages, and are remembered with their number. */
+/* Atomics count as messages, and are remembered with their number; in memory that is
+ * mapped and in memory that is not. */
 static void test_atomic_msn(void)
 {
-    T t = setup(RDMA_RC, NULL);
+    for (unsigned maps = 0; maps < 2; maps++) {
+        T t = setup(RDMA_RC, NULL);
 
-    for (unsigned i = 0; i < 3; i++) {
-        const uint8_t *bth;
+        t.d->maps = maps;
+        for (unsigned i = 0; i < 3; i++) {
+            const uint8_t *bth;
 
-        fetch_add(&t, EPSN + i % 2);
-        g_assert_cmpuint(t.d->wire->len, ==, 1);
-        bth = frame_bth(g_ptr_array_index(t.d->wire, 0));
-        g_assert_cmphex(get_be32(bth + ROCE_BTH_BYTES), ==,
-                        AETH_CREDITS_NONE << 24 | (1 + i % 2));
-        forget_wire(&t);
+            fetch_add(&t, EPSN + i % 2);
+            g_assert_cmpuint(t.d->wire->len, ==, 1);
+            bth = frame_bth(g_ptr_array_index(t.d->wire, 0));
+            g_assert_cmphex(get_be32(bth + ROCE_BTH_BYTES), ==,
+                            AETH_CREDITS_NONE << 24 | (1 + i % 2));
+            g_assert_cmpuint(get_be64(bth + roce_ops[ROCE_ATOMIC_ACK].atomack),
+                             ==, i % 2);
+            forget_wire(&t);
+        }
+        g_assert_cmpuint(get_le64(double_ptr(t.d, 1, MEM + 8)), ==, 2);
+        teardown(&t);
     }
-    g_assert_cmpuint(get_le64(double_ptr(t.d, 1, MEM + 8)), ==, 2);
-    teardown(&t);
 }
 
 /* A QP that goes acknowledges nothing that is behind a Read without an answer. */
