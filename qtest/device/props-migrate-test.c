@@ -53,7 +53,9 @@ static const Other ncic_other[] = {
 static const char *const rclink_local[] = { "shm", "inline-budget", NULL };
 static const Other rclink_other[] = {
     { "qps", "8" }, { "type1-vcs", "2" }, { "ost1", "8" }, { "ost2", "8" },
-    { "speed", "200" }, { NULL }
+    { "speed", "200" }, { "rh-order", "le" }, { "gen2-order", "slap" },
+    { "lite-xpu", "high" }, { "cfg160", "packed" }, { "icrc", "roce" },
+    { "udp-csum", "ffff" }, { NULL }
 };
 
 static const char *const ubc_local[] = {

@@ -582,10 +582,14 @@ static void ncic_instance_init(Object *obj)
     for (unsigned i = 0; i < NCIC_C_COUNT; i++) {
         object_property_add_uint64_ptr(obj, ncic_counter_name(i),
                                        &s->eth.counter[i], OBJ_PROP_FLAG_READ);
+        object_property_set_description(obj, ncic_counter_name(i),
+            "counter of the Ethernet engine, cannot be set");
     }
     object_property_add_uint32_ptr(obj, "error-status",
                                    &s->eth.ncsr[NCIC_R_ERR_STATUS],
                                    OBJ_PROP_FLAG_READ);
+    object_property_set_description(obj, "error-status",
+        "register ERR_STATUS, a bit for each kind of error, cannot be set");
     device_add_bootindex_property(obj, &s->conf.bootindex, "bootindex",
                                   "/ethernet-phy@0", DEVICE(obj));
 }

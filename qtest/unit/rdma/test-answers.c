@@ -846,11 +846,16 @@ static void test_busy(void)
 static void test_same_mtu(void)
 {
     T t = setup(RDMA_RC, NULL);
-    RdmaQpAttr a = { .mtu_code = 1 };
+    RdmaQpAttr a = { .mtu_code = 0 };
 
     read_request(&t, EPSN, 0, 8);
     next(&t, ROCE_READ_ONLY, EPSN);
-    g_assert_true(rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_MTU));
+    post(&t, t.qp, RDMA_OP_SEND, 8);
+    double_poll(t.d, t.now);
+    next(&t, ROCE_SEND_ONLY, PSN);
+    for (; a.mtu_code < 2; a.mtu_code++) {      /* 0 is 1 */
+        g_assert_true(rdma_qp_modify(t.d->dev, t.qp, &a, RDMA_QPA_MTU));
+    }
     g_assert_cmpint(t.qp->resp.reply[0].kind, ==, REPLY_READ);
     teardown(&t);
 }
