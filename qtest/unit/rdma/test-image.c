@@ -544,6 +544,37 @@ static void test_section(void)
     double_free(e);
 }
 
+/* An acknowledgement that was owed leaves the engine that took over, with nothing
+ * else to wake it. */
+static void test_owed(void)
+{
+    Double *d = double_new(US, small), *e = double_new(US, small);
+    uint8_t ext[ROCE_RETH_BYTES + 8] = { 0 };
+    size_t len;
+    g_autofree uint8_t *image = NULL;
+    unsigned owed = 0;
+
+    double_mr(d, 1, MEM, 0x4000, 0x8000, RDMA_ACC_RIGHTS);
+    double_qp(d, 4, RDMA_RC, PEER, 40, 5, 0x20, 1);
+    double_poll(d, 1000);
+    reth_put(ext, MEM, 0x15a, 8);
+    frame_in(d, ROCE_WRITE_ONLY, 4, 0x20, ext, sizeof(ext), 2000);
+    image = saved(d, &len);
+    g_assert_true(rdma_load(e->dev, 3000, image, len));
+    double_poll(e, 3000);
+    for (guint i = 0; i < e->wire->len; i++) {
+        GBytes *f = g_ptr_array_index(e->wire, i);
+        const uint8_t *p = g_bytes_get_data(f, NULL);
+
+        owed += get_be16(p + 12) == 0x0800 &&
+                bth_opcode(frame_bth(f)) == ROCE_ACK &&
+                bth_psn(frame_bth(f)) == 0x20;
+    }
+    g_assert_cmpuint(owed, ==, 1);
+    double_free(d);
+    double_free(e);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -557,5 +588,6 @@ int main(int argc, char **argv)
     g_test_add_func("/image/versions", test_versions);
     g_test_add_func("/image/section", test_section);
     g_test_add_func("/image/damaged", test_damaged);
+    g_test_add_func("/image/owed", test_owed);
     return g_test_run();
 }
