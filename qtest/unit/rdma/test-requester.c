@@ -276,6 +276,25 @@ static void test_rnr_exhausted(void)
     teardown(&t);
 }
 
+/* Each code has its time (IB 1.3 table 45). */
+static void test_rnr_codes(void)
+{
+    for (unsigned code = 0; code < 32; code++) {
+        T t = setup(NULL);
+
+        post(&t, RDMA_OP_SEND, 10);
+        double_poll(t.d, t.now);
+        expect(&t, ROCE_SEND_ONLY, 0);
+        ack(&t, AETH_RNR_NAK | code, 0);
+        t.now += roce_rnr_ns(code) - 1;
+        expect_quiet(&t);
+        t.now++;
+        double_poll(t.d, t.now);
+        expect(&t, ROCE_SEND_ONLY, 0);
+        teardown(&t);
+    }
+}
+
 /* Seven means for ever. */
 static void test_rnr_forever(void)
 {
@@ -937,6 +956,7 @@ int main(int argc, char **argv)
     TEST("rnr", rnr);
     TEST("rnr/behind-read", rnr_behind_read);
     TEST("rnr/exhausted", rnr_exhausted);
+    TEST("rnr/codes", rnr_codes);
     TEST("rnr/for-ever", rnr_forever);
     TEST("nak/sequence", nak_sequence);
     TEST("nak/sequence/behind-read", nak_sequence_behind_read);
