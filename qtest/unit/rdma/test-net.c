@@ -401,6 +401,7 @@ static void test_own(void)
         { 0x0a4c0003, false }, { 0x0a4c0004, true }, { 0x0a4c0007, true },
         { 0x0a4c0008, false }, { 0x0a4c0000, false }, { 0x0a4d0004, false },
         { 0x0a00004d, true }, { 0x0a00004e, false }, { 0x0a00004f, false },
+        { 0x0a00004c, true }, { 0x0a000050, false },
         { 0xffffffff, false },
     };
     static const uint8_t groups[][16] = {
@@ -420,6 +421,8 @@ static void test_own(void)
     memcpy(p.gid[31], (uint8_t[16]) { [10] = 0xff, 0xff, 10, 0, 0, 77 }, 16);
     memcpy(p.gid[1], (uint8_t[16]) { [9] = 1, 0xff, 0xff, 10, 0, 0, 78 }, 16);
     memcpy(p.gid[2], (uint8_t[16]) { [10] = 0xfe, 0xff, 10, 0, 0, 79 }, 16);
+    memcpy(p.gid[0], (uint8_t[16]) { [10] = 0xff, 0xff, 10, 0, 0, 76 }, 16);
+    memcpy(p.gid[3], (uint8_t[16]) { [10] = 0xff, 0xfe, 10, 0, 0, 80 }, 16);
     rdma_port_set(d->dev, &p);
     double_poll(d, 0);
     g_ptr_array_set_size(d->wire, 0);
