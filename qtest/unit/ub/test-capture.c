@@ -188,6 +188,7 @@ static void test_records(void)
     ub_capture_training(c, 7, 1, false, 6, ltb, 3);
     ub_capture_training(c, 7, 1, true, 6, ltb, 70000);
     ub_capture_packet(c, 0, 2, true, 7, 0, data, 4); /* no such port */
+    ub_capture_training(c, 0, 2, true, 6, ltb, 1);
     finish(&r, c, 2);
     for (unsigned len = 1; len < 6; len++) {
         g_assert_true(next_rec(&r, &rec));
