@@ -93,6 +93,9 @@ static void event_take(struct mem_dev *dev, u64 q0, u64 q1)
 	struct mem_import *im = mem_import_at(dev, q0 >> 32 & 0xfffffff);
 
 	atomic64_inc(&dev->failed);
+	/* Where the UBFM's table leads is everybody's that has the device. */
+	if (dev->decoder.managed && q1 & UB_LDS_EVENT_STORE)
+		dev->text.failed_stores++;
 	if (!im)
 		return;
 	if (q1 & UB_LDS_EVENT_STORE) {
@@ -362,9 +365,13 @@ int mem_decoder_start(struct mem_dev *dev)
 		return err;
 	d->pi = d->ci = 0;
 	d->broken = false;
+	d->managed = ub_config_read(dev->core,
+				    UB_CFG1_BASE + UB_CFG1_SUPPORTED_FEATURE) &
+		     UB_CFG1_SUPPORTED_FEATURE__DECODER_MATT_JURISDICTION;
 	ub_config_write(dev->core, own_dw(UB_LDS_VD_VECTOR), vector);
 	reg_wr(dev, UB_DECODER_CTRL, 0);
-	reg_wr64(dev, UB_DECODER_MATT_BA, d->l0_dma);
+	if (!d->managed)
+		reg_wr64(dev, UB_DECODER_MATT_BA, d->l0_dma);
 	reg_wr64(dev, UB_DECODER_MMIO_BA,
 		 pci_bus_address(dev->core->pdev, WINDOW_BAR));
 	reg_wr(dev, UB_DECODER_CMDQ_CFG, 0);

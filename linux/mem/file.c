@@ -170,6 +170,9 @@ void mem_file_end(struct mem_file *f)
 	down_write(&f->dev->map);
 	f->dead = true;
 	up_write(&f->dev->map);
+	/* Of other files it comes back by faults. */
+	if (f->dev->decoder.managed)
+		mem_unmap(f->dev, 0, f->dev->decoder.bytes);
 	mem_imports_end(f);
 	mem_exports_end(f);
 }

@@ -220,6 +220,8 @@ int mem_import(struct mem_file *f, unsigned int argc, char **argv)
 
 	if (err)
 		return err;
+	if (f->dev->decoder.managed)
+		return -EPERM;
 	im = kzalloc(sizeof(*im), GFP_KERNEL_ACCOUNT);
 	if (!im)
 		return -ENOMEM;

@@ -16,6 +16,13 @@ static bool may_map(const struct mem_file *f, const struct mem_import *im)
 	return im->file == f || im->file == &f->dev->text;
 }
 
+/* With dev->map: whether MiBs that the UBFM's table may lead somewhere were mapped;
+ * what it leads nowhere is as an import whose peer is gone. */
+static bool may_map_managed(const struct mem_file *f)
+{
+	return f->dev->decoder.managed && !f->dead;
+}
+
 /* With dev->map: the import that was mapped there, if it still is. */
 static struct mem_import *import_of(struct vm_fault *vmf)
 {
@@ -40,7 +47,7 @@ static vm_fault_t window_fault(struct vm_fault *vmf)
 	vm_fault_t ret = VM_FAULT_SIGBUS;
 
 	down_read(&dev->map);
-	if (import_of(vmf))
+	if (may_map_managed(f) || import_of(vmf))
 		ret = vmf_insert_pfn_prot(vma, vmf->address,
 					  PHYS_PFN(dev->decoder.window + at),
 					  pgprot_noncached(vma->vm_page_prot));
@@ -108,7 +115,12 @@ int mem_mmap(struct file *file, struct vm_area_struct *vma)
 		return -EINVAL;
 	down_read(&dev->map);
 	im = f->dead ? NULL : xa_load(&dev->imports, from / MEM_MIB);
-	if (im && may_map(f, im) && im->id &&
+	if (may_map_managed(f) && from < end &&
+	    end <= dev->decoder.mibs * MEM_MIB) {
+		vma->vm_ops = &window_ops;
+		flags |= VM_PFNMAP | VM_IO;
+		err = 0;
+	} else if (im && may_map(f, im) && im->id &&
 	    end <= im->first * MEM_MIB + im->len) {
 		/* Another import that comes there is another one. */
 		vma->vm_private_data = (void *)(uintptr_t)im->id;

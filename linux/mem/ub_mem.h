@@ -47,6 +47,7 @@ struct mem_decoder {
 	u64 bytes;
 	void __iomem *control;
 	unsigned int mibs;	/* that imports can have: not the last one */
+	bool managed;		/* the table is the UBFM's: there are no imports */
 	unsigned long *used;
 	__le64 *l0;
 	dma_addr_t l0_dma;

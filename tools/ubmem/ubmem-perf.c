@@ -13,7 +13,7 @@
  *     ubmem-perf poke DESCRIPTOR AT VALUE       a store and a fence
  *     ubmem-perf peek DESCRIPTOR AT             a load
  *     ubmem-perf map OFFSET BYTES AT [VALUE]    the same by an import that there is, as
- *                      in sysfs; a store and a fence with VALUE
+ *                      in sysfs, or by the manager's table; a store and a fence with VALUE
  *     ubmem-perf cached DESCRIPTOR              test and measure cached memory
  *     ubmem-perf copy DESCRIPTOR                speed of writing all of it: by the
  *                      window, and cached, each page touched for the first time and

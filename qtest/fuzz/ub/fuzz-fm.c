@@ -16,6 +16,7 @@
 #include <glib.h>
 
 #include "ub/cfg_regs.h"
+#include "ub/fm_matt.h"
 #include "ub/fm_plug.h"
 #include "ub/fm_pool.h"
 
@@ -237,6 +238,23 @@ static UbFm *bring_up(Input *in, UbFm *before, const unsigned *banned)
 
 /* ---- Pooling, slots, errors ---- */
 
+static void maps(Input *in, UbFm *fm, unsigned node)
+{
+    UbFmMap map = { .first = next(in), .cna = 1 + next(in), .check = true };
+    unsigned entries;
+
+    map.last = map.first + (next(in) & 7);
+    ub_fm_map_size(fm, node, &entries);
+    demand(entries <= 64);
+    if (next(in) & 1) {
+        ub_fm_map_add(fm, node, &map);
+    } else {
+        ub_fm_map_remove(fm, node, map.first);
+    }
+    ub_fm_maps_text(fm, node, nowhere);
+    ub_fm_maps_json(fm, node, nowhere);
+}
+
 static void pool(Input *in, UbFm *fm)
 {
     UbFmPool p = { .fm = fm, .eid_prefix.w[3] = next(in) };
@@ -247,6 +265,9 @@ static void pool(Input *in, UbFm *fm)
 
     ub_fm_pool_look(&p, node, how & 7, &e);
     node %= fm->nodes;
+    if (how >> 6 == 2) {
+        maps(in, fm, node);
+    }
     switch (how >> 3 & 7) {
     case 0:
     case 1:

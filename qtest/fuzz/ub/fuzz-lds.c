@@ -4,7 +4,7 @@
  * and go, images.
  *
  * The input is a little program; the window begins with tables that work, or little
- * would be reached.  However it ends, everybody who waits is let go, and nothing is
+ * would be reached: the driver's in memory, or the UBFM's in the device (§10.4.7).  However it ends, everybody who waits is let go, and nothing is
  * under way for longer than an access may take.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -33,7 +33,7 @@ typedef struct Fuzz {
 } Fuzz;
 
 static Fuzz f;
-static bool silent;
+static bool silent, managed;
 
 static uint64_t next(unsigned bytes)
 {
@@ -108,11 +108,56 @@ static void do_slot(void)
     ub_lds_load(f.b->l, f.b->p->now, slot + UB_LDS_SLOT_WAIT, 8, NULL, &value);
 }
 
+static uint32_t matt_dw(unsigned n, unsigned dw)
+{
+    return UB_CFG_CAP(UB_CFG1_BASE, UB_LDS_MATT_CAP) + UB_LDS_MATT_ENTRY(n) + dw;
+}
+
+/* Entry @n: @mibs of the window from @first on are the peer's memory. */
+static void entry_put(unsigned n, uint32_t first, uint32_t mibs)
+{
+    const UbEid *deid = &f.b->p->end[1].eid;
+    const uint32_t entry[16] = {
+        UB_LDS_TYPE_RANGE | UB_LDS_TOKEN_VLD, 0, first, first + mibs,
+        PAIR_UBA, 0, 2, 0,
+        get_be32(deid->b + 12), get_be32(deid->b + 8), get_be32(deid->b + 4),
+        get_be32(deid->b), PAIR_TOKEN_ID, PAIR_TOKEN, PAIR_UPI, 0,
+    };
+
+    for (unsigned k = G_N_ELEMENTS(entry); k--;) {
+        ub_space_write(f.b->space, f.b->p->now, matt_dw(n, k), entry[k], 15);
+    }
+}
+
+/* An entry as it was, or anything in it; by a stream, what could not be written. */
+static void do_entry(void)
+{
+    unsigned n = next(1), k = next(1) % 16;
+
+    if (n & 0x80) {
+        entry_put(n % UB_LDS_MATT_ENTRIES, 16 - n % 3, n % 4);
+    } else {
+        ub_space_write(f.b->space, f.b->p->now, matt_dw(n % 4, k), next(4), next(1));
+    }
+}
+
+static void do_words(void)
+{
+    uint32_t *w = ub_space_state(f.b->space);
+
+    w[next(2) % ub_space_state_words(f.b->space)] ^= next(4);
+}
+
 static void do_table(void)
 {
     static const uint32_t tables[] = { BED_L0, BED_L1, BED_CMDQ, BED_EVENTQ };
-    uint32_t at = tables[next(1) % G_N_ELEMENTS(tables)] + next(2) % 0x8000;
+    uint32_t at;
 
+    if (managed) {
+        do_entry();
+        return;
+    }
+    at = tables[next(1) % G_N_ELEMENTS(tables)] + next(2) % 0x8000;
     put_le64(f.b->mem + at, next(8));
 }
 
@@ -166,6 +211,19 @@ static void do_reset(void)
     ub_lds_reset(f.b->l, f.b->p->now);
     f.pi = 0;
     bed_enable(f.b);
+    if (managed) {
+        entry_put(1, 16, 1);
+    }
+}
+
+/* Of the Entity; the transaction layer goes on. */
+static void do_elr(void)
+{
+    ub_space_reset(f.b->space, UB_SPACE_RESET_ENTITY, 0);
+    ub_lds_reset_entity(f.b->l);
+    if (next(1) & 1) {
+        bed_enable(f.b);
+    }
 }
 
 /* Saved, changed, loaded: what is left of the transaction layer is nothing. */
@@ -182,6 +240,9 @@ static void do_image(void)
         data[next(2) % len] ^= next(1);
     }
     ub_ta_reset(f.b->p->end[0].ta);
+    for (unsigned n = managed ? next(1) % 4 : 0; n; n--) {
+        do_words();
+    }
     im = core_image_load(data, next(1) & 1 ? len : len / 2, f.b->p->now);
     ub_lds_image(f.b->l, im);
     if (core_image_done(im) || ub_lds_loaded(f.b->l)) {
@@ -197,8 +258,13 @@ static void step(void)
         do_world, do_cancel, do_reset, do_image, do_run, do_load, do_store,
         do_slot, do_store,
     };
+    unsigned i = next(1);
 
-    steps[next(1) % G_N_ELEMENTS(steps)]();
+    if (i == 0xee) {
+        do_elr();
+    } else {
+        steps[i % G_N_ELEMENTS(steps)]();
+    }
 }
 
 /* Nothing lasts. */
@@ -223,10 +289,19 @@ static void end(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint32_t rows[] = { ROW_BYPASS, ROW_CTP, ROW_CTP7, ROW_RTP };
+    UbLdsConfig cfg;
+    unsigned how;
 
     f = (Fuzz){ .p = data, .end = data + size };
     silent = false;
-    f.b = bed_new(rows[next(1) % G_N_ELEMENTS(rows)]);
+    how = next(1);
+    bed_config(&cfg);
+    cfg.managed = managed = how & 0x10;
+    cfg.uba_literal = managed && how & 0x20;
+    f.b = bed_new_with(&cfg, pair_new(2, NULL), rows[how % G_N_ELEMENTS(rows)]);
+    if (managed) {
+        entry_put(1, 16, 1);
+    }
     f.b->p->filter = heard;
     for (unsigned i = 0; i < STEPS && f.p < f.end; i++) {
         step();

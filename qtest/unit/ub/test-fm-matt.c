@@ -141,6 +141,15 @@ static void test_entries(void)
         odd.token_id = i == 5 ? 0x100000 : odd.token_id;
         g_assert_cmpint(ub_fm_map_add(b.fm, user, &odd), ==, UB_MGMT_BAD_PARAMETER);
     }
+    /* The most that there can be. */
+    odd = map_to(&b, OTHER, 90, 90);
+    odd.token_id = 0xfffff;
+    odd.cna = 0xffffff;
+    odd.eid = (UbId){ .w = { 1, 2, 3, 4 } };
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &odd), ==, UB_MGMT_OK);
+    g_assert_cmpint(ub_fm_map_get(b.fm, user, 1, &has), ==, UB_MGMT_OK);
+    g_assert_true(ub_id_same(has.eid, odd.eid));
+    g_assert_cmpint(ub_fm_map_remove(b.fm, user, 90), ==, UB_MGMT_OK);
     /* Addresses end with the last one. */
     odd = map_to(&b, OTHER, 90, 91);
     odd.uba = -2 * MIB + 4096;
