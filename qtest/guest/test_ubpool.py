@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Memory of one guest, lent by a second one to a third, which uses it."""
+"""Memory of one guest, lent by a second one to a third, which uses it; and loads and
+stores that go where the manager says."""
 
 import json
 import unittest
@@ -7,15 +8,19 @@ import unittest
 from guestvm import kernel, tap, ubfabric
 from guestvm.guest import CommandFailed
 from guestvm.ubfabric import config, config_set, guid
-from guestvm.ubmem import PERF
+from guestvm.ubmem import PERF, Serve
 from guestvm.ubswitch import Switch
 
 SERIAL = {'manager': 0x100, 'lender': 0x200, 'user': 0x300}
-PROPS = {'manager': 'manager=on', 'lender': 'manager=off,entities=bus:mem=lent0',
+# What the lender loads and stores is the manager's to say, whatever its driver does.
+PROPS = {'manager': 'manager=on',
+         'lender': 'manager=off,rights=user,entities=bus:mem=lent0,window=64M,'
+                   'window-managed=on,window-timeout=15000',
          'user': 'manager=off,window=64M,window-timeout=15000'}
 MEMORY = 4 << 20
 PAGE = 4096
-# CFG1_BASIC (UB 2.0 §D.3).
+# CFG0_BASIC, CFG1_BASIC (UB 2.0 §D.2, §D.3).
+UBFM_CNA = 0x26
 CFG1 = 0x10000
 ERS1_SS, ERS1_UBA, ERS_ACCESS_EN = CFG1 + 0xe, CFG1 + 0x18, CFG1 + 0x2f
 
@@ -181,6 +186,60 @@ class Pool(unittest.TestCase):
         self.assertEqual(self.perf(f'poke {desc} 0x10 0x99'), 'stored')
         self.assertEqual(int(self.perf(f'peek {desc} 0x10'), 16), 0x99)
         self.take_back()
+        self.quiet()
+
+    def test_4_mapped(self):
+        """the manager says where a node's loads and stores go; then, that they do not"""
+        lender, user = (guid(SERIAL[n])[1] for n in ('lender', 'user'))
+        guest = self.guests['lender']
+        at, mib, word = 3 << 20, 1 << 20, 0x38
+        map_ = f'ubmem-perf map {at:#x} {mib:#x} {word:#x}'
+        home = Serve(self.user, f'serve {mib:#x}')
+        eid, token_id, uba, _, token = home.desc.split()
+        guest.wait_for('test -c /dev/ubmem0', 60)
+        # It is nobody else's to say; where nothing is said, nothing is.
+        done = guest.run(f'ubmem-perf peek {home.desc} 0', 120, check=False)
+        self.assertNotEqual(done.status, 0)
+        self.assertIn('Operation not permitted', done.err)
+        self.assertEqual(self.ubfm(f'maps {lender}'), {'maps': []})
+        self.assertEqual(guest.out(map_, 120), 'f' * 16)
+        self.assertEqual(guest.out(f'{map_} 1', 120), 'Input/output error')
+        self.assertEqual(
+            self.ubfm(f'map {lender} 3 1 {user} {eid} {uba} {token_id} {token}'),
+            {'maps': [{'first': 3, 'last': 3, 'cna': int(eid[-4:], 16), 'eid': eid,
+                       'uba': int(uba, 0), 'token-id': int(token_id, 0),
+                       'token': token != '-'}]})
+        self.assertEqual(guest.out(map_, 120), '0')
+        self.assertEqual(guest.out(f'{map_} 0x123456789abcdef', 120), 'stored')
+        self.assertEqual(guest.out(map_, 120), '123456789abcdef')
+        self.assertEqual(home.tell(f'word {word:#x}'), '123456789abcdef')
+        # Its host cannot make it forget whose the table is.
+        own = guest.out('grep -lx 0 /sys/bus/ub/devices/*/entity_idx').split('/')[5]
+        config_set(guest, own, UBFM_CNA, 0)
+        self.assertNotEqual(config(guest, own, UBFM_CNA), 0)
+        # The MiB beside it is none of it.
+        self.assertEqual(guest.out(f'ubmem-perf map {at - mib:#x} {mib:#x} {word:#x}',
+                                   120), 'f' * 16)
+        self.assertEqual(self.ubfm(f'unmap {lender} 3'), {'maps': []})
+        self.assertEqual(guest.out(map_, 120), 'f' * 16)
+        self.assertEqual(guest.out(f'{map_} 2', 120), 'Input/output error')
+        self.assertEqual(home.tell(f'word {word:#x}'), '123456789abcdef')
+        home.kill()
+        self.quiet()
+
+    def test_5_locked(self):
+        """in a kernel that is locked down registers are read, and none is written"""
+        number = self.guests['manager'].out(
+            'grep -lx 0x2 /sys/bus/ub/devices/*/type').split('/')[5]
+        guest = self.guests['manager']
+        guest.run('mount -t securityfs none /sys/kernel/security; '
+                  'echo integrity > /sys/kernel/security/lockdown')
+        write = (f"printf '\\0\\0\\0\\0' | dd of=/sys/bus/ub/devices/{number}/config "
+                 f'bs=4 seek={ERS_ACCESS_EN} conv=notrunc')
+        done = guest.run(write, check=False)
+        self.assertNotEqual(done.status, 0)
+        self.assertIn('Operation not permitted', done.err)
+        config(guest, number, ERS_ACCESS_EN)
         self.quiet()
 
 
