@@ -257,6 +257,7 @@ static int to_invalid(struct mem_cache *c)
 	owns_set(c, MEM_INVALID);
 	drop_all(c);
 	err = mem_dir_leave(c, was);
+	c->unsure = c->unsure && err == -EAGAIN;
 	/* It still counts us: the program asks once more.  After EIO it does so perhaps,
 	 * and to leave twice could throw others out: the owner reclaims. */
 	if (err == -EAGAIN)
@@ -270,13 +271,12 @@ static int to_read(struct mem_cache *c)
 
 	if (c->owns == MEM_INVALID)
 		return mem_dir_enter(c, false);
-	err = write_ends(c);
+	err = c->owns == MEM_WRITE ? write_ends(c) : 0;
 	if (err)
 		return err;
-	err = mem_dir_swap(c, MEM_DIR_WRITER, 1);
-	if (err)
-		owns_set(c, MEM_WRITE);
-	return err;
+	/* Without an answer there are other readers perhaps, and in another epoch others
+	 * that write: nobody writes here, whatever comes of it. */
+	return mem_dir_swap(c, MEM_DIR_WRITER, 1);
 }
 
 static int to_write(struct mem_cache *c)
@@ -298,7 +298,7 @@ int mem_cache_own(struct mem_cache *c, enum mem_owns want)
 	mutex_lock(&c->lock);
 	if (c->gone || !c->shared)
 		err = -EINVAL;
-	else if (c->owns != want)
+	else if (c->owns != want || c->unsure)
 		err = change[want](c);
 	if (!err)
 		owns_set(c, want);

@@ -285,18 +285,18 @@ static u64 slot_wait(void __iomem *slot)
 	}
 }
 
-int mem_slot(struct mem_dev *dev, u64 offset, u32 opcode, unsigned int bytes,
-	     const u64 *a, const u64 *b, u64 *result)
+int mem_slot(struct mem_dev *dev, u32 row, u64 offset, u32 opcode,
+	     unsigned int bytes, const u64 *a, const u64 *b, u64 *result)
 {
-	struct mem_decoder *d = &dev->decoder;
-	void __iomem *slot = d->control + UB_LDS_SLOT(0);
-	unsigned int i, words = DIV_ROUND_UP(bytes, 8);
+	unsigned int n = row % UB_LDS_SLOTS, words = DIV_ROUND_UP(bytes, 8), i;
+	void __iomem *slot = dev->decoder.control + UB_LDS_SLOT(n);
+	struct mutex *lock = &dev->decoder.slot[n];
 	u64 status;
 
-	mutex_lock(&d->slot);
+	mutex_lock(lock);
 	/* One that was not answered would be taken for ours. */
 	if (slot_wait(slot) & UB_LDS_SLOT_BUSY) {
-		mutex_unlock(&d->slot);
+		mutex_unlock(lock);
 		return -EIO;
 	}
 	for (i = 0; i < words; i++) {
@@ -308,7 +308,7 @@ int mem_slot(struct mem_dev *dev, u64 offset, u32 opcode, unsigned int bytes,
 	status = slot_wait(slot);
 	for (i = 0; i < words; i++)
 		result[i] = readq(slot + UB_LDS_SLOT_RESULT + 8 * i);
-	mutex_unlock(&d->slot);
+	mutex_unlock(lock);
 	events_take(dev);
 	return status == UB_LDS_SLOT_DONE ? 0 : -EIO;
 }

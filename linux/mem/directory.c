@@ -12,7 +12,19 @@
 
 static int directory(struct mem_cache *c, u32 opcode, u64 a, u64 b, u64 *old)
 {
-	return mem_slot(c->dev, c->window, opcode, sizeof(u64), &a, &b, old);
+	return mem_slot(c->dev, c->to.row, c->window, opcode, sizeof(u64), &a,
+			&b, old);
+}
+
+/* The directory says that we own something, of which it was not known whether it had
+ * heard: nobody else can, as long as it is we who do. */
+static bool swapped_before(const struct mem_cache *c, u64 old, u64 to)
+{
+	if (!c->unsure || (old & MEM_DIR_EPOCH) != c->epoch)
+		return false;
+	return to == MEM_DIR_WRITER ? old & MEM_DIR_WRITER
+				    : old & MEM_DIR_READERS &&
+				      !(old & MEM_DIR_WRITER);
 }
 
 /* Who owns something owns something else, or -EAGAIN: others do. */
@@ -21,7 +33,14 @@ int mem_dir_swap(struct mem_cache *c, u64 from, u64 to)
 	u64 old;
 	int err = directory(c, OP_CAS, c->epoch | from, c->epoch | to, &old);
 
-	return err ? err : old == (c->epoch | from) ? 0 : -EAGAIN;
+	if (err) {
+		c->unsure = true;
+		return err;
+	}
+	if (old != (c->epoch | from) && !swapped_before(c, old, to))
+		return -EAGAIN;
+	c->unsure = false;
+	return 0;
 }
 
 /* A writer, who is alone, or one reader more; in the epoch that it is now. */
@@ -53,7 +72,8 @@ int mem_dir_enter(struct mem_cache *c, bool writes)
 	return -EAGAIN;
 }
 
-/* No writer, or one reader less.  What was reclaimed cannot be left, and needs not. */
+/* No writer, or one reader less.  What was reclaimed cannot be left, and needs not.  A
+ * reader that finds a writer is that itself, if it is unsure. */
 int mem_dir_leave(struct mem_cache *c, enum mem_owns owns)
 {
 	u64 guess = c->epoch | (owns == MEM_WRITE ? MEM_DIR_WRITER : 1), old;
@@ -65,11 +85,13 @@ int mem_dir_leave(struct mem_cache *c, enum mem_owns owns)
 	 * try; what the owner answers is not to be trusted. */
 	for (tries = 0; tries < TRIES && !time_after(jiffies, end); tries++) {
 		err = directory(c, OP_CAS, guess,
-				owns == MEM_WRITE ? c->epoch : guess - 1, &old);
+				guess & MEM_DIR_WRITER ? c->epoch : guess - 1,
+				&old);
 		if (err || old == guess)
 			return err;
 		if ((old & MEM_DIR_EPOCH) != c->epoch || owns == MEM_WRITE ||
-		    old & MEM_DIR_WRITER || !(old & MEM_DIR_READERS))
+		    (old & MEM_DIR_WRITER ? !c->unsure
+					  : !(old & MEM_DIR_READERS)))
 			return 0;
 		guess = old;
 	}

@@ -142,13 +142,13 @@ static ssize_t file_read(struct file *file, char __user *to, size_t bytes,
 static int file_fsync(struct file *file, loff_t from, loff_t to, int datasync)
 {
 	struct mem_file *f = file->private_data;
-	int err = mem_file_lock(f);
+	int err = mem_file_lock(f), text;
 
 	if (err)
 		return err;
 	err = mem_imports_clean(f);
-	if (!err)
-		err = mem_text_clean(f->dev);
+	text = mem_text_clean(f->dev);
+	err = err ?: text;
 	if (mem_fence(f->dev) | mem_imports_failed(f))
 		err = -EIO;
 	mem_file_unlock(f);
@@ -194,7 +194,9 @@ static int file_open(struct inode *inode, struct file *file)
 	if (list_empty(&dev->files)) {
 		dev->path = file->f_path;
 		path_get(&dev->path);
+		down_write(&dev->mapped);
 		dev->inode = inode;
+		up_write(&dev->mapped);
 	}
 	file->f_mapping = dev->inode->i_mapping;
 	spin_lock_irq(&dev->decoder.event_lock);
@@ -221,7 +223,9 @@ static int file_close(struct inode *inode, struct file *file)
 	list_del(&f->list);
 	if (list_empty(&dev->files)) {
 		last = dev->path;
+		down_write(&dev->mapped);
 		dev->inode = NULL;
+		up_write(&dev->mapped);
 	}
 	mutex_unlock(&dev->files_lock);
 	up_read(&dev->life);

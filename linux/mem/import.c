@@ -291,11 +291,13 @@ int mem_own(struct mem_file *f, unsigned int argc, char **argv)
 int mem_imports_clean(struct mem_file *f)
 {
 	struct mem_import *im;
-	int err = 0;
+	int err = 0, one;
 
-	list_for_each_entry(im, &f->imports, list)
-		if (!err && im->cache)
-			err = mem_cache_clean(im->cache);
+	/* What one peer does not take keeps nothing from the others. */
+	list_for_each_entry(im, &f->imports, list) {
+		one = im->cache ? mem_cache_clean(im->cache) : 0;
+		err = err ?: one;
+	}
 	return err;
 }
 
@@ -367,22 +369,24 @@ static const struct {
 	{ "umin", 0x0a | 7 << SUB_SHIFT, 1 },
 };
 
-/* The import that has the bytes at an offset of the window. */
-static bool is_ours(struct mem_file *f, u64 at, unsigned int bytes)
+/* The import that has the bytes at an offset of the window, or NULL. */
+static struct mem_import *import_with(struct mem_file *f, u64 at,
+				      unsigned int bytes)
 {
 	struct mem_import *im;
 
 	list_for_each_entry(im, &f->imports, list)
 		if (!im->cache && at >= im->first * MEM_MIB &&
 		    at - im->first * MEM_MIB <= im->len - bytes)
-			return true;
-	return false;
+			return im;
+	return NULL;
 }
 
 /* atomic OFFSET OPERATION BYTES OPERAND [OPERAND]: what was there */
 int mem_atomic(struct mem_file *f, unsigned int argc, char **argv)
 {
 	u64 at, a, b = 0, old = 0;
+	struct mem_import *im;
 	unsigned int i, bytes;
 	int err;
 
@@ -390,15 +394,17 @@ int mem_atomic(struct mem_file *f, unsigned int argc, char **argv)
 	    kstrtouint(argv[3], 0, &bytes) || !bytes || bytes > 8 ||
 	    !is_power_of_2(bytes) || !IS_ALIGNED(at, bytes) ||
 	    kstrtou64(argv[4], 0, &a) ||
-	    (argc > 5 && kstrtou64(argv[5], 0, &b)) || !is_ours(f, at, bytes))
+	    (argc > 5 && kstrtou64(argv[5], 0, &b)))
 		return -EINVAL;
+	im = import_with(f, at, bytes);
 	for (i = 0; i < ARRAY_SIZE(atomics); i++)
 		if (!strcmp(argv[2], atomics[i].name) &&
 		    argc == 4 + atomics[i].operands)
 			break;
-	if (i == ARRAY_SIZE(atomics))
+	if (!im || i == ARRAY_SIZE(atomics))
 		return -EINVAL;
-	err = mem_slot(f->dev, at, atomics[i].opcode, bytes, &a, &b, &old);
+	err = mem_slot(f->dev, im->dest->way.row, at, atomics[i].opcode, bytes,
+		       &a, &b, &old);
 	if (err)
 		return err;
 	mem_answer(f, "%#llx\n", old & (~0ull >> (64 - 8 * bytes)));

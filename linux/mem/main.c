@@ -132,6 +132,7 @@ void mem_dev_put(struct mem_dev *dev)
 static struct mem_dev *dev_new(struct ub_core *core)
 {
 	struct mem_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	unsigned int i;
 
 	if (!dev)
 		return NULL;
@@ -140,10 +141,12 @@ static struct mem_dev *dev_new(struct ub_core *core)
 	dev->dma = get_device(&core->pdev->dev);
 	init_rwsem(&dev->life);
 	init_rwsem(&dev->map);
+	init_rwsem(&dev->mapped);
 	mutex_init(&dev->files_lock);
 	ub_dests_init(&dev->dests, core);
 	mutex_init(&dev->decoder.lock);
-	mutex_init(&dev->decoder.slot);
+	for (i = 0; i < UB_LDS_SLOTS; i++)
+		mutex_init(&dev->decoder.slot[i]);
 	mutex_init(&dev->queue.lock);
 	init_waitqueue_head(&dev->queue.eq.wait);
 	dev->queue.page = -1;

@@ -141,6 +141,9 @@ int mem_mmap(struct file *file, struct vm_area_struct *vma)
 
 void mem_unmap(struct mem_dev *dev, u64 from, u64 len)
 {
+	/* The last file may be closed meanwhile: what sysfs has stays. */
+	down_read(&dev->mapped);
 	if (dev->inode)
 		unmap_mapping_range(dev->inode->i_mapping, from, len, 1);
+	up_read(&dev->mapped);
 }

@@ -11,6 +11,9 @@
 
 #include "ub_mem.h"
 
+/* Bytes that a line has at most.  What has no room in a page is not begun. */
+#define LINE_BYTES	128
+
 static struct mem_file *file_of(struct device *dev)
 {
 	return &container_of(dev_get_drvdata(dev), struct mem_dev, misc)->text;
@@ -47,8 +50,9 @@ static ssize_t export_show(struct device *dev, struct device_attribute *attr,
 	if (err)
 		return err;
 	list_for_each_entry(ex, &f->exports, list)
-		n += mem_export_text(f, ex, ex->grant.other, buf + n,
-				     PAGE_SIZE - n);
+		if (PAGE_SIZE - n >= LINE_BYTES)
+			n += mem_export_text(f, ex, ex->grant.other, buf + n,
+					     PAGE_SIZE - n);
 	mem_file_unlock(f);
 	return n;
 }
@@ -79,8 +83,9 @@ static ssize_t import_show(struct device *dev, struct device_attribute *attr,
 	if (err)
 		return err;
 	list_for_each_entry(im, &f->imports, list)
-		n += scnprintf(buf + n, PAGE_SIZE - n, "%#llx %#llx\n",
-			       im->first * MEM_MIB, im->len);
+		if (PAGE_SIZE - n >= LINE_BYTES)
+			n += scnprintf(buf + n, PAGE_SIZE - n, "%#llx %#llx\n",
+				       im->first * MEM_MIB, im->len);
 	mem_file_unlock(f);
 	return n;
 }

@@ -12,7 +12,8 @@
  * it), mem_file.lock, mmap_lock, mem_dev.map (page faults read it, imports that come
  * and go write it); mem_cache.lock, page locks; that of mem_dev.dests, those of queue,
  * decoder and ub_core.  The spinlocks of events and of caches are innermost.  A page
- * fault that asks a peer gives mmap_lock up before, if it may.
+ * fault that asks a peer gives mmap_lock up before, if it may.  mem_dev.mapped is within
+ * all but the spinlocks.
  */
 #ifndef UB_MEM_H
 #define UB_MEM_H
@@ -65,7 +66,7 @@ struct mem_decoder {
 	u32 owed;		/* interrupts of events that were taken already */
 	u64 lost;		/* times that events were lost */
 	int irq;
-	struct mutex slot;	/* of commands; one at a time */
+	struct mutex slot[UB_LDS_SLOTS]; /* of commands; one at a time */
 };
 
 /* Where an entry of the tables leads. */
@@ -91,10 +92,11 @@ void mem_window_clear(struct mem_dev *dev, unsigned int first, unsigned int n);
 /* All stores so far are done, or -EIO: that is not known; what failed is counted at
  * their imports. */
 int mem_fence(struct mem_dev *dev);
-/* An access of up to 64 bytes at @offset of the window by a command slot:
- * @opcode | sub-operation << 16, as in table 7-2; @result may be an operand. */
-int mem_slot(struct mem_dev *dev, u64 offset, u32 opcode, unsigned int bytes,
-	     const u64 *a, const u64 *b, u64 *result);
+/* An access of up to 64 bytes at @offset of the window, which leads to a row of
+ * destinations, by a command slot: @opcode | sub-operation << 16, as in table 7-2;
+ * @result may be an operand.  Others wait for it only if they go to the same peer. */
+int mem_slot(struct mem_dev *dev, u32 row, u64 offset, u32 opcode,
+	     unsigned int bytes, const u64 *a, const u64 *b, u64 *result);
 
 /* ---- eq.c: an event queue of the engine ---- */
 
@@ -165,6 +167,7 @@ struct mem_cache {
 	struct mem_target to;
 	u64 window;		/* its offset; the directory is there, if shared */
 	bool shared, gone;
+	bool unsure;		/* a change of the directory had no answer */
 	enum mem_owns owns;
 	unsigned long n;
 	struct page **pages;
@@ -190,7 +193,8 @@ vm_fault_t mem_cache_mkwrite(struct mem_cache *c, struct vm_fault *vmf,
 
 /* ---- directory.c; with the lock of the cache ---- */
 
-/* Who owns something owns something else: 0; -EAGAIN: others do; -EIO. */
+/* Who owns something owns something else: 0; -EAGAIN: others do; -EIO: perhaps, until
+ * a later change tells. */
 int mem_dir_swap(struct mem_cache *c, u64 from, u64 to);
 /* The same of a writer, who is alone, or one reader more; in the epoch that it is now. */
 int mem_dir_enter(struct mem_cache *c, bool writes);
@@ -266,7 +270,7 @@ int mem_export_text(struct mem_file *f, const struct mem_export *ex, u32 value,
 void mem_imports_end(struct mem_file *f);
 /* With event_lock: the import that has a MiB of the window, or NULL. */
 struct mem_import *mem_import_at(struct mem_dev *dev, unsigned int mib);
-/* Clean what the file has cached. */
+/* Clean all that the file has cached; the first error. */
 int mem_imports_clean(struct mem_file *f);
 /* Stores by the file's imports, or by those of sysfs, have failed since it was asked
  * last. */
@@ -312,7 +316,8 @@ struct mem_dev {
 	struct list_head files;
 	struct mem_file text;
 	struct path path;	/* of the first of them, … */
-	struct inode *inode;	/* whose mappings are all ours */
+	struct inode *inode;	/* whose mappings are all ours; with … */
+	struct rw_semaphore mapped; /* … this */
 	struct mem_decoder decoder;
 	struct mem_queue queue;
 	struct ub_dests dests;

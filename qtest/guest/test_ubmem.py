@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Memory of one guest in programs of others: ub_mem, by way of a switch."""
 
+import time
 import unittest
 
 from guestvm import kernel, tap, ubmem
@@ -121,6 +122,27 @@ class Memory(unittest.TestCase):
         self.assertIn('No route to host', done.err)
         self.clean()
 
+    def test_2c_slots(self):
+        """who waits for a peer that does not answer keeps nobody from another"""
+        serve = Serve(self.home, f'serve {PAGE}')
+        eid, *rest = serve.desc.split()
+        nobody = ' '.join([eid[:-2] + '4b', *rest])
+        self.user.run(f'(exec 3<>{NODE}; echo import {nobody} >&3; read at rest <&3; '
+                      'while :; do echo atomic $at add 8 1 >&3; done) '
+                      '> /dev/null 2>&1 & echo $! > /tmp/pid')
+        self.user.wait_for('grep -q mem_slot /proc/$(cat /tmp/pid)/stack', 60)
+        begun = time.monotonic()
+        last = self.user.out(f'exec 3<>{NODE}; echo import {serve.desc} >&3; '
+                             'read at rest <&3; for i in 1 2 3; do '
+                             'echo atomic $at add 8 1 >&3; done; cat <&3', 120)
+        self.assertEqual(last, '0x2')
+        # Each would have waited for its turn, up to 15 s.
+        self.assertLess(time.monotonic() - begun, 15)
+        self.user.run('kill -9 $(cat /tmp/pid)')
+        self.user.wait_for(f'grep -qx 0 {SYSFS}/used', 60)
+        serve.kill()
+        self.clean()
+
     def test_3_refused(self):
         """wrong token, no token, no right, beyond the end, wrong TokenID"""
         serve = Serve(self.home, f'serve {2 * PAGE} r 0x1234')
@@ -205,6 +227,22 @@ class Memory(unittest.TestCase):
         self.user.run(f'echo {offset} > {SYSFS}/unimport')
         self.assertEqual(self.perf(f'map {where} 0', status=1),
                          'map: Invalid argument')
+        self.clean()
+
+    def test_4c_page(self):
+        """more in sysfs than a page has room for: what it says is whole"""
+        self.home.run(
+            'sh -c \'a=0x$(sed -n "s/^\\([0-9a-f]*\\)-.*\\[heap\\]$/\\1/p" '
+            '/proc/$$/maps); for i in $(seq 80); do '
+            f'echo $a {PAGE} r 0x12345678 > {SYSFS}/export || exit 1; done && true\'')
+        self.assertEqual(ubmem.attr(self.home, 'exports'), 80)
+        lines = self.home.out(f'cat {SYSFS}/export').splitlines()
+        self.assertGreater(len(lines), 40)
+        for line in lines:
+            self.assertRegex(line, '^[0-9a-f]{32} 0x[0-9a-f]+ 0x100000 0x1000 '
+                                   '0x12345678$')
+        self.home.run(f'while read eid id rest < {SYSFS}/export; do '
+                      f'echo $id > {SYSFS}/unexport; done', 60)
         self.clean()
 
     def test_5_revoked(self):
@@ -345,6 +383,23 @@ class Memory(unittest.TestCase):
                                  (at + 1) * 0x9e3779b97f4a7c15 % (1 << 64))
             serve.kill()
         self.mtu(was)
+        self.clean()
+
+    def test_7c_others(self):
+        """what one peer does not take does not stay dirty of another"""
+        serve, where = [], []
+        for guest, rights in ((self.third, 'r'), (self.home, 'rw')):
+            serve.append(Serve(guest, f'serve {PAGE} {rights}'))
+            self.user.run(f'echo {serve[-1].desc} cached > {SYSFS}/import')
+            where.append(self.user.out(f'cat {SYSFS}/command'))
+        self.assertEqual(self.perf(f'map {where[0]} 8 1'), 'Input/output error')
+        self.assertEqual(self.perf(f'map {where[1]} 8 0x77'),
+                         'Input/output error')
+        self.assertEqual(serve[1].tell('word 8'), '77')
+        self.assertEqual(serve[0].tell('word 8'), '0')
+        for n in range(2):
+            self.user.run(f'echo {where[n].split()[0]} > {SYSFS}/unimport')
+            serve[n].kill()
         self.clean()
 
     def test_7d_shared(self):

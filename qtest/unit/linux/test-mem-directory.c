@@ -15,15 +15,20 @@ enum mem_owns { MEM_INVALID, MEM_READ, MEM_WRITE };
 
 struct mem_cache {
     void *dev;
+    struct {
+        u32 row;
+    } to;
     u64 window, epoch;
+    bool unsure;
 };
 
 static u64 word;        /* the directory */
 static unsigned asked;  /* times */
 static void (*meanwhile)(void); /* what others do before each question */
 static int answer;      /* instead of one */
+static bool unheard;    /* what is asked is not even done */
 
-static int mem_slot(void *dev, u64 offset, u32 opcode, unsigned bytes,
+static int mem_slot(void *dev, u32 row, u64 offset, u32 opcode, unsigned bytes,
                     const u64 *a, const u64 *b, u64 *result)
 {
     g_assert_cmphex(opcode, ==, 7);
@@ -33,7 +38,7 @@ static int mem_slot(void *dev, u64 offset, u32 opcode, unsigned bytes,
         meanwhile();
     }
     *result = word;
-    if (word == *a) {
+    if (word == *a && !unheard) {
         word = *b;
     }
     return answer;
@@ -51,7 +56,7 @@ static void begin(u64 value)
     asked = 0;
     meanwhile = NULL;
     answer = 0;
-    killed = false;
+    killed = unheard = false;
 }
 
 static void reader_comes(void)
@@ -157,6 +162,43 @@ static void test_silent(void)
     g_assert_cmpuint(asked, ==, 2);
 }
 
+/* A change between reader and writer that had no answer, done or not: who asks again,
+ * for this or that, learns that it owns it, and who leaves leaves what it is. */
+static void test_unsure(void)
+{
+    const u64 owns[] = { 1, MEM_DIR_WRITER };
+
+    for (unsigned i = 0; i < 2 * 2 * 3; i++) {
+        u64 from = owns[i & 1], to = owns[~i & 1];
+        struct mem_cache a = { 0 }, b = { 0 };
+
+        begin(3 * MEM_DIR_EPOCH_1);
+        g_assert_cmpint(mem_dir_enter(&a, from != 1), ==, 0);
+        answer = -EIO;
+        unheard = i & 2;
+        g_assert_cmpint(mem_dir_swap(&a, from, to), ==, -EIO);
+        answer = unheard = 0;
+        if (i / 4 == 0) {
+            g_assert_cmpint(mem_dir_swap(&a, from, to), ==, 0);
+            g_assert_cmphex(word, ==, 3 * MEM_DIR_EPOCH_1 | to);
+        } else if (i / 4 == 1) {
+            g_assert_cmpint(mem_dir_swap(&a, to, from), ==, 0);
+            g_assert_cmphex(word, ==, 3 * MEM_DIR_EPOCH_1 | from);
+        }
+        g_assert_cmpint(mem_dir_leave(&a, i / 4 == 0 && to != 1 ? MEM_WRITE
+                                          : i / 4 == 1 && from != 1 ? MEM_WRITE
+                                          : MEM_READ), ==, 0);
+        g_assert_cmphex(word, ==, 3 * MEM_DIR_EPOCH_1);
+        /* Now that all is known, what others own is theirs. */
+        if (i / 4 < 2) {
+            g_assert_cmpint(mem_dir_enter(&b, true), ==, 0);
+            g_assert_cmpint(mem_dir_swap(&a, 1, MEM_DIR_WRITER), ==, -EAGAIN);
+            g_assert_cmpint(mem_dir_leave(&a, MEM_READ), ==, 0);
+            g_assert_cmphex(word, ==, 3 * MEM_DIR_EPOCH_1 | MEM_DIR_WRITER);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -165,5 +207,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mem-directory/busy", test_busy);
     g_test_add_func("/mem-directory/slow", test_slow);
     g_test_add_func("/mem-directory/silent", test_silent);
+    g_test_add_func("/mem-directory/unsure", test_unsure);
     return g_test_run();
 }
