@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "ubc-multi.h"
+#include "ubc-raw.h"
 #include "ub/cfg_regs.h"
 #include "ub/net_format.h"
 #include "ub/tah.h"
@@ -527,43 +528,62 @@ static void chain_write(Eng *from, Eng *to, uint32_t row, uint8_t value)
     g_assert_cmphex(to->drv.memory[to->room], ==, value);
 }
 
+/* @middle: properties of the one in the middle, behind a comma, or "". */
+static void chain_start(Chain *c, const char *middle)
+{
+    g_autofree char *wires = NULL, *props = g_strconcat(
+        "ports=2,chardev0=w0,chardev1=w1,route-entries=16," QUBC_STEPPED, middle, NULL);
+
+    *c = (Chain){ .dir = g_dir_make_tmp("ubch-XXXXXX", NULL) };
+    for (unsigned i = 0; i < 2; i++) {
+        g_autofree char *more = g_strdup_printf(
+            "-chardev socket,id=w,path=%s/%u,server=on,wait=off", c->dir, i);
+
+        c->q[i] = qubc_start_attached("chardev0=w," QUBC_STEPPED, more);
+        eng_open(&c->e[i], c->q[i], i + 1);
+    }
+    wires = g_strdup_printf(
+        "-chardev socket,id=w0,path=%s/0,reconnect-ms=20 "
+        "-chardev socket,id=w1,path=%s/1,reconnect-ms=20", c->dir, c->dir);
+    c->q[2] = qubc_start_attached(props, wires);
+    eng_open(&c->e[2], c->q[2], 3);
+    for (unsigned i = 0; i < 2; i++) {
+        qubc_port_write(c->q[i], 0, UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+        qubc_port_write(c->q[2], i, UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+        entry(&c->e[2], i + 1, 1u << i);
+    }
+    QUBC_WAIT(chain_up(c));
+    for (unsigned i = 0; i < 3; i++) {
+        eng_queue(&c->e[i], &(EngPlan){ .carrier = ENG_CTP });
+        for (unsigned to = 1; to <= 3; to++) {
+            chain_row(&c->e[i], 20 + to, to);
+        }
+    }
+}
+
+static void chain_stop(Chain *c)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        qubc_stop(c->q[i]);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        g_autofree char *path = g_strdup_printf("%s/%u", c->dir, i);
+
+        unlink(path);
+    }
+    rmdir(c->dir);
+    g_free(c->dir);
+}
+
 /* By its registers: packets of others pass, its own are heard at both ports, and without
  * Switch Supported nothing passes. */
 static void test_forward(void)
 {
     for (unsigned forward = 0; forward < 2; forward++) {
-        g_autofree char *wires = NULL;
-        Chain c = { .dir = g_dir_make_tmp("ubch-XXXXXX", NULL) };
+        Chain c;
         Eng *middle = &c.e[2];
 
-        for (unsigned i = 0; i < 2; i++) {
-            g_autofree char *more = g_strdup_printf(
-                "-chardev socket,id=w,path=%s/%u,server=on,wait=off", c.dir, i);
-
-            c.q[i] = qubc_start_attached("chardev0=w," QUBC_STEPPED, more);
-            eng_open(&c.e[i], c.q[i], i + 1);
-        }
-        wires = g_strdup_printf(
-            "-chardev socket,id=w0,path=%s/0,reconnect-ms=20 "
-            "-chardev socket,id=w1,path=%s/1,reconnect-ms=20", c.dir, c.dir);
-        c.q[2] = qubc_start_attached(
-            forward ? "ports=2,chardev0=w0,chardev1=w1,route-entries=16,forward=on,"
-                      QUBC_STEPPED
-                    : "ports=2,chardev0=w0,chardev1=w1,route-entries=16,"
-                      QUBC_STEPPED, wires);
-        eng_open(middle, c.q[2], 3);
-        for (unsigned i = 0; i < 2; i++) {
-            qubc_port_write(c.q[i], 0, UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
-            qubc_port_write(c.q[2], i, UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
-            entry(middle, i + 1, 1u << i);
-        }
-        QUBC_WAIT(chain_up(&c));
-        for (unsigned i = 0; i < 3; i++) {
-            eng_queue(&c.e[i], &(EngPlan){ .carrier = ENG_CTP });
-            for (unsigned to = 1; to <= 3; to++) {
-                chain_row(&c.e[i], 20 + to, to);
-            }
-        }
+        chain_start(&c, forward ? ",forward=on" : "");
         for (unsigned i = 0; i < 2; i++) {
             chain_write(&c.e[i], middle, 23, 0x51 + i);
             chain_write(middle, &c.e[i], 21 + i, 0x61 + i);
@@ -581,16 +601,32 @@ static void test_forward(void)
             QUBC_WAIT(eng_counter(middle, "network", "drop-not-ours") == 1);
             g_assert_cmpuint(eng_counter(middle, "network", "forwarded"), ==, 0);
         }
-        for (unsigned i = 0; i < 3; i++) {
-            qubc_stop(c.q[i]);
-        }
-        for (unsigned i = 0; i < 2; i++) {
-            g_autofree char *path = g_strdup_printf("%s/%u", c.dir, i);
+        chain_stop(&c);
+    }
+}
 
-            unlink(path);
-        }
-        rmdir(c.dir);
-        g_free(c.dir);
+/* What is wrong already: the one in the middle lets it pass, or drops it (§5.3.7). */
+static void test_icrc_transit(void)
+{
+    const UbNth nth = { .scna = 1, .dcna = 2, .nlp = UB_NLP_CTPH };
+
+    for (unsigned on = 0; on < 2; on++) {
+        uint8_t p[64] = { 0 };
+        Chain c;
+
+        chain_start(&c, on ? ",forward=on,net-icrc-transit=on" : ",forward=on");
+        ub_nth16_put(p, &nth);
+        p[UB_NTH16_SIZE] = UB_TPH_UPI32;
+        raw_seal(UB_LPH_CNA16, p, 48);
+        p[40] ^= 1;
+        raw_open(&c.e[0]);
+        raw_send(&c.e[0], UB_LPH_CNA16, p, 52);
+        raw_close(&c.e[0]);
+        QUBC_WAIT(eng_counter(&c.e[on ? 2 : 1], "network", "drop-icrc") == 1);
+        g_assert_cmpuint(eng_counter(&c.e[on ? 1 : 2], "network", "drop-icrc"), ==, 0);
+        g_assert_cmpuint(eng_counter(&c.e[2], "network", "forwarded"), ==, !on);
+        chain_write(&c.e[0], &c.e[1], 22, 0x71);
+        chain_stop(&c);
     }
 }
 
@@ -599,6 +635,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/ubc-multi/limits", test_limits);
     qtest_add_func("/ubc-multi/forward", test_forward);
+    qtest_add_func("/ubc-multi/icrc-transit", test_icrc_transit);
     if (!switch_program()) {
         g_test_message("ub-switch is not built: one test alone");
         return g_test_run();
