@@ -564,6 +564,34 @@ static void test_moved(void)
     double_free(d);
 }
 
+/* Who has moved is sent to where it is now, and nothing else brings another path. */
+static void test_follow(void)
+{
+    Double *d = engine(NULL);
+    RdmaQp *qp = double_qp(d, QPN, RDMA_UC, PEER, 9, 0, 0, 1);
+    RdmaQpAttr a = { .av = { .dip = 0x0a000007 } };
+    uint8_t mac[6] = { 2, 1, 0, 0, 0, 1 };
+
+    rdma_qp_modify(d->dev, qp, &a, RDMA_QPA_AV);
+    for (unsigned i = 0; i < 4; i++) {
+        RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 4, 0x15a);
+        GBytes *f;
+
+        mac[5] = i / 2;
+        net_learn(d->dev, 0x0a000007, mac);
+        g_assert_cmpint(qp->path.valid && qp->path.gen == d->dev->path_gen, ==,
+                        i % 2);
+        double_send(d, qp, &w);
+        double_poll(d, 1000);
+        f = double_take(d);
+        g_assert_nonnull(f);
+        g_assert_cmpmem(g_bytes_get_data(f, NULL), 6, mac, 6);
+        g_assert_cmpuint(qp->path.gen, ==, d->dev->path_gen);
+        g_bytes_unref(f);
+    }
+    double_free(d);
+}
+
 /* Two questions at different times: each is asked again at its own, and when none is
  * left there is nothing to wait for. */
 static void test_deadlines(void)
@@ -761,6 +789,7 @@ int main(int argc, char **argv)
     TEST("arp/odd", arp_odd);
     TEST("one-address", one_address);
     TEST("moved", moved);
+    TEST("follow", follow);
     TEST("deadlines", deadlines);
     TEST("self", self);
     TEST("grh/other", grh_other);
