@@ -260,11 +260,32 @@ static UbFm *once_more(Bed *b, const UbFm *before)
     return fm;
 }
 
+/* What a node says to each write. */
+static int answer;
+
+static int deaf_write(void *opaque, uint32_t cna, uint32_t dw, uint32_t value)
+{
+    return answer;
+}
+
+/* So many of what leads to nodes that are gone stay, when writes are answered so. */
+static void stays(UbFm *fm, int status, unsigned failed)
+{
+    const UbFmOps *ops = fm->ops;
+    UbFmOps deaf = *ops;
+
+    deaf.write = deaf_write;
+    answer = status;
+    fm->ops = &deaf;
+    g_assert_cmpuint(ub_fm_maps_drop(fm, NULL), ==, failed);
+    fm->ops = ops;
+}
+
 /* What leads to a node that is gone leads nowhere before another one has its CNA. */
 static void test_lost(void)
 {
     UbFm *now, *before;
-    UbFmMap map, far;
+    UbFmMap map, far, more;
     unsigned user;
     Bed b;
 
@@ -274,6 +295,8 @@ static void test_lost(void)
     far = map_to(&b, MANAGER, 3, 3);
     g_assert_cmpint(ub_fm_map_add(b.fm, user, &map), ==, UB_MGMT_OK);
     g_assert_cmpint(ub_fm_map_add(b.fm, user, &far), ==, UB_MGMT_OK);
+    more = map_to(&b, OTHER, 7, 7);
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &more), ==, UB_MGMT_OK);
     g_assert_cmpuint(ub_fm_maps_drop(b.fm, NULL), ==, 0);
     g_assert_cmpuint(ub_fm_maps_drop(b.fm, b.fm), ==, 0);
     leads(&b, 1 * MIB, map.uba);
@@ -283,8 +306,11 @@ static void test_lost(void)
     g_assert_cmpuint(ub_fm_maps_drop(now, b.fm), ==, 0);
     leads(&b, 1 * MIB, map.uba);
     now->unanswered = 0;
+    stays(now, UB_MGMT_NO_PERMISSION, 2);
+    stays(now, -1, 1);          /* who is silent is not asked for the next one */
     g_assert_cmpuint(ub_fm_maps_drop(now, NULL), ==, 0);
     leads(&b, 1 * MIB, 0);
+    leads(&b, 7 * MIB, 0);
     leads(&b, 3 * MIB, far.uba);
     g_assert_cmphex(ub_space_read(b.w->f.node[USER].space,
                                   UB_CFG_CAP(UB_CFG1_BASE, UB_LDS_MATT_CAP) +
