@@ -9,6 +9,7 @@
 #include "qobject/qlist.h"
 #include "switch-program.h"
 #include "../deadline.h"
+#include <glib/gstdio.h>
 #include <sys/prctl.h>
 #include <sys/un.h>
 
