@@ -74,6 +74,42 @@ static void test_notify(void)
     bed_close(&b);
 }
 
+/* Public programs give as many elements there as here: one piece can be read. */
+static void test_read(void)
+{
+    Bed b;
+    urma_sge src[3], dst[3];
+    urma_jfs_wr wr = {
+        .opcode = URMA_WR_READ,
+        .rw = { .src = { src, 3 }, .dst = { dst, 3 } },
+    };
+    urma_user_tseg user = { .attr = 1, .token_id = 0x555, .token = { 0xfeee } };
+
+    bed_open(&b);
+    for (unsigned i = 0; i < 3; i++) {
+        src[i] = remote(&b, 0x1000 + 64 * i, 64);
+        dst[i] = local(&b, 100 * i, 64);
+    }
+    g_assert_cmpint(post(&b, &wr), ==, 0);
+    word0_check(b.sq, 0x06 | 1 << 8 | 3 << 12 | UBQ_SQE_TOKEN |
+                      UBQ_SQE_OWNER);
+    g_assert_cmphex(get_le32(b.sq + UBQ_SQE_TARGET), ==, 0x555);
+    g_assert_cmphex(get_le64(b.sq + UBQ_SQE_ADDR), ==, 0x1000);
+    g_assert_cmpuint(get_le32(b.sq + UBQ_SQE_LENGTH), ==, 192);
+    g_assert_cmphex(get_le64(b.sq + 64 + 16), ==, dst[2].addr);
+    host.bells = 0;
+    src[2].addr++;                                  /* a gap */
+    g_assert_cmpint(post(&b, &wr), ==, EINVAL);
+    src[2] = (urma_sge) { .addr = 0x1080, .len = 64, .user_tseg = &user };
+    g_assert_cmpint(post(&b, &wr), ==, EINVAL);     /* another TokenValue */
+    src[2].user_tseg = NULL;
+    g_assert_cmpint(post(&b, &wr), ==, EINVAL);
+    wr.rw.src.num_sge = 0;
+    g_assert_cmpint(post(&b, &wr), ==, EINVAL);
+    g_assert_cmpuint(host.bells, ==, 0);
+    bed_close(&b);
+}
+
 static void test_atomic(void)
 {
     static const struct {
@@ -633,6 +669,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/urma-provider/write", test_write);
     g_test_add_func("/urma-provider/notify", test_notify);
+    g_test_add_func("/urma-provider/read", test_read);
     g_test_add_func("/urma-provider/atomic", test_atomic);
     g_test_add_func("/urma-provider/send", test_send);
     g_test_add_func("/urma-provider/bad-requests", test_bad_requests);
