@@ -8,6 +8,9 @@
  *   urma-drive await EVENT...         tell of asynchronous events until those were there
  *   urma-drive gather N               receive from N clients at once, through one JFR
  *   urma-drive scatter HOST           be such a client
+ *   urma-drive parallel PORT          serve threads that post and poll at once
+ *   urma-drive parallel PORT HOST rm|rc own|shared THREADS OPS
+ *                                     be such a client
  *   urma-drive flood HOST             write for ever, until killed
  *   urma-drive corrupt SEED N         N jetties whose rings the program writes over
  *   urma-drive abuse SEED N           N random commands and calls
@@ -758,6 +761,11 @@ int main(int argc, char **argv)
         link_gather(atol(argv[2]));
     } else if (argc == 3 && !strcmp(argv[1], "scatter")) {
         link_scatter(argv[2]);
+    } else if (argc == 3 && !strcmp(argv[1], "parallel")) {
+        link_parallel_serve(atol(argv[2]));
+    } else if (argc == 8 && !strcmp(argv[1], "parallel")) {
+        link_parallel(argv[3], atol(argv[2]), argv[4], argv[5],
+                      atol(argv[6]), atol(argv[7]));
     } else if (argc == 3 && !strcmp(argv[1], "flood")) {
         flood(argv[2]);
     } else if (argc == 4 && !strcmp(argv[1], "corrupt")) {
@@ -769,7 +777,8 @@ int main(int argc, char **argv)
     } else {
         fprintf(stderr, "usage: urma-drive serve | test HOST NAME... | "
                 "until FILE HOST NAME... | await EVENT... | gather N | "
-                "scatter HOST | flood HOST | bereft | "
+                "scatter HOST | parallel PORT [HOST rm|rc own|shared THREADS "
+                "OPS] | flood HOST | bereft | "
                 "abuse SEED N | corrupt SEED N\n");
         return 2;
     }

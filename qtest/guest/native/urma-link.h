@@ -65,4 +65,11 @@ void link_case_thousand(const char *host);
 void link_gather(unsigned clients);
 void link_scatter(const char *host);
 
+/* urma-parallel.c: threads that post and poll at once, @ops operations each, by JFCs of
+ * their own or by one ("shared"), to as many of a server; how many completions each of
+ * them polled. */
+void link_parallel_serve(uint16_t port) __attribute__((noreturn));
+void link_parallel(const char *host, uint16_t port, const char *mode,
+                   const char *jfc, uint32_t threads, uint32_t ops);
+
 #endif
