@@ -101,6 +101,11 @@ void urma_dev_attr_fill(struct urma_dev *dev, struct urma_dev_attr *a)
 	a->rc_order_cap = ORDERS_RC;
 	a->rm_tp_cap = a->rc_tp_cap = rm;
 	a->um_tp_cap = um;
+	/*
+	 * Any priority goes by any carrier.  Programs look for the first one
+	 * whose set is just what they want, and show a set of two as invalid.
+	 */
 	for (i = 0; i < ARRAY_SIZE(a->priority); i++)
-		a->priority[i].tp_type = rm | um;
+		a->priority[i].tp_type =
+			i < ARRAY_SIZE(a->priority) / 2 ? 1 << URMA_RTP : um;
 }
