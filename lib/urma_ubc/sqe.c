@@ -165,28 +165,11 @@ static int write_put(Entry *b, const urma_jfs_wr *wr, const UbcTarget *t)
     return elements_put(b, &wr->rw.src, wr->flag & URMA_WR_INLINE);
 }
 
-/* An entry has one address: elements that make one piece of a segment. */
-static bool one_piece(const urma_sg *list)
-{
-    Token first, t;
-
-    if (!list->num_sge || token_of(&list->sge[0], &first)) {
-        return false;
-    }
-    for (uint32_t i = 1; i < list->num_sge; i++) {
-        const urma_sge *s = &list->sge[i];
-
-        if (token_of(s, &t) || t.id != first.id || t.value != first.value ||
-            t.en != first.en || s->addr != s[-1].addr + s[-1].len) {
-            return false;
-        }
-    }
-    return true;
-}
-
+/* As a Write: the first remote element says where it begins, those of this side how
+ * long it is.  Public programs give as many there as here, and move the first one only. */
 static int read_put(Entry *b, const urma_jfs_wr *wr)
 {
-    if (!one_piece(&wr->rw.src) || remote_put(b, &wr->rw.src.sge[0])) {
+    if (!wr->rw.src.num_sge || remote_put(b, &wr->rw.src.sge[0])) {
         return EINVAL;
     }
     return elements_put(b, &wr->rw.dst, false);

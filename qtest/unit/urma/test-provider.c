@@ -74,7 +74,7 @@ static void test_notify(void)
     bed_close(&b);
 }
 
-/* Public programs give as many elements there as here: one piece can be read. */
+/* Public programs give as many elements there as here; the first one counts. */
 static void test_read(void)
 {
     Bed b;
@@ -83,11 +83,10 @@ static void test_read(void)
         .opcode = URMA_WR_READ,
         .rw = { .src = { src, 3 }, .dst = { dst, 3 } },
     };
-    urma_user_tseg user = { .attr = 1, .token_id = 0x555, .token = { 0xfeee } };
 
     bed_open(&b);
     for (unsigned i = 0; i < 3; i++) {
-        src[i] = remote(&b, 0x1000 + 64 * i, 64);
+        src[i] = remote(&b, 0x1000 + 100 * i, 64);
         dst[i] = local(&b, 100 * i, 64);
     }
     g_assert_cmpint(post(&b, &wr), ==, 0);
@@ -98,12 +97,6 @@ static void test_read(void)
     g_assert_cmpuint(get_le32(b.sq + UBQ_SQE_LENGTH), ==, 192);
     g_assert_cmphex(get_le64(b.sq + 64 + 16), ==, dst[2].addr);
     host.bells = 0;
-    src[2].addr++;                                  /* a gap */
-    g_assert_cmpint(post(&b, &wr), ==, EINVAL);
-    src[2] = (urma_sge) { .addr = 0x1080, .len = 64, .user_tseg = &user };
-    g_assert_cmpint(post(&b, &wr), ==, EINVAL);     /* another TokenValue */
-    src[2].user_tseg = NULL;
-    g_assert_cmpint(post(&b, &wr), ==, EINVAL);
     wr.rw.src.num_sge = 0;
     g_assert_cmpint(post(&b, &wr), ==, EINVAL);
     g_assert_cmpuint(host.bells, ==, 0);
