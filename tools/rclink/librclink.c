@@ -220,6 +220,18 @@ static uint64_t port_config(const struct rclink_port *port)
 	return v | 1ull << RCL_CFG_STOP_CBFC;
 }
 
+/* Classes of banks 0 to 3, answers and TYPE2: each shows its flow's VC (RC Link
+ * §12.14.4); its low bits are those of a local, individual address in AFH_GEN2_16b and
+ * AFH_Lite, and ECN's that a packet may be marked in Standard. */
+static uint64_t port_classes(void)
+{
+	uint64_t v = 0;
+
+	for (unsigned f = 0; f < FLOWS - 1; f++)
+		v |= (uint64_t)(f << 2 | 2) << 8 * f;
+	return v;
+}
+
 /* XON and XOFF of the banks; and of TYPE3, whose buffer, 64 entries of 128 bytes, is
  * in use only where the network's driver is late. */
 static const uint64_t marks_rdma = 512 | 768u << 16;
@@ -264,7 +276,7 @@ static int port_write(struct rclink *rc, const struct rclink_port *port)
 		{ RCL_UDP_PORT_MEM2, 0xc100 | 4792u << 16 },
 		{ RCL_RETRY_TIMER_CFG, (port->retry_us & 0x1fff) |
 				       (uint64_t)(port->retries & 0xf) << 13 },
-		{ RCL_TRAFFIC_CLASS, 0x1a120e0a0602ull },
+		{ RCL_TRAFFIC_CLASS, port_classes() },
 		{ RCL_CTRL, port->ecn ? RCL_CTRL_ECN : 0 },
 		{ RCL_XON_THR_NON_RDMA, marks_type3 },
 		{ RCL_XON_THR_RDMA, port_marks(port) },

@@ -111,11 +111,42 @@ static void test_port(void)
     g_assert_cmphex(reg(p.rc[1], RCL_UDP_PORT_MEM2, 0), ==, 0x12b8c100);
     g_assert_cmphex(reg(p.rc[1], RCL_RETRY_TIMER_CFG, 0), ==,
                     0x1234 | 9 << 13);
-    g_assert_cmphex(reg(p.rc[1], RCL_TRAFFIC_CLASS, 0), ==, 0x1a120e0a0602);
+    g_assert_cmphex(reg(p.rc[1], RCL_TRAFFIC_CLASS, 0), ==, 0x16120e0a0602);
     g_assert_cmphex(reg(p.rc[1], RCL_RDMA_EN, 0) & 1, ==, 1);
     /* Addresses of groups do not reach beyond 48 bits. */
     g_assert_cmphex(reg(p.rc[1], RCL_TYPE2_DA(0), 0), ==, 0xffffffffffff);
     g_assert_cmphex(reg(p.rc[1], RCL_TYPE2_DA(7), 0), ==, 6);
+    pair_close(&p);
+}
+
+/* The class of a flow shows its VC, which is nobody else's (RC Link §12.14.4). */
+static void test_classes(void)
+{
+    static const enum rclink_flow flow[] = {
+        RCLINK_NO_FLOW, RCLINK_PFC, RCLINK_CBFC,
+    };
+    Pair p = pair_open();
+    struct rclink_port port;
+
+    rclink_port_init(p.rc[0], &port);
+    for (unsigned i = 0; i < G_N_ELEMENTS(flow); i++) {
+        uint64_t map, tc;
+        unsigned used = 0;
+
+        port.flow = flow[i];
+        g_assert_cmpint(rclink_port_set(p.rc[0], &port), ==, 0);
+        map = reg(p.rc[0], RCL_AFH_CFG_EN, 0) >> RCL_CFG_VC_MAP;
+        tc = reg(p.rc[0], RCL_TRAFFIC_CLASS, 0);
+        for (unsigned f = 0; f < 7; f++) {
+            unsigned vc = map >> 3 * f & 7;
+
+            g_assert_cmphex(used >> vc & 1, ==, 0);
+            used |= 1u << vc;
+            if (f < 6) {        /* TYPE3 has no class */
+                g_assert_cmphex(tc >> 8 * f & 0xff, ==, vc << 2 | 2);
+            }
+        }
+    }
     pair_close(&p);
 }
 
@@ -553,6 +584,7 @@ int main(int argc, char **argv)
     TEST(open_fails);
     TEST(limits);
     TEST(port);
+    TEST(classes);
     TEST(port_refused);
     TEST(port_again);
     TEST(network);
