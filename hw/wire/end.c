@@ -94,6 +94,7 @@ static bool net_send(WireEnd *e, const uint8_t *data, size_t len)
     }
     if (wire_backlog_full(&e->backlog)) {
         e->wire_full++;
+        net_hold(e);    /* whoever sent has forgotten that it was */
         return false;
     }
     while (len) {

@@ -1,12 +1,14 @@
 /*
  * rclink on a netdev whose peer does not read: packets are held back, until the
  * peer reads, goes away or is cut off, and an adapter that goes takes along what
- * waits.
+ * waits.  Who has the MAC take packets all the same (a chardev's, too) fills no more
+ * than a MiB.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "qemu/units.h"
 #include "libqos/pci-pc.h"
 #include "rclink-peer.h"
 #include "../deadline.h"
@@ -99,6 +101,71 @@ static void test_vanish(void)
     answer(&g, SYN_NAK, 0);
     wait_counter(&g, "tx_type1_again", 1);
     rig_stop(&g);
+}
+
+/* ---- a MAC that is reset again and again ---- */
+
+static void post_group(Rig *g, unsigned n)
+{
+    rcl_post(g->r, 0, BYTES, n, RCL_ETYPE2);
+}
+
+/* The next packet is the @n-th. */
+static void expect_group(Rig *g, unsigned n)
+{
+    Got got;
+
+    wire_get(g, &got);
+    g_assert_cmpuint(got.len, ==, FRAME - ICRC);
+    g_assert_cmphex(got.data[0], ==, (uint8_t)n);
+}
+
+/* Each reset gives it all its credits (RC Link §12.11.5), though the peer reads nothing:
+ * what the wire keeps has an end.  What was taken arrives, what was not is counted, and
+ * what comes after that is held back. */
+static void backlog(Rig *g)
+{
+    enum { LOST = 50, HELD = 19 };
+    unsigned n = 0, full;
+
+    while (!counter(g, "wire_full")) {
+        post_group(g, n++);
+        rcl_set(g->r, RCL_SOFT_RESET, RCL_RESET_MAC);
+        g_assert_cmpuint(n * FRAME, <, 2 * MiB);
+    }
+    full = n - 1;
+    while (n < full + LOST) {
+        post_group(g, n++);
+        rcl_set(g->r, RCL_SOFT_RESET, RCL_RESET_MAC);
+    }
+    g_assert_cmpuint(counter(g, "wire_full"), ==, LOST);
+    post_group(g, n++);
+    g_assert_cmpuint(counter(g, "wire_full"), ==, LOST + 1);
+    for (unsigned i = 0; i < HELD; i++) {
+        post_group(g, n + i);
+    }
+    g_assert_true(held_back(g));
+    g_assert_cmpuint(counter(g, "wire_full"), ==, LOST + 1);
+    g_assert_cmpuint(counter(g, "tx_type2"), ==, n);
+    for (unsigned i = 0; i < full; i++) {
+        expect_group(g, i);
+    }
+    for (unsigned i = 0; i < HELD; i++) {
+        expect_group(g, n + i);
+    }
+    wait_counter(g, "tx_type2", n + HELD);
+    g_assert_false(held_back(g));
+    expect_answered(g, 0);
+    rig_stop(g);
+}
+
+static void test_backlog(void)
+{
+    Rig netdev = rig_start_netdev("", GEN1), chardev;
+
+    backlog(&netdev);
+    chardev = rig_start("", GEN1);
+    backlog(&chardev);
 }
 
 /* ---- cut off ------------------------------------------------------------ */
@@ -201,6 +268,7 @@ int main(int argc, char **argv)
     }
     qtest_add_func("/rclink-netdev/stall", test_stall);
     qtest_add_func("/rclink-netdev/vanish", test_vanish);
+    qtest_add_func("/rclink-netdev/backlog", test_backlog);
     qtest_add_func("/rclink-netdev/cut", test_cut);
     qtest_add_func("/rclink-netdev/del", test_del);
     qtest_add_func("/rclink-netdev/unplug", test_unplug);
