@@ -92,10 +92,18 @@ static void op_guest_error(void *opaque, const char *rule, const char *text,
                value);
 }
 
+static void op_frame(void *opaque, bool tx, const uint8_t *frame, size_t len)
+{
+    RigEnd *e = opaque;
+
+    e->frames[tx]++;
+}
+
 static const RclinkOps rig_ops = {
     .read = op_read, .write = op_write, .reach = op_reach,
     .wire_tx = op_wire_tx,
     .msix = op_msix, .kick = op_kick, .guest_error = op_guest_error,
+    .frame = op_frame,
 };
 
 Rig *rig_new(unsigned n, const RclinkConfig *cfg)

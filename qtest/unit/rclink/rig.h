@@ -60,6 +60,7 @@ typedef struct RigEnd {
     bool dma_fails;
     bool unreachable;           /* all goes by copies */
     unsigned reached;           /* pieces that did not */
+    unsigned frames[2];         /* that came, that left, as whoever looks is told */
     uint64_t fail_at;           /* this address alone, if not 0 ... */
     size_t fail_len;            /* ... and with this length, if not 0 */
     GQueue *out;                /* GBytes: frames on the wire */

@@ -76,9 +76,59 @@ static void test_cells(void)
 
         turns++;
         g_assert_cmpuint(CNT(e, tx_type2), <=, turns * (2048 / CELLS));
-        g_assert_true(next == r->now || CNT(e, tx_type2) == NUM);
+        g_assert_cmpint(next, ==, CNT(e, tx_type2) < NUM ? r->now : INT64_MAX);
     }
     g_assert_cmpuint(turns, >=, 3);
+    rig_free(r);
+}
+
+/* Who does not ask for them (multi_credit_ctrl_en) uses none. */
+static void test_no_cells(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+
+    e->full = true;
+    rig_post(e, 0, 1344, 0, RCL_ETYPE2);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, tx_type2), ==, 1);
+    g_assert_cmpuint(rig_get(e, RCL_MULTI_CREDIT), ==, 2048);
+    rig_free(r);
+}
+
+/* Buffers for one type give the device nothing to do where the other type waits. */
+static void test_other_ring(void)
+{
+    Rig *r = pair_up(GEN1, NULL);
+    RigEnd *e = &r->e[1];
+
+    rig_connect(r, 3, 0);
+    rig_set(e, RCL_RING(RCL_RING_RX2) + RCL_RING_CTRL, 0);
+    rig_post(&r->e[0], 3, 64, 0, RCL_ETYPE2);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, rx_type2), ==, 1);
+    rig_set(e, RCL_RING(RCL_RING_RX2) + RCL_RING_CTRL, RCL_RING_EN);
+    rig_settle(r);
+    e->kicked = false;
+    rig_set(e, RCL_RING(RCL_RING_RX1) + RCL_RING_HEAD, e->rx_head[0]);
+    g_assert_false(e->kicked);
+    rig_set(e, RCL_RING(RCL_RING_RX2) + RCL_RING_HEAD, 1);
+    g_assert_true(e->kicked);
+    rig_free(r);
+}
+
+/* Whoever looks at frames is told of each, of both ways. */
+static void test_frames(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+
+    post(e, 0xa5, 3);
+    g_assert_cmpuint(e->frames[1], ==, 3);
+    g_assert_cmpuint(e->frames[0], ==, 0);
+    peer_ack(e, 0x1f, 2);
+    g_assert_cmpuint(e->frames[1], ==, 3);
+    g_assert_cmpuint(e->frames[0], ==, 1);
     rig_free(r);
 }
 
@@ -116,6 +166,8 @@ static void test_nocnp(void)
     RigEnd *e = &r->e[0];
     RigEvent ev;
 
+    rig_set(e, RCL_NOCNP, 1);
+    g_assert_cmpuint(rig_get(e, RCL_NOCNP), ==, 1);
     rig_set(e, RCL_NOCNP, 256);
     g_assert_cmpuint(rig_get(e, RCL_NOCNP), ==, 256);
     rig_expect_errors(e, 0);
@@ -226,6 +278,38 @@ static void test_owed_time(void)
     }
 }
 
+/* A QP that owes an ACK, a NAK and an RNR NAK at once travels; what it then says is the
+ * last of them. */
+static void test_owed_all(void)
+{
+    enum { BANK = 0xa5 % 4 };
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+    g_autofree uint8_t *data = NULL;
+    size_t len;
+    RclRh rh;
+
+    rclink_wire_stop(e->d, true);
+    peer_send(e, (RclRh) { .psn = 0 }, 64);
+    peer_send(e, (RclRh) { .psn = 5 }, 64);
+    rig_set(e, RCL_XON_THR_RDMA, UINT64_C(1) << (46 + BANK));
+    rig_set(e, RCL_AFH_CFG_EN, rig_get(e, RCL_AFH_CFG_EN) |
+                               UINT64_C(1) << (RCL_CFG_RNR + BANK));
+    rig_set(e, RCL_FLOW_STOP, RCL_STOP_BANK0 << BANK);
+    peer_send(e, (RclRh) { .psn = 1 }, 64);
+    rig_settle(r);
+    data = rclink_save(e->d, r->now, &len);
+    g_assert_cmpstr(rclink_load(e->d, r->now, data, len), ==, NULL);
+    rclink_wire_stop(e->d, false);
+    rig_settle(r);
+    g_assert_true(next_rh(e, &rh));
+    g_assert_cmpuint(rh.opcode, ==, RCL_OP_ACK);
+    g_assert_cmphex(rh.len, ==, RCL_SYN_RNR | 1);
+    g_assert_cmphex(rh.psn, ==, 1);
+    assert_silence(e);
+    rig_free(r);
+}
+
 /* Bytes of frames as they are counted; an entry that is none as it is told. */
 static void test_told(void)
 {
@@ -324,12 +408,16 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rclink/bounds/full", test_full);
     g_test_add_func("/rclink/bounds/cells", test_cells);
+    g_test_add_func("/rclink/bounds/no-cells", test_no_cells);
+    g_test_add_func("/rclink/bounds/other-ring", test_other_ring);
+    g_test_add_func("/rclink/bounds/frames", test_frames);
     g_test_add_func("/rclink/bounds/marks", test_marks);
     g_test_add_func("/rclink/bounds/nocnp", test_nocnp);
     g_test_add_func("/rclink/bounds/low-bits", test_low_bits);
     g_test_add_func("/rclink/bounds/type2-off", test_type2_off);
     g_test_add_func("/rclink/bounds/type2-debt", test_type2_debt);
     g_test_add_func("/rclink/bounds/owed-time", test_owed_time);
+    g_test_add_func("/rclink/bounds/owed-all", test_owed_all);
     g_test_add_func("/rclink/bounds/told", test_told);
     g_test_add_func("/rclink/bounds/tos", test_tos);
     g_test_add_func("/rclink/bounds/pfc-short", test_pfc_short);
