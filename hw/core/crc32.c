@@ -605,6 +605,13 @@ static bool have_gfni(void)
            __builtin_cpu_supports("avx512bw");
 }
 
+/* 4096 bytes took 42 ns by carry-less multiplications of 512 bits and 77 ns by matrices on
+ * a Xeon (Sapphire Rapids); on an EPYC (Zen 5) matrices are the faster ones. */
+static bool gfni_pays(void)
+{
+    return !__builtin_cpu_is("intel");
+}
+
 /* x^@n modulo the polynomial, as the multiplier wants it. */
 static uint64_t crc_power(unsigned n)
 {
@@ -628,27 +635,30 @@ static bool have_tables(void)
     return true;
 }
 
-/* The fastest first. */
+/* The fastest first, where it pays, which it does unless told otherwise. */
 static const struct {
     const char *name;
     bool (*have)(void);
     CrcFn *fn;
     CrcCopyFn *copy;
+    bool (*pays)(void);
 } crc_ways[] = {
 #if defined(__x86_64__)
-    { "gfni", have_gfni, crc32_gfni, copy_gfni },
-    { "zpclmul", have_zpclmul, crc32_zpclmul, copy_zpclmul },
-    { "vpclmul", have_vpclmul, crc32_vpclmul, copy_vpclmul },
-    { "clmul", have_clmul, crc32_clmul, copy_clmul },
+    { "gfni", have_gfni, crc32_gfni, copy_gfni, gfni_pays },
+    { "zpclmul", have_zpclmul, crc32_zpclmul, copy_zpclmul, NULL },
+    { "vpclmul", have_vpclmul, crc32_vpclmul, copy_vpclmul, NULL },
+    { "clmul", have_clmul, crc32_clmul, copy_clmul, NULL },
 #endif
-    { "tables", have_tables, crc32_tables, copy_tables },
+    { "tables", have_tables, crc32_tables, copy_tables, NULL },
 };
 
 bool core_crc32_use(const char *name)
 {
     for (size_t i = 0; i < sizeof(crc_ways) / sizeof(crc_ways[0]); i++) {
-        if ((!name || !strcmp(name, crc_ways[i].name)) &&
-            crc_ways[i].have()) {
+        bool chosen = name ? !strcmp(name, crc_ways[i].name)
+                           : !crc_ways[i].pays || crc_ways[i].pays();
+
+        if (chosen && crc_ways[i].have()) {
             crc_fn = crc_ways[i].fn;
             crc_copy_fn = crc_ways[i].copy;
             return true;
