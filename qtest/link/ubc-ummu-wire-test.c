@@ -271,7 +271,8 @@ static void test_withheld(void)
                                UB_NTH24_SIZE;
             uint32_t map = ldl_be_p(h + 16 + 4);
 
-            if ((h[0] & 0x7f) == UB_TPOP_SACK) {
+            /* There may be more of them when the lost one is here, too. */
+            if ((h[0] & 0x7f) == UB_TPOP_SACK && !(map & 4)) {
                 g_assert_cmphex(ldl_be_p(h + 8) & 0xffffff, ==, FIRST - 1);
                 g_assert_cmphex(map & 0xf, ==, hides ? 0x9 : 0xb);
                 maps++;
