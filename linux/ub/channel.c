@@ -55,7 +55,9 @@ static int channel_connect(struct ub_dests *t, struct ub_channel *c)
 	ub_put16(&cmd, UBQ_CH_MTU, ub_own_mtu(t->core));
 	ub_put32(&cmd, UBQ_CH_TX_PSN, UBQ_NEW);
 	ub_put32(&cmd, UBQ_CH_RX_PSN, UBQ_NEW);
-	ub_put16(&cmd, UBQ_CH_FLAGS, UBQ_CH_FAST);
+	/* The static time-outs are of hosts that keep microseconds: a second without an
+	 * answer would be the end of it. */
+	ub_put16(&cmd, UBQ_CH_FLAGS, UBQ_CH_FAST | UBQ_CH_RTO_DYNAMIC);
 	err = ub_cmd_run(t->core, UBQ_OP_CHANNEL_CREATE, &cmd);
 	if (err)
 		return err;

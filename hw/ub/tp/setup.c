@@ -11,7 +11,8 @@
  *   REQUEST ->   <- REPLY or REFUSE   CONFIRM ->          BYE either way
  *
  * Who asked repeats REQUEST, who was asked repeats REPLY until the CONFIRM or
- * the first packet.
+ * the first packet.  Who asked and then had no turn for long asks anew, with another
+ * cookie: the REPLY that it finds may be of a channel that was let go.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -241,6 +242,9 @@ static void setup_asked(UbTp *tp, const UbFlow *from, const Setup *m,
 
     ub_flow_reply(&back, from);
     if (ch && ch->setup_cookie == m->cookie && ch->attr.dst_tpn == m->src) {
+        if (ch->state == UB_TP_INIT) {
+            ch->setup_left = tp->cfg.setup_tries;   /* the peer is still there */
+        }
         if (ch->state == UB_TP_INIT || ch->state == UB_TP_ACTIVE) {
             setup_say(ch, REPLY, now);
         }
@@ -310,6 +314,16 @@ void setup_confirm(Chan *ch, int64_t now)
     setup_up(ch, UB_TPR_OK);
 }
 
+/* Whether who asks had no turn for half as long as its REQUEST is remembered. */
+static bool setup_late(const Chan *ch, int64_t now)
+{
+    const UbTpConfig *cfg = &ch->tp->cfg;
+    uint64_t us = (uint64_t)cfg->setup_us * MAX(cfg->setup_tries / 2, 1);
+
+    return ch->setup_active &&
+           now - ch->setup_at >= tp_clock(ch->tp, UB_TPC_SETUP, us);
+}
+
 /* The answer to what we asked. */
 static void setup_answered(Chan *ch, const Setup *m, int64_t now)
 {
@@ -320,6 +334,11 @@ static void setup_answered(Chan *ch, const Setup *m, int64_t now)
         return;
     }
     if (ch->state != UB_TP_INIT) {
+        return;
+    }
+    if (setup_late(ch, now)) {
+        setup_timer(ch, now);
+        chan_timer(ch);
         return;
     }
     setup_adopt(&attr, m);
@@ -359,6 +378,9 @@ UbTpResult ub_tp_connect(UbTp *tp, uint32_t tpn, int64_t now)
 void setup_timer(Chan *ch, int64_t now)
 {
     if (ch->setup_left) {
+        if (setup_late(ch, now)) {
+            ch->setup_cookie = core_random(&ch->tp->rng);
+        }
         ch->setup_left--;
         ch->setup_at = now + tp_clock(ch->tp, UB_TPC_SETUP,
                                       ch->tp->cfg.setup_us);
