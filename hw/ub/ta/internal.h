@@ -122,6 +122,7 @@ struct UbTaQueue {
     uint32_t len, reads;        /* posted; Reads and atomics begun, not answered */
     uint64_t serial;
     bool stopped, ready;
+    bool crowded;               /* its last turn ended for want of room */
     uint32_t outside;           /* ordered ones not all in the SC in use */
     bool mixed;                 /* ordered ones go to more than one row */
     uint32_t ordered_dest;      /* row of the last */

@@ -85,9 +85,17 @@ void ub_ta_room(void *opaque, uint32_t tpn)
 {
     UbTa *ta = opaque;
     Lane *lane = g_hash_table_lookup(ta->stalled, stall_key(tpn)), *next;
+    Lane *first = NULL;
 
     g_hash_table_remove(ta->stalled, stall_key(tpn));
     for (; lane; lane = next) {
+        next = lane->next_stalled;
+        lane->next_stalled = first;
+        first = lane;
+    }
+    /* Who has waited longest goes first: whoever sent last waits since then, and would
+     * have all the room there is. */
+    for (lane = first; lane; lane = next) {
         next = lane->next_stalled;
         lane->stalled = false;
         list_sending(lane);

@@ -359,11 +359,20 @@ static Step queue_step(UbTaQueue *q)
     return req && may_begin(q, req) ? begin_one(q, req) : STEP_BLOCKED;
 }
 
+/* Where room is short it is given slice by slice: whoever had the rest of it in one
+ * piece would be the first to wait, and so the first to go on, again and again. */
 bool ta_queue_pump(UbTaQueue *q)
 {
-    for (unsigned i = 0; i < q->ta->cfg.quantum && q->ta->budget > 0; i++) {
+    UbTa *ta = q->ta;
+    uint64_t slices = ta->count[UB_TAC_SLICES];
+
+    for (unsigned i = 0; i < ta->cfg.quantum && ta->budget > 0; i++) {
         if (queue_step(q) == STEP_BLOCKED) {
+            q->crowded = q->waits;
             return false;
+        }
+        if (q->crowded && ta->ready && ta->count[UB_TAC_SLICES] != slices) {
+            break;
         }
     }
     return true;

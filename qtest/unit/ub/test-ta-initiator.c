@@ -359,6 +359,65 @@ static void test_compact6(void)
     pair_free(p);
 }
 
+/* ---- turns ---- */
+
+enum { TURN_QUEUES = 4, TURN_EACH = 256, TURN_DEPTH = 128, TURN_LEN = 32768 };
+
+/* Queues that always have something for one channel, whose window is @window packets of
+ * 4096 bytes, have done as much as each other at any time, but for a quantum. */
+static void take_turns(uint32_t window)
+{
+    g_autoptr(GPtrArray) works = g_ptr_array_new_with_free_func((GDestroyNotify)work_free);
+    unsigned posted[TURN_QUEUES] = { 0 }, done[TURN_QUEUES], most = 0;
+    UbTpAttr narrow = { .tx_window = window };
+    Pair *p = pair_new_real(2, NULL);
+    Work *w;
+
+    g_assert_cmpint(ub_tp_modify(p->end[0].tp, ub_ta_dest(p->end[0].ta, ROW_RTP + 1)->tp.tpn,
+                                 &narrow, UB_TPA_WINDOW), ==, UB_TPR_OK);
+    for (unsigned q = 0; q < TURN_QUEUES; q++) {
+        pair_queue(p, 0, 7 + q, UB_ROI);
+    }
+    while (most < TURN_EACH) {
+        unsigned least = TURN_EACH;
+
+        memset(done, 0, sizeof(done));
+        for (guint i = 0; i < works->len; i++) {
+            w = works->pdata[i];
+            done[GPOINTER_TO_UINT(w->more)] += w->done;
+        }
+        for (unsigned q = 0; q < TURN_QUEUES; q++) {
+            most = MAX(most, done[q]);
+            least = MIN(least, done[q]);
+            for (; posted[q] < MIN(done[q] + TURN_DEPTH, TURN_EACH); posted[q]++) {
+                w = work_new(ROW_RTP + 1, UB_TA_WRITE, 0, TURN_LEN);
+                w->more = GUINT_TO_POINTER(q);
+                g_ptr_array_add(works, w);
+                work_post(p, 0, 7 + q, w);
+            }
+        }
+        g_assert_cmpuint(most - least, <=, 8);
+        g_assert_true(pair_step(p));
+    }
+    pair_run(p);
+    for (guint i = 0; i < works->len; i++) {
+        w = works->pdata[i];
+        g_assert_true(w->done);
+        g_assert_cmpint(w->status, ==, UB_TAS_OK);
+    }
+    pair_idle(p);
+    pair_free(p);
+}
+
+static void test_turns(void)
+{
+    static const uint32_t windows[] = { 1, 3, 8, 13, 40, 64, 80, 100, 200, 256 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(windows); i++) {
+        take_turns(windows[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -372,5 +431,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/initiator/poison", test_poison);
     g_test_add_func("/ub/ta/initiator/stop-behind", test_stop_behind);
     g_test_add_func("/ub/ta/initiator/compact6", test_compact6);
+    g_test_add_func("/ub/ta/initiator/turns", test_turns);
     return g_test_run();
 }
