@@ -568,6 +568,33 @@ static void test_pfc_rx(void)
     rig_free(r);
 }
 
+/* A pause of any class ends by itself, the last one's too. */
+static void test_pfc_ends(void)
+{
+    enum { AT = RCL_CFG_VC_MAP + 3 };           /* bank 1's VC */
+
+    for (unsigned c = 0; c < 8; c++) {
+        Rig *r = rig_new(1, NULL);
+        RigEnd *e = &r->e[0];
+
+        rig_up(e, GEN1);
+        rig_set(e, RCL_AFH_CFG_EN, (pfc_cfg(GEN1) & ~(UINT64_C(7) << AT)) |
+                                   (uint64_t)c << AT);
+        rig_set(e, RCL_XON_THR_RDMA, UINT64_C(2) << 39);
+        rig_qp(e, 1, e, 1, 0);
+        pfc_frame(e, 1 << c, 100);
+        post_len(e, 1, 1, 64);
+        g_assert_cmpuint(frames(e), ==, 0);
+        rig_pass(r, 127);
+        g_assert_cmpuint(frames(e), ==, 0);
+        rig_pass(r, 1);
+        g_assert_cmpuint(frames(e), ==, 1);
+        g_assert_cmphex(rig_get(e, RCL_STATUS) >> RCL_STATUS_PFC_RX_SHIFT &
+                        0xff, ==, 0);
+        rig_free(r);
+    }
+}
+
 static void assert_pfc(RigEnd *e, const char *hex)
 {
     GBytes *b = rig_frame(e);
@@ -837,6 +864,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/cbfc/reset", test_cbfc_reset);
     g_test_add_func("/rclink/cbfc/multicast", test_multicast_credit);
     g_test_add_func("/rclink/pfc/rx", test_pfc_rx);
+    g_test_add_func("/rclink/pfc/ends", test_pfc_ends);
     g_test_add_func("/rclink/pfc/tx", test_pfc_tx);
     g_test_add_func("/rclink/pfc/storm", test_storm);
     g_test_add_func("/rclink/cnp/ecn", test_cnp);

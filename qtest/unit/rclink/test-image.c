@@ -418,6 +418,33 @@ static void test_version_1(void)
     rig_free(r);
 }
 
+/* Of an image that is wrong in its last byte nothing is left. */
+static void test_refused(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+    GByteArray *fresh, *im, *left;
+
+    rig_settle(r);
+    fresh = save(e);
+    rig_up(e, GEN1);
+    rig_qp(e, QP, e + 1, QP, 0);
+    rclink_wire_stop(e->d, true);
+    rig_post(e, QP, 64, 0, 0);
+    rig_post(e, 0, 64, 1, RCL_ETYPE2);
+    rig_settle(r);
+    im = save(e);
+    renew(e, true);
+    im->data[im->len - 1] = 2;
+    g_assert_cmpstr(load(e, im), ==, "a truth value of the image is neither");
+    left = save(e);
+    g_assert_cmpmem(left->data, left->len, fresh->data, fresh->len);
+    g_byte_array_unref(left);
+    g_byte_array_unref(im);
+    g_byte_array_unref(fresh);
+    rig_free(r);
+}
+
 /* More numbers under way than packets: of a QP that is off nobody looks at them. */
 static void test_window(void)
 {
@@ -454,6 +481,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/image/contradictions", test_contradictions);
     g_test_add_func("/rclink/image/full", test_full);
     g_test_add_func("/rclink/image/version-1", test_version_1);
+    g_test_add_func("/rclink/image/refused", test_refused);
     g_test_add_func("/rclink/image/window", test_window);
     return g_test_run();
 }

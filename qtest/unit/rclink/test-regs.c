@@ -54,6 +54,7 @@ static const struct {
     { RCL_BTH_QP_CFG_MEM, 0, 0xff },
     { RCL_RX_REQ_EPSN, 0, 0xfff },
     { RCL_MAX_FORWARD_PSN, 0, 0xfff },
+    { RCL_QP_ID_SET, 0, 0xffffffff },
     { RCL_ID, 0x314c4352, 0x314c4352 },
     { RCL_VERSION, 1, 1 },
     { RCL_CTRL, 0, 0x7f },

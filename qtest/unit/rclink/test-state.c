@@ -580,31 +580,92 @@ static void move(RigEnd *e)
     e->kicked = true;
 }
 
-/* What a QP owes its peer is paid elsewhere. */
+/* What a QP owes its peer is paid elsewhere, whichever QP it is. */
 static void test_debts_move(void)
 {
+    static const uint16_t qps[] = { QP, 63, 64, RCL_QPS_MAX - 1 };
     const RclLayout l = {
         .format = RCL_STANDARD, .icrc = true, .ttl = 64, .vcs = 4,
         .mac = 0x02000000000b, .ip = 0x0a000002,
     };
-    RclHead h = { .kind = RCL_TYPE1, .da = 0x02000000000a, .tos = 3,
-                  .dip = 0x0a000001, .dport = RCL_UDP_PORT,
-                  .rh = { .pkey = 0x5a, .qp = QP } };
-    uint8_t payload[64] = { 0 }, f[RCL_FRAME_MAX];
-    Rig *r = rig_new(1, NULL);
-    RigEnd *e = &r->e[0];
 
-    rig_up(e, UINT64_C(1) << RCL_CFG_STANDARD);
-    rig_set(e, RCL_CTRL, RCL_CTRL_ECN);
-    rig_qp(e, QP, e + 1, QP, 0);
-    rclink_wire_stop(e->d, true);
-    rig_inject(e, f, rcl_frame_put(&l, &h, payload, 64, f));
-    rig_settle(r);
-    g_assert_cmpuint(CNT(e, tx_cnp) + CNT(e, tx_ack), ==, 0);
+    for (unsigned i = 0; i < G_N_ELEMENTS(qps); i++) {
+        RclHead h = { .kind = RCL_TYPE1, .da = 0x02000000000a, .tos = 3,
+                      .dip = 0x0a000001, .dport = RCL_UDP_PORT,
+                      .rh = { .pkey = 0x5a, .qp = qps[i] } };
+        uint8_t payload[64] = { 0 }, f[RCL_FRAME_MAX];
+        Rig *r = rig_new(1, NULL);
+        RigEnd *e = &r->e[0];
+
+        rig_up(e, UINT64_C(1) << RCL_CFG_STANDARD);
+        rig_set(e, RCL_CTRL, RCL_CTRL_ECN);
+        rig_qp(e, qps[i], e + 1, qps[i], 0);
+        rclink_wire_stop(e->d, true);
+        rig_inject(e, f, rcl_frame_put(&l, &h, payload, 64, f));
+        rig_settle(r);
+        g_assert_cmpuint(CNT(e, tx_cnp) + CNT(e, tx_ack), ==, 0);
+        move(e);
+        rig_settle(r);
+        g_assert_cmpuint(CNT(e, tx_cnp), ==, 1);
+        g_assert_cmpuint(CNT(e, tx_ack), ==, 1);
+        rig_free(r);
+    }
+}
+
+/* A ring that has stopped is one that has stopped elsewhere, too; what waits for it
+ * comes when the driver begins anew. */
+static void test_stop_moves(void)
+{
+    Rig *r = alone();
+    RigEnd *e = &r->e[0];
+    uint64_t ring = RCL_RING(RCL_RING_RX1);
+    const uint8_t *rx = e->mem + RIG_RING + RCL_RING_RX1 * 0x10000;
+
+    e->fail_at = RIG_RX1_BUF;
+    peer_send(e, (RclRh) { .psn = 0, .qp = QP }, 64);
+    e->fail_at = 0;
     move(e);
     rig_settle(r);
-    g_assert_cmpuint(CNT(e, tx_cnp), ==, 1);
-    g_assert_cmpuint(CNT(e, tx_ack), ==, 1);
+    g_assert_cmphex(rig_get(e, ring + RCL_RING_CTRL), ==,
+                    RCL_RING_EN | RCL_RING_SHADOW | RCL_RING_ERROR);
+    g_assert_cmphex(rig_get(e, RCL_ERR_STATUS), ==, 1 << RCL_RING_RX1);
+    g_assert_cmpuint(rig_get(e, ring + RCL_RING_TAIL), ==, 0);
+    rig_set(e, ring + RCL_RING_CTRL, 0);
+    rig_set(e, ring + RCL_RING_CTRL, RCL_RING_EN | RCL_RING_SHADOW);
+    rig_set(e, ring + RCL_RING_HEAD, 1 << RIG_LOG);
+    rig_settle(r);
+    g_assert_cmpuint(rig_get(e, ring + RCL_RING_TAIL), ==, 1);
+    g_assert_cmpuint(get_le16(rx + RCL_E_LEN), ==, 64);
+    rig_free(r);
+}
+
+/* Whose turn it is stays so. */
+static void test_turn_moves(void)
+{
+    static const uint16_t types[] = { 0x88b5, 0x88b6, 0x88cc };
+    uint8_t f[60] = { 0x82, [12] = 0x88, [13] = 0xcc };
+    Rig *r = alone();
+    RigEnd *e = &r->e[0];
+
+    rclink_wire_stop(e->d, true);
+    for (unsigned i = 0; i < 2; i++) {
+        rig_post(e, QP, 64, i, 0);
+        rig_post(e, 0, 64, i, RCL_ETYPE2);
+        rig_md_post(e, f, sizeof(f));
+    }
+    rig_settle(r);
+    for (unsigned i = 0; i < 6; i++) {
+        GBytes *b;
+
+        move(e);
+        rclink_run(e->d, r->now, 1);
+        b = rig_frame(e);
+        g_assert_nonnull(b);
+        g_assert_cmphex(get_be16((const uint8_t *)g_bytes_get_data(b, NULL) + 12),
+                        ==, types[i % 3]);
+        g_bytes_unref(b);
+        g_assert_null(rig_frame(e));
+    }
     rig_free(r);
 }
 
@@ -814,6 +875,8 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/state/shortest", test_shortest);
     g_test_add_func("/rclink/state/lite-psns", test_lite_psns);
     g_test_add_func("/rclink/state/debts-move", test_debts_move);
+    g_test_add_func("/rclink/state/stop-moves", test_stop_moves);
+    g_test_add_func("/rclink/state/turn-moves", test_turn_moves);
     g_test_add_func("/rclink/state/md-types", test_md_types);
     g_test_add_func("/rclink/state/md-ahead", test_md_ahead);
     g_test_add_func("/rclink/state/cells", test_cells);

@@ -468,6 +468,7 @@ static void test_truncated(void)
     g_assert_cmphex(p.flags, ==, RCL_E_TRUNCATED);
     g_assert_cmphex(p.data[99], ==, 102);
     g_assert_cmphex(p.data[100], ==, 0xee);
+    g_assert_cmpuint(CNT(f, rx_truncated), ==, 1);
     rig_free(r);
 }
 
