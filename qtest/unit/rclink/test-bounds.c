@@ -361,6 +361,23 @@ static void test_tos(void)
     rig_free(r);
 }
 
+/* An answer has the fifth byte of TRAFFIC_CLASS, all of it. */
+static void test_answer_class(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+    GBytes *b;
+
+    rig_set(e, RCL_TRAFFIC_CLASS, UINT64_C(0x42db00000000));
+    peer_send(e, (RclRh) { .psn = 0 }, 64);
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, tx_ack), ==, 1);
+    b = rig_frame(e);
+    g_assert_cmphex(((const uint8_t *)g_bytes_get_data(b, NULL))[6], ==, 0xdb);
+    g_bytes_unref(b);
+    rig_free(r);
+}
+
 /* A PFC frame needs all of its words. */
 static void test_pfc_short(void)
 {
@@ -420,6 +437,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/bounds/owed-all", test_owed_all);
     g_test_add_func("/rclink/bounds/told", test_told);
     g_test_add_func("/rclink/bounds/tos", test_tos);
+    g_test_add_func("/rclink/bounds/answer-class", test_answer_class);
     g_test_add_func("/rclink/bounds/pfc-short", test_pfc_short);
     g_test_add_func("/rclink/bounds/gather-lost", test_gather_lost);
     return g_test_run();

@@ -148,6 +148,7 @@ static void test_lite_qps(void)
     RigPacket p;
 
     rig_qp(e, 6, f, 1022, 0);
+    rig_qp(e, 8, f, 1024, 0);
     rig_qp(e, 9, f, 1024 + 1, 0);
     rig_qp(e, 10, f, 14, 0);
     rig_qp(f, 1022, e, 6, 0);
@@ -158,8 +159,9 @@ static void test_lite_qps(void)
         g_assert_cmpuint(p.sa, ==, 1022 >> 2);
     }
     g_assert_cmpuint(CNT(f, drop_qp), ==, 0);
+    post_len(e, 8, 1, 64);
     post_len(e, 9, 1, 64);
-    g_assert_cmpuint(CNT(f, drop_qp), ==, 1);
+    g_assert_cmpuint(CNT(f, drop_qp), ==, 2);
     g_assert_cmphex(rig_get(f, RCL_INTR_STATUS), ==, 0);
     /* A QP that is off (§12.12.1). */
     post_len(e, 10, 1, 64);

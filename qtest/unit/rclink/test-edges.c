@@ -575,6 +575,15 @@ static void test_ring_wide(void)
                  UINT64_C(0x0fedcba987654320), 8, r->now);
     g_assert_cmphex(rclink_read(e->d, RCL_RING(2) + RCL_RING_SHADOW_LO, 8,
                                 r->now), ==, UINT64_C(0x0fedcba987654320));
+    /* Halves keep each other, whichever is first. */
+    rig_set(e, RCL_RING(2) + RCL_RING_SHADOW_HI, 0x13579bdf);
+    rig_set(e, RCL_RING(2) + RCL_RING_SHADOW_LO, 0x2468ace0);
+    rig_set(e, RCL_RING(2) + RCL_RING_BASE_HI, 0xfedcba98);
+    rig_set(e, RCL_RING(2) + RCL_RING_BASE_LO, 0x76543210);
+    g_assert_cmphex(rclink_read(e->d, RCL_RING(2) + RCL_RING_SHADOW_LO, 8,
+                                r->now), ==, UINT64_C(0x13579bdf2468ace0));
+    g_assert_cmphex(rclink_read(e->d, RCL_RING(2), 8, r->now), ==,
+                    UINT64_C(0xfedcba9876543210));
     rig_free(r);
 }
 
@@ -740,10 +749,11 @@ static void test_ip_sums(void)
 static void test_lite_slap(void)
 {
     RclLayout l = {
-        .format = RCL_LITE, .slap = true, .mac = 0x02000000000a,
+        .format = RCL_LITE, .slap = true, .mac = 0x02000000ffff,
         .tc1 = { 0x02, 0x06, 0x0a, 0x0e }, .tc2 = 0x1a, .vcs = 4,
     };
-    RclHead h = { .kind = RCL_TYPE1, .da = 0x02000000007b, .tc = 0x0a };
+    RclHead h = { .kind = RCL_TYPE1, .da = 0x02000000007b, .tc = 0x0a,
+                  .rh = { .qp = 0x1a4 << 2 | 2 } };
     uint8_t data[64], f[RCL_FRAME_MAX], scratch[RCL_FRAME_MAX];
     size_t len;
     RclView v;
@@ -752,6 +762,7 @@ static void test_lite_slap(void)
     len = rcl_frame_put(&l, &h, data, sizeof(data), f);
     g_assert_cmphex(f[0], ==, RCL_KEY_TYPE1);
     g_assert_cmphex(f[6], ==, 0x0a);
+    g_assert_cmphex(get_be16(f + 10), ==, 0x1a4);       /* and nothing of the MAC */
     g_assert_cmpint(rcl_frame_get(&l, f, len, scratch, &v), ==, RCL_TAKE);
     g_assert_cmpint(v.kind, ==, RCL_TYPE1);
     g_assert_cmpuint(v.bank, ==, 2);

@@ -105,6 +105,33 @@ static void test_rate_debt(void)
     rig_free(r);
 }
 
+/* Windows become longer or shorter: a debt is for as many as it was. */
+static void test_rate_resized(void)
+{
+    static const uint8_t size[][2] = { { 0, 1 }, { 1, 3 }, { 4, 0 } };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(size); i++) {
+        Rig *r = rig_new(1, NULL);
+        RigEnd *e = &r->e[0];
+
+        rig_up(e, GEN1);
+        rig_set(e, RCL_RETRY_TIMER_CFG, 7 << 13);
+        rig_set(e, RCL_CC_WINDOW, size[i][0]);
+        rig_qp(e, 4, e, 4, 0);
+        rig_set(e, RCL_TX_SPEED_MEM, 64);
+        rig_pass(r, 16 * WINDOW - r->now % (16 * WINDOW));
+        post_len(e, 4, 2, 640);
+        g_assert_cmpuint(frames(e), ==, 1);
+        rig_pass(r, WINDOW / 2);
+        rig_set(e, RCL_CC_WINDOW, size[i][1]);
+        rig_pass(r, (10 * WINDOW << size[i][1]) - WINDOW / 2 - 1);
+        g_assert_cmpuint(frames(e), ==, 0);
+        rig_pass(r, 1);
+        g_assert_cmpuint(frames(e), ==, 1);
+        rig_free(r);
+    }
+}
+
 /* Nobody wakes up for windows that open nothing, however short they are. */
 static void test_rate_wakes(void)
 {
@@ -853,6 +880,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/rate/example", test_rate_example);
     g_test_add_func("/rclink/rate/windows", test_rate_windows);
     g_test_add_func("/rclink/rate/debt", test_rate_debt);
+    g_test_add_func("/rclink/rate/resized", test_rate_resized);
     g_test_add_func("/rclink/rate/wakes", test_rate_wakes);
     g_test_add_func("/rclink/rate/zero", test_rate_zero);
     g_test_add_func("/rclink/rate/type2", test_rate_type2);

@@ -333,6 +333,59 @@ static void test_contradictions(void)
     rig_free(r);
 }
 
+/* What the peer was told to stop needs no word before its time is over. */
+static void test_pause(void)
+{
+    enum { REFRESH = 0xffff / 2 * 512 / 400 };
+    const RclLayout l = {
+        .format = RCL_GEN1, .gen1_tc = true, .icrc = true,
+        .mac = 0x02000000000b, .mac_type1 = 0x88b5, .vcs = 4,
+    };
+    RclHead h = { .kind = RCL_TYPE1, .da = 0x02000000000a,
+                  .rh = { .opcode = RCL_OP_SEND, .pkey = 0x5a, .qp = QP } };
+    uint8_t payload[64] = { 0 }, f[RCL_FRAME_MAX];
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+    GByteArray *im;
+
+    rig_up(e, GEN1);
+    rig_qp(e, QP, e + 1, QP, 0);
+    rig_set(e, RCL_RING(RCL_RING_RX1) + RCL_RING_CTRL, 0);
+    rig_set(e, RCL_XON_THR_RDMA, 1 | 2 << 16 | UINT64_C(1) << (32 + QP % 4));
+    for (unsigned i = 0; i < 2; i++) {
+        h.rh.psn = i;
+        rig_inject(e, f, rcl_frame_put(&l, &h, payload, sizeof(payload), f));
+    }
+    rig_settle(r);
+    g_assert_cmpuint(CNT(e, pfc_tx), ==, 1);
+    im = save(e);
+    renew(e, true);
+    g_assert_cmpstr(load(e, im), ==, NULL);
+    e->kicked = true;
+    rig_pass(r, REFRESH - 1);
+    g_assert_cmpuint(CNT(e, pfc_tx), ==, 0);
+    rig_pass(r, 1);
+    g_assert_cmpuint(CNT(e, pfc_tx), ==, 1);
+    g_byte_array_unref(im);
+    rig_free(r);
+}
+
+/* The longest windows and intervals there are, and one more of each. */
+static void test_longest(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+
+    rig_set(e, RCL_CC_WINDOW, 4);
+    rig_set(e, RCL_CNP_THR, 0x87654321);        /* between them */
+    rig_set(e, RCL_NOCNP, 256);
+    expect_refused(e, 0x87654321, 8, -8, 8, 5, "rate control");
+    expect_refused(e, 0x87654321, 8, 8, 8, 257, "rate control");
+    g_assert_cmpuint(rig_get(e, RCL_CC_WINDOW), ==, 4);
+    g_assert_cmpuint(rig_get(e, RCL_NOCNP), ==, 256);
+    rig_free(r);
+}
+
 /* Receive buffers hold as much as they do here, and not one packet more. */
 static void test_full(void)
 {
@@ -479,6 +532,8 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/image/held", test_held);
     g_test_add_func("/rclink/image/masked", test_masked);
     g_test_add_func("/rclink/image/contradictions", test_contradictions);
+    g_test_add_func("/rclink/image/pause", test_pause);
+    g_test_add_func("/rclink/image/longest", test_longest);
     g_test_add_func("/rclink/image/full", test_full);
     g_test_add_func("/rclink/image/version-1", test_version_1);
     g_test_add_func("/rclink/image/refused", test_refused);

@@ -669,6 +669,39 @@ static void test_turn_moves(void)
     rig_free(r);
 }
 
+/* When bytes without a CNP are reported stays so. */
+static void test_nocnp_moves(void)
+{
+    Rig *r = alone();
+    RigEnd *e = &r->e[0];
+
+    rig_set(e, RCL_NOCNP, 5);
+    rig_post(e, QP, 64, 0, 0);
+    rig_pass(r, 2000);
+    g_assert_cmpuint(rig_events(e, RCL_EV_NOCNP), ==, 0);
+    move(e);
+    rig_pass(r, 2999);
+    g_assert_cmpuint(rig_events(e, RCL_EV_NOCNP), ==, 0);
+    rig_pass(r, 1);
+    g_assert_cmpuint(rig_events(e, RCL_EV_NOCNP), ==, 1);
+    rig_free(r);
+}
+
+/* An answer that was given at once has left before the port does. */
+static void test_answer_leaves(void)
+{
+    Rig *r = alone();
+    RigEnd *e = &r->e[0];
+    uint8_t byte;
+
+    peer_send(e, (RclRh) { .psn = 0, .qp = QP, .fack = true }, 64);
+    g_assert_cmpuint(CNT(e, tx_ack), ==, 1);
+    g_assert_cmpuint(frames(e, 0, &byte), ==, 0);
+    move(e);
+    g_assert_cmpuint(frames(e, 0, &byte), ==, 1);
+    rig_free(r);
+}
+
 /* Every register has its value elsewhere: those of a QP, and the port's. */
 static void test_registers_move(void)
 {
@@ -860,6 +893,33 @@ static void test_entries_stop(void)
     rig_free(r);
 }
 
+/* A ring that is taken into use again is read again. */
+static void test_ring_anew(void)
+{
+    Rig *r = alone();
+    RigEnd *e = &r->e[0];
+    uint64_t ring = RCL_RING(RCL_RING_RX1);
+    uint8_t *rx = e->mem + RIG_RING + RCL_RING_RX1 * 0x10000;
+    uint8_t *buf[2] = { e->mem + RIG_RX1_BUF, e->mem + RIG_RX1_BUF + RIG_BUFFER };
+
+    peer_send(e, (RclRh) { .psn = 0, .qp = QP }, 64);
+    rig_settle(r);
+    g_assert_cmpuint(rig_get(e, ring + RCL_RING_TAIL), ==, 1);
+    rig_set(e, ring + RCL_RING_CTRL, 0);
+    buf[0][0] = buf[1][0] = 0xa5;
+    put_le64(rx, RIG_RX1_BUF + RIG_BUFFER);
+    put_le16(rx + RCL_E_LEN, RIG_BUFFER);
+    rig_set(e, ring + RCL_RING_CTRL, RCL_RING_EN);
+    rig_set(e, ring + RCL_RING_HEAD, 1);
+    peer_send(e, (RclRh) { .psn = 1, .qp = QP }, 64);
+    rig_settle(r);
+    g_assert_cmpuint(rig_get(e, ring + RCL_RING_TAIL), ==, 1);
+    g_assert_cmphex(get_le64(rx), ==, RIG_RX1_BUF + RIG_BUFFER);
+    g_assert_cmphex(buf[0][0], ==, 0xa5);
+    g_assert_cmphex(buf[1][0], ==, 0);
+    rig_free(r);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -877,6 +937,8 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/state/debts-move", test_debts_move);
     g_test_add_func("/rclink/state/stop-moves", test_stop_moves);
     g_test_add_func("/rclink/state/turn-moves", test_turn_moves);
+    g_test_add_func("/rclink/state/nocnp-moves", test_nocnp_moves);
+    g_test_add_func("/rclink/state/answer-leaves", test_answer_leaves);
     g_test_add_func("/rclink/state/md-types", test_md_types);
     g_test_add_func("/rclink/state/md-ahead", test_md_ahead);
     g_test_add_func("/rclink/state/cells", test_cells);
@@ -888,5 +950,6 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/state/entries", test_entries);
     g_test_add_func("/rclink/state/phase-last", test_phase_last);
     g_test_add_func("/rclink/state/entries-stop", test_entries_stop);
+    g_test_add_func("/rclink/state/ring-anew", test_ring_anew);
     return g_test_run();
 }

@@ -348,6 +348,25 @@ static void test_progress(void)
     rig_free(r);
 }
 
+/* An ACK of some gives the others all of their time. */
+static void test_timer_anew(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+
+    rig_set(e, RCL_RETRY_TIMER_CFG, 7 << 13 | 100);
+    post(e, 0xa5, 2);
+    assert_sent(e, 0, 2);
+    rig_pass(r, 60000);
+    peer_ack(e, RCL_SYN_ACK, 0);
+    rig_pass(r, 99999);
+    assert_silence(e);
+    rig_pass(r, 1);
+    assert_sent(e, 1, 1);
+    g_assert_cmpuint(CNT(e, timeouts), ==, 1);
+    rig_free(r);
+}
+
 /* What waits for credits or a pause is not lost. */
 static void test_timer_needs_a_packet(void)
 {
@@ -447,6 +466,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/type1/nak-again", test_nak_again);
     g_test_add_func("/rclink/type1/timeouts", test_timeouts);
     g_test_add_func("/rclink/type1/progress", test_progress);
+    g_test_add_func("/rclink/type1/timer-anew", test_timer_anew);
     g_test_add_func("/rclink/type1/timer-needs-a-packet",
                     test_timer_needs_a_packet);
     g_test_add_func("/rclink/type1/link-down", test_link_down);
