@@ -53,6 +53,24 @@ static void renew(RigEnd *e, bool up)
     memset(e->msix, 0, sizeof(e->msix));
 }
 
+static const RclLayout peer = {
+    .format = RCL_GEN1, .gen1_tc = true, .icrc = true,
+    .mac = 0x02000000000b, .mac_type1 = 0x88b5, .vcs = 4,
+};
+
+/* A packet of 64 bytes for QP. */
+static void peer_send(RigEnd *e, RclRh rh)
+{
+    RclHead h = { .kind = RCL_TYPE1, .da = 0x02000000000a, .rh = rh };
+    uint8_t payload[64] = { 0 }, f[RCL_FRAME_MAX];
+
+    h.rh.opcode = RCL_OP_SEND;
+    h.rh.pkey = 0x5a;
+    h.rh.qp = QP;
+    rig_inject(e, f, rcl_frame_put(&peer, &h, payload, sizeof(payload), f));
+    rig_settle(e->rig);
+}
+
 /* ---- the link ---- */
 
 /* A driver is told of a link that is another at its new place, when the machine
@@ -240,10 +258,6 @@ static void test_masked(void)
 /* A QP that RNR holds has a time to go on, or it would never. */
 static void test_held(void)
 {
-    const RclLayout l = {
-        .format = RCL_GEN1, .gen1_tc = true, .icrc = true,
-        .mac = 0x02000000000b, .mac_type1 = 0x88b5, .vcs = 4,
-    };
     RclHead h = { .kind = RCL_TYPE1, .da = 0x02000000000a,
                   .rh = { .opcode = RCL_OP_ACK, .len = RCL_SYN_RNR,
                           .pkey = 0x5a, .qp = QP } };
@@ -257,7 +271,7 @@ static void test_held(void)
     rig_qp(e, QP, e + 1, QP, 0);
     rig_post(e, QP, 64, 0, 0);
     rig_settle(r);
-    rig_inject(e, f, rcl_frame_put(&l, &h, NULL, 0, f));
+    rig_inject(e, f, rcl_frame_put(&peer, &h, NULL, 0, f));
     g_assert_cmpuint(CNT(e, rx_rnr), ==, 1);
     im = save(e);
     at = find(im, INT64_C(655360) * 1000, 8);
@@ -271,9 +285,9 @@ static void test_held(void)
     g_byte_array_unref(im);
     /* One that has failed meanwhile is held by nothing else. */
     h.rh.len = RCL_SYN_RNR;
-    rig_inject(e, f, rcl_frame_put(&l, &h, NULL, 0, f));
+    rig_inject(e, f, rcl_frame_put(&peer, &h, NULL, 0, f));
     h.rh.len = RCL_SYN_NAK_PSN + 1;
-    rig_inject(e, f, rcl_frame_put(&l, &h, NULL, 0, f));
+    rig_inject(e, f, rcl_frame_put(&peer, &h, NULL, 0, f));
     g_assert_cmpuint(CNT(e, qp_fatal), ==, 1);
     im = save(e);
     g_assert_cmpstr(load(e, im), ==, NULL);
@@ -337,13 +351,6 @@ static void test_contradictions(void)
 static void test_pause(void)
 {
     enum { REFRESH = 0xffff / 2 * 512 / 400 };
-    const RclLayout l = {
-        .format = RCL_GEN1, .gen1_tc = true, .icrc = true,
-        .mac = 0x02000000000b, .mac_type1 = 0x88b5, .vcs = 4,
-    };
-    RclHead h = { .kind = RCL_TYPE1, .da = 0x02000000000a,
-                  .rh = { .opcode = RCL_OP_SEND, .pkey = 0x5a, .qp = QP } };
-    uint8_t payload[64] = { 0 }, f[RCL_FRAME_MAX];
     Rig *r = rig_new(1, NULL);
     RigEnd *e = &r->e[0];
     GByteArray *im;
@@ -353,10 +360,8 @@ static void test_pause(void)
     rig_set(e, RCL_RING(RCL_RING_RX1) + RCL_RING_CTRL, 0);
     rig_set(e, RCL_XON_THR_RDMA, 1 | 2 << 16 | UINT64_C(1) << (32 + QP % 4));
     for (unsigned i = 0; i < 2; i++) {
-        h.rh.psn = i;
-        rig_inject(e, f, rcl_frame_put(&l, &h, payload, sizeof(payload), f));
+        peer_send(e, (RclRh) { .psn = i });
     }
-    rig_settle(r);
     g_assert_cmpuint(CNT(e, pfc_tx), ==, 1);
     im = save(e);
     renew(e, true);
@@ -368,6 +373,52 @@ static void test_pause(void)
     g_assert_cmpuint(CNT(e, pfc_tx), ==, 1);
     g_byte_array_unref(im);
     rig_free(r);
+}
+
+/* A gap that was told is not told again, and an answer tells the time of what it is
+ * for, wherever it is given. */
+static void test_answers(void)
+{
+    for (unsigned way = 0; way < 3; way++) {
+        Rig *r = rig_new(1, NULL);
+        RigEnd *e = &r->e[0];
+        GByteArray *im;
+
+        rig_up(e, GEN1);
+        rig_qp(e, QP, e + 1, QP, 0);
+        rclink_wire_stop(e->d, way > 0);
+        peer_send(e, (RclRh) { .psn = !way, .ts_en = true, .ts = 0xb6d5,
+                               .fack = way == 2 });
+        g_assert_cmpuint(CNT(e, tx_nak), ==, !way);
+        g_assert_cmpuint(CNT(e, tx_ack), ==, 0);
+        im = save(e);
+        renew(e, true);
+        g_assert_cmpstr(load(e, im), ==, NULL);
+        g_byte_array_unref(im);
+        if (!way) {
+            peer_send(e, (RclRh) { .psn = 2 });
+            g_assert_cmpuint(CNT(e, rx_gap), ==, 1);
+            g_assert_cmpuint(CNT(e, tx_nak), ==, 0);
+        } else {
+            uint8_t scratch[RCL_FRAME_MAX];
+            RclView v;
+            GBytes *b;
+
+            /* That of FACK always, others' on request. */
+            rig_set(e, RCL_CTRL, way == 1 ? RCL_CTRL_ACK_TIME : 0);
+            e->kicked = true;
+            rig_settle(r);
+            b = rig_frame(e);
+            g_assert_nonnull(b);
+            g_assert_cmpint(rcl_frame_get(&peer, g_bytes_get_data(b, NULL),
+                                          g_bytes_get_size(b), scratch, &v), ==,
+                            RCL_TAKE);
+            g_assert_true(v.rh.ts_en);
+            g_assert_cmphex(v.rh.ts, ==, 0xb6d5);
+            g_bytes_unref(b);
+        }
+        rig_free(r);
+    }
 }
 
 /* The longest windows and intervals there are, and one more of each. */
@@ -533,6 +584,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/image/masked", test_masked);
     g_test_add_func("/rclink/image/contradictions", test_contradictions);
     g_test_add_func("/rclink/image/pause", test_pause);
+    g_test_add_func("/rclink/image/answers", test_answers);
     g_test_add_func("/rclink/image/longest", test_longest);
     g_test_add_func("/rclink/image/full", test_full);
     g_test_add_func("/rclink/image/version-1", test_version_1);

@@ -34,8 +34,10 @@ static void test_told(void)
         uint64_t lost;
         RigEvent ev;
 
+        rig_qp(e, 0, e + 1, 0, 0);
         rig_events(e, 0);
         rclink_wire_stop(e->d, true);
+        rig_post(e, 0, 64, 0x40, 0);
         for (unsigned i = 0; i < 3; i++) {
             rig_post(e, QP, 64, i, 0);
             rig_post(e, 0, 64, 0x80 | i, RCL_ETYPE2);
@@ -45,11 +47,11 @@ static void test_told(void)
         rig_set(e, RCL_SOFT_RESET, all ? RCL_RESET_ALL : RCL_RESET_TYPE1);
         g_assert_cmpuint(rig_get(e, RCL_OST_FREE) & 0xffff, ==, 512);
         g_assert_cmpuint(CNT(e, events_lost), ==, lost);
-        for (unsigned i = 0; i < 3 && !all; i++) {
+        for (unsigned i = 0; i < 4 && !all; i++) {
             g_assert_true(rig_event_of(e, RCL_EV_CREDIT, &ev));
-            g_assert_cmphex(ev.qp, ==, QP);
+            g_assert_cmphex(ev.qp, ==, i ? QP : 0);
             g_assert_cmphex(ev.a, ==, RCL_EV_DROPPED + RCL_DROP_RESET);
-            g_assert_cmphex(ev.b, ==, 0x1000 | i);
+            g_assert_cmphex(ev.b, ==, 0x1000 | (i ? i - 1 : 0x40));
         }
         g_assert_false(rig_event(e, &ev));
         g_assert_cmphex(rig_get(e, RCL_EVENT_MASK), ==, 0x1fe);

@@ -348,7 +348,7 @@ static void test_progress(void)
     rig_free(r);
 }
 
-/* An ACK of some gives the others all of their time. */
+/* An ACK of some packets gives the others all of their time. */
 static void test_timer_anew(void)
 {
     Rig *r = alone(0);
@@ -364,6 +364,15 @@ static void test_timer_anew(void)
     rig_pass(r, 1);
     assert_sent(e, 1, 1);
     g_assert_cmpuint(CNT(e, timeouts), ==, 1);
+    /* So does a QP that was off. */
+    rig_set(e, RCL_QP_CONTROL_STATUS, 0);
+    rig_pass(r, 1000000);
+    rig_set(e, RCL_QP_CONTROL_STATUS, RCL_QP_EN);
+    rig_pass(r, 99999);
+    assert_silence(e);
+    rig_pass(r, 1);
+    assert_sent(e, 1, 1);
+    g_assert_cmpuint(CNT(e, timeouts), ==, 2);
     rig_free(r);
 }
 

@@ -682,6 +682,15 @@ static void test_length_flag(void)
                         60 << 4 | RCL_MD_SF | RCL_MD_LF |
                         (t[i].bad ? RCL_MD_LENGTH : 0));
     }
+    /* The shortest frame has the field and nothing that it could promise. */
+    for (unsigned field = 0; field < 2; field++) {
+        const uint8_t *md = e->mem + RIG_MD_RX + (G_N_ELEMENTS(t) + field) * 16;
+
+        put_be16(f + 12, field);
+        rig_inject(e, f, 14);
+        g_assert_cmphex(get_le32(md), ==, 14 << 4 | RCL_MD_SF | RCL_MD_LF |
+                                          (field ? RCL_MD_LENGTH : 0));
+    }
     rig_free(r);
 }
 
