@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * UB memory: the event queue of our completions (docs/specs/ub-urma.rst), by whose
- * interrupt those who wait for pages are woken.
+ * interrupt those who wait for pages are woken: who has a queue, by its events alone.
  */
 #include <linux/dma-mapping.h>
 #include <linux/interrupt.h>
 
 #include "ub_mem.h"
 
-#define EQ_LOG2		6
+#define EQ_LOG2		8
 #define EQ_BYTES	(UBQ_EQE << EQ_LOG2)
 
 static void eq_wr(struct mem_dev *dev, unsigned int reg, u32 value)
@@ -21,13 +21,11 @@ static u32 eq_lost(struct mem_dev *dev)
 	return ub_rd(dev->core->bar, UBQ_EQ(MEM_EQ) + UBQ_EQ_LOST);
 }
 
-/* The device moved the queue, or its completion queue takes no more.  All of them are
- * ours; one that is told late, of a queue before, costs us one that is made anew. */
-static bool stops(u32 w0)
+/* The device moved a queue, or a completion queue takes no more. */
+static bool stops(u32 event)
 {
 	static const u16 events[] = { UBQ_EVENT_QUEUE_STATE,
 				      UBQ_EVENT_JFS_CHECK, UBQ_EVENT_JFC_CHECK };
-	u32 event = (w0 & UBQ_EQE_TYPE) << 8 | (w0 & UBQ_EQE_SUB) >> 8;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(events); i++)
@@ -36,8 +34,31 @@ static bool stops(u32 w0)
 	return false;
 }
 
-static bool eq_next(struct mem_eq *eq)
+static void wake(struct mem_queue *q)
 {
+	atomic_inc(&q->events);
+	wake_up(&q->wait);
+}
+
+/* Of the queue that has its object.  One that is told late, of an object before with
+ * that number, costs a queue that is made anew. */
+static void event_take(struct mem_dev *dev, u32 event, u32 object)
+{
+	bool cq = event == UBQ_EVENT_COMPLETION || event == UBQ_EVENT_JFC_CHECK;
+	struct mem_queue *q;
+
+	for (q = dev->queues; q < dev->queues + MEM_QUEUES; q++) {
+		if (object != (cq ? READ_ONCE(q->cq_id) : READ_ONCE(q->id)))
+			continue;
+		if (stops(event))
+			WRITE_ONCE(q->stopped, true);
+		wake(q);
+	}
+}
+
+static bool eq_next(struct mem_dev *dev)
+{
+	struct mem_eq *eq = &dev->eq;
 	const __le32 *e = (const __le32 *)(eq->ring +
 		(eq->ci & ((1 << EQ_LOG2) - 1)) * UBQ_EQE);
 	u32 want = eq->ci >> EQ_LOG2 & 1 ? 0 : UBQ_EQE_OWNER;
@@ -45,21 +66,34 @@ static bool eq_next(struct mem_eq *eq)
 
 	if ((w0 ^ want) & UBQ_EQE_OWNER)
 		return false;
-	if (stops(w0))
-		WRITE_ONCE(eq->stopped, true);
+	dma_rmb();
+	event_take(dev, (w0 & UBQ_EQE_TYPE) << 8 | (w0 & UBQ_EQE_SUB) >> 8,
+		   le32_to_cpu(e[1]));
 	eq->ci++;
 	return true;
 }
 
-/* Others share the vector.  Who waits looks itself for what has completed. */
+/* Who waits looks itself for what has completed; what was lost may have been any
+ * queue's. */
+static void events_lost(struct mem_dev *dev)
+{
+	struct mem_queue *q;
+
+	for (q = dev->queues; q < dev->queues + MEM_QUEUES; q++) {
+		WRITE_ONCE(q->doubtful, true);
+		wake(q);
+	}
+}
+
+/* Others share the vector. */
 static irqreturn_t eq_irq(int irq, void *opaque)
 {
-	struct mem_eq *eq = opaque;
-	struct mem_dev *dev = container_of(eq, struct mem_dev, queue.eq);
+	struct mem_dev *dev = opaque;
+	struct mem_eq *eq = &dev->eq;
 	bool any = false;
 	u32 lost;
 
-	while (eq_next(eq))
+	while (eq_next(dev))
 		any = true;
 	if (!any)
 		return IRQ_NONE;
@@ -67,10 +101,9 @@ static irqreturn_t eq_irq(int irq, void *opaque)
 	/* After CI: what found no room until then is in it, and nothing might follow. */
 	lost = eq_lost(dev);
 	if (lost != eq->lost)
-		WRITE_ONCE(eq->doubtful, true);
+		events_lost(dev);
 	eq->lost = lost;
 	atomic_inc(&eq->events);
-	wake_up(&eq->wait);
 	eq_wr(dev, UBQ_EQ_ARM, eq->ci);
 	return IRQ_HANDLED;
 }
@@ -78,7 +111,7 @@ static irqreturn_t eq_irq(int irq, void *opaque)
 int mem_eq_start(struct mem_dev *dev)
 {
 	u32 vector = ub_core_engine_vector(dev->core, UB_MEM);
-	struct mem_eq *eq = &dev->queue.eq;
+	struct mem_eq *eq = &dev->eq;
 	int irq = ub_core_irq(dev->core, vector);
 	int err;
 
@@ -96,7 +129,7 @@ int mem_eq_start(struct mem_dev *dev)
 	eq_wr(dev, UBQ_EQ_SIZE, EQ_LOG2);
 	eq_wr(dev, UBQ_EQ_VECTOR, vector);
 	eq_wr(dev, UBQ_EQ_CTRL, UBQ_EQ_ENABLE);
-	err = request_irq(irq, eq_irq, IRQF_SHARED, KBUILD_MODNAME, eq);
+	err = request_irq(irq, eq_irq, IRQF_SHARED, KBUILD_MODNAME, dev);
 	if (err)
 		return err;
 	eq->irq = irq;
@@ -106,10 +139,10 @@ int mem_eq_start(struct mem_dev *dev)
 
 void mem_eq_stop(struct mem_dev *dev)
 {
-	struct mem_eq *eq = &dev->queue.eq;
+	struct mem_eq *eq = &dev->eq;
 
 	if (eq->irq)
-		free_irq(eq->irq, eq);
+		free_irq(eq->irq, dev);
 	eq->irq = 0;
 	if (!eq->ring)
 		return;
@@ -120,7 +153,7 @@ void mem_eq_stop(struct mem_dev *dev)
 
 void mem_eq_free(struct mem_dev *dev)
 {
-	struct mem_eq *eq = &dev->queue.eq;
+	struct mem_eq *eq = &dev->eq;
 
 	if (eq->ring)
 		dma_free_coherent(dev->dma, EQ_BYTES, eq->ring, eq->dma);

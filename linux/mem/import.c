@@ -29,10 +29,12 @@ static struct mem_dest *dest_new(struct mem_dev *dev, const u8 eid[16],
 	memcpy(d->way.eid, eid, sizeof(d->way.eid));
 	d->way.channel = channel;
 	err = ub_dest_add(&dev->dests, &d->way);
-	if (!err)
-		return d;
-	kfree(d);
-	return ERR_PTR(err);
+	if (err) {
+		kfree(d);
+		return ERR_PTR(err);
+	}
+	d->queue = mem_queue_get(dev);
+	return d;
 }
 
 static struct mem_dest *dest_get(struct mem_dev *dev, const u8 eid[16],
@@ -64,8 +66,10 @@ static struct mem_dest *dest_get(struct mem_dev *dev, const u8 eid[16],
 static void dest_put(struct mem_dev *dev, struct mem_dest *d)
 {
 	mutex_lock(&dev->dests.lock);
-	if (ub_dest_put(&dev->dests, &d->way))
+	if (ub_dest_put(&dev->dests, &d->way)) {
+		mem_queue_put(d->queue);
 		kfree(d);
+	}
 	mutex_unlock(&dev->dests.lock);
 }
 

@@ -73,7 +73,7 @@ static ssize_t woken_show(struct device *dev, struct device_attribute *attr,
 			  char *buf)
 {
 	return sysfs_emit(buf, "%u\n",
-			  atomic_read(&dev_of(dev)->queue.eq.events));
+			  atomic_read(&dev_of(dev)->eq.events));
 }
 static DEVICE_ATTR_RO(woken);
 
@@ -147,11 +147,7 @@ static struct mem_dev *dev_new(struct ub_core *core)
 	mutex_init(&dev->decoder.lock);
 	for (i = 0; i < UB_LDS_SLOTS; i++)
 		mutex_init(&dev->decoder.slot[i]);
-	mutex_init(&dev->queue.lock);
-	init_waitqueue_head(&dev->queue.eq.wait);
-	dev->queue.page = -1;
-	dev->queue.id = dev->queue.cq_id = UBQ_NEW;
-	dev->queue.broken = true;
+	mem_queues_init(dev);
 	spin_lock_init(&dev->decoder.event_lock);
 	INIT_LIST_HEAD(&dev->files);
 	mem_file_init(&dev->text, dev);
@@ -182,7 +178,7 @@ static void dev_stop(struct mem_dev *dev)
 				mem_file_end(f);
 		mutex_unlock(&dev->files_lock);
 		mem_file_end(&dev->text);
-		mem_queue_stop(dev);
+		mem_queues_stop(dev);
 		mem_decoder_stop(dev);
 		ub_channels_stop(&dev->dests);
 	}
@@ -194,9 +190,9 @@ static int dev_start(struct mem_dev *dev)
 	int err = mem_decoder_start(dev);
 
 	if (!err)
-		err = mem_queue_start(dev);
+		err = mem_queues_start(dev);
 	if (err) {
-		mem_queue_stop(dev);
+		mem_queues_stop(dev);
 		mem_decoder_stop(dev);
 	}
 	return err;
@@ -235,7 +231,7 @@ id:
 	ida_free(&mem_ids, dev->id);
 stop:
 	dev_stop(dev);
-	mem_queue_free(dev);
+	mem_queues_free(dev);
 	mem_decoder_free(dev);
 	pci_release_region(core->pdev, WINDOW_BAR);
 put:
@@ -253,7 +249,7 @@ static void mem_remove(struct auxiliary_device *adev)
 	down_write(&dev->life);
 	dev->gone = true;
 	up_write(&dev->life);
-	mem_queue_free(dev);
+	mem_queues_free(dev);
 	mem_decoder_free(dev);
 	pci_release_region(dev->core->pdev, WINDOW_BAR);
 	mem_dev_put(dev);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * UB memory: a queue of the engine that moves pages (docs/specs/ub-urma.rst).
+ * UB memory: queues of the engine that move pages (docs/specs/ub-urma.rst).
  *
- * One move at a time: who waits for a page has nothing else to do.
+ * A peer has one queue, which is made when its first page moves; peers share one only
+ * when there are more of them than queues.  In a queue there is one move at a time: who
+ * waits for a page has nothing else to do, and who waits for a peer that does not answer
+ * keeps nobody from the pages of another.
  */
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
@@ -32,10 +35,10 @@
 #define LOOK_MS		50
 #define ARM_NEXT	2u	/* of the doorbell of completions */
 
-static void bell(struct mem_queue *q, unsigned int reg, u32 object, u16 count,
+static void bell(struct mem_dev *dev, unsigned int reg, u32 object, u16 count,
 		 u32 arm)
 {
-	writeq(object | (u64)count << 32 | (u64)arm << 48, q->bells + reg);
+	writeq(object | (u64)count << 32 | (u64)arm << 48, dev->bells + reg);
 }
 
 /* The entry at an index, empty. */
@@ -78,14 +81,13 @@ static unsigned int cqes_take(struct mem_queue *q, unsigned int n, u32 *bad)
 
 /* Until an event, which the next completion has, or one that is there already.  False:
  * there was none for a while, and it is time to look up. */
-static bool sleep_done(struct mem_queue *q)
+static bool sleep_done(struct mem_dev *dev, struct mem_queue *q)
 {
-	int seen = atomic_read(&q->eq.events);
+	int seen = atomic_read(&q->events);
 	u32 w0;
 
-	bell(q, UBQ_BELL_CQ, q->cq_id, q->ci, ARM_NEXT);
-	return wait_event_timeout(q->eq.wait,
-				  atomic_read(&q->eq.events) != seen ||
+	bell(dev, UBQ_BELL_CQ, q->cq_id, q->ci, ARM_NEXT);
+	return wait_event_timeout(q->wait, atomic_read(&q->events) != seen ||
 				  cqe_next(q, &w0), msecs_to_jiffies(LOOK_MS));
 }
 
@@ -94,7 +96,7 @@ static int wait_ends(const struct mem_queue *q, unsigned long begun,
 		     bool killable)
 {
 	/* It may never say more. */
-	if (READ_ONCE(q->eq.stopped))
+	if (READ_ONCE(q->stopped))
 		return -EIO;
 	if (time_after(jiffies, begun + msecs_to_jiffies(ANSWER_MS)))
 		return -ETIMEDOUT;
@@ -106,10 +108,10 @@ static int wait_ends(const struct mem_queue *q, unsigned long begun,
 
 /* The next @n completions of a move that has begun then; the first status that is
  * bad. */
-static int wait_done(struct mem_dev *dev, unsigned long begun, bool killable,
-		     unsigned int n, u32 *bad)
+static int wait_done(struct mem_dev *dev, struct mem_queue *q,
+		     unsigned long begun, bool killable, unsigned int n,
+		     u32 *bad)
 {
-	struct mem_queue *q = &dev->queue;
 	unsigned int spins = 0, taken;
 	int err = 0;
 
@@ -123,7 +125,7 @@ static int wait_done(struct mem_dev *dev, unsigned long begun, bool killable,
 		}
 		err = wait_ends(q, begun, killable);
 		/* The device may have gone without a word. */
-		if (!err && !sleep_done(q) &&
+		if (!err && !sleep_done(dev, q) &&
 		    ub_rd(dev->core->bar, UBC_ID) != UBC_ID_VALUE) {
 			dev_err(dev->dma, "a queue is not answered\n");
 			err = -EIO;
@@ -159,8 +161,8 @@ static void post(struct mem_queue *q, u32 opcode, const struct mem_target *to,
 	q->pi += BLOCKS;
 }
 
-static int queue_begin(struct mem_dev *dev);
-static int queue_end(struct mem_dev *dev);
+static int queue_begin(struct mem_dev *dev, struct mem_queue *q);
+static int queue_end(struct mem_dev *dev, struct mem_queue *q);
 
 static int queue_lock(struct mem_queue *q, bool killable)
 {
@@ -171,7 +173,7 @@ static int queue_lock(struct mem_queue *q, bool killable)
 }
 
 /* All of it, as much at a time as the queue holds; the first status that is bad. */
-static int move_all(struct mem_dev *dev, bool reads,
+static int move_all(struct mem_dev *dev, struct mem_queue *q, bool reads,
 		    const struct mem_target *to, u64 at,
 		    const dma_addr_t *pages, unsigned int n, bool killable,
 		    u32 *bad)
@@ -180,7 +182,6 @@ static int move_all(struct mem_dev *dev, bool reads,
 	u32 most = reads ? READ_PAGES * PAGE_SIZE :
 		   min_t(u32, ub_own_mtu(dev->core), READ_PAGES * PAGE_SIZE);
 	u32 len = n * PAGE_SIZE, step;
-	struct mem_queue *q = &dev->queue;
 	unsigned long begun = jiffies;
 	unsigned int posted;
 	u32 off = 0;
@@ -194,61 +195,75 @@ static int move_all(struct mem_dev *dev, bool reads,
 			     off, step);
 			off += step;
 		}
-		bell(q, UBQ_BELL_SQ, q->id, q->pi, 0);
-		err = wait_done(dev, begun, killable, posted, bad);
+		bell(dev, UBQ_BELL_SQ, q->id, q->pi, 0);
+		err = wait_done(dev, q, begun, killable, posted, bad);
 		/* There was room for all of them. */
-		bell(q, UBQ_BELL_CQ, q->cq_id, q->ci, 0);
+		bell(dev, UBQ_BELL_CQ, q->cq_id, q->ci, 0);
 	}
 	return err;
 }
 
-/* With what is under way forgotten by the engine. */
-static int queue_anew(struct mem_dev *dev, int why)
+/* With what is under way forgotten by the engine.  If it has no room for another one,
+ * the next move tries again. */
+static int queue_anew(struct mem_dev *dev, struct mem_queue *q, int why)
 {
-	struct mem_queue *q = &dev->queue;
-
-	q->broken = true;
+	WRITE_ONCE(q->broken, true);
 	/* What it was given must not be given to others, if it keeps it. */
-	if (queue_end(dev) && ub_rd(dev->core->bar, UBC_ID) == UBC_ID_VALUE)
+	if (queue_end(dev, q) &&
+	    ub_rd(dev->core->bar, UBC_ID) == UBC_ID_VALUE)
 		return -EBUSY;
-	q->broken = queue_begin(dev);
+	WRITE_ONCE(q->broken, false);
+	queue_begin(dev, q);
 	return why == -EINTR ? why : -EIO;
 }
 
-/* Before a move: one that has stopped, or may have, is made anew. */
-static int queue_mend(struct mem_dev *dev)
+/* For the first move; the next one tries again. */
+static int queue_first(struct mem_dev *dev, struct mem_queue *q)
 {
-	struct mem_queue *q = &dev->queue;
+	if (!q->sq)
+		q->sq = dma_alloc_coherent(dev->dma, SQ_BYTES, &q->sq_dma,
+					   GFP_KERNEL);
+	if (!q->cq)
+		q->cq = dma_alloc_coherent(dev->dma, CQ_BYTES, &q->cq_dma,
+					   GFP_KERNEL);
+	return q->sq && q->cq ? queue_begin(dev, q) : -ENOMEM;
+}
 
-	if (!READ_ONCE(q->eq.stopped) && !READ_ONCE(q->eq.doubtful))
+/* Before a move: one that is not there is made, and one that has stopped, or may have,
+ * is made anew. */
+static int queue_mend(struct mem_dev *dev, struct mem_queue *q)
+{
+	if (q->id == UBQ_NEW)
+		return queue_first(dev, q);
+	if (!READ_ONCE(q->stopped) && !READ_ONCE(q->doubtful))
 		return 0;
-	queue_anew(dev, -EIO);
-	return q->broken ? -EIO : 0;
+	queue_anew(dev, q, -EIO);
+	return q->broken || q->id == UBQ_NEW ? -EIO : 0;
 }
 
 int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
 	     u64 at, const dma_addr_t *pages, unsigned int n, bool killable)
 {
-	struct mem_queue *q = &dev->queue;
 	struct mem_dest *d = to->dest;
+	struct mem_queue *q = d->queue;
 	int err = -EIO;
 	u32 bad;
 
 	if (queue_lock(q, killable))
 		return -EINTR;
-	if (q->broken || queue_mend(dev))
+	if (q->broken || queue_mend(dev, q))
 		goto out;
 	if (d->silent && time_before(jiffies, d->silent_end)) {
 		atomic64_inc(&dev->spared);
 		goto out;
 	}
-	err = move_all(dev, reads, to, at, pages, n, killable, &bad);
+	err = move_all(dev, q, reads, to, at, pages, n, killable, &bad);
 	if (err != -EINTR) {
 		d->silent = err == -ETIMEDOUT || bad == UBQ_STATUS_TIMEOUT;
 		d->silent_end = jiffies + msecs_to_jiffies(SILENT_MS);
 	}
 	if (err)
-		err = queue_anew(dev, err);
+		err = queue_anew(dev, q, err);
 	else if (bad)
 		err = -EIO;
 out:
@@ -258,9 +273,40 @@ out:
 
 /* ---- life ---- */
 
-static int queue_alloc(struct mem_dev *dev)
+void mem_queues_init(struct mem_dev *dev)
 {
-	struct mem_queue *q = &dev->queue;
+	struct mem_queue *q;
+
+	dev->page = -1;
+	for (q = dev->queues; q < dev->queues + MEM_QUEUES; q++) {
+		mutex_init(&q->lock);
+		init_waitqueue_head(&q->wait);
+		q->id = q->cq_id = UBQ_NEW;
+		q->broken = true;
+	}
+}
+
+struct mem_queue *mem_queue_get(struct mem_dev *dev)
+{
+	struct mem_queue *least = NULL, *q;
+
+	for (q = dev->queues; q < dev->queues + MEM_QUEUES; q++)
+		if (!READ_ONCE(q->broken) &&
+		    (!least || q->peers < least->peers))
+			least = q;
+	least = least ?: dev->queues;
+	least->peers++;
+	return least;
+}
+
+void mem_queue_put(struct mem_queue *q)
+{
+	q->peers--;
+}
+
+/* Doorbells, which are of one page for all queues. */
+static int page_alloc(struct mem_dev *dev)
+{
 	phys_addr_t bells = pci_resource_start(dev->core->pdev, UB_BELL_BAR);
 	struct ub_cmd cmd;
 	u32 pages;
@@ -276,61 +322,63 @@ static int queue_alloc(struct mem_dev *dev)
 	err = ida_alloc_max(&dev->core->cmdq->pages, pages - 1, GFP_KERNEL);
 	if (err < 0)
 		return err;
-	q->page = err;
-	q->bells = ioremap(bells + q->page * (phys_addr_t)UBQ_PAGE, UBQ_PAGE);
-	q->sq = dma_alloc_coherent(dev->dma, SQ_BYTES, &q->sq_dma, GFP_KERNEL);
-	q->cq = dma_alloc_coherent(dev->dma, CQ_BYTES, &q->cq_dma, GFP_KERNEL);
-	return q->bells && q->sq && q->cq ? 0 : -ENOMEM;
+	dev->page = err;
+	dev->bells = ioremap(bells + dev->page * (phys_addr_t)UBQ_PAGE,
+			     UBQ_PAGE);
+	return dev->bells ? 0 : -ENOMEM;
 }
 
-static int queue_make(struct mem_dev *dev)
+static int queue_make(struct mem_dev *dev, struct mem_queue *q)
 {
-	struct mem_queue *q = &dev->queue;
 	struct ub_cmd cmd;
 	int err;
 
 	ub_cmd_init(&cmd, UBQ_NEW, 0);
 	ub_put64(&cmd, UBQ_CQ_BASE, q->cq_dma);
 	ub_put8(&cmd, UBQ_CQ_LOG2, CQ_LOG2);
-	ub_put16(&cmd, UBQ_CQ_PAGE, q->page);
+	ub_put16(&cmd, UBQ_CQ_PAGE, dev->page);
 	ub_put16(&cmd, UBQ_CQ_EQ, MEM_EQ);
 	err = ub_cmd_run(dev->core, UBQ_OP_CQ_CREATE, &cmd);
 	if (err)
 		return err;
-	q->cq_id = ub_cmd_object(&cmd);
+	WRITE_ONCE(q->cq_id, ub_cmd_object(&cmd));
 	ub_cmd_init(&cmd, UBQ_NEW, 0);
 	ub_put64(&cmd, UBQ_Q_SQ_BASE, q->sq_dma);
 	ub_put8(&cmd, UBQ_Q_SQ_LOG2, SQ_LOG2);
 	ub_put32(&cmd, UBQ_Q_SEND_CQ, q->cq_id);
 	ub_put32(&cmd, UBQ_Q_RQ_SHARED, UBQ_NEW);
-	ub_put16(&cmd, UBQ_Q_PAGE, q->page);
+	ub_put16(&cmd, UBQ_Q_PAGE, dev->page);
 	ub_put32(&cmd, UBQ_Q_FLAGS, UBQ_Q_IN_ORDER);
 	ub_put16(&cmd, UBQ_Q_EQ, MEM_EQ);
 	err = ub_cmd_run(dev->core, UBQ_OP_QUEUE_CREATE, &cmd);
 	if (err)
 		return err;
-	q->id = ub_cmd_object(&cmd);
+	WRITE_ONCE(q->id, ub_cmd_object(&cmd));
 	ub_cmd_init(&cmd, q->id, UBQ_QM_STATE);
 	ub_put8(&cmd, UBQ_Q_STATE, UBQ_STATE_READY);
 	return ub_cmd_run(dev->core, UBQ_OP_QUEUE_MODIFY, &cmd);
 }
 
-static int queue_begin(struct mem_dev *dev)
+/* With its memory.  What has begun ends, if it fails. */
+static int queue_begin(struct mem_dev *dev, struct mem_queue *q)
 {
-	struct mem_queue *q = &dev->queue;
+	int err;
 
 	memset(q->cq, 0, CQ_BYTES);
 	q->pi = q->ci = 0;
-	WRITE_ONCE(q->eq.stopped, false);
-	WRITE_ONCE(q->eq.doubtful, false);
-	q->id = q->cq_id = UBQ_NEW;
-	return queue_make(dev);
+	WRITE_ONCE(q->stopped, false);
+	WRITE_ONCE(q->doubtful, false);
+	WRITE_ONCE(q->id, UBQ_NEW);
+	WRITE_ONCE(q->cq_id, UBQ_NEW);
+	err = queue_make(dev, q);
+	if (err)
+		WRITE_ONCE(q->broken, queue_end(dev, q));
+	return err;
 }
 
 /* 0: nothing of it is under way any more. */
-static int queue_end(struct mem_dev *dev)
+static int queue_end(struct mem_dev *dev, struct mem_queue *q)
 {
-	struct mem_queue *q = &dev->queue;
 	struct ub_cmd cmd;
 	int err = 0;
 
@@ -338,52 +386,61 @@ static int queue_end(struct mem_dev *dev)
 		ub_cmd_init(&cmd, q->id, 0);
 		err = ub_cmd_run(dev->core, UBQ_OP_QUEUE_DESTROY, &cmd);
 	}
-	if (!err && q->cq_id != UBQ_NEW) {
+	if (err)
+		return err;
+	WRITE_ONCE(q->id, UBQ_NEW);
+	if (q->cq_id != UBQ_NEW) {
 		ub_cmd_init(&cmd, q->cq_id, 0);
 		err = ub_cmd_run(dev->core, UBQ_OP_CQ_DESTROY, &cmd);
 	}
+	if (!err)
+		WRITE_ONCE(q->cq_id, UBQ_NEW);
 	return err;
 }
 
-int mem_queue_start(struct mem_dev *dev)
+int mem_queues_start(struct mem_dev *dev)
 {
-	struct mem_queue *q = &dev->queue;
-	int err = q->cq ? 0 : queue_alloc(dev);
+	int err = dev->bells ? 0 : page_alloc(dev);
+	struct mem_queue *q;
 
 	if (!err)
 		err = mem_eq_start(dev);
-	if (!err)
-		err = queue_begin(dev);
-	q->broken = err;
+	for (q = dev->queues; q < dev->queues + MEM_QUEUES; q++)
+		q->broken = err;
 	return err;
 }
 
-void mem_queue_stop(struct mem_dev *dev)
+void mem_queues_stop(struct mem_dev *dev)
 {
-	struct mem_queue *q = &dev->queue;
+	struct mem_queue *q;
 
-	mutex_lock(&q->lock);
-	queue_end(dev);
-	q->id = q->cq_id = UBQ_NEW;
-	q->broken = true;
+	for (q = dev->queues; q < dev->queues + MEM_QUEUES; q++) {
+		mutex_lock(&q->lock);
+		queue_end(dev, q);
+		WRITE_ONCE(q->id, UBQ_NEW);
+		WRITE_ONCE(q->cq_id, UBQ_NEW);
+		q->broken = true;
+		mutex_unlock(&q->lock);
+	}
 	mem_eq_stop(dev);
-	mutex_unlock(&q->lock);
 }
 
-void mem_queue_free(struct mem_dev *dev)
+void mem_queues_free(struct mem_dev *dev)
 {
-	struct mem_queue *q = &dev->queue;
+	struct mem_queue *q;
 
 	mem_eq_free(dev);
-	if (q->cq)
-		dma_free_coherent(dev->dma, CQ_BYTES, q->cq, q->cq_dma);
-	if (q->sq)
-		dma_free_coherent(dev->dma, SQ_BYTES, q->sq, q->sq_dma);
-	if (q->bells)
-		iounmap(q->bells);
-	if (q->page >= 0)
-		ida_free(&dev->core->cmdq->pages, q->page);
-	q->page = -1;
-	q->bells = NULL;
-	q->sq = q->cq = NULL;
+	for (q = dev->queues; q < dev->queues + MEM_QUEUES; q++) {
+		if (q->cq)
+			dma_free_coherent(dev->dma, CQ_BYTES, q->cq, q->cq_dma);
+		if (q->sq)
+			dma_free_coherent(dev->dma, SQ_BYTES, q->sq, q->sq_dma);
+		q->sq = q->cq = NULL;
+	}
+	if (dev->bells)
+		iounmap(dev->bells);
+	if (dev->page >= 0)
+		ida_free(&dev->core->cmdq->pages, dev->page);
+	dev->page = -1;
+	dev->bells = NULL;
 }

@@ -107,11 +107,8 @@ struct mem_eq {
 	dma_addr_t dma;
 	u16 ci;
 	int irq;
-	wait_queue_head_t wait;
 	atomic_t events;	/* so many interrupts have brought some */
 	u32 lost;		/* events, so far */
-	bool stopped;		/* the device has stopped the queue, … */
-	bool doubtful;		/* … or may have said so in one that was lost */
 };
 
 int mem_eq_start(struct mem_dev *dev);
@@ -119,23 +116,32 @@ int mem_eq_start(struct mem_dev *dev);
 void mem_eq_stop(struct mem_dev *dev);
 void mem_eq_free(struct mem_dev *dev);
 
-/* ---- queue.c: a queue of the engine ---- */
+/* ---- queue.c: queues of the engine ---- */
+
+#define MEM_QUEUES	64	/* as many as peers that have one alone */
 
 struct mem_queue {
 	struct mutex lock;
-	int page;		/* of doorbells; -1: none */
-	u8 __iomem *bells;
-	u8 *sq, *cq;
+	unsigned int peers;	/* with the lock of mem_dev.dests: that have it */
+	u8 *sq, *cq;		/* NULL: nobody has moved a page by it so far */
 	dma_addr_t sq_dma, cq_dma;
 	u32 id, cq_id;
 	u16 pi, ci;
-	bool broken;
-	struct mem_eq eq;	/* of its completions */
+	bool broken;		/* it is not used, until the device starts anew */
+	/* By the interrupt: */
+	wait_queue_head_t wait;
+	atomic_t events;	/* so many were its own */
+	bool stopped;		/* the device has stopped it, … */
+	bool doubtful;		/* … or may have said so in an event that was lost */
 };
 
-int mem_queue_start(struct mem_dev *dev);
-void mem_queue_stop(struct mem_dev *dev);
-void mem_queue_free(struct mem_dev *dev);
+void mem_queues_init(struct mem_dev *dev);
+int mem_queues_start(struct mem_dev *dev);
+void mem_queues_stop(struct mem_dev *dev);
+void mem_queues_free(struct mem_dev *dev);
+/* With the lock of mem_dev.dests: one in use that the fewest peers have. */
+struct mem_queue *mem_queue_get(struct mem_dev *dev);
+void mem_queue_put(struct mem_queue *q);
 #define MEM_MOVE	256u	/* pages, at most */
 
 /* Reads or Writebacks of @n pages at @at of what @to leads to.  -EINTR: the program
@@ -217,7 +223,8 @@ struct mem_export {
 /* A way to a peer, shared by all imports that take it. */
 struct mem_dest {
 	struct ub_dest way;
-	bool silent;		/* with mem_queue.lock: it has not answered, and … */
+	struct mem_queue *queue;	/* that moves its pages */
+	bool silent;		/* with the lock of queue: it has not answered, and … */
 	unsigned long silent_end;	/* … is not asked again before */
 };
 
@@ -319,7 +326,10 @@ struct mem_dev {
 	struct inode *inode;	/* whose mappings are all ours; with … */
 	struct rw_semaphore mapped; /* … this */
 	struct mem_decoder decoder;
-	struct mem_queue queue;
+	int page;		/* of doorbells; -1: none */
+	u8 __iomem *bells;
+	struct mem_eq eq;	/* of completions of queues */
+	struct mem_queue queues[MEM_QUEUES];
 	struct ub_dests dests;
 	struct xarray imports;	/* by MiB of the window */
 	atomic_t exports, last_id;

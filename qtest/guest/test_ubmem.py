@@ -402,6 +402,31 @@ class Memory(unittest.TestCase):
             serve[n].kill()
         self.clean()
 
+    def asks_nobody(self, desc):
+        """A program waits for pages of nobody; a command that says that it still does."""
+        eid, *rest = desc.split()
+        nobody = ' '.join([eid[:-2] + '4e', *rest])
+        self.user.run(f'(exec ubmem-perf cached {nobody} > /dev/null 2>&1 & '
+                      'echo $! > /tmp/dead)')
+        waits = 'grep -q mem_move /proc/$(cat /tmp/dead)/stack'
+        self.user.wait_for(waits, 60)
+        return waits
+
+    def test_7c_dead(self):
+        """pages of a peer come and go while another one does not answer"""
+        serve = Serve(self.home, f'serve {8 * PAGE}')
+        waits = self.asks_nobody(serve.desc)
+        begun = time.monotonic()
+        self.perf(f'cached {serve.desc}')
+        print(f'# {time.monotonic() - begun:.1f} s beside who waits')
+        # Who waits for its turn has it when the other's 15 s are over.
+        self.user.run(waits)
+        self.assertEqual(int(serve.tell('word 8'), 16),
+                         9 * 0x9e3779b97f4a7c15 % (1 << 64))
+        self.user.wait_for('! kill -0 $(cat /tmp/dead)', 60)
+        serve.kill()
+        self.clean()
+
     def test_7d_shared(self):
         """three guests change the same memory, each as its owner for a time"""
         serve = Serve(self.home, f'serve {2 * PAGE} rw random shared')
@@ -424,27 +449,28 @@ class Memory(unittest.TestCase):
 
     def test_7c_killed(self):
         """what a program has written is written back, though it is killed meanwhile"""
-        serve = Serve(self.home, f'serve {PAGE}')
-        self.user.run('rm -f /tmp/when /tmp/dirty /tmp/lost; mkfifo /tmp/when')
+        serve, other = (Serve(guest, f'serve {8 * PAGE}')
+                        for guest in (self.home, self.third))
+        self.user.run('rm -f /tmp/when /tmp/dirty; mkfifo /tmp/when')
         self.user.run(f'(exec ubmem-perf close {serve.desc} <> /tmp/when '
                       '> /tmp/dirty 2>&1 & echo $! > /tmp/pid)')
         self.user.wait_for('grep -q dirty /tmp/dirty', 60)
-        # Somebody waits for nodes that do not exist: the queue is taken.
-        eid, *rest = serve.desc.split()
-        for node in (77, 78, 79):
-            nobody = ' '.join([eid[:-2] + f'{node:02x}', *rest])
-            self.user.run(f'(exec ubmem-perf cached {nobody} > /dev/null 2>&1 & '
-                          'echo $! >> /tmp/lost)')
-        self.user.wait_for('grep -qs mem_move $(sed "s:.*:/proc/&/stack:" '
-                           '/tmp/lost) || ! kill -0 $(cat /tmp/lost)', 60)
+        # The peer answers again later.
+        self.home.qmp.command('stop')
         self.user.run('echo now > /tmp/when')
-        self.user.wait_for('grep -qs mem_move /proc/$(cat /tmp/pid)/stack || '
-                           '! kill -0 $(cat /tmp/pid)', 60)
-        self.user.run('kill -9 $(cat /tmp/pid); kill -9 $(cat /tmp/lost)',
-                      check=False)
+        self.user.wait_for('grep -q mem_move /proc/$(cat /tmp/pid)/stack', 60)
+        self.user.run('kill -9 $(cat /tmp/pid)')
+        begun = time.monotonic()
+        # Pages of another peer come and go meanwhile.
+        self.perf(f'cached {other.desc}')
+        # Longer than who is killed waits for a page that it only reads.
+        time.sleep(max(0, 2 - (time.monotonic() - begun)))
+        self.user.run('kill -0 $(cat /tmp/pid)')
+        self.home.qmp.command('cont')
         self.user.wait_for(f'grep -qx 0 {SYSFS}/used', 120)
         self.assertEqual(serve.tell('word 0'), '1')
         serve.kill()
+        other.kill()
         self.clean()
 
     def test_7e_reclaimed(self):
@@ -480,13 +506,18 @@ class Memory(unittest.TestCase):
         job = self.user.spawn(f'ubmem-perf watch {serve.desc} > /tmp/watch',
                               90)
         self.user.wait_for('grep -q watching /tmp/watch')
+        # One has asked for pages, and nobody answers.
+        waits = self.asks_nobody(serve.desc)
+        self.user.run(waits)
         self.user.run('cd /sys/bus/auxiliary/drivers/ub_mem.mem; '
-                      'echo ub_core.mem.* > unbind')
+                      'echo ub_core.mem.* > unbind', 60)
         job.wait()
+        self.user.wait_for('! kill -0 $(cat /tmp/dead)', 60)
         self.assertEqual(self.user.out('tail -n 1 /tmp/watch'), 'bus error')
         self.user.run('rmmod ub_mem; modprobe ub_mem')
         self.user.wait_for(f'test -c {NODE}')
         self.assertEqual(self.perf(f'check {serve.desc} 64'), 'checked')
+        self.perf(f'cached {serve.desc}')
         # A reset of the function ends what there is, too.
         job = self.user.spawn(f'ubmem-perf watch {serve.desc} > /tmp/watch',
                               90)
@@ -498,6 +529,7 @@ class Memory(unittest.TestCase):
             f'grep -q 1 /sys/class/net/{self.user.dev}/carrier', 60)
         # The switch's end may still be coming up: what is lost is reported.
         self.user.wait_for(f'ubmem-perf check {serve.desc} 64', 60)
+        self.perf(f'cached {serve.desc}')
         serve.kill()
         # Afterwards it hears of refusals again, and counts go on.
         before = self.refusals(self.user)
