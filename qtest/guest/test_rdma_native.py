@@ -12,6 +12,9 @@ from guestvm.paths import BUILD
 PROGRAM = BUILD / 'qtest' / 'guest' / 'native' / 'ncic-verbs'
 NODE = '/sys/bus/pci/devices'
 
+# Of a peer that a busy host does not let run for a second.
+PATIENT = 'rdma-loss-us=4000000'
+
 
 class Native(unittest.TestCase):
     WANT = {f'RC {what} {part} with Immediate'
@@ -26,7 +29,7 @@ class Native(unittest.TestCase):
                               server=wires is None,
                               reconnect_ms=100 if wires else 0),
                        f'ncic-nic,id=nic,mac=52:54:00:00:08:0{index},'
-                       f'rdma-ip=10.0.0.{index}')]
+                       f'rdma-ip=10.0.0.{index},{PATIENT}')]
         if not wires:
             self.file = guest.dir / 'rdma.pcap'
             guest.args += ['-object', 'filter-dump,id=dump,netdev=net0,'
