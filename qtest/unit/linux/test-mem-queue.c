@@ -56,6 +56,9 @@ struct mutex {
 
 static unsigned sleeps;
 
+#define mutex_init(m) ((m)->held = 0)
+#define init_waitqueue_head(wait) (*(wait) = 0)
+
 static void mutex_lock(struct mutex *m)
 {
     g_assert_cmpuint(m->held++, ==, 0);
@@ -102,6 +105,7 @@ struct ub_cmd {
 };
 
 struct mem_dest {
+    struct mem_queue *queue;
     bool silent;
     unsigned long silent_end;
 };
@@ -119,27 +123,32 @@ struct mem_eq {
     dma_addr_t dma;
     u16 ci;
     int irq;
-    wait_queue_head_t wait;
     atomic_t events;
     u32 lost;
-    bool stopped, doubtful;
 };
+
+#define MEM_QUEUES 3
 
 struct mem_queue {
     struct mutex lock;
-    int page;
-    u8 *bells, *sq, *cq;
+    unsigned peers;
+    u8 *sq, *cq;
     dma_addr_t sq_dma, cq_dma;
     u32 id, cq_id;
     u16 pi, ci;
     bool broken;
-    struct mem_eq eq;
+    wait_queue_head_t wait;
+    atomic_t events;
+    bool stopped, doubtful;
 };
 
 struct mem_dev {
     struct ub_core *core;
     void *dma;
-    struct mem_queue queue;
+    int page;
+    u8 *bells;
+    struct mem_eq eq;
+    struct mem_queue queues[MEM_QUEUES];
     atomic64_t spared;
 };
 
@@ -152,7 +161,10 @@ static struct {
     int refuses;            /* instead of UBQ_OP_QUEUE_DESTROY */
     unsigned queues, sends; /* that were made; entries that were there */
     u32 eq[UBQ_EQ_STRIDE / 4];
-    u16 fetch, cq_pi, eq_pi;
+    u16 eq_pi;
+    struct {
+        u16 fetch, cq_pi;
+    } at[16];                /* of each queue that was made */
 } hw;
 
 static u32 ub_rd(const u8 *bar, unsigned reg)
@@ -194,33 +206,38 @@ static int ub_cmd_run(struct ub_core *core, unsigned opcode, struct ub_cmd *cmd)
     }
     if (opcode == UBQ_OP_QUEUE_CREATE) {
         hw.queues++;
-        hw.fetch = hw.cq_pi = 0;
     }
     return 0;
 }
 
-static void tell(unsigned event);
+static void tell(const struct mem_queue *q, unsigned event);
 
 static void writeq(u64 value, u8 *at)
 {
-    struct mem_queue *q = &hw.dev->queue;
-    u16 pi = value >> 32;
+    const struct mem_queue *q = hw.dev->queues;
+    u16 pi = value >> 32, *fetch, *cq_pi;
 
-    if (at != q->bells + UBQ_BELL_SQ) {
+    if (at != hw.dev->bells + UBQ_BELL_SQ) {
         return;
     }
+    while (q->id != (u32)value) {
+        q++;
+        g_assert_true(q < hw.dev->queues + MEM_QUEUES);
+    }
     if (hw.stops) {
-        tell(hw.stops);
+        tell(q, hw.stops);
     }
     if (hw.deaf) {
         return;
     }
-    while (hw.fetch != pi) {
-        const u8 *e = q->sq + hw.fetch % 1024 * UBQ_BLOCK;
-        u32 *cqe = (u32 *)(q->cq + hw.cq_pi % 256 * UBQ_CQE);
+    fetch = &hw.at[q->id].fetch;
+    cq_pi = &hw.at[q->id].cq_pi;
+    while (*fetch != pi) {
+        const u8 *e = q->sq + *fetch % 1024 * UBQ_BLOCK;
+        u32 *cqe = (u32 *)(q->cq + *cq_pi % 256 * UBQ_CQE);
 
-        *cqe = hw.cq_pi++ / 256 % 2 ? 0 : UBQ_CQE_OWNER;
-        hw.fetch += 1 + (get_le32(e) >> 8 & 15);
+        *cqe = (*cq_pi)++ / 256 % 2 ? 0 : UBQ_CQE_OWNER;
+        *fetch += 1 + (get_le32(e) >> 8 & 15);
         hw.sends++;
     }
 }
@@ -228,25 +245,29 @@ static void writeq(u64 value, u8 *at)
 int mem_eq_start(struct mem_dev *dev);
 void mem_eq_stop(struct mem_dev *dev);
 void mem_eq_free(struct mem_dev *dev);
-int mem_queue_start(struct mem_dev *dev);
-void mem_queue_stop(struct mem_dev *dev);
-void mem_queue_free(struct mem_dev *dev);
+void mem_queues_init(struct mem_dev *dev);
+int mem_queues_start(struct mem_dev *dev);
+void mem_queues_stop(struct mem_dev *dev);
+void mem_queues_free(struct mem_dev *dev);
+struct mem_queue *mem_queue_get(struct mem_dev *dev);
+void mem_queue_put(struct mem_queue *q);
 int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
              u64 at, const dma_addr_t *pages, unsigned n, bool killable);
 
 #include "../../../linux/mem/eq.c"
 #include "../../../linux/mem/queue.c"
 
-/* An event, and its interrupt. */
-static void tell(unsigned event)
+/* An event of @q, and its interrupt. */
+static void tell(const struct mem_queue *q, unsigned event)
 {
-    struct mem_eq *eq = &hw.dev->queue.eq;
+    bool cq = event == UBQ_EVENT_COMPLETION || event == UBQ_EVENT_JFC_CHECK;
+    u32 *e = (u32 *)(hw.dev->eq.ring + hw.eq_pi % (1 << EQ_LOG2) * UBQ_EQE);
 
-    *(u32 *)(eq->ring + hw.eq_pi % 64 * UBQ_EQE) =
-        event >> 8 | (event & 0xff) << 8 |
-        (hw.eq_pi / 64 % 2 ? 0 : UBQ_EQE_OWNER);
+    e[1] = cq ? q->cq_id : q->id;
+    e[0] = event >> 8 | (event & 0xff) << 8 |
+           (hw.eq_pi >> EQ_LOG2 & 1 ? 0 : UBQ_EQE_OWNER);
     hw.eq_pi++;
-    g_assert_cmpint(eq_irq(0, eq), ==, IRQ_HANDLED);
+    g_assert_cmpint(eq_irq(0, hw.dev), ==, IRQ_HANDLED);
     g_assert_cmpuint(hw.eq[UBQ_EQ_CI / 4], ==, hw.eq_pi);
 }
 
@@ -257,6 +278,19 @@ static struct ub_core core;
 static struct mem_dest dest;
 static dma_addr_t pages[16];
 
+static int move_to(struct mem_dest *d)
+{
+    const struct mem_target to = { .dest = d };
+
+    return mem_move(&dev, true, &to, 0, pages, G_N_ELEMENTS(pages), false);
+}
+
+static int move(void)
+{
+    return move_to(&dest);
+}
+
+/* A queue, which the first move makes. */
 static void begin(void)
 {
     static struct ub_cmdq cmdq;
@@ -266,25 +300,25 @@ static void begin(void)
     memset(&hw, 0, sizeof(hw));
     core.cmdq = &cmdq;
     dev.core = &core;
-    dev.queue.page = -1;
-    dev.queue.id = dev.queue.cq_id = UBQ_NEW;
     hw.dev = &dev;
     sleeps = 0;
-    g_assert_cmpint(mem_queue_start(&dev), ==, 0);
+    mem_queues_init(&dev);
+    g_assert_cmpint(mem_queues_start(&dev), ==, 0);
+    dest.queue = mem_queue_get(&dev);
+    g_assert_cmpuint(hw.queues, ==, 0);
+    g_assert_cmpint(move(), ==, 0);
     g_assert_cmpuint(hw.queues, ==, 1);
-}
-
-static int move(void)
-{
-    const struct mem_target to = { .dest = &dest };
-
-    return mem_move(&dev, true, &to, 0, pages, G_N_ELEMENTS(pages), false);
+    hw.sends = 0;
 }
 
 static void end(void)
 {
-    mem_queue_stop(&dev);
-    mem_queue_free(&dev);
+    mem_queue_put(dest.queue);
+    for (unsigned i = 0; i < MEM_QUEUES; i++) {
+        g_assert_cmpuint(dev.queues[i].peers, ==, 0);
+    }
+    mem_queues_stop(&dev);
+    mem_queues_free(&dev);
 }
 
 /* Laps of both rings; completions that are told cost nothing. */
@@ -293,13 +327,13 @@ static void test_goes_on(void)
     begin();
     for (unsigned i = 0; i < 300; i++) {
         g_assert_cmpint(move(), ==, 0);
-        tell(UBQ_EVENT_COMPLETION);
+        tell(dest.queue, UBQ_EVENT_COMPLETION);
     }
-    g_assert_cmpint(dev.queue.eq.events, ==, 300);
+    g_assert_cmpint(dev.eq.events, ==, 300);
     g_assert_cmpuint(hw.sends, ==, 600);
     g_assert_cmpuint(hw.queues, ==, 1);
     g_assert_cmpuint(sleeps, ==, 0);
-    g_assert_cmpint(eq_irq(0, &dev.queue.eq), ==, IRQ_NONE);
+    g_assert_cmpint(eq_irq(0, &dev), ==, IRQ_NONE);
     end();
 }
 
@@ -312,7 +346,7 @@ static void test_stopped_before(void)
 
     begin();
     for (unsigned i = 0; i < G_N_ELEMENTS(events); i++) {
-        tell(events[i]);
+        tell(dest.queue, events[i]);
         g_assert_cmpint(move(), ==, 0);
         g_assert_cmpint(move(), ==, 0);
         g_assert_cmpuint(hw.queues, ==, 2 + i);
@@ -345,11 +379,11 @@ static void test_lost(void)
     begin();
     for (unsigned i = 1; i < 4; i++) {
         hw.eq[UBQ_EQ_LOST / 4] = 5 * i;
-        tell(UBQ_EVENT_COMPLETION);
-        tell(UBQ_EVENT_COMPLETION);
+        tell(dest.queue, UBQ_EVENT_COMPLETION);
+        tell(dest.queue, UBQ_EVENT_COMPLETION);
         g_assert_cmpint(move(), ==, 0);
         g_assert_cmpuint(hw.queues, ==, 1 + i);
-        tell(UBQ_EVENT_COMPLETION);
+        tell(dest.queue, UBQ_EVENT_COMPLETION);
         g_assert_cmpint(move(), ==, 0);
         g_assert_cmpuint(hw.queues, ==, 1 + i);
     }
@@ -360,13 +394,43 @@ static void test_lost(void)
 static void test_stays(void)
 {
     begin();
-    tell(UBQ_EVENT_QUEUE_STATE);
+    tell(dest.queue, UBQ_EVENT_QUEUE_STATE);
     hw.refuses = -EIO;
     g_assert_cmpint(move(), ==, -EIO);
     g_assert_cmpint(move(), ==, -EIO);
-    g_assert_true(dev.queue.broken);
+    g_assert_true(dest.queue->broken);
     g_assert_cmpuint(hw.sends, ==, 0);
     g_assert_cmpuint(hw.queues, ==, 1);
+    end();
+}
+
+/* Each peer has one of its own, as long as there are some, that are made when they are
+ * wanted: what stops one, or takes its time, is nothing to another. */
+static void test_apart(void)
+{
+    struct mem_dest other[MEM_QUEUES] = { 0 };
+
+    begin();
+    for (unsigned i = 0; i < MEM_QUEUES; i++) {
+        other[i].queue = mem_queue_get(&dev);
+        g_assert_cmpuint(other[i].queue->peers, ==, i < MEM_QUEUES - 1 ? 1 : 2);
+    }
+    g_assert_true(other[0].queue != dest.queue);
+    tell(dest.queue, UBQ_EVENT_QUEUE_STATE);
+    g_assert_cmpint(move_to(&other[0]), ==, 0);
+    g_assert_cmpuint(hw.queues, ==, 2);
+    g_assert_false(other[0].queue->stopped);
+    hw.deaf = true;
+    g_assert_cmpint(move(), ==, -EIO);
+    hw.deaf = false;
+    g_assert_true(dest.silent);
+    sleeps = 0;
+    g_assert_cmpint(move_to(&other[0]), ==, 0);
+    g_assert_false(other[0].silent);
+    g_assert_cmpuint(sleeps, ==, 0);
+    for (unsigned i = 0; i < MEM_QUEUES; i++) {
+        mem_queue_put(other[i].queue);
+    }
     end();
 }
 
@@ -378,5 +442,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mem-queue/stops", test_stops);
     g_test_add_func("/mem-queue/lost", test_lost);
     g_test_add_func("/mem-queue/stays", test_stays);
+    g_test_add_func("/mem-queue/apart", test_apart);
     return g_test_run();
 }
