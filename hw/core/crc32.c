@@ -19,10 +19,10 @@
 /* @head_len is a multiple of 16, or 0. */
 typedef uint32_t CrcFn(uint32_t crc, const uint8_t *head, size_t head_len,
                        const uint8_t *p, size_t len);
-/* Behind the eight bytes @ahead, or NULL; @p goes to @dst meanwhile, and to @also
- * unless that is NULL; @len is not below COPY_MIN. */
+/* Behind the eight bytes @ahead, or NULL; @p goes to @dst meanwhile; @len is not below
+ * COPY_MIN. */
 typedef uint32_t CrcCopyFn(uint32_t crc, const uint8_t *ahead, uint8_t *dst,
-                           uint8_t *also, const uint8_t *p, size_t len);
+                           const uint8_t *p, size_t len);
 
 enum { COPY_MIN = 256, AHEAD = 8 };
 
@@ -58,12 +58,9 @@ static uint32_t crc32_tables(uint32_t crc, const uint8_t *head,
 }
 
 static uint32_t copy_tables(uint32_t crc, const uint8_t *ahead, uint8_t *dst,
-                            uint8_t *also, const uint8_t *p, size_t len)
+                            const uint8_t *p, size_t len)
 {
     memcpy(dst, p, len);
-    if (also) {
-        memcpy(also, dst, len);
-    }
     crc = core_crc32_generic(crc, ahead, ahead ? AHEAD : 0);
     return core_crc32_generic(crc, dst, len);
 }
@@ -91,25 +88,18 @@ __m128i load(const uint8_t *p)
 }
 
 /*
- * The same; what is read goes to @way->copies places meanwhile, so many bytes on.
- * All is inlined, so that who does not copy has nothing of it.
+ * The same; what is read may go so many bytes on meanwhile.  All is inlined, so that who
+ * does not copy has nothing of it.
  */
 typedef struct CrcWay {
-    unsigned copies;
-    uintptr_t by, by2;
+    bool copies;
+    uintptr_t by;
 } CrcWay;
 
 static inline __attribute__((always_inline))
 CrcWay copy_to(const uint8_t *p, const uint8_t *dst)
 {
-    return (CrcWay) { 1, (uintptr_t)dst - (uintptr_t)p, 0 };
-}
-
-static inline __attribute__((always_inline))
-CrcWay copy_to_both(const uint8_t *p, const uint8_t *dst, const uint8_t *also)
-{
-    return (CrcWay) { 2, (uintptr_t)dst - (uintptr_t)p,
-                      (uintptr_t)also - (uintptr_t)p };
+    return (CrcWay) { true, (uintptr_t)dst - (uintptr_t)p };
 }
 
 static inline __attribute__((always_inline)) CLMUL
@@ -117,11 +107,8 @@ __m128i take(CrcWay way, const uint8_t *p)
 {
     __m128i x = load(p);
 
-    if (way.copies > 0) {
+    if (way.copies) {
         _mm_storeu_si128((__m128i *)((uintptr_t)p + way.by), x);
-    }
-    if (way.copies > 1) {
-        _mm_storeu_si128((__m128i *)((uintptr_t)p + way.by2), x);
     }
     return x;
 }
@@ -278,12 +265,9 @@ static uint32_t crc32_clmul(uint32_t crc, const uint8_t *head,
 
 CLMUL
 static uint32_t copy_clmul(uint32_t crc, const uint8_t *ahead, uint8_t *dst,
-                           uint8_t *also, const uint8_t *p, size_t len)
+                           const uint8_t *p, size_t len)
 {
-    __m128i before = prefix_ahead(crc, ahead);
-
-    return also ? way_clmul(before, copy_to_both(p, dst, also), p, len)
-                : way_clmul(before, copy_to(p, dst), p, len);
+    return way_clmul(prefix_ahead(crc, ahead), copy_to(p, dst), p, len);
 }
 
 static inline __attribute__((always_inline)) VPCLMUL
@@ -291,11 +275,8 @@ __m256i load_wide(CrcWay way, const uint8_t *p)
 {
     __m256i x = _mm256_loadu_si256((const __m256i *)p);
 
-    if (way.copies > 0) {
+    if (way.copies) {
         _mm256_storeu_si256((void *)((uintptr_t)p + way.by), x);
-    }
-    if (way.copies > 1) {
-        _mm256_storeu_si256((void *)((uintptr_t)p + way.by2), x);
     }
     return x;
 }
@@ -347,12 +328,9 @@ static uint32_t crc32_vpclmul(uint32_t crc, const uint8_t *head,
 
 VPCLMUL
 static uint32_t copy_vpclmul(uint32_t crc, const uint8_t *ahead, uint8_t *dst,
-                             uint8_t *also, const uint8_t *p, size_t len)
+                             const uint8_t *p, size_t len)
 {
-    __m128i before = prefix_ahead(crc, ahead);
-
-    return also ? way_vpclmul(before, copy_to_both(p, dst, also), p, len)
-                : way_vpclmul(before, copy_to(p, dst), p, len);
+    return way_vpclmul(prefix_ahead(crc, ahead), copy_to(p, dst), p, len);
 }
 
 static inline __attribute__((always_inline)) ZPCLMUL
@@ -360,11 +338,8 @@ __m512i load_512(CrcWay way, const uint8_t *p)
 {
     __m512i x = _mm512_loadu_si512(p);
 
-    if (way.copies > 0) {
+    if (way.copies) {
         _mm512_storeu_si512((void *)((uintptr_t)p + way.by), x);
-    }
-    if (way.copies > 1) {
-        _mm512_storeu_si512((void *)((uintptr_t)p + way.by2), x);
     }
     return x;
 }
@@ -431,12 +406,9 @@ static uint32_t crc32_zpclmul(uint32_t crc, const uint8_t *head,
 
 ZPCLMUL
 static uint32_t copy_zpclmul(uint32_t crc, const uint8_t *ahead, uint8_t *dst,
-                             uint8_t *also, const uint8_t *p, size_t len)
+                             const uint8_t *p, size_t len)
 {
-    __m128i before = prefix_ahead(crc, ahead);
-
-    return also ? way_zpclmul(before, copy_to_both(p, dst, also), p, len)
-                : way_zpclmul(before, copy_to(p, dst), p, len);
+    return way_zpclmul(prefix_ahead(crc, ahead), copy_to(p, dst), p, len);
 }
 
 /*
@@ -525,13 +497,10 @@ static uint32_t crc32_gfni(uint32_t crc, const uint8_t *head,
 
 GFNI
 static uint32_t copy_gfni(uint32_t crc, const uint8_t *ahead, uint8_t *dst,
-                          uint8_t *also, const uint8_t *p, size_t len)
+                          const uint8_t *p, size_t len)
 {
-    __m128i before = prefix_ahead(crc, ahead);
-
-    return len < SPREAD_MIN ? copy_zpclmul(crc, ahead, dst, also, p, len) :
-           also ? way_gfni(before, copy_to_both(p, dst, also), p, len)
-                : way_gfni(before, copy_to(p, dst), p, len);
+    return len < SPREAD_MIN ? copy_zpclmul(crc, ahead, dst, p, len) :
+           way_gfni(prefix_ahead(crc, ahead), copy_to(p, dst), p, len);
 }
 
 /* What @byte with so many zeros behind it is of the CRC. */
@@ -717,16 +686,13 @@ uint32_t core_crc32_head(uint32_t crc, const void *head, size_t head_len,
     return crc_fn(crc, head, head_len, buf, len);
 }
 
-uint32_t core_crc32_copy(uint32_t crc, const void *ahead, void *dst, void *also,
+uint32_t core_crc32_copy(uint32_t crc, const void *ahead, void *dst,
                          const void *src, size_t len)
 {
     if (len < COPY_MIN) {
         memcpy(dst, src, len);
-        if (also) {
-            memcpy(also, dst, len);
-        }
         crc = core_crc32_generic(crc, ahead, ahead ? AHEAD : 0);
         return core_crc32(crc, dst, len);
     }
-    return crc_copy_fn(crc, ahead, dst, also, src, len);
+    return crc_copy_fn(crc, ahead, dst, src, len);
 }

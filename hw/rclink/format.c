@@ -223,17 +223,13 @@ static uint8_t *put_ip_udp(const RclLayout *l, const RclHead *h, size_t len,
  */
 static uint8_t *put_payload(const RclLayout *l, bool icrc, const uint8_t *ip,
                             uint8_t *p, const uint8_t *payload, size_t len,
-                            unsigned moved, unsigned pad, uint8_t *keep)
+                            unsigned moved, unsigned pad)
 {
     bool roce = l->icrc_roce && ip;
     uint32_t crc = 0;
 
     if (!len) {
         payload = p;    /* answers have none */
-    }
-    if (keep) {
-        memcpy(keep, payload, moved);
-        keep += moved;
     }
     if (icrc && !roce) {
         const uint8_t *rh = p - RCL_RH_BYTES;
@@ -244,12 +240,9 @@ static uint8_t *put_payload(const RclLayout *l, bool icrc, const uint8_t *ip,
             crc = core_crc32_generic(crc, payload, moved);
             rh = NULL;
         }
-        crc = core_crc32_copy(crc, rh, p, keep, payload + moved, len - moved);
+        crc = core_crc32_copy(crc, rh, p, payload + moved, len - moved);
     } else {
         memcpy(p, payload + moved, len - moved);
-        if (keep) {
-            memcpy(keep, p, len - moved);
-        }
     }
     p += len - moved;
     if (pad) {
@@ -313,8 +306,7 @@ size_t rcl_frame_put(const RclLayout *l, RclHead *h, const uint8_t *payload,
 
     return frame_end(out, put_payload(l, has_icrc(l, h->kind), ip, p, payload,
                                       len, len ? rcl_moved(l) : 0,
-                                      l->format == RCL_LITE ? 0 : -len & 3,
-                                      h->keep));
+                                      l->format == RCL_LITE ? 0 : -len & 3));
 }
 
 bool rcl_stencil_cut(const RclLayout *l, RclHead *h, size_t len, RclStencil *s)
@@ -328,7 +320,6 @@ bool rcl_stencil_cut(const RclLayout *l, RclHead *h, size_t len, RclStencil *s)
     s->ip = ip ? ip - s->head : 0;
     s->len = len;
     s->rh = h->rh;
-    s->keep = NULL;
     s->icrc = has_icrc(l, h->kind);
     return true;
 }
@@ -340,7 +331,7 @@ size_t rcl_stencil_put(const RclLayout *l, const RclStencil *s,
     rcl_rh_put(out + s->bytes - RCL_RH_BYTES, &s->rh, l->rh_order);
     return frame_end(out, put_payload(l, s->icrc, s->ip ? out + s->ip : NULL,
                                       out + s->bytes, payload, s->len, 0,
-                                      -s->len & 3, s->keep));
+                                      -s->len & 3));
 }
 
 /* ---- taking apart ---- */
@@ -561,7 +552,7 @@ bool rcl_frame_copy(const RclLayout *l, const RclView *v, void *dst)
         return rcl_frame_right(l, v);
     }
     /* RH, payload and pad lie in one piece. */
-    crc = core_crc32_copy(UINT32_MAX, v->rh_at, dst, NULL, v->data, v->len);
+    crc = core_crc32_copy(UINT32_MAX, v->rh_at, dst, v->data, v->len);
     if (v->rh.pad) {
         crc = core_crc32_generic(crc, v->data + v->len, v->rh.pad);
     }

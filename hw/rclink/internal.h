@@ -623,9 +623,8 @@ int64_t rcl_nocnp_run(Rclink *d);
 /* Send one packet, if one may be. */
 bool rcl_sender_turn(Rclink *d);
 /*
- * Where no packet waits: send what the next entry of TX_S is about from where the
- * driver has it; the packet buffer gets its copy on the way.  False: there is none,
- * or it has to go through the buffer.
+ * Where no packet waits: send what the next entry of TX_S is about at once.  False:
+ * there is none, or it has to wait in the buffer, as those do that take turns.
  */
 bool rcl_sender_through(Rclink *d);
 void rcl_sender_ack(Rclink *d, RclQp *q, const RclRh *rh);

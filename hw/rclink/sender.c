@@ -312,56 +312,42 @@ void rcl_sender_ack(Rclink *d, RclQp *q, const RclRh *rh)
 
 /* ---- grants ---- */
 
-/* A frame to be built. */
-typedef struct Build {
-    Rclink *d;
-    const RclQp *q;
-    RclFlow flow;
-    uint16_t psn, len;
-    bool fack;
-    uint8_t *keep;              /* as in RclHead */
-    uint8_t *out;
-    size_t bytes;               /* of the frame */
-} Build;
-
-/* A stencil pays from the third packet in a row on: the second one makes it. */
-static void frame_build(void *opaque, void *payload)
+/* The bytes of the frame of slot @i at @out.  A stencil pays from the third packet in a
+ * row on: the second one makes it. */
+static size_t frame_build(Rclink *d, const RclQp *q, RclFlow flow, uint16_t i,
+                          uint8_t *out)
 {
-    Build *b = opaque;
-    Rclink *d = b->d;
-    const RclQp *q = b->q;
+    const RclSlot *s = &d->slot[i];
+    const uint8_t *payload = slot_payload(d, i);
     RclStencil *st = &d->stencil;
 
-    if (d->stencil_qp != q->id || st->len != b->len) {
+    if (d->stencil_qp != q->id || st->len != s->len) {
         bool again = d->stencil_next == q->id;
         RclHead h = {
             .rh = {
-                .opcode = RCL_OP_SEND, .fack = b->fack, .ts_en = true,
-                .ts = mac_stamp(d), .psn = b->psn,
+                .opcode = RCL_OP_SEND, .fack = s->fack, .ts_en = true,
+                .ts = mac_stamp(d), .psn = s->psn,
             },
-            .keep = b->keep,
         };
 
         d->stencil_next = q->id;
-        rcl_head_fill(d, q, b->flow, d->port.tc1[b->flow], &h);
-        if (!again || !rcl_stencil_cut(&d->port.layout, &h, b->len, st)) {
-            b->bytes = rcl_frame_put(&d->port.layout, &h, payload, b->len,
-                                     b->out);
-            return;
+        rcl_head_fill(d, q, flow, d->port.tc1[flow], &h);
+        if (!again || !rcl_stencil_cut(&d->port.layout, &h, s->len, st)) {
+            return rcl_frame_put(&d->port.layout, &h, payload, s->len, out);
         }
         d->stencil_qp = q->id;
     }
-    st->rh.fack = b->fack;
+    st->rh.fack = s->fack;
     st->rh.ts = mac_stamp(d);
-    st->rh.psn = b->psn;
-    st->keep = b->keep;
-    b->bytes = rcl_stencil_put(&d->port.layout, st, payload, b->out);
+    st->rh.psn = s->psn;
+    return rcl_stencil_put(&d->port.layout, st, payload, out);
 }
 
-/* Slot @i was granted, its frame of @n bytes is where rcl_mac_frame() was. */
-static void sender_sent(Rclink *d, RclQp *q, RclFlow flow, uint16_t i, size_t n)
+/* Slot @i, which waits for its acknowledgement from now on. */
+static void sender_send(Rclink *d, RclQp *q, RclFlow flow, uint16_t i)
 {
     uint16_t psn = d->slot[i].psn, len = d->slot[i].len;
+    size_t n = frame_build(d, q, flow, i, rcl_mac_frame(d));
 
     if (!sent_unacked(q) || serial_diff(psn, q->max_fwd, PSN_BITS) > 0) {
         q->max_fwd = psn;
@@ -370,6 +356,7 @@ static void sender_sent(Rclink *d, RclQp *q, RclFlow flow, uint16_t i, size_t n)
         d->cnt.tx_type1_again++;
     }
     q->tx_last = psn;
+    d->last_bank = flow;
     rcl_mac_send(d, n);
     rcl_flow_sent(d, flow, n + RCL_FCS_BYTES);
     if (d->port.layout.format == RCL_LITE) {
@@ -381,20 +368,6 @@ static void sender_sent(Rclink *d, RclQp *q, RclFlow flow, uint16_t i, size_t n)
     }
     rcl_rate_sent(d, q, len);
     rcl_nocnp_sent(d, q, len);
-}
-
-static void sender_send(Rclink *d, RclFlow flow, uint16_t i)
-{
-    const RclSlot *s = &d->slot[i];
-    RclQp *q = &d->qp[s->qp];
-    Build b = {
-        .d = d, .q = q, .flow = flow, .psn = s->psn, .len = s->len,
-        .fack = s->fack, .out = rcl_mac_frame(d),
-    };
-
-    frame_build(&b, slot_payload(d, i));
-    rcl_slot_granted(d, i);
-    sender_sent(d, q, flow, i, b.bytes);
 }
 
 /* The state of the next entry's QP comes into the cache while this one's frame goes
@@ -433,18 +406,11 @@ bool rcl_sender_through(Rclink *d)
         !rcl_flow_open(d, flow)) {
         return false;
     }
-
-    Build b = {
-        .d = d, .q = q, .flow = flow, .psn = q->tx_psn, .len = len,
-        .fack = e[RCL_E_FLAGS] & RCL_E_FACK, .out = rcl_mac_frame(d),
-        .keep = slot_payload(d, d->free_slot),
-    };
-
-    if (!rcl_dma_reach(d, get_le64(e), len, false, frame_build, &b)) {
-        return false;
+    if (rcl_dma_read(d, get_le64(e), slot_payload(d, d->free_slot), len)) {
+        sender_send(d, q, flow, slot_take(d, q, e, true));
+    } else {
+        tx_drop(d, e, RCL_DROP_DMA);
     }
-    d->last_bank = flow;
-    sender_sent(d, q, flow, slot_take(d, q, e, true), b.bytes);
     rcl_ring_take(r);
     next_soon(d, r);
     return true;
@@ -468,8 +434,8 @@ bool rcl_sender_turn(Rclink *d)
     if (i == NO_SLOT) {
         return false;
     }
-    d->last_bank = bank_of(d, d->slot[i].qp);
-    sender_send(d, d->last_bank, i);
+    rcl_slot_granted(d, i);
+    sender_send(d, &d->qp[d->slot[i].qp], bank_of(d, d->slot[i].qp), i);
     return true;
 }
 

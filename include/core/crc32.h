@@ -23,9 +23,8 @@ uint32_t core_crc32(uint32_t crc, const void *buf, size_t len);
 uint32_t core_crc32_head(uint32_t crc, const void *head, size_t head_len,
                          const void *buf, size_t len);
 /* The same over the eight bytes @ahead, or none if it is NULL, and @len bytes at
- * @src, which are copied to @dst meanwhile and, unless it is NULL, to @also.  They
- * must not overlap. */
-uint32_t core_crc32_copy(uint32_t crc, const void *ahead, void *dst, void *also,
+ * @src, which are copied to @dst meanwhile.  They must not overlap. */
+uint32_t core_crc32_copy(uint32_t crc, const void *ahead, void *dst,
                          const void *src, size_t len);
 /* The portable version of the same, for short pieces, tests and other
  * processors. */

@@ -99,7 +99,6 @@ typedef struct RclHead {
     uint16_t sport, dport;
     RclRh rh;                   /* of a SEND, rcl_frame_put() fills in pad
                                  * and len */
-    uint8_t *keep;              /* gets the payload as well, or NULL */
 } RclHead;
 
 /* Why a frame is dropped. */
@@ -162,7 +161,6 @@ typedef struct RclStencil {
     bool icrc;
     uint16_t len;               /* of the payload */
     RclRh rh;                   /* FACK, time and PSN are each frame's own */
-    uint8_t *keep;              /* and so is this: as in RclHead */
 } RclStencil;
 
 /* Make one of @h, as rcl_frame_put() would; false: frames of this format have
