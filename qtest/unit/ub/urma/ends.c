@@ -100,6 +100,14 @@ static void end_trace(void *opaque, UbUrmaTrace what, uint32_t id, uint32_t a,
     e->trace[what].b = b;
 }
 
+static void end_message(void *opaque, int64_t now, const UbTaMessage *m)
+{
+    End *e = opaque;
+
+    e->messages++;
+    e->msn = m->msn;
+}
+
 static const UbUrmaOps urma_ops = {
     .read = memory_read,
     .write = memory_write,
@@ -109,6 +117,7 @@ static const UbUrmaOps urma_ops = {
     .guest_error = end_guest_error,
     .command = end_other_command,
     .trace = end_trace,
+    .message = end_message,
 };
 
 static bool wire_room(void *opaque, unsigned port, unsigned vl)

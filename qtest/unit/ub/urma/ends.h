@@ -25,7 +25,8 @@ struct End {
     UbUrma *urma;
     uint8_t *memory;
     GQueue in;              /* packets on their way to us */
-    unsigned interrupts, kicks;
+    unsigned interrupts, kicks, messages;
+    uint16_t msn;           /* of the last Management packet */
     uint16_t vector;        /* of the last interrupt */
     unsigned guest_errors;
     const char *last_error;

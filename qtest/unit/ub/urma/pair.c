@@ -135,6 +135,7 @@ const char *end_load(Ends *ends, End *e, const uint8_t *data,
                             size_t len)
 {
     CoreImage *im = core_image_load(data, len, ends->now);
+    UbTaState state;
     uint32_t senders;
     const char *why;
 
@@ -145,6 +146,11 @@ const char *end_load(Ends *ends, End *e, const uint8_t *data,
     core_image_free(im);
     if (!why) {
         why = ub_urma_loaded(e->urma, &senders);
+    }
+    if (!why) {
+        /* Nobody else has queues there. */
+        ub_ta_state(ub_node_ta(e->node), &state);
+        g_assert_cmpuint(state.queues, ==, senders);
     }
     return why;
 }

@@ -201,12 +201,48 @@ static void test_segment_rights(void)
     pair_stop(&p);
 }
 
+static struct {
+    uint64_t from, to;
+    unsigned n;
+} reads;
+
+static void count_reads(End *e, uint64_t addr, uint32_t len, bool write)
+{
+    reads.n += !write && addr >= reads.from && addr < reads.to;
+}
+
+/* What has been read ahead is not read again, its last entry neither. */
+static void test_read_once(void)
+{
+    enum { ENTRIES = 4 };
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    fill(p.a, p.local, 64);
+    reads.from = p.qa.sq;
+    reads.to = p.qa.sq + ENTRIES * UBQ_BLOCK;
+    reads.n = 0;
+    p.a->touched = count_reads;
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        ubq_post(&p.qa, memory_op(&p, UB_TA_WRITE, 0, 64 * i, p.local, 64, 1),
+                 1);
+    }
+    ends_run(&p.ends, SECOND);
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        ubq_cq_expect(&p.cq_a, UBQ_STATUS_OK);
+        check(p.b, p.remote + 64 * i, 64);
+    }
+    g_assert_cmpuint(reads.n, ==, 1);
+    pair_stop(&p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/urma/wrap", test_wrap);
     g_test_add_func("/ub/urma/quiet", test_quiet);
     g_test_add_func("/ub/urma/bells-bound", test_bells_bound);
+    g_test_add_func("/ub/urma/read-once", test_read_once);
     g_test_add_func("/ub/urma/turns", test_turns);
     g_test_add_func("/ub/urma/segment-rights", test_segment_rights);
     return g_test_run();

@@ -821,6 +821,24 @@ static void test_bad_image(void)
     pair_stop(&p);
 }
 
+/* Management packets are not of queues: they pass through to who joined the floors. */
+static void test_message(void)
+{
+    UbTaRequest req = { .opcode = UB_TA_MANAGEMENT, .msn = 7, .len = 4 };
+    UbTa *ta;
+    Pair p;
+
+    pair_start(&p, UB_TP_CTP, UB_ROI, 0);
+    ta = ub_node_ta(p.a->node);
+    g_assert_cmpint(ub_ta_message(ta, p.ends.now, ub_ta_dest(ta, 9), &req,
+                                  "abcd"), ==, UB_SENT);
+    ends_run(&p.ends, SECOND);
+    g_assert_cmpuint(p.b->messages, ==, 1);
+    g_assert_cmpuint(p.b->msn, ==, 7);
+    g_assert_cmpuint(p.a->messages, ==, 0);
+    pair_stop(&p);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const carriers[] = { "rtp", "ctp", "utp", "bypass" };
@@ -870,5 +888,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/urma/migrate-nonsense", test_migrate_nonsense);
     g_test_add_func("/ub/urma/adopt", test_adopt);
     g_test_add_func("/ub/urma/receive-name", test_receive_name);
+    g_test_add_func("/ub/urma/message", test_message);
     return g_test_run();
 }
