@@ -93,10 +93,14 @@ typedef struct UbTaOpInfo {
     bool bypass;                /* drawn among the packets of CFG 9 (§B.2.6) */
 } UbTaOpInfo;
 
-extern const UbTaOpInfo ub_ta_ops[UB_TA_OPCODES];
+/* The last row is that of all opcodes that are reserved. */
+extern const UbTaOpInfo ub_ta_ops[UB_TA_OPCODES + 1];
 
 /* The row of an opcode of the wire; one without a name if it is reserved. */
-const UbTaOpInfo *ub_ta_op(uint8_t opcode);
+static inline const UbTaOpInfo *ub_ta_op(uint8_t opcode)
+{
+    return &ub_ta_ops[opcode < UB_TA_OPCODES ? opcode : UB_TA_OPCODES];
+}
 
 /* ATAH.RSPST, full form. */
 typedef enum UbTahRspst {
@@ -226,7 +230,10 @@ int ub_tah_block_code(uint32_t bytes);
  * Which form a packet has, of LPH.CFG @cfg and of @opcode; responses have that
  * of their request.  @compact6: memory operations of CFG 6 are compact too.
  */
-bool ub_tah_compact(unsigned cfg, uint8_t opcode, bool compact6);
+static inline bool ub_tah_compact(unsigned cfg, uint8_t opcode, bool compact6)
+{
+    return cfg == 9 || (cfg == 6 && compact6 && ub_ta_op(opcode)->compact);
+}
 
 /* One line that names headers and fields, for traces; at most @size bytes of
  * @out with the end mark. */

@@ -114,13 +114,15 @@ bool net_fault_takes(UbNet *net, bool out, int64_t now, unsigned port,
 {
     NetFault *f = net->fault[out];
     const UbPktMeta *m = ub_meta(pkt);
-    Passing p = { net, f, now };
-    Around a = { port, vl, m->lph_cfg, m->rt, m->error };
+    Passing p;
+    Around a;
     uint64_t lost;
 
     if (!f || pkt->len > FAULT_MAX || !concerns(f, pkt)) {
         return false;
     }
+    p = (Passing) { net, f, now };
+    a = (Around) { port, vl, m->lph_cfg, m->rt, m->error };
     lost = f->core.done[CORE_FAULT_DROP];
     memcpy(f->scratch, &a, sizeof(a));
     memcpy(f->scratch + sizeof(a), core_packet_data(pkt), pkt->len);

@@ -226,27 +226,42 @@ void ta_answers_clear(UbTa *ta)
 
 /* ---- what is said ---- */
 
-/* Headers of the response to @req. */
-static UbTah response_of(UbTa *ta, const Back *back, const UbTah *req,
-                         Outcome out)
+/* ---- headers of the response to @req ---- */
+
+static uint8_t rspst_of(const UbTa *ta, const UbTah *req, Outcome out)
+{
+    return out.rspst == UB_TAH_OK && ta->cfg.accepted &&
+           ub_ta_op(req->opcode)->response == UB_TA_TAACK ? UB_TAH_ACCEPTED
+                                                          : out.rspst;
+}
+
+static uint8_t rc_type_of(const UbTa *ta, const Back *back, const UbTah *req)
+{
+    return back->rcid_set && !ta->cfg.rsp_type_keep ? UB_RC_SQ : req->rc_type;
+}
+
+static uint32_t rc_id_of(const Back *back, const UbTah *req)
+{
+    return back->rcid_set ? back->rcid : req->rc_id;
+}
+
+/* Where they are wanted: a copy would wait for what was just written in bytes. */
+static void response_fill(const UbTa *ta, const Back *back, const UbTah *req,
+                          Outcome out, UbTah *t)
 {
     uint8_t opcode = ub_ta_op(req->opcode)->response;
-    UbTah t = {
-        .opcode = opcode ? opcode : UB_TA_TAACK,
-        .tassn = back->alloc ? back->scid : req->tassn,
-        .sv = back->alloc,
-        .status = out.rspst != UB_TAH_OK,
-        .rspst = out.rspst == UB_TAH_OK && ta->cfg.accepted &&
-                 opcode == UB_TA_TAACK ? UB_TAH_ACCEPTED : out.rspst,
-        .rspinfo = out.rspinfo,
-        .rc_type = back->rcid_set && !ta->cfg.rsp_type_keep ? UB_RC_SQ
-                                                            : req->rc_type,
-        .rc_id = back->rcid_set ? back->rcid : req->rc_id,
-        .taid = req->taid,
-        .offset = req->offset,
-    };
 
-    return t;
+    memset(t, 0, sizeof(*t));
+    t->opcode = opcode ? opcode : UB_TA_TAACK;
+    t->tassn = back->alloc ? back->scid : req->tassn;
+    t->sv = back->alloc;
+    t->status = out.rspst != UB_TAH_OK;
+    t->rspst = rspst_of(ta, req, out);
+    t->rspinfo = out.rspinfo;
+    t->rc_type = rc_type_of(ta, back, req);
+    t->rc_id = rc_id_of(back, req);
+    t->taid = req->taid;
+    t->offset = req->offset;
 }
 
 void ta_ctx_flush(Ctx *ctx)
@@ -280,19 +295,19 @@ void ta_ctx_owing(Ctx *ctx)
 }
 
 /* A good TAACK, perhaps together with others. */
-static void owe(Ctx *ctx, const Back *back, const UbTah *t)
+static void owe(Ctx *ctx, const Back *back, const UbTah *req, Outcome out)
 {
     UbTa *ta = ctx->ta;
+    const UbTah *t = &ctx->owed_tah;
 
-    if (ctx->owed &&
-        (t->tassn != (uint16_t)(ctx->owed_tah.tassn + ctx->owed) ||
-         t->rspst != ctx->owed_tah.rspst ||
-         t->rc_type != ctx->owed_tah.rc_type ||
-         t->rc_id != ctx->owed_tah.rc_id)) {
+    if (ctx->owed && (req->tassn != (uint16_t)(t->tassn + ctx->owed) ||
+                      rspst_of(ta, req, out) != t->rspst ||
+                      rc_type_of(ta, back, req) != t->rc_type ||
+                      rc_id_of(back, req) != t->rc_id)) {
         ta_ctx_flush(ctx);
     }
     if (!ctx->owed) {
-        ctx->owed_tah = *t;
+        response_fill(ta, back, req, out, &ctx->owed_tah);
         ctx->owed_back = *back;
     }
     ctx->owed++;
@@ -341,7 +356,7 @@ static void respond_packet(UbTa *ta, const Back *back, const UbTah *req,
 {
     Answer a = { .last = true, .back = *back };
 
-    a.tah = response_of(ta, back, req, out);
+    response_fill(ta, back, req, out, &a.tah);
     if (make_packet(ta, &a, NULL, 0)) {
         answer_go(ta, &a);
     }
@@ -369,9 +384,7 @@ void ta_respond(UbTa *ta, Ctx *ctx, Back *back, const UbTah *req, Outcome out)
     }
     if (ctx && taack && out.rspst == UB_TAH_OK && !back->form.compact &&
         !back->alloc && ta->cfg.aggregate > 1) {
-        UbTah tah = response_of(ta, back, req, out);
-
-        owe(ctx, back, &tah);
+        owe(ctx, back, req, out);
         return;
     }
     respond_packet(ta, back, req, out);
@@ -382,7 +395,7 @@ void ta_respond_data(UbTa *ta, Back *back, const UbTah *req, bool poison,
 {
     Answer a = { .last = true, .back = *back };
 
-    a.tah = response_of(ta, back, req, ta_outcome(UB_TAH_OK, 0));
+    response_fill(ta, back, req, ta_outcome(UB_TAH_OK, 0), &a.tah);
     a.tah.poison = poison;
     if (make_packet(ta, &a, data, len)) {
         answer_go(ta, &a);
@@ -395,7 +408,7 @@ void ta_respond_read(UbTa *ta, Back *back, const UbTah *req,
     Answer a = { .back = *back, .access = *acc, .len = acc->len,
                  .offset = req->offset };
 
-    a.tah = response_of(ta, back, req, ta_outcome(UB_TAH_OK, 0));
+    response_fill(ta, back, req, ta_outcome(UB_TAH_OK, 0), &a.tah);
     answer_go(ta, &a);
 }
 

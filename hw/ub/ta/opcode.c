@@ -28,7 +28,7 @@
              .response = UB_TA_ATOMIC_RESPONSE, .payload = true, \
              .single = true, .compact = true, .bypass = true }
 
-const UbTaOpInfo ub_ta_ops[UB_TA_OPCODES] = {
+const UbTaOpInfo ub_ta_ops[UB_TA_OPCODES + 1] = {
     [UB_TA_SEND] = {
         .name = "Send", .kind = UB_TA_MESSAGE, .ext = MT | OFST,
         .may = UD | TV, .modes = RELIABLE | UNO, .response = UB_TA_TAACK,
@@ -105,17 +105,3 @@ const UbTaOpInfo ub_ta_ops[UB_TA_OPCODES] = {
         .payload = true, .single = true, .compact = true,
     },
 };
-
-const UbTaOpInfo *ub_ta_op(uint8_t opcode)
-{
-    static const UbTaOpInfo reserved;
-
-    return opcode < UB_TA_OPCODES ? &ub_ta_ops[opcode] : &reserved;
-}
-
-bool ub_tah_compact(unsigned cfg, uint8_t opcode, bool compact6)
-{
-    const UbTaOpInfo *op = ub_ta_op(opcode);
-
-    return cfg == 9 || (cfg == 6 && compact6 && op->compact);
-}

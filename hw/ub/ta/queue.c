@@ -270,11 +270,12 @@ static Step cut_one(UbTaQueue *q, UbTaRequest *req, Lane *lane,
     return STEP_DONE;
 }
 
-/* Take a request from the head of todo. */
+/* Take a request from the head of todo, and its first slice. */
 static Step begin_one(UbTaQueue *q, UbTaRequest *req)
 {
     const UbTaDest *dest;
     Lane *lane;
+    bool open;
 
     if (req->fence && q->reads) {
         return STEP_BLOCKED;
@@ -285,16 +286,17 @@ static Step begin_one(UbTaQueue *q, UbTaRequest *req)
     }
     leave_list(q, req);
     enter_order(q, req);
-    if (order_gate(q, req, lane)) {
-        q->work = req;
-        req->where = IN_WORK;
-    } else {
-        append(&q->held, req, IN_HELD);
-    }
+    open = order_gate(q, req, lane);
     if (req->on_ordered) {
         q->ordered_dest = req->dest;
     }
-    return STEP_DONE;
+    if (!open) {
+        append(&q->held, req, IN_HELD);
+        return STEP_DONE;
+    }
+    q->work = req;
+    req->where = IN_WORK;
+    return cut_one(q, req, lane, dest, false);
 }
 
 static Step go_on(UbTaQueue *q, UbTaRequest *req, bool urgent)

@@ -119,10 +119,10 @@ static void test_format(gconstpointer moment)
         size_t len;
         const char *sum;
     } want[BUSY_MOMENTS][2] = {
-        { { 185345, "6c56a58a9ce23b8dc76e3cc458d6570a"
-                    "30baf1ccc1ae5a62116b3c85408fc4a4" },
-          { 185345, "542a379444546d06567130c2d28ef623"
-                    "53149cd949672466f6c5bcfaf4267dfb" } },
+        { { 185345, "acb4aafc0d63999d7a05b68f48703ad9"
+                    "8de9dd8bad0cfb6da3699104a05dfc00" },
+          { 185345, "20a4d1850a8bedfbe7645f94869d52d1"
+                    "f7892038703dd16524b7ad53d368a4cf" } },
         { { 168315, "65b712fa12f2a85666c246d487304383"
                     "b056a8ace757cca4dbcb281b76fcffb8" },
           { 219133, "a62d8f67a0febb2c621bc271e197ae48"
@@ -271,10 +271,10 @@ static void test_older(gconstpointer moment)
         size_t len;
         const char *sum;
     } want[BUSY_MOMENTS][2] = {
-        { { 184484, "3544cc3d5ff751cbc27bb42e3c2e31a0"
-                    "f4711686a7fb232d07d408dab7d067bb" },
-          { 184484, "4c93f761d04544c314216e0c0f0ebd8d"
-                    "b789450e806f3b15ba5948e116bc133b" } },
+        { { 184484, "fc599e2958adb15238af3e2d45bb3c42"
+                    "6af0c321995336f84ad2588bfdc99654" },
+          { 184484, "163d83cb6f3280b6a86db90f9a3edea3"
+                    "b39ebbed0a670be8c98024b49a6a68ef" } },
         { { 167452, "6b906501b65fd62bc462300750287689"
                     "881f0f30f83520ca94ccd211880d3ec6" },
           { 218270, "b748af00d98c5facb0be745effa6c8e1"
