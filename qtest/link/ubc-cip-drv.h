@@ -39,17 +39,34 @@ static inline void cip_choose(Eng *e, bool tx, unsigned slot)
                           (tx ? UB_CIP_SELECT__TX : 0));
 }
 
-/* A policy for the other end. */
-static inline void cip_set_policy(Eng *e, unsigned suite)
+/* Words of @eid: least significant first. */
+static inline void cip_set_policy_for(Eng *e, unsigned suite, const uint32_t eid[4])
 {
     cip_choose(e, false, 0);
-    cip_put(e, UB_CIP_PEER_EID, 3 - e->n);
-    for (unsigned i = 1; i < 4; i++) {
-        cip_put(e, UB_CIP_PEER_EID + i, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        cip_put(e, UB_CIP_PEER_EID + i, eid[i]);
     }
     cip_put(e, UB_CIP_PEER_POLICY, NUMBER);
     cip_put(e, UB_CIP_POLICY, suite | UB_CIP_POLICY__HIDE | 1u << 8);
     g_assert_cmpuint(cip_command(e, UB_CIP_CMD_SET_POLICY), ==, UB_CIP_R_OK);
+}
+
+/* A policy for the other end. */
+static inline void cip_set_policy(Eng *e, unsigned suite)
+{
+    const uint32_t eid[4] = { 3 - e->n };
+
+    cip_set_policy_for(e, suite, eid);
+}
+
+static inline uint32_t cip_key_word(unsigned from, unsigned i, uint32_t serial)
+{
+    return WORD + (from << 12) + (i << 8) + serial;
+}
+
+static inline uint32_t cip_iv_word(unsigned i, uint32_t serial)
+{
+    return 0x12345678u * (i + 1) + serial;
 }
 
 /* What is staged is not to be read; @from: whose packets the key is for. */
@@ -59,11 +76,11 @@ static inline unsigned cip_set_key(Eng *e, bool tx, unsigned slot, uint32_t seri
 
     cip_choose(e, tx, slot);
     for (unsigned i = 0; i < 8; i++) {
-        cip_put(e, UB_CIP_KEY + i, WORD + (from << 12) + (i << 8) + serial);
+        cip_put(e, UB_CIP_KEY + i, cip_key_word(from, i, serial));
         g_assert_cmphex(cip_get(e, UB_CIP_KEY + i), ==, 0);
     }
     for (unsigned i = 0; i < 3; i++) {
-        cip_put(e, UB_CIP_IV + i, 0x12345678u * (i + 1) + serial);
+        cip_put(e, UB_CIP_IV + i, cip_iv_word(i, serial));
         g_assert_cmphex(cip_get(e, UB_CIP_IV + i), ==, 0);
     }
     return cip_command(e, UB_CIP_CMD_SET_KEY);

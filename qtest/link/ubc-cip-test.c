@@ -423,11 +423,11 @@ static void test_announced(void)
                      UB_CIP_R_INCOMPLETE);
     cip_choose(&p.a, true, 1);
     for (unsigned i = 0; i < 8; i++) {
-        cip_put(&p.a, UB_CIP_KEY + i, WORD + (p.a.n << 12) + (i << 8) + 1);
+        cip_put(&p.a, UB_CIP_KEY + i, cip_key_word(p.a.n, i, 1));
     }
-    cip_put(&p.a, UB_CIP_IV, 0x12345678u + 1);
-    cip_put(&p.a, UB_CIP_IV + 1, 0x12345678u * 2 + 1);
-    cip_put(&p.a, UB_CIP_IV + 2, 0x12345678u * 3 + 2);
+    for (unsigned i = 0; i < 3; i++) {
+        cip_put(&p.a, UB_CIP_IV + i, cip_iv_word(i, i < 2 ? 1 : 2));
+    }
     g_assert_cmpuint(cip_command(&p.a, UB_CIP_CMD_SET_KEY), ==, UB_CIP_R_REUSED);
     eng_stop(&p);
 }

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "ubc-msg.h"
+#include "ubc-raw.h"
 #include "qobject/qlist.h"
 
 static void test_scan(void)
@@ -91,6 +92,146 @@ static void test_links(void)
     wait_up(&l);
     take_news(&g);
     g_assert_cmphex(scan(&g, 0, 0, 1, NULL, 0), ==, 0);
+    link_stop(&l);
+}
+
+/* ---- What packets are made of ---- */
+
+/* §10.4.3.2: paths of 4, 8 and 16 bits a port reach the neighbour, whose answer is one
+ * hop of one; wider ones do not exist. */
+static void test_scan_types(void)
+{
+    uint32_t neighbor[4];
+    Link l = { .props = PATIENT };
+    Guest g;
+
+    link_start(&l);
+    guest_open(&g, l.a);
+    meet(&g, l.b, neighbor);
+    for (unsigned type = 0; type < 16; type++) {
+        const uint32_t words[] = {
+            6 << 16, 0, 9, 0x7fff0000, 0x00100000 | type << 16 | 1 << 8, 0, 0,
+            1 << 24 | 0 << 16 | 1 << 8, 6 << 16,
+            neighbor[0], neighbor[1], neighbor[2], neighbor[3],
+        };
+
+        put(&g, UB_MSGQ_SCAN, false, 0, words, G_N_ELEMENTS(words));
+        take_answer(&g);
+        g_assert_cmpuint(!g.status, ==, type <= 2);
+        if (type <= 2) {
+            g_assert_cmphex(g.packet[4], ==, type << 16 | 1 << 8 | 1);
+            g_assert_cmphex(g.packet[6] & 0xff, ==, 0);
+            g_assert_cmpmem(&g.packet[8], 16, neighbor, 16);
+        }
+    }
+    link_stop(&l);
+}
+
+/* §10.4.3.2: who a scan does not end at sends it on by the next hop of its path, if it
+ * forwards at all: back to us, two steps of two. */
+static void test_forward(void)
+{
+    for (unsigned forward = 0; forward < 2; forward++) {
+        uint32_t words[] = {
+            6 << 16, 0, 9, 0x7fff0000, 0x00100200, 0, 0, 0x01000100, 6 << 16,
+            0, 0, 0, 0,
+        };
+        Link l = { .props = forward ? "forward=on," PATIENT : WAITS_IN_VAIN };
+        Guest g;
+
+        link_start(&l);
+        guest_open(&g, l.a);
+        for (unsigned i = 0; i < 4; i++) {
+            words[9 + i] = qubc_cfg_read(l.a, UB_CFG0_GUID + i);
+        }
+        put(&g, UB_MSGQ_SCAN, false, 0, words, G_N_ELEMENTS(words));
+        take_answer(&g);
+        g_assert_cmpuint(!g.status, ==, forward);
+        if (forward) {
+            g_assert_cmphex(g.packet[4], ==, 0x00000202);
+            g_assert_cmpmem(&g.packet[8], 16, &words[9], 16);
+        }
+        link_stop(&l);
+    }
+}
+
+/* §10.4.3.1: 1024 bytes behind MGMTETAH arrive, in either direction; more are not
+ * sent. */
+static void test_limits(void)
+{
+    static const uint32_t at[] = { 0x11, 0x22 };
+    uint32_t neighbor[4], pdu[257];
+    Link l = { .props = PATIENT };
+    Guest g[2];
+
+    link_start(&l);
+    guest_open(&g[0], l.a);
+    guest_open(&g[1], l.b);
+    meet(&g[0], l.b, neighbor);
+    for (unsigned to = 0; to < 2; to++) {
+        const To peer = { at[to] };
+
+        for (unsigned i = 0; i < G_N_ELEMENTS(pdu); i++) {
+            pdu[i] = 0x1000000 * at[to] + i;
+        }
+        send_message(&g[!to], peer, UB_MGMT_MSG_VDM_MCTP, pdu, 1024);
+        take_request(&g[to], UB_MGMT_MSG_VDM_MCTP >> 4);
+        g_assert_cmphex(g[to].packet[7] & 0xffff, ==, 1024);
+        g_assert_cmpmem(&g[to].packet[8], 1024, pdu, 1024);
+        answer(&g[to], 0);
+        take_answer(&g[!to]);
+        g_assert_cmpuint(g[!to].status, ==, 0);
+        send_message(&g[!to], peer, UB_MGMT_MSG_VDM_MCTP, pdu, 1028);
+        take_answer(&g[!to]);
+        g_assert_cmpuint(g[!to].status, !=, 0);
+    }
+    link_stop(&l);
+}
+
+/* A CFG0 write as somebody at @e's end of the link would make it. */
+static void raw_config(Eng *e, bool mgmt, uint32_t upi, uint32_t dw, uint32_t value)
+{
+    const uint32_t words[] = {
+        0x11u << 16 | 0x22, mgmt ? 8 : 0, 0x02000000 | upi << 8, 0, 0x10100001, 0,
+        0x14000010, 0xf0, dw, 0, value,
+    };
+    uint8_t p[sizeof(words) + 4];
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(words); i++) {
+        stl_be_p(p + 4 * i, words[i]);
+    }
+    raw_seal(UB_LPH_CNA16, p, sizeof(words));
+    raw_send(e, UB_LPH_CNA16, p, sizeof(p));
+}
+
+/* §10.4.3.1: Mgmt is believed in the UBFM's partition alone, and nobody without it. */
+static void test_upi(void)
+{
+    static const struct {
+        bool mgmt;
+        uint32_t upi;
+    } bad[] = {
+        { true, 0x55 }, { true, 0 }, { true, 0x7ffe }, { false, 0x7fff },
+        { false, 0x55 }, { false, 0 },
+    };
+    Link l = { .props = PATIENT };
+    Eng e = { 0 };
+
+    link_prepare(&l);
+    e.q = l.a = start_server(&l);
+    l.b = start_client(&l);
+    qubc_pair_write(l.a, 0, UBC_PAIR_CFGS, 0xffff);
+    link_open(&l);
+    qubc_cfg_write(l.b, UB_CFG0_PRIMARY_CNA, 0x22);
+    raw_config(&e, true, 0x7fff, UB_CFG0_UPI, 0x55);
+    QUBC_WAIT(qubc_cfg_read(l.b, UB_CFG0_UPI) == 0x55);
+    for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
+        raw_config(&e, bad[i].mgmt, bad[i].upi, UB_CFG0_UPI, 0x66);
+        /* What comes behind it is the UBFM's. */
+        raw_config(&e, true, 0x7fff, UB_CFG0_UEID, 100 + i);
+        QUBC_WAIT(qubc_cfg_read(l.b, UB_CFG0_UEID) == 100 + i);
+        g_assert_cmphex(qubc_cfg_read(l.b, UB_CFG0_UPI), ==, 0x55);
+    }
     link_stop(&l);
 }
 
@@ -363,6 +504,10 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-manage/scan", test_scan);
     qtest_add_func("/ubc-manage/config", test_config);
     qtest_add_func("/ubc-manage/links", test_links);
+    qtest_add_func("/ubc-manage/scan-types", test_scan_types);
+    qtest_add_func("/ubc-manage/forward", test_forward);
+    qtest_add_func("/ubc-manage/limits", test_limits);
+    qtest_add_func("/ubc-manage/upi", test_upi);
     qtest_add_func("/ubc-manage/pool", test_pool);
     qtest_add_func("/ubc-manage/instances", test_instances);
     qtest_add_func("/ubc-manage/codes", test_codes);

@@ -144,7 +144,7 @@ typedef struct To {
 static inline void send_message(Guest *g, To to, unsigned id, const uint32_t *pdu,
                          unsigned len)
 {
-    uint32_t words[8 + 256] = {
+    uint32_t words[8 + 257] = {
         6 << 16, to.dcna, to.user ? 0 : 8, 0x027fff00, to.deid, 0x10000000, 0,
         (id & 15) << 28 | id >> 4 << 25 | len,
     };

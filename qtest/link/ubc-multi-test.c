@@ -296,6 +296,9 @@ static void test_routes(void)
     multi_lead(a, &(MultiWay){ .rt = UB_RT__PACKET });
     g_assert_cmphex(get(a, ROUTE(TABLE_CAP)),
                     ==, UB_ROUTE_TABLE_CAP__EXACT_ROUTE_SUPPORTED | 63);
+    qubc_cfg_write(a->q, ROUTE(TABLE_CAP), 0);
+    g_assert_cmphex(get(a, ROUTE(TABLE_CAP)),
+                    ==, UB_ROUTE_TABLE_CAP__EXACT_ROUTE_SUPPORTED | 63);
     /* The default entry has all ports. */
     leave_by(&m, 12, MULTI_ALL);
     /* Bits of ports that are not there stay 0. */

@@ -55,6 +55,23 @@ static inline void raw_seal(unsigned cfg, uint8_t *p, uint32_t len)
     stl_le_p(p + len, ~crc);
 }
 
+/* BTAH, ATAH, TAIDETAH, MAETAH and TVETAH (§7.2) of a request by queue @queue to the
+ * segment of the engines' tests, at its @at-th byte. */
+enum { RAW_TAH = 28 };
+
+static inline void raw_request(uint8_t *t, unsigned opcode, unsigned ee, uint16_t tassn,
+                               uint32_t queue, uint32_t at, uint32_t len)
+{
+    t[0] = opcode;
+    t[1] = ee << 4 | 8;                 /* EE_bits, TV_EN */
+    stw_be_p(t + 2, tassn);
+    stl_be_p(t + 4, queue);
+    stq_be_p(t + 8, ENG_UBA + at);
+    stl_be_p(t + 16, ENG_SEGMENT << 8);
+    stl_be_p(t + 20, len);
+    stl_be_p(t + 24, ENG_TOKEN);
+}
+
 /* The RTPH of §6.2.1, written down anew. */
 static inline void raw_rtph(uint8_t *p, const UbRtph *h)
 {

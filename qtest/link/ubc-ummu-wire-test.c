@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "ubc-ummu-bed.h"
+#include "ubc-raw.h"
 #include "ubc-watch.h"
 #include "ub/tp_format.h"
 
@@ -283,6 +284,71 @@ static void test_withheld(void)
     }
 }
 
+/* ---- EE_bits (§11.6.4) ------------------------------------------------------------------ */
+
+/* A Write of 16 bytes to a page of b's, as from an Entity with these EE_bits; whether it
+ * is done. */
+static bool write_as(unsigned ee, unsigned page, unsigned code, unsigned why)
+{
+    enum { UPI = UB_NTH16_SIZE + UB_CTPH_LEN, TAH = UPI + 4 + 32, N = 16,
+           ALL = TAH + RAW_TAH + N, PAD = -(ALL - UB_NTH16_SIZE) & 3 };
+    const UbNth nth = { .scna = 1, .dcna = 2, .nlp = UB_NLP_CTPH };
+    static uint16_t number;
+    uint8_t b[ALL + PAD + UB_ICRC_SIZE] = { 0 };
+    uint8_t *at = p.b.drv.memory + p.b.room + page * 4096;
+    uint64_t answers = eng_counter(&p.b, "transaction", "tx-responses");
+
+    memset(at, 0, N);
+    ub_nth16_put(b, &nth);
+    b[UB_NTH16_SIZE] = PAD << 4 | UB_TPH_UPI32;
+    b[UPI + 3] = 1;                             /* UPI */
+    b[UPI + 4 + 15] = 1;                        /* SEID, DEID */
+    b[UPI + 4 + 31] = 2;
+    raw_request(b + TAH, UB_TA_WRITE, ee, number++, p.a.queue.id, page * 4096, N);
+    memset(b + TAH + RAW_TAH, 0x5a, N);
+    raw_seal(UB_LPH_CNA16, b, ALL + PAD);
+    raw_send(&p.a, UB_LPH_CNA16, b, sizeof(b));
+    QUBC_WAIT(eng_counter(&p.b, "transaction", "tx-responses") == answers + 1);
+    if (at[0] != 0x5a) {
+        event(code, why);
+        return false;
+    }
+    return at[N - 1] == 0x5a;
+}
+
+/* Memory of the trusted side is for its EE_bits and no others', and that of the other
+ * side not for them; each side has tables of its own.  Where there is no trusted side
+ * nobody is of it. */
+static void test_trusted(void)
+{
+    uint64_t tect;
+
+    eng_start(&p, &(EngPlan){ .carrier = ENG_CTP });
+    ummu_open();
+    raw_open(&p.a);
+    g_assert_true(write_as(UB_EE_NORMAL, 0, 0, 0));
+    g_assert_false(write_as(UB_EE_TEE, 0, UBM_EVT_TYPE, UBM_WHY_EE));
+    tect = ubm_alloc(&ummu, UBM_TECTE, 64);
+    memcpy(p.b.drv.memory + tect, p.b.drv.memory + ummu.tect, UBM_TECTE);
+    drv_write(NULL, UBM_CR0, UBM_CR0_EVTQ);
+    ubm_write64(&ummu, UBM_TEE_BASE, tect);
+    drv_write(NULL, UBM_TEE_CFG, UBM_TEE_CFG_ENABLE);
+    ubm_write64(&ummu, UBM_TEE_MEM, p.b.room + 4096);
+    ubm_write64(&ummu, UBM_TEE_MEM_SIZE, 4096);
+    drv_write(NULL, UBM_CR0, UBM_CR0_ALL);
+    for (unsigned page = 0; page < 3; page++) {
+        for (unsigned trusted = 0; trusted < 2; trusted++) {
+            g_assert_true(write_as(trusted ? UB_EE_TEE : UB_EE_NORMAL, page,
+                                   UBM_EVT_PERMISSION, UBM_WHY_TEE_MEMORY) ==
+                          (trusted == (page == 1)));
+        }
+    }
+    change(tect, UBM_TECTE_V, 0);
+    g_assert_false(write_as(UB_EE_TEE, 1, UBM_EVT_BAD_TECTE, 1));
+    g_assert_true(write_as(UB_EE_NORMAL, 0, 0, 0));
+    eng_stop(&p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -290,5 +356,6 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-ummu-wire/compact", test_compact);
     qtest_add_func("/ubc-ummu-wire/page-fault", test_page_fault);
     qtest_add_func("/ubc-ummu-wire/withheld", test_withheld);
+    qtest_add_func("/ubc-ummu-wire/trusted", test_trusted);
     return g_test_run();
 }
