@@ -19,7 +19,7 @@ typedef struct ShpSlot {
     bool on;            /* has power … */
     bool good;          /* … and has had it long enough */
     bool fed;           /* its ports may train */
-    bool lost;          /* had byte streams, which may come again … */
+    bool lost;          /* has none, but had, which may come again … */
     int64_t good_at;
     int64_t lost_at;    /* … until then */
     bool tell;          /* the UBFM is to hear of presence */
@@ -375,7 +375,6 @@ void ub_shp_wire(UbShp *shp, int64_t now, unsigned port, bool connected)
         }
         if (connected) {
             s->wires |= bit;
-            s->lost = false;
             s->lost_at = NEVER;
         } else if (s->wires & bit) {
             s->wires &= ~bit;

@@ -136,6 +136,14 @@ static void test_transport(void)
 
         g_assert_true(enters(&p) == rows[i].enters);
     }
+    /* Where nothing is asked the RTPH is all that there need be. */
+    for (uint32_t len = UB_RTPH_LEN; len + 1; len--) {
+        Packet p = packet(&(UbRtph){ .opcode = UB_TPOP_ACK }, 0,
+                          (UbTah){ .opcode = UB_TA_WRITE });
+
+        p.len = len;
+        g_assert_true(enters(&p) == (len == UB_RTPH_LEN));
+    }
 }
 
 /* Reserved codes and versions of the transaction layer. */

@@ -238,6 +238,48 @@ static void test_secret(void)
     side_free(s);
 }
 
+/* What registers make of a policy, and what they show of its keys. */
+static void test_registers(void)
+{
+    static const uint8_t peer[16] = { 0xfd, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
+                                      15 };
+    const uint32_t tx = UB_CIP_SELECT__TX, slot = UB_CIP_SELECT__SLOT;
+    Side *s = &two[0];
+    UbCip *cip;
+    UbCipView v;
+
+    begin(s, AES);
+    cip = ub_sec_cip(ub_node_sec(s->ubc->node));
+    for (unsigned i = 0; i < 4; i++) {
+        put(s, UB_CIP_PEER_EID + i, get_be32(peer + 12 - 4 * i));
+    }
+    put(s, UB_CIP_PEER_POLICY, 0x123456);
+    put(s, UB_CIP_POLICY, SM4 | UB_CIP_POLICY__HIDE | 5u << 8);
+    g_assert_cmpuint(command(s, UB_CIP_CMD_SET_POLICY), ==, UB_CIP_R_OK);
+    g_assert_cmphex(get(s, UB_CIP_COMMAND), ==, 0);
+    g_assert_true(ub_cip_view(cip, 0, 3, &v));
+    g_assert_cmpmem(v.policy.peer.b, 16, peer, 16);
+    g_assert_cmphex(v.policy.peer_policy, ==, 0x123456);
+    g_assert_cmpuint(v.policy.suite, ==, SM4);
+    g_assert_true(v.policy.hide);
+    g_assert_cmpuint(v.policy.clear, ==, 5);
+    /* The next number of a key to send by, the highest that came of another. */
+    put(s, UB_CIP_SELECT, 3 | slot);
+    stage(s, 4, 0);
+    g_assert_cmpuint(command(s, UB_CIP_CMD_SET_KEY), ==, UB_CIP_R_OK);
+    g_assert_cmphex(get(s, UB_CIP_SN), ==, 0);
+    put(s, UB_CIP_SELECT, 3 | slot | tx);
+    g_assert_cmphex(get(s, UB_CIP_SN), ==, 0);
+    stage(s, 4, UB_CIP_KEY);
+    put(s, UB_CIP_KEY, 7);
+    g_assert_cmpuint(command(s, UB_CIP_CMD_SET_KEY), ==, UB_CIP_R_OK);
+    g_assert_cmphex(get(s, UB_CIP_SN), ==, 1);
+    put(s, UB_CIP_SELECT, 3 | tx);
+    g_assert_cmphex(get(s, UB_CIP_SN), ==, 0);
+    g_assert_cmphex(get(s, UB_CIP_STATE), ==, UB_CIP_STATE__SET | 0x04 | 0x10);
+    side_free(s);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -246,5 +288,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ubc/cip/moved", test_moved);
     g_test_add_func("/ubc/cip/forged-image", test_forged);
     g_test_add_func("/ubc/cip/secret", test_secret);
+    g_test_add_func("/ubc/cip/registers", test_registers);
     return g_test_run();
 }

@@ -484,6 +484,9 @@ static void test_carriers(void)
 
         g_assert_true(leaves(i, &own, own.len));
         g_assert_false(leaves(i, &other, other.len));
+        /* The UBFM's is one of 16 bits. */
+        r = raw_by(i, UB_UPI_MANAGER);
+        g_assert_true(leaves(i, &r, r.len) == (carriers[i].sec == UB_TPH_UPI16));
         /* One that ends before the end of its EIDH says nothing. */
         for (uint32_t len = other.tph; len < other.len; len++) {
             g_assert_true(leaves(i, &other, len));
