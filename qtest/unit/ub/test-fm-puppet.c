@@ -18,6 +18,7 @@ typedef struct Puppet {
     unsigned len;
     bool silent;
     bool deaf;          /* it has no answer for its address */
+    UbId behind;        /* who answers behind its port */
     int refused;        /* access that it refuses, counted from 0; -1: none */
     int accesses;
     uint32_t registers[UB_CFG0_UBFM_CNA + 64];
@@ -35,7 +36,7 @@ static int puppet_scan(void *opaque, const UbScanWay *way,
         return -1;
     }
     memset(pdu, 0, UB_SCAN_PDU + 4);
-    ub_mgmt_put_id(pdu, UB_MF_PDU_GUID, puppet_guid);
+    ub_mgmt_put_id(pdu, UB_MF_PDU_GUID, way->hops ? p->behind : puppet_guid);
     *len = UB_SCAN_PDU + 4;
     switch (ask->cmd) {
     case UB_SCAN_TOPOLOGY:
@@ -168,6 +169,31 @@ static void test_answers(void)
     g_assert_true(is_found(p));
 }
 
+/* Who answers behind a port is who should be there, or nobody. */
+static void test_impostor(void)
+{
+    static const UbId there = { { 7, 0, 0x02000000, 0xcc080001 } };
+
+    for (unsigned other = 0; other < 5; other++) {
+        Puppet *p = puppet_new();
+        UbFm *fm = ub_fm_new(&puppet_ops, p);
+        unsigned at = p->len;
+
+        add_tlv(p, UB_TLV_PORT_INFO, UB_TLV_PORT_INFO_SIZE);
+        ub_mgmt_put(p->tlv + UB_TLV_SLICE_INFO_SIZE, UB_MF_PORTS_TOTAL, 1);
+        ub_mgmt_put(p->tlv + at, UB_MF_PORT_S, 1);
+        ub_mgmt_put_id(p->tlv + at, UB_MF_PORT_GUID, there);
+        p->behind = there;
+        if (other) {
+            p->behind.w[other - 1] ^= 1;
+        }
+        g_assert_true(ub_fm_discover(fm));
+        g_assert_cmpuint(fm->nodes, ==, other ? 1 : 2);
+        ub_fm_free(fm);
+        g_free(p);
+    }
+}
+
 /* Bring it up with the n-th access to its registers refused: how many nodes
  * refused something. */
 static unsigned bring_up(int refused, bool *reached, int *accesses)
@@ -288,6 +314,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/fm-puppet/answers", test_answers);
+    g_test_add_func("/ub/fm-puppet/impostor", test_impostor);
     g_test_add_func("/ub/fm-puppet/address", test_address);
     g_test_add_func("/ub/fm-puppet/table", test_table);
     g_test_add_func("/ub/fm-puppet/refused", test_refused);
