@@ -350,6 +350,23 @@ static void test_no_maps(void)
     policy_free(p);
 }
 
+/* All maps of all switches are those that were worked out, of each pair of groups. */
+static void judge_maps(Policy *p, const UbFm *fm)
+{
+    const uint32_t base = UB_CFG_CAP(UB_CFG0_BASE, UB_NETR_CAP);
+
+    for (unsigned i = 0; i < p->w->f.nodes; i++) {
+        for (unsigned k = 0; k < 3 * 3 * VLS && p->w->routes[i]; k++) {
+            unsigned in = k / VLS / 3, out = k / VLS % 3, vl = k % VLS;
+            uint32_t eight = ub_space_read(p->w->f.node[i].space,
+                                           base + UB_NETR_VL_MAP_DW(in, out, vl));
+
+            g_assert_cmpuint(eight >> UB_NETR_VL_MAP_SHIFT(vl) & 15, ==,
+                             ub_fm_vl_out(fm, in, out, vl));
+        }
+    }
+}
+
 /* Without a ring nobody is given maps, and maps of before go. */
 static void test_no_ring(void)
 {
@@ -369,6 +386,7 @@ static void test_no_ring(void)
     g_assert_cmpuint(ub_fm_vl_out(fm, 1, 2, 1), ==, 1);
     g_assert_cmpuint(ub_fm_vl_out(fm, 2, 1, 1), ==, 1);
     g_assert_cmpuint(ub_fm_vl_out(fm, 2, 0, 3), ==, 1);
+    judge_maps(p, fm);
     g_assert_true(cut_some(p->w));
     now = bring_up(p, &plan, fm);
     g_assert_cmpuint(now->layers, ==, 1);
