@@ -195,6 +195,73 @@ static void test_image(void)
     }
 }
 
+/* Indices go round and round; the distance is what must fit. */
+static void test_image_indices(void)
+{
+    enum { DEPTH = 256 };       /* as pair_start() has it */
+    static const struct {
+        uint16_t ci, there;
+        bool good;
+    } cases[] = {
+        { 250, 6, true }, { 1000, DEPTH, true }, { 65535, 2, true },
+        { 0, DEPTH + 1, false }, { 65500, DEPTH + 1, false },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree uint8_t *data = NULL;
+        UrmaCq *cq;
+        size_t len;
+        Pair p;
+
+        pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+        cq = core_table_get(&p.a->urma->cqs, p.cq_a.id);
+        g_assert_cmpuint(1u << cq->log2, ==, DEPTH);
+        cq->ci = cases[i].ci;
+        cq->pi = cases[i].ci + cases[i].there;
+        data = end_save(&p.ends, p.a, &len);
+        g_assert_cmpint(!end_load(&p.ends, p.a, data, len), ==, cases[i].good);
+        pair_stop(&p);
+    }
+}
+
+/* ---- queues that have something to do ---- */
+
+/* Whoever leaves the list leaves the others in it, in their order, and whoever comes
+ * next is behind them. */
+static void test_list(void)
+{
+    enum { RINGING = 3 };
+
+    for (unsigned gone = 0; gone < RINGING; gone++) {
+        UrmaQueue *q[RINGING];
+        Pair p;
+        UbUrma *u;
+
+        pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+        u = p.a->urma;
+        for (unsigned i = 0; i < RINGING; i++) {
+            UbqQueue made;
+
+            ubq_queue_open(&made, &p.a->drv, &p.cq_a, &p.cq_a, UB_ROI, 0);
+            q[i] = core_table_get(&u->queues, made.id);
+        }
+        g_assert_null(u->ringing.first);
+        for (unsigned i = 0; i < RINGING; i++) {
+            urma_queue_ring(q[i]);
+        }
+        urma_queue_unlist(q[gone]);
+        urma_queue_ring(q[gone]);
+        for (unsigned i = 0; i < RINGING; i++) {
+            if (i != gone) {
+                g_assert_true(urma_ring_take(&u->ringing) == q[i]);
+            }
+        }
+        g_assert_true(urma_ring_take(&u->ringing) == q[gone]);
+        g_assert_null(u->ringing.first);
+        pair_stop(&p);
+    }
+}
+
 /* ---- as many queues as there are numbers for ---- */
 
 enum { ALL = 65536, SOME = 4096, BYTES_OF_QUEUE = 2048 };
@@ -274,6 +341,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/urma/bounds/entries", test_bound);
     g_test_add_func("/ub/urma/bounds/group-shared", test_group_shared);
     g_test_add_func("/ub/urma/bounds/image", test_image);
+    g_test_add_func("/ub/urma/bounds/image-indices", test_image_indices);
+    g_test_add_func("/ub/urma/bounds/list", test_list);
     g_test_add_func("/ub/urma/bounds/all-queues", test_all);
     return g_test_run();
 }

@@ -197,6 +197,13 @@ static void test_list(void)
     bad(e, 0x1800, 0x10000, 0x1800, 0x7ff);
     bad(e, 0x1fff, 2, 0, 0);
     bad(e, 0x1fff, 3, 0x2001, 1);
+    poison(e, UBQ_POISON_CLEAR, 0x2000, 2);     /* its first byte alone */
+    bad(e, 0x1fff, 4, 0x2002, 1);
+    poison(e, UBQ_POISON_CLEAR, 0x17fe, 0x801); /* and its last one */
+    bad(e, 0x1000, 0x10000, 0x1000, 0x7fe);
+    bad(e, 0x17fe, 0x10000, 0x2002, 0xffe);
+    poison(e, UBQ_POISON_CLEAR, 0x2fff, 2);
+    bad(e, 0x17fe, 0x10000, 0x2002, 0xffd);
     poison(e, UBQ_POISON_CLEAR, 0, -1ull);
     bad(e, 0, -2ull, 0, 0);
     bad(e, -1ull, 1, -1ull, 1);                 /* the very last is left */
@@ -233,7 +240,6 @@ static void test_full(void)
     pair_stop(&p);
 }
 
-/* It is the state of memory, and goes with it; a reset forgets. */
 /* Addresses that go beyond the last one are none: nothing becomes good by them, and
  * the list stays what an image may have.  Nor does what could not be written. */
 static void test_nowhere(void)
@@ -256,6 +262,7 @@ static void test_nowhere(void)
     pair_stop(&p);
 }
 
+/* It is the state of memory, and goes with it; a reset forgets. */
 static void test_image(void)
 {
     uint8_t *image;
