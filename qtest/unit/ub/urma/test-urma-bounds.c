@@ -198,28 +198,29 @@ static void test_image(void)
 /* Indices go round and round; the distance is what must fit. */
 static void test_image_indices(void)
 {
-    enum { DEPTH = 256 };       /* as pair_start() has it */
     static const struct {
-        uint16_t ci, there;
-        bool good;
-    } cases[] = {
-        { 250, 6, true }, { 1000, DEPTH, true }, { 65535, 2, true },
-        { 0, DEPTH + 1, false }, { 65500, DEPTH + 1, false },
-    };
+        uint16_t ci;
+        int there;              /* more than what fits */
+    } cases[] = { { 250, -10 }, { 1000, 0 }, { 65535, -14 }, { 0, 1 }, { 65500, 1 } };
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+    for (unsigned i = 0; i < 2 * G_N_ELEMENTS(cases); i++) {
+        bool commands = i & 1;
+        uint16_t ci = cases[i / 2].ci;
+        int more = cases[i / 2].there;
         g_autofree uint8_t *data = NULL;
+        UbUrma *u;
         UrmaCq *cq;
         size_t len;
         Pair p;
 
         pair_start(&p, UB_TP_RTP, UB_ROI, 0);
-        cq = core_table_get(&p.a->urma->cqs, p.cq_a.id);
-        g_assert_cmpuint(1u << cq->log2, ==, DEPTH);
-        cq->ci = cases[i].ci;
-        cq->pi = cases[i].ci + cases[i].there;
+        u = p.a->urma;
+        cq = core_table_get(&u->cqs, p.cq_a.id);
+        *(commands ? &u->cmd.ci : &cq->ci) = ci;
+        *(commands ? &u->cmd.pi : &cq->pi) =
+            ci + (1u << (commands ? u->cmd.size : cq->log2)) + more;
         data = end_save(&p.ends, p.a, &len);
-        g_assert_cmpint(!end_load(&p.ends, p.a, data, len), ==, cases[i].good);
+        g_assert_cmpint(!end_load(&p.ends, p.a, data, len), ==, more <= 0);
         pair_stop(&p);
     }
 }

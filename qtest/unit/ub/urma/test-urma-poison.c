@@ -227,6 +227,9 @@ static void test_full(void)
     g_assert_cmpuint(poison_result(p.b, UBQ_POISON_CLEAR, 0x10000001, 1, NULL,
                                    NULL), ==, UBQ_RESULT_FULL);
     poison(p.b, UBQ_POISON_SET, 0x10000001, 1); /* it is so */
+    poison(p.b, UBQ_POISON_SET, 0x10000000, 1);
+    poison(p.b, UBQ_POISON_SET, 0x10000001, 2);
+    poison(p.b, UBQ_POISON_SET, 0x10000000, 3);
     bad(p.b, 0, -1ull, 0x10000000, 3);
     p.a->memory[p.local] = 0x5a;
     poison(p.a, UBQ_POISON_SET, p.local, 1);

@@ -38,6 +38,25 @@ static void bad_write(Pair *p)
     post_and_run(p, e, 1);
 }
 
+/* A message starts the timer of its completion while the engine has no turn: it asks for
+ * one, since whoever waits for the next deadline knows of none. */
+static void test_timer_asks(void)
+{
+    Pair p;
+
+    pair_start(&p, UB_TP_RTP, UB_ROI, 0);
+    moderate(&p.cq_b, 10, 50);
+    ubq_recv(&p.qb, p.remote, 64);
+    ubq_cq_arm(&p.cq_b, 2);
+    ends_run(&p.ends, 1000);
+    p.b->kicks = 0;
+    post_and_run(&p, message_op(&p, UB_TA_SEND, 0, p.local, 64), 1);
+    g_assert_cmpuint(p.b->kicks, ==, 1);
+    ubq_cq_expect(&p.cq_b, UBQ_STATUS_OK);
+    g_assert_cmpuint(eq_written(p.b), ==, 1);
+    pair_stop(&p);
+}
+
 /* An error does not wait for the rest of a batch, be the queue armed for any or for
  * solicited completions. */
 static void test_error_at_once(void)
@@ -305,6 +324,7 @@ static void test_traces(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/urma/view/timer-asks", test_timer_asks);
     g_test_add_func("/ub/urma/error-at-once", test_error_at_once);
     g_test_add_func("/ub/urma/views", test_views);
     g_test_add_func("/ub/urma/counts", test_counts);
