@@ -795,6 +795,33 @@ static void test_cnp(void)
     }
 }
 
+/* QPs that owe one have their turns. */
+static void test_cnp_turns(void)
+{
+    Rig *r = rig_new(2, NULL);
+    RigEnd *e = &r->e[0], *f = &r->e[1];
+    RigEvent ev;
+
+    rig_up(e, STANDARD);
+    rig_up(f, STANDARD);
+    rig_set(f, RCL_CTRL, RCL_CTRL_ECN);
+    rig_set(e, RCL_TRAFFIC_CLASS, UINT64_C(0x484b4b4b4b4b));
+    rclink_wire_stop(f->d, true);
+    for (unsigned q = 1; q < 5; q++) {
+        rig_connect(r, q, 0);
+        rig_post(e, q, 64, q, 0);
+    }
+    rig_settle(r);
+    g_assert_cmpuint(CNT(f, tx_cnp), ==, 0);
+    rclink_wire_stop(f->d, false);
+    rig_settle(r);
+    for (unsigned q = 1; q < 5; q++) {
+        g_assert_true(rig_event_of(e, RCL_EV_CNP, &ev));
+        g_assert_cmpuint(ev.qp, ==, q);
+    }
+    rig_free(r);
+}
+
 static void cnp_frame(RigEnd *e, unsigned qp)
 {
     RclLayout l = {
@@ -896,6 +923,7 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/pfc/tx", test_pfc_tx);
     g_test_add_func("/rclink/pfc/storm", test_storm);
     g_test_add_func("/rclink/cnp/ecn", test_cnp);
+    g_test_add_func("/rclink/cnp/turns", test_cnp_turns);
     g_test_add_func("/rclink/cnp/merge", test_cnp_merge);
     g_test_add_func("/rclink/cnp/nocnp", test_nocnp);
     return g_test_run();

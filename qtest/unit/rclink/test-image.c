@@ -295,6 +295,25 @@ static void test_held(void)
     rig_free(r);
 }
 
+/* A QP that has failed after as many retries as there can be is taken as it is. */
+static void test_failed(void)
+{
+    Rig *r = rig_new(1, NULL);
+    RigEnd *e = &r->e[0];
+    GByteArray *im;
+
+    rig_up(e, GEN1);
+    rig_set(e, RCL_RETRY_TIMER_CFG, 15 << 13 | 100);
+    rig_qp(e, QP, e + 1, QP, 0);
+    rig_post(e, QP, 64, 0, 0);
+    rig_pass(r, 16 * 200000);
+    g_assert_cmpuint(CNT(e, qp_fatal), ==, 1);
+    im = save(e);
+    g_assert_cmpstr(load(e, im), ==, NULL);
+    g_byte_array_unref(im);
+    rig_free(r);
+}
+
 /* The image in which @size bytes, found by the @want of them, are followed at @off by
  * others: @why it is refused. */
 static void expect_refused(RigEnd *e, uint64_t want, unsigned size, int off,
@@ -590,5 +609,6 @@ int main(int argc, char **argv)
     g_test_add_func("/rclink/image/version-1", test_version_1);
     g_test_add_func("/rclink/image/refused", test_refused);
     g_test_add_func("/rclink/image/window", test_window);
+    g_test_add_func("/rclink/image/failed", test_failed);
     return g_test_run();
 }

@@ -62,6 +62,29 @@ static void test_told(void)
     }
 }
 
+/* So it is of TYPE2, in the order in which they were posted. */
+static void test_told2(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+    RigEvent ev;
+
+    rig_events(e, 0);
+    rclink_wire_stop(e->d, true);
+    for (unsigned i = 0; i < 5; i++) {
+        rig_post(e, 0, 64, i, RCL_ETYPE2);
+    }
+    rig_settle(r);
+    rig_set(e, RCL_SOFT_RESET, RCL_RESET_TYPE2);
+    for (unsigned i = 0; i < 5; i++) {
+        g_assert_true(rig_event_of(e, RCL_EV_CREDIT, &ev));
+        g_assert_cmphex(ev.a, ==, RCL_EV_DROPPED + RCL_DROP_RESET);
+        g_assert_cmphex(ev.b, ==, 0x1000 | i);
+    }
+    g_assert_false(rig_event_of(e, RCL_EV_CREDIT, &ev));
+    rig_free(r);
+}
+
 /* What a pause of the peer held goes as soon as the MAC's reset has ended it. */
 static void test_pause(void)
 {
@@ -204,6 +227,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rclink/reset/told", test_told);
+    g_test_add_func("/rclink/reset/told2", test_told2);
     g_test_add_func("/rclink/reset/pause", test_pause);
     g_test_add_func("/rclink/reset/xon", test_xon);
     g_test_add_func("/rclink/reset/credits", test_credits);

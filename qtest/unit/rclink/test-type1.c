@@ -461,6 +461,33 @@ static void test_recovery(void)
     rig_free(r);
 }
 
+/* A QP whose PSNs do not fit each other when it is enabled has those that do. */
+static void test_psns_fit(void)
+{
+    Rig *r = alone(0);
+    RigEnd *e = &r->e[0];
+
+    rig_set(e, RCL_QP_CONTROL_STATUS, 0);
+    rig_set(e, RCL_MAX_FORWARD_PSN, 5);
+    rig_set(e, RCL_TX_LAST_PSN, 7);
+    rig_expect_errors(e, 0);
+    rig_set(e, RCL_QP_CONTROL_STATUS, RCL_QP_EN);
+    rig_expect_errors(e, 1);
+    g_assert_cmphex(rig_get(e, RCL_MAX_FORWARD_PSN), ==, 0xfff);
+    g_assert_cmphex(rig_get(e, RCL_TX_LAST_PSN), ==, 0xfff);
+    /* Each ACK that tells something new is counted as one, others as stale. */
+    post(e, 0xa5, 2);
+    peer_ack(e, 0, 0);
+    g_assert_cmpuint(CNT(e, rx_ack), ==, 1);
+    peer_ack(e, 0, 1);
+    g_assert_cmpuint(CNT(e, rx_ack), ==, 2);
+    g_assert_cmpuint(CNT(e, rx_ack_stale), ==, 0);
+    peer_ack(e, 0, 1);
+    g_assert_cmpuint(CNT(e, rx_ack), ==, 2);
+    g_assert_cmpuint(CNT(e, rx_ack_stale), ==, 1);
+    rig_free(r);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -480,5 +507,6 @@ int main(int argc, char **argv)
                     test_timer_needs_a_packet);
     g_test_add_func("/rclink/type1/link-down", test_link_down);
     g_test_add_func("/rclink/type1/recovery", test_recovery);
+    g_test_add_func("/rclink/type1/psns-fit", test_psns_fit);
     return g_test_run();
 }
