@@ -12,8 +12,9 @@ typedef enum Outcome { CMD_DONE, CMD_WAITS, CMD_ILLEGAL, CMD_ABORT } Outcome;
 
 /* ---- Commands -------------------------------------------------------------------------- */
 
-/* Accesses by tables that were invalidated are over: those that their owner takes
- * back are nobody's any more. */
+/* Accesses by entries that were invalidated are over: those that their owner takes
+ * back are nobody's any more.  Those of others, to a peer that is silent perhaps, hold
+ * nobody up. */
 static Outcome sync_do(UbLds *l, uint64_t q0, uint64_t q1)
 {
     uint8_t data[4];

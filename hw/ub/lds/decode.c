@@ -166,8 +166,22 @@ unsigned lds_decode(UbLds *l, uint64_t pa, LdsTarget *to)
     return 0;
 }
 
+/* What went to @pa by tables of @epoch, and not by what is to be forgotten, goes by
+ * those to come as well. */
+static uint64_t epoch_after(const UbLds *l, uint64_t epoch, uint64_t pa,
+                            uint32_t first, uint32_t last)
+{
+    uint64_t mib = pa >> UB_LDS_PAGE_BITS;
+
+    return epoch + (epoch == l->epoch && (mib < first || mib > last));
+}
+
 void lds_invalidate(UbLds *l, uint32_t first, uint32_t last)
 {
+    for (LdsOp *op = l->first; op; op = op->next) {
+        op->epoch = epoch_after(l, op->epoch, op->pa, first, last);
+    }
+    l->line.epoch = epoch_after(l, l->line.epoch, l->line.pa, first, last);
     l->epoch++;
     for (unsigned i = 0; i < LDS_CACHE; i++) {
         LdsCached *c = &l->cache[i];

@@ -77,7 +77,7 @@ typedef struct LdsOp {
     uint8_t slot;               /* of a command */
     uint64_t pa;
     uint64_t serial;
-    uint64_t epoch;             /* of the tables that it was translated by */
+    uint64_t epoch;             /* of the last tables that it may go by */
     int64_t deadline;
     UbLdsWait *wait;            /* of a load */
     uint32_t room;
@@ -195,7 +195,7 @@ void lds_op_give_up(UbLds *l, LdsOp *op, unsigned event);
 void lds_ops_drop(UbLds *l);
 /* The same, and nobody is told but who waits. */
 void lds_ops_free(UbLds *l);
-/* Requests that are not done and translated by tables before @epoch. */
+/* Requests that are not done and go by what was forgotten before @epoch. */
 bool lds_ops_before(const UbLds *l, uint64_t epoch);
 /* Post what may be posted now. */
 void lds_ops_pump(UbLds *l);

@@ -31,6 +31,7 @@ typedef struct Bed {
     UbSpace *space;
     uint8_t *mem;
     unsigned interrupts, guest_errors, ended;
+    unsigned cmd_pi;    /* commands that were put */
     bool kicked;        /* it asked for a turn */
     int64_t next;       /* when it wants the next without asking */
 } Bed;
@@ -321,6 +322,31 @@ static inline uint64_t bed_event(Bed *b, unsigned n, unsigned word)
 static inline uint32_t bed_events(Bed *b)
 {
     return bed_get(b, UB_DECODER_EVENTQ_PROD) & 31;
+}
+
+/* ---- Commands ---- */
+
+static inline void bed_command(Bed *b, uint64_t q0, uint64_t q1)
+{
+    put_le64(b->mem + BED_CMDQ + b->cmd_pi % 16 * 16, q0);
+    put_le64(b->mem + BED_CMDQ + b->cmd_pi % 16 * 16 + 8, q1);
+    b->cmd_pi++;
+    bed_set(b, UB_DECODER_CMDQ_PROD,
+            (b->cmd_pi & 31) | (bed_get(b, UB_DECODER_CMDQ_PROD) & 1 << 16));
+}
+
+static inline void bed_sync(Bed *b)
+{
+    bed_command(b, UB_LDS_CMD_SYNC | 1 << UB_LDS_SYNC_HOW_SHIFT |
+                   0xffffffffull << 32, 0x200004);
+}
+
+static inline uint32_t bed_synced(Bed *b)
+{
+    uint32_t value = get_le32(b->mem + 0x200004);
+
+    put_le32(b->mem + 0x200004, 0);
+    return value;
 }
 
 /* ---- Losses: filters of a pair ---- */

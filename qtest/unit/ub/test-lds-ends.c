@@ -519,50 +519,24 @@ static void test_paused(void)
 
 /* ---- The decoder's queues ------------------------------------------------------------------ */
 
-static unsigned cmd_pi;
-
-static void command(Bed *b, uint64_t q0, uint64_t q1)
-{
-    put_le64(b->mem + BED_CMDQ + cmd_pi % 16 * 16, q0);
-    put_le64(b->mem + BED_CMDQ + cmd_pi % 16 * 16 + 8, q1);
-    cmd_pi++;
-    bed_set(b, UB_DECODER_CMDQ_PROD,
-            (cmd_pi & 31) | (bed_get(b, UB_DECODER_CMDQ_PROD) & 1 << 16));
-}
-
-static void sync(Bed *b)
-{
-    command(b, UB_LDS_CMD_SYNC | 1 << UB_LDS_SYNC_HOW_SHIFT |
-               0xffffffffull << 32, 0x200004);
-}
-
-static uint32_t synced(Bed *b)
-{
-    uint32_t value = get_le32(b->mem + 0x200004);
-
-    put_le32(b->mem + 0x200004, 0);
-    return value;
-}
-
 static void test_commands(void)
 {
     Bed *b = bed_new(ROW_BYPASS);
 
-    cmd_pi = 0;
     /* Several laps. */
     for (unsigned i = 0; i < 70; i++) {
-        sync(b);
+        bed_sync(b);
         bed_run(b, 10);
-        g_assert_cmphex(synced(b), ==, 0xffffffff);
-        g_assert_cmphex(bed_get(b, UB_DECODER_CMDQ_CONS), ==, cmd_pi & 31);
+        g_assert_cmphex(bed_synced(b), ==, 0xffffffff);
+        g_assert_cmphex(bed_get(b, UB_DECODER_CMDQ_CONS), ==, b->cmd_pi & 31);
     }
     bed_count(b, UB_LDS_QUEUE_COMMANDS_COUNT, 70);
     /* The queue full at once; one more is refused. */
     for (unsigned i = 0; i < 16; i++) {
-        command(b, UB_LDS_CMD_INVALIDATE_ALL, 0);
+        bed_command(b, UB_LDS_CMD_INVALIDATE_ALL, 0);
     }
     g_assert_cmpuint(b->guest_errors, ==, 0);
-    bed_set(b, UB_DECODER_CMDQ_PROD, (cmd_pi + 1) & 31);
+    bed_set(b, UB_DECODER_CMDQ_PROD, (b->cmd_pi + 1) & 31);
     g_assert_cmpuint(b->guest_errors, ==, 1);
     bed_run(b, 10);
     bed_count(b, UB_LDS_QUEUE_COMMANDS_COUNT, 86);
@@ -574,7 +548,6 @@ static void test_invalidate(void)
 {
     Bed *b = bed_new(ROW_BYPASS);
 
-    cmd_pi = 0;
     for (unsigned i = 0; i < 4; i++) {
         put_le64(b->p->end[1].mem + i * MIB, i);
         g_assert_cmphex(bed_load(b, AT + i * MIB, 8), ==, i);
@@ -586,48 +559,47 @@ static void test_invalidate(void)
         g_assert_cmphex(bed_load(b, AT + i * MIB, 8), ==, i);
     }
     bed_count(b, UB_LDS_MISSES_COUNT, 4);
-    command(b, UB_LDS_CMD_INVALIDATE | 17ull << 32, 18);
+    bed_command(b, UB_LDS_CMD_INVALIDATE | 17ull << 32, 18);
     bed_run(b, 10);
     g_assert_cmphex(bed_load(b, AT, 8), ==, 0);
     g_assert_cmphex(bed_load(b, AT + MIB, 8), ==, UINT64_MAX);
     g_assert_cmphex(bed_load(b, AT + 2 * MIB, 8), ==, UINT64_MAX);
     g_assert_cmphex(bed_load(b, AT + 3 * MIB, 8), ==, 3);
-    command(b, UB_LDS_CMD_INVALIDATE_ALL, 0);
+    bed_command(b, UB_LDS_CMD_INVALIDATE_ALL, 0);
     bed_run(b, 10);
     g_assert_cmphex(bed_load(b, AT, 8), ==, UINT64_MAX);
     g_assert_cmphex(bed_load(b, AT + 3 * MIB, 8), ==, UINT64_MAX);
     bed_free(b);
 }
 
-/* SYNC behind an invalidation: what went by the old tables is over. */
+/* SYNC behind an invalidation: what went by the old entries is over. */
 static void test_sync(void)
 {
     Bed *b = bed_new(ROW_BYPASS);
     UbLdsWait w = { 0 };
     uint64_t value;
 
-    cmd_pi = 0;
     b->p->delay = 50000;
     g_assert_false(ub_lds_load(b->l, b->p->now, AT, 8, &w, &value));
-    sync(b);
+    bed_sync(b);
     bed_run(b, 10);
-    g_assert_cmphex(synced(b), ==, 0xffffffff);
-    command(b, UB_LDS_CMD_INVALIDATE | 1000ull << 32, 1000);
-    sync(b);
+    g_assert_cmphex(bed_synced(b), ==, 0xffffffff);
+    bed_command(b, UB_LDS_CMD_INVALIDATE | 16ull << 32, 16);
+    bed_sync(b);
     bed_run(b, 50000);
-    g_assert_cmphex(synced(b), ==, 0);
+    g_assert_cmphex(bed_synced(b), ==, 0);
     bed_run(b, 60000);
     g_assert_true(w.ended);
-    g_assert_cmphex(synced(b), ==, 0xffffffff);
+    g_assert_cmphex(bed_synced(b), ==, 0xffffffff);
     /* A peer that is gone holds it up as long as an access may take. */
     b->p->filter = bed_lose_all;
     bed_store(b, AT, 8, 1);
-    command(b, UB_LDS_CMD_INVALIDATE_ALL, 0);
-    sync(b);
+    bed_command(b, UB_LDS_CMD_INVALIDATE_ALL, 0);
+    bed_sync(b);
     bed_run(b, BED_TIMEOUT / 2);
-    g_assert_cmphex(synced(b), ==, 0);
+    g_assert_cmphex(bed_synced(b), ==, 0);
     bed_run(b, BED_TIMEOUT);
-    g_assert_cmphex(synced(b), ==, 0xffffffff);
+    g_assert_cmphex(bed_synced(b), ==, 0xffffffff);
     bed_free(b);
 }
 
@@ -637,15 +609,14 @@ static void test_illegal(void)
     const uint32_t err = UB_DECODER_CMDQ_CONS__CMDQ_ERR;
     unsigned bad;
 
-    cmd_pi = 0;
     for (unsigned lap = 0; lap < 3; lap++) {
         uint32_t cons;
 
-        bad = cmd_pi;
-        command(b, 0x77, 0);
-        sync(b);
+        bad = b->cmd_pi;
+        bed_command(b, 0x77, 0);
+        bed_sync(b);
         bed_run(b, 100);
-        g_assert_cmphex(synced(b), ==, 0);
+        g_assert_cmphex(bed_synced(b), ==, 0);
         cons = bed_get(b, UB_DECODER_CMDQ_CONS);
         g_assert_cmphex(cons & 31, ==, bad & 31);
         g_assert_cmphex((cons ^ bed_get(b, UB_DECODER_CMDQ_PROD)) & err, ==,
@@ -655,14 +626,14 @@ static void test_illegal(void)
                         UB_LDS_EVENT_COMMAND | 0x77ull << 32);
         /* As drivers do: another command in its place, and the bit. */
         put_le64(b->mem + BED_CMDQ + bad % 16 * 16, UB_LDS_CMD_INVALIDATE_ALL);
-        bed_set(b, UB_DECODER_CMDQ_PROD, (cmd_pi & 31) | (cons & err));
+        bed_set(b, UB_DECODER_CMDQ_PROD, (b->cmd_pi & 31) | (cons & err));
         bed_run(b, 100);
-        g_assert_cmphex(synced(b), ==, 0xffffffff);
+        g_assert_cmphex(bed_synced(b), ==, 0xffffffff);
         g_assert_cmphex(bed_get(b, UB_DECODER_CMDQ_CONS) & 31, ==,
-                        cmd_pi & 31);
+                        b->cmd_pi & 31);
     }
     /* Where there is no memory: read, and written. */
-    command(b, UB_LDS_CMD_SYNC | 1 << UB_LDS_SYNC_HOW_SHIFT, 0x900000);
+    bed_command(b, UB_LDS_CMD_SYNC | 1 << UB_LDS_SYNC_HOW_SHIFT, 0x900000);
     bed_run(b, 100);
     g_assert_cmphex(bed_get(b, UB_DECODER_CMDQ_CONS) >> 17, ==,
                     UB_LDS_ERR_ABORT);

@@ -83,6 +83,61 @@ static void test_sync(void)
     }
 }
 
+/* It does not wait for what goes by other entries, whose peer may be silent, be it under
+ * way or open to neighbours; nor does what waits longer become another's. */
+static void test_sync_others(void)
+{
+    const uint64_t others[][2] = { { 0, 15 }, { 17, 1000 } };
+    Bed *b = bed_new(ROW_BYPASS);
+    UbLdsWait w = { 0 };
+    uint64_t value;
+
+    b->p->filter = bed_lose_all;
+    g_assert_false(ub_lds_load(b->l, b->p->now, AT + MIB - 8, 8, &w, &value));
+    for (unsigned i = 0; i < G_N_ELEMENTS(others); i++) {
+        bed_command(b, UB_LDS_CMD_INVALIDATE | others[i][0] << 32, others[i][1]);
+        bed_sync(b);
+        bed_run(b, 10);
+        g_assert_cmphex(bed_synced(b), ==, 0xffffffff);
+        g_assert_false(w.ended);
+    }
+    bed_store(b, AT + 64, 8, 1);
+    bed_command(b, UB_LDS_CMD_INVALIDATE | 17ull << 32, 17);
+    bed_run(b, 10);
+    bed_store(b, AT + 72, 8, 2);
+    bed_count(b, UB_LDS_COMBINED_COUNT, 1);
+    bed_sync(b);
+    bed_run(b, 10);
+    g_assert_cmphex(bed_synced(b), ==, 0xffffffff);
+    bed_command(b, UB_LDS_CMD_INVALIDATE | 16ull << 32, 16);
+    bed_command(b, UB_LDS_CMD_INVALIDATE | 17ull << 32, 17);
+    bed_sync(b);
+    bed_run(b, BED_TIMEOUT / 2);
+    g_assert_cmphex(bed_synced(b), ==, 0);
+    g_assert_false(w.ended);
+    bed_run(b, BED_TIMEOUT);
+    g_assert_true(w.ended);
+    g_assert_cmphex(bed_synced(b), ==, 0xffffffff);
+    bed_free(b);
+}
+
+/* A line of an entry that is forgotten is closed: what follows goes by the new one. */
+static void test_sync_line(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+
+    bed_store(b, AT, 8, 1);
+    bed_command(b, UB_LDS_CMD_INVALIDATE | 16ull << 32, 16);
+    bed_run(b, 10);
+    bed_page(b, 16, PAIR_UBA + MIB, ROW_BYPASS + 1);
+    bed_store(b, AT + 8, 8, 2);
+    bed_count(b, UB_LDS_COMBINED_COUNT, 0);
+    g_assert_cmpuint(bed_fence(b), ==, 0);
+    g_assert_cmphex(get_le64(b->p->end[1].mem), ==, 1);
+    g_assert_cmphex(get_le64(b->p->end[1].mem + MIB + 8), ==, 2);
+    bed_free(b);
+}
+
 /* Nor do they take the room of others, however long the peer has it wait. */
 static void test_room(void)
 {
@@ -304,6 +359,8 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/lds/late/store", test_store);
     g_test_add_func("/lds/late/sync", test_sync);
+    g_test_add_func("/lds/late/sync-others", test_sync_others);
+    g_test_add_func("/lds/late/sync-line", test_sync_line);
     g_test_add_func("/lds/late/room", test_room);
     g_test_add_func("/lds/late/queue", test_queue);
     g_test_add_func("/lds/late/withdrawn", test_withdrawn);
