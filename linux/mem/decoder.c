@@ -16,6 +16,7 @@
 #define WINDOW_BAR	4
 #define CMDS_LOG2	6
 #define CMDS_BYTES	(UB_LDS_QUEUE_ENTRY << CMDS_LOG2)
+#define CMDS_EACH	2	/* of who takes MiBs back */
 #define EVENTS_LOG2	UB_LDS_QUEUE_LOG2_MAX
 #define EVENTS_BYTES	(UB_LDS_QUEUE_ENTRY << EVENTS_LOG2)
 #define L1_MIBS		4096u
@@ -58,32 +59,66 @@ static void cmd_put(struct mem_decoder *d, u64 q0, u64 q1)
 	d->pi++;
 }
 
-/* Accesses by entries that these commands have invalidated are over. */
-static void cmd_sync(struct mem_dev *dev)
+/* Whether commands up to one are over. */
+static bool cmds_over(struct mem_dev *dev, u32 upto)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(SYNC_TIMEOUT_MS);
 	const u32 mask = (2u << CMDS_LOG2) - 1;
 	struct mem_decoder *d = &dev->decoder;
-	u32 cons;
+	u32 cons = reg_rd(dev, UB_DECODER_CMDQ_CONS);
+	u32 more = (cons - d->over) & mask;
 
-	cmd_put(d, UB_LDS_CMD_SYNC, 0);
 	if (d->broken)
-		return;
-	dma_wmb();
-	reg_wr(dev, UB_DECODER_CMDQ_PROD, d->pi & mask);
-	for (;;) {
-		cons = reg_rd(dev, UB_DECODER_CMDQ_CONS);
-		if (!((cons ^ d->pi) & mask))
-			return;
-		if (cons & UB_DECODER_CMDQ_CONS__CMDQ_ERR ||
-		    time_after(jiffies, end)) {
-			dev_err(dev->dma, "decoder commands fail, CONS %x\n",
-				cons);
+		return true;
+	if (cons & UB_DECODER_CMDQ_CONS__CMDQ_ERR || more > d->pi - d->over) {
+		dev_err(dev->dma, "decoder commands fail, CONS %x\n", cons);
+		d->broken = true;
+		return true;
+	}
+	d->over += more;
+	return (s32)(d->over - upto) >= 0;
+}
+
+/* Until they are.  A SYNC waits as long as an access to a peer that is silent may take:
+ * the lock is given up meanwhile, and others have their commands and their imports. */
+static void cmds_wait(struct mem_dev *dev, u32 upto)
+{
+	struct mem_decoder *d = &dev->decoder;
+	unsigned long begun = jiffies;
+	u32 over = d->over;
+
+	while (!cmds_over(dev, upto)) {
+		/* One in front of them has had its time. */
+		if (over != d->over)
+			begun = jiffies;
+		over = d->over;
+		if (time_after(jiffies,
+			       begun + msecs_to_jiffies(SYNC_TIMEOUT_MS))) {
+			dev_err(dev->dma, "decoder commands are not served\n");
 			d->broken = true;
 			return;
 		}
+		mutex_unlock(&d->lock);
 		usleep_range(20, 200);
+		mutex_lock(&d->lock);
 	}
+}
+
+/* With the lock: MiBs are forgotten, and accesses that went there are over. */
+static void cmds_forget(struct mem_dev *dev, unsigned int first, unsigned int n)
+{
+	struct mem_decoder *d = &dev->decoder;
+	u32 upto;
+
+	while (!d->broken && d->pi + CMDS_EACH - d->over > 1 << CMDS_LOG2)
+		cmds_wait(dev, d->pi + CMDS_EACH - (1 << CMDS_LOG2));
+	if (d->broken)
+		return;
+	cmd_put(d, UB_LDS_CMD_INVALIDATE | (u64)first << 32, first + n - 1);
+	cmd_put(d, UB_LDS_CMD_SYNC, 0);
+	upto = d->pi;
+	dma_wmb();
+	reg_wr(dev, UB_DECODER_CMDQ_PROD, upto & ((2u << CMDS_LOG2) - 1));
+	cmds_wait(dev, upto);
 }
 
 /* ---- events ---- */
@@ -243,8 +278,7 @@ void mem_window_clear(struct mem_dev *dev, unsigned int first, unsigned int n)
 	for (i = first; i < first + n; i++)
 		if (d->l1[i / L1_MIBS])
 			WRITE_ONCE(*entry_of(d, i), 0);
-	cmd_put(d, UB_LDS_CMD_INVALIDATE | (u64)first << 32, first + n - 1);
-	cmd_sync(dev);
+	cmds_forget(dev, first, n);
 	mutex_unlock(&d->lock);
 	/* What failed meanwhile is still the old owner's. */
 	events_take(dev);
@@ -285,20 +319,32 @@ static u64 slot_wait(void __iomem *slot)
 	}
 }
 
-int mem_slot(struct mem_dev *dev, u32 row, u64 offset, u32 opcode,
-	     unsigned int bytes, const u64 *a, const u64 *b, u64 *result)
+/* One that nobody has, and that the device is not at any more, or -EIO.  The semaphore
+ * has let us in, as many as there are, in the order in which we came. */
+static int slot_take(struct mem_decoder *d)
 {
-	unsigned int n = row % UB_LDS_SLOTS, words = DIV_ROUND_UP(bytes, 8), i;
-	void __iomem *slot = dev->decoder.control + UB_LDS_SLOT(n);
-	struct mutex *lock = &dev->decoder.slot[n];
+	unsigned int n;
 	u64 status;
 
-	mutex_lock(lock);
-	/* One that was not answered would be taken for ours. */
-	if (slot_wait(slot) & UB_LDS_SLOT_BUSY) {
-		mutex_unlock(lock);
-		return -EIO;
+	for (n = 0; n < UB_LDS_SLOTS; n++) {
+		if (test_and_set_bit(n, d->slots_used))
+			continue;
+		status = readq(d->control + UB_LDS_SLOT(n) + UB_LDS_SLOT_STATUS);
+		/* One that was not answered would be taken for ours. */
+		if (!(status & UB_LDS_SLOT_BUSY) || status == ~0ull)
+			return n;
+		clear_bit_unlock(n, d->slots_used);
 	}
+	return -EIO;
+}
+
+/* Its status. */
+static u64 slot_run(void __iomem *slot, u64 offset, u32 opcode,
+		    unsigned int bytes, const u64 *a, const u64 *b, u64 *result)
+{
+	unsigned int words = DIV_ROUND_UP(bytes, 8), i;
+	u64 status;
+
 	for (i = 0; i < words; i++) {
 		writeq(a[i], slot + UB_LDS_SLOT_DATA + 8 * i);
 		writeq(b[i], slot + UB_LDS_SLOT_DATA2 + 8 * i);
@@ -308,7 +354,40 @@ int mem_slot(struct mem_dev *dev, u32 row, u64 offset, u32 opcode,
 	status = slot_wait(slot);
 	for (i = 0; i < words; i++)
 		result[i] = readq(slot + UB_LDS_SLOT_RESULT + 8 * i);
-	mutex_unlock(lock);
+	return status;
+}
+
+/* Nobody has answered. */
+static bool slot_silent(u64 status)
+{
+	return status & UB_LDS_SLOT_BUSY ||
+	       (status >> UB_LDS_SLOT_EVENT_SHIFT & 0xff) ==
+	       UB_LDS_EVENT_TIMEOUT;
+}
+
+int mem_slot(struct mem_dev *dev, struct mem_dest *to, u64 offset, u32 opcode,
+	     unsigned int bytes, const u64 *a, const u64 *b, u64 *result)
+{
+	struct mem_decoder *d = &dev->decoder;
+	unsigned int vain = READ_ONCE(to->vain);
+	u64 status = 0;
+	int n;
+
+	mutex_lock(&to->slot);
+	/* Who waited while another one asked in vain has waited as long. */
+	if (vain == to->vain) {
+		down(&d->slots);
+		n = slot_take(d);
+		if (n >= 0) {
+			status = slot_run(d->control + UB_LDS_SLOT(n), offset,
+					  opcode, bytes, a, b, result);
+			clear_bit_unlock(n, d->slots_used);
+		}
+		up(&d->slots);
+		if (slot_silent(status))
+			WRITE_ONCE(to->vain, to->vain + 1);
+	}
+	mutex_unlock(&to->slot);
 	events_take(dev);
 	return status == UB_LDS_SLOT_DONE ? 0 : -EIO;
 }
@@ -363,7 +442,7 @@ int mem_decoder_start(struct mem_dev *dev)
 
 	if (err)
 		return err;
-	d->pi = d->ci = 0;
+	d->pi = d->over = d->ci = 0;
 	d->broken = false;
 	d->managed = ub_config_read(dev->core,
 				    UB_CFG1_BASE + UB_CFG1_SUPPORTED_FEATURE) &

@@ -12,7 +12,7 @@
 
 static int directory(struct mem_cache *c, u32 opcode, u64 a, u64 b, u64 *old)
 {
-	return mem_slot(c->dev, c->to.row, c->window, opcode, sizeof(u64), &a,
+	return mem_slot(c->dev, c->to.dest, c->window, opcode, sizeof(u64), &a,
 			&b, old);
 }
 

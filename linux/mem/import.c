@@ -24,6 +24,7 @@ static struct mem_dest *dest_new(struct mem_dev *dev, const u8 eid[16],
 
 	if (!d)
 		return ERR_PTR(-ENOMEM);
+	mutex_init(&d->slot);
 	d->way.carrier = carrier;
 	d->way.place = *place;
 	memcpy(d->way.eid, eid, sizeof(d->way.eid));
@@ -407,7 +408,7 @@ int mem_atomic(struct mem_file *f, unsigned int argc, char **argv)
 			break;
 	if (!im || i == ARRAY_SIZE(atomics))
 		return -EINVAL;
-	err = mem_slot(f->dev, im->dest->way.row, at, atomics[i].opcode, bytes,
+	err = mem_slot(f->dev, im->dest, at, atomics[i].opcode, bytes,
 		       &a, &b, &old);
 	if (err)
 		return err;

@@ -132,7 +132,6 @@ void mem_dev_put(struct mem_dev *dev)
 static struct mem_dev *dev_new(struct ub_core *core)
 {
 	struct mem_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
-	unsigned int i;
 
 	if (!dev)
 		return NULL;
@@ -145,8 +144,7 @@ static struct mem_dev *dev_new(struct ub_core *core)
 	mutex_init(&dev->files_lock);
 	ub_dests_init(&dev->dests, core);
 	mutex_init(&dev->decoder.lock);
-	for (i = 0; i < UB_LDS_SLOTS; i++)
-		mutex_init(&dev->decoder.slot[i]);
+	sema_init(&dev->decoder.slots, UB_LDS_SLOTS);
 	mem_queues_init(dev);
 	spin_lock_init(&dev->decoder.event_lock);
 	INIT_LIST_HEAD(&dev->files);

@@ -11,7 +11,7 @@
  * Locks, outer first: mem_dev.life (commands read it, the end of the device writes
  * it), mem_file.lock, mmap_lock, mem_dev.map (page faults read it, imports that come
  * and go write it); mem_cache.lock, page locks; that of mem_dev.dests, those of queue,
- * decoder and ub_core.  The spinlocks of events and of caches are innermost.  A page
+ * mem_dest.slot, mem_decoder.slots, decoder and ub_core.  The spinlocks of events and of caches are innermost.  A page
  * fault that asks a peer gives mmap_lock up before, if it may.  mem_dev.mapped is within
  * all but the spinlocks.
  */
@@ -26,6 +26,7 @@
 #include <linux/mutex.h>
 #include <linux/path.h>
 #include <linux/rwsem.h>
+#include <linux/semaphore.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/xarray.h>
@@ -57,7 +58,7 @@ struct mem_decoder {
 	unsigned int l1s;
 	__le64 *cmds;
 	dma_addr_t cmds_dma;
-	u32 pi;
+	u32 pi, over;		/* commands that were put; that are over */
 	bool broken;
 	__le64 *events;
 	dma_addr_t events_dma;
@@ -66,7 +67,8 @@ struct mem_decoder {
 	u32 owed;		/* interrupts of events that were taken already */
 	u64 lost;		/* times that events were lost */
 	int irq;
-	struct mutex slot[UB_LDS_SLOTS]; /* of commands; one at a time */
+	struct semaphore slots;	/* of commands: one of those that nobody has */
+	DECLARE_BITMAP(slots_used, UB_LDS_SLOTS);
 };
 
 /* Where an entry of the tables leads. */
@@ -92,10 +94,11 @@ void mem_window_clear(struct mem_dev *dev, unsigned int first, unsigned int n);
 /* All stores so far are done, or -EIO: that is not known; what failed is counted at
  * their imports. */
 int mem_fence(struct mem_dev *dev);
-/* An access of up to 64 bytes at @offset of the window, which leads to a row of
- * destinations, by a command slot: @opcode | sub-operation << 16, as in table 7-2;
- * @result may be an operand.  Others wait for it only if they go to the same peer. */
-int mem_slot(struct mem_dev *dev, u32 row, u64 offset, u32 opcode,
+/* An access of up to 64 bytes at @offset of the window, which leads to a peer, by a
+ * command slot: @opcode | sub-operation << 16, as in table 7-2; @result may be an operand.
+ * Others wait for it if they go to the same peer, or more of those are asked at once than
+ * there are slots. */
+int mem_slot(struct mem_dev *dev, struct mem_dest *to, u64 offset, u32 opcode,
 	     unsigned int bytes, const u64 *a, const u64 *b, u64 *result);
 
 /* ---- eq.c: an event queue of the engine ---- */
@@ -223,6 +226,8 @@ struct mem_export {
 /* A way to a peer, shared by all imports that take it. */
 struct mem_dest {
 	struct ub_dest way;
+	struct mutex slot;		/* a command at a time */
+	unsigned int vain;		/* with it: commands that had no answer */
 	struct mem_queue *queue;	/* that moves its pages */
 	bool silent;		/* with the lock of queue: it has not answered, and … */
 	unsigned long silent_end;	/* … is not asked again before */
@@ -248,6 +253,7 @@ struct mem_file {
 	struct mem_dev *dev;
 	struct mutex lock;	/* commands, one at a time */
 	bool dead;		/* it has ended; under life, and map for faults */
+	bool maps_text;		/* it has mapped what was imported in sysfs, cached */
 	struct list_head exports, imports;
 	u64 failed_stores;	/* of all its imports, so far */
 	u64 told_lost, told_text;

@@ -229,6 +229,29 @@ class Memory(unittest.TestCase):
                          'map: Invalid argument')
         self.clean()
 
+    def test_4d_apart(self):
+        """who waits for the peer of an import in sysfs does so alone"""
+        far, near = (Serve(guest, f'serve {PAGE}')
+                     for guest in (self.third, self.home))
+        self.user.run(f'echo {far.desc} cached > {SYSFS}/import')
+        where = self.user.out(f'cat {SYSFS}/command')
+        self.assertEqual(self.perf(f'map {where} 8'), '0')
+        self.third.qmp.command('stop')
+        self.user.run(f'(exec ubmem-perf map {where} 8 1 > /tmp/map 2>&1 & '
+                      'echo $! > /tmp/pid)')
+        self.user.wait_for('grep -q mem_move /proc/$(cat /tmp/pid)/stack')
+        # It maps nothing of that: its fsync is none of it.
+        self.assertEqual(self.perf(f'poke {near.desc} 0 1'), 'stored')
+        self.user.run('grep -q mem_move /proc/$(cat /tmp/pid)/stack')
+        self.third.qmp.command('cont')
+        self.user.wait_for('! kill -0 $(cat /tmp/pid)', 60)
+        self.assertEqual(self.user.out('cat /tmp/map'), 'stored')
+        self.assertEqual(far.tell('word 8'), '1')
+        self.user.run(f'echo {where.split()[0]} > {SYSFS}/unimport')
+        far.kill()
+        near.kill()
+        self.clean()
+
     def test_4c_page(self):
         """more in sysfs than a page has room for: what it says is whole"""
         self.home.run(

@@ -16,7 +16,7 @@ enum mem_owns { MEM_INVALID, MEM_READ, MEM_WRITE };
 struct mem_cache {
     void *dev;
     struct {
-        u32 row;
+        void *dest;
     } to;
     u64 window, epoch;
     bool unsure;
@@ -28,7 +28,7 @@ static void (*meanwhile)(void); /* what others do before each question */
 static int answer;      /* instead of one */
 static bool unheard;    /* what is asked is not even done */
 
-static int mem_slot(void *dev, u32 row, u64 offset, u32 opcode, unsigned bytes,
+static int mem_slot(void *dev, void *to, u64 offset, u32 opcode, unsigned bytes,
                     const u64 *a, const u64 *b, u64 *result)
 {
     g_assert_cmphex(opcode, ==, 7);

@@ -10,83 +10,25 @@
 
 /* ---- The kernel ---- */
 
-#define KBUILD_MODNAME "test"
 #define PAGE_SIZE 4096u
-#define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
-#define min MIN
 #define BUILD_BUG_ON(x) G_STATIC_ASSERT(!(x))
-#define container_of container
-#define lower_32_bits(x) (uint32_t)(x)
-#define upper_32_bits(x) (uint32_t)((x) >> 32)
-#define le32_to_cpu(x) (x)
-#define cpu_to_le32(x) (x)
-#define cpu_to_le64(x) (x)
-#define dma_rmb() ((void)0)
-#define dma_wmb() ((void)0)
-#define cpu_relax() ((void)0)
-#define msecs_to_jiffies(ms) ((ms) * HZ / 1000)
-#define dev_err(dev, ...) g_test_message(__VA_ARGS__)
-#define dma_alloc_coherent(dev, n, at, gfp) (*(at) = 0, calloc(1, n))
-#define dma_free_coherent(dev, n, at, dma) free(at)
-#define pci_resource_start(pdev, bar) UINT64_C(0)
-#define ioremap(at, n) ((void)(at), calloc(1, n))
-#define iounmap free
 #define ida_alloc_max(ida, max, gfp) 0
 #define ida_free(ida, n) ((void)0)
-#define IRQF_SHARED 0
-#define request_irq(irq, f, flags, name, opaque) (0 * (f)(irq, opaque))
-#define free_irq(irq, opaque) ((void)(opaque))
 #define wake_up(wait) ((void)(wait))
 /* Nobody else is there who could do something. */
 #define wait_event_timeout(wait, condition, n) \
     ((condition) ? 1 : (jiffies += (n), sleeps++, (condition)))
 
-typedef enum { IRQ_NONE, IRQ_HANDLED } irqreturn_t;
 typedef int wait_queue_head_t;
-typedef uint64_t phys_addr_t;
-typedef int atomic_t;
-typedef int64_t atomic64_t;
-#define atomic_inc(x) (++*(x))
-#define atomic64_inc(x) (++*(x))
-#define atomic_read(x) (*(x))
-
-struct mutex {
-    unsigned held;
-};
 
 static unsigned sleeps;
 
-#define mutex_init(m) ((m)->held = 0)
 #define init_waitqueue_head(wait) (*(wait) = 0)
-
-static void mutex_lock(struct mutex *m)
-{
-    g_assert_cmpuint(m->held++, ==, 0);
-}
-
-static int mutex_lock_killable(struct mutex *m)
-{
-    mutex_lock(m);
-    return 0;
-}
-
-static void mutex_unlock(struct mutex *m)
-{
-    g_assert_cmpuint(m->held--, ==, 1);
-}
-
-static bool time_before(unsigned long a, unsigned long b)
-{
-    return time_after(b, a);
-}
 
 /* ---- ub_core and ub_mem ---- */
 
 #define UB_BELL_BAR 2
-#define UB_MEM 1
 #define MEM_EQ 1
-#define ub_core_irq(core, vector) 1
-#define ub_core_engine_vector(core, part) 1
 #define ub_bell_pages(core, cmd) 1
 #define ub_own_mtu(core) PAGE_SIZE
 
