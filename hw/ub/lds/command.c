@@ -19,7 +19,10 @@ static Outcome sync_do(UbLds *l, uint64_t q0, uint64_t q1)
 {
     uint8_t data[4];
 
-    lds_line_push(l);
+    /* Others go on combining, as often as it is looked at. */
+    if (l->line.epoch != l->epoch) {
+        lds_line_push(l);
+    }
     if (lds_ops_before(l, l->epoch)) {
         return CMD_WAITS;
     }

@@ -109,12 +109,19 @@ static void test_sync_others(void)
     bed_sync(b);
     bed_run(b, 10);
     g_assert_cmphex(bed_synced(b), ==, 0xffffffff);
+    bed_count(b, UB_LDS_WRITES_COUNT, 0);
     bed_command(b, UB_LDS_CMD_INVALIDATE | 16ull << 32, 16);
     bed_command(b, UB_LDS_CMD_INVALIDATE | 17ull << 32, 17);
     bed_sync(b);
     bed_run(b, BED_TIMEOUT / 2);
     g_assert_cmphex(bed_synced(b), ==, 0);
     g_assert_false(w.ended);
+    /* While it waits, stores still find their neighbours. */
+    for (unsigned i = 0; i < 8; i++) {
+        bed_store(b, AT + 2 * MIB + 8 * i, 8, i);
+        bed_run(b, 10);
+    }
+    bed_count(b, UB_LDS_COMBINED_COUNT, 8);
     bed_run(b, BED_TIMEOUT);
     g_assert_true(w.ended);
     g_assert_cmphex(bed_synced(b), ==, 0xffffffff);
