@@ -499,6 +499,36 @@ static void test_free(void)
     bed_free(b);
 }
 
+/* What a driver is told of sizes: of the window in steps from 128 GiB on, of queues. */
+static void test_sizes(void)
+{
+    static const struct {
+        uint64_t window;
+        unsigned code;
+    } sizes[] = {
+        { BED_WINDOW, 0 }, { 128ull << 30, 0 }, { 256ull << 30, 1 },
+        { 16ull << 40, 7 },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        UbLdsConfig cfg;
+        uint32_t told;
+        Bed *b;
+
+        bed_config(&cfg);
+        cfg.window = sizes[i].window;
+        b = bed_new_with(&cfg, pair_new(2, NULL), ROW_BYPASS);
+        told = bed_get(b, UB_DECODER_DECODER);
+        g_assert_cmpuint(UB_SPACE_GET(UB_DECODER_DECODER__MMIO_SIZE, told), ==,
+                         sizes[i].code);
+        g_assert_cmpuint(UB_SPACE_GET(UB_DECODER_DECODER__CMDQ_DEPTH, told), ==,
+                         UB_LDS_QUEUE_LOG2_MAX);
+        g_assert_cmpuint(UB_SPACE_GET(UB_DECODER_DECODER__EVENTQ_DEPTH, told),
+                         ==, UB_LDS_QUEUE_LOG2_MAX);
+        bed_free(b);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -521,5 +551,6 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/edges/image/atomic", test_atomic_moves);
     g_test_add_func("/lds/edges/no-token", test_no_token);
     g_test_add_func("/lds/edges/last-hole", test_last_hole);
+    g_test_add_func("/lds/edges/sizes", test_sizes);
     return g_test_run();
 }
