@@ -283,7 +283,8 @@ static void test_fullest(void)
     bed_free(b);
 }
 
-/* An atomic under way is done once, wherever it ends. */
+/* An atomic under way is done once, wherever it ends; one that waits for it is the same
+ * operation there, with its sub-operation: the greater of two. */
 static void test_atomic_moves(void)
 {
     Bed *b = bed_new(ROW_CTP);
@@ -293,11 +294,51 @@ static void test_atomic_moves(void)
     bed_store(b, bed_slot(3, UB_LDS_SLOT_DATA), 8, 2);
     bed_store(b, bed_slot(3, UB_LDS_SLOT_ADDR), 8, AT + 128);
     bed_store(b, bed_slot(3, UB_LDS_SLOT_GO), 8, UB_TA_FETCH_ADD | 8 << 8);
+    bed_store(b, bed_slot(4, UB_LDS_SLOT_DATA), 8, 50);
+    bed_store(b, bed_slot(4, UB_LDS_SLOT_ADDR), 8, AT + 128);
+    bed_store(b, bed_slot(4, UB_LDS_SLOT_GO), 8,
+              UB_TA_ATOMIC_LOAD | 8 << 8 | 6 << 16);
     g_assert_cmpstr(bed_migrate(b), ==, NULL);
     g_assert_cmphex(bed_load(b, bed_slot(3, UB_LDS_SLOT_WAIT), 8), ==,
                     UB_LDS_SLOT_DONE);
     g_assert_cmphex(bed_load(b, bed_slot(3, UB_LDS_SLOT_RESULT), 8), ==, 40);
-    g_assert_cmphex(get_le64(mem + 128), ==, 42);
+    g_assert_cmphex(bed_load(b, bed_slot(4, UB_LDS_SLOT_WAIT), 8), ==,
+                    UB_LDS_SLOT_DONE);
+    g_assert_cmphex(bed_load(b, bed_slot(4, UB_LDS_SLOT_RESULT), 8), ==, 42);
+    g_assert_cmphex(get_le64(mem + 128), ==, 50);
+    bed_free(b);
+}
+
+static uint32_t longest;    /* request, in bytes */
+
+static bool measure(Pair *p, Wire *w)
+{
+    longest = w->from ? longest : MAX(longest, w->pkt->len);
+    return true;
+}
+
+/* What is stored of the 64 bytes at @at of which one word may be left out; the longest
+ * packet. */
+static uint32_t length_of(Bed *b, uint64_t at, unsigned hole)
+{
+    longest = 0;
+    b->p->filter = measure;
+    for (unsigned i = 0; i < 8; i++) {
+        if (i != hole) {
+            bed_store(b, at + 8 * i, 8, i);
+        }
+    }
+    g_assert_cmpuint(bed_fence(b), ==, 0);
+    return longest;
+}
+
+/* A block that is whole needs no byte enables, from the smallest that there is on, which
+ * are one bit a byte. */
+static void test_smallest_block(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+
+    g_assert_cmpuint(length_of(b, AT, 3) - length_of(b, AT + 64, 8), ==, 64 / 8);
     bed_free(b);
 }
 
@@ -552,5 +593,6 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/edges/no-token", test_no_token);
     g_test_add_func("/lds/edges/last-hole", test_last_hole);
     g_test_add_func("/lds/edges/sizes", test_sizes);
+    g_test_add_func("/lds/edges/smallest-block", test_smallest_block);
     return g_test_run();
 }
