@@ -376,6 +376,42 @@ static void test_apart(void)
     end();
 }
 
+/* Peers that share one, as there are more of them than queues: one that is silent costs
+ * the other its time once, and no blame. */
+static void test_shared(void)
+{
+    struct mem_dest other[MEM_QUEUES] = { 0 }, *one = &other[MEM_QUEUES - 1];
+
+    begin();
+    for (unsigned i = 0; i < MEM_QUEUES; i++) {
+        other[i].queue = mem_queue_get(&dev);
+    }
+    g_assert_true(one->queue == dest.queue);
+    hw.deaf = true;
+    g_assert_cmpint(move(), ==, -EIO);
+    hw.deaf = false;
+    g_assert_true(dest.silent);
+    sleeps = 0;
+    for (unsigned i = 1; i < 4; i++) {
+        g_assert_cmpint(move_to(one), ==, 0);
+        g_assert_cmpint(move(), ==, -EIO);
+        g_assert_cmpint(dev.spared, ==, i);
+    }
+    g_assert_false(one->silent);
+    g_assert_cmpuint(sleeps, ==, 0);
+    g_assert_cmpuint(hw.queues, ==, 2);
+    jiffies += msecs_to_jiffies(SILENT_MS) + 1;
+    g_assert_cmpint(move(), ==, 0);
+    g_assert_false(dest.silent);
+    /* Who comes when one has gone has what that one had. */
+    mem_queue_put(other[0].queue);
+    g_assert_true(mem_queue_get(&dev) == other[0].queue);
+    for (unsigned i = 0; i < MEM_QUEUES; i++) {
+        mem_queue_put(other[i].queue);
+    }
+    end();
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -385,5 +421,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mem-queue/lost", test_lost);
     g_test_add_func("/mem-queue/stays", test_stays);
     g_test_add_func("/mem-queue/apart", test_apart);
+    g_test_add_func("/mem-queue/shared", test_shared);
     return g_test_run();
 }
