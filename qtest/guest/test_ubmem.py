@@ -237,6 +237,7 @@ class Memory(unittest.TestCase):
         where = self.user.out(f'cat {SYSFS}/command')
         self.assertEqual(self.perf(f'map {where} 8'), '0')
         self.third.qmp.command('stop')
+        self.addCleanup(self.third.qmp.command, 'cont')
         self.user.run(f'(exec ubmem-perf map {where} 8 1 > /tmp/map 2>&1 & '
                       'echo $! > /tmp/pid)')
         self.user.wait_for('grep -q mem_move /proc/$(cat /tmp/pid)/stack')
