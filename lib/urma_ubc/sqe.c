@@ -123,15 +123,17 @@ static int remote_put(Entry *b, const urma_sge *remote)
     return 0;
 }
 
+/* The last remote element says where the notification goes. */
 static int notify_put(Entry *b, const urma_rw_wr *rw)
 {
+    const urma_sge *last = rw->dst.sge + rw->dst.num_sge - 1;
     Token t;
 
-    if (rw->dst.num_sge < 2 || token_of(&rw->dst.sge[1], &t)) {
+    if (rw->dst.num_sge < 2 || token_of(last, &t)) {
         return EINVAL;
     }
     put_le64(b->e + UBQ_SQE_IMM, rw->notify_data);
-    put_le64(b->e + UBQ_SQE_NOTIFY, rw->dst.sge[1].addr);
+    put_le64(b->e + UBQ_SQE_NOTIFY, last->addr);
     put_le32(b->e + b->at, t.id);
     put_le32(b->e + b->at + 4, t.value);
     put_le64(b->e + b->at + 8, 0);

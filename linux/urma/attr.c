@@ -81,7 +81,8 @@ void urma_dev_attr_fill(struct urma_dev *dev, struct urma_dev_attr *a)
 	a->max_jfs_depth = 1 << (LOG2_MAX - 1);
 	a->max_inline = caps->inline_max;
 	a->max_jfs_sge = caps->elements;
-	a->max_jfs_rsge = 2;
+	/* As many as here, of which the first counts, and a notification's. */
+	a->max_jfs_rsge = caps->elements + 1;
 	a->max_jfr_sge = caps->recv_elements;
 	a->max_msg_size = length;
 	a->max_read_size = a->max_write_size = length;

@@ -48,6 +48,10 @@ class Urma(TwoGuests):
                          str(SPEEDS[total // lanes]))
         self.assertEqual(show('trans_mode'), '7')
         self.assertEqual(show('max_jetty_in_jetty_grp'), '32')
+        # Programs name as many remote elements as local ones, and where the
+        # notification goes.
+        self.assertEqual(int(show('max_jfs_rsge')),
+                         int(show('max_jfs_sge')) + 1)
         self.assertGreaterEqual(int(show('max_jfc_depth')), 4096)
         self.assertEqual(
             self.right.out('stat -c %a /dev/uburma/ubc0'), '666')

@@ -74,6 +74,32 @@ static void test_notify(void)
     bed_close(&b);
 }
 
+/* Public programs give as many elements there as here, of which the first one counts, and
+ * the notification's behind them. */
+static void test_notify_lists(void)
+{
+    Bed b;
+    urma_sge src[2], dst[3];
+    urma_jfs_wr wr = {
+        .opcode = URMA_WR_WRITE_NOTIFY,
+        .rw = { .src = { src, 2 }, .dst = { dst, 3 }, .notify_data = 0x99 },
+    };
+
+    bed_open(&b);
+    for (unsigned i = 0; i < 2; i++) {
+        src[i] = local(&b, 64 * i, 64);
+        dst[i] = remote(&b, 0x1000 + 64 * i, 64);
+    }
+    dst[2] = remote(&b, 0x3000, 8);
+    g_assert_cmpint(post(&b, &wr), ==, 0);
+    g_assert_cmphex(get_le64(b.sq + UBQ_SQE_ADDR), ==, 0x1000);
+    g_assert_cmphex(get_le64(b.sq + UBQ_SQE_NOTIFY), ==, 0x3000);
+    g_assert_cmpuint(get_le32(b.sq + UBQ_SQE_LENGTH), ==, 128);
+    wr.rw.dst.num_sge = 1;
+    g_assert_cmpint(post(&b, &wr), ==, EINVAL);
+    bed_close(&b);
+}
+
 /* Public programs give as many elements there as here; the first one counts. */
 static void test_read(void)
 {
@@ -662,6 +688,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/urma-provider/write", test_write);
     g_test_add_func("/urma-provider/notify", test_notify);
+    g_test_add_func("/urma-provider/notify-lists", test_notify_lists);
     g_test_add_func("/urma-provider/read", test_read);
     g_test_add_func("/urma-provider/atomic", test_atomic);
     g_test_add_func("/urma-provider/send", test_send);
