@@ -166,8 +166,8 @@ void ub_mgmt_receive(UbMgmt *m, int64_t now, const UbMgmtAddr *a,
                      const uint8_t *data, size_t len);
 /* A scan that came by a port, whoever it is for: Scan Header and Scan PDU.
  * @data is written to. */
-void ub_mgmt_receive_scan(UbMgmt *m, int64_t now, unsigned port,
-                          const UbMgmtAddr *a, uint8_t *data, size_t len);
+void ub_mgmt_receive_scan(UbMgmt *m, int64_t now, const UbMgmtAddr *a,
+                          uint8_t *data, size_t len);
 
 /* ---- From software, by message queues ------------------------------------ */
 

@@ -136,8 +136,7 @@ static void rx_packet(UbMgmt *m, int64_t now, CorePacket *pkt,
     if (rule) {
         ub_mgmt_blame(m, UB_MGMT_CNT_DROP_HEADER, rule);
     } else if (scan) {
-        ub_mgmt_receive_scan(m, now, flow->port, &a, core_packet_data(pkt),
-                             pkt->len);
+        ub_mgmt_receive_scan(m, now, &a, core_packet_data(pkt), pkt->len);
     } else {
         ub_mgmt_receive(m, now, &a, core_packet_data(pkt), pkt->len);
     }

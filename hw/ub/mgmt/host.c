@@ -147,7 +147,7 @@ static const char *send_scan(UbMgmt *m, int64_t now, UbMgmtAddr *a,
         return rule;
     }
     if (a->local) {
-        ub_mgmt_receive_scan(m, now, 0, a, data, len);
+        ub_mgmt_receive_scan(m, now, a, data, len);
     } else if (!ub_mgmt_send_scan(m, now, ub_scan_hop(s.forward, s.type, 0), a,
                                   data, len)) {
         fail_soon(m, UB_MGMT_KIND_SCAN, a);

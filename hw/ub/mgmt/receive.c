@@ -285,8 +285,8 @@ static void end_scan(UbMgmt *m, int64_t now, const UbMgmtAddr *a,
     }
 }
 
-void ub_mgmt_receive_scan(UbMgmt *m, int64_t now, unsigned port,
-                          const UbMgmtAddr *a, uint8_t *data, size_t len)
+void ub_mgmt_receive_scan(UbMgmt *m, int64_t now, const UbMgmtAddr *a,
+                          uint8_t *data, size_t len)
 {
     UbScan s;
     unsigned out = 0;

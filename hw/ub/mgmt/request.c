@@ -16,7 +16,7 @@ static void launch(UbMgmt *m, int64_t now, UbMgmtKind kind, uint16_t msn)
     g_autofree uint8_t *data = g_memdup2(w->data, len);
 
     if (to.local && kind == UB_MGMT_KIND_SCAN) {
-        ub_mgmt_receive_scan(m, now, 0, &to, data, len);
+        ub_mgmt_receive_scan(m, now, &to, data, len);
     } else if (to.local) {
         ub_mgmt_receive(m, now, &to, data, len);
     } else if (kind == UB_MGMT_KIND_SCAN) {

@@ -186,7 +186,7 @@ static void step_scan(World *w, Input *in)
         ub_mgmt_put(data + (s.pdu - data), UB_MF_PDU_LENGTH, s.pdu_len / 4);
         ub_mgmt_put_id(data + (s.pdu - data), UB_MF_PDU_GUID, (UbId) { 0 });
     }
-    ub_mgmt_receive_scan(w->m, w->now, next(in) % PORTS, &a, data, n);
+    ub_mgmt_receive_scan(w->m, w->now, &a, data, n);
 }
 
 /* A queue as a driver sets it up: all in the memory that there is. */

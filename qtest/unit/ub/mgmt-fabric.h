@@ -50,7 +50,7 @@ typedef struct Node {
 
 typedef struct Flight {
     UbMgmtKind kind;
-    unsigned from, to, port;
+    unsigned from, to;
     UbMgmtAddr addr;
     size_t len;
     uint8_t data[UB_MGMT_MAX];
@@ -79,9 +79,8 @@ static inline Node *fabric_of(Fabric *f, uint32_t cna)
     return NULL;
 }
 
-static inline bool fabric_fly(Node *n, UbMgmtKind kind, int to, unsigned port,
-                              const UbMgmtAddr *a, const uint8_t *data,
-                              size_t len)
+static inline bool fabric_fly(Node *n, UbMgmtKind kind, int to, const UbMgmtAddr *a,
+                              const uint8_t *data, size_t len)
 {
     Flight *fl;
 
@@ -91,7 +90,7 @@ static inline bool fabric_fly(Node *n, UbMgmtKind kind, int to, unsigned port,
     if (!n->fabric->lossy) {
         fl = g_new0(Flight, 1);
         *fl = (Flight) { .kind = kind, .from = n->index, .to = to,
-                         .port = port, .addr = *a, .len = len };
+                         .addr = *a, .len = len };
         memcpy(fl->data, data, len);
         g_queue_push_tail(&n->fabric->under_way, fl);
     }
@@ -111,12 +110,12 @@ static inline bool fabric_message(void *opaque, int64_t now,
         to = n->fabric->route(n, a, &port);
         at.via = port + 1;
         /* It left, at any rate. */
-        return !to || fabric_fly(n, UB_MGMT_KIND_MESSAGE, to->index, port, &at,
-                                 data, len);
+        return !to || fabric_fly(n, UB_MGMT_KIND_MESSAGE, to->index, &at, data,
+                                 len);
     }
     to = fabric_of(n->fabric, a->dcna);
-    return fabric_fly(n, UB_MGMT_KIND_MESSAGE, to ? (int)to->index : -1, 0, a,
-                      data, len);
+    return fabric_fly(n, UB_MGMT_KIND_MESSAGE, to ? (int)to->index : -1, a, data,
+                      len);
 }
 
 static inline bool fabric_scan(void *opaque, int64_t now, unsigned port,
@@ -127,8 +126,7 @@ static inline bool fabric_scan(void *opaque, int64_t now, unsigned port,
 
     g_assert_false(a->local);
     n->fabric->now += n->fabric->hop;
-    return fabric_fly(n, UB_MGMT_KIND_SCAN, n->link[port].node,
-                      n->link[port].port, a, data, len);
+    return fabric_fly(n, UB_MGMT_KIND_SCAN, n->link[port].node, a, data, len);
 }
 
 static inline bool fabric_deliver(void *opaque, int queue, UbMgmtKind kind,
@@ -315,8 +313,7 @@ static inline void fabric_land(Fabric *f, Flight *fl)
     UbMgmt *m = f->node[fl->to].m;
 
     if (fl->kind == UB_MGMT_KIND_SCAN) {
-        ub_mgmt_receive_scan(m, f->now, fl->port, &fl->addr, fl->data,
-                             fl->len);
+        ub_mgmt_receive_scan(m, f->now, &fl->addr, fl->data, fl->len);
     } else {
         ub_mgmt_receive(m, f->now, &fl->addr, fl->data, fl->len);
     }

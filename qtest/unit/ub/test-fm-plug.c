@@ -834,8 +834,10 @@ static void test_forged(void)
     /* Not of this node, of this slot, of this kind, nor whole. */
     g_assert_false(ub_fm_plug_event(&b->plug, &b->fm, b->f.now, CNA(ONE), data,
                                     sizeof(data)));
-    g_assert_false(ub_fm_plug_event(&b->plug, &b->fm, b->f.now, CNA(SWITCH), data,
-                                    UB_MGMT_ETAH));
+    for (unsigned len = 0; len < UB_MGMT_ETAH + 4; len++) {
+        g_assert_false(ub_fm_plug_event(&b->plug, &b->fm, b->f.now, CNA(SWITCH), data,
+                                        len));
+    }
     for (unsigned i = 0; i < 3000; i++) {
         uint8_t noise[UB_MGMT_ETAH + 8];
 

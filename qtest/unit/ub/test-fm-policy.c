@@ -706,6 +706,44 @@ static void test_refused_port(void)
     policy_free(p);
 }
 
+static uint32_t highest;    /* index of a list that was asked for */
+
+static int boast_read(void *opaque, uint32_t cna, uint32_t dw, uint32_t *value)
+{
+    int status = world_read(opaque, cna, dw, value);
+
+    if (dw == UB_CFG_CAP(UB_CFG0_BASE, UB_NETR_CAP) + UB_NETR_COUNT && !status) {
+        *value = 300;
+    }
+    return status;
+}
+
+static int boast_write(void *opaque, uint32_t cna, uint32_t dw, uint32_t value)
+{
+    if (dw == UB_CFG_CAP(UB_CFG0_BASE, UB_NETR_CAP) + UB_NETR_INDEX) {
+        highest = MAX(highest, value);
+    }
+    return world_write(opaque, cna, dw, value);
+}
+
+/* A switch that says that its lists are longer than any is believed up to the most. */
+static void test_boast(void)
+{
+    static const UbFmOps ops = {
+        .scan = world_scan, .read = boast_read, .write = boast_write,
+    };
+    Parts t;
+    UbFmPlan plan;
+    Policy *p = two_parts(&t, &plan, 12);
+    UbFm *fm = ub_fm_new(&ops, p->w);
+
+    g_assert_true(ub_fm_discover(fm));
+    ub_fm_bring_up(fm, &plan, NULL);
+    g_assert_cmpuint(highest, ==, 255);
+    ub_fm_free(fm);
+    policy_free(p);
+}
+
 /* So is a switch whose groups of ports were refused: else there would be a ring. */
 static void test_refused_map(void)
 {
@@ -742,6 +780,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-policy/strangers", test_strangers);
     g_test_add_func("/ub/fm-policy/no-address", test_no_address);
     g_test_add_func("/ub/fm-policy/refused-port", test_refused_port);
+    g_test_add_func("/ub/fm-policy/boast", test_boast);
     g_test_add_func("/ub/fm-policy/refused-map", test_refused_map);
     return g_test_run();
 }

@@ -189,6 +189,9 @@ static void test_impostor(void)
         }
         g_assert_true(ub_fm_discover(fm));
         g_assert_cmpuint(fm->nodes, ==, other ? 1 : 2);
+        g_assert_cmpuint(ub_fm_bytes(fm), ==, sizeof(*fm) + fm->nodes *
+                         (sizeof(*fm->node) + sizeof(*fm->node->port) +
+                          sizeof(*fm->by_guid)));
         ub_fm_free(fm);
         g_free(p);
     }

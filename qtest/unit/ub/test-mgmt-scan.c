@@ -203,7 +203,7 @@ static void scan_far(void)
     ub_mgmt_put(data + 4 + 2 * path, UB_MF_PDU_OPCODE, 1);
     ub_mgmt_put(data + 4 + 2 * path, UB_MF_PDU_LENGTH, 6);
     ub_mgmt_put_id(data + 4 + 2 * path, UB_MF_PDU_GUID, fabric_guid(0));
-    ub_mgmt_receive_scan(n->m, 0, 0, &a, data, 4 + 2 * path + 24);
+    ub_mgmt_receive_scan(n->m, 0, &a, data, 4 + 2 * path + 24);
     fl = g_queue_peek_head(&f.under_way);
     g_assert_cmpuint(fl->len, ==, 4 + path + 24 + 20 + 8 * 28);
     g_assert_cmpuint(4 + 512 + 24 + 20 + UB_MGMT_SLICE_PORTS * 28, <=,
