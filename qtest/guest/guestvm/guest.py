@@ -408,7 +408,12 @@ class Guest:
         """Lines of the console that tell of a bug in kernel or driver."""
         wrong = re.compile(r'\b(BUG:|WARNING:|Oops|general protection|'
                            r'Kernel panic|Call Trace|NETDEV WATCHDOG|'
-                           r'UBSAN|soft lockup|use-after-free)')
+                           r'UBSAN|soft lockup|use-after-free|'
+                           # those of a kernel that watches
+                           r'BUG [\w-]+ \(|kernel BUG at|'
+                           r'INFO: trying to register|'
+                           r'DMA-API: debugging out of memory|'
+                           r'ODEBUG: Out of memory)')
         return [line for line in self.console().splitlines()
                 if wrong.search(line)]
 
