@@ -317,14 +317,13 @@ static bool measure(Pair *p, Wire *w)
     return true;
 }
 
-/* What is stored of the 64 bytes at @at of which one word may be left out; the longest
- * packet. */
-static uint32_t length_of(Bed *b, uint64_t at, unsigned hole)
+/* Words @words of the 64 bytes at @at are stored; the longest packet. */
+static uint32_t length_of(Bed *b, uint64_t at, unsigned words)
 {
     longest = 0;
     b->p->filter = measure;
     for (unsigned i = 0; i < 8; i++) {
-        if (i != hole) {
+        if (words >> i & 1) {
             bed_store(b, at + 8 * i, 8, i);
         }
     }
@@ -333,13 +332,51 @@ static uint32_t length_of(Bed *b, uint64_t at, unsigned hole)
 }
 
 /* A block that is whole needs no byte enables, from the smallest that there is on, which
- * are one bit a byte. */
-static void test_smallest_block(void)
+ * are one bit a byte; nor does any length that is whole, but over Bypass. */
+static void test_whole(void)
 {
-    Bed *b = bed_new(ROW_BYPASS);
+    Bed *bypass = bed_new(ROW_BYPASS), *ctp = bed_new(ROW_CTP);
 
-    g_assert_cmpuint(length_of(b, AT, 3) - length_of(b, AT + 64, 8), ==, 64 / 8);
+    g_assert_cmpuint(length_of(bypass, AT, 0xf7) - length_of(bypass, AT + 64, 0xff), ==,
+                     64 / 8);
+    g_assert_cmpuint(length_of(bypass, AT, 7), ==, length_of(bypass, AT + 64, 5));
+    g_assert_cmpuint(length_of(ctp, AT, 5) - length_of(ctp, AT + 64, 7), ==,
+                     64 + 64 / 8 - 24);
+    bed_free(bypass);
+    bed_free(ctp);
+}
+
+/* Who waits is counted, and told when the machine stops; a fence is of no address. */
+static void test_stopped(void)
+{
+    UbLdsWait load = { 0 }, fence = { 0 };
+    Bed *b = bed_new(ROW_BYPASS);
+    UbLdsState s;
+    uint64_t v;
+
+    b->p->filter = bed_lose_all;
+    bed_store(b, AT, 8, 1);
+    g_assert_false(ub_lds_load(b->l, b->p->now, AT + 4096, 8, &load, &v));
+    g_assert_false(ub_lds_load(b->l, b->p->now, BED_CONTROL + UB_LDS_FENCE, 8, &fence,
+                               &v));
+    ub_lds_state(b->l, &s);
+    g_assert_cmpuint(s.waiting, ==, 2);
+    ub_lds_cancel_all(b->l, b->p->now);
+    g_assert_true(load.ended && fence.ended);
+    bed_event_is(b, 0, UB_LDS_EVENT_STOPPED, AT + 4096, false, 0);
+    bed_event_is(b, 1, UB_LDS_EVENT_STOPPED, 0, false, 0);
     bed_free(b);
+}
+
+/* The shortest time that an access may have. */
+static void test_least_time(void)
+{
+    UbLdsConfig cfg;
+
+    bed_config(&cfg);
+    cfg.timeout = 1;
+    cfg.grace = 0;
+    g_assert_null(ub_lds_config_check(&cfg));
 }
 
 /* Another window takes it: with what is under way, and what is to be told by the next
@@ -593,6 +630,8 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/edges/no-token", test_no_token);
     g_test_add_func("/lds/edges/last-hole", test_last_hole);
     g_test_add_func("/lds/edges/sizes", test_sizes);
-    g_test_add_func("/lds/edges/smallest-block", test_smallest_block);
+    g_test_add_func("/lds/edges/whole", test_whole);
+    g_test_add_func("/lds/edges/stopped", test_stopped);
+    g_test_add_func("/lds/edges/least-time", test_least_time);
     return g_test_run();
 }

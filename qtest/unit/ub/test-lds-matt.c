@@ -104,6 +104,19 @@ static void test_walk(void)
     bed_free(b);
 }
 
+/* What has led somewhere is forgotten with its entry, from the first MiB on. */
+static void test_first(void)
+{
+    Bed *b = managed_bed(2);
+
+    put_entry(b, 0, 0, 0, 1, PAIR_UBA);
+    put_le64(memory(b, 1), 77);
+    g_assert_cmphex(bed_load(b, 0, 8), ==, 77);
+    put(b, place(0, 0), 0);
+    g_assert_cmphex(bed_load(b, 0, 8), ==, UINT64_MAX);
+    bed_free(b);
+}
+
 /* The option of §9.5: UBA_BASE + PA[34:0]. */
 static void test_literal(void)
 {
@@ -390,6 +403,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/lds/matt/walk", test_walk);
+    g_test_add_func("/lds/matt/first", test_first);
     g_test_add_func("/lds/matt/literal", test_literal);
     g_test_add_func("/lds/matt/entries", test_entries);
     g_test_add_func("/lds/matt/registers", test_registers);
