@@ -165,6 +165,7 @@ static struct {
     unsigned syncs;     /* that end when this many times were slept */
     unsigned slept;
     unsigned most;      /* commands that were there at a time */
+    u32 from, to;       /* MiBs that were forgotten last */
     void (*meanwhile)(void);
     u64 answer;         /* of slots */
     unsigned gone;      /* commands of slots */
@@ -192,6 +193,10 @@ static void serve(void)
                 return;
             }
             hw.slept = 0;
+        } else {
+            g_assert_cmphex(q0 & 0xff, ==, UB_LDS_CMD_INVALIDATE);
+            hw.from = q0 >> 32;
+            hw.to = dev.decoder.cmds[2 * (hw.cons % 64) + 1];
         }
         hw.cons++;
     }
@@ -238,6 +243,12 @@ static void writeq(u64 value, u8 *at)
 
     put_le64(at, value);
     if (off == UB_LDS_SLOT(n) + UB_LDS_SLOT_GO) {
+        const u8 *slot = dev.decoder.control + UB_LDS_SLOT(n);
+
+        g_assert_cmphex(value, ==, 7 | 8 << 8);
+        g_assert_cmphex(get_le64(slot + UB_LDS_SLOT_DATA), ==, 1);
+        g_assert_cmphex(get_le64(slot + UB_LDS_SLOT_DATA2), ==, 2);
+        g_assert_cmphex(get_le64(slot + UB_LDS_SLOT_ADDR), ==, 4096);
         hw.gone++;
         hw.last = n;
         put_le64(dev.decoder.control + UB_LDS_SLOT(n) + UB_LDS_SLOT_STATUS,
@@ -294,6 +305,24 @@ static void imports(void)
     g_assert_cmpint(mem_window_set(&dev, at, 2, &target), ==, 0);
     mem_window_put(&dev, at, 2);
     others++;
+}
+
+/* The MiBs that are meant are forgotten, and no others. */
+static void test_clear(void)
+{
+    begin();
+    g_assert_cmpint(mem_window_set(&dev, 0, 8, &target), ==, 0);
+    mem_window_clear(&dev, 3, 2);
+    g_assert_cmpuint(hw.from, ==, 3);
+    g_assert_cmpuint(hw.to, ==, 4);
+    for (unsigned i = 0; i < 8; i++) {
+        const __le64 *e = entry_of(&dev.decoder, i);
+
+        g_assert_cmphex(e[0], ==, i == 3 || i == 4 ? 0 :
+                        (target.uba + i * MEM_MIB) | UB_LDS_TYPE_PAGE);
+        g_assert_cmphex(e[1], ==, (u64)target.row << UB_LDS_DEST_SHIFT);
+    }
+    end();
 }
 
 /* Who takes an import back waits for accesses to a silent peer, alone. */
@@ -426,6 +455,7 @@ static void test_vain(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/mem-decoder/clear", test_clear);
     g_test_add_func("/mem-decoder/others", test_others);
     g_test_add_func("/mem-decoder/many", test_many);
     g_test_add_func("/mem-decoder/broken", test_broken);

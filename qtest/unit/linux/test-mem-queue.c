@@ -102,6 +102,7 @@ static struct {
     unsigned stops;         /* it says so, if it is not 0: an event */
     int refuses;            /* instead of UBQ_OP_QUEUE_DESTROY */
     unsigned queues, sends; /* that were made; entries that were there */
+    unsigned pages;         /* that were moved */
     u32 eq[UBQ_EQ_STRIDE / 4];
     u16 eq_pi;
     struct {
@@ -154,6 +155,38 @@ static int ub_cmd_run(struct ub_core *core, unsigned opcode, struct ub_cmd *cmd)
 
 static void tell(const struct mem_queue *q, unsigned event);
 
+/* Where moves of the test go, and the place of page @i. */
+static const struct mem_target where = {
+    .uba = 0x700000, .row = 5, .token_id = 0x12345, .check = true,
+    .value = 0x89abcdef,
+};
+
+static dma_addr_t page_at(unsigned i)
+{
+    return 0x100000 + 0x3000 * (dma_addr_t)i;
+}
+
+/* An entry is of its lap, for the pages that come next. */
+static void entry_check(const u8 *e, u16 index)
+{
+    unsigned n = (get_le32(e) & UBQ_SQE_ELEMENTS) >> 12;
+
+    g_assert_cmpint(!(get_le32(e) & UBQ_SQE_OWNER), ==, index >> 10 & 1);
+    g_assert_true(get_le32(e) & UBQ_SQE_TOKEN);
+    g_assert_cmphex(get_le32(e + UBQ_SQE_DEST), ==, where.row);
+    g_assert_cmphex(get_le32(e + UBQ_SQE_TARGET), ==, where.token_id);
+    g_assert_cmphex(get_le32(e + UBQ_SQE_TOKEN_VALUE), ==, where.value);
+    g_assert_cmphex(get_le32(e + UBQ_SQE_LENGTH), ==, n * PAGE_SIZE);
+    g_assert_cmphex(get_le64(e + UBQ_SQE_ADDR), ==,
+                    where.uba + hw.pages % 16 * PAGE_SIZE);
+    for (unsigned i = 0; i < n; i++) {
+        const u8 *element = e + UBQ_SQE_ELEMENT + i * UBQ_ELEMENT;
+
+        g_assert_cmphex(get_le64(element), ==, page_at(hw.pages++ % 16));
+        g_assert_cmphex(get_le32(element + 8), ==, PAGE_SIZE);
+    }
+}
+
 static void writeq(u64 value, u8 *at)
 {
     const struct mem_queue *q = hw.dev->queues;
@@ -178,6 +211,7 @@ static void writeq(u64 value, u8 *at)
         const u8 *e = q->sq + *fetch % 1024 * UBQ_BLOCK;
         u32 *cqe = (u32 *)(q->cq + *cq_pi % 256 * UBQ_CQE);
 
+        entry_check(e, *fetch);
         *cqe = (*cq_pi)++ / 256 % 2 ? 0 : UBQ_CQE_OWNER;
         *fetch += 1 + (get_le32(e) >> 8 & 15);
         hw.sends++;
@@ -222,8 +256,12 @@ static dma_addr_t pages[16];
 
 static int move_to(struct mem_dest *d)
 {
-    const struct mem_target to = { .dest = d };
+    struct mem_target to = where;
 
+    to.dest = d;
+    for (unsigned i = 0; i < G_N_ELEMENTS(pages); i++) {
+        pages[i] = page_at(i);
+    }
     return mem_move(&dev, true, &to, 0, pages, G_N_ELEMENTS(pages), false);
 }
 
