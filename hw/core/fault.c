@@ -14,16 +14,17 @@ void core_fault_drop(CoreFault *f)
     for (int i = 0; f->held && i < CORE_FAULT_HELD; i++) {
         f->hold[i].used = false;
     }
+    f->done[CORE_FAULT_DROP] += f->held;
     f->held = 0;
 }
 
 void core_fault_free(CoreFault *f)
 {
+    core_fault_drop(f);
     for (int i = 0; f->hold && i < CORE_FAULT_HELD; i++) {
         g_free(f->hold[i].data);
     }
     g_clear_pointer(&f->hold, g_free);
-    f->held = 0;
     f->on = false;
 }
 

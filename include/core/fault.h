@@ -64,10 +64,10 @@ typedef void CoreFaultSink(void *opaque, const uint8_t *data, size_t len);
 bool core_fault_plan_on(const CoreFaultPlan *plan);
 /*
  * Faults by @plan from now on; strings longer than @max_len are neither held
- * nor changed.  What was held is lost.
+ * nor changed.  What was held is lost, and counts as dropped.
  */
 void core_fault_set(CoreFault *f, const CoreFaultPlan *plan, size_t max_len);
-/* Forget what is held; the plan goes on. */
+/* What is held is dropped, and counted so; the plan goes on. */
 void core_fault_drop(CoreFault *f);
 /* Give everything up; no faults any more. */
 void core_fault_free(CoreFault *f);

@@ -117,13 +117,16 @@ typedef enum UbSend {
     X(DROP_RETURN, "drop-return")       /* would go back the way it came */ \
     X(DROP_QUEUE_FULL, "drop-queue-full") \
     X(DROP_WATCHDOG, "drop-watchdog")   /* §5.3.6: the queue was stuck */ \
-    X(DROP_FLUSHED, "drop-flushed")     /* in a queue of a port that went down */ \
+    X(DROP_FLUSHED, "drop-flushed")     /* in a queue of a port that went down,
+                                         * of a reset, of who migrates */ \
     X(DROP_REFUSED, "drop-refused")     /* the link does not carry VL or length */ \
     X(DROP_NO_UPPER, "drop-no-upper")   /* nobody takes such packets */ \
     X(DROP_NO_ROOM, "drop-no-room")     /* no headroom for the headers */ \
     X(DROP_CONTROL, "drop-control")     /* CFG 5 that breaks a rule */ \
     X(DROP_FAULT, "drop-fault")         /* an injected fault */ \
-    X(DROP_BORDER, "drop-border")       /* may not enter the Domain */
+    X(DROP_BORDER, "drop-border")       /* may not enter the Domain */ \
+    X(DROP_NOT_PASSED, "drop-not-passed") /* CFG 5 for this node, which does
+                                           * nothing with it */
 
 typedef enum UbNetCounter {
 #define UB_NET_X(id, name) UB_NET_##id,
@@ -316,8 +319,8 @@ bool ub_net_border_rx(UbNet *net, unsigned port, CorePacket *pkt);
 /* With ecn_copy, of packets of IP: ECN to the FECN of what is sent (@tx), FECN to
  * the ECN of what came (UB 2.0 §5.3.5.1). */
 void ub_net_copy_ecn(const UbNet *net, bool tx, CorePacket *pkt);
-/* Such a packet says that it is another's: it is counted (drop-spoof), and is gone. */
-void ub_net_refuse(UbNet *net, unsigned port, CorePacket *pkt);
+/* A packet of a port that somebody above has no use for: it is counted, and is gone. */
+void ub_net_refuse(UbNet *net, unsigned port, UbNetCounter why, CorePacket *pkt);
 /* What ub_net_send() would say of a flow now: UB_LOST without a way. */
 UbSend ub_net_ready(UbNet *net, const UbFlow *flow);
 
@@ -459,7 +462,8 @@ const UbNetConfig *ub_net_config(const UbNet *net);
 const char *ub_net_configure(UbNet *net, const UbNetConfig *cfg);
 
 /* Migration: addresses, IP tables, routes, NPI, counters; what is queued is lost
- * with the links.  Registers are the space's, which is loaded before. */
+ * with the links, and counted so (drop-flushed).  Registers are the space's, which is
+ * loaded before. */
 void ub_net_image(UbNet *net, CoreImage *im);
 
 #endif

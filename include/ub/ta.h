@@ -423,7 +423,12 @@ const CoreOption *ub_ta_options(unsigned *n);
     X(DROP_RESPONSE, "drop-response")       /* breaks a rule */ \
     X(DROP_MESSAGE, "drop-message") \
     X(DROP_CARRIER, "drop-carrier")         /* not by this transport */ \
-    X(DROP_ROOM, "drop-room")               /* a bound is reached */
+    X(DROP_ROOM, "drop-room")               /* a bound is reached */ \
+    /* Images before version 7 end here. */ \
+    X(DROP_ENDED, "drop-ended")             /* answers of a channel that ended */ \
+    X(DROP_FLUSHED, "drop-flushed")         /* held, or waiting to leave, when who
+                                             * sent it was forgotten, or a reset came */ \
+    X(DROP_UNSENT, "drop-unsent")           /* no room for the headers, or no key */
 
 typedef enum UbTaCounter {
 #define UB_TA_X(id, name) UB_TAC_##id,

@@ -351,6 +351,8 @@ typedef struct UbTpCounters {
              drop_no_channel, drop_state, drop_peer, drop_ooo, drop_hold,
              drop_invalid, drop_msn, drop_bad_ack, drop_bad_sack, drop_setup,
              drop_lost, drop_room;
+    /* Images of version 1 end here. */
+    uint64_t drop_flushed, drop_refused, drop_answer, drop_busy;
 } UbTpCounters;
 
 /* What a channel is doing. */

@@ -48,6 +48,19 @@ static void let_go(void *opaque, const uint8_t *data, size_t len)
     }
 }
 
+static void count_held(UbNet *net, const NetFault *f, UbNetCounter why)
+{
+    for (unsigned i = 0; f->core.held && i < CORE_FAULT_HELD; i++) {
+        const CoreFaultHeld *h = &f->core.hold[i];
+        Around a;
+
+        if (h->used) {
+            memcpy(&a, h->data, sizeof(a));
+            net_count(net, a.port, why);
+        }
+    }
+}
+
 void net_fault_free(UbNet *net)
 {
     for (unsigned out = 0; out < 2; out++) {
@@ -65,6 +78,7 @@ void net_fault_drop(UbNet *net)
 {
     for (unsigned out = 0; out < 2; out++) {
         if (net->fault[out]) {
+            count_held(net, net->fault[out], UB_NET_DROP_FLUSHED);
             core_fault_drop(&net->fault[out]->core);
         }
     }
@@ -83,9 +97,26 @@ void net_fault_set(UbNet *net, bool out, const UbNetFault *set,
         f->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 0);
         f->sink = sink;
     }
+    count_held(net, f, UB_NET_DROP_FAULT);
     f->set = *set;
     core_fault_set(&f->core, &set->plan, sizeof(f->scratch));
     memset(f->core.done, 0, sizeof(f->core.done));
+}
+
+uint32_t net_fault_held(const UbNet *net, unsigned port)
+{
+    uint32_t n = 0;
+
+    for (unsigned out = 0; out < 2; out++) {
+        const NetFault *f = net->fault[out];
+
+        for (unsigned i = 0; f && f->core.held && i < CORE_FAULT_HELD; i++) {
+            const CoreFaultHeld *h = &f->core.hold[i];
+
+            n += h->used && ((const Around *)h->data)->port == port;
+        }
+    }
+    return n;
 }
 
 bool ub_net_fault(const UbNet *net, bool out, UbNetFault *set,

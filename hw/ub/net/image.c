@@ -96,21 +96,31 @@ static void image_npis(CoreImage *im, UbNet *net, unsigned port,
     }
 }
 
+/* Packets of a port that no image has: the target's counters say that they are lost. */
+static uint32_t left_behind(const UbNet *net, unsigned port)
+{
+    return net_queue_packets(net, port) + net_fault_held(net, port) +
+           (port ? 0 : net->looped);
+}
+
 static void image_port(UbNet *net, CoreImage *im, unsigned i)
 {
     uint32_t counters = UB_NET_COUNTERS_NUM;
     NetPort *p = &net->port[i];
+    uint64_t lost = core_image_loading(im) ? 0 : left_behind(net, i);
 
     core_image_int(im, &p->cna);
     core_image_int(im, &p->npi_replace);
     image_npis(im, net, i, &p->allowed);
     /* Counters may be added at the end. */
     core_image_count(im, &counters, 1000, "too many counters");
+    p->count[UB_NET_DROP_FLUSHED] += lost;
     for (uint32_t k = 0; k < counters; k++) {
         uint64_t spare = 0;
 
         core_image_int(im, k < UB_NET_COUNTERS_NUM ? &p->count[k] : &spare);
     }
+    p->count[UB_NET_DROP_FLUSHED] -= lost; /* who saves may go on */
     ub_net_set_port_cna(net, i, p->cna);
     ub_net_npi_replace(net, i, p->npi_replace);
 }

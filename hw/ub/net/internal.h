@@ -197,6 +197,8 @@ void net_queue_put(UbNet *net, int64_t now, unsigned port, unsigned vl,
 /* Send what there is room for, @budget packets at most; those that are left. */
 unsigned net_queue_drain(UbNet *net, int64_t now, unsigned port,
                          unsigned budget);
+/* How many wait for a port. */
+uint32_t net_queue_packets(const UbNet *net, unsigned port);
 /* Throw away what waits for a port. */
 void net_queue_flush(UbNet *net, int64_t now, unsigned port, UbNetCounter why);
 /* Throw away queues that are stuck; when to look again. */
@@ -214,6 +216,8 @@ void net_fault_set(UbNet *net, bool out, const UbNetFault *set,
 void net_fault_free(UbNet *net);
 /* What they hold is lost. */
 void net_fault_drop(UbNet *net);
+/* How many of a port they hold. */
+uint32_t net_fault_held(const UbNet *net, unsigned port);
 /* True: the packet is theirs, and goes on to the sink or nowhere. */
 bool net_fault_takes(UbNet *net, bool out, int64_t now, unsigned port,
                      unsigned vl, CorePacket *pkt);

@@ -186,6 +186,20 @@ unsigned net_queue_drain(UbNet *net, int64_t now, unsigned port,
     return budget;
 }
 
+uint32_t net_queue_packets(const UbNet *net, unsigned port)
+{
+    uint32_t n = 0;
+
+    for (uint32_t left = net->port[port].queued; left; left &= left - 1) {
+        const CorePacket *pkt = net->port[port].queue[__builtin_ctz(left)].head;
+
+        for (; pkt; pkt = pkt->next) {
+            n++;
+        }
+    }
+    return n;
+}
+
 static void flush_queue(UbNet *net, int64_t now, unsigned port, unsigned vl,
                         UbNetCounter why)
 {

@@ -441,9 +441,9 @@ const char *ub_net_guard_tx(UbNet *net, unsigned port, CorePacket *pkt)
     return rule;
 }
 
-void ub_net_refuse(UbNet *net, unsigned port, CorePacket *pkt)
+void ub_net_refuse(UbNet *net, unsigned port, UbNetCounter why, CorePacket *pkt)
 {
-    net_drop(net, port, UB_NET_DROP_SPOOF, pkt);
+    net_drop(net, port, why, pkt);
 }
 
 UbSend ub_net_send_raw(UbNet *net, int64_t now, unsigned port,

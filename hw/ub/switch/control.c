@@ -36,9 +36,10 @@ static bool notify_room(const UbSwitch *sw, const UbIpNotify *n, unsigned port)
 }
 
 /* A route to the one address: hosts of the same prefix sit at other ports. */
-static void take_notify(UbSwitch *sw, const uint8_t *p, uint32_t len,
-                        unsigned port)
+static void take_notify(UbSwitch *sw, CorePacket *pkt, unsigned port)
 {
+    const uint8_t *p = core_packet_data(pkt) + UB_CONTROL_SIZE;
+    uint32_t len = pkt->len - UB_CONTROL_SIZE;
     const char *rule = NULL;
     UbIpNotify n;
 
@@ -52,9 +53,14 @@ static void take_notify(UbSwitch *sw, const uint8_t *p, uint32_t len,
                                 UINT64_C(1) << port)) {
         rule = "IP notify when there are too many routes";
     }
-    if (rule && sw->ops.rule) {
+    if (!rule) {
+        core_packet_free(pkt);
+        return;
+    }
+    if (sw->ops.rule) {
         sw->ops.rule(sw->opaque, port, rule);
     }
+    ub_net_refuse(sw->net, port, UB_NET_DROP_CONTROL, pkt);
 }
 
 /* DHCP has no address but its group: everybody behind an edge port hears it.
@@ -64,20 +70,26 @@ static void pass_dhcp(UbSwitch *sw, int64_t now, CorePacket *pkt, unsigned from)
     uint64_t ports = ub_net_config(sw->net)->edge_ports &
                      ub_net_ports_up(sw->net) & ~(UINT64_C(1) << from);
 
+    if (!ports) {
+        ub_net_refuse(sw->net, from, UB_NET_DROP_NOT_PASSED, pkt);
+        return;
+    }
     for (; ports; ports &= ports - 1) {
         CorePacket *copy = core_packet_alloc(sw->pool, pkt->len);
+        unsigned to = __builtin_ctzll(ports);
 
         if (!copy) {
-            return;
+            ub_net_refuse(sw->net, to, UB_NET_DROP_NO_ROOM, NULL);
+            continue;
         }
         memcpy(core_packet_data(copy), core_packet_data(pkt), pkt->len);
         ub_meta(copy)->lph_cfg = UB_LPH_CONTROL;
         ub_meta(copy)->vl = ub_meta(pkt)->vl;
-        if (ub_net_send_raw(sw->net, now, __builtin_ctzll(ports), copy) ==
-            UB_BUSY) {
-            core_packet_free(copy);
+        if (ub_net_send_raw(sw->net, now, to, copy) == UB_BUSY) {
+            ub_net_refuse(sw->net, to, UB_NET_DROP_QUEUE_FULL, copy);
         }
     }
+    core_packet_free(pkt);
 }
 
 static void control_rx(void *opaque, int64_t now, CorePacket *pkt,
@@ -88,14 +100,14 @@ static void control_rx(void *opaque, int64_t now, CorePacket *pkt,
     unsigned protocol = ub_control_protocol(p);
 
     if (protocol == UB_CONTROL_IP_NOTIFY && sw->conf.ip_notify) {
-        take_notify(sw, p + UB_CONTROL_SIZE, pkt->len - UB_CONTROL_SIZE,
-                    flow->port);
+        take_notify(sw, pkt, flow->port);
     } else if ((protocol == UB_CONTROL_DHCPV4 ||
                 protocol == UB_CONTROL_DHCPV6) && sw->conf.pass_dhcp) {
         pass_dhcp(sw, now, pkt, flow->port);
+    } else {
+        /* ULAP, LLDP and vendors' protocols are between neighbours. */
+        ub_net_refuse(sw->net, flow->port, UB_NET_DROP_NOT_PASSED, pkt);
     }
-    /* ULAP, LLDP and vendors' protocols are between neighbours. */
-    core_packet_free(pkt);
 }
 
 const UbNetUpper switch_control = { control_rx, NULL };

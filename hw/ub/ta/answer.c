@@ -29,8 +29,7 @@ static void queue_answer(UbTa *ta, const Answer *a)
     Answer *copy;
 
     if (ta->answer_count >= 2 * ta->cfg.answers && !a->done) {
-        ta_count(ta, UB_TAC_DROP_ROOM);
-        core_packet_free(a->pkt);
+        ta_drop(ta, UB_TAC_DROP_ROOM, a->pkt);
         return;
     }
     copy = g_new(Answer, 1);
@@ -56,6 +55,7 @@ static bool make_packet(UbTa *ta, Answer *a, const uint8_t *data,
 
     a->pkt = core_packet_alloc(ta->pool, len);
     if (!a->pkt) {
+        ta_count(ta, UB_TAC_DROP_UNSENT);
         return false;
     }
     if (len) {
@@ -65,7 +65,7 @@ static bool make_packet(UbTa *ta, Answer *a, const uint8_t *data,
     nlp = ta_put_headers(ta, &a->back.form, t, &a->back.sec, a->back.dest.mode,
                          a->pkt);
     if (nlp < 0) {
-        core_packet_free(a->pkt);
+        ta_drop(ta, UB_TAC_DROP_UNSENT, a->pkt);
         a->pkt = NULL;
         return false;
     }
@@ -212,12 +212,13 @@ void ta_answers_clear(UbTa *ta)
 
     while ((a = ta->answers)) {
         ta->answers = a->next;
-        core_packet_free(a->pkt);
+        ta_drop(ta, UB_TAC_DROP_FLUSHED, a->pkt);
         g_free(a);
     }
     ta->answers_end = &ta->answers;
     ta->answer_count = 0;
     while ((k = ta->parked)) {
+        ta_count(ta, UB_TAC_DROP_FLUSHED);
         ta->parked = k->next;
         g_free(k);
     }
@@ -472,7 +473,7 @@ void ub_ta_ended(void *opaque, uint32_t tpn)
         if (goes_by(&a->back, tpn)) {
             *p = a->next;
             ta->answer_count--;
-            core_packet_free(a->pkt);
+            ta_drop(ta, UB_TAC_DROP_ENDED, a->pkt);
             g_free(a);
         } else {
             p = &a->next;
@@ -483,6 +484,7 @@ void ub_ta_ended(void *opaque, uint32_t tpn)
         if (goes_by(&k->back, tpn)) {
             *at = k->next;
             ta->parkeds--;
+            ta_count(ta, UB_TAC_DROP_ENDED);
             g_free(k);
         } else {
             at = &k->next;

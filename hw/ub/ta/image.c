@@ -925,11 +925,11 @@ void ub_ta_image(UbTa *ta, CoreImage *im,
                                        uint64_t id))
 {
     Found f = { .ta = ta, .im = im };
-    unsigned version;
+    unsigned version, counters;
 
     f.requests = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
                                        NULL);
-    f.version = version = core_image_begin(im, CORE_TAG('U', 'B', 'T', 'A'), 6);
+    f.version = version = core_image_begin(im, CORE_TAG('U', 'B', 'T', 'A'), 7);
     core_image_check(im, version >= 2, "the source has another version of the "
                      "transaction layer");
     /* What was executed is to be found by who asks again. */
@@ -945,7 +945,8 @@ void ub_ta_image(UbTa *ta, CoreImage *im,
     image_contexts(ta, im, version);
     image_answers(ta, im, version);
     image_parked(ta, im, version);
-    for (unsigned i = 0; i < UB_TA_COUNTERS_NUM; i++) {
+    counters = version >= 7 ? UB_TA_COUNTERS_NUM : UB_TAC_DROP_ENDED;
+    for (unsigned i = 0; i < counters; i++) {
         core_image_int(im, &ta->count[i]);
     }
     core_image_end(im);

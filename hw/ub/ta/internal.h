@@ -338,6 +338,13 @@ static inline void ta_count(UbTa *ta, UbTaCounter c)
     ta->count[c]++;
 }
 
+/* Drop with a reason. */
+static inline void ta_drop(UbTa *ta, UbTaCounter why, CorePacket *pkt)
+{
+    ta_count(ta, why);
+    core_packet_free(pkt);
+}
+
 static inline void ta_kick(UbTa *ta)
 {
     if (ta->ops->kick) {

@@ -166,7 +166,9 @@ void ta_lane_free(Lane *lane)
     unlist_sending(lane);
     unstall(lane);
     core_timer_cancel(&ta->timers, &lane->clock.t);
-    core_packet_free(lane->stuck);
+    if (lane->stuck) {
+        ta_drop(ta, UB_TAC_DROP_FLUSHED, lane->stuck);
+    }
     while ((q = g_queue_pop_head(&lane->waiters))) {
         q->waits = NULL;
     }

@@ -204,10 +204,12 @@ UbSend ub_ta_message(UbTa *ta, int64_t now, const UbTaDest *dest,
     ub_ta_time(ta, now);
     if (req->len > UB_TA_PDU_MAX) {
         ta_rule(ta, true, "10.4.3.3", "PDU longer than 1024 bytes");
+        ta_count(ta, UB_TAC_DROP_MESSAGE);
         return UB_LOST;
     }
     pkt = core_packet_alloc(ta->pool, req->len);
     if (!pkt) {
+        ta_count(ta, UB_TAC_DROP_UNSENT);
         return UB_LOST;
     }
     if (req->len) {
@@ -216,7 +218,7 @@ UbSend ub_ta_message(UbTa *ta, int64_t now, const UbTaDest *dest,
     t.ext = ub_tah_exts(&form, &t);
     nlp = ta_put_headers(ta, &form, &t, &dest->sec, dest->tp.mode, pkt);
     if (nlp < 0) {
-        core_packet_free(pkt);
+        ta_drop(ta, UB_TAC_DROP_UNSENT, pkt);
         return UB_LOST;
     }
     tx.nlp = nlp;

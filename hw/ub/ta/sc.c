@@ -55,19 +55,19 @@ static void unlink_held(Ctx *ctx, Held **at)
     ctx->ta->helds--;
 }
 
-static void free_held(Ctx *ctx, Held **at)
+static void drop_held(Ctx *ctx, Held **at, UbTaCounter why)
 {
     Held *h = *at;
 
     unlink_held(ctx, at);
-    core_packet_free(h->pkt);
+    ta_drop(ctx->ta, why, h->pkt);
     g_free(h);
 }
 
 void ta_sc_drop(Ctx *ctx)
 {
     while (ctx->held) {
-        free_held(ctx, &ctx->held);
+        drop_held(ctx, &ctx->held, UB_TAC_DROP_FLUSHED);
     }
     if (ctx->sc) {
         ctx->ta->scs[ctx->scid] = NULL;
@@ -102,7 +102,7 @@ static void drop_operation(Ctx *ctx, uint16_t tassn)
 {
     for (Held **p = &ctx->held; *p;) {
         if ((*p)->tassn == tassn) {
-            free_held(ctx, p);
+            drop_held(ctx, p, UB_TAC_DROP_ROOM);
         } else {
             p = &(*p)->next;
         }

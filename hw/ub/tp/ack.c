@@ -271,6 +271,7 @@ bool ub_tp_answer(UbTp *tp, uint32_t tpn, uint32_t msn, UbTpAnswer answer,
 
     if (!ch || answer.status == UB_TP_WITHHOLD ||
         answer.status >= UB_TP_FLUSHED) {
+        tp->count.drop_answer++;
         return false;
     }
     for (uint32_t i = 0; i < ch->fifo_len; i++) {
@@ -285,6 +286,7 @@ bool ub_tp_answer(UbTp *tp, uint32_t tpn, uint32_t msn, UbTpAnswer answer,
             return true;
         }
     }
+    tp->count.drop_answer++;
     return false;
 }
 

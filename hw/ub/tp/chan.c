@@ -172,15 +172,21 @@ void chan_begin(Chan *ch)
 
 void chan_clear(Chan *ch)
 {
+    uint64_t *flushed = &ch->tp->count.drop_flushed;
+
     for (uint32_t p = ch->una; p != ch->next; p++) {
-        core_packet_free(slot_at(ch, p)->pkt);
+        Slot *s = slot_at(ch, p);
+
+        *flushed += !(s->flags & SLOT_RECEIVED); /* else the peer has it */
+        core_packet_free(s->pkt);
     }
     for (uint32_t i = 0; ch->hold && i <= ch->hold_mask; i++) {
         if (ch->hold[i]) {
             ch->tp->hold_used -= ch->hold[i]->size;
-            core_packet_free(ch->hold[i]);
+            tp_drop(flushed, ch->hold[i]);
         }
     }
+    ch->tp->count.drop_answer += ch->fifo_len;
     g_clear_pointer(&ch->ring, g_free);
     g_clear_pointer(&ch->hold, g_free);
     g_clear_pointer(&ch->result, g_free);

@@ -54,6 +54,10 @@ static const struct {
     AT(drop_setup, "drop-setup"),
     AT(drop_lost, "drop-not-active"),
     AT(drop_room, "drop-no-room"),
+    AT(drop_flushed, "drop-flushed"),   /* of a channel that ended */
+    AT(drop_refused, "drop-refused"),   /* the rest of what was refused */
+    AT(drop_answer, "drop-answer"),     /* nobody waits for it any more */
+    AT(drop_busy, "drop-busy"),         /* CNP or set-up: the port was full */
 };
 
 const char *ub_tp_counter(const UbTp *tp, unsigned i, uint64_t *value)

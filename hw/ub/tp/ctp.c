@@ -187,7 +187,7 @@ static void ctp_answer_mark(UbTp *tp, const UbFlow *flow, int64_t now)
     }
     if (tp->cfg.lower->send(tp->cfg.lower_opaque, now, &back, pkt) ==
         UB_BUSY) {
-        core_packet_free(pkt);
+        tp_drop(&tp->count.drop_busy, pkt);
         return;
     }
     tp->count.tx_cnp++;

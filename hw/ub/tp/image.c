@@ -505,11 +505,12 @@ void ub_tp_image(UbTp *tp, CoreImage *im)
 {
     uint32_t chans = tp->num_chans, groups = tp->num_groups;
     uint64_t *count = (uint64_t *)&tp->count;
+    unsigned version, counters;
 
     if (core_image_loading(im)) {
         ub_tp_reset(tp);
     }
-    core_image_begin(im, TAG_TP, 1);
+    version = core_image_begin(im, TAG_TP, 2);
     core_image_same(im, tp->cfg.results,
                     "the image has another number of answers remembered");
     core_image_flag(im, &tp->cfg.cc_on);
@@ -517,7 +518,10 @@ void ub_tp_image(UbTp *tp, CoreImage *im)
     core_image_int(im, &tp->next_tpn);
     core_image_int(im, &tp->ctp_lbf);
     core_image_flag(im, &tp->want_room);
-    for (unsigned i = 0; i < sizeof(tp->count) / sizeof(*count); i++) {
+    counters = (version >= 2 ? sizeof(tp->count)
+                             : offsetof(UbTpCounters, drop_flushed)) /
+               sizeof(*count);
+    for (unsigned i = 0; i < counters; i++) {
         core_image_int(im, &count[i]);
     }
     core_image_count(im, &chans, tp->cfg.max_channels,

@@ -65,7 +65,7 @@ static bool rtp_deliver(Chan *ch, CorePacket *pkt, const UbFlow *flow)
     ch->msn_told = ch->op_told = false;
     tp->count.rx_packets[UB_TP_RTP]++;
     if (ch->refusing) {
-        core_packet_free(pkt);
+        tp_drop(&tp->count.drop_refused, pkt);
         answer = ch->refusal;
     } else {
         answer = tp->cfg.upper->rx(tp->cfg.upper_opaque, &rx, pkt);

@@ -65,7 +65,7 @@ static void setup_send(UbTp *tp, const UbFlow *to, const Setup *m,
         ? utp_send(tp, &flow, pkt, tp->cfg.setup_nlp, now)
         : ctp_send(tp, &flow, pkt, tp->cfg.setup_nlp, now);
     if (sent == UB_BUSY) {
-        core_packet_free(pkt);          /* it is repeated */
+        tp_drop(&tp->count.drop_busy, pkt);     /* it is repeated */
     } else {
         tp->count.setup_tx++;
     }

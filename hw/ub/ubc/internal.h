@@ -242,9 +242,10 @@ void ubc_pair_claims(UbcEnd *e);
 void ubc_pair_settle(UbcPair *p);
 /* Another value of PORT, VLS, CFGS or RT; refused while a ring is enabled. */
 void ubc_pair_bind(UbcPair *p, uint32_t *reg, uint32_t value);
-/* A packet waits for a buffer, behind the others; all of them are dropped. */
+/* A packet waits for a buffer, behind the others; all of them are dropped, and
+ * counted (drop-flushed). */
 void ubc_pair_hold(UbcPair *p, CorePacket *pkt);
-void ubc_pair_drop(UbcPair *p);
+void ubc_pair_flush(UbcPair *p);
 /* The first pair that has packets like this one, or NULL. */
 UbcPair *ubc_pair_claim(UbcEnd *e, const CorePacket *pkt);
 

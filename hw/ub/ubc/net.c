@@ -194,7 +194,7 @@ void ubc_net_drop(UbcEnd *e)
         CorePacket *pkt = e->came;
 
         e->came = pkt->next;
-        core_packet_free(pkt);
+        ub_net_refuse(e->ubc->net, e->index, UB_NET_DROP_FLUSHED, pkt);
     }
     e->came_tail = &e->came;
 }

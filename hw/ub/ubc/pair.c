@@ -51,15 +51,26 @@ void ubc_pair_hold(UbcPair *p, CorePacket *pkt)
     p->held_tail = &pkt->next;
 }
 
-void ubc_pair_drop(UbcPair *p)
+static CorePacket *take_held(UbcPair *p)
 {
-    while (p->held) {
-        CorePacket *pkt = p->held;
+    CorePacket *pkt = p->held;
 
+    if (pkt) {
         p->held = pkt->next;
-        core_packet_free(pkt);
+        if (!p->held) {
+            p->held_tail = &p->held;
+        }
     }
-    p->held_tail = &p->held;
+    return pkt;
+}
+
+void ubc_pair_flush(UbcPair *p)
+{
+    CorePacket *pkt;
+
+    while ((pkt = take_held(p))) {
+        ub_net_refuse(p->ubc->net, p->port, UB_NET_DROP_FLUSHED, pkt);
+    }
 }
 
 /* ---- The port's tables -------------------------------------------------------- */
@@ -110,11 +121,9 @@ void ubc_pair_settle(UbcPair *p)
     }
     p->rx_bound = p->rx.enabled;
     ubc_pair_claims(e);
-    for (CorePacket *pkt = p->held; pkt && !p->rx_bound; pkt = pkt->next) {
+    for (CorePacket *pkt; !p->rx_bound && (pkt = take_held(p));) {
         e->counter[UBC_CNT_RX_UNCLAIMED]++;
-    }
-    if (!p->rx_bound) {
-        ubc_pair_drop(p);
+        core_packet_free(pkt);
     }
 }
 
@@ -153,7 +162,7 @@ void ubc_pair_init(UbcPair *p, Ubc *ubc, unsigned index)
 
 void ubc_pair_reset(UbcPair *p)
 {
-    ubc_pair_drop(p);
+    ubc_pair_flush(p);
     ub_ring_reset(&p->tx);
     ub_ring_reset(&p->rx);
     ubc_pair_settle(p);

@@ -107,7 +107,7 @@ void ubc_raw_drop(UbcEnd *e)
     UbcPair *p;
 
     UBC_FOR_PAIRS(e, p) {
-        ubc_pair_drop(p);
+        ubc_pair_flush(p);
     }
 }
 
@@ -209,7 +209,7 @@ static Sent send_one(UbcPair *p, const UbRingDesc *d)
     }
     broken = ubc_partition_tx(ubc, pkt);
     if (broken) {
-        ub_net_refuse(ubc->net, e->index, pkt);
+        ub_net_refuse(ubc->net, e->index, UB_NET_DROP_SPOOF, pkt);
         ubc_guest_error(ubc, e->index, broken);
         return SENT_ERROR;
     }

@@ -277,7 +277,7 @@ void ubc_free(Ubc *ubc)
         return;
     }
     for (unsigned i = 0; i < UBC_PAIRS; i++) {
-        ubc_pair_drop(&ubc->pair[i]);
+        ubc_pair_flush(&ubc->pair[i]);
     }
     ubc_manage_free(ubc);
     ubc_engine_free(ubc);

@@ -32,12 +32,14 @@ static inline size_t older_list(const uint8_t *p, size_t at, size_t size)
 
 /*
  * The section at @p, with which @len bytes begin, becomes one of @version: 2 had neither
- * borders nor their counter, 1 no policy either.  Returns what is left of @len.
+ * borders nor their counter, nor any that came later, 1 no policy either.  Returns what
+ * is left of @len.
  */
 static inline size_t net_older(uint8_t *p, size_t len, unsigned version)
 {
     size_t at = OLDER_HEADER, before = len;
     uint32_t size = get_be32(p + 6), tail;
+    const unsigned gone = 8 * (UB_NET_COUNTERS_NUM - UB_NET_DROP_BORDER);
     unsigned ports;
 
     g_assert_cmphex(get_be32(p), ==, CORE_TAG('U', 'N', 'E', 'T'));
@@ -50,10 +52,10 @@ static inline size_t net_older(uint8_t *p, size_t len, unsigned version)
         g_assert_cmpuint(get_be32(p + at), ==, UB_NET_COUNTERS_NUM);
         put_be32(p + at, UB_NET_DROP_BORDER);
         at = at + 4 + UB_NET_DROP_BORDER * 8;
-        len = older_cut(p, len, at, 8);
+        len = older_cut(p, len, at, gone);
     }
     tail = ports + (version < 2 ? 2 * ports + 4 * 4 * UB_NET_VLS : 0);
-    len = older_cut(p, len, OLDER_HEADER + size - 8 * ports - tail, tail);
+    len = older_cut(p, len, OLDER_HEADER + size - gone * ports - tail, tail);
     put_be16(p + 4, version);
     put_be32(p + 6, size - (before - len));
     return len;

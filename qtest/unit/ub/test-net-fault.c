@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "core/image.h"
 #include "net-bed.h"
 
 static NetBed *controller(void)
@@ -102,6 +103,14 @@ static void test_out(void)
     ub_net_reset(b->net, 30000);
     g_assert_cmpint(ub_net_run(b->net, 50000, 16), ==, INT64_MAX);
     g_assert_null(bed_sent(b, 0));
+    g_assert_cmpuint(bed_count(b, UB_NET_DROP_FLUSHED), ==, 1);
+    expect_done(b, true, CORE_FAULT_DROP, 1);
+    /* Held when another plan comes. */
+    ub_net_set_primary(b->net, 5);
+    send_one(b, 6);
+    g_assert_cmpuint(bed_count(b, UB_NET_DROP_FAULT), ==, 1);
+    faults(b, true, CORE_FAULT_DELAY, 1000000, 0);
+    g_assert_cmpuint(bed_count(b, UB_NET_DROP_FAULT), ==, 2);
 
     memset(&f, 0, sizeof(f));
     ub_net_set_fault(b->net, true, &f);
@@ -154,6 +163,50 @@ static void test_lph(void)
             got_free(bed_got(b));
         }
     }
+    bed_free(b);
+}
+
+static uint64_t moved(NetBed *b, UbNetCounter counter)
+{
+    CoreImage *im = core_image_save(b->now), *from;
+    NetBed *to = controller();
+    g_autofree uint8_t *data = NULL;
+    uint64_t n;
+    size_t len;
+
+    ub_net_image(b->net, im);
+    data = core_image_take(im, &len);
+    core_image_free(im);
+    from = core_image_load(data, len, b->now);
+    ub_net_image(to->net, from);
+    g_assert_null(core_image_done(from));
+    core_image_free(from);
+    n = ub_net_counter(to->net, 0, counter);
+    bed_free(to);
+    return n;
+}
+
+/* What waits where no image has it is lost, and its counter says so there; who saves it
+ * and goes on has lost nothing. */
+static void test_moves(void)
+{
+    NetBed *b = controller();
+    UbFlow self = way(5);
+
+    b->takes[0] = 0;
+    send_one(b, 1);
+    send_one(b, 2);
+    g_assert_cmpuint(moved(b, UB_NET_DROP_FLUSHED), ==, 2);
+    faults(b, true, CORE_FAULT_DELAY, 1000000, 0);
+    send_one(b, 3);
+    g_assert_cmpuint(moved(b, UB_NET_DROP_FLUSHED), ==, 3);
+    g_assert_cmpint(ub_net_send(b->net, b->now, &self, bed_packet(b, 32, 4)), ==,
+                    UB_SENT);
+    g_assert_cmpuint(moved(b, UB_NET_DROP_FLUSHED), ==, 4);
+    g_assert_cmpuint(bed_count(b, UB_NET_DROP_FLUSHED), ==, 0);
+    ub_net_reset(b->net, b->now);
+    g_assert_cmpuint(bed_count(b, UB_NET_DROP_FLUSHED), ==, 4);
+    g_assert_cmpuint(moved(b, UB_NET_DROP_FLUSHED), ==, 4);
     bed_free(b);
 }
 
@@ -231,6 +284,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/net/fault/out", test_out);
     g_test_add_func("/ub/net/fault/lph", test_lph);
     g_test_add_func("/ub/net/fault/in", test_in);
+    g_test_add_func("/ub/net/fault/moves", test_moves);
     g_test_add_func("/ub/net/fault/rest", test_rest);
     return g_test_run();
 }

@@ -511,7 +511,7 @@ static void test_guard(void)
     }
     g_assert_cmpuint(bed_count(b, UB_NET_DROP_NPI), ==, 1);
     f = flow_cna(UB_LPH_CNA16, UB_NLP_CTPH, 1, 2);
-    ub_net_refuse(b->net, 0, bed_wire(b, &f, 8));
+    ub_net_refuse(b->net, 0, UB_NET_DROP_SPOOF, bed_wire(b, &f, 8));
     g_assert_cmpuint(bed_count(b, UB_NET_DROP_SPOOF), ==, 1);
     g_assert_false(ub_net_guard_rx(b->net, 0, bed_hex(b, UB_LPH_IPV6, "0000000000")));
     g_assert_cmpuint(bed_count(b, UB_NET_DROP_SHORT), ==, 1);

@@ -169,6 +169,8 @@ static void test_ip_notify(void)
     notify(3, 0, 5);
     run(SECOND / 100);
     g_assert_nonnull(broken);
+    g_assert_cmpuint(ub_net_counter(ub_switch_net(sw), 3, UB_NET_DROP_CONTROL),
+                     ==, 1);
     teardown();
 }
 
@@ -270,8 +272,15 @@ static void test_dhcp(void)
         conf.pass_dhcp = on;
         setup_with(&conf, HOSTS + 1, HOSTS);
         for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+            const UbNet *net = ub_switch_net(sw);
+            uint64_t ended = ub_net_counter(net, 1, UB_NET_DROP_NOT_PASSED);
+            bool used = rows[i].protocol == UB_CONTROL_IP_NOTIFY;
+
             send_control(1, rows[i].protocol, pdu, sizeof(pdu));
             run(SECOND / 100);
+            /* What it neither passes on nor needs is counted. */
+            g_assert_cmpuint(ub_net_counter(net, 1, UB_NET_DROP_NOT_PASSED), ==,
+                             ended + !(used || (on && rows[i].passes)));
             for (unsigned h = 0; h < HOSTS; h++) {
                 unsigned want = on && rows[i].passes && h != 1;
                 CorePacket *pkt = next_got(&hosts[h]);

@@ -195,6 +195,17 @@ static void test_channel_ends_full(void)
             ub_ta_ended(p->end[1].ta, tpn);
         }
         g_assert_cmpuint(waiting(p), ==, others);
+        g_assert_cmpuint(pair_count(p, 1, UB_TAC_DROP_ENDED), ==, ours);
+        g_assert_cmpuint(pair_count(p, 1, UB_TAC_DROP_FLUSHED), ==, 0);
+        if (order == 7) {
+            ub_ta_reset(p->end[1].ta);
+            g_assert_cmpuint(pair_count(p, 1, UB_TAC_DROP_FLUSHED), ==, others);
+            for (unsigned i = 0; i < 3; i++) {
+                work_free(w[i]);
+            }
+            pair_free(p);
+            continue;
+        }
         p->busy = 0;
         ub_ta_room(p->end[1].ta, UB_TP_NONE);
         pair_run(p);

@@ -396,6 +396,8 @@ static void test_port_off(void)
     rest(a, b);
     g_assert_cmpuint(tail(b, 3, true), ==, 0);
     g_assert_cmpuint(count(b, UBC_CNT_RX_UNCLAIMED), ==, 0);
+    g_assert_cmpuint(ub_net_total(ub_node_net(ubc_node(b->ubc)),
+                                  UB_NET_DROP_FLUSHED), ==, 5);
     wr(b, UBC_PORT(0) + UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
     g_assert_true(run_until(a, b, both_up, 60 * SECOND));
     post(a, 0, false, 1, 3);

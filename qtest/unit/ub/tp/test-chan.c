@@ -222,6 +222,7 @@ static void test_flush(void)
             g_assert_cmpint(lossy_acked(a, i)->answer.status, ==,
                             UB_TP_FLUSHED);
         }
+        g_assert_cmpuint(ub_tp_counters(a->tp)->drop_flushed, ==, 4);
         g_assert_cmpint(lossy_send(a, 1, 50, 4, true, false, 102), ==,
                         UB_LOST);
         lossy_run(l, l->now + 100 * MS);

@@ -261,6 +261,47 @@ static void test_flows(void)
     g_assert_cmpuint(p.a->acked->len, ==, 1);
     g_assert_cmpint(lossy_acked(p.a, 0)->answer.status, ==, UB_TP_DONE);
     g_assert_cmpuint(info(p.b).withheld, ==, 0);
+    g_assert_cmpuint(count(p.b)->drop_answer, ==, 4);
+    lossy_free(p.l);
+}
+
+/* What is withheld, held or not acknowledged when its channel ends is counted, once; so
+ * is the rest of an operation whose beginning was refused. */
+static void test_flushed(void)
+{
+    static const LossyRule lose[] = { { KIND_DATA, 2, 1, LOSE, 0 }, { 0 } };
+    Pair p = pair_init(100);
+
+    p.attr.selective = p.attr.ooo = true;
+    scripted[0] = (UbTpAnswer) { UB_TP_WITHHOLD };
+    scripted[1] = (UbTpAnswer) { UB_TP_RNR, 19 };
+    pair_open(&p);
+    p.b->answer = answer_scripted;
+    lossy_script(p.l, 0, lose);
+    lossy_send(p.a, TA, 64, 1, true, true, 1);
+    lossy_send(p.a, TA, 64, 2, false, false, 2);
+    lossy_send(p.a, TA, 64, 3, true, true, 2);
+    lossy_send(p.a, TA, 64, 4, true, false, 3);
+    lossy_run(p.l, p.l->now + 20 * US);
+    g_assert_cmpuint(count(p.b)->drop_flushed, ==, 0);
+    g_assert_cmpuint(count(p.b)->rx_held, ==, 1);
+    g_assert_cmpint(ub_tp_deactivate(p.b->tp, TB), ==, UB_TPR_OK);
+    g_assert_cmpuint(count(p.b)->drop_flushed, ==, 1);
+    g_assert_cmpuint(count(p.b)->drop_answer, ==, 1);
+    g_assert_cmpuint(count(p.a)->drop_flushed, ==, 0);
+    g_assert_cmpint(ub_tp_deactivate(p.a->tp, TA), ==, UB_TPR_OK);
+    g_assert_cmpuint(count(p.a)->drop_flushed, ==, 4);
+    lossy_free(p.l);
+
+    p = pair_init(100);
+    scripted[0] = (UbTpAnswer) { UB_TP_RNR, 19 };
+    pair_open(&p);
+    p.b->answer = answer_scripted;
+    for (unsigned i = 0; i < 3; i++) {
+        lossy_send(p.a, TA, 64, i, i == 2, i == 2, 1);
+    }
+    lossy_run(p.l, p.l->now + 100 * US);
+    g_assert_cmpuint(count(p.b)->drop_refused, ==, 2);
     lossy_free(p.l);
 }
 
@@ -500,6 +541,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/rtp/operations", test_operations);
     g_test_add_func("/tp/rtp/both-ways", test_both_ways);
     g_test_add_func("/tp/rtp/flows", test_flows);
+    g_test_add_func("/tp/rtp/flushed", test_flushed);
     g_test_add_func("/tp/rtp/statuses", test_statuses);
     g_test_add_func("/tp/rtp/repeat", test_repeat);
     g_test_add_func("/tp/rtp/withheld", test_withheld);
