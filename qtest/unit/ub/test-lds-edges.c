@@ -309,6 +309,21 @@ static void test_atomic_moves(void)
     bed_free(b);
 }
 
+/* What has moved fails as what it was. */
+static void test_moved_fails(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+
+    b->p->filter = bed_lose_all;
+    bed_store(b, AT + MIB + 72, 8, 1);
+    g_assert_cmpstr(bed_migrate(b), ==, NULL);
+    bed_run(b, 2 * BED_TIMEOUT);
+    /* Here it ended when the other came. */
+    bed_event_is(b, 0, UB_LDS_EVENT_STOPPED, AT + MIB + 72, true, 0);
+    bed_event_is(b, 1, UB_LDS_EVENT_TIMEOUT, AT + MIB + 72, true, 0);
+    bed_free(b);
+}
+
 static uint32_t longest;    /* request, in bytes */
 
 static bool measure(Pair *p, Wire *w)
@@ -630,6 +645,7 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/edges/no-token", test_no_token);
     g_test_add_func("/lds/edges/last-hole", test_last_hole);
     g_test_add_func("/lds/edges/sizes", test_sizes);
+    g_test_add_func("/lds/edges/image/fails", test_moved_fails);
     g_test_add_func("/lds/edges/whole", test_whole);
     g_test_add_func("/lds/edges/stopped", test_stopped);
     g_test_add_func("/lds/edges/least-time", test_least_time);
