@@ -109,7 +109,9 @@ static void test_first(void)
 {
     Bed *b = managed_bed(2);
 
+    bed_set64(b, UB_DECODER_MATT_BA, BED_L0 | 1ull << 40);
     g_assert_cmphex(bed_get(b, UB_DECODER_MATT_BA), ==, 0);
+    g_assert_cmphex(bed_get(b, UB_DECODER_MATT_BA + 1), ==, 0);
     put_entry(b, 0, 0, 0, 1, PAIR_UBA);
     put_le64(memory(b, 1), 77);
     g_assert_cmphex(bed_load(b, 0, 8), ==, 77);
