@@ -3,6 +3,7 @@
  * UB controllers: the PCI function, its vectors and its parts on the auxiliary
  * bus.
  */
+#include <linux/dma-mapping.h>
 #include <linux/interrupt.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -70,6 +71,9 @@ static int ubc_map(struct ub_core *ubc)
 	err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 	if (err)
 		return err;
+	/* The UMMU has programs' memory page by page, however it is mapped. */
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
+	dma_set_seg_boundary(&pdev->dev, ULONG_MAX);
 	err = pcim_iomap_regions(pdev, BIT(0), KBUILD_MODNAME);
 	if (err)
 		return err;

@@ -298,7 +298,17 @@ static void ubc_get_stats64(struct net_device *netdev,
 	ubc_fetch(&port->rx_stats, &stats->rx_packets, &stats->rx_bytes);
 }
 
+/* lockdep has classes by hardware types that the kernel knows, and takes each other
+ * one for a mistake: ours comes when those are given, and with it classes of ours. */
+static int ubc_init(struct net_device *netdev)
+{
+	netdev->type = ARPHRD_UB;
+	netdev_lockdep_set_classes(netdev);
+	return 0;
+}
+
 const struct net_device_ops ubc_netdev_ops = {
+	.ndo_init = ubc_init,
 	.ndo_open = ubc_open,
 	.ndo_stop = ubc_stop,
 	.ndo_start_xmit = ubc_xmit,
@@ -309,7 +319,6 @@ const struct net_device_ops ubc_netdev_ops = {
 
 static void ubc_setup(struct net_device *netdev)
 {
-	netdev->type = ARPHRD_UB;
 	netdev->addr_len = UBC_GUID_LEN;
 	netdev->hard_header_len = UBC_FRAME_HLEN;
 	netdev->min_header_len = UBC_FRAME_HLEN;
