@@ -17,9 +17,11 @@ from pathlib import Path
 from . import image, kernel
 from .channel import Channel, ChannelClosed, GuestTimeout, Result
 from .clock import LEAST, SCALE, SEED, deadline
-from .paths import ARCHES, BUILD, DRIVERS, emulator, firmware_args, locked
+from .paths import (ARCHES, BUILD, DRIVERS, WATCHING, emulator,
+                    firmware_args, locked)
 from .qmp import Qmp
 
+WATCHING_MIB = 256
 
 
 class NotAvailable(Exception):
@@ -408,7 +410,7 @@ class Guest:
         """Lines of the console that tell of a bug in kernel or driver."""
         wrong = re.compile(r'\b(BUG:|WARNING:|Oops|general protection|'
                            r'Kernel panic|Call Trace|NETDEV WATCHDOG|'
-                           r'UBSAN|soft lockup|use-after-free|'
+                           r'UBSAN|soft lockup|(?<!/)use-after-free|'
                            # those of a kernel that watches
                            r'BUG [\w-]+ \(|kernel BUG at|'
                            r'INFO: trying to register|'
@@ -431,6 +433,11 @@ class Guest:
         if not fit:
             self.say(f'no drivers are built for {self.kern.release}')
         return fit
+
+    def _megabytes(self):
+        """A kernel that watches has records of all locks, objects and pages."""
+        return self.memory + (WATCHING_MIB if self.kern.suite in WATCHING
+                              else 0)
 
     def _initrd(self):
         files = []
@@ -468,7 +475,7 @@ class Guest:
         words = firmware_args() + [
             '-nodefaults', '-no-user-config', '-display', 'none',
             '-name', self.name, '-machine', self.machine, '-cpu', self.cpu,
-            '-accel', self.accel, '-m', f'{self.memory}M',
+            '-accel', self.accel, '-m', f'{self._megabytes()}M',
             '-smp', str(self.smp), '-seed', str(self.seed),
             '-d', 'guest_errors',
             '-kernel', str(self.kern.boot_image),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from . import debs, elf
 from .paths import (ARCHES, BUILD, DRIVERS, GUEST_BUILD, KERNEL_SUITE,
-                    SUITES, locked)
+                    SUITE, SUITES, WATCHING, locked)
 
 
 class Kernel:
@@ -186,12 +186,19 @@ def get(arch, say=print, packed=False, suite=KERNEL_SUITE):
     packed: boot it as Debian packs it.  A machine that is to sleep (S3) needs
     that: an uncompressed kernel is a ROM to QEMU, which writes it to memory
     again at each reset, also at the one by which the machine wakes up.
-    suite: the Debian release whose kernel it is.
+    suite: the Debian release whose kernel it is, or one of
+    scripts/build-debug-kernel; another architecture has none of those and
+    takes Debian's.
     """
+    if suite in WATCHING and arch != 'x86_64':
+        suite = SUITE
     where = GUEST_BUILD / arch / f'kernel-{suite}'
     stamp = where / 'release'
     if stamp.exists():
         return _stock(arch, suite, packed)
+    if suite in WATCHING:
+        raise FileNotFoundError(
+            f'no kernel "{suite}": run scripts/build-debug-kernel {suite}')
     info = ARCHES[arch]
     apt = debs.Apt(info.debian, suite)
     apt.init()
@@ -223,8 +230,10 @@ def other(arch, say=print, packed=False):
     it; otherwise None, which is the kernel that all guests boot.
 
     One of two guests that talk with each other boots it, so that each driver
-    meets both.
+    meets both.  Where a kernel that watches is asked for, both boot that.
     """
+    if KERNEL_SUITE in WATCHING:
+        return None
     for suite in SUITES:
         built = BUILD / 'drivers' / DRIVERS.get(arch, arch) / suite
         if suite != KERNEL_SUITE and any(built.glob('*.ko')):

@@ -19,6 +19,8 @@ GUEST_ROOT = ROOT / 'qtest' / 'guest' / 'root'
 SUITE = os.environ.get('FABRIC_GUEST_SUITE', 'bookworm')
 KERNEL_SUITE = os.environ.get('FABRIC_GUEST_KERNEL', SUITE)
 SUITES = ('bookworm', 'trixie', 'sid')
+# Kernels of x86_64 that scripts/build-debug-kernel makes, by the same variable.
+WATCHING = ('debug', 'kasan')
 
 
 class Arch(NamedTuple):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What guest tests take for a complaint of the kernel."""
+"""What guest tests take for a complaint of the kernel, and whose kernels."""
 
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
-from guestvm import tap
+from guestvm import kernel, tap
 from guestvm.guest import Guest
 
 # As Linux 6.1 prints them: lib/debugobjects.c, kernel/locking/lockdep.c,
@@ -20,6 +21,7 @@ COMPLAINTS = '''\
 [    5.1] BUG: scheduling while atomic: sh/54/0x00000002
 [    5.1] BUG: MAX_LOCKDEP_CHAINS too low!
 [    5.1] BUG: KASAN: use-after-free in eq_irq+0x1f/0x200 [ub_urma]
+[    5.1] refcount_t: underflow; use-after-free.
 [    5.1] BUG kmalloc-64 (Tainted: G           O      ): Poison overwritten
 [    5.1] kernel BUG at lib/list_debug.c:59!
 [    5.1] INFO: trying to register non-static key.
@@ -29,6 +31,7 @@ COMPLAINTS = '''\
 '''
 QUIET = '''\
 [    0.0] Lock dependency validator: Copyright (c) 2006 Red Hat, Inc., Ingo
+[    0.0] rcu: \tRCU callback double-/use-after-free debug is enabled.
 [    0.1] DMA-API: preallocated 65536 debug entries
 [    0.1] DMA-API: debugging enabled by kernel config
 [    0.2] ODEBUG: selftest passed
@@ -45,6 +48,42 @@ class Console(unittest.TestCase):
             Path(guest.console_log).write_text(COMPLAINTS + QUIET)
             self.assertEqual(guest.kernel_complaints(),
                              COMPLAINTS.splitlines())
+
+
+class Watching(unittest.TestCase):
+    """Kernels that scripts/build-debug-kernel made."""
+
+    def setUp(self):
+        where = tempfile.TemporaryDirectory()
+        self.addCleanup(where.cleanup)
+        self.build = Path(where.name)
+        patch = mock.patch.object(kernel, 'GUEST_BUILD', self.build)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def make(self, arch, suite, release):
+        tree = self.build / arch / f'kernel-{suite}'
+        tree.mkdir(parents=True)
+        (tree / 'release').write_text(release + '\n')
+
+    def test_get(self):
+        """they are told apart from Debian's, and only x86_64 has them"""
+        self.make('x86_64', 'debug', '6.1.1-debug')
+        self.make('aarch64', kernel.SUITE, '6.1.0-1-arm64')
+        kern = kernel.get('x86_64', suite='debug')
+        self.assertEqual((kern.suite, kern.release), ('debug', '6.1.1-debug'))
+        self.assertEqual(kernel.get('aarch64', suite='debug').release,
+                         '6.1.0-1-arm64')
+
+    def test_missing(self):
+        """what is not there is not fetched: it is said how to make it"""
+        with self.assertRaisesRegex(FileNotFoundError, 'build-debug-kernel'):
+            kernel.get('x86_64', suite='kasan')
+
+    def test_both(self):
+        """two guests boot the same one"""
+        with mock.patch.object(kernel, 'KERNEL_SUITE', 'debug'):
+            self.assertIsNone(kernel.other('x86_64'))
 
 
 if __name__ == '__main__':
