@@ -210,6 +210,63 @@ static void test_moves(void)
     bed_free(b);
 }
 
+/* Every field of a flow is in its image. */
+static void test_flow(void)
+{
+    UbFlow f, to;
+    CoreImage *im = core_image_save(0);
+    g_autofree uint8_t *data = NULL;
+    size_t len;
+
+    memset(&f, 0, sizeof(f));
+    memset(&to, 0, sizeof(to));
+    ub_flow_init(&f, UB_LPH_IPV6);
+    memset(f.ip.src, 0x51, sizeof(f.ip.src));
+    memset(f.ip.dst, 0x52, sizeof(f.ip.dst));
+    ub_flow_image(&f, im);
+    data = core_image_take(im, &len);
+    core_image_free(im);
+    im = core_image_load(data, len, 0);
+    ub_flow_image(&to, im);
+    g_assert_null(core_image_done(im));
+    core_image_free(im);
+    g_assert_cmpmem(to.ip.src, 16, f.ip.src, 16);
+    g_assert_cmpmem(to.ip.dst, 16, f.ip.dst, 16);
+}
+
+/* With Port CNAs at two ports what is for none of them is another's; own flows share
+ * all ports that are up. */
+static void test_two_ports(void)
+{
+    UbNetConfig conf;
+    UbFlow f = way(9);
+    NetBed *b;
+
+    ub_net_config_init(&conf);
+    conf.npi_mode = UB_NPI_OPEN;
+    conf.ports = 2;
+    conf.route_default = 3;
+    b = bed_new(&conf);
+    ub_net_set_port_cna(b->net, 0, 7);
+    ub_net_set_port_cna(b->net, 1, 8);
+    ub_net_rx(b->net, 0, 0, bed_wire(b, &f, 100));
+    g_assert_cmpuint(bed_count(b, UB_NET_DROP_NOT_OURS), ==, 1);
+    for (unsigned i = 0; i < 64; i++) {
+        f = way(9);
+        f.lbf = i;
+        g_assert_cmpint(ub_net_send(b->net, 0, &f, bed_packet(b, 32, 1)), ==, UB_SENT);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        CorePacket *pkt;
+
+        g_assert_cmpuint(b->sent[i].length, >, 10);
+        while ((pkt = bed_sent(b, i))) {
+            core_packet_free(pkt);
+        }
+    }
+    bed_free(b);
+}
+
 static bool odd(void *opaque, unsigned cfg, const uint8_t *p, uint32_t len)
 {
     unsigned *asked = opaque;
@@ -285,6 +342,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/net/fault/lph", test_lph);
     g_test_add_func("/ub/net/fault/in", test_in);
     g_test_add_func("/ub/net/fault/moves", test_moves);
+    g_test_add_func("/ub/net/fault/flow", test_flow);
+    g_test_add_func("/ub/net/fault/two-ports", test_two_ports);
     g_test_add_func("/ub/net/fault/rest", test_rest);
     return g_test_run();
 }
