@@ -121,6 +121,14 @@ class TwoGuests(unittest.TestCase):
         for guest in self.guests():
             self.assertEqual(guest.kernel_complaints(), [])
 
+    def flood(self, timeout):
+        """The right guest writes to the left one, until one of them ends."""
+        self.right.run('rm -f /tmp/flood')      # an earlier one's
+        job = self.right.spawn(f'{DRIVE} flood {HOSTS["left"]} > /tmp/flood',
+                               timeout)
+        self.right.wait_for('grep -q flooding /tmp/flood')
+        return job
+
     def awaited(self, *names):
         """A program that tells of asynchronous events until these were there."""
         self.right.run('rm -f /tmp/events')
