@@ -70,16 +70,13 @@ uint32_t ub_icrc(unsigned cfg, const uint8_t *p, uint32_t len)
     uint8_t head[HEAD_MAX];
     uint32_t n;
 
-    /* Of fixed length, where it can be: no call, no loop. */
-    if (len >= HEAD_MAX) {
-        memcpy(head, p, HEAD_MAX);
-    } else {
-        memset(head, 0, HEAD_MAX);
+    if (len <= HEAD_MAX) {
         memcpy(head, p, len);
-    }
-    n = (mask_head(cfg, head, len) + 15) & ~15u;
-    if (n > len) {
+        mask_head(cfg, head, len);
         return ~core_crc32(0xffffffff, head, len);
     }
+    /* Of fixed length: no call, no loop. */
+    memcpy(head, p, HEAD_MAX);
+    n = (mask_head(cfg, head, len) + 15) & ~15u;
     return ~core_crc32_head(0xffffffff, head, n, p + n, len - n);
 }
