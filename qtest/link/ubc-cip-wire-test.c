@@ -108,18 +108,6 @@ static const Way ways[] = {
 
 static const uint32_t body_of[] = { WIDE, NARROW, 0 };
 
-static void set_form(Eng *e, unsigned form)
-{
-    uint8_t cmd[UBQ_CMD];
-
-    ubq_cmd_init(cmd, ENG_DEST, 0);
-    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_QUERY, cmd), ==,
-                     UBQ_RESULT_OK);
-    put_le32(cmd + UBQ_CMD_RESULT, 0);
-    cmd[UBQ_DST_FORM] = form;
-    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_SET, cmd), ==, UBQ_RESULT_OK);
-}
-
 /* The next sealed packet of @list behind @at: its CIPH, and the bytes up to the ICV. */
 static const uint8_t *next_sealed(const GArray *list, const Way *w, guint *at,
                                   uint32_t *len)
@@ -210,7 +198,7 @@ static void test_sealed(void)
             if (!way->form) {
                 cip_set_policy_for(end[n], way->suite, nobody);
             }
-            set_form(end[n], way->form);
+            eng_dest_put(end[n], UBQ_DST_FORM, way->form);
         }
         for (unsigned slot = 0; slot < 2; slot++) {
             cip_key_both(&w.p, slot, SERIAL + slot);
@@ -247,7 +235,7 @@ static void test_by_deid(void)
     eng_complete(&p.a, UBQ_STATUS_OPCODE);
     g_assert_cmpuint(eng_counter(&p.a, "cip", "cip-tx-no-policy"), >=, 1);
     g_assert_cmpuint(eng_counter(&p.a, "cip", "cip-sealed"), ==, 0);
-    set_form(&p.a, 2);
+    eng_dest_put(&p.a, UBQ_DST_FORM, 2);
     eng_write_read(&p, LEN, 1);
     eng_stop(&p);
 }

@@ -266,6 +266,19 @@ const uint8_t *eng_complete(Eng *e, unsigned status)
     return c;
 }
 
+void eng_dest_put(Eng *e, unsigned at, uint8_t value)
+{
+    uint8_t cmd[UBQ_CMD];
+
+    ubq_cmd_init(cmd, ENG_DEST, 0);
+    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_QUERY, cmd), ==,
+                     UBQ_RESULT_OK);
+    put_le32(cmd + UBQ_CMD_RESULT, 0);
+    cmd[at] = value;
+    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_SET, cmd), ==,
+                     UBQ_RESULT_OK);
+}
+
 const uint8_t *eng_event(Eng *e, unsigned event)
 {
     const uint8_t *c = NULL;

@@ -86,6 +86,8 @@ UbqPeer eng_peer(unsigned n, unsigned cfg);
 /* The next completion, whatever its status; with this status. */
 const uint8_t *eng_next(Eng *e);
 const uint8_t *eng_complete(Eng *e, unsigned status);
+/* Byte @at (UBQ_DST_*) of the row ENG_DEST; the others stay. */
+void eng_dest_put(Eng *e, unsigned at, uint8_t value);
 /* The next event; of this type. */
 const uint8_t *eng_event(Eng *e, unsigned event);
 /* By query-ub-engines: a counter of "network", "transport", "transaction" or "work";

@@ -17,15 +17,7 @@
 /* The SL of the way to the peer. */
 static void set_sl(Eng *e, uint8_t sl)
 {
-    uint8_t cmd[UBQ_CMD];
-
-    ubq_cmd_init(cmd, ENG_DEST, 0);
-    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_QUERY, cmd), ==,
-                     UBQ_RESULT_OK);
-    put_le32(cmd + UBQ_CMD_RESULT, 0);
-    cmd[UBQ_DST_WAY + UBQ_WAY_SL] = sl;
-    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_SET, cmd), ==,
-                     UBQ_RESULT_OK);
+    eng_dest_put(e, UBQ_DST_WAY + UBQ_WAY_SL, sl);
 }
 
 static void write_once(Eng *e, uint32_t flags)

@@ -774,16 +774,8 @@ static void test_rtp_single(void)
 
 static void set_form(Eng *e, unsigned form, uint8_t deid)
 {
-    uint8_t cmd[UBQ_CMD];
-
-    ubq_cmd_init(cmd, ENG_DEST, 0);
-    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_QUERY, cmd), ==,
-                     UBQ_RESULT_OK);
-    put_le32(cmd + UBQ_CMD_RESULT, 0);
-    cmd[UBQ_DST_FORM] = form;
-    cmd[UBQ_DST_DEID + 15] = deid;
-    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_SET, cmd), ==,
-                     UBQ_RESULT_OK);
+    eng_dest_put(e, UBQ_DST_FORM, form);
+    eng_dest_put(e, UBQ_DST_DEID + 15, deid);
 }
 
 /* A Write that nobody hears: it is dropped for @why. */

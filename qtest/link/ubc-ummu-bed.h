@@ -52,6 +52,22 @@ static inline void ummu_open(void)
                        ENG_UBA + ENG_ROOM - 1, ENG_TOKEN);
 }
 
+/* Tables of a TEE, the same as those of before, to which b's second page belongs: where
+ * their TECT is. */
+static inline uint64_t ummu_trust_page(void)
+{
+    uint64_t tect = ubm_alloc(&ummu, UBM_TECTE, 64);
+
+    memcpy(p.b.drv.memory + tect, p.b.drv.memory + ummu.tect, UBM_TECTE);
+    drv_write(NULL, UBM_CR0, UBM_CR0_EVTQ);
+    ubm_write64(&ummu, UBM_TEE_BASE, tect);
+    drv_write(NULL, UBM_TEE_CFG, UBM_TEE_CFG_ENABLE);
+    ubm_write64(&ummu, UBM_TEE_MEM, p.b.room + 4096);
+    ubm_write64(&ummu, UBM_TEE_MEM_SIZE, 4096);
+    drv_write(NULL, UBM_CR0, UBM_CR0_ALL);
+    return tect;
+}
+
 static inline void start(const char *props)
 {
     eng_start(&p, &(EngPlan){ .carrier = ENG_RTP, .props = props });

@@ -363,14 +363,7 @@ static void test_tee(void)
     }
     tee_load(&w, false, 0, 0, 0);
     tee_load(&w, true, 0, UBM_EVT_TYPE, UBM_WHY_EE);
-    tect = ubm_alloc(&ummu, UBM_TECTE, 64);
-    memcpy(p.b.drv.memory + tect, p.b.drv.memory + ummu.tect, UBM_TECTE);
-    drv_write(NULL, UBM_CR0, UBM_CR0_EVTQ);
-    ubm_write64(&ummu, UBM_TEE_BASE, tect);
-    drv_write(NULL, UBM_TEE_CFG, UBM_TEE_CFG_ENABLE);
-    ubm_write64(&ummu, UBM_TEE_MEM, p.b.room + 4096);
-    ubm_write64(&ummu, UBM_TEE_MEM_SIZE, 4096);
-    drv_write(NULL, UBM_CR0, UBM_CR0_ALL);
+    tect = ummu_trust_page();
     for (uint64_t at = 0; at < 3 * 4096; at += 4096) {
         for (unsigned tee = 0; tee < 2; tee++) {
             bool good = tee == (at == 4096);

@@ -328,14 +328,7 @@ static void test_trusted(void)
     raw_open(&p.a);
     g_assert_true(write_as(UB_EE_NORMAL, 0, 0, 0));
     g_assert_false(write_as(UB_EE_TEE, 0, UBM_EVT_TYPE, UBM_WHY_EE));
-    tect = ubm_alloc(&ummu, UBM_TECTE, 64);
-    memcpy(p.b.drv.memory + tect, p.b.drv.memory + ummu.tect, UBM_TECTE);
-    drv_write(NULL, UBM_CR0, UBM_CR0_EVTQ);
-    ubm_write64(&ummu, UBM_TEE_BASE, tect);
-    drv_write(NULL, UBM_TEE_CFG, UBM_TEE_CFG_ENABLE);
-    ubm_write64(&ummu, UBM_TEE_MEM, p.b.room + 4096);
-    ubm_write64(&ummu, UBM_TEE_MEM_SIZE, 4096);
-    drv_write(NULL, UBM_CR0, UBM_CR0_ALL);
+    tect = ummu_trust_page();
     for (unsigned page = 0; page < 3; page++) {
         for (unsigned trusted = 0; trusted < 2; trusted++) {
             g_assert_true(write_as(trusted ? UB_EE_TEE : UB_EE_NORMAL, page,
