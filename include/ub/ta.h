@@ -428,7 +428,10 @@ const CoreOption *ub_ta_options(unsigned *n);
     X(DROP_ENDED, "drop-ended")             /* answers of a channel that ended */ \
     X(DROP_FLUSHED, "drop-flushed")         /* held, or waiting to leave, when who
                                              * sent it was forgotten, or a reset came */ \
-    X(DROP_UNSENT, "drop-unsent")           /* no room for the headers, or no key */
+    X(DROP_UNSENT, "drop-unsent")           /* no room for the headers, or no key */ \
+    /* Images before version 8 end here. */ \
+    X(DROP_REFUSED, "drop-refused")         /* not executed, and not answered by itself:
+                                             * the rest of what was refused, UTP */
 
 typedef enum UbTaCounter {
 #define UB_TA_X(id, name) UB_TAC_##id,

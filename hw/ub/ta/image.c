@@ -929,7 +929,7 @@ void ub_ta_image(UbTa *ta, CoreImage *im,
 
     f.requests = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
                                        NULL);
-    f.version = version = core_image_begin(im, CORE_TAG('U', 'B', 'T', 'A'), 7);
+    f.version = version = core_image_begin(im, CORE_TAG('U', 'B', 'T', 'A'), 8);
     core_image_check(im, version >= 2, "the source has another version of the "
                      "transaction layer");
     /* What was executed is to be found by who asks again. */
@@ -945,7 +945,8 @@ void ub_ta_image(UbTa *ta, CoreImage *im,
     image_contexts(ta, im, version);
     image_answers(ta, im, version);
     image_parked(ta, im, version);
-    counters = version >= 7 ? UB_TA_COUNTERS_NUM : UB_TAC_DROP_ENDED;
+    counters = version >= 8 ? UB_TA_COUNTERS_NUM
+               : version == 7 ? UB_TAC_DROP_REFUSED : UB_TAC_DROP_ENDED;
     for (unsigned i = 0; i < counters; i++) {
         core_image_int(im, &ta->count[i]);
     }

@@ -118,6 +118,7 @@ bool ta_sc_hold(UbTa *ta, Arrival *a, CorePacket *pkt)
         return false;           /* and so the rest of its operation */
     }
     if (ta->helds >= ta->cfg.sc_buffer) {
+        ta_count(ta, UB_TAC_DROP_ROOM);
         drop_operation(ctx, a->tah.tassn);
         return false;
     }

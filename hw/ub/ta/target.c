@@ -441,6 +441,8 @@ static Outcome execute_part(UbTa *ta, Arrival *a, Partial *p)
               : execute_packet(ta, a, p);
         p->bad = !is_good(out);
         p->outcome = settled(out);
+    } else {
+        ta_count(ta, UB_TAC_DROP_REFUSED);
     }
     if (!a->rx.last) {
         return (Outcome) { .silent = true };
@@ -562,10 +564,10 @@ Outcome ta_execute(UbTa *ta, Arrival *a)
 /* By UTP, and what has no response: what cannot be done is not heard of. */
 static Outcome execute_silent(UbTa *ta, Arrival *a)
 {
-    if (ub_ta_op(a->tah.opcode)->kind == UB_TA_MESSAGE) {
-        ta_send_packet(ta, a, NULL);
-    } else {
+    if (ub_ta_op(a->tah.opcode)->kind != UB_TA_MESSAGE) {
         ta_count(ta, UB_TAC_PREFETCHES);
+    } else if (ta_send_packet(ta, a, NULL).rspst != UB_TAH_OK) {
+        ta_count(ta, UB_TAC_DROP_REFUSED);
     }
     return (Outcome) { .silent = true };
 }
@@ -636,8 +638,10 @@ Outcome ta_request(UbTa *ta, Arrival *a, CorePacket *pkt, bool *keep)
         }
         if (a->rx.last) {
             ta_respond(ta, NULL, &a->back, &a->tah, out);
+        } else {
+            ta_count(ta, UB_TAC_DROP_REFUSED);
+            out.silent = true;
         }
-        out.silent = !a->rx.last;
         return out;
     }
     in_sc = a->ctx->sc && a->tah.rc_type == UB_RC_SC;

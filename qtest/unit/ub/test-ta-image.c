@@ -894,7 +894,7 @@ static void test_version(void)
         p = pair_new(2, &cfg);
         data = pair_save(p, 0, &len);
         g_assert_cmpstr(pair_load(p, 1, data, len), ==, NULL);
-        g_assert_cmpuint(get_be16(data + 4), ==, 7);
+        g_assert_cmpuint(get_be16(data + 4), ==, 8);
         put_be16(data + 4, 2);
         why = pair_load(p, 1, data, without_from(p, data, len));
         if (entities == 1) {
