@@ -298,7 +298,9 @@ bool ack_again(Chan *ch, uint32_t psn, int64_t now)
         (ch->fifo_len && !psn_before(psn, ch->fifo[ch->fifo_head]))) {
         return false;
     }
-    ack_result(ch, r, now);
+    if (!ack_result(ch, r, now)) {
+        ch->tp->count.drop_busy++;      /* who asked will ask again */
+    }
     return true;
 }
 
@@ -408,6 +410,8 @@ void ack_cnp(Chan *ch, uint8_t ecn, uint16_t cci, int64_t now)
     }
     if (ch->on != ON_STALLED && ack_send(ch, &h, &c, NULL, cci, now)) {
         ch->tp->count.tx_cnp++;
+    } else {
+        ch->tp->count.drop_busy++;
     }
 }
 

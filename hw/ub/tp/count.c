@@ -57,7 +57,7 @@ static const struct {
     AT(drop_flushed, "drop-flushed"),   /* of a channel that ended */
     AT(drop_refused, "drop-refused"),   /* the rest of what was refused */
     AT(drop_answer, "drop-answer"),     /* nobody waits for it any more */
-    AT(drop_busy, "drop-busy"),         /* CNP or set-up: the port was full */
+    AT(drop_busy, "drop-busy"),         /* CNP, set-up, answer again: no room */
 };
 
 const char *ub_tp_counter(const UbTp *tp, unsigned i, uint64_t *value)

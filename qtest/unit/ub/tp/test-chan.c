@@ -225,6 +225,8 @@ static void test_flush(void)
         g_assert_cmpuint(ub_tp_counters(a->tp)->drop_flushed, ==, 4);
         g_assert_cmpint(lossy_send(a, 1, 50, 4, true, false, 102), ==,
                         UB_LOST);
+        g_assert_cmpuint(ub_tp_counters(a->tp)->drop_lost, ==, how == 1);
+        g_assert_cmpuint(ub_tp_counters(a->tp)->drop_no_channel, ==, how != 1);
         lossy_run(l, l->now + 100 * MS);
         g_assert_cmpuint(a->errors->len, ==, 0);
         lossy_free(l);

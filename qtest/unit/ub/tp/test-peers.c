@@ -121,6 +121,43 @@ static void test_asked(void)
     }
 }
 
+/* What answers nothing that was asked: REPLY to who was asked, CONFIRM and REFUSE to who
+ * asked, a message of no type. */
+static void test_unasked(void)
+{
+    static const struct { bool asked; uint8_t type; } all[] = {
+        { true, 2 }, { true, 4 }, { true, 0 }, { true, 6 }, { false, 3 }, { false, 6 },
+    };
+    UbFlow f = lossy_flow(0, 1, UB_LPH_CNA24);
+
+    f.nlp = UB_NLP_CTPH;
+    for (unsigned i = 0; i < G_N_ELEMENTS(all); i++) {
+        uint8_t b[UB_CTPH_LEN + 36] = { 0x0f, 1, all[i].type }, *m = b + UB_CTPH_LEN;
+        unsigned here = all[i].asked, tpn = here ? 1 : TA;
+        Pair p = pair_init(100);
+        LossyNode *node;
+        Chan *ch;
+
+        pair_open(&p);
+        ub_tp_deactivate(p.a->tp, TA);
+        g_assert_cmpint(ub_tp_connect(p.a->tp, TA, p.l->now), ==, UB_TPR_OK);
+        lossy_run(p.l, p.l->now + MS);
+        node = &p.l->node[here];
+        ch = chan_get(node->tp, tpn);
+        g_assert_cmpint(ch->state, ==, UB_TP_ACTIVE);
+        put_be32(m + 4, ch->setup_cookie);
+        put_be32(m + 8, ch->attr.dst_tpn);
+        put_be32(m + 12, tpn);
+        f = lossy_flow(!here, here, UB_LPH_CNA24);
+        f.nlp = UB_NLP_CTPH;
+        g_assert_cmpuint(count(node)->drop_setup, ==, 0);
+        lossy_inject(p.l, here, &f, b, sizeof(b));
+        g_assert_cmpuint(count(node)->drop_setup, ==, 1);
+        g_assert_cmpint(chan_get(node->tp, tpn)->state, ==, UB_TP_ACTIVE);
+        lossy_free(p.l);
+    }
+}
+
 /* What acknowledges is counted by what it says. */
 static void test_kinds(void)
 {
@@ -309,6 +346,44 @@ static unsigned map_size(unsigned bits, unsigned ahead)
     g_assert_cmpuint(d.len, ==, UB_RTPH_LEN + ub_saetph_len(size));
     down_free(&d);
     return size;
+}
+
+/* Each bit of a map is taken for its packet, in the last word, too. */
+static void test_map_bits(void)
+{
+    for (unsigned size = 0; size <= 4; size++) {
+        const unsigned n = (UB_SACK_BITS_MIN << size) - 1;
+        UbSaetph s = { .size = size, .max_rcv = 99 + n };
+        UbRtph h = { .opcode = UB_TPOP_SACK, .src = TB, .dst = TA, .psn = 99 };
+        uint8_t b[256] = { 0 };
+        UbFlow f = lossy_flow(1, 0, UB_LPH_CNA24);
+        Pair p = pair_init(100);
+        uint32_t rng = 7;
+
+        p.attr.selective = p.attr.ooo = true;
+        p.attr.tx_window = 1024;
+        pair_open(&p);
+        p.l->lose_ppm = 1000000;
+        for (unsigned i = 0; i < n; i++) {
+            g_assert_cmpint(lossy_send(p.a, TA, 8, i, true, false, i), ==, UB_SENT);
+        }
+        lossy_run(p.l, p.l->now + US);
+        g_assert_cmpuint(count(p.a)->tx_packets[UB_TP_RTP], ==, n);
+        for (unsigned i = 2; i <= n; i++) {
+            rng = rng * 1664525 + 1013904223;
+            s.map[i / 32] |= (rng >> 31 | (i == n)) << i % 32;
+        }
+        ub_rtph_put(b, &h);
+        ub_saetph_put(b + UB_RTPH_LEN, &s);
+        lossy_inject(p.l, 0, &f, b, UB_RTPH_LEN + ub_saetph_len(size));
+        g_assert_cmpuint(count(p.a)->drop_bad_sack, ==, 0);
+        for (unsigned i = 1; i <= n; i++) {
+            bool got = slot_at(chan_get(p.a->tp, TA), 99 + i)->flags & SLOT_RECEIVED;
+
+            g_assert_cmpint(got, ==, s.map[i / 32] >> i % 32 & 1);
+        }
+        lossy_free(p.l);
+    }
 }
 
 /* As small as it has all, and no larger than the channel may have; what does not fill a
@@ -504,19 +579,85 @@ static void test_busy_ack(void)
     lossy_free(p.l);
 }
 
+/* A CNP that finds the port full is lost, whether by RTP or CTP, while its channel waits or
+ * before it does; so is an answer that is said again. */
+static void test_busy_cnp(void)
+{
+    UbFlow f = lossy_flow(0, 1, UB_LPH_CNA16);
+    Pair p = pair_init(100);
+    uint8_t ctp[8] = { 0 };
+
+    p.cfg.cc_on = true;
+    p.cfg.cnp_us = 1;
+    p.attr.cc = UB_CC_DCQCN;
+    p.attr.ask = UB_TP_ASK_HALF;
+    scripted[0] = (UbTpAnswer) { UB_TP_DONE };
+    pair_open(&p);
+    p.b->answer = answer_scripted;
+    lossy_send(p.a, TA, 8, 1, true, true, 1);
+    lossy_run(p.l, p.l->now + 50 * US);
+    g_assert_cmpuint(p.a->acked->len, ==, 1);
+    p.b->down = true;
+    /* The answer to the first is asked for again. */
+    inject(&p, p.b, (UbRtph) { .opcode = UB_TPOP_DATA, .psn = 100, .last = true }, 8);
+    g_assert_cmpuint(count(p.b)->drop_busy, ==, 1);
+    p.b->down = false;
+    ub_tp_space(p.b->tp, p.l->now);
+    lossy_run(p.l, p.l->now + 50 * US);
+    g_assert_cmpuint(count(p.b)->tx_cnp, ==, 0);
+    p.b->down = true;
+    p.b->answer = NULL;
+    p.l->cci = 0x8003;
+    for (unsigned i = 1; i <= 2; i++) {
+        lossy_send(p.a, TA, 8, 1 + i, true, false, 1 + i);
+        lossy_run(p.l, p.l->now + 50 * US);
+        g_assert_cmpuint(p.b->got->len, ==, 1 + i);
+        g_assert_cmpuint(count(p.b)->drop_busy, ==, 1 + i);
+    }
+    f.cci = 0x8003;
+    lossy_inject(p.l, 1, &f, ctp, sizeof(ctp));
+    g_assert_cmpuint(count(p.b)->drop_busy, ==, 4);
+    g_assert_cmpuint(count(p.b)->tx_cnp, ==, 0);
+    g_assert_cmpuint(core_packet_pool_used(p.b->tp->pool), ==, 0);
+    lossy_free(p.l);
+}
+
+/* So is a message that asks for a channel, which is said again. */
+static void test_busy_setup(void)
+{
+    Pair p = pair_init(100);
+
+    pair_open(&p);
+    ub_tp_deactivate(p.a->tp, TA);
+    p.a->down = true;
+    g_assert_cmpint(ub_tp_connect(p.a->tp, TA, p.l->now), ==, UB_TPR_OK);
+    g_assert_cmpuint(count(p.a)->drop_busy, ==, 1);
+    g_assert_cmpuint(count(p.a)->setup_tx, ==, 0);
+    g_assert_cmpuint(core_packet_pool_used(p.a->tp->pool), ==, 0);
+    p.a->down = false;
+    lossy_run(p.l, p.l->now + 150 * MS);
+    g_assert_cmpuint(p.a->connects, ==, 1);
+    g_assert_cmpuint(count(p.a)->drop_busy, ==, 1);
+    lossy_free(p.l);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/tp/peers/flow", test_flow);
     g_test_add_func("/tp/peers/asked", test_asked);
+    g_test_add_func("/tp/peers/unasked", test_unasked);
     g_test_add_func("/tp/peers/kinds", test_kinds);
     g_test_add_func("/tp/peers/source", test_source);
     g_test_add_func("/tp/peers/map-size", test_map_size);
+    g_test_add_func("/tp/peers/map-bits", test_map_bits);
     g_test_add_func("/tp/peers/padding", test_padding);
     g_test_add_func("/tp/peers/next", test_next);
     g_test_add_func("/tp/peers/marks", test_marks);
     g_test_add_func("/tp/peers/turn", test_turn);
     g_test_add_func("/tp/peers/held", test_held);
     g_test_add_func("/tp/peers/busy-ack", test_busy_ack);
+    g_test_add_func("/tp/peers/busy-cnp", test_busy_cnp);
+    g_test_add_func("/tp/peers/busy-setup", test_busy_setup);
     return g_test_run();
 }
