@@ -50,7 +50,6 @@ void net_regs_load(UbNet *net)
         r->entry[i] = read_entry(net, i);
     }
     r->exact = ub_slice_get(r->slice, UB_ROUTE_EXACT_ROUTE_ENABLE) & 1;
-    r->gen++;
 }
 
 void net_regs_entry(UbNet *net, int64_t entry)

@@ -418,6 +418,16 @@ static void test_ip_flows(void)
     g_assert_cmpint(__builtin_popcountll(spread(b, f, 0, 20, false, NULL)),
                     ==, 1);
     g_assert_cmphex(spread(b, f, 0, 100, true, NULL), ==, 0xe);
+    /* So do those to others, and from others. */
+    for (unsigned of = 0; of < 2; of++) {
+        uint64_t ports = 0;
+
+        for (unsigned i = 0; i < 100; i++) {
+            ports |= spread(b, of ? flow4(0x0a000001 + i, 0x0a000002)
+                                  : flow4(0x0a000001, 0x0a000002 + i), 0, 1, false, NULL);
+        }
+        g_assert_cmphex(ports, ==, 0xe);
+    }
     f.rt = UB_RT_PACKET;
     g_assert_cmphex(spread(b, f, 0, 8, false, NULL), ==, 0xe);
     /* ours */

@@ -219,7 +219,8 @@ static void precode_not_8(UbPortConfig *c)
     c->phy.lmsm.precode = 0xfef0;
 }
 
-/* PHY Link Status 2 says whether the rate that the link has is precoded. */
+/* PHY Link Status 2, and the slice of the rate, say whether the rate that the link has is
+ * precoded. */
 static void test_precode(void)
 {
     for (unsigned on = 0; on < 2; on++) {
@@ -228,6 +229,8 @@ static void test_precode(void)
         up(a, b, on ? precode_8 : precode_not_8);
         g_assert_cmphex(get(b, LINK + 0xc1) & 0xf, ==, 8);     /* Data Rate */
         g_assert_cmphex(get(b, LINK + 0xc2) & 0xc, ==, on ? 0xc : 0);
+        g_assert_cmphex(get(b, RATE8 + UB_RATE_STATE_1) &
+                        UB_RATE_STATE_1__CUR_PRECODE_STATE, ==, on ? 0x300 : 0);
         end_free(a);
         end_free(b);
     }

@@ -185,6 +185,27 @@ static void test_drift(void)
     lossy_free(l);
 }
 
+/* Feedback is taken for an older one from a quarter of its numbers ahead on. */
+static void test_far(void)
+{
+    static const uint32_t ahead[] = { 0, 1, UINT32_MAX / 4, UINT32_MAX / 4 + 1,
+                                      UINT32_MAX / 2, UINT32_MAX };
+    UbTpConfig cfg;
+
+    ub_tp_config_init(&cfg);
+    cfg.cc_on = true;
+    for (unsigned i = 0; i < G_N_ELEMENTS(ahead); i++) {
+        UbCetph c = { .ack_seq = 1000 + ahead[i] };
+        Lossy *l = pair(UB_CC_LDCP, &cfg, false);
+        Chan *ch = chan_get(l->node[0].tp, TA);
+
+        ch->cc->rcvd = ch->cc->sent = 1000;
+        cc_feedback(ch, &c, l->now);
+        g_assert_cmpuint(ch->cc->rcvd, ==, i < 3 ? c.ack_seq : 1000);
+        lossy_free(l);
+    }
+}
+
 /* Marks shrink LDCP's window, and no farther than it may. */
 static void test_ldcp(void)
 {
@@ -680,6 +701,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/cc/tiny", test_tiny);
     g_test_add_func("/tp/cc/losses", test_losses);
     g_test_add_func("/tp/cc/drift", test_drift);
+    g_test_add_func("/tp/cc/far", test_far);
     g_test_add_func("/tp/cc/ldcp", test_ldcp);
     g_test_add_func("/tp/cc/grown", test_grown);
     g_test_add_func("/tp/cc/aimd", test_aimd);

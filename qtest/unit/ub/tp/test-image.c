@@ -572,6 +572,103 @@ static void test_other_config(void)
 }
 
 /* Damaged ones are refused or work; nothing else. */
+static UbTpAnswer withhold(LossyNode *node, const UbTpRx *rx)
+{
+    return (UbTpAnswer) { UB_TP_WITHHOLD, 0 };
+}
+
+/* Where four words are, one behind the other; there is one such place. */
+static uint8_t *words_at(uint8_t *data, size_t len, const uint32_t *word, unsigned n)
+{
+    uint8_t *at = NULL;
+
+    for (size_t i = 0; i + 4 * n <= len; i++) {
+        unsigned k = 0;
+
+        while (k < n && get_be32(data + i + 4 * k) == word[k]) {
+            k++;
+        }
+        if (k == n) {
+            g_assert_null(at);
+            at = data + i;
+        }
+    }
+    g_assert_nonnull(at);
+    return at;
+}
+
+/* What is withheld is in the order of its numbers. */
+static void test_order(void)
+{
+    static const uint32_t psn[] = { 7000, 7001, 7002, 7003 };
+    g_autofree uint8_t *data = NULL;
+    UbTpConfig cfg;
+    uint8_t *fifo;
+    UbTpAttr attr;
+    size_t len;
+    Lossy *l;
+
+    ub_tp_config_init(&cfg);
+    l = lossy_new(&cfg, 2);
+    ub_tp_attr_init(l->node[0].tp, &attr);
+    attr.tx_psn = psn[0];
+    lossy_channel(l, 0, 1, 1, 1, &attr);
+    l->node[1].answer = withhold;
+    for (unsigned i = 0; i < 4; i++) {
+        lossy_send(&l->node[0], 1, 100, i, true, true, i);
+    }
+    lossy_run(l, l->now + 20 * US);
+    data = save(l->node[1].tp, l->now, &len);
+    fifo = words_at(data, len, psn, 4);
+    g_assert_null(load(l->node[1].tp, data, len, l->now));
+    for (unsigned i = 0; i < 3; i++) {
+        put_be32(fifo + 4 * i, psn[i + 1]);
+        put_be32(fifo + 4 * i + 4, psn[i]);
+        g_assert_nonnull(load(l->node[1].tp, data, len, l->now));
+        put_be32(fifo + 4 * i, psn[i]);
+        put_be32(fifo + 4 * i + 4, psn[i + 1]);
+    }
+    g_assert_null(load(l->node[1].tp, data, len, l->now));
+    lossy_free(l);
+}
+
+/* Whose turn an image says that it is in a group: one of its own's. */
+static void test_turn(void)
+{
+    enum { MARK = 0x5a5a5 };
+    g_autofree uint8_t *data = NULL;
+    uint32_t g[2] = { 21, 22 };
+    UbTpConfig cfg;
+    UbTpAttr attr;
+    uint8_t *turn;
+    size_t len;
+    Lossy *l;
+    UbTp *tp;
+
+    ub_tp_config_init(&cfg);
+    l = lossy_new(&cfg, 2);
+    tp = l->node[0].tp;
+    ub_tp_attr_init(tp, &attr);
+    for (uint32_t t = 1; t <= 4; t++) {
+        lossy_channel(l, 0, 1, MARK + t, MARK + t, &attr);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        g_assert_cmpint(ub_tpg_create(tp, &g[i], UB_TPG_ROUND), ==, 0);
+        g_assert_cmpint(ub_tpg_join(tp, g[i], MARK + 1 + 2 * i), ==, 0);
+        g_assert_cmpint(ub_tpg_join(tp, g[i], MARK + 2 + 2 * i), ==, 0);
+        g_assert_cmpuint(ub_tpg_pick(tp, g[i]), ==, MARK + 1 + 2 * i);
+    }
+    data = save(tp, l->now, &len);
+    turn = words_at(data, len, (const uint32_t[]) { 22, UB_TPG_ROUND, MARK + 4 }, 3) + 8;
+    for (unsigned i = 0; i < 3; i++) {
+        put_be32(turn, MARK + (i == 0 ? 4 : i == 1 ? 2 : 9));
+        g_assert_null(load(tp, data, len, l->now));
+        g_assert_cmpuint(ub_tpg_pick(tp, 22), ==, MARK + (i ? 3 : 4));
+        g_assert_cmpuint(ub_tpg_pick(tp, 21), ==, MARK + 2);
+    }
+    lossy_free(l);
+}
+
 static void test_damaged(void)
 {
     uint64_t rng = 3;
@@ -658,6 +755,8 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/image/set-up-twice", test_set_up_twice);
     g_test_add_func("/tp/image/states", test_states);
     g_test_add_func("/tp/image/other-config", test_other_config);
+    g_test_add_func("/tp/image/order", test_order);
+    g_test_add_func("/tp/image/turn", test_turn);
     g_test_add_func("/tp/image/damaged", test_damaged);
     g_test_add_func("/tp/image/reset", test_reset);
     return g_test_run();

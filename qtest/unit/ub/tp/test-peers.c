@@ -348,6 +348,34 @@ static unsigned map_size(unsigned bits, unsigned ahead)
     return size;
 }
 
+/* Each bit is looked at whether its packet ever went. */
+static void test_map_never(void)
+{
+    enum { SENT = 40 };
+
+    for (unsigned i = 1; i < UB_SACK_BITS_MIN; i++) {
+        UbSaetph s = { .max_rcv = 100 };
+        UbRtph h = { .opcode = UB_TPOP_SACK, .src = TB, .dst = TA, .psn = 99 };
+        UbFlow f = lossy_flow(1, 0, UB_LPH_CNA24);
+        uint8_t b[64] = { 0 };
+        Pair p = pair_init(100);
+
+        p.attr.selective = p.attr.ooo = true;
+        pair_open(&p);
+        p.l->lose_ppm = 1000000;
+        for (unsigned k = 0; k < SENT; k++) {
+            lossy_send(p.a, TA, 8, k, true, false, k);
+        }
+        lossy_run(p.l, p.l->now + US);
+        s.map[i / 32] = 1u << i % 32;
+        ub_rtph_put(b, &h);
+        ub_saetph_put(b + UB_RTPH_LEN, &s);
+        lossy_inject(p.l, 0, &f, b, UB_RTPH_LEN + ub_saetph_len(0));
+        g_assert_cmpuint(count(p.a)->drop_bad_sack, ==, i > SENT);
+        lossy_free(p.l);
+    }
+}
+
 /* Each bit of a map is taken for its packet, in the last word, too. */
 static void test_map_bits(void)
 {
@@ -651,6 +679,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/peers/source", test_source);
     g_test_add_func("/tp/peers/map-size", test_map_size);
     g_test_add_func("/tp/peers/map-bits", test_map_bits);
+    g_test_add_func("/tp/peers/map-never", test_map_never);
     g_test_add_func("/tp/peers/padding", test_padding);
     g_test_add_func("/tp/peers/next", test_next);
     g_test_add_func("/tp/peers/marks", test_marks);
