@@ -109,6 +109,11 @@
 #define UB_LDS_FENCE 0x00
 #define UB_LDS_PENDING 0x08     /* RO: accesses that are not done */
 #define UB_LDS_FAILED 0x10      /* RO: accesses that have failed, all in all */
+#define UB_LDS_MADE 0x18        /* RO: gathered stores leave; accesses made so far */
+/* MiBs, first [27:0] and last [59:32].  Read: of the accesses there that are not done
+ * the number of the oldest, MADE if there is none; of all, if none were written since a
+ * reset or migration. */
+#define UB_LDS_OLDEST 0x20
 
 /* Command slots: accesses of up to 64 bytes, atomics. */
 #define UB_LDS_SLOTS 64u

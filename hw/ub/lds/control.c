@@ -156,12 +156,35 @@ static bool fence_load(UbLds *l, UbLdsWait *w, uint64_t *value)
 static uint64_t register_load(UbLds *l, uint32_t at)
 {
     switch (at) {
+    case UB_LDS_MADE:
+        lds_line_push(l);
+        return l->next_serial;
+    case UB_LDS_OLDEST:
+        return lds_oldest(l, l->asked_first, l->asked_last);
     case UB_LDS_PENDING:
         return l->all + l->line.open;
     case UB_LDS_FAILED:
         return lds_all_failed(l);
     default:
         return 0;
+    }
+}
+
+static bool register_store(UbLds *l, uint32_t at, unsigned len, uint64_t value)
+{
+    switch (at) {
+    case UB_LDS_FENCE:
+        fence(l);
+        l->barrier = true;
+        return true;
+    case UB_LDS_OLDEST:
+        if (len == 8) {
+            l->asked_first = value & 0xfffffff;
+            l->asked_last = value >> 32 & 0xfffffff;
+        }
+        return len == 8;
+    default:
+        return false;
     }
 }
 
@@ -187,13 +210,8 @@ void lds_control_store(UbLds *l, uint32_t at, unsigned len, uint64_t value)
 {
     LdsSlot *s = slot_at(l, at);
 
-    if (s ? slot_store(l, s, at % SLOT_BYTES, len, value)
-          : at == UB_LDS_FENCE) {
-        if (!s) {
-            fence(l);
-            l->barrier = true;
-        }
-        return;
+    if (!(s ? slot_store(l, s, at % SLOT_BYTES, len, value)
+            : register_store(l, at, len, value))) {
+        lds_guest_error(l, "store to the control page where nothing can be stored");
     }
-    lds_guest_error(l, "store to the control page where nothing can be stored");
 }

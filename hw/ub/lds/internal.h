@@ -126,6 +126,7 @@ struct UbLds {
     uint32_t all, unposted;
     UbLdsWait *waits;
     uint32_t failed_stores;     /* since a fence was read */
+    uint32_t asked_first, asked_last; /* MiBs that OLDEST is of; in no image */
     LdsLine line;
     LdsSlot slot[UB_LDS_SLOTS];
     LdsCached cache[LDS_CACHE];
@@ -212,6 +213,9 @@ void lds_wait_add(UbLds *l, UbLdsWait *w, LdsWaitKind kind);
 /* @w is no more in the list of those that wait. */
 void lds_wait_remove(UbLds *l, UbLdsWait *w);
 void lds_wait_end(UbLds *l, UbLdsWait *w, uint64_t value);
+/* The serial of the oldest request to MiBs @first to @last that is not done, or of the
+ * next that will be made. */
+uint64_t lds_oldest(const UbLds *l, uint32_t first, uint32_t last);
 /* Whether the requests before @serial are done. */
 bool lds_fenced(const UbLds *l, uint64_t serial);
 uint64_t lds_fence_value(UbLds *l);

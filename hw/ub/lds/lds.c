@@ -54,6 +54,7 @@ UbLds *ub_lds_new(const UbLdsConfig *cfg, const UbLdsOps *ops, void *opaque)
     l->cfg = *cfg;
     l->ops = *ops;
     l->opaque = opaque;
+    l->asked_last = UINT32_MAX;
     return l;
 }
 
@@ -140,6 +141,8 @@ void ub_lds_reset(UbLds *l, int64_t now)
     memset(l->slot, 0, sizeof(l->slot));
     l->barrier = false;
     l->failed_stores = 0;
+    l->asked_first = 0;
+    l->asked_last = UINT32_MAX;
     if (l->matt) {
         l->matt->changed = 0;
     }

@@ -355,6 +355,18 @@ bool lds_ops_before(const UbLds *l, uint64_t epoch)
     return false;
 }
 
+uint64_t lds_oldest(const UbLds *l, uint32_t first, uint32_t last)
+{
+    for (const LdsOp *op = l->first; op; op = op->next) {
+        uint64_t mib = op->pa >> UB_LDS_PAGE_BITS;
+
+        if (first <= mib && mib <= last) {
+            return op->serial;
+        }
+    }
+    return l->next_serial;
+}
+
 bool lds_fenced(const UbLds *l, uint64_t serial)
 {
     return !l->first || l->first->serial >= serial;

@@ -128,6 +128,77 @@ static void test_sync_others(void)
     bed_free(b);
 }
 
+static uint64_t made(Bed *b)
+{
+    return bed_load(b, BED_CONTROL + UB_LDS_MADE, 8);
+}
+
+static uint64_t oldest(Bed *b, uint32_t first, uint32_t last)
+{
+    bed_store(b, BED_CONTROL + UB_LDS_OLDEST, 8, first | (uint64_t)last << 32);
+    return bed_load(b, BED_CONTROL + UB_LDS_OLDEST, 8);
+}
+
+/* Who asks for MiBs hears of accesses there alone, however long others last; stores that
+ * are gathered are made then. */
+static void test_oldest(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+    UbLdsWait w = { 0 };
+    uint64_t value, before = made(b);
+
+    b->p->filter = bed_lose_all;
+    g_assert_false(ub_lds_load(b->l, b->p->now, AT + MIB - 8, 8, &w, &value));
+    bed_store(b, AT + MIB, 8, 1);
+    g_assert_cmpuint(bed_load(b, BED_CONTROL + UB_LDS_OLDEST, 8), ==, before);
+    g_assert_cmpuint(oldest(b, 17, 17), ==, before + 1);
+    bed_count(b, UB_LDS_WRITES_COUNT, 0);
+    g_assert_cmpuint(made(b), ==, before + 2);
+    bed_count(b, UB_LDS_WRITES_COUNT, 1);
+    g_assert_cmpuint(oldest(b, 17, 17), ==, before + 1);
+    g_assert_cmpuint(oldest(b, 16, 17), ==, before);
+    g_assert_cmpuint(oldest(b, 16, 16), ==, before);
+    g_assert_cmpuint(oldest(b, 0, 15), ==, before + 2);
+    g_assert_cmpuint(oldest(b, 18, 0xfffffff), ==, before + 2);
+    /* It is a register of 8 bytes. */
+    g_assert_cmpuint(b->guest_errors, ==, 0);
+    bed_store(b, BED_CONTROL + UB_LDS_OLDEST, 4, 16);
+    bed_store(b, BED_CONTROL + UB_LDS_MADE, 8, 0);
+    g_assert_cmpuint(b->guest_errors, ==, 2);
+    g_assert_cmpuint(bed_load(b, BED_CONTROL + UB_LDS_OLDEST, 8), ==, before + 2);
+    ub_lds_withdraw(b->l, b->p->now, &w);
+    g_assert_cmpuint(oldest(b, 16, 16), ==, before + 2);
+    g_assert_cmpuint(oldest(b, 17, 17), ==, before + 1);
+    bed_run(b, 2 * BED_TIMEOUT);
+    g_assert_cmpuint(oldest(b, 17, 17), ==, before + 2);
+    bed_free(b);
+}
+
+/* Nobody is told that nothing is under way by a question that was asked elsewhere. */
+static void test_oldest_moves(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+    uint64_t before = made(b);
+
+    b->p->filter = bed_lose_all;
+    bed_store(b, AT, 8, 1);
+    g_assert_cmpuint(oldest(b, 20, 20), ==, before);
+    g_assert_cmpuint(made(b), ==, before + 1);
+    g_assert_cmpuint(oldest(b, 20, 20), ==, before + 1);
+    g_assert_cmpstr(bed_migrate(b), ==, NULL);
+    g_assert_cmpuint(bed_load(b, BED_CONTROL + UB_LDS_OLDEST, 8), ==, before);
+    g_assert_cmpuint(made(b), ==, before + 1);
+    g_assert_cmpuint(oldest(b, 20, 20), ==, before + 1);
+    bed_run(b, 2 * BED_TIMEOUT);
+    g_assert_cmpuint(oldest(b, 0, 0), ==, before + 1);
+    ub_lds_reset(b->l, b->p->now);
+    g_assert_cmpuint(made(b), ==, before + 1);
+    bed_store(b, AT, 8, 1);
+    g_assert_cmpuint(made(b), ==, before + 2);
+    g_assert_cmpuint(bed_load(b, BED_CONTROL + UB_LDS_OLDEST, 8), ==, before + 1);
+    bed_free(b);
+}
+
 /* A line of an entry that is forgotten is closed: what follows goes by the new one. */
 static void test_sync_line(void)
 {
@@ -368,6 +439,8 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/late/sync", test_sync);
     g_test_add_func("/lds/late/sync-others", test_sync_others);
     g_test_add_func("/lds/late/sync-line", test_sync_line);
+    g_test_add_func("/lds/late/oldest", test_oldest);
+    g_test_add_func("/lds/late/oldest-moves", test_oldest_moves);
     g_test_add_func("/lds/late/room", test_room);
     g_test_add_func("/lds/late/queue", test_queue);
     g_test_add_func("/lds/late/withdrawn", test_withdrawn);
