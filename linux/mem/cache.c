@@ -83,7 +83,7 @@ static int pages_move(struct mem_cache *c, bool reads, struct page **pages,
 	/* What ends is written back, though its program was killed. */
 	if (!err)
 		err = mem_move(c->dev, reads, &c->to, (u64)i << PAGE_SHIFT, at,
-			       n, !c->gone);
+			       n, c->gone ? NULL : c->asker);
 	/* The engine may still reach them: they are nobody's from now on. */
 	if (err == -EBUSY) {
 		while (mapped--)
@@ -296,6 +296,7 @@ int mem_cache_own(struct mem_cache *c, enum mem_owns want)
 	int err = 0;
 
 	mutex_lock(&c->lock);
+	c->asker = current;
 	if (c->gone || !c->shared)
 		err = -EINVAL;
 	else if (c->owns != want || c->unsure)
@@ -306,11 +307,12 @@ int mem_cache_own(struct mem_cache *c, enum mem_owns want)
 	return err;
 }
 
-int mem_cache_clean(struct mem_cache *c)
+int mem_cache_clean(struct mem_cache *c, struct task_struct *asker)
 {
 	int err = 0;
 
 	mutex_lock(&c->lock);
+	c->asker = asker;
 	if (!c->gone)
 		err = clean_all(c);
 	mutex_unlock(&c->lock);
@@ -322,6 +324,8 @@ void mem_cache_end(struct mem_cache *c)
 	int err;
 
 	mutex_lock(&c->lock);
+	if (c->gone)
+		goto out;
 	spin_lock(&c->state);
 	c->gone = true;
 	spin_unlock(&c->state);
@@ -330,6 +334,7 @@ void mem_cache_end(struct mem_cache *c)
 	drop_all(c);
 	if (!err && c->shared && c->owns != MEM_INVALID)
 		mem_dir_leave(c, c->owns);
+out:
 	mutex_unlock(&c->lock);
 }
 
@@ -377,6 +382,7 @@ static int page_fetch(struct mem_cache *c, unsigned long i)
 
 	if (mutex_lock_killable(&c->lock))
 		return -EINTR;
+	c->asker = current;
 	err = may_touch(c, i) ? pages_get(c, i) : -EIO;
 	mutex_unlock(&c->lock);
 	return err;

@@ -8,6 +8,7 @@
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/pci.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "ub_mem.h"
@@ -16,14 +17,14 @@
 #define WINDOW_BAR	4
 #define CMDS_LOG2	6
 #define CMDS_BYTES	(UB_LDS_QUEUE_ENTRY << CMDS_LOG2)
-#define CMDS_EACH	2	/* of who takes MiBs back */
+#define CMDS_MASK	((2u << CMDS_LOG2) - 1)
 #define EVENTS_LOG2	UB_LDS_QUEUE_LOG2_MAX
 #define EVENTS_BYTES	(UB_LDS_QUEUE_ENTRY << EVENTS_LOG2)
 #define L1_MIBS		4096u
 #define L1_BYTES	(L1_MIBS * UB_LDS_ENTRY)
 /* Longer than the device lets an access wait. */
-#define SYNC_TIMEOUT_MS	60000
-#define SLOT_SPINS	100
+#define ACCESS_MS	60000
+#define SPINS		100
 
 static u32 reg_rd(struct mem_dev *dev, u32 dw)
 {
@@ -59,66 +60,37 @@ static void cmd_put(struct mem_decoder *d, u64 q0, u64 q1)
 	d->pi++;
 }
 
-/* Whether commands up to one are over. */
-static bool cmds_over(struct mem_dev *dev, u32 upto)
+/* Whether all commands are over, or never will be. */
+static bool cmds_over(struct mem_dev *dev)
 {
-	const u32 mask = (2u << CMDS_LOG2) - 1;
 	struct mem_decoder *d = &dev->decoder;
 	u32 cons = reg_rd(dev, UB_DECODER_CMDQ_CONS);
-	u32 more = (cons - d->over) & mask;
 
-	if (d->broken)
-		return true;
-	if (cons & UB_DECODER_CMDQ_CONS__CMDQ_ERR || more > d->pi - d->over) {
+	if (cons & UB_DECODER_CMDQ_CONS__CMDQ_ERR) {
 		dev_err(dev->dma, "decoder commands fail, CONS %x\n", cons);
 		d->broken = true;
-		return true;
 	}
-	d->over += more;
-	return (s32)(d->over - upto) >= 0;
+	return d->broken || !((cons ^ d->pi) & CMDS_MASK);
 }
 
-/* Until they are.  A SYNC waits as long as an access to a peer that is silent may take:
- * the lock is given up meanwhile, and others have their commands and their imports. */
-static void cmds_wait(struct mem_dev *dev, u32 upto)
-{
-	struct mem_decoder *d = &dev->decoder;
-	unsigned long begun = jiffies;
-	u32 over = d->over;
-
-	while (!cmds_over(dev, upto)) {
-		/* One in front of them has had its time. */
-		if (over != d->over)
-			begun = jiffies;
-		over = d->over;
-		if (time_after(jiffies,
-			       begun + msecs_to_jiffies(SYNC_TIMEOUT_MS))) {
-			dev_err(dev->dma, "decoder commands are not served\n");
-			d->broken = true;
-			return;
-		}
-		mutex_unlock(&d->lock);
-		usleep_range(20, 200);
-		mutex_lock(&d->lock);
-	}
-}
-
-/* With the lock: MiBs are forgotten, and accesses that went there are over. */
+/* With the lock: MiBs are forgotten, which waits for no peer. */
 static void cmds_forget(struct mem_dev *dev, unsigned int first, unsigned int n)
 {
+	unsigned long end = jiffies + msecs_to_jiffies(ACCESS_MS);
 	struct mem_decoder *d = &dev->decoder;
-	u32 upto;
 
-	while (!d->broken && d->pi + CMDS_EACH - d->over > 1 << CMDS_LOG2)
-		cmds_wait(dev, d->pi + CMDS_EACH - (1 << CMDS_LOG2));
 	if (d->broken)
 		return;
 	cmd_put(d, UB_LDS_CMD_INVALIDATE | (u64)first << 32, first + n - 1);
-	cmd_put(d, UB_LDS_CMD_SYNC, 0);
-	upto = d->pi;
 	dma_wmb();
-	reg_wr(dev, UB_DECODER_CMDQ_PROD, upto & ((2u << CMDS_LOG2) - 1));
-	cmds_wait(dev, upto);
+	reg_wr(dev, UB_DECODER_CMDQ_PROD, d->pi & CMDS_MASK);
+	while (!cmds_over(dev)) {
+		if (time_after(jiffies, end)) {
+			dev_err(dev->dma, "decoder commands are not served\n");
+			d->broken = true;
+		}
+		usleep_range(20, 200);
+	}
 }
 
 /* ---- events ---- */
@@ -273,18 +245,70 @@ void mem_window_clear(struct mem_dev *dev, unsigned int first, unsigned int n)
 {
 	struct mem_decoder *d = &dev->decoder;
 	unsigned int i;
+	bool lost;
 
 	mutex_lock(&d->lock);
 	for (i = first; i < first + n; i++)
 		if (d->l1[i / L1_MIBS])
 			WRITE_ONCE(*entry_of(d, i), 0);
 	cmds_forget(dev, first, n);
+	lost = d->broken;
 	mutex_unlock(&d->lock);
 	/* What failed meanwhile is still the old owner's. */
-	events_take(dev);
+	if (lost || mem_window_done(dev, first, n, false) != -ETIMEDOUT)
+		return;
+	dev_err(dev->dma, "accesses do not end\n");
+	mutex_lock(&d->lock);
+	d->broken = true;
+	mutex_unlock(&d->lock);
 }
 
 /* ---- the control page ---- */
+
+/* The oldest access to MiBs that is not over, by its number; all ones: the device is
+ * gone. */
+static u64 window_oldest(struct mem_decoder *d, unsigned int first,
+			 unsigned int n)
+{
+	u64 oldest;
+
+	mutex_lock(&d->lock);
+	writeq(first | (u64)(first + n - 1) << 32, d->control + UB_LDS_OLDEST);
+	oldest = readq(d->control + UB_LDS_OLDEST);
+	mutex_unlock(&d->lock);
+	return oldest;
+}
+
+/* Nobody's but theirs are waited for: another peer may be silent.  Nor does a processor
+ * stand still meanwhile, as it would with a load of the fence. */
+static int done_wait(struct mem_decoder *d, unsigned int first, unsigned int n,
+		     bool killable)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(ACCESS_MS);
+	u64 upto = readq(d->control + UB_LDS_MADE), oldest;
+	unsigned int spins;
+
+	for (spins = 0;; spins++) {
+		oldest = window_oldest(d, first, n);
+		if (oldest >= upto)
+			return oldest == ~0ull ? -EIO : 0;
+		if (killable && fatal_signal_pending(current))
+			return -EINTR;
+		if (time_after(jiffies, end))
+			return -ETIMEDOUT;
+		if (spins > SPINS)
+			usleep_range(20, 200);
+	}
+}
+
+int mem_window_done(struct mem_dev *dev, unsigned int first, unsigned int n,
+		    bool killable)
+{
+	int err = done_wait(&dev->decoder, first, n, killable);
+
+	events_take(dev);
+	return err;
+}
 
 int mem_fence(struct mem_dev *dev)
 {
@@ -304,7 +328,7 @@ int mem_fence(struct mem_dev *dev)
  * processor, and ends early, with the command under way, when the machine is stopped. */
 static u64 slot_wait(void __iomem *slot)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(SYNC_TIMEOUT_MS);
+	unsigned long end = jiffies + msecs_to_jiffies(ACCESS_MS);
 	unsigned int spins;
 	u64 status;
 
@@ -314,7 +338,7 @@ static u64 slot_wait(void __iomem *slot)
 		if (!(status & UB_LDS_SLOT_BUSY) || status == ~0ull ||
 		    time_after(jiffies, end))
 			return status;
-		if (spins > SLOT_SPINS)
+		if (spins > SPINS)
 			usleep_range(20, 200);
 	}
 }
@@ -442,7 +466,7 @@ int mem_decoder_start(struct mem_dev *dev)
 
 	if (err)
 		return err;
-	d->pi = d->over = d->ci = 0;
+	d->pi = d->ci = 0;
 	d->broken = false;
 	d->managed = ub_config_read(dev->core,
 				    UB_CFG1_BASE + UB_CFG1_SUPPORTED_FEATURE) &

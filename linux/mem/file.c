@@ -146,11 +146,14 @@ static int file_fsync(struct file *file, loff_t from, loff_t to, int datasync)
 
 	if (err)
 		return err;
-	err = mem_imports_clean(f);
+	err = mem_imports_sync(f);
 	/* Who maps nothing of sysfs does not wait for the peers of that. */
-	text = READ_ONCE(f->maps_text) ? mem_text_clean(f->dev) : 0;
+	text = READ_ONCE(f->maps_text) ? mem_text_sync(f->dev) : 0;
 	err = err ?: text;
-	if (mem_fence(f->dev) | mem_imports_failed(f))
+	/* By the UBFM's table they go anywhere. */
+	if (f->dev->decoder.managed && mem_fence(f->dev))
+		err = -EIO;
+	if (mem_imports_failed(f))
 		err = -EIO;
 	mem_file_unlock(f);
 	return err;

@@ -161,23 +161,100 @@ static int import_show(struct mem_dev *dev, struct mem_import *im, bool there)
 	return err;
 }
 
-static void import_end(struct mem_import *im)
+static void import_hide(struct mem_import *im)
 {
 	struct mem_dev *dev = im->file->dev;
 
-	list_del(&im->list);
 	down_write(&dev->map);
 	im->id = 0;		/* no more faults */
 	up_write(&dev->map);
 	mem_unmap(dev, im->first * MEM_MIB, im->mibs * MEM_MIB);
-	if (im->cache)
-		mem_cache_end(im->cache);
+}
+
+/* One that is hidden. */
+static void import_free(struct mem_import *im)
+{
+	struct mem_dev *dev = im->file->dev;
+
+	list_del(&im->list);
 	mem_window_clear(dev, im->first, im->mibs);
 	import_show(dev, im, false);
 	mem_window_put(dev, im->first, im->mibs);
 	dest_put(dev, im->dest);
 	mem_cache_put(im->cache);
 	kfree(im);
+}
+
+static void import_end(struct mem_import *im)
+{
+	import_hide(im);
+	if (im->cache)
+		mem_cache_end(im->cache);
+	import_free(im);
+}
+
+/* ---- all that a file has cached ----
+ *
+ * Each peer is asked by itself, so that who waits for many that are silent does so as
+ * long as for one of them.
+ */
+
+static void cached_do(struct work_struct *work)
+{
+	struct mem_import *im = container_of(work, struct mem_import, work);
+
+	if (im->asker)
+		im->err = mem_cache_clean(im->cache, im->asker);
+	else
+		mem_cache_end(im->cache);
+}
+
+/* Somebody else does it, but for one, which is given back, or NULL. */
+static struct mem_import *cached_begin(struct mem_file *f,
+				       struct task_struct *asker)
+{
+	struct mem_import *im, *last = NULL;
+
+	list_for_each_entry(im, &f->imports, list)
+		if (im->cache) {
+			im->asker = asker;
+			im->err = 0;
+			if (last)
+				queue_work(f->dev->works, &last->work);
+			last = im;
+		}
+	return last;
+}
+
+/* All are done, which have begun: the first error. */
+static int cached_wait(struct mem_file *f)
+{
+	struct mem_import *im;
+	int err = 0;
+
+	list_for_each_entry(im, &f->imports, list)
+		if (im->cache) {
+			flush_work(&im->work);
+			err = err ?: im->err;
+		}
+	return err;
+}
+
+static int cached_all(struct mem_file *f, struct task_struct *asker)
+{
+	struct mem_import *last = cached_begin(f, asker);
+
+	if (last)
+		cached_do(&last->work);
+	return cached_wait(f);
+}
+
+void mem_imports_leave(struct mem_file *f)
+{
+	struct mem_import *last = cached_begin(f, NULL);
+
+	if (last)
+		queue_work(f->dev->works, &last->work);
 }
 
 static int import_begin(struct mem_file *f, struct mem_import *im,
@@ -232,6 +309,7 @@ int mem_import(struct mem_file *f, unsigned int argc, char **argv)
 		return -ENOMEM;
 	im->file = f;
 	im->len = w.len;
+	INIT_WORK(&im->work, cached_do);
 	err = import_begin(f, im, &w);
 	if (err) {
 		kfree(im);
@@ -293,14 +371,15 @@ int mem_own(struct mem_file *f, unsigned int argc, char **argv)
 	return want < 0 ? want : mem_cache_own(im->cache, want);
 }
 
-int mem_imports_clean(struct mem_file *f)
+int mem_imports_sync(struct mem_file *f)
 {
-	struct mem_import *im;
-	int err = 0, one;
-
 	/* What one peer does not take keeps nothing from the others. */
+	int err = cached_all(f, current), one;
+	struct mem_import *im;
+
 	list_for_each_entry(im, &f->imports, list) {
-		one = im->cache ? mem_cache_clean(im->cache) : 0;
+		one = im->cache ? 0 : mem_window_done(f->dev, im->first,
+						      im->mibs, true);
 		err = err ?: one;
 	}
 	return err;
@@ -312,11 +391,13 @@ int mem_status(struct mem_file *f, unsigned int argc, char **argv)
 	struct mem_import *im = argc == 2 ? import_of(f, argv[1]) : NULL;
 	u64 loads, stores;
 	u32 event, status;
+	int err;
 
 	if (!im)
 		return -EINVAL;
-	if (mem_fence(f->dev))
-		return -EIO;
+	err = mem_window_done(f->dev, im->first, im->mibs, true);
+	if (err)
+		return err;
 	spin_lock_irq(&f->dev->decoder.event_lock);
 	loads = im->failed_loads;
 	stores = im->failed_stores;
@@ -350,8 +431,11 @@ void mem_imports_end(struct mem_file *f)
 {
 	struct mem_import *im, *next;
 
+	list_for_each_entry(im, &f->imports, list)
+		import_hide(im);
+	cached_all(f, NULL);
 	list_for_each_entry_safe(im, next, &f->imports, list)
-		import_end(im);
+		import_free(im);
 }
 
 /* ---- atomics ---- */

@@ -114,6 +114,7 @@ static void dev_release(struct kref *kref)
 {
 	struct mem_dev *dev = container_of(kref, struct mem_dev, kref);
 
+	destroy_workqueue(dev->works);
 	put_device(dev->dma);
 	xa_destroy(&dev->imports);
 	kfree(dev);
@@ -135,6 +136,11 @@ static struct mem_dev *dev_new(struct ub_core *core)
 
 	if (!dev)
 		return NULL;
+	dev->works = alloc_workqueue(KBUILD_MODNAME, WQ_UNBOUND, 0);
+	if (!dev->works) {
+		kfree(dev);
+		return NULL;
+	}
 	kref_init(&dev->kref);
 	dev->core = core;
 	dev->dma = get_device(&core->pdev->dev);
@@ -171,6 +177,9 @@ static void dev_stop(struct mem_dev *dev)
 	if (!dev->stopped) {
 		dev->stopped = true;
 		mutex_lock(&dev->files_lock);
+		list_for_each_entry(f, &dev->files, list)
+			mem_imports_leave(f);
+		mem_imports_leave(&dev->text);
 		list_for_each_entry(f, &dev->files, list)
 			if (!f->dead)
 				mem_file_end(f);

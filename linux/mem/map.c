@@ -126,7 +126,7 @@ int mem_mmap(struct file *file, struct vm_area_struct *vma)
 		vma->vm_private_data = (void *)(uintptr_t)im->id;
 		vma->vm_ops = im->cache ? &cache_ops : &window_ops;
 		flags |= im->cache ? 0 : VM_PFNMAP | VM_IO;
-		if (im->cache && im->file != f)
+		if (im->file != f)
 			WRITE_ONCE(f->maps_text, true);
 		err = 0;
 	}

@@ -93,14 +93,14 @@ static bool sleep_done(struct mem_dev *dev, struct mem_queue *q)
 
 /* Why not to wait any longer, for a move that has begun then. */
 static int wait_ends(const struct mem_queue *q, unsigned long begun,
-		     bool killable)
+		     struct task_struct *asker)
 {
 	/* It may never say more. */
 	if (READ_ONCE(q->stopped))
 		return -EIO;
 	if (time_after(jiffies, begun + msecs_to_jiffies(ANSWER_MS)))
 		return -ETIMEDOUT;
-	if (killable && fatal_signal_pending(current) &&
+	if (asker && fatal_signal_pending(asker) &&
 	    time_after(jiffies, begun + msecs_to_jiffies(KILLED_MS)))
 		return -EINTR;
 	return 0;
@@ -109,8 +109,8 @@ static int wait_ends(const struct mem_queue *q, unsigned long begun,
 /* The next @n completions of a move that has begun then; the first status that is
  * bad. */
 static int wait_done(struct mem_dev *dev, struct mem_queue *q,
-		     unsigned long begun, bool killable, unsigned int n,
-		     u32 *bad)
+		     unsigned long begun, struct task_struct *asker,
+		     unsigned int n, u32 *bad)
 {
 	unsigned int spins = 0, taken;
 	int err = 0;
@@ -123,7 +123,7 @@ static int wait_done(struct mem_dev *dev, struct mem_queue *q,
 			cpu_relax();
 			continue;
 		}
-		err = wait_ends(q, begun, killable);
+		err = wait_ends(q, begun, asker);
 		/* The device may have gone without a word. */
 		if (!err && !sleep_done(dev, q) &&
 		    ub_rd(dev->core->bar, UBC_ID) != UBC_ID_VALUE) {
@@ -164,9 +164,9 @@ static void post(struct mem_queue *q, u32 opcode, const struct mem_target *to,
 static int queue_begin(struct mem_dev *dev, struct mem_queue *q);
 static int queue_end(struct mem_dev *dev, struct mem_queue *q);
 
-static int queue_lock(struct mem_queue *q, bool killable)
+static int queue_lock(struct mem_queue *q, struct task_struct *asker)
 {
-	if (killable)
+	if (asker == current)
 		return mutex_lock_killable(&q->lock);
 	mutex_lock(&q->lock);
 	return 0;
@@ -175,8 +175,8 @@ static int queue_lock(struct mem_queue *q, bool killable)
 /* All of it, as much at a time as the queue holds; the first status that is bad. */
 static int move_all(struct mem_dev *dev, struct mem_queue *q, bool reads,
 		    const struct mem_target *to, u64 at,
-		    const dma_addr_t *pages, unsigned int n, bool killable,
-		    u32 *bad)
+		    const dma_addr_t *pages, unsigned int n,
+		    struct task_struct *asker, u32 *bad)
 {
 	/* A Writeback is one packet (UB 2.0 table 7-2). */
 	u32 most = reads ? READ_PAGES * PAGE_SIZE :
@@ -196,7 +196,7 @@ static int move_all(struct mem_dev *dev, struct mem_queue *q, bool reads,
 			off += step;
 		}
 		bell(dev, UBQ_BELL_SQ, q->id, q->pi, 0);
-		err = wait_done(dev, q, begun, killable, posted, bad);
+		err = wait_done(dev, q, begun, asker, posted, bad);
 		/* There was room for all of them. */
 		bell(dev, UBQ_BELL_CQ, q->cq_id, q->ci, 0);
 	}
@@ -242,14 +242,15 @@ static int queue_mend(struct mem_dev *dev, struct mem_queue *q)
 }
 
 int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
-	     u64 at, const dma_addr_t *pages, unsigned int n, bool killable)
+	     u64 at, const dma_addr_t *pages, unsigned int n,
+	     struct task_struct *asker)
 {
 	struct mem_dest *d = to->dest;
 	struct mem_queue *q = d->queue;
 	int err = -EIO;
 	u32 bad;
 
-	if (queue_lock(q, killable))
+	if (queue_lock(q, asker))
 		return -EINTR;
 	if (q->broken || queue_mend(dev, q))
 		goto out;
@@ -257,7 +258,7 @@ int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
 		atomic64_inc(&dev->spared);
 		goto out;
 	}
-	err = move_all(dev, q, reads, to, at, pages, n, killable, &bad);
+	err = move_all(dev, q, reads, to, at, pages, n, asker, &bad);
 	if (err != -EINTR) {
 		d->silent = err == -ETIMEDOUT || bad == UBQ_STATUS_TIMEOUT;
 		d->silent_end = jiffies + msecs_to_jiffies(SILENT_MS);

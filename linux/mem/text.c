@@ -139,13 +139,13 @@ const struct attribute_group mem_text_group = {
 	.attrs = text_attrs,
 };
 
-int mem_text_clean(struct mem_dev *dev)
+int mem_text_sync(struct mem_dev *dev)
 {
 	struct mem_file *f = &dev->text;
 	int err;
 
 	mutex_lock_nested(&f->lock, SINGLE_DEPTH_NESTING);
-	err = mem_imports_clean(f);
+	err = mem_imports_sync(f);
 	mutex_unlock(&f->lock);
 	return err;
 }

@@ -29,6 +29,7 @@
 #include <linux/semaphore.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include "tries.h"
@@ -58,7 +59,7 @@ struct mem_decoder {
 	unsigned int l1s;
 	__le64 *cmds;
 	dma_addr_t cmds_dma;
-	u32 pi, over;		/* commands that were put; that are over */
+	u32 pi;			/* commands that were put */
 	bool broken;
 	__le64 *events;
 	dma_addr_t events_dma;
@@ -91,8 +92,11 @@ int mem_window_set(struct mem_dev *dev, unsigned int first, unsigned int n,
 		   const struct mem_target *to);
 /* They lead nowhere, and nothing that went there is under way. */
 void mem_window_clear(struct mem_dev *dev, unsigned int first, unsigned int n);
-/* All stores so far are done, or -EIO: that is not known; what failed is counted at
- * their imports. */
+/* All accesses there so far are done, what failed is counted at their imports; or -EIO:
+ * that is not known; -EINTR: the program was killed meanwhile, and it is @killable. */
+int mem_window_done(struct mem_dev *dev, unsigned int first, unsigned int n,
+		    bool killable);
+/* The same of the whole window. */
 int mem_fence(struct mem_dev *dev);
 /* An access of up to 64 bytes at @offset of the window, which leads to a peer, by a
  * command slot: @opcode | sub-operation << 16, as in table 7-2; @result may be an operand.
@@ -147,10 +151,11 @@ struct mem_queue *mem_queue_get(struct mem_dev *dev);
 void mem_queue_put(struct mem_queue *q);
 #define MEM_MOVE	256u	/* pages, at most */
 
-/* Reads or Writebacks of @n pages at @at of what @to leads to.  -EINTR: the program
- * was killed meanwhile, and it is @killable. */
+/* Reads or Writebacks of @n pages at @at of what @to leads to.  -EINTR: @asker was
+ * killed meanwhile; NULL: whoever asks waits nevertheless. */
 int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
-	     u64 at, const dma_addr_t *pages, unsigned int n, bool killable);
+	     u64 at, const dma_addr_t *pages, unsigned int n,
+	     struct task_struct *asker);
 
 /* ---- cache.c: cached imports ---- */
 
@@ -183,6 +188,7 @@ struct mem_cache {
 	unsigned long *dirty;
 	struct mem_tries tries;	/* with state: faults whose next try is the last */
 	u64 epoch;		/* of the directory, as it was entered last */
+	struct task_struct *asker; /* with lock: for whom it asks the peer */
 	struct page *read[MEM_MOVE];	/* with lock: pages that come, … */
 	dma_addr_t moved[MEM_MOVE];	/* … that are moved */
 };
@@ -192,7 +198,8 @@ struct mem_cache *mem_cache_new(struct mem_dev *dev, u64 window, u64 len,
 void mem_cache_put(struct mem_cache *c);
 /* 0; -EAGAIN: other nodes own what forbids it; -EIO. */
 int mem_cache_own(struct mem_cache *c, enum mem_owns want);
-int mem_cache_clean(struct mem_cache *c);
+/* For @asker, who waits for it. */
+int mem_cache_clean(struct mem_cache *c, struct task_struct *asker);
 /* What differs is written back, and nothing can be touched any more. */
 void mem_cache_end(struct mem_cache *c);
 vm_fault_t mem_cache_fault(struct mem_cache *c, struct vm_fault *vmf,
@@ -238,6 +245,10 @@ struct mem_import {
 	struct mem_file *file;
 	struct mem_dest *dest;
 	struct mem_cache *cache;	/* NULL: it is the window */
+	/* Of what asks the peers of all cached imports of a file at once: */
+	struct work_struct work;
+	struct task_struct *asker;	/* who waits for it; NULL: the import ends */
+	int err;
 	u64 len;
 	unsigned int first, mibs;	/* of the window */
 	u32 id;			/* another one for each */
@@ -253,7 +264,7 @@ struct mem_file {
 	struct mem_dev *dev;
 	struct mutex lock;	/* commands, one at a time */
 	bool dead;		/* it has ended; under life, and map for faults */
-	bool maps_text;		/* it has mapped what was imported in sysfs, cached */
+	bool maps_text;		/* it has mapped what was imported in sysfs */
 	struct list_head exports, imports;
 	u64 failed_stores;	/* of all its imports, so far */
 	u64 told_lost, told_text;
@@ -281,10 +292,13 @@ void mem_exports_end(struct mem_file *f);
 int mem_export_text(struct mem_file *f, const struct mem_export *ex, u32 value,
 		    char *to, size_t size);
 void mem_imports_end(struct mem_file *f);
+/* Peers are asked to take back what will end, so that many files end at once. */
+void mem_imports_leave(struct mem_file *f);
 /* With event_lock: the import that has a MiB of the window, or NULL. */
 struct mem_import *mem_import_at(struct mem_dev *dev, unsigned int mib);
-/* Clean all that the file has cached; the first error. */
-int mem_imports_clean(struct mem_file *f);
+/* Clean all that the file has cached, and all accesses by its imports are done; the first
+ * error. */
+int mem_imports_sync(struct mem_file *f);
 /* Stores by the file's imports, or by those of sysfs, have failed since it was asked
  * last. */
 bool mem_imports_failed(struct mem_file *f);
@@ -310,9 +324,8 @@ void mem_unmap(struct mem_dev *dev, u64 from, u64 len);
 /* ---- text.c: export and import in sysfs ---- */
 
 extern const struct attribute_group mem_text_group;
-/* Clean what is cached by imports that were made there; for who has locked another
- * file. */
-int mem_text_clean(struct mem_dev *dev);
+/* mem_imports_sync() of imports that were made there; for who has locked another file. */
+int mem_text_sync(struct mem_dev *dev);
 
 /* ---- main.c: the device ---- */
 
@@ -337,6 +350,7 @@ struct mem_dev {
 	struct mem_eq eq;	/* of completions of queues */
 	struct mem_queue queues[MEM_QUEUES];
 	struct ub_dests dests;
+	struct workqueue_struct *works; /* of cached imports: each may wait for a peer */
 	struct xarray imports;	/* by MiB of the window */
 	atomic_t exports, last_id;
 	atomic64_t failed;

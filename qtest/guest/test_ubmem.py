@@ -253,6 +253,32 @@ class Memory(unittest.TestCase):
         near.kill()
         self.clean()
 
+    def test_4e_own_peers(self):
+        """who fences, or takes an import back, waits for its own peer alone"""
+        far, near = (Serve(guest, f'serve {PAGE}')
+                     for guest in (self.third, self.home))
+        waits = 'grep -q mem_window_done /proc/$(cat /tmp/pid)/stack'
+        self.third.qmp.command('stop')
+        self.addCleanup(self.third.qmp.command, 'cont')
+        for killed in range(2):
+            self.user.run(f'(exec ubmem-perf poke {far.desc} 0 1 '
+                          '> /tmp/poke 2>&1 & echo $! > /tmp/pid)')
+            self.user.wait_for(waits)
+            if killed:
+                self.user.run('kill -9 $(cat /tmp/pid)')
+            self.assertEqual(self.perf(f'poke {near.desc} 0 {killed + 1}'),
+                             'stored')
+            self.user.run(waits)
+            self.user.wait_for('! kill -0 $(cat /tmp/pid)', 60)
+            if not killed:
+                self.assertEqual(self.user.out('cat /tmp/poke'),
+                                 'Input/output error')
+        self.third.qmp.command('cont')
+        self.assertEqual(near.tell('word 0'), '2')
+        far.kill()
+        near.kill()
+        self.clean()
+
     def test_4c_page(self):
         """more in sysfs than a page has room for: what it says is whole"""
         self.home.run(
@@ -449,6 +475,29 @@ class Memory(unittest.TestCase):
                          9 * 0x9e3779b97f4a7c15 % (1 << 64))
         self.user.wait_for('! kill -0 $(cat /tmp/dead)', 60)
         serve.kill()
+        self.clean()
+
+    def test_7c_many(self):
+        """two peers that do not answer cost a fence what one costs"""
+        peers = self.home, self.third
+        serve = [Serve(guest, f'serve {PAGE}') for guest in peers]
+        self.user.run('rm -f /tmp/when /tmp/dirty; mkfifo /tmp/when')
+        self.user.run(f'(exec ubmem-perf sync {serve[0].desc} {serve[1].desc} '
+                      '<> /tmp/when > /tmp/dirty 2>&1 & echo $! > /tmp/pid)')
+        self.user.wait_for('grep -q dirty /tmp/dirty', 60)
+        for guest in peers:
+            guest.qmp.command('stop')
+            self.addCleanup(guest.qmp.command, 'cont')
+        self.user.run('echo now > /tmp/when')
+        self.user.wait_for('! kill -0 $(cat /tmp/pid)', 120)
+        for guest in peers:
+            guest.qmp.command('cont')
+        told = self.user.out('tail -n 1 /tmp/dirty')
+        self.assertRegex(told, r'^Input/output error in \d+ ms$')
+        self.assertLess(int(told.split()[-2]), 25000, told)
+        for program in serve:
+            self.assertEqual(program.tell('word 0'), '0')
+            program.kill()
         self.clean()
 
     def test_7d_shared(self):

@@ -26,6 +26,7 @@
  *     ubmem-perf try DESCRIPTOR read|write      ask once to be that
  *     ubmem-perf dirty DESCRIPTOR N             cache it N times, store to each, stay
  *     ubmem-perf close DESCRIPTOR               cache it, store, close when a line comes
+ *     ubmem-perf sync DESCRIPTOR...             cache all, store, then fsync, and how long
  *     ubmem-perf receive BYTES N                export a ring, take N messages
  *     ubmem-perf send DESCRIPTOR N              send N
  *     ubmem-perf put DESCRIPTOR N, take DESCRIPTOR N   the same in shared memory, as
@@ -104,7 +105,7 @@ static uint8_t *memory(size_t bytes)
     return p;
 }
 
-static void import(char **words, const char *options, UbMem *m)
+static void import_to(int fd, char **words, const char *options, UbMem *m)
 {
     const char *more = getenv("OPTIONS");
     char desc[UBMEM_TEXT], all[UBMEM_TEXT];
@@ -112,9 +113,14 @@ static void import(char **words, const char *options, UbMem *m)
     snprintf(desc, sizeof(desc), "%s %s %s %s %s", words[0], words[1],
              words[2], words[3], words[4]);
     snprintf(all, sizeof(all), "%s %s", options, more ? more : "");
-    if (ubmem_import(device(), desc, all, m)) {
+    if (ubmem_import(fd, desc, all, m)) {
         die("import: %s", strerror(errno));
     }
+}
+
+static void import(char **words, const char *options, UbMem *m)
+{
+    import_to(device(), words, options, m);
 }
 
 /* ---- serve ---- */
@@ -550,17 +556,42 @@ static int run_try(int argc, char **argv)
     return 0;
 }
 
-static int run_close(int argc, char **argv)
+/* Until a line comes. */
+static void wait_dirty(void)
 {
     char line[8];
-    UbMem m;
 
-    import(argv, "cached", &m);
-    store(&m, 0, 1);
     say("dirty");
     if (!fgets(line, sizeof(line), stdin)) {
         die("nobody says when");
     }
+}
+
+/* Imports of one file. */
+static int run_sync(int argc, char **argv)
+{
+    int fd = device(), err;
+    int64_t begun;
+    UbMem m;
+
+    for (; argc >= DESC_WORDS; argc -= DESC_WORDS, argv += DESC_WORDS) {
+        import_to(fd, argv, "cached", &m);
+        store(&m, 0, 1);
+    }
+    wait_dirty();
+    begun = now_ns();
+    err = fsync(fd) ? errno : 0;
+    printf("%s in %.0f ms\n", strerror(err), (now_ns() - begun) / 1e6);
+    return 0;
+}
+
+static int run_close(int argc, char **argv)
+{
+    UbMem m;
+
+    import(argv, "cached", &m);
+    store(&m, 0, 1);
+    wait_dirty();
     munmap(m.base, m.len);
     close(m.fd);
     puts("closed");
@@ -656,6 +687,7 @@ static const struct {
     { "try", DESC_WORDS + 1, run_try },
     { "dirty", DESC_WORDS + 1, run_dirty },
     { "close", DESC_WORDS, run_close },
+    { "sync", DESC_WORDS, run_sync },
     { "receive", 2, run_receive },
     { "send", DESC_WORDS + 1, run_send },
     { "put", DESC_WORDS + 1, run_put },
@@ -675,6 +707,6 @@ int main(int argc, char **argv)
         "       ubmem-perf receive BYTES N\n"
         "       ubmem-perf map OFFSET BYTES AT [VALUE]\n"
         "       ubmem-perf check|perf|cached|copy|read|touch|share|hold|try|dirty|"
-        "close|watch|steady|send|put|take|poke|peek "
+        "close|sync|watch|steady|send|put|take|poke|peek "
         "DESCRIPTOR ...");
 }

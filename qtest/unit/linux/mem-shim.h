@@ -39,10 +39,15 @@ static inline bool time_before(unsigned long a, unsigned long b)
     return time_after(b, a);
 }
 
-/* Whether the program was killed. */
-static bool killed G_GNUC_UNUSED;
-#define current NULL
-#define fatal_signal_pending(task) killed
+/* The program, which may be killed. */
+struct task_struct {
+    bool killed;
+};
+
+static struct task_struct me G_GNUC_UNUSED;
+
+#define current (&me)
+#define fatal_signal_pending(task) ((task)->killed)
 
 /* ---- A device ---- */
 
@@ -61,15 +66,6 @@ static bool killed G_GNUC_UNUSED;
 #define cpu_relax() ((void)0)
 #define msecs_to_jiffies(ms) ((ms) * HZ / 1000)
 #define dev_err(dev, ...) g_test_message(__VA_ARGS__)
-#define dma_alloc_coherent(dev, n, at, gfp) (*(at) = 0, calloc(1, n))
-#define dma_free_coherent(dev, n, at, dma) free(at)
-#define pci_resource_start(pdev, bar) ((void)(pdev), UINT64_C(4096))
-#define ioremap(at, n) ((void)(at), calloc(1, n))
-#define iounmap free
-#define IRQF_SHARED 0
-#define request_irq(irq, f, flags, name, opaque) (0 * (f)(irq, opaque))
-#define free_irq(irq, opaque) ((void)(opaque))
-
 typedef enum { IRQ_NONE, IRQ_HANDLED } irqreturn_t;
 typedef uint64_t phys_addr_t;
 typedef int atomic_t;
@@ -79,8 +75,155 @@ typedef int64_t atomic64_t;
 #define atomic_read(x) (*(x))
 
 #define UB_MEM 1
-#define ub_core_irq(core, vector) 1
-#define ub_core_engine_vector(core, part) 1
+#define ub_core_irq(core, vector) ((int)(vector) + 0x40)
+#define ub_core_engine_vector(core, part) ((part) + 5u)
+
+/* What was given and not given back; and how much more there is. */
+static struct {
+    unsigned live, left;
+    uint64_t next_dma;
+    uint64_t mapped;        /* registers, which are mapped last: where, … */
+    size_t mapped_bytes;    /* … and how many bytes */
+    int irq, irq_err;
+    irqreturn_t (*handler)(int irq, void *opaque);
+} given G_GNUC_UNUSED;
+
+struct given_memory {
+    size_t n;
+    uint64_t dma;
+    _Alignas(64) uint8_t bytes[];
+};
+
+static inline void given_init(void)
+{
+    memset(&given, 0, sizeof(given));
+    given.left = UINT_MAX;
+}
+
+static inline void *given_new(size_t n)
+{
+    struct given_memory *g = given.left ? calloc(1, sizeof(*g) + n) : NULL;
+
+    if (!g) {
+        return NULL;
+    }
+    given.left--;
+    given.live++;
+    given.next_dma += UINT64_C(0x123400010000);
+    g->n = n;
+    g->dma = given.next_dma;
+    return g->bytes;
+}
+
+static inline struct given_memory *given_of(const void *p)
+{
+    return (struct given_memory *)((const char *)p -
+                                   offsetof(struct given_memory, bytes));
+}
+
+static inline void given_free(const void *p)
+{
+    if (p) {
+        given.live--;
+        free(given_of(p));
+    }
+}
+
+static inline void *dma_new(size_t n, dma_addr_t *dma)
+{
+    void *p = given_new(n);
+
+    *dma = p ? given_of(p)->dma : 0;
+    return p;
+}
+
+static inline void dma_free(size_t n, const void *p, dma_addr_t dma)
+{
+    g_assert_cmpuint(given_of(p)->n, ==, n);
+    g_assert_cmphex(given_of(p)->dma, ==, dma);
+    given_free(p);
+}
+
+static inline void *registers_map(uint64_t at, size_t n)
+{
+    given.mapped = at;
+    given.mapped_bytes = n;
+    return given_new(n);
+}
+
+static inline int irq_take(int irq, irqreturn_t (*f)(int irq, void *opaque))
+{
+    if (given.irq_err) {
+        return given.irq_err;
+    }
+    g_assert_cmpint(given.irq, ==, 0);
+    given.irq = irq;
+    given.handler = f;
+    return 0;
+}
+
+static inline void irq_free(int irq)
+{
+    g_assert_cmpint(given.irq, ==, irq);
+    given.irq = 0;
+}
+
+#define dma_alloc_coherent(dev, n, at, gfp) dma_new(n, at)
+#define dma_free_coherent(dev, n, at, dma) dma_free(n, at, dma)
+#define kvcalloc(n, size, gfp) given_new((n) * (size))
+#define kvfree given_free
+#define ioremap(at, n) registers_map(at, n)
+#define iounmap given_free
+/* Where a BAR is says which it is. */
+#define pci_resource_start(pdev, bar) ((void)(pdev), (phys_addr_t)(bar) << 32)
+#define IRQF_SHARED 0
+#define request_irq(irq, f, flags, name, opaque) irq_take(irq, f)
+#define free_irq(n, opaque) irq_free(n)
+
+/* ---- Bitmaps ---- */
+
+#define bitmap_zalloc(n, gfp) given_new(((n) / 64 + 1) * 8)
+#define bitmap_free given_free
+#define test_and_set_bit(n, map) bit_set(map, n)
+#define clear_bit_unlock(n, map) ((void)((map)[0] &= ~(1ull << (n))))
+static inline bool bit_set(unsigned long *map, unsigned n)
+{
+    bool was = map[n / 64] >> n % 64 & 1;
+
+    map[n / 64] |= 1ul << n % 64;
+    return was;
+}
+
+static inline void bitmap_set(unsigned long *map, unsigned first, unsigned n)
+{
+    while (n--) {
+        g_assert_false(bit_set(map, first + n));
+    }
+}
+
+static inline void bitmap_clear(unsigned long *map, unsigned first, unsigned n)
+{
+    for (; n--; first++) {
+        map[first / 64] &= ~(1ul << first % 64);
+    }
+}
+
+static inline unsigned long
+bitmap_find_next_zero_area(const unsigned long *map, unsigned long size,
+                           unsigned long at, unsigned n, unsigned long align)
+{
+    unsigned run = 0;
+
+    for (; at < size; at++) {
+        run = map[at / 64] >> at % 64 & 1 ? 0 : run + 1;
+        if (run == n) {
+            return at + 1 - n;
+        }
+    }
+    return size;
+}
+
+/* ---- Locks ---- */
 
 /* Nobody else is there to wait for: who finds it held would do so for ever. */
 struct mutex {
@@ -100,8 +243,14 @@ static inline void mutex_lock(struct mutex *m)
     g_assert_cmpuint(m->held++, ==, 0);
 }
 
+/* Who waits for a lock, if it may be, is killed meanwhile. */
+static bool interrupted;
+
 static inline int mutex_lock_killable(struct mutex *m)
 {
+    if (interrupted) {
+        return -EINTR;
+    }
     mutex_lock(m);
     return 0;
 }

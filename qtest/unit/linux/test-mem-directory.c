@@ -56,7 +56,7 @@ static void begin(u64 value)
     asked = 0;
     meanwhile = NULL;
     answer = 0;
-    killed = unheard = false;
+    me.killed = unheard = false;
 }
 
 static void reader_comes(void)
@@ -142,7 +142,7 @@ static void test_slow(void)
     asked = 0;
     g_assert_cmpint(mem_dir_enter(&a, false), ==, -EAGAIN);
     g_assert_cmpuint(asked, ==, 21);
-    killed = true;
+    me.killed = true;
     asked = 0;
     g_assert_cmpint(mem_dir_enter(&a, false), ==, -EAGAIN);
     g_assert_cmpuint(asked, ==, 0);
