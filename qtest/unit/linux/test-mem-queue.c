@@ -305,10 +305,12 @@ static int ub_cmd_run(struct ub_core *core, unsigned opcode, struct ub_cmd *cmd)
     if (opcode == UBQ_OP_CQ_DESTROY && hw.keeps) {
         return hw.keeps;
     }
-    if (opcode != UBQ_OP_CAPS) {
-        g_assert_nonnull(run[opcode]);
-        run[opcode](cmd, &is);
+    if (opcode == UBQ_OP_CAPS) {
+        cmd_is(cmd, 0, 0, &is);
+        return 0;
     }
+    g_assert_nonnull(run[opcode]);
+    run[opcode](cmd, &is);
     return 0;
 }
 
