@@ -310,20 +310,6 @@ int mem_window_done(struct mem_dev *dev, unsigned int first, unsigned int n,
 	return err;
 }
 
-int mem_fence(struct mem_dev *dev)
-{
-	unsigned int tries = 4;
-	u64 failed;
-
-	/* How many stores have failed is in the events, by whose they are.  All ones:
-	 * it was broken off, as when the machine is stopped, or nobody is there. */
-	do
-		failed = readq(dev->decoder.control + UB_LDS_FENCE);
-	while (failed == ~0ull && --tries);
-	events_take(dev);
-	return failed == ~0ull ? -EIO : 0;
-}
-
 /* What a slot says when its command is over.  A load of SLOT_WAIT would stop the
  * processor, and ends early, with the command under way, when the machine is stopped. */
 static u64 slot_wait(void __iomem *slot)

@@ -150,9 +150,9 @@ static int file_fsync(struct file *file, loff_t from, loff_t to, int datasync)
 	/* Who maps nothing of sysfs does not wait for the peers of that. */
 	text = READ_ONCE(f->maps_text) ? mem_text_sync(f->dev) : 0;
 	err = err ?: text;
-	/* By the UBFM's table they go anywhere. */
-	if (f->dev->decoder.managed && mem_fence(f->dev))
-		err = -EIO;
+	/* By the UBFM's table its stores go anywhere. */
+	if (!err && f->dev->decoder.managed)
+		err = mem_window_done(f->dev, 0, f->dev->decoder.mibs, true);
 	if (mem_imports_failed(f))
 		err = -EIO;
 	mem_file_unlock(f);

@@ -96,8 +96,6 @@ void mem_window_clear(struct mem_dev *dev, unsigned int first, unsigned int n);
  * that is not known; -EINTR: the program was killed meanwhile, and it is @killable. */
 int mem_window_done(struct mem_dev *dev, unsigned int first, unsigned int n,
 		    bool killable);
-/* The same of the whole window. */
-int mem_fence(struct mem_dev *dev);
 /* An access of up to 64 bytes at @offset of the window, which leads to a peer, by a
  * command slot: @opcode | sub-operation << 16, as in table 7-2; @result may be an operand.
  * Others wait for it if they go to the same peer, or more of those are asked at once than

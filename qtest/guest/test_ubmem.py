@@ -257,7 +257,7 @@ class Memory(unittest.TestCase):
         """who fences, or takes an import back, waits for its own peer alone"""
         far, near = (Serve(guest, f'serve {PAGE}')
                      for guest in (self.third, self.home))
-        waits = 'grep -q mem_window_done /proc/$(cat /tmp/pid)/stack'
+        waits = 'grep -q mem_window_ /proc/$(cat /tmp/pid)/stack'
         self.third.qmp.command('stop')
         self.addCleanup(self.third.qmp.command, 'cont')
         for killed in range(2):
@@ -496,7 +496,6 @@ class Memory(unittest.TestCase):
         self.assertRegex(told, r'^Input/output error in \d+ ms$')
         self.assertLess(int(told.split()[-2]), 25000, told)
         for program in serve:
-            self.assertEqual(program.tell('word 0'), '0')
             program.kill()
         self.clean()
 

@@ -144,8 +144,6 @@ static struct {
     /* The window: */
     u64 made, oldest;   /* the oldest access to MiBs asked[0] to asked[1] */
     u32 asked[2], first, last; /* that who asks last asked for */
-    u64 fence[4];
-    unsigned fences;
     /* Slots: */
     u64 answer, busy;   /* so many looks, before it */
     u64 looks;
@@ -242,9 +240,6 @@ static u64 readq(const u8 *at)
     unsigned off = at - dev.decoder.control;
 
     switch (off) {
-    case UB_LDS_FENCE:
-        g_assert_cmpuint(hw.fences, <, 4);
-        return hw.fence[hw.fences++];
     case UB_LDS_MADE:
         return hw.made;
     case UB_LDS_OLDEST:
@@ -305,7 +300,6 @@ int mem_window_set(struct mem_dev *d, unsigned first, unsigned n,
                    const struct mem_target *to);
 void mem_window_clear(struct mem_dev *d, unsigned first, unsigned n);
 int mem_window_done(struct mem_dev *d, unsigned first, unsigned n, bool killable);
-int mem_fence(struct mem_dev *d);
 int mem_slot(struct mem_dev *d, struct mem_dest *to, u64 offset, u32 opcode,
              unsigned bytes, const u64 *a, const u64 *b, u64 *result);
 
@@ -794,27 +788,10 @@ static void test_managed(void)
     g_assert_cmpint(mem_decoder_start(&dev), ==, 0);
     event(0x12, 9, UB_LDS_EVENT_STORE);
     event(0x12, 9, 0);
-    hw.fence[0] = 1;
-    g_assert_cmpint(mem_fence(&dev), ==, 0);
+    g_assert_cmpint(mem_window_done(&dev, 0, MIBS, true), ==, 0);
     g_assert_cmpuint(dev.text.failed_stores, ==, 1);
     g_assert_cmpint(dev.failed, ==, 2);
     end();
-}
-
-/* A fence that was broken off is asked for again, some times. */
-static void test_fence(void)
-{
-    for (unsigned vain = 0; vain < 5; vain++) {
-        begin();
-        for (unsigned i = 0; i < MIN(vain, 4); i++) {
-            hw.fence[i] = UINT64_MAX;
-        }
-        event(0x12, 2, 0);
-        g_assert_cmpint(mem_fence(&dev), ==, vain < 4 ? 0 : -EIO);
-        g_assert_cmpuint(hw.fences, ==, MIN(vain + 1, 4));
-        g_assert_cmpint(dev.failed, ==, 1);
-        end();
-    }
 }
 
 /* ---- Slots ---- */
@@ -967,7 +944,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mem-decoder/events", test_events);
     g_test_add_func("/mem-decoder/lost", test_lost);
     g_test_add_func("/mem-decoder/managed", test_managed);
-    g_test_add_func("/mem-decoder/fence", test_fence);
     g_test_add_func("/mem-decoder/slot", test_slot);
     g_test_add_func("/mem-decoder/slots", test_slots);
     g_test_add_func("/mem-decoder/vain", test_vain);
