@@ -51,6 +51,10 @@ static struct task_struct me G_GNUC_UNUSED;
 
 /* ---- A device ---- */
 
+static struct {
+    unsigned reads, writes;
+} ordered G_GNUC_UNUSED;
+
 #define KBUILD_MODNAME "test"
 #define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
 #define min MIN
@@ -61,8 +65,9 @@ static struct task_struct me G_GNUC_UNUSED;
 #define le64_to_cpu(x) (x)
 #define cpu_to_le32(x) (x)
 #define cpu_to_le64(x) (x)
-#define dma_rmb() ((void)0)
-#define dma_wmb() ((void)0)
+/* What was done before is seen before what is done after: times. */
+#define dma_rmb() (ordered.reads++)
+#define dma_wmb() (ordered.writes++)
 #define cpu_relax() ((void)0)
 #define msecs_to_jiffies(ms) ((ms) * HZ / 1000)
 #define dev_err(dev, ...) g_test_message(__VA_ARGS__)

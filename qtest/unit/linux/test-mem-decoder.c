@@ -211,6 +211,8 @@ static void ub_config_write(struct ub_core *c, unsigned dw, u32 value)
     hw.wrote[hw.writes++].value = value;
     if (at == UB_DECODER_CMDQ_PROD) {
         g_assert_cmphex(value, ==, dev.decoder.pi & 127);
+        g_assert_true(ordered.writes || !value);
+        ordered.writes = 0;
         serve();
     } else if (at == UB_DECODER_EVENTQ_CONS) {
         hw.event_cons = value;
@@ -317,6 +319,7 @@ static void begin_as(u64 bytes, u32 feature)
     memset(&dev, 0, sizeof(dev));
     memset(&hw, 0, sizeof(hw));
     memset(&import, 0, sizeof(import));
+    memset(&ordered, 0, sizeof(ordered));
     memset(&file, 0, sizeof(file));
     given_init();
     me.killed = false;
@@ -518,8 +521,11 @@ static void test_tables(void)
 
     begin();
     memset(d->l0, 0, UB_LDS_L0_BYTES);
-    /* Two tables, which are made as they are needed. */
+    /* Two tables, which are made as they are needed; each entry before its type, and all
+     * before they are used. */
+    ordered.writes = 0;
     g_assert_cmpint(mem_window_set(&dev, 4094, 3, &to), ==, 0);
+    g_assert_cmpuint(ordered.writes, ==, 2 + 3 + 1);
     for (unsigned i = 0; i < 3; i++) {
         leads(4094 + i, i, &to);
     }
@@ -723,8 +729,9 @@ static void test_events(void)
     event(0x13, 2, 0x1100 | 5ull << 32);
     event(0x14, 4, 0x77);
     event(0x15, 5, 0x99 | UB_LDS_EVENT_STORE); /* nobody's */
-    hw.writes = 0;
+    hw.writes = ordered.reads = 0;
     g_assert_cmpint(given.handler(6, &dev), ==, IRQ_HANDLED);
+    g_assert_cmpuint(ordered.reads, ==, 1);
     wrote((const Wrote[]) { { UB_DECODER_EVENTQ_CONS, 4 } }, 1);
     g_assert_cmpint(dev.failed, ==, 4);
     g_assert_cmpuint(import.failed_stores, ==, 1);

@@ -714,9 +714,13 @@ static void test_entries(void)
             hw.mtu = moves[i].mtu;
             hw.check = lap & 1;
             hw.sends = hw.most = 0;
+            memset(&ordered, 0, sizeof(ordered));
             g_assert_cmpint(move_as(&dest, moves[i].reads, 0x123000 * lap,
                                     moves[i].pages, &me), ==, 0);
             g_assert_cmpuint(hw.sends, ==, moves[i].sends);
+            /* What an entry says before its owner's bit, that of a completion after. */
+            g_assert_cmpuint(ordered.writes, ==, moves[i].sends);
+            g_assert_cmpuint(ordered.reads, ==, moves[i].sends);
             g_assert_cmpuint(hw.most, ==, moves[i].most);
             g_assert_cmpuint(hw.off, ==, hw.len);
         }
