@@ -234,6 +234,32 @@ static void test_flow(void)
     g_assert_cmpmem(to.ip.dst, 16, f.ip.dst, 16);
 }
 
+/* Its CFG, RT and SL in an image are such as there are. */
+static void test_flow_bounds(void)
+{
+    static const uint8_t most[] = { 15, 3, 15 };
+    CoreImage *im = core_image_save(0);
+    g_autofree uint8_t *data = NULL;
+    UbFlow f;
+    size_t len;
+
+    memset(&f, 0, sizeof(f));
+    ub_flow_init(&f, UB_LPH_CNA24);
+    ub_flow_image(&f, im);
+    data = core_image_take(im, &len);
+    core_image_free(im);
+    for (unsigned i = 0; i < 2 * G_N_ELEMENTS(most); i++) {
+        uint8_t was = data[i / 2];
+
+        data[i / 2] = most[i / 2] + i % 2;
+        im = core_image_load(data, len, 0);
+        ub_flow_image(&f, im);
+        g_assert_cmpint(core_image_done(im) != NULL, ==, i % 2);
+        core_image_free(im);
+        data[i / 2] = was;
+    }
+}
+
 /* With Port CNAs at two ports what is for none of them is another's; own flows share
  * all ports that are up. */
 static void test_two_ports(void)
@@ -343,6 +369,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/net/fault/in", test_in);
     g_test_add_func("/ub/net/fault/moves", test_moves);
     g_test_add_func("/ub/net/fault/flow", test_flow);
+    g_test_add_func("/ub/net/fault/flow-bounds", test_flow_bounds);
     g_test_add_func("/ub/net/fault/two-ports", test_two_ports);
     g_test_add_func("/ub/net/fault/rest", test_rest);
     return g_test_run();

@@ -566,9 +566,22 @@ static void test_config(void)
     BAD(route_entries, 0x10001);
     GOOD(route_entries, 0x10000);
     BAD(sl_vl[15], 16);
+    GOOD(sl_vl[15], 15);
     BAD(vl_out[0], 16);
+    GOOD(vl_out[0], 15);
     BAD(sl_dscp[15], 64);
+    GOOD(sl_dscp[15], 63);
     BAD(dscp_sl[63], 16);
+    GOOD(dscp_sl[0], 15);
+    /* NPIs, as many as there is room for. */
+    c = ok;
+    for (c.npis_len = 0; c.npis_len < UB_NET_CONF_NPIS; c.npis_len++) {
+        c.npis[c.npis_len] = c.npis_len + 1;
+    }
+    g_assert_null(ub_net_config_check(&c));
+    c.npis[UB_NET_CONF_NPIS - 1] = 0;
+    bad(c);
+    BAD(npis_len, UB_NET_CONF_NPIS + 1);
     b = bed_new(&ok);
 #define STAYS(field, value) \
     c = ok; c.field = value; g_assert_nonnull(ub_net_configure(b->net, &c))
