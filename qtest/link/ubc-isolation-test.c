@@ -486,17 +486,23 @@ static void test_ip_notify(void)
 {
     static const uint8_t first[] = { 0x10, 24, 10, 9, 9, 9 };
     static const uint8_t second[] = { 0x10, 24, 10, 9, 9, 10 };
+    static const uint8_t odd[] = { 0xf0, 24, 10, 9, 9, 11 };
     Bed b;
 
     start(&b, "");
     set(&b, "'ip-notify': false");
     send_control(&b, UB_CONTROL_IP_NOTIFY, first, sizeof(first));
     g_assert_false(has_route(&b, "10.9.9.9/32"));
+    QUBC_WAIT(switch_counter(&b.f.sw, 0, "drop-not-passed") == 1);
     set(&b, "'ip-notify': true");
     g_assert_false(has_route(&b, "10.9.9.9/32"));
     send_control(&b, UB_CONTROL_IP_NOTIFY, second, sizeof(second));
     QUBC_WAIT(has_route(&b, "10.9.9.10/32"));
     g_assert_false(has_route(&b, "10.9.9.9/32"));
+    g_assert_cmpuint(switch_counter(&b.f.sw, 0, "drop-control"), ==, 0);
+    send_control(&b, UB_CONTROL_IP_NOTIFY, odd, sizeof(odd));
+    QUBC_WAIT(switch_counter(&b.f.sw, 0, "drop-control") == 1);
+    g_assert_cmpuint(switch_counter(&b.f.sw, 0, "drop-not-passed"), ==, 1);
     fabric_stop(&b.f);
 }
 
@@ -512,7 +518,7 @@ static void test_pass_dhcp(void)
         { "'edge-auto': true", true },
     };
     static const uint8_t pdu[20] = { 1, 2, 3 };
-    uint64_t want;
+    uint64_t want, ended = 0;
     Bed b;
 
     start(&b, "");
@@ -523,7 +529,9 @@ static void test_pass_dhcp(void)
         send_control(&b, i & 1 ? UB_CONTROL_DHCPV6 : UB_CONTROL_DHCPV4, pdu,
                      sizeof(pdu));
         want += rows[i].passes;
+        ended += !rows[i].passes;
         QUBC_WAIT(software(&b, 1) == want);
+        QUBC_WAIT(switch_counter(&b.f.sw, 0, "drop-not-passed") == ended);
     }
     fabric_stop(&b.f);
 }
