@@ -165,6 +165,8 @@ typedef struct UbDllConfig {
     int64_t credit_timeout;  /* ns without credit while blocked; 0: never */
     int64_t keepalive;       /* ns between empty Crd_Acks while the peer may
                               * wait for credit; 0: never */
+    int64_t credit_delay;    /* ns that credit below its mark waits for a DLLDP
+                              * to carry it, then a Crd_Ack goes out; 0: none */
     int64_t mode_timeout;    /* ns for the mode change; 0: never */
     int64_t block_timeout;   /* ns that a block may stay unfinished before a
                               * retry is asked for; 0: never */
@@ -175,7 +177,9 @@ typedef struct UbDllConfig {
     uint16_t ack_return;          /* flits, when no DLLDP goes out; 0: a
                                    * quarter of the peer's Retry Buffer */
     uint16_t ack_force;           /* flits, before any DLLDP; 0: half of it */
-    uint16_t crd_return[UB_VLS];  /* cells, as above; 0: one grain */
+    uint16_t crd_return[UB_VLS];  /* cells, when no DLLDP goes out; 0: an
+                                   * eighth of init_credit, and what is less
+                                   * after credit_delay */
     uint16_t crd_force[UB_VLS];   /* cells; 0: half of init_credit */
     uint16_t crd_ack_reserve;     /* flits of Retry Buffer that only Crd_Ack
                                    * may use (§4.7.3.2.4), >= 4 */

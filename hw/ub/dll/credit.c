@@ -27,8 +27,8 @@ void credit_reset(UbDll *d)
     v->granted_total = v->held_total = 0;
     v->pending_ack = 0;
     v->next_crd_vl = 0;
-    v->credit_at = v->keepalive_at = NEVER;
-    v->keepalive_due = false;
+    v->credit_at = v->keepalive_at = v->return_at = NEVER;
+    v->keepalive_due = v->return_due = false;
 }
 
 /* Refill the exclusive parts out of SHARE_CRD, lowest VL first (§4.6.1.3). */
@@ -234,14 +234,50 @@ static uint32_t ack_mark(const UbDll *d, uint16_t configured, uint32_t automatic
     return depth > rest ? MIN(mark, depth - rest) : mark;
 }
 
-/* Cells to give back at which a Crd_Ack goes out: what stays here must leave
- * the peer enough for the longest packet. */
-static uint32_t crd_mark(const UbDll *d, unsigned vl, uint32_t configured)
+/*
+ * Cells to give back at which a Crd_Ack goes out: what stays here must leave
+ * the peer enough for the longest packet.  §4.6.3 has DLLDPs carry them, and a
+ * Crd_Ack if there are none: with nothing configured few of them wait for one a
+ * little, since each Crd_Ack takes a turn of both ends.
+ */
+static uint32_t crd_mark(const UbDll *d, unsigned vl)
 {
     uint32_t granted = d->v.granted[vl];
     uint32_t longest = dll_cells(d, UB_DLLDP_FLITS);
+    uint32_t mark = d->cfg.crd_return[vl];
 
-    return MIN(configured, granted - MIN(granted, longest) + 1);
+    if (!mark) {
+        mark = d->v.return_due || !d->cfg.credit_delay ? 1 : granted / 8;
+    }
+    return MIN(mark, granted - MIN(granted, longest) + 1);
+}
+
+/* Credit that a Crd_Ack can express. */
+static bool owes(const UbDll *d, unsigned vl)
+{
+    return d->v.pending[vl] >= d->v.agreed.ctrl_credit_grain[vl];
+}
+
+void credit_poll(UbDll *d, int64_t now)
+{
+    UbDllVars *v = &d->v;
+    bool any = false;
+
+    for (uint32_t vls = d->owing; vls && !any; vls &= vls - 1) {
+        unsigned vl = __builtin_ctz(vls);
+
+        any = owes(d, vl) && !d->cfg.crd_return[vl];
+    }
+    if (!any) {
+        v->return_at = NEVER;
+        v->return_due = false;
+    } else if (now >= v->return_at) {
+        v->return_at = NEVER;
+        v->return_due = true;
+        dll_kick(d);
+    } else if (v->return_at == NEVER && !v->return_due) {
+        v->return_at = now + d->cfg.credit_delay;
+    }
 }
 
 /*
@@ -267,12 +303,11 @@ bool credit_wants_crd_ack(const UbDll *d, bool dlldp_next)
                        : ack_mark(d, d->cfg.ack_return, v->peer_depth / 4));
     for (uint32_t vls = d->owing; vls && !want; vls &= vls - 1) {
         unsigned vl = __builtin_ctz(vls);
-        uint32_t level = !dlldp_next ? crd_mark(d, vl, d->cfg.crd_return[vl])
+        uint32_t level = !dlldp_next ? crd_mark(d, vl)
                          : d->cfg.crd_force[vl] ? d->cfg.crd_force[vl]
                          : v->granted[vl] / 2;
 
-        want = v->pending[vl] >= v->agreed.ctrl_credit_grain[vl] &&
-               v->pending[vl] >= level;
+        want = owes(d, vl) && v->pending[vl] >= level;
     }
     if (!dlldp_next && v->keepalive_due) {
         want = true;

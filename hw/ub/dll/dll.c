@@ -24,6 +24,7 @@ void ub_dll_config_init(UbDllConfig *cfg)
         .wait_timeout = 64000,
         .credit_timeout = 10 * INT64_C(1000000000),
         .keepalive = 2 * INT64_C(1000000000),
+        .credit_delay = INT64_C(1000000),
         .mode_timeout = INT64_C(1000000000),
         .block_timeout = INT64_C(1000000),
         .num_retry_threshold = 15,
@@ -63,7 +64,8 @@ const char *ub_dll_config_check_values(const UbDllConfig *cfg)
         return "the WAIT timeout is not positive";
     }
     if (cfg->credit_timeout < 0 || cfg->keepalive < 0 ||
-        cfg->mode_timeout < 0 || cfg->block_timeout < 0) {
+        cfg->credit_delay < 0 || cfg->mode_timeout < 0 ||
+        cfg->block_timeout < 0) {
         return "a timeout is negative";
     }
     if (cfg->init_flits < UB_INIT_FLITS || cfg->init_flits > UB_BLOCK_FLITS) {
@@ -118,7 +120,8 @@ UbDll *ub_dll_new(const UbDllConfig *cfg, const UbDllOps *ops, void *opaque,
     d->loan = g_new0(DllLoan, 1);
     d->loan->dll = d;
     d->v.wish = cfg->wish;
-    d->v.wait_at = d->v.credit_at = d->v.keepalive_at = NEVER;
+    d->v.wait_at = d->v.credit_at = NEVER;
+    d->v.keepalive_at = d->v.return_at = NEVER;
     d->v.mode_at = d->v.block_at = NEVER;
     d->v.agreed = ub_dll_negotiate(&cfg->wish, &cfg->wish);
     retry_resize(d, cfg->wish.retry_buf_depth);
@@ -309,10 +312,12 @@ int64_t ub_dll_poll(UbDll *d, int64_t now)
         v->state == UB_DLL_NORMAL && credit_may_starve(d)) {
         v->keepalive_at = now + d->cfg.keepalive;
     }
+    credit_poll(d, now);
     if (!dll_running(d)) {
         return NEVER;
     }
     next = MIN(v->wait_at, v->block_at);
+    next = MIN(next, v->return_at);
     next = MIN(next, v->credit_at);
     next = MIN(next, v->mode_at);
     return MIN(next, v->keepalive_at);

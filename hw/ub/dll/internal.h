@@ -144,8 +144,9 @@ typedef struct UbDllVars {
     uint8_t neighbor_guid[16];
 
     /* deadlines, ns, NEVER = off */
-    int64_t wait_at, credit_at, keepalive_at, mode_at, block_at;
+    int64_t wait_at, credit_at, keepalive_at, return_at, mode_at, block_at;
     bool keepalive_due;
+    bool return_due;    /* what is to be returned waited long enough */
 } UbDllVars;
 
 typedef struct VlQueue {
@@ -256,6 +257,8 @@ bool credit_wants_crd_ack(const UbDll *d, bool dlldp_next);
 void credit_ack_rx(UbDll *d, uint32_t flits);
 unsigned credit_ack_units(const UbDll *d);
 bool credit_may_starve(const UbDll *d);
+/* When credit goes back that waits for a DLLDP to carry it. */
+void credit_poll(UbDll *d, int64_t now);
 
 /* vl.c */
 void vl_append(UbDll *d, CorePacket *pkt);

@@ -22,6 +22,9 @@ static const struct {
       "Error (UB 2.0 4.8.1); 0: never" },
     { "keepalive", "ms between empty Crd_Ack blocks while the peer may be "
       "waiting for credit; 0: none" },
+    { "credit-delay", "us that credit waits for a packet that takes it back to "
+      "the peer, before a Crd_Ack does (4.6.3), if it is less than an eighth; "
+      "0: none" },
     { "mode-timeout", "ms that a change of the encapsulation mode may take "
       "before it is given up; 0: for ever" },
     { "dll-recovery", "a fatal error of the data link layer ends LinkUp and the "
@@ -74,6 +77,7 @@ bool ubc_dll_props_apply(const UbcDllProps *props, UbDllConfig *dll,
 {
     dll->credit_timeout = (int64_t)props->credit_timeout * SCALE_MS;
     dll->keepalive = (int64_t)props->keepalive * SCALE_MS;
+    dll->credit_delay = (int64_t)props->credit_delay * SCALE_US;
     dll->mode_timeout = (int64_t)props->mode_timeout * SCALE_MS;
     dll->down_recovers = props->recovery;
     dll->num_retry_threshold = props->retry_threshold;

@@ -11,6 +11,7 @@
 
 typedef struct UbcDllProps {
     uint32_t credit_timeout, keepalive, mode_timeout; /* ms */
+    uint32_t credit_delay; /* us */
     bool recovery;
     uint8_t retry_threshold, reinit_threshold, retry_set_run;
     int crc_cover;
@@ -25,6 +26,7 @@ extern const PropertyInfo ubc_crc_cover_info, ubc_fault_credit_info;
 #define UBC_DLL_PROPERTIES(type, member)                                    \
     DEFINE_PROP_UINT32("credit-timeout", type, member.credit_timeout, 0),   \
     DEFINE_PROP_UINT32("keepalive", type, member.keepalive, 2000),          \
+    DEFINE_PROP_UINT32("credit-delay", type, member.credit_delay, 1000),    \
     DEFINE_PROP_UINT32("mode-timeout", type, member.mode_timeout, 1000),    \
     DEFINE_PROP_BOOL("dll-recovery", type, member.recovery, true),          \
     DEFINE_PROP_UINT8("retry-threshold", type, member.retry_threshold, 15), \

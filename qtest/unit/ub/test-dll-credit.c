@@ -34,6 +34,7 @@ static void test_cost(void)
 
         ub_dll_config_init(&cfg);
         cfg.wish.flow_ctrl_size = size;
+        cfg.credit_delay = 0;
         memset(cfg.wish.data_credit_grain, 1, UB_VLS);
         pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
         p.e[1].hold = true;
@@ -237,7 +238,7 @@ static void test_shared(void)
     pair_check_credits(&p);
     drain(&p, 1);
     pair_release_all(&p.e[1]);
-    pair_run(&p, 1000000);
+    pair_run(&p, 2 * b.credit_delay);
     st = status(&p, 0);
     g_assert_cmpuint(st.tx_credit[1], ==, 128);
     g_assert_cmpuint(st.tx_credit_shared, ==, 6297);
@@ -271,7 +272,7 @@ static void test_return_path(void)
     for (unsigned n = 0; n < 20; n++) {
         pair_send(&p, 0, 0, 600, n);
     }
-    pair_run(&p, 1000000);
+    pair_run(&p, 2000000);
     g_assert_cmpuint(count_crd, >, 0);
     g_assert_cmpuint(count_header + count_acks, ==, 0);
 
@@ -289,6 +290,86 @@ static void test_return_path(void)
     pair_free(&p);
 }
 
+/* What there is to do until @at, which comes whatever happens. */
+static void run_to(Pair *p, int64_t at)
+{
+    pair_run(p, at - p->now);
+    p->now = MAX(p->now, at);
+    pair_run(p, 0);
+}
+
+/*
+ * Without a DLLDP to carry it an eighth of the credit goes back at once, less of it waits
+ * for one, a millisecond at most; with a mark of one's own, for ever (§4.6.3).
+ */
+static void test_return_late(void)
+{
+    static const struct { int64_t delay; uint16_t mark; } ways[] = {
+        { 1000000, 0 }, { 0, 0 }, { 1000000, 500 }, { 1000000, 1 },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(ways); i++) {
+        bool at_once = !ways[i].delay || ways[i].mark == 1;
+        unsigned eighth = ways[i].mark > 1 ? ways[i].mark : 4096 / 8;
+        UbDllConfig cfg;
+        int64_t begun;
+        Pair p;
+
+        ub_dll_config_init(&cfg);
+        cfg.credit_delay = ways[i].delay;
+        cfg.crd_return[0] = ways[i].mark;
+        pair_up(&p, &cfg, &cfg, UB_MODE_CRC);
+        p.see = count_returns;
+        count_crd = count_header = 0;
+        begun = p.now;
+        /* A cell each. */
+        for (unsigned n = 0; n < eighth - 1; n++) {
+            pair_send(&p, 0, 0, 16, n);
+            if (at_once) {
+                pair_run(&p, 1000);
+                g_assert_cmpuint(count_crd, ==, n + 1);
+            }
+        }
+        run_to(&p, begun + 900000);
+        g_assert_cmpuint(count_crd, ==, at_once ? eighth - 1 : 0);
+        if (!at_once && ways[i].mark) {
+            /* There is no other time that it is waited for. */
+            run_to(&p, begun + 20 * INT64_C(1000000));
+            g_assert_cmpuint(count_crd, ==, 0);
+            g_assert_cmpuint(status(&p, 0).tx_credit[0], ==, 4096 - eighth + 1);
+            pair_send(&p, 0, 0, 16, 1);
+            pair_run(&p, 1000);
+            g_assert_cmpuint(count_crd, ==, 1);
+        } else if (!at_once) {
+            /* A DLLDP takes four, and the time goes on; then the rest goes. */
+            pair_send(&p, 1, 0, 16, 1);
+            pair_run(&p, 1000);
+            g_assert_cmpuint(count_header, ==, 1);
+            g_assert_cmpuint(count_crd, ==, 0);
+            run_to(&p, begun + 1200000);
+            /* 63 in each. */
+            g_assert_cmpuint(count_crd, ==, (eighth - 1 - 4 + 62) / 63);
+            count_crd = 0;
+            g_assert_cmpuint(status(&p, 0).tx_credit[0], ==, 4096);
+            /* A new one has a new time. */
+            pair_send(&p, 0, 0, 16, 1);
+            run_to(&p, p.now + 900000);
+            g_assert_cmpuint(count_crd, ==, 0);
+            /* As many as an eighth do not wait. */
+            for (unsigned n = 0; n < eighth - 1; n++) {
+                pair_send(&p, 0, 0, 16, n);
+            }
+            pair_run(&p, 50000);
+            g_assert_cmpuint(count_crd, ==, 1);
+        }
+        run_to(&p, p.now + 2000000);
+        g_assert_cmpuint(status(&p, 0).tx_credit[0], ==,
+                         ways[i].mark > 1 ? 4096 - (eighth - 63) : 4096);
+        pair_check_credits(&p);
+        pair_free(&p);
+    }
+}
+
 /* Two idle ends fall silent: Crd_Acks are not answered with Crd_Acks. */
 static void test_no_ping_pong(void)
 {
@@ -304,9 +385,7 @@ static void test_no_ping_pong(void)
         for (unsigned n = 0; n < 50; n++) {
             pair_send(&p, n & 1, 0, 2000, n);
         }
-        for (unsigned n = 0; n < 300; n++) {
-            pair_step(&p);
-        }
+        pair_run(&p, 10 * cfg.credit_delay);
         g_assert_cmpuint(pair_pull(&p, 0) + pair_pull(&p, 1), ==, 0);
         g_assert_cmpint(MIN(ub_dll_poll(p.e[0].dll, p.now),
                             ub_dll_poll(p.e[1].dll, p.now)), ==, INT64_MAX);
@@ -329,8 +408,9 @@ static void test_forced(void)
     for (unsigned n = 0; n < 6; n++) {
         pair_send(&p, 0, 0, 10, n);
     }
-    for (unsigned n = 0; n < 40; n++) {
-        pair_send(&p, 1, 1, 3000, n);
+    /* More than the Retry Buffer takes at once. */
+    for (unsigned n = 0; n < 100; n++) {
+        pair_send(&p, 1, 0, 3000, n);
     }
     pair_step(&p);
     pair_step(&p);
@@ -857,6 +937,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dll/credit/shared", test_shared);
     g_test_add_func("/dll/credit/shared-each", test_shared_each);
     g_test_add_func("/dll/credit/return-path", test_return_path);
+    g_test_add_func("/dll/credit/return-late", test_return_late);
     g_test_add_func("/dll/credit/no-ping-pong", test_no_ping_pong);
     g_test_add_func("/dll/credit/forced", test_forced);
     g_test_add_func("/dll/credit/interlock", test_interlock);

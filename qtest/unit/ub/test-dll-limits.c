@@ -346,6 +346,7 @@ static void test_bounds(void)
     BOUND(wait_timeout, 1, 0);
     BOUND(credit_timeout, 0, -1);
     BOUND(keepalive, 0, -1);
+    BOUND(credit_delay, 0, -1);
     BOUND(mode_timeout, 0, -1);
     BOUND(block_timeout, 0, -1);
     BOUND(init_flits, 5, 4);
@@ -376,6 +377,7 @@ static void test_defaults(void)
     g_assert_cmpint(cfg.wait_timeout, ==, 64000);
     g_assert_cmpint(cfg.credit_timeout, ==, 10 * second);
     g_assert_cmpint(cfg.keepalive, ==, 2 * second);
+    g_assert_cmpint(cfg.credit_delay, ==, second / 1000);
     g_assert_cmpint(cfg.mode_timeout, ==, second);
     g_assert_cmpint(cfg.block_timeout, ==, second / 1000);
     g_assert_cmpuint(cfg.num_retry_threshold, ==, 15);

@@ -337,12 +337,13 @@ static void test_root_cause(void)
         g_assert_cmpuint(ub_net_queued(ub_switch_net(sw), 0, 0), >, 8000);
         forget(&hosts[0]);
         run(SECOND / 10);
+        /* Some leave with the first credit that comes back, when it is starved no more. */
         if (root) {
             g_assert_cmpuint(ub_net_counter(ub_switch_net(sw), 0, UB_NET_MARKED),
-                             <=, 2);
+                             <, 20);
         } else {
             g_assert_cmpuint(ub_net_counter(ub_switch_net(sw), 0, UB_NET_MARKED),
-                             >, 2);
+                             >, 100);
         }
         teardown();
     }
