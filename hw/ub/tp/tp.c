@@ -18,7 +18,7 @@ void ub_tp_config_init(UbTpConfig *cfg)
              * and a minute and a half until the peer is given up. */
             .rto_dynamic = true, .rto_code = 2, .rto_base_us = 16384,
             .rto_shift = 2, .retries = 6,
-            .tx_window = 256, .ask = UB_TP_ASK_HALF, .ack_every = 64,
+            .tx_window = 512, .ask = UB_TP_ASK_HALF, .ack_every = 64,
             .sack_every = 1, .sack_bits = 1024, .cc = UB_CC_NONE,
             .cw_unit = 1,
         },

@@ -613,7 +613,7 @@ static void test_defaults(void)
     g_assert_cmpuint(c.attr.rto_base_us, ==, 16384);
     g_assert_cmpuint(c.attr.rto_shift, ==, 2);
     g_assert_cmpuint(c.attr.retries, ==, 6);
-    g_assert_cmpuint(c.attr.tx_window, ==, 256);
+    g_assert_cmpuint(c.attr.tx_window, ==, 512);
     g_assert_cmpuint(c.attr.ack_every, ==, 64);
     g_assert_cmpuint(c.attr.sack_every, ==, 1);
     g_assert_cmpuint(c.attr.sack_bits, ==, 1024);
