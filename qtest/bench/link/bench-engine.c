@@ -19,7 +19,7 @@
 #define MTU 8192
 #define SQ_LOG2 10
 #define CQ_LOG2 10
-/* Entries that a doorbell hands over; the last one has a completion. */
+/* Entries of which the last one has a completion. */
 #define BATCH 32u
 /* Bytes that may be under way. */
 #define AHEAD (4u << 20)
@@ -76,7 +76,7 @@ static void writer_open(Writer *w, Eng *e)
                 UBQ_SEG_READ | UBQ_SEG_WRITE | UBQ_SEG_TOKEN, ENG_TOKEN);
 }
 
-/* A doorbell for several Writes of @len bytes, as ubq_post() would each. */
+/* Several Writes of @len bytes, as ubq_post() would each, but for the doorbell. */
 static void post_batch(Writer *w, unsigned way, uint32_t len)
 {
     for (unsigned i = 0; i < BATCH; i++) {
@@ -93,9 +93,13 @@ static void post_batch(Writer *w, unsigned way, uint32_t len)
                     (odd ? 0 : UBQ_SQE_OWNER));
         w->q.sq_pi++;
     }
+    w->batches++;
+}
+
+static void ring(Writer *w)
+{
     w->e->drv.bell(w->e->drv.opaque, 0, UBQ_BELL_SQ,
                    w->q.id | (uint64_t)w->q.sq_pi << 32);
-    w->batches++;
 }
 
 /* Completions that are there.  The device hears of it when they are a part of the queue:
@@ -132,6 +136,9 @@ static void write_step(Writer *w, unsigned way, uint32_t len, bool more)
 
     for (; more && w->batches < most; posted = true) {
         post_batch(w, way, len);
+    }
+    if (posted) {
+        ring(w);
     }
     if (!reap(w) && !posted) {
         g_usleep(50);
