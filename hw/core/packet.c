@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "core/packet.h"
+#include "core/slab.h"
 
 #include <glib.h>
 #include <string.h>
@@ -12,12 +13,10 @@
  * DLLDP.  Longer packets are allocated as asked and not kept. */
 static const uint32_t classes[] = { 256, 2048, 10240 };
 #define CLASSES G_N_ELEMENTS(classes)
-#define KEEP 1024 /* free packets kept per class */
 #define LONGEST (1u << 20)
 
 struct CorePacketPool {
-    CorePacket *spare[CLASSES];
-    uint32_t spares[CLASSES];
+    CoreSlab slab[CLASSES];
     uint32_t headroom;
     uint32_t limit;
     uint32_t used;
@@ -40,18 +39,21 @@ CorePacketPool *core_packet_pool_new(uint32_t headroom, uint32_t limit)
 
     pool->headroom = MIN(headroom, LONGEST);
     pool->limit = limit;
+    for (size_t c = 0; c < CLASSES; c++) {
+        core_slab_init(&pool->slab[c], sizeof(CorePacket) + pool->headroom +
+                                       classes[c] + CORE_PACKET_TAILROOM);
+    }
     return pool;
 }
 
-static void drop_spares(CorePacketPool *pool)
+/* Once it is closed, and its last packet back. */
+static void pool_end(CorePacketPool *pool)
 {
-    for (size_t c = 0; c < CLASSES; c++) {
-        while (pool->spare[c]) {
-            CorePacket *pkt = pool->spare[c];
-
-            pool->spare[c] = pkt->next;
-            g_free(pkt);
+    if (pool->closed && !pool->used) {
+        for (size_t c = 0; c < CLASSES; c++) {
+            core_slab_trim(&pool->slab[c]);
         }
+        g_free(pool);
     }
 }
 
@@ -60,11 +62,8 @@ void core_packet_pool_free(CorePacketPool *pool)
     if (!pool) {
         return;
     }
-    drop_spares(pool);
     pool->closed = true;
-    if (!pool->used) {
-        g_free(pool);
-    }
+    pool_end(pool);
 }
 
 uint32_t core_packet_pool_used(const CorePacketPool *pool)
@@ -75,26 +74,20 @@ uint32_t core_packet_pool_used(const CorePacketPool *pool)
 CorePacket *core_packet_alloc(CorePacketPool *pool, uint32_t len)
 {
     const size_t c = class_of(len);
+    uint32_t size = pool->headroom + (c < CLASSES ? classes[c] : len) +
+                    CORE_PACKET_TAILROOM;
     CorePacket *pkt;
 
     if (len > LONGEST || (pool->limit && pool->used >= pool->limit)) {
         return NULL;
     }
-    if (c < CLASSES && pool->spare[c]) {
-        pkt = pool->spare[c];
-        pool->spare[c] = pkt->next;
-        pool->spares[c]--;
-    } else {
-        uint32_t size = pool->headroom + (c < CLASSES ? classes[c] : len) +
-                        CORE_PACKET_TAILROOM;
-
-        pkt = g_try_malloc(sizeof(*pkt) + size);
-        if (!pkt) {
-            return NULL;
-        }
-        pkt->pool = pool;
-        pkt->size = size;
+    pkt = c < CLASSES ? core_slab_alloc(&pool->slab[c])
+                      : g_try_malloc(sizeof(*pkt) + size);
+    if (!pkt) {
+        return NULL;
     }
+    pkt->pool = pool;
+    pkt->size = size;
     pool->used++;
     pkt->next = NULL;
     pkt->off = pool->headroom;
@@ -126,14 +119,10 @@ void core_packet_free(CorePacket *pkt)
     pool = pkt->pool;
     c = class_of(pkt->size - pool->headroom - CORE_PACKET_TAILROOM);
     pool->used--;
-    if (c < CLASSES && !pool->closed && pool->spares[c] < KEEP) {
-        pkt->next = pool->spare[c];
-        pool->spare[c] = pkt;
-        pool->spares[c]++;
+    if (c < CLASSES) {
+        core_slab_free(&pool->slab[c], pkt);
     } else {
         g_free(pkt);
     }
-    if (pool->closed && !pool->used) {
-        g_free(pool);
-    }
+    pool_end(pool);
 }

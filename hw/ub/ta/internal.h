@@ -24,6 +24,7 @@
 
 #include "core/prefetch.h"
 #include "core/serial.h"
+#include "core/slab.h"
 #include "core/table.h"
 #include "core/timers.h"
 #include "ub/ta.h"
@@ -301,6 +302,7 @@ struct UbTa {
     int budget;                 /* packets of this turn */
     CorePacketPool *pool;
     CoreTable dests, queues;
+    CoreSlab dest_slab;     /* rows of @dests */
     UbTaDest *own[UB_TA_OWN_DESTS]; /* rows behind those of @dests */
     uint32_t rows;              /* counts what is written to them; from 1 */
     uint16_t start;             /* first TASSN of new lanes */

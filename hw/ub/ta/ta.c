@@ -139,7 +139,7 @@ static void make_state(UbTa *ta)
 
 static void free_dest(void *opaque, void *dest)
 {
-    g_free(dest);
+    core_slab_free(&((UbTa *)opaque)->dest_slab, dest);
 }
 
 static void free_queue(void *opaque, void *q)
@@ -193,6 +193,7 @@ UbTa *ub_ta_new(const UbTaConfig *cfg, const UbTaOps *ops, void *opaque,
     ta->rows = 1;
     ta->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 0);
     core_table_init(&ta->dests, 20);
+    core_slab_init(&ta->dest_slab, sizeof(UbTaDest));
     core_table_init(&ta->queues, 20);
     make_state(ta);
     return ta;
@@ -204,6 +205,7 @@ void ub_ta_free(UbTa *ta)
         drop_state(ta);
         core_table_free(&ta->queues);
         core_table_free(&ta->dests);
+        core_slab_trim(&ta->dest_slab);
         core_packet_pool_free(ta->pool);
         g_free(ta);
     }
@@ -246,7 +248,7 @@ bool ta_dest_good(const UbTaDest *d)
 
 bool ub_ta_set_dest(UbTa *ta, uint32_t index, const UbTaDest *dest)
 {
-    UbTaDest *old;
+    UbTaDest *row = NULL;
 
     if (dest && !ta_dest_good(dest)) {
         return false;
@@ -261,10 +263,12 @@ bool ub_ta_set_dest(UbTa *ta, uint32_t index, const UbTaDest *dest)
         ta->own[index] = dest ? g_memdup2(dest, sizeof(*dest)) : NULL;
         return true;
     }
-    old = core_table_get(&ta->dests, index);
-    core_table_set(&ta->dests, index,
-                   dest ? g_memdup2(dest, sizeof(*dest)) : NULL);
-    g_free(old);
+    core_slab_free(&ta->dest_slab, core_table_get(&ta->dests, index));
+    if (dest) {
+        row = core_slab_alloc0(&ta->dest_slab);
+        *row = *dest;
+    }
+    core_table_set(&ta->dests, index, row);
     return true;
 }
 

@@ -28,6 +28,22 @@ void ub_tp_ahead(const UbTp *tp, uint32_t tpn)
     chan_ask(tp, tpn);
 }
 
+/* Most channels need no more than the first. */
+Slot *ring_new(UbTp *tp, uint32_t slots)
+{
+    return slots == RING_MIN ? core_slab_alloc0(&tp->ring_slab)
+                             : g_new0(Slot, slots);
+}
+
+void ring_free(UbTp *tp, Slot *ring, uint32_t slots)
+{
+    if (slots == RING_MIN) {
+        core_slab_free(&tp->ring_slab, ring);
+    } else {
+        g_free(ring);
+    }
+}
+
 int64_t tp_clock(const UbTp *tp, UbTpClock clock, uint64_t us)
 {
     const UbTpScale *s = &tp->cfg.clock[clock];
@@ -187,7 +203,8 @@ void chan_clear(Chan *ch)
         }
     }
     ch->tp->count.drop_answer += ch->fifo_len;
-    g_clear_pointer(&ch->ring, g_free);
+    ring_free(ch->tp, ch->ring, ch->ring_mask + 1);
+    ch->ring = NULL;
     g_clear_pointer(&ch->hold, g_free);
     g_clear_pointer(&ch->result, g_free);
     g_clear_pointer(&ch->fifo, g_free);
@@ -267,7 +284,7 @@ UbTpResult chan_new(UbTp *tp, uint32_t tpn, const UbTpAttr *attr, Chan **out)
         tpn = core_table_get(&tp->chans, tp->next_tpn) ? UB_TP_NONE
                                                        : tp->next_tpn;
     }
-    ch = g_new0(Chan, 1);
+    ch = core_slab_alloc0(&tp->chan_slab);
     ch->tp = tp;
     ch->tpn = tpn;
     ch->attr = *attr;
@@ -281,10 +298,12 @@ UbTpResult chan_new(UbTp *tp, uint32_t tpn, const UbTpAttr *attr, Chan **out)
 
 void chan_free(Chan *ch)
 {
+    UbTp *tp = ch->tp;
+
     chan_clear(ch);
     group_remove(ch);
     setup_forget(ch);
-    core_table_set(&ch->tp->chans, ch->tpn, NULL);
-    ch->tp->num_chans--;
-    g_free(ch);
+    core_table_set(&tp->chans, ch->tpn, NULL);
+    tp->num_chans--;
+    core_slab_free(&tp->chan_slab, ch);
 }

@@ -98,7 +98,7 @@ static void sender_image(Chan *ch, CoreImage *im)
 {
     uint32_t cum = ch->cum - ch->una, snd = ch->snd - ch->una;
     uint32_t high = ch->high - ch->una, next = ch->next - ch->una;
-    uint32_t size = 8;
+    uint32_t size = RING_MIN;
 
     core_image_int(im, &ch->una);
     core_image_count(im, &next, 32768, "a channel has too many packets");
@@ -128,7 +128,7 @@ static void sender_image(Chan *ch, CoreImage *im)
             size *= 2;
         }
         if (next) {
-            ch->ring = g_new0(Slot, size);
+            ch->ring = ring_new(ch->tp, size);
             ch->ring_mask = size - 1;
         }
     }

@@ -20,6 +20,7 @@
 #include "core/prefetch.h"
 #include "core/random.h"
 #include "core/serial.h"
+#include "core/slab.h"
 #include "core/table.h"
 #include "core/timers.h"
 #include "ub/tp.h"
@@ -179,6 +180,7 @@ struct UbTp {
     UbTpConfig cfg;
     CorePacketPool *pool;
     CoreTable chans;
+    CoreSlab chan_slab, ring_slab;  /* channels, and their first rings */
     uint32_t num_chans, next_tpn;
     Group **groups;
     uint32_t num_groups;
@@ -225,6 +227,11 @@ void group_remove(Chan *ch);
 void group_add(Group *g, Chan *ch);
 /* Whether channel @ch, or one that is no member (NULL), may have the addresses of @flow. */
 bool group_takes(const Group *g, const Chan *ch, const UbFlow *flow);
+
+/* For @slots packets under way, a power of two from RING_MIN; all zeroes. */
+enum { RING_MIN = 8 };
+Slot *ring_new(UbTp *tp, uint32_t slots);
+void ring_free(UbTp *tp, Slot *ring, uint32_t slots);
 
 static inline Slot *slot_at(Chan *ch, uint32_t psn)
 {

@@ -7,8 +7,6 @@
  */
 #include "internal.h"
 
-enum { RING_MIN = 8 };
-
 bool rtp_has_room(const Chan *ch)
 {
     return ch->next - ch->una < ch->attr.tx_window;
@@ -17,12 +15,12 @@ bool rtp_has_room(const Chan *ch)
 static void ring_grow(Chan *ch)
 {
     uint32_t size = ch->ring ? 2 * (ch->ring_mask + 1) : RING_MIN;
-    Slot *ring = g_new(Slot, size);
+    Slot *ring = ring_new(ch->tp, size);
 
     for (uint32_t p = ch->una; p != ch->next; p++) {
         ring[p & (size - 1)] = *slot_at(ch, p);
     }
-    g_free(ch->ring);
+    ring_free(ch->tp, ch->ring, ch->ring_mask + 1);
     ch->ring = ring;
     ch->ring_mask = size - 1;
 }

@@ -140,6 +140,8 @@ UbTp *ub_tp_new(const UbTpConfig *cfg)
     tp->room_at = CORE_NEVER;
     tp->groups = g_new0(Group *, cfg->max_groups);
     core_table_init(&tp->chans, table_log(cfg->max_channels));
+    core_slab_init(&tp->chan_slab, sizeof(Chan));
+    core_slab_init(&tp->ring_slab, RING_MIN * sizeof(Slot));
     return tp;
 }
 
@@ -170,6 +172,8 @@ void ub_tp_free(UbTp *tp)
         return;
     }
     ub_tp_reset(tp);
+    core_slab_trim(&tp->chan_slab);
+    core_slab_trim(&tp->ring_slab);
     core_table_free(&tp->chans);
     core_timers_free(&tp->timers);
     core_timers_free(&tp->ctp_timers);

@@ -25,6 +25,7 @@
 #include <glib.h>
 
 #include "core/bytes.h"
+#include "core/slab.h"
 #include "core/table.h"
 #include "core/timers.h"
 #include "ub/ummu.h"
@@ -186,8 +187,7 @@ struct UbUrma {
     uint64_t next_recv;
     UrmaRing ringing, starved;
     uint32_t entries;               /* UrmaWr, of all queues */
-    UrmaWr *spare;                  /* small ones for the next entries, by next */
-    uint32_t spares;
+    CoreSlab small;                 /* entries of one element and no data */
     uint64_t counter[UB_URMA_COUNTERS_NUM];
     unsigned image;                 /* version of the one that is being walked */
 };
@@ -373,7 +373,8 @@ bool urma_sq_drain(UrmaQueue *q);
 void urma_queue_settled(UrmaQueue *q);
 UrmaWr *urma_wr_new(UrmaQueue *q, unsigned elements, unsigned inlined);
 /* Give up what is kept for entries to come. */
-void urma_sq_spares_free(UbUrma *u);
+/* Of an entry of one element. */
+size_t urma_wr_small_bytes(void);
 /* Forget all entries without a word. */
 void urma_sq_drop(UrmaQueue *q);
 /* Index of the oldest block that is not finished. */

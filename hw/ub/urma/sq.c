@@ -115,29 +115,23 @@ static void starve(UrmaQueue *q)
 
 /* ---- Entries that are under way ---------------------------------------------------- */
 
-/* Small ones that are kept for the next entries. */
-#define SPARES 1024
-
 static bool wr_small(unsigned elements, unsigned inlined)
 {
     return elements <= 1 && !inlined;
 }
 
+size_t urma_wr_small_bytes(void)
+{
+    return sizeof(UrmaWr) + sizeof(UrmaElement);
+}
+
 UrmaWr *urma_wr_new(UrmaQueue *q, unsigned elements, unsigned inlined)
 {
     UbUrma *u = q->urma;
-    bool small = wr_small(elements, inlined);
-    size_t size = sizeof(UrmaWr) + inlined +
-                  (small ? 1 : elements) * sizeof(UrmaElement);
-    UrmaWr *wr = small ? u->spare : NULL;
+    UrmaWr *wr = wr_small(elements, inlined)
+        ? core_slab_alloc0(&u->small)
+        : g_malloc0(sizeof(UrmaWr) + inlined + elements * sizeof(UrmaElement));
 
-    if (wr) {
-        u->spare = wr->next;
-        u->spares--;
-        memset(wr, 0, size);
-    } else {
-        wr = g_malloc0(size);
-    }
     u->entries++;
     wr->queue = q;
     wr->element = (UrmaElement *)(wr + 1);
@@ -172,24 +166,11 @@ static void wr_free(UrmaWr *wr)
         urma_kick(q->urma);
     }
     q->urma->entries--;
-    if (wr_small(wr->elements, wr->inlined) && q->urma->spares < SPARES) {
-        wr->next = q->urma->spare;
-        q->urma->spare = wr;
-        q->urma->spares++;
+    if (wr_small(wr->elements, wr->inlined)) {
+        core_slab_free(&q->urma->small, wr);
     } else {
         g_free(wr);
     }
-}
-
-void urma_sq_spares_free(UbUrma *u)
-{
-    while (u->spare) {
-        UrmaWr *wr = u->spare;
-
-        u->spare = wr->next;
-        g_free(wr);
-    }
-    u->spares = 0;
 }
 
 void urma_sq_drop(UrmaQueue *q)

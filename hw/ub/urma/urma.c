@@ -65,6 +65,7 @@ UbUrma *ub_urma_new(const UbUrmaConfig *cfg, const UbUrmaOps *ops,
     u->opaque = opaque;
     u->recvs = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL,
                                      g_free);
+    core_slab_init(&u->small, urma_wr_small_bytes());
     u->next_recv = 1;
     u->bells = urma_bells_new();
     urma_poison_init(u);
@@ -131,7 +132,7 @@ void ub_urma_free(UbUrma *u)
 {
     if (u) {
         ub_urma_reset(u);
-        urma_sq_spares_free(u);
+        core_slab_trim(&u->small);
         core_table_free(&u->queues);
         core_table_free(&u->cqs);
         core_table_free(&u->groups);
