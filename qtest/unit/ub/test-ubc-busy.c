@@ -119,14 +119,14 @@ static void test_format(gconstpointer moment)
         size_t len;
         const char *sum;
     } want[BUSY_MOMENTS][2] = {
-        { { 185417, "c784d4de4d1835c966ed1081ccd3c5f6"
-                    "8101f810232c4c00c8d7bd7fa1ce05b9" },
-          { 185417, "0cd0e0a4cd9889078b1c82d94f601ee3"
-                    "0050870ad2f4f892f32d328ed30686e7" } },
-        { { 168387, "d62d799ce3c99742034d224342113272"
-                    "0326951570ea0906e60c962895227838" },
-          { 219205, "3cc55f942f6f6e5ac4b3e172c962371d"
-                    "8fdfecd0584bb4ef7be21e0ab85824e0" } },
+        { { 185417, "789ff841438e8b77a9c67839e53cb796"
+                    "4b2ea542fc556458382b9702558d26b5" },
+          { 185417, "c9fbf86c99f3e2cc834d4a8325f1ab09"
+                    "244fce0a190ee3005ff388bc5d005df4" } },
+        { { 168387, "6de3a73a29bf09e709381295fa60ed77"
+                    "3987653ff1183f875ffe4cbcf113f862" },
+          { 219205, "ef65c35aa6c79d9712846c7d47a7af61"
+                    "db0f251b039dd181eb7e11e82fb230b1" } },
     };
     unsigned m = GPOINTER_TO_UINT(moment);
 
@@ -290,14 +290,14 @@ static void test_older(gconstpointer moment)
         size_t len;
         const char *sum;
     } want[BUSY_MOMENTS][2] = {
-        { { 184484, "fc599e2958adb15238af3e2d45bb3c42"
-                    "6af0c321995336f84ad2588bfdc99654" },
-          { 184484, "163d83cb6f3280b6a86db90f9a3edea3"
-                    "b39ebbed0a670be8c98024b49a6a68ef" } },
-        { { 167452, "6b906501b65fd62bc462300750287689"
-                    "881f0f30f83520ca94ccd211880d3ec6" },
-          { 218270, "b748af00d98c5facb0be745effa6c8e1"
-                    "809564f17c93dfbe9c52455663c54cbf" } },
+        { { 184484, "2068b6e3a7d05f8ca8418e784116830d"
+                    "53992a7c9487d9915617ac3b2fbc5025" },
+          { 184484, "1a47498e9253528bce9e439e91aa093e"
+                    "6eceaee9deeacc553a56377eec04967b" } },
+        { { 167452, "b6b36373655b24d00a7b880eb55cba30"
+                    "4b1018b0fa3ac348903badede264fdca" },
+          { 218270, "81e89530b47f792f96a9ae8305a93cd7"
+                    "801caa2b84870358015cc3247bf72b60" } },
     };
     unsigned m = GPOINTER_TO_UINT(moment);
     Side *a = &two[0], *b = &two[1];
