@@ -243,7 +243,8 @@ unsigned ub_fm_program(UbFm *fm, const UbFm *before);
 const char *ub_fm_guid_text(UbId guid, char text[UB_FM_GUID_TEXT]);
 #define UB_FM_ERROR_TEXT 96
 /* An error message of class C (§10.4.3.3), MGMTETAH and PDU, from the node at @scna:
- * which node, which of its ports, how severe.  NULL: it is no such message. */
+ * which node, which of its ports, how severe.  NULL: it is no such message, or of a node
+ * that is not, or not any more, in the fabric (§G.5). */
 const char *ub_fm_error_text(const UbFm *fm, uint32_t scna, const uint8_t *data,
                              size_t len, char text[UB_FM_ERROR_TEXT]);
 #define UB_FM_EID_TEXT 33

@@ -7,13 +7,14 @@ import time
 import unittest
 
 from guestvm import kernel, net, tap, ubfabric
-from guestvm.clock import deadline
+from guestvm.clock import SCALE, deadline
 from guestvm.ubfabric import config, config_set, guid
 from guestvm.ubswitch import Switch
 
 SERIAL = {'one': 0x100, 'two': 0x200}
 # Of port 1: PORT_CAP21 (UB 2.0 §D.6.22), and a slice of our own.
 CE_STATUS, ERROR_INJECTION = 0x31518, 0x3f001
+PORT = 0x10000      # from one port's registers to the next's
 DEVICE = {'one': 'entities=bus:urma:other,guard=on', 'two': 'manager=off,guard=on'}
 IP = {'one': '10.4.0.1', 'two': '10.4.0.2'}
 LOW = 1 << 24       # of an NPI: a member that hears no other such member
@@ -414,6 +415,83 @@ class Manager(unittest.TestCase):
         self.two.wait_for(f'grep -q 1 /sys/class/net/{self.two.dev}/carrier',
                           60)
         self.check_all()
+        self.check_user(self.lend_first())
+
+    def harm(self, **plan):
+        """What happens to packets from the far switch, on both links."""
+        for port in (1, 2):
+            self.near.command('fault-set', port=port,
+                              **{k.replace('_', '-'): v for k, v in plan.items()})
+
+    def until(self, condition):
+        end = deadline(60)
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+
+    def log_since(self, lines):
+        return self.one.out(f'tail -n +{lines + 1} /tmp/log').splitlines()
+
+    def plug_in(self):
+        since = self.lines()
+        self.far.command('slot-button', slot=0)
+        self.says('slot 0: in', since)
+        self.says('4 nodes, 4 links', since)
+        self.two.wait_for(f'grep -q 1 /sys/class/net/{self.two.dev}/carrier', 60)
+        self.check_all()
+
+    def test_2d_twice(self):
+        """a slot's button counts once, though its message comes twice"""
+        self.assertEqual(self.slot(), (True, 'off', 'on'))
+        # Another press would call off the first.
+        self.harm(duplicate_ppm=1000000)
+        since = self.lines()
+        self.far.command('slot-button', slot=0)
+        self.says('slot 0: out', since)
+        self.assertGreater(sum(f['duplicated'] for f in
+                               self.near.command('query-faults')), 0)
+        self.harm()
+        self.says('3 nodes', since)
+        self.assertFalse([line for line in self.log_since(since)
+                          if 'called off' in line])
+        self.plug_in()
+
+    def test_2e_gone(self):
+        """a device that is pulled out while nobody hears of it is missed when somebody
+        looks, and what it said before is dropped"""
+        own = self.two.out('grep -lx 0 /sys/bus/ub/devices/*/entity_idx').split('/')[5]
+        self.check_user(self.lend_first())
+        config_set(self.two, own, CE_STATUS - PORT, 0xffffffff)
+        # Its last word is under way until it is gone.
+        delay = min(15 * SCALE, 60)
+        self.far.command('fault-set', port=0, **{'delay-ppm': 1000000,
+                                                 'delay-us': int(delay * 1e6)})
+        since = self.lines()
+        config_set(self.two, own, ERROR_INJECTION - PORT, 1 << 1)   # C.2
+        self.until(lambda: any(f['delayed'] for f in
+                               self.far.command('query-faults')))
+        comes = time.monotonic() + delay
+        self.harm(drop_ppm=1000000)
+        self.far.command('slot-remove', slot=0, surprise=True)
+        # Presence, and the link.
+        self.until(lambda: sum(f['dropped'] for f in
+                               self.near.command('query-faults')) >= 2)
+        self.harm()
+        self.assertEqual(self.log_since(since), [])
+        self.one.run('kill -HUP $(pidof ubfm)')
+        self.says('slot 0: pulled out', since)
+        self.says('3 nodes', since)
+        self.assertEqual(self.slot(), (False, 'off', 'off'))
+        self.assertFalse(self.ubfm('pool')[1]['lent'])
+        since += next(i for i, line in enumerate(self.log_since(since), 1)
+                      if '3 nodes' in line)
+        time.sleep(max(0, comes - time.monotonic()) + 1)
+        self.assertEqual(len(self.scan()), 3)
+        self.assertFalse([line for line in self.log_since(since) if 'error' in line])
+        self.far.command('fault-set', port=0)
+        self.far.command('slot-insert', slot=0)
+        self.plug_in()
+        # It had no word of that, and takes what is lent to it again.
         self.check_user(self.lend_first())
 
     def test_3_switch(self):

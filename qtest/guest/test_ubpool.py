@@ -242,6 +242,64 @@ class Pool(unittest.TestCase):
         config(guest, number, ERS_ACCESS_EN)
         self.quiet()
 
+    def says(self, text, since):
+        """Wait until the service has said so, behind so many lines."""
+        self.guests['manager'].wait_for(
+            f'tail -n +{since + 1} /tmp/log | grep -q "{text}"', 60)
+
+    def lines(self):
+        return int(self.guests['manager'].out('wc -l < /tmp/log'))
+
+    def test_6_gone(self):
+        """what a table says of a node that is gone does not hold for who comes with
+        its address"""
+        manager, lender, user = self.guests.values()
+        gone, at, mib, word = guid(SERIAL['user'])[1], 5 << 20, 1 << 20, 0x40
+        map_ = f'ubmem-perf map {at:#x} {mib:#x} {word:#x}'
+        home = Serve(user, f'serve {mib:#x}')
+        eid, token_id, uba, _, token = home.desc.split()
+        say = (f'map {guid(SERIAL["lender"])[1]} 5 1 {gone} {eid} {uba} {token_id} '
+               f'{token}')
+        self.ubfm(say)
+        self.assertEqual(lender.out(f'{map_} 0x5eed', 120), 'stored')
+        manager.spawn('ubfm -s -i 600 2> /tmp/log', 3600)
+        manager.wait_for('grep registers /tmp/log', 60)
+        since = self.lines()
+        self.switch.command('port-enable', port=2, on=False)
+        self.says(f'lost {gone}', since)
+        self.assertEqual(self.ubfm(f'maps {guid(SERIAL["lender"])[1]}'), {'maps': []})
+        # Its memory is where it was, behind the same CNA, and nobody gets there.
+        self.switch.command('port-enable', port=2, on=True)
+        self.says(f'new {gone}', since)
+        user.wait_for(f'grep -q 1 /sys/class/net/{user.dev}/carrier', 60)
+        self.assertEqual(lender.out(map_, 120), 'f' * 16)
+        self.assertEqual(lender.out(f'{map_} 2', 120), 'Input/output error')
+        self.assertEqual(home.tell(f'word {word:#x}'), '5eed')
+        # It is the manager's to say so once more.
+        self.assertEqual(len(self.ubfm(say)['maps']), 1)
+        self.assertEqual(lender.out(map_, 120), '5eed')
+        home.kill()
+        # Another node has its place, and gets its CNA.
+        cna = int(eid[-4:], 16)
+        since = self.lines()
+        user.kill()
+        self.says(f'lost {gone}', since)
+        other = ubfabric.node('other', self.switch.chardev(2),
+                              f'guid={guid(0x400)[0]},{PROPS["user"]}')
+        self.addCleanup(other.close)
+        other.start()
+        ubfabric.ready([other])
+        self.says(f'new {guid(0x400)[1]}', since)
+        manager.run('kill $(pidof ubfm)')
+        manager.wait_for('! pidof ubfm')
+        nodes = json.loads(manager.run('ubscan --json', 60).out)['nodes']
+        self.assertEqual([n['cna'] for n in nodes if n['guid'] == guid(0x400)[1]],
+                         [cna])
+        self.assertEqual(self.ubfm(f'maps {guid(SERIAL["lender"])[1]}'), {'maps': []})
+        self.assertEqual(lender.out(map_, 120), 'f' * 16)
+        self.assertEqual([g.kernel_complaints() for g in (manager, lender, other)],
+                         [[], [], []])
+
 
 if __name__ == '__main__':
     tap.main()

@@ -29,6 +29,18 @@ const char *ub_fm_eid_text(UbId id, char text[UB_FM_EID_TEXT])
     return text;
 }
 
+/* Whose words count: of those that are there and admitted (§G.5).  We may be without a
+ * CNA; others then cannot send. */
+static int sender(const UbFm *fm, uint32_t scna)
+{
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        if (fm->node[i].cna == scna && (scna || !i) && !fm->node[i].stranger) {
+            return i;
+        }
+    }
+    return UB_FM_NONE;
+}
+
 const char *ub_fm_error_text(const UbFm *fm, uint32_t scna, const uint8_t *data,
                              size_t len, char text[UB_FM_ERROR_TEXT])
 {
@@ -37,9 +49,10 @@ const char *ub_fm_error_text(const UbFm *fm, uint32_t scna, const uint8_t *data,
     };
     char who[UB_FM_GUID_TEXT], where[16] = "";
     const uint8_t *pdu = data + UB_MGMT_ETAH;
+    int i = sender(fm, scna);
     UbMgmtEtah e;
 
-    if (len != UB_MGMT_ETAH + 8) {
+    if (i < 0 || len != UB_MGMT_ETAH + 8) {
         return NULL;
     }
     e = ub_mgmt_etah_get(data);
@@ -47,12 +60,7 @@ const char *ub_fm_error_text(const UbFm *fm, uint32_t scna, const uint8_t *data,
         e.sub >= sizeof(severities) / sizeof(severities[0])) {
         return NULL;
     }
-    snprintf(who, sizeof(who), "CNA %#x", scna);
-    for (unsigned i = 0; i < fm->nodes; i++) {
-        if (scna && fm->node[i].cna == scna) {
-            ub_fm_guid_text(fm->node[i].guid, who);
-        }
-    }
+    ub_fm_guid_text(fm->node[i].guid, who);
     if (!ub_mgmt_get(pdu, UB_MF_ERROR_EL)) {
         snprintf(where, sizeof(where), " port %u",
                  (unsigned)ub_mgmt_get(pdu, UB_MF_ERROR_PORT));

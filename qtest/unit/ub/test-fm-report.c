@@ -186,20 +186,30 @@ static void test_error(void)
     snprintf(want, sizeof(want), "%s port 7: non-fatal error",
              ub_fm_guid_text(b.node[SWITCH].guid, guid));
     g_assert_cmpstr(ub_fm_error_text(&b.fm, 0x77, m, sizeof(m), text), ==, want);
-    g_assert_cmpstr(ub_fm_error_text(&b.fm, 0x7777, m, sizeof(m), text), ==,
-                    "CNA 0x7777 port 7: non-fatal error");
+    /* Nobody has this CNA, or nobody who is admitted. */
+    g_assert_null(ub_fm_error_text(&b.fm, 0x7777, m, sizeof(m), text));
+    b.node[SWITCH].stranger = true;
+    g_assert_null(ub_fm_error_text(&b.fm, 0x77, m, sizeof(m), text));
+    b.node[SWITCH].stranger = false;
     ub_mgmt_put(m + UB_MGMT_ETAH, UB_MF_ERROR_EL, 1);
     m[0] = 0x20;
-    g_assert_cmpstr(ub_fm_error_text(&b.fm, 0, m, sizeof(m), text), ==,
-                    "CNA 0: fatal error");
+    g_snprintf(want, sizeof(want), "%s: fatal error",
+               ub_fm_guid_text(b.node[SWITCH].guid, guid));
+    g_assert_cmpstr(ub_fm_error_text(&b.fm, 0x77, m, sizeof(m), text), ==, want);
+    /* CNA 0 is ours alone, if we have no other. */
+    b.node[SWITCH].cna = 0;
     m[0] = 0x00;
-    g_assert_cmpstr(ub_fm_error_text(&b.fm, 0x7777, m, sizeof(m), text), ==,
-                    "CNA 0x7777: correctable error");
-    g_assert_null(ub_fm_error_text(&b.fm, 1, m, sizeof(m) - 1, text));
+    g_assert_null(ub_fm_error_text(&b.fm, 0, m, sizeof(m), text));
+    b.node[SELF].cna = 0;
+    g_snprintf(want, sizeof(want), "%s: correctable error",
+               ub_fm_guid_text(b.node[SELF].guid, guid));
+    g_assert_cmpstr(ub_fm_error_text(&b.fm, 0, m, sizeof(m), text), ==, want);
+    b.node[SWITCH].cna = 0x77;
+    g_assert_null(ub_fm_error_text(&b.fm, 0x77, m, sizeof(m) - 1, text));
     m[0] = 0x30;
-    g_assert_null(ub_fm_error_text(&b.fm, 1, m, sizeof(m), text));
+    g_assert_null(ub_fm_error_text(&b.fm, 0x77, m, sizeof(m), text));
     m[0] = 0x01; /* an answer */
-    g_assert_null(ub_fm_error_text(&b.fm, 1, m, sizeof(m), text));
+    g_assert_null(ub_fm_error_text(&b.fm, 0x77, m, sizeof(m), text));
 }
 
 int main(int argc, char **argv)
