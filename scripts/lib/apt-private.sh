@@ -21,6 +21,8 @@
 #       name what the archive no longer has are fetched again, once.
 #   apt_private_extract DIR ROOT PACKAGE...
 #       The same, and unpack them below ROOT.
+#   apt_private_source DIR ROOT PACKAGE[=VERSION]
+#       Download a source package (DIR has deb-src), and unpack it as ROOT.
 #   apt_missing PACKAGE...
 #       Print those of the packages that are not installed on the system.
 #   apt_install PACKAGE...
@@ -170,6 +172,25 @@ apt_private_extract()
         deb=$(ls -t "$dir/debs/${pkg%%[:=]*}"_*.deb | head -n 1)
         dpkg-deb -x "$deb" "$root" || return 1
     done
+}
+
+apt_private_source()
+{
+    local dir=$1 root=$2 package=$3 to=$1/sources/${3%%=*}
+    rm -rf "$root" "$to"
+    mkdir -p "$to"
+    fetch_source()
+    {
+        (cd "$to" && apt_private "$dir" apt-get -q source --download-only \
+            "$package" > source.log 2>&1)
+    }
+    fetch_source || { apt_private_update "$dir" && fetch_source; } ||
+        { cat "$to/source.log" >&2; return 1; }
+    # dpkg-source leaves a copy of the archive beside what it unpacks.
+    dpkg-source --no-check -x "$to"/*.dsc "$to/unpacked" \
+        > "$to/unpack.log" 2>&1 || { cat "$to/unpack.log" >&2; return 1; }
+    mv "$to/unpacked" "$root"
+    rm -rf "$to"
 }
 
 apt_missing()
