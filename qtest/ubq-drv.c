@@ -281,7 +281,7 @@ void ubq_channel(UbqDrv *d, uint32_t tpn, const UbqPeer *peer,
     command_good(d, UBQ_OP_CHANNEL_ACTIVATE, cmd);
 }
 
-void ubq_channel_connect(UbqDrv *d, uint32_t tpn, const UbqPeer *peer)
+unsigned ubq_channel_ask(UbqDrv *d, uint32_t tpn, const UbqPeer *peer)
 {
     uint8_t cmd[UBQ_CMD];
 
@@ -292,7 +292,12 @@ void ubq_channel_connect(UbqDrv *d, uint32_t tpn, const UbqPeer *peer)
     put_le16(cmd + UBQ_CH_FLAGS, UBQ_CH_FAST | UBQ_CH_RTO_DYNAMIC);
     command_good(d, UBQ_OP_CHANNEL_CREATE, cmd);
     ubq_cmd_init(cmd, tpn, 0);
-    command_good(d, UBQ_OP_CHANNEL_CONNECT, cmd);
+    return ubq_command(d, UBQ_OP_CHANNEL_CONNECT, cmd);
+}
+
+void ubq_channel_connect(UbqDrv *d, uint32_t tpn, const UbqPeer *peer)
+{
+    g_assert_cmpuint(ubq_channel_ask(d, tpn, peer), ==, UBQ_RESULT_OK);
 }
 
 unsigned ubq_ip_add(UbqDrv *d, const UbqPeer *own)

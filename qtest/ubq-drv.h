@@ -103,7 +103,8 @@ void ubq_dest(UbqDrv *d, uint32_t row, unsigned carrier, uint32_t tpn,
 void ubq_channel(UbqDrv *d, uint32_t tpn, const UbqPeer *peer,
                  uint32_t tx_psn, uint32_t rx_psn);
 /* RTP: channel @tpn, whose other end the peers agree on in band; an event
- * follows. */
+ * follows.  Or what it was answered, if it is not to be asked for. */
+unsigned ubq_channel_ask(UbqDrv *d, uint32_t tpn, const UbqPeer *peer);
 void ubq_channel_connect(UbqDrv *d, uint32_t tpn, const UbqPeer *peer);
 /* The node has the address of @own: IPv4 or IPv6, as cfg says. */
 unsigned ubq_ip_add(UbqDrv *d, const UbqPeer *own);

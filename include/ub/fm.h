@@ -175,6 +175,10 @@ typedef struct UbFmPlan {
      */
     uint32_t (*npi)(void *opaque, UbId guid, int port);
     void *npi_opaque;
+    /* Whether two nodes may have TP channels with each other.  NULL: lists stay as they
+     * are. */
+    bool (*channels)(void *opaque, UbId a, UbId b);
+    void *channels_opaque;
 } UbFmPlan;
 
 /* Defaults. */
@@ -205,6 +209,9 @@ unsigned ub_fm_give_addresses(UbFm *fm, const UbFmPlan *plan);
  * nothing.  What @before was told is not told again.  Returns as above. */
 unsigned ub_fm_give_partitions(UbFm *fm, const UbFmPlan *plan,
                                const UbFm *before);
+/* Peers of nodes whose TP channels are the UBFM's to allow, as the plan says
+ * (channels.c); who has no list of them refuses.  Returns as above. */
+unsigned ub_fm_give_channels(UbFm *fm, const UbFmPlan *plan);
 /* The NPI of a node by the plan, or by that of a port that it is behind; 0: none. */
 uint32_t ub_fm_npi_of(const UbFm *fm, const UbFmPlan *plan, unsigned i);
 /* Whether it has CFG0_CAP242, by asking it once. */

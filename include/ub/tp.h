@@ -186,7 +186,7 @@ typedef enum UbTpResult {
     UB_TPR_FULL,            /* no more channels or groups than these */
     UB_TPR_BAD_ATTR,        /* a field out of range, or fields that clash */
     UB_TPR_BAD_STATE,       /* not in this state */
-    UB_TPR_REFUSED,         /* by the peer */
+    UB_TPR_REFUSED,         /* by the peer, or not allowed (ub_tp_manage()) */
     UB_TPR_TIMEOUT,         /* the peer did not answer */
     UB_TPRS,
 } UbTpResult;
@@ -464,6 +464,13 @@ const char *ub_tp_counter(const UbTp *tp, unsigned i, uint64_t *value);
 void ub_tp_set_mtu(UbTp *tp, uint32_t mtu);
 /* CC_EN. */
 void ub_tp_cc_enable(UbTp *tp, bool on);
+/*
+ * With whom there may be channels is the UBFM's to say from now on (§10.4.6), in
+ * CFG0_CAP243 of @space (ub/tp_hw.h); nobody, at first.  @kick: it said something, and
+ * ub_tp_run() has something to do.  False: what is there belongs to another slice.
+ */
+bool ub_tp_manage(UbTp *tp, UbSpace *space, void (*kick)(void *opaque),
+                  void *opaque);
 /* Save or load all of it.  Loading into what ub_tp_new() made of the same
  * configuration; after an error it is as after ub_tp_reset(). */
 void ub_tp_image(UbTp *tp, CoreImage *im);

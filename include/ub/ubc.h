@@ -156,6 +156,7 @@ typedef struct UbcConfig {
     /* Isolation (UB 2.0 §5.3.3) holds for packets of ring pairs too; without, they
      * pass as they are. */
     bool guard;
+    bool channels_managed;  /* with whom there may be channels is the UBFM's to say */
     UbShpConfig shp;       /* hot-plug slots */
     uint32_t responder;    /* what a program beside us may speak, 1 << UbResponderKind;
                             * 0: there is none */

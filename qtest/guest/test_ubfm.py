@@ -15,7 +15,10 @@ SERIAL = {'one': 0x100, 'two': 0x200}
 # Of port 1: PORT_CAP21 (UB 2.0 §D.6.22), and a slice of our own.
 CE_STATUS, ERROR_INJECTION = 0x31518, 0x3f001
 PORT = 0x10000      # from one port's registers to the next's
-DEVICE = {'one': 'entities=bus:urma:other,guard=on', 'two': 'manager=off,guard=on'}
+# Peers of TP channels (include/ub/tp_hw.h).
+CHANNELS = 0xf300
+DEVICE = {'one': 'entities=bus:urma:other,guard=on,channels-managed=on',
+          'two': 'manager=off,guard=on,channels-managed=on'}
 IP = {'one': '10.4.0.1', 'two': '10.4.0.2'}
 LOW = 1 << 24       # of an NPI: a member that hears no other such member
 
@@ -324,6 +327,34 @@ class Manager(unittest.TestCase):
         self.apart()
         self.partitions(one=7, two=7)
         self.together()
+        self.check_kernels()
+
+    # ---- Channels ----
+
+    def peers(self, name):
+        """CNAs with which a node may have channels, as the manager reads them."""
+        self.one.run('echo 1 > /sys/bus/ub/rescan', 60)
+        number = self.one.out(f'grep -l {guid(SERIAL[name])[1]} '
+                              '/sys/bus/ub/devices/*/guid').split('/')[-2]
+        count = config(self.one, number, CHANNELS + 3)
+        return [config(self.one, number, CHANNELS + 16 + i) for i in range(count)]
+
+    def test_1f_channels(self):
+        """nodes may have channels with whom the manager's file says; at first nobody"""
+        self.one.run('ubfm -u 5 -e fd000000000000000000000000000000', 120)
+        cna = {name: self.cna(name) for name in SERIAL}
+        self.assertEqual([self.peers(name) for name in SERIAL], [[], []])
+        for line, pair in (('*0100 *0200', True), ('*0100 *0300', False),
+                           ('cc08-* cc08-*', True), ('', False)):
+            self.one.run(f"echo '{line}' > /tmp/pairs; ubfm -C /tmp/pairs", 120)
+            self.assertEqual([self.peers(name) for name in SERIAL],
+                             [[cna['two']], [cna['one']]] if pair else [[], []])
+        self.assertEqual(self.one.run("echo '*' > /tmp/pairs; ubfm -C /tmp/pairs", 120,
+                                      check=False).status, 1)
+        # By no other hand: not by its own host's.
+        own = self.two.out('grep -lx 0 /sys/bus/ub/devices/*/entity_idx').split('/')[5]
+        config_set(self.two, own, CHANNELS + 16, 1)
+        self.assertEqual(self.peers('two'), [])
         self.check_kernels()
 
     # ---- As a service ----

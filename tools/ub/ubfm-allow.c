@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ubfm-allow.h"
+#include "ubfm-lines.h"
 
 /* A line's pattern, in its place; NULL: there is none. */
 static char *pattern_in(char *line)
@@ -36,27 +37,20 @@ static bool add_pattern(UbfmAllow *a, const char *text)
     return more[a->n] && ++a->n;
 }
 
+static bool take_line(void *opaque, char *line)
+{
+    char *text = pattern_in(line);
+
+    return !text || add_pattern(opaque, text);
+}
+
 bool ubfm_allow_read(UbfmAllow *a, const char *file)
 {
     UbfmAllow fresh = { .listed = true };
-    FILE *in = fopen(file, "r");
-    char *line = NULL, *text;
-    bool good = true;
-    size_t room = 0;
     int err;
 
-    if (!in) {
-        return false;
-    }
-    while (good && getline(&line, &room, in) >= 0) {
-        text = pattern_in(line);
-        good = !text || add_pattern(&fresh, text);
-    }
-    good = good && !ferror(in);
-    err = errno;
-    free(line);
-    fclose(in);
-    if (!good) {
+    if (!ubfm_lines(file, take_line, &fresh)) {
+        err = errno;
         ubfm_allow_free(&fresh);
         errno = err;
         return false;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ubfm-lines.h"
 #include "ubfm-part.h"
 
 #define NPI_MOST 0x1ffffffu
@@ -65,32 +66,24 @@ static bool add_part(UbfmParts *parts, const UbfmPart *part)
     return more[parts->n].pattern && ++parts->n;
 }
 
+static bool take_line(void *opaque, char *line)
+{
+    UbfmPart part;
+    int kind = read_line(line, &part);
+
+    if (kind < 0) {
+        errno = EINVAL;
+    }
+    return !kind || (kind > 0 && add_part(opaque, &part));
+}
+
 bool ubfm_parts_read(UbfmParts *parts, const char *file)
 {
     UbfmParts fresh = { .listed = true };
-    FILE *in = fopen(file, "r");
-    char *line = NULL;
-    size_t room = 0;
-    bool good = true;
-    UbfmPart part;
     int err;
 
-    if (!in) {
-        return false;
-    }
-    while (good && getline(&line, &room, in) >= 0) {
-        int kind = read_line(line, &part);
-
-        if (kind < 0) {
-            errno = EINVAL;
-        }
-        good = !kind || (kind > 0 && add_part(&fresh, &part));
-    }
-    err = errno;
-    good = good && !ferror(in);
-    free(line);
-    fclose(in);
-    if (!good) {
+    if (!ubfm_lines(file, take_line, &fresh)) {
+        err = errno;
         ubfm_parts_free(&fresh);
         errno = err;
         return false;

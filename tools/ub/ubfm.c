@@ -11,6 +11,7 @@
 
 #include "ub/fm_matt.h"
 #include "ubfm-allow.h"
+#include "ubfm-pairs.h"
 #include "ubfm-part.h"
 #include "ubfm-plug.h"
 
@@ -38,6 +39,9 @@ static const char usage[] =
     "  -p, --partitions=FILE lines with a pattern of GUIDs, or one, / and a port of a\n"
     "                        switch, and an NPI: others pass nothing of packets with\n"
     "                        NPI; SIGHUP has it read again\n"
+    "  -C, --channels=FILE   lines with two patterns of GUIDs, who may have TP channels\n"
+    "                        with whom, of nodes that leave that to the manager; SIGHUP\n"
+    "                        has it read again\n"
     "  -n, --nodes=N         no more than so many nodes are looked at (1024; 4096 at\n"
     "                        most)\n"
     "  -w, --window=S        a second press of a slot's button calls off the first\n"
@@ -62,9 +66,10 @@ typedef struct Options {
     bool service;
     unsigned interval, window, nodes;
     Print *print;
-    const char *output, *device, *allow, *partitions;
+    const char *output, *device, *allow, *partitions, *channels;
     UbFmPlan plan;
     UbfmParts parts;
+    UbfmPairs pairs;
     UbfmPool pool;
     char **command;         /* words, or NULL */
     int words;
@@ -134,6 +139,7 @@ static int take_options(int argc, char **argv, Options *o)
         { "window", required_argument, NULL, 'w' },
         { "nodes", required_argument, NULL, 'n' },
         { "partitions", required_argument, NULL, 'p' },
+        { "channels", required_argument, NULL, 'C' },
         { "help", no_argument, NULL, 'h' },
         { 0 },
     };
@@ -142,7 +148,7 @@ static int take_options(int argc, char **argv, Options *o)
     int c;
 
     while (good &&
-           (c = getopt_long(argc, argv, "si:f:o:c:e:u:a:t:w:n:p:h", options, NULL)) != -1) {
+           (c = getopt_long(argc, argv, "si:f:o:c:e:u:a:t:w:n:p:C:h", options, NULL)) != -1) {
         switch (c) {
         case 's':
             o->service = true;
@@ -177,6 +183,9 @@ static int take_options(int argc, char **argv, Options *o)
             break;
         case 'p':
             o->partitions = optarg;
+            break;
+        case 'C':
+            o->channels = optarg;
             break;
         case 'n':
             good = take_number(optarg, UB_FM_NODES_MOST, &o->nodes) && o->nodes;
@@ -333,18 +342,20 @@ static UbFm *new_fabric(UbmsgDev *d, const Options *o, UbfmAllow *allow)
 /* A list that cannot be read leaves the one before. */
 static bool read_lists(Options *o, UbfmAllow *allow)
 {
-    const char *file = o->allow;
+    const char *bad =
+        o->allow && !ubfm_allow_read(allow, o->allow) ? o->allow
+        : o->partitions && !ubfm_parts_read(&o->parts, o->partitions) ? o->partitions
+        : o->channels && !ubfm_pairs_read(&o->pairs, o->channels) ? o->channels : NULL;
 
-    if (!file || ubfm_allow_read(allow, file)) {
-        file = o->partitions;
-        if (!file || ubfm_parts_read(&o->parts, file)) {
-            o->plan.npi = o->parts.listed ? ubfm_npi : NULL;
-            o->plan.npi_opaque = &o->parts;
-            return true;
-        }
+    if (bad) {
+        fprintf(stderr, "ubfm: %s: %s\n", bad, strerror(errno));
+        return false;
     }
-    fprintf(stderr, "ubfm: %s: %s\n", file, strerror(errno));
-    return false;
+    o->plan.npi = o->parts.listed ? ubfm_npi : NULL;
+    o->plan.npi_opaque = &o->parts;
+    o->plan.channels = o->pairs.listed ? ubfm_channels : NULL;
+    o->plan.channels_opaque = &o->pairs;
+    return true;
 }
 
 /* What happened to slots; when time is to bring something about. */
@@ -533,5 +544,6 @@ int main(int argc, char **argv)
     ubmsg_close(&d);
     ubfm_allow_free(&allow);
     ubfm_parts_free(&o.parts);
+    ubfm_pairs_free(&o.pairs);
     return status;
 }

@@ -237,7 +237,9 @@ unsigned ub_fm_bring_up(UbFm *fm, const UbFmPlan *plan, const UbFm *before)
              (count_switches(fm) != switches ||
               (fm->ringed && fm_least_vls(fm) != vls)));
     refused += ub_fm_give_partitions(fm, plan, before);
-    return refused + ub_fm_give_identities(fm, plan);
+    refused += ub_fm_give_identities(fm, plan);
+    /* Who the UBFM is is known by now. */
+    return refused + ub_fm_give_channels(fm, plan);
 }
 
 bool ub_fm_forgotten(UbFm *fm)

@@ -548,5 +548,7 @@ void ub_tp_image(UbTp *tp, CoreImage *im)
             ub_tp_reset(tp);
         }
         tp->room_due = tp->want_room;
+        /* Its list may have become another just before. */
+        tp->allow.changed = tp->allow.slice;
     }
 }

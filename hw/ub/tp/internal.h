@@ -6,7 +6,7 @@
  * is brought back to them, relative to what we expect.
  *
  * Direction of dependency: tph, chan < cc < ack < rtp-tx < rtp-rx; ctp, utp,
- * setup beside them; tp is the roof, image describes all.
+ * setup and allow beside them; tp is the roof, image describes all.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,6 +23,7 @@
 #include "core/slab.h"
 #include "core/table.h"
 #include "core/timers.h"
+#include "ub/space.h"
 #include "ub/tp.h"
 
 enum {
@@ -176,6 +177,15 @@ typedef struct CtpPace {
     int64_t at;
 } CtpPace;
 
+/* The UBFM's list of peers (allow.c), whose state is that of its slice. */
+typedef struct TpAllow {
+    UbSlice *slice;         /* NULL: there may be channels with everybody */
+    UbSpaceSlice table;
+    bool changed;
+    void (*kick)(void *opaque);
+    void *opaque;
+} TpAllow;
+
 struct UbTp {
     UbTpConfig cfg;
     CorePacketPool *pool;
@@ -192,6 +202,7 @@ struct UbTp {
     uint32_t ctp_lbf;
     GHashTable *peers;      /* channels that peers asked for, by their key */
     GHashTable *sources;    /* how many of them a node has, by its address */
+    TpAllow allow;
     bool want_room;         /* the user, for the modes without channels */
     int64_t room_at;        /* then the rate lets it go on */
     bool room_due;
@@ -345,6 +356,15 @@ void setup_bye(Chan *ch, int64_t now);
 /* A peer that asked has this channel; it asks again under the same key. */
 void setup_remember(Chan *ch, uint64_t key);
 void setup_forget(Chan *ch);
+/* It may not be any more: it is in UB_TP_ERROR afterwards, or gone. */
+void setup_end(Chan *ch, int64_t now);
+
+/* ---- allow.c ---- */
+/* Whether there may be a channel to there, which somebody asks for. */
+bool allow_asks(UbTp *tp, const UbFlow *to);
+/* Those that may not be any more end. */
+void allow_run(UbTp *tp, int64_t now);
+void allow_free(UbTp *tp);
 
 /* Drop with a reason. */
 static inline void tp_drop(uint64_t *counter, CorePacket *pkt)

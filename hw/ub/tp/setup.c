@@ -182,9 +182,24 @@ static void setup_gone(Chan *ch)
         ch->state = UB_TP_ERROR;
         chan_flush(ch);
         setup_up(ch, UB_TPR_REFUSED);
-        if (!ch->setup_active) {
+        if (ch->in_band && !ch->setup_active) {
             chan_free(ch);
         }
+    }
+}
+
+void setup_end(Chan *ch, int64_t now)
+{
+    if (ch->state == UB_TP_ACTIVE) {
+        setup_bye(ch, now);
+        setup_gone(ch);
+    } else if (ch->state == UB_TP_INIT && ch->setup_active) {
+        ch->state = UB_TP_RESET;
+        ch->setup_at = CORE_NEVER;
+        chan_timer(ch);
+        setup_up(ch, UB_TPR_REFUSED);
+    } else if (ch->state == UB_TP_INIT) {
+        chan_free(ch);      /* nobody was told of it */
     }
 }
 
@@ -261,7 +276,9 @@ static void setup_asked(UbTp *tp, const UbFlow *from, const Setup *m,
     attr.flow.nlp = UB_NLP_RTPH;
     attr.flow.cci = 0;
     setup_adopt(&attr, m);
-    if (!setup_room(tp, &back)) {
+    if (!allow_asks(tp, &back)) {
+        result = UB_TPR_REFUSED;
+    } else if (!setup_room(tp, &back)) {
         result = UB_TPR_FULL;
     } else if (tp->cfg.upper->accept &&
         tp->cfg.upper->accept(tp->cfg.upper_opaque, from, &attr)) {
@@ -364,6 +381,9 @@ UbTpResult ub_tp_connect(UbTp *tp, uint32_t tpn, int64_t now)
     }
     if (ch->state != UB_TP_RESET) {
         return UB_TPR_BAD_STATE;
+    }
+    if (!allow_asks(tp, &ch->attr.flow)) {
+        return UB_TPR_REFUSED;
     }
     ch->state = UB_TP_INIT;
     ch->in_band = ch->setup_active = true;

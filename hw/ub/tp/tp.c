@@ -174,6 +174,7 @@ void ub_tp_free(UbTp *tp)
     ub_tp_reset(tp);
     core_slab_trim(&tp->chan_slab);
     core_slab_trim(&tp->ring_slab);
+    allow_free(tp);
     core_table_free(&tp->chans);
     core_timers_free(&tp->timers);
     core_timers_free(&tp->ctp_timers);
@@ -286,6 +287,9 @@ UbTpResult ub_tp_modify(UbTp *tp, uint32_t tpn, const UbTpAttr *attr,
         (ch->group && !group_takes(ch->group, ch, &a.flow))) {
         return UB_TPR_BAD_ATTR;
     }
+    if (ch->state != UB_TP_RESET && !allow_asks(tp, &a.flow)) {
+        return UB_TPR_REFUSED;
+    }
     ch->attr = a;
     if (ch->state == UB_TP_RESET) {
         chan_begin(ch);
@@ -303,6 +307,9 @@ UbTpResult ub_tp_activate(UbTp *tp, uint32_t tpn)
     }
     if (ch->state != UB_TP_RESET) {
         return UB_TPR_BAD_STATE;
+    }
+    if (!allow_asks(tp, &ch->attr.flow)) {
+        return UB_TPR_REFUSED;
     }
     ch->state = UB_TP_ACTIVE;
     cc_attach(ch, tp->now);
@@ -558,6 +565,7 @@ int64_t ub_tp_run(UbTp *tp, int64_t now, unsigned budget)
     CoreTimer *t;
 
     tp->now = now;
+    allow_run(tp, now);
     while ((t = core_timers_expired(&tp->timers, now))) {
         chan_expired((Chan *)((char *)t - offsetof(Chan, timer)), now);
     }

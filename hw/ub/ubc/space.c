@@ -319,7 +319,7 @@ void ubc_space_write(Ubc *ubc, unsigned entity, uint32_t dw, uint32_t value)
         (dw < UB_CFG1_BASE || dw >= UB_CFG_PORT_BASE(0))) {
         ubc_guest_error(ubc, -1, "CFG0 is the manager's to write");
     } else if (ub_space_managed(ubc_space_of(ubc, entity), dw)) {
-        ubc_guest_error(ubc, -1, "the decoder's table is the UBFM's to write");
+        ubc_guest_error(ubc, -1, "registers that are the UBFM's to write");
     } else {
         ub_space_write(ubc_space_of(ubc, entity), ubc->now, dw, value, 0xf);
     }

@@ -106,6 +106,7 @@ static bool parse_isolation(UbcPci *s, UbcConfig *c, Error **errp)
     net->npi_mode = s->npi_mode;
     net->npi = s->npi;
     c->guard = s->guard;
+    c->channels_managed = s->channels_managed;
     return true;
 }
 
@@ -331,6 +332,7 @@ static const struct {
     { "responder-kinds", "what it speaks, divided by colons: mctp, bus, vendor, "
                          "spdm; default: all" },
     { "guard", "NPI and anti-spoof also for packets of ring pairs" },
+    { "channels-managed", "TP channels only with nodes that the UBFM has named" },
     { "dll-time-scale", "multiplies the times of the data link layer" },
     { "init-credit", "cells granted on each VL after power-on; 0: 4096 on "
                      "VL0, 512 on the others" },
@@ -387,6 +389,7 @@ static const Property ubc_properties[] = {
     DEFINE_PROP_UINT32("npi", UbcPci, npi, UB_NPI_DEFAULT),
     DEFINE_PROP_STRING("npis", UbcPci, npis),
     DEFINE_PROP_BOOL("guard", UbcPci, guard, false),
+    DEFINE_PROP_BOOL("channels-managed", UbcPci, channels_managed, false),
     DEFINE_PROP_STRING("slots", UbcPci, slots),
     DEFINE_PROP_UINT32("slot-settle", UbcPci, slot_settle, 100),
     DEFINE_PROP_UINT32("slot-hold", UbcPci, slot_hold, 1000),

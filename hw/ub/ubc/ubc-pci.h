@@ -136,7 +136,7 @@ struct UbcPci {
     bool bus_en;
     uint32_t cna, fm_cna, port_cna;
     uint16_t upi;
-    bool manager, forward, guard;
+    bool manager, forward, guard, channels_managed;
     int npi_mode;               /* UbNpiMode */
     char *npis;
     uint32_t npi;

@@ -266,8 +266,12 @@ Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
         return NULL;
     }
     ubc_manage_init(ubc);
-    /* The last, so that images from before it have the words of all others. */
+    /* The last that is always there, so that images from before it have the words of all
+     * others. */
     ub_net_attach_policy(ubc->net, ubc->space);
+    if (cfg->channels_managed) {
+        ub_tp_manage(ub_node_tp(ubc->node), ubc->space, ubc_above_kick, ubc);
+    }
     return ubc;
 }
 

@@ -28,7 +28,7 @@ MAY = {
     'ub/port': LINK,
     'ub/net': LINK,
     'ub/uboe': BASE | {'ub/net', 'ub/port'},
-    'ub/tp': BASE | {'ub/net'},
+    'ub/tp': BASE | {'ub/net', 'ub/space'},
     'ub/sec': BASE,
     'ub/ta': BASE | {'ub/tp', 'ub/sec'},
     'ub/border': BASE | {'ub/tp', 'ub/sec', 'ub/ta'},
@@ -67,7 +67,7 @@ OWNER = {
     'ub/wire.h': 'ub/wire', 'ub/inject.h': 'ub/wire',
     'ub/space.h': 'ub/space', 'ub/cfg_regs.h': 'ub/space',
     'ub/net_hw.h': 'ub/space',  # registers, as cfg_regs.h
-    'ub/lds_hw.h': 'ub/space',  # the same
+    'ub/lds_hw.h': 'ub/space', 'ub/tp_hw.h': 'ub/space',  # the same
     'ub/errors.h': 'ub/space',
     'ub/mgmt*.h': 'ub/mgmt', 'ub/msgq.h': 'ub/mgmt',
     'ub/responder.h': 'ub/mgmt',
