@@ -606,6 +606,14 @@ static void test_commands(void)
     g_assert_cmpint(view.use, ==, 0);
     g_assert_cmpuint(view.sn[UB_CIP_TX][0], ==, 1);
     g_assert_cmpuint(view.sn[UB_CIP_RX][0], ==, 0);
+    /* Of no direction, of no slot: nothing is erased. */
+    g_assert_cmpint(ub_cip_erase_key(cip, 0, POLICY, UB_CIP_WAYS, 0), ==,
+                    UB_CIP_NO_POLICY);
+    for (unsigned way = 0; way < UB_CIP_WAYS; way++) {
+        g_assert_cmpint(ub_cip_erase_key(cip, 0, POLICY, way, UB_CIP_SLOTS), ==,
+                        UB_CIP_NO_POLICY);
+    }
+    g_assert_cmpuint(count(w.you, UB_CIPC_KEYS_ERASED), ==, 0);
     /* Erasing what is used leaves nothing to send by, erasing another does not. */
     g_assert_cmpint(ub_cip_erase_key(cip, 0, POLICY, UB_CIP_TX, 1), ==,
                     UB_CIP_OK);

@@ -282,6 +282,7 @@ static void live(World *w, unsigned vls, unsigned cuts, bool layered)
     Policy *p = policy_new(w, vls);
     UbFm *fm, *now;
     UbFmPlan plan;
+    unsigned trees;
 
     ub_fm_plan_init(&plan);
     fm = bring_up(p, &plan, NULL);
@@ -290,6 +291,10 @@ static void live(World *w, unsigned vls, unsigned cuts, bool layered)
     g_test_message("%u nodes, %u VLs: %u layers, %u classes, %u by a tree, "
                    "%u messages", fm->nodes, vls, fm->layers, fm->classes,
                    fm->trees, w->asked);
+    /* Worked out again it is the same. */
+    trees = fm->trees;
+    ub_fm_paths(fm);
+    g_assert_cmpuint(fm->trees, ==, trees);
     now = bring_up(p, &plan, NULL);
     g_assert_cmpuint(now->written, ==, 0);
     judge_layers(p, now, vls);

@@ -541,6 +541,37 @@ static void test_large(void)
 }
 
 /* What is printed is whole. */
+/* Who only looks asks all nodes, and changes nothing. */
+static void test_inquire(void)
+{
+    World *w = world_new();
+    unsigned s = add_switch(w, 4);
+    UbFmPlan plan;
+    UbFm *fm;
+
+    join(w, 0, s);
+    join(w, s, add_leaf(w));
+    ub_fm_plan_init(&plan);
+    plan.upi = 5;
+    fm = look(w);
+    ub_fm_bring_up(fm, &plan, NULL);
+    ub_fm_free(fm);
+    fm = look(w);
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        g_assert_false(fm->node[i].reached);
+    }
+    ub_fm_inquire(fm);
+    g_assert_cmpuint(fm->nodes, ==, 3);
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        g_assert_true(fm->node[i].reached);
+        g_assert_cmpuint(fm->node[i].upi, ==, 5);
+        g_assert_cmphex(fm->node[i].fm_cna, ==, cna_of(w, 0));
+    }
+    g_assert_cmpuint(fm->written, ==, 0);
+    ub_fm_free(fm);
+    world_free(w);
+}
+
 static void test_output(void)
 {
     World *w = random_world(3, 5, 2);
@@ -586,6 +617,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm/small", test_small);
     g_test_add_func("/ub/fm/random", test_random);
     g_test_add_func("/ub/fm/large", test_large);
+    g_test_add_func("/ub/fm/inquire", test_inquire);
     g_test_add_func("/ub/fm/output", test_output);
     return g_test_run();
 }
