@@ -795,6 +795,27 @@ static void test_room(void)
     world_free(&w);
 }
 
+/* A bus instance, the first of them too, has no CIP of its own: it speaks plainly, and
+ * hears what is plain. */
+static void test_instance(void)
+{
+    UbSecHead h;
+    CorePacket *pkt;
+    World w;
+
+    world_up(&w);
+    for (unsigned i = 0; i < UB_SEC_INSTANCES; i += UB_SEC_INSTANCES - 1) {
+        h = head_of(&w, UB_SEC_WIDE);
+        h.seid.b[0]++;
+        ub_sec_set_entity(w.you, UB_SEC_ENTITIES + i, &h.seid, UPI);
+        pkt = body(&w);
+        g_assert_cmpint(ub_sec_push(w.you, &h, pkt), ==, UB_SEC_WIDE);
+        core_packet_free(pkt);
+        ub_sec_set_entity(w.you, UB_SEC_ENTITIES + i, NULL, 0);
+    }
+    world_free(&w);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -812,6 +833,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/cip/nonces", test_nonces);
     g_test_add_func("/ub/cip/spent", test_spent);
     g_test_add_func("/ub/cip/config", test_config);
+    g_test_add_func("/ub/cip/instance", test_instance);
     g_test_add_func("/ub/cip/room", test_room);
     return g_test_run();
 }
