@@ -467,7 +467,8 @@ void ub_tp_cc_enable(UbTp *tp, bool on);
 /*
  * With whom there may be channels is the UBFM's to say from now on (§10.4.6), in
  * CFG0_CAP243 of @space (ub/tp_hw.h); nobody, at first.  @kick: it said something, and
- * ub_tp_run() has something to do.  False: what is there belongs to another slice.
+ * ub_tp_run() has something to do.  False: what is there belongs to another slice, or it
+ * is so already.
  */
 bool ub_tp_manage(UbTp *tp, UbSpace *space, void (*kick)(void *opaque),
                   void *opaque);

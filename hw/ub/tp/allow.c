@@ -88,9 +88,13 @@ static const UbSliceOps allow_ops = { written, refresh };
 bool ub_tp_manage(UbTp *tp, UbSpace *space, void (*kick)(void *opaque),
                   void *opaque)
 {
-    UbSpaceDword *dw = g_new0(UbSpaceDword, UB_TPR_PEERS + 6);
+    UbSpaceDword *dw;
     unsigned n = 0;
 
+    if (tp->allow.slice) {
+        return false;
+    }
+    dw = g_new0(UbSpaceDword, UB_TPR_PEERS + 6);
     dw[n++] = (UbSpaceDword){ .dw = UB_TPR_HEADER, .reset = UB_TPR_USED << 4,
                               .name = "Slice Header" };
     dw[n++] = (UbSpaceDword){ .dw = UB_TPR_MAGIC, .reset = UB_TPR_MAGIC__VALUE,

@@ -109,6 +109,9 @@ static unsigned count(Bed *b, unsigned n)
 static void test_registers(void)
 {
     Bed *b = bed_new();
+    UbTpConfig cfg;
+    UbSpace *space;
+    Lossy *other;
 
     g_assert_cmphex(reg(b, 0, UB_TPR_HEADER), ==, UB_TPR_USED << 4);
     g_assert_cmphex(reg(b, 0, UB_TPR_MAGIC), ==, UB_TPR_MAGIC__VALUE);
@@ -135,8 +138,17 @@ static void test_registers(void)
     }
     peer(b, 0, 7, 0);
     g_assert_cmpuint(reg(b, 0, UB_TPR_COUNT), ==, UB_TPR_PEERS - 1);
-    /* A second list finds no place. */
-    g_assert_false(ub_tp_manage(b->l->node[1].tp, b->space[0], kick, &b->kicks[1]));
+    /* A second list finds no place, and who has one gets no other. */
+    ub_tp_config_init(&cfg);
+    other = lossy_new(&cfg, 1);
+    g_assert_false(ub_tp_manage(other->node[0].tp, b->space[0], kick, &b->kicks[1]));
+    lossy_free(other);
+    space = ub_space_new(1);
+    ub_space_attach(space, UB_SPACE_CFG0, 0, 0, NULL, NULL);
+    g_assert_false(ub_tp_manage(b->l->node[1].tp, space, kick, &b->kicks[1]));
+    ub_space_free(space);
+    peer(b, 1, 3, 9);
+    g_assert_cmpuint(reg(b, 1, UB_TPR_COUNT), ==, 1);
     bed_free(b);
 }
 
