@@ -607,6 +607,77 @@ static void test_busy_ack(void)
     lossy_free(p.l);
 }
 
+/* Of windows that have no half each packet asks, of others one in half of them. */
+static void test_ask_half(void)
+{
+    static const struct { unsigned window, asks; } rows[] = {
+        { 1, 12 }, { 2, 12 }, { 3, 12 }, { 4, 6 }, { 6, 4 }, { 12, 2 },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Pair p = pair_init(120);
+
+        p.cfg.ack_delay_us = 100000;
+        p.attr.ask = UB_TP_ASK_HALF;
+        p.attr.tx_window = rows[i].window;
+        p.attr.ack_every = 1000;
+        p.attr.rto_base_us = 1000000;
+        pair_open(&p);
+        for (unsigned k = 0; k < 12; k++) {
+            g_assert_cmpint(lossy_send(p.a, TA, 8, k, true, false, k), ==, UB_SENT);
+            lossy_run(p.l, p.l->now + 50 * US);
+        }
+        g_assert_cmpuint(count(p.b)->tx_ack, ==, rows[i].asks);
+        lossy_free(p.l);
+    }
+}
+
+/* Who hears that the peer has no such channel any more has one that failed. */
+static void test_bye(void)
+{
+    Pair p = pair_init(100);
+    UbTpInfo i;
+
+    pair_open(&p);
+    ub_tp_deactivate(p.a->tp, TA);
+    g_assert_cmpint(ub_tp_connect(p.a->tp, TA, p.l->now), ==, UB_TPR_OK);
+    lossy_run(p.l, p.l->now + MS);
+    g_assert_cmpint(info(p.a).state, ==, UB_TP_ACTIVE);
+    g_assert_cmpint(ub_tp_destroy(p.b->tp, p.b->connected_tpn, p.l->now), ==, UB_TPR_OK);
+    lossy_run(p.l, p.l->now + MS);
+    g_assert_cmpint(ub_tp_query(p.a->tp, TA, NULL, &i), ==, UB_TPR_OK);
+    g_assert_cmpint(i.state, ==, UB_TP_ERROR);
+    g_assert_cmpint(p.a->connected, ==, UB_TPR_REFUSED);
+    g_assert_cmpint(lossy_send(p.a, TA, 8, 1, true, false, 1), ==, UB_LOST);
+    lossy_free(p.l);
+}
+
+/* A time that is over when all has been acknowledged already is not one for what comes
+ * later: that is acknowledged at its own, whatever turns the channel has before. */
+static void test_ack_early(void)
+{
+    Pair p = pair_init(100);
+
+    p.cfg.ack_delay_us = 10000;
+    p.attr.ask = UB_TP_ASK_HALF;
+    p.attr.ack_every = 2;
+    pair_open(&p);
+    for (unsigned i = 1; i <= 3; i++) {
+        lossy_send(p.a, TA, 8, i, true, false, i);
+        lossy_run(p.l, p.l->now + 20 * US);
+        g_assert_cmpuint(count(p.b)->tx_ack, ==, i / 2);
+        if (i == 2) {
+            lossy_run(p.l, p.l->now + 20 * MS);
+        }
+    }
+    chan_work(chan_get(p.b->tp, TB));
+    lossy_run(p.l, p.l->now + 20 * US);
+    g_assert_cmpuint(count(p.b)->tx_ack, ==, 1);
+    lossy_run(p.l, p.l->now + 11 * MS);
+    g_assert_cmpuint(count(p.b)->tx_ack, ==, 2);
+    lossy_free(p.l);
+}
+
 /* A CNP that finds the port full is lost, whether by RTP or CTP, while its channel waits or
  * before it does; so is an answer that is said again. */
 static void test_busy_cnp(void)
@@ -686,6 +757,9 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/peers/turn", test_turn);
     g_test_add_func("/tp/peers/held", test_held);
     g_test_add_func("/tp/peers/busy-ack", test_busy_ack);
+    g_test_add_func("/tp/peers/ask-half", test_ask_half);
+    g_test_add_func("/tp/peers/bye", test_bye);
+    g_test_add_func("/tp/peers/ack-early", test_ack_early);
     g_test_add_func("/tp/peers/busy-cnp", test_busy_cnp);
     g_test_add_func("/tp/peers/busy-setup", test_busy_setup);
     return g_test_run();
