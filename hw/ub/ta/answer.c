@@ -133,7 +133,6 @@ static bool make_end(UbTa *ta, Answer *a)
     }
     t->rspst = UB_TAH_COMPLETER;
     t->rspinfo = UB_TAH_ABORT;
-    t->status = 1;
     t->poison = false;
     t->ext = ub_tah_exts(&a->back.form, t);
     a->last = true;

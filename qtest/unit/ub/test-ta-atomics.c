@@ -188,27 +188,29 @@ static void test_atomic_shared(void)
     pair_free(p);
 }
 
-/* A segment whose first byte is anywhere on the bus: what is aligned in UBA is not there,
- * and in one step for peers alone. */
+/* A segment whose first byte is anywhere on the bus, or in this process: what is aligned
+ * in UBA is not there, and in one step for peers alone. */
 static void test_atomic_skewed(void)
 {
-    Pair *p = pair_new(2, NULL);
-    End *e = &p->end[1];
-    UbSegment *s = ub_segments_find(e->segments, 0, PAIR_TOKEN_ID, PAIR_UBA);
+    for (unsigned host = 0; host < 2; host++) {
+        Pair *p = pair_new(2, NULL);
+        End *e = &p->end[1];
+        UbSegment *s = ub_segments_find(e->segments, 0, PAIR_TOKEN_ID, PAIR_UBA);
 
-    pair_queue(p, 0, 7, UB_ROI);
-    s->host = NULL;
-    s->bus = 4;
-    memset(e->mem, 0, 16);
-    for (unsigned i = 0; i < 3; i++) {
-        Work *w = work_new(ROW_RTP + 1, UB_TA_FETCH_ADD, 0, 8);
+        pair_queue(p, 0, 7, UB_ROI);
+        s->host = host ? e->mem + 4 : NULL;
+        s->bus = 4;
+        memset(e->mem, 0, 16);
+        for (unsigned i = 0; i < 3; i++) {
+            Work *w = work_new(ROW_RTP + 1, UB_TA_FETCH_ADD, 0, 8);
 
-        w->data[0] = 10;
-        work_all(p, 0, 7, w, UB_TAS_OK);
+            w->data[0] = 10;
+            work_all(p, 0, 7, w, UB_TAS_OK);
+        }
+        g_assert_cmpuint(get_le64(e->mem + 4), ==, 30);
+        g_assert_cmpuint(get_le32(e->mem), ==, 0);
+        pair_free(p);
     }
-    g_assert_cmpuint(get_le64(e->mem + 4), ==, 30);
-    g_assert_cmpuint(get_le32(e->mem), ==, 0);
-    pair_free(p);
 }
 
 static void test_atomic_rules(void)

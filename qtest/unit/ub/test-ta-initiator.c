@@ -418,6 +418,74 @@ static void test_turns(void)
     }
 }
 
+/* As long as may be, and no longer. */
+static void test_longest(void)
+{
+    UbTaConfig cfg;
+    Pair *p;
+
+    pair_config(&cfg);
+    cfg.max_len = 5000;
+    p = pair_new(2, &cfg);
+    pair_queue(p, 0, 7, UB_ROI);
+    work_all(p, 0, 7, work_new(ROW_RTP + 1, UB_TA_WRITE, 0, 5000), UB_TAS_OK);
+    work_all(p, 0, 7, work_new(ROW_RTP + 1, UB_TA_WRITE, 0, 5001), UB_TAS_LOCAL_LENGTH);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_TX_REQUESTS), ==, 2);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* ---- what moves ---- */
+
+/* A queue that has an SC goes on with it where its node has moved to. */
+static void test_sc_moves(void)
+{
+    Pair *p = pair_new(2, NULL);
+    Work *w;
+
+    pair_queue(p, 0, 7, UB_ROT);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_SC_GRANTED), ==, 1);
+    g_assert_null(pair_migrate(p, 0));
+    p->tracing = true;
+    w = work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8);
+    w->req.order = UB_TA_SO;
+    work_all(p, 0, 7, w, UB_TAS_OK);
+    g_assert_true(any_sent(p, 0, "Write ", " rc=2:0 "));
+    g_assert_cmpuint(pair_count(p, 1, UB_TAC_SC_GRANTED), ==, 1);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* Rows of an image are those of software, not those of the device. */
+static void test_row_moves(void)
+{
+    static const uint32_t mine = 0x5a5a5, index[] = { UB_TA_DESTS - 1, UB_TA_DESTS,
+                                                      UB_TA_DESTS + 1, UINT32_MAX };
+    Pair *p = pair_new(2, NULL);
+    g_autofree uint8_t *data = NULL;
+    UbTaDest d = *ub_ta_dest(p->end[0].ta, ROW_CTP + 1);
+    size_t len, at = 0;
+
+    g_assert_true(ub_ta_set_dest(p->end[0].ta, mine, &d));
+    data = pair_save(p, 0, &len);
+    for (size_t i = 0; i + 4 <= len; i++) {
+        if (get_be32(data + i) == mine) {
+            g_assert_cmpuint(at, ==, 0);
+            at = i;
+        }
+    }
+    g_assert_cmpuint(at, >, 0);
+    for (unsigned i = 0; i < G_N_ELEMENTS(index); i++) {
+        put_be32(data + at, index[i]);
+        g_assert_cmpint(pair_load(p, 1, data, len) != NULL, ==, i > 0);
+        if (!i) {
+            g_assert_nonnull(ub_ta_dest(p->end[1].ta, index[i]));
+        }
+    }
+    pair_free(p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -432,5 +500,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/initiator/stop-behind", test_stop_behind);
     g_test_add_func("/ub/ta/initiator/compact6", test_compact6);
     g_test_add_func("/ub/ta/initiator/turns", test_turns);
+    g_test_add_func("/ub/ta/initiator/longest", test_longest);
+    g_test_add_func("/ub/ta/initiator/sc-moves", test_sc_moves);
+    g_test_add_func("/ub/ta/initiator/row-moves", test_row_moves);
     return g_test_run();
 }

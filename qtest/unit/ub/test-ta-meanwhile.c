@@ -396,6 +396,40 @@ static void test_sc_too_late(void)
     pair_free(p);
 }
 
+/* What is under way in an SC that is left, and refused there then, is not tried again: the
+ * SC is not waited for, nor named, any more. */
+static void test_sc_stale(void)
+{
+    UbTaConfig cfg;
+    Work *w[2];
+    Pair *p;
+
+    pair_config(&cfg);
+    cfg.hold_time = cfg.ack_timeout * 7 / 10;
+    p = pair_new(2, &cfg);
+    pair_queue(p, 0, 7, UB_ROT);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    losing = 0;
+    p->filter = lose_one;
+    for (unsigned i = 0; i < 2; i++) {
+        w[i] = work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8);
+        w[i]->req.order = UB_TA_SO;
+        work_post(p, 0, 7, w[i]);
+        pair_run_for(p, cfg.ack_timeout / 2);
+    }
+    pair_run_for(p, cfg.ack_timeout / 10);
+    g_assert_cmpint(w[0]->status, ==, UB_TAS_TIMEOUT);
+    g_assert_false(w[1]->done);
+    pair_run(p);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_RNR_RX), ==, 1);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_RETRIES), ==, 0);
+    g_assert_cmpint(w[1]->status, ==, UB_TAS_TIMEOUT);
+    work_free(w[0]);
+    work_free(w[1]);
+    pair_idle(p);
+    pair_free(p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -409,6 +443,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ta/meanwhile/cancel-window", test_cancel_window);
     g_test_add_func("/ub/ta/meanwhile/leaves-sc", test_leaves_sc);
     g_test_add_func("/ub/ta/meanwhile/sc-too-late", test_sc_too_late);
+    g_test_add_func("/ub/ta/meanwhile/sc-stale", test_sc_stale);
     g_test_add_func("/ub/ta/meanwhile/refused-below", test_refused_below);
     return g_test_run();
 }
