@@ -38,8 +38,7 @@ void qp_unlink(RdmaQp *qp)
 
 static void list_append(QpList *l, RdmaQp *qp)
 {
-    qp->link_prev = l->last;
-    qp->link_next = NULL;
+    qp->link_prev = l->last;    /* it is on none: there is no next one either */
     if (l->last) {
         l->last->link_next = qp;
     } else {

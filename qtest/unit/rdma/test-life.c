@@ -98,6 +98,20 @@ static void test_defaults(void)
                    c.qkey_zero_any || c.udp_csum_need);
 }
 
+/* What regions there were, nobody reaches through them behind a reset. */
+static void test_reset_regions(void)
+{
+    T t = setup(RDMA_RC);
+    uint8_t byte;
+
+    g_assert_cmpint(rdma_mr_read(t.d->dev, t.key, 7, MEM, &byte, 1,
+                                 RDMA_ACC_LOCAL_READ), ==, 0);
+    rdma_reset(t.d->dev);
+    g_assert_cmpint(rdma_mr_read(t.d->dev, t.key, 7, MEM, &byte, 1,
+                                 RDMA_ACC_LOCAL_READ), !=, 0);
+    double_free(t.d);
+}
+
 /* A reset takes frames to ourselves along. */
 static void test_reset_loopback(void)
 {
@@ -750,6 +764,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/life/defaults", test_defaults);
+    g_test_add_func("/life/reset-regions", test_reset_regions);
     g_test_add_func("/life/reset-loopback", test_reset_loopback);
     g_test_add_func("/life/alias", test_alias);
     g_test_add_func("/life/reset-in-message", test_reset_in_message);

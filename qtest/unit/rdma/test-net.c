@@ -772,6 +772,43 @@ static void test_frame_lengths(void)
     }
 }
 
+static void ports_by_flow(RdmaConfig *cfg)
+{
+    cfg->udp_sport = 0;
+}
+
+/* A source port for each flow (IB 1.3 A17.4.5.2): always the same of one, others of
+ * others, all of the dynamic ones. */
+static void test_flow_ports(void)
+{
+    enum { FLOWS = 8 };
+    Double *d = engine(ports_by_flow);
+    RdmaWqe w = double_wqe(RDMA_OP_SEND, MEM, 8, 1 << 8 | 0x5a);
+    uint16_t port[FLOWS];
+
+    for (unsigned i = 0; i < FLOWS; i++) {
+        RdmaQp *qp = double_qp(d, QPN + i, RDMA_UC, PEER, 100 + 3 * i, 1, 1, 1);
+
+        for (unsigned k = 0; k < 2; k++) {
+            GBytes *f;
+            uint16_t now;
+
+            double_send(d, qp, &w);
+            double_poll(d, 0);
+            f = double_take(d);
+            now = get_be16((const uint8_t *)g_bytes_get_data(f, NULL) + 34);
+            g_assert_cmpuint(now, >=, 0xc000);
+            g_assert_true(!k || now == port[i]);
+            port[i] = now;
+            g_bytes_unref(f);
+        }
+        for (unsigned k = 0; k < i; k++) {
+            g_assert_cmpuint(port[k], !=, port[i]);
+        }
+    }
+    double_free(d);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -795,5 +832,6 @@ int main(int argc, char **argv)
     TEST("grh/other", grh_other);
     TEST("checksum-zero", checksum_zero);
     TEST("frame-lengths", frame_lengths);
+    TEST("flow-ports", flow_ports);
     return g_test_run();
 }
