@@ -48,16 +48,22 @@ static void let_go(void *opaque, const uint8_t *data, size_t len)
     }
 }
 
+static unsigned held_of(const NetFault *f, unsigned port)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; f && f->core.held && i < CORE_FAULT_HELD; i++) {
+        const CoreFaultHeld *h = &f->core.hold[i];
+
+        n += h->used && ((const Around *)h->data)->port == port;
+    }
+    return n;
+}
+
 static void count_held(UbNet *net, const NetFault *f, UbNetCounter why)
 {
-    for (unsigned i = 0; f->core.held && i < CORE_FAULT_HELD; i++) {
-        const CoreFaultHeld *h = &f->core.hold[i];
-        Around a;
-
-        if (h->used) {
-            memcpy(&a, h->data, sizeof(a));
-            net_count(net, a.port, why);
-        }
+    for (unsigned port = 0; port < net->conf.ports; port++) {
+        net->port[port].count[why] += held_of(f, port);
     }
 }
 
@@ -105,18 +111,7 @@ void net_fault_set(UbNet *net, bool out, const UbNetFault *set,
 
 uint32_t net_fault_held(const UbNet *net, unsigned port)
 {
-    uint32_t n = 0;
-
-    for (unsigned out = 0; out < 2; out++) {
-        const NetFault *f = net->fault[out];
-
-        for (unsigned i = 0; f && f->core.held && i < CORE_FAULT_HELD; i++) {
-            const CoreFaultHeld *h = &f->core.hold[i];
-
-            n += h->used && ((const Around *)h->data)->port == port;
-        }
-    }
-    return n;
+    return held_of(net->fault[0], port) + held_of(net->fault[1], port);
 }
 
 bool ub_net_fault(const UbNet *net, bool out, UbNetFault *set,

@@ -107,20 +107,25 @@ static void image_port(UbNet *net, CoreImage *im, unsigned i)
 {
     uint32_t counters = UB_NET_COUNTERS_NUM;
     NetPort *p = &net->port[i];
-    uint64_t lost = core_image_loading(im) ? 0 : left_behind(net, i);
+    uint64_t count[UB_NET_COUNTERS_NUM];
 
     core_image_int(im, &p->cna);
     core_image_int(im, &p->npi_replace);
     image_npis(im, net, i, &p->allowed);
     /* Counters may be added at the end. */
     core_image_count(im, &counters, 1000, "too many counters");
-    p->count[UB_NET_DROP_FLUSHED] += lost;
+    memcpy(count, p->count, sizeof(count));
+    if (!core_image_loading(im)) {
+        count[UB_NET_DROP_FLUSHED] += left_behind(net, i);
+    }
     for (uint32_t k = 0; k < counters; k++) {
         uint64_t spare = 0;
 
-        core_image_int(im, k < UB_NET_COUNTERS_NUM ? &p->count[k] : &spare);
+        core_image_int(im, k < UB_NET_COUNTERS_NUM ? &count[k] : &spare);
     }
-    p->count[UB_NET_DROP_FLUSHED] -= lost; /* who saves may go on */
+    if (core_image_loading(im)) { /* who saves may go on */
+        memcpy(p->count, count, sizeof(count));
+    }
     ub_net_set_port_cna(net, i, p->cna);
     ub_net_npi_replace(net, i, p->npi_replace);
 }
