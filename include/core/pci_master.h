@@ -177,14 +177,21 @@ static inline bool pci_master_write(PciMaster *m, dma_addr_t addr,
 static inline bool pci_master_exchange(PciMaster *m, dma_addr_t addr, void *was,
                                        const void *now, dma_addr_t len, bool *same)
 {
-    AddressSpace *as = pci_get_address_space(m->pci);
-    hwaddr n = len;
-    void *p = address_space_map(as, addr, &n, true, PCI_MASTER_ATTRS);
-    bool good = p && n == len && !((uintptr_t)p % len);
+    hwaddr n = len, at;
+    MemoryRegion *mr;
+    void *p;
 
-    if (!good) {
+    RCU_READ_LOCK_GUARD();
+    mr = address_space_translate(pci_get_address_space(m->pci), addr, &at, &n, true,
+                                 PCI_MASTER_ATTRS);
+    p = n == len && memory_access_is_direct(mr, true, PCI_MASTER_ATTRS)
+        ? qemu_map_ram_ptr(mr->ram_block, at) : NULL;
+    if (!p || (uintptr_t)p % len) {
         pci_master_refused(m, true, addr, len);
-    } else if (len == 8) {
+        return false;
+    }
+    fuzz_dma_read_cb(addr, len, mr);
+    if (len == 8) {
         PCI_MASTER_EXCHANGE(64);
     } else if (len == 4) {
         PCI_MASTER_EXCHANGE(32);
@@ -193,10 +200,8 @@ static inline bool pci_master_exchange(PciMaster *m, dma_addr_t addr, void *was,
     } else {
         PCI_MASTER_EXCHANGE(8);
     }
-    if (p) {
-        address_space_unmap(as, p, n, true, n);
-    }
-    return good;
+    pci_master_written(mr, p, at, len);
+    return true;
 }
 #undef PCI_MASTER_EXCHANGE
 
