@@ -71,7 +71,7 @@ void ncic_eth_restart(NcicEth *e)
         e->rx_blocked = 0;
         e->ops->kick_rx(e->opaque);
     }
-    ncic_eth_announce(e);
+    ncic_queue_announce(e);
 }
 
 void ncic_eth_set_fault(NcicEth *e, NcicFault fault, uint32_t queues)
@@ -94,22 +94,6 @@ void ncic_eth_desc_done(NcicEth *e, NcicDir dir, uint32_t tag,
     }
 }
 
-static void link_irq(NcicEth *e)
-{
-    uint32_t irq = e->ncsr[NCIC_R_LINK_IRQ];
-
-    e->link_irq_due = irq & NCIC_LINK_IRQ_ENABLE &&
-                      !ncic_eth_msix(e, irq & NCIC_Q_INDEX_MASK);
-}
-
-void ncic_eth_announce(NcicEth *e)
-{
-    if (e->link_irq_due) {
-        link_irq(e);
-    }
-    ncic_queue_announce(e);
-}
-
 void ncic_eth_set_link(NcicEth *e, bool up)
 {
     uint32_t now = up ? NCIC_LINK_UP : 0;
@@ -118,6 +102,6 @@ void ncic_eth_set_link(NcicEth *e, bool up)
         return;
     }
     e->ncsr[NCIC_R_LINK_STATUS] = now;
-    link_irq(e);
+    ncic_eth_link_irq(e);
     ncic_mac_next(e);
 }

@@ -43,3 +43,11 @@ bool ncic_eth_msix(NcicEth *e, unsigned vector)
     e->ops->msix(e->opaque, vector);
     return true;
 }
+
+void ncic_eth_link_irq(NcicEth *e)
+{
+    uint32_t irq = e->ncsr[NCIC_R_LINK_IRQ];
+
+    e->link_irq_due = irq & NCIC_LINK_IRQ_ENABLE &&
+                      !ncic_eth_msix(e, irq & NCIC_Q_INDEX_MASK);
+}

@@ -35,6 +35,8 @@ void ncic_eth_drop(NcicEth *e, unsigned counter, size_t len);
 void ncic_eth_rx_drop(NcicEth *e, unsigned counter, size_t len);
 /* Sends a vector's message if it exists and can be sent. */
 bool ncic_eth_msix(NcicEth *e, unsigned vector);
+/* That of the link, if it has one; else it is due. */
+void ncic_eth_link_irq(NcicEth *e);
 
 /* ---- queue.c ------------------------------------------------------------------ */
 
@@ -53,7 +55,8 @@ NcicWake ncic_queue_write(NcicEth *e, NcicDir dir, uint32_t off,
  * the interrupt. */
 void ncic_queue_complete(NcicEth *e, NcicDir dir, unsigned q,
                          const uint8_t cpl[NCIC_CPL_SIZE]);
-/* Sends the interrupts of completions that none was sent for. */
+/* Messages can be sent (again): sends those that are due, of the link and of completions
+ * that none was sent for. */
 void ncic_queue_announce(NcicEth *e);
 /* Operation table callbacks. */
 extern const NcicFetchOps ncic_rx_fetch_ops;
@@ -75,10 +78,14 @@ NcicMacResult ncic_mac_send(NcicEth *e, NcicSource src, const uint8_t *frame,
 /* Lets an engine send that has something, if the wire owes nothing. */
 void ncic_mac_next(NcicEth *e);
 
-/* ---- eth.c, regs.c, rx.c -------------------------------------------------------------- */
+/* Queues that rang and may be served. */
+static inline uint32_t ready_queues(const NcicEth *e)
+{
+    return e->tx_pending & ~e->fault[NCIC_FAULT_TX_STALL];
+}
 
-/* Messages can be sent (again): sends those that are due. */
-void ncic_eth_announce(NcicEth *e);
+/* ---- regs.c, rx.c -------------------------------------------------------------- */
+
 void ncic_regs_init(NcicEth *e);
 void ncic_regs_reset(NcicEth *e);
 /* Bits of an NCSR register that can change: what migrates of it. */

@@ -20,6 +20,13 @@ bool ncic_mac_full(const NcicEth *e)
     return e->tx_owed && e->ncsr[NCIC_R_LINK_STATUS] & NCIC_LINK_UP;
 }
 
+bool ncic_eth_tx_work(const NcicEth *e)
+{
+    return e->ncsr[NCIC_R_TX_START] && !ncic_mac_full(e) && !e->roce_turn &&
+           (ready_queues(e) ||
+            ncic_fetch_peek((NcicFetch *)&e->fetch[NCIC_TX]));
+}
+
 NcicMacResult ncic_mac_send(NcicEth *e, NcicSource src, const uint8_t *frame,
                             size_t len)
 {

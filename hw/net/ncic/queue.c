@@ -114,6 +114,9 @@ static void raise_irq(NcicEth *e, NcicDir dir, NcicQueue *k)
 
 void ncic_queue_announce(NcicEth *e)
 {
+    if (e->link_irq_due) {
+        ncic_eth_link_irq(e);
+    }
     for (unsigned dir = 0; dir < NCIC_DIRS; dir++) {
         for (unsigned q = 0; q < e->cfg.queues; q++) {
             NcicQueue *k = &e->queue[dir][q];

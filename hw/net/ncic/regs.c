@@ -160,7 +160,7 @@ static void ncsr_write(NcicEth *e, NcicWindow win, uint32_t off, uint32_t val)
         e->ops->kick_tx(e->opaque);
     }
     if (i - 1 == NCIC_R_MSIX_ENABLE && *reg) {
-        ncic_eth_announce(e);
+        ncic_queue_announce(e);
     }
 }
 

@@ -7,11 +7,6 @@
 
 /* ---- Scheduler: round robin over the queues that rang -------------------- */
 
-static uint32_t ready_queues(const NcicEth *e)
-{
-    return e->tx_pending & ~e->fault[NCIC_FAULT_TX_STALL];
-}
-
 static bool next_queue(NcicEth *e, unsigned *q)
 {
     uint32_t ready = ready_queues(e);
@@ -250,11 +245,4 @@ bool ncic_eth_tx_run(NcicEth *e, unsigned budget)
         ncic_mac_next(e);
     }
     return ncic_eth_tx_work(e);
-}
-
-bool ncic_eth_tx_work(const NcicEth *e)
-{
-    return e->ncsr[NCIC_R_TX_START] && !ncic_mac_full(e) && !e->roce_turn &&
-           (ready_queues(e) ||
-            ncic_fetch_peek((NcicFetch *)&e->fetch[NCIC_TX]));
 }
