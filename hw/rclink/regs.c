@@ -424,6 +424,9 @@ static void set_control(Rclink *d, unsigned i, uint64_t v)
         rcl_sender_free(d, q, RCL_ETYPE1);
     }
     if (!(v & RCL_QP_EN) != !q->en) {
+        if (q->en) {
+            rcl_receiver_forget(d, q);
+        }
         rcl_sender_enable(d, q, v & RCL_QP_EN);
     }
 }

@@ -472,7 +472,6 @@ void rcl_sender_enable(Rclink *d, RclQp *q, bool en)
     }
     if (!en) {
         core_timer_cancel(&d->timers, &q->timer);
-        rcl_receiver_forget(d, q);
     }
     q->en = en;
     q->rnr_hold = false;
