@@ -149,11 +149,14 @@ static void qp_slots_image(Rclink *d, RclQp *q, CoreImage *im)
     }
 }
 
-static void qp_image(Rclink *d, RclQp *q, CoreImage *im)
-{
-    bool counted = q->nocnp_at, ack, cnp;
-    int64_t timer = q->timer.place ? q->timer.at : CORE_NEVER;
+/* What a QP has beside its registers: its places in sets and lists of the port. */
+typedef struct QpPlaces {
+    bool counted, ack, cnp;
+    int64_t timer;
+} QpPlaces;
 
+static void qp_registers(RclQp *q, QpPlaces *p, CoreImage *im)
+{
     core_image_flag(im, &q->en);
     core_image_flag(im, &q->fatal);
     core_image_int(im, &q->dip);
@@ -169,13 +172,13 @@ static void qp_image(Rclink *d, RclQp *q, CoreImage *im)
     core_image_int(im, &q->retry);
     core_image_int(im, &q->rnr);
     core_image_flag(im, &q->rnr_hold);
-    core_image_deadline(im, &timer);
+    core_image_deadline(im, &p->timer);
     core_image_flag(im, &q->cc_mask);
     core_image_flag(im, &q->cc_locked);
     core_image_int(im, &q->speed);
     core_image_int(im, &q->acc);
     core_image_int(im, &q->byte_cnt);
-    core_image_flag(im, &counted);
+    core_image_flag(im, &p->counted);
     core_image_int(im, &q->epsn);
     core_image_int(im, &q->tx_epsn);
     core_image_int(im, &q->owes);
@@ -183,31 +186,29 @@ static void qp_image(Rclink *d, RclQp *q, CoreImage *im)
     core_image_flag(im, &q->echo_valid);
     core_image_flag(im, &q->echo_fack);
     core_image_int(im, &q->echo);
-    ack = d->owe_ack.word[q->id / 64] >> q->id % 64 & 1;
-    cnp = d->owe_cnp.word[q->id / 64] >> q->id % 64 & 1;
-    core_image_flag(im, &ack);
-    core_image_flag(im, &cnp);
+    core_image_flag(im, &p->ack);
+    core_image_flag(im, &p->cnp);
     core_image_check(im, (q->tx_psn | q->una | q->tx_last | q->max_fwd |
                           q->epsn | q->tx_epsn) <= PSN_MASK &&
                          q->retry <= 15 && q->rnr <= 15 && q->owes <= 7 &&
                          q->speed < 1u << 22 && q->acc <= UINT32_MAX &&
                          q->dmac <= MASK48 && q->dest_qp < 1u << 24,
                      "registers of a QP");
-    core_image_check(im, !q->rnr_hold || timer != CORE_NEVER,
+    core_image_check(im, !q->rnr_hold || p->timer != CORE_NEVER,
                      "a QP that is held for ever");
     core_image_check(im, q->cc_mask || q->acc < q->speed, "rate of a QP");
-    core_image_check(im, ack == (q->owes != 0), "answers of a QP");
-    qp_slots_image(d, q, im);
-    if (!core_image_loading(im) || core_image_error(im)) {
-        return;
-    }
-    if (ack) {
+    core_image_check(im, p->ack == (q->owes != 0), "answers of a QP");
+}
+
+static void qp_place(Rclink *d, RclQp *q, const QpPlaces *p)
+{
+    if (p->ack) {
         rcl_set_add(&d->owe_ack, q->id);
     }
-    if (cnp) {
+    if (p->cnp) {
         rcl_set_add(&d->owe_cnp, q->id);
     }
-    if (counted && d->reg.nocnp) {
+    if (p->counted && d->reg.nocnp) {
         d->counted[d->counted_num++] = q->id;
         q->nocnp_at = d->counted_num;
     }
@@ -215,10 +216,26 @@ static void qp_image(Rclink *d, RclQp *q, CoreImage *im)
         d->masked[d->masked_num++] = q->id;
         q->mask_at = d->masked_num;
     }
-    if (timer != CORE_NEVER) {
-        core_timer_set(&d->timers, &q->timer, timer);
+    if (p->timer != CORE_NEVER) {
+        core_timer_set(&d->timers, &q->timer, p->timer);
     }
     rcl_slots_mask(d, q);
+}
+
+static void qp_image(Rclink *d, RclQp *q, CoreImage *im)
+{
+    QpPlaces p = {
+        .counted = q->nocnp_at,
+        .ack = d->owe_ack.word[q->id / 64] >> q->id % 64 & 1,
+        .cnp = d->owe_cnp.word[q->id / 64] >> q->id % 64 & 1,
+        .timer = q->timer.place ? q->timer.at : CORE_NEVER,
+    };
+
+    qp_registers(q, &p, im);
+    qp_slots_image(d, q, im);
+    if (core_image_loading(im) && !core_image_error(im)) {
+        qp_place(d, q, &p);
+    }
 }
 
 static void type1_image(Rclink *d, CoreImage *im)
