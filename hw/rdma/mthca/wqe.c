@@ -152,38 +152,20 @@ static uint8_t wqe_connected(const uint8_t *buf, const uint8_t *end,
     return wqe_data(p, end, w);
 }
 
-/*
- * A management packet: the first data segment points at the headers that
- * software built (LRH, GRH, BTH, DETH), the last four bytes of all are the
- * place of the ICRC.
- */
-static uint8_t wqe_mlx(Mthca *m, RdmaQp *qp, const uint8_t *buf,
-                       const uint8_t *end, RdmaWqe *w)
+/* Headers that software built (LRH, GRH, BTH, DETH), @count bytes of which @h has the
+ * first: how many they are, or 0. */
+static uint32_t mlx_headers(const uint8_t h[72], uint32_t count, RdmaWqe *w)
 {
-    const uint8_t *p = buf + MTHCA_WQE_NEXT;
-    uint32_t pd = rdma_qp_attr(qp)->pd, count, used, off = 8;
-    uint8_t h[72] = { 0 };
-    bool icrc_inline = false;
+    uint32_t off = 8;
 
-    if (p + 16 > end) {
-        return RDMA_WC_LOC_QP_OP;
-    }
-    count = get_be32(p);
-    if (count < 28 || (count & MTHCA_INLINE)) {
-        return RDMA_WC_LOC_QP_OP;
-    }
-    if (rdma_mr_read(m->rdma, get_be32(p + 4), pd, get_be64(p + 8), h,
-                     MIN(count, sizeof(h)), RDMA_ACC_LOCAL_READ)) {
-        return RDMA_WC_LOC_PROT;
-    }
     w->av.dlid = get_be16(h + 2);
     w->av.sl = h[1] >> 4;
     w->av.path_bits = get_be16(h + 6) & 0x7f;
     if ((h[1] & 3) == 3) {
         uint32_t v = get_be32(h + 8);
 
-        if (count < sizeof(h) - 4) {
-            return RDMA_WC_LOC_QP_OP;
+        if (count < 68) {
+            return 0;
         }
         w->av.has_grh = true;
         w->av.tclass = v >> 20;
@@ -197,32 +179,29 @@ static uint8_t wqe_mlx(Mthca *m, RdmaQp *qp, const uint8_t *buf,
     w->dqpn = get_be24(h + off + 5);
     w->qkey = get_be32(h + off + 12);
     w->src_qpn = get_be24(h + off + 17);
-    used = off + 20;
     if (h[off] == 0x65) {       /* UD Send Only with Immediate */
         memcpy(w->imm, h + off + 20, 4);
-        used += 4;
         w->opcode = RDMA_OP_SEND_IMM;
-    } else {
-        w->opcode = RDMA_OP_SEND;
+        return off + 24;
     }
-    if (count > used) {
-        w->sge[w->num_sge++] = (RdmaSge) {
-            .len = count - used,
-            .key = get_be32(p + 4),
-            .addr = get_be64(p + 8) + used,
-        };
-    }
-    for (p += 16; p + 4 <= end; p += 16) {
-        count = get_be32(p);
+    w->opcode = RDMA_OP_SEND;
+    return off + 20;
+}
+
+/* Data segments from @p on.  The last four bytes of all are the place of the ICRC, a
+ * segment of their own or not. */
+static bool mlx_segments(const uint8_t *p, const uint8_t *end, RdmaWqe *w)
+{
+    RdmaSge *last;
+
+    for (; p + 4 <= end; p += 16) {
+        uint32_t count = get_be32(p);
+
         if (count & MTHCA_INLINE) {
-            if ((count & 0x3ff) != 4) {
-                return RDMA_WC_LOC_QP_OP;
-            }
-            icrc_inline = true;
-            break;
+            return (count & 0x3ff) == 4;
         }
         if (p + 16 > end || w->num_sge == RDMA_MAX_SGE) {
-            return RDMA_WC_LOC_QP_OP;
+            return false;
         }
         if (count) {
             w->sge[w->num_sge++] = (RdmaSge) {
@@ -232,18 +211,49 @@ static uint8_t wqe_mlx(Mthca *m, RdmaQp *qp, const uint8_t *buf,
             };
         }
     }
-    if (!icrc_inline && w->num_sge) {
-        RdmaSge *last = &w->sge[w->num_sge - 1];
-
-        if (last->len < 4) {
-            return RDMA_WC_LOC_QP_OP;
-        }
-        last->len -= 4;
-        if (!last->len) {
-            w->num_sge--;
-        }
+    if (!w->num_sge) {
+        return true;
     }
-    return RDMA_WC_SUCCESS;
+    last = &w->sge[w->num_sge - 1];
+    if (last->len < 4) {
+        return false;
+    }
+    last->len -= 4;
+    w->num_sge -= !last->len;
+    return true;
+}
+
+/* A management packet: the first data segment points at its headers. */
+static uint8_t wqe_mlx(Mthca *m, RdmaQp *qp, const uint8_t *buf,
+                       const uint8_t *end, RdmaWqe *w)
+{
+    const uint8_t *p = buf + MTHCA_WQE_NEXT;
+    uint32_t pd = rdma_qp_attr(qp)->pd, count, used;
+    uint8_t h[72] = { 0 };
+
+    if (p + 16 > end) {
+        return RDMA_WC_LOC_QP_OP;
+    }
+    count = get_be32(p);
+    if (count < 28 || (count & MTHCA_INLINE)) {
+        return RDMA_WC_LOC_QP_OP;
+    }
+    if (rdma_mr_read(m->rdma, get_be32(p + 4), pd, get_be64(p + 8), h,
+                     MIN(count, sizeof(h)), RDMA_ACC_LOCAL_READ)) {
+        return RDMA_WC_LOC_PROT;
+    }
+    used = mlx_headers(h, count, w);
+    if (!used) {
+        return RDMA_WC_LOC_QP_OP;
+    }
+    if (count > used) {
+        w->sge[w->num_sge++] = (RdmaSge) {
+            .len = count - used,
+            .key = get_be32(p + 4),
+            .addr = get_be64(p + 8) + used,
+        };
+    }
+    return mlx_segments(p + 16, end, w) ? RDMA_WC_SUCCESS : RDMA_WC_LOC_QP_OP;
 }
 
 RdmaFetch mthca_fetch_send(void *p, RdmaQp *qp, RdmaWqe *w)
