@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lmb.h"
+#include "ub/phy.h"
 
 #define FIELD(f, name, sym, lsb, bits, kinds) { name, sym, lsb, bits, kinds },
 const UbLtbField ub_ltb_fields[] = { UB_LTB_FIELDS(FIELD) };
@@ -142,6 +143,23 @@ const UbDataRate *ub_data_rate(UbPhyMode mode, unsigned dr)
         return NULL;
     }
     return mode == UB_PHY_MODE_1 ? &rates_mode1[dr] : &rates_mode2[dr];
+}
+
+unsigned ub_phy_rates(UbPhyMode mode)
+{
+    unsigned rates = 0;
+
+    for (unsigned i = 0; i < UB_DATA_RATES; i++) {
+        rates |= ub_phy_kbps(mode, i) ? 1u << i : 0;
+    }
+    return rates;
+}
+
+uint32_t ub_phy_kbps(UbPhyMode mode, unsigned rate)
+{
+    const UbDataRate *r = ub_data_rate(mode, rate);
+
+    return r ? r->kbps : 0;
 }
 
 size_t ub_eeib_sequence(const UbDataRate *rate, uint8_t *out)

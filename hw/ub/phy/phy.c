@@ -852,23 +852,6 @@ bool ub_phy_link_up(const UbPhy *phy)
     return phy->lmsm.link_up;
 }
 
-unsigned ub_phy_rates(UbPhyMode mode)
-{
-    unsigned rates = 0;
-
-    for (unsigned i = 0; i < UB_DATA_RATES; i++) {
-        rates |= ub_phy_kbps(mode, i) ? 1u << i : 0;
-    }
-    return rates;
-}
-
-uint32_t ub_phy_kbps(UbPhyMode mode, unsigned rate)
-{
-    const UbDataRate *r = ub_data_rate(mode, rate);
-
-    return r ? r->kbps : 0;
-}
-
 uint32_t ub_phy_take_errors(UbPhy *phy)
 {
     uint32_t errors = phy->lmsm.errors;
