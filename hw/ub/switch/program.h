@@ -4,6 +4,7 @@
  *   address.c    sockets by name
  *   clients.c    the control socket
  *   frames.c     the Ethernet ports' sockets
+ *   source.c     what the loop waits for
  *   streams.c    the ports' sockets
  *   ub-switch.c  options, the loop
  *
@@ -110,7 +111,7 @@ bool address_tls(const char *address);
 void address_bound(int fd, char **address);
 char *address_host(const char *address);
 
-/* ---- ub-switch.c ---- */
+/* ---- source.c ---- */
 int64_t program_now(void);
 /* Watch @s for @events (0: not any more). */
 void source_watch(Program *p, Source *s, uint32_t events);
