@@ -64,7 +64,7 @@ typedef void Print(const UbFm *fm, FILE *out);
 
 typedef struct Options {
     bool service;
-    unsigned interval, window, nodes;
+    unsigned interval, window, nodes, upi;
     Print *print;
     const char *output, *device, *allow, *partitions, *channels;
     UbFmPlan plan;
@@ -123,6 +123,46 @@ static bool take_format(const char *text, Print **print)
     return false;
 }
 
+/* One of them, with its argument in optarg. */
+static bool take_option(Options *o, int c)
+{
+    switch (c) {
+    case 's':
+        o->service = true;
+        return true;
+    case 'i':
+        return take_number(optarg, 86400, &o->interval);
+    case 'f':
+        return take_format(optarg, &o->print);
+    case 'o':
+        o->output = optarg;
+        return true;
+    case 'c':
+        return take_number(optarg, 0xffff, &o->plan.first_cna);
+    case 'e':
+        return take_prefix(optarg, &o->plan.eid_prefix);
+    case 'u':
+        return take_number(optarg, UB_MGMT_UPI - 1, &o->upi);
+    case 'a':
+        o->allow = optarg;
+        return true;
+    case 't':
+        return take_number(optarg, 3600, &o->pool.timeout) && o->pool.timeout;
+    case 'w':
+        return take_number(optarg, 3600, &o->window);
+    case 'p':
+        o->partitions = optarg;
+        return true;
+    case 'C':
+        o->channels = optarg;
+        return true;
+    case 'n':
+        return take_number(optarg, UB_FM_NODES_MOST, &o->nodes) && o->nodes;
+    default:
+        return false;
+    }
+}
+
 /* 0: go on; else exit with this less one. */
 static int take_options(int argc, char **argv, Options *o)
 {
@@ -143,59 +183,16 @@ static int take_options(int argc, char **argv, Options *o)
         { "help", no_argument, NULL, 'h' },
         { 0 },
     };
-    unsigned upi = 0;
     bool good = true;
     int c;
 
     while (good &&
            (c = getopt_long(argc, argv, "si:f:o:c:e:u:a:t:w:n:p:C:h", options, NULL)) != -1) {
-        switch (c) {
-        case 's':
-            o->service = true;
-            break;
-        case 'i':
-            good = take_number(optarg, 86400, &o->interval);
-            break;
-        case 'f':
-            good = take_format(optarg, &o->print);
-            break;
-        case 'o':
-            o->output = optarg;
-            break;
-        case 'c':
-            good = take_number(optarg, 0xffff, &o->plan.first_cna);
-            break;
-        case 'e':
-            good = take_prefix(optarg, &o->plan.eid_prefix);
-            break;
-        case 'u':
-            good = take_number(optarg, UB_MGMT_UPI - 1, &upi);
-            break;
-        case 'a':
-            o->allow = optarg;
-            break;
-        case 't':
-            good = take_number(optarg, 3600, &o->pool.timeout) &&
-                   o->pool.timeout;
-            break;
-        case 'w':
-            good = take_number(optarg, 3600, &o->window);
-            break;
-        case 'p':
-            o->partitions = optarg;
-            break;
-        case 'C':
-            o->channels = optarg;
-            break;
-        case 'n':
-            good = take_number(optarg, UB_FM_NODES_MOST, &o->nodes) && o->nodes;
-            break;
-        case 'h':
+        if (c == 'h') {
             fputs(usage, stdout);
             return 1;
-        default:
-            good = false;
         }
+        good = take_option(o, c);
     }
     if (good && optind < argc && strchr(argv[optind], '/')) {
         o->device = argv[optind++];
@@ -210,7 +207,7 @@ static int take_options(int argc, char **argv, Options *o)
         fputs(usage, stderr);
         return 3;
     }
-    o->plan.upi = o->pool.upi = upi;
+    o->plan.upi = o->pool.upi = o->upi;
     o->pool.eid_prefix = o->plan.eid_prefix;
     o->pool.json = o->print == ub_fm_json;
     return 0;
@@ -423,18 +420,52 @@ static void wait_events(UbmsgDev *d, UbfmPlug *plug, UbFm *fm, unsigned seconds)
     } while (!ended && !reread && !d->gone && ubfm_now() < end);
 }
 
+/* What a manager knows from one turn to the next. */
+typedef struct Manager {
+    UbFm *before;
+    UbfmPlug plug;
+    int status;
+} Manager;
+
+/* The fabric is another than before, or not all was done: it is brought up, and told; false:
+ * that cannot be. */
+static bool bring_up(UbmsgDev *d, const Options *o, Manager *m, UbFm *fm)
+{
+    unsigned refused = ub_fm_bring_up(fm, &o->plan, m->before);
+
+    if (ubfm_may_print(&m->plug.pace)) {
+        tell_changes(fm, m->before, refused);
+    }
+    if (o->service) {
+        refused += ubfm_pool_recover(d, fm, &o->pool);
+        refused += ub_fm_maps_drop(fm, m->before);
+        refused += ubfm_plug_survey(&m->plug, fm);
+    }
+    /* A service that is told to end did what it could. */
+    if (!ended || !o->service) {
+        m->status = refused || fm->unanswered || all_beyond(fm) ? 3 : 0;
+    }
+    if (!print_fabric(fm, o)) {
+        fprintf(stderr, "ubfm: %s: %s\n", o->output, strerror(errno));
+        ub_fm_free(fm);
+        m->status = 1;
+        return false;
+    }
+    ub_fm_free(m->before);
+    m->before = fm;
+    return true;
+}
+
 /* One manager at a time does something: others of this guest wait. */
 static int manage(UbmsgDev *d, Options *o, UbfmAllow *allow)
 {
-    UbFm *before = NULL, *fm;
     bool again = false;     /* lists are others */
-    UbfmPlug plug;
-    int status = 0;
+    Manager m = { 0 };
 
-    ubfm_plug_init(&plug, d, &o->pool, o->window);
+    ubfm_plug_init(&m.plug, d, &o->pool, o->window);
     do {
-        unsigned refused = 0;
         bool changed;
+        UbFm *fm;
 
         if (reread) {
             reread = 0;
@@ -446,46 +477,26 @@ static int manage(UbmsgDev *d, Options *o, UbfmAllow *allow)
         if (!ub_fm_discover(fm)) {
             fputs(ended ? cut_short : deaf, stderr);
             ub_fm_free(fm);
-            status = o->service && ended ? status : 1;
+            m.status = o->service && ended ? m.status : 1;
             break;
         }
-        changed = again || !before || !ub_fm_same(fm, before) ||
+        changed = again || !m.before || !ub_fm_same(fm, m.before) ||
                   ub_fm_forgotten(fm);
         again = false;
-        if (changed || status) {
-            refused = ub_fm_bring_up(fm, &o->plan, before);
-            if (ubfm_may_print(&plug.pace)) {
-                tell_changes(fm, before, refused);
-            }
-            if (o->service) {
-                refused += ubfm_pool_recover(d, fm, &o->pool);
-                refused += ub_fm_maps_drop(fm, before);
-                refused += ubfm_plug_survey(&plug, fm);
-            }
-            /* A service that is told to end did what it could. */
-            if (!ended || !o->service) {
-                status = refused || fm->unanswered || all_beyond(fm) ? 3 : 0;
-            }
-            if (!print_fabric(fm, o)) {
-                fprintf(stderr, "ubfm: %s: %s\n", o->output, strerror(errno));
-                ub_fm_free(fm);
-                status = 1;
-                break;
-            }
-            ub_fm_free(before);
-            before = fm;
-        } else {
+        if (!changed && !m.status) {
             ub_fm_free(fm);
+        } else if (!bring_up(d, o, &m, fm)) {
+            break;
         }
         ubmsg_lock(d, false);
         if (o->service) {
             /* A node that is new did not know whom to tell of its links. */
-            wait_events(d, &plug, before, changed ? 1 : o->interval);
+            wait_events(d, &m.plug, m.before, changed ? 1 : o->interval);
         }
     } while (o->service && !ended && !d->gone);
-    ub_fm_free(before);
-    ubfm_plug_free(&plug);
-    return d->gone ? 1 : status;
+    ub_fm_free(m.before);
+    ubfm_plug_free(&m.plug);
+    return d->gone ? 1 : m.status;
 }
 
 /* What was said of a fabric that is managed already. */

@@ -10,6 +10,7 @@
 
 #include "libubmem.h"
 
+/* say.c */
 void die(const char *format, ...)
     __attribute__((format(printf, 1, 2), noreturn));
 int64_t now_ns(void);

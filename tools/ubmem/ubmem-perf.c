@@ -42,7 +42,6 @@
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,33 +55,6 @@
 
 #define DESC_WORDS 5
 #define SAMPLES 300u
-
-void die(const char *format, ...)
-{
-    va_list args;
-
-    fflush(stdout);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputc('\n', stderr);
-    exit(1);
-}
-
-int64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
-void is(const char *what, uint64_t got, uint64_t want)
-{
-    if (got != want) {
-        die("%s: %" PRIx64 ", not %" PRIx64, what, got, want);
-    }
-}
 
 static int device(void)
 {

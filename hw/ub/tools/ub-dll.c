@@ -345,16 +345,58 @@ static GByteArray *read_flits(void)
     return g_steal_pointer(&flits);
 }
 
+/* A packet under way, and what was wrong so far. */
+typedef struct Unpack {
+    uint32_t lph;
+    UbPlength shape;
+    bool in_pkt;
+    unsigned index;         /* of its next block */
+    int len;                /* of its payload; below 0: it has none that could be */
+    unsigned bad;
+    uint8_t payload[UB_PAYLOAD_MAX_NON_CRC];
+} Unpack;
+
+/* How many flits the block of a packet has; a first one begins it. */
+static unsigned packet_flits(Unpack *u, const UbBlockFormat *f, const uint8_t *b)
+{
+    if (!u->in_pkt) {
+        u->lph = get_be32(b);
+        u->shape = ub_plength_unpack(ub_lph_plength(u->lph));
+        u->len = ub_plength_payload(f->mode, u->shape);
+        u->index = 0;
+    }
+    return u->index + 1u == u->shape.blocks ? u->shape.last_flits : UB_BLOCK_FLITS;
+}
+
+/* A block of @n flits, which are the file's from number @at on. */
+static void packet_block(Unpack *u, const UbBlockFormat *f, const uint8_t *b,
+                         unsigned n, unsigned at)
+{
+    bool last = u->index + 1u == u->shape.blocks;
+
+    if (u->len >= 0) {
+        UbBlockSlice s = ub_block_slice(f->mode, u->index, u->len);
+
+        memcpy(u->payload + s.in_packet, b + s.in_block, s.bytes);
+    }
+    u->in_pkt = !last;
+    u->index++;
+    if (last && u->len < 0) {
+        complain(EXIT_BAD_DATA, "flit %u: PLENGTH %04x is reserved or "
+                 "does not fit", at, ub_lph_plength(u->lph));
+        u->bad++;
+    } else if (last) {
+        print_packet(u->lph, ub_block_error_flag(f->mode, b, n), u->payload,
+                     u->len);
+    }
+}
+
 /* Delimit as a receiver in NORMAL does (UB 2.0 §4.3.4.1). */
 static int do_unpack(const UbBlockFormat *f)
 {
-    static uint8_t payload[UB_PAYLOAD_MAX_NON_CRC];
+    static Unpack u;
     g_autoptr(GByteArray) flits = read_flits();
-    unsigned total, index = 0, bad = 0;
-    UbPlength shape = { 0 };
-    bool in_pkt = false;
-    uint32_t lph = 0;
-    int len = 0;
+    unsigned total;
 
     if (!flits) {
         return EXIT_BAD_DATA;
@@ -362,20 +404,9 @@ static int do_unpack(const UbBlockFormat *f)
     total = flits->len / UB_FLIT_SIZE;
     for (unsigned at = 0, n; at < total; at += n) {
         const uint8_t *b = flits->data + at * UB_FLIT_SIZE;
-        bool control = !ub_block_cfg(b), last = false;
+        bool control = !ub_block_cfg(b);
 
-        if (control) {
-            n = ub_lch_flits(b);
-        } else {
-            if (!in_pkt) {
-                lph = get_be32(b);
-                shape = ub_plength_unpack(ub_lph_plength(lph));
-                len = ub_plength_payload(f->mode, shape);
-                index = 0;
-            }
-            last = index + 1u == shape.blocks;
-            n = last ? shape.last_flits : UB_BLOCK_FLITS;
-        }
+        n = control ? ub_lch_flits(b) : packet_flits(&u, f, b);
         if (n > total - at) {
             complain(EXIT_BAD_DATA, "flit %u: the block has %u flits, the "
                      "file ends after %u", at, n, total - at);
@@ -384,37 +415,19 @@ static int do_unpack(const UbBlockFormat *f)
         if (f->mode == UB_MODE_CRC && !ub_crc30_check(b, n, f->cover)) {
             complain(EXIT_BAD_DATA, "flit %u: CRC30 of a block of %u flits is "
                      "wrong", at, n);
-            bad++;
-            in_pkt = false;
-            continue;
-        }
-        if (control) {
-            if (!opt.packets_binary) {
-                print_control(b, n);
-            }
-            continue;
-        }
-        if (len >= 0) {
-            UbBlockSlice s = ub_block_slice(f->mode, index, len);
-
-            memcpy(payload + s.in_packet, b + s.in_block, s.bytes);
-        }
-        in_pkt = !last;
-        index++;
-        if (last && len < 0) {
-            complain(EXIT_BAD_DATA, "flit %u: PLENGTH %04x is reserved or "
-                     "does not fit", at, ub_lph_plength(lph));
-            bad++;
-        } else if (last) {
-            print_packet(lph, ub_block_error_flag(f->mode, b, n), payload,
-                         len);
+            u.bad++;
+            u.in_pkt = false;
+        } else if (!control) {
+            packet_block(&u, f, b, n, at);
+        } else if (!opt.packets_binary) {
+            print_control(b, n);
         }
     }
-    if (in_pkt) {
+    if (u.in_pkt) {
         complain(EXIT_BAD_DATA, "the last packet is not complete");
-        bad++;
+        u.bad++;
     }
-    return bad ? EXIT_BAD_DATA : EXIT_OK;
+    return u.bad ? EXIT_BAD_DATA : EXIT_OK;
 }
 
 int main(int argc, char **argv)

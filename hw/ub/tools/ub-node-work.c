@@ -47,28 +47,6 @@ static UbTa *layer(Endpoint *e)
 
 /* ---- answers ---- */
 
-/* Takes @answer; a client that does not read is let go. */
-void node_say(json_t *answer, json_t *id)
-{
-    char *line;
-
-    if (id) {
-        json_object_set(answer, "id", id);
-    }
-    line = json_dumps(answer, JSON_COMPACT);
-    json_decref(answer);
-    if (prog.client >= 0) {
-        g_byte_array_append(prog.output, (uint8_t *)line, strlen(line));
-        g_byte_array_append(prog.output, (const uint8_t *)"\n", 1);
-        if (prog.output->len > ANSWERS) {
-            node_drop_client();
-        } else {
-            node_flush_client();
-        }
-    }
-    free(line);
-}
-
 static void say_error(const char *why, json_t *id)
 {
     node_say(json_pack("{s:{s:s}}", "error", "desc", why), id);

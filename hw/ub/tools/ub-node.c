@@ -210,30 +210,6 @@ static void run_wire(Endpoint *e)
 
 /* ---- the client ---- */
 
-void node_drop_client(void)
-{
-    close(prog.client);
-    prog.client = -1;
-    g_byte_array_set_size(prog.input, 0);
-    g_byte_array_set_size(prog.output, 0);
-}
-
-/* What waits for the client, as far as it takes it. */
-void node_flush_client(void)
-{
-    ssize_t n;
-
-    if (!prog.output->len) {
-        return;
-    }
-    n = send(prog.client, prog.output->data, prog.output->len, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n > 0) {
-        g_byte_array_remove_range(prog.output, 0, n);
-    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-        node_drop_client();
-    }
-}
-
 static void read_client(void)
 {
     uint8_t buf[65536], *end;
@@ -259,6 +235,26 @@ static void read_client(void)
 
 /* ---- life ---- */
 
+static const char *make_port(Endpoint *e)
+{
+    const char *why = NULL;
+    UbPortConfig pc;
+
+    e->space = ub_space_new(1);
+    e->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 65536);
+    ub_port_config_init(&pc);
+    if (prog.virtual_time) {
+        pc.session = e->cna;    /* every run is the same */
+    } else if (getrandom(&pc.session, 8, 0) != 8) {
+        return "no random numbers";
+    }
+    pc.phy.lmsm.seed = pc.session;
+    pc.phy.lmsm.time_scale = phy_scale;
+    pc.dll_time_scale = dll_scale;
+    e->port = ub_port_new(&pc, e->space, e->pool, &port_ops, e, &why);
+    return e->port ? NULL : why ? why : "the port cannot be";
+}
+
 static const char *make_endpoint(const char *spec, unsigned cna)
 {
     Endpoint *e = prog.endpoint[prog.endpoints] = g_new0(Endpoint, 1);
@@ -266,8 +262,7 @@ static const char *make_endpoint(const char *spec, unsigned cna)
     UbNodeOps ops = { .net = &net_ops, .net_opaque = e, .ta = &node_ta_ops,
                       .ta_opaque = e };
     UbEid eid = ub_eid_of_short(cna);
-    const char *why = NULL;
-    UbPortConfig pc;
+    const char *why;
     UbNodeConfig nc = node_config;
     uint8_t ip[16];
 
@@ -293,22 +288,8 @@ static const char *make_endpoint(const char *spec, unsigned cna)
     ub_node_options_clocks(&nc, (UbTpScale) { tp_scale, 1000 });
     why = ub_node_config_check(&nc);
     e->node = ub_node_new(&nc, &ops, e);
-    if (why) {
-        return why;
-    }
-    e->space = ub_space_new(1);
-    e->pool = core_packet_pool_new(UB_PACKET_HEADROOM, 65536);
-    ub_port_config_init(&pc);
-    if (prog.virtual_time) {
-        pc.session = cna;       /* every run is the same */
-    } else if (getrandom(&pc.session, 8, 0) != 8) {
-        return "no random numbers";
-    }
-    pc.phy.lmsm.seed = pc.session;
-    pc.phy.lmsm.time_scale = phy_scale;
-    pc.dll_time_scale = dll_scale;
-    e->port = ub_port_new(&pc, e->space, e->pool, &port_ops, e, &why);
-    if (!e->port || !e->node) {
+    why = why ? why : make_port(e);
+    if (why || !e->node) {
         return why ? why : "the node cannot be";
     }
     ub_port_schedule(e->port, nc.net.vl_strict, nc.net.vl_weight);
@@ -489,19 +470,21 @@ static bool take_settings(char **sets)
     return true;
 }
 
-int main(int argc, char **argv)
+typedef struct Options {
+    char **ports, **sets, *path;
+    gboolean virtual_time, list;
+    int cna;
+} Options;
+
+static bool take_options(Options *o, int *argc, char ***argv)
 {
-    g_auto(GStrv) ports = NULL, sets = NULL;
-    g_autofree char *path = NULL;
-    gboolean virtual_time = FALSE, list = FALSE;
-    int cna = 1;
     const GOptionEntry entries[] = {
-        { "port", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &ports,
+        { "port", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &o->ports,
           "One more endpoint, whose port listens at a unix socket, or behind "
           "connect: connects to one", "[connect:]PATH" },
-        { "control", 'c', 0, G_OPTION_ARG_FILENAME, &path,
+        { "control", 'c', 0, G_OPTION_ARG_FILENAME, &o->path,
           "Unix socket for commands", "PATH" },
-        { "cna", 0, 0, G_OPTION_ARG_INT, &cna,
+        { "cna", 0, 0, G_OPTION_ARG_INT, &o->cna,
           "CNA and EID of the first endpoint (1); others count on", "N" },
         { "time-scale", 0, 0, G_OPTION_ARG_INT, &phy_scale,
           "Multiplies the times of the physical layer (10)", "N" },
@@ -512,56 +495,74 @@ int main(int argc, char **argv)
         { "ta-time-scale", 0, 0, G_OPTION_ARG_INT, &ta_scale,
           "Multiplies the times of the transaction layer, in thousandths "
           "(1000)", "N" },
-        { "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &sets,
+        { "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &o->sets,
           "A setting of the layers, see --settings", "NAME=VALUE" },
-        { "settings", 0, 0, G_OPTION_ARG_NONE, &list,
+        { "settings", 0, 0, G_OPTION_ARG_NONE, &o->list,
           "Say what settings there are, their defaults and their meanings",
           NULL },
-        { "virtual", 0, 0, G_OPTION_ARG_NONE, &virtual_time,
+        { "virtual", 0, 0, G_OPTION_ARG_NONE, &o->virtual_time,
           "Time stands but for what the command \"advance\" says", NULL },
         { NULL },
     };
     g_autoptr(GOptionContext) c = g_option_context_new("- UB endpoints");
     g_autoptr(GError) error = NULL;
-    unsigned n;
 
     g_option_context_add_main_entries(c, entries, NULL);
-    if (!g_option_context_parse(c, &argc, &argv, &error)) {
+    if (!g_option_context_parse(c, argc, argv, &error)) {
         g_printerr("ub-node: %s\n", error->message);
-        return 1;
+        return false;
     }
-    if (list) {
-        print_settings();
-        return 0;
-    }
-    if (!take_settings(sets)) {
-        return 1;
-    }
-    prog.virtual_time = virtual_time;
-    prog.now = 1;
-    n = ports ? g_strv_length(ports) : 0;
-    if (!n || n > ENDPOINTS || !path || cna < 1 || cna + n > 0x10000 ||
+    return true;
+}
+
+static bool options_fit(const Options *o)
+{
+    unsigned n = o->ports ? g_strv_length(o->ports) : 0;
+
+    if (!n || n > ENDPOINTS || !o->path || o->cna < 1 || o->cna + n > 0x10000 ||
         phy_scale < 1 || dll_scale < 1 || tp_scale < 1 || ta_scale < 1) {
         g_printerr("ub-node: 1 to 64 --port, --control, --cna from 1, scales "
                    "from 1\n");
+        return false;
+    }
+    return true;
+}
+
+/* The endpoints, and the socket for commands. */
+static bool begin(const Options *o)
+{
+    prog.virtual_time = o->virtual_time;
+    prog.now = 1;
+    prog.input = g_byte_array_new();
+    prog.output = g_byte_array_new();
+    prog.now = clock_now();
+    for (unsigned i = 0; o->ports[i]; i++) {
+        const char *why = make_endpoint(o->ports[i], o->cna + i);
+
+        if (why) {
+            g_printerr("ub-node: %s: %s\n", o->ports[i], why);
+            return false;
+        }
+    }
+    prog.control = open_socket(o->path, true);
+    if (prog.control < 0) {
+        g_printerr("ub-node: no control socket at %s\n", o->path);
+    }
+    return prog.control >= 0;
+}
+
+static int run(const Options *o)
+{
+    if (o->list) {
+        print_settings();
+        return 0;
+    }
+    if (!take_settings(o->sets) || !options_fit(o)) {
         return 1;
     }
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    prog.input = g_byte_array_new();
-    prog.output = g_byte_array_new();
-    prog.now = clock_now();
-    for (unsigned i = 0; i < n; i++) {
-        const char *why = make_endpoint(ports[i], cna + i);
-
-        if (why) {
-            g_printerr("ub-node: %s: %s\n", ports[i], why);
-            return 1;
-        }
-    }
-    prog.control = open_socket(path, true);
-    if (prog.control < 0) {
-        g_printerr("ub-node: no control socket at %s\n", path);
+    if (!begin(o)) {
         return 1;
     }
     while (!prog.stopped && !told_to_stop) {
@@ -572,8 +573,19 @@ int main(int argc, char **argv)
     }
     ub_capture_free(prog.capture);
     close(prog.control);
-    unlink(path);
+    unlink(o->path);
     g_byte_array_unref(prog.input);
     g_byte_array_unref(prog.output);
     return 0;
+}
+
+int main(int argc, char **argv)
+{
+    Options o = { .cna = 1 };
+    int status = take_options(&o, &argc, &argv) ? run(&o) : 1;
+
+    g_strfreev(o.ports);
+    g_strfreev(o.sets);
+    g_free(o.path);
+    return status;
 }

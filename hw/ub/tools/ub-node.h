@@ -66,10 +66,11 @@ extern const UbTaOps node_ta_ops;
 void node_line(const char *line, size_t len);
 /* Takes @answer; a client that does not read is let go. */
 void node_say(json_t *answer, json_t *id);
-/* Virtual time has come to its goal. */
-void node_arrived(void);
+/* What waits for the client goes, as far as it takes it. */
 void node_flush_client(void);
 void node_drop_client(void);
+/* Virtual time has come to its goal. */
+void node_arrived(void);
 /* The IP address of a CNA. */
 void node_ip(uint32_t cna, uint8_t ip[16]);
 /* Queues of requests, one for each mode of order. */
