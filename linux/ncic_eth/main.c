@@ -126,13 +126,19 @@ static void ncic_set_features(struct ncic_priv *priv)
 	netif_set_tso_max_segs(ndev, NCIC_TSO_MAX_SEGS);
 }
 
-static int ncic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+static void ncic_release(struct pci_dev *pdev)
 {
-	struct net_device *ndev;
-	struct ncic_priv *priv;
-	int err;
+	pci_release_selected_regions(pdev, BIT(NCIC_BAR_CSR));
+	/* An error that could not be recovered has done it before. */
+	if (pci_is_enabled(pdev))
+		pci_disable_device(pdev);
+}
 
-	err = pci_enable_device_mem(pdev);
+/* The function is ours, and its registers. */
+static int ncic_claim(struct pci_dev *pdev)
+{
+	int err = pci_enable_device_mem(pdev);
+
 	if (err)
 		return dev_err_probe(&pdev->dev, err, "cannot enable\n");
 	err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
@@ -148,16 +154,25 @@ static int ncic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	}
 	if (pci_resource_len(pdev, NCIC_BAR_CSR) < NCIC_BAR_CSR_SIZE) {
 		dev_err(&pdev->dev, "BAR %d is too small\n", NCIC_BAR_CSR);
-		err = -ENODEV;
-		goto err_regions;
+		ncic_release(pdev);
+		return -ENODEV;
 	}
+	return 0;
 
-	ndev = alloc_etherdev_mqs(sizeof(*priv), NCIC_QUEUES_MAX,
-				  NCIC_QUEUES_MAX);
-	if (!ndev) {
-		err = -ENOMEM;
-		goto err_regions;
-	}
+err_disable:
+	pci_disable_device(pdev);
+	return err;
+}
+
+static struct ncic_priv *ncic_alloc_priv(struct pci_dev *pdev)
+{
+	struct net_device *ndev = alloc_etherdev_mqs(sizeof(struct ncic_priv),
+						     NCIC_QUEUES_MAX,
+						     NCIC_QUEUES_MAX);
+	struct ncic_priv *priv;
+
+	if (!ndev)
+		return NULL;
 	SET_NETDEV_DEV(ndev, &pdev->dev);
 	priv = netdev_priv(ndev);
 	priv->ndev = ndev;
@@ -167,7 +182,40 @@ static int ncic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	priv->size.rx_ring = NCIC_RING_DEFAULT;
 	INIT_WORK(&priv->reset_work, ncic_reset_work);
 	pci_set_drvdata(pdev, priv);
+	return priv;
+}
 
+static int ncic_register(struct ncic_priv *priv)
+{
+	struct net_device *ndev = priv->ndev;
+	int err;
+
+	ndev->netdev_ops = &ncic_netdev_ops;
+	ndev->ethtool_ops = &ncic_ethtool_ops;
+	ndev->watchdog_timeo = 5 * HZ;
+	ncic_set_features(priv);
+	netif_carrier_off(ndev);
+	err = netif_set_real_num_queues(ndev, priv->size.num_qps,
+					priv->size.num_qps);
+	if (!err)
+		err = register_netdev(ndev);
+	if (err)
+		dev_err(&priv->pdev->dev, "cannot register: %d\n", err);
+	return err;
+}
+
+static int ncic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct ncic_priv *priv;
+	int err = ncic_claim(pdev);
+
+	if (err)
+		return err;
+	priv = ncic_alloc_priv(pdev);
+	if (!priv) {
+		err = -ENOMEM;
+		goto err_release;
+	}
 	priv->bar = pci_iomap(pdev, NCIC_BAR_CSR, 0);
 	if (!priv->bar) {
 		err = -ENOMEM;
@@ -185,23 +233,13 @@ static int ncic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = ncic_alloc_qp_array(priv);
 	if (err)
 		goto err_vectors;
-
-	ndev->netdev_ops = &ncic_netdev_ops;
-	ndev->ethtool_ops = &ncic_ethtool_ops;
-	ndev->watchdog_timeo = 5 * HZ;
-	ncic_set_features(priv);
-	netif_carrier_off(ndev);
-	err = netif_set_real_num_queues(ndev, priv->size.num_qps,
-					priv->size.num_qps);
-	if (!err)
-		err = register_netdev(ndev);
-	if (err) {
-		dev_err(&pdev->dev, "cannot register: %d\n", err);
+	err = ncic_register(priv);
+	if (err)
 		goto err_qps;
-	}
-	netdev_info(ndev, "%pM, %u queue pairs, %u vectors, MTU up to %u\n",
-		    ndev->dev_addr, priv->max_qps, priv->num_vectors,
-		    ndev->max_mtu);
+	netdev_info(priv->ndev,
+		    "%pM, %u queue pairs, %u vectors, MTU up to %u\n",
+		    priv->ndev->dev_addr, priv->max_qps, priv->num_vectors,
+		    priv->ndev->max_mtu);
 	/* What an error handler goes back to. */
 	pci_save_state(pdev);
 	return 0;
@@ -215,11 +253,9 @@ err_master:
 err_unmap:
 	pci_iounmap(pdev, priv->bar);
 err_netdev:
-	free_netdev(ndev);
-err_regions:
-	pci_release_selected_regions(pdev, BIT(NCIC_BAR_CSR));
-err_disable:
-	pci_disable_device(pdev);
+	free_netdev(priv->ndev);
+err_release:
+	ncic_release(pdev);
 	return err;
 }
 
@@ -235,10 +271,7 @@ static void ncic_remove(struct pci_dev *pdev)
 	pci_clear_master(pdev);
 	pci_iounmap(pdev, priv->bar);
 	free_netdev(ndev);
-	pci_release_selected_regions(pdev, BIT(NCIC_BAR_CSR));
-	/* An error that could not be recovered has done it before. */
-	if (pci_is_enabled(pdev))
-		pci_disable_device(pdev);
+	ncic_release(pdev);
 }
 
 /* Detached from the stack and stopped, as before losing power or a reset. */
