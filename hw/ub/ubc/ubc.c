@@ -186,49 +186,51 @@ static bool end_init(UbcEnd *e, Ubc *ubc, unsigned index, const char **why)
 
 /* ---- Life ------------------------------------------------------------------------ */
 
+/* What is wrong with it, or NULL. */
+static const char *config_check(const UbcConfig *cfg)
+{
+    const char *why;
+
+    if (cfg->ports < 1 || cfg->ports > UBC_MAX_PORTS) {
+        return "there are 1 to 8 ports";
+    }
+    if ((cfg->cna | cfg->fm_cna | (cfg->port_cna + cfg->ports - 1)) >> 24) {
+        return "a CNA has 24 bits";
+    }
+    if (cfg->route_entries > UBC_MAX_ROUTES) {
+        return "there are at most 65536 routes";
+    }
+    if (cfg->entities < 1 || cfg->entities > UBC_MAX_ENTITIES) {
+        return "there are 1 to 16 Entities";
+    }
+    for (unsigned i = 0; i < cfg->entities; i++) {
+        if ((cfg->entity[i] == UBC_ENTITY_BUS) != !i) {
+            return "Entity 0, and it alone, is the bus controller";
+        }
+    }
+    why = ubc_resource_check(cfg);
+    why = why ? why : ubc_error_info_check(cfg);
+    why = why ? why : ubc_partition_check(cfg);
+    if (why) {
+        return why;
+    }
+    if (cfg->upi >> 15) {
+        return "an UPI has 15 bits";
+    }
+    why = ub_shp_config_check(&cfg->shp, cfg->ports);
+    if (!why && !cfg->mgmt_timeout) {
+        why = "the answer to a management message needs time";
+    }
+    return why;
+}
+
 Ubc *ubc_new(const UbcConfig *cfg, const UbcOps *ops, void *opaque,
                   const char **why)
 {
     Ubc *ubc;
 
-    if (cfg->ports < 1 || cfg->ports > UBC_MAX_PORTS) {
-        *why = "there are 1 to 8 ports";
-        return NULL;
-    }
-    if ((cfg->cna | cfg->fm_cna | (cfg->port_cna + cfg->ports - 1)) >> 24) {
-        *why = "a CNA has 24 bits";
-        return NULL;
-    }
-    if (cfg->route_entries > UBC_MAX_ROUTES) {
-        *why = "there are at most 65536 routes";
-        return NULL;
-    }
-    if (cfg->entities < 1 || cfg->entities > UBC_MAX_ENTITIES) {
-        *why = "there are 1 to 16 Entities";
-        return NULL;
-    }
-    for (unsigned i = 0; i < cfg->entities; i++) {
-        if ((cfg->entity[i] == UBC_ENTITY_BUS) != !i) {
-            *why = "Entity 0, and it alone, is the bus controller";
-            return NULL;
-        }
-    }
-    *why = ubc_resource_check(cfg);
-    *why = *why ? *why : ubc_error_info_check(cfg);
-    *why = *why ? *why : ubc_partition_check(cfg);
+    *why = config_check(cfg);
     if (*why) {
-        return NULL;
-    }
-    if (cfg->upi >> 15) {
-        *why = "an UPI has 15 bits";
-        return NULL;
-    }
-    *why = ub_shp_config_check(&cfg->shp, cfg->ports);
-    if (*why) {
-        return NULL;
-    }
-    if (!cfg->mgmt_timeout) {
-        *why = "the answer to a management message needs time";
         return NULL;
     }
     ubc = g_new0(Ubc, 1);
