@@ -517,16 +517,11 @@ static void test_hops(const void *near_is_heavy)
 
 static void other_flow(Eng *a)
 {
+    const uint8_t sl = 5;
     UbqPeer peer = eng_peer(2, 0);
-    uint8_t cmd[UBQ_CMD];
 
     ubq_dest(&a->drv, OTHER_DEST, ENG_CTP, 0, &peer);
-    ubq_cmd_init(cmd, OTHER_DEST, 0);
-    g_assert_cmpuint(ubq_command(&a->drv, UBQ_OP_DEST_QUERY, cmd), ==,
-                     UBQ_RESULT_OK);
-    put_le32(cmd + UBQ_CMD_RESULT, 0);
-    cmd[UBQ_DST_WAY + UBQ_WAY_SL] = 5;
-    g_assert_cmpuint(ubq_command(&a->drv, UBQ_OP_DEST_SET, cmd), ==, UBQ_RESULT_OK);
+    eng_row_put(a, OTHER_DEST, UBQ_DST_WAY + UBQ_WAY_SL, &sl, 1);
 }
 
 /* CTP: what goes to that destination waits for its turn, others do not (§6.6.3). */

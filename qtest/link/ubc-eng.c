@@ -141,14 +141,15 @@ static QUbc *start_unplug(const Link *l)
     return d;
 }
 
-void eng_start(EngPair *p, const EngPlan *plan)
+void eng_start_apart(EngPair *p, const EngPlan *plan, const char *props)
 {
     memset(p, 0, sizeof(*p));
     p->plan = *plan;
-    p->link.props = plan->props;
+    p->link.props = props;
     p->link.more = plan->more;
     link_prepare(&p->link);
     p->link.a = start_server(&p->link);
+    p->link.props = plan->props;
     p->link.b = plan->unplug ? start_unplug(&p->link)
                              : start_client(&p->link);
     eng_open(&p->a, p->link.a, 1);
@@ -159,6 +160,11 @@ void eng_start(EngPair *p, const EngPlan *plan)
     if (plan->in_band) {
         connect_in_band(p);
     }
+}
+
+void eng_start(EngPair *p, const EngPlan *plan)
+{
+    eng_start_apart(p, plan, plan->props);
 }
 
 void eng_channel(Eng *e, const EngChannel *c)
@@ -266,17 +272,22 @@ const uint8_t *eng_complete(Eng *e, unsigned status)
     return c;
 }
 
-void eng_dest_put(Eng *e, unsigned at, uint8_t value)
+void eng_row_put(Eng *e, unsigned row, unsigned at, const void *bytes, unsigned n)
 {
     uint8_t cmd[UBQ_CMD];
 
-    ubq_cmd_init(cmd, ENG_DEST, 0);
+    ubq_cmd_init(cmd, row, 0);
     g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_QUERY, cmd), ==,
                      UBQ_RESULT_OK);
     put_le32(cmd + UBQ_CMD_RESULT, 0);
-    cmd[at] = value;
+    memcpy(cmd + at, bytes, n);
     g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_SET, cmd), ==,
                      UBQ_RESULT_OK);
+}
+
+void eng_dest_put(Eng *e, unsigned at, uint8_t value)
+{
+    eng_row_put(e, ENG_DEST, at, &value, 1);
 }
 
 const uint8_t *eng_event(Eng *e, unsigned event)
@@ -293,15 +304,10 @@ const uint8_t *eng_event(Eng *e, unsigned event)
 
 void eng_ask_answers(Eng *e)
 {
-    uint8_t cmd[UBQ_CMD];
+    uint8_t flags[4];
 
-    ubq_cmd_init(cmd, ENG_DEST, 0);
-    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_QUERY, cmd), ==,
-                     UBQ_RESULT_OK);
-    put_le32(cmd + UBQ_CMD_RESULT, 0);
-    put_le32(cmd + UBQ_DST_FLAGS, UBQ_DST_ANSWERS);
-    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_DEST_SET, cmd), ==,
-                     UBQ_RESULT_OK);
+    put_le32(flags, UBQ_DST_ANSWERS);
+    eng_row_put(e, ENG_DEST, UBQ_DST_FLAGS, flags, sizeof(flags));
 }
 
 void eng_fill(Eng *e, uint32_t len, uint32_t seed)

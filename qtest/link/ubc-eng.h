@@ -64,6 +64,8 @@ typedef struct EngPair {
 
 /* Two machines, a link that is up, identities, queues, channels, segments. */
 void eng_start(EngPair *p, const EngPlan *plan);
+/* The same, and a's device has other properties. */
+void eng_start_apart(EngPair *p, const EngPlan *plan, const char *props);
 void eng_stop(EngPair *p);
 /* A machine's driver begins anew, behind a reset of the device. */
 void eng_open(Eng *e, QUbc *q, unsigned n);
@@ -86,7 +88,8 @@ UbqPeer eng_peer(unsigned n, unsigned cfg);
 /* The next completion, whatever its status; with this status. */
 const uint8_t *eng_next(Eng *e);
 const uint8_t *eng_complete(Eng *e, unsigned status);
-/* Byte @at (UBQ_DST_*) of the row ENG_DEST; the others stay. */
+/* @n bytes from @at (UBQ_DST_*) on of a row; the others stay.  One byte of ENG_DEST. */
+void eng_row_put(Eng *e, unsigned row, unsigned at, const void *bytes, unsigned n);
 void eng_dest_put(Eng *e, unsigned at, uint8_t value);
 /* The next event; of this type. */
 const uint8_t *eng_event(Eng *e, unsigned event);

@@ -288,22 +288,13 @@ static void test_loose(void)
 /* An address that is not its own does not leave a controller. */
 static void test_spoof(void)
 {
-    uint8_t cmd[UBQ_CMD];
     Bed b;
-    Eng *a = &b.f.e[0];
 
     start(&b, "");
     for (unsigned own = 0; own < 2; own++) {
-        static const uint8_t ip[] = { 10, 0, 0, 1 };
+        const uint8_t ip[] = { 10, 0, 0, own ? 1 : 9 };
 
-        ubq_cmd_init(cmd, ENG_DEST, 0);
-        g_assert_cmpuint(ubq_command(&a->drv, UBQ_OP_DEST_QUERY, cmd), ==,
-                         UBQ_RESULT_OK);
-        put_le32(cmd + UBQ_CMD_RESULT, 0);
-        memcpy(cmd + UBQ_DST_WAY + UBQ_WAY_SIP, ip, 4);
-        cmd[UBQ_DST_WAY + UBQ_WAY_SIP + 3] = own ? 1 : 9;
-        g_assert_cmpuint(ubq_command(&a->drv, UBQ_OP_DEST_SET, cmd), ==,
-                         UBQ_RESULT_OK);
+        eng_row_put(&b.f.e[0], ENG_DEST, UBQ_DST_WAY + UBQ_WAY_SIP, ip, sizeof(ip));
         if (own) {
             arrives(&b);
         } else {

@@ -156,10 +156,10 @@ static int crowd(const char *setting, unsigned first)
     g_autoptr(GArray) came = g_array_new(false, false, sizeof(Seen));
     g_autofree char *pcap = NULL, *props = NULL, *text = NULL;
     g_autofree gchar *seen = NULL;
+    const uint8_t sl = 4;
     int ahead = 0, most = 0;
     uint64_t took = UINT64_MAX;
     UbqQueue queue[2];
-    uint8_t cmd[UBQ_CMD];
     UbqPeer peer = eng_peer(2, 0);
     gsize size;
     Fabric f;
@@ -177,11 +177,7 @@ static int crowd(const char *setting, unsigned first)
     text = g_strdup_printf("{ 'execute': 'configure', 'arguments': { %s } }", setting);
     qobject_unref(switch_command(&f.sw, text));
     ubq_dest(&a->drv, OTHER_DEST, ENG_CTP, 0, &peer);
-    ubq_cmd_init(cmd, OTHER_DEST, 0);
-    g_assert_cmpuint(ubq_command(&a->drv, UBQ_OP_DEST_QUERY, cmd), ==, UBQ_RESULT_OK);
-    put_le32(cmd + UBQ_CMD_RESULT, 0);
-    cmd[UBQ_DST_WAY + UBQ_WAY_SL] = 4;
-    g_assert_cmpuint(ubq_command(&a->drv, UBQ_OP_DEST_SET, cmd), ==, UBQ_RESULT_OK);
+    eng_row_put(a, OTHER_DEST, UBQ_DST_WAY + UBQ_WAY_SL, &sl, 1);
     queue[0] = a->queue;
     ubq_queue_open(&queue[1], &a->drv, &a->cq, &a->cq, UB_ROI, 0);
     qtest_qmp_assert_success(f.q[0]->qts, "{ 'execute': 'stop' }");

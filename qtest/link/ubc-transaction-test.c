@@ -690,19 +690,13 @@ static void test_immediates(void)
 static void test_ctp_mtu(void)
 {
     const uint32_t mtu = 1024, len = 10 * mtu + 1;
-    uint8_t cmd[UBQ_CMD];
-    uint8_t *s;
+    uint8_t row[2], *s;
     Watch w;
     Eng *a = &w.p.a, *b = &w.p.b;
 
     watch_start(&w, &(EngPlan){ .carrier = ENG_CTP }, ",ta-mtu=1024");
-    ubq_cmd_init(cmd, ENG_DEST, 0);
-    g_assert_cmpuint(ubq_command(&a->drv, UBQ_OP_DEST_QUERY, cmd), ==,
-                     UBQ_RESULT_OK);
-    put_le32(cmd + UBQ_CMD_RESULT, 0);
-    put_le16(cmd + UBQ_DST_MTU, mtu);
-    g_assert_cmpuint(ubq_command(&a->drv, UBQ_OP_DEST_SET, cmd), ==,
-                     UBQ_RESULT_OK);
+    put_le16(row, mtu);
+    eng_row_put(a, ENG_DEST, UBQ_DST_MTU, row, sizeof(row));
     eng_write_read(&w.p, len, 1);
     eng_send_recv(&w.p, mtu);
     post(a, send_sqe(&w.p, UB_TA_SEND, mtu + 1), 1, UBQ_STATUS_LOCAL_LENGTH);

@@ -17,18 +17,7 @@ void watch_pair(Watch *w, EngPair *p, const EngPlan *plan, const char *more)
     props = g_strdup_printf("pcap=%s%s", w->path, more);
     /* One end only, or they would share the file. */
     with.props = more[0] ? more + 1 : NULL;
-    memset(p, 0, sizeof(*p));
-    p->plan = with;
-    link_prepare(&p->link);
-    p->link.props = props;
-    p->link.a = start_server(&p->link);
-    p->link.props = with.props;
-    p->link.b = start_client(&p->link);
-    eng_open(&p->a, p->link.a, 1);
-    eng_open(&p->b, p->link.b, 2);
-    eng_link_up(p);
-    eng_queue(&p->a, &with);
-    eng_queue(&p->b, &with);
+    eng_start_apart(p, &with, props);
 }
 
 void watch_start(Watch *w, const EngPlan *plan, const char *more)
