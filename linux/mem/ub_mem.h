@@ -36,138 +36,16 @@
 #include "ub_engine.h"
 #include "ub/lds_hw.h"
 
-#define MEM_MIB		(1ull << UB_LDS_PAGE_BITS)
 #define MEM_TEXT	256	/* bytes of a command, or an answer */
 
 struct mem_dev;
 struct mem_file;
 
-/* ---- decoder.c: the window and its tables ---- */
-
-struct mem_decoder {
-	struct mutex lock;	/* tables, queue of commands */
-	phys_addr_t window;
-	u64 bytes;
-	void __iomem *control;
-	unsigned int mibs;	/* that imports can have: not the last one */
-	bool managed;		/* the table is the UBFM's: there are no imports */
-	unsigned long *used;
-	__le64 *l0;
-	dma_addr_t l0_dma;
-	u8 **l1;		/* a table for each 4 GiB, when it is needed */
-	dma_addr_t *l1_dma;
-	unsigned int l1s;
-	__le64 *cmds;
-	dma_addr_t cmds_dma;
-	u32 pi;			/* commands that were put */
-	bool broken;
-	__le64 *events;
-	dma_addr_t events_dma;
-	spinlock_t event_lock;	/* below, and counters of imports */
-	u32 ci;
-	u32 owed;		/* interrupts of events that were taken already */
-	u64 lost;		/* times that events were lost */
-	int irq;
-	struct semaphore slots;	/* of commands: one of those that nobody has */
-	DECLARE_BITMAP(slots_used, UB_LDS_SLOTS);
-};
-
-/* Where an entry of the tables leads. */
-struct mem_target {
-	struct mem_dest *dest;
-	u64 uba;
-	u32 row, order, token_id;
-	bool check;
-	u32 value;
-};
-
-int mem_decoder_start(struct mem_dev *dev);
-/* The registers may be gone with the device. */
-void mem_decoder_stop(struct mem_dev *dev);
-void mem_decoder_free(struct mem_dev *dev);
-/* @n MiBs of the window that are free, or -ENOSPC. */
-int mem_window_get(struct mem_dev *dev, unsigned int n);
-void mem_window_put(struct mem_dev *dev, unsigned int first, unsigned int n);
-int mem_window_set(struct mem_dev *dev, unsigned int first, unsigned int n,
-		   const struct mem_target *to);
-/* They lead nowhere, and nothing that went there is under way. */
-void mem_window_clear(struct mem_dev *dev, unsigned int first, unsigned int n);
-/* All accesses there so far are done, what failed is counted at their imports; or -EIO:
- * that is not known; -EINTR: the program was killed meanwhile, and it is @killable. */
-int mem_window_done(struct mem_dev *dev, unsigned int first, unsigned int n,
-		    bool killable);
-/* An access of up to 64 bytes at @offset of the window, which leads to a peer, by a
- * command slot: @opcode | sub-operation << 16, as in table 7-2; @result may be an operand.
- * Others wait for it if they go to the same peer, or more of those are asked at once than
- * there are slots. */
-int mem_slot(struct mem_dev *dev, struct mem_dest *to, u64 offset, u32 opcode,
-	     unsigned int bytes, const u64 *a, const u64 *b, u64 *result);
-
-/* ---- eq.c: an event queue of the engine ---- */
-
-#define MEM_EQ	1		/* its number: another one than urma's */
-
-struct mem_eq {
-	u8 *ring;
-	dma_addr_t dma;
-	u16 ci;
-	int irq;
-	atomic_t events;	/* so many interrupts have brought some */
-	u32 lost;		/* events, so far */
-};
-
-int mem_eq_start(struct mem_dev *dev);
-/* The registers may be gone with the device. */
-void mem_eq_stop(struct mem_dev *dev);
-void mem_eq_free(struct mem_dev *dev);
-
-/* ---- queue.c: queues of the engine ---- */
-
-#define MEM_QUEUES	64	/* as many as peers that have one alone */
-
-struct mem_queue {
-	struct mutex lock;
-	unsigned int peers;	/* with the lock of mem_dev.dests: that have it */
-	u8 *sq, *cq;		/* NULL: nobody has moved a page by it so far */
-	dma_addr_t sq_dma, cq_dma;
-	u32 id, cq_id;
-	u16 pi, ci;
-	bool broken;		/* it is not used, until the device starts anew */
-	/* By the interrupt: */
-	wait_queue_head_t wait;
-	atomic_t events;	/* so many were its own */
-	bool stopped;		/* the device has stopped it, … */
-	bool doubtful;		/* … or may have said so in an event that was lost */
-};
-
-void mem_queues_init(struct mem_dev *dev);
-int mem_queues_start(struct mem_dev *dev);
-void mem_queues_stop(struct mem_dev *dev);
-void mem_queues_free(struct mem_dev *dev);
-/* With the lock of mem_dev.dests: one in use that the fewest peers have. */
-struct mem_queue *mem_queue_get(struct mem_dev *dev);
-void mem_queue_put(struct mem_queue *q);
-#define MEM_MOVE	256u	/* pages, at most */
-
-/* Reads or Writebacks of @n pages at @at of what @to leads to.  -EINTR: @asker was
- * killed meanwhile; NULL: whoever asks waits nevertheless. */
-int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
-	     u64 at, const dma_addr_t *pages, unsigned int n,
-	     struct task_struct *asker);
+#include "decoder.h"
+#include "queue.h"
+#include "directory.h"
 
 /* ---- cache.c: cached imports ---- */
-
-/* In front of a segment that nodes share are 4 KiB, whatever a page is here, with the
- * directory: a word with the number of readers, or that there is a writer, and the
- * epoch, another one each time that the owner of the memory has reclaimed it: who
- * owned something before does not leave what others own since. */
-#define MEM_DIR_BYTES	4096
-#define MEM_DIR_WRITER	(1ull << 63)
-#define MEM_DIR_READERS	0xffffffffull
-#define MEM_DIR_EPOCH	(~(MEM_DIR_WRITER | MEM_DIR_READERS))
-#define MEM_DIR_EPOCH_1	(1ull << 32)
-
-enum mem_owns { MEM_INVALID, MEM_READ, MEM_WRITE };
 
 /* What lasts, as asking the peer, is done with lock alone, so that a page fault that
  * has its page waits for nobody. */
@@ -204,17 +82,6 @@ vm_fault_t mem_cache_fault(struct mem_cache *c, struct vm_fault *vmf,
 			   unsigned long i);
 vm_fault_t mem_cache_mkwrite(struct mem_cache *c, struct vm_fault *vmf,
 			     unsigned long i);
-
-/* ---- directory.c; with the lock of the cache ---- */
-
-/* Who owns something owns something else: 0; -EAGAIN: others do; -EIO: perhaps, until
- * a later change tells. */
-int mem_dir_swap(struct mem_cache *c, u64 from, u64 to);
-/* The same of a writer, who is alone, or one reader more; in the epoch that it is now. */
-int mem_dir_enter(struct mem_cache *c, bool writes);
-/* No writer, or one reader less.  What was reclaimed cannot be left, and needs not.
- * -EAGAIN: it still counts us; -EIO: perhaps. */
-int mem_dir_leave(struct mem_cache *c, enum mem_owns owns);
 
 /* ---- objects ---- */
 

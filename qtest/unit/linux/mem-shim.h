@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <linux/slab.h>
 
+#include "ub/lds_hw.h"
 #include "ub/urma_hw.h"
 
-/* Instead of it. */
+/* What each test needs of it beside the headers below it has itself. */
 #define UB_MEM_H
 
 typedef uint16_t __le16;
@@ -75,6 +76,8 @@ typedef enum { IRQ_NONE, IRQ_HANDLED } irqreturn_t;
 typedef uint64_t phys_addr_t;
 typedef int atomic_t;
 typedef int64_t atomic64_t;
+typedef int spinlock_t;
+typedef int wait_queue_head_t;
 #define atomic_inc(x) (++*(x))
 #define atomic64_inc(x) (++*(x))
 #define atomic_read(x) (*(x))
@@ -228,7 +231,13 @@ bitmap_find_next_zero_area(const unsigned long *map, unsigned long size,
     return size;
 }
 
+#define DECLARE_BITMAP(name, n) unsigned long name[((n) + 63) / 64]
+
 /* ---- Locks ---- */
+
+struct semaphore {
+    unsigned free, least;
+};
 
 /* Nobody else is there to wait for: who finds it held would do so for ever. */
 struct mutex {
@@ -264,5 +273,9 @@ static inline void mutex_unlock(struct mutex *m)
 {
     g_assert_cmpuint(m->held--, ==, 1);
 }
+
+#include "../../../linux/mem/decoder.h"
+#include "../../../linux/mem/queue.h"
+#include "../../../linux/mem/directory.h"
 
 #endif

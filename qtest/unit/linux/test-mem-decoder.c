@@ -7,7 +7,6 @@
 #include "mem-shim.h"
 
 #include "ub/cfg_regs.h"
-#include "ub/lds_hw.h"
 
 /* ---- The kernel ---- */
 
@@ -16,7 +15,6 @@
 #define spin_lock_irqsave(l, flags) (locked(l, true), (void)(flags = 0))
 #define spin_unlock_irqrestore(l, flags) (locked(l, false), (void)(flags))
 
-typedef int spinlock_t;
 typedef int32_t s32;
 
 static void locked(spinlock_t *l, bool now)
@@ -24,10 +22,6 @@ static void locked(spinlock_t *l, bool now)
     g_assert_cmpint(*l, ==, !now);
     *l = now;
 }
-
-struct semaphore {
-    unsigned free, least;
-};
 
 static void down(struct semaphore *s)
 {
@@ -45,7 +39,6 @@ static void usleep_range(unsigned from, unsigned to);
 
 /* ---- ub_core and ub_mem ---- */
 
-#define MEM_MIB (1ull << UB_LDS_PAGE_BITS)
 #define BUS_ADDRESS UINT64_C(0x7600054321)
 #define pci_resource_len(pdev, bar) ((void)(pdev), (bar) == 4 ? hw.len : 0)
 #define pci_bus_address(pdev, bar) ((void)(pdev), BUS_ADDRESS + (bar))
@@ -59,14 +52,6 @@ struct mem_dest {
     unsigned vain;
 };
 
-struct mem_target {
-    struct mem_dest *dest;
-    u64 uba;
-    u32 row, order, token_id;
-    bool check;
-    u32 value;
-};
-
 struct mem_file {
     u64 failed_stores;
 };
@@ -75,33 +60,6 @@ struct mem_import {
     struct mem_file *file;
     u64 failed_loads, failed_stores;
     u32 last_event, last_status;
-};
-
-struct mem_decoder {
-    struct mutex lock;
-    phys_addr_t window;
-    u64 bytes;
-    u8 *control;
-    unsigned mibs;
-    bool managed;
-    unsigned long *used;
-    __le64 *l0;
-    dma_addr_t l0_dma;
-    u8 **l1;
-    dma_addr_t *l1_dma;
-    unsigned l1s;
-    __le64 *cmds;
-    dma_addr_t cmds_dma;
-    u32 pi;
-    bool broken;
-    __le64 *events;
-    dma_addr_t events_dma;
-    spinlock_t event_lock;
-    u32 ci, owed;
-    u64 lost;
-    int irq;
-    struct semaphore slots;
-    unsigned long slots_used[1];
 };
 
 struct mem_dev {
@@ -239,7 +197,7 @@ static u64 oldest_read(void)
 
 static u64 readq(const u8 *at)
 {
-    unsigned off = at - dev.decoder.control;
+    unsigned off = at - (u8 *)dev.decoder.control;
 
     switch (off) {
     case UB_LDS_MADE:
@@ -279,7 +237,7 @@ static void go(unsigned n)
 
 static void writeq(u64 value, u8 *at)
 {
-    unsigned off = at - dev.decoder.control, n = (off - UB_LDS_SLOT(0)) / 0x100;
+    unsigned off = at - (u8 *)dev.decoder.control, n = (off - UB_LDS_SLOT(0)) / 0x100;
 
     if (off == UB_LDS_OLDEST) {
         hw.first = value;
@@ -292,18 +250,6 @@ static void writeq(u64 value, u8 *at)
         go(n);
     }
 }
-
-int mem_decoder_start(struct mem_dev *d);
-void mem_decoder_stop(struct mem_dev *d);
-void mem_decoder_free(struct mem_dev *d);
-int mem_window_get(struct mem_dev *d, unsigned n);
-void mem_window_put(struct mem_dev *d, unsigned first, unsigned n);
-int mem_window_set(struct mem_dev *d, unsigned first, unsigned n,
-                   const struct mem_target *to);
-void mem_window_clear(struct mem_dev *d, unsigned first, unsigned n);
-int mem_window_done(struct mem_dev *d, unsigned first, unsigned n, bool killable);
-int mem_slot(struct mem_dev *d, struct mem_dest *to, u64 offset, u32 opcode,
-             unsigned bytes, const u64 *a, const u64 *b, u64 *result);
 
 #include "../../../linux/mem/decoder.c"
 

@@ -6,18 +6,9 @@
  */
 #include "mem-shim.h"
 
-#define MEM_DIR_WRITER (1ull << 63)
-#define MEM_DIR_READERS 0xffffffffull
-#define MEM_DIR_EPOCH (~(MEM_DIR_WRITER | MEM_DIR_READERS))
-#define MEM_DIR_EPOCH_1 (1ull << 32)
-
-enum mem_owns { MEM_INVALID, MEM_READ, MEM_WRITE };
-
 struct mem_cache {
-    void *dev;
-    struct {
-        void *dest;
-    } to;
+    struct mem_dev *dev;
+    struct mem_target to;
     u64 window, epoch;
     bool unsure;
 };
@@ -28,8 +19,8 @@ static void (*meanwhile)(void); /* what others do before each question */
 static int answer;      /* instead of one */
 static bool unheard;    /* what is asked is not even done */
 
-static int mem_slot(void *dev, void *to, u64 offset, u32 opcode, unsigned bytes,
-                    const u64 *a, const u64 *b, u64 *result)
+int mem_slot(struct mem_dev *dev, struct mem_dest *to, u64 offset, u32 opcode,
+             unsigned bytes, const u64 *a, const u64 *b, u64 *result)
 {
     g_assert_cmphex(opcode, ==, 7);
     g_assert_cmpuint(bytes, ==, 8);
@@ -43,10 +34,6 @@ static int mem_slot(void *dev, void *to, u64 offset, u32 opcode, unsigned bytes,
     }
     return answer;
 }
-
-int mem_dir_swap(struct mem_cache *c, u64 from, u64 to);
-int mem_dir_enter(struct mem_cache *c, bool writes);
-int mem_dir_leave(struct mem_cache *c, enum mem_owns owns);
 
 #include "../../../linux/mem/directory.c"
 

@@ -19,7 +19,6 @@
 #define wait_event_timeout(wait, condition, n) \
     ((condition) ? 1 : (jiffies += (n), asleep(), (condition)))
 
-typedef int wait_queue_head_t;
 
 static unsigned sleeps;
 
@@ -28,7 +27,6 @@ static unsigned sleeps;
 /* ---- ub_core and ub_mem ---- */
 
 #define UB_BELL_BAR 2
-#define MEM_EQ 1
 #define PAGES 5         /* of doorbells */
 #define PAGE 3          /* ours */
 
@@ -51,38 +49,6 @@ struct mem_dest {
     struct mem_queue *queue;
     bool silent;
     unsigned long silent_end;
-};
-
-struct mem_target {
-    struct mem_dest *dest;
-    u64 uba;
-    u32 row, order, token_id;
-    bool check;
-    u32 value;
-};
-
-struct mem_eq {
-    u8 *ring;
-    dma_addr_t dma;
-    u16 ci;
-    int irq;
-    atomic_t events;
-    u32 lost;
-};
-
-#define MEM_QUEUES 3
-
-struct mem_queue {
-    struct mutex lock;
-    unsigned peers;
-    u8 *sq, *cq;
-    dma_addr_t sq_dma, cq_dma;
-    u32 id, cq_id;
-    u16 pi, ci;
-    bool broken;
-    wait_queue_head_t wait;
-    atomic_t events;
-    bool stopped, doubtful;
 };
 
 struct mem_dev {
@@ -413,19 +379,6 @@ static void writeq(u64 value, u8 *at)
         serve(q, n);
     }
 }
-
-int mem_eq_start(struct mem_dev *dev);
-void mem_eq_stop(struct mem_dev *dev);
-void mem_eq_free(struct mem_dev *dev);
-void mem_queues_init(struct mem_dev *dev);
-int mem_queues_start(struct mem_dev *dev);
-void mem_queues_stop(struct mem_dev *dev);
-void mem_queues_free(struct mem_dev *dev);
-struct mem_queue *mem_queue_get(struct mem_dev *dev);
-void mem_queue_put(struct mem_queue *q);
-int mem_move(struct mem_dev *dev, bool reads, const struct mem_target *to,
-             u64 at, const dma_addr_t *pages, unsigned n,
-             struct task_struct *asker);
 
 #include "../../../linux/mem/eq.c"
 #include "../../../linux/mem/queue.c"
@@ -838,9 +791,12 @@ static void test_keeps(void)
         dest.silent = false;
         g_assert_cmpint(move(), ==, -EIO);
         /* Those who come have another one. */
-        g_assert_true(mem_queue_get(&dev) == &dev.queues[1]);
-        g_assert_true(mem_queue_get(&dev) == &dev.queues[2]);
-        dev.queues[1].broken = dev.queues[2].broken = true;
+        for (unsigned i = 1; i < MEM_QUEUES; i++) {
+            g_assert_true(mem_queue_get(&dev) == &dev.queues[i]);
+        }
+        for (unsigned i = 1; i < MEM_QUEUES; i++) {
+            dev.queues[i].broken = true;
+        }
         g_assert_true(mem_queue_get(&dev) == &dev.queues[0]);
         for (unsigned i = 0; i < MEM_QUEUES; i++) {
             mem_queue_put(&dev.queues[i]);
