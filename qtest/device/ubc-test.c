@@ -7,12 +7,12 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
-#include <poll.h>
 #include "hw/pci/pci_regs.h"
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
 #include "../config_window.h"
 #include "../link/ubc-driver.h"
+#include "../link/ubc-stall.h"
 
 #define GUID "00112233425566778899aabbccddeeff"
 
@@ -408,7 +408,7 @@ static void test_pair_misuse(void)
     loop_stop(&l);
 }
 
-enum { RESET_CTRL, RESET_FLR, RESET_BUS, RESETS };
+enum { RESET_CTRL, RESET_CFG, RESET_FLR, RESET_BUS, RESETS };
 
 static void reset_by(QUbc *d, unsigned how)
 {
@@ -419,6 +419,10 @@ static void reset_by(QUbc *d, unsigned how)
     switch (how) {
     case RESET_CTRL:
         qubc_write(d, UBC_CTRL, UBC_CTRL_RESET);
+        return;
+    case RESET_CFG:
+        qubc_cfg_write(d, UB_CFG0_DEV_RST, 1);
+        QUBC_WAIT(!qubc_read(d, UBC_EVENT_MASK)); /* by the next turn */
         return;
     case RESET_FLR:
         g_assert_cmphex(qpci_config_readl(d->pci, cap + PCI_EXP_DEVCAP) &
@@ -485,6 +489,85 @@ static void test_resets(void)
         g_assert_cmpuint(qubc_send(l.d, 0, 30), ==, 30);
         QUBC_WAIT((qubc_reap(l.d, 1), l.d->port[1].received == 30));
         l.d->port[0].sent = l.d->port[1].received = 0;
+    }
+    loop_stop(&l);
+}
+
+#define ECAM 0xb0000000u
+#define ROOT_PORT (ECAM + (5 << 15))    /* bus 0, slot 5 */
+#define BEHIND (ECAM + (1 << 20))       /* bus 1, slot 0 */
+#define BEHIND_BAR 0xc0000000u
+
+/* What firmware does for the device behind a root port. */
+static void place_behind(QTestState *qts)
+{
+    qtest_writel(qts, BEHIND + PCI_BASE_ADDRESS_0, BEHIND_BAR);
+    qtest_writel(qts, BEHIND + PCI_BASE_ADDRESS_1, 0);
+    qtest_writew(qts, BEHIND + PCI_COMMAND, PCI_COMMAND_MEMORY);
+}
+
+/* Nor is the reset of the bus behind a bridge another one. */
+static void test_bus_reset(void)
+{
+    const uint32_t upi = BEHIND_BAR + UBC_CFG_WINDOW + 4 * UB_CFG0_UPI;
+    const uint32_t mask = BEHIND_BAR + UBC_EVENT_MASK;
+    QTestState *qts = qtest_init("-M q35 -nodefaults "
+                                 "-device pcie-root-port,id=rp,addr=5 "
+                                 "-device ubc,id=ub0,bus=rp,upi=7");
+    QGuestAllocator alloc;
+    QPCIBus *bus;
+    QPCIDevice *host;
+
+    pc_alloc_init(&alloc, qts, ALLOC_NO_FLAGS);
+    bus = qpci_new_pc(qts, &alloc);
+    host = qpci_device_find(bus, 0);
+    qpci_config_writel(host, 0x60, ECAM | 1);   /* of Q35: where ECAM is */
+    qtest_writel(qts, ROOT_PORT + PCI_PRIMARY_BUS, 0x00010100);
+    qtest_writew(qts, ROOT_PORT + PCI_MEMORY_BASE, BEHIND_BAR >> 16);
+    qtest_writew(qts, ROOT_PORT + PCI_MEMORY_LIMIT, (BEHIND_BAR >> 16) + 0xf0);
+    qtest_writew(qts, ROOT_PORT + PCI_COMMAND, PCI_COMMAND_MEMORY);
+    for (unsigned i = 0; i < 2; i++) {
+        place_behind(qts);
+        g_assert_cmphex(qtest_readl(qts, BEHIND_BAR + UBC_ID), ==, UBC_ID_VALUE);
+        g_assert_cmphex(qtest_readl(qts, mask), ==, 0);
+        g_assert_cmphex(qtest_readl(qts, upi), ==, 7);
+        qtest_writel(qts, mask, 0x300);
+        qtest_writel(qts, upi, 9);
+        g_assert_cmphex(qtest_readl(qts, mask), ==, 0x300);
+        g_assert_cmphex(qtest_readl(qts, upi), ==, 9);
+        qtest_writew(qts, ROOT_PORT + PCI_BRIDGE_CONTROL, PCI_BRIDGE_CTL_BUS_RESET);
+        qtest_writew(qts, ROOT_PORT + PCI_BRIDGE_CONTROL, 0);
+        g_assert_cmphex(qtest_readw(qts, BEHIND + PCI_COMMAND), ==, 0);
+    }
+    g_free(host);
+    qpci_free_pc(bus);
+    alloc_destroy(&alloc);
+    qtest_quit(qts);
+}
+
+/* A port that is disabled keeps what it was told, and what it counted; a Port Reset
+ * (§10.6.1) is of its configuration, and the port that is enabled trains anew. */
+static void test_disable_is_no_reset(void)
+{
+    const uint32_t cna = UB_CFG_PORT_BASE(0) + UB_PORT_CNA;
+    Loop l;
+
+    loop_start(&l);
+    qubc_cfg_write(l.d, cna, 0x77);
+    for (unsigned reset = 0; reset < 2; reset++) {
+        if (reset) {
+            qubc_cfg_write(l.d, UB_CFG_PORT_BASE(0) + UB_PORT_RST, 1);
+        } else {
+            qubc_port_write(l.d, 0, UBC_PORT_CTRL, 0);
+            g_assert_false(qubc_up(l.d, 0));
+            qubc_port_write(l.d, 0, UBC_PORT_CTRL, UBC_PORT_CTRL_ENABLE);
+        }
+        g_assert_cmphex(qubc_cfg_read(l.d, cna), ==, reset ? 0 : 0x77);
+        g_assert_cmphex(qubc_port_read(l.d, 0, UBC_PORT_CTRL), ==,
+                        UBC_PORT_CTRL_ENABLE);
+        QUBC_WAIT(qubc_up(l.d, 0) && qubc_up(l.d, 1));
+        g_assert_cmpuint(qubc_send(l.d, 0, 30), ==, 30);
+        QUBC_WAIT((qubc_reap(l.d, 1), l.d->port[1].received == 30 * (1 + reset)));
     }
     loop_stop(&l);
 }
@@ -733,95 +816,47 @@ static void test_default_guid(void)
 
 /* ---- Doorbells ------------------------------------------------------------ */
 
-/* Who reads what the device captures, unless it is told to rest. */
-typedef struct Reader {
-    int fd;
-    bool rests, resting, done;
-} Reader;
-
-static void *reader(void *opaque)
-{
-    Reader *r = opaque;
-    g_autofree uint8_t *sink = g_malloc(1 << 16);
-
-    while (!qatomic_read(&r->done)) {
-        bool rests = qatomic_read(&r->rests);
-
-        qatomic_set(&r->resting, rests);
-        if (rests || read(r->fd, sink, 1 << 16) <= 0) {
-            g_usleep(100);
-        }
-    }
-    return NULL;
-}
-
-/* Who writes to it waits. */
-static bool pipe_full(int writer)
-{
-    struct pollfd p = { .fd = writer, .events = POLLOUT };
-
-    g_assert_cmpint(poll(&p, 1, 0), >=, 0);
-    return !(p.revents & POLLOUT);
-}
-
 /*
- * The IOThread stands still with the lock held, here because nobody reads what
- * it captures: doorbells do not wait for it, and count when it goes on.
+ * The IOThread stands still in the middle of a turn, with the lock held: doorbells do not
+ * wait for it, and count when it goes on.  Nor do the interrupts of that turn: who sends
+ * them would wait with the big lock, and every doorbell for that.
  */
 static void test_doorbells_do_not_wait(void)
 {
-    g_autofree char *dir = g_dir_make_tmp("ubc-XXXXXX", NULL);
-    g_autofree char *path = g_build_filename(dir, "wire", NULL);
-    g_autofree char *fifo = g_build_filename(dir, "fifo", NULL);
-    g_autofree char *props = g_strdup_printf(
-        "ports=2,chardev0=w0,chardev1=w1,iothread=io,pcap=%s",
-        fifo);
-    g_autofree char *more =
-        g_strdup_printf("-object iothread,id=io "
-                        "-chardev socket,id=w0,path=%s,server=on,wait=off "
-                        "-chardev socket,id=w1,path=%s,reconnect-ms=100",
-                        path, path);
-    GThread *thread;
-    Reader r = { 0 };
+    const unsigned burst = 64;
+    g_autofree char *props = NULL;
     unsigned n;
-    int writer;
-    QUbc *d;
+    Stall t;
+    Loop l;
 
-    g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
-    r.fd = open(fifo, O_RDONLY | O_NONBLOCK);
-    g_assert_cmpint(r.fd, >=, 0);
-    writer = open(fifo, O_WRONLY | O_NONBLOCK);
-    g_assert_cmpint(writer, >=, 0);
-    thread = g_thread_new("reader", reader, &r);
-    d = qubc_start_attached(props, more);
-    qubc_port_open(d, 0);
-    qubc_port_open(d, 1);
-    QUBC_WAIT(qubc_up(d, 0) && qubc_up(d, 1));
+    stall_open(&t);
+    props = g_strdup_printf(",iothread=io,pcap=%s", t.fifo);
+    loop_begin(&l, props, " -object iothread,id=io");
+    qubc_msix(l.d, 2, false);
+    qubc_pair_write(l.d, 0, UBC_RING_TX + UBC_RING_ARM, 0);
+    g_assert_cmphex(qubc_pair_read(l.d, 0, UBC_RING_TX + UBC_RING_ARM), ==,
+                    UBC_RING_ARMED);
 
-    qatomic_set(&r.rests, true);
-    QUBC_WAIT(qatomic_read(&r.resting));
-    n = qubc_send(d, 0, QUBC_RING);
-    QUBC_WAIT(pipe_full(writer));
+    stall_rest(&t);
+    n = qubc_send(l.d, 0, burst);
+    QUBC_WAIT(stall_holds(&t));
+    QUBC_WAIT(qubc_irq(l.d, QUBC_VECTOR_TX(0)));
+    n += qubc_send(l.d, 0, burst);
     for (unsigned i = 0; i < 1000; i++) {
-        qubc_doorbell(d, 0, UBC_RING_TX);
-        qubc_doorbell(d, 1, UBC_RING_RX);
-        qubc_pair_write(d, 1, UBC_RING_RX + UBC_RING_ARM, 0);
+        qubc_doorbell(l.d, 0, UBC_RING_TX);
+        qubc_doorbell(l.d, 1, UBC_RING_RX);
+        qubc_pair_write(l.d, 1, UBC_RING_RX + UBC_RING_ARM, 0);
     }
-    g_assert_true(pipe_full(writer));
+    g_assert_true(stall_holds(&t));
 
-    qatomic_set(&r.rests, false);
-    QUBC_WAIT((qubc_reap(d, 1), d->port[1].received == n));
-    n += qubc_send(d, 0, 50);
-    QUBC_WAIT((qubc_reap(d, 1), d->port[1].received == n));
-    g_assert_cmpuint(qubc_read(d, UBC_GUEST_ERRORS), ==, 0);
-    qubc_stop(d);
-    qatomic_set(&r.done, true);
-    g_thread_join(thread);
-    close(writer);
-    close(r.fd);
-    unlink(fifo);
-    unlink(path);
-    rmdir(dir);
+    stall_go_on(&t);
+    QUBC_WAIT((qubc_reap(l.d, 1), l.d->port[1].received == n));
+    QUBC_WAIT(qubc_irq(l.d, QUBC_VECTOR_RX(1)));
+    n += qubc_send(l.d, 0, 50);
+    QUBC_WAIT((qubc_reap(l.d, 1), l.d->port[1].received == n));
+    g_assert_cmpuint(qubc_read(l.d, UBC_GUEST_ERRORS), ==, 0);
+    loop_stop(&l);
+    stall_close(&t);
 }
 
 /* A doorbell counts before whatever is done after it. */
@@ -889,6 +924,8 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc/no-head-of-line", test_no_head_of_line);
     qtest_add_func("/ubc/pair-misuse", test_pair_misuse);
     qtest_add_func("/ubc/resets", test_resets);
+    qtest_add_func("/ubc/bus-reset", test_bus_reset);
+    qtest_add_func("/ubc/disable-is-no-reset", test_disable_is_no_reset);
     qtest_add_func("/ubc/doorbells-do-not-wait", test_doorbells_do_not_wait);
     qtest_add_func("/ubc/doorbell-order", test_doorbell_order);
     qtest_add_func("/ubc/link-events", test_link_events);

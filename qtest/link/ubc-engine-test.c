@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "ubc-eng.h"
+#include "ubc-stall.h"
 #include "ub/tah.h"
 
 static const uint32_t sizes[] = { 1, 100, 4096, 65536, 200000 };
@@ -221,6 +222,91 @@ static void test_iothread(void)
     carry(&plan, 10000);
 }
 
+/* Entries and completions go round their rings, each of the lap that its owner bit says;
+ * an entry of another lap is not carried out, and ends its queue. */
+static void test_laps(void)
+{
+    const unsigned ring = 16, laps = 5;
+    EngPair p;
+    Eng *a = &p.a;
+    uint8_t *s;
+
+    eng_start(&p, &(EngPlan){ .carrier = ENG_CTP });
+    ubq_cq_open(&a->cq, &a->drv, 4);
+    a->queue = (UbqQueue){ .d = &a->drv, .sq_log2 = 4 };
+    ubq_queue_create(&a->queue, &a->cq, NULL, UBQ_NEW, UB_ROI, 0);
+    for (unsigned i = 0; i < laps * ring; i++) {
+        eng_fill(a, 64, i);
+        ubq_post(&a->queue, eng_sqe(a, UB_TA_WRITE, 0, 64, 1), 1);
+        g_assert_cmpuint(get_le32(eng_complete(a, UBQ_STATUS_OK) + UBQ_CQE_INDEX) % ring,
+                         ==, i % ring);
+        eng_check(&p.b, 64, i);
+    }
+    eng_fill(a, 64, 100);
+    s = eng_sqe(a, UB_TA_WRITE, 0, 64, 1);
+    put_le32(s, get_le32(s) | UBQ_SQE_OWNER); /* as of the last lap */
+    a->queue.sq_pi++;
+    a->drv.bell(a, 0, UBQ_BELL_SQ, a->queue.id | (uint64_t)a->queue.sq_pi << 32);
+    g_assert_cmpuint(get_le32(eng_event(a, UBQ_EVENT_QUEUE_STATE) + 4), ==, a->queue.id);
+    eng_check(&p.b, 64, laps * ring - 1);
+    eng_stop(&p);
+}
+
+/* A message that is longer than the receive entry is an error at both ends, and neither
+ * memory behind it is touched. */
+static void test_too_long(void)
+{
+    EngPair p;
+    uint8_t *s;
+
+    eng_start(&p, &(EngPlan){ .carrier = ENG_RTP });
+    memset(p.b.drv.memory + p.b.room, 0, 8192);
+    eng_fill(&p.a, 8192, 1);
+    ubq_recv(&p.b.queue, p.b.room, 4000);
+    s = ubq_sqe(&p.a.queue, 1);
+    ubq_sqe_put(s, UB_TA_SEND, ENG_DEST, p.a.room, 8192);
+    put_le32(s + UBQ_SQE_TARGET, p.b.queue.id);
+    ubq_post(&p.a.queue, s, 1);
+    eng_complete(&p.a, UBQ_STATUS_REMOTE_LENGTH);
+    for (unsigned i = 4000; i < 8192; i++) {
+        g_assert_cmphex(p.b.drv.memory[p.b.room + i], ==, 0);
+    }
+    eng_stop(&p);
+}
+
+/* The device's thread stands still in the middle of a turn, with the lock held: doorbells
+ * do not wait for it, and count when it goes on. */
+static void test_bells_do_not_wait(void)
+{
+    const unsigned n = 16;
+    g_autofree char *props = NULL;
+    Stall t;
+    EngPair p;
+
+    stall_open(&t);
+    props = g_strdup_printf(STEADY ",iothread=io,pcap=%s", t.fifo);
+    eng_start_apart(&p, &(EngPlan){ .carrier = ENG_CTP, .props = STEADY,
+                                    .more = "-object iothread,id=io" }, props);
+    eng_write_read(&p, 4096, 1);
+    stall_rest(&t);
+    ubq_post(&p.a.queue, eng_sqe(&p.a, UB_TA_WRITE, 0, ENG_ROOM, 1), 1);
+    QUBC_WAIT(stall_holds(&t));
+    for (unsigned i = 0; i < n; i++) {
+        ubq_post(&p.a.queue, eng_sqe(&p.a, UBQ_OP_NOP, 0, 0, 1), 1);
+        ubq_recv(&p.a.queue, p.a.room, ENG_ROOM);
+        ubq_cq_arm(&p.a.cq, 0);
+        ubq_cq_arm(&p.a.cq, 1);
+    }
+    g_assert_true(stall_holds(&t));
+    stall_go_on(&t);
+    for (unsigned i = 0; i < 1 + n; i++) {
+        eng_complete(&p.a, UBQ_STATUS_OK);
+    }
+    eng_write_read(&p, 4096, 2);
+    eng_stop(&p);
+    stall_close(&t);
+}
+
 /* A device reset forgets all objects; the driver begins anew. */
 static void test_reset(void)
 {
@@ -260,6 +346,9 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-engine/bit-errors", test_bit_errors);
     qtest_add_func("/ubc-engine/reset", test_reset);
     qtest_add_func("/ubc-engine/inline-turn", test_inline_turn);
+    qtest_add_func("/ubc-engine/laps", test_laps);
+    qtest_add_func("/ubc-engine/too-long", test_too_long);
+    qtest_add_func("/ubc-engine/bells-do-not-wait", test_bells_do_not_wait);
     qtest_add_func("/ubc-engine/iothread", test_iothread);
     return g_test_run();
 }

@@ -103,30 +103,28 @@ void ubc_pci_let_go(UbcPci *s)
 
 /*
  * A message may be addressed to any device, this one among them: interrupts
- * are noted here, where the lock is held, and leave when it is not, in the main
- * loop and under the BQL.
+ * are noted here, where the lock is held, and leave in the main loop and under the
+ * BQL, without it: a processor that rings a doorbell waits for the BQL.
  */
 static void on_interrupt(void *opaque, unsigned vector)
 {
     UbcPci *s = opaque;
 
     trace_ubc_interrupt(ubc_pci_id(s), vector);
-    s->irqs[vector / 32] |= 1u << vector % 32;
+    qatomic_or(&s->irqs[vector / 32], 1u << vector % 32);
     qemu_bh_schedule(s->irq_bh);
 }
 
 static void ubc_pci_irq_bh(void *opaque)
 {
     UbcPci *s = opaque;
-    uint32_t irqs[ARRAY_SIZE(s->irqs)];
 
-    qemu_mutex_lock(&s->lock);
-    memcpy(irqs, s->irqs, sizeof(irqs));
-    memset(s->irqs, 0, sizeof(s->irqs));
-    qemu_mutex_unlock(&s->lock);
-    for (unsigned i = 0; i < ARRAY_SIZE(irqs); i++) {
-        for (; irqs[i]; irqs[i] &= irqs[i] - 1) {
-            pci_master_msix(&s->master, 32 * i + ctz32(irqs[i]));
+    for (unsigned i = 0; i < ARRAY_SIZE(s->irqs); i++) {
+        uint32_t irqs = qatomic_read(&s->irqs[i])
+                            ? qatomic_xchg(&s->irqs[i], 0) : 0;
+
+        for (; irqs; irqs &= irqs - 1) {
+            pci_master_msix(&s->master, 32 * i + ctz32(irqs));
         }
     }
 }
@@ -328,11 +326,52 @@ static bool ubc_pci_express(PCIDevice *pci, Error **errp)
                          PCI_ERR_SIZEOF, errp) >= 0;
 }
 
+static void ubc_pci_identify(UbcPci *s)
+{
+    uint8_t *config = PCI_DEVICE(s)->config;
+
+    pci_config_set_vendor_id(config, s->vendor_id);
+    pci_config_set_device_id(config, s->device_id);
+    pci_set_word(config + PCI_SUBSYSTEM_VENDOR_ID, s->vendor_id);
+    pci_set_word(config + PCI_SUBSYSTEM_ID, s->device_id);
+}
+
+/* Where the core runs, and what wakes it there or tells others; of an IOThread its
+ * context for character devices. */
+static GMainContext *ubc_pci_threads(UbcPci *s)
+{
+    GMainContext *gctx = NULL;
+
+    if (s->iothread) {
+        object_ref(OBJECT(s->iothread));
+        s->ctx = iothread_get_aio_context(s->iothread);
+        gctx = iothread_get_g_main_context(s->iothread);
+    } else {
+        s->ctx = qemu_get_aio_context();
+    }
+    s->run_bh = aio_bh_new(s->ctx, ubc_pci_run, s);
+    ubc_pci_news_init(&s->link_news, ubc_pci_tell_links, s);
+    ubc_pci_news_init(&s->slot_news, ubc_pci_tell_slots, s);
+    s->irq_bh = qemu_bh_new_guarded(ubc_pci_irq_bh, s,
+                                    &DEVICE(s)->mem_reentrancy_guard);
+    s->timer = aio_timer_new(s->ctx, s->clock, SCALE_NS, ubc_pci_run, s);
+    s->stopped_timer = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS,
+                                     ubc_pci_run, s);
+    s->look.conf = (UbcLookConfig) {
+        .looks = s->engine.poll_looks,
+        .pause = s->engine.poll_pause * (int64_t)SCALE_US,
+        .time = s->engine.poll_time * (int64_t)SCALE_US,
+    };
+    s->look_timer = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS,
+                                  ubc_pci_look_over, s);
+    return gctx;
+}
+
 static void ubc_pci_realize(PCIDevice *pci, Error **errp)
 {
     UbcPci *s = UBC(pci);
     UbcOps ops = ubc_ops;
-    GMainContext *gctx = NULL;
+    GMainContext *gctx;
     const char *why;
 
     if (!ubc_pci_ethernet_check(s, errp) || !ubc_pci_configure(s, errp) ||
@@ -345,11 +384,7 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
         goto free_capture;
     }
     qemu_mutex_init(&s->lock);
-    pci_config_set_vendor_id(pci->config, s->vendor_id);
-    pci_config_set_device_id(pci->config, s->device_id);
-    pci_set_word(pci->config + PCI_SUBSYSTEM_VENDOR_ID, s->vendor_id);
-    pci_set_word(pci->config + PCI_SUBSYSTEM_ID, s->device_id);
-
+    ubc_pci_identify(s);
     memory_region_init_io(&s->bar, OBJECT(s), &ubc_mmio_ops, s, "ubc",
                           UBC_BAR_SIZE);
     pci_register_bar(pci, 0, PCI_BASE_ADDRESS_SPACE_MEMORY |
@@ -368,29 +403,8 @@ static void ubc_pci_realize(PCIDevice *pci, Error **errp)
         goto free_msix;
     }
 
-    if (s->iothread) {
-        object_ref(OBJECT(s->iothread));
-        s->ctx = iothread_get_aio_context(s->iothread);
-        gctx = iothread_get_g_main_context(s->iothread);
-    } else {
-        s->ctx = qemu_get_aio_context();
-    }
     pci_master_init(&s->master, pci);
-    s->run_bh = aio_bh_new(s->ctx, ubc_pci_run, s);
-    ubc_pci_news_init(&s->link_news, ubc_pci_tell_links, s);
-    ubc_pci_news_init(&s->slot_news, ubc_pci_tell_slots, s);
-    s->irq_bh = qemu_bh_new_guarded(ubc_pci_irq_bh, s,
-                                    &DEVICE(s)->mem_reentrancy_guard);
-    s->timer = aio_timer_new(s->ctx, s->clock, SCALE_NS, ubc_pci_run, s);
-    s->stopped_timer = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS,
-                                     ubc_pci_run, s);
-    s->look.conf = (UbcLookConfig) {
-        .looks = s->engine.poll_looks,
-        .pause = s->engine.poll_pause * (int64_t)SCALE_US,
-        .time = s->engine.poll_time * (int64_t)SCALE_US,
-    };
-    s->look_timer = aio_timer_new(s->ctx, QEMU_CLOCK_REALTIME, SCALE_NS,
-                                  ubc_pci_look_over, s);
+    gctx = ubc_pci_threads(s);
     /* The run that these ask for needs all of the above. */
     ubc_pci_fault_apply(s, false);
     ubc_pci_fault_apply(s, true);

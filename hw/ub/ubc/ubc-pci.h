@@ -91,7 +91,7 @@ struct UbcPci {
     QemuCond window_cond;    /* an access to the window has ended */
     unsigned window_waiting; /* threads that wait for it */
     bool window_nested;      /* one runs the main loop meanwhile */
-    uint32_t irqs[UBC_VECTORS / 32]; /* vectors to send, from the IOThread */
+    uint32_t irqs[UBC_VECTORS / 32]; /* vectors to send; no lock is needed for them */
 
     AioContext *ctx;   /* where the core runs */
     QEMUBH *run_bh;
