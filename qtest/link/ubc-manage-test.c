@@ -8,6 +8,17 @@
 #include "ubc-raw.h"
 #include "qobject/qlist.h"
 
+/* Two nodes that have met, and guests at their message queues, at b's if @b is there. */
+static void begin(Link *l, Guest *a, Guest *b, uint32_t neighbor[4])
+{
+    link_start(l);
+    guest_open(a, l->a);
+    if (b) {
+        guest_open(b, l->b);
+    }
+    meet(a, l->b, neighbor);
+}
+
 static void test_scan(void)
 {
     uint32_t neighbor[4];
@@ -38,10 +49,7 @@ static void test_config(void)
     Link l = { .props = PATIENT };
     Guest a, b;
 
-    link_start(&l);
-    guest_open(&a, l.a);
-    guest_open(&b, l.b);
-    meet(&a, l.b, neighbor);
+    begin(&l, &a, &b, neighbor);
     g_assert_cmphex(config(&a, 0x22, 0, UB_CFG0_GUID, 0), ==, 0);
     g_assert_cmphex(a.packet[8], ==, neighbor[0]);
     g_assert_cmphex(config(&a, 0x22, 1, UB_CFG0_UPI, 0x1234), ==, 0);
@@ -70,9 +78,7 @@ static void test_links(void)
     Link l = { .props = WAITS_IN_VAIN };
     Guest g;
 
-    link_start(&l);
-    guest_open(&g, l.a);
-    meet(&g, l.b, neighbor);
+    begin(&l, &g, NULL, neighbor);
     qubc_port_write(l.b, 0, UBC_PORT_CTRL, 0);
     take_news(&g);
     g_assert_cmphex(g.packet[7], ==, 0x12000008);
@@ -105,9 +111,7 @@ static void test_scan_types(void)
     Link l = { .props = PATIENT };
     Guest g;
 
-    link_start(&l);
-    guest_open(&g, l.a);
-    meet(&g, l.b, neighbor);
+    begin(&l, &g, NULL, neighbor);
     for (unsigned type = 0; type < 16; type++) {
         const uint32_t words[] = {
             6 << 16, 0, 9, 0x7fff0000, 0x00100000 | type << 16 | 1 << 8, 0, 0,
@@ -164,10 +168,7 @@ static void test_limits(void)
     Link l = { .props = PATIENT };
     Guest g[2];
 
-    link_start(&l);
-    guest_open(&g[0], l.a);
-    guest_open(&g[1], l.b);
-    meet(&g[0], l.b, neighbor);
+    begin(&l, &g[0], &g[1], neighbor);
     for (unsigned to = 0; to < 2; to++) {
         const To peer = { at[to] };
 
@@ -235,6 +236,87 @@ static void test_upi(void)
     link_stop(&l);
 }
 
+/* ---- Slots ---- */
+
+enum { SLOT_WORDS = 10 };   /* of a vendor's message with two words of PDU */
+
+/* What the ring of pair 0 got in descriptor @n, without LPH: its length. */
+static uint32_t raw_take(QUbc *d, unsigned n, const uint8_t **p)
+{
+    const uint8_t *desc = d->ram->at + QUBC_RX_RING(0) + n * UBC_DESC_SIZE;
+
+    QUBC_WAIT(qubc_status(d, 0, UBC_RING_RX, n) & UBC_DESC_DONE);
+    g_assert_cmphex(lduw_le_p(desc + 12), ==, UB_LPH_CNA16);
+    *p = d->ram->at + QUBC_RX_BUF(0) + n * QUBC_BUF;
+    return ldl_le_p(desc + 8);
+}
+
+/* A slot has the words of the link (§10.4.3.1), the other way round in memory, in either
+ * direction; who sends, and with which rights, is not for software to say. */
+static void test_slots(void)
+{
+    uint32_t words[SLOT_WORDS] = {
+        6 << 16, 0xbeef0011, 0x00005a38, 0x02123400 | 0xee, 0xeee00055, 0x10000000,
+        0x00066666, 3 << 25 | 15 << 28 | 8, 0x12340000, 0x89abcdef,
+    };
+    static const uint32_t in[SLOT_WORDS - 1] = {
+        0x00110022, 0x00000008, 0x027fff00, 0x00092345, 0x10000001, 0,
+        3 << 25 | 15 << 28 | 8, 0x12340000, 0x01234567,
+    };
+    static const struct {
+        unsigned word;
+        uint32_t other;
+    } bad[] = {
+        { 0, 7 << 16 }, { 2, 0x00005a39 }, { 3, 0x01123400 }, { 5, 0x11000000 },
+    };
+    Link l = { .props = WAITS_IN_VAIN };
+    uint8_t whole[sizeof(in) + 4];
+    Eng raw = { 0 };
+    const uint8_t *p;
+    Guest g;
+
+    link_prepare(&l);
+    raw.q = l.a = start_server(&l);
+    l.b = start_client(&l);
+    qubc_pair_write(l.a, 0, UBC_PAIR_CFGS, 0xffff);
+    link_open(&l);
+    qubc_cfg_write(l.b, UB_CFG0_PRIMARY_CNA, 0x22);
+    qubc_cfg_write(l.b, UB_CFG0_EID, 0x92345);
+    qubc_cfg_write(l.b, UB_CFG0_UPI, 0x55);
+    guest_open(&g, l.b);
+    for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
+        const uint32_t good = words[bad[i].word];
+
+        words[bad[i].word] = bad[i].other;
+        put(&g, UB_MSGQ_MESSAGE, false, 15 << 4 | 3 << 1, words, SLOT_WORDS);
+        take_answer(&g);
+        g_assert_cmphex(g.status, ==, 1);
+        words[bad[i].word] = good;
+    }
+    /* A vendor's message has no completion. */
+    for (unsigned manager = 0; manager < 2; manager++) {
+        words[2] = manager ? 0x00005a38 : 0x00005a30;
+        put(&g, UB_MSGQ_MESSAGE, false, 15 << 4 | 3 << 1, words, SLOT_WORDS);
+        g_assert_cmpuint(raw_take(l.a, manager, &p), ==, 4 * SLOT_WORDS);
+        g_assert_cmphex(ldl_be_p(p), ==, 0x00220011);
+        g_assert_cmphex(ldl_be_p(p + 4) & 0xffff, ==, words[2]);
+        g_assert_cmphex(ldl_be_p(p + 8), ==,
+                        0x02000000 | (manager ? 0x7fff : 0x55) << 8 | 0x92);
+        g_assert_cmphex(ldl_be_p(p + 12), ==, 0x34500055);
+        for (unsigned w = 7; w < SLOT_WORDS; w++) {
+            g_assert_cmphex(ldl_be_p(p + 4 * (w - 1)), ==, words[w]);
+        }
+    }
+    for (unsigned w = 0; w < G_N_ELEMENTS(in); w++) {
+        stl_be_p(whole + 4 * w, in[w]);
+    }
+    raw_seal(UB_LPH_CNA16, whole, sizeof(in));
+    raw_send(&raw, UB_LPH_CNA16, whole, sizeof(whole));
+    take_request(&g, 3);
+    g_assert_cmpmem(g.packet + 1, sizeof(in), in, sizeof(in));
+    link_stop(&l);
+}
+
 /* ---- Pooling ---- */
 
 #define LENT 0x10011u /* EID of the Entity that is lent */
@@ -252,10 +334,7 @@ static void test_pool(void)
     Link l = { .props = "entities=bus:urma:other," WAITS_IN_VAIN };
     Guest a, b;
 
-    link_start(&l);
-    guest_open(&a, l.a);
-    guest_open(&b, l.b);
-    meet(&a, l.b, neighbor);
+    begin(&l, &a, &b, neighbor);
     qubc_cfg_write(l.a, UB_CFG0_EID, 0x91);
     qubc_cfg_write(l.a, UB_CFG0_UPI, 0x7);
     qubc_cfg_write(l.b, UB_CFG0_EID, 0x93);
@@ -347,9 +426,7 @@ static void test_instances(void)
     bool alive = true;
     Guest g;
 
-    link_start(&l);
-    guest_open(&g, l.a);
-    meet(&g, l.b, neighbor);
+    begin(&l, &g, NULL, neighbor);
     g_assert_cmpuint(monitor_says(l.b, &eid, &alive), ==, 0);
     g_assert_cmphex(ask(&g, node, UB_MGMT_MSG_BI_CREATE, pdu, 36), ==, 0);
     g_assert_cmpuint(monitor_says(l.b, &eid, &alive), ==, 1);
@@ -432,9 +509,7 @@ static void test_codes(void)
     Link l = { .props = PATIENT };
     Guest g;
 
-    link_start(&l);
-    guest_open(&g, l.a);
-    meet(&g, l.b, neighbor);
+    begin(&l, &g, NULL, neighbor);
     qubc_cfg_write(l.a, UB_CFG0_EID, 0x91);
     qubc_cfg_write(l.b, UB_CFG0_EID, 0x92);
     qubc_cfg_write(l.a, UB_CFG0_UPI, 0x5);
@@ -508,6 +583,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-manage/forward", test_forward);
     qtest_add_func("/ubc-manage/limits", test_limits);
     qtest_add_func("/ubc-manage/upi", test_upi);
+    qtest_add_func("/ubc-manage/slots", test_slots);
     qtest_add_func("/ubc-manage/pool", test_pool);
     qtest_add_func("/ubc-manage/instances", test_instances);
     qtest_add_func("/ubc-manage/codes", test_codes);
