@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import image, kernel
+from . import image, kernel, watch
 from .channel import Channel, ChannelClosed, GuestTimeout, Result
 from .clock import LEAST, SCALE, SEED, deadline
 from .paths import (ARCHES, BUILD, DRIVERS, WATCHING, emulator,
@@ -34,6 +34,10 @@ class WrongKernel(RuntimeError):
 
 class QemuFailed(RuntimeError):
     """An emulator crashed, hung or found an error of its own at the end."""
+
+
+class KernelFailed(AssertionError):
+    """A kernel that watches has found something that no test has looked for."""
 
 
 class CommandFailed(AssertionError):
@@ -261,17 +265,37 @@ class Guest:
                                  f'{timeout} s') from None
         return self.proc.returncode if self.proc else None
 
+    def watched(self):
+        """What a kernel that watches has to say at the end; the guest has no
+        drivers any more."""
+        if (not self.kern or self.kern.suite not in WATCHING or
+                not self.proc or self.proc.poll() is not None or
+                not (self.boots or self.incoming) or
+                self.qmp.command('query-status')['status'] != 'running'):
+            return []
+        before = len(self.kernel_complaints())
+        said = self.run(watch.script(p.stem for p in self._drivers()), 120,
+                        check=False)
+        return (watch.judge(said.out) + said.err.splitlines() +
+                self.kernel_complaints()[before:])
+
     def close(self, keep=False):
         """quit() and remove what the guest left on the host.
 
         Raises QemuFailed where QEMU did not end well, now or before, unless
-        it was killed from here.
+        it was killed from here; KernelFailed by what watched() says.
         """
         try:
-            status = self.quit()
+            try:
+                wrong = self.watched()
+            finally:
+                status = self.quit()
             if status and not self.killed:
                 raise QemuFailed(f'{self.name}: QEMU ended with status '
                                  f'{status}\n{self.qemu_output()[-4000:]}')
+            if wrong:
+                raise KernelFailed('\n'.join([f'{self.name}:'] + wrong) + '\n' +
+                                   self.console_tail())
         finally:
             for end in (self.qmp, self.channel):
                 if end:
@@ -287,7 +311,7 @@ class Guest:
         try:
             self.close(keep=exc[0] is not None and
                        'FABRIC_KEEP_LOGS' in os.environ)
-        except QemuFailed as err:
+        except (QemuFailed, KernelFailed) as err:
             # What came first is the cause, but this may say more about it.
             if exc[0] is None:
                 raise

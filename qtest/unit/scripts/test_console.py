@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from guestvm import kernel, tap
+from guestvm import kernel, tap, watch
 from guestvm.guest import Guest
 
 # As Linux 6.1 prints them: lib/debugobjects.c, kernel/locking/lockdep.c,
@@ -48,6 +48,25 @@ class Console(unittest.TestCase):
             Path(guest.console_log).write_text(COMPLAINTS + QUIET)
             self.assertEqual(guest.kernel_complaints(),
                              COMPLAINTS.splitlines())
+
+
+class End(unittest.TestCase):
+    """What is asked for at the end of a guest."""
+
+    def test_judge(self):
+        """a lockdep that is off, errors that were not printed, drivers that stay"""
+        self.assertEqual(watch.judge('lockdep: 1\ndma-api: N 0\n'), [])
+        for said in ('lockdep: 0\ndma-api: N 0\n',
+                     'lockdep: 1\ndma-api: N 3\n',
+                     'lockdep: 1\ndma-api: Y 0\n',
+                     'stays: ub_core\nlockdep: 1\ndma-api: N 0\n',
+                     'lockdep: 1\n', ''):
+            self.assertNotEqual(watch.judge(said), [], said)
+
+    def test_order(self):
+        """whose symbols others have goes last"""
+        self.assertIn(' in rclink ub_net ub_core;',
+                      watch.script(['ub_core', 'ub_net', 'rclink']))
 
 
 class Watching(unittest.TestCase):
