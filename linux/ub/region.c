@@ -82,13 +82,16 @@ static void unmap(struct ub_core *core, struct ub_region *r)
 	ub_ummu_flush(core);
 	if (r->sgt.sgl) {
 		dma_unmap_sgtable(&core->pdev->dev, &r->sgt, DMA_BIDIRECTIONAL,
-				  0);
+				  DMA_ATTR_SKIP_CPU_SYNC);
 		sg_free_table(&r->sgt);
 	}
 }
 
+/* Program and device share the memory as long as it is mapped, and it may be mapped
+ * more than once: nobody copies it, nor synchronises caches, now or later. */
 static int map(struct ub_core *core, struct ub_region *r)
 {
+	struct device *dev = &core->pdev->dev;
 	struct sg_dma_page_iter it;
 	u64 uba = r->uba;
 	unsigned int off;
@@ -98,7 +101,8 @@ static int map(struct ub_core *core, struct ub_region *r)
 					r->n << PAGE_SHIFT, GFP_KERNEL);
 	if (err)
 		return err;
-	err = dma_map_sgtable(&core->pdev->dev, &r->sgt, DMA_BIDIRECTIONAL, 0);
+	err = dma_map_sgtable(dev, &r->sgt, DMA_BIDIRECTIONAL,
+			      DMA_ATTR_SKIP_CPU_SYNC);
 	if (err) {
 		sg_free_table(&r->sgt);
 		return err;
@@ -106,6 +110,9 @@ static int map(struct ub_core *core, struct ub_region *r)
 	for_each_sgtable_dma_page(&r->sgt, &it, 0) {
 		dma_addr_t page = sg_page_iter_dma_address(&it);
 
+		/* A copy, or memory that the device does not see as it is. */
+		if (dma_need_sync(dev, page))
+			return -EOPNOTSUPP;
 		for (off = 0; off < PAGE_SIZE; off += UNIT) {
 			err = ub_space_map(core, r->space, uba, page + off);
 			if (err)

@@ -660,5 +660,23 @@ class Memory(unittest.TestCase):
         self.assertEqual(self.third.kernel_complaints(), [])
 
 
+class Bounced(unittest.TestCase):
+    """A guest whose kernel copies what devices have of programs' memory."""
+
+    def test_1_refused(self):
+        """memory that a peer would see a copy of is not exported"""
+        ubmem.needed()
+        guest = ubmem.node(0, 'null,id=ubwire')
+        self.addCleanup(guest.close)
+        guest.append += ' swiotlb=force'
+        guest.boot(300)
+        guest.wait_for(f'test -c {NODE}', 60)
+        done = guest.run(f'ubmem-perf serve {PAGE}', check=False)
+        self.assertEqual(done.status, 1)
+        self.assertIn('Operation not supported', done.out + done.err)
+        self.assertEqual(ubmem.attr(guest, 'exports'), 0)
+        self.assertEqual(guest.kernel_complaints(), [])
+
+
 if __name__ == '__main__':
     tap.main()
