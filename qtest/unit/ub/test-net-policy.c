@@ -56,6 +56,33 @@ static uint32_t change(Bed *t, unsigned dw, uint32_t value)
     return get(t, UB_NETR_RESULT);
 }
 
+/* The list of own senders is the configuration's, all of it, and again after a reset. */
+static void test_configured(void)
+{
+    const uint32_t *npi;
+    UbNetConfig conf;
+    NetBed *b;
+
+    ub_net_config_init(&conf);
+    conf.ports = 4;
+    conf.npi_mode = UB_NPI_LOOSE;
+    conf.npis_len = 3;
+    for (unsigned i = 0; i < 3; i++) {
+        conf.npis[i] = 0x21 + i;
+    }
+    b = bed_new(&conf);
+    for (unsigned again = 0; again < 2; again++) {
+        g_assert_cmpuint(ub_net_npi_list(b->net, UB_NET_ANY, &npi), ==, 3);
+        for (unsigned i = 0; i < 3; i++) {
+            g_assert_cmphex(npi[i], ==, 0x21 + i);
+        }
+        ub_net_npi_clear(b->net, UB_NET_ANY);
+        ub_net_npi_allow(b->net, UB_NET_ANY, 0x77);
+        ub_net_reset(b->net, 0);
+    }
+    bed_free(b);
+}
+
 static void test_identity(void)
 {
     Bed t = bed_policy();
@@ -534,6 +561,7 @@ static void test_image(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/net/policy/configured", test_configured);
     g_test_add_func("/ub/net/policy/identity", test_identity);
     g_test_add_func("/ub/net/policy/own", test_own);
     g_test_add_func("/ub/net/policy/lists", test_lists);
