@@ -247,13 +247,13 @@ static void test_laps(void)
     put_le32(s, get_le32(s) | UBQ_SQE_OWNER); /* as of the last lap */
     a->queue.sq_pi++;
     a->drv.bell(a, 0, UBQ_BELL_SQ, a->queue.id | (uint64_t)a->queue.sq_pi << 32);
-    g_assert_cmpuint(get_le32(eng_event(a, UBQ_EVENT_QUEUE_STATE) + 4), ==, a->queue.id);
+    g_assert_cmpuint(get_le32(eng_event(a, UBQ_EVENT_JFS_CHECK) + 4), ==, a->queue.id);
     eng_check(&p.b, 64, laps * ring - 1);
     eng_stop(&p);
 }
 
-/* A message that is longer than the receive entry is an error at both ends, and neither
- * memory behind it is touched. */
+/* A message that is longer than the receive entry is an error at both ends, and memory
+ * behind the entry is not touched. */
 static void test_too_long(void)
 {
     EngPair p;
@@ -267,7 +267,8 @@ static void test_too_long(void)
     ubq_sqe_put(s, UB_TA_SEND, ENG_DEST, p.a.room, 8192);
     put_le32(s + UBQ_SQE_TARGET, p.b.queue.id);
     ubq_post(&p.a.queue, s, 1);
-    eng_complete(&p.a, UBQ_STATUS_REMOTE_LENGTH);
+    eng_complete(&p.a, UBQ_STATUS_UNSUPPORTED);
+    eng_complete(&p.b, UBQ_STATUS_LOCAL_LENGTH);
     for (unsigned i = 4000; i < 8192; i++) {
         g_assert_cmphex(p.b.drv.memory[p.b.room + i], ==, 0);
     }

@@ -260,8 +260,8 @@ static void test_slots(void)
         0x00066666, 3 << 25 | 15 << 28 | 8, 0x12340000, 0x89abcdef,
     };
     static const uint32_t in[SLOT_WORDS - 1] = {
-        0x00110022, 0x00000008, 0x027fff00, 0x00092345, 0x10000001, 0,
-        3 << 25 | 15 << 28 | 8, 0x12340000, 0x01234567,
+        0x00110022, 0x00000008, 0x027fff00, 0x00092345, 0x10100001, 0,
+        3 << 25 | 15u << 28 | 8, 0, 0x12340000, /* our vendor */
     };
     static const struct {
         unsigned word;
@@ -298,13 +298,13 @@ static void test_slots(void)
         words[2] = manager ? 0x00005a38 : 0x00005a30;
         put(&g, UB_MSGQ_MESSAGE, false, 15 << 4 | 3 << 1, words, SLOT_WORDS);
         g_assert_cmpuint(raw_take(l.a, manager, &p), ==, 4 * SLOT_WORDS);
-        g_assert_cmphex(ldl_be_p(p), ==, 0x00220011);
-        g_assert_cmphex(ldl_be_p(p + 4) & 0xffff, ==, words[2]);
-        g_assert_cmphex(ldl_be_p(p + 8), ==,
+        g_assert_cmphex((uint32_t)ldl_be_p(p), ==, 0x00220011);
+        g_assert_cmphex((uint32_t)ldl_be_p(p + 4) & 0xffff, ==, words[2]);
+        g_assert_cmphex((uint32_t)ldl_be_p(p + 8), ==,
                         0x02000000 | (manager ? 0x7fff : 0x55) << 8 | 0x92);
-        g_assert_cmphex(ldl_be_p(p + 12), ==, 0x34500055);
+        g_assert_cmphex((uint32_t)ldl_be_p(p + 12), ==, 0x34500055);
         for (unsigned w = 7; w < SLOT_WORDS; w++) {
-            g_assert_cmphex(ldl_be_p(p + 4 * (w - 1)), ==, words[w]);
+            g_assert_cmphex((uint32_t)ldl_be_p(p + 4 * (w - 1)), ==, words[w]);
         }
     }
     for (unsigned w = 0; w < G_N_ELEMENTS(in); w++) {
