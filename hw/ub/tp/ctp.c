@@ -127,6 +127,7 @@ UbSend ctp_send(UbTp *tp, const UbFlow *to, CorePacket *pkt, uint8_t nlp,
                  .pad = ub_tp_pad(UB_CTPH_LEN + pkt->len) };
     CtpFlow *f = flow_of(tp, flow_key(to->dcna, to->sl));
     UbFlow flow = *to;
+    uint32_t len;
     UbSend sent;
 
     if (f && f->pace_at > now) {
@@ -146,13 +147,14 @@ UbSend ctp_send(UbTp *tp, const UbFlow *to, CorePacket *pkt, uint8_t nlp,
         tp_drop(&tp->count.drop_room, pkt);
         return UB_LOST;
     }
+    len = pkt->len;     /* it may be gone then */
     sent = plain_down(tp, UB_TP_CTP, &flow, pkt, now);
     if (sent == UB_BUSY) {
         core_packet_pull(pkt, UB_CTPH_LEN);
         core_packet_trim(pkt, h.pad);
     } else if (f && f->state.rate) {
         f->pace_at = MAX(f->pace_at, now) +
-                     cc_pace(f->state.rate, pkt->len + UB_ICRC_SIZE);
+                     cc_pace(f->state.rate, len + UB_ICRC_SIZE);
     }
     return sent;
 }
