@@ -110,11 +110,14 @@ static inline void given_init(void)
 
 static inline void *given_new(size_t n)
 {
-    struct given_memory *g = given.left ? calloc(1, sizeof(*g) + n) : NULL;
+    const size_t align = _Alignof(struct given_memory);
+    size_t all = (sizeof(struct given_memory) + n + align - 1) / align * align;
+    struct given_memory *g = given.left ? aligned_alloc(align, all) : NULL;
 
     if (!g) {
         return NULL;
     }
+    memset(g, 0, all);
     given.left--;
     given.live++;
     given.next_dma += UINT64_C(0x123400010000);
