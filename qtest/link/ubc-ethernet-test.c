@@ -151,8 +151,8 @@ static void clean(Ether *t)
 
 static void stop(Ether *t)
 {
-    qubc_stop(t->q[0]);
     qubc_stop(t->q[1]);
+    qubc_stop(t->q[0]);
     clean(t);
 }
 
@@ -221,8 +221,8 @@ static void test_capture(void)
     text = qtest_hmp(t.q[0]->qts, "info ub");
     g_assert_nonnull(strstr(text, "port 2: Ethernet up, " MAC "1, MTU 9216"));
     g_assert_nonnull(strstr(text, "10.0.0.2 at " MAC "2"));
-    qubc_stop(t.q[0]);
     qubc_stop(t.q[1]);
+    qubc_stop(t.q[0]);
     frames = g_build_filename(t.dir, "0capture", NULL);
     packets = g_build_filename(t.dir, "0pcap", NULL);
     g_assert_true(g_file_get_contents(frames, &data, &len, NULL));
@@ -618,8 +618,8 @@ static void test_gateway(void)
     g_assert_cmpuint(count(t.q[0], "counters", "rx-packets"), >, 0);
     g_assert_cmpuint(count(t.q[0], "counters", "drop-vlan"), ==, 0);
     g_assert_cmpuint(switch_ether_counter(&sw, 1, "rx-packets"), >, 0);
-    qubc_stop(t.q[0]);
     qubc_stop(t.q[1]);
+    qubc_stop(t.q[0]);
     switch_stop(&sw);
     clean(&t);
 }

@@ -110,10 +110,12 @@ static inline void link_start(Link *l)
     link_open(l);
 }
 
+/* The one that connects is first: an emulator that ends while its character device is
+ * about to connect anew may abort in QEMU's yank_unregister_function(). */
 static inline void link_stop(Link *l)
 {
-    qubc_stop(l->a);
     qubc_stop(l->b);
+    qubc_stop(l->a);
     unlink(l->path);
     rmdir(l->dir);
     g_free(l->path);

@@ -53,8 +53,8 @@ static void link_stop(Link *l)
 {
     g_autofree char *path = g_build_filename(l->dir, "wire", NULL);
 
-    qubc_stop(l->a);
     qubc_stop(l->b);
+    qubc_stop(l->a);
     unlink(path);
     rmdir(l->dir);
     g_free(l->dir);
