@@ -475,6 +475,7 @@ static void test_responses(void)
 {
     uint8_t cmd[UBQ_CMD];
     unsigned reads = 0, adds = 0;
+    uint32_t last = 0;
     Watch w;
     Eng *a = &w.p.a, *b = &w.p.b;
     uint8_t *s;
@@ -497,10 +498,14 @@ static void test_responses(void)
     for (unsigned i = 0; i < watch_packets(w.came, UB_LPH_CNA24); i++) {
         const Seen *seen = watch_packet(w.came, UB_LPH_CNA24, i);
         const uint8_t *p = seen->p + UB_NTH24_SIZE;
+        const Rtph h = rtph(p);
 
-        if (rtph(p).opcode != UB_TPOP_DATA) {
+        /* On a busy machine some are sent again. */
+        if (h.opcode != UB_TPOP_DATA ||
+            (reads + adds && ((h.psn - last - 1) & UB_PSN_MASK) > UB_PSN_MASK / 2)) {
             continue;
         }
+        last = h.psn;
         p = check_wide(p + 16, 2, 1);
         g_assert_cmpuint(p[4] >> 5, ==, UB_TAH_OK);
         g_assert_cmphex(word(p + 4) & 0xfffff, ==, a->queue.id);
