@@ -263,11 +263,11 @@ bool ub_ta_set_dest(UbTa *ta, uint32_t index, const UbTaDest *dest)
         ta->own[index] = dest ? g_memdup2(dest, sizeof(*dest)) : NULL;
         return true;
     }
-    core_slab_free(&ta->dest_slab, core_table_get(&ta->dests, index));
-    if (dest) {
+    if (dest) {     /* which may be the row that is there */
         row = core_slab_alloc0(&ta->dest_slab);
         *row = *dest;
     }
+    core_slab_free(&ta->dest_slab, core_table_get(&ta->dests, index));
     core_table_set(&ta->dests, index, row);
     return true;
 }
