@@ -28,7 +28,6 @@ struct CoreSlabPiece {
     Head *spare;            /* given back */
     uint32_t fresh;         /* never given out: those from here on */
     uint32_t used, total;
-    char align[ALIGN / 2 - 4];
 };
 
 G_STATIC_ASSERT(sizeof(Head) == ALIGN);

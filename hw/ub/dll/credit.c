@@ -263,7 +263,9 @@ void credit_poll(UbDll *d, int64_t now)
     UbDllVars *v = &d->v;
     bool any = false;
 
-    for (uint32_t vls = d->owing; vls && !any; vls &= vls - 1) {
+    /* Without a delay nothing waits for a time. */
+    for (uint32_t vls = d->cfg.credit_delay ? d->owing : 0; vls && !any;
+         vls &= vls - 1) {
         unsigned vl = __builtin_ctz(vls);
 
         any = owes(d, vl) && !d->cfg.crd_return[vl];

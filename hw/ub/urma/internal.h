@@ -372,7 +372,6 @@ bool urma_sq_drain(UrmaQueue *q);
 /* Say that nothing is under way any more, if it is so and was asked for. */
 void urma_queue_settled(UrmaQueue *q);
 UrmaWr *urma_wr_new(UrmaQueue *q, unsigned elements, unsigned inlined);
-/* Give up what is kept for entries to come. */
 /* Of an entry of one element. */
 size_t urma_wr_small_bytes(void);
 /* Forget all entries without a word. */
