@@ -189,6 +189,17 @@ static void test_limits(void)
     link_stop(&l);
 }
 
+/* A link whose server, @e, sends what it likes, to CNA 0x22. */
+static void raw_link(Link *l, Eng *e)
+{
+    link_prepare(l);
+    e->q = l->a = start_server(l);
+    l->b = start_client(l);
+    qubc_pair_write(l->a, 0, UBC_PAIR_CFGS, 0xffff);
+    link_open(l);
+    qubc_cfg_write(l->b, UB_CFG0_PRIMARY_CNA, 0x22);
+}
+
 /* A CFG0 write as somebody at @e's end of the link would make it. */
 static void raw_config(Eng *e, bool mgmt, uint32_t upi, uint32_t dw, uint32_t value)
 {
@@ -218,12 +229,7 @@ static void test_upi(void)
     Link l = { .props = PATIENT };
     Eng e = { 0 };
 
-    link_prepare(&l);
-    e.q = l.a = start_server(&l);
-    l.b = start_client(&l);
-    qubc_pair_write(l.a, 0, UBC_PAIR_CFGS, 0xffff);
-    link_open(&l);
-    qubc_cfg_write(l.b, UB_CFG0_PRIMARY_CNA, 0x22);
+    raw_link(&l, &e);
     raw_config(&e, true, 0x7fff, UB_CFG0_UPI, 0x55);
     QUBC_WAIT(qubc_cfg_read(l.b, UB_CFG0_UPI) == 0x55);
     for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
@@ -275,12 +281,7 @@ static void test_slots(void)
     const uint8_t *p;
     Guest g;
 
-    link_prepare(&l);
-    raw.q = l.a = start_server(&l);
-    l.b = start_client(&l);
-    qubc_pair_write(l.a, 0, UBC_PAIR_CFGS, 0xffff);
-    link_open(&l);
-    qubc_cfg_write(l.b, UB_CFG0_PRIMARY_CNA, 0x22);
+    raw_link(&l, &raw);
     qubc_cfg_write(l.b, UB_CFG0_EID, 0x92345);
     qubc_cfg_write(l.b, UB_CFG0_UPI, 0x55);
     guest_open(&g, l.b);

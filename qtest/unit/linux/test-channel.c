@@ -172,20 +172,7 @@ static UbNode *make_node(unsigned i)
 
 /* ---- The rest of the driver ---- */
 
-static void ub_put8(struct ub_cmd *cmd, unsigned at, u8 v)
-{
-    cmd->b[at] = v;
-}
-
-static void ub_put16(struct ub_cmd *cmd, unsigned at, u16 v)
-{
-    put_le16(cmd->b + at, v);
-}
-
-static void ub_put32(struct ub_cmd *cmd, unsigned at, u32 v)
-{
-    put_le32(cmd->b + at, v);
-}
+#include "cmd-put.h"
 
 static u16 ub_get16(const struct ub_cmd *cmd, unsigned at)
 {

@@ -146,25 +146,7 @@ static void ub_cmd_init(struct ub_cmd *cmd, u32 object, u32 mask)
     cmd->mask = mask;
 }
 
-static void ub_put8(struct ub_cmd *cmd, unsigned at, u8 v)
-{
-    cmd->b[at] = v;
-}
-
-static void ub_put16(struct ub_cmd *cmd, unsigned at, u16 v)
-{
-    put_le16(cmd->b + at, v);
-}
-
-static void ub_put32(struct ub_cmd *cmd, unsigned at, u32 v)
-{
-    put_le32(cmd->b + at, v);
-}
-
-static void ub_put64(struct ub_cmd *cmd, unsigned at, u64 v)
-{
-    put_le64(cmd->b + at, v);
-}
+#include "cmd-put.h"
 
 static u32 ub_cmd_object(const struct ub_cmd *cmd)
 {
