@@ -90,6 +90,25 @@ static void test_row_peer(void)
     }
 }
 
+/* A row that is set to what it is stays that; a Write by it arrives. */
+static void test_row_same(void)
+{
+    Pair *p = pair_new(2, NULL);
+    UbTa *ta = p->end[0].ta;
+    UbTaDest was = *ub_ta_dest(ta, ROW_CTP + 1);
+    Work *w = work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 64);
+
+    g_assert_true(ub_ta_set_dest(ta, ROW_CTP + 1, ub_ta_dest(ta, ROW_CTP + 1)));
+    g_assert_cmpmem(ub_ta_dest(ta, ROW_CTP + 1), sizeof(was), &was, sizeof(was));
+    pair_queue(p, 0, 7, UB_ROI);
+    work_post(p, 0, 7, w);
+    pair_run(p);
+    g_assert_cmpint(w->status, ==, UB_TAS_OK);
+    work_free(w);
+    pair_idle(p);
+    pair_free(p);
+}
+
 /* A slice of several packets has them put together by a channel alone. */
 static void test_row_long(void)
 {
@@ -768,6 +787,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/ta/rows/form", test_row_form);
     g_test_add_func("/ub/ta/rows/peer", test_row_peer);
+    g_test_add_func("/ub/ta/rows/same", test_row_same);
     g_test_add_func("/ub/ta/rows/long", test_row_long);
     g_test_add_func("/ub/ta/rows/own", test_own_rows);
     g_test_add_func("/ub/ta/rows/stuck", test_row_stuck);
