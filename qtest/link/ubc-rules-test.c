@@ -181,6 +181,51 @@ static void test_credits(void)
     link_stop(&l);
 }
 
+/* Credit of few packets waits for one that carries it, as long as credit-delay says;
+ * without a delay, or with a mark in the register, each of them has a Crd_Ack (§4.6.3). */
+static void test_credit_delay(void)
+{
+    static const struct {
+        const char *props;
+        uint16_t mark;
+        bool waits;
+    } t[] = {
+        { "credit-delay=50000," QUBC_STEPPED, 0, true },
+        { "credit-delay=50000," QUBC_STEPPED, 1, false },
+        { "credit-delay=0," QUBC_STEPPED, 0, false },
+    };
+    const int64_t delay = 50 * INT64_C(1000000);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(t); i++) {
+        Link l = { .props = t[i].props };
+        uint64_t before;
+
+        prepare(&l);
+        link_field(l.a, UB_LINK_DL_PERF_DW9, 0xffff, t[i].mark);
+        link_open(&l);
+        qtest_clock_step(l.a->qts, 2 * delay);  /* what is left of the beginning */
+        before = qubc_counter(l.a, 0, UBC_CNT_CRD_ACKS);
+        for (unsigned n = 1; n <= 20; n++) {
+            uint64_t told = qubc_counter(l.a, 0, UBC_CNT_CRD_ACKS);
+
+            post(l.b, 1, 100, 0);
+            QUBC_WAIT(qubc_counter(l.a, 0, UBC_CNT_RX_PACKETS) == n);
+            if (!t[i].waits) {
+                QUBC_WAIT(qubc_counter(l.a, 0, UBC_CNT_CRD_ACKS) > told);
+            }
+        }
+        if (t[i].waits) {
+            g_assert_cmpuint(qubc_counter(l.a, 0, UBC_CNT_CRD_ACKS), ==, before);
+            qtest_clock_step(l.a->qts, delay - 1000);
+            g_assert_cmpuint(qubc_counter(l.a, 0, UBC_CNT_CRD_ACKS), ==, before);
+            qtest_clock_step(l.a->qts, 1000);
+            QUBC_WAIT(qubc_counter(l.a, 0, UBC_CNT_CRD_ACKS) == before + 1);
+        }
+        g_assert_cmpuint(both(&l, UBC_CNT_DLL_ERRORS), ==, 0);
+        link_stop(&l);
+    }
+}
+
 /* Memory that cannot be read: the packet is lost, or comes marked, as MarkErr Cfg
  * says, as usual and without retry (§4.3.2.2.4, §4.8.3). */
 static void test_mark_err(void)
@@ -301,6 +346,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-rules/states", test_states);
     qtest_add_func("/ubc-rules/settings", test_settings);
     qtest_add_func("/ubc-rules/credits", test_credits);
+    qtest_add_func("/ubc-rules/credit-delay", test_credit_delay);
     qtest_add_func("/ubc-rules/mark-err", test_mark_err);
     qtest_add_func("/ubc-rules/vls", test_vls);
     qtest_add_func("/ubc-rules/given-up", test_given_up);
