@@ -6,7 +6,7 @@ For each suite BASE.json is meson's log, BASE.list what `meson test --list` said
 it would run, BASE.junit.xml the same for other tools, STATUS meson's exit status
 and SECONDS the time it took.
 
-Prints a line per suite, the skipped cases with their reasons, the failed ones,
+Prints a line per suite, the skipped and the failed cases with their reasons,
 how many distinct cases passed (a suite may run another one's again, under
 sanitizers), and as the last line "N passed, N failed, N skipped".  Exits 1 when
 a case failed, a test did not run, none of a suite passed, or meson itself failed.
@@ -23,6 +23,9 @@ TAP_LINE = re.compile(r'^(ok|not ok)\s+\d+\b\s*-?\s*(.*?)'
                       r'(?:\s+#\s*(skip|todo)\b[:\s]*(.*))?$', re.IGNORECASE)
 SKIP_ALL = re.compile(r'^1\.\.0\s*#\s*skip\b[:\s]*(.*)$', re.IGNORECASE)
 TIME = re.compile(r' \(\d+\.\d+ s\)$')
+FRAME = re.compile(r'^#\s+File "(?:.*/)?([^"/]+)", line (\d+), in ')
+LONGEST = 400   # of what is told of a failure
+GLIB = re.compile(r'^(?:#|Bail out!)\s*ERROR:(.*)$')
 
 
 class Case(NamedTuple):
@@ -36,12 +39,31 @@ def short(name):
     return name.rsplit(' / ', 1)[-1]
 
 
+def why(lines):
+    """Where and of what a case failed, of the diagnostics behind its line."""
+    place, said = '', []
+    for line in lines:
+        frame = FRAME.match(line)
+        if frame:
+            # What the test called, not where that gave up.
+            if not place or frame.group(1).startswith('test_'):
+                place = ':'.join(frame.groups())
+            said = []
+        elif TAP_LINE.match(line) or not line.startswith('#'):
+            break
+        elif place and line.startswith('# ') and line[2:3].strip():
+            said.append(line[2:].strip())
+    return f'{place}: {" / ".join(said)}'[:LONGEST] if place else ''
+
+
 def cases(test):
     """Yield the cases of one entry of the log."""
     seen = False
     bad = False
     title = short(test['name'])
-    for line in (test.get('stdout') or '').splitlines():
+    lines = (test.get('stdout') or '').splitlines()
+    gave_up = next((m.group(1) for m in map(GLIB.match, lines) if m), '')[:LONGEST]
+    for at, line in enumerate(lines):
         whole = SKIP_ALL.match(line)
         if whole:
             seen = True
@@ -59,7 +81,7 @@ def cases(test):
             yield Case('passed', name)
         else:
             bad = True
-            yield Case('failed', name)
+            yield Case('failed', name, why(lines[at + 1:]) or gave_up)
     result = test['result']
     if result in ('OK', 'EXPECTEDFAIL'):
         if not seen:
@@ -69,7 +91,7 @@ def cases(test):
             yield Case('skipped', title)
     elif not bad:
         # Died, timed out or broke its plan without a failing case.
-        yield Case('failed', title, result)
+        yield Case('failed', title, f'{result}: {gave_up}' if gave_up else result)
 
 
 def suite_cases(base, status):

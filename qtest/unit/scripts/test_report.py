@@ -72,6 +72,24 @@ class Report(unittest.TestCase):
         self.ends(1, '2 passed, 2 failed, 0 skipped',
                   'failed: device: b (TIMEOUT)')
 
+    def test_reasons(self):
+        """where a case failed, and of what"""
+        raised = ('not ok 1 - x (0.1 s)\n# Traceback (most recent call last):\n'
+                  '#   File "/somewhere/test_x.py", line 12, in test_1\n'
+                  '#     self.fabric.ping()\n#     ^^^^\n'
+                  '#   File "/somewhere/fabric.py", line 7, in ping\n'
+                  '#     raise Deaf(\n# Deaf: nobody\n# said a word\nok 2 - y\n'
+                  '# Deaf: he\n')
+        self.suite('guest', [entry('x', raised, 'FAIL')], None, 1)
+        self.suite('unit', [
+            entry('c', 'ok 1 x\nnot ok 2 y\nBail out! ERROR:../c.c:9:f: (1 == 2)\n',
+                  'ERROR'),
+            entry('d', 'ok 1 x\nBail out! ERROR:../d.c:9:f: no\n', 'ERROR')], None, 1)
+        self.ends(1, '3 passed, 3 failed, 0 skipped',
+                  'failed: guest: x: x (test_x.py:12: Deaf: nobody / said a word)\n',
+                  'failed: unit: c: y (../c.c:9:f: (1 == 2))\n',
+                  'failed: unit: d (ERROR: ../d.c:9:f: no)\n')
+
     def test_nothing(self):
         """a suite that runs nothing, or only skips, has failed"""
         self.suite('unit', [])
