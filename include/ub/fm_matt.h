@@ -42,11 +42,13 @@ int ub_fm_map_remove(UbFm *fm, unsigned node, uint32_t first);
 
 /*
  * Entries of all nodes that lead to one that is gone are no more, for its CNA and EID
- * become another's: to a CNA that nobody has, or that another one had in the fabric
- * @before, which may be NULL.  Nothing is done while somebody does not say who it is.
- * Returns how many entries it could not look at or remove.
+ * become another's: to a CNA that nobody has, or that one had in the fabric @settled who
+ * is gone; and all entries of a node that was not there, for its table was not looked at
+ * meanwhile.  Nothing is done while somebody does not say who it is.
+ * @settled is what was there when this returned 0 last, or NULL.
+ * Returns how many entries it could not look at or remove, or who said nothing.
  */
-unsigned ub_fm_maps_drop(UbFm *fm, const UbFm *before);
+unsigned ub_fm_maps_drop(UbFm *fm, const UbFm *settled);
 
 /* All of @node's, as text and as JSON.  Returns as above. */
 int ub_fm_maps_text(UbFm *fm, unsigned node, FILE *out);

@@ -423,22 +423,37 @@ static void wait_events(UbmsgDev *d, UbfmPlug *plug, UbFm *fm, unsigned seconds)
 /* What a manager knows from one turn to the next. */
 typedef struct Manager {
     UbFm *before;
+    UbFm *settled;          /* what was there when no map was owed; it may be @before */
     UbfmPlug plug;
     int status;
 } Manager;
+
+/* @fm is what is there now. */
+static void remember(Manager *m, UbFm *fm, bool settled)
+{
+    if (m->before != m->settled) {
+        ub_fm_free(m->before);
+    }
+    if (settled) {
+        ub_fm_free(m->settled);
+        m->settled = fm;
+    }
+    m->before = fm;
+}
 
 /* The fabric is another than before, or not all was done: it is brought up, and told; false:
  * that cannot be. */
 static bool bring_up(UbmsgDev *d, const Options *o, Manager *m, UbFm *fm)
 {
-    unsigned refused = ub_fm_bring_up(fm, &o->plan, m->before);
+    unsigned refused = ub_fm_bring_up(fm, &o->plan, m->before), owed = 0;
 
     if (ubfm_may_print(&m->plug.pace)) {
         tell_changes(fm, m->before, refused);
     }
     if (o->service) {
         refused += ubfm_pool_recover(d, fm, &o->pool);
-        refused += ub_fm_maps_drop(fm, m->before);
+        owed = ub_fm_maps_drop(fm, m->settled);
+        refused += owed;
         refused += ubfm_plug_survey(&m->plug, fm);
     }
     /* A service that is told to end did what it could. */
@@ -451,8 +466,7 @@ static bool bring_up(UbmsgDev *d, const Options *o, Manager *m, UbFm *fm)
         m->status = 1;
         return false;
     }
-    ub_fm_free(m->before);
-    m->before = fm;
+    remember(m, fm, !owed);
     return true;
 }
 
@@ -494,7 +508,7 @@ static int manage(UbmsgDev *d, Options *o, UbfmAllow *allow)
             wait_events(d, &m.plug, m.before, changed ? 1 : o->interval);
         }
     } while (o->service && !ended && !d->gone);
-    ub_fm_free(m.before);
+    remember(&m, NULL, true);
     ubfm_plug_free(&m.plug);
     return d->gone ? 1 : m.status;
 }

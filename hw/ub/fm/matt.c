@@ -169,17 +169,19 @@ static int with_cna(const UbFm *fm, uint32_t cna)
     return UB_FM_NONE;
 }
 
-/* Nobody has it any more, or another one than before. */
-static bool is_lost(const UbFm *fm, const UbFm *before, uint32_t cna)
+/* Nobody has it any more, or another one than then. */
+static bool is_lost(const UbFm *fm, const UbFm *settled, uint32_t cna)
 {
-    int was = with_cna(before, cna);
+    int was = with_cna(settled, cna);
 
     return with_cna(fm, cna) < 0 ||
-           (was >= 0 && ub_fm_find(fm, before->node[was].guid) < 0);
+           (was >= 0 && ub_fm_find(fm, settled->node[was].guid) < 0);
 }
 
-static unsigned drop_at(UbFm *fm, const UbFm *before, unsigned node)
+static unsigned drop_at(UbFm *fm, const UbFm *settled, unsigned node)
 {
+    /* Whose table nobody could look at when CNAs became others'. */
+    bool came = settled && ub_fm_find(settled, fm->node[node].guid) < 0;
     unsigned entries, failed = 0;
     int size = ub_fm_map_size(fm, node, &entries);
 
@@ -190,7 +192,7 @@ static unsigned drop_at(UbFm *fm, const UbFm *before, unsigned node)
         UbFmMap map;
         int status = ub_fm_map_get(fm, node, i, &map);
 
-        if (!status && is_lost(fm, before, map.cna)) {
+        if (!status && (came || is_lost(fm, settled, map.cna))) {
             status = clear(fm, node, i);
         }
         failed += status && status != UB_MGMT_ABSENT;
@@ -201,14 +203,14 @@ static unsigned drop_at(UbFm *fm, const UbFm *before, unsigned node)
     return failed;
 }
 
-unsigned ub_fm_maps_drop(UbFm *fm, const UbFm *before)
+unsigned ub_fm_maps_drop(UbFm *fm, const UbFm *settled)
 {
-    unsigned failed = 0;
-
     /* Somebody who is linked and does not say who it is may be a home. */
+    unsigned failed = fm->unanswered;
+
     for (unsigned i = 0; i < fm->nodes && !fm->unanswered; i++) {
         if (fm->node[i].reached) {
-            failed += drop_at(fm, before, i);
+            failed += drop_at(fm, settled, i);
         }
     }
     return failed;

@@ -303,7 +303,7 @@ static void test_lost(void)
     plug(&b, OTHER, false);
     now = once_more(&b, b.fm);
     now->unanswered = 1;
-    g_assert_cmpuint(ub_fm_maps_drop(now, b.fm), ==, 0);
+    g_assert_cmpuint(ub_fm_maps_drop(now, b.fm), ==, 1);
     leads(&b, 1 * MIB, map.uba);
     now->unanswered = 0;
     stays(now, UB_MGMT_NO_PERMISSION, 2);
@@ -327,6 +327,14 @@ static void test_lost(void)
     g_assert_cmpuint(ub_fm_maps_drop(now, before), ==, 0);
     leads(&b, 1 * MIB, 0);
     leads(&b, 3 * MIB, far.uba);
+    /* Who was not there when it was looked at may lead anywhere. */
+    ub_fm_free(before);
+    before = once_more(&b, now);
+    g_assert_cmpuint(ub_fm_maps_drop(now, before), ==, 0);
+    leads(&b, 3 * MIB, far.uba);
+    before->node[ub_fm_find(now, b.w->f.node[USER].guid)].guid.w[0] ^= 0x8000;
+    g_assert_cmpuint(ub_fm_maps_drop(now, before), ==, 0);
+    leads(&b, 3 * MIB, 0);
     /* Who says nothing may have some. */
     plug(&b, USER, false);
     g_assert_cmpuint(ub_fm_maps_drop(now, before), ==, 1);
