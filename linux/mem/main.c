@@ -171,20 +171,23 @@ static struct mem_dev *dev_new(struct ub_core *core)
 static void dev_stop(struct mem_dev *dev)
 {
 	struct mem_file *f;
+	bool was;
 
 	WRITE_ONCE(dev->dests.ending, true);
 	down_write(&dev->life);
-	if (!dev->stopped) {
-		dev->stopped = true;
-		mutex_lock(&dev->files_lock);
-		list_for_each_entry(f, &dev->files, list)
-			mem_imports_leave(f);
-		mem_imports_leave(&dev->text);
-		list_for_each_entry(f, &dev->files, list)
-			if (!f->dead)
-				mem_file_end(f);
-		mutex_unlock(&dev->files_lock);
-		mem_file_end(&dev->text);
+	was = dev->stopped;
+	dev->stopped = true;
+	/* One that was opened while the device stood still ends as well. */
+	mutex_lock(&dev->files_lock);
+	list_for_each_entry(f, &dev->files, list)
+		mem_imports_leave(f);
+	mem_imports_leave(&dev->text);
+	list_for_each_entry(f, &dev->files, list)
+		if (!f->dead)
+			mem_file_end(f);
+	mutex_unlock(&dev->files_lock);
+	mem_file_end(&dev->text);
+	if (!was) {
 		mem_queues_stop(dev);
 		mem_decoder_stop(dev);
 		ub_channels_stop(&dev->dests);
