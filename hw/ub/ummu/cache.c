@@ -170,7 +170,6 @@ unsigned ummu_plb_invalidate(UbUmmu *u, const UmmuKey *key)
 
 void ummu_cache_count(const UbUmmu *u, UbUmmuState *state)
 {
-    state->contexts = state->translations = state->permissions = 0;
     if (!u->cfg.strict) {
         return;                 /* it forgets before the next access */
     }

@@ -361,7 +361,7 @@ static inline void ummu_evict(UbUmmu *u, bool there)
 {
     u->epoch_line += there;
 }
-/* How many of each there are. */
+/* How many of each there are, in addition to what @state has. */
 void ummu_cache_count(const UbUmmu *u, UbUmmuState *state);
 
 /* ---- map.c ---- */

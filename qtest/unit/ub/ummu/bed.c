@@ -53,7 +53,7 @@ static bool ram_exchange(void *opaque, uint64_t addr, void *was, const void *now
 {
     Bed *b = opaque;
 
-    if (addr > BED_RAM || len > BED_RAM - addr) {
+    if (addr > BED_RAM || len > BED_RAM - addr || addr == b->fixed) {
         return false;
     }
     g_assert_cmpuint(len, ==, 8);

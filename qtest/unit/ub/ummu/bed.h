@@ -29,6 +29,7 @@ typedef struct Bed {
     } meanwhile;
     /* One that writes each word just before it is exchanged. */
     bool rival;
+    uint64_t fixed;             /* a word that can be read only; 0: none */
     /* The answer to the last access. */
     UbUmmuAccess a;
     UbUmmuSpan span[16];

@@ -159,6 +159,39 @@ static void test_image(void)
     bed_free(&b);
 }
 
+/* Those that wait are counted there as here, where a copy is made. */
+static void test_stalls_image(void)
+{
+    UbUmmuState state;
+    CoreImage *im;
+    uint8_t *data;
+    size_t len;
+    Bed other;
+
+    bed_open(&b, NULL);
+    bed_change(&b, bed_tcte(&b, BED_TOKEN), 0, UBM_TCTE_FBS);
+    bed_change(&b, b.d.tect + 8, 0, UBM_TECTE_TCT_STALL_EN);
+    for (unsigned i = 0; i < 3; i++) {
+        g_assert_cmpint(bed_read(&b, 0x100000 + i * 4096), ==, UB_UMMU_LATER);
+    }
+    im = core_image_save(0);
+    ub_ummu_image(b.u, im);
+    data = core_image_take(im, &len);
+    core_image_free(im);
+    bed_init(&other, NULL);
+    im = core_image_load(data, len, 0);
+    ub_ummu_image(other.u, im);
+    g_assert_cmpstr(core_image_done(im), ==, NULL);
+    core_image_free(im);
+    g_free(data);
+    ub_ummu_state(b.u, &state);
+    g_assert_cmpuint(state.stalls, ==, 3);
+    ub_ummu_state(other.u, &state);
+    g_assert_cmpuint(state.stalls, ==, 3);
+    bed_free(&other);
+    bed_free(&b);
+}
+
 /* ---- Commands ---------------------------------------------------------------------------- */
 
 static void command(unsigned n, uint64_t q0)
@@ -260,6 +293,20 @@ static void test_last_entry(void)
     bed_free(&b);
 }
 
+/* The largest block has tables up to its end. */
+static void test_last_table(void)
+{
+    UbmMapt m;
+
+    bed_open(&b, NULL);
+    ubm_multi(&m, &b.d, BED_TOKEN, 1, 9);
+    m.used = (4096u << m.log2) / UBM_MAPT_TABLE - 3;
+    ubm_mapte(&b.d, ubm_multi_entry(&m, BED_UBA, 3), UBM_MAPTE_V | UBM_RWA, 0, 4095,
+              BED_VALUE);
+    g_assert_cmpint(bed_read(&b, BED_UBA), ==, UB_UMMU_OK);
+    bed_free(&b);
+}
+
 /* Who takes events up, or no longer, has the caches as they were; who turns off what they
  * are made of has not. */
 static void test_cr0(void)
@@ -350,9 +397,104 @@ static void test_errors(void)
             g_assert_cmphex(reg(UBM_GERROR) ^ reg(UBM_GERRORN), ==,
                             UBM_GERROR_SYNC);
             g_assert_cmpuint(b.interrupts, ==, 1);
+            g_assert_cmpuint(ub_ummu_counter(b.u, UB_UMMU_CNT_DMA_ERRORS), ==,
+                             3 * lap + i + 1);
         }
         reg_put(UBM_GERRORN, reg(UBM_GERROR));
     }
+    bed_free(&b);
+}
+
+/* Of who asks for the first time and again, the tag is its own. */
+static void test_own_tag(void)
+{
+    UbUmmuAccess a = bed_access(UB_UMMU_READ, BED_UBA, 8);
+
+    bed_open(&b, NULL);
+    ubm_command(&b.d, UBM_CMD_MAP | 7 << 16, 0, BED_EID_LOW + 1, BED_EID_HIGH);
+    for (unsigned i = 0; i < 4; i++) {
+        a.entity = i / 2 % 2;
+        g_assert_cmpint(bed_ask(&b, &a), ==,
+                        a.entity ? UB_UMMU_UNSUPPORTED : UB_UMMU_OK);
+        g_assert_cmpuint(b.a.why, ==, a.entity ? UBM_WHY_EID : UBM_WHY_NONE);
+    }
+    bed_free(&b);
+}
+
+/* A descriptor whose access flag is to be set, in memory that takes nothing. */
+static void test_fixed(void)
+{
+    UbUmmuAccess a = bed_access(UB_UMMU_READ, BED_UBA, 8);
+    uint64_t tcte, leaf;
+
+    bed_open(&b, NULL);
+    tcte = bed_tcte(&b, BED_TOKEN);
+    leaf = ubm_desc(&b.d, ubm_word(&b.d, tcte + 16), BED_UBA, 3);
+    bed_change(&b, tcte, 0, UBM_TCTE_HAF);
+    bed_change(&b, leaf, UBM_PTE_AF, 0);
+    b.fixed = leaf;
+    for (unsigned i = 1; i < 3; i++) {
+        g_assert_cmpint(bed_ask(&b, &a), ==, UB_UMMU_ABORT);
+        g_assert_cmpuint(b.a.why, ==, UBM_WHY_WALK);
+        g_assert_cmpuint(ub_ummu_counter(b.u, UB_UMMU_CNT_DMA_ERRORS), ==, i);
+    }
+    b.fixed = 0;
+    g_assert_cmpint(bed_ask(&b, &a), ==, UB_UMMU_OK);
+    bed_free(&b);
+}
+
+/* A queue that is off interrupts nobody, though there is something in it. */
+static void test_queue_off(void)
+{
+    bed_open(&b, NULL);
+    reg_put(UBM_IRQ_ENABLE, UBM_IRQ_GERROR | UBM_IRQ_EVTQ);
+    for (unsigned i = 0; i < 2; i++) {
+        g_assert_cmpint(bed_read(&b, 0x5000), ==, UB_UMMU_ABORT);
+    }
+    for (unsigned on = 0; on < 2; on++) {
+        b.interrupts = 0;
+        reg_put(UBM_CR0, UBM_CR0_ENABLE | UBM_CR0_MAPT | (on ? UBM_CR0_EVTQ : 0));
+        reg_put(UBM_EVTQ_CONS, 0);
+        g_assert_cmpuint(b.interrupts, ==, on);
+    }
+    bed_free(&b);
+}
+
+/* What is taken back is counted as refused, what is to be tried again is not. */
+static void test_taken_back(void)
+{
+    bed_open(&b, NULL);
+    bed_change(&b, bed_tcte(&b, BED_TOKEN), 0, UBM_TCTE_FBS);
+    bed_change(&b, b.d.tect + 8, 0, UBM_TECTE_TCT_STALL_EN);
+    for (unsigned retry = 0; retry < 2; retry++) {
+        g_assert_cmpint(bed_read(&b, 0x5000), ==, UB_UMMU_LATER);
+        ubm_command(&b.d, UBM_CMD_STALL_RESUME | (retry ? UBM_RESUME_RETRY : 0),
+                    b.a.stall, 0, 0);
+        g_assert_cmpuint(b.resolved, ==, retry + 1);
+        g_assert_cmpint(b.aborted, ==, !retry);
+        g_assert_cmpuint(ub_ummu_refused(b.u, UBM_WHY_STALL_ABORT), ==, 1);
+        g_assert_cmpuint(ub_ummu_counter(b.u, UB_UMMU_CNT_REFUSED), ==, 1);
+    }
+    bed_free(&b);
+}
+
+/* A reset leaves nothing of what is measured: nor of events that there was no room for. */
+static void test_reset(void)
+{
+    UbUmmuState state;
+
+    fill();
+    g_assert_cmpuint(reg(UBM_LOST), >, 0);
+    g_assert_cmpuint(reg(UBM_MERGED), >, 0);
+    g_assert_cmpuint(reg(UBM_MTM(9)), >, 0);
+    ub_ummu_reset(b.u);
+    g_assert_cmpuint(reg(UBM_LOST), ==, 0);
+    g_assert_cmpuint(reg(UBM_MERGED), ==, 0);
+    for (uint32_t at = UBM_MTM(0); at < UBM_MTM(UBM_MTMS); at += 4) {
+        g_assert_cmphex(reg(at), ==, 0);
+    }
+    ub_ummu_state(b.u, &state);
+    g_assert_cmpuint(state.lost + state.merged, ==, 0);
     bed_free(&b);
 }
 
@@ -428,20 +570,82 @@ static void test_record(void)
     bed_free(&b);
 }
 
+/* ---- What is forgotten ------------------------------------------------------------------- */
+
+static void strict_open(void)
+{
+    UbUmmuConfig cfg;
+
+    ub_ummu_config_init(&cfg);
+    cfg.strict = true;
+    bed_open(&b, &cfg);
+}
+
+/* All contexts are: what was said of a page is not said again, however often it is asked
+ * for. */
+static void test_all_contexts(void)
+{
+    strict_open();
+    g_assert_cmpint(bed_read(&b, BED_UBA), ==, UB_UMMU_OK);
+    bed_change(&b, bed_tcte(&b, BED_TOKEN), UBM_TCTE_V, 0);
+    g_assert_cmpint(bed_read(&b, BED_UBA), ==, UB_UMMU_OK);
+    ubm_command(&b.d, UBM_CMD_CFGI_TECT_RANGE | UBM_CFGI_RANGE, 0, 0, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        g_assert_cmpint(bed_read(&b, BED_UBA), ==, UB_UMMU_UNSUPPORTED);
+        g_assert_cmpuint(b.a.why, ==, UBM_WHY_TCTE_INVALID);
+    }
+    bed_free(&b);
+}
+
+/* Few pages are few, wherever they are: of high ones too it is looked at no others. */
+static void test_high_pages(void)
+{
+    const uint64_t high = BED_UBA + (100ull << 39), token = BED_TOKEN << 12;
+    uint64_t tcte, mapte, leaf;
+
+    strict_open();
+    tcte = bed_tcte(&b, BED_TOKEN);
+    ubm_map(&b.d, BED_TOKEN, high, BED_PA, 4096, 0);
+    leaf = ubm_desc(&b.d, ubm_word(&b.d, tcte + 16), high, 3);
+    mapte = ubm_single(&b.d, BED_TOKEN, UBM_MAPTE_V | UBM_RWA, high, high + 4095,
+                       BED_VALUE);
+    g_assert_cmpint(bed_read(&b, high), ==, UB_UMMU_OK);
+    bed_change(&b, mapte, UBM_MAPTE_V, 0);
+    ubm_command(&b.d, UBM_CMD_TLBI_OS_VA | token | 5ull << 32, high, 0, 0);
+    g_assert_cmpint(bed_read(&b, high), ==, UB_UMMU_OK);
+    ubm_command(&b.d, UBM_CMD_PLBI_VA | token | 5ull << 32, high, 0, 0);
+    g_assert_cmpint(bed_read(&b, high), ==, UB_UMMU_UNSUPPORTED);
+    bed_change(&b, mapte, 0, UBM_MAPTE_V);
+    bed_change(&b, leaf, UBM_PTE_VALID, 0);
+    g_assert_cmpint(bed_read(&b, high), ==, UB_UMMU_OK);
+    ubm_command(&b.d, UBM_CMD_TLBI_OS_VA | token | 5ull << 32, high, 0, 0);
+    g_assert_cmpint(bed_read(&b, high), ==, UB_UMMU_ABORT);
+    bed_free(&b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/ummu/kept/bits", test_bits);
     g_test_add_func("/ub/ummu/kept/image", test_image);
+    g_test_add_func("/ub/ummu/kept/stalls-image", test_stalls_image);
     g_test_add_func("/ub/ummu/kept/costs", test_costs);
     g_test_add_func("/ub/ummu/kept/user-costs", test_user_costs);
     g_test_add_func("/ub/ummu/kept/last-entry", test_last_entry);
+    g_test_add_func("/ub/ummu/kept/last-table", test_last_table);
     g_test_add_func("/ub/ummu/kept/cr0", test_cr0);
     g_test_add_func("/ub/ummu/kept/fetched", test_fetched);
     g_test_add_func("/ub/ummu/kept/term-anew", test_term_anew);
     g_test_add_func("/ub/ummu/kept/errors", test_errors);
+    g_test_add_func("/ub/ummu/kept/own-tag", test_own_tag);
+    g_test_add_func("/ub/ummu/kept/fixed", test_fixed);
+    g_test_add_func("/ub/ummu/kept/queue-off", test_queue_off);
+    g_test_add_func("/ub/ummu/kept/taken-back", test_taken_back);
+    g_test_add_func("/ub/ummu/kept/reset", test_reset);
     g_test_add_func("/ub/ummu/kept/bounds", test_bounds);
     g_test_add_func("/ub/ummu/kept/root", test_root);
     g_test_add_func("/ub/ummu/kept/record", test_record);
+    g_test_add_func("/ub/ummu/kept/all-contexts", test_all_contexts);
+    g_test_add_func("/ub/ummu/kept/high-pages", test_high_pages);
     return g_test_run();
 }
