@@ -622,6 +622,203 @@ static void test_sizes(void)
     }
 }
 
+/* ---- Images that were tampered with ------------------------------------------------------ */
+
+/* Where an image has what is under way to a UBA, by the distance from that. */
+enum {
+    OP_ID = -25,
+    OP_LEN = 8,
+    OP_POSTED = OP_LEN + 4 + UB_TA_BE_MAX / 8 + 1,
+    OP_SERIAL = OP_POSTED + 3 + 8,
+};
+
+static uint8_t *op_in(uint8_t *data, size_t len, uint64_t uba)
+{
+    for (size_t at = 0; at + 8 <= len; at++) {
+        if (get_be64(data + at) == uba) {
+            return data + at;
+        }
+    }
+    g_assert_not_reached();
+}
+
+/* What the window says of the image, and then of what came with it. */
+static const char *taken(Bed *b, uint8_t *data, size_t len)
+{
+    const char *why;
+
+    ub_ta_reset(b->p->end[0].ta);
+    why = bed_restore(b, data, len);
+    why = why ? why : ub_lds_loaded(b->l);
+    ub_lds_reset(b->l, b->p->now);
+    return why;
+}
+
+/* An access is younger than the one before it, and older than the next that will be made;
+ * the operands of a command are as long as what there is of them. */
+static void test_forged(void)
+{
+    const uint64_t offset[] = { 4096, 0xb1a00, 0x1a2b00 };
+    Bed *b = bed_new(ROW_CTP);
+    g_autofree uint8_t *data = NULL;
+    uint8_t *op[3];
+    uint64_t serial;
+    size_t len;
+
+    b->p->filter = bed_lose_all;
+    for (unsigned i = 0; i < 2; i++) {
+        bed_store(b, AT + offset[i], 8, 1);
+        bed_store(b, BED_CONTROL + UB_LDS_FENCE, 8, 0);
+    }
+    bed_store(b, bed_slot(1, UB_LDS_SLOT_ADDR), 8, AT + offset[2]);
+    bed_store(b, bed_slot(1, UB_LDS_SLOT_GO), 8, UB_TA_FETCH_ADD | 8 << 8);
+    data = bed_save(b, &len);
+    for (unsigned i = 0; i < 3; i++) {
+        op[i] = op_in(data, len, PAIR_UBA + offset[i]);
+        g_assert_cmpuint(op[i][OP_POSTED], ==, i == 0);
+    }
+    serial = get_be64(op[2] + OP_SERIAL);
+    g_assert_cmpuint(get_be64(op[2] + OP_ID), ==, serial);
+    g_assert_cmpuint(get_be64(op[1] + OP_SERIAL), ==, serial - 1);
+    /* As it is, it is but what the transaction layer does not have any more. */
+    g_assert_cmpstr(taken(b, data, len), ==,
+                    "access that the transaction layer does not know");
+    for (int more = -1; more <= 1; more += 2) {
+        put_be64(op[2] + OP_ID, serial + more);
+        put_be64(op[2] + OP_SERIAL, serial + more);
+        g_assert_cmpstr(taken(b, data, len), ==, "access that cannot be");
+    }
+    put_be64(op[2] + OP_ID, serial);
+    put_be64(op[2] + OP_SERIAL, serial);
+    g_assert_cmpuint(get_be32(op[2] + OP_LEN), ==, 8);
+    /* So that it is not the first that is wrong. */
+    op[0][OP_POSTED] = 0;
+    for (unsigned more = 9; more <= 16; more++) {
+        put_be32(op[2] + OP_LEN, more);
+        g_assert_cmpstr(taken(b, data, len), ==,
+                        "access of a kind or length that does not exist");
+    }
+    bed_free(b);
+}
+
+/* The transaction layer has the bytes of an access, and none beyond them. */
+static void test_bytes(void)
+{
+    Bed *b = bed_new(ROW_CTP);
+    g_autofree uint8_t *data = NULL;
+    UbTaRequest *req;
+    uint8_t buf[32] = { 0 };
+    size_t len;
+
+    b->p->filter = bed_lose_all;
+    bed_store(b, AT + 4096, 8, 0x1122334455667788);
+    data = bed_save(b, &len);
+    ub_ta_reset(b->p->end[0].ta);
+    g_assert_cmpstr(bed_restore(b, data, len), ==, NULL);
+    req = ub_lds_adopt(b->l, get_be64(op_in(data, len, PAIR_UBA + 4096) + OP_ID));
+    g_assert_nonnull(req);
+    for (unsigned off = 0; off < 10; off++) {
+        for (unsigned n = 0; n < 20; n++) {
+            UbTaData right = off + n <= 8 ? UB_TA_DATA_OK : UB_TA_DATA_FAULT;
+
+            memset(buf, 0, sizeof(buf));
+            g_assert_cmpint(ub_lds_gather(b->l, req, off, buf, n), ==, right);
+            if (right == UB_TA_DATA_OK && n == 4) {
+                g_assert_cmphex(get_le64(buf), ==,
+                                0x1122334455667788 >> 8 * off & 0xffffffff);
+            }
+            g_assert_cmpint(ub_lds_scatter(b->l, req, off, buf, n), ==, right);
+        }
+    }
+    ub_lds_reset(b->l, b->p->now);
+    bed_free(b);
+}
+
+/* What a slot will be about has moved before it is begun. */
+static void test_slot_moves(void)
+{
+    Bed *b = bed_new(ROW_CTP);
+
+    put_le64(b->p->end[1].mem + 0x3000, 0x1234567);
+    bed_store(b, bed_slot(7, UB_LDS_SLOT_ADDR), 8, AT + 0x3000);
+    g_assert_cmpstr(bed_migrate(b), ==, NULL);
+    g_assert_cmphex(bed_load(b, bed_slot(7, UB_LDS_SLOT_ADDR), 8), ==, AT + 0x3000);
+    bed_store(b, bed_slot(7, UB_LDS_SLOT_GO), 8, UB_TA_READ | 8 << 8);
+    g_assert_cmphex(bed_load(b, bed_slot(7, UB_LDS_SLOT_WAIT), 8), ==,
+                    UB_LDS_SLOT_DONE);
+    g_assert_cmphex(bed_load(b, bed_slot(7, UB_LDS_SLOT_RESULT), 8), ==, 0x1234567);
+    bed_free(b);
+}
+
+/* ---- Others ------------------------------------------------------------------------------ */
+
+/* More commands than a turn does: the next turn comes of itself. */
+static void test_many_commands(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+
+    bed_set(b, UB_DECODER_CMDQ_CFG, 0);
+    bed_set(b, UB_DECODER_CMDQ_CFG, 8 << 8);
+    bed_set(b, UB_DECODER_CMDQ_CFG, 8 << 8 | 1);
+    for (unsigned i = 0; i < 200; i++) {
+        command(b, i, UB_LDS_CMD_INVALIDATE_ALL, 0);
+    }
+    bed_set(b, UB_DECODER_CMDQ_PROD, 200);
+    bed_run(b, 100);
+    g_assert_cmpuint(cons(b), ==, 200);
+    bed_free(b);
+}
+
+/* What is not done is all that was made, and what is gathered. */
+static void test_pending(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+
+    b->p->filter = bed_lose_all;
+    for (unsigned i = 0; i < 4; i++) {
+        g_assert_cmpuint(bed_load(b, BED_CONTROL + UB_LDS_PENDING, 8), ==, i);
+        bed_store(b, AT + 4096 * i, 8, 1);
+    }
+    bed_run(b, 2 * BED_TIMEOUT);
+    g_assert_cmpuint(bed_load(b, BED_CONTROL + UB_LDS_PENDING, 8), ==, 0);
+    bed_free(b);
+}
+
+/* What is there unless it is asked for otherwise (docs/specs/ub-window.rst). */
+static void test_defaults(void)
+{
+    UbLdsConfig cfg;
+
+    ub_lds_config_init(&cfg);
+    g_assert_cmpuint(cfg.window, ==, 1ull << 30);
+    g_assert_cmpint(cfg.combine, ==, 50 * 1000);
+    g_assert_cmpint(cfg.timeout, ==, 10 * INT64_C(1000000000));
+    g_assert_cmpint(cfg.grace, ==, INT64_C(1000000000));
+    g_assert_cmpuint(cfg.stores, ==, 128);
+    g_assert_cmpuint(cfg.loads, ==, 512);
+    g_assert_false(cfg.managed || cfg.tee || cfg.uba_literal);
+    g_assert_null(ub_lds_config_check(&cfg));
+}
+
+/* A reset forgets what tables said, of the first MiB as of all others. */
+static void test_reset(void)
+{
+    static const unsigned mibs[] = { 0, 1, 40 };
+    Bed *b = bed_new(ROW_CTP);
+    uint8_t *mem = b->p->end[1].mem;
+
+    put_le64(mem + MIB, 0x77);
+    for (unsigned i = 0; i < G_N_ELEMENTS(mibs); i++) {
+        bed_page(b, mibs[i], PAIR_UBA, ROW_CTP + 1);
+        g_assert_cmphex(bed_load(b, mibs[i] * MIB, 8), ==, 0);
+        bed_page(b, mibs[i], PAIR_UBA + MIB, ROW_CTP + 1);
+        g_assert_cmphex(bed_load(b, mibs[i] * MIB, 8), ==, 0);
+        ub_lds_reset(b->l, b->p->now);
+        g_assert_cmphex(bed_load(b, mibs[i] * MIB, 8), ==, 0x77);
+    }
+    bed_free(b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -649,5 +846,12 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/edges/whole", test_whole);
     g_test_add_func("/lds/edges/stopped", test_stopped);
     g_test_add_func("/lds/edges/least-time", test_least_time);
+    g_test_add_func("/lds/edges/image/forged", test_forged);
+    g_test_add_func("/lds/edges/image/bytes", test_bytes);
+    g_test_add_func("/lds/edges/image/slot", test_slot_moves);
+    g_test_add_func("/lds/edges/queue/many", test_many_commands);
+    g_test_add_func("/lds/edges/pending", test_pending);
+    g_test_add_func("/lds/edges/defaults", test_defaults);
+    g_test_add_func("/lds/edges/reset", test_reset);
     return g_test_run();
 }

@@ -310,6 +310,27 @@ static void test_withdrawn(void)
     bed_free(b);
 }
 
+/* A load that has not gone out, as it waits for a store to the same bytes, keeps nobody
+ * back when it is given up. */
+static void test_withdrawn_behind(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+    UbLdsWait w = { 0 };
+    uint64_t value;
+
+    put_le64(b->p->end[1].mem + 4096, 0x77);
+    b->p->filter = bed_lose_all;
+    bed_store(b, AT, 8, 1);
+    g_assert_false(ub_lds_load(b->l, b->p->now, AT, 8, &w, &value));
+    bed_run(b, 10000);
+    b->p->filter = NULL;
+    ub_lds_withdraw(b->l, b->p->now, &w);
+    g_assert_cmphex(bed_load(b, AT + 4096, 8), ==, 0x77);
+    bed_count(b, UB_LDS_TIMEOUT_COUNT, 0);
+    g_assert_cmpuint(bed_fence(b), ==, 1);
+    bed_free(b);
+}
+
 /* As many stores as there may be, none of which is answered. */
 static Bed *full(void)
 {
@@ -444,6 +465,7 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/late/room", test_room);
     g_test_add_func("/lds/late/queue", test_queue);
     g_test_add_func("/lds/late/withdrawn", test_withdrawn);
+    g_test_add_func("/lds/late/withdrawn-behind", test_withdrawn_behind);
     g_test_add_func("/lds/late/withdrawn-store", test_withdrawn_store);
     g_test_add_func("/lds/late/anyway", test_anyway);
     g_test_add_func("/lds/late/fence", test_fence);

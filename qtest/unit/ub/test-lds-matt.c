@@ -182,6 +182,7 @@ static void test_registers(void)
     g_assert_cmphex(ub_space_read(b->space, UB_CFG1_BASE + UB_CFG1_CAP_BITMAP +
                                   UB_LDS_MATT_CAP / 32) >> UB_LDS_MATT_CAP % 32 & 1,
                     ==, 1);
+    bed_set64(b, UB_DECODER_MATT_BA, UINT64_MAX);
     g_assert_cmphex(bed_get(b, UB_DECODER_MATT_BA), ==, 0);
     g_assert_cmphex(bed_get(b, UB_DECODER_MATT_BA + 1), ==, 0);
     for (unsigned dw = 0; dw < UB_LDS_MATT_USED; dw++) {
@@ -269,24 +270,25 @@ static void test_changed(void)
  * entry that is no more, it fails. */
 static void test_migrate(void)
 {
-    for (unsigned gone = 0; gone < 2; gone++) {
+    for (unsigned i = 0; i < 4; i++) {
+        const unsigned gone = i % 2, n = i < 2 ? 5 : 0;
         Bed *b = managed_bed(2);
         size_t len, ta_len;
         g_autofree uint8_t *data = NULL, *ta = NULL;
 
-        put_entry(b, 5, FIRST, FIRST, 1, PAIR_UBA);
+        put_entry(b, n, FIRST, FIRST, 1, PAIR_UBA);
         bed_store(b, AT + 8, 8, 0x55aa);
         data = bed_save(b, &len);
         ta = pair_save(b->p, 0, &ta_len);
         if (gone) {
-            put(b, UB_LDS_MATT_ENTRY(5), 0);
+            put(b, UB_LDS_MATT_ENTRY(n), 0);
         }
         g_assert_cmpstr(bed_restore(b, data, len), ==, NULL);
         g_assert_cmpstr(pair_load(b->p, 0, ta, ta_len), ==, NULL);
         ub_lds_bind(b->l, b->p->end[0].ta);
-        g_assert_null(ub_ta_dest(b->p->end[0].ta, UB_TA_DESTS + UB_TA_LDS_DESTS + 5));
+        g_assert_null(ub_ta_dest(b->p->end[0].ta, UB_TA_DESTS + UB_TA_LDS_DESTS + n));
         g_assert_cmpstr(ub_lds_loaded(b->l), ==, NULL);
-        g_assert_true((ub_ta_dest(b->p->end[0].ta, UB_TA_DESTS + UB_TA_LDS_DESTS + 5) ==
+        g_assert_true((ub_ta_dest(b->p->end[0].ta, UB_TA_DESTS + UB_TA_LDS_DESTS + n) ==
                        NULL) == !!gone);
         bed_run(b, 4 * BED_TIMEOUT);
         g_assert_cmphex(bed_fence(b), ==, gone);
