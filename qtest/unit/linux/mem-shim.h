@@ -223,12 +223,14 @@ static inline unsigned long
 bitmap_find_next_zero_area(const unsigned long *map, unsigned long size,
                            unsigned long at, unsigned n, unsigned long align)
 {
-    unsigned run = 0;
+    for (at = (at + align) & ~align; at + n <= size; at = (at + 1 + align) & ~align) {
+        unsigned run = 0;
 
-    for (; at < size; at++) {
-        run = map[at / 64] >> at % 64 & 1 ? 0 : run + 1;
+        while (run < n && !(map[(at + run) / 64] >> (at + run) % 64 & 1)) {
+            run++;
+        }
         if (run == n) {
-            return at + 1 - n;
+            return at;
         }
     }
     return size;

@@ -810,6 +810,9 @@ static void test_slot(void)
     g_assert_cmpint(ask(&to), ==, -EIO);
     g_assert_cmpint(ask(&to), ==, -EIO);
     g_assert_cmpuint(hw.slept, ==, 0);
+    /* That is not to be busy: no other slot is looked for. */
+    g_assert_cmpuint(hw.last_slot, ==, 0);
+    g_assert_cmpuint(to.vain, ==, 3);
     end();
 }
 

@@ -75,11 +75,12 @@ static void test_readers(void)
     g_assert_cmphex(word, ==, 7 * MEM_DIR_EPOCH_1);
 }
 
-/* What was reclaimed is left already, whoever has it now. */
+/* What was reclaimed is left already, whoever has it now; and what an owner has made out
+ * to be nobody's. */
 static void test_reclaimed(void)
 {
     const u64 now[] = { MEM_DIR_EPOCH_1, MEM_DIR_EPOCH_1 + 1,
-                        MEM_DIR_EPOCH_1 | MEM_DIR_WRITER };
+                        MEM_DIR_EPOCH_1 | MEM_DIR_WRITER, 0, 0 };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(now); i++) {
         struct mem_cache a = { 0 };

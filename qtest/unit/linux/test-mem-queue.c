@@ -540,6 +540,26 @@ static void test_lost(void)
     end();
 }
 
+/* Who begins again has a ring that is empty, and has lost nothing yet. */
+static void test_again(void)
+{
+    begin();
+    for (unsigned i = 0; i < 3; i++) {
+        g_assert_cmpint(move(), ==, 0);
+        tell(dest.queue, UBQ_EVENT_COMPLETION);
+    }
+    mem_queues_stop(&dev);
+    hw.eq[UBQ_EQ_LOST / 4] = 7;
+    hw.eq_pi = 0;
+    g_assert_cmpint(mem_queues_start(&dev), ==, 0);
+    g_assert_cmpint(move(), ==, 0);
+    g_assert_cmpuint(hw.queues, ==, 2);
+    tell(dest.queue, UBQ_EVENT_COMPLETION);
+    g_assert_cmpint(move(), ==, 0);
+    g_assert_cmpuint(hw.queues, ==, 2);
+    end();
+}
+
 /* What cannot be taken away is not used any more. */
 static void test_stays(void)
 {
@@ -886,6 +906,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mem-queue/stopped-before", test_stopped_before);
     g_test_add_func("/mem-queue/stops", test_stops);
     g_test_add_func("/mem-queue/lost", test_lost);
+    g_test_add_func("/mem-queue/again", test_again);
     g_test_add_func("/mem-queue/stays", test_stays);
     g_test_add_func("/mem-queue/apart", test_apart);
     g_test_add_func("/mem-queue/shared", test_shared);

@@ -254,6 +254,26 @@ static void test_monitors(void)
     bed_free(&b);
 }
 
+/* Bytes that are measured are counted in 64 bits, of which either half is a register. */
+static void test_monitors_long(void)
+{
+    UbUmmuAccess a = bed_access(UB_UMMU_READ, BED_UBA, 64 * PAGE);
+    uint64_t bytes = 3ull << 31;
+
+    bed_open(&b, NULL);
+    ubm_map(&b.d, BED_TOKEN, BED_UBA, BED_PA, a.len, 0);
+    ubm_single(&b.d, BED_TOKEN, UBM_MAPTE_V | UBM_RWA, BED_UBA, BED_UBA + a.len - 1,
+               BED_VALUE);
+    for (uint64_t n = 0; n < bytes / a.len; n++) {
+        is_at(&a, BED_PA);
+    }
+    g_assert_cmpuint(ub_ummu_reg_read(b.u, UBM_MTM(0)), ==, bytes / a.len);
+    g_assert_cmphex(ub_ummu_reg_read(b.u, UBM_MTM(0) + 4), ==, 0);
+    g_assert_cmphex(ub_ummu_reg_read(b.u, UBM_MTM(0) + 8), ==, (uint32_t)bytes);
+    g_assert_cmphex(ub_ummu_reg_read(b.u, UBM_MTM(0) + 12), ==, bytes >> 32);
+    bed_free(&b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -264,5 +284,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ummu/hit/replaced", test_replaced);
     g_test_add_func("/ub/ummu/hit/granted-anew", test_granted_anew);
     g_test_add_func("/ub/ummu/hit/monitors", test_monitors);
+    g_test_add_func("/ub/ummu/hit/monitors-long", test_monitors_long);
     return g_test_run();
 }

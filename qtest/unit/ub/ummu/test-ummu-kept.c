@@ -67,6 +67,25 @@ static void test_bits(void)
 
 /* ---- Images ---------------------------------------------------------------------------- */
 
+/* @to takes what the UMMU is; NULL, or why not. */
+static const char *move(UbUmmu *to)
+{
+    CoreImage *im = core_image_save(0);
+    const char *why;
+    uint8_t *data;
+    size_t len;
+
+    ub_ummu_image(b.u, im);
+    data = core_image_take(im, &len);
+    core_image_free(im);
+    im = core_image_load(data, len, 0);
+    ub_ummu_image(to, im);
+    why = core_image_done(im);
+    core_image_free(im);
+    g_free(data);
+    return why;
+}
+
 /* Something of its own in each register, and behind each that nobody writes. */
 static void fill(void)
 {
@@ -120,22 +139,12 @@ static void fill(void)
  * counted is its own. */
 static void test_image(void)
 {
-    CoreImage *im;
-    uint8_t *data;
-    size_t len;
     UbUmmu *from;
     Bed other;
 
     fill();
-    im = core_image_save(0);
-    ub_ummu_image(b.u, im);
-    data = core_image_take(im, &len);
-    core_image_free(im);
     bed_init(&other, NULL);
-    im = core_image_load(data, len, 0);
-    ub_ummu_image(other.u, im);
-    g_assert_cmpstr(core_image_done(im), ==, NULL);
-    core_image_free(im);
+    g_assert_cmpstr(move(other.u), ==, NULL);
     from = b.u;
     for (unsigned why = 64; why < 256; why++) {
         g_assert_cmpuint(ub_ummu_refused(from, why), ==, 0);
@@ -154,18 +163,37 @@ static void test_image(void)
     for (unsigned i = 0; i < UB_UMMU_COUNTERS_NUM; i++) {
         g_assert_cmpuint(ub_ummu_counter(other.u, i), ==, 0);
     }
-    g_free(data);
     bed_free(&other);
     bed_free(&b);
+}
+
+/* Vectors of an image are of the table that is there. */
+static void test_vectors_image(void)
+{
+    static const uint32_t at[] = { UBM_EVTQ_USI_DATA, UBM_GERROR_USI_DATA };
+    UbUmmuConfig cfg;
+
+    ub_ummu_config_init(&cfg);
+    cfg.vectors = 8;
+    for (unsigned i = 0; i < G_N_ELEMENTS(at); i++) {
+        for (unsigned vector = 7; vector <= 9; vector++) {
+            Bed other;
+
+            bed_open(&b, NULL);
+            reg_put(at[i], vector);
+            bed_init(&other, &cfg);
+            g_assert_cmpstr(move(other.u), ==, vector < 8 ? NULL :
+                            "UMMU interrupt with a vector beyond the table");
+            bed_free(&other);
+            bed_free(&b);
+        }
+    }
 }
 
 /* Those that wait are counted there as here, where a copy is made. */
 static void test_stalls_image(void)
 {
     UbUmmuState state;
-    CoreImage *im;
-    uint8_t *data;
-    size_t len;
     Bed other;
 
     bed_open(&b, NULL);
@@ -174,16 +202,8 @@ static void test_stalls_image(void)
     for (unsigned i = 0; i < 3; i++) {
         g_assert_cmpint(bed_read(&b, 0x100000 + i * 4096), ==, UB_UMMU_LATER);
     }
-    im = core_image_save(0);
-    ub_ummu_image(b.u, im);
-    data = core_image_take(im, &len);
-    core_image_free(im);
     bed_init(&other, NULL);
-    im = core_image_load(data, len, 0);
-    ub_ummu_image(other.u, im);
-    g_assert_cmpstr(core_image_done(im), ==, NULL);
-    core_image_free(im);
-    g_free(data);
+    g_assert_cmpstr(move(other.u), ==, NULL);
     ub_ummu_state(b.u, &state);
     g_assert_cmpuint(state.stalls, ==, 3);
     ub_ummu_state(other.u, &state);
@@ -304,6 +324,28 @@ static void test_last_table(void)
     ubm_mapte(&b.d, ubm_multi_entry(&m, BED_UBA, 3), UBM_MAPTE_V | UBM_RWA, 0, 4095,
               BED_VALUE);
     g_assert_cmpint(bed_read(&b, BED_UBA), ==, UB_UMMU_OK);
+    bed_free(&b);
+}
+
+/* A command queue may be at any 32 bytes, and is told of where it is. */
+static void test_cmdq_place(void)
+{
+    UbUmmuState state;
+
+    bed_open(&b, NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t at = ubm_alloc(&b.d, 4096, 4096) + UBM_CMD * i;
+
+        ubm_word_put(&b.d, at, UBM_CMD_NULL);
+        ubm_write64(&b.d, UBM_CMDQ(3), at | 3);
+        ub_ummu_state(b.u, &state);
+        g_assert_cmphex(state.cmdq[3].base, ==, at);
+        reg_put(UBM_CMDQ(3) + UBM_CMDQ_PROD, UBM_Q_ENABLE | 1);
+        ub_ummu_run(b.u, 1);
+        g_assert_cmpuint(reg(UBM_CMDQ(3) + UBM_CMDQ_CONS), ==, UBM_Q_ENABLE | 1);
+        reg_put(UBM_CMDQ(3) + UBM_CMDQ_PROD, 0);
+        reg_put(UBM_CMDQ(3) + UBM_CMDQ_CONS, 0);
+    }
     bed_free(&b);
 }
 
@@ -629,10 +671,12 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/ummu/kept/bits", test_bits);
     g_test_add_func("/ub/ummu/kept/image", test_image);
     g_test_add_func("/ub/ummu/kept/stalls-image", test_stalls_image);
+    g_test_add_func("/ub/ummu/kept/vectors-image", test_vectors_image);
     g_test_add_func("/ub/ummu/kept/costs", test_costs);
     g_test_add_func("/ub/ummu/kept/user-costs", test_user_costs);
     g_test_add_func("/ub/ummu/kept/last-entry", test_last_entry);
     g_test_add_func("/ub/ummu/kept/last-table", test_last_table);
+    g_test_add_func("/ub/ummu/kept/cmdq-place", test_cmdq_place);
     g_test_add_func("/ub/ummu/kept/cr0", test_cr0);
     g_test_add_func("/ub/ummu/kept/fetched", test_fetched);
     g_test_add_func("/ub/ummu/kept/term-anew", test_term_anew);
