@@ -28,7 +28,7 @@ static unsigned sleeps;
 
 #define UB_BELL_BAR 2
 #define PAGES 5         /* of doorbells */
-#define PAGE 3          /* ours */
+static int own_page = 3;
 
 struct ub_cmdq {
     int pages;
@@ -119,13 +119,13 @@ static int page_take(int *pages, unsigned max)
         return *pages;
     }
     given.live++;
-    return PAGE;
+    return own_page;
 }
 
 static void page_give(int *pages, int page)
 {
     g_assert_true(pages == &hw.dev->core->cmdq->pages);
-    g_assert_cmpint(page, ==, PAGE);
+    g_assert_cmpint(page, ==, own_page);
     given.live--;
 }
 
@@ -181,7 +181,7 @@ static void cq_create(struct ub_cmd *cmd, struct ub_cmd *is)
     making = made(get_le64(cmd->b + UBQ_CQ_BASE));
     ub_put64(is, UBQ_CQ_BASE, making->cq_dma);
     ub_put8(is, UBQ_CQ_LOG2, 8);
-    ub_put16(is, UBQ_CQ_PAGE, PAGE);
+    ub_put16(is, UBQ_CQ_PAGE, own_page);
     ub_put16(is, UBQ_CQ_EQ, MEM_EQ);
     cmd_is(cmd, UBQ_NEW, 0, is);
     g_assert_cmpuint(hw.cqs, <, G_N_ELEMENTS(hw.at));
@@ -198,7 +198,7 @@ static void queue_create(struct ub_cmd *cmd, struct ub_cmd *is)
     ub_put8(is, UBQ_Q_SQ_LOG2, 10);
     ub_put32(is, UBQ_Q_SEND_CQ, CQ_OBJECT(hw.cqs - 1));
     ub_put32(is, UBQ_Q_RQ_SHARED, UBQ_NEW);
-    ub_put16(is, UBQ_Q_PAGE, PAGE);
+    ub_put16(is, UBQ_Q_PAGE, own_page);
     ub_put32(is, UBQ_Q_FLAGS, UBQ_Q_IN_ORDER);
     ub_put16(is, UBQ_Q_EQ, MEM_EQ);
     cmd_is(cmd, UBQ_NEW, 0, is);
@@ -846,6 +846,17 @@ static void test_not_made(void)
     end();
 }
 
+/* The first page of doorbells is one as the others are. */
+static void test_first_page(void)
+{
+    own_page = 0;
+    begin();
+    g_assert_cmpint(dev.page, ==, 0);
+    end();
+    g_assert_cmpint(dev.page, ==, -1);
+    own_page = 3;
+}
+
 /* What there is not at the start, and memory that there is not later. */
 static void test_start(void)
 {
@@ -874,8 +885,8 @@ static void test_start(void)
     }
     init();
     g_assert_cmpint(mem_queues_start(&dev), ==, 0);
-    g_assert_cmpint(dev.page, ==, PAGE);
-    g_assert_cmphex(given.mapped, ==, (2ull << 32) + PAGE * UBQ_PAGE);
+    g_assert_cmpint(dev.page, ==, own_page);
+    g_assert_cmphex(given.mapped, ==, (2ull << 32) + own_page * UBQ_PAGE);
     g_assert_cmphex(given.mapped_bytes, ==, UBQ_PAGE);
     for (unsigned i = 0; i < MEM_QUEUES; i++) {
         g_assert_false(dev.queues[i].broken);
@@ -917,6 +928,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mem-queue/gone", test_gone);
     g_test_add_func("/mem-queue/keeps", test_keeps);
     g_test_add_func("/mem-queue/not-made", test_not_made);
+    g_test_add_func("/mem-queue/first-page", test_first_page);
     g_test_add_func("/mem-queue/start", test_start);
     return g_test_run();
 }
