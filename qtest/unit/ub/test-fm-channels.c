@@ -17,6 +17,9 @@ typedef struct List {
     UbSlice *slice;
 } List;
 
+/* Entries that were read, by the highest of them; how many COUNT says besides. */
+static unsigned highest, boasts;
+
 typedef struct Bed {
     World *w;
     UbFm *fm, *before;
@@ -24,6 +27,20 @@ typedef struct Bed {
     List list[NODES];
     uint8_t may[NODES];     /* with whom, by bits of their numbers */
 } Bed;
+
+static int watch_read(void *opaque, uint32_t cna, uint32_t dw, uint32_t *value)
+{
+    uint32_t i = dw - UB_CFG_CAP(UB_CFG0_BASE, UB_TPR_CAP);
+
+    if (i - UB_TPR_PEER(0) < UB_TPR_PEERS + 1) {
+        highest = MAX(highest, i - UB_TPR_PEER(0));
+    }
+    return world_read(opaque, cna, dw, value);
+}
+
+static const UbFmOps watch_ops = {
+    .scan = world_scan, .read = watch_read, .write = world_write,
+};
 
 static void refresh(void *opaque, UbSlice *s, unsigned dw)
 {
@@ -33,7 +50,7 @@ static void refresh(void *opaque, UbSlice *s, unsigned dw)
         n += ub_slice_get(s, UB_TPR_PEER(i)) != 0;
     }
     if (dw == UB_TPR_COUNT) {
-        ub_slice_set(s, dw, ~0u, n);
+        ub_slice_set(s, dw, ~0u, n + boasts);
     }
 }
 
@@ -106,7 +123,8 @@ static unsigned bring_up(Bed *b)
 {
     unsigned refused;
 
-    b->fm = look(b->w);
+    b->fm = ub_fm_new(&watch_ops, b->w);
+    g_assert_true(ub_fm_discover(b->fm));
     refused = ub_fm_bring_up(b->fm, &b->plan, b->before);
     ub_fm_free(b->before);
     b->before = b->fm;
@@ -274,6 +292,31 @@ static void test_full(void)
     bed_close(&b);
 }
 
+/* No more is read than has to be: what is behind the last peer is empty.  Who says that
+ * it has more than there is room for is read to the end of its list. */
+static void test_count(void)
+{
+    Bed b;
+
+    bed_open(&b);
+    allow(&b, ONE, TWO, true);
+    allow(&b, ONE, MANAGER, true);
+    bring_up(&b);
+    highest = 0;
+    g_assert_cmpuint(bring_up(&b), ==, 1);
+    g_assert_cmpuint(highest, ==, 1);
+    boasts = 1000;
+    allow(&b, ONE, TWO, false);
+    allow(&b, ONE, THREE, true);
+    g_assert_cmpuint(bring_up(&b), ==, 1);
+    g_assert_cmpuint(highest, ==, UB_TPR_PEERS - 1);
+    lists(&b, ONE, 1 << MANAGER | 1 << THREE);
+    lists(&b, TWO, 0);
+    lists(&b, THREE, 1 << ONE);
+    boasts = 0;
+    bed_close(&b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -283,5 +326,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-channels/gone", test_gone);
     g_test_add_func("/ub/fm-channels/foreign", test_foreign);
     g_test_add_func("/ub/fm-channels/full", test_full);
+    g_test_add_func("/ub/fm-channels/count", test_count);
     return g_test_run();
 }

@@ -189,6 +189,9 @@ static Bed *bed_with(bool on)
 static void bed_free(Bed *b)
 {
     ub_fm_plug_free(&b->plug);
+    /* What is given up is empty, and may be so once more. */
+    g_assert_cmpuint(b->plug.slots, ==, 0);
+    ub_fm_plug_free(&b->plug);
     ub_shp_free(b->shp);
     fabric_free(&b->f);
     g_string_free(b->log, true);

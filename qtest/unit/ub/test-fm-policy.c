@@ -664,9 +664,11 @@ static const UbFmOps refuse_ops = {
     .scan = refuse_scan, .read = world_read, .write = refuse_write,
 };
 
-/* Who has no address is counted, and nobody has a way to CNA 0. */
+/* Who has no address is counted, and nobody has a way to CNA 0; so is who has another
+ * one's, and takes no other. */
 static void test_no_address(void)
 {
+    UbId last;
     World *w = world_new();
     unsigned s = add_switch(w, 8);
     UbFmPlan plan;
@@ -685,6 +687,16 @@ static void test_no_address(void)
     for (unsigned i = 0; i < fm->nodes; i++) {
         g_assert_cmphex(ub_fm_route(fm, i, 0), ==, 0);
     }
+    ub_fm_free(fm);
+    refuser = (UbId) { { 0 } };
+    fabric_identity(&w->f.node[w->f.nodes - 1], cna_of(w, s), 0, 0);
+    fm = ub_fm_new(&refuse_ops, w);
+    g_assert_true(ub_fm_discover(fm));
+    last = fm->node[fm->nodes - 1].guid;
+    refuser = last;
+    g_assert_cmphex(fm->node[fm->nodes - 1].cna, ==, cna_of(w, s));
+    g_assert_cmpuint(ub_fm_give_addresses(fm, &plan), ==, 1);
+    g_assert_cmphex(fm->node[ub_fm_find(fm, last)].cna, ==, 0);
     ub_fm_free(fm);
     refuser = (UbId) { { 0 } };
     world_free(w);

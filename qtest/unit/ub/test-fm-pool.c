@@ -19,6 +19,7 @@ typedef struct Bed {
     UbFmNode node[NODES];
     UbFmPool pool;
     GString *log;       /* steps, one word each */
+    GString *written;   /* registers, one word each */
     /* The User's software: */
     unsigned seen;      /* messages it was given */
     bool silent;
@@ -50,6 +51,7 @@ static unsigned user_works(Bed *b, const Node *n)
 {
     const uint8_t *pdu = n->data + UB_MGMT_ETAH;
     unsigned id = n->data[0] >> 4 | (n->data[0] >> 1 & 7) << 4;
+    uint8_t only[20] = { 0 };
     uint32_t eid, node;
     int at;
 
@@ -81,6 +83,12 @@ static unsigned user_works(Bed *b, const Node *n)
         return UB_MGMT_OK;
     }
     g_assert_cmphex(id, ==, UB_MGMT_MSG_DEREGISTER);
+    g_assert_cmpuint(n->len, ==, UB_MGMT_ETAH + sizeof(only));
+    ub_mgmt_put_id(only, UB_MF_DEREGISTER_EID,
+                   ub_mgmt_get_id(pdu, UB_MF_DEREGISTER_EID));
+    ub_mgmt_put(only, UB_MF_DEREGISTER_REASON,
+                ub_mgmt_get(pdu, UB_MF_DEREGISTER_REASON));
+    g_assert_cmpmem(pdu, sizeof(only), only, sizeof(only));
     b->deregistered++;
     b->reason = ub_mgmt_get(pdu, UB_MF_DEREGISTER_REASON);
     at = index_of(b->has, ub_mgmt_get_id(pdu, UB_MF_DEREGISTER_EID).w[0]);
@@ -131,6 +139,9 @@ static int bed_message(void *opaque, uint32_t cna, UbMgmtId id,
     if (!b->left--) {
         b->left = 0;
         return -1;
+    }
+    if (id == UB_MGMT_MSG_CFG0_WRITE || id == UB_MGMT_MSG_CFG1_WRITE) {
+        g_string_append_printf(b->written, " %x", ub_mgmt_get(pdu, UB_MF_CFG_ADDRESS));
     }
     g_assert_true(ub_mgmt_request(b->f.node[0].m, b->f.now, &to, id, pdu, len,
                                   fabric_answer, &a));
@@ -187,6 +198,7 @@ static Bed *bed_new(void)
     b->fm = (UbFm) { .ops = &bed_ops, .opaque = b, .nodes = NODES,
                      .node = b->node };
     b->log = g_string_new("");
+    b->written = g_string_new("");
     b->has = g_array_new(false, false, sizeof(uint32_t));
     b->pool = (UbFmPool) { .fm = &b->fm, .step = log_step, .opaque = b,
                            .eid_prefix = { { 0, 0, 0, 0xab } } };
@@ -198,6 +210,7 @@ static void bed_free(Bed *b)
 {
     fabric_free(&b->f);
     g_string_free(b->log, true);
+    g_string_free(b->written, true);
     g_array_free(b->has, true);
     g_free(b);
 }
@@ -265,6 +278,45 @@ static void test_lend(void)
     g_assert_cmpint(ub_fm_pool_take_back(&b->pool, PROVIDER, 2, UB_FM_NORMAL),
                     ==, UB_MGMT_ABSENT);
     g_assert_cmpuint(b->deregistered, ==, 1);
+    bed_free(b);
+}
+
+/* These registers were written since, in this order. */
+static void expect_written(Bed *b, const uint32_t *dws, unsigned n)
+{
+    g_autoptr(GString) want = g_string_new("");
+
+    for (unsigned i = 0; i < n; i++) {
+        g_string_append_printf(want, " %x", dws[i]);
+    }
+    g_assert_cmpstr(b->written->str, ==, want->str);
+    g_string_truncate(b->written, 0);
+}
+
+/* The User's name comes first and goes last, the partition the other way; and nothing
+ * else of the Entity is written. */
+static void test_order(void)
+{
+    static const uint32_t lent[] = {
+        UB_CFG0_UCNA, UB_CFG0_UEID, UB_CFG0_UEID + 1, UB_CFG0_UEID + 2,
+        UB_CFG0_UEID + 3, UB_CFG0_EID, UB_CFG0_EID + 1, UB_CFG0_EID + 2,
+        UB_CFG0_EID + 3, UB_CFG0_UPI,
+    }, back[] = {
+        UB_CFG0_UPI, UB_CFG1_BASE + UB_CFG1_ELR, UB_CFG0_EID, UB_CFG0_EID + 1,
+        UB_CFG0_EID + 2, UB_CFG0_EID + 3, UB_CFG0_UEID, UB_CFG0_UEID + 1,
+        UB_CFG0_UEID + 2, UB_CFG0_UEID + 3, UB_CFG0_UCNA,
+    };
+    Bed *b = bed_new();
+    UbFmEntity e;
+
+    b->node[USER].eid = (UbId){ { 0x93, 2, 3, 0xfd000000 } };
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 2, USER, UPI), ==, 0);
+    expect_written(b, lent, G_N_ELEMENTS(lent));
+    g_assert_cmpint(ub_fm_pool_look(&b->pool, PROVIDER, 2, &e), ==, 0);
+    g_assert_true(ub_id_same(e.ueid, b->node[USER].eid));
+    g_assert_cmpint(ub_fm_pool_take_back(&b->pool, PROVIDER, 2, UB_FM_NORMAL), ==, 0);
+    expect_written(b, back, G_N_ELEMENTS(back));
+    expect_free(b, PROVIDER, 2);
     bed_free(b);
 }
 
@@ -838,6 +890,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/fm-pool/lend", test_lend);
+    g_test_add_func("/ub/fm-pool/order", test_order);
     g_test_add_func("/ub/fm-pool/refused", test_refused);
     g_test_add_func("/ub/fm-pool/silent", test_silent);
     g_test_add_func("/ub/fm-pool/lost-answer", test_lost_answer);

@@ -304,6 +304,10 @@ static void test_table(void)
     g_assert_cmphex(p->table[first + 7] | p->table[first + CNA] |
                     p->table[first + CNA + 32], ==, 0);
     g_assert_cmphex(p->table[first + CNA + 32 + 33], ==, 3);
+    /* The gap is as long as that: behind it nothing is ours. */
+    p->table[first + CNA + 33] = 4;
+    g_assert_cmpuint(route_own(p, &good), ==, 0);
+    g_assert_cmphex(p->table[first + CNA + 33], ==, 4);
     for (int i = 0; i < all; i++) {
         p->accesses = 0;
         p->refused = i;

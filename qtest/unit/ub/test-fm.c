@@ -457,6 +457,75 @@ static void test_small(void)
     world_free(w);
 }
 
+/* Another manager finds that table as small as the first one did. */
+static void test_small_again(void)
+{
+    World *w = world_new();
+    unsigned s = add_switch(w, 8);
+    UbFmPlan plan;
+    UbFm *fm;
+
+    join(w, 0, s);
+    join(w, s, add_leaf(w));
+    ub_fm_plan_init(&plan);
+    plan.first_cna = ROUTES - 2;
+    for (unsigned i = 0; i < 2; i++) {
+        fm = look(w);
+        /* The leaf's CNA is beyond it, and nobody gets there. */
+        g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 3);
+        ub_fm_free(fm);
+    }
+    world_free(w);
+}
+
+/* ---- What is written is counted ---- */
+
+static unsigned changes;    /* that nodes were asked for */
+static uint32_t last_entry; /* the highest of tables that was written */
+
+static int count_scan(void *opaque, const UbScanWay *way, const UbScanAsk *ask,
+                      uint8_t *pdu, unsigned *len)
+{
+    changes += ask->cmd == UB_SCAN_NA_CONFIG;
+    return world_scan(opaque, way, ask, pdu, len);
+}
+
+static int count_write(void *opaque, uint32_t cna, uint32_t dw, uint32_t value)
+{
+    changes++;
+    if (dw >= UB_CFG_ROUTE_BASE) {
+        last_entry = MAX(last_entry, dw - UB_CFG_ROUTE_BASE -
+                         UB_ROUTE_DEFAULT_ROUTING_TABLE - 1);
+    }
+    return world_write(opaque, cna, dw, value);
+}
+
+/* Addresses, identities and routes, each once; no routes behind the highest CNA of what
+ * nobody has written. */
+static void test_written(void)
+{
+    static const UbFmOps ops = {
+        .scan = count_scan, .read = world_read, .write = count_write,
+    };
+    World *w = random_world(4, 12, 0);
+    UbFmPlan plan;
+    UbFm *fm;
+
+    changes = last_entry = 0;
+    ub_fm_plan_init(&plan);
+    plan.upi = 5;
+    fm = ub_fm_new(&ops, w);
+    g_assert_true(ub_fm_discover(fm));
+    g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 0);
+    judge(w, fm);
+    g_assert_cmpuint(fm->written, ==, changes);
+    g_assert_cmpuint(last_entry, ==, fm->nodes);
+    /* CNA, EID, UPI, the UBFM's EID and CNA; and routes of switches. */
+    g_assert_cmpuint(changes, ==, fm->nodes * (1 + 4 + 1 + 4 + 1) + 4 * fm->nodes);
+    ub_fm_free(fm);
+    world_free(w);
+}
+
 /* A link between switches goes that others can stand in for. */
 static void cut_link(World *w)
 {
@@ -615,6 +684,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm/boundary", test_boundary);
     g_test_add_func("/ub/fm/through", test_through);
     g_test_add_func("/ub/fm/small", test_small);
+    g_test_add_func("/ub/fm/small-again", test_small_again);
+    g_test_add_func("/ub/fm/written", test_written);
     g_test_add_func("/ub/fm/random", test_random);
     g_test_add_func("/ub/fm/large", test_large);
     g_test_add_func("/ub/fm/inquire", test_inquire);
