@@ -104,15 +104,23 @@ void world_init(World *w)
                                 .clear = 1, .peer_policy = POLICY };
 }
 
-void world_up(World *w)
+void world_up_with(World *w, uint32_t window)
 {
     world_init(w);
+    w->cfg.window = window;
+    ub_cip_configure(cip_of(w->you), &w->cfg);
+    ub_cip_configure(cip_of(w->me), &w->cfg);
     ub_cip_set_mode(cip_of(w->you), 0, UB_CIP_ON);
     ub_cip_set_mode(cip_of(w->me), ME, UB_CIP_ON);
     put_policies(w);
     put_keys(w, 0);
     put_keys(w, 1);
     use(w, 1);
+}
+
+void world_up(World *w)
+{
+    world_up_with(w, 64);
 }
 
 void world_free(World *w)

@@ -37,6 +37,8 @@ void use(World *w, unsigned slot);
 void world_init(World *w);
 /* Policies, both slots keyed, slot 1 in use. */
 void world_up(World *w);
+/* ... of so large a window. */
+void world_up_with(World *w, uint32_t window);
 void world_free(World *w);
 
 UbSecHead head_of(const World *w, unsigned form);

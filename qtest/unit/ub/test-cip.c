@@ -438,7 +438,7 @@ static void test_replay(void)
 }
 
 /* Random order, with repetitions, against a set of what came. */
-static void test_window(void)
+static void try_window(uint32_t window)
 {
     enum { N = 4000 };
     g_autofree bool *came = g_new0(bool, N + 1);
@@ -447,14 +447,14 @@ static void test_window(void)
     UbCipCounter want;
     World w;
 
-    world_up(&w);
+    world_up_with(&w, window);
     for (unsigned i = 1; i <= N; i++) {
         pkt[i] = say_sealed(&w);
     }
     for (unsigned i = 0; i < 5 * N; i++) {
         rng = rng * 1664525u + 1013904223u;
         /* Mostly near the head, which moves slowly, sometimes anywhere. */
-        sn = (rng >> 8) % 64 ? i / 5 + (rng >> 16) % 90 : (rng >> 14) % N;
+        sn = (rng >> 8) % 64 ? i / 5 + (rng >> 16) % (window + 26) : (rng >> 14) % N;
         sn = MIN(MAX(sn, 1), N);
         want = sn > top ? UB_CIPC_OPENED
                : top - sn >= w.cfg.window ? UB_CIPC_RX_OLD
@@ -472,6 +472,14 @@ static void test_window(void)
     }
     g_free(pkt);
     world_free(&w);
+}
+
+/* Windows of one word and of several. */
+static void test_window(void)
+{
+    try_window(64);
+    try_window(128);
+    try_window(512);
 }
 
 /* The last number is used, and none after it. */
@@ -754,6 +762,63 @@ static void test_spent(void)
     world_free(&w);
 }
 
+/* A key that has sealed is known again by each byte of it and of IV[0..7], and by its
+ * cipher; what is behind them is not of it. */
+static void test_spent_bytes(void)
+{
+    World w;
+
+    for (UbCipSuite suite = UB_CIP_NO_SUITE + 1; suite < UB_CIP_SUITES; suite++) {
+        unsigned len = ub_cip_key_len(suite);
+        UbCipPolicy other;
+        UbCipView view;
+
+        world_up(&w);
+        w.policy.suite = suite;
+        other = w.policy;
+        other.suite ^= UB_CIP_AES_256_GCM ^ UB_CIP_SM4_128_GCM;
+        put_policies(&w);
+        put_keys(&w, 0);
+        put_keys(&w, 1);
+        use(&w, 1);
+        heard(&w, say_sealed(&w));
+        g_assert_cmpint(ub_cip_set_policy(cip_of(w.you), 0, POLICY, &w.policy), ==,
+                        UB_CIP_OK);
+        for (unsigned i = 0; i < UB_CIP_KEY_MAX; i++) {
+            w.key[1][i]++;
+            g_assert_cmpint(try_key(&w, POLICY, UB_CIP_TX, 0, w.key[1]), ==,
+                            i < len ? UB_CIP_OK : UB_CIP_REUSED);
+            w.key[1][i]--;
+        }
+        for (unsigned i = 0; i < UB_CIP_IV_LEN; i++) {
+            w.iv[i]++;
+            g_assert_cmpint(try_key(&w, POLICY, UB_CIP_TX, 0, w.key[1]), ==,
+                            i < 8 ? UB_CIP_OK : UB_CIP_REUSED);
+            w.iv[i]--;
+        }
+        g_assert_cmpint(ub_cip_set_policy(cip_of(w.you), 0, POLICY + 1, &other), ==,
+                        UB_CIP_OK);
+        g_assert_cmpint(try_key(&w, POLICY + 1, UB_CIP_TX, 0, w.key[1]), ==,
+                        UB_CIP_OK);
+        /* There is no policy behind the last, whatever is remembered. */
+        g_assert_false(ub_cip_view(cip_of(w.you), 0, UB_CIP_POLICIES, &view));
+        world_free(&w);
+    }
+}
+
+/* A slot that is none is none, with keys in all. */
+static void test_no_slot(void)
+{
+    World w;
+
+    world_up(&w);
+    for (unsigned slot = 0; slot < UB_CIP_SLOTS + 2; slot++) {
+        g_assert_cmpint(ub_cip_use(cip_of(w.me), ME, POLICY, slot), ==,
+                        slot < UB_CIP_SLOTS ? UB_CIP_OK : UB_CIP_NO_POLICY);
+    }
+    world_free(&w);
+}
+
 static void test_config(void)
 {
     static const struct { uint32_t window, last; bool good; } all[] = {
@@ -832,6 +897,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/cip/commands", test_commands);
     g_test_add_func("/ub/cip/nonces", test_nonces);
     g_test_add_func("/ub/cip/spent", test_spent);
+    g_test_add_func("/ub/cip/spent-bytes", test_spent_bytes);
+    g_test_add_func("/ub/cip/no-slot", test_no_slot);
     g_test_add_func("/ub/cip/config", test_config);
     g_test_add_func("/ub/cip/instance", test_instance);
     g_test_add_func("/ub/cip/room", test_room);
