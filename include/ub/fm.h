@@ -87,6 +87,7 @@ typedef struct UbFmNode {
     uint8_t policy;     /* UbFmPolicy */
     uint8_t vls;        /* of its links to other switches that maps may use; 0: that
                          * is not known */
+    bool mapped;        /* it was new, and its table is empty since (ub/fm_matt.h) */
     /* By ub_fm_paths(): in-group and out-group of each port (ub/net_hw.h). */
     uint32_t vl_group[8];
     /* By ub_fm_paths(): the ports that lead to each node of the fabric. */
@@ -113,6 +114,9 @@ typedef struct UbFm {
      * no address, no identity and no routes, and nothing is looked for behind it. */
     bool (*admit)(void *admitting, UbId guid);
     void *admitting;
+    /* CNAs that its nodes had are nobody else's, or NULL: maps may lead there
+     * (ub/fm_matt.h).  Who has lost its own gets it again. */
+    const struct UbFm *held;
     unsigned most;      /* nodes, 0: UB_FM_NODES */
     unsigned nodes;
     UbFmNode *node;     /* 0: our own controller */

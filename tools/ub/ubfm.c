@@ -423,7 +423,8 @@ static void wait_events(UbmsgDev *d, UbfmPlug *plug, UbFm *fm, unsigned seconds)
 /* What a manager knows from one turn to the next. */
 typedef struct Manager {
     UbFm *before;
-    UbFm *settled;          /* what was there when no map was owed; it may be @before */
+    UbFm *settled;          /* what was there when no map was owed last, or at first; it
+                             * may be @before */
     UbfmPlug plug;
     int status;
 } Manager;
@@ -434,7 +435,7 @@ static void remember(Manager *m, UbFm *fm, bool settled)
     if (m->before != m->settled) {
         ub_fm_free(m->before);
     }
-    if (settled) {
+    if (settled || !m->settled) {
         ub_fm_free(m->settled);
         m->settled = fm;
     }
@@ -445,8 +446,11 @@ static void remember(Manager *m, UbFm *fm, bool settled)
  * that cannot be. */
 static bool bring_up(UbmsgDev *d, const Options *o, Manager *m, UbFm *fm)
 {
-    unsigned refused = ub_fm_bring_up(fm, &o->plan, m->before), owed = 0;
+    unsigned refused, owed = 0;
 
+    fm->held = m->settled;
+    refused = ub_fm_bring_up(fm, &o->plan, m->before);
+    fm->held = NULL;
     if (ubfm_may_print(&m->plug.pace)) {
         tell_changes(fm, m->before, refused);
     }

@@ -34,40 +34,69 @@ static bool set_cna(UbFm *fm, UbFmNode *n, uint32_t cna)
     return true;
 }
 
+/* CNAs that are held: of which node of that fabric, and one; 0: of none. */
+static void hold(const UbFm *held, uint16_t *whose)
+{
+    for (unsigned i = 0; held && i < held->nodes; i++) {
+        const UbFmNode *n = &held->node[i];
+
+        if (!n->stranger && n->cna <= CNA_MOST) {
+            whose[n->cna] = i + 1;
+        }
+    }
+}
+
+/* The CNA that is held for a node, 0: none. */
+static uint32_t held_for(const UbFm *held, UbId guid)
+{
+    int i = held ? ub_fm_find(held, guid) : UB_FM_NONE;
+
+    return i >= 0 && !held->node[i].stranger && held->node[i].cna <= CNA_MOST
+           ? held->node[i].cna : 0;
+}
+
 unsigned ub_fm_give_addresses(UbFm *fm, const UbFmPlan *plan)
 {
     bool *used = calloc(CNA_MOST + 1, sizeof(*used));
+    uint16_t *whose = calloc(CNA_MOST + 1, sizeof(*whose));
     bool *keeps = calloc(fm->nodes + 1, sizeof(*keeps));
     uint32_t next = plan->first_cna;
     unsigned refused = 0;
 
-    if (!used || !keeps) {
+    if (!used || !whose || !keeps) {
         abort();
     }
+    hold(fm->held, whose);
     for (unsigned i = 0; i < fm->nodes; i++) {
         uint32_t cna = fm->node[i].cna;
 
-        keeps[i] = cna && cna <= CNA_MOST && !used[cna];
+        keeps[i] = cna && cna <= CNA_MOST && !used[cna] &&
+                   (!whose[cna] ||
+                    ub_id_same(fm->held->node[whose[cna] - 1].guid, fm->node[i].guid));
         if (keeps[i]) {
             used[cna] = true;
         }
     }
     for (unsigned i = 0; i < fm->nodes; i++) {
+        uint32_t cna = held_for(fm->held, fm->node[i].guid);
+
         if (keeps[i] || fm->node[i].stranger) {
             continue;
         }
-        while (next <= CNA_MOST && (!next || used[next])) {
+        while (next <= CNA_MOST && (!next || used[next] || whose[next])) {
             next++;
         }
-        if (next > CNA_MOST || !set_cna(fm, &fm->node[i], next)) {
+        cna = cna && !used[cna] ? cna : next;
+        if (cna > CNA_MOST || !set_cna(fm, &fm->node[i], cna)) {
             /* Another node has the one that it is at. */
             fm->node[i].cna = 0;
             refused++;
         } else {
-            used[next] = true;
+            used[cna] = true;
         }
     }
     free(used);
+    free(whose);
     free(keeps);
     return refused;
 }

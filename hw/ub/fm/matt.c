@@ -172,19 +172,32 @@ static int with_cna(const UbFm *fm, uint32_t cna)
 /* Nobody has it any more, or another one than then. */
 static bool is_lost(const UbFm *fm, const UbFm *settled, uint32_t cna)
 {
-    int was = with_cna(settled, cna);
+    int has = with_cna(fm, cna), was = with_cna(settled, cna);
 
-    return with_cna(fm, cna) < 0 ||
-           (was >= 0 && ub_fm_find(fm, settled->node[was].guid) < 0);
+    return has < 0 ||
+           (was >= 0 && !ub_id_same(fm->node[has].guid, settled->node[was].guid));
+}
+
+/* Its table could not be looked at when CNAs became others', and was not since.  Who is
+ * not in a fabric in which somebody was silent may have been there all the same. */
+static bool is_new(const UbFm *settled, const UbFmNode *n)
+{
+    int was = settled ? ub_fm_find(settled, n->guid) : UB_FM_NONE;
+
+    return settled && !n->mapped &&
+           (was < 0 ? !settled->unanswered : settled->node[was].stranger);
 }
 
 static unsigned drop_at(UbFm *fm, const UbFm *settled, unsigned node)
 {
-    /* Whose table nobody could look at when CNAs became others'. */
-    bool came = settled && ub_fm_find(settled, fm->node[node].guid) < 0;
+    bool fresh = is_new(settled, &fm->node[node]);
     unsigned entries, failed = 0;
-    int size = ub_fm_map_size(fm, node, &entries);
+    int size;
 
+    if (fm->unanswered && !fresh) {
+        return 0;           /* who is silent may be a home */
+    }
+    size = ub_fm_map_size(fm, node, &entries);
     if (size) {
         return size < 0;    /* or there are none that are ours */
     }
@@ -192,7 +205,7 @@ static unsigned drop_at(UbFm *fm, const UbFm *settled, unsigned node)
         UbFmMap map;
         int status = ub_fm_map_get(fm, node, i, &map);
 
-        if (!status && (came || is_lost(fm, settled, map.cna))) {
+        if (!status && (fresh || is_lost(fm, settled, map.cna))) {
             status = clear(fm, node, i);
         }
         failed += status && status != UB_MGMT_ABSENT;
@@ -200,16 +213,19 @@ static unsigned drop_at(UbFm *fm, const UbFm *settled, unsigned node)
             break;          /* the others would only take as long */
         }
     }
+    fm->node[node].mapped |= fresh && !failed;
     return failed;
 }
 
 unsigned ub_fm_maps_drop(UbFm *fm, const UbFm *settled)
 {
-    /* Somebody who is linked and does not say who it is may be a home. */
     unsigned failed = fm->unanswered;
 
-    for (unsigned i = 0; i < fm->nodes && !fm->unanswered; i++) {
-        if (fm->node[i].reached) {
+    for (unsigned i = 0; i < fm->nodes; i++) {
+        const UbFmNode *n = &fm->node[i];
+
+        /* Who refused something else may have a table. */
+        if (!n->stranger && (!i || n->cna)) {
             failed += drop_at(fm, settled, i);
         }
     }

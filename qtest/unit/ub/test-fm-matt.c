@@ -249,15 +249,23 @@ static void plug(Bed *b, unsigned i, bool in)
     n->link[0].down = b->w->f.node[SWITCH].link[n->link[0].port].down = !in;
 }
 
-static UbFm *once_more(Bed *b, const UbFm *before)
+/* CNAs of @held are nobody else's. */
+static UbFm *turn(Bed *b, const UbFm *before, const UbFm *held)
 {
     UbFm *fm = look(b->w);
     UbFmPlan plan;
 
     ub_fm_plan_init(&plan);
     plan.upi = 5;
+    fm->held = held;
     g_assert_cmpuint(ub_fm_bring_up(fm, &plan, before), ==, 0);
+    fm->held = NULL;
     return fm;
+}
+
+static UbFm *once_more(Bed *b, const UbFm *before)
+{
+    return turn(b, before, NULL);
 }
 
 /* What a node says to each write. */
@@ -340,6 +348,140 @@ static void test_lost(void)
     g_assert_cmpuint(ub_fm_maps_drop(now, before), ==, 1);
     ub_fm_free(now);
     ub_fm_free(before);
+    close_bed(&b);
+}
+
+/* Somebody goes and another one comes before anybody looks: it gets another CNA, with or
+ * without one that it brings, until no map leads there; who was there gets its own. */
+static void test_held(void)
+{
+    UbFm *now;
+    UbFmMap map;
+    unsigned user, more;
+    Bed b;
+
+    open_bed(&b);
+    user = node_of(&b, USER);
+    map = map_to(&b, OTHER, 1, 2);
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &map), ==, UB_MGMT_OK);
+    more = add_leaf(b.w);
+    g_assert_true(join(b.w, more, SWITCH));
+    for (unsigned brings = 0; brings < 2; brings++) {
+        fabric_identity(&b.w->f.node[more], brings ? map.cna : 0, 0, 0);
+        plug(&b, OTHER, false);
+        now = turn(&b, NULL, b.fm);
+        g_assert_cmphex(cna_of(b.w, more), !=, map.cna);
+        leads(&b, 1 * MIB, map.uba);
+        ub_fm_free(now);
+        /* It comes back, and has lost its own, before maps were dropped. */
+        fabric_identity(&b.w->f.node[OTHER], 0, 0, 0);
+        fabric_identity(&b.w->f.node[more], 0, 0, 0);
+        plug(&b, OTHER, true);
+        now = turn(&b, NULL, b.fm);
+        g_assert_cmphex(cna_of(b.w, OTHER), ==, map.cna);
+        g_assert_cmphex(cna_of(b.w, more), !=, 0);
+        g_assert_cmpuint(ub_fm_maps_drop(now, b.fm), ==, 0);
+        leads(&b, 1 * MIB, map.uba);
+        ub_fm_free(now);
+    }
+    /* Nothing leads there any more. */
+    plug(&b, OTHER, false);
+    fabric_identity(&b.w->f.node[more], 0, 0, 0);
+    now = turn(&b, NULL, b.fm);
+    g_assert_cmpuint(ub_fm_maps_drop(now, b.fm), ==, 0);
+    leads(&b, 1 * MIB, 0);
+    ub_fm_free(now);
+    fabric_identity(&b.w->f.node[more], 0, 0, 0);
+    now = turn(&b, NULL, NULL);
+    g_assert_cmphex(cna_of(b.w, more), ==, map.cna);
+    ub_fm_free(now);
+    /* What is held for one that is not admitted, or is beyond what is given, is not. */
+    now = turn(&b, NULL, NULL);
+    fabric_identity(&b.w->f.node[more], 0, 0, 0);
+    plug(&b, OTHER, true);
+    b.fm->node[node_of(&b, OTHER)].stranger = true;
+    ub_fm_free(turn(&b, NULL, b.fm));
+    g_assert_cmphex(cna_of(b.w, more) == map.cna, !=, cna_of(b.w, OTHER) == map.cna);
+    ub_fm_free(now);
+    close_bed(&b);
+}
+
+/* Two begin anew at once, and each has what was the other's: a map that leads to one of
+ * them does not lead to the other. */
+static void test_exchanged(void)
+{
+    UbFm *now;
+    UbFmMap map, own;
+    unsigned user, more, other;
+    Bed b;
+
+    open_bed(&b);
+    more = add_leaf(b.w);
+    g_assert_true(join(b.w, more, SWITCH));
+    ub_fm_free(b.fm);
+    b.fm = once_more(&b, NULL);
+    user = node_of(&b, USER);
+    map = map_to(&b, OTHER, 1, 2);
+    own = map_to(&b, MANAGER, 4, 4);
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &map), ==, UB_MGMT_OK);
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &own), ==, UB_MGMT_OK);
+    other = cna_of(b.w, more);
+    fabric_identity(&b.w->f.node[more], map.cna, 0, 0);
+    fabric_identity(&b.w->f.node[OTHER], other, 0, 0);
+    now = once_more(&b, b.fm);
+    g_assert_cmphex(cna_of(b.w, more), ==, map.cna);
+    /* Who was not brought up whole has a table all the same. */
+    now->node[ub_fm_find(now, b.w->f.node[USER].guid)].reached = false;
+    g_assert_cmpuint(ub_fm_maps_drop(now, b.fm), ==, 0);
+    leads(&b, 1 * MIB, 0);
+    leads(&b, 4 * MIB, own.uba);
+    ub_fm_free(now);
+    close_bed(&b);
+}
+
+/* Who was not there, or not admitted, when CNAs became others' begins with no maps, and
+ * what it is given then stays. */
+static void test_new(void)
+{
+    UbFm *now, *next;
+    UbFmMap map;
+    unsigned user;
+    Bed b;
+
+    open_bed(&b);
+    user = node_of(&b, USER);
+    map = map_to(&b, OTHER, 1, 2);
+    for (unsigned way = 0; way < 4; way++) {
+        UbFm *settled = once_more(&b, NULL);
+        UbFmNode *was = &settled->node[ub_fm_find(settled,
+                                                  b.w->f.node[USER].guid)];
+
+        now = once_more(&b, NULL);
+        g_assert_cmpint(ub_fm_map_add(now, user, &map), ==, UB_MGMT_OK);
+        /* Not admitted; not there; neither, while somebody else says nothing. */
+        was->stranger = way == 0;
+        was->guid.w[0] ^= way ? 0x8000 : 0;
+        now->unanswered = way == 2;
+        settled->unanswered = way == 3;
+        g_assert_cmpuint(ub_fm_maps_drop(now, settled), ==, way == 2);
+        leads(&b, 1 * MIB, way == 3 ? map.uba : 0);
+        if (way < 3) {
+            g_assert_cmpint(ub_fm_map_add(now, user, &map), ==, UB_MGMT_OK);
+        }
+        next = once_more(&b, now);
+        g_assert_cmpuint(ub_fm_maps_drop(next, settled), ==, 0);
+        leads(&b, 1 * MIB, map.uba);
+        ub_fm_free(now);
+        /* It was not admitted for a while. */
+        next->node[ub_fm_find(next, b.w->f.node[USER].guid)].stranger = true;
+        now = once_more(&b, next);
+        settled->unanswered = 0;
+        g_assert_cmpuint(ub_fm_maps_drop(now, settled), ==, 0);
+        leads(&b, 1 * MIB, 0);
+        ub_fm_free(next);
+        ub_fm_free(now);
+        ub_fm_free(settled);
+    }
     close_bed(&b);
 }
 
@@ -467,6 +609,9 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-matt/refused", test_refused);
     g_test_add_func("/ub/fm-matt/foreign", test_foreign);
     g_test_add_func("/ub/fm-matt/lost", test_lost);
+    g_test_add_func("/ub/fm-matt/held", test_held);
+    g_test_add_func("/ub/fm-matt/exchanged", test_exchanged);
+    g_test_add_func("/ub/fm-matt/new", test_new);
     g_test_add_func("/ub/fm-matt/print", test_print);
     g_test_add_func("/ub/fm-matt/commands", test_commands);
     return g_test_run();
