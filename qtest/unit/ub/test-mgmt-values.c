@@ -6,6 +6,7 @@
  */
 #include "internal.h"
 #include "mgmt-fabric.h"
+#include "msgq.h"
 #include "ub/mgmt_ta.h"
 
 #define EMQ UB_CFG_CAP(UB_CFG0_BASE, UB_CAP_EMQ)
@@ -34,7 +35,107 @@ static unsigned ask_at(Fabric *f, uint32_t deid, bool mgmt, UbMgmtId id,
     return a->status;
 }
 
+/* ---- Rings of any depth, at any place ---- */
+
+/* Software consumes what there is in a ring of errors, and nothing beyond (§D.2.4). */
+static void emq_consumed(void)
+{
+    const uint32_t emq = UB_CFG_CAP(UB_CFG0_BASE, UB_CAP_EMQ);
+
+    for (unsigned depth = 2; depth <= 5; depth++) {
+        for (unsigned k = 0; k < depth * depth * (depth + 2); k++) {
+            unsigned at = k % depth, there = k / depth % depth;
+            unsigned ci = k / depth / depth;
+            bool good = ci < depth && (ci + depth - at) % depth <= there;
+            UbMgmtConfig cfg;
+            Fabric f;
+            Node *n;
+
+            memset(&f, 0, sizeof(f));
+            ub_mgmt_config_init(&cfg);
+            cfg.emq_depth = depth;
+            n = fabric_add(&f, &cfg);
+            ub_space_write(n->space, 0, emq + UB_EMQ_CTL, 7, 0xf);
+            for (unsigned i = 0; i < at; i++) {
+                ub_mgmt_error(n->m, 0, UB_MGMT_CE, 0);
+                ub_space_write(n->space, 0, emq + UB_EMQ_CE_CI, i + 1, 0xf);
+            }
+            for (unsigned i = 0; i < there; i++) {
+                ub_mgmt_error(n->m, 0, UB_MGMT_CE, 0);
+            }
+            ub_space_write(n->space, 0, emq + UB_EMQ_CE_CI, ci, 0xf);
+            g_assert_cmpuint(ub_space_read(n->space, emq + UB_EMQ_CE_CI), ==,
+                             good ? ci : at);
+            g_assert_cmpuint(ub_space_read(n->space, emq + UB_EMQ_CE_PI), ==,
+                             (at + there) % depth);
+            fabric_free(&f);
+        }
+    }
+}
+
+/* So much of a message queue's ring is used, wherever it begins. */
+static void ring_used(void)
+{
+    for (unsigned depth = UB_MSGQ_DEPTH_MIN; depth < 12; depth++) {
+        for (unsigned at = 0; at < depth; at++) {
+            for (unsigned used = 0; used < depth; used++) {
+                const MsgqRing r = { .ci = at, .pi = (at + used) % depth,
+                                     .depth = depth };
+
+                g_assert_cmpuint(ub_msgq_used(&r), ==, used);
+            }
+        }
+    }
+}
+
 /* ---- Entities ---- */
+
+/* The first two tokens of a node whose numbers come from @number. */
+static uint64_t first_tokens(uint64_t number)
+{
+    const UbMgmtAddr to = { .dcna = 0x11, .deid = 0x21, .mgmt = true };
+    const uint8_t on[4] = { 0, 0, 0, 1 };
+    uint64_t tokens = 0;
+    UbMgmtConfig cfg;
+    Fabric f;
+    Answer a;
+
+    memset(&f, 0, sizeof(f));
+    g_queue_init(&f.under_way);
+    ub_mgmt_config_init(&cfg);
+    fabric_add(&f, &cfg);
+    cfg.manager = false;
+    cfg.seed = number;
+    fabric_add(&f, &cfg);
+    fabric_link(&f, 0, 0, 1, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        fabric_identity(&f.node[i], 0x10 + i, 0x20 + i, 5);
+    }
+    f.now = SECOND;
+    for (unsigned i = 0; i < 2; i++) {
+        memset(&a, 0, sizeof(a));
+        g_assert_true(ub_mgmt_request(f.node[0].m, f.now, &to,
+                                      UB_MGMT_MSG_TOKEN_CHECK, on, sizeof(on),
+                                      fabric_answer, &a));
+        fabric_pump(&f);
+        g_assert_cmphex(a.status, ==, UB_MGMT_OK);
+        tokens = tokens << 32 | get_be32(a.data + 4);
+    }
+    fabric_free(&f);
+    return tokens;
+}
+
+/* Nobody's tokens are another's, who has other numbers to begin with. */
+static void token_numbers(void)
+{
+    uint64_t one = first_tokens(1);
+
+    g_assert_cmphex(one, ==, first_tokens(1));
+    g_assert_cmphex(one, !=, first_tokens(2));
+    g_assert_cmphex(one, !=, first_tokens(0));
+    g_assert_cmphex(one >> 32, !=, (uint32_t)one);
+}
+
 
 /* Resource spaces are those of the Entity that is asked; addresses are set in
  * Entity 0, and by the UBFM. */
@@ -231,6 +332,41 @@ static void instances_move(void)
     g_assert_cmphex(ub_mgmt_bus_instance(f.node[3].m, 0)->guid.w[0] >> 28, ==, 1);
     fabric_free(&f);
     fabric_free(&g);
+}
+
+/* What an instance may be: of GUID type 0 (§C.3), with an EID that packets can name, in
+ * a partition that is no UBFM's. */
+static void instance_kinds(void)
+{
+    static const struct {
+        uint32_t guid, type, eid;
+        uint16_t upi;
+        unsigned want;
+    } rows[] = {
+        { 0, 0, 0x40000, 8, UB_MGMT_BAD_PARAMETER },
+        { 1, 1, 0x40000, 8, UB_MGMT_BAD_PARAMETER },
+        { 1, 0, 0x100000, 8, UB_MGMT_BAD_PARAMETER },
+        { 1, 0, 0x40000, 0, UB_MGMT_BAD_PARAMETER },
+        { 1, 0, 0x40000, UB_MGMT_UPI, UB_MGMT_BAD_PARAMETER },
+        { 1, 0, 0x40000, UB_MGMT_UPI - 1, UB_MGMT_OK },
+        { 2, 0, 1, 1, UB_MGMT_OK },
+        { 3, 0, 0xfffff, 8, UB_MGMT_OK },
+    };
+    Fabric f;
+    Answer a;
+
+    line(&f);
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        uint8_t pdu[36] = { 0 };
+
+        ub_mgmt_put_id(pdu, UB_MF_BI_CREATE_GUID, (UbId){
+            { rows[i].guid, 0, rows[i].type << 24 } });
+        ub_mgmt_put_id(pdu, UB_MF_BI_CREATE_EID, (UbId){ { rows[i].eid } });
+        ub_mgmt_put(pdu, UB_MF_BI_CREATE_UPI, rows[i].upi);
+        g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_CREATE, pdu, 36, &a), ==,
+                        rows[i].want);
+    }
+    fabric_free(&f);
 }
 
 /* A user of an instance's partition reaches the node by the instance's EID. */
@@ -613,6 +749,10 @@ static void ta_lengths(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ub/mgmt/event/consumed", emq_consumed);
+    g_test_add_func("/ub/msgq/used", ring_used);
+    g_test_add_func("/ub/mgmt/entity/token-numbers", token_numbers);
+    g_test_add_func("/ub/mgmt/instance/kinds", instance_kinds);
     g_test_add_func("/ub/mgmt/entity/resources", entity_resources);
     g_test_add_func("/ub/mgmt/entity/tokens", entity_tokens);
     g_test_add_func("/ub/mgmt/entity/eids", entity_eids);
