@@ -443,7 +443,7 @@ static void try_window(uint32_t window)
     enum { N = 4000 };
     g_autofree bool *came = g_new0(bool, N + 1);
     CorePacket **pkt = g_new0(CorePacket *, N + 1);
-    uint32_t rng = 12345, top = 0, sn;
+    uint32_t rng = 12345, top = 0, head, sn, late = 0;
     UbCipCounter want;
     World w;
 
@@ -453,8 +453,10 @@ static void try_window(uint32_t window)
     }
     for (unsigned i = 0; i < 5 * N; i++) {
         rng = rng * 1664525u + 1013904223u;
-        /* Mostly near the head, which moves slowly, sometimes anywhere. */
-        sn = (rng >> 8) % 64 ? i / 5 + (rng >> 16) % (window + 26) : (rng >> 14) % N;
+        /* Mostly near the head, which moves slowly, and by a window and more at times;
+         * sometimes anywhere behind it. */
+        head = i / 8 + i / 5000 * (window + 3) + (rng >> 16) % (window + 26);
+        sn = (rng >> 8) % 64 ? head : (rng >> 14) % (head + 1);
         sn = MIN(MAX(sn, 1), N);
         want = sn > top ? UB_CIPC_OPENED
                : top - sn >= w.cfg.window ? UB_CIPC_RX_OLD
@@ -462,11 +464,14 @@ static void try_window(uint32_t window)
         if (want == UB_CIPC_OPENED) {
             heard(&w, copy(&w, pkt[sn]));
             came[sn] = true;
+            late += sn < top;
             top = MAX(top, sn);
         } else {
             dropped(&w, UB_SEC_CIPH, copy(&w, pkt[sn]), UB_SEC_CIP, want);
         }
     }
+    /* Many were overtaken, and came. */
+    g_assert_cmpuint(late, >, N / 4);
     for (unsigned i = 1; i <= N; i++) {
         core_packet_free(pkt[i]);
     }
