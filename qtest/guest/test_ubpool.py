@@ -292,6 +292,7 @@ class Pool(unittest.TestCase):
         since = self.lines()
         user.kill()
         self.says(f'lost {gone}', since)
+        self.leads_nowhere()    # until then it is nobody else's
         other = ubfabric.node('other', self.switch.chardev(2),
                               f'guid={guid(0x400)[0]},{PROPS["user"]}')
         self.addCleanup(other.close)

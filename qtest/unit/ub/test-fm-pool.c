@@ -324,6 +324,7 @@ static void test_refused(void)
 {
     Bed *b = bed_new();
     UbFmEntity e;
+    int left;
 
     g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 0, USER, UPI), ==,
                     UB_MGMT_NO_PERMISSION);
@@ -337,8 +338,12 @@ static void test_refused(void)
                     UB_MGMT_BAD_PARAMETER);
     g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UB_MGMT_UPI),
                     ==, UB_MGMT_BAD_PARAMETER);
+    /* Of what is not there nobody is asked. */
+    left = b->left;
     g_assert_cmpint(ub_fm_pool_look(&b->pool, PROVIDER, FABRIC_ENTITIES, &e),
                     ==, UB_MGMT_NO_TARGET);
+    g_assert_cmpint(ub_fm_pool_look(&b->pool, NODES, 0, &e), ==, UB_MGMT_NO_TARGET);
+    g_assert_cmpint(b->left, ==, left);
     b->node[USER].cna = 0;
     g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, USER, UPI), ==,
                     UB_MGMT_NO_TARGET);
