@@ -10,6 +10,8 @@
 #include "internal.h"
 
 #define MAX_CELLS 65535 /* §4.6.2 note 2 */
+/* ns that credit which no DLLDP carries waits where none waits for one. */
+#define BUSY_DELAY INT64_C(1000000)
 
 void credit_reset(UbDll *d)
 {
@@ -215,6 +217,25 @@ uint32_t credit_header_bits(UbDll *d)
     return bits;
 }
 
+/* Credit that a Crd_Ack can express. */
+static bool owes(const UbDll *d, unsigned vl)
+{
+    return d->v.pending[vl] >= d->v.agreed.ctrl_credit_grain[vl];
+}
+
+/* Credit that waits for nothing but a time. */
+static bool owes_late(const UbDll *d)
+{
+    for (uint32_t vls = d->owing; vls; vls &= vls - 1) {
+        unsigned vl = __builtin_ctz(vls);
+
+        if (owes(d, vl) && !d->cfg.crd_return[vl]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 unsigned credit_ack_units(const UbDll *d)
 {
     return MIN(d->v.pending_ack / d->v.agreed.ctrl_ack_grain, 0xffffu);
@@ -235,42 +256,30 @@ static uint32_t ack_mark(const UbDll *d, uint16_t configured, uint32_t automatic
 }
 
 /*
- * Cells to give back at which a Crd_Ack goes out: what stays here must leave
- * the peer enough for the longest packet.  §4.6.3 has DLLDPs carry them, and a
- * Crd_Ack if there are none: with nothing configured few of them wait for one a
- * little, since each Crd_Ack takes a turn of both ends.
+ * Cells to give back at which a Crd_Ack goes out, with a DLLDP to send or without: what
+ * stays here must leave the peer enough for the longest packet.  §4.6.3 has DLLDPs carry
+ * them, and a Crd_Ack if there are none: with nothing configured few of them wait for one
+ * a little, since each Crd_Ack takes a turn of both ends.
  */
-static uint32_t crd_mark(const UbDll *d, unsigned vl)
+static uint32_t crd_mark(const UbDll *d, unsigned vl, bool dlldp_next)
 {
     uint32_t granted = d->v.granted[vl];
     uint32_t longest = dll_cells(d, UB_DLLDP_FLITS);
-    uint32_t mark = d->cfg.crd_return[vl];
+    uint32_t mark = dlldp_next ? d->cfg.crd_force[vl] : d->cfg.crd_return[vl];
 
-    if (!mark) {
-        mark = d->v.return_due || !d->cfg.credit_delay ? 1 : granted / 8;
+    if (!mark && dlldp_next) {
+        mark = granted / 2;
+    } else if (!mark) {
+        mark = d->cfg.credit_delay ? granted / 8 : 1;
     }
     return MIN(mark, granted - MIN(granted, longest) + 1);
-}
-
-/* Credit that a Crd_Ack can express. */
-static bool owes(const UbDll *d, unsigned vl)
-{
-    return d->v.pending[vl] >= d->v.agreed.ctrl_credit_grain[vl];
 }
 
 void credit_poll(UbDll *d, int64_t now)
 {
     UbDllVars *v = &d->v;
-    bool any = false;
 
-    /* Without a delay nothing waits for a time. */
-    for (uint32_t vls = d->cfg.credit_delay ? d->owing : 0; vls && !any;
-         vls &= vls - 1) {
-        unsigned vl = __builtin_ctz(vls);
-
-        any = owes(d, vl) && !d->cfg.crd_return[vl];
-    }
-    if (!any) {
+    if (!owes_late(d)) {
         v->return_at = NEVER;
         v->return_due = false;
     } else if (now >= v->return_at) {
@@ -278,7 +287,7 @@ void credit_poll(UbDll *d, int64_t now)
         v->return_due = true;
         dll_kick(d);
     } else if (v->return_at == NEVER && !v->return_due) {
-        v->return_at = now + d->cfg.credit_delay;
+        v->return_at = now + (d->cfg.credit_delay ? d->cfg.credit_delay : BUSY_DELAY);
     }
 }
 
@@ -303,13 +312,12 @@ bool credit_wants_crd_ack(const UbDll *d, bool dlldp_next)
     want = acks && v->pending_ack >=
            (dlldp_next ? ack_mark(d, d->cfg.ack_force, v->peer_depth / 2)
                        : ack_mark(d, d->cfg.ack_return, v->peer_depth / 4));
+    /* DLLDPs carry no less than their grain, and of one VL each. */
+    want = want || (v->return_due && owes_late(d));
     for (uint32_t vls = d->owing; vls && !want; vls &= vls - 1) {
         unsigned vl = __builtin_ctz(vls);
-        uint32_t level = !dlldp_next ? crd_mark(d, vl)
-                         : d->cfg.crd_force[vl] ? d->cfg.crd_force[vl]
-                         : v->granted[vl] / 2;
 
-        want = owes(d, vl) && v->pending[vl] >= level;
+        want = owes(d, vl) && v->pending[vl] >= crd_mark(d, vl, dlldp_next);
     }
     if (!dlldp_next && v->keepalive_due) {
         want = true;
@@ -340,6 +348,11 @@ unsigned credit_crd_ack_block(UbDll *d, uint8_t *out)
     }
     v->keepalive_due = false;
     v->keepalive_at = NEVER;
+    /* What is free from here on has a time of its own. */
+    if (!owes_late(d)) {
+        v->return_at = NEVER;
+        v->return_due = false;
+    }
     return ub_put_crd_ack(dll_format(d), out, &ca);
 }
 
