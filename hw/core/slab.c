@@ -16,12 +16,18 @@
 #define HUGE_BYTES (2u << 20)
 #define SMALLEST 4096u
 
-/* In front of each object, in its first word. */
-typedef union Head {
-    CoreSlabPiece *piece;
-    union Head *next;       /* of those that were given back */
-    char align[ALIGN];
+/* In front of each object. */
+typedef struct Head {
+    union {
+        CoreSlabPiece *piece;
+        struct Head *next;  /* of those that were given back */
+        uint64_t word;      /* as long where pointers are shorter */
+    };
+    uint64_t out;           /* GIVEN_OUT and its place: it is not here */
 } Head;
+
+/* A number that nobody writes there by chance. */
+#define GIVEN_OUT UINT64_C(0x51ab6e0b1ec75a1e)
 
 struct CoreSlabPiece {
     CoreSlabPiece *prev, *next; /* among those with room */
@@ -67,13 +73,19 @@ static void unlink_piece(CoreSlab *s, CoreSlabPiece *p)
     }
 }
 
+static uint64_t given_out(const Head *h)
+{
+    return GIVEN_OUT ^ (uintptr_t)h;
+}
+
 /* A piece as large as all there are, so that there are few, and little stays unused. */
 static CoreSlabPiece *grow(CoreSlab *s)
 {
     size_t bytes = CLAMP(front() + s->total * s->size, SMALLEST, HUGE_BYTES);
+    size_t least = front() + s->size;
     CoreSlabPiece *p;
 
-    if (bytes > HUGE_BYTES / 2) {
+    if (bytes > HUGE_BYTES / 2 && least <= HUGE_BYTES) {
         bytes = HUGE_BYTES;
         p = aligned_alloc(HUGE_BYTES, HUGE_BYTES);
 #ifdef MADV_HUGEPAGE
@@ -82,7 +94,7 @@ static CoreSlabPiece *grow(CoreSlab *s)
         }
 #endif
     } else {
-        bytes = MAX(bytes, front() + s->size);
+        bytes = MAX(bytes, least);
         p = malloc(bytes);
     }
     if (!p) {
@@ -119,6 +131,7 @@ void *core_slab_alloc(CoreSlab *s)
         h = (Head *)((char *)p + front() + p->fresh++ * s->size);
     }
     h->piece = p;
+    h->out = given_out(h);
     s->used++;
     if (++p->used == p->total) {
         unlink_piece(s, p);
@@ -135,6 +148,11 @@ void core_slab_free(CoreSlab *s, void *object)
         return;
     }
     h = (Head *)object - 1;
+    if (h->out != given_out(h)) {
+        g_error("an object is given back that is not out, or something wrote in front of "
+                "it");
+    }
+    h->out = 0;
     p = h->piece;
     h->next = p->spare;
     p->spare = h;

@@ -40,8 +40,8 @@ typedef struct CoreSlab {
     uint32_t pieces, total; /* there are, and objects in them */
 } CoreSlab;
 
-/* For objects of @size bytes (1 to 256 KiB), aligned as malloc() does; takes no memory
- * yet. */
+/* For objects of @size bytes, 1 at least, aligned as malloc() does; those that a huge page
+ * has no room for stand alone.  Takes no memory yet. */
 void core_slab_init(CoreSlab *s, size_t size);
 
 /* An object, its bytes undefined; NULL: there is no memory. */
@@ -51,7 +51,8 @@ void *core_slab_alloc(CoreSlab *s);
 void *core_slab_alloc0(CoreSlab *s);
 
 /* Give back what core_slab_alloc() of the same slab returned, or NULL.  Pieces that are
- * empty go back to the system as soon as others have as much room. */
+ * empty go back to the system as soon as others have as much room.  What is given back
+ * twice ends the process, as by free(), as long as its piece is there. */
 void core_slab_free(CoreSlab *s, void *object);
 
 /* Give all empty pieces back.  Who gave all objects back has no memory of it left. */

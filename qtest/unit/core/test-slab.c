@@ -80,7 +80,77 @@ static void test_random(void)
     }
 }
 
+enum { FIRST, LAST, ANY, ORDERS };
+
+/* Objects of all sizes, in the order that they came, the other way round, or any. */
+static void test_orders(void)
+{
+    static const size_t edge[] = { 1, 15, 16, 17, 4000, 4032, 4033, 4096, 256 << 10, MIB,
+                                   2 * MIB - 64, 2 * MIB - 63, 2 * MIB, 3 * MIB };
+
+    for (unsigned k = 0; k < G_N_ELEMENTS(edge) + 60; k++) {
+        const size_t size = k < G_N_ELEMENTS(edge) ? edge[k]
+                            : 1 + g_test_rand_int_range(0, k % 2 ? 300 : 70000);
+        const unsigned order = g_test_rand_int_range(0, ORDERS);
+        const uint32_t most = MIN(2000, 3 + 12 * MIB / size);
+        g_autoptr(GPtrArray) out = g_ptr_array_new();
+        CoreSlab slab;
+
+        core_slab_init(&slab, size);
+        for (unsigned n = 0; n < 4 * most; n++) {
+            /* Now more, now fewer. */
+            if (out->len < most && g_test_rand_int_range(0, 4) != n / most % 2 * 3) {
+                uint8_t *object = core_slab_alloc(&slab);
+
+                g_assert_nonnull(object);
+                object[0] = object[size - 1] = (uintptr_t)object >> 4;
+                g_ptr_array_add(out, object);
+            } else if (out->len) {
+                uint32_t i = order == FIRST ? 0 : order == LAST ? out->len - 1
+                             : g_test_rand_int_range(0, out->len);
+                uint8_t *object = g_ptr_array_index(out, i);
+
+                g_assert_cmphex(object[0], ==, (uint8_t)((uintptr_t)object >> 4));
+                g_assert_cmphex(object[size - 1], ==, object[0]);
+                g_ptr_array_remove_index(out, i);
+                core_slab_free(&slab, object);
+            }
+            g_assert_cmpuint(slab.used, ==, out->len);
+            g_assert_cmpuint(slab.total, >=, CORE_SLAB_APART ? 0 : slab.used);
+        }
+        for (uint32_t i = 0; i < out->len; i++) {
+            core_slab_free(&slab, g_ptr_array_index(out, i));
+        }
+        core_slab_trim(&slab);
+        g_assert_cmpuint(slab.total, ==, 0);
+        g_assert_cmpuint(slab.pieces, ==, 0);
+    }
+}
+
 #if !CORE_SLAB_APART
+/* What is given back twice, or what something wrote in front of, is found there. */
+static void test_twice(void)
+{
+    CoreSlab slab;
+    uint64_t *object, *other;
+
+    if (g_test_subprocess()) {
+        core_slab_init(&slab, 100);
+        object = core_slab_alloc(&slab);
+        other = core_slab_alloc(&slab);
+        core_slab_free(&slab, object);
+        if (g_test_rand_bit()) {
+            core_slab_free(&slab, object);
+        }
+        other[-1] = 0;
+        core_slab_free(&slab, other);
+        return;
+    }
+    g_test_trap_subprocess(NULL, 0, 0);
+    g_test_trap_assert_failed();
+    g_test_trap_assert_stderr("*not out*");
+}
+
 /* A few small pieces, then those of a huge page; never much more than is used. */
 static void test_growth(void)
 {
@@ -154,7 +224,9 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/core/slab/random", test_random);
+    g_test_add_func("/core/slab/orders", test_orders);
 #if !CORE_SLAB_APART
+    g_test_add_func("/core/slab/twice", test_twice);
     g_test_add_func("/core/slab/growth", test_growth);
     g_test_add_func("/core/slab/edge", test_edge);
 #endif
