@@ -574,29 +574,15 @@ static void test_ctp(void)
 #define RAW_LEN 3000u
 #define RAW_MANY (QUBC_RING - 8)
 
-/* Packets of IPv4 of node 1's software to that of node 2, which say that they may be
- * marked. */
+/* Packets of IPv4 of node 1's software to that of node 2. */
 static void post_raw(Fabric *f, unsigned n)
 {
     QUbc *d = f->q[0];
 
     for (unsigned i = 0; i < n; i++) {
         uint32_t at = QUBC_TX_BUF(0) + d->port[0].tx_head % QUBC_RING * QUBC_BUF;
-        uint8_t *p = d->ram->at + at, *ip = p + UB_IPEXT_SIZE;
-        uint32_t sum = 0;
 
-        memset(p, 0, RAW_LEN);
-        ub_ipext_put(p, ub_cci_fecn(false, UB_FECN_NONE), UB_NPI_DEFAULT);
-        ip[0] = 0x45;
-        put_be16(ip + 2, RAW_LEN - UB_IPEXT_SIZE);
-        ip[8] = 64;
-        ip[9] = 253;            /* for experiments */
-        put_be32(ip + 12, 0x0a000001);
-        put_be32(ip + 16, 0x0a000002);
-        for (unsigned w = 0; w < UB_IPV4_SIZE; w += 2) {
-            sum += get_be16(ip + w);
-        }
-        put_be16(ip + 10, ~(sum % 0xffff));
+        raw_ipv4(d->ram->at + at, RAW_LEN, 64, RAW_EXPERIMENT);
         qubc_post(d, 0, UBC_RING_TX, at, RAW_LEN, UB_LPH_IPV4);
     }
     qubc_doorbell(d, 0, UBC_RING_TX);
@@ -710,10 +696,7 @@ static void test_worst(void)
     Jam j;
 
     start(&j, PROPS, 0, "'fecn': true, 'fecn-light': 1, 'fecn-heavy': 2");
-    /* The rings that the fabric has opened are for IP. */
-    qubc_pair_write(j.f.q[0], 0, UBC_RING_RX + UBC_RING_CTRL, 0);
-    raw_close(&j.f.e[0]);
-    raw_open(&j.f.e[0]);
+    raw_reopen(&j.f.e[0]);
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         UbNth nth = { .scna = 1, .dcna = 2, .nlp = UB_NLP_CTPH, .cci = rows[i].says };
         uint8_t p[64] = { 0 };

@@ -8,6 +8,7 @@
 #include "ubc-raw.h"
 #include "ubc-ummu-bed.h"
 #include "ubc-cip-drv.h"
+#include "switch-fabric.h"
 
 #define HOLD "'delay-ppm': 1000000, 'delay-us': 1000000"
 #define SO (2u << 20)
@@ -128,11 +129,12 @@ static void test_no_buffer(void)
     eng_stop(&p);
 }
 
-/* A packet of a's software: its bytes from the NTH on, without the ICRC, which CFG 9 has
- * not. */
-static void raw(unsigned cfg, unsigned nlp, bool mgmt, const char *hex)
+/* A packet of software for a node: its bytes from the NTH on, without the ICRC, which
+ * CFG 9 has not. */
+static void raw_to(Eng *e, uint32_t dcna, unsigned cfg, unsigned nlp, bool mgmt,
+                   const char *hex)
 {
-    const UbNth nth = { .scna = 1, .dcna = 2, .nlp = nlp, .mgmt = mgmt };
+    const UbNth nth = { .scna = e->n, .dcna = dcna, .nlp = nlp, .mgmt = mgmt };
     uint32_t len = UB_NTH16_SIZE;
     uint8_t b[256] = { 0 };
 
@@ -144,7 +146,12 @@ static void raw(unsigned cfg, unsigned nlp, bool mgmt, const char *hex)
         raw_seal(UB_LPH_CNA16, b, len);
         len += 4;
     }
-    raw_send(&p.a, cfg, b, len);
+    raw_send(e, cfg, b, len);
+}
+
+static void raw(unsigned cfg, unsigned nlp, bool mgmt, const char *hex)
+{
+    raw_to(&p.a, 2, cfg, nlp, mgmt, hex);
 }
 
 #define NODES "00010000100002"      /* UPI, from a to b */
@@ -193,6 +200,45 @@ static void test_made(void)
     eng_stop(&p);
 }
 
+/* What a switch passes on to nobody: back where it came from, to a layer that it has not,
+ * with no hop left, marked as broken (§4.8.3), to a port that takes no more. */
+static void test_switch(void)
+{
+    enum { SWITCH = 9 };
+    const uint32_t mark = UB_CFG_PORT_CAP(0, UB_CAP_LINK) + UB_LINK_DL_MARKERR_CFG;
+    uint8_t ip[1500];
+    Fabric f = { 0 };
+
+    fabric_start(&f, ",init-credit=64");
+    qobject_unref(switch_command(&f.sw, "{ 'execute': 'cna-set', 'arguments': "
+                                        "{ 'cna': 9 } }"));
+    raw_reopen(&f.e[0]);
+    raw_to(&f.e[0], 1, UB_LPH_CNA16, UB_NLP_CTPH, false, "02" NODES);
+    QUBC_WAIT(switch_counter(&f.sw, 0, "drop-return") == 1);
+    raw_to(&f.e[0], SWITCH, UB_LPH_BYPASS, UB_NLP_TAH, false, "0310000000000007");
+    QUBC_WAIT(switch_counter(&f.sw, 0, "drop-no-upper") == 1);
+    raw_ipv4(ip, sizeof(ip), 1, RAW_EXPERIMENT);
+    raw_send(&f.e[0], UB_LPH_IPV4, ip, sizeof(ip));
+    QUBC_WAIT(switch_counter(&f.sw, 1, "drop-hops") == 1);
+    /* Memory that its controller cannot read. */
+    qubc_cfg_write(f.q[0], mark, qubc_cfg_read(f.q[0], mark) |
+                                 UB_LINK_DL_MARKERR_CFG__CFG_MARKERR_EN);
+    qubc_post(f.q[0], 0, UBC_RING_TX, QUBC_NOWHERE, sizeof(ip), UB_LPH_CONTROL);
+    qubc_doorbell(f.q[0], 0, UBC_RING_TX);
+    QUBC_WAIT(switch_counter(&f.sw, 0, "drop-error-flag") == 1);
+    /* The egress queue has a bound, and whom it is for takes nothing. */
+    qobject_unref(switch_command(&f.sw, "{ 'execute': 'configure', 'arguments': "
+                                        "{ 'transit-limit': 4096 } }"));
+    qtest_qmp_assert_success(f.q[1]->qts, "{ 'execute': 'stop' }");
+    for (unsigned i = 0; !switch_counter(&f.sw, 1, "drop-queue-full"); i++) {
+        g_assert_cmpuint(i, <, 1000);
+        raw_ipv4(ip, sizeof(ip), 64, RAW_EXPERIMENT);
+        raw_send(&f.e[0], UB_LPH_IPV4, ip, sizeof(ip));
+    }
+    qtest_qmp_assert_success(f.q[1]->qts, "{ 'execute': 'cont' }");
+    fabric_stop(&f);
+}
+
 /* ---- The transport layer ---------------------------------------------------------------- */
 
 /* Packets that the peer has not acknowledged, and packets that are held out of order, when
@@ -226,6 +272,21 @@ static void test_not_active(void)
     post_write(0, 64);
     eng_complete(&p.a, UBQ_STATUS_TIMEOUT);
     g_assert_cmpuint(tp(&p.a, "drop-not-active"), ==, 1);
+    eng_stop(&p);
+}
+
+/* What comes for one that is not. */
+static void test_state(void)
+{
+    uint8_t cmd[UBQ_CMD];
+
+    begin(ENG_RTP, UB_ROI, "");
+    ubq_cmd_init(cmd, ENG_TPN, 0);
+    g_assert_cmpuint(ubq_command(&p.b.drv, UBQ_OP_CHANNEL_DEACTIVATE, cmd), ==,
+                     UBQ_RESULT_OK);
+    post_write(0, 64);
+    QUBC_WAIT(tp(&p.b, "drop-state") == 1);
+    g_assert_cmpuint(ta(&p.b, "rx-requests"), ==, 0);
     eng_stop(&p);
 }
 
@@ -340,6 +401,57 @@ static void test_rest(void)
     eng_stop(&p);
 }
 
+/* b's software answers a's first request: a reset has moved TASSNs on. */
+static void answer(unsigned rspst)
+{
+    g_autofree char *hex = g_strdup_printf("01" "%08x%032x%032x" "11001000" "%02x%06x",
+                                           1, 2, 1, rspst << 5, p.a.queue.id);
+
+    raw_to(&p.b, 1, UB_LPH_CNA16, UB_NLP_CTPH, false, hex);
+}
+
+/* A response with a status that there is not; the request still waits for another. */
+static void test_response(void)
+{
+    begin(ENG_CTP, UB_ROI, "");
+    eng_set_faults(&p.b, false, "'nth': 1, 'action': 'drop'");
+    post_write(0, 64);
+    QUBC_WAIT(eng_faults(&p.b, false, "drop") == 1);
+    raw_open(&p.b);
+    answer(7);
+    QUBC_WAIT(ta(&p.a, "drop-response") == 1);
+    answer(UB_TAH_OK);
+    eng_complete(&p.a, UBQ_STATUS_OK);
+    eng_stop(&p);
+}
+
+/* A Write by UTP, which carries messages alone (§7.3.2), and has no paths by CNA (§6.2). */
+static void test_carrier(void)
+{
+    enum { HEADS = UB_IPEXT_SIZE + UB_IPV4_SIZE + UB_UDP_SIZE };
+    const UbRtph h = { .opcode = UB_TPOP_UNRELIABLE, .nlp = UB_TPH_UPI32 };
+    uint8_t b[HEADS + UB_UTPH_LEN + 4 + 32 + RAW_TAH + 4];
+    uint8_t *udp = b + HEADS - UB_UDP_SIZE, *tph = b + HEADS, *t = tph + UB_UTPH_LEN;
+
+    begin(ENG_UTP, UB_UNO, ",icrc=off");
+    raw_open(&p.a);
+    raw_ipv4(b, sizeof(b), 64, RAW_UDP);
+    stw_be_p(udp, 0xc000);
+    stw_be_p(udp + 2, UB_UDP_PORT);
+    stw_be_p(udp + 4, sizeof(b) - HEADS + UB_UDP_SIZE);
+    raw_rtph(tph, &h);
+    stl_be_p(t, 1);                     /* UPI, EIDs */
+    t[19] = 1;
+    t[35] = 2;
+    raw_request(t + 36, UB_TA_WRITE, 1, 0, 7, 0, 4);
+    raw_send(&p.a, UB_LPH_IPV4, b, sizeof(b));
+    QUBC_WAIT(ta(&p.b, "drop-carrier") == 1);
+    raw_rtp(&p.a, &h, t, 36 + RAW_TAH + 4);
+    QUBC_WAIT(tp(&p.b, "drop-mode") == 1);
+    g_assert_cmpuint(ta(&p.b, "tx-responses"), ==, 0);
+    eng_stop(&p);
+}
+
 /* Messages by UTP that nobody has a receive entry for, which nobody is told. */
 static void test_unheard(void)
 {
@@ -420,13 +532,17 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-drops/queued", test_queued);
     qtest_add_func("/ubc-drops/no-buffer", test_no_buffer);
     qtest_add_func("/ubc-drops/made", test_made);
+    qtest_add_func("/ubc-drops/switch", test_switch);
     qtest_add_func("/ubc-drops/channel", test_channel);
     qtest_add_func("/ubc-drops/not-active", test_not_active);
+    qtest_add_func("/ubc-drops/state", test_state);
     qtest_add_func("/ubc-drops/answer", test_answer);
     qtest_add_func("/ubc-drops/answer-reset", test_answer_reset);
     qtest_add_func("/ubc-drops/setup", test_setup);
     qtest_add_func("/ubc-drops/refused", test_refused);
     qtest_add_func("/ubc-drops/rest", test_rest);
+    qtest_add_func("/ubc-drops/response", test_response);
+    qtest_add_func("/ubc-drops/carrier", test_carrier);
     qtest_add_func("/ubc-drops/unheard", test_unheard);
     qtest_add_func("/ubc-drops/silent", test_silent);
     qtest_add_func("/ubc-drops/sequence", test_sequence);

@@ -26,6 +26,14 @@ static inline void raw_close(Eng *e)
     qubc_pair_write(e->q, 0, UBC_PAIR_CFGS, 0);
 }
 
+/* The same where the fabric has opened the rings, for IP. */
+static inline void raw_reopen(Eng *e)
+{
+    qubc_pair_write(e->q, 0, UBC_RING_RX + UBC_RING_CTRL, 0);
+    raw_close(e);
+    raw_open(e);
+}
+
 /* It leaves. */
 static inline void raw_send(Eng *e, unsigned cfg, const uint8_t *data, uint32_t len)
 {
@@ -53,6 +61,29 @@ static inline void raw_seal(unsigned cfg, uint8_t *p, uint32_t len)
         }
     }
     stl_le_p(p + len, ~crc);
+}
+
+enum { RAW_EXPERIMENT = 253, RAW_UDP = 17 };
+
+/* A packet of IPv4 from 10.0.0.1 to 10.0.0.2, with @len bytes from the extension to the
+ * ICRC, that says it may be marked. */
+static inline void raw_ipv4(uint8_t *p, uint32_t len, uint8_t hops, uint8_t protocol)
+{
+    uint8_t *ip = p + UB_IPEXT_SIZE;
+    uint32_t sum = 0;
+
+    memset(p, 0, len);
+    ub_ipext_put(p, ub_cci_fecn(false, UB_FECN_NONE), UB_NPI_DEFAULT);
+    ip[0] = 0x45;
+    put_be16(ip + 2, len - UB_IPEXT_SIZE);
+    ip[8] = hops;
+    ip[9] = protocol;
+    put_be32(ip + 12, 0x0a000001);
+    put_be32(ip + 16, 0x0a000002);
+    for (unsigned w = 0; w < UB_IPV4_SIZE; w += 2) {
+        sum += get_be16(ip + w);
+    }
+    put_be16(ip + 10, ~(sum % 0xffff));
 }
 
 /* BTAH, ATAH, TAIDETAH, MAETAH and TVETAH (§7.2) of a request by queue @queue to the
