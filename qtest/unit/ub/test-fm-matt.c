@@ -28,7 +28,8 @@ static void nothing(void *opaque)
 {
 }
 
-static void open_bed(Bed *b)
+/* ... or node @managed has it. */
+static void open_bed_of(Bed *b, unsigned managed)
 {
     static const UbLdsOps ops = { .kick = nothing };
     UbLdsConfig cfg;
@@ -42,7 +43,7 @@ static void open_bed(Bed *b)
     for (unsigned i = 0; i < 4; i++) {
         g_assert_true(i == SWITCH || join(b->w, i, SWITCH));
     }
-    n = &b->w->f.node[USER];
+    n = &b->w->f.node[managed];
     ub_lds_config_init(&cfg);
     cfg.window = WINDOW;
     cfg.managed = true;
@@ -56,6 +57,11 @@ static void open_bed(Bed *b)
     ub_fm_plan_init(&plan);
     plan.upi = 5;
     g_assert_cmpuint(ub_fm_bring_up(b->fm, &plan, NULL), ==, 0);
+}
+
+static void open_bed(Bed *b)
+{
+    open_bed_of(b, USER);
 }
 
 static void close_bed(Bed *b)
@@ -174,6 +180,11 @@ static void test_entries(void)
     g_assert_cmphex(ub_space_read(b.w->f.node[USER].space,
                                   UB_CFG_CAP(UB_CFG1_BASE, UB_LDS_MATT_CAP) +
                                   UB_LDS_MATT_ENTRY(0) + 13), ==, 0);
+    /* Others are behind what is empty. */
+    odd = map_to(&b, OTHER, 101, 101);
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &odd), ==, UB_MGMT_EXISTS);
+    g_assert_cmpint(ub_fm_map_remove(b.fm, user, 101), ==, UB_MGMT_OK);
+    leads(&b, 101 * MIB, 0);
     g_assert_cmpint(ub_fm_map_add(b.fm, user, &map), ==, UB_MGMT_OK);
     leads(&b, 50 * MIB, 0x123400000 + 50 * MIB);
     close_bed(&b);
@@ -212,6 +223,7 @@ static void test_refused(void)
 static void test_foreign(void)
 {
     const uint32_t at = UB_CFG_CAP(UB_CFG1_BASE, UB_LDS_MATT_CAP);
+    const uint32_t like = UB_LDS_MATT_ENTRIES | UB_LDS_TYPE_RANGE;
     UbSpaceDword dword[0x20] = { 0 };
     UbSpaceSlice slice = { "VD", UB_SPACE_CFG1, UB_LDS_MATT_CAP, 0x20, dword, 0x20 };
     unsigned other, entries;
@@ -224,7 +236,7 @@ static void test_foreign(void)
     n = &b.w->f.node[OTHER];
     for (unsigned i = 0; i < 0x20; i++) {
         dword[i] = (UbSpaceDword){ .dw = i, .rw = i ? ~0u : 0,
-                                   .reset = i ? UB_LDS_MATT_ENTRIES : 0x20 << 4 };
+                                   .reset = i ? like : 0x20 << 4 };
     }
     g_assert_nonnull(ub_space_attach_at(n->space, at, &slice, NULL, NULL));
     ub_slice_init(n->cfg1, UB_CFG1_SUPPORTED_FEATURE,
@@ -233,10 +245,9 @@ static void test_foreign(void)
     g_assert_cmpint(ub_fm_map_size(b.fm, other, &entries), ==, UB_MGMT_OK);
     g_assert_cmpuint(entries, ==, 0);
     g_assert_cmpint(ub_fm_map_add(b.fm, other, &map), ==, UB_MGMT_NO_RESOURCE);
-    g_assert_cmpint(ub_fm_map_remove(b.fm, other, UB_LDS_MATT_ENTRIES), ==,
-                    UB_MGMT_ABSENT);
+    g_assert_cmpint(ub_fm_map_remove(b.fm, other, like), ==, UB_MGMT_ABSENT);
     for (unsigned i = 1; i < 0x20; i++) {
-        g_assert_cmphex(ub_space_read(n->space, at + i), ==, UB_LDS_MATT_ENTRIES);
+        g_assert_cmphex(ub_space_read(n->space, at + i), ==, like);
     }
     close_bed(&b);
 }
@@ -384,6 +395,13 @@ static void test_held(void)
         leads(&b, 1 * MIB, map.uba);
         ub_fm_free(now);
     }
+    /* So does the manager; and who has its own is told nothing. */
+    fabric_identity(&b.w->f.node[MANAGER], 0, 0, 0);
+    ub_fm_free(turn(&b, NULL, b.fm));
+    g_assert_cmphex(cna_of(b.w, MANAGER), ==, b.fm->node[0].cna);
+    now = turn(&b, NULL, b.fm);
+    g_assert_cmpuint(now->written, ==, 0);
+    ub_fm_free(now);
     /* Nothing leads there any more. */
     plug(&b, OTHER, false);
     fabric_identity(&b.w->f.node[more], 0, 0, 0);
@@ -485,6 +503,31 @@ static void test_new(void)
     close_bed(&b);
 }
 
+/* The manager's own table stays; who is not admitted is asked nothing. */
+static void test_own(void)
+{
+    UbFm *now;
+    UbFmMap map;
+    Bed b;
+
+    for (unsigned node = MANAGER; node <= USER; node += USER) {
+        open_bed_of(&b, node);
+        map = map_to(&b, OTHER, 1, 2);
+        g_assert_cmpint(ub_fm_map_add(b.fm, node_of(&b, node), &map), ==, UB_MGMT_OK);
+        now = once_more(&b, b.fm);
+        g_assert_cmpuint(ub_fm_maps_drop(now, b.fm), ==, 0);
+        leads(&b, 1 * MIB, map.uba);
+        ub_fm_free(now);
+        plug(&b, OTHER, false);
+        now = once_more(&b, b.fm);
+        now->node[ub_fm_find(now, b.w->f.node[USER].guid)].stranger = true;
+        g_assert_cmpuint(ub_fm_maps_drop(now, b.fm), ==, 0);
+        leads(&b, 1 * MIB, node == USER ? map.uba : 0);
+        ub_fm_free(now);
+        close_bed(&b);
+    }
+}
+
 static void test_print(void)
 {
     g_autofree char *text = NULL;
@@ -496,6 +539,9 @@ static void test_print(void)
 
     open_bed(&b);
     user = node_of(&b, USER);
+    /* One before them that goes. */
+    map = map_to(&b, OTHER, 1, 1);
+    g_assert_cmpint(ub_fm_map_add(b.fm, user, &map), ==, UB_MGMT_OK);
     for (unsigned i = 0; i < 2; i++) {
         map = map_to(&b, OTHER, 4 + i, 4 + i);
         map.check = i;
@@ -503,6 +549,7 @@ static void test_print(void)
         map.cna = 0x12;
         g_assert_cmpint(ub_fm_map_add(b.fm, user, &map), ==, UB_MGMT_OK);
     }
+    g_assert_cmpint(ub_fm_map_remove(b.fm, user, 1), ==, UB_MGMT_OK);
     out = open_memstream(&text, &len);
     g_assert_cmpint(ub_fm_maps_text(b.fm, user, out), ==, UB_MGMT_OK);
     g_assert_cmpint(ub_fm_maps_json(b.fm, user, out), ==, UB_MGMT_OK);
@@ -612,6 +659,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-matt/held", test_held);
     g_test_add_func("/ub/fm-matt/exchanged", test_exchanged);
     g_test_add_func("/ub/fm-matt/new", test_new);
+    g_test_add_func("/ub/fm-matt/own", test_own);
     g_test_add_func("/ub/fm-matt/print", test_print);
     g_test_add_func("/ub/fm-matt/commands", test_commands);
     return g_test_run();

@@ -514,6 +514,7 @@ static void test_written(void)
     changes = last_entry = 0;
     ub_fm_plan_init(&plan);
     plan.upi = 5;
+    plan.eid_prefix = (UbId){ { 0xabc00000, 0x11, 0x22, 0xfd000000 } };
     fm = ub_fm_new(&ops, w);
     g_assert_true(ub_fm_discover(fm));
     g_assert_cmpuint(ub_fm_bring_up(fm, &plan, NULL), ==, 0);
@@ -522,6 +523,35 @@ static void test_written(void)
     g_assert_cmpuint(last_entry, ==, fm->nodes);
     /* CNA, EID, UPI, the UBFM's EID and CNA; and routes of switches. */
     g_assert_cmpuint(changes, ==, fm->nodes * (1 + 4 + 1 + 4 + 1) + 4 * fm->nodes);
+    /* An EID is the prefix, all of it but the last 20 bits. */
+    for (unsigned i = 0; i < w->f.nodes; i++) {
+        for (unsigned k = 0; k < 4; k++) {
+            g_assert_cmphex(ub_slice_get(w->f.node[i].cfg0, UB_CFG0_EID + k), ==,
+                            plan.eid_prefix.w[k] | (k ? 0 : cna_of(w, i)));
+        }
+    }
+    ub_fm_free(fm);
+    world_free(w);
+}
+
+/* The highest CNA that management can name is kept, and no higher one. */
+static void test_highest(void)
+{
+    World *w = world_new();
+    unsigned s = add_switch(w, 8), a = add_leaf(w), b = add_leaf(w);
+    UbFmPlan plan;
+    UbFm *fm;
+
+    join(w, 0, s);
+    join(w, a, s);
+    join(w, b, s);
+    fabric_identity(&w->f.node[a], 0xffff, 0, 0);
+    fabric_identity(&w->f.node[b], 0x10000, 0, 0);
+    fm = look(w);
+    ub_fm_plan_init(&plan);
+    g_assert_cmpuint(ub_fm_give_addresses(fm, &plan), ==, 0);
+    g_assert_cmphex(cna_of(w, a), ==, 0xffff);
+    g_assert_cmphex(cna_of(w, b), <=, w->f.nodes);
     ub_fm_free(fm);
     world_free(w);
 }
@@ -686,6 +716,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm/small", test_small);
     g_test_add_func("/ub/fm/small-again", test_small_again);
     g_test_add_func("/ub/fm/written", test_written);
+    g_test_add_func("/ub/fm/highest", test_highest);
     g_test_add_func("/ub/fm/random", test_random);
     g_test_add_func("/ub/fm/large", test_large);
     g_test_add_func("/ub/fm/inquire", test_inquire);
