@@ -627,6 +627,7 @@ static void test_sizes(void)
 /* Where an image has what is under way to a UBA, by the distance from that. */
 enum {
     OP_ID = -25,
+    OP_DEST = OP_ID + 8,
     OP_LEN = 8,
     OP_POSTED = OP_LEN + 4 + UB_TA_BE_MAX / 8 + 1,
     OP_SERIAL = OP_POSTED + 3 + 8,
@@ -654,8 +655,9 @@ static const char *taken(Bed *b, uint8_t *data, size_t len)
     return why;
 }
 
-/* An access is younger than the one before it, and older than the next that will be made;
- * the operands of a command are as long as what there is of them. */
+/* An access is younger than the one before it, older than the next that will be made, and
+ * goes by a row that there is; the operands of a command are as long as what there is of
+ * them. */
 static void test_forged(void)
 {
     const uint64_t offset[] = { 4096, 0xb1a00, 0x1a2b00 };
@@ -663,6 +665,7 @@ static void test_forged(void)
     g_autofree uint8_t *data = NULL;
     uint8_t *op[3];
     uint64_t serial;
+    uint32_t row;
     size_t len;
 
     b->p->filter = bed_lose_all;
@@ -693,6 +696,12 @@ static void test_forged(void)
     g_assert_cmpuint(get_be32(op[2] + OP_LEN), ==, 8);
     /* So that it is not the first that is wrong. */
     op[0][OP_POSTED] = 0;
+    row = get_be32(op[2] + OP_DEST);
+    g_assert_cmpuint(row, ==, ROW_CTP + 1);
+    put_be32(op[2] + OP_DEST, UB_TA_DESTS);
+    g_assert_cmpstr(taken(b, data, len), ==,
+                    "access to a destination that does not exist");
+    put_be32(op[2] + OP_DEST, row);
     for (unsigned more = 9; more <= 16; more++) {
         put_be32(op[2] + OP_LEN, more);
         g_assert_cmpstr(taken(b, data, len), ==,
@@ -751,6 +760,28 @@ static void test_slot_moves(void)
 }
 
 /* ---- Others ------------------------------------------------------------------------------ */
+
+/* A table begins at any 64 bytes: what software writes below is not looked at.  Queues that
+ * are off are let alone; a fence is nobody's error. */
+static void test_off(void)
+{
+    Bed *b = bed_new(ROW_CTP);
+
+    put_le64(b->p->end[1].mem, 0x77);
+    bed_set64(b, UB_DECODER_MATT_BA, BED_L0 | 63);
+    g_assert_cmphex(bed_load(b, AT, 8), ==, 0x77);
+    bed_set(b, UB_DECODER_CMDQ_CFG, 4 << 8);
+    command(b, 0, UB_LDS_CMD_INVALIDATE_ALL, 0);
+    bed_set(b, UB_DECODER_CMDQ_PROD, 1);
+    bed_run(b, 100);
+    g_assert_cmpuint(cons(b), ==, 0);
+    bed_set(b, UB_DECODER_CMDQ_CFG, 4 << 8 | 1);
+    bed_run(b, 100);
+    g_assert_cmpuint(cons(b), ==, 1);
+    bed_store(b, BED_CONTROL + UB_LDS_FENCE, 8, 0);
+    g_assert_cmpuint(b->guest_errors, ==, 0);
+    bed_free(b);
+}
 
 /* More commands than a turn does: the next turn comes of itself. */
 static void test_many_commands(void)
@@ -850,6 +881,7 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/edges/image/bytes", test_bytes);
     g_test_add_func("/lds/edges/image/slot", test_slot_moves);
     g_test_add_func("/lds/edges/queue/many", test_many_commands);
+    g_test_add_func("/lds/edges/off", test_off);
     g_test_add_func("/lds/edges/pending", test_pending);
     g_test_add_func("/lds/edges/defaults", test_defaults);
     g_test_add_func("/lds/edges/reset", test_reset);

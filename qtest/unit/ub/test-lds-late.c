@@ -128,6 +128,47 @@ static void test_sync_others(void)
     bed_free(b);
 }
 
+/* Nor for what has moved, unless it goes by what was forgotten; and while it waits nobody
+ * looks at it all the time. */
+static void test_sync_moved(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+
+    b->p->filter = bed_lose_all;
+    bed_store(b, AT, 8, 1);
+    g_assert_cmpstr(bed_migrate(b), ==, NULL);
+    bed_sync(b);
+    bed_run(b, 10);
+    g_assert_cmphex(bed_synced(b), ==, 0xffffffff);
+    bed_command(b, UB_LDS_CMD_INVALIDATE | 16ull << 32, 16);
+    bed_sync(b);
+    bed_run(b, 10000);
+    g_assert_cmphex(bed_synced(b), ==, 0);
+    g_assert_cmpint(ub_lds_run(b->l, b->p->now), >=, b->p->now + BED_TIMEOUT / 2);
+    bed_run(b, BED_TIMEOUT);
+    g_assert_cmphex(bed_synced(b), ==, 0xffffffff);
+    bed_free(b);
+}
+
+/* What has moved in a pause has the time that was left when it began. */
+static void test_pause_moves(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+
+    b->p->filter = bed_lose_all;
+    bed_store(b, AT, 8, 1);
+    bed_run(b, BED_TIMEOUT / 10);
+    ub_lds_pause(b->l, b->p->now, true);
+    bed_run(b, BED_TIMEOUT * 6 / 10);
+    g_assert_cmpstr(bed_migrate(b), ==, NULL);
+    ub_lds_pause(b->l, b->p->now, false);
+    bed_run(b, BED_TIMEOUT * 8 / 10);
+    bed_count(b, UB_LDS_TIMEOUT_COUNT, 0);
+    bed_run(b, BED_TIMEOUT * 2 / 10);
+    bed_count(b, UB_LDS_TIMEOUT_COUNT, 1);
+    bed_free(b);
+}
+
 static uint64_t made(Bed *b)
 {
     return bed_load(b, BED_CONTROL + UB_LDS_MADE, 8);
@@ -459,6 +500,8 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/late/store", test_store);
     g_test_add_func("/lds/late/sync", test_sync);
     g_test_add_func("/lds/late/sync-others", test_sync_others);
+    g_test_add_func("/lds/late/sync-moved", test_sync_moved);
+    g_test_add_func("/lds/late/pause-moves", test_pause_moves);
     g_test_add_func("/lds/late/sync-line", test_sync_line);
     g_test_add_func("/lds/late/oldest", test_oldest);
     g_test_add_func("/lds/late/oldest-moves", test_oldest_moves);
