@@ -34,6 +34,7 @@ typedef struct Bed {
     unsigned cmd_pi;    /* commands that were put */
     bool kicked;        /* it asked for a turn */
     int64_t next;       /* when it wants the next without asking */
+    const UbTaDest *way; /* to whoever; NULL: to who is asked for */
 } Bed;
 
 static inline bool bed_dma(Bed *b, uint64_t addr, uint32_t len)
@@ -99,6 +100,7 @@ static inline bool bed_way(void *opaque, const UbLdsPeer *peer, UbTaDest *dest)
     dest->tp.flow.cfg = UB_LPH_CNA16;
     dest->tp.flow.scna = 1;
     dest->tp.flow.dcna = peer->cna;
+    *dest = b->way ? *b->way : *dest;
     return peer->cna <= b->p->n;
 }
 

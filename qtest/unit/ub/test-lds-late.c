@@ -169,6 +169,33 @@ static void test_pause_moves(void)
     bed_free(b);
 }
 
+/* Accesses that wait for a link have all their time when it is there; who waits for them
+ * has not more than its own. */
+static void test_fence_ends(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+    UbLdsWait w = { 0 };
+    uint64_t value;
+
+    b->p->filter = bed_lose_all;
+    ub_lds_link(b->l, b->p->now, 0, false);
+    bed_store(b, AT, 8, 1);
+    g_assert_false(ub_lds_load(b->l, b->p->now, BED_CONTROL + UB_LDS_FENCE, 8, &w,
+                               &value));
+    bed_run(b, b->cfg.grace / 2);
+    ub_lds_link(b->l, b->p->now, 0, true);
+    bed_run(b, BED_TIMEOUT - b->cfg.grace);
+    g_assert_false(w.ended);
+    bed_run(b, b->cfg.grace * 3 / 4);
+    g_assert_true(w.ended);
+    g_assert_cmphex(w.value, ==, UINT64_MAX);
+    bed_event_is(b, 0, UB_LDS_EVENT_TIMEOUT, 0, false, 0);
+    bed_count(b, UB_LDS_TIMEOUT_COUNT, 1);
+    bed_run(b, b->cfg.grace);
+    bed_event_is(b, 1, UB_LDS_EVENT_TIMEOUT, AT, true, 0);
+    bed_free(b);
+}
+
 static uint64_t made(Bed *b)
 {
     return bed_load(b, BED_CONTROL + UB_LDS_MADE, 8);
@@ -232,11 +259,17 @@ static void test_oldest_moves(void)
     g_assert_cmpuint(oldest(b, 20, 20), ==, before + 1);
     bed_run(b, 2 * BED_TIMEOUT);
     g_assert_cmpuint(oldest(b, 0, 0), ==, before + 1);
-    ub_lds_reset(b->l, b->p->now);
-    g_assert_cmpuint(made(b), ==, before + 1);
-    bed_store(b, AT, 8, 1);
-    g_assert_cmpuint(made(b), ==, before + 2);
-    g_assert_cmpuint(bed_load(b, BED_CONTROL + UB_LDS_OLDEST, 8), ==, before + 1);
+    /* Behind a reset it is of all of them, from the first one on. */
+    bed_page(b, 0, PAIR_UBA, ROW_BYPASS + 1);
+    for (unsigned i = 1; i < 3; i++) {
+        g_assert_cmpuint(oldest(b, 20, 20), ==, before + i);
+        ub_lds_reset(b->l, b->p->now);
+        g_assert_cmpuint(made(b), ==, before + i);
+        bed_store(b, i == 1 ? AT : 0, 8, 1);
+        g_assert_cmpuint(made(b), ==, before + i + 1);
+        g_assert_cmpuint(bed_load(b, BED_CONTROL + UB_LDS_OLDEST, 8), ==, before + i);
+        bed_run(b, 2 * BED_TIMEOUT);
+    }
     bed_free(b);
 }
 
@@ -502,6 +535,7 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/late/sync-others", test_sync_others);
     g_test_add_func("/lds/late/sync-moved", test_sync_moved);
     g_test_add_func("/lds/late/pause-moves", test_pause_moves);
+    g_test_add_func("/lds/late/fence-ends", test_fence_ends);
     g_test_add_func("/lds/late/sync-line", test_sync_line);
     g_test_add_func("/lds/late/oldest", test_oldest);
     g_test_add_func("/lds/late/oldest-moves", test_oldest_moves);

@@ -404,6 +404,46 @@ static void test_images(void)
     bed_free(to);
 }
 
+/* The way to a peer is as it is now, whatever of it has changed. */
+static void test_ways(void)
+{
+    Bed *b = managed_bed(2);
+    UbTa *ta = b->p->end[0].ta;
+    const uint32_t row = UB_TA_DESTS + UB_TA_LDS_DESTS + 3;
+    UbTaDest first;
+
+    put_entry(b, 3, FIRST, FIRST, 1, PAIR_UBA);
+    g_assert_cmphex(bed_load(b, AT, 8), ==, 0);
+    first = *ub_ta_dest(ta, row);
+    for (unsigned i = 0; i < 7; i++) {
+        UbTaDest other = first;
+        const UbTaDest *is;
+
+        other.tp.flow.cfg = i == 0 ? UB_LPH_CNA24 : first.tp.flow.cfg;
+        other.tp.flow.scna ^= i == 1;
+        other.tp.flow.dcna ^= i == 2;
+        other.sec.form = i == 3 ? UB_SEC_WIDE : first.sec.form;
+        other.sec.upi ^= i == 4;
+        other.sec.seid.b[15] ^= i == 5;
+        other.sec.deid.b[15] ^= i == 6;
+        b->way = &other;
+        bed_store(b, AT, 8, i);
+        is = ub_ta_dest(ta, row);
+        g_assert_cmpuint(is->tp.flow.cfg, ==, other.tp.flow.cfg);
+        g_assert_cmpuint(is->tp.flow.scna, ==, other.tp.flow.scna);
+        g_assert_cmpuint(is->tp.flow.dcna, ==, other.tp.flow.dcna);
+        g_assert_cmpuint(is->sec.form, ==, other.sec.form);
+        g_assert_cmpuint(is->sec.upi, ==, other.sec.upi);
+        g_assert_true(ub_eid_same(&is->sec.seid, &other.sec.seid));
+        g_assert_true(ub_eid_same(&is->sec.deid, &other.sec.deid));
+        b->way = NULL;
+        ub_lds_reset(b->l, b->p->now);
+        ub_ta_reset(ta);
+        g_assert_cmphex(bed_load(b, AT, 8), ==, 0);
+    }
+    bed_free(b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -417,5 +457,6 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/matt/elr", test_elr);
     g_test_add_func("/lds/matt/stream", test_stream);
     g_test_add_func("/lds/matt/images", test_images);
+    g_test_add_func("/lds/matt/ways", test_ways);
     return g_test_run();
 }
