@@ -11,11 +11,13 @@
 
 #define MS 1000000ll
 
-/* Two nodes, with CNAs 1 and 2, of which each has a list. */
+enum { NODES = 3 };
+
+/* Nodes with CNAs 1, 2 and 3, of which each has a list. */
 typedef struct Bed {
     Lossy *l;
-    UbSpace *space[2];
-    unsigned kicks[2];
+    UbSpace *space[NODES];
+    unsigned kicks[NODES];
 } Bed;
 
 static void kick(void *opaque)
@@ -48,8 +50,8 @@ static Bed *bed_new(void)
     UbTpConfig cfg;
 
     ub_tp_config_init(&cfg);
-    b->l = lossy_new(&cfg, 2);
-    for (unsigned n = 0; n < 2; n++) {
+    b->l = lossy_new(&cfg, NODES);
+    for (unsigned n = 0; n < NODES; n++) {
         b->space[n] = ub_space_new(1);
         ub_space_attach(b->space[n], UB_SPACE_CFG0, 0, 0, NULL, NULL);
         g_assert_true(ub_tp_manage(b->l->node[n].tp, b->space[n], kick, &b->kicks[n]));
@@ -60,7 +62,7 @@ static Bed *bed_new(void)
 static void bed_free(Bed *b)
 {
     lossy_free(b->l);
-    for (unsigned n = 0; n < 2; n++) {
+    for (unsigned n = 0; n < NODES; n++) {
         ub_space_free(b->space[n]);
     }
     g_free(b);
@@ -362,6 +364,178 @@ static void test_image(void)
     bed_free(to);
 }
 
+/* ---- Anything ---- */
+
+enum { NUMBERS = 12 };  /* of channels */
+
+static unsigned any(unsigned below)
+{
+    return g_test_rand_int_range(0, below);
+}
+
+static bool listed(Bed *b, unsigned n, const UbFlow *to)
+{
+    for (unsigned i = 0; i < UB_TPR_PEERS; i++) {
+        if (to->dcna && reg(b, n, UB_TPR_PEER(i)) == to->dcna) {
+            return !ub_lph_is_ip(to->cfg);
+        }
+    }
+    return false;
+}
+
+typedef struct Judge {
+    Bed *b;
+    unsigned n, up;
+} Judge;
+
+static void judge(void *opaque, uint32_t tpn)
+{
+    Judge *j = opaque;
+    UbTpAttr attr;
+    UbTpInfo info;
+
+    g_assert_cmpint(ub_tp_query(j->b->l->node[j->n].tp, tpn, &attr, &info), ==,
+                    UB_TPR_OK);
+    if (info.state == UB_TP_INIT || info.state == UB_TP_ACTIVE) {
+        g_assert_true(listed(j->b, j->n, &attr.flow));
+        j->up++;
+    }
+}
+
+static UbTpAttr some_attr(Bed *b, unsigned n)
+{
+    static const UbLphCfg cfgs[] = { UB_LPH_CNA24, UB_LPH_CNA24, UB_LPH_CNA24,
+                                     UB_LPH_IPV4 };
+    UbTpAttr attr;
+
+    ub_tp_attr_init(b->l->node[n].tp, &attr);
+    attr.flow = lossy_flow(n, any(NODES), cfgs[any(G_N_ELEMENTS(cfgs))]);
+    attr.dst_tpn = 1 + any(NUMBERS);
+    attr.tx_psn = attr.rx_psn = 0;
+    return attr;
+}
+
+/* An image of a node, perhaps of long ago or with a bit that is another, in its place. */
+static void moved(Bed *b, unsigned n, uint8_t **kept, size_t *len)
+{
+    UbTp *tp = b->l->node[n].tp;
+    CoreImage *im;
+
+    if (!*kept || any(3)) {
+        im = core_image_save(b->l->now);
+        ub_tp_image(tp, im);
+        g_free(*kept);
+        *kept = core_image_take(im, len);
+        core_image_free(im);
+    }
+    if (any(3) == 0) {
+        (*kept)[any(*len)] ^= 1 << any(8);
+    }
+    im = core_image_load(*kept, *len, b->l->now);
+    ub_tp_image(tp, im);
+    if (core_image_done(im)) {
+        g_clear_pointer(kept, g_free);
+        ub_tp_reset(tp);
+    }
+    core_image_free(im);
+}
+
+static void change(Bed *b, unsigned n, uint8_t **kept, size_t *len)
+{
+    LossyNode *node = &b->l->node[n];
+    uint32_t tpn = 1 + any(NUMBERS), group = any(2);
+    UbTpAttr attr = some_attr(b, n);
+    UbTp *tp = node->tp;
+
+    switch (any(16)) {
+    case 0 ... 2:
+        peer(b, n, any(UB_TPR_PEERS), any(2) ? 1 + any(NODES) : any(2) ? 0 : any(1u << 24));
+        break;
+    case 3:                     /* all that name one */
+        for (unsigned i = 0, cna = 1 + any(NODES); i < UB_TPR_PEERS; i++) {
+            if (reg(b, n, UB_TPR_PEER(i)) == cna) {
+                peer(b, n, i, 0);
+            }
+        }
+        break;
+    case 4:
+        if (any(4) == 0) {
+            tpn = UB_TP_NONE;
+        }
+        ub_tp_create(tp, &tpn, &attr);
+        break;
+    case 5:
+        ub_tp_connect(tp, tpn, b->l->now);
+        break;
+    case 6:
+        ub_tp_activate(tp, tpn);
+        break;
+    case 7:
+        ub_tp_modify(tp, tpn, &attr, any(UB_TPA_ALL + 1));
+        break;
+    case 8:
+        any(2) ? ub_tp_destroy(tp, tpn, b->l->now) : ub_tp_deactivate(tp, tpn);
+        break;
+    case 9:
+        any(8) ? ub_tpg_create(tp, &group, any(2)) : ub_tpg_destroy(tp, group);
+        break;
+    case 10:
+        any(4) ? ub_tpg_join(tp, group, tpn) : ub_tpg_leave(tp, tpn);
+        break;
+    case 11 ... 12:
+        if (any(3) == 0) {
+            tpn = ub_tpg_pick(tp, group);
+        }
+        lossy_send(node, tpn, 8 + any(9000), 7, any(2), any(2), 1);
+        break;
+    case 13:
+        moved(b, n, kept, len);
+        break;
+    case 14:
+        if (any(20) == 0) {
+            ub_tp_reset(tp);
+        } else {
+            node->down = any(3) == 0;
+            ub_tp_space(tp, b->l->now);
+        }
+        break;
+    default:
+        lossy_run(b->l, b->l->now + any(20) * MS);
+        break;
+    }
+}
+
+/* Whatever happens, after a turn nothing is up with somebody who is in no list. */
+static void test_anything(void)
+{
+    const unsigned rounds = g_test_slow() ? 2000 : 100;
+    unsigned up = 0;
+
+    for (unsigned round = 0; round < rounds; round++) {
+        uint8_t *kept[NODES] = { NULL };
+        size_t len[NODES];
+        Bed *b = bed_new();
+
+        b->l->lose_ppm = round % 3 * 30000;
+        b->l->latency = 1 + any(2 * MS);
+        for (unsigned i = 0; i < 1500; i++) {
+            unsigned n = any(NODES);
+            Judge j = { b, n };
+
+            change(b, n, &kept[n], &len[n]);
+            ub_tp_run(b->l->node[n].tp, b->l->now, 64);
+            ub_tp_foreach(b->l->node[n].tp, judge, &j);
+            up += j.up;
+        }
+        for (unsigned n = 0; n < NODES; n++) {
+            g_free(kept[n]);
+        }
+        bed_free(b);
+    }
+    g_test_message("%u up", up);
+    g_assert_cmpuint(up, >, rounds * 100);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -373,5 +547,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/tp/allow/by-hand", test_by_hand);
     g_test_add_func("/ub/tp/allow/meanwhile", test_meanwhile);
     g_test_add_func("/ub/tp/allow/image", test_image);
+    g_test_add_func("/ub/tp/allow/anything", test_anything);
     return g_test_run();
 }
