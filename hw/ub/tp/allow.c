@@ -42,33 +42,55 @@ bool allow_asks(UbTp *tp, const UbFlow *to)
     return false;
 }
 
+/* The list as a set: there may be many channels. */
+typedef struct Sweep {
+    int64_t now;
+    GHashTable *cnas;
+} Sweep;
+
 static void sweep(void *opaque, void *p)
 {
-    const int64_t *now = opaque;
+    const Sweep *s = opaque;
     Chan *ch = p;
 
-    if (!may_lead(ch->tp, &ch->attr.flow)) {
-        setup_end(ch, *now);
+    if (ub_lph_is_ip(ch->attr.flow.cfg) ||
+        !g_hash_table_contains(s->cnas, GUINT_TO_POINTER(ch->attr.flow.dcna))) {
+        setup_end(ch, s->now);
     }
 }
 
 void allow_run(UbTp *tp, int64_t now)
 {
-    if (tp->allow.changed) {
-        tp->allow.changed = false;
-        core_table_foreach(&tp->chans, sweep, &now);
+    Sweep s = { .now = now };
+    uint32_t cna;
+
+    if (!tp->allow.changed) {
+        return;
     }
+    tp->allow.changed = false;
+    s.cnas = g_hash_table_new(NULL, NULL);
+    for (unsigned i = 0; i < UB_TPR_PEERS; i++) {
+        cna = peer_at(tp->allow.slice, i);
+        if (cna) {
+            g_hash_table_add(s.cnas, GUINT_TO_POINTER(cna));
+        }
+    }
+    core_table_foreach(&tp->chans, sweep, &s);
+    g_hash_table_unref(s.cnas);
 }
 
 /* ---- Registers ---- */
 
-/* In the middle of a message: channels end in the next turn. */
+/* Where somebody was who is not any more.  In the middle of a message: channels end in
+ * the next turn. */
 static void written(void *opaque, UbSlice *s, const UbSliceWrite *w)
 {
     UbTp *tp = opaque;
 
-    tp->allow.changed = true;
-    tp->allow.kick(tp->allow.opaque);
+    if (w->changed && w->value ^ w->changed) {
+        tp->allow.changed = true;
+        tp->allow.kick(tp->allow.opaque);
+    }
 }
 
 static void refresh(void *opaque, UbSlice *s, unsigned dw)

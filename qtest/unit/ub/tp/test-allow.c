@@ -38,10 +38,12 @@ static uint32_t reg(Bed *b, unsigned n, uint32_t dw)
 static void peer(Bed *b, unsigned n, unsigned entry, uint32_t cna)
 {
     unsigned kicks = b->kicks[n];
+    uint32_t was = reg(b, n, UB_TPR_PEER(entry));
 
     g_assert_true(ub_space_write(b->space[n], b->l->now, at(UB_TPR_PEER(entry)), cna,
                                  15));
-    g_assert_cmpuint(b->kicks[n], ==, kicks + 1);
+    /* Who comes ends nothing, and there may be many channels to look at. */
+    g_assert_cmpuint(b->kicks[n], ==, kicks + (was && was != (cna & 0xffffff)));
 }
 
 static Bed *bed_new(void)
