@@ -289,6 +289,8 @@ static void end(void)
     g_assert_cmpuint(dev.decoder.slots.free, ==, UB_LDS_SLOTS);
     g_assert_cmphex(dev.decoder.slots_used[0], ==, 0);
     mem_decoder_stop(&dev);
+    g_assert_cmpint(dev.decoder.irq, ==, 0);
+    mem_decoder_stop(&dev);
     mem_decoder_free(&dev);
     g_assert_cmpuint(given.live, ==, 0);
     g_assert_cmpint(given.irq, ==, 0);

@@ -187,6 +187,26 @@ static void test_unsure(void)
     }
 }
 
+/* Who does not know whether it has become a writer is none where the directory has readers
+ * alone, and no reader where it has none. */
+static void test_unsure_others(void)
+{
+    struct mem_cache a = { 0 }, b = { 0 };
+
+    begin(3 * MEM_DIR_EPOCH_1);
+    g_assert_cmpint(mem_dir_enter(&a, false), ==, 0);
+    answer = -EIO;
+    unheard = true;
+    g_assert_cmpint(mem_dir_swap(&a, 1, MEM_DIR_WRITER), ==, -EIO);
+    answer = unheard = 0;
+    g_assert_cmpint(mem_dir_enter(&b, false), ==, 0);
+    g_assert_cmpint(mem_dir_swap(&a, 1, MEM_DIR_WRITER), ==, -EAGAIN);
+    g_assert_cmphex(word, ==, 3 * MEM_DIR_EPOCH_1 + 2);
+    word = 3 * MEM_DIR_EPOCH_1;
+    g_assert_true(a.unsure);
+    g_assert_cmpint(mem_dir_swap(&a, MEM_DIR_WRITER, 1), ==, -EAGAIN);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -196,5 +216,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mem-directory/slow", test_slow);
     g_test_add_func("/mem-directory/silent", test_silent);
     g_test_add_func("/mem-directory/unsure", test_unsure);
+    g_test_add_func("/mem-directory/unsure-others", test_unsure_others);
     return g_test_run();
 }

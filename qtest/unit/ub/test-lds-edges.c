@@ -540,6 +540,43 @@ static void test_last_hole(void)
     bed_free(b);
 }
 
+/* A hole between two stores, of which the first begins within a word. */
+static void test_word_hole(void)
+{
+    Bed *b = bed_new(ROW_CTP);
+    uint8_t *mem = b->p->end[1].mem;
+
+    memset(mem, 0xee, 64);
+    bed_store(b, AT + 4, 4, 0);
+    bed_store(b, AT + 16, 8, 0);
+    g_assert_cmpuint(bed_fence(b), ==, 0);
+    for (unsigned i = 0; i < 64; i++) {
+        g_assert_cmphex(mem[i], ==, i < 4 || (i >= 8 && i < 16) || i >= 24 ? 0xee : 0);
+    }
+    bed_free(b);
+}
+
+/* Who has waited for a fence waits for a load then, and can give that up. */
+static void test_waits_again(void)
+{
+    Bed *b = bed_new(ROW_BYPASS);
+    UbLdsWait w = { 0 };
+    UbLdsState s;
+    uint64_t v;
+
+    bed_store(b, AT, 8, 1);
+    g_assert_false(ub_lds_load(b->l, b->p->now, BED_CONTROL + UB_LDS_FENCE, 8, &w, &v));
+    bed_wait(b, &w);
+    b->p->filter = bed_lose_all;
+    g_assert_false(ub_lds_load(b->l, b->p->now, AT + 4096, 8, &w, &v));
+    ub_lds_cancel(b->l, b->p->now, &w);
+    g_assert_true(w.ended);
+    bed_event_is(b, 0, UB_LDS_EVENT_STOPPED, AT + 4096, false, 0);
+    ub_lds_state(b->l, &s);
+    g_assert_cmpuint(s.under_way, ==, 0);
+    bed_free(b);
+}
+
 /* Registers of an image are not written one by one: a vector that there is not ends it. */
 static void test_vector(void)
 {
@@ -611,6 +648,11 @@ static void test_sizes(void)
         bed_config(&cfg);
         cfg.window = sizes[i].window;
         b = bed_new_with(&cfg, pair_new(2, NULL), ROW_BYPASS);
+        for (unsigned half = 0; half < 2; half++) {
+            g_assert_cmphex(ub_space_read(b->space, UB_CFG_CAP(UB_CFG1_BASE, UB_LDS_CAP) +
+                                          UB_LDS_VD_WINDOW + half), ==,
+                            (uint32_t)(cfg.window >> 32 * half));
+        }
         told = bed_get(b, UB_DECODER_DECODER);
         g_assert_cmpuint(UB_SPACE_GET(UB_DECODER_DECODER__MMIO_SIZE, told), ==,
                          sizes[i].code);
@@ -628,6 +670,7 @@ static void test_sizes(void)
 enum {
     OP_ID = -25,
     OP_DEST = OP_ID + 8,
+    OP_OPCODE = OP_DEST + 4,
     OP_LEN = 8,
     OP_POSTED = OP_LEN + 4 + UB_TA_BE_MAX / 8 + 1,
     OP_SERIAL = OP_POSTED + 3 + 8,
@@ -702,6 +745,10 @@ static void test_forged(void)
     g_assert_cmpstr(taken(b, data, len), ==,
                     "access to a destination that does not exist");
     put_be32(op[2] + OP_DEST, row);
+    op[2][OP_OPCODE] = UB_TA_SEND;
+    g_assert_cmpstr(taken(b, data, len), ==,
+                    "access of a kind or length that does not exist");
+    op[2][OP_OPCODE] = UB_TA_FETCH_ADD;
     for (unsigned more = 9; more <= 16; more++) {
         put_be32(op[2] + OP_LEN, more);
         g_assert_cmpstr(taken(b, data, len), ==,
@@ -743,17 +790,27 @@ static void test_bytes(void)
     bed_free(b);
 }
 
-/* What a slot will be about has moved before it is begun. */
+/* What a slot will be about has moved before it is begun, and what it was about behind
+ * its end. */
 static void test_slot_moves(void)
 {
     Bed *b = bed_new(ROW_CTP);
+    uint8_t *mem = b->p->end[1].mem;
 
-    put_le64(b->p->end[1].mem + 0x3000, 0x1234567);
+    put_le64(mem + 0x3000, 0x1234567);
+    bed_store(b, bed_slot(7, UB_LDS_SLOT_DATA), 8, 0x1234567);
+    bed_store(b, bed_slot(7, UB_LDS_SLOT_DATA2), 8, 0x7654321);
+    g_assert_cmphex(bed_load(b, bed_slot(7, UB_LDS_SLOT_DATA), 8), ==, 0x1234567);
+    g_assert_cmphex(bed_load(b, bed_slot(7, UB_LDS_SLOT_DATA2), 8), ==, 0x7654321);
     bed_store(b, bed_slot(7, UB_LDS_SLOT_ADDR), 8, AT + 0x3000);
     g_assert_cmpstr(bed_migrate(b), ==, NULL);
     g_assert_cmphex(bed_load(b, bed_slot(7, UB_LDS_SLOT_ADDR), 8), ==, AT + 0x3000);
-    bed_store(b, bed_slot(7, UB_LDS_SLOT_GO), 8, UB_TA_READ | 8 << 8);
+    bed_store(b, bed_slot(7, UB_LDS_SLOT_GO), 8, UB_TA_ATOMIC_CAS | 8 << 8);
     g_assert_cmphex(bed_load(b, bed_slot(7, UB_LDS_SLOT_WAIT), 8), ==,
+                    UB_LDS_SLOT_DONE);
+    g_assert_cmphex(get_le64(mem + 0x3000), ==, 0x7654321);
+    g_assert_cmpstr(bed_migrate(b), ==, NULL);
+    g_assert_cmphex(bed_load(b, bed_slot(7, UB_LDS_SLOT_STATUS), 8), ==,
                     UB_LDS_SLOT_DONE);
     g_assert_cmphex(bed_load(b, bed_slot(7, UB_LDS_SLOT_RESULT), 8), ==, 0x1234567);
     bed_free(b);
@@ -872,6 +929,8 @@ int main(int argc, char **argv)
     g_test_add_func("/lds/edges/image/atomic", test_atomic_moves);
     g_test_add_func("/lds/edges/no-token", test_no_token);
     g_test_add_func("/lds/edges/last-hole", test_last_hole);
+    g_test_add_func("/lds/edges/word-hole", test_word_hole);
+    g_test_add_func("/lds/edges/waits-again", test_waits_again);
     g_test_add_func("/lds/edges/sizes", test_sizes);
     g_test_add_func("/lds/edges/image/fails", test_moved_fails);
     g_test_add_func("/lds/edges/whole", test_whole);

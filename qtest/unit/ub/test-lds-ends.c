@@ -559,10 +559,14 @@ static void test_invalidate(void)
         g_assert_cmphex(bed_load(b, AT + i * MIB, 8), ==, i);
     }
     bed_count(b, UB_LDS_MISSES_COUNT, 4);
-    bed_command(b, UB_LDS_CMD_INVALIDATE | 17ull << 32, 18);
+    bed_command(b, UB_LDS_CMD_INVALIDATE | 17ull << 32, 17);
     bed_run(b, 10);
     g_assert_cmphex(bed_load(b, AT, 8), ==, 0);
     g_assert_cmphex(bed_load(b, AT + MIB, 8), ==, UINT64_MAX);
+    g_assert_cmphex(bed_load(b, AT + 2 * MIB, 8), ==, 2);
+    bed_command(b, UB_LDS_CMD_INVALIDATE | 17ull << 32, 18);
+    bed_run(b, 10);
+    g_assert_cmphex(bed_load(b, AT, 8), ==, 0);
     g_assert_cmphex(bed_load(b, AT + 2 * MIB, 8), ==, UINT64_MAX);
     g_assert_cmphex(bed_load(b, AT + 3 * MIB, 8), ==, 3);
     bed_command(b, UB_LDS_CMD_INVALIDATE_ALL, 0);

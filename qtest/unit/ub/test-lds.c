@@ -18,6 +18,9 @@ static void route_is(Bed *b, uint64_t pa, unsigned event, uint64_t uba)
     ub_lds_set_base(b->l, BED_BASE + (pa & ~(MIB - 1)));
     ub_lds_route(b->l, pa & (MIB - 1), &r);
     g_assert_cmphex(r.event, ==, event);
+    if (event == UB_LDS_EVENT_RANGE) {
+        g_assert_cmphex(r.uba, ==, 0);
+    }
     if (!event) {
         g_assert_cmphex(r.uba, ==, uba);
         g_assert_cmpuint(r.dest, ==, 0x54321);
