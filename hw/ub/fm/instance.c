@@ -58,7 +58,8 @@ int ub_fm_trust(UbFmPool *p, unsigned node, bool trusted)
     if (status) {
         return status;
     }
-    /* A write of what is not there succeeds, too (§10.4.1). */
+    /* A write of what is not there succeeds, too (§10.4.1).  A read has no data. */
+    ub_mgmt_put(pdu, UB_MF_CFG_DATA, 0);
     status = ub_fm_message(p->fm, node, UB_MGMT_MSG_CFG0_READ, pdu, sizeof(pdu),
                            answer, &len);
     return status || ub_mgmt_get(answer, UB_MF_CFG_DONE_DATA) == trusted

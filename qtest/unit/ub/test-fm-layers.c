@@ -21,6 +21,7 @@ typedef struct Bed {
     uint64_t asked, told;       /* registers, by bits of their numbers */
     int refused;                /* access that is refused, counted from 0; -1: none */
     int accesses;
+    uint32_t caps;              /* of the bitmap */
 } Bed;
 
 static uint32_t *place(Bed *b, uint32_t cna, uint32_t dw, uint64_t *seen)
@@ -46,6 +47,10 @@ static int bed_read(void *opaque, uint32_t cna, uint32_t dw, uint32_t *value)
             *value = p < GROUPED ? 7 : 1;
             return UB_MGMT_OK;
         }
+    }
+    if (dw == UB_CFG0_CAP_BITMAP + UB_NETR_CAP / 32) {
+        *value = b->caps;
+        return UB_MGMT_OK;
     }
     *value = *place(b, cna, dw, &b->asked);
     return UB_MGMT_OK;
@@ -114,7 +119,7 @@ static void test_last_port(void)
         /* Port 63 leads down. */
         g_assert_cmphex(b.reg[UB_NETR_VL_GROUP + k], ==, k == 7 ? 0xa0000000 : 0);
     }
-    g_assert_cmphex(b.told & ~registers(UB_NETR_VL_GROUP, 8) &
+    g_assert_cmphex((b.told | b.asked) & ~registers(UB_NETR_VL_GROUP, 8) &
                     ~registers(UB_NETR_VL_MAP, 32), ==, 0);
     bed_close(&b);
 }
@@ -171,11 +176,39 @@ static void test_refused(void)
     }
 }
 
+/* Who does not have the slice is not asked for what is in it, and asked once; who does
+ * not say its VLs has one. */
+static void test_policy(void)
+{
+    Bed b;
+
+    for (unsigned has = 0; has < 3; has++) {
+        bed_open(&b, 1);
+        b.fm->node[0].policy = UB_FM_POLICY_UNKNOWN;
+        b.caps = has ? 1u << UB_NETR_CAP % 32 : ~(1u << UB_NETR_CAP % 32);
+        b.reg[UB_NETR_MAGIC] = has == 1 ? UB_NETR_MAGIC__VALUE + 1
+                                        : UB_NETR_MAGIC__VALUE;
+        for (unsigned i = 0; i < 2; i++) {
+            g_assert_cmpint(ub_fm_has_policy(b.fm, 0), ==, has == 2);
+            g_assert_cmpint(b.fm->node[0].policy, ==,
+                            has == 2 ? UB_FM_POLICY_THERE : UB_FM_POLICY_ABSENT);
+            g_assert_cmphex(b.asked, ==, has ? 1u << UB_NETR_MAGIC : 0);
+            g_assert_cmpint(b.accesses, ==, has ? 2 : 1);
+        }
+        b.refused = b.accesses;
+        b.fm->node[0].vls = 9;
+        g_assert_cmpint(ub_fm_inquire_vls(b.fm, 0), ==, has < 2);
+        g_assert_cmpuint(b.fm->node[0].vls, ==, 1);
+        bed_close(&b);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/fm-layers/last-port", test_last_port);
     g_test_add_func("/ub/fm-layers/unused", test_unused);
     g_test_add_func("/ub/fm-layers/refused", test_refused);
+    g_test_add_func("/ub/fm-layers/policy", test_policy);
     return g_test_run();
 }

@@ -589,6 +589,13 @@ static void test_moves(void)
     fm = bring_up(p, &plan, NULL);
     judge_parts(p, &t);
     ub_fm_free(fm);
+    /* Half of a list: high or low alone. */
+    for (unsigned half = 0; half < 2; half++) {
+        ub_net_npi_disallow(p->net[to], t.port, 11 | (half ? LOW : 0));
+        fm = bring_up(p, &plan, NULL);
+        judge_parts(p, &t);
+        ub_fm_free(fm);
+    }
     /* Without a plan nothing is touched. */
     plan.npi = NULL;
     fm = bring_up(p, &plan, now);

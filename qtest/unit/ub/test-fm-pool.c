@@ -21,6 +21,7 @@ typedef struct Bed {
     GString *log;       /* steps, one word each */
     GString *written;   /* registers, one word each */
     /* The User's software: */
+    unsigned user;      /* USER, or the manager itself */
     unsigned seen;      /* messages it was given */
     bool silent;
     bool mumbles;       /* it does what it is asked, but its answers are lost */
@@ -61,9 +62,10 @@ static unsigned user_works(Bed *b, const Node *n)
     if (id == UB_MGMT_MSG_REGISTER) {
         eid = ub_mgmt_get_id(pdu, UB_MF_REGISTER_EID).w[0];
         g_assert_cmphex(ub_mgmt_get(pdu, UB_MF_REGISTER_UPI), ==, UPI);
-        g_assert_cmphex(ub_mgmt_get_id(pdu, UB_MF_REGISTER_UEID).w[0], ==, 0x93);
+        g_assert_cmphex(ub_mgmt_get_id(pdu, UB_MF_REGISTER_UEID).w[0], ==,
+                        0x90 + b->user);
         node = ub_mgmt_get(pdu, UB_MF_REGISTER_CNA) - CNA(0);
-        g_assert_true(node == PROVIDER || node == SPARE);
+        g_assert_cmpuint(node, <, USER);
         g_assert_cmphex(ub_mgmt_get_id(pdu, UB_MF_REGISTER_GUID).w[0], ==,
                         b->f.node[node].guid.w[0] +
                         ub_mgmt_get(pdu, UB_MF_REGISTER_ENTITY));
@@ -102,7 +104,7 @@ static unsigned user_works(Bed *b, const Node *n)
 /* It answers each message once. */
 static void user_turn(Bed *b)
 {
-    Node *n = &b->f.node[USER];
+    Node *n = &b->f.node[b->user];
     uint8_t data[UB_MGMT_ETAH];
     UbMgmtAddr to;
 
@@ -142,6 +144,8 @@ static int bed_message(void *opaque, uint32_t cna, UbMgmtId id,
     }
     if (id == UB_MGMT_MSG_CFG0_WRITE || id == UB_MGMT_MSG_CFG1_WRITE) {
         g_string_append_printf(b->written, " %x", ub_mgmt_get(pdu, UB_MF_CFG_ADDRESS));
+    } else if (id == UB_MGMT_MSG_CFG0_READ || id == UB_MGMT_MSG_CFG1_READ) {
+        g_assert_cmphex(ub_mgmt_get(pdu, UB_MF_CFG_DATA), ==, 0);
     }
     g_assert_true(ub_mgmt_request(b->f.node[0].m, b->f.now, &to, id, pdu, len,
                                   fabric_answer, &a));
@@ -171,6 +175,17 @@ static void give_spaces(UbSlice *cfg1)
     }
 }
 
+static void give_entities(Bed *b, unsigned node)
+{
+    Node *n = &b->f.node[node];
+
+    fabric_more_entities(n);
+    b->node[node].entities = FABRIC_ENTITIES;
+    for (unsigned e = 1; e < FABRIC_ENTITIES; e++) {
+        give_spaces(n->other1[e]);
+    }
+}
+
 static Bed *bed_new(void)
 {
     Bed *b = g_new0(Bed, 1);
@@ -188,11 +203,7 @@ static Bed *bed_new(void)
         b->node[i] = (UbFmNode) { .guid = n->guid, .cna = CNA(i),
                                   .eid = { { 0x90 + i } }, .entities = 1 };
         if (i == PROVIDER || i == SPARE) {
-            fabric_more_entities(n);
-            b->node[i].entities = FABRIC_ENTITIES;
-            for (unsigned e = 1; e < FABRIC_ENTITIES; e++) {
-                give_spaces(n->other1[e]);
-            }
+            give_entities(b, i);
         }
     }
     b->fm = (UbFm) { .ops = &bed_ops, .opaque = b, .nodes = NODES,
@@ -203,6 +214,7 @@ static Bed *bed_new(void)
     b->pool = (UbFmPool) { .fm = &b->fm, .step = log_step, .opaque = b,
                            .eid_prefix = { { 0, 0, 0, 0xab } } };
     b->left = INT_MAX;
+    b->user = USER;
     return b;
 }
 
@@ -800,6 +812,33 @@ static void test_own(void)
     bed_free(b);
 }
 
+/* The manager's node lends as others do, and has what others lend. */
+static void test_manager(void)
+{
+    bool leaves[NODES] = { [USER] = true }, lent;
+    Bed *b;
+
+    for (int gone = 0; gone < 2; gone++) {
+        b = bed_new();
+        give_entities(b, MANAGER);
+        g_assert_cmpint(ub_fm_pool_lend(&b->pool, MANAGER, 1, USER, UPI), ==, 0);
+        g_assert_cmphex(reg(b, MANAGER, 1, UB_CFG0_UCNA), ==, CNA(USER));
+        g_assert_cmpuint(ub_fm_pool_release(&b->pool, leaves, gone), ==, 0);
+        expect_free(b, MANAGER, 1);
+        bed_free(b);
+    }
+    b = bed_new();
+    b->user = MANAGER;
+    g_assert_cmpint(ub_fm_pool_lend(&b->pool, PROVIDER, 1, MANAGER, UPI), ==, 0);
+    g_assert_cmpint(ub_fm_pool_recover(&b->pool, PROVIDER, 1, &lent), ==, 0);
+    g_assert_true(lent);
+    g_assert_cmpuint(b->has->len, ==, 1);
+    g_assert_cmphex(reg(b, PROVIDER, 1, UB_CFG0_UCNA), ==, CNA(MANAGER));
+    g_assert_cmpint(ub_fm_pool_take_back(&b->pool, PROVIDER, 1, UB_FM_NORMAL), ==, 0);
+    g_assert_cmpuint(b->has->len, ==, 0);
+    bed_free(b);
+}
+
 /* Bus instances at a node, and its own; Trust_EN. */
 static void test_instances(void)
 {
@@ -909,6 +948,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-pool/conflict", test_conflict);
     g_test_add_func("/ub/fm-pool/report", test_report);
     g_test_add_func("/ub/fm-pool/own", test_own);
+    g_test_add_func("/ub/fm-pool/manager", test_manager);
     g_test_add_func("/ub/fm-pool/instances", test_instances);
     g_test_add_func("/ub/fm-pool/prefix", test_prefix);
     g_test_add_func("/ub/fm-pool/provider", test_provider);

@@ -317,6 +317,53 @@ static void test_table(void)
     g_free(p);
 }
 
+/* Of our own table, too, what is known is not read again. */
+static void test_known(void)
+{
+    Puppet *p = puppet_new();
+    UbFm *fm[2];
+    UbFmPlan plan;
+
+    ub_mgmt_put(p->tlv + UB_TLV_SLICE_INFO_SIZE, UB_MF_PORTS_TOTAL, 2);
+    p->registers[UB_CFG0_SUPPORTED_FEATURE] =
+        UB_CFG0_SUPPORTED_FEATURE__ROUTE_TABLE_SUPPORTED;
+    p->table[UB_ROUTE_TABLE_CAP] = ROUTES - 1;
+    ub_fm_plan_init(&plan);
+    for (unsigned i = 0; i < 2; i++) {
+        fm[i] = ub_fm_new(&puppet_ops, p);
+        g_assert_true(ub_fm_discover(fm[i]));
+        p->accesses = 0;
+        g_assert_cmpuint(ub_fm_bring_up(fm[i], &plan, i ? fm[0] : NULL), ==, 0);
+    }
+    /* Features, the table's size, EID, UPI, UBFM CNA, totals. */
+    g_assert_cmpint(p->accesses, ==, 1 + 1 + 4 + 1 + 1 + 1);
+    ub_fm_free(fm[0]);
+    ub_fm_free(fm[1]);
+    g_free(p);
+}
+
+/* What it said of its table before is no more when it says something else. */
+static void test_again(void)
+{
+    Puppet *p = puppet_new();
+    UbFm *fm = ub_fm_new(&puppet_ops, p);
+
+    p->registers[UB_CFG0_SUPPORTED_FEATURE] =
+        UB_CFG0_SUPPORTED_FEATURE__ROUTE_TABLE_SUPPORTED |
+        UB_CFG0_SUPPORTED_FEATURE__SWITCH_SUPPORTED;
+    p->table[UB_ROUTE_TABLE_CAP] = ROUTES - 1;
+    g_assert_true(ub_fm_discover(fm));
+    g_assert_true(ub_fm_inquire_node(fm, 0));
+    g_assert_cmpuint(fm->node[0].routes, ==, ROUTES);
+    g_assert_true(fm->node[0].forwards);
+    p->registers[UB_CFG0_SUPPORTED_FEATURE] = 0;
+    g_assert_true(ub_fm_inquire_node(fm, 0));
+    g_assert_cmpuint(fm->node[0].routes, ==, 0);
+    g_assert_false(fm->node[0].forwards);
+    ub_fm_free(fm);
+    g_free(p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -324,6 +371,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-puppet/impostor", test_impostor);
     g_test_add_func("/ub/fm-puppet/address", test_address);
     g_test_add_func("/ub/fm-puppet/table", test_table);
+    g_test_add_func("/ub/fm-puppet/known", test_known);
+    g_test_add_func("/ub/fm-puppet/again", test_again);
     g_test_add_func("/ub/fm-puppet/refused", test_refused);
     return g_test_run();
 }

@@ -136,6 +136,23 @@ static void test_picture(void)
     free(text);
 }
 
+/* Each link is drawn once, whichever end has the smaller port; so is a loop. */
+static void test_lines(void)
+{
+    char *text;
+    Bed b;
+
+    bed_init(&b);
+    b.port[SWITCH][2] = (UbFmPort){ .peer = UB_FM_NONE };
+    join(&b, SELF, 1, SWITCH, 0);
+    join(&b, SWITCH, 3, SWITCH, 1);
+    text = print(&b.fm, ub_fm_svg);
+    g_assert_cmpuint(count(text, "<line "), ==, 2);
+    g_assert_cmpuint(count(text, "<title>port 1 to port 0</title>"), ==, 1);
+    g_assert_cmpuint(count(text, "<title>port 1 to port 3</title>"), ==, 1);
+    free(text);
+}
+
 /* What another look may have found otherwise, of the first node and of the last. */
 static void test_same(void)
 {
@@ -217,6 +234,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/fm-report/text", test_text);
     g_test_add_func("/ub/fm-report/picture", test_picture);
+    g_test_add_func("/ub/fm-report/lines", test_lines);
     g_test_add_func("/ub/fm-report/same", test_same);
     g_test_add_func("/ub/fm-report/error", test_error);
     return g_test_run();
