@@ -26,6 +26,8 @@ typedef struct Bed {
     bool silent;
     bool mumbles;       /* it does what it is asked, but its answers are lost */
     unsigned says;      /* its status */
+    int heard;          /* why it was told to let go, whatever it says */
+    unsigned cut;       /* bytes of answers, 0: all */
     GArray *has;        /* EIDs that it uses, uint32_t */
     unsigned registered, deregistered, reason;
     /* The manager is killed after so many messages. */
@@ -56,6 +58,8 @@ static unsigned user_works(Bed *b, const Node *n)
     uint32_t eid, node;
     int at;
 
+    b->heard = id == UB_MGMT_MSG_DEREGISTER
+               ? (int)ub_mgmt_get(pdu, UB_MF_DEREGISTER_REASON) : b->heard;
     if (b->says) {
         return b->says;
     }
@@ -158,7 +162,7 @@ static int bed_message(void *opaque, uint32_t cna, UbMgmtId id,
         }
     }
     memcpy(answer, a.data, a.len);
-    *answer_len = a.len;
+    *answer_len = b->cut ? b->cut : a.len;
     return a.in_vain ? -1 : (int)a.status;
 }
 
@@ -809,6 +813,11 @@ static void test_own(void)
     g_assert_cmphex(e.guid.w[0], ==, b->node[MANAGER].guid.w[0]);
     b->node[MANAGER].cna = 0;
     g_assert_cmpint(ub_fm_pool_look(&b->pool, MANAGER, 0, &e), ==, 0);
+    /* The data of an answer are its first word. */
+    for (b->cut = 3; b->cut < 5; b->cut++) {
+        g_assert_cmpint(ub_fm_pool_look(&b->pool, MANAGER, 0, &e), ==,
+                        b->cut < 4 ? UB_MGMT_UNKNOWN : UB_MGMT_OK);
+    }
     bed_free(b);
 }
 
@@ -834,8 +843,13 @@ static void test_manager(void)
     g_assert_true(lent);
     g_assert_cmpuint(b->has->len, ==, 1);
     g_assert_cmphex(reg(b, PROVIDER, 1, UB_CFG0_UCNA), ==, CNA(MANAGER));
-    g_assert_cmpint(ub_fm_pool_take_back(&b->pool, PROVIDER, 1, UB_FM_NORMAL), ==, 0);
-    g_assert_cmpuint(b->has->len, ==, 0);
+    /* It is there, and will not have it. */
+    b->says = UB_MGMT_NO_RESOURCE;
+    b->heard = -1;
+    g_assert_cmpint(ub_fm_pool_recover(&b->pool, PROVIDER, 1, &lent), ==, 0);
+    g_assert_false(lent);
+    g_assert_cmpint(b->heard, ==, UB_FM_NORMAL);
+    expect_free(b, PROVIDER, 1);
     bed_free(b);
 }
 

@@ -53,6 +53,8 @@ static void bed_init(Bed *b)
     b->node[SELF].ports = 2;
     b->node[SWITCH].ports = PORTS;
     join(b, SELF, 1, SWITCH, 2);
+    /* No port of that node. */
+    b->port[SELF][2] = (UbFmPort) { .up = true, .peer = UB_FM_NONE };
     b->port[SWITCH][1] = (UbFmPort) { .up = true, .peer = UB_FM_NONE,
         .peer_port = 7, .peer_guid = b->node[STRANGER].guid };
     b->port[SWITCH][3] = (UbFmPort) { .up = true, .peer = UB_FM_NONE,

@@ -145,10 +145,39 @@ static void test_out(void)
     bed_free(b);
 }
 
+/* Whoever pressed the button of an empty slot sees that it is taken for faulty; nobody
+ * did so for what is taken over anew. */
+static void test_asked(void)
+{
+    Bed *b = bed_new();
+    int64_t now = SECOND;
+
+    *last_slot(b, UB_SHP_PW_CTRL) = *last_slot(b, UB_SHP_PD_ST) = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        if (i == 1) {
+            *last_slot(b, UB_SHP_PP_ST) = 1;
+        }
+        ub_fm_plug_survey(&b->plug, &b->fm, now);
+        if (i == 1) {
+            expect(b, " work:0 light:2 coming:0");
+            ub_fm_plug_run(&b->plug, &b->fm, now += b->plug.window);
+        }
+        expect(b, i == 1 ? " work:0 light:2 power:1 power:0"
+                         : " work:0 light:2 power:1");
+        ub_fm_plug_run(&b->plug, &b->fm, now += b->plug.patience);
+        expect(b, i == 1 ? " power:0 work:1 light:0 empty:0"
+                         : " power:0 work:0 light:0 empty:0");
+        /* Its node was reset. */
+        *last_slot(b, UB_SHP_MS_CTRL) = i == 0;
+    }
+    bed_free(b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/fm-slots/own", test_own);
     g_test_add_func("/ub/fm-slots/out", test_out);
+    g_test_add_func("/ub/fm-slots/asked", test_asked);
     return g_test_run();
 }
