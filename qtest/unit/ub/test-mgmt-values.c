@@ -334,6 +334,28 @@ static void instances_move(void)
     fabric_free(&g);
 }
 
+/* An Entity that is given an instance's EID later is the one that is asked by it. */
+static void instance_hidden(void)
+{
+    const uint32_t eid = 0x40001;
+    uint8_t pdu[36] = { 0 };
+    Fabric f;
+    Answer a;
+
+    line(&f);
+    put_be32(pdu, 1);
+    put_be32(pdu + 16, eid);
+    put_be16(pdu + 34, 8);
+    g_assert_cmphex(ask(&f, UB_MGMT_MSG_BI_CREATE, pdu, 36, &a), ==, UB_MGMT_OK);
+    memset(pdu, 0, 4);
+    g_assert_cmphex(ask_at(&f, eid, true, UB_MGMT_MSG_RESOURCE, pdu, 4, &a), ==,
+                    UB_MGMT_NO_TARGET);
+    ub_slice_set(f.node[3].cfg0, UB_CFG0_EID, ~0u, eid);
+    g_assert_cmphex(ask_at(&f, eid, true, UB_MGMT_MSG_RESOURCE, pdu, 4, &a), ==,
+                    UB_MGMT_OK);
+    fabric_free(&f);
+}
+
 /* What an instance may be: of GUID type 0 (§C.3), with an EID that packets can name, in
  * a partition that is no UBFM's. */
 static void instance_kinds(void)
@@ -446,6 +468,13 @@ static void neighbor_lists(void)
                         port < 2 ? UB_MGMT_OK : UB_MGMT_BAD_PARAMETER);
         g_assert_cmpuint(a.len, ==, port < 2 ? 28 : 0);
         g_assert_true(port > 1 || get_be16(a.data + 4) == port);
+    }
+    /* The last of them comes before the first. */
+    for (unsigned first = 1; first < 4; first++) {
+        uint8_t pdu[8] = { 0, 0, 0, 0, 0, first, 0, first - 1 };
+
+        g_assert_cmphex(ask(&f, UB_MGMT_MSG_NEIGHBOR, pdu, 8, &a), ==,
+                        UB_MGMT_BAD_PARAMETER);
     }
     fabric_free(&f);
 }
@@ -753,6 +782,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/msgq/used", ring_used);
     g_test_add_func("/ub/mgmt/entity/token-numbers", token_numbers);
     g_test_add_func("/ub/mgmt/instance/kinds", instance_kinds);
+    g_test_add_func("/ub/mgmt/instance/hidden", instance_hidden);
     g_test_add_func("/ub/mgmt/entity/resources", entity_resources);
     g_test_add_func("/ub/mgmt/entity/tokens", entity_tokens);
     g_test_add_func("/ub/mgmt/entity/eids", entity_eids);

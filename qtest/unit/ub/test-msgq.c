@@ -428,6 +428,9 @@ static void elsewhere(void)
                                    UB_SCAN_MAX));
     g_assert_true(ub_msgqs_deliver(b->q, 2, UB_MGMT_KIND_MESSAGE, &a, data,
                                    UB_MGMT_MAX));
+    /* What is for the first queue is no other's, either. */
+    wr(b, 0, UB_MSGQ_RST, 1);
+    g_assert_false(ub_msgqs_deliver(b->q, 0, UB_MGMT_KIND_MESSAGE, &a, data, 4));
     bench_free(b);
 }
 
@@ -442,6 +445,7 @@ static void refused(void)
         { 3, 0x01000000, "CTPH" }, { 3, 0x42000000, "CTPH" },
         { 5, 0x03000000, "BTAH" }, { 7, 0x04000011, "PDU Length" },
         { 100, 28 << 16 | 0x400, "shorter than its headers" },
+        { 100, 2048 << 16 | 0x400, "4 to 1028 bytes" },
         { 100, 2049 << 16 | 0x400, "longer than a slot" },
         { 102, DEPTH * 16 - 4, "not in the slots" },
         { 102, DEPTH * 16 + 2, "not in the slots" },
