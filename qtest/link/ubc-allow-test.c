@@ -139,6 +139,41 @@ static void test_taken_out(void)
     }
 }
 
+/* In the middle of work each piece of it ends once, good ones first; and who is allowed
+ * again has a channel. */
+static void test_traffic(void)
+{
+    enum { PIECES = 12 };
+
+    for (unsigned node = 1; node < 3; node++) {
+        bool bad = false;
+        Bed b;
+        Eng *a = &b.p.a;
+
+        start(&b);
+        allow_both(&b, 22);
+        /* Some of it arrives. */
+        eng_set_faults(a, true, "'kind': 'rtp', 'nth': 200, 'every': 1, 'action': 'drop'");
+        for (unsigned n = 0; n < PIECES; n++) {
+            ubq_post(&a->queue, eng_sqe(a, UB_TA_WRITE, 0, 200000, 1), 1);
+        }
+        QUBC_WAIT(eng_faults(a, true, "drop") > 0);
+        allow(&b, node, false);
+        for (unsigned n = 0; n < PIECES; n++) {
+            unsigned status = ubq_cqe_status(eng_next(a));
+
+            g_assert_false(bad && status == UBQ_STATUS_OK);
+            bad = status != UBQ_STATUS_OK;
+        }
+        g_assert_true(bad);
+        eng_set_faults(a, true, "");
+        ended(&b, 22);
+        allow(&b, node, true);
+        g_assert_cmpuint(ask_channel(&b, 24), ==, UBQ_RESULT_OK);
+        eng_stop(&b.p);
+    }
+}
+
 /* The host cannot write itself into it, nor out; nor can a manager that is not the
  * UBFM. */
 static void test_others(void)
@@ -204,6 +239,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/ubc-allow/withheld", test_withheld);
     qtest_add_func("/ubc-allow/taken-out", test_taken_out);
+    qtest_add_func("/ubc-allow/traffic", test_traffic);
     qtest_add_func("/ubc-allow/others", test_others);
     qtest_add_func("/ubc-allow/moved", test_moved);
     qtest_add_func("/ubc-allow/reset", test_reset);

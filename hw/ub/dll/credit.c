@@ -319,9 +319,8 @@ bool credit_wants_crd_ack(const UbDll *d, bool dlldp_next)
 
         want = owes(d, vl) && v->pending[vl] >= crd_mark(d, vl, dlldp_next);
     }
-    if (!dlldp_next && v->keepalive_due) {
-        want = true;
-    }
+    /* DLLDPs do not show the peer that credit will come. */
+    want = want || v->keepalive_due;
     if (want && v->num_free <= 2u + d->cfg.crd_ack_reserve && acks < 4) {
         want = false;
     }

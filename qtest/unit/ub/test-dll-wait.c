@@ -370,10 +370,45 @@ static void test_busy(void)
     }
 }
 
+/* Who waits for a slow consumer hears that its peer lives, also if that has always
+ * something to send (§4.8.1). */
+static void test_alive(void)
+{
+    for (unsigned silent = 0; silent < 2; silent++) {
+        Wait w = { .chunk = 16 };
+        UbDllConfig cfg;
+
+        ub_dll_config_init(&cfg);
+        cfg.keepalive = silent ? 0 : MS;
+        cfg.credit_timeout = 5 * MS;
+        cfg.init_credit[1] = 64;
+        pair_up(&w.p, &cfg, &cfg, UB_MODE_CRC);
+        w.p.e[1].hold = true;
+        for (unsigned n = 0; n < 65; n++) {
+            g_assert_true(pair_send(&w.p, 0, 1, 10, n));
+        }
+        g_assert_cmpuint(turns(&w, w.p.now + 4 * MS), ==, 64);
+        g_assert_false(w.p.e[0].fatal);
+        if (silent) {
+            while (!w.p.e[0].fatal) {
+                turns(&w, w.p.now + MS);
+            }
+        } else {
+            turns(&w, w.p.now + 16 * MS);
+            g_assert_false(w.p.e[0].fatal);
+            pair_release_all(&w.p.e[1]);
+            g_assert_cmpuint(turns(&w, w.p.now + 2 * MS), ==, 1);
+        }
+        pair_release_all(&w.p.e[1]);
+        pair_free(&w.p);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/dll/wait/busy", test_busy);
+    g_test_add_func("/dll/wait/alive", test_alive);
     g_test_add_func("/dll/wait/random", test_random);
     g_test_add_func("/dll/wait/marks", test_marks);
     return g_test_run();
