@@ -413,12 +413,14 @@ bool mem_imports_failed(struct mem_file *f)
 	struct mem_decoder *d = &f->dev->decoder;
 	struct mem_import *im;
 	bool failed;
+	u64 text;
 
 	spin_lock_irq(&d->event_lock);
+	text = f->dev->text.failed_stores;
 	failed = f->told_lost != d->lost;
 	f->told_lost = d->lost;
-	failed |= f->told_text != f->dev->text.failed_stores;
-	f->told_text = f->dev->text.failed_stores;
+	failed |= (f->maps_text || d->managed) && f->told_text != text;
+	f->told_text = text;
 	list_for_each_entry(im, &f->imports, list) {
 		failed |= im->told_stores != im->failed_stores;
 		im->told_stores = im->failed_stores;

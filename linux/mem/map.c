@@ -101,6 +101,18 @@ static const struct vm_operations_struct cache_ops = {
 	.page_mkwrite = cache_mkwrite,
 };
 
+/* The file heeds what is stored to imports of sysfs, from now on. */
+static void heed_text(struct mem_file *f)
+{
+	struct mem_dev *dev = f->dev;
+
+	spin_lock_irq(&dev->decoder.event_lock);
+	if (!f->maps_text)
+		f->told_text = dev->text.failed_stores;
+	WRITE_ONCE(f->maps_text, true);
+	spin_unlock_irq(&dev->decoder.event_lock);
+}
+
 int mem_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	vm_flags_t flags = VM_DONTEXPAND | VM_DONTDUMP;
@@ -127,7 +139,7 @@ int mem_mmap(struct file *file, struct vm_area_struct *vma)
 		vma->vm_ops = im->cache ? &cache_ops : &window_ops;
 		flags |= im->cache ? 0 : VM_PFNMAP | VM_IO;
 		if (im->file != f)
-			WRITE_ONCE(f->maps_text, true);
+			heed_text(f);
 		err = 0;
 	}
 	up_read(&dev->map);

@@ -164,8 +164,8 @@ struct mem_import *mem_import_at(struct mem_dev *dev, unsigned int mib);
 /* Clean all that the file has cached, and all accesses by its imports are done; the first
  * error. */
 int mem_imports_sync(struct mem_file *f);
-/* Stores by the file's imports, or by those of sysfs, have failed since it was asked
- * last. */
+/* Stores by the file's imports, or by those of sysfs if it maps any, have failed since it
+ * was asked last. */
 bool mem_imports_failed(struct mem_file *f);
 
 /* ---- file.c, map.c ---- */

@@ -220,10 +220,20 @@ class Memory(unittest.TestCase):
                            ('command', 'nothing'), ('import', 'x' * 300)):
             done = self.user.run(f'echo {text} > {SYSFS}/{name}', check=False)
             self.assertNotEqual(done.status, 0, name)
-        # Taken back: the store fails, and a fence of another file says so.
+        # Taken back: the store fails, and a fence of another file says so, but none of a
+        # file that maps nothing of it.
         self.home.run(f'echo {token_id} > {SYSFS}/unexport')
         self.assertEqual(self.home.out(f'cat {SYSFS}/export'), '')
+        serve = Serve(self.third, f'serve {PAGE}')
+        self.user.run('rm -f /tmp/when /tmp/dirty; mkfifo /tmp/when')
+        self.user.run(f'(exec ubmem-perf sync {serve.desc} <> /tmp/when '
+                      '> /tmp/dirty 2>&1 &)')
+        self.user.wait_for('grep -q dirty /tmp/dirty', 60)
         self.assertEqual(self.perf(f'map {where} 0 1'), 'Input/output error')
+        self.user.run('echo now > /tmp/when')
+        self.assertRegex(self.user.wait_for('grep " in " /tmp/dirty'),
+                         '^Success in')
+        serve.kill()
         self.user.run(f'echo {offset} > {SYSFS}/unimport')
         self.assertEqual(self.perf(f'map {where} 0', status=1),
                          'map: Invalid argument')
