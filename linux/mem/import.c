@@ -251,8 +251,11 @@ static int cached_all(struct mem_file *f, struct task_struct *asker)
 
 void mem_imports_leave(struct mem_file *f)
 {
-	struct mem_import *last = cached_begin(f, NULL);
+	struct mem_import *last, *im;
 
+	list_for_each_entry(im, &f->imports, list)
+		import_hide(im);
+	last = cached_begin(f, NULL);
 	if (last)
 		queue_work(f->dev->works, &last->work);
 }

@@ -157,7 +157,8 @@ void mem_exports_end(struct mem_file *f);
 int mem_export_text(struct mem_file *f, const struct mem_export *ex, u32 value,
 		    char *to, size_t size);
 void mem_imports_end(struct mem_file *f);
-/* Peers are asked to take back what will end, so that many files end at once. */
+/* Programs touch nothing of what will end any more, and peers are asked to take back what is
+ * cached of it, so that many files end in the time of one. */
 void mem_imports_leave(struct mem_file *f);
 /* With event_lock: the import that has a MiB of the window, or NULL. */
 struct mem_import *mem_import_at(struct mem_dev *dev, unsigned int mib);

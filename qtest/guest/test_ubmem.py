@@ -599,14 +599,25 @@ class Memory(unittest.TestCase):
         job = self.user.spawn(f'ubmem-perf watch {serve.desc} > /tmp/watch',
                               90)
         self.user.wait_for('grep -q watching /tmp/watch')
-        # One has asked for pages, and nobody answers.
+        # One has asked for pages, two store all the time, and nobody answers: they end
+        # in the time of one.
         waits = self.asks_nobody(serve.desc)
+        eid, *rest = serve.desc.split()
+        nobody = ' '.join([eid[:-2] + '4e', *rest])
+        drips = [self.user.spawn(f'ubmem-perf drip {nobody} > /tmp/drip{n}', 120)
+                 for n in range(2)]
+        self.user.wait_for('grep -q dripping /tmp/drip0 && '
+                           'grep -q dripping /tmp/drip1')
         self.user.run(waits)
+        begun = time.monotonic()
         self.user.run('cd /sys/bus/auxiliary/drivers/ub_mem.mem; '
                       'echo ub_core.mem.* > unbind', 60)
-        job.wait()
+        self.assertLess(time.monotonic() - begun, 25)
+        for ended in (job, *drips):
+            ended.wait()
         self.user.wait_for('! kill -0 $(cat /tmp/dead)', 60)
-        self.assertEqual(self.user.out('tail -n 1 /tmp/watch'), 'bus error')
+        self.assertEqual(self.user.out('tail -qn 1 /tmp/watch /tmp/drip?'),
+                         '\n'.join(3 * ['bus error']))
         self.user.run('rmmod ub_mem; modprobe ub_mem')
         self.user.wait_for(f'test -c {NODE}')
         self.assertEqual(self.perf(f'check {serve.desc} 64'), 'checked')

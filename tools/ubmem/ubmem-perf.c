@@ -292,6 +292,24 @@ static int run_watch(int argc, char **argv)
     return 0;
 }
 
+/* A store now and then, and no fence. */
+static int run_drip(int argc, char **argv)
+{
+    UbMem m;
+
+    import(argv, "", &m);
+    signal(SIGBUS, on_bus);
+    if (sigsetjmp(gone, 1)) {
+        say("bus error");
+        return 0;
+    }
+    say("dripping");
+    for (;;) {
+        store(&m, 0, 1);
+        usleep(500000);
+    }
+}
+
 /* Whether somebody has written a line, or has gone. */
 static bool line_there(void)
 {
@@ -646,6 +664,7 @@ static const struct {
     { "check", DESC_WORDS, run_check },
     { "perf", DESC_WORDS, run_perf },
     { "watch", DESC_WORDS, run_watch },
+    { "drip", DESC_WORDS, run_drip },
     { "steady", DESC_WORDS, run_steady },
     { "poke", DESC_WORDS + 2, run_poke },
     { "peek", DESC_WORDS + 1, run_peek },
@@ -679,6 +698,6 @@ int main(int argc, char **argv)
         "       ubmem-perf receive BYTES N\n"
         "       ubmem-perf map OFFSET BYTES AT [VALUE]\n"
         "       ubmem-perf check|perf|cached|copy|read|touch|share|hold|try|dirty|"
-        "close|sync|watch|steady|send|put|take|poke|peek "
+        "close|sync|watch|drip|steady|send|put|take|poke|peek "
         "DESCRIPTOR ...");
 }
