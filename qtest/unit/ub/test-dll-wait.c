@@ -45,11 +45,39 @@ static unsigned cells_of(const UbDllStatus *st, unsigned len)
     return (ub_plength_flits(shape) + cell - 1) / cell;
 }
 
+/* What is set aside for a VL in shared mode (§4.6.1.3). */
+static uint32_t quota_of(Wait *w, unsigned i, unsigned vl, const UbDllStatus *tx)
+{
+    const unsigned cell = tx->agreed.flow_ctrl_size;
+    uint32_t total = 0, part, quota = w->cfg[i].share_quota[vl];
+
+    for (unsigned v = 0; v < UB_VLS; v++) {
+        total += tx->tx_credit_init[v];
+    }
+    part = total / __builtin_popcount(tx->agreed.vl_enable);
+    return !(tx->agreed.vl_enable >> vl & 1) ? 0 : quota ? MIN(quota, part)
+           : MIN((UB_DLLDP_FLITS + cell - 1) / cell, part / 2);
+}
+
+/* What a packet may cost, as long as what cannot be said stays with the receiver. */
+static int most(Wait *w, unsigned i, unsigned vl, const UbDllStatus *tx)
+{
+    int most = 0;
+
+    for (unsigned v = 0; v < UB_VLS; v++) {
+        if (v == vl || tx->tx_shared) {
+            most += tx->tx_credit_init[v] - MAX(tx->agreed.ctrl_credit_grain[v], 1) + 1;
+            most -= v != vl ? quota_of(w, i, v, tx) : 0;
+        }
+    }
+    return most;
+}
+
 /* Whether the first packet of a VL could go if all went back that a Crd_Ack can say. */
 static bool would_do(Wait *w, unsigned i, unsigned vl, const UbDllStatus *tx,
                      const UbDllStatus *rx)
 {
-    uint32_t share = tx->tx_credit_shared, total = 0, part, longest;
+    uint32_t share = tx->tx_credit_shared;
     unsigned need = cells_of(tx, g_array_index(w->cost[i][vl], unsigned,
                                                w->cost[i][vl]->len - tx->queued[vl]));
     uint32_t has = tx->tx_credit[vl];
@@ -59,20 +87,13 @@ static bool would_do(Wait *w, unsigned i, unsigned vl, const UbDllStatus *tx,
                rx->rx_pending[vl] % rx->agreed.ctrl_credit_grain[vl] >= need;
     }
     for (unsigned v = 0; v < UB_VLS; v++) {
-        total += tx->tx_credit_init[v];
         share += rx->rx_pending[v] -
                  rx->rx_pending[v] % MAX(rx->agreed.ctrl_credit_grain[v], 1);
     }
-    part = total / __builtin_popcount(tx->agreed.vl_enable);
-    longest = (512 + tx->agreed.flow_ctrl_size - 1) / tx->agreed.flow_ctrl_size;
-    for (unsigned v = 0; v < UB_VLS && share; v++) {
-        uint32_t quota = w->cfg[i].share_quota[v];
+    for (unsigned v = 0; v < UB_VLS; v++) {
+        uint32_t quota = v != vl ? quota_of(w, i, v, tx) : 0;
 
-        quota = !(tx->agreed.vl_enable >> v & 1) ? 0 : quota ? MIN(quota, part)
-                                                 : MIN(longest, part / 2);
-        if (v != vl) {
-            share -= MIN(share, quota - MIN(quota, tx->tx_credit[v]));
-        }
+        share -= MIN(share, quota - MIN(quota, tx->tx_credit[v]));
     }
     return has + share >= need;
 }
@@ -119,11 +140,9 @@ static void feed(Wait *w, unsigned i)
     for (unsigned n = w->busy[i] ? 30 : 1 + chance(0.3) * 8; n; n--) {
         unsigned vl = g_test_rand_int_range(0, __builtin_popcount(st.agreed.vl_enable));
         unsigned len = g_test_rand_int_range(1, chance(0.3) ? w->max_len + 1 : 40);
-        /* What cannot be said stays with the receiver. */
-        unsigned stays = MAX(st.agreed.ctrl_credit_grain[vl], 1) - 1;
 
         if (st.queued[vl] < (w->busy[i] ? 8 : 4) && st.state == UB_DLL_NORMAL &&
-            cells_of(&st, len) + stays <= st.tx_credit_init[vl] &&
+            (int)cells_of(&st, len) <= most(w, i, vl, &st) &&
             pair_send(&w->p, i, vl, len, 0)) {
             g_array_append_val(w->cost[i][vl], len);
         }
