@@ -22,6 +22,8 @@ typedef struct Bed {
     int refused;                /* access that is refused, counted from 0; -1: none */
     int accesses;
     uint32_t caps;              /* of the bitmap */
+    uint64_t ports;             /* that were selected */
+    uint16_t by_guid[2];
 } Bed;
 
 static uint32_t *place(Bed *b, uint32_t cna, uint32_t dw, uint64_t *seen)
@@ -31,7 +33,7 @@ static uint32_t *place(Bed *b, uint32_t cna, uint32_t dw, uint64_t *seen)
     g_assert_cmphex(cna, ==, 0);
     g_assert_cmphex(i, <, UB_NETR_USED);
     *seen |= UINT64_C(1) << i;
-    return &b->reg[i];
+    return &b->reg[i % UB_NETR_USED];
 }
 
 static int bed_read(void *opaque, uint32_t cna, uint32_t dw, uint32_t *value)
@@ -64,6 +66,10 @@ static int bed_write(void *opaque, uint32_t cna, uint32_t dw, uint32_t value)
         return UB_MGMT_BUSY;
     }
     *place(b, cna, dw, &b->told) = value;
+    if (dw == UB_CFG_CAP(UB_CFG0_BASE, UB_NETR_CAP) + UB_NETR_SELECT) {
+        g_assert_cmpuint(value, <, GROUPED);
+        b->ports |= UINT64_C(1) << value;
+    }
     return UB_MGMT_OK;
 }
 
@@ -74,13 +80,15 @@ static void bed_open(Bed *b, unsigned layers)
     *b = (Bed){ .fm = ub_fm_new(&ops, b), .refused = -1 };
     b->fm->nodes = 2;
     b->fm->node = g_new0(UbFmNode, 2);
+    b->fm->by_guid = b->by_guid;
     b->fm->layers = layers;
     b->fm->classes = 1;
     for (unsigned i = 0; i < 2; i++) {
         b->fm->node[i] = (UbFmNode){
-            .guid.w[2] = 0x03000000, .ports = PORTS, .port = b->port[i],
-            .policy = UB_FM_POLICY_THERE,
+            .guid = { .w = { i, 0, 0x03000000 } }, .ports = PORTS,
+            .port = b->port[i], .policy = UB_FM_POLICY_THERE,
         };
+        b->by_guid[i] = i;
         for (unsigned p = 0; p < PORTS; p++) {
             b->port[i][p] = (UbFmPort){
                 .up = p == GROUPED - 1 || p == GROUPED, .peer = 1 - i,
@@ -93,6 +101,7 @@ static void bed_close(Bed *b)
 {
     g_free(b->fm->node);
     b->fm->node = NULL;
+    b->fm->by_guid = NULL;
     b->fm->nodes = 0;
     ub_fm_free(b->fm);
 }
@@ -119,6 +128,10 @@ static void test_last_port(void)
         /* Port 63 leads down. */
         g_assert_cmphex(b.reg[UB_NETR_VL_GROUP + k], ==, k == 7 ? 0xa0000000 : 0);
     }
+    /* Each is looked at once when all is right. */
+    b.accesses = 0;
+    g_assert_true(ub_fm_program_vls(b.fm, 0, NULL, NULL));
+    g_assert_cmpint(b.accesses, ==, 3 * 3 * 2 + GROUPED / 8);
     g_assert_cmphex((b.told | b.asked) & ~registers(UB_NETR_VL_GROUP, 8) &
                     ~registers(UB_NETR_VL_MAP, 32), ==, 0);
     bed_close(&b);
@@ -203,6 +216,25 @@ static void test_policy(void)
     }
 }
 
+static uint32_t nowhere(void *opaque, UbId guid, int port)
+{
+    return 0;
+}
+
+/* Partitions are of ports that routes can name. */
+static void test_partitions(void)
+{
+    const UbFmPlan plan = { .npi = nowhere };
+    Bed b;
+
+    bed_open(&b, 1);
+    b.fm->nodes = 1;
+    b.fm->node[0].reached = true;
+    g_assert_cmpuint(ub_fm_give_partitions(b.fm, &plan, NULL), ==, 0);
+    g_assert_cmphex(b.ports, ==, UINT64_MAX);
+    bed_close(&b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -210,5 +242,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-layers/unused", test_unused);
     g_test_add_func("/ub/fm-layers/refused", test_refused);
     g_test_add_func("/ub/fm-layers/policy", test_policy);
+    g_test_add_func("/ub/fm-layers/partitions", test_partitions);
     return g_test_run();
 }
