@@ -485,6 +485,18 @@ static void test_release(void)
     }
 }
 
+/* Entities of nodes that do not answer may be somebody's still: each is counted. */
+static void test_unreleased(void)
+{
+    const bool leaves[NODES] = { [USER] = true };
+    Bed *b = bed_new();
+
+    b->left = 0;
+    g_assert_cmpuint(ub_fm_pool_release(&b->pool, leaves, true), ==,
+                     2 * (FABRIC_ENTITIES - 1));
+    bed_free(b);
+}
+
 static void test_replace(void)
 {
     Bed *b = bed_new();
@@ -954,6 +966,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/fm-pool/lost-answer", test_lost_answer);
     g_test_add_func("/ub/fm-pool/stale", test_stale);
     g_test_add_func("/ub/fm-pool/release", test_release);
+    g_test_add_func("/ub/fm-pool/unreleased", test_unreleased);
     g_test_add_func("/ub/fm-pool/replace", test_replace);
     g_test_add_func("/ub/fm-pool/killed", test_killed);
     g_test_add_func("/ub/fm-pool/recover", test_recover);
