@@ -153,6 +153,14 @@ static void test_lines(void)
     g_assert_cmpuint(count(text, "<title>port 1 to port 0</title>"), ==, 1);
     g_assert_cmpuint(count(text, "<title>port 1 to port 3</title>"), ==, 1);
     free(text);
+    /* One of the first node, too. */
+    bed_init(&b);
+    b.port[SWITCH][2] = (UbFmPort){ .peer = UB_FM_NONE };
+    join(&b, SELF, 1, SELF, 0);
+    text = print(&b.fm, ub_fm_svg);
+    g_assert_cmpuint(count(text, "<line "), ==, 1);
+    g_assert_cmpuint(count(text, "<title>port 0 to port 1</title>"), ==, 1);
+    free(text);
 }
 
 /* What another look may have found otherwise, of the first node and of the last. */
