@@ -815,6 +815,11 @@ static void test_behind(void)
     g_assert_true(ub_fm_plug_behind(&b->fm, SWITCH, 2, 3, leaves));
     g_assert_true(leaves[TWO] && leaves[ONE]);
     g_assert_false(ub_fm_plug_behind(&b->fm, SWITCH, 0, 0, leaves));
+    /* Whatever was said of the manager before: it stays. */
+    leaves[MANAGER] = true;
+    g_assert_false(ub_fm_plug_behind(&b->fm, SWITCH, 0, 3, leaves));
+    g_assert_false(leaves[MANAGER]);
+    g_assert_true(leaves[SWITCH] && leaves[ONE] && leaves[TWO]);
     bed_free(b);
 }
 

@@ -829,6 +829,7 @@ static void test_own(void)
     for (b->cut = 3; b->cut < 5; b->cut++) {
         g_assert_cmpint(ub_fm_pool_look(&b->pool, MANAGER, 0, &e), ==,
                         b->cut < 4 ? UB_MGMT_UNKNOWN : UB_MGMT_OK);
+        g_assert_cmphex(e.upi, ==, b->cut < 4 ? 0 : 7);
     }
     bed_free(b);
 }

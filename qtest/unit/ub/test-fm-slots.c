@@ -41,9 +41,9 @@ static int bed_write(void *opaque, uint32_t cna, uint32_t dw, uint32_t value)
     Bed *b = opaque;
     unsigned r = dw - SHP - UB_SHP_REG(UB_SHP_SLOTS - 1, 0);
 
-    /* Two are cleared by that. */
-    *place(b, cna, dw) = r % 0x10 == UB_SHP_PP_ST || r % 0x10 == UB_SHP_PDSC_ST ? 0
-                         : value;
+    /* Two are cleared by ones. */
+    *place(b, cna, dw) = r % 0x10 == UB_SHP_PP_ST || r % 0x10 == UB_SHP_PDSC_ST
+                         ? *place(b, cna, dw) & ~value : value;
     switch (r) {
     case UB_SHP_WL_CTRL:
         g_string_append_printf(b->log, " work:%u", value);
@@ -173,11 +173,35 @@ static void test_asked(void)
     bed_free(b);
 }
 
+/* What was pending before a slot is taken over is none of its events; then they are heard,
+ * of the manager's own slots as well. */
+static void test_heard(void)
+{
+    uint8_t data[UB_MGMT_ETAH + 8] = { 0x22, 0, 0, 8 };
+    Bed *b = bed_new();
+
+    b->fm.nodes = 2;
+    b->fm.node = (UbFmNode[2]){ b->node, { .guid.w[0] = 2 } };
+    b->fm.by_guid = (uint16_t[2]){ 0, 1 };
+    *last_slot(b, UB_SHP_PP_ST) = *last_slot(b, UB_SHP_PDSC_ST) = 1;
+    ub_fm_plug_survey(&b->plug, &b->fm, SECOND);
+    expect(b, " work:0 light:1 in:0");
+    g_assert_cmphex(*last_slot(b, UB_SHP_PP_ST), ==, 0);
+    g_assert_cmphex(*last_slot(b, UB_SHP_PDSC_ST), ==, 0);
+    *last_slot(b, UB_SHP_PP_ST) = 1;
+    ub_mgmt_put(data + UB_MGMT_ETAH, UB_MF_PLUG_SLOT, UB_SHP_SLOTS - 1);
+    g_assert_true(ub_fm_plug_event(&b->plug, &b->fm, SECOND, b->node.cna, data,
+                                   sizeof(data)));
+    expect(b, " work:0 light:2 leaving:0");
+    bed_free(b);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/fm-slots/own", test_own);
     g_test_add_func("/ub/fm-slots/out", test_out);
     g_test_add_func("/ub/fm-slots/asked", test_asked);
+    g_test_add_func("/ub/fm-slots/heard", test_heard);
     return g_test_run();
 }
