@@ -14,7 +14,7 @@
 typedef struct Wait {
     Pair p;
     UbDllConfig cfg[2];
-    GArray *cost[2][UB_VLS];    /* bytes of each packet that was sent there */
+    GArray *cost[2][UB_VLS];    /* bytes of each packet that was given to it */
     int64_t since[2][UB_VLS];   /* a VL waits for credit that is free, or -1 */
     int64_t longest, bound;
     unsigned waits;
@@ -36,13 +36,14 @@ static UbDllStatus status(Wait *w, unsigned i)
     return st;
 }
 
-static unsigned cells_of(const UbDllStatus *st, unsigned len)
+/* 0: the mode has no packets of that length. */
+static int cells_of(const UbDllStatus *st, UbBlockMode mode, unsigned len)
 {
     const unsigned cell = st->agreed.flow_ctrl_size;
     UbPlength shape;
 
-    ub_plength_of(st->mode, len, &shape);
-    return (ub_plength_flits(shape) + cell - 1) / cell;
+    return ub_plength_of(mode, len, &shape)
+           ? (ub_plength_flits(shape) + cell - 1) / cell : 0;
 }
 
 /* What is set aside for a VL in shared mode (§4.6.1.3). */
@@ -78,8 +79,9 @@ static bool would_do(Wait *w, unsigned i, unsigned vl, const UbDllStatus *tx,
                      const UbDllStatus *rx)
 {
     uint32_t share = tx->tx_credit_shared;
-    unsigned need = cells_of(tx, g_array_index(w->cost[i][vl], unsigned,
-                                               w->cost[i][vl]->len - tx->queued[vl]));
+    const GArray *sent = w->cost[i][vl];
+    unsigned need = cells_of(tx, tx->mode, g_array_index(sent, unsigned,
+                                                         sent->len - tx->queued[vl]));
     uint32_t has = tx->tx_credit[vl];
 
     if (!tx->tx_shared) {
@@ -142,7 +144,8 @@ static void feed(Wait *w, unsigned i)
         unsigned len = g_test_rand_int_range(1, chance(0.3) ? w->max_len + 1 : 40);
 
         if (st.queued[vl] < (w->busy[i] ? 8 : 4) && st.state == UB_DLL_NORMAL &&
-            (int)cells_of(&st, len) <= most(w, i, vl, &st) &&
+            MAX(cells_of(&st, UB_MODE_CRC, len), cells_of(&st, UB_MODE_NON_CRC, len)) <=
+                most(w, i, vl, &st) &&
             pair_send(&w->p, i, vl, len, 0)) {
             g_array_append_val(w->cost[i][vl], len);
         }
@@ -349,8 +352,7 @@ static void test_random(void)
     }
 }
 
-/* With marks of one's own as well: nothing is waited for that is there, as long as it is
- * less than they say; but nothing waits for ever. */
+/* With marks of one's own as well, which leave the peer enough. */
 static void test_marks(void)
 {
     const unsigned rounds = g_test_slow() ? 200 : 3;
