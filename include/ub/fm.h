@@ -88,6 +88,7 @@ typedef struct UbFmNode {
     uint8_t vls;        /* of its links to other switches that maps may use; 0: that
                          * is not known */
     bool mapped;        /* it was new, and its table is empty since (ub/fm_matt.h) */
+    bool given;         /* its CNA is new to it, and no table was looked at since */
     /* By ub_fm_paths(): in-group and out-group of each port (ub/net_hw.h). */
     uint32_t vl_group[8];
     /* By ub_fm_paths(): the ports that lead to each node of the fabric. */

@@ -78,7 +78,7 @@ unsigned ub_fm_give_addresses(UbFm *fm, const UbFmPlan *plan)
         }
     }
     for (unsigned i = 0; i < fm->nodes; i++) {
-        uint32_t cna = held_for(fm->held, fm->node[i].guid);
+        uint32_t own = held_for(fm->held, fm->node[i].guid), cna;
 
         if (keeps[i] || fm->node[i].stranger) {
             continue;
@@ -86,13 +86,14 @@ unsigned ub_fm_give_addresses(UbFm *fm, const UbFmPlan *plan)
         while (next <= CNA_MOST && (!next || used[next] || whose[next])) {
             next++;
         }
-        cna = cna && !used[cna] ? cna : next;
+        cna = own && !used[own] ? own : next;
         if (cna > CNA_MOST || !set_cna(fm, &fm->node[i], cna)) {
             /* Another node has the one that it is at. */
             fm->node[i].cna = 0;
             refused++;
         } else {
             used[cna] = true;
+            fm->node[i].given = cna != own;
         }
     }
     free(used);

@@ -169,12 +169,13 @@ static int with_cna(const UbFm *fm, uint32_t cna)
     return UB_FM_NONE;
 }
 
-/* Nobody has it any more, or another one than then. */
+/* Nobody has it any more, or another one than then; what leads to one that has only just
+ * got it, as when a manager begins, was for somebody else. */
 static bool is_lost(const UbFm *fm, const UbFm *settled, uint32_t cna)
 {
     int has = with_cna(fm, cna), was = with_cna(settled, cna);
 
-    return has < 0 ||
+    return has < 0 || fm->node[has].given ||
            (was >= 0 && !ub_id_same(fm->node[has].guid, settled->node[was].guid));
 }
 
@@ -228,6 +229,9 @@ unsigned ub_fm_maps_drop(UbFm *fm, const UbFm *settled)
         if (!n->stranger && (!i || n->cna)) {
             failed += drop_at(fm, settled, i);
         }
+    }
+    for (unsigned i = 0; i < fm->nodes && !failed; i++) {
+        fm->node[i].given = false;
     }
     return failed;
 }

@@ -222,6 +222,7 @@ unsigned ub_fm_bring_up(UbFm *fm, const UbFmPlan *plan, const UbFm *before)
             fm->node[i].forwards |= before->node[j].forwards;
             fm->node[i].policy = before->node[j].policy;
             fm->node[i].vls = before->node[j].vls;
+            fm->node[i].given |= before->node[j].given;
             fm->node[i].mapped = before->node[j].mapped && !before->node[j].stranger;
         }
     }

@@ -57,6 +57,7 @@ static void open_bed_of(Bed *b, unsigned managed)
     ub_fm_plan_init(&plan);
     plan.upi = 5;
     g_assert_cmpuint(ub_fm_bring_up(b->fm, &plan, NULL), ==, 0);
+    g_assert_cmpuint(ub_fm_maps_drop(b->fm, NULL), ==, 0);
 }
 
 static void open_bed(Bed *b)
@@ -366,7 +367,7 @@ static void test_lost(void)
  * without one that it brings, until no map leads there; who was there gets its own. */
 static void test_held(void)
 {
-    UbFm *now;
+    UbFm *now, *before;
     UbFmMap map;
     unsigned user, more;
     Bed b;
@@ -408,10 +409,29 @@ static void test_held(void)
     now = turn(&b, NULL, b.fm);
     g_assert_cmpuint(ub_fm_maps_drop(now, b.fm), ==, 0);
     leads(&b, 1 * MIB, 0);
+    /* A manager that begins knows not whose CNAs were: what leads to those that it gives
+     * was not for who has them now, and it may be a while until it can look. */
+    g_assert_cmpint(ub_fm_map_add(now, user, &map), ==, UB_MGMT_OK);
     ub_fm_free(now);
     fabric_identity(&b.w->f.node[more], 0, 0, 0);
     now = turn(&b, NULL, NULL);
     g_assert_cmphex(cna_of(b.w, more), ==, map.cna);
+    now->unanswered = 1;
+    g_assert_cmpuint(ub_fm_maps_drop(now, NULL), ==, 1);
+    leads(&b, 1 * MIB, map.uba);
+    before = now;
+    now = turn(&b, before, before);
+    g_assert_cmpuint(ub_fm_maps_drop(now, before), ==, 0);
+    leads(&b, 1 * MIB, 0);
+    g_assert_cmpint(ub_fm_map_add(now, user, &map), ==, UB_MGMT_OK);
+    g_assert_cmpuint(ub_fm_maps_drop(now, before), ==, 0);
+    leads(&b, 1 * MIB, map.uba);
+    ub_fm_free(before);
+    before = now;
+    now = turn(&b, before, before);
+    g_assert_cmpuint(ub_fm_maps_drop(now, before), ==, 0);
+    leads(&b, 1 * MIB, map.uba);
+    ub_fm_free(before);
     ub_fm_free(now);
     /* What is held for one that is not admitted, or is beyond what is given, is not. */
     now = turn(&b, NULL, NULL);
