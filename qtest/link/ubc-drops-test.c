@@ -42,13 +42,22 @@ static void post_write(uint32_t flags, uint32_t len)
     ubq_post(&p.a.queue, eng_sqe(&p.a, UB_TA_WRITE, flags, len, 1), 1);
 }
 
-static void channel_ends(Eng *e)
+static void channel_command(Eng *e, unsigned op)
 {
     uint8_t cmd[UBQ_CMD];
 
     ubq_cmd_init(cmd, ENG_TPN, 0);
-    g_assert_cmpuint(ubq_command(&e->drv, UBQ_OP_CHANNEL_DESTROY, cmd), ==,
-                     UBQ_RESULT_OK);
+    g_assert_cmpuint(ubq_command(&e->drv, op, cmd), ==, UBQ_RESULT_OK);
+}
+
+static void channel_ends(Eng *e)
+{
+    channel_command(e, UBQ_OP_CHANNEL_DESTROY);
+}
+
+static void channel_rests(Eng *e)
+{
+    channel_command(e, UBQ_OP_CHANNEL_DEACTIVATE);
 }
 
 /* Channels of both ends, for Writes whose answers ride in TPACKs. */
@@ -263,12 +272,8 @@ static void test_channel(void)
 /* What is sent by a channel that is not in use. */
 static void test_not_active(void)
 {
-    uint8_t cmd[UBQ_CMD];
-
     begin(ENG_RTP, UB_ROI, "");
-    ubq_cmd_init(cmd, ENG_TPN, 0);
-    g_assert_cmpuint(ubq_command(&p.a.drv, UBQ_OP_CHANNEL_DEACTIVATE, cmd), ==,
-                     UBQ_RESULT_OK);
+    channel_rests(&p.a);
     post_write(0, 64);
     eng_complete(&p.a, UBQ_STATUS_TIMEOUT);
     g_assert_cmpuint(tp(&p.a, "drop-not-active"), ==, 1);
@@ -278,12 +283,8 @@ static void test_not_active(void)
 /* What comes for one that is not. */
 static void test_state(void)
 {
-    uint8_t cmd[UBQ_CMD];
-
     begin(ENG_RTP, UB_ROI, "");
-    ubq_cmd_init(cmd, ENG_TPN, 0);
-    g_assert_cmpuint(ubq_command(&p.b.drv, UBQ_OP_CHANNEL_DEACTIVATE, cmd), ==,
-                     UBQ_RESULT_OK);
+    channel_rests(&p.b);
     post_write(0, 64);
     QUBC_WAIT(tp(&p.b, "drop-state") == 1);
     g_assert_cmpuint(ta(&p.b, "rx-requests"), ==, 0);
