@@ -639,7 +639,6 @@ static void test_large(void)
     g_assert_cmpuint(asked[1] * links[0], <=, 2 * asked[0] * links[1]);
 }
 
-/* What is printed is whole. */
 /* Who only looks asks all nodes, and changes nothing. */
 static void test_inquire(void)
 {
