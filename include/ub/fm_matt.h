@@ -43,8 +43,9 @@ int ub_fm_map_remove(UbFm *fm, unsigned node, uint32_t first);
 /*
  * Entries of all nodes that lead to one that is gone are no more, for its CNA and EID
  * become another's: to a CNA that nobody has, or another than in the fabric @settled,
- * or one that was given it since; and once all entries of a node that was not there, or not admitted, for its table was
- * not looked at meanwhile.  While somebody does not say who it is that is all.
+ * or one that was given it since; and once all entries of a node that was not there, or
+ * not admitted, for its table was not looked at meanwhile.  The last is all that is done
+ * while somebody does not say who it is.
  * @settled is what was there when this returned 0 last, or what was there first, or
  * NULL: this is the first.  ub_fm_bring_up() gives CNAs of UbFm.held, which is to be the
  * same, to nobody else, so that no entry leads to who came in the same turn.

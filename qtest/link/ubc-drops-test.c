@@ -164,6 +164,17 @@ static void raw(unsigned cfg, unsigned nlp, bool mgmt, const char *hex)
 }
 
 #define NODES "00010000100002"      /* UPI, from a to b */
+
+/* The same in UPIH of 32 bits and EIDH of 256. */
+enum { NODES_SIZE = 4 + 32 };
+
+static void nodes_put(uint8_t *t)
+{
+    stl_be_p(t, 1);
+    t[19] = 1;
+    t[35] = 2;
+}
+
 #define ONE_BYTE "0000000000010000" "00004d00" "00000001" "cafe0001"
 
 /* What a peer's software makes, and what becomes of it. */
@@ -352,21 +363,19 @@ static void test_refused(void)
 {
     enum { CHANNELS = 3 };
     const UbqPeer peer = eng_peer(1, 0);
-    uint8_t t[4 + 32 + RAW_TAH + 4] = { 0 };
+    uint8_t t[NODES_SIZE + RAW_TAH + 4] = { 0 };
 
     begin(ENG_CTP, UB_ROI, ",ta-partial=1");
     for (unsigned i = 0; i < CHANNELS; i++) {
         ubq_channel(&p.b.drv, ENG_TPN + i, &peer, 0, 0);
     }
     raw_open(&p.a);
-    stl_be_p(t, 1);                     /* UPI, EIDs */
-    t[19] = 1;
-    t[35] = 2;
+    nodes_put(t);
     for (unsigned i = 0; i < CHANNELS; i++) {
         UbRtph h = { .opcode = UB_TPOP_DATA, .nlp = UB_TPH_UPI32, .src = ENG_TPN + i,
                      .dst = ENG_TPN + i };
 
-        raw_request(t + 36, UB_TA_WRITE, 1, i, 7, 0, 8);
+        raw_request(t + NODES_SIZE, UB_TA_WRITE, 1, i, 7, 0, 8);
         raw_rtp(&p.a, &h, t, sizeof(t));
         QUBC_WAIT(tp(&p.b, "rx-rtp") == i + 1);
         g_assert_cmpuint(ta(&p.b, "drop-room"), ==, i);
@@ -375,7 +384,7 @@ static void test_refused(void)
         UbRtph h = { .opcode = UB_TPOP_DATA, .nlp = UB_TPH_UPI32, .src = ENG_TPN + i,
                      .dst = ENG_TPN + i, .psn = 1, .last = true };
 
-        raw_request(t + 36, UB_TA_WRITE, 1, i, 7, 0, 8);
+        raw_request(t + NODES_SIZE, UB_TA_WRITE, 1, i, 7, 0, 8);
         raw_rtp(&p.a, &h, t, sizeof(t));
         QUBC_WAIT(tp(&p.b, "rx-rtp") == 2 * CHANNELS - i);
         g_assert_cmpuint(tp(&p.b, "drop-refused"), ==, 1);
@@ -431,7 +440,7 @@ static void test_carrier(void)
 {
     enum { HEADS = UB_IPEXT_SIZE + UB_IPV4_SIZE + UB_UDP_SIZE };
     const UbRtph h = { .opcode = UB_TPOP_UNRELIABLE, .nlp = UB_TPH_UPI32 };
-    uint8_t b[HEADS + UB_UTPH_LEN + 4 + 32 + RAW_TAH + 4];
+    uint8_t b[HEADS + UB_UTPH_LEN + NODES_SIZE + RAW_TAH + 4];
     uint8_t *udp = b + HEADS - UB_UDP_SIZE, *tph = b + HEADS, *t = tph + UB_UTPH_LEN;
 
     begin(ENG_UTP, UB_UNO, ",icrc=off");
@@ -441,13 +450,11 @@ static void test_carrier(void)
     stw_be_p(udp + 2, UB_UDP_PORT);
     stw_be_p(udp + 4, sizeof(b) - HEADS + UB_UDP_SIZE);
     raw_rtph(tph, &h);
-    stl_be_p(t, 1);                     /* UPI, EIDs */
-    t[19] = 1;
-    t[35] = 2;
-    raw_request(t + 36, UB_TA_WRITE, 1, 0, 7, 0, 4);
+    nodes_put(t);
+    raw_request(t + NODES_SIZE, UB_TA_WRITE, 1, 0, 7, 0, 4);
     raw_send(&p.a, UB_LPH_IPV4, b, sizeof(b));
     QUBC_WAIT(ta(&p.b, "drop-carrier") == 1);
-    raw_rtp(&p.a, &h, t, 36 + RAW_TAH + 4);
+    raw_rtp(&p.a, &h, t, NODES_SIZE + RAW_TAH + 4);
     QUBC_WAIT(tp(&p.b, "drop-mode") == 1);
     g_assert_cmpuint(ta(&p.b, "tx-responses"), ==, 0);
     eng_stop(&p);

@@ -34,25 +34,26 @@ static bool set_cna(UbFm *fm, UbFmNode *n, uint32_t cna)
     return true;
 }
 
+/* The CNA that is held for a node of that fabric, 0: none. */
+static uint32_t held_cna(const UbFmNode *n)
+{
+    return !n->stranger && n->cna <= CNA_MOST ? n->cna : 0;
+}
+
 /* CNAs that are held: of which node of that fabric, and one; 0: of none. */
 static void hold(const UbFm *held, uint16_t *whose)
 {
     for (unsigned i = 0; held && i < held->nodes; i++) {
-        const UbFmNode *n = &held->node[i];
-
-        if (!n->stranger && n->cna <= CNA_MOST) {
-            whose[n->cna] = i + 1;
-        }
+        whose[held_cna(&held->node[i])] = i + 1;
     }
 }
 
-/* The CNA that is held for a node, 0: none. */
+/* The same by its GUID. */
 static uint32_t held_for(const UbFm *held, UbId guid)
 {
     int i = held ? ub_fm_find(held, guid) : UB_FM_NONE;
 
-    return i >= 0 && !held->node[i].stranger && held->node[i].cna <= CNA_MOST
-           ? held->node[i].cna : 0;
+    return i >= 0 ? held_cna(&held->node[i]) : 0;
 }
 
 unsigned ub_fm_give_addresses(UbFm *fm, const UbFmPlan *plan)
@@ -78,11 +79,12 @@ unsigned ub_fm_give_addresses(UbFm *fm, const UbFmPlan *plan)
         }
     }
     for (unsigned i = 0; i < fm->nodes; i++) {
-        uint32_t own = held_for(fm->held, fm->node[i].guid), cna;
+        uint32_t own, cna;
 
         if (keeps[i] || fm->node[i].stranger) {
             continue;
         }
+        own = held_for(fm->held, fm->node[i].guid);
         while (next <= CNA_MOST && (!next || used[next] || whose[next])) {
             next++;
         }

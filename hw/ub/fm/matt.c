@@ -183,10 +183,13 @@ static bool is_lost(const UbFm *fm, const UbFm *settled, uint32_t cna)
  * not in a fabric in which somebody was silent may have been there all the same. */
 static bool is_new(const UbFm *settled, const UbFmNode *n)
 {
-    int was = settled ? ub_fm_find(settled, n->guid) : UB_FM_NONE;
+    int was;
 
-    return settled && !n->mapped &&
-           (was < 0 ? !settled->unanswered : settled->node[was].stranger);
+    if (!settled || n->mapped) {
+        return false;
+    }
+    was = ub_fm_find(settled, n->guid);
+    return was < 0 ? !settled->unanswered : settled->node[was].stranger;
 }
 
 static unsigned drop_at(UbFm *fm, const UbFm *settled, unsigned node)

@@ -16,8 +16,8 @@
 /* One node, the manager's own. */
 typedef struct Bed {
     UbFm fm;
-    UbFmNode node;
-    uint16_t by_guid;
+    UbFmNode node[2];
+    uint16_t by_guid[2];
     UbFmPlug plug;
     uint32_t reg[UB_SHP_REG(UB_SHP_SLOTS + 8, 0)];
     GString *log;       /* what is written to the last slot that there may be, and told */
@@ -89,9 +89,11 @@ static Bed *bed_new(void)
 {
     Bed *b = g_new0(Bed, 1);
 
-    b->node = (UbFmNode){ .guid.w[0] = 1, .reached = true };
-    b->fm = (UbFm){ .ops = &ops, .opaque = b, .nodes = 1, .node = &b->node,
-                    .by_guid = &b->by_guid };
+    b->node[0] = (UbFmNode){ .guid.w[0] = 1, .reached = true };
+    b->node[1] = (UbFmNode){ .guid.w[0] = 2 };
+    b->by_guid[1] = 1;
+    b->fm = (UbFm){ .ops = &ops, .opaque = b, .nodes = 1, .node = b->node,
+                    .by_guid = b->by_guid };
     b->reg[UB_SHP_SLOT_NUMBER] = UB_SHP_SLOTS + 5;
     *last_slot(b, UB_SHP_PW_CTRL) = 1;
     *last_slot(b, UB_SHP_PD_ST) = 1;
@@ -116,7 +118,7 @@ static void test_own(void)
 
     /* Without a CNA as with one. */
     for (unsigned i = 0; i < 2; i++) {
-        b->node.cna = i ? 0x11 : 0;
+        b->node[0].cna = i ? 0x11 : 0;
         g_assert_cmpuint(ub_fm_plug_survey(&b->plug, &b->fm, SECOND), ==, 0);
         g_assert_cmpuint(b->plug.slots, ==, UB_SHP_SLOTS);
         g_assert_cmpint(b->plug.slot[UB_SHP_SLOTS - 1].state, ==, UB_FM_SLOT_WORKS);
@@ -133,8 +135,6 @@ static void test_out(void)
     Bed *b = bed_new();
 
     b->fm.nodes = 2;
-    b->fm.node = (UbFmNode[2]){ b->node, { .guid.w[0] = 2 } };
-    b->fm.by_guid = (uint16_t[2]){ 0, 1 };
     ub_fm_plug_survey(&b->plug, &b->fm, SECOND);
     expect(b, " work:0 light:1 in:0");
     *last_slot(b, UB_SHP_PP_ST) = 1;
@@ -181,8 +181,6 @@ static void test_heard(void)
     Bed *b = bed_new();
 
     b->fm.nodes = 2;
-    b->fm.node = (UbFmNode[2]){ b->node, { .guid.w[0] = 2 } };
-    b->fm.by_guid = (uint16_t[2]){ 0, 1 };
     *last_slot(b, UB_SHP_PP_ST) = *last_slot(b, UB_SHP_PDSC_ST) = 1;
     ub_fm_plug_survey(&b->plug, &b->fm, SECOND);
     expect(b, " work:0 light:1 in:0");
@@ -190,7 +188,7 @@ static void test_heard(void)
     g_assert_cmphex(*last_slot(b, UB_SHP_PDSC_ST), ==, 0);
     *last_slot(b, UB_SHP_PP_ST) = 1;
     ub_mgmt_put(data + UB_MGMT_ETAH, UB_MF_PLUG_SLOT, UB_SHP_SLOTS - 1);
-    g_assert_true(ub_fm_plug_event(&b->plug, &b->fm, SECOND, b->node.cna, data,
+    g_assert_true(ub_fm_plug_event(&b->plug, &b->fm, SECOND, b->node[0].cna, data,
                                    sizeof(data)));
     expect(b, " work:0 light:2 leaving:0");
     bed_free(b);
