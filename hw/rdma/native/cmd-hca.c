@@ -1,5 +1,5 @@
 /*
- * Commands that concern the device as a whole: limits, start and stop, ICM
+ * Commands that concern the device as a whole: limits, start, stop and reset, ICM
  * (interface document, sections 3.2.2 to 3.2.4).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -70,6 +70,12 @@ void native_drop_objects(NativeRdma *n)
     n->s.db_latched = false;
     g_array_set_size(n->db, 1);
     n->db_free = n->db_shared = 0;
+}
+
+void native_reset(NativeRdma *n)
+{
+    native_drop_objects(n);
+    memset(&n->s, 0, sizeof(n->s));
 }
 
 uint8_t native_init_hca(NativeRdma *n, NativeCmd *c)

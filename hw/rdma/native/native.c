@@ -71,12 +71,6 @@ void native_free(NativeRdma *n)
     }
 }
 
-void native_reset(NativeRdma *n)
-{
-    native_drop_objects(n);
-    memset(&n->s, 0, sizeof(n->s));
-}
-
 RdmaDev *native_dev(NativeRdma *n)
 {
     return n->dev;
