@@ -1,5 +1,6 @@
 /*
- * ncic-mthca: commands of the function itself: firmware, limits, ICM, port.
+ * ncic-mthca: commands of the function itself: firmware, limits, ICM, port; its
+ * reset.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -200,6 +201,17 @@ void mthca_drop_contexts(Mthca *m)
     memset(m->event_eq, 0xff, sizeof(m->event_eq));
     memset(m->special_set, 0, sizeof(m->special_set));
     m->uar_latched = false;
+}
+
+void mthca_reset(Mthca *m)
+{
+    mthca_drop_contexts(m);
+    icm_clear(&m->icm);
+    memset(m->hcr, 0, sizeof(m->hcr));
+    memset(m->catas, 0, sizeof(m->catas));
+    m->state = MTHCA_HCA_RESET;
+    mthca_intx_clear(m);
+    mthca_port_reset(m);
 }
 
 uint8_t mthca_init_hca(Mthca *m, MthcaCmd *c)

@@ -48,17 +48,6 @@ void mthca_free(Mthca *m)
     }
 }
 
-void mthca_reset(Mthca *m)
-{
-    mthca_drop_contexts(m);
-    icm_clear(&m->icm);
-    memset(m->hcr, 0, sizeof(m->hcr));
-    memset(m->catas, 0, sizeof(m->catas));
-    m->state = MTHCA_HCA_RESET;
-    mthca_intx_clear(m);
-    mthca_port_reset(m);
-}
-
 RdmaDev *mthca_rdma(Mthca *m)
 {
     return m->rdma;
