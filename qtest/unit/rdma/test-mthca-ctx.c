@@ -247,21 +247,21 @@ static void test_region_rights(void)
 }
 
 /* A region of scattered pages: one access goes over several of its entries, each of
- * which counts. */
+ * which counts, and none behind the last, where nothing is mapped. */
 static void test_region_pages(void)
 {
     static const uint32_t at[] = { ME_DATA + 0x3000, ME_DATA, ME_DATA + 0x2000 };
-    enum { MTT = 0x48000 };
+    enum { MTT = 0x48000, FIRST = 0x1000 - 3 * 8 };
     MEnd e = mend_new(1);
     uint8_t *in = min_box(e.g), got[0x1800];
 
     mmap_icm(e.g, M_MTT, MTT, 1);
     mtb_region(in, 0x20, 0, 0x7000, 0x3000);
     put_be32(in, 0xf0000000 | MTHCA_MPT_REGION | MTHCA_MPT_LOCAL_READ);
-    put_be64(in + MTHCA_MPE_MTT, M_MTT + 0x10);
+    put_be64(in + MTHCA_MPE_MTT, M_MTT + FIRST);
     mok(e.g, MTHCA_CMD_SW2HW_MPT, 0x20, 0);
     for (unsigned i = 0; i < G_N_ELEMENTS(at); i++) {
-        put_be64(e.g->mem + MTT + 0x10 + 8 * i, G_BUS + at[i] + 1);
+        put_be64(e.g->mem + MTT + FIRST + 8 * i, G_BUS + at[i] + 1);
         memset(e.g->mem + at[i], 0x10 + i, 0x1000);
     }
     g_assert_cmpuint(rdma_mr_read(dev_of(&e), 0x2000, 0, 0x7c00, got,
@@ -269,7 +269,7 @@ static void test_region_pages(void)
     for (unsigned i = 0; i < sizeof(got); i++) {
         g_assert_cmphex(got[i], ==, 0x10 + (i + 0xc00) / 0x1000);
     }
-    put_be64(e.g->mem + MTT + 0x20, G_BUS + at[2]);     /* not present */
+    put_be64(e.g->mem + MTT + FIRST + 16, G_BUS + at[2]);   /* not present */
     mok(e.g, MTHCA_CMD_SYNC_TPT, 0, 0);
     g_assert_cmpuint(rdma_mr_read(dev_of(&e), 0x2000, 0, 0x7c00, got,
                                   sizeof(got), RDMA_ACC_LOCAL_READ), !=, 0);
