@@ -311,6 +311,12 @@ static void test_flush_full_rq(void)
     g_assert_true(side_settles(s));
     g_assert_cmpuint(count_flushed(s), ==, SLOTS);
     g_assert_cmpuint(s->rules, ==, 1);
+    /* Full again: that is told of, too. */
+    for (int i = 0; i < 50; i++) {
+        s->now += 1000000;
+        g_assert_true(side_settles(s));
+    }
+    g_assert_cmpuint(s->rules, ==, 2);
     side_free(s);
 }
 

@@ -82,7 +82,9 @@ static void test_connected(void)
             g_assert_cmphex(w.sge[k].key, ==, get_le32(u + 4));
             g_assert_cmphex(w.sge[k].addr, ==, get_le64(u + 8));
         }
-        g_assert_cmpuint(decode(s, t[i].op, head).num_sge, ==, 0);
+        w = decode(s, t[i].op, head);
+        g_assert_cmpuint(w.error, ==, 0);
+        g_assert_cmpuint(w.num_sge, ==, 0);
         if (head > 1) {
             g_assert_cmpuint(decode(s, t[i].op, head - 1).error, ==,
                              RDMA_WC_LOC_QP_OP);
@@ -137,6 +139,10 @@ static void test_inline_limits(void)
             g_assert_cmpmem(w.inl, len, p + 4, len);
         }
     }
+    /* One that ends before them has none. */
+    w = decode(s, RDMA_OP_SEND, 1);
+    g_assert_cmpuint(w.error, ==, 0);
+    g_assert_false(w.flags & RDMA_WQE_INLINE);
     side_free(s);
 }
 
@@ -183,6 +189,12 @@ static void test_links(void)
                         len > 32 ? RDMA_FETCH_BAD : RDMA_FETCH_OK);
         priv_of(s)->chain = false;
     }
+    /* A queue of no bytes. */
+    priv_of(s)->sq_len = 0;
+    side_ring(s, 0, 16, RDMA_OP_SEND);
+    w.id = 7;
+    g_assert_cmpint(native_fetch_send(s->n, qp_of(s), &w), ==, RDMA_FETCH_BAD);
+    g_assert_cmphex(w.id, ==, 0);
     side_free(s);
 }
 
