@@ -481,6 +481,7 @@ static void test_qp_special(void)
                                                 0x41 - n))->special);
         g_assert_cmpuint(((MthcaQp *)rdma_qp_priv(rdma_qp_get(dev_of(&e),
                              0x40 + n)))->special, ==, n + 1);
+        to_special(&e, n, rdma_counters(dev_of(&e))->rx_no_qp);
         mok(e.g, MTHCA_CMD_ERR2RST_QP, 0x40 + n, 3);
         to_special(&e, n, rdma_counters(dev_of(&e))->rx_no_qp + 1);
         mok(e.g, MTHCA_CMD_RST2INIT_QP, 0x40 + n, 0);
@@ -647,6 +648,13 @@ static void test_cqe(void)
         w[0x1d] = c.is_send ? 0x80 : 0;
         g_assert_cmpmem(at + 32 * (status + 2), 32, w, 32);
     }
+    /* The last one counts as solicited: the event for one of these is due. */
+    mok(e.g, MTHCA_CMD_QUERY_CQ, ME_CQN, 0);
+    g_assert_cmpuint(get_be32(mout_box(e.g) + 0x24), ==, RDMA_WC_NUM + 2);
+    g_assert_cmpuint(get_be32(mout_box(e.g) + 0x2c), ==, RDMA_WC_NUM + 2);
+    e.ci = RDMA_WC_NUM + 1;
+    mend_arm(&e, 1);
+    g_assert_cmpuint(e.g->msix[0], ==, 1);
     mend_free(&e);
 }
 

@@ -598,6 +598,15 @@ static void test_uar(void)
             g_assert_nonnull(mend_poll(&a));
             mend_arm(&a, 2);
             g_assert_cmpuint(mthca_counters(a.g->m)->cq_arms, ==, 1);
+            /* A CQ of the next page is armed there, and on no other. */
+            mtb_cq(min_box(a.g), G_BUS + ME_CQ, 6, ME_UAR + 1, 1, a.key, 0, 0);
+            mok(a.g, MTHCA_CMD_SW2HW_CQ, ME_CQN + 1, 0);
+            mthca_uar_write(a.g->m, ME_UAR * 0x1000 + MTHCA_UAR_CQ,
+                            v + (UINT64_C(1) << 32), 8);
+            g_assert_cmpuint(mthca_counters(a.g->m)->cq_arms, ==, 1);
+            mthca_uar_write(a.g->m, (ME_UAR + 1) * 0x1000 + MTHCA_UAR_CQ,
+                            v + (UINT64_C(1) << 32), 8);
+            g_assert_cmpuint(mthca_counters(a.g->m)->cq_arms, ==, 2);
         }
         mend_free(&a);
         mend_free(&b);

@@ -125,7 +125,7 @@ static void test_image_answers(void)
     MEnd e = mend_busy();
     MGuest *h = mguest_new(1, false);
     uint8_t *block, *in;
-    size_t len;
+    size_t len, before;
 
     mthca_catas_set(e.g->m, 0x1234567);
     for (unsigned attr = 0x14; attr <= 0x18; attr++) {
@@ -146,8 +146,11 @@ static void test_image_answers(void)
     in = min_box(e.g);
     memset(in + 0x10, 0xfe, 16);
     put_be32(in + 0x20, 1u << 31 | (ME_QPN + 1));
+    g_free(mthca_save(e.g->m, e.g->now, &before));
     mok(e.g, MTHCA_CMD_WRITE_MGM, 6, 0);
     block = mthca_save(e.g->m, e.g->now, &len);
+    /* The entry with its number, and the group with its QP in the transport. */
+    g_assert_cmpuint(len - before, ==, 4 + 256 + 24);
     memcpy(h->mem, e.g->mem, G_SIZE);
     g_assert_cmpstr(mthca_load(h->m, 7, block, len), ==, NULL);
     same_answers(e.g, h);

@@ -176,6 +176,15 @@ static void test_port_info(void)
     mok(e.g, MTHCA_CMD_MAD_IFC, 1, 3);
     g_assert_cmpmem(mout_box(e.g) + 64, 64, want, 64);
     g_assert_cmpmem(mend_port_info(e.g), 64, want, 64);
+    /* No width, and all that there are: it stays. */
+    for (unsigned width = 0; width <= 0xff; width += 0xff) {
+        in = mend_mad(e.g, 1, 2, 0x15, 1) + 64;
+        memcpy(in, want, 64);
+        in[29] = width;
+        in[32] = 0;
+        mok(e.g, MTHCA_CMD_MAD_IFC, 1, 3);
+        g_assert_cmphex(mend_port_info(e.g)[29], ==, want[29]);
+    }
     /* An MTU that is one; not more than the port can do. */
     in = mend_mad(e.g, 1, 2, 0x15, 1) + 64;
     memcpy(in, want, 64);
@@ -303,6 +312,28 @@ static void test_guids(void)
     mend_mad(e.g, 1, 2, 0x14, 4);
     g_assert_cmphex(mad_status(e.g), ==, 7 << 2);
     mend_free(&e);
+}
+
+/* With the property roce-gid the second is the address mapped into IPv6. */
+static void test_roce_gid(void)
+{
+    for (unsigned roce = 0; roce < 2; roce++) {
+        MGuest *g = mguest_new(3, false);
+        const uint8_t *d;
+
+        g->cfg.roce_gid = roce;
+        mthca_free(g->m);
+        g->m = mthca_new(&g->cfg);
+        mguest_init_hca(g);
+        d = mad_get(g, 1, 0x14, 0);
+        g_assert_cmphex(get_be64(d), ==, g->cfg.port_guid);
+        g_assert_cmphex(get_be64(d + 8), ==, roce ? 0xffff00000000ull |
+                        rdma_lid_to_ip(mthca_rdma(g->m), 3) : 0);
+        for (unsigned i = 2; i < 8; i++) {
+            g_assert_cmphex(get_be64(d + i * 8), ==, 0);
+        }
+        mguest_free(g);
+    }
 }
 
 static void test_pkeys(void)
@@ -619,6 +650,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/port-info", test_port_info);
     g_test_add_func("/mthca/mad/fixed", test_fixed);
     g_test_add_func("/mthca/mad/guids", test_guids);
+    g_test_add_func("/mthca/mad/roce-gid", test_roce_gid);
     g_test_add_func("/mthca/mad/pkeys", test_pkeys);
     g_test_add_func("/mthca/mad/lanes", test_lanes);
     g_test_add_func("/mthca/mad/port-states", test_port_states);

@@ -286,6 +286,9 @@ static void test_management(void)
         w = decode(&e, RDMA_OP_SEND, 3);
         g_assert_cmpuint(w.error, ==, 0);
         g_assert_cmpuint(w.num_sge, ==, 0);
+        /* Whatever the doorbell calls it, the headers say what it is. */
+        g_assert_cmphex(decode(&e, RDMA_OP_WRITE, 3).opcode, ==,
+                        imm ? RDMA_OP_SEND_IMM : RDMA_OP_SEND);
     }
     /* More data, the place of the ICRC at their end. */
     mlx_packet(&e, false, false);
