@@ -68,6 +68,9 @@ typedef struct RdmaOps {
                    uint32_t psn, uint32_t payload);
 } RdmaOps;
 
+/* Pages of a region that are asked for at a time. */
+enum { RDMA_MTT_MOST = 16 };
+
 /* Given by the personality; @p is RdmaConfig.pers_opaque. */
 typedef struct RdmaPersOps {
     const char *name;
@@ -108,8 +111,8 @@ typedef struct RdmaPersOps {
     uint32_t (*key_index)(void *p, uint32_t key);
     /*
      * Bus addresses of @n pages of @mr starting with page @first of the
-     * region (page 0 holds mr->start).  False = not present.  Not called for
-     * physical regions.
+     * region (page 0 holds mr->start), at most RDMA_MTT_MOST.  False = not
+     * present.  Not called for physical regions.
      */
     bool (*mtt_read)(void *p, const RdmaMr *mr, uint64_t first, unsigned n,
                      uint64_t *phys);

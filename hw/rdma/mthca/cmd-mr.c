@@ -20,24 +20,18 @@ bool mthca_mtt_read(void *p, const RdmaMr *mr, uint64_t first, unsigned n,
                     uint64_t *phys)
 {
     Mthca *m = p;
-    uint8_t buf[64 * 8];
+    uint8_t buf[RDMA_MTT_MOST * 8];
 
-    while (n) {
-        unsigned k = MIN(n, 64);
+    if (!mthca_icm_read(m, mr->mtt + first * 8, buf, n * 8)) {
+        return false;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t e = get_be64(buf + i * 8);
 
-        if (!mthca_icm_read(m, mr->mtt + first * 8, buf, k * 8)) {
+        if (!(e & MTHCA_MTT_PRESENT)) {
             return false;
         }
-        for (unsigned i = 0; i < k; i++) {
-            uint64_t e = get_be64(buf + i * 8);
-
-            if (!(e & MTHCA_MTT_PRESENT)) {
-                return false;
-            }
-            *phys++ = e & ~0xfffull;
-        }
-        first += k;
-        n -= k;
+        phys[i] = e & ~0xfffull;
     }
     return true;
 }

@@ -7,8 +7,6 @@
  */
 #include "internal.h"
 
-enum { XLATE_PAGES = 16 };
-
 static RdmaMr *mr_slot(RdmaDev *dev, uint32_t index, bool make)
 {
     RdmaMr **page;
@@ -110,9 +108,9 @@ static uint32_t copy(RdmaDev *dev, const RdmaMr *m, uint64_t va,
     n = pos >> m->page_shift;
     in_page = pos & (page - 1);
     while (len) {
-        uint64_t phys[XLATE_PAGES];
+        uint64_t phys[RDMA_MTT_MOST];
         uint64_t span = (in_page + len + page - 1) >> m->page_shift;
-        unsigned num = MIN(span, XLATE_PAGES);
+        unsigned num = MIN(span, RDMA_MTT_MOST);
 
         if (!pers->mtt_read(dev->cfg.pers_opaque, m, n, num, phys)) {
             return RDMA_MRE_PAGE;
