@@ -158,7 +158,7 @@ bool rdma_qp_modify(RdmaDev *dev, RdmaQp *qp, const RdmaQpAttr *attr,
 bool rdma_qp_transition_ok(RdmaQpState from, RdmaQpState to,
                            RdmaService service);
 
-/* Deliver packets for QPN @wire_qpn (0 or 1) to @qp; NULL takes it back. */
+/* Deliver packets for QPN @wire_qpn (0 or 1) to @qp, until that is destroyed. */
 void rdma_qp_alias(RdmaDev *dev, uint32_t wire_qpn, RdmaQp *qp);
 
 /* Send work was posted (doorbell): the requester will call fetch_send(). */

@@ -247,9 +247,6 @@ uint8_t mthca_modify_qp(Mthca *m, MthcaCmd *c)
     if (!(t->from & 1u << now->state)) {
         return MTHCA_ST_BAD_QP_STATE;
     }
-    if (t->op == MTHCA_CMD_RTS2SQD_QP && !c->in_param) {
-        opt = 0;
-    }
     q = rdma_qp_priv(qp);
     if (t->to != RDMA_QPS_ERR) {
         qp_merge(q->ctx, c->in + 8, opt, t->need);
@@ -322,10 +319,6 @@ uint8_t mthca_reset_qp(Mthca *m, MthcaCmd *c)
     }
     qp_context(qp, c->out);
     a = *rdma_qp_attr(qp);
-    if (a.special) {
-        rdma_qp_alias(m->rdma, ((MthcaQp *)rdma_qp_priv(qp))->special - 1,
-                      NULL);
-    }
     rdma_qp_destroy(m->rdma, qp);
     mthca_qp_refs(m, &a, -1);
     return MTHCA_ST_OK;

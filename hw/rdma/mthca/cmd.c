@@ -122,18 +122,14 @@ static uint8_t mthca_cmd_exec(Mthca *m, MthcaCmd *c)
     if ((d->flags & CMD_PORT) && (c->mod & 0xff) != 1) {
         return MTHCA_ST_BAD_INDEX;
     }
-    if (d->in_size) {
-        if ((d->flags & CMD_IN_OPT) && !c->in_param) {
-            memset(c->in, 0, d->in_size);
-        } else {
-            /* Mailboxes are one page: never read into the next one. */
-            size_t n = MIN(d->in_size, MTHCA_MAILBOX_SIZE -
-                           (c->in_param & (MTHCA_MAILBOX_SIZE - 1)));
+    memset(c->in, 0, d->in_size);
+    if (d->in_size && (c->in_param || !(d->flags & CMD_IN_OPT))) {
+        /* Mailboxes are one page: never read into the next one. */
+        size_t n = MIN(d->in_size, MTHCA_MAILBOX_SIZE -
+                       (c->in_param & (MTHCA_MAILBOX_SIZE - 1)));
 
-            memset(c->in, 0, d->in_size);
-            if (!c->in_param || !mthca_dma_read(m, c->in_param, c->in, n)) {
-                return MTHCA_ST_BAD_PARAM;
-            }
+        if (!c->in_param || !mthca_dma_read(m, c->in_param, c->in, n)) {
+            return MTHCA_ST_BAD_PARAM;
         }
     }
     if (mthca_cmd_has_out(c) && !c->out_param) {
