@@ -338,6 +338,12 @@ static void test_eq(void)
     mok(g, MTHCA_CMD_QUERY_EQ, 3, 0);
     g_assert_cmpuint(get_be32(mout_box(g) + 0x28), ==, 2);
     g_assert_cmpuint(get_be32(mout_box(g) + 0x2c), ==, 2);
+    /* Just so many is a queue that is full. */
+    mthca_bar0_write(g->m, MTHCA_EQ_SET_CI + 8 * 3, 2 - 64);
+    mok(g, MTHCA_CMD_QUERY_EQ, 3, 0);
+    g_assert_cmphex(get_be32(mout_box(g) + 0x28), ==, 2u - 64);
+    mthca_bar0_write(g->m, MTHCA_EQ_SET_CI + 8 * 3, 2);
+    mok(g, MTHCA_CMD_QUERY_EQ, 3, 0);
     g_assert_cmphex(get_be32(mout_box(g)), ==, 0x01040900);
     g_assert_cmphex(get_be64(mout_box(g) + 4), ==, G_BUS + EQ_OFF);
     g_assert_cmphex(mout_box(g)[0x17], ==, 0x82);
@@ -358,6 +364,11 @@ static void test_eq(void)
     mok(g, MTHCA_CMD_HW2SW_EQ, 3, 0);
     g_assert_cmphex(mcmd_box(g, MTHCA_CMD_HW2SW_EQ, 3, 0), ==,
                     MTHCA_ST_BAD_RES_STATE);
+    /* What was mapped to it is not to the next one of that number. */
+    mmake_eq(g, 3, EQ_OFF, 2, key);
+    mthca_bar0_write(g->m, MTHCA_HCR_BASE + MTHCA_HCR_CMD,
+                     MTHCA_HCR_GO | MTHCA_HCR_EVENT | MTHCA_CMD_NOP);
+    g_assert_cmphex(e[31], ==, MTHCA_OWNER_HW);
     mguest_free(g);
 }
 

@@ -307,6 +307,14 @@ static void test_transitions(void)
         g_assert_cmphex(mcmd_box(e.g, not_from_rts[i], ME_QPN, 0), ==,
                         MTHCA_ST_BAD_QP_STATE);
     }
+    /* Bits beside the state are software's. */
+    mok(e.g, MTHCA_CMD_ERR2RST_QP, ME_QPN, 3);
+    memcpy(min_box(e.g), saved, sizeof(saved));
+    put_be32(e.g->mem + G_IN, 0);
+    e.g->mem[G_IN + 8] = 0xff;
+    mok(e.g, MTHCA_CMD_RST2INIT_QP, ME_QPN, 0);
+    mok(e.g, MTHCA_CMD_QUERY_QP, ME_QPN, 0);
+    g_assert_cmphex(o[0], ==, MTHCA_QPS_INIT << 4 | 0xf);
     /* Bad contexts: CQ, UAR, sizes, service. */
     mok(e.g, MTHCA_CMD_ERR2RST_QP, ME_QPN, 3);
     for (unsigned i = 0; i < 5; i++) {

@@ -304,6 +304,12 @@ static void test_lax(void)
     side_init_hca(s);
     g_assert_null(rdma_qp_get(native_dev(s->n), QPN));
     g_assert_null(rdma_cq_get(native_dev(s->n), CQN));
+    /* Neither are pages of the tables, before MAP_ICM: a context goes nowhere. */
+    memset(s->mem + ICM, 0xa5, SQ - ICM);
+    g_assert_cmpuint(side_cq(s, CQN, 2), ==, 0);
+    for (uint32_t i = ICM; i < SQ; i++) {
+        g_assert_cmphex(s->mem[i], ==, 0xa5);
+    }
     side_free(s);
 }
 
