@@ -3,9 +3,9 @@
  * InfiniHost interface whose packets travel as RoCEv2 on a QEMU netdev or
  * character device.
  *
- * Identity, BARs, interrupts, guest memory and work around the core in
- * hw/rdma/mthca; its wire is in mthca-wire.c, properties in mthca-props.c,
- * migration in mthca-vmstate.c.
+ * Identity, BARs, interrupts and guest memory around the core in
+ * hw/rdma/mthca; its wire and its turns are in mthca-wire.c, properties in
+ * mthca-props.c, migration in mthca-vmstate.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -61,8 +61,8 @@ static void mthca_op_kick(void *opaque)
     }
 }
 
-void mthca_op_log(void *opaque, uint32_t number, const char *rule,
-                  const char *text)
+static void mthca_op_log(void *opaque, uint32_t number, const char *rule,
+                         const char *text)
 {
     NcicMthca *s = opaque;
 
@@ -164,22 +164,6 @@ static const MthcaOps mthca_ops = {
 };
 
 /* ---- work ---- */
-
-void mthca_work(NcicMthca *s, unsigned packets)
-{
-    int64_t now = rdma_shell_now(), next;
-
-    if (!runstate_is_running()) {
-        return;     /* mthca_vm_state() looks again */
-    }
-    s->end.working = true;
-    s->kicked = false;
-    s->ack_waits = false;
-    next = rdma_poll_some(mthca_rdma(s->core), now, packets);
-    s->end.working = false;
-    wire_end_resume(&s->end);
-    rdma_shell_next(s->bh, s->timer, now, s->kicked ? now : next);
-}
 
 static void mthca_poll(void *opaque)
 {

@@ -73,16 +73,10 @@ static inline const char *mthca_id(NcicMthca *s)
     return id ? id : TYPE_NCIC_MTHCA;
 }
 
-/* ---- mthca-pci.c ---- */
+/* ---- mthca-wire.c ---- */
 
 /* The engine works, for @packets at most, and says when it wants to again. */
 void mthca_work(NcicMthca *s, unsigned packets);
-/* RdmaOps.log. */
-void mthca_op_log(void *opaque, uint32_t number, const char *rule,
-                  const char *text);
-
-/* ---- mthca-wire.c ---- */
-
 /* The wire, by the properties; wire_end_free() gives it up. */
 void mthca_wire_init(NcicMthca *s);
 /* RdmaOps.wire_tx. */

@@ -4,8 +4,27 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "system/runstate.h"
 #include "mthca-pci.h"
 #include "trace.h"
+
+/* ---- a turn ---- */
+
+void mthca_work(NcicMthca *s, unsigned packets)
+{
+    int64_t now = rdma_shell_now(), next;
+
+    if (!runstate_is_running()) {
+        return;     /* mthca_vm_state() looks again */
+    }
+    s->end.working = true;
+    s->kicked = false;
+    s->ack_waits = false;
+    next = rdma_poll_some(mthca_rdma(s->core), now, packets);
+    s->end.working = false;
+    wire_end_resume(&s->end);
+    rdma_shell_next(s->bh, s->timer, now, s->kicked ? now : next);
+}
 
 /* ---- sending ---- */
 
@@ -89,7 +108,9 @@ static void mthca_end_work(void *opaque)
 
 static void mthca_end_broken(void *opaque, const char *text, uint32_t value)
 {
-    mthca_op_log(opaque, value, "wire", text);
+    NcicMthca *s = opaque;
+
+    s->cfg.rdma.ops->log(opaque, value, "wire", text);
 }
 
 static const WireEndOps mthca_end_ops = {
