@@ -185,6 +185,30 @@ static void test_drift(void)
     lossy_free(l);
 }
 
+/* What is under way is what the feedback leaves, though more of it waits for its
+ * acknowledgement; it is never more than that. */
+static void test_under_way(void)
+{
+    UbTpConfig cfg;
+    Lossy *l;
+    Chan *ch;
+
+    ub_tp_config_init(&cfg);
+    cfg.cc_on = true;
+    l = pair(UB_CC_LDCP, &cfg, true);
+    ch = chan_get(l->node[0].tp, TA);
+    ch->cc->state.cw = 2 * SIZE;
+    ch->cc->rcvd = 1000;
+    ch->out = 10 * SIZE;
+    ch->cc->sent = 1000 + SIZE / 2;
+    g_assert_true(cc_may(ch, 104 + 12, l->now));
+    ch->cc->sent++;
+    g_assert_false(cc_may(ch, 104 + 12, l->now));
+    ch->out = SIZE;
+    g_assert_true(cc_may(ch, 104 + 12, l->now));
+    lossy_free(l);
+}
+
 /* Feedback is taken for an older one from a quarter of its numbers ahead on. */
 static void test_far(void)
 {
@@ -649,6 +673,34 @@ static void test_user(void)
     lossy_free(l);
 }
 
+/* It begins at the time of what its user did last. */
+static int64_t begun_at;
+
+static void begun_init(UbCcState *s, const void *param, int64_t now)
+{
+    begun_at = now;
+}
+
+static void test_begins(void)
+{
+    static const UbCc mine = { .name = "mine", .init = begun_init };
+    UbTpConfig cfg;
+    Lossy *l;
+
+    ub_tp_config_init(&cfg);
+    cfg.cc_on = true;
+    cfg.cc[UB_CC_USER] = &mine;
+    l = pair(UB_CC_USER, &cfg, false);
+    lossy_run(l, l->now + MS);
+    g_assert_cmpint(ub_tp_deactivate(l->node[0].tp, TA), ==, UB_TPR_OK);
+    l->now += 5 * US;
+    g_assert_cmpint(lossy_send(&l->node[0], TA, 100, 0, true, false, 0), ==,
+                    UB_LOST);
+    g_assert_cmpint(ub_tp_activate(l->node[0].tp, TA), ==, UB_TPR_OK);
+    g_assert_cmpint(begun_at, ==, l->now);
+    lossy_free(l);
+}
+
 /* What a rate holds back does not hurry the algorithm's clock. */
 static unsigned slow_ticks;
 
@@ -701,6 +753,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/cc/tiny", test_tiny);
     g_test_add_func("/tp/cc/losses", test_losses);
     g_test_add_func("/tp/cc/drift", test_drift);
+    g_test_add_func("/tp/cc/under-way", test_under_way);
     g_test_add_func("/tp/cc/far", test_far);
     g_test_add_func("/tp/cc/ldcp", test_ldcp);
     g_test_add_func("/tp/cc/grown", test_grown);
@@ -713,6 +766,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/settings/clocks", test_clocks);
     g_test_add_func("/tp/cc/dcqcn-across", test_dcqcn_across);
     g_test_add_func("/tp/cc/user", test_user);
+    g_test_add_func("/tp/cc/begins", test_begins);
     g_test_add_func("/tp/cc/rate", test_rate);
     return g_test_run();
 }

@@ -218,6 +218,7 @@ static void test_fault(void)
         { { .opcode = 9 }, "TPOpcode is reserved" },
         { { .opcode = 16 }, "TPOpcode is reserved" },
         { { .opcode = 127 }, "TPOpcode is reserved" },
+        { { .opcode = UB_TPOP_ACK, .rspst = 0, .rspinfo = 31 }, NULL },
         { { .opcode = UB_TPOP_ACK, .rspst = 1, .rspinfo = 19 }, NULL },
         { { .opcode = UB_TPOP_ACK, .rspst = 1, .rspinfo = 20 },
           "RSPST or RSPINFO is reserved" },

@@ -411,6 +411,36 @@ static void test_setup(void)
     }
 }
 
+/* What a channel holds counts for the limit of all of them, there as here. */
+static void test_held(void)
+{
+    static const LossyRule lose[] = { { KIND_DATA, 1, 1, LOSE, 0 }, { 0 } };
+    UbTpConfig cfg;
+    UbTpAttr attr;
+    uint64_t held;
+    Lossy *l;
+
+    ub_tp_config_init(&cfg);
+    l = lossy_new(&cfg, 2);
+    ub_tp_attr_init(l->node[0].tp, &attr);
+    attr.selective = attr.ooo = true;
+    lossy_channel(l, 0, 1, 1, 2, &attr);
+    lossy_script(l, 0, lose);
+    for (unsigned i = 0; i < 4; i++) {
+        lossy_send(&l->node[0], 1, 100, i, true, false, i);
+    }
+    lossy_run(l, l->now + 11 * US);
+    held = l->node[1].tp->hold_used;
+    g_assert_cmpuint(chan_get(l->node[1].tp, 2)->held, ==, 2);
+    g_assert_cmpuint(held, >, 0);
+    move(l, 1, &cfg);
+    g_assert_cmpuint(l->node[1].tp->hold_used, ==, held);
+    lossy_run(l, l->now + 100 * MS);
+    g_assert_cmpuint(l->node[1].got->len, ==, 4);
+    g_assert_cmpuint(l->node[1].tp->hold_used, ==, 0);
+    lossy_free(l);
+}
+
 /* Algorithms divide by their window. */
 static void test_no_window(void)
 {
@@ -751,6 +781,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/image/fields", test_fields);
     g_test_add_func("/tp/image/goes-on", test_goes_on);
     g_test_add_func("/tp/image/setup", test_setup);
+    g_test_add_func("/tp/image/held", test_held);
     g_test_add_func("/tp/image/no-window", test_no_window);
     g_test_add_func("/tp/image/set-up-twice", test_set_up_twice);
     g_test_add_func("/tp/image/states", test_states);

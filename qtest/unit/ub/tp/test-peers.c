@@ -121,6 +121,36 @@ static void test_asked(void)
     }
 }
 
+/* A reply that agrees to what no channel can be: it is none, and who asked hears it. */
+static void test_agreed(void)
+{
+    uint8_t b[UB_CTPH_LEN + 36] = { 0x0f, 1, 2 }, *m = b + UB_CTPH_LEN;
+    static const LossyRule deaf[] = { { KIND_ANY, -1, 0, LOSE, 0 }, { 0 } };
+    UbFlow f = lossy_flow(1, 0, UB_LPH_CNA24);
+    Pair p = pair_init(100);
+
+    pair_open(&p);
+    lossy_script(p.l, 0, deaf);
+    ub_tp_deactivate(p.a->tp, TA);
+    g_assert_cmpint(ub_tp_connect(p.a->tp, TA, p.l->now), ==, UB_TPR_OK);
+    put_be16(m + 2, 2);
+    put_be32(m + 4, chan_get(p.a->tp, TA)->setup_cookie);
+    put_be32(m + 8, TB);
+    put_be32(m + 12, TA);
+    put_be16(m + 20, 512);              /* no MTU */
+    put_be16(m + 22, 1024);
+    put_be16(m + 24, 1024);
+    put_be16(m + 26, 1024);
+    put_be32(m + 32, 1);
+    f.nlp = UB_NLP_CTPH;
+    g_assert_cmpuint(p.a->connects, ==, 0);
+    lossy_inject(p.l, 0, &f, b, sizeof(b));
+    g_assert_cmpuint(p.a->connects, ==, 1);
+    g_assert_cmpint(p.a->connected, ==, UB_TPR_REFUSED);
+    g_assert_cmpint(info(p.a).state, ==, UB_TP_RESET);
+    lossy_free(p.l);
+}
+
 /* What answers nothing that was asked: REPLY to who was asked, CONFIRM and REFUSE to who
  * asked, a message of no type. */
 static void test_unasked(void)
@@ -745,6 +775,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/tp/peers/flow", test_flow);
     g_test_add_func("/tp/peers/asked", test_asked);
+    g_test_add_func("/tp/peers/agreed", test_agreed);
     g_test_add_func("/tp/peers/unasked", test_unasked);
     g_test_add_func("/tp/peers/kinds", test_kinds);
     g_test_add_func("/tp/peers/source", test_source);

@@ -180,6 +180,7 @@ static void test_sack(void)
     }
     lossy_run(p.l, p.l->now + 100 * US);
     trace_is(p.l, ">0 >1x >2x >3 >4 >5 >6 >7 <A0 <S0:39 >1 >2 <S1:7d <A7 ");
+    g_assert_cmpuint(count(p.b)->tx_sack, ==, 2);
     g_assert_cmpuint(p.b->got->len, ==, 8);
     lossy_free(p.l);
 

@@ -344,6 +344,30 @@ static void test_statuses(void)
     }
 }
 
+/* The first answer counts, though a second one comes before it is told. */
+static void test_answer_twice(void)
+{
+    static const LossyRule mute[] = { { KIND_ANY, -1, 0, LOSE, 0 }, { 0 } };
+    UbRtph h = { .opcode = UB_TPOP_ACK, .psn = 101, .rspst = UB_RTPH_TA,
+                 .rspinfo = UB_RTPH_TA_GOOD };
+    Pair p = pair_init(100);
+
+    pair_open(&p);
+    lossy_script(p.l, 0, mute);
+    lossy_send(p.a, TA, 64, 1, true, true, 1);
+    lossy_send(p.a, TA, 64, 2, true, true, 2);
+    inject(&p, p.a, h, 0);
+    h.rspinfo = UB_RTPH_TA_FAIL;
+    inject(&p, p.a, h, 0);
+    g_assert_cmpuint(p.a->acked->len, ==, 0);
+    h.psn = 100;
+    inject(&p, p.a, h, 0);
+    g_assert_cmpuint(p.a->acked->len, ==, 2);
+    g_assert_cmpint(lossy_acked(p.a, 0)->answer.status, ==, UB_TP_FAIL);
+    g_assert_cmpint(lossy_acked(p.a, 1)->answer.status, ==, UB_TP_DONE);
+    lossy_free(p.l);
+}
+
 /* An answer that is lost is given again, exactly. */
 static void test_repeat(void)
 {
@@ -365,6 +389,33 @@ static void test_repeat(void)
     g_assert_cmpint(lossy_acked(p.a, 0)->answer.status, ==, UB_TP_PAGE_FAULT);
     g_assert_cmpuint(lossy_acked(p.a, 0)->answer.timer, ==, 3);
     g_assert_cmpuint(p.b->got->len, ==, 2);
+    lossy_free(p.l);
+}
+
+/* A channel that is taken up again knows nothing of what it was in the middle of: a
+ * TPNAK that was said, a message that was open. */
+static void test_anew(void)
+{
+    static const LossyRule lose[] = { { KIND_DATA, 1, 0, LOSE, 0 }, { 0 } };
+    Pair p = pair_init(100);
+
+    pair_open(&p);
+    lossy_script(p.l, 0, lose);
+    for (unsigned i = 0; i < 2; i++) {
+        g_assert_cmpint(lossy_send(p.a, TA, 64, 0, true, false, 10 * i), ==,
+                        UB_SENT);
+        for (unsigned k = 1; k < 3; k++) {
+            g_assert_cmpint(lossy_send(p.a, TA, 64, k, false, false,
+                                       10 * i + 1), ==, UB_SENT);
+        }
+        lossy_run(p.l, p.l->now + 100 * US);
+        g_assert_cmpuint(count(p.b)->tx_nak, ==, i + 1);
+        ub_tp_deactivate(p.a->tp, TA);
+        ub_tp_deactivate(p.b->tp, TB);
+        lossy_run(p.l, p.l->now + 100 * US);
+        g_assert_cmpint(ub_tp_activate(p.a->tp, TA), ==, UB_TPR_OK);
+        g_assert_cmpint(ub_tp_activate(p.b->tp, TB), ==, UB_TPR_OK);
+    }
     lossy_free(p.l);
 }
 
@@ -543,7 +594,9 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/rtp/flows", test_flows);
     g_test_add_func("/tp/rtp/flushed", test_flushed);
     g_test_add_func("/tp/rtp/statuses", test_statuses);
+    g_test_add_func("/tp/rtp/answer-twice", test_answer_twice);
     g_test_add_func("/tp/rtp/repeat", test_repeat);
+    g_test_add_func("/tp/rtp/anew", test_anew);
     g_test_add_func("/tp/rtp/withheld", test_withheld);
     g_test_add_func("/tp/rtp/slow-user", test_slow_user);
     g_test_add_func("/tp/rtp/refuse", test_refuse);
