@@ -396,7 +396,7 @@ static void test_repeat(void)
  * TPNAK that was said, a message that was open. */
 static void test_anew(void)
 {
-    static const LossyRule lose[] = { { KIND_DATA, 1, 0, LOSE, 0 }, { 0 } };
+    static const LossyRule lose[] = { { KIND_DATA, 0, 0, LOSE, 0 }, { 0 } };
     Pair p = pair_init(100);
 
     pair_open(&p);
