@@ -742,6 +742,25 @@ static void test_image(void)
     bed_free(c);
 }
 
+/* NPIs have 25 bits, in an image as elsewhere. */
+static void test_image_npi(void)
+{
+    NetBed *a = forwarder(2, 0), *b = forwarder(2, 0);
+    size_t len, at = 0;
+    g_autofree uint8_t *data = NULL;
+
+    ub_net_set_npi(a->net, 0xabcdef);
+    data = save_bed(a, &len);
+    while (get_be32(data + at) != 0xabcdef) {
+        g_assert_cmpuint(++at + 4, <=, len);
+    }
+    data[at] = 0xff;
+    g_assert_null(load_bed(b, data, len));
+    g_assert_cmphex(ub_net_npi(b->net), ==, 0x1abcdef);
+    bed_free(a);
+    bed_free(b);
+}
+
 /* With registers, they have the last word. */
 static void test_image_registers(void)
 {
@@ -809,6 +828,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/net/route/generation", test_generation);
     g_test_add_func("/ub/net/route/registers-none", test_registers_none);
     g_test_add_func("/ub/net/image/round-trip", test_image);
+    g_test_add_func("/ub/net/image/npi", test_image_npi);
     g_test_add_func("/ub/net/image/registers", test_image_registers);
     g_test_add_func("/ub/net/image/hostile", test_image_hostile);
     return g_test_run();

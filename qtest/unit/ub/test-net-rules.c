@@ -98,6 +98,54 @@ static void test_loop_room(void)
     bed_free(b);
 }
 
+/* A flow of IP of our own has one port, whatever becomes of its hops. */
+static void test_own_flow(void)
+{
+    NetBed *b = controller(4);
+    UbFlow f = flow_ip(UB_LPH_IPV4);
+    unsigned first = 4;
+
+    for (unsigned i = 0; i < 40; i++) {
+        CorePacket *pkt = NULL;
+        unsigned port = 0;
+
+        f.ip.hops = 1 + i;
+        g_assert_cmpint(ub_net_send(b->net, 0, &f, bed_packet(b, 20, 0)), ==,
+                        UB_SENT);
+        while (!(pkt = bed_sent(b, port))) {
+            port++;
+        }
+        first = i ? first : port;
+        g_assert_cmpuint(port, ==, first);
+        core_packet_free(pkt);
+    }
+    bed_free(b);
+}
+
+/* What nobody has looked at is for us if it is UB's, by UDP, to our address. */
+static void test_ours(void)
+{
+    static const struct { uint32_t dst; uint16_t dport; bool ours; } all[] = {
+        { 0x0a000002, UB_UDP_PORT, true }, { 0x0a000002, UB_UDP_PORT + 1, false },
+        { 0x0a000003, UB_UDP_PORT, false },
+    };
+    NetBed *b = controller(1);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(all); i++) {
+        UbFlow f = flow_ip(UB_LPH_IPV4);
+        CorePacket *pkt;
+
+        put_be32(f.ip.src, 0x0a000001);
+        put_be32(f.ip.dst, all[i].dst);
+        pkt = bed_wire(b, &f, 20);
+        put_be16(core_packet_data(pkt) + UB_IPEXT_SIZE + UB_IPV4_SIZE + 2,
+                 all[i].dport);
+        g_assert_cmpint(ub_net_ip_is_ours(b->net, pkt), ==, all[i].ours);
+        core_packet_free(pkt);
+    }
+    bed_free(b);
+}
+
 /* ---- As software wrote it ------------------------------------------------------- */
 
 static UbSend send_raw(NetBed *b, unsigned port, unsigned cfg, unsigned vl,
@@ -184,6 +232,13 @@ static void test_raw(void)
     g_assert_cmpuint(((CorePacket *)g_queue_peek_head(&b->sent[0]))->len, ==,
                      9);
     core_packet_free(bed_sent(b, 0));
+    /* Nothing behind the NTH is a packet, too. */
+    for (unsigned cfg = 6; cfg < 8; cfg++) {
+        g_assert_cmpint(send_raw(b, 0, cfg, UB_NET_ANY,
+                                 cfg == 6 ? "0001002000003038"
+                                          : "01000100002000003038"), ==, UB_SENT);
+        core_packet_free(bed_sent(b, 0));
+    }
     g_assert_cmpuint(b->own_rules, ==, 1);
     g_assert_cmpint(send_raw(b, 0, 6, 0, "00020020000030"), ==, UB_LOST);
     g_assert_cmpint(send_raw(b, 0, 7, 0, "010001 000020 0000 30"), ==,
@@ -510,9 +565,32 @@ static void test_guard(void)
         }
     }
     g_assert_cmpuint(bed_count(b, UB_NET_DROP_NPI), ==, 1);
+    /* On the way out SCNA is one of ours, in each form that has one. */
+    for (unsigned cfg = 3; cfg < 10; cfg++) {
+        bool cna = cfg == UB_LPH_CNA16 || cfg == UB_LPH_CNA24 || cfg == UB_LPH_BYPASS;
+
+        if (ub_lph_is_ip(cfg)) {
+            continue;
+        }
+        ub_net_set_primary(b->net, 1);
+        for (unsigned own = 0; own < 2; own++) {
+            pkt = bed_hex(b, cfg, cfg == UB_LPH_CNA24 ? "000001000002000000000000"
+                                                      : "000100020000000000000000");
+            core_packet_data(pkt)[cfg == UB_LPH_CNA24 ? 2 : 1] = own ? 1 : 9;
+            if (ub_net_guard_tx(b->net, 0, pkt)) {
+                g_assert_true(cna && !own);
+            } else {
+                g_assert_true(!cna || own);
+                core_packet_free(pkt);
+            }
+        }
+    }
+    g_assert_cmpuint(bed_count(b, UB_NET_DROP_SPOOF), ==, 3);
+    ub_net_reset(b->net, 0);
+    g_assert_cmphex(ub_net_primary(b->net), ==, 0);
     f = flow_cna(UB_LPH_CNA16, UB_NLP_CTPH, 1, 2);
     ub_net_refuse(b->net, 0, UB_NET_DROP_SPOOF, bed_wire(b, &f, 8));
-    g_assert_cmpuint(bed_count(b, UB_NET_DROP_SPOOF), ==, 1);
+    g_assert_cmpuint(bed_count(b, UB_NET_DROP_SPOOF), ==, 4);
     g_assert_false(ub_net_guard_rx(b->net, 0, bed_hex(b, UB_LPH_IPV6, "0000000000")));
     g_assert_cmpuint(bed_count(b, UB_NET_DROP_SHORT), ==, 1);
     bed_free(b);
@@ -593,6 +671,18 @@ static void test_config(void)
     c.mtu = 1024;
     g_assert_null(ub_net_configure(b->net, &c));
     g_assert_cmpuint(ub_net_config(b->net)->mtu, ==, 1024);
+    /* No port by default is a choice, too. */
+    {
+        unsigned n, at = 0;
+        const CoreOption *o = ub_net_options(&n);
+        g_autofree char *why = NULL;
+
+        while (strcmp(o[at].name, "route-default")) {
+            g_assert_cmpuint(++at, <, n);
+        }
+        g_assert_true(core_option_parse(&o[at], &c, "0", &why));
+        g_assert_cmphex(c.route_default, ==, 0);
+    }
     for (unsigned i = 0; i < UB_NET_COUNTERS_NUM; i++) {
         g_assert_nonnull(ub_net_counter_name(i));
     }
@@ -607,6 +697,8 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/net/loop", test_loop);
     g_test_add_func("/ub/net/loop-room", test_loop_room);
+    g_test_add_func("/ub/net/own-flow", test_own_flow);
+    g_test_add_func("/ub/net/ours", test_ours);
     g_test_add_func("/ub/net/raw", test_raw);
     g_test_add_func("/ub/net/ecn", test_ecn);
     g_test_add_func("/ub/net/npi-strict", test_npi_strict);

@@ -636,6 +636,12 @@ static void test_addresses(void)
     conf.ports = 3;
     b = bed_new(&conf);
     g_assert_false(ub_net_is_own(b->net, 0));
+    /* Who has no address may use any, also when it is said that a port has none. */
+    ub_net_set_port_cna(b->net, 1, 0);
+    f.port = 0;
+    g_assert_cmpint(ub_net_send(b->net, 0, &f, bed_packet(b, 4, 0)), ==, UB_SENT);
+    core_packet_free(bed_sent(b, 0));
+    f.port = UB_NET_ANY;
     for (unsigned port = 0; port < 3; port++) {
         ub_net_rx(b->net, 0, port, bed_wire(b, &f, 8));
         got_free(bed_got(b));
