@@ -392,6 +392,28 @@ static void test_repeat(void)
     lossy_free(p.l);
 }
 
+/* What was withheld goes with its channel: an answer to it has nobody to go to. */
+static void test_withheld_ends(void)
+{
+    Pair p = pair_init(100);
+
+    scripted[0].status = scripted[1].status = UB_TP_WITHHOLD;
+    pair_open(&p);
+    p.b->answer = answer_scripted;
+    lossy_send(p.a, TA, 64, 0, true, true, 0);
+    lossy_send(p.a, TA, 64, 1, true, true, 1);
+    lossy_run(p.l, p.l->now + 100 * US);
+    g_assert_cmpuint(p.b->got->len, ==, 2);
+    g_assert_true(ub_tp_answer(p.b->tp, TB, 1, (UbTpAnswer) { UB_TP_DONE },
+                               p.l->now));
+    g_assert_cmpint(ub_tp_deactivate(p.b->tp, TB), ==, UB_TPR_OK);
+    g_assert_cmpuint(count(p.b)->drop_answer, ==, 2);
+    g_assert_false(ub_tp_answer(p.b->tp, TB, 0, (UbTpAnswer) { UB_TP_DONE },
+                                p.l->now));
+    g_assert_cmpuint(count(p.b)->drop_answer, ==, 3);
+    lossy_free(p.l);
+}
+
 /* A channel that is taken up again knows nothing of what it was in the middle of: a
  * TPNAK that was said, a message that was open. */
 static void test_anew(void)
@@ -596,6 +618,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/rtp/statuses", test_statuses);
     g_test_add_func("/tp/rtp/answer-twice", test_answer_twice);
     g_test_add_func("/tp/rtp/repeat", test_repeat);
+    g_test_add_func("/tp/rtp/withheld-ends", test_withheld_ends);
     g_test_add_func("/tp/rtp/anew", test_anew);
     g_test_add_func("/tp/rtp/withheld", test_withheld);
     g_test_add_func("/tp/rtp/slow-user", test_slow_user);
