@@ -31,10 +31,8 @@ static void mthca_cq_fire(Mthca *m, uint32_t cqn, MthcaCq *cq)
     uint8_t data[24] = { 0 };
 
     cq->armed = ARM_NONE;
-    if (cq->comp_eqn < 1u << m->log_eqs) {
-        put_be32(data, cqn);
-        mthca_eqe_post(m, cq->comp_eqn, MTHCA_EV_COMP, 0, data);
-    }
+    put_be32(data, cqn);
+    mthca_eqe_post(m, cq->comp_eqn, MTHCA_EV_COMP, 0, data);
 }
 
 void mthca_cq_arm(Mthca *m, uint32_t uar, uint32_t hi, uint32_t ci)

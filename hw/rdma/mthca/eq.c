@@ -8,6 +8,11 @@
 /* The dword with the owner byte. */
 enum { EQE_LAST = MTHCA_EQE_SIZE - 4 };
 
+static MthcaEq *mthca_eq_get(Mthca *m, uint32_t eqn)
+{
+    return eqn >> m->log_eqs ? NULL : &m->eq[eqn];
+}
+
 static void mthca_eq_interrupt(Mthca *m, MthcaEq *eq)
 {
     if (eq->state != EQ_ALWAYS_ARMED) {
@@ -42,12 +47,12 @@ static bool mthca_eq_write(Mthca *m, MthcaEq *eq, uint64_t off,
 void mthca_eqe_post(Mthca *m, uint32_t eqn, uint8_t type, uint8_t subtype,
                     const uint8_t data[24])
 {
-    MthcaEq *eq = &m->eq[eqn & ((1u << MTHCA_LOG_MAX_EQ) - 1)];
+    MthcaEq *eq = mthca_eq_get(m, eqn);
     uint32_t size;
     uint64_t off;
     uint8_t e[MTHCA_EQE_SIZE] = { 0 };
 
-    if (!eq->valid || eq->overflow) {
+    if (!eq || !eq->valid || eq->overflow) {
         m->counters.eqe_lost++;
         return;
     }
@@ -138,11 +143,6 @@ void mthca_eq_set_ci(Mthca *m, uint32_t eqn, uint32_t ci)
 }
 
 /* ---- commands ---- */
-
-static MthcaEq *mthca_eq_get(Mthca *m, uint32_t eqn)
-{
-    return eqn >> m->log_eqs ? NULL : &m->eq[eqn];
-}
 
 uint8_t mthca_map_eq(Mthca *m, MthcaCmd *c)
 {

@@ -590,6 +590,31 @@ static void test_cq_full(void)
     mend_free(&e);
 }
 
+/* A CQ of an event queue that cannot be, by number: the event is lost. */
+static void test_cq_eqn(void)
+{
+    static const uint32_t eqn[] = { 32, 64 + 1, 1u << 31 | 1 };
+    const RdmaCqe c = { .qpn = 1, .is_send = true };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(eqn); i++) {
+        MEnd e = mend_new(1);
+        uint64_t lost = mthca_counters(e.g->m)->eqe_lost;
+
+        mtb_cq(min_box(e.g), G_BUS + ME_CQ, 6, ME_UAR, eqn[i], e.key, ME_CI_DB,
+               ME_ARM_DB);
+        mok(e.g, MTHCA_CMD_SW2HW_CQ, 0x77, 0);
+        ((MthcaCq *)rdma_cq_priv(rdma_cq_get(dev_of(&e), 0x77)))->armed = 2;
+        g_assert_true(mthca_write_cqe(e.g->m, rdma_cq_get(dev_of(&e), 0x77),
+                                      &c));
+        g_assert_cmpuint(e.g->msix[0], ==, 0);
+        g_assert_cmpuint(mthca_counters(e.g->m)->eqes, ==, 0);
+        g_assert_cmpuint(mthca_counters(e.g->m)->eqe_lost, ==, lost + 1);
+        mok(e.g, MTHCA_CMD_QUERY_CQ, 0x77, 0);
+        g_assert_cmphex(get_be32(mout_box(e.g)) >> 8 & 0xf, ==, 0xa);
+        mend_free(&e);
+    }
+}
+
 /* A completion, all 32 bytes, for what it may tell of. */
 static void test_cqe(void)
 {
@@ -829,6 +854,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/ctx/qp-special", test_qp_special);
     g_test_add_func("/mthca/ctx/cq-context", test_cq_context);
     g_test_add_func("/mthca/ctx/cq-full", test_cq_full);
+    g_test_add_func("/mthca/ctx/cq-eqn", test_cq_eqn);
     g_test_add_func("/mthca/ctx/cqe", test_cqe);
     g_test_add_func("/mthca/ctx/srq-context", test_srq_context);
     g_test_add_func("/mthca/ctx/eq-states", test_eq_states);
