@@ -65,6 +65,9 @@ static void test_send(void)
     mok(b.g, MTHCA_CMD_QUERY_QP, ME_QPN, 0);
     g_assert_cmphex(get_be32(mout_box(b.g) + 8 + MTHCA_QPC_RNR_PSN) & 0xffffff,
                     ==, (PSN_A + 4) & 0xffffff);
+    mok(a.g, MTHCA_CMD_QUERY_QP, ME_QPN, 0);
+    g_assert_cmphex(get_be32(mout_box(a.g) + 8 + MTHCA_QPC_NEXT_PSN), ==,
+                    (PSN_A + 4) & 0xffffff);
     eqe = b.g->mem + ME_EQ;
     g_assert_cmphex(eqe[1], ==, MTHCA_EV_COMP);
     g_assert_cmpuint(get_be32(eqe + 4), ==, ME_CQN);
@@ -307,8 +310,10 @@ static void test_transitions(void)
         g_assert_cmphex(mcmd_box(e.g, not_from_rts[i], ME_QPN, 0), ==,
                         MTHCA_ST_BAD_QP_STATE);
     }
-    /* Bits beside the state are software's. */
-    mok(e.g, MTHCA_CMD_ERR2RST_QP, ME_QPN, 3);
+    /* It takes its leave as it was.  Bits beside the state are software's. */
+    memset(mout_box(e.g), 0, sizeof(saved));
+    mok(e.g, MTHCA_CMD_ERR2RST_QP, ME_QPN, 2);
+    g_assert_cmpmem(mout_box(e.g), sizeof(saved), saved, sizeof(saved));
     memcpy(min_box(e.g), saved, sizeof(saved));
     put_be32(e.g->mem + G_IN, 0);
     e.g->mem[G_IN + 8] = 0xff;
@@ -352,6 +357,7 @@ static void test_attributes(void)
 {
     MEnd e = mend_new(1);
     const RdmaQpAttr *a;
+    uint8_t *in;
 
     mend_qp_up(&e, MTHCA_ST_RC, 2, 0x111111, 0x222222, false);
     a = rdma_qp_attr(rdma_qp_get(mthca_rdma(e.g->m), ME_QPN));
@@ -379,6 +385,14 @@ static void test_attributes(void)
                     RDMA_ACC_REMOTE_WRITE | RDMA_ACC_REMOTE_ATOMIC);
     g_assert_cmpuint(a->av.dlid, ==, 2);
     g_assert_false(a->av.has_grh);
+    /* Reads at a time: each bit of their numbers. */
+    in = min_box(e.g);
+    put_be32(in, MTHCA_OPT_SRA_MAX | MTHCA_OPT_RRA_MAX);
+    put_be32(in + 8 + MTHCA_QPC_PARAMS1, 5u << 21);
+    put_be32(in + 8 + MTHCA_QPC_PARAMS2, 3u << 21);
+    mok(e.g, MTHCA_CMD_RTS2RTS_QP, ME_QPN, 0);
+    g_assert_cmpuint(a->max_rd_atomic, ==, 32);
+    g_assert_cmpuint(a->max_dest_rd_atomic, ==, 8);
     mend_free(&e);
 }
 

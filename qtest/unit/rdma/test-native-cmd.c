@@ -118,6 +118,13 @@ static void test_hcr_errors(void)
                         0x03000000 | bad[i].op_mod << 12 | bad[i].op);
         g_assert_cmpuint(s->rules, >, rules);
     }
+    /* A mailbox that is not there is not looked for at address 0. */
+    s->rules = rdma_counters(native_dev(s->n))->broken_rules = 0;
+    g_assert_cmphex(side_hcr(s, 0, 7, 0, NRC_SW2HW_MPT, 0) >> 24, ==, 3);
+    g_assert_cmpuint(s->rules, ==, 1);
+    g_assert_cmphex(side_hcr(s, 0, 7, 0, NRC_QUERY_ADAPTER, 0) >> 24, ==, 3);
+    g_assert_cmpuint(s->rules, ==, 2);
+    g_assert_cmpuint(rdma_counters(native_dev(s->n))->broken_rules, ==, 2);
     /* Mailboxes outside memory. */
     g_assert_cmphex(side_hcr(s, 8, 7, 0, NRC_SW2HW_MPT, 0) >> 24, ==, 3);
     g_assert_cmphex(side_hcr(s, 0, 7, 8, NRC_QUERY_ADAPTER, 0) >> 24, ==, 3);

@@ -179,6 +179,7 @@ static void test_entries(void)
 {
     Side *s = side_up(1, 0, NULL);
     uint8_t *mpt = s->mem + ICM + 0x12000, *eqc = s->mem + ICM + 0x11000;
+    uint8_t *cqc = s->mem + ICM + 0x10000;
     uint8_t *m;
 
     memset(mpt + 8 * 0x40, 0x77, 0xc0);
@@ -207,6 +208,18 @@ static void test_entries(void)
     for (unsigned i = 0; i < 0xc0; i++) {
         g_assert_cmphex(eqc[4 * 0x40 + i], ==,
                         i >= 0x40 && i < 0x70 ? 0 : 0x77);
+    }
+    memset(cqc + 4 * 0x40, 0x77, 0xc0);
+    m = side_mbox(s);
+    memset(m, 0xa5, 0x100);
+    m[NR_CTX_LOG] = 3;
+    g_assert_cmpuint(side_cmd(s, NRC_SW2HW_CQ, 5, 0), ==, 0);
+    g_assert_cmpmem(cqc + 5 * 0x40, 0x38, m, 0x38);
+    g_assert_cmphex(cqc[5 * 0x40 + 0x38], ==, 0x77);
+    g_assert_cmphex(side_hcr(s, 0, 5, 0, NRC_HW2SW_CQ, 0) >> 24, ==, 0);
+    for (unsigned i = 0; i < 0xc0; i++) {
+        g_assert_cmphex(cqc[4 * 0x40 + i], ==,
+                        i >= 0x40 && i < 0x78 ? 0 : 0x77);
     }
     side_free(s);
 }

@@ -76,6 +76,24 @@ static void test_image_same(void)
     side_free(t);
 }
 
+/* Loaded into an engine at work: nothing of that stays. */
+static void test_image_over(void)
+{
+    Side *s = side_busy(), *t = side_busy();
+    size_t len, len2;
+    g_autofree uint8_t *block = native_save(s->n, s->now, &len);
+    g_autofree uint8_t *again = NULL;
+
+    g_assert_cmpuint(side_map(t, 2, MPT_BASE + 0x100000, ICM, 1), ==, 0);
+    g_assert_cmpstr(native_load(t->n, t->now, block, len), ==, NULL);
+    again = native_save(t->n, t->now, &len2);
+    g_assert_cmpuint(len, ==, len2);
+    len = (const uint8_t *)memmem(block, len, "Rdma", 4) - block;
+    g_assert_cmpmem(block, len, again, len);
+    side_free(s);
+    side_free(t);
+}
+
 static void test_image_format(void)
 {
     Side *s = side_busy();
@@ -167,6 +185,7 @@ int main(int argc, char **argv)
 #define TEST(path, fn) g_test_add_func("/native/" path, test_##fn)
     TEST("migrate", migrate);
     TEST("image/same", image_same);
+    TEST("image/over", image_over);
     TEST("image/format", image_format);
     TEST("image/switches", image_switches);
     TEST("image/damaged", image_damaged);

@@ -174,6 +174,17 @@ static void test_links(void)
     }
     g_assert_cmpint(native_fetch_send(s->n, qp_of(s), &w), ==,
                     RDMA_FETCH_NONE);
+    /* The least that a link leads to: one unit. */
+    put_le32(s->mem + SQ, 4 << 6 | RDMA_OP_SEND);
+    put_le32(s->mem + SQ + 4, 1);
+    side_ring(s, 0, 16, RDMA_OP_SEND);
+    for (unsigned i = 0; i < 2; i++) {
+        g_assert_cmpint(native_fetch_send(s->n, qp_of(s), &w), ==,
+                        RDMA_FETCH_OK);
+        g_assert_cmphex(w.id, ==, i * 64);
+    }
+    g_assert_cmpint(native_fetch_send(s->n, qp_of(s), &w), ==,
+                    RDMA_FETCH_NONE);
     /* A place beyond the queue counts from its start again. */
     side_ring(s, QUEUE_LEN + 64, 16, RDMA_OP_SEND);
     g_assert_cmpint(native_fetch_send(s->n, qp_of(s), &w), ==, RDMA_FETCH_OK);
