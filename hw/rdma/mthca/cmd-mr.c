@@ -79,7 +79,6 @@ uint8_t mthca_sw2hw_mpt(Mthca *m, MthcaCmd *c)
     mr.pd = get_be32(c->in + MTHCA_MPE_PD) & 0xffffff;
     mr.access = mthca_mpt_access(flags);
     mr.physical = flags & MTHCA_MPT_PHYSICAL;
-    mr.valid = true;
     mr.start = get_be64(c->in + MTHCA_MPE_START);
     mr.length = get_be64(c->in + MTHCA_MPE_LENGTH);
     mr.mtt = get_be64(c->in + MTHCA_MPE_MTT);
