@@ -99,6 +99,71 @@ static void test_headers(void)
     pair_free(p);
 }
 
+/* EE_bits are 1 or 3 (no others have a meaning); 0 is what the queue has. */
+static void test_ee(void)
+{
+    static const UbTaStatus want[] = { UB_TAS_OK, UB_TAS_OK, UB_TAS_OPCODE, UB_TAS_OK };
+    Pair *p = pair_new(2, NULL);
+
+    pair_queue(p, 0, 7, UB_ROI);
+    ub_segments_find(p->end[1].segments, 0, PAIR_TOKEN_ID, PAIR_UBA)->ee = 0;
+    for (unsigned ee = 0; ee < G_N_ELEMENTS(want); ee++) {
+        Work *w = work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8);
+
+        w->req.ee = ee;
+        work_all(p, 0, 7, w, want[ee]);
+    }
+    pair_free(p);
+}
+
+/* What an earlier request left in its memory is not the next one's. */
+static void test_used_memory(void)
+{
+    Pair *p = pair_new(2, NULL);
+    Work *w = work_new(ROW_CTP + 1, UB_TA_WRITE, 0x40, 8);
+
+    pair_queue(p, 0, 7, UB_ROI);
+    w->req.all_made = w->req.finished = w->req.counted = true;
+    w->data[0] = 0x77;
+    work_all(p, 0, 7, w, UB_TAS_OK);
+    g_assert_cmphex(p->end[1].mem[0x40], ==, 0x77);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* A slice that nobody wants any more is under way in another process, too. */
+static void test_unwanted_moves(void)
+{
+    Pair *p = pair_new(2, NULL);
+    Work *w = work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8);
+    UbTaQueue *q = pair_queue(p, 0, 7, UB_ROI);
+
+    work_post(p, 0, 7, w);
+    ub_ta_run(p->end[0].ta, p->now, 1);
+    g_assert_cmpuint(pair_count(p, 0, UB_TAC_TX_REQUESTS), ==, 1);
+    ub_ta_queue_flush(q, true);
+    g_assert_null(pair_migrate(p, 0));
+    pair_run(p);
+    work_free(w);
+    work_all(p, 0, 7, work_new(ROW_CTP + 1, UB_TA_WRITE, 0, 8), UB_TAS_OK);
+    pair_idle(p);
+    pair_free(p);
+}
+
+/* The answer to an immediate says that all is well, and no more. */
+static void test_imm_answer(void)
+{
+    Pair *p = pair_new(2, NULL);
+    Work *w = work_new(ROW_CTP + 1, UB_TA_WRITE_IMM, 0, 8);
+
+    p->tracing = true;
+    pair_queue(p, 0, 7, UB_ROI);
+    pair_recv(p, 1, 1);
+    work_all(p, 0, 7, w, UB_TAS_OK);
+    g_assert_true(any_sent(p, 1, "TAACK", "rspst=0/0"));
+    pair_free(p);
+}
+
 /* ---- the way of Writebacks ---- */
 
 static uint8_t sl_of[UB_TA_OPCODES];
@@ -491,6 +556,10 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/ub/ta/initiator/readings", test_readings);
     g_test_add_func("/ub/ta/initiator/headers", test_headers);
+    g_test_add_func("/ub/ta/initiator/ee", test_ee);
+    g_test_add_func("/ub/ta/initiator/used-memory", test_used_memory);
+    g_test_add_func("/ub/ta/initiator/unwanted-moves", test_unwanted_moves);
+    g_test_add_func("/ub/ta/initiator/imm-answer", test_imm_answer);
     g_test_add_func("/ub/ta/initiator/writeback", test_writeback);
     g_test_add_func("/ub/ta/initiator/orphans", test_orphans);
     g_test_add_func("/ub/ta/initiator/compact", test_compact);

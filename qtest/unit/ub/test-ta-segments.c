@@ -18,6 +18,12 @@ static void test_segments(void)
     UbSpan span;
     unsigned n;
 
+    /* The last byte that there is may be one's end. */
+    s.uba = -0x1000;
+    g_assert_true(ub_segments_add(t, &s));
+    g_assert_nonnull(ub_segments_find(t, 0, 5, UINT64_MAX));
+    g_assert_true(ub_segments_remove(t, 0, 5, s.uba));
+    s.uba = 0x1000;
     g_assert_true(ub_segments_add(t, &s));
     g_assert_false(ub_segments_add(t, &s));
     s.uba = 0x1fff;
