@@ -369,6 +369,21 @@ static void test_stream_full(void)
     stop(a);
 }
 
+/* A peer whose records are none is lost, and the owner hears why. */
+static void test_bad_record(void)
+{
+    static const uint8_t none[64] = { 0xff, 0xff };
+    End two[2], *a = &two[0];
+
+    start(&two[0], &two[1]);
+    link_up(a);
+    g_assert_cmpuint(a->peers, ==, 0);
+    ub_port_wire_receive(a->port, now, none, sizeof(none));
+    g_assert_true(a->close);
+    g_assert_cmpuint(a->peers, ==, 1);
+    stop(a);
+}
+
 /* Room on a stream that stands still is worth a turn when there is much of it. */
 static void test_room(void)
 {
@@ -577,6 +592,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ub/port/life/enable-later", test_enable_later);
     g_test_add_func("/ub/port/life/turn", test_turn);
     g_test_add_func("/ub/port/life/stream-full", test_stream_full);
+    g_test_add_func("/ub/port/life/bad-record", test_bad_record);
     g_test_add_func("/ub/port/life/room", test_room);
     g_test_add_func("/ub/port/life/guid", test_guid);
     g_test_add_func("/ub/port/life/told", test_told);
