@@ -124,7 +124,7 @@ static void test_used_memory(void)
     Work *first = work_new(ROW_CTP + 1, UB_TA_WRITE, 0x40, 8);
     Work *second = work_new(ROW_CTP + 1, UB_TA_WRITE, 0x80, 8);
 
-    pair_queue(p, 0, 7, UB_ROI);
+    pair_queue(p, 0, 7, UB_ROI)->cfg.in_order = true;
     first->req.all_made = first->req.finished = first->req.counted = true;
     first->data[0] = 0x77;
     second->req.ee = 2;         /* nothing is sent */

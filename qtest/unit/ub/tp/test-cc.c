@@ -424,6 +424,7 @@ static void test_dcqcn(void)
     }
     g_assert_cmpint(s.tick, ==, INT64_MAX);
     g_assert_cmpuint(steps, >, 10);
+    g_assert_cmpuint(s.var[0], ==, 1024);       /* the next CNP is a first one */
 }
 
 /* The longest periods that there are, by the slowest clock, when it has run for two

@@ -661,6 +661,14 @@ static void test_defaults(void)
     g_assert_true(a.tx_psn != a.rx_psn && a.tx_psn != b.tx_psn &&
                   a.rx_psn != b.rx_psn && a.flow.lbf != b.flow.lbf);
     lossy_free(l);
+    /* Of IP, ephemeral ports. */
+    c.attr.flow.cfg = UB_LPH_IPV4;
+    l = lossy_new(&c, 2);
+    for (unsigned i = 0; i < 32; i++) {
+        ub_tp_attr_init(l->node[0].tp, &a);
+        g_assert_cmphex(a.flow.lbf & 0xc000, ==, 0xc000);
+    }
+    lossy_free(l);
 }
 
 static void no_rx_acked(void *o, uint32_t t, uint64_t c, UbTpAnswer a)

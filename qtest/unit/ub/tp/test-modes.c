@@ -103,6 +103,25 @@ static void test_bytes(void)
     lossy_free(l);
 }
 
+/* A message of nothing is one. */
+static void test_empty(void)
+{
+    UbTpConfig cfg;
+    Lossy *l;
+
+    ub_tp_config_init(&cfg);
+    l = lossy_new(&cfg, 2);
+    for (unsigned w = 0; w < G_N_ELEMENTS(ways); w++) {
+        g_assert_cmpint(send_plain(&l->node[0], ways[w].mode,
+                                   lossy_flow(0, 1, ways[w].cfg), 0, 0,
+                                   ways[w].nlp), ==, UB_SENT);
+        lossy_run(l, l->now + 20 * US);
+        g_assert_cmpuint(l->node[1].got->len, ==, w + 1);
+        g_assert_cmpuint(lossy_got(&l->node[1], w)->len, ==, 0);
+    }
+    lossy_free(l);
+}
+
 static void test_wrong(void)
 {
     static const UbLphCfg cfgs[] = { UB_LPH_IPV4, UB_LPH_IPV6, UB_LPH_CNA16,
@@ -486,6 +505,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/tp/modes/carry", test_carry);
     g_test_add_func("/tp/modes/bytes", test_bytes);
+    g_test_add_func("/tp/modes/empty", test_empty);
     g_test_add_func("/tp/modes/wrong", test_wrong);
     g_test_add_func("/tp/modes/no-room", test_no_room);
     g_test_add_func("/tp/modes/at-most-once", test_at_most_once);

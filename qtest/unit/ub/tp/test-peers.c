@@ -70,17 +70,12 @@ static void test_flow(void)
 
 /* ---- who asks for a channel ---- */
 
-/* A request whose word at @at is @word; whether it is one. */
-static bool asked(unsigned at, uint32_t word)
+/* A request of node 0 to node 1 whose word at @at is @word. */
+static void ask(Lossy *l, unsigned at, uint32_t word)
 {
     UbFlow f = lossy_flow(0, 1, UB_LPH_CNA24);
     uint8_t b[UB_CTPH_LEN + 36] = { 0x0f, 1, 1 }, *m = b + UB_CTPH_LEN;
-    UbTpConfig cfg;
-    bool taken;
-    Lossy *l;
 
-    ub_tp_config_init(&cfg);
-    l = lossy_new(&cfg, 2);
     put_be16(m + 2, 2);                 /* fast retransmission */
     put_be32(m + 4, 0x1234);
     put_be32(m + 8, TA);
@@ -93,6 +88,18 @@ static bool asked(unsigned at, uint32_t word)
     put_be32(m + at, word);
     f.nlp = UB_NLP_CTPH;
     lossy_inject(l, 1, &f, b, sizeof(b));
+}
+
+/* Whether it is one. */
+static bool asked(unsigned at, uint32_t word)
+{
+    UbTpConfig cfg;
+    bool taken;
+    Lossy *l;
+
+    ub_tp_config_init(&cfg);
+    l = lossy_new(&cfg, 2);
+    ask(l, at, word);
     taken = count(&l->node[1])->setup_rx;
     g_assert_cmpuint(l->node[1].accepts, ==, taken);
     g_assert_cmpuint(count(&l->node[1])->drop_setup, ==, !taken);
@@ -119,6 +126,40 @@ static void test_asked(void)
     for (unsigned i = 0; i < G_N_ELEMENTS(all); i++) {
         g_assert_cmpint(asked(all[i].at, all[i].word), ==, all[i].good);
     }
+}
+
+/* Who asks anew, before its first request is confirmed, has one channel. */
+static void test_asked_anew(void)
+{
+    UbTpConfig cfg;
+    Lossy *l;
+
+    ub_tp_config_init(&cfg);
+    l = lossy_new(&cfg, 2);
+    for (unsigned i = 0; i < 3; i++) {
+        ask(l, 4, 0x1000 + i);
+        g_assert_cmpuint(l->node[1].tp->num_chans, ==, 1);
+    }
+    lossy_free(l);
+}
+
+/* A channel that was set up in band and is taken up by hand since owes nobody a BYE. */
+static void test_by_hand(void)
+{
+    Pair p = pair_init(100);
+    uint64_t said;
+
+    pair_open(&p);
+    ub_tp_deactivate(p.a->tp, TA);
+    g_assert_cmpint(ub_tp_connect(p.a->tp, TA, p.l->now), ==, UB_TPR_OK);
+    lossy_run(p.l, p.l->now + MS);
+    g_assert_cmpint(info(p.a).state, ==, UB_TP_ACTIVE);
+    ub_tp_deactivate(p.a->tp, TA);
+    g_assert_cmpint(ub_tp_activate(p.a->tp, TA), ==, UB_TPR_OK);
+    said = count(p.a)->setup_tx;
+    g_assert_cmpint(ub_tp_destroy(p.a->tp, TA, p.l->now), ==, UB_TPR_OK);
+    g_assert_cmpuint(count(p.a)->setup_tx, ==, said);
+    lossy_free(p.l);
 }
 
 /* A reply that agrees to what no channel can be: it is none, and who asked hears it. */
@@ -775,6 +816,8 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/tp/peers/flow", test_flow);
     g_test_add_func("/tp/peers/asked", test_asked);
+    g_test_add_func("/tp/peers/asked-anew", test_asked_anew);
+    g_test_add_func("/tp/peers/by-hand", test_by_hand);
     g_test_add_func("/tp/peers/agreed", test_agreed);
     g_test_add_func("/tp/peers/unasked", test_unasked);
     g_test_add_func("/tp/peers/kinds", test_kinds);

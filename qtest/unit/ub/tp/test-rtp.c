@@ -477,25 +477,28 @@ static void test_withheld(void)
 static void test_slow_user(void)
 {
     static const LossyRule dead[] = { { KIND_ANY, -1, 0, LOSE, 0 }, { 0 } };
-    Pair p = pair_init(100);
+    Pair p;
 
-    p.attr.retries = 2;
-    scripted[0].status = UB_TP_ACK;
-    scripted[1].status = UB_TP_WITHHOLD;
-    pair_open(&p);
-    p.b->answer = answer_scripted;
-    lossy_send(p.a, TA, 64, 0, true, false, 1);
-    lossy_send(p.a, TA, 64, 1, true, true, 2);
-    lossy_run(p.l, p.l->now + 1500 * US);
-    trace_is(p.l, ">0 >1 <A0 >1 <A0 ");
-    lossy_run(p.l, p.l->now + 500 * MS);
-    g_assert_cmpuint(p.a->errors->len, ==, 0);
-    g_string_truncate(p.l->trace, 0);
-    ub_tp_answer(p.b->tp, TB, 1, (UbTpAnswer) { UB_TP_DONE }, p.l->now);
-    lossy_run(p.l, p.l->now + 100 * US);
-    trace_is(p.l, "<A1=5/2 ");
-    g_assert_cmpuint(p.a->errors->len, ==, 0);
-    lossy_free(p.l);
+    for (unsigned retries = 1; retries < 3; retries++) {
+        p = pair_init(100);
+        p.attr.retries = retries;
+        scripted[0].status = UB_TP_ACK;
+        scripted[1].status = UB_TP_WITHHOLD;
+        pair_open(&p);
+        p.b->answer = answer_scripted;
+        lossy_send(p.a, TA, 64, 0, true, false, 1);
+        lossy_send(p.a, TA, 64, 1, true, true, 2);
+        lossy_run(p.l, p.l->now + 1500 * US);
+        trace_is(p.l, ">0 >1 <A0 >1 <A0 ");
+        lossy_run(p.l, p.l->now + 500 * MS);
+        g_assert_cmpuint(p.a->errors->len, ==, 0);
+        g_string_truncate(p.l->trace, 0);
+        ub_tp_answer(p.b->tp, TB, 1, (UbTpAnswer) { UB_TP_DONE }, p.l->now);
+        lossy_run(p.l, p.l->now + 100 * US);
+        trace_is(p.l, "<A1=5/2 ");
+        g_assert_cmpuint(p.a->errors->len, ==, 0);
+        lossy_free(p.l);
+    }
 
     /* Nobody answers at all. */
     p = pair_init(100);
@@ -507,6 +510,30 @@ static void test_slow_user(void)
     lossy_send(p.a, TA, 64, 0, true, true, 1);
     lossy_run(p.l, p.l->now + 500 * MS);
     g_assert_cmpuint(p.a->errors->len, ==, 1);
+    lossy_free(p.l);
+}
+
+/* Packets of a channel are RTP's, whatever its flow was made for. */
+static void test_nlp(void)
+{
+    Pair p = pair_init(100);
+
+    pair_open(&p);
+    for (unsigned n = 0; n < 2; n++) {
+        UbTpAttr attr = p.attr;
+        uint32_t tpn = 5 + n;
+
+        attr.flow = lossy_flow(n, !n, UB_LPH_CNA24);
+        attr.flow.nlp = UB_NLP_CTPH;
+        attr.dst_tpn = 5 + !n;
+        attr.tx_psn = attr.rx_psn = 7;
+        g_assert_cmpint(ub_tp_create(p.l->node[n].tp, &tpn, &attr), ==, UB_TPR_OK);
+        g_assert_cmpint(ub_tp_activate(p.l->node[n].tp, tpn), ==, UB_TPR_OK);
+    }
+    lossy_send(p.a, 5, 64, 1, true, false, 1);
+    lossy_run(p.l, p.l->now + 100 * US);
+    g_assert_cmpuint(p.b->got->len, ==, 1);
+    g_assert_cmpuint(p.a->acked->len, ==, 1);
     lossy_free(p.l);
 }
 
@@ -622,6 +649,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/rtp/anew", test_anew);
     g_test_add_func("/tp/rtp/withheld", test_withheld);
     g_test_add_func("/tp/rtp/slow-user", test_slow_user);
+    g_test_add_func("/tp/rtp/nlp", test_nlp);
     g_test_add_func("/tp/rtp/refuse", test_refuse);
     g_test_add_func("/tp/rtp/fake", test_fake);
     return g_test_run();
