@@ -322,6 +322,10 @@ typedef struct UbTpConfig {
     /* Bytes that packets out of order may take, of all channels; those that
      * find no room are dropped (§6.4.2.3). */
     uint32_t hold_bytes;
+    /* Packets of a channel that wait here for their first way out.  More of them would
+     * lie in memory that no cache holds any more when they go; they wait above, where
+     * they are not made yet. */
+    uint32_t unsent;
     /* Answers of the transaction layer remembered by a channel, for
      * duplicates; a power of two. */
     uint32_t results;

@@ -162,9 +162,19 @@ void chan_timer(Chan *ch)
     core_timer_set(&ch->tp->timers, &ch->timer, at);
 }
 
+bool chan_crowded(const Chan *ch)
+{
+    return ch->next - ch->snd >= ch->tp->cfg.unsent;
+}
+
+bool chan_has_room(const Chan *ch)
+{
+    return ch->next - ch->una < ch->attr.tx_window && !chan_crowded(ch);
+}
+
 void chan_room(Chan *ch)
 {
-    if (ch->want_room) {
+    if (ch->want_room && chan_has_room(ch)) {
         ch->room_due = true;
         chan_work(ch);
     }
@@ -213,7 +223,8 @@ void chan_clear(Chan *ch)
     ch->fifo_head = ch->fifo_len = 0;
     ch->sack_due = ch->nak_due = ch->nak_done = ch->ack_now = false;
     ch->msn_told = ch->op_told = false;
-    ch->refusing = ch->open = ch->room_due = ch->want_room = false;
+    ch->refusing = ch->open = false;
+    ch->room_due = ch->want_room = ch->crowded = false;
     ch->bytes = ch->out = 0;
     ch->rto_at = ch->ack_at = ch->fake_at = ch->setup_at = CORE_NEVER;
     cc_detach(ch);

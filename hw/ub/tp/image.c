@@ -367,6 +367,7 @@ static void chan_image(Chan *ch, CoreImage *im)
     receiver_image(ch, im);
     cc_image(ch, im);
     if (core_image_loading(im) && !core_image_error(im)) {
+        ch->crowded = ch->want_room;
         chan_timer(ch);
         chan_work(ch);          /* whatever it has to do */
     }

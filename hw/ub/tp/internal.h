@@ -84,6 +84,7 @@ struct Chan {
     UbTpState state;
     uint8_t on;                         /* ON_* */
     bool room_due, want_room;
+    bool crowded;           /* what was refused waits until all here is out */
     bool paced;             /* the rate alone keeps it from sending */
     uint8_t mark_phase;
     uint8_t times;          /* consecutive time-outs */
@@ -228,6 +229,11 @@ void chan_stall(Chan *ch);
 void chan_idle(Chan *ch);
 /* Put its timer where the earliest of its times is. */
 void chan_timer(Chan *ch);
+/* As many as may wait for their first way out. */
+bool chan_crowded(const Chan *ch);
+/* Whether it takes a packet more. */
+bool chan_has_room(const Chan *ch);
+/* Tell who was refused one, if it does. */
 void chan_room(Chan *ch);
 /* Unanswered for too long. */
 void chan_fail(Chan *ch, UbTpError error);
@@ -319,7 +325,6 @@ bool rtp_push(Chan *ch, int64_t now, unsigned *budget);
 void rtp_rx_ack(Chan *ch, const UbRtph *h, const UbCetph *c, const UbSaetph *s,
                 int64_t now);
 void rtp_timeout(Chan *ch, int64_t now);
-bool rtp_has_room(const Chan *ch);
 
 /* ---- rtp-rx.c ---- */
 void rtp_rx(UbTp *tp, const UbFlow *flow, CorePacket *pkt, int64_t now);

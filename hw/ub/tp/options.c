@@ -47,6 +47,8 @@ static const CoreOption options[] = {
            "groups of them"),
     MEMBER("hold-bytes", U32, 0, hold_bytes, 0, UINT32_MAX,
            "bytes that packets out of order may take"),
+    MEMBER("unsent", U32, 0, unsent, 1, 32768,
+           "packets of a channel that wait for their first way out"),
     MEMBER("results", U32, 0, results, 16, 32768,
            "answers that a channel remembers, a power of two"),
     FLAG("sack-hides", sack_hides,

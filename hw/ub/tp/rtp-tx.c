@@ -7,11 +7,6 @@
  */
 #include "internal.h"
 
-bool rtp_has_room(const Chan *ch)
-{
-    return ch->next - ch->una < ch->attr.tx_window;
-}
-
 static void ring_grow(Chan *ch)
 {
     uint32_t size = ch->ring ? 2 * (ch->ring_mask + 1) : RING_MIN;
@@ -168,6 +163,10 @@ bool rtp_push(Chan *ch, int64_t now, unsigned *budget)
             ch->rto_at = now + rto(ch);
         }
     }
+    if (ch->crowded && ch->snd == ch->next) {
+        ch->crowded = false;
+        chan_room(ch);
+    }
     if (ch->on == ON_NONE && rtp_next(ch, &psn, &again)) {
         chan_work(ch);
     }
@@ -188,8 +187,9 @@ UbSend rtp_send(Chan *ch, CorePacket *pkt, const UbTpTx *tx, int64_t now)
         tp_drop(&ch->tp->count.drop_lost, pkt);
         return UB_LOST;
     }
-    if ((ch->open && ch->open_cookie != tx->cookie) || !rtp_has_room(ch)) {
+    if ((ch->open && ch->open_cookie != tx->cookie) || !chan_has_room(ch)) {
         ch->want_room = true;
+        ch->crowded |= chan_crowded(ch);
         return UB_BUSY;
     }
     pad = core_packet_put(pkt, h.pad);

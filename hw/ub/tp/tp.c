@@ -26,7 +26,7 @@ void ub_tp_config_init(UbTpConfig *cfg)
         .rto_static_us = { 512, 16000, 128000, 4000000 },
         .fake_us = 50000, .cnp_us = 50, .setup_us = 100000,
         .setup_tries = 10, .setup_nlp = 15,
-        .hold_bytes = 64u << 20, .results = 1024, .msn_check = true,
+        .hold_bytes = 64u << 20, .unsent = 8, .results = 1024, .msn_check = true,
         .cc = { [UB_CC_LDCP] = &ub_cc_ldcp, [UB_CC_DCQCN] = &ub_cc_dcqcn,
                 [UB_CC_CAQM] = &ub_cc_caqm },
         .cc_param = {
@@ -439,7 +439,7 @@ bool ub_tp_ready(const UbTp *tp, uint32_t tpn)
 {
     const Chan *ch = chan_get(tp, tpn);
 
-    return ch && ch->state == UB_TP_ACTIVE && !ch->open && rtp_has_room(ch);
+    return ch && ch->state == UB_TP_ACTIVE && !ch->open && chan_has_room(ch);
 }
 
 void ub_tp_reply(const UbTpRx *rx, UbTpDest *dest)

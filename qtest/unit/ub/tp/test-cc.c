@@ -15,8 +15,10 @@ enum { SIZE = 100 + 16 + 4 };
 static Lossy *pair(uint8_t cc, UbTpConfig *cfg, bool selective)
 {
     UbTpAttr attr;
-    Lossy *l = lossy_new(cfg, 2);
+    Lossy *l;
 
+    cfg->unsent = 100;          /* windows alone refuse */
+    l = lossy_new(cfg, 2);
     ub_tp_attr_init(l->node[0].tp, &attr);
     attr.cc = cc;
     attr.mtu = 1024;

@@ -632,6 +632,7 @@ static void test_defaults(void)
     g_assert_cmpuint(c.setup_tries, ==, 10);
     g_assert_cmpuint(c.setup_nlp, ==, 15);
     g_assert_cmpuint(c.hold_bytes, ==, 64 << 20);
+    g_assert_cmpuint(c.unsent, ==, 8);
     g_assert_cmpuint(c.results, ==, 1024);
     g_assert_true(c.msn_check && !c.cc_on && c.ctp_throttle && !c.ctp_spray);
     g_assert_cmpuint(c.ctp_flows, ==, 1024);

@@ -699,6 +699,35 @@ static void test_turn(void)
     lossy_free(l);
 }
 
+/* Who was refused because others wait for their way out hears of it elsewhere. */
+static void test_unsent(void)
+{
+    enum { TPN = 77 };
+    UbTpConfig cfg;
+    UbTpAttr attr;
+    LossyNode *a;
+    Lossy *l;
+
+    ub_tp_config_init(&cfg);
+    l = lossy_new(&cfg, 2);
+    a = &l->node[0];
+    ub_tp_attr_init(a->tp, &attr);
+    lossy_channel(l, 0, 1, TPN, TPN, &attr);
+    a->down = l->node[1].down = true;
+    for (unsigned i = 0; i < 8; i++) {
+        g_assert_cmpint(lossy_send(a, TPN, 10, i, true, false, i), ==, UB_SENT);
+    }
+    g_assert_cmpint(lossy_send(a, TPN, 10, 8, true, false, 8), ==, UB_BUSY);
+    move(l, 0, &cfg);
+    g_assert_cmpuint(a->rooms, ==, 0);
+    a->down = false;
+    ub_tp_space(a->tp, l->now);
+    lossy_run(l, l->now + 100 * 1000);
+    g_assert_cmpuint(l->node[1].got->len, ==, 8);
+    g_assert_cmpuint(a->rooms, ==, 1);
+    lossy_free(l);
+}
+
 static void test_damaged(void)
 {
     uint64_t rng = 3;
@@ -788,6 +817,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/image/other-config", test_other_config);
     g_test_add_func("/tp/image/order", test_order);
     g_test_add_func("/tp/image/turn", test_turn);
+    g_test_add_func("/tp/image/unsent", test_unsent);
     g_test_add_func("/tp/image/damaged", test_damaged);
     g_test_add_func("/tp/image/reset", test_reset);
     return g_test_run();

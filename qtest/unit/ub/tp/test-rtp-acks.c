@@ -347,6 +347,7 @@ static void test_budget(void)
         Pair p = pair_init(3);
 
         p.attr.tx_window = 300;
+        p.cfg.unsent = 200;
         pair_open(&p);
         p.l->budget = budget;
         p.a->down = true;

@@ -163,6 +163,70 @@ static void test_tx_window(void)
     lossy_free(p.l);
 }
 
+/* Few wait for their first way out; room() follows when all are out, though the peer says
+ * nothing. */
+static void test_unsent(void)
+{
+    Pair p = pair_init(7);
+
+    pair_open(&p);
+    p.a->down = p.b->down = true;
+    for (unsigned i = 0; i < 8; i++) {
+        g_assert_true(ub_tp_ready(p.a->tp, TA));
+        g_assert_cmpint(lossy_send(p.a, TA, 10, i, true, false, i), ==,
+                        UB_SENT);
+    }
+    g_assert_false(ub_tp_ready(p.a->tp, TA));
+    g_assert_cmpint(lossy_send(p.a, TA, 10, 8, true, false, 8), ==, UB_BUSY);
+    lossy_run(p.l, p.l->now + 100 * US);
+    g_assert_cmpuint(p.a->rooms, ==, 0);
+    p.a->down = false;
+    ub_tp_space(p.a->tp, p.l->now);
+    lossy_run(p.l, p.l->now + 100 * US);
+    g_assert_cmpuint(p.a->rooms, ==, 1);
+    g_assert_cmpuint(p.b->got->len, ==, 8);
+    g_assert_cmpuint(p.a->acked->len, ==, 0);
+    for (unsigned i = 8; i < 20; i++) {
+        g_assert_cmpint(lossy_send(p.a, TA, 10, i, true, false, i), ==,
+                        UB_SENT);
+    }
+    lossy_run(p.l, p.l->now + 100 * US);
+    g_assert_cmpuint(p.a->rooms, ==, 1);
+    g_assert_cmpuint(p.b->got->len, ==, 20);
+    lossy_free(p.l);
+}
+
+static void send_other(LossyNode *node, uint32_t tpn)
+{
+    g_assert_cmpint(lossy_send(node, tpn, 10, 9, true, false, 71), ==,
+                    node->rooms < 2 ? UB_BUSY : UB_SENT);
+}
+
+/* Who waits for another's operation, too, is told once, and again at its end. */
+static void test_unsent_open(void)
+{
+    Pair p = pair_init(7);
+
+    pair_open(&p);
+    p.a->down = p.b->down = true;
+    p.a->on_room = send_other;
+    for (unsigned i = 0; i < 8; i++) {
+        g_assert_cmpint(lossy_send(p.a, TA, 10, i, false, false, 70), ==,
+                        UB_SENT);
+    }
+    g_assert_cmpint(lossy_send(p.a, TA, 10, 9, true, false, 71), ==, UB_BUSY);
+    p.a->down = false;
+    ub_tp_space(p.a->tp, p.l->now);
+    lossy_run(p.l, p.l->now + 100 * US);
+    g_assert_cmpuint(p.a->rooms, ==, 1);
+    g_assert_cmpint(ub_tp_run(p.a->tp, p.l->now, 1), >, p.l->now);
+    g_assert_cmpint(lossy_send(p.a, TA, 10, 8, true, false, 70), ==, UB_SENT);
+    lossy_run(p.l, p.l->now + 100 * US);
+    g_assert_cmpuint(p.a->rooms, ==, 2);
+    g_assert_cmpuint(p.b->got->len, ==, 10);
+    lossy_free(p.l);
+}
+
 /* One operation at a time on a channel; TPMSN counts them; NLP and padding. */
 static void test_operations(void)
 {
@@ -638,6 +702,8 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/rtp/psn-window", test_psn_window);
     g_test_add_func("/tp/rtp/ooo-window", test_ooo_window);
     g_test_add_func("/tp/rtp/tx-window", test_tx_window);
+    g_test_add_func("/tp/rtp/unsent", test_unsent);
+    g_test_add_func("/tp/rtp/unsent-open", test_unsent_open);
     g_test_add_func("/tp/rtp/operations", test_operations);
     g_test_add_func("/tp/rtp/both-ways", test_both_ways);
     g_test_add_func("/tp/rtp/flows", test_flows);
