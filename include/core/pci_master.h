@@ -127,11 +127,9 @@ static inline bool pci_master_write(PciMaster *m, dma_addr_t addr,
     bool word = (len == 4 || len == 8) && !(addr % len);
     const uint8_t *from = buf;
 
-    if (word) {
-        smp_wmb();
-    } else {
-        dma_barrier(as, DMA_DIRECTION_FROM_DEVICE);
-    }
+    /* Behind all that was read and written before; reads behind it have their own
+     * barrier. */
+    smp_mb_release();
     RCU_READ_LOCK_GUARD();
     while (len) {
         hwaddr n = len, at;

@@ -50,8 +50,13 @@ void ubc_pci_turn(UbcPci *s, int64_t now)
 {
     bool stopped = s->stopped_at >= 0;
     QEMUTimer *timer = stopped ? s->stopped_timer : s->timer;
-    int64_t next = ubc_run(s->ubc, now);
+    int64_t next;
 
+    /* Each access to memory has its own lock within: two fences of a processor for the
+     * outermost one, none for those. */
+    WITH_RCU_READ_LOCK_GUARD() {
+        next = ubc_run(s->ubc, now);
+    }
     s->kicked = false;
     ubc_pci_capture_flush(s);
     timer_del(stopped ? s->timer : s->stopped_timer);
