@@ -86,8 +86,8 @@ typedef struct UbTaLower {
     void (*answer)(void *opaque, uint32_t tpn, uint32_t msn, UbTpAnswer answer,
                    int64_t now);
     void (*reply)(const UbTpRx *rx, UbTpDest *dest);
-    /* May be NULL.  A packet will soon go by this channel. */
-    void (*ahead)(void *opaque, uint32_t tpn);
+    /* May be NULL.  A packet will soon go by this channel, with @next as the next one. */
+    void (*ahead)(void *opaque, uint32_t tpn, bool next);
     /* May be NULL.  The longest payload that this channel's ends agreed on. */
     uint32_t (*mtu)(void *opaque, uint32_t tpn);
 } UbTaLower;

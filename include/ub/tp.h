@@ -389,8 +389,9 @@ void ub_tp_reset(UbTp *tp);
 /* ---- data ---- */
 
 /* A packet will soon go by channel @tpn, which need not be there: its context is brought
- * into the processor's cache meanwhile.  Nothing else comes of it. */
-void ub_tp_ahead(const UbTp *tp, uint32_t tpn);
+ * into the processor's cache meanwhile, and with @next what that points to: it is the next
+ * packet, and the context has been asked for.  Nothing else comes of it. */
+void ub_tp_ahead(const UbTp *tp, uint32_t tpn, bool next);
 /*
  * Send a packet (CFG 3 and 4: RTP or UTP; 6: CTP; 7: RTP or CTP; 9: Bypass).
  * UB_SENT and UB_LOST: the packet is taken; lost for good in all modes but RTP,

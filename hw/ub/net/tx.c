@@ -290,13 +290,16 @@ static bool push_ip(UbNet *net, const UbFlow *f, CorePacket *pkt,
 
 UbSend ub_net_send(UbNet *net, int64_t now, const UbFlow *f, CorePacket *pkt)
 {
-    bool ip = ub_lph_is_ip(f->cfg);
+    /* Read by itself: of a word with fields that were just written a processor waits
+     * until all that it wrote before is in its cache. */
+    const uint8_t cfg = f->cfg;
+    bool ip = ub_lph_is_ip(cfg);
     UbNetCounter why = UB_NET_DROP_CFG;
     NetTarget t = { .port = 0 };
     UbSend sent;
 
-    if (!ip && f->cfg != UB_LPH_CNA16 && f->cfg != UB_LPH_CNA24 &&
-        f->cfg != UB_LPH_BYPASS) {
+    if (!ip && cfg != UB_LPH_CNA16 && cfg != UB_LPH_CNA24 &&
+        cfg != UB_LPH_BYPASS) {
         return lose(net, 0, why, pkt);
     }
     sent = place(net, f, &t, &why);
@@ -314,8 +317,8 @@ UbSend ub_net_send(UbNet *net, int64_t now, const UbFlow *f, CorePacket *pkt)
              : push_cna(net, f, t.port, pkt, &why))) {
         return lose(net, t.port, why, pkt);
     }
-    return emit(net, now, &t, f->cfg, f->rt,
-                f->cfg == UB_LPH_CNA16 && f->nlp == UB_NLP_SCAN, pkt);
+    return emit(net, now, &t, cfg, f->rt,
+                cfg == UB_LPH_CNA16 && f->nlp == UB_NLP_SCAN, pkt);
 }
 
 /* ---- As software wrote it ---------------------------------------------------------- */

@@ -22,9 +22,9 @@ static void lower_answer(void *opaque, uint32_t tpn, uint32_t msn,
     ub_tp_answer(opaque, tpn, msn, answer, now);
 }
 
-static void lower_ahead(void *opaque, uint32_t tpn)
+static void lower_ahead(void *opaque, uint32_t tpn, bool next)
 {
-    ub_tp_ahead(opaque, tpn);
+    ub_tp_ahead(opaque, tpn, next);
 }
 
 static uint32_t lower_mtu(void *opaque, uint32_t tpn)

@@ -322,14 +322,16 @@ static bool may_begin(const UbTaQueue *q, const UbTaRequest *req)
     return q->cfg.in_order && next;
 }
 
-/* With many channels each request finds those of its own in no cache: they are asked
- * for while the one before goes. */
+/* With many channels each request finds its own in no cache: it is asked for while the two
+ * before go, and what it points to while the one before goes. */
 static void ahead(UbTa *ta, const UbTaRequest *req)
 {
-    const UbTaDest *dest = req ? ub_ta_dest(ta, req->dest) : NULL;
+    for (unsigned i = 0; i < 2 && req; i++, req = req->next_todo) {
+        const UbTaDest *dest = ub_ta_dest(ta, req->dest);
 
-    if (dest && dest->tp.mode == UB_TP_RTP && ta->lower->ahead) {
-        ta->lower->ahead(ta->lower_opaque, dest->tp.tpn);
+        if (dest && dest->tp.mode == UB_TP_RTP && ta->lower->ahead) {
+            ta->lower->ahead(ta->lower_opaque, dest->tp.tpn, !i);
+        }
     }
 }
 

@@ -23,9 +23,13 @@ Chan *chan_get(const UbTp *tp, uint32_t tpn)
     return ch && ch->tpn == tpn ? ch : NULL;
 }
 
-void ub_tp_ahead(const UbTp *tp, uint32_t tpn)
+void ub_tp_ahead(const UbTp *tp, uint32_t tpn, bool next)
 {
-    chan_ask(tp, tpn);
+    Chan *ch = chan_ask(tp, tpn);
+
+    if (next && ch && ch->ring) {
+        core_prefetch(slot_at(ch, ch->next), sizeof(Slot), true);
+    }
 }
 
 /* Most channels need no more than the first. */

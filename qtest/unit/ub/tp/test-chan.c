@@ -112,10 +112,10 @@ static void test_commands(void)
     tpn = 5 + (1 << 12);                        /* the same place */
     g_assert_cmpint(ub_tp_create(tp, &tpn, &a), ==, UB_TPR_IN_USE);
     g_assert_cmpint(ub_tp_query(tp, tpn, NULL, NULL), ==, UB_TPR_NO_CHANNEL);
-    ub_tp_ahead(tp, 5);
-    ub_tp_ahead(tp, tpn);
-    ub_tp_ahead(tp, 6);                         /* nobody's */
-    ub_tp_ahead(tp, UB_TP_NONE);
+    ub_tp_ahead(tp, 5, true);
+    ub_tp_ahead(tp, tpn, false);
+    ub_tp_ahead(tp, 6, false);                  /* nobody's */
+    ub_tp_ahead(tp, UB_TP_NONE, false);
     tpn = 0;
     g_assert_cmpint(ub_tp_create(tp, &tpn, &a), ==, UB_TPR_BAD_ATTR);
     tpn = 0x1000000;
