@@ -211,7 +211,7 @@ bool result_full(const Chan *ch)
             ch->epsn - ch->fifo[ch->fifo_head] >= ch->tp->cfg.results);
 }
 
-bool result_put(Chan *ch, uint32_t psn, uint32_t msn, UbTpAnswer answer)
+void result_put(Chan *ch, uint32_t psn, uint32_t msn, UbTpAnswer answer)
 {
     uint32_t n = ch->tp->cfg.results;
 
@@ -225,7 +225,6 @@ bool result_put(Chan *ch, uint32_t psn, uint32_t msn, UbTpAnswer answer)
         .status = answer.status, .timer = answer.timer,
     };
     ch->fifo[(ch->fifo_head + ch->fifo_len++) & (n - 1)] = psn;
-    return answer.status != UB_TP_WITHHOLD;
 }
 
 void result_forget(Chan *ch, uint32_t psn)

@@ -308,7 +308,7 @@ bool ack_flush(Chan *ch, int64_t now);
 /* The answer to the duplicate of @psn, if there is one. */
 bool ack_again(Chan *ch, uint32_t psn, int64_t now);
 /* The user's answer to the operation that ends at @psn; or that it waits. */
-bool result_put(Chan *ch, uint32_t psn, uint32_t msn, UbTpAnswer answer);
+void result_put(Chan *ch, uint32_t psn, uint32_t msn, UbTpAnswer answer);
 bool result_full(const Chan *ch);
 void result_forget(Chan *ch, uint32_t psn);
 uint32_t ack_covered(const Chan *ch);
