@@ -746,6 +746,9 @@ static void test_rate(void)
     g_assert_cmpuint(slow_ticks, ==, 2);        /* one at either end */
     g_assert_cmpuint(l->node[1].got->len, ==, 20);
     lossy_free(l);
+    /* The slowest one, to the nanosecond. */
+    g_assert_cmpint(cc_pace(1, 4096), ==, INT64_C(4096000000000));
+    g_assert_cmpint(cc_pace(0, 4096), ==, 0);
 }
 
 int main(int argc, char **argv)

@@ -549,6 +549,7 @@ static void test_states(void)
     STATE(ch->cum++, packet);
     STATE(ch->cum++; SLOT(0)->flags |= SLOT_RECEIVED, NULL);
     STATE(SLOT(0)->flags |= SLOT_FLAGS, packet);
+    STATE(SLOT(0)->flags = SLOT_FLAGS, packet);
     STATE(SLOT(0)->status = UB_TP_FLUSHED - 1, NULL);
     STATE(SLOT(0)->status = UB_TP_FLUSHED, packet);
     STATE(SLOT(0)->timer = UB_RNR_TIMER_MAX, NULL);
