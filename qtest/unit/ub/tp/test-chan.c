@@ -499,7 +499,7 @@ static UbTpResult asked(Lossy *l, unsigned from, unsigned to)
 static void test_setup_share(void)
 {
     UbTpConfig cfg;
-    Lossy *l = plain(&cfg, 3);
+    Lossy *l = plain(&cfg, 4);
     uint32_t tpn, last = 0;
     UbTpAttr attr;
 
@@ -514,6 +514,7 @@ static void test_setup_share(void)
         g_assert_cmpint(asked(l, 2, 1), ==, UB_TPR_OK);
     }
     g_assert_cmpint(asked(l, 2, 1), ==, UB_TPR_FULL);
+    g_assert_cmpint(asked(l, 3, 1), ==, UB_TPR_FULL);   /* who has none, too */
     ub_tp_attr_init(l->node[1].tp, &attr);
     attr.flow = lossy_flow(1, 2, UB_LPH_CNA24);
     for (unsigned i = 0; i < 2; i++) {

@@ -100,6 +100,10 @@ static void test_bytes(void)
     lossy_inject(l, 1, &f, utp, 20);
     g_assert_cmpuint(lossy_got(&l->node[1], 1)->len, ==, 3);
     g_assert_cmpuint(lossy_got(&l->node[1], 1)->rx.nlp, ==, UB_TPH_UPI32);
+    /* Less than the padding that it says. */
+    lossy_inject(l, 1, &f, utp, 16);
+    g_assert_cmpuint(ub_tp_counters(l->node[1].tp)->drop_short, ==, 1);
+    g_assert_cmpuint(l->node[1].got->len, ==, 2);
     lossy_free(l);
 }
 

@@ -501,6 +501,7 @@ static void test_anew(void)
         lossy_run(p.l, p.l->now + 100 * US);
         g_assert_cmpint(ub_tp_activate(p.a->tp, TA), ==, UB_TPR_OK);
         g_assert_cmpint(ub_tp_activate(p.b->tp, TB), ==, UB_TPR_OK);
+        g_assert_cmpuint(info(p.a).in_flight_bytes, ==, 0);
     }
     lossy_free(p.l);
 }
