@@ -12,8 +12,8 @@
 #include "wire/stream.h"
 
 enum {
-    /* Room in front of a piece for the beginning of a frame cut in two. */
-    HEAD = WIRE_STREAM_PREFIX + WIRE_STREAM_MAX_FRAME,
+    /* A frame, cut in two. */
+    IN_MAX = WIRE_STREAM_PREFIX + WIRE_STREAM_MAX_FRAME,
     /* Output that waits, at most: owners heed it long before; what a peer
      * asks for and never fetches must not fill the host's memory. */
     OUT_MAX = 1 * MiB,
@@ -31,7 +31,7 @@ struct WireStream {
     GByteArray *out;        /* frames that wait ... */
     size_t sent;            /* ... of which so many bytes have left */
 
-    uint8_t *in;            /* the beginning of a frame cut in two, a piece */
+    uint8_t *in;            /* the beginning of a frame cut in two */
     size_t have;            /* bytes of it */
 };
 
@@ -99,8 +99,9 @@ bool wire_stream_connected(const WireStream *w)
 
 /* ---- input ---- */
 
-/* Whole frames in @data; returns the bytes dealt with. */
-static size_t in_frames(WireStream *w, const uint8_t *data, size_t len)
+/* Whole frames in @data; *used tells the bytes dealt with.  False: there is one that cannot
+ * be, and no more comes. */
+static bool in_frames(WireStream *w, const uint8_t *data, size_t len, size_t *used)
 {
     size_t pos = 0;
 
@@ -110,7 +111,7 @@ static size_t in_frames(WireStream *w, const uint8_t *data, size_t len)
         if (n > WIRE_STREAM_MAX_FRAME) {
             w->ops->bad_length(w->opaque, n);
             wire_pipe_close(w->pipe);
-            return len;
+            return false;
         }
         if (len - pos - WIRE_STREAM_PREFIX < n) {
             break;
@@ -118,22 +119,43 @@ static size_t in_frames(WireStream *w, const uint8_t *data, size_t len)
         w->ops->frame(w->opaque, data + pos + WIRE_STREAM_PREFIX, n);
         pos += WIRE_STREAM_PREFIX + n;
     }
-    return pos;
+    *used = pos;
+    return true;
 }
 
+/* Bytes of @data that the frame cut in two still lacks, its prefix first. */
+static size_t lacks(const WireStream *w, size_t len)
+{
+    size_t all = WIRE_STREAM_PREFIX;
+
+    if (w->have >= all) {
+        all += ldl_be_p(w->in);
+    }
+    return MIN(all - w->have, len);
+}
+
+/* Only a frame cut in two is put together; the others stay where they are. */
 static bool on_input(void *opaque, const uint8_t *data, size_t len)
 {
     WireStream *w = opaque;
-    size_t used;
+    size_t used, n;
 
-    if (w->have) {
-        memcpy(w->in + w->have, data, len);
-        data = w->in;
-        len += w->have;
+    while (w->have && len) {
+        n = lacks(w, len);
+        memcpy(w->in + w->have, data, n);
+        w->have += n;
+        data += n;
+        len -= n;
+        if (!in_frames(w, w->in, w->have, &used)) {
+            w->have = 0;
+            return true;
+        }
+        w->have -= used;        /* all or nothing */
     }
-    used = in_frames(w, data, len);
-    w->have = len - used;
-    memmove(w->in, data + used, w->have);
+    if (in_frames(w, data, len, &used) && used < len) {
+        w->have = len - used;
+        memcpy(w->in, data + used, w->have);
+    }
     return true;
 }
 
@@ -214,7 +236,7 @@ WireStream *wire_stream_new(struct CharFrontend *be, const WireStreamOps *ops,
     w->ops = ops;
     w->opaque = opaque;
     w->out = g_byte_array_new();
-    w->in = g_malloc(HEAD + WIRE_PIPE_PIECE);
+    w->in = g_malloc(IN_MAX);
     w->vmstate = qemu_add_vm_change_state_handler(vm_state, w);
     w->chr = wire_chr_new(be, qemu_get_aio_context(), NULL, &pipe_ops, w, shm);
     w->pipe = wire_chr_pipe(w->chr);
