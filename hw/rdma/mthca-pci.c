@@ -253,8 +253,10 @@ static void mthca_mmio_uar_write(void *opaque, hwaddr addr, uint64_t val,
     if (s->kicked) {
         /*
          * The processor that rang sends: no other thread has to wake up
-         * first.  What is left over is for the bottom half.
+         * first.  Before, it takes what has come: an ACK makes room for more.
+         * What is left over is for the bottom half.
          */
+        wire_end_look(&s->end);
         s->inline_polls++;
         s->answers = rdma_shell_now() - s->input_at < MTHCA_ANSWER_NS;
         mthca_work(s, s->inline_budget);

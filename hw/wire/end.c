@@ -132,6 +132,13 @@ bool wire_end_send(WireEnd *e, const uint8_t *data, size_t len)
     return ok;
 }
 
+void wire_end_look(WireEnd *e)
+{
+    if (e->wire) {
+        wire_stream_look(e->wire);
+    }
+}
+
 /* ---- network backend ---- */
 
 static bool net_can_receive(NetClientState *nc)

@@ -87,6 +87,11 @@ bool wire_stream_send(WireStream *w, const uint8_t *data, size_t len)
     return true;
 }
 
+void wire_stream_look(WireStream *w)
+{
+    wire_pipe_look(w->pipe, false);
+}
+
 bool wire_stream_blocked(const WireStream *w)
 {
     return w->out->len;

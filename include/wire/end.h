@@ -87,6 +87,11 @@ void wire_end_free(WireEnd *e);
  * stop may come.
  */
 bool wire_end_send(WireEnd *e, const uint8_t *data, size_t len);
+/*
+ * By a processor that is in the device: frames that are in shared memory need not wait for
+ * the main loop.  Nothing but the op turn_end, which is left out, differs from its turn.
+ */
+void wire_end_look(WireEnd *e);
 /* `working` is false again: let frames come that had to wait. */
 void wire_end_resume(WireEnd *e);
 /*

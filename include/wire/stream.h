@@ -71,6 +71,9 @@ const WirePipe *wire_stream_pipe(const WireStream *w);
  * wire_stream_blocked() was not heeded for a MiB.
  */
 bool wire_stream_send(WireStream *w, const uint8_t *data, size_t len);
+/* In any thread that has the owner's lock: frames that are in shared memory come
+ * now, and the op room if there is some. */
+void wire_stream_look(WireStream *w);
 /* Output waits: send no more until the op room. */
 bool wire_stream_blocked(const WireStream *w);
 

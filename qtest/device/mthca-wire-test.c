@@ -6,8 +6,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qemu/atomic.h"
 #include "qemu/bswap.h"
 #include "qobject/qdict.h"
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include "mthca-rig.h"
 #include "roce-peer.h"
 
@@ -218,6 +221,115 @@ static void test_shm(void)
 
     two_adapters(wire, "chardev=x", "", true);
     two_adapters(wire, "chardev=x", ",shm=off", false);
+}
+
+/* ---- shared memory ------------------------------------------------------ */
+
+/* A ring of docs/specs/wire-pipe.rst. */
+enum {
+    RING_SIZE = 65536, RING_DATA = 4096, RING_VERSION_AT = 8, RING_SIZE_AT = 16,
+    RING_HEAD_AT = 64, RING_START_AT = 72, RING_BEGUN_AT = 80, RING_TAIL_AT = 128,
+    RING_ACCEPTED_AT = 136,
+};
+
+static uint8_t *ring_map(int fd)
+{
+    uint8_t *ring = mmap(NULL, RING_DATA, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    g_assert_true(ring != MAP_FAILED);
+    close(fd);
+    return ring;
+}
+
+/* The peer's own, passed along with @len bytes; the data of the ring follows. */
+static uint8_t *ring_offer(int sock, const void *data, size_t len)
+{
+    char space[CMSG_SPACE(sizeof(int))] = { 0 };
+    struct iovec iov = { (void *)data, len };
+    struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space,
+                          .msg_controllen = sizeof(space) };
+    struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+    int fd = memfd_create("ring", MFD_ALLOW_SEALING);
+    uint8_t *ring;
+
+    g_assert_cmpint(ftruncate(fd, RING_DATA + RING_SIZE), ==, 0);
+    g_assert_cmpint(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), ==, 0);
+    ring = mmap(NULL, RING_DATA + RING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    g_assert_true(ring != MAP_FAILED);
+    memcpy(ring, "WIRERING", 8);
+    stl_he_p(ring + RING_VERSION_AT, 1);
+    stq_he_p(ring + RING_SIZE_AT, RING_SIZE);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+    g_assert_cmpint(sendmsg(sock, &msg, 0), ==, len);
+    close(fd);
+    return ring;
+}
+
+/* The adapter's, which comes with the first byte. */
+static uint8_t *ring_take(int sock)
+{
+    char space[CMSG_SPACE(sizeof(int))], byte;
+    struct iovec iov = { &byte, 1 };
+    struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space,
+                          .msg_controllen = sizeof(space) };
+    int fd;
+
+    g_assert_cmpint(recvmsg(sock, &msg, 0), ==, 1);
+    g_assert_nonnull(CMSG_FIRSTHDR(&msg));
+    memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+    return ring_map(fd);
+}
+
+static void ring_set(uint8_t *ring, unsigned at, uint32_t val)
+{
+    qatomic_set((uint32_t *)(ring + at), val);
+}
+
+static uint32_t ring_get(uint8_t *ring, unsigned at)
+{
+    return qatomic_read((uint32_t *)(ring + at));
+}
+
+/* A doorbell takes what is in the shared memory, though nobody woke the main loop. */
+static void test_bell_looks(void)
+{
+    enum { LEN = PREFIX + ARP };
+    Rig r = rig_begin("");
+    Qp q = qp_new(r.h);
+    uint8_t *theirs = ring_take(r.fd), arp[LEN], *ours;
+    gint64 limit = rig_deadline();
+
+    ring_set(theirs, RING_ACCEPTED_AT, 1);
+    put_arp(arp, 1);
+    ours = ring_offer(r.fd, arp, LEN);
+    while (!ring_get(ours, RING_ACCEPTED_AT)) {
+        g_assert_cmpint(g_get_monotonic_time(), <, limit);
+        g_usleep(1000);
+    }
+    fixture_wait_counter(r.h->f, "counter-arp_rx", 1);
+    ring_set(ours, RING_START_AT, LEN);
+    ring_set(ours, RING_BEGUN_AT, 1);
+    peer_write(r.fd, "", 1);                /* look there */
+    for (unsigned n = 1; n < 5; n++) {
+        peer_flush(r.fd);
+        for (unsigned i = 0; i < 20; i++) {     /* rounds of the main loop */
+            g_assert_cmpuint(fixture_counter(r.h->f, "counter-arp_rx"), ==, n);
+        }
+        put_arp(ours + RING_DATA + (n - 1) * LEN, 1 + n);
+        ring_set(ours, RING_HEAD_AT, n * LEN);
+        for (unsigned i = 0; i < 20; i++) {
+            g_assert_cmpuint(fixture_counter(r.h->f, "counter-arp_rx"), ==, n);
+        }
+        qp_write(r.h, &q, 1);
+        g_assert_cmpuint(ring_get(ours, RING_TAIL_AT), ==, n * LEN);
+        g_assert_cmpuint(fixture_counter(r.h->f, "counter-arp_rx"), ==, 1 + n);
+    }
+    munmap(theirs, RING_DATA);
+    munmap(ours, RING_DATA + RING_SIZE);
+    rig_end(&r);
 }
 
 /* ---- capture ------------------------------------------------------------ */
@@ -658,6 +770,7 @@ int main(int argc, char **argv)
     qtest_add_func("/mthca/wire/stopped", test_stopped);
     qtest_add_func("/mthca/wire/interop", test_interop);
     qtest_add_func("/mthca/wire/shm", test_shm);
+    qtest_add_func("/mthca/wire/bell-looks", test_bell_looks);
     qtest_add_func("/mthca/wire/capture", test_capture);
     qtest_add_func("/mthca/wire/stall", test_stall);
     qtest_add_func("/mthca/wire/stall-vanish", test_stall_vanish);
