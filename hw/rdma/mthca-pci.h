@@ -35,6 +35,7 @@ struct NcicMthca {
     RdmaQmp *qmp;
     bool kicked;                /* while end.working: who is in the core looks
                                  * at this, instead of the bottom half */
+    uint32_t burst;             /* frames that came since the engine worked */
     bool ack_waits;             /* for a doorbell that takes it along */
     bool answers;               /* the guest's doorbells follow input */
     int64_t input_at;           /* since when an ACK waits or last did */
@@ -58,6 +59,13 @@ struct NcicMthca {
 
 /* Packets of a turn of the bottom half. */
 #define MTHCA_TURN 256
+
+/*
+ * Frames of a long burst of input after which the engine works before it is over: a
+ * quarter of what a peer of our kind has under way (swpb_packets) until it is
+ * acknowledged.  So it sends on while we still read, and neither waits for the other.
+ */
+#define MTHCA_BURST 128
 
 /*
  * A doorbell that follows input so soon is taken for its answer.  Far below

@@ -20,6 +20,7 @@ void mthca_work(NcicMthca *s, unsigned packets)
     s->end.working = true;
     s->kicked = false;
     s->ack_waits = false;
+    s->burst = 0;
     next = rdma_poll_some(mthca_rdma(s->core), now, packets);
     s->end.working = false;
     wire_end_resume(&s->end);
@@ -50,6 +51,9 @@ static void mthca_end_frame(void *opaque, const uint8_t *frame, size_t len)
     NcicMthca *s = opaque;
 
     rdma_rx_frame(mthca_rdma(s->core), frame, len, rdma_shell_now());
+    if (s->end.wire && ++s->burst == MTHCA_BURST) {
+        mthca_work(s, MTHCA_TURN);
+    }
 }
 
 /*

@@ -740,6 +740,42 @@ static void test_ack_with_answer(void)
     rig_end(&r);
 }
 
+/* A long burst is acknowledged before it is over: its sender goes on meanwhile. */
+static void test_ack_in_burst(void)
+{
+    enum { SEND_ONLY = 4, FRAMES = 300, BURST = 128, ROOM = FRAMES * 128 };
+    Rig r = rig_begin("");
+    QNcicWire wire;
+    RocePeer peer = {
+        .wire = &wire, .mac = 0x020000000000, .dev_mac = 0x525400123456,
+        .ip = 0x0a4c0002, .dev_ip = 0x0a4c0001,
+    };
+    g_autofree uint8_t *burst = g_malloc(ROOM);
+    size_t len = 0;
+    int ends[2];
+
+    qp_new(r.h);
+    send_arp(r.fd, 0);
+    expect_answer(r.fd, 0);
+    g_assert_cmpint(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), ==, 0);
+    wire = (QNcicWire) { .ours = ends[0] };
+    for (unsigned i = 0; i < FRAMES; i++) {
+        ssize_t n;
+
+        /* One seen before: acknowledged without a receive WQE. */
+        roce_peer_send(&peer, SEND_ONLY, QPN, 0xffffff, "", 0, 0);
+        n = recv(ends[1], burst + len, ROOM - len, 0);
+        g_assert_cmpint(n, >, 0);
+        len += n;
+    }
+    g_assert_cmpint(send(r.fd, burst, len, 0), ==, len);    /* one turn */
+    fixture_wait_counter(r.h->f, "counter-rx_duplicate", FRAMES);
+    fixture_wait_counter(r.h->f, "counter-ack_tx", FRAMES / BURST + 1);
+    close(ends[0]);
+    close(ends[1]);
+    rig_end(&r);
+}
+
 /* ---- both wires --------------------------------------------------------- */
 
 static void test_two_wires(void)
@@ -783,6 +819,7 @@ int main(int argc, char **argv)
     qtest_add_func("/mthca/wire/migrate", test_migrate);
     qtest_add_func("/mthca/wire/inline", test_inline);
     qtest_add_func("/mthca/wire/ack-with-answer", test_ack_with_answer);
+    qtest_add_func("/mthca/wire/ack-in-burst", test_ack_in_burst);
     qtest_add_func("/mthca/wire/two-wires", test_two_wires);
     return g_test_run();
 }
