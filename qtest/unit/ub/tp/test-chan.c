@@ -527,6 +527,10 @@ static void test_setup_share(void)
     lossy_run(l, l->now + 50 * US);
     g_assert_cmpint(asked(l, 2, 1), ==, UB_TPR_FULL);
     g_assert_cmpint(asked(l, 0, 1), ==, UB_TPR_OK);
+    g_assert_cmpint(asked(l, 0, 1), ==, UB_TPR_FULL);
+    /* What is taken back here is nobody's who asked. */
+    ub_tp_deactivate(l->node[1].tp, l->node[1].connected_tpn);
+    g_assert_cmpint(asked(l, 0, 1), ==, UB_TPR_OK);
     lossy_free(l);
 }
 
