@@ -182,7 +182,6 @@ static void ctp_answer_mark(UbTp *tp, const UbFlow *flow, int64_t now)
     ub_cetph_put_cnp(core_packet_data(pkt), &c);
     ctp_wrap(pkt, &h);
     ub_flow_reply(&back, flow);
-    back.nlp = UB_NLP_CTPH;
     if (ub_cci_mode(flow->cci) == UB_CCI_FECN_RTT) {
         back.cci = ub_cci_fecn_rtt(false, ub_cci_timestamp(flow->cci),
                                    UB_FECN_OFF);
