@@ -171,6 +171,10 @@ static void test_commands(void)
         g_assert_cmpint(a.ack_every == 9, ==, !!(mask & UB_TPA_ACK));
         g_assert_cmpint(a.cc == UB_CC_LDCP, ==, !!(mask & UB_TPA_CC));
     }
+    b.mark = b.fast = true;
+    g_assert_cmpint(ub_tp_modify(tp, 5, &b, UB_TPA_LOSS), ==, UB_TPR_OK);
+    ub_tp_query(tp, 5, &a, NULL);
+    g_assert_true(a.mark && a.fast && a.ooo);
     g_assert_cmpint(ub_tp_modify(tp, 5, &b, 0x80), ==, UB_TPR_BAD_ATTR);
     b.tx_window = 0;
     g_assert_cmpint(ub_tp_modify(tp, 5, &b, UB_TPA_WINDOW), ==,
