@@ -351,7 +351,11 @@ static inline void pair_run(Pair *p, int64_t horizon)
         next = MIN(ub_dll_poll(p->e[0].dll, p->now),
                    ub_dll_poll(p->e[1].dll, p->now));
         if (next > end) {
-            return;
+            /* A time that came within the step has to be served. */
+            if (!pair_step(p)) {
+                return;
+            }
+            continue;
         }
         p->now = MAX(p->now, next);
         ub_dll_poll(p->e[0].dll, p->now);
