@@ -67,10 +67,11 @@ static void wqe_av(const uint8_t *p, RdmaAv *av)
     }
 }
 
-/* Data segments at @p up to @end.  Returns RDMA_WC_SUCCESS or an error. */
+/* Data segments at @p up to @end, units of 16 bytes as all of a WQE are.  Returns
+ * RDMA_WC_SUCCESS or an error. */
 static uint8_t wqe_data(const uint8_t *p, const uint8_t *end, RdmaWqe *w)
 {
-    while (p + 4 <= end) {
+    while (p < end) {
         uint32_t count = get_be32(p);
 
         if (count & MTHCA_INLINE) {
@@ -85,9 +86,6 @@ static uint8_t wqe_data(const uint8_t *p, const uint8_t *end, RdmaWqe *w)
             memcpy(w->inl, p + 4, len);
             p += (4 + len + 15) & ~15u;
             continue;
-        }
-        if (p + 16 > end) {
-            break;
         }
         if ((w->flags & RDMA_WQE_INLINE) || w->num_sge == RDMA_MAX_SGE) {
             return RDMA_WC_LOC_QP_OP;
@@ -194,13 +192,13 @@ static bool mlx_segments(const uint8_t *p, const uint8_t *end, RdmaWqe *w)
 {
     RdmaSge *last;
 
-    for (; p + 4 <= end; p += 16) {
+    for (; p < end; p += 16) {
         uint32_t count = get_be32(p);
 
         if (count & MTHCA_INLINE) {
             return (count & 0x3ff) == 4;
         }
-        if (p + 16 > end || w->num_sge == RDMA_MAX_SGE) {
+        if (w->num_sge == RDMA_MAX_SGE) {
             return false;
         }
         if (count) {

@@ -492,6 +492,11 @@ static void test_mgm(void)
     g->rules = 0;
     mok(g, MTHCA_CMD_WRITE_MGM, 6, 0);
     g_assert_cmpuint(g->rules, ==, 5);          /* there are no such QPs */
+    /* Those that were on the list are not new, wherever they stand now. */
+    put_be32(in + 0x20, 1u << 31 | 0x8184);
+    put_be32(in + 0x2c, 1u << 31 | 0x8181);
+    mok(g, MTHCA_CMD_WRITE_MGM, 6, 0);
+    g_assert_cmpuint(g->rules, ==, 5);
     /* Eight words, each counts, modulo the size that INIT_HCA gave (1000). */
     for (unsigned i = 0; i < 8; i++) {
         in = min_box(g);

@@ -150,6 +150,40 @@ static void test_map_icm(void)
     mend_free(&e);
 }
 
+/* As many extents as there may be, and what would be one more. */
+static void test_icm_full(void)
+{
+    MGuest *g = mguest_new(1, false);
+    uint64_t virt = 0x30000000;
+    uint32_t left = (1u << 17) - 1;
+    uint8_t *in;
+
+    mguest_init_hca(g);
+    in = min_box(g);
+    for (uint32_t i = 0; i < 5; i++) {
+        mtb_map_icm(in, i, virt + i * 0x1000, G_BUS + i * 0x1000);
+    }
+    mok(g, MTHCA_CMD_MAP_ICM, 5, 0);
+    for (left--; left; ) {
+        uint32_t n = MIN(left, 256);
+
+        for (uint32_t i = 0; i < n; i++) {
+            virt += 0x10000;
+            mtb_map_icm(in, i, virt, G_BUS);
+        }
+        mok(g, MTHCA_CMD_MAP_ICM, n, 0);
+        left -= n;
+    }
+    mtb_map_icm(in, 0, virt + 0x10000, G_BUS);
+    g_assert_cmphex(mcmd_box(g, MTHCA_CMD_MAP_ICM, 1, 0), ==,
+                    MTHCA_ST_EXCEED_LIM);
+    g_assert_cmphex(mcmd(g, MTHCA_CMD_UNMAP_ICM, 1, 0, 0x30001000, 0, NULL), ==,
+                    0);
+    g_assert_cmphex(mcmd(g, MTHCA_CMD_UNMAP_ICM, 1, 0, 0x30003000, 0, NULL), ==,
+                    MTHCA_ST_EXCEED_LIM);
+    mguest_free(g);
+}
+
 /* ---- regions ---- */
 
 /* Keys: the entry's number below, any generation above it. */
@@ -844,6 +878,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/ctx/query-fw", test_query_fw);
     g_test_add_func("/mthca/ctx/init-hca-limits", test_init_hca_limits);
     g_test_add_func("/mthca/ctx/map-icm", test_map_icm);
+    g_test_add_func("/mthca/ctx/icm-full", test_icm_full);
     g_test_add_func("/mthca/ctx/region-keys", test_region_keys);
     g_test_add_func("/mthca/ctx/region-small", test_region_small);
     g_test_add_func("/mthca/ctx/region-rights", test_region_rights);

@@ -61,7 +61,11 @@ static void test_send(void)
     g_assert_cmpuint(get_be32(c + 0x14), ==, 1000);
     g_assert_cmphex(get_be32(c + 0x18), ==, ME_RQ);
     g_assert_cmpmem(b.g->mem + ME_DATA, 1000, a.g->mem + ME_DATA, 1000);
-    /* Four packets on. */
+    /* Four packets on, which a change of neither PSN leaves. */
+    min_box(a.g);
+    mok(a.g, MTHCA_CMD_RTS2RTS_QP, ME_QPN, 0);
+    min_box(b.g);
+    mok(b.g, MTHCA_CMD_RTS2RTS_QP, ME_QPN, 0);
     mok(b.g, MTHCA_CMD_QUERY_QP, ME_QPN, 0);
     g_assert_cmphex(get_be32(mout_box(b.g) + 8 + MTHCA_QPC_RNR_PSN) & 0xffffff,
                     ==, (PSN_A + 4) & 0xffffff);
