@@ -28,7 +28,7 @@ UbTpAnswer answer_of(uint8_t rspst, uint8_t rspinfo)
                                                    : UB_TP_PAGE_FAULT,
                               rspinfo };
     }
-    for (int i = UB_TP_DONE; i < UB_TP_STATUSES; i++) {
+    for (int i = UB_TP_DONE; i < UB_TP_FLUSHED; i++) {
         if (status_code[i].rspst == rspst &&
             status_code[i].rspinfo == rspinfo) {
             return (UbTpAnswer) { i, 0 };
@@ -114,13 +114,6 @@ uint32_t ack_covered(const Chan *ch)
     return ch->fifo_len ? ch->fifo[ch->fifo_head] : ch->epsn;
 }
 
-static void ack_told(Chan *ch, uint32_t to)
-{
-    if (psn_before(ch->acked_to, to)) {
-        ch->acked_to = to;
-    }
-}
-
 static bool ack_plain(Chan *ch, int64_t now)
 {
     UbRtph h = {
@@ -133,7 +126,6 @@ static bool ack_plain(Chan *ch, int64_t now)
     }
     ch->tp->count.tx_ack++;
     ch->nak_done = false;
-    ack_told(ch, ack_covered(ch));
     return true;
 }
 
@@ -173,7 +165,6 @@ static bool ack_selective(Chan *ch, int64_t now)
         return false;
     }
     ch->tp->count.tx_sack++;
-    ack_told(ch, base + 1);
     ch->sack_count = 0;
     ch->sack_due = false;
     return true;
@@ -237,6 +228,7 @@ void result_forget(Chan *ch, uint32_t psn)
 /* Each of them has a TPACK of its own, in the order of the operations. */
 static bool result_flush(Chan *ch, int64_t now)
 {
+    uint32_t told = 0;      /* the first that they do not cover */
     bool any = false;
 
     while (ch->fifo_len) {
@@ -250,10 +242,10 @@ static bool result_flush(Chan *ch, int64_t now)
         }
         ch->fifo_head = (ch->fifo_head + 1) & (ch->tp->cfg.results - 1);
         ch->fifo_len--;
-        ack_told(ch, r->psn + 1);
+        told = r->psn + 1;
         any = true;
     }
-    if (any && ch->acked_to == ack_covered(ch)) {
+    if (any && told == ack_covered(ch)) {
         ch->owed = 0;           /* that covers all there is */
         ch->ack_now = false;
     } else if (any) {

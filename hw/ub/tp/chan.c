@@ -195,7 +195,6 @@ void chan_begin(Chan *ch)
     ch->resend_from = ch->una;
     ch->epsn = ch->attr.rx_psn;
     ch->max_rcv = ch->epsn - 1;
-    ch->acked_to = ch->epsn;
     ch->tx_msn = ch->rx_msn = ch->ack_msn = 0;
     ch->times = ch->fakes = 0;
 }

@@ -258,12 +258,13 @@ static void results_image(Chan *ch, CoreImage *im)
 static void receiver_image(Chan *ch, CoreImage *im)
 {
     uint8_t status = ch->refusal.status;
+    uint32_t told = ack_covered(ch);        /* an older version asks for it */
 
     core_image_int(im, &ch->epsn);
     core_image_int(im, &ch->max_rcv);
     core_image_int(im, &ch->rx_msn);
     core_image_int(im, &ch->ack_msn);
-    core_image_int(im, &ch->acked_to);
+    core_image_int(im, &told);
     core_image_int(im, &ch->owed);
     core_image_int(im, &ch->sack_count);
     core_image_flag(im, &ch->sack_due);

@@ -120,7 +120,6 @@ struct Chan {
     uint32_t ack_msn;       /* of the packet before epsn */
     CorePacket **hold;      /* out of order, by PSN; NULL: none */
     uint32_t hold_mask, held;
-    uint32_t acked_to;      /* the peer was told that we have all before */
     uint32_t owed;          /* packets received and not acknowledged */
     uint32_t fifo_head, fifo_len;
     Result *result;         /* by PSN; NULL: none yet */
