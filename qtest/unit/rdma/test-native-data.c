@@ -287,6 +287,9 @@ static void test_flush_full_rq(void)
     enum { SLOTS = QUEUE_LEN / 128 };
     Side *s = side_up(1, 0, tweak_check_owner);
 
+    /* The completion queue's region ends with its last entry. */
+    g_assert_cmphex(side_hcr(s, 0, MR_CQ, 0, NRC_HW2SW_MPT, 0) >> 24, ==, 0);
+    side_region(s, MR_CQ, NRM_LOCAL_WRITE, 0, CQB, 32 * NRQ_CQE_BYTES);
     for (int i = 0; i < SLOTS; i++) {
         side_recv(s, VA, 4);
     }
