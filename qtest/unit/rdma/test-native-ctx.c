@@ -151,6 +151,34 @@ static void test_regions_of_icm(void)
     side_free(s);
 }
 
+/* Tables in any order; of a list of pages the one behind the last is not mapped. */
+static void test_icm_order(void)
+{
+    static const uint32_t base[] = {
+        [ICM_QPC] = 0x800000, [ICM_CQC] = 0x600000, [ICM_EQC] = 0x400000,
+    };
+    Side *s = side_new(1, NULL);
+    uint8_t *m = side_mbox(s);
+
+    put_be64(m + NR_INIT_QPC, base[ICM_QPC] | NR_LOG_QPS);
+    put_be64(m + NR_INIT_CQC, base[ICM_CQC] | NR_LOG_CQS);
+    put_be64(m + NR_INIT_EQC, base[ICM_EQC] | NR_LOG_EQS);
+    g_assert_cmpuint(side_cmd(s, NRC_INIT_HCA, 0, 0), ==, 0);
+    for (unsigned t = ICM_QPC; t <= ICM_EQC; t++) {
+        g_assert_cmpuint(side_map(s, 1, base[t], ICM + t * 0x1000, 1), ==, 0);
+        g_assert_cmphex(s->n->s.map[t][0], ==, (BUS + ICM + t * 0x1000) | 1);
+    }
+    m = side_mbox(s);
+    for (unsigned i = 0; i < 2; i++) {
+        put_be64(m + (i ^ 1) * 0x10, base[ICM_QPC] + 0x1000 * (i + 1));
+        put_be64(m + (i ^ 1) * 0x10 + 8, (BUS + DATA) | 1);
+    }
+    g_assert_cmpuint(side_cmd(s, NRC_MAP_ICM, 1, 1), ==, 0);
+    g_assert_cmphex(s->n->s.map[ICM_QPC][1], ==, (BUS + DATA) | 1);
+    g_assert_cmphex(s->n->s.map[ICM_QPC][2], ==, 0);
+    side_free(s);
+}
+
 /* ---- regions ---- */
 
 static void test_rights(void)
@@ -653,6 +681,7 @@ int main(int argc, char **argv)
     TEST("regions-of-icm", regions_of_icm);
     TEST("rights", rights);
     TEST("entries", entries);
+    TEST("icm-order", icm_order);
     TEST("mtt-pages", mtt_pages);
     TEST("qp-bits", qp_bits);
     TEST("qp-anew", qp_anew);
