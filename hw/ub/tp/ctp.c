@@ -48,7 +48,6 @@ CtpFlow *ctp_flow_new(UbTp *tp, uint64_t key)
     }
     f = g_new0(CtpFlow, 1);
     f->key = key;
-    f->pace_at = tp->now;
     g_hash_table_insert(tp->ctp, &f->key, f);
     return f;
 }

@@ -319,8 +319,8 @@ void chan_flow(const Chan *ch, UbFlow *flow);
 
 /* ---- rtp-tx.c ---- */
 UbSend rtp_send(Chan *ch, CorePacket *pkt, const UbTpTx *tx, int64_t now);
-/* Send what may go, at most *@budget; false: it waits for the network. */
-bool rtp_push(Chan *ch, int64_t now, unsigned *budget);
+/* Send what may go, at most *@budget. */
+void rtp_push(Chan *ch, int64_t now, unsigned *budget);
 void rtp_rx_ack(Chan *ch, const UbRtph *h, const UbCetph *c, const UbSaetph *s,
                 int64_t now);
 void rtp_timeout(Chan *ch, int64_t now);

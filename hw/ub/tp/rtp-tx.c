@@ -136,7 +136,7 @@ static bool rtp_next(Chan *ch, uint32_t *psn, bool *again)
     return ch->snd != ch->next;
 }
 
-bool rtp_push(Chan *ch, int64_t now, unsigned *budget)
+void rtp_push(Chan *ch, int64_t now, unsigned *budget)
 {
     uint32_t psn;
     bool again;
@@ -144,7 +144,7 @@ bool rtp_push(Chan *ch, int64_t now, unsigned *budget)
     ch->paced = false;
     while (*budget && rtp_next(ch, &psn, &again)) {
         if (!slot_send(ch, psn, again, now)) {
-            return ch->on != ON_STALLED;
+            return;
         }
         (*budget)--;
         if (slot_at(ch, psn)->flags & SLOT_RESEND) {
@@ -170,7 +170,6 @@ bool rtp_push(Chan *ch, int64_t now, unsigned *budget)
     if (ch->on == ON_NONE && rtp_next(ch, &psn, &again)) {
         chan_work(ch);
     }
-    return true;
 }
 
 UbSend rtp_send(Chan *ch, CorePacket *pkt, const UbTpTx *tx, int64_t now)

@@ -3,6 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "core/image.h"
 #include "../../../../hw/ub/tp/internal.h"
 #include "rtp-pair.h"
@@ -630,6 +633,67 @@ static void test_image_window(void)
     IMAGE(FILL, NULL);
 }
 
+/* Each section has the version that its fields are of. */
+static void test_versions(void)
+{
+    static const struct { const char *tag; uint16_t version; } all[] = {
+        { "UBTP", 2 }, { "CHAN", 1 }, { "TPG ", 1 }, { "CTPF", 1 },
+    };
+    UbTpConfig cfg;
+    CoreImage *im;
+    uint8_t *data;
+    size_t len;
+    Lossy *l;
+
+    ub_tp_config_init(&cfg);
+    l = image_bed(&cfg);
+    ctp_flow_new(l->node[0].tp, 1);
+    im = core_image_save(l->now);
+    ub_tp_image(l->node[0].tp, im);
+    data = core_image_take(im, &len);
+    core_image_free(im);
+    for (unsigned i = 0; i < G_N_ELEMENTS(all); i++) {
+        const uint8_t *at = memmem(data, len, all[i].tag, 4);
+
+        g_assert_nonnull(at);
+        g_assert_cmpuint(get_be16(at + 4), ==, all[i].version);
+    }
+    g_free(data);
+    lossy_free(l);
+}
+
+/* What a microsecond of an algorithm lasts, wherever its state comes from. */
+static void test_scale(void)
+{
+    UbTpConfig cfg;
+    CoreImage *im;
+    CtpFlow *f;
+    uint8_t *data;
+    size_t len;
+    Lossy *l;
+
+    ub_tp_config_init(&cfg);
+    cfg.cc_on = true;
+    cfg.clock[UB_TPC_CC].scale = 3;
+    l = image_bed(&cfg);
+    g_assert_cmpint(chan_get(l->node[0].tp, 9)->cc->state.scale_ns, ==, 3000);
+    ctp_flow_new(l->node[0].tp, 7);
+    im = core_image_save(l->now);
+    ub_tp_image(l->node[0].tp, im);
+    data = core_image_take(im, &len);
+    core_image_free(im);
+    lossy_renew(l, 1, &cfg);
+    im = core_image_load(data, len, l->now);
+    ub_tp_image(l->node[1].tp, im);
+    g_assert_null(core_image_done(im));
+    core_image_free(im);
+    g_assert_cmpint(chan_get(l->node[1].tp, 9)->cc->state.scale_ns, ==, 3000);
+    f = g_hash_table_lookup(l->node[1].tp->ctp, &(uint64_t) { 7 });
+    g_assert_cmpint(f->state.scale_ns, ==, 3000);
+    g_free(data);
+    lossy_free(l);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -646,5 +710,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/bounds/old-answer", test_old_answer);
     g_test_add_func("/tp/bounds/image", test_image);
     g_test_add_func("/tp/bounds/image-window", test_image_window);
+    g_test_add_func("/tp/bounds/versions", test_versions);
+    g_test_add_func("/tp/bounds/scale", test_scale);
     return g_test_run();
 }

@@ -224,6 +224,7 @@ static void test_asked(void)
     put_be16(m + 26, 128);
     put_be32(m + 32, 3);
     f.nlp = UB_NLP_CTPH;
+    f.cci = 0x8003;             /* of this packet, not of those of a channel */
     for (unsigned again = 0; again < 2; again++) {
         unsigned said = 1 + 3 + 2 * again;
         Pair p = pair_init(100);
@@ -241,6 +242,9 @@ static void test_asked(void)
         a = ch->attr;
         g_assert_true(!a.selective && a.fast && !a.mark && !a.ooo && !a.spray);
         g_assert_cmpuint(a.dst_tpn, ==, 5);
+        g_assert_cmphex(a.flow.cci, ==, 0);
+        g_assert_cmpuint(a.flow.nlp, ==, UB_NLP_RTPH);
+        g_assert_cmphex(a.flow.dcna, ==, 1);
         g_assert_cmpuint(a.mtu, ==, 1024);
         g_assert_cmpuint(a.ooo_window, ==, 256);
         g_assert_cmpuint(a.tx_window, ==, 64);
