@@ -128,9 +128,6 @@ static bool rtp_next(Chan *ch, uint32_t *psn, bool *again)
         *again = true;
         return true;
     }
-    while (ch->snd != ch->high && slot_at(ch, ch->snd)->flags & SLOT_RECEIVED) {
-        ch->snd++;
-    }
     *psn = ch->snd;
     *again = ch->snd != ch->high;
     return ch->snd != ch->next;

@@ -538,6 +538,33 @@ static void test_out(void)
     }
 }
 
+/* What is acknowledged while it waits to go again does not. */
+static void test_overtaken(void)
+{
+    for (unsigned got = 0; got <= 6; got++) {
+        Pair p = pair_init(100);
+        Chan *ch;
+
+        pair_open(&p);
+        lossy_script(p.l, 0, deaf);
+        for (unsigned i = 0; i < 6; i++) {
+            lossy_send(p.a, TA, 8, i, true, false, i);
+        }
+        p.a->down = true;
+        lossy_run(p.l, p.l->now + MS + US);
+        ch = chan_get(p.a->tp, TA);
+        g_assert_cmpuint(ch->snd, ==, 100);
+        inject(&p, p.a, (UbRtph) { .opcode = UB_TPOP_ACK, .psn = 99 + got }, 0);
+        g_assert_cmpuint(ch->snd, ==, 100 + got);
+        g_assert_cmpuint(p.a->acked->len, ==, got);
+        p.a->down = false;
+        ub_tp_space(p.a->tp, p.l->now);
+        lossy_run(p.l, p.l->now + US);
+        g_assert_cmpuint(count(p.a)->tx_resent, ==, 6 - got);
+        lossy_free(p.l);
+    }
+}
+
 /* ---- numbers that come around ---- */
 
 /* All by the numbers of 32 bits that are behind PSNs, over their ends. */
@@ -883,6 +910,7 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/exact/cnp", test_cnp);
     g_test_add_func("/tp/exact/destination", test_destination);
     g_test_add_func("/tp/exact/out", test_out);
+    g_test_add_func("/tp/exact/overtaken", test_overtaken);
     g_test_add_func("/tp/exact/around", test_around);
     g_test_add_func("/tp/exact/long-ago", test_long_ago);
     g_test_add_func("/tp/exact/mark", test_mark);
