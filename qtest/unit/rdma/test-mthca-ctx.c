@@ -870,6 +870,25 @@ static void test_eq_pd(void)
     mend_free(&e);
 }
 
+/* An event queue without translation: bus addresses, whatever its key. */
+static void test_eq_bus(void)
+{
+    MEnd e = mend_new(1);
+    uint8_t *in = min_box(e.g);
+
+    mtb_eq(in, G_BUS + ME_EQ + 0x1000, 6, 5, 0x7700);
+    put_be32(in, 0xb00);
+    mok(e.g, MTHCA_CMD_SW2HW_EQ, 7, 0);
+    g_assert_cmphex(mcmd(e.g, MTHCA_CMD_MAP_EQ, 7, 0, 1 << 3, 0, NULL), ==, 0);
+    mthca_event_number(e.g->m, RDMA_EV_SQ_DRAINED, 0x55);
+    g_assert_cmphex(get_be32(e.g->mem + ME_EQ + 0x1004), ==, 0x55);
+    mok(e.g, MTHCA_CMD_QUERY_EQ, 7, 0);
+    g_assert_cmphex(get_be32(mout_box(e.g)), ==, 1u << 24 | 0xb00);
+    mok(e.g, MTHCA_CMD_HW2SW_EQ, 7, 0);
+    g_assert_cmphex(get_be32(mout_box(e.g)), ==, 0xb00);
+    mend_free(&e);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -895,5 +914,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/ctx/eq-states", test_eq_states);
     g_test_add_func("/mthca/ctx/sqd-event", test_sqd_event);
     g_test_add_func("/mthca/ctx/eq-pd", test_eq_pd);
+    g_test_add_func("/mthca/ctx/eq-bus", test_eq_bus);
     return g_test_run();
 }
