@@ -445,6 +445,7 @@ static void test_cq_srq(void)
     put_be32(in, 4u << 24 | 7);
     put_be32(in + 4, 0x1000);
     put_be32(in + 0x0c, 2u << 29 | 2);
+    put_be16(in + 0x1c, 9);
     mok(g, MTHCA_CMD_SW2HW_SRQ, 7, 0);
     g_assert_cmphex(mcmd_box(g, MTHCA_CMD_SW2HW_SRQ, 7, 0), ==,
                     MTHCA_ST_BAD_RES_STATE);
@@ -537,6 +538,11 @@ static void test_registers(void)
     g_assert_cmpuint(g->rules, ==, 4);
     mthca_uar_write(g->m, 0x2020, 2ull << 56, 8);   /* no such CQ */
     g_assert_cmpuint(g->rules, ==, 5);
+    /* The last event queue's index, and what is behind it. */
+    mthca_bar0_write(g->m, MTHCA_EQ_SET_CI + 8 * 63, 0);
+    g_assert_cmpuint(g->rules, ==, 5);
+    mthca_bar0_write(g->m, MTHCA_EQ_SET_CI + 8 * 64, 0);
+    g_assert_cmpuint(g->rules, ==, 6);
     mguest_free(g);
 }
 

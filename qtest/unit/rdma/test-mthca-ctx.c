@@ -271,7 +271,10 @@ static void test_region_rights(void)
                                      t[i].access), !=, 0);
         g_assert_cmpint(rdma_mr_read(dev_of(&e), 0x2000, 7, G_BUS + 0xf9, b,
                                      8, t[i].access), !=, 0);
+        mok(e.g, MTHCA_CMD_QUERY_MPT, 0x20, 0);
+        g_assert_cmphex(get_be32(mout_box(e.g)), ==, get_be32(in) & ~(0xfu << 28));
         mok(e.g, MTHCA_CMD_HW2SW_MPT, 0x20, 0);
+        g_assert_cmphex(get_be32(mout_box(e.g)), ==, get_be32(in));
     }
     /* A window is none. */
     put_be32(min_box(e.g), 0xf0000000);
@@ -553,6 +556,7 @@ static void test_cq_context(void)
     for (unsigned i = 0; i < 0x40; i++) {
         in[i] = 0x30 + i;
     }
+    put_be32(in, ~0u);
     put_be32(in + 0x0c, 3u << 24 | ME_UAR);
     put_be32(in + 0x1c, e.key);
     put_be32(in + 0x28, 0x100);
@@ -773,6 +777,27 @@ static void test_srq_context(void)
     mend_free(&e);
 }
 
+/* Each bit of a number counts, of as many as there may be. */
+static void test_numbers(void)
+{
+    MGuest *g = mguest_new(1, false);
+    uint8_t *in;
+
+    mguest_init_hca(g);
+    in = min_box(g);
+    for (uint32_t n = 1; n < 1u << 16; n = n == 1 ? 3 : (n - 1) * 2 + 1) {
+        mok(g, MTHCA_CMD_SW2HW_CQ, n, 0);
+        mok(g, MTHCA_CMD_SW2HW_SRQ, n, 0);
+        put_be32(in + 8 + MTHCA_QPC_SRQN, 1u << 24 | n);
+        put_be32(in + 8 + MTHCA_QPC_CQN_SND, n);
+        put_be32(in + 8 + MTHCA_QPC_CQN_RCV, n);
+        mok(g, MTHCA_CMD_RST2INIT_QP, n, 0);
+        mok(g, MTHCA_CMD_QUERY_SRQ, n, 0);
+        min_box(g);
+    }
+    mguest_free(g);
+}
+
 /* Event queues: states and sizes that one can be made in; how often it
  * interrupts in each. */
 static void test_eq_states(void)
@@ -911,6 +936,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/ctx/cq-eqn", test_cq_eqn);
     g_test_add_func("/mthca/ctx/cqe", test_cqe);
     g_test_add_func("/mthca/ctx/srq-context", test_srq_context);
+    g_test_add_func("/mthca/ctx/numbers", test_numbers);
     g_test_add_func("/mthca/ctx/eq-states", test_eq_states);
     g_test_add_func("/mthca/ctx/sqd-event", test_sqd_event);
     g_test_add_func("/mthca/ctx/eq-pd", test_eq_pd);

@@ -247,6 +247,10 @@ static const uint8_t *mad_get(MGuest *g, uint8_t class, uint16_t attr,
         g->mem[G_IN + 65] = 1;          /* port select */
     }
     g_assert_cmphex(mad_status(g), ==, 0);
+    /* What is behind the data of a subnet management packet comes back. */
+    for (unsigned i = 128; class != 4 && i < 256; i++) {
+        g_assert_cmphex(mout_box(g)[i], ==, 0xee);
+    }
     return mout_box(g) + 64;
 }
 

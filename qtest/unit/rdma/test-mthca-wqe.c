@@ -440,8 +440,21 @@ static void test_receive(void)
                     RDMA_FETCH_OK);
     g_assert_cmphex(w.id, ==, G_BUS + ME_RQ + 8 * 128);
     g_assert_cmphex(w.sge[0].addr, ==, G_BUS + ME_DATA + 39);
+    /* A list that fills its slot ends with it: seven entries, three. */
+    for (unsigned n = 0; n < 2; n++) {
+        uint8_t *slot = e.g->mem + ME_RQ + (9 + n) * (n ? ME_RQ_STRIDE : 128);
+
+        priv_of(&e)->ctx[MTHCA_QPC_RQ_SIZE] -= n;
+        for (unsigned i = 0; i < 7; i++) {
+            mtb_data(slot + 16 + i * 16, i, 1, i);
+        }
+        mend_db(&e, ME_RQ_DB, 42 + n);
+        g_assert_cmpint(mthca_fetch_recv(e.g->m, qp_of(&e), &w), ==,
+                        RDMA_FETCH_OK);
+        g_assert_cmpuint(w.num_sge, ==, n ? 3 : 7);
+    }
     put_be32(priv_of(&e)->ctx + MTHCA_QPC_WQE_LKEY, 0x7700);
-    mend_db(&e, ME_RQ_DB, 42);
+    mend_db(&e, ME_RQ_DB, 44);
     g_assert_cmpint(mthca_fetch_recv(e.g->m, qp_of(&e), &w), ==,
                     RDMA_FETCH_BAD);
 
