@@ -344,6 +344,9 @@ static void test_query(void)
     p.cfg.cc_on = true;
     p.attr.cc = UB_CC_LDCP;
     pair_open(&p);
+    i = info(p.a);
+    g_assert_true(i.una == 100 && i.next == 100 && i.epsn == 500 && i.max_rcv == 499);
+    g_assert_true(!i.tx_msn && !i.rx_msn && !i.in_flight && !i.held && !i.withheld);
     g_assert_cmpint(ub_tpg_create(p.a->tp, &g, UB_TPG_ROUND), ==, UB_TPR_OK);
     g_assert_cmpint(ub_tpg_join(p.a->tp, g, TA), ==, UB_TPR_OK);
     ch = chan_get(p.a->tp, TA);

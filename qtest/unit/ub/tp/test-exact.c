@@ -484,6 +484,38 @@ static void test_destination(void)
     lossy_free(p.l);
 }
 
+/* So does the one of a channel: it has its next turn a nanosecond later. */
+static void eager_begin(UbCcState *s, const void *param, int64_t now)
+{
+    seen = *s;
+    s->tick = now;
+}
+
+static void test_eager(void)
+{
+    static const UbCc eager = { .name = "eager", .init = eager_begin, .tick = eager_tick };
+    Pair p = pair_init(100);
+    int64_t at;
+
+    p.cfg.cc_on = true;
+    p.cfg.cc[UB_CC_USER] = &eager;
+    p.attr.cc = UB_CC_USER;
+    p.attr.cw_unit = 6;
+    p.attr.mtu = 1024;
+    pair_open(&p);
+    at = p.l->now;
+    g_assert_cmpuint(seen.unit, ==, 6);
+    g_assert_cmpuint(seen.mtu, ==, 1024);
+    g_assert_cmpint(seen.tick, ==, CORE_NEVER);
+    lossy_send(p.a, TA, 8, 0, true, false, 0);
+    ticks = 0;
+    for (unsigned i = 0; i < 5; i++) {
+        g_assert_cmpint(ub_tp_run(p.a->tp, at + i, 10), ==, at + i + 1);
+        g_assert_cmpuint(ticks, ==, i + 1);
+    }
+    lossy_free(p.l);
+}
+
 /* ---- what is out ---- */
 
 /* What is lost is not out until it has gone again, whatever says that it is lost. */
@@ -895,6 +927,46 @@ static void test_asks_again(void)
     lossy_free(p.l);
 }
 
+/* A TPSACK that waits for the end of the turn goes there, with what has come until then. */
+static void test_sack_waits(void)
+{
+    Pair p = pair_init(100);
+
+    p.attr.selective = p.attr.ooo = true;
+    pair_open(&p);
+    inject(&p, p.b, (UbRtph) { .opcode = UB_TPOP_DATA, .psn = 103, .last = true,
+                               .msn = 3 }, 8);
+    for (unsigned i = 0; i < 2; i++) {
+        inject(&p, p.b, (UbRtph) { .opcode = UB_TPOP_DATA, .psn = 100 + i, .last = true,
+                                   .msn = i }, 8);
+        trace_is(p.l, "");
+    }
+    lossy_run(p.l, p.l->now + US);
+    g_assert_true(g_str_has_prefix(p.l->trace->str, "<S1:5 "));
+    lossy_free(p.l);
+}
+
+/* What is reserved in a header is zero, whether it asks or not. */
+static void test_reserved(void)
+{
+    for (unsigned ask = 0; ask < 2; ask++) {
+        Pair p = pair_init(100);
+        const uint8_t *b;
+        Slot *s;
+
+        p.attr.ask = ask ? UB_TP_ASK_ALL : UB_TP_ASK_HALF;
+        pair_open(&p);
+        p.b->down = true;
+        lossy_send(p.a, TA, 8, 0, true, false, 0);
+        s = slot_at(chan_get(p.a->tp, TA), 100);
+        b = s->pkt->buf + s->off;
+        g_assert_cmphex(b[0], ==, 0x80 | UB_TPOP_DATA);
+        g_assert_cmphex(b[8], ==, ask ? 0x80 : 0);
+        g_assert_cmphex(b[12], ==, 0);
+        lossy_free(p.l);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -919,5 +991,8 @@ int main(int argc, char **argv)
     g_test_add_func("/tp/exact/feedback", test_feedback);
     g_test_add_func("/tp/exact/said-once", test_said_once);
     g_test_add_func("/tp/exact/asks-again", test_asks_again);
+    g_test_add_func("/tp/exact/eager", test_eager);
+    g_test_add_func("/tp/exact/sack-waits", test_sack_waits);
+    g_test_add_func("/tp/exact/reserved", test_reserved);
     return g_test_run();
 }

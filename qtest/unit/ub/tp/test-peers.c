@@ -377,6 +377,7 @@ static void test_source(void)
         ub_tp_run(d.tp, 1000, 10);
         g_assert_cmpuint(d.packets, ==, 3);
         g_assert_cmphex(d.bytes[0], ==, UB_TPOP_ACK);
+        g_assert_cmpuint(d.len, ==, UB_RTPH_LEN);
         g_assert_cmpint(d.flow.steady, ==, member == 1);
         g_assert_cmpint(ub_tp_destroy(d.tp, 5, 1000), ==, UB_TPR_OK);
     }
