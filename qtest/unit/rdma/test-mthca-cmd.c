@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "mthca-double.h"
+#include "rdma/objects.h"
 
 #define EQ_OFF 0x10000
 
@@ -71,6 +72,11 @@ static void test_query_fw(void)
     g_assert_cmphex(get_be64(o + 0x48), ==, 0xfe000000 + MTHCA_EQ_SET_CI);
     g_assert_cmphex(mcmd(g, MTHCA_CMD_ENABLE_LAM, 0, 0, 0, G_BUS + G_OUT,
                          NULL), ==, MTHCA_ST_LAM_NOT_PRE);
+    /* An answer like another, and no breach of a rule; what is one is told of. */
+    g_assert_cmpuint(g->rules, ==, 0);
+    g_assert_cmphex(mcmd_box(g, MTHCA_CMD_QUERY_DEV_LIM, 0, 0), ==,
+                    MTHCA_ST_BAD_SYS_STATE);
+    g_assert_cmpuint(g->rules, ==, 1);
     mguest_free(g);
 }
 
@@ -498,6 +504,9 @@ static void test_mgm(void)
     put_be32(in + 0x2c, 1u << 31 | 0x8181);
     mok(g, MTHCA_CMD_WRITE_MGM, 6, 0);
     g_assert_cmpuint(g->rules, ==, 5);
+    put_be32(in + 0x20, 0);
+    mok(g, MTHCA_CMD_WRITE_MGM, 6, 0);
+    g_assert_cmpuint(g->rules, ==, 5);
     /* Eight words, each counts, modulo the size that INIT_HCA gave (1000). */
     for (unsigned i = 0; i < 8; i++) {
         in = min_box(g);
@@ -567,6 +576,7 @@ static void test_close(void)
     make_cq(g);
     g_assert_cmphex(mcmd(g, MTHCA_CMD_MAP_EQ, 3, 0, 0x400, 0, NULL), ==, 0);
     g_assert_cmphex(mcmd(g, MTHCA_CMD_CLOSE_HCA, 0, 0, 0, 0, NULL), ==, 0);
+    g_assert_null(rdma_cq_get(mthca_rdma(g->m), 1));
     mtb_init_hca(min_box(g), M_UARC, M_MTT);
     g->mem[G_IN + 0xfb] = g->log_mpts;
     mok(g, MTHCA_CMD_INIT_HCA, 0, 0);

@@ -721,6 +721,45 @@ static void test_cqe(void)
     mend_free(&e);
 }
 
+/* Which completion raises the event that a CQ is armed for. */
+static void test_cq_armed(void)
+{
+    for (unsigned i = 0; i < 8; i++) {
+        MEnd e = mend_new(1);
+        RdmaCq *cq = rdma_cq_get(dev_of(&e), ME_CQN);
+        unsigned armed = i / 2;
+        RdmaCqe c = { .solicited = i & 1 };
+        bool fires = armed > 1 || (armed && c.solicited);
+
+        ((MthcaCq *)rdma_cq_priv(cq))->armed = armed;
+        g_assert_true(mthca_write_cqe(e.g->m, cq, &c));
+        g_assert_cmpuint(e.g->msix[0], ==, fires);
+        g_assert_cmpuint(((MthcaCq *)rdma_cq_priv(cq))->armed, ==,
+                         fires ? 0 : armed);
+        mend_free(&e);
+    }
+}
+
+/* Armed for solicited completions: of those behind software's index at once. */
+static void test_cq_arm_solicited(void)
+{
+    static const struct { uint32_t solicited, ci; bool fires; } t[] = {
+        { 5, 4, true }, { 5, 5, false }, { 5, 6, false },
+        { 1, ~0u, true }, { ~0u, 1, false },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(t); i++) {
+        MEnd e = mend_new(1);
+        MthcaCq *cq = rdma_cq_priv(rdma_cq_get(dev_of(&e), ME_CQN));
+
+        cq->solicit_pi = t[i].solicited;
+        e.ci = t[i].ci;
+        mend_arm(&e, 1);
+        g_assert_cmpuint(e.g->msix[0], ==, t[i].fires);
+        mend_free(&e);
+    }
+}
+
 static void test_srq_context(void)
 {
     MEnd e = mend_new(1);
@@ -935,6 +974,8 @@ int main(int argc, char **argv)
     g_test_add_func("/mthca/ctx/cq-full", test_cq_full);
     g_test_add_func("/mthca/ctx/cq-eqn", test_cq_eqn);
     g_test_add_func("/mthca/ctx/cqe", test_cqe);
+    g_test_add_func("/mthca/ctx/cq-armed", test_cq_armed);
+    g_test_add_func("/mthca/ctx/cq-arm-solicited", test_cq_arm_solicited);
     g_test_add_func("/mthca/ctx/srq-context", test_srq_context);
     g_test_add_func("/mthca/ctx/numbers", test_numbers);
     g_test_add_func("/mthca/ctx/eq-states", test_eq_states);

@@ -104,6 +104,9 @@ static void test_random(void)
         } else {
             g_assert_false(icm_lookup(&icm, probe << 12, &got, &len));
         }
+        for (uint32_t i = 0; i < icm.num; i++) {
+            g_assert_cmpuint(icm.ext[i].pages, >, 0);
+        }
         for (uint32_t i = 1; i < icm.num; i++) {
             g_assert_cmphex(icm.ext[i - 1].virt + icm.ext[i - 1].pages, <=,
                             icm.ext[i].virt);

@@ -378,6 +378,7 @@ static void test_lanes(void)
     for (unsigned i = 0; i < 64; i++) {
         g_assert_cmphex(mad_get(e.g, 1, 0x17, 0)[i], ==, i < 8 ? 0x21 : 0);
     }
+    g_assert_cmphex(mad_get(e.g, 1, 0x18, 1 << 16)[0], ==, 0);
     for (unsigned block = 1; block <= 4; block++) {
         memset(mend_mad(e.g, 1, 2, 0x18, block << 16 | 1) + 64, block, 64);
         g_assert_cmphex(mad_status(e.g), ==, 0);
