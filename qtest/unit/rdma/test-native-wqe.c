@@ -281,6 +281,13 @@ static void test_receive(void)
                             UINT64_C(0x1122334455667700) + i);
         }
     }
+    /* More than one work request has: the rest is left out. */
+    memset(p, 1, QUEUE_LEN);
+    q->rq_off = q->rq_block = 0;
+    q->rq_slot = QUEUE_LEN;
+    g_assert_cmpint(native_fetch_recv(s->n, qp_of(s), &w), ==, RDMA_FETCH_OK);
+    g_assert_cmpuint(w.num_sge, ==, RDMA_MAX_SGE);
+    q->rq_slot = 128;
     for (unsigned len = 15; len <= 17; len++) {
         q->rq_off = q->rq_block = 0;
         q->rq_len = len;
