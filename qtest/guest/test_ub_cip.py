@@ -2,6 +2,7 @@
 """CIP (UB 2.0 §11.5) between two booted guests: ubcip sets it up, programs use URMA,
 and who watches, changes or repeats what is on the link gains nothing."""
 
+import os
 import shutil
 import subprocess
 import time
@@ -111,10 +112,15 @@ class Sealed(TwoGuests):
 
     def packets(self):
         """How many there are in the capture: with a CIPH, and of all."""
-        rows = subprocess.run(
+        run = subprocess.run(
             ['tshark', '-X', f'lua_script:{DISSECTOR}', '-n', '-r',
              str(self.pcap), '-T', 'fields', '-e', 'ub.ciph.sn'],
-            check=True, capture_output=True, text=True).stdout.split('\n')[:-1]
+            capture_output=True, text=True)
+        # Debian 13's takes no script from root.
+        if os.geteuid() == 0 and 'ub.ciph.sn' in run.stderr:
+            self.skipTest('tshark loads no Lua script as root')
+        self.assertEqual(run.returncode, 0, run.stderr)
+        rows = run.stdout.split('\n')[:-1]
         return sum(1 for row in rows if row), len(rows)
 
     def test_1_wire(self):
