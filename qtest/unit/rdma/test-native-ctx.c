@@ -201,6 +201,14 @@ static void test_rights(void)
     side_free(s);
 }
 
+/* Of three entries the second one is zero up to @end, and nothing else was written. */
+static void only_between(const uint8_t *entries, unsigned end)
+{
+    for (unsigned i = 0; i < 0xc0; i++) {
+        g_assert_cmphex(entries[i], ==, i >= 0x40 && i < end ? 0 : 0x77);
+    }
+}
+
 /* Entries in memory: all of the mailbox, then nothing of it; neighbours
  * stay. */
 static void test_entries(void)
@@ -217,10 +225,7 @@ static void test_entries(void)
     g_assert_cmpuint(side_cmd(s, NRC_SW2HW_MPT, 9, 0), ==, 0);
     g_assert_cmpmem(mpt + 9 * 0x40, 0x40, m, 0x40);
     g_assert_cmphex(side_hcr(s, 0, 9, 0, NRC_HW2SW_MPT, 0) >> 24, ==, 0);
-    for (unsigned i = 0; i < 0xc0; i++) {
-        g_assert_cmphex(mpt[8 * 0x40 + i], ==,
-                        i >= 0x40 && i < 0x80 ? 0 : 0x77);
-    }
+    only_between(mpt + 8 * 0x40, 0x80);
     memset(eqc + 4 * 0x40, 0x77, 0xc0);
     m = side_mbox(s);
     memset(m, 0xa5, 0x100);
@@ -233,10 +238,7 @@ static void test_entries(void)
     g_assert_cmphex(get_be32(eqc + 5 * 0x40), ==, NRX_ARMED);
     g_assert_cmphex(eqc[5 * 0x40 + 4], ==, 0xa5);
     g_assert_cmphex(side_hcr(s, 0, 5, 0, NRC_HW2SW_EQ, 0) >> 24, ==, 0);
-    for (unsigned i = 0; i < 0xc0; i++) {
-        g_assert_cmphex(eqc[4 * 0x40 + i], ==,
-                        i >= 0x40 && i < 0x70 ? 0 : 0x77);
-    }
+    only_between(eqc + 4 * 0x40, 0x70);
     memset(cqc + 4 * 0x40, 0x77, 0xc0);
     m = side_mbox(s);
     memset(m, 0xa5, 0x100);
@@ -245,10 +247,7 @@ static void test_entries(void)
     g_assert_cmpmem(cqc + 5 * 0x40, 0x38, m, 0x38);
     g_assert_cmphex(cqc[5 * 0x40 + 0x38], ==, 0x77);
     g_assert_cmphex(side_hcr(s, 0, 5, 0, NRC_HW2SW_CQ, 0) >> 24, ==, 0);
-    for (unsigned i = 0; i < 0xc0; i++) {
-        g_assert_cmphex(cqc[4 * 0x40 + i], ==,
-                        i >= 0x40 && i < 0x78 ? 0 : 0x77);
-    }
+    only_between(cqc + 4 * 0x40, 0x78);
     side_free(s);
 }
 
