@@ -429,6 +429,30 @@ static void test_window(void)
     eng_stop(&p);
 }
 
+/* Of what congestion control holds up no more is made than tp-unsent says; all comes. */
+static void test_unsent(void)
+{
+    const EngChannel c = { .flags = UBQ_CH_FAST | UBQ_CH_RTO_DYNAMIC,
+                           .rto = 1000000, .tx_window = 512, .cc = UB_CC_LDCP };
+    g_autofree char *flight = NULL;
+    EngPair p;
+    Eng *a = &p.a;
+
+    start(&p, &c, STEPPED ",tp-cc-on=on,tp-cw-init=10000,tp-cw-min=10000,tp-unsent=3");
+    eng_set_faults(a, false, SILENCE);
+    eng_fill(a, 65536, 9);
+    ubq_post(&a->queue, eng_sqe(a, UB_TA_WRITE, 0, 65536, 1), 1);
+    QUBC_WAIT(tp(&p.b, "rx-rtp") == 2);
+    flight = eng_object(a, "channels", ENG_TPN, "in-flight");
+    g_assert_cmpstr(flight, ==, "5");           /* two of them under way */
+    g_assert_cmpuint(tp(a, "tx-rtp"), ==, 2);
+    eng_set_faults(a, false, "");
+    qtest_clock_step(a->q->qts, 1000000000);    /* the acknowledgements were lost */
+    eng_complete(a, UBQ_STATUS_OK);
+    eng_check(&p.b, 65536, 9);
+    eng_stop(&p);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -450,5 +474,6 @@ int main(int argc, char **argv)
     qtest_add_func("/ubc-channel/initial-psns", test_initial_psns);
     qtest_add_func("/ubc-channel/both-ways", test_both_ways);
     qtest_add_func("/ubc-channel/window", test_window);
+    qtest_add_func("/ubc-channel/unsent", test_unsent);
     return g_test_run();
 }
